@@ -1,0 +1,159 @@
+# sandglass: one Makefile. `make help` says what there is.
+#
+# Flavours live in folders of their own (B=build/san SAN=1), so that they never fight. Every src/<folder> becomes one
+# archive; what may be linked with what is the include rule of tests/layers.txt.
+
+B ?= build
+CC ?= gcc
+PREFIX ?= /usr/local
+DESTDIR ?=
+VERSION := 0.1.0
+SHELL := /bin/bash
+PKG_CONFIG ?= pkg-config
+
+WARN := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wvla -Wstrict-prototypes \
+	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wpointer-arith -Wcast-qual -Wformat=2 -Wundef \
+	-Wswitch-enum -Wimplicit-fallthrough $(if $(findstring clang,$(CC)),,-Wimplicit-fallthrough=5) \
+	-Wnull-dereference -Wdouble-promotion -Werror
+HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection
+ifdef SAN
+OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
+LDSAN := -fsanitize=address,undefined
+else
+OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN)
+endif
+CFLAGS ?=
+ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSANDGLASS_PREFIX='"$(PREFIX)"' \
+	-Isrc -I. -I$B/gen $(WARN) $(OPT) -pthread -fPIE $(CFLAGS)
+LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -pthread $(LDSAN) $(LDFLAGS)
+
+# --- archives -----------------------------------------------------------------------------------------------------
+FOLDERS := base wire loop record query http action sandbox proxy control app launcher keeper guest script
+srcs = $(wildcard src/$1/*.c src/$1/*/*.c)
+main_src = $(filter %/main.c %_main.c,$(call srcs,$1))
+lib_src = $(filter-out $(call main_src,$1) $(EXCLUDE_$1),$(call srcs,$1))
+objs = $(patsubst %.c,$B/%.o,$1)
+READ_SRC := $(wildcard src/record/read/*.c)
+EXCLUDE_record := $(READ_SRC)
+UI_SRC := $(filter-out ui/replay_main.c,$(wildcard ui/*.c ui/*/*.c))
+
+KINDS := $(wildcard src/*/kinds.def)
+COMMANDS := $(wildcard src/*/commands.def)
+GEN := $B/gen/kinds.inc $B/gen/commands.inc
+
+# order for the linker: upper before lower
+STACK := app control proxy sandbox action http query record read loop wire base
+lib = $(patsubst %,$B/lib%.a,$1)
+
+SQLITE_LIBS := -lsqlite3 -lzstd
+LIBS_base := -ljansson -lsodium -lutf8proc
+LIBS_loop := -luv
+LIBS_record := $(SQLITE_LIBS) -lgit2
+LIBS_ALL := -lgit2 $(SQLITE_LIBS) -lcurl -lmicrohttpd -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
+
+PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host
+BINS := $(addprefix $B/,$(PROGRAMS))
+
+.PHONY: all
+all: $(BINS)
+
+define archive
+$B/lib$1.a: $$(call objs,$$(call lib_src,$1))
+	@rm -f $$@
+	@$$(if $$^,ar rcs $$@ $$^,ar rcs $$@)
+endef
+$(foreach f,$(FOLDERS),$(eval $(call archive,$f)))
+$B/libread.a: $(call objs,$(READ_SRC))
+	@rm -f $@
+	@ar rcs $@ $^
+$B/libui.a: $(call objs,$(UI_SRC))
+	@rm -f $@
+	@ar rcs $@ $^
+
+$B/%.o: %.c $(GEN)
+	@mkdir -p $(@D)
+	@echo "  CC    $<"
+	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+$B/%.o: %.S
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$B/gen/kinds.inc: $(KINDS)
+	@mkdir -p $(@D)
+	@cat /dev/null $(KINDS) | LC_ALL=C sort -t'(' -k2n > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
+$B/gen/commands.inc: $(COMMANDS)
+	@mkdir -p $(@D)
+	@cat /dev/null $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
+
+define link
+@mkdir -p $(@D)
+@echo "  LINK  $@"
+@$(CC) $(LDFLAGS_ALL) -o $@ $1
+endef
+
+# --- programs -----------------------------------------------------------------------------------------------------
+$B/sandglass: $(call objs,$(call main_src,app)) $(call lib,app) $B/libui.a $(call lib,$(filter-out app,$(STACK)))
+	$(call link,$(call objs,$(call main_src,app)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL))
+$B/sandglass-replay: $B/ui/replay_main.o $B/libui.a $(call lib,query read wire base)
+	$(call link,$< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(SQLITE_LIBS) $(LIBS_base) -lvterm -lncursesw -ltinfo)
+$B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire base)
+	$(call link,$(call objs,$(call main_src,script)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -llua5.4 -lseccomp $(LIBS_base) -lm)
+
+# Launcher, keeper and guest are static: they run where our libraries are not.
+STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))
+$B/sandglass-%: $B/static/%.a
+	@echo "  LINK  $@ (static)"
+	@$(CC) -static -o $@ $(shell find $B/static -name '*.o' -path '*/src/$*/*main.o') -Wl,--start-group $^ -Wl,--end-group -ljansson -lsodium -lseccomp
+STATIC_SRC = $(filter-out src/base/text/%,$(call srcs,base)) $(call srcs,wire) $(call srcs,$1)
+define static_archive
+$B/static/$1.a: $$(patsubst %.c,$B/static/%.o,$$(call STATIC_SRC,$1))
+	@rm -f $$@
+	@ar rcs $$@ $$^
+endef
+$(foreach f,launcher keeper guest,$(eval $(call static_archive,$f)))
+$B/static/%.o: %.c $(GEN)
+	@mkdir -p $(@D)
+	@echo "  CC    $< (static)"
+	@$(CC) $(STATIC_CFLAGS) -MMD -MP -c $< -o $@
+
+# --- unit tests ---------------------------------------------------------------------------------------------------
+# what a test of a folder is linked with
+LINK_base := base
+LINK_wire := wire base
+LINK_loop := loop wire base
+LINK_read := read wire base
+LINK_record := record read loop wire base
+LINK_query := query record read loop wire base
+LINK_http := http loop wire base
+LINK_action := action query record read loop wire base
+LINK_sandbox := sandbox action http query record read loop wire base
+LINK_proxy := proxy sandbox action http query record read loop wire base
+LINK_control := control proxy sandbox action http query record read loop wire base
+LINK_app := app control proxy sandbox action http query record read loop wire base ui
+LINK_script := script wire base
+LINK_guest := guest wire base
+LINK_keeper := keeper wire base
+LINK_launcher := launcher wire base
+LINK_ui := ui query record read loop wire base
+LIBS_script := -llua5.4 -lm -lseccomp
+
+UNIT := $(wildcard tests/unit/*/t_*.c)
+UNIT_BIN := $(patsubst tests/unit/%.c,$B/tests/%,$(UNIT))
+.SECONDEXPANSION:
+$B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(patsubst %/,%,$$(dir $$*)))) $(GEN)
+	@mkdir -p $(@D)
+	@echo "  TEST  $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+		$(LIBS_$(patsubst %/,%,$(dir $*))) $(LIBS_ALL)
+
+.PHONY: t unit
+t: $B/tests/$(T)
+	$B/tests/$(T)
+unit: $(if $D,$(filter $B/tests/$D/%,$(UNIT_BIN)),$(UNIT_BIN))
+	@B=$B tests/run $^
+
+.PHONY: clean
+clean:
+	rm -rf build
+
+-include $(shell find $B -name '*.d' 2>/dev/null)

@@ -1,0 +1,109 @@
+/* The life of an action: requested -> judged -> [held -> decided] -> started -> output... -> ended -> [snapshot].
+ *
+ * Everything an agent, a script, an inner agent, an MCP client or a person's own shell wants done is one of these and
+ * passes one gate. Loop thread only. An action is owned by the gate from action_submit until its done callback has
+ * returned; others keep its id (the seq of action.requested) and look it up with gate_action. */
+#ifndef ACTION_ACTION_H
+#define ACTION_ACTION_H
+
+#include "base/hash.h"
+#include "record/record.h"
+
+enum action_kind {
+	ACT_EXEC, ACT_READ, ACT_WRITE, ACT_EDIT, ACT_CONNECT, ACT_MODEL, ACT_HOST, ACT_MCP, ACT_ASK, ACT_SNAPSHOT,
+	ACT_ROLLBACK, ACT_MERGE, ACT_PUT, ACT_GET, ACT_SHELL, ACT_KIND_NR
+};
+const char *action_kind_name(enum action_kind k); /* "exec" ... "shell"; "host" for host tools */
+bool action_kind_find(const char *name, enum action_kind *out);
+
+enum action_state { ACTION_JUDGING, ACTION_HELD, ACTION_BARRIER, ACTION_RUNNING, ACTION_ENDED };
+
+/* How it ended. Outcomes, not errors. */
+enum action_end {
+	END_OK,          /* the effect took place; an exit status other than 0 is still OK */
+	END_DENIED,      /* rule or person; never started */
+	END_FAILED,      /* the effect could not be brought about (err has why) */
+	END_TIMEOUT,
+	END_CANCELLED,
+	END_KILLED,
+	END_INTERRUPTED, /* unknown: a process that carried it died */
+	END_BUDGET,
+};
+const char *action_end_name(enum action_end e); /* "ok" "denied" ... */
+
+/* What is wanted. Bytes are bytes: any of them may hold anything but NUL in argv, path, env. */
+struct action_spec {
+	enum action_kind kind;
+	uint64_t cause, agent, box;
+	const char *tool;      /* name a person knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
+	struct strv argv;      /* exec, shell, host; else empty */
+	const char *cmdline;   /* the text as the agent wrote it when argv is {"sh","-c",text}; else NULL */
+	const char *cwd;       /* in the box; NULL = /workspace */
+	struct strv env;       /* "NAME=value", additions only */
+	const void *stdin_bytes;
+	size_t stdin_len;
+	const char *path;      /* read, write, edit, put, get: path in the box */
+	const char *host_path; /* put, get, merge */
+	const char *host;      /* connect: name; with @port */
+	uint16_t port;
+	const void *data;      /* write: the new content; edit: unused */
+	size_t data_len;
+	json_t *args;          /* what else the kind needs (edit old/new, model request, host tool arguments); borrowed */
+	int64_t timeout_us;    /* 0 = the default of the box */
+	bool may_write;        /* may change the box's files: then it is serialised in its box and snapshot after */
+	bool parallel;         /* opts out of the serialisation */
+	bool leaves_box;       /* reaches outside: host tools, merge, get, put, connect */
+	bool tainted;          /* follows tainted input */
+	const char *said;      /* what the agent said with it; may be NULL */
+};
+
+struct action;
+/* The answer for whoever asked; borrowed for the callback. */
+struct action_result {
+	uint64_t id;
+	enum action_end end;
+	json_t *body;      /* the body of action.ended; kind specific fields in it: code, signal, bytes, oid ... */
+	const char *why;   /* denied: the person's or the rule's text; failed: the error; may be NULL */
+	const char *rule;  /* denied: name of the rule; may be NULL */
+	bool edited;       /* a person changed it before it ran: argv/data are in body "ran" */
+};
+typedef void action_done_fn(void *self, const struct action_result *res);
+/* Output while it runs (already redacted, already handed to the recorder). */
+typedef void action_output_fn(void *self, enum record_stream s, const void *bytes, size_t len);
+
+struct action_client {
+	action_done_fn *done;
+	action_output_fn *output; /* may be NULL */
+	void *self;
+};
+
+/* --- Who brings it about. Drivers, models, host tools implement this; the gate calls it only behind a barrier. ------ */
+struct effector {
+	const char *name;
+	/* Optional: called when the request is judged allow, at the same time as the barrier is under way: may fork and
+	 * set up, must not have an effect. */
+	void (*prepare)(void *self, struct action *a);
+	/* The effect. Exactly one action_ended (or action_fail) follows, now or later; output in between. */
+	void (*start)(void *self, struct action *a);
+	/* Asks for the end; action_ended still follows. @how: "cancel" (TERM, then KILL) or "kill". May come before start
+	 * when prepared: then the preparation is thrown away and action_ended still follows. */
+	void (*cancel)(void *self, struct action *a, const char *how);
+	/* Optional: is what it would do still what was shown? Returns the hash of the box's tree now (null hash = unknown). */
+	void (*tree)(void *self, struct action *a, struct hash *out);
+	void *self;
+};
+
+uint64_t action_id(const struct action *a);
+const struct action_spec *action_spec(const struct action *a); /* what runs: after an edit the edited form */
+enum action_state action_state(const struct action *a);
+void *action_tag(const struct action *a);           /* the effector's own pointer */
+void action_set_tag(struct action *a, void *tag);
+const struct hash *action_intent(const struct action *a);
+
+/* From the effector, while RUNNING. */
+void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len);
+bool action_flooded(const struct action *a);        /* recorder behind: stop reading until it is false (poll per turn) */
+void action_ended(struct action *a, enum action_end end, json_t *body); /* takes @body (may be NULL) */
+void action_fail(struct action *a, const struct err *err);             /* END_FAILED with the error's text */
+
+#endif

@@ -1,0 +1,91 @@
+/* The one gate. Nothing takes effect except through here: policy, holds, budgets, latches, approvals, then one barrier.
+ *
+ * Order for each action: intent_hash is computed; action.requested appended; policy judges (rules in C; a `when` goes to
+ * the judge below); budgets reserve; latches and holds look; action.judged appended. Then
+ *   deny             -> action.ended (denied), done
+ *   ask, hold, latch -> action.held; waits for gate_decide (as long as it takes; survives a restart)
+ *   allow            -> action.started in the same transaction, ONE barrier, effector->start.
+ * A decision is action.decided, re-judged if it edited, intent_hash compared again, one more barrier.
+ * Actions of one box that may write run one after another (FIFO) unless spec.parallel. */
+#ifndef ACTION_GATE_H
+#define ACTION_GATE_H
+
+#include "action/action.h"
+#include "action/policy.h"
+
+struct gate;
+
+/* Answers a rule's `when` (the Lua host behind it). Exactly one gate_judged follows per call, or 50 ms pass. */
+struct gate_judge {
+	void (*when)(void *self, uint64_t ticket, const char *file, int line, json_t *act);
+	void *self;
+};
+
+struct gate_ops {
+	/* After action.ended of something that may have written: take a snapshot, then call gate_settled(action). The next
+	 * writing action of that box waits for it. NULL = no snapshots. */
+	void (*snapshot)(void *self, uint64_t action, uint64_t box);
+	/* A held action has arrived or gone (notification, screens). */
+	void (*on_held)(void *self, uint64_t action, bool held);
+	/* A budget is used up: the session should ask. */
+	void (*on_budget)(void *self, uint64_t agent, const char *what);
+	void *self;
+};
+
+struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *ops);
+void gate_free(struct gate **g);
+
+/* Policy data: strictest verdict over all sets wins. Takes @p. */
+void gate_add_policy(struct gate *g, struct policy *p);
+void gate_set_judge(struct gate *g, const struct gate_judge *j);
+/* What holds for a box: its isolation decides the default verdict when no rule matches; its profile is part of intents. */
+enum gate_wall { WALL_BOXED, WALL_CAREFUL, WALL_NONE };
+void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile, const char *name);
+void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interrupted or cancelled by their effector */
+void gate_agent(struct gate *g, uint64_t agent, const char *name);
+void gate_unattended(struct gate *g, bool no_input); /* ask becomes deny, reason "no person" */
+
+/* Submits. @eff and @client.self must live until done. Never calls back from inside. Returns the action's id. */
+uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struct effector *eff,
+		     const struct action_client *client);
+struct action *gate_action(struct gate *g, uint64_t id); /* NULL when gone */
+void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why);
+void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why, const struct err *failed);
+void gate_settled(struct gate *g, uint64_t action);
+
+/* People. @who is {"uid":..,"name":..,"tty":..,"pid":..}; borrowed. */
+enum decision { DECIDE_APPROVE, DECIDE_DENY, DECIDE_DENY_PAUSE, DECIDE_EDIT, DECIDE_LATER, DECIDE_KILL };
+struct decide {
+	uint64_t action;
+	enum decision decision;
+	struct hash intent;      /* what the person saw; all zero = as it is now */
+	const char *message;     /* note, or the text that the model gets; may be NULL */
+	json_t *edit;            /* DECIDE_EDIT: {"argv":[...]} or {"cmd":"..."} or {"data":...}; borrowed */
+	const char *waiver;      /* approve for session: a cmd pattern; may be NULL */
+	json_t *who;
+};
+/* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs. */
+NODISCARD int gate_decide(struct gate *g, const struct decide *d, struct err *err);
+
+/* Latches. @agent 0 = everybody. */
+void gate_pause(struct gate *g, uint64_t agent, json_t *who);
+void gate_continue(struct gate *g, uint64_t agent, json_t *who);
+void gate_step(struct gate *g, uint64_t agent, json_t *who); /* lets exactly one action through */
+bool gate_paused(const struct gate *g, uint64_t agent);
+/* Hold filters (breakpoints) over fields known before the action; "" clears. ERR_PARSE with column and "did you mean". */
+NODISCARD int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err);
+
+/* Budgets: a tree of reservations. */
+struct budget_limits { int64_t uusd, tokens, time_us, steps, actions; }; /* 0 = no limit */
+uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim); /* returns id */
+void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who);
+void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limits *used);
+json_t *gate_budget_left(struct gate *g, uint64_t budget); /* returns owned {"uusd":..,...} */
+
+/* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for whoever attaches later. Returns owned. */
+json_t *gate_state(struct gate *g);
+/* After a crash: closes every open intent of the record as interrupted, except those that were held: these are held
+ * again under the same id when their owner submits the same intent (by hash) in the resumed run. */
+NODISCARD int gate_recover(struct gate *g, const char *session_path, struct err *err);
+
+#endif

@@ -1,0 +1,28 @@
+/* File descriptors: -1 is the empty value, O_CLOEXEC always. */
+#ifndef BASE_FD_H
+#define BASE_FD_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+void fd_close(int *fd); /* closes if >= 0 and sets -1; also for CLEANUP(fd_close) int fd = -1; */
+NODISCARD int fd_nonblock(int fd, struct err *err);
+NODISCARD int fd_write_all(int fd, const void *bytes, size_t len, struct err *err); /* blocking; retries EINTR, EAGAIN (poll) */
+NODISCARD int fd_read_full(int fd, void *bytes, size_t len, struct err *err);       /* ERR_CLOSED on early EOF */
+NODISCARD int fd_read_all(int fd, struct buf *out, size_t max, struct err *err);    /* to EOF; ERR_FULL past @max */
+NODISCARD int file_read(const char *path, struct buf *out, size_t max, struct err *err);
+/* Writes by temporary file in the same directory, fsync, rename, fsync of the directory. */
+NODISCARD int file_write_atomic(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err);
+NODISCARD int dir_make(const char *path, mode_t mode, struct err *err); /* mkdir -p; existing is fine */
+/* Removes a tree without following symlinks or crossing devices; missing is fine. Iterative: depth is not a limit. */
+NODISCARD int dir_remove(const char *path, struct err *err);
+
+/* One message with up to FD_PASS_MAX descriptors over a unix stream socket (blocking). Received ones are CLOEXEC. */
+enum { FD_PASS_MAX = 16 };
+NODISCARD int fd_send(int sock, const void *bytes, size_t len, const int *fds, size_t nr_fds, struct err *err);
+/* Returns bytes read (0 = EOF) or -1; EAGAIN gives -1 with err->sys == EAGAIN. */
+ssize_t fd_recv(int sock, void *bytes, size_t cap, int *fds, size_t *nr_fds_out, struct err *err);
+
+#endif

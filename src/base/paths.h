@@ -1,0 +1,19 @@
+/* Where things lie (XDG base directories). All return owned strings, never NULL. */
+#ifndef BASE_PATHS_H
+#define BASE_PATHS_H
+
+#include "base/err.h"
+
+char *paths_config(const char *tail);  /* $XDG_CONFIG_HOME/sandglass/TAIL */
+char *paths_data(const char *tail);    /* $XDG_DATA_HOME/sandglass/TAIL */
+char *paths_state(const char *tail);   /* $XDG_STATE_HOME/sandglass/TAIL */
+char *paths_cache(const char *tail);   /* $XDG_CACHE_HOME/sandglass/TAIL */
+char *paths_runtime(const char *tail); /* $XDG_RUNTIME_DIR/sandglass/TAIL, else /tmp/sandglass-UID/TAIL */
+char *paths_sessions(void);            /* SANDGLASS_SESSIONS, else data "sessions" */
+/* A program or file that belongs to us: beside the running binary (a build tree), else the installed libexec folder. */
+char *paths_libexec(const char *name);
+/* Shipped Lua, schema, examples: SANDGLASS_DATA (development), else installed share folder. */
+char *paths_share(const char *tail);
+char *path_join(const char *a, const char *b);
+
+#endif

@@ -1,0 +1,18 @@
+/* Names of git objects, shared by the writing and the reading side. */
+#ifndef RECORD_READ_OBJECT_H
+#define RECORD_READ_OBJECT_H
+
+#include "base/hash.h"
+
+enum object_type { OBJECT_TREE = 2, OBJECT_BLOB = 3 };
+struct object_id {
+	uint8_t b[20]; /* git's SHA-1 name; what is proven rests on H(type, size, bytes), not on this */
+};
+
+/* Git's name for these bytes: SHA-1 of "blob 12\0" + bytes. */
+void object_name(enum object_type type, const void *bytes, size_t len, struct object_id *out);
+void object_hex(const struct object_id *id, char out[41]);
+bool object_parse(const char *hex, struct object_id *out);
+bool object_is_null(const struct object_id *id);
+
+#endif

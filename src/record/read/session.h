@@ -1,0 +1,62 @@
+/* Reading a session file: live, finished, foreign or in a read-only place; never writes, runs or needs a loop.
+ *
+ * A struct session is one read-only connection. Every function is one short query (a read transaction never outlives
+ * the call). Threads: one session per thread. */
+#ifndef RECORD_READ_SESSION_H
+#define RECORD_READ_SESSION_H
+
+#include "record/read/object.h"
+#include "wire/event.h"
+
+struct session;
+
+/* DESIGN.md 4, "One file is true at a clean end": mode=ro; a clean file in a read-only place opens immutable; a live
+ * or unclean one there is copied with its WAL to a private place first.
+ * Errors, one line each: ERR_NOENT, ERR_INVALID (a directory, not a session file), ERR_UNSUPPORTED (a newer format),
+ * ERR_DAMAGED. Older formats are read as they are. */
+NODISCARD int session_open(struct session **out, const char *path, struct err *err);
+void session_close(struct session **s);
+
+const char *session_path(const struct session *s);
+const char *session_id(const struct session *s);   /* "s-7k2m9q" */
+const char *session_name(const struct session *s);
+bool session_live(struct session *s);               /* its writer holds the lease now */
+uint64_t session_head(struct session *s);           /* last committed seq; 0 = empty */
+
+/* Event @seq into @ev; the body lives in @arena. ERR_NOENT if there is none. */
+NODISCARD int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err);
+
+/* A cursor over events in order: live is "the cursor follows the end", replay is "the cursor is somewhere else". */
+struct feed;
+enum feed_where { FEED_ALL, FEED_AGENT, FEED_BOX, FEED_ACTION };
+NODISCARD int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id, struct err *err);
+void feed_free(struct feed **f);
+void feed_seek(struct feed *f, uint64_t seq);        /* next is the first event with seq > @seq; UINT64_MAX = the end */
+uint64_t feed_seq(const struct feed *f);
+/* 1 and an event (its body in @arena), 0 none now, -1 failure. Reads ahead in pages; never past @limit_seq (0 = head). */
+int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq, struct err *err);
+/* The same backwards: events with seq < the cursor, newest first. */
+int feed_prev(struct feed *f, struct event *ev, struct arena *arena, struct err *err);
+
+/* Output. Bytes of stream @stream (record.h) of @action from offset @off: appends up to @max to @out.
+ * Raw: may split UTF-8 and escapes. Redacted segments read as "<redacted N bytes>". */
+NODISCARD int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,
+			     struct err *err);
+uint64_t session_output_size(struct session *s, uint64_t action, int stream);
+/* Both of stdout and stderr in the order in which they came: calls @fn per run of one stream. Stops when it says false. */
+typedef bool session_output_fn(void *self, int stream, int64_t ts_us, const void *bytes, size_t len);
+NODISCARD int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err);
+
+/* Raw git object; @out reset first. ERR_NOENT when the file does not hold it (hash only), ERR_CANCELLED redacted. */
+NODISCARD int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
+			     struct err *err);
+NODISCARD int session_message(struct session *s, const struct hash *id, struct buf *out, struct err *err);
+
+/* Full text: seqs (ascending) of events and output that match; words are and-ed, "a phrase", prefix*. Any script. */
+NODISCARD int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs,
+			     size_t *nr_out, struct err *err);
+
+/* For src/query only: the connection (struct sqlite3 *), to run a compiled filter. */
+void *session_handle(struct session *s);
+
+#endif

@@ -1,0 +1,103 @@
+/* The recorder: the only writer of a session file. Loop thread only (a writer thread of its own sits behind it).
+ *
+ * Rules (DESIGN.md 4, schema/README.md):
+ * 1. record_append gives the seq at once and keeps a copy of the event. What was appended in one loop turn is committed
+ *    in one transaction (NORMAL), in order.
+ * 2. record_barrier is the only way to an effect: its callback runs on the loop after a FULL commit that holds
+ *    everything up to its seq (events, segments, objects handed in before it).
+ * 3. A batch that fails for want of space, quota or a lock is kept and retried whole; barriers wait meanwhile and
+ *    record_state is RECORD_STALLED. An I/O error ends the session: RECORD_DEAD, barriers never run.
+ * 4. Only committed events are announced (on_head), and readers open the file themselves: src/record/read/. */
+#ifndef RECORD_RECORD_H
+#define RECORD_RECORD_H
+
+#include "base/hash.h"
+#include "loop/loop.h"
+#include "record/read/object.h"
+#include "wire/event.h"
+
+struct record;
+
+enum record_state { RECORD_OK, RECORD_STALLED, RECORD_DEAD };
+
+struct record_ops {
+	/* A commit has made everything up to @seq readable. At most once a loop turn. */
+	void (*on_head)(void *self, uint64_t seq);
+	/* The state changed; @why is one line for people ("no space left on device, retrying"). */
+	void (*on_state)(void *self, enum record_state state, const char *why);
+};
+
+/* Creates DIR/DATE-NAME-ID.glass (0600; the directory 0700 and fsynced), takes its lease (flock on the file's
+ * companion), writes session.start with @start_body (borrowed JSON object; the recorder adds id, name, version, key).
+ * Refuses network file systems (ERR_UNSUPPORTED, names the option to use). */
+NODISCARD int record_create(struct record **out, struct loop *l, const char *dir, const char *name, json_t *start_body,
+			    const struct record_ops *ops, void *self, struct err *err);
+
+/* Opens a session whose supervisor has gone, to go on writing it (after a crash, or resume): verifies from the last
+ * checkpoint against the anchor, appends session.resumed. ERR_BUSY if its writer lives, ERR_DAMAGED if it is shorter
+ * than its anchor. */
+NODISCARD int record_resume(struct record **out, struct loop *l, const char *path, const struct record_ops *ops,
+			    void *self, struct err *err);
+
+const char *record_path(const struct record *r); /* borrows */
+const char *record_id(const struct record *r);   /* borrows; "s-7k2m9q" */
+enum record_state record_state(const struct record *r);
+uint64_t record_head(const struct record *r);    /* last seq given */
+uint64_t record_committed(const struct record *r);
+
+/* Secret values that must never reach the file. Every event body and every output stream is searched for them before
+ * it is kept (output also over chunk boundaries: the last longest-1 bytes of a stream wait for their successors or the
+ * end of the stream) and each occurrence becomes "<secret:NAME>". Copies both strings. Values under 6 bytes: refused. */
+NODISCARD int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err);
+
+/* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
+ * cannot fail (rule 3). A body that is not a JSON object is a bug (assert). */
+uint64_t record_append(struct record *r, const struct event *ev);
+/* The same for a body still in parts: takes @body. */
+uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent, uint64_t box,
+			    uint64_t action, json_t *body);
+
+typedef void record_done_fn(void *self);
+/* @done runs on the loop when rule 2 holds for @seq (never from inside this call). */
+void record_barrier(struct record *r, uint64_t seq, record_done_fn *done, void *self);
+/* Forgets barriers of @self that have not run. */
+void record_barrier_forget(struct record *r, const void *self);
+
+/* Output of an action. Streams: 1 stdout, 2 stderr, 3 pty, 4 model request, 5 model response; apart, whole, with times.
+ * Chunks are gathered into segments of 16 to 64 KiB (closed also after 20 ms of silence and at record_output_end). */
+enum record_stream { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_PTY = 3, STREAM_REQUEST = 4, STREAM_RESPONSE = 5 };
+void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes, size_t len);
+void record_output_end(struct record *r, uint64_t action); /* all its streams; call before action.ended is appended */
+/* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */
+enum { RECORD_FLOOD = 8 << 20 };
+size_t record_backlog(const struct record *r);
+
+/* Git objects of one snapshot, handed over as a unit that is committed in one transaction together with @ev. The set is
+ * built on any one thread; record_objects takes it. Objects that the file has already are dropped by the writer. */
+struct objects;
+struct objects *objects_new(void);
+void objects_free(struct objects **o);
+/* Copies the bytes (compresses them). Fills @id_out. */
+void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len, struct object_id *id_out);
+size_t objects_count(const struct objects *o);
+/* Returns the event's seq. To its body the recorder adds "objects": how many, "objects_hash": H over sorted (oid, H). */
+uint64_t record_objects(struct record *r, struct objects *o, const struct event *ev);
+
+/* Model messages pooled by content: kept once however often they are sent. Fills @id_out with H(bytes). */
+void record_message(struct record *r, const void *bytes, size_t len, struct hash *id_out);
+
+/* After the fact: removes a body (kind "event"), a segment or an object for ever; who/why are recorded. The file still
+ * verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and WAL. */
+NODISCARD int record_redact(struct record *r, const char *what, uint64_t seq_or_segment, const struct object_id *oid,
+			    const char *who, const char *why, record_done_fn *done, void *self, struct err *err);
+
+/* Signed checkpoint and anchor now (also made every 1,000 events or 60 s, at decisions, at the end). */
+void record_checkpoint(struct record *r);
+
+/* Clean end: appends session.end with @end_body (takes it), last checkpoint, one file in journal_mode=DELETE. Blocks
+ * until done (bounded by the backlog). Frees @r in every case. */
+NODISCARD int record_close(struct record **r, json_t *end_body, struct err *err);
+/* As if killed: for tests and for the end after RECORD_DEAD. */
+void record_abandon(struct record **r);
+
+#endif

@@ -1,0 +1,125 @@
+/* The driver contract: what a sandbox must be able to do. A driver is one file and one row in drivers.c; the conformance
+ * suite in tests/drivers/ runs against all of them.
+ *
+ * Loop thread only. Everything that takes time answers through a callback, exactly once, never from inside the call.
+ * Paths are in the box, absolute or relative to /workspace. What a box reports (exit status, times, names) is a claim of
+ * the box: bounded here, believed nowhere. */
+#ifndef SANDBOX_DRIVER_H
+#define SANDBOX_DRIVER_H
+
+#include "base/buf.h"
+#include "base/json.h"
+#include "loop/loop.h"
+
+struct box;     /* one open sandbox of one driver; each driver embeds this first */
+struct run;     /* one process started in a box */
+
+enum box_caps {
+	CAP_STREAMS = 1 << 0,  /* stdout and stderr apart */
+	CAP_STDIN = 1 << 1,
+	CAP_SIGNAL = 1 << 2,
+	CAP_PTY = 1 << 3,
+	CAP_FREEZE = 1 << 4,
+	CAP_SNAPSHOT = 1 << 5, /* natively; else made from exec and files */
+	CAP_FORK = 1 << 6,
+	CAP_LISTEN = 1 << 7,
+	CAP_DIAL = 1 << 8,
+	CAP_PREPARE = 1 << 9,  /* run_prepare before run_go */
+	CAP_WATCH = 1 << 10,   /* change hint */
+};
+
+struct box_limits { int64_t mem_bytes, disk_bytes, cpu_milli; int pids; int64_t wall_us; }; /* 0 = default */
+struct box_repo { const char *name; const char *host_dir; }; /* name "" = at /workspace itself */
+struct box_opts {
+	const char *name;
+	const char *state_dir;            /* ours, 0700: upper, work; outlives a crash */
+	const struct box_repo *repo; size_t nr_repos;
+	const char *const *expose; size_t nr_expose;  /* paths that masks would hide */
+	const char *const *roots; size_t nr_roots;    /* extra read-only roots (tools outside /usr) */
+	struct box_limits limits;
+	bool net;                         /* an egress proxy will be offered: open the listener */
+	bool accept_reduced;              /* the reduced profile is acceptable */
+	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
+	json_t *driver;                   /* options of this driver only; borrowed */
+};
+
+typedef void box_done_fn(void *self, json_t *result, const struct err *err); /* one of the two is NULL; borrowed */
+
+/* Events of a running process, in this order: on_output..., on_exit once. */
+struct run_ops {
+	void (*on_output)(void *self, int stream, const void *bytes, size_t len); /* 1 out, 2 err, 3 pty */
+	/* The process has ended and its streams are drained (not: pipe EOF). signal 0 = exited with @code. @lost: the box
+	 * died under it. @left: processes of it still alive. */
+	void (*on_exit)(void *self, int code, int signal, bool lost, int left);
+};
+struct run_opts {
+	char *const *argv; size_t nr_argv;
+	const char *cwd;                    /* NULL = /workspace */
+	char *const *env;                   /* additions, NULL-terminated, may be NULL */
+	bool pty; uint16_t cols, rows;
+	bool stdin_open;                    /* false: stdin is /dev/null */
+	int64_t timeout_us;                 /* TERM, 2 s, KILL; 0 = none */
+	bool background;                    /* spawn: may outlive the action */
+};
+
+struct driver {
+	const char *name;
+	const char *about;
+	unsigned caps;
+	/* Can this machine do it? Fills @out with {"ok":bool,"profile":"enforced","why":..,"fix":..,"checks":[..]}. Blocking,
+	 * short. Returns owned. */
+	json_t *(*probe)(void);
+	/* Opens; @done with {"profile":..,"uid":..,"masked":[..],"foreign":n,...}. The box is valid once @done had no error. */
+	struct box *(*open)(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
+	void (*close)(struct box *b, box_done_fn *done, void *self); /* kills what is in it; frees @b after @done */
+
+	/* Prepares (forks, sets up, waits) if CAP_PREPARE; run_go lets it exec. Without the cap start does nothing before go. */
+	struct run *(*run_prepare)(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
+	void (*run_go)(struct run *r);
+	void (*run_stdin)(struct run *r, const void *bytes, size_t len, bool eof);
+	void (*run_signal)(struct run *r, int signo);       /* to its process group */
+	void (*run_resize)(struct run *r, uint16_t cols, uint16_t rows);
+	void (*run_pause)(struct run *r, bool paused);      /* back-pressure: stop reading its output */
+	void (*run_free)(struct run *r);                    /* after on_exit; before: kills, no more callbacks */
+
+	/* Files, through the keeper where there is one. read: result {"data":bytes,"mode":..,"size":..}. */
+	void (*read)(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
+	void (*write)(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self);
+	void (*list)(struct box *b, const char *path, box_done_fn *done, void *self);  /* {"entries":[{name,kind,size,mode}]} */
+	void (*stat)(struct box *b, const char *path, box_done_fn *done, void *self);
+
+	void (*freeze)(struct box *b, bool frozen, box_done_fn *done, void *self);
+	/* A socket that listens on the box's own loopback @port, in our hands: result {"fd":n} (owned by the callee). */
+	void (*listen)(struct box *b, uint16_t port, box_done_fn *done, void *self);
+	void (*dial)(struct box *b, uint16_t port, box_done_fn *done, void *self);
+	void (*stats)(struct box *b, box_done_fn *done, void *self); /* {"cpu_us","mem_bytes","pids","procs":[..]} */
+
+	/* The trees below it, for src/sandbox/workspace; NULL where the core walks through list and read. */
+	const struct box_tree_ops *tree;
+};
+
+/* What the workspace needs from a driver that has an overlay: descriptors, handed out by the keeper. All blocking calls
+ * made from a worker thread (the channel is the box's own). */
+struct box_tree_ops {
+	/* O_PATH|O_DIRECTORY descriptor of the root of layer @which ("upper", "merged", "lower") of repo @i; owned by caller. */
+	int (*root)(struct box *b, size_t i, const char *which, struct err *err);
+	/* Opens a path beneath it: O_RDONLY|O_NONBLOCK|O_NOFOLLOW, beneath, no symlinks, no magic links. Regular files, dirs. */
+	int (*open)(struct box *b, size_t i, const char *which, const char *path, struct err *err);
+	/* Applies a plan (workspace/apply.h) to the merged view. */
+	int (*apply)(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err);
+	/* Makes the upper a shared immutable lower and starts a new one; ERR_BUSY with processes alive. */
+	int (*rotate)(struct box *b, struct err *err);
+	bool (*overlay)(struct box *b); /* false: profile reduced, the workspace is a copy */
+};
+
+struct box {
+	const struct driver *driver;
+	uint64_t id; /* seq of box.open */
+	const char *name;
+	const char *profile; /* "enforced" "best effort" "reduced" "none" */
+};
+
+const struct driver *driver_find(const char *name); /* NULL if there is none */
+const struct driver *driver_at(size_t i);           /* NULL past the end */
+
+#endif
