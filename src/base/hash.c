@@ -1,0 +1,95 @@
+#include "base/hash.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct hash_ctx), "hash_ctx too small");
+
+void hash_init(void)
+{
+	if (sodium_init() < 0) {
+		fputs("sandglass: cannot initialise libsodium (no source of random bytes)\n", stderr);
+		abort();
+	}
+}
+
+static crypto_hash_sha256_state *state(struct hash_ctx *c)
+{
+	return (crypto_hash_sha256_state *)(void *)c->opaque;
+}
+
+void hash_begin(struct hash_ctx *c)
+{
+	crypto_hash_sha256_init(state(c));
+}
+
+void hash_add(struct hash_ctx *c, const void *bytes, size_t len)
+{
+	crypto_hash_sha256_update(state(c), bytes, len);
+}
+
+void hash_end(struct hash_ctx *c, struct hash *out)
+{
+	crypto_hash_sha256_final(state(c), out->b);
+}
+
+void hash_of(const void *bytes, size_t len, struct hash *out)
+{
+	crypto_hash_sha256(out->b, bytes, len);
+}
+
+bool hash_eq(const struct hash *a, const struct hash *b)
+{
+	return memcmp(a->b, b->b, HASH_LEN) == 0;
+}
+
+void random_bytes(void *out, size_t len)
+{
+	randombytes_buf(out, len);
+}
+
+void hex_append(struct buf *out, const void *bytes, size_t len)
+{
+	static const char digit[] = "0123456789abcdef";
+	const uint8_t *p = bytes;
+	buf_reserve(out, len * 2);
+	for (size_t i = 0; i < len; i++) {
+		buf_putc(out, digit[p[i] >> 4]);
+		buf_putc(out, digit[p[i] & 15]);
+	}
+}
+
+bool hex_parse(const char *hex, size_t hex_len, void *out, size_t cap)
+{
+	size_t got;
+	const char *end;
+	uint8_t tmp[256];
+	if (hex_len != cap * 2 || cap > sizeof(tmp))
+		return false;
+	if (sodium_hex2bin(tmp, sizeof(tmp), hex, hex_len, NULL, &got, &end) != 0 || got != cap)
+		return false;
+	memcpy(out, tmp, cap);
+	return true;
+}
+
+void base64_append(struct buf *out, const void *bytes, size_t len)
+{
+	size_t need = sodium_base64_ENCODED_LEN(len, sodium_base64_VARIANT_ORIGINAL);
+	buf_reserve(out, need);
+	sodium_bin2base64(out->data + out->len, need, bytes, len, sodium_base64_VARIANT_ORIGINAL);
+	out->len += need - 1;
+}
+
+bool base64_parse(const char *text, size_t len, struct buf *out)
+{
+	size_t got;
+	buf_reserve(out, len);
+	if (sodium_base642bin((unsigned char *)out->data + out->len, len + 1, text, len, NULL, &got, NULL,
+			      sodium_base64_VARIANT_ORIGINAL) != 0)
+		return false;
+	out->len += got;
+	out->data[out->len] = 0;
+	return true;
+}

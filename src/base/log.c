@@ -1,0 +1,49 @@
+#include "base/log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+static const char *program = "sandglass";
+static enum log_level threshold = LOG_WARN;
+static int sink = STDERR_FILENO;
+
+static const char *const level_name[] = { "debug", "info", "warn", "error" };
+
+void log_open(const char *name)
+{
+	program = name;
+	const char *want = getenv("SANDGLASS_LOG");
+	for (size_t i = 0; want && i < ARRAY_LEN(level_name); i++)
+		if (!strcmp(want, level_name[i]))
+			threshold = (enum log_level)i;
+}
+
+void log_to(int fd)
+{
+	sink = fd;
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	if (level < threshold)
+		return;
+	char line[1024];
+	struct buf when = BUF_INIT;
+	clock_rfc3339(clock_wall_us(), &when);
+	int n = snprintf(line, sizeof(line), "%s %s %s: ", buf_cstr(&when), program, level_name[level]);
+	buf_release(&when);
+	va_list ap;
+	va_start(ap, fmt);
+	int m = vsnprintf(line + n, sizeof(line) - (size_t)n - 1, fmt, ap);
+	va_end(ap);
+	size_t len = strnlen(line, sizeof(line) - 1);
+	(void)m;
+	line[len++] = '\n';
+	if (write(sink, line, len) < 0)
+		return; /* a diary that cannot be written is not worth a failure */
+}

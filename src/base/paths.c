@@ -1,0 +1,93 @@
+#include "base/paths.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#ifndef SANDGLASS_PREFIX
+#define SANDGLASS_PREFIX "/usr/local"
+#endif
+
+char *path_join(const char *a, const char *b)
+{
+	size_t n = strlen(a);
+	return xasprintf("%s%s%s", a, n && a[n - 1] == '/' ? "" : "/", b);
+}
+
+/* The specification says that a relative value is to be ignored. */
+static char *xdg(const char *variable, const char *fallback, const char *tail)
+{
+	const char *base = getenv(variable);
+	if (base && base[0] == '/')
+		return xasprintf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
+	const char *home = getenv("HOME");
+	return xasprintf("%s/%s/sandglass%s%s", home && home[0] == '/' ? home : "/", fallback, *tail ? "/" : "", tail);
+}
+
+char *paths_config(const char *tail)
+{
+	return xdg("XDG_CONFIG_HOME", ".config", tail);
+}
+
+char *paths_data(const char *tail)
+{
+	return xdg("XDG_DATA_HOME", ".local/share", tail);
+}
+
+char *paths_state(const char *tail)
+{
+	return xdg("XDG_STATE_HOME", ".local/state", tail);
+}
+
+char *paths_cache(const char *tail)
+{
+	return xdg("XDG_CACHE_HOME", ".cache", tail);
+}
+
+char *paths_runtime(const char *tail)
+{
+	const char *base = getenv("XDG_RUNTIME_DIR");
+	if (base && base[0] == '/')
+		return xasprintf("%s/sandglass%s%s", base, *tail ? "/" : "", tail);
+	return xasprintf("/tmp/sandglass-%u%s%s", (unsigned)getuid(), *tail ? "/" : "", tail);
+}
+
+char *paths_sessions(void)
+{
+	const char *dir = getenv("SANDGLASS_SESSIONS");
+	return dir && *dir ? xstrdup(dir) : paths_data("sessions");
+}
+
+char *paths_libexec(const char *name)
+{
+	char self[4096];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	if (n > 0) {
+		self[n] = 0;
+		char *slash = strrchr(self, '/');
+		if (slash) {
+			*slash = 0;
+			char *beside = path_join(self, name);
+			if (access(beside, X_OK) == 0)
+				return beside;
+			free(beside);
+			/* installed: PREFIX/bin/sandglass, PREFIX/libexec/sandglass/NAME, wherever PREFIX was moved to */
+			char *moved = xasprintf("%s/../libexec/sandglass/%s", self, name);
+			if (access(moved, X_OK) == 0)
+				return moved;
+			free(moved);
+		}
+	}
+	return xasprintf("%s/libexec/sandglass/%s", SANDGLASS_PREFIX, name);
+}
+
+char *paths_share(const char *tail)
+{
+	const char *dir = getenv("SANDGLASS_DATA");
+	if (dir && *dir)
+		return path_join(dir, tail);
+	return xasprintf("%s/share/sandglass/%s", SANDGLASS_PREFIX, tail);
+}
