@@ -13,7 +13,7 @@ PKG_CONFIG ?= pkg-config
 
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wvla -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wpointer-arith -Wcast-qual -Wformat=2 -Wundef \
-	-Wswitch-enum -Wimplicit-fallthrough $(if $(findstring clang,$(CC)),,-Wimplicit-fallthrough=5) \
+	-Wswitch-enum -Wimplicit-fallthrough $(if $(findstring clang,$(CC)),,-Wimplicit-fallthrough=5 -Wno-format-truncation) \
 	-Wnull-dereference -Wdouble-promotion -Werror
 HARDEN := -fstack-protector-strong -fstack-clash-protection -fcf-protection
 ifdef SAN
