@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -154,6 +155,17 @@ int dir_make(const char *path, mode_t mode, struct err *err)
 	return 0;
 }
 
+/* A directory without permissions can be neither listed nor emptied. The name may have become a symbolic link since it
+ * was looked at, so the mode is changed through a descriptor. */
+static void make_enterable(int dir, const char *name)
+{
+	CLEANUP(fd_close) int fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	char proc[32];
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	if (fd >= 0 && chmod(proc, 0700) < 0)
+		return; /* what cannot be entered is reported when it cannot be removed */
+}
+
 /* A tree is taken down by moving each directory that is not empty up to the top, so that neither path length nor depth
  * nor the number of open descriptors grows with the tree. */
 static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *again)
@@ -179,8 +191,8 @@ static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *
 			rc = -1;
 		} else if (unlinkat(dir, e->d_name, AT_REMOVEDIR) < 0) {
 			*again = true;
-			if (!(st.st_mode & 0700))
-				fchmodat(dir, e->d_name, 0700, 0);
+			if ((st.st_mode & 0700) != 0700)
+				make_enterable(dir, e->d_name);
 			if (dir != top) {
 				char name[32];
 				snprintf(name, sizeof(name), ".removed-%u", (*serial)++);
@@ -221,7 +233,7 @@ int dir_remove(const char *path, struct err *err)
 		while (rc == 0 && (e = readdir(d))) {
 			if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
 				continue;
-			fchmodat(top, e->d_name, 0700, 0);
+			make_enterable(top, e->d_name);
 			CLEANUP(fd_close) int sub = openat(top, e->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 			if (sub < 0)
 				continue;
