@@ -1,0 +1,319 @@
+#include "loop/stream.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+/* Descriptors go out with the first byte of their frame: the queue is cut at each frame that carries some. */
+struct parcel {
+	size_t at; /* offset in the queue's life (bytes ever queued) where the frame begins */
+	int fds[FD_PASS_MAX];
+	size_t nr;
+};
+
+struct stream {
+	struct loop *loop;
+	int sock;
+	struct loop_fd *watch;
+	size_t max_body;
+	const struct stream_ops *ops;
+	void *self;
+	struct buf in, out;
+	size_t out_start;    /* bytes ever sent */
+	struct parcel *parcel;
+	size_t nr_parcels, cap_parcels;
+	int in_fds[4 * FD_PASS_MAX]; /* arrived, their frame not yet whole */
+	size_t nr_in_fds;
+	bool paused, closing, dead, want_write, was_full;
+	bool *freed; /* set while a callback runs: tells that the stream has gone inside it */
+};
+
+static void watch(struct stream *s)
+{
+	if (s->watch)
+		loop_fd_events(s->watch, (s->paused ? 0U : (unsigned)LOOP_READ) | (s->want_write ? (unsigned)LOOP_WRITE : 0U));
+}
+
+static void close_fds(int *fds, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		fd_close(&fds[i]);
+}
+
+/* Ends the stream and tells the owner, once. */
+static void die(struct stream *s, const struct err *err)
+{
+	if (s->dead)
+		return;
+	s->dead = true;
+	loop_fd_free(&s->watch);
+	s->ops->on_close(s->self, err);
+}
+
+static ssize_t send_some(struct stream *s)
+{
+	size_t len = s->out.len;
+	if (s->nr_parcels) {
+		struct parcel *p = &s->parcel[0];
+		if (p->at > s->out_start) {
+			len = p->at - s->out_start; /* up to the frame that carries descriptors */
+		} else {
+			if (s->nr_parcels > 1)
+				len = s->parcel[1].at - s->out_start;
+			struct iovec iov = { .iov_base = s->out.data, .iov_len = len };
+			union {
+				struct cmsghdr align;
+				char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
+			} ctl = { 0 };
+			struct msghdr m = { .msg_iov = &iov,
+					    .msg_iovlen = 1,
+					    .msg_control = ctl.space,
+					    .msg_controllen = CMSG_SPACE(sizeof(int) * p->nr) };
+			struct cmsghdr *c = &ctl.align;
+			c->cmsg_level = SOL_SOCKET;
+			c->cmsg_type = SCM_RIGHTS;
+			c->cmsg_len = CMSG_LEN(sizeof(int) * p->nr);
+			memcpy(CMSG_DATA(c), p->fds, sizeof(int) * p->nr);
+			ssize_t n = sendmsg(s->sock, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+			if (n > 0) {
+				close_fds(p->fds, p->nr);
+				memmove(p, p + 1, --s->nr_parcels * sizeof(*p));
+			}
+			return n;
+		}
+	}
+	return send(s->sock, s->out.data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+/* false when the stream has ended. */
+static bool flush(struct stream *s)
+{
+	while (s->out.len) {
+		ssize_t n = send_some(s);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			break;
+		if (n < 0) {
+			struct err err = ERR_INIT;
+			err_sys(&err, "cannot send");
+			die(s, &err);
+			return false;
+		}
+		s->out_start += (size_t)n;
+		buf_drop(&s->out, (size_t)n);
+	}
+	bool want = s->out.len > 0;
+	if (want != s->want_write) {
+		s->want_write = want;
+		watch(s);
+	}
+	if (!want && s->closing) {
+		die(s, NULL);
+		return false;
+	}
+	return true;
+}
+
+static void deliver(struct stream *s, bool *freed)
+{
+	size_t at = 0;
+	while (!*freed && !s->dead && !s->paused) {
+		struct frame f;
+		struct err err = ERR_INIT;
+		size_t used;
+		int rc = frame_parse(s->in.data + at, s->in.len - at, s->max_body, &f, &used, &err);
+		if (rc < 0) {
+			die(s, &err);
+			return;
+		}
+		if (rc == 0)
+			break;
+		at += used;
+		int fds[FD_PASS_MAX];
+		size_t nr = f.nr_fds;
+		if (nr > s->nr_in_fds) {
+			err_set(&err, ERR_PARSE, "frame should carry %zu descriptors, %zu came", nr, s->nr_in_fds);
+			die(s, &err);
+			return;
+		}
+		memcpy(fds, s->in_fds, nr * sizeof(*fds));
+		s->nr_in_fds -= nr;
+		memmove(s->in_fds, s->in_fds + nr, s->nr_in_fds * sizeof(*fds));
+		s->ops->on_frame(s->self, &f, fds, nr);
+	}
+	if (!*freed)
+		buf_drop(&s->in, at);
+}
+
+static void on_readable(struct stream *s, bool *freed)
+{
+	/* bounded, so that one chatty peer cannot keep the loop */
+	for (int round = 0; round < 16 && !*freed && !s->dead && !s->paused; round++) {
+		size_t room = 65536;
+		size_t nr = 0;
+		int fds[FD_PASS_MAX];
+		struct err err = ERR_INIT;
+		buf_reserve(&s->in, room);
+		ssize_t n = fd_recv(s->sock, s->in.data + s->in.len, room, fds, &nr, &err);
+		if (n < 0) {
+			if (err.sys != EAGAIN)
+				die(s, &err);
+			return;
+		}
+		for (size_t i = 0; i < nr; i++)
+			if (s->nr_in_fds < ARRAY_LEN(s->in_fds))
+				s->in_fds[s->nr_in_fds++] = fds[i];
+			else
+				close(fds[i]);
+		if (n == 0) {
+			die(s, NULL);
+			return;
+		}
+		s->in.len += (size_t)n;
+		s->in.data[s->in.len] = 0;
+		deliver(s, freed);
+	}
+}
+
+static void on_events(void *self, int fd, unsigned events)
+{
+	struct stream *s = self;
+	bool freed = false;
+	(void)fd;
+	s->freed = &freed;
+	if (events & LOOP_WRITE) {
+		bool was = s->was_full;
+		if (flush(s) && !freed && was && !stream_full(s)) {
+			s->was_full = false;
+			if (s->ops->on_drain)
+				s->ops->on_drain(s->self);
+		}
+	}
+	if (!freed && !s->dead && (events & (LOOP_READ | LOOP_HUP)))
+		on_readable(s, &freed);
+	if (!freed)
+		s->freed = NULL;
+}
+
+struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struct stream_ops *ops, void *self)
+{
+	struct stream *s = NEW(struct stream);
+	struct err err = ERR_INIT;
+	s->loop = l;
+	s->sock = sock;
+	s->max_body = max_body;
+	s->ops = ops;
+	s->self = self;
+	if (fd_nonblock(sock, &err) < 0)
+		assert(!"a stream needs a socket");
+	s->watch = loop_fd_new(l, sock, LOOP_READ, on_events, s);
+	assert(s->watch);
+	return s;
+}
+
+void stream_free(struct stream **sp)
+{
+	struct stream *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	if (s->freed)
+		*s->freed = true;
+	loop_fd_free(&s->watch);
+	fd_close(&s->sock);
+	for (size_t i = 0; i < s->nr_parcels; i++)
+		close_fds(s->parcel[i].fds, s->parcel[i].nr);
+	close_fds(s->in_fds, s->nr_in_fds);
+	free(s->parcel);
+	buf_release(&s->in);
+	buf_release(&s->out);
+	free(s);
+}
+
+void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *body, size_t len, const int *fds,
+		     size_t nr_fds)
+{
+	assert(nr_fds <= FD_PASS_MAX);
+	if (s->dead || s->closing) {
+		for (size_t i = 0; i < nr_fds; i++)
+			close(fds[i]);
+		return;
+	}
+	if (nr_fds) {
+		GROW(s->parcel, s->nr_parcels, s->cap_parcels);
+		struct parcel *p = &s->parcel[s->nr_parcels++];
+		p->at = s->out_start + s->out.len;
+		p->nr = nr_fds;
+		memcpy(p->fds, fds, nr_fds * sizeof(*fds));
+	}
+	bool idle = !s->out.len;
+	frame_append_fds(&s->out, type, id, body, len, nr_fds);
+	if (stream_full(s))
+		s->was_full = true;
+	/* The first frame of an idle stream goes out at once (a round trip must not wait for a loop turn). A failure is told
+	 * from the loop, never from inside a send. */
+	if (idle) {
+		ssize_t n;
+		while (s->out.len && (n = send_some(s)) > 0) {
+			s->out_start += (size_t)n;
+			buf_drop(&s->out, (size_t)n);
+		}
+	}
+	if (s->out.len && !s->want_write) {
+		s->want_write = true;
+		watch(s);
+	}
+}
+
+void stream_send(struct stream *s, uint16_t type, uint64_t id, const void *body, size_t len)
+{
+	stream_send_fds(s, type, id, body, len, NULL, 0);
+}
+
+bool stream_full(const struct stream *s)
+{
+	return s->out.len > STREAM_HIGH;
+}
+
+static void resume(void *self)
+{
+	struct stream *s = self;
+	bool freed = false;
+	if (s->dead)
+		return;
+	s->freed = &freed;
+	deliver(s, &freed);
+	if (!freed)
+		s->freed = NULL;
+}
+
+void stream_pause(struct stream *s, bool paused)
+{
+	if (s->paused == paused)
+		return;
+	s->paused = paused;
+	watch(s);
+	/* whole frames may lie in the buffer already; nothing on the socket would wake us for them */
+	if (!paused && s->in.len && !s->freed)
+		resume(s);
+}
+
+void stream_close_after_flush(struct stream *s)
+{
+	s->closing = true;
+	if (!s->want_write) {
+		s->want_write = true; /* the end is told from the loop */
+		watch(s);
+	}
+}
+
+int stream_sock(const struct stream *s)
+{
+	return s->sock;
+}

@@ -1,0 +1,108 @@
+/* Timers, deferred calls, wakes from other threads, jobs, children. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "loop/loop.h"
+#include "tap.h"
+
+static struct loop *loop;
+static int ticks, deferred, woken, worked, done, reaped = -1;
+static struct loop_timer *timer;
+static struct loop_wake *wake;
+static struct loop_fd *child;
+
+static void on_tick(void *self)
+{
+	(void)self;
+	if (++ticks == 3)
+		loop_timer_free(&timer);
+}
+
+static void on_defer(void *self)
+{
+	int *left = self;
+	deferred++;
+	if (--*left)
+		loop_defer(loop, on_defer, self);
+}
+
+static void on_wake(void *self)
+{
+	(void)self;
+	woken++;
+}
+
+static void *other_thread(void *arg)
+{
+	(void)arg;
+	loop_wake_send(wake);
+	return NULL;
+}
+
+static void work(void *self)
+{
+	(void)self;
+	worked++;
+}
+
+static void finished(void *self)
+{
+	(void)self;
+	done++;
+}
+
+static void on_child(void *self, int fd, unsigned events)
+{
+	struct err err = ERR_INIT;
+	(void)self;
+	(void)events;
+	if (proc_reap(fd, &reaped, &err) < 0)
+		reaped = -2;
+	loop_fd_free(&child);
+	close(fd);
+}
+
+int main(void)
+{
+	struct err err = ERR_INIT;
+	if (loop_new(&loop, &err) < 0)
+		return 1;
+	timer = loop_timer_new(loop, on_tick, NULL);
+	loop_timer_set(timer, 1, 1);
+	while (timer)
+		loop_turn(loop, 1000);
+	is_int(ticks, 3, "a repeating timer, freed in its own callback");
+
+	int left = 5;
+	loop_defer(loop, on_defer, &left);
+	for (int i = 0; i < 20 && left; i++)
+		loop_turn(loop, 1000);
+	is_int(deferred, 5, "deferred calls run, also those deferred by deferred calls");
+
+	pthread_t t;
+	wake = loop_wake_new(loop, on_wake, NULL);
+	pthread_create(&t, NULL, other_thread, NULL);
+	while (!woken)
+		loop_turn(loop, 1000);
+	pthread_join(t, NULL);
+	ok(woken >= 1, "another thread wakes the loop");
+	loop_wake_free(&wake);
+
+	loop_job_run(loop, work, finished, NULL);
+	while (!done)
+		loop_turn(loop, 1000);
+	ok(worked == 1 && done == 1, "a job runs elsewhere and ends here");
+
+	int pid, pidfd;
+	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, (char[]){ "exit 7" }, NULL };
+	int fds[3] = { -1, -1, -1 };
+	ok(proc_spawn("/bin/sh", argv, environ, fds, 3, &pid, &pidfd, &err) == 0, "a child starts");
+	child = loop_fd_new(loop, pidfd, LOOP_READ, on_child, NULL);
+	while (reaped < 0)
+		loop_turn(loop, 1000);
+	is_int(reaped, 7, "and its status comes back");
+	ok(proc_spawn("/nonexistent/x", argv, environ, fds, 3, &pid, &pidfd, &err) < 0 && err.code == ERR_NOENT,
+	   "a missing program is an error: %s", err.text);
+	loop_free(loop);
+	return done_testing();
+}
