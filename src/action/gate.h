@@ -39,7 +39,6 @@ void gate_free(struct gate **g);
 void gate_add_policy(struct gate *g, struct policy *p);
 void gate_set_judge(struct gate *g, const struct gate_judge *j);
 /* What holds for a box: its isolation decides the default verdict when no rule matches; its profile is part of intents. */
-enum gate_wall { WALL_BOXED, WALL_CAREFUL, WALL_NONE };
 void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile, const char *name);
 void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interrupted or cancelled by their effector */
 void gate_agent(struct gate *g, uint64_t agent, const char *name);

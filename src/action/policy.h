@@ -1,0 +1,183 @@
+/* Policy: what may be done without a person, what must be asked, what never happens. Rules are plain data, judged by C;
+ * the same code answers live in the gate, in `policy check` and `policy explain`, and over recorded sessions.
+ *
+ * A policy file is Lua. It is run once in a Lua host, which hands over this JSON (lua/sandglass/policy.lua makes it):
+ *
+ *   { "file": "./policy.lua",            required: named in every verdict
+ *     "default": "ask",                  optional: allow | ask | deny | boxed | careful
+ *     "rules": [ RULE, ... ] }
+ *   RULE: { "name": "no-push", "verdict": "ask", "line": 22,            required (line > 0)
+ *     "kind": LIST of kinds (exec read write edit connect model host mcp ask snapshot rollback merge put get shell)
+ *     "cmd":  LIST of word patterns      "path": LIST of path globs     "host": LIST of host patterns
+ *     "tool": LIST of name globs         "agent": LIST, "box": LIST of name globs
+ *     "where": "box" | "host"            "tainted": true                "match": filter (query/filter.h)
+ *     "when": true | N                   a function decides, if all of the above matched; N = the host's own number of
+ *                                        the function, true = the rule's place in the list, from 1
+ *     "why": text for people             "say": text for the model (a denial)
+ *     "risk": "low" | "medium" | "high"  "confirm": "type"              "limit": {"time_us": n}
+ *     "timeout_us": n                    "on_timeout": "deny" | "hold" | "allow"   (asks only) }
+ *   LIST: one string or an array of strings. Unknown keys are errors that name file:line and the nearest known key.
+ *
+ * What matches:
+ *  1. All that a rule names must match. In a list one is enough; items that begin with "!" mean "anything but": none of
+ *     them may match. Kind, tool, agent, box: exact or `*`.
+ *  2. Word patterns go word by word over every simple command of a command line (action/shell.h): `*` stands for any
+ *     bytes within a word; " *" at the end for any further words or none; "..." for any words between or none.
+ *  3. ask and deny match if *one* simple command matches; then the command's own name counts without its folder. allow
+ *     speaks only for the commands it matches: a line is allowed when each of its parts is. A word whose value is known
+ *     only to the shell ($X, globs) may be anything: an ask or deny that may match asks, an allow must match for certain.
+ *  4. Path globs: `*` and `?` within a name, `**` any folders. Without a leading "/", "~" or "**" they begin at
+ *     /workspace; "~" is /home/agent in the box and the user's home for the host side of put and get. Paths are compared
+ *     after "." and ".." are resolved. For exec they see redirection targets and words that are written like paths
+ *     (ask and deny only).
+ *  5. Host patterns: no case, no final dot; a leading "*." any labels before; `*` within a label; ":port" optional.
+ *  6. What cannot be split is opaque: it asks as soon as there is an ask or deny with `cmd` that could be hidden in it,
+ *     and no allow with `cmd` matches it.
+ * What follows:
+ *  7. The strictest verdict of all files wins, order does not matter; every matching rule is in the answer.
+ *  8. No rule: the strictest `default` of the files that have one; if none has, the wall decides: `boxed` allows what
+ *     stays in the box and asks for connect, host, put, get, merge and whatever leaves it; `careful` asks for
+ *     everything but reads; a box without a wall asks for all. Defaults do not concern model (budgets do), ask,
+ *     snapshot and a person's own shell.
+ *  9. A `when` that fails, dies or takes longer than 50 ms asks. It is not asked when a plain deny has matched.
+ * 10. A waiver lifts the ask of the parts that it matches for certain. It never lifts a deny, and never covers what is
+ *     opaque.
+ * Adding a deny rule never allows more (tests/unit/action/t_policy_property.c). No I/O, no loop, no clock: any thread. */
+#ifndef ACTION_POLICY_H
+#define ACTION_POLICY_H
+
+#include "action/action.h"
+
+enum verdict { VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY }; /* in order of strictness */
+const char *verdict_name(enum verdict v);                  /* "allow" "ask" "deny" */
+
+enum policy_default { DEFAULT_NONE, DEFAULT_ALLOW, DEFAULT_BOXED, DEFAULT_CAREFUL, DEFAULT_ASK, DEFAULT_DENY };
+enum policy_risk { RISK_NONE, RISK_LOW, RISK_MEDIUM, RISK_HIGH };
+enum policy_timeout { ON_TIMEOUT_DENY, ON_TIMEOUT_HOLD, ON_TIMEOUT_ALLOW };
+
+/* What stands around the box: decides rule 8. */
+enum gate_wall { WALL_BOXED, WALL_CAREFUL, WALL_NONE };
+
+struct filter;
+
+/* One rule as it is matched. Strings and lists are owned by the policy. */
+struct rule {
+	const char *name, *why, *say, *confirm; /* all but name may be NULL */
+	enum verdict verdict;
+	int line;
+	unsigned kinds;                  /* bit per action_kind; 0 = every kind */
+	struct strv cmd, path, host, tool, agent, box;
+	enum { RULE_ANYWHERE, RULE_IN_BOX, RULE_ON_HOST } where;
+	bool tainted;
+	struct filter *match;            /* may be NULL */
+	int when;                        /* 0 = none; else the host's number of the function */
+	enum policy_risk risk;
+	int64_t limit_us, timeout_us;    /* 0 = not said */
+	enum policy_timeout on_timeout;
+};
+
+struct policy {
+	char *file;
+	enum policy_default def;
+	struct rule *rule;
+	size_t nr_rules;
+	struct hash hash;                /* H of the JSON as it was handed over */
+	struct arena *arena;
+};
+
+/* Makes a policy from the JSON above. ERR_SCRIPT with "file:line: ..." when something in it is wrong. */
+NODISCARD int policy_parse(struct policy **out, const char *json, size_t len, struct err *err);
+NODISCARD int policy_from_json(struct policy **out, const json_t *doc, struct err *err); /* borrows @doc */
+void policy_free(struct policy **p);
+
+/* "Approve for session": lifts an ask for actions of @kind. The pattern is a word pattern for exec and shell, a path
+ * glob for read, write, edit, put and get, a host pattern for connect, a tool name for the rest. */
+struct waiver {
+	enum action_kind kind;
+	uint64_t agent; /* 0 = every agent */
+	char *pattern;  /* owned by whoever holds the waiver */
+};
+/* ERR_PARSE if @pattern cannot be one ("*" alone is refused: it would lift everything). */
+NODISCARD int waiver_check(enum action_kind kind, const char *pattern, struct err *err);
+
+/* What is judged. Everything borrowed. */
+struct policy_subject {
+	const struct action_spec *spec;
+	enum gate_wall wall;
+	const char *agent, *box, *profile; /* names; may be NULL */
+};
+
+/* How a rule came to be in the answer. */
+enum match_state {
+	MATCH_YES,        /* matched; counts with its own verdict */
+	MATCH_MAYBE,      /* an ask or deny that may match words known only to the shell: counts as ask */
+	MATCH_WHEN,       /* the rest matched, its `when` has not answered: counts as ask until it has */
+	MATCH_WHEN_YES,   /* its `when` said yes */
+	MATCH_WHEN_NO,    /* its `when` said no: does not count */
+	MATCH_WHEN_FAILED, /* counts as ask */
+	MATCH_WHEN_UNASKED, /* a plain deny had matched: does not count */
+};
+
+struct match {
+	const struct policy *policy;
+	const struct rule *rule;
+	enum match_state state;
+	uint64_t parts; /* bit i: matched part i (parts from the 64th on share bit 63) */
+	char *text;     /* what it matched ("git push origin main", "/workspace/.env"); may be NULL. Owned */
+	char *note;     /* what its `when` said or why it failed; may be NULL. Owned */
+};
+
+struct shell;
+
+struct judgement {
+	enum verdict verdict;
+	bool opaque;
+	const char *opaque_why;   /* static; NULL unless opaque */
+	bool by_default;          /* some part was decided by rule 8 */
+	enum policy_default def;  /* the default that applied: never DEFAULT_NONE */
+	const char *def_file;     /* the file that said so; NULL = the wall */
+	bool waived;              /* a waiver lifted an ask */
+	struct match *match;      /* every matching rule, strictest first, then in the order of files and lines */
+	size_t nr_matches;
+	struct shell *shell;      /* the parts; NULL unless there is a command */
+	uint64_t not_allowed;     /* parts that are not allowed (bits as in match.parts) */
+	enum policy_risk risk;    /* highest of the rules that count */
+	int64_t limit_us;         /* smallest of the rules that count; 0 = none */
+	int64_t timeout_us;       /* of the asks that count, the shortest; 0 = none */
+	enum policy_timeout on_timeout; /* the strictest of them */
+	size_t pending;           /* matches in state MATCH_WHEN */
+};
+
+/* Judges without running anything: this is also `policy explain`. Fills @out (release it). */
+void policy_judge(struct policy *const *policies, size_t nr, const struct waiver *waivers, size_t nr_waivers,
+		  uint64_t agent, const struct policy_subject *subject, struct judgement *out);
+/* The answer of the `when` of @out->match[i]; @note is copied, may be NULL. Call judgement_close after the last. */
+void judgement_when(struct judgement *j, size_t i, enum match_state state, const char *note);
+/* Works the verdict out again from the matches. */
+void judgement_close(struct judgement *j, const struct policy_subject *subject, const struct waiver *waivers,
+		     size_t nr_waivers, uint64_t agent);
+void judgement_release(struct judgement *j);
+
+/* The first match that gives the verdict its strength; NULL if the default does. Borrows. */
+const struct match *judgement_winner(const struct judgement *j);
+/* The body of action.judged without "intent": see action/kinds.def. Returns owned. */
+json_t *judgement_json(const struct judgement *j);
+/* For a `when`, read-only there: {"rule":{file,line,name,n}, "kind","tool","cmd","argv","commands":[{"words":[..],
+ * "redirects":[..],"env":[..],"dynamic":bool}],"opaque","path","host_path","host","port","cwd","agent","box","where",
+ * "tainted","data","args"}. @m = NULL leaves "rule" out. Returns owned. */
+json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject, const struct match *m);
+
+/* Patterns for "approve for session", narrowest first, made from the parts that were not allowed:
+ * [{"pattern":"git push origin fix/parser","wide":false}, ...]. Empty when nothing can be waived. Returns owned. */
+json_t *policy_proposals(const struct judgement *j, const struct policy_subject *subject);
+/* Would @pattern lift the ask of every not allowed part of an action like @subject? */
+bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_subject *subject);
+
+/* Single patterns, for tests, screens and the proxy. */
+bool pattern_name(const char *glob, const char *name);
+bool pattern_path(const char *glob, const char *abs_path, const char *home);
+bool pattern_host(const char *pattern, const char *host, uint16_t port);
+/* Resolves "~", "." and ".." without looking at any disk: "/workspace/a". Appends to @out. */
+void path_resolve(const char *cwd, const char *path, const char *home, struct buf *out);
+
+#endif
