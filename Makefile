@@ -140,11 +140,11 @@ LIBS_script := -llua5.4 -lm -lseccomp
 UNIT := $(wildcard tests/unit/*/t_*.c)
 UNIT_BIN := $(patsubst tests/unit/%.c,$B/tests/%,$(UNIT))
 .SECONDEXPANSION:
-$B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(patsubst %/,%,$$(dir $$*)))) $(GEN)
+$B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*)))) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
-		$(LIBS_$(patsubst %/,%,$(dir $*))) $(LIBS_ALL)
+		$(LIBS_$(subst /,,$(dir $*))) $(LIBS_ALL)
 
 .PHONY: t unit
 t: $B/tests/$(T)

@@ -195,8 +195,10 @@ static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *
 				make_enterable(dir, e->d_name);
 			if (dir != top) {
 				char name[32];
-				snprintf(name, sizeof(name), ".removed-%u", (*serial)++);
-				rc = renameat(dir, e->d_name, top, name);
+				do { /* the tree may hold such names of its own */
+					snprintf(name, sizeof(name), ".removed-%u", (*serial)++);
+					rc = renameat(dir, e->d_name, top, name);
+				} while (rc < 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
 			}
 		}
 	}

@@ -30,7 +30,8 @@ struct stream {
 	int in_fds[4 * FD_PASS_MAX]; /* arrived, their frame not yet whole */
 	size_t nr_in_fds;
 	bool paused, closing, dead, want_write, was_full;
-	bool *freed; /* set while a callback runs: tells that the stream has gone inside it */
+	int depth;     /* callbacks running: the memory must outlive them */
+	bool released; /* stream_free was called inside one */
 };
 
 static void watch(struct stream *s)
@@ -120,10 +121,10 @@ static bool flush(struct stream *s)
 	return true;
 }
 
-static void deliver(struct stream *s, bool *freed)
+static void deliver(struct stream *s)
 {
 	size_t at = 0;
-	while (!*freed && !s->dead && !s->paused) {
+	while (!s->released && !s->dead && !s->paused) {
 		struct frame f;
 		struct err err = ERR_INIT;
 		size_t used;
@@ -147,14 +148,14 @@ static void deliver(struct stream *s, bool *freed)
 		memmove(s->in_fds, s->in_fds + nr, s->nr_in_fds * sizeof(*fds));
 		s->ops->on_frame(s->self, &f, fds, nr);
 	}
-	if (!*freed)
+	if (!s->released)
 		buf_drop(&s->in, at);
 }
 
-static void on_readable(struct stream *s, bool *freed)
+static void on_readable(struct stream *s)
 {
 	/* bounded, so that one chatty peer cannot keep the loop */
-	for (int round = 0; round < 16 && !*freed && !s->dead && !s->paused; round++) {
+	for (int round = 0; round < 16 && !s->released && !s->dead && !s->paused; round++) {
 		size_t room = 65536;
 		size_t nr = 0;
 		int fds[FD_PASS_MAX];
@@ -177,28 +178,32 @@ static void on_readable(struct stream *s, bool *freed)
 		}
 		s->in.len += (size_t)n;
 		s->in.data[s->in.len] = 0;
-		deliver(s, freed);
+		deliver(s);
 	}
+}
+
+static void leave(struct stream *s)
+{
+	if (--s->depth == 0 && s->released)
+		free(s);
 }
 
 static void on_events(void *self, int fd, unsigned events)
 {
 	struct stream *s = self;
-	bool freed = false;
 	(void)fd;
-	s->freed = &freed;
+	s->depth++;
 	if (events & LOOP_WRITE) {
 		bool was = s->was_full;
-		if (flush(s) && !freed && was && !stream_full(s)) {
+		if (flush(s) && !s->released && was && !stream_full(s)) {
 			s->was_full = false;
 			if (s->ops->on_drain)
 				s->ops->on_drain(s->self);
 		}
 	}
-	if (!freed && !s->dead && (events & (LOOP_READ | LOOP_HUP)))
-		on_readable(s, &freed);
-	if (!freed)
-		s->freed = NULL;
+	if (!s->released && !s->dead && (events & (LOOP_READ | LOOP_HUP)))
+		on_readable(s);
+	leave(s);
 }
 
 struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struct stream_ops *ops, void *self)
@@ -223,8 +228,6 @@ void stream_free(struct stream **sp)
 	*sp = NULL;
 	if (!s)
 		return;
-	if (s->freed)
-		*s->freed = true;
 	loop_fd_free(&s->watch);
 	fd_close(&s->sock);
 	for (size_t i = 0; i < s->nr_parcels; i++)
@@ -233,7 +236,9 @@ void stream_free(struct stream **sp)
 	free(s->parcel);
 	buf_release(&s->in);
 	buf_release(&s->out);
-	free(s);
+	s->released = true;
+	if (!s->depth)
+		free(s);
 }
 
 void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *body, size_t len, const int *fds,
@@ -281,16 +286,13 @@ bool stream_full(const struct stream *s)
 	return s->out.len > STREAM_HIGH;
 }
 
-static void resume(void *self)
+static void resume(struct stream *s)
 {
-	struct stream *s = self;
-	bool freed = false;
 	if (s->dead)
 		return;
-	s->freed = &freed;
-	deliver(s, &freed);
-	if (!freed)
-		s->freed = NULL;
+	s->depth++;
+	deliver(s);
+	leave(s);
 }
 
 void stream_pause(struct stream *s, bool paused)
@@ -300,7 +302,7 @@ void stream_pause(struct stream *s, bool paused)
 	s->paused = paused;
 	watch(s);
 	/* whole frames may lie in the buffer already; nothing on the socket would wake us for them */
-	if (!paused && s->in.len && !s->freed)
+	if (!paused && s->in.len && !s->depth)
 		resume(s);
 }
 
