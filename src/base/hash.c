@@ -50,6 +50,31 @@ void random_bytes(void *out, size_t len)
 	randombytes_buf(out, len);
 }
 
+void sign_key(const uint8_t seed[SIGN_SEED_LEN], uint8_t key_out[SIGN_KEY_LEN])
+{
+	uint8_t secret[crypto_sign_SECRETKEYBYTES];
+	crypto_sign_seed_keypair(key_out, secret, seed);
+	sodium_memzero(secret, sizeof(secret));
+}
+
+void sign_make(const uint8_t seed[SIGN_SEED_LEN], const void *bytes, size_t len, uint8_t sig_out[SIGN_LEN])
+{
+	uint8_t key[crypto_sign_PUBLICKEYBYTES], secret[crypto_sign_SECRETKEYBYTES];
+	crypto_sign_seed_keypair(key, secret, seed);
+	crypto_sign_detached(sig_out, NULL, bytes, len, secret);
+	sodium_memzero(secret, sizeof(secret));
+}
+
+bool sign_check(const uint8_t key[SIGN_KEY_LEN], const void *bytes, size_t len, const uint8_t sig[SIGN_LEN])
+{
+	return crypto_sign_verify_detached(sig, bytes, len, key) == 0;
+}
+
+void secret_wipe(void *bytes, size_t len)
+{
+	sodium_memzero(bytes, len);
+}
+
 void hex_append(struct buf *out, const void *bytes, size_t len)
 {
 	static const char digit[] = "0123456789abcdef";
