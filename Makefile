@@ -74,6 +74,8 @@ $B/%.o: %.c $(GEN)
 	@mkdir -p $(@D)
 	@echo "  CC    $<"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+# the schema is part of the binary
+$B/src/record/schema.o: $(wildcard schema/*.sql)
 $B/%.o: %.S
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
