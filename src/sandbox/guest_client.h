@@ -1,5 +1,5 @@
-/* The supervisor's end of one guest (wire/guest.h): starts runs in a box, feeds and signals them, freezes the box, opens
- * sockets inside it. The names map one to one to the run_*, freeze, listen, dial and stats verbs of sandbox/driver.h.
+/* The supervisor's end of one guest (wire/guest.h): starts runs in a box, feeds and signals them, freezes the box,
+ * opens sockets inside it. The names map one to one to the run_*, freeze, listen, dial and stats verbs of sandbox/driver.h.
  *
  * Loop thread only. Callbacks come from the loop, never from inside the call that asked. Everything a guest says is a
  * claim of the box: lengths and counts are bounded here, descriptors that were not asked for are closed, a frame that
@@ -11,6 +11,7 @@
 #define SANDBOX_GUEST_CLIENT_H
 
 #include "sandbox/driver.h"
+#include "wire/guest.h"
 
 struct guest;
 struct guest_run;
@@ -40,17 +41,11 @@ struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o, co
 void guest_free(struct guest **g);
 const struct guest_info *guest_info(const struct guest *g); /* NULL before on_ready; borrows */
 
-/* --- what the box may touch ------------------------------------------------------------------------------------------
+/* --- what the box may touch ---
  * One landlock rule per path, hierarchical. Every command enters the rules between fork and exec. */
-enum guest_access {
-	GUEST_READ = 1,    /* files and folders below may be read */
-	GUEST_EXEC = 2,    /* and executed */
-	GUEST_WRITE = 4,   /* and changed, made, removed (no device nodes) */
-	GUEST_DEVICE = 8,  /* ioctl on devices below */
-};
 struct guest_rule {
 	const char *path; /* in the box, absolute; one that does not exist is left out */
-	unsigned access;
+	unsigned access;  /* enum guest_access */
 };
 struct guest_attach {
 	const struct guest_rule *rules; /* NULL: the default set (sandbox/guest_rules.c) with @extra on top */
@@ -60,15 +55,16 @@ struct guest_attach {
 	bool tcp;                       /* refuse TCP but for @ports: only where the network namespace is not empty */
 	const uint16_t *ports;          /* may be connected to */
 	size_t nr_ports;
-	bool scope;                     /* no signals and abstract sockets out of the command (reduced) */
+	bool scope;                     /* no signals and abstract sockets out of a command (reduced) */
+	bool keep_caps;                 /* commands keep the guest's capabilities (a container's root) */
 	bool unconfined_ok;             /* go on where the kernel has no landlock; else runs fail at step "landlock" */
 	struct box_limits limits;       /* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 };
-/* The workspace was attached or rotated: opens the rules afresh, closes what held the old mount busy. Commands already
- * running keep the rules they entered. Result {"landlock":abi,"missing":[paths]}. Before the first attach every run fails. */
+/* The workspace was attached or rotated: opens the rules afresh. Commands already running keep the rules they entered;
+ * prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"missing":[paths]}. Before the first attach runs fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
 
-/* --- runs ------------------------------------------------------------------------------------------------------------
+/* --- runs ---
  * prepare forks, sets up and waits; go lets it exec. @o and what it points to are copied. Never NULL: failures arrive as
  * on_exit (guest_run_failure tells which step). A command that cannot be found ends with 127, one that cannot be run
  * with 126, like in a shell. */
@@ -78,7 +74,7 @@ void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); 
 size_t guest_stdin_queued(const struct guest_run *r);                          /* bytes not yet taken by the box */
 void guest_signal(struct guest_run *r, int signo);                             /* to its process group */
 void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows);          /* pty only */
-void guest_pause(struct guest_run *r, bool paused);                            /* stop reading: the box blocks when its pipe is full */
+void guest_pause(struct guest_run *r, bool paused); /* stop reading: what writes blocks when its pipe is full */
 /* After on_exit, or before: kills everything that came from it, no more callbacks. NULL is fine. */
 void guest_run_free(struct guest_run *r);
 /* In and after on_exit: true if the command never ran; @out says which step failed and why. */
@@ -87,7 +83,7 @@ bool guest_run_failure(const struct guest_run *r, struct err *out);
 bool guest_run_timed_out(const struct guest_run *r);
 int guest_run_pid(const struct guest_run *r); /* in the box; 0 before it is known */
 
-/* --- the box as a whole ----------------------------------------------------------------------------------------------
+/* --- the box as a whole ---
  * Each answers once through @done, also when the guest goes away (ERR_CLOSED). */
 
 /* Result {"how":"sigstop","frozen":bool,"procs":n,"running":n}. Runs that go while frozen start at thaw. */
@@ -97,8 +93,8 @@ void guest_freeze(struct guest *g, bool frozen, box_done_fn *done, void *self);
 void guest_listen(struct guest *g, uint16_t port, box_done_fn *done, void *self);
 /* A connected, non-blocking socket to 127.0.0.1:@port of the box. {"fd":n}. */
 void guest_dial(struct guest *g, uint16_t port, box_done_fn *done, void *self);
-/* {"cpu_us":n,"mem_bytes":n,"pids":n,"procs":[{"pid","ppid","run","name","state","mem_bytes","cpu_us"}]}; "run" is the pid
- * of the run it came from, 0 if unknown. At most 512 processes are listed. */
+/* {"cpu_us":n,"mem_bytes":n,"pids":n,"procs":[{"pid","ppid","run","name","state","mem_bytes","cpu_us"}]}; "run" is the
+ * pid of the run it came from, 0 if unknown. At most 512 processes are listed. */
 void guest_ps(struct guest *g, box_done_fn *done, void *self);
 void guest_ping(struct guest *g, box_done_fn *done, void *self);
 /* Kills every process of the box but the guest and waits until they are gone: {"killed":n,"left":n}. */

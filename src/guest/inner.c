@@ -1,0 +1,260 @@
+#include "guest/inner.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include "base/mem.h"
+
+static volatile sig_atomic_t child_ended;
+
+static void on_child(int signo)
+{
+	(void)signo;
+	child_ended = 1;
+}
+
+static void on_resize(struct inner *g, const struct frame *f)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	uint16_t cols = unpack_u16(&u), rows = unpack_u16(&u);
+	if (unpack_done(&u))
+		inner_pump_resize(g, f->id, cols, rows);
+	else
+		g->over = true;
+}
+
+static void on_signal(struct inner *g, const struct frame *f)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	int signo = unpack_u8(&u);
+	bool all = unpack_u8(&u) == 1;
+	struct inner_run *r = inner_run_find(g, f->id);
+	if (!unpack_done(&u) || signo < 1 || signo > SIGRTMAX)
+		g->over = true;
+	else if (r)
+		inner_signal(g, r, signo, all);
+}
+
+static void on_freeze(struct inner *g, const struct frame *f)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	bool frozen = unpack_u8(&u) == 1;
+	if (unpack_done(&u))
+		inner_freeze(g, f->id, frozen);
+	else
+		g->over = true;
+}
+
+static void on_kill(struct inner *g, const struct frame *f)
+{
+	unsigned killed, left;
+	struct buf b = BUF_INIT;
+	inner_kill_all(g, &killed, &left);
+	buf_u32le(&b, killed);
+	buf_u32le(&b, left);
+	inner_answer(g, f->id, GS_NONE, 0, &b, -1);
+	buf_release(&b);
+}
+
+static void on_drop(struct inner *g, const struct frame *f)
+{
+	struct inner_run *r = inner_run_find(g, f->id);
+	if (r)
+		inner_drop_run(g, r);
+	else
+		inner_pump_drop(g, f->id);
+}
+
+/* A run, listener or connection that is not known any more is no error: the two sides cross. */
+static void on_frame(struct inner *g, const struct frame *f)
+{
+	struct inner_run *r;
+	switch (f->type) {
+	case GF_ATTACH:
+		inner_attach(g, f);
+		break;
+	case GF_PREPARE:
+		inner_prepare(g, f);
+		break;
+	case GF_GO:
+		if ((r = inner_run_find(g, f->id)))
+			inner_go(g, r);
+		break;
+	case GF_DATA:
+		inner_pump_data(g, f);
+		break;
+	case GF_EOF:
+		inner_pump_eof(g, f);
+		break;
+	case GF_CREDIT:
+		inner_pump_credit(g, f);
+		break;
+	case GF_SIGNAL:
+		on_signal(g, f);
+		break;
+	case GF_RESIZE:
+		on_resize(g, f);
+		break;
+	case GF_DROP:
+		on_drop(g, f);
+		break;
+	case GF_FREEZE:
+		on_freeze(g, f);
+		break;
+	case GF_LISTEN:
+		inner_listen(g, f);
+		break;
+	case GF_DIAL:
+		inner_dial(g, f);
+		break;
+	case GF_PS:
+		inner_ps(g, f->id);
+		break;
+	case GF_PING:
+		inner_answer(g, f->id, GS_NONE, 0, NULL, -1);
+		break;
+	case GF_KILL:
+		on_kill(g, f);
+		break;
+	default:
+		g->over = true;
+	}
+	if (f->type != GF_PREPARE && f->nr_fds && !g->over)
+		g->over = true; /* nothing else brings descriptors */
+}
+
+static void take_frames(struct inner *g)
+{
+	size_t at = 0, used;
+	struct frame f;
+	struct err err = ERR_INIT;
+	int rc;
+	while (!g->over && (rc = frame_parse(g->in.data + at, g->in.len - at, GUEST_MAX_IN, &f, &used, &err)) != 0) {
+		if (rc < 0)
+			g->over = true;
+		else
+			on_frame(g, &f);
+		at += used;
+	}
+	buf_drop(&g->in, at);
+}
+
+static void say_ready(struct inner *g)
+{
+	struct buf b = BUF_INIT;
+	buf_u32le(&b, GUEST_VERSION);
+	pack_u8(&b, g->init);
+	pack_u8(&b, (uint8_t)inner_landlock_abi());
+	buf_u32le(&b, getuid());
+	inner_send(g, GF_READY, 0, &b, -1);
+	buf_release(&b);
+}
+
+/* The standard streams may be anything or missing: children get theirs from us, we use none. */
+static int own_streams(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd < 3)
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+	for (int i = 0; i < 3 && fd >= 0; i++)
+		dup2(fd, i);
+	return fd;
+}
+
+static bool has_caps(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2] = { { 0 } };
+	if (syscall(SYS_capget, &head, data) < 0)
+		return true;
+	return data[0].permitted || data[1].permitted || data[0].inheritable || data[1].inheritable;
+}
+
+static int set_up(struct inner *g, sigset_t *waiting)
+{
+	struct stat st;
+	if (fcntl(g->channel, F_SETFD, FD_CLOEXEC) < 0 || fstat(g->channel, &st) < 0)
+		return -1;
+	g->socket = S_ISSOCK(st.st_mode);
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -1;
+	if (!g->init && (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0))
+		return -1;
+	g->caps = has_caps();
+	g->null_fd = own_streams();
+	void *shared = mmap(NULL, INNER_RUNS * sizeof(struct inner_slot), PROT_READ | PROT_WRITE,
+			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (g->null_fd < 0 || shared == MAP_FAILED)
+		return -1;
+	g->slot = shared;
+	char path[64];
+	snprintf(path, sizeof path, "/proc/%d/task/%d/children", getpid(), getpid());
+	g->children_fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	struct sigaction act = { .sa_handler = on_child, .sa_flags = SA_NOCLDSTOP };
+	sigset_t chld;
+	sigemptyset(&chld);
+	sigaddset(&chld, SIGCHLD);
+	sigaction(SIGCHLD, &act, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	sigprocmask(SIG_SETMASK, &chld, NULL);
+	sigemptyset(waiting);
+	umask(022);
+	if (g->init)
+		inner_loopback_up();
+	return 0;
+}
+
+static void loop(struct inner *g, const sigset_t *waiting)
+{
+	struct pollfd *fds = NULL;
+	size_t cap = 0;
+	while (!g->over) {
+		if (g->nr_pumps + 1 > cap) {
+			cap = (g->nr_pumps + 1) * 2;
+			fds = xrealloc(fds, cap * sizeof *fds);
+		}
+		fds[0] = (struct pollfd){ .fd = g->channel, .events = POLLIN };
+		size_t nr = inner_pump_poll(g, fds + 1);
+		int n = ppoll(fds, nr + 1, child_ended ? &(struct timespec){ 0 } : NULL, waiting);
+		if (n < 0 && errno != EINTR)
+			break;
+		if (child_ended) {
+			child_ended = 0;
+			inner_reap(g);
+		}
+		if (n <= 0)
+			continue;
+		inner_pump_serve(g, fds + 1, nr);
+		if (fds[0].revents && inner_port_fill(g) < 0)
+			g->over = true;
+		take_frames(g);
+	}
+	free(fds);
+}
+
+int inner_main(int channel, bool init)
+{
+	struct inner g = { .channel = channel, .init = init, .null_fd = -1, .children_fd = -1, .rules = { .fd = -1 } };
+	sigset_t waiting;
+	if (set_up(&g, &waiting) < 0)
+		return 1;
+	say_ready(&g);
+	loop(&g, &waiting);
+	g.over = true;
+	unsigned killed, left;
+	inner_kill_all(&g, &killed, &left);
+	return 0;
+}

@@ -1,0 +1,161 @@
+/* The guest: the small program that is PID 1 inside a box, or an ordinary child there (profile reduced), and does what
+ * the supervisor says over one channel (wire/guest.h is the specification).
+ *
+ * One thread, one loop, one struct inner. It never reads content, never decides, holds no secret. It is undumpable, its
+ * descriptors close on exec, and it is in no landlock domain itself: every child enters the rules between fork and exec,
+ * so that a command can neither trace nor read it. Writing to the channel blocks; the supervisor always reads. */
+#ifndef GUEST_INNER_H
+#define GUEST_INNER_H
+
+#include <sys/types.h>
+
+#include "base/fd.h"
+#include "wire/guest.h"
+
+struct inner_run;
+struct inner_pump;
+
+/* Shared with a child until it execs: how it is told to go and how it says what failed. exec takes it away. */
+struct inner_slot {
+	uint32_t go; /* futex */
+	uint32_t step, sys;
+	uint32_t used;
+};
+enum { INNER_RUNS = 2048 };
+
+/* What a child enters, made by ATTACH. */
+struct inner_rules {
+	bool attached, unconfined, keep_caps;
+	int fd; /* landlock ruleset; -1 = none */
+	uint64_t mem_bytes, file_bytes;
+	uint32_t pids;
+};
+
+/* A process seen in an earlier scan whose origin is known: origin outlives being orphaned. */
+struct inner_seen {
+	pid_t pid, sid, run;
+	uint64_t start;
+};
+
+struct inner {
+	int channel;
+	bool socket; /* descriptors can ride along */
+	bool init;   /* PID 1 */
+	bool caps;   /* has capabilities that children must not have */
+	bool frozen;
+	bool over; /* channel gone or protocol broken */
+	struct buf in, out;
+	int in_fds[4 * FD_PASS_MAX];
+	size_t nr_in_fds;
+	int null_fd, children_fd;
+	struct inner_rules rules;
+	struct inner_slot *slot; /* INNER_RUNS, shared memory */
+	struct inner_run **run;
+	size_t nr_runs, cap_runs;
+	struct inner_pump **pump;
+	size_t nr_pumps, cap_pumps;
+	struct inner_seen *seen;
+	size_t nr_seen, cap_seen;
+	pid_t *stopped; /* were stopped before the freeze: thaw leaves them so */
+	size_t nr_stopped, cap_stopped;
+	uint64_t last_conn;
+};
+
+/* Runs a guest on @channel (taken) until it ends; returns the exit status. @init: this is PID 1 of its namespace. */
+int inner_main(int channel, bool init);
+
+/* --- port.c: the channel --- */
+/* Reads what is there. 1 something came, 0 nothing, -1 the end. */
+int inner_port_fill(struct inner *g);
+/* @fd (-1 = none) stays the caller's. */
+void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struct buf *body, int fd);
+/* ANSWER with the outcome in front of @more (may be NULL). */
+void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const struct buf *more, int fd);
+/* Takes up to @nr descriptors that came with frame @f into @fds, closes the rest; false if there are not exactly @nr. */
+bool inner_take_fds(struct inner *g, const struct frame *f, int *fds, size_t nr);
+
+/* --- run.c: runs --- */
+struct inner_run {
+	uint64_t id;
+	pid_t pid; /* of the leader: session and process group too */
+	struct inner_slot *slot;
+	bool gone;    /* go has been said */
+	bool reaped;  /* leader ended; waits for its pumps */
+	bool dropped; /* nobody listens */
+	unsigned draining; /* pumps that have something from before the end */
+	struct guest_ended_body ended;
+};
+void inner_prepare(struct inner *g, const struct frame *f);
+void inner_go(struct inner *g, struct inner_run *r);
+void inner_thawed(struct inner *g); /* lets those go that were told to while frozen */
+bool inner_preparing(const struct inner *g);
+struct inner_run *inner_run_find(const struct inner *g, uint64_t id); /* NULL if there is none */
+void inner_signal(struct inner *g, struct inner_run *r, int signo, bool all);
+void inner_drop_run(struct inner *g, struct inner_run *r);
+/* Collects every child that has ended. false: there are no children at all. */
+bool inner_reap(struct inner *g);
+/* A pump of @r has passed on what was written before the end. */
+void inner_run_drained(struct inner *g, struct inner_run *r);
+
+/* --- child.c: between fork and exec --- */
+struct inner_child {
+	const struct guest_prepare_body *body;
+	char *const *env;
+	int fd[3];   /* stdin, stdout, stderr; -1 = /dev/null */
+	int tty;     /* the terminal's slave, or -1 */
+	struct inner_slot *slot;
+};
+_Noreturn void inner_child_main(const struct inner *g, const struct inner_child *c);
+
+/* --- rules.c: landlock and limits --- */
+int inner_landlock_abi(void);
+/* Answers the ATTACH frame. */
+void inner_attach(struct inner *g, const struct frame *f);
+/* In the child. 0, or the step that failed with errno set. */
+unsigned inner_rules_enter(const struct inner *g);
+
+/* --- procs.c: who lives here --- */
+struct inner_proc {
+	pid_t pid, ppid, sid;
+	pid_t run; /* pid of the leader it came from, 0 = unknown */
+	char state;
+	uint64_t start, bytes, cpu_us;
+	char name[32];
+};
+/* Every process below the guest, zombies included, with its origin; what has no other origin is given to @heir. Returns
+ * owned, NULL with *nr_out 0 on failure. */
+struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out);
+/* Live processes that came from @run, which has just ended. */
+unsigned inner_left(struct inner *g, pid_t run);
+/* Sends @signo to everything that came from @run; with SIGKILL until nothing new appears. */
+void inner_signal_all(struct inner *g, pid_t run, int signo);
+void inner_freeze(struct inner *g, uint64_t id, bool frozen);
+void inner_ps(struct inner *g, uint64_t id);
+/* Kills everything but the guest and waits up to 2 s. Fills the counts. */
+void inner_kill_all(struct inner *g, unsigned *killed_out, unsigned *left_out);
+
+/* --- pump.c: framed streams --- */
+enum inner_pump_kind { PUMP_READ, PUMP_WRITE, PUMP_TTY, PUMP_CONN, PUMP_LISTEN, PUMP_CONNECTING };
+/* Takes @fd (made non-blocking). @r may be NULL. */
+struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, uint64_t id, unsigned stream, int fd,
+				  struct inner_run *r);
+void inner_pump_data(struct inner *g, const struct frame *f);
+void inner_pump_eof(struct inner *g, const struct frame *f);
+void inner_pump_credit(struct inner *g, const struct frame *f);
+void inner_pump_connecting(struct inner_pump *p, bool pass); /* DIAL is under way */
+bool inner_pump_drop(struct inner *g, uint64_t id); /* closes the listener or connection; false if there is none */
+void inner_pump_run_ended(struct inner *g, struct inner_run *r); /* starts the drain */
+void inner_pump_run_done(struct inner *g, struct inner_run *r);  /* closes, or throws away from now on */
+void inner_pump_resize(struct inner *g, uint64_t id, uint16_t cols, uint16_t rows);
+struct pollfd;
+size_t inner_pump_poll(struct inner *g, struct pollfd *fds); /* fills one entry per pump */
+void inner_pump_serve(struct inner *g, const struct pollfd *fds, size_t nr);
+
+/* --- net.c: sockets on the box's loopback --- */
+void inner_loopback_up(void);
+void inner_listen(struct inner *g, const struct frame *f);
+void inner_dial(struct inner *g, const struct frame *f);
+/* A connection has come about (@sys 0) or not: answers and passes the socket on. Takes @fd. */
+void inner_dialled(struct inner *g, uint64_t id, int fd, bool pass, int sys);
+
+#endif

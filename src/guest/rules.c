@@ -1,0 +1,196 @@
+/* Landlock, spoken to by number: the structures of ABI 7 are written out here because the headers of the oldest system
+ * we build on stop at ABI 1. The ruleset is opened by ATTACH, after the workspace is mounted: a rule names what lies at
+ * a path now, not the path. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <linux/capability.h>
+
+#include "base/mem.h"
+#include "guest/inner.h"
+
+enum { NR_CREATE = 444, NR_ADD = 445, NR_RESTRICT = 446 };
+enum { RULE_PATH = 1, RULE_PORT = 2 };
+
+struct ruleset_attr {
+	uint64_t fs, net, scoped;
+};
+struct path_attr {
+	uint64_t allowed;
+	int32_t fd;
+} __attribute__((packed));
+struct port_attr {
+	uint64_t allowed, port;
+};
+
+#define BIT(n) (1ULL << (n))
+static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_make_node = BIT(6) | BIT(11), fs_refer = BIT(13),
+		      fs_truncate = BIT(14), fs_ioctl = BIT(15);
+/* write, remove dir, remove file, make dir, regular, socket, fifo, symlink */
+static const uint64_t fs_change = BIT(1) | BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(9) | BIT(10) | BIT(12);
+/* what a rule on a file, not a folder, may grant */
+static const uint64_t fs_file = BIT(0) | BIT(1) | BIT(2) | BIT(14) | BIT(15);
+
+int inner_landlock_abi(void)
+{
+	long abi = syscall(NR_CREATE, NULL, 0, 1);
+	return abi < 0 ? 0 : abi > 255 ? 255 : (int)abi;
+}
+
+static uint64_t fs_handled(int abi)
+{
+	return fs_execute | fs_read | fs_change | fs_make_node | (abi >= 2 ? fs_refer : 0) | (abi >= 3 ? fs_truncate : 0) |
+	       (abi >= 5 ? fs_ioctl : 0);
+}
+
+static uint64_t fs_granted(unsigned access)
+{
+	return (access & GUEST_READ ? fs_read : 0) | (access & GUEST_EXEC ? fs_execute : 0) |
+	       (access & GUEST_WRITE ? fs_change | fs_refer | fs_truncate : 0) | (access & GUEST_DEVICE ? fs_ioctl : 0);
+}
+
+/* 1 added, 0 the path is missing, -1 errno. */
+static int add_path(int ruleset, const struct guest_attach_rule *r, uint64_t handled)
+{
+	CLEANUP(fd_close) int fd = open(r->path, O_PATH | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0)
+		return errno == ENOENT || errno == ENOTDIR || errno == EACCES ? 0 : -1;
+	if (fstat(fd, &st) < 0)
+		return -1;
+	uint64_t allowed = fs_granted(r->access) & handled;
+	if (!S_ISDIR(st.st_mode))
+		allowed &= fs_file;
+	if (!allowed)
+		return 1;
+	struct path_attr p = { .allowed = allowed, .fd = fd };
+	return syscall(NR_ADD, ruleset, RULE_PATH, &p, 0) < 0 ? -1 : 1;
+}
+
+/* Appends the indexes of missing paths to @missing. */
+static int open_rules(const struct guest_attach_body *a, int abi, struct buf *missing, size_t *nr_missing)
+{
+	struct ruleset_attr attr = { .fs = fs_handled(abi) };
+	if (abi >= 4 && a->flags & GUEST_TCP)
+		attr.net = BIT(0) | BIT(1);
+	if (abi >= 6 && a->flags & GUEST_SCOPE)
+		attr.scoped = BIT(0) | BIT(1);
+	size_t size = abi >= 6 ? sizeof attr : abi >= 4 ? 16 : 8;
+	CLEANUP(fd_close) int fd = (int)syscall(NR_CREATE, &attr, size, 0);
+	if (fd < 0)
+		return -1;
+	for (size_t i = 0; i < a->nr_rules; i++) {
+		int rc = add_path(fd, &a->rules[i], attr.fs);
+		if (rc < 0)
+			return -1;
+		if (rc == 0) {
+			buf_u16le(missing, (uint16_t)i);
+			++*nr_missing;
+		}
+	}
+	for (size_t i = 0; attr.net && i < a->nr_ports; i++) {
+		struct port_attr p = { .allowed = BIT(1), .port = a->ports[i] };
+		if (syscall(NR_ADD, fd, RULE_PORT, &p, 0) < 0)
+			return -1;
+	}
+	int out = fd;
+	fd = -1;
+	return out;
+}
+
+static void attach(struct inner *g, uint64_t id, const struct guest_attach_body *a)
+{
+	CLEANUP(buf_release) struct buf missing = BUF_INIT;
+	CLEANUP(buf_release) struct buf more = BUF_INIT;
+	int abi = inner_landlock_abi(), fd = -1;
+	size_t nr_missing = 0;
+	bool without = abi == 0 && a->flags & GUEST_UNCONFINED_OK;
+	if (inner_preparing(g)) {
+		inner_answer(g, id, GS_BUSY, EBUSY, NULL, -1);
+		return;
+	}
+	errno = EOPNOTSUPP;
+	if (!without && (abi == 0 || (fd = open_rules(a, abi, &missing, &nr_missing)) < 0)) {
+		inner_answer(g, id, GS_LANDLOCK, errno, NULL, -1);
+		return;
+	}
+	fd_close(&g->rules.fd);
+	g->rules = (struct inner_rules){
+		.attached = true,
+		.unconfined = without,
+		.keep_caps = a->flags & GUEST_KEEP_CAPS,
+		.fd = fd,
+		.mem_bytes = a->mem_bytes,
+		.file_bytes = a->file_bytes,
+		.pids = a->pids,
+	};
+	pack_u8(&more, (uint8_t)abi);
+	buf_u16le(&more, (uint16_t)nr_missing);
+	buf_append(&more, missing.data, missing.len);
+	inner_answer(g, id, GS_NONE, 0, &more, -1);
+}
+
+void inner_attach(struct inner *g, const struct frame *f)
+{
+	struct guest_attach_body a;
+	struct err err = ERR_INIT;
+	if (guest_attach_unpack(f->body, f->len, &a, &err) < 0) {
+		g->over = true;
+		return;
+	}
+	attach(g, f->id, &a);
+	guest_attach_release(&a);
+}
+
+/* Limits only ever go down. */
+static int lower(int what, uint64_t soft, uint64_t hard)
+{
+	struct rlimit now;
+	if (getrlimit((__rlimit_resource_t)what, &now) < 0)
+		return -1;
+	struct rlimit want = { .rlim_cur = hard < now.rlim_max ? hard : now.rlim_max,
+			       .rlim_max = hard < now.rlim_max ? hard : now.rlim_max };
+	if (soft < want.rlim_cur)
+		want.rlim_cur = soft;
+	if (want.rlim_cur == now.rlim_cur && want.rlim_max == now.rlim_max)
+		return 0;
+	return setrlimit((__rlimit_resource_t)what, &want);
+}
+
+static int enter_limits(const struct inner_rules *r)
+{
+	if (lower(RLIMIT_CORE, 0, 0) < 0 || lower(RLIMIT_NOFILE, 1024, 4096) < 0 || lower(RLIMIT_MEMLOCK, 0, 0) < 0 ||
+	    lower(RLIMIT_MSGQUEUE, 0, 0) < 0 || lower(RLIMIT_RTPRIO, 0, 0) < 0 || lower(RLIMIT_NICE, 0, 0) < 0 ||
+	    lower(RLIMIT_SIGPENDING, 256, 256) < 0)
+		return -1;
+	if (r->mem_bytes && lower(RLIMIT_AS, r->mem_bytes, r->mem_bytes) < 0)
+		return -1;
+	if (r->file_bytes && lower(RLIMIT_FSIZE, r->file_bytes, r->file_bytes) < 0)
+		return -1;
+	return r->pids ? lower(RLIMIT_NPROC, r->pids, r->pids) : 0;
+}
+
+static int drop_caps(void)
+{
+	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct none[2] = { { 0 } };
+	return (int)syscall(SYS_capset, &head, none);
+}
+
+/* no_new_privs is inherited from the guest, so nothing given up here comes back at exec. */
+unsigned inner_rules_enter(const struct inner *g)
+{
+	const struct inner_rules *r = &g->rules;
+	if (enter_limits(r) < 0)
+		return GS_LIMITS;
+	if (g->caps && !r->keep_caps && drop_caps() < 0)
+		return GS_PRIVS;
+	if (!r->unconfined && syscall(NR_RESTRICT, r->fd, 0) < 0)
+		return GS_LANDLOCK;
+	return GS_NONE;
+}
