@@ -1,0 +1,55 @@
+/* What supervisor and keeper say to each other: frames of wire/frame.h with JSON bodies over two channels, descriptor 3
+ * (the loop's) and 4 (for worker threads); the same requests are good on both.
+ *
+ *  1. Each request gets exactly one KEEPER_OK or KEEPER_ERR (body: wire/launch.h) with its id, in order per channel.
+ *  2. A *tree* is {"fd":n} (the n-th descriptor of the frame, a detached mount of the launcher's) or {"path":p}.
+ *  3. KEEPER_START, once, first: {"guest":tree,"roots":[{"at":path,"tree":tree,"hide":[paths below]}],"env":["N=v"],
+ *     "hostname":s,"tmp_bytes":n,"shm_bytes":n} -> {"pid":n,"bwrap":version}, descriptor: pidfd of the guest (readable
+ *     once every process of the box has gone). bubblewrap and guest run, /workspace and /home/agent are empty.
+ *  4. KEEPER_ATTACH, once: {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
+ *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
+ *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
+ *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the path,
+ *     one with text shows that instead of the file. -> {"layers":[{"gen":n}]}
+ *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box sees below its
+ *     upper (masks are in place).
+ *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;
+ *     beneath, no links of any kind followed. Path "" is the root.
+ *  7. KEEPER_APPLY {"layer":n}, descriptors: the plan (wire/plan.h) in a memfd; those that it writes from were sent
+ *     before in KEEPER_FDS frames, in order. -> {"done":n operations}
+ *  8. KEEPER_ROTATE {} -> {"gen":n}: uppers become lowers; the guest must hold nothing open (ERR_BUSY).
+ *  9. KEEPER_LOOK {"path":bytes,"as":"file"|"dir"|"stat"}: a path as processes in the box see it, links followed inside
+ *     the box only -> {"kind","mode","size","mtime_us","uid","nlink"}, descriptor (O_RDONLY) for file and dir.
+ * 10. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd -> {"size":n,"created":bool}. Missing
+ *     folders are made. The content is truncated and rewritten in place, so links and owner stay.
+ * 11. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
+ * 12. The end of the loop's channel ends the keeper and with it the box. */
+#ifndef WIRE_KEEPER_H
+#define WIRE_KEEPER_H
+
+#include "base/json.h"
+
+enum { KEEPER_MAX_BODY = 32 << 20 };
+
+enum keeper_frame {
+	KEEPER_OK = 1,
+	KEEPER_ERR,
+	KEEPER_GONE,
+	KEEPER_START = 16,
+	KEEPER_ATTACH,
+	KEEPER_ROOT,
+	KEEPER_OPEN,
+	KEEPER_FDS,
+	KEEPER_APPLY,
+	KEEPER_ROTATE,
+	KEEPER_LOOK,
+	KEEPER_WRITE,
+};
+
+/* Descriptors that the keeper finds open: argv of sandglass-keeper is {name, uid, gid, number of filters, number of
+ * cgroup descriptors}; from KEEPER_FD_FILTERS on lie the filters, then the cgroup.procs files that bubblewrap enters. */
+enum { KEEPER_FD_LOOP = 3, KEEPER_FD_WORKER, KEEPER_FD_GUEST, KEEPER_FD_FILTERS };
+
+const char *keeper_frame_name(unsigned type); /* for error lines */
+
+#endif
