@@ -1,0 +1,115 @@
+/* A command line as the control socket carries it. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "control/registry.h"
+
+json_t *command_line_words(const struct command_line *l)
+{
+	json_t *words = json_array();
+	if (l->command)
+		json_array_append_new(words, json_string(l->command->name));
+	for (size_t i = 0; i < l->words.nr; i++)
+		json_array_append_new(words, json_bytes(l->words.item[i], l->words.len[i]));
+	return words;
+}
+
+static bool repeats(const struct command *c, const char *name)
+{
+	const char *text = c ? c->options : "";
+	struct option_row r;
+	while (option_next(&text, &r))
+		if (!strcmp(r.name, name))
+			return r.repeats;
+	return false;
+}
+
+json_t *command_line_opts(const struct command_line *l)
+{
+	json_t *opts = json_object();
+	for (size_t i = 0; i < l->nr_options; i++) {
+		const struct command_option *o = &l->option[i];
+		json_t *value = o->value ? json_bytes_z(o->value) : json_true();
+		if (repeats(l->command, o->name)) {
+			json_t *list = json_object_get(opts, o->name);
+			if (!list) {
+				list = json_array();
+				json_put(opts, o->name, list);
+			}
+			json_array_append_new(list, value);
+		} else {
+			json_put(opts, o->name, value);
+		}
+	}
+	return opts;
+}
+
+static int push_option(struct strv *argv, const char *key, const json_t *value, struct err *err)
+{
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	CLEANUP(buf_release) struct buf word = BUF_INIT;
+	const char *dashes = key[1] ? "--" : "-";
+	if (json_is_false(value) || json_is_null(value))
+		return 0;
+	if (json_is_true(value)) {
+		buf_printf(&word, "%s%s", dashes, key);
+	} else if (json_is_integer(value)) {
+		buf_printf(&word, "%s%s%s%lld", dashes, key, key[1] ? "=" : "", (long long)json_integer_value(value));
+	} else if (json_get_bytes(value, &bytes) && !memchr(buf_cstr(&bytes), 0, bytes.len)) {
+		buf_printf(&word, "%s%s%s", dashes, key, key[1] ? "=" : "");
+		buf_append(&word, bytes.data, bytes.len);
+	} else {
+		return err_set(err, ERR_USAGE, "option '%s' has a value that is no text", key);
+	}
+	strv_push_bytes(argv, word.data, word.len);
+	return 0;
+}
+
+static int push_options(struct strv *argv, const json_t *opts, struct err *err)
+{
+	const char *key;
+	json_t *value;
+	/* jansson's walk takes a pointer that is not const; nothing is changed */
+	json_object_foreach((json_t *)(uintptr_t)opts, key, value) {
+		size_t i;
+		json_t *one;
+		if (!*key || key[0] == '-' || strchr(key, '='))
+			return err_set(err, ERR_USAGE, "'%s' is no name of an option", key);
+		if (!json_is_array(value)) {
+			if (push_option(argv, key, value, err) < 0)
+				return -1;
+			continue;
+		}
+		json_array_foreach(value, i, one)
+			if (push_option(argv, key, one, err) < 0)
+				return -1;
+	}
+	return 0;
+}
+
+/* The words go through the same parser as a typed line, so that there is one place that says what is right. */
+int command_line_from_json(struct command_line *out, const json_t *words, const json_t *opts, struct err *err)
+{
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const json_t *name = json_array_get(words, 0);
+	if (!json_is_string(name) || !*json_string_value(name))
+		return err_set(err, ERR_USAGE, "a command needs a name");
+	strv_push(&argv, json_string_value(name));
+	if (argv.item[0][0] == '-')
+		return err_set(err, ERR_USAGE, "'%s' is no command", argv.item[0]);
+	if (json_is_object(opts) && push_options(&argv, opts, err) < 0)
+		return -1;
+	strv_push(&argv, "--");
+	for (size_t i = 1; i < json_array_size(words); i++) {
+		if (!json_get_bytes(json_array_get(words, i), &b) || memchr(buf_cstr(&b), 0, b.len))
+			return err_set(err, ERR_USAGE, "word %zu of '%s' is no text", i, argv.item[0]);
+		strv_push_bytes(&argv, buf_cstr(&b), b.len);
+	}
+	if (command_parse(out, argv.item, argv.nr, err) < 0)
+		return -1;
+	/* commands whose "--" begins somebody else's words: here all words are operands */
+	for (size_t i = 0; i < out->rest.nr; i++)
+		strv_push_bytes(&out->words, out->rest.item[i], out->rest.len[i]);
+	return 0;
+}

@@ -1,0 +1,366 @@
+/* A command line, taken apart by the table of registry.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "control/registry.h"
+
+void command_line_release(struct command_line *l)
+{
+	strv_release(&l->words);
+	strv_release(&l->rest);
+	for (size_t i = 0; i < l->nr_options; i++) {
+		free(l->option[i].name);
+		free(l->option[i].value);
+	}
+	free(l->option);
+	*l = COMMAND_LINE_INIT;
+}
+
+static const char *row_key(const struct option_row *r, char letter[2])
+{
+	letter[0] = r->letter;
+	letter[1] = 0;
+	return r->name[0] ? r->name : letter;
+}
+
+static void add_option(struct command_line *l, const struct option_row *r, const char *value)
+{
+	char letter[2];
+	GROW(l->option, l->nr_options, l->cap_options);
+	l->option[l->nr_options++] = (struct command_option){
+		.name = xstrdup(row_key(r, letter)),
+		.value = value ? xstrdup(value) : NULL,
+	};
+}
+
+/* --- which option is meant ------------------------------------------------------------------------------------------ */
+
+/* Both tables in turn: the command's own rows first. */
+struct rows {
+	const char *own, *common;
+};
+
+static bool rows_next(struct rows *r, struct option_row *out)
+{
+	return option_next(&r->own, out) || option_next(&r->common, out);
+}
+
+static struct rows rows_of(const struct command *c)
+{
+	return (struct rows){ .own = c ? c->options : "", .common = common_options };
+}
+
+static const char *for_whom(const struct command *c, char out[64])
+{
+	out[0] = 0;
+	if (c) {
+		strcpy(out, " for '");
+		strncat(out, c->name, 40);
+		strcat(out, "'");
+	}
+	return out;
+}
+
+enum { OPTIONS_MAX = 64 };
+
+static int find_long(const struct command *c, const char *name, size_t len, struct option_row *out, struct err *err)
+{
+	struct rows rows = rows_of(c);
+	struct option_row r;
+	static_assert(sizeof(r.name) <= 64, "names are copied for the suggestion");
+	char names[OPTIONS_MAX][sizeof(r.name)];
+	const char *candidate[OPTIONS_MAX];
+	size_t nr = 0, nr_begun = 0;
+	char whom[64];
+	while (rows_next(&rows, &r)) {
+		if (!r.name[0])
+			continue;
+		if (strlen(r.name) == len && !memcmp(r.name, name, len)) {
+			*out = r;
+			return 0;
+		}
+		if (!strncmp(r.name, name, len) && nr_begun++ == 0)
+			*out = r;
+		if (nr < OPTIONS_MAX) {
+			memcpy(names[nr], r.name, sizeof(r.name));
+			candidate[nr] = names[nr];
+			nr++;
+		}
+	}
+	if (nr_begun == 1)
+		return 0;
+	CLEANUP(free_ptr) char *word = xstrndup(name, len);
+	if (nr_begun > 1)
+		return err_set(err, ERR_USAGE, "option '--%s'%s could be more than one, write it out", word, for_whom(c, whom));
+	const char *near = word_nearest(word, candidate, nr);
+	if (near)
+		return err_set(err, ERR_USAGE, "unknown option '--%s'%s, did you mean '--%s'?", word, for_whom(c, whom), near);
+	return err_set(err, ERR_USAGE, "unknown option '--%s'%s", word, for_whom(c, whom));
+}
+
+static int find_letter(const struct command *c, char letter, struct option_row *out, struct err *err)
+{
+	struct rows rows = rows_of(c);
+	char whom[64];
+	while (rows_next(&rows, out))
+		if (out->letter == letter)
+			return 0;
+	if (letter < ' ' || letter > '~')
+		return err_set(err, ERR_USAGE, "unknown option%s", for_whom(c, whom));
+	return err_set(err, ERR_USAGE, "unknown option '-%c'%s", letter, for_whom(c, whom));
+}
+
+/* --- the words ------------------------------------------------------------------------------------------------------ */
+
+struct arity {
+	size_t min, max;
+	bool rest; /* "--" is meant for somebody else */
+};
+
+static struct arity arity_of(const char *usage)
+{
+	struct arity all = { .min = SIZE_MAX }, form = { 0 };
+	int depth = 0;
+	for (const char *s = usage;; s++) {
+		if (*s == '[') {
+			depth++;
+		} else if (*s == ']') {
+			depth--;
+		} else if (*s == '|' || !*s) {
+			if (form.min < all.min)
+				all.min = form.min;
+			if (form.max > all.max)
+				all.max = form.max;
+			form = (struct arity){ 0 };
+			if (!*s)
+				return all;
+		} else if (*s != ' ') {
+			size_t n = strcspn(s, " []");
+			if (n == 2 && !memcmp(s, "--", 2)) {
+				/* what follows is not ours to count */
+				all.rest = true;
+				s += strcspn(s, "]|");
+				s--;
+				continue;
+			}
+			form.min += depth == 0;
+			form.max = n > 3 && !memcmp(s + n - 3, "...", 3) ? SIZE_MAX / 2 : form.max + 1;
+			s += n - 1;
+		}
+	}
+}
+
+static int check_words(const struct command_line *l, struct err *err)
+{
+	struct arity a = arity_of(l->command->usage);
+	if (l->words.nr < a.min)
+		return err_set(err, ERR_USAGE, "'%s' needs %s: %s %s", l->command->name,
+			       l->words.nr ? "more words" : a.min == 1 ? "a word" : "words", l->command->name,
+			       l->command->usage);
+	if (l->words.nr > a.max)
+		return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name,
+			       l->words.item[a.max], a.max ? " as well" : "", l->command->name,
+			       *l->command->usage ? " " : "", l->command->usage);
+	return 0;
+}
+
+static int set_command(struct command_line *l, const char *name, struct err *err)
+{
+	l->command = command_find(name);
+	if (l->command)
+		return 0;
+	const char *near = command_nearest(name);
+	return near ? err_set(err, ERR_USAGE, "unknown command '%s', did you mean '%s'?", name, near)
+		    : err_set(err, ERR_USAGE, "unknown command '%s', 'help' lists them", name);
+}
+
+struct words {
+	char *const *argv;
+	size_t nr, at;
+};
+
+static int no_value(const struct command_line *l, const char *dashes, const char *name, const struct option_row *r,
+		    struct err *err)
+{
+	char whom[64];
+	return err_set(err, ERR_USAGE, "option '%s%s'%s needs a value: %s", dashes, name, for_whom(l->command, whom),
+		       r->value);
+}
+
+static int long_option(struct command_line *l, struct words *w, struct err *err)
+{
+	const char *name = w->argv[w->at++] + 2;
+	const char *eq = strchr(name, '=');
+	size_t len = eq ? (size_t)(eq - name) : strlen(name);
+	struct option_row r;
+	if (find_long(l->command, name, len, &r, err) < 0)
+		return -1;
+	const char *value = eq ? eq + 1 : NULL;
+	if (!r.value[0] && eq)
+		return err_set(err, ERR_USAGE, "option '--%s' takes no value", r.name);
+	if (r.value[0] && !value) {
+		if (w->at == w->nr)
+			return no_value(l, "--", r.name, &r, err);
+		value = w->argv[w->at++];
+	}
+	add_option(l, &r, value);
+	return 0;
+}
+
+static int letter_options(struct command_line *l, struct words *w, struct err *err)
+{
+	const char *s = w->argv[w->at++] + 1;
+	for (; *s; s++) {
+		struct option_row r;
+		char name[2] = { *s, 0 };
+		if (find_letter(l->command, *s, &r, err) < 0)
+			return -1;
+		if (!r.value[0]) {
+			/* -h and --help differ: the one is short */
+			if (*s == 'h')
+				memcpy(r.name, "h", 2);
+			add_option(l, &r, NULL);
+			continue;
+		}
+		if (s[1])
+			add_option(l, &r, s + 1);
+		else if (w->at == w->nr)
+			return no_value(l, "-", name, &r, err);
+		else
+			add_option(l, &r, w->argv[w->at++]);
+		return 0;
+	}
+	return 0;
+}
+
+/* "#405" and "-5"-like words are operands; "-" alone, too. */
+static bool is_option(const char *word)
+{
+	return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
+}
+
+int command_parse(struct command_line *out, char *const *argv, size_t nr, struct err *err)
+{
+	struct words w = { .argv = argv, .nr = nr };
+	bool options = true;
+	while (w.at < nr) {
+		const char *word = argv[w.at];
+		if (options && !strcmp(word, "--")) {
+			w.at++;
+			if (!out->command || !arity_of(out->command->usage).rest) {
+				options = false;
+				continue;
+			}
+			for (; w.at < nr; w.at++)
+				strv_push(&out->rest, argv[w.at]);
+		} else if (options && !strncmp(word, "--", 2)) {
+			if (long_option(out, &w, err) < 0)
+				return -1;
+		} else if (options && is_option(word)) {
+			if (letter_options(out, &w, err) < 0)
+				return -1;
+		} else if (!out->command) {
+			if (set_command(out, word, err) < 0)
+				return -1;
+			w.at++;
+		} else {
+			strv_push(&out->words, word);
+			if (out->command->flags & COMMAND_TAIL)
+				options = false;
+			w.at++;
+		}
+	}
+	/* who asks for help may be short of words */
+	if (!out->command || command_has(out, "help") || command_has(out, "h"))
+		return 0;
+	return check_words(out, err);
+}
+
+/* --- a typed line --------------------------------------------------------------------------------------------------- */
+
+static int split(const char *s, struct strv *out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf word = BUF_INIT;
+	bool inside = false;
+	for (; *s; s++) {
+		if (*s == ' ' || *s == '\t' || *s == '\n') {
+			if (inside)
+				strv_push_bytes(out, buf_cstr(&word), word.len);
+			inside = false;
+			buf_reset(&word);
+			continue;
+		}
+		inside = true;
+		if (*s == '\\' && s[1]) {
+			buf_putc(&word, *++s);
+		} else if (*s == '\'' || *s == '"') {
+			char quote = *s++;
+			for (; *s && *s != quote; s++) {
+				if (*s == '\\' && quote == '"' && (s[1] == '"' || s[1] == '\\'))
+					s++;
+				buf_putc(&word, *s);
+			}
+			if (!*s)
+				return err_set(err, ERR_USAGE, "a %c is opened and not closed", quote);
+		} else {
+			buf_putc(&word, *s);
+		}
+	}
+	if (inside)
+		strv_push_bytes(out, buf_cstr(&word), word.len);
+	return 0;
+}
+
+int command_parse_text(struct command_line *out, const char *line, struct err *err)
+{
+	CLEANUP(strv_release) struct strv words = STRV_INIT;
+	while (*line == ' ' || *line == ':')
+		line++;
+	if (split(line, &words, err) < 0)
+		return -1;
+	return command_parse(out, words.item, words.nr, err);
+}
+
+/* --- what was given ------------------------------------------------------------------------------------------------- */
+
+const char *command_opt_nth(const struct command_line *l, const char *name, size_t n)
+{
+	for (size_t i = 0; i < l->nr_options; i++)
+		if (!strcmp(l->option[i].name, name) && n-- == 0)
+			return l->option[i].value;
+	return NULL;
+}
+
+bool command_has(const struct command_line *l, const char *name)
+{
+	for (size_t i = 0; i < l->nr_options; i++)
+		if (!strcmp(l->option[i].name, name))
+			return true;
+	return false;
+}
+
+const char *command_opt(const struct command_line *l, const char *name)
+{
+	for (size_t i = l->nr_options; i-- > 0;)
+		if (!strcmp(l->option[i].name, name))
+			return l->option[i].value;
+	return NULL;
+}
+
+int command_opt_int(const struct command_line *l, const char *name, int64_t min, int64_t max, int64_t *out,
+		    struct err *err)
+{
+	const char *text = command_opt(l, name);
+	char *end;
+	if (!text)
+		return 0;
+	errno = 0;
+	long long v = strtoll(text, &end, 10);
+	if (errno || end == text || *end || v < min || v > max)
+		return err_set(err, ERR_USAGE, "--%s wants a whole number from %lld to %lld, not '%s'", name,
+			       (long long)min, (long long)max, text);
+	*out = v;
+	return 0;
+}
