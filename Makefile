@@ -20,7 +20,8 @@ ifdef SAN
 OPT := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer
 LDSAN := -fsanitize=address,undefined
 else
-OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN)
+OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN) \
+	$(if $(findstring clang,$(CC)),-enable-trivial-auto-var-init-zero-knowing-it-will-be-removed-from-clang)
 endif
 CFLAGS ?=
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSANDGLASS_PREFIX='"$(PREFIX)"' \
