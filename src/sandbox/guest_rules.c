@@ -1,0 +1,63 @@
+/* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree is ours, so / may be
+ * listed; what is not named here can be seen and not opened. */
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "sandbox/guest_priv.h"
+
+enum {
+	RX = GUEST_READ | GUEST_EXEC,
+	RW = GUEST_READ | GUEST_WRITE,
+	ALL = GUEST_READ | GUEST_WRITE | GUEST_EXEC,
+};
+
+static const struct guest_rule defaults[] = {
+	{ "/usr", RX },
+	{ "/bin", RX },
+	{ "/sbin", RX },
+	{ "/lib", RX },
+	{ "/lib32", RX },
+	{ "/lib64", RX },
+	{ "/etc", GUEST_READ },
+	{ "/proc", GUEST_READ },
+	{ "/run", GUEST_READ },
+	{ "/var", GUEST_READ },
+	{ "/workspace", ALL },
+	{ "/tmp", ALL },
+	{ "/var/tmp", ALL },
+	{ "/dev/shm", ALL },
+	{ "/home/agent", ALL },
+	{ "/dev/null", RW | GUEST_DEVICE },
+	{ "/dev/zero", RW | GUEST_DEVICE },
+	{ "/dev/full", RW | GUEST_DEVICE },
+	{ "/dev/random", RW | GUEST_DEVICE },
+	{ "/dev/urandom", RW | GUEST_DEVICE },
+	{ "/dev/tty", RW | GUEST_DEVICE },
+	{ "/dev/ptmx", RW | GUEST_DEVICE },
+	{ "/dev/pts", RW | GUEST_DEVICE },
+};
+
+void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out, size_t *nr_out)
+{
+	const struct guest_rule *base = a->rules ? a->rules : defaults;
+	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(defaults), nr = nr_base + a->nr_extra;
+	assert(nr <= GUEST_MAX_RULES);
+	const char **paths = xcalloc(nr + 1, sizeof *paths);
+	pack_u8(out, (uint8_t)((a->tcp ? GUEST_TCP : 0) | (a->scope ? GUEST_SCOPE : 0) |
+			       (a->unconfined_ok ? GUEST_UNCONFINED_OK : 0) | (a->keep_caps ? GUEST_KEEP_CAPS : 0)));
+	buf_u64le(out, (uint64_t)a->limits.mem_bytes);
+	buf_u64le(out, (uint64_t)a->limits.disk_bytes);
+	buf_u32le(out, (uint32_t)a->limits.pids);
+	buf_u16le(out, (uint16_t)nr);
+	for (size_t i = 0; i < nr; i++) {
+		const struct guest_rule *r = i < nr_base ? &base[i] : &a->extra[i - nr_base];
+		pack_u8(out, (uint8_t)r->access);
+		pack_str(out, r->path);
+		paths[i] = r->path;
+	}
+	buf_u16le(out, (uint16_t)a->nr_ports);
+	for (size_t i = 0; i < a->nr_ports; i++)
+		buf_u16le(out, a->ports[i]);
+	*rules_out = paths;
+	*nr_out = nr;
+}

@@ -1,0 +1,700 @@
+/* Runs: the supervisor's side of one process in a box, from prepare to on_exit. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "sandbox/guest_priv.h"
+
+enum { READ_MAX = 64 << 10, TTY_MAX = 256 << 10, SINKS_MAX = 128, KILL_AFTER_MS = 2000 };
+
+/* One stream of a run. With descriptors: @fd is our end. Framed: credit both ways, and what came while paused. */
+struct end {
+	struct guest_run *run;
+	unsigned nr; /* enum guest_stream_nr */
+	int fd;
+	struct loop_fd *watch;
+	unsigned events;
+	bool over;       /* nothing more comes */
+	size_t drain;    /* after the end: bytes that are from before it */
+	size_t credit;   /* framed stdin: what we may send */
+	size_t got;      /* framed output: received and not given back */
+	struct buf held; /* framed output: came while paused */
+};
+
+struct guest_run {
+	struct guest *g; /* NULL: detached */
+	uint64_t id;
+	const struct run_ops *ops;
+	void *self;
+	int pid;
+	bool pty, framed;
+	struct end end[4];
+	struct buf in; /* towards stdin or the terminal */
+	bool in_eof, in_over;
+	bool paused, ended, exited, freed, timed_out;
+	unsigned busy;
+	uint16_t cols, rows;
+	int64_t timeout_us;
+	struct loop_timer *timer;
+	struct guest_ended_body how;
+};
+
+static void update(struct guest_run *r);
+static void on_events(void *self, int fd, unsigned events);
+
+/* --- memory --- */
+
+static void end_close(struct end *e)
+{
+	loop_fd_free(&e->watch);
+	fd_close(&e->fd);
+	buf_release(&e->held);
+	e->over = true;
+}
+
+static void forget(struct guest_run *r)
+{
+	struct guest *g = r->g;
+	for (size_t i = 0; g && i < g->nr_runs; i++)
+		if (g->run[i] == r)
+			g->run[i] = g->run[--g->nr_runs];
+	r->g = NULL;
+}
+
+static void detach(struct guest_run *r)
+{
+	for (int i = 0; i < 4; i++)
+		end_close(&r->end[i]);
+	loop_timer_free(&r->timer);
+	forget(r);
+}
+
+static void leave(struct guest_run *r)
+{
+	if (--r->busy || !r->freed)
+		return;
+	buf_release(&r->in);
+	free(r);
+}
+
+void guest_run_free(struct guest_run *r)
+{
+	if (!r)
+		return;
+	r->busy++;
+	if (r->g && !r->ended)
+		guest_send(r->g, GF_DROP, r->id, NULL);
+	detach(r);
+	r->freed = true;
+	leave(r);
+}
+
+void guest_runs_detach(struct guest *g)
+{
+	while (g->nr_runs)
+		detach(g->run[0]);
+}
+
+/* --- what was left behind --- */
+
+struct guest_sink {
+	struct guest *g;
+	int fd;
+	struct loop_fd *watch;
+};
+
+static void sink_free(struct guest_sink *s)
+{
+	struct guest *g = s->g;
+	for (size_t i = 0; i < g->nr_sinks; i++)
+		if (g->sink[i] == s) {
+			memmove(&g->sink[i], &g->sink[i + 1], (--g->nr_sinks - i) * sizeof *g->sink);
+			break;
+		}
+	loop_fd_free(&s->watch);
+	fd_close(&s->fd);
+	free(s);
+}
+
+static void on_sink(void *self, int fd, unsigned events)
+{
+	char bytes[READ_MAX];
+	(void)events;
+	ssize_t n = read(fd, bytes, sizeof bytes);
+	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
+		sink_free(self);
+}
+
+void guest_sink_new(struct guest *g, int fd)
+{
+	if (g->nr_sinks == SINKS_MAX)
+		sink_free(g->sink[0]);
+	struct guest_sink *s = NEW(struct guest_sink);
+	s->g = g;
+	s->fd = fd;
+	s->watch = loop_fd_new(g->loop, fd, LOOP_READ, on_sink, s);
+	GROW(g->sink, g->nr_sinks, g->cap_sinks);
+	g->sink[g->nr_sinks++] = s;
+}
+
+void guest_sinks_free(struct guest *g)
+{
+	while (g->nr_sinks)
+		sink_free(g->sink[g->nr_sinks - 1]);
+}
+
+/* --- the end --- */
+
+static void tell_exit(struct guest_run *r, bool lost)
+{
+	struct guest *g = r->g;
+	if (r->exited || !g)
+		return;
+	r->exited = true;
+	r->ended = true;
+	loop_timer_free(&r->timer);
+	for (int i = 1; i < 4; i++) {
+		struct end *e = &r->end[i];
+		if (e->fd >= 0 && !lost && r->how.left) {
+			int fd = e->fd;
+			loop_fd_free(&e->watch);
+			e->fd = -1;
+			guest_sink_new(g, fd);
+		}
+	}
+	detach(r);
+	r->ops->on_exit(r->self, r->how.code, r->how.signal, lost, (int)r->how.left);
+}
+
+/* Everything from before the end has been handed over? */
+static bool drained(const struct guest_run *r)
+{
+	for (int i = 1; i < 4; i++)
+		if (r->end[i].held.len || (r->end[i].fd >= 0 && !r->end[i].over && r->end[i].drain))
+			return false;
+	return true;
+}
+
+static void check_end(struct guest_run *r)
+{
+	if (r->ended && !r->exited && drained(r))
+		tell_exit(r, false);
+}
+
+/* --- output --- */
+
+static void deliver(struct guest_run *r, unsigned stream, const void *bytes, size_t len)
+{
+	if (len && r->ops->on_output)
+		r->ops->on_output(r->self, (int)stream, bytes, len);
+}
+
+/* Reads once; true if there may be more. The run may be freed inside; the caller holds it by busy. */
+static bool read_end(struct guest_run *r, struct end *e)
+{
+	char bytes[READ_MAX];
+	size_t want = r->ended && e->drain < sizeof bytes ? e->drain : sizeof bytes;
+	ssize_t n = read(e->fd, bytes, want);
+	if (n < 0 && errno == EINTR)
+		return true;
+	if (n < 0 && errno == EAGAIN) {
+		e->drain = 0;
+		return false;
+	}
+	if (n <= 0) { /* a terminal whose other side has closed says EIO */
+		e->over = true;
+		e->drain = 0;
+		return false;
+	}
+	if (r->ended)
+		e->drain -= (size_t)n;
+	deliver(r, e->nr, bytes, (size_t)n);
+	return !r->freed && r->g && !r->paused && (!r->ended || e->drain) && (size_t)n == want;
+}
+
+static void read_some(struct guest_run *r, struct end *e)
+{
+	for (int round = 0; round < 16 && e->fd >= 0 && !e->over; round++)
+		if (!read_end(r, e))
+			return;
+}
+
+/* --- input --- */
+
+static struct end *in_end(struct guest_run *r)
+{
+	return &r->end[r->pty ? GUEST_TTY : GUEST_IN];
+}
+
+static void in_closed(struct guest_run *r)
+{
+	buf_reset(&r->in);
+	r->in_over = true;
+	if (!r->pty)
+		end_close(in_end(r));
+}
+
+static void send_in_framed(struct guest_run *r, struct end *e)
+{
+	size_t at = 0;
+	while (at < r->in.len && e->credit) {
+		size_t n = r->in.len - at;
+		if (n > GUEST_CHUNK - 1)
+			n = GUEST_CHUNK - 1;
+		if (n > e->credit)
+			n = e->credit;
+		guest_send_stream(r->g, GF_DATA, r->id, e->nr, r->in.data + at, n);
+		e->credit -= n;
+		at += n;
+	}
+	buf_drop(&r->in, at);
+	if (!r->in.len && r->in_eof && !r->pty) {
+		guest_send_stream(r->g, GF_EOF, r->id, e->nr, NULL, 0);
+		r->in_over = true;
+	}
+}
+
+static void write_in(struct guest_run *r)
+{
+	struct end *e = in_end(r);
+	if (!r->g || r->in_over)
+		return;
+	if (r->framed) {
+		send_in_framed(r, e);
+		return;
+	}
+	while (r->in.len && e->fd >= 0) {
+		ssize_t n = write(e->fd, r->in.data, r->in.len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			in_closed(r); /* the command does not read: that is its right */
+			return;
+		}
+		buf_drop(&r->in, (size_t)n);
+	}
+	if (!r->in.len && r->in_eof && !r->pty)
+		in_closed(r);
+}
+
+void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof)
+{
+	if (!r->g || r->in_over || r->in_eof)
+		return;
+	buf_append(&r->in, bytes, len);
+	if (eof && r->pty)
+		buf_putc(&r->in, 4); /* a terminal has no end of input; ^D at the start of a line stands for it */
+	else if (eof)
+		r->in_eof = true;
+	write_in(r);
+	update(r);
+}
+
+size_t guest_stdin_queued(const struct guest_run *r)
+{
+	return r->in.len;
+}
+
+/* --- watching --- */
+
+static void watch(struct guest_run *r, struct end *e, unsigned events)
+{
+	if (e->fd < 0 || e->over)
+		events = 0;
+	if (events && !e->watch)
+		e->watch = loop_fd_new(r->g->loop, e->fd, events, on_events, e);
+	else if (e->watch && events != e->events)
+		loop_fd_events(e->watch, events);
+	e->events = events;
+}
+
+static void update(struct guest_run *r)
+{
+	if (!r->g || r->framed)
+		return;
+	for (int i = 0; i < 4; i++) {
+		struct end *e = &r->end[i];
+		unsigned events = i > 0 && !r->paused && (!r->ended || e->drain) ? LOOP_READ : 0;
+		if (e == in_end(r) && r->in.len)
+			events |= LOOP_WRITE;
+		watch(r, e, events);
+	}
+}
+
+static void on_events(void *self, int fd, unsigned events)
+{
+	struct end *e = self;
+	struct guest_run *r = e->run;
+	(void)fd;
+	r->busy++;
+	if (events & LOOP_WRITE)
+		write_in(r);
+	if (r->g && events & (LOOP_READ | LOOP_HUP) && !r->paused && e->nr != GUEST_IN)
+		read_some(r, e);
+	if (r->g) {
+		check_end(r);
+		update(r);
+	}
+	leave(r);
+}
+
+/* --- frames --- */
+
+static struct guest_run *find(const struct guest *g, uint64_t id)
+{
+	for (size_t i = g->nr_runs; i-- > 0;)
+		if (g->run[i]->id == id)
+			return g->run[i];
+	return NULL;
+}
+
+static bool is_terminal(int fd)
+{
+	struct stat st;
+	struct termios t;
+	struct err err = ERR_INIT;
+	return fstat(fd, &st) == 0 && S_ISCHR(st.st_mode) && tcgetattr(fd, &t) == 0 && fd_nonblock(fd, &err) == 0;
+}
+
+void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t nr)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	uint32_t pid = unpack_u32(&u);
+	struct guest_run *r = find(g, f->id);
+	bool want_fd = r && r->pty && !r->framed;
+	if (!unpack_done(&u) || pid > INT32_MAX) {
+		guest_broken(g, "a damaged frame about a run");
+		return;
+	}
+	if (!r || r->pid)
+		return;
+	if (want_fd && (nr != 1 || !is_terminal(fds[0]))) {
+		guest_broken(g, "no terminal");
+		return;
+	}
+	r->pid = (int)pid;
+	if (want_fd) {
+		r->end[GUEST_TTY].fd = fds[0];
+		fds[0] = -1;
+		if (r->cols)
+			guest_resize(r, r->cols, r->rows);
+	}
+	r->busy++;
+	write_in(r);
+	update(r);
+	leave(r);
+}
+
+void guest_run_ended(struct guest *g, const struct frame *f)
+{
+	struct guest_ended_body b;
+	struct err err = ERR_INIT;
+	struct guest_run *r = find(g, f->id);
+	if (guest_ended_unpack(f->body, f->len, &b, &err) < 0) {
+		guest_broken(g, "a damaged end of a run");
+		return;
+	}
+	if (!r || r->ended)
+		return;
+	b.code = b.code > 255 ? 255 : b.code;
+	b.signal = b.signal > SIGRTMAX ? SIGKILL : b.signal;
+	b.left = b.left > 1 << 22 ? 1 << 22 : b.left;
+	r->how = b;
+	r->ended = true;
+	r->busy++;
+	buf_reset(&r->in);
+	end_close(&r->end[GUEST_IN]);
+	for (int i = 1; i < 4; i++) {
+		struct end *e = &r->end[i];
+		int there = 0;
+		if (e->fd < 0 || e->over)
+			continue;
+		if (i == GUEST_TTY)
+			there = TTY_MAX; /* what a terminal holds cannot be asked; a read of it finds out */
+		else if (ioctl(e->fd, FIONREAD, &there) < 0 || there < 0)
+			there = 0;
+		e->drain = (size_t)there;
+		if (!r->paused)
+			read_some(r, e);
+		if (r->freed || !r->g)
+			break;
+	}
+	if (r->g) {
+		check_end(r);
+		update(r);
+	}
+	leave(r);
+}
+
+static void give_back(struct guest_run *r, struct end *e)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (e->got < GUEST_WINDOW / 4 || !r->g)
+		return;
+	pack_u8(&b, (uint8_t)e->nr);
+	buf_u32le(&b, (uint32_t)e->got);
+	e->got = 0;
+	guest_send(r->g, GF_CREDIT, r->id, &b);
+}
+
+bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *bytes, size_t len)
+{
+	struct guest_run *r = find(g, id);
+	if (!r)
+		return false;
+	struct end *e = &r->end[stream & 3];
+	if (!r->framed || stream == GUEST_IN || stream > GUEST_TTY || (stream == GUEST_TTY) != r->pty ||
+	    e->got + len > GUEST_WINDOW) {
+		guest_broken(g, "more output than there was room for");
+		return true;
+	}
+	e->got += len;
+	if (r->paused) {
+		buf_append(&e->held, bytes, len);
+		return true;
+	}
+	r->busy++;
+	deliver(r, stream, bytes, len);
+	if (!r->freed)
+		give_back(r, e);
+	leave(r);
+	return true;
+}
+
+bool guest_run_credit(struct guest *g, uint64_t id, unsigned stream, uint32_t more)
+{
+	struct guest_run *r = find(g, id);
+	if (!r)
+		return false;
+	struct end *e = in_end(r);
+	if (!r->framed || stream != e->nr || e->credit + more > GUEST_WINDOW) {
+		guest_broken(g, "credit out of bounds");
+		return true;
+	}
+	e->credit += more;
+	write_in(r);
+	return true;
+}
+
+void guest_pause(struct guest_run *r, bool paused)
+{
+	if (!r->g || r->paused == paused)
+		return;
+	r->paused = paused;
+	r->busy++;
+	for (int i = 1; i < 4 && r->framed && !r->paused && !r->freed; i++) {
+		struct buf held = r->end[i].held;
+		r->end[i].held = BUF_INIT;
+		deliver(r, (unsigned)i, held.data, held.len);
+		buf_release(&held);
+		if (!r->freed)
+			give_back(r, &r->end[i]);
+	}
+	if (!r->freed) {
+		check_end(r);
+		update(r);
+	}
+	leave(r);
+}
+
+/* What the pipes still hold is real: it is handed over before the bad news, paused or not. */
+static void lose(struct guest_run *r)
+{
+	r->busy++;
+	r->paused = false;
+	for (int i = 1; i < 4; i++) {
+		struct end *e = &r->end[i];
+		if (r->framed && e->held.len) {
+			struct buf held = e->held;
+			e->held = BUF_INIT;
+			deliver(r, (unsigned)i, held.data, held.len);
+			buf_release(&held);
+		} else if (e->fd >= 0 && !r->freed) {
+			r->ended = false;
+			read_some(r, e);
+		}
+		if (r->freed)
+			break;
+	}
+	if (!r->freed) {
+		r->how.code = 0;
+		r->how.signal = SIGKILL;
+		r->how.left = 0;
+		tell_exit(r, true);
+	}
+	leave(r);
+}
+
+void guest_runs_lost(struct guest *g)
+{
+	while (g->nr_runs && !g->freed)
+		lose(g->run[0]);
+}
+
+/* --- verbs --- */
+
+static bool open_pipes(struct guest_run *r, bool in, int child[3])
+{
+	for (int i = in ? 0 : 1; i < 3; i++) {
+		int p[2];
+		struct err err = ERR_INIT;
+		if (pipe2(p, O_CLOEXEC) < 0)
+			return false;
+		child[i] = p[i == 0 ? 0 : 1];
+		r->end[i].fd = p[i == 0 ? 1 : 0];
+		if (fd_nonblock(r->end[i].fd, &err) < 0)
+			return false;
+	}
+	return true;
+}
+
+static void pack_prepare(const struct run_opts *o, unsigned flags, struct buf *b)
+{
+	uint32_t nr_env = 0;
+	while (o->env && o->env[nr_env])
+		nr_env++;
+	buf_u16le(b, (uint16_t)flags);
+	buf_u16le(b, o->cols);
+	buf_u16le(b, o->rows);
+	pack_str(b, o->cwd ? o->cwd : "");
+	buf_u32le(b, (uint32_t)o->nr_argv);
+	for (size_t i = 0; i < o->nr_argv; i++)
+		pack_str(b, o->argv[i]);
+	buf_u32le(b, nr_env);
+	for (size_t i = 0; i < nr_env; i++)
+		pack_str(b, o->env[i]);
+}
+
+static void fail_later(void *self)
+{
+	struct guest_run *r = self;
+	if (!r->freed && r->g)
+		tell_exit(r, r->how.step == GS_NONE);
+	leave(r);
+}
+
+/* The run fails before a frame about it is sent. */
+static void fail(struct guest_run *r, unsigned step, int sys)
+{
+	r->ended = true;
+	r->how = (struct guest_ended_body){ .code = step ? 126 : 0,
+					    .signal = step ? 0 : SIGKILL,
+					    .step = (uint8_t)step,
+					    .sys = (uint32_t)sys };
+	r->busy++;
+	loop_defer(r->g->loop, fail_later, r);
+}
+
+struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	struct guest_run *r = NEW(struct guest_run);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	int child[3] = { -1, -1, -1 };
+	*r = (struct guest_run){ .g = g, .id = guest_next_id(g), .ops = ops, .self = self, .pty = o->pty, .framed = g->framed };
+	r->timeout_us = o->timeout_us;
+	for (unsigned i = 0; i < 4; i++)
+		r->end[i] = (struct end){ .run = r, .nr = i, .fd = -1, .credit = GUEST_WINDOW };
+	r->in_over = !o->pty && !o->stdin_open;
+	GROW(g->run, g->nr_runs, g->cap_runs);
+	g->run[g->nr_runs++] = r;
+	unsigned flags = (o->pty ? GUEST_PTY : 0U) | (r->framed ? 0U : GUEST_FDS) |
+			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U);
+	pack_prepare(o, flags, &b);
+	if (g->gone) {
+		fail(r, GS_NONE, 0);
+	} else if (b.len > GUEST_MAX_IN || o->nr_argv == 0 || o->nr_argv > GUEST_MAX_STRINGS) {
+		fail(r, GS_EXEC, E2BIG);
+	} else if (!r->framed && !r->pty && !open_pipes(r, o->stdin_open, child)) {
+		fail(r, GS_PIPE, errno);
+	} else {
+		size_t first = o->stdin_open ? 0 : 1;
+		stream_send_fds(g->stream, GF_PREPARE, r->id, b.data, b.len, child + first,
+				r->framed || r->pty ? 0 : 3 - first);
+		update(r);
+		return r;
+	}
+	for (int i = 0; i < 3; i++)
+		fd_close(&child[i]);
+	return r;
+}
+
+static void send_signal(struct guest_run *r, int signo, bool all)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	pack_u8(&b, (uint8_t)signo);
+	pack_u8(&b, all);
+	if (r->g && !r->exited)
+		guest_send(r->g, GF_SIGNAL, r->id, &b);
+}
+
+static void on_timeout(void *self)
+{
+	struct guest_run *r = self;
+	send_signal(r, r->timed_out ? SIGKILL : SIGTERM, true);
+	if (!r->timed_out)
+		loop_timer_set(r->timer, KILL_AFTER_MS, 0);
+	r->timed_out = true;
+}
+
+void guest_go(struct guest_run *r)
+{
+	if (!r->g || r->ended)
+		return;
+	guest_send(r->g, GF_GO, r->id, NULL);
+	if (r->timeout_us > 0 && !r->timer) {
+		r->timer = loop_timer_new(r->g->loop, on_timeout, r);
+		loop_timer_set(r->timer, (uint64_t)(r->timeout_us + 999) / 1000, 0);
+	}
+}
+
+void guest_signal(struct guest_run *r, int signo)
+{
+	if (signo > 0 && signo <= SIGRTMAX)
+		send_signal(r, signo, false);
+}
+
+void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct winsize size = { .ws_col = cols, .ws_row = rows };
+	if (!r->g || !r->pty)
+		return;
+	if (r->framed) {
+		buf_u16le(&b, cols);
+		buf_u16le(&b, rows);
+		guest_send(r->g, GF_RESIZE, r->id, &b);
+	} else if (r->end[GUEST_TTY].fd >= 0) {
+		(void)ioctl(r->end[GUEST_TTY].fd, TIOCSWINSZ, &size);
+	} else {
+		r->cols = cols;
+		r->rows = rows;
+	}
+}
+
+bool guest_run_failure(const struct guest_run *r, struct err *out)
+{
+	if (!r->how.step)
+		return false;
+	errno = r->how.sys < 4096 ? (int)r->how.sys : EIO;
+	err_sys(out, "%s", guest_step_text(r->how.step));
+	return true;
+}
+
+bool guest_run_timed_out(const struct guest_run *r)
+{
+	return r->timed_out;
+}
+
+int guest_run_pid(const struct guest_run *r)
+{
+	return r->pid;
+}
