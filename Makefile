@@ -88,6 +88,22 @@ $B/gen/commands.inc: $(COMMANDS)
 	@mkdir -p $(@D)
 	@cat /dev/null $(COMMANDS) > $@.tmp && (cmp -s $@.tmp $@ || mv $@.tmp $@); rm -f $@.tmp; touch $@
 
+# lua/ is part of the program: its bytes by .incbin, its names in a table
+LUA_FILES := $(sort $(wildcard lua/*.lua lua/*/*.lua lua/*/*/*.lua))
+$B/gen/lua_files.inc: $(LUA_FILES) Makefile
+	@mkdir -p $(@D)
+	@n=0; for f in $(LUA_FILES); do echo "LUA_FILE(lua_$$n, \"$${f#lua/}\")"; n=$$((n+1)); done > $@
+$B/gen/lua_files.S: $(LUA_FILES) Makefile
+	@mkdir -p $(@D)
+	@{ echo '	.section .rodata'; n=0; for f in $(LUA_FILES); do \
+		echo "	.global lua_$${n}_begin"; echo "lua_$${n}_begin: .incbin \"$$f\""; \
+		echo "	.global lua_$${n}_end"; echo "lua_$${n}_end: .byte 0"; n=$$((n+1)); done; \
+		echo '	.section .note.GNU-stack,"",@progbits'; } > $@
+$B/gen/lua_files.o: $B/gen/lua_files.S
+	@$(CC) -c $< -o $@
+$B/src/app/library.o: $B/gen/lua_files.inc
+$B/libapp.a: $B/gen/lua_files.o
+
 define link
 @mkdir -p $(@D)
 @echo "  LINK  $@"
@@ -129,8 +145,8 @@ LINK_record := record read loop wire base
 LINK_query := query record read loop wire base
 LINK_http := http loop wire base
 LINK_action := action query record read loop wire base
-LINK_sandbox := sandbox action http query record read loop wire base
-LINK_proxy := proxy sandbox action http query record read loop wire base
+LINK_sandbox := sandbox guest action http query record read loop wire base
+LINK_proxy := proxy sandbox guest action http query record read loop wire base
 LINK_control := control proxy sandbox action http query record read loop wire base
 LINK_app := app control proxy sandbox action http query record read loop wire base ui
 LINK_script := script wire base

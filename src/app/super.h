@@ -1,0 +1,36 @@
+/* The supervisor: one session = one run of a script = one of these = one session file.
+ *
+ * It composes what the folders below offer: loop, recorder, gate, boxes, launcher, Lua host, control socket. It has no
+ * terminal and no Lua. It alone decides and it alone writes the record. Loop thread only. */
+#ifndef APP_SUPER_H
+#define APP_SUPER_H
+
+#include "base/json.h"
+
+/* What `sandglass run` was asked to do; plain data that also goes into session.start. */
+struct super_opts {
+	const char *name;          /* of the session; from the script's file name */
+	const char *script_path;   /* for messages; NULL with text from the library */
+	const char *script;        /* text; borrowed */
+	size_t script_len;
+	char *const *args;         /* after --, NULL-terminated */
+	const char *sessions_dir;
+	const char *resume;        /* path of a session file to go on with; NULL = a new one */
+	const char *model;         /* --model; may be NULL */
+	const char *backend;       /* --backend; may be NULL */
+	const char *hold;          /* --hold FILTER; may be NULL */
+	const char *const *policy; /* files named by --policy, NULL-terminated; may be NULL */
+	const char *notify;        /* notification command (sh -c); may be NULL */
+	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
+	json_t *roots;             /* extra read-only roots for every box, or NULL; borrowed */
+	bool step;                 /* pause before the first action */
+	bool no_input;             /* ask = deny */
+	bool accept_reduced;
+	bool person;               /* somebody is expected to attach (line mode, console) */
+	int ready_fd;              /* gets one line {"id":..,"path":..,"socket":..} or {"error":..} when it is; -1 = none */
+};
+
+/* Runs the session to its end. Returns the exit status of ux 4.2. */
+int super_run(const struct super_opts *o);
+
+#endif

@@ -1,0 +1,462 @@
+#include "sandbox/effect.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "sandbox/effect_file.h"
+#include "sandbox/effect_inner.h"
+
+enum { GRACE_MS = 2000, FLOOD_POLL_MS = 5 };
+
+struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g, const struct boxes_ops *ops)
+{
+	struct boxes *b = NEW(struct boxes);
+	b->loop = l;
+	b->record = r;
+	b->gate = g;
+	b->ops = *ops;
+	return b;
+}
+
+void boxes_free(struct boxes **bp)
+{
+	struct boxes *b = *bp;
+	*bp = NULL;
+	if (!b)
+		return;
+	assert(!b->nr);
+	free(b->item);
+	free(b);
+}
+
+struct slot *slot_find(struct boxes *b, uint64_t id)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (b->item[i]->id == id)
+			return b->item[i];
+	return NULL;
+}
+
+static void slot_drop(struct slot *s)
+{
+	struct boxes *b = s->boxes;
+	for (size_t i = 0; i < b->nr; i++)
+		if (b->item[i] == s) {
+			memmove(&b->item[i], &b->item[i + 1], (b->nr - i - 1) * sizeof(*b->item));
+			b->nr--;
+			break;
+		}
+	box_opts_free(&s->opts);
+	free(s->name);
+	free(s);
+}
+
+/* --- open and close --- */
+
+static void on_closed(void *self, json_t *result, const struct err *err)
+{
+	struct slot *s = self;
+	struct boxes *b = s->boxes;
+	uint64_t id = s->id;
+	struct err why = err ? *err : s->died;
+	bool bad = err || s->died.code != ERR_NONE;
+	json_t *body = json_object();
+	if (bad)
+		json_put_str(body, "why", why.text);
+	if (result && json_is_integer(json_object_get(result, "killed")))
+		json_put_int(body, "killed", json_int(result, "killed", 0));
+	record_append_json(b->record, EV_BOX_CLOSED, id, s->agent, id, 0, body);
+	slot_drop(s);
+	b->ops.gone(b->ops.self, id, bad ? &why : NULL);
+}
+
+static void close_slot(struct slot *s)
+{
+	if (s->closing)
+		return;
+	s->closing = true;
+	gate_box_gone(s->boxes->gate, s->id);
+	s->box->driver->close(s->box, on_closed, s);
+}
+
+static void on_opened(void *self, json_t *result, const struct err *err)
+{
+	struct slot *s = self;
+	struct boxes *b = s->boxes;
+	if (err) {
+		struct err copy = *err;
+		uint64_t id = s->id;
+		json_t *body = json_object();
+		json_put_str(body, "why", err->text);
+		json_put_str(body, "code", err_code_name(err->code));
+		record_append_json(b->record, EV_BOX_CLOSED, id, s->agent, id, 0, body);
+		slot_drop(s);
+		b->ops.opened(b->ops.self, id, NULL, &copy);
+		return;
+	}
+	s->open = true;
+	s->box->id = s->id;
+	record_append_json(b->record, EV_BOX_READY, s->id, s->agent, s->id, 0, json_incref(result));
+	b->ops.opened(b->ops.self, s->id, result, NULL);
+	if (s->close_wanted)
+		close_slot(s);
+}
+
+static void open_now(void *self)
+{
+	struct slot *s = self;
+	s->box = s->driver->open(s->boxes->loop, &s->opts.o, on_opened, s);
+}
+
+uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent)
+{
+	struct slot *s = NEW(struct slot);
+	s->boxes = b;
+	s->driver = d;
+	s->agent = agent;
+	s->name = xstrdup(o->name);
+	box_opts_copy(&s->opts, o);
+	effector_init(s);
+	json_t *body = json_object(), *repos = json_array();
+	json_put_str(body, "name", o->name);
+	json_put_str(body, "driver", d->name);
+	for (size_t i = 0; i < o->nr_repos; i++) {
+		json_t *r = json_object();
+		json_put_str(r, "name", o->repo[i].name);
+		json_put_str(r, "dir", o->repo[i].host_dir);
+		json_array_append_new(repos, r);
+	}
+	json_put(body, "repos", repos);
+	json_put_flag(body, "net", o->net);
+	s->id = record_append_json(b->record, EV_BOX_OPEN, cause, agent, 0, 0, body);
+	GROW(b->item, b->nr, b->cap);
+	b->item[b->nr++] = s;
+	record_barrier(b->record, s->id, open_now, s);
+	return s->id;
+}
+
+void boxes_close(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	if (!s)
+		return;
+	if (s->open)
+		close_slot(s);
+	else
+		s->close_wanted = true;
+}
+
+size_t boxes_count(const struct boxes *b)
+{
+	return b->nr;
+}
+
+struct box *boxes_get(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	return s && s->open && !s->closing ? s->box : NULL;
+}
+
+const char *boxes_name(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	return s ? s->name : "";
+}
+
+uint64_t boxes_find(struct boxes *b, const char *name)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (!strcmp(b->item[i]->name, name))
+			return b->item[i]->id;
+	return 0;
+}
+
+uint64_t boxes_at(struct boxes *b, size_t i)
+{
+	return i < b->nr ? b->item[i]->id : 0;
+}
+
+const struct effector *boxes_effector(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	return s ? &s->effector : NULL;
+}
+
+/* --- runs --- */
+
+static void job_free(struct job *j)
+{
+	struct slot *s = j->slot;
+	for (struct job **p = &s->jobs; *p; p = &(*p)->next)
+		if (*p == j) {
+			*p = j->next;
+			break;
+		}
+	if (j->run)
+		s->driver->run_free(j->run);
+	loop_timer_free(&j->timer);
+	loop_timer_free(&j->flood);
+	free(j);
+}
+
+static void on_flood(void *self)
+{
+	struct job *j = self;
+	if (action_flooded(j->action)) {
+		loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
+		return;
+	}
+	j->paused = false;
+	j->slot->driver->run_pause(j->run, false);
+}
+
+static void on_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct job *j = self;
+	j->bytes[stream == STREAM_ERR] += (int64_t)len;
+	action_output(j->action, (enum record_stream)stream, bytes, len);
+	if (!j->paused && action_flooded(j->action)) {
+		j->paused = true;
+		j->slot->driver->run_pause(j->run, true);
+		if (!j->flood)
+			j->flood = loop_timer_new(j->slot->boxes->loop, on_flood, j);
+		loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
+	}
+}
+
+static enum action_end end_of(const struct job *j, bool lost)
+{
+	if (lost)
+		return END_INTERRUPTED;
+	return j->end;
+}
+
+static void on_exit(void *self, int code, int signal, bool lost, int left)
+{
+	struct job *j = self;
+	struct action *a = j->action;
+	enum action_end end = end_of(j, lost);
+	json_t *body = json_object();
+	if (!lost && signal)
+		json_put_int(body, "signal", signal);
+	else if (!lost)
+		json_put_int(body, "code", code);
+	json_put_int(body, "out_bytes", j->bytes[0]);
+	json_put_int(body, "err_bytes", j->bytes[1]);
+	if (left)
+		json_put_int(body, "left", left);
+	j->slot->alive += left;
+	job_free(j);
+	action_ended(a, end, body);
+}
+
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_exit };
+
+static void kill_now(void *self)
+{
+	struct job *j = self;
+	j->slot->driver->run_signal(j->run, SIGKILL);
+}
+
+static void terminate(struct job *j, enum action_end end)
+{
+	if (j->end == END_OK)
+		j->end = end;
+	j->slot->driver->run_signal(j->run, SIGTERM);
+	loop_timer_free(&j->timer);
+	j->timer = loop_timer_new(j->slot->boxes->loop, kill_now, j);
+	loop_timer_set(j->timer, GRACE_MS, 0);
+}
+
+static void on_timeout(void *self)
+{
+	terminate(self, END_TIMEOUT);
+}
+
+/* Makes the run of an exec or shell; it waits for run_go. */
+static struct job *job_prepare(struct slot *s, struct action *a)
+{
+	const struct action_spec *spec = action_spec(a);
+	struct job *j = NEW(struct job);
+	j->slot = s;
+	j->action = a;
+	j->next = s->jobs;
+	s->jobs = j;
+	struct run_opts o = {
+		.argv = spec->argv.item,
+		.nr_argv = spec->argv.nr,
+		.cwd = spec->cwd,
+		.env = spec->env.nr ? spec->env.item : NULL,
+		.pty = json_flag(spec->args, "pty", false),
+		.cols = (uint16_t)json_int(spec->args, "cols", 80),
+		.rows = (uint16_t)json_int(spec->args, "rows", 24),
+		.stdin_open = spec->stdin_len || json_flag(spec->args, "stdin", false) || json_flag(spec->args, "pty", false),
+		.background = json_flag(spec->args, "spawn", false),
+	};
+	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);
+	action_set_tag(a, j);
+	return j;
+}
+
+static void job_go(struct job *j)
+{
+	const struct action_spec *spec = action_spec(j->action);
+	if (spec->timeout_us > 0) {
+		j->timer = loop_timer_new(j->slot->boxes->loop, on_timeout, j);
+		loop_timer_set(j->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
+	}
+	j->slot->driver->run_go(j->run);
+	if (spec->stdin_len)
+		j->slot->driver->run_stdin(j->run, spec->stdin_bytes, spec->stdin_len,
+					   !json_flag(spec->args, "stdin", false));
+}
+
+static bool is_run(const struct action_spec *spec)
+{
+	return spec->kind == ACT_EXEC || spec->kind == ACT_SHELL;
+}
+
+static void prepare(void *self, struct action *a)
+{
+	struct slot *s = self;
+	if (s->open && !s->closing && is_run(action_spec(a)) && (s->driver->caps & CAP_PREPARE))
+		job_prepare(s, a);
+}
+
+static void start(void *self, struct action *a)
+{
+	struct slot *s = self;
+	struct err err = ERR_INIT;
+	if (!s->open || s->closing) {
+		err_set(&err, ERR_CLOSED, "box '%s' is closed", s->name);
+		action_fail(a, &err);
+		return;
+	}
+	if (!is_run(action_spec(a))) {
+		file_start(s, a);
+		return;
+	}
+	struct job *j = action_tag(a);
+	if (!j)
+		j = job_prepare(s, a);
+	job_go(j);
+}
+
+/* A prepared run that was never let go has had no effect: it is thrown away. */
+static void drop_prepared(struct job *j)
+{
+	struct action *a = j->action;
+	action_set_tag(a, NULL);
+	job_free(j);
+	action_ended(a, END_CANCELLED, NULL);
+}
+
+static void cancel(void *self, struct action *a, const char *how)
+{
+	struct slot *s = self;
+	if (!is_run(action_spec(a))) {
+		file_cancel(s, a);
+		return;
+	}
+	struct job *j = action_tag(a);
+	if (!j)
+		return;
+	if (action_state(a) != ACTION_RUNNING) {
+		drop_prepared(j);
+	} else if (!strcmp(how, "kill")) {
+		j->end = END_KILLED;
+		s->driver->run_signal(j->run, SIGKILL);
+	} else {
+		terminate(j, END_CANCELLED);
+	}
+}
+
+void effector_init(struct slot *s)
+{
+	s->effector = (struct effector){
+		.name = s->name, .prepare = prepare, .start = start, .cancel = cancel, .self = s
+	};
+}
+
+static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		for (struct job *j = b->item[i]->jobs; j; j = j->next)
+			if (action_id(j->action) == id && action_state(j->action) == ACTION_RUNNING)
+				return j;
+	err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
+	return NULL;
+}
+
+int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err)
+{
+	struct job *j = job_of(b, id, err);
+	if (!j)
+		return -1;
+	j->slot->driver->run_stdin(j->run, bytes, len, eof);
+	return 0;
+}
+
+int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
+{
+	struct job *j = job_of(b, id, err);
+	if (!j)
+		return -1;
+	j->slot->driver->run_signal(j->run, signo);
+	return 0;
+}
+
+int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err)
+{
+	struct job *j = job_of(b, id, err);
+	if (!j)
+		return -1;
+	j->slot->driver->run_resize(j->run, cols, rows);
+	return 0;
+}
+
+/* --- freeze --- */
+
+struct freeze {
+	struct boxes *boxes;
+	uint64_t box, cause;
+	bool frozen;
+};
+
+static void on_frozen(void *self, json_t *result, const struct err *err)
+{
+	struct freeze *f = self;
+	json_t *body = result ? json_copy(result) : json_object();
+	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
+	if (err)
+		json_put_str(body, "why", err->text);
+	record_append_json(f->boxes->record, EV_BOX_FROZEN, f->cause, 0, f->box, 0, body);
+	free(f);
+}
+
+void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		struct slot *s = b->item[i];
+		if ((box && s->id != box) || !s->open || s->closing || s->frozen == frozen)
+			continue;
+		s->frozen = frozen;
+		struct freeze *f = NEW(struct freeze);
+		*f = (struct freeze){ .boxes = b, .box = s->id, .cause = cause, .frozen = frozen };
+		s->driver->freeze(s->box, frozen, on_frozen, f);
+	}
+}
+
+int boxes_alive(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	if (!s)
+		return 0;
+	int n = s->alive;
+	for (struct job *j = s->jobs; j; j = j->next)
+		n++;
+	return n;
+}

@@ -1,0 +1,48 @@
+/* Brings actions about in open boxes: the effector between the gate (src/action) and the drivers (driver.h).
+ *
+ * One struct boxes per session. A box is opened once its box.open event is durable; from then on boxes_effector serves
+ * exec, shell, read, write and edit for it. Time-outs (TERM, 2 s, KILL), cancellation and back-pressure live here and
+ * not in drivers, so that they are alike for all. Loop thread only. */
+#ifndef SANDBOX_EFFECT_H
+#define SANDBOX_EFFECT_H
+
+#include "action/gate.h"
+#include "sandbox/driver.h"
+
+struct boxes;
+
+struct boxes_ops {
+	/* A box is there (result of driver->open, borrowed) or could not be opened. */
+	void (*opened)(void *self, uint64_t box, json_t *result, const struct err *err);
+	/* A box that had been opened has gone: closed on demand, or died (@err). */
+	void (*gone)(void *self, uint64_t box, const struct err *err);
+	void *self;
+};
+
+struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g, const struct boxes_ops *ops);
+void boxes_free(struct boxes **b); /* every box must be gone */
+
+/* Appends box.open and opens behind its barrier. @o is copied. Returns the box's id; boxes_ops.opened follows. */
+uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent);
+/* Kills what is in it; boxes_ops.gone follows. Boxes that are being opened are closed when they are there. */
+void boxes_close(struct boxes *b, uint64_t box);
+size_t boxes_count(const struct boxes *b); /* opening, open and closing ones */
+struct box *boxes_get(struct boxes *b, uint64_t box); /* NULL while opening and when gone */
+const char *boxes_name(struct boxes *b, uint64_t box); /* borrows; "" when unknown */
+uint64_t boxes_find(struct boxes *b, const char *name); /* by name; 0 = none */
+uint64_t boxes_at(struct boxes *b, size_t i);           /* id of the i-th; 0 past the end */
+
+const struct effector *boxes_effector(struct boxes *b, uint64_t box); /* NULL when there is no such box */
+
+/* What a running exec or shell of action @id takes while it runs. The caller has recorded it and passed the barrier.
+ * ERR_NOENT when it does not run (any more). */
+NODISCARD int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err);
+NODISCARD int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err);
+NODISCARD int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err);
+
+/* Asks for all boxes (0) or one to be frozen or thawed; box.frozen is recorded when it is so. */
+void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
+/* Number of the box's processes that actions left behind (spawned or in the background). */
+int boxes_alive(struct boxes *b, uint64_t box);
+
+#endif

@@ -1,0 +1,316 @@
+#include "sandbox/effect_file.h"
+
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/paths.h"
+
+enum { READ_CHUNK = 1 << 20, GLOB_MAX = 20000, GLOB_DEPTH = 64 };
+
+/* One file action under way. Drivers answer once; an action that was cancelled meanwhile just ends as cancelled. */
+struct file_job {
+	struct slot *slot;
+	struct action *action;
+	bool cancelled;
+	/* edit */
+	struct buf text;
+	int added, removed, line;
+	/* glob */
+	struct strv todo, found;
+	size_t next;
+};
+
+static void finish(struct file_job *j, enum action_end end, json_t *body, const struct err *err)
+{
+	struct action *a = j->action;
+	action_set_tag(a, NULL);
+	buf_release(&j->text);
+	strv_release(&j->todo);
+	strv_release(&j->found);
+	bool cancelled = j->cancelled;
+	free(j);
+	if (cancelled) {
+		json_decref(body);
+		action_ended(a, END_CANCELLED, NULL);
+	} else if (err) {
+		action_fail(a, err);
+	} else {
+		action_ended(a, end, body);
+	}
+}
+
+static json_t *size_and_hash(const void *bytes, size_t len)
+{
+	struct hash h;
+	struct buf hex = BUF_INIT;
+	json_t *body = json_object();
+	hash_of(bytes, len, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	json_put_int(body, "bytes", (int64_t)len);
+	json_put_str(body, "hash", buf_cstr(&hex));
+	buf_release(&hex);
+	return body;
+}
+
+/* --- read --- */
+
+static void on_read(void *self, json_t *result, const struct err *err)
+{
+	struct file_job *j = self;
+	if (err) {
+		finish(j, END_FAILED, NULL, err);
+		return;
+	}
+	struct buf data = BUF_INIT;
+	json_get_bytes(json_object_get(result, "data"), &data);
+	for (size_t at = 0; at < data.len && !j->cancelled; at += READ_CHUNK)
+		action_output(j->action, STREAM_OUT, data.data + at,
+			      data.len - at < READ_CHUNK ? data.len - at : READ_CHUNK);
+	json_t *body = size_and_hash(buf_cstr(&data), data.len);
+	if (json_is_integer(json_object_get(result, "mode")))
+		json_put_int(body, "mode", json_int(result, "mode", 0));
+	buf_release(&data);
+	finish(j, END_OK, body, NULL);
+}
+
+/* --- write --- */
+
+static void on_written(void *self, json_t *result, const struct err *err)
+{
+	struct file_job *j = self;
+	(void)result;
+	if (err) {
+		finish(j, END_FAILED, NULL, err);
+		return;
+	}
+	const struct action_spec *spec = action_spec(j->action);
+	bool edit = spec->kind == ACT_EDIT;
+	json_t *body = edit ? size_and_hash(buf_cstr(&j->text), j->text.len) :
+			      size_and_hash(spec->data_len ? spec->data : "", spec->data_len);
+	if (edit) {
+		json_put_int(body, "line", j->line);
+		json_put_int(body, "added", j->added);
+		json_put_int(body, "removed", j->removed);
+	}
+	finish(j, END_OK, body, NULL);
+}
+
+/* --- edit --- */
+
+int edit_find(const char *text, size_t text_len, const char *old, size_t old_len, size_t *at_out)
+{
+	const char *p = old_len ? memmem(text, text_len, old, old_len) : NULL;
+	if (!p)
+		return 0;
+	*at_out = (size_t)(p - text);
+	return memmem(p + 1, text_len - *at_out - 1, old, old_len) ? 2 : 1;
+}
+
+/* How much two lines have in common: the longest common run of bytes, blanks at the ends aside. */
+static size_t likeness(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t best = 0;
+	for (size_t i = 0; i < a_len; i++)
+		for (size_t k = 0; k < b_len; k++) {
+			size_t n = 0;
+			while (i + n < a_len && k + n < b_len && a[i + n] == b[k + n])
+				n++;
+			if (n > best)
+				best = n;
+		}
+	return best;
+}
+
+void edit_near(const char *text, size_t text_len, const char *old, size_t old_len, struct buf *out)
+{
+	const char *eol = memchr(old, '\n', old_len);
+	size_t want = eol ? (size_t)(eol - old) : old_len;
+	while (want && (*old == ' ' || *old == '\t')) {
+		old++;
+		want--;
+	}
+	if (want > 120)
+		want = 120;
+	size_t best = 3, line = 1; /* fewer bytes in common say nothing */
+	size_t best_line = 0, best_len = 0;
+	const char *best_at = NULL;
+	for (size_t at = 0; at < text_len && line <= 5000; line++) {
+		const char *end = memchr(text + at, '\n', text_len - at);
+		size_t len = end ? (size_t)(end - text) - at : text_len - at;
+		size_t like = likeness(text + at, len < 200 ? len : 200, old, want);
+		if (like > best) {
+			best = like;
+			best_at = text + at;
+			best_len = len < 120 ? len : 120;
+			best_line = line;
+		}
+		at += len + 1;
+	}
+	if (best_at)
+		buf_printf(out, "; nearest is line %zu: '%.*s'", best_line, (int)best_len, best_at);
+}
+
+static int count_lines(const char *text, size_t len)
+{
+	int n = 0;
+	for (size_t i = 0; i < len; i++)
+		n += text[i] == '\n';
+	return n + (len && text[len - 1] != '\n');
+}
+
+static void on_edit_read(void *self, json_t *result, const struct err *err)
+{
+	struct file_job *j = self;
+	if (err || j->cancelled) {
+		finish(j, END_FAILED, NULL, err);
+		return;
+	}
+	const struct action_spec *spec = action_spec(j->action);
+	CLEANUP(buf_release) struct buf old = BUF_INIT;
+	CLEANUP(buf_release) struct buf new = BUF_INIT;
+	CLEANUP(buf_release) struct buf was = BUF_INIT;
+	struct err why = ERR_INIT;
+	json_get_bytes(json_object_get(result, "data"), &was);
+	if (!json_get_bytes(json_object_get(spec->args, "old"), &old) ||
+	    !json_get_bytes(json_object_get(spec->args, "new"), &new)) {
+		err_set(&why, ERR_INVALID, "edit of '%s' needs the old and the new text", spec->path);
+		finish(j, END_FAILED, NULL, &why);
+		return;
+	}
+	size_t at = 0;
+	int found = edit_find(buf_cstr(&was), was.len, buf_cstr(&old), old.len, &at);
+	if (found != 1) {
+		CLEANUP(buf_release) struct buf near = BUF_INIT;
+		if (found == 0)
+			edit_near(buf_cstr(&was), was.len, buf_cstr(&old), old.len, &near);
+		err_set(&why, ERR_INVALID, "the old text stands %s in '%s'%s", found ? "more than once" : "nowhere", spec->path,
+			found ? "; give more of what is around it" : buf_cstr(&near));
+		finish(j, END_FAILED, NULL, &why);
+		return;
+	}
+	buf_append(&j->text, was.data, at);
+	buf_append(&j->text, buf_cstr(&new), new.len);
+	buf_append(&j->text, was.data + at + old.len, was.len - at - old.len);
+	j->line = count_lines(was.data, at) + (at == 0 || was.data[at - 1] == '\n');
+	j->removed = count_lines(old.data, old.len);
+	j->added = count_lines(buf_cstr(&new), new.len);
+	j->slot->driver->write(j->slot->box, spec->path, j->text.data, j->text.len,
+			       (int)json_int(result, "mode", 0644) & 07777, on_written, j);
+}
+
+/* --- glob: directory by directory through the driver --- */
+
+static void glob_step(struct file_job *j);
+
+/* `**` crosses directories, `*` does not; a pattern without a slash matches names at any depth, as in .gitignore. */
+static bool glob_match(const char *pattern, const char *path)
+{
+	if (!strchr(pattern, '/')) {
+		const char *slash = strrchr(path, '/');
+		return fnmatch(pattern, slash ? slash + 1 : path, FNM_PERIOD) == 0;
+	}
+	const char *two = strstr(pattern, "**");
+	if (!two)
+		return fnmatch(pattern, path, FNM_PATHNAME | FNM_PERIOD) == 0;
+	CLEANUP(free_ptr) char *head = xstrndup(pattern, (size_t)(two - pattern));
+	const char *tail = two + 2;
+	if (*tail == '/')
+		tail++;
+	if (strncmp(path, head, strlen(head)) != 0 && !strpbrk(head, "*?["))
+		return false;
+	if (!*tail)
+		return true;
+	for (const char *p = path + (strncmp(path, head, strlen(head)) ? 0 : strlen(head)); p; p = strchr(p, '/')) {
+		if (*p == '/')
+			p++;
+		if (glob_match(tail, p) || (!strchr(tail, '/') && fnmatch(tail, p, FNM_PATHNAME | FNM_PERIOD) == 0))
+			return true;
+	}
+	return false;
+}
+
+static void on_list(void *self, json_t *result, const struct err *err)
+{
+	struct file_job *j = self;
+	const char *dir = j->todo.item[j->next - 1];
+	const char *pattern = json_str(action_spec(j->action)->args, "glob", "*");
+	if (err && j->next == 1) {
+		finish(j, END_FAILED, NULL, err);
+		return;
+	}
+	size_t i;
+	json_t *e;
+	json_array_foreach(json_object_get(result, "entries"), i, e) {
+		CLEANUP(buf_release) struct buf name = BUF_INIT;
+		if (!json_get_bytes(json_object_get(e, "name"), &name))
+			continue;
+		CLEANUP(free_ptr) char *path = *dir ? path_join(dir, buf_cstr(&name)) : xstrdup(buf_cstr(&name));
+		bool is_dir = !strcmp(json_str(e, "kind", ""), "dir");
+		if (is_dir && strcmp(buf_cstr(&name), ".git") != 0 && j->todo.nr < GLOB_MAX)
+			strv_push(&j->todo, path);
+		if (!is_dir && glob_match(pattern, path) && j->found.nr < GLOB_MAX)
+			strv_push(&j->found, path);
+	}
+	glob_step(j);
+}
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void glob_step(struct file_job *j)
+{
+	if (!j->cancelled && j->next < j->todo.nr) {
+		const char *dir = j->todo.item[j->next++];
+		j->slot->driver->list(j->slot->box, *dir ? dir : ".", on_list, j);
+		return;
+	}
+	qsort(j->found.item, j->found.nr, sizeof(*j->found.item), by_name);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	for (size_t i = 0; i < j->found.nr; i++)
+		buf_printf(&text, "%s\n", j->found.item[i]);
+	if (text.len && !j->cancelled)
+		action_output(j->action, STREAM_OUT, text.data, text.len);
+	json_t *body = json_object();
+	json_put_int(body, "files", (int64_t)j->found.nr);
+	json_put_flag(body, "cut", j->found.nr == GLOB_MAX || j->todo.nr == GLOB_MAX);
+	json_put(body, "paths", json_argv(j->found.item, j->found.nr < 1000 ? j->found.nr : 1000));
+	finish(j, END_OK, body, NULL);
+}
+
+/* --- */
+
+void file_start(struct slot *s, struct action *a)
+{
+	const struct action_spec *spec = action_spec(a);
+	struct file_job *j = NEW(struct file_job);
+	struct err err = ERR_INIT;
+	j->slot = s;
+	j->action = a;
+	action_set_tag(a, j);
+	if (spec->kind == ACT_READ && json_object_get(spec->args, "glob")) {
+		strv_push(&j->todo, "");
+		glob_step(j);
+	} else if (spec->kind == ACT_READ && spec->path) {
+		s->driver->read(s->box, spec->path, FILE_MAX, on_read, j);
+	} else if (spec->kind == ACT_WRITE && spec->path) {
+		s->driver->write(s->box, spec->path, spec->data_len ? spec->data : "", spec->data_len,
+				 (int)json_int(spec->args, "mode", 0), on_written, j);
+	} else if (spec->kind == ACT_EDIT && spec->path) {
+		s->driver->read(s->box, spec->path, FILE_MAX, on_edit_read, j);
+	} else {
+		err_set(&err, ERR_UNSUPPORTED, "a box cannot do '%s' without a path", action_kind_name(spec->kind));
+		finish(j, END_FAILED, NULL, &err);
+	}
+}
+
+void file_cancel(struct slot *s, struct action *a)
+{
+	struct file_job *j = action_tag(a);
+	(void)s;
+	if (j)
+		j->cancelled = true; /* the driver's answer is on its way and ends it */
+}

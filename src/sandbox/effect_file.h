@@ -1,0 +1,19 @@
+/* Reading, writing and editing files of a box as actions (through the driver, which goes through the keeper). */
+#ifndef SANDBOX_EFFECT_FILE_H
+#define SANDBOX_EFFECT_FILE_H
+
+#include "sandbox/effect_inner.h"
+
+enum { FILE_MAX = 64 << 20 };
+
+/* Starts an action of kind read (also tool "glob" with args {"glob":pattern}), write or edit (args {"old","new"}).
+ * What is read goes out as output stream 1. */
+void file_start(struct slot *s, struct action *a);
+void file_cancel(struct slot *s, struct action *a);
+
+/* Where @old stands in @text: 1 and its offset if exactly once, 0 if never, 2 if more than once. */
+int edit_find(const char *text, size_t text_len, const char *old, size_t old_len, size_t *at_out);
+/* The line of @text that is most like the first line of @old, for an error that helps: appends it. */
+void edit_near(const char *text, size_t text_len, const char *old, size_t old_len, struct buf *out);
+
+#endif

@@ -1,0 +1,55 @@
+/* What effect.c and effect_file.c share: the open boxes of a session and what runs in them. */
+#ifndef SANDBOX_EFFECT_INNER_H
+#define SANDBOX_EFFECT_INNER_H
+
+#include "base/mem.h"
+#include "sandbox/effect.h"
+
+/* box_opts whose pointers belong to us. */
+struct owned_opts {
+	struct box_opts o;
+	struct arena arena;
+};
+void box_opts_copy(struct owned_opts *to, const struct box_opts *from);
+void box_opts_free(struct owned_opts *o);
+
+/* One exec or shell that has been prepared. */
+struct job {
+	struct job *next;
+	struct slot *slot;
+	struct action *action;
+	struct run *run;
+	struct loop_timer *timer; /* time-out, later the grace before KILL */
+	struct loop_timer *flood;
+	bool paused;
+	int64_t bytes[2];         /* stdout and pty, stderr */
+	enum action_end end;
+};
+
+struct slot {
+	struct boxes *boxes;
+	uint64_t id, agent;
+	char *name;
+	const struct driver *driver;
+	struct box *box;
+	struct owned_opts opts;
+	struct effector effector;
+	bool open, closing, close_wanted, frozen;
+	struct err died;
+	struct job *jobs;
+	int alive; /* processes that ended actions left behind, as the box says */
+};
+
+struct boxes {
+	struct loop *loop;
+	struct record *record;
+	struct gate *gate;
+	struct boxes_ops ops;
+	struct slot **item;
+	size_t nr, cap;
+};
+
+struct slot *slot_find(struct boxes *b, uint64_t id);
+void effector_init(struct slot *s);
+
+#endif
