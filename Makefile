@@ -11,6 +11,7 @@ VERSION := 0.1.0
 SHELL := /bin/bash
 PKG_CONFIG ?= pkg-config
 
+LUA_CFLAGS := $(shell $(PKG_CONFIG) --cflags lua5.4 2>/dev/null)
 WARN := -Wall -Wextra -Wpedantic -Wconversion -Wsign-conversion -Wshadow -Wvla -Wstrict-prototypes \
 	-Wmissing-prototypes -Wold-style-definition -Wwrite-strings -Wpointer-arith -Wcast-qual -Wformat=2 -Wundef \
 	-Wswitch-enum -Wimplicit-fallthrough $(if $(findstring clang,$(CC)),,-Wimplicit-fallthrough=5 -Wno-format-truncation) \
@@ -25,7 +26,7 @@ OPT := -O2 -g -D_FORTIFY_SOURCE=2 -ftrivial-auto-var-init=zero $(HARDEN) \
 endif
 CFLAGS ?=
 ALL_CFLAGS := -std=gnu17 -D_GNU_SOURCE -DSANDGLASS_VERSION='"$(VERSION)"' -DSANDGLASS_PREFIX='"$(PREFIX)"' \
-	-Isrc -I. -I$B/gen $(WARN) $(OPT) -pthread -fPIE $(CFLAGS)
+	-Isrc -I. -I$B/gen $(LUA_CFLAGS) $(WARN) $(OPT) -pthread -fPIE $(CFLAGS)
 LDFLAGS_ALL := -pie -Wl,-z,relro,-z,now,-z,noexecstack -Wl,--as-needed -pthread $(LDSAN) $(LDFLAGS)
 
 # --- archives -----------------------------------------------------------------------------------------------------

@@ -1,0 +1,18 @@
+/* The Lua environment: what a script may call, and nothing else. Allow-listed from the stock libraries; what is not
+ * repeatable, unbounded or a hand to the outside is replaced or absent (the header of each replacement says why).
+ *
+ * Absent: io (but io.write), os (but time clock date difftime), package, debug, dofile, loadfile, collectgarbage,
+ * string.dump. load takes text only. setmetatable refuses __gc and __mode. */
+#ifndef SCRIPT_ENV_H
+#define SCRIPT_ENV_H
+
+#include <lua.h>
+
+/* Opens the libraries and leaves the table `core` on the stack: what lua/sandglass/boot.lua is given and scripts are not
+ * (load, handle, where, trace, encode, decode, null, array_mt, date, ostime, is_library). */
+void env_open(lua_State *L);
+
+/* Pushes "fix.lua:12" for the innermost frame of @co that is not the library's, else nil. */
+void env_where(lua_State *L, lua_State *co);
+
+#endif
