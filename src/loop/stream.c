@@ -286,6 +286,11 @@ bool stream_full(const struct stream *s)
 	return s->out.len > STREAM_HIGH;
 }
 
+size_t stream_queued(const struct stream *s)
+{
+	return s->out.len;
+}
+
 static void resume(struct stream *s)
 {
 	if (s->dead)
