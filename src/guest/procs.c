@@ -202,16 +202,25 @@ static bool nobody_new(struct inner *g, pid_t run)
 	return true;
 }
 
-unsigned inner_left(struct inner *g, pid_t run)
+static unsigned count_of(struct inner *g, pid_t run)
 {
 	unsigned left = 0;
 	size_t nr;
-	if (nobody_new(g, run))
-		return 0;
 	struct inner_proc *p = inner_scan(g, run, &nr);
 	for (size_t i = 0; i < nr; i++)
 		left += p[i].run == run && p[i].pid != run && live(&p[i]);
 	free(p);
+	return left;
+}
+
+unsigned inner_left(struct inner *g, pid_t run, bool killed)
+{
+	unsigned left = nobody_new(g, run) ? 0 : count_of(g, run);
+	/* the signal that ended the leader was for its group: the others may be a moment behind */
+	for (int pass = 0; left && killed && pass < 20; pass++) {
+		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
+		left = count_of(g, run);
+	}
 	return left;
 }
 
