@@ -24,6 +24,11 @@ static void call_free(struct call *c)
 	free(c);
 }
 
+void call_drop(struct call *c)
+{
+	call_free(c);
+}
+
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
 {
 	struct call *c = NEW(struct call);

@@ -83,6 +83,17 @@ void op_agents_continue(struct super *s)
 	}
 }
 
+/* A step lets one action through; a model call is one, so the turn that it begins goes on. */
+void op_agents_step(struct super *s, uint64_t agent)
+{
+	for (struct call *c = s->calls, *next; c; c = next) {
+		next = c->next;
+		uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);
+		if (!strcmp(c->op, "agent.turn") && !c->action && (!agent || agent == id))
+			turn_now(c);
+	}
+}
+
 void op_agent_end(struct call *c)
 {
 	uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);

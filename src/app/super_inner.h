@@ -5,13 +5,13 @@
 
 #include "action/gate.h"
 #include "app/super.h"
+#include "control/server.h"
 #include "base/mem.h"
 #include "record/read/session.h"
 #include "sandbox/effect.h"
 #include "sandbox/launcher_client.h"
 
 struct host;
-struct server;
 
 /* An agent of the session, as the supervisor sees it. */
 struct agent {
@@ -29,19 +29,27 @@ struct super {
 	struct gate *gate;
 	struct boxes *boxes;
 	struct launcher *launcher;
-	struct server *server;
+	struct control_server *server;
+	size_t nr_clients;          /* people attached now */
 	struct host *host;          /* the script's */
-	struct host *policy_host;   /* answers `when`; NULL until a rule needs it */
-	struct session *read;       /* our own file, read-only: output for answers, trees */
+	struct policy_file *policies; /* super_policy.c: files that are being read, hosts that answer `when` */
+	loop_fn *policies_ready;
+	struct super_box *box;      /* super_box.c: what the session knows of its boxes besides src/sandbox */
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */
+	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */
-	struct loop_timer *end_timer, *notify_timer;
+	struct loop_timer *end_timer;
 	struct loop_signal *sig[3];
 	json_t *store;              /* {"name":{"key":value}}, also kept in the record */
+	enum record_state record_state;
+	char *record_why;
+	struct loop_timer *unwind_timer;
+	int signalled;              /* the signal that asked for the end */
+	bool stopped;               /* a person asked for the end */
 	bool ending;                /* the script has ended or was stopped: boxes close, then the loop stops */
 	bool person_needed;         /* no_input, and somebody was needed: exit status 8 */
 	int status;                 /* exit status */
@@ -139,6 +147,12 @@ const char *host_dir(const struct host *h);
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body);
 void call_tell(struct super *s, const json_t *body);
 void call_cancel(struct super *s, uint64_t id);
+void call_drop(struct call *c); /* without an answer: the host has gone */
+
+/* --- op_box.c, op_agent.c --- */
+void op_procs_free(struct super *s);
+void op_agents_continue(struct super *s); /* turns that waited for a latch */
+void op_agents_step(struct super *s, uint64_t agent);
 
 /* --- super.c --- */
 struct agent *super_agent(struct super *s, uint64_t id); /* NULL when unknown */
@@ -146,6 +160,8 @@ struct agent *super_agent_named(struct super *s, const char *name);
 /* Ends the session: the script's exit, a signal, or a command. First call wins. */
 void super_end(struct super *s, int status, const char *fmt, ...) PRINTF(3, 4);
 void super_warn(struct super *s, const char *fix, const char *fmt, ...) PRINTF(3, 4);
+void super_stop(struct super *s, bool now, const char *why); /* asks the script to unwind, or ends at once */
+void super_maybe_finish(struct super *s); /* looks at the end of this turn whether an ending session has come to its end */
 struct agent *super_agent_add(struct super *s, uint64_t id, const char *name);
 
 /* Something waits for a person: the notification command runs, with @text in SANDGLASS_TEXT. */
@@ -156,10 +172,10 @@ void super_notify(struct super *s, const char *title, const char *text);
 /* Reads the policy files (system, user, project, named) through a Lua host, then calls @ready once. A wrong file ends
  * the session with status 3. */
 void policy_load(struct super *s, loop_fn *ready);
+void policy_hosts_free(struct super *s);
 
 /* --- super_cmd.c --- */
-/* A command from the control socket. Returns owned result or NULL with @err. */
-json_t *super_command(struct super *s, json_t *words, json_t *opts, json_t *who, struct err *err);
-json_t *super_state(struct super *s); /* returns owned */
+NODISCARD int super_listen(struct super *s, struct err *err); /* opens the control socket */
+void super_changed(struct super *s); /* the standing state has changed: whoever is attached learns it */
 
 #endif

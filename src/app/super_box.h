@@ -1,0 +1,24 @@
+/* What a session does with its boxes besides running things in them: opens them from a script's options, keeps their
+ * files (snapshots, rollback, fork, merge back), takes them away. */
+#ifndef APP_SUPER_BOX_H
+#define APP_SUPER_BOX_H
+
+#include "app/super_inner.h"
+
+NODISCARD int super_box_init(struct super *s, struct err *err);
+void super_box_release(struct super *s);
+bool super_box_busy(struct super *s); /* a snapshot or merge is under way */
+
+/* box.open: begins; the call is answered when the box is there. -1: @err, nothing begun. */
+NODISCARD int super_box_open(struct call *c, struct err *err);
+void super_box_close(struct super *s, uint64_t box);
+/* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
+bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);
+
+/* From the layers below. */
+void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err);
+void super_box_gone(struct super *s, uint64_t box);
+/* After an action that may have written; gate_settled follows. */
+void super_box_snapshot(struct super *s, uint64_t box, uint64_t action);
+
+#endif

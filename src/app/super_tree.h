@@ -1,0 +1,28 @@
+/* The files of one box over time: snapshots after actions, going back, copying, merging back. Composes
+ * src/sandbox/workspace with loop, recorder and gate: what is heavy runs on a worker, what is recorded is appended here. */
+#ifndef APP_SUPER_TREE_H
+#define APP_SUPER_TREE_H
+
+#include "app/super_inner.h"
+
+struct trees;
+
+struct trees *trees_new(struct super *s, struct box *b, const char *name);
+void trees_free(struct trees **t);
+bool trees_busy(const struct trees *t);
+struct trees *super_box_trees(struct super *s, uint64_t box); /* NULL when it has none */
+
+/* Takes a snapshot for an action that has ended; gate_settled(action) follows in any case. */
+void trees_after_action(struct trees *t, uint64_t action);
+
+/* From people: answered by the control ticket. -1: @err, nothing begun. */
+struct tree_request {
+	struct super *s;
+	uint64_t box, ticket, cause;
+	json_t *who; /* borrowed for the call */
+};
+NODISCARD int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err);
+NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err);
+NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
+
+#endif
