@@ -47,6 +47,7 @@
 #define ACTION_POLICY_H
 
 #include "action/action.h"
+#include "base/mem.h"
 
 enum verdict { VERDICT_ALLOW, VERDICT_ASK, VERDICT_DENY }; /* in order of strictness */
 const char *verdict_name(enum verdict v);                  /* "allow" "ask" "deny" */
@@ -107,6 +108,8 @@ struct policy_subject {
 	const char *agent, *box, *profile; /* names; may be NULL */
 };
 
+#define POLICY_OPAQUE (UINT64_C(1) << 63)
+
 /* How a rule came to be in the answer. */
 enum match_state {
 	MATCH_YES,        /* matched; counts with its own verdict */
@@ -122,7 +125,8 @@ struct match {
 	const struct policy *policy;
 	const struct rule *rule;
 	enum match_state state;
-	uint64_t parts; /* bit i: matched part i (parts from the 64th on share bit 63) */
+	uint64_t parts; /* bit i: matched part i; POLICY_OPAQUE: what could not be split; bit 0 when there are no parts */
+	bool maybe;     /* only words known to the shell alone could make it match */
 	char *text;     /* what it matched ("git push origin main", "/workspace/.env"); may be NULL. Owned */
 	char *note;     /* what its `when` said or why it failed; may be NULL. Owned */
 };

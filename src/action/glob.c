@@ -1,0 +1,238 @@
+#include "action/glob.h"
+
+#include <ctype.h>
+#include <string.h>
+
+#include "action/shell.h"
+
+struct token {
+	enum { T_BYTE, T_ONE, T_STAR, T_ANY, T_DIRS } type;
+	char byte;
+};
+
+struct automaton {
+	struct token tok[GLOB_MAX + 1];
+	size_t nr;
+	bool fold;
+	char sep; /* what a star does not cross; 0 = nothing */
+	bool on[GLOB_MAX + 2];
+};
+
+static void compile(struct automaton *a, enum glob_kind kind, const char *p)
+{
+	const char *start = p;
+	a->nr = 0;
+	a->fold = kind == GLOB_HOST;
+	a->sep = kind == GLOB_PATH ? '/' : kind == GLOB_HOST ? '.' : 0;
+	if (kind == GLOB_HOST && p[0] == '*' && (p[1] == '.' || !p[1])) {
+		a->tok[a->nr++] = (struct token){ T_ONE, 0 };
+		a->tok[a->nr++] = (struct token){ T_ANY, 0 };
+		p++;
+	}
+	while (*p && a->nr < GLOB_MAX) {
+		struct token t = { T_BYTE, a->fold ? (char)tolower((unsigned char)*p) : *p };
+		if (kind == GLOB_PATH && p[0] == '*' && p[1] == '*') {
+			bool dirs = p[2] == '/' && (p == start || p[-1] == '/');
+			t.type = dirs ? T_DIRS : T_ANY;
+			p += dirs ? 3 : 2;
+		} else {
+			if (*p == '*')
+				t.type = a->sep ? T_STAR : T_ANY;
+			else if (*p == '?' && kind == GLOB_PATH)
+				t.type = T_ONE;
+			p++;
+		}
+		a->tok[a->nr++] = t;
+	}
+}
+
+/* States that are reached without reading. */
+static void close_over(struct automaton *a, bool first)
+{
+	for (size_t i = 0; i < a->nr; i++)
+		if (a->on[i] && (a->tok[i].type == T_STAR || a->tok[i].type == T_ANY ||
+				 (a->tok[i].type == T_DIRS && first)))
+			a->on[i + 1] = true;
+}
+
+static void begin(struct automaton *a)
+{
+	memset(a->on, 0, sizeof(a->on));
+	a->on[0] = true;
+	close_over(a, true);
+}
+
+static void feed(struct automaton *a, const char *text, size_t len)
+{
+	for (size_t k = 0; k < len; k++) {
+		bool next[GLOB_MAX + 2] = { 0 };
+		bool entered[GLOB_MAX + 2] = { 0 }; /* T_DIRS may be left only where a name begins */
+		char c = a->fold ? (char)tolower((unsigned char)text[k]) : text[k];
+		for (size_t i = 0; i < a->nr; i++) {
+			if (!a->on[i])
+				continue;
+			switch (a->tok[i].type) {
+			case T_BYTE:
+				next[i + 1] |= a->tok[i].byte == c;
+				entered[i + 1] |= a->tok[i].byte == c;
+				break;
+			case T_ONE:
+				next[i + 1] |= c != a->sep;
+				break;
+			case T_STAR:
+				next[i] |= c != a->sep;
+				break;
+			case T_ANY:
+				next[i] = true;
+				break;
+			case T_DIRS:
+				next[i] = true;
+				next[i + 1] |= c == '/';
+				entered[i + 1] |= c == '/';
+				break;
+			}
+		}
+		memcpy(a->on, next, sizeof(next));
+		for (size_t i = 0; i < a->nr; i++)
+			if (a->on[i] && (a->tok[i].type == T_STAR || a->tok[i].type == T_ANY ||
+					 (a->tok[i].type == T_DIRS && entered[i])))
+				a->on[i + 1] = entered[i + 1] = true;
+	}
+}
+
+bool glob_match(enum glob_kind kind, const char *pattern, const char *text, size_t len)
+{
+	struct automaton a;
+	if (strlen(pattern) > GLOB_MAX - 2)
+		return false;
+	compile(&a, kind, pattern);
+	begin(&a);
+	feed(&a, text, len);
+	return a.on[a.nr];
+}
+
+enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, const char *prefix, size_t prefix_len,
+				    const char *suffix, size_t suffix_len)
+{
+	struct automaton a;
+	size_t first = 0;
+	if (strlen(pattern) > GLOB_MAX - 2)
+		return GLOB_MAYBE;
+	compile(&a, kind, pattern);
+	begin(&a);
+	feed(&a, prefix, prefix_len);
+	if (a.nr && a.tok[a.nr - 1].type == T_ANY && a.on[a.nr - 1])
+		return GLOB_YES;
+	while (first <= a.nr && !a.on[first])
+		first++;
+	if (first > a.nr)
+		return GLOB_NO;
+	for (size_t i = first; i <= a.nr; i++)
+		a.on[i] = true;
+	feed(&a, suffix, suffix_len);
+	return a.on[a.nr] ? GLOB_MAYBE : GLOB_NO;
+}
+
+/* --- words ------------------------------------------------------------------------------------------------------ */
+
+enum { ELEMENTS_MAX = 48 };
+
+struct element {
+	char text[GLOB_MAX];
+	bool any; /* any words or none */
+};
+
+/* Splits the pattern at blanks. 0 if it has too many words. */
+static size_t elements(const char *pattern, struct element *e)
+{
+	size_t nr = 0;
+	while (*pattern == ' ')
+		pattern++;
+	while (*pattern) {
+		size_t len = strcspn(pattern, " \t");
+		if (nr == ELEMENTS_MAX || len >= GLOB_MAX)
+			return 0;
+		memcpy(e[nr].text, pattern, len);
+		e[nr].text[len] = 0;
+		pattern += len;
+		pattern += strspn(pattern, " \t");
+		e[nr].any = !strcmp(e[nr].text, "...") || (nr && !*pattern && !strcmp(e[nr].text, "*"));
+		nr++;
+	}
+	return nr;
+}
+
+static enum glob_answer word_match(const char *glob, const struct shell_word *w)
+{
+	if (!w->dynamic)
+		return glob_match(GLOB_WORD, glob, w->text, w->len) ? GLOB_YES : GLOB_NO;
+	enum glob_answer a = glob_match_unknown(GLOB_WORD, glob, w->text, w->prefix, w->text + w->len - w->suffix,
+						w->suffix);
+	return a == GLOB_YES && w->splits ? GLOB_MAYBE : a;
+}
+
+static bool system_folder(const char *path, size_t len)
+{
+	static const char *const folder[] = { "/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin" };
+	for (size_t i = 0; i < ARRAY_LEN(folder); i++)
+		if (strlen(folder[i]) == len && !memcmp(folder[i], path, len))
+			return true;
+	return false;
+}
+
+/* A command's name: /usr/bin/git is git; ./git is git only to those who want to stop it. */
+static enum glob_answer name_match(const char *glob, const struct shell_word *w, bool certain)
+{
+	enum glob_answer a = word_match(glob, w);
+	const char *slash = w->dynamic || strchr(glob, '/') ? NULL : memrchr(w->text, '/', w->len);
+	if (a == GLOB_YES || !slash || (certain && !system_folder(w->text, (size_t)(slash - w->text))))
+		return a;
+	return glob_match(GLOB_WORD, glob, slash + 1, w->len - (size_t)(slash + 1 - w->text)) ? GLOB_YES : a;
+}
+
+static void raise_to(unsigned char *to, enum glob_answer a)
+{
+	if (*to < (unsigned char)a)
+		*to = (unsigned char)a;
+}
+
+static void skip_any(const struct element *e, size_t nr, unsigned char *state)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (e[i].any)
+			raise_to(&state[i + 1], (enum glob_answer)state[i]);
+}
+
+enum glob_answer words_match(const char *pattern, const struct shell_part *part, bool certain)
+{
+	struct element e[ELEMENTS_MAX];
+	unsigned char state[ELEMENTS_MAX + 1] = { GLOB_YES };
+	size_t nr = elements(pattern, e);
+	if (!nr || !part->nr_words)
+		return GLOB_NO;
+	skip_any(e, nr, state);
+	for (size_t j = 0; j < part->nr_words; j++) {
+		const struct shell_word *w = &part->word[j];
+		unsigned char next[ELEMENTS_MAX + 1] = { 0 };
+		for (size_t i = 0; i <= nr; i++) {
+			if (!state[i])
+				continue;
+			if (w->splits && !w->prefix && !w->suffix)
+				raise_to(&next[i], GLOB_MAYBE); /* it may become nothing */
+			if (i == nr)
+				continue;
+			if (e[i].any) {
+				raise_to(&next[i], (enum glob_answer)state[i]);
+				continue;
+			}
+			enum glob_answer a = j ? word_match(e[i].text, w) : name_match(e[i].text, w, certain);
+			raise_to(&next[i + 1], a < state[i] ? a : (enum glob_answer)state[i]);
+			if (w->splits && glob_match_unknown(GLOB_WORD, e[i].text, w->text, w->prefix, "", 0) != GLOB_NO)
+				for (size_t k = i + 2; k <= nr; k++)
+					raise_to(&next[k], GLOB_MAYBE); /* it may become several */
+		}
+		memcpy(state, next, sizeof(state));
+		skip_any(e, nr, state);
+	}
+	return (enum glob_answer)state[nr];
+}

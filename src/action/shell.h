@@ -1,0 +1,69 @@
+/* Which simple commands does a command line run? For policy, screens and reports; it runs nothing and expands nothing.
+ *
+ * The text is POSIX sh with what bash adds, read as widely as it can be meant: lists, pipes, subshells, groups, if,
+ * while, for, case, functions, $( ), backticks, here-documents. What stands inside another command is looked for and
+ * becomes a part of its own: sh -c, eval, env, sudo, xargs, nohup, timeout, find -exec and their like (see
+ * shell_look.c). Anything that is not understood for certain makes the whole line opaque, which is the caller's reason
+ * to ask: text past 64 KiB, more than 63 parts, deep nesting, process substitution, aliases, commands from standard
+ * input, unbalanced quotes. The box is the wall; this is the doorman's reading glass. Fuzzed: tests/fuzz/f_shell_split.c.
+ * Linear in the text for each level of nesting; any thread. */
+#ifndef ACTION_SHELL_H
+#define ACTION_SHELL_H
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+enum { SHELL_TEXT_MAX = 64 << 10, SHELL_PARTS_MAX = 63, SHELL_DEPTH_MAX = 12 };
+
+/* A word after quotes are removed. What only a shell can know ($X, `...`, globs, braces) stays in it as written. */
+struct shell_word {
+	const char *text;
+	size_t len;
+	bool dynamic;          /* its value is not known before it runs */
+	bool splits;           /* it may become several words, or none */
+	bool quoted;           /* some of it was quoted: no keyword, no assignment */
+	size_t prefix, suffix; /* of a dynamic word: known bytes at its ends */
+};
+
+struct shell_redirect {
+	enum shell_redirect_kind { SHELL_IN, SHELL_OUT, SHELL_HERE } kind;
+	struct shell_word target; /* SHELL_HERE: the text itself */
+};
+
+enum shell_flags {
+	SHELL_LOOKED = 1 << 0,  /* what it runs is a part of its own: only asks and denies look at this one */
+	SHELL_TARGET = 1 << 1,  /* not a command but a file that is written: words are ">" and the path */
+	SHELL_REACHES = 1 << 2, /* variables set before it may change what its name means (PATH, LD_PRELOAD, ...) */
+};
+
+struct shell_part {
+	struct shell_word *word;
+	size_t nr_words, cap_words;
+	struct strv env; /* "NAME=value" before it */
+	struct shell_redirect *redirect;
+	size_t nr_redirects, cap_redirects;
+	unsigned flags;
+};
+
+struct shell {
+	struct shell_part *part;
+	size_t nr, cap;
+	bool opaque;
+	const char *why;  /* static text: "process substitution"; NULL unless opaque */
+	struct strv dirs; /* where `cd` with a known word may have gone */
+	struct arena arena;
+};
+
+/* Splits @text. Always returns a shell (free it); if it is opaque, its parts are those found so far. */
+struct shell *shell_split(const char *text, size_t len);
+/* The same for words that no shell reads, looking into sh -c and its like. */
+struct shell *shell_split_argv(const struct strv *argv);
+void shell_free(struct shell **s);
+
+/* Does this "NAME=value" set a variable that may change what commands mean? */
+bool shell_reaches(const char *assignment, size_t len);
+
+/* Appends the words, separated by blanks, for people. */
+void shell_part_text(const struct shell_part *p, struct buf *out);
+
+#endif

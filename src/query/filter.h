@@ -1,0 +1,61 @@
+/* The filter language: one line of text that is asked in lists, searches, exports, holds and policies.
+ *
+ *   filter = and { "or" and }      and = not { ["and"] not }      not = [ "not" | "!" ] term
+ *   term   = "(" filter ")" | "@"name | field op value | word["*"] | '"' phrase '"'
+ *   op     = ":" (is; glob if * or ?)  "=" (exactly)  "!="  "~" (regular expression)  "<" "<=" ">" ">="
+ *   value  = word | '"' text '"' | number[unit] | a..b | v1,v2,v3 (any of)
+ *   units  : ms s m h d (time), k M (thousands), $ (money)
+ *   fields : session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id text
+ *            since until;  is:pending error live edited marked;  has:diff output note
+ *
+ * 1. One line is compiled to two things: a condition over the view v_event with every value bound as a parameter, and a
+ *    predicate over a JSON object (filter_match) for what has not happened yet. Both are two-valued: a row without a
+ *    tool does match `not tool:browser`.
+ * 2. "-" is not negation: `rm -rf` looks for both words.
+ * 3. Fields that are known only after an action (exit dur cost tokens lines text is:error is:live has:...) are refused
+ *    where something is held before it runs (filter_known_before), with that reason.
+ * Any thread; sqlite3 is seen only by filter_sql.c. */
+#ifndef QUERY_FILTER_H
+#define QUERY_FILTER_H
+
+#include "base/json.h"
+
+struct filter;
+
+/* Looks up "@name": returns its text (borrowed) or NULL. May be NULL itself. */
+struct filter_saved {
+	const char *(*text)(void *self, const char *name);
+	void *self;
+};
+
+/* ERR_PARSE with "column N: ..." and, for a near miss, "did you mean"; the column (from 1) also in @column_out (may be
+ * NULL). Empty text is a filter that matches everything. */
+NODISCARD int filter_parse(struct filter **out, const char *text, const struct filter_saved *saved, size_t *column_out,
+			   struct err *err);
+void filter_free(struct filter **f);
+bool filter_empty(const struct filter *f);
+
+/* ERR_INVALID naming the first field that is not known before an action runs. */
+NODISCARD int filter_known_before(const struct filter *f, struct err *err);
+
+/* Asks @row: {"kind","tool","cmd","path","host","agent","agent_id","box","box_id","session","rule" (string or list),
+ * "verdict","by","risk","turn","id","ts_us","exit","dur_us","cost_uusd","tokens","lines","text","is":[..],"has":[..]}.
+ * Absent keys are unknown: no comparison with them is true. @now_us: for since and until. */
+bool filter_match(const struct filter *f, const json_t *row, int64_t now_us);
+
+/* Appends the condition for "SELECT ... FROM v_event WHERE ..." with one ? for each bound value. */
+void filter_sql(const struct filter *f, struct buf *out);
+/* The seqs of v_event in a session (record/read/session.h) that match, after @after_seq, in order. */
+struct session;
+NODISCARD int filter_search(const struct filter *f, struct session *s, uint64_t after_seq, size_t max, uint64_t *seqs,
+			    size_t *nr_out, struct err *err);
+/* Binds the values to a statement made with filter_sql's text, from parameter @first on (from 1). Returns the next free
+ * one. @stmt is a struct sqlite3_stmt. Registers nothing: call filter_functions once per connection before preparing. */
+int filter_bind(const struct filter *f, void *stmt, int first, int64_t now_us);
+/* Adds the functions glass_like and glass_regex to a connection (struct sqlite3 *). */
+NODISCARD int filter_functions(void *db, struct err *err);
+
+/* Nearest of @names (NULL-terminated) to @word for "did you mean", or NULL if none is near. */
+const char *nearest_name(const char *word, const char *const *names);
+
+#endif
