@@ -105,6 +105,11 @@ $B/gen/lua_files.o: $B/gen/lua_files.S
 $B/src/app/library.o: $B/gen/lua_files.inc
 $B/libapp.a: $B/gen/lua_files.o
 
+# a comma would end the argument of $(call)
+comma := ,
+GROUP := -Wl$(comma)--start-group
+UNGROUP := -Wl$(comma)--end-group
+
 define link
 @mkdir -p $(@D)
 @echo "  LINK  $@"
@@ -113,11 +118,11 @@ endef
 
 # --- programs -----------------------------------------------------------------------------------------------------
 $B/sandglass: $(call objs,$(call main_src,app)) $(call lib,app) $B/libui.a $(call lib,$(filter-out app,$(STACK)))
-	$(call link,$(call objs,$(call main_src,app)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL))
+	$(call link,$(call objs,$(call main_src,app)) $(GROUP) $(filter %.a,$^) $(UNGROUP) $(LIBS_ALL))
 $B/sandglass-replay: $B/ui/replay_main.o $B/libui.a $(call lib,query read wire base)
-	$(call link,$< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(SQLITE_LIBS) $(LIBS_base) -lvterm -lncursesw -ltinfo)
+	$(call link,$< $(GROUP) $(filter %.a,$^) $(UNGROUP) $(SQLITE_LIBS) $(LIBS_base) -lvterm -lncursesw -ltinfo)
 $B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire base)
-	$(call link,$(call objs,$(call main_src,script)) -Wl,--start-group $(filter %.a,$^) -Wl,--end-group -llua5.4 -lseccomp $(LIBS_base) -lm)
+	$(call link,$(call objs,$(call main_src,script)) $(GROUP) $(filter %.a,$^) $(UNGROUP) -llua5.4 -lseccomp $(LIBS_base) -lm)
 
 # Launcher, keeper and guest are static: they run where our libraries are not.
 STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))

@@ -219,6 +219,13 @@ static int core_decode(lua_State *L)
 	return 1;
 }
 
+/* metatable(v): the real one, whatever __metatable says. */
+static int core_metatable(lua_State *L)
+{
+	luaL_checkany(L, 1);
+	return lua_getmetatable(L, 1);
+}
+
 /* Upvalue 1: stock os.date. Always UTC; the caller gives the time. */
 static int core_date(lua_State *L)
 {
@@ -288,6 +295,7 @@ void env_open(lua_State *L)
 {
 	static const luaL_Reg core[] = {
 		{ "where", core_where },   { "trace", core_trace },   { "load", core_load },
+		{ "metatable", core_metatable },
 		{ "encode", core_encode }, { "decode", core_decode }, { "handle", order_handle },
 		{ NULL, NULL },
 	};
