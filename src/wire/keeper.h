@@ -11,15 +11,19 @@
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
  *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the path,
  *     one with text shows that instead of the file. -> {"layers":[{"gen":n}]}
- *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box sees below its
- *     upper (masks are in place).
+ *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
+ *     (masks, given lowers, repo); rotated uppers are not in it.
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;
- *     beneath, no links of any kind followed. Path "" is the root.
- *  7. KEEPER_APPLY {"layer":n}, descriptors: the plan (wire/plan.h) in a memfd; those that it writes from were sent
- *     before in KEEPER_FDS frames, in order. -> {"done":n operations}
+ *     beneath, no links of any kind followed. Path "" is the root. With "list":true instead of a descriptor
+ *     {"entries":[..]} as in 9 with "target" of symbolic links: what a folder of mode 0 holds.
+ *  7. KEEPER_APPLY {"layer":n}, descriptors: the plan (wire/plan.h) in a memfd, then those that it writes from.
+ *     -> {"done":n operations}. KEEPER_FDS sends descriptors ahead of a frame that needs more than FD_PASS_MAX: they
+ *     come before the frame's own; it has no answer.
  *  8. KEEPER_ROTATE {} -> {"gen":n}: uppers become lowers; the guest must hold nothing open (ERR_BUSY).
  *  9. KEEPER_LOOK {"path":bytes,"as":"file"|"dir"|"stat"}: a path as processes in the box see it, links followed inside
- *     the box only -> {"kind","mode","size","mtime_us","uid","nlink"}, descriptor (O_RDONLY) for file and dir.
+ *     the box only -> {"kind","mode","size","mtime_us","nlink"}, for file a descriptor (O_RDONLY), for dir
+ *     "entries":[{"name":bytes,"kind","mode","size","mtime_us","nlink"}] sorted by bytes, "more":true past KEEPER_LIST_MAX.
+ *     kind: "file" "dir" "symlink" "fifo" "socket" "device" "whiteout".
  * 10. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd -> {"size":n,"created":bool}. Missing
  *     folders are made. The content is truncated and rewritten in place, so links and owner stay.
  * 11. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
@@ -29,7 +33,7 @@
 
 #include "base/json.h"
 
-enum { KEEPER_MAX_BODY = 32 << 20 };
+enum { KEEPER_MAX_BODY = 32 << 20, KEEPER_LIST_MAX = 100000 };
 
 enum keeper_frame {
 	KEEPER_OK = 1,

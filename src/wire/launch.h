@@ -1,7 +1,9 @@
 /* What supervisor and launcher say to each other: frames of wire/frame.h with JSON bodies over descriptor 3.
  *
- *  1. The launcher speaks first: LAUNCH_HELLO {"v":1,"root":bool,"uid":n,"gid":n,"cgroup":"v1"|"v2"|"none","why":text}.
- *     uid, gid: what boxes and Lua hosts run as (root: never 0; an ordinary user: his own).
+ *  1. The launcher speaks first: LAUNCH_HELLO {"v":1,"root":bool,"uid":n,"gid":n,"spare":n,"cgroup":"v1"|"v2"|"none",
+ *     "freezer":bool,"why":text}.
+ *     uid, gid: what boxes and Lua hosts run as (root: never 0; an ordinary user: his own). spare: the
+ *     first of 16 unused uids, one for each box of rule 4 (root only, else 0). why: what a missing cgroup lacks.
  *  2. Each request carries an id of the supervisor's and gets exactly one LAUNCH_OK or LAUNCH_ERR with that id, in order.
  *     LAUNCH_ERR {"code":n,"sys":n,"text":..}: an enum err_code, errno, a line.
  *  3. LAUNCH_KEEPER {"box":n,"uid":n,"gid":n,"limits":{"mem_bytes","cpu_milli","pids"}}, descriptors: the keeper's ends of
@@ -13,13 +15,12 @@
  *     -> {"trees":[{"fd":bool,"uid":n,"gid":n,"idmap":bool}]}, one descriptor for each fd:true: a detached mount. Where the
  *     launcher is an ordinary user fd is false and the keeper opens the path by itself. "repo": read only, owner shown as
  *     uid; "plain": read only, as it is; "own": made if missing, given to uid:gid, 0700.
- *  6. LAUNCH_COPY {"uid","gid","path"}: gives everything below @path to uid:gid (profile reduced). -> {}
- *  7. LAUNCH_HOST {"program":path,"argv":[..],"env":[..]}, descriptors: those of the child from 0 on -> {"pid":n}, pidfd.
+ *  6. LAUNCH_HOST {"program":path,"argv":[..],"env":[..]}, descriptors: those of the child from 0 on -> {"pid":n}, pidfd.
  *     It runs without privileges as rule 1's uid and dies with the launcher.
- *  8. LAUNCH_CGROUP {"box":n,"verb":"freeze"|"thaw"|"kill"|"stats"} -> {} or {"cpu_us","mem_bytes","pids","oom"}.
+ *  7. LAUNCH_CGROUP {"box":n,"verb":"freeze"|"thaw"|"kill"|"stats"} -> {} or {"cpu_us","mem_bytes","pids","oom"}.
  *     For boxes of rule 4 "kill" also ends every process of their uid.
- *  9. LAUNCH_EXITED {"pid":n,"code":n,"signal":n}, id 0: a keeper, guest or host has ended and its cgroup is gone.
- * 10. The end of the channel is the end of the launcher and of everything that it started. */
+ *  8. LAUNCH_EXITED {"pid":n,"code":n,"signal":n}, id 0: a keeper, guest or host has ended and its cgroup is gone.
+ *  9. The end of the channel is the end of the launcher and of everything that it started. */
 #ifndef WIRE_LAUNCH_H
 #define WIRE_LAUNCH_H
 
@@ -35,7 +36,6 @@ enum launch_frame {
 	LAUNCH_KEEPER = 16,
 	LAUNCH_GUEST,
 	LAUNCH_TREES,
-	LAUNCH_COPY,
 	LAUNCH_HOST,
 	LAUNCH_CGROUP,
 };

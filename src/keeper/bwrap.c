@@ -1,0 +1,258 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <linux/close_range.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "keeper/inner.h"
+
+/* NUL-separated words for bwrap --args: what stood in argv could be read in the box. */
+static void word(struct buf *b, const char *s)
+{
+	buf_append(b, s, strlen(s) + 1);
+}
+
+static void words(struct buf *b, const char *const *w)
+{
+	for (; *w; w++)
+		word(b, *w);
+}
+
+static void bind_if_there(struct buf *b, const char *path)
+{
+	struct stat st;
+	if (stat(path, &st) == 0)
+		words(b, (const char *const[]){ "--ro-bind", path, path, NULL });
+}
+
+/* /usr is shared; older layouts have real folders where newer ones have links into it. */
+static void system_folders(struct buf *b)
+{
+	static const char *const top[] = { "bin", "sbin", "lib", "lib64", "lib32", "libx32" };
+	words(b, (const char *const[]){ "--ro-bind", "/usr", "/usr", NULL });
+	for (size_t i = 0; i < ARRAY_LEN(top); i++) {
+		CLEANUP(free_ptr) char *path = xasprintf("/%s", top[i]);
+		char target[256];
+		ssize_t n = readlink(path, target, sizeof(target) - 1);
+		if (n > 0) {
+			target[n] = 0;
+			words(b, (const char *const[]){ "--symlink", target, path, NULL });
+		} else {
+			bind_if_there(b, path);
+		}
+	}
+}
+
+static void etc_folder(struct buf *b)
+{
+	static const char *const ours[] = { "passwd", "group", "hosts", "nsswitch.conf", "gitconfig" };
+	static const char *const theirs[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+					      "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs",
+					      "/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/protocols",
+					      "/etc/services", "/etc/terminfo", "/etc/inputrc", "/etc/debian_version",
+					      "/etc/os-release", "/etc/python3", "/etc/python3.11", "/etc/perl", "/etc/java-17-openjdk",
+					      "/etc/php", "/etc/bash.bashrc" };
+	words(b, (const char *const[]){ "--perms", "0755", "--dir", "/etc", NULL });
+	for (size_t i = 0; i < ARRAY_LEN(theirs); i++)
+		bind_if_there(b, theirs[i]);
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		CLEANUP(free_ptr) char *from = xasprintf(SPACE "/etc/%s", ours[i]);
+		CLEANUP(free_ptr) char *to = xasprintf("/etc/%s", ours[i]);
+		words(b, (const char *const[]){ "--ro-bind", from, to, NULL });
+	}
+}
+
+static void proc_and_dev(struct buf *b, int64_t tmp_bytes, int64_t shm_bytes)
+{
+	static const char *const hide[] = { "kcore", "keys", "timer_list", "sched_debug", "latency_stats", "kmsg", "sysrq-trigger" };
+	CLEANUP(free_ptr) char *tmp = xasprintf("%lld", (long long)tmp_bytes);
+	CLEANUP(free_ptr) char *shm = xasprintf("%lld", (long long)shm_bytes);
+	words(b, (const char *const[]){ "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", NULL });
+	for (size_t i = 0; i < ARRAY_LEN(hide); i++) {
+		CLEANUP(free_ptr) char *path = xasprintf("/proc/%s", hide[i]);
+		if (access(path, F_OK) == 0) /* bubblewrap cannot bind over what the kernel does not have */
+			words(b, (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
+	}
+	words(b, (const char *const[]){ "--dev", "/dev", "--size", shm, "--perms", "1777", "--tmpfs", "/dev/shm", "--size", tmp,
+					"--perms", "1777", "--tmpfs", "/tmp", NULL });
+}
+
+static int roots(struct keeper *k, struct buf *b, const json_t *list, struct err *err)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *root = json_array_get(list, i), *hide = json_object_get(root, "hide");
+		const char *at = json_str(root, "at", "");
+		CLEANUP(free_ptr) char *from = xasprintf(SPACE "/root/%zu", i);
+		if (*at != '/')
+			return err_set(err, ERR_INVALID, "root '%s' is not an absolute path", at);
+		if (space_place(k, json_object_get(root, "tree"), from, false, true, err) < 0)
+			return -1;
+		words(b, (const char *const[]){ "--ro-bind", from, at, NULL });
+		for (size_t h = 0; h < json_array_size(hide); h++) {
+			CLEANUP(buf_release) struct buf below = BUF_INIT;
+			if (!json_get_bytes(json_array_get(hide, h), &below))
+				continue;
+			CLEANUP(free_ptr) char *path = xasprintf("%s/%s", at, below.data);
+			words(b, (const char *const[]){ "--ro-bind", SPACE "/etc/empty", path, NULL });
+		}
+	}
+	return 0;
+}
+
+/* The arguments in full; every line that is taken out must make a test of tests/hostile fail. */
+static int arguments(struct keeper *k, const json_t *request, struct buf *b, struct err *err)
+{
+	static const char *const head[] = { "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+					    "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL", "--uid", "1000", "--gid",
+					    "1000", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", NULL };
+	const json_t *env = json_object_get(request, "env");
+	words(b, head);
+	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), NULL });
+	for (size_t i = 0; i < json_array_size(env); i++) {
+		CLEANUP(buf_release) struct buf one = BUF_INIT;
+		char *eq = json_get_bytes(json_array_get(env, i), &one) ? strchr(one.data, '=') : NULL;
+		if (!eq)
+			return err_set(err, ERR_INVALID, "an environment entry without '='");
+		*eq = 0;
+		words(b, (const char *const[]){ "--setenv", one.data, eq + 1, NULL });
+	}
+	system_folders(b);
+	etc_folder(b);
+	if (roots(k, b, json_object_get(request, "roots"), err) < 0)
+		return -1;
+	proc_and_dev(b, json_int(request, "tmp_bytes", 256 << 20), json_int(request, "shm_bytes", 64 << 20));
+	words(b, (const char *const[]){ "--bind", SPACE_HOME, "/home/agent", "--bind", SPACE_STAGE, "/workspace", "--chdir", "/",
+					"--ro-bind", SPACE_GUEST, "/run/sandglass/guest", "--remount-ro", "/", NULL });
+	return 0;
+}
+
+/* --- starting it --- */
+
+enum { CHILD_SOCK = 3, CHILD_ARGS, CHILD_INFO, CHILD_FILTERS };
+
+struct launch { int args, info, log; };
+
+static NORETURN void child_run(const struct keeper *k, const struct launch *l)
+{
+	static const char *const places[] = { "/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap" };
+	int high[CHILD_FILTERS + 4], nr = 0, want[] = { -1, l->log, l->log, k->guest_sock, l->args, l->info };
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	CLEANUP(fd_close) int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (oom >= 0 && write(oom, "700", 3) != 3)
+		_exit(125);
+	for (size_t i = 0; i < k->nr_doors; i++)
+		if (write(k->doors[i], "0", 1) != 1) {
+			dprintf(l->log, "cannot enter the box's cgroup: errno %d", errno);
+			_exit(125);
+		}
+	want[0] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		high[nr++] = fcntl(want[i], F_DUPFD_CLOEXEC, 64);
+	for (size_t i = 0; i < k->nr_filters; i++)
+		high[nr++] = fcntl(k->filters[i], F_DUPFD_CLOEXEC, 64);
+	char *argv[16] = { NULL }, text[12][24];
+	int n = 0, t = 0;
+	argv[n++] = (char *)(uintptr_t)"bwrap";
+	for (size_t i = 0; i < k->nr_filters; i++) {
+		snprintf(text[t], sizeof(text[t]), "%zu", CHILD_FILTERS + i);
+		argv[n++] = (char *)(uintptr_t)"--add-seccomp-fd";
+		argv[n++] = text[t++];
+	}
+	argv[n++] = (char *)(uintptr_t)"--info-fd";
+	argv[n++] = (char *)(uintptr_t)"5";
+	argv[n++] = (char *)(uintptr_t)"--args";
+	argv[n++] = (char *)(uintptr_t)"4";
+	argv[n++] = (char *)(uintptr_t)"--";
+	argv[n++] = (char *)(uintptr_t)"/run/sandglass/guest";
+	for (int i = 0; i < nr; i++)
+		if (dup2(high[i], i) < 0)
+			_exit(125);
+	syscall(SYS_close_range, (unsigned)nr, ~0U, CLOSE_RANGE_CLOEXEC);
+	char *env[] = { NULL };
+	for (size_t i = 0; i < ARRAY_LEN(places); i++)
+		execve(places[i], argv, env);
+	dprintf(2, "cannot execute bwrap (bubblewrap): errno %d", errno);
+	_exit(125);
+}
+
+/* bubblewrap says {"child-pid": N} once the box exists. */
+static pid_t read_child_pid(int info)
+{
+	char text[512];
+	size_t len = 0;
+	ssize_t n;
+	while (len < sizeof(text) - 1 && ((n = read(info, text + len, sizeof(text) - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+		len += n > 0 ? (size_t)n : 0;
+	text[len] = 0;
+	const char *at = strstr(text, "\"child-pid\"");
+	at = at ? strchr(at, ':') : NULL;
+	return at ? (pid_t)strtol(at + 1, NULL, 10) : 0;
+}
+
+static int fail_with_log(pid_t pid, int log, struct err *err)
+{
+	char text[300] = "";
+	int status = 0;
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	ssize_t n = pread(log, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = 0;
+	for (char *p = text; *p; p++)
+		if (*p < ' ')
+			*p = p[1] ? ' ' : 0;
+	return err_set(err, ERR_UNSUPPORTED, "bubblewrap could not make the box: %s", *text ? text : "it said nothing");
+}
+
+int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
+{
+	CLEANUP(buf_release) struct buf args = BUF_INIT;
+	CLEANUP(fd_close) int memfd = memfd_create("args", MFD_CLOEXEC);
+	CLEANUP(fd_close) int log = memfd_create("log", MFD_CLOEXEC);
+	int info[2];
+	if (k->bwrap)
+		return err_set(err, ERR_EXISTS, "the box has been started already");
+	if (memfd < 0 || log < 0 || pipe2(info, O_CLOEXEC) < 0)
+		return err_sys(err, "cannot make descriptors for bubblewrap");
+	CLEANUP(fd_close) int info_out = info[0];
+	CLEANUP(fd_close) int info_in = info[1];
+	if (space_place(k, json_object_get(request, "guest"), SPACE_GUEST, true, true, err) < 0 ||
+	    arguments(k, request, &args, err) < 0 || fd_write_all(memfd, args.data, args.len, err) < 0)
+		return -1;
+	if (lseek(memfd, 0, SEEK_SET) < 0)
+		return err_sys(err, "cannot rewind bubblewrap's arguments");
+	struct launch l = { .args = memfd, .info = info_in, .log = log };
+	pid_t pid = fork();
+	if (pid == 0)
+		child_run(k, &l);
+	if (pid < 0)
+		return err_sys(err, "cannot fork");
+	fd_close(&info_in);
+	pid_t guest = read_child_pid(info_out);
+	if (guest <= 0)
+		return fail_with_log(pid, log, err);
+	k->bwrap = pid;
+	k->guest = guest;
+	k->bwrap_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	k->guest_pidfd = (int)syscall(SYS_pidfd_open, guest, 0);
+	if (k->bwrap_pidfd < 0 || k->guest_pidfd < 0)
+		return fail_with_log(pid, log, err);
+	fd_close(&k->guest_sock);
+	for (size_t i = 0; i < k->nr_filters; i++)
+		fd_close(&k->filters[i]);
+	for (size_t i = 0; i < k->nr_doors; i++)
+		fd_close(&k->doors[i]);
+	k->nr_filters = k->nr_doors = 0;
+	r->body = json_object();
+	json_put_int(r->body, "pid", guest);
+	r->fd = fcntl(k->guest_pidfd, F_DUPFD_CLOEXEC, 3);
+	return 0;
+}

@@ -1,0 +1,88 @@
+/* The keeper of one process box: owns the box's outer user and mount namespace, mounts the workspace, opens what lies
+ * below it, starts bubblewrap (protocol: wire/keeper.h). It runs as the box's uid, holds capabilities in its own
+ * namespace only, never executes anything itself (that would drop them) and reads no content.
+ *
+ * In its mount namespace /sys is covered by a private tmpfs, which every kernel has a place for and nobody's files lie
+ * in. Everything that the box is made of is put together there. */
+#ifndef KEEPER_INNER_H
+#define KEEPER_INNER_H
+
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/json.h"
+
+#define SPACE "/sys"
+#define SPACE_STAGE SPACE "/stage" /* shared; /workspace in the box */
+#define SPACE_HOME SPACE "/home"   /* shared; /home/agent in the box */
+#define SPACE_GUEST SPACE "/guest"
+enum { KEEPER_FDS_MAX = 4096 };
+
+/* Descriptors that came with the frames of a channel and are not yet used; all are closed after the request. */
+struct fds {
+	int fd[KEEPER_FDS_MAX];
+	size_t nr;
+};
+
+struct layer {
+	char *name;      /* "", ":home" or the folder below /workspace */
+	char *dir;       /* SPACE/layer/N: state, repo, mask, low0.., empty, view */
+	char *at;        /* where it is mounted */
+	char *lowers;    /* "low0:low1:mask:repo": what never changes, for lowerdir= */
+	unsigned gen;    /* u<gen> of state is the live upper */
+	bool mounted, view; /* view: the lower alone is mounted there */
+};
+
+struct keeper {
+	uid_t uid;
+	gid_t gid;
+	int filters[4];
+	size_t nr_filters;
+	int doors[8];
+	size_t nr_doors;
+	int guest_sock;        /* -1 once bubblewrap has it */
+	pid_t bwrap, guest;    /* 0: not started */
+	int bwrap_pidfd, guest_pidfd;
+	struct layer *layer;
+	size_t nr_layers;
+	struct fds *in;        /* of the channel that is being served */
+};
+
+struct reply {
+	json_t *body;  /* owned */
+	int fd;        /* owned; -1: none */
+};
+
+/* --- space.c --- */
+NODISCARD int space_enter(const struct keeper *k, struct err *err); /* namespaces, maps, tmpfs, synthetic /etc */
+/* Mounts a tree of the protocol at @target (which is made: a file or a folder). */
+NODISCARD int space_place(struct keeper *k, const json_t *tree, const char *target, bool is_file, bool read_only,
+			  struct err *err);
+NODISCARD int space_write(const char *path, const char *text, struct err *err);
+
+/* --- bwrap.c --- */
+NODISCARD int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+
+/* --- layers.c --- */
+NODISCARD int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+NODISCARD int layers_rotate(struct keeper *k, struct reply *r, struct err *err);
+/* O_PATH descriptor of the root of a layer. */
+NODISCARD int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err *err);
+
+/* --- masks.c --- */
+/* Fills @dir (an empty folder) with a lower that hides or replaces; @repo is what lies below it. */
+NODISCARD int masks_make(const char *dir, int repo, const json_t *masks, struct err *err);
+
+/* --- files.c --- */
+NODISCARD int files_open(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+NODISCARD int files_look(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+NODISCARD int files_write(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+/* openat2 beneath @root without links of any kind. Path "" is @root itself. */
+int open_beneath(int root, const char *path, size_t len, int flags, mode_t mode);
+
+/* --- apply.c --- */
+NODISCARD int apply_plan(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+NODISCARD int remove_tree(int dir, const char *name); /* -1 with errno; missing is fine */
+
+#endif

@@ -1,0 +1,227 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "keeper/inner.h"
+
+enum { LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */
+
+static int make_sub(const struct layer *ly, const char *name, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", ly->dir, name);
+	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path) : 0;
+}
+
+/* The highest generation that is there: a box that is opened again after a crash goes on where it was. */
+static bool newest_gen(const char *state, unsigned *gen)
+{
+	DIR *d = opendir(state);
+	bool found = false;
+	const struct dirent *e;
+	while (d && (e = readdir(d))) {
+		unsigned n;
+		int end = 0;
+		if (sscanf(e->d_name, "u%u%n", &n, &end) == 1 && !e->d_name[end] && (!found || n > *gen)) {
+			*gen = n;
+			found = true;
+		}
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+/* The new upper's root stands for the workspace's own: its mode is what the box sees. */
+static int make_gen(const struct layer *ly, unsigned gen, struct err *err)
+{
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", ly->dir, gen);
+	CLEANUP(free_ptr) char *work = xasprintf("%s/state/w%u", ly->dir, gen);
+	CLEANUP(free_ptr) char *below = gen ? xasprintf("%s/state/u%u", ly->dir, gen - 1) : xasprintf("%s/repo", ly->dir);
+	struct stat st;
+	mode_t mode = stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
+	if (strcmp(ly->name, ":home") == 0)
+		mode = 0700;
+	if ((mkdir(work, 0700) < 0 && errno != EEXIST) || (mkdir(upper, mode) < 0 && errno != EEXIST) || chmod(upper, mode) < 0)
+		return err_sys(err, "cannot make '%s'", upper);
+	return 0;
+}
+
+static int mount_lower_view(struct layer *ly, struct err *err)
+{
+	CLEANUP(free_ptr) char *view = xasprintf("%s/view", ly->dir);
+	CLEANUP(free_ptr) char *options = xasprintf("lowerdir=%s,userxattr", ly->lowers);
+	if (make_sub(ly, "view", err) < 0)
+		return -1;
+	if (chdir(ly->dir) < 0 || mount("overlay", view, "overlay", MS_NOSUID | MS_NODEV | MS_RDONLY, options) < 0)
+		return err_sys(err, "cannot mount what lies below layer '%s'", ly->name);
+	ly->view = true;
+	return 0;
+}
+
+static int mount_layer(struct layer *ly, struct err *err)
+{
+	CLEANUP(buf_release) struct buf options = BUF_INIT;
+	buf_puts(&options, "lowerdir=");
+	for (unsigned g = ly->gen; g > 0; g--)
+		buf_printf(&options, "state/u%u:", g - 1);
+	buf_printf(&options, "%s,upperdir=state/u%u,workdir=state/w%u,userxattr", ly->lowers, ly->gen, ly->gen);
+	if (options.len > OPTIONS_MAX)
+		return err_set(err, ERR_FULL, "layer '%s' has too many lowers", ly->name);
+	if (chdir(ly->dir) < 0) /* short relative names: no characters of foreign paths, and room for many */
+		return err_sys(err, "cannot enter '%s'", ly->dir);
+	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make '%s'", ly->at);
+	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
+		return err_sys(err, "cannot mount the overlay of layer '%s' (its state folder must not lie on an overlay or a network file system)",
+			       *ly->name ? ly->name : "workspace");
+	if (chdir("/") < 0)
+		return err_sys(err, "cannot leave '%s'", ly->dir);
+	ly->mounted = true;
+	return 0;
+}
+
+static int place_lowers(struct keeper *k, struct layer *ly, const json_t *request, struct err *err)
+{
+	const json_t *repo = json_object_get(request, "repo"), *given = json_object_get(request, "lowers");
+	const json_t *masks = json_object_get(request, "masks");
+	CLEANUP(free_ptr) char *at = xasprintf("%s/%s", ly->dir, repo ? "repo" : "empty");
+	CLEANUP(free_ptr) char *mask = xasprintf("%s/mask", ly->dir);
+	CLEANUP(buf_release) struct buf lowers = BUF_INIT;
+	if (json_array_size(given) > LOWERS_MAX)
+		return err_set(err, ERR_FULL, "more than %d lowers", LOWERS_MAX);
+	if (repo ? space_place(k, repo, at, false, true, err) < 0 : make_sub(ly, "empty", err) < 0)
+		return -1;
+	for (size_t i = 0; i < json_array_size(given); i++) {
+		CLEANUP(free_ptr) char *low = xasprintf("%s/low%zu", ly->dir, i);
+		if (space_place(k, json_array_get(given, i), low, false, true, err) < 0)
+			return -1;
+		buf_printf(&lowers, "low%zu:", i);
+	}
+	if (repo && json_array_size(masks)) {
+		CLEANUP(fd_close) int fd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);
+		if (make_sub(ly, "mask", err) < 0 || masks_make(mask, fd, masks, err) < 0)
+			return -1;
+		buf_puts(&lowers, "mask:");
+	}
+	buf_puts(&lowers, repo ? "repo" : "empty");
+	ly->lowers = buf_take(&lowers);
+	return 0;
+}
+
+static int attach_one(struct keeper *k, size_t i, const json_t *request, struct err *err)
+{
+	struct layer *ly = &k->layer[i];
+	const char *name = json_str(request, "name", "");
+	bool home = strcmp(name, ":home") == 0;
+	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (i == 0) != (*name == 0))
+		return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder in /workspace", name);
+	*ly = (struct layer){ .name = xstrdup(name), .dir = xasprintf(SPACE "/layer/%zu", i) };
+	ly->at = home ? xstrdup(SPACE_HOME) : *name ? xasprintf(SPACE_STAGE "/%s", name) : xstrdup(SPACE_STAGE);
+	CLEANUP(free_ptr) char *state = xasprintf("%s/state", ly->dir);
+	if (mkdir(ly->dir, 0755) < 0)
+		return err_sys(err, "cannot make '%s'", ly->dir);
+	if (space_place(k, json_object_get(request, "state"), state, false, false, err) < 0 ||
+	    place_lowers(k, ly, request, err) < 0)
+		return -1;
+	if (!newest_gen(state, &ly->gen) && make_gen(ly, 0, err) < 0)
+		return -1;
+	if (strchr(ly->lowers, ':') && mount_lower_view(ly, err) < 0)
+		return -1;
+	return mount_layer(ly, err);
+}
+
+static json_t *describe(const struct keeper *k)
+{
+	json_t *list = json_array(), *body = json_object();
+	for (size_t i = 0; i < k->nr_layers; i++) {
+		json_t *one = json_object();
+		json_put_int(one, "gen", k->layer[i].gen);
+		json_array_append_new(list, one);
+	}
+	json_put(body, "layers", list);
+	return body;
+}
+
+int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
+{
+	const json_t *list = json_object_get(request, "layers");
+	size_t nr = json_array_size(list);
+	if (k->layer || nr == 0 || nr > 64)
+		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
+	k->layer = xcalloc(nr, sizeof(*k->layer));
+	for (k->nr_layers = 0; k->nr_layers < nr;) {
+		size_t i = k->nr_layers++;
+		if (attach_one(k, i, json_array_get(list, i), err) < 0)
+			return -1; /* the box is thrown away */
+	}
+	r->body = describe(k);
+	return 0;
+}
+
+/* Last in, first out; what was taken down before one that is busy comes back. */
+static int take_down(struct keeper *k, struct err *err)
+{
+	for (size_t i = k->nr_layers; i-- > 0;) {
+		if (umount2(k->layer[i].at, 0) == 0) {
+			k->layer[i].mounted = false;
+			continue;
+		}
+		int saved = errno;
+		struct err again = ERR_INIT;
+		for (size_t j = 0; j < k->nr_layers; j++)
+			if (!k->layer[j].mounted && mount_layer(&k->layer[j], &again) < 0)
+				return err_set(err, ERR_IO, "%s", again.text);
+		errno = saved;
+		return err_sys(err, "cannot take the workspace down for a moment (a process of the box uses it)");
+	}
+	return 0;
+}
+
+int layers_rotate(struct keeper *k, struct reply *r, struct err *err)
+{
+	if (!k->nr_layers)
+		return err_set(err, ERR_INVALID, "nothing is attached");
+	for (size_t i = 0; i < k->nr_layers; i++)
+		if (make_gen(&k->layer[i], k->layer[i].gen + 1, err) < 0)
+			return -1;
+	if (take_down(k, err) < 0) {
+		for (size_t i = 0; i < k->nr_layers; i++) { /* an empty newest generation would be taken for the live one */
+			CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", k->layer[i].dir, k->layer[i].gen + 1);
+			if (rmdir(upper) < 0)
+				return err_sys(err, "cannot remove '%s'", upper);
+		}
+		return -1;
+	}
+	for (size_t i = 0; i < k->nr_layers; i++) {
+		k->layer[i].gen++;
+		if (mount_layer(&k->layer[i], err) < 0)
+			return -1;
+	}
+	r->body = describe(k);
+	return 0;
+}
+
+int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err *err)
+{
+	int64_t i = json_int(request, "layer", -1);
+	const char *which = json_str(request, "which", "");
+	if (i < 0 || (size_t)i >= k->nr_layers)
+		return err_set(err, ERR_INVALID, "the box has no layer %lld", (long long)i);
+	const struct layer *ly = &k->layer[i];
+	CLEANUP(free_ptr) char *path =
+		strcmp(which, "merged") == 0  ? xstrdup(ly->at)
+		: strcmp(which, "upper") == 0 ? xasprintf("%s/state/u%u", ly->dir, ly->gen)
+		: strcmp(which, "lower") == 0 ? xasprintf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
+					      : NULL;
+	if (!path)
+		return err_set(err, ERR_INVALID, "no side '%s' of a layer", which);
+	*fd_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return *fd_out < 0 ? err_sys(err, "cannot open %s of layer '%s'", which, ly->name) : 0;
+}

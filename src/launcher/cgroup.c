@@ -1,0 +1,395 @@
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "launcher/inner.h"
+
+/* What a hierarchy is used for. One directory of version 2 may serve as all of them; in hybrid set-ups the controllers
+ * are version 1 and the unified hierarchy, which has none, still freezes and kills. */
+enum role { ROLE_MEM, ROLE_PIDS, ROLE_CPU, ROLE_ACCT, ROLE_FREEZER, ROLE_UNIFIED, ROLES };
+static const char *const controller[ROLES] = { "memory", "pids", "cpu", "cpuacct", "freezer", "" };
+
+struct cgroups {
+	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
+	bool v2;          /* the controllers are in ROLE_UNIFIED */
+	char why[200];
+};
+struct cgroup {
+	const struct cgroups *cs; /* borrowed */
+	char *dir[ROLES];
+};
+
+static int put(const char *dir, const char *file, const char *text)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, file);
+	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CLOEXEC);
+	size_t len = strlen(text);
+	return fd >= 0 && write(fd, text, len) == (ssize_t)len ? 0 : -1;
+}
+
+static int put_number(const char *dir, const char *file, int64_t n)
+{
+	char text[32];
+	snprintf(text, sizeof(text), "%lld", (long long)n);
+	return put(dir, file, text);
+}
+
+static bool get(const char *dir, const char *file, char *out, size_t cap)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", dir, file);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, out, cap - 1);
+	if (n < 0)
+		return false;
+	out[n] = 0;
+	return true;
+}
+
+/* The number after "KEY " at the start of a line (KEY NULL: the whole file); -1 if there is none. */
+static int64_t get_number(const char *dir, const char *file, const char *key)
+{
+	char text[4096];
+	if (!dir || !get(dir, file, text, sizeof(text)))
+		return -1;
+	char *rest = text;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		size_t n = key ? strlen(key) : 0;
+		if (!key || (strncmp(line, key, n) == 0 && line[n] == ' '))
+			return strtoll(line + n, NULL, 10);
+	}
+	return -1;
+}
+
+/* --- finding the hierarchies --- */
+
+/* Our own path in the hierarchy that has @name ("" = unified), from /proc/self/cgroup. */
+static char *own_path(const char *name)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	if (file_read("/proc/self/cgroup", &text, 1 << 20, &ignored) < 0)
+		return NULL;
+	char *rest = text.data;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		strsep(&line, ":");
+		char *names = line ? strsep(&line, ":") : NULL;
+		if (!names || !line)
+			continue;
+		if (!*name && !*names)
+			return xstrdup(line);
+		for (char *one; *name && (one = strsep(&names, ","));)
+			if (strcmp(one, name) == 0)
+				return xstrdup(line);
+	}
+	return NULL;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *p = list; (p = strstr(p, word)); p += n)
+		if ((p == list || p[-1] == ',') && (p[n] == 0 || p[n] == ','))
+			return true;
+	return false;
+}
+
+/* Where the hierarchy of @name is mounted, from /proc/self/mountinfo. */
+static char *mount_of(const char *name)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	if (file_read("/proc/self/mountinfo", &text, 4 << 20, &ignored) < 0)
+		return NULL;
+	char *rest = text.data, *found = NULL;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		char *tail = strstr(line, " - "), *at = NULL;
+		for (int i = 0; tail && i < 5; i++)
+			at = strsep(&line, " ");
+		if (!tail || !at)
+			continue;
+		char *type = tail + 3, *more = strchr(type, ' ');
+		if (!more)
+			continue;
+		*more++ = 0;
+		char *super = strchr(more, ' ');
+		bool fits = *name ? strcmp(type, "cgroup") == 0 && super && has_word(super + 1, name)
+				  : strcmp(type, "cgroup2") == 0;
+		if (fits) {
+			free_ptr(&found); /* the last one lies on top */
+			found = xstrdup(at);
+		}
+	}
+	return found;
+}
+
+/* The directory below which we may make ours: our own cgroup, or the root of the hierarchy where root needs it (a group
+ * of version 2 that has processes cannot hand controllers down). */
+static char *base_of(const char *name, bool at_root)
+{
+	CLEANUP(free_ptr) char *mnt = mount_of(name);
+	CLEANUP(free_ptr) char *own = own_path(name);
+	if (!mnt)
+		return NULL;
+	char *below = xasprintf("%s%s", mnt, own && !at_root && strcmp(own, "/") != 0 ? own : "");
+	if (access(below, W_OK) == 0)
+		return below;
+	free(below);
+	return access(mnt, W_OK) == 0 ? xstrdup(mnt) : NULL;
+}
+
+/* Directories named after launchers that have gone. One with processes in it stays: it cannot be removed. */
+static void sweep(const char *base)
+{
+	DIR *d = opendir(base);
+	const struct dirent *e;
+	while (d && (e = readdir(d))) {
+		int pid = 0, end = 0;
+		if (sscanf(e->d_name, "sandglass-%d%n", &pid, &end) != 1 || e->d_name[end] || kill(pid, 0) == 0 || errno != ESRCH)
+			continue;
+		CLEANUP(free_ptr) char *dir = xasprintf("%s/%s", base, e->d_name);
+		DIR *in = opendir(dir);
+		const struct dirent *sub;
+		while (in && (sub = readdir(in)))
+			if (sub->d_type == DT_DIR && sub->d_name[0] == 'b')
+				unlinkat(dirfd(in), sub->d_name, AT_REMOVEDIR);
+		if (in)
+			closedir(in);
+		rmdir(dir);
+	}
+	if (d)
+		closedir(d);
+}
+
+static char *make_ours(const char *name, bool at_root)
+{
+	CLEANUP(free_ptr) char *base = base_of(name, at_root);
+	if (!base)
+		return NULL;
+	sweep(base);
+	if (!*name)
+		put(base, "cgroup.subtree_control", "+memory +pids +cpu"); /* what cannot be is seen below */
+	char *dir = xasprintf("%s/sandglass-%d", base, (int)getpid());
+	if (mkdir(dir, 0755) == 0 || errno == EEXIST)
+		return dir;
+	free(dir);
+	return NULL;
+}
+
+struct cgroups *cgroups_new(void)
+{
+	struct cgroups *cs = NEW(struct cgroups);
+	cs->dir[ROLE_UNIFIED] = make_ours("", geteuid() == 0);
+	if (cs->dir[ROLE_UNIFIED]) {
+		put(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", "+memory +pids +cpu");
+		char have[256] = "";
+		get(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", have, sizeof(have));
+		cs->v2 = strstr(have, "memory") && strstr(have, "pids");
+	}
+	if (!cs->v2)
+		for (int r = 0; r < ROLE_UNIFIED; r++)
+			cs->dir[r] = make_ours(controller[r], false);
+	if (strcmp(cgroups_kind(cs), "none") == 0)
+		snprintf(cs->why, sizeof(cs->why), "no cgroup that can be written bounds memory and processes%s",
+			 geteuid() == 0 ? "" : "; start it with 'systemd-run --user --scope -p Delegate=yes'");
+	return cs;
+}
+
+void cgroups_free(struct cgroups **cs)
+{
+	if (!*cs)
+		return;
+	for (int r = 0; r < ROLES; r++) {
+		if ((*cs)->dir[r])
+			rmdir((*cs)->dir[r]);
+		free_ptr(&(*cs)->dir[r]);
+	}
+	free_ptr(cs);
+}
+
+const char *cgroups_kind(const struct cgroups *cs)
+{
+	return cs->v2 ? "v2" : cs->dir[ROLE_MEM] && cs->dir[ROLE_PIDS] ? "v1" : "none";
+}
+
+const char *cgroups_why(const struct cgroups *cs)
+{
+	return cs->why;
+}
+
+bool cgroups_freezer(const struct cgroups *cs)
+{
+	return cs->dir[ROLE_UNIFIED] || cs->dir[ROLE_FREEZER];
+}
+
+/* --- one group --- */
+
+static int limit_v2(const char *dir, const struct cgroup_limits *l)
+{
+	char cpu[48];
+	snprintf(cpu, sizeof(cpu), "%lld 100000", (long long)l->cpu_milli * 100);
+	if (l->mem_bytes && put_number(dir, "memory.max", l->mem_bytes) < 0)
+		return -1;
+	if (l->mem_bytes && access(dir, F_OK) == 0)
+		put(dir, "memory.swap.max", "0"); /* absent where the kernel accounts no swap */
+	if (l->pids && put_number(dir, "pids.max", l->pids) < 0)
+		return -1;
+	return l->cpu_milli ? put(dir, "cpu.max", cpu) : 0;
+}
+
+static int limit_v1(const struct cgroup *c, const struct cgroup_limits *l)
+{
+	if (l->mem_bytes && c->dir[ROLE_MEM]) {
+		if (put_number(c->dir[ROLE_MEM], "memory.limit_in_bytes", l->mem_bytes) < 0)
+			return -1;
+		put_number(c->dir[ROLE_MEM], "memory.memsw.limit_in_bytes", l->mem_bytes); /* absent without swap accounting */
+	}
+	if (l->pids && c->dir[ROLE_PIDS] && put_number(c->dir[ROLE_PIDS], "pids.max", l->pids) < 0)
+		return -1;
+	if (l->cpu_milli && c->dir[ROLE_CPU])
+		return put_number(c->dir[ROLE_CPU], "cpu.cfs_quota_us", l->cpu_milli * 100);
+	return 0;
+}
+
+struct cgroup *cgroup_new(struct cgroups *cs, uint64_t box, const struct cgroup_limits *l, struct err *err)
+{
+	struct cgroup *c = NEW(struct cgroup);
+	c->cs = cs;
+	for (int r = 0; r < ROLES; r++) {
+		if (!cs->dir[r])
+			continue;
+		c->dir[r] = xasprintf("%s/b%llu", cs->dir[r], (unsigned long long)box);
+		if (mkdir(c->dir[r], 0755) < 0 && errno != EEXIST) {
+			err_sys(err, "cannot make cgroup '%s'", c->dir[r]);
+			goto fail;
+		}
+	}
+	if ((cs->v2 ? limit_v2(c->dir[ROLE_UNIFIED], l) : limit_v1(c, l)) < 0) {
+		err_sys(err, "cannot limit box %llu by cgroup", (unsigned long long)box);
+		goto fail;
+	}
+	return c;
+fail:
+	cgroup_remove(c);
+	cgroup_free(&c);
+	return NULL;
+}
+
+size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])
+{
+	size_t nr = 0;
+	for (int r = 0; r < ROLES; r++) {
+		if (!c->dir[r])
+			continue;
+		CLEANUP(free_ptr) char *path = xasprintf("%s/cgroup.procs", c->dir[r]);
+		int fd = open(path, O_WRONLY | O_CLOEXEC);
+		if (fd >= 0)
+			fds[nr++] = fd;
+	}
+	return nr;
+}
+
+/* Freezing takes as long as the slowest process needs to leave its system call: usually microseconds. */
+static int wait_state(const struct cgroup *c, bool frozen)
+{
+	for (int i = 0; i < 2000; i++) {
+		char text[64] = "";
+		if (c->dir[ROLE_UNIFIED]) {
+			if (get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") == (frozen ? 1 : 0))
+				return 0;
+		} else if (get(c->dir[ROLE_FREEZER], "freezer.state", text, sizeof(text)) &&
+			   strcmp(text, frozen ? "FROZEN\n" : "THAWED\n") == 0) {
+			return 0;
+		}
+		struct timespec t = { .tv_nsec = i < 20 ? 20000 : 1000000 };
+		nanosleep(&t, NULL);
+	}
+	return -1;
+}
+
+int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
+{
+	int rc = -1;
+	if (c->dir[ROLE_UNIFIED])
+		rc = put(c->dir[ROLE_UNIFIED], "cgroup.freeze", frozen ? "1" : "0");
+	else if (c->dir[ROLE_FREEZER])
+		rc = put(c->dir[ROLE_FREEZER], "freezer.state", frozen ? "FROZEN" : "THAWED");
+	else
+		return err_set(err, ERR_UNSUPPORTED, "no cgroup freezer that can be written");
+	if (rc < 0)
+		return err_sys(err, "cannot %s the box", frozen ? "freeze" : "thaw");
+	if (wait_state(c, frozen) < 0)
+		return err_set(err, ERR_TIMEOUT, "the box does not %s", frozen ? "freeze" : "thaw");
+	return 0;
+}
+
+static void signal_all(const char *dir)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/cgroup.procs", dir);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	if (file_read(path, &text, 4 << 20, &ignored) < 0)
+		return;
+	char *rest = text.data;
+	for (char *line; (line = strsep(&rest, "\n"));) {
+		long pid = strtol(line, NULL, 10);
+		if (pid > 1)
+			kill((pid_t)pid, SIGKILL);
+	}
+}
+
+void cgroup_kill(struct cgroup *c)
+{
+	if (c->dir[ROLE_UNIFIED])
+		put(c->dir[ROLE_UNIFIED], "cgroup.kill", "1");
+	const char *any = c->dir[ROLE_FREEZER] ? c->dir[ROLE_FREEZER] : c->dir[ROLE_PIDS];
+	if (any)
+		signal_all(any);
+	if (c->dir[ROLE_CPU])
+		put(c->dir[ROLE_CPU], "cpu.cfs_quota_us", "-1"); /* dying takes processor time too */
+	if (c->dir[ROLE_FREEZER])
+		put(c->dir[ROLE_FREEZER], "freezer.state", "THAWED"); /* version 1: the frozen die only when thawed */
+}
+
+bool cgroup_remove(struct cgroup *c)
+{
+	bool gone = true;
+	for (int r = 0; r < ROLES; r++)
+		if (c->dir[r] && rmdir(c->dir[r]) < 0 && errno != ENOENT)
+			gone = false;
+	return gone;
+}
+
+void cgroup_stats(const struct cgroup *c, struct cgroup_stats *out)
+{
+	const char *uni = c->cs->v2 ? c->dir[ROLE_UNIFIED] : NULL;
+	if (uni) {
+		*out = (struct cgroup_stats){ .cpu_us = get_number(uni, "cpu.stat", "usage_usec"),
+					      .mem_bytes = get_number(uni, "memory.current", NULL),
+					      .pids = get_number(uni, "pids.current", NULL),
+					      .oom = get_number(uni, "memory.events", "oom_kill") };
+		return;
+	}
+	int64_t ns = get_number(c->dir[ROLE_ACCT], "cpuacct.usage", NULL);
+	*out = (struct cgroup_stats){ .cpu_us = ns < 0 ? -1 : ns / 1000,
+				      .mem_bytes = get_number(c->dir[ROLE_MEM], "memory.usage_in_bytes", NULL),
+				      .pids = get_number(c->dir[ROLE_PIDS], "pids.current", NULL),
+				      .oom = get_number(c->dir[ROLE_MEM], "memory.oom_control", "oom_kill") };
+}
+
+void cgroup_free(struct cgroup **c)
+{
+	if (!*c)
+		return;
+	for (int r = 0; r < ROLES; r++)
+		free_ptr(&(*c)->dir[r]);
+	free_ptr(c);
+}

@@ -1,0 +1,370 @@
+#include "launcher/service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "wire/frame.h"
+#include "wire/keeper.h"
+#include "wire/launch.h"
+
+struct started {
+	pid_t pid;
+	uint64_t box;       /* 0: a host */
+	struct cgroup *cgroup;
+	uid_t own_uid;      /* profile reduced: every process of it is the box's */
+	bool ended;         /* waiting for its cgroup to be empty */
+	int status, tries;
+};
+
+struct service {
+	int channel;
+	struct who who;
+	struct trees *trees;
+	struct cgroups *cgroups;
+	int keeper, guest; /* the programs, opened before anybody can swap them */
+	struct started *item;
+	size_t nr, cap;
+};
+
+struct request {
+	const struct frame *f;
+	const json_t *body;
+	int *fds;
+	size_t nr_fds;
+};
+struct answer {
+	json_t *body; /* owned */
+	int fds[FD_PASS_MAX];
+	size_t nr_fds;
+};
+
+static int open_program(const char *name)
+{
+	CLEANUP(free_ptr) char *path = paths_libexec(name);
+	return open(path, O_PATH | O_CLOEXEC);
+}
+
+static int send_json(struct service *s, uint16_t type, uint64_t id, const json_t *j, const int *fds, size_t nr)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	json_dump_buf(j, &b);
+	return frame_send(s->channel, type, id, b.data, b.len, fds, nr, &err);
+}
+
+static void hello(struct service *s)
+{
+	CLEANUP(json_release) json_t *j = json_object();
+	json_put_int(j, "v", LAUNCH_VERSION);
+	json_put_flag(j, "root", s->who.root);
+	json_put_int(j, "uid", s->who.uid);
+	json_put_int(j, "gid", s->who.gid);
+	json_put_int(j, "spare", s->who.spare);
+	json_put_str(j, "cgroup", cgroups_kind(s->cgroups));
+	json_put_flag(j, "freezer", cgroups_freezer(s->cgroups));
+	json_put_str(j, "why", cgroups_why(s->cgroups));
+	if (send_json(s, LAUNCH_HELLO, 0, j, NULL, 0) < 0)
+		return; /* the next read sees the end of the channel */
+}
+
+struct service *service_new(int channel, uid_t wanted, struct err *err)
+{
+	struct service *s = NEW(struct service);
+	s->channel = channel;
+	s->keeper = open_program("sandglass-keeper");
+	s->guest = open_program("sandglass-guest");
+	if (who_find(wanted, &s->who, err) < 0)
+		goto fail;
+	if (s->keeper < 0 || s->guest < 0) {
+		err_sys(err, "cannot find sandglass-keeper and sandglass-guest beside this program");
+		goto fail;
+	}
+	s->trees = trees_new(&s->who);
+	s->cgroups = cgroups_new();
+	hello(s);
+	return s;
+fail:
+	fd_close(&s->keeper);
+	fd_close(&s->guest);
+	free(s);
+	return NULL;
+}
+
+static struct started *find_box(struct service *s, uint64_t box)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		if (box && s->item[i].box == box)
+			return &s->item[i];
+	return NULL;
+}
+
+/* --- requests --- */
+
+static struct cgroup *make_cgroup(struct service *s, const json_t *body, uint64_t box, struct err *err)
+{
+	const json_t *l = json_object_get(body, "limits");
+	struct cgroup_limits limits = { .mem_bytes = json_int(l, "mem_bytes", 0),
+					.cpu_milli = json_int(l, "cpu_milli", 0),
+					.pids = json_int(l, "pids", 0) };
+	return cgroup_new(s->cgroups, box, &limits, err);
+}
+
+static struct started *remember(struct service *s, pid_t pid, uint64_t box, struct cgroup *c, uid_t own)
+{
+	GROW(s->item, s->nr, s->cap);
+	s->item[s->nr] = (struct started){ .pid = pid, .box = box, .cgroup = c, .own_uid = own };
+	return &s->item[s->nr++];
+}
+
+static int spawn_box(struct service *s, const struct request *r, struct child *c, uint64_t box, bool keeper,
+		     struct answer *a, struct err *err)
+{
+	int doors[CGROUP_FDS_MAX], pidfd, fds[KEEPER_FD_FILTERS + FD_PASS_MAX + CGROUP_FDS_MAX] = { -1, -1, 2 };
+	size_t nr = 3, nr_doors = 0;
+	pid_t pid;
+	struct cgroup *cg = make_cgroup(s, r->body, box, err);
+	if (!cg)
+		return -1;
+	nr_doors = cgroup_doors(cg, doors);
+	for (size_t i = 0; i < (keeper ? r->nr_fds : 1); i++)
+		fds[nr++] = r->fds[i];
+	CLEANUP(free_ptr) char *uid = xasprintf("%u", (unsigned)c->uid);
+	CLEANUP(free_ptr) char *gid = xasprintf("%u", (unsigned)c->gid);
+	CLEANUP(free_ptr) char *filters = xasprintf("%zu", keeper ? r->nr_fds - 3 : 0);
+	CLEANUP(free_ptr) char *doors_nr = xasprintf("%zu", nr_doors);
+	char keeper_name[] = "sandglass-keeper", guest_name[] = "sandglass-guest", *env[] = { NULL };
+	char *keeper_argv[] = { keeper_name, uid, gid, filters, doors_nr, NULL }, *guest_argv[] = { guest_name, NULL };
+	for (size_t i = 0; keeper && i < nr_doors; i++)
+		fds[nr++] = doors[i];
+	c->exe = keeper ? s->keeper : s->guest;
+	c->argv = keeper ? keeper_argv : guest_argv;
+	c->env = env;
+	c->fds = fds;
+	c->nr_fds = nr;
+	if (!keeper) {
+		c->filters = r->fds + 1;
+		c->nr_filters = r->nr_fds - 1;
+		c->doors = doors;
+		c->nr_doors = nr_doors;
+	}
+	int rc = child_start(c, &pid, &pidfd, err);
+	for (size_t i = 0; i < nr_doors; i++)
+		fd_close(&doors[i]);
+	if (rc < 0) {
+		cgroup_remove(cg);
+		cgroup_free(&cg);
+		return -1;
+	}
+	remember(s, pid, box, cg, keeper ? 0 : c->uid);
+	a->body = json_object();
+	json_put_int(a->body, "pid", pid);
+	json_put_flag(a->body, "cgroup", strcmp(cgroups_kind(s->cgroups), "none") != 0);
+	json_put_flag(a->body, "freezer", cgroups_freezer(s->cgroups));
+	a->fds[a->nr_fds++] = pidfd;
+	return 0;
+}
+
+static int start_box(struct service *s, const struct request *r, bool keeper, struct answer *a, struct err *err)
+{
+	int64_t box = json_int(r->body, "box", 0), uid = json_int(r->body, "uid", -1), gid = json_int(r->body, "gid", -1);
+	CLEANUP(buf_release) struct buf dir = BUF_INIT;
+	size_t least = keeper ? 3 : 1;
+	if (box <= 0 || find_box(s, (uint64_t)box) || uid <= 0 || gid <= 0 || r->nr_fds < least || r->nr_fds > least + 2)
+		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense", (long long)box);
+	if (!keeper && (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir)))
+		return err_set(err, ERR_UNSUPPORTED, "profile reduced needs root, for a uid of its own");
+	struct child c = { .drop = s->who.root, .uid = (uid_t)uid, .gid = (gid_t)gid,
+			   .dir = keeper ? NULL : dir.data, .confine = !keeper };
+	return spawn_box(s, r, &c, (uint64_t)box, keeper, a, err);
+}
+
+static int start_host(struct service *s, const struct request *r, struct answer *a, struct err *err)
+{
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	CLEANUP(strv_release) struct strv env = STRV_INIT;
+	CLEANUP(buf_release) struct buf program = BUF_INIT;
+	pid_t pid;
+	int pidfd;
+	if (!json_get_bytes(json_object_get(r->body, "program"), &program) ||
+	    !json_get_argv(json_object_get(r->body, "argv"), &argv) || argv.nr == 0 ||
+	    !json_get_argv(json_object_get(r->body, "env"), &env))
+		return err_set(err, ERR_INVALID, "host: not a request that makes sense");
+	char *no_env[] = { NULL };
+	CLEANUP(fd_close) int exe = open(program.data, O_PATH | O_CLOEXEC);
+	if (exe < 0)
+		return err_sys(err, "cannot open '%s'", program.data);
+	struct child c = { .exe = exe, .argv = argv.item, .env = env.nr ? env.item : no_env, .fds = r->fds, .nr_fds = r->nr_fds,
+			   .drop = s->who.root, .uid = s->who.uid, .gid = s->who.gid, .confine = true };
+	if (child_start(&c, &pid, &pidfd, err) < 0)
+		return -1;
+	remember(s, pid, 0, NULL, 0);
+	a->body = json_object();
+	json_put_int(a->body, "pid", pid);
+	a->fds[a->nr_fds++] = pidfd;
+	return 0;
+}
+
+static int do_cgroup(struct service *s, const struct request *r, struct answer *a, struct err *err)
+{
+	const char *verb = json_str(r->body, "verb", "");
+	struct started *b = find_box(s, (uint64_t)json_int(r->body, "box", 0));
+	if (!b || !b->cgroup)
+		return err_set(err, ERR_NOENT, "no such box");
+	a->body = json_object();
+	if (strcmp(verb, "freeze") == 0 || strcmp(verb, "thaw") == 0)
+		return cgroup_freeze(b->cgroup, *verb == 'f', err);
+	if (strcmp(verb, "kill") == 0) {
+		cgroup_kill(b->cgroup);
+		child_kill_uid(b->own_uid);
+		return 0;
+	}
+	if (strcmp(verb, "stats") != 0)
+		return err_set(err, ERR_INVALID, "cgroup: unknown verb '%s'", verb);
+	struct cgroup_stats st;
+	cgroup_stats(b->cgroup, &st);
+	json_put_int(a->body, "cpu_us", st.cpu_us);
+	json_put_int(a->body, "mem_bytes", st.mem_bytes);
+	json_put_int(a->body, "pids", st.pids);
+	json_put_int(a->body, "oom", st.oom);
+	return 0;
+}
+
+static int dispatch(struct service *s, const struct request *r, struct answer *a, struct err *err)
+{
+	switch (r->f->type) {
+	case LAUNCH_KEEPER:
+	case LAUNCH_GUEST:
+		return start_box(s, r, r->f->type == LAUNCH_KEEPER, a, err);
+	case LAUNCH_TREES:
+		a->body = trees_open(s->trees, r->body, a->fds, &a->nr_fds, err);
+		return a->body ? 0 : -1;
+	case LAUNCH_HOST:
+		return start_host(s, r, a, err);
+	case LAUNCH_CGROUP:
+		return do_cgroup(s, r, a, err);
+	default:
+		return err_set(err, ERR_INVALID, "launcher: unknown request %u", r->f->type);
+	}
+}
+
+bool service_request(struct service *s)
+{
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	int fds[FD_PASS_MAX];
+	size_t nr = 0;
+	struct frame f;
+	struct err err = ERR_INIT;
+	if (frame_recv(s->channel, LAUNCH_MAX_BODY, &f, &in, fds, &nr, &err) < 0)
+		return false;
+	CLEANUP(json_release) json_t *body = json_parse(f.body, f.len, "launch frame", &err);
+	struct request r = { .f = &f, .body = body, .fds = fds, .nr_fds = nr };
+	struct answer a = { 0 };
+	int rc = body ? dispatch(s, &r, &a, &err) : -1;
+	if (rc == 0)
+		rc = send_json(s, LAUNCH_OK, f.id, a.body, a.fds, a.nr_fds);
+	else {
+		CLEANUP(buf_release) struct buf out = BUF_INIT;
+		wire_err_body(&err, &out);
+		rc = frame_send(s->channel, LAUNCH_ERR, f.id, out.data, out.len, NULL, 0, &err);
+	}
+	json_release(&a.body);
+	for (size_t i = 0; i < a.nr_fds; i++)
+		fd_close(&a.fds[i]);
+	for (size_t i = 0; i < nr; i++)
+		fd_close(&fds[i]);
+	return rc == 0;
+}
+
+/* --- the dead --- */
+
+enum { REMOVE_TRIES = 2500 }; /* 5 s at 2 ms; then the group is left to the next launcher's sweep */
+
+static void tell(struct service *s, const struct started *one)
+{
+	CLEANUP(json_release) json_t *j = json_object();
+	json_put_int(j, "pid", one->pid);
+	json_put_int(j, "code", WIFEXITED(one->status) ? WEXITSTATUS(one->status) : 0);
+	json_put_int(j, "signal", WIFSIGNALED(one->status) ? WTERMSIG(one->status) : 0);
+	if (send_json(s, LAUNCH_EXITED, 0, j, NULL, 0) < 0)
+		return; /* the next read sees the end of the channel */
+}
+
+static void bury(struct service *s)
+{
+	for (size_t i = 0; i < s->nr;) {
+		struct started *one = &s->item[i];
+		if (one->ended && one->cgroup && !cgroup_remove(one->cgroup) && ++one->tries < REMOVE_TRIES) {
+			if (one->tries % 16 == 1)
+				cgroup_kill(one->cgroup);
+			i++;
+			continue;
+		}
+		if (!one->ended) {
+			i++;
+			continue;
+		}
+		tell(s, one);
+		cgroup_free(&one->cgroup);
+		s->item[i] = s->item[--s->nr];
+	}
+}
+
+void service_reap(struct service *s)
+{
+	int status;
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+		for (size_t i = 0; i < s->nr; i++) {
+			struct started *one = &s->item[i];
+			if (one->pid != pid || one->ended)
+				continue;
+			one->ended = true;
+			one->status = status;
+			if (one->own_uid)
+				child_kill_uid(one->own_uid);
+			if (one->cgroup)
+				cgroup_kill(one->cgroup);
+		}
+	bury(s);
+}
+
+bool service_dying(const struct service *s)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->item[i].ended)
+			return true;
+	return false;
+}
+
+void service_free(struct service **sp)
+{
+	struct service *s = *sp;
+	for (size_t i = 0; i < s->nr; i++) {
+		if (s->item[i].cgroup)
+			cgroup_kill(s->item[i].cgroup);
+		kill(s->item[i].pid, SIGKILL);
+		child_kill_uid(s->item[i].own_uid);
+	}
+	for (int i = 0; s->nr && i < REMOVE_TRIES; i++) {
+		service_reap(s);
+		struct timespec t = { .tv_nsec = 2000000 };
+		if (s->nr)
+			nanosleep(&t, NULL);
+	}
+	for (size_t i = 0; i < s->nr; i++)
+		cgroup_free(&s->item[i].cgroup);
+	cgroups_free(&s->cgroups);
+	trees_free(&s->trees);
+	fd_close(&s->keeper);
+	fd_close(&s->guest);
+	free_ptr(&s->item);
+	free_ptr(sp);
+}
