@@ -1,5 +1,5 @@
-/* Between fork and exec: a copy of the guest that turns itself into the command. What fails is said in the slot. */
-#include <errno.h>
+/* Between clone and exec: a task that shares the guest's memory and turns itself into the command. It writes nothing but
+ * its own stack and slot, calls no libc function that has a state, and takes every system call from sys.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
@@ -7,42 +7,60 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 #include <linux/futex.h>
 
 #include "guest/inner.h"
+#include "guest/sys.h"
 
-static _Noreturn void fail(const struct inner_child *c, unsigned step)
+static _Noreturn void fail(const struct inner_child *c, unsigned step, long sys)
 {
-	int sys = errno;
-	c->slot->sys = (uint32_t)sys;
+	c->slot->sys = (uint32_t)-sys;
 	__atomic_store_n(&c->slot->step, step, __ATOMIC_RELEASE);
-	_exit(step == GS_EXEC && (sys == ENOENT || sys == ENOTDIR) ? 127 : 126);
+	for (;;)
+		sys1(SYS_exit_group, step == GS_EXEC && (sys == -ENOENT || sys == -ENOTDIR) ? 127 : 126);
 }
 
-/* A child that waits has everybody's death to fear: nobody would wake it. */
 static void wait_for_go(struct inner_slot *s)
 {
 	while (!__atomic_load_n(&s->go, __ATOMIC_ACQUIRE))
-		syscall(SYS_futex, &s->go, FUTEX_WAIT, 0, NULL, NULL, 0);
+		sys4(SYS_futex, &s->go, FUTEX_WAIT, 0, NULL);
 }
 
-static int take_streams(const struct inner *g, const struct inner_child *c)
+static long take_streams(const struct inner_child *c)
 {
-	for (int i = 0; i < 3; i++)
-		if (dup2(c->tty >= 0 ? c->tty : c->fd[i] >= 0 ? c->fd[i] : g->null_fd, i) < 0)
-			return -1;
+	for (int i = 0; i < 3; i++) {
+		int from = c->tty >= 0 ? c->tty : c->fd[i] >= 0 ? c->fd[i] : c->null_fd;
+		long rc = sys3(SYS_dup3, from, i, 0); /* ours are all above 2 */
+		if (rc < 0)
+			return rc;
+	}
 	return 0;
 }
 
-static int enter_dir(const char *cwd)
+/* What the guest handles or ignores is default again, nothing is blocked. */
+static void reset_signals(void)
 {
-	if (cwd[0] == '/')
-		return chdir(cwd);
-	if (chdir("/workspace") < 0 && (cwd[0] || chdir("/") < 0))
-		return -1;
-	return cwd[0] ? chdir(cwd) : 0;
+	struct {
+		void (*handler)(int);
+		unsigned long flags;
+		void (*restorer)(void);
+		uint64_t mask;
+	} act = { .handler = SIG_DFL };
+	uint64_t none = 0;
+	sys4(SYS_rt_sigaction, SIGPIPE, &act, NULL, sizeof none);
+	sys4(SYS_rt_sigaction, SIGCHLD, &act, NULL, sizeof none);
+	sys4(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof none);
+}
+
+static long enter_dir(const char *cwd)
+{
+	long rc = 0;
+	if (cwd[0] != '/') {
+		rc = sys1(SYS_chdir, "/workspace");
+		if (rc < 0 && !cwd[0])
+			rc = sys1(SYS_chdir, "/");
+	}
+	return rc == 0 && cwd[0] ? sys1(SYS_chdir, cwd) : rc;
 }
 
 static const char *search_path(char *const *env)
@@ -54,15 +72,12 @@ static const char *search_path(char *const *env)
 }
 
 /* execvp without its habit to hand a file that is no program to a shell. Returns on failure only. */
-static void exec_command(const char *const *argv, char *const *env)
+static long exec_command(const char *const *argv, char *const *env)
 {
-	char *const *args = (char *const *)(uintptr_t)argv;
 	char path[PATH_MAX];
-	int worst = ENOENT;
-	if (strchr(argv[0], '/')) {
-		execve(argv[0], args, env);
-		return;
-	}
+	long worst = -ENOENT;
+	if (strchr(argv[0], '/'))
+		return sys3(SYS_execve, argv[0], argv, env);
 	size_t name = strlen(argv[0]);
 	for (const char *dir = search_path(env), *end; *dir; dir = *end ? end + 1 : end) {
 		end = strchrnul(dir, ':');
@@ -72,32 +87,29 @@ static void exec_command(const char *const *argv, char *const *env)
 		memcpy(path, dir, len);
 		path[len] = '/';
 		memcpy(path + len + 1, argv[0], name + 1);
-		execve(path, args, env);
-		if (errno != ENOENT && errno != ENOTDIR)
-			worst = errno;
+		long rc = sys3(SYS_execve, path, argv, env);
+		if (rc != -ENOENT && rc != -ENOTDIR)
+			worst = rc;
 	}
-	errno = worst;
+	return worst;
 }
 
-_Noreturn void inner_child_main(const struct inner *g, const struct inner_child *c)
+int inner_child_main(void *self)
 {
-	sigset_t none;
+	const struct inner_child *c = self;
+	long rc;
 	unsigned step;
-	if (!g->init && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
-		fail(c, GS_SESSION);
-	if (setsid() < 0 || (c->tty >= 0 && ioctl(c->tty, TIOCSCTTY, 0) < 0))
-		fail(c, GS_SESSION);
-	if (take_streams(g, c) < 0)
-		fail(c, GS_STDIO);
-	signal(SIGPIPE, SIG_DFL);
-	signal(SIGCHLD, SIG_DFL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
-	if ((step = inner_rules_enter(g)))
-		fail(c, step);
-	if (enter_dir(c->body->cwd) < 0)
-		fail(c, GS_CWD);
+	if (c->die_with_guest && (rc = sys2(SYS_prctl, PR_SET_PDEATHSIG, SIGKILL)) < 0)
+		fail(c, GS_SESSION, rc);
+	if ((rc = sys0(SYS_setsid)) < 0 || (c->tty >= 0 && (rc = sys3(SYS_ioctl, c->tty, TIOCSCTTY, 0)) < 0))
+		fail(c, GS_SESSION, rc);
+	if ((rc = take_streams(c)) < 0)
+		fail(c, GS_STDIO, rc);
+	reset_signals();
+	if ((rc = inner_rules_enter(&c->rules, &step)) < 0)
+		fail(c, step, rc);
+	if ((rc = enter_dir(c->body.cwd)) < 0)
+		fail(c, GS_CWD, rc);
 	wait_for_go(c->slot);
-	exec_command(c->body->argv, c->env);
-	fail(c, GS_EXEC);
+	fail(c, GS_EXEC, exec_command(c->body.argv, c->env));
 }

@@ -193,12 +193,17 @@ static int set_up(struct inner *g, sigset_t *waiting)
 	if (!g->init && (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0))
 		return -1;
 	g->caps = has_caps();
+	if (inner_lower_limits() < 0)
+		return -1;
 	g->null_fd = own_streams();
 	void *shared = mmap(NULL, INNER_RUNS * sizeof(struct inner_slot), PROT_READ | PROT_WRITE,
 			    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (g->null_fd < 0 || shared == MAP_FAILED)
+	void *stacks = mmap(NULL, (size_t)INNER_RUNS * INNER_STACK, PROT_READ | PROT_WRITE,
+			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	if (g->null_fd < 0 || shared == MAP_FAILED || stacks == MAP_FAILED)
 		return -1;
 	g->slot = shared;
+	g->stacks = stacks;
 	char path[64];
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", getpid(), getpid());
 	g->children_fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -15,17 +15,19 @@
 struct inner_run;
 struct inner_pump;
 
-/* Shared with a child until it execs: how it is told to go and how it says what failed. exec takes it away. */
+/* Shared with a child until it execs: how it is told to go and how it says what failed. exec takes it away, so that a
+ * command cannot write here. */
 struct inner_slot {
 	uint32_t go; /* futex */
 	uint32_t step, sys;
+	int32_t shares; /* not 0 while the child is in our memory; the kernel clears it at exec and at the end */
 	uint32_t used;
 };
-enum { INNER_RUNS = 2048 };
+enum { INNER_RUNS = 2048, INNER_STACK = 16 << 10 };
 
 /* What a child enters, made by ATTACH. */
 struct inner_rules {
-	bool attached, unconfined, keep_caps;
+	bool attached, unconfined, drop_caps;
 	int fd; /* landlock ruleset; -1 = none */
 	uint64_t mem_bytes, file_bytes;
 	uint32_t pids;
@@ -50,6 +52,7 @@ struct inner {
 	int null_fd, children_fd;
 	struct inner_rules rules;
 	struct inner_slot *slot; /* INNER_RUNS, shared memory */
+	char *stacks;            /* one of INNER_STACK bytes per slot */
 	struct inner_run **run;
 	size_t nr_runs, cap_runs;
 	struct inner_pump **pump;
@@ -78,6 +81,7 @@ bool inner_take_fds(struct inner *g, const struct frame *f, int *fds, size_t nr)
 struct inner_run {
 	uint64_t id;
 	pid_t pid; /* of the leader: session and process group too */
+	struct inner_child *child; /* until it has left our memory */
 	struct inner_slot *slot;
 	bool gone;    /* go has been said */
 	bool reaped;  /* leader ended; waits for its pumps */
@@ -97,22 +101,27 @@ bool inner_reap(struct inner *g);
 /* A pump of @r has passed on what was written before the end. */
 void inner_run_drained(struct inner *g, struct inner_run *r);
 
-/* --- child.c: between fork and exec --- */
-struct inner_child {
-	const struct guest_prepare_body *body;
-	char *const *env;
-	int fd[3];   /* stdin, stdout, stderr; -1 = /dev/null */
-	int tty;     /* the terminal's slave, or -1 */
+/* --- child.c: between clone and exec --- */
+struct inner_child { /* stays as it is while the child reads it */
+	char *frame; /* what body points into; owned, like env */
+	struct guest_prepare_body body;
+	char **env;
+	int fd[3]; /* stdin, stdout, stderr; -1 = /dev/null */
+	int tty;   /* the terminal's slave, or -1 */
+	int null_fd;
+	bool die_with_guest;
+	struct inner_rules rules;
 	struct inner_slot *slot;
 };
-_Noreturn void inner_child_main(const struct inner *g, const struct inner_child *c);
+int inner_child_main(void *child); /* does not return */
 
 /* --- rules.c: landlock and limits --- */
 int inner_landlock_abi(void);
+int inner_lower_limits(void); /* for ourselves and all that come from us; -1 on failure */
 /* Answers the ATTACH frame. */
 void inner_attach(struct inner *g, const struct frame *f);
-/* In the child. 0, or the step that failed with errno set. */
-unsigned inner_rules_enter(const struct inner *g);
+/* In the child. 0, or -errno with the step that failed. */
+long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
 
 /* --- procs.c: who lives here --- */
 struct inner_proc {

@@ -13,6 +13,7 @@
 
 #include "base/mem.h"
 #include "guest/inner.h"
+#include "guest/sys.h"
 
 enum { NR_CREATE = 444, NR_ADD = 445, NR_RESTRICT = 446 };
 enum { RULE_PATH = 1, RULE_PORT = 2 };
@@ -123,7 +124,7 @@ static void attach(struct inner *g, uint64_t id, const struct guest_attach_body 
 	g->rules = (struct inner_rules){
 		.attached = true,
 		.unconfined = without,
-		.keep_caps = a->flags & GUEST_KEEP_CAPS,
+		.drop_caps = g->caps && !(a->flags & GUEST_KEEP_CAPS),
 		.fd = fd,
 		.mem_bytes = a->mem_bytes,
 		.file_bytes = a->file_bytes,
@@ -148,49 +149,58 @@ void inner_attach(struct inner *g, const struct frame *f)
 }
 
 /* Limits only ever go down. */
-static int lower(int what, uint64_t soft, uint64_t hard)
+static long lower(int what, uint64_t soft, uint64_t hard)
 {
-	struct rlimit now;
-	if (getrlimit((__rlimit_resource_t)what, &now) < 0)
-		return -1;
-	struct rlimit want = { .rlim_cur = hard < now.rlim_max ? hard : now.rlim_max,
-			       .rlim_max = hard < now.rlim_max ? hard : now.rlim_max };
-	if (soft < want.rlim_cur)
-		want.rlim_cur = soft;
+	struct rlimit64 now;
+	long rc = sys4(SYS_prlimit64, 0, what, NULL, &now);
+	if (rc < 0)
+		return rc;
+	struct rlimit64 want = { .rlim_max = hard < now.rlim_max ? hard : now.rlim_max };
+	want.rlim_cur = soft < want.rlim_max ? soft : want.rlim_max;
 	if (want.rlim_cur == now.rlim_cur && want.rlim_max == now.rlim_max)
 		return 0;
-	return setrlimit((__rlimit_resource_t)what, &want);
+	return sys4(SYS_prlimit64, 0, what, &want, NULL);
 }
 
-static int enter_limits(const struct inner_rules *r)
+/* What no command of a box gets: the guest has lowered these for itself, and children inherit. */
+int inner_lower_limits(void)
 {
-	if (lower(RLIMIT_CORE, 0, 0) < 0 || lower(RLIMIT_NOFILE, 1024, 4096) < 0 || lower(RLIMIT_MEMLOCK, 0, 0) < 0 ||
-	    lower(RLIMIT_MSGQUEUE, 0, 0) < 0 || lower(RLIMIT_RTPRIO, 0, 0) < 0 || lower(RLIMIT_NICE, 0, 0) < 0 ||
-	    lower(RLIMIT_SIGPENDING, 256, 256) < 0)
-		return -1;
-	if (r->mem_bytes && lower(RLIMIT_AS, r->mem_bytes, r->mem_bytes) < 0)
-		return -1;
-	if (r->file_bytes && lower(RLIMIT_FSIZE, r->file_bytes, r->file_bytes) < 0)
-		return -1;
-	return r->pids ? lower(RLIMIT_NPROC, r->pids, r->pids) : 0;
+	return lower(RLIMIT_CORE, 0, 0) < 0 || lower(RLIMIT_NOFILE, 4096, 4096) < 0 || lower(RLIMIT_MEMLOCK, 0, 0) < 0 ||
+			       lower(RLIMIT_MSGQUEUE, 0, 0) < 0 || lower(RLIMIT_RTPRIO, 0, 0) < 0 ||
+			       lower(RLIMIT_NICE, 0, 0) < 0 || lower(RLIMIT_SIGPENDING, 256, 256) < 0
+		       ? -1
+		       : 0;
 }
 
-static int drop_caps(void)
+static long enter_limits(const struct inner_rules *r)
+{
+	long rc = lower(RLIMIT_NOFILE, 1024, 4096); /* the guest itself needs more */
+	if (rc == 0 && r->mem_bytes)
+		rc = lower(RLIMIT_AS, r->mem_bytes, r->mem_bytes);
+	if (rc == 0 && r->file_bytes)
+		rc = lower(RLIMIT_FSIZE, r->file_bytes, r->file_bytes);
+	if (rc == 0 && r->pids)
+		rc = lower(RLIMIT_NPROC, r->pids, r->pids);
+	return rc;
+}
+
+static long drop_caps(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct none[2] = { { 0 } };
-	return (int)syscall(SYS_capset, &head, none);
+	return sys2(SYS_capset, &head, none);
 }
 
 /* no_new_privs is inherited from the guest, so nothing given up here comes back at exec. */
-unsigned inner_rules_enter(const struct inner *g)
+long inner_rules_enter(const struct inner_rules *r, unsigned *step_out)
 {
-	const struct inner_rules *r = &g->rules;
-	if (enter_limits(r) < 0)
-		return GS_LIMITS;
-	if (g->caps && !r->keep_caps && drop_caps() < 0)
-		return GS_PRIVS;
-	if (!r->unconfined && syscall(NR_RESTRICT, r->fd, 0) < 0)
-		return GS_LANDLOCK;
-	return GS_NONE;
+	long rc;
+	*step_out = GS_LIMITS;
+	if ((rc = enter_limits(r)) < 0)
+		return rc;
+	*step_out = GS_PRIVS;
+	if (r->drop_caps && (rc = drop_caps()) < 0)
+		return rc;
+	*step_out = GS_LANDLOCK;
+	return r->unconfined ? 0 : sys2(NR_RESTRICT, r->fd, 0);
 }

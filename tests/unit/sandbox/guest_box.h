@@ -38,7 +38,7 @@ static bool own_namespaces(void)
 }
 
 /* Starts one; returns our end of the channel, -1 if this machine cannot. */
-static int guest_box_start(bool init, pid_t *pid_out)
+UNUSED static int guest_box_start(bool init, pid_t *pid_out)
 {
 	int pair[2], told[2];
 	char good = 0;
