@@ -40,7 +40,7 @@ EXCLUDE_record := $(READ_SRC)
 UI_SRC := $(filter-out ui/replay_main.c,$(wildcard ui/*.c ui/*/*.c))
 
 KINDS := $(wildcard src/*/kinds.def)
-COMMANDS := $(wildcard src/*/commands.def)
+COMMANDS := $(wildcard src/*/commands*.def)
 GEN := $B/gen/kinds.inc $B/gen/commands.inc
 
 # order for the linker: upper before lower

@@ -11,6 +11,8 @@ struct trees *trees_new(struct super *s, struct box *b, const char *name);
 void trees_free(struct trees **t);
 bool trees_busy(const struct trees *t);
 struct trees *super_box_trees(struct super *s, uint64_t box); /* NULL when it has none */
+/* The host folder of its (first) repository, and the ref that the last merge back made; NULL when there is none. Borrows. */
+void trees_merged(const struct trees *t, const char **dir_out, const char **ref_out);
 
 /* Takes a snapshot for an action that has ended; gate_settled(action) follows in any case. */
 void trees_after_action(struct trees *t, uint64_t action);
