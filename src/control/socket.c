@@ -1,0 +1,207 @@
+#include "control/socket.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+static const char suffix[] = ".sock";
+
+static int check_dir(const char *dir, struct err *err)
+{
+	struct stat st;
+	if (lstat(dir, &st) < 0)
+		return err_sys(err, "cannot look at '%s'", dir);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ERR_DENIED, "'%s' is not a directory, remove it", dir);
+	if (st.st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "'%s' belongs to uid %u, not to you: set XDG_RUNTIME_DIR", dir, st.st_uid);
+	if (st.st_mode & 077)
+		return err_set(err, ERR_DENIED, "'%s' is open to others: chmod 700 it", dir);
+	return 0;
+}
+
+int control_dir(char **out, struct err *err)
+{
+	char *dir = paths_runtime("");
+	if (dir_make(dir, 0700, err) < 0 || check_dir(dir, err) < 0) {
+		free(dir);
+		return -1;
+	}
+	*out = dir;
+	return 0;
+}
+
+char *control_path(const char *id)
+{
+	CLEANUP(free_ptr) char *tail = xasprintf("%s%s", id, suffix);
+	return paths_runtime(tail);
+}
+
+/* A socket address that names @name in the folder @dirfd, however long the folder's path is. */
+static int address(int dirfd, const char *name, struct sockaddr_un *sa, struct err *err)
+{
+	*sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	int n = snprintf(sa->sun_path, sizeof(sa->sun_path), "/proc/self/fd/%d/%s", dirfd, name);
+	if (n < 0 || (size_t)n >= sizeof(sa->sun_path))
+		return err_set(err, ERR_INVALID, "'%s' is too long for the name of a socket", name);
+	return 0;
+}
+
+static int open_dir(const char *dir, struct err *err)
+{
+	int fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, "cannot open '%s'", dir) : fd;
+}
+
+static bool nobody_listens(const struct err *err)
+{
+	return err->code == ERR_CLOSED || err->code == ERR_NOENT;
+}
+
+int control_listen(const char *id, char **path_out, int *fd_out, struct err *err)
+{
+	CLEANUP(free_ptr) char *dir = NULL;
+	CLEANUP(free_ptr) char *path = control_path(id);
+	CLEANUP(free_ptr) char *name = xasprintf("%s%s", id, suffix);
+	CLEANUP(fd_close) int dirfd = -1;
+	CLEANUP(fd_close) int sock = -1;
+	CLEANUP(fd_close) int other = -1;
+	struct err none = ERR_INIT;
+	struct sockaddr_un sa;
+	char tmp[40];
+	uint32_t r;
+	if (strchr(id, '/') || id[0] == '.')
+		return err_set(err, ERR_INVALID, "'%s' cannot name a socket", id);
+	if (control_dir(&dir, err) < 0 || (dirfd = open_dir(dir, err)) < 0)
+		return -1;
+	if (control_connect(path, 1000, &other, &none) == 0 || !nobody_listens(&none))
+		return err_set(err, ERR_BUSY, "somebody listens at '%s' already", path);
+	random_bytes(&r, sizeof(r));
+	snprintf(tmp, sizeof(tmp), ".new-%08x", r);
+	if (address(dirfd, tmp, &sa, err) < 0)
+		return -1;
+	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return err_sys(err, "cannot make a control socket");
+	if (bind(sock, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
+		return err_sys(err, "cannot make a socket in '%s'", dir);
+	if (fchmodat(dirfd, tmp, 0600, 0) < 0 || listen(sock, 64) < 0 || renameat(dirfd, tmp, dirfd, name) < 0) {
+		err_sys(err, "cannot listen at '%s'", path);
+		unlinkat(dirfd, tmp, 0);
+		return -1;
+	}
+	*path_out = take(&path);
+	*fd_out = sock;
+	sock = -1;
+	return 0;
+}
+
+int control_peer(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return err_sys(err, "cannot tell who is at the other end");
+	if (cred.uid != geteuid() && cred.uid != 0)
+		return err_set(err, ERR_DENIED, "uid %u is at the other end", cred.uid);
+	*uid_out = cred.uid;
+	*pid_out = cred.pid;
+	return 0;
+}
+
+static int connect_until(int sock, const struct sockaddr_un *sa, int timeout_ms)
+{
+	int64_t end = clock_mono_us() + (int64_t)timeout_ms * 1000;
+	for (;;) {
+		if (connect(sock, (const struct sockaddr *)sa, sizeof(*sa)) == 0)
+			return 0;
+		/* the queue of those who wait to be accepted is full */
+		if (errno != EAGAIN && errno != EINTR)
+			return -1;
+		if (clock_mono_us() >= end) {
+			errno = ETIMEDOUT;
+			return -1;
+		}
+		nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+	}
+}
+
+int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	CLEANUP(free_ptr) char *dir = slash ? xstrndup(path, (size_t)(slash - path) + 1) : xstrdup(".");
+	CLEANUP(fd_close) int dirfd = open_dir(dir, err);
+	CLEANUP(fd_close) int sock = -1;
+	struct sockaddr_un sa;
+	uid_t uid;
+	pid_t pid;
+	if (dirfd < 0 || address(dirfd, slash ? slash + 1 : path, &sa, err) < 0)
+		return -1;
+	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	if (sock < 0)
+		return err_sys(err, "cannot make a socket");
+	if (connect_until(sock, &sa, timeout_ms) < 0) {
+		if (errno == ECONNREFUSED)
+			return err_set(err, ERR_CLOSED, "nobody listens at '%s'", path);
+		return err_sys(err, "cannot connect to '%s'", path);
+	}
+	if (control_peer(sock, &uid, &pid, err) < 0)
+		return err_wrap(err, "'%s'", path);
+	*fd_out = sock;
+	sock = -1;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+int control_list(struct strv *ids, struct err *err)
+{
+	CLEANUP(free_ptr) char *dir = paths_runtime("");
+	struct stat st;
+	if (lstat(dir, &st) < 0 && errno == ENOENT)
+		return 0;
+	if (check_dir(dir, err) < 0)
+		return -1;
+	DIR *d = opendir(dir);
+	if (!d)
+		return err_sys(err, "cannot open '%s'", dir);
+	struct strv found = STRV_INIT;
+	struct dirent *e;
+	while ((e = readdir(d))) {
+		size_t n = strlen(e->d_name);
+		if (e->d_name[0] == '.' || n <= sizeof(suffix) - 1 || strcmp(e->d_name + n - (sizeof(suffix) - 1), suffix) != 0)
+			continue;
+		CLEANUP(free_ptr) char *path = path_join(dir, e->d_name);
+		CLEANUP(fd_close) int sock = -1;
+		struct err no = ERR_INIT;
+		if (control_connect(path, 200, &sock, &no) == 0 || no.code == ERR_TIMEOUT)
+			strv_push_bytes(&found, e->d_name, n - (sizeof(suffix) - 1));
+		else if (no.code == ERR_CLOSED)
+			unlink(path); /* its supervisor was killed */
+	}
+	closedir(d);
+	if (found.nr)
+		qsort(found.item, found.nr, sizeof(*found.item), compare);
+	for (size_t i = 0; i < found.nr; i++)
+		strv_push(ids, found.item[i]);
+	strv_release(&found);
+	return 0;
+}

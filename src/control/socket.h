@@ -1,0 +1,28 @@
+/* Where control sockets lie and who may be at the other end (wire/control.h, rule 1). Blocking, short; any thread.
+ *
+ * The folder may be under /tmp, where somebody else could have made it first: it is used only when it is a real folder of
+ * ours with mode 0700. Paths longer than a socket address holds are reached through the folder's descriptor. */
+#ifndef CONTROL_SOCKET_H
+#define CONTROL_SOCKET_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+/* Makes the folder if need be and checks it. Fills @out (owned) with its path. */
+NODISCARD int control_dir(char **out, struct err *err);
+char *control_path(const char *id); /* RUNTIME/ID.sock; returns owned */
+
+/* Listens as @id. The socket appears under its name only when it listens, in place of a stale one. Non-blocking.
+ * ERR_BUSY if somebody listens there. */
+NODISCARD int control_listen(const char *id, char **path_out, int *fd_out, struct err *err);
+/* ERR_NOENT no such socket, ERR_CLOSED nobody listens, ERR_TIMEOUT, ERR_DENIED not the uid it should be. */
+NODISCARD int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *err);
+/* Fills who is at the other end; ERR_DENIED unless it is our uid or root. */
+NODISCARD int control_peer(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err);
+
+/* Adds the ids of all sockets somebody listens at, sorted. Removes those where nobody does. No folder = none. */
+NODISCARD int control_list(struct strv *ids, struct err *err);
+
+#endif

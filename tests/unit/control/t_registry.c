@@ -1,0 +1,140 @@
+/* The command table: every row is well formed, and lines are taken apart as the table says. */
+#include "control/registry.h"
+
+#include "base/mem.h"
+#include "tap.h"
+
+static void check_rows(void)
+{
+	for (size_t i = 0; i < command_count(); i++) {
+		const struct command *c = command_at(i);
+		const char *text = c->options;
+		struct option_row r;
+		bool good = *c->name && *c->summary && strlen(c->summary) <= 90;
+		while (option_next(&text, &r))
+			good = good && (r.letter || r.name[0]) && r.text_len > 0 && r.text[0] != ' ';
+		ok(good, "row '%s' is well formed", c->name);
+		if (!(c->flags & COMMAND_HIDDEN))
+			ok(strstr(c->help, "  $ sandglass ") != NULL, "row '%s' has an example", c->name);
+		ok(command_find(c->name) == c, "row '%s' is found", c->name);
+	}
+}
+
+/* Parses a typed line; "" = parsed, else the error. */
+static const char *parse(struct command_line *l, const char *text)
+{
+	static struct err err;
+	command_line_release(l);
+	return command_parse_text(l, text, &err) < 0 ? err.text : "";
+}
+
+static void check_lines(void)
+{
+	static const struct { const char *line, *error; } bad[] = {
+		{ "evnts", "unknown command 'evnts', did you mean 'events'?" },
+		{ "xyzzy", "unknown command 'xyzzy', 'help' lists them" },
+		{ "events --folow", "unknown option '--folow' for 'events', did you mean '--follow'?" },
+		{ "events --zzz", "unknown option '--zzz' for 'events'" },
+		{ "events -z", "unknown option '-z' for 'events'" },
+		{ "events --filter", "option '--filter' for 'events' needs a value: FILTER" },
+		{ "events -n", "option '-n' for 'events' needs a value: N" },
+		{ "events --follow=yes", "option '--follow' takes no value" },
+		{ "events --f", "option '--f' for 'events' could be more than one, write it out" },
+		{ "approve", "'approve' needs a word: approve ID" },
+		{ "approve 1 2", "'approve' does not take '2' as well: approve ID" },
+		{ "say 'abc", "a ' is opened and not closed" },
+		{ "version 1", "'version' does not take '1': version" },
+	};
+	struct command_line l = COMMAND_LINE_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		is_str(parse(&l, bad[i].line), bad[i].error, bad[i].line);
+
+	is_str(parse(&l, ":events s-7k -fn 5 --filter='kind:exec cmd:\"a b\"' -q"), "", "options may follow operands");
+	is_str(l.command->name, "events", "its command");
+	is_int(l.words.nr, 1, "one operand");
+	is_str(l.words.item[0], "s-7k", "the operand");
+	ok(command_has(&l, "follow") && command_has(&l, "quiet") && !command_has(&l, "json"), "switches");
+	is_str(command_opt(&l, "max"), "5", "-fn 5");
+	is_str(command_opt(&l, "filter"), "kind:exec cmd:\"a b\"", "quotes inside quotes");
+
+	is_str(parse(&l, "events --fo --max=3 --max 4"), "", "short forms of long options");
+	ok(command_has(&l, "follow"), "--fo is --follow");
+	is_str(command_opt(&l, "max"), "4", "the last one counts");
+
+	is_str(parse(&l, "say fix-parser do -not touch --this"), "", "options end at the first operand of say");
+	is_int(l.words.nr, 5, "all are words");
+	is_str(l.words.item[4], "--this", "untouched");
+
+	is_str(parse(&l, "deny -m 'no, \\' 405"), "", "single quotes keep backslashes");
+	is_str(command_opt(&l, "message"), "no, \\", "the text");
+	is_str(parse(&l, "show -- -5"), "", "-- ends options");
+	is_str(l.words.item[0], "-5", "the operand begins with a dash");
+	is_str(parse(&l, "show -5"), "", "a number is an operand");
+	is_str(parse(&l, "--json"), "", "no command at all");
+	ok(!l.command && command_has(&l, "json"), "only options");
+	is_str(parse(&l, "approve --help"), "", "help needs no words");
+
+	struct err err = ERR_INIT;
+	int64_t n = 7;
+	is_str(parse(&l, "events -n 12x"), "", "numbers are checked later");
+	is_int(command_opt_int(&l, "max", 1, 100, &n, &err), -1, "12x is no number");
+	is_str(err.text, "--max wants a whole number from 1 to 100, not '12x'", "and said so");
+	is_int(n, 7, "nothing was filled in");
+	is_str(parse(&l, "events -n 12"), "", "a number");
+	is_int(command_opt_int(&l, "max", 1, 100, &n, &err), 0, "parsed");
+	is_int(n, 12, "filled in");
+	command_line_release(&l);
+}
+
+static void check_json(void)
+{
+	struct command_line l = COMMAND_LINE_INIT, back = COMMAND_LINE_INIT;
+	struct err err = ERR_INIT;
+	char *argv[] = { (char[]){ "deny" }, (char[]){ "405" }, (char[]){ "-m" }, (char[]){ "no \xff" }, (char[]){ "--pause" } };
+	is_int(command_parse(&l, argv, ARRAY_LEN(argv), &err), 0, "parsed");
+	CLEANUP(json_release) json_t *words = command_line_words(&l);
+	CLEANUP(json_release) json_t *opts = command_line_opts(&l);
+	CLEANUP(free_ptr) char *text = json_dump_str(opts);
+	is_str(text, "{\"message\":{\"b64\":\"bm8g/w==\"},\"pause\":true}", "options as JSON, bytes kept");
+	is_int(command_line_from_json(&back, words, opts, &err), 0, "and back");
+	is_str(back.command->name, "deny", "command");
+	is_str(back.words.item[0], "405", "operand");
+	is_str(command_opt(&back, "message"), "no \xff", "bytes");
+	ok(command_has(&back, "pause"), "switch");
+
+	static const struct { const char *words, *opts, *error; } bad[] = {
+		{ "[]", "{}", "a command needs a name" },
+		{ "[7]", "{}", "a command needs a name" },
+		{ "[\"--version\"]", "{}", "'--version' is no command" },
+		{ "[\"deny\",7]", "{}", "word 1 of 'deny' is no text" },
+		{ "[\"deny\",\"a\\u0000b\"]", "{}", "word 1 of 'deny' is no text" },
+		{ "[\"deny\",\"1\"]", "{\"message\":{}}", "option 'message' has a value that is no text" },
+		{ "[\"deny\",\"1\"]", "{\"a=b\":\"x\"}", "'a=b' is no name of an option" },
+		{ "[\"deny\"]", "{}", "'deny' needs a word: deny ID" },
+		{ "[\"deny\",\"1\"]", "{\"mesage\":\"x\"}", "unknown option '--mesage' for 'deny', did you mean '--message'?" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		CLEANUP(json_release) json_t *w = json_parse(bad[i].words, strlen(bad[i].words), "words", &err);
+		CLEANUP(json_release) json_t *o = json_parse(bad[i].opts, strlen(bad[i].opts), "opts", &err);
+		command_line_release(&back);
+		ok(command_line_from_json(&back, w, o, &err) < 0, "refused: %s", bad[i].words);
+		is_str(err.text, bad[i].error, "with its reason");
+	}
+	command_line_release(&back);
+	const char *dashes = "[\"say\",\"fix\",\"--force\",\"-x\"]";
+	CLEANUP(json_release) json_t *w = json_parse(dashes, strlen(dashes), "words", &err);
+	is_int(command_line_from_json(&back, w, NULL, &err), 0, "words that look like options are words");
+	is_str(back.words.item[1], "--force", "kept");
+	command_line_release(&back);
+	command_line_release(&l);
+}
+
+int main(void)
+{
+	check_rows();
+	check_lines();
+	check_json();
+	is_str(word_nearest("plicy", (const char *const[]){ "policy", "prune" }, 2), "policy", "nearest word");
+	ok(!word_nearest("zzzz", (const char *const[]){ "policy" }, 1), "nothing near");
+	return done_testing();
+}
