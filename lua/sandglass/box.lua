@@ -1,0 +1,434 @@
+-- Boxes, processes, shells, snapshots, diffs: handles over the operations of the same names.
+local rt = require "sandglass.runtime"
+local check = require "sandglass.check"
+local call, fail = rt.call, rt.fail
+local type, pairs, ipairs, setmetatable, math = type, pairs, ipairs, setmetatable, math
+
+local M = {}
+local Box, Proc, Shell = {}, {}, {}
+local box_mt, proc_mt, shell_mt
+
+-- Commands -------------------------------------------------------------------------------------------------------
+
+local EXEC = {
+  timeout = "time", cwd = "string", env = "table", stdin = "string", on_out = "function", net = "string|list",
+  user = "string", label = "string", on_interrupted = "string", parallel = "boolean",
+}
+
+local function command(where, cmd, o, args)
+  if type(cmd) == "string" then
+    args.cmd = cmd
+  elseif type(cmd) == "table" then
+    if #cmd == 0 then fail("%s: an empty command", where) end
+    for i, w in ipairs(cmd) do
+      if type(w) ~= "string" then fail("%s: word %d of the command is a %s, a string is wanted", where, i, check.type_of(w)) end
+    end
+    args.argv = cmd
+  else
+    fail("%s: a command is a string (for sh -c) or a list of words, not a %s", where, check.type_of(cmd))
+  end
+  args.cwd, args.stdin, args.net, args.user, args.label = o.cwd, o.stdin, o.net, o.user, o.label
+  args.timeout_us = check.us(o.timeout)
+  args.stream = o.on_out ~= nil or nil
+  args.parallel = o.parallel
+  if o.env then
+    for k, v in pairs(o.env) do
+      if type(k) ~= "string" or type(v) ~= "string" then fail("%s: env holds names with string values", where) end
+    end
+    args.env = o.env
+  end
+  return args
+end
+
+-- Bytes at the end of `s` that begin a character whose rest has not come yet.
+local function unfinished(s)
+  for back = 1, math.min(3, #s) do
+    local b = s:byte(-back)
+    if b >= 0xC0 then
+      local need = b >= 0xF0 and 4 or b >= 0xE0 and 3 or 2
+      return need > back and back or 0
+    end
+    if b < 0x80 then return 0 end
+  end
+  return 0
+end
+
+-- Hands whole characters to fn(chunk, stream).
+local function whole_characters(fn)
+  local rest = {}
+  return function(body)
+    local stream = body.stream or "out"
+    local s = (rest[stream] or "") .. (body.data or "")
+    local n = unfinished(s)
+    rest[stream] = n > 0 and s:sub(-n) or nil
+    s = n > 0 and s:sub(1, -n - 1) or s
+    if s ~= "" then fn(s, stream) end
+  end
+end
+
+local function result(v)
+  v.out, v.err = v.out or "", v.err or ""
+  v.ok = v.code == 0 and v.signal == nil
+  v.cut = v.cut or false
+  return v
+end
+
+-- An operation of a box whose process died under it: the box was put back, so it may be asked for once more.
+local function again_if_interrupted(op, args, on_chunk, o)
+  local v, err = call(op, args, on_chunk)
+  if v or err.code ~= "interrupted" or not err.retry or o.on_interrupted == "error" then return v, err end
+  args.retry_of = err.event
+  return call(op, args, on_chunk)
+end
+
+function Box:exec(cmd, o)
+  check.self(box_mt, self, "box", "exec")
+  o = check.options("exec", o, EXEC)
+  local args = command("exec", cmd, o, { box = self.id })
+  local v, err = again_if_interrupted("box.exec", args, o.on_out and whole_characters(o.on_out), o)
+  if not v then return nil, err end
+  return result(v)
+end
+
+local function shown(cmd)
+  local s = type(cmd) == "table" and table.concat(cmd, " ") or cmd
+  s = s:gsub("%s+", " ")
+  return #s > 60 and s:sub(1, 57) .. "..." or s
+end
+
+function Box:run(cmd, o)
+  check.self(box_mt, self, "box", "run")
+  local r, err = self:exec(cmd, o)
+  if not r then return nil, err end
+  if r.ok then return r end
+  local how = r.code and "exit " .. r.code or "killed by " .. (r.signal or "a signal")
+  local last = (r.err ~= "" and r.err or r.out):match "([^\n]*)\n*$"
+  return nil, rt.err {
+    code = "exit", msg = how .. ": " .. shown(cmd), why = last ~= "" and last or nil, event = r.event, cause = r,
+    at = rt.core.where(),
+  }
+end
+
+function Box:spawn(cmd, o)
+  check.self(box_mt, self, "box", "spawn")
+  o = check.options("spawn", o, EXEC)
+  local v, err = call("box.spawn", command("spawn", cmd, o, { box = self.id }))
+  if not v then return nil, err end
+  return check.new(proc_mt, { id = v.proc, event = v.event, box = self, buffer = { out = "", err = "" } })
+end
+
+function Box:shell(o)
+  check.self(box_mt, self, "box", "shell")
+  o = check.options("shell", o, { cwd = "string", env = "table" })
+  local v, err = call("shell.open", { box = self.id, cwd = o.cwd, env = o.env })
+  if not v then return nil, err end
+  return check.new(shell_mt, { id = v.shell, box = self })
+end
+
+-- Processes ------------------------------------------------------------------------------------------------------
+
+-- The next bytes of the process: data, stream; nil at the end.
+function Proc:read()
+  check.self(proc_mt, self, "proc", "read")
+  local v, err = call("proc.read", { proc = self.id })
+  if not v then return nil, err end
+  if v.eof then return nil end
+  return v.data or "", v.stream or "out"
+end
+
+-- Lines of stdout, without their ends; stderr goes to o.on_err.
+function Proc:lines(o)
+  check.self(proc_mt, self, "proc", "lines")
+  o = check.options("lines", o, { on_err = "function" })
+  local buffer, done = "", false
+  return function()
+    while true do
+      local line, rest = buffer:match "^([^\n]*)\n(.*)$"
+      if line then
+        buffer = rest
+        return line
+      end
+      if done then
+        line, buffer = buffer, ""
+        return line ~= "" and line or nil
+      end
+      local data, stream = self:read()
+      if not data then
+        done = true
+      elseif stream == "out" then
+        buffer = buffer .. data
+      elseif o.on_err then
+        o.on_err(data)
+      end
+    end
+  end
+end
+
+function Proc:write(s, o)
+  check.self(proc_mt, self, "proc", "write")
+  check.arg("write", "data", s, "string")
+  o = check.options("write", o, { eof = "boolean" })
+  local v, err = call("proc.write", { proc = self.id, data = s, eof = o.eof })
+  if not v then return nil, err end
+  return true
+end
+
+function Proc:kill(signal)
+  check.self(proc_mt, self, "proc", "kill")
+  check.arg("kill", "signal", signal, "string|integer?")
+  local v, err = call("proc.kill", { proc = self.id, signal = signal })
+  if not v then return nil, err end
+  return true
+end
+
+function Proc:wait()
+  check.self(proc_mt, self, "proc", "wait")
+  local v, err = call("proc.wait", { proc = self.id })
+  if not v then return nil, err end
+  return result(v)
+end
+
+function Proc:close()
+  call("proc.kill", { proc = self.id })
+  call("proc.wait", { proc = self.id })
+end
+
+-- Shells ---------------------------------------------------------------------------------------------------------
+
+function Shell:run(cmd, o)
+  check.self(shell_mt, self, "shell", "run")
+  check.arg("run", "command", cmd, "string")
+  o = check.options("run", o, { timeout = "time", on_out = "function" })
+  local v, err = call("shell.run", {
+    shell = self.id, cmd = cmd, timeout_us = check.us(o.timeout), stream = o.on_out ~= nil or nil,
+  }, o.on_out and whole_characters(o.on_out))
+  if not v then return nil, err end
+  return result(v)
+end
+
+function Shell:send(text)
+  check.self(shell_mt, self, "shell", "send")
+  check.arg("send", "text", text, "string")
+  local v, err = call("shell.send", { shell = self.id, data = text })
+  if not v then return nil, err end
+  return true
+end
+
+function Shell:close() call("shell.close", { shell = self.id }) end
+
+-- Files ----------------------------------------------------------------------------------------------------------
+
+local function path_arg(where, path)
+  check.arg(where, "path", path, "string")
+  if path:find("\0", 1, true) or path == "" then fail("%s: '%s' is not a path", where, path) end
+  return path
+end
+
+function Box:read(path, o)
+  check.self(box_mt, self, "box", "read")
+  o = check.options("read", o, { from = "integer", len = "integer" })
+  local v, err = call("box.read", { box = self.id, path = path_arg("read", path), off = o.from, len = o.len })
+  if not v then return nil, err end
+  return v.data or ""
+end
+
+-- The event's number, or nil and the error.
+local function event_of(op, args)
+  local v, err = call(op, args)
+  if not v then return nil, err end
+  return v.event or 0
+end
+
+function Box:write(path, data)
+  check.self(box_mt, self, "box", "write")
+  check.arg("write", "data", data, "string")
+  return event_of("box.write", { box = self.id, path = path_arg("write", path), data = data })
+end
+
+function Box:edit(path, old, new, o)
+  check.self(box_mt, self, "box", "edit")
+  check.arg("edit", "old text", old, "string")
+  check.arg("edit", "new text", new, "string")
+  o = check.options("edit", o, { all = "boolean" })
+  if old == "" then fail "edit: the old text is empty" end
+  return event_of("box.edit", { box = self.id, path = path_arg("edit", path), old = old, new = new, all = o.all })
+end
+
+function Box:glob(pattern)
+  check.self(box_mt, self, "box", "glob")
+  check.arg("glob", "pattern", pattern, "string")
+  local v, err = call("box.glob", { box = self.id, pattern = pattern })
+  if not v then return nil, err end
+  return v.paths or {}
+end
+
+function Box:put(host, path)
+  check.self(box_mt, self, "box", "put")
+  return event_of("box.put", { box = self.id, host = path_arg("put", host), path = path_arg("put", path) })
+end
+
+function Box:get(path, host)
+  check.self(box_mt, self, "box", "get")
+  return event_of("box.get", { box = self.id, path = path_arg("get", path), host = path_arg("get", host) })
+end
+
+-- Versions -------------------------------------------------------------------------------------------------------
+
+local snap_mt = check.class("sg.Snap", "snapshot", {}, { label = true, oid = true })
+
+function Box:snapshot(label)
+  check.self(box_mt, self, "box", "snapshot")
+  check.arg("snapshot", "label", label, "string?")
+  local v, err = call("box.snapshot", { box = self.id, label = label })
+  if not v then return nil, err end
+  return check.new(snap_mt, { event = v.event, oid = v.oid, label = label, name = label or v.event })
+end
+
+local function version(where, v)
+  if v == nil or type(v) == "string" or math.type(v) == "integer" then return v end
+  if type(v) == "table" and rt.core.metatable(v) == snap_mt then return v.event end
+  fail("%s: a snapshot, a label or the number of an event is wanted, not a %s", where, check.type_of(v))
+end
+
+function Box:rollback(to)
+  check.self(box_mt, self, "box", "rollback")
+  if to == nil then fail "rollback: to what? (a snapshot, a label or the number of an event)" end
+  return event_of("box.rollback", { box = self.id, to = version("rollback", to) })
+end
+
+function Box:fork(o)
+  check.self(box_mt, self, "box", "fork")
+  o = check.options("fork", o, { name = "string", at = "any" })
+  local v, err = call("box.fork", { box = self.id, name = o.name, at = version("fork", o.at) })
+  if not v then return nil, err end
+  return M.handle(v)
+end
+
+local Diff = {}
+local diff_mt = { __name = "sg.Diff", __metatable = false }
+function diff_mt.__index(self, k)
+  if type(k) == "number" then return self.files[k] end
+  if Diff[k] then return Diff[k] end
+  fail("diff has no '%s'%s", tostring(k), check.suggest(k, Diff))
+end
+function diff_mt.__len(self) return #self.files end
+function diff_mt.__tostring(self) return self:stat() end
+
+-- "src/lex.c | 8 +++---" for each file, then the sum.
+function Diff:stat()
+  local lines, added, removed = {}, 0, 0
+  for i, f in ipairs(self.files) do
+    local plus, minus = f.added or 0, f.removed or 0
+    added, removed = added + plus, removed + minus
+    local scale = math.max(1, (plus + minus) / 30)
+    lines[i] = ("%s | %s"):format(f.path, f.note or (f.binary and "binary") or ("%d %s%s"):format(plus + minus,
+      ("+"):rep(math.ceil(plus / scale)), ("-"):rep(math.ceil(minus / scale))))
+  end
+  lines[#lines + 1] = ("%d file%s changed, %d added, %d removed"):format(#self.files, #self.files == 1 and "" or "s", added, removed)
+  return table.concat(lines, "\n")
+end
+
+function Diff:patch() return self.patch_text end
+function Diff:text() return self.patch_text end
+
+function Box:diff(from, to)
+  check.self(box_mt, self, "box", "diff")
+  local v, err = call("box.diff", { box = self.id, from = version("diff", from), to = version("diff", to) })
+  if not v then return nil, err end
+  return rt.core.handle(setmetatable({ files = v.files or {}, lines = v.lines or 0, patch_text = v.patch or "" }, diff_mt))
+end
+
+local MODES = { apply = true, commits = true, branch = true, patch = true }
+function Box:merge(o)
+  check.self(box_mt, self, "box", "merge")
+  o = check.options("merge", o, { into = "string", mode = "string", branch = "string", review = "boolean", message = "string" })
+  if o.mode and not MODES[o.mode] then fail("merge: no mode '%s'%s", o.mode, check.suggest(o.mode, MODES)) end
+  if o.mode == "branch" and not o.branch then fail "merge: mode \"branch\" needs the option 'branch'" end
+  return event_of("box.merge", {
+    box = self.id, into = o.into, mode = o.mode, branch = o.branch, review = o.review, message = o.message,
+  })
+end
+
+-- Life -----------------------------------------------------------------------------------------------------------
+
+for _, verb in ipairs { "freeze", "thaw" } do
+  Box[verb] = function(self)
+    check.self(box_mt, self, "box", verb)
+    local v, err = call("box." .. verb, { box = self.id })
+    if not v then return nil, err end
+    return true
+  end
+end
+
+function Box:close()
+  check.self(box_mt, self, "box", "close")
+  if self.state.closed then return true end
+  self.state.closed = true
+  local v, err = call("box.close", { box = self.id })
+  if not v then return nil, err end
+  return true
+end
+
+box_mt = check.class("sg.Box", "box", Box, { profile = true, workspace = true, caps = true, backend = true })
+proc_mt = check.class("sg.Proc", "proc", Proc)
+shell_mt = check.class("sg.Shell", "shell", Shell)
+M.box_mt = box_mt
+
+function M.handle(v)
+  return check.new(box_mt, {
+    id = v.box, name = v.name or ("b" .. v.box), backend = v.backend, profile = v.profile, caps = v.caps or {},
+    workspace = v.workspace or "/workspace", state = {},
+  })
+end
+
+local SANDBOX = {
+  name = "string", backend = "string", image = "string", repo = "string|table", repos = "table", copy = "boolean",
+  net = "string|list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string", expose = "list",
+  accept = "string", options = "table",
+}
+local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
+local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes", "mcp", "pyodide" }
+
+local function known_backend(name)
+  for _, b in ipairs(BACKENDS) do if b == name then return end end
+  local near = check.nearest(name, BACKENDS)
+  if near then fail("sandbox: no backend '%s' (did you mean '%s'?)", name, near) end
+end
+
+local function repositories(o)
+  if o.repo ~= nil and o.repos ~= nil then fail "sandbox: 'repo' and 'repos' at once" end
+  local r = o.repo == nil and o.repos or o.repo
+  if type(r) ~= "table" then return r end
+  for name, path in pairs(r) do
+    if type(name) ~= "string" or type(path) ~= "string" or name == "" or name:find "[/%z]" or name:sub(1, 1) == "." then
+      fail "sandbox: repos holds names (no '/') with paths: { api = \"../api\", web = \"../web\" }"
+    end
+  end
+  return r
+end
+
+-- Opens a box; raises when that fails, since nothing can follow without it.
+function M.sandbox(o)
+  o = check.options("sandbox", o, SANDBOX)
+  if o.backend then known_backend(o.backend) end
+  if type(o.net) == "string" and o.net ~= "none" then
+    fail("sandbox: net is \"none\" or a list of \"host:port\", not \"%s\"", o.net)
+  end
+  local limits
+  if o.limits then
+    local l = check.options("sandbox: limits", o.limits, BOX_LIMITS)
+    limits = {
+      mem_bytes = l.mem and check.bytes(l.mem), cpus_milli = l.cpus and math.floor(l.cpus * 1000 + 0.5), pids = l.pids,
+      disk_bytes = l.disk and check.bytes(l.disk), time_us = check.us(l.time),
+    }
+  end
+  local v, err = call("box.open", {
+    name = o.name, backend = o.backend or rt.env.backend, image = o.image, repo = repositories(o), copy = o.copy, net = o.net,
+    limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
+    options = o.options,
+  })
+  if not v then error(err, 0) end
+  return M.handle(v)
+end
+
+return M
