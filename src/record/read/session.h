@@ -5,6 +5,7 @@
 #ifndef RECORD_READ_SESSION_H
 #define RECORD_READ_SESSION_H
 
+#include "base/mem.h"
 #include "record/read/object.h"
 #include "wire/event.h"
 
