@@ -49,9 +49,9 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	const struct op *op = op_find(c->op);
 	if (!op)
 		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
-	else if (s->ending && !op->while_ending)
+	else if (s->ending && !(op->flags & OP_ENDING))
 		call_fail(c, "cancelled", NULL, NULL, 0, "the session is ending");
-	else if (h != s->host && !op->anywhere)
+	else if (h != s->host && !(op->flags & OP_ANYWHERE))
 		call_fail(c, "script", NULL, NULL, 0, "'%s' cannot be used in a policy or configuration file", c->op);
 	else
 		op->start(c);

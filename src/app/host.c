@@ -48,10 +48,11 @@ static void turn_timer(void *self)
 		return;
 	}
 	h->late = true;
-	syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
+	if (h->pidfd >= 0)
+		syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
 }
 
-static void send(struct host *h, uint16_t type, uint64_t id, json_t *body)
+static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 {
 	if (h->ended) {
 		json_decref(body);
@@ -172,18 +173,39 @@ static void on_close(void *self, const struct err *err)
 
 static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close };
 
+static void on_started(void *self, int pid, int pidfd)
+{
+	struct host *h = self;
+	h->pid = pid;
+	h->pidfd = pidfd;
+}
+
+static void child_exited(void *self, int code, int signal)
+{
+	(void)self; /* the end of its socket tells, after what it still had to say */
+	(void)code;
+	(void)signal;
+}
+
+static void on_failed(void *self, const struct err *err)
+{
+	ended(self, NULL, err);
+}
+
+static const struct launcher_host_ops launch_ops = {
+	.on_started = on_started, .on_exit = child_exited, .on_failed = on_failed
+};
+
 static int spawn(struct host *h, struct err *err)
 {
 	int sp[2];
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
 		return err_sys(err, "cannot make a socket pair");
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
-	int rc = launcher_spawn_host(h->super->launcher, path, sp[1], &h->pid, &h->pidfd, err);
+	char *argv[] = { (char[]){ "sandglass-host" }, NULL }, *env[] = { NULL };
+	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };
+	launcher_spawn_host(h->super->launcher, path, argv, env, fds, ARRAY_LEN(fds), &launch_ops, h);
 	close(sp[1]);
-	if (rc < 0) {
-		close(sp[0]);
-		return err_wrap(err, "cannot start a Lua host");
-	}
 	h->stream = stream_new(h->super->loop, sp[0], HOST_BODY_MAX, &stream_ops, h);
 	return 0;
 }
@@ -230,10 +252,9 @@ int host_new(struct host **out, struct super *s, const struct host_start *st, co
 	json_put_str(body, "mode", h->mode);
 	json_put_str(body, "script", h->name);
 	json_put_str(body, "text_hash", buf_cstr(&hex));
-	json_put_int(body, "pid", h->pid);
 	h->start_seq = record_append_json(s->record, EV_HOST_START, s->start_seq, 0, 0, 0, body);
 	buf_release(&hex);
-	send(h, HOST_START, 0, start_body(h, st));
+	host_send(h, HOST_START, 0, start_body(h, st));
 	*out = h;
 	return 0;
 }
@@ -244,6 +265,7 @@ void host_free(struct host **hp)
 	*hp = NULL;
 	if (!h)
 		return;
+	launcher_forget(h->super->launcher, h);
 	if (h->pidfd >= 0)
 		syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
 	fd_close(&h->pidfd);
@@ -261,7 +283,7 @@ void host_answer(struct host *h, uint64_t call, json_t *value, json_t *error)
 	json_t *body = json_object();
 	json_put(body, "value", value);
 	json_put(body, "err", error);
-	send(h, HOST_ANSWER, call, body);
+	host_send(h, HOST_ANSWER, call, body);
 }
 
 void host_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off)
@@ -270,7 +292,7 @@ void host_chunk(struct host *h, uint64_t call, const char *stream, const void *b
 	json_put_str(body, "stream", stream);
 	json_put_bytes(body, "data", bytes, len);
 	json_put_int(body, "off", (int64_t)off);
-	send(h, HOST_CHUNK, call, body);
+	host_send(h, HOST_CHUNK, call, body);
 }
 
 void host_stop(struct host *h, uint64_t agent, const char *why)
@@ -279,7 +301,7 @@ void host_stop(struct host *h, uint64_t agent, const char *why)
 	if (agent)
 		json_put_int(body, "agent", (int64_t)agent);
 	json_put_str(body, "why", why);
-	send(h, HOST_STOP, 0, body);
+	host_send(h, HOST_STOP, 0, body);
 }
 
 void host_message(struct host *h, uint64_t agent, const char *text, json_t *who)
@@ -288,7 +310,7 @@ void host_message(struct host *h, uint64_t agent, const char *text, json_t *who)
 	json_put_int(body, "agent", (int64_t)agent);
 	json_put_str(body, "text", text);
 	json_put(body, "who", json_incref(who));
-	send(h, HOST_MESSAGE, 0, body);
+	host_send(h, HOST_MESSAGE, 0, body);
 }
 
 void host_event(struct host *h, const char *name, json_t *body)
@@ -301,7 +323,7 @@ void host_event(struct host *h, const char *name, json_t *body)
 		json_t *frame = json_object();
 		json_put_str(frame, "event", name);
 		json_put(frame, "body", body);
-		send(h, HOST_EVENT, 0, frame);
+		host_send(h, HOST_EVENT, 0, frame);
 		return;
 	}
 	json_decref(body);
@@ -315,12 +337,7 @@ void host_judge(struct host *h, uint64_t ticket, int line, json_t *act)
 	if (json_is_integer(n))
 		json_put_int(body, "when", json_integer_value(n));
 	json_put(body, "act", json_incref(act));
-	send(h, HOST_JUDGE, ticket, body);
-}
-
-int host_pid(const struct host *h)
-{
-	return h->pid;
+	host_send(h, HOST_JUDGE, ticket, body);
 }
 
 const char *host_dir(const struct host *h)

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "app/super_inner.h"
+#include "app/shown.h"
 #include "wire/host.h"
 
 enum { LEFT_OUT_FROM = 64 }; /* shorter texts cost less than their reference */

@@ -60,7 +60,7 @@ static void on_drained(void *self)
 	finish(self);
 }
 
-static void on_exit(void *self, int fd, unsigned events)
+static void on_ended(void *self, int fd, unsigned events)
 {
 	struct hostrun *r = self;
 	struct err err = ERR_INIT;
@@ -190,7 +190,7 @@ static void start(void *self, struct action *a)
 		return;
 	}
 	action_set_tag(a, r);
-	r->watch_pid = loop_fd_new(r->loop, r->pidfd, LOOP_READ, on_exit, r);
+	r->watch_pid = loop_fd_new(r->loop, r->pidfd, LOOP_READ, on_ended, r);
 	r->watch_out[0] = watch_pipe(r, r->out[0], LOOP_READ, on_output);
 	r->watch_out[1] = watch_pipe(r, r->out[1], LOOP_READ, on_output);
 	if (r->in >= 0)

@@ -1,4 +1,5 @@
-#include "app/super_inner.h"
+#include "app/shown.h"
+
 #include "wire/host.h"
 
 void shown_add(struct shown *o, const void *bytes, size_t len)

@@ -175,6 +175,14 @@ static void on_budget(void *self, uint64_t agent, const char *what)
 	super_held(s, agent, text);
 }
 
+static void on_kill(void *self, uint64_t agent, json_t *who)
+{
+	struct super *s = self;
+	(void)who;
+	if (s->host)
+		host_stop(s->host, agent, "killed by a person");
+}
+
 static void on_snapshot(void *self, uint64_t action, uint64_t box)
 {
 	super_box_snapshot(self, box, action);
@@ -224,6 +232,13 @@ void super_maybe_finish(struct super *s)
 	loop_defer(s->loop, deferred_finish, s);
 }
 
+static void cancel_open(struct super *s, const char *why)
+{
+	for (struct call *c = s->calls; c; c = c->next)
+		if (c->action)
+			gate_cancel(s->gate, c->action, "cancel", why);
+}
+
 static void end_timeout(void *self)
 {
 	struct super *s = self;
@@ -243,7 +258,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	s->ending = true;
 	s->status = status;
 	s->why = why[0] ? xstrdup(why) : NULL;
-	gate_end(s->gate);
+	cancel_open(s, "the session ends");
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
 	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
@@ -299,7 +314,7 @@ void super_stop(struct super *s, bool now, const char *why)
 		super_end(s, EXIT_TERM, "%s", why);
 		return;
 	}
-	gate_end(s->gate); /* what waits for a person ends cancelled, so that the script can unwind */
+	cancel_open(s, why); /* also what waits for a person, so that the script can unwind */
 	host_stop(s->host, 0, why);
 	if (!s->unwind_timer)
 		s->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
@@ -439,12 +454,13 @@ static int compose(struct super *s, struct err *err)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct gate_ops gate_ops = {
-		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .self = s
+		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .on_kill = on_kill, .self = s
 	};
 	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .self = s };
 	if (loop_new(&s->loop, err) < 0)
 		return EXIT_UNSUCCESSFUL;
-	if (launcher_start(&s->launcher, s->loop, launcher_died, s, err) < 0)
+	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ 0 }, launcher_died, s, err);
+	if (!s->launcher)
 		return EXIT_SANDBOX;
 	if (open_record(s, err) < 0)
 		return exit_of(err);
@@ -498,6 +514,7 @@ static void release(struct super *s)
 	free(s->agent);
 	json_decref(s->store);
 	free(s->record_why);
+	free(s->hold);
 	free(s->state_dir);
 }
 

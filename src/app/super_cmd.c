@@ -245,19 +245,24 @@ static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 
 static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 {
-	struct buf filter = BUF_INIT;
-	if (command_has(a->line, "off"))
-		return gate_hold_switch(a->s->gate, false, a->rq->who), 0;
-	if (command_has(a->line, "on"))
-		return gate_hold_switch(a->s->gate, true, a->rq->who), 0;
+	struct super *s = a->s;
+	CLEANUP(buf_release) struct buf filter = BUF_INIT;
+	int rc = 0;
 	for (size_t i = 0; word(a, i); i++)
 		buf_printf(&filter, "%s%s", i ? " " : "", word(a, i));
-	int rc = 0;
-	if (filter.len || command_has(a->line, "clear"))
-		rc = gate_hold(a->s->gate, buf_cstr(&filter), a->rq->who, err);
-	CLEANUP(json_release) json_t *state = gate_state(a->s->gate);
+	if (command_has(a->line, "off")) {
+		rc = gate_hold(s->gate, "", a->rq->who, err);
+	} else if (command_has(a->line, "on")) {
+		rc = gate_hold(s->gate, s->hold ? s->hold : "", a->rq->who, err);
+	} else if (filter.len || command_has(a->line, "clear")) {
+		rc = gate_hold(s->gate, buf_cstr(&filter), a->rq->who, err);
+		if (rc == 0) {
+			free(s->hold); /* so that --on can bring it back after --off */
+			s->hold = xstrdup(buf_cstr(&filter));
+		}
+	}
+	CLEANUP(json_release) json_t *state = gate_state(s->gate);
 	json_put(out, "hold", json_incref(json_object_get(state, "hold")));
-	buf_release(&filter);
 	return rc;
 }
 

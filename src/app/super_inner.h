@@ -4,6 +4,7 @@
 #define APP_SUPER_INNER_H
 
 #include "action/gate.h"
+#include "app/shown.h"
 #include "app/super.h"
 #include "control/server.h"
 #include "base/mem.h"
@@ -42,6 +43,7 @@ struct super {
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */
 	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */
+	char *hold;                 /* the filter that `hold --on` brings back; may be NULL */
 	struct loop_timer *end_timer;
 	struct loop_signal *sig[3];
 	json_t *store;              /* {"name":{"key":value}}, also kept in the record */
@@ -82,12 +84,12 @@ struct call {
 	bool cancelled;
 };
 
-/* What an op is: one row in op_table.c. @start answers now or later with call_answer or call_fail, exactly once. */
+/* What an op is: one row in op_table.c. OP_ANYWHERE: also for policy and configuration files. OP_ENDING: also while the
+ * session ends, for the cleanup of a script that unwinds. @start answers now or later with call_answer or call_fail, exactly once. */
 struct op {
 	const char *name;
 	void (*start)(struct call *c);
-	bool anywhere;     /* also for policy and configuration files */
-	bool while_ending; /* also while the session ends: cleanup of a script that unwinds */
+	enum { OP_ANYWHERE = 1, OP_ENDING = 2 } flags;
 };
 const struct op *op_find(const char *name);
 
@@ -106,16 +108,6 @@ struct box *call_box(struct call *c, uint64_t *id_out); /* args.box; answers wit
 
 /* RES of wire/host.h for an action that has ended. Returns owned. */
 json_t *call_res(struct call *c, const struct action_result *res);
-
-/* What a call gets of an action's output: first and last HOST_OUTPUT_SHOWN bytes of each stream. The same cut can be
- * made again from the record (host_record.c), so the frame that carries it is stored without it. */
-struct shown {
-	struct buf head, tail;
-	uint64_t total;
-};
-void shown_add(struct shown *o, const void *bytes, size_t len);
-void shown_text(const struct shown *o, struct buf *out); /* appends; says in the middle what was left out */
-void shown_release(struct shown *o);
 
 /* --- host.c --- */
 struct host_ops {
@@ -140,7 +132,6 @@ void host_stop(struct host *h, uint64_t agent, const char *why); /* 0: the whole
 void host_message(struct host *h, uint64_t agent, const char *text, json_t *who);
 void host_event(struct host *h, const char *name, json_t *body); /* for sg.on, if observed; takes */
 void host_judge(struct host *h, uint64_t ticket, int line, json_t *act);
-int host_pid(const struct host *h);
 const char *host_dir(const struct host *h);
 
 /* --- call.c --- */
