@@ -1,0 +1,300 @@
+#include "sandbox/shell.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum {
+	PIECE_MAX = 1000, /* a terminal takes lines of 4095 bytes */
+	MARK_LEN = 3 + 32,
+	KILL_AFTER_MS = 2000,
+	QUOTE_NEXT = 0x16, /* ^V */
+};
+
+struct box_shell {
+	struct loop *loop;
+	const struct driver *driver;
+	struct run *run;
+	const struct box_shell_ops *ops;
+	void *self;
+	char mark[MARK_LEN + 1]; /* before ":STATUS:\036" */
+	struct buf held;         /* the beginning of what may become a marker */
+	struct buf waiting;      /* typed when the first prompt has come */
+	bool ready, running, timed_out, killed, ended, freed;
+	unsigned busy;
+	struct loop_timer *timer;
+};
+
+static void leave(struct box_shell *s)
+{
+	if (--s->busy || !s->freed)
+		return;
+	buf_release(&s->held);
+	buf_release(&s->waiting);
+	free(s);
+}
+
+void box_shell_free(struct box_shell *s)
+{
+	if (!s)
+		return;
+	s->busy++;
+	s->freed = true;
+	loop_timer_free(&s->timer);
+	if (s->run)
+		s->driver->run_free(s->run);
+	s->run = NULL;
+	leave(s);
+}
+
+/* --- typing --- */
+
+static void type_char(struct buf *out, unsigned char c)
+{
+	if (c == '\'')
+		buf_puts(out, "'\\''");
+	else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) {
+		buf_putc(out, QUOTE_NEXT);
+		buf_putc(out, (char)c);
+	} else
+		buf_putc(out, (char)c);
+}
+
+/* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its end, and a syntax error
+ * in it is its own. Long lines: the quotes are closed, the line continued, the quotes opened again. */
+void box_shell_type(const char *cmd, struct buf *out)
+{
+	size_t line = 6;
+	buf_puts(out, "eval '");
+	for (const unsigned char *p = (const unsigned char *)cmd; *p; p++) {
+		if (line >= PIECE_MAX && (*p & 0xc0) != 0x80 && *p != '\n') {
+			buf_puts(out, "'\\\n'");
+			line = 1;
+		}
+		type_char(out, *p);
+		line = *p == '\n' ? 0 : line + 4;
+	}
+	buf_puts(out, "'\n");
+}
+
+static void type(struct box_shell *s, const void *bytes, size_t len)
+{
+	if (s->run && !s->ended)
+		s->driver->run_stdin(s->run, bytes, len, false);
+}
+
+/* --- the end of a command --- */
+
+static void done(struct box_shell *s, int status)
+{
+	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed };
+	if (!s->running)
+		return;
+	s->running = false;
+	s->timed_out = false;
+	loop_timer_stop(s->timer);
+	if (s->ops->on_done)
+		s->ops->on_done(s->self, &r);
+}
+
+static void on_prompt(struct box_shell *s, int status)
+{
+	if (s->ready) {
+		done(s, status);
+		return;
+	}
+	s->ready = true;
+	type(s, s->waiting.data, s->waiting.len);
+	buf_reset(&s->waiting);
+}
+
+static void give(struct box_shell *s, const char *bytes, size_t len)
+{
+	if (len && s->ready && !s->freed && s->ops->on_output)
+		s->ops->on_output(s->self, s->running, bytes, len);
+}
+
+/* How much of @p is a marker: its length and *status_out, 0 if it is none, -1 if it may become one. */
+static int marker(const struct box_shell *s, const char *p, size_t len, int *status_out)
+{
+	size_t n = len < MARK_LEN ? len : MARK_LEN;
+	int status = 0;
+	if (memcmp(p, s->mark, n) != 0)
+		return 0;
+	if (len <= MARK_LEN)
+		return -1;
+	if (p[n++] != ':')
+		return 0;
+	size_t digits = n;
+	while (n < len && p[n] >= '0' && p[n] <= '9' && n - digits < 3)
+		status = status * 10 + (p[n++] - '0');
+	if (n == len)
+		return -1;
+	if (n == digits || p[n++] != ':')
+		return 0;
+	if (n == len)
+		return -1;
+	*status_out = status > 255 ? 255 : status;
+	return p[n] == s->mark[0] ? (int)n + 1 : 0;
+}
+
+static void on_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct box_shell *s = self;
+	struct buf in = s->held;
+	size_t from = 0, at = 0;
+	(void)stream;
+	s->held = BUF_INIT;
+	s->busy++;
+	buf_append(&in, bytes, len);
+	while (at < in.len && !s->freed) {
+		int status = 0;
+		char *next = memchr(in.data + at, s->mark[0], in.len - at);
+		at = next ? (size_t)(next - in.data) : in.len;
+		int n = next ? marker(s, next, in.len - at, &status) : 0;
+		if (n < 0)
+			break;
+		if (n == 0) {
+			at += next ? 1 : 0;
+			continue;
+		}
+		give(s, in.data + from, at - from);
+		from = at += (size_t)n;
+		if (!s->freed)
+			on_prompt(s, status);
+	}
+	if (!s->freed) {
+		give(s, in.data + from, at - from);
+		if (!s->freed)
+			buf_append(&s->held, in.data + at, in.len - at);
+	}
+	buf_release(&in);
+	leave(s);
+}
+
+static void on_end(void *self, int code, int signal, bool lost, int left)
+{
+	struct box_shell *s = self;
+	(void)code;
+	(void)signal;
+	s->busy++;
+	s->ended = true;
+	give(s, s->held.data, s->held.len);
+	buf_reset(&s->held);
+	if (!s->freed)
+		done(s, -1);
+	if (!s->freed && s->ops->on_end)
+		s->ops->on_end(s->self, lost, left);
+	leave(s);
+}
+
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end };
+
+static void on_timeout(void *self)
+{
+	struct box_shell *s = self;
+	if (!s->running || s->ended)
+		return;
+	if (!s->timed_out) {
+		s->timed_out = true;
+		type(s, "\003", 1);
+		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
+		return;
+	}
+	s->killed = true;
+	s->driver->run_signal(s->run, 9);
+}
+
+/* --- verbs --- */
+
+/* The prompt is set by typing, not in the environment, where every command would see it. No echo and no \r: what comes
+ * back is what programs wrote. */
+static void start_typing(struct box_shell *s)
+{
+	struct buf b = BUF_INIT;
+	buf_puts(&b, "set +H +o history 2>/dev/null\n");
+	buf_printf(&b, "PS2=; PS1='%s:$?:%c'\n", s->mark, s->mark[0]);
+	type(s, b.data, b.len);
+	buf_release(&b);
+}
+
+struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct box *b, const struct box_shell_opts *o,
+				 const struct box_shell_ops *ops, void *self)
+{
+	static char sh[] = "/bin/sh", dash_c[] = "-c";
+	static char start[] = "stty -echo -onlcr; command -v bash >/dev/null && exec bash --noprofile --norc --noediting -i; "
+			      "exec sh -i";
+	char *argv[] = { sh, dash_c, start, NULL };
+	struct box_shell *s = NEW(struct box_shell);
+	struct run_opts ro = { .argv = argv,
+			       .nr_argv = 3,
+			       .cwd = o ? o->cwd : NULL,
+			       .env = o ? o->env : NULL,
+			       .pty = true,
+			       .cols = o && o->cols ? o->cols : 120,
+			       .rows = o && o->rows ? o->rows : 40,
+			       .stdin_open = true };
+	unsigned char random[16];
+	struct buf hex = BUF_INIT;
+	random_bytes(random, sizeof random);
+	hex_append(&hex, random, sizeof random);
+	snprintf(s->mark, sizeof s->mark, "\036sg%s", hex.data);
+	buf_release(&hex);
+	s->loop = l;
+	s->driver = d;
+	s->ops = ops;
+	s->self = self;
+	s->timer = loop_timer_new(l, on_timeout, s);
+	s->run = d->run_prepare(b, &ro, &run_ops, s);
+	return s;
+}
+
+void box_shell_go(struct box_shell *s)
+{
+	if (!s->run || s->ended)
+		return;
+	s->driver->run_go(s->run);
+	start_typing(s);
+}
+
+int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err)
+{
+	struct buf b = BUF_INIT;
+	if (s->ended || !s->run)
+		return err_set(err, ERR_CLOSED, "the shell has ended");
+	if (s->running)
+		return err_set(err, ERR_BUSY, "a command is still running in this shell");
+	s->running = true;
+	box_shell_type(cmd, &b);
+	if (s->ready)
+		type(s, b.data, b.len);
+	else
+		buf_append(&s->waiting, b.data, b.len);
+	buf_release(&b);
+	if (timeout_us > 0)
+		loop_timer_set(s->timer, (uint64_t)(timeout_us + 999) / 1000, 0);
+	return 0;
+}
+
+void box_shell_send(struct box_shell *s, const void *bytes, size_t len)
+{
+	if (s->ready)
+		type(s, bytes, len);
+	else
+		buf_append(&s->waiting, bytes, len);
+}
+
+void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows)
+{
+	if (s->run && !s->ended)
+		s->driver->run_resize(s->run, cols, rows);
+}
+
+void box_shell_pause(struct box_shell *s, bool paused)
+{
+	if (s->run && !s->ended)
+		s->driver->run_pause(s->run, paused);
+}

@@ -1,0 +1,51 @@
+/* A shell that stays: one pty run of bash (or sh) in a box that keeps directory, variables and jobs from one command to
+ * the next.
+ *
+ * The end of a command is seen in band: the shell's prompt is a marker, random per shell, with the exit status in it. It is
+ * cut out of the output. A program in the box that reads the shell's memory can forge it, so a status from here is what
+ * the shell says, never what an exec (driver.h) reports. Input: lines longer than a terminal takes are broken up, control
+ * characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY. */
+#ifndef SANDBOX_SHELL_H
+#define SANDBOX_SHELL_H
+
+#include "sandbox/driver.h"
+
+struct box_shell;
+
+struct box_shell_result {
+	int status;     /* 0..255; -1: the shell ended before it said one */
+	bool timed_out; /* interrupted by us; if that did not help, the shell has been killed */
+	bool ended;     /* the shell is gone (on_end has been or will be called) */
+};
+
+struct box_shell_ops {
+	/* Output of the terminal without markers, also between commands (@running false: jobs in the background). */
+	void (*on_output)(void *self, bool running, const void *bytes, size_t len);
+	void (*on_done)(void *self, const struct box_shell_result *r); /* once per box_shell_run */
+	/* The shell has ended, by itself or with its box; once. box_shell_free may be called in any of the three. */
+	void (*on_end)(void *self, bool lost, int left);
+};
+
+struct box_shell_opts {
+	const char *cwd;  /* NULL = /workspace */
+	char *const *env; /* as in run_opts */
+	uint16_t cols, rows; /* 0 = 120 x 40 */
+};
+
+/* Prepares it; nothing runs before box_shell_go. Never NULL. */
+struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct box *b, const struct box_shell_opts *o,
+				 const struct box_shell_ops *ops, void *self);
+void box_shell_go(struct box_shell *s);
+void box_shell_free(struct box_shell *s); /* kills what runs in it; no callbacks any more; NULL is fine */
+
+/* Types the command @cmd, which may have several lines, and reports its end by on_done. @timeout_us: then ^C, 2 s later
+ * the shell is killed; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
+NODISCARD int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err);
+void box_shell_send(struct box_shell *s, const void *bytes, size_t len); /* to the program that reads: "y\n", "\003" */
+void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows);
+void box_shell_pause(struct box_shell *s, bool paused); /* back-pressure */
+
+/* The bytes that make the shell execute @cmd; what box_shell_run types. For tests. */
+void box_shell_type(const char *cmd, struct buf *out);
+
+#endif
