@@ -177,7 +177,78 @@ t: $B/tests/$(T)
 unit: $(if $D,$(filter $B/tests/$D/%,$(UNIT_BIN)),$(UNIT_BIN))
 	@B=$B tests/run $^
 
-.PHONY: clean
+# --- what people type ---------------------------------------------------------------------------------------------
+.PHONY: help demo check test test-long test-agents bench san tidy format-check install uninstall deps clean fuzz golden
+
+help:
+	@echo 'make             build (into $$B, default build/)'
+	@echo 'make demo        install what is missing, build, show the demo'
+	@echo 'make test        install what is missing, build, run every test (<= 20 minutes)'
+	@echo 'make check       unit tests, golden screens, one end to end (<= 2 minutes)'
+	@echo 'make test-long   1,000 kills, soaks, long fuzzing'
+	@echo 'make bench       speed and size as ratios to their floors'
+	@echo 'make san         unit tests under ASan and UBSan'
+	@echo 'make tidy        clang-tidy;  make format-check   clang-format'
+	@echo 'make deps        install the packages that building and testing need'
+	@echo 'make install     into PREFIX=$(PREFIX) (DESTDIR respected);  make uninstall'
+
+deps:
+	@tests/deps.sh
+
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@$B/sandglass demo
+
+check: deps
+	@$(MAKE) --no-print-directory all unit-programs
+	@B=$B tests/suite check
+
+test: deps
+	@$(MAKE) --no-print-directory all unit-programs helpers
+	@$(MAKE) --no-print-directory B=build/san SAN=1 unit-programs
+	@B=$B tests/suite test
+
+test-long: deps
+	@$(MAKE) --no-print-directory all unit-programs helpers
+	@B=$B tests/suite long
+
+san: deps
+	@$(MAKE) --no-print-directory B=build/san SAN=1 unit-programs
+	@B=build/san tests/suite unit
+
+.PHONY: unit-programs helpers
+unit-programs: $(UNIT_BIN)
+
+# programs that only tests and measurements use
+HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c))
+helpers: $(HELPER_BIN)
+$B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query record read guest loop wire base) $(GEN)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
+
+bench: deps
+	@$(MAKE) --no-print-directory all helpers
+	@B=$B tests/bench/run
+
+tidy:
+	clang-tidy --quiet $(wildcard src/*/*.c src/*/*/*.c ui/*.c ui/*/*.c) -- -std=gnu17 -D_GNU_SOURCE -Isrc -I. -I$B/gen \
+		-DSANDGLASS_VERSION='"$(VERSION)"'
+format-check:
+	clang-format --dry-run $(wildcard src/*/*.[ch] src/*/*/*.[ch] ui/*.[ch] ui/*/*.[ch])
+
+LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sandglass
+SHARE := $(DESTDIR)$(PREFIX)/share/sandglass
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
+	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
+	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host $(LIBEXEC)/
+	cp -R lua $(SHARE)/
+	install -m 644 schema/README.md $(SHARE)/FORMAT.md
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/sandglass $(DESTDIR)$(PREFIX)/bin/sandglass-replay
+	rm -rf $(LIBEXEC) $(SHARE)
+
 clean:
 	rm -rf build
 
