@@ -16,7 +16,14 @@ enum action_kind {
 const char *action_kind_name(enum action_kind k); /* "exec" ... "shell"; "host" for host tools */
 bool action_kind_find(const char *name, enum action_kind *out);
 
-enum action_state { ACTION_JUDGING, ACTION_HELD, ACTION_BARRIER, ACTION_RUNNING, ACTION_ENDED };
+enum action_state {
+	ACTION_JUDGING, /* a `when` is being asked */
+	ACTION_HELD,    /* waits for a person or a latch */
+	ACTION_QUEUED,  /* may run; another one of its box comes first */
+	ACTION_BARRIER, /* action.started is on its way to the disk */
+	ACTION_RUNNING,
+	ACTION_ENDED,
+};
 
 /* How it ended. Outcomes, not errors. */
 enum action_end {

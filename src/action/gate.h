@@ -17,6 +17,7 @@ struct gate;
 
 /* Answers a rule's `when` (the Lua host behind it). Exactly one gate_judged follows per call, or 50 ms pass. */
 struct gate_judge {
+	/* @act is judgement_act's object, borrowed; its "rule":{file,line,name,n} says which function: n is the host's number. */
 	void (*when)(void *self, uint64_t ticket, const char *file, int line, json_t *act);
 	void *self;
 };
@@ -29,6 +30,8 @@ struct gate_ops {
 	void (*on_held)(void *self, uint64_t action, bool held);
 	/* A budget is used up: the session should ask. */
 	void (*on_budget)(void *self, uint64_t agent, const char *what);
+	/* DECIDE_KILL: a person wants the agent gone (its held action has been ended as killed, the agent is paused). */
+	void (*on_kill)(void *self, uint64_t agent, json_t *who);
 	void *self;
 };
 
@@ -44,7 +47,7 @@ void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interr
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
 void gate_unattended(struct gate *g, bool no_input); /* ask becomes deny, reason "no person" */
 
-/* Submits. @eff and @client.self must live until done. Never calls back from inside. Returns the action's id. */
+/* Submits. Copies @spec (takes a reference of args, which must not change). @eff and @client.self must live until done. Never calls back from inside. Returns the action's id. */
 uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struct effector *eff,
 		     const struct action_client *client);
 struct action *gate_action(struct gate *g, uint64_t id); /* NULL when gone */
@@ -60,11 +63,19 @@ struct decide {
 	struct hash intent;      /* what the person saw; all zero = as it is now */
 	const char *message;     /* note, or the text that the model gets; may be NULL */
 	json_t *edit;            /* DECIDE_EDIT: {"argv":[...]} or {"cmd":"..."} or {"data":...}; borrowed */
-	const char *waiver;      /* approve for session: a cmd pattern; may be NULL */
+	const char *waiver;      /* approve for session: a pattern (policy.h, struct waiver); may be NULL */
+	bool waiver_all;         /* for every agent, not only this one */
 	json_t *who;
 };
 /* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs. */
 NODISCARD int gate_decide(struct gate *g, const struct decide *d, struct err *err);
+
+/* Patterns to choose from for DECIDE_APPROVE with .waiver, narrowest first, from the parts that were not allowed, each
+ * with what it would have matched among the actions of this session: [{"pattern","wide","matched":n,"denied":n}].
+ * Returns owned; empty when the action is gone, not held by a question, or cannot be waived. */
+json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
+/* The same count for a pattern that a person has typed: {"matched","denied"} or ERR_PARSE. Returns owned or NULL. */
+json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, struct err *err);
 
 /* Latches. @agent 0 = everybody. */
 void gate_pause(struct gate *g, uint64_t agent, json_t *who);
@@ -74,7 +85,11 @@ bool gate_paused(const struct gate *g, uint64_t agent);
 /* Hold filters (breakpoints) over fields known before the action; "" clears. ERR_PARSE with column and "did you mean". */
 NODISCARD int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err);
 
-/* Budgets: a tree of reservations. */
+/* Budgets: a tree of reservations. An action is counted in the newest budget of its agent (else in that of agent 0) and
+ * in all above it: actions by one, time_us by how long it ran, uusd and tokens by "cost_uusd" and "tokens" in the body of
+ * action.ended. "reserve":{"uusd","tokens"} in its args is set aside before it runs. What is used up asks: the action is
+ * held for the reason "budget" until somebody extends the budget, approves this one action, or denies it (END_BUDGET).
+ * Questions to people, snapshots and what people do themselves are not counted. */
 struct budget_limits { int64_t uusd, tokens, time_us, steps, actions; }; /* 0 = no limit */
 uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim); /* returns id */
 void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who);

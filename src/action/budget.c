@@ -1,0 +1,245 @@
+/* Budgets form a tree: what is set aside or used counts in a budget and in all above it. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+
+enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
+static const char *const what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps", "actions" };
+
+static void to_array(const struct budget_limits *l, int64_t out[WHAT_NR])
+{
+	out[USD] = l->uusd;
+	out[TOKENS] = l->tokens;
+	out[TIME] = l->time_us;
+	out[STEPS] = l->steps;
+	out[ACTIONS] = l->actions;
+}
+
+static json_t *array_json(const int64_t v[WHAT_NR])
+{
+	json_t *o = json_object();
+	for (int i = 0; i < WHAT_NR; i++)
+		if (v[i])
+			json_put_int(o, what_name[i], v[i]);
+	return o;
+}
+
+static struct budget *find(struct gate *g, uint64_t id)
+{
+	for (size_t i = 0; id && i < g->nr_budgets; i++)
+		if (g->budget[i].id == id)
+			return &g->budget[i];
+	return NULL;
+}
+
+/* The newest of its agent; the session's own (agent 0) else. */
+static struct budget *budget_for(struct gate *g, uint64_t agent)
+{
+	struct budget *root = NULL;
+	for (size_t i = g->nr_budgets; i-- > 0;) {
+		if (g->budget[i].agent == agent)
+			return &g->budget[i];
+		if (!g->budget[i].agent && !g->budget[i].parent)
+			root = &g->budget[i];
+	}
+	return root;
+}
+
+static bool counted(const struct action_spec *s)
+{
+	return s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT && s->kind != ACT_SHELL &&
+	       !(!s->agent && (s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE));
+}
+
+/* Is @limit reached, with @want more? Steps are counted when they begin, so theirs may be reached but not passed. */
+static bool used_up(const struct budget *b, int i, int64_t want)
+{
+	if (!b->limit[i])
+		return false;
+	int64_t sum = b->used[i] + b->reserved[i] + want;
+	return i == STEPS || want ? sum > b->limit[i] : sum >= b->limit[i];
+}
+
+static void budget_event(struct gate *g, const struct budget *b, uint16_t kind, int i)
+{
+	json_t *body = json_object();
+	json_put_int(body, "budget", (json_int_t)b->id);
+	json_put_str(body, "what", what_name[i]);
+	json_put_int(body, "used", b->used[i]);
+	json_put_int(body, "limit", b->limit[i]);
+	record_append_json(g->record, kind, b->id, b->agent, 0, 0, body);
+}
+
+/* 80 percent is said once. */
+static void warn(struct gate *g, struct budget *b)
+{
+	for (int i = 0; i < WHAT_NR; i++)
+		if (b->limit[i] && !(b->warned >> i & 1) && b->used[i] >= b->limit[i] - b->limit[i] / 5) {
+			b->warned |= 1u << i;
+			budget_event(g, b, EV_BUDGET_WARN, i);
+		}
+}
+
+static void say_empty(struct gate *g, struct budget *b, int i, uint64_t agent)
+{
+	if (b->empty >> i & 1)
+		return;
+	b->empty |= 1u << i;
+	budget_event(g, b, EV_BUDGET_EMPTY, i);
+	if (g->ops.on_budget)
+		g->ops.on_budget(g->ops.self, agent, what_name[i]);
+}
+
+unsigned budget_reserve(struct action *a)
+{
+	struct gate *g = a->gate;
+	int64_t want[WHAT_NR] = { 0 };
+	budget_drop(a);
+	if (!counted(&a->spec))
+		return 0;
+	struct budget *first = budget_for(g, a->spec.agent);
+	const json_t *reserve = json_object_get(a->spec.args, "reserve");
+	want[USD] = json_int(reserve, "uusd", 0);
+	want[TOKENS] = json_int(reserve, "tokens", 0);
+	want[ACTIONS] = 1;
+	bool over = false;
+	for (struct budget *b = first; b; b = find(g, b->parent))
+		for (int i = 0; i < WHAT_NR; i++)
+			if (used_up(b, i, want[i])) {
+				over = true;
+				say_empty(g, b, i, a->spec.agent);
+			}
+	for (struct budget *b = first; b; b = find(g, b->parent))
+		for (int i = 0; i < WHAT_NR; i++)
+			b->reserved[i] += want[i];
+	a->budget = first ? first->id : 0;
+	for (int i = 0; i < WHAT_NR; i++)
+		a->reserved[i] = want[i];
+	return over ? HOLD_BUDGET : 0;
+}
+
+void budget_drop(struct action *a)
+{
+	for (struct budget *b = find(a->gate, a->budget); b; b = find(a->gate, b->parent))
+		for (int i = 0; i < WHAT_NR; i++)
+			b->reserved[i] -= a->reserved[i];
+	a->budget = 0;
+}
+
+static void use(struct gate *g, struct budget *b, const int64_t used[WHAT_NR])
+{
+	for (; b; b = find(g, b->parent)) {
+		for (int i = 0; i < WHAT_NR; i++)
+			b->used[i] += used[i];
+		warn(g, b);
+	}
+}
+
+void budget_settle(struct action *a, const json_t *body, int64_t dur_us)
+{
+	struct budget *b = find(a->gate, a->budget);
+	int64_t used[WHAT_NR] = { 0 };
+	if (!b)
+		return;
+	budget_drop(a);
+	used[USD] = json_int(body, "cost_uusd", 0);
+	used[TOKENS] = json_int(body, "tokens", 0);
+	used[TIME] = dur_us;
+	used[ACTIONS] = 1;
+	use(a->gate, b, used);
+}
+
+uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim)
+{
+	struct budget b = { .parent = parent, .agent = agent };
+	json_t *body = json_object();
+	to_array(lim, b.limit);
+	json_put_int(body, "parent", (json_int_t)parent);
+	json_put_int(body, "agent", (json_int_t)agent);
+	json_put(body, "limits", array_json(b.limit));
+	b.id = record_append_json(g->record, EV_BUDGET_NEW, parent, agent, 0, 0, body);
+	GROW(g->budget, g->nr_budgets, g->cap_budgets);
+	g->budget[g->nr_budgets++] = b;
+	return b.id;
+}
+
+static bool fits_now(struct gate *g, const struct action *a)
+{
+	for (struct budget *b = find(g, a->budget); b; b = find(g, b->parent))
+		for (int i = 0; i < WHAT_NR; i++)
+			if (b->limit[i] && (a->reserved[i] ? b->used[i] + a->reserved[i] > b->limit[i] :
+					    i == STEPS	   ? b->used[i] > b->limit[i] :
+							     b->used[i] >= b->limit[i]))
+				return false;
+	return true;
+}
+
+void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who)
+{
+	struct budget *b = find(g, budget);
+	int64_t add[WHAT_NR];
+	if (!b)
+		return;
+	to_array(more, add);
+	for (int i = 0; i < WHAT_NR; i++)
+		if (add[i] && b->limit[i]) {
+			b->limit[i] += add[i];
+			b->warned &= ~(1u << i);
+			b->empty &= ~(1u << i);
+		}
+	json_t *body = json_object();
+	json_put_int(body, "budget", (json_int_t)budget);
+	json_put(body, "more", array_json(add));
+	json_put(body, "limits", array_json(b->limit));
+	json_put(body, "who", json_incref(who));
+	record_append_json(g->record, EV_BUDGET_EXTENDED, b->id, b->agent, 0, 0, body);
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->state == ACTION_HELD && a->reasons & HOLD_BUDGET && fits_now(g, a))
+			action_release(a, HOLD_BUDGET, "budget");
+}
+
+void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limits *used)
+{
+	struct budget *b = find(g, budget);
+	int64_t add[WHAT_NR];
+	if (!b)
+		return;
+	to_array(used, add);
+	json_t *body = json_object();
+	json_put_int(body, "budget", (json_int_t)budget);
+	json_put(body, "used", array_json(add));
+	record_append_json(g->record, EV_BUDGET_SPENT, b->id, b->agent, 0, 0, body);
+	use(g, b, add);
+}
+
+/* The least of what it and those above it have left. */
+json_t *gate_budget_left(struct gate *g, uint64_t budget)
+{
+	json_t *o = json_object();
+	for (struct budget *b = find(g, budget); b; b = find(g, b->parent))
+		for (int i = 0; i < WHAT_NR; i++) {
+			if (!b->limit[i])
+				continue;
+			int64_t left = b->limit[i] - b->used[i] - b->reserved[i];
+			left = left < 0 ? 0 : left;
+			if (left < json_int(o, what_name[i], INT64_MAX))
+				json_put_int(o, what_name[i], left);
+		}
+	return o;
+}
+
+json_t *budgets_json(const struct gate *g)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < g->nr_budgets; i++) {
+		const struct budget *b = &g->budget[i];
+		json_t *o = json_object();
+		json_put_int(o, "budget", (json_int_t)b->id);
+		json_put_int(o, "parent", (json_int_t)b->parent);
+		json_put_int(o, "agent", (json_int_t)b->agent);
+		json_put(o, "limits", array_json(b->limit));
+		json_put(o, "used", array_json(b->used));
+		json_array_append_new(a, o);
+	}
+	return a;
+}

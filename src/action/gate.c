@@ -1,0 +1,762 @@
+/* From request to end. Nothing here waits: each step is taken when its reason arrives, and what calls other people's code
+ * is put off to the end of the turn. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+
+enum { WHEN_LIMIT_US = 50000 };
+
+struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *ops)
+{
+	struct gate *g = NEW(struct gate);
+	g->loop = l;
+	g->record = r;
+	if (ops)
+		g->ops = *ops;
+	g->all_end = &g->all;
+	g->todo_end = &g->todo;
+	g->hold_text = xstrdup("");
+	return g;
+}
+
+void action_free(struct action *a)
+{
+	judgement_release(&a->judgement);
+	spec_release(&a->spec);
+	free(a->when);
+	json_decref(a->body);
+	free(a->why);
+	free(a->rule);
+	free(a);
+}
+
+static void free_boxes(struct gate *g)
+{
+	for (size_t i = 0; i < g->nr_boxes; i++) {
+		free(g->box[i]->profile);
+		free(g->box[i]->name);
+		free(g->box[i]->queue);
+		free(g->box[i]);
+	}
+	free(g->box);
+}
+
+void gate_free(struct gate **gp)
+{
+	struct gate *g = *gp;
+	if (!g)
+		return;
+	*gp = NULL;
+	for (struct action *a = g->all, *next; a; a = next) {
+		next = a->next;
+		record_barrier_forget(g->record, a);
+		action_free(a);
+	}
+	g->all = NULL;
+	for (size_t i = 0; i < g->nr_policies; i++)
+		policy_free(&g->policy[i]);
+	for (size_t i = 0; i < g->nr_waivers; i++)
+		free(g->waiver[i].pattern);
+	for (size_t i = 0; i < g->nr_agents; i++)
+		free(g->agent[i].name);
+	for (size_t i = 0; i < g->nr_past; i++)
+		spec_release(&g->past[i]);
+	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++)
+		free(g->decided[i].name);
+	free_boxes(g);
+	free(g->policy);
+	free(g->waiver);
+	free(g->agent);
+	free(g->past);
+	free(g->past_denied);
+	free(g->budget);
+	free(g->hold_text);
+	filter_free(&g->hold);
+	loop_timer_free(&g->timer);
+	g->dead = true;
+	if (!g->deferred) /* else the deferred call frees it */
+		free(g);
+}
+
+/* --- what the gate knows of the world -------------------------------------------------------------------------- */
+
+void gate_add_policy(struct gate *g, struct policy *p)
+{
+	static const char *const names[] = { "none", "allow", "boxed", "careful", "ask", "deny" };
+	json_t *body = json_object();
+	GROW(g->policy, g->nr_policies, g->cap_policies);
+	g->policy[g->nr_policies++] = p;
+	uint8_t both[2 * HASH_LEN];
+	memcpy(both, g->policy_hash.b, HASH_LEN);
+	memcpy(both + HASH_LEN, p->hash.b, HASH_LEN);
+	hash_of(both, sizeof(both), &g->policy_hash);
+	json_put_str(body, "file", p->file);
+	json_put_int(body, "rules", (json_int_t)p->nr_rules);
+	json_put_str(body, "default", names[p->def]);
+	put_hash(body, "hash", &p->hash);
+	record_append_json(g->record, EV_POLICY_LOADED, 0, 0, 0, 0, body);
+}
+
+void gate_set_judge(struct gate *g, const struct gate_judge *j)
+{
+	g->judge = *j;
+}
+
+void gate_unattended(struct gate *g, bool no_input)
+{
+	g->unattended = no_input;
+}
+
+struct gate_box *gate_find_box(struct gate *g, uint64_t id)
+{
+	for (size_t i = g->nr_boxes; i-- > 0;)
+		if (g->box[i]->id == id)
+			return g->box[i];
+	return NULL;
+}
+
+static struct gate_box *box_made(struct gate *g, uint64_t id)
+{
+	struct gate_box *b = gate_find_box(g, id);
+	if (b)
+		return b;
+	b = NEW(struct gate_box);
+	b->id = id;
+	b->wall = WALL_NONE; /* until somebody says what stands around it */
+	GROW(g->box, g->nr_boxes, g->cap_boxes);
+	g->box[g->nr_boxes++] = b;
+	return b;
+}
+
+void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile, const char *name)
+{
+	struct gate_box *b = box_made(g, box);
+	b->wall = wall;
+	b->gone = false;
+	free(b->profile);
+	free(b->name);
+	b->profile = profile ? xstrdup(profile) : NULL;
+	b->name = name ? xstrdup(name) : NULL;
+}
+
+struct gate_agent *gate_find_agent(struct gate *g, uint64_t id)
+{
+	for (size_t i = g->nr_agents; i-- > 0;)
+		if (g->agent[i].id == id)
+			return &g->agent[i];
+	GROW(g->agent, g->nr_agents, g->cap_agents);
+	g->agent[g->nr_agents] = (struct gate_agent){ .id = id };
+	return &g->agent[g->nr_agents++];
+}
+
+void gate_agent(struct gate *g, uint64_t agent, const char *name)
+{
+	struct gate_agent *a = gate_find_agent(g, agent);
+	free(a->name);
+	a->name = name ? xstrdup(name) : NULL;
+}
+
+void action_subject(const struct action *a, struct policy_subject *out)
+{
+	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
+	*out = (struct policy_subject){
+		.spec = &a->spec,
+		.wall = b ? b->wall : WALL_BOXED, /* no box: rule 8 asks for what reaches outside */
+		.agent = a->spec.agent ? gate_find_agent(a->gate, a->spec.agent)->name : NULL,
+		.box = b ? b->name : NULL,
+		.profile = b ? b->profile : NULL,
+	};
+}
+
+/* --- accessors ---------------------------------------------------------------------------------------------------- */
+
+uint64_t action_id(const struct action *a)
+{
+	return a->id;
+}
+
+const struct action_spec *action_spec(const struct action *a)
+{
+	return &a->spec;
+}
+
+enum action_state action_state(const struct action *a)
+{
+	return a->state;
+}
+
+void *action_tag(const struct action *a)
+{
+	return a->tag;
+}
+
+void action_set_tag(struct action *a, void *tag)
+{
+	a->tag = tag;
+}
+
+const struct hash *action_intent(const struct action *a)
+{
+	return &a->intent;
+}
+
+struct action *gate_action(struct gate *g, uint64_t id)
+{
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->id == id && a->state != ACTION_ENDED)
+			return a;
+	return NULL;
+}
+
+uint64_t action_event(struct action *a, uint16_t kind, json_t *body)
+{
+	a->last_seq = record_append_json(a->gate->record, kind, a->last_seq ? a->last_seq : a->spec.cause, a->spec.agent,
+					 a->spec.box, a->id, body);
+	return a->last_seq;
+}
+
+/* --- the end of the turn ------------------------------------------------------------------------------------------ */
+
+static void ask_whens(struct action *a)
+{
+	struct gate *g = a->gate;
+	struct policy_subject subject;
+	uint64_t id = a->id;
+	action_subject(a, &subject);
+	for (size_t i = 0; i < a->nr_when; i++) {
+		if (a->when[i].answered)
+			continue;
+		const struct match *m = &a->judgement.match[a->when[i].match];
+		json_t *act = judgement_act(&a->judgement, &subject, m);
+		g->judge.when(g->judge.self, a->when[i].ticket, m->policy->file, m->rule->line, act);
+		json_decref(act);
+		a = gate_action(g, id); /* the answer may have come at once and ended everything */
+		if (!a || a->state != ACTION_JUDGING)
+			return;
+	}
+}
+
+static void remove_action(struct gate *g, struct action *gone)
+{
+	struct action **p = &g->all;
+	while (*p != gone)
+		p = &(*p)->next;
+	*p = gone->next;
+	if (!*p)
+		g->all_end = p;
+}
+
+static void tell_client(struct action *a)
+{
+	struct gate *g = a->gate;
+	struct action_result res = { .id = a->id, .end = a->end, .body = a->body, .why = a->why, .rule = a->rule,
+				     .edited = a->edited };
+	remove_action(g, a);
+	if (a->client.done)
+		a->client.done(a->client.self, &res);
+	action_free(a);
+}
+
+/* One thing that was put off. The client's answer comes last and ends @a. */
+static void do_one(struct action *a)
+{
+	struct gate *g = a->gate;
+	unsigned todo = a->todo;
+	if (todo & TODO_WHEN) {
+		a->todo &= ~(unsigned)TODO_WHEN;
+		if (a->state == ACTION_JUDGING)
+			ask_whens(a);
+	} else if (todo & TODO_PREPARE) {
+		a->todo &= ~(unsigned)TODO_PREPARE;
+		if (a->state == ACTION_BARRIER && !a->cancelled) {
+			a->prepared = true;
+			a->eff->prepare(a->eff->self, a);
+		}
+	} else if (todo & (TODO_HELD | TODO_UNHELD)) {
+		a->todo &= ~(unsigned)(TODO_HELD | TODO_UNHELD);
+		if (g->ops.on_held)
+			g->ops.on_held(g->ops.self, a->id, (todo & TODO_HELD) != 0);
+	} else if (todo & TODO_DONE) {
+		tell_client(a);
+	}
+}
+
+static void run_todo(void *self)
+{
+	struct gate *g = self;
+	unsigned round = 0;
+	while (!g->dead && g->todo && round++ < 1000) {
+		struct action *a = g->todo;
+		bool last = a->todo == TODO_DONE || !(a->todo & (a->todo - 1)); /* nothing of it stays after this */
+		if (last) {
+			g->todo = a->todo_next;
+			if (!g->todo)
+				g->todo_end = &g->todo;
+			a->in_todo = false;
+		}
+		if (a->todo)
+			do_one(a);
+	}
+	g->deferred = false;
+	if (g->dead) {
+		free(g);
+	} else if (g->todo) {
+		g->deferred = true;
+		loop_defer(g->loop, run_todo, g);
+	}
+}
+
+void gate_todo(struct action *a, unsigned what)
+{
+	struct gate *g = a->gate;
+	a->todo |= what;
+	if (!a->in_todo) {
+		a->in_todo = true;
+		a->todo_next = NULL;
+		*g->todo_end = a;
+		g->todo_end = &a->todo_next;
+	}
+	if (!g->deferred) {
+		g->deferred = true;
+		loop_defer(g->loop, run_todo, g);
+	}
+}
+
+/* --- submit --------------------------------------------------------------------------------------------------------- */
+
+struct action *gate_add_action(struct gate *g)
+{
+	struct action *a = NEW(struct action);
+	a->gate = g;
+	*g->all_end = a;
+	g->all_end = &a->next;
+	return a;
+}
+
+/* The same thing was held when the supervisor died: it goes on under its old id. */
+static struct action *adopt_orphan(struct gate *g, const struct hash *intent)
+{
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->orphan && hash_eq(&a->intent, intent))
+			return a;
+	return NULL;
+}
+
+uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struct effector *eff,
+		     const struct action_client *client)
+{
+	const struct gate_box *b = gate_find_box(g, spec->box);
+	struct hash intent;
+	intent_of(spec, b ? b->profile : NULL, &intent);
+	struct action *a = adopt_orphan(g, &intent);
+	bool again = a != NULL;
+	if (!a)
+		a = gate_add_action(g);
+	a->orphan = false;
+	a->intent = intent;
+	spec_copy(&a->spec, spec);
+	a->eff = eff;
+	if (client)
+		a->client = *client;
+	if (!again) {
+		a->id = record_append_json(g->record, EV_ACTION_REQUESTED, spec->cause, spec->agent, spec->box, 0,
+					   requested_body(a));
+		a->last_seq = a->id;
+	}
+	past_push(g, a);
+	action_judge(a);
+	return a->id;
+}
+
+/* --- judging -------------------------------------------------------------------------------------------------------- */
+
+static const char *denial_text(const struct action *a)
+{
+	const struct match *m = judgement_winner(&a->judgement);
+	if (!m)
+		return "nothing allows it";
+	return m->rule->say ? m->rule->say : m->rule->why ? m->rule->why : "a rule forbids it";
+}
+
+static void judged(struct action *a)
+{
+	struct gate *g = a->gate;
+	const struct match *m = judgement_winner(&a->judgement);
+	enum verdict v = a->judgement.verdict;
+	bool nobody = v == VERDICT_ASK && g->unattended && !a->by_person;
+	json_t *body = judgement_json(&a->judgement);
+	if (nobody) {
+		json_put_str(body, "verdict", "deny");
+		json_put_str(body, "why", "no person");
+	}
+	if (a->edited)
+		json_put_flag(body, "edited", true);
+	put_hash(body, "intent", &a->intent);
+	put_hash(body, "policy", &g->policy_hash);
+	action_event(a, EV_ACTION_JUDGED, body);
+	if (a->judgement.limit_us && (!a->spec.timeout_us || a->judgement.limit_us < a->spec.timeout_us))
+		a->spec.timeout_us = a->judgement.limit_us;
+	if (v == VERDICT_DENY || nobody) {
+		past_denied(g, a);
+		action_finish(a, END_DENIED, NULL, nobody ? "no person to ask" : denial_text(a), m ? m->rule->name : NULL);
+		return;
+	}
+	unsigned reasons = v == VERDICT_ASK && !a->by_person ? HOLD_ASK : 0;
+	reasons |= budget_reserve(a);
+	if (!a->by_person && gate_holds(g, a))
+		reasons |= HOLD_FILTER;
+	if (!a->by_person && gate_latched(g, a))
+		reasons |= HOLD_PAUSE;
+	if (reasons & HOLD_BUDGET && g->unattended)
+		action_finish(a, END_BUDGET, NULL, "the budget is used up", NULL);
+	else if (reasons)
+		action_hold(a, reasons);
+	else
+		action_admit(a);
+}
+
+static void when_answer(struct action *a, struct when *w, enum match_state state, const char *note)
+{
+	struct policy_subject subject;
+	struct gate *g = a->gate;
+	w->answered = true;
+	judgement_when(&a->judgement, w->match, state, note);
+	if (--a->when_left)
+		return;
+	a->deadline_us = 0;
+	action_subject(a, &subject);
+	judgement_close(&a->judgement, &subject, g->waiver, g->nr_waivers, a->spec.agent);
+	judged(a);
+}
+
+static void fail_whens(struct action *a, const char *why)
+{
+	for (size_t i = 0; i < a->nr_when && a->state == ACTION_JUDGING; i++)
+		if (!a->when[i].answered)
+			when_answer(a, &a->when[i], MATCH_WHEN_FAILED, why);
+}
+
+void action_judge(struct action *a)
+{
+	struct gate *g = a->gate;
+	struct policy_subject subject;
+	action_subject(a, &subject);
+	judgement_release(&a->judgement);
+	policy_judge(g->policy, g->nr_policies, g->waiver, g->nr_waivers, a->spec.agent, &subject, &a->judgement);
+	a->has_judgement = true;
+	a->state = ACTION_JUDGING;
+	free(a->when);
+	a->when = NULL;
+	a->nr_when = a->when_left = 0;
+	if (!a->judgement.pending) {
+		judged(a);
+		return;
+	}
+	a->when = xcalloc(a->judgement.pending, sizeof(*a->when));
+	for (size_t i = 0; i < a->judgement.nr_matches; i++)
+		if (a->judgement.match[i].state == MATCH_WHEN)
+			a->when[a->nr_when++] = (struct when){ .ticket = ++g->ticket, .match = i };
+	a->when_left = a->nr_when;
+	if (!g->judge.when) {
+		fail_whens(a, "no Lua host runs for it");
+		return;
+	}
+	a->deadline_us = clock_mono_us() + WHEN_LIMIT_US;
+	gate_arm_timer(g);
+	gate_todo(a, TODO_WHEN);
+}
+
+void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why, const struct err *failed)
+{
+	for (struct action *a = g->all; a; a = a->next) {
+		if (a->state != ACTION_JUDGING)
+			continue;
+		for (size_t i = 0; i < a->nr_when; i++) {
+			struct when *w = &a->when[i];
+			if (w->ticket != ticket || w->answered)
+				continue;
+			if (failed)
+				when_answer(a, w, MATCH_WHEN_FAILED, failed->text);
+			else
+				when_answer(a, w, matched ? MATCH_WHEN_YES : MATCH_WHEN_NO, why);
+			return;
+		}
+	}
+	/* too late, or never asked: it has counted as failed already */
+}
+
+/* --- timers ---------------------------------------------------------------------------------------------------------- */
+
+static void on_timer(void *self)
+{
+	struct gate *g = self;
+	int64_t now = clock_mono_us();
+	for (struct action *a = g->all, *next; a; a = next) {
+		next = a->next;
+		if (!a->deadline_us || a->deadline_us > now)
+			continue;
+		a->deadline_us = 0;
+		if (a->state == ACTION_JUDGING)
+			fail_whens(a, "no answer within 50 ms");
+		else if (a->state == ACTION_HELD)
+			action_timed_out(a);
+	}
+	gate_arm_timer(g);
+}
+
+void gate_arm_timer(struct gate *g)
+{
+	int64_t first = 0, now = clock_mono_us();
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->deadline_us && (!first || a->deadline_us < first))
+			first = a->deadline_us;
+	if (!first) {
+		if (g->timer)
+			loop_timer_stop(g->timer);
+		return;
+	}
+	if (!g->timer)
+		g->timer = loop_timer_new(g->loop, on_timer, g);
+	loop_timer_set(g->timer, first > now ? (uint64_t)(first - now + 999) / 1000 : 1, 0);
+}
+
+/* --- start and end -------------------------------------------------------------------------------------------------- */
+
+/* The effect may begin: everything up to action.started is on the disk. */
+static void on_barrier(void *self)
+{
+	struct action *a = self;
+	struct gate *g = a->gate;
+	const struct gate_box *b = gate_find_box(g, a->spec.box);
+	struct hash now;
+	if (a->state != ACTION_BARRIER || a->cancelled || record_state(g->record) == RECORD_DEAD)
+		return;
+	intent_of(&a->spec, b ? b->profile : NULL, &now);
+	if (!hash_eq(&now, &a->intent)) {
+		action_finish(a, END_FAILED, NULL, "it is not what was judged any more; nothing was started", NULL);
+		return;
+	}
+	failpoint("gate.start");
+	a->state = ACTION_RUNNING;
+	a->started_us = clock_mono_us();
+	a->eff->start(a->eff->self, a);
+}
+
+static void start(struct action *a)
+{
+	struct gate *g = a->gate;
+	json_t *body = json_object();
+	put_hash(body, "intent", &a->intent);
+	if (a->spec.timeout_us)
+		json_put_int(body, "timeout_us", a->spec.timeout_us);
+	if (a->edited) {
+		json_t *ran = ran_json(&a->spec);
+		json_put_flag(body, "edited", true);
+		json_object_update(body, ran);
+		json_decref(ran);
+	}
+	a->state = ACTION_BARRIER;
+	a->started = true;
+	uint64_t seq = action_event(a, EV_ACTION_STARTED, body);
+	record_barrier(g->record, seq, on_barrier, a);
+	if (a->eff->prepare)
+		gate_todo(a, TODO_PREPARE);
+}
+
+static bool takes_turns(const struct action *a)
+{
+	return a->spec.may_write && !a->spec.parallel && a->spec.box;
+}
+
+void action_admit(struct action *a)
+{
+	if (!takes_turns(a)) {
+		start(a);
+		return;
+	}
+	struct gate_box *b = box_made(a->gate, a->spec.box);
+	if (b->busy || b->nr_queue) {
+		a->state = ACTION_QUEUED;
+		GROW(b->queue, b->nr_queue, b->cap_queue);
+		b->queue[b->nr_queue++] = a;
+		return;
+	}
+	b->busy = a->id;
+	start(a);
+}
+
+static void next_in_box(struct gate_box *b)
+{
+	b->busy = 0;
+	if (!b->nr_queue)
+		return;
+	struct action *a = b->queue[0];
+	memmove(b->queue, b->queue + 1, --b->nr_queue * sizeof(*b->queue));
+	b->busy = a->id;
+	start(a);
+}
+
+static void leave_queue(struct gate_box *b, const struct action *a)
+{
+	for (size_t i = 0; i < b->nr_queue; i++)
+		if (b->queue[i] == a) {
+			memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
+			return;
+		}
+}
+
+/* The box is free for the next one, or will be when its files have been looked at. */
+static void leave_box(struct action *a, bool ran)
+{
+	struct gate *g = a->gate;
+	struct gate_box *b = a->spec.box ? gate_find_box(g, a->spec.box) : NULL;
+	bool wrote = ran && a->spec.may_write && b && !b->gone && g->ops.snapshot;
+	if (b)
+		leave_queue(b, a);
+	bool mine = b && b->busy == a->id;
+	if (wrote)
+		g->ops.snapshot(g->ops.self, a->id, a->spec.box);
+	else if (mine)
+		next_in_box(b);
+}
+
+void gate_settled(struct gate *g, uint64_t action)
+{
+	for (size_t i = 0; i < g->nr_boxes; i++)
+		if (g->box[i]->busy == action) {
+			const struct action *a = gate_action(g, action);
+			if (!a) /* else it runs: nobody can have settled it yet */
+				next_in_box(g->box[i]);
+			return;
+		}
+}
+
+void action_finish(struct action *a, enum action_end end, json_t *body, const char *why, const char *rule)
+{
+	struct gate *g = a->gate;
+	bool ran = a->state == ACTION_RUNNING, held = a->state == ACTION_HELD;
+	int64_t dur = ran ? clock_mono_us() - a->started_us : 0;
+	json_t *ev = json_object();
+	assert(a->state != ACTION_ENDED);
+	json_put_str(ev, "end", action_end_name(end));
+	json_put_str(ev, "why", why);
+	json_put_str(ev, "rule", rule);
+	json_put_int(ev, "dur_us", dur);
+	json_put_flag(ev, "started", ran);
+	if (body)
+		json_object_update_missing(ev, body);
+	record_barrier_forget(g->record, a);
+	if (ran)
+		record_output_end(g->record, a->id);
+	action_event(a, EV_ACTION_ENDED, ev);
+	a->end = end;
+	a->why = why ? xstrdup(why) : NULL;
+	a->rule = rule ? xstrdup(rule) : NULL;
+	a->body = body ? json_deep_copy(body) : json_object();
+	if (a->edited)
+		json_put(a->body, "ran", ran_json(&a->spec));
+	json_decref(body);
+	if (ran)
+		budget_settle(a, a->body, dur);
+	else
+		budget_drop(a);
+	a->deadline_us = 0;
+	a->state = ACTION_ENDED;
+	a->todo &= (unsigned)(TODO_HELD | TODO_UNHELD);
+	gate_todo(a, TODO_DONE | (held ? TODO_UNHELD : 0u));
+	if (held)
+		a->todo &= ~(unsigned)TODO_HELD;
+	leave_box(a, ran);
+}
+
+void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len)
+{
+	assert(a->state == ACTION_RUNNING);
+	record_output(a->gate->record, a->id, s, bytes, len);
+	if (a->client.output)
+		a->client.output(a->client.self, s, bytes, len);
+}
+
+bool action_flooded(const struct action *a)
+{
+	return record_state(a->gate->record) != RECORD_OK || record_backlog(a->gate->record) > RECORD_FLOOD;
+}
+
+void action_ended(struct action *a, enum action_end end, json_t *body)
+{
+	assert(a->state == ACTION_RUNNING || (a->state == ACTION_BARRIER && a->cancelled));
+	CLEANUP(free_ptr) char *why = json_str(body, "why", NULL) ? xstrdup(json_str(body, "why", NULL)) : NULL;
+	action_finish(a, end, body, why, NULL);
+}
+
+void action_fail(struct action *a, const struct err *err)
+{
+	json_t *body = json_object();
+	json_put_str(body, "code", NULL);
+	json_put_str(body, "error", err_code_name(err->code));
+	action_finish(a, END_FAILED, body, err->text, NULL);
+}
+
+void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why)
+{
+	struct action *a = gate_action(g, id);
+	if (!a)
+		return;
+	json_t *body = json_object();
+	json_put_str(body, "how", how);
+	json_put_str(body, "why", why);
+	action_event(a, EV_ACTION_CANCEL, body);
+	switch (a->state) {
+	case ACTION_BARRIER:
+		a->cancelled = true;
+		record_barrier_forget(g->record, a);
+		if (a->prepared) {
+			a->eff->cancel(a->eff->self, a, how);
+			return;
+		}
+		break;
+	case ACTION_RUNNING:
+		if (a->eff->cancel)
+			a->eff->cancel(a->eff->self, a, how);
+		return;
+	case ACTION_JUDGING:
+	case ACTION_HELD:
+	case ACTION_QUEUED:
+		break;
+	case ACTION_ENDED:
+		return;
+	}
+	action_finish(a, END_CANCELLED, NULL, why, NULL);
+}
+
+void gate_box_gone(struct gate *g, uint64_t box)
+{
+	struct gate_box *b = gate_find_box(g, box);
+	if (b) {
+		b->gone = true;
+		b->nr_queue = 0; /* its members are ended below; none of them may be started by another's end */
+		b->busy = 0;
+	}
+	for (struct action *a = g->all; a; a = a->next) {
+		if (a->spec.box != box || a->orphan)
+			continue;
+		switch (a->state) {
+		case ACTION_JUDGING:
+		case ACTION_HELD:
+		case ACTION_QUEUED:
+			action_finish(a, END_INTERRUPTED, NULL, "its box is gone", NULL);
+			break;
+		case ACTION_BARRIER:
+			if (!a->prepared)
+				action_finish(a, END_INTERRUPTED, NULL, "its box is gone", NULL);
+			break;
+		case ACTION_RUNNING: /* its effector knows and ends it */
+		case ACTION_ENDED:
+			break;
+		}
+	}
+}

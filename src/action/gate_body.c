@@ -1,0 +1,227 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "action/gate_inner.h"
+
+static char *copy(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static void drop(const char *s)
+{
+	free((void *)(uintptr_t)s);
+}
+
+void spec_copy(struct action_spec *to, const struct action_spec *from)
+{
+	struct action_spec s = *from;
+	s.argv = s.env = STRV_INIT;
+	strv_copy(&s.argv, &from->argv);
+	strv_copy(&s.env, &from->env);
+	s.tool = copy(from->tool);
+	s.cmdline = copy(from->cmdline);
+	s.cwd = copy(from->cwd);
+	s.path = copy(from->path);
+	s.host_path = copy(from->host_path);
+	s.host = copy(from->host);
+	s.said = copy(from->said);
+	s.stdin_bytes = from->stdin_bytes ? xmemdup(from->stdin_bytes, from->stdin_len) : NULL;
+	s.data = from->data ? xmemdup(from->data, from->data_len) : NULL;
+	s.args = json_incref(from->args);
+	*to = s;
+}
+
+void spec_release(struct action_spec *s)
+{
+	strv_release(&s->argv);
+	strv_release(&s->env);
+	drop(s->tool);
+	drop(s->cmdline);
+	drop(s->cwd);
+	drop(s->path);
+	drop(s->host_path);
+	drop(s->host);
+	drop(s->said);
+	drop(s->stdin_bytes);
+	drop(s->data);
+	json_decref(s->args);
+	*s = (struct action_spec){ 0 };
+}
+
+/* --- the intent hash ------------------------------------------------------------------------------------------- */
+
+static void add(struct hash_ctx *c, const void *bytes, size_t len)
+{
+	uint8_t head[8];
+	put_u64be(head, len);
+	hash_add(c, head, sizeof(head));
+	if (len)
+		hash_add(c, bytes, len);
+}
+
+static void add_text(struct hash_ctx *c, const char *s)
+{
+	uint8_t there = s != NULL;
+	hash_add(c, &there, 1);
+	if (s)
+		add(c, s, strlen(s));
+}
+
+static void add_bytes(struct hash_ctx *c, const void *bytes, size_t len)
+{
+	struct hash h = { { 0 } };
+	if (bytes)
+		hash_of(bytes, len, &h);
+	add(c, h.b, sizeof(h.b));
+}
+
+static void add_env(struct hash_ctx *c, const struct strv *env)
+{
+	uint8_t nr[8];
+	put_u64be(nr, env->nr);
+	hash_add(c, nr, sizeof(nr));
+	for (size_t i = 0; i < env->nr; i++) {
+		const char *eq = memchr(env->item[i], '=', env->len[i]);
+		size_t name = eq ? (size_t)(eq - env->item[i]) : env->len[i];
+		add(c, env->item[i], name);
+		add_bytes(c, env->item[i] + name, env->len[i] - name);
+	}
+}
+
+void intent_of(const struct action_spec *s, const char *profile, struct hash *out)
+{
+	struct hash_ctx c;
+	uint8_t nr[8];
+	hash_begin(&c);
+	add_text(&c, "sandglass intent 1");
+	add_text(&c, action_kind_name(s->kind));
+	put_u64be(nr, s->argv.nr);
+	hash_add(&c, nr, sizeof(nr));
+	for (size_t i = 0; i < s->argv.nr; i++)
+		add(&c, s->argv.item[i], s->argv.len[i]);
+	add_text(&c, s->argv.nr ? NULL : s->cmdline);
+	add_text(&c, s->tool);
+	add_text(&c, s->cwd);
+	add_env(&c, &s->env);
+	add_bytes(&c, s->stdin_bytes, s->stdin_len);
+	add_text(&c, s->path);
+	add_text(&c, s->host_path);
+	add_text(&c, s->host);
+	put_u64be(nr, s->port);
+	hash_add(&c, nr, sizeof(nr));
+	add_bytes(&c, s->data, s->data_len);
+	char *args = s->args ? json_dump_str(s->args) : NULL;
+	add_text(&c, args);
+	free(args);
+	add_text(&c, profile);
+	hash_end(&c, out);
+}
+
+bool hash_is_zero(const struct hash *h)
+{
+	static const struct hash zero;
+	return hash_eq(h, &zero);
+}
+
+void put_hash(json_t *o, const char *key, const struct hash *h)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	hex_append(&b, h->b, sizeof(h->b));
+	json_put_str(o, key, buf_cstr(&b));
+}
+
+/* --- action.requested --------------------------------------------------------------------------------------------- */
+
+enum { DATA_KEPT = 256 << 10 };
+
+static void put_data(json_t *o, const char *bytes_key, const char *size_key, const char *hash_key, const void *bytes,
+		     size_t len)
+{
+	struct hash h;
+	if (!bytes)
+		return;
+	hash_of(bytes, len, &h);
+	if (bytes_key)
+		json_put_bytes(o, bytes_key, bytes, len < DATA_KEPT ? len : DATA_KEPT);
+	json_put_int(o, size_key, (json_int_t)len);
+	put_hash(o, hash_key, &h);
+}
+
+static json_t *env_names(const struct strv *env)
+{
+	json_t *a = json_array();
+	for (size_t i = 0; i < env->nr; i++) {
+		const char *eq = memchr(env->item[i], '=', env->len[i]);
+		json_array_append_new(a, json_bytes(env->item[i], eq ? (size_t)(eq - env->item[i]) : env->len[i]));
+	}
+	return a;
+}
+
+static json_t *public_args(json_t *args)
+{
+	json_t *o = json_object(), *value;
+	const char *key;
+	json_object_foreach(args, key, value)
+		if (key[0] != '_')
+			json_object_set(o, key, value);
+	return o;
+}
+
+static void put_cmd(json_t *o, const struct action_spec *s)
+{
+	if (s->argv.nr)
+		json_put(o, "argv", json_argv(s->argv.item, s->argv.nr));
+	if (s->cmdline)
+		json_put_bytes(o, "cmd", s->cmdline, strlen(s->cmdline));
+}
+
+json_t *requested_body(const struct action *a)
+{
+	const struct action_spec *s = &a->spec;
+	const struct gate_box *box = gate_find_box(a->gate, s->box);
+	json_t *o = json_object();
+	json_put_str(o, "kind", action_kind_name(s->kind));
+	json_put_str(o, "tool", s->tool);
+	put_cmd(o, s);
+	json_put_str(o, "cwd", s->cwd);
+	if (s->env.nr)
+		json_put(o, "env", env_names(&s->env));
+	put_data(o, NULL, "stdin_bytes", "stdin_hash", s->stdin_bytes, s->stdin_len);
+	json_put_str(o, "path", s->path);
+	json_put_str(o, "host_path", s->host_path);
+	json_put_str(o, "host", s->host);
+	if (s->port)
+		json_put_int(o, "port", s->port);
+	put_data(o, "data", "data_bytes", "data_hash", s->data, s->data_len);
+	if (json_is_object(s->args))
+		json_put(o, "args", public_args(s->args));
+	if (s->timeout_us)
+		json_put_int(o, "timeout_us", s->timeout_us);
+	json_put_flag(o, "may_write", s->may_write);
+	if (s->parallel)
+		json_put_flag(o, "parallel", true);
+	json_put_str(o, "where", s->kind == ACT_HOST || (s->kind == ACT_MCP && s->leaves_box) ? "host" : "box");
+	if (s->leaves_box)
+		json_put_flag(o, "leaves_box", true);
+	if (s->tainted)
+		json_put_flag(o, "tainted", true);
+	json_put_str(o, "said", s->said);
+	json_put_str(o, "profile", box ? box->profile : NULL);
+	put_hash(o, "intent", &a->intent);
+	return o;
+}
+
+json_t *ran_json(const struct action_spec *s)
+{
+	json_t *o = json_object();
+	put_cmd(o, s);
+	json_put_str(o, "cwd", s->cwd);
+	json_put_str(o, "path", s->path);
+	json_put_str(o, "host", s->host);
+	if (s->data)
+		json_put_bytes(o, "data", s->data, s->data_len < DATA_KEPT ? s->data_len : DATA_KEPT);
+	if (json_is_object(s->args))
+		json_put(o, "args", public_args(s->args));
+	return o;
+}

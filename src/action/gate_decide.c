@@ -1,0 +1,400 @@
+/* People and held actions. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+static const char *decision_name(enum decision d)
+{
+	switch (d) {
+	case DECIDE_APPROVE:
+		return "approve";
+	case DECIDE_DENY:
+		return "deny";
+	case DECIDE_DENY_PAUSE:
+		return "deny_pause";
+	case DECIDE_EDIT:
+		return "edit";
+	case DECIDE_LATER:
+		return "later";
+	case DECIDE_KILL:
+		return "kill";
+	}
+	return "";
+}
+
+void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who)
+{
+	struct decided *e = &g->decided[g->nr_decided++ % ARRAY_LEN(g->decided)];
+	const char *name = json_str(who, "name", by);
+	free(e->name);
+	*e = (struct decided){ action, d, by, xstrdup(name), clock_wall_us() };
+}
+
+static int not_held(const struct gate *g, uint64_t action, struct err *err)
+{
+	static const char *const done[] = { [DECIDE_APPROVE] = "approved",	       [DECIDE_DENY] = "denied",
+					    [DECIDE_DENY_PAUSE] = "denied",	       [DECIDE_EDIT] = "edited and approved",
+					    [DECIDE_LATER] = "left held",	       [DECIDE_KILL] = "killed" };
+	CLEANUP(buf_release) struct buf when = BUF_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++) {
+		const struct decided *e = &g->decided[i];
+		if (e->action != action || !e->name)
+			continue;
+		clock_local_hms(e->wall_us, false, &when);
+		return err_set(err, ERR_NOENT, "action %llu is not held: %s by %s at %s", (unsigned long long)action,
+			       done[e->decision], e->name, buf_cstr(&when));
+	}
+	return err_set(err, ERR_NOENT, "action %llu is not held", (unsigned long long)action);
+}
+
+static void deny(struct action *a, const struct decide *d)
+{
+	struct gate *g = a->gate;
+	const struct match *m = judgement_winner(&a->judgement);
+	bool budget = a->reasons == HOLD_BUDGET;
+	uint64_t agent = a->spec.agent;
+	past_denied(g, a);
+	action_unhold(a);
+	switch (d->decision) {
+	case DECIDE_KILL:
+		action_finish(a, END_KILLED, NULL, d->message ? d->message : "a person ended the agent", NULL);
+		break;
+	case DECIDE_APPROVE:
+	case DECIDE_DENY:
+	case DECIDE_DENY_PAUSE:
+	case DECIDE_EDIT:
+	case DECIDE_LATER:
+		action_finish(a, budget ? END_BUDGET : END_DENIED, NULL, d->message,
+			      m && a->judgement.verdict == VERDICT_ASK ? m->rule->name : NULL);
+		break;
+	}
+	if (d->decision == DECIDE_DENY_PAUSE || d->decision == DECIDE_KILL)
+		gate_pause(g, agent, d->who);
+	if (d->decision == DECIDE_KILL && g->ops.on_kill)
+		g->ops.on_kill(g->ops.self, agent, d->who);
+}
+
+/* --- editing ------------------------------------------------------------------------------------------------------ */
+
+static void set_text(const char **to, const json_t *value)
+{
+	struct buf b = BUF_INIT;
+	json_get_bytes(value, &b);
+	free((void *)(uintptr_t)*to);
+	*to = buf_take(&b);
+}
+
+/* The words as they will run; the text is kept beside them when a shell reads it. */
+static void set_cmd(struct action_spec *s, const json_t *value)
+{
+	struct strv argv = STRV_INIT;
+	bool shell = s->argv.nr == 3 && !strcmp(s->argv.item[1], "-c");
+	set_text(&s->cmdline, value);
+	strv_push(&argv, shell ? s->argv.item[0] : "sh");
+	strv_push(&argv, "-c");
+	strv_push(&argv, s->cmdline);
+	strv_release(&s->argv);
+	s->argv = argv;
+}
+
+static bool no_nul(const json_t *value)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	return json_get_bytes(value, &b) && b.len && !memchr(b.data, 0, b.len);
+}
+
+static int check_argv(const json_t *value, struct err *err)
+{
+	bool good = json_is_array(value) && json_array_size(value) > 0;
+	for (size_t i = 0; good && i < json_array_size(value); i++) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		good = json_get_bytes(json_array_get(value, i), &b) && !(b.len && memchr(b.data, 0, b.len));
+	}
+	return good ? 0 : err_set(err, ERR_INVALID, "edit: \"argv\" must be a list of words");
+}
+
+static int check_edit(const struct action_spec *s, const json_t *edit, struct err *err)
+{
+	static const char *const keys[] = { "argv", "cmd", "cwd", "data", "path", "host", "args", NULL };
+	const char *key;
+	json_t *value;
+	if (!json_is_object(edit) || !json_object_size(edit))
+		return err_set(err, ERR_INVALID, "edit: nothing to change was given");
+	json_object_foreach((json_t *)(uintptr_t)edit, key, value) {
+		const char *const *k = keys;
+		while (*k && strcmp(*k, key) != 0)
+			k++;
+		if (!*k)
+			return err_set(err, ERR_INVALID, "edit: \"%s\" cannot be changed", key);
+		bool command = !strcmp(key, "argv") || !strcmp(key, "cmd");
+		if (command && !s->argv.nr && !s->cmdline)
+			return err_set(err, ERR_INVALID, "edit: a %s has no command", action_kind_name(s->kind));
+		if (!strcmp(key, "argv")) {
+			if (check_argv(value, err) < 0)
+				return -1;
+		} else if (!strcmp(key, "args")) {
+			if (!json_is_object(value))
+				return err_set(err, ERR_INVALID, "edit: \"args\" must be a table");
+		} else if (!strcmp(key, "data")) {
+			CLEANUP(buf_release) struct buf b = BUF_INIT;
+			if (!json_get_bytes(value, &b))
+				return err_set(err, ERR_INVALID, "edit: \"data\" must be text");
+		} else if (!no_nul(value)) {
+			return err_set(err, ERR_INVALID, "edit: \"%s\" must be a text", key);
+		}
+	}
+	if (json_object_get(edit, "argv") && json_object_get(edit, "cmd"))
+		return err_set(err, ERR_INVALID, "edit: either \"argv\" or \"cmd\"");
+	return 0;
+}
+
+static void apply_edit(struct action_spec *s, const json_t *edit)
+{
+	const json_t *v;
+	if ((v = json_object_get(edit, "argv"))) {
+		strv_release(&s->argv);
+		json_get_argv(v, &s->argv);
+		free((void *)(uintptr_t)s->cmdline);
+		s->cmdline = NULL;
+	}
+	if ((v = json_object_get(edit, "cmd")))
+		set_cmd(s, v);
+	if ((v = json_object_get(edit, "cwd")))
+		set_text(&s->cwd, v);
+	if ((v = json_object_get(edit, "path")))
+		set_text(&s->path, v);
+	if ((v = json_object_get(edit, "host")))
+		set_text(&s->host, v);
+	if ((v = json_object_get(edit, "data"))) {
+		struct buf b = BUF_INIT;
+		json_get_bytes(v, &b);
+		free((void *)(uintptr_t)s->data);
+		s->data_len = b.len;
+		s->data = buf_take(&b);
+	}
+	if ((v = json_object_get(edit, "args"))) {
+		json_t *merged = json_is_object(s->args) ? json_copy(s->args) : json_object();
+		json_object_update(merged, (json_t *)(uintptr_t)v);
+		json_decref(s->args);
+		s->args = merged;
+	}
+}
+
+static void edit(struct action *a, const struct decide *d)
+{
+	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
+	apply_edit(&a->spec, d->edit);
+	a->edited = true;
+	a->by_person = true;
+	intent_of(&a->spec, b ? b->profile : NULL, &a->intent);
+}
+
+/* --- decisions ------------------------------------------------------------------------------------------------------ */
+
+static void add_waiver(struct action *a, const struct decide *d)
+{
+	struct gate *g = a->gate;
+	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
+	g->waiver[g->nr_waivers++] =
+		(struct waiver){ a->spec.kind, d->waiver_all ? 0 : a->spec.agent, xstrdup(d->waiver) };
+	json_t *body = json_object();
+	json_put_str(body, "kind", action_kind_name(a->spec.kind));
+	json_put_str(body, "pattern", d->waiver);
+	json_put_int(body, "agent", d->waiver_all ? 0 : (json_int_t)a->spec.agent);
+	json_put(body, "who", json_incref(d->who));
+	record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
+}
+
+static void append_decided(struct action *a, const struct decide *d, const char *by, bool changed)
+{
+	json_t *body = json_object();
+	json_put_str(body, "decision", decision_name(d->decision));
+	json_put_str(body, "by", by);
+	json_put(body, "who", json_incref(d->who));
+	json_put_str(body, "message", d->message);
+	put_hash(body, "intent", &a->intent);
+	if (d->decision == DECIDE_EDIT)
+		json_put(body, "edit", json_incref(d->edit));
+	json_put_str(body, "waiver", d->waiver);
+	if (changed)
+		json_put_flag(body, "workspace_changed", true);
+	action_event(a, EV_ACTION_DECIDED, body);
+	decided_push(a->gate, a->id, d->decision, by, d->who);
+}
+
+static bool tree_changed(struct action *a)
+{
+	struct hash now = { { 0 } };
+	if (!a->eff || !a->eff->tree || hash_is_zero(&a->tree))
+		return false;
+	a->eff->tree(a->eff->self, a, &now);
+	return !hash_is_zero(&now) && !hash_eq(&now, &a->tree);
+}
+
+static void later(struct action *a, const struct decide *d)
+{
+	json_t *body = json_object();
+	json_put(body, "who", json_incref(d->who));
+	json_put_str(body, "message", d->message);
+	action_event(a, EV_ACTION_LATER, body);
+}
+
+/* Yes, to exactly what was shown. */
+static int approve(struct action *a, const struct decide *d, struct err *err)
+{
+	bool changed = tree_changed(a);
+	if (d->waiver && waiver_check(a->spec.kind, d->waiver, err) < 0)
+		return -1;
+	if (d->decision == DECIDE_EDIT && check_edit(&a->spec, d->edit, err) < 0)
+		return -1;
+	if (changed && a->judgement.risk == RISK_HIGH && d->decision == DECIDE_APPROVE) {
+		a->shown_again = true;
+		action_hold(a, a->reasons);
+		return err_set(err, ERR_INVALID, "files in the box have changed since action %llu was shown; look again",
+			       (unsigned long long)a->id);
+	}
+	if (d->decision == DECIDE_EDIT)
+		edit(a, d);
+	append_decided(a, d, "human", changed);
+	if (d->waiver)
+		add_waiver(a, d);
+	action_unhold(a);
+	a->by_person = true;
+	if (d->decision == DECIDE_EDIT)
+		action_judge(a);
+	else
+		action_admit(a);
+	return 0;
+}
+
+int gate_decide(struct gate *g, const struct decide *d, struct err *err)
+{
+	struct action *a = gate_action(g, d->action);
+	if (!a || a->state != ACTION_HELD)
+		return not_held(g, d->action, err);
+	if (a->orphan)
+		return err_set(err, ERR_BUSY, "action %llu waits until its script has come back to it",
+			       (unsigned long long)d->action);
+	if (!hash_is_zero(&d->intent) && !hash_eq(&d->intent, &a->intent))
+		return err_set(err, ERR_INVALID, "action %llu is not what was shown (another intent); look again",
+			       (unsigned long long)d->action);
+	switch (d->decision) {
+	case DECIDE_LATER:
+		later(a, d);
+		return 0;
+	case DECIDE_APPROVE:
+	case DECIDE_EDIT:
+		return approve(a, d, err);
+	case DECIDE_DENY:
+	case DECIDE_DENY_PAUSE:
+	case DECIDE_KILL:
+		append_decided(a, d, "human", false);
+		deny(a, d);
+		return 0;
+	}
+	return 0;
+}
+
+void action_timed_out(struct action *a)
+{
+	static const char text[] = "nobody answered in time";
+	struct decide d = { .action = a->id, .decision = DECIDE_DENY, .message = text };
+	switch (a->judgement.on_timeout) {
+	case ON_TIMEOUT_HOLD:
+		return;
+	case ON_TIMEOUT_ALLOW:
+		d.decision = DECIDE_APPROVE;
+		append_decided(a, &d, "timeout", tree_changed(a));
+		a->reasons &= ~(unsigned)HOLD_ASK;
+		if (a->reasons)
+			return; /* a pause or a hold still stands */
+		action_unhold(a);
+		a->by_person = true;
+		action_admit(a);
+		return;
+	case ON_TIMEOUT_DENY:
+		append_decided(a, &d, "timeout", false);
+		deny(a, &d);
+		return;
+	}
+}
+
+/* --- what a waiver would have covered ---------------------------------------------------------------------------------- */
+
+void past_push(struct gate *g, const struct action *a)
+{
+	const struct action_spec *s = &a->spec;
+	size_t bytes = 0;
+	for (size_t i = 0; i < s->argv.nr; i++)
+		bytes += s->argv.len[i];
+	if (bytes > PAST_TEXT_MAX || s->kind == ACT_MODEL || s->kind == ACT_ASK)
+		return;
+	struct action_spec kept = { .kind = s->kind, .cause = a->id, .agent = s->agent, .box = s->box, .tool = s->tool,
+				    .argv = s->argv, .cwd = s->cwd, .path = s->path, .host_path = s->host_path,
+				    .host = s->host, .port = s->port };
+	if (!g->past) {
+		g->past = xcalloc(PAST_MAX, sizeof(*g->past));
+		g->past_denied = xcalloc(PAST_MAX, sizeof(*g->past_denied));
+	}
+	size_t at = g->cap_past++ % PAST_MAX;
+	if (g->nr_past < PAST_MAX)
+		g->nr_past++;
+	spec_release(&g->past[at]);
+	spec_copy(&g->past[at], &kept);
+	g->past_denied[at] = false;
+}
+
+void past_denied(struct gate *g, const struct action *a)
+{
+	for (size_t i = 0; i < g->nr_past; i++)
+		if (g->past[i].cause == a->id)
+			g->past_denied[i] = true;
+}
+
+static void count_past(struct gate *g, const struct waiver *w, json_t *out)
+{
+	int64_t matched = 0, denied = 0;
+	for (size_t i = 0; i < g->nr_past; i++) {
+		const struct policy_subject subject = { .spec = &g->past[i] };
+		if (!waiver_covers(w, g->past[i].agent, &subject))
+			continue;
+		matched++;
+		denied += g->past_denied[i];
+	}
+	json_put_int(out, "matched", matched);
+	json_put_int(out, "denied", denied);
+}
+
+json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
+{
+	struct action *a = gate_action(g, id);
+	struct policy_subject subject;
+	if (!a || a->state != ACTION_HELD || !a->has_judgement)
+		return json_array();
+	action_subject(a, &subject);
+	json_t *list = policy_proposals(&a->judgement, &subject), *one;
+	size_t i;
+	json_array_foreach(list, i, one) {
+		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
+		count_past(g, &(struct waiver){ a->spec.kind, 0, pattern }, one);
+	}
+	return list;
+}
+
+json_t *gate_waiver_try(struct gate *g, uint64_t id, const char *pattern, struct err *err)
+{
+	struct action *a = gate_action(g, id);
+	if (!a || a->state != ACTION_HELD) {
+		not_held(g, id, err);
+		return NULL;
+	}
+	if (waiver_check(a->spec.kind, pattern, err) < 0)
+		return NULL;
+	CLEANUP(free_ptr) char *mine = xstrdup(pattern);
+	json_t *out = json_object();
+	count_past(g, &(struct waiver){ a->spec.kind, 0, mine }, out);
+	return out;
+}

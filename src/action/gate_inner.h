@@ -1,0 +1,164 @@
+/* Between the files of the gate. gate.c: submit, judge, start, end. gate_decide.c: people. gate_latch.c: pause, step,
+ * holds. budget.c: budgets. gate_recover.c: after a crash. gate_body.c: bodies of events, intent hash. */
+#ifndef ACTION_GATE_INNER_H
+#define ACTION_GATE_INNER_H
+
+#include "action/gate.h"
+#include "base/mem.h"
+#include "query/filter.h"
+
+enum hold_reason { HOLD_ASK = 1, HOLD_FILTER = 2, HOLD_PAUSE = 4, HOLD_BUDGET = 8 };
+enum todo { TODO_WHEN = 1, TODO_PREPARE = 2, TODO_HELD = 4, TODO_UNHELD = 8, TODO_DONE = 16 };
+
+struct gate_box {
+	uint64_t id;
+	enum gate_wall wall;
+	bool gone;
+	char *profile, *name;
+	uint64_t busy;             /* the writing action that runs, or whose snapshot is being taken */
+	struct action **queue;     /* allowed, waiting for it, in order */
+	size_t nr_queue, cap_queue;
+};
+
+struct gate_agent {
+	uint64_t id;
+	char *name;
+	bool paused;
+	unsigned steps; /* actions that may pass though paused */
+};
+
+struct when {
+	uint64_t ticket;
+	size_t match;
+	bool answered;
+};
+
+struct action {
+	struct action *next; /* in gate.all, oldest first */
+	struct action *todo_next; /* in gate.todo */
+	bool in_todo;
+	struct gate *gate;
+	uint64_t id;
+	struct action_spec spec; /* our copy */
+	const struct effector *eff;
+	struct action_client client;
+	void *tag;
+	enum action_state state;
+	uint64_t last_seq;     /* cause of its next event */
+	struct hash intent, tree;
+	struct judgement judgement;
+	bool has_judgement;
+	struct when *when;
+	size_t nr_when, when_left;
+	unsigned reasons;      /* enum hold_reason */
+	unsigned todo;         /* enum todo: what is put off to the end of the turn */
+	bool by_person;        /* somebody said yes to this very intent */
+	bool released;         /* a latch let it pass: not held again for a hold or a pause */
+	bool prepared, cancelled, edited, started, counted;
+	bool orphan;           /* recovered, nobody has submitted it again yet */
+	bool shown_again;
+	int64_t deadline_us;   /* monotonic: a question's, or that of its `when`; 0 = none */
+	int64_t until_us;      /* the same as wall time, for people */
+	int64_t started_us;
+	int64_t reserved[5];   /* in its budgets */
+	uint64_t budget;
+	/* once ended, until the client has heard */
+	enum action_end end;
+	json_t *body;
+	char *why, *rule;
+};
+
+struct budget {
+	uint64_t id, parent, agent;
+	int64_t limit[5], used[5], reserved[5]; /* uusd, tokens, time_us, steps, actions */
+	unsigned warned, empty;
+};
+
+struct decided { /* who was first */
+	uint64_t action;
+	enum decision decision;
+	const char *by;
+	char *name;
+	int64_t wall_us;
+};
+
+struct gate {
+	struct loop *loop;
+	struct record *record;
+	struct gate_ops ops;
+	struct gate_judge judge;
+	struct policy **policy;
+	size_t nr_policies, cap_policies;
+	struct hash policy_hash;
+	struct waiver *waiver;
+	size_t nr_waivers, cap_waivers;
+	struct gate_box **box;
+	size_t nr_boxes, cap_boxes;
+	struct gate_agent *agent;
+	size_t nr_agents, cap_agents;
+	bool all_paused;
+	unsigned all_steps;
+	bool unattended;
+	struct action *all, **all_end;
+	struct action *todo, **todo_end; /* with something put off, in order */
+	struct budget *budget;
+	size_t nr_budgets, cap_budgets;
+	struct filter *hold;
+	char *hold_text;
+	uint64_t ticket;
+	struct loop_timer *timer;
+	bool deferred, dead; /* run_todo is due or runs; gate_free was called meanwhile */
+	struct decided decided[256];
+	size_t nr_decided;
+	struct action_spec *past; /* what was wanted before: to show what a waiver would have covered */
+	bool *past_denied;
+	size_t nr_past, cap_past;
+};
+
+enum { PAST_MAX = 2000, PAST_TEXT_MAX = 4096 };
+
+/* gate.c */
+void gate_todo(struct action *a, unsigned what);
+void gate_arm_timer(struct gate *g);
+void action_judge(struct action *a);
+void action_admit(struct action *a);                            /* it may run: queue or barrier */
+void action_finish(struct action *a, enum action_end end, json_t *body, const char *why, const char *rule);
+uint64_t action_event(struct action *a, uint16_t kind, json_t *body); /* takes @body */
+struct gate_box *gate_find_box(struct gate *g, uint64_t id);    /* NULL if unknown */
+struct gate_agent *gate_find_agent(struct gate *g, uint64_t id); /* made if unknown */
+void action_subject(const struct action *a, struct policy_subject *out);
+void action_free(struct action *a);
+struct action *gate_add_action(struct gate *g);
+
+/* gate_latch.c */
+bool gate_latched(struct gate *g, const struct action *a);      /* paused, and no step left; takes a step */
+bool gate_holds(struct gate *g, const struct action *a);
+void action_hold(struct action *a, unsigned reasons);
+void action_unhold(struct action *a);
+/* Takes @what from the reasons of a held action; with none left it goes its way. */
+void action_release(struct action *a, unsigned what, const char *by);
+json_t *reasons_json(unsigned reasons);
+json_t *hold_row(const struct action *a);
+
+/* gate_decide.c */
+void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who);
+void action_timed_out(struct action *a);
+void past_push(struct gate *g, const struct action *a);
+void past_denied(struct gate *g, const struct action *a);
+
+/* budget.c: HOLD_BUDGET if it cannot be reserved, else 0. */
+unsigned budget_reserve(struct action *a);
+void budget_settle(struct action *a, const json_t *body, int64_t dur_us);
+void budget_drop(struct action *a);
+json_t *budgets_json(const struct gate *g);
+
+/* gate_body.c */
+void spec_copy(struct action_spec *to, const struct action_spec *from);
+void spec_release(struct action_spec *s);
+void intent_of(const struct action_spec *s, const char *profile, struct hash *out);
+json_t *requested_body(const struct action *a);
+json_t *ran_json(const struct action_spec *s); /* what an edited action came to be */
+void put_hash(json_t *o, const char *key, const struct hash *h);
+bool hash_is_zero(const struct hash *h);
+
+#endif

@@ -1,0 +1,257 @@
+/* Pause, step, continue and hold filters: what keeps an allowed action waiting. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+/* What people do themselves goes on while agents are paused. */
+static bool by_people(const struct action_spec *s)
+{
+	return !s->agent && (s->kind == ACT_SHELL || s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE || s->kind == ACT_SNAPSHOT);
+}
+
+bool gate_paused(const struct gate *g, uint64_t agent)
+{
+	if (g->all_paused)
+		return true;
+	for (size_t i = 0; i < g->nr_agents; i++)
+		if (g->agent[i].id == agent)
+			return g->agent[i].paused;
+	return false;
+}
+
+bool gate_latched(struct gate *g, const struct action *a)
+{
+	struct gate_agent *agent = gate_find_agent(g, a->spec.agent);
+	if (a->released || by_people(&a->spec) || !(g->all_paused || agent->paused))
+		return false;
+	if (agent->steps) {
+		agent->steps--;
+		return false;
+	}
+	if (g->all_steps) {
+		g->all_steps--;
+		return false;
+	}
+	return true;
+}
+
+bool gate_holds(struct gate *g, const struct action *a)
+{
+	struct policy_subject subject;
+	if (!g->hold || filter_empty(g->hold) || a->released || by_people(&a->spec))
+		return false;
+	action_subject(a, &subject);
+	json_t *row = judgement_act(&a->judgement, &subject, NULL), *rules = json_array();
+	json_put_str(row, "verdict", verdict_name(a->judgement.verdict));
+	static const char *const risks[] = { "none", "low", "medium", "high" };
+	json_put_str(row, "risk", risks[a->judgement.risk]);
+	for (size_t i = 0; i < a->judgement.nr_matches; i++)
+		json_array_append_new(rules, json_string(a->judgement.match[i].rule->name));
+	json_put(row, "rule", rules);
+	json_put_int(row, "id", (json_int_t)a->id);
+	json_put_str(row, "session", record_id(g->record));
+	json_put_int(row, "ts_us", clock_wall_us());
+	bool held = filter_match(g->hold, row, clock_wall_us());
+	json_decref(row);
+	return held;
+}
+
+json_t *reasons_json(unsigned reasons)
+{
+	json_t *a = json_array();
+	if (reasons & HOLD_ASK)
+		json_array_append_new(a, json_string("ask"));
+	if (reasons & HOLD_FILTER)
+		json_array_append_new(a, json_string("hold"));
+	if (reasons & HOLD_PAUSE)
+		json_array_append_new(a, json_string("pause"));
+	if (reasons & HOLD_BUDGET)
+		json_array_append_new(a, json_string("budget"));
+	return a;
+}
+
+static void put_rule(json_t *o, const struct action *a)
+{
+	static const char *const risks[] = { NULL, "low", "medium", "high" };
+	static const char *const timeouts[] = { "deny", "hold", "allow" };
+	const struct match *m = judgement_winner(&a->judgement);
+	json_put_str(o, "verdict", verdict_name(a->judgement.verdict));
+	if (m && a->judgement.verdict != VERDICT_ALLOW) {
+		json_put_str(o, "rule", m->rule->name);
+		json_put_str(o, "file", m->policy->file);
+		json_put_int(o, "line", m->rule->line);
+		json_put_str(o, "why", m->rule->why);
+		json_put_str(o, "confirm", m->rule->confirm);
+	}
+	json_put_str(o, "risk", risks[a->judgement.risk]);
+	if (a->until_us) {
+		json_put_int(o, "until_us", a->until_us);
+		json_put_str(o, "on_timeout", timeouts[a->judgement.on_timeout]);
+	}
+}
+
+void action_hold(struct action *a, unsigned reasons)
+{
+	struct gate *g = a->gate;
+	json_t *body = json_object();
+	a->state = ACTION_HELD;
+	a->reasons = reasons;
+	a->deadline_us = a->until_us = 0;
+	if (reasons & HOLD_ASK && a->judgement.timeout_us) {
+		a->deadline_us = clock_mono_us() + a->judgement.timeout_us;
+		a->until_us = clock_wall_us() + a->judgement.timeout_us;
+		gate_arm_timer(g);
+	}
+	a->tree = (struct hash){ { 0 } };
+	if (a->eff && a->eff->tree)
+		a->eff->tree(a->eff->self, a, &a->tree);
+	json_put(body, "reasons", reasons_json(reasons));
+	put_rule(body, a);
+	put_hash(body, "intent", &a->intent);
+	if (!hash_is_zero(&a->tree))
+		put_hash(body, "tree", &a->tree);
+	if (a->shown_again)
+		json_put_flag(body, "again", true);
+	action_event(a, EV_ACTION_HELD, body);
+	a->todo &= ~(unsigned)TODO_UNHELD;
+	gate_todo(a, TODO_HELD);
+}
+
+void action_unhold(struct action *a)
+{
+	a->deadline_us = a->until_us = 0;
+	a->reasons = 0;
+	if (a->todo & TODO_HELD)
+		a->todo &= ~(unsigned)TODO_HELD; /* nobody has heard of it yet */
+	else
+		gate_todo(a, TODO_UNHELD);
+}
+
+/* Takes @what from the reasons of a held action; with none left it goes its way. */
+void action_release(struct action *a, unsigned what, const char *by)
+{
+	a->reasons &= ~what;
+	a->released |= (what & (HOLD_FILTER | HOLD_PAUSE)) != 0;
+	if (a->reasons)
+		return;
+	json_t *body = json_object();
+	json_put_str(body, "decision", "release");
+	json_put_str(body, "by", by);
+	put_hash(body, "intent", &a->intent);
+	action_unhold(a);
+	action_event(a, EV_ACTION_DECIDED, body);
+	action_admit(a);
+}
+
+static void latch_event(struct gate *g, uint16_t kind, uint64_t agent, json_t *who)
+{
+	json_t *body = json_object();
+	json_put_int(body, "agent", (json_int_t)agent);
+	json_put(body, "who", json_incref(who));
+	record_append_json(g->record, kind, 0, agent, 0, 0, body);
+}
+
+void gate_pause(struct gate *g, uint64_t agent, json_t *who)
+{
+	if (agent)
+		gate_find_agent(g, agent)->paused = true;
+	else
+		g->all_paused = true;
+	latch_event(g, EV_LATCH_PAUSE, agent, who);
+}
+
+void gate_continue(struct gate *g, uint64_t agent, json_t *who)
+{
+	if (!agent)
+		g->all_paused = false;
+	for (size_t i = 0; i < g->nr_agents; i++)
+		if (!agent || g->agent[i].id == agent) {
+			g->agent[i].paused = false;
+			g->agent[i].steps = 0;
+		}
+	g->all_steps = 0;
+	latch_event(g, EV_LATCH_CONTINUE, agent, who);
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
+		    (a->reasons & (HOLD_FILTER | HOLD_PAUSE)))
+			action_release(a, HOLD_FILTER | HOLD_PAUSE, "latch");
+}
+
+void gate_step(struct gate *g, uint64_t agent, json_t *who)
+{
+	if (agent)
+		gate_find_agent(g, agent)->paused = true;
+	else
+		g->all_paused = true;
+	latch_event(g, EV_LATCH_STEP, agent, who);
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
+		    !(a->reasons & ~(unsigned)(HOLD_FILTER | HOLD_PAUSE))) {
+			action_release(a, HOLD_FILTER | HOLD_PAUSE, "latch");
+			return;
+		}
+	if (agent)
+		gate_find_agent(g, agent)->steps = 1;
+	else
+		g->all_steps = 1;
+}
+
+int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err)
+{
+	struct filter *f = NULL;
+	if (filter_parse(&f, filter, NULL, NULL, err) < 0)
+		return -1;
+	if (filter_known_before(f, err) < 0) {
+		filter_free(&f);
+		return -1;
+	}
+	filter_free(&g->hold);
+	g->hold = f;
+	free(g->hold_text);
+	g->hold_text = xstrdup(filter);
+	json_t *body = json_object();
+	json_put_str(body, "filter", filter);
+	json_put(body, "who", json_incref(who));
+	record_append_json(g->record, EV_LATCH_HOLD, 0, 0, 0, 0, body);
+	return 0;
+}
+
+/* --- for whoever attaches later ------------------------------------------------------------------------------------ */
+
+json_t *hold_row(const struct action *a)
+{
+	json_t *o = requested_body(a);
+	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
+	json_put_int(o, "action", (json_int_t)a->id);
+	json_put_int(o, "agent", (json_int_t)a->spec.agent);
+	json_put_str(o, "agent_name", a->spec.agent ? gate_find_agent(a->gate, a->spec.agent)->name : NULL);
+	json_put_int(o, "box", (json_int_t)a->spec.box);
+	json_put_str(o, "box_name", b ? b->name : NULL);
+	json_put(o, "reasons", reasons_json(a->reasons));
+	if (a->has_judgement)
+		put_rule(o, a);
+	if (a->orphan)
+		json_put_flag(o, "waits_for_script", true);
+	return o;
+}
+
+json_t *gate_state(struct gate *g)
+{
+	json_t *o = json_object(), *held = json_array(), *paused = json_array();
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->state == ACTION_HELD)
+			json_array_append_new(held, hold_row(a));
+	if (g->all_paused)
+		json_array_append_new(paused, json_integer(0));
+	for (size_t i = 0; i < g->nr_agents; i++)
+		if (g->agent[i].paused)
+			json_array_append_new(paused, json_integer((json_int_t)g->agent[i].id));
+	json_put(o, "held", held);
+	json_put(o, "paused", paused);
+	json_put_str(o, "hold", g->hold_text);
+	json_put(o, "budgets", budgets_json(g));
+	return o;
+}
