@@ -267,7 +267,7 @@ int command_parse(struct command_line *out, char *const *argv, size_t nr, struct
 			w.at++;
 		} else {
 			strv_push(&out->words, word);
-			if (out->command->flags & COMMAND_TAIL)
+			if ((out->command->flags & COMMAND_TAIL) && !arity_of(out->command->usage).rest)
 				options = false;
 			w.at++;
 		}

@@ -26,7 +26,7 @@ enum command_where { COMMAND_OFFLINE, COMMAND_SUPERVISOR, COMMAND_LOCAL };
 enum command_flags {
 	COMMAND_LOOKS = 1 << 0,  /* changes nothing: watchers may, and it is not recorded */
 	COMMAND_HIDDEN = 1 << 1, /* not listed */
-	COMMAND_TAIL = 1 << 2,   /* options end at the first operand (run FILE, say AGENT TEXT) */
+	COMMAND_TAIL = 1 << 2,   /* options end at the first operand (say AGENT TEXT); not where usage has "--" */
 	COMMAND_NO_JSON = 1 << 3, /* prints nothing that a program would read */
 };
 

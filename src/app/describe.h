@@ -1,0 +1,26 @@
+/* One event as one line of plain words, without time and agent: "#403 done: exit 0 in 6.1s". Every kind is described;
+ * those without words of their own, and kinds of a newer version, as "kind name=value ...". The text is not yet vetted for
+ * a terminal (cmd_safe). Pure. */
+#ifndef APP_DESCRIBE_H
+#define APP_DESCRIBE_H
+
+#include "record/read/session.h"
+
+void describe_event(const struct event *ev, struct buf *out);
+/* What an action is about, from the body of its action.requested: the command line, path, host or tool. */
+void describe_action(const json_t *requested, struct buf *out);
+/* argv as a person would type it: quoted where needed. */
+void describe_argv(const json_t *argv, struct buf *out);
+
+/* Names of agents by the seq of their agent.start, looked up once each. */
+struct agent_names {
+	struct {
+		uint64_t id;
+		char *name;
+	} *item;
+	size_t nr, cap;
+};
+const char *agent_name(struct agent_names *n, struct session *s, uint64_t id); /* "" for 0; borrows */
+void agent_names_release(struct agent_names *n);
+
+#endif
