@@ -165,6 +165,7 @@ LIBS_script := -llua5.4 -lm -lseccomp
 UNIT := $(wildcard tests/unit/*/t_*.c)
 UNIT_BIN := $(patsubst tests/unit/%.c,$B/tests/%,$(UNIT))
 .SECONDEXPANSION:
+$(filter $B/tests/script/%,$(UNIT_BIN)): | $B/sandglass-host
 $B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*)))) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
