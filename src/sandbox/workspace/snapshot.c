@@ -1,0 +1,406 @@
+#include "sandbox/workspace/snapshot.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "sandbox/workspace/tree.h"
+#include "sandbox/workspace/upper.h"
+
+static const char *const hash_only_default[] = {
+	"node_modules/", "target/", ".venv/", "venv/", "__pycache__/", ".tox/", ".gradle/", ".cache/", "*.pyc",
+};
+
+struct ws {
+	char *name;
+	struct upper upper;
+	struct ignore *ignore;
+	int upper_fd, lower_fd;
+	struct strv hash_only;
+	bool no_ignore;
+	uint64_t n;          /* snapshots so far */
+	size_t touched;
+	struct object_id tree, under, git, git_under, attrs;
+};
+
+static void load_rules(struct ws *w)
+{
+	ignore_free(&w->ignore);
+	w->ignore = ignore_new(w->no_ignore ? -1 : w->lower_fd, (const char *const *)w->hash_only.item, w->hash_only.nr);
+	w->upper.ignore = w->ignore;
+}
+
+struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd)
+{
+	struct ws *w = NEW(struct ws);
+	upper_init(&w->upper);
+	w->name = xstrdup(o->name ? o->name : "");
+	w->upper_fd = w->upper.upper_fd = upper_fd;
+	w->lower_fd = w->upper.lower_fd = lower_fd;
+	w->upper.copy = o->copy;
+	if (o->keep_max)
+		w->upper.keep_max = o->keep_max;
+	w->no_ignore = o->no_ignore;
+	const char *const *list = o->hash_only ? o->hash_only : hash_only_default;
+	size_t nr = o->hash_only ? o->nr_hash_only : ARRAY_LEN(hash_only_default);
+	for (size_t i = 0; i < nr; i++)
+		strv_push(&w->hash_only, list[i]);
+	load_rules(w);
+	return w;
+}
+
+void ws_free(struct ws **wp)
+{
+	struct ws *w = *wp;
+	if (!w)
+		return;
+	upper_release(&w->upper);
+	ignore_free(&w->ignore);
+	strv_release(&w->hash_only);
+	fd_close(&w->upper_fd);
+	fd_close(&w->lower_fd);
+	free(w->name);
+	free(w);
+	*wp = NULL;
+}
+
+void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const char *path, struct err *err), void *self)
+{
+	w->upper.open = open;
+	w->upper.open_self = self;
+}
+
+/* --- trees --- */
+
+static void add_line(struct buf *lines, char side, const struct ws_node *n, const struct ws_state *s)
+{
+	if (s->kind == WS_NONE || ws_state_plain(s))
+		return;
+	buf_printf(lines, "%c %s %o %" PRIu32 " %x %" PRIu64 " ", side, ws_kind_name((enum ws_kind)s->kind), s->mode,
+		   s->nlink, s->flags, s->size);
+	buf_append(lines, n->name, n->name_len);
+	buf_putc(lines, 0);
+}
+
+static bool in_tree(const struct ws_state *s)
+{
+	return (s->kind == WS_FILE || s->kind == WS_LINK) && !object_is_null(&s->oid);
+}
+
+/* One entry of a tree under construction. Files and directories sort differently ("a.b" lies between the file "a" and
+ * the directory "a"), so a tree is sorted once it is known what each name is. */
+struct entry {
+	unsigned mode;
+	const struct ws_node *node;
+	struct object_id oid;
+};
+
+static int cmp_entry(const void *pa, const void *pb)
+{
+	const struct entry *a = pa, *b = pb;
+	return tree_cmp(a->node->name, a->node->name_len, a->mode == TREE_MODE_DIR, b->node->name, b->node->name_len,
+			b->mode == TREE_MODE_DIR);
+}
+
+static void put_tree(const struct ws_store *st, struct entry *e, size_t nr, struct object_id *out)
+{
+	*out = (struct object_id){ 0 };
+	if (!nr)
+		return;
+	qsort(e, nr, sizeof(*e), cmp_entry);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	for (size_t i = 0; i < nr; i++)
+		tree_append(&b, e[i].mode, e[i].node->name, e[i].node->name_len, &e[i].oid);
+	st->add(st->self, OBJECT_TREE, buf_cstr(&b), b.len, out);
+}
+
+static size_t put_entry(struct entry *list, const struct ws_node *c, bool base)
+{
+	const struct ws_state *s = base ? &c->base : &c->now;
+	const struct object_id *sub = base ? &c->under : &c->tree;
+	if (c->nr && !object_is_null(sub))
+		*list = (struct entry){ TREE_MODE_DIR, c, *sub };
+	else if (node_differs(c) && in_tree(s))
+		*list = (struct entry){ ws_git_mode(s), c, s->oid };
+	else
+		return 0;
+	return 1;
+}
+
+static void write_attrs(const struct ws_store *st, struct ws_node *d)
+{
+	CLEANUP(buf_release) struct buf lines = BUF_INIT;
+	CLEANUP(buf_release) struct buf tree = BUF_INIT;
+	CLEANUP(buf_release) struct buf name = BUF_INIT;
+	struct object_id id;
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (node_differs(d->child[i])) {
+			add_line(&lines, 'b', d->child[i], &d->child[i]->base);
+			add_line(&lines, 'n', d->child[i], &d->child[i]->now);
+		}
+	if (lines.len) {
+		st->add(st->self, OBJECT_BLOB, buf_cstr(&lines), lines.len, &id);
+		tree_append(&tree, 0100644, "a", 1, &id);
+	}
+	/* children are sorted by bytes; as directories the tree wants them sorted with their slash */
+	struct entry *e = xcalloc(d->nr, sizeof(*e));
+	size_t nr = 0;
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (d->child[i]->nr && !object_is_null(&d->child[i]->attrs))
+			e[nr++] = (struct entry){ TREE_MODE_DIR, d->child[i], d->child[i]->attrs };
+	if (nr)
+		qsort(e, nr, sizeof(*e), cmp_entry);
+	for (size_t i = 0; i < nr; i++) {
+		buf_reset(&name);
+		buf_putc(&name, 'd');
+		buf_append(&name, e[i].node->name, e[i].node->name_len);
+		tree_append(&tree, TREE_MODE_DIR, buf_cstr(&name), name.len, &e[i].oid);
+	}
+	free(e);
+	d->attrs = (struct object_id){ 0 };
+	if (tree.len)
+		st->add(st->self, OBJECT_TREE, buf_cstr(&tree), tree.len, &d->attrs);
+}
+
+static bool is_git(const struct ws_node *n)
+{
+	return n->name_len == 4 && !memcmp(n->name, ".git", 4) && n->up && !n->up->up;
+}
+
+/* Trees of @d and of what is below and dirty. The depth is bounded by UPPER_DEPTH_MAX, a frame is small. */
+static void write_dir(const struct ws_store *st, struct ws_node *d)
+{
+	for (uint32_t i = 0; i < d->nr; i++)
+		if (d->child[i]->dirty)
+			write_dir(st, d->child[i]);
+	struct entry *e = xcalloc(d->nr ? d->nr : 1, sizeof(*e));
+	for (int base = 0; base < 2; base++) {
+		size_t nr = 0;
+		for (uint32_t i = 0; i < d->nr; i++)
+			if (!is_git(d->child[i]))
+				nr += put_entry(&e[nr], d->child[i], base);
+		put_tree(st, e, nr, base ? &d->under : &d->tree);
+	}
+	free(e);
+	write_attrs(st, d);
+	d->dirty = false;
+}
+
+static void write_trees(struct ws *w, const struct ws_store *st)
+{
+	struct ws_node *root = w->upper.root, *git = node_child(root, ".git", 4);
+	if (root->dirty)
+		write_dir(st, root);
+	struct entry e;
+	w->tree = root->tree;
+	w->under = root->under;
+	w->attrs = root->attrs;
+	put_tree(st, &e, git ? put_entry(&e, git, false) : 0, &w->git);
+	put_tree(st, &e, git ? put_entry(&e, git, true) : 0, &w->git_under);
+}
+
+/* --- the body --- */
+
+static void put_oid(json_t *o, const char *key, const struct object_id *id)
+{
+	char hex[41];
+	if (object_is_null(id))
+		return;
+	object_hex(id, hex);
+	json_put_str(o, key, hex);
+}
+
+static void put_state(json_t *o, const struct ws_state *s)
+{
+	static const unsigned type[] = { 0,	  S_IFREG,  S_IFLNK, S_IFDIR,
+					 S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
+	char mode[16];
+	snprintf(mode, sizeof(mode), "%06o", type[s->kind] | s->mode);
+	json_put_str(o, "mode", mode);
+	if (s->kind == WS_FILE || s->kind == WS_LINK)
+		json_put_int(o, "size", (int64_t)s->size);
+	put_oid(o, "oid", &s->oid);
+	if (s->flags & WS_HASH_ONLY)
+		json_put_flag(o, "hash_only", true);
+	if (s->flags & WS_UNREADABLE)
+		json_put_flag(o, "unreadable", true);
+	if (s->flags & WS_TORN)
+		json_put_flag(o, "torn", true);
+}
+
+static const char *op_of(const struct ws_state *was, const struct ws_state *now)
+{
+	if (was->kind == WS_NONE)
+		return "A";
+	if (now->kind == WS_NONE)
+		return "D";
+	if (was->kind != now->kind)
+		return "T";
+	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE) ? "m"
+														    : "M";
+}
+
+static json_t *change_of(const struct ws_node *n, struct buf *path)
+{
+	json_t *o = json_object();
+	node_path(n, path);
+	json_put_str(o, "op", op_of(&n->was, &n->now));
+	json_put_bytes(o, "path", buf_cstr(path), path->len);
+	json_put_str(o, "kind", ws_kind_name((enum ws_kind)(n->now.kind ? n->now.kind : n->was.kind)));
+	if (n->now.kind != WS_NONE)
+		put_state(o, &n->now);
+	if (n->was.kind != WS_NONE) {
+		json_t *was = json_object();
+		put_state(was, &n->was);
+		json_put(o, "was", was);
+	}
+	return o;
+}
+
+static int cmp_node(const void *pa, const void *pb)
+{
+	const struct ws_node *a = *(const struct ws_node *const *)pa, *b = *(const struct ws_node *const *)pb;
+	unsigned da = node_depth(a), db = node_depth(b);
+	const struct ws_node *x = a, *y = b;
+	for (; da > db; da--)
+		x = x->up;
+	for (; db > da; db--)
+		y = y->up;
+	if (x == y) /* one lies above the other */
+		return (a != x) - (b != y);
+	while (x->up != y->up) {
+		x = x->up;
+		y = y->up;
+	}
+	return ws_path_cmp(x->name, x->name_len, y->name, y->name_len);
+}
+
+static bool really(const struct ws_node *n)
+{
+	return !ws_state_eq(&n->was, &n->now);
+}
+
+static size_t put_changes(struct ws *w, json_t *body)
+{
+	struct upper *u = &w->upper;
+	json_t *list = json_array();
+	size_t nr = 0;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	if (u->nr_changed)
+		qsort(u->changed, u->nr_changed, sizeof(struct ws_node *), cmp_node);
+	for (size_t i = 0; i < u->nr_changed; i++) {
+		const struct ws_node *n = u->changed[i];
+		if (!really(n))
+			continue;
+		if (nr++ < WS_CHANGES_MAX)
+			json_array_append_new(list, change_of(n, &path));
+	}
+	json_put_int(body, "changed", (int64_t)nr);
+	json_put(body, "changes", list);
+	if (nr > WS_CHANGES_MAX)
+		json_put_int(body, "more", (int64_t)(nr - WS_CHANGES_MAX));
+	return nr;
+}
+
+static void count_touched(struct ws *w)
+{
+	for (size_t i = 0; i < w->upper.nr_changed; i++) {
+		const struct ws_node *n = w->upper.changed[i];
+		w->touched -= !ws_state_eq(&n->base, &n->was);
+		w->touched += node_differs(n);
+	}
+}
+
+int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, json_t **body_out, struct err *err)
+{
+	int64_t began = clock_mono_us();
+	struct upper *u = &w->upper;
+	u->store = *st;
+	if (how->sync) {
+		CLEANUP(fd_close) int fd = openat(w->upper_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (fd < 0 || syncfs(fd) < 0)
+			return err_sys(err, "snapshot: cannot sync the upper");
+	}
+	int rc = how->dirs && w->n ? upper_walk_only(u, how->dirs, err) : upper_walk(u, err);
+	if (rc < 0)
+		return err_wrap(err, "snapshot%s%s", *w->name ? " of " : "", w->name);
+	bool any = w->n == 0;
+	for (size_t i = 0; i < u->nr_changed && !any; i++)
+		any = really(u->changed[i]) || u->changed[i]->was.flags != u->changed[i]->now.flags;
+	if (!any) {
+		upper_settled(u);
+		return 0;
+	}
+	write_trees(w, st);
+	json_t *body = json_object();
+	json_put_str(body, "repo", w->name);
+	json_put_int(body, "n", (int64_t)++w->n);
+	json_put_str(body, "why", how->why);
+	put_oid(body, "tree", &w->tree);
+	put_oid(body, "under", &w->under);
+	put_oid(body, "git", &w->git);
+	put_oid(body, "git_under", &w->git_under);
+	put_oid(body, "attrs", &w->attrs);
+	count_touched(w);
+	json_put_int(body, "touched", (int64_t)w->touched);
+	put_changes(w, body);
+	json_put_flag(body, "full", !(how->dirs && w->n > 1));
+	if (u->unlisted.nr)
+		json_put(body, "unlisted", json_argv(u->unlisted.item, u->unlisted.nr));
+	json_put_int(body, "took_us", clock_mono_us() - began);
+	upper_settled(u);
+	*body_out = body;
+	return 1;
+}
+
+void ws_rotated(struct ws *w, int upper_fd, int lower_fd)
+{
+	fd_close(&w->upper_fd);
+	fd_close(&w->lower_fd);
+	w->upper_fd = w->upper.upper_fd = upper_fd;
+	w->lower_fd = w->upper.lower_fd = lower_fd;
+	upper_rotated(&w->upper);
+	load_rules(w);
+}
+
+void ws_fingerprint(const struct ws *w, struct hash *out)
+{
+	struct hash_ctx c;
+	const struct object_id *ids[] = { &w->tree, &w->under, &w->git, &w->git_under, &w->attrs };
+	hash_begin(&c);
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++)
+		hash_add(&c, ids[i]->b, sizeof(ids[i]->b));
+	hash_end(&c, out);
+}
+
+bool ws_touched(const struct ws *w, const char *path, size_t len)
+{
+	const struct ws_node *n = node_find(w->upper.root, path, len);
+	return n && node_differs(n);
+}
+
+void ws_stats(const struct ws *w, struct ws_stats *out)
+{
+	*out = (struct ws_stats){ .nodes = w->upper.nr_nodes, .touched = w->touched, .looked = w->upper.looked };
+}
+
+const char *ws_name(const struct ws *w)
+{
+	return w->name;
+}
+
+int ws_lower_fd(const struct ws *w)
+{
+	return w->lower_fd;
+}
+
+int ws_upper_fd(const struct ws *w)
+{
+	return w->upper_fd;
+}

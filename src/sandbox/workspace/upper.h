@@ -1,0 +1,53 @@
+/* Looking at what a box has written: the walk of an overlay's upper (or, in the profile reduced, of the whole copy), as
+ * changes of nodes. Private to the workspace; worker thread.
+ *
+ * Entries whose stamp (inode, size, times, mode) is as before cost one stat. Names, types and contents are the box's
+ * choice: nothing is followed, FIFOs, sockets and devices are never opened, depth and number are bounded.
+ * Overlay format: Documentation/filesystems/overlayfs.rst: a whiteout is a character device 0:0; an opaque directory has
+ * the attribute user.overlay.opaque (trusted.overlay.opaque when root mounted it) = "y"; what is copied up is complete. */
+#ifndef SANDBOX_WORKSPACE_UPPER_H
+#define SANDBOX_WORKSPACE_UPPER_H
+
+#include "base/buf.h"
+#include "sandbox/workspace/ignore.h"
+#include "sandbox/workspace/node.h"
+
+enum { UPPER_DEPTH_MAX = 4096, UPPER_NODES_MAX = 1000000 };
+
+struct upper {
+	int upper_fd, lower_fd; /* roots, O_PATH or O_RDONLY; lower -1: nothing below */
+	bool copy;              /* the upper is a full copy of the lower, no overlay */
+	/* Opens a path that our own uid may not ("upper" or "lower"); may be NULL. Descriptor owned by the caller. */
+	int (*open)(void *self, const char *which, const char *path, struct err *err);
+	void *open_self;
+	uint64_t keep_max;      /* bytes of larger files are not kept */
+	uint64_t removed_max;   /* bytes of removed base files kept per walk */
+	struct ignore *ignore;  /* paths that are hash only; may be NULL. Borrowed */
+	struct ws_store store;
+	struct ws_node *root;
+	size_t nr_nodes;
+	bool primed;            /* copy: the first walk is done */
+	uint32_t walk;          /* number of the walk */
+	struct ws_node **changed; /* nodes whose state is not what it was at the snapshot before; owned list */
+	size_t nr_changed, cap_changed;
+	uint64_t removed_kept;
+	struct strv unlisted;   /* directories that could not be listed in this walk */
+	size_t looked;          /* entries looked at in this walk */
+};
+
+void upper_init(struct upper *u);
+void upper_release(struct upper *u);
+
+/* Walks everything. ERR_FULL past the bounds. */
+NODISCARD int upper_walk(struct upper *u, struct err *err);
+/* Looks only at the directories named (and at what is new below them). Paths relative, "" = the root. */
+NODISCARD int upper_walk_only(struct upper *u, const struct strv *dirs, struct err *err);
+/* The upper has become a lower and a new, empty one is there (descriptors are set by the caller). */
+void upper_rotated(struct upper *u);
+/* Empties the list of changed nodes and prunes. */
+void upper_settled(struct upper *u);
+
+/* A descriptor of the directory or file @path beneath @root: no links followed, none of the components. -1 and errno. */
+int upper_open_beneath(int root, const char *path, size_t len, int flags);
+
+#endif
