@@ -487,6 +487,7 @@ static void release(struct super *s)
 	while (s->calls)
 		call_drop(s->calls);
 	op_procs_free(s);
+	op_shells_free(s);
 	control_server_free(&s->server, s->why);
 	super_box_release(s);
 	if (s->boxes && boxes_count(s->boxes) == 0)

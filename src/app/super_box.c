@@ -282,15 +282,25 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	if (sb->net)
 		net_attach(sb->net, b);
 	if (b->driver->tree)
-		sb->trees = trees_new(s, b, sb->name);
-	answer_opener(s, sb);
+		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
+	else
+		answer_opener(s, sb);
+}
+
+void super_box_ready(struct super *s, uint64_t box)
+{
+	struct super_box *sb = find(s, box);
+	if (sb)
+		answer_opener(s, sb);
 }
 
 void super_box_gone(struct super *s, uint64_t box)
 {
 	struct super_box *sb = find(s, box);
-	if (sb)
-		drop(s, sb);
+	if (!sb)
+		return;
+	answer_opener(s, sb);
+	drop(s, sb);
 }
 
 void super_box_close(struct super *s, uint64_t box)

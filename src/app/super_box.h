@@ -17,6 +17,8 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 
 /* From the layers below. */
 void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err);
+/* Its first snapshot is taken: the script may go on. */
+void super_box_ready(struct super *s, uint64_t box);
 void super_box_gone(struct super *s, uint64_t box);
 /* After an action that may have written; gate_settled follows. */
 void super_box_snapshot(struct super *s, uint64_t box, uint64_t action);

@@ -142,6 +142,7 @@ void call_drop(struct call *c); /* without an answer: the host has gone */
 
 /* --- op_box.c, op_agent.c --- */
 void op_procs_free(struct super *s);
+void op_shells_free(struct super *s);
 void op_agents_continue(struct super *s); /* turns that waited for a latch */
 void op_agents_step(struct super *s, uint64_t agent);
 

@@ -166,6 +166,12 @@ const char *boxes_name(struct boxes *b, uint64_t box)
 	return s ? s->name : "";
 }
 
+const struct box_opts *boxes_opts(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	return s ? &s->opts.o : NULL;
+}
+
 uint64_t boxes_find(struct boxes *b, const char *name)
 {
 	for (size_t i = 0; i < b->nr; i++)
@@ -234,7 +240,7 @@ static enum action_end end_of(const struct job *j, bool lost)
 	return j->end;
 }
 
-static void on_exit(void *self, int code, int signal, bool lost, int left)
+static void run_exited(void *self, int code, int signal, bool lost, int left)
 {
 	struct job *j = self;
 	struct action *a = j->action;
@@ -253,7 +259,7 @@ static void on_exit(void *self, int code, int signal, bool lost, int left)
 	action_ended(a, end, body);
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_exit };
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited };
 
 static void kill_now(void *self)
 {

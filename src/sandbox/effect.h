@@ -29,6 +29,7 @@ void boxes_close(struct boxes *b, uint64_t box);
 size_t boxes_count(const struct boxes *b); /* opening, open and closing ones */
 struct box *boxes_get(struct boxes *b, uint64_t box); /* NULL while opening and when gone */
 const char *boxes_name(struct boxes *b, uint64_t box); /* borrows; "" when unknown */
+const struct box_opts *boxes_opts(struct boxes *b, uint64_t box); /* what it was opened with; borrows; NULL when gone */
 uint64_t boxes_find(struct boxes *b, const char *name); /* by name; 0 = none */
 uint64_t boxes_at(struct boxes *b, size_t i);           /* id of the i-th; 0 past the end */
 
