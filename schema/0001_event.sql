@@ -56,6 +56,8 @@ CREATE TABLE object(
   data BLOB                       -- NULL = redacted
 ) STRICT;
 
+CREATE INDEX object_seq ON object(seq);
+
 CREATE TABLE message(
   message INTEGER PRIMARY KEY,
   hash BLOB NOT NULL UNIQUE,      -- H(bytes); events name messages by it

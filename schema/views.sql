@@ -102,3 +102,7 @@ SELECT
   json_extract(e.body, '$.why') AS why
 FROM redaction r
 LEFT JOIN event e ON e.seq = r.seq;
+
+-- The search index: trigrams of any script. rowid = seq; the text itself is not kept a second time. mark 'indexed' says
+-- how far it reaches.
+CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none');

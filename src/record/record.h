@@ -46,8 +46,8 @@ uint64_t record_head(const struct record *r);    /* last seq given */
 uint64_t record_committed(const struct record *r);
 
 /* Secret values that must never reach the file. Every event body and every output stream is searched for them before
- * it is kept (output also over chunk boundaries: the last longest-1 bytes of a stream wait for their successors or the
- * end of the stream) and each occurrence becomes "<secret:NAME>". Copies both strings. Values under 6 bytes: refused. */
+ * it is kept (output also over chunk boundaries: the last bytes of a stream that could be the beginning of a value wait
+ * for their successors or the end of the stream) and each occurrence becomes "<secret:NAME>". Copies both strings. Values under 6 bytes: refused. */
 NODISCARD int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err);
 
 /* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
@@ -68,6 +68,13 @@ void record_barrier_forget(struct record *r, const void *self);
 enum record_stream { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_PTY = 3, STREAM_REQUEST = 4, STREAM_RESPONSE = 5 };
 void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes, size_t len);
 void record_output_end(struct record *r, uint64_t action); /* all its streams; call before action.ended is appended */
+/* The producer had to leave @bytes bytes out: recorded as output.gap; offsets go on behind it. */
+void record_output_gap(struct record *r, uint64_t action, enum record_stream s, uint64_t bytes, const char *why);
+/* What was taken in, cleaned of secrets, in order, before it is kept (for whoever asked for the action). One tap. */
+typedef void record_clean_fn(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len);
+void record_on_output(struct record *r, record_clean_fn *fn, void *self);
+/* One text cleaned of secrets: puts it into @out (reset first) and returns true if it held one. */
+bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */
 enum { RECORD_FLOOD = 8 << 20 };
 size_t record_backlog(const struct record *r);
@@ -86,8 +93,8 @@ uint64_t record_objects(struct record *r, struct objects *o, const struct event 
 /* Model messages pooled by content: kept once however often they are sent. Fills @id_out with H(bytes). */
 void record_message(struct record *r, const void *bytes, size_t len, struct hash *id_out);
 
-/* After the fact: removes a body (kind "event"), a segment or an object for ever; who/why are recorded. The file still
- * verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and WAL. */
+/* After the fact: removes for ever what is named: "event" (by seq), "segment" or "message" (by row number), "object" (by
+ * @oid); who/why are recorded. ERR_NOENT: the file does not hold it. The file still verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and WAL. */
 NODISCARD int record_redact(struct record *r, const char *what, uint64_t seq_or_segment, const struct object_id *oid,
 			    const char *who, const char *why, record_done_fn *done, void *self, struct err *err);
 

@@ -11,6 +11,8 @@ struct object_id {
 
 /* Git's name for these bytes: SHA-1 of "blob 12\0" + bytes. */
 void object_name(enum object_type type, const void *bytes, size_t len, struct object_id *out);
+/* "blob 12" and its NUL; returns how many bytes with the NUL. */
+size_t object_header(enum object_type type, size_t len, char out[32]);
 void object_hex(const struct object_id *id, char out[41]);
 bool object_parse(const char *hex, struct object_id *out);
 bool object_is_null(const struct object_id *id);

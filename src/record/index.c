@@ -1,0 +1,104 @@
+/* The search index: made in the background from what is committed, never on the way in. */
+#include <string.h>
+
+#include "record/read/text.h"
+#include "record/store_inner.h"
+
+/* Words of an event or of the segment that it proves; NULL text when redacted. */
+static bool text_of(struct store *s, uint64_t seq, struct buf *out)
+{
+	struct err err;
+	return text_of_event(s->db, seq, out, &err) == 1;
+}
+
+static uint64_t read_mark(struct store *s, const char *name)
+{
+	sqlite3_stmt *st;
+	uint64_t v = 0;
+	if (sqlite3_prepare_v2(s->db, "SELECT value FROM mark WHERE name = ?1", -1, &st, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			v = (uint64_t)sqlite3_column_int64(st, 0);
+	}
+	sqlite3_finalize(st);
+	return v;
+}
+
+static bool write_mark(struct store *s, const char *name, uint64_t value)
+{
+	sqlite3_stmt *st = s->stmt[SQL_MARK];
+	sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 2, (int64_t)value);
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE;
+}
+
+static int add(sqlite3_stmt *st, uint64_t seq, const struct buf *text)
+{
+	sqlite3_bind_int64(st, 1, (int64_t)seq);
+	sqlite3_bind_text64(st, 2, text->data, text->len, SQLITE_STATIC, SQLITE_UTF8);
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	return rc;
+}
+
+bool store_index(struct store *s, size_t bytes)
+{
+	if (s->indexed)
+		return false;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	sqlite3_stmt *st = NULL;
+	uint64_t seq = read_mark(s, "indexed");
+	size_t done = 0;
+	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
+	if (rc != SQLITE_OK || store_begin(s, false) != STORE_OK) {
+		sqlite3_finalize(st);
+		s->indexed = true; /* tried again after the next event */
+		return false;
+	}
+	rc = SQLITE_DONE;
+	while (rc == SQLITE_DONE && seq < s->now.seq && done < bytes) {
+		seq++;
+		if (text_of(s, seq, &text))
+			rc = add(st, seq, &text);
+		done += text.len + 64;
+	}
+	sqlite3_finalize(st);
+	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL)) {
+		store_rollback(s);
+		s->indexed = true;
+		return false;
+	}
+	s->indexed = seq == s->now.seq;
+	return !s->indexed;
+}
+
+enum store_rc index_forget(struct store *s, uint64_t seq)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	sqlite3_stmt *st = NULL;
+	if (!seq || seq > read_mark(s, "indexed") || !text_of(s, seq, &text))
+		return STORE_OK;
+	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(search, rowid, text) VALUES('delete', ?1, ?2)", -1, &st, NULL);
+	if (rc == SQLITE_OK)
+		rc = add(st, seq, &text);
+	enum store_rc result = rc == SQLITE_DONE ? STORE_OK : store_failed(s, rc);
+	sqlite3_finalize(st);
+	s->scrub = true;
+	return result;
+}
+
+enum store_rc store_scrub(struct store *s)
+{
+	int log = 0, moved = 0;
+	int rc = SQLITE_OK;
+	if (s->scrub)
+		rc = sqlite3_exec(s->db, "INSERT INTO search(search) VALUES('optimize')", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_TRUNCATE, &log, &moved);
+	if (rc != SQLITE_OK)
+		return store_failed(s, rc);
+	s->scrub = false;
+	return STORE_OK;
+}

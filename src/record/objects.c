@@ -1,0 +1,80 @@
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "record/inner.h"
+
+struct objects {
+	struct store_object *item;
+	size_t nr, cap;
+	struct packer *packer;
+	struct buf packed;
+};
+
+struct objects *objects_new(void)
+{
+	struct objects *o = NEW(struct objects);
+	o->packer = packer_new();
+	return o;
+}
+
+void objects_free(struct objects **o)
+{
+	if (!*o)
+		return;
+	for (size_t i = 0; i < (*o)->nr; i++)
+		free((*o)->item[i].data);
+	free((*o)->item);
+	packer_free(&(*o)->packer);
+	buf_release(&(*o)->packed);
+	free(*o);
+	*o = NULL;
+}
+
+void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+{
+	GROW(o->item, o->nr, o->cap);
+	struct store_object *s = &o->item[o->nr++];
+	s->type = type;
+	s->size = len;
+	object_name(type, bytes, len, &s->oid);
+	chain_object(type, bytes, len, &s->hash);
+	s->codec = codec_pack(o->packer, bytes, len, &o->packed);
+	s->data = xmemdup(o->packed.data, o->packed.len + 1); /* the NUL that ends every buf: never an empty allocation */
+	s->len = o->packed.len;
+	*id_out = s->oid;
+}
+
+size_t objects_count(const struct objects *o)
+{
+	return o->nr;
+}
+
+struct store_object *objects_items(struct objects *o, size_t *nr_out)
+{
+	*nr_out = o->nr;
+	return o->item;
+}
+
+static size_t objects_cost(const struct objects *o)
+{
+	size_t cost = 0;
+	for (size_t i = 0; i < o->nr; i++)
+		cost += o->item[i].len + sizeof(o->item[i]);
+	return cost;
+}
+
+uint64_t record_objects(struct record *r, struct objects *o, const struct event *ev)
+{
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	bool secret = secrets_clean_body(r->secrets, ev->body, ev->len, &clean);
+	struct item *i = item_new(ITEM_OBJECTS, secret ? clean.data : ev->body, secret ? clean.len : ev->len);
+	const char *body = i->ev.body;
+	size_t len = i->ev.len;
+	assert(len >= 2 && body[0] == '{' && body[len - 1] == '}');
+	i->ev = *ev;
+	i->ev.body = body;
+	i->ev.len = len;
+	i->objects = o;
+	i->cost += objects_cost(o);
+	return record_queue_event(r, i);
+}

@@ -1,0 +1,324 @@
+/* A recorder's beginning and end: a new session, one that goes on, a clean close. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "record/inner.h"
+#include "record/key.h"
+#include "record/read/lease.h"
+#include "record/schema.h"
+
+enum { RESERVE = 16 << 20, QUIET_MS = 60000, NAME_MAX_BYTES = 48 };
+
+static int refuse_network(const char *dir, struct err *err)
+{
+	static const struct {
+		long magic;
+		const char *name;
+	} table[] = { { NFS_SUPER_MAGIC, "NFS" },   { SMB_SUPER_MAGIC, "SMB" }, { 0xff534d42, "CIFS" },
+		      { 0xfe534d42, "SMB2" },       { 0x01021997, "9p" },       { CODA_SUPER_MAGIC, "Coda" },
+		      { AFS_SUPER_MAGIC, "AFS" },   { 0x00c36400, "Ceph" },     { 0x0bd00bd0, "Lustre" },
+		      { 0x786f4256, "vboxsf" } };
+	struct statfs fs;
+	if (statfs(dir, &fs) < 0)
+		return err_sys(err, "cannot look at '%s'", dir);
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if ((uint32_t)fs.f_type == (uint32_t)table[i].magic)
+			return err_set(err, ERR_UNSUPPORTED,
+				       "'%s' is on a network file system (%s) that cannot keep a session safe: choose a local "
+				       "folder with --sessions DIR",
+				       dir, table[i].name);
+	return 0;
+}
+
+/* The part of the file's name that people chose: no separators, nothing that a shell or a terminal takes amiss. */
+static void clean_name(const char *name, char out[NAME_MAX_BYTES + 1])
+{
+	size_t n = 0;
+	for (const char *p = name; *p && n < NAME_MAX_BYTES; p++) {
+		char c = *p;
+		bool good = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+			    (c == '.' && n) || c == '-';
+		if (good)
+			out[n++] = c;
+		else if (n && out[n - 1] != '-')
+			out[n++] = '-';
+	}
+	while (n && out[n - 1] == '-')
+		n--;
+	out[n] = 0;
+	if (!n)
+		strcpy(out, "session");
+}
+
+/* Six random letters and digits that cannot be mistaken for one another. */
+static void make_id(char out[7])
+{
+	static const char set[] = "abcdefghjkmnpqrstuvwxyz23456789";
+	uint8_t r[6];
+	random_bytes(r, sizeof(r));
+	for (size_t i = 0; i < sizeof(r); i++)
+		out[i] = set[r[i] % (sizeof(set) - 1)];
+	out[6] = 0;
+}
+
+/* Creates the empty file under a name that nobody has; fills r->path and r->id. */
+static int make_file(struct record *r, const char *dir, const char *name, struct err *err)
+{
+	char day[16], shown[NAME_MAX_BYTES + 1], id[7];
+	time_t now = (time_t)(clock_wall_us() / 1000000);
+	struct tm tm;
+	gmtime_r(&now, &tm);
+	strftime(day, sizeof(day), "%Y-%m-%d", &tm);
+	clean_name(name, shown);
+	for (;;) {
+		make_id(id);
+		free(r->path);
+		r->path = xasprintf("%s/%s-%s-%s.glass", dir, day, shown, id);
+		CLEANUP(fd_close) int fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd >= 0)
+			break;
+		if (errno != EEXIST)
+			return err_sys(err, "cannot make session file '%s'", r->path);
+	}
+	r->id = xasprintf("s-%s", id);
+	return 0;
+}
+
+static void sync_dir(const char *dir)
+{
+	CLEANUP(fd_close) int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd >= 0)
+		fsync(fd);
+}
+
+/* Space that is given back when the disk is full at the end, so that closing events can always be written. */
+static int make_reserve(const char *path)
+{
+	CLEANUP(free_ptr) char *name = xasprintf("%s-reserve", path);
+	CLEANUP(fd_close) int fd = open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (fd < 0 || fallocate(fd, 0, 0, RESERVE) < 0) {
+		unlink(name);
+		return -1; /* a disk that is nearly full at the beginning, or a file system that cannot promise space */
+	}
+	int kept = fd;
+	fd = -1;
+	return kept;
+}
+
+static void put_machine(json_t *body)
+{
+	CLEANUP(buf_release) struct buf boot = BUF_INIT;
+	struct err err;
+	char host[256] = "";
+	if (file_read("/proc/sys/kernel/random/boot_id", &boot, 64, &err) == 0 && boot.len)
+		boot.data[strcspn(boot.data, "\n")] = 0;
+	gethostname(host, sizeof(host) - 1);
+	json_put_str(body, "boot", buf_cstr(&boot));
+	json_put_str(body, "host", host);
+	json_put_str(body, "version", SANDGLASS_VERSION);
+	json_put_int(body, "format", SCHEMA_FORMAT);
+}
+
+static void put_hex(json_t *o, const char *name, const void *bytes, size_t len)
+{
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	hex_append(&hex, bytes, len);
+	json_put_str(o, name, hex.data);
+}
+
+static void begin(struct record *r, struct loop *l, const struct record_ops *ops, void *self)
+{
+	r->loop = l;
+	r->ops = ops ? *ops : (struct record_ops){ 0 };
+	r->self = self;
+	r->head = r->announced = r->committed = r->durable = store_seq(r->store);
+	r->clock_off = clock_wall_us() - clock_mono_us();
+	r->secrets = secrets_new();
+	r->outputs = outputs_new();
+	r->wake = loop_wake_new(l, record_on_wake, r);
+	r->timer = loop_timer_new(l, outputs_on_timer, r);
+	r->quiet_timer = loop_timer_new(l, record_on_quiet, r);
+	loop_timer_set(r->quiet_timer, QUIET_MS, QUIET_MS);
+	r->reserve = make_reserve(r->path);
+	writer_start(r);
+}
+
+static void free_half(struct record **r)
+{
+	if (!*r)
+		return;
+	fd_close(&(*r)->lease);
+	free((*r)->path);
+	free((*r)->id);
+	free(*r);
+	*r = NULL;
+}
+
+static struct record *new_half(void)
+{
+	struct record *r = NEW(struct record);
+	r->lease = r->reserve = -1;
+	hash_init();
+	return r;
+}
+
+/* Takes away what a failed creation has left. */
+static void remove_file(const char *path)
+{
+	static const char *const tail[] = { "", "-wal", "-shm", "-journal", "-lease", "-reserve" };
+	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
+		CLEANUP(free_ptr) char *name = xasprintf("%s%s", path, tail[i]);
+		unlink(name);
+	}
+}
+
+int record_create(struct record **out, struct loop *l, const char *dir, const char *name, json_t *start_body,
+		  const struct record_ops *ops, void *self, struct err *err)
+{
+	CLEANUP(free_half) struct record *r = new_half();
+	uint8_t seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
+	if (dir_make(dir, 0700, err) < 0 || refuse_network(dir, err) < 0 || key_load(seed, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *real = realpath(dir, NULL);
+	if (!real)
+		return err_sys(err, "cannot find '%s'", dir);
+	if (make_file(r, real, name, err) < 0)
+		return -1;
+	random_bytes(r->uuid, UUID_LEN);
+	sign_key(seed, key);
+	r->lease = lease_take(r->path, err);
+	int rc = r->lease < 0 ? -1 : store_create(&r->store, r->path, r->id, r->uuid, name, seed, err);
+	secret_wipe(seed, sizeof(seed));
+	if (rc < 0) {
+		remove_file(r->path);
+		return -1;
+	}
+	sync_dir(real);
+	begin(r, l, ops, self);
+	json_t *body = json_object();
+	json_put_str(body, "id", r->id);
+	put_hex(body, "uuid", r->uuid, UUID_LEN);
+	json_put_str(body, "name", name);
+	put_hex(body, "key", key, SIGN_KEY_LEN);
+	put_machine(body);
+	if (start_body)
+		json_object_update_missing(body, start_body);
+	record_append_json(r, EV_SESSION_START, 0, 0, 0, 0, body);
+	*out = take(&r);
+	return 0;
+}
+
+int record_resume(struct record **out, struct loop *l, const char *path, const struct record_ops *ops, void *self,
+		  struct err *err)
+{
+	CLEANUP(free_half) struct record *r = new_half();
+	uint8_t seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
+	if (access(path, F_OK) < 0)
+		return err_sys(err, "cannot open session file '%s'", path);
+	r->path = realpath(path, NULL);
+	if (!r->path)
+		return err_sys(err, "cannot find '%s'", path);
+	CLEANUP(free_ptr) char *dir = xstrndup(r->path, (size_t)(strrchr(r->path, '/') - r->path));
+	if (refuse_network(*dir ? dir : "/", err) < 0 || key_load(seed, err) < 0)
+		return -1;
+	sign_key(seed, key);
+	r->lease = lease_take(r->path, err);
+	int rc = r->lease < 0 ? -1 : resume_check(r->path, err);
+	if (rc == 0)
+		rc = store_open(&r->store, r->path, seed, &r->id, r->uuid, err);
+	secret_wipe(seed, sizeof(seed));
+	if (rc < 0)
+		return -1;
+	begin(r, l, ops, self);
+	json_t *body = json_object();
+	json_put_int(body, "head", (int64_t)r->head);
+	put_hex(body, "key", key, SIGN_KEY_LEN);
+	put_machine(body);
+	record_append_json(r, EV_SESSION_RESUMED, 0, 0, 0, 0, body);
+	*out = take(&r);
+	return 0;
+}
+
+static void free_parts(struct record *r)
+{
+	loop_wake_free(&r->wake);
+	loop_timer_free(&r->timer);
+	loop_timer_free(&r->quiet_timer);
+	if (r->flusher)
+		r->flusher->r = NULL;
+	if (r->turn) {
+		while (r->turn->first) {
+			struct item *i = r->turn->first;
+			r->turn->first = i->next;
+			item_free(i);
+		}
+		free(r->turn);
+	}
+	while (r->redacted) {
+		struct redact_done *next = r->redacted->next;
+		free(r->redacted);
+		r->redacted = next;
+	}
+	secrets_free(&r->secrets);
+	outputs_free(&r->outputs);
+	free(r->pooled);
+	free(r->barrier);
+	free(r->open);
+	buf_release(&r->text);
+	buf_release(&r->clean);
+}
+
+int record_close(struct record **rp, json_t *end_body, struct err *err)
+{
+	struct record *r = take(rp);
+	outputs_end_all(r);
+	record_append_json(r, EV_SESSION_END, 0, 0, 0, 0, end_body ? end_body : json_object());
+	record_checkpoint(r);
+	record_flush(r);
+	pthread_mutex_lock(&r->mu);
+	r->stop = true;
+	pthread_mutex_unlock(&r->mu);
+	writer_end(r);
+	bool whole = store_seq(r->store) == r->head;
+	int rc = 0;
+	if (!whole)
+		rc = err_set(err, record_state(r) == RECORD_STALLED ? ERR_FULL : ERR_IO,
+			     "the end of session '%s' could not be written: %s", r->path, r->why);
+	int64_t until = clock_mono_us() + 1000000;
+	while (whole && clock_mono_us() < until && store_index(r->store, 256 << 10)) /* what is left is searched without */
+		;
+	if (store_close(&r->store, whole, err) < 0)
+		rc = -1;
+	if (rc == 0) {
+		CLEANUP(free_ptr) char *lease = xasprintf("%s-lease", r->path);
+		unlink(lease);
+	}
+	free_parts(r);
+	free_half(&r);
+	return rc;
+}
+
+void record_abandon(struct record **rp)
+{
+	struct record *r = take(rp);
+	struct err err;
+	if (!r)
+		return;
+	pthread_mutex_lock(&r->mu);
+	r->abandon = true;
+	pthread_mutex_unlock(&r->mu);
+	writer_end(r);
+	if (store_close(&r->store, false, &err) < 0) /* nothing is promised about a session that is abandoned */
+		err.code = ERR_NONE;
+	free_parts(r);
+	free_half(&r);
+}

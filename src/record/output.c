@@ -1,0 +1,226 @@
+/* Streams on their way into segments: cleaned, gathered, closed by size, silence, age or their end. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "record/inner.h"
+
+enum {
+	SEGMENT = 64 << 10,
+	SILENCE_US = 20000,
+	AGE_US = 100000,
+	STREAMS = 6,
+};
+
+struct stream {
+	struct buf held; /* could be the beginning of a secret */
+	struct buf data, times;
+	uint64_t off;    /* of data's first byte */
+	int64_t first_us, last_us; /* wall, of the open segment's chunks */
+	int64_t opened_us, touched_us; /* loop's clock */
+};
+
+struct output {
+	uint64_t action;
+	int64_t last_us; /* of any stream: times within an action are strictly increasing, so that they are an order */
+	struct stream stream[STREAMS];
+};
+
+struct outputs {
+	struct output **item; /* sorted by nothing: a session has few actions that write at the same time */
+	size_t nr, cap;
+	struct buf clean;
+	bool timing;
+};
+
+struct outputs *outputs_new(void)
+{
+	return NEW(struct outputs);
+}
+
+static void output_free(struct output *o)
+{
+	for (size_t i = 0; i < STREAMS; i++) {
+		buf_release(&o->stream[i].held);
+		buf_release(&o->stream[i].data);
+		buf_release(&o->stream[i].times);
+	}
+	free(o);
+}
+
+void outputs_free(struct outputs **o)
+{
+	if (!*o)
+		return;
+	for (size_t i = 0; i < (*o)->nr; i++)
+		output_free((*o)->item[i]);
+	free((*o)->item);
+	buf_release(&(*o)->clean);
+	free(*o);
+	*o = NULL;
+}
+
+static struct output *output_of(struct outputs *all, uint64_t action, bool make)
+{
+	for (size_t i = 0; i < all->nr; i++)
+		if (all->item[i]->action == action)
+			return all->item[i];
+	if (!make)
+		return NULL;
+	GROW(all->item, all->nr, all->cap);
+	struct output *o = NEW(struct output);
+	o->action = action;
+	return all->item[all->nr++] = o;
+}
+
+/* Unsigned LEB128. */
+static void put_number(struct buf *b, uint64_t v)
+{
+	while (v >= 0x80) {
+		buf_putc(b, (char)(uint8_t)(v | 0x80));
+		v >>= 7;
+	}
+	buf_putc(b, (char)v);
+}
+
+static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
+{
+	if (!s->data.len)
+		return;
+	struct item *i = item_new(ITEM_SEGMENT, "{}", 2);
+	i->ev.kind = EV_OUTPUT;
+	i->ev.cause = action;
+	i->ev.action = action;
+	const struct open_action *open = record_open_action(r, action);
+	i->ev.agent = open ? open->agent : 0;
+	i->ev.box = open ? open->box : 0;
+	i->segment.stream = nr;
+	i->segment.off = s->off;
+	i->segment.ts_us = s->first_us;
+	s->off += s->data.len;
+	/* these bytes are in the backlog already */
+	i->segment.data = s->data;
+	i->segment.times = s->times;
+	i->cost += s->data.len;
+	atomic_fetch_sub(&r->backlog, s->data.len);
+	s->data = s->times = BUF_INIT;
+	record_queue_event(r, i);
+}
+
+static void keep(struct record *r, struct output *o, int nr, const char *bytes, size_t len)
+{
+	struct stream *s = &o->stream[nr];
+	int64_t now = clock_wall_us();
+	if (r->tap && len)
+		r->tap(r->tap_self, o->action, (enum record_stream)nr, bytes, len);
+	while (len) {
+		size_t n = SEGMENT - s->data.len < len ? SEGMENT - s->data.len : len;
+		o->last_us = now > o->last_us ? now : o->last_us + 1;
+		if (!s->data.len) {
+			buf_reserve(&s->data, len < SEGMENT ? n : SEGMENT);
+			s->first_us = s->last_us = o->last_us;
+			s->opened_us = clock_mono_us();
+		}
+		put_number(&s->times, (uint64_t)(o->last_us - s->last_us));
+		put_number(&s->times, n);
+		buf_append(&s->data, bytes, n);
+		s->last_us = o->last_us;
+		atomic_fetch_add(&r->backlog, n);
+		bytes += n;
+		len -= n;
+		if (s->data.len == SEGMENT)
+			seal(r, o->action, nr, s);
+	}
+	s->touched_us = clock_mono_us();
+	if (!r->outputs->timing && s->data.len) {
+		r->outputs->timing = true;
+		loop_timer_set(r->timer, SILENCE_US / 1000, 0);
+	}
+}
+
+void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes, size_t len)
+{
+	assert(nr >= STREAM_OUT && nr <= STREAM_RESPONSE);
+	struct output *o = output_of(r->outputs, action, true);
+	struct stream *s = &o->stream[nr];
+	if (!secrets_any(r->secrets) && !s->held.len) {
+		keep(r, o, (int)nr, bytes, len);
+		return;
+	}
+	struct buf *clean = &r->outputs->clean;
+	buf_reset(clean);
+	secrets_stream(r->secrets, &s->held, bytes, len, false, clean);
+	keep(r, o, (int)nr, clean->data, clean->len);
+}
+
+static void end_stream(struct record *r, struct output *o, int nr)
+{
+	struct stream *s = &o->stream[nr];
+	if (s->held.len) {
+		struct buf *clean = &r->outputs->clean;
+		buf_reset(clean);
+		secrets_stream(r->secrets, &s->held, "", 0, true, clean);
+		keep(r, o, nr, clean->data, clean->len);
+	}
+	seal(r, o->action, nr, s);
+}
+
+void record_output_end(struct record *r, uint64_t action)
+{
+	struct outputs *all = r->outputs;
+	for (size_t i = 0; i < all->nr; i++) {
+		struct output *o = all->item[i];
+		if (o->action != action)
+			continue;
+		for (int nr = 1; nr < STREAMS; nr++)
+			end_stream(r, o, nr);
+		output_free(o);
+		all->item[i] = all->item[--all->nr];
+		return;
+	}
+}
+
+void record_output_gap(struct record *r, uint64_t action, enum record_stream nr, uint64_t bytes, const char *why)
+{
+	struct output *o = output_of(r->outputs, action, true);
+	struct stream *s = &o->stream[nr];
+	end_stream(r, o, (int)nr);
+	json_t *body = json_object();
+	json_put_int(body, "stream", (int64_t)nr);
+	json_put_int(body, "off", (int64_t)s->off);
+	json_put_int(body, "bytes", (int64_t)bytes);
+	json_put_str(body, "why", why);
+	s->off += bytes;
+	const struct open_action *open = record_open_action(r, action);
+	record_append_json(r, EV_OUTPUT_GAP, action, open ? open->agent : 0, open ? open->box : 0, action, body);
+}
+
+void record_on_output(struct record *r, record_clean_fn *fn, void *self)
+{
+	r->tap = fn;
+	r->tap_self = self;
+}
+
+void outputs_end_all(struct record *r)
+{
+	while (r->outputs->nr)
+		record_output_end(r, r->outputs->item[0]->action);
+}
+
+/* Closes what has been silent or open for too long; comes again while something is open. */
+void outputs_on_timer(void *self)
+{
+	struct record *r = self;
+	struct outputs *all = r->outputs;
+	int64_t now = clock_mono_us();
+	all->timing = false;
+	for (size_t i = 0; i < all->nr; i++)
+		for (int nr = 1; nr < STREAMS; nr++) {
+			struct stream *s = &all->item[i]->stream[nr];
+			if (s->data.len && (now - s->touched_us >= SILENCE_US || now - s->opened_us >= AGE_US))
+				seal(r, all->item[i]->action, nr, s);
+			all->timing |= s->data.len > 0;
+		}
+	if (all->timing)
+		loop_timer_set(r->timer, SILENCE_US / 1000, 0);
+}

@@ -1,0 +1,123 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "record/read/inner.h"
+
+enum { PAGE = 64 };
+
+/* A page of events in the direction of reading; bodies live in its own arena. */
+struct page {
+	struct event ev[PAGE];
+	size_t nr, at;
+	struct arena arena;
+};
+
+struct feed {
+	struct session *s;
+	sqlite3_stmt *next, *prev;
+	uint64_t id;
+	uint64_t seq; /* the cursor: next is the first above it, prev the last below it */
+	struct page ahead, behind;
+};
+
+static const char *const where_sql[] = {
+	[FEED_ALL] = "",
+	[FEED_AGENT] = "agent = ?3 AND agent > 0 AND ",
+	[FEED_BOX] = "box = ?3 AND box > 0 AND ",
+	[FEED_ACTION] = "action = ?3 AND action > 0 AND ",
+};
+
+int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id, struct err *err)
+{
+	struct feed *f = NEW(struct feed);
+	CLEANUP(free_ptr) char *next =
+		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
+			  where_sql[where], PAGE);
+	CLEANUP(free_ptr) char *prev =
+		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
+			  where_sql[where], PAGE);
+	f->s = s;
+	f->id = id;
+	if (sqlite3_prepare_v3(s->db, next, -1, SQLITE_PREPARE_PERSISTENT, &f->next, NULL) != SQLITE_OK ||
+	    sqlite3_prepare_v3(s->db, prev, -1, SQLITE_PREPARE_PERSISTENT, &f->prev, NULL) != SQLITE_OK) {
+		session_failed(s, err);
+		feed_free(&f);
+		return -1;
+	}
+	*out = f;
+	return 0;
+}
+
+void feed_free(struct feed **f)
+{
+	if (!*f)
+		return;
+	sqlite3_finalize((*f)->next);
+	sqlite3_finalize((*f)->prev);
+	arena_release(&(*f)->ahead.arena);
+	arena_release(&(*f)->behind.arena);
+	free(*f);
+	*f = NULL;
+}
+
+void feed_seek(struct feed *f, uint64_t seq)
+{
+	f->seq = seq > INT64_MAX ? session_head(f->s) : seq;
+	f->ahead.nr = f->ahead.at = 0;
+	f->behind.nr = f->behind.at = 0;
+}
+
+uint64_t feed_seq(const struct feed *f)
+{
+	return f->seq;
+}
+
+static int fill(struct feed *f, struct page *p, sqlite3_stmt *st, uint64_t from, uint64_t limit, struct err *err)
+{
+	arena_reset(&p->arena);
+	p->nr = p->at = 0;
+	sqlite3_bind_int64(st, 1, from > INT64_MAX ? INT64_MAX : (int64_t)from);
+	sqlite3_bind_int64(st, 2, limit > INT64_MAX ? INT64_MAX : (int64_t)limit);
+	if (sqlite3_bind_parameter_count(st) > 2)
+		sqlite3_bind_int64(st, 3, (int64_t)f->id);
+	int rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		session_row(st, &p->ev[p->nr++], &p->arena);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE ? 0 : session_failed(f->s, err);
+}
+
+static void give(const struct event *from, struct event *ev, struct arena *arena)
+{
+	*ev = *from;
+	if (from->body)
+		ev->body = arena_strndup(arena, from->body, from->len);
+}
+
+int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq, struct err *err)
+{
+	uint64_t limit = limit_seq ? limit_seq : UINT64_MAX;
+	struct page *p = &f->ahead;
+	if (p->at == p->nr && fill(f, p, f->next, f->seq, limit, err) < 0)
+		return -1;
+	if (p->at == p->nr || p->ev[p->at].seq > limit)
+		return 0;
+	give(&p->ev[p->at++], ev, arena);
+	f->seq = ev->seq;
+	f->behind.nr = f->behind.at = 0;
+	return 1;
+}
+
+int feed_prev(struct feed *f, struct event *ev, struct arena *arena, struct err *err)
+{
+	struct page *p = &f->behind;
+	if (p->at == p->nr && fill(f, p, f->prev, f->seq, UINT64_MAX, err) < 0)
+		return -1;
+	if (p->at == p->nr)
+		return 0;
+	give(&p->ev[p->at++], ev, arena);
+	f->seq = ev->seq;
+	f->ahead.nr = f->ahead.at = 0;
+	return 1;
+}

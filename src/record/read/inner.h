@@ -1,0 +1,32 @@
+/* Inside of struct session, for the files of this folder. */
+#ifndef RECORD_READ_INNER_H
+#define RECORD_READ_INNER_H
+
+#include <sqlite3.h>
+
+#include "record/read/chain.h"
+#include "record/read/codec.h"
+#include "record/read/session.h"
+
+enum read_sql {
+	READ_HEAD, READ_EVENT, READ_SIZE, READ_OUTPUT, READ_EACH, READ_OBJECT, READ_MESSAGE, READ_SQL_NR
+};
+
+struct session {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[READ_SQL_NR]; /* prepared when first used */
+	char *path;
+	char *id, *name;
+	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
+	char *copy;     /* private folder that holds a copy; NULL = the file itself */
+	int format;
+};
+
+/* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
+sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);
+int session_failed(struct session *s, struct err *err); /* what sqlite says as an error; returns -1 */
+/* Columns in the order of READ_EVENT_COLUMNS; the body goes into @arena. */
+#define READ_EVENT_COLUMNS "seq, cause, agent, box, action, ts_us, mono_us, kind, body"
+void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena);
+
+#endif

@@ -1,0 +1,215 @@
+/* Opening a session file in all the states and places in which one is found. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "record/read/inner.h"
+#include "record/read/lease.h"
+
+enum { APPLICATION = 0x53474c53, FORMAT = 1, HEADER = 100 };
+
+static uint32_t be32(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* What can be said from the first 100 bytes. */
+static int look(const char *path, struct err *err)
+{
+	uint8_t head[HEADER];
+	struct stat st;
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return errno == ENOENT ? err_set(err, ERR_NOENT, "there is no session file '%s'", path)
+				       : err_sys(err, "cannot open session file '%s'", path);
+	if (fstat(fd, &st) < 0)
+		return err_sys(err, "cannot look at '%s'", path);
+	if (S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "'%s' is a directory, not a session file: name one of the .glass files in it",
+			       path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_INVALID, "'%s' is not a regular file", path);
+	if (st.st_size == 0)
+		return err_set(err, ERR_DAMAGED, "session file '%s' is empty", path);
+	ssize_t n = pread(fd, head, sizeof(head), 0);
+	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
+		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
+	if (be32(head + 68) != APPLICATION)
+		return err_set(err, ERR_INVALID, "'%s' is an SQLite database of another program, not a session file", path);
+	if (be32(head + 60) > FORMAT)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "session file '%s' has format %u, this version reads up to %d: use a newer sandglass", path,
+			       be32(head + 60), FORMAT);
+	return 0;
+}
+
+/* SQLite's URI: everything that could mean something in one is escaped. */
+static char *uri_of(const char *path, const char *query)
+{
+	struct buf b = BUF_INIT;
+	buf_puts(&b, "file:");
+	for (const char *p = path; *p; p++)
+		if (*p == '?' || *p == '#' || *p == '%')
+			buf_printf(&b, "%%%02x", (unsigned)*p);
+		else
+			buf_putc(&b, *p);
+	buf_puts(&b, query);
+	return buf_take(&b);
+}
+
+static int connect_to(struct session *s, const char *path, const char *query)
+{
+	CLEANUP(free_ptr) char *uri = uri_of(path, query);
+	sqlite3_stmt *st = NULL;
+	sqlite3_close(s->db);
+	s->db = NULL;
+	int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
+	if (!strcmp(query, "?mode=rw"))
+		flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
+	int rc = sqlite3_open_v2(uri, &s->db, flags, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_busy_timeout(s->db, 2000);
+	rc = sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON", NULL, NULL, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(s->db, "SELECT id, uuid, name, key FROM session", -1, &st, NULL);
+	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == UUID_LEN &&
+	    sqlite3_column_bytes(st, 3) == SIGN_KEY_LEN) {
+		free(s->id);
+		free(s->name);
+		s->id = xstrdup((const char *)sqlite3_column_text(st, 0));
+		s->name = xstrdup((const char *)sqlite3_column_text(st, 2));
+		memcpy(s->uuid, sqlite3_column_blob(st, 1), UUID_LEN);
+		memcpy(s->key, sqlite3_column_blob(st, 3), SIGN_KEY_LEN);
+		rc = SQLITE_OK;
+	} else if (rc == SQLITE_ROW || rc == SQLITE_DONE) {
+		rc = SQLITE_CORRUPT;
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+/* --- a copy with its WAL, for a live or unclean file in a place where SQLite cannot make its shared memory --------- */
+
+static int copy_file(const char *from, const char *to, struct err *err)
+{
+	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in < 0)
+		return err_sys(err, "cannot open '%s'", from);
+	CLEANUP(fd_close) int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_sys(err, "cannot make '%s'", to);
+	for (;;) {
+		char chunk[64 << 10];
+		ssize_t n = read(in, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, "cannot read '%s'", from);
+		if (n == 0)
+			return 0;
+		if (fd_write_all(out, chunk, (size_t)n, err) < 0)
+			return err_wrap(err, "copy '%s'", from);
+	}
+}
+
+/* The WAL's header changes whenever SQLite begins it anew. */
+static bool wal_header(const char *wal, uint8_t out[32])
+{
+	CLEANUP(fd_close) int fd = open(wal, O_RDONLY | O_CLOEXEC);
+	memset(out, 0, 32);
+	return fd >= 0 && pread(fd, out, 32, 0) == 32;
+}
+
+/* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long as that is the same. */
+static int copy_both(const char *path, const char *to, struct err *err)
+{
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *to_wal = xasprintf("%s-wal", to);
+	for (int tries = 0; tries < 20; tries++) {
+		uint8_t before[32], after[32];
+		wal_header(wal, before);
+		if (copy_file(path, to, err) < 0)
+			return -1;
+		if (access(wal, F_OK) == 0 && copy_file(wal, to_wal, err) < 0)
+			return -1;
+		wal_header(wal, after);
+		if (!memcmp(before, after, sizeof(before)))
+			return 0;
+	}
+	return err_set(err, ERR_BUSY, "session file '%s' is being written too fast to be copied: attach to it instead", path);
+}
+
+static int open_copy(struct session *s, const char *path, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	if (!mkdtemp(dir))
+		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
+	s->copy = take(&dir);
+	CLEANUP(free_ptr) char *to = path_join(s->copy, "copy.glass");
+	if (copy_both(path, to, err) < 0)
+		return -1;
+	return connect_to(s, to, "?mode=rw") == SQLITE_OK ? 0 : session_failed(s, err);
+}
+
+static int connect_somehow(struct session *s, const char *path, struct err *err)
+{
+	struct stat st;
+	int rc = connect_to(s, path, "?mode=ro");
+	if (rc == SQLITE_OK)
+		return 0;
+	int primary = rc & 0xff;
+	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
+		return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, sqlite3_errmsg(s->db));
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	bool unclean = (stat(wal, &st) == 0 && st.st_size > 0) || lease_held(path);
+	if (unclean)
+		return open_copy(s, path, err);
+	return connect_to(s, path, "?immutable=1") == SQLITE_OK ? 0 : session_failed(s, err);
+}
+
+int session_open(struct session **out, const char *path, struct err *err)
+{
+	hash_init();
+	if (look(path, err) < 0)
+		return -1;
+	struct session *s = NEW(struct session);
+	s->path = xstrdup(path);
+	if (connect_somehow(s, path, err) < 0) {
+		session_close(&s);
+		return -1;
+	}
+	*out = s;
+	return 0;
+}
+
+void session_close(struct session **sp)
+{
+	struct session *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	for (size_t i = 0; i < READ_SQL_NR; i++)
+		sqlite3_finalize(s->stmt[i]);
+	sqlite3_close(s->db);
+	if (s->copy) {
+		struct err err;
+		if (dir_remove(s->copy, &err) < 0) /* a temporary copy that stays is not the reader's failure */
+			err.code = ERR_NONE;
+	}
+	free(s->copy);
+	free(s->path);
+	free(s->id);
+	free(s->name);
+	free(s);
+}

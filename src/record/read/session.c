@@ -1,0 +1,324 @@
+#include "record/read/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "record/read/inner.h"
+#include "record/read/lease.h"
+
+static const char *const sql[READ_SQL_NR] = {
+	[READ_HEAD] = "SELECT max(seq) FROM event",
+	[READ_EVENT] = "SELECT " READ_EVENT_COLUMNS " FROM event WHERE seq = ?1",
+	[READ_SIZE] = "SELECT off + len FROM segment WHERE action = ?1 AND stream = ?2 ORDER BY off DESC LIMIT 1",
+	[READ_OUTPUT] = "SELECT off, len, codec, data FROM segment WHERE action = ?1 AND stream = ?2 AND off >= coalesce("
+			"(SELECT max(off) FROM segment WHERE action = ?1 AND stream = ?2 AND off <= ?3), 0)"
+			" AND off < ?4 ORDER BY off",
+	[READ_EACH] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE action = ?1 AND stream = ?2"
+		      " AND off >= ?3 ORDER BY off LIMIT 1",
+	[READ_OBJECT] = "SELECT type, size, codec, data FROM object WHERE oid = ?1",
+	[READ_MESSAGE] = "SELECT size, codec, data FROM message WHERE hash = ?1",
+};
+
+int session_failed(struct session *s, struct err *err)
+{
+	int rc = sqlite3_errcode(s->db);
+	enum err_code code = ERR_IO;
+	if ((rc & 0xff) == SQLITE_CORRUPT || (rc & 0xff) == SQLITE_NOTADB)
+		code = ERR_DAMAGED;
+	else if ((rc & 0xff) == SQLITE_BUSY)
+		code = ERR_BUSY;
+	return err_set(err, code, "cannot read session file '%s': %s", s->path, sqlite3_errmsg(s->db));
+}
+
+sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err)
+{
+	if (!s->stmt[which] &&
+	    sqlite3_prepare_v3(s->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[which], NULL) != SQLITE_OK) {
+		session_failed(s, err);
+		return NULL;
+	}
+	return s->stmt[which];
+}
+
+const char *session_path(const struct session *s)
+{
+	return s->path;
+}
+
+const char *session_id(const struct session *s)
+{
+	return s->id;
+}
+
+const char *session_name(const struct session *s)
+{
+	return s->name;
+}
+
+bool session_live(struct session *s)
+{
+	return lease_held(s->path);
+}
+
+void *session_handle(struct session *s)
+{
+	return s->db;
+}
+
+uint64_t session_head(struct session *s)
+{
+	struct err err;
+	sqlite3_stmt *st = session_sql(s, READ_HEAD, &err);
+	uint64_t head = 0;
+	if (st && sqlite3_step(st) == SQLITE_ROW)
+		head = (uint64_t)sqlite3_column_int64(st, 0);
+	if (st)
+		sqlite3_reset(st);
+	return head;
+}
+
+void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena)
+{
+	const char *body = (const char *)sqlite3_column_text(st, 8);
+	size_t len = (size_t)sqlite3_column_bytes(st, 8);
+	*ev = (struct event){
+		.seq = (uint64_t)sqlite3_column_int64(st, 0),
+		.cause = (uint64_t)sqlite3_column_int64(st, 1),
+		.agent = (uint64_t)sqlite3_column_int64(st, 2),
+		.box = (uint64_t)sqlite3_column_int64(st, 3),
+		.action = (uint64_t)sqlite3_column_int64(st, 4),
+		.ts_us = sqlite3_column_int64(st, 5),
+		.mono_us = sqlite3_column_int64(st, 6),
+		.kind = (uint16_t)sqlite3_column_int(st, 7),
+		.body = body ? arena_strndup(arena, body, len) : NULL,
+		.len = body ? len : 0,
+	};
+}
+
+int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err)
+{
+	sqlite3_stmt *st = session_sql(s, READ_EVENT, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, (int64_t)seq);
+	int rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		session_row(st, ev, arena);
+	else if (rc == SQLITE_DONE)
+		err_set(err, ERR_NOENT, "session '%s' has no event %" PRIu64, s->id, seq);
+	else
+		session_failed(s, err);
+	sqlite3_reset(st);
+	return rc == SQLITE_ROW ? 0 : -1;
+}
+
+/* Unpacks columns @at (codec) and @at + 1 (data) of the row; -1 with ERR_CANCELLED when redacted. */
+static int unpack(sqlite3_stmt *st, int at, size_t size, struct buf *out, struct err *err)
+{
+	if (sqlite3_column_type(st, at + 1) == SQLITE_NULL)
+		return err_set(err, ERR_CANCELLED, "redacted");
+	return codec_unpack((enum codec)sqlite3_column_int(st, at), sqlite3_column_blob(st, at + 1),
+			    (size_t)sqlite3_column_bytes(st, at + 1), size, out, err);
+}
+
+int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
+		   struct err *err)
+{
+	sqlite3_stmt *st = session_sql(s, READ_OBJECT, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_blob(st, 1, id->b, sizeof(id->b), SQLITE_STATIC);
+	int rc = sqlite3_step(st), result = -1;
+	buf_reset(out);
+	if (rc == SQLITE_ROW) {
+		enum object_type type = (enum object_type)sqlite3_column_int(st, 0);
+		result = unpack(st, 2, (size_t)sqlite3_column_int64(st, 1), out, err);
+		if (result == 0 && type_out)
+			*type_out = type;
+	} else if (rc == SQLITE_DONE) {
+		char hex[41];
+		object_hex(id, hex);
+		err_set(err, ERR_NOENT, "session '%s' does not hold object %s", s->id, hex);
+	} else {
+		session_failed(s, err);
+	}
+	sqlite3_reset(st);
+	return result;
+}
+
+int session_message(struct session *s, const struct hash *id, struct buf *out, struct err *err)
+{
+	sqlite3_stmt *st = session_sql(s, READ_MESSAGE, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_blob(st, 1, id->b, HASH_LEN, SQLITE_STATIC);
+	int rc = sqlite3_step(st), result = -1;
+	buf_reset(out);
+	if (rc == SQLITE_ROW)
+		result = unpack(st, 1, (size_t)sqlite3_column_int64(st, 0), out, err);
+	else if (rc == SQLITE_DONE)
+		err_set(err, ERR_NOENT, "session '%s' does not hold that message", s->id);
+	else
+		session_failed(s, err);
+	sqlite3_reset(st);
+	return result;
+}
+
+/* --- output --------------------------------------------------------------------------------------------------- */
+
+uint64_t session_output_size(struct session *s, uint64_t action, int stream)
+{
+	struct err err;
+	uint64_t size = 0;
+	sqlite3_stmt *st = session_sql(s, READ_SIZE, &err);
+	if (!st)
+		return 0;
+	sqlite3_bind_int64(st, 1, (int64_t)action);
+	sqlite3_bind_int(st, 2, stream);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		size = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_reset(st);
+	return size;
+}
+
+/* Appends "<redacted 512 bytes>", filled up with spaces to @len so that offsets stay what they are. */
+static void put_redacted(struct buf *out, size_t len)
+{
+	size_t before = out->len;
+	buf_printf(out, "<redacted %zu bytes>", len);
+	if (out->len > before + len) {
+		out->len = before + len;
+		out->data[out->len] = 0;
+	}
+	while (out->len < before + len)
+		buf_putc(out, ' ');
+}
+
+static int segment_bytes(sqlite3_stmt *st, int at, size_t len, struct buf *out, struct err *err)
+{
+	buf_reset(out);
+	if (unpack(st, at, len, out, err) == 0)
+		return 0;
+	if (err->code != ERR_CANCELLED)
+		return -1;
+	put_redacted(out, len);
+	return 0;
+}
+
+int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,
+		   struct err *err)
+{
+	CLEANUP(buf_release) struct buf piece = BUF_INIT;
+	sqlite3_stmt *st = session_sql(s, READ_OUTPUT, err);
+	uint64_t end = max > (uint64_t)INT64_MAX - off ? (uint64_t)INT64_MAX : off + max;
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, (int64_t)action);
+	sqlite3_bind_int(st, 2, stream);
+	sqlite3_bind_int64(st, 3, (int64_t)off);
+	sqlite3_bind_int64(st, 4, (int64_t)end);
+	int rc, result = 0;
+	while (result == 0 && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint64_t from = (uint64_t)sqlite3_column_int64(st, 0);
+		size_t len = (size_t)sqlite3_column_int64(st, 1);
+		result = segment_bytes(st, 2, len, &piece, err);
+		if (result < 0 || from + len <= off)
+			continue;
+		size_t skip = from < off ? (size_t)(off - from) : 0;
+		size_t n = len - skip;
+		if (from + len > end)
+			n -= (size_t)(from + len - end);
+		buf_append(out, piece.data + skip, n);
+	}
+	if (result == 0 && rc != SQLITE_DONE)
+		result = session_failed(s, err);
+	sqlite3_reset(st);
+	return result;
+}
+
+/* One stream's segments, read chunk by chunk. */
+struct chunks {
+	int stream;
+	uint64_t next_off;
+	struct buf data, times;
+	size_t at, time_at;  /* in data and times */
+	int64_t ts_us;
+	size_t len;          /* of the present chunk; 0 = none left */
+};
+
+static uint64_t get_number(const struct buf *b, size_t *at)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0; *at < b->len && shift < 64; shift += 7) {
+		uint8_t c = (uint8_t)b->data[(*at)++];
+		v |= (uint64_t)(c & 0x7f) << shift;
+		if (!(c & 0x80))
+			break;
+	}
+	return v;
+}
+
+static int load_segment(struct session *s, uint64_t action, struct chunks *c, struct err *err)
+{
+	sqlite3_stmt *st = session_sql(s, READ_EACH, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, (int64_t)action);
+	sqlite3_bind_int(st, 2, c->stream);
+	sqlite3_bind_int64(st, 3, (int64_t)c->next_off);
+	int rc = sqlite3_step(st), result = 0;
+	c->at = c->time_at = 0;
+	buf_reset(&c->times);
+	buf_reset(&c->data);
+	if (rc == SQLITE_ROW) {
+		size_t len = (size_t)sqlite3_column_int64(st, 1);
+		c->ts_us = sqlite3_column_int64(st, 2);
+		buf_append(&c->times, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3));
+		result = segment_bytes(st, 4, len, &c->data, err);
+	} else if (rc != SQLITE_DONE) {
+		result = session_failed(s, err);
+	}
+	sqlite3_reset(st);
+	return result;
+}
+
+static int next_chunk(struct session *s, uint64_t action, struct chunks *c, struct err *err)
+{
+	c->at += c->len;
+	c->next_off += c->len;
+	c->len = 0;
+	if (c->at == c->data.len && load_segment(s, action, c, err) < 0)
+		return -1;
+	if (c->at == c->data.len)
+		return 0;
+	c->ts_us += (int64_t)get_number(&c->times, &c->time_at);
+	c->len = (size_t)get_number(&c->times, &c->time_at);
+	size_t left = c->data.len - c->at;
+	if (!c->len || c->len > left) /* no times: redacted */
+		c->len = left;
+	return 0;
+}
+
+int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err)
+{
+	struct chunks c[3] = { { .stream = 1 }, { .stream = 2 }, { .stream = 3 } };
+	int result = 0;
+	for (size_t i = 0; i < ARRAY_LEN(c) && result == 0; i++)
+		result = next_chunk(s, action, &c[i], err);
+	while (result == 0) {
+		struct chunks *first = NULL;
+		for (size_t i = 0; i < ARRAY_LEN(c); i++)
+			if (c[i].len && (!first || c[i].ts_us < first->ts_us))
+				first = &c[i];
+		if (!first || !fn(self, first->stream, first->ts_us, first->data.data + first->at, first->len))
+			break;
+		result = next_chunk(s, action, first, err);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+		buf_release(&c[i].data);
+		buf_release(&c[i].times);
+	}
+	return result;
+}

@@ -1,0 +1,42 @@
+/* Is a session file what was written, and did everything happen in the right order?
+ *
+ * Checks, in this order (name: what it proves):
+ *   chain        seqs without a hole, every body and header under one chain of hashes
+ *   signatures   every checkpoint is signed by a key that the chain names, over the chain as it stands
+ *   anchor       the file reaches what was noted outside of it: nothing was cut off or made anew
+ *   segments     output is what its events say
+ *   objects      git objects are what their names and their events say
+ *   messages     pooled model messages are what their names say
+ *   order        nothing was started before it was allowed
+ *   closed       every action that was requested has ended
+ *   redactions   what was removed was removed by a recorded event
+ * Reading only; any thread (the session's). */
+#ifndef RECORD_READ_VERIFY_H
+#define RECORD_READ_VERIFY_H
+
+#include "record/read/session.h"
+
+enum verify_result { VERIFY_OK, VERIFY_FAIL, VERIFY_SKIP };
+
+struct verify_opts {
+	const char *anchor; /* path of an anchor.log; NULL = ours; "" = none (the check is skipped) */
+	const uint8_t *key; /* the 32 bytes that must have signed; NULL = whatever key the file names */
+};
+
+/* One check. @text: one line for people ("41,203 events, chain unbroken"). @seq: the first bad event, 0 = none. */
+typedef void verify_report_fn(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq);
+
+struct verify_totals {
+	uint64_t events, segments, objects, messages, checkpoints, redacted;
+	unsigned ok, failed, skipped;
+	uint64_t first_bad; /* 0 = none */
+};
+
+/* 0 when it ran (see totals.failed), -1 when the file could not be read. @opts and @report may be NULL. */
+NODISCARD int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report, void *self,
+			     struct verify_totals *totals, struct err *err);
+
+/* Only from the last checkpoint on, and against the anchor: before a new writer goes on. ERR_DAMAGED says what is wrong. */
+NODISCARD int verify_tail(struct session *s, struct err *err);
+
+#endif

@@ -1,0 +1,161 @@
+/* Policy order: what the events of each action say about when it was allowed, begun and ended. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "record/read/verify_inner.h"
+
+enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END };
+
+static enum step step_of(uint16_t kind)
+{
+	static const struct {
+		const char *name;
+		enum step step;
+	} table[] = { { "action.requested", REQUESTED }, { "action.judged", JUDGED },     { "action.decided", DECIDED },
+		      { "action.started", STARTED },     { "action.ended", ENDED },       { "session.start", BEGIN },
+		      { "session.resumed", RESUMED },    { "session.end", END } };
+	const char *name = event_kind_name(kind);
+	for (size_t i = 0; name && i < ARRAY_LEN(table); i++)
+		if (!strcmp(table[i].name, name))
+			return table[i].step;
+	return NOTHING;
+}
+
+/* Actions are requested in ascending order of their ids. */
+static struct verify_action *action_of(struct verify *v, uint64_t id)
+{
+	size_t low = 0, high = v->actions;
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (v->action[mid].id < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < v->actions && v->action[low].id == id ? &v->action[low] : NULL;
+}
+
+static void out_of_order(struct verify *v, uint64_t seq, uint64_t action, const char *what)
+{
+	if (v->order_bad)
+		return;
+	v->order_bad = seq;
+	snprintf(v->order_text, sizeof(v->order_text), "event %" PRIu64 ": action %" PRIu64 " %s", seq, action, what);
+}
+
+static void set_intent(char to[65], const json_t *body)
+{
+	snprintf(to, 65, "%s", body ? json_str(body, "intent", "") : "*");
+}
+
+static bool same_intent(const char *a, const char *b)
+{
+	return !strcmp(a, "*") || !strcmp(b, "*") || !strcmp(a, b);
+}
+
+static bool approves(const json_t *body)
+{
+	const char *decision = body ? json_str(body, "decision", "") : "approve";
+	return !strcmp(decision, "approve") || !strcmp(decision, "edit");
+}
+
+static void see_start(struct verify *v, struct verify_action *a, const struct event *ev, const json_t *body)
+{
+	char intent[65];
+	set_intent(intent, body);
+	v->started++;
+	if (a->started)
+		out_of_order(v, ev->seq, a->id, "was started twice");
+	else if (a->ended)
+		out_of_order(v, ev->seq, a->id, "was started after its end");
+	else if (!a->may)
+		out_of_order(v, ev->seq, a->id, "was started before it was allowed");
+	else if (!(a->allowed[0] && same_intent(a->allowed, intent)) && !(a->approved[0] && same_intent(a->approved, intent)))
+		out_of_order(v, ev->seq, a->id, "was started with another intent than the one that was allowed");
+	a->started = true;
+}
+
+static void see_action(struct verify *v, enum step step, const struct event *ev, const json_t *body)
+{
+	struct verify_action *a = action_of(v, ev->action);
+	if (!a) {
+		out_of_order(v, ev->seq, ev->action, "was never requested");
+		return;
+	}
+	if (step == JUDGED) {
+		const char *verdict = body ? json_str(body, "verdict", "") : "allow";
+		a->allowed[0] = a->approved[0] = 0; /* an edited action is judged anew: what was allowed before is void */
+		a->may = !strcmp(verdict, "allow");
+		if (a->may)
+			set_intent(a->allowed, body);
+		if (a->may && !a->allowed[0])
+			strcpy(a->allowed, "*");
+	} else if (step == DECIDED && approves(body)) {
+		a->may = true;
+		set_intent(a->approved, body);
+		if (!a->approved[0])
+			strcpy(a->approved, "*");
+	} else if (step == STARTED) {
+		see_start(v, a, ev, body);
+	} else if (step == ENDED) {
+		if (a->ended)
+			out_of_order(v, ev->seq, a->id, "has ended twice");
+		a->ended = true;
+	}
+}
+
+static void see_key(struct verify *v, const json_t *body)
+{
+	const char *hex = json_str(body, "key", "");
+	GROW(v->key, v->keys, v->key_cap);
+	if (hex_parse(hex, strlen(hex), v->key[v->keys], SIGN_KEY_LEN))
+		v->keys++;
+}
+
+void verify_see(struct verify *v, const struct event *ev)
+{
+	struct err err;
+	enum step step = step_of(ev->kind);
+	v->ended = step == END; /* of the last event */
+	if (step == NOTHING || step == END)
+		return;
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	if (step == BEGIN || step == RESUMED) {
+		see_key(v, body);
+	} else if (step == REQUESTED) {
+		if (v->actions && v->action[v->actions - 1].id >= ev->seq)
+			return; /* the chain check has told that numbers are wrong */
+		GROW(v->action, v->actions, v->action_cap);
+		v->action[v->actions++] = (struct verify_action){ .id = ev->seq };
+	} else {
+		see_action(v, step, ev, body);
+	}
+}
+
+void verify_order(struct verify *v)
+{
+	if (v->order_bad)
+		verify_say(v, "order", VERIFY_FAIL, v->order_bad, "%s", v->order_text);
+	else
+		verify_say(v, "order", VERIFY_OK, 0, "%" PRIu64 " actions started, each after it was allowed", v->started);
+}
+
+void verify_closed(struct verify *v)
+{
+	uint64_t open = 0, first = 0;
+	for (size_t i = 0; i < v->actions; i++)
+		if (!v->action[i].ended) {
+			open++;
+			first = first ? first : v->action[i].id;
+		}
+	if (!open)
+		verify_say(v, "closed", VERIFY_OK, 0, "%zu actions, each has ended", v->actions);
+	else if (v->ended)
+		verify_say(v, "closed", VERIFY_FAIL, first, "%" PRIu64 " actions have no end, the first is %" PRIu64, open, first);
+	else
+		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " actions are open: %s", open,
+			   session_live(v->s) ? "the session is running" : "the session was cut off; resuming closes them");
+}

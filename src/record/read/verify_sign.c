@@ -1,0 +1,147 @@
+/* Checkpoints in the file, and what was noted outside of it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "record/read/verify_inner.h"
+
+enum { ANCHOR_MOST = 1 << 30 };
+
+static bool known_key(const struct verify *v, const uint8_t *key)
+{
+	if (!memcmp(v->s->key, key, SIGN_KEY_LEN)) /* the one that the chain begins with */
+		return true;
+	for (size_t i = 0; i < v->keys; i++)
+		if (!memcmp(v->key[i], key, SIGN_KEY_LEN))
+			return true;
+	return false;
+}
+
+static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t seq)
+{
+	struct hash chain, now;
+	const uint8_t *key = sqlite3_column_blob(st, 3);
+	const uint8_t *sig = sqlite3_column_blob(st, 4);
+	if (!verify_hash_column(st, 2, &chain) || !key || sqlite3_column_bytes(st, 3) != SIGN_KEY_LEN || !sig ||
+	    sqlite3_column_bytes(st, 4) != SIGN_LEN)
+		return "is not a checkpoint";
+	if (!known_key(v, key))
+		return "is signed by a key that the session does not name";
+	if (v->opts->key && memcmp(v->opts->key, key, SIGN_KEY_LEN))
+		return "is signed by another key than the one given";
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	chain_checkpoint(v->s->uuid, seq, &chain, sqlite3_column_int64(st, 1), &text);
+	if (!sign_check(key, text.data, text.len, sig))
+		return "has a signature that does not hold";
+	if (!verify_chain_at(v, seq, &now))
+		return "names an event that is not there";
+	return hash_eq(&now, &chain) ? NULL : "signs another chain than the one in the file";
+}
+
+int verify_signatures(struct verify *v, struct err *err)
+{
+	sqlite3_stmt *st = verify_sql(v, "SELECT seq, ts_us, chain, key, sig FROM checkpoint ORDER BY seq", err);
+	const char *wrong = NULL;
+	uint64_t seq = 0, signed_to = 0;
+	int rc;
+	if (!st)
+		return -1;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && !wrong) {
+		seq = (uint64_t)sqlite3_column_int64(st, 0);
+		wrong = check_checkpoint(v, st, seq);
+		v->totals->checkpoints++;
+		if (!wrong)
+			signed_to = seq;
+	}
+	sqlite3_finalize(st);
+	if (wrong)
+		verify_say(v, "signatures", VERIFY_FAIL, seq, "the checkpoint at event %" PRIu64 " %s", seq, wrong);
+	else if (!v->totals->checkpoints && v->ended)
+		verify_say(v, "signatures", VERIFY_FAIL, v->head, "the session has ended and nothing of it is signed");
+	else if (v->ended && signed_to < v->head)
+		verify_say(v, "signatures", VERIFY_FAIL, signed_to + 1,
+			   "the session has ended, but nothing after event %" PRIu64 " is signed", signed_to);
+	else
+		verify_say(v, "signatures", v->totals->checkpoints ? VERIFY_OK : VERIFY_SKIP, 0,
+			   "%" PRIu64 " checkpoints, signed up to event %" PRIu64 " of %" PRIu64, v->totals->checkpoints,
+			   signed_to, v->head);
+	return 0;
+}
+
+struct anchored {
+	uint64_t seq;
+	struct hash chain;
+	uint8_t key[SIGN_KEY_LEN];
+	bool good; /* its signature holds */
+};
+
+/* "1 UUID SEQ CHAIN TS KEY SIG"; a torn or foreign line is no anchor. */
+static bool parse_anchor(const struct verify *v, const char *line, struct anchored *out)
+{
+	char uuid[33], chain[65], key[65], sig[129];
+	uint8_t id[UUID_LEN], signature[SIGN_LEN];
+	int64_t ts_us;
+	if (sscanf(line, "1 %32s %" SCNu64 " %64s %" SCNd64 " %64s %128s", uuid, &out->seq, chain, &ts_us, key, sig) != 6 ||
+	    !hex_parse(uuid, strlen(uuid), id, sizeof(id)) || memcmp(id, v->s->uuid, sizeof(id)) ||
+	    !hex_parse(chain, strlen(chain), out->chain.b, HASH_LEN) ||
+	    !hex_parse(key, strlen(key), out->key, SIGN_KEY_LEN) || !hex_parse(sig, strlen(sig), signature, SIGN_LEN))
+		return false;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	chain_checkpoint(v->s->uuid, out->seq, &out->chain, ts_us, &text);
+	out->good = sign_check(out->key, text.data, text.len, signature);
+	return true;
+}
+
+static void check_anchors(struct verify *v, const struct buf *log)
+{
+	CLEANUP(buf_release) struct buf tag = BUF_INIT;
+	uint64_t nr = 0, last = 0;
+	buf_puts(&tag, "1 ");
+	hex_append(&tag, v->s->uuid, UUID_LEN);
+	const char *at = log->data, *end = log->data + log->len;
+	while (at && at < end && (at = memmem(at, (size_t)(end - at), tag.data, tag.len))) {
+		struct anchored a = { 0 };
+		struct hash now;
+		const char *stop = memchr(at, '\n', (size_t)(end - at));
+		CLEANUP(free_ptr) char *line = xstrndup(at, (size_t)((stop ? stop : end) - at));
+		at = stop;
+		if (!stop || !parse_anchor(v, line, &a) || !a.good)
+			continue;
+		nr++;
+		if (a.seq > last)
+			last = a.seq;
+		if (!verify_chain_at(v, a.seq, &now)) {
+			verify_say(v, "anchor", VERIFY_FAIL, v->head + 1,
+				   "gap: the file ends at event %" PRIu64 ", but event %" PRIu64 " was anchored", v->head, a.seq);
+			return;
+		}
+		if (!hash_eq(&now, &a.chain)) {
+			verify_say(v, "anchor", VERIFY_FAIL, a.seq,
+				   "event %" PRIu64 " is not the one that was anchored: the file was made anew", a.seq);
+			return;
+		}
+	}
+	if (!nr)
+		verify_say(v, "anchor", VERIFY_SKIP, 0, "no anchor of this session here (it was recorded elsewhere?)");
+	else
+		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " anchors agree, the last one at event %" PRIu64, nr, last);
+}
+
+int verify_anchor(struct verify *v, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = v->opts->anchor ? xstrdup(v->opts->anchor) : paths_state("anchor.log");
+	CLEANUP(buf_release) struct buf log = BUF_INIT;
+	if (!*path || access(path, F_OK) < 0) {
+		verify_say(v, "anchor", VERIFY_SKIP, 0, "there is no anchor log%s%s", *path ? " at " : "", path);
+		return 0;
+	}
+	if (file_read(path, &log, ANCHOR_MOST, err) < 0)
+		return -1;
+	check_anchors(v, &log);
+	return 0;
+}

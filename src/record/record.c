@@ -1,0 +1,343 @@
+/* The loop thread's side: gives seqs, gathers what a turn appends, tells about commits. */
+#include "record/record.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "record/inner.h"
+
+enum { JUMP_US = 2000000 };
+
+struct item *item_new(enum item_type type, const void *bytes, size_t len)
+{
+	struct item *i = xmalloc(sizeof(*i) + len + 1);
+	memset(i, 0, sizeof(*i));
+	i->type = type;
+	memcpy(i->bytes, bytes, len);
+	i->bytes[len] = 0;
+	i->ev.body = i->bytes;
+	i->ev.len = len;
+	i->cost = sizeof(*i) + len;
+	return i;
+}
+
+void item_free(struct item *i)
+{
+	if (i->type == ITEM_SEGMENT) {
+		buf_release(&i->segment.data);
+		buf_release(&i->segment.times);
+	} else if (i->type == ITEM_OBJECTS) {
+		objects_free(&i->objects);
+	}
+	free(i);
+}
+
+static void on_turn_end(void *self)
+{
+	struct flusher *f = self;
+	if (f->r) {
+		f->r->flusher = NULL;
+		record_flush(f->r);
+	}
+	free(f);
+}
+
+static struct batch *turn_of(struct record *r)
+{
+	if (!r->turn) {
+		r->turn = NEW(struct batch);
+		r->turn->last = &r->turn->first;
+	}
+	if (!r->flusher) {
+		r->flusher = NEW(struct flusher);
+		r->flusher->r = r;
+		loop_defer(r->loop, on_turn_end, r->flusher);
+	}
+	return r->turn;
+}
+
+void record_flush(struct record *r)
+{
+	struct batch *b = take(&r->turn);
+	if (!b)
+		return;
+	b->seq = r->head;
+	pthread_mutex_lock(&r->mu);
+	*r->queue_last = b;
+	r->queue_last = &b->next;
+	pthread_cond_signal(&r->cond);
+	pthread_mutex_unlock(&r->mu);
+}
+
+void record_queue(struct record *r, struct item *i)
+{
+	struct batch *b = turn_of(r);
+	*b->last = i;
+	b->last = &i->next;
+	b->cost += i->cost;
+	atomic_fetch_add(&r->backlog, i->cost);
+	if (b->cost > RECORD_FLOOD / 8) /* a turn that brings so much need not wait for its end */
+		record_flush(r);
+}
+
+static void note_jump(struct record *r, int64_t off)
+{
+	int64_t us = off - r->clock_off;
+	r->clock_off = off;
+	json_t *body = json_object();
+	json_put_int(body, "us", us);
+	record_append_json(r, EV_CLOCK_JUMP, 0, 0, 0, 0, body);
+}
+
+static void follow_action(struct record *r, const struct event *ev)
+{
+	static uint16_t requested, ended;
+	if (!requested && (!event_kind_find("action.requested", &requested) || !event_kind_find("action.ended", &ended)))
+		requested = ended = UINT16_MAX;
+	if (ev->kind == requested) {
+		GROW(r->open, r->opens, r->open_cap);
+		r->open[r->opens++] = (struct open_action){ ev->action ? ev->action : ev->seq, ev->agent, ev->box };
+	} else if (ev->kind == ended) {
+		for (size_t i = 0; i < r->opens; i++)
+			if (r->open[i].action == ev->action) {
+				r->open[i] = r->open[--r->opens];
+				break;
+			}
+	}
+}
+
+const struct open_action *record_open_action(const struct record *r, uint64_t action)
+{
+	for (size_t i = r->opens; i; i--)
+		if (r->open[i - 1].action == action)
+			return &r->open[i - 1];
+	return NULL;
+}
+
+uint64_t record_queue_event(struct record *r, struct item *i)
+{
+	int64_t wall = clock_wall_us(), mono = clock_mono_us();
+	int64_t drift = wall - mono - r->clock_off;
+	if (drift > JUMP_US || drift < -JUMP_US)
+		note_jump(r, wall - mono);
+	i->ev.seq = ++r->head;
+	i->ev.ts_us = wall;
+	i->ev.mono_us = mono;
+	follow_action(r, &i->ev);
+	record_queue(r, i);
+	return i->ev.seq;
+}
+
+static uint64_t append(struct record *r, const struct event *ev, const char *body, size_t len)
+{
+	assert(len >= 2 && body[0] == '{' && body[len - 1] == '}');
+	if (secrets_clean_body(r->secrets, body, len, &r->clean)) {
+		body = r->clean.data;
+		len = r->clean.len;
+	}
+	struct item *i = item_new(ITEM_EVENT, body, len);
+	const char *copy = i->ev.body;
+	i->ev = *ev;
+	i->ev.body = copy;
+	i->ev.len = len;
+	return record_queue_event(r, i);
+}
+
+uint64_t record_append(struct record *r, const struct event *ev)
+{
+	return append(r, ev, ev->body, ev->len);
+}
+
+uint64_t record_append_json(struct record *r, uint16_t kind, uint64_t cause, uint64_t agent, uint64_t box,
+			    uint64_t action, json_t *body)
+{
+	struct event ev = { .cause = cause, .agent = agent, .box = box, .action = action, .kind = kind };
+	assert(json_is_object(body));
+	buf_reset(&r->text);
+	json_dump_buf(body, &r->text);
+	json_decref(body);
+	return append(r, &ev, r->text.data, r->text.len);
+}
+
+int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err)
+{
+	return secrets_add(r->secrets, name, value, len, err);
+}
+
+bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out)
+{
+	return secrets_clean(r->secrets, bytes, len, out);
+}
+
+/* --- messages ------------------------------------------------------------------------------------------------- */
+
+/* Where @id stands in the table or would stand. */
+static size_t pool_slot(const struct hash *table, size_t cap, const struct hash *id)
+{
+	static const struct hash none;
+	size_t at = (size_t)get_u64le(id->b) & (cap - 1);
+	while (!hash_eq(&table[at], &none) && !hash_eq(&table[at], id))
+		at = (at + 1) & (cap - 1);
+	return at;
+}
+
+/* True if it was handed over before. */
+static bool pool_add(struct record *r, const struct hash *id)
+{
+	if (r->pooled_nr * 2 >= r->pooled_cap) {
+		size_t cap = r->pooled_cap ? r->pooled_cap * 2 : 256;
+		struct hash *bigger = xcalloc(cap, sizeof(*bigger));
+		static const struct hash none;
+		for (size_t i = 0; i < r->pooled_cap; i++)
+			if (!hash_eq(&r->pooled[i], &none))
+				bigger[pool_slot(bigger, cap, &r->pooled[i])] = r->pooled[i];
+		free(r->pooled);
+		r->pooled = bigger;
+		r->pooled_cap = cap;
+	}
+	size_t at = pool_slot(r->pooled, r->pooled_cap, id);
+	if (hash_eq(&r->pooled[at], id))
+		return true;
+	r->pooled[at] = *id;
+	r->pooled_nr++;
+	return false;
+}
+
+void record_message(struct record *r, const void *bytes, size_t len, struct hash *id_out)
+{
+	if (secrets_clean_body(r->secrets, bytes, len, &r->clean)) {
+		bytes = r->clean.data;
+		len = r->clean.len;
+	}
+	hash_of(bytes, len, id_out);
+	if (pool_add(r, id_out))
+		return;
+	struct item *i = item_new(ITEM_MESSAGE, bytes, len);
+	i->message = *id_out;
+	record_queue(r, i);
+}
+
+void record_checkpoint(struct record *r)
+{
+	record_queue(r, item_new(ITEM_CHECKPOINT, "", 0));
+}
+
+/* --- barriers and news ---------------------------------------------------------------------------------------- */
+
+void record_barrier(struct record *r, uint64_t seq, record_done_fn *done, void *self)
+{
+	assert(seq <= r->head);
+	GROW(r->barrier, r->barriers, r->barrier_cap);
+	r->barrier[r->barriers++] = (struct barrier){ seq, done, self };
+	pthread_mutex_lock(&r->mu);
+	bool durable = r->durable >= seq;
+	pthread_mutex_unlock(&r->mu);
+	if (durable)
+		loop_wake_send(r->wake);
+	else
+		turn_of(r)->full = true;
+}
+
+void record_barrier_forget(struct record *r, const void *self)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < r->barriers; i++)
+		if (r->barrier[i].self != self)
+			r->barrier[kept++] = r->barrier[i];
+	r->barriers = kept;
+}
+
+/* Runs barriers one by one: each of them may append, ask for another one or forget some. */
+static void run_barriers(struct record *r, uint64_t durable)
+{
+	for (size_t i = 0; i < r->barriers;) {
+		if (r->barrier[i].seq > durable) {
+			i++;
+			continue;
+		}
+		struct barrier b = r->barrier[i];
+		memmove(&r->barrier[i], &r->barrier[i + 1], (r->barriers - i - 1) * sizeof(b));
+		r->barriers--;
+		b.done(b.self);
+		i = 0;
+	}
+}
+
+static void run_redacted(struct redact_done *d)
+{
+	while (d) {
+		struct redact_done *next = d->next;
+		if (d->done)
+			d->done(d->self);
+		free(d);
+		d = next;
+	}
+}
+
+void record_on_wake(void *self)
+{
+	struct record *r = self;
+	char why[sizeof(r->why)];
+	pthread_mutex_lock(&r->mu);
+	uint64_t committed = r->committed, durable = r->durable;
+	struct redact_done *redacted = take(&r->redacted);
+	enum record_state state = (enum record_state)atomic_load(&r->state);
+	memcpy(why, r->why, sizeof(why));
+	pthread_mutex_unlock(&r->mu);
+	if (state != r->told) {
+		r->told = state;
+		if (r->ops.on_state)
+			r->ops.on_state(r->self, state, why);
+	}
+	if (state != RECORD_DEAD)
+		run_barriers(r, durable);
+	run_redacted(redacted);
+	if (committed > r->announced) {
+		r->announced = committed;
+		if (r->ops.on_head)
+			r->ops.on_head(r->self, committed);
+	}
+}
+
+/* Once a minute: whatever was written since then gets its signature. */
+void record_on_quiet(void *self)
+{
+	struct record *r = self;
+	if (r->head == r->checked)
+		return;
+	r->checked = r->head;
+	record_checkpoint(r);
+}
+
+const char *record_path(const struct record *r)
+{
+	return r->path;
+}
+
+const char *record_id(const struct record *r)
+{
+	return r->id;
+}
+
+enum record_state record_state(const struct record *r)
+{
+	return (enum record_state)atomic_load(&r->state);
+}
+
+uint64_t record_head(const struct record *r)
+{
+	return r->head;
+}
+
+uint64_t record_committed(const struct record *r)
+{
+	return r->announced;
+}
+
+size_t record_backlog(const struct record *r)
+{
+	return atomic_load(&r->backlog);
+}

@@ -1,0 +1,69 @@
+/* The session file as SQL: what one transaction of the writer is made of. No threads, no queue, no policy.
+ *
+ * A store belongs to one thread at a time. Between store_begin and store_commit everything it counts (seq, chain, row
+ * numbers) is provisional: after a failure store_rollback puts it back, and the same items can be written again. */
+#ifndef RECORD_STORE_H
+#define RECORD_STORE_H
+
+#include "record/read/chain.h"
+#include "record/read/codec.h"
+
+struct store;
+
+/* What a failure means for the batch: RETRY is want of space, quota or a lock. */
+enum store_rc { STORE_OK, STORE_RETRY, STORE_FATAL };
+
+struct store_segment {
+	int stream;
+	uint64_t off;
+	int64_t ts_us;
+	struct buf data, times;
+};
+
+struct store_object {
+	struct object_id oid;
+	struct hash hash;
+	enum object_type type;
+	enum codec codec;
+	uint64_t size;
+	char *data; /* owned */
+	size_t len;
+};
+
+struct store_redact {
+	char what[12];
+	uint64_t id;
+	void (*done)(void *self);
+	void *self;
+};
+
+/* A new file: @path exists, empty. */
+NODISCARD int store_create(struct store **out, const char *path, const char *id, const uint8_t uuid[UUID_LEN],
+			   const char *name, const uint8_t seed[SIGN_SEED_LEN], struct err *err);
+/* An existing one, to go on with. Fills @id_out (owned) and @uuid_out. */
+NODISCARD int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEED_LEN], char **id_out,
+			 uint8_t uuid_out[UUID_LEN], struct err *err);
+/* @clean: one file in journal_mode=DELETE is left; else the WAL stays as it is, as after a kill. */
+NODISCARD int store_close(struct store **s, bool clean, struct err *err);
+
+uint64_t store_seq(const struct store *s); /* last event written */
+const char *store_why(const struct store *s); /* of the last failure, for people */
+
+enum store_rc store_begin(struct store *s, bool full);
+enum store_rc store_event(struct store *s, const struct event *ev);
+enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg);
+/* @o is sorted by the call; those that the file has are left out. */
+enum store_rc store_objects(struct store *s, const struct event *ev, struct store_object *o, size_t nr);
+enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len);
+enum store_rc store_redact(struct store *s, const struct event *ev, const struct store_redact *r);
+/* Signs what is written so far in this transaction; the anchor follows after its commit. */
+enum store_rc store_checkpoint(struct store *s);
+enum store_rc store_commit(struct store *s);
+void store_rollback(struct store *s);
+
+/* After a redaction: index optimised, WAL emptied. RETRY while a reader is in the way. */
+enum store_rc store_scrub(struct store *s);
+/* Adds up to @bytes of text to the search index, in a transaction of its own. False when there is nothing left to do. */
+bool store_index(struct store *s, size_t bytes);
+
+#endif

@@ -1,0 +1,244 @@
+/* A store's file: made, opened again, left as one file. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "record/schema.h"
+#include "record/store_inner.h"
+
+static int fail(struct store *s, struct err *err, const char *what)
+{
+	int rc = sqlite3_errcode(s->db);
+	enum err_code code = (rc & 0xff) == SQLITE_FULL ? ERR_FULL : (rc & 0xff) == SQLITE_BUSY ? ERR_BUSY : ERR_IO;
+	if ((rc & 0xff) == SQLITE_NOTADB || (rc & 0xff) == SQLITE_CORRUPT)
+		code = ERR_DAMAGED;
+	return err_set(err, code, "cannot %s session file '%s': %s", what, s->path, sqlite3_errmsg(s->db));
+}
+
+static int run(struct store *s, const char *sql, const char *what, struct err *err)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : fail(s, err, what);
+}
+
+static struct store *store_new(const char *path, const uint8_t seed[SIGN_SEED_LEN])
+{
+	struct store *s = NEW(struct store);
+	s->path = xstrdup(path);
+	memcpy(s->seed, seed, sizeof(s->seed));
+	sign_key(seed, s->key);
+	s->packer = packer_new();
+	return s;
+}
+
+static void store_free(struct store **s)
+{
+	if (!*s)
+		return;
+	for (size_t i = 0; i < SQL_NR; i++)
+		sqlite3_finalize((*s)->stmt[i]);
+	sqlite3_close((*s)->db);
+	packer_free(&(*s)->packer);
+	buf_release(&(*s)->packed);
+	buf_release(&(*s)->body);
+	buf_release(&(*s)->anchor);
+	secret_wipe((*s)->seed, sizeof((*s)->seed));
+	free((*s)->path);
+	free(*s);
+	*s = NULL;
+}
+
+static int connect_db(struct store *s, struct err *err)
+{
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
+	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
+		return fail(s, err, "open");
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);
+	sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, 1 << 30);
+	sqlite3_busy_timeout(s->db, 250);
+	return run(s, "PRAGMA secure_delete=ON; PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA temp_store=MEMORY;"
+		      "PRAGMA foreign_keys=ON; PRAGMA recursive_triggers=ON; PRAGMA cache_size=-8000",
+		   "open", err);
+}
+
+/* From here on the WAL keeps its size, so that a sync overwrites and does not grow the file. */
+static int enter_wal(struct store *s, struct err *err)
+{
+	s->full = true;
+	return run(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=2000", "open", err);
+}
+
+static int fill_kinds(struct store *s, struct err *err)
+{
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(s->db, "INSERT OR REPLACE INTO kind(number, name, doc) VALUES(?1, ?2, ?3)", -1, &st, NULL))
+		return fail(s, err, "make");
+	int rc = SQLITE_DONE;
+	for (size_t i = 0; i < event_kind_count() && rc == SQLITE_DONE; i++) {
+		uint16_t kind = event_kind_at(i);
+		sqlite3_bind_int(st, 1, kind);
+		sqlite3_bind_text(st, 2, event_kind_name(kind), -1, SQLITE_STATIC);
+		sqlite3_bind_text(st, 3, event_kind_doc(kind), -1, SQLITE_STATIC);
+		rc = sqlite3_step(st);
+		sqlite3_reset(st);
+	}
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? 0 : fail(s, err, "make");
+}
+
+static int make_tables(struct store *s, const char *id, const char *name, struct err *err)
+{
+	char sql[160];
+	snprintf(sql, sizeof(sql), "PRAGMA page_size=4096; PRAGMA journal_mode=MEMORY; PRAGMA application_id=%d; BEGIN IMMEDIATE",
+		 SCHEMA_APPLICATION);
+	if (run(s, sql, "make", err) < 0)
+		return -1;
+	for (int f = 1; f <= SCHEMA_FORMAT; f++)
+		if (run(s, schema_migration(f), "make", err) < 0)
+			return -1;
+	if (run(s, schema_views(), "make", err) < 0 || fill_kinds(s, err) < 0)
+		return -1;
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(s->db, "INSERT INTO session VALUES(1, ?1, ?2, ?3, ?4, ?5)", -1, &st, NULL) != SQLITE_OK)
+		return fail(s, err, "make");
+	sqlite3_bind_text(st, 1, id, -1, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 2, s->uuid, UUID_LEN, SQLITE_STATIC);
+	sqlite3_bind_text(st, 3, name, -1, SQLITE_STATIC);
+	sqlite3_bind_blob(st, 4, s->key, SIGN_KEY_LEN, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 5, clock_wall_us());
+	int rc = sqlite3_step(st);
+	sqlite3_finalize(st);
+	if (rc != SQLITE_DONE)
+		return fail(s, err, "make");
+	snprintf(sql, sizeof(sql), "PRAGMA user_version=%d; COMMIT", SCHEMA_FORMAT);
+	return run(s, sql, "make", err);
+}
+
+int store_prepare(struct store *s, struct err *err)
+{
+	for (size_t i = 0; i < SQL_NR; i++)
+		if (sqlite3_prepare_v3(s->db, store_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[i], NULL) != SQLITE_OK)
+			return fail(s, err, "open");
+	return 0;
+}
+
+int store_create(struct store **out, const char *path, const char *id, const uint8_t uuid[UUID_LEN], const char *name,
+		 const uint8_t seed[SIGN_SEED_LEN], struct err *err)
+{
+	CLEANUP(store_free) struct store *s = store_new(path, seed);
+	memcpy(s->uuid, uuid, UUID_LEN);
+	/* the tables go into the main file before the WAL begins: even a bare copy of a running session says what it is */
+	if (connect_db(s, err) < 0 || make_tables(s, id, name, err) < 0 || enter_wal(s, err) < 0 || store_prepare(s, err) < 0)
+		return -1;
+	chain_start(s->uuid, s->key, &s->now.chain);
+	s->now.signed_us = clock_wall_us();
+	*out = take(&s);
+	return 0;
+}
+
+static uint64_t read_number(struct store *s, const char *sql)
+{
+	sqlite3_stmt *st;
+	uint64_t v = 0;
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		v = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return v;
+}
+
+/* Fills @chain with event.chain of the last event, or with that of event 0. */
+static int read_state(struct store *s, char **id_out, struct err *err)
+{
+	sqlite3_stmt *st;
+	uint8_t key[SIGN_KEY_LEN];
+	int rc = sqlite3_prepare_v2(s->db, "SELECT id, uuid, key FROM session", -1, &st, NULL);
+	bool good = rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == UUID_LEN &&
+		    sqlite3_column_bytes(st, 2) == SIGN_KEY_LEN;
+	if (good) {
+		*id_out = xstrdup((const char *)sqlite3_column_text(st, 0));
+		memcpy(s->uuid, sqlite3_column_blob(st, 1), UUID_LEN);
+		memcpy(key, sqlite3_column_blob(st, 2), SIGN_KEY_LEN);
+	}
+	sqlite3_finalize(st);
+	if (!good)
+		return err_set(err, ERR_DAMAGED, "session file '%s' does not say which session it is", s->path);
+	chain_start(s->uuid, key, &s->now.chain);
+	rc = sqlite3_prepare_v2(s->db, "SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1", -1, &st, NULL);
+	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == HASH_LEN) {
+		s->now.seq = (uint64_t)sqlite3_column_int64(st, 0);
+		memcpy(s->now.chain.b, sqlite3_column_blob(st, 1), HASH_LEN);
+	}
+	sqlite3_finalize(st);
+	s->now.segment = read_number(s, "SELECT max(segment) FROM segment");
+	s->now.signed_seq = read_number(s, "SELECT max(seq) FROM checkpoint");
+	return 0;
+}
+
+int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEED_LEN], char **id_out,
+	       uint8_t uuid_out[UUID_LEN], struct err *err)
+{
+	CLEANUP(store_free) struct store *s = store_new(path, seed);
+	CLEANUP(free_ptr) char *id = NULL;
+	if (connect_db(s, err) < 0 || enter_wal(s, err) < 0)
+		return -1;
+	if (run(s, "BEGIN IMMEDIATE", "open", err) < 0 || run(s, schema_views(), "open", err) < 0 ||
+	    fill_kinds(s, err) < 0 || run(s, "COMMIT", "open", err) < 0)
+		return -1;
+	if (store_prepare(s, err) < 0 || read_state(s, &id, err) < 0)
+		return -1;
+	memcpy(uuid_out, s->uuid, UUID_LEN);
+	*id_out = take(&id);
+	*out = take(&s);
+	return 0;
+}
+
+/* SQLite leaves WAL mode only when nobody else has the file open, and at the end of a session consoles usually have.
+ * With the WAL emptied and synced and no writer left, bytes 18 and 19 of the header (1 = rollback journal, 2 = WAL) are
+ * all that differs. Readers that stay connected go on reading the main file through the names that they hold. */
+static int leave_wal_by_hand(const char *path, struct err *err)
+{
+	static const uint8_t legacy[2] = { 1, 1 };
+	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || pwrite(fd, legacy, sizeof(legacy), 18) != sizeof(legacy) || fsync(fd) < 0)
+		return err_sys(err, "cannot close session file '%s'", path);
+	static const char *const tail[] = { "-wal", "-shm" };
+	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
+		CLEANUP(free_ptr) char *beside = xasprintf("%s%s", path, tail[i]);
+		if (unlink(beside) < 0 && errno != ENOENT)
+			return err_sys(err, "cannot remove '%s'", beside);
+	}
+	return 0;
+}
+
+static int leave_wal(struct store *s, struct err *err)
+{
+	enum store_rc rc = STORE_RETRY;
+	for (int tries = 0; rc == STORE_RETRY && tries < 40; tries++) /* readers' transactions last one query */
+		rc = store_scrub(s);
+	if (rc != STORE_OK)
+		return err_set(err, ERR_BUSY, "session file '%s' stays in two parts: %s", s->path, s->why);
+	for (size_t i = 0; i < SQL_NR; i++) {
+		sqlite3_finalize(s->stmt[i]);
+		s->stmt[i] = NULL;
+	}
+	sqlite3_busy_timeout(s->db, 0);
+	if (sqlite3_exec(s->db, "PRAGMA journal_mode=DELETE", NULL, NULL, NULL) == SQLITE_OK)
+		return 0;
+	sqlite3_close(s->db);
+	s->db = NULL;
+	return leave_wal_by_hand(s->path, err);
+}
+
+int store_close(struct store **s, bool clean, struct err *err)
+{
+	int rc = clean ? leave_wal(*s, err) : 0;
+	store_free(s);
+	return rc;
+}

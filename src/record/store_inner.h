@@ -1,0 +1,47 @@
+/* Inside of struct store, for store.c (writing) and store_file.c (opening, closing). */
+#ifndef RECORD_STORE_INNER_H
+#define RECORD_STORE_INNER_H
+
+#include <sqlite3.h>
+
+#include "record/store.h"
+
+enum sql {
+	SQL_BEGIN, SQL_COMMIT, SQL_ROLLBACK, SQL_EVENT, SQL_SEGMENT, SQL_OBJECT, SQL_MESSAGE, SQL_CHECKPOINT, SQL_MARK,
+	SQL_REDACTION, SQL_ERASE_EVENT, SQL_ERASE_SEGMENT, SQL_ERASE_OBJECT, SQL_ERASE_MESSAGE, SQL_NR
+};
+
+/* What a rolled back transaction must give back. */
+struct store_count {
+	struct hash chain;
+	uint64_t seq, segment;
+	uint64_t signed_seq;
+	int64_t signed_us;
+};
+
+struct store {
+	sqlite3 *db;
+	sqlite3_stmt *stmt[SQL_NR];
+	char *path;
+	uint8_t uuid[UUID_LEN], seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
+	struct store_count now, before;
+	bool full;   /* PRAGMA synchronous of the connection */
+	bool indexed; /* nothing is left for the search index */
+	bool scrub;   /* the index holds pages of what was taken out */
+	struct packer *packer;
+	struct buf packed, body, anchor; /* anchor: lines that follow the commit */
+	uint8_t salts[4096];
+	size_t salts_left;
+	char why[200];
+};
+
+extern const char *const store_sql[SQL_NR];
+
+void store_salt(struct store *s, uint8_t out[SALT_LEN]);
+NODISCARD int store_prepare(struct store *s, struct err *err);
+/* Takes what sqlite said apart; keeps the text. */
+enum store_rc store_failed(struct store *s, int rc);
+/* index.c: takes the text of an event or segment out of the index, before it is erased. */
+enum store_rc index_forget(struct store *s, uint64_t seq);
+
+#endif

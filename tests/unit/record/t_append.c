@@ -1,0 +1,135 @@
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "record_help.h"
+
+static uint64_t told_head;
+static void on_head(void *self, uint64_t seq)
+{
+	(void)self;
+	told_head = seq;
+}
+
+static void set_flag(void *self)
+{
+	*(bool *)self = true;
+}
+
+static void test_life(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	struct session *s = NULL;
+	struct record_ops ops = { .on_head = on_head };
+	ok(loop_new(&l, &err) == 0, "a loop");
+	json_t *start = json_object();
+	json_put_str(start, "script", "fix.lua");
+	ok(record_create(&r, l, help_dir(), "fix it / now", start, &ops, NULL, &err) == 0, "a session is made: %s", err.text);
+	json_decref(start);
+	struct stat st;
+	ok(stat(record_path(r), &st) == 0 && (st.st_mode & 0777) == 0600, "its file is 0600");
+	ok(strstr(record_path(r), "-fix-it-now-") && strstr(record_path(r), ".glass"), "its name says what it is: %s",
+	   record_path(r));
+	is_int(record_head(r), 1, "session.start is event 1");
+
+	struct event ev = { .cause = 1, .agent = 7, .kind = 420, .body = "{\"text\":\"hello\"}", .len = 16 };
+	uint64_t a = record_append(r, &ev);
+	is_int(a, 2, "the seq is given at once");
+	bool done = false, early;
+	record_barrier(r, a, set_flag, &done);
+	early = done;
+	help_wait(l, &done);
+	ok(!early && done, "a barrier runs later, on the loop");
+	ok(told_head >= a || (loop_turn(l, 50), told_head >= a), "the head is told");
+	is_int(record_committed(r), (int64_t)told_head, "committed follows");
+
+	ok(session_open(&s, record_path(r), &err) == 0, "a reader opens the live file: %s", err.text);
+	ok(session_live(s), "it is live");
+	is_str(session_id(s), record_id(r), "the id");
+	struct arena arena = ARENA_INIT;
+	struct event got;
+	ok(session_event(s, a, &got, &arena, &err) == 0, "the event is there");
+	is_str(got.body, "{\"text\":\"hello\"}", "its body");
+	is_int(got.agent, 7, "its agent");
+	is_int(got.cause, 1, "its cause");
+	ok(session_event(s, 99, &got, &arena, &err) < 0 && err.code == ERR_NOENT, "no event 99: %s", err.text);
+
+	struct feed *f;
+	ok(feed_new(&f, s, FEED_ALL, 0, &err) == 0, "a feed");
+	is_int(feed_next(f, &got, &arena, 0, &err), 1, "first");
+	is_int(got.seq, 1, "is 1");
+	is_int(feed_next(f, &got, &arena, 1, &err), 0, "never past the limit");
+	is_int(feed_next(f, &got, &arena, 0, &err), 1, "second");
+	is_int(feed_next(f, &got, &arena, 0, &err), 0, "none now");
+	ev.body = "{}";
+	ev.len = 2;
+	done = false;
+	record_barrier(r, record_append(r, &ev), set_flag, &done);
+	help_wait(l, &done);
+	is_int(feed_next(f, &got, &arena, 0, &err), 1, "the cursor follows the end");
+	is_int(got.seq, 3, "is 3");
+	is_int(feed_prev(f, &got, &arena, &err), 1, "backwards");
+	is_int(got.seq, 2, "is 2");
+	feed_seek(f, UINT64_MAX);
+	is_int(feed_next(f, &got, &arena, 0, &err), 0, "nothing after the end");
+	feed_free(&f);
+	ok(feed_new(&f, s, FEED_AGENT, 7, &err) == 0, "a feed of one agent");
+	is_int(feed_next(f, &got, &arena, 0, &err), 1, "its first");
+	is_int(got.seq, 2, "is 2");
+	feed_free(&f);
+
+	char *path = xstrdup(record_path(r));
+	char *wal = xasprintf("%s-wal", path), *lease = xasprintf("%s-lease", path);
+	ok(record_close(&r, NULL, &err) == 0, "a clean end: %s", err.text);
+	ok(access(wal, F_OK) < 0 && access(lease, F_OK) < 0, "one file is left, although a reader has it open");
+	is_int(session_head(s), 4, "the reader sees the end");
+	session_close(&s);
+	ok(session_open(&s, path, &err) == 0, "it opens again");
+	ok(!session_live(s), "it is not live");
+	is_int(session_head(s), 4, "session.end is the last one");
+	help_verify(s, 0, "the file verifies");
+	session_close(&s);
+	arena_release(&arena);
+	loop_free(l);
+	free(path);
+	free(wal);
+	free(lease);
+}
+
+static void test_many(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "many", NULL, NULL, NULL, &err) == 0, "a session");
+	bool done = false;
+	for (int i = 0; i < 5000; i++) {
+		json_t *b = json_object();
+		json_put_int(b, "n", i);
+		record_append_json(r, 420, 1, (uint64_t)(1 + i % 3), 0, 0, b);
+		if (i % 50 == 0)
+			loop_turn(l, 0);
+	}
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	char *path = xstrdup(record_path(r));
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	struct session *s;
+	ok(session_open(&s, path, &err) == 0, "opened");
+	struct verify_totals t = help_verify(s, 0, "5,000 events verify");
+	is_int(t.events, 5002, "all of them");
+	ok(t.checkpoints >= 1, "signed");
+	session_close(&s);
+	loop_free(l);
+	free(path);
+}
+
+int main(void)
+{
+	help_init();
+	test_life();
+	test_many();
+	return help_done();
+}
