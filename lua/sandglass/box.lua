@@ -29,7 +29,7 @@ local function command(where, cmd, o, args)
   end
   args.cwd, args.stdin, args.net, args.user, args.label = o.cwd, o.stdin, o.net, o.user, o.label
   args.timeout_us = check.us(o.timeout)
-  args.stream = o.on_out ~= nil or nil
+  args.stream = (o.on_out ~= nil and o.on_out ~= rt.recorded) or nil
   args.parallel = o.parallel
   if o.env then
     for k, v in pairs(o.env) do
@@ -52,6 +52,9 @@ local function unfinished(s)
   end
   return 0
 end
+
+-- What a tool gets as ctx.stream: the output is recorded and shown as it comes anyway, nothing more is to be done.
+function rt.recorded() end
 
 -- Hands whole characters to fn(chunk, stream).
 local function whole_characters(fn)
@@ -85,7 +88,7 @@ function Box:exec(cmd, o)
   check.self(box_mt, self, "box", "exec")
   o = check.options("exec", o, EXEC)
   local args = command("exec", cmd, o, { box = self.id })
-  local v, err = again_if_interrupted("box.exec", args, o.on_out and whole_characters(o.on_out), o)
+  local v, err = again_if_interrupted("box.exec", args, args.stream and whole_characters(o.on_out), o)
   if not v then return nil, err end
   return result(v)
 end

@@ -1,0 +1,450 @@
+-- sg.chat: a conversation with a model and its tools. sg.agent.run: the usual loop over it.
+local rt = require "sandglass.runtime"
+local check = require "sandglass.check"
+local models = require "sandglass.model"
+local tools = require "sandglass.tools"
+local schema = require "sandglass.schema"
+local task = require "sandglass.task".sg
+local people = require "sandglass.people".sg
+local boxes = require "sandglass.box"
+local call, fail = rt.call, rt.fail
+
+local sg = { agent = {}, model = models.sg.model, tool = tools.sg.tool }
+local Chat = {}
+local chat_mt
+
+local STEPS = 100            -- of an agent that has no budget of steps
+local SAME = 4               -- the same call so many times running asks a person
+local REPAIRS = 3            -- bad arguments in a row that a model may repair
+
+-- Chat -----------------------------------------------------------------------------------------------------------
+
+local CHAT = { model = "string|sg.Model", system = "string", tools = "list", box = "sg.Box", history = "list", options = "table" }
+
+local function default_model()
+  return rt.env.model or "scripted:demo"
+end
+
+function sg.chat(o)
+  o = check.options("chat", o, CHAT)
+  local model = models.model(o.model or default_model())
+  local list, by_name = {}, {}
+  for i, t in ipairs(o.tools or {}) do
+    t = tools.find(t)
+    if by_name[t.name] then fail("chat: two tools with the name '%s'", t.name) end
+    if t.needs_box and not o.box then fail("chat: the tool '%s' needs the option 'box'", t.name) end
+    list[i], by_name[t.name] = t, t
+  end
+  local messages = {}
+  for i, m in ipairs(o.history or {}) do messages[i] = m end
+  if o.system and not (messages[1] and messages[1].role == "system") then
+    table.insert(messages, 1, { role = "system", text = o.system })
+  end
+  return check.new(chat_mt, {
+    id = 0, messages = messages, model = model, tools = list,
+    state = { by_name = by_name, box = o.box, options = o.options, script = models.begin(model), last = {}, bad = 0 },
+  })
+end
+
+function Chat:user(text)
+  check.self(chat_mt, self, "chat", "user")
+  check.arg("user", "the text", text, "string")
+  self.messages[#self.messages + 1] = { role = "user", text = text }
+end
+
+-- What a person said meanwhile.
+function Chat:inject(text)
+  check.self(chat_mt, self, "chat", "inject")
+  check.arg("inject", "the text", text, "string")
+  self.messages[#self.messages + 1] = { role = "user", text = "(the person watching says) " .. text }
+end
+
+local function tool_list(chat)
+  local list = setmetatable({}, rt.core.array_mt)
+  for i, t in ipairs(chat.tools) do list[i] = { name = t.name, about = t.about, schema = t.schema } end
+  return list
+end
+
+-- One model call: a reply with text, calls, usage, stop.
+function Chat:send(o)
+  check.self(chat_mt, self, "chat", "send")
+  o = check.options("send", o, { on_text = "function" })
+  local s, reply, err, think = self.state, nil, nil, nil
+  if s.script then
+    reply, err, think = models.reply(self.model, s.script, self.messages, s.last)
+    if not reply then return nil, err end
+    if think then task.sleep(think / 1e6) end
+  end
+  local v
+  v, err = call("model.call", {
+    model = self.model.name, messages = setmetatable(self.messages, rt.core.array_mt), tools = tool_list(self), options = s.options,
+    stream = o.on_text ~= nil or nil, reply = reply,
+  }, o.on_text and function(body) o.on_text(body.data or "") end)
+  if not v then return nil, err end
+  v.text, v.calls, v.usage, v.stop = v.text or "", v.calls or {}, v.usage or {}, v.stop or "end"
+  s.last = {}
+  self.messages[#self.messages + 1] = { role = "assistant", text = v.text, calls = #v.calls > 0 and v.calls or nil }
+  local t = rt.current()
+  t.said = v.text ~= "" and (#v.text > 400 and v.text:sub(1, 400) or v.text) or nil
+  return v
+end
+
+-- A tool of the script is announced, and judged if it works on the host side.
+local function permitted(t, args)
+  if t.builtin and t.where ~= "host" then return true end
+  if t.name == "ask_user" and t.builtin then return true end   -- the question itself is the action
+  return call("tool.call", { name = t.name, where = t.where, args = args, risk = t.risk, ask = t.ask })
+end
+
+local function run_tool(chat, t, args)
+  local allowed, err = permitted(t, args)
+  if not allowed then return nil, err end
+  local ctx = { box = chat.state.box, chat = chat, stream = rt.recorded }
+  local me = rt.current()
+  local tool_before, chat_before = me.tool, me.chat
+  me.tool, me.chat = t.name, chat
+  local ok, value, why
+  if t.timeout then
+    ok, value, why = pcall(task.timeout, t.timeout, t.run, args, ctx)
+  else
+    ok, value, why = pcall(t.run, args, ctx)
+  end
+  me.tool, me.chat = tool_before, chat_before
+  if ok and value == nil and why ~= nil and not rt.is_error(why) then why = rt.err { code = "io", msg = tostring(why) } end
+  if not ok then
+    local e = rt.as_error(value)
+    if e.code == "script" or e.code == "cancelled" or e.code == "budget" then error(e, 0) end
+    value, why = nil, e
+  end
+  if not t.builtin then rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = why and tostring(why) or nil }) end
+  return value, why, ctx.edited
+end
+
+-- Runs one tool call: arguments, policy, run. The value, or nil and an error; the third result says "edited".
+function Chat:call(c)
+  check.self(chat_mt, self, "chat", "call")
+  check.arg("call", "the call", c, "table")
+  local s = self.state
+  local t = s.by_name[c.name]
+  if not t then
+    s.bad = s.bad + 1
+    return nil, rt.err { code = "model", msg = ("no tool '%s'%s"):format(tostring(c.name), check.suggest(c.name, s.by_name)) }
+  end
+  local args, wrong = schema.check(t.schema, c.args or {})
+  if not args then
+    s.bad = s.bad + 1
+    return nil, rt.err { code = "model", msg = ("%s: %s"):format(t.name, wrong) }
+  end
+  s.bad = 0
+  return run_tool(self, t, args)
+end
+
+-- Puts the result of a call into the conversation; a denied call is answered too, so that the model sees why.
+function Chat:answer(c, value, err, edited)
+  check.self(chat_mt, self, "chat", "answer")
+  local s = self.state
+  local text = err and tools.error_text(err) or tools.to_text(value)
+  self.messages[#self.messages + 1] = { role = "tool", call = c.id, name = c.name, text = text, error = err ~= nil or nil }
+  local how = err and (err.code == "denied" and "denied" or "failed") or edited and "edited" or "allowed"
+  s.last.text = s.last.text and s.last.text .. "\n" .. text or text
+  if not s.last.how or s.last.how == "allowed" then s.last.how = how end
+  s.last.err = err or s.last.err
+end
+
+function Chat:fork()
+  check.self(chat_mt, self, "chat", "fork")
+  local s, messages = self.state, {}
+  for i, m in ipairs(self.messages) do messages[i] = m end
+  return check.new(chat_mt, {
+    id = 0, messages = messages, model = self.model, tools = self.tools,
+    state = {
+      by_name = s.by_name, box = s.box, options = s.options, script = models.fork(s.script), bad = 0,
+      last = { text = s.last.text, how = s.last.how, err = s.last.err },
+    },
+  })
+end
+
+chat_mt = check.class("sg.Chat", "chat", Chat)
+
+-- The loop -------------------------------------------------------------------------------------------------------
+
+local RUN = {
+  task = "string!", model = "string|sg.Model", box = "sg.Box", tools = "list", system = "string", budget = "table|sg.Budget",
+  done = "function", on = "table", output = "table", history = "list", agents = "list", name = "string",
+  compact = "boolean|table", policy = "string", options = "table",
+}
+local ON = { text = "function", call = "function", result = "function", turn = "function" }
+local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
+
+local SYSTEM = "You work in a sandbox: a Linux machine of your own with the project in /workspace. Use the tools; look at results "
+  .. "before you go on. A denied call is final: read the reason and find another way or say what you need. When the task is "
+  .. "done, answer with one short paragraph and no tool call."
+
+local function size_of(messages)
+  local n = 0
+  for _, m in ipairs(messages) do n = n + #(m.text or "") + (m.calls and 200 * #m.calls or 0) end
+  return n // 4
+end
+
+-- Old tool outputs go first; the record keeps them.
+local function compact(chat, o)
+  if o == false then return end
+  local window = type(o) == "table" and o.window or 128000
+  local keep = type(o) == "table" and o.keep or 6
+  if size_of(chat.messages) < window * 8 // 10 then return end
+  for i = 1, #chat.messages - keep do
+    local m = chat.messages[i]
+    if m.role == "tool" and #m.text > 400 then
+      chat.messages[i] = {
+        role = "tool", call = m.call, name = m.name, error = m.error,
+        text = m.text:sub(1, 200) .. ("\n[%d bytes of this old result were left out]"):format(#m.text - 200),
+      }
+    end
+  end
+end
+
+local function same_calls(a, b)
+  return a ~= nil and rt.core.encode(a) == rt.core.encode(b)
+end
+
+local function signature(calls)
+  local list = {}
+  for i, c in ipairs(calls) do list[i] = { c.name, c.args } end
+  return list
+end
+
+local function all_read(chat, calls)
+  for _, c in ipairs(calls) do
+    local t = chat.state.by_name[c.name]
+    if not t or not t.reads then return false end
+  end
+  return #calls > 1
+end
+
+-- Results in the order of the calls, whatever order they ran in.
+local function run_calls(chat, calls, on)
+  local results = {}
+  local function one(c)
+    if on.call then on.call(c) end
+    return table.pack(chat:call(c))
+  end
+  if all_read(chat, calls) then
+    results = task.map(calls, one)
+  else
+    for i, c in ipairs(calls) do results[i] = one(c) end
+  end
+  for i, c in ipairs(calls) do
+    local r = results[i]
+    chat:answer(c, r[1], r[2], r[3])
+    if on.result then on.result(c, r[1], r[2]) end
+  end
+end
+
+local function stop_error(code, msg, why)
+  return rt.err { code = code, msg = msg, why = why }
+end
+
+local function go_on_after_repeats(name, c)
+  local d = people.ask {
+    text = ("The agent %s made the same call %d times running (%s). Go on?"):format(name, SAME, c.name), choices = { "go on", "stop" },
+    default = "stop", risk = "low",
+  }
+  return d and d.choice == "go on"
+end
+
+-- Text as the JSON that `output` describes: data, or nil and what is wrong.
+local function output_of(text, output_schema)
+  local body = text:match "```%a*\n(.-)\n```" or text:match "(%b{})" or text
+  local data, wrong = rt.core.decode(body)
+  if type(data) ~= "table" then return nil, wrong or "it is not an object" end
+  return schema.check(output_schema, data)
+end
+
+-- What one run knows.
+local function new_run(o)
+  local chosen, needs_box, on_list = o.tools or USUAL, false, {}
+  for i, t in ipairs(chosen) do
+    on_list[i] = tools.find(t)
+    needs_box = needs_box or on_list[i].needs_box
+  end
+  if o.agents and #o.agents > 0 then on_list[#on_list + 1] = sg.agent.task_tool(o.agents) end
+  local run = { o = o, on = check.options("agent.run: on", o.on, ON), usage = { ["in"] = 0, out = 0, cached = 0, calls = 0 }, steps = 0 }
+  run.box = o.box
+  if needs_box and not run.box then
+    run.box = boxes.sandbox {}
+    run.own_box = run.box
+  end
+  run.output = o.output and schema.compile("agent.run: output", o.output) or nil
+  local system = o.system or SYSTEM
+  if run.output then system = system .. "\nAnswer at the end with JSON of this schema and nothing else: " .. rt.core.encode(run.output) end
+  run.chat = sg.chat { model = o.model, system = system, tools = on_list, box = run.box, history = o.history, options = o.options }
+  run.chat:user(o.task)
+  return run
+end
+
+local function start_agent(run, me)
+  local o, names = run.o, setmetatable({}, rt.core.array_mt)
+  for i, t in ipairs(run.chat.tools) do names[i] = t.name end
+  local budget_is_handle = o.budget and check.type_of(o.budget) == "sg.Budget"
+  local limits = o.budget and not budget_is_handle and check.limits("agent.run: budget", o.budget) or nil
+  run.name = o.name or (rt.script or "agent"):match "([^/]+)$":gsub("%.lua$", "")
+  run.max_steps = limits and limits.steps or STEPS
+  local v, err = call("agent.start", {
+    name = run.name, task = o.task, model = run.chat.model.name, box = run.box and run.box.id, tools = names, limits = limits,
+    budget = budget_is_handle and o.budget.id or nil, policy = o.policy,
+  })
+  if not v then return nil, err end
+  me.agent = v.agent
+  run.agent = v.agent
+  run.inbox = {}
+  rt.agents[v.agent] = { task = me, inbox = run.inbox }
+  return v
+end
+
+-- One turn. Returns true to go on; or false, stop, error.
+local function turn(run)
+  local chat, o, on = run.chat, run.o, run.on
+  if run.steps >= run.max_steps then
+    return false, "steps", stop_error("budget", ("%d steps are used up"):format(run.max_steps))
+  end
+  run.steps = run.steps + 1
+  local ok, err = call("agent.turn", { agent = run.agent, n = run.steps })
+  if not ok then return false, err.code == "budget" and "budget" or "denied", err end
+  while run.inbox[1] do chat:inject(table.remove(run.inbox, 1).text or "") end
+  compact(chat, o.compact)
+  if on.turn then on.turn(run.steps) end
+  local reply
+  reply, err = chat:send { on_text = on.text }
+  if not reply then return false, err.code == "budget" and "budget" or err.code == "denied" and "denied" or "error", err end
+  for k in pairs(run.usage) do run.usage[k] = run.usage[k] + (reply.usage[k] or 0) end
+  run.usage.calls = run.usage.calls + 1
+  run.text = reply.text ~= "" and reply.text or run.text
+  if #reply.calls > 0 then
+    local now = signature(reply.calls)
+    run.same = same_calls(run.before, now) and run.same + 1 or 1
+    run.before = now
+    if run.same >= SAME then
+      if not go_on_after_repeats(run.name, reply.calls[1]) then
+        return false, "stopped", stop_error("cancelled", ("the same call %d times running"):format(SAME))
+      end
+      run.same = 0
+    end
+    run.idle = 0
+    run_calls(chat, reply.calls, on)
+    if chat.state.bad > REPAIRS then
+      return false, "error", stop_error("model", ("%d bad tool calls running"):format(chat.state.bad))
+    end
+    return true
+  end
+  if run.inbox[1] then return true end   -- somebody said something meanwhile
+  if run.output then
+    local data, wrong = output_of(reply.text, run.output)
+    run.idle = (run.idle or 0) + 1
+    if not data and run.idle > REPAIRS then return false, "error", stop_error("model", "the answer is not what was asked for", wrong) end
+    if not data then
+      chat:user("That is not the JSON that was asked for: " .. wrong)
+      return true
+    end
+    run.data = data
+  end
+  if not o.done then return false, "end" end
+  local good, why = o.done()
+  if good then return false, "done" end
+  run.idle = (run.idle or 0) + 1
+  if run.idle > REPAIRS then
+    return false, "error", stop_error("model", "the agent stops, but the task is not done", why and tostring(why))
+  end
+  chat:user("Not done yet" .. (why and ": " .. tostring(why) or "") .. ". Go on.")
+  return true
+end
+
+local function answer_of(run, stop)
+  return {
+    text = run.text or "", data = run.data, messages = run.chat.messages, usage = run.usage, steps = run.steps, stop = stop,
+  }
+end
+
+local function body(o)
+  local run = new_run(o)
+  local function close_own() if run.own_box then run.own_box:close() end end
+  local started, err = start_agent(run, rt.current())
+  if not started then
+    rt.shield(close_own)
+    return nil, err
+  end
+  local stop
+  local ok, raised = pcall(function()
+    local more
+    repeat more, stop, err = turn(run) until not more
+  end)
+  if not ok then
+    raised = rt.as_error(raised)
+    stop, err = raised.code == "cancelled" and "stopped" or raised.code == "budget" and "budget" or "error", raised
+  end
+  rt.agents[run.agent] = nil
+  rt.shield(function()
+    call("agent.end", {
+      agent = run.agent, stop = stop, ok = err == nil, steps = run.steps, text = err and tostring(err) or run.text,
+    })
+    close_own()
+  end)
+  if not ok and raised.code ~= "budget" then error(raised, 0) end
+  if err then
+    err.answer = answer_of(run, stop)
+    return nil, err
+  end
+  return answer_of(run, stop)
+end
+
+-- Runs an agent until its task is done: an answer, or nil and an error (err.answer holds what there is).
+function sg.agent.run(o)
+  o = check.options("agent.run", o, RUN)
+  local t <close> = task.spawn(body, o)
+  local answer, err = t:await()
+  if not answer and err.code == "script" then error(err, 0) end
+  return answer, err
+end
+
+local DEFINE = {}
+for k, v in pairs(RUN) do DEFINE[k] = v:gsub("!", "") end
+DEFINE.about = "string"
+
+-- An agent as a tool that others may call; its one parameter is the task.
+function sg.agent.define(o)
+  o = check.options("agent.define", o, DEFINE)
+  if not o.name then fail "agent.define: option 'name' is missing" end
+  return tools.make {
+    name = o.name, about = o.about or o.task or "A sub-agent.", params = { task = "string what it shall do" }, agent = o,
+    run = function(p, ctx)
+      local copy = {}
+      for k, v in pairs(o) do copy[k] = v end
+      copy.about = nil
+      copy.task = o.task and o.task .. "\n" .. p.task or p.task
+      copy.box = copy.box or ctx.box
+      local answer, err = sg.agent.run(copy)
+      if not answer then return nil, err end
+      return answer.text
+    end,
+  }
+end
+
+-- The tool `task`: hands work to one of several defined agents.
+function sg.agent.task_tool(agents)
+  local names, by_name = {}, {}
+  for i, a in ipairs(agents) do
+    a = tools.find(a)
+    if not a.agent then fail("agents: '%s' is not what sg.agent.define gave", a.name) end
+    names[i], by_name[a.name] = a.name, a
+  end
+  return tools.make {
+    name = "task", about = "Hand a part of the work to another agent and wait for its answer.",
+    params = { agent = "enum(" .. table.concat(names, ",") .. ") which", task = "string what it shall do" },
+    run = function(p, ctx) return by_name[p.agent].run({ task = p.task }, ctx) end,
+  }
+end
+
+setmetatable(sg.agent, { __metatable = false, __index = function(_, k)
+  fail("sg.agent has no '%s'%s", tostring(k), check.suggest(k, sg.agent))
+end })
+
+return { sg = sg }

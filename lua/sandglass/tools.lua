@@ -1,0 +1,186 @@
+-- Tools: what sg.tool makes, and the built-in ones. A tool's run(params, ctx) gives a string, a table, or nil and an error.
+local rt = require "sandglass.runtime"
+local check = require "sandglass.check"
+local schema = require "sandglass.schema"
+local people = require "sandglass.people".sg
+local text = require "sandglass.text".sg
+local fail = rt.fail
+
+local M = { sg = {} }
+local SHOWN = 16384          -- bytes of a result that a model is shown; the record has all of it
+
+local tool_mt = check.class("sg.Tool", "tool", {}, { ask = true, risk = true, timeout = true, agent = true, builtin = true })
+M.tool_mt = tool_mt
+
+local TOOL = {
+  name = "string!", about = "string", params = "table", run = "function!", where = "string", ask = "boolean", risk = "string",
+  timeout = "time", reads = "boolean",
+}
+
+local function make(o)
+  if not o.name:match "^[%w_-]+$" or #o.name > 64 then
+    fail("tool: the name '%s' may hold letters, digits, _ and - only (at most 64)", o.name)
+  end
+  return check.new(tool_mt, {
+    name = o.name, about = o.about or "", schema = schema.compile("tool '" .. o.name .. "'", o.params), run = o.run,
+    where = o.where or "box", ask = o.ask, risk = o.risk, timeout = o.timeout, reads = o.reads or false, builtin = o.builtin or false,
+    needs_box = o.needs_box or false, agent = o.agent,
+  })
+end
+M.make = make
+
+function M.sg.tool(o)
+  o = check.options("tool", o, TOOL)
+  if o.where and o.where ~= "box" and o.where ~= "host" then fail("tool: where is \"box\" or \"host\", not \"%s\"", o.where) end
+  return make(o)
+end
+
+-- The first and the last bytes of a long text, whole lines where it can be.
+function M.shorten(s, most)
+  most = most or SHOWN
+  if #s <= most then return s end
+  local head, tail = s:sub(1, most // 2), s:sub(-(most // 2))
+  head = head:match "^(.*\n)" or head
+  tail = tail:match "\n(.*)$" or tail
+  return ("%s[... %d bytes left out; all of it is in the record ...]\n%s"):format(head, #s - #head - #tail, tail)
+end
+
+-- What a command did, for a model.
+local function report(r)
+  local parts = {}
+  if r.edited then parts[#parts + 1] = "[a person changed this command before it ran; what ran: " .. (r.ran or "?") .. "]" end
+  if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out) end
+  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2) end
+  if r.signal then
+    parts[#parts + 1] = "[killed by " .. r.signal .. "]"
+  elseif r.code ~= 0 or #parts == 0 then
+    parts[#parts + 1] = "[exit " .. tostring(r.code) .. "]"
+  end
+  return table.concat(parts, "\n")
+end
+
+local builtin = {}
+local function define(o)
+  o.builtin, o.needs_box = true, o.needs_box ~= false
+  builtin[o.name] = make(o)
+end
+
+define {
+  name = "shell", about = "Run a shell command in the sandbox (sh -c, in /workspace). Gives output and exit status.",
+  params = { cmd = "string the command", timeout = "integer? = 300 seconds" },
+  run = function(p, ctx)
+    local r, err = ctx.box:exec(p.cmd, { timeout = p.timeout })
+    if not r then return nil, err end
+    ctx.edited = ctx.edited or r.edited
+    return report(r)
+  end,
+}
+
+define {
+  name = "read", about = "Read a file, or some lines of it, with line numbers.", reads = true,
+  params = { path = "string path in /workspace", from = "integer? = 1 first line", lines = "integer? = 400 how many lines" },
+  run = function(p, ctx)
+    local data, err = ctx.box:read(p.path)
+    if not data then return nil, err end
+    local out, n = {}, 0
+    for line in (data:sub(-1) == "\n" and data or data .. "\n"):gmatch "(.-)\n" do
+      n = n + 1
+      if n >= p.from and n < p.from + p.lines then out[#out + 1] = ("%5d  %s"):format(n, line) end
+    end
+    if n >= p.from + p.lines then out[#out + 1] = ("[%d more lines]"):format(n - p.from - p.lines + 1) end
+    return data == "" and "[empty file]" or M.shorten(table.concat(out, "\n"))
+  end,
+}
+
+define {
+  name = "write", about = "Write a whole file; folders are made.",
+  params = { path = "string path in /workspace", data = "string the content" },
+  run = function(p, ctx)
+    local id, err = ctx.box:write(p.path, p.data)
+    if not id then return nil, err end
+    return ("wrote %d bytes to %s"):format(#p.data, p.path)
+  end,
+}
+
+define {
+  name = "edit", about = "Replace text in a file. `old` must occur exactly once, unless `all` is true.",
+  params = { path = "string path in /workspace", old = "string text as it is now", new = "string text to put there", all = "boolean? every occurrence" },
+  run = function(p, ctx)
+    if p.old == "" then return nil, rt.err { code = "io", msg = "`old` is empty; use write for a new file" } end
+    local id, err = ctx.box:edit(p.path, p.old, p.new, { all = p.all })
+    if not id then return nil, err end
+    return "edited " .. p.path
+  end,
+}
+
+define {
+  name = "glob", about = "List files by pattern (`**/*.c`).", reads = true, params = { pattern = "string the pattern" },
+  run = function(p, ctx)
+    local paths, err = ctx.box:glob(p.pattern)
+    if not paths then return nil, err end
+    return #paths == 0 and "no file matches" or M.shorten(table.concat(paths, "\n"))
+  end,
+}
+
+define {
+  name = "grep", about = "Search files for a regular expression (grep -E). Gives path:line:text.", reads = true,
+  params = { pattern = "string the expression", path = "string? = . file or folder" },
+  run = function(p, ctx)
+    local r, err = ctx.box:exec { "grep", "-rnIE", "--exclude-dir=.git", "-e", p.pattern, "--", p.path }
+    if not r then return nil, err end
+    if r.code == 1 then return "no match" end
+    if not r.ok then return nil, rt.err { code = "exit", msg = r.err ~= "" and r.err or "grep failed" } end
+    return M.shorten(r.out)
+  end,
+}
+
+define {
+  name = "apply_patch", about = "Apply a patch: *** Begin Patch / *** Update File: p / @@ / -old / +new / *** Add File: p / *** Delete File: p / *** End Patch.",
+  params = { patch = "string the patch" },
+  run = function(p, ctx) return rt.require "sandglass.patch".apply(p.patch, ctx.box) end,
+}
+
+define {
+  name = "plan", about = "Write down the plan as a list of steps; say which are done.", needs_box = false, reads = true,
+  params = { steps = "string[] steps, done ones begin with [x]" },
+  run = function(p)
+    local done = 0
+    for _, s in ipairs(p.steps) do if s:match "^%s*%[x%]" then done = done + 1 end end
+    people.progress(done, #p.steps, table.concat(p.steps, "\n"))
+    return "noted"
+  end,
+}
+
+define {
+  name = "ask_user", about = "Ask the person a question, only when you cannot go on without the answer.", needs_box = false,
+  where = "host", params = { question = "string the question", choices = "string[]? possible answers" },
+  run = function(p)
+    local d, err = people.ask { text = p.question, choices = p.choices }
+    if not d then return nil, err end
+    return d.text ~= nil and d.text ~= "" and d.text or tostring(d.choice)
+  end,
+}
+
+-- A built-in name or a tool of the script.
+function M.find(t)
+  if type(t) == "string" then return builtin[t] or fail("no tool '%s'%s", t, check.suggest(t, builtin)) end
+  if type(t) == "table" and rt.core.metatable(t) == tool_mt then return t end
+  fail("a tool is a name or what sg.tool gave, not a %s", check.type_of(t))
+end
+
+-- The result of a tool as text for a model.
+function M.to_text(value)
+  if value == nil then return "done" end
+  if type(value) == "string" then return M.shorten(value) end
+  return M.shorten(text.json.encode(value))
+end
+
+-- Why a call came to nothing, for a model.
+function M.error_text(err)
+  if err.code == "denied" then
+    return "denied" .. (err.rule and (" (" .. err.rule .. ")") or "") .. ": " .. (err.why or err.msg)
+  end
+  return "error: " .. tostring(err)
+end
+
+return M
