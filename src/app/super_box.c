@@ -11,7 +11,6 @@
 #include "app/super_tree.h"
 #include "base/fd.h"
 #include "base/paths.h"
-#include "sandbox/probe.h"
 
 /* One box of the session. */
 struct super_box {
@@ -336,6 +335,28 @@ static char *missing_word(const char *text, const json_t *args)
 	return json_is_string(first) ? xstrdup(json_string_value(first)) : NULL;
 }
 
+/* The folder to give so that a program runs with what belongs to it: ~/.cargo for ~/.cargo/bin/cargo, /opt/go for
+ * /opt/go/bin/go. */
+static char *root_of(const char *program)
+{
+	char full[PATH_MAX];
+	const char *home = getenv("HOME");
+	char *path = xstrdup(realpath(program, full) ? full : program);
+	size_t n = home ? strlen(home) : 0;
+	if (n > 1 && !strncmp(path, home, n) && path[n] == '/') {
+		char *slash = strchr(path + n + 1, '/');
+		if (slash)
+			*slash = 0;
+		return path;
+	}
+	for (int up = 0; up < 2; up++) {
+		char *slash = strrchr(path, '/');
+		if (slash && slash != path)
+			*slash = 0;
+	}
+	return path;
+}
+
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out)
 {
 	CLEANUP(free_ptr) char *word = missing_word(stderr_text, args);
@@ -349,7 +370,7 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 		CLEANUP(free_ptr) char *full = path_join(dir, word);
 		if (access(full, X_OK) != 0)
 			continue;
-		CLEANUP(free_ptr) char *root = probe_root_of(full);
+		CLEANUP(free_ptr) char *root = root_of(full);
 		buf_printf(out, "'%s' is on this machine (%s) but not in the box: give it with roots = { \"%s\" }", word, full,
 			   root ? root : dir);
 		return true;

@@ -326,6 +326,93 @@ static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 	return 0;
 }
 
+/* --- a person's own shell in a box: an action of kind shell; its terminal is read from the record --- */
+
+static void shell_done(void *self, const struct action_result *res)
+{
+	(void)self; /* whoever looks sees action.ended */
+	(void)res;
+}
+
+static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	int64_t cols = 80, rows = 24;
+	if (one_box(a, word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_flag(args, "pty", true);
+	json_put_int(args, "cols", cols);
+	json_put_int(args, "rows", rows);
+	json_put(args, "who", json_incref(a->rq->who));
+	struct action_spec spec = {
+		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
+	};
+	const struct action_client client = { .done = shell_done };
+	strv_push(&spec.argv, "bash");
+	strv_push(&spec.argv, "-i");
+	strv_push(&spec.env, "TERM=xterm-256color");
+	json_put_int(out, "action", (int64_t)gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client));
+	strv_release(&spec.argv);
+	strv_release(&spec.env);
+	return 0;
+}
+
+struct typed {
+	struct super *s;
+	uint64_t action, ticket;
+	struct buf bytes;
+};
+
+static void typed_now(void *self)
+{
+	struct typed *t = self;
+	struct err err = ERR_INIT;
+	if (boxes_stdin(t->s->boxes, t->action, buf_cstr(&t->bytes), t->bytes.len, false, &err) < 0)
+		control_refuse(t->s->server, t->ticket, &err);
+	else
+		control_answer(t->s->server, t->ticket, NULL);
+	buf_release(&t->bytes);
+	free(t);
+}
+
+/* What a person types goes in behind a barrier, like all input. */
+static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *b64 = command_opt(a->line, "base64");
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	struct action *act = gate_action(a->s->gate, id);
+	if (!act || action_spec(act)->kind != ACT_SHELL)
+		return err_set(err, ERR_NOENT, "#%" PRIu64 " is not a shell that runs", id);
+	struct typed *t = NEW(struct typed);
+	*t = (struct typed){ .s = a->s, .action = id, .ticket = a->rq->ticket };
+	if (!b64 || !base64_parse(b64, strlen(b64), &t->bytes)) {
+		buf_release(&t->bytes);
+		free(t);
+		return err_set(err, ERR_USAGE, "input needs --base64");
+	}
+	json_t *body = json_object();
+	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
+	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
+		       typed_now, t);
+	return 1;
+}
+
+static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	int64_t cols = 80, rows = 24;
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
+		return -1;
+	return boxes_resize(a->s->boxes, id, (uint16_t)cols, (uint16_t)rows, err);
+}
+
 /* --- the files of boxes: these take time and answer by their ticket --- */
 
 static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
@@ -368,7 +455,7 @@ static const struct {
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
-	{ "undo", cmd_undo },
+	{ "undo", cmd_undo },	      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };
 
 static void on_command(void *self, const struct control_request *rq)

@@ -203,6 +203,15 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq)
 	return found;
 }
 
+void tree_label(struct trees *t, uint64_t seq, const char *label)
+{
+	for (size_t i = 0; i < t->nr_snaps; i++)
+		if (t->snap[i].seq == seq) {
+			free(t->snap[i].label);
+			t->snap[i].label = xstrdup(label);
+		}
+}
+
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out)
 {
 	for (size_t i = t->nr_snaps; i > 0; i--)

@@ -1,0 +1,15 @@
+/* Waiting for more of a session that runs: told by its supervisor (control socket) or, where there is none to ask, by
+ * looking again. Used by events -f, out -f and line mode. */
+#ifndef APP_FOLLOW_H
+#define APP_FOLLOW_H
+
+#include "record/read/session.h"
+
+struct follow;
+
+struct follow *follow_new(struct session *s); /* borrows @s; never NULL */
+void follow_free(struct follow **f);
+/* Waits until there may be more than @seq. false when nothing more can come: it has ended and all was seen. */
+bool follow_wait(struct follow *f, uint64_t seq);
+
+#endif
