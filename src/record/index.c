@@ -8,7 +8,10 @@
 static bool text_of(struct store *s, uint64_t seq, struct buf *out)
 {
 	struct err err;
-	return text_of_event(s->db, seq, out, &err) == 1;
+	if (text_of_event(s->db, seq, out, &err) != 1)
+		return false;
+	buf_puts(out, "\n\n"); /* so that every character begins a trigram: one and two characters are found by prefix */
+	return true;
 }
 
 static uint64_t read_mark(struct store *s, const char *name)

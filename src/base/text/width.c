@@ -59,3 +59,8 @@ enum text_script text_script(uint32_t cp)
 		return SCRIPT_CYRILLIC;
 	return SCRIPT_OTHER;
 }
+
+uint32_t text_lower(uint32_t cp)
+{
+	return (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
+}

@@ -25,4 +25,7 @@ bool text_is_hidden(uint32_t cp);
 enum text_script { SCRIPT_COMMON, SCRIPT_LATIN, SCRIPT_GREEK, SCRIPT_CYRILLIC, SCRIPT_OTHER };
 enum text_script text_script(uint32_t cp);
 
+/* Simple lower case of one character: the same in every locale. */
+uint32_t text_lower(uint32_t cp);
+
 #endif

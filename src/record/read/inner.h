@@ -19,7 +19,7 @@ struct session {
 	char *id, *name;
 	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
 	char *copy;     /* private folder that holds a copy; NULL = the file itself */
-	int format;
+	uint32_t application, format;
 };
 
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */

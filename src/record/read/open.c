@@ -20,17 +20,14 @@ static uint32_t be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-/* What can be said from the first 100 bytes. */
+/* What can be said without opening it. Closing a descriptor of the file would drop the locks that SQLite has on it in
+ * this process, so the header is read by hand only when SQLite could make nothing of it. */
 static int look(const char *path, struct err *err)
 {
-	uint8_t head[HEADER];
 	struct stat st;
-	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	if (fd < 0)
+	if (stat(path, &st) < 0)
 		return errno == ENOENT ? err_set(err, ERR_NOENT, "there is no session file '%s'", path)
-				       : err_sys(err, "cannot open session file '%s'", path);
-	if (fstat(fd, &st) < 0)
-		return err_sys(err, "cannot look at '%s'", path);
+				       : err_sys(err, "cannot look at '%s'", path);
 	if (S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "'%s' is a directory, not a session file: name one of the .glass files in it",
 			       path);
@@ -38,16 +35,33 @@ static int look(const char *path, struct err *err)
 		return err_set(err, ERR_INVALID, "'%s' is not a regular file", path);
 	if (st.st_size == 0)
 		return err_set(err, ERR_DAMAGED, "session file '%s' is empty", path);
-	ssize_t n = pread(fd, head, sizeof(head), 0);
-	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
-		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
-	if (be32(head + 68) != APPLICATION)
+	if (access(path, R_OK) < 0)
+		return err_sys(err, "cannot open session file '%s'", path);
+	return 0;
+}
+
+static int check_header(const char *path, uint32_t application, uint32_t format, struct err *err)
+{
+	if (application != APPLICATION)
 		return err_set(err, ERR_INVALID, "'%s' is an SQLite database of another program, not a session file", path);
-	if (be32(head + 60) > FORMAT)
+	if (format > FORMAT)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "session file '%s' has format %u, this version reads up to %d: use a newer sandglass", path,
-			       be32(head + 60), FORMAT);
+			       format, FORMAT);
 	return 0;
+}
+
+/* Why SQLite could not read it: something else, something newer, or damage. */
+static int explain(struct session *s, const char *path, struct err *err)
+{
+	uint8_t head[HEADER];
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
+		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
+	if (check_header(path, be32(head + 68), be32(head + 60), err) < 0)
+		return -1;
+	return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, sqlite3_errmsg(s->db));
 }
 
 /* SQLite's URI: everything that could mean something in one is escaped. */
@@ -62,6 +76,19 @@ static char *uri_of(const char *path, const char *query)
 			buf_putc(&b, *p);
 	buf_puts(&b, query);
 	return buf_take(&b);
+}
+
+static uint32_t pragma(struct session *s, const char *sql, int *rc)
+{
+	sqlite3_stmt *st = NULL;
+	uint32_t v = 0;
+	if (*rc == SQLITE_OK && (*rc = sqlite3_prepare_v2(s->db, sql, -1, &st, NULL)) == SQLITE_OK) {
+		*rc = sqlite3_step(st);
+		v = (uint32_t)sqlite3_column_int64(st, 0);
+		*rc = *rc == SQLITE_ROW ? SQLITE_OK : *rc == SQLITE_DONE ? SQLITE_CORRUPT : *rc;
+	}
+	sqlite3_finalize(st);
+	return v;
 }
 
 static int connect_to(struct session *s, const char *path, const char *query)
@@ -80,6 +107,10 @@ static int connect_to(struct session *s, const char *path, const char *query)
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_busy_timeout(s->db, 2000);
 	rc = sqlite3_exec(s->db, "PRAGMA cell_size_check=ON; PRAGMA mmap_size=0; PRAGMA query_only=ON", NULL, NULL, NULL);
+	s->application = pragma(s, "PRAGMA application_id", &rc);
+	s->format = pragma(s, "PRAGMA user_version", &rc);
+	if (rc == SQLITE_OK && (s->application != APPLICATION || s->format > FORMAT))
+		return SQLITE_OK; /* told by the caller */
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(s->db, "SELECT id, uuid, name, key FROM session", -1, &st, NULL);
 	if (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == UUID_LEN &&
@@ -170,7 +201,7 @@ static int connect_somehow(struct session *s, const char *path, struct err *err)
 		return 0;
 	int primary = rc & 0xff;
 	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
-		return err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, sqlite3_errmsg(s->db));
+		return explain(s, path, err);
 	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
 	bool unclean = (stat(wal, &st) == 0 && st.st_size > 0) || lease_held(path);
 	if (unclean)
@@ -185,7 +216,7 @@ int session_open(struct session **out, const char *path, struct err *err)
 		return -1;
 	struct session *s = NEW(struct session);
 	s->path = xstrdup(path);
-	if (connect_somehow(s, path, err) < 0) {
+	if (connect_somehow(s, path, err) < 0 || check_header(path, s->application, s->format, err) < 0) {
 		session_close(&s);
 		return -1;
 	}

@@ -166,6 +166,29 @@ int session_message(struct session *s, const struct hash *id, struct buf *out, s
 	return result;
 }
 
+uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const struct object_id *oid)
+{
+	static const struct {
+		const char *what, *sql;
+	} table[] = { { "event", "SELECT seq FROM event WHERE seq = ?1" },
+		      { "segment", "SELECT segment FROM segment WHERE segment = ?1" },
+		      { "message", "SELECT message FROM message WHERE message = ?1" },
+		      { "object", "SELECT object FROM object WHERE oid = ?1" } };
+	sqlite3_stmt *st = NULL;
+	uint64_t row = 0;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (!strcmp(table[i].what, what) && sqlite3_prepare_v2(s->db, table[i].sql, -1, &st, NULL) == SQLITE_OK) {
+			if (!strcmp(what, "object"))
+				sqlite3_bind_blob(st, 1, oid ? oid->b : NULL, oid ? (int)sizeof(oid->b) : 0, SQLITE_STATIC);
+			else
+				sqlite3_bind_int64(st, 1, (int64_t)id);
+			if (sqlite3_step(st) == SQLITE_ROW)
+				row = (uint64_t)sqlite3_column_int64(st, 0);
+		}
+	sqlite3_finalize(st);
+	return row;
+}
+
 /* --- output --------------------------------------------------------------------------------------------------- */
 
 uint64_t session_output_size(struct session *s, uint64_t action, int stream)

@@ -1,0 +1,53 @@
+/* Removal after the fact: found by the loop thread through a reader of its own, carried out by the writer. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/inner.h"
+#include "record/read/session.h"
+
+int record_redact(struct record *r, const char *what, uint64_t id, const struct object_id *oid, const char *who,
+		  const char *why, record_done_fn *done, void *self, struct err *err)
+{
+	static const char *const table[] = { "event", "segment", "object", "message" };
+	size_t i = 0;
+	while (i < ARRAY_LEN(table) && strcmp(table[i], what))
+		i++;
+	if (i == ARRAY_LEN(table))
+		return err_set(err, ERR_INVALID, "cannot remove a '%s': event, segment, object or message", what);
+	struct session *s;
+	if (session_open(&s, r->path, err) < 0)
+		return -1;
+	uint64_t row = session_row_of(s, what, id, oid);
+	session_close(&s);
+	if (!row)
+		return err_set(err, ERR_NOENT, "session '%s' has no such %s", r->id, what);
+	if (!strcmp(what, "event") && row == 1)
+		return err_set(err, ERR_INVALID, "the first event cannot be removed: it says which session this is");
+	json_t *body = json_object();
+	json_put_str(body, "what", what);
+	json_put_int(body, "id", (int64_t)row);
+	if (oid && !strcmp(what, "object")) {
+		char hex[41];
+		object_hex(oid, hex);
+		json_put_str(body, "oid", hex);
+	}
+	json_put_str(body, "who", who);
+	json_put_str(body, "why", why);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_dump_buf(body, &text);
+	json_decref(body);
+	if (secrets_clean_body(r->secrets, text.data, text.len, &r->clean)) {
+		buf_reset(&text);
+		buf_append(&text, r->clean.data, r->clean.len);
+	}
+	struct item *it = item_new(ITEM_REDACT, text.data, text.len);
+	it->ev.kind = EV_REDACTED;
+	it->ev.cause = !strcmp(what, "event") ? row : 0;
+	snprintf(it->redact.what, sizeof(it->redact.what), "%s", what);
+	it->redact.id = row;
+	it->redact.done = done;
+	it->redact.self = self;
+	record_queue_event(r, it);
+	return 0;
+}
