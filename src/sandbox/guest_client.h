@@ -1,12 +1,13 @@
 /* The supervisor's end of one guest (wire/guest.h): starts runs in a box, feeds and signals them, freezes the box,
- * opens sockets inside it. The names map one to one to the run_*, freeze, listen, dial and stats verbs of sandbox/driver.h.
+ * opens sockets inside it. The names map one to one to the run_*, freeze, listen, dial and stats verbs of
+ * sandbox/driver.h.
  *
  * Loop thread only. Callbacks come from the loop, never from inside the call that asked. Everything a guest says is a
  * claim of the box: lengths and counts are bounded here, descriptors that were not asked for are closed, a frame that
  * breaks the rules ends the connection (on_gone), and nothing outside the box depends on the rest.
  *
- * Two ways for the bytes of a run, same verbs: descriptors are passed and read here directly (the default, unix sockets
- * only), or every stream is framed with credit (struct guest_opts.framed; containers and machines). */
+ * Two ways for the bytes of a run, same verbs: descriptors are passed and read here directly (the default, unix
+ * sockets only), or every stream is framed with credit (struct guest_opts.framed; containers and machines). */
 #ifndef SANDBOX_GUEST_CLIENT_H
 #define SANDBOX_GUEST_CLIENT_H
 
@@ -29,8 +30,8 @@ struct guest_opts {
 
 struct guest_ops {
 	void (*on_ready)(void *self, const struct guest_info *info); /* once, first */
-	/* The connection ended; @err says how, never NULL. Before it every run had on_exit with lost = true and every open
-	 * request its error. guest_free may be called inside. Not called after guest_free. */
+	/* The connection ended; @err says how, never NULL. Before it every run had on_exit with lost = true and every
+	 * open request its error. guest_free may be called inside. Not called after guest_free. */
 	void (*on_gone)(void *self, const struct err *err);
 };
 
@@ -61,13 +62,14 @@ struct guest_attach {
 	struct box_limits limits;       /* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 };
 /* The workspace was attached or rotated: opens the rules afresh. Commands already running keep the rules they entered;
- * prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"missing":[paths]}. Before the first attach runs fail. */
+ * prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"missing":[paths]}. Before the first attach runs
+ * fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
 
 /* --- runs ---
- * prepare forks, sets up and waits; go lets it exec. @o and what it points to are copied. Never NULL: failures arrive as
- * on_exit (guest_run_failure tells which step). A command that cannot be found ends with 127, one that cannot be run
- * with 126, like in a shell. */
+ * prepare forks, sets up and waits; go lets it exec. @o and what it points to are copied. Never NULL: failures arrive
+ * as on_exit (guest_run_failure tells which step). A command that cannot be found ends with 127, one that cannot be
+ * run with 126, like in a shell. */
 struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const struct run_ops *ops, void *self);
 void guest_go(struct guest_run *r);
 void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); /* queued here without limit */
@@ -88,8 +90,8 @@ int guest_run_pid(const struct guest_run *r); /* in the box; 0 before it is know
 
 /* Result {"how":"sigstop","frozen":bool,"procs":n,"running":n}. Runs that go while frozen start at thaw. */
 void guest_freeze(struct guest *g, bool frozen, box_done_fn *done, void *self);
-/* A socket that listens on the box's 127.0.0.1:@port (0: any), non-blocking, accepting out here. {"fd":n,"port":n}: the
- * descriptor is the callee's. */
+/* A socket that listens on the box's 127.0.0.1:@port (0: any), non-blocking, accepting out here. {"fd":n,"port":n}:
+ * the descriptor is the callee's. */
 void guest_listen(struct guest *g, uint16_t port, box_done_fn *done, void *self);
 /* A connected, non-blocking socket to 127.0.0.1:@port of the box. {"fd":n}. */
 void guest_dial(struct guest *g, uint16_t port, box_done_fn *done, void *self);

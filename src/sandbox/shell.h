@@ -1,10 +1,10 @@
-/* A shell that stays: one pty run of bash (or sh) in a box that keeps directory, variables and jobs from one command to
- * the next.
+/* A shell that stays: one pty run of bash (or sh) in a box that keeps directory, variables and jobs from one command
+ * to the next.
  *
- * The end of a command is seen in band: the shell's prompt is a marker, random per shell, with the exit status in it. It is
- * cut out of the output. A program in the box that reads the shell's memory can forge it, so a status from here is what
- * the shell says, never what an exec (driver.h) reports. Input: lines longer than a terminal takes are broken up, control
- * characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY. */
+ * The end of a command is seen in band: the shell's prompt is a marker, random per shell, with the exit status in it.
+ * It is cut out of the output. A program in the box that reads the shell's memory can forge it, so a status from here
+ * is what the shell says, never what an exec (driver.h) reports. Input: lines longer than a terminal takes are broken
+ * up, control characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY. */
 #ifndef SANDBOX_SHELL_H
 #define SANDBOX_SHELL_H
 
@@ -38,8 +38,8 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 void box_shell_go(struct box_shell *s);
 void box_shell_free(struct box_shell *s); /* kills what runs in it; no callbacks any more; NULL is fine */
 
-/* Types the command @cmd, which may have several lines, and reports its end by on_done. @timeout_us: then ^C, 2 s later
- * the shell is killed; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
+/* Types the command @cmd, which may have several lines, and reports its end by on_done. @timeout_us: then ^C, 2 s
+ * later the shell is killed; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
 NODISCARD int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err);
 void box_shell_send(struct box_shell *s, const void *bytes, size_t len); /* to the program that reads: "y\n", "\003" */
 void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows);

@@ -3,41 +3,50 @@
  *  1. The channel is any stream of bytes (unix socket, virtio port). The guest speaks first: READY.
  *  2. Numbers are little-endian. str = u32 length, bytes, one zero byte that the length does not count. A body that is
  *     too short, too long or has a str without its zero breaks the protocol, and the receiver ends the connection.
- *  3. Frame id: of a run the number that the supervisor chose in PREPARE; of a question the number it chose for it; of a
- *     connection that the guest accepted a number of the guest's with bit 63 set. Numbers are not used twice.
+ *  3. Frame id: of a run the number that the supervisor chose in PREPARE; of a question the number it chose for it;
+ *     of a connection that the guest accepted a number of the guest's with bit 63 set. Numbers are not used twice.
  *  4. A run: PREPARE -> PREPARED (the child exists and waits) -> GO -> output -> ENDED. PREPARE with GUEST_GO does not
  *     wait. ENDED is the last frame of a run and is always sent, whatever failed.
- *  5. Streams: 0 stdin, 1 stdout, 2 stderr, 3 the terminal (both ways), 4 a connection (both ways). DATA carries at most
- *     GUEST_CHUNK bytes. Each direction of each stream starts with GUEST_WINDOW bytes of credit; who has used DATA gives
- *     CREDIT back. EOF says that no DATA follows in this direction.
- *  6. Descriptors (GUEST_FDS): with PREPARE ride the child's ends, in the order stdin (with GUEST_STDIN), stdout, stderr;
- *     with PREPARED the terminal's master; with the ANSWER to LISTEN and DIAL the socket. 5 is not for these streams.
- *  7. ENDED means: the process has ended, and what was written before its end has been sent (5) or lies in the pipe (6).
- *     It does not wait for the end of the pipes: a child left behind may hold them. What such a child writes later is
- *     read and thrown away, so that it neither blocks nor dies.
+ *  5. Streams: 0 stdin, 1 stdout, 2 stderr, 3 the terminal (both ways), 4 a connection (both ways). DATA carries at
+ *     most GUEST_CHUNK bytes. Each direction of each stream starts with GUEST_WINDOW bytes of credit; who has used
+ *     DATA gives CREDIT back. EOF says that no DATA follows in this direction.
+ *  6. Descriptors (GUEST_FDS): with PREPARE ride the child's ends, in the order stdin (with GUEST_STDIN), stdout,
+ *     stderr; with PREPARED the terminal's master; with the ANSWER to LISTEN and DIAL the socket. 5 is not for these
+ *     streams.
+ *  7. ENDED means: the process has ended, and what was written before its end has been sent (5) or lies in the pipe
+ *     (6). It does not wait for the end of the pipes: a child left behind may hold them. What such a child writes
+ *     later is read and thrown away, so that it neither blocks nor dies.
  *  8. The end of the channel is the end of the box: the guest kills everything below itself and exits.
  *
  * Bodies, supervisor to guest:
  *   ATTACH   u8 flags; u64 mem, u64 file size, u32 processes (0 = leave); u16 n, n x (u8 access, str path);
  *            u16 n, n x u16 port
- *   PREPARE  u16 flags; u16 cols, u16 rows; str cwd ("" = /workspace, then /); u32 n, n x str argv; u32 n, n x str "NAME=value"
+ *   PREPARE  u16 flags; u16 cols, u16 rows; str cwd ("" = /workspace, then /; relative: below /workspace);
+ *            u32 n, n x str argv; u32 n, n x str "NAME=value"
  *   GO       -
- *   DATA     u8 stream; bytes          EOF  u8 stream          CREDIT  u8 stream; u32 bytes       (these three both ways)
+ *   DATA     u8 stream; bytes (both ways, like the next two)
+ *   EOF      u8 stream
+ *   CREDIT   u8 stream; u32 bytes
  *   SIGNAL   u8 signal; u8 to (0 process group, 1 everything that came from the run)
  *   RESIZE   u16 cols, u16 rows
  *   DROP     -      run: kill everything that came from it, then ENDED; listener or connection: close
  *   FREEZE   u8 (1 freeze, 0 thaw)
- *   LISTEN   u16 port; u8 flags (GUEST_FDS)     DIAL  u16 port; u8 flags
- *   PS  PING  KILL    -
+ *   LISTEN   u16 port; u8 flags (GUEST_FDS)
+ *   DIAL     u16 port; u8 flags (GUEST_FDS)
+ *   PS, PING, KILL  -
  * Guest to supervisor:
  *   READY    u32 version; u8 PID 1 of its namespace; u8 landlock ABI; u32 uid
  *   PREPARED u32 pid
  *   ENDED    u16 exit code; u8 signal; u8 step, u32 errno (step 0: it ran); u32 left (processes of it still alive);
  *            u64 cpu us; u64 max resident bytes
  *   ACCEPTED u64 id of the new connection    (the frame's id is the listener's)
- *   ANSWER   u8 step, u32 errno (0, 0: done), then: ATTACH u8 ABI, u16 n, n x u16 index of a rule whose path is missing;
- *            FREEZE u32 processes, u32 still running; LISTEN u16 port; DIAL -; KILL u32 killed, u32 left; PING -;
- *            PS u32 processes, u32 n, n x (u32 pid, u32 ppid, u32 pid of its run, u8 state, u64 resident bytes, u64 cpu us, str name) */
+ *   ANSWER   u8 step, u32 errno (0, 0: done); if done
+ *            to ATTACH u8 ABI, u16 n, n x u16 index of a rule whose path is missing
+ *            to FREEZE u32 processes, u32 still running
+ *            to LISTEN u16 port
+ *            to KILL   u32 killed, u32 left
+ *            to PS     u32 processes, u32 n, n x (u32 pid, u32 ppid, u32 pid of its run, u8 state, u64 resident bytes,
+ *                      u64 cpu us, str name) */
 #ifndef WIRE_GUEST_H
 #define WIRE_GUEST_H
 

@@ -1,0 +1,113 @@
+/* The listener and the list of connections. One connection: egress_conn.c. */
+#include "proxy/egress.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "proxy/egress_priv.h"
+
+enum { SWEEP_MS = 1000 };
+
+static void on_sweep(void *self)
+{
+	struct egress *e = self;
+	int64_t now = loop_now_us(e->loop);
+	for (size_t i = e->nr_conns; i-- > 0;)
+		if (i < e->nr_conns)
+			egress_conn_check(e->conn[i], now);
+	if (!e->nr_conns)
+		loop_timer_stop(e->sweep);
+}
+
+static void on_listener(void *self, int fd, unsigned events)
+{
+	struct egress *e = self;
+	(void)events;
+	for (int i = 0; i < 32; i++) {
+		int client = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		if (client < 0)
+			return;
+		if (e->nr_conns == 0)
+			loop_timer_set(e->sweep, SWEEP_MS, SWEEP_MS);
+		egress_conn_new(e, client);
+	}
+}
+
+struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o, const struct egress_ops *ops, void *self)
+{
+	struct egress *e = NEW(struct egress);
+	struct err err = ERR_INIT;
+	e->loop = l;
+	e->listener = listener;
+	e->ops = ops;
+	e->self = self;
+	e->http = o->http;
+	e->local = o->local;
+	e->max_bytes = o->max_bytes ? o->max_bytes : 4ULL << 30;
+	e->max_conns = o->max_conns ? o->max_conns : 256;
+	e->allow = xcalloc(o->nr_allow + 1, sizeof *e->allow);
+	for (e->nr_allow = 0; e->nr_allow < o->nr_allow; e->nr_allow++)
+		e->allow[e->nr_allow] = xstrdup(o->allow[e->nr_allow]);
+	if (o->nr_ports) {
+		e->ports = xmemdup(o->ports, o->nr_ports * sizeof *o->ports);
+		e->nr_ports = o->nr_ports;
+	}
+	e->sweep = loop_timer_new(l, on_sweep, e);
+	if (fd_nonblock(listener, &err) == 0)
+		e->watch = loop_fd_new(l, listener, LOOP_READ, on_listener, e);
+	return e;
+}
+
+void egress_free(struct egress **ep)
+{
+	struct egress *e = *ep;
+	*ep = NULL;
+	if (!e)
+		return;
+	e->ops = NULL;
+	while (e->nr_conns)
+		egress_conn_close(e->conn[0], "closed");
+	loop_fd_free(&e->watch);
+	fd_close(&e->listener);
+	loop_timer_free(&e->sweep);
+	for (size_t i = 0; i < e->nr_allow; i++)
+		free(e->allow[i]);
+	free(e->allow);
+	free(e->ports);
+	free(e->conn);
+	free(e);
+}
+
+/* A port of its own on the allow list is as good as one on the list of ports. */
+bool egress_port_ok(const struct egress *e, const char *host, const struct egress_head *h)
+{
+	for (size_t i = 0; i < e->nr_ports; i++)
+		if (e->ports[i] == h->port)
+			return h->connect || e->http;
+	for (size_t i = 0; i < e->nr_allow; i++) {
+		const char *const one = e->allow[i];
+		if (strchr(one, ':') && egress_listed(&one, 1, host, h->port))
+			return h->connect || e->http;
+	}
+	if (e->nr_ports)
+		return false;
+	return h->connect ? h->port == 443 : e->http && h->port == 80;
+}
+
+void egress_answer(struct egress *e, uint64_t ticket, bool allow, const char *why)
+{
+	for (size_t i = 0; i < e->nr_conns; i++)
+		if (e->conn[i]->ticket == ticket && e->conn[i]->state == EGRESS_ASKING) {
+			egress_conn_answer(e->conn[i], allow, why);
+			return;
+		}
+}
+
+size_t egress_conns(const struct egress *e)
+{
+	return e->nr_conns;
+}
