@@ -4,6 +4,7 @@
 --   { say = "text", call = { "shell", { cmd = "make" } }, expect = "pattern that the last result must contain",
 --     on = { denied = { turns }, edited = { turns }, failed = { turns }, allowed = { turns } }, think = seconds }
 -- call may be a list of calls; say, call may be functions of the last result. A branch runs before the turns after it.
+-- The file may also return a function of the task that returns the list.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local fail = rt.fail
@@ -27,7 +28,9 @@ local function load_turns(spec, name)
     if turns.code == "cancelled" then error(turns, 0) end
     fail("model '%s': %s", spec, turns.msg or tostring(turns))
   end
-  if type(turns) ~= "table" or #turns == 0 then fail("model '%s': the file must return a list of turns", spec) end
+  if type(turns) ~= "function" and (type(turns) ~= "table" or #turns == 0) then
+    fail("model '%s': the file must return a list of turns", spec)
+  end
   return turns
 end
 
@@ -54,11 +57,17 @@ M.sg.model = M.model
 -- State of a chat: a stack of { list, next index }, and the branches of the turn before.
 
 function M.begin(model)
-  return model.turns and { stack = { { model.turns, 1 } }, count = 0 } or nil
+  return model.turns and { count = 0 } or nil
+end
+
+local function first_task(messages)
+  for _, m in ipairs(messages) do if m.role == "user" then return m.text end end
+  return ""
 end
 
 function M.fork(state)
   if not state then return nil end
+  if not state.stack then return { count = 0 } end
   local copy = { stack = {}, count = state.count, branches = state.branches }
   for i, s in ipairs(state.stack) do copy.stack[i] = { s[1], s[2] } end
   return copy
@@ -109,6 +118,11 @@ end
 
 -- The reply of a scripted model to the chat as it stands. last: { text, how } of the results since its turn before.
 function M.reply(model, state, messages, last)
+  if not state.stack then
+    local turns = model.turns
+    if type(turns) == "function" then turns = turns(first_task(messages)) end
+    state.stack = { { turns, 1 } }
+  end
   if state.branches and last.how then
     local branch = state.branches[last.how]
     if branch then state.stack[#state.stack + 1] = { as_list(branch), 1 } end

@@ -247,7 +247,7 @@ static json_t *op_box_file(struct fake *f, const char *op, const json_t *args)
 static json_t *op_diff(struct fake *f, const json_t *args)
 {
 	const char *dir = box_dir(f, args);
-	char *cmd = xasprintf("diff -ruN '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
+	char *cmd = xasprintf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
 	json_t *ran = json_pack("{s:s}", "cmd", cmd), *res = run_command(dir, ran), *files = json_array();
 	const char *patch = json_str(res, "out", ""), *p = patch;
 	int lines = 0, added = 0, removed = 0;

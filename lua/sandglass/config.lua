@@ -1,0 +1,90 @@
+-- Builds the configuration: an unknown name raises with its line and the nearest name.
+--   local c = require "sandglass.config"
+--   c.backend = "process"
+--   c.keep = { file = "64M", hash_only = { "node_modules/**" } }
+--   return c
+-- The result is plain data: times as *_us, sizes as *_bytes.
+local rt = require "sandglass.runtime"
+local check = require "sandglass.check"
+local fail = rt.fail
+
+local LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
+-- Type, or the fields of a table; { each = T } is a table of names with values of one type; { list = T } a list.
+local NAMES = {
+  model = "string", backend = "string", theme = "string", sessions = "string", policy = "string", ascii = "boolean",
+  a11y = "boolean", sync = "boolean", accept = "string", box_uid = "integer", user = "string",
+  keep = { file = "size", hash_only = { list = "string" }, days = "integer" },
+  limits = LIMITS,
+  notify = { command = { list = "string" }, when = "string", bell = "boolean" },
+  approvals = { arm_ms = "integer", timeout = "time" },
+  mask = { list = "string" }, expose = { list = "string" }, tools = { list = "string" },
+  env = { each = "string" }, keys = { each = "string" }, prices = { each = "table" }, filters = { each = "string" },
+  secrets = { each = "string|list" },
+  pool = { size = "integer", idle = "time" },
+  budget = { usd = "number", tokens = "integer", time = "time", steps = "integer", actions = "integer" },
+}
+
+local function convert(key, types, v)
+  if types == "size" then return key .. "_bytes", check.bytes(v) end
+  if types == "time" then return key .. "_us", check.us(v) end
+  if key == "usd" then return "uusd", math.floor(v * 1000000 + 0.5) end
+  if key == "cpus" then return "cpus_milli", math.floor(v * 1000 + 0.5) end
+  return key, v
+end
+
+local function check_value(where, key, types, v)
+  if type(types) == "string" then
+    check.arg("config", where, v, types)
+    return convert(key, types, v)
+  end
+  check.arg("config", where, v, "table")
+  local out = {}
+  if types.list then
+    out = setmetatable(out, rt.core.array_mt)
+    for i, item in ipairs(v) do out[i] = check.arg("config", where .. "[" .. i .. "]", item, types.list) end
+    return key, out
+  end
+  for k, item in pairs(v) do
+    if types.each then
+      check.arg("config", "a name in " .. where, k, "string")
+      out[k] = check.arg("config", where .. "." .. k, item, types.each)
+    else
+      if not types[k] then fail("config: no name '%s.%s'%s", where, tostring(k), check.suggest(k, types)) end
+      local name, value = check_value(where .. "." .. k, k, types[k], item)
+      out[name] = value
+    end
+  end
+  return key, out
+end
+
+local data, said = {}, {}
+
+local function set(k, v)
+  if type(k) ~= "string" or not NAMES[k] then fail("config: no name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
+  local name, value = check_value(k, k, NAMES[k], v)
+  data[name], said[k] = value, v
+end
+
+local M = {}
+local config = setmetatable({}, {
+  __metatable = false, __name = "config",
+  __newindex = function(_, k, v) set(k, v) end,
+  __index = function(_, k)
+    if M[k] then return M[k] end
+    if not NAMES[k] then fail("config: no name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
+    return said[k]
+  end,
+})
+
+-- For boot.lua: the file returned the builder, a plain table, or nothing.
+function M.result(v, file)
+  if v ~= nil and v ~= config then
+    if type(v) ~= "table" then
+      error(rt.err { code = "script", msg = ("%s: a configuration file returns its builder, not a %s"):format(file, type(v)) }, 0)
+    end
+    for k, item in pairs(v) do set(k, item) end
+  end
+  return data
+end
+
+return config
