@@ -54,12 +54,12 @@ static void check_lines(void)
 	is_int(l.words.nr, 1, "one operand");
 	is_str(l.words.item[0], "s-7k", "the operand");
 	ok(command_has(&l, "follow") && command_has(&l, "quiet") && !command_has(&l, "json"), "switches");
-	is_str(command_opt(&l, "max"), "5", "-fn 5");
+	is_str(command_opt(&l, "last"), "5", "-fn 5");
 	is_str(command_opt(&l, "filter"), "kind:exec cmd:\"a b\"", "quotes inside quotes");
 
-	is_str(parse(&l, "events --fo --max=3 --max 4"), "", "short forms of long options");
+	is_str(parse(&l, "events --fo --last=3 --last 4"), "", "short forms of long options");
 	ok(command_has(&l, "follow"), "--fo is --follow");
-	is_str(command_opt(&l, "max"), "4", "the last one counts");
+	is_str(command_opt(&l, "last"), "4", "the last one counts");
 
 	is_str(parse(&l, "say fix-parser do -not touch --this"), "", "options end at the first operand of say");
 	is_int(l.words.nr, 5, "all are words");
@@ -77,11 +77,11 @@ static void check_lines(void)
 	struct err err = ERR_INIT;
 	int64_t n = 7;
 	is_str(parse(&l, "events -n 12x"), "", "numbers are checked later");
-	is_int(command_opt_int(&l, "max", 1, 100, &n, &err), -1, "12x is no number");
-	is_str(err.text, "--max wants a whole number from 1 to 100, not '12x'", "and said so");
+	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), -1, "12x is no number");
+	is_str(err.text, "--last wants a whole number from 1 to 100, not '12x'", "and said so");
 	is_int(n, 7, "nothing was filled in");
 	is_str(parse(&l, "events -n 12"), "", "a number");
-	is_int(command_opt_int(&l, "max", 1, 100, &n, &err), 0, "parsed");
+	is_int(command_opt_int(&l, "last", 1, 100, &n, &err), 0, "parsed");
 	is_int(n, 12, "filled in");
 	command_line_release(&l);
 }
