@@ -12,9 +12,9 @@ static const char *const sql[READ_SQL_NR] = {
 	[READ_HEAD] = "SELECT max(seq) FROM event",
 	[READ_EVENT] = "SELECT " READ_EVENT_COLUMNS " FROM event WHERE seq = ?1",
 	[READ_SIZE] = "SELECT off + len FROM segment WHERE action = ?1 AND stream = ?2 ORDER BY off DESC LIMIT 1",
-	[READ_OUTPUT] = "SELECT off, len, codec, data FROM segment WHERE action = ?1 AND stream = ?2 AND off >= coalesce("
-			"(SELECT max(off) FROM segment WHERE action = ?1 AND stream = ?2 AND off <= ?3), 0)"
-			" AND off < ?4 ORDER BY off",
+	[READ_OUTPUT] = ("SELECT off, len, codec, data FROM segment WHERE action = ?1 AND stream = ?2 AND off < ?4"
+			 " AND off >= ifnull((SELECT max(off) FROM segment WHERE action = ?1 AND stream = ?2 AND off <= ?3), 0)"
+			 " ORDER BY off"),
 	[READ_EACH] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE action = ?1 AND stream = ?2"
 		      " AND off >= ?3 ORDER BY off LIMIT 1",
 	[READ_OBJECT] = "SELECT type, size, codec, data FROM object WHERE oid = ?1",
