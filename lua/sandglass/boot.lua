@@ -39,7 +39,7 @@ local is_error = rt.is_error
 
 -- A mistake in the script: raises at the line of the script that led here.
 function rt.fail(fmt, ...)
-  local at = core.where()
+  local at = core.where() or (current and current.at) or rt.script   -- a tail call leaves no line behind
   error(err { code = "script", msg = select("#", ...) > 0 and format(fmt, ...) or fmt, at = at, trace = core.trace() }, 0)
 end
 local fail = rt.fail

@@ -41,6 +41,8 @@ struct fake {
 	bool over;
 };
 
+static struct fake *running;
+
 /* --- small things ------------------------------------------------------------------------------------------------- */
 
 char *fake_source(const char *path)
@@ -62,6 +64,11 @@ static void queue_frame(struct fake *f, enum host_frame type, uint64_t id, json_
 	frame_append(&f->queue, (uint16_t)type, id, text, strlen(text));
 	free(text);
 	json_decref(body);
+}
+
+void fake_inject(enum host_frame type, uint64_t id, json_t *body)
+{
+	queue_frame(running, type, id, body);
 }
 
 static json_t *value(json_t *v)
@@ -503,6 +510,11 @@ static void on_frame(struct fake *f, const struct frame *fr)
 		break;
 	case HOST_RESULT:
 		f->r->result = json_incref(body);
+		for (const struct fake_frame *a = f->o->after_result; a && a->type; a++)
+			queue_frame(f, a->type, a->id, json_parse(a->json, strlen(a->json), "test", &err));
+		break;
+	case HOST_VERDICT:
+		json_array_append(f->r->verdicts, body);
 		break;
 	case HOST_END:
 		f->r->end = json_incref(body);
@@ -624,12 +636,13 @@ static json_t *start_body(const struct fake_opts *o)
 
 void fake_run(const struct fake_opts *o, struct fake_run *r)
 {
-	*r = (struct fake_run){ .calls = json_array() };
+	*r = (struct fake_run){ .calls = json_array(), .verdicts = json_array() };
 	char root[] = "/tmp/sandglass-fake-XXXXXX";
 	struct fake f = { .o = o, .r = r, .sock = -1, .now = 1700000000000000, .store = json_object(), .dirs = json_object() };
 	if (!mkdtemp(root))
 		abort();
 	f.root = root;
+	running = &f;
 	if (o->process)
 		start_process(&f);
 	else
@@ -659,6 +672,7 @@ void fake_release(struct fake_run *r)
 	buf_release(&r->given);
 	buf_release(&r->printed);
 	json_decref(r->calls);
+	json_decref(r->verdicts);
 	json_decref(r->end);
 	json_decref(r->result);
 }

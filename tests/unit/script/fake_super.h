@@ -12,6 +12,12 @@ struct fake;
 /* What a test may decide itself: returns the ANSWER ({"value":..} or {"err":..}), or NULL for the usual one. */
 typedef json_t *fake_op_fn(void *self, const char *op, const json_t *call);
 
+struct fake_frame {
+	enum host_frame type;
+	uint64_t id;
+	const char *json;
+};
+
 struct fake_opts {
 	const char *mode;       /* "script" */
 	const char *name;       /* "test.lua" */
@@ -23,6 +29,7 @@ struct fake_opts {
 	fake_op_fn *op;
 	void *self;
 	bool process;           /* through the real program and its socket */
+	const struct fake_frame *after_result; /* sent when RESULT has come; ends with type 0 */
 	const char *repo;       /* what a relative repo path stands for; NULL = the source tree's lua/examples */
 };
 
@@ -33,6 +40,7 @@ struct fake_run {
 	json_t *calls;      /* list of CALL and TELL bodies, each with "frame" */
 	json_t *end;        /* END body; NULL when the host died */
 	json_t *result;     /* RESULT body or NULL */
+	json_t *verdicts;   /* VERDICT bodies in order */
 	struct buf printed; /* what print and notes said, a line each: "note: text", prints as they are */
 	int status;         /* exit status of the process form, -signal when killed */
 	size_t turns;
@@ -40,6 +48,9 @@ struct fake_run {
 
 void fake_run(const struct fake_opts *o, struct fake_run *r);
 void fake_release(struct fake_run *r);
+
+/* From a fake_op_fn: puts one more frame behind what is queued. Takes @body. */
+void fake_inject(enum host_frame type, uint64_t id, json_t *body);
 
 /* Feeds @given to a fresh host; fills @sent_out with what it says. The test of purity. */
 void fake_replay(const struct buf *given, struct buf *sent_out);
