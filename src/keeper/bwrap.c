@@ -83,7 +83,7 @@ static void proc_and_dev(struct buf *b, int64_t tmp_bytes, int64_t shm_bytes)
 			words(b, (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
 	}
 	words(b, (const char *const[]){ "--dev", "/dev", "--size", shm, "--perms", "1777", "--tmpfs", "/dev/shm", "--size", tmp,
-					"--perms", "1777", "--tmpfs", "/tmp", NULL });
+					"--perms", "1777", "--tmpfs", "/tmp", "--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp", NULL });
 }
 
 static int roots(struct keeper *k, struct buf *b, const json_t *list, struct err *err)

@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
@@ -8,7 +7,6 @@
 #include <string.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
-#include <sys/sysmacros.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -37,73 +35,6 @@ int open_beneath(int root, const char *path, size_t len, int flags, mode_t mode)
 	return open_how(root, p, flags | O_NOFOLLOW, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
-/* --- what a name stands for --- */
-
-static const char *kind_of(const struct stat *st)
-{
-	switch (st->st_mode & S_IFMT) {
-	case S_IFREG: return "file";
-	case S_IFDIR: return "dir";
-	case S_IFLNK: return "symlink";
-	case S_IFIFO: return "fifo";
-	case S_IFSOCK: return "socket";
-	case S_IFCHR: return st->st_rdev == makedev(0, 0) ? "whiteout" : "device";
-	default: return "device";
-	}
-}
-
-static void put_stat(json_t *j, const struct stat *st)
-{
-	json_put_str(j, "kind", kind_of(st));
-	json_put_int(j, "mode", st->st_mode & 07777);
-	json_put_int(j, "size", st->st_size);
-	json_put_int(j, "mtime_us", (int64_t)st->st_mtim.tv_sec * 1000000 + st->st_mtim.tv_nsec / 1000);
-	json_put_int(j, "nlink", (int64_t)st->st_nlink);
-}
-
-static int by_bytes(const void *a, const void *b)
-{
-	return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-/* Adds "entries"; takes @fd. */
-static int put_entries(json_t *body, int fd, struct err *err)
-{
-	DIR *d = fdopendir(fd);
-	struct strv names = STRV_INIT;
-	const struct dirent *e;
-	if (!d) {
-		fd_close(&fd);
-		return err_sys(err, "cannot list a folder");
-	}
-	while (names.nr <= KEEPER_LIST_MAX && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-			strv_push(&names, e->d_name);
-	bool more = names.nr > KEEPER_LIST_MAX;
-	json_t *list = json_array();
-	if (names.nr)
-		qsort(names.item, names.nr, sizeof(*names.item), by_bytes); /* lengths go astray: not used below */
-	for (size_t i = 0; i < names.nr; i++) {
-		struct stat st;
-		char target[4097];
-		if (fstatat(fd, names.item[i], &st, AT_SYMLINK_NOFOLLOW) < 0)
-			continue; /* gone meanwhile */
-		json_t *one = json_object();
-		json_put_bytes(one, "name", names.item[i], strlen(names.item[i]));
-		put_stat(one, &st);
-		ssize_t n = S_ISLNK(st.st_mode) ? readlinkat(fd, names.item[i], target, sizeof(target) - 1) : -1;
-		if (n >= 0)
-			json_put_bytes(one, "target", target, (size_t)n);
-		json_array_append_new(list, one);
-	}
-	json_put(body, "entries", list);
-	if (more)
-		json_put_flag(body, "more", true);
-	strv_release(&names);
-	closedir(d);
-	return 0;
-}
-
 /* --- the layers --- */
 
 int files_open(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
@@ -123,11 +54,11 @@ int files_open(struct keeper *k, const json_t *request, struct reply *r, struct 
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
 		return err_set(err, ERR_INVALID, "'%s' is neither a file nor a folder", p);
 	r->body = json_object();
-	put_stat(r->body, &st);
+	keeper_put_stat(r->body, &st);
 	int out = fd;
 	fd = -1;
 	if (list)
-		return put_entries(r->body, out, err);
+		return keeper_put_entries(r->body, out, err);
 	r->fd = out;
 	return 0;
 }
@@ -177,7 +108,7 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 	if (seen < 0 || fstat(seen, &st) < 0)
 		return err_sys(err, "cannot open '%s'", path.data);
 	r->body = json_object();
-	put_stat(r->body, &st);
+	keeper_put_stat(r->body, &st);
 	if (!file && !dir)
 		return 0;
 	if (file ? !S_ISREG(st.st_mode) : !S_ISDIR(st.st_mode))
@@ -191,7 +122,7 @@ int files_look(struct keeper *k, const json_t *request, struct reply *r, struct 
 		return -1;
 	}
 	if (dir)
-		return put_entries(r->body, fd, err);
+		return keeper_put_entries(r->body, fd, err);
 	r->fd = fd;
 	return 0;
 }

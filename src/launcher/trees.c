@@ -12,6 +12,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "launcher/inner.h"
 
 /* A user namespace that says "owner on disk -> uid of the box"; mounts keep it alive, we keep it for the next tree. */
@@ -173,7 +174,10 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		struct tree tree = { .kind = json_str(json_array_get(list, i), "kind", "plain"), .uid = (uid_t)uid,
 				     .gid = (gid_t)gid, .fd = -1 };
-		if (!json_get_bytes(json_object_get(json_array_get(list, i), "path"), &path) || path.len == 0) {
+		if (strcmp(tree.kind, "guest") == 0) { /* ours, wherever we are installed */
+			CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
+			buf_puts(&path, guest);
+		} else if (!json_get_bytes(json_object_get(json_array_get(list, i), "path"), &path) || path.len == 0) {
 			err_set(err, ERR_INVALID, "trees: a path is missing");
 			goto fail;
 		}
@@ -184,6 +188,7 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 		if (rc < 0)
 			goto fail;
 		json_t *one = json_object();
+		json_put_bytes(one, "path", path.data, path.len);
 		json_put_flag(one, "fd", tree.fd >= 0);
 		json_put_int(one, "uid", tree.st.st_uid);
 		json_put_int(one, "gid", tree.st.st_gid);

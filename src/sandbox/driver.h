@@ -101,7 +101,9 @@ struct driver {
 /* What the workspace needs from a driver that has an overlay: descriptors, handed out by the keeper. All blocking calls
  * made from a worker thread (the channel is the box's own). */
 struct box_tree_ops {
-	/* O_PATH|O_DIRECTORY descriptor of the root of layer @which ("upper", "merged", "lower") of repo @i; owned by caller. */
+	/* O_PATH|O_DIRECTORY descriptor of the root of layer @which ("upper", "merged", "lower") of repo @i; owned by caller.
+	 * i = number of repos (at least 1): /home/agent; one more: /workspace itself where the repos have names. lower: what
+	 * the box started on, masked paths left out. After rotate "upper" is the new one. */
 	int (*root)(struct box *b, size_t i, const char *which, struct err *err);
 	/* Opens a path beneath it: O_RDONLY|O_NONBLOCK|O_NOFOLLOW, beneath, no symlinks, no magic links. Regular files, dirs. */
 	int (*open)(struct box *b, size_t i, const char *which, const char *path, struct err *err);
@@ -110,6 +112,9 @@ struct box_tree_ops {
 	/* Makes the upper a shared immutable lower and starts a new one; ERR_BUSY with processes alive. */
 	int (*rotate)(struct box *b, struct err *err);
 	bool (*overlay)(struct box *b); /* false: profile reduced, the workspace is a copy */
+	/* What a folder holds that @open alone cannot tell (mode 0: no stat below it): array of {name, kind, mode, size,
+	 * mtime_us, nlink, target of a symlink}, sorted by bytes. Returns owned or NULL. */
+	json_t *(*list)(struct box *b, size_t i, const char *which, const char *path, struct err *err);
 };
 
 struct box {

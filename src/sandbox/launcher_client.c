@@ -25,7 +25,8 @@ struct host {
 	struct host *next;
 	struct launcher *launcher;
 	const struct launcher_host_ops *ops;
-	void *self; /* NULL and ops NULL: forgotten */
+	launcher_exit_fn *on_exit;
+	void *self; /* ops and on_exit NULL: forgotten */
 	int pid;
 };
 
@@ -82,8 +83,8 @@ static void on_other(void *self, unsigned type, json_t *body)
 		if (h->pid != pid)
 			continue;
 		*at = h->next;
-		if (h->ops && h->ops->on_exit)
-			h->ops->on_exit(h->self, (int)json_int(body, "code", 0), (int)json_int(body, "signal", 0));
+		if (h->on_exit)
+			h->on_exit(h->self, (int)json_int(body, "code", 0), (int)json_int(body, "signal", 0));
 		free(h);
 		return;
 	}
@@ -117,8 +118,8 @@ static void on_close(void *self, const struct err *err)
 	while (l->hosts) {
 		struct host *h = l->hosts;
 		l->hosts = h->next;
-		if (h->ops && h->pid && h->ops->on_exit)
-			h->ops->on_exit(h->self, 0, SIGKILL);
+		if (h->pid && h->on_exit)
+			h->on_exit(h->self, 0, SIGKILL);
 		free(h);
 	}
 	if (may_restart(l) && spawn(l, &again) < 0)
@@ -288,7 +289,7 @@ void launcher_spawn_host(struct launcher *l, const char *program, char *const *a
 		nr_argv++;
 	while (env && env[nr_env])
 		nr_env++;
-	*h = (struct host){ .next = l->hosts, .launcher = l, .ops = ops, .self = self };
+	*h = (struct host){ .next = l->hosts, .launcher = l, .ops = ops, .on_exit = ops->on_exit, .self = self };
 	l->hosts = h;
 	json_put_bytes(body, "program", program, strlen(program));
 	json_put(body, "argv", json_argv(argv, nr_argv));
@@ -298,13 +299,20 @@ void launcher_spawn_host(struct launcher *l, const char *program, char *const *a
 	launcher_call(l, LAUNCH_HOST, body, copies, nr_fds, host_started, h);
 }
 
+void launcher_watch(struct launcher *l, int pid, launcher_exit_fn *on_exit, void *self)
+{
+	struct host *h = NEW(struct host);
+	*h = (struct host){ .next = l->hosts, .launcher = l, .on_exit = on_exit, .self = self, .pid = pid };
+	l->hosts = h;
+}
+
 void launcher_forget(struct launcher *l, const void *self)
 {
 	if (!l)
 		return;
 	for (struct host *h = l->hosts; h; h = h->next)
 		if (h->self == self)
-			h->ops = NULL;
+			h->ops = NULL, h->on_exit = NULL;
 	if (l->rpc)
 		rpc_forget(l->rpc, self);
 }

@@ -43,6 +43,9 @@ struct launcher_host_ops {
 };
 void launcher_spawn_host(struct launcher *l, const char *program, char *const *argv, char *const *env, const int *fds,
 			 size_t nr_fds, const struct launcher_host_ops *ops, void *self);
+/* Tells once when a process that the launcher started by launcher_call has ended and its cgroup is empty. */
+typedef void launcher_exit_fn(void *self, int code, int signal);
+void launcher_watch(struct launcher *l, int pid, launcher_exit_fn *on_exit, void *self);
 /* No callbacks to @self any more, neither of hosts nor of calls. */
 void launcher_forget(struct launcher *l, const void *self);
 

@@ -31,6 +31,8 @@
 #ifndef WIRE_KEEPER_H
 #define WIRE_KEEPER_H
 
+#include <sys/stat.h>
+
 #include "base/json.h"
 
 enum { KEEPER_MAX_BODY = 32 << 20, KEEPER_LIST_MAX = 100000 };
@@ -55,5 +57,9 @@ enum keeper_frame {
 enum { KEEPER_FD_LOOP = 3, KEEPER_FD_WORKER, KEEPER_FD_GUEST, KEEPER_FD_FILTERS };
 
 const char *keeper_frame_name(unsigned type); /* for error lines */
+
+/* Rule 9's "kind","mode","size","mtime_us","nlink" and "entries". */
+void keeper_put_stat(json_t *body, const struct stat *st);
+NODISCARD int keeper_put_entries(json_t *body, int dir, struct err *err); /* takes @dir (O_RDONLY) */
 
 #endif

@@ -11,10 +11,10 @@
  *     -> {"pid":n,"cgroup":bool,"freezer":bool}, descriptor: pidfd of the keeper. box is the supervisor's number, used once.
  *  4. LAUNCH_GUEST as 3 for profile reduced: the guest itself without a keeper. Descriptors: guest channel, filters.
  *     With {"dir":path}: the working folder.
- *  5. LAUNCH_TREES {"uid":n,"gid":n,"trees":[{"path":p,"kind":"repo"|"plain"|"own"}]} at most FD_PASS_MAX of them
- *     -> {"trees":[{"fd":bool,"uid":n,"gid":n,"idmap":bool}]}, one descriptor for each fd:true: a detached mount. Where the
+ *  5. LAUNCH_TREES {"uid":n,"gid":n,"trees":[{"path":p,"kind":"repo"|"plain"|"own"|"guest"}]} at most FD_PASS_MAX of them
+ *     -> {"trees":[{"path":p,"fd":bool,"uid":n,"gid":n,"idmap":bool}]}, one descriptor for each fd:true: a detached mount. Where the
  *     launcher is an ordinary user fd is false and the keeper opens the path by itself. "repo": read only, owner shown as
- *     uid; "plain": read only, as it is; "own": made if missing, given to uid:gid, 0700.
+ *     uid; "plain": read only, as it is; "own": made if missing, given to uid:gid, 0700; "guest": our guest program, no path.
  *  6. LAUNCH_HOST {"program":path,"argv":[..],"env":[..]}, descriptors: those of the child from 0 on -> {"pid":n}, pidfd.
  *     It runs without privileges as rule 1's uid and dies with the launcher.
  *  7. LAUNCH_CGROUP {"box":n,"verb":"freeze"|"thaw"|"kill"|"stats"} -> {} or {"cpu_us","mem_bytes","pids","oom"}.

@@ -1,0 +1,268 @@
+#include "sandbox/masks.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "sandbox/masks_git.h"
+
+enum { DEPTH_MAX = 200, TEXT_MAX = 1 << 20 };
+
+static bool starts(const char *s, const char *with)
+{
+	return strncmp(s, with, strlen(with)) == 0;
+}
+
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), w = strlen(with);
+	return n >= w && strcmp(s + n - w, with) == 0;
+}
+
+bool masks_name_suspect(const char *name, bool dir)
+{
+	static const char *const folders[] = { ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure" };
+	static const char *const files[] = { ".env",	  ".netrc",	 "_netrc",    ".npmrc",	       ".pypirc", ".git-credentials",
+					     ".htpasswd", ".pgpass",	 ".vault-token", "kubeconfig", ".boto",	  ".s3cfg",
+					     "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml" };
+	static const char *const tails[] = { ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars" };
+	static const char *const samples[] = { ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults",
+					       ".env.schema" };
+	if (dir) {
+		for (size_t i = 0; i < ARRAY_LEN(folders); i++)
+			if (strcmp(name, folders[i]) == 0)
+				return true;
+		return false;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(samples); i++)
+		if (strcmp(name, samples[i]) == 0)
+			return false;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		if (strcmp(name, files[i]) == 0)
+			return true;
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++)
+		if (ends(name, tails[i]))
+			return true;
+	if (starts(name, ".env.") || (starts(name, "credentials") && ends(name, ".json")) ||
+	    (starts(name, "service-account") && ends(name, ".json")))
+		return true;
+	return starts(name, "id_") && !strchr(name, '.') && (starts(name, "id_rsa") || starts(name, "id_dsa") ||
+							     starts(name, "id_ecdsa") || starts(name, "id_ed25519"));
+}
+
+static bool token_chars(const char *p, const char *end, size_t nr)
+{
+	size_t n = 0;
+	for (; p < end && n < nr && (isalnum((unsigned char)*p) || *p == '_' || *p == '-'); p++)
+		n++;
+	return n >= nr;
+}
+
+bool masks_text_suspect(const char *text, size_t len)
+{
+	static const struct { const char *head; size_t more; } forms[] = {
+		{ "ghp_", 30 },	    { "gho_", 30 },	{ "ghs_", 30 },	   { "ghu_", 30 },    { "github_pat_", 30 }, { "glpat-", 18 },
+		{ "sk-ant-", 20 },  { "sk-proj-", 20 }, { "sk-", 32 },	   { "AKIA", 16 },    { "ASIA", 16 },	     { "AIza", 30 },
+		{ "xoxb-", 20 },    { "xoxp-", 20 },	{ "npm_", 30 },	   { "pypi-", 40 },   { "sk_live_", 20 },    { "rk_live_", 20 },
+		{ "hf_", 30 },	    { "dop_v1_", 40 },	{ "e2b_", 30 },
+	};
+	if (memmem(text, len, "PRIVATE KEY-----", 16) || memmem(text, len, "_authToken=", 11))
+		return true;
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		size_t n = strlen(forms[i].head);
+		for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), forms[i].head, n)); p += n)
+			if ((p == text || !isalnum((unsigned char)p[-1])) && token_chars(p + n, text + len, forms[i].more))
+				return true;
+	}
+	return false;
+}
+
+/* --- the walk --- */
+
+struct walk {
+	struct masks *out;
+	const struct strv *expose;
+	struct tracked *tracked;
+	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
+	uid_t owner;
+	struct err *err;
+};
+
+static bool is_exposed(const struct walk *w, const char *path)
+{
+	for (size_t i = 0; i < w->expose->nr; i++) {
+		const char *e = w->expose->item[i];
+		size_t n = strlen(e);
+		if (strcmp(e, "*") == 0 || strcmp(e, path) == 0 || (n && starts(path, e) && (e[n - 1] == '/' || path[n] == '/')))
+			return true;
+	}
+	return false;
+}
+
+static void add_mask(struct walk *w, const char *path, const char *why, struct buf *text)
+{
+	struct masks *m = w->out;
+	if (is_exposed(w, path)) {
+		strv_push(&m->exposed, path);
+		return;
+	}
+	GROW(m->item, m->nr, m->cap);
+	m->item[m->nr] = (struct mask){ .path = xstrdup(path), .len = strlen(path), .why = why, .clean = text != NULL };
+	if (text) {
+		m->item[m->nr].text = *text;
+		*text = BUF_INIT;
+	}
+	m->nr++;
+}
+
+static bool read_small(int dir, const char *name, struct buf *out)
+{
+	struct err ignored = ERR_INIT;
+	CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+		return false;
+	return fd_read_all(fd, out, TEXT_MAX, &ignored) == 0;
+}
+
+static void judge_file(struct walk *w, int dir, const char *name, const char *path)
+{
+	if (!masks_name_suspect(name, false))
+		return;
+	if (!tracked_has(w->tracked, path)) {
+		add_mask(w, path, "named like a secret", NULL);
+		return;
+	}
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (!read_small(dir, name, &text) || masks_text_suspect(buf_cstr(&text), text.len))
+		add_mask(w, path, "tracked, holds what looks like a live token", NULL);
+}
+
+/* Git's own files that can hold credentials: its configuration, and logs that name remotes. */
+static void clean_git_file(struct walk *w, int dir, const char *name)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	if (!read_small(dir, name, &text) || !masks_clean_config(buf_cstr(&text), text.len, &clean))
+		return;
+	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
+	add_mask(w, path, "credentials taken out", &clean);
+}
+
+static int walk_dir(struct walk *w, int fd, int depth, bool in_git);
+
+static int enter(struct walk *w, int dir, const char *name, int depth, bool in_git)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0) /* unreadable to us is unreadable to the box, which is the same owner or less */
+		return errno == EACCES || errno == ENOENT ? 0 : err_sys(w->err, "cannot open '%s%s'", buf_cstr(&w->path), name);
+	size_t len = w->path.len;
+	buf_printf(&w->path, "%s/", name);
+	int rc = walk_dir(w, fd, depth + 1, in_git);
+	w->path.len = len;
+	w->path.data[len] = 0;
+	return rc;
+}
+
+static int git_dir(struct walk *w, int fd, int depth)
+{
+	static const char *const files[] = { "config", "config.worktree", "FETCH_HEAD", "credentials" };
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		clean_git_file(w, fd, files[i]);
+	if (enter(w, fd, "logs", depth, true) < 0)
+		return -1;
+	return enter(w, fd, "modules", depth, true);
+}
+
+static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth, bool in_git)
+{
+	const char *name = e->d_name;
+	struct stat st;
+	if (in_git) {
+		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0)
+			return enter(w, dir, name, depth, true);
+		if (e->d_type == DT_REG && (strcmp(name, "config") == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
+			clean_git_file(w, dir, name);
+		return 0;
+	}
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return 0;
+	CLEANUP(free_ptr) char *path = xasprintf("%s%s", buf_cstr(&w->path), name);
+	w->out->files++;
+	if (st.st_uid != w->owner) {
+		w->out->foreign++;
+		if (w->out->foreign_path.nr < MASKS_FOREIGN_SHOWN)
+			strv_push(&w->out->foreign_path, path);
+	}
+	if (!S_ISDIR(st.st_mode)) {
+		judge_file(w, dir, name, path);
+		return 0;
+	}
+	if (masks_name_suspect(name, true) && !tracked_below(w->tracked, path)) {
+		add_mask(w, path, "named like a folder of secrets", NULL);
+		return 0;
+	}
+	if (strcmp(name, ".git") != 0)
+		return enter(w, dir, name, depth, false);
+	CLEANUP(fd_close) int git = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	size_t len = w->path.len;
+	buf_puts(&w->path, ".git/");
+	int rc = git < 0 ? 0 : git_dir(w, git, depth + 1);
+	w->path.len = len;
+	w->path.data[len] = 0;
+	return rc;
+}
+
+static int walk_dir(struct walk *w, int fd, int depth, bool in_git)
+{
+	DIR *d = depth > DEPTH_MAX ? NULL : fdopendir(fd);
+	int rc = 0;
+	const struct dirent *e;
+	if (!d) {
+		fd_close(&fd);
+		return depth > DEPTH_MAX ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d folders", buf_cstr(&w->path), DEPTH_MAX)
+					 : err_sys(w->err, "cannot list '%s'", buf_cstr(&w->path));
+	}
+	while (rc == 0 && (e = readdir(d)))
+		if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+			rc = one_entry(w, fd, e, depth, in_git);
+	closedir(d);
+	return rc;
+}
+
+int masks_scan(const char *dir, const struct strv *expose, struct masks *out, struct err *err)
+{
+	struct stat st;
+	struct walk w = { .out = out, .expose = expose, .err = err };
+	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0) {
+		err_sys(err, "cannot open the repository '%s'", dir);
+		fd_close(&fd);
+		return -1;
+	}
+	w.owner = geteuid() == 0 ? st.st_uid : geteuid();
+	w.tracked = tracked_read(fd);
+	int rc = walk_dir(&w, fd, 0, false);
+	tracked_free(&w.tracked);
+	buf_release(&w.path);
+	return rc < 0 ? err_wrap(err, "repository '%s'", dir) : 0;
+}
+
+void masks_release(struct masks *m)
+{
+	for (size_t i = 0; i < m->nr; i++) {
+		free(m->item[i].path);
+		buf_release(&m->item[i].text);
+	}
+	free(m->item);
+	strv_release(&m->exposed);
+	strv_release(&m->foreign_path);
+	*m = (struct masks){ 0 };
+}

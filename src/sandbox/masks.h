@@ -1,0 +1,40 @@
+/* What of a repository is kept out of a box: files named like secrets (unless they are tracked and hold no live token's
+ * form), and credentials in git's configuration, which is shown cleaned. By the same walk: how many files belong to
+ * somebody else than the owner of the tree (in the box they are read only or unreadable).
+ *
+ * Any thread; reads names everywhere and contents only of git's index and of what a name makes suspect. */
+#ifndef SANDBOX_MASKS_H
+#define SANDBOX_MASKS_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+struct mask {
+	char *path;       /* relative to the repository */
+	size_t len;
+	const char *why;  /* a few words */
+	bool clean;       /* shown with @text instead of being hidden */
+	struct buf text;
+};
+struct masks {
+	struct mask *item;
+	size_t nr, cap;
+	struct strv exposed;      /* would have been hidden */
+	int64_t files;            /* seen */
+	int64_t foreign;          /* belong to somebody else */
+	struct strv foreign_path; /* the first MASKS_FOREIGN_SHOWN of them */
+};
+enum { MASKS_FOREIGN_SHOWN = 50 };
+
+/* @expose: paths relative to the repository that stay visible; "*" exposes all. */
+NODISCARD int masks_scan(const char *dir, const struct strv *expose, struct masks *out, struct err *err);
+void masks_release(struct masks *m);
+
+/* The rule for names alone. @dir: it is a folder. */
+bool masks_name_suspect(const char *name, bool dir);
+/* The form of a live token (a private key's head, a provider's prefix) is somewhere in the text. */
+bool masks_text_suspect(const char *text, size_t len);
+/* Appends @text without credentials; returns whether there were any. */
+bool masks_clean_config(const char *text, size_t len, struct buf *out);
+
+#endif

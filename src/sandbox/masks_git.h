@@ -1,0 +1,15 @@
+/* What masks need to know of git without opening a repository: the paths in .git/index (versions 2 to 4) as a set. */
+#ifndef SANDBOX_MASKS_GIT_H
+#define SANDBOX_MASKS_GIT_H
+
+#include "base/buf.h"
+
+struct tracked;
+
+/* @dir: the folder that holds .git. No or an unreadable index gives an empty set: then everything is untracked. */
+struct tracked *tracked_read(int dir);
+void tracked_free(struct tracked **t);
+bool tracked_has(const struct tracked *t, const char *path);
+bool tracked_below(const struct tracked *t, const char *folder);
+
+#endif

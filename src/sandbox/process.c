@@ -1,0 +1,345 @@
+#include "sandbox/process.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/probe.h"
+#include "sandbox/process_inner.h"
+#include "sandbox/process_reduced.h"
+#include "wire/launch.h"
+
+static struct process_box *of(struct box *b)
+{
+	return CONTAINER_OF(b, struct process_box, b);
+}
+
+static struct guest *guest_of(struct process_box *p)
+{
+	return p->reduced ? reduced_guest(p->reduced) : p->cell && !p->dead ? p->cell->guest : NULL;
+}
+
+/* --- answers that come later --- */
+
+struct later {
+	box_done_fn *done;
+	void *self;
+	json_t *result;
+	struct err err;
+};
+
+static void say_later(void *self)
+{
+	struct later *w = self;
+	w->done(w->self, w->result, w->result ? NULL : &w->err);
+	json_release(&w->result);
+	free(w);
+}
+
+void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *result, const struct err *err)
+{
+	struct later *w = NEW(struct later);
+	*w = (struct later){ .done = done, .self = self, .result = result };
+	if (!result)
+		w->err = *err;
+	loop_defer(l, say_later, w);
+}
+
+static void refuse(struct process_box *p, box_done_fn *done, void *self, enum err_code code, const char *text)
+{
+	struct err err = ERR_INIT;
+	err_set(&err, code, "%s", text);
+	process_answer(p->loop, done, self, NULL, &err);
+}
+
+static void say_dead(struct process_box *p, box_done_fn *done, void *self)
+{
+	refuse(p, done, self, ERR_CLOSED, p->cell && p->cell->why.code ? p->cell->why.text : "the box has died");
+}
+
+/* --- runs --- */
+
+struct run {
+	struct process_box *p;
+	struct guest_run *g; /* NULL: the box is dead */
+	const struct run_ops *ops;
+	void *self;
+	bool freed, ended;
+};
+
+static void on_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct run *r = self;
+	r->ops->on_output(r->self, stream, bytes, len);
+}
+
+static void on_exit_(void *self, int code, int signal, bool lost, int left)
+{
+	struct run *r = self;
+	r->ended = true;
+	r->ops->on_exit(r->self, code, signal, lost, left);
+}
+
+static void lost(void *self)
+{
+	struct run *r = self;
+	if (r->freed)
+		free(r);
+	else
+		on_exit_(r, 0, 0, true, 0);
+}
+
+static struct run *run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_ };
+	struct process_box *p = of(b);
+	struct guest *g = guest_of(p);
+	struct run *r = NEW(struct run);
+	*r = (struct run){ .p = p, .ops = ops, .self = self };
+	if (!g) {
+		loop_defer(p->loop, lost, r);
+		return r;
+	}
+	struct run_opts mapped = *o;
+	CLEANUP(free_ptr) char *cwd = NULL;
+	CLEANUP(strv_release) struct strv env = STRV_INIT;
+	strv_copy(&env, &p->env);
+	for (size_t i = 0; o->env && o->env[i]; i++)
+		strv_push(&env, o->env[i]);
+	mapped.env = env.nr ? env.item : NULL;
+	if (p->reduced)
+		mapped.cwd = cwd = reduced_path(p->reduced, o->cwd ? o->cwd : "/workspace");
+	r->g = guest_prepare(g, &mapped, &mine, r);
+	return r;
+}
+
+static void run_go(struct run *r)
+{
+	if (r->g)
+		guest_go(r->g);
+}
+
+static void run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
+{
+	if (r->g)
+		guest_stdin(r->g, bytes, len, eof);
+}
+
+static void run_signal(struct run *r, int signo)
+{
+	if (r->g)
+		guest_signal(r->g, signo);
+}
+
+static void run_resize(struct run *r, uint16_t cols, uint16_t rows)
+{
+	if (r->g)
+		guest_resize(r->g, cols, rows);
+}
+
+static void run_pause(struct run *r, bool paused)
+{
+	if (r->g)
+		guest_pause(r->g, paused);
+}
+
+static void run_free(struct run *r)
+{
+	if (!r)
+		return;
+	if (!r->g && !r->ended) {
+		r->freed = true; /* the deferred end frees it */
+		return;
+	}
+	guest_run_free(r->g);
+	free(r);
+}
+
+/* --- the box as a whole --- */
+
+struct ask {
+	struct process_box *p;
+	box_done_fn *done;
+	void *self;
+	json_t *cgroup;
+};
+
+static void on_frozen(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct ask *a = self;
+	(void)fds;
+	(void)nr;
+	if (body) {
+		CLEANUP(json_release) json_t *r = json_object();
+		json_put_str(r, "how", "cgroup");
+		json_put_flag(r, "frozen", a->p->frozen);
+		a->done(a->self, r, NULL);
+	} else {
+		a->done(a->self, NULL, err);
+	}
+	free(a);
+}
+
+static void call_cgroup(struct process_box *p, const char *verb, rpc_done_fn *done, void *self)
+{
+	CLEANUP(json_release) json_t *body = json_object();
+	json_put_int(body, "box", (int64_t)(p->cell ? p->cell->box : reduced_box(p->reduced)));
+	json_put_str(body, "verb", verb);
+	launcher_call(launcher_current(), LAUNCH_CGROUP, body, NULL, 0, done, self);
+}
+
+static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	struct process_box *p = of(b);
+	struct launcher *la = launcher_current();
+	struct guest *g = guest_of(p);
+	if (!g || !la) {
+		say_dead(p, done, self);
+		return;
+	}
+	p->frozen = frozen;
+	if (!launcher_info(la)->freezer) {
+		guest_freeze(g, frozen, done, self);
+		return;
+	}
+	struct ask *a = NEW(struct ask);
+	*a = (struct ask){ .p = p, .done = done, .self = self };
+	call_cgroup(p, frozen ? "freeze" : "thaw", on_frozen, a);
+}
+
+static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct process_box *p = of(b);
+	struct guest *g = guest_of(p);
+	if (p->reduced)
+		refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to listen in");
+	else if (g)
+		guest_listen(g, port, done, self);
+	else
+		say_dead(p, done, self);
+}
+
+static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct process_box *p = of(b);
+	struct guest *g = guest_of(p);
+	if (p->reduced)
+		refuse(p, done, self, ERR_UNSUPPORTED, "profile reduced has no network of its own to connect to");
+	else if (g)
+		guest_dial(g, port, done, self);
+	else
+		say_dead(p, done, self);
+}
+
+/* What the kernel counts for the whole box stands over what the guest adds up. */
+static void on_ps(void *self, json_t *body, const struct err *err)
+{
+	struct ask *a = self;
+	(void)err;
+	CLEANUP(json_release) json_t *r = body ? json_copy(body) : json_object();
+	static const char *const keys[] = { "cpu_us", "mem_bytes", "pids", "oom" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		int64_t n = json_int(a->cgroup, keys[i], -1);
+		if (n >= 0)
+			json_put_int(r, keys[i], n);
+	}
+	json_put_flag(r, "frozen", a->p->frozen);
+	a->done(a->self, r, NULL);
+	json_release(&a->cgroup);
+	free(a);
+}
+
+static void on_cgroup_stats(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct ask *a = self;
+	(void)fds;
+	(void)nr;
+	struct guest *g = guest_of(a->p);
+	a->cgroup = json_incref(body);
+	if (g && !a->p->frozen) /* a frozen guest does not answer */
+		guest_ps(g, on_ps, a);
+	else
+		on_ps(a, NULL, err);
+}
+
+static void box_stats(struct box *b, box_done_fn *done, void *self)
+{
+	struct process_box *p = of(b);
+	if (!guest_of(p) || !launcher_current()) {
+		say_dead(p, done, self);
+		return;
+	}
+	struct ask *a = NEW(struct ask);
+	*a = (struct ask){ .p = p, .done = done, .self = self };
+	call_cgroup(p, "stats", on_cgroup_stats, a);
+}
+
+/* --- the end --- */
+
+static void on_closed(void *self, json_t *result, const struct err *err)
+{
+	struct ask *a = self;
+	process_box_free(a->p);
+	if (a->done)
+		a->done(a->self, result, err);
+	free(a);
+}
+
+static void close_bare(void *self)
+{
+	CLEANUP(json_release) json_t *empty = json_object();
+	on_closed(self, empty, NULL);
+}
+
+static void box_close(struct box *b, box_done_fn *done, void *self)
+{
+	struct process_box *p = of(b);
+	struct cell *c = take(&p->cell);
+	struct ask *a = NEW(struct ask);
+	*a = (struct ask){ .p = p, .done = done, .self = self };
+	p->dead = true;
+	if (p->reduced)
+		reduced_close(p->reduced, on_closed, a);
+	else if (c)
+		cell_close(c, on_closed, a);
+	else
+		loop_defer(p->loop, close_bare, a);
+}
+
+int process_box_guest_pid(const struct box *b)
+{
+	const struct process_box *p = CONTAINER_OF(b, struct process_box, b);
+	return p->cell ? (int)json_int(p->cell->info, "guest_pid", 0) : 0;
+}
+
+int process_box_keeper_pid(const struct box *b)
+{
+	const struct process_box *p = CONTAINER_OF(b, struct process_box, b);
+	return p->cell ? p->cell->keeper_pid : 0;
+}
+
+const struct driver driver_process = {
+	.name = "process",
+	.about = "bubblewrap, overlay, seccomp, landlock and cgroups on this machine",
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL |
+		CAP_PREPARE | CAP_WATCH,
+	.probe = probe_process,
+	.open = process_open,
+	.close = box_close,
+	.run_prepare = run_prepare,
+	.run_go = run_go,
+	.run_stdin = run_stdin,
+	.run_signal = run_signal,
+	.run_resize = run_resize,
+	.run_pause = run_pause,
+	.run_free = run_free,
+	.read = process_read,
+	.write = process_write,
+	.list = process_list,
+	.stat = process_stat,
+	.freeze = box_freeze,
+	.listen = box_listen,
+	.dial = box_dial,
+	.stats = box_stats,
+	.tree = &process_tree,
+};

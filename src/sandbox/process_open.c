@@ -1,0 +1,498 @@
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/process_inner.h"
+#include "sandbox/process_reduced.h"
+#include "sandbox/profile.h"
+#include "wire/keeper.h"
+#include "wire/launch.h"
+
+/* --- what is wanted --- */
+
+static struct layer_want *add_layer(struct process_box *p, const char *name, const char *host_dir, const char *state)
+{
+	struct layer_want *w = &p->layer[p->nr_layers++];
+	w->name = xstrdup(name);
+	w->host_dir = host_dir ? xstrdup(host_dir) : NULL;
+	w->state = path_join(p->state_dir, state);
+	return w;
+}
+
+static void take_layers(struct process_box *p, const struct box_opts *o)
+{
+	p->layer = xcalloc(o->nr_repos + 3, sizeof(*p->layer));
+	p->nr_repos = o->nr_repos ? o->nr_repos : 1;
+	p->named = o->nr_repos && o->repo[0].name && *o->repo[0].name;
+	if (p->named || o->nr_repos == 0)
+		add_layer(p, "", NULL, "workspace");
+	for (size_t i = 0; i < o->nr_repos; i++) {
+		const char *name = p->named ? o->repo[i].name : "";
+		CLEANUP(free_ptr) char *state = xasprintf("repo-%s", name);
+		add_layer(p, name, o->repo[i].host_dir, *name ? state : "workspace");
+	}
+	add_layer(p, ":home", NULL, "home");
+	const json_t *lowers = json_object_get(o->driver, "lowers");
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		const json_t *list = json_object_get(lowers, p->layer[i].name);
+		if (!json_get_argv(list, &p->layer[i].lowers))
+			strv_release(&p->layer[i].lowers);
+	}
+}
+
+static int check_opts(const struct box_opts *o, struct err *err)
+{
+	if (!o->state_dir || *o->state_dir != '/')
+		return err_set(err, ERR_INVALID, "a box needs an absolute state folder");
+	for (size_t i = 0; i < o->nr_repos; i++) {
+		const char *name = o->repo[i].name ? o->repo[i].name : "";
+		if ((*name == 0 && o->nr_repos > 1) || strchr(name, '/') || *name == '.' || *name == ':')
+			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a repository in a box", name);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(name, o->repo[j].name) == 0)
+				return err_set(err, ERR_INVALID, "two repositories are called '%s'", name);
+	}
+	return 0;
+}
+
+void process_spec(const struct process_box *p, struct cell_spec *out)
+{
+	*out = (struct cell_spec){ .limits = p->limits, .roots = (const char *const *)p->roots.item, .nr_roots = p->roots.nr, .net = p->net };
+}
+
+/* --- the end of opening, one way or the other --- */
+
+static void opened(struct process_box *p, json_t *result, const struct err *err)
+{
+	box_done_fn *done = take(&p->opened);
+	if (done)
+		done(p->opened_self, result, err);
+	json_decref(result);
+}
+
+static void failed_closed(void *self, json_t *result, const struct err *err)
+{
+	struct process_box *p = self;
+	(void)result;
+	(void)err;
+	opened(p, NULL, &p->failed);
+	process_box_free(p);
+}
+
+static void open_failed(struct process_box *p, const struct err *err)
+{
+	if (p->dead)
+		return;
+	p->dead = true;
+	p->failed = *err;
+	if (!p->scanned)
+		return; /* the worker still has us; its end comes here again */
+	struct cell *c = take(&p->cell);
+	if (c)
+		cell_close(c, failed_closed, p);
+	else
+		failed_closed(p, NULL, NULL);
+}
+
+static json_t *masked_list(const struct process_box *p)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < p->nr_layers; i++)
+		for (size_t m = 0; m < p->layer[i].masks.nr; m++) {
+			const struct mask *mask = &p->layer[i].masks.item[m];
+			json_t *one = json_object();
+			json_put_str(one, "repo", p->layer[i].name);
+			json_put_bytes(one, "path", mask->path, mask->len);
+			json_put_str(one, "why", mask->why);
+			json_put_flag(one, "shown_cleaned", mask->clean);
+			json_array_append_new(list, one);
+		}
+	return list;
+}
+
+static json_t *strings(const struct strv *v)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < v->nr; i++)
+		json_array_append_new(list, json_bytes(v->item[i], v->len[i]));
+	return list;
+}
+
+json_t *process_describe(const struct process_box *p)
+{
+	json_t *r = json_object(), *foreign = json_array(), *exposed = json_array(), *limits = json_object(), *repos = json_array();
+	int64_t nr_foreign = 0, files = 0;
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		const struct layer_want *w = &p->layer[i];
+		nr_foreign += w->masks.foreign;
+		files += w->masks.files;
+		CLEANUP(json_release) json_t *f = strings(&w->masks.foreign_path);
+		CLEANUP(json_release) json_t *e = strings(&w->masks.exposed);
+		json_array_extend(foreign, f);
+		json_array_extend(exposed, e);
+		if (!w->host_dir)
+			continue;
+		json_t *one = json_object();
+		json_put_str(one, "name", w->name);
+		json_put_bytes(one, "dir", w->host_dir, strlen(w->host_dir));
+		json_array_append_new(repos, one);
+	}
+	json_put_str(r, "profile", p->profile);
+	json_put(r, "repos", repos);
+	json_put(r, "masked", masked_list(p));
+	json_put(r, "exposed", exposed);
+	json_put_int(r, "files", files);
+	json_put_int(r, "foreign", nr_foreign);
+	json_put(r, "foreign_paths", foreign);
+	json_put_int(limits, "mem_bytes", p->limits.mem_bytes);
+	json_put_int(limits, "pids", p->limits.pids);
+	json_put_int(limits, "cpu_milli", p->limits.cpu_milli);
+	json_put_int(limits, "file_bytes", p->limits.disk_bytes);
+	json_put(r, "limits", limits);
+	json_put(r, "roots", strings(&p->roots));
+	json_put_flag(r, "warm", p->warm);
+	return r;
+}
+
+static void ignore(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result;
+	(void)err;
+}
+
+static void wall_time(void *self)
+{
+	struct process_box *p = self;
+	struct guest *g = p->reduced ? reduced_guest(p->reduced) : p->cell ? p->cell->guest : NULL;
+	if (g)
+		guest_kill_all(g, ignore, NULL); /* the runs end by signal; the box stays for a look */
+}
+
+void process_opened(struct process_box *p, json_t *result)
+{
+	p->open = true;
+	p->b.profile = p->profile;
+	if (p->limits.wall_us > 0) {
+		p->wall = loop_timer_new(p->loop, wall_time, p);
+		loop_timer_set(p->wall, (uint64_t)(p->limits.wall_us / 1000), 0);
+	}
+	opened(p, result, NULL);
+}
+
+static void on_confined(void *self, json_t *body, const struct err *err)
+{
+	struct process_box *p = self;
+	if (!body) {
+		open_failed(p, err);
+		return;
+	}
+	const struct launcher_info *info = launcher_info(p->cell->launcher);
+	const struct guest_info *guest = guest_info(p->cell->guest);
+	int abi = (int)json_int(body, "landlock", 0);
+	enum profile profile = profile_of(info, abi);
+	snprintf(p->profile, sizeof(p->profile), "%s", profile_name(profile));
+	json_t *r = process_describe(p), *unmapped = json_array();
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		const json_t *trees = json_object_get(p->layer[i].trees, "trees"), *repo = json_array_get(trees, 1);
+		if (p->layer[i].host_dir && info->root && !json_flag(repo, "idmap", false) && json_int(repo, "uid", -1) != info->uid)
+			json_array_append_new(unmapped, json_bytes_z(p->layer[i].host_dir));
+	}
+	json_t *lacks = profile_lacks(profile, info, abi);
+	if (json_array_size(unmapped))
+		json_array_append_new(lacks, json_string("a repository's file system cannot be idmapped: its files are read only in the box"));
+	json_put(r, "lacks", lacks);
+	json_put(r, "not_idmapped", unmapped);
+	json_put_int(r, "uid", info->uid);
+	json_put_int(r, "uid_inside", guest ? guest->uid : 0);
+	json_put_int(r, "landlock", abi);
+	json_put_str(r, "cgroup", info->cgroup);
+	json_put_str(r, "workspace", "/workspace");
+	json_put_str(r, "home", "/home/agent");
+	process_opened(p, r);
+}
+
+static void confine(struct process_box *p)
+{
+	const struct launcher_info *info = launcher_info(p->cell->launcher);
+	enum profile profile = profile_of(info, guest_info(p->cell->guest)->landlock);
+	struct guest_rule *extra = xcalloc(p->roots.nr + 1, sizeof(*extra));
+	for (size_t i = 0; i < p->roots.nr; i++)
+		extra[i] = (struct guest_rule){ .path = p->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
+	struct guest_attach a = { .extra = extra, .nr_extra = p->roots.nr, .unconfined_ok = true,
+				  .limits = profile_rlimits(profile, &p->limits) };
+	guest_attach(p->cell->guest, &a, on_confined, p);
+	free(extra);
+}
+
+static void on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct process_box *p = self;
+	(void)fds;
+	(void)nr;
+	if (p->dead)
+		return;
+	if (!body)
+		open_failed(p, err);
+	else
+		confine(p);
+}
+
+/* --- attaching: the launcher's trees become the keeper's request --- */
+
+static json_t *tree_of(struct process_box *p, size_t layer, size_t n, const char *path, int64_t *fd)
+{
+	const json_t *answer = json_array_get(json_object_get(p->layer[layer].trees, "trees"), n);
+	json_t *tree = json_object();
+	json_put_bytes(tree, "path", path, strlen(path));
+	if (json_flag(answer, "fd", false))
+		json_put_int(tree, "fd", (*fd)++);
+	return tree;
+}
+
+static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
+{
+	struct layer_want *w = &p->layer[i];
+	json_t *ly = json_object(), *masks = json_array(), *lowers = json_array();
+	size_t n = 0;
+	json_put_str(ly, "name", w->name);
+	json_put(ly, "state", tree_of(p, i, n++, w->state, fd));
+	if (w->host_dir)
+		json_put(ly, "repo", tree_of(p, i, n++, w->host_dir, fd));
+	for (size_t l = 0; l < w->lowers.nr; l++)
+		json_array_append_new(lowers, tree_of(p, i, n++, w->lowers.item[l], fd));
+	for (size_t m = 0; m < w->masks.nr; m++) {
+		json_t *mask = json_object();
+		json_put_bytes(mask, "path", w->masks.item[m].path, w->masks.item[m].len);
+		if (w->masks.item[m].clean)
+			json_put_bytes(mask, "text", buf_cstr(&w->masks.item[m].text), w->masks.item[m].text.len);
+		json_array_append_new(masks, mask);
+	}
+	json_put(ly, "lowers", lowers);
+	json_put(ly, "masks", masks);
+	return ly;
+}
+
+static void maybe_attach(struct process_box *p)
+{
+	if (p->dead || p->attaching || !p->scanned || p->trees_here < p->nr_layers || !p->cell || !p->cell->ready)
+		return;
+	p->attaching = true;
+	CLEANUP(json_release) json_t *request = json_object();
+	json_t *layers = json_array();
+	int64_t fd = 0;
+	for (size_t i = 0; i < p->nr_layers; i++)
+		json_array_append_new(layers, layer_request(p, i, &fd));
+	json_put(request, "layers", layers);
+	size_t sent = 0;
+	for (; p->nr_fds - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
+		rpc_push(p->cell->keeper, KEEPER_FDS, p->fds + sent, FD_PASS_MAX);
+	size_t rest = p->nr_fds - sent;
+	p->nr_fds = 0;
+	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, rest, on_attached, p);
+}
+
+static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct process_box *p = self;
+	if (p->dead)
+		return;
+	if (!body || p->nr_fds + nr > ARRAY_LEN(p->fds)) {
+		struct err odd = ERR_INIT;
+		err_set(&odd, ERR_FULL, "too many folders for one box");
+		open_failed(p, err ? err : &odd);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++) {
+		p->fds[p->nr_fds++] = fds[i];
+		fds[i] = -1;
+	}
+	p->layer[p->trees_here++].trees = json_incref(body);
+	maybe_attach(p);
+}
+
+static void ask_for_layer(struct process_box *p)
+{
+	struct launcher *la = launcher_current();
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		const struct layer_want *w = &p->layer[i];
+		CLEANUP(json_release) json_t *body = json_object();
+		json_t *trees = json_array();
+		const char *paths[2 + FD_PASS_MAX] = { w->state }, *kinds[2 + FD_PASS_MAX] = { "own" };
+		size_t nr = 1;
+		if (w->host_dir)
+			paths[nr] = w->host_dir, kinds[nr++] = "repo";
+		for (size_t l = 0; l < w->lowers.nr && nr < FD_PASS_MAX; l++)
+			paths[nr] = w->lowers.item[l], kinds[nr++] = "plain";
+		for (size_t n = 0; n < nr; n++) {
+			json_t *one = json_object();
+			json_put_bytes(one, "path", paths[n], strlen(paths[n]));
+			json_put_str(one, "kind", kinds[n]);
+			json_array_append_new(trees, one);
+		}
+		json_put_int(body, "uid", launcher_info(la)->uid);
+		json_put_int(body, "gid", launcher_info(la)->gid);
+		json_put(body, "trees", trees);
+		launcher_call(la, LAUNCH_TREES, body, NULL, 0, on_trees, p);
+	}
+}
+
+/* --- the steps in order --- */
+
+static void scan(void *self)
+{
+	struct process_box *p = self;
+	for (size_t i = 0; i < p->nr_layers && p->failed.code == ERR_NONE; i++)
+		if (p->layer[i].host_dir &&
+		    masks_scan(p->layer[i].host_dir, &p->expose, &p->layer[i].masks, &p->failed) < 0)
+			return;
+}
+
+static void reduced_opened(void *self, json_t *result, const struct err *err);
+
+static void scan_done(void *self)
+{
+	struct process_box *p = self;
+	struct err why = p->failed;
+	p->scanned = true;
+	if (p->dead || why.code != ERR_NONE) {
+		p->dead = false;
+		open_failed(p, &why);
+		return;
+	}
+	if (p->reduced)
+		reduced_start(p->reduced, reduced_opened, p);
+	else
+		maybe_attach(p);
+}
+
+static void reduced_opened(void *self, json_t *result, const struct err *err)
+{
+	struct process_box *p = self;
+	if (!result) {
+		open_failed(p, err);
+		return;
+	}
+	snprintf(p->profile, sizeof(p->profile), "%s", profile_name(PROFILE_REDUCED));
+	json_t *r = process_describe(p);
+	json_object_update(r, result);
+	process_opened(p, r);
+}
+
+static void cell_ready(void *self)
+{
+	maybe_attach(self);
+}
+
+/* No namespaces here: the guest alone, if that is acceptable and root can give it a uid of its own. */
+static bool try_reduced(struct process_box *p, const struct err *why)
+{
+	const struct launcher_info *info = launcher_info(launcher_current());
+	if (p->attaching || why->code == ERR_CLOSED || !p->accept_reduced || !info->root || !info->spare)
+		return false;
+	struct cell *c = take(&p->cell);
+	cell_close(c, NULL, NULL);
+	p->reduced = reduced_new(p, why);
+	if (p->scanned)
+		reduced_start(p->reduced, reduced_opened, p);
+	return true;
+}
+
+static void cell_gone(void *self, const struct err *err)
+{
+	struct process_box *p = self;
+	if (p->open) {
+		p->dead = true;
+		return;
+	}
+	if (p->dead || try_reduced(p, err))
+		return;
+	struct err why = *err;
+	if (why.code != ERR_CLOSED && !p->accept_reduced && launcher_info(launcher_current())->root)
+		err_set(&why, why.code, "%.300s; profile reduced is possible (--accept reduced)", err->text);
+	open_failed(p, &why);
+}
+
+static void fail_early(void *self)
+{
+	struct process_box *p = self;
+	struct err why = p->failed;
+	p->scanned = true;
+	open_failed(p, &why);
+}
+
+struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+{
+	static const struct cell_ops ops = { .on_ready = cell_ready, .on_gone = cell_gone };
+	struct process_box *p = NEW(struct process_box);
+	struct launcher *la = launcher_current();
+	struct err *err = &p->failed;
+	p->loop = l;
+	p->opened = done;
+	p->opened_self = self;
+	p->name = xstrdup(o->name ? o->name : "box");
+	p->b = (struct box){ .driver = &driver_process, .name = p->name, .profile = "none" };
+	p->limits = o->limits;
+	p->net = o->net;
+	p->accept_reduced = o->accept_reduced;
+	profile_limits(&p->limits);
+	if (check_opts(o, err) < 0 || (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
+		loop_defer(l, fail_early, p);
+		return &p->b;
+	}
+	p->state_dir = xstrdup(o->state_dir);
+	for (size_t i = 0; i < o->nr_expose; i++)
+		strv_push(&p->expose, o->expose[i]);
+	for (size_t i = 0; i < o->nr_roots; i++)
+		strv_push(&p->roots, o->roots[i]);
+	for (size_t i = 0; o->env && o->env[i]; i++)
+		strv_push(&p->env, o->env[i]);
+	take_layers(p, o);
+	if (dir_make(p->state_dir, 0700, err) < 0) {
+		loop_defer(l, fail_early, p);
+		return &p->b;
+	}
+	struct cell_spec spec;
+	process_spec(p, &spec);
+	p->cell = pool_take(l, la, &spec);
+	p->warm = p->cell != NULL;
+	if (p->cell)
+		cell_hand_over(p->cell, &ops, p);
+	else
+		p->cell = cell_new(l, la, &spec, &ops, p);
+	ask_for_layer(p);
+	loop_job_run(l, scan, scan_done, p);
+	pool_refill(l, la, &spec);
+	return &p->b;
+}
+
+void process_box_free(struct process_box *p)
+{
+	launcher_forget(launcher_current(), p);
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		struct layer_want *w = &p->layer[i];
+		free(w->name);
+		free(w->host_dir);
+		free(w->state);
+		strv_release(&w->lowers);
+		masks_release(&w->masks);
+		json_release(&w->trees);
+	}
+	for (size_t i = 0; i < p->nr_fds; i++)
+		fd_close(&p->fds[i]);
+	free(p->layer);
+	loop_timer_free(&p->wall);
+	reduced_free(&p->reduced);
+	strv_release(&p->expose);
+	strv_release(&p->roots);
+	strv_release(&p->env);
+	free(p->state_dir);
+	free(p->name);
+	free(p);
+}
