@@ -358,6 +358,7 @@ uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struc
 		a = gate_add_action(g);
 	a->orphan = false;
 	a->intent = intent;
+	spec_release(&a->spec);
 	spec_copy(&a->spec, spec);
 	a->eff = eff;
 	if (client)
@@ -406,7 +407,7 @@ static void judged(struct action *a)
 		return;
 	}
 	unsigned reasons = v == VERDICT_ASK && !a->by_person ? HOLD_ASK : 0;
-	reasons |= budget_reserve(a);
+	reasons |= budget_reserve(a) & (a->by_person ? 0 : ~0u);
 	if (!a->by_person && gate_holds(g, a))
 		reasons |= HOLD_FILTER;
 	if (!a->by_person && gate_latched(g, a))

@@ -210,6 +210,9 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 	size_t nr = elements(pattern, e);
 	if (!nr || !part->nr_words)
 		return GLOB_NO;
+	bool open = false;
+	for (size_t i = 0; !certain && i < nr; i++)
+		open |= !strcmp(e[i].text, "...");
 	skip_any(e, nr, state);
 	for (size_t j = 0; j < part->nr_words; j++) {
 		const struct shell_word *w = &part->word[j];
@@ -219,8 +222,11 @@ enum glob_answer words_match(const char *pattern, const struct shell_part *part,
 				continue;
 			if (w->splits && !w->prefix && !w->suffix)
 				raise_to(&next[i], GLOB_MAYBE); /* it may become nothing */
-			if (i == nr)
+			if (i == nr) {
+				if (open)
+					raise_to(&next[i], (enum glob_answer)state[i]);
 				continue;
+			}
 			if (e[i].any) {
 				raise_to(&next[i], (enum glob_answer)state[i]);
 				continue;

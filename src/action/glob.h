@@ -21,7 +21,8 @@ enum glob_answer glob_match_unknown(enum glob_kind kind, const char *pattern, co
 				    const char *suffix, size_t suffix_len);
 
 /* A word pattern against the words of one command; shell.h has the words. @certain: an allow, which must not be fooled by
- * a program of the same name elsewhere. */
+ * a program of the same name elsewhere, and whose pattern must reach to the last word. For the others a pattern with
+ * "..." need not: options stand in any order. */
 struct shell_part;
 enum glob_answer words_match(const char *pattern, const struct shell_part *part, bool certain);
 

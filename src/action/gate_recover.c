@@ -1,0 +1,218 @@
+/* After a crash: the record says what was open. What had begun has an unknown end; what was held is held again. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/read/session.h"
+
+struct open_action {
+	uint64_t id, cause, agent, box, last;
+	char *requested; /* the body */
+	bool held, started, denied;
+};
+
+struct recovery {
+	struct gate *gate;
+	struct open_action *open;
+	size_t nr, cap;
+};
+
+static struct open_action *find(struct recovery *r, uint64_t id)
+{
+	for (size_t i = r->nr; i-- > 0;)
+		if (r->open[i].id == id)
+			return &r->open[i];
+	return NULL;
+}
+
+static void close_open(struct recovery *r, struct open_action *o)
+{
+	free(o->requested);
+	memmove(o, o + 1, (size_t)(r->open + --r->nr - o) * sizeof(*o)); /* they stay in order */
+}
+
+static void see_waiver(struct gate *g, const json_t *body)
+{
+	struct err ignored = ERR_INIT;
+	struct waiver w = { .agent = (uint64_t)json_int(body, "agent", 0) };
+	const char *pattern = json_str(body, "pattern", "");
+	if (!action_kind_find(json_str(body, "kind", ""), &w.kind) || waiver_check(w.kind, pattern, &ignored) < 0)
+		return;
+	w.pattern = xstrdup(pattern);
+	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
+	g->waiver[g->nr_waivers++] = w;
+}
+
+/* Pause and hold are states of the session: they outlive its supervisor. */
+static void see_latch(struct gate *g, uint16_t kind, const json_t *body)
+{
+	uint64_t agent = (uint64_t)json_int(body, "agent", 0);
+	struct err ignored = ERR_INIT;
+	struct filter *f = NULL;
+	switch (kind) {
+	case EV_LATCH_PAUSE:
+	case EV_LATCH_STEP:
+		if (agent)
+			gate_find_agent(g, agent)->paused = true;
+		else
+			g->all_paused = true;
+		break;
+	case EV_LATCH_CONTINUE:
+		if (!agent)
+			g->all_paused = false;
+		for (size_t i = 0; i < g->nr_agents; i++)
+			if (!agent || g->agent[i].id == agent)
+				g->agent[i].paused = false;
+		break;
+	case EV_LATCH_HOLD:
+		if (filter_parse(&f, json_str(body, "filter", ""), NULL, NULL, &ignored) < 0)
+			break;
+		filter_free(&g->hold);
+		g->hold = f;
+		free(g->hold_text);
+		g->hold_text = xstrdup(json_str(body, "filter", ""));
+		break;
+	default:
+		break;
+	}
+}
+
+static void see_decision(struct open_action *o, const json_t *body)
+{
+	const char *decision = json_str(body, "decision", "");
+	o->held = false;
+	o->denied = !strcmp(decision, "deny") || !strcmp(decision, "deny_pause") || !strcmp(decision, "kill");
+}
+
+static void see(struct recovery *r, const struct event *ev)
+{
+	struct err ignored = ERR_INIT;
+	struct open_action *o = ev->action ? find(r, ev->action) : NULL;
+	CLEANUP(json_release) json_t *body = NULL;
+	if (o)
+		o->last = ev->seq;
+	switch (ev->kind) {
+	case EV_ACTION_REQUESTED:
+		GROW(r->open, r->nr, r->cap);
+		r->open[r->nr++] = (struct open_action){ .id = ev->seq, .cause = ev->cause, .agent = ev->agent, .box = ev->box,
+							 .last = ev->seq, .requested = xstrdup(ev->body ? ev->body : "{}") };
+		break;
+	case EV_ACTION_HELD:
+		if (o)
+			o->held = true;
+		break;
+	case EV_ACTION_DECIDED:
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		if (o)
+			see_decision(o, body);
+		break;
+	case EV_ACTION_STARTED:
+		if (o) {
+			o->held = false;
+			o->started = true;
+		}
+		break;
+	case EV_ACTION_ENDED:
+		if (o)
+			close_open(r, o);
+		break;
+	case EV_POLICY_WAIVER:
+	case EV_LATCH_PAUSE:
+	case EV_LATCH_STEP:
+	case EV_LATCH_CONTINUE:
+	case EV_LATCH_HOLD:
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		if (ev->kind == EV_POLICY_WAIVER)
+			see_waiver(r->gate, body);
+		else
+			see_latch(r->gate, ev->kind, body);
+		break;
+	default:
+		break;
+	}
+}
+
+static void end_unknown(struct gate *g, const struct open_action *o)
+{
+	json_t *body = json_object();
+	json_put_str(body, "end", o->denied ? "denied" : "interrupted");
+	json_put_str(body, "why", o->denied ? "denied before the supervisor died" : "the supervisor died");
+	json_put_int(body, "dur_us", 0);
+	json_put_flag(body, "started", o->started);
+	record_append_json(g->record, EV_ACTION_ENDED, o->last, o->agent, o->box, o->id, body);
+}
+
+static void set(const char **to, const json_t *body, const char *key)
+{
+	struct buf b = BUF_INIT;
+	const json_t *v = json_object_get(body, key);
+	if (v && json_get_bytes(v, &b))
+		*to = buf_take(&b);
+	else
+		buf_release(&b);
+}
+
+/* Enough of the action for people to see it; the whole comes back with its script. */
+static void hold_again(struct gate *g, const struct open_action *o)
+{
+	struct err ignored = ERR_INIT;
+	CLEANUP(json_release) json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
+	const char *intent = json_str(body, "intent", "");
+	struct hash hash;
+	struct action_spec s = { .cause = o->cause, .agent = o->agent, .box = o->box };
+	if (!action_kind_find(json_str(body, "kind", ""), &s.kind) ||
+	    !hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b))) {
+		end_unknown(g, o);
+		return;
+	}
+	struct action *a = gate_add_action(g);
+	a->id = o->id;
+	a->last_seq = o->last;
+	a->state = ACTION_HELD;
+	a->orphan = true;
+	a->reasons = HOLD_ASK;
+	a->intent = hash;
+	json_get_argv(json_object_get(body, "argv"), &s.argv);
+	set(&s.cmdline, body, "cmd");
+	set(&s.tool, body, "tool");
+	set(&s.cwd, body, "cwd");
+	set(&s.path, body, "path");
+	set(&s.host_path, body, "host_path");
+	set(&s.host, body, "host");
+	set(&s.said, body, "said");
+	s.port = (uint16_t)json_int(body, "port", 0);
+	a->spec = s;
+}
+
+int gate_recover(struct gate *g, const char *session_path, struct err *err)
+{
+	struct session *s = NULL;
+	struct feed *feed = NULL;
+	struct recovery r = { .gate = g };
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc = session_open(&s, session_path, err);
+	if (rc == 0)
+		rc = feed_new(&feed, s, FEED_ALL, 0, err);
+	int more = rc == 0 ? feed_next(feed, &ev, &arena, 0, err) : -1;
+	for (; more == 1; more = feed_next(feed, &ev, &arena, 0, err)) {
+		see(&r, &ev);
+		arena_reset(&arena);
+	}
+	rc = more;
+	for (size_t i = 0; rc == 0 && i < r.nr; i++)
+		if (r.open[i].held)
+			hold_again(g, &r.open[i]);
+		else
+			end_unknown(g, &r.open[i]);
+	for (size_t i = 0; i < r.nr; i++)
+		free(r.open[i].requested);
+	free(r.open);
+	arena_release(&arena);
+	if (feed)
+		feed_free(&feed);
+	if (s)
+		session_close(&s);
+	return rc < 0 ? err_wrap(err, "recover") : 0;
+}

@@ -1,0 +1,663 @@
+/* Text -> tree. One pass, one byte of look-ahead; every error knows its column. */
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "query/filter_inner.h"
+
+const struct field filter_field[FIELD_NR] = {
+	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true },
+	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true },
+	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true },
+	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true },
+	[FIELD_TOOL] = { "tool", F_TEXT, "tool", NULL, true },
+	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", NULL, true },
+	[FIELD_PATH] = { "path", F_TEXT, "path", "host_path", true },
+	[FIELD_HOST] = { "host", F_TEXT, "host", NULL, true },
+	[FIELD_EXIT] = { "exit", F_NUMBER, "exit", NULL, false },
+	[FIELD_DUR] = { "dur", F_SPAN, "dur_us", NULL, false },
+	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false },
+	[FIELD_TOKENS] = { "tokens", F_NUMBER, "tokens", NULL, false },
+	[FIELD_LINES] = { "lines", F_NUMBER, "lines", NULL, false },
+	[FIELD_RULE] = { "rule", F_TEXT, "rule", NULL, true },
+	[FIELD_VERDICT] = { "verdict", F_TEXT, "verdict", NULL, true },
+	[FIELD_BY] = { "by", F_TEXT, "by", NULL, false },
+	[FIELD_RISK] = { "risk", F_TEXT, "risk", NULL, true },
+	[FIELD_TURN] = { "turn", F_NUMBER, "turn", NULL, true },
+	[FIELD_ID] = { "id", F_NUMBER, "id", NULL, true },
+	[FIELD_TEXT] = { "text", F_TEXT, "text", NULL, false },
+	[FIELD_SINCE] = { "since", F_INSTANT, "ts_us", NULL, true },
+	[FIELD_UNTIL] = { "until", F_INSTANT, "ts_us", NULL, true },
+	[FIELD_IS] = { "is", F_IS, "is", NULL, false },
+	[FIELD_HAS] = { "has", F_HAS, "has", NULL, false },
+};
+
+static const char *const is_names[] = { "pending", "error", "live", "edited", "marked", NULL };
+static const char *const has_names[] = { "diff", "output", "note", NULL };
+static const char *const kind_names[] = { "exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask",
+					  "snapshot", "snap", "rollback", "merge", "put", "get", "shell", "note", "end", NULL };
+static const char *const verdict_names[] = { "allow", "ask", "deny", "held", NULL };
+static const char *const risk_names[] = { "none", "low", "medium", "high", NULL };
+
+enum { DEPTH_MAX = 64, SAVED_MAX = 8 };
+
+struct parser {
+	const char *text, *p;
+	const struct filter_saved *saved;
+	unsigned depth, in_saved;
+	struct err *err;
+	size_t *column_out;
+	bool failed;
+};
+
+PRINTF(3, 4) static struct node *fail(struct parser *x, const char *at, const char *fmt, ...)
+{
+	char text[300];
+	va_list ap;
+	if (x->failed)
+		return NULL;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	x->failed = true;
+	size_t column = (size_t)(at - x->text) + 1;
+	if (x->column_out && !x->in_saved)
+		*x->column_out = column;
+	err_set(x->err, ERR_PARSE, "column %zu: %s", column, text);
+	return NULL;
+}
+
+static void node_free(struct node *n)
+{
+	if (!n)
+		return;
+	node_free(n->left);
+	node_free(n->right);
+	for (size_t i = 0; i < n->nr; i++)
+		free(n->value[i].text);
+	free(n->value);
+	if (n->has_regex)
+		regfree(&n->regex);
+	free(n);
+}
+
+static struct node *node_new(struct parser *x, enum node_type type, const char *at)
+{
+	struct node *n = NEW(struct node);
+	n->type = type;
+	n->column = (size_t)(at - x->text) + 1;
+	return n;
+}
+
+static void skip_blanks(struct parser *x)
+{
+	while (*x->p == ' ' || *x->p == '\t')
+		x->p++;
+}
+
+static bool word_end(char c)
+{
+	return !c || c == ' ' || c == '\t' || c == '(' || c == ')' || c == '"';
+}
+
+/* Is the keyword @word next? Then steps over it. */
+static bool keyword(struct parser *x, const char *word)
+{
+	size_t len = strlen(word);
+	if (strncmp(x->p, word, len) != 0 || !word_end(x->p[len]) || x->p[len] == '"')
+		return false;
+	x->p += len;
+	return true;
+}
+
+/* "..." with \" for a quote; every other backslash stays, for regular expressions. */
+static char *quoted(struct parser *x)
+{
+	struct buf b = BUF_INIT;
+	const char *at = x->p++;
+	while (*x->p && *x->p != '"') {
+		if (x->p[0] == '\\' && x->p[1] == '"')
+			x->p++;
+		buf_putc(&b, *x->p++);
+	}
+	if (!*x->p) {
+		fail(x, at, "the quote is not closed");
+		buf_release(&b);
+		return NULL;
+	}
+	x->p++;
+	return buf_take(&b);
+}
+
+/* --- values -------------------------------------------------------------------------------------------------- */
+
+static bool number_prefix(const char **s, int64_t scale, int64_t *out)
+{
+	const char *p = *s;
+	bool minus = *p == '-';
+	int64_t whole = 0, fraction = 0, unit = 1;
+	p += minus;
+	const char *digits = p;
+	while (isdigit((unsigned char)*p)) {
+		if (whole > INT64_C(900000000000))
+			return false;
+		whole = whole * 10 + (*p++ - '0');
+	}
+	if (p == digits)
+		return false;
+	if (p[0] == '.' && isdigit((unsigned char)p[1])) {
+		for (p++; isdigit((unsigned char)*p); p++)
+			if (unit < 1000000) {
+				fraction = fraction * 10 + (*p - '0');
+				unit *= 10;
+			}
+	} else if (scale == 0) {
+		scale = 1;
+	}
+	if (whole > INT64_MAX / (scale ? scale : 1) / 2)
+		return false;
+	*out = whole * scale + fraction * scale / unit;
+	if (minus)
+		*out = -*out;
+	*s = p;
+	return true;
+}
+
+static const struct unit {
+	const char *name;
+	int64_t us;
+} units[] = { { "ms", 1000 }, { "us", 1 }, { "s", 1000000 }, { "m", 60000000 }, { "h", INT64_C(3600000000) },
+	      { "d", INT64_C(86400000000) } };
+
+static bool span_value(const char *s, int64_t *out)
+{
+	size_t number = strspn(s, "-0123456789.");
+	int64_t scale = 1000000;
+	for (size_t i = 0; s[number] && i < ARRAY_LEN(units); i++)
+		if (!strcmp(s + number, units[i].name)) {
+			scale = units[i].us;
+			return number_prefix(&s, scale, out) && !strcmp(s, units[i].name);
+		}
+	return number_prefix(&s, scale, out) && !*s;
+}
+
+static bool plain_value(const char *s, int64_t scale, int64_t *out)
+{
+	size_t len = strlen(s);
+	if (len && (s[len - 1] == 'k' || s[len - 1] == 'M'))
+		scale *= s[len - 1] == 'k' ? 1000 : 1000000;
+	return number_prefix(&s, scale, out) && (!*s || ((*s == 'k' || *s == 'M') && !s[1]));
+}
+
+/* "2026-11-21", "2026-11-21T14:30", "...:05"; UTC. */
+static bool date_value(const char *s, int64_t *out)
+{
+	static const int before[] = { 0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334 };
+	int y = 0, mo = 0, d = 0, h = 0, mi = 0, sec = 0, used = 0;
+	size_t len = strlen(s);
+	if (sscanf(s, "%4d-%2d-%2d%n", &y, &mo, &d, &used) != 3 || used != 10)
+		return false;
+	if (len > 10 && (sscanf(s + 10, "T%2d:%2d%n", &h, &mi, &used) != 2 || used != 6))
+		return false;
+	if (len > 16 && (sscanf(s + 16, ":%2d%n", &sec, &used) != 1 || used != 3))
+		return false;
+	if ((len > 19 && strcmp(s + 19, "Z") != 0) || y < 1970 || y > 9999 || mo < 1 || mo > 12 || d < 1 || d > 31 || h > 23 ||
+	    mi > 59 || sec > 60)
+		return false;
+	int64_t past = y - 1 - 1968, days = (int64_t)(y - 1970) * 365 + past / 4 - (y - 1 - 1900) / 100 + (y - 1 - 1600) / 400;
+	bool leap = (y % 4 == 0 && y % 100 != 0) || y % 400 == 0;
+	days += before[mo - 1] + (leap && mo > 2) + d - 1;
+	*out = (((days * 24 + h) * 60 + mi) * 60 + sec) * INT64_C(1000000);
+	return true;
+}
+
+static bool one_number(enum field_type type, const char *s, struct value *v, int64_t *out)
+{
+	switch (type) {
+	case F_SPAN:
+		return span_value(s, out);
+	case F_MONEY:
+		return plain_value(*s == '$' ? s + 1 : s, 1000000, out);
+	case F_NUMBER:
+		return *s != '$' && plain_value(s, 1, out);
+	case F_INSTANT:
+		v->ago = !date_value(s, out);
+		return !v->ago || span_value(s, out);
+	case F_TEXT:
+	case F_IS:
+	case F_HAS:
+		break;
+	}
+	return false;
+}
+
+static bool number_value(enum field_type type, const char *s, struct value *v)
+{
+	const char *dots = strstr(s, "..");
+	if (!dots) {
+		bool good = one_number(type, s, v, &v->low);
+		v->high = v->low;
+		return good;
+	}
+	CLEANUP(free_ptr) char *left = xstrndup(s, (size_t)(dots - s));
+	v->low = INT64_MIN;
+	v->high = INT64_MAX;
+	if (type == F_INSTANT || (!*left && !dots[2]))
+		return false;
+	return (!*left || one_number(type, left, v, &v->low)) && (!dots[2] || one_number(type, dots + 2, v, &v->high));
+}
+
+static const char *number_hint(enum field_type type)
+{
+	switch (type) {
+	case F_SPAN:
+		return "a time like 500ms, 30s, 5m or 2h";
+	case F_MONEY:
+		return "an amount like $0.10";
+	case F_INSTANT:
+		return "a time ago like 1h, or a date like 2026-11-21T14:30";
+	case F_NUMBER:
+	case F_TEXT:
+	case F_IS:
+	case F_HAS:
+		break;
+	}
+	return "a number like 10, 2k or 2..9";
+}
+
+static const char *const *closed_names(enum field_id id)
+{
+	switch ((int)id) {
+	case FIELD_IS:
+		return is_names;
+	case FIELD_HAS:
+		return has_names;
+	case FIELD_KIND:
+		return kind_names;
+	case FIELD_VERDICT:
+		return verdict_names;
+	case FIELD_RISK:
+		return risk_names;
+	default:
+		return NULL;
+	}
+}
+
+/* Fields with few values: a misspelt one would silently match nothing. */
+static bool name_known(struct parser *x, const char *at, const struct node *n, const struct value *v)
+{
+	const char *const *names = n->op == OP_REGEX || v->glob ? NULL : closed_names(n->field);
+	if (!names)
+		return true;
+	for (const char *const *s = names; *s; s++)
+		if (!strcmp(*s, v->text))
+			return true;
+	if (n->field == FIELD_KIND && strchr(v->text, '.'))
+		return true; /* an event's dotted name */
+	const char *near = nearest_name(v->text, names);
+	if (near)
+		fail(x, at, "%s has no \"%s\"; did you mean \"%s\"?", filter_field[n->field].name, v->text, near);
+	else
+		fail(x, at, "%s has no \"%s\"", filter_field[n->field].name, v->text);
+	return false;
+}
+
+/* \d is the one class that regcomp does not know. */
+static char *regex_text(const char *s)
+{
+	struct buf b = BUF_INIT;
+	bool list = false;
+	for (; *s; s++) {
+		if (s[0] == '\\' && s[1]) {
+			if (s[1] == 'd')
+				buf_puts(&b, list ? "0-9" : "[0-9]");
+			else
+				buf_append(&b, s, 2);
+			s++;
+			continue;
+		}
+		list = *s == '[' ? true : *s == ']' ? false : list;
+		buf_putc(&b, *s);
+	}
+	return buf_take(&b);
+}
+
+static bool set_regex(struct parser *x, const char *at, struct node *n)
+{
+	char why[120];
+	CLEANUP(free_ptr) char *text = regex_text(n->value[0].text);
+	if (strlen(text) > 500) {
+		fail(x, at, "the regular expression is too long");
+		return false;
+	}
+	int rc = regcomp(&n->regex, text, REG_EXTENDED | REG_NOSUB);
+	if (rc) {
+		regerror(rc, &n->regex, why, sizeof(why));
+		fail(x, at, "the regular expression is wrong: %s", why);
+		return false;
+	}
+	n->has_regex = true;
+	return true;
+}
+
+static bool add_value(struct parser *x, const char *at, struct node *n, char *text, bool was_quoted)
+{
+	const struct field *f = &filter_field[n->field];
+	GROW(n->value, n->nr, n->cap);
+	struct value *v = &n->value[n->nr++];
+	*v = (struct value){ .text = text };
+	if (f->type == F_TEXT || f->type == F_IS || f->type == F_HAS) {
+		v->glob = n->op == OP_IS && !was_quoted && strpbrk(text, "*?");
+		if (n->field == FIELD_KIND && !strcmp(text, "snap")) {
+			free(v->text);
+			v->text = xstrdup("snapshot");
+		}
+		return name_known(x, at, n, v);
+	}
+	if (number_value(f->type, text, v))
+		return true;
+	fail(x, at, "%s needs %s, not \"%s\"", f->name, number_hint(f->type), text);
+	return false;
+}
+
+static bool read_values(struct parser *x, struct node *n)
+{
+	for (;;) {
+		const char *at = x->p;
+		char *text;
+		bool was_quoted = *x->p == '"';
+		if (was_quoted) {
+			text = quoted(x);
+			if (!text)
+				return false;
+		} else {
+			while (*x->p && *x->p != ' ' && *x->p != '\t' && (n->op == OP_REGEX || (*x->p != ',' && *x->p != ')')))
+				x->p++;
+			text = xstrndup(at, (size_t)(x->p - at));
+		}
+		if (!*text && !was_quoted) {
+			free(text);
+			fail(x, at, "%s needs a value", filter_field[n->field].name);
+			return false;
+		}
+		if (!add_value(x, at, n, text, was_quoted))
+			return false;
+		if (n->op == OP_REGEX)
+			return set_regex(x, at, n);
+		if (*x->p != ',')
+			return true;
+		x->p++;
+	}
+}
+
+/* --- terms ------------------------------------------------------------------------------------------------------- */
+
+static bool read_op(struct parser *x, enum op *out)
+{
+	static const struct {
+		const char *sign;
+		enum op op;
+	} ops[] = { { "!=", OP_NOT }, { "<=", OP_LE }, { ">=", OP_GE }, { ":", OP_IS },	  { "=", OP_EXACT },
+		    { "~", OP_REGEX }, { "<", OP_LT },	{ ">", OP_GT } };
+	for (size_t i = 0; i < ARRAY_LEN(ops); i++)
+		if (!strncmp(x->p, ops[i].sign, strlen(ops[i].sign))) {
+			x->p += strlen(ops[i].sign);
+			*out = ops[i].op;
+			return true;
+		}
+	return false;
+}
+
+static bool op_fits(struct parser *x, const char *at, const struct node *n)
+{
+	enum field_type t = filter_field[n->field].type;
+	bool order = n->op == OP_LT || n->op == OP_LE || n->op == OP_GT || n->op == OP_GE;
+	bool number = t == F_NUMBER || t == F_SPAN || t == F_MONEY;
+	if ((order && !number) || (n->op == OP_REGEX && t != F_TEXT) ||
+	    ((t == F_IS || t == F_HAS || t == F_INSTANT) && n->op != OP_IS)) {
+		fail(x, at, "%s cannot be compared like that", filter_field[n->field].name);
+		return false;
+	}
+	return true;
+}
+
+static struct node *unknown_field(struct parser *x, const char *at, const char *name)
+{
+	const char *names[FIELD_NR + 1] = { 0 };
+	for (size_t i = 0; i < FIELD_NR; i++)
+		names[i] = filter_field[i].name;
+	if (!strncmp(x->p, "://", 3))
+		return fail(x, at, "a URL must be quoted: \"%s://...\"", name);
+	const char *near = nearest_name(name, names);
+	if (near)
+		return fail(x, at, "there is no field \"%s\"; did you mean \"%s\"? (quote it to search for the text)", name, near);
+	return fail(x, at, "there is no field \"%s\" (quote it to search for the text)", name);
+}
+
+static struct node *read_field(struct parser *x, const char *at, const char *name)
+{
+	struct node *n = node_new(x, NODE_TERM, at);
+	size_t i = 0;
+	while (i < FIELD_NR && strcmp(filter_field[i].name, name) != 0)
+		i++;
+	if (i == FIELD_NR) {
+		node_free(n);
+		return unknown_field(x, at, name);
+	}
+	n->field = (enum field_id)i;
+	const char *op_at = x->p;
+	if (!read_op(x, &n->op) || !op_fits(x, op_at, n) || !read_values(x, n)) {
+		node_free(n);
+		return NULL;
+	}
+	return n;
+}
+
+static struct node *words_node(struct parser *x, const char *at, char *text, bool prefix)
+{
+	struct node *n = node_new(x, NODE_WORDS, at);
+	n->prefix = prefix;
+	GROW(n->value, n->nr, n->cap);
+	n->value[n->nr++] = (struct value){ .text = text };
+	return n;
+}
+
+static struct node *read_or(struct parser *x);
+
+static struct node *read_saved(struct parser *x)
+{
+	const char *at = x->p++;
+	while (isalnum((unsigned char)*x->p) || *x->p == '_' || *x->p == '-')
+		x->p++;
+	CLEANUP(free_ptr) char *name = xstrndup(at + 1, (size_t)(x->p - at - 1));
+	const char *text = x->saved && x->saved->text ? x->saved->text(x->saved->self, name) : NULL;
+	if (!text)
+		return fail(x, at, "there is no saved filter \"@%s\"", name);
+	if (x->in_saved == SAVED_MAX)
+		return fail(x, at, "saved filters name each other without end");
+	struct parser inner = { .text = text, .p = text, .saved = x->saved, .depth = x->depth, .in_saved = x->in_saved + 1,
+				.err = x->err };
+	struct node *n = read_or(&inner);
+	skip_blanks(&inner);
+	if (n && *inner.p)
+		fail(&inner, inner.p, "a \")\" too many");
+	if (inner.failed) {
+		node_free(n);
+		x->failed = true;
+		if (x->column_out && !x->in_saved)
+			*x->column_out = (size_t)(at - x->text) + 1;
+		err_wrap(x->err, "in @%s", name);
+		return NULL;
+	}
+	return n;
+}
+
+static struct node *read_term(struct parser *x)
+{
+	const char *at = x->p;
+	if (*at == '(') {
+		x->p++;
+		struct node *n = read_or(x);
+		skip_blanks(x);
+		if (n && *x->p != ')') {
+			node_free(n);
+			return fail(x, at, "the bracket is not closed");
+		}
+		x->p += n != NULL;
+		return n;
+	}
+	if (*at == '"') {
+		char *text = quoted(x);
+		return text ? words_node(x, at, text, false) : NULL;
+	}
+	if (*at == '@')
+		return read_saved(x);
+	while (isalpha((unsigned char)*x->p) || *x->p == '_')
+		x->p++;
+	if (x->p > at && (strchr(":=~<>", *x->p) || !strncmp(x->p, "!=", 2)) && *x->p) {
+		CLEANUP(free_ptr) char *name = xstrndup(at, (size_t)(x->p - at));
+		return read_field(x, at, name);
+	}
+	while (!word_end(*x->p))
+		x->p++;
+	if (x->p == at)
+		return fail(x, at, *at ? "a \"%c\" is not expected here" : "something is missing at the end", *at);
+	bool prefix = x->p[-1] == '*' && x->p - at > 1;
+	return words_node(x, at, xstrndup(at, (size_t)(x->p - at) - prefix), prefix);
+}
+
+static struct node *read_not(struct parser *x)
+{
+	skip_blanks(x);
+	const char *at = x->p;
+	bool negated = false;
+	if (*x->p == '!' && x->p[1] != '=') {
+		x->p++;
+		negated = true;
+	} else {
+		negated = keyword(x, "not") || keyword(x, "NOT");
+	}
+	if (++x->depth > DEPTH_MAX) {
+		return fail(x, at, "nested too deeply");
+	}
+	struct node *inner = negated ? read_not(x) : read_term(x);
+	x->depth--;
+	if (!inner || !negated)
+		return inner;
+	struct node *n = node_new(x, NODE_NOT, at);
+	n->left = inner;
+	return n;
+}
+
+static struct node *joined(struct parser *x, enum node_type type, struct node *left, struct node *right)
+{
+	if (!left || !right) {
+		node_free(left);
+		node_free(right);
+		return NULL;
+	}
+	struct node *n = node_new(x, type, x->p);
+	n->left = left;
+	n->right = right;
+	return n;
+}
+
+static bool or_follows(struct parser *x)
+{
+	const char *p = x->p;
+	bool is = keyword(x, "or") || keyword(x, "OR");
+	x->p = p;
+	return is;
+}
+
+static struct node *read_and(struct parser *x)
+{
+	struct node *n = read_not(x);
+	for (unsigned terms = 0; n && !x->failed; terms++) {
+		skip_blanks(x);
+		if (!*x->p || *x->p == ')' || or_follows(x))
+			return n;
+		if (terms == 200) {
+			node_free(n);
+			return fail(x, x->p, "too many terms");
+		}
+		if (!keyword(x, "and"))
+			(void)keyword(x, "AND");
+		n = joined(x, NODE_AND, n, read_not(x));
+	}
+	return n;
+}
+
+static struct node *read_or(struct parser *x)
+{
+	struct node *n = read_and(x);
+	for (unsigned terms = 0; n && !x->failed; terms++) {
+		skip_blanks(x);
+		if (!keyword(x, "or") && !keyword(x, "OR"))
+			return n;
+		if (terms == 200) {
+			node_free(n);
+			return fail(x, x->p, "too many terms");
+		}
+		n = joined(x, NODE_OR, n, read_and(x));
+	}
+	return n;
+}
+
+int filter_parse(struct filter **out, const char *text, const struct filter_saved *saved, size_t *column_out,
+		 struct err *err)
+{
+	struct parser x = { .text = text, .p = text, .saved = saved, .err = err, .column_out = column_out };
+	struct node *n;
+	skip_blanks(&x);
+	if (!*x.p) {
+		n = node_new(&x, NODE_ALL, text);
+	} else {
+		n = read_or(&x);
+		skip_blanks(&x);
+		if (n && *x.p)
+			fail(&x, x.p, "a \")\" too many");
+	}
+	if (x.failed || !n) {
+		node_free(n);
+		return -1;
+	}
+	*out = NEW(struct filter);
+	(*out)->root = n;
+	return 0;
+}
+
+void filter_free(struct filter **f)
+{
+	if (!*f)
+		return;
+	node_free((*f)->root);
+	free(*f);
+	*f = NULL;
+}
+
+bool filter_empty(const struct filter *f)
+{
+	return f->root->type == NODE_ALL;
+}
+
+static int known_before(const struct node *n, struct err *err)
+{
+	if (!n)
+		return 0;
+	if (n->type == NODE_TERM && !filter_field[n->field].before) {
+		const char *value = n->value[0].text;
+		bool closed = n->field == FIELD_IS || n->field == FIELD_HAS;
+		return err_set(err, ERR_INVALID, "column %zu: %s%s%s is known only after the action; what is held has not run yet",
+			       n->column, filter_field[n->field].name, closed ? ":" : "", closed ? value : "");
+	}
+	return known_before(n->left, err) < 0 ? -1 : known_before(n->right, err);
+}
+
+int filter_known_before(const struct filter *f, struct err *err)
+{
+	return known_before(f->root, err);
+}

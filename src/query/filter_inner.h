@@ -1,0 +1,58 @@
+/* A parsed filter: filter.c makes it, filter_eval.c asks it, filter_sql.c turns it into SQL. */
+#ifndef QUERY_FILTER_INNER_H
+#define QUERY_FILTER_INNER_H
+
+#include <regex.h>
+
+#include "base/mem.h"
+#include "query/filter.h"
+
+enum field_type { F_TEXT, F_NUMBER, F_SPAN, F_MONEY, F_INSTANT, F_IS, F_HAS };
+
+enum field_id {
+	FIELD_SESSION, FIELD_AGENT, FIELD_BOX, FIELD_KIND, FIELD_TOOL, FIELD_CMD, FIELD_PATH, FIELD_HOST, FIELD_EXIT,
+	FIELD_DUR, FIELD_COST, FIELD_TOKENS, FIELD_LINES, FIELD_RULE, FIELD_VERDICT, FIELD_BY, FIELD_RISK, FIELD_TURN,
+	FIELD_ID, FIELD_TEXT, FIELD_SINCE, FIELD_UNTIL, FIELD_IS, FIELD_HAS, FIELD_NR
+};
+
+struct field {
+	const char *name;
+	enum field_type type;
+	const char *key;  /* in a row of filter_match */
+	const char *key2; /* a second one that may match as well: the id beside the name */
+	bool before;      /* known before the action */
+};
+extern const struct field filter_field[FIELD_NR];
+
+enum op { OP_IS, OP_EXACT, OP_NOT, OP_REGEX, OP_LT, OP_LE, OP_GT, OP_GE };
+
+struct value {
+	char *text;         /* texts; owned */
+	bool glob;
+	int64_t low, high;  /* numbers: a..b, both included; low == high for one */
+	bool ago;           /* instants: low is microseconds before now */
+};
+
+enum node_type { NODE_ALL, NODE_AND, NODE_OR, NODE_NOT, NODE_TERM, NODE_WORDS };
+
+struct node {
+	enum node_type type;
+	struct node *left, *right;
+	enum field_id field;
+	enum op op;
+	struct value *value; /* NODE_WORDS: one, a phrase or a word */
+	size_t nr, cap;
+	bool prefix;         /* NODE_WORDS: word* */
+	regex_t regex;
+	bool has_regex;
+	size_t column;
+};
+
+struct filter {
+	struct node *root;
+};
+
+/* Is @text what @v says? ':' does not mind case, globs know `*` and `?`; paths are compared below /workspace. */
+bool value_matches_text(enum field_id field, enum op op, const struct value *v, const char *text);
+
+#endif

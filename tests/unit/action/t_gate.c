@@ -1,0 +1,530 @@
+#include "tap.h"
+
+#include "action/world.h"
+#include "base/clock.h"
+
+#define ASK_PUSH "{\"file\":\"p.lua\",\"rules\":[{\"name\":\"no-push\",\"verdict\":\"ask\",\"line\":22,\"cmd\":\"git push *\"," \
+		 "\"why\":\"publishing needs a person\"}," \
+		 "{\"name\":\"force\",\"verdict\":\"deny\",\"line\":30,\"cmd\":[\"git push ... --force*\",\"git push ... -f\"]," \
+		 "\"say\":\"never by force\"}]}"
+
+static void record_before_act(void)
+{
+	w_open();
+	W.record->held = true;
+	uint64_t id = w_exec_as(W_AGENT, "make test", true, &w_preparing);
+	w_turns(5);
+	is_int(W.started, 0, "nothing starts before its barrier");
+	is_int(W.prepared, 1, "but it is prepared meanwhile");
+	is_str(w_state(id), "barrier", "it waits at the barrier");
+	is_str(fake_life(W.record, id), "requested judged started", "requested, judged, started in one go");
+	is_int(W.record->barriers_asked, 1, "one barrier for an action that nobody holds");
+	W.record->state = RECORD_STALLED;
+	w_turns(3);
+	is_int(W.started, 0, "a stalled recorder: agents wait");
+	W.record->state = RECORD_OK;
+	fake_run(W.record);
+	is_int(W.started, 1, "record before act: it starts when the commit is there");
+	w_turns(3);
+	is_str(fake_life(W.record, id), "requested judged started ended", "and its end is recorded");
+	is_int(W.nr_done, 1, "the client has heard once");
+	is_int(W.record->output_bytes, 1, "output went to the recorder");
+	w_close();
+}
+
+static void dead_recorder(void)
+{
+	w_open();
+	W.record->state = RECORD_DEAD;
+	for (int i = 0; i < 5; i++)
+		w_exec("ls");
+	w_turns(10);
+	fake_run(W.record); /* even if a barrier of a dead recorder ran */
+	is_int(W.started, 0, "a dead recorder: nothing starts");
+	is_int(W.nr_done, 0, "and nobody is told that it did");
+	w_close();
+}
+
+static void denied(void)
+{
+	w_open();
+	w_policy(ASK_PUSH);
+	uint64_t id = w_exec("cd sub && git push --force origin main");
+	is_int(W.nr_done, 0, "submit never calls back from inside");
+	w_turns(5);
+	is_int(W.started, 0, "denied never starts");
+	is_str(fake_life(W.record, id), "requested judged ended", "its life has no start");
+	is_int(W.done_end[0], END_DENIED, "the client hears denied");
+	is_str(W.done_why[0], "never by force", "with the rule's text");
+	is_str(W.done_rule[0], "force", "and its name");
+	json_t *rules = json_object_get(fake_body(W.record, id, EV_ACTION_JUDGED), "rules");
+	is_int(json_array_size(rules), 2, "every verdict names all rules with lines");
+	is_int(json_int(json_array_get(rules, 0), "line", 0), 30, "the strictest first");
+	is_str(json_str(json_array_get(rules, 1), "file", ""), "p.lua", "the overruled one as well");
+	is_int(W.record->barriers_asked, 0, "and no barrier was needed");
+	w_close();
+}
+
+static void approval(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy(ASK_PUSH);
+	uint64_t id = w_exec("git push origin main");
+	w_turns(5);
+	is_str(w_state(id), "held", "an ask is held");
+	is_int(W.held_now, 1, "and somebody is told");
+	is_str(json_str(fake_body(W.record, id, EV_ACTION_HELD), "rule", ""), "no-push", "the rule is named");
+	json_t *state = gate_state(W.gate);
+	json_t *row = json_array_get(json_object_get(state, "held"), 0);
+	is_int(json_int(row, "action", 0), (int64_t)id, "pending approvals are state for whoever attaches later");
+	is_str(json_str(row, "cmd", ""), "git push origin main", "with the command");
+	json_decref(state);
+
+	struct decide wrong = { .action = id, .decision = DECIDE_APPROVE };
+	memset(&wrong.intent, 7, sizeof(wrong.intent));
+	ok(gate_decide(W.gate, &wrong, &err) < 0 && err.code == ERR_INVALID, "approve with another intent hash refused");
+	w_turns(3);
+	is_int(W.started, 0, "and nothing has started");
+
+	struct decide right = { .action = id, .decision = DECIDE_APPROVE, .intent = *action_intent(gate_action(W.gate, id)) };
+	is_int(gate_decide(W.gate, &right, &err), 0, "approve with the intent that was shown");
+	ok(gate_decide(W.gate, &right, &err) < 0, "approval used once");
+	w_turns(5);
+	is_int(W.started, 1, "it ran once");
+	is_str(fake_life(W.record, id), "requested judged held decided started ended", "its life");
+	is_int(W.record->barriers_asked, 1, "the decision has its barrier");
+	is_int(W.held_now, 0, "nobody waits any more");
+	uint64_t again = w_exec("git push origin main");
+	w_turns(3);
+	is_str(w_state(again), "held", "the same command asks again");
+	w_close();
+}
+
+static void two_deciders(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy(ASK_PUSH);
+	uint64_t id = w_exec("git push origin main");
+	w_turns(3);
+	is_int(w_decide(id, DECIDE_LATER, &err), 0, "later");
+	is_str(w_state(id), "held", "leaves it held");
+	is_int(w_decide(id, DECIDE_DENY, &err), 0, "the first decision wins");
+	ok(w_decide(id, DECIDE_APPROVE, &err) < 0 && err.code == ERR_NOENT, "two deciders: the second is refused");
+	ok(strstr(err.text, "denied by ann at ") != NULL, "and learns who and when: %s", err.text);
+	w_turns(5);
+	is_int(W.started, 0, "nothing ran");
+	is_int(W.done_end[0], END_DENIED, "denied it is");
+	ok(w_decide(id, DECIDE_APPROVE, &err) < 0 && strstr(err.text, "ann"), "also after it has gone");
+	ok(w_decide(9999, DECIDE_APPROVE, &err) < 0 && err.code == ERR_NOENT, "an action that never was");
+
+	uint64_t next = w_exec("git push origin next");
+	w_turns(3);
+	struct decide d = { .action = next, .decision = DECIDE_DENY_PAUSE, .message = "use the fork" };
+	is_int(gate_decide(W.gate, &d, &err), 0, "deny and pause");
+	w_turns(3);
+	is_str(W.done_why[1], "use the fork", "the message goes to the model");
+	ok(gate_paused(W.gate, W_AGENT) && !gate_paused(W.gate, W_OTHER), "and its agent is paused");
+	uint64_t third = w_exec("git push origin third");
+	w_turns(3);
+	d = (struct decide){ .action = third, .decision = DECIDE_KILL };
+	is_int(gate_decide(W.gate, &d, &err), 0, "kill the agent");
+	w_turns(3);
+	is_int(W.kills, 1, "the session is told");
+	is_int(W.done_end[2], END_KILLED, "the action ended killed");
+	w_close();
+}
+
+static void editing(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy(ASK_PUSH);
+	uint64_t id = w_exec("git push origin main");
+	w_turns(3);
+	struct hash before = *action_intent(gate_action(W.gate, id));
+	struct decide d = { .action = id, .decision = DECIDE_EDIT };
+	d.edit = json_pack("{s:s}", "nonsense", "x");
+	ok(gate_decide(W.gate, &d, &err) < 0 && err.code == ERR_INVALID, "an edit of what cannot be edited is refused");
+	json_decref(d.edit);
+	d.edit = json_pack("{s:s}", "cmd", "git push --force origin main");
+	is_int(gate_decide(W.gate, &d, &err), 0, "an edit is taken");
+	w_turns(5);
+	is_int(W.started, 0, "edited action is judged again: a deny stands");
+	is_int(W.done_end[0], END_DENIED, "denied");
+	is_str(fake_life(W.record, id), "requested judged held decided judged ended", "both verdicts are recorded");
+	json_decref(d.edit);
+
+	id = w_exec("git push origin main");
+	w_turns(3);
+	d = (struct decide){ .action = id, .decision = DECIDE_EDIT };
+	d.edit = json_pack("{s:s}", "cmd", "git push origin fix/parser");
+	is_int(gate_decide(W.gate, &d, &err), 0, "an edit that still asks");
+	json_decref(d.edit);
+	ok(!hash_eq(&before, action_intent(gate_action(W.gate, id))), "has another intent");
+	w_turns(5);
+	is_int(W.started, 1, "runs, for the person has said so");
+	ok(W.done_edited[1], "the model is told that it was changed");
+	is_str(W.done_ran[1], "git push origin fix/parser", "and what ran");
+	is_str(json_str(fake_body(W.record, id, EV_ACTION_STARTED), "cmd", ""), "git push origin fix/parser", "as does the record");
+	w_close();
+}
+
+static void latches(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	gate_pause(W.gate, W_AGENT, NULL);
+	uint64_t a = w_exec("ls"), b = w_exec("make"), other = w_exec_as(W_OTHER, "ls", false, &w_effector);
+	w_turns(5);
+	is_str(w_state(a), "held", "pause: the next action waits");
+	is_str(w_state(b), "held", "and the one after");
+	is_str(w_state(other), "gone", "other agents go on");
+	gate_step(W.gate, W_AGENT, NULL);
+	w_turns(5);
+	is_str(w_state(a), "gone", "step: one goes through");
+	is_str(w_state(b), "held", "only one");
+	gate_step(W.gate, W_AGENT, NULL);
+	gate_step(W.gate, W_AGENT, NULL);
+	w_turns(5);
+	uint64_t c = w_exec("ls -l"), d = w_exec("ls -a");
+	w_turns(5);
+	is_str(w_state(c), "gone", "a step before its action waits for it");
+	is_str(w_state(d), "held", "and is used up by it");
+	gate_continue(W.gate, W_AGENT, NULL);
+	w_turns(5);
+	is_str(w_state(d), "gone", "continue lets all through");
+	is_int(W.started, 5, "all five have run");
+
+	is_int(gate_hold(W.gate, "kind:exec cmd~\"\\brm\\b\"", NULL, &err), 0, "a hold filter");
+	uint64_t e = w_exec("rm -rf build"), f = w_exec("ls");
+	w_turns(5);
+	is_str(w_state(e), "held", "hold: what it matches waits");
+	is_str(w_state(f), "gone", "the rest does not");
+	ok(strstr(fake_life(W.record, e), "held") != NULL, "as the record says");
+	gate_continue(W.gate, 0, NULL);
+	w_turns(5);
+	is_str(w_state(e), "gone", "continue runs it");
+	ok(gate_hold(W.gate, "exit:1", NULL, &err) < 0 && strstr(err.text, "known only after"),
+	   "a hold refuses what is not known before: %s", err.text);
+	ok(gate_hold(W.gate, "kidn:exec", NULL, &err) < 0 && strstr(err.text, "did you mean \"kind\""), "and a typing error: %s",
+	   err.text);
+	is_int(gate_hold(W.gate, "", NULL, &err), 0, "empty clears");
+	gate_pause(W.gate, 0, NULL);
+	uint64_t g = w_exec_as(W_OTHER, "ls", false, &w_effector);
+	w_turns(3);
+	is_str(w_state(g), "held", "pause for everybody");
+	is_int(w_decide(g, DECIDE_APPROVE, &err), 0, "a person may let one through");
+	w_turns(3);
+	is_str(w_state(g), "gone", "and it runs");
+	w_close();
+}
+
+static void waivers(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy(ASK_PUSH);
+	w_exec("ls");
+	uint64_t id = w_exec("make && git push origin fix/parser");
+	w_turns(5);
+	json_t *list = gate_waiver_proposals(W.gate, id);
+	is_str(json_str(json_array_get(list, 0), "pattern", ""), "git push origin fix/parser",
+	       "proposals come from the part that was not allowed");
+	is_str(json_str(json_array_get(list, 1), "pattern", ""), "git push origin fix/*", "then wider");
+	is_str(json_str(json_array_get(list, 2), "pattern", ""), "git push *", "then wide");
+	ok(json_flag(json_array_get(list, 2), "wide", false), "and said so");
+	json_decref(list);
+	struct decide d = { .action = id, .decision = DECIDE_APPROVE, .waiver = "*" };
+	ok(gate_decide(W.gate, &d, &err) < 0, "a pattern for everything is refused");
+	d.waiver = "git push origin fix/*";
+	is_int(gate_decide(W.gate, &d, &err), 0, "approve for session");
+	w_turns(5);
+	uint64_t b = w_exec("git push origin fix/lexer");
+	w_turns(5);
+	is_str(w_state(b), "gone", "what it matches is not asked again");
+	json_t *judged = fake_body(W.record, b, EV_ACTION_JUDGED);
+	ok(json_flag(judged, "waived", false) && json_array_size(json_object_get(judged, "rules")), "said in the verdict");
+	uint64_t c = w_exec("git push origin main"), o = w_exec_as(W_OTHER, "git push origin fix/lexer", true, &w_effector);
+	uint64_t compound = w_exec("git push origin fix/lexer && git push origin main");
+	w_turns(5);
+	is_str(w_state(c), "held", "what it does not match is asked");
+	is_str(w_state(o), "held", "another agent is asked");
+	is_str(w_state(compound), "held", "a line with a part that does not match is asked");
+	size_t done = W.nr_done;
+	w_exec("git push origin fix/x --force");
+	w_exec("git push origin fix/x -f");
+	w_turns(5);
+	ok(W.done_end[done] == END_DENIED && W.done_end[done + 1] == END_DENIED, "waiver never lifts deny");
+	json_t *count = gate_waiver_try(W.gate, c, "git push *", &err);
+	is_int(json_int(count, "matched", 0), 6, "what a pattern would have matched");
+	is_int(json_int(count, "denied", 0), 2, "and how many of them were denied");
+	json_decref(count);
+	w_close();
+}
+
+#define WHEN "{\"file\":\"w.lua\",\"rules\":[{\"name\":\"big\",\"verdict\":\"%s\",\"line\":7,\"kind\":\"exec\",\"when\":3}," \
+	     "{\"name\":\"never\",\"verdict\":\"deny\",\"line\":9,\"cmd\":\"dd *\"}]}"
+
+static void whens(void)
+{
+	char json[400];
+	w_open();
+	snprintf(json, sizeof(json), WHEN, "deny");
+	w_policy(json);
+	uint64_t a = w_exec("rm a b c");
+	w_turns(2);
+	is_str(w_state(a), "judging", "a when is asked");
+	is_str(W.when_text, "w.lua:7 big", "by file, line and name");
+	gate_judged(W.gate, W.ticket[0], true, "removes 3 paths", NULL);
+	w_turns(3);
+	is_int(W.done_end[0], END_DENIED, "its yes counts with the rule's verdict");
+	is_str(json_str(json_array_get(json_object_get(fake_body(W.record, a, EV_ACTION_JUDGED), "rules"), 0), "note", ""),
+	       "removes 3 paths", "and what it said is recorded");
+	uint64_t b = w_exec("rm a");
+	w_turns(2);
+	gate_judged(W.gate, W.ticket[1], false, NULL, NULL);
+	w_turns(3);
+	is_str(w_state(b), "gone", "its no does not count");
+	is_int(W.started, 1, "so it ran");
+
+	size_t asked = W.nr_tickets;
+	w_exec("dd if=/dev/zero of=x");
+	w_turns(3);
+	is_int(W.nr_tickets, (int64_t)asked, "a plain deny never asks a when");
+	is_int(W.done_end[2], END_DENIED, "and stands");
+
+	uint64_t c = w_exec("rm z");
+	while (!strcmp(w_state(c), "judging"))
+		loop_turn(W.loop, 100);
+	is_str(w_state(c), "held", "a when that hangs: ask");
+	gate_judged(W.gate, W.ticket[W.nr_tickets - 1], false, NULL, NULL);
+	w_turns(2);
+	is_str(w_state(c), "held", "an answer that comes too late changes nothing");
+	W.judge_dead = true;
+	uint64_t d = w_exec("rm y");
+	w_turns(3);
+	is_str(w_state(d), "held", "a when that dies: ask");
+	ok(strstr(json_str(json_array_get(json_object_get(fake_body(W.record, d, EV_ACTION_JUDGED), "rules"), 0), "note", ""),
+		  "died") != NULL,
+	   "the reason is recorded");
+	w_close();
+
+	w_open();
+	snprintf(json, sizeof(json), WHEN, "allow");
+	w_policy(json);
+	W.judge_dead = true;
+	d = w_exec("rm y");
+	w_turns(3);
+	is_str(w_state(d), "held", "an allow whose when dies asks too");
+	w_close();
+}
+
+static void unattended(void)
+{
+	w_open();
+	w_policy(ASK_PUSH);
+	gate_unattended(W.gate, true);
+	uint64_t id = w_exec("git push origin main");
+	w_turns(5);
+	is_int(W.done_end[0], END_DENIED, "unattended ask = deny");
+	is_str(W.done_why[0], "no person to ask", "and says why");
+	is_str(json_str(fake_body(W.record, id, EV_ACTION_JUDGED), "why", ""), "no person", "in the record as well");
+	is_int(W.started, 0, "it never started");
+	w_close();
+}
+
+static void timeouts(void)
+{
+	static const char *const on[] = { "deny", "allow", "hold" };
+	for (int i = 0; i < 3; i++) {
+		char json[300];
+		w_open();
+		snprintf(json, sizeof(json),
+			 "{\"file\":\"t\",\"rules\":[{\"name\":\"t\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"exec\",\"timeout_us\":1000,"
+			 "\"on_timeout\":\"%s\"}]}",
+			 on[i]);
+		w_policy(json);
+		uint64_t id = w_exec("ls");
+		ok(json_int(fake_body(W.record, id, EV_ACTION_HELD), "until_us", 0) > 0, "%s: the end is said", on[i]);
+		for (int64_t end = clock_mono_us() + (i == 2 ? 20000 : 5000000); clock_mono_us() < end && !W.nr_done;)
+			loop_turn(W.loop, 5);
+		if (i == 0)
+			ok(W.nr_done == 1 && W.done_end[0] == END_DENIED, "nobody answers: denied");
+		else if (i == 1)
+			ok(W.nr_done == 1 && W.done_end[0] == END_OK, "unless the rule says allow");
+		else
+			is_str(w_state(id), "held", "or hold");
+		if (i < 2)
+			is_str(json_str(fake_body(W.record, id, EV_ACTION_DECIDED), "by", ""), "timeout", "and it is known by whom");
+		w_close();
+	}
+}
+
+static void order_in_box(void)
+{
+	w_open();
+	W.hold_effects = W.take_snapshots = true;
+	uint64_t a = w_exec("make a"), b = w_exec("make b"), r = w_exec_as(W_AGENT, "ls", false, &w_effector);
+	uint64_t c = w_exec("make c");
+	w_turns(5);
+	is_str(w_state(a), "running", "the first writes");
+	is_str(w_state(b), "queued", "FIFO in a box: the second waits");
+	is_str(w_state(r), "running", "parallel reads");
+	is_str(fake_life(W.record, b), "requested judged", "what waits is not started");
+	w_end(gate_action(W.gate, a), END_OK);
+	w_turns(5);
+	is_str(w_state(b), "queued", "it waits for the snapshot too");
+	is_int(W.snapshots, 1, "which was asked for");
+	gate_settled(W.gate, a);
+	w_turns(5);
+	is_str(w_state(b), "running", "then it runs");
+	is_str(w_state(c), "queued", "one at a time");
+	gate_cancel(W.gate, c, "cancel", "not needed");
+	w_turns(3);
+	is_str(w_state(c), "gone", "what waits can be cancelled");
+	is_int(W.done_end[1], END_CANCELLED, "and says so");
+	struct action_spec s = { .kind = ACT_WRITE, .cause = 1, .agent = W_OTHER, .box = W_BOX, .path = "a", .data = "x",
+				 .data_len = 1, .may_write = true, .parallel = true };
+	uint64_t p = gate_submit(W.gate, &s, &w_effector, &w_client);
+	w_turns(3);
+	is_str(w_state(p), "running", "parallel opts out");
+	uint64_t d = w_exec("make d");
+	gate_cancel(W.gate, b, "kill", NULL);
+	w_turns(3);
+	is_int(W.cancelled, 1, "a running one is cancelled by its effector");
+	gate_box_gone(W.gate, W_BOX);
+	w_turns(3);
+	is_str(w_state(d), "gone", "a box that is gone ends what waits for it");
+	w_close();
+}
+
+static void cancel_at_barrier(void)
+{
+	w_open();
+	W.record->held = true;
+	uint64_t a = w_exec_as(W_AGENT, "make", true, &w_preparing);
+	gate_cancel(W.gate, a, "cancel", "changed my mind");
+	w_turns(3);
+	fake_run(W.record);
+	is_int(W.started, 0, "cancelled before its barrier: never starts");
+	is_int(W.done_end[0], END_CANCELLED, "cancelled");
+	uint64_t b = w_exec_as(W_AGENT, "make", true, &w_preparing);
+	w_turns(3);
+	is_int(W.prepared, 1, "prepared");
+	gate_cancel(W.gate, b, "cancel", NULL);
+	w_turns(3);
+	fake_run(W.record);
+	is_int(W.started, 0, "cancelled when prepared: never starts");
+	is_int(W.cancelled, 1, "the preparation was thrown away");
+	w_close();
+}
+
+static void budgets(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	uint64_t root = gate_budget(W.gate, 0, 0, &(struct budget_limits){ .actions = 5 });
+	uint64_t mine = gate_budget(W.gate, root, W_AGENT, &(struct budget_limits){ .actions = 2, .uusd = 1000 });
+	w_exec("a");
+	w_exec("b");
+	w_turns(5);
+	is_int(W.nr_done, 2, "two actions are in the budget");
+	ok(fake_body(W.record, 0, EV_BUDGET_WARN) != NULL, "80 percent is an event");
+	uint64_t c = w_exec("c");
+	w_turns(5);
+	is_str(w_state(c), "held", "budgets ask, they do not kill");
+	is_int(W.budget_calls, 1, "and the session is told");
+	is_str(json_string_value(json_array_get(json_object_get(fake_body(W.record, c, EV_ACTION_HELD), "reasons"), 0)), "budget",
+	       "the reason is recorded");
+	gate_budget_extend(W.gate, mine, &(struct budget_limits){ .actions = 2 }, NULL);
+	w_turns(5);
+	is_str(w_state(c), "gone", "extended: it runs");
+	json_t *left = gate_budget_left(W.gate, mine);
+	is_int(json_int(left, "actions", -1), 1, "the least of what the tree has left");
+	is_int(json_int(left, "uusd", -1), 1000, "each limit by itself");
+	json_decref(left);
+	gate_budget_spend(W.gate, mine, &(struct budget_limits){ .uusd = 1000 });
+	uint64_t d = w_exec("d");
+	w_turns(3);
+	is_str(w_state(d), "held", "spent elsewhere counts");
+	is_int(w_decide(d, DECIDE_DENY, &err), 0, "a person may say no");
+	w_turns(3);
+	is_int(W.done_end[3], END_BUDGET, "which ends it as budget");
+	uint64_t e = w_exec("e");
+	w_turns(3);
+	is_int(w_decide(e, DECIDE_APPROVE, &err), 0, "or yes to this one");
+	w_turns(3);
+	is_int(W.done_end[4], END_OK, "which runs it");
+	is_int(W.budget_calls, 2, "each limit is told once");
+	gate_unattended(W.gate, true);
+	w_exec("f");
+	w_turns(3);
+	is_int(W.done_end[5], END_BUDGET, "with nobody to ask it ends");
+	w_close();
+}
+
+static void changed_tree(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy("{\"file\":\"p\",\"rules\":[{\"name\":\"hi\",\"verdict\":\"ask\",\"line\":1,\"cmd\":\"make *\",\"risk\":\"high\"},"
+		 "{\"name\":\"lo\",\"verdict\":\"ask\",\"line\":2,\"cmd\":\"cat *\"}]}");
+	W.tree.b[0] = 1;
+	uint64_t hi = w_exec("make test"), lo = w_exec_as(W_AGENT, "cat x", false, &w_effector);
+	W.tree.b[0] = 2;
+	ok(w_decide(hi, DECIDE_APPROVE, &err) < 0 && strstr(err.text, "changed"), "files changed: high risk is shown again");
+	is_str(w_state(hi), "held", "it is still held");
+	is_int(w_decide(hi, DECIDE_APPROVE, &err), 0, "now it is approved as it is");
+	is_int(w_decide(lo, DECIDE_APPROVE, &err), 0, "low risk goes on");
+	ok(json_flag(fake_body(W.record, lo, EV_ACTION_DECIDED), "workspace_changed", false), "with a mark");
+	w_turns(3);
+	is_int(W.started, 2, "both ran");
+	w_close();
+}
+
+static uint64_t nested;
+static void submit_again(void *self, const struct action_result *res)
+{
+	(void)self;
+	(void)res;
+	nested = w_exec("ls");
+}
+
+static void reentrance(void)
+{
+	const struct action_client client = { .done = submit_again };
+	struct action_spec s = { .kind = ACT_READ, .cause = 1, .agent = W_AGENT, .box = W_BOX, .path = "a" };
+	w_open();
+	gate_submit(W.gate, &s, &w_effector, &client);
+	w_turns(6);
+	ok(nested && W.nr_done == 1 && W.done_id[0] == nested, "submitting from a done callback works");
+	W.record->held = true;
+	for (int i = 0; i < 20; i++)
+		w_exec("ls");
+	w_turns(1);
+	w_close();
+	ok(true, "freed with actions at every stage");
+}
+
+int main(void)
+{
+	record_before_act();
+	dead_recorder();
+	denied();
+	approval();
+	two_deciders();
+	editing();
+	latches();
+	waivers();
+	whens();
+	unattended();
+	timeouts();
+	order_in_box();
+	cancel_at_barrier();
+	budgets();
+	changed_tree();
+	reentrance();
+	return done_testing();
+}
