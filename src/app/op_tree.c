@@ -5,7 +5,7 @@
 #include "app/op.h"
 #include "app/tree_inner.h"
 
-struct trees *op_trees(struct call *c, uint64_t *box_out)
+static struct trees *op_trees(struct call *c, uint64_t *box_out)
 {
 	if (!call_box(c, box_out))
 		return NULL;
@@ -70,7 +70,7 @@ static void shot_cancel(void *self, struct action *a, const char *how)
 	(void)how;
 }
 
-void op_tree_effector(struct trees *t, struct effector *out)
+static void op_tree_effector(struct trees *t, struct effector *out)
 {
 	*out = (struct effector){ .name = "files", .start = shot_start, .cancel = shot_cancel, .self = t };
 }

@@ -243,6 +243,9 @@ int cmd_demo(struct cmd_ctx *ctx)
 	json_put_str(o, "sessions_dir", keep ? ctx->sessions : dir);
 	json_put_str(o, "name", "demo");
 	json_put_bytes(o, "script", text, len);
+	json_t *policy = json_array();
+	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
+	json_put(o, "policy", policy);
 	json_put_flag(o, "accept_reduced", true); /* the demo's models are scripted: what they do is known */
 	struct front_opts fo = { .coach = true, .automatic = !isatty(0) || !isatty(1) };
 	int status = run_session(ctx, o, &fo);

@@ -495,6 +495,7 @@ static void release(struct super *s)
 	gate_free(&s->gate);
 	if (s->record) {
 		json_t *end = json_object();
+		json_put_flag(end, "ok", s->status == EXIT_DONE);
 		json_put_int(end, "status", s->status);
 		json_put_str(end, "why", s->why);
 		if (s->record_state == RECORD_DEAD) {

@@ -19,7 +19,7 @@ struct super_opts {
 	const char *model;         /* --model; may be NULL */
 	const char *backend;       /* --backend; may be NULL */
 	const char *hold;          /* --hold FILTER; may be NULL */
-	const char *const *policy; /* files named by --policy, NULL-terminated; may be NULL */
+	const char *const *policy; /* files ("lua:PATH": of the library), NULL-terminated; may be NULL */
 	const char *notify;        /* notification command (sh -c); may be NULL */
 	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *roots;             /* extra read-only roots for every box, or NULL; borrowed */

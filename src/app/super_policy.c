@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/library.h"
 #include "app/super_inner.h"
 #include "app/trust.h"
 #include "base/fd.h"
@@ -110,9 +111,13 @@ static const struct host_ops ops = { .on_result = on_result, .on_end = on_end };
 static int add_file(struct super *s, const char *path, bool required, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	if (!required && access(path, F_OK) != 0)
+	size_t len;
+	const char *shipped = !strncmp(path, "lua:", 4) ? library_file(path + 4, &len) : NULL;
+	if (shipped)
+		buf_append(&text, shipped, len);
+	else if (!required && access(path, F_OK) != 0)
 		return 0;
-	if (file_read(path, &text, POLICY_MAX, err) < 0)
+	else if (file_read(path, &text, POLICY_MAX, err) < 0)
 		return err_wrap(err, "policy");
 	CLEANUP(free_ptr) char *dir = xstrdup(path);
 	char *slash = strrchr(dir, '/');

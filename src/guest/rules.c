@@ -30,7 +30,7 @@ struct port_attr {
 };
 
 #define BIT(n) (1ULL << (n))
-static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_make_node = BIT(6) | BIT(11), fs_refer = BIT(13),
+static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_list = BIT(3), fs_make_node = BIT(6) | BIT(11), fs_refer = BIT(13),
 		      fs_truncate = BIT(14), fs_ioctl = BIT(15);
 /* write, remove dir, remove file, make dir, regular, socket, fifo, symlink */
 static const uint64_t fs_change = BIT(1) | BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(9) | BIT(10) | BIT(12);
@@ -51,7 +51,7 @@ static uint64_t fs_handled(int abi)
 
 static uint64_t fs_granted(unsigned access)
 {
-	return (access & GUEST_READ ? fs_read : 0) | (access & GUEST_EXEC ? fs_execute : 0) |
+	return (access & GUEST_READ ? fs_read : 0) | (access & GUEST_LIST ? fs_list : 0) | (access & GUEST_EXEC ? fs_execute : 0) |
 	       (access & GUEST_WRITE ? fs_change | fs_refer | fs_truncate : 0) | (access & GUEST_DEVICE ? fs_ioctl : 0);
 }
 

@@ -84,6 +84,7 @@ struct driver {
 
 	/* Files, through the keeper where there is one. read: result {"data":bytes,"mode":..,"size":..}. */
 	void (*read)(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
+	/* @mode -1: keep what is there, 0644 for a new file. */
 	void (*write)(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self);
 	void (*list)(struct box *b, const char *path, box_done_fn *done, void *self);  /* {"entries":[{name,kind,size,mode}]} */
 	void (*stat)(struct box *b, const char *path, box_done_fn *done, void *self);

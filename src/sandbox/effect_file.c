@@ -298,7 +298,7 @@ void file_start(struct slot *s, struct action *a)
 		s->driver->read(s->box, spec->path, FILE_MAX, on_read, j);
 	} else if (spec->kind == ACT_WRITE && spec->path) {
 		s->driver->write(s->box, spec->path, spec->data_len ? spec->data : "", spec->data_len,
-				 (int)json_int(spec->args, "mode", 0), on_written, j);
+				 (int)json_int(spec->args, "mode", -1), on_written, j);
 	} else if (spec->kind == ACT_EDIT && spec->path) {
 		s->driver->read(s->box, spec->path, FILE_MAX, on_edit_read, j);
 	} else {

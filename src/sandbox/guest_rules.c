@@ -12,6 +12,7 @@ enum {
 };
 
 static const struct guest_rule defaults[] = {
+	{ "/", GUEST_LIST },
 	{ "/usr", RX },
 	{ "/bin", RX },
 	{ "/sbin", RX },

@@ -95,6 +95,7 @@ enum guest_access {
 	GUEST_EXEC = 2,   /* and executed */
 	GUEST_WRITE = 4,  /* and changed, made, removed (no device nodes) */
 	GUEST_DEVICE = 8, /* ioctl on devices below */
+	GUEST_LIST = 16,  /* folders below may be listed, no more */
 };
 enum guest_stream_nr { GUEST_IN = 0, GUEST_OUT = 1, GUEST_ERR = 2, GUEST_TTY = 3, GUEST_CONN = 4 };
 
