@@ -142,10 +142,11 @@ static void take_frames(struct inner *g)
 	struct err err = ERR_INIT;
 	int rc;
 	while (!g->over && (rc = frame_parse(g->in.data + at, g->in.len - at, GUEST_MAX_IN, &f, &used, &err)) != 0) {
-		if (rc < 0)
+		if (rc < 0) {
 			g->over = true;
-		else
-			on_frame(g, &f);
+			break;
+		}
+		on_frame(g, &f);
 		at += used;
 	}
 	buf_drop(&g->in, at);
