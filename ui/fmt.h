@@ -1,0 +1,19 @@
+/* Numbers as people read them, one form everywhere. All append to a buffer or return arena text. */
+#ifndef UI_FMT_H
+#define UI_FMT_H
+
+#include "base/buf.h"
+#include "base/mem.h"
+
+const char *fmt_money(struct arena *a, int64_t uusd);  /* "$0.41", "$1.84" */
+const char *fmt_count(struct arena *a, int64_t n);     /* "212", "3.1k", "61k", "1.2M" */
+const char *fmt_span(struct arena *a, int64_t us);     /* "0.1s", "6.1s", "0:41", "3:12", "2h04m" */
+const char *fmt_age(struct arena *a, int64_t us);      /* "0:41", "12:05", "2h04m": for what goes on */
+const char *fmt_bytes(struct arena *a, int64_t n);     /* "512", "4.0K", "16M" */
+const char *fmt_hms(struct arena *a, int64_t wall_us); /* "14:32:07" in the local zone */
+/* "one file", "3 files": @one and @many are the nouns. */
+const char *fmt_plural(struct arena *a, int64_t n, const char *one, const char *many);
+/* argv as a person would type it: words that need it in single quotes, bytes unchanged. */
+void fmt_argv(const struct strv *argv, struct buf *out);
+
+#endif

@@ -1,0 +1,99 @@
+#include "ui/keymap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/text/utf8.h"
+
+static const struct key_row rows[] = {
+#define KEY(where, key, VERB, hint) { (where), (uint32_t)(key), VERB_##VERB, (hint) },
+#include "ui/keys.def"
+#undef KEY
+};
+
+static const struct {
+	const char *name, *doc;
+	enum verb_group group;
+	bool acts;
+} verbs[] = {
+	{ "", "", GROUP_ALL, false },
+#define VERB(NAME, name, group, acts, doc) { (name), (doc), GROUP_##group, (acts) },
+#include "ui/verbs.def"
+#undef VERB
+};
+
+enum verb keymap_verb(unsigned where, uint32_t key)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (rows[i].key == key && (rows[i].where & where))
+			return rows[i].verb;
+	return VERB_NONE;
+}
+
+size_t keymap_count(void)
+{
+	return ARRAY_LEN(rows);
+}
+
+const struct key_row *keymap_row(size_t i)
+{
+	return &rows[i];
+}
+
+const char *verb_name(enum verb v)
+{
+	return verbs[v].name;
+}
+
+const char *verb_doc(enum verb v)
+{
+	return verbs[v].doc;
+}
+
+enum verb_group verb_group(enum verb v)
+{
+	return verbs[v].group;
+}
+
+bool verb_acts(enum verb v)
+{
+	return verbs[v].acts;
+}
+
+enum verb verb_find(const char *name)
+{
+	for (int v = 1; v < VERB_NR; v++)
+		if (strcmp(verbs[v].name, name) == 0)
+			return (enum verb)v;
+	return VERB_NONE;
+}
+
+const char *verb_group_title(enum verb_group g)
+{
+	static const char *const titles[] = {
+		[GROUP_MOVE] = "move", [GROUP_ACT] = "act",       [GROUP_LOOK] = "look",
+		[GROUP_ALL] = "everywhere", [GROUP_DECIDE] = "decide", [GROUP_REPLAY] = "replay",
+	};
+	return titles[g];
+}
+
+static const char *special_name(uint32_t key)
+{
+	static const char *const names[] = { "Up", "Down", "Left", "Right", "PgUp", "PgDn", "Home", "End", "Del",
+					     "Backspace", "S-Tab", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8",
+					     "F9", "F10" };
+	if (key >= K_UP && key <= K_F10)
+		return names[key - K_UP];
+	return key == K_ENTER ? "Enter" : key == K_TAB ? "Tab" : key == K_ESC ? "Esc" : key == ' ' ? "Space" : NULL;
+}
+
+void key_name(uint32_t key, char out[16])
+{
+	const char *special = special_name(key);
+	if (special)
+		snprintf(out, 16, "%s", special);
+	else if (key < 0x20)
+		snprintf(out, 16, "Ctrl-%c", (char)(key + 'a' - 1));
+	else
+		out[utf8_put(key < KEY_FIRST_ ? key : '?', out)] = 0;
+}

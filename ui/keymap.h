@@ -1,0 +1,44 @@
+/* Keys to verbs: two tables (verbs.def, keys.def), and what help and key line make of them. */
+#ifndef UI_KEYMAP_H
+#define UI_KEYMAP_H
+
+#include "ui/term.h"
+
+enum verb {
+	VERB_NONE,
+#define VERB(NAME, name, group, acts, doc) VERB_##NAME,
+#include "ui/verbs.def"
+#undef VERB
+	VERB_NR
+};
+enum verb_group { GROUP_MOVE, GROUP_ACT, GROUP_LOOK, GROUP_ALL, GROUP_DECIDE, GROUP_REPLAY, GROUP_NR };
+
+/* Screens on which a key means something; a view says which it is. */
+enum {
+	IN_FLEET = 1 << 0, IN_AGENT = 1 << 1, IN_APPROVAL = 1 << 2, IN_QUEUE = 1 << 3, IN_DIFF = 1 << 4,
+	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
+	IN_AGENTS = IN_FLEET | IN_AGENT,
+	IN_LISTS = IN_FLEET | IN_AGENT | IN_QUEUE | IN_LOG,
+	IN_ALL = IN_FLEET | IN_AGENT | IN_APPROVAL | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP,
+};
+
+struct key_row {
+	unsigned where;
+	uint32_t key;
+	enum verb verb;
+	const char *hint;
+};
+
+enum verb keymap_verb(unsigned where, uint32_t key); /* VERB_NONE */
+size_t keymap_count(void);
+const struct key_row *keymap_row(size_t i);
+const char *verb_name(enum verb v);
+const char *verb_doc(enum verb v);
+enum verb_group verb_group(enum verb v);
+bool verb_acts(enum verb v);
+enum verb verb_find(const char *name);
+const char *verb_group_title(enum verb_group g);
+/* "j", "Ctrl-d", "F5", "Enter" */
+void key_name(uint32_t key, char out[16]);
+
+#endif

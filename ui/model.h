@@ -1,0 +1,130 @@
+/* What stands at one point of a session, folded from its events: agents, boxes, actions, what waits for a person.
+ *
+ * Rules:
+ * 1. model_apply takes the events in order, once each, and cannot fail: a body that is not what its kind says changes
+ *    nothing but the counts. No input or output, no clock: live and replay fold the same events to the same state.
+ * 2. Texts of actions stay in the record; the model keeps the seqs where they are found (row.h reads them). So its size
+ *    is some 200 bytes an action and 16 a row.
+ * 3. Ids are seqs and arrays are in ascending order of them, so that a look-up is a binary search.
+ * Pointers to elements hold until the next model_apply. */
+#ifndef UI_MODEL_H
+#define UI_MODEL_H
+
+#include "base/mem.h"
+#include "wire/event.h"
+
+enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_FAILED };
+enum act_state { ACT_JUDGED_, ACT_WAITS, ACT_RUNS, ACT_OVER };
+
+struct row {
+	uint64_t seq; /* the event that the row is about: action.requested for the whole life of an action */
+	uint16_t kind;
+};
+struct rows {
+	struct row *row;
+	size_t nr, cap;
+};
+
+struct limits {
+	int64_t uusd, tokens, time_us, steps, actions; /* 0 = none */
+};
+
+enum { SPARK_SLOTS = 20, SPARK_SLOT_US = 15000000 };
+struct spark {
+	int64_t slot[SPARK_SLOTS]; /* which 15 s of the wall clock this cell holds */
+	uint16_t events[SPARK_SLOTS];
+	bool held[SPARK_SLOTS], error[SPARK_SLOTS];
+};
+
+struct model_agent {
+	uint64_t id, parent, box, seq_end, said; /* said: seq of the last model.reply with a text */
+	char *name, *task, *model;
+	char *word;          /* what agent.state said last; NULL */
+	char *stop, *text;   /* at the end */
+	bool paused, ended, good;
+	uint32_t turn, actions, held, errors;
+	uint64_t current;    /* newest action that has not ended; 0 none */
+	uint64_t last;       /* newest action at all */
+	uint64_t ask;        /* question of the script that waits for an answer; 0 none */
+	int64_t start_us, end_us, since_us; /* since_us: when its state changed last */
+	int64_t tokens, uusd;
+	struct limits limits;
+	int64_t done, total; /* sg.progress; total 0 = none */
+	struct spark spark;
+	struct rows rows;
+};
+
+struct box_snapshot {
+	char *repo;    /* name of the layer, "" = /workspace itself */
+	uint64_t seq;  /* its newest snapshot.taken */
+};
+
+struct model_box {
+	uint64_t id;
+	struct box_snapshot *snapshot;
+	size_t nr_snapshots, cap_snapshots;
+	char *name, *driver, *profile, *net;
+	bool ready, closed, frozen;
+	uint32_t touched;      /* files that differ from the base */
+};
+
+struct model_action {
+	uint64_t id, agent, box;
+	uint64_t judged, held, decided, started, ended, snapshot, reply; /* newest event of each; 0 none */
+	int64_t asked_us, held_us, until_us, start_us, end_us;
+	uint64_t out_bytes, err_bytes;
+	const char *kind;     /* "exec"; interned, "" unknown */
+	enum act_state state;
+	int code;             /* exit status; -1 not known */
+	bool ok, high_risk, person; /* person: somebody decided */
+};
+
+struct model_ask {
+	uint64_t seq, agent;
+};
+
+struct model {
+	char *id, *name, *script;
+	uint64_t head, events;
+	int64_t start_us, last_us;
+	bool ended, good, stalled, paused_all, broken_order;
+	struct model_agent *agent;
+	size_t nr_agents, cap_agents;
+	struct model_box *box;
+	size_t nr_boxes, cap_boxes;
+	struct model_action *action;
+	size_t nr_actions, cap_actions;
+	uint64_t *held; /* ids of actions that wait for a person, oldest first */
+	size_t nr_held, cap_held;
+	struct model_ask *ask;
+	size_t nr_asks, cap_asks;
+	struct rows rows; /* of everything */
+	char *hold;       /* the hold filter; "" none */
+	char *warning;    /* last super.warn or box.warn */
+	char *notice;     /* for people in one line: the last thing worth it */
+	uint32_t waivers, policies, attached;
+	int64_t tokens, uusd;
+	struct limits limits; /* the session's own budget */
+	uint64_t session_budget;
+	char **word;      /* interned */
+	size_t nr_words, cap_words;
+};
+
+void model_init(struct model *m);
+void model_release(struct model *m);
+void model_apply(struct model *m, const struct event *ev);
+
+const struct model_agent *model_agent(const struct model *m, uint64_t id); /* NULL */
+const struct model_box *model_box(const struct model *m, uint64_t id);
+const struct model_action *model_action(const struct model *m, uint64_t id);
+enum agent_state model_agent_state(const struct model *m, const struct model_agent *a);
+const char *agent_state_word(enum agent_state s); /* "run", "HELD", ... */
+char agent_state_sign(enum agent_state s);        /* '>', '!', ... */
+size_t model_count(const struct model *m, enum agent_state s);
+
+/* True if events of this kind are rows of their own (the rest belongs to the row of an action, or to nothing). */
+bool model_is_row(uint16_t kind);
+/* Index of the first row with seq >= @seq. */
+size_t rows_find(const struct rows *r, uint64_t seq);
+
+#endif

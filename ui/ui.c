@@ -1,0 +1,304 @@
+#include "ui/ui.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/utf8.h"
+
+void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
+{
+	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr };
+	grid_init(&ui->grid, rows, cols, ascii);
+	ui->message = xstrdup("");
+	ui_open(ui, "fleet", &(struct subject){ 0 });
+}
+
+static void view_close(struct view *v)
+{
+	if (v->ops->close)
+		v->ops->close(v->self);
+	free(v->self);
+	arena_release(&v->arena);
+	*v = (struct view){ 0 };
+}
+
+static void prompt_clear(struct prompt *p)
+{
+	free(p->label);
+	free(p->keys);
+	buf_release(&p->text);
+	*p = (struct prompt){ 0 };
+}
+
+void ui_release(struct ui *ui)
+{
+	while (ui->depth > 0)
+		view_close(&ui->stack[--ui->depth]);
+	prompt_clear(&ui->prompt);
+	grid_release(&ui->grid);
+	free(ui->message);
+	free(ui->edit);
+}
+
+struct view *ui_top(struct ui *ui)
+{
+	return &ui->stack[ui->depth - 1];
+}
+
+/* A view that is open already is taken to the top anew; the oldest but the first gives way to the ninth. */
+void ui_open(struct ui *ui, const char *name, const struct subject *on)
+{
+	const struct view_ops *ops = view_find(name);
+	if (!ops)
+		return;
+	if (ui->depth > 0 && ui_top(ui)->ops == ops)
+		view_close(&ui->stack[--ui->depth]);
+	if (ui->depth == UI_VIEWS) {
+		view_close(&ui->stack[1]);
+		memmove(&ui->stack[1], &ui->stack[2], (UI_VIEWS - 2) * sizeof(*ui->stack));
+		ui->depth--;
+	}
+	struct view *v = &ui->stack[ui->depth++];
+	*v = (struct view){ .ops = ops, .self = xcalloc(1, ops->size) };
+	if (ops->open)
+		ops->open(v->self, ui, on);
+}
+
+void ui_back(struct ui *ui)
+{
+	if (ui->depth > 1)
+		view_close(&ui->stack[--ui->depth]);
+}
+
+void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	free(ui->message);
+	ui->message = xstrdup(text);
+	ui->message_role = r;
+}
+
+void ui_ask(struct ui *ui, const char *label, const struct subject *on, void (*done)(struct ui *, const char *))
+{
+	prompt_clear(&ui->prompt);
+	ui->prompt = (struct prompt){ .active = true, .label = xstrdup(label), .done = done, .on = *on };
+}
+
+void ui_choose(struct ui *ui, const char *label, const char *keys, const struct subject *on,
+	       void (*done)(struct ui *, const char *))
+{
+	ui_ask(ui, label, on, done);
+	ui->prompt.choice = true;
+	ui->prompt.keys = xstrdup(keys);
+}
+
+/* The prompt is closed before its callback, which may open the next. */
+static void prompt_end(struct ui *ui, const char *text)
+{
+	void (*done)(struct ui *, const char *) = ui->prompt.done;
+	CLEANUP(free_ptr) char *copy = text ? xstrdup(text) : NULL;
+	ui->prompt.active = false;
+	done(ui, copy);
+	if (!ui->prompt.active)
+		prompt_clear(&ui->prompt);
+}
+
+static void text_back(struct buf *b)
+{
+	while (b->len > 0 && ((unsigned char)b->data[b->len - 1] & 0xc0) == 0x80)
+		b->len--;
+	if (b->len > 0)
+		b->data[--b->len] = 0;
+}
+
+static void prompt_key(struct ui *ui, uint32_t key)
+{
+	struct prompt *p = &ui->prompt;
+	char bytes[5] = { 0 };
+	if (key == K_ESC || key == K_CTRL('c') || key == K_F10) {
+		prompt_end(ui, NULL);
+	} else if (p->choice) {
+		if (key < 0x80 && strchr(p->keys, (int)key)) {
+			bytes[0] = (char)key;
+			prompt_end(ui, bytes);
+		}
+	} else if (key == K_ENTER) {
+		prompt_end(ui, buf_cstr(&p->text));
+	} else if (key == K_BACKSPACE) {
+		text_back(&p->text);
+	} else if (key == K_CTRL('u')) {
+		buf_reset(&p->text);
+	} else if (key >= 0x20 && key < KEY_FIRST_ && key != 0x7f) {
+		buf_append(&p->text, bytes, utf8_put(key, bytes));
+	}
+}
+
+unsigned ui_where(const struct ui *ui)
+{
+	return ui->stack[ui->depth - 1].ops->where | (ui->replay ? IN_REPLAY : 0u);
+}
+
+void ui_do(struct ui *ui, enum verb v)
+{
+	struct view *top = ui_top(ui);
+	struct subject on = { 0 };
+	const char *why = top->ops->off ? top->ops->off(top->self, ui, v) : NULL;
+	if (top->ops->subject)
+		top->ops->subject(top->self, ui, &on);
+	if (verb_acts(v) && !ui_may_act(ui, on.source))
+		why = ui->replay ? "read only: nothing runs in replay" : "read only: not attached to a running session";
+	if (why)
+		ui_say(ui, ROLE_DIM, "%s: %s", verb_name(v), why);
+	else if (!top->ops->verb || !top->ops->verb(top->self, ui, v))
+		ui_common_verb(ui, v, &on);
+}
+
+void ui_key(struct ui *ui, uint32_t key)
+{
+	if (key == KEY_NONE_)
+		return;
+	if (ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS) {
+		if (key == 'q')
+			ui->quit = true; /* nothing else means anything on a screen that shows nothing */
+		return;
+	}
+	if (ui->prompt.active) {
+		prompt_key(ui, key);
+		return;
+	}
+	struct view *top = ui_top(ui);
+	if (top->ops->key && top->ops->key(top->self, ui, key))
+		return;
+	if (key == K_CTRL('c')) {
+		ui_say(ui, ROLE_TEXT, "q leaves the console, agents go on; :stop ends the session");
+		return;
+	}
+	enum verb v = keymap_verb(ui_where(ui), key);
+	if (v != VERB_NONE)
+		ui_do(ui, v);
+}
+
+static size_t count_held(const struct ui *ui)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
+	return n;
+}
+
+bool ui_sync(struct ui *ui)
+{
+	bool news = false;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		int n = source_sync(ui->src[i], ui->limit, 0);
+		if (n < 0)
+			ui_say(ui, ROLE_ERROR, "%s", ui->src[i]->why.text);
+		news = news || n != 0;
+	}
+	size_t held = count_held(ui);
+	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
+	ui->nr_held_seen = held;
+	return news;
+}
+
+/* A record stands still where its cursor is; so do sessions that have ended. */
+int64_t ui_now(const struct ui *ui)
+{
+	int64_t last = 0;
+	bool live = false;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[i]->model;
+		last = m->last_us > last ? m->last_us : last;
+		live = live || !m->ended;
+	}
+	return ui->replay || !live || ui->now_us < last ? last : ui->now_us;
+}
+
+bool ui_may_act(const struct ui *ui, size_t source)
+{
+	return !ui->replay && ui->act && source < ui->nr_src && ui->act[source].command;
+}
+
+static void sent(void *self, const json_t *result, const struct err *err)
+{
+	struct ui *ui = self;
+	const char *text = json_str(result, "text", NULL);
+	if (err)
+		ui_say(ui, ROLE_ERROR, "%s", err->text);
+	else if (text)
+		ui_say(ui, ROLE_TEXT, "%s", text);
+}
+
+bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opts)
+{
+	size_t nr = 0;
+	if (!ui_may_act(ui, source)) {
+		json_decref(opts);
+		ui_say(ui, ROLE_DIM, "read only");
+		return false;
+	}
+	while (words[nr])
+		nr++;
+	ui_say(ui, ROLE_DIM, "%s%s%s", words[0], nr > 1 ? " " : "", nr > 1 ? words[1] : "");
+	ui->act[source].command(ui->act[source].self, words, nr, opts, sent, ui);
+	json_decref(opts);
+	return true;
+}
+
+void ui_resize(struct ui *ui, int rows, int cols)
+{
+	grid_resize(&ui->grid, rows, cols);
+}
+
+void ui_edited(struct ui *ui, const char *text)
+{
+	void (*edited)(struct ui *, const char *) = ui->edited;
+	free(ui->edit);
+	ui->edit = NULL;
+	ui->edited = NULL;
+	if (edited)
+		edited(ui, text);
+}
+
+int64_t ui_next(const struct ui *ui)
+{
+	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
+		const struct model *m = &ui->src[i]->model;
+		for (size_t k = 0; k < m->nr_agents && !m->ended; k++)
+			if (!m->agent[k].ended)
+				return ui->mono_us + 1000000;
+	}
+	return INT64_MAX;
+}
+
+static void paint_too_small(struct ui *ui, struct area a)
+{
+	size_t held = 0, run = 0;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		held += ui->src[i]->model.nr_held;
+		run += model_count(&ui->src[i]->model, AGENT_RUN) + model_count(&ui->src[i]->model, AGENT_THINK);
+	}
+	putf(a, 0, 0, ROLE_TEXT, "sandglass: %zu held, %zu run (window too small)", held, run);
+}
+
+void ui_draw(struct ui *ui)
+{
+	struct view *v = ui_top(ui);
+	grid_clear(&ui->grid);
+	struct area all = area_all(&ui->grid);
+	if (all.rows < UI_MIN_ROWS || all.cols < UI_MIN_COLS) {
+		paint_too_small(ui, all);
+		return;
+	}
+	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
+	arena_reset(&v->arena);
+	v->ops->recalc(v->self, ui, &v->arena, body.rows, body.cols);
+	v->ops->paint(v->self, ui, body);
+	ui_frame_paint(ui, all);
+}

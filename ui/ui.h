@@ -1,0 +1,84 @@
+/* The console without a terminal: sessions, the stack of views, prompts, verbs, one draw. The console program feeds it
+ * keys and time (console.c), tests and dumps do the same without a terminal, so what they show is what people see.
+ *
+ * One thread. ui_sync takes in events, ui_key takes a key, ui_draw makes the grid; nothing is drawn in between. */
+#ifndef UI_UI_H
+#define UI_UI_H
+
+#include "ui/act.h"
+#include "ui/source.h"
+#include "ui/view.h"
+
+enum { UI_VIEWS = 8, UI_MIN_COLS = 60, UI_MIN_ROWS = 16 };
+
+struct prompt {
+	bool active, choice; /* choice: one key out of keys ends it */
+	char *label, *keys;
+	struct buf text;
+	/* @text NULL: given up. For a choice it is the key. */
+	void (*done)(struct ui *ui, const char *text);
+	struct subject on;
+};
+
+struct ui {
+	struct source **src; /* borrowed */
+	size_t nr_src;
+	const struct act *act; /* one per source; its command NULL = read-only */
+	bool replay;           /* a record: keys move the cursor, nothing is sent */
+	uint64_t limit;        /* replay: seq of the cursor; 0 the end */
+	bool playing;
+	struct grid grid;
+	struct view stack[UI_VIEWS];
+	size_t depth;
+	struct prompt prompt;
+	int64_t now_us;        /* wall: what ages are counted to */
+	int64_t mono_us;       /* of the last key or tick */
+	enum role message_role;
+	char *message;
+	bool quit, redraw, bell; /* wishes of the program; it clears redraw and bell */
+	bool flush;              /* throw typed-ahead keys away */
+	char *edit;              /* a text to hand to $EDITOR; edited comes back through ui_edited */
+	void (*edited)(struct ui *ui, const char *text);
+	size_t nr_held_seen;
+};
+
+void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii);
+void ui_release(struct ui *ui);
+/* Takes in what has been committed. True if something came. */
+bool ui_sync(struct ui *ui);
+void ui_key(struct ui *ui, uint32_t key);
+void ui_draw(struct ui *ui);
+void ui_resize(struct ui *ui, int rows, int cols);
+/* When the screen changes by itself next (mono_us), INT64_MAX = never. */
+int64_t ui_next(const struct ui *ui);
+void ui_edited(struct ui *ui, const char *text); /* NULL: the editor failed or nothing changed */
+
+void ui_open(struct ui *ui, const char *view, const struct subject *on);
+void ui_back(struct ui *ui);
+struct view *ui_top(struct ui *ui);
+void ui_do(struct ui *ui, enum verb v);
+void ui_say(struct ui *ui, enum role r, const char *fmt, ...) PRINTF(3, 4);
+void ui_ask(struct ui *ui, const char *label, const struct subject *on, void (*done)(struct ui *, const char *));
+void ui_choose(struct ui *ui, const char *label, const char *keys, const struct subject *on,
+	       void (*done)(struct ui *, const char *));
+
+/* Sends a command. @words ends with NULL; takes @opts. False (and says why) if nothing can be sent. */
+bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opts);
+bool ui_may_act(const struct ui *ui, size_t source);
+
+static inline struct source *ui_source(const struct ui *ui, size_t i)
+{
+	return i < ui->nr_src ? ui->src[i] : NULL;
+}
+/* The moment that ages on the screen are counted to. */
+int64_t ui_now(const struct ui *ui);
+unsigned ui_where(const struct ui *ui);
+
+/* Verbs that every view has (ui_verbs.c). True if it was one. */
+bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);
+void ui_command_line(struct ui *ui, const char *text);
+/* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */
+int ui_frame_rows(const struct ui *ui);
+void ui_frame_paint(const struct ui *ui, struct area a);
+
+#endif

@@ -1,0 +1,99 @@
+/* The bottom of every screen: key line, message line, prompt. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/ui.h"
+
+int ui_frame_rows(const struct ui *ui)
+{
+	return ui->grid.rows >= 30 ? 3 : 2;
+}
+
+/* "a approve.." with the key itself set off. Returns the column after. */
+static int put_hint(struct area a, int row, int col, const char *hint, bool off)
+{
+	size_t key = strcspn(hint, " ");
+	char name[16];
+	snprintf(name, sizeof(name), "%.*s", (int)(key < sizeof(name) - 1 ? key : sizeof(name) - 1), hint);
+	col = put(a, row, col, off ? ROLE_OFF : ROLE_KEY, name);
+	return put(a, row, col, off ? ROLE_OFF : ROLE_TEXT, hint + key);
+}
+
+static bool hint_fits(int col, const char *hint, int cols)
+{
+	return col + (int)strlen(hint) <= cols;
+}
+
+static void paint_keys(const struct ui *ui, struct area a, int row)
+{
+	static const char help[] = "? help";
+	const struct view *v = &ui->stack[ui->depth - 1];
+	unsigned where = ui_where(ui);
+	bool seen[VERB_NR] = { false };
+	int col = 1, gap = a.cols >= 100 ? 2 : 1;
+	seen[VERB_HELP] = true;
+	for (size_t i = 0; i < keymap_count(); i++) {
+		const struct key_row *k = keymap_row(i);
+		if (!k->hint || !(k->where & where) || seen[k->verb] || keymap_verb(where, k->key) != k->verb)
+			continue;
+		if (verb_acts(k->verb) && ui->replay)
+			continue;
+		if (!hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
+			continue;
+		seen[k->verb] = true;
+		col = put_hint(a, row, col, k->hint, v->ops->off && v->ops->off(v->self, ui, k->verb)) + gap;
+	}
+	put_hint(a, row, col, help, false);
+}
+
+static void paint_prompt(const struct ui *ui, struct area a, int row)
+{
+	const struct prompt *p = &ui->prompt;
+	int col = put(a, row, 1, ROLE_KEY, p->label) + 1;
+	if (p->choice)
+		return;
+	const char *text = buf_cstr(&p->text);
+	int room = a.cols - col - 2, n = text_cells(text, a.g->ascii);
+	while (n > room && *text) { /* the end is what is being typed */
+		text++;
+		while (((unsigned char)*text & 0xc0) == 0x80)
+			text++;
+		n = text_cells(text, a.g->ascii);
+	}
+	col = put(a, row, col, ROLE_PROMPT, text);
+	a.g->cursor_row = row;
+	a.g->cursor_col = col;
+}
+
+static void paint_message(const struct ui *ui, struct area a, int row)
+{
+	uint64_t events = 0;
+	uint32_t attached = 0;
+	char right[64];
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		events += ui->src[i]->model.events;
+		attached += ui->src[i]->model.attached;
+	}
+	if (ui->replay)
+		snprintf(right, sizeof(right), "read only  %" PRIu64 " ev", events);
+	else if (attached > 1)
+		snprintf(right, sizeof(right), "attached %u  rec %" PRIu64 " ev", attached, events);
+	else
+		snprintf(right, sizeof(right), "rec %" PRIu64 " ev", events);
+	int n = (int)strlen(right);
+	put_bytes(a, row, 1, a.cols - n - 4, ui->message_role, ui->message, strlen(ui->message), 0);
+	put(a, row, a.cols - n - 1, ROLE_DIM, right);
+}
+
+void ui_frame_paint(const struct ui *ui, struct area a)
+{
+	int row = a.rows - ui_frame_rows(ui);
+	if (ui_frame_rows(ui) == 3)
+		put_rule(a, row++, NULL, ROLE_RULE, NULL);
+	paint_keys(ui, a, row);
+	if (ui->prompt.active)
+		paint_prompt(ui, a, row + 1);
+	else
+		paint_message(ui, a, row + 1);
+}

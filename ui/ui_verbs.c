@@ -1,0 +1,268 @@
+/* What verbs mean when the view has no meaning of its own for them; the ":" line. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/ui.h"
+
+static const struct model_agent *agent_on(const struct ui *ui, const struct subject *on)
+{
+	const struct source *s = ui_source(ui, on->source);
+	return s ? model_agent(&s->model, on->agent) : NULL;
+}
+
+static void send1(struct ui *ui, const struct subject *on, const char *word, const char *arg)
+{
+	const char *words[] = { word, arg, NULL };
+	ui_send(ui, on->source, words, NULL);
+}
+
+static void leave_chosen(struct ui *ui, const char *key)
+{
+	ui->quit = key && *key == 'y';
+}
+
+static void leave(struct ui *ui, const struct subject *on)
+{
+	bool running = false;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		running = running || !ui->src[i]->model.ended;
+	if (ui->replay || !running)
+		ui->quit = true;
+	else
+		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, leave_chosen);
+}
+
+static void kill_chosen(struct ui *ui, const char *key)
+{
+	const struct subject on = ui->prompt.on;
+	const struct model_agent *a = agent_on(ui, &on);
+	char id[32];
+	if (!key)
+		return;
+	if (*key == '1' && a && a->current) {
+		snprintf(id, sizeof(id), "%" PRIu64, a->current);
+		send1(ui, &on, "kill", id);
+	} else if (*key == '2' && a) {
+		send1(ui, &on, "kill", a->name);
+	} else if (*key == '3') {
+		send1(ui, &on, "stop", NULL);
+	}
+}
+
+static void ask_kill(struct ui *ui, const struct subject *on)
+{
+	const struct model_agent *a = agent_on(ui, on);
+	char label[160];
+	if (!a)
+		return;
+	if (a->current)
+		snprintf(label, sizeof(label), "kill: 1 action #%" PRIu64 "  2 agent %s  3 the whole session   Esc nothing",
+			 a->current, a->name);
+	else
+		snprintf(label, sizeof(label), "kill: 2 agent %s  3 the whole session   Esc nothing", a->name);
+	ui_choose(ui, label, a->current ? "123" : "23", on, kill_chosen);
+}
+
+static void said(struct ui *ui, const char *text)
+{
+	const struct subject on = ui->prompt.on;
+	const struct model_agent *a = agent_on(ui, &on);
+	if (!text || !*text || !a)
+		return;
+	const char *words[] = { "say", a->name, text, NULL };
+	ui_send(ui, on.source, words, NULL);
+}
+
+static void ask_say(struct ui *ui, const struct subject *on)
+{
+	const struct model_agent *a = agent_on(ui, on);
+	char label[80];
+	if (!a)
+		return;
+	snprintf(label, sizeof(label), "to %s:", a->name);
+	ui_ask(ui, label, on, said);
+}
+
+static void pause_agent(struct ui *ui, const struct subject *on)
+{
+	const struct model_agent *a = agent_on(ui, on);
+	if (a)
+		send1(ui, on, a->paused ? "continue" : "pause", a->name);
+}
+
+static void send_for_agent(struct ui *ui, const struct subject *on, const char *word)
+{
+	const struct model_agent *a = agent_on(ui, on);
+	if (a)
+		send1(ui, on, word, a->name);
+}
+
+static void pause_all(struct ui *ui, const struct subject *on)
+{
+	const struct source *s = ui_source(ui, on->source);
+	send1(ui, on, s && s->model.paused_all ? "continue" : "pause", NULL);
+}
+
+/* Held actions first; with none held, what the person is looking at. */
+static void open_approval(struct ui *ui, const struct subject *on)
+{
+	struct subject to = *on;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[(on->source + i) % ui->nr_src]->model;
+		const struct model_agent *a = i == 0 ? agent_on(ui, on) : NULL;
+		for (size_t k = 0; k < m->nr_held; k++) {
+			const struct model_action *act = model_action(m, m->held[k]);
+			if (a && a->held && act && act->agent != a->id)
+				continue;
+			to.source = (on->source + i) % ui->nr_src;
+			to.action = m->held[k];
+			ui_open(ui, "approval", &to);
+			return;
+		}
+	}
+	ui_say(ui, ROLE_DIM, "nothing is held");
+}
+
+/* To the next or the previous event that is a row. */
+static void replay_step(struct ui *ui, int by)
+{
+	struct source *s = ui_source(ui, 0);
+	if (!s)
+		return;
+	struct model *m = &s->model;
+	if (by > 0) {
+		uint64_t head = session_head(s->session), at = m->head;
+		size_t nr = m->rows.nr;
+		while (at < head && m->rows.nr == nr)
+			source_seek(s, ++at);
+	} else {
+		size_t i = rows_find(&m->rows, m->head);
+		if (i > 0)
+			source_seek(s, m->rows.row[i - 1].seq);
+	}
+	ui->limit = m->head;
+}
+
+static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
+{
+	switch ((int)v) {
+	case VERB_OUTPUT:
+	case VERB_TALK:
+	case VERB_DETAILS:
+	case VERB_AGENT:
+	case VERB_OPEN:
+		if (!on->agent)
+			return false;
+		ui_open(ui, "agent", on);
+		if (v != VERB_OPEN && v != VERB_AGENT)
+			ui_do(ui, v);
+		return true;
+	case VERB_DIFF:
+	case VERB_QUEUE:
+	case VERB_LOG:
+	case VERB_HELP:
+		ui_open(ui, verb_name(v), on);
+		return true;
+	case VERB_FLEET:
+		while (ui->depth > 1)
+			ui_back(ui);
+		return true;
+	case VERB_APPROVE:
+		open_approval(ui, on);
+		return true;
+	case VERB_BACK:
+	case VERB_LAST_VIEW:
+	case VERB_LATER:
+		if (ui->depth > 1)
+			ui_back(ui);
+		else if (v == VERB_BACK)
+			leave(ui, on);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void command_typed(struct ui *ui, const char *text)
+{
+	if (text && *text)
+		ui_command_line(ui, text);
+}
+
+bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
+{
+	if (view_verb(ui, v, on))
+		return true;
+	switch ((int)v) {
+	case VERB_QUIT:
+		leave(ui, on);
+		return true;
+	case VERB_LINE:
+		ui_ask(ui, ":", on, command_typed);
+		return true;
+	case VERB_REDRAW:
+		ui->redraw = true;
+		return true;
+	case VERB_PAUSE:
+		pause_agent(ui, on);
+		return true;
+	case VERB_PAUSE_ALL:
+		pause_all(ui, on);
+		return true;
+	case VERB_STEP:
+	case VERB_CONTINUE:
+		send_for_agent(ui, on, verb_name(v));
+		return true;
+	case VERB_FREEZE:
+		send1(ui, on, "freeze", NULL);
+		return true;
+	case VERB_KILL:
+		ask_kill(ui, on);
+		return true;
+	case VERB_SAY:
+		ask_say(ui, on);
+		return true;
+	case VERB_REPLAY_NEXT:
+	case VERB_REPLAY_PREV:
+		ui->playing = false;
+		replay_step(ui, v == VERB_REPLAY_NEXT ? 1 : -1);
+		return true;
+	case VERB_REPLAY_PLAY:
+		ui->playing = !ui->playing;
+		ui_say(ui, ROLE_DIM, ui->playing ? "playing" : "stopped");
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* ":word ..." is a screen, a verb, or else a command of the registry. */
+void ui_command_line(struct ui *ui, const char *text)
+{
+	struct subject on = { 0 };
+	struct view *top = ui_top(ui);
+	const char *words[16] = { NULL };
+	size_t nr = 0;
+	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	char *save = NULL;
+	for (char *w = strtok_r(copy, " ", &save); w && nr < ARRAY_LEN(words) - 1; w = strtok_r(NULL, " ", &save))
+		words[nr++] = w;
+	if (nr == 0)
+		return;
+	if (top->ops->subject)
+		top->ops->subject(top->self, ui, &on);
+	if (nr == 1 && (strcmp(words[0], "q") == 0 || strcmp(words[0], "detach") == 0)) {
+		ui_do(ui, VERB_QUIT);
+	} else if (nr == 1 && view_find(words[0])) {
+		ui_open(ui, words[0], &on);
+	} else if (nr == 1 && verb_find(words[0]) != VERB_NONE && !verb_acts(verb_find(words[0]))) {
+		ui_do(ui, verb_find(words[0]));
+	} else if (nr == 2 && strcmp(words[0], "goto") == 0 && ui->replay && ui->nr_src > 0) {
+		ui->limit = strtoull(words[1], NULL, 10);
+		source_seek(ui->src[0], ui->limit);
+	} else {
+		ui_send(ui, on.source, words, NULL);
+	}
+}

@@ -1,0 +1,48 @@
+/* A screen: one file, one row in views.def.
+ *
+ * recalc may read (model, session) and keeps what it found in the view's own state, in the arena that it is given (which
+ * lives until the next recalc); paint may only draw. So one draw per loop turn is enough and a paint can be repeated.
+ * A new view = a file with a struct view_ops and a row in the table. */
+#ifndef UI_VIEW_H
+#define UI_VIEW_H
+
+#include "ui/keymap.h"
+
+struct ui;
+
+/* What a view is opened on. */
+struct subject {
+	size_t source;   /* index */
+	uint64_t agent;  /* 0 none */
+	uint64_t action; /* 0 none */
+};
+
+struct view_ops {
+	const char *name;
+	unsigned where; /* IN_*: which keys */
+	size_t size;    /* of its state, zeroed when opened */
+	void (*open)(void *self, struct ui *ui, const struct subject *on); /* may be NULL */
+	void (*close)(void *self);                                        /* may be NULL */
+	void (*recalc)(void *self, struct ui *ui, struct arena *a, int rows, int cols);
+	void (*paint)(const void *self, const struct ui *ui, struct area a);
+	/* True if the verb was for this view. */
+	bool (*verb)(void *self, struct ui *ui, enum verb v);
+	/* May be NULL: a key before the key map sees it; true if taken. */
+	bool (*key)(void *self, struct ui *ui, uint32_t key);
+	/* What verbs are about now. */
+	void (*subject)(const void *self, const struct ui *ui, struct subject *out);
+	/* May be NULL: why a verb does nothing here now; NULL it does. */
+	const char *(*off)(const void *self, const struct ui *ui, enum verb v);
+};
+
+struct view {
+	const struct view_ops *ops;
+	void *self;
+	struct arena arena;
+};
+
+size_t view_count(void);
+const struct view_ops *view_at(size_t i);
+const struct view_ops *view_find(const char *name); /* NULL */
+
+#endif
