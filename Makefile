@@ -172,6 +172,10 @@ $B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(subst /,,$$(d
 	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(LIBS_$(subst /,,$(dir $*))) $(LIBS_ALL)
 
+# tests that open boxes need the small programs
+$(filter $B/tests/sandbox/% $B/tests/launcher/% $B/tests/keeper/% $B/tests/app/%,$(UNIT_BIN)): | \
+	$B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest
+
 .PHONY: t unit
 t: $B/tests/$(T)
 	$B/tests/$(T)

@@ -89,6 +89,7 @@ struct process_box {
 	size_t nr_fds;
 	struct err failed;
 	struct loop_timer *wall;
+	struct loop_errand *errand;
 };
 
 /* process_open.c */
@@ -104,6 +105,12 @@ void process_list(struct box *b, const char *path, box_done_fn *done, void *self
 void process_stat(struct box *b, const char *path, box_done_fn *done, void *self);
 /* process_tree.c */
 extern const struct box_tree_ops process_tree;
+/* What a worker thread has done on the loop while it waits. The box must stay open meanwhile. */
+enum errand { ERRAND_COUNT, ERRAND_CONFINE }; /* fail if a process lives in the box; open the landlock rules afresh */
+struct loop_errand *errand_new(struct process_box *p); /* loop thread */
+void errand_free(struct loop_errand **e);
+NODISCARD int errand_run(struct loop_errand *e, enum errand what, struct err *err); /* worker thread */
+void process_confine(struct process_box *p, box_done_fn *done, void *self);
 /* The index of a layer: repos first, then /home/agent, then /workspace itself where repos have names. -1: none. */
 int process_layer(const struct process_box *p, size_t i);
 

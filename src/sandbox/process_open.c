@@ -178,6 +178,7 @@ static void wall_time(void *self)
 void process_opened(struct process_box *p, json_t *result)
 {
 	p->open = true;
+	p->errand = errand_new(p);
 	p->b.profile = p->profile;
 	if (p->limits.wall_us > 0) {
 		p->wall = loop_timer_new(p->loop, wall_time, p);
@@ -218,7 +219,7 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	process_opened(p, r);
 }
 
-static void confine(struct process_box *p)
+void process_confine(struct process_box *p, box_done_fn *done, void *self)
 {
 	const struct launcher_info *info = launcher_info(p->cell->launcher);
 	enum profile profile = profile_of(info, guest_info(p->cell->guest)->landlock);
@@ -227,7 +228,7 @@ static void confine(struct process_box *p)
 		extra[i] = (struct guest_rule){ .path = p->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
 	struct guest_attach a = { .extra = extra, .nr_extra = p->roots.nr, .unconfined_ok = true,
 				  .limits = profile_rlimits(profile, &p->limits) };
-	guest_attach(p->cell->guest, &a, on_confined, p);
+	guest_attach(p->cell->guest, &a, done, self);
 	free(extra);
 }
 
@@ -238,10 +239,12 @@ static void on_attached(void *self, json_t *body, int *fds, size_t nr, const str
 	(void)nr;
 	if (p->dead)
 		return;
-	if (!body)
-		open_failed(p, err);
+	struct err gone = ERR_INIT;
+	err_set(&gone, ERR_CLOSED, "the box has died while it was opened");
+	if (!body || !p->cell->guest)
+		open_failed(p, body ? &gone : err);
 	else
-		confine(p);
+		process_confine(p, on_confined, p);
 }
 
 /* --- attaching: the launcher's trees become the keeper's request --- */
@@ -488,6 +491,7 @@ void process_box_free(struct process_box *p)
 		fd_close(&p->fds[i]);
 	free(p->layer);
 	loop_timer_free(&p->wall);
+	errand_free(&p->errand);
 	reduced_free(&p->reduced);
 	strv_release(&p->expose);
 	strv_release(&p->roots);

@@ -150,8 +150,10 @@ static int tree_rotate(struct box *b, struct err *err)
 	CLEANUP(json_release) json_t *body = json_object();
 	if (p->reduced)
 		return err_set(err, ERR_UNSUPPORTED, "profile reduced has no overlay to rotate");
+	if (errand_run(p->errand, ERRAND_COUNT, err) < 0)
+		return -1;
 	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_ROTATE, body, NULL, 0, NULL, err);
-	return answer ? 0 : -1;
+	return answer ? errand_run(p->errand, ERRAND_CONFINE, err) : -1; /* the old rules name the old mount */
 }
 
 static bool tree_overlay(struct box *b)
