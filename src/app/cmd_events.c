@@ -68,7 +68,7 @@ static int print_matching(struct lister *l, struct err *err)
 	uint64_t seqs[PAGE], head = session_head(l->s);
 	size_t nr;
 	do {
-		if (filter_search(l->filter, l->s, l->seq, PAGE, seqs, &nr, err) < 0)
+		if (filter_search(l->filter, l->s, l->seq, clock_wall_us(), PAGE, seqs, &nr, err) < 0)
 			return -1;
 		for (size_t i = 0; i < nr; i++) {
 			struct event ev;
@@ -117,7 +117,7 @@ static int seek_last_matching(struct lister *l, size_t nr, struct err *err)
 	size_t got;
 	int rc;
 	do {
-		rc = filter_search(l->filter, l->s, at, PAGE, page, &got, err);
+		rc = filter_search(l->filter, l->s, at, clock_wall_us(), PAGE, page, &got, err);
 		for (size_t i = 0; rc == 0 && i < got; i++)
 			ring[seen++ % nr] = at = page[i];
 	} while (rc == 0 && got == PAGE);

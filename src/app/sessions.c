@@ -203,7 +203,7 @@ int session_ref(const char *dir, const char *text, char **path_out, uint64_t *se
 		CLEANUP(free_ptr) char *session = xstrndup(text, (size_t)(hash - text));
 		if (session_find(dir, *session ? session : NULL, path_out, err) < 0)
 			return -1;
-	} else if (hash && hash[1]) {
+	} else if (hash && hash[1] && !strchr(text, '/')) {
 		return err_set(err, ERR_USAGE, "'%s' is not the number of an event", hash);
 	} else if (session_find(dir, text, path_out, err) < 0) {
 		return -1;
