@@ -1,0 +1,128 @@
+/* A plan carried out on a plain directory. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "sandbox/workspace/apply.h"
+#include "sandbox/workspace/upper.h"
+#include "wire/plan.h"
+
+/* The directory of @path, and its last component. */
+static int open_parent(int root, const char *path, size_t len, char **name_out)
+{
+	const char *slash = memrchr(path, '/', len);
+	int fd = upper_open_beneath(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
+	if (fd >= 0)
+		*name_out = slash ? xstrndup(slash + 1, len - (size_t)(slash - path) - 1) : xstrndup(path, len);
+	return fd;
+}
+
+static int remove_one(int dir, const char *name)
+{
+	struct stat st;
+	struct err err = ERR_INIT;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -1;
+	if (!S_ISDIR(st.st_mode))
+		return unlinkat(dir, name, 0);
+	CLEANUP(free_ptr) char *path = xasprintf("/proc/self/fd/%d/%s", dir, name);
+	if (dir_remove(path, &err) == 0)
+		return 0;
+	errno = err.sys ? err.sys : EIO;
+	return -1;
+}
+
+static int write_file(int dir, const char *name, int from, const struct plan_op *op)
+{
+	CLEANUP(free_ptr) char *tmp = xasprintf(".sandglass-%d.tmp", (int)getpid());
+	unlinkat(dir, tmp, 0);
+	CLEANUP(fd_close) int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	off_t off = (off_t)op->off;
+	if (fd < 0)
+		return -1;
+	bool good = true;
+	for (uint64_t left = op->len; left && good;) {
+		ssize_t n = sendfile(fd, from, &off, left < (1u << 30) ? (size_t)left : 1u << 30);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n == 0)
+			errno = ENODATA;
+		good = n > 0;
+		left -= good ? (uint64_t)n : 0;
+	}
+	if (good && fchmod(fd, op->mode) == 0 && renameat(dir, tmp, dir, name) == 0)
+		return 0;
+	int saved = errno;
+	unlinkat(dir, tmp, 0);
+	errno = saved;
+	return -1;
+}
+
+static int change_mode(int dir, const char *name, unsigned mode)
+{
+	struct stat st;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return -1;
+	if (S_ISLNK(st.st_mode))
+		return 0;
+	CLEANUP(fd_close) int fd = openat(dir, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	char proc[32];
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d", fd);
+	return fd < 0 ? -1 : chmod(proc, mode);
+}
+
+static int make_link(int root, int dir, const char *name, const struct plan_op *op)
+{
+	CLEANUP(free_ptr) char *to = NULL;
+	CLEANUP(fd_close) int to_dir = open_parent(root, op->target, op->target_len, &to);
+	if (to_dir < 0 || (unlinkat(dir, name, 0) < 0 && errno != ENOENT))
+		return -1;
+	return linkat(to_dir, to, dir, name, 0);
+}
+
+static int carry_out(int root, int dir, const char *name, const struct plan_op *op, const int *fds)
+{
+	CLEANUP(free_ptr) char *target = NULL;
+	switch (op->kind) {
+	case PLAN_FILE:
+		return write_file(dir, name, fds[op->fd], op);
+	case PLAN_DIR:
+		return mkdirat(dir, name, 0700) < 0 && errno != EEXIST ? -1 : change_mode(dir, name, op->mode);
+	case PLAN_SYMLINK:
+		target = xstrndup(op->target, op->target_len);
+		return remove_one(dir, name) < 0 ? -1 : symlinkat(target, dir, name);
+	case PLAN_REMOVE:
+		return remove_one(dir, name);
+	case PLAN_CHMOD:
+		return change_mode(dir, name, op->mode);
+	case PLAN_FIFO:
+		return remove_one(dir, name) < 0 || mkfifoat(dir, name, 0600) < 0 ? -1 : change_mode(dir, name, op->mode);
+	case PLAN_LINK:
+		return make_link(root, dir, name, op);
+	}
+	errno = EINVAL;
+	return -1;
+}
+
+int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out, struct err *err)
+{
+	size_t pos = 0;
+	struct plan_op op;
+	int rc;
+	*done_out = 0;
+	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
+		CLEANUP(free_ptr) char *name = NULL;
+		CLEANUP(fd_close) int dir = open_parent(root, op.path, op.path_len, &name);
+		bool gone = dir < 0 && errno == ENOENT && op.kind == PLAN_REMOVE;
+		if (!gone && (dir < 0 || carry_out(root, dir, name, &op, fds) < 0))
+			return err_sys(err, "cannot write '%.*s'", (int)(op.path_len < 300 ? op.path_len : 300), op.path);
+		++*done_out;
+	}
+	return rc;
+}
