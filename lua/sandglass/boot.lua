@@ -581,9 +581,20 @@ local function run()
   if first > last then first, last = 1, 0 end
 end
 
+-- Nothing is under way and nobody watches: no frame will ever wake anybody.
+local function stuck()
+  if ended or under_way > 0 or not root or root.done or rt.judge or next(rt.observers) then return false end
+  local places = {}
+  for _, t in ipairs(rt.all_tasks()) do places[#places + 1] = core.where(t.co) or t.at end
+  cancel(root, err {
+    code = "script", msg = "every task waits for another one: nothing can go on", why = concat(places, ", "), at = places[1],
+  })
+  return true
+end
+
 return function(kind, id, body)
   if body.t then now_us = body.t end
   on[kind](id, body)
-  run()
+  repeat run() until not stuck()
   return under_way
 end

@@ -30,7 +30,8 @@ function M.nearest(word, names)
   for k, v in pairs(names) do
     local name = type(k) == "number" and v or k
     if type(name) == "string" then
-      local d = distance(word:lower(), name:lower())
+      local a, b = word:lower(), name:lower()
+      local d = #b >= 3 and #a >= 3 and (a:sub(1, #b) == b or b:sub(1, #a) == a) and 1 or distance(a, b)
       if d < least then best, least = name, d end
     end
   end

@@ -142,7 +142,8 @@ local function ended(t)
   if t.err then return nil, t.err, true end
   local v, e = t.results[2], t.results[3]
   if v == nil and rt.is_error(e) then return nil, e, false end
-  return v == nil and false or v
+  if v == nil then v = false end   -- a list without holes
+  return v
 end
 
 local GROUP = { limit = "integer", timeout = "time", on_error = "string" }
@@ -167,7 +168,10 @@ local function many(where, n, o, run)
   if first then return nil, first end
   if stop and not collect then return nil, stop end
   for i = 1, n do
-    if results[i] == nil then results[i] = tasks[i] and not tasks[i].err and ended(tasks[i]) or stop end
+    if results[i] == nil then
+      local t = tasks[i]
+      if t and not t.err then results[i] = ended(t) else results[i] = stop end
+    end
   end
   return results
 end
