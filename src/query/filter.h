@@ -8,7 +8,7 @@
  *   fields : session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id text
  *            since until;  is:pending error live edited marked;  has:diff output note
  *
- * 1. One line is compiled to two things: a condition over the view v_event with every value bound as a parameter, and a
+ * 1. One line is compiled to two things: a condition over the events of a file with every value bound as a parameter, and a
  *    predicate over a JSON object (filter_match) for what has not happened yet. Both are two-valued: a row without a
  *    tool does match `not tool:browser`.
  * 2. "-" is not negation: `rm -rf` looks for both words.
@@ -43,16 +43,20 @@ NODISCARD int filter_known_before(const struct filter *f, struct err *err);
  * Absent keys are unknown: no comparison with them is true. @now_us: for since and until. */
 bool filter_match(const struct filter *f, const json_t *row, int64_t now_us);
 
-/* Appends the condition for "SELECT ... FROM v_event WHERE ..." with one ? for each bound value. */
-void filter_sql(const struct filter *f, struct buf *out);
-/* The seqs of v_event in a session (record/read/session.h) that match, after @after_seq, in order. */
+/* The seqs that match in a session, after @after_seq, in order; at most @max. A row is an action (by its id, the seq of
+ * action.requested) or an event that is no step in the life of one (note, snapshot.taken, agent.end, ...). Words and
+ * phrases are looked up in the search index, also in output. */
 struct session;
-NODISCARD int filter_search(const struct filter *f, struct session *s, uint64_t after_seq, size_t max, uint64_t *seqs,
-			    size_t *nr_out, struct err *err);
-/* Binds the values to a statement made with filter_sql's text, from parameter @first on (from 1). Returns the next free
- * one. @stmt is a struct sqlite3_stmt. Registers nothing: call filter_functions once per connection before preparing. */
-int filter_bind(const struct filter *f, void *stmt, int first, int64_t now_us);
-/* Adds the functions glass_like and glass_regex to a connection (struct sqlite3 *). */
+NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max,
+			    uint64_t *seqs, size_t *nr_out, struct err *err);
+
+/* The pieces of filter_search, for statements of one's own and for showing the SQL: appends the condition for
+ * "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */
+void filter_sql(const struct filter *f, struct buf *out);
+/* Binds the values to a statement made with filter_sql's text, from parameter @first on (from 1); the filter must outlive
+ * its run. Returns the number of the next free parameter, or -1. @stmt is a struct sqlite3_stmt of @s's connection. */
+int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us, struct err *err);
+/* Adds the functions glass_is and glass_regex to a connection (struct sqlite3 *); once before preparing. */
 NODISCARD int filter_functions(void *db, struct err *err);
 
 /* Nearest of @names (NULL-terminated) to @word for "did you mean", or NULL if none is near. */
