@@ -304,7 +304,7 @@ static void maybe_attach(struct process_box *p)
 static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct process_box *p = self;
-	if (p->dead)
+	if (p->dead || p->reduced)
 		return;
 	if (!body || p->nr_fds + nr > ARRAY_LEN(p->fds)) {
 		struct err odd = ERR_INIT;
