@@ -17,6 +17,11 @@ struct lister {
 	struct agent_names names;
 	struct arena arena;
 	uint64_t seq; /* last one looked at */
+	/* with a filter */
+	uint64_t *printed, *open;
+	size_t nr_printed, cap_printed, nr_open, cap_open;
+	uint64_t seen;  /* open[] is right up to here */
+	uint64_t again; /* look again from this one on; 0 = from seq */
 };
 
 static void print(struct lister *l, const struct event *ev)
@@ -63,20 +68,69 @@ static int print_all(struct lister *l, struct err *err)
 
 enum { PAGE = 512 };
 
+static bool printed(const struct lister *l, uint64_t seq)
+{
+	/* ascending but for the few that matched late: looked at from the end */
+	for (size_t i = l->nr_printed; i-- > 0;)
+		if (l->printed[i] == seq)
+			return true;
+	return false;
+}
+
+static int print_match(struct lister *l, uint64_t seq, struct err *err)
+{
+	struct event ev;
+	if (seq <= l->seq && printed(l, seq))
+		return 0;
+	if (session_event(l->s, seq, &ev, &l->arena, err) < 0)
+		return -1;
+	print(l, &ev);
+	arena_reset(&l->arena);
+	GROW(l->printed, l->nr_printed, l->cap_printed);
+	l->printed[l->nr_printed++] = seq;
+	return 0;
+}
+
+/* An action matches by what becomes of it, perhaps long after it was asked for: what is still open is looked at again.
+ * Fills the oldest action that has not ended by @head. */
+static int find_open(struct lister *l, uint64_t head, uint64_t *oldest_out, struct err *err)
+{
+	struct feed *feed;
+	struct event ev;
+	int rc;
+	if (feed_new(&feed, l->s, FEED_ALL, 0, err) < 0)
+		return -1;
+	feed_seek(feed, l->seen);
+	while ((rc = feed_next(feed, &ev, &l->arena, head, err)) > 0) {
+		l->seen = ev.seq;
+		if (ev.kind == EV_ACTION_REQUESTED) {
+			GROW(l->open, l->nr_open, l->cap_open);
+			l->open[l->nr_open++] = ev.seq;
+		} else if (ev.kind == EV_ACTION_ENDED) {
+			for (size_t i = 0; i < l->nr_open; i++)
+				if (l->open[i] == ev.action)
+					memmove(&l->open[i], &l->open[i + 1], (--l->nr_open - i) * sizeof(*l->open));
+		}
+		arena_reset(&l->arena);
+	}
+	feed_free(&feed);
+	*oldest_out = l->nr_open ? l->open[0] : head + 1;
+	return rc < 0 ? -1 : 0;
+}
+
 static int print_matching(struct lister *l, struct err *err)
 {
-	uint64_t seqs[PAGE], head = session_head(l->s);
+	uint64_t seqs[PAGE], head = session_head(l->s), at = l->again ? l->again - 1 : l->seq;
 	size_t nr;
+	if (cmd_has(l->ctx, "follow") && find_open(l, head, &l->again, err) < 0)
+		return -1;
 	do {
-		if (filter_search(l->filter, l->s, l->seq, clock_wall_us(), PAGE, seqs, &nr, err) < 0)
+		if (filter_search(l->filter, l->s, clock_wall_us(), at, PAGE, seqs, &nr, err) < 0)
 			return -1;
 		for (size_t i = 0; i < nr; i++) {
-			struct event ev;
-			if (session_event(l->s, seqs[i], &ev, &l->arena, err) < 0)
+			if (print_match(l, seqs[i], err) < 0)
 				return -1;
-			print(l, &ev);
-			l->seq = ev.seq;
-			arena_reset(&l->arena);
+			at = seqs[i];
 		}
 	} while (nr == PAGE && !ferror(l->ctx->out));
 	if (head > l->seq)
@@ -117,7 +171,7 @@ static int seek_last_matching(struct lister *l, size_t nr, struct err *err)
 	size_t got;
 	int rc;
 	do {
-		rc = filter_search(l->filter, l->s, at, clock_wall_us(), PAGE, page, &got, err);
+		rc = filter_search(l->filter, l->s, clock_wall_us(), at, PAGE, page, &got, err);
 		for (size_t i = 0; rc == 0 && i < got; i++)
 			ring[seen++ % nr] = at = page[i];
 	} while (rc == 0 && got == PAGE);
@@ -175,6 +229,8 @@ int cmd_events(struct cmd_ctx *ctx)
 		if (rc == 0)
 			rc = list(&l, &err);
 	}
+	free(l.printed);
+	free(l.open);
 	agent_names_release(&l.names);
 	arena_release(&l.arena);
 	session_close(&l.s);

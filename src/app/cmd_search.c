@@ -54,7 +54,7 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 	size_t nr = PAGE;
 	int rc = 0;
 	while (rc == 0 && nr == PAGE && q->left > 0) {
-		rc = filter_search(q->filter, s, at, clock_wall_us(), PAGE, seqs, &nr, err);
+		rc = filter_search(q->filter, s, clock_wall_us(), at, PAGE, seqs, &nr, err);
 		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
 			struct event ev;
 			rc = session_event(s, seqs[i], &ev, &arena, err);

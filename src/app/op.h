@@ -50,6 +50,9 @@ void op_host_exec(struct call *c);
 
 /* Shared by the families. */
 
+/* The files of args.box; answers with an error and returns NULL if there are none. */
+struct trees *op_trees(struct call *c, uint64_t *box_out);
+
 /* "NAME=value" words from an object of strings. */
 void op_env(const json_t *env, struct strv *out);
 /* A short, valid name for a box or file: letters, digits, "-", "_", "."; else "box". Returns owned. */

@@ -5,7 +5,7 @@
 #include "app/op.h"
 #include "app/tree_inner.h"
 
-static struct trees *op_trees(struct call *c, uint64_t *box_out)
+struct trees *op_trees(struct call *c, uint64_t *box_out)
 {
 	if (!call_box(c, box_out))
 		return NULL;

@@ -21,6 +21,7 @@ struct super_box {
 	struct trees *trees; /* its files; NULL when the driver shows none */
 	struct net *net;     /* its way out; NULL = none */
 	bool keep;
+	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
 int super_box_init(struct super *s, struct err *err)
@@ -216,6 +217,32 @@ int super_box_open(struct call *c, struct err *err)
 	return rc;
 }
 
+int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
+{
+	struct super *s = c->super;
+	const struct box_opts *like = boxes_opts(s->boxes, from);
+	struct box *src = boxes_get(s->boxes, from);
+	if (!like || !src)
+		return err_set(err, ERR_CLOSED, "the box that was to be copied is gone");
+	struct box_opts o = *like;
+	CLEANUP(free_ptr) char *name = unique_name(s, json_str(c->args, "name", like->name));
+	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name);
+	o.name = name;
+	o.state_dir = dir;
+	struct super_box *b = NEW(struct super_box);
+	b->name = xstrdup(name);
+	b->opener = c;
+	b->fork_from = from;
+	b->fork_n = n;
+	b->id = boxes_open(s->boxes, src->driver, &o, c->agent ? c->agent : from, c->agent);
+	b->next = s->box;
+	s->box = b;
+	struct super_box *parent = find(s, from);
+	if (o.net && parent && parent->net)
+		b->net = net_copy(s, b->id, parent->net);
+	return 0;
+}
+
 static enum gate_wall wall_of(const struct box *b)
 {
 	return !strcmp(b->profile, "none") ? WALL_NONE : !strcmp(b->profile, "reduced") ? WALL_CAREFUL : WALL_BOXED;
@@ -239,12 +266,17 @@ static json_t *caps_of(const struct driver *d)
 static void answer_opener(struct super *s, struct super_box *sb)
 {
 	struct call *c = sb->opener;
-	struct box *b = boxes_get(s->boxes, sb->id);
 	sb->opener = NULL;
-	if (!c)
-		return;
-	if (!b) {
-		call_fail(c, "backend", NULL, NULL, sb->id, "box '%s' is gone", sb->name);
+	if (c)
+		super_box_answer(s, sb->id, c);
+}
+
+void super_box_answer(struct super *s, uint64_t box, struct call *c)
+{
+	struct super_box *sb = find(s, box);
+	struct box *b = boxes_get(s->boxes, box);
+	if (!sb || !b) {
+		call_fail(c, "backend", NULL, NULL, box, "box '%s' is gone", sb ? sb->name : "");
 		return;
 	}
 	json_t *v = json_object();
@@ -289,7 +321,11 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 void super_box_ready(struct super *s, uint64_t box)
 {
 	struct super_box *sb = find(s, box);
-	if (sb)
+	if (!sb)
+		return;
+	if (sb->fork_from && sb->opener && sb->trees)
+		trees_fork_into(sb->trees, take(&sb->opener), sb->fork_from, sb->fork_n);
+	else
 		answer_opener(s, sb);
 }
 

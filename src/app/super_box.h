@@ -11,6 +11,9 @@ bool super_box_busy(struct super *s); /* a snapshot or merge is under way */
 
 /* box.open: begins; the call is answered when the box is there. -1: @err, nothing begun. */
 NODISCARD int super_box_open(struct call *c, struct err *err);
+/* box.fork: opens a box like @from; its files become those of @from at event @n. */
+NODISCARD int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err);
+void super_box_answer(struct super *s, uint64_t box, struct call *c); /* what box.open answers */
 void super_box_close(struct super *s, uint64_t box);
 /* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);

@@ -188,6 +188,12 @@ struct net *net_new(struct super *s, uint64_t box, const json_t *allow)
 	return n;
 }
 
+struct net *net_copy(struct super *s, uint64_t box, const struct net *like)
+{
+	CLEANUP(json_release) json_t *allow = json_argv(like->allow.item, like->allow.nr);
+	return net_new(s, box, allow);
+}
+
 static void on_listening(void *self, json_t *result, const struct err *err)
 {
 	struct net *n = self;

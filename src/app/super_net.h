@@ -12,6 +12,7 @@ bool net_wanted(const json_t *net);
 void net_env(struct strv *env);
 /* @allow: the hosts of the option. The proxy begins with net_attach, when the box is there. */
 struct net *net_new(struct super *s, uint64_t box, const json_t *allow);
+struct net *net_copy(struct super *s, uint64_t box, const struct net *like);
 void net_attach(struct net *n, struct box *b);
 void net_free(struct net **n);
 

@@ -7,6 +7,14 @@
 
 struct trees;
 
+/* From people: answered by the control ticket. -1: @err, nothing begun. */
+struct tree_request {
+	struct super *s;
+	uint64_t box, ticket, cause;
+	json_t *who; /* borrowed for the call */
+	bool tell, undo;
+};
+
 /* @opts: what the box was opened with; borrowed for the call. */
 struct trees *trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts);
 void trees_free(struct trees **t);
@@ -15,15 +23,13 @@ struct trees *super_box_trees(struct super *s, uint64_t box); /* NULL when it ha
 /* The host folder of its (first) repository, and the ref that the last merge back made; NULL when there is none. Borrows. */
 void trees_merged(const struct trees *t, const char **dir_out, const char **ref_out);
 
+/* Loop: brings the files of @t to those of box @from at event @n, then answers @c as box.open does. */
+void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n);
+int trees_undo_rollback(const struct tree_request *rq, struct trees *t);
+
 /* Takes a snapshot for an action that has ended; gate_settled(action) follows in any case. */
 void trees_after_action(struct trees *t, uint64_t action);
 
-/* From people: answered by the control ticket. -1: @err, nothing begun. */
-struct tree_request {
-	struct super *s;
-	uint64_t box, ticket, cause;
-	json_t *who; /* borrowed for the call */
-};
 NODISCARD int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err);
 NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);

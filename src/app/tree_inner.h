@@ -52,6 +52,7 @@ struct trees {
 	struct session *read;     /* worker's: objects of the past */
 	struct objects *objects;  /* of the job under way */
 	bool dead;                /* freed while a job ran: it cleans up */
+	uint64_t undo;            /* seq before the last rollback; 0 = none */
 	char *merged_ref;
 	struct err broken;        /* the layers could not be opened: why */
 };
