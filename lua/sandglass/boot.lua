@@ -201,10 +201,11 @@ end
 
 local function send_call(kind, id, op, args)
   local t = current
-  core.send(kind, id, {
+  local ok, e = pcall(core.send, kind, id, {
     op = op, task = t and t.id or 0, agent = t and t.agent or 0, at = core.where() or (t and t.at),
     tool = t and t.tool, said = t and t.said, args = args or {},
   })
+  if not ok then fail("%s: %s", op, e) end
 end
 
 function rt.tell(op, args) send_call("tell", 0, op, args) end
@@ -307,6 +308,7 @@ function rt.now() return now_us end
 
 local loaded, loading = { ["sandglass.runtime"] = rt }, {}
 local G                  -- globals of scripts
+local L                  -- globals of the library: a script that changes its own breaks only itself
 
 local function chunk_name(name, path)
   if name:sub(1, 10) == "sandglass." or name == "sandglass" then
@@ -322,7 +324,7 @@ local function require_module(name)
   local answer, e = rt.call("module", { name = name })
   if not answer then fail("require: cannot find '%s': %s", name, e.msg) end
   local library = name:sub(1, 10) == "sandglass." or name == "sandglass"
-  local chunk, wrong = core.load(answer.text, chunk_name(name, answer.path), not library and G or nil)
+  local chunk, wrong = core.load(answer.text, chunk_name(name, answer.path), library and L or G)
   if not chunk then error(err { code = "script", msg = wrong }, 0) end
   loading[name] = true
   local ok, value = xpcall(chunk, as_error, name)
@@ -332,7 +334,6 @@ local function require_module(name)
   return loaded[name]
 end
 rt.require = require_module
-require = require_module   -- for the library's own modules
 
 -- The script's globals --------------------------------------------------------------------------------------------
 
@@ -427,6 +428,20 @@ local function globals()
   return g
 end
 
+local function library_globals(g)
+  local copy = {}
+  for k, v in pairs(g) do
+    if type(v) == "table" and v ~= g then
+      local t = {}
+      for name, item in pairs(v) do t[name] = item end
+      v = t
+    end
+    copy[k] = v
+  end
+  copy._G = copy
+  return copy
+end
+
 -- The script's life -----------------------------------------------------------------------------------------------
 
 local function plain_error(e)
@@ -486,6 +501,7 @@ local function start(body)
   rt.argv, rt.script, rt.mode, rt.env = body.args or {}, body.script, body.mode, body.env or {}
   seed_random(body.seed or "0")
   G = globals()
+  L = library_globals(G)
   local mode = modes[body.mode or "script"]
   if not mode then
     ended = true

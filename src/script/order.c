@@ -225,7 +225,7 @@ static void push_function(lua_State *L, int idx)
 	lua_Debug ar = { 0 };
 	lua_pushvalue(L, idx);
 	lua_getinfo(L, ">S", &ar);
-	if (ar.what[0] == 'C')
+	if (ar.what[0] == 'C' || strncmp(ar.source, "@sandglass/", 11) == 0)
 		lua_pushliteral(L, "function");
 	else
 		lua_pushfstring(L, "function %s:%d", ar.short_src, ar.linedefined);

@@ -479,11 +479,13 @@ static void on_call(struct fake *f, uint64_t id, const json_t *call)
 
 static void on_note(struct fake *f, const json_t *args)
 {
-	const char *level = json_str(args, "level", ""), *text = json_str(args, "text", "");
-	if (strcmp(level, "print") == 0)
-		buf_puts(&f->r->printed, text);
-	else
-		buf_printf(&f->r->printed, "%s: %s", level, text);
+	const char *level = json_str(args, "level", "");
+	struct buf text = BUF_INIT;
+	json_get_bytes(json_object_get(args, "text"), &text);
+	if (strcmp(level, "print") != 0)
+		buf_printf(&f->r->printed, "%s: ", level);
+	buf_append(&f->r->printed, buf_cstr(&text), text.len);
+	buf_release(&text);
 	if (json_flag(args, "nl", true))
 		buf_putc(&f->r->printed, '\n');
 }
