@@ -1,0 +1,148 @@
+#include "sandbox/workspace/hostfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "sandbox/workspace/content.h"
+#include "sandbox/workspace/upper.h"
+
+static int open_parent(int root, const char *path, size_t len, char **name_out)
+{
+	const char *slash = memrchr(path, '/', len);
+	int fd = upper_open_beneath(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
+	if (fd >= 0)
+		*name_out = slash ? xstrndup(slash + 1, len - (size_t)(slash - path) - 1) : xstrndup(path, len);
+	return fd;
+}
+
+void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
+{
+	hostfile_release(h);
+	CLEANUP(free_ptr) char *name = NULL;
+	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	if (dir < 0) {
+		h->blocked = errno == ENOENT	? NULL
+			     : errno == ELOOP	? "a symbolic link is in the way"
+			     : errno == ENOTDIR ? "a file is in the way of a directory"
+						: "cannot be reached";
+		return;
+	}
+	if (fstatat(dir, name, &h->st, AT_SYMLINK_NOFOLLOW) < 0) {
+		memset(&h->st, 0, sizeof(h->st));
+		return;
+	}
+	if (S_ISREG(h->st.st_mode)) {
+		CLEANUP(fd_close) int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+		if (fd < 0)
+			h->state = (struct ws_state){ .kind = WS_FILE, .flags = WS_UNREADABLE };
+		else
+			content_file(fd, (struct content_rule){ .keep_max = HOSTFILE_MAX }, &h->state, &h->bytes, &h->st);
+		if (h->state.flags & (WS_UNREADABLE | WS_TORN))
+			h->blocked = h->state.flags & WS_TORN ? "is being written" : "cannot be read";
+	} else if (S_ISLNK(h->st.st_mode)) {
+		content_link(dir, name, &h->state, &h->bytes);
+	} else {
+		content_other(&h->st, &h->state);
+	}
+}
+
+void hostfile_release(struct hostfile *h)
+{
+	buf_release(&h->bytes);
+	*h = HOSTFILE_INIT;
+}
+
+bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t len)
+{
+	struct stat st;
+	CLEANUP(free_ptr) char *name = NULL;
+	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return h->st.st_ino == 0;
+	return st.st_ino == h->st.st_ino && st.st_size == h->st.st_size && st.st_mode == h->st.st_mode &&
+	       st.st_mtim.tv_sec == h->st.st_mtim.tv_sec && st.st_mtim.tv_nsec == h->st.st_mtim.tv_nsec;
+}
+
+static int make_parents(int root, const char *path, size_t len, struct err *err)
+{
+	for (size_t i = 1; i < len; i++) {
+		if (path[i] != '/')
+			continue;
+		CLEANUP(free_ptr) char *name = NULL;
+		CLEANUP(fd_close) int dir = open_parent(root, path, i, &name);
+		if (dir < 0 || (mkdirat(dir, name, 0777) < 0 && errno != EEXIST))
+			return err_sys(err, "cannot make directory '%.*s'", (int)(i < 300 ? i : 300), path);
+	}
+	return 0;
+}
+
+static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes, size_t nr, struct err *err)
+{
+	char tmp[48];
+	uint64_t salt;
+	random_bytes(&salt, sizeof(salt));
+	snprintf(tmp, sizeof(tmp), ".sandglass-%016llx", (unsigned long long)salt);
+	if (s->kind == WS_LINK) {
+		CLEANUP(free_ptr) char *target = xstrndup(bytes, nr);
+		if (symlinkat(target, dir, tmp) < 0 || renameat(dir, tmp, dir, name) < 0) {
+			err_sys(err, "cannot write the link");
+			unlinkat(dir, tmp, 0);
+			return -1;
+		}
+		return 0;
+	}
+	CLEANUP(fd_close) int fd = openat(dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(err, "cannot write");
+	int rc = fd_write_all(fd, bytes, nr, err);
+	if (rc == 0 && (fchmod(fd, s->mode & 0777) < 0 || fsync(fd) < 0 || renameat(dir, tmp, dir, name) < 0))
+		rc = err_sys(err, "cannot write");
+	if (rc < 0)
+		unlinkat(dir, tmp, 0);
+	return rc;
+}
+
+int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes, size_t nr,
+		   struct err *err)
+{
+	if (make_parents(root, path, len, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *name = NULL;
+	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	int rc;
+	if (dir < 0)
+		return err_sys(err, "cannot open the directory of '%.*s'", (int)(len < 300 ? len : 300), path);
+	if (s->kind == WS_DIR)
+		rc = mkdirat(dir, name, s->mode & 0777) < 0 && errno != EEXIST ? err_sys(err, "cannot make the directory") : 0;
+	else
+		rc = write_bytes(dir, name, s, bytes, nr, err);
+	return rc < 0 ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path) : 0;
+}
+
+int hostfile_remove(int root, const char *path, size_t len, struct err *err)
+{
+	CLEANUP(free_ptr) char *name = NULL;
+	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
+	struct stat st;
+	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
+	if (unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
+		return err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
+	return 0;
+}
+
+void hostfile_tidy(int root, const char *path, size_t len)
+{
+	struct err err = ERR_INIT;
+	const char *slash;
+	while ((slash = memrchr(path, '/', len))) {
+		len = (size_t)(slash - path);
+		if (hostfile_remove(root, path, len, &err) < 0)
+			return;
+	}
+}

@@ -1,0 +1,32 @@
+/* Files of the user's own tree: read as a state, written by temporary file and rename, removed. Every path is opened
+ * beneath a root without following links. Used by the merge child only. */
+#ifndef SANDBOX_WORKSPACE_HOSTFILE_H
+#define SANDBOX_WORKSPACE_HOSTFILE_H
+
+#include <sys/stat.h>
+
+#include "sandbox/workspace/state.h"
+
+struct hostfile {
+	struct ws_state state;   /* WS_NONE: there is nothing */
+	struct buf bytes;        /* of files up to HOSTFILE_MAX and of links */
+	struct stat st;          /* as it was when read; st_ino 0 = nothing */
+	const char *blocked;     /* why the path cannot be used at all ("a symbolic link is in the way"), or NULL */
+};
+#define HOSTFILE_INIT ((struct hostfile){ 0 })
+enum { HOSTFILE_MAX = 64 << 20 };
+
+void hostfile_read(struct hostfile *h, int root, const char *path, size_t len);
+void hostfile_release(struct hostfile *h);
+/* True if it is still what hostfile_read saw. */
+bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t len);
+
+/* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links, nothing else. */
+NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes, size_t nr,
+			     struct err *err);
+/* Removes a file, a link or an empty directory; missing is fine. */
+NODISCARD int hostfile_remove(int root, const char *path, size_t len, struct err *err);
+/* Removes the directories above @path that have become empty, as git does when the last file of one goes. */
+void hostfile_tidy(int root, const char *path, size_t len);
+
+#endif

@@ -1,0 +1,99 @@
+/* Merging a box's work back into the user's own repositories on the host.
+ *
+ * 1. What the box changed (base to wanted view) is merged three-way, file by file, with what is in the target now: equal
+ *    to the base: taken; equal to the wanted: done already; else by lines; else a conflict. Nothing is ever overwritten.
+ * 2. Never touched: .git (in any spelling), files that the target ignores, files that exist there untracked (unless the
+ *    target is no repository), what the box holds only by hash, FIFOs, sockets, devices.
+ * 3. Order: objects and a new ref; then working files by temporary file and rename; then the index; then HEAD's branch.
+ *    Several targets: all are prepared before any is written; if one cannot be finished, the finished ones are undone.
+ * 4. A merge that is run again finds everything done and changes nothing. merge_undo takes back what nobody has
+ *    changed since.
+ * 5. The target's repository is opened in a child of ours (git_child_main): no hooks, no filter programs, no
+ *    configuration but the repository's own; under root it becomes the owner of the target. It can be killed.
+ * Blocking: worker thread. */
+#ifndef SANDBOX_WORKSPACE_MERGE_H
+#define SANDBOX_WORKSPACE_MERGE_H
+
+#include "sandbox/workspace/view.h"
+
+enum merge_mode {
+	MERGE_APPLY,   /* working files and index, no commit; kept at refs/sandglass/merge/ID as well */
+	MERGE_BRANCH,  /* a commit on branch sandglass/NAME; nothing else moves */
+	MERGE_COMMITS, /* one commit per step on the current branch, index and working files follow */
+	MERGE_PATCH,   /* a patch file; the target is not opened for writing */
+};
+const char *merge_mode_name(enum merge_mode m);
+bool merge_mode_find(const char *name, enum merge_mode *out);
+
+/* What a person took of one path. Paths without a choice are taken as a whole. */
+struct merge_choice {
+	const char *path;
+	size_t len;
+	bool leave;            /* the whole file */
+	const unsigned *left;  /* hunks (1, 2, ...; of ws_patch_make with 3 lines of context) that are left */
+	size_t nr_left;
+};
+
+struct merge_step {
+	const struct ws_view *view; /* the state after the step; the last one's is the wanted state */
+	const char *message;        /* of the commit */
+};
+
+struct merge_target {
+	const char *repo;      /* name of the layer */
+	const char *dir;       /* on the host */
+	const struct merge_step *step;
+	size_t nr_steps;       /* at least 1; MERGE_COMMITS with choices makes one commit of all */
+	const struct merge_choice *choice;
+	size_t nr_choices;
+};
+
+struct merge_opts {
+	const char *id;        /* 8 to 32 hexadecimal digits: the same for a second try of the same merge */
+	enum merge_mode mode;
+	const char *branch;    /* MERGE_BRANCH: NAME of refs/heads/NAME; NULL: sandglass/ID */
+	const char *author, *email;
+	int64_t ts_us;         /* time of the commits */
+	const char *undo_dir;  /* ours, 0700: records that merge_undo reads */
+	const char *patch;     /* MERGE_PATCH: file to write */
+	bool dry;              /* plan only */
+	const struct ws_store *store;
+	const struct merge_target *target;
+	size_t nr_targets;
+	/* Starts the child with @sock as its descriptor 3; NULL: this program's own file with the argument --git-child. */
+	int (*spawn)(void *self, int sock, int *pidfd_out, struct err *err);
+	void *self;
+	bool (*stop)(void *self); /* polled; kills the children: nothing has been written then. May be NULL */
+};
+
+struct merge_result {
+	bool clean;            /* no conflicts */
+	bool done;             /* targets were changed (or had it all already) */
+	json_t *body;          /* of merge.planned, merge.done or merge.failed; owned */
+};
+
+/* 0 with @r filled (conflicts are a result, not a failure), -1 when it could not be carried out; nothing is changed then. */
+NODISCARD int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *err);
+void merge_result_release(struct merge_result *r);
+
+/* Takes a merge back. @body_out: body of merge.undone. ERR_NOENT: no record of it in @undo_dir. */
+NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err);
+
+/* What a target is: {"kind":"none"|"repo"|"worktree"|"submodule"|"inside","head":hex,"branch":..,"shallow":bool,
+ * "sparse":bool,"prefix":..,"bare":bool}. */
+NODISCARD int merge_look(const struct merge_opts *o, const char *dir, json_t **out, struct err *err);
+
+/* What a reviewer should look at twice, as words: "executable" "link out of the tree" "ci" "policy" "hook" "lock file"
+ * "large" "binary" "set-uid". Returns how many were put into @out (room for 8). */
+struct ws_change;
+size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const char **out);
+
+/* Content with only some hunks of a change: @old's bytes with every hunk not in @left (sorted) applied. */
+struct ws_patch;
+void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_left, struct buf *out);
+
+/* The child's main, for the program that is started with --git-child: serves @sock until it is closed. Returns the exit
+ * status. */
+int git_child_main(int sock);
+
+#endif
