@@ -85,12 +85,13 @@ static int add_rules(scmp_filter_ctx f)
 	/* The last word of xmalloc and assert is lost rather than fatal in a new way. */
 	if (!rc)
 		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_NE, HOST_FD));
-	if (!rc)
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	if (!rc) /* malloc gives memory back with it */
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* mprotect: malloc gives memory back with it */
+	static const int memory_calls[] = { SCMP_SYS(mmap), SCMP_SYS(mprotect) };
+	const struct scmp_arg_cmp no_exec = {
+		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0
+	};
+	for (size_t i = 0; !rc && i < ARRAY_LEN(memory_calls); i++)
+		rc = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, memory_calls[i], 1, &no_exec);
 #endif
 	return rc;
 }

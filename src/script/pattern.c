@@ -270,7 +270,9 @@ static const char *back_reference(struct match *m, const struct item *it, const 
 		m->fault = "invalid capture index in pattern";
 		return NULL;
 	}
-	size_t len = m->capture[i].len == CAPTURE_PLACE ? 0 : (size_t)m->capture[i].len;
+	if (m->capture[i].len == CAPTURE_PLACE)
+		return NULL; /* a place has no text that could come again */
+	size_t len = (size_t)m->capture[i].len;
 	if ((size_t)(m->text_end - s) < len || memcmp(m->capture[i].at, s, len) != 0)
 		return NULL;
 	m->steps -= len / 16 < m->steps ? len / 16 : m->steps;
