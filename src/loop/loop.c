@@ -18,6 +18,7 @@ struct loop {
 	uv_loop_t uv;
 	uv_check_t check;     /* end of a turn: deferred calls */
 	uv_prepare_t prepare; /* before sleeping: what callbacks of timers deferred */
+	uv_timer_t turn;      /* the limit of loop_turn: one for all, since a closing handle keeps the next turn from waiting */
 	uv_idle_t idle;       /* keeps the loop from sleeping while something is deferred */
 	struct deferred *item;
 	size_t nr, cap;
@@ -109,6 +110,7 @@ int loop_new(struct loop **out, struct err *err)
 	uv_check_init(&l->uv, &l->check);
 	uv_prepare_init(&l->uv, &l->prepare);
 	uv_idle_init(&l->uv, &l->idle);
+	uv_timer_init(&l->uv, &l->turn);
 	l->check.data = l->prepare.data = l->idle.data = l;
 	uv_check_start(&l->check, on_check);
 	uv_prepare_start(&l->prepare, on_prepare);
@@ -129,6 +131,7 @@ void loop_free(struct loop *l)
 	uv_close((uv_handle_t *)&l->check, NULL);
 	uv_close((uv_handle_t *)&l->prepare, NULL);
 	uv_close((uv_handle_t *)&l->idle, NULL);
+	uv_close((uv_handle_t *)&l->turn, NULL);
 	uv_run(&l->uv, UV_RUN_DEFAULT);
 	int rc = uv_loop_close(&l->uv);
 	assert(rc == 0);
@@ -160,16 +163,12 @@ void loop_turn(struct loop *l, int timeout_ms)
 		uv_run(&l->uv, UV_RUN_NOWAIT);
 		return;
 	}
-	uv_timer_t *t = NULL;
 	if (timeout_ms > 0) {
-		t = NEW(uv_timer_t);
-		uv_timer_init(&l->uv, t);
 		uv_update_time(&l->uv);
-		uv_timer_start(t, on_turn_timer, (uint64_t)timeout_ms, 0);
+		uv_timer_start(&l->turn, on_turn_timer, (uint64_t)timeout_ms, 0);
 	}
 	uv_run(&l->uv, UV_RUN_ONCE);
-	if (t)
-		uv_close((uv_handle_t *)t, free_handle);
+	uv_timer_stop(&l->turn);
 }
 
 void loop_stop(struct loop *l)
