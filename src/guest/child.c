@@ -1,5 +1,5 @@
-/* Between clone and exec: a task that shares the guest's memory and turns itself into the command. It writes nothing but
- * its own stack and slot, calls no libc function that has a state, and takes every system call from sys.h. */
+/* Between clone and exec: a task that shares the guest's memory and turns itself into the command. It writes nothing
+ * but its own stack and slot, calls no libc function that has a state, and takes every system call from sys.h. */
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>

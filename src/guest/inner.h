@@ -2,8 +2,8 @@
  * the supervisor says over one channel (wire/guest.h is the specification).
  *
  * One thread, one loop, one struct inner. It never reads content, never decides, holds no secret. It is undumpable, its
- * descriptors close on exec, and it is in no landlock domain itself: every child enters the rules between fork and exec,
- * so that a command can neither trace nor read it. Writing to the channel blocks; the supervisor always reads. */
+ * descriptors close on exec, and it is in no landlock domain itself: every child enters the rules between fork and
+ * exec, so that a command can neither trace nor read it. Writing to the channel blocks; the supervisor always reads. */
 #ifndef GUEST_INNER_H
 #define GUEST_INNER_H
 
@@ -52,7 +52,7 @@ struct inner {
 	int null_fd, children_fd;
 	struct inner_rules rules;
 	struct inner_slot *slot; /* INNER_RUNS, shared memory */
-	char *stacks;            /* one of INNER_STACK bytes per slot */
+	char *stacks;		 /* one of INNER_STACK bytes per slot */
 	struct inner_run **run;
 	size_t nr_runs, cap_runs;
 	struct inner_pump **pump;
@@ -74,18 +74,19 @@ int inner_port_fill(struct inner *g);
 void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struct buf *body, int fd);
 /* ANSWER with the outcome in front of @more (may be NULL). */
 void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const struct buf *more, int fd);
-/* Takes up to @nr descriptors that came with frame @f into @fds, closes the rest; false if there are not exactly @nr. */
+/* Takes up to @nr descriptors that came with frame @f into @fds, closes the rest; false if there are not exactly @nr.
+ */
 bool inner_take_fds(struct inner *g, const struct frame *f, int *fds, size_t nr);
 
 /* --- run.c: runs --- */
 struct inner_run {
 	uint64_t id;
-	pid_t pid; /* of the leader: session and process group too */
+	pid_t pid;		   /* of the leader: session and process group too */
 	struct inner_child *child; /* until it has left our memory */
 	struct inner_slot *slot;
-	bool gone;    /* go has been said */
-	bool reaped;  /* leader ended; waits for its pumps */
-	bool dropped; /* nobody listens */
+	bool gone;	   /* go has been said */
+	bool reaped;	   /* leader ended; waits for its pumps */
+	bool dropped;	   /* nobody listens */
 	unsigned draining; /* pumps that have something from before the end */
 	struct guest_ended_body ended;
 };
@@ -154,7 +155,7 @@ void inner_pump_credit(struct inner *g, const struct frame *f);
 void inner_pump_connecting(struct inner_pump *p, bool pass); /* DIAL is under way */
 bool inner_pump_drop(struct inner *g, uint64_t id); /* closes the listener or connection; false if there is none */
 void inner_pump_run_ended(struct inner *g, struct inner_run *r); /* starts the drain */
-void inner_pump_run_done(struct inner *g, struct inner_run *r);  /* closes, or throws away from now on */
+void inner_pump_run_done(struct inner *g, struct inner_run *r);	 /* closes, or throws away from now on */
 void inner_pump_resize(struct inner *g, uint64_t id, uint16_t cols, uint16_t rows);
 struct pollfd;
 size_t inner_pump_poll(struct inner *g, struct pollfd *fds); /* fills one entry per pump */

@@ -1,7 +1,8 @@
 /* Who lives in the box: /proc of its own namespace, or below ourselves where there is none (profile reduced).
  *
  * Origin: a process belongs to the run whose leader is its ancestor. An orphan has lost its ancestors, so origins are
- * remembered, passed on within a session, and an orphan that nobody can explain is given to the run that has just ended. */
+ * remembered, passed on within a session, and an orphan that nobody can explain is given to the run that has just
+ * ended. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

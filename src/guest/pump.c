@@ -16,14 +16,14 @@ struct inner_pump {
 	unsigned stream;
 	int fd;
 	struct inner_run *run; /* NULL: of nobody, or the run has ended */
-	size_t credit;         /* what we may still send */
-	size_t owed;           /* what we have used and not yet given back */
-	struct buf out;        /* came, not yet written */
-	bool in_over;          /* nothing more to read */
+	size_t credit;	       /* what we may still send */
+	size_t owed;	       /* what we have used and not yet given back */
+	struct buf out;	       /* came, not yet written */
+	bool in_over;	       /* nothing more to read */
 	bool eof_wanted;       /* the other side sends no more: shut down when out is empty */
 	bool eof_done;
-	bool draining;         /* the run has ended: @drain bytes are from before */
-	bool sink;             /* read and throw away */
+	bool draining; /* the run has ended: @drain bytes are from before */
+	bool sink;     /* read and throw away */
 	bool pass, dead;
 	size_t drain;
 };
@@ -33,7 +33,9 @@ struct inner_pump *inner_pump_new(struct inner *g, enum inner_pump_kind kind, ui
 {
 	struct inner_pump *p = NEW(struct inner_pump);
 	struct err err = ERR_INIT;
-	*p = (struct inner_pump){ .kind = kind, .id = id, .stream = stream, .fd = fd, .run = r, .credit = GUEST_WINDOW };
+	*p = (struct inner_pump){
+		.kind = kind, .id = id, .stream = stream, .fd = fd, .run = r, .credit = GUEST_WINDOW
+	};
 	if (fd_nonblock(fd, &err) < 0)
 		p->dead = true;
 	GROW(g->pump, g->nr_pumps, g->cap_pumps);
@@ -64,7 +66,8 @@ static struct inner_pump *find(const struct inner *g, uint64_t id, unsigned stre
 	return NULL;
 }
 
-static void send_stream(struct inner *g, enum guest_frame type, const struct inner_pump *p, const void *bytes, size_t len)
+static void send_stream(struct inner *g, enum guest_frame type, const struct inner_pump *p, const void *bytes,
+			size_t len)
 {
 	struct buf b = BUF_INIT;
 	pack_u8(&b, (uint8_t)p->stream);

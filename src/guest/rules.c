@@ -30,8 +30,8 @@ struct port_attr {
 };
 
 #define BIT(n) (1ULL << (n))
-static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_list = BIT(3), fs_make_node = BIT(6) | BIT(11), fs_refer = BIT(13),
-		      fs_truncate = BIT(14), fs_ioctl = BIT(15);
+static const uint64_t fs_execute = BIT(0), fs_read = BIT(2) | BIT(3), fs_list = BIT(3), fs_make_node = BIT(6) | BIT(11),
+		      fs_refer = BIT(13), fs_truncate = BIT(14), fs_ioctl = BIT(15);
 /* write, remove dir, remove file, make dir, regular, socket, fifo, symlink */
 static const uint64_t fs_change = BIT(1) | BIT(4) | BIT(5) | BIT(7) | BIT(8) | BIT(9) | BIT(10) | BIT(12);
 /* what a rule on a file, not a folder, may grant */
@@ -45,13 +45,14 @@ int inner_landlock_abi(void)
 
 static uint64_t fs_handled(int abi)
 {
-	return fs_execute | fs_read | fs_change | fs_make_node | (abi >= 2 ? fs_refer : 0) | (abi >= 3 ? fs_truncate : 0) |
-	       (abi >= 5 ? fs_ioctl : 0);
+	return fs_execute | fs_read | fs_change | fs_make_node | (abi >= 2 ? fs_refer : 0) |
+	       (abi >= 3 ? fs_truncate : 0) | (abi >= 5 ? fs_ioctl : 0);
 }
 
 static uint64_t fs_granted(unsigned access)
 {
-	return (access & GUEST_READ ? fs_read : 0) | (access & GUEST_LIST ? fs_list : 0) | (access & GUEST_EXEC ? fs_execute : 0) |
+	return (access & GUEST_READ ? fs_read : 0) | (access & GUEST_LIST ? fs_list : 0) |
+	       (access & GUEST_EXEC ? fs_execute : 0) |
 	       (access & GUEST_WRITE ? fs_change | fs_refer | fs_truncate : 0) | (access & GUEST_DEVICE ? fs_ioctl : 0);
 }
 
@@ -165,9 +166,10 @@ static long lower(int what, uint64_t soft, uint64_t hard)
 /* What no command of a box gets: the guest has lowered these for itself, and children inherit. */
 int inner_lower_limits(void)
 {
-	return lower(RLIMIT_CORE, 0, 0) < 0 || lower(RLIMIT_NOFILE, 4096, 4096) < 0 || lower(RLIMIT_MEMLOCK, 0, 0) < 0 ||
-			       lower(RLIMIT_MSGQUEUE, 0, 0) < 0 || lower(RLIMIT_RTPRIO, 0, 0) < 0 ||
-			       lower(RLIMIT_NICE, 0, 0) < 0 || lower(RLIMIT_SIGPENDING, 256, 256) < 0
+	return lower(RLIMIT_CORE, 0, 0) < 0 || lower(RLIMIT_NOFILE, 4096, 4096) < 0 ||
+			       lower(RLIMIT_MEMLOCK, 0, 0) < 0 || lower(RLIMIT_MSGQUEUE, 0, 0) < 0 ||
+			       lower(RLIMIT_RTPRIO, 0, 0) < 0 || lower(RLIMIT_NICE, 0, 0) < 0 ||
+			       lower(RLIMIT_SIGPENDING, 256, 256) < 0
 		       ? -1
 		       : 0;
 }

@@ -9,7 +9,8 @@
 
 #include "base/compat.h"
 
-/* Where the calls below are not spelled out, and where a sanitizer keeps books about stacks, the child is a plain fork. */
+/* Where the calls below are not spelled out, and where a sanitizer keeps books about stacks, the child is a plain fork.
+ */
 #if defined(__SANITIZE_ADDRESS__)
 #define SYS_SHARED 0
 #elif defined(__has_feature)
@@ -52,11 +53,11 @@ static inline long sys_call(long nr, long a, long b, long c, long d, long e, lon
 }
 #endif
 
-#define SYS_ARG(x) (long)(x)
-#define sys0(nr) sys_call((nr), 0, 0, 0, 0, 0, 0)
-#define sys1(nr, a) sys_call((nr), SYS_ARG(a), 0, 0, 0, 0, 0)
-#define sys2(nr, a, b) sys_call((nr), SYS_ARG(a), SYS_ARG(b), 0, 0, 0, 0)
-#define sys3(nr, a, b, c) sys_call((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), 0, 0, 0)
+#define SYS_ARG(x)	     (long)(x)
+#define sys0(nr)	     sys_call((nr), 0, 0, 0, 0, 0, 0)
+#define sys1(nr, a)	     sys_call((nr), SYS_ARG(a), 0, 0, 0, 0, 0)
+#define sys2(nr, a, b)	     sys_call((nr), SYS_ARG(a), SYS_ARG(b), 0, 0, 0, 0)
+#define sys3(nr, a, b, c)    sys_call((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), 0, 0, 0)
 #define sys4(nr, a, b, c, d) sys_call((nr), SYS_ARG(a), SYS_ARG(b), SYS_ARG(c), SYS_ARG(d), 0, 0)
 
 #endif

@@ -37,7 +37,8 @@ static void on_listener(void *self, int fd, unsigned events)
 	}
 }
 
-struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o, const struct egress_ops *ops, void *self)
+struct egress *egress_new(struct loop *l, int listener, const struct egress_opts *o, const struct egress_ops *ops,
+			  void *self)
 {
 	struct egress *e = NEW(struct egress);
 	struct err err = ERR_INIT;

@@ -31,17 +31,17 @@ struct egress;
 
 /* What a box asks for. Borrowed for the call. */
 struct egress_want {
-	const char *host;   /* rule 2, lower case */
+	const char *host; /* rule 2, lower case */
 	uint16_t port;
 	const char *method; /* "CONNECT", "GET", ... */
 	const char *path;   /* of a plain http request; NULL for CONNECT */
-	bool listed;        /* on the allow list */
+	bool listed;	    /* on the allow list */
 };
 
 struct egress_end {
 	const char *host; /* NULL if the request did not get that far */
 	uint16_t port;
-	bool connected;   /* bytes may have gone out */
+	bool connected; /* bytes may have gone out */
 	uint64_t up_bytes, down_bytes;
 	char address[48]; /* what was connected to; "" if nothing */
 	/* static: "closed" "denied" "malformed" "name" "port" "lookup" "address" "connect" "sni" "idle" "bytes"
@@ -60,12 +60,12 @@ struct egress_ops {
 struct egress_opts {
 	const char *const *allow; /* "host", "*.suffix" (not the suffix itself), "host:port"; copied */
 	size_t nr_allow;
-	const uint16_t *ports;    /* NULL: 443 and those of the allow list */
+	const uint16_t *ports; /* NULL: 443 and those of the allow list */
 	size_t nr_ports;
-	bool http;                /* plain http too, port 80 */
-	bool local;               /* rule 5 is off: addresses of this machine and its network are fine */
-	uint64_t max_bytes;       /* 0 = 4 GiB */
-	unsigned max_conns;       /* 0 = 256 */
+	bool http;	    /* plain http too, port 80 */
+	bool local;	    /* rule 5 is off: addresses of this machine and its network are fine */
+	uint64_t max_bytes; /* 0 = 4 GiB */
+	unsigned max_conns; /* 0 = 256 */
 };
 
 /* Takes @listener (any listening stream socket, non-blocking). Never NULL. */

@@ -91,11 +91,11 @@ static void watch(struct egress_conn *c)
 
 static const char *reason_of(int status)
 {
-	return status == 400 ? "Bad Request" :
-	       status == 403 ? "Forbidden" :
-	       status == 502 ? "Bad Gateway" :
-	       status == 503 ? "Service Unavailable" :
-			       "Gateway Timeout";
+	return status == 400   ? "Bad Request"
+	       : status == 403 ? "Forbidden"
+	       : status == 502 ? "Bad Gateway"
+	       : status == 503 ? "Service Unavailable"
+			       : "Gateway Timeout";
 }
 
 /* Sends a refusal and tells the end. @kind is an error type of RFC 9209. */
@@ -193,7 +193,8 @@ static void connect_next(struct egress_conn *c)
 	set_deadline(c, connect_us);
 	name_address(c, a);
 	c->server = socket(a->sa.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (c->server < 0 || (connect(c->server, (const struct sockaddr *)&a->sa, a->len) < 0 && errno != EINPROGRESS)) {
+	if (c->server < 0 ||
+	    (connect(c->server, (const struct sockaddr *)&a->sa, a->len) < 0 && errno != EINPROGRESS)) {
 		connect_failed(c, errno);
 		return;
 	}
@@ -212,7 +213,8 @@ static void on_lookup(void *self, const struct egress_addr *addr, size_t nr, con
 	if (nr == 0) {
 		refuse(c, 502, "dns_error", "lookup", why);
 	} else if (!open && !c->e->local) {
-		refuse(c, 403, "destination_ip_prohibited", "address", "the name leads to an address that is not of the open internet");
+		refuse(c, 403, "destination_ip_prohibited", "address",
+		       "the name leads to an address that is not of the open internet");
 	} else {
 		memcpy(c->addr, addr, nr * sizeof *addr);
 		c->nr_addrs = nr;
@@ -269,7 +271,9 @@ static bool frame_body(struct egress_conn *c, size_t from)
 static void ask(struct egress_conn *c)
 {
 	struct egress *e = c->e;
-	struct egress_want w = { .host = c->host, .port = c->head.port, .method = c->head.method, .path = c->head.path };
+	struct egress_want w = {
+		.host = c->host, .port = c->head.port, .method = c->head.method, .path = c->head.path
+	};
 	w.listed = egress_listed((const char *const *)e->allow, e->nr_allow, c->host, c->head.port);
 	c->state = EGRESS_ASKING;
 	c->ticket = ++e->last_ticket;
@@ -297,7 +301,8 @@ static void on_head(struct egress_conn *c)
 		refuse(c, 403, "http_request_denied", "name", "the host is no name (addresses are not allowed)");
 	} else if (!egress_port_ok(c->e, c->host, &c->head)) {
 		refuse(c, 403, "http_request_denied", "port",
-		       c->head.connect || c->e->http ? "the port is not on the list of ports" : "plain http is not allowed");
+		       c->head.connect || c->e->http ? "the port is not on the list of ports"
+						     : "plain http is not allowed");
 	} else if (!frame_body(c, 0)) {
 		refuse(c, 400, "http_request_error", "malformed", "the body is not chunked as it should be");
 	} else {

@@ -177,8 +177,15 @@ struct seen {
 /* Headers between us and the box, or made anew for the way on. */
 static bool is_hop(const char *s, size_t len)
 {
-	static const char *const names[] = { "Connection", "Keep-Alive", "Proxy-Connection", "Proxy-Authorization",
-					     "Proxy-Authenticate", "TE", "Trailer", "Upgrade", "Host" };
+	static const char *const names[] = { "Connection",
+					     "Keep-Alive",
+					     "Proxy-Connection",
+					     "Proxy-Authorization",
+					     "Proxy-Authenticate",
+					     "TE",
+					     "Trailer",
+					     "Upgrade",
+					     "Host" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (is_name(s, len, names[i]))
 			return true;

@@ -15,11 +15,12 @@ struct egress_head {
 	char method[24];
 	char host[EGRESS_HOST_MAX + 1]; /* as written, not yet judged: egress_name does that */
 	uint16_t port;
-	char *path;   /* owned; plain http: from the slash on */
+	char *path; /* owned; plain http: from the slash on */
 	bool chunked;
 	bool has_length;
 	uint64_t length; /* of the body, 0 if none */
-	struct buf fields; /* plain http: field lines to pass on, each with its end; hop-by-hop ones and Host left out */
+	struct buf
+		fields; /* plain http: field lines to pass on, each with its end; hop-by-hop ones and Host left out */
 };
 
 /* 1: @out is filled (release it); 0: more bytes are needed; -1: malformed, *why_out is a static sentence. */

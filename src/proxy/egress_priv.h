@@ -8,12 +8,12 @@
 #include "proxy/egress_resolve.h"
 
 enum egress_state {
-	EGRESS_HEAD,    /* reading the request */
-	EGRESS_ASKING,  /* the decision is awaited, without limit */
+	EGRESS_HEAD,   /* reading the request */
+	EGRESS_ASKING, /* the decision is awaited, without limit */
 	EGRESS_LOOKUP,
 	EGRESS_CONNECT,
 	EGRESS_PUMP,
-	EGRESS_LAST,    /* an answer of ours is on its way out; what comes in is thrown away */
+	EGRESS_LAST, /* an answer of ours is on its way out; what comes in is thrown away */
 };
 
 struct egress_conn {
@@ -29,9 +29,9 @@ struct egress_conn {
 	uint64_t body_left;
 	char host[EGRESS_HOST_MAX + 1];
 	bool client_eof, server_eof, up_shut, down_shut;
-	bool peeked;   /* rule 6 has been looked at */
+	bool peeked;	/* rule 6 has been looked at */
 	bool body_done; /* plain http: nothing more goes up */
-	bool told;     /* ops->ended has been called */
+	bool told;	/* ops->ended has been called */
 	struct egress_lookup *lookup;
 	struct egress_addr addr[EGRESS_ADDRS_MAX];
 	size_t nr_addrs, next_addr;

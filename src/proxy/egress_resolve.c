@@ -35,7 +35,8 @@ static bool is_open(const struct sockaddr *sa)
 static void work(void *self)
 {
 	struct egress_lookup *q = self;
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV }, *all = NULL;
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_NUMERICSERV },
+			*all = NULL;
 	char port[8];
 	snprintf(port, sizeof port, "%u", q->port);
 	q->rc = getaddrinfo(q->host, port, &hints, &all);
@@ -56,11 +57,15 @@ static void done(void *self)
 {
 	struct egress_lookup *q = self;
 	if (q->done)
-		q->done(q->self, q->addr, q->nr, q->rc ? gai_strerror(q->rc) : q->nr ? NULL : "the name has no address");
+		q->done(q->self, q->addr, q->nr,
+			q->rc	? gai_strerror(q->rc)
+			: q->nr ? NULL
+				: "the name has no address");
 	free(q);
 }
 
-struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port, egress_lookup_fn *fn, void *self)
+struct egress_lookup *egress_lookup_start(struct loop *l, const char *host, uint16_t port, egress_lookup_fn *fn,
+					  void *self)
 {
 	struct egress_lookup *q = NEW(struct egress_lookup);
 	snprintf(q->host, sizeof q->host, "%s", host);

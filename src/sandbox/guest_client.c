@@ -16,8 +16,8 @@ struct guest_ask {
 	uint64_t id;
 	box_done_fn *done;
 	void *self;
-	bool late;          /* asked after the end: its turn of the loop is on its way */
-	bool frozen;        /* FREEZE: which way */
+	bool late;	    /* asked after the end: its turn of the loop is on its way */
+	bool frozen;	    /* FREEZE: which way */
 	const char **paths; /* ATTACH: rules by index; their strings are owned too */
 	size_t nr_paths;
 };
@@ -53,7 +53,8 @@ void guest_send(struct guest *g, enum guest_frame type, uint64_t id, const struc
 		stream_send(g->stream, (uint16_t)type, id, body ? body->data : NULL, body ? body->len : 0);
 }
 
-void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream, const void *bytes, size_t len)
+void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream, const void *bytes,
+		       size_t len)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	pack_u8(&b, (uint8_t)stream);
@@ -101,7 +102,8 @@ static void ask_too_late(void *self)
 	ask_fail(a, &err);
 }
 
-static struct guest_ask *ask(struct guest *g, enum guest_frame type, const struct buf *body, box_done_fn *done, void *self)
+static struct guest_ask *ask(struct guest *g, enum guest_frame type, const struct buf *body, box_done_fn *done,
+			     void *self)
 {
 	struct guest_ask *a = NEW(struct guest_ask);
 	*a = (struct guest_ask){ .g = g, .type = type, .id = guest_next_id(g), .done = done, .self = self };
@@ -267,7 +269,8 @@ static json_t *socket_result(struct guest *g, const struct guest_ask *a, struct 
 	return o;
 }
 
-static json_t *result_of(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds, size_t nr, struct err *err)
+static json_t *result_of(struct guest *g, const struct guest_ask *a, struct unpack *u, int *fds, size_t nr,
+			 struct err *err)
 {
 	switch (a->type) {
 	case GF_ATTACH:

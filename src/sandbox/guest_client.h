@@ -18,10 +18,10 @@ struct guest;
 struct guest_run;
 
 struct guest_info {
-	unsigned version;   /* of the protocol */
-	bool init;          /* PID 1 of a namespace of its own; else an ordinary child (profile reduced) */
-	int landlock;       /* ABI of the kernel as the box sees it; 0 = none */
-	unsigned uid;       /* inside */
+	unsigned version; /* of the protocol */
+	bool init;	  /* PID 1 of a namespace of its own; else an ordinary child (profile reduced) */
+	int landlock;	  /* ABI of the kernel as the box sees it; 0 = none */
+	unsigned uid;	  /* inside */
 };
 
 struct guest_opts {
@@ -53,13 +53,13 @@ struct guest_attach {
 	size_t nr_rules;
 	const struct guest_rule *extra; /* named roots, the private temporary folder of a reduced box, ... */
 	size_t nr_extra;
-	bool tcp;                       /* refuse TCP but for @ports: only where the network namespace is not empty */
-	const uint16_t *ports;          /* may be connected to */
+	bool tcp;	       /* refuse TCP but for @ports: only where the network namespace is not empty */
+	const uint16_t *ports; /* may be connected to */
 	size_t nr_ports;
-	bool scope;                     /* no signals and abstract sockets out of a command (reduced) */
-	bool keep_caps;                 /* commands keep the guest's capabilities (a container's root) */
-	bool unconfined_ok;             /* go on where the kernel has no landlock; else runs fail at step "landlock" */
-	struct box_limits limits;       /* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
+	bool scope;		  /* no signals and abstract sockets out of a command (reduced) */
+	bool keep_caps;		  /* commands keep the guest's capabilities (a container's root) */
+	bool unconfined_ok;	  /* go on where the kernel has no landlock; else runs fail at step "landlock" */
+	struct box_limits limits; /* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 };
 /* The workspace was attached or rotated: opens the rules afresh. Commands already running keep the rules they entered;
  * prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"missing":[paths]}. Before the first attach runs
@@ -73,9 +73,9 @@ void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *do
 struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const struct run_ops *ops, void *self);
 void guest_go(struct guest_run *r);
 void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); /* queued here without limit */
-size_t guest_stdin_queued(const struct guest_run *r);                          /* bytes not yet taken by the box */
-void guest_signal(struct guest_run *r, int signo);                             /* to its process group */
-void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows);          /* pty only */
+size_t guest_stdin_queued(const struct guest_run *r); /* bytes not yet taken by the box */
+void guest_signal(struct guest_run *r, int signo);				/* to its process group */
+void guest_resize(struct guest_run *r, uint16_t cols, uint16_t rows);		/* pty only */
 void guest_pause(struct guest_run *r, bool paused); /* stop reading: what writes blocks when its pipe is full */
 /* After on_exit, or before: kills everything that came from it, no more callbacks. NULL is fine. */
 void guest_run_free(struct guest_run *r);

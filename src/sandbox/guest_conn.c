@@ -18,7 +18,7 @@ struct guest_conn {
 	int fd; /* -1: a listener, known by its path */
 	struct loop_fd *watch;
 	struct buf out; /* came from the box, not yet written */
-	size_t credit;  /* what we may send */
+	size_t credit;	/* what we may send */
 	size_t owed;
 	bool in_over, eof_wanted, eof_done;
 	char *dir; /* of a listener: private folder with the socket "s" */

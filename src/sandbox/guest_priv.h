@@ -34,7 +34,8 @@ void guest_enter(struct guest *g);
 void guest_leave(struct guest *g); /* @g may be gone after it */
 uint64_t guest_next_id(struct guest *g);
 void guest_send(struct guest *g, enum guest_frame type, uint64_t id, const struct buf *body);
-void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream, const void *bytes, size_t len);
+void guest_send_stream(struct guest *g, enum guest_frame type, uint64_t id, unsigned stream, const void *bytes,
+		       size_t len);
 /* The guest broke the protocol: ends the channel from the loop. */
 void guest_broken(struct guest *g, const char *what);
 
@@ -44,9 +45,10 @@ void guest_run_ended(struct guest *g, const struct frame *f);
 /* Both return false if the frame's id is no run's. */
 bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *bytes, size_t len);
 bool guest_run_credit(struct guest *g, uint64_t id, unsigned stream, uint32_t more);
-void guest_runs_lost(struct guest *g);   /* on_exit(lost) for each that has had none */
+void guest_runs_lost(struct guest *g);	 /* on_exit(lost) for each that has had none */
 void guest_runs_detach(struct guest *g); /* no more callbacks; the handles stay */
 
+/* --- guest_sink.c --- */
 /* Reads and throws away what a process left behind still writes to @fd (taken), so that it neither blocks nor dies. */
 void guest_sink_new(struct guest *g, int fd);
 void guest_sinks_free(struct guest *g);

@@ -1,5 +1,5 @@
-/* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree is ours, so / may be
- * listed; what is not named here can be seen and not opened. */
+/* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree is ours, so / may
+ * be listed; what is not named here can be seen and not opened. */
 #include <stdlib.h>
 
 #include "base/mem.h"

@@ -12,7 +12,7 @@
 #include "base/mem.h"
 #include "sandbox/guest_priv.h"
 
-enum { READ_MAX = 64 << 10, TTY_MAX = 256 << 10, SINKS_MAX = 128, KILL_AFTER_MS = 2000 };
+enum { READ_MAX = 64 << 10, TTY_MAX = 256 << 10, KILL_AFTER_MS = 2000 };
 
 /* One stream of a run. With descriptors: @fd is our end. Framed: credit both ways, and what came while paused. */
 struct end {
@@ -21,10 +21,10 @@ struct end {
 	int fd;
 	struct loop_fd *watch;
 	unsigned events;
-	bool over;       /* nothing more comes */
-	size_t drain;    /* after the end: bytes that are from before it */
-	size_t credit;   /* framed stdin: what we may send */
-	size_t got;      /* framed output: received and not given back */
+	bool over;	 /* nothing more comes */
+	size_t drain;	 /* after the end: bytes that are from before it */
+	size_t credit;	 /* framed stdin: what we may send */
+	size_t got;	 /* framed output: received and not given back */
 	struct buf held; /* framed output: came while paused */
 };
 
@@ -100,54 +100,6 @@ void guest_runs_detach(struct guest *g)
 {
 	while (g->nr_runs)
 		detach(g->run[0]);
-}
-
-/* --- what was left behind --- */
-
-struct guest_sink {
-	struct guest *g;
-	int fd;
-	struct loop_fd *watch;
-};
-
-static void sink_free(struct guest_sink *s)
-{
-	struct guest *g = s->g;
-	for (size_t i = 0; i < g->nr_sinks; i++)
-		if (g->sink[i] == s) {
-			memmove(&g->sink[i], &g->sink[i + 1], (--g->nr_sinks - i) * sizeof *g->sink);
-			break;
-		}
-	loop_fd_free(&s->watch);
-	fd_close(&s->fd);
-	free(s);
-}
-
-static void on_sink(void *self, int fd, unsigned events)
-{
-	char bytes[READ_MAX];
-	(void)events;
-	ssize_t n = read(fd, bytes, sizeof bytes);
-	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))
-		sink_free(self);
-}
-
-void guest_sink_new(struct guest *g, int fd)
-{
-	if (g->nr_sinks == SINKS_MAX)
-		sink_free(g->sink[0]);
-	struct guest_sink *s = NEW(struct guest_sink);
-	s->g = g;
-	s->fd = fd;
-	s->watch = loop_fd_new(g->loop, fd, LOOP_READ, on_sink, s);
-	GROW(g->sink, g->nr_sinks, g->cap_sinks);
-	g->sink[g->nr_sinks++] = s;
-}
-
-void guest_sinks_free(struct guest *g)
-{
-	while (g->nr_sinks)
-		sink_free(g->sink[g->nr_sinks - 1]);
 }
 
 /* --- the end --- */
@@ -586,10 +538,9 @@ static void fail_later(void *self)
 static void fail(struct guest_run *r, unsigned step, int sys)
 {
 	r->ended = true;
-	r->how = (struct guest_ended_body){ .code = step ? 126 : 0,
-					    .signal = step ? 0 : SIGKILL,
-					    .step = (uint8_t)step,
-					    .sys = (uint32_t)sys };
+	r->how = (struct guest_ended_body){
+		.code = step ? 126 : 0, .signal = step ? 0 : SIGKILL, .step = (uint8_t)step, .sys = (uint32_t)sys
+	};
 	r->busy++;
 	loop_defer(r->g->loop, fail_later, r);
 }
@@ -599,7 +550,9 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 	struct guest_run *r = NEW(struct guest_run);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	int child[3] = { -1, -1, -1 };
-	*r = (struct guest_run){ .g = g, .id = guest_next_id(g), .ops = ops, .self = self, .pty = o->pty, .framed = g->framed };
+	*r = (struct guest_run){
+		.g = g, .id = guest_next_id(g), .ops = ops, .self = self, .pty = o->pty, .framed = g->framed
+	};
 	r->timeout_us = o->timeout_us;
 	for (unsigned i = 0; i < 4; i++)
 		r->end[i] = (struct end){ .run = r, .nr = i, .fd = -1, .credit = GUEST_WINDOW };

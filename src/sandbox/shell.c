@@ -21,8 +21,8 @@ struct box_shell {
 	const struct box_shell_ops *ops;
 	void *self;
 	char mark[MARK_LEN + 1]; /* before ":STATUS:\036" */
-	struct buf held;         /* the beginning of what may become a marker */
-	struct buf waiting;      /* typed when the first prompt has come */
+	struct buf held;	 /* the beginning of what may become a marker */
+	struct buf waiting;	 /* typed when the first prompt has come */
 	bool ready, running, timed_out, killed, ended, freed;
 	unsigned busy;
 	struct loop_timer *timer;
@@ -63,8 +63,8 @@ static void type_char(struct buf *out, unsigned char c)
 		buf_putc(out, (char)c);
 }
 
-/* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its end, and a syntax error
- * in it is its own. Long lines: the quotes are closed, the line continued, the quotes opened again. */
+/* eval 'CMD': one command for the shell however many lines it has, so there is one prompt at its end, and a syntax
+ * error in it is its own. Long lines: the quotes are closed, the line continued, the quotes opened again. */
 void box_shell_type(const char *cmd, struct buf *out)
 {
 	size_t line = 6;
@@ -225,8 +225,9 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 				 const struct box_shell_ops *ops, void *self)
 {
 	static char sh[] = "/bin/sh", dash_c[] = "-c";
-	static char start[] = "stty -echo -onlcr; command -v bash >/dev/null && exec bash --noprofile --norc --noediting -i; "
-			      "exec sh -i";
+	static char start[] =
+		"stty -echo -onlcr; command -v bash >/dev/null && exec bash --noprofile --norc --noediting -i; "
+		"exec sh -i";
 	char *argv[] = { sh, dash_c, start, NULL };
 	struct box_shell *s = NEW(struct box_shell);
 	struct run_opts ro = { .argv = argv,

@@ -13,9 +13,9 @@
 struct box_shell;
 
 struct box_shell_result {
-	int status;     /* 0..255; -1: the shell ended before it said one */
+	int status;	/* 0..255; -1: the shell ended before it said one */
 	bool timed_out; /* interrupted by us; if that did not help, the shell has been killed */
-	bool ended;     /* the shell is gone (on_end has been or will be called) */
+	bool ended;	/* the shell is gone (on_end has been or will be called) */
 };
 
 struct box_shell_ops {
@@ -27,8 +27,8 @@ struct box_shell_ops {
 };
 
 struct box_shell_opts {
-	const char *cwd;  /* NULL = /workspace */
-	char *const *env; /* as in run_opts */
+	const char *cwd;     /* NULL = /workspace */
+	char *const *env;    /* as in run_opts */
 	uint16_t cols, rows; /* 0 = 120 x 40 */
 };
 

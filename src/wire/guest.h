@@ -57,7 +57,7 @@ enum {
 	GUEST_VERSION = 1,
 	GUEST_WINDOW = 256 << 10,
 	GUEST_CHUNK = 32 << 10,
-	GUEST_MAX_IN = 4 << 20,    /* body towards the guest: argv and environment */
+	GUEST_MAX_IN = 4 << 20,	   /* body towards the guest: argv and environment */
 	GUEST_MAX_OUT = 256 << 10, /* body from the guest */
 	GUEST_MAX_STRINGS = 65536,
 	GUEST_MAX_RULES = 1024,
@@ -91,8 +91,8 @@ enum guest_frame {
 enum guest_flag { GUEST_GO = 1, GUEST_PTY = 2, GUEST_STDIN = 4, GUEST_FDS = 8 };
 enum guest_attach_flag { GUEST_TCP = 1, GUEST_SCOPE = 2, GUEST_UNCONFINED_OK = 4, GUEST_KEEP_CAPS = 8 };
 enum guest_access {
-	GUEST_READ = 1,   /* files and folders below may be read */
-	GUEST_EXEC = 2,   /* and executed */
+	GUEST_READ = 1,	  /* files and folders below may be read */
+	GUEST_EXEC = 2,	  /* and executed */
 	GUEST_WRITE = 4,  /* and changed, made, removed (no device nodes) */
 	GUEST_DEVICE = 8, /* ioctl on devices below */
 	GUEST_LIST = 16,  /* folders below may be listed, no more */
@@ -102,8 +102,8 @@ enum guest_stream_nr { GUEST_IN = 0, GUEST_OUT = 1, GUEST_ERR = 2, GUEST_TTY = 3
 /* What went wrong, where: the sentence is made outside. */
 enum guest_step {
 	GS_NONE = 0,
-	GS_PROTOCOL,  /* the frame makes no sense here */
-	GS_NO_RULES,  /* ATTACH has not been said yet */
+	GS_PROTOCOL, /* the frame makes no sense here */
+	GS_NO_RULES, /* ATTACH has not been said yet */
 	GS_FORK,
 	GS_PIPE,
 	GS_PTY,
@@ -118,7 +118,7 @@ enum guest_step {
 	GS_BIND,
 	GS_CONNECT,
 	GS_PROC,
-	GS_BUSY,      /* prepared runs wait; try again when they have gone */
+	GS_BUSY, /* prepared runs wait; try again when they have gone */
 	GS_LAST_,
 };
 /* "cannot enter landlock rules": lower case, static; never NULL. */
@@ -158,7 +158,10 @@ struct guest_attach_body {
 	unsigned flags;
 	uint64_t mem_bytes, file_bytes;
 	uint32_t pids;
-	struct guest_attach_rule { uint8_t access; const char *path; } *rules;
+	struct guest_attach_rule {
+		uint8_t access;
+		const char *path;
+	} * rules;
 	size_t nr_rules;
 	uint16_t *ports;
 	size_t nr_ports;

@@ -1,8 +1,9 @@
 /* What an exec through the guest costs: bench_guest PATH-OF-sandglass-guest [rounds]
  *
- * Alternates, so that noise falls on all alike: posix_spawn with two pipes read to their end (the floor), the same through
- * the guest with descriptors passed (prepare and go apart, as the gate does it), with framed streams, and a ping. The
- * guest is PID 1 of its own namespaces with landlock rules, the floor has neither. Prints medians and ratios. */
+ * Alternates, so that noise falls on all alike: posix_spawn with two pipes read to their end (the floor), the same
+ * through the guest with descriptors passed (prepare and go apart, as the gate does it), with framed streams, and a
+ * ping. The guest is PID 1 of its own namespaces with landlock rules, the floor has neither. Prints medians and ratios.
+ */
 #include <errno.h>
 #include <poll.h>
 #include <spawn.h>
@@ -187,7 +188,8 @@ static void series(const char *what, struct guest *fds, struct guest *framed, ch
 		ping[i] = by_ping(fds);
 	}
 	double floor = median(spawn, rounds);
-	printf("%-16s posix_spawn %5.0f us | guest, descriptors %5.0f us %.2f x | guest, framed %5.0f us %.2f x | ping %3.0f us %.2f x\n",
+	printf("%-16s posix_spawn %5.0f us | guest, descriptors %5.0f us %.2f x | guest, framed %5.0f us %.2f x | ping "
+	       "%3.0f us %.2f x\n",
 	       what, floor, median(fd, rounds), median(fd, rounds) / floor, median(frame, rounds),
 	       median(frame, rounds) / floor, median(ping, rounds), median(ping, rounds) / floor);
 }

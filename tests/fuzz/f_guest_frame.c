@@ -1,5 +1,5 @@
-/* Both ends of the guest's protocol. The first byte chooses: even, the bodies as the guest unpacks them; odd, the bytes as
- * frames from a guest that lies to the client (bit 1: framed streams). */
+/* Both ends of the guest's protocol. The first byte chooses: even, the bodies as the guest unpacks them; odd, the bytes
+ * as frames from a guest that lies to the client (bit 1: framed streams). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
-/* The guest against a supervisor that breaks the protocol: it ends, with everything below it, and never does what it was
- * not asked. Well-behaved use is tests/unit/sandbox/t_guest_client.c. */
+/* The guest against a supervisor that breaks the protocol: it ends, with everything below it, and never does what it
+ * was not asked. Well-behaved use is tests/unit/sandbox/t_guest_client.c. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -104,7 +104,8 @@ static void test_run(void)
 		err_seen |= got.len == 4 && memcmp(got.body, "\2err", 4) == 0;
 	}
 	ok(out && err_seen, "its output is framed by stream");
-	ok(got.type == GF_ENDED && guest_ended_unpack(got.body, got.len, &e, &err) == 0 && e.code == 3 && e.step == 0, "and its end");
+	ok(got.type == GF_ENDED && guest_ended_unpack(got.body, got.len, &e, &err) == 0 && e.code == 3 && e.step == 0,
+	   "and its end");
 	stop();
 	buf_release(&b);
 }
@@ -173,7 +174,8 @@ static void test_broken(void)
 	}
 
 	start();
-	ok(fd_write_all(sock, "\xff\xff\xff\xff\1\0\0\0\0\0\0\0\0\0\0\0", 16, &err) == 0, "a frame of four thousand million bytes");
+	ok(fd_write_all(sock, "\xff\xff\xff\xff\1\0\0\0\0\0\0\0\0\0\0\0", 16, &err) == 0,
+	   "a frame of four thousand million bytes");
 	ends("too long");
 
 	struct buf b = BUF_INIT;

@@ -155,7 +155,8 @@ static void test_connect(void)
 	ok(until_text(fd, &in, "\r\n\r\n") && strstr(buf_cstr(&in), "HTTP/1.1 200 "), "and is told so");
 	snprintf(want, sizeof want, "localhost:%u", server_port);
 	is_str(seen.host, want, "the question names the host");
-	ok(seen.asks == 1 && !seen.listed && strcmp(seen.method, "CONNECT") == 0, "once, and says that it is on no list");
+	ok(seen.asks == 1 && !seen.listed && strcmp(seen.method, "CONNECT") == 0,
+	   "once, and says that it is on no list");
 	buf_reset(&in);
 	ok(send(fd, "ping", 4, 0) == 4 && until_text(peer, &in, "ping"), "bytes go out");
 	buf_reset(&in);
@@ -172,7 +173,8 @@ static void test_connect(void)
 	turns(20);
 	ok(seen.ends == 1 && seen.end_ticket == seen.ticket && seen.connected && seen.up == 4 && seen.down == 9,
 	   "the end is told with its bytes (%s)", seen.why);
-	ok(strcmp(seen.address, "127.0.0.1") == 0 || strcmp(seen.address, "::1") == 0, "and the address: %s", seen.address);
+	ok(strcmp(seen.address, "127.0.0.1") == 0 || strcmp(seen.address, "::1") == 0, "and the address: %s",
+	   seen.address);
 	is_int(egress_conns(seen.e), 0, "nothing is left");
 	stop();
 	buf_release(&in);
@@ -256,7 +258,8 @@ static void test_plain(void)
 	char request[400], want[300];
 	start(NULL, 0, true, true);
 	snprintf(request, sizeof request,
-		 "POST http://localhost:%u/a?b HTTP/1.1\r\nHost: localhost:%u\r\nProxy-Connection: x\r\nContent-Length: 5\r\n\r\n"
+		 "POST http://localhost:%u/a?b HTTP/1.1\r\nHost: localhost:%u\r\nProxy-Connection: "
+		 "x\r\nContent-Length: 5\r\n\r\n"
 		 "helloPOST http://elsewhere/ HTTP/1.1\r\n\r\n",
 		 server_port, server_port);
 	int fd = client(request), peer = accepted();
@@ -264,7 +267,8 @@ static void test_plain(void)
 	turns(20);
 	until_text(peer, &in, "hello");
 	snprintf(want, sizeof want,
-		 "POST /a?b HTTP/1.1\r\nHost: localhost:%u\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello", server_port);
+		 "POST /a?b HTTP/1.1\r\nHost: localhost:%u\r\nConnection: close\r\nContent-Length: 5\r\n\r\nhello",
+		 server_port);
 	is_str(buf_cstr(&in), want, "a plain request is rewritten, and nothing passes after its body");
 	is_str(seen.path, "/a?b", "the question names the path");
 	buf_reset(&in);

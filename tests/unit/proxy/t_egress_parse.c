@@ -43,7 +43,8 @@ static void test_names(void)
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		char out[EGRESS_HOST_MAX + 1] = "";
 		bool good = egress_name(cases[i].in, out);
-		ok(good == (cases[i].out != NULL) && (!good || strcmp(out, cases[i].out) == 0), "name '%s'", cases[i].in);
+		ok(good == (cases[i].out != NULL) && (!good || strcmp(out, cases[i].out) == 0), "name '%s'",
+		   cases[i].in);
 	}
 }
 
@@ -55,14 +56,21 @@ static void test_list(void)
 		uint16_t port;
 		bool on;
 	} cases[] = {
-		{ "api.example.com", 443, true },  { "xapi.example.com", 443, false },	{ "example.com", 443, false },
-		{ "a.test.org", 443, true },	   { "a.b.test.org", 443, true },	{ "test.org", 443, false },
-		{ "atest.org", 443, false },	   { "db.local", 5432, true },		{ "db.local", 443, false },
-		{ "upper.case", 443, true },	   { "api.example.com.evil.org", 443, false },
+		{ "api.example.com", 443, true },
+		{ "xapi.example.com", 443, false },
+		{ "example.com", 443, false },
+		{ "a.test.org", 443, true },
+		{ "a.b.test.org", 443, true },
+		{ "test.org", 443, false },
+		{ "atest.org", 443, false },
+		{ "db.local", 5432, true },
+		{ "db.local", 443, false },
+		{ "upper.case", 443, true },
+		{ "api.example.com.evil.org", 443, false },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++)
-		ok(egress_listed(list, ARRAY_LEN(list), cases[i].host, cases[i].port) == cases[i].on, "list: %s:%u", cases[i].host,
-		   cases[i].port);
+		ok(egress_listed(list, ARRAY_LEN(list), cases[i].host, cases[i].port) == cases[i].on, "list: %s:%u",
+		   cases[i].host, cases[i].port);
 	ok(!egress_listed(NULL, 0, "api.example.com", 443), "an empty list allows nothing");
 }
 
@@ -101,23 +109,25 @@ static void test_heads(void)
 		{ "POST http://a.com/ HTTP/1.1\r\nTransfer-Encoding: gzip, chunked\r\n\r\n", -1 },
 		{ "POST http://a.com/ HTTP/1.1\r\nTransfer-Encoding: Chunked\r\n\r\n", 1 },
 		{ "CONNECT a.com:443 HTT", 0 },
-		{ "\x05\x01", -1 },	 /* SOCKS */
-		{ "\x16\x03\x01", -1 },	 /* TLS */
+		{ "\x05\x01", -1 },	/* SOCKS */
+		{ "\x16\x03\x01", -1 }, /* TLS */
 		{ "", 0 },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct egress_head h;
 		const char *why = "";
 		int rc = egress_head_parse(cases[i].text, strlen(cases[i].text), &h, &why);
-		ok(rc == cases[i].rc, "head %zu: %.*s%s%s", i, (int)strcspn(cases[i].text, "\r\n\x05\x16"), cases[i].text, rc < 0 ? ": " : "", rc < 0 ? why : "");
+		ok(rc == cases[i].rc, "head %zu: %.*s%s%s", i, (int)strcspn(cases[i].text, "\r\n\x05\x16"),
+		   cases[i].text, rc < 0 ? ": " : "", rc < 0 ? why : "");
 		if (rc == 1)
 			egress_head_release(&h);
 	}
 
 	struct egress_head h;
 	const char *why;
-	static const char text[] = "POST http://A.com:8080/x?y HTTP/1.1\r\nHost: a.com:8080\r\nProxy-Authorization: z\r\n"
-				   "Connection: keep-alive\r\nAccept:  */* \r\nContent-Length: 3\r\n\r\nabc";
+	static const char text[] =
+		"POST http://A.com:8080/x?y HTTP/1.1\r\nHost: a.com:8080\r\nProxy-Authorization: z\r\n"
+		"Connection: keep-alive\r\nAccept:  */* \r\nContent-Length: 3\r\n\r\nabc";
 	is_int(egress_head_parse(text, sizeof text - 1, &h, &why), 1, "a whole request");
 	is_str(h.host, "A.com", "host");
 	is_int(h.port, 8080, "port");
@@ -235,21 +245,43 @@ static void test_addresses(void)
 		const char *text;
 		bool open;
 	} cases[] = {
-		{ "1.1.1.1", true },	     { "93.184.216.34", true },	  { "10.0.0.1", false },      { "127.0.0.1", false },
-		{ "169.254.169.254", false }, { "172.16.0.1", false },	  { "172.32.0.1", true },     { "192.168.1.1", false },
-		{ "100.64.0.1", false },      { "100.128.0.1", true },	  { "0.0.0.0", false },	      { "224.0.0.1", false },
-		{ "255.255.255.255", false }, { "198.18.0.1", false },	  { "198.20.0.1", true },     { "203.0.113.5", false },
-		{ "2606:4700::1111", true },  { "::1", false },		  { "::", false },	      { "::ffff:1.1.1.1", false },
-		{ "fe80::1", false },	      { "fd00::1", false },	  { "ff02::1", false },	      { "64:ff9b::a00:1", false },
-		{ "2002:a00:1::", false },    { "2001:db8::1", false },	  { "2001::1", false },	      { "2001:4860:4860::8888", true },
-		{ "fec0::1", false },	      { "3fff:0fff::1", false },
+		{ "1.1.1.1", true },
+		{ "93.184.216.34", true },
+		{ "10.0.0.1", false },
+		{ "127.0.0.1", false },
+		{ "169.254.169.254", false },
+		{ "172.16.0.1", false },
+		{ "172.32.0.1", true },
+		{ "192.168.1.1", false },
+		{ "100.64.0.1", false },
+		{ "100.128.0.1", true },
+		{ "0.0.0.0", false },
+		{ "224.0.0.1", false },
+		{ "255.255.255.255", false },
+		{ "198.18.0.1", false },
+		{ "198.20.0.1", true },
+		{ "203.0.113.5", false },
+		{ "2606:4700::1111", true },
+		{ "::1", false },
+		{ "::", false },
+		{ "::ffff:1.1.1.1", false },
+		{ "fe80::1", false },
+		{ "fd00::1", false },
+		{ "ff02::1", false },
+		{ "64:ff9b::a00:1", false },
+		{ "2002:a00:1::", false },
+		{ "2001:db8::1", false },
+		{ "2001::1", false },
+		{ "2001:4860:4860::8888", true },
+		{ "fec0::1", false },
+		{ "3fff:0fff::1", false },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct in_addr a4;
 		struct in6_addr a6;
-		bool open = inet_pton(AF_INET, cases[i].text, &a4) == 1 ? egress_public4(ntohl(a4.s_addr)) :
-			    inet_pton(AF_INET6, cases[i].text, &a6) == 1 ? egress_public6(a6.s6_addr) :
-									   !cases[i].open;
+		bool open = inet_pton(AF_INET, cases[i].text, &a4) == 1	   ? egress_public4(ntohl(a4.s_addr))
+			    : inet_pton(AF_INET6, cases[i].text, &a6) == 1 ? egress_public6(a6.s6_addr)
+									   : !cases[i].open;
 		ok(open == cases[i].open, "%s is %s", cases[i].text, cases[i].open ? "open" : "closed");
 	}
 }

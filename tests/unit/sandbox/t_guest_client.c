@@ -1,5 +1,5 @@
-/* One suite for the guest and its client, run in four ways: PID 1 of its own namespaces or an ordinary child, descriptors
- * passed or streams framed. */
+/* One suite for the guest and its client, run in four ways: PID 1 of its own namespaces or an ordinary child,
+ * descriptors passed or streams framed. */
 #include "sandbox/guest_client.h"
 
 #include <errno.h>
@@ -357,8 +357,8 @@ static size_t sleeps_of(int leader)
 	json_t *p;
 	guest_ps(guest, on_answer, &a);
 	until(&a.done);
-	json_array_foreach(json_object_get(a.result, "procs"), i, p)
-		nr += json_int(p, "run", 0) == leader && strcmp(json_str(p, "name", ""), "sleep") == 0;
+	json_array_foreach(json_object_get(a.result, "procs"), i, p) nr +=
+		json_int(p, "run", 0) == leader && strcmp(json_str(p, "name", ""), "sleep") == 0;
 	json_release(&a.result);
 	return nr;
 }
@@ -558,7 +558,8 @@ static void test_sockets(void)
 	size_t sent = 0, got = 0;
 	char sink[65536];
 	for (int i = 0; i < 5000 && got < 1 << 20; i++) {
-		ssize_t n = sent < 1 << 20 ? send(dialled, big + sent, (1 << 20) - sent, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
+		ssize_t n =
+			sent < 1 << 20 ? send(dialled, big + sent, (1 << 20) - sent, MSG_DONTWAIT | MSG_NOSIGNAL) : 0;
 		sent += n > 0 ? (size_t)n : 0;
 		loop_turn(loop, 0);
 		n = recv(peer, sink, sizeof sink, MSG_DONTWAIT);
@@ -592,21 +593,25 @@ static void test_walls(void)
 	guest_run_free(j.run);
 	ok(boss > 0, "the guest is process %d", boss);
 	snprintf(command, sizeof command,
-		 "for f in mem environ maps fd/3 task/%d/mem auxv; do (: </proc/%d/$f) 2>/dev/null && echo read $f; done; "
+		 "for f in mem environ maps fd/3 task/%d/mem auxv; do (: </proc/%d/$f) 2>/dev/null && echo read $f; "
+		 "done; "
 		 "(: >/proc/%d/mem) 2>/dev/null && echo write; readlink /proc/%d/fd/*; "
 		 "kill -9 %d 2>/dev/null; grep -E 'CapEff|NoNewPrivs' /proc/self/status",
 		 boss, boss, boss, boss, pid1 ? boss : 999999);
 	struct job k = { 0 };
 	job_run(&k, command);
 	if (guest_info(guest)->landlock)
-		is_str(buf_cstr(&k.out), "CapEff:\t0000000000000000\nNoNewPrivs:\t1\n", "a command cannot read or change the guest");
+		is_str(buf_cstr(&k.out), "CapEff:\t0000000000000000\nNoNewPrivs:\t1\n",
+		       "a command cannot read or change the guest");
 	else
 		skip(1, "no landlock in this kernel");
 	job_release(&k);
 	ok(!is_gone, "nor end it");
 	struct job l = { 0 };
-	job_run(&l, "echo >/forbidden && echo wrote; ls / >/dev/null; echo x >inside && echo inside; ls -ld /root >/dev/null && echo seen");
-	ok(!strstr(buf_cstr(&l.out), "wrote") && strstr(buf_cstr(&l.out), "inside"), "it writes where it may, nowhere else");
+	job_run(&l, "echo >/forbidden && echo wrote; ls / >/dev/null; echo x >inside && echo inside; ls -ld /root "
+		    ">/dev/null && echo seen");
+	ok(!strstr(buf_cstr(&l.out), "wrote") && strstr(buf_cstr(&l.out), "inside"),
+	   "it writes where it may, nowhere else");
 	job_release(&l);
 	attach(true);
 	struct job m = { 0 };

@@ -1,5 +1,5 @@
-/* The guest client against a guest that lies: a box is never trusted, so every lie ends the connection or is bounded, and
- * no descriptor of the box's choosing is kept. */
+/* The guest client against a guest that lies: a box is never trusted, so every lie ends the connection or is bounded,
+ * and no descriptor of the box's choosing is kept. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -220,7 +220,8 @@ static void test_run(void)
 	struct guest_run *r = start_run(false);
 	tell(GF_ENDED, 1, b.data, b.len, NULL, 0);
 	ok(run_end.done && !run_end.lost, "an end is an end");
-	ok(run_end.code == 255 && run_end.signal <= SIGRTMAX && run_end.left >= 0 && run_end.left <= 1 << 22, "its numbers are bounded");
+	ok(run_end.code == 255 && run_end.signal <= SIGRTMAX && run_end.left >= 0 && run_end.left <= 1 << 22,
+	   "its numbers are bounded");
 	memset(&run_end, 0, sizeof run_end);
 	tell(GF_ENDED, 1, b.data, b.len, NULL, 0);
 	ok(!run_end.done && !gone, "told once");
@@ -370,7 +371,8 @@ static void test_freed_inside(void)
 	guest_ping(guest, on_answer, NULL);
 	close(pair[1]);
 	turns();
-	ok(gone && run_end.lost && answer.err.code == ERR_CLOSED, "freed inside on_gone, after everybody has been told");
+	ok(gone && run_end.lost && answer.err.code == ERR_CLOSED,
+	   "freed inside on_gone, after everybody has been told");
 	guest_signal(r, SIGTERM);
 	guest_stdin(r, "x", 1, true);
 	guest_pause(r, true);

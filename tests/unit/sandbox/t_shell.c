@@ -154,8 +154,8 @@ static void test_long(struct box_shell *sh, struct seen *s)
 	}
 	buf_puts(&cmd, "'");
 	is_int(run(sh, s, cmd.data), 0, "a line longer than a terminal takes, with control characters");
-	ok(s->out.len == want.len && memcmp(s->out.data, want.data, want.len) == 0, "arrives whole (%zu of %zu)", s->out.len,
-	   want.len);
+	ok(s->out.len == want.len && memcmp(s->out.data, want.data, want.len) == 0, "arrives whole (%zu of %zu)",
+	   s->out.len, want.len);
 	buf_release(&cmd);
 	buf_release(&want);
 }
@@ -251,7 +251,8 @@ int main(void)
 	struct seen t = { 0 };
 	sh = box_shell_open(loop, &driver, NULL, &o, &ops, &t);
 	box_shell_go(sh);
-	ok(box_shell_run(sh, "trap '' INT; sleep 100 & sleep 100; while :; do :; done", 100000, &err) == 0, "a command that will not end");
+	ok(box_shell_run(sh, "trap '' INT; sleep 100 & sleep 100; while :; do :; done", 100000, &err) == 0,
+	   "a command that will not end");
 	until(&t.ended);
 	ok(t.done && t.r.timed_out && t.r.ended && t.r.status == -1, "is killed with its shell");
 	box_shell_free(sh);

@@ -78,7 +78,8 @@ static void test_attach(void)
 	buf_u16le(&b, 3128);
 	is_int(guest_attach_unpack(b.data, b.len, &out, &err), 0, "an attach frame");
 	ok(out.flags == GUEST_TCP && out.mem_bytes == 1ULL << 40 && out.file_bytes == 2 && out.pids == 3, "limits");
-	ok(out.nr_rules == 2 && out.rules[1].access == GUEST_WRITE && strcmp(out.rules[1].path, "/workspace") == 0, "rules");
+	ok(out.nr_rules == 2 && out.rules[1].access == GUEST_WRITE && strcmp(out.rules[1].path, "/workspace") == 0,
+	   "rules");
 	ok(out.nr_ports == 1 && out.ports[0] == 3128, "ports");
 	guest_attach_release(&out);
 	int good = 0;
@@ -93,12 +94,19 @@ static void test_attach(void)
 
 static void test_ended(void)
 {
-	struct guest_ended_body e = { .code = 7, .step = GS_CWD, .sys = 2, .left = 4, .cpu_us = 5, .max_bytes = 1ULL << 33 }, out;
+	struct guest_ended_body e = { .code = 7,
+				      .step = GS_CWD,
+				      .sys = 2,
+				      .left = 4,
+				      .cpu_us = 5,
+				      .max_bytes = 1ULL << 33 },
+				out;
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	guest_ended_pack(&b, &e);
 	is_int(guest_ended_unpack(b.data, b.len, &out, &err), 0, "an ended frame");
-	ok(out.code == 7 && out.step == GS_CWD && out.sys == 2 && out.left == 4 && out.cpu_us == 5 && out.max_bytes == 1ULL << 33,
+	ok(out.code == 7 && out.step == GS_CWD && out.sys == 2 && out.left == 4 && out.cpu_us == 5 &&
+		   out.max_bytes == 1ULL << 33,
 	   "comes back as it was");
 	is_int(guest_ended_unpack(b.data, b.len - 1, &out, &err), -1, "a short one does not");
 	buf_release(&b);
