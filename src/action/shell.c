@@ -91,6 +91,8 @@ static void read_until(struct reader *r, int open, int close)
 {
 	struct piece skipped = { 0 };
 	int level = 1;
+	if (++r->depth > SHELL_DEPTH_MAX)
+		give_up(r, "nested too deeply");
 	while (level && r->p < r->end) {
 		int c = at(r, 0);
 		if (c == '\\') {
@@ -111,6 +113,7 @@ static void read_until(struct reader *r, int open, int close)
 		}
 	}
 	buf_release(&skipped.text);
+	r->depth--;
 	if (level)
 		give_up(r, "unbalanced bracket");
 }
@@ -234,6 +237,15 @@ static bool brace_expands(const struct reader *r)
 	return false;
 }
 
+/* [ab] is a pattern; "[" and "[[" are commands. */
+static bool bracket_closes(const struct reader *r)
+{
+	for (const char *q = r->p + 1; q < r->end && !is_meta((unsigned char)*q); q++)
+		if (*q == ']')
+			return true;
+	return false;
+}
+
 /* One word into @out. false if there is none here. */
 static bool read_word(struct reader *r, struct shell_word *out)
 {
@@ -266,7 +278,7 @@ static bool read_word(struct reader *r, struct shell_word *out)
 			read_backtick(r);
 			if (!given_up(r))
 				unknown(&w, from, r->p, true);
-		} else if (c == '*' || c == '?' || c == '[' || (c == '{' && brace_expands(r))) {
+		} else if (c == '*' || c == '?' || (c == '[' && bracket_closes(r)) || (c == '{' && brace_expands(r))) {
 			unknown(&w, r->p, r->p + 1, true);
 			r->p++;
 		} else {
@@ -275,9 +287,6 @@ static bool read_word(struct reader *r, struct shell_word *out)
 		}
 	}
 	bool any = r->p > start && !given_up(r);
-	/* "[" alone is the test command, and a word that only begins with it or has no "]" is no glob worth the name */
-	if (w.dynamic && w.text.len == 1 && w.text.data[0] == '[')
-		w.dynamic = w.splits = false;
 	if (any && w.text.len == 0 && !w.quoted && !w.dynamic)
 		any = false; /* nothing but a continued line */
 	if (any)
