@@ -127,9 +127,9 @@ static int arguments(struct keeper *k, const json_t *request, struct buf *b, str
 	}
 	system_folders(b);
 	etc_folder(b);
-	if (roots(k, b, json_object_get(request, "roots"), err) < 0)
-		return -1;
 	proc_and_dev(b, json_int(request, "tmp_bytes", 256 << 20), json_int(request, "shm_bytes", 64 << 20));
+	if (roots(k, b, json_object_get(request, "roots"), err) < 0) /* after /tmp, which may hold one */
+		return -1;
 	words(b, (const char *const[]){ "--bind", SPACE_HOME, "/home/agent", "--bind", SPACE_STAGE, "/workspace", "--chdir", "/",
 					"--ro-bind", SPACE_GUEST, "/run/sandglass/guest", "--remount-ro", "/", NULL });
 	return 0;

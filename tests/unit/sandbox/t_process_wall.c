@@ -123,7 +123,10 @@ static void killed(const char *what)
 	kill(launcher ? launcher_info(fx_launcher)->pid : keeper, SIGKILL);
 	fx_wait(&r.here);
 	ok(r.lost, "kill -9 of the %s: the run is reported lost", what);
-	ok(wait_dead(guest) && wait_dead(child) && wait_dead(keeper), "no process of the box is left");
+	bool none = wait_dead(guest) && wait_dead(child) && wait_dead(keeper);
+	ok(none, "no process of the box is left");
+	if (!none)
+		printf("# guest %d %d, child %d %d, keeper %d %d\n", guest, alive(guest), child, alive(child), keeper, alive(keeper));
 	b->driver->run_free(run);
 	struct ran late = fx_sh(b, "echo hi");
 	ok(late.lost, "a command for the dead box is lost, not stuck");
