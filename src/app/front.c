@@ -22,6 +22,11 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 	struct err err = ERR_INIT;
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
+	if (fo->raw) {
+		int status = front_raw(ctx, s);
+		session_close(&s);
+		return status;
+	}
 	if (wants_console(ctx, fo)) {
 		session_close(&s);
 		return front_console(ctx, path, socket, fo);

@@ -113,9 +113,8 @@ static int answer(struct eval *e, uint64_t id, const json_t *call, struct err *e
 static int one_frame(struct eval *e, const struct frame *f, const json_t *body, struct err *err)
 {
 	if (f->type == HOST_RESULT) {
-		const json_t *data = json_object_get(body, "data");
 		json_decref(e->data);
-		e->data = json_deep_copy(data ? data : body);
+		e->data = json_deep_copy(body);
 		return 0;
 	}
 	if (f->type == HOST_CALL)

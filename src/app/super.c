@@ -218,7 +218,7 @@ static void launcher_died(void *self, const struct err *err)
 
 static void finish_if_done(struct super *s)
 {
-	if (s->ending && boxes_count(s->boxes) == 0 && !super_box_busy(s))
+	if (s->ending && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background)
 		loop_stop(s->loop);
 }
 

@@ -41,6 +41,7 @@ struct super {
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */
+	int background;             /* threads that still work for boxes that may have gone */
 	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */
 	char *hold;                 /* the filter that `hold --on` brings back; may be NULL */

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "app/super_box.h"
-#include "app/tree_inner.h"
+#include "app/tree_base.h"
 
 /* --- jobs, one at a time per box --- */
 
@@ -320,8 +320,11 @@ static void opening_done(struct tree_job *j)
 	}
 	tree_record(t, &o->taken);
 	free(o);
-	if (!t->dead)
-		super_box_ready(t->s, t->id);
+	if (t->dead)
+		return;
+	super_box_ready(t->s, t->id);
+	if (t->broken.code == ERR_NONE)
+		tree_base_begin(t);
 }
 
 struct trees *trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts)
@@ -353,6 +356,7 @@ void trees_free(struct trees **tp)
 	if (!t)
 		return;
 	t->dead = true;
+	tree_base_end(t);
 	if (!t->running)
 		trees_destroy(t);
 }

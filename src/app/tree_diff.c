@@ -34,6 +34,16 @@ static void add_files(json_t *files, const json_t *diff, const char *prefix)
 	}
 }
 
+/* What git keeps for itself is in the snapshots, so that going back is complete; nobody wants to read it as a change. */
+static void drop_git(struct ws_diff *d)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < d->nr; i++)
+		if (!ws_path_is_git(d->item[i].path, d->item[i].len))
+			d->item[kept++] = d->item[i];
+	d->nr = kept;
+}
+
 static int diff_layer(struct tree_op *o, size_t i, json_t *files, struct buf *patch, int64_t *lines)
 {
 	struct trees *t = o->t;
@@ -46,6 +56,7 @@ static int diff_layer(struct tree_op *o, size_t i, json_t *files, struct buf *pa
 		rc = tree_view(t, i, o->to, &b, &o->err);
 	if (rc == 0)
 		rc = ws_diff_views(&d, &a, &b, true, &st, &o->err);
+	drop_git(&d);
 	json_t *j = rc == 0 ? ws_diff_json(&d, &st, false, &o->err) : NULL;
 	if (j) {
 		add_files(files, j, t->layer[i].name);

@@ -23,6 +23,7 @@ struct layer {
 	char *name;      /* of the repository; "" = /workspace itself */
 	char *host_dir;  /* NULL = none of the user's */
 	uint64_t prev;   /* seq of its newest snapshot */
+	struct tree_base *base; /* tree_base.c; NULL = none, or not listed yet */
 };
 
 /* What is asked of a box's files, one after the other. Every kind of work is one of these: @work on a worker, then @done on
@@ -52,6 +53,7 @@ struct trees {
 	struct session *read;     /* worker's: objects of the past */
 	struct objects *objects;  /* of the job under way */
 	bool dead;                /* freed while a job ran: it cleans up */
+	struct loop_timer *drift;
 	uint64_t undo;            /* seq before the last rollback; 0 = none */
 	char *merged_ref;
 	struct err broken;        /* the layers could not be opened: why */
