@@ -232,6 +232,21 @@ $B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query r
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
 
+# Fuzz targets: with a plain main they replay their corpus in `make test`; `make fuzz` (clang) looks for more.
+FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
+FUZZ_TIME ?= 20
+helpers: $(FUZZ:%=$B/fuzz/f_%)
+$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,proxy sandbox action http query record read guest loop wire base) $(GEN)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
+fuzz:
+	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=1 FUZZER=1 CFLAGS=-fsanitize=fuzzer-no-link $(FUZZ:%=build/fuzz/fuzz/f_%)
+	@for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$f; \
+		build/fuzz/fuzz/f_$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
+			-artifact_prefix=build/fuzz/$$f- build/fuzz/corpus/$$f tests/fuzz/corpus/$$f || exit 1; done
+
 bench: deps
 	@$(MAKE) --no-print-directory all helpers
 	@B=$B tests/bench/run
