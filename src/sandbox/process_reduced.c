@@ -93,7 +93,9 @@ static bool reachable(const char *path)
 static int make_root(struct reduced *r, struct err *err)
 {
 	if (reachable(r->p->state_dir)) {
-		r->root = xstrdup(r->p->state_dir);
+		r->root = path_join(r->p->state_dir, "reduced");
+		if (chmod(r->p->state_dir, 0711) < 0 || (mkdir(r->root, 0711) < 0 && errno != EEXIST))
+			return err_sys(err, "cannot make '%s'", r->root);
 	} else {
 		r->root = xstrdup("/var/tmp/sandglass-XXXXXX");
 		if (!mkdtemp(r->root)) {
@@ -338,7 +340,8 @@ static int open_in(const struct reduced *r, const char *path, int flags, mode_t 
 	size_t n = strlen(r->root);
 	if (strncmp(full, r->root, n) != 0 || full[n] != '/')
 		return err_set(err, ERR_DENIED, "'%s' is not in the workspace; use a command in the box", path);
-	struct open_how how = { .flags = (unsigned long long)(unsigned)(flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), .mode = mode,
+	flags |= flags & O_PATH ? O_CLOEXEC : O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+	struct open_how how = { .flags = (unsigned long long)(unsigned)flags, .mode = mode,
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
 	int fd = (int)syscall(SYS_openat2, root, full + n + 1, &how, sizeof(how));
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
