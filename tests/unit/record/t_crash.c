@@ -1,0 +1,219 @@
+/* A writer that dies: nothing that was acknowledged is missing, the file verifies, resumes, and nobody writes twice. */
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record/read/lease.h"
+#include "record_help.h"
+
+enum { KILLS = 50 };
+
+struct writer {
+	struct record *r;
+	int ack;
+	uint64_t seq;
+	int rounds;
+};
+
+/* The acknowledgement goes out only behind a barrier. */
+static void on_durable(void *self)
+{
+	struct writer *w = self;
+	uint64_t seq = w->seq;
+	if (write(w->ack, &seq, sizeof(seq)) != sizeof(seq))
+		_exit(3);
+	uint64_t a = record_head(w->r) + 1;
+	for (int i = 0; i < 3; i++) {
+		json_t *b = json_object();
+		json_put_int(b, "n", w->rounds);
+		record_append_json(w->r, 420, 0, 0, 0, 0, b);
+	}
+	record_output(w->r, a, STREAM_OUT, "some output\n", 12);
+	record_output_end(w->r, a);
+	if (w->rounds++ % 10 == 0)
+		record_checkpoint(w->r);
+	w->seq = record_head(w->r);
+	record_barrier(w->r, w->seq, on_durable, w);
+}
+
+static void child(int path_out, int ack_out)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct writer w = { .ack = ack_out };
+	if (loop_new(&l, &err) < 0 || record_create(&w.r, l, help_dir(), "crash", NULL, NULL, NULL, &err) < 0)
+		_exit(2);
+	const char *path = record_path(w.r);
+	if (write(path_out, path, strlen(path)) < 0)
+		_exit(2);
+	close(path_out);
+	w.seq = record_head(w.r);
+	record_barrier(w.r, w.seq, on_durable, &w);
+	loop_run(l);
+	_exit(0);
+}
+
+/* Kills a writer after @us; fills the path and the last acknowledged seq. */
+static char *kill_one(unsigned us, uint64_t *acked, const char *failpoint)
+{
+	int path_pipe[2], ack_pipe[2];
+	if (pipe2(path_pipe, O_CLOEXEC) < 0 || pipe2(ack_pipe, O_CLOEXEC) < 0)
+		exit(99);
+	pid_t pid = fork();
+	if (pid == 0) {
+		if (failpoint)
+			setenv("FAILPOINT", failpoint, 1);
+		child(path_pipe[1], ack_pipe[1]);
+	}
+	close(path_pipe[1]);
+	close(ack_pipe[1]);
+	struct err err;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	if (fd_read_all(path_pipe[0], &path, 4096, &err) < 0 || !path.len)
+		ok(false, "no writer: %s", err.text);
+	if (!failpoint) {
+		usleep(us);
+		kill(pid, SIGKILL);
+	}
+	int status;
+	waitpid(pid, &status, 0);
+	*acked = 0;
+	uint64_t seq;
+	while (read(ack_pipe[0], &seq, sizeof(seq)) == sizeof(seq))
+		*acked = seq;
+	close(path_pipe[0]);
+	close(ack_pipe[0]);
+	return buf_take(&path);
+}
+
+/* True if the file holds everything acknowledged and verifies. */
+static bool survives(const char *path, uint64_t acked)
+{
+	struct err err = ERR_INIT;
+	struct session *s;
+	struct verify_totals t;
+	if (session_open(&s, path, &err) < 0) {
+		printf("# %s\n", err.text);
+		return false;
+	}
+	bool good = session_head(s) >= acked && verify_session(s, NULL, help_report, NULL, &t, &err) == 0 && t.failed == 0;
+	if (!good)
+		printf("# head %" PRIu64 " acked %" PRIu64 "\n", session_head(s), acked);
+	session_close(&s);
+	return good;
+}
+
+static void set_flag(void *self)
+{
+	*(bool *)self = true;
+}
+
+static void test_kills(void)
+{
+	int good = 0;
+	uint64_t total = 0;
+	char *last = NULL;
+	srand(4711);
+	/* the reports of the good ones say nothing */
+	for (int i = 0; i < KILLS; i++) {
+		uint64_t acked;
+		free(last);
+		last = kill_one(500 + (unsigned)rand() % 40000, &acked, NULL);
+		good += survives(last, acked);
+		total += acked;
+	}
+	is_int(good, KILLS, "killed at 50 moments: no acknowledged event is missing, every file verifies");
+	ok(total > KILLS, "%" PRIu64 " events were acknowledged", total);
+
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	struct session *s;
+	ok(loop_new(&l, &err) == 0 && record_resume(&r, l, last, NULL, NULL, &err) == 0, "it resumes: %s", err.text);
+	bool done = false;
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	ok(record_close(&r, NULL, &err) == 0, "and ends: %s", err.text);
+	ok(session_open(&s, last, &err) == 0, "opens");
+	help_verify(s, 0, "and verifies");
+	session_close(&s);
+	ok(record_resume(&r, l, last, NULL, NULL, &err) == 0, "a finished one goes on too: %s", err.text);
+	ok(record_close(&r, NULL, &err) == 0, "and ends again");
+	ok(session_open(&s, last, &err) == 0, "opens");
+	help_verify(s, 0, "and verifies");
+	session_close(&s);
+	loop_free(l);
+	free(last);
+}
+
+static void test_failpoints(void)
+{
+	static const char *const points[] = { "record-before-commit:1", "record-before-commit:7", "record-after-commit:1",
+					      "record-after-commit:9", "record-after-commit:30" };
+	for (size_t i = 0; i < ARRAY_LEN(points); i++) {
+		uint64_t acked;
+		char *path = kill_one(0, &acked, points[i]);
+		ok(survives(path, acked), "killed at %s (%" PRIu64 " acknowledged)", points[i], acked);
+		free(path);
+	}
+}
+
+/* A WAL that lost its end comes back without a word: only the anchor knows. */
+static void test_torn_wal(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	struct session *s;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "torn", NULL, NULL, NULL, &err) == 0, "a session");
+	char *path = xstrdup(record_path(r));
+	for (int i = 0; i < 50; i++) {
+		bool done = false;
+		struct event ev = { .kind = 420, .body = "{}", .len = 2 };
+		record_append(r, &ev);
+		if (i == 40)
+			record_checkpoint(r);
+		record_barrier(r, record_head(r), set_flag, &done);
+		help_wait(l, &done);
+	}
+	record_abandon(&r);
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	struct stat st;
+	ok(stat(wal, &st) == 0 && st.st_size > 4152 * 20, "its WAL is left");
+	ok(truncate(wal, 32 + 4120 * 20 + 100) == 0, "the WAL loses its end");
+	ok(session_open(&s, path, &err) == 0, "it opens as if nothing were wrong");
+	ok(session_head(s) > 1 && session_head(s) < 40, "shorter (%" PRIu64 ")", session_head(s));
+	help_verify(s, 1, "the anchor tells");
+	session_close(&s);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
+	loop_free(l);
+	free(path);
+}
+
+static void test_two_writers(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r, *other;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "two", NULL, NULL, NULL, &err) == 0, "a session");
+	ok(record_resume(&other, l, record_path(r), NULL, NULL, &err) < 0 && err.code == ERR_BUSY, "a second writer: %s", err.text);
+	pid_t pid = fork();
+	if (pid == 0) /* the lease is the parent's: a child that has inherited nothing does not get it either */
+		_exit(lease_held(record_path(r)) && lease_pid(record_path(r)) == (int)getppid() ? 0 : 1);
+	int status;
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "another process sees who has it");
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	loop_free(l);
+}
+
+int main(void)
+{
+	help_init();
+	test_torn_wal();
+	test_two_writers();
+	test_failpoints();
+	test_kills();
+	return help_done();
+}
