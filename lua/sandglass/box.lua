@@ -309,6 +309,7 @@ end
 
 local Diff = {}
 local diff_mt = { __name = "sg.Diff", __metatable = false }
+check.classes["sg.Diff"] = Diff
 function diff_mt.__index(self, k)
   if type(k) == "number" then return self.files[k] end
   if Diff[k] then return Diff[k] end

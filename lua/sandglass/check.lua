@@ -138,7 +138,9 @@ function M.limits(where, o)
 end
 
 -- A class of handles: methods are found with "did you mean", fields that may be absent are named in `optional`.
+M.classes = {}   -- methods by name of the class; the types are held against it
 function M.class(name, short, methods, optional)
+  M.classes[name] = methods
   local mt = { __name = name, __metatable = false }
   optional = optional or {}
   function mt.__index(_, k)

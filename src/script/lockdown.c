@@ -76,15 +76,17 @@ static const int socket_calls[] = { SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(re
 
 static int add_rules(scmp_filter_ctx f)
 {
+	const struct scmp_arg_cmp on_socket = { .arg = 0, .op = SCMP_CMP_EQ, .datum_a = HOST_FD, .datum_b = 0 };
 	int rc = 0;
 	for (size_t i = 0; !rc && i < ARRAY_LEN(plain_calls); i++)
 		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, plain_calls[i], 0);
 	for (size_t i = 0; !rc && i < ARRAY_LEN(socket_calls); i++)
-		rc = seccomp_rule_add(f, SCMP_ACT_ALLOW, socket_calls[i], 1, SCMP_A0(SCMP_CMP_EQ, HOST_FD));
+		rc = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, socket_calls[i], 1, &on_socket);
 #ifndef SANITIZED
 	/* The last word of xmalloc and assert is lost rather than fatal in a new way. */
+	const struct scmp_arg_cmp elsewhere = { .arg = 0, .op = SCMP_CMP_NE, .datum_a = HOST_FD, .datum_b = 0 };
 	if (!rc)
-		rc = seccomp_rule_add(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1, SCMP_A0(SCMP_CMP_NE, HOST_FD));
+		rc = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1, &elsewhere);
 	/* mprotect: malloc gives memory back with it */
 	static const int memory_calls[] = { SCMP_SYS(mmap), SCMP_SYS(mprotect) };
 	const struct scmp_arg_cmp no_exec = {

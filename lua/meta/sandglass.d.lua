@@ -1,0 +1,700 @@
+---@meta sandglass
+
+---What can go wrong in the world: calls return `nil, err`. tostring(err) is one line; err.code is what programs test.
+---@class sg.Error
+---@field code "exit"|"timeout"|"denied"|"cancelled"|"budget"|"limit"|"net"|"model"|"backend"|"io"|"diverged"|"interrupted"|"script"
+---@field msg string
+---@field why string?      # the person's or the rule's text
+---@field rule string?     # name of the rule that denied
+---@field event integer?   # seq to look at
+---@field exit integer     # exit status for sg.exit
+---@field cause any
+---@field at string?       # "fix.lua:12"
+---@field trace string?
+---@field answer sg.Answer? # agent.run: what there was when it ended
+
+---@alias sg.Time number|string  # seconds or "500ms" "30s" "5m" "2h" "1d"
+---@alias sg.Size number|string  # bytes or "512M" "1G"
+
+---What a command came to. A non-zero exit is data.
+---@class sg.Result
+---@field ok boolean
+---@field code integer?
+---@field signal string?
+---@field out string
+---@field err string
+---@field ms integer
+---@field cut boolean      # out or err holds the first and last 32 KiB only; all of it is in the record
+---@field event integer
+---@field out_bytes integer
+---@field err_bytes integer
+---@field edited boolean?  # a person changed the command before it ran
+---@field ran string?      # what ran then
+
+---@class sg.ExecOpts
+---@field timeout sg.Time?
+---@field cwd string?
+---@field env table<string,string>?
+---@field stdin string?
+---@field on_out fun(chunk: string, stream: "out"|"err")?  # whole characters, in order
+---@field net "none"|string[]?
+---@field user string?
+---@field label string?
+---@field parallel boolean?       # do not wait for other writing commands of the box
+---@field on_interrupted "error"? # do not issue it again after a crash of the box's process
+
+---@class sg
+---@field args table   # words of the command line: sg.args { repo = ".", "task" }, or sg.args.name
+---@field env table    # model, backend, ...: what the supervisor says about this run
+---@field json sg.json
+---@field agent sg.agent
+---@field host sg.host
+local sg = {}
+
+---@class sg.SandboxOpts
+---@field name string?
+---@field backend string?   # "process" (default), "container", "vm", "host", a plugin
+---@field image string?
+---@field repo string|table<string,string>?
+---@field repos table<string,string>?  # { api = "../api" }: each at /workspace/NAME
+---@field copy boolean?
+---@field net "none"|string[]?         # "host:port" that may be reached
+---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? }?
+---@field env table<string,string>?
+---@field user string?
+---@field keep boolean?
+---@field policy string?
+---@field expose string[]?  # masked paths that the box shall see
+---@field accept string?    # "reduced": go on with less isolation than asked for
+---@field options table?    # of the backend
+
+---Opens a box; raises when that fails.
+---@async
+---@param o? sg.SandboxOpts
+---@return sg.Box
+function sg.sandbox(o) end
+
+---@class sg.Box
+---@field id integer
+---@field name string
+---@field backend string
+---@field profile string
+---@field workspace string
+---@field caps table
+local Box = {}
+
+---Runs a command and waits. A non-zero exit is not an error; see `Box:run`.
+---@async
+---@param cmd string|string[]   # string: `sh -c`; list: exactly these words, no shell
+---@param o? sg.ExecOpts
+---@return sg.Result? result
+---@return sg.Error? err
+---@nodiscard
+function Box:exec(cmd, o) end
+
+---As exec, but a non-zero exit is an error with code "exit".
+---@async
+---@param cmd string|string[]
+---@param o? sg.ExecOpts
+---@return sg.Result? result
+---@return sg.Error? err
+function Box:run(cmd, o) end
+
+---Starts a command and does not wait for it.
+---@async
+---@param cmd string|string[]
+---@param o? sg.ExecOpts
+---@return sg.Proc?
+---@return sg.Error? err
+function Box:spawn(cmd, o) end
+
+---Opens a shell that keeps folder, variables and jobs from one command to the next.
+---@async
+---@param o? { cwd: string?, env: table<string,string>? }
+---@return sg.Shell?
+---@return sg.Error? err
+function Box:shell(o) end
+
+---@async
+---@param path string
+---@param o? { from: integer?, len: integer? }
+---@return string? data
+---@return sg.Error? err
+function Box:read(path, o) end
+
+---Writes a whole file; folders are made.
+---@async
+---@param path string
+---@param data string
+---@return integer? event
+---@return sg.Error? err
+function Box:write(path, data) end
+
+---Replaces text that occurs exactly once (or every occurrence with `all`).
+---@async
+---@param path string
+---@param old string
+---@param new string
+---@param o? { all: boolean? }
+---@return integer? event
+---@return sg.Error? err
+function Box:edit(path, old, new, o) end
+
+---@async
+---@param pattern string
+---@return string[]? paths
+---@return sg.Error? err
+function Box:glob(pattern) end
+
+---Copies a host path in; the policy decides.
+---@async
+---@param host string
+---@param path string
+---@return integer? event
+---@return sg.Error? err
+function Box:put(host, path) end
+
+---Copies a path out to the host; the policy decides.
+---@async
+---@param path string
+---@param host string
+---@return integer? event
+---@return sg.Error? err
+function Box:get(path, host) end
+
+---@class sg.Snap
+---@field event integer
+---@field oid string
+---@field label string?
+
+---@async
+---@param label? string
+---@return sg.Snap?
+---@return sg.Error? err
+function Box:snapshot(label) end
+
+---Brings the files back to a snapshot, a label or an event. Processes are not rolled back.
+---@async
+---@param to sg.Snap|string|integer
+---@return integer? event
+---@return sg.Error? err
+function Box:rollback(to) end
+
+---@async
+---@param o? { name: string?, at: sg.Snap|string|integer|nil }
+---@return sg.Box?
+---@return sg.Error? err
+function Box:fork(o) end
+
+---@class sg.Diff
+---@field lines integer
+---@field [integer] { path: string, status: string, added: integer, removed: integer, binary: boolean?, note: string? }
+local Diff = {}
+
+---One line per file, then the sum.
+---@return string
+function Diff:stat() end
+
+---@return string
+function Diff:patch() end
+
+---@return string
+function Diff:text() end
+
+---What has changed between two versions; from the start to now when not said.
+---@async
+---@param from? sg.Snap|string|integer
+---@param to? sg.Snap|string|integer
+---@return sg.Diff?
+---@return sg.Error? err
+function Box:diff(from, to) end
+
+---Brings the changes into a repository on the host.
+---@async
+---@param o? { into: string?, mode: "apply"|"commits"|"branch"|"patch"|nil, branch: string?, review: boolean?, message: string? }
+---@return integer? event
+---@return sg.Error? err
+function Box:merge(o) end
+
+---@async
+---@return true?
+---@return sg.Error? err
+function Box:freeze() end
+
+---@async
+---@return true?
+---@return sg.Error? err
+function Box:thaw() end
+
+---@async
+---@return true?
+---@return sg.Error? err
+function Box:close() end
+
+---@class sg.Proc
+---@field id integer
+---@field event integer
+---@field box sg.Box
+local Proc = {}
+
+---The next bytes and their stream; nil at the end.
+---@async
+---@return string? data
+---@return "out"|"err"|sg.Error|nil
+function Proc:read() end
+
+---Lines of stdout, without their ends.
+---@async
+---@param o? { on_err: fun(data: string)? }
+---@return fun(): string?
+function Proc:lines(o) end
+
+---@async
+---@param s string
+---@param o? { eof: boolean? }
+---@return true?
+---@return sg.Error? err
+function Proc:write(s, o) end
+
+---@async
+---@param signal? string|integer
+---@return true?
+---@return sg.Error? err
+function Proc:kill(signal) end
+
+---@async
+---@return sg.Result?
+---@return sg.Error? err
+function Proc:wait() end
+
+---@async
+function Proc:close() end
+
+---@class sg.Shell
+---@field id integer
+---@field box sg.Box
+local Shell = {}
+
+---@async
+---@param cmd string
+---@param o? { timeout: sg.Time?, on_out: fun(chunk: string, stream: string)? }
+---@return sg.Result?
+---@return sg.Error? err
+function Shell:run(cmd, o) end
+
+---Answers a program that asks.
+---@async
+---@param text string
+---@return true?
+---@return sg.Error? err
+function Shell:send(text) end
+
+---@async
+function Shell:close() end
+
+---@class sg.agent
+sg.agent = {}
+
+---@class sg.Answer
+---@field text string
+---@field data table?      # with `output`
+---@field messages table[]
+---@field usage table
+---@field steps integer
+---@field stop "done"|"end"|"steps"|"budget"|"denied"|"stopped"|"error"
+
+---@class sg.AgentOpts
+---@field task string
+---@field model string|sg.Model?
+---@field box sg.Box?          # opened for the run if a tool needs one
+---@field tools (string|sg.Tool)[]?
+---@field system string?
+---@field budget table|sg.Budget?
+---@field done (fun(): boolean, string?)?
+---@field on { text: function?, call: function?, result: function?, turn: function? }?
+---@field output table?        # parameters (short form or JSON Schema) of the answer
+---@field history table[]?
+---@field agents sg.Tool[]?
+---@field name string?
+---@field compact boolean|table?
+---@field policy string?
+---@field options table?
+
+---Runs an agent until its task is done.
+---@async
+---@param o sg.AgentOpts
+---@return sg.Answer?
+---@return sg.Error? err
+function sg.agent.run(o) end
+
+---An agent as a tool that other agents may call.
+---@param o sg.AgentOpts
+---@return sg.Tool
+function sg.agent.define(o) end
+
+---The tool `task` over several defined agents; agent.run makes it from its option `agents`.
+---@param agents sg.Tool[]
+---@return sg.Tool
+function sg.agent.task_tool(agents) end
+
+---@class sg.Reply
+---@field text string
+---@field calls { id: string, name: string, args: table }[]
+---@field usage table
+---@field stop string
+
+---@param o? { model: string|sg.Model|nil, system: string?, tools: (string|sg.Tool)[]?, box: sg.Box?, history: table[]?, options: table? }
+---@return sg.Chat
+function sg.chat(o) end
+
+---@class sg.Chat
+---@field messages table[]
+---@field model sg.Model
+---@field tools sg.Tool[]
+local Chat = {}
+
+---@param text string
+function Chat:user(text) end
+
+---What a person said meanwhile.
+---@param text string
+function Chat:inject(text) end
+
+---One model call.
+---@async
+---@param o? { on_text: fun(delta: string)? }
+---@return sg.Reply?
+---@return sg.Error? err
+function Chat:send(o) end
+
+---Runs one tool call: arguments, policy, run.
+---@async
+---@param call { id: string, name: string, args: table }
+---@return any
+---@return sg.Error? err
+---@return boolean? edited
+function Chat:call(call) end
+
+---@param call { id: string, name: string, args: table }
+---@param value any
+---@param err? sg.Error
+---@param edited? boolean
+function Chat:answer(call, value, err, edited) end
+
+---@return sg.Chat
+function Chat:fork() end
+
+---@class sg.Model
+---@field name string
+---@field provider string
+
+---"provider:name"; "scripted:demo" and "scripted:FILE.lua" need no key.
+---@async
+---@param spec string|sg.Model
+---@param o? table
+---@return sg.Model
+function sg.model(spec, o) end
+
+---@class sg.ToolOpts
+---@field name string
+---@field about string?
+---@field params table<string, string|table>?   # "string what it is", "integer? = 10 how many", "enum(a,b)", "string[]", JSON Schema
+---@field run fun(params: table, ctx: sg.ToolContext): any, sg.Error|string|nil
+---@field where "box"|"host"|nil
+---@field ask boolean?
+---@field risk "low"|"medium"|"high"|nil
+---@field timeout sg.Time?
+---@field reads boolean?    # changes nothing: may run at the same time as others
+
+---@class sg.ToolContext
+---@field box sg.Box?
+---@field chat sg.Chat
+---@field stream fun(chunk: string, stream: string)
+
+---@class sg.Tool
+---@field name string
+---@field about string
+---@field schema table
+
+---@param o sg.ToolOpts
+---@return sg.Tool
+function sg.tool(o) end
+
+---@class sg.Decision
+---@field choice any
+---@field form table?
+---@field by string?
+---@field text string?
+---@field timeout boolean?
+
+---Asks a person; waits, and survives a restart.
+---@async
+---@param o string|{ text: string, choices: string[]?, form: table?, default: any, timeout: sg.Time?, risk: string? }
+---@return sg.Decision?
+---@return sg.Error? err
+function sg.ask(o) end
+
+---@async
+---@param text string
+---@param o? { title: string? }
+---@return true?
+---@return sg.Error? err
+function sg.notify(text, o) end
+
+---@param fmt any
+---@param ... any
+function sg.note(fmt, ...) end
+
+---@param fmt any
+---@param ... any
+function sg.warn(fmt, ...) end
+
+---A named place in the timeline.
+---@param label string
+function sg.mark(label) end
+
+---@param done number
+---@param total? number
+---@param text? string
+function sg.progress(done, total, text) end
+
+---Sees such events from now on; cannot change a verdict.
+---@param event "action"|"held"|"verdict"|"output"|"step"|"end"
+---@param fn fun(body: table)
+function sg.on(event, fn) end
+
+---fn(item, i) for each item at the same time; results in the order of the list, nil becomes false.
+---@async
+---@param list table
+---@param fn fun(item: any, i: integer): any, sg.Error?
+---@param o? { limit: integer?, timeout: sg.Time?, on_error: "cancel"|"collect"|nil }
+---@return any[]?
+---@return sg.Error? err
+function sg.map(list, fn, o) end
+
+---All functions at the same time; results under the same keys.
+---@async
+---@param fns table<any, function>
+---@param o? { limit: integer?, timeout: sg.Time?, on_error: "cancel"|"collect"|nil }
+---@return table?
+---@return sg.Error? err
+function sg.all(fns, o) end
+
+---The first value wins, the rest is cancelled and waited for.
+---@async
+---@param fns function[]
+---@param o? { timeout: sg.Time? }
+---@return any value
+---@return integer|sg.Error|nil which
+function sg.race(fns, o) end
+
+---A task that belongs to the block of the running task.
+---@param fn function
+---@param ... any
+---@return sg.Task
+function sg.spawn(fn, ...) end
+
+---@class sg.Task
+---@field id integer
+local Task = {}
+
+---@async
+---@param timeout? sg.Time
+---@return any
+---@return any
+function Task:await(timeout) end
+
+---@param why? string
+function Task:cancel(why) end
+
+---@return boolean
+function Task:done() end
+
+---@async
+function Task:close() end
+
+---Runs fn in a scope: ends when all its tasks have ended; the first failure cancels the others and is raised.
+---@async
+---@param fn function
+---@return any
+function sg.scope(fn) end
+
+---@async
+---@param s sg.Time
+function sg.sleep(s) end
+
+---fn with a limit in time: its values, or nil and an error with code "timeout".
+---@async
+---@param s sg.Time
+---@param fn function
+---@param ... any
+---@return any
+function sg.timeout(s, fn, ...) end
+
+---Cleanup that may still wait while the task is being cancelled.
+---@async
+---@param fn function
+---@param ... any
+---@return any
+function sg.shield(fn, ...) end
+
+---@param n? integer   # so many values fit in; 0: send waits for a taker
+---@return sg.Channel
+function sg.channel(n) end
+
+---@class sg.Channel
+local Channel = {}
+
+---@async
+---@param v any
+---@return boolean     # false: closed
+function Channel:send(v) end
+
+---@async
+---@param timeout? sg.Time
+---@return any
+---@return sg.Error? err
+function Channel:recv(timeout) end
+
+---Receivers get what is left, then nil; senders get false.
+function Channel:close() end
+
+---@async
+---@return fun(): any
+function Channel:each() end
+
+---@async
+---@param o { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
+---@return sg.Budget
+function sg.budget(o) end
+
+---@class sg.Budget
+---@field id integer
+local Budget = {}
+
+---A part that draws from this budget.
+---@async
+---@param o { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
+---@return sg.Budget
+function Budget:part(o) end
+
+---@async
+---@return table?
+---@return sg.Error? err
+function Budget:left() end
+
+---Values that are kept over restarts.
+---@param name? string
+---@return sg.Store
+function sg.store(name) end
+
+---@class sg.Store
+---@field name string
+local Store = {}
+
+---@async
+---@param k string
+---@param default? any
+---@return any
+---@return sg.Error? err
+function Store:get(k, default) end
+
+---nil removes the key.
+---@async
+---@param k string
+---@param value any
+---@return true?
+---@return sg.Error? err
+function Store:set(k, value) end
+
+---A number is added, anything else put at the end of a list.
+---@async
+---@param k string
+---@param value any
+---@return any
+---@return sg.Error? err
+function Store:add(k, value) end
+
+---@async
+---@param text string
+---@return { key: string, value: any }[]?
+---@return sg.Error? err
+function Store:find(text) end
+
+---@async
+---@return string[]?
+---@return sg.Error? err
+function Store:keys() end
+
+---@class sg.Secret
+
+---A name that the host side replaces by its value on the wire; the value never comes here.
+---@param name string
+---@return sg.Secret
+function sg.secret(name) end
+
+---@class sg.host
+sg.host = {}
+
+---Pushes with the user's own git on the host side. Always asks.
+---@async
+---@param o { box: sg.Box, remote: string?, branch: string?, ref: string?, force: boolean? }
+---@return table?
+---@return sg.Error? err
+function sg.host.push(o) end
+
+---Runs a program on the host. The policy decides; without a rule it asks.
+---@async
+---@param argv string[]
+---@param o? { cwd: string?, env: table<string,string>?, stdin: string?, timeout: sg.Time? }
+---@return sg.Result?
+---@return sg.Error? err
+function sg.host.exec(argv, o) end
+
+---Ends the script with this status; blocks are left and their <close> values closed.
+---@param code? integer
+---@param fmt? any
+---@param ... any
+function sg.exit(code, fmt, ...) end
+
+---@param v any
+---@return boolean
+function sg.is_error(v) end
+
+---The last n lines.
+---@param s string
+---@param n? integer
+---@return string
+function sg.tail(s, n) end
+
+---One word for sh, whatever is in it.
+---@param s string
+---@return string
+function sg.quote(s) end
+
+---@class sg.json
+---@field null any
+sg.json = {}
+
+---@param v any
+---@param o? { pretty: boolean? }
+---@return string
+function sg.json.encode(v, o) end
+
+---@param text string
+---@return any
+---@return sg.Error? err
+function sg.json.decode(text) end
+
+---"message.content[0].text"; nil where something is missing.
+---@param v any
+---@param path string
+---@return any
+function sg.json.path(v, path) end
+
+---Marks a table as a list, so that an empty one becomes [].
+---@param t? table
+---@return table
+function sg.json.list(t) end
+
+return sg
