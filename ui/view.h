@@ -6,6 +6,7 @@
 #ifndef UI_VIEW_H
 #define UI_VIEW_H
 
+#include "base/mem.h"
 #include "ui/keymap.h"
 
 struct ui;

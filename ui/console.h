@@ -1,0 +1,51 @@
+/* The console program: a terminal, sessions, a way to command them. A process of its own; quitting it stops no agent.
+ *
+ * One poll() on the keyboard and on what the caller watches; one draw per turn, at most 20 a second; nothing is drawn or
+ * woken when nothing changes. */
+#ifndef UI_CONSOLE_H
+#define UI_CONSOLE_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "ui/act.h"
+
+struct console_source {
+	const char *path; /* the session file */
+	struct act act;   /* command NULL = read-only */
+	/* What to watch for "there is more" (the control client's descriptor); -1: the file itself is watched. */
+	int wake_fd;
+	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone; the session is shown on,
+	 * read-only. NULL: a readable fd is drained as an eventfd. */
+	bool (*pump)(void *self);
+	bool (*wants_write)(void *self); /* may be NULL */
+	void *self;
+};
+
+struct console_opts {
+	const struct console_source *source;
+	size_t nr_sources;
+	bool replay;          /* a record: the cursor moves by keys */
+	uint64_t at;          /* replay: seq to begin at; 0 = the end */
+	const char *view;     /* NULL = fleet; "agent" shows the first one */
+	const char *theme;    /* NULL or "auto", "dark", "light", "mono" */
+	const char *greeting; /* first message line; NULL */
+	/* Optional, asked each turn: >= 0 ends the console with that value. */
+	int (*ended)(void *self);
+	void *self;
+};
+
+/* Shows it until the person leaves. Returns 0 (left), the value of ended(), or -1 with @err. */
+int console_main(const struct console_opts *o, struct err *err);
+
+struct screen_opts {
+	const char *path, *view; /* view NULL = fleet */
+	uint64_t seq;            /* 0 = the end */
+	int rows, cols;
+	bool ascii;
+	uint64_t action;         /* approval, agent: which; 0 = the first that fits */
+};
+/* Writes one screen as text (term.h, term_dump): what replay --screen and the golden files show. */
+NODISCARD int console_screen(const struct screen_opts *o, FILE *to, struct err *err);
+
+#endif

@@ -1,0 +1,45 @@
+/* Line mode: one event per line, words for every state, no cursor movement, no colour; the full twin of the console for
+ * pipes, screen readers and dumb terminals. The same model and the same rows as the screens.
+ *
+ *     14:31:26 fix-parser event 405 HELD by policy.lua:22 'no-push': git push origin fix/parser
+ *     ask 405, risk high, denied in 10 minutes if nobody answers.
+ *       1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  7 later  8 tell me more
+ *     405> _
+ *
+ * --json prints one JSON object per event instead: {"schema":1,"seq":..,"kind":"..","ts":"..","agent":..,"body":{..}}. */
+#ifndef UI_LINE_H
+#define UI_LINE_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "ui/act.h"
+#include "ui/source.h"
+
+enum { LINE_SCHEMA = 1 };
+
+struct line_opts {
+	const char *path;
+	bool json;
+	FILE *out;
+	uint64_t from, to; /* events with from < seq <= to; to 0 = the end */
+};
+
+/* Prints what is there and returns. */
+NODISCARD int line_print(const struct line_opts *o, struct err *err);
+
+/* A session being followed: feed it when there is more, hand it what the person types. */
+struct line;
+/* Borrows @s and @act (NULL or command NULL: nothing can be sent). @ask: print numbered prompts for what is held. */
+struct line *line_new(struct source *s, const struct act *act, FILE *out, bool json, bool ask);
+void line_free(struct line **l);
+/* Folds and prints up to @limit_seq (0 = the end). -1 when the file cannot be read any more. */
+NODISCARD int line_sync(struct line *l, uint64_t limit_seq, struct err *err);
+/* One typed line without its end: a number or the text that the prompt asked for, else a command of the registry. */
+void line_typed(struct line *l, const char *text);
+
+/* The screens of views fleet and agent after every event from @from to @to (0 = the end), as text: what the live = replay
+ * test compares. */
+NODISCARD int line_dump(const char *path, uint64_t from, uint64_t to, FILE *out, struct err *err);
+
+#endif

@@ -1,0 +1,111 @@
+/* sandglass-replay: looks at a session file. It links no driver, no network, no Lua and no loop, so it cannot run a thing. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/hash.h"
+#include "base/log.h"
+#include "ui/console.h"
+#include "ui/line.h"
+
+static const char usage[] =
+	"usage: sandglass-replay [options] FILE\n"
+	"  --at SEQ          begin at this event (default: the end)\n"
+	"  --screen SEQ      print one screen as text and end (0 = the end)\n"
+	"  --view NAME       fleet, agent, approval, queue, diff, log, help\n"
+	"  --action SEQ      of which action (agent, approval)\n"
+	"  --size COLSxROWS  of --screen (default 120x36)\n"
+	"  --ascii           of --screen: ASCII only\n"
+	"  --theme NAME      auto, dark, light, mono\n"
+	"  --no-tui          one event per line\n"
+	"  --json            with --no-tui: JSON lines\n"
+	"keys: ? shows them. Nothing runs.\n";
+
+static int fail(const struct err *err)
+{
+	fprintf(stderr, "sandglass-replay: %s\n", err->text);
+	return err->code == ERR_USAGE ? 2 : err->code == ERR_DAMAGED ? 9 : 3;
+}
+
+struct options {
+	bool screen, line, json;
+	struct screen_opts s;
+	struct console_opts c;
+};
+
+static int parse(int argc, char **argv, struct options *o, struct err *err)
+{
+	static const struct option names[] = {
+		{ "at", 1, NULL, 'a' },     { "screen", 1, NULL, 's' }, { "view", 1, NULL, 'v' },  { "size", 1, NULL, 'z' },
+		{ "action", 1, NULL, 'c' }, { "ascii", 0, NULL, 'A' },  { "theme", 1, NULL, 't' }, { "no-tui", 0, NULL, 'l' },
+		{ "json", 0, NULL, 'j' },   { "help", 0, NULL, 'h' },   { 0 },
+	};
+	for (int ch; (ch = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
+		switch (ch) {
+		case 'a':
+			o->c.at = strtoull(optarg, NULL, 10);
+			break;
+		case 's':
+			o->screen = true;
+			o->s.seq = strtoull(optarg, NULL, 10);
+			break;
+		case 'v':
+			o->s.view = o->c.view = optarg;
+			break;
+		case 'z':
+			if (sscanf(optarg, "%dx%d", &o->s.cols, &o->s.rows) != 2 || o->s.cols < 1 || o->s.rows < 1 ||
+			    o->s.cols > 1000 || o->s.rows > 1000)
+				return err_set(err, ERR_USAGE, "--size '%s' is not like 120x36", optarg);
+			break;
+		case 'c':
+			o->s.action = strtoull(optarg, NULL, 10);
+			break;
+		case 'A':
+			o->s.ascii = true;
+			break;
+		case 't':
+			o->c.theme = optarg;
+			break;
+		case 'l':
+			o->line = true;
+			break;
+		case 'j':
+			o->line = o->json = true;
+			break;
+		case 'h':
+			fputs(usage, stdout);
+			exit(0);
+		default:
+			return err_set(err, ERR_USAGE, "see --help");
+		}
+	}
+	if (optind + 1 != argc)
+		return err_set(err, ERR_USAGE, "name one session file (see --help)");
+	o->s.path = argv[optind];
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = ERR_INIT;
+	struct options o = { .s = { .rows = 36, .cols = 120 }, .c = { .replay = true } };
+	log_open("sandglass-replay");
+	hash_init();
+	setlocale(LC_CTYPE, "");
+	if (parse(argc, argv, &o, &err) < 0)
+		return fail(&err);
+	struct console_source src = { .path = o.s.path, .wake_fd = -1 };
+	o.c.source = &src;
+	o.c.nr_sources = 1;
+	if (o.screen)
+		return console_screen(&o.s, stdout, &err) < 0 ? fail(&err) : 0;
+	if (o.line || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
+		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .to = o.c.at };
+		return line_print(&l, &err) < 0 ? fail(&err) : 0;
+	}
+	return console_main(&o.c, &err) < 0 ? fail(&err) : 0;
+}
