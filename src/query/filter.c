@@ -325,12 +325,64 @@ static char *regex_text(const char *s)
 	return buf_take(&b);
 }
 
+/* regcomp copies what is repeated, and what is repeated inside of that again: a short text can cost minutes. NULL, or what
+ * is wrong. */
+static const char *regex_cost(const char *s)
+{
+	long copies = 1, flat = 0;
+	char before = 0; /* ')' a group, 'q' a repetition, 'c' anything else */
+	for (; *s; s++) {
+		long times = *s == '+' ? 2 : 1;
+		bool quantifier = *s == '+' || *s == '*' || *s == '?';
+		if (*s == '\\' && s[1]) {
+			if (isdigit((unsigned char)*++s))
+				return "it refers back, which is not supported";
+			before = 'c';
+			continue;
+		}
+		if (*s == '[') { /* a list: up to its end, of which a first ] is no part */
+			s += s[1] == '^' ? 2 : 1;
+			s += *s == ']';
+			while (*s && *s != ']')
+				s++;
+			if (!*s)
+				return NULL; /* regcomp says it better */
+			before = 'c';
+			continue;
+		}
+		if (*s == '{' && isdigit((unsigned char)s[1])) {
+			long low = strtol(s + 1, NULL, 10);
+			const char *comma = s + 1 + strspn(s + 1, "0123456789");
+			long high = *comma == ',' ? strtol(comma + 1, NULL, 10) : 0;
+			quantifier = true;
+			times = 1 + (high > low ? high : low);
+			while (s[1] && *s != '}')
+				s++;
+		}
+		if (!quantifier) {
+			before = *s == ')' ? ')' : 'c';
+			continue;
+		}
+		if (before == 'q')
+			return "a repetition of a repetition";
+		if (before == ')')
+			copies *= times;
+		else
+			flat += times;
+		if (times > 256 || copies > 1024 || flat > 1024)
+			return "it repeats too much";
+		before = 'q';
+	}
+	return NULL;
+}
+
 static bool set_regex(struct parser *x, const char *at, struct node *n)
 {
 	char why[120];
 	CLEANUP(free_ptr) char *text = regex_text(n->value[0].text);
-	if (strlen(text) > 500) {
-		fail(x, at, "the regular expression is too long");
+	const char *cost = strlen(text) > 500 ? "it is too long" : regex_cost(text);
+	if (cost) {
+		fail(x, at, "the regular expression is refused: %s", cost);
 		return false;
 	}
 	int rc = regcomp(&n->regex, text, REG_EXTENDED | REG_NOSUB);
