@@ -137,7 +137,7 @@ static int set_limit(struct side *x, bool after, struct err *err)
 		struct feed *feed;
 		rc = feed_new(&feed, x->s, FEED_ACTION, x->seq, err);
 		if (rc == 0) {
-			feed_seek(feed, UINT64_MAX);
+			feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
 			if (feed_prev(feed, &ev, &arena, err) > 0)
 				x->limit = ev.seq;
 			feed_free(&feed);

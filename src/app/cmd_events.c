@@ -153,7 +153,7 @@ static int seek_last(struct lister *l, uint64_t nr, struct err *err)
 	int rc = 0;
 	if (feed_new(&feed, l->s, FEED_ALL, 0, err) < 0)
 		return -1;
-	feed_seek(feed, UINT64_MAX);
+	feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
 	while (nr-- && (rc = feed_prev(feed, &ev, &l->arena, err)) > 0) {
 		first = ev.seq;
 		arena_reset(&l->arena);

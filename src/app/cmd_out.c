@@ -85,7 +85,7 @@ static int has_ended(struct out *o, bool *ended, struct err *err)
 	*ended = false;
 	if (feed_new(&feed, o->s, FEED_ACTION, o->action, err) < 0)
 		return -1;
-	feed_seek(feed, UINT64_MAX);
+	feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
 	while (!*ended && (rc = feed_prev(feed, &ev, &arena, err)) > 0) {
 		*ended = ev.kind == EV_ACTION_ENDED;
 		if (ev.kind == EV_ACTION_STARTED)

@@ -46,7 +46,7 @@ void command_help_list(struct buf *out)
 {
 	buf_puts(out, "usage: sandglass COMMAND [WORDS] [OPTIONS]\n");
 	list_where(COMMAND_OFFLINE, "Commands:", out);
-	list_where(COMMAND_SUPERVISOR, "To a session that runs (--session ID when there are several):", out);
+	list_where(COMMAND_SUPERVISOR, "To a session that runs (--in ID when there are several):", out);
 	list_where(COMMAND_LOCAL, "In the console only:", out);
 	buf_puts(out, "\n'sandglass help COMMAND' says more about one, with examples.\n");
 }
