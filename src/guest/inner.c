@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -77,13 +78,21 @@ static void on_drop(struct inner *g, const struct frame *f)
 		inner_pump_drop(g, f->id);
 }
 
+static void on_attach(struct inner *g, const struct frame *f)
+{
+	g->attach_id = f->id;
+	buf_reset(&g->attach);
+	buf_append(&g->attach, f->body, f->len);
+	g->attach_waits = true;
+}
+
 /* A run, listener or connection that is not known any more is no error: the two sides cross. */
 static void on_frame(struct inner *g, const struct frame *f)
 {
 	struct inner_run *r;
 	switch (f->type) {
 	case GF_ATTACH:
-		inner_attach(g, f);
+		on_attach(g, f);
 		break;
 	case GF_PREPARE:
 		inner_prepare(g, f);
@@ -141,7 +150,8 @@ static void take_frames(struct inner *g)
 	struct frame f;
 	struct err err = ERR_INIT;
 	int rc;
-	while (!g->over && (rc = frame_parse(g->in.data + at, g->in.len - at, GUEST_MAX_IN, &f, &used, &err)) != 0) {
+	while (!g->over && !g->attach_waits &&
+	       (rc = frame_parse(g->in.data + at, g->in.len - at, GUEST_MAX_IN, &f, &used, &err)) != 0) {
 		if (rc < 0) {
 			g->over = true;
 			break;
@@ -183,7 +193,7 @@ static bool has_caps(void)
 	return data[0].permitted || data[1].permitted || data[0].inheritable || data[1].inheritable;
 }
 
-static int set_up(struct inner *g, sigset_t *waiting)
+static int set_up(struct inner *g)
 {
 	struct stat st;
 	if (fcntl(g->channel, F_SETFD, FD_CLOEXEC) < 0 || fstat(g->channel, &st) < 0)
@@ -216,27 +226,30 @@ static int set_up(struct inner *g, sigset_t *waiting)
 	sigaction(SIGCHLD, &act, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	sigprocmask(SIG_SETMASK, &chld, NULL);
-	sigemptyset(waiting);
 	umask(022);
 	if (g->init)
 		inner_loopback_up();
 	return 0;
 }
 
-static void loop(struct inner *g, const sigset_t *waiting)
+static sigset_t waiting; /* what may interrupt: everything */
+
+/* Until the channel ends, or ATTACH wants the main thread. */
+static void loop(struct inner *g)
 {
 	struct pollfd *fds = NULL;
 	size_t cap = 0;
-	while (!g->over) {
+	take_frames(g);
+	while (!g->over && !g->attach_waits) {
 		if (g->nr_pumps + 1 > cap) {
 			cap = (g->nr_pumps + 1) * 2;
 			fds = xrealloc(fds, cap * sizeof *fds);
 		}
 		fds[0] = (struct pollfd){ .fd = g->channel, .events = POLLIN };
 		size_t nr = inner_pump_poll(g, fds + 1);
-		int n = ppoll(fds, nr + 1, child_ended ? &(struct timespec){ 0 } : NULL, waiting);
+		int n = ppoll(fds, nr + 1, child_ended ? &(struct timespec){ 0 } : NULL, &waiting);
 		if (n < 0 && errno != EINTR)
-			break;
+			g->over = true;
 		if (child_ended) {
 			child_ended = 0;
 			inner_reap(g);
@@ -251,16 +264,43 @@ static void loop(struct inner *g, const sigset_t *waiting)
 	free(fds);
 }
 
+static void *confined_loop(void *self)
+{
+	struct inner *g = self;
+	inner_confine(g);
+	loop(g);
+	return NULL;
+}
+
+static void run_loop(struct inner *g)
+{
+	pthread_t thread;
+	pthread_attr_t attr;
+	if (!g->rules.shared) {
+		loop(g);
+		return;
+	}
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 512 << 10);
+	if (pthread_create(&thread, &attr, confined_loop, g) == 0)
+		pthread_join(thread, NULL);
+	else
+		g->over = true;
+	pthread_attr_destroy(&attr);
+}
+
 int inner_main(int channel, bool init)
 {
 	struct inner g = { .channel = channel, .init = init, .null_fd = -1, .children_fd = -1, .rules = { .fd = -1 } };
-	sigset_t waiting;
-	if (set_up(&g, &waiting) < 0)
+	unsigned killed, left;
+	if (set_up(&g) < 0)
 		return 1;
 	say_ready(&g);
-	loop(&g, &waiting);
-	g.over = true;
-	unsigned killed, left;
+	while (!g.over) {
+		if (g.attach_waits)
+			inner_attach(&g);
+		run_loop(&g);
+	}
 	inner_kill_all(&g, &killed, &left);
 	return 0;
 }

@@ -1,9 +1,16 @@
 /* The guest: the small program that is PID 1 inside a box, or an ordinary child there (profile reduced), and does what
  * the supervisor says over one channel (wire/guest.h is the specification).
  *
- * One thread, one loop, one struct inner. It never reads content, never decides, holds no secret. It is undumpable, its
- * descriptors close on exec, and it is in no landlock domain itself: every child enters the rules between fork and
- * exec, so that a command can neither trace nor read it. Writing to the channel blocks; the supervisor always reads. */
+ * One loop, one struct inner. It never reads content, never decides, holds no secret. It is undumpable and its
+ * descriptors close on exec, so that a command can neither trace nor read it. Writing to the channel blocks; the
+ * supervisor always reads.
+ *
+ * Landlock: a domain can only be narrowed, and two processes that entered the same rules one after the other are
+ * strangers to each other (no /proc/PID/fd, no strace: `fuser -k 3000/tcp` on the server of an earlier command would
+ * find nothing). As PID 1 the loop therefore runs in a thread of its own that enters the rules, and all its children
+ * are in its one domain. ATTACH ends that thread; the main thread, which never enters anything, opens the new rules and
+ * starts the next. As an ordinary child, where a signal could kill the guest, each child enters the rules for itself
+ * (rules.shared false). */
 #ifndef GUEST_INNER_H
 #define GUEST_INNER_H
 
@@ -28,7 +35,8 @@ enum { INNER_RUNS = 2048, INNER_STACK = 16 << 10 };
 /* What a child enters, made by ATTACH. */
 struct inner_rules {
 	bool attached, unconfined, drop_caps;
-	int fd; /* landlock ruleset; -1 = none */
+	bool shared; /* the loop's thread has entered them, children inherit */
+	int fd;	     /* landlock ruleset; -1 = none */
 	uint64_t mem_bytes, file_bytes;
 	uint32_t pids;
 };
@@ -51,6 +59,10 @@ struct inner {
 	size_t nr_in_fds;
 	int null_fd, children_fd;
 	struct inner_rules rules;
+	bool attach_waits; /* ATTACH has come: the loop returns to the main thread */
+	uint64_t attach_id;
+	struct buf attach;	 /* its body */
+	struct buf attached;	 /* the answer, when the rules have been entered */
 	struct inner_slot *slot; /* INNER_RUNS, shared memory */
 	char *stacks;		 /* one of INNER_STACK bytes per slot */
 	struct inner_run **run;
@@ -119,8 +131,11 @@ int inner_child_main(void *child); /* does not return */
 /* --- rules.c: landlock and limits --- */
 int inner_landlock_abi(void);
 int inner_lower_limits(void); /* for ourselves and all that come from us; -1 on failure */
-/* Answers the ATTACH frame. */
-void inner_attach(struct inner *g, const struct frame *f);
+/* Does what g->attach says, in no domain: opens the rules. Answers, unless they are to be shared: inner_confine does.
+ */
+void inner_attach(struct inner *g);
+/* This thread and its children enter the rules. */
+void inner_confine(struct inner *g);
 /* In the child. 0, or -errno with the step that failed. */
 long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
 

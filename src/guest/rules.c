@@ -75,7 +75,7 @@ static int add_path(int ruleset, const struct guest_attach_rule *r, uint64_t han
 }
 
 /* Appends the indexes of missing paths to @missing. */
-static int open_rules(const struct guest_attach_body *a, int abi, struct buf *missing, size_t *nr_missing)
+static int open_rules(const struct guest_attach_body *a, int abi, bool shared, struct buf *missing, size_t *nr_missing)
 {
 	struct ruleset_attr attr = { .fs = fs_handled(abi) };
 	if (abi >= 4 && a->flags & GUEST_TCP)
@@ -86,6 +86,8 @@ static int open_rules(const struct guest_attach_body *a, int abi, struct buf *mi
 	CLEANUP(fd_close) int fd = (int)syscall(NR_CREATE, &attr, size, 0);
 	if (fd < 0)
 		return -1;
+	if (shared && add_path(fd, &(struct guest_attach_rule){ GUEST_READ, "/proc" }, attr.fs) < 0)
+		return -1; /* the loop lists processes from inside */
 	for (size_t i = 0; i < a->nr_rules; i++) {
 		int rc = add_path(fd, &a->rules[i], attr.fs);
 		if (rc < 0)
@@ -105,47 +107,53 @@ static int open_rules(const struct guest_attach_body *a, int abi, struct buf *mi
 	return out;
 }
 
-static void attach(struct inner *g, uint64_t id, const struct guest_attach_body *a)
+static void attach(struct inner *g, const struct guest_attach_body *a)
 {
 	CLEANUP(buf_release) struct buf missing = BUF_INIT;
-	CLEANUP(buf_release) struct buf more = BUF_INIT;
 	int abi = inner_landlock_abi(), fd = -1;
 	size_t nr_missing = 0;
 	bool without = abi == 0 && a->flags & GUEST_UNCONFINED_OK;
+	bool shared = g->init && !without && !(a->flags & (GUEST_TCP | GUEST_SCOPE));
 	if (inner_preparing(g)) {
-		inner_answer(g, id, GS_BUSY, EBUSY, NULL, -1);
+		inner_answer(g, g->attach_id, GS_BUSY, EBUSY, NULL, -1);
 		return;
 	}
 	errno = EOPNOTSUPP;
-	if (!without && (abi == 0 || (fd = open_rules(a, abi, &missing, &nr_missing)) < 0)) {
-		inner_answer(g, id, GS_LANDLOCK, errno, NULL, -1);
+	if (!without && (abi == 0 || (fd = open_rules(a, abi, shared, &missing, &nr_missing)) < 0)) {
+		inner_answer(g, g->attach_id, GS_LANDLOCK, errno, NULL, -1);
 		return;
 	}
 	fd_close(&g->rules.fd);
 	g->rules = (struct inner_rules){
 		.attached = true,
 		.unconfined = without,
+		.shared = shared,
 		.drop_caps = g->caps && !(a->flags & GUEST_KEEP_CAPS),
 		.fd = fd,
 		.mem_bytes = a->mem_bytes,
 		.file_bytes = a->file_bytes,
 		.pids = a->pids,
 	};
-	pack_u8(&more, (uint8_t)abi);
-	buf_u16le(&more, (uint16_t)nr_missing);
-	buf_append(&more, missing.data, missing.len);
-	inner_answer(g, id, GS_NONE, 0, &more, -1);
+	buf_reset(&g->attached);
+	pack_u8(&g->attached, (uint8_t)abi);
+	buf_u16le(&g->attached, (uint16_t)nr_missing);
+	buf_append(&g->attached, missing.data, missing.len);
+	if (shared)
+		return;
+	inner_answer(g, g->attach_id, GS_NONE, 0, &g->attached, -1);
+	buf_reset(&g->attached);
 }
 
-void inner_attach(struct inner *g, const struct frame *f)
+void inner_attach(struct inner *g)
 {
 	struct guest_attach_body a;
 	struct err err = ERR_INIT;
-	if (guest_attach_unpack(f->body, f->len, &a, &err) < 0) {
+	g->attach_waits = false;
+	if (guest_attach_unpack(g->attach.data, g->attach.len, &a, &err) < 0) {
 		g->over = true;
 		return;
 	}
-	attach(g, f->id, &a);
+	attach(g, &a);
 	guest_attach_release(&a);
 }
 
@@ -193,16 +201,33 @@ static long drop_caps(void)
 	return sys2(SYS_capset, &head, none);
 }
 
-/* no_new_privs is inherited from the guest, so nothing given up here comes back at exec. */
-long inner_rules_enter(const struct inner_rules *r, unsigned *step_out)
+static long enter_domain(const struct inner_rules *r, unsigned *step_out)
 {
 	long rc;
-	*step_out = GS_LIMITS;
-	if ((rc = enter_limits(r)) < 0)
-		return rc;
 	*step_out = GS_PRIVS;
 	if (r->drop_caps && (rc = drop_caps()) < 0)
 		return rc;
 	*step_out = GS_LANDLOCK;
 	return r->unconfined ? 0 : sys2(NR_RESTRICT, r->fd, 0);
+}
+
+/* no_new_privs is inherited from the guest, so nothing given up here comes back at exec. */
+long inner_rules_enter(const struct inner_rules *r, unsigned *step_out)
+{
+	long rc = enter_limits(r);
+	*step_out = GS_LIMITS;
+	return rc < 0 || r->shared ? rc : enter_domain(r, step_out);
+}
+
+void inner_confine(struct inner *g)
+{
+	unsigned step;
+	long rc = enter_domain(&g->rules, &step);
+	if (rc < 0) {
+		g->rules.attached = false;
+		inner_answer(g, g->attach_id, step, (int)-rc, NULL, -1);
+	} else if (g->attached.len) {
+		inner_answer(g, g->attach_id, GS_NONE, 0, &g->attached, -1);
+	}
+	buf_reset(&g->attached);
 }

@@ -593,11 +593,12 @@ static void test_walls(void)
 	guest_run_free(j.run);
 	ok(boss > 0, "the guest is process %d", boss);
 	snprintf(command, sizeof command,
-		 "for f in mem environ maps fd/3 task/%d/mem auxv; do (: </proc/%d/$f) 2>/dev/null && echo read $f; "
-		 "done; "
-		 "(: >/proc/%d/mem) 2>/dev/null && echo write; readlink /proc/%d/fd/*; "
+		 "cd /proc/%d; for f in mem environ maps fd/3 auxv task/*/mem task/*/environ; do (: <$f) 2>/dev/null "
+		 "&& echo read $f; "
+		 "done; for f in mem task/*/mem; do (: >$f) 2>/dev/null && echo write $f; done; readlink fd/* exe cwd "
+		 "root; "
 		 "kill -9 %d 2>/dev/null; grep -E 'CapEff|NoNewPrivs' /proc/self/status",
-		 boss, boss, boss, boss, pid1 ? boss : 999999);
+		 boss, pid1 ? boss : 999999);
 	struct job k = { 0 };
 	job_run(&k, command);
 	if (guest_info(guest)->landlock)
@@ -619,6 +620,25 @@ static void test_walls(void)
 	is_str(buf_cstr(&m.out), "1048576\n0\n", "limits hold");
 	job_release(&m);
 	attach(false);
+}
+
+/* Commands of one box are no strangers to each other: what one has started another can look at and end. */
+static void test_neighbours(void)
+{
+	struct job server = { 0 }, k = { 0 };
+	char command[200];
+	job_start(&server, "echo up; exec sleep 100");
+	for (int i = 0; i < 500 && !server.out.len; i++)
+		turns(10);
+	snprintf(command, sizeof command, "readlink /proc/%d/fd/0; kill %d && echo ended", guest_run_pid(server.run),
+		 guest_run_pid(server.run));
+	job_run(&k, command);
+	is_str(buf_cstr(&k.out), pid1 ? "/dev/null\nended\n" : "ended\n",
+	       "a command sees and ends what another has started");
+	until(&server.done);
+	is_int(server.signal, SIGTERM, "which then ends");
+	job_release(&k);
+	job_release(&server);
 }
 
 static void test_many(void)
@@ -694,6 +714,7 @@ static void suite(bool as_init, bool with_frames)
 	test_flood_starves_nobody();
 	test_freeze();
 	test_sockets();
+	test_neighbours();
 	test_walls();
 	test_many();
 	if (with_frames && !as_init)
