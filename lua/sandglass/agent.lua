@@ -388,11 +388,9 @@ local function body(o)
     })
     close_own()
   end)
+  if err then err.answer = answer_of(run, stop) end
   if not ok and raised.code ~= "budget" then error(raised, 0) end
-  if err then
-    err.answer = answer_of(run, stop)
-    return nil, err
-  end
+  if err then return nil, err end
   return answer_of(run, stop)
 end
 

@@ -162,7 +162,8 @@ static void put_list(lua_State *L, int idx, lua_Integer n, int flags, int depth,
 static void put_table(lua_State *L, int idx, int flags, int depth, struct buf *out)
 {
 	if (depth >= CODEC_DEPTH)
-		luaL_error(L, "cannot make JSON of a table more than %d levels deep (does it hold itself?)", CODEC_DEPTH);
+		luaL_error(L, "cannot make JSON of a table more than %d levels deep (does it hold itself?)",
+			   CODEC_DEPTH);
 	luaL_checkstack(L, 8, "JSON");
 	lua_Integer n = order_keys(L, idx); /* keys */
 	int keys = lua_gettop(L);
@@ -262,7 +263,8 @@ void codec_push(lua_State *L, const json_t *j, int flags)
 		lua_createtable(L, 0, (int)json_object_size(j));
 		const char *key;
 		json_t *value;
-		json_object_foreach((json_t *)(uintptr_t)j, key, value) {
+		json_object_foreach((json_t *)(uintptr_t)j, key, value)
+		{
 			if (json_is_null(value))
 				continue;
 			codec_push(L, value, flags);

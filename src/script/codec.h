@@ -1,8 +1,10 @@
 /* JSON to Lua values and back, for frames and for sg.json.
  *
  * To JSON: a table whose keys are exactly 1..n is a list, one whose keys are strings an object with its keys in byte
- * order, the empty one an object unless it has the list metatable. Reads raw (no metamethods), at most CODEC_DEPTH deep.
- * To Lua: an empty list gets the list metatable, so that it stays one; null in an object is an absent key, in a list the
+ * order, the empty one an object unless it has the list metatable. Reads raw (no metamethods), at most CODEC_DEPTH
+ * deep.
+ * To Lua: an empty list gets the list metatable, so that it stays one; null in an object is an absent key, in a list
+ * the
  * null value. In frames (CODEC_FRAME) bytes that JSON cannot hold are {"b64":"..."}; without it they raise. */
 #ifndef SCRIPT_CODEC_H
 #define SCRIPT_CODEC_H

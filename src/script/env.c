@@ -16,7 +16,8 @@ enum { ITEMS_MAX = 10000000, TRACE_LEVELS = 40 };
 
 static const char LIBRARY[] = "@sandglass/";
 
-/* --- base --------------------------------------------------------------------------------------------------------- */
+/* --- base ----------------------------------------------------------------------------------------------------------
+ */
 
 static int base_setmetatable(lua_State *L)
 {
@@ -27,7 +28,8 @@ static int base_setmetatable(lua_State *L)
 	for (size_t i = 0; type == LUA_TTABLE && i < ARRAY_LEN(refused); i++) {
 		lua_pushstring(L, refused[i]);
 		if (lua_rawget(L, 2) != LUA_TNIL)
-			return luaL_error(L, "setmetatable: no '%s' here: when memory is freed differs in each run", refused[i]);
+			return luaL_error(L, "setmetatable: no '%s' here: when memory is freed differs in each run",
+					  refused[i]);
 		lua_pop(L, 1);
 	}
 	if (luaL_getmetafield(L, 1, "__metatable") != LUA_TNIL)
@@ -73,7 +75,8 @@ static int base_load(lua_State *L)
 	return 1;
 }
 
-/* --- table: lengths that a metamethod can make up are bounded ----------------------------------------------------- */
+/* --- table: lengths that a metamethod can make up are bounded ------------------------------------------------------
+ */
 
 static int bounded(lua_State *L)
 {
@@ -115,7 +118,8 @@ static void table_open(lua_State *L)
 	lua_setfield(L, -2, "sort");
 }
 
-/* --- core --------------------------------------------------------------------------------------------------------- */
+/* --- core ----------------------------------------------------------------------------------------------------------
+ */
 
 static bool is_library(const lua_Debug *ar)
 {
@@ -239,14 +243,16 @@ static int core_date(lua_State *L)
 	return 1;
 }
 
-/* --- all together -------------------------------------------------------------------------------------------------- */
+/* --- all together --------------------------------------------------------------------------------------------------
+ */
 
 static void base_open(lua_State *L)
 {
 	static const char *const absent[] = { "dofile", "loadfile", "collectgarbage", "warn", "print", "_VERSION" };
 	static const luaL_Reg ours[] = {
-		{ "pairs", order_pairs },	     { "next", order_next }, { "tostring", order_tostring },
-		{ "setmetatable", base_setmetatable }, { "load", base_load },  { NULL, NULL },
+		{ "pairs", order_pairs },	{ "next", order_next },
+		{ "tostring", order_tostring }, { "setmetatable", base_setmetatable },
+		{ "load", base_load },		{ NULL, NULL },
 	};
 	luaL_requiref(L, LUA_GNAME, luaopen_base, 0); /* _G */
 	for (size_t i = 0; i < ARRAY_LEN(absent); i++) {
@@ -294,10 +300,10 @@ static void core_os(lua_State *L)
 void env_open(lua_State *L)
 {
 	static const luaL_Reg core[] = {
-		{ "where", core_where },   { "trace", core_trace },   { "load", core_load },
-		{ "metatable", core_metatable },
-		{ "encode", core_encode }, { "decode", core_decode }, { "handle", order_handle },
-		{ NULL, NULL },
+		{ "where", core_where },    { "trace", core_trace },
+		{ "load", core_load },	    { "metatable", core_metatable },
+		{ "encode", core_encode },  { "decode", core_decode },
+		{ "handle", order_handle }, { NULL, NULL },
 	};
 	base_open(L);
 	string_open(L);

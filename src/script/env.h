@@ -8,7 +8,8 @@
 
 #include <lua.h>
 
-/* Opens the libraries and leaves the table `core` on the stack: what lua/sandglass/boot.lua is given and scripts are not
+/* Opens the libraries and leaves the table `core` on the stack: what lua/sandglass/boot.lua is given and scripts are
+ * not
  * (load, handle, where, trace, encode, decode, null, array_mt, date, ostime, is_library). */
 void env_open(lua_State *L);
 

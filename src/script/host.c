@@ -13,18 +13,19 @@ struct host {
 	lua_State *L;
 	size_t mem, mem_max;
 	uint64_t turn;
-	struct buf *out;   /* of the turn that runs */
-	json_t *start;     /* kept until boot.lua has come */
+	struct buf *out; /* of the turn that runs */
+	json_t *start;	 /* kept until boot.lua has come */
 	bool booted, ended, exhausted_now;
 	int code;
-	struct buf body;   /* of the frame that is being made */
+	struct buf body; /* of the frame that is being made */
 	void (*exhausted)(void *self, const struct buf *out);
 	void *self;
 };
 
 enum { BOOT_CALL = 1, CODE_INTERNAL = 70, CODE_LIMIT = 3 };
 
-/* --- frames out --------------------------------------------------------------------------------------------------- */
+/* --- frames out ----------------------------------------------------------------------------------------------------
+ */
 
 static void send_json(struct host *h, enum host_frame type, uint64_t id, json_t *body)
 {
@@ -56,7 +57,8 @@ static void send_idle(struct host *h, lua_Integer waiting)
 	send_json(h, HOST_IDLE, 0, body);
 }
 
-/* --- memory -------------------------------------------------------------------------------------------------------- */
+/* --- memory --------------------------------------------------------------------------------------------------------
+ */
 
 static void *allocate(void *self, void *p, size_t old, size_t size)
 {
@@ -81,7 +83,8 @@ static void *allocate(void *self, void *p, size_t old, size_t size)
 	return q;
 }
 
-/* --- what boot.lua is given ----------------------------------------------------------------------------------------- */
+/* --- what boot.lua is given ----------------------------------------------------------------------------------------
+ */
 
 static struct host *host_of(lua_State *L)
 {
@@ -158,7 +161,8 @@ static void boot(struct host *h, const json_t *answer)
 	env_open(L); /* core */
 	lua_pushcfunction(L, core_send);
 	lua_setfield(L, -2, "send");
-	if (luaL_loadbufferx(L, json_string_value(text), json_string_length(text), "@sandglass/boot.lua", "t") != LUA_OK) {
+	if (luaL_loadbufferx(L, json_string_value(text), json_string_length(text), "@sandglass/boot.lua", "t") !=
+	    LUA_OK) {
 		send_end(h, CODE_INTERNAL, "script", lua_tostring(L, -1));
 		return;
 	}
@@ -186,7 +190,8 @@ static void turn(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 	send_idle(h, waiting);
 }
 
-/* --- frames in ------------------------------------------------------------------------------------------------------ */
+/* --- frames in -----------------------------------------------------------------------------------------------------
+ */
 
 static void start(struct host *h, json_t *body)
 {

@@ -1,7 +1,8 @@
 /* A Lua host as a function: frames in, frames out (wire/host.h). No descriptors, no clock, no files: main.c brings the
  * socket, tests and benches bring what they like.
  *
- * One host per process is meant (the codec's scratch is shared); several in one thread work, one after another. The state
+ * One host per process is meant (the codec's scratch is shared); several in one thread work, one after another. The
+ * state
  * is never closed by a running program: a script's cleanup has run before END, the rest is the kernel's. */
 #ifndef SCRIPT_HOST_H
 #define SCRIPT_HOST_H
@@ -17,11 +18,12 @@ struct host;
 struct host *host_new(void (*exhausted)(void *self, const struct buf *out), void *self);
 void host_free(struct host **h); /* for tests and benches */
 
-/* Takes one frame and appends what the turn says to @out; the last frame is IDLE or END. Returns false after END. A frame
+/* Takes one frame and appends what the turn says to @out; the last frame is IDLE or END. Returns false after END. A
+ * frame
  * that breaks the protocol ends the host with code 70. */
 bool host_feed(struct host *h, const struct frame *f, struct buf *out);
 
-int host_code(const struct host *h); /* exit status after END */
+int host_code(const struct host *h);	  /* exit status after END */
 size_t host_memory(const struct host *h); /* bytes that Lua holds now */
 
 #endif

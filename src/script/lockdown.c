@@ -59,20 +59,37 @@ static int limits(size_t mem_bytes, struct err *err)
 
 /* Calls that are allowed with any arguments. */
 static const int plain_calls[] = {
-	SCMP_SYS(brk),	       SCMP_SYS(munmap),	  SCMP_SYS(mremap),	SCMP_SYS(madvise),
-	SCMP_SYS(exit_group),  SCMP_SYS(exit),		  SCMP_SYS(futex),	SCMP_SYS(setitimer),
-	SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(clock_gettime),
+	SCMP_SYS(brk),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(exit),
+	SCMP_SYS(futex),
+	SCMP_SYS(setitimer),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(restart_syscall),
+	SCMP_SYS(clock_gettime),
 #ifdef SANITIZED
 	/* what the sanitizers need to say what they found */
-	SCMP_SYS(write),      SCMP_SYS(getpid),	    SCMP_SYS(gettid),	     SCMP_SYS(sigaltstack),
-	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(mmap),	     SCMP_SYS(mprotect),
-	SCMP_SYS(readlink),   SCMP_SYS(sched_yield),  SCMP_SYS(sched_getaffinity), SCMP_SYS(prctl),
+	SCMP_SYS(write),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(mmap),
+	SCMP_SYS(mprotect),
+	SCMP_SYS(readlink),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(prctl),
 #endif
 };
 
 /* Calls that are allowed on the socket alone. */
-static const int socket_calls[] = { SCMP_SYS(read), SCMP_SYS(write), SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
-				    SCMP_SYS(recvfrom), SCMP_SYS(sendto) };
+static const int socket_calls[] = { SCMP_SYS(read),    SCMP_SYS(write),	   SCMP_SYS(recvmsg),
+				    SCMP_SYS(sendmsg), SCMP_SYS(recvfrom), SCMP_SYS(sendto) };
 
 static int add_rules(scmp_filter_ctx f)
 {
@@ -89,9 +106,7 @@ static int add_rules(scmp_filter_ctx f)
 		rc = seccomp_rule_add_array(f, SCMP_ACT_ERRNO(EBADF), SCMP_SYS(write), 1, &elsewhere);
 	/* mprotect: malloc gives memory back with it */
 	static const int memory_calls[] = { SCMP_SYS(mmap), SCMP_SYS(mprotect) };
-	const struct scmp_arg_cmp no_exec = {
-		.arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0
-	};
+	const struct scmp_arg_cmp no_exec = { .arg = 2, .op = SCMP_CMP_MASKED_EQ, .datum_a = PROT_EXEC, .datum_b = 0 };
 	for (size_t i = 0; !rc && i < ARRAY_LEN(memory_calls); i++)
 		rc = seccomp_rule_add_array(f, SCMP_ACT_ALLOW, memory_calls[i], 1, &no_exec);
 #endif
@@ -108,7 +123,8 @@ static int filter(struct err *err)
 		rc = seccomp_load(f);
 	seccomp_release(f);
 	if (rc)
-		return err_set(err, ERR_UNSUPPORTED, "cannot load the system call filter of a Lua host: %s", strerror(-rc));
+		return err_set(err, ERR_UNSUPPORTED, "cannot load the system call filter of a Lua host: %s",
+			       strerror(-rc));
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* sandglass-host: runs scripts for a supervisor that holds the other end of descriptor 3. Started by it, not by people. */
+/* sandglass-host: runs scripts for a supervisor that holds the other end of descriptor 3. Not for people to start. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>

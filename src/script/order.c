@@ -25,7 +25,7 @@ static int number_compare(const struct key *a, const struct key *b)
 	if (a->is_int && b->is_int)
 		return a->i < b->i ? -1 : a->i > b->i;
 	lua_Number x = a->is_int ? (lua_Number)a->i : a->n, y = b->is_int ? (lua_Number)b->i : b->n;
-	return x < y ? -1 : x > y;
+	return x < y ? -1 : x > y ? 1 : a->is_int ? -1 : 1; /* 2^63 - 1 and 2^63 */
 }
 
 static int key_compare(const struct key *a, const struct key *b)
@@ -83,9 +83,11 @@ static void key_read(lua_State *L, int idx, struct key *k)
 	default:
 		break;
 	}
-	luaL_error(L, "cannot walk a table that has a %s as key: it has no order that would be the same in each run (use a "
-		      "list, or names as keys)",
-		   luaL_typename(L, idx));
+	luaL_error(
+		L,
+		"cannot walk a table that has a %s as key: it has no order that would be the same in each run (use a "
+		"list, or names as keys)",
+		luaL_typename(L, idx));
 }
 
 /* Merge sort: the C library's asks the kernel for the size of the memory. */
@@ -187,7 +189,7 @@ int order_next(lua_State *L)
 	bool has_after = !lua_isnil(L, 2), found = false;
 	if (has_after)
 		key_read(L, 2, &after);
-	lua_pushnil(L);					/* table after best */
+	lua_pushnil(L);					      /* table after best */
 	for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) { /* table after best key value */
 		if (hidden(L, -2))
 			continue;

@@ -11,9 +11,9 @@
 lua_Integer order_keys(lua_State *L, int idx);
 
 /* Lua functions. */
-int order_pairs(lua_State *L);    /* pairs(t): keys added while walking are not visited */
-int order_next(lua_State *L);     /* next(t, k) */
-int order_handle(lua_State *L);   /* handle(t): gives t the next number (once) and returns t */
+int order_pairs(lua_State *L);	  /* pairs(t): keys added while walking are not visited */
+int order_next(lua_State *L);	  /* next(t, k) */
+int order_handle(lua_State *L);	  /* handle(t): gives t the next number (once) and returns t */
 int order_tostring(lua_State *L); /* tostring(v) */
 
 /* Pushes what tostring(v) gives. */

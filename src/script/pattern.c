@@ -177,7 +177,8 @@ static bool step(struct match *m)
 		return true;
 	}
 	if (!m->fault)
-		m->fault = "pattern takes too long on this text (it backtracks too much; say more exactly what to match)";
+		m->fault =
+			"pattern takes too long on this text (it backtracks too much; say more exactly what to match)";
 	return false;
 }
 

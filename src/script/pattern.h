@@ -10,14 +10,24 @@
 enum { PATTERN_CAPTURES = 32, PATTERN_MAX = 1024 };
 enum { CAPTURE_OPEN = -1, CAPTURE_PLACE = -2 };
 
-enum item_kind { ITEM_END, ITEM_SET, ITEM_OPEN, ITEM_PLACE, ITEM_CLOSE, ITEM_TAIL, ITEM_BALANCE, ITEM_FRONTIER, ITEM_BACK };
+enum item_kind {
+	ITEM_END,
+	ITEM_SET,
+	ITEM_OPEN,
+	ITEM_PLACE,
+	ITEM_CLOSE,
+	ITEM_TAIL,
+	ITEM_BALANCE,
+	ITEM_FRONTIER,
+	ITEM_BACK
+};
 
 struct item {
 	uint64_t set[4];
 	enum item_kind kind;
-	char repeat; /* 0 ? * + - */
+	char repeat;		/* 0 ? * + - */
 	unsigned char from, to; /* balance */
-	int capture;            /* back reference */
+	int capture;		/* back reference */
 };
 
 struct match {

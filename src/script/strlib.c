@@ -43,9 +43,9 @@ static void search_begin(lua_State *L, struct search *s, const char *text, size_
 	if (fault)
 		luaL_error(L, "%s", fault);
 	s->items = items;
-	s->m = (struct match){
-		.text = text, .text_end = text + text_len, .steps = STEPS_BASE + STEPS_PER_BYTE * text_len
-	};
+	s->m = (struct match){ .text = text,
+			       .text_end = text + text_len,
+			       .steps = STEPS_BASE + STEPS_PER_BYTE * text_len };
 }
 
 static const char *search_at(lua_State *L, struct search *s, const char *at)
@@ -234,8 +234,8 @@ static int string_gsub(lua_State *L)
 	size_t len, plen;
 	const char *text = luaL_checklstring(L, 1, &len), *pattern = luaL_checklstring(L, 2, &plen);
 	int type = lua_type(L, 3);
-	luaL_argexpected(L, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TTABLE || type == LUA_TFUNCTION, 3,
-			 "string/function/table");
+	luaL_argexpected(L, type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TTABLE || type == LUA_TFUNCTION,
+			 3, "string/function/table");
 	lua_Integer most = luaL_optinteger(L, 4, (lua_Integer)len + 1), n = 0;
 	struct search s;
 	struct item small[SMALL];
@@ -320,8 +320,8 @@ static int string_format(lua_State *L)
 void strlib_open(lua_State *L)
 {
 	static const luaL_Reg functions[] = {
-		{ "find", string_find },     { "match", string_match }, { "gmatch", string_gmatch },
-		{ "gsub", string_gsub },     { "rep", string_rep },     { NULL, NULL },
+		{ "find", string_find }, { "match", string_match }, { "gmatch", string_gmatch },
+		{ "gsub", string_gsub }, { "rep", string_rep },	    { NULL, NULL },
 	};
 	lua_getfield(L, -1, "format"); /* string format */
 	lua_pushcclosure(L, string_format, 1);

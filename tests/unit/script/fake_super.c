@@ -43,7 +43,8 @@ struct fake {
 
 static struct fake *running;
 
-/* --- small things ------------------------------------------------------------------------------------------------- */
+/* --- small things --------------------------------------------------------------------------------------------------
+ */
 
 char *fake_source(const char *path)
 {
@@ -104,7 +105,8 @@ static int remove_one(const char *path, const struct stat *st, int type, struct 
 	return remove(path);
 }
 
-/* --- commands ------------------------------------------------------------------------------------------------------ */
+/* --- commands ------------------------------------------------------------------------------------------------------
+ */
 
 static void collect(FILE *f, json_t *o, const char *key)
 {
@@ -145,8 +147,7 @@ static json_t *run_command(const char *dir, const json_t *args)
 		const char *key;
 		json_t *v;
 		json_t *env = json_object_get(args, "env");
-		json_object_foreach(env, key, v)
-			setenv(key, json_string_value(v), 1);
+		json_object_foreach(env, key, v) setenv(key, json_string_value(v), 1);
 		dup2(fileno(in), 0);
 		dup2(fileno(out), 1);
 		dup2(fileno(err), 2);
@@ -175,7 +176,8 @@ static int64_t asked_sleep(const json_t *args)
 	return strncmp(cmd, "sleep ", 6) == 0 ? (int64_t)(atof(cmd + 6) * 1e6) : 0;
 }
 
-/* --- operations ---------------------------------------------------------------------------------------------------- */
+/* --- operations ----------------------------------------------------------------------------------------------------
+ */
 
 static json_t *new_box(struct fake *f, const char *name, const char *copy_of)
 {
@@ -196,7 +198,8 @@ static json_t *new_box(struct fake *f, const char *name, const char *copy_of)
 	free(base);
 	json_object_set_new(f->dirs, key, json_string(dir));
 	free(dir);
-	json_t *v = json_pack("{s:I,s:s,s:s,s:s}", "box", (json_int_t)id, "name", name, "backend", "process", "profile", "enforced");
+	json_t *v = json_pack("{s:I,s:s,s:s,s:s}", "box", (json_int_t)id, "name", name, "backend", "process", "profile",
+			      "enforced");
 	return value(v);
 }
 
@@ -254,7 +257,8 @@ static json_t *op_box_file(struct fake *f, const char *op, const json_t *args)
 static json_t *op_diff(struct fake *f, const json_t *args)
 {
 	const char *dir = box_dir(f, args);
-	char *cmd = xasprintf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
+	char *cmd =
+		xasprintf("diff -ruN -x .git -x test_words '%s.base' '%s' | sed 's|%s[^ ]*/||g'", dir, dir, f->root);
 	json_t *ran = json_pack("{s:s}", "cmd", cmd), *res = run_command(dir, ran), *files = json_array();
 	const char *patch = json_str(res, "out", ""), *p = patch;
 	int lines = 0, added = 0, removed = 0;
@@ -285,7 +289,8 @@ static json_t *op_diff(struct fake *f, const json_t *args)
 static json_t *op_glob(struct fake *f, const json_t *args)
 {
 	const char *dir = box_dir(f, args), *pattern = json_str(args, "pattern", "*");
-	json_t *ran = json_pack("{s:s}", "cmd", "find . -type f | sed 's|^./||' | LC_ALL=C sort"), *res = run_command(dir, ran);
+	json_t *ran = json_pack("{s:s}", "cmd", "find . -type f | sed 's|^./||' | LC_ALL=C sort"),
+	       *res = run_command(dir, ran);
 	json_t *paths = json_array();
 	char *text = xstrdup(json_str(res, "out", "")), *save = NULL;
 	for (char *p = strtok_r(text, "\n", &save); p; p = strtok_r(NULL, "\n", &save))
@@ -312,7 +317,8 @@ static json_t *op_module(struct fake *f, const json_t *args)
 		path = xasprintf("tests/lua/%s%s", name, strstr(name, ".lua") ? "" : ".lua");
 	}
 	text = fake_source(path);
-	json_t *answer = text ? value(json_pack("{s:s,s:s}", "text", text, "path", path)) : failure("io", "no file ", path);
+	json_t *answer =
+		text ? value(json_pack("{s:s,s:s}", "text", text, "path", path)) : failure("io", "no file ", path);
 	free(text);
 	free(path);
 	return answer;
@@ -332,7 +338,8 @@ static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 			json_object_del(f->store, key);
 	} else if (strcmp(op, "store.add") == 0) {
 		if (json_is_integer(v)) {
-			json_object_set_new(f->store, key, json_integer(json_integer_value(have) + json_integer_value(v)));
+			json_object_set_new(f->store, key,
+					    json_integer(json_integer_value(have) + json_integer_value(v)));
 		} else {
 			if (!json_is_array(have))
 				json_object_set_new(f->store, key, json_array());
@@ -343,7 +350,8 @@ static json_t *op_store(struct fake *f, const char *op, const json_t *args)
 		json_t *list = json_array();
 		const char *k;
 		size_t prefix = strlen(key);
-		json_object_foreach(f->store, k, v) {
+		json_object_foreach(f->store, k, v)
+		{
 			if (strncmp(k, key, prefix) != 0)
 				continue;
 			char *text = json_dump_str(v);
@@ -397,7 +405,8 @@ static json_t *usual(struct fake *f, const char *op, const json_t *args)
 		return value(json_object());
 	if (strcmp(op, "model.call") == 0) {
 		json_t *reply = json_object_get(args, "reply");
-		return reply ? value(json_incref(reply)) : failure("model", "no such model: ", json_str(args, "model", ""));
+		return reply ? value(json_incref(reply))
+			     : failure("model", "no such model: ", json_str(args, "model", ""));
 	}
 	if (strcmp(op, "agent.start") == 0)
 		return value(json_pack("{s:I}", "agent", (json_int_t)++f->ids));
@@ -405,16 +414,17 @@ static json_t *usual(struct fake *f, const char *op, const json_t *args)
 		return value(json_pack("{s:I}", "budget", (json_int_t)++f->ids));
 	if (strcmp(op, "budget.left") == 0)
 		return value(json_pack("{s:i,s:i}", "uusd", 1500000, "steps", 7));
-	static const char *const plain[] = { "agent.turn", "agent.end", "tool.call", "notify", "box.freeze", "box.thaw", "box.close",
-					     "box.merge", "box.put", "box.get", "box.snapshot", "box.rollback", "host.push",
-					     "shell.close", "shell.send" };
+	static const char *const plain[] = { "agent.turn",   "agent.end",    "tool.call", "notify",	 "box.freeze",
+					     "box.thaw",     "box.close",    "box.merge", "box.put",	 "box.get",
+					     "box.snapshot", "box.rollback", "host.push", "shell.close", "shell.send" };
 	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
 		if (strcmp(plain[i], op) == 0)
 			return value(json_pack("{s:I}", "event", (json_int_t)++f->ids));
 	return failure("script", "no operation ", op);
 }
 
-/* --- frames of the host -------------------------------------------------------------------------------------------- */
+/* --- frames of the host --------------------------------------------------------------------------------------------
+ */
 
 static void sleep_until(struct fake *f, uint64_t id, int64_t due)
 {
@@ -468,11 +478,11 @@ static void on_call(struct fake *f, uint64_t id, const json_t *call)
 		json_t *v = json_object_get(answer, "value");
 		const char *out = json_str(v, "out", "");
 		for (size_t i = 0, len = strlen(out); i < len; i += 5) /* small, so that characters are cut */
-			{
-				json_t *c = json_pack("{s:s}", "stream", "out");
-				json_put_bytes(c, "data", out + i, len - i < 5 ? len - i : 5);
-				queue_frame(f, HOST_CHUNK, id, c);
-			}
+		{
+			json_t *c = json_pack("{s:s}", "stream", "out");
+			json_put_bytes(c, "data", out + i, len - i < 5 ? len - i : 5);
+			queue_frame(f, HOST_CHUNK, id, c);
+		}
 	}
 	queue_frame(f, HOST_ANSWER, id, answer ? answer : usual(f, op, args));
 }
@@ -530,7 +540,8 @@ static void on_frame(struct fake *f, const struct frame *fr)
 	json_decref(body);
 }
 
-/* --- transport ----------------------------------------------------------------------------------------------------- */
+/* --- transport -----------------------------------------------------------------------------------------------------
+ */
 
 static void start_process(struct fake *f)
 {
@@ -630,9 +641,10 @@ static json_t *start_body(const struct fake_opts *o)
 	json_t *args = json_array();
 	for (size_t i = 0; o->args && o->args[i]; i++)
 		json_array_append_new(args, json_string(o->args[i]));
-	json_t *b = json_pack("{s:s,s:s,s:s,s:o,s:s,s:I}", "mode", o->mode ? o->mode : "script", "script",
-			      o->name ? o->name : "test.lua", "text", o->text, "args", args, "seed",
-			      o->seed ? o->seed : "0123456789abcdef0123456789abcd", "mem_bytes", (json_int_t)o->mem_bytes);
+	json_t *b =
+		json_pack("{s:s,s:s,s:s,s:o,s:s,s:I}", "mode", o->mode ? o->mode : "script", "script",
+			  o->name ? o->name : "test.lua", "text", o->text, "args", args, "seed",
+			  o->seed ? o->seed : "0123456789abcdef0123456789abcd", "mem_bytes", (json_int_t)o->mem_bytes);
 	if (o->env)
 		json_object_set(b, "env", o->env);
 	return b;
@@ -642,7 +654,9 @@ void fake_run(const struct fake_opts *o, struct fake_run *r)
 {
 	*r = (struct fake_run){ .calls = json_array(), .verdicts = json_array() };
 	char root[] = "/tmp/sandglass-fake-XXXXXX";
-	struct fake f = { .o = o, .r = r, .sock = -1, .now = 1700000000000000, .store = json_object(), .dirs = json_object() };
+	struct fake f = {
+		.o = o, .r = r, .sock = -1, .now = 1700000000000000, .store = json_object(), .dirs = json_object()
+	};
 	if (!mkdtemp(root))
 		abort();
 	f.root = root;

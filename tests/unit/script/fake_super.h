@@ -1,5 +1,5 @@
-/* A supervisor for tests: answers every operation of wire/host.h against directories under $TMPDIR and a clock that only
- * moves when nothing else can. No gate, no isolation: it runs what the tests themselves wrote. */
+/* A supervisor for tests: answers every operation of wire/host.h against directories under $TMPDIR and a clock that
+ * only moves when nothing else can. No gate, no isolation: it runs what the tests themselves wrote. */
 #ifndef FAKE_SUPER_H
 #define FAKE_SUPER_H
 
@@ -19,30 +19,30 @@ struct fake_frame {
 };
 
 struct fake_opts {
-	const char *mode;       /* "script" */
-	const char *name;       /* "test.lua" */
+	const char *mode; /* "script" */
+	const char *name; /* "test.lua" */
 	const char *text;
 	const char *const *args; /* NULL-terminated; may be NULL */
-	const char *seed;       /* "0123456789abcdef" */
-	json_t *env;            /* borrowed; may be NULL */
+	const char *seed;	 /* "0123456789abcdef" */
+	json_t *env;		 /* borrowed; may be NULL */
 	int64_t mem_bytes;
 	fake_op_fn *op;
 	void *self;
-	bool process;           /* through the real program and its socket */
+	bool process;			       /* through the real program and its socket */
 	const struct fake_frame *after_result; /* sent when RESULT has come; ends with type 0 */
-	const char *repo;       /* what a relative repo path stands for; NULL = the source tree's lua/examples */
+	const char *repo; /* what a relative repo path stands for; NULL = the source tree's lua/examples */
 };
 
 /* What came of it. */
 struct fake_run {
 	struct buf sent;    /* every byte of the host, in order */
 	struct buf given;   /* every frame to it */
-	json_t *calls;      /* list of CALL and TELL bodies, each with "frame" */
-	json_t *end;        /* END body; NULL when the host died */
-	json_t *result;     /* RESULT body or NULL */
+	json_t *calls;	    /* list of CALL and TELL bodies, each with "frame" */
+	json_t *end;	    /* END body; NULL when the host died */
+	json_t *result;	    /* RESULT body or NULL */
 	json_t *verdicts;   /* VERDICT bodies in order */
 	struct buf printed; /* what print and notes said, a line each: "note: text", prints as they are */
-	int status;         /* exit status of the process form, -signal when killed */
+	int status;	    /* exit status of the process form, -signal when killed */
 	size_t turns;
 };
 

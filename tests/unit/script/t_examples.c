@@ -11,11 +11,15 @@ static void purity(const char *what, const struct fake_run *r)
 	buf_release(&again);
 }
 
-static void example(const char *path, const char *const *args, const char *repo, fake_op_fn *op, const char *const *want)
+static void example(const char *path, const char *const *args, const char *repo, fake_op_fn *op,
+		    const char *const *want)
 {
 	struct fake_run r;
 	char *text = fake_source(path);
-	fake_run(&(struct fake_opts){ .text = text, .name = strrchr(path, '/') + 1, .args = args, .repo = repo, .op = op }, &r);
+	fake_run(
+		&(struct fake_opts){
+			.text = text, .name = strrchr(path, '/') + 1, .args = args, .repo = repo, .op = op },
+		&r);
 	if (!ok(r.end && json_flag(r.end, "ok", false), "%s ends well", path))
 		printf("#   %s\n%s\n", fake_why(&r), r.end ? json_str(r.end, "trace", "") : "");
 	bool all = true;
@@ -36,10 +40,12 @@ static json_t *judge(void *self, const char *op, const json_t *call)
 	if (strcmp(op, "box.exec") != 0)
 		return NULL;
 	if (strstr(cmd, "curl"))
-		return json_pack("{s:{s:s,s:s,s:s,s:s}}", "err", "code", "denied", "msg", "denied by rule no-pipe-to-sh", "rule",
-				 "no-pipe-to-sh", "why", "Downloads are off in this demo");
+		return json_pack("{s:{s:s,s:s,s:s,s:s}}", "err", "code", "denied", "msg",
+				 "denied by rule no-pipe-to-sh", "rule", "no-pipe-to-sh", "why",
+				 "Downloads are off in this demo");
 	if (strstr(cmd, "git push"))
-		return json_pack("{s:{s:s,s:s,s:s}}", "err", "code", "denied", "msg", "denied by a person", "why", "not today");
+		return json_pack("{s:{s:s,s:s,s:s}}", "err", "code", "denied", "msg", "denied by a person", "why",
+				 "not today");
 	return NULL;
 }
 
@@ -47,16 +53,18 @@ static json_t *judge(void *self, const char *op, const json_t *call)
 static char *project(void)
 {
 	struct fake_run r;
-	fake_run(&(struct fake_opts){
-			 .text = "for path, text in pairs(require 'sandglass.demo_project') do\n"
-				 "  print('cat > ' .. path .. \" <<'END_OF_FILE'\") io.write(text) print 'END_OF_FILE'\n"
-				 "end" },
-		 &r);
+	fake_run(
+		&(struct fake_opts){
+			.text = "for path, text in pairs(require 'sandglass.demo_project') do\n"
+				"  print('cat > ' .. path .. \" <<'END_OF_FILE'\") io.write(text) print 'END_OF_FILE'\n"
+				"end" },
+		&r);
 	char *dir = xstrdup("/tmp/sandglass-project-XXXXXX");
 	if (!mkdtemp(dir))
 		abort();
 	char *cmd = xasprintf("cd '%s' && cat > .sh && sh .sh && rm .sh && git init -q -b main . && git add -A && "
-			      "git -c user.name=t -c user.email=t@example.org commit -qm start", dir);
+			      "git -c user.name=t -c user.email=t@example.org commit -qm start",
+			      dir);
 	FILE *sh = popen(cmd, "w");
 	fputs(buf_cstr(&r.printed), sh);
 	if (pclose(sh) != 0)
@@ -72,14 +80,14 @@ int main(void)
 	example("lua/examples/hello.lua", NULL, NULL, NULL,
 		(const char *const[]){ "hello from Linux", "hello in English, French and Japanese", "Bonjour", NULL });
 	example("lua/examples/fix.lua",
-		(const char *const[]){ "--repo", "x", "--model", "scripted:fix", "Make the tests pass", NULL }, repo, judge,
-		(const char *const[]){ "note: baseline: tests fail, exit 2", "words.c | 2 +-", NULL });
+		(const char *const[]){ "--repo", "x", "--model", "scripted:fix", "Make the tests pass", NULL }, repo,
+		judge, (const char *const[]){ "note: baseline: tests fail, exit 2", "words.c | 2 +-", NULL });
 	example("lua/examples/race.lua", (const char *const[]){ "Make the tests pass", NULL }, repo, judge,
 		(const char *const[]){ "note: winner scripted:fix with 2 changed lines", NULL });
 	example("lua/agents/demo.lua", NULL, NULL, judge,
 		(const char *const[]){ "note: before: tests fail", "fix: I leave publishing to you (denied: not today)",
-				       "docs: The manual now says", "greedy: Understood (denied: not today)", "note: after: tests pass",
-				       NULL });
+				       "docs: The manual now says", "greedy: Understood (denied: not today)",
+				       "note: after: tests pass", NULL });
 	example("lua/agents/coding.lua",
 		(const char *const[]){ "--repo", "x", "--test", "make test", "Make the test pass", NULL }, repo, judge,
 		(const char *const[]){ "I leave publishing to you", "words.c | 2 +-", NULL });

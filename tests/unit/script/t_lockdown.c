@@ -50,7 +50,9 @@ static int try_ptrace(void)
 
 static int try_exec_memory(void)
 {
-	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED ? 1 : 2;
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED
+		       ? 1
+		       : 2;
 }
 
 static int try_stderr(void)

@@ -23,14 +23,20 @@ static const char *say(lua_State *L, const char *chunk, const char *p, const cha
 }
 
 static const char *const chunks[] = {
-	"local p, s = ... local t = table.pack(pcall(string.find, s, p)) for i = 1, t.n do t[i] = tostring(t[i]) end return table.concat(t, '|')",
-	"local p, s = ... local t = table.pack(pcall(string.match, s, p, 2)) for i = 1, t.n do t[i] = tostring(t[i]) end return table.concat(t, '|')",
-	"local p, s, r = ... local t = table.pack(pcall(string.gsub, s, p, r)) for i = 1, t.n do t[i] = tostring(t[i]) end return table.concat(t, '|')",
-	"local p, s = ... local t = table.pack(pcall(string.gsub, s, p, function(...) return select('#', ...) .. ':' .. tostring((...)) end, 3)) "
+	"local p, s = ... local t = table.pack(pcall(string.find, s, p)) for i = 1, t.n do t[i] = tostring(t[i]) end "
+	"return table.concat(t, '|')",
+	"local p, s = ... local t = table.pack(pcall(string.match, s, p, 2)) for i = 1, t.n do t[i] = tostring(t[i]) "
+	"end return table.concat(t, '|')",
+	"local p, s, r = ... local t = table.pack(pcall(string.gsub, s, p, r)) for i = 1, t.n do t[i] = tostring(t[i]) "
+	"end return table.concat(t, '|')",
+	"local p, s = ... local t = table.pack(pcall(string.gsub, s, p, function(...) return select('#', ...) .. ':' "
+	".. tostring((...)) end, 3)) "
 	"for i = 1, t.n do t[i] = tostring(t[i]) end return table.concat(t, '|')",
-	"local p, s = ... local t = {} local ok, e = pcall(function() for a, b in string.gmatch(s, p) do t[#t + 1] = tostring(a) .. ',' .. tostring(b) end end) "
+	"local p, s = ... local t = {} local ok, e = pcall(function() for a, b in string.gmatch(s, p) do t[#t + 1] = "
+	"tostring(a) .. ',' .. tostring(b) end end) "
 	"t[#t + 1] = tostring(e) return table.concat(t, '|')",
-	"local p, s = ... local t = table.pack(pcall(string.find, s, p, -3, true)) for i = 1, t.n do t[i] = tostring(t[i]) end return table.concat(t, '|')",
+	"local p, s = ... local t = table.pack(pcall(string.find, s, p, -3, true)) for i = 1, t.n do t[i] = "
+	"tostring(t[i]) end return table.concat(t, '|')",
 };
 
 /* The two agree; errors may differ in words (and in when a malformed pattern is noticed). */
@@ -43,7 +49,8 @@ static bool agree(const char *p, const char *s, const char *r, bool loud)
 		if (strcmp(a, b) == 0 || wrong_b || (wrong_a && strstr(a, "malformed")))
 			continue;
 		if (loud)
-			printf("# pattern \"%s\" text \"%s\" repl \"%s\" form %zu\n#  ours  %s\n#  stock %s\n", p, s, r, i, a, b);
+			printf("# pattern \"%s\" text \"%s\" repl \"%s\" form %zu\n#  ours  %s\n#  stock %s\n", p, s, r,
+			       i, a, b);
 		return false;
 	}
 	return true;
@@ -52,22 +59,38 @@ static bool agree(const char *p, const char *s, const char *r, bool loud)
 static void fixed(void)
 {
 	static const char *const rows[][3] = {
-		{ "hello", "say hello", "x" },	 { "(%w+) (%w+)", "one two three", "%2 %1" },
-		{ "()ll()", "hello", "%1" },	 { "%b()", "a(b(c)d)e", "<%0>" },
-		{ "%f[%w]%w+", "THE (quick) fox", "_" }, { "^%s*(.-)%s*$", "  trim  ", "%1" },
-		{ "[%a_][%w_]*", "x1 = y_2", "v" }, { "[^%d]", "a1b2", "." },
-		{ "[]]", "a]b", "x" },		 { "[^]]", "a]b", "x" },
-		{ "[a-]", "a-b", "x" },		 { "[%]]", "]", "x" },
-		{ "(a*(.)%w(%s*))", "aab b", "%1" }, { "%1", "x", "y" },
-		{ "(%w)%1", "hello", "%0%0" },	 { "x*", "abc", "-" },
-		{ "", "abc", "-" },		 { "$", "abc", "!" },
-		{ "a$b", "a$b", "x" },		 { "%", "x", "y" },
-		{ "[a", "a", "x" },		 { "(a", "a", "x" },
-		{ "a)", "a", "x" },		 { "%b", "x", "y" },
-		{ "%f", "x", "y" },		 { "a-b", "aaab", "x" },
-		{ "a?b+c*", "abbb", "x" },	 { ".", "abc", "%%" },
-		{ "b", "abc", "%9" },		 { "[%z%c]", "a\tb", "x" },
-		{ "^a", "aaa", "x" },		 { "%g+", "a b", "x" },
+		{ "hello", "say hello", "x" },
+		{ "(%w+) (%w+)", "one two three", "%2 %1" },
+		{ "()ll()", "hello", "%1" },
+		{ "%b()", "a(b(c)d)e", "<%0>" },
+		{ "%f[%w]%w+", "THE (quick) fox", "_" },
+		{ "^%s*(.-)%s*$", "  trim  ", "%1" },
+		{ "[%a_][%w_]*", "x1 = y_2", "v" },
+		{ "[^%d]", "a1b2", "." },
+		{ "[]]", "a]b", "x" },
+		{ "[^]]", "a]b", "x" },
+		{ "[a-]", "a-b", "x" },
+		{ "[%]]", "]", "x" },
+		{ "(a*(.)%w(%s*))", "aab b", "%1" },
+		{ "%1", "x", "y" },
+		{ "(%w)%1", "hello", "%0%0" },
+		{ "x*", "abc", "-" },
+		{ "", "abc", "-" },
+		{ "$", "abc", "!" },
+		{ "a$b", "a$b", "x" },
+		{ "%", "x", "y" },
+		{ "[a", "a", "x" },
+		{ "(a", "a", "x" },
+		{ "a)", "a", "x" },
+		{ "%b", "x", "y" },
+		{ "%f", "x", "y" },
+		{ "a-b", "aaab", "x" },
+		{ "a?b+c*", "abbb", "x" },
+		{ ".", "abc", "%%" },
+		{ "b", "abc", "%9" },
+		{ "[%z%c]", "a\tb", "x" },
+		{ "^a", "aaa", "x" },
+		{ "%g+", "a b", "x" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		ok(agree(rows[i][0], rows[i][1], rows[i][2], true), "\"%s\" on \"%s\"", rows[i][0], rows[i][1]);
@@ -92,8 +115,9 @@ static void random_text(char *out, const char *const *parts, unsigned nr, unsign
 
 static void random_cases(void)
 {
-	static const char *const pattern[] = { "a", "b", "c", ".", "%a", "%d", "%s", "*", "+", "-", "?", "(", ")", "()", "[ab]", "[^a]",
-					       "[a-c]", "%1", "%b()", "%f[%a]", "^", "$", "x", "%w", "%S" };
+	static const char *const pattern[] = { "a",    "b",	 "c", ".", "%a", "%d",	 "%s",	 "*",	  "+",
+					       "-",    "?",	 "(", ")", "()", "[ab]", "[^a]", "[a-c]", "%1",
+					       "%b()", "%f[%a]", "^", "$", "x",	 "%w",	 "%S" };
 	static const char *const text[] = { "a", "b", "c", " ", "1", "(", ")", "x", "ab", "\n" };
 	static const char *const repl[] = { "a", "%0", "%1", "%%", "-", "%2" };
 	char p[200], s[200], r[100];

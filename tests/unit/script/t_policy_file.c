@@ -5,7 +5,9 @@
 static void example(void)
 {
 	static const struct fake_frame judge[] = {
-		{ HOST_JUDGE, 7, "{\"when\":1,\"line\":14,\"act\":{\"commands\":[{\"words\":[\"rm\",\"-rf\",\"a\",\"b\",\"c\",\"d\",\"e\",\"f\"]}]}}" },
+		{ HOST_JUDGE, 7,
+		  "{\"when\":1,\"line\":14,\"act\":{\"commands\":[{\"words\":[\"rm\",\"-rf\",\"a\",\"b\",\"c\",\"d\","
+		  "\"e\",\"f\"]}]}}" },
 		{ HOST_JUDGE, 8, "{\"when\":1,\"act\":{\"commands\":[{\"words\":[\"rm\",\"a\"]}]}}" },
 		{ HOST_JUDGE, 9, "{\"line\":14,\"act\":{\"commands\":[]}}" },
 		{ HOST_JUDGE, 10, "{\"when\":3,\"act\":{}}" },
@@ -13,7 +15,8 @@ static void example(void)
 	};
 	struct fake_run r;
 	char *text = fake_source("lua/examples/policy.lua");
-	fake_run(&(struct fake_opts){ .mode = "policy", .name = "policy.lua", .text = text, .after_result = judge }, &r);
+	fake_run(&(struct fake_opts){ .mode = "policy", .name = "policy.lua", .text = text, .after_result = judge },
+		 &r);
 	ok(r.result != NULL, "policy.lua gives a result (%s)", fake_why(&r));
 	is_str(json_str(r.result, "file", ""), "policy.lua", "its file");
 	is_str(json_str(r.result, "default", ""), "ask", "its default");
@@ -31,7 +34,8 @@ static void example(void)
 	is_str(json_str(v, "why", ""), "removes 6 paths", "and say why");
 	ok(!json_flag(json_array_get(r.verdicts, 1), "match", true), "few do not");
 	ok(!json_flag(json_array_get(r.verdicts, 2), "match", true), "found by its line");
-	is_str(json_str(json_object_get(json_array_get(r.verdicts, 3), "err"), "msg", ""), "no such rule", "an unknown function");
+	is_str(json_str(json_object_get(json_array_get(r.verdicts, 3), "err"), "msg", ""), "no such rule",
+	       "an unknown function");
 	ok(r.end == NULL, "the host goes on serving");
 	fake_release(&r);
 	free(text);
@@ -43,16 +47,18 @@ static void whens(void)
 						   { HOST_JUDGE, 2, "{\"when\":2,\"act\":{}}" },
 						   { 0, 0, NULL } };
 	struct fake_run r;
-	fake_run(&(struct fake_opts){
-			 .mode = "policy", .name = "p.lua", .after_result = judge,
-			 .text = "local p, sg = require 'sandglass.policy', require 'sandglass'\n"
-				 "return p.rules {\n"
-				 "p.ask 'a' { when = function(act) return act.nothing.here end },\n"
-				 "p.ask 'b' { when = function() sg.sleep(1) end } }" },
+	fake_run(&(struct fake_opts){ .mode = "policy",
+				      .name = "p.lua",
+				      .after_result = judge,
+				      .text = "local p, sg = require 'sandglass.policy', require 'sandglass'\n"
+					      "return p.rules {\n"
+					      "p.ask 'a' { when = function(act) return act.nothing.here end },\n"
+					      "p.ask 'b' { when = function() sg.sleep(1) end } }" },
 		 &r);
 	is_str(json_str(json_object_get(json_array_get(r.verdicts, 0), "err"), "msg", ""),
 	       "p.lua:3: attempt to index a nil value (field 'nothing')", "a when that fails says where");
-	ok(strstr(json_str(json_object_get(json_array_get(r.verdicts, 1), "err"), "msg", ""), "outside of any task") != NULL,
+	ok(strstr(json_str(json_object_get(json_array_get(r.verdicts, 1), "err"), "msg", ""), "outside of any task") !=
+		   NULL,
 	   "a when cannot wait");
 	fake_release(&r);
 }
@@ -95,7 +101,8 @@ static void mistakes(void)
 static void config(void)
 {
 	struct fake_run r;
-	fake_run(&(struct fake_opts){ .mode = "config", .name = "config.lua",
+	fake_run(&(struct fake_opts){ .mode = "config",
+				      .name = "config.lua",
 				      .text = "local c = require 'sandglass.config'\n"
 					      "c.backend = 'container'\n"
 					      "c.keep = { file = '64M', hash_only = { 'target/**' } }\n"

@@ -1,5 +1,5 @@
-/* lua/meta/sandglass.d.lua and what is really registered agree both ways; every function has its comment, and those that
- * wait are marked @async. */
+/* lua/meta/sandglass.d.lua and what is really registered agree both ways; every function has its comment, and those
+ * that wait are marked @async. */
 #include "fake_super.c" /* NOLINT: tests are one file each */
 #include "tap.h"
 
