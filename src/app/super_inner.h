@@ -41,6 +41,8 @@ struct super {
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */
+	char last_merge[33];        /* id of the newest merge back, "" = none; its event below */
+	uint64_t last_merge_seq;
 	int background;             /* threads that still work for boxes that may have gone */
 	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */

@@ -1,0 +1,63 @@
+# For end-to-end tests: TAP, folders that go away, sessions that end. Sourced; SANDGLASS names the program.
+set -u
+: "${SANDGLASS:?the program under test}"
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+t=$(mktemp -d)
+chmod 755 "$t"
+export HOME=$t/home XDG_RUNTIME_DIR=$t/run LC_ALL=${LC_ALL:-C} GIT_CONFIG_NOSYSTEM=1
+unset XDG_CONFIG_HOME XDG_DATA_HOME XDG_STATE_HOME XDG_CACHE_HOME SANDGLASS_SESSIONS FAILPOINT
+mkdir -p "$HOME" "$XDG_RUNTIME_DIR"
+chmod 700 "$XDG_RUNTIME_DIR"
+git config --global user.name tester
+git config --global user.email tester@example.org
+git config --global init.defaultBranch main
+n=0 bad=0
+ok() { # status, name
+	n=$((n + 1))
+	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else
+		bad=1
+		echo "not ok $n - $2"
+		[ -f "$t/out" ] && tail -25 "$t/out" | sed 's/^/#   /'
+	fi
+}
+is() { # got, want, name
+	if [ "$1" = "$2" ]; then ok 0 "$3"; else
+		ok 1 "$3"
+		printf '#   got  %s\n#   want %s\n' "$1" "$2"
+	fi
+}
+like() { # text, extended regular expression, name
+	if printf '%s' "$1" | grep -qE -- "$2"; then ok 0 "$3"; else
+		ok 1 "$3"
+		printf '%s\n' "$1" | tail -25 | sed 's/^/#   got  /'
+		printf '#   want match of %s\n' "$2"
+	fi
+}
+unlike() {
+	if printf '%s' "$1" | grep -qE -- "$2"; then ok 1 "$3"; printf '#   no match wanted of %s\n' "$2"; else ok 0 "$3"; fi
+}
+skip() { n=$((n + 1)); echo "ok $n # skip $1"; }
+finish() {
+	echo "1..$n"
+	exit "$bad"
+}
+end_all() {
+	for s in "$XDG_RUNTIME_DIR"/sandglass/*.sock; do
+		[ -S "$s" ] || continue
+		id=${s##*/}
+		timeout 10 "$SANDGLASS" stop --now -S "${id%.sock}" >/dev/null 2>&1
+	done
+	sleep 0.2
+	rm -rf "$t" 2>/dev/null
+}
+trap end_all EXIT
+wait_for() { # seconds, command...: until it succeeds
+	local until=$((SECONDS + $1))
+	shift
+	while ! "$@" >/dev/null 2>&1; do
+		[ $SECONDS -ge $until ] && return 1
+		sleep 0.1
+	done
+}
+# can boxes with namespaces be opened here?
+boxes() { [ -z "${NO_BOXES:-}" ] && "$SANDGLASS" sandbox exec -- true >/dev/null 2>&1; }
