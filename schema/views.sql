@@ -105,4 +105,4 @@ LEFT JOIN event e ON e.seq = r.seq;
 
 -- The search index: trigrams of any script. rowid = seq; the text itself is not kept a second time. mark 'indexed' says
 -- how far it reaches.
-CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none');
+CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none', columnsize = 0);

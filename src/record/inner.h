@@ -95,6 +95,9 @@ struct record {
 	struct store *store;   /* the writer's; the loop thread's before and after */
 };
 
+int64_t record_wall_us(void); /* the clocks, or what stands for them */
+int64_t record_mono_us(void);
+
 struct redact_done {
 	struct redact_done *next;
 	record_done_fn *done;

@@ -18,6 +18,23 @@
 
 enum { RESERVE = 16 << 20, QUIET_MS = 60000, NAME_MAX_BYTES = 48 };
 
+static const struct record_fixed *fixed;
+
+void record_fix(const struct record_fixed *f)
+{
+	fixed = f;
+}
+
+int64_t record_wall_us(void)
+{
+	return fixed ? fixed->wall_us() : clock_wall_us();
+}
+
+int64_t record_mono_us(void)
+{
+	return fixed ? fixed->mono_us() : clock_mono_us();
+}
+
 static int refuse_network(const char *dir, struct err *err)
 {
 	static const struct {
@@ -74,19 +91,22 @@ static void make_id(char out[7])
 static int make_file(struct record *r, const char *dir, const char *name, struct err *err)
 {
 	char day[16], shown[NAME_MAX_BYTES + 1], id[7];
-	time_t now = (time_t)(clock_wall_us() / 1000000);
+	time_t now = (time_t)(record_wall_us() / 1000000);
 	struct tm tm;
 	gmtime_r(&now, &tm);
 	strftime(day, sizeof(day), "%Y-%m-%d", &tm);
 	clean_name(name, shown);
 	for (;;) {
-		make_id(id);
+		if (fixed && fixed->id)
+			snprintf(id, sizeof(id), "%s", fixed->id);
+		else
+			make_id(id);
 		free(r->path);
 		r->path = xasprintf("%s/%s-%s-%s.glass", dir, day, shown, id);
 		CLEANUP(fd_close) int fd = open(r->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd >= 0)
 			break;
-		if (errno != EEXIST)
+		if (errno != EEXIST || (fixed && fixed->id))
 			return err_sys(err, "cannot make session file '%s'", r->path);
 	}
 	r->id = xasprintf("s-%s", id);
@@ -121,7 +141,12 @@ static void put_machine(json_t *body)
 	char host[256] = "";
 	if (file_read("/proc/sys/kernel/random/boot_id", &boot, 64, &err) == 0 && boot.len)
 		boot.data[strcspn(boot.data, "\n")] = 0;
-	gethostname(host, sizeof(host) - 1);
+	if (fixed && fixed->host) {
+		snprintf(host, sizeof(host), "%s", fixed->host);
+		buf_reset(&boot);
+	} else {
+		gethostname(host, sizeof(host) - 1);
+	}
 	json_put_str(body, "boot", buf_cstr(&boot));
 	json_put_str(body, "host", host);
 	json_put_str(body, "version", SANDGLASS_VERSION);
@@ -141,7 +166,7 @@ static void begin(struct record *r, struct loop *l, const struct record_ops *ops
 	r->ops = ops ? *ops : (struct record_ops){ 0 };
 	r->self = self;
 	r->head = r->announced = r->committed = r->durable = store_seq(r->store);
-	r->clock_off = clock_wall_us() - clock_mono_us();
+	r->clock_off = record_wall_us() - record_mono_us();
 	r->secrets = secrets_new();
 	r->outputs = outputs_new();
 	r->wake = loop_wake_new(l, record_on_wake, r);

@@ -110,7 +110,7 @@ static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
 static void keep(struct record *r, struct output *o, int nr, const char *bytes, size_t len)
 {
 	struct stream *s = &o->stream[nr];
-	int64_t now = clock_wall_us();
+	int64_t now = record_wall_us();
 	if (r->tap && len)
 		r->tap(r->tap_self, o->action, (enum record_stream)nr, bytes, len);
 	while (len) {

@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/clock.h"
 #include "record/inner.h"
 
 enum { JUMP_US = 2000000 };
@@ -119,7 +118,7 @@ const struct open_action *record_open_action(const struct record *r, uint64_t ac
 
 uint64_t record_queue_event(struct record *r, struct item *i)
 {
-	int64_t wall = clock_wall_us(), mono = clock_mono_us();
+	int64_t wall = record_wall_us(), mono = record_mono_us();
 	int64_t drift = wall - mono - r->clock_off;
 	if (drift > JUMP_US || drift < -JUMP_US)
 		note_jump(r, wall - mono);
