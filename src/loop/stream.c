@@ -216,7 +216,7 @@ struct stream *stream_new(struct loop *l, int sock, size_t max_body, const struc
 	s->ops = ops;
 	s->self = self;
 	if (fd_nonblock(sock, &err) < 0)
-		assert(!"a stream needs a socket");
+		assert(0 && "a stream needs a socket");
 	s->watch = loop_fd_new(l, sock, LOOP_READ, on_events, s);
 	assert(s->watch);
 	return s;
