@@ -1,4 +1,4 @@
-/* Between the files of the gate. gate.c: submit, judge, start, end. gate_decide.c: people. gate_latch.c: pause, step,
+/* Between the files of the gate. gate.c: submit, judge. gate_run.c: start, end. gate_decide.c: people. gate_latch.c: pause, step,
  * holds. budget.c: budgets. gate_recover.c: after a crash. gate_body.c: bodies of events, intent hash. */
 #ifndef ACTION_GATE_INNER_H
 #define ACTION_GATE_INNER_H
@@ -125,6 +125,7 @@ void action_admit(struct action *a);                            /* it may run: q
 void action_finish(struct action *a, enum action_end end, json_t *body, const char *why, const char *rule);
 uint64_t action_event(struct action *a, uint16_t kind, json_t *body); /* takes @body */
 struct gate_box *gate_find_box(struct gate *g, uint64_t id);    /* NULL if unknown */
+struct gate_box *gate_make_box(struct gate *g, uint64_t id);    /* made if unknown */
 struct gate_agent *gate_find_agent(struct gate *g, uint64_t id); /* made if unknown */
 void action_subject(const struct action *a, struct policy_subject *out);
 void action_free(struct action *a);

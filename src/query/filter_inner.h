@@ -52,6 +52,11 @@ struct filter {
 	struct node *root;
 };
 
+/* filter_value.c: fills low, high and ago of @v from "30s", "$0.10", "2..9", "2026-11-21"; false if @s is none. */
+bool value_number(enum field_type type, const char *s, struct value *v);
+char *regex_text(const char *s);       /* as regcomp wants it; returns owned */
+const char *regex_cost(const char *s); /* why it is too dear to compile, or NULL */
+
 /* Is @text what @v says? ':' does not mind case, globs know `*` and `?`; paths are compared below /workspace. */
 bool value_matches_text(enum field_id field, enum op op, const struct value *v, const char *text);
 

@@ -1,0 +1,243 @@
+/* What may run: its turn in its box, the barrier, the effect, the end. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/failpoint.h"
+
+/* The effect may begin: everything up to action.started is on the disk. */
+static void on_barrier(void *self)
+{
+	struct action *a = self;
+	struct gate *g = a->gate;
+	const struct gate_box *b = gate_find_box(g, a->spec.box);
+	struct hash now;
+	if (a->state != ACTION_BARRIER || a->cancelled || record_state(g->record) == RECORD_DEAD)
+		return;
+	intent_of(&a->spec, b ? b->profile : NULL, &now);
+	if (!hash_eq(&now, &a->intent)) {
+		action_finish(a, END_FAILED, NULL, "it is not what was judged any more; nothing was started", NULL);
+		return;
+	}
+	failpoint("gate.start");
+	a->state = ACTION_RUNNING;
+	a->started_us = clock_mono_us();
+	a->eff->start(a->eff->self, a);
+}
+
+static void start(struct action *a)
+{
+	struct gate *g = a->gate;
+	json_t *body = json_object();
+	put_hash(body, "intent", &a->intent);
+	if (a->spec.timeout_us)
+		json_put_int(body, "timeout_us", a->spec.timeout_us);
+	if (a->edited) {
+		json_t *ran = ran_json(&a->spec);
+		json_put_flag(body, "edited", true);
+		json_object_update(body, ran);
+		json_decref(ran);
+	}
+	a->state = ACTION_BARRIER;
+	a->started = true;
+	uint64_t seq = action_event(a, EV_ACTION_STARTED, body);
+	record_barrier(g->record, seq, on_barrier, a);
+	if (a->eff->prepare)
+		gate_todo(a, TODO_PREPARE);
+}
+
+static bool takes_turns(const struct action *a)
+{
+	return a->spec.may_write && !a->spec.parallel && a->spec.box;
+}
+
+void action_admit(struct action *a)
+{
+	if (!takes_turns(a)) {
+		start(a);
+		return;
+	}
+	struct gate_box *b = gate_make_box(a->gate, a->spec.box);
+	if (b->busy || b->nr_queue) {
+		a->state = ACTION_QUEUED;
+		GROW(b->queue, b->nr_queue, b->cap_queue);
+		b->queue[b->nr_queue++] = a;
+		return;
+	}
+	b->busy = a->id;
+	start(a);
+}
+
+static void next_in_box(struct gate_box *b)
+{
+	b->busy = 0;
+	if (!b->nr_queue)
+		return;
+	struct action *a = b->queue[0];
+	memmove(b->queue, b->queue + 1, --b->nr_queue * sizeof(*b->queue));
+	b->busy = a->id;
+	start(a);
+}
+
+static void leave_queue(struct gate_box *b, const struct action *a)
+{
+	for (size_t i = 0; i < b->nr_queue; i++)
+		if (b->queue[i] == a) {
+			memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
+			return;
+		}
+}
+
+/* The box is free for the next one, or will be when its files have been looked at. */
+static void leave_box(struct action *a, bool ran)
+{
+	struct gate *g = a->gate;
+	struct gate_box *b = a->spec.box ? gate_find_box(g, a->spec.box) : NULL;
+	bool wrote = ran && a->spec.may_write && b && !b->gone && g->ops.snapshot;
+	if (b)
+		leave_queue(b, a);
+	bool mine = b && b->busy == a->id;
+	if (wrote)
+		g->ops.snapshot(g->ops.self, a->id, a->spec.box);
+	else if (mine)
+		next_in_box(b);
+}
+
+void gate_settled(struct gate *g, uint64_t action)
+{
+	for (size_t i = 0; i < g->nr_boxes; i++)
+		if (g->box[i]->busy == action) {
+			const struct action *a = gate_action(g, action);
+			if (!a) /* else it runs: nobody can have settled it yet */
+				next_in_box(g->box[i]);
+			return;
+		}
+}
+
+void action_finish(struct action *a, enum action_end end, json_t *body, const char *why, const char *rule)
+{
+	struct gate *g = a->gate;
+	bool ran = a->state == ACTION_RUNNING, held = a->state == ACTION_HELD;
+	int64_t dur = ran ? clock_mono_us() - a->started_us : 0;
+	json_t *ev = json_object();
+	assert(a->state != ACTION_ENDED);
+	json_put_str(ev, "end", action_end_name(end));
+	json_put_str(ev, "why", why);
+	json_put_str(ev, "rule", rule);
+	json_put_int(ev, "dur_us", dur);
+	json_put_flag(ev, "started", ran);
+	if (body)
+		json_object_update_missing(ev, body);
+	record_barrier_forget(g->record, a);
+	if (ran)
+		record_output_end(g->record, a->id);
+	action_event(a, EV_ACTION_ENDED, ev);
+	a->end = end;
+	a->why = why ? xstrdup(why) : NULL;
+	a->rule = rule ? xstrdup(rule) : NULL;
+	a->body = body ? json_deep_copy(body) : json_object();
+	if (a->edited)
+		json_put(a->body, "ran", ran_json(&a->spec));
+	json_decref(body);
+	if (ran)
+		budget_settle(a, a->body, dur);
+	else
+		budget_drop(a);
+	a->deadline_us = 0;
+	a->state = ACTION_ENDED;
+	a->todo &= (unsigned)(TODO_HELD | TODO_UNHELD);
+	gate_todo(a, TODO_DONE | (held ? TODO_UNHELD : 0u));
+	if (held)
+		a->todo &= ~(unsigned)TODO_HELD;
+	leave_box(a, ran);
+}
+
+void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len)
+{
+	assert(a->state == ACTION_RUNNING);
+	record_output(a->gate->record, a->id, s, bytes, len);
+	if (a->client.output)
+		a->client.output(a->client.self, s, bytes, len);
+}
+
+bool action_flooded(const struct action *a)
+{
+	return record_state(a->gate->record) != RECORD_OK || record_backlog(a->gate->record) > RECORD_FLOOD;
+}
+
+void action_ended(struct action *a, enum action_end end, json_t *body)
+{
+	assert(a->state == ACTION_RUNNING || (a->state == ACTION_BARRIER && a->cancelled));
+	CLEANUP(free_ptr) char *why = json_str(body, "why", NULL) ? xstrdup(json_str(body, "why", NULL)) : NULL;
+	action_finish(a, end, body, why, NULL);
+}
+
+void action_fail(struct action *a, const struct err *err)
+{
+	json_t *body = json_object();
+	json_put_str(body, "code", NULL);
+	json_put_str(body, "error", err_code_name(err->code));
+	action_finish(a, END_FAILED, body, err->text, NULL);
+}
+
+void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why)
+{
+	struct action *a = gate_action(g, id);
+	if (!a)
+		return;
+	json_t *body = json_object();
+	json_put_str(body, "how", how);
+	json_put_str(body, "why", why);
+	action_event(a, EV_ACTION_CANCEL, body);
+	switch (a->state) {
+	case ACTION_BARRIER:
+		a->cancelled = true;
+		record_barrier_forget(g->record, a);
+		if (a->prepared) {
+			a->eff->cancel(a->eff->self, a, how);
+			return;
+		}
+		break;
+	case ACTION_RUNNING:
+		if (a->eff->cancel)
+			a->eff->cancel(a->eff->self, a, how);
+		return;
+	case ACTION_JUDGING:
+	case ACTION_HELD:
+	case ACTION_QUEUED:
+		break;
+	case ACTION_ENDED:
+		return;
+	}
+	action_finish(a, END_CANCELLED, NULL, why, NULL);
+}
+
+void gate_box_gone(struct gate *g, uint64_t box)
+{
+	struct gate_box *b = gate_find_box(g, box);
+	if (b) {
+		b->gone = true;
+		b->nr_queue = 0; /* its members are ended below; none of them may be started by another's end */
+		b->busy = 0;
+	}
+	for (struct action *a = g->all; a; a = a->next) {
+		if (a->spec.box != box || a->orphan)
+			continue;
+		switch (a->state) {
+		case ACTION_JUDGING:
+		case ACTION_HELD:
+		case ACTION_QUEUED:
+			action_finish(a, END_INTERRUPTED, NULL, "its box is gone", NULL);
+			break;
+		case ACTION_BARRIER:
+			if (!a->prepared)
+				action_finish(a, END_INTERRUPTED, NULL, "its box is gone", NULL);
+			break;
+		case ACTION_RUNNING: /* its effector knows and ends it */
+		case ACTION_ENDED:
+			break;
+		}
+	}
+}
