@@ -236,7 +236,7 @@ $B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query r
 FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
-$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,proxy sandbox action http query record read guest loop wire base) $(GEN)
+$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,control proxy sandbox action http query record read guest loop wire base) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \

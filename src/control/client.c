@@ -72,7 +72,7 @@ static void queue_json(struct control_client *c, enum control_type type, uint64_
 	json_dump_buf(body, &b);
 	json_decref(body);
 	if (!c->dead)
-		frame_append(&c->out, type, id, b.data, b.len);
+		frame_append(&c->out, (uint16_t)type, id, b.data, b.len);
 }
 
 /* --- in and out ----------------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "control/registry.h"
+#include "control/inner.h"
 
 json_t *command_line_words(const struct command_line *l)
 {
@@ -48,19 +48,25 @@ static int push_option(struct strv *argv, const char *key, const json_t *value, 
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	CLEANUP(buf_release) struct buf word = BUF_INIT;
-	const char *dashes = key[1] ? "--" : "-";
+	bool letter = !key[1];
 	if (json_is_false(value) || json_is_null(value))
 		return 0;
+	buf_printf(&word, "%s%s", letter ? "-" : "--", key);
 	if (json_is_true(value)) {
-		buf_printf(&word, "%s%s", dashes, key);
-	} else if (json_is_integer(value)) {
-		buf_printf(&word, "%s%s%s%lld", dashes, key, key[1] ? "=" : "", (long long)json_integer_value(value));
-	} else if (json_get_bytes(value, &bytes) && !memchr(buf_cstr(&bytes), 0, bytes.len)) {
-		buf_printf(&word, "%s%s%s", dashes, key, key[1] ? "=" : "");
-		buf_append(&word, bytes.data, bytes.len);
-	} else {
-		return err_set(err, ERR_USAGE, "option '%s' has a value that is no text", key);
+		strv_push_bytes(argv, word.data, word.len);
+		return 0;
 	}
+	if (json_is_integer(value))
+		buf_printf(&bytes, "%lld", (long long)json_integer_value(value));
+	else if (!json_get_bytes(value, &bytes) || memchr(buf_cstr(&bytes), 0, bytes.len))
+		return err_set(err, ERR_USAGE, "option '%s' has a value that is no text", key);
+	if (letter) { /* two words: "-C" and an empty value must not become "-C" alone */
+		strv_push_bytes(argv, word.data, word.len);
+		strv_push_bytes(argv, buf_cstr(&bytes), bytes.len);
+		return 0;
+	}
+	buf_putc(&word, '=');
+	buf_append(&word, buf_cstr(&bytes), bytes.len);
 	strv_push_bytes(argv, word.data, word.len);
 	return 0;
 }
@@ -87,7 +93,7 @@ static int push_options(struct strv *argv, const json_t *opts, struct err *err)
 	return 0;
 }
 
-/* The words go through the same parser as a typed line, so that there is one place that says what is right. */
+/* Name and options go through the same parser as a typed line, so that there is one place that says what is right. */
 int command_line_from_json(struct command_line *out, const json_t *words, const json_t *opts, struct err *err)
 {
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
@@ -100,16 +106,12 @@ int command_line_from_json(struct command_line *out, const json_t *words, const 
 		return err_set(err, ERR_USAGE, "'%s' is no command", argv.item[0]);
 	if (json_is_object(opts) && push_options(&argv, opts, err) < 0)
 		return -1;
-	strv_push(&argv, "--");
+	if (command_parse_loose(out, argv.item, argv.nr, err) < 0)
+		return -1;
 	for (size_t i = 1; i < json_array_size(words); i++) {
 		if (!json_get_bytes(json_array_get(words, i), &b) || memchr(buf_cstr(&b), 0, b.len))
 			return err_set(err, ERR_USAGE, "word %zu of '%s' is no text", i, argv.item[0]);
-		strv_push_bytes(&argv, buf_cstr(&b), b.len);
+		strv_push_bytes(&out->words, buf_cstr(&b), b.len);
 	}
-	if (command_parse(out, argv.item, argv.nr, err) < 0)
-		return -1;
-	/* commands whose "--" begins somebody else's words: here all words are operands */
-	for (size_t i = 0; i < out->rest.nr; i++)
-		strv_push_bytes(&out->words, out->rest.item[i], out->rest.len[i]);
-	return 0;
+	return command_check_words(out, err);
 }

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "control/registry.h"
+#include "control/inner.h"
 
 void command_line_release(struct command_line *l)
 {
@@ -152,8 +152,11 @@ static struct arity arity_of(const char *usage)
 	}
 }
 
-static int check_words(const struct command_line *l, struct err *err)
+int command_check_words(const struct command_line *l, struct err *err)
 {
+	/* who asks for help may be short of words */
+	if (!l->command || command_has(l, "help") || command_has(l, "h"))
+		return 0;
 	struct arity a = arity_of(l->command->usage);
 	if (l->words.nr < a.min)
 		return err_set(err, ERR_USAGE, "'%s' needs %s: %s %s", l->command->name,
@@ -241,7 +244,7 @@ static bool is_option(const char *word)
 	return word[0] == '-' && word[1] && !(word[1] >= '0' && word[1] <= '9');
 }
 
-int command_parse(struct command_line *out, char *const *argv, size_t nr, struct err *err)
+int command_parse_loose(struct command_line *out, char *const *argv, size_t nr, struct err *err)
 {
 	struct words w = { .argv = argv, .nr = nr };
 	bool options = true;
@@ -272,10 +275,12 @@ int command_parse(struct command_line *out, char *const *argv, size_t nr, struct
 			w.at++;
 		}
 	}
-	/* who asks for help may be short of words */
-	if (!out->command || command_has(out, "help") || command_has(out, "h"))
-		return 0;
-	return check_words(out, err);
+	return 0;
+}
+
+int command_parse(struct command_line *out, char *const *argv, size_t nr, struct err *err)
+{
+	return command_parse_loose(out, argv, nr, err) < 0 ? -1 : command_check_words(out, err);
 }
 
 /* --- a typed line --------------------------------------------------------------------------------------------------- */

@@ -80,7 +80,7 @@ static void send_json(struct client *c, enum control_type type, uint64_t id, jso
 		json_dump_buf(e, &b);
 		json_decref(e);
 	}
-	stream_send(c->stream, type, id, b.data, b.len);
+	stream_send(c->stream, (uint16_t)type, id, b.data, b.len);
 }
 
 static json_t *clients_json(const struct control_server *s)
