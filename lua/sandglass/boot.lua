@@ -81,13 +81,14 @@ end
 
 function rt.current() return current end
 
--- Waits until wake(task, ...); returns what was given. `w` may have `cancel`, called instead of waking when the task is
--- cancelled meanwhile.
+-- Waits until wake(task, ...); returns what was given. If `w` is a call (it has an id), cancelling the task drops the call
+-- and goes on waiting for its answer.
+local NOTHING = {}
 local function park(w)
   local t = current
   if not t then fail "this cannot wait here (it runs outside of any task)" end
   if not co_isyieldable() then fail "this cannot wait here (inside a sort, gsub or metamethod of the C library)" end
-  t.waiting = w or {}
+  t.waiting = w or NOTHING
   co_yield(WAIT)
   local values = t.values
   if not values then return end
@@ -103,22 +104,38 @@ function rt.wait(w)
   return unpack(values, 1, values.n)
 end
 
+local function drop(w)
+  if w.dropped then return end
+  w.dropped = true
+  core.send("cancel", w.id, {})
+end
+
+-- Ends what the task waits for, so that it can see why.
+local function interrupt(t)
+  local w = t.waiting
+  if not w or t.shielded > 0 then return end
+  if w.id then drop(w) else wake(t) end
+end
+
 local function cancel(t, e)
   if t.done or t.cancelled then return end
   t.cancelled = e
-  local w = t.waiting
-  if not w or t.shielded > 0 then return end
-  if w.cancel then w.cancel(w) else wake(t) end
+  interrupt(t)
 end
 rt.cancel = cancel
 
--- A scope holds the tasks that were started in one block.
+-- A scope holds the tasks that were started in one block. A task's own is made when it is first needed.
 local function scope_open(explicit)
   local s = { owner = current, outer = current.scope, children = {}, alive = 0, explicit = explicit }
   current.scope = s
   return s
 end
 rt.scope_open = scope_open
+
+function rt.home(t)
+  if not t.scope then t.scope = { owner = t, children = {}, alive = 0 } end
+  return t.scope
+end
 
 local function scope_cancel(s, e)
   for _, t in pairs(s.children) do cancel(t, e) end   -- by number of the task
@@ -152,27 +169,26 @@ local function finish(t)
   if s then
     s.alive = s.alive - 1
     if not t.err then s.children[t.id] = nil end
-    if t.err and not t.seen and #t.awaiters == 0 and s.explicit and not s.owner.done and t.err.code ~= "cancelled" then
+    local awaited = t.awaiters and #t.awaiters > 0
+    if t.err and not t.seen and not awaited and s.explicit and not s.owner.done and t.err.code ~= "cancelled" then
       scope_cancel(s, err { code = "cancelled", msg = "cancelled: another task of its scope failed" })
       if not s.owner.abort then
         s.owner.abort = { scope = s, err = t.err }
-        local w = s.owner.waiting
-        if w and s.owner.shielded == 0 and not s.joining then
-          if w.cancel then w.cancel(w) else wake(s.owner) end
-        end
+        if not s.joining then interrupt(s.owner) end
       end
     end
     if s.joining or s.watching then wake(s.owner) end
   end
-  for _, a in ipairs(t.awaiters) do wake(a, "done") end
+  if t.awaiters then
+    for _, a in ipairs(t.awaiters) do wake(a, "done") end
+  end
 end
 
 -- The whole life of a task: body, then its implicit scope.
-local function live(t, fn, args)
-  local s = scope_open(false)
-  local r = pack(xpcall(fn, as_error, unpack(args, 1, args.n)))
+local function live(t, fn, ...)
+  local r = pack(xpcall(fn, as_error, ...))
   if not r[1] then r[2] = as_error(r[2]) end   -- a full stack leaves no room for the handler
-  local lost = scope_close(s, r[1], not r[1] and r[2].code == "cancelled" and r[2] or nil)
+  local lost = t.scope and scope_close(t.scope, r[1], not r[1] and r[2].code == "cancelled" and r[2] or nil)
   if r[1] and lost then r = { false, lost, n = 2 } end
   if r[1] then t.results = r else t.err = r[2] end
   finish(t)
@@ -182,39 +198,35 @@ end
 function rt.spawn(scope, fn, ...)
   local parent = current
   local t = {
-    id = next_task, shielded = 0, awaiters = {}, home = scope, waiting = {},
+    id = next_task, shielded = 0, home = scope,
     agent = parent and parent.agent or 0, tool = parent and parent.tool, said = parent and parent.said,
     at = core.where() or (parent and parent.at), chat = parent and parent.chat,
   }
   next_task = next_task + 1
-  local args = pack(...)
-  t.co = co_create(function() return live(t, fn, args) end)
+  t.co = co_create(live)
   if scope then
     scope.children[t.id] = t
     scope.alive = scope.alive + 1
   end
-  wake(t)
+  t.waiting = WAIT
+  wake(t, t, fn, ...)   -- the first resume takes them
   return t
 end
 
 -- Calls ----------------------------------------------------------------------------------------------------------
 
+local outgoing = {}      -- of the frame that is being sent; one table for all of them
+
 local function send_call(kind, id, op, args)
   local t = current
-  local ok, e = pcall(core.send, kind, id, {
-    op = op, task = t and t.id or 0, agent = t and t.agent or 0, at = core.where() or (t and t.at),
-    tool = t and t.tool, said = t and t.said, args = args or {},
-  })
+  outgoing.op, outgoing.at, outgoing.args = op, core.where() or (t and t.at), args or {}
+  outgoing.task, outgoing.agent, outgoing.tool, outgoing.said = t and t.id or 0, t and t.agent or 0, t and t.tool, t and t.said
+  local ok, e = pcall(core.send, kind, id, outgoing)
+  outgoing.args = nil
   if not ok then fail("%s: %s", op, e) end
 end
 
 function rt.tell(op, args) send_call("tell", 0, op, args) end
-
-local function cancel_call(w)
-  if w.dropped then return end
-  w.dropped = true
-  core.send("cancel", w.id, {})
-end
 
 local function open_call(op, args, w)
   w.id = next_call
@@ -222,7 +234,6 @@ local function open_call(op, args, w)
   send_call("call", w.id, op, args)
   calls[w.id] = w
   under_way = under_way + 1
-  w.cancel = cancel_call
   return w
 end
 
@@ -231,7 +242,7 @@ function rt.later(op, args, fn)
   local w = open_call(op, args, { fn = fn })
   return function()
     w.fn = nil
-    if calls[w.id] then cancel_call(w) end
+    if calls[w.id] then drop(w) end
   end
 end
 
@@ -253,7 +264,7 @@ local function pump(t, w, on_chunk)
         local ok, e = pcall(on_chunk, body)
         if not ok then
           failed = e
-          cancel_call(w)
+          drop(w)
         end
       end
     end
@@ -589,7 +600,14 @@ local function run()
     ready[first] = nil
     first = first + 1
     current = t
-    local ok, e = co_resume(t.co)
+    local ok, e
+    local values = t.values
+    if t.begun then
+      ok, e = co_resume(t.co)
+    else
+      t.begun, t.values = true, nil
+      ok, e = co_resume(t.co, unpack(values, 1, values.n))
+    end
     current = nil
     if not ok then error(e, 0) end   -- a mistake of this file: tasks catch their own errors
     if t == root and t.done then the_end(t) end

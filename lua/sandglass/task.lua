@@ -26,6 +26,7 @@ function Task:await(timeout)
   check.self(task_mt, self, "task", "await")
   local t, us = self.task, check.us(check.arg("await", "timeout", timeout, "time?"))
   if not t.done then
+    t.awaiters = t.awaiters or {}
     t.awaiters[#t.awaiters + 1] = rt.current()
     local late = rt.wait_at_most(us)
     for i, a in ipairs(t.awaiters) do
@@ -53,6 +54,7 @@ function Task:close()
   local t = self.task
   t.seen = true
   if not t.done then
+    t.awaiters = t.awaiters or {}
     t.awaiters[#t.awaiters + 1] = rt.current()
     repeat rt.wait() until t.done
   end
@@ -63,7 +65,7 @@ task_mt = check.class("sg.Task", "task", Task)
 function sg.spawn(fn, ...)
   check.arg("spawn", "the first argument", fn, "function")
   local here = rt.current() or fail "spawn: outside of any task"
-  local t = rt.spawn(here.scope, fn, ...)
+  local t = rt.spawn(rt.home(here), fn, ...)
   return check.new(task_mt, { id = t.id, task = t })
 end
 
