@@ -1,0 +1,18 @@
+/* The control client as the hands of a screen (ui/act.h): sends commands, brings each reply to who asked. */
+#ifndef APP_FRONT_ACT_H
+#define APP_FRONT_ACT_H
+
+#include "control/client.h"
+#include "ui/act.h"
+
+struct hands;
+
+/* NULL when the supervisor cannot be reached (@err says why). @watch: look only. */
+struct hands *hands_new(const char *socket, bool watch, struct err *err);
+void hands_free(struct hands **h);
+struct act hands_act(struct hands *h); /* borrows @h; read-only for NULL and for watchers */
+int hands_fd(const struct hands *h);
+bool hands_pump(void *h);        /* false: the supervisor has gone */
+bool hands_wants_write(void *h);
+
+#endif
