@@ -3,6 +3,8 @@
 #define SANDBOX_WORKSPACE_GIT_H
 
 #include <git2.h>
+#include <git2/sys/commit.h>
+#include <git2/sys/repository.h>
 
 #include "base/err.h"
 #include "record/read/object.h"

@@ -28,7 +28,7 @@ void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
 	if (dir < 0) {
 		h->blocked = errno == ENOENT	? NULL
 			     : errno == ELOOP	? "a symbolic link is in the way"
-			     : errno == ENOTDIR ? "a file is in the way of a directory"
+			     : errno == ENOTDIR ? "a file or a link is in the way of a directory"
 						: "cannot be reached";
 		return;
 	}

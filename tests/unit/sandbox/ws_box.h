@@ -134,7 +134,7 @@ __attribute__((unused)) static bool box_open(struct ws_box *b, const struct ws_o
 	o.copy = b->copy;
 	box_paths(b);
 	if (b->copy)
-		sh_in(b->dir, "cp -a lower/. merged/");
+		sh_in(b->dir, "cp -a '%s/.' merged/", b->lower);
 	else if (!box_mount(b))
 		return false;
 	b->ws = ws_new(&o, open(b->copy ? b->merged : b->upper, O_PATH | O_DIRECTORY | O_CLOEXEC),

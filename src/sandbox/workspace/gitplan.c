@@ -1,0 +1,366 @@
+/* What a merge does to each path of its target: taken, done already, merged by lines, in conflict, or never touched. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/workspace/gitchild.h"
+#include "sandbox/workspace/tree.h"
+
+enum { LINES_MAX = 8 << 20 };
+
+int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out, struct err *err)
+{
+	git_merge_file_input b, o, t;
+	git_merge_file_options opts;
+	git_merge_file_result r;
+	const struct buf *side[] = { base, ours, theirs };
+	for (size_t i = 0; i < ARRAY_LEN(side); i++)
+		if (side[i]->len > LINES_MAX || memchr(buf_cstr(side[i]), 0, side[i]->len < 8000 ? side[i]->len : 8000))
+			return 1;
+	git_merge_file_input_init(&b, GIT_MERGE_FILE_INPUT_VERSION);
+	git_merge_file_input_init(&o, GIT_MERGE_FILE_INPUT_VERSION);
+	git_merge_file_input_init(&t, GIT_MERGE_FILE_INPUT_VERSION);
+	git_merge_file_options_init(&opts, GIT_MERGE_FILE_OPTIONS_VERSION);
+	b.ptr = buf_cstr(base);
+	b.size = base->len;
+	o.ptr = buf_cstr(ours);
+	o.size = ours->len;
+	t.ptr = buf_cstr(theirs);
+	t.size = theirs->len;
+	if (git_merge_file(&r, &b, &o, &t, &opts) < 0)
+		return ws_git_err(err, "cannot merge by lines");
+	int rc = r.automergeable ? 0 : 1;
+	if (rc == 0) {
+		buf_reset(out);
+		buf_append(out, r.ptr, r.len);
+	}
+	git_merge_file_result_free(&r);
+	return rc;
+}
+
+/* --- the request --- */
+
+static bool read_state(const json_t *o, struct ws_state *s)
+{
+	const char *hex = json_str(o, "oid", NULL);
+	enum ws_kind kind;
+	*s = (struct ws_state){ .nlink = 1 };
+	if (!o || json_is_null(o))
+		return true;
+	if (!ws_kind_find(json_str(o, "kind", ""), &kind) || (hex && !object_parse(hex, &s->oid)))
+		return false;
+	s->kind = (uint8_t)kind;
+	s->mode = (uint16_t)(json_int(o, "mode", 0) & 07777);
+	s->flags = (uint8_t)json_int(o, "flags", 0);
+	return true;
+}
+
+static int cmp_plan(const void *pa, const void *pb)
+{
+	const struct plan_path *a = pa, *b = pb;
+	return ws_path_cmp(a->path, a->len, b->path, b->len);
+}
+
+static int read_step(struct plan_step *s, const json_t *o, struct err *err)
+{
+	const json_t *list = json_object_get(o, "paths");
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	s->message = xstrdup(json_str(o, "message", ""));
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *c = json_array_get(list, i);
+		struct plan_path p = { 0 };
+		if (!json_get_bytes(json_object_get(c, "path"), &path) || !path.len ||
+		    !read_state(json_object_get(c, "base"), &p.base) || !read_state(json_object_get(c, "want"), &p.want))
+			return err_set(err, ERR_PARSE, "merge: a change that makes no sense");
+		p.path = xstrndup(buf_cstr(&path), path.len);
+		p.len = path.len;
+		GROW(s->path, s->nr, s->cap);
+		s->path[s->nr++] = p;
+	}
+	if (s->nr)
+		qsort(s->path, s->nr, sizeof(*s->path), cmp_plan);
+	return 0;
+}
+
+static void step_release(struct plan_step *s)
+{
+	for (size_t i = 0; i < s->nr; i++) {
+		free(s->path[i].path);
+		hostfile_release(&s->path[i].host);
+		buf_release(&s->path[i].bytes);
+	}
+	free(s->path);
+	free(s->message);
+	*s = (struct plan_step){ 0 };
+}
+
+void plan_release(struct target *t)
+{
+	step_release(&t->all);
+	for (size_t i = 0; i < t->nr_steps; i++)
+		step_release(&t->step[i]);
+	free(t->step);
+	free(t->ref);
+	t->step = NULL;
+	t->ref = NULL;
+	t->nr_steps = 0;
+}
+
+static struct plan_path *find_path(struct plan_step *s, const char *path, size_t len)
+{
+	struct plan_path key = { .path = (char *)(uintptr_t)path, .len = len };
+	return s->nr ? bsearch(&key, s->path, s->nr, sizeof(*s->path), cmp_plan) : NULL;
+}
+
+/* --- judging --- */
+
+static bool content(const struct ws_state *s)
+{
+	return s->kind == WS_FILE || s->kind == WS_LINK;
+}
+
+/* The same to git and to people: kind, bytes, executable or not. */
+static bool alike(const struct ws_state *a, const struct ws_state *b)
+{
+	if (a->kind != b->kind || ((a->flags | b->flags) & WS_UNREADABLE))
+		return false;
+	if (!content(a))
+		return true;
+	return !memcmp(&a->oid, &b->oid, sizeof(a->oid)) && (a->kind == WS_LINK || !((a->mode ^ b->mode) & 0100));
+}
+
+static const char *never(struct target *t, const struct plan_path *p)
+{
+	if (ws_path_is_git(p->path, p->len))
+		return "git's own files are never merged";
+	if (p->want.kind != WS_NONE && p->want.kind != WS_DIR && !content(&p->want))
+		return "only files, links and directories are merged";
+	if (p->want.kind == WS_DIR && p->base.kind == WS_DIR)
+		return "modes of directories are not merged";
+	if (t->repo && target_in_submodule(t, p->path, p->len))
+		return "lies in a submodule: name that as a repository of its own";
+	return NULL;
+}
+
+static bool tracked(struct target *t, const struct plan_path *p)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	unsigned mode;
+	struct object_id id;
+	struct err err = ERR_INIT;
+	if (target_tracked(t, p->path, p->len))
+		return true;
+	target_path(t, p->path, p->len, &path);
+	return !object_is_null(&t->head_tree) &&
+	       tree_find(&t->store, &t->head_tree, buf_cstr(&path), path.len, &mode, &id, &err) == 1;
+}
+
+static bool ignored(struct target *t, const struct plan_path *p)
+{
+	for (size_t i = 1; i < p->len; i++)
+		if (p->path[i] == '/' && target_ignored(t, p->path, i, true))
+			return true;
+	return target_ignored(t, p->path, p->len, p->want.kind == WS_DIR);
+}
+
+/* Does the merge itself take a file or link away that stands where a directory of @p must be? */
+static bool way_is_cleared(struct target *t, const struct plan_path *p)
+{
+	for (size_t i = 1; i < p->len; i++) {
+		const struct plan_path *up = p->path[i] == '/' ? find_path(&t->all, p->path, i) : NULL;
+		if (up && content(&up->base) && !content(&up->want))
+			return true;
+	}
+	return false;
+}
+
+static int bytes_of(struct target *t, const struct ws_state *s, struct buf *out, struct err *err)
+{
+	buf_reset(out);
+	return content(s) ? child_get(t, &s->oid, out, err) : 0;
+}
+
+static void take_mode(struct plan_path *p)
+{
+	p->after = p->want;
+	if (p->want.kind == WS_FILE && p->base.kind == WS_FILE && p->host.state.kind == WS_FILE &&
+	    (p->want.mode & 0777) == (p->base.mode & 0777))
+		p->after.mode = p->host.state.mode;
+	p->after.mode &= 0777;
+}
+
+static int take_want(struct target *t, struct plan_path *p, struct err *err)
+{
+	take_mode(p);
+	p->write = true;
+	int rc = bytes_of(t, &p->want, &p->bytes, err);
+	if (rc > 0) {
+		p->write = false;
+		p->skip = "its bytes were not kept (hash only)";
+		rc = 0;
+	}
+	return rc;
+}
+
+static int by_lines(struct target *t, struct plan_path *p, struct err *err)
+{
+	CLEANUP(buf_release) struct buf base = BUF_INIT;
+	CLEANUP(buf_release) struct buf want = BUF_INIT;
+	if (p->base.kind != WS_FILE || p->want.kind != WS_FILE || p->host.state.kind != WS_FILE ||
+	    (p->host.state.flags & WS_HASH_ONLY)) {
+		p->conflict = p->host.state.kind == WS_NONE ? "changed in the box, removed in the target"
+			      : p->base.kind == WS_NONE	    ? "exists in the target with other content"
+			      : p->want.kind == WS_NONE	    ? "removed in the box, changed in the target"
+							    : "changed in the box and in the target";
+		return 0;
+	}
+	int rc = bytes_of(t, &p->base, &base, err);
+	if (rc == 0)
+		rc = bytes_of(t, &p->want, &want, err);
+	if (rc == 0)
+		rc = merge_lines(&base, &p->host.bytes, &want, &p->bytes, err);
+	if (rc > 0)
+		p->conflict = "changed in the box and in the target, at the same lines";
+	if (rc == 0) {
+		take_mode(p);
+		object_name(OBJECT_BLOB, buf_cstr(&p->bytes), p->bytes.len, &p->after.oid);
+		p->write = !alike(&p->after, &p->host.state);
+	}
+	return rc < 0 ? -1 : 0;
+}
+
+static int judge(struct target *t, struct plan_path *p, struct err *err)
+{
+	p->skip = never(t, p);
+	if (p->skip)
+		return 0;
+	hostfile_read(&p->host, t->root, p->path, p->len);
+	const struct ws_state *h = &p->host.state;
+	if (p->host.blocked && p->want.kind == WS_NONE && h->kind == WS_NONE)
+		return 0; /* what cannot be there is not there */
+	if (p->host.blocked && !way_is_cleared(t, p)) {
+		p->conflict = p->host.blocked;
+		return 0;
+	}
+	if (alike(h, &p->want))
+		return 0; /* done already */
+	if (t->repo) {
+		bool dir = p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
+		bool known = dir ? !ignored(t, p) : tracked(t, p);
+		if (!known && h->kind != WS_NONE && h->kind != WS_DIR) {
+			p->skip = "exists untracked in the target: never touched";
+			return 0;
+		}
+		if (!known && ignored(t, p)) {
+			p->skip = "ignored by the target";
+			return 0;
+		}
+		if (known && !dir && h->kind == WS_NONE && p->base.kind == WS_NONE) {
+			p->conflict = "tracked by the target, but not checked out there";
+			return 0;
+		}
+	}
+	if (content(&p->want) && (p->want.flags & (WS_HASH_ONLY | WS_UNREADABLE))) {
+		p->skip = "its bytes were not kept (hash only)";
+		return 0;
+	}
+	if (p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR)) {
+		bool come = p->want.kind == WS_DIR && h->kind == WS_NONE, go = p->want.kind == WS_NONE && h->kind == WS_DIR;
+		p->write = come || go || (p->want.kind == WS_DIR && alike(h, &p->base));
+		p->after = p->want;
+		if (!p->write)
+			p->conflict = "something else stands there in the target";
+		return 0;
+	}
+	return alike(h, &p->base) ? take_want(t, p, err) : by_lines(t, p, err);
+}
+
+/* --- in git's terms --- */
+
+/* Mode and name of one side as git stores it; its bytes into @clean. 0, 1 cannot be told, -1. */
+static int git_side(struct target *t, struct plan_path *p, const struct ws_state *s, unsigned *mode, struct object_id *oid,
+		    struct buf *clean, struct err *err)
+{
+	CLEANUP(buf_release) struct buf raw = BUF_INIT;
+	const char *filter = NULL;
+	*mode = content(s) ? ws_git_mode(s) : 0;
+	*oid = (struct object_id){ 0 };
+	buf_reset(clean);
+	if (!*mode)
+		return 0;
+	int rc = bytes_of(t, s, &raw, err);
+	if (rc == 0 && s->kind == WS_FILE)
+		rc = target_clean(t, p->path, p->len, &raw, clean, &filter, err);
+	else if (rc == 0)
+		buf_append(clean, buf_cstr(&raw), raw.len);
+	if (filter)
+		p->conflict = "goes through a filter program (LFS or such), which is not run: only the working file can be merged";
+	if (rc == 0)
+		object_name(OBJECT_BLOB, buf_cstr(clean), clean->len, oid);
+	return rc;
+}
+
+int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid, unsigned *mode_out,
+		   struct object_id *oid_out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf base = BUF_INIT;
+	CLEANUP(buf_release) struct buf want = BUF_INIT;
+	CLEANUP(buf_release) struct buf ours = BUF_INIT;
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	unsigned base_mode, want_mode;
+	struct object_id base_oid, want_oid;
+	enum object_type type;
+	int rc = git_side(t, p, &p->want, &want_mode, &want_oid, &want, err);
+	if (rc)
+		return rc;
+	*mode_out = want_mode;
+	*oid_out = want_oid;
+	if (mode == want_mode && (!mode || !memcmp(oid, &want_oid, sizeof(*oid))))
+		return 0;
+	rc = git_side(t, p, &p->base, &base_mode, &base_oid, &base, err);
+	if (rc)
+		return rc;
+	if (mode == TREE_MODE_DIR && !base_mode)
+		mode = 0; /* what is in that directory is judged by itself */
+	if (mode == base_mode && (!mode || !memcmp(oid, &base_oid, sizeof(*oid)))) {
+		if (want_mode)
+			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len, oid_out);
+		return 0;
+	}
+	bool files = (mode & 0170000) == 0100000 && (base_mode & 0170000) == 0100000 && (want_mode & 0170000) == 0100000;
+	if (!files)
+		return 1;
+	if (t->store.get(t->store.self, oid, &type, &ours, err) < 0)
+		return -1;
+	rc = merge_lines(&base, &ours, &want, &out, err);
+	if (rc)
+		return rc;
+	*mode_out = want_mode == base_mode ? mode : want_mode;
+	t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&out), out.len, oid_out);
+	return 0;
+}
+
+int plan_make(struct target *t, struct err *err)
+{
+	const json_t *steps = json_object_get(t->request, "steps");
+	if (read_step(&t->all, json_object_get(t->request, "all"), err) < 0)
+		return -1;
+	t->step = xcalloc(json_array_size(steps) + 1, sizeof(*t->step));
+	for (size_t i = 0; i < json_array_size(steps); i++, t->nr_steps++)
+		if (read_step(&t->step[i], json_array_get(steps, i), err) < 0) {
+			t->nr_steps++;
+			return -1;
+		}
+	for (size_t i = 0; i < t->all.nr; i++)
+		if (judge(t, &t->all.path[i], err) < 0)
+			return err_wrap(err, "'%s'", t->all.path[i].path);
+	for (size_t i = 0; i < t->nr_steps; i++) /* what is never touched is in no commit either */
+		for (size_t k = 0; k < t->step[i].nr; k++) {
+			struct plan_path *p = &t->step[i].path[k];
+			const struct plan_path *whole = find_path(&t->all, p->path, p->len);
+			p->skip = whole ? whole->skip : never(t, p);
+			if (!whole && !p->skip && t->repo && !tracked(t, p) && ignored(t, p))
+				p->skip = "ignored by the target";
+		}
+	return 0;
+}

@@ -1,0 +1,561 @@
+/* Carrying a merge out in one target, and taking it back. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/failpoint.h"
+#include "base/mem.h"
+#include "sandbox/workspace/gitchild.h"
+#include "sandbox/workspace/tree.h"
+
+static const char *mode_of(const struct target *t)
+{
+	return json_str(t->request, "mode", "");
+}
+
+static bool is_mode(const struct target *t, const char *mode)
+{
+	return !strcmp(mode_of(t), mode);
+}
+
+static void put_oid(json_t *o, const char *key, const struct object_id *id)
+{
+	char hex[41];
+	object_hex(id, hex);
+	if (!object_is_null(id))
+		json_put_str(o, key, hex);
+}
+
+static void add_why(json_t *list, const struct plan_path *p, const char *why)
+{
+	json_t *o = json_object();
+	json_put_bytes(o, "path", p->path, p->len);
+	json_put_str(o, "why", why);
+	json_array_append_new(list, o);
+}
+
+/* --- commits --- */
+
+static int step_edits(struct target *t, struct plan_step *s, const struct object_id *tree, struct tree_edit **edit,
+		      char ***name, size_t *nr_out, struct err *err)
+{
+	size_t nr = 0;
+	*edit = xcalloc(s->nr, sizeof(**edit));
+	*name = xcalloc(s->nr, sizeof(**name));
+	int rc = 0;
+	for (size_t i = 0; rc >= 0 && i < s->nr; i++) {
+		struct plan_path *p = &s->path[i];
+		struct buf path = BUF_INIT;
+		unsigned mode = 0, to_mode;
+		struct object_id oid = { 0 }, to = { 0 };
+		bool dirs = (p->want.kind == WS_DIR || p->want.kind == WS_NONE) && (p->base.kind == WS_DIR || p->base.kind == WS_NONE);
+		if (p->skip || dirs)
+			continue;
+		target_path(t, p->path, p->len, &path);
+		rc = object_is_null(tree) ? 0 : tree_find(&t->store, tree, buf_cstr(&path), path.len, &mode, &oid, err);
+		if (rc >= 0)
+			rc = plan_merge_git(t, p, mode, &oid, &to_mode, &to, err);
+		if (rc > 0)
+			p->tree_conflict = true;
+		if (rc == 0 && (mode != to_mode || memcmp(&oid, &to, sizeof(oid)) != 0)) {
+			(*name)[nr] = buf_take(&path);
+			(*edit)[nr] = (struct tree_edit){ .path = (*name)[nr], .len = strlen((*name)[nr]), .mode = to_mode, .oid = to };
+			nr++;
+		}
+		buf_release(&path);
+	}
+	*nr_out = nr;
+	return rc < 0 ? -1 : 0;
+}
+
+/* Tree @tree with step @s in it; *changed_out false if it is the same. */
+static int step_tree(struct target *t, struct plan_step *s, const struct object_id *tree, struct object_id *out,
+		     bool *changed_out, struct err *err)
+{
+	struct tree_edit *edit;
+	char **name;
+	size_t nr;
+	int rc = step_edits(t, s, tree, &edit, &name, &nr, err);
+	*out = *tree;
+	if (rc == 0 && nr)
+		rc = tree_edit(&t->store, tree, edit, nr, out, err);
+	*changed_out = memcmp(out, tree, sizeof(*out)) != 0;
+	for (size_t i = 0; i < nr; i++)
+		free(name[i]);
+	free(name);
+	free(edit);
+	return rc;
+}
+
+struct chain {
+	struct object_id *tree;
+	size_t *step;
+	size_t nr;
+};
+
+static void flush_one(void *self, const struct object_id *id, enum object_type type, const void *bytes, size_t len)
+{
+	struct target *t = self;
+	git_oid out;
+	(void)id;
+	if (t->odb && git_odb_write(&out, t->odb, bytes, len, type == OBJECT_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB) < 0) {
+		git_odb_free(t->odb);
+		t->odb = NULL; /* said by flush */
+	}
+}
+
+static int flush(struct target *t, struct err *err)
+{
+	memstore_each(t->mem, flush_one, t);
+	return t->odb ? 0 : ws_git_err(err, "cannot write objects into the repository");
+}
+
+static int write_commits(struct target *t, const struct chain *c, struct err *err)
+{
+	struct object_id parent = t->head;
+	if (flush(t, err) < 0)
+		return -1;
+	for (size_t i = 0; i < c->nr; i++)
+		if (target_commit(t, &c->tree[i], &parent, t->step[c->step[i]].message, &parent, err) < 0)
+			return -1;
+	t->commit = parent;
+	return 0;
+}
+
+static int set_new_ref(struct target *t, struct err *err)
+{
+	git_oid there;
+	t->ref = xstrdup(json_str(t->request, "ref", ""));
+	if (git_reference_name_to_id(&there, t->repo, t->ref) == 0) {
+		memcpy(t->ref_old.b, there.id, sizeof(t->ref_old.b));
+		if (!memcmp(&t->ref_old, &t->commit, sizeof(t->commit)))
+			return 0; /* a second try of the same */
+		if (!is_mode(t, "branch")) {
+			/* our own name of the same merge, from before the target moved */
+		} else if (!json_flag(t->request, "again", false)) {
+			return err_set(err, ERR_EXISTS, "branch '%s' exists already; choose another name", t->ref);
+		}
+	}
+	if (target_ref(t, t->ref, &t->ref_old, &t->commit, err) < 0)
+		return -1;
+	t->ref_made = true;
+	failpoint("merge-ref");
+	return 0;
+}
+
+static int judge_commits(struct target *t, struct chain *c, struct err *err)
+{
+	struct object_id tree = t->head_tree;
+	c->tree = xcalloc(t->nr_steps + 1, sizeof(*c->tree));
+	c->step = xcalloc(t->nr_steps + 1, sizeof(*c->step));
+	for (size_t i = 0; i < t->nr_steps; i++) {
+		bool changed;
+		if (step_tree(t, &t->step[i], &tree, &c->tree[c->nr], &changed, err) < 0)
+			return -1;
+		tree = c->tree[c->nr];
+		c->step[c->nr] = i;
+		c->nr += changed;
+	}
+	t->new_tree = tree;
+	return 0;
+}
+
+static void judge_index(struct target *t)
+{
+	struct err err = ERR_INIT;
+	for (size_t i = 0; i < t->all.nr; i++) {
+		struct plan_path *p = &t->all.path[i];
+		bool dirs = p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
+		if (p->skip || p->conflict || dirs)
+			continue;
+		target_staged(t, p->path, p->len, &p->staged_mode, &p->staged_oid);
+		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode, &p->stage_oid, &err);
+		p->stage = rc == 0 && (p->staged_mode != p->stage_mode ||
+				       memcmp(&p->staged_oid, &p->stage_oid, sizeof(p->stage_oid)) != 0);
+		p->conflict = NULL; /* of the index only: the working file is merged, the index stays */
+	}
+}
+
+/* --- prepare --- */
+
+static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
+{
+	json_t *o = target_look(t), *conflicts = json_array(), *skipped = json_array();
+	size_t writes = 0;
+	*clean_out = true;
+	for (size_t i = 0; i < t->all.nr; i++) {
+		const struct plan_path *p = &t->all.path[i];
+		if (p->skip)
+			add_why(skipped, p, p->skip);
+		else if (files && p->conflict)
+			add_why(conflicts, p, p->conflict);
+		writes += p->write && !p->skip && !p->conflict;
+	}
+	for (size_t k = 0; trees && k < t->nr_steps; k++)
+		for (size_t i = 0; i < t->step[k].nr; i++) {
+			const struct plan_path *p = &t->step[k].path[i];
+			if (p->tree_conflict)
+				add_why(conflicts, p, p->conflict ? p->conflict : "changed in the box and in the commit of HEAD, at the same lines");
+		}
+	*clean_out = json_array_size(conflicts) == 0;
+	json_put_int(o, "files", (int64_t)t->all.nr);
+	json_put_int(o, "write", files ? (int64_t)writes : 0);
+	json_put(o, "conflicts", conflicts);
+	json_put(o, "skipped", skipped);
+	json_put_flag(o, "clean", *clean_out);
+	return o;
+}
+
+static int may_commit(const struct target *t, struct err *err)
+{
+	if (!t->repo)
+		return err_set(err, ERR_UNSUPPORTED, "'%s' is no git repository; use the modes apply or patch", t->dir);
+	if (is_mode(t, "commits") && git_repository_state(t->repo) != GIT_REPOSITORY_STATE_NONE)
+		return err_set(err, ERR_BUSY, "'%s' is in the middle of a merge, rebase or the like; finish that first", t->dir);
+	if (is_mode(t, "commits") && !t->index)
+		return err_set(err, ERR_UNSUPPORTED, "the index of '%s' is of a kind that cannot be written here (a sparse index); use the mode branch", t->dir);
+	return 0;
+}
+
+int plan_prepare(struct target *t, json_t **out, struct err *err)
+{
+	bool commits = is_mode(t, "branch") || is_mode(t, "commits"), files = !is_mode(t, "branch"), clean;
+	bool dry = json_flag(t->request, "dry", false);
+	struct chain c = { 0 };
+	if (t->bare)
+		return err_set(err, ERR_UNSUPPORTED, "'%s' is a bare repository", t->dir);
+	if ((commits && may_commit(t, err) < 0) || plan_make(t, err) < 0)
+		return -1;
+	int rc = t->repo ? judge_commits(t, &c, err) : 0;
+	if (rc == 0 && t->repo && files)
+		judge_index(t);
+	json_t *o = rc == 0 ? report(t, commits, files, &clean) : NULL;
+	if (rc == 0 && clean && !dry && t->repo && c.nr) {
+		rc = write_commits(t, &c, err);
+		if (rc == 0)
+			rc = set_new_ref(t, err);
+	}
+	if (rc == 0 && clean && !dry && t->repo && !c.nr)
+		rc = flush(t, err); /* contents of the index */
+	free(c.tree);
+	free(c.step);
+	if (rc < 0) {
+		json_decref(o);
+		return -1;
+	}
+	json_put_str(o, "ref", t->ref);
+	put_oid(o, "new", &t->commit);
+	json_put_int(o, "commits", (int64_t)c.nr);
+	t->prepared = clean && !dry;
+	*out = o;
+	return 0;
+}
+
+/* --- commit --- */
+
+static json_t *state_json(const struct ws_state *s)
+{
+	json_t *o = json_object();
+	if (s->kind == WS_NONE)
+		return json_decref(o), json_null();
+	json_put_str(o, "kind", ws_kind_name((enum ws_kind)s->kind));
+	json_put_int(o, "mode", s->mode);
+	put_oid(o, "oid", &s->oid);
+	return o;
+}
+
+/* What is needed to take it back, kept before anything is written. */
+static int save_record(struct target *t, struct err *err)
+{
+	json_t *rec = json_object(), *files = json_array();
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < t->all.nr; i++) {
+		const struct plan_path *p = &t->all.path[i];
+		if (p->skip || p->conflict || (!p->write && !p->stage) || is_mode(t, "branch"))
+			continue;
+		json_t *f = json_object();
+		json_put_bytes(f, "path", p->path, p->len);
+		json_put_flag(f, "write", p->write);
+		json_put(f, "before", state_json(&p->host.state));
+		json_put(f, "after", state_json(p->write ? &p->after : &p->host.state));
+		if (p->write && (p->host.state.kind == WS_FILE || p->host.state.kind == WS_LINK)) {
+			char name[24];
+			snprintf(name, sizeof(name), "%zu", i);
+			json_put_str(f, "bytes", name);
+			rc = child_save(t, name, buf_cstr(&p->host.bytes), p->host.bytes.len, err);
+		}
+		if (p->stage) {
+			json_put_int(f, "staged_mode", p->staged_mode);
+			put_oid(f, "staged", &p->staged_oid);
+			json_put_int(f, "stage_mode", p->stage_mode);
+			put_oid(f, "stage", &p->stage_oid);
+		}
+		json_array_append_new(files, f);
+	}
+	json_put_str(rec, "dir", t->dir);
+	json_put_str(rec, "mode", mode_of(t));
+	if (t->ref_made) {
+		json_put_str(rec, "ref", t->ref);
+		put_oid(rec, "ref_old", &t->ref_old);
+	}
+	put_oid(rec, "commit", &t->commit);
+	if (is_mode(t, "commits") && !object_is_null(&t->commit)) {
+		json_put_str(rec, "head", t->branch ? t->branch : "");
+		put_oid(rec, "head_old", &t->head);
+	}
+	json_put(rec, "files", files);
+	if (rc == 0) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		json_dump_buf(rec, &b);
+		rc = child_save(t, "record.json", buf_cstr(&b), b.len, err);
+	}
+	json_decref(rec);
+	return rc;
+}
+
+static int write_files(struct target *t, size_t *written, struct err *err)
+{
+	for (size_t i = t->all.nr; i-- > 0;) { /* what is in a directory goes before it */
+		struct plan_path *p = &t->all.path[i];
+		enum ws_kind was = (enum ws_kind)p->host.state.kind;
+		if (!p->write || p->skip || was == WS_NONE || (p->after.kind != WS_NONE && (was == WS_DIR) == (p->after.kind == WS_DIR)))
+			continue;
+		if (hostfile_remove(t->root, p->path, p->len, err) < 0 && !(was == WS_DIR && p->after.kind == WS_NONE))
+			return -1;
+		if (t->repo && p->after.kind == WS_NONE)
+			hostfile_tidy(t->root, p->path, p->len);
+		++*written;
+		failpoint("merge-file");
+	}
+	for (size_t i = 0; i < t->all.nr; i++) {
+		struct plan_path *p = &t->all.path[i];
+		if (!p->write || p->skip || p->after.kind == WS_NONE)
+			continue;
+		if (hostfile_write(t->root, p->path, p->len, &p->after, buf_cstr(&p->bytes), p->bytes.len, err) < 0)
+			return -1;
+		++*written;
+		failpoint("merge-file");
+	}
+	return 0;
+}
+
+static int write_index(struct target *t, struct err *err)
+{
+	bool any = false;
+	if (!t->index)
+		return 0;
+	if (git_index_read(t->index, 0) < 0)
+		return ws_git_err(err, "cannot read the index");
+	for (size_t i = 0; i < t->all.nr; i++) {
+		const struct plan_path *p = &t->all.path[i];
+		if (p->skip || !p->stage)
+			continue;
+		CLEANUP(buf_release) struct buf clean = BUF_INIT;
+		const char *filter = NULL;
+		struct object_id id = { 0 };
+		const struct buf *raw = p->write ? &p->bytes : &p->host.bytes;
+		if (p->stage_mode == TREE_MODE_LINK)
+			object_name(OBJECT_BLOB, buf_cstr(raw), raw->len, &id);
+		else if (p->stage_mode && target_clean(t, p->path, p->len, raw, &clean, &filter, err) == 0)
+			object_name(OBJECT_BLOB, buf_cstr(&clean), clean.len, &id);
+		if (target_stage(t, p->path, p->len, p->stage_mode, &p->stage_oid, !memcmp(&id, &p->stage_oid, sizeof(id)), err) < 0)
+			return -1;
+		any = true;
+	}
+	if (any && git_index_write(t->index) < 0)
+		return ws_git_err(err, "cannot write the index (is another git at work?)");
+	return 0;
+}
+
+static int verify(struct target *t, struct err *err)
+{
+	for (size_t i = 0; i < t->all.nr; i++) {
+		const struct plan_path *p = &t->all.path[i];
+		if (p->write && !p->skip && p->host.state.kind != WS_DIR && !hostfile_same(&p->host, t->root, p->path, p->len))
+			return err_set(err, ERR_BUSY, "'%s' was changed just now; nothing was merged, try again", p->path);
+	}
+	return 0;
+}
+
+int plan_commit(struct target *t, json_t **out, struct err *err)
+{
+	size_t written = 0;
+	json_t *o = json_object();
+	int rc = 0;
+	if (!t->prepared)
+		rc = err_set(err, ERR_INVALID, "merge: nothing is prepared");
+	if (rc == 0 && !is_mode(t, "branch"))
+		rc = verify(t, err);
+	if (rc == 0)
+		rc = save_record(t, err);
+	failpoint("merge-record");
+	if (rc == 0 && !is_mode(t, "branch")) {
+		rc = write_files(t, &written, err);
+		if (rc == 0)
+			rc = write_index(t, err);
+		if (rc == 0 && is_mode(t, "commits") && !object_is_null(&t->commit))
+			rc = target_ref(t, t->branch, &t->head, &t->commit, err);
+		if (rc < 0) { /* half of it helps nobody */
+			json_t *undone = NULL;
+			struct err why = *err;
+			bool back = undo_run(t, &undone, err) == 0;
+			json_decref(undone);
+			if (!back)
+				err_set(&why, why.code, "%.200s; and putting it back failed: %.200s", why.text, err->text);
+			*err = why;
+		}
+	}
+	if (rc < 0) {
+		json_decref(o);
+		return -1;
+	}
+	t->prepared = false;
+	json_put_str(o, "ref", t->ref);
+	put_oid(o, "old", &t->head);
+	put_oid(o, "new", &t->commit);
+	json_put_int(o, "written", (int64_t)written);
+	*out = o;
+	return 0;
+}
+
+int plan_abort(struct target *t, struct err *err)
+{
+	int rc = t->ref_made ? target_ref(t, t->ref, &t->commit, &t->ref_old, err) : 0;
+	t->ref_made = t->prepared = false;
+	return rc;
+}
+
+/* --- undo --- */
+
+static bool state_is(const struct ws_state *s, const json_t *want)
+{
+	const char *hex = json_str(want, "oid", NULL);
+	struct object_id id = { 0 };
+	if (json_is_null(want) || !want)
+		return s->kind == WS_NONE;
+	if (hex && !object_parse(hex, &id))
+		return false;
+	return !strcmp(ws_kind_name((enum ws_kind)s->kind), json_str(want, "kind", "")) &&
+	       (s->kind == WS_DIR || (!memcmp(&s->oid, &id, sizeof(id)) && !((s->mode ^ (unsigned)json_int(want, "mode", 0)) & 0100)));
+}
+
+/* 1 put back, 0 nothing to do or kept. */
+static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err *err)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	struct hostfile h = HOSTFILE_INIT;
+	const json_t *before = json_object_get(f, "before"), *after = json_object_get(f, "after");
+	if (!json_get_bytes(json_object_get(f, "path"), &path))
+		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
+	hostfile_read(&h, t->root, buf_cstr(&path), path.len);
+	bool is_after = !h.blocked && state_is(&h.state, after), is_before = state_is(&h.state, before);
+	if (h.state.kind == WS_NONE && !strcmp(json_str(after, "kind", ""), "dir"))
+		is_after = true; /* it went when what was in it went */
+	hostfile_release(&h);
+	if (is_before)
+		return 0;
+	if (!is_after) {
+		json_array_append_new(kept, json_bytes(buf_cstr(&path), path.len));
+		return 0;
+	}
+	if (json_is_null(before)) {
+		if (hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
+			return -1;
+		if (t->repo)
+			hostfile_tidy(t->root, buf_cstr(&path), path.len);
+		return 1;
+	}
+	struct ws_state s = { .mode = (uint16_t)json_int(before, "mode", 0644) };
+	enum ws_kind kind = WS_FILE, now = WS_NONE;
+	const char *name = json_str(f, "bytes", NULL);
+	if (!ws_kind_find(json_str(before, "kind", ""), &kind) || (name && child_load(t, name, &bytes, err) != 0))
+		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
+	ws_kind_find(json_str(after, "kind", "none"), &now);
+	s.kind = (uint8_t)kind;
+	if ((now == WS_DIR) != (kind == WS_DIR) && hostfile_remove(t->root, buf_cstr(&path), path.len, err) < 0)
+		return -1;
+	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len, err) < 0 ? -1 : 1;
+}
+
+static int undo_stage(struct target *t, const json_t *f, struct err *err)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	struct object_id was = { 0 }, is = { 0 }, now;
+	unsigned mode;
+	const char *hex = json_str(f, "staged", NULL), *set = json_str(f, "stage", NULL);
+	if (!t->index || !json_object_get(f, "stage_mode"))
+		return 0;
+	if (!json_get_bytes(json_object_get(f, "path"), &path) || (hex && !object_parse(hex, &was)) ||
+	    (set && !object_parse(set, &is)))
+		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
+	target_staged(t, buf_cstr(&path), path.len, &mode, &now);
+	if (mode != (unsigned)json_int(f, "stage_mode", 0) || memcmp(&now, &is, sizeof(is)) != 0)
+		return 0;
+	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0), &was, false, err);
+}
+
+static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct err *err)
+{
+	struct object_id commit = { 0 }, old = { 0 };
+	const char *hex = json_str(rec, "commit", NULL), *head = json_str(rec, "head", NULL), *ref = json_str(rec, "ref", NULL);
+	struct err why = ERR_INIT;
+	if (!t->repo || !hex || !object_parse(hex, &commit))
+		return 0;
+	if (head) {
+		const char *from = json_str(rec, "head_old", NULL);
+		if (from && !object_parse(from, &old))
+			return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
+		if (!from || target_ref(t, *head ? head : NULL, &commit, &old, &why) < 0)
+			json_put_str(out, "head_kept", from ? why.text : "the branch had no commit before");
+	}
+	old = (struct object_id){ 0 };
+	hex = json_str(rec, "ref_old", NULL);
+	if (hex && !object_parse(hex, &old))
+		return err_set(err, ERR_DAMAGED, "the record of the merge is damaged");
+	if (ref && target_ref(t, ref, &commit, &old, &why) < 0)
+		json_put_str(out, "ref_kept", why.text);
+	json_put_str(out, "ref", ref);
+	return 0;
+}
+
+int undo_run(struct target *t, json_t **out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	int rc = child_load(t, "record.json", &b, err);
+	if (rc != 0)
+		return rc < 0 ? -1 : err_set(err, ERR_NOENT, "there is no record of that merge");
+	json_t *rec = json_parse(buf_cstr(&b), b.len, "the record of the merge", err);
+	if (!rec)
+		return -1;
+	json_t *o = json_object(), *kept = json_array(), *files = json_object_get(rec, "files");
+	size_t written = 0;
+	rc = 0;
+	json_put(o, "kept", kept);
+	if (t->index && git_index_read(t->index, 1) < 0)
+		rc = ws_git_err(err, "cannot read the index");
+	/* what was made goes first, last path first; then what was there comes back, parents first */
+	for (int pass = 0; pass < 2 && rc == 0; pass++)
+		for (size_t i = 0, n = json_array_size(files); rc == 0 && i < n; i++) {
+			const json_t *f = json_array_get(files, pass ? i : n - 1 - i);
+			if (!json_flag(f, "write", false) || json_is_null(json_object_get(f, "before")) != (pass == 0))
+				continue;
+			rc = undo_file(t, f, kept, err);
+			written += rc > 0;
+			rc = rc < 0 ? -1 : 0;
+		}
+	for (size_t i = 0; rc == 0 && i < json_array_size(files); i++)
+		rc = undo_stage(t, json_array_get(files, i), err);
+	if (rc == 0 && t->index && json_array_size(files) && git_index_write(t->index) < 0)
+		rc = ws_git_err(err, "cannot write the index");
+	if (rc == 0)
+		rc = undo_refs(t, rec, o, err);
+	json_put_int(o, "written", (int64_t)written);
+	json_decref(rec);
+	if (rc < 0) {
+		json_decref(o);
+		return -1;
+	}
+	*out = o;
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* What a person is shown and chooses before a merge: flags, and contents made of chosen hunks. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "sandbox/workspace/diff.h"
+#include "sandbox/workspace/merge.h"
+
+static bool left_out(const unsigned *left, size_t nr, unsigned hunk)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (left[i] == hunk)
+			return true;
+	return false;
+}
+
+/* Bytes of lines @from to @to (1-based, @to not included), beginning the search at *off which stands at line *at. */
+static void copy_lines(const struct buf *b, size_t *off, unsigned *at, unsigned to, struct buf *out)
+{
+	const char *p = buf_cstr(b);
+	size_t from = *off;
+	while (*at < to && *off < b->len) {
+		const char *nl = memchr(p + *off, '\n', b->len - *off);
+		*off = nl ? (size_t)(nl - p) + 1 : b->len;
+		++*at;
+	}
+	buf_append(out, p + from, *off - from);
+}
+
+void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_left, struct buf *out)
+{
+	size_t off = 0;
+	unsigned at = 1;
+	buf_reset(out);
+	for (size_t i = 0; i < p->nr; i++) {
+		const struct patch_hunk *h = &p->hunk[i];
+		/* a hunk without old lines stands behind the line that it names */
+		unsigned first = h->old_lines ? h->old_start : h->old_start + 1;
+		bool take = !left_out(left, nr_left, (unsigned)i + 1);
+		copy_lines(&p->old, &off, &at, first, out);
+		struct buf skipped = BUF_INIT;
+		copy_lines(&p->old, &off, &at, first + h->old_lines, take ? &skipped : out);
+		buf_release(&skipped);
+		for (size_t k = 0; take && k < h->nr; k++)
+			if (h->line[k].op != '-')
+				buf_append(out, h->line[k].text, h->line[k].len);
+	}
+	copy_lines(&p->old, &off, &at, UINT32_MAX, out);
+}
+
+/* --- flags --- */
+
+static const struct {
+	const char *what, *name; /* ending in '/': anything below; with '/' in front: a file of that name anywhere */
+} watched[] = {
+	{ "ci", ".github/workflows/" },	 { "ci", ".gitlab-ci.yml" },	  { "ci", ".circleci/" },
+	{ "ci", "Jenkinsfile" },	 { "ci", ".travis.yml" },	  { "ci", "azure-pipelines.yml" },
+	{ "ci", ".woodpecker/" },	 { "ci", ".forgejo/workflows/" }, { "policy", ".sandglass/" },
+	{ "hook", ".husky/" },		 { "hook", ".githooks/" },	  { "hook", ".pre-commit-config.yaml" },
+	{ "hook", "/.gitattributes" },	 { "hook", "/.gitmodules" },	  { "hook", ".envrc" },
+	{ "hook", ".vscode/" },		 { "hook", ".devcontainer/" },	  { "lock file", "/package-lock.json" },
+	{ "lock file", "/yarn.lock" },	 { "lock file", "/pnpm-lock.yaml" }, { "lock file", "/Cargo.lock" },
+	{ "lock file", "/go.sum" },	 { "lock file", "/poetry.lock" }, { "lock file", "/Gemfile.lock" },
+	{ "lock file", "/uv.lock" },	 { "lock file", "/composer.lock" },
+};
+
+static bool watches(const char *name, const char *path, size_t len)
+{
+	size_t n = strlen(name);
+	if (name[0] == '/')
+		return (len == n - 1 && !memcmp(path, name + 1, len)) || (len >= n && !memcmp(path + len - n, name, n));
+	if (name[n - 1] == '/')
+		return len >= n && !memcmp(path, name, n);
+	return len == n && !memcmp(path, name, n);
+}
+
+/* Does a link at @path with this target lead out of the tree? */
+static bool leads_out(const char *path, size_t len, const char *target, size_t target_len)
+{
+	int depth = 0;
+	if (target_len && target[0] == '/')
+		return true;
+	for (size_t i = 0; i < len; i++)
+		depth += path[i] == '/';
+	for (size_t i = 0; i < target_len;) {
+		const char *slash = memchr(target + i, '/', target_len - i);
+		size_t end = slash ? (size_t)(slash - target) : target_len, n = end - i;
+		if (n == 2 && target[i] == '.' && target[i + 1] == '.') {
+			if (--depth < 0)
+				return true;
+		} else if (n && !(n == 1 && target[i] == '.')) {
+			depth++;
+		}
+		i = end + 1;
+	}
+	return false;
+}
+
+size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const char **out)
+{
+	size_t nr = 0;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	enum object_type type;
+	struct err err = ERR_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
+		if (watches(watched[i].name, c->path, c->len)) {
+			out[nr++] = watched[i].what;
+			break;
+		}
+	if (c->now.kind == WS_FILE && (c->now.mode & 0111) && !(c->was.kind == WS_FILE && (c->was.mode & 0111)))
+		out[nr++] = "executable";
+	if (c->now.kind == WS_FILE && (c->now.mode & 06000))
+		out[nr++] = "set-uid";
+	if (c->now.kind != WS_FILE && c->now.kind != WS_LINK)
+		return nr;
+	if ((c->now.flags & WS_HASH_ONLY) || st->get(st->self, &c->now.oid, &type, &b, &err) < 0)
+		return nr;
+	if (c->now.kind == WS_LINK && leads_out(c->path, c->len, buf_cstr(&b), b.len))
+		out[nr++] = "link out of the tree";
+	if (b.len > 1 << 20)
+		out[nr++] = "large";
+	if (c->now.kind == WS_FILE && memchr(buf_cstr(&b), 0, b.len < 8000 ? b.len : 8000))
+		out[nr++] = "binary";
+	return nr;
+}
