@@ -227,7 +227,7 @@ unit-programs: $(UNIT_BIN)
 # programs that only tests and measurements use
 HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c))
 helpers: $(HELPER_BIN)
-$B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query record read guest loop wire base) $(GEN)
+$B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query record read guest script loop wire base) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
@@ -236,7 +236,7 @@ $B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query r
 FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
-$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,control proxy sandbox action http query record read guest loop wire base) $(GEN)
+$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,control proxy sandbox action http query record read guest script loop wire base) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \
