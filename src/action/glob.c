@@ -15,7 +15,8 @@ struct automaton {
 	size_t nr;
 	bool fold;
 	char sep; /* what a star does not cross; 0 = nothing */
-	bool on[GLOB_MAX + 2];
+	bool on[GLOB_MAX + 2], next[GLOB_MAX + 2];
+	bool entered[GLOB_MAX + 2]; /* T_DIRS may be left only where a name begins */
 };
 
 static void compile(struct automaton *a, enum glob_kind kind, const char *p)
@@ -65,8 +66,9 @@ static void begin(struct automaton *a)
 static void feed(struct automaton *a, const char *text, size_t len)
 {
 	for (size_t k = 0; k < len; k++) {
-		bool next[GLOB_MAX + 2] = { 0 };
-		bool entered[GLOB_MAX + 2] = { 0 }; /* T_DIRS may be left only where a name begins */
+		bool *next = a->next, *entered = a->entered;
+		memset(next, 0, a->nr + 1);
+		memset(entered, 0, a->nr + 1);
 		char c = a->fold ? (char)tolower((unsigned char)text[k]) : text[k];
 		for (size_t i = 0; i < a->nr; i++) {
 			if (!a->on[i])
@@ -92,7 +94,7 @@ static void feed(struct automaton *a, const char *text, size_t len)
 				break;
 			}
 		}
-		memcpy(a->on, next, sizeof(next));
+		memcpy(a->on, next, a->nr + 1);
 		for (size_t i = 0; i < a->nr; i++)
 			if (a->on[i] && (a->tok[i].type == T_STAR || a->tok[i].type == T_ANY ||
 					 (a->tok[i].type == T_DIRS && entered[i])))
@@ -103,8 +105,16 @@ static void feed(struct automaton *a, const char *text, size_t len)
 bool glob_match(enum glob_kind kind, const char *pattern, const char *text, size_t len)
 {
 	struct automaton a;
-	if (strlen(pattern) > GLOB_MAX - 2)
+	size_t plen = strlen(pattern), plain = strcspn(pattern, "*?");
+	if (plen > GLOB_MAX - 2)
 		return false;
+	if (kind != GLOB_HOST) { /* most patterns and most texts part at the first byte */
+		size_t same = plain < len ? plain : len;
+		if (memcmp(pattern, text, same) != 0 || len < plain)
+			return false;
+		if (plain == plen)
+			return len == plen;
+	}
 	compile(&a, kind, pattern);
 	begin(&a);
 	feed(&a, text, len);
