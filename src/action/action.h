@@ -64,6 +64,11 @@ struct action_spec {
 	const char *said;      /* what the agent said with it; may be NULL */
 };
 
+/* What was wanted, out of the body of a recorded action.requested: for policy over old sessions (policy_judge), and for
+ * what is held again. Environment values and stdin are not in a record. Owns what is in it; release it. ERR_PARSE. */
+NODISCARD int action_spec_from_json(struct action_spec *out, const json_t *requested, struct err *err);
+void action_spec_release(struct action_spec *s);
+
 struct action;
 /* The answer for whoever asked; borrowed for the callback. */
 struct action_result {

@@ -25,7 +25,7 @@ struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *o
 void action_free(struct action *a)
 {
 	judgement_release(&a->judgement);
-	spec_release(&a->spec);
+	action_spec_release(&a->spec);
 	free(a->when);
 	json_decref(a->body);
 	free(a->why);
@@ -63,7 +63,7 @@ void gate_free(struct gate **gp)
 	for (size_t i = 0; i < g->nr_agents; i++)
 		free(g->agent[i].name);
 	for (size_t i = 0; i < g->nr_past; i++)
-		spec_release(&g->past[i]);
+		action_spec_release(&g->past[i]);
 	for (size_t i = 0; i < ARRAY_LEN(g->decided); i++)
 		free(g->decided[i].name);
 	free_boxes(g);
@@ -357,7 +357,7 @@ uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struc
 		a = gate_add_action(g);
 	a->orphan = false;
 	a->intent = intent;
-	spec_release(&a->spec);
+	action_spec_release(&a->spec);
 	spec_copy(&a->spec, spec);
 	a->eff = eff;
 	if (client)

@@ -32,7 +32,7 @@ void spec_copy(struct action_spec *to, const struct action_spec *from)
 	*to = s;
 }
 
-void spec_release(struct action_spec *s)
+void action_spec_release(struct action_spec *s)
 {
 	strv_release(&s->argv);
 	strv_release(&s->env);
@@ -224,4 +224,62 @@ json_t *ran_json(const struct action_spec *s)
 	if (json_is_object(s->args))
 		json_put(o, "args", public_args(s->args));
 	return o;
+}
+
+/* --- and back ----------------------------------------------------------------------------------------------------- */
+
+static void read_bytes(const char **to, const json_t *body, const char *key)
+{
+	struct buf b = BUF_INIT;
+	const json_t *v = json_object_get(body, key);
+	if (v && json_get_bytes(v, &b))
+		*to = buf_take(&b);
+	else
+		buf_release(&b);
+}
+
+static void read_env(struct action_spec *s, const json_t *body)
+{
+	struct strv names = STRV_INIT;
+	json_get_argv(json_object_get(body, "env"), &names);
+	for (size_t i = 0; i < names.nr; i++) {
+		CLEANUP(free_ptr) char *assignment = xasprintf("%s=", names.item[i]);
+		strv_push(&s->env, assignment);
+	}
+	strv_release(&names);
+}
+
+int action_spec_from_json(struct action_spec *out, const json_t *body, struct err *err)
+{
+	struct action_spec s = { 0 };
+	struct buf data = BUF_INIT;
+	const json_t *argv = json_object_get(body, "argv"), *bytes = json_object_get(body, "data");
+	if (!action_kind_find(json_str(body, "kind", ""), &s.kind))
+		return err_set(err, ERR_PARSE, "an action of kind \"%s\" is not known", json_str(body, "kind", ""));
+	if (argv && !json_get_argv(argv, &s.argv)) {
+		action_spec_release(&s);
+		return err_set(err, ERR_PARSE, "the words of an action cannot be read");
+	}
+	read_bytes(&s.cmdline, body, "cmd");
+	read_bytes(&s.tool, body, "tool");
+	read_bytes(&s.cwd, body, "cwd");
+	read_bytes(&s.path, body, "path");
+	read_bytes(&s.host_path, body, "host_path");
+	read_bytes(&s.host, body, "host");
+	read_bytes(&s.said, body, "said");
+	read_env(&s, body);
+	if (bytes && json_get_bytes(bytes, &data)) {
+		s.data_len = data.len;
+		s.data = buf_take(&data);
+	}
+	buf_release(&data);
+	s.port = (uint16_t)json_int(body, "port", 0);
+	s.args = json_incref(json_object_get(body, "args"));
+	s.timeout_us = json_int(body, "timeout_us", 0);
+	s.may_write = json_flag(body, "may_write", false);
+	s.parallel = json_flag(body, "parallel", false);
+	s.leaves_box = json_flag(body, "leaves_box", false);
+	s.tainted = json_flag(body, "tainted", false);
+	*out = s;
+	return 0;
 }

@@ -342,7 +342,7 @@ void past_push(struct gate *g, const struct action *a)
 	size_t at = g->cap_past++ % PAST_MAX;
 	if (g->nr_past < PAST_MAX)
 		g->nr_past++;
-	spec_release(&g->past[at]);
+	action_spec_release(&g->past[at]);
 	spec_copy(&g->past[at], &kept);
 	g->past_denied[at] = false;
 }

@@ -59,6 +59,7 @@ struct action {
 	bool shown_again;
 	int64_t deadline_us;   /* monotonic: a question's, or that of its `when`; 0 = none */
 	int64_t until_us;      /* the same as wall time, for people */
+	int64_t held_us;       /* wall: since when it has been held */
 	int64_t started_us;
 	int64_t reserved[5];   /* in its budgets */
 	uint64_t budget;
@@ -155,7 +156,6 @@ json_t *budgets_json(const struct gate *g);
 
 /* gate_body.c */
 void spec_copy(struct action_spec *to, const struct action_spec *from);
-void spec_release(struct action_spec *s);
 void intent_of(const struct action_spec *s, const char *profile, struct hash *out);
 json_t *requested_body(const struct action *a);
 json_t *ran_json(const struct action_spec *s); /* what an edited action came to be */

@@ -99,6 +99,7 @@ void action_hold(struct action *a, unsigned reasons)
 	json_t *body = json_object();
 	a->state = ACTION_HELD;
 	a->reasons = reasons;
+	a->held_us = clock_wall_us();
 	a->deadline_us = a->until_us = 0;
 	if (reasons & HOLD_ASK && a->judgement.timeout_us) {
 		a->deadline_us = clock_mono_us() + a->judgement.timeout_us;
@@ -231,6 +232,8 @@ json_t *hold_row(const struct action *a)
 	json_put_int(o, "box", (json_int_t)a->spec.box);
 	json_put_str(o, "box_name", b ? b->name : NULL);
 	json_put(o, "reasons", reasons_json(a->reasons));
+	if (a->held_us)
+		json_put_int(o, "since_us", a->held_us);
 	if (a->has_judgement)
 		put_rule(o, a);
 	if (a->orphan)

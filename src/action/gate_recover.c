@@ -143,16 +143,6 @@ static void end_unknown(struct gate *g, const struct open_action *o)
 	record_append_json(g->record, EV_ACTION_ENDED, o->last, o->agent, o->box, o->id, body);
 }
 
-static void set(const char **to, const json_t *body, const char *key)
-{
-	struct buf b = BUF_INIT;
-	const json_t *v = json_object_get(body, key);
-	if (v && json_get_bytes(v, &b))
-		*to = buf_take(&b);
-	else
-		buf_release(&b);
-}
-
 /* Enough of the action for people to see it; the whole comes back with its script. */
 static void hold_again(struct gate *g, const struct open_action *o)
 {
@@ -160,12 +150,14 @@ static void hold_again(struct gate *g, const struct open_action *o)
 	CLEANUP(json_release) json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
 	const char *intent = json_str(body, "intent", "");
 	struct hash hash;
-	struct action_spec s = { .cause = o->cause, .agent = o->agent, .box = o->box };
-	if (!action_kind_find(json_str(body, "kind", ""), &s.kind) ||
-	    !hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b))) {
+	struct action_spec s;
+	if (!hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b)) || action_spec_from_json(&s, body, &ignored) < 0) {
 		end_unknown(g, o);
 		return;
 	}
+	s.cause = o->cause;
+	s.agent = o->agent;
+	s.box = o->box;
 	struct action *a = gate_add_action(g);
 	a->id = o->id;
 	a->last_seq = o->last;
@@ -173,15 +165,6 @@ static void hold_again(struct gate *g, const struct open_action *o)
 	a->orphan = true;
 	a->reasons = HOLD_ASK;
 	a->intent = hash;
-	json_get_argv(json_object_get(body, "argv"), &s.argv);
-	set(&s.cmdline, body, "cmd");
-	set(&s.tool, body, "tool");
-	set(&s.cwd, body, "cwd");
-	set(&s.path, body, "path");
-	set(&s.host_path, body, "host_path");
-	set(&s.host, body, "host");
-	set(&s.said, body, "said");
-	s.port = (uint16_t)json_int(body, "port", 0);
 	a->spec = s;
 }
 

@@ -1,5 +1,6 @@
 #include "tap.h"
 
+#include "action/gate_inner.h"
 #include "action/world.h"
 #include "base/clock.h"
 
@@ -62,6 +63,17 @@ static void denied(void)
 	is_int(json_int(json_array_get(rules, 0), "line", 0), 30, "the strictest first");
 	is_str(json_str(json_array_get(rules, 1), "file", ""), "p.lua", "the overruled one as well");
 	is_int(W.record->barriers_asked, 0, "and no barrier was needed");
+	struct action_spec back;
+	struct err err = ERR_INIT;
+	json_t *asked = fake_body(W.record, id, EV_ACTION_REQUESTED);
+	ok(action_spec_from_json(&back, asked, &err) == 0, "what was wanted can be read back");
+	is_str(back.argv.item[2], "cd sub && git push --force origin main", "with its words");
+	const struct policy_subject subject = { .spec = &back, .wall = WALL_BOXED };
+	struct judgement j;
+	policy_judge(W.gate->policy, W.gate->nr_policies, NULL, 0, 0, &subject, &j);
+	is_str(verdict_name(j.verdict), "deny", "and judged offline alike");
+	judgement_release(&j);
+	action_spec_release(&back);
 	w_close();
 }
 
