@@ -315,6 +315,11 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 		return rc;
 	*mode_out = want_mode;
 	*oid_out = want_oid;
+	if (mode == TREE_MODE_DIR && !want_mode) { /* what was a file is a directory there already */
+		*mode_out = mode;
+		*oid_out = *oid;
+		return 0;
+	}
 	if (mode == want_mode && (!mode || !memcmp(oid, &want_oid, sizeof(*oid))))
 		return 0;
 	rc = git_side(t, p, &p->base, &base_mode, &base_oid, &base, err);

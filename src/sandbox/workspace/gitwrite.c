@@ -478,6 +478,7 @@ static int undo_file(struct target *t, const json_t *f, json_t *kept, struct err
 	return hostfile_write(t->root, buf_cstr(&path), path.len, &s, buf_cstr(&bytes), bytes.len, err) < 0 ? -1 : 1;
 }
 
+/* 1 the index was changed, 0 there was nothing to do. */
 static int undo_stage(struct target *t, const json_t *f, struct err *err)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
@@ -492,7 +493,7 @@ static int undo_stage(struct target *t, const json_t *f, struct err *err)
 	target_staged(t, buf_cstr(&path), path.len, &mode, &now);
 	if (mode != (unsigned)json_int(f, "stage_mode", 0) || memcmp(&now, &is, sizeof(is)) != 0)
 		return 0;
-	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0), &was, false, err);
+	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0), &was, false, err) < 0 ? -1 : 1;
 }
 
 static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct err *err)
@@ -544,9 +545,13 @@ int undo_run(struct target *t, json_t **out, struct err *err)
 			written += rc > 0;
 			rc = rc < 0 ? -1 : 0;
 		}
-	for (size_t i = 0; rc == 0 && i < json_array_size(files); i++)
-		rc = undo_stage(t, json_array_get(files, i), err);
-	if (rc == 0 && t->index && json_array_size(files) && git_index_write(t->index) < 0)
+	size_t staged = 0;
+	for (size_t i = 0; rc == 0 && i < json_array_size(files); i++) {
+		int did = undo_stage(t, json_array_get(files, i), err);
+		staged += did > 0;
+		rc = did < 0 ? -1 : 0;
+	}
+	if (rc == 0 && staged && git_index_write(t->index) < 0)
 		rc = ws_git_err(err, "cannot write the index");
 	if (rc == 0)
 		rc = undo_refs(t, rec, o, err);

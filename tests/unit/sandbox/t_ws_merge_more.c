@@ -1,0 +1,310 @@
+/* Several targets, undo, choices, commits per step, crashes of the child: what surrounds a merge. */
+#include <signal.h>
+
+#include "ws_merge.h"
+
+#define REPO "mkdir repo; cd repo; git init -q -b main .; "
+#define COMMIT "git add -A; git commit -qm base; "
+
+static void undo(enum merge_mode mode)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	json_t *body = NULL;
+	bool good = merge_init(&m, REPO "seq 9 > f; echo gone > gone; mkdir d; echo 1 > d/1; echo x > x; " COMMIT "echo dirty >> x; cp -a ../repo ../before; git rev-parse HEAD > ../head; ",
+			       "repo", "sed -i s/5/five/ f; rm gone; rm -r d; echo d > d; mkdir e; echo e > e/e; chmod +x x");
+	m.o.mode = mode;
+	ok(good && merge_run(&m.o, &r, &err) == 0 && r.done, "merged by %s", merge_mode_name(mode));
+	merge_result_release(&r);
+	ok(sh_in(m.b.lower, "grep -q five f; test -f d; test -x x") == 0, "files are there");
+	is_int(merge_undo(&m.o, &body, &err), 0, "undone");
+	ok(sh_in(m.b.dir, "diff -r --no-dereference -x .git repo before; cd repo; test \"$(git rev-parse HEAD)\" = \"$(cat ../head)\";"
+			  "test \"$(git status --porcelain)\" = ' M x'; test ! -x x; ! git rev-parse -q --verify refs/sandglass/merge/00c0ffee") == 0,
+	   "everything is as it was");
+	json_decref(body);
+	body = NULL;
+	is_int(merge_undo(&m.o, &body, &err), 0, "a second undo");
+	ok(sh_in(m.b.dir, "diff -r --no-dereference -x .git repo before") == 0, "does nothing");
+	json_decref(body);
+	merge_end(&m);
+}
+
+static void undo_kept(void)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	json_t *body = NULL;
+	bool good = merge_init(&m, REPO "seq 9 > f; seq 9 > g; " COMMIT, "repo", "sed -i s/5/five/ f g; echo n > n");
+	ok(good && merge_run(&m.o, &r, &err) == 0 && r.done, "merged");
+	merge_result_release(&r);
+	sh_in(m.b.lower, "echo later >> f; echo later >> n");
+	is_int(merge_undo(&m.o, &body, &err), 0, "undone, although the user went on");
+	const json_t *kept = json_object_get(json_array_get(json_object_get(body, "targets"), 0), "kept");
+	is_int(json_array_size(kept), 2, "what he changed since is kept and named");
+	ok(sh_in(m.b.lower, "grep -q later f; grep -q five f; grep -q later n; grep -q 5 g") == 0, "and nothing of it is lost");
+	json_decref(body);
+	is_int(merge_undo(&(struct merge_opts){ .id = "dead", .undo_dir = m.undo, .spawn = fork_child }, &body, &err), -1,
+	       "a merge that nobody knows cannot be undone");
+	is_int(err.code, ERR_NOENT, "and that is said");
+	merge_end(&m);
+}
+
+static void five_repositories(void)
+{
+	struct merge_box m[5];
+	struct merge_target t[5];
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	struct buf got = BUF_INIT;
+	bool good = true;
+	for (size_t i = 0; i < 5; i++) {
+		good &= merge_init(&m[i], REPO "seq 9 > f; " COMMIT, "repo", "sed -i s/5/five/ f; echo n > n");
+		t[i] = m[i].target;
+		t[i].repo = (const char *[]){ "a", "b", "c", "d", "e" }[i];
+	}
+	sh_in(m[3].b.lower, "sed -i s/5/FIVE/ f");
+	/* one store for all: the same contents everywhere */
+	struct merge_opts o = m[0].o;
+	o.mode = MERGE_COMMITS;
+	o.target = t;
+	o.nr_targets = 5;
+	is_int(good ? merge_run(&o, &r, &err) : -1, 0, "five repositories with one conflict");
+	ok(!r.clean && !r.done, "are not merged");
+	is_str(whys(r.body, 3, "conflicts", &got), "f: changed in the box and in the target, at the same lines; ", "the one that is in the way is named");
+	is_str(whys(r.body, 2, "conflicts", &got), "", "the others are not");
+	merge_result_release(&r);
+	for (size_t i = 0; i < 5; i++)
+		good &= sh_in(m[i].b.lower, "test $(git rev-list --count HEAD) = 1; test ! -e n; ! git rev-parse -q --verify refs/sandglass/merge/00c0ffee") == 0;
+	ok(good, "nothing was changed in any of them, not even a ref");
+	sh_in(m[3].b.lower, "sed -i s/FIVE/5/ f");
+	is_int(merge_run(&o, &r, &err), 0, "the conflict has gone");
+	ok(r.done, "now all are merged");
+	merge_result_release(&r);
+	for (size_t i = 0; i < 5; i++)
+		good &= sh_in(m[i].b.lower, "test $(git rev-list --count HEAD) = 2; test -z \"$(git status --porcelain)\"") == 0;
+	ok(good, "each of them");
+	json_t *body = NULL;
+	is_int(merge_undo(&o, &body, &err), 0, "undo");
+	json_decref(body);
+	/* the last one cannot be written at the very end: the others are taken back */
+	sh_in(m[4].b.lower, "touch .git/index.lock");
+	is_int(merge_run(&o, &r, &err), -1, "a repository whose index is locked by another git");
+	printf("# %s\n", err.text);
+	for (size_t i = 0; i < 5; i++)
+		good &= sh_in(m[i].b.lower, "rm -f .git/index.lock; test $(git rev-list --count HEAD) = 1; test ! -e n; test -z \"$(git status --porcelain)\"") == 0;
+	ok(good, "all or none: the four before it are as they were");
+	buf_release(&got);
+	for (size_t i = 0; i < 5; i++)
+		merge_end(&m[i]);
+}
+
+static void choices(void)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	bool good = merge_init(&m, REPO "seq 40 > f; echo g > g; printf 'a\\0' > bin; " COMMIT, "repo",
+			       "sed -i 's/^5$/five/; s/^20$/twenty/; s/^35$/thirtyfive/' f; echo x >> g; echo n > n; printf 'b\\0' > bin");
+	const unsigned left[] = { 2 };
+	struct merge_choice c[] = { { .path = "f", .len = 1, .left = left, .nr_left = 1 }, { .path = "g", .len = 1, .leave = true } };
+	m.target.choice = c;
+	m.target.nr_choices = 2;
+	m.o.mode = MERGE_COMMITS;
+	ok(good && merge_run(&m.o, &r, &err) == 0 && r.done, "two hunks of three, not the file g");
+	merge_result_release(&r);
+	ok(sh_in(m.b.lower, "test -z \"$(git status --porcelain)\"; grep -qx five f; grep -qx 20 f; grep -qx thirtyfive f; test \"$(cat g)\" = g; test -f n") == 0,
+	   "is what there is");
+	const unsigned all[] = { 1 };
+	c[0] = (struct merge_choice){ .path = "bin", .len = 3, .left = all, .nr_left = 1 };
+	m.o.id = "00c0ffef";
+	is_int(merge_run(&m.o, &r, &err), -1, "a binary has no hunks");
+	is_str(err.text, "merge: 'bin' has no hunks: take or leave it as a whole", "and that is said");
+	merge_end(&m);
+}
+
+static void hunks_by_hand(void)
+{
+	static const struct {
+		const char *old, *new;
+		unsigned left[4];
+		size_t nr_left;
+		const char *want;
+	} c[] = {
+		{ "1\n2\n3\n", "1\nx\n3\n", { 0 }, 0, "1\nx\n3\n" },
+		{ "1\n2\n3\n", "1\nx\n3\n", { 1 }, 1, "1\n2\n3\n" },
+		{ "", "a\nb", { 0 }, 0, "a\nb" },
+		{ "a\nb", "", { 0 }, 0, "" },
+		{ "a\nb", "a\nb\n", { 0 }, 0, "a\nb\n" },
+		{ "a\nb", "a\nb\n", { 1 }, 1, "a\nb" },
+		{ "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12x", { 1 }, 1, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12x" },
+		{ "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12", "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12x", { 2 }, 1, "0\n1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12" },
+		{ "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n", "3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n", { 1 }, 1, "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12\n13\n" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+		struct ws_patch p;
+		struct err err = ERR_INIT;
+		struct buf out = BUF_INIT;
+		if (ws_patch_buffers(&p, c[i].old, strlen(c[i].old), c[i].new, strlen(c[i].new), 3, &err) < 0)
+			continue;
+		merge_take_hunks(&p, c[i].left, c[i].nr_left, &out);
+		is_str(buf_cstr(&out), c[i].want, "content made of chosen hunks");
+		buf_release(&out);
+		ws_patch_release(&p);
+	}
+}
+
+static void one_commit_per_step(void)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	bool good = merge_init(&m, REPO "seq 9 > f; " COMMIT, "repo", "sed -i s/2/two/ f");
+	struct ws_view v[3];
+	struct merge_step s[3];
+	static const char *const edit[] = { "true", "echo n > n; sed -i s/8/eight/ f", "rm n; echo o > o" };
+	static const char *const message[] = { "first\n", "second\n\nwith a body\n", "third\n" };
+	for (size_t i = 0; i < 3; i++) {
+		sh_in(m.b.merged, "%s", edit[i]);
+		box_take(&m.b);
+		good &= ws_view_load(&v[i], &m.b.store, m.b.body, &err) == 0;
+		s[i] = (struct merge_step){ &v[i], message[i] };
+	}
+	m.target.step = s;
+	m.target.nr_steps = 3;
+	m.o.mode = MERGE_COMMITS;
+	ok(good && merge_run(&m.o, &r, &err) == 0 && r.done, "three steps");
+	merge_result_release(&r);
+	ok(sh_in(m.b.lower, "test \"$(git log --format=%%s | tr '\\n' ' ')\" = 'third second first base '; test -z \"$(git status --porcelain)\";"
+			    "git show HEAD~1:n | grep -q n; ! git show HEAD:n; git log -1 --format=%%an:%%at HEAD~1 | grep -qx 'Ann:1700000000'") == 0,
+	   "are three commits");
+	for (size_t i = 0; i < 3; i++)
+		ws_view_release(&v[i]);
+	merge_end(&m);
+}
+
+static int spawn_and_kill(void *self, int sock, int *pidfd_out, struct err *err)
+{
+	(void)self;
+	pid_t pid = fork();
+	if (pid == 0) {
+		close(sock);
+		_exit(1);
+	}
+	*pidfd_out = (int)syscall(SYS_pidfd_open, pid, 0);
+	return *pidfd_out < 0 ? err_sys(err, "pidfd_open") : 0;
+}
+
+static int spawn_stuck(void *self, int sock, int *pidfd_out, struct err *err)
+{
+	(void)self, (void)sock;
+	pid_t pid = fork();
+	if (pid == 0) {
+		pause();
+		_exit(1);
+	}
+	*pidfd_out = (int)syscall(SYS_pidfd_open, pid, 0);
+	return *pidfd_out < 0 ? err_sys(err, "pidfd_open") : 0;
+}
+
+static bool stop_now(void *self)
+{
+	(void)self;
+	return true;
+}
+
+/* Killed at each labelled step: the repository is whole, a second try or an undo ends it. */
+static void killed(void)
+{
+	static const char *const where[] = { "merge-ref", "merge-record", "merge-file:1", "merge-file:2", "merge-file:3" };
+	for (size_t i = 0; i < ARRAY_LEN(where); i++) {
+		struct merge_box m;
+		struct merge_result r;
+		struct err err = ERR_INIT;
+		json_t *body = NULL;
+		bool good = merge_init(&m, REPO "seq 9 > f; echo gone > gone; " COMMIT "cp -a ../repo ../before; ", "repo", "sed -i s/5/five/ f; rm gone; echo n > n");
+		m.o.mode = MERGE_COMMITS;
+		setenv("FAILPOINT", where[i], 1);
+		ok(good && merge_run(&m.o, &r, &err) == -1, "the child dies at %s", where[i]);
+		unsetenv("FAILPOINT");
+		ok(sh_in(m.b.lower, "git fsck --strict 2>&1; test $(git rev-list --count main) = 1") == 0, "the repository is whole");
+		if (i >= 2) {
+			is_int(merge_undo(&m.o, &body, &err), 0, "undo of the half");
+			json_decref(body);
+			ok(sh_in(m.b.dir, "diff -r --no-dereference -x .git repo before; cd repo; test -z \"$(git status --porcelain)\"") == 0, "brings everything back");
+		}
+		ok(merge_run(&m.o, &r, &err) == 0 && r.done, "a second try");
+		merge_result_release(&r);
+		ok(sh_in(m.b.lower, "test -z \"$(git status --porcelain)\"; test $(git rev-list --count main) = 2; grep -q five f; test -f n; test ! -e gone") == 0, "ends it");
+		merge_end(&m);
+	}
+}
+
+static void child_trouble(void)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	bool good = merge_init(&m, REPO "seq 9 > f; " COMMIT, "repo", "sed -i s/5/five/ f");
+	m.o.spawn = spawn_and_kill;
+	ok(good && merge_run(&m.o, &r, &err) == -1, "a child that dies at once");
+	m.o.spawn = spawn_stuck;
+	m.o.stop = stop_now;
+	is_int(merge_run(&m.o, &r, &err), -1, "a child that hangs is killed on demand");
+	is_int(err.code, ERR_CANCELLED, "and that is said");
+	m.o.spawn = fork_child;
+	m.o.stop = NULL;
+	m.target.dir = "/nonexistent/repo";
+	is_int(merge_run(&m.o, &r, &err), -1, "a target that does not exist");
+	is_str(err.text, "merge: '/nonexistent/repo': cannot open '/nonexistent/repo': No such file or directory", "is named");
+	m.target.dir = m.b.lower;
+	m.o.dry = true;
+	is_int(merge_run(&m.o, &r, &err), 0, "a dry run");
+	ok(r.clean && !r.done && sh_in(m.b.lower, "test -z \"$(git status --porcelain)\"; ! git rev-parse -q --verify refs/sandglass/merge/00c0ffee; test $(git count-objects | cut -d' ' -f1) = 3") == 0,
+	   "leaves nothing behind, not even an object");
+	merge_result_release(&r);
+	json_t *look = NULL;
+	is_int(merge_look(&m.o, m.b.lower, &look, &err), 0, "a look");
+	is_str(json_str(look, "kind", ""), "repo", "says what it is");
+	is_str(json_str(look, "branch", ""), "refs/heads/main", "and its branch");
+	json_decref(look);
+	merge_end(&m);
+}
+
+static void flags(void)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	struct buf got = BUF_INIT;
+	bool good = merge_init(&m, REPO "seq 9 > f; " COMMIT, "repo",
+			       "chmod +x f; ln -s /etc/passwd p; ln -s ../../x q; mkdir d .sandglass .github .github/workflows; ln -s ../f d/in; echo p > .sandglass/policy.lua;"
+			       "echo w > .github/workflows/x.yml; echo {} > package-lock.json; printf '\\0' > bin; head -c 1100000 /dev/zero | tr '\\0' a > big; cp big suid; chmod 4755 suid");
+	m.o.dry = true;
+	ok(good && merge_run(&m.o, &r, &err) == 0, "a dry run");
+	is_str(whys(r.body, 0, "flags", &got),
+	       ".github/workflows/x.yml: ci; .sandglass/policy.lua: policy; big: large; bin: binary; f: executable; p: link out of the tree; "
+	       "package-lock.json: lock file; q: link out of the tree; suid: executable; suid: set-uid; suid: large; ", "says what to look at twice");
+	merge_result_release(&r);
+	m.o.dry = false;
+	ok(merge_run(&m.o, &r, &err) == 0 && r.done && sh_in(m.b.lower, "test -x suid; test ! -u suid") == 0, "set-uid never reaches the host");
+	merge_result_release(&r);
+	buf_release(&got);
+	merge_end(&m);
+}
+
+int main(void)
+{
+	undo(MERGE_APPLY);
+	undo(MERGE_COMMITS);
+	undo_kept();
+	five_repositories();
+	choices();
+	hunks_by_hand();
+	one_commit_per_step();
+	killed();
+	child_trouble();
+	flags();
+	return done_testing();
+}
