@@ -40,12 +40,16 @@ static bool person(const struct line_mode *m)
 /* Nobody is there, and the demo must go on: it shows what a person would do. */
 static void answer_by_itself(struct line_mode *m, const struct event *ev)
 {
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	if (ev->kind == EV_ACTION_HELD)
-		buf_printf(&text, "deny %llu -m 'not without a person: describe the change instead'", (unsigned long long)ev->action);
+	bool held = ev->kind == EV_ACTION_HELD;
+	CLEANUP(free_ptr) char *id = xasprintf("%llu", (unsigned long long)(held ? ev->action : ev->seq));
+	const char *words[] = { held ? "deny" : "answer", id, "yes" };
+	json_t *opts = json_object();
+	if (held)
+		json_put_str(opts, "message", "not without a person: describe the change instead");
+	if (m->act.command)
+		m->act.command(m->act.self, words, held ? 2 : 3, opts, NULL, NULL);
 	else
-		buf_printf(&text, "answer %llu yes", (unsigned long long)ev->seq);
-	line_typed(m->line, text.data);
+		json_decref(opts);
 }
 
 static int look(struct line_mode *m, struct err *err)

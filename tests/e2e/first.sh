@@ -30,6 +30,7 @@ printf 'test: t\n\t./t\nt: test.c words.c\n\tcc -o t test.c words.c\n' >"$repo/M
 printf 't\n' >"$repo/.gitignore"
 printf 'TOKEN=canary-93174\n' >"$repo/.env"
 git init -q "$repo"
+printf '.env\n' >>"$repo/.git/info/exclude"
 git init -q --bare "$t/origin.git"
 git -C "$repo" add Makefile words.c test.c .gitignore
 git -C "$repo" commit -qm 'a counter that forgets the last word'
