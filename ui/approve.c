@@ -42,12 +42,12 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 
 /* --- the bytes --------------------------------------------------------------------------------------------------- */
 
-static const char *byte_counts(const json_t *req, const struct text *t, size_t lines, const struct text *before,
-			       struct arena *a)
+static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t foreign, size_t lines, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	uint32_t hidden = t->hidden - before->hidden, foreign = t->non_ascii - before->non_ascii;
 	size_t words = json_array_size(json_object_get(req, "argv"));
+	if (hidden > 0)
+		buf_printf(&b, "%s, ", fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
 	buf_puts(&b, "exact bytes");
 	if (words > 0)
 		buf_printf(&b, ", %s", fmt_plural(a, (int64_t)words, "word", "words"));
@@ -57,9 +57,7 @@ static const char *byte_counts(const json_t *req, const struct text *t, size_t l
 		buf_printf(&b, ", %s outside ASCII", fmt_plural(a, foreign, "character", "characters"));
 	else
 		buf_puts(&b, ", ASCII only");
-	if (hidden > 0)
-		buf_printf(&b, ", %s", fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
-	else
+	if (hidden == 0)
 		buf_puts(&b, ", no hidden characters");
 	return arena_strdup(a, buf_cstr(&b));
 }
@@ -72,7 +70,7 @@ static size_t exact_lines(struct text *t, enum role r, const char *bytes, size_t
 	do {
 		const char *nl = len ? memchr(bytes, '\n', len) : NULL;
 		size_t n = nl ? (size_t)(nl - bytes) : len;
-		const char *gutter = many ? arena_printf(t->arena, "%4zu ", lines + 1) : first;
+		const char *gutter = many ? arena_printf(t->arena, "%zu", lines + 1) : first;
 		text_add(t, r, gutter, bytes, n, SANITIZE_EXACT);
 		lines++;
 		len -= nl ? n + 1 : n;
@@ -93,22 +91,21 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 {
 	const char *kind = json_str(req, "kind", "");
 	if (command)
-		return exact_lines(t, ROLE_CMD, command, strlen(command), "   $ ");
+		return exact_lines(t, ROLE_CMD, command, strlen(command), "$");
 	if (json_object_get(req, "path")) {
-		size_t lines = exact_field(t, req, "path", "     ");
+		size_t lines = exact_field(t, req, "path", "");
 		if (json_object_get(req, "host_path"))
-			exact_field(t, req, "host_path", "  -> ");
+			exact_field(t, req, "host_path", "->");
 		return lines;
 	}
 	const char *what = action_what(req, a);
-	text_add(t, ROLE_DIM, "     ", kind, strlen(kind), 0);
-	return exact_lines(t, ROLE_CMD, what, strlen(what), "     ");
+	text_add(t, ROLE_DIM, NULL, kind, strlen(kind), 0);
+	return exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
 }
 
-static void head(struct text *t, const char *title, const char *note)
+static void head(struct text *t, const char *title)
 {
-	text_putf(t, ROLE_TITLE, "%s%s%s", title, *note ? "  " : "", note);
-	text_heading(t);
+	text_head(t, ROLE_TITLE, "%s", title);
 }
 
 static void circumstances(struct text *t, struct source *s, const json_t *req, const struct model_action *act)
@@ -126,7 +123,7 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 	if (limit > 0)
 		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
 	buf_printf(&line, "stdin %s", in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in)) : "closed");
-	text_add(t, ROLE_DIM, "", line.data, line.len, SANITIZE_EXACT);
+	text_add(t, ROLE_DIM, "", line.data, line.len, SANITIZE_EXACT | TEXT_SOFT);
 	buf_reset(&line);
 	for (size_t i = 0; i < json_array_size(env); i++) {
 		CLEANUP(buf_release) struct buf name = BUF_INIT;
@@ -137,7 +134,7 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 		buf_printf(&cwd, " ");
 		CLEANUP(buf_release) struct buf all = BUF_INIT;
 		buf_printf(&all, "env %s", line.data);
-		text_add(t, ROLE_DIM, "", all.data, all.len, SANITIZE_EXACT);
+		text_add(t, ROLE_DIM, "", all.data, all.len, SANITIZE_EXACT | TEXT_SOFT);
 	}
 }
 
@@ -244,19 +241,39 @@ static const char *said_text(struct source *s, const json_t *req, const struct a
 	return "";
 }
 
-static void brief_rest(struct text *t, const json_t *held, const json_t *judged, const char *said)
+/* What there is room for: the winner first. */
+static void brief_rest(struct text *t, const json_t *held, const json_t *judged, const char *said, size_t rows)
 {
-	struct text *r = t;
-	size_t before = r->nr;
-	text_puts(r, ROLE_TITLE, "WHY");
-	reasons(r, held, judged);
-	if (r->nr > before + 4)
-		r->nr = before + 4;
-	if (*said)
-		text_putf(r, ROLE_TEXT, "SAID  \"%s\"", first_line(said, t->arena));
+	size_t room = rows > t->nr + 2 ? rows - (*said ? 2 : 0) : t->nr + 2;
+	head(t, "WHY");
+	reasons(t, held, judged);
+	if (t->nr > room)
+		t->nr = room;
+	if (!*said)
+		return;
+	text_head(t, ROLE_TITLE, "SAID");
+	text_putf(t, ROLE_TEXT, "\"%s\"", first_line(said, t->arena));
+	if (rows > 0 && t->nr > rows && rows > room)
+		t->nr = rows;
 }
 
-void approval_text(struct text *t, struct source *s, struct approval_info *info, bool brief, size_t *command_end)
+static void full_rest(struct text *t, struct source *s, const json_t *req, const json_t *held, const json_t *judged,
+		      const struct approval_info *info, const char *said)
+{
+	text_blank(t);
+	head(t, "WHY IT STOPPED");
+	reasons(t, held, judged);
+	text_blank(t);
+	if (*said) {
+		head(t, "WHAT THE AGENT SAID");
+		text_putf(t, ROLE_TEXT, "\"%s\"", said);
+		text_blank(t);
+	}
+	head(t, "WHAT IT WOULD DO");
+	effect(t, s, req, info);
+}
+
+void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end)
 {
 	struct arena *a = t->arena;
 	*command_end = 0;
@@ -266,26 +283,18 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	CLEANUP(json_release) json_t *held = source_body(s, info->act->held);
 	CLEANUP(json_release) json_t *judged = source_body(s, info->act->judged);
 	const char *said = said_text(s, req, info, a);
-	struct text before = *t;
-	head(t, "COMMAND", ""); /* its counts are known only after it: the caller draws them beside it */
+	uint32_t hidden = t->hidden, foreign = t->non_ascii;
+	head(t, "COMMAND"); /* its counts are known only after it: the caller draws them beside it */
 	size_t lines = exact_action(t, req, info->command, a);
-	info->counts = byte_counts(req, t, lines, &before, a);
-	info->hidden = t->hidden - before.hidden;
+	foreign = t->non_ascii - foreign;
 	*command_end = t->nr;
 	circumstances(t, s, req, info->act);
-	if (brief) {
-		brief_rest(t, held, judged, said);
-		return;
+	info->hidden = t->hidden - hidden;
+	info->counts = byte_counts(req, info->hidden, foreign, lines, a);
+	size_t basis = t->nr;
+	full_rest(t, s, req, held, judged, info, said);
+	if (rows > 0 && t->nr > rows) {
+		t->nr = basis;
+		brief_rest(t, held, judged, said, rows);
 	}
-	text_blank(t);
-	head(t, "WHY IT STOPPED", "");
-	reasons(t, held, judged);
-	text_blank(t);
-	if (*said) {
-		head(t, "WHAT THE AGENT SAID", "");
-		text_putf(t, ROLE_TEXT, "\"%s\"", said);
-		text_blank(t);
-	}
-	head(t, "WHAT IT WOULD DO", "");
-	effect(t, s, req, info);
 }

@@ -21,7 +21,8 @@ struct approval_info {
 };
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);
-/* The whole body. @brief: one line each for why, said and effect. *command_end: the row after the last of the bytes. */
-void approval_text(struct text *t, struct source *s, struct approval_info *info, bool brief, size_t *command_end);
+/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of it.
+ * *command_end: the row after the last of the bytes. */
+void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end);
 
 #endif

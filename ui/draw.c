@@ -58,20 +58,40 @@ int draw_pieces(struct area a, int row, int col, const struct piece *p, size_t n
 	return col;
 }
 
+static int pieces_cells(struct area a, const struct piece *p, size_t nr)
+{
+	int n = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (p[i].text && *p[i].text)
+			n += text_cells(p[i].text, a.g->ascii) + 2;
+	return n;
+}
+
+/* When there is no room: what is beside the point goes first, what waits for a person last. */
+static bool drop_piece(struct piece *p, size_t nr)
+{
+	static const enum role order[] = { ROLE_DIM, ROLE_TEXT, ROLE_NAME, ROLE_DONE, ROLE_PAUSED, ROLE_FAILED, ROLE_RUN };
+	for (size_t k = 0; k < ARRAY_LEN(order); k++)
+		for (size_t i = 0; i < nr; i++)
+			if (p[i].role == order[k] && p[i].text && *p[i].text) {
+				p[i].text = "";
+				return true;
+			}
+	return false;
+}
+
 void draw_title(struct area a, int row, const char *title, const struct piece *right, size_t nr)
 {
-	int col = put(a, row, 1, ROLE_DIM, "sandglass") + (a.cols >= 100 ? 2 : 1), n = 0;
+	struct piece p[12];
+	int col = put(a, row, 1, ROLE_DIM, "sandglass") + (a.cols >= 100 ? 2 : 1), n;
+	int own = text_cells(title, a.g->ascii);
+	nr = nr < ARRAY_LEN(p) ? nr : ARRAY_LEN(p);
 	for (size_t i = 0; i < nr; i++)
-		if (right[i].text && *right[i].text)
-			n += text_cells(right[i].text, a.g->ascii) + 2;
-	while (nr > 0 && col + text_cells(title, a.g->ascii) + 2 + n > a.cols + 1) { /* the first pieces give way */
-		if (right->text && *right->text)
-			n -= text_cells(right->text, a.g->ascii) + 2;
-		right++;
-		nr--;
-	}
+		p[i] = right[i];
+	while ((n = pieces_cells(a, p, nr)) + col + own > a.cols - 1 && drop_piece(p, nr))
+		;
 	put_bytes(a, row, col, a.cols - n - col, ROLE_TITLE, title, strlen(title), 0);
-	draw_pieces(a, row, a.cols - n + 1, right, nr);
+	draw_pieces(a, row, a.cols - n + 1, p, nr);
 }
 
 /* --- one event --------------------------------------------------------------------------------------------------- */
@@ -93,7 +113,7 @@ static int draw_right(struct area a, int row, const struct row_info *r, const st
 			put_right(a, row, col, 9, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, r->tokens)));
 		if (r->uusd > 0)
 			put_right(a, row, col + 11, 7, ROLE_DIM, fmt_money(ar, r->uusd));
-		if (*r->outcome)
+		if (*r->outcome && r->tokens == 0)
 			put_field(a, row, col, 18, r->role, r->outcome);
 	} else {
 		col -= 8;

@@ -82,6 +82,8 @@ bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph
 	c.flags = g->flags & (GLYPH_BOLD | GLYPH_UNDERLINE | GLYPH_REVERSE);
 	if (g->flags & GLYPH_ESCAPED)
 		c.role = ROLE_HIDDEN;
+	if (a.g->ascii && (unsigned char)c.s[0] >= 0x80) /* sanitised for another screen */
+		c = (struct cell){ .s = "?", .len = 1, .width = c.width, .role = c.role };
 	if (g->width == 0)
 		return true;
 	set_cell(a, row, *col, &c);

@@ -287,9 +287,9 @@ static void tell_more(struct line *l)
 	struct approval_info info;
 	struct text t;
 	size_t end;
-	text_init(&t, &a, 100, 5);
+	text_init(&t, &a, 100, 5, false);
 	approval_load(&info, l->s, l->asked, &a);
-	approval_text(&t, l->s, &info, false, &end);
+	approval_text(&t, l->s, &info, 0, &end);
 	fprintf(l->out, "(%s)\n", info.counts ? info.counts : "");
 	for (size_t i = 0; i < t.nr; i++) {
 		fprintf(l->out, "%-5s", t.row[i].gutter ? t.row[i].gutter : "");

@@ -38,6 +38,7 @@ struct spark {
 
 struct model_agent {
 	uint64_t id, parent, box, seq_end, said; /* said: seq of the last model.reply with a text */
+	bool script;         /* not an agent: what the script itself does, under the id of session.start */
 	char *name, *task, *model;
 	char *word;          /* what agent.state said last; NULL */
 	char *stop, *text;   /* at the end */
@@ -105,7 +106,7 @@ struct model {
 	uint32_t waivers, policies, attached;
 	int64_t tokens, uusd;
 	struct limits limits; /* the session's own budget */
-	uint64_t session_budget;
+	uint64_t session_budget, start; /* start: seq of session.start */
 	char **word;      /* interned */
 	size_t nr_words, cap_words;
 };

@@ -93,6 +93,27 @@ static void spark_add(struct spark *s, const struct event *ev, bool held, bool e
 	s->error[i] = s->error[i] || error;
 }
 
+/* What the script does outside of its agents is a row of the fleet, too, once there is something. */
+static struct model_agent *script_agent(struct model *m, const struct event *ev)
+{
+	struct model_agent *a = m->start ? agent_of(m, m->start) : NULL;
+	if (a || !m->start)
+		return a;
+	GROW(m->agent, m->nr_agents, m->cap_agents);
+	memmove(&m->agent[1], &m->agent[0], m->nr_agents * sizeof(*m->agent)); /* its id is the lowest */
+	m->nr_agents++;
+	m->agent[0] = (struct model_agent){
+		.id = m->start,
+		.script = true,
+		.name = xstrdup("script"),
+		.task = xstrdup(m->name),
+		.model = xstrdup(""),
+		.start_us = m->start_us,
+		.since_us = ev->ts_us,
+	};
+	return &m->agent[0];
+}
+
 /* --- agents ------------------------------------------------------------------------------------------------------ */
 
 static void agent_start(struct model *m, const struct event *ev, const json_t *o)
@@ -177,10 +198,12 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 
 static void action_requested(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
+	if (!a)
+		a = script_agent(m, ev);
 	GROW(m->action, m->nr_actions, m->cap_actions);
 	m->action[m->nr_actions++] = (struct model_action){
 		.id = ev->seq,
-		.agent = ev->agent,
+		.agent = a ? a->id : ev->agent,
 		.box = ev->box,
 		.asked_us = ev->ts_us,
 		.kind = intern(m, json_str(o, "kind", "")),
@@ -380,6 +403,19 @@ static void budget(struct model *m, struct model_agent *a, const struct event *e
 	}
 }
 
+static void session_end(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_agent *script = agent_of(m, m->start);
+	m->ended = true;
+	m->good = json_flag(o, "ok", false);
+	if (!script || !script->script)
+		return;
+	script->ended = true;
+	script->good = m->good;
+	script->end_us = script->since_us = ev->ts_us;
+	set_text(&script->stop, m->good ? "done" : "not successful");
+}
+
 static void session_event(struct model *m, const struct event *ev, const json_t *o)
 {
 	switch (ev->kind) {
@@ -388,13 +424,13 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		set_text(&m->name, json_str(o, "name", ""));
 		set_bytes(&m->script, o, "script_path");
 		m->start_us = ev->ts_us;
+		m->start = ev->seq;
 		break;
 	case EV_SESSION_RESUMED:
 		m->ended = false;
 		break;
 	case EV_SESSION_END:
-		m->ended = true;
-		m->good = json_flag(o, "ok", false);
+		session_end(m, ev, o);
 		break;
 	case EV_LATCH_HOLD:
 		set_text(&m->hold, json_str(o, "filter", ""));
@@ -479,6 +515,15 @@ static bool has_news(uint16_t kind)
 	return kind != EV_HOST_FRAME && kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 
+/* Whose timeline an event belongs to. */
+static struct model_agent *row_owner(struct model *m, const struct event *ev)
+{
+	const struct model_action *act = ev->agent ? NULL : model_action(m, ev->action ? ev->action : ev->seq);
+	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq : ev->agent ? ev->agent : act ? act->agent : m->start;
+	struct model_agent *a = id ? agent_of(m, id) : NULL;
+	return a && !ev->agent && !act && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
+}
+
 void model_apply(struct model *m, const struct event *ev)
 {
 	struct err err = ERR_INIT;
@@ -490,7 +535,7 @@ void model_apply(struct model *m, const struct event *ev)
 	CLEANUP(json_release) json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (json_is_object(o))
 		apply_body(m, agent_of(m, ev->agent), ev, o);
-	struct model_agent *a = agent_of(m, ev->kind == EV_AGENT_START ? ev->seq : ev->agent);
+	struct model_agent *a = row_owner(m, ev);
 	if (a) {
 		const struct model_action *act = ev->kind == EV_ACTION_ENDED ? model_action(m, ev->action) : NULL;
 		spark_add(&a->spark, ev, ev->kind == EV_ACTION_HELD, act && !act->ok);

@@ -90,8 +90,8 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 
 static void say(struct text *t, const char *who, const char *text, size_t len)
 {
-	text_puts(t, ROLE_WHO, who);
-	text_add(t, ROLE_TEXT, NULL, text, len, 0);
+	text_head(t, ROLE_WHO, " %s", who);
+	text_add(t, ROLE_TEXT, NULL, text, len, TEXT_SOFT);
 	text_blank(t);
 }
 
@@ -107,7 +107,7 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 			say(t, "model:", b.data, b.len);
 		return;
 	}
-	text_putf(t, ROLE_WHO, "tool: %s", r.word);
+	text_head(t, ROLE_WHO, " tool: %s", r.word);
 	text_add(t, ROLE_CMD, "$", r.what, strlen(r.what), 0);
 	if (*r.verdict && strcmp(r.verdict, "allow") != 0)
 		text_putf(t, r.role, "%s %s %s", r.verdict, r.by, r.why);
@@ -152,15 +152,13 @@ void pane_lines(struct text *t, const struct text_diff *d)
 		text_add(t, r, mark, l->text, l->len, 0);
 		if (t->nr > 0)
 			t->row[t->nr - 1].gutter_role = r;
-		if (l->op == '@')
-			text_heading(t);
 	}
 }
 
-void pane_change(struct text *t, struct source *s, const struct change *c)
+void pane_change(struct text *t, struct source *s, const struct change *c, int context)
 {
 	struct text_diff d;
-	change_diff(s, c, 3, t->arena, &d);
+	change_diff(s, c, context, t->arena, &d);
 	if (c->old_mode && c->new_mode && c->old_mode != c->new_mode)
 		text_putf(t, ROLE_WARN, "mode %o -> %o", c->old_mode, c->new_mode);
 	if (d.binary)
@@ -175,23 +173,29 @@ void pane_diff(struct text *t, struct source *s, uint64_t box)
 	if (nr == 0)
 		text_puts(t, ROLE_DIM, "(no file has changed)");
 	for (size_t i = 0; i < nr; i++) {
-		text_putf(t, ROLE_TITLE, "%c %s  %s", c[i].op, c[i].path, c[i].counted ? change_counts(&c[i], t->arena) : "");
-		text_heading(t);
-		pane_change(t, s, &c[i]);
+		text_head(t, ROLE_TITLE, "%c %s  %s", c[i].op, c[i].path, c[i].counted ? change_counts(&c[i], t->arena) : "");
+		pane_change(t, s, &c[i], 3);
 		text_blank(t);
 	}
 }
 
 /* --- details ----------------------------------------------------------------------------------------------------- */
 
-static void detail_value(struct text *t, const char *key, const json_t *v)
+static void detail_value(struct text *t, const char *key, json_t *v)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	size_t i;
+	json_t *item;
+	if (json_is_array(v) && json_array_size(v) > 0) { /* one element a row */
+		json_array_foreach(v, i, item)
+			detail_value(t, i == 0 ? key : "", item);
+		return;
+	}
 	if (json_is_string(v) || json_object_get(v, "b64"))
 		json_get_bytes(v, &b);
 	else
 		json_dump_buf(v, &b);
-	text_add(t, ROLE_TEXT, key, buf_cstr(&b), b.len, 0);
+	text_add(t, ROLE_TEXT, arena_printf(t->arena, "%-12.12s", key), buf_cstr(&b), b.len, 0);
 }
 
 static void detail_event(struct text *t, struct source *s, uint64_t seq)
@@ -203,8 +207,7 @@ static void detail_event(struct text *t, struct source *s, uint64_t seq)
 	if (seq == 0 || session_event(s->session, seq, &ev, t->arena, &err) < 0)
 		return;
 	const char *name = event_kind_name(ev.kind);
-	text_putf(t, ROLE_TITLE, "#%" PRIu64 " %s  %s", seq, name ? name : "unknown kind", fmt_hms(t->arena, ev.ts_us));
-	text_heading(t);
+	text_head(t, ROLE_TITLE, " #%" PRIu64 " %s  %s", seq, name ? name : "unknown kind", fmt_hms(t->arena, ev.ts_us));
 	CLEANUP(json_release) json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 	if (!o)
 		text_puts(t, ROLE_DIM, "(body not there: redacted)");

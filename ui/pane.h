@@ -12,7 +12,7 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max);
 /* Every change of a box; each file begins with a heading. */
 void pane_diff(struct text *t, struct source *s, uint64_t box);
-void pane_change(struct text *t, struct source *s, const struct change *c);
+void pane_change(struct text *t, struct source *s, const struct change *c, int context);
 void pane_lines(struct text *t, const struct text_diff *d);
 /* Everything that is recorded about an action or any other event. */
 void pane_details(struct text *t, struct source *s, uint64_t seq);

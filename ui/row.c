@@ -226,6 +226,114 @@ static const char *raw_text(const json_t *o, struct arena *a)
 	return arena_strdup(a, buf_cstr(&b));
 }
 
+static const char *who_name(const json_t *o)
+{
+	return json_str(json_object_get(o, "who"), "name", "somebody");
+}
+
+/* Events of the session itself. NULL: not one that we have words for. */
+static const char *session_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+{
+	switch (kind) {
+	case EV_SESSION_START:
+		return arena_printf(a, "%s %s begins", json_str(o, "id", ""), json_str(o, "name", ""));
+	case EV_SESSION_END:
+		return json_flag(o, "ok", false) ? "ends well" : "ends, not successful";
+	case EV_SESSION_RESUMED:
+		return "goes on under a new supervisor";
+	case EV_POLICY_LOADED:
+		*word = "policy";
+		return arena_printf(a, "%s, %" PRId64 " rules", json_str(o, "file", ""), json_int(o, "rules", 0));
+	case EV_POLICY_WAIVER:
+		*word = "waiver";
+		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), who_name(o));
+	case EV_HOST_START:
+		*word = "script";
+		return arena_printf(a, "%s begins", json_str(o, "script", ""));
+	case EV_HOST_END:
+		*word = "script";
+		return arena_printf(a, "ends %s%s", json_int(o, "code", 0) == 0 ? "well" : "in failure: ", json_str(o, "why", ""));
+	case EV_CONTROL_ATTACH:
+	case EV_CONTROL_DETACH:
+		*word = "people";
+		return arena_printf(a, "%s %s", who_name(o), kind == EV_CONTROL_ATTACH ? "has attached" : "has gone");
+	case EV_CONTROL_REFUSED:
+		*word = "refused";
+		return arena_printf(a, "%s", json_str(o, "text", ""));
+	case EV_LATCH_PAUSE:
+		*word = "pause";
+		return arena_printf(a, "paused by %s%s", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+	case EV_LATCH_CONTINUE:
+		*word = "go on";
+		return arena_printf(a, "by %s%s", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+	case EV_LATCH_STEP:
+		*word = "step";
+		return arena_printf(a, "one action, by %s", who_name(o));
+	case EV_LATCH_HOLD:
+		*word = "hold";
+		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", "")) : "nothing is held by filter any more";
+	default:
+		return NULL;
+	}
+}
+
+static const char *limits_text(const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (json_int(o, "uusd", 0))
+		buf_printf(&b, "%s ", fmt_money(a, json_int(o, "uusd", 0)));
+	if (json_int(o, "tokens", 0))
+		buf_printf(&b, "%s tokens ", fmt_count(a, json_int(o, "tokens", 0)));
+	if (json_int(o, "time_us", 0))
+		buf_printf(&b, "%s ", fmt_age(a, json_int(o, "time_us", 0)));
+	if (json_int(o, "steps", 0))
+		buf_printf(&b, "%" PRId64 " steps ", json_int(o, "steps", 0));
+	if (json_int(o, "actions", 0))
+		buf_printf(&b, "%" PRId64 " actions", json_int(o, "actions", 0));
+	return b.len ? arena_strdup(a, b.data) : "no limit";
+}
+
+/* Budgets, bases, merges, people's answers. NULL: no words for it. */
+static const char *work_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+{
+	switch (kind) {
+	case EV_BUDGET_NEW:
+	case EV_BUDGET_EXTENDED:
+		*word = "budget";
+		return limits_text(json_object_get(o, "limits"), a);
+	case EV_BUDGET_WARN:
+	case EV_BUDGET_EMPTY:
+		*word = "budget";
+		return arena_printf(a, "%s: %s", json_str(o, "what", ""), kind == EV_BUDGET_EMPTY ? "used up" : "80 % used");
+	case EV_BASE_LISTED:
+		*word = "base";
+		return arena_printf(a, "%s: %s files", json_str(o, "dir", ""), fmt_count(a, json_int(o, "files", 0)));
+	case EV_BASE_HASHED:
+		*word = "base";
+		return "contents known";
+	case EV_BASE_DRIFT:
+		*word = "drift";
+		return "files below the box were changed from outside";
+	case EV_ASK_ANSWERED:
+		*word = "answer";
+		return arena_printf(a, "%s%s by %s", json_str(o, "choice", ""), json_str(o, "text", ""), who_name(o));
+	case EV_ROLLBACK_DONE:
+		*word = "rollback";
+		return arena_printf(a, "to #%" PRId64 " %s", json_int(o, "to", 0), json_str(o, "why", ""));
+	case EV_MERGE_DONE:
+		*word = "merge";
+		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
+	case EV_TOOL_CALL:
+		*word = "tool";
+		return arena_strdup(a, json_str(o, "name", ""));
+	case EV_TOOL_END:
+		*word = "tool";
+		return json_flag(o, "ok", false) ? "ended" : arena_printf(a, "failed: %s", json_str(o, "text", ""));
+	default:
+		return NULL;
+	}
+}
+
 static const char *text_or_raw(const json_t *o, struct arena *a)
 {
 	const char *text = bytes_of(o, "text", a);
@@ -234,7 +342,7 @@ static const char *text_or_raw(const json_t *o, struct arena *a)
 
 static void load_other(struct row_info *out, const struct row *r, const json_t *o, struct arena *a)
 {
-	const char *name = event_kind_name(r->kind);
+	const char *name = event_kind_name(r->kind), *text;
 	out->word = name ? name : arena_printf(a, "kind-%u", r->kind);
 	switch (r->kind) {
 	case EV_AGENT_TURN:
@@ -283,14 +391,6 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		out->word = "box";
 		out->what = arena_printf(a, "closed %s", json_str(o, "why", ""));
 		break;
-	case EV_SESSION_START:
-		out->word = "session";
-		out->what = arena_printf(a, "%s %s begins", json_str(o, "id", ""), json_str(o, "name", ""));
-		break;
-	case EV_SESSION_END:
-		out->word = "session";
-		out->what = json_flag(o, "ok", false) ? "ends well" : "ends, not successful";
-		break;
 	case EV_ASK:
 		out->word = "ask";
 		out->what = text_of(o, a);
@@ -303,7 +403,11 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		out->what = text_or_raw(o, a);
 		break;
 	default:
-		out->what = text_or_raw(o, a);
+		if (r->kind <= EV_SESSION_END)
+			out->word = "session";
+		text = session_text(r->kind, o, &out->word, a);
+		text = text ? text : work_text(r->kind, o, &out->word, a);
+		out->what = text ? text : text_or_raw(o, a);
 		break;
 	}
 }

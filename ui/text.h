@@ -1,6 +1,6 @@
 /* Running text made ready for a pane: sanitised, wrapped to a width, with a gutter that the text cannot write into.
  *
- * Rows live in the arena. Build with text_add (whole pieces) or text_begin, text_feed, text_end (streams); then paint
+ * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add (whole pieces) or text_begin, text_feed, text_end (streams); then paint
  * any part. A line that is too long goes on in the next row with a blank gutter. */
 #ifndef UI_TEXT_H
 #define UI_TEXT_H
@@ -14,7 +14,7 @@ struct text_row {
 	enum role role;
 	const char *gutter;     /* NULL: blank */
 	enum role gutter_role;
-	bool heading;           /* something to jump to */
+	bool flush;             /* begins at the left edge, before the gutter */
 };
 
 struct text {
@@ -22,16 +22,20 @@ struct text {
 	size_t nr, cap;
 	struct arena *arena;
 	int width, gutter;      /* cells: whole, and of these the gutter's */
+	bool ascii;
 	uint32_t hidden, non_ascii; /* added up over what was added */
 	/* under way */
 	struct sanitizer s;
 	enum role role;
 	const char *mark;
 	int col;
-	bool open;
+	bool open, soft;
 };
 
-void text_init(struct text *t, struct arena *a, int width, int gutter);
+/* Flags besides those of the sanitiser: break between words where it can be done. Never for exact text. */
+enum { TEXT_SOFT = 1 << 8 };
+
+void text_init(struct text *t, struct arena *a, int width, int gutter, bool ascii);
 void text_begin(struct text *t, enum role r, const char *gutter, unsigned flags);
 void text_feed(struct text *t, const void *bytes, size_t len);
 void text_end(struct text *t);
@@ -40,7 +44,7 @@ void text_add(struct text *t, enum role r, const char *gutter, const void *bytes
 void text_puts(struct text *t, enum role r, const char *s);
 void text_putf(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
 void text_blank(struct text *t);
-void text_heading(struct text *t); /* the last row is one */
+void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4); /* a row that is flush */
 /* Rows from @top on, as many as the area has. */
 void text_paint(const struct text *t, struct area a, size_t top);
 /* A top row such that @top + @rows does not go past the end. */

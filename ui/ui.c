@@ -268,13 +268,14 @@ void ui_edited(struct ui *ui, const char *text)
 
 int64_t ui_next(const struct ui *ui)
 {
+	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_agents && !m->ended; k++)
-			if (!m->agent[k].ended)
-				return ui->mono_us + 1000000;
+			if (!m->agent[k].ended && next > ui->mono_us + 1000000)
+				next = ui->mono_us + 1000000; /* an age goes on */
 	}
-	return INT64_MAX;
+	return next;
 }
 
 static void paint_too_small(struct ui *ui, struct area a)

@@ -39,6 +39,7 @@ struct ui {
 	bool flush;              /* throw typed-ahead keys away */
 	char *edit;              /* a text to hand to $EDITOR; edited comes back through ui_edited */
 	void (*edited)(struct ui *ui, const char *text);
+	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
 };
 

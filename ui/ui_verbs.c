@@ -62,7 +62,9 @@ static void ask_kill(struct ui *ui, const struct subject *on)
 			 a->current, a->name);
 	else
 		snprintf(label, sizeof(label), "kill: 2 agent %s  3 the whole session   Esc nothing", a->name);
-	ui_choose(ui, label, a->current ? "123" : "23", on, kill_chosen);
+	if (a->script)
+		snprintf(label, sizeof(label), "kill: %s3 the whole session   Esc nothing", a->current ? "1 the action  " : "");
+	ui_choose(ui, label, a->script ? (a->current ? "13" : "3") : a->current ? "123" : "23", on, kill_chosen);
 }
 
 static void said(struct ui *ui, const char *text)
@@ -79,8 +81,10 @@ static void ask_say(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);
 	char label[80];
-	if (!a)
+	if (!a || a->script) {
+		ui_say(ui, ROLE_DIM, "a message goes to an agent");
 		return;
+	}
 	snprintf(label, sizeof(label), "to %s:", a->name);
 	ui_ask(ui, label, on, said);
 }
@@ -89,14 +93,14 @@ static void pause_agent(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);
 	if (a)
-		send1(ui, on, a->paused ? "continue" : "pause", a->name);
+		send1(ui, on, a->paused ? "continue" : "pause", a->script ? NULL : a->name);
 }
 
 static void send_for_agent(struct ui *ui, const struct subject *on, const char *word)
 {
 	const struct model_agent *a = agent_on(ui, on);
 	if (a)
-		send1(ui, on, word, a->name);
+		send1(ui, on, word, a->script ? NULL : a->name);
 }
 
 static void pause_all(struct ui *ui, const struct subject *on)

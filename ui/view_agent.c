@@ -32,6 +32,7 @@ struct agent_view {
 	size_t nr_pieces;
 	struct text strip;   /* the difference below, wide screens only */
 	const char *strip_title;
+	bool ascii;
 	struct arena *arena;
 };
 
@@ -84,7 +85,7 @@ static uint64_t action_at(const struct agent_view *v, const struct model *m)
 static void gather_text(struct agent_view *v, struct source *s, int rows, int cols)
 {
 	uint64_t action = action_at(v, &s->model);
-	text_init(&v->text, v->arena, cols, v->tab == TAB_DETAILS ? 14 : 2);
+	text_init(&v->text, v->arena, cols, v->tab == TAB_DETAILS ? 14 : v->tab == TAB_OUTPUT ? 2 : 3, v->ascii);
 	switch (v->tab) {
 	case TAB_OUTPUT:
 		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL, v->render);
@@ -170,7 +171,7 @@ static void gather_strip(struct agent_view *v, struct source *s, int cols)
 {
 	struct change *c;
 	size_t nr = changes_list(s, v->a->box, &c, v->arena), pick = 0;
-	text_init(&v->strip, v->arena, cols - 1, 4);
+	text_init(&v->strip, v->arena, cols - 1, 4, v->ascii);
 	v->strip_title = "diff";
 	if (nr == 0) {
 		text_puts(&v->strip, ROLE_DIM, "no file has changed");
@@ -181,7 +182,7 @@ static void gather_strip(struct agent_view *v, struct source *s, int cols)
 			pick = i;
 	v->strip_title = arena_printf(v->arena, "diff  %s  %s%s", c[pick].path, change_counts(&c[pick], v->arena),
 				      nr > 1 ? arena_printf(v->arena, "  (1 of %zu files)", nr) : "");
-	pane_change(&v->strip, s, &c[pick]);
+	pane_change(&v->strip, s, &c[pick], 1);
 }
 
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
@@ -189,6 +190,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	struct agent_view *v = self;
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
+	v->ascii = ui->grid.ascii;
 	v->a = s ? model_agent(&s->model, v->agent) : NULL;
 	if (!v->a && s && s->model.nr_agents > 0) {
 		v->agent = s->model.agent[0].id;

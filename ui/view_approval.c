@@ -47,6 +47,9 @@ static void arm_anew(struct approval *v, struct ui *ui)
 	v->armed = v->seen_end = v->widening = false;
 	v->top = 0;
 	ui->flush = true;
+	ui->wake_us = ui->mono_us + DEAD_US;
+	if (ui_may_act(ui, v->source))
+		ui_say(ui, ROLE_DIM, "keys typed before this screen was drawn were thrown away; keys are off for 0.4 s");
 }
 
 static void open_view(void *self, struct ui *ui, const struct subject *on)
@@ -133,13 +136,13 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->arena = ar;
 	v->now_us = ui_now(ui);
 	v->rows = rows - 2 - decide_rows(rows);
-	text_init(&v->text, ar, cols - 1, 5);
+	text_init(&v->text, ar, cols - 2, 5, ui->grid.ascii);
 	v->info = (struct approval_info){ .intent = "" };
 	find_place(v, ui);
 	if (!s || !model_action(&s->model, v->action))
 		return;
 	approval_load(&v->info, s, v->action, ar);
-	approval_text(&v->text, s, &v->info, small(rows) && !v->unfold, &v->command_end);
+	approval_text(&v->text, s, &v->info, v->unfold ? 0 : (size_t)(v->rows < 1 ? 1 : v->rows), &v->command_end);
 	if (strcmp(v->intent, v->info.intent) != 0) { /* what is asked has changed under us */
 		if (*v->intent)
 			arm_anew(v, ui);
@@ -189,7 +192,7 @@ static void paint_top(const struct approval *v, struct area a)
 static void paint_counts(const struct approval *v, struct area a)
 {
 	if (v->text_top == 0 && v->info.counts)
-		put(a, 0, 15, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
+		put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
 }
 
 static const struct {
@@ -449,10 +452,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_PREV_PANE:
 		to_queued(v, ui, -1);
 		return true;
-	case VERB_DETAILS:
-		v->unfold = !v->unfold;
-		if (ui->grid.rows >= 30)
-			return false;
+	case VERB_DETAILS: /* first what was cut, then everything that is recorded */
+		if (v->unfold || v->text.nr <= (size_t)v->rows)
+			return v->unfold = false;
+		v->unfold = true;
 		return true;
 	default:
 		return false;

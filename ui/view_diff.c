@@ -58,9 +58,9 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (v->file >= v->nr)
 		v->file = v->nr > 0 ? v->nr - 1 : 0;
 	v->rows = rows - 3;
-	text_init(&v->text, ar, cols >= WIDE_COLS ? cols - LEFT_COLS - 1 : cols - 1, 3);
+	text_init(&v->text, ar, cols >= WIDE_COLS ? cols - LEFT_COLS - 1 : cols - 1, 3, ui->grid.ascii);
 	if (v->nr > 0)
-		pane_change(&v->text, s, &v->change[v->file]);
+		pane_change(&v->text, s, &v->change[v->file], 3);
 	else
 		text_puts(&v->text, ROLE_DIM, b ? "no file has changed" : "there is no box yet");
 	v->text_top = text_clamp(&v->text, v->top, v->rows);

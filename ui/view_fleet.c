@@ -233,7 +233,9 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 		add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
 	add_piece(f, ROLE_DIM, fmt_hms(ar, ui_now(ui)));
 	const struct model *m = ui->nr_src == 1 ? &ui->src[0]->model : NULL;
-	f->title = m ? arena_printf(ar, "fleet: %s %s", m->id, m->name) : arena_printf(ar, "fleet: %zu sessions", ui->nr_src);
+	if (cols < 100)
+		m = NULL;
+	f->title = cols < 100 ? "fleet" : m ? arena_printf(ar, "fleet: %s %s", m->id, m->name) : arena_printf(ar, "fleet: %zu sessions", ui->nr_src);
 }
 
 /* A screen of 36 rows gives the agents what they need, at least 8 and at most half; the panes share the rest. */

@@ -58,7 +58,7 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 			continue;
 		struct help_line *l = line_for(h, k->verb);
 		key_name(k->key, name);
-		if (!l || strlen(l->keys) + strlen(name) + 2 > sizeof(l->keys))
+		if (!l || strstr(l->keys, name) || strlen(l->keys) + strlen(name) + 2 > sizeof(l->keys))
 			continue;
 		if (*l->keys)
 			strcat(l->keys, " ");
@@ -74,8 +74,8 @@ static int paint_group(const struct help *h, struct area a, int row, int col, en
 	put(a, row++, col, ROLE_TITLE, verb_group_title(g));
 	for (size_t i = 0; i < h->nr[g]; i++, row++) {
 		const struct help_line *l = &h->line[g][i];
-		put_field(a, row, col, 15, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
-		put_bytes(a, row, col + 16, COLUMN - 18, l->off ? ROLE_OFF : ROLE_TEXT, verb_doc(l->verb), strlen(verb_doc(l->verb)), 0);
+		put_field(a, row, col, 12, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
+		put_bytes(a, row, col + 13, COLUMN - 14, l->off ? ROLE_OFF : ROLE_TEXT, verb_doc(l->verb), strlen(verb_doc(l->verb)), 0);
 	}
 	return row + 1;
 }

@@ -33,15 +33,20 @@ static void flush_cell(struct sanitizer *s)
 }
 
 /* A stand-in, one ASCII glyph per character so that it can be cut and wrapped like any text. */
-static void emit_escaped(struct sanitizer *s, const char *text)
+static void emit_stand_in(struct sanitizer *s, const char *text)
 {
 	flush_cell(s);
-	s->hidden++;
 	for (; *text; text++) {
 		struct glyph g = { .len = 1, .width = 1, .flags = GLYPH_ESCAPED };
 		g.s[0] = *text;
 		emit(s, &g);
 	}
+}
+
+static void emit_escaped(struct sanitizer *s, const char *text)
+{
+	s->hidden++;
+	emit_stand_in(s, text);
 }
 
 static void emit_code(struct sanitizer *s, uint32_t cp)
@@ -158,13 +163,18 @@ static bool mixed_script(struct sanitizer *s, uint32_t cp)
 	       (s->latin_word || peek_word(s) == SCRIPT_LATIN);
 }
 
+/* Nothing that hides: the screen cannot show it. */
+static void emit_foreign(struct sanitizer *s, uint32_t cp)
+{
+	char text[16];
+	s->non_ascii++;
+	snprintf(text, sizeof(text), "<U+%04X>", (unsigned)cp);
+	emit_stand_in(s, text);
+}
+
 static void put_text(struct sanitizer *s, uint32_t cp)
 {
 	bool exact = s->flags & SANITIZE_EXACT;
-	if (cp >= 0x80 && (s->flags & SANITIZE_ASCII)) {
-		emit_code(s, cp);
-		return;
-	}
 	settle_joiner(s, cp);
 	if (!exact && cp == JOINER && text_is_picture(s->last) && s->cell.len > 0) {
 		s->joiner = cp;
@@ -174,6 +184,8 @@ static void put_text(struct sanitizer *s, uint32_t cp)
 		return;
 	if ((cp >= 0x80 && cp < 0xa0) || text_is_hidden(cp) || (exact && mixed_script(s, cp)))
 		emit_code(s, cp);
+	else if (cp >= 0x80 && (s->flags & SANITIZE_ASCII))
+		emit_foreign(s, cp);
 	else
 		put_drawable(s, cp);
 }

@@ -14,7 +14,7 @@
  * 5. SANITIZE_RENDER (on request, for output only): the escape parser of Paul Williams with limits: 16 parameters up to
  *    9999, strings up to 4 KiB (then they end and the rest is text), LF ends a string. Of it only SGR colour, bold,
  *    underline and reverse have an effect, and CR (the line starts again); everything else is dropped and counted.
- * 6. SANITIZE_ASCII: everything outside ASCII becomes "<U+4E2D>".
+ * 6. SANITIZE_ASCII: everything outside ASCII becomes "<U+4E2D>"; what hides nothing is not counted as hidden.
  * Streams keep their state in a struct sanitizer; it is reset at each event's boundary. Any thread, one at a time. */
 #ifndef BASE_TEXT_SANITIZE_H
 #define BASE_TEXT_SANITIZE_H

@@ -1,0 +1,296 @@
+/* A session in memory, read from a text fixture: the same functions as record/read, so that screens are tested over
+ * exactly known events and times. Linked in the place of record/read's session and feed.
+ *
+ * Fixture (tests/screens/NAME.jsonl): one JSON object per line. An event: {"at":SECONDS since the start (a number with
+ * at most 3 decimals, as a string), "kind":"...", "agent":, "box":, "action":, "cause":, "body":{}}; its seq is its ordinal
+ * among events. With "out":"text" an output event gets that text. {"tree":"NAME","files":{"path":"text"}} makes git
+ * objects; in bodies "@NAME" stands for the tree's id. */
+#ifndef FAKE_SESSION_H
+#define FAKE_SESSION_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "record/read/session.h"
+
+enum { FAKE_START_S = 1795271160 }; /* 2026-11-21T14:26:00Z */
+
+struct fake_output {
+	uint64_t action;
+	int stream;
+	char *text;
+};
+
+struct fake_object {
+	struct object_id id;
+	enum object_type type;
+	struct buf bytes;
+};
+
+struct session {
+	struct event *event;
+	size_t nr, cap;
+	struct fake_output *output;
+	size_t nr_outputs, cap_outputs;
+	struct fake_object *object;
+	size_t nr_objects, cap_objects;
+	char *tree_name[32];
+	struct object_id tree[32];
+	size_t nr_trees;
+	uint64_t committed; /* events after it are not there yet; 0 = all are */
+};
+
+struct feed {
+	struct session *s;
+	uint64_t seq;
+};
+
+/* --- objects --- */
+
+static void fake_object(struct session *s, enum object_type type, const void *bytes, size_t len, struct object_id *id)
+{
+	GROW(s->object, s->nr_objects, s->cap_objects);
+	struct fake_object *o = &s->object[s->nr_objects++];
+	*o = (struct fake_object){ .type = type };
+	buf_append(&o->bytes, bytes, len);
+	object_name(type, bytes, len, &o->id);
+	*id = o->id;
+}
+
+static void fake_tree(struct session *s, const json_t *files, struct object_id *id)
+{
+	CLEANUP(buf_release) struct buf raw = BUF_INIT;
+	CLEANUP(json_release) json_t *dirs = json_object();
+	const char *path;
+	json_t *text;
+	json_object_foreach((json_t *)(uintptr_t)files, path, text) {
+		const char *slash = strchr(path, '/');
+		struct object_id blob;
+		if (slash) {
+			char *dir = xstrndup(path, (size_t)(slash - path));
+			if (!json_object_get(dirs, dir))
+				json_put(dirs, dir, json_object());
+			json_put(json_object_get(dirs, dir), slash + 1, json_incref(text));
+			free(dir);
+			continue;
+		}
+		if (json_is_integer(text)) { /* a blob that the file does not hold */
+			memset(&blob, 7, sizeof(blob));
+		} else {
+			fake_object(s, OBJECT_BLOB, json_string_value(text), strlen(json_string_value(text)), &blob);
+		}
+		buf_printf(&raw, "100644 %s", path);
+		buf_putc(&raw, 0);
+		buf_append(&raw, blob.b, sizeof(blob.b));
+	}
+	json_object_foreach(dirs, path, text) {
+		struct object_id sub;
+		fake_tree(s, text, &sub);
+		buf_printf(&raw, "40000 %s", path);
+		buf_putc(&raw, 0);
+		buf_append(&raw, sub.b, sizeof(sub.b));
+	}
+	fake_object(s, OBJECT_TREE, raw.data, raw.len, id);
+}
+
+/* --- reading the fixture --- */
+
+static int64_t fake_time(const char *text)
+{
+	return (int64_t)FAKE_START_S * 1000000 + (int64_t)(strtod(text, NULL) * 1000 + 0.5) * 1000;
+}
+
+static void fake_names(struct session *s, json_t *body)
+{
+	const char *key;
+	json_t *v;
+	void *tmp;
+	json_object_foreach_safe(body, tmp, key, v) {
+		const char *text = json_string_value(v);
+		for (size_t i = 0; text && text[0] == '@' && i < s->nr_trees; i++)
+			if (strcmp(s->tree_name[i], text + 1) == 0) {
+				char hex[41];
+				object_hex(&s->tree[i], hex);
+				json_object_set_new(body, key, json_string(hex));
+				break;
+			}
+	}
+}
+
+static void fake_event(struct session *s, json_t *o)
+{
+	struct event ev = { .seq = s->nr + 1,
+			    .cause = (uint64_t)json_int(o, "cause", 0),
+			    .agent = (uint64_t)json_int(o, "agent", 0),
+			    .box = (uint64_t)json_int(o, "box", 0),
+			    .action = (uint64_t)json_int(o, "action", 0),
+			    .ts_us = fake_time(json_str(o, "at", "0")) };
+	json_t *body = json_object_get(o, "body");
+	const char *out = json_str(o, "out", NULL), *kind = json_str(o, "kind", "");
+	if (!event_kind_find(kind, &ev.kind)) {
+		fprintf(stderr, "fixture: unknown kind '%s'\n", kind);
+		exit(99);
+	}
+	CLEANUP(json_release) json_t *own = body ? json_incref(body) : json_object();
+	if (out) {
+		GROW(s->output, s->nr_outputs, s->cap_outputs);
+		s->output[s->nr_outputs++] = (struct fake_output){ ev.action, (int)json_int(own, "stream", 1), xstrdup(out) };
+		json_put_int(own, "len", (int64_t)strlen(out));
+	}
+	fake_names(s, own);
+	char *text = json_dump_str(own);
+	ev.body = text;
+	ev.len = strlen(text);
+	if (strcmp(kind, "action.requested") == 0)
+		ev.action = ev.seq;
+	GROW(s->event, s->nr, s->cap);
+	s->event[s->nr++] = ev;
+}
+
+static int fake_load(struct session *s, const char *path, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (file_read(path, &text, 16 << 20, err) < 0)
+		return -1;
+	for (char *p = text.data, *nl; *p; p = nl + 1) {
+		nl = strchr(p, '\n');
+		if (!nl)
+			break;
+		if (nl == p || *p == '#')
+			continue;
+		CLEANUP(json_release) json_t *o = json_parse(p, (size_t)(nl - p), path, err);
+		if (!o)
+			return -1;
+		if (json_object_get(o, "tree")) {
+			s->tree_name[s->nr_trees] = xstrdup(json_str(o, "tree", ""));
+			fake_tree(s, json_object_get(o, "files"), &s->tree[s->nr_trees]);
+			s->nr_trees++;
+		} else {
+			fake_event(s, o);
+		}
+	}
+	return 0;
+}
+
+/* --- what record/read offers --- */
+
+static struct session *fake_last; /* the newest one, so that a test can hold events back */
+
+int session_open(struct session **out, const char *path, struct err *err)
+{
+	struct session *s = NEW(struct session);
+	if (fake_load(s, path, err) < 0) {
+		fprintf(stderr, "fixture: %s\n", err->text);
+		exit(99);
+	}
+	*out = fake_last = s;
+	return 0;
+}
+
+void session_close(struct session **sp)
+{
+	struct session *s = *sp;
+	for (size_t i = 0; i < s->nr; i++)
+		free((void *)(uintptr_t)s->event[i].body);
+	for (size_t i = 0; i < s->nr_outputs; i++)
+		free(s->output[i].text);
+	for (size_t i = 0; i < s->nr_objects; i++)
+		buf_release(&s->object[i].bytes);
+	for (size_t i = 0; i < s->nr_trees; i++)
+		free(s->tree_name[i]);
+	free(s->event);
+	free(s->output);
+	free(s->object);
+	free(s);
+	*sp = NULL;
+}
+
+uint64_t session_head(struct session *s)
+{
+	return s->committed ? s->committed : s->nr;
+}
+
+int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err)
+{
+	if (seq == 0 || seq > session_head(s))
+		return err_set(err, ERR_NOENT, "no event %lu", (unsigned long)seq);
+	*ev = s->event[seq - 1];
+	ev->body = arena_strndup(arena, ev->body, ev->len);
+	return 0;
+}
+
+int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id, struct err *err)
+{
+	(void)where;
+	(void)id;
+	(void)err;
+	*out = NEW(struct feed);
+	(*out)->s = s;
+	return 0;
+}
+
+void feed_free(struct feed **f)
+{
+	free(*f);
+	*f = NULL;
+}
+
+void feed_seek(struct feed *f, uint64_t seq)
+{
+	f->seq = seq;
+}
+
+int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t limit_seq, struct err *err)
+{
+	if (f->seq >= session_head(f->s) || (limit_seq && f->seq >= limit_seq))
+		return 0;
+	return session_event(f->s, ++f->seq, ev, arena, err) < 0 ? -1 : 1;
+}
+
+int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out, struct err *err)
+{
+	(void)err;
+	for (size_t i = 0; i < s->nr_outputs && max > 0; i++) {
+		const struct fake_output *o = &s->output[i];
+		size_t len = strlen(o->text);
+		if (o->action != action || o->stream != stream)
+			continue;
+		if (off >= len) {
+			off -= len;
+			continue;
+		}
+		size_t n = len - (size_t)off < max ? len - (size_t)off : max;
+		buf_append(out, o->text + off, n);
+		max -= n;
+		off = 0;
+	}
+	return 0;
+}
+
+int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err)
+{
+	(void)err;
+	for (size_t i = 0; i < s->nr_outputs; i++)
+		if (s->output[i].action == action && s->output[i].stream < 4 &&
+		    !fn(self, s->output[i].stream, 0, s->output[i].text, strlen(s->output[i].text)))
+			break;
+	return 0;
+}
+
+int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+{
+	buf_reset(out);
+	for (size_t i = 0; i < s->nr_objects; i++)
+		if (memcmp(s->object[i].id.b, id->b, sizeof(id->b)) == 0) {
+			*type_out = s->object[i].type;
+			buf_append(out, s->object[i].bytes.data, s->object[i].bytes.len);
+			return 0;
+		}
+	return err_set(err, ERR_NOENT, "no such object");
+}
+
+#endif

@@ -1,0 +1,108 @@
+/* Golden screens: each row of the table is drawn over its fixture and compared with tests/screens/NAME.txt (glyphs, then
+ * role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a person to look at. */
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/term.h"
+#include "ui/ui.h"
+
+static const struct {
+	const char *name, *fixture;
+	int cols, rows;
+	bool ascii;
+	const char *view;
+	uint64_t limit;
+	const char *keys; /* pressed after the view is open, a second later */
+} cases[] = {
+	{ "fleet-120x36", "fleet", 120, 36, false, "fleet", 0, "" },
+	{ "fleet-80x24", "fleet", 80, 24, false, "fleet", 0, "" },
+	{ "fleet-80x24-work", "fleet", 80, 24, false, "fleet", 0, "\t" },
+	{ "fleet-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "j" },
+	{ "fleet-50x10", "fleet", 50, 10, false, "fleet", 0, "" },
+	{ "agent-120x36", "fleet", 120, 36, false, "agent", 0, "" },
+	{ "agent-80x24", "fleet", 80, 24, false, "agent", 0, "" },
+	{ "agent-output-80x24", "fleet", 80, 24, false, "agent", 0, "koo" },
+	{ "agent-talk-120x36", "fleet", 120, 36, false, "agent", 0, "t" },
+	{ "agent-details-120x36", "fleet", 120, 36, false, "agent", 0, "v" },
+	{ "approval-120x36", "fleet", 120, 36, false, "approval", 0, "" },
+	{ "approval-80x24", "fleet", 80, 24, false, "approval", 0, "" },
+	{ "approval-80x24-ascii", "fleet", 80, 24, true, "approval", 0, "" },
+	{ "queue-120x36", "fleet", 120, 36, false, "queue", 0, "" },
+	{ "diff-120x36", "fleet", 120, 36, false, "diff", 0, "" },
+	{ "diff-80x24", "fleet", 80, 24, false, "diff", 0, "" },
+	{ "log-120x36", "fleet", 120, 36, false, "log", 0, "" },
+	{ "help-120x36", "fleet", 120, 36, false, "fleet", 0, "?" },
+	{ "help-80x24", "fleet", 80, 24, false, "agent", 0, "?" },
+	{ "help-approval-80x24", "fleet", 80, 24, false, "approval", 0, "?" },
+	{ "wide-fleet-120x36", "wide", 120, 36, false, "fleet", 0, "" },
+	{ "wide-agent-120x36", "wide", 120, 36, false, "agent", 0, "kkkko" },
+	{ "wide-approval-120x36", "wide", 120, 36, false, "approval", 0, "" },
+	{ "wide-approval-80x24-ascii", "wide", 80, 24, true, "approval", 0, "" },
+	{ "wide-diff-80x24", "wide", 80, 24, false, "diff", 0, "j" },
+};
+
+static void press(struct ui *ui, const char *keys)
+{
+	ui->mono_us += 1000000;
+	for (; *keys; keys++) {
+		ui_key(ui, (uint32_t)(unsigned char)*keys);
+		ui_draw(ui);
+	}
+}
+
+static void draw(size_t i, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct ui ui;
+	char path[256], *text = NULL;
+	size_t len = 0;
+	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", cases[i].fixture);
+	if (source_open(&s, path, &err) < 0)
+		return;
+	ui_init(&ui, &s, NULL, 1, cases[i].rows, cases[i].cols, cases[i].ascii);
+	ui.limit = cases[i].limit;
+	ui_sync(&ui);
+	ui_draw(&ui);
+	if (strcmp(cases[i].view, "fleet") != 0)
+		ui_open(&ui, cases[i].view, &(struct subject){ .agent = s->model.agent[0].id });
+	ui_draw(&ui);
+	press(&ui, cases[i].keys);
+	ui_draw(&ui);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	buf_append(out, text, len);
+	free(text);
+	ui_release(&ui);
+	source_close(&s);
+}
+
+static void show_difference(const char *got, const char *want)
+{
+	for (int line = 1; *got || *want; line++) {
+		size_t g = strcspn(got, "\n"), w = strcspn(want, "\n");
+		if (g != w || memcmp(got, want, g) != 0)
+			printf("# %d got  %.*s\n# %d want %.*s\n", line, (int)g, got, line, (int)w, want);
+		got += g + (got[g] != 0);
+		want += w + (want[w] != 0);
+	}
+}
+
+int main(void)
+{
+	struct err err = ERR_INIT;
+	setenv("TZ", "UTC", 1);
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		CLEANUP(buf_release) struct buf got = BUF_INIT, want = BUF_INIT;
+		char path[256];
+		snprintf(path, sizeof(path), "tests/screens/%s.txt", cases[i].name);
+		draw(i, &got);
+		if (getenv("GOLDEN") && file_write_atomic(path, got.data, got.len, 0644, &err) < 0)
+			printf("# %s\n", err.text);
+		if (file_read(path, &want, 1 << 20, &err) < 0)
+			buf_reset(&want);
+		if (!ok(got.len > 0 && strcmp(buf_cstr(&got), buf_cstr(&want)) == 0, "%s", cases[i].name))
+			show_difference(buf_cstr(&got), buf_cstr(&want));
+	}
+	return done_testing();
+}
