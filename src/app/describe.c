@@ -160,6 +160,26 @@ static void reply(const json_t *body, struct buf *out)
 		buf_putc(out, ')');
 }
 
+static void requested(const json_t *body, struct buf *out)
+{
+	const char *kind = json_str(body, "kind", "action");
+	CLEANUP(buf_release) struct buf what = BUF_INIT;
+	describe_action(body, &what);
+	buf_puts(out, kind);
+	if (what.len && strcmp(buf_cstr(&what), kind) != 0) {
+		buf_puts(out, ": ");
+		buf_append(out, what.data, what.len);
+	}
+}
+
+static void output(const json_t *body, struct buf *out)
+{
+	static const char *const names[] = { "output", "stdout", "stderr", "terminal output", "model request", "model answer" };
+	int64_t stream = json_int(body, "stream", 0);
+	buf_printf(out, "%lld bytes of %s", (long long)json_int(body, "len", 0),
+		   names[stream > 0 && stream < (int64_t)ARRAY_LEN(names) ? stream : 0]);
+}
+
 /* Whatever it is: its scalar fields. */
 static void generic(uint16_t kind, const json_t *body, struct buf *out)
 {
@@ -230,9 +250,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "text", ": ", out);
 		break;
 	case EV_ACTION_REQUESTED:
-		put_key(b, "kind", "", out);
-		buf_puts(out, ": ");
-		describe_action(b, out);
+		requested(b, out);
 		break;
 	case EV_ACTION_JUDGED:
 		judged(b, out);
@@ -256,6 +274,9 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_ACTION_ENDED:
 		ended(b, out);
+		break;
+	case EV_OUTPUT:
+		output(b, out);
 		break;
 	case EV_MODEL_CALL:
 		put_key(b, "model", "asks ", out);

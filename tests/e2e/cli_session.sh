@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Reading a recorded session from the command line: whole, broken off, damaged, read-only.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+make=${SANDGLASS%/*}/helpers/sessions/make_session
+if [ ! -x "$make" ]; then
+	skip 'make_session is not built'
+	finish
+fi
+export SANDGLASS_SESSIONS=$t/sessions TZ=UTC
+mkdir -m 700 "$t/sessions"
+whole=$("$make" "$t/sessions" whole 2000 3 1)
+torn=$("$make" "$t/sessions" torn 400 2 200000 --crash)
+[ -s "$whole" ] && [ -s "$torn" ]
+ok $? 'two sessions'
+
+out=$("$sg" ls)
+like "$out" ' ended .* whole$' 'ls: one has ended'
+like "$out" ' broken off .* torn$' 'ls: one was broken off'
+is "$("$sg" ls --json | grep -c '^{"schema":1,"session":"s-')" 2 'ls --json: a line each'
+id=$("$sg" ls whole --json | sed 's/.*"session":"\([^"]*\)".*/\1/')
+like "$id" '^s-[a-z0-9]{6}$' 'an id'
+
+like "$("$sg" show "$id")" '^state +ended' 'show by id'
+like "$("$sg" show "${id%?}")" '^name +whole' 'show by a beginning of the id'
+like "$("$sg" show whole)" '^name +whole' 'show by name'
+like "$("$sg" show "$whole")" '^name +whole' 'show by path'
+
+all=$("$sg" events "$id" --json | wc -l)
+is "$all" "$("$sg" show "$id" --json | sed 's/.*"events":\([0-9]*\).*/\1/')" 'events --json: every event'
+is "$("$sg" events "$id" --json | sed 's/.*"seq":\([0-9]*\).*/\1/' | head -1)" 1 'events begin with 1'
+is "$("$sg" events "$id" | wc -l)" "$all" 'events: a line each'
+is "$("$sg" events "$id" --last 7 | wc -l)" 7 'events --last'
+is "$("$sg" events "$id" --since $((all - 3)) | wc -l)" 3 'events --since'
+is "$("$sg" events "$id" -f | wc -l)" "$all" 'events -f of an ended session ends'
+execs=$("$sg" events "$id" --filter kind:exec | wc -l)
+[ "$execs" -gt 0 ] && [ "$execs" -lt "$all" ]
+ok $? 'events --filter'
+unlike "$("$sg" events "$id")" $'\033' 'no escape reaches the screen'
+
+a=$("$sg" events "$id" --filter 'kind:exec' --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)
+like "$("$sg" show "$id#$a")" 'kind +action.requested' 'show an action'
+"$sg" out "$id#$a" >"$t/o1" 2>"$t/e1"
+is $? 0 'out'
+"$sg" out "$id#$a" -f >"$t/o2" 2>"$t/e2"
+cmp -s "$t/o1" "$t/o2" && cmp -s "$t/e1" "$t/e2"
+ok $? 'out -f gives the same'
+
+out=$("$sg" verify "$id")
+is $? 0 'verify'
+like "$out" "^$id verified: " 'verify says so'
+"$sg" verify "$id" --junit "$t/report.xml" >/dev/null
+like "$(cat "$t/report.xml")" '<testsuite name="sandglass verify".*failures="0"' 'a JUnit report'
+"$sg" verify torn >/dev/null
+is $? 0 'what a killed supervisor leaves verifies'
+
+# one byte of the middle of the file changed
+cp "$whole" "$t/bad.glass"
+size=$(stat -c %s "$t/bad.glass")
+hits=0
+for part in 3 4 5 6 7; do
+	cp "$whole" "$t/bad.glass"
+	printf '\x5a\xa5\x5a\xa5' | dd of="$t/bad.glass" bs=1 seek=$((size * part / 10)) conv=notrunc 2>/dev/null
+	"$sg" verify "$t/bad.glass" --anchor '' >"$t/out" 2>&1
+	[ $? -eq 9 ] && hits=$((hits + 1))
+done
+[ "$hits" -ge 4 ]
+ok $? "a changed byte is found, status 9 ($hits of 5 places)"
+head -c $((size / 2)) "$whole" >"$t/half.glass"
+"$sg" verify "$t/half.glass" --anchor '' >"$t/out" 2>&1
+is $? 9 'half a file: status 9'
+: >"$t/empty.glass"
+"$sg" show "$t/empty.glass" >"$t/out" 2>&1
+rc=$?
+[ $rc -eq 2 ] || [ $rc -eq 9 ]
+ok $? 'an empty file is refused'
+
+mkdir "$t/ro" && cp "$whole" "$t/ro/" && chmod 555 "$t/ro"
+like "$("$sg" show "$t/ro/${whole##*/}")" '^state +ended' 'a read-only folder'
+chmod 755 "$t/ro"
+
+like "$("$sg" search kind:exec --in "$id" -n 3 2>/dev/null | head -1)" "^$id#[0-9]+: " 'search'
+"$sg" search no-such-word-anywhere >/dev/null
+is $? 1 'search that finds nothing'
+[ "$("$sg" diff "$id" | wc -l)" -gt 0 ]
+ok $? 'diff'
+like "$("$sg" diff "$id" --stat)" '[0-9]+ files?  ?\+[0-9]+ -[0-9]+' 'diff --stat'
+
+is "$(
+	. <("$sg" completion bash)
+	COMP_WORDS=("$sg" show "$id") COMP_CWORD=2
+	_sandglass
+	echo "${COMPREPLY[*]}"
+)" "$id" 'bash completes an id'
+
+"$sg" prune whole >/dev/null 2>&1 </dev/null
+is $? 8 'prune does not remove without a yes'
+[ -e "$whole" ]
+ok $? 'it is there'
+"$sg" prune whole --yes >/dev/null
+[ ! -e "$whole" ] && [ ! -e "$whole-lease" ]
+ok $? 'prune --yes'
+mkfifo "$t/hold"
+live=$("$make" "$t/sessions" live 200 1 3 --live <"$t/hold" >"$t/live" & exec 9>"$t/hold"; for _ in $(seq 100); do [ -s "$t/live" ] && break; sleep 0.1; done; cat "$t/live"; "$sg" prune live --yes >"$t/out" 2>&1; echo "prune $?"; exec 9>&-; wait)
+like "$live" 'prune 1' 'a session that runs is not removed'
+like "$(cat "$t/out")" 'runs' 'and says why'
+finish

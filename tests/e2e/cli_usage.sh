@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# The command line by itself: help for every command, one clear line for bad input, exit statuses, completion scripts.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+cd "$t" || exit 1
+
+run() { # words...: fills out, err, rc
+	out=$("$sg" "$@" 2>"$t/err" </dev/null)
+	rc=$?
+	err=$(cat "$t/err")
+}
+fails() { # status, expression for stderr, words...
+	local status=$1 what=$2
+	shift 2
+	run "$@"
+	is "$rc" "$status" "status $status: sandglass $*"
+	like "$err" "$what" "says why: sandglass $*"
+	lines=$(printf '%s\n' "$err" | wc -l)
+	[ "$lines" -le 2 ]
+	ok $? "in at most two lines: sandglass $*"
+}
+
+run
+is "$rc" 0 'without a word'
+is "$(printf '%s\n' "$out" | wc -l)" 3 'without a word: what to do, in three lines'
+
+names=$("$sg" help --json | sed 's/.*"command":"\([a-z_]*\)".*/\1/')
+[ "$(printf '%s\n' "$names" | wc -l)" -ge 30 ]
+ok $? 'the table has its commands'
+for name in $names; do
+	run help "$name"
+	[ "$rc" -eq 0 ] && [[ $out == "usage: sandglass $name"* ]] && [[ $out == *'  $ sandglass '* ]]
+	ok $? "help $name, with an example"
+	run "$name" -h
+	[ "$rc" -eq 0 ] && [[ $out == "usage: sandglass $name"* ]]
+	ok $? "$name -h"
+	run "$name" --no-such-option
+	is "$rc" 2 "$name --no-such-option"
+done
+for topic in filter ids exit files; do
+	run help $topic
+	is "$rc" 0 "help $topic"
+done
+
+fails 2 "unknown command 'evnts', did you mean 'events'" evnts
+fails 2 "did you mean '--follow'" events --folow
+fails 2 "needs a value" events --filter
+fails 2 "no session 's-nope'" show s-nope
+fails 2 "nothing.glass" show "$t/nothing.glass"
+fails 2 "directory" verify "$t/"
+fails 2 "no session runs" pause
+fails 2 "cannot go to" -C "$t/nowhere" ls
+fails 2 "no terminal to ask at" new
+fails 2 "did you mean" new --from codin
+fails 2 "neither check nor explain" policy chek
+fails 2 "color is auto" --color sometimes ls
+printf 'this is not a session, but long enough to have a header of some kind or other in it' >"$t/foreign.glass"
+fails 2 "foreign.glass" show "$t/foreign.glass"
+run ls --jsn
+is "$rc" 2 'a misspelt common option'
+run show s-nope --json
+is "$rc" 2 'errors with --json keep their status'
+like "$out" '^\{"schema":1,"error":\{"code":"noent","text":' 'and are an object'
+
+for shell in bash zsh fish; do
+	run completion $shell
+	is "$rc" 0 "completion $shell"
+	printf '%s\n' "$out" >"$t/completion.$shell"
+done
+bash -n "$t/completion.bash"
+ok $? 'the bash script is bash'
+command -v zsh >/dev/null && { zsh -n "$t/completion.zsh"; ok $? 'the zsh script is zsh'; }
+command -v fish >/dev/null && { fish -n "$t/completion.fish"; ok $? 'the fish script is fish'; }
+is "$(
+	. "$t/completion.bash"
+	COMP_WORDS=("$sg" eve) COMP_CWORD=1
+	_sandglass
+	echo "${COMPREPLY[*]}"
+)" events 'bash completes a command'
+is "$(
+	. "$t/completion.bash"
+	COMP_WORDS=("$sg" events --fol) COMP_CWORD=2
+	_sandglass
+	echo "${COMPREPLY[*]}"
+)" --follow 'bash completes an option'
+
+mkdir work && cd work || exit 1
+for p in coding fanout inside bare; do
+	run new "my-$p" --from $p
+	is "$rc" 0 "new --from $p"
+	[ -s "my-$p.lua" ]
+	ok $? "new --from $p writes the script"
+done
+before=$(cat my-bare.lua | cksum)
+fails 2 "is there already" new my-bare --from coding
+is "$(cat my-bare.lua | cksum)" "$before" 'nothing was written over'
+[ ! -e my-bare.script.lua ]
+ok $? 'nothing half done'
+
+if "$sg" version -q >/dev/full 2>/dev/null; then ok 1 'a full disk is not success'; else ok 0 'a full disk is not success'; fi
+LC_ALL=tr_TR.UTF-8 run help events
+like "$out" '^usage: sandglass events' 'nothing follows the locale'
+finish
