@@ -20,9 +20,10 @@ local agents = {
 
 local results = sg.map(agents, function(a)
   local box <close> = base:fork { name = a.name } or prepare(sg.sandbox { name = a.name })
+  local start = assert(box:snapshot "start")
   local r, err = sg.agent.run { name = a.name, task = a.task, box = box, model = "scripted:" .. a.name }
   if not r then return nil, err end
-  local d = box:diff()
+  local d = box:diff(start)
   return { text = r.text, stat = d and #d > 0 and d:stat(), passes = a.name == "fix" and box:exec("make test").ok }
 end, { on_error = "collect" })
 

@@ -287,7 +287,12 @@ local function start_agent(run, me)
   for i, t in ipairs(run.chat.tools) do names[i] = t.name end
   local budget_is_handle = o.budget and check.type_of(o.budget) == "sg.Budget"
   local limits = o.budget and not budget_is_handle and check.limits("agent.run: budget", o.budget) or nil
-  run.name = o.name or (rt.script or "agent"):match "([^/]+)$":gsub("%.lua$", "")
+  rt.nr_agents = (rt.nr_agents or 0) + 1
+  run.name = o.name
+  if not run.name then
+    run.name = (rt.script or "agent"):match "([^/]+)$":gsub("%.lua$", "")
+    if rt.nr_agents > 1 then run.name = run.name .. "-" .. rt.nr_agents end
+  end
   run.max_steps = limits and limits.steps or STEPS
   local v, err = call("agent.start", {
     name = run.name, task = o.task, model = run.chat.model.name, box = run.box and run.box.id, tools = names, limits = limits,

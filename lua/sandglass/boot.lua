@@ -22,7 +22,7 @@ local EXIT = { script = 3, denied = 4, budget = 5, timeout = 5, backend = 6, mod
 
 function Error.__tostring(e)
   local text = e.msg or e.code
-  if e.why and e.why ~= e.msg then text = text .. ": " .. e.why end
+  if e.why and not text:find(e.why, 1, true) then text = text .. ": " .. e.why end
   if e.code == "script" and e.at and not text:find("^[^%s:]+:%d+: ") then text = text .. " at " .. e.at end
   return text
 end

@@ -1,5 +1,6 @@
 -- The project of the demo: a C function with a bug in it, a test that shows it, a manual that says too little.
 return {
+  [".gitignore"] = "test_words\n",
   ["Makefile"] = [[
 CC = cc
 CFLAGS = -Wall -Wextra -g
