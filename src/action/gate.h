@@ -67,7 +67,10 @@ struct decide {
 	bool waiver_all;         /* for every agent, not only this one */
 	json_t *who;
 };
-/* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs. */
+/* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs, the edit or the
+ * waiver is wrong, or a high-risk action's box has changed since it was shown (it is held again with the new state; the
+ * next approval counts), ERR_BUSY after a crash until its script has submitted it again. The rule's "confirm" and asking
+ * twice for high risk are the screens' business. */
 NODISCARD int gate_decide(struct gate *g, const struct decide *d, struct err *err);
 
 /* Patterns to choose from for DECIDE_APPROVE with .waiver, narrowest first, from the parts that were not allowed, each
@@ -77,7 +80,10 @@ json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
 /* The same count for a pattern that a person has typed: {"matched","denied"} or ERR_PARSE. Returns owned or NULL. */
 json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, struct err *err);
 
-/* Latches. @agent 0 = everybody. */
+/* Latches. @agent 0 = everybody. What people do themselves (their shell, rollback, merge) is not held by them.
+ * Continue also lets go what a hold filter stopped ("until the next hold"); questions still want their answer. A step
+ * leaves the agent paused; with nothing held it is kept for the next action. An approval lets its one action run though
+ * its agent is paused. */
 void gate_pause(struct gate *g, uint64_t agent, json_t *who);
 void gate_continue(struct gate *g, uint64_t agent, json_t *who);
 void gate_step(struct gate *g, uint64_t agent, json_t *who); /* lets exactly one action through */

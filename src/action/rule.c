@@ -228,15 +228,19 @@ static void cmd_parts(const struct rule *r, const struct facts *f, uint64_t *yes
 	*yes &= y;
 }
 
+/* What matched, for people: the parts one after another. */
 static char *parts_text(const struct facts *f, uint64_t parts)
 {
 	struct buf b = BUF_INIT;
-	for (size_t i = 0; i < f->shell->nr; i++)
-		if (parts >> i & 1) {
-			shell_part_text(&f->shell->part[i], &b);
-			return buf_take(&b);
-		}
-	return parts & POLICY_OPAQUE && f->shell->opaque ? xasprintf("[%s]", f->shell->why) : NULL;
+	for (size_t i = 0; i < f->shell->nr && b.len < 300; i++) {
+		if (!(parts >> i & 1) || !f->shell->part[i].nr_words)
+			continue;
+		buf_puts(&b, b.len ? "; " : "");
+		shell_part_text(&f->shell->part[i], &b);
+	}
+	if (!b.len && parts & POLICY_OPAQUE && f->shell->opaque)
+		buf_printf(&b, "[%s]", f->shell->why);
+	return b.len ? buf_take(&b) : NULL;
 }
 
 /* Parts whose kind the rule names: a redirection is also a write. */
