@@ -49,7 +49,9 @@ static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t fore
 	if (hidden > 0)
 		buf_printf(&b, "%s, ", fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
 	buf_puts(&b, "exact bytes");
-	if (words > 0)
+	if (json_object_get(req, "cmd"))
+		buf_puts(&b, ", a shell command");
+	else if (words > 0)
 		buf_printf(&b, ", %s", fmt_plural(a, (int64_t)words, "word", "words"));
 	if (lines > 1)
 		buf_printf(&b, ", %zu lines", lines);

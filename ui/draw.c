@@ -165,7 +165,8 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 		draw_turn(a, row, col, r);
 		return;
 	}
-	col = put_field(a, row, col, 8, ROLE_DIM, r->word);
+	put_field(a, row, col, 8, ROLE_DIM, r->word);
+	col += 9;
 	int right = draw_right(a, row, r, o, ar);
 	if (o->verdict)
 		right = draw_verdict(a, row, right, r, ar);

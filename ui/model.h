@@ -106,6 +106,7 @@ struct model {
 	uint32_t waivers, policies, attached;
 	int64_t tokens, uusd;
 	struct limits limits; /* the session's own budget */
+	uint64_t owner; /* of the event under way, when its body says whose it is; 0 */
 	uint64_t session_budget, start; /* start: seq of session.start */
 	char **word;      /* interned */
 	size_t nr_words, cap_words;

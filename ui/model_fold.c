@@ -343,7 +343,7 @@ static void snapshot(struct model *m, struct model_box *b, const struct event *e
 	for (size_t k = 0; k < json_array_size(by); k++) {
 		struct model_action *act = action_of(m, (uint64_t)json_integer_value(json_array_get(by, k)));
 		if (act)
-			act->snapshot = ev->seq;
+			act->snapshot = ev->seq, m->owner = act->agent;
 	}
 }
 
@@ -519,9 +519,9 @@ static bool has_news(uint16_t kind)
 static struct model_agent *row_owner(struct model *m, const struct event *ev)
 {
 	const struct model_action *act = ev->agent ? NULL : model_action(m, ev->action ? ev->action : ev->seq);
-	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq : ev->agent ? ev->agent : act ? act->agent : m->start;
+	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq : ev->agent ? ev->agent : act ? act->agent : m->owner ? m->owner : m->start;
 	struct model_agent *a = id ? agent_of(m, id) : NULL;
-	return a && !ev->agent && !act && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
+	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
 }
 
 void model_apply(struct model *m, const struct event *ev)
@@ -532,6 +532,7 @@ void model_apply(struct model *m, const struct event *ev)
 	m->head = ev->seq;
 	m->events++;
 	m->last_us = ev->ts_us;
+	m->owner = 0;
 	CLEANUP(json_release) json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (json_is_object(o))
 		apply_body(m, agent_of(m, ev->agent), ev, o);

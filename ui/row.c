@@ -45,6 +45,17 @@ static const char *argv_text(const json_t *o, struct arena *a)
 	return arena_strdup(a, buf_cstr(&b));
 }
 
+/* Snapshots and rollbacks are told by their point, not by the box that the row is about anyway. */
+static const char *point_text(const json_t *o, struct arena *a)
+{
+	const json_t *args = json_object_get(o, "args"), *to = json_object_get(args, "to");
+	if (json_is_integer(to))
+		return arena_printf(a, "to #%" PRId64, (int64_t)json_integer_value(to));
+	if (json_is_string(to))
+		return arena_printf(a, "to '%s'", json_string_value(to));
+	return arena_strdup(a, json_str(args, "label", ""));
+}
+
 static const char *args_text(const json_t *o, struct arena *a)
 {
 	const json_t *args = json_object_get(o, "args");
@@ -67,6 +78,8 @@ const char *action_what(const json_t *o, struct arena *a)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "model", ""));
 	if (strcmp(kind, "ask") == 0)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "text", ""));
+	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0)
+		return point_text(o, a);
 	text = bytes_of(o, "path", a);
 	if (text) {
 		const char *host = bytes_of(o, "host_path", a);
@@ -323,6 +336,9 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 	case EV_MERGE_DONE:
 		*word = "merge";
 		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
+	case EV_FORK_DONE:
+		*word = "fork";
+		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0), json_int(o, "from", 0));
 	case EV_TOOL_CALL:
 		*word = "tool";
 		return arena_strdup(a, json_str(o, "name", ""));

@@ -228,7 +228,8 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 			put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
 		return;
 	}
-	col = put_field(a, row, col, 7, ROLE_DIM, r->word);
+	put_field(a, row, col, 8, ROLE_DIM, r->word);
+	col += strlen(r->word) > 6 ? 9 : 7;
 	int right = a.cols - 1;
 	if (r->dur_us >= 0 || r->sign == '>') {
 		put_right(a, row, right - 6, 6, ROLE_DIM, r->dur_us >= 0 ? fmt_span(ar, r->dur_us) : "");

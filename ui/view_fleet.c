@@ -31,6 +31,7 @@ struct fleet {
 	size_t source;   /* the selection, by name not by place */
 	uint64_t agent;
 	int pane, top;
+	bool moved;      /* until a person moves it, the selection is the most urgent row */
 	bool by_name;
 	/* made by recalc */
 	struct line *line;
@@ -110,6 +111,8 @@ static int compare_lines(const void *x, const void *y)
 	if (d == 0 && a->state == AGENT_HELD)
 		d = (a->agent->since_us > b->agent->since_us) - (a->agent->since_us < b->agent->since_us);
 	if (d == 0)
+		d = a->agent->script - b->agent->script;
+	if (d == 0)
 		d = (a->source > b->source) - (a->source < b->source);
 	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
 }
@@ -134,7 +137,7 @@ static void gather_lines(struct fleet *f, struct ui *ui, struct arena *ar)
 	if (f->nr > 1)
 		qsort(f->line, f->nr, sizeof(*f->line), f->by_name ? compare_names : compare_lines);
 	f->at = 0;
-	for (size_t i = 0; i < f->nr; i++)
+	for (size_t i = 0; i < f->nr && f->moved; i++)
 		if (f->line[i].source == f->source && f->line[i].agent->id == f->agent)
 			f->at = i;
 	if (f->nr > 0) {
@@ -323,7 +326,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 		now_end -= 11;
 		put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
 	}
-	put_bytes(a, row, c->now, now_end - c->now, l->state == AGENT_DONE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
+	put_bytes(a, row, c->now, now_end - c->now, l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
 	put_right(a, row, c->step, 5, ROLE_TEXT, arena_printf(ar, "%u", l->agent->turn));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
@@ -494,6 +497,7 @@ static void select_line(struct fleet *f, int64_t to)
 		to = 0;
 	if (to >= (int64_t)f->nr)
 		to = (int64_t)f->nr - 1;
+	f->moved = true;
 	f->source = f->line[to].source;
 	f->agent = f->line[to].agent->id;
 	f->at = (size_t)to;
