@@ -4,7 +4,8 @@ local project = require "sandglass.demo_project"
 
 local function prepare(box)
   for path, text in pairs(project) do assert(box:write(path, text)) end
-  box:exec "git init -q -b main . && git add -A && git -c user.name=demo -c user.email=demo@example.org commit -qm start"
+  box:exec([[git init -q -b main . && git add -A &&
+    git -c user.name=demo -c user.email=demo@example.org commit -qm start]])
   return box
 end
 

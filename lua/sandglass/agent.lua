@@ -19,7 +19,8 @@ local REPAIRS = 3            -- bad arguments in a row that a model may repair
 
 -- Chat -----------------------------------------------------------------------------------------------------------
 
-local CHAT = { model = "string|sg.Model", system = "string", tools = "list", box = "sg.Box", history = "list", options = "table" }
+local CHAT = { model = "string|sg.Model", system = "string", tools = "list", box = "sg.Box", history = "list",
+  options = "table" }
 
 local function default_model()
   return rt.env.model or "scripted:demo"
@@ -77,7 +78,8 @@ function Chat:send(o)
   end
   local v
   v, err = call("model.call", {
-    model = self.model.name, messages = setmetatable(self.messages, rt.core.array_mt), tools = tool_list(self), options = s.options,
+    model = self.model.name, messages = setmetatable(self.messages, rt.core.array_mt), tools = tool_list(self),
+    options = s.options,
     stream = o.on_text ~= nil or nil, reply = reply,
   }, o.on_text and function(body) o.on_text(body.data or "") end)
   if not v then return nil, err end
@@ -110,13 +112,17 @@ local function run_tool(chat, t, args)
     ok, value, why = pcall(t.run, args, ctx)
   end
   me.tool, me.chat = tool_before, chat_before
-  if ok and value == nil and why ~= nil and not rt.is_error(why) then why = rt.err { code = "io", msg = tostring(why) } end
+  if ok and value == nil and why ~= nil and not rt.is_error(why) then
+    why = rt.err { code = "io", msg = tostring(why) }
+  end
   if not ok then
     local e = rt.as_error(value)
     if e.code == "script" or e.code == "cancelled" or e.code == "budget" then error(e, 0) end
     value, why = nil, e
   end
-  if not t.builtin then rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = why and tostring(why) or nil }) end
+  if not t.builtin then
+    rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = why and tostring(why) or nil })
+  end
   return value, why, ctx.edited
 end
 
@@ -128,7 +134,8 @@ function Chat:call(c)
   local t = s.by_name[c.name]
   if not t then
     s.bad = s.bad + 1
-    return nil, rt.err { code = "model", msg = ("no tool '%s'%s"):format(tostring(c.name), check.suggest(c.name, s.by_name)) }
+    return nil, rt.err { code = "model",
+      msg = ("no tool '%s'%s"):format(tostring(c.name), check.suggest(c.name, s.by_name)) }
   end
   local args, wrong = schema.check(t.schema, c.args or {})
   if not args then
@@ -144,7 +151,8 @@ function Chat:answer(c, value, err, edited)
   check.self(chat_mt, self, "chat", "answer")
   local s = self.state
   local text = err and tools.error_text(err) or tools.to_text(value)
-  self.messages[#self.messages + 1] = { role = "tool", call = c.id, name = c.name, text = text, error = err ~= nil or nil }
+  self.messages[#self.messages + 1] = { role = "tool", call = c.id, name = c.name, text = text,
+    error = err ~= nil or nil }
   local how = err and (err.code == "denied" and "denied" or "failed") or edited and "edited" or "allowed"
   s.last.text = s.last.text and s.last.text .. "\n" .. text or text
   if not s.last.how or s.last.how == "allowed" then s.last.how = how end
@@ -169,15 +177,17 @@ chat_mt = check.class("sg.Chat", "chat", Chat)
 -- The loop -------------------------------------------------------------------------------------------------------
 
 local RUN = {
-  task = "string!", model = "string|sg.Model", box = "sg.Box", tools = "list", system = "string", budget = "table|sg.Budget",
+  task = "string!", model = "string|sg.Model", box = "sg.Box", tools = "list", system = "string",
+  budget = "table|sg.Budget",
   done = "function", on = "table", output = "table", history = "list", agents = "list", name = "string",
   compact = "boolean|table", policy = "string", options = "table",
 }
 local ON = { text = "function", call = "function", result = "function", turn = "function" }
 local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
 
-local SYSTEM = "You work in a sandbox: a Linux machine of your own with the project in /workspace. Use the tools; look at results "
-  .. "before you go on. A denied call is final: read the reason and find another way or say what you need. When the task is "
+local SYSTEM = "You work in a sandbox: a Linux machine of your own with the project in /workspace. Use the tools; look "
+  .. "at results before you go on. A denied call is final: read the reason and find another way or say what you need. "
+  .. "When the task is "
   .. "done, answer with one short paragraph and no tool call."
 
 local function size_of(messages)
@@ -246,7 +256,8 @@ end
 
 local function go_on_after_repeats(name, c)
   local d = people.ask {
-    text = ("The agent %s made the same call %d times running (%s). Go on?"):format(name, SAME, c.name), choices = { "go on", "stop" },
+    text = ("The agent %s made the same call %d times running (%s). Go on?"):format(name, SAME, c.name),
+    choices = { "go on", "stop" },
     default = "stop", risk = "low",
   }
   return d and d.choice == "go on"
@@ -268,7 +279,8 @@ local function new_run(o)
     needs_box = needs_box or on_list[i].needs_box
   end
   if o.agents and #o.agents > 0 then on_list[#on_list + 1] = sg.agent.task_tool(o.agents) end
-  local run = { o = o, on = check.options("agent.run: on", o.on, ON), usage = { ["in"] = 0, out = 0, cached = 0, calls = 0 }, steps = 0 }
+  local run = { o = o, on = check.options("agent.run: on", o.on, ON),
+    usage = { ["in"] = 0, out = 0, cached = 0, calls = 0 }, steps = 0 }
   run.box = o.box
   if needs_box and not run.box then
     run.box = boxes.sandbox {}
@@ -276,8 +288,11 @@ local function new_run(o)
   end
   run.output = o.output and schema.compile("agent.run: output", o.output) or nil
   local system = o.system or SYSTEM
-  if run.output then system = system .. "\nAnswer at the end with JSON of this schema and nothing else: " .. rt.core.encode(run.output) end
-  run.chat = sg.chat { model = o.model, system = system, tools = on_list, box = run.box, history = o.history, options = o.options }
+  if run.output then
+    system = system .. "\nAnswer at the end with JSON of this schema and nothing else: " .. rt.core.encode(run.output)
+  end
+  run.chat = sg.chat { model = o.model, system = system, tools = on_list, box = run.box, history = o.history,
+    options = o.options }
   run.chat:user(o.task)
   return run
 end
@@ -295,7 +310,8 @@ local function start_agent(run, me)
   end
   run.max_steps = limits and limits.steps or STEPS
   local v, err = call("agent.start", {
-    name = run.name, task = o.task, model = run.chat.model.name, box = run.box and run.box.id, tools = names, limits = limits,
+    name = run.name, task = o.task, model = run.chat.model.name, box = run.box and run.box.id, tools = names,
+    limits = limits,
     budget = budget_is_handle and o.budget.id or nil, policy = o.policy,
   })
   if not v then return nil, err end
@@ -320,7 +336,9 @@ local function turn(run)
   if on.turn then on.turn(run.steps) end
   local reply
   reply, err = chat:send { on_text = on.text }
-  if not reply then return false, err.code == "budget" and "budget" or err.code == "denied" and "denied" or "error", err end
+  if not reply then
+    return false, err.code == "budget" and "budget" or err.code == "denied" and "denied" or "error", err
+  end
   for k in pairs(run.usage) do run.usage[k] = run.usage[k] + (reply.usage[k] or 0) end
   run.usage.calls = run.usage.calls + 1
   run.text = reply.text ~= "" and reply.text or run.text
@@ -345,7 +363,9 @@ local function turn(run)
   if run.output then
     local data, wrong = output_of(reply.text, run.output)
     run.idle = (run.idle or 0) + 1
-    if not data and run.idle > REPAIRS then return false, "error", stop_error("model", "the answer is not what was asked for", wrong) end
+    if not data and run.idle > REPAIRS then
+      return false, "error", stop_error("model", "the answer is not what was asked for", wrong)
+    end
     if not data then
       chat:user("That is not the JSON that was asked for: " .. wrong)
       return true
@@ -365,7 +385,8 @@ end
 
 local function answer_of(run, stop)
   return {
-    text = run.text or "", data = run.data, messages = run.chat.messages, usage = run.usage, steps = run.steps, stop = stop,
+    text = run.text or "", data = run.data, messages = run.chat.messages, usage = run.usage, steps = run.steps,
+    stop = stop,
   }
 end
 
@@ -417,7 +438,8 @@ function sg.agent.define(o)
   o = check.options("agent.define", o, DEFINE)
   if not o.name then fail "agent.define: option 'name' is missing" end
   return tools.make {
-    name = o.name, about = o.about or o.task or "A sub-agent.", params = { task = "string what it shall do" }, agent = o,
+    name = o.name, about = o.about or o.task or "A sub-agent.", params = { task = "string what it shall do" },
+    agent = o,
     run = function(p, ctx)
       local copy = {}
       for k, v in pairs(o) do copy[k] = v end

@@ -1,7 +1,7 @@
 -- sg.args: the words after `--` on the command line.
 --   sg.args { repo = ".", fast = false, n = 3, "task", "files..." }   named with defaults, then positionals
--- A positional may end in "?" (may be missing) or "..." (the rest, a list). --model is always known. Called or not, words
--- of the form --name value are also sg.args.name.
+-- A positional may end in "?" (may be missing) or "..." (the rest, a list). --model is always known. Called or not,
+-- words of the form --name value are also sg.args.name.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local fail = rt.fail

@@ -40,7 +40,8 @@ local is_error = rt.is_error
 -- A mistake in the script: raises at the line of the script that led here.
 function rt.fail(fmt, ...)
   local at = core.where() or (current and current.at) or rt.script   -- a tail call leaves no line behind
-  error(err { code = "script", msg = select("#", ...) > 0 and format(fmt, ...) or fmt, at = at, trace = core.trace() }, 0)
+  error(err { code = "script", msg = select("#", ...) > 0 and format(fmt, ...) or fmt, at = at, trace = core.trace() },
+    0)
 end
 local fail = rt.fail
 
@@ -49,13 +50,14 @@ local function as_error(e)
   if is_error(e) then return e end
   local kind = type(e)
   local msg = (kind == "string" or kind == "number") and tostring(e) or ("(error object is a " .. kind .. ")")
-  return err { code = "script", msg = msg, at = core.where(), trace = core.trace(), cause = kind == "table" and e or nil }
+  return err { code = "script", msg = msg, at = core.where(), trace = core.trace(),
+    cause = kind == "table" and e or nil }
 end
 rt.as_error = as_error
 
 -- Tasks ----------------------------------------------------------------------------------------------------------
--- A task is a coroutine with a place in the tree of scopes. It waits by parking a table in task.waiting; whoever wakes it
--- puts it at the end of the ready list. Order is first in, first out, and nothing else.
+-- A task is a coroutine with a place in the tree of scopes. It waits by parking a table in task.waiting; whoever wakes
+-- it puts it at the end of the ready list. Order is first in, first out, and nothing else.
 
 local WAIT = {}          -- what a parked coroutine yields
 local ready, first, last = {}, 1, 0
@@ -81,8 +83,8 @@ end
 
 function rt.current() return current end
 
--- Waits until wake(task, ...); returns what was given. If `w` is a call (it has an id), cancelling the task drops the call
--- and goes on waiting for its answer.
+-- Waits until wake(task, ...); returns what was given. If `w` is a call (it has an id), cancelling the task drops the
+-- call and goes on waiting for its answer.
 local NOTHING = {}
 local function park(w)
   local t = current
@@ -220,7 +222,8 @@ local outgoing = {}      -- of the frame that is being sent; one table for all o
 local function send_call(kind, id, op, args)
   local t = current
   outgoing.op, outgoing.at, outgoing.args = op, core.where() or (t and t.at), args or {}
-  outgoing.task, outgoing.agent, outgoing.tool, outgoing.said = t and t.id or 0, t and t.agent or 0, t and t.tool, t and t.said
+  outgoing.task, outgoing.agent, outgoing.tool, outgoing.said = t and t.id or 0, t and t.agent or 0, t and t.tool,
+    t and t.said
   local ok, e = pcall(core.send, kind, id, outgoing)
   outgoing.args = nil
   if not ok then fail("%s: %s", op, e) end
@@ -249,7 +252,8 @@ end
 local function answer_error(e)
   if type(e) ~= "table" then e = { code = "backend", msg = tostring(e) } end
   return err {
-    code = e.code or "backend", msg = e.msg or e.code or "failed", why = e.why, rule = e.rule, event = e.event, exit = e.exit,
+    code = e.code or "backend", msg = e.msg or e.code or "failed", why = e.why, rule = e.rule, event = e.event,
+    exit = e.exit,
     retry = e.retry,
   }
 end
@@ -467,7 +471,8 @@ local function the_end(t)
     core.send("end", 0, { ok = x.code == 0, code = x.code, why = x.why })
   elseif t.err then
     local e = t.err
-    core.send("end", 0, { ok = false, code = e.exit or 3, why = tostring(e), err = plain_error(e), trace = e.trace, at = e.at })
+    core.send("end", 0, { ok = false, code = e.exit or 3, why = tostring(e), err = plain_error(e), trace = e.trace,
+      at = e.at })
   else
     core.send("end", 0, { ok = true, code = 0 })
   end
@@ -568,7 +573,9 @@ function on.event(_, body)
   for _, fn in ipairs(rt.observers[body.event] or {}) do
     rt.spawn(nil, function()
       local ok, e = xpcall(fn, as_error, body.body or {})
-      if not ok then rt.tell("note", { level = "warn", text = "observer of '" .. body.event .. "': " .. tostring(e) }) end
+      if not ok then
+        rt.tell("note", { level = "warn", text = "observer of '" .. body.event .. "': " .. tostring(e) })
+      end
     end)
   end
 end
@@ -621,7 +628,8 @@ local function stuck()
   local places = {}
   for _, t in ipairs(rt.all_tasks()) do places[#places + 1] = core.where(t.co) or t.at end
   cancel(root, err {
-    code = "script", msg = "every task waits for another one: nothing can go on", why = concat(places, ", "), at = places[1],
+    code = "script", msg = "every task waits for another one: nothing can go on", why = concat(places, ", "),
+    at = places[1],
   })
   return true
 end

@@ -21,7 +21,9 @@ local function command(where, cmd, o, args)
   elseif type(cmd) == "table" then
     if #cmd == 0 then fail("%s: an empty command", where) end
     for i, w in ipairs(cmd) do
-      if type(w) ~= "string" then fail("%s: word %d of the command is a %s, a string is wanted", where, i, check.type_of(w)) end
+      if type(w) ~= "string" then
+        fail("%s: word %d of the command is a %s, a string is wanted", where, i, check.type_of(w))
+      end
     end
     args.argv = cmd
   else
@@ -328,7 +330,8 @@ function Diff:stat()
     lines[i] = ("%s | %s"):format(f.path, f.note or (f.binary and "binary") or ("%d %s%s"):format(plus + minus,
       ("+"):rep(math.ceil(plus / scale)), ("-"):rep(math.ceil(minus / scale))))
   end
-  lines[#lines + 1] = ("%d file%s changed, %d added, %d removed"):format(#self.files, #self.files == 1 and "" or "s", added, removed)
+  lines[#lines + 1] = ("%d file%s changed, %d added, %d removed"):format(#self.files, #self.files == 1 and "" or "s",
+    added, removed)
   return table.concat(lines, "\n")
 end
 
@@ -339,13 +342,15 @@ function Box:diff(from, to)
   check.self(box_mt, self, "box", "diff")
   local v, err = call("box.diff", { box = self.id, from = version("diff", from), to = version("diff", to) })
   if not v then return nil, err end
-  return rt.core.handle(setmetatable({ files = v.files or {}, lines = v.lines or 0, patch_text = v.patch or "" }, diff_mt))
+  return rt.core.handle(setmetatable({ files = v.files or {}, lines = v.lines or 0, patch_text = v.patch or "" },
+    diff_mt))
 end
 
 local MODES = { apply = true, commits = true, branch = true, patch = true }
 function Box:merge(o)
   check.self(box_mt, self, "box", "merge")
-  o = check.options("merge", o, { into = "string", mode = "string", branch = "string", review = "boolean", message = "string" })
+  o = check.options("merge", o,
+    { into = "string", mode = "string", branch = "string", review = "boolean", message = "string" })
   if o.mode and not MODES[o.mode] then fail("merge: no mode '%s'%s", o.mode, check.suggest(o.mode, MODES)) end
   if o.mode == "branch" and not o.branch then fail "merge: mode \"branch\" needs the option 'branch'" end
   return event_of("box.merge", {
@@ -387,11 +392,13 @@ end
 
 local SANDBOX = {
   name = "string", backend = "string", image = "string", repo = "string|table", repos = "table", copy = "boolean",
-  net = "string|list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string", expose = "list",
+  net = "string|list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
+  expose = "list",
   accept = "string", options = "table",
 }
 local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
-local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes", "mcp", "pyodide" }
+local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes",
+  "mcp", "pyodide" }
 
 local function known_backend(name)
   for _, b in ipairs(BACKENDS) do if b == name then return end end
@@ -427,7 +434,8 @@ function M.sandbox(o)
     }
   end
   local v, err = call("box.open", {
-    name = o.name, backend = o.backend or rt.env.backend, image = o.image, repo = repositories(o), copy = o.copy, net = o.net,
+    name = o.name, backend = o.backend or rt.env.backend, image = o.image, repo = repositories(o), copy = o.copy,
+    net = o.net,
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
     options = o.options,
   })

@@ -107,7 +107,9 @@ function M.options(where, o, spec)
       fail("%s: no option '%s'%s", where, tostring(k), M.suggest(k, spec))
     end
     types = types:gsub("!", "")
-    if not matches(v, types) then fail("%s: option '%s' is %s, %s is wanted", where, k, type_of(v), type_words(types)) end
+    if not matches(v, types) then
+      fail("%s: option '%s' is %s, %s is wanted", where, k, type_of(v), type_words(types))
+    end
   end
   for k, types in pairs(spec) do
     if types:find("!", 1, true) and o[k] == nil then fail("%s: option '%s' is missing", where, k) end
@@ -132,7 +134,8 @@ local LIMITS = { usd = "number", tokens = "integer", time = "time", steps = "int
 function M.limits(where, o)
   M.options(where, o, LIMITS)
   return {
-    uusd = o.usd and math.floor(o.usd * 1000000 + 0.5) or nil, tokens = o.tokens, time_us = M.us(o.time), steps = o.steps,
+    uusd = o.usd and math.floor(o.usd * 1000000 + 0.5) or nil, tokens = o.tokens, time_us = M.us(o.time),
+    steps = o.steps,
     actions = o.actions,
   }
 end

@@ -80,7 +80,8 @@ local config = setmetatable({}, {
 function M.result(v, file)
   if v ~= nil and v ~= config then
     if type(v) ~= "table" then
-      error(rt.err { code = "script", msg = ("%s: a configuration file returns its builder, not a %s"):format(file, type(v)) }, 0)
+      error(rt.err { code = "script",
+        msg = ("%s: a configuration file returns its builder, not a %s"):format(file, type(v)) }, 0)
     end
     for k, item in pairs(v) do set(k, item) end
   end

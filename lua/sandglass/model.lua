@@ -41,11 +41,15 @@ function M.model(spec, o)
   check.arg("model", "the options", o, "table?")
   local provider, name = spec:match "^([%w_.-]+):(.+)$"
   local known = providers()
-  if not provider then fail("model '%s': a name is provider:model, for example scripted:demo (providers: %s)", spec, table.concat(known, ", ")) end
+  if not provider then
+    fail("model '%s': a name is provider:model, for example scripted:demo (providers: %s)", spec,
+      table.concat(known, ", "))
+  end
   local found
   for _, p in ipairs(known) do found = found or p == provider end
   if not found then
-    fail("model '%s': no provider '%s'%s; providers here: %s", spec, provider, check.suggest(provider, known), table.concat(known, ", "))
+    fail("model '%s': no provider '%s'%s; providers here: %s", spec, provider, check.suggest(provider, known),
+      table.concat(known, ", "))
   end
   return check.new(model_mt, {
     name = spec, provider = provider, options = o, turns = provider == "scripted" and load_turns(spec, name) or nil,
@@ -95,7 +99,9 @@ local BRANCHES = { denied = true, edited = true, failed = true, allowed = true }
 local function check_turn(model, n, turn)
   check.options(("model '%s': turn %d"):format(model.name, n), turn, TURN)
   for name in pairs(turn.on or {}) do
-    if not BRANCHES[name] then fail("model '%s': turn %d: no branch '%s'%s", model.name, n, name, check.suggest(name, BRANCHES)) end
+    if not BRANCHES[name] then
+      fail("model '%s': turn %d: no branch '%s'%s", model.name, n, name, check.suggest(name, BRANCHES))
+    end
   end
 end
 
@@ -129,7 +135,9 @@ function M.reply(model, state, messages, last)
   end
   state.branches = nil
   local turn = next_turn(state)
-  if not turn then return { text = "", calls = {}, usage = { ["in"] = tokens(messages), out = 0, cached = 0 }, stop = "end" } end
+  if not turn then
+    return { text = "", calls = {}, usage = { ["in"] = tokens(messages), out = 0, cached = 0 }, stop = "end" }
+  end
   state.count = state.count + 1
   check_turn(model, state.count, turn)
   if turn.expect and not (last.text or ""):find(turn.expect) then

@@ -27,7 +27,8 @@ function Budget:left()
   local v, err = call("budget.left", { budget = self.id })
   if not v then return nil, err end
   return {
-    usd = v.uusd and v.uusd / 1e6, tokens = v.tokens, time = v.time_us and v.time_us / 1e6, steps = v.steps, actions = v.actions,
+    usd = v.uusd and v.uusd / 1e6, tokens = v.tokens, time = v.time_us and v.time_us / 1e6, steps = v.steps,
+    actions = v.actions,
   }
 end
 
@@ -106,8 +107,10 @@ end
 
 -- Pushes what was merged with the user's own git, on the host. Always asks.
 function sg.host.push(o)
-  o = check.options("host.push", o, { box = "sg.Box!", remote = "string", branch = "string", ref = "string", force = "boolean" })
-  local v, err = call("host.push", { box = o.box.id, remote = o.remote, branch = o.branch, ref = o.ref, force = o.force })
+  o = check.options("host.push", o,
+    { box = "sg.Box!", remote = "string", branch = "string", ref = "string", force = "boolean" })
+  local v, err = call("host.push",
+    { box = o.box.id, remote = o.remote, branch = o.branch, ref = o.ref, force = o.force })
   if not v then return nil, err end
   return v
 end
@@ -118,7 +121,8 @@ function sg.host.exec(argv, o)
   o = check.options("host.exec", o, { cwd = "string", env = "table", stdin = "string", timeout = "time" })
   for i, w in ipairs(argv) do check.arg("host.exec", "word " .. i, w, "string") end
   if #argv == 0 then fail "host.exec: an empty command" end
-  local v, err = call("host.exec", { argv = argv, cwd = o.cwd, env = o.env, stdin = o.stdin, timeout_us = check.us(o.timeout) })
+  local v, err = call("host.exec",
+    { argv = argv, cwd = o.cwd, env = o.env, stdin = o.stdin, timeout_us = check.us(o.timeout) })
   if not v then return nil, err end
   v.out, v.err = v.out or "", v.err or ""
   v.ok = v.code == 0 and v.signal == nil

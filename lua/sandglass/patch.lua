@@ -1,5 +1,5 @@
--- apply_patch: a patch in the form models know best. Each file is read, changed in memory and written; nothing is written
--- before all of it fits.
+-- apply_patch: a patch in the form models know best. Each file is read, changed in memory and written; nothing is
+-- written before all of it fits.
 --   *** Begin Patch / *** Update File: path / @@ a line above / " same" "-old" "+new" / *** Add File: path / "+line"
 --   *** Delete File: path / *** End Patch
 local rt = require "sandglass.runtime"
@@ -21,7 +21,9 @@ local function parse(patch)
   for n, line in ipairs(lines_of(patch)) do
     local op, path = line:match "^%*%*%* (%a+) File: (.+)$"
     if op then
-      if op ~= "Update" and op ~= "Add" and op ~= "Delete" then return wrong("line %d: '%s File' is not known", n, op) end
+      if op ~= "Update" and op ~= "Add" and op ~= "Delete" then
+        return wrong("line %d: '%s File' is not known", n, op)
+      end
       file, hunk = { op = op:lower(), path = path:match "^%s*(.-)%s*$", hunks = {}, lines = {} }, nil
       files[#files + 1] = file
     elseif line:match "^%*%*%* Begin Patch" or line:match "^%*%*%* End Patch" or line:match "^%*%*%* End of File" then
@@ -78,7 +80,10 @@ local function apply_hunks(file, data)
       if a then at = a + 1 end
     end
     local i = #h.old == 0 and #lines + 1 or find(lines, h.old, at) or find(lines, h.old, 1)
-    if not i then return wrong("%s: the text of change %d is not there: %s", file.path, n, text.tail(table.concat(h.old, " | "), 1):sub(1, 120)) end
+    if not i then
+      return wrong("%s: the text of change %d is not there: %s", file.path, n,
+        text.tail(table.concat(h.old, " | "), 1):sub(1, 120))
+    end
     local out = table.move(lines, 1, i - 1, 1, {})
     table.move(h.new, 1, #h.new, #out + 1, out)
     at = #out + 1

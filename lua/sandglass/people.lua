@@ -51,7 +51,8 @@ function sg.ask(o)
     if not found then fail("ask: the default '%s' is not among the choices", tostring(o.default)) end
   end
   local v, err = rt.call("ask", {
-    text = o.text, choices = o.choices, form = o.form, default = o.default, timeout_us = check.us(o.timeout), risk = o.risk,
+    text = o.text, choices = o.choices, form = o.form, default = o.default, timeout_us = check.us(o.timeout),
+    risk = o.risk,
   })
   if not v then return nil, err end
   return v

@@ -6,13 +6,16 @@ local check = require "sandglass.check"
 local fail = rt.fail
 
 local M = {}
-local rules_mt, rule_mt = { __name = "policy rules", __metatable = false }, { __name = "policy rule", __metatable = false }
+local rules_mt, rule_mt = { __name = "policy rules", __metatable = false },
+  { __name = "policy rule", __metatable = false }
 local functions, lines = {}, {}      -- when functions by number, and by the line of their rule
 
 local LIST = "string|list"
 local RULE = {
-  kind = LIST, cmd = LIST, path = LIST, host = LIST, tool = LIST, agent = LIST, box = LIST, where = "string", tainted = "boolean",
-  match = "string", when = "function", why = "string", say = "string", risk = "string", confirm = "string", limit = "table",
+  kind = LIST, cmd = LIST, path = LIST, host = LIST, tool = LIST, agent = LIST, box = LIST, where = "string",
+  tainted = "boolean",
+  match = "string", when = "function", why = "string", say = "string", risk = "string", confirm = "string",
+  limit = "table",
   timeout = "time", on_timeout = "string",
 }
 local function set(...)
@@ -21,7 +24,8 @@ local function set(...)
   return t
 end
 local WORDS = {
-  kind = set("exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask", "snapshot", "rollback", "merge", "put", "get", "shell"),
+  kind = set("exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask", "snapshot", "rollback",
+    "merge", "put", "get", "shell"),
   where = set("box", "host"), risk = set("low", "medium", "high"), confirm = set "type",
   on_timeout = set("deny", "hold", "allow"), default = set("allow", "ask", "deny", "boxed", "careful"),
 }
@@ -56,13 +60,19 @@ local function rule(verdict)
       for _, key in ipairs { "where", "risk", "confirm", "on_timeout" } do
         if o[key] then word(where, key, o[key]) end
       end
-      if o.say and verdict ~= "deny" then fail("%s: 'say' is what a model is told when it is denied; use 'why'", where) end
-      if (o.timeout or o.on_timeout) and verdict ~= "ask" then fail("%s: only an ask waits, so it alone has a time-out", where) end
+      if o.say and verdict ~= "deny" then
+        fail("%s: 'say' is what a model is told when it is denied; use 'why'", where)
+      end
+      if (o.timeout or o.on_timeout) and verdict ~= "ask" then
+        fail("%s: only an ask waits, so it alone has a time-out", where)
+      end
       local limit = o.limit and check.options(where .. ": limit", o.limit, { time = "time!" })
       local r = {
-        name = name, verdict = verdict, line = line, timeout_us = check.us(o.timeout), limit = limit and { time_us = check.us(limit.time) },
+        name = name, verdict = verdict, line = line, timeout_us = check.us(o.timeout),
+        limit = limit and { time_us = check.us(limit.time) },
       }
-      for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "where", "tainted", "match", "why", "say", "risk",
+      for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "where", "tainted", "match", "why",
+        "say", "risk",
                              "confirm", "on_timeout" } do
         r[key] = o[key]
       end
@@ -101,7 +111,8 @@ end
 -- For boot.lua: what the file returned, as JSON-able data.
 function M.result(v, file)
   if rt.core.metatable(v) ~= rules_mt then
-    error(rt.err { code = "script", msg = ("%s: a policy file returns p.rules { ... }, not a %s"):format(file, type(v)) }, 0)
+    error(rt.err { code = "script",
+      msg = ("%s: a policy file returns p.rules { ... }, not a %s"):format(file, type(v)) }, 0)
   end
   return { file = file, default = v.default, rules = v.rules }
 end

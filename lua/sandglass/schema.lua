@@ -1,5 +1,5 @@
 -- Parameters of tools: the short form, JSON Schema, checking and repairing arguments.
---   "string what it is"   "integer? = 10 how many"   "enum(a,b) mode"   "string[] files"   "boolean?"   "object"   "any"
+--   "string what it is"   "integer? = 10 how many"   "enum(a,b) mode"   "string[] files"   "boolean?"   "any"
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local core, fail = rt.core, rt.fail
@@ -10,7 +10,9 @@ local KINDS = { string = true, integer = true, number = true, boolean = true, ob
 local function list(t) return setmetatable(t, core.array_mt) end
 
 local function default_of(where, kind, text)
-  if kind == "integer" or kind == "number" then return tonumber(text) or fail("%s: '%s' is not a number", where, text) end
+  if kind == "integer" or kind == "number" then
+    return tonumber(text) or fail("%s: '%s' is not a number", where, text)
+  end
   if kind == "boolean" then return text == "true" end
   return text
 end
@@ -112,13 +114,16 @@ local function object(s, v, path)
       if wrong then return nil, wrong end
       out[k] = good
     elseif not sub and s.properties and s.additionalProperties == false then
-      return nil, ("no parameter '%s'%s"):format(path == "" and tostring(k) or path .. "." .. k, check.suggest(k, s.properties))
+      return nil, ("no parameter '%s'%s"):format(path == "" and tostring(k) or path .. "." .. k,
+        check.suggest(k, s.properties))
     else
       out[k] = item
     end
   end
   for _, name in ipairs(s.required or {}) do
-    if out[name] == nil then return nil, ("parameter '%s' is missing"):format(path == "" and name or path .. "." .. name) end
+    if out[name] == nil then
+      return nil, ("parameter '%s' is missing"):format(path == "" and name or path .. "." .. name)
+    end
   end
   for name, sub in pairs(s.properties or {}) do
     if out[name] == nil and sub.default ~= nil then out[name] = sub.default end
@@ -134,7 +139,9 @@ function validate(s, v, path)
   if s.enum then
     local found
     for _, c in ipairs(s.enum) do found = found or c == v end
-    if not found then return nil, ("parameter '%s' is '%s', one of %s is wanted"):format(path, tostring(v), table.concat(s.enum, ", ")) end
+    if not found then
+      return nil, ("parameter '%s' is '%s', one of %s is wanted"):format(path, tostring(v), table.concat(s.enum, ", "))
+    end
   end
   if s.minimum and v < s.minimum then return nil, ("parameter '%s' is less than %s"):format(path, s.minimum) end
   if s.maximum and v > s.maximum then return nil, ("parameter '%s' is more than %s"):format(path, s.maximum) end

@@ -225,7 +225,8 @@ function sg.timeout(s, fn, ...)
   local us = check.us(check.arg("timeout", "the time", s, "time"))
   check.arg("timeout", "the function", fn, "function")
   local args, task = pack(...), nil
-  local stop, tasks = group("timeout", 1, 1, us, function() return fn(unpack(args, 1, args.n)) end, function(_, t) task = t end)
+  local stop, tasks = group("timeout", 1, 1, us, function() return fn(unpack(args, 1, args.n)) end,
+    function(_, t) task = t end)
   task = task or tasks[1]
   if task.err and stop then return nil, stop end
   if task.err then error(task.err, 0) end

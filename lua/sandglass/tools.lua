@@ -1,4 +1,5 @@
--- Tools: what sg.tool makes, and the built-in ones. A tool's run(params, ctx) gives a string, a table, or nil and an error.
+-- Tools: what sg.tool makes, and the built-in ones. A tool's run(params, ctx) gives a string, a table, or nil and an
+-- error.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local schema = require "sandglass.schema"
@@ -9,11 +10,13 @@ local fail = rt.fail
 local M = { sg = {} }
 local SHOWN = 16384          -- bytes of a result that a model is shown; the record has all of it
 
-local tool_mt = check.class("sg.Tool", "tool", {}, { ask = true, risk = true, timeout = true, agent = true, builtin = true })
+local tool_mt = check.class("sg.Tool", "tool", {},
+  { ask = true, risk = true, timeout = true, agent = true, builtin = true })
 M.tool_mt = tool_mt
 
 local TOOL = {
-  name = "string!", about = "string", params = "table", run = "function!", where = "string", ask = "boolean", risk = "string",
+  name = "string!", about = "string", params = "table", run = "function!", where = "string", ask = "boolean",
+  risk = "string",
   timeout = "time", reads = "boolean",
 }
 
@@ -23,7 +26,8 @@ local function make(o)
   end
   return check.new(tool_mt, {
     name = o.name, about = o.about or "", schema = schema.compile("tool '" .. o.name .. "'", o.params), run = o.run,
-    where = o.where or "box", ask = o.ask, risk = o.risk, timeout = o.timeout, reads = o.reads or false, builtin = o.builtin or false,
+    where = o.where or "box", ask = o.ask, risk = o.risk, timeout = o.timeout, reads = o.reads or false,
+    builtin = o.builtin or false,
     needs_box = o.needs_box or false, agent = o.agent,
   })
 end
@@ -31,7 +35,9 @@ M.make = make
 
 function M.sg.tool(o)
   o = check.options("tool", o, TOOL)
-  if o.where and o.where ~= "box" and o.where ~= "host" then fail("tool: where is \"box\" or \"host\", not \"%s\"", o.where) end
+  if o.where and o.where ~= "box" and o.where ~= "host" then
+    fail("tool: where is \"box\" or \"host\", not \"%s\"", o.where)
+  end
   return make(o)
 end
 
@@ -48,7 +54,9 @@ end
 -- What a command did, for a model.
 local function report(r)
   local parts = {}
-  if r.edited then parts[#parts + 1] = "[a person changed this command before it ran; what ran: " .. (r.ran or "?") .. "]" end
+  if r.edited then
+    parts[#parts + 1] = "[a person changed this command before it ran; what ran: " .. (r.ran or "?") .. "]"
+  end
   if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out) end
   if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2) end
   if r.signal then
@@ -78,7 +86,8 @@ define {
 
 define {
   name = "read", about = "Read a file, or some lines of it, with line numbers.", reads = true,
-  params = { path = "string path in /workspace", from = "integer? = 1 first line", lines = "integer? = 400 how many lines" },
+  params = { path = "string path in /workspace", from = "integer? = 1 first line",
+    lines = "integer? = 400 how many lines" },
   run = function(p, ctx)
     local data, err = ctx.box:read(p.path)
     if not data then return nil, err end
@@ -104,7 +113,8 @@ define {
 
 define {
   name = "edit", about = "Replace text in a file. `old` must occur exactly once, unless `all` is true.",
-  params = { path = "string path in /workspace", old = "string text as it is now", new = "string text to put there", all = "boolean? every occurrence" },
+  params = { path = "string path in /workspace", old = "string text as it is now", new = "string text to put there",
+    all = "boolean? every occurrence" },
   run = function(p, ctx)
     if p.old == "" then return nil, rt.err { code = "io", msg = "`old` is empty; use write for a new file" } end
     local id, err = ctx.box:edit(p.path, p.old, p.new, { all = p.all })
@@ -135,7 +145,9 @@ define {
 }
 
 define {
-  name = "apply_patch", about = "Apply a patch: *** Begin Patch / *** Update File: p / @@ / -old / +new / *** Add File: p / *** Delete File: p / *** End Patch.",
+  name = "apply_patch",
+  about = "Apply a patch: *** Begin Patch / *** Update File: p / @@ / -old / +new / *** Add File: p / "
+    .. "*** Delete File: p / *** End Patch.",
   params = { patch = "string the patch" },
   run = function(p, ctx) return rt.require "sandglass.patch".apply(p.patch, ctx.box) end,
 }
@@ -152,7 +164,8 @@ define {
 }
 
 define {
-  name = "ask_user", about = "Ask the person a question, only when you cannot go on without the answer.", needs_box = false,
+  name = "ask_user", about = "Ask the person a question, only when you cannot go on without the answer.",
+  needs_box = false,
   where = "host", params = { question = "string the question", choices = "string[]? possible answers" },
   run = function(p)
     local d, err = people.ask { text = p.question, choices = p.choices }

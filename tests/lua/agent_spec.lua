@@ -17,7 +17,8 @@ end
 
 it "a run to the end" (function()
   local box <close> = sg.sandbox {}
-  local r = assert(run({ { say = "hm", call = { "shell", { cmd = "echo hi" } } }, { say = "bye", expect = "hi" } }, { box = box }))
+  local r = assert(run({ { say = "hm", call = { "shell", { cmd = "echo hi" } } }, { say = "bye", expect = "hi" } },
+    { box = box }))
   eq({ r.text, r.stop, r.steps, r.usage.calls }, { "bye", "end", 2, 2 })
   eq(#r.messages, 5)
   eq(r.messages[4], { role = "tool", name = "shell", call = "c1_1", text = "hi\n" })
@@ -34,11 +35,13 @@ end)
 
 it "params: the short form becomes JSON Schema" (function()
   local t = sg.tool { name = "x", run = print, params = {
-    a = "string what it is", b = "integer? = 10 how many", c = "enum(x,y) mode", d = "string[] files", e = "boolean?" } }
+    a = "string what it is", b = "integer? = 10 how many", c = "enum(x,y) mode", d = "string[] files",
+      e = "boolean?" } }
   eq(t.schema, {
     type = "object", additionalProperties = false, required = { "a", "c", "d" },
     properties = {
-      a = { type = "string", description = "what it is" }, b = { type = "integer", default = 10, description = "how many" },
+      a = { type = "string", description = "what it is" },
+      b = { type = "integer", default = 10, description = "how many" },
       c = { type = "string", enum = { "x", "y" }, description = "mode" },
       d = { type = "array", items = { type = "string" }, description = "files" }, e = { type = "boolean" },
     },
@@ -121,16 +124,19 @@ it "reads run at the same time, answers keep their order" (function()
 end)
 
 it "output: JSON that was asked for" (function()
-  local r = run({ { say = "here: {\"n\": \"x\"}" }, { say = "```json\n{\"n\": 4}\n```" } }, { tools = {}, output = { n = "integer" } })
+  local r = run({ { say = "here: {\"n\": \"x\"}" }, { say = "```json\n{\"n\": 4}\n```" } },
+    { tools = {}, output = { n = "integer" } })
   eq(r.data, { n = 4 })
 end)
 
 it "a script's tool is announced; what it raises from the world is an answer, a mistake is raised" (function()
   local t = sg.tool { name = "t", run = function(_, ctx) assert(ctx.box:run "false") end }
-  local r = run({ { call = { "t", {} } }, { say = "seen", expect = "exit 1: false" } }, { tools = { t }, box = sg.sandbox {} })
+  local r = run({ { call = { "t", {} } }, { say = "seen", expect = "exit 1: false" } },
+    { tools = { t }, box = sg.sandbox {} })
   eq(r.text, "seen")
   local bad = sg.tool { name = "bad", run = function() local x = nil return x.y end }
-  fails("~attempt to index a nil value (local 'x')", function() run({ { call = { "bad", {} } } }, { tools = { bad } }) end)
+  fails("~attempt to index a nil value (local 'x')",
+    function() run({ { call = { "bad", {} } } }, { tools = { bad } }) end)
 end)
 
 it "a tool's time-out is an answer" (function()
@@ -142,16 +148,19 @@ end)
 it "sub-agents" (function()
   turns.sub = { { say = "I am the sub-agent" } }
   local helper = sg.agent.define { name = "helper", about = "helps", tools = {}, model = "scripted:scripted_sub.lua" }
-  local r = run({ { call = { "task", { agent = "helper", task = "help" } } }, { say = "ok", expect = "I am the sub%-agent" } },
+  local r = run({ { call = { "task", { agent = "helper", task = "help" } } },
+    { say = "ok", expect = "I am the sub%-agent" } },
     { tools = {}, agents = { helper } })
   eq(r.text, "ok")
-  r = run({ { call = { "helper", { task = "help" } } }, { say = "ok2", expect = "sub%-agent" } }, { tools = { helper } })
+  r = run({ { call = { "helper", { task = "help" } } }, { say = "ok2", expect = "sub%-agent" } },
+    { tools = { helper } })
   eq(r.text, "ok2")
 end)
 
 it "the loop by hand" (function()
   local box <close> = sg.sandbox {}
-  local c = sg.chat { model = model { { say = "a", call = { "shell", { cmd = "echo 1" } } }, { say = "b" } }, tools = { "shell" }, box = box }
+  local c = sg.chat { model = model { { say = "a", call = { "shell", { cmd = "echo 1" } } }, { say = "b" } },
+    tools = { "shell" }, box = box }
   c:user "task"
   local r
   repeat
@@ -168,11 +177,13 @@ it "apply_patch" (function()
   local box <close> = sg.sandbox {}
   box:write("f.c", "int a;\nint b;\nint c;\n")
   local patch = require "sandglass.patch"
-  eq(patch.apply("*** Begin Patch\n*** Update File: f.c\n@@\n int a;\n-int b;\n+int bb;\n*** Add File: g.c\n+new\n*** End Patch", box),
-    "update f.c\nadd g.c")
+  local good = "*** Begin Patch\n*** Update File: f.c\n@@\n int a;\n-int b;\n+int bb;\n"
+    .. "*** Add File: g.c\n+new\n*** End Patch"
+  eq(patch.apply(good, box), "update f.c\nadd g.c")
   eq(box:read "f.c", "int a;\nint bb;\nint c;\n")
   eq(box:read "g.c", "new\n")
-  local v, err = patch.apply("*** Begin Patch\n*** Update File: f.c\n@@\n-int zzz;\n+x\n*** Add File: h.c\n+h\n*** End Patch", box)
+  local bad = "*** Begin Patch\n*** Update File: f.c\n@@\n-int zzz;\n+x\n*** Add File: h.c\n+h\n*** End Patch"
+  local v, err = patch.apply(bad, box)
   eq({ v, err.msg }, { nil, "patch: f.c: the text of change 1 is not there: int zzz;" })
   eq((box:read "h.c"), nil, "nothing was written")
 end)

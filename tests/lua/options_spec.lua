@@ -4,17 +4,20 @@ local it, eq, fails = spec.it, spec.eq, spec.fails
 local box = sg.sandbox { name = "b" }
 
 it "an unknown option names the one that was meant, and the line" (function()
-  fails("sandbox: no option 'netx' (did you mean 'net'?) at options_spec.lua:7", function() sg.sandbox { netx = "none" } end)
+  fails("sandbox: no option 'netx' (did you mean 'net'?) at options_spec.lua:8",
+    function() sg.sandbox { netx = "none" } end)
   fails("~exec: no option 'timout' (did you mean 'timeout'?)", function() box:exec("true", { timout = 3 }) end)
   fails("~map: no option 'limits' (did you mean 'limit'?)", function() sg.map({}, print, { limits = 3 }) end)
-  fails("~agent.run: no option 'modell' (did you mean 'model'?)", function() sg.agent.run { task = "x", modell = "y" } end)
+  fails("~agent.run: no option 'modell' (did you mean 'model'?)",
+    function() sg.agent.run { task = "x", modell = "y" } end)
   fails("~tool: no option 'runn' (did you mean 'run'?)", function() sg.tool { name = "x", runn = print } end)
   fails("~sandbox: limits: no option 'memory' (did you mean", function() sg.sandbox { limits = { memory = 1 } } end)
 end)
 
 it "the wrong type is said" (function()
   fails("~sandbox: option 'net' is number, string or list is wanted", function() sg.sandbox { net = 3 } end)
-  fails("~exec: option 'timeout' is string, a time (seconds or \"5m\") is wanted", function() box:exec("x", { timeout = "soon" }) end)
+  fails("~exec: option 'timeout' is string, a time (seconds or \"5m\") is wanted",
+    function() box:exec("x", { timeout = "soon" }) end)
   fails("~exec: a command is a string (for sh -c) or a list of words, not a nil", function() box:exec() end)
   fails("~word 2 of the command is a number", function() box:exec { "a", 3 } end)
   fails("~exec: an empty command", function() box:exec {} end)
@@ -48,9 +51,11 @@ end)
 
 it "models" (function()
   fails("~model 'antropic:x': no provider 'antropic'; providers here: scripted", function() sg.model "antropic:x" end)
-  fails("~model 'scriptd:x': no provider 'scriptd' (did you mean 'scripted'?); providers here: scripted", function() sg.model "scriptd:x" end)
+  fails("~model 'scriptd:x': no provider 'scriptd' (did you mean 'scripted'?); providers here: scripted",
+    function() sg.model "scriptd:x" end)
   fails("~model 'demo': a name is provider:model", function() sg.model "demo" end)
-  fails("~model 'scripted:nothing': require: cannot find 'sandglass.scripted.nothing'", function() sg.model "scripted:nothing" end)
+  fails("~model 'scripted:nothing': require: cannot find 'sandglass.scripted.nothing'",
+    function() sg.model "scripted:nothing" end)
 end)
 
 it "policies see numbers of a table that has no order" (function()
@@ -80,7 +85,7 @@ it "a script error has its line and the way there" (function()
   local ok, err = pcall(function() local function deep() sg.sandbox { x = 1 } end deep() end)
   eq(ok, false)
   eq(err.code, "script")
-  eq(err.trace:find("options_spec.lua:80: in deep", 1, true) ~= nil, true, err.trace)
+  eq(err.trace:find("options_spec.lua:85: in deep", 1, true) ~= nil, true, err.trace)
 end)
 
 it "args: named, defaults, positionals" (function()
@@ -153,7 +158,8 @@ end)
 
 it "ask" (function()
   eq(sg.ask { text = "Which?", choices = { "main", "next" }, default = "next" }.choice, "next")
-  fails("~the default 'x' is not among the choices", function() sg.ask { text = "?", choices = { "a" }, default = "x" } end)
+  fails("~the default 'x' is not among the choices",
+    function() sg.ask { text = "?", choices = { "a" }, default = "x" } end)
 end)
 
 it "diff" (function()

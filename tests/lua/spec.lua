@@ -10,7 +10,8 @@ end
 
 function M.it(name)
   return function(fn)
-    local ok, err = xpcall(fn, function(e) return tostring(e) .. "\n#   at " .. tostring(type(e) == "table" and e.at) end)
+    local ok, err = xpcall(fn, function(e) return tostring(e) .. "\n#   at "
+      .. tostring(type(e) == "table" and e.at) end)
     if ok then return print("ok - " .. name) end
     print("not ok - " .. name)
     print("#   " .. tostring(err))
@@ -18,7 +19,9 @@ function M.it(name)
 end
 
 function M.eq(got, want, what)
-  if show(got) ~= show(want) then error((what and what .. ": " or "") .. "got " .. show(got) .. ", want " .. show(want), 2) end
+  if show(got) ~= show(want) then
+    error((what and what .. ": " or "") .. "got " .. show(got) .. ", want " .. show(want), 2)
+  end
 end
 
 -- fn must raise an error whose text is (or, with ~, holds) `want`.

@@ -35,7 +35,8 @@ end)
 
 it "map of an empty list" (function() eq(sg.map({}, function() end), {}) end)
 
-it "map: nil becomes false" (function() eq(sg.map({ 1, 2 }, function(n) if n == 1 then return 5 end end), { 5, false }) end)
+it "map: nil becomes false" (function() eq(sg.map({ 1, 2 }, function(n) if n == 1 then return 5 end end),
+  { 5, false }) end)
 
 it "map: an error value cancels the rest" (function()
   local finished = {}

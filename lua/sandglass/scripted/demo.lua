@@ -1,5 +1,5 @@
--- scripted:demo: needs no key. A task that speaks of tests gets the turns of scripted:fix, the manual those of docs; any
--- other a file that says hello in three languages.
+-- scripted:demo: needs no key. A task that speaks of tests gets the turns of scripted:fix, the manual those of docs;
+-- any other a file that says hello in three languages.
 local hello = {
   {
     say = "I will write the file and then look at it.",

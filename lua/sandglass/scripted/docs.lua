@@ -8,10 +8,12 @@ return {
     say = "The manual does not say what a word is. The code does.", expect = "count_words", think = 0.9,
     call = { "edit", {
       path = "MANUAL.md", old = "`count_words` counts the words of a text.\n",
-      new = "`count_words` counts the words of a text. A word is a run of characters other than white space;\nan empty text has none.\n\n"
+      new = "`count_words` counts the words of a text. A word is a run of characters other than white space;\n"
+        .. "an empty text has none.\n\n"
         .. "| text | words |\n|---|---|\n| \"\" | 0 |\n| \"one two \" | 2 |\n",
     } },
   },
-  { call = { "shell", { cmd = "grep -c '^|' MANUAL.md && git diff --stat 2>/dev/null" } }, expect = "edited", think = 0.4 },
+  { call = { "shell", { cmd = "grep -c '^|' MANUAL.md && git diff --stat 2>/dev/null" } }, expect = "edited",
+    think = 0.4 },
   { say = "The manual now says what a word is and shows two examples.", expect = "4" },
 }
