@@ -211,11 +211,12 @@ static void client_free(struct client *c, const char *why)
 		}
 	forget_tickets(s, c->id);
 	bool known = c->who != NULL;
-	if (known) {
+	if (known)
+		s->nr_clients--;
+	if (known && !c->watch) {
 		json_t *body = json_object();
 		json_put_str(body, "why", why);
 		keep(s, c, EV_CONTROL_DETACH, body);
-		s->nr_clients--;
 	}
 	stream_free(&c->stream);
 	json_decref(c->who);
@@ -314,11 +315,12 @@ static void on_hello(struct client *c, const json_t *hello)
 	c->watch = json_flag(hello, "watch", false);
 	c->head = s->head;
 	s->nr_clients++;
-	json_t *body = json_object();
-	json_put_flag(body, "watch", c->watch);
-	json_put_int(body, "version", version);
-	json_put_str(body, "program", json_str(hello, "program", ""));
-	keep(s, c, EV_CONTROL_ATTACH, body);
+	if (!c->watch) { /* looking leaves no trace: who may read the file may read it without us, too */
+		json_t *body = json_object();
+		json_put_int(body, "version", version);
+		json_put_str(body, "program", json_str(hello, "program", ""));
+		keep(s, c, EV_CONTROL_ATTACH, body);
+	}
 	send_json(c, CONTROL_WELCOME, 0, welcome(s, version));
 	control_server_changed(s);
 	c->state_behind = false; /* WELCOME had it */

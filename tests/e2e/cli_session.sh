@@ -10,7 +10,7 @@ fi
 export SANDGLASS_SESSIONS=$t/sessions TZ=UTC
 mkdir -m 700 "$t/sessions"
 whole=$("$make" "$t/sessions" whole 2000 3 1)
-torn=$("$make" "$t/sessions" torn 400 2 200000 --crash)
+torn=$("$make" "$t/sessions" torn 400 2 20002 --crash)
 [ -s "$whole" ] && [ -s "$torn" ]
 ok $? 'two sessions'
 
