@@ -31,7 +31,6 @@ struct batch {
 	struct batch *next;
 	struct item *first, **last;
 	size_t cost;
-	uint64_t seq; /* the last one in it, or the last one before it */
 	bool full;    /* must be durable */
 };
 
@@ -106,6 +105,7 @@ struct redact_done {
 
 struct item *item_new(enum item_type type, const void *bytes, size_t len);
 void item_free(struct item *i);
+void batch_free(struct batch *first); /* and those after it */
 /* Gives the item's event its seq and times and queues it. */
 uint64_t record_queue_event(struct record *r, struct item *i);
 void record_queue(struct record *r, struct item *i);

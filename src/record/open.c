@@ -280,14 +280,8 @@ static void free_parts(struct record *r)
 	loop_timer_free(&r->quiet_timer);
 	if (r->flusher)
 		r->flusher->r = NULL;
-	if (r->turn) {
-		while (r->turn->first) {
-			struct item *i = r->turn->first;
-			r->turn->first = i->next;
-			item_free(i);
-		}
-		free(r->turn);
-	}
+	batch_free(r->turn);
+	batch_free(r->queue);
 	while (r->redacted) {
 		struct redact_done *next = r->redacted->next;
 		free(r->redacted);

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/clock.h"
 #include "record/inner.h"
 
 enum {
@@ -16,8 +15,7 @@ struct stream {
 	struct buf held; /* could be the beginning of a secret */
 	struct buf data, times;
 	uint64_t off;    /* of data's first byte */
-	int64_t first_us, last_us; /* wall, of the open segment's chunks */
-	int64_t opened_us, touched_us; /* loop's clock */
+	int64_t first_us, last_us; /* of the open segment's chunks */
 };
 
 struct output {
@@ -107,6 +105,15 @@ static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
 	record_queue_event(r, i);
 }
 
+/* Memory for a new segment: all of it at once when much comes, and exactly, so that it is the same block again and again. */
+static void room(struct buf *b, size_t first)
+{
+	if (b->cap || first < SEGMENT / 32)
+		return;
+	b->cap = SEGMENT + 1;
+	b->data = xmalloc(b->cap);
+}
+
 static void keep(struct record *r, struct output *o, int nr, const char *bytes, size_t len)
 {
 	struct stream *s = &o->stream[nr];
@@ -117,9 +124,8 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 		size_t n = SEGMENT - s->data.len < len ? SEGMENT - s->data.len : len;
 		o->last_us = now > o->last_us ? now : o->last_us + 1;
 		if (!s->data.len) {
-			buf_reserve(&s->data, len < SEGMENT ? n : SEGMENT);
+			room(&s->data, n);
 			s->first_us = s->last_us = o->last_us;
-			s->opened_us = clock_mono_us();
 		}
 		put_number(&s->times, (uint64_t)(o->last_us - s->last_us));
 		put_number(&s->times, n);
@@ -131,7 +137,6 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 		if (s->data.len == SEGMENT)
 			seal(r, o->action, nr, s);
 	}
-	s->touched_us = clock_mono_us();
 	if (!r->outputs->timing && s->data.len) {
 		r->outputs->timing = true;
 		loop_timer_set(r->timer, SILENCE_US / 1000, 0);
@@ -212,12 +217,12 @@ void outputs_on_timer(void *self)
 {
 	struct record *r = self;
 	struct outputs *all = r->outputs;
-	int64_t now = clock_mono_us();
+	int64_t now = record_wall_us();
 	all->timing = false;
 	for (size_t i = 0; i < all->nr; i++)
 		for (int nr = 1; nr < STREAMS; nr++) {
 			struct stream *s = &all->item[i]->stream[nr];
-			if (s->data.len && (now - s->touched_us >= SILENCE_US || now - s->opened_us >= AGE_US))
+			if (s->data.len && (now - s->last_us >= SILENCE_US || now - s->first_us >= AGE_US))
 				seal(r, all->item[i]->action, nr, s);
 			all->timing |= s->data.len > 0;
 		}

@@ -58,12 +58,30 @@ static struct batch *turn_of(struct record *r)
 	return r->turn;
 }
 
+void batch_free(struct batch *b)
+{
+	while (b) {
+		struct batch *next = b->next;
+		while (b->first) {
+			struct item *i = b->first;
+			b->first = i->next;
+			item_free(i);
+		}
+		free(b);
+		b = next;
+	}
+}
+
 void record_flush(struct record *r)
 {
 	struct batch *b = take(&r->turn);
 	if (!b)
 		return;
-	b->seq = r->head;
+	if (record_state(r) == RECORD_DEAD) { /* nobody is there to take it */
+		atomic_fetch_sub(&r->backlog, b->cost);
+		batch_free(b);
+		return;
+	}
 	pthread_mutex_lock(&r->mu);
 	*r->queue_last = b;
 	r->queue_last = &b->next;

@@ -44,7 +44,8 @@ const char *store_why(const struct store *s)
 
 enum store_rc store_failed(struct store *s, int rc)
 {
-	int sys = sqlite3_system_errno(s->db);
+	/* SQLite forgets the cause when a commit fails; the C library's errno is still that of the failed write */
+	int sys = sqlite3_system_errno(s->db) ? sqlite3_system_errno(s->db) : (rc & 0xff) == SQLITE_IOERR ? errno : 0;
 	bool room = (rc & 0xff) == SQLITE_FULL ||
 		    ((rc & 0xff) == SQLITE_IOERR && (sys == ENOSPC || sys == EDQUOT || sys == EFBIG));
 	if (room) {
@@ -65,6 +66,7 @@ enum store_rc store_failed(struct store *s, int rc)
 static enum store_rc run(struct store *s, enum sql which)
 {
 	sqlite3_stmt *st = s->stmt[which];
+	errno = 0;
 	int rc = sqlite3_step(st);
 	enum store_rc result = rc == SQLITE_DONE || rc == SQLITE_ROW ? STORE_OK : store_failed(s, rc);
 	sqlite3_reset(st);

@@ -76,20 +76,6 @@ static enum store_rc write_turns(struct record *r, const struct batch *first, bo
 	return rc;
 }
 
-static void free_turns(struct batch *b)
-{
-	while (b) {
-		struct batch *next = b->next;
-		while (b->first) {
-			struct item *i = b->first;
-			b->first = i->next;
-			item_free(i);
-		}
-		free(b);
-		b = next;
-	}
-}
-
 static void set_state(struct record *r, enum record_state state, const char *why)
 {
 	if (atomic_load(&r->state) == (int)state)
@@ -210,12 +196,12 @@ static void *writer_main(void *arg)
 		atomic_fetch_sub(&r->backlog, cost);
 		loop_wake_send(r->wake);
 		pthread_mutex_unlock(&r->mu);
-		free_turns(turns);
+		batch_free(turns);
 		pthread_mutex_lock(&r->mu);
 		if (!good)
 			break;
 	}
-	free_turns(r->queue);
+	batch_free(r->queue);
 	r->queue = NULL;
 	r->queue_last = &r->queue;
 	pthread_mutex_unlock(&r->mu);

@@ -186,8 +186,7 @@ static int through_index(struct search *q, const char *query, uint64_t after, ui
 	return result;
 }
 
-/* How far the index reaches; 0 when there is none. */
-static uint64_t indexed(struct session *s)
+uint64_t session_indexed(struct session *s)
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = 0;
@@ -195,11 +194,14 @@ static uint64_t indexed(struct session *s)
 	    sqlite3_step(st) == SQLITE_ROW)
 		seq = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
-	/* the index's vocabulary, for short terms; a temporary table is all that a reader ever makes */
-	if (seq)
-		sqlite3_exec(s->db, "PRAGMA query_only=OFF; CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING"
-				    " fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON", NULL, NULL, NULL);
 	return seq;
+}
+
+/* The index's vocabulary, for short terms: a temporary table, and all that a reader ever makes. */
+static void open_vocabulary(struct session *s)
+{
+	sqlite3_exec(s->db, "PRAGMA query_only=OFF; CREATE VIRTUAL TABLE IF NOT EXISTS temp.search_terms USING"
+			    " fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON", NULL, NULL, NULL);
 }
 
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
@@ -210,9 +212,11 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq;
 	int result = 0;
 	parse(&q, match);
-	uint64_t upto = q.terms ? indexed(s) : 0, head = q.terms ? session_head(s) : 0;
-	if (upto > at)
+	uint64_t upto = q.terms ? session_indexed(s) : 0, head = q.terms ? session_head(s) : 0;
+	if (upto > at) {
+		open_vocabulary(s);
 		compile(&q, &query);
+	}
 	if (query.len) {
 		result = through_index(&q, query.data, at, upto, err);
 		at = upto;

@@ -61,6 +61,9 @@ uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const 
 NODISCARD int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs,
 			     size_t *nr_out, struct err *err);
 
+/* How far the search index reaches (a seq); it follows in the background. */
+uint64_t session_indexed(struct session *s);
+
 /* For src/query only: the connection (struct sqlite3 *), to run a compiled filter. */
 void *session_handle(struct session *s);
 

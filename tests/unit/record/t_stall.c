@@ -1,0 +1,179 @@
+/* No space: nothing is lost, no barrier runs, and it goes on when there is space again. Locks the same. */
+#include <sched.h>
+#include <signal.h>
+#include <sqlite3.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record_help.h"
+
+struct seen {
+	bool stalled, recovered, dead;
+	char why[200];
+};
+
+static void on_state(void *self, enum record_state state, const char *why)
+{
+	struct seen *s = self;
+	if (state == RECORD_STALLED) {
+		s->stalled = true;
+		snprintf(s->why, sizeof(s->why), "%s", why);
+	}
+	s->recovered |= s->stalled && state == RECORD_OK;
+	s->dead |= state == RECORD_DEAD;
+	if (state == RECORD_DEAD)
+		ok(false, "dead: %s", why);
+}
+
+static void set_flag(void *self)
+{
+	*(bool *)self = true;
+}
+
+static void turns(struct loop *l, int ms)
+{
+	for (int64_t until = clock_mono_us() + ms * 1000; clock_mono_us() < until;)
+		loop_turn(l, 10);
+}
+
+static uint64_t put_big(struct record *r)
+{
+	uint64_t seq = 0;
+	char text[4000];
+	for (int i = 0; i < 60; i++) {
+		random_bytes(text, sizeof(text));
+		json_t *b = json_object();
+		json_put_bytes(b, "noise", text, sizeof(text));
+		seq = record_append_json(r, 420, 0, 0, 0, 0, b);
+	}
+	return seq;
+}
+
+static const struct record_ops ops = { .on_state = on_state };
+
+static void test_limit(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	struct session *s;
+	struct seen seen = { 0 };
+	bool done = false;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "full", NULL, &ops, &seen, &err) == 0, "a session: %s",
+	   err.text);
+	char *path = xstrdup(record_path(r));
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	struct rlimit old, small;
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = 120 << 10;
+	setrlimit(RLIMIT_FSIZE, &small);
+	done = false;
+	uint64_t seq = put_big(r);
+	record_barrier(r, seq, set_flag, &done);
+	help_wait(l, &seen.stalled);
+	turns(l, 500);
+	ok(seen.stalled && record_state(r) == RECORD_STALLED, "it says that it is stalled: %s", seen.why);
+	ok(!done && !seen.dead, "the barrier does not run");
+	uint64_t more = put_big(r);
+	ok(more == seq + 60, "seqs are still given");
+	turns(l, 300);
+	ok(!done, "nor later");
+	setrlimit(RLIMIT_FSIZE, &old);
+	help_wait(l, &done);
+	ok(done && seen.recovered && record_state(r) == RECORD_OK, "with space it goes on by itself");
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	ok(session_open(&s, path, &err) == 0, "opened");
+	is_int((int64_t)session_head(s), (int64_t)more + 1, "nothing is missing");
+	help_verify(s, 0, "it verifies");
+	session_close(&s);
+	loop_free(l);
+	free(path);
+}
+
+static void test_lock(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	struct seen seen = { 0 };
+	bool done = false;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "lock", NULL, &ops, &seen, &err) == 0, "a session");
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	sqlite3 *db;
+	ok(sqlite3_open(record_path(r), &db) == SQLITE_OK && sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK,
+	   "another program locks it");
+	done = false;
+	struct event ev = { .kind = 420, .body = "{}", .len = 2 };
+	record_barrier(r, record_append(r, &ev), set_flag, &done);
+	help_wait(l, &seen.stalled);
+	ok(seen.stalled && !done, "stalled: %s", seen.why);
+	sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	sqlite3_close(db);
+	help_wait(l, &done);
+	ok(done && seen.recovered, "and goes on when it is let go");
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	loop_free(l);
+}
+
+/* In a namespace of its own: a disk of 20 MB with the reserve on it is filled up. 0 good, 77 cannot mount. */
+static int on_small_disk(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l;
+	struct record *r;
+	struct session *s;
+	struct seen seen = { 0 };
+	CLEANUP(free_ptr) char *dir = xasprintf("%s/disk", help_root);
+	if (unshare(CLONE_NEWNS) < 0 || mkdir(dir, 0700) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
+	    mount("tmpfs", dir, "tmpfs", 0, "size=20m") < 0)
+		return 77;
+	if (loop_new(&l, &err) < 0 || record_create(&r, l, dir, "disk", NULL, &ops, &seen, &err) < 0)
+		return 1;
+	char *path = xstrdup(record_path(r));
+	for (int i = 0; i < 200 && !seen.stalled; i++) {
+		put_big(r);
+		turns(l, 20);
+	}
+	if (!seen.stalled || seen.dead)
+		return 2;
+	/* the disk stays full, but the end can be written: that is what the reserve is for */
+	uint64_t head = record_head(r);
+	if (record_close(&r, NULL, &err) < 0) {
+		printf("# %s\n", err.text);
+		return 3;
+	}
+	struct verify_totals t;
+	if (session_open(&s, path, &err) < 0)
+		return 4;
+	int rc = session_head(s) == head + 1 && verify_session(s, NULL, NULL, NULL, &t, &err) == 0 && !t.failed ? 0 : 5;
+	session_close(&s);
+	loop_free(l);
+	free(path);
+	return rc;
+}
+
+int main(void)
+{
+	help_init();
+	signal(SIGXFSZ, SIG_IGN);
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0) {
+		alarm(60);
+		_exit(on_small_disk());
+	}
+	int status = 0;
+	waitpid(pid, &status, 0);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
+		skip(1, "a full disk: mounting is refused here");
+	else
+		is_int(status >> 8, 0, "a full disk: the reserve lets the end be written");
+	test_limit();
+	test_lock();
+	return help_done();
+}
