@@ -222,6 +222,26 @@ static void test_order(void)
 	}
 }
 
+/* The same file by schema/README.md alone, with programs that know nothing of us; and a forged one. */
+static void test_outside(void)
+{
+	static const char script[] = "tests/sessions/outside_check.sh";
+	if (access(script, X_OK) < 0 ||
+	    system("command -v sqlite3 xxd openssl git zstd sha256sum >/dev/null 2>&1 && openssl list -public-key-algorithms |"
+		   " grep -qi ed25519") != 0) {
+		skip(2, "sqlite3, xxd, openssl, git or zstd is missing");
+		return;
+	}
+	CLEANUP(free_ptr) char *good = xasprintf("%s '%s' >&2", script, original);
+	is_int(system(good), 0, "the original holds for an outsider");
+	char *path = copy_original();
+	change(path, "UPDATE event SET body = '{\"text\":\"nicer\"}' WHERE seq = 20");
+	CLEANUP(free_ptr) char *bad = xasprintf("%s '%s' >&2", script, path);
+	ok(system(bad) != 0, "a changed one does not");
+	unlink(path);
+	free(path);
+}
+
 int main(void)
 {
 	help_init();
@@ -234,6 +254,7 @@ int main(void)
 	test_cases();
 	test_triggers();
 	test_order();
+	test_outside();
 	free(original);
 	return help_done();
 }

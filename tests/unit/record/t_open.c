@@ -1,0 +1,213 @@
+/* Opening: whatever lies there, in whatever state and place, it opens or says in one line why not. */
+#include <grp.h>
+#include <sqlite3.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "record_help.h"
+
+static void set_flag(void *self)
+{
+	*(bool *)self = true;
+}
+
+static struct loop *l;
+
+static struct record *make(const char *name, int events)
+{
+	struct err err = ERR_INIT;
+	struct record *r;
+	if (record_create(&r, l, help_dir(), name, NULL, NULL, NULL, &err) < 0)
+		ok(false, "%s", err.text);
+	for (int i = 0; i < events; i++) {
+		struct event ev = { .kind = 420, .body = "{\"text\":\"テストに失敗しました\"}", .len = 0 };
+		ev.len = strlen(ev.body);
+		record_append(r, &ev);
+	}
+	record_checkpoint(r);
+	bool done = false;
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	return r;
+}
+
+static void run_sql(const char *path, const char *sql)
+{
+	sqlite3 *db;
+	if (sqlite3_open(path, &db) != SQLITE_OK || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		ok(false, "%s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+static void refuse(const char *path, enum err_code code, const char *what)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	ok(session_open(&s, path, &err) < 0 && err.code == code && !strchr(err.text, '\n') && !s, "%s: %s", what, err.text);
+	session_close(&s);
+}
+
+static void write_file(const char *path, const void *bytes, size_t len)
+{
+	struct err err;
+	if (file_write_atomic(path, bytes, len, 0600, &err) < 0)
+		ok(false, "%s", err.text);
+}
+
+static void test_refused(const char *good)
+{
+	struct err err;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/x.glass", help_root);
+	refuse("/nowhere/x.glass", ERR_NOENT, "nothing there");
+	refuse(help_root, ERR_INVALID, "a directory");
+	refuse("/dev/null", ERR_INVALID, "a device");
+	write_file(path, "", 0);
+	refuse(path, ERR_DAMAGED, "an empty file");
+	write_file(path, "#!/bin/sh\necho hello\n", 21);
+	refuse(path, ERR_INVALID, "a script");
+	if (file_read(good, &b, 64 << 20, &err) < 0)
+		ok(false, "%s", err.text);
+	write_file(path, b.data, b.len);
+	run_sql(path, "PRAGMA user_version=9");
+	refuse(path, ERR_UNSUPPORTED, "a newer format");
+	run_sql(path, "PRAGMA user_version=1; PRAGMA application_id=1234");
+	refuse(path, ERR_INVALID, "another program's database");
+	memset(b.data + 100, 0xa5, 4000); /* the root page of the schema */
+	write_file(path, b.data, b.len);
+	refuse(path, ERR_DAMAGED, "a damaged file");
+	write_file(path, b.data, 4096);
+	refuse(path, ERR_DAMAGED, "a cut and damaged file");
+	unlink(path);
+}
+
+static void test_copy_of_live(void)
+{
+	struct err err = ERR_INIT;
+	struct session *s;
+	struct record *r = make("live", 300);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/copy.glass", help_root);
+	ok(file_read(record_path(r), &b, 64 << 20, &err) == 0, "copied alone, while it is live");
+	write_file(path, b.data, b.len);
+	ok(session_open(&s, path, &err) == 0, "it opens: %s", err.text);
+	ok(session_head(s) < record_head(r), "shorter (%" PRIu64 ")", session_head(s));
+	struct verify_totals t;
+	ok(verify_session(s, NULL, help_report, NULL, &t, &err) == 0 && t.failed >= 1, "the anchor tells");
+	session_close(&s);
+	unlink(path);
+	ok(record_close(&r, NULL, &err) == 0, "closed");
+}
+
+/* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. */
+static int as_nobody(const char *path, uint64_t head)
+{
+	struct err err;
+	struct session *s;
+	struct event ev;
+	struct arena arena = ARENA_INIT;
+	if (setgroups(0, NULL) < 0 || setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
+		return 77;
+	if (session_open(&s, path, &err) < 0) {
+		fprintf(stderr, "%s\n", err.text);
+		return 1;
+	}
+	int rc = session_head(s) == head ? session_event(s, head, &ev, &arena, &err) < 0 ? 2 : 0 : 3;
+	session_close(&s);
+	return rc;
+}
+
+static void look_as_nobody(const char *path, uint64_t head, const char *what)
+{
+	static const char *const tail[] = { "", "-wal", "-shm", "-lease" };
+	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
+		CLEANUP(free_ptr) char *name = xasprintf("%s%s", path, tail[i]);
+		if (chmod(name, 0444) < 0 && i == 0)
+			ok(false, "chmod");
+	}
+	if (chmod(help_root, 0755) < 0 || chmod(help_dir(), 0555) < 0)
+		ok(false, "chmod");
+	fflush(stdout);
+	pid_t pid = fork();
+	if (pid == 0)
+		_exit(as_nobody(path, head));
+	int status;
+	waitpid(pid, &status, 0);
+	if (status >> 8 == 77)
+		skip(1, "%s: cannot become another user", what);
+	else
+		is_int(status >> 8, 0, what);
+	if (chmod(help_dir(), 0700) < 0)
+		ok(false, "chmod");
+}
+
+static void test_read_only_place(void)
+{
+	struct err err;
+	struct record *r = make("ro", 20);
+	char *path = xstrdup(record_path(r));
+	look_as_nobody(path, record_head(r), "a live one in a read-only folder");
+	uint64_t head = record_head(r);
+	record_abandon(&r);
+	look_as_nobody(path, head, "a killed one in a read-only folder");
+	CLEANUP(free_ptr) char *shm = xasprintf("%s-shm", path);
+	unlink(shm);
+	look_as_nobody(path, head, "a killed one without its -shm");
+	free(path);
+	r = make("clean", 20);
+	path = xstrdup(record_path(r));
+	head = record_head(r) + 1;
+	ok(record_close(&r, NULL, &err) == 0, "closed");
+	look_as_nobody(path, head, "a clean one in a read-only folder");
+	/* as older programs leave it: WAL mode in the header, no WAL beside it */
+	run_sql(path, "PRAGMA journal_mode=WAL");
+	look_as_nobody(path, head, "one in WAL mode without a WAL in a read-only folder");
+	free(path);
+}
+
+static void test_search(const char *path)
+{
+	static const struct {
+		const char *match;
+		size_t want;
+	} cases[] = { { "失敗", 5 }, { "テスト", 5 }, { "\"に失敗しま\"", 5 }, { "敗", 5 }, { "成功", 0 }, { "テスト 失敗", 5 },
+		      { "glass", 0 }, { "\"text\"", 5 }, { "テ*", 5 } };
+	struct err err;
+	struct session *s;
+	ok(session_open(&s, path, &err) == 0, "opened");
+	ok(session_indexed(s) == session_head(s), "the index is whole");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		uint64_t seqs[20];
+		size_t nr = 99;
+		int rc = session_search(s, cases[i].match, 0, 20, seqs, &nr, &err);
+		ok(rc == 0 && nr == cases[i].want, "%s: %zu", cases[i].match, nr);
+	}
+	session_close(&s);
+	/* without its index the answers are the same */
+	run_sql(path, "UPDATE mark SET value = 0 WHERE name = 'indexed'");
+	ok(session_open(&s, path, &err) == 0, "opened");
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		uint64_t seqs[20];
+		size_t nr = 99;
+		int rc = session_search(s, cases[i].match, 0, 20, seqs, &nr, &err);
+		ok(rc == 0 && nr == cases[i].want, "read through: %s: %zu", cases[i].match, nr);
+	}
+	session_close(&s);
+}
+
+int main(void)
+{
+	struct err err;
+	help_init();
+	ok(loop_new(&l, &err) == 0, "a loop");
+	struct record *r = make("good", 5);
+	char *path = xstrdup(record_path(r));
+	ok(record_close(&r, NULL, &err) == 0, "closed");
+	test_refused(path);
+	test_search(path);
+	test_copy_of_live();
+	test_read_only_place();
+	free(path);
+	loop_free(l);
+	return help_done();
+}
