@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/resume.h"
 #include "app/super_inner.h"
 #include "base/clock.h"
 #include "wire/host.h"
@@ -208,7 +209,7 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 
 struct box *call_box(struct call *c, uint64_t *id_out)
 {
-	uint64_t id = (uint64_t)json_int(c->args, "box", 0);
+	uint64_t id = resume_box(c->super->resume, (uint64_t)json_int(c->args, "box", 0));
 	struct box *b = boxes_get(c->super->boxes, id);
 	if (!b)
 		call_fail(c, "backend", NULL, NULL, id, "box %llu is gone", (unsigned long long)id);

@@ -230,6 +230,8 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 		json_array_foreach(v, i, row)
 			if (!strcmp(key, "held"))
 				print_held(ctx, row);
+			else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
+				fprintf(ctx->out, "paused: everybody\n");
 			else
 				print_value(ctx, key, row);
 	}

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "app/host_inner.h"
 #include "app/host_record.h"
 #include "app/super_inner.h"
 #include "base/clock.h"
@@ -16,21 +17,6 @@
 #include "wire/host.h"
 
 enum { TURN_WARN_MS = 1000, TURN_KILL_MS = 10000, MEM_MAX = 256 << 20 };
-
-struct host {
-	struct super *super;
-	struct stream *stream;
-	struct host_ops ops;
-	void *self;
-	char *mode, *name, *dir;
-	int pid, pidfd;
-	uint64_t start_seq;    /* of host.start */
-	uint64_t ordinal;      /* of the last frame sent */
-	uint64_t turns;        /* frames answered by IDLE */
-	struct loop_timer *turn;
-	bool warned, ended, late;
-	json_t *observed;      /* names of events that the script observes */
-};
 
 static bool is_script(const struct host *h)
 {
@@ -125,6 +111,8 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 			ended(h, NULL, &err);
 		return;
 	}
+	if (h->feed && feed_frame(h, f->type, f->id, body))
+		return;
 	switch (f->type) {
 	case HOST_CALL:
 		call_begin(h, h->super, f->id, body);
@@ -142,6 +130,8 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 		break;
 	case HOST_IDLE:
 		on_idle(h);
+		if (h->feed && h->turns == h->ordinal)
+			feed_caught_up(h);
 		break;
 	case HOST_RESULT:
 		if (h->ops.on_result)
@@ -228,22 +218,30 @@ static json_t *start_body(struct host *h, const struct host_start *st)
 	return body;
 }
 
-int host_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops, void *self,
-	     struct err *err)
+/* Everything but the first frame. */
+static struct host *host_make(struct super *s, const char *mode, const char *name, const char *dir,
+			      const struct host_ops *ops, void *self, struct err *err)
 {
 	struct host *h = NEW(struct host);
 	h->super = s;
 	h->ops = *ops;
 	h->self = self;
 	h->pidfd = -1;
-	h->mode = xstrdup(st->mode);
-	h->name = xstrdup(st->name);
-	h->dir = st->dir ? xstrdup(st->dir) : NULL;
+	h->mode = xstrdup(mode);
+	h->name = xstrdup(name);
+	h->dir = dir ? xstrdup(dir) : NULL;
 	h->turn = loop_timer_new(s->loop, turn_timer, h);
-	if (spawn(h, err) < 0) {
+	if (spawn(h, err) < 0)
 		host_free(&h);
+	return h;
+}
+
+int host_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops, void *self,
+	     struct err *err)
+{
+	struct host *h = host_make(s, st->mode, st->name, st->dir, ops, self, err);
+	if (!h)
 		return -1;
-	}
 	struct hash hash;
 	struct buf hex = BUF_INIT;
 	hash_of(st->text, st->len, &hash);
@@ -255,6 +253,22 @@ int host_new(struct host **out, struct super *s, const struct host_start *st, co
 	h->start_seq = record_append_json(s->record, EV_HOST_START, s->start_seq, 0, 0, 0, body);
 	buf_release(&hex);
 	host_send(h, HOST_START, 0, start_body(h, st));
+	*out = h;
+	return 0;
+}
+
+int host_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops, void *self,
+		struct err *err)
+{
+	struct host *h = host_make(s, "script", r->name, r->dir, ops, self, err);
+	if (!h)
+		return -1;
+	h->start_seq = r->start_seq;
+	if (feed_begin(h, r, err) < 0) {
+		host_free(&h);
+		return -1;
+	}
+	loop_timer_set(h->turn, TURN_WARN_MS, 0);
 	*out = h;
 	return 0;
 }
@@ -272,6 +286,7 @@ void host_free(struct host **hp)
 	stream_free(&h->stream);
 	loop_timer_free(&h->turn);
 	json_decref(h->observed);
+	feed_free_calls(h);
 	free(h->mode);
 	free(h->name);
 	free(h->dir);

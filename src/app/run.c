@@ -9,6 +9,7 @@
 #include "app/cmd.h"
 #include "app/front.h"
 #include "app/library.h"
+#include "app/sessions.h"
 #include "app/spawn.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -65,7 +66,7 @@ static json_t *parse_budget(const char *text, struct err *err)
 	return o;
 }
 
-static char *session_name(const char *script_path)
+static char *name_of_script(const char *script_path)
 {
 	const char *base = strrchr(script_path, '/');
 	char *name = xstrdup(base ? base + 1 : script_path);
@@ -124,7 +125,7 @@ static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		return err_set(err, ERR_INVALID, "script '%s' is a directory; name a Lua file", file);
 	if (file_read(full, &text, SCRIPT_MAX, err) < 0)
 		return -1;
-	CLEANUP(free_ptr) char *name = session_name(full);
+	CLEANUP(free_ptr) char *name = name_of_script(full);
 	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : name);
 	json_put_str(o, "script_path", full);
 	json_put_bytes(o, "script", text.data ? text.data : "", text.len);
@@ -222,6 +223,22 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "dry"))
 		return print_plan(ctx, o);
+	struct front_opts fo = { 0 };
+	return run_session(ctx, o, &fo);
+}
+
+int cmd_resume(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(free_ptr) char *path = NULL;
+	struct err err = ERR_INIT;
+	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put_str(o, "resume", path);
+	json_put_str(o, "name", "session");
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
 	struct front_opts fo = { 0 };
 	return run_session(ctx, o, &fo);
 }

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/resume.h"
 #include "app/super_box.h"
 #include "app/super_inner.h"
 #include "base/fd.h"
@@ -340,6 +341,10 @@ static void start_script(void *self)
 	struct err err = ERR_INIT;
 	if (s->ending)
 		return;
+	if (s->resume) {
+		resume_begin(s->resume, s, &script_ops, s);
+		return;
+	}
 	CLEANUP(json_release) json_t *args = json_array();
 	CLEANUP(json_release) json_t *env = json_object();
 	for (size_t i = 0; o->args && o->args[i]; i++)
@@ -443,8 +448,11 @@ static void apply_options(struct super *s)
 static int open_record(struct super *s, struct err *err)
 {
 	const struct super_opts *o = s->opts;
-	if (o->resume)
+	if (o->resume) {
+		if (resume_read(&s->resume, o->resume, err) < 0)
+			return -1;
 		return record_resume(&s->record, s->loop, o->resume, &record_ops, s, err);
+	}
 	CLEANUP(json_release) json_t *body = start_event(o);
 	return record_create(&s->record, s->loop, o->sessions_dir, o->name, body, &record_ops, s, err);
 }
@@ -452,6 +460,7 @@ static int open_record(struct super *s, struct err *err)
 /* Returns an exit status, 0 when all is there. */
 static int compose(struct super *s, struct err *err)
 {
+	const struct super_opts *o = s->opts;
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
 	const struct gate_ops gate_ops = {
 		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .on_kill = on_kill, .self = s
@@ -466,6 +475,12 @@ static int compose(struct super *s, struct err *err)
 		return exit_of(err);
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
+	if (s->resume) {
+		s->start_seq = 1;
+		resume_agents(s->resume, s);
+		if (gate_recover(s->gate, o->resume, err) < 0)
+			return exit_of(err);
+	}
 	s->boxes = boxes_new(s->loop, s->record, s->gate, &boxes_ops);
 	s->store = json_object();
 	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", record_id(s->record));
@@ -515,6 +530,7 @@ static void release(struct super *s)
 		free(s->agent[i].name);
 	free(s->agent);
 	json_decref(s->store);
+	resume_free(&s->resume);
 	free(s->record_why);
 	free(s->hold);
 	free(s->state_dir);

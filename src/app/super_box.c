@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/op.h"
+#include "app/resume.h"
 #include "app/super_net.h"
 #include "app/super_tree.h"
 #include "base/fd.h"
@@ -21,6 +22,9 @@ struct super_box {
 	struct trees *trees; /* its files; NULL when the driver shows none */
 	struct net *net;     /* its way out; NULL = none */
 	bool keep;
+	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
+	size_t nr_adopt;
+	bool reopened;
 	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
@@ -243,6 +247,70 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	return 0;
 }
 
+uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
+			  struct err *err)
+{
+	const struct driver *d = driver_find(json_str(open, "driver", ""));
+	const json_t *lim = json_object_get(open, "limits"), *repos = json_object_get(open, "repos");
+	struct arena a = ARENA_INIT;
+	if (!d) {
+		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
+		return 0;
+	}
+	CLEANUP(free_ptr) char *name = unique_name(s, json_str(open, "name", "box"));
+	CLEANUP(free_ptr) char *tail = xasprintf("%s-%llu", name, (unsigned long long)old);
+	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, tail);
+	struct box_opts o = {
+		.name = name,
+		.state_dir = dir,
+		.limits = {
+			.mem_bytes = json_int(lim, "mem_bytes", 0),
+			.disk_bytes = json_int(lim, "disk_bytes", 0),
+			.cpu_milli = json_int(lim, "cpu_milli", 0),
+			.pids = (int)json_int(lim, "pids", 0),
+			.wall_us = json_int(lim, "wall_us", 0),
+		},
+		.accept_reduced = json_flag(open, "accept_reduced", false),
+		.driver = json_object_get(open, "options"),
+	};
+	struct box_repo *list = arena_alloc(&a, (json_array_size(repos) + 1) * sizeof(*list));
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < json_array_size(repos); i++, o.nr_repos++)
+		rc = add_repo(&a, &list[i], json_str(json_array_get(repos, i), "name", ""),
+			      json_str(json_array_get(repos, i), "dir", ""), err);
+	o.repo = list;
+	const char **expose = string_list(json_object_get(open, "expose"), &o.nr_expose);
+	const char **root = string_list(json_object_get(open, "roots"), &o.nr_roots);
+	size_t nr_env;
+	const char **env = string_list(json_object_get(open, "env"), &nr_env);
+	o.expose = expose;
+	o.roots = root;
+	o.env = nr_env ? env : NULL;
+	struct super_box *b = NEW(struct super_box);
+	if (rc == 0) {
+		b->name = xstrdup(name);
+		b->reopened = true;
+		b->adopt = snap;
+		b->nr_adopt = nr;
+		b->id = boxes_open(s->boxes, d, &o, old, 0);
+		b->next = s->box;
+		s->box = b;
+	}
+	uint64_t id = b->id;
+	if (rc < 0)
+		free(b);
+	free(expose);
+	free(root);
+	free(env);
+	arena_release(&a);
+	return id;
+}
+
+static void adopted(struct super *s, uint64_t box, const struct err *err)
+{
+	resume_box_ready(s->resume, box, err);
+}
+
 static enum gate_wall wall_of(const struct box *b)
 {
 	return !strcmp(b->profile, "none") ? WALL_NONE : !strcmp(b->profile, "reduced") ? WALL_CAREFUL : WALL_BOXED;
@@ -295,6 +363,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	(void)result;
 	if (!sb)
 		return;
+	if (err && sb->reopened)
+		resume_box_ready(s->resume, box, err);
 	if (err) {
 		struct call *c = sb->opener;
 		sb->opener = NULL;
@@ -314,6 +384,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 		net_attach(sb->net, b);
 	if (b->driver->tree)
 		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
+	else if (sb->reopened)
+		resume_box_ready(s->resume, box, NULL);
 	else
 		answer_opener(s, sb);
 }
@@ -323,7 +395,9 @@ void super_box_ready(struct super *s, uint64_t box)
 	struct super_box *sb = find(s, box);
 	if (!sb)
 		return;
-	if (sb->fork_from && sb->opener && sb->trees)
+	if (sb->reopened && sb->trees)
+		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, adopted);
+	else if (sb->fork_from && sb->opener && sb->trees)
 		trees_fork_into(sb->trees, take(&sb->opener), sb->fork_from, sb->fork_n);
 	else
 		answer_opener(s, sb);

@@ -43,6 +43,7 @@ struct super {
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */
 	char last_merge[33];        /* id of the newest merge back, "" = none; its event below */
 	uint64_t last_merge_seq;
+	struct resume *resume;      /* of a session that broke off; NULL for a new one */
 	int background;             /* threads that still work for boxes that may have gone */
 	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */
@@ -128,6 +129,17 @@ struct host_start {
 };
 NODISCARD int host_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops,
 		       void *self, struct err *err);
+/* Brings a new host to where that of a session that broke off stood (host_feed.c). */
+struct host_resume {
+	const char *name, *dir;
+	uint64_t start_seq;        /* of its host.start */
+	uint64_t until_seq;        /* the last event that the old supervisor wrote */
+	const struct strv *lost;   /* tools of actions that had begun outside and never ended; borrowed */
+	void (*caught_up)(void *self); /* it stands there; calls that wait are asked again after this */
+	void *self;
+};
+NODISCARD int host_resume(struct host **out, struct super *s, const struct host_resume *r, const struct host_ops *ops,
+			  void *self, struct err *err);
 void host_free(struct host **h); /* kills it; no callback */
 void host_answer(struct host *h, uint64_t call, json_t *value, json_t *error); /* takes both; one is NULL */
 void host_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off);

@@ -147,7 +147,7 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 	}
 }
 
-static void remember(struct trees *t, size_t layer, uint64_t seq, const char *label)
+void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label)
 {
 	GROW(t->snap, t->nr_snaps, t->cap_snaps);
 	t->snap[t->nr_snaps++] = (struct snap){ .seq = seq, .layer = layer, .label = label ? xstrdup(label) : NULL };
@@ -180,7 +180,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		t->objects = NULL; /* the first event carries what all of them need */
 		newest = record_objects(s->record, o, &ev);
 		t->layer[i].prev = newest;
-		remember(t, i, newest, k->label);
+		tree_remember(t, i, newest, k->label);
 		free(text);
 		json_decref(body);
 	}

@@ -27,6 +27,14 @@ void trees_merged(const struct trees *t, const char **dir_out, const char **ref_
 void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n);
 int trees_undo_rollback(const struct tree_request *rq, struct trees *t);
 
+/* A snapshot that another supervisor of this session took of a box that this one stands for. */
+struct old_snap {
+	uint64_t seq;
+	char *repo, *label; /* label may be NULL */
+};
+/* Makes the files those of the newest of @snap (copied; also found by later diffs and rollbacks), then calls @done. */
+void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, void (*done)(struct super *s, uint64_t box, const struct err *err));
+
 /* Takes a snapshot for an action that has ended; gate_settled(action) follows in any case. */
 void trees_after_action(struct trees *t, uint64_t action);
 

@@ -193,6 +193,52 @@ void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n)
 	tree_op_start(o);
 }
 
+/* --- adopt: a box of a resumed session gets the files that its predecessor had --- */
+
+struct adopting {
+	struct tree_op op; /* first: freed with it */
+	void (*done)(struct super *s, uint64_t box, const struct err *err);
+};
+
+static void adopt_work(struct tree_op *o)
+{
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < o->t->nr_layers; i++) {
+		struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
+		uint64_t seq = tree_snap_at(o->t, i, o->to);
+		rc = seq ? tree_view(o->t, i, seq, &wanted, &o->err) : 0;
+		if (rc == 0 && seq)
+			rc = tree_bring(o, i, &now, &wanted, -1);
+		ws_view_release(&now);
+		ws_view_release(&wanted);
+	}
+	o->taken = (struct taken){ .why = "resume", .cause = o->cause };
+	if (rc == 0)
+		tree_take(o->t, &o->taken, &o->err);
+}
+
+static void adopt_done(struct tree_op *o)
+{
+	struct adopting *a = (struct adopting *)o;
+	tree_record(o->t, &o->taken);
+	a->done(o->t->s, o->t->id, o->err.code != ERR_NONE ? &o->err : NULL);
+}
+
+void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr,
+		 void (*done)(struct super *s, uint64_t box, const struct err *err))
+{
+	struct adopting *a = NEW(struct adopting);
+	a->done = done;
+	a->op = (struct tree_op){ .t = t, .work = adopt_work, .done = adopt_done, .why = "background", .cause = t->id };
+	for (size_t k = 0; k < nr; k++)
+		for (size_t i = 0; i < t->nr_layers; i++)
+			if (!strcmp(t->layer[i].name, snap[k].repo)) {
+				tree_remember(t, i, snap[k].seq, snap[k].label);
+				a->op.to = snap[k].seq;
+			}
+	tree_op_start(&a->op);
+}
+
 /* First the present state of the source is recorded and committed; then the copy is opened. */
 static void fork_source_work(struct tree_op *o)
 {

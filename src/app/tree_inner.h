@@ -73,6 +73,7 @@ void tree_take(struct trees *t, struct taken *k, struct err *err);  /* worker */
 uint64_t tree_record(struct trees *t, struct taken *k);             /* loop; newest seq; releases @k */
 /* The newest snapshot of @layer at or before @seq; 0 = the base. */
 uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq);
+void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label);
 void tree_label(struct trees *t, uint64_t seq, const char *label);
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
 
