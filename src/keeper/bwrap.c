@@ -27,96 +27,25 @@ static void words(struct buf *b, const char *const *w)
 		word(b, *w);
 }
 
-static void bind_if_there(struct buf *b, const char *path)
-{
-	struct stat st;
-	if (stat(path, &st) == 0)
-		words(b, (const char *const[]){ "--ro-bind", path, path, NULL });
-}
-
-/* /usr is shared; older layouts have real folders where newer ones have links into it. */
-static void system_folders(struct buf *b)
-{
-	static const char *const top[] = { "bin", "sbin", "lib", "lib64", "lib32", "libx32" };
-	words(b, (const char *const[]){ "--ro-bind", "/usr", "/usr", NULL });
-	for (size_t i = 0; i < ARRAY_LEN(top); i++) {
-		CLEANUP(free_ptr) char *path = xasprintf("/%s", top[i]);
-		char target[256];
-		ssize_t n = readlink(path, target, sizeof(target) - 1);
-		if (n > 0) {
-			target[n] = 0;
-			words(b, (const char *const[]){ "--symlink", target, path, NULL });
-		} else {
-			bind_if_there(b, path);
-		}
-	}
-}
-
-static void etc_folder(struct buf *b)
-{
-	static const char *const ours[] = { "passwd", "group", "hosts", "nsswitch.conf", "gitconfig" };
-	static const char *const theirs[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
-					      "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates", "/etc/pki/tls/certs",
-					      "/etc/localtime", "/etc/timezone", "/etc/mime.types", "/etc/protocols",
-					      "/etc/services", "/etc/terminfo", "/etc/inputrc", "/etc/debian_version",
-					      "/etc/os-release", "/etc/python3", "/etc/python3.11", "/etc/perl", "/etc/java-17-openjdk",
-					      "/etc/php", "/etc/bash.bashrc" };
-	words(b, (const char *const[]){ "--perms", "0755", "--dir", "/etc", NULL });
-	for (size_t i = 0; i < ARRAY_LEN(theirs); i++)
-		bind_if_there(b, theirs[i]);
-	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
-		CLEANUP(free_ptr) char *from = xasprintf(SPACE "/etc/%s", ours[i]);
-		CLEANUP(free_ptr) char *to = xasprintf("/etc/%s", ours[i]);
-		words(b, (const char *const[]){ "--ro-bind", from, to, NULL });
-	}
-}
-
-static void proc_and_dev(struct buf *b, int64_t tmp_bytes, int64_t shm_bytes)
+/* What bubblewrap adds to the root that root.c has put together. Every line that is taken out must make a test fail. */
+static int arguments(const json_t *request, struct buf *b, struct err *err)
 {
 	static const char *const hide[] = { "kcore", "keys", "timer_list", "sched_debug", "latency_stats", "kmsg", "sysrq-trigger" };
-	CLEANUP(free_ptr) char *tmp = xasprintf("%lld", (long long)tmp_bytes);
-	CLEANUP(free_ptr) char *shm = xasprintf("%lld", (long long)shm_bytes);
-	words(b, (const char *const[]){ "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", NULL });
+	static const char *const head[] = { "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
+					    "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL", "--uid", "1000", "--gid",
+					    "1000", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--bind",
+					    SPACE_BOX, "/", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev",
+					    "--chdir", "/", NULL };
+	const json_t *env = json_object_get(request, "env");
+	CLEANUP(free_ptr) char *shm = xasprintf("%lld", (long long)json_int(request, "shm_bytes", 64 << 20));
+	words(b, head);
+	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--size", shm, "--perms", "1777",
+					"--tmpfs", "/dev/shm", NULL });
 	for (size_t i = 0; i < ARRAY_LEN(hide); i++) {
 		CLEANUP(free_ptr) char *path = xasprintf("/proc/%s", hide[i]);
 		if (access(path, F_OK) == 0) /* bubblewrap cannot bind over what the kernel does not have */
 			words(b, (const char *const[]){ "--ro-bind", "/dev/null", path, NULL });
 	}
-	words(b, (const char *const[]){ "--dev", "/dev", "--size", shm, "--perms", "1777", "--tmpfs", "/dev/shm", "--size", tmp,
-					"--perms", "1777", "--tmpfs", "/tmp", "--perms", "0755", "--dir", "/var", "--symlink", "../tmp", "/var/tmp", NULL });
-}
-
-static int roots(struct keeper *k, struct buf *b, const json_t *list, struct err *err)
-{
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *root = json_array_get(list, i), *hide = json_object_get(root, "hide");
-		const char *at = json_str(root, "at", "");
-		CLEANUP(free_ptr) char *from = xasprintf(SPACE "/root/%zu", i);
-		if (*at != '/')
-			return err_set(err, ERR_INVALID, "root '%s' is not an absolute path", at);
-		if (space_place(k, json_object_get(root, "tree"), from, false, true, err) < 0)
-			return -1;
-		words(b, (const char *const[]){ "--ro-bind", from, at, NULL });
-		for (size_t h = 0; h < json_array_size(hide); h++) {
-			CLEANUP(buf_release) struct buf below = BUF_INIT;
-			if (!json_get_bytes(json_array_get(hide, h), &below))
-				continue;
-			CLEANUP(free_ptr) char *path = xasprintf("%s/%s", at, below.data);
-			words(b, (const char *const[]){ "--ro-bind", SPACE "/etc/empty", path, NULL });
-		}
-	}
-	return 0;
-}
-
-/* The arguments in full; every line that is taken out must make a test of tests/hostile fail. */
-static int arguments(struct keeper *k, const json_t *request, struct buf *b, struct err *err)
-{
-	static const char *const head[] = { "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-					    "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL", "--uid", "1000", "--gid",
-					    "1000", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", NULL };
-	const json_t *env = json_object_get(request, "env");
-	words(b, head);
-	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), NULL });
 	for (size_t i = 0; i < json_array_size(env); i++) {
 		CLEANUP(buf_release) struct buf one = BUF_INIT;
 		char *eq = json_get_bytes(json_array_get(env, i), &one) ? strchr(one.data, '=') : NULL;
@@ -125,13 +54,6 @@ static int arguments(struct keeper *k, const json_t *request, struct buf *b, str
 		*eq = 0;
 		words(b, (const char *const[]){ "--setenv", one.data, eq + 1, NULL });
 	}
-	system_folders(b);
-	etc_folder(b);
-	proc_and_dev(b, json_int(request, "tmp_bytes", 256 << 20), json_int(request, "shm_bytes", 64 << 20));
-	if (roots(k, b, json_object_get(request, "roots"), err) < 0) /* after /tmp, which may hold one */
-		return -1;
-	words(b, (const char *const[]){ "--bind", SPACE_HOME, "/home/agent", "--bind", SPACE_STAGE, "/workspace", "--chdir", "/",
-					"--ro-bind", SPACE_GUEST, "/run/sandglass/guest", "--remount-ro", "/", NULL });
 	return 0;
 }
 
@@ -224,8 +146,7 @@ int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct
 		return err_sys(err, "cannot make descriptors for bubblewrap");
 	CLEANUP(fd_close) int info_out = info[0];
 	CLEANUP(fd_close) int info_in = info[1];
-	if (space_place(k, json_object_get(request, "guest"), SPACE_GUEST, true, true, err) < 0 ||
-	    arguments(k, request, &args, err) < 0 || fd_write_all(memfd, args.data, args.len, err) < 0)
+	if (root_make(k, request, err) < 0 || arguments(request, &args, err) < 0 || fd_write_all(memfd, args.data, args.len, err) < 0)
 		return -1;
 	if (lseek(memfd, 0, SEEK_SET) < 0)
 		return err_sys(err, "cannot rewind bubblewrap's arguments");

@@ -14,9 +14,9 @@
 #include "base/json.h"
 
 #define SPACE "/sys"
-#define SPACE_STAGE SPACE "/stage" /* shared; /workspace in the box */
-#define SPACE_HOME SPACE "/home"   /* shared; /home/agent in the box */
-#define SPACE_GUEST SPACE "/guest"
+#define SPACE_BOX SPACE "/box"                /* the box's root */
+#define SPACE_STAGE SPACE_BOX "/workspace"    /* shared, so that what is mounted on it later shows in the box */
+#define SPACE_HOME SPACE_BOX "/home/agent"    /* shared */
 enum { KEEPER_FDS_MAX = 4096 };
 
 /* Descriptors that came with the frames of a channel and are not yet used; all are closed after the request. */
@@ -55,11 +55,14 @@ struct reply {
 };
 
 /* --- space.c --- */
-NODISCARD int space_enter(const struct keeper *k, struct err *err); /* namespaces, maps, tmpfs, synthetic /etc */
+NODISCARD int space_enter(const struct keeper *k, struct err *err); /* namespaces, maps, tmpfs */
 /* Mounts a tree of the protocol at @target (which is made: a file or a folder). */
 NODISCARD int space_place(struct keeper *k, const json_t *tree, const char *target, bool is_file, bool read_only,
 			  struct err *err);
 NODISCARD int space_write(const char *path, const char *text, struct err *err);
+
+/* --- root.c --- */
+NODISCARD int root_make(struct keeper *k, const json_t *request, struct err *err); /* SPACE_BOX, read only, from KEEPER_START */
 
 /* --- bwrap.c --- */
 NODISCARD int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err);

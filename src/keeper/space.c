@@ -31,45 +31,8 @@ static int write_maps(const struct keeper *k, struct err *err)
 	return space_write("/proc/self/gid_map", text, err);
 }
 
-static int make_dirs(const char *const *dirs, struct err *err)
-{
-	for (; *dirs; dirs++)
-		if (mkdir(*dirs, 0755) < 0)
-			return err_sys(err, "cannot make '%s'", *dirs);
-	return 0;
-}
-
-/* What is mounted on it later must show in the box, which has a copy of this mount as its slave. */
-static int make_stage(const char *path, mode_t mode, struct err *err)
-{
-	if (mkdir(path, mode) < 0 || mount(path, path, NULL, MS_BIND, NULL) < 0 ||
-	    mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
-		return err_sys(err, "cannot make the shared mount '%s'", path);
-	return 0;
-}
-
-static int synthetic_etc(struct err *err)
-{
-	static const char *const files[][2] = {
-		{ SPACE "/etc/passwd", "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-				       "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
-				       "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" },
-		{ SPACE "/etc/group", "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n" },
-		{ SPACE "/etc/hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n" },
-		{ SPACE "/etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
-		{ SPACE "/etc/gitconfig", "[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n"
-					  "[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n" },
-		{ SPACE "/etc/empty", "" },
-	};
-	for (size_t i = 0; i < ARRAY_LEN(files); i++)
-		if (space_write(files[i][0], files[i][1], err) < 0)
-			return -1;
-	return 0;
-}
-
 int space_enter(const struct keeper *k, struct err *err)
 {
-	static const char *const dirs[] = { SPACE "/etc", SPACE "/root", SPACE "/layer", NULL };
 	umask(022);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return err_sys(err, "cannot make a user namespace");
@@ -78,9 +41,8 @@ int space_enter(const struct keeper *k, struct err *err)
 	if (mount(NULL, "/", NULL, MS_PRIVATE | MS_REC, NULL) < 0 ||
 	    mount("tmpfs", SPACE, "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=64m") < 0)
 		return err_sys(err, "cannot mount a tmpfs in the box's mount namespace");
-	if (make_dirs(dirs, err) < 0 || synthetic_etc(err) < 0 || make_stage(SPACE_STAGE, 0755, err) < 0 ||
-	    make_stage(SPACE_HOME, 0700, err) < 0)
-		return -1;
+	if (mkdir(SPACE "/layer", 0755) < 0)
+		return err_sys(err, "cannot make a folder in the box's mount namespace");
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	return 0;
 }

@@ -122,7 +122,7 @@ static void killed(const char *what)
 	ok(alive(keeper) && alive(guest), "keeper and guest live");
 	kill(launcher ? launcher_info(fx_launcher)->pid : keeper, SIGKILL);
 	fx_wait(&r.here);
-	ok(r.lost, "kill -9 of the %s: the run is reported lost", what);
+	ok(r.lost, "kill -9 of the %s: the run is reported lost (%d %d)", what, r.code, r.signal);
 	bool none = wait_dead(guest) && wait_dead(child) && wait_dead(keeper);
 	ok(none, "no process of the box is left");
 	if (!none)

@@ -1,0 +1,180 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "keeper/inner.h"
+
+/* The box's root is put together here and handed to bubblewrap in one piece: each bind that bubblewrap makes by itself
+ * costs it a look at all mounts. */
+
+enum { COPY_MAX = 1 << 20 };
+
+static int make_dirs(const char *const *dirs, struct err *err)
+{
+	for (; *dirs; dirs++)
+		if (mkdir(*dirs, 0755) < 0)
+			return err_sys(err, "cannot make '%s'", *dirs);
+	return 0;
+}
+
+static int make_stage(const char *path, mode_t mode, struct err *err)
+{
+	if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0 || mount(path, path, NULL, MS_BIND, NULL) < 0 ||
+	    mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
+		return err_sys(err, "cannot make the shared mount '%s'", path);
+	return 0;
+}
+
+static int bind_host(struct keeper *k, const char *path, struct err *err)
+{
+	CLEANUP(json_release) json_t *tree = json_object();
+	CLEANUP(free_ptr) char *target = xasprintf(SPACE_BOX "%s", path);
+	json_put_str(tree, "path", path);
+	return space_place(k, tree, target, false, true, err);
+}
+
+/* /usr is shared; older layouts have real folders where newer ones have links into it. */
+static int system_folders(struct keeper *k, struct err *err)
+{
+	static const char *const top[] = { "/bin", "/sbin", "/lib", "/lib64", "/lib32", "/libx32" };
+	if (bind_host(k, "/usr", err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(top); i++) {
+		CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "%s", top[i]);
+		char target[256];
+		struct stat st;
+		ssize_t n = readlink(top[i], target, sizeof(target) - 1);
+		if (n > 0) {
+			target[n] = 0;
+			if (symlink(target, at) < 0)
+				return err_sys(err, "cannot make '%s'", at);
+		} else if (stat(top[i], &st) == 0 && S_ISDIR(st.st_mode) && bind_host(k, top[i], err) < 0) {
+			return -1;
+		}
+	}
+	return 0;
+}
+
+/* --- /etc: little of the machine's, and what names the agent --- */
+
+static int copy_file(const char *from, const char *to, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err ignored = ERR_INIT;
+	if (file_read(from, &text, COPY_MAX, &ignored) < 0)
+		return 0; /* not there, or not for everybody */
+	CLEANUP(fd_close) int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return err_sys(err, "cannot make '%s'", to);
+	return fd_write_all(fd, buf_cstr(&text), text.len, err);
+}
+
+static int theirs(struct keeper *k, const char *path, struct err *err)
+{
+	CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "%s", path);
+	char target[512];
+	struct stat st;
+	ssize_t n = readlink(path, target, sizeof(target) - 1);
+	if (n > 0) {
+		target[n] = 0;
+		return symlink(target, at) < 0 ? err_sys(err, "cannot make '%s'", at) : 0;
+	}
+	if (stat(path, &st) < 0)
+		return 0;
+	return S_ISDIR(st.st_mode) ? bind_host(k, path, err) : copy_file(path, at, err);
+}
+
+static int etc_folder(struct keeper *k, struct err *err)
+{
+	static const char *const of_machine[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
+						  "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates.conf",
+						  "/etc/pki/tls/certs", "/etc/localtime", "/etc/timezone", "/etc/mime.types",
+						  "/etc/protocols", "/etc/services", "/etc/terminfo", "/etc/inputrc",
+						  "/etc/debian_version", "/etc/os-release", "/etc/python3", "/etc/python3.11",
+						  "/etc/perl", "/etc/java-17-openjdk", "/etc/bash.bashrc" };
+	static const char *const ours[][2] = {
+		{ "passwd", "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
+			    "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
+			    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" },
+		{ "group", "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n" },
+		{ "hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n" },
+		{ "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
+		{ "gitconfig", "[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n"
+			       "[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n" },
+	};
+	static const char *const dirs[] = { SPACE_BOX "/etc", SPACE_BOX "/etc/ssl", SPACE_BOX "/etc/pki", SPACE_BOX "/etc/pki/tls", NULL };
+	if (make_dirs(dirs, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(of_machine); i++)
+		if (theirs(k, of_machine[i], err) < 0)
+			return -1;
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++) {
+		CLEANUP(free_ptr) char *at = xasprintf(SPACE_BOX "/etc/%s", ours[i][0]);
+		if (space_write(at, ours[i][1], err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* --- named roots: tools outside /usr --- */
+
+static int hide_below(const char *root, const json_t *hide, struct err *err)
+{
+	for (size_t i = 0; i < json_array_size(hide); i++) {
+		CLEANUP(buf_release) struct buf below = BUF_INIT;
+		if (!json_get_bytes(json_array_get(hide, i), &below))
+			continue;
+		CLEANUP(free_ptr) char *path = xasprintf("%s/%s", root, below.data);
+		if (mount("/dev/null", path, NULL, MS_BIND, NULL) < 0)
+			return err_sys(err, "cannot hide '%s'", path);
+	}
+	return 0;
+}
+
+static int roots(struct keeper *k, const json_t *list, struct err *err)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *root = json_array_get(list, i);
+		const char *at = json_str(root, "at", "");
+		CLEANUP(free_ptr) char *target = xasprintf(SPACE_BOX "%s", at);
+		if (*at != '/' || strstr(at, "/../") || strncmp(at, "/workspace", 10) == 0 || strncmp(at, "/proc", 5) == 0 ||
+		    strncmp(at, "/dev", 4) == 0 || strncmp(at, "/usr", 4) == 0)
+			return err_set(err, ERR_INVALID, "'%s' cannot be a root of its own in a box", at);
+		if (dir_make(target, 0755, err) < 0 ||
+		    space_place(k, json_object_get(root, "tree"), target, false, true, err) < 0 ||
+		    hide_below(target, json_object_get(root, "hide"), err) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+int root_make(struct keeper *k, const json_t *request, struct err *err)
+{
+	static const char *const dirs[] = { SPACE_BOX "/usr",  SPACE_BOX "/proc", SPACE_BOX "/dev",  SPACE_BOX "/tmp",
+					    SPACE_BOX "/run",  SPACE_BOX "/run/sandglass", SPACE_BOX "/home", SPACE_BOX "/var",
+					    NULL };
+	char options[64];
+	snprintf(options, sizeof(options), "mode=1777,size=%lld", (long long)json_int(request, "tmp_bytes", 256 << 20));
+	if (mkdir(SPACE_BOX, 0755) < 0 || mount(SPACE_BOX, SPACE_BOX, NULL, MS_BIND, NULL) < 0)
+		return err_sys(err, "cannot make the box's root");
+	if (make_dirs(dirs, err) < 0 || system_folders(k, err) < 0 || etc_folder(k, err) < 0)
+		return -1;
+	if (mount("tmpfs", SPACE_BOX "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0 ||
+	    symlink("../tmp", SPACE_BOX "/var/tmp") < 0)
+		return err_sys(err, "cannot make the box's /tmp");
+	if (make_stage(SPACE_STAGE, 0755, err) < 0 || make_stage(SPACE_HOME, 0700, err) < 0 ||
+	    space_place(k, json_object_get(request, "guest"), SPACE_BOX "/run/sandglass/guest", true, true, err) < 0 ||
+	    roots(k, json_object_get(request, "roots"), err) < 0)
+		return -1;
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_RDONLY };
+	if (syscall(SYS_mount_setattr, AT_FDCWD, SPACE_BOX, 0, &attr, sizeof(attr)) < 0)
+		return err_sys(err, "cannot make the box's root read only");
+	return 0;
+}
