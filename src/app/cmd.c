@@ -18,9 +18,9 @@ static const struct {
 	const char *name;
 	cmd_fn *run;
 } fn_table[] = {
-#define CMD_FN_OFFLINE(name) cmd_##name
-#define CMD_FN_SUPERVISOR(name) cmd_send
-#define CMD_FN_LOCAL(name) NULL
+#define CMD_FN_OFFLINE(name)					   cmd_##name
+#define CMD_FN_SUPERVISOR(name)					   cmd_send
+#define CMD_FN_LOCAL(name)					   NULL
 #define COMMAND(name, where, flags, usage, options, summary, help) { #name, CMD_FN_##where(name) },
 #include "commands.inc"
 #undef COMMAND
@@ -37,7 +37,8 @@ static cmd_fn *fn_of(const struct command *c)
 	return NULL;
 }
 
-/* --- what commands use ---------------------------------------------------------------------------------------------- */
+/* --- what commands use ----------------------------------------------------------------------------------------------
+ */
 
 int exit_of(const struct err *err)
 {
@@ -166,7 +167,8 @@ void cmd_print_safe(FILE *out, const char *bytes, size_t len, bool lines)
 	fwrite(buf_cstr(&b), 1, b.len, out);
 }
 
-/* --- main ----------------------------------------------------------------------------------------------------------- */
+/* --- main -----------------------------------------------------------------------------------------------------------
+ */
 
 static int set_color(struct cmd_ctx *ctx, struct err *err)
 {
@@ -249,7 +251,8 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 	signal(SIGPIPE, SIG_IGN);
 	int rc = command_parse(&line, argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &err);
 	set_common(&ctx);
-	CLEANUP(free_ptr) char *sessions = cmd_opt(&ctx, "sessions") ? xstrdup(cmd_opt(&ctx, "sessions")) : paths_sessions();
+	CLEANUP(free_ptr)
+	char *sessions = cmd_opt(&ctx, "sessions") ? xstrdup(cmd_opt(&ctx, "sessions")) : paths_sessions();
 	ctx.sessions = sessions;
 	int status;
 	if (rc < 0) {

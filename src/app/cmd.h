@@ -1,9 +1,9 @@
 /* One command of the command line, ready to run. main() takes the line apart with control/registry.h, fills this and
- * calls cmd_NAME(ctx), which returns an exit status (app/exit.h). SUPERVISOR rows have no function of their own: they are
- * all sent by cmd_send.
+ * calls cmd_NAME(ctx), which returns an exit status (app/exit.h). SUPERVISOR rows have no function of their own: they
+ * are all sent by cmd_send.
  *
- * Rules for what a command prints: results to ctx->out, one line for people or with --json one object a line that begins
- * with {"schema":1,...}; everything else to ctx->err as "sandglass: text". Times are local with zone for people,
+ * Rules for what a command prints: results to ctx->out, one line for people or with --json one object a line that
+ * begins with {"schema":1,...}; everything else to ctx->err as "sandglass: text". Times are local with zone for people,
  * RFC 3339 UTC in JSON. Nothing depends on the locale. A command checks all it was given before it changes anything. */
 #ifndef APP_CMD_H
 #define APP_CMD_H
@@ -18,15 +18,15 @@ enum cmd_color { CMD_COLOR_AUTO, CMD_COLOR_ALWAYS, CMD_COLOR_NEVER };
 struct cmd_ctx {
 	const struct command *command;
 	const struct command_line *line; /* for command_opt and friends */
-	const struct strv *words;        /* operands; borrows line->words */
+	const struct strv *words;	 /* operands; borrows line->words */
 	bool json, quiet, no_tui;
 	int verbose;
-	bool color;           /* may colour ctx->out */
+	bool color;	      /* may colour ctx->out */
 	const char *sessions; /* the folder of session files; borrows */
 	const char *config;   /* --config FILE or NULL */
 	const char *profile;  /* --profile NAME or NULL */
 	FILE *out, *err;
-	char *const *argv;    /* as the program got it, for exec of ourselves */
+	char *const *argv; /* as the program got it, for exec of ourselves */
 };
 
 enum { CMD_SCHEMA = 1 };

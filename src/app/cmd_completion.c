@@ -1,5 +1,5 @@
-/* Completion: three small scripts that ask `sandglass complete -- WORDS` what the last word could become. One candidate a
- * line, a tab, and a word about it. The answer must come fast and never fail loudly. */
+/* Completion: three small scripts that ask `sandglass complete -- WORDS` what the last word could become. One candidate
+ * a line, a tab, and a word about it. The answer must come fast and never fail loudly. */
 #include <string.h>
 
 #include "app/cmd_inner.h"
@@ -45,13 +45,12 @@ static const char zsh_script[] =
 	"\tcompdef _sandglass sandglass\n"
 	"fi\n";
 
-static const char fish_script[] =
-	"# sandglass completion for fish\n"
-	"function __sandglass_complete\n"
-	"\tset -l words (commandline -opc) (commandline -ct)\n"
-	"\tcommand $words[1] complete -- $words[2..-1] 2>/dev/null\n"
-	"end\n"
-	"complete -c sandglass -a '(__sandglass_complete)'\n";
+static const char fish_script[] = "# sandglass completion for fish\n"
+				  "function __sandglass_complete\n"
+				  "\tset -l words (commandline -opc) (commandline -ct)\n"
+				  "\tcommand $words[1] complete -- $words[2..-1] 2>/dev/null\n"
+				  "end\n"
+				  "complete -c sandglass -a '(__sandglass_complete)'\n";
 
 int cmd_completion(struct cmd_ctx *ctx)
 {
@@ -67,7 +66,8 @@ int cmd_completion(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
-/* --- candidates ----------------------------------------------------------------------------------------------------- */
+/* --- candidates -----------------------------------------------------------------------------------------------------
+ */
 
 struct completer {
 	struct cmd_ctx *ctx;
@@ -101,7 +101,9 @@ static void offer_options(struct completer *c, const char *table)
 {
 	struct option_row r;
 	while (option_next(&table, &r)) {
-		CLEANUP(free_ptr) char *word = r.name[0] ? xasprintf("--%s%s", r.name, r.value[0] ? "=" : "") : xasprintf("-%c", r.letter);
+		CLEANUP(free_ptr)
+		char *word =
+			r.name[0] ? xasprintf("--%s%s", r.name, r.value[0] ? "=" : "") : xasprintf("-%c", r.letter);
 		offer(c, word, r.text, r.text_len);
 	}
 }
@@ -152,8 +154,9 @@ static void offer_state(struct completer *c, const char *list, const char *name_
 		for (size_t r = 0; r < json_array_size(rows); r++) {
 			const json_t *row = json_array_get(rows, r);
 			if (number) {
-				CLEANUP(free_ptr) char *word = xasprintf("%s%s%lld", live.nr > 1 ? live.item[i] : "", live.nr > 1 ? "#" : "",
-									 (long long)json_int(row, name_key, 0));
+				CLEANUP(free_ptr)
+				char *word = xasprintf("%s%s%lld", live.nr > 1 ? live.item[i] : "",
+						       live.nr > 1 ? "#" : "", (long long)json_int(row, name_key, 0));
 				offer_z(c, word, json_str(row, about_key, ""));
 			} else if (*json_str(row, name_key, "")) {
 				offer_z(c, json_str(row, name_key, ""), json_str(row, about_key, ""));
@@ -209,7 +212,8 @@ static bool takes_value(const struct command *cmd, const char *word, struct opti
 	for (size_t t = 0; t < ARRAY_LEN(tables); t++) {
 		const char *text = tables[t];
 		while (option_next(&text, out)) {
-			bool same = word[1] == '-' ? out->name[0] && !strcmp(out->name, word + 2) : word[1] == out->letter && !word[2];
+			bool same = word[1] == '-' ? out->name[0] && !strcmp(out->name, word + 2)
+						   : word[1] == out->letter && !word[2];
 			if (same)
 				return out->value[0] != 0;
 		}

@@ -57,7 +57,8 @@ static void flatten(json_t *out, const char *prefix, const json_t *o)
 {
 	const char *key;
 	json_t *v;
-	json_object_foreach((json_t *)(uintptr_t)o, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)o, key, v)
+	{
 		CLEANUP(free_ptr) char *name = xasprintf("%s%s%s", prefix, *prefix ? "." : "", key);
 		if (json_is_object(v) && !json_object_get(v, "b64"))
 			flatten(out, name, v);
@@ -91,10 +92,12 @@ static int load(struct config *c, struct err *err)
 	static const char project[] = ".sandglass/config.lua";
 	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
 	if (access(project, F_OK) == 0 && !trusted_file(project))
-		fprintf(c->ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n", project);
+		fprintf(c->ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
+			project);
 	else if (add_layer(c, "project", xstrdup(project), false, err) < 0)
 		return -1;
-	if (add_layer(c, "user", named && *named ? xstrdup(named) : paths_config("config.lua"), named && *named, err) < 0)
+	if (add_layer(c, "user", named && *named ? xstrdup(named) : paths_config("config.lua"), named && *named, err) <
+	    0)
 		return -1;
 	return add_layer(c, "system", xstrdup("/etc/xdg/sandglass/config.lua"), false, err);
 }
@@ -204,7 +207,8 @@ static size_t print_others(struct config *c, const char *only)
 	for (size_t i = 0; i < c->nr; i++) {
 		const char *key;
 		json_t *v;
-		json_object_foreach(c->layer[i].flat, key, v) {
+		json_object_foreach(c->layer[i].flat, key, v)
+		{
 			if (listed(key) || in_layer(c, i, key) || (only && strcmp(only, key) != 0))
 				continue;
 			CLEANUP(free_ptr) char *source = xasprintf("%s %s", c->layer[i].source, c->layer[i].path);

@@ -10,20 +10,21 @@
 #include "base/mem.h"
 #include "sandbox/workspace/diff.h"
 
-/* --- snapshots ------------------------------------------------------------------------------------------------------ */
+/* --- snapshots ------------------------------------------------------------------------------------------------------
+ */
 
 struct layer { /* one repository of one box */
 	uint64_t box;
 	char *repo, *box_name;
 	json_t *from, *to; /* bodies of the two snapshots; NULL = the base */
-	bool done;         /* the snapshot after the action of B was met */
+	bool done;	   /* the snapshot after the action of B was met */
 };
 
 struct side {
 	struct session *s;
-	uint64_t seq;       /* as the person gave it; 0 = the end (B) or the beginning (A) */
-	uint64_t limit;     /* snapshots up to this one count */
-	bool action;        /* seq is an action */
+	uint64_t seq;	/* as the person gave it; 0 = the end (B) or the beginning (A) */
+	uint64_t limit; /* snapshots up to this one count */
+	bool action;	/* seq is an action */
 };
 
 struct layers {
@@ -83,7 +84,8 @@ static void take_to(struct layer *l, const struct side *b, const struct event *e
 	l->done = names;
 }
 
-static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b, struct err *err)
+static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b,
+			 struct err *err)
 {
 	struct feed *feed;
 	struct arena arena = ARENA_INIT;
@@ -120,7 +122,8 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 	return rc < 0 ? -1 : 0;
 }
 
-/* --- what was asked ------------------------------------------------------------------------------------------------- */
+/* --- what was asked -------------------------------------------------------------------------------------------------
+ */
 
 static int set_limit(struct side *x, bool after, struct err *err)
 {
@@ -177,7 +180,8 @@ static void keep_wanted(const struct cmd_ctx *ctx, struct ws_diff *d)
 	d->nr = nr;
 }
 
-/* --- printing ------------------------------------------------------------------------------------------------------- */
+/* --- printing -------------------------------------------------------------------------------------------------------
+ */
 
 static const char *git_says(const char *command, char out[256])
 {
@@ -218,14 +222,16 @@ static bool git_colors(const struct cmd_ctx *ctx)
 	const char *when = cmd_opt(ctx, "color");
 	if (when)
 		return ctx->color;
-	return ctx->color && strcmp(git_says("git config --get-colorbool color.diff true 2>/dev/null", answer), "false") != 0;
+	return ctx->color &&
+	       strcmp(git_says("git config --get-colorbool color.diff true 2>/dev/null", answer), "false") != 0;
 }
 
 static const char *color_of(const char *line, size_t len)
 {
 	if (len >= 2 && !memcmp(line, "@@", 2))
 		return "36";
-	if (len >= 4 && (!memcmp(line, "diff", 4) || !memcmp(line, "--- ", 4) || !memcmp(line, "+++ ", 4) || !memcmp(line, "inde", 4)))
+	if (len >= 4 && (!memcmp(line, "diff", 4) || !memcmp(line, "--- ", 4) || !memcmp(line, "+++ ", 4) ||
+			 !memcmp(line, "inde", 4)))
 		return "1";
 	return len && line[0] == '+' ? "32" : len && line[0] == '-' ? "31" : NULL;
 }
@@ -246,7 +252,8 @@ static void print_for_eyes(FILE *to, const char *text, size_t len, bool color)
 	}
 }
 
-static int text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st, struct buf *out, struct err *err)
+static int text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st, struct buf *out,
+		   struct err *err)
 {
 	if (cmd_has(ctx, "stat"))
 		return ws_diff_stat(d, st, out, err);
@@ -262,7 +269,8 @@ static int text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws
 static int print_json(struct cmd_ctx *ctx, const struct layer *l, const struct ws_diff *d, const struct ws_store *st,
 		      struct err *err)
 {
-	json_t *o = json_object(), *diff = ws_diff_json(d, st, !cmd_has(ctx, "stat") && !cmd_has(ctx, "name-only"), err);
+	json_t *o = json_object(),
+	       *diff = ws_diff_json(d, st, !cmd_has(ctx, "stat") && !cmd_has(ctx, "name-only"), err);
 	if (!diff) {
 		json_decref(o);
 		return -1;
@@ -310,7 +318,8 @@ static int print_layer(struct printer *p, const struct layer *l, const struct ws
 	return rc;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------ */
+/* --- all of it ------------------------------------------------------------------------------------------------------
+ */
 
 struct two { /* bytes of both sessions: a session that lacks an object may find it in the other */
 	struct session *a, *b;
@@ -389,8 +398,10 @@ int cmd_diff(struct cmd_ctx *ctx)
 		CLEANUP(free_ptr) char *path = NULL;
 		const char *word = cmd_word(ctx, 1);
 		/* a bare number is of the session that A names */
-		CLEANUP(free_ptr) char *full = strspn(word, "#0123456789") == strlen(word) ?
-			xasprintf("%s#%s", session_path(a.s), word[0] == '#' ? word + 1 : word) : xstrdup(word);
+		CLEANUP(free_ptr)
+		char *full = strspn(word, "#0123456789") == strlen(word)
+				     ? xasprintf("%s#%s", session_path(a.s), word[0] == '#' ? word + 1 : word)
+				     : xstrdup(word);
 		rc = session_ref(ctx->sessions, full, &path, &b.seq, &err);
 		if (rc == 0 && strcmp(path, session_path(a.s)) != 0) {
 			rc = session_open(&other, path, &err);

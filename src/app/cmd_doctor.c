@@ -1,4 +1,5 @@
-/* sandglass doctor: what this machine can do, what is missing, how to repair it; and everything of ours that lies on it. */
+/* sandglass doctor: what this machine can do, what is missing, how to repair it; and everything of ours that lies on
+ * it. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -47,11 +48,13 @@ static void check(struct doctor *d, const char *name, bool good, const char *val
 	}
 }
 
-/* --- checks --------------------------------------------------------------------------------------------------------- */
+/* --- checks ---------------------------------------------------------------------------------------------------------
+ */
 
 static void check_programs(struct doctor *d)
 {
-	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest", "sandglass-host" };
+	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
+					     "sandglass-host" };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		CLEANUP(free_ptr) char *path = paths_libexec(names[i]);
 		if (access(path, X_OK) == 0)
@@ -68,7 +71,7 @@ static const char *network_fs(const char *path)
 		long type;
 		const char *name;
 	} table[] = {
-		{ 0x6969, "NFS" }, { 0x517B, "SMB" }, { 0xFF534D42, "CIFS" }, { 0xFE534D42, "SMB2" },
+		{ 0x6969, "NFS" },    { 0x517B, "SMB" },	{ 0xFF534D42, "CIFS" }, { 0xFE534D42, "SMB2" },
 		{ 0x01021997, "9p" }, { 0x0BD00BD0, "Lustre" }, { 0x00C36400, "Ceph" },
 	};
 	struct statfs fs;
@@ -150,7 +153,9 @@ static void check_roots(struct doctor *d)
 	CLEANUP(json_release) json_t *roots = probe_tool_roots();
 	for (size_t i = 0; i < json_array_size(roots); i++) {
 		const json_t *r = json_array_get(roots, i);
-		CLEANUP(free_ptr) char *text = xasprintf("%s (%s): boxes see it with --root", json_str(r, "path", ""), json_str(r, "what", "tools"));
+		CLEANUP(free_ptr)
+		char *text = xasprintf("%s (%s): boxes see it with --root", json_str(r, "path", ""),
+				       json_str(r, "what", "tools"));
 		check(d, "tools", true, text, NULL);
 	}
 }
@@ -192,7 +197,8 @@ static int run_checks(struct doctor *d)
 	return good ? EXIT_DONE : EXIT_SANDBOX;
 }
 
-/* --- --paths: everything of ours ------------------------------------------------------------------------------------ */
+/* --- --paths: everything of ours ------------------------------------------------------------------------------------
+ */
 
 static _Thread_local int64_t walked_bytes;
 
@@ -242,7 +248,8 @@ static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir
 	struct dirent *e;
 	struct stat st;
 	while (d && (e = readdir(d))) {
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") || strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    strncmp(e->d_name, prefix, strlen(prefix)) != 0)
 			continue;
 		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
 			print_owned(ctx, what, path_join(dir, e->d_name));
@@ -253,7 +260,8 @@ static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir
 
 static int print_paths(struct cmd_ctx *ctx)
 {
-	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest", "sandglass-host" };
+	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
+						"sandglass-host" };
 	CLEANUP(free_ptr) char *boxes = paths_state("box");
 	CLEANUP(free_ptr) char *runtime = paths_runtime("");
 	const char *tmp = getenv("TMPDIR");

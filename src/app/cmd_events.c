@@ -20,7 +20,7 @@ struct lister {
 	/* with a filter */
 	uint64_t *printed, *open;
 	size_t nr_printed, cap_printed, nr_open, cap_open;
-	uint64_t seen;  /* open[] is right up to here */
+	uint64_t seen;	/* open[] is right up to here */
 	uint64_t again; /* look again from this one on; 0 = from seq */
 };
 
@@ -45,7 +45,8 @@ static void print(struct lister *l, const struct event *ev)
 	fwrite(line.data, 1, line.len, out);
 }
 
-/* --- all, or those that match --------------------------------------------------------------------------------------- */
+/* --- all, or those that match ---------------------------------------------------------------------------------------
+ */
 
 static int print_all(struct lister *l, struct err *err)
 {
@@ -143,7 +144,8 @@ static int print_new(struct lister *l, struct err *err)
 	return l->filter ? print_matching(l, err) : print_all(l, err);
 }
 
-/* --- the last N ----------------------------------------------------------------------------------------------------- */
+/* --- the last N -----------------------------------------------------------------------------------------------------
+ */
 
 static int seek_last(struct lister *l, uint64_t nr, struct err *err)
 {

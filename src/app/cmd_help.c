@@ -9,7 +9,8 @@
 #include "control/socket.h"
 #include "wire/control.h"
 
-/* --- topics that are no commands ------------------------------------------------------------------------------------ */
+/* --- topics that are no commands ------------------------------------------------------------------------------------
+ */
 
 static const char topic_filter[] =
 	"The filter language: one line, everywhere the same (lists, search, events --filter, holds, policies).\n"
@@ -21,7 +22,8 @@ static const char topic_filter[] =
 	"  field<value <= > >=    numbers with units: ms s m h d, k M, $\n"
 	"  a b, a and b           both;  a or b: one of them;  not a, !a: without;  ( ) group;  @name: a saved filter\n"
 	"\n"
-	"Fields: session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id text\n"
+	"Fields: session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id "
+	"text\n"
 	"        since until\n"
 	"is:     pending error live edited marked            has: diff output note\n"
 	"kind:   exec write edit read connect model ask snap note end\n"
@@ -34,7 +36,8 @@ static const char topic_ids[] =
 	"How things are named.\n"
 	"\n"
 	"  s-7k2m9q       a session: its id, a unique beginning of it (s-7k, 7k), its name, or the path of its file\n"
-	"  #405, 405      an event or action of the session that is meant by default: the one that runs, else the newest\n"
+	"  #405, 405      an event or action of the session that is meant by default: the one that runs, else the "
+	"newest\n"
 	"  s-7k2m9q#405   the same in that session\n"
 	"  b1             a box, by its name; an agent likewise\n"
 	"\n"
@@ -50,7 +53,8 @@ static const char topic_exit[] =
 	"  2    the command line makes no sense       8    a person was needed and --no-input was given\n"
 	"  3    script or configuration error         9    the record is damaged\n"
 	"  4    denied, and the script gave up        10   rerun diverged\n"
-	"  5    budget or time used up                130, 143   interrupted, terminated (agents were stopped cleanly)\n"
+	"  5    budget or time used up                130, 143   interrupted, terminated (agents were stopped "
+	"cleanly)\n"
 	"\n"
 	"  $ sandglass verify s-7k2m9q || echo \"status $?\"\n";
 
@@ -64,7 +68,8 @@ static const char topic_files[] =
 	"  $XDG_RUNTIME_DIR/sandglass/      one control socket per running session\n"
 	"  .sandglass/                      of a project, used after 'trust': policy.lua, agents/, checks/, plugins/\n"
 	"\n"
-	"SANDGLASS_SESSIONS SANDGLASS_CONFIG SANDGLASS_MODEL SANDGLASS_BACKEND SANDGLASS_A11Y SANDGLASS_ASCII SANDGLASS_SYNC\n"
+	"SANDGLASS_SESSIONS SANDGLASS_CONFIG SANDGLASS_MODEL SANDGLASS_BACKEND SANDGLASS_A11Y SANDGLASS_ASCII "
+	"SANDGLASS_SYNC\n"
 	"SANDGLASS_LOG NO_COLOR PAGER VISUAL EDITOR, the providers' own key variables, HTTPS_PROXY\n"
 	"\n"
 	"  $ sandglass config sessions\n";
@@ -87,7 +92,9 @@ static int no_such(struct cmd_ctx *ctx, const char *word)
 
 static void help_json(struct cmd_ctx *ctx, const struct command *c)
 {
-	static const char *const where[] = { [COMMAND_OFFLINE] = "offline", [COMMAND_SUPERVISOR] = "supervisor", [COMMAND_LOCAL] = "local" };
+	static const char *const where[] = {
+		[COMMAND_OFFLINE] = "offline", [COMMAND_SUPERVISOR] = "supervisor", [COMMAND_LOCAL] = "local"
+	};
 	json_t *o = json_object(), *opts = json_array();
 	const char *text = c->options;
 	struct option_row r;
@@ -160,13 +167,15 @@ int cmd_version(struct cmd_ctx *ctx)
 		return EXIT_DONE;
 	}
 	fprintf(ctx->out, "sandglass %s\n", SANDGLASS_VERSION);
-	if (ctx->verbose || (ctx->command && !ctx->quiet && ctx->line->command && !strcmp(ctx->command->name, "version")))
-		fprintf(ctx->out, "control protocol %d (talks to %d and later)\nkernel %s %s\n", CONTROL_VERSION, CONTROL_MIN,
-			u.release, u.machine);
+	if (ctx->verbose ||
+	    (ctx->command && !ctx->quiet && ctx->line->command && !strcmp(ctx->command->name, "version")))
+		fprintf(ctx->out, "control protocol %d (talks to %d and later)\nkernel %s %s\n", CONTROL_VERSION,
+			CONTROL_MIN, u.release, u.machine);
 	return EXIT_DONE;
 }
 
-/* --- without a word ------------------------------------------------------------------------------------------------- */
+/* --- without a word -------------------------------------------------------------------------------------------------
+ */
 
 static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
 {

@@ -14,7 +14,7 @@
 struct row {
 	const struct session_file *file;
 	const char *state; /* running, waiting, ended, failed, broken off, unreadable */
-	char *why;         /* unreadable: owned */
+	char *why;	   /* unreadable: owned */
 	uint64_t events;
 	int64_t begun_us, last_us;
 	size_t held;
@@ -121,7 +121,8 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 		clock_span((r->live ? clock_wall_us() : r->last_us) - r->begun_us, &span);
 		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
 		cmd_time(r->begun_us, &b);
-		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span), (unsigned long long)r->events, buf_cstr(&size));
+		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span), (unsigned long long)r->events,
+			   buf_cstr(&size));
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
@@ -129,7 +130,8 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 	fprintf(ctx->out, "%s\n", buf_cstr(&b));
 }
 
-/* --- one session's agents or snapshots ------------------------------------------------------------------------------ */
+/* --- one session's agents or snapshots ------------------------------------------------------------------------------
+ */
 
 static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 {
@@ -198,7 +200,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 	if (left && !ctx->quiet && !ctx->json)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
 	if (!shown && !ctx->quiet && !ctx->json)
-		fprintf(ctx->err, "sandglass: no %s in '%s'\n", cmd_word(ctx, 0) ? "such session" : "sessions", ctx->sessions);
+		fprintf(ctx->err, "sandglass: no %s in '%s'\n", cmd_word(ctx, 0) ? "such session" : "sessions",
+			ctx->sessions);
 	session_files_release(&files);
 	return EXIT_DONE;
 }

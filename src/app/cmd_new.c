@@ -22,17 +22,21 @@ struct question {
 };
 
 static const struct question questions[] = {
-	{ "coupling", "What is the agent?",
+	{ "coupling",
+	  "What is the agent?",
 	  { { "tool", "a loop of your own that uses a computer", -2, "the loop is yours, a box is one of its tools" },
 	    { "inside", "a finished program that wants to live where the files are", 2,
 	      "the program expects files and commands around it" } } },
-	{ "iteration", "How often will you change the agent itself?",
+	{ "iteration",
+	  "How often will you change the agent itself?",
 	  { { "fast", "many times a day", -1, "a change takes effect at once, no box is rebuilt for it" },
 	    { "stable", "rarely", 0, "the agent changes rarely, so a rebuilt box costs little" } } },
-	{ "keys", "Where may keys and prompts be?",
+	{ "keys",
+	  "Where may keys and prompts be?",
 	  { { "outside", "never in the box", -1, "keys and prompts never enter the box" },
 	    { "anywhere", "no matter", 0, "keys need no wall of their own" } } },
-	{ "mirror", "Must it be just like work on your own machine?",
+	{ "mirror",
+	  "Must it be just like work on your own machine?",
 	  { { "no", "no", 0, "it need not look like your own machine" },
 	    { "yes", "yes: same files, same tools, same paths", 2, "it works as it would on your own machine" } } },
 };
@@ -44,7 +48,8 @@ struct plan {
 	int answer[ARRAY_LEN(questions)]; /* -1 = not asked */
 };
 
-/* --- the questions -------------------------------------------------------------------------------------------------- */
+/* --- the questions --------------------------------------------------------------------------------------------------
+ */
 
 static int answer_of(const struct question *q, const char *text)
 {
@@ -79,8 +84,9 @@ static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 		any = any || cmd_has(ctx, questions[i].option);
 	bool interactive = !any && isatty(0);
 	if (!any && !interactive)
-		return cmd_usage(ctx, "no terminal to ask at: give --from coding, fanout, inside or bare, or answer with "
-				      "--coupling, --iteration, --keys, --mirror");
+		return cmd_usage(ctx,
+				 "no terminal to ask at: give --from coding, fanout, inside or bare, or answer with "
+				 "--coupling, --iteration, --keys, --mirror");
 	int points = 0;
 	for (size_t i = 0; i < ARRAY_LEN(questions); i++) {
 		const struct question *q = &questions[i];
@@ -90,7 +96,8 @@ static int by_questions(struct cmd_ctx *ctx, struct plan *p)
 		if (!interactive)
 			p->answer[i] = given ? answer_of(q, given) : 0;
 		if (p->answer[i] < 0)
-			return cmd_usage(ctx, "--%s is %s or %s, not '%s'", q->option, q->answer[0].word, q->answer[1].word, given);
+			return cmd_usage(ctx, "--%s is %s or %s, not '%s'", q->option, q->answer[0].word,
+					 q->answer[1].word, given);
 		points += q->answer[p->answer[i]].points;
 	}
 	p->pattern = points > 0 ? "inside" : "coding";
@@ -134,7 +141,8 @@ static void say_why(struct cmd_ctx *ctx, const struct plan *p)
 			fprintf(ctx->out, "  although %s\n", questions[i].answer[p->answer[i]].reason);
 }
 
-/* --- writing -------------------------------------------------------------------------------------------------------- */
+/* --- writing --------------------------------------------------------------------------------------------------------
+ */
 
 static bool good_name(const char *name)
 {
@@ -211,8 +219,8 @@ static int write_files(struct cmd_ctx *ctx, const struct plan *p, const char *na
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
 	say_why(ctx, p);
-	fprintf(ctx->out, "wrote %s%s%s\ntry it: sandglass run %s\n", script, with_model ? " and " : "", with_model ? model : "",
-		script);
+	fprintf(ctx->out, "wrote %s%s%s\ntry it: sandglass run %s\n", script, with_model ? " and " : "",
+		with_model ? model : "", script);
 	return EXIT_DONE;
 }
 

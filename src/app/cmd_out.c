@@ -144,7 +144,8 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 		o->action = ev.action ? ev.action : ev.kind == EV_ACTION_REQUESTED ? ev.seq : 0;
 		if (!o->action)
 			rc = err_set(err, ERR_USAGE, "#%llu is %s, which has no output", (unsigned long long)seq,
-				     event_kind_name(ev.kind) ? event_kind_name(ev.kind) : "an event of a newer version");
+				     event_kind_name(ev.kind) ? event_kind_name(ev.kind)
+							      : "an event of a newer version");
 	}
 	arena_release(&arena);
 	return rc;

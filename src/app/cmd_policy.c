@@ -1,5 +1,5 @@
-/* sandglass policy: is a policy file right, and what would happen to a command? Nothing is run but the file itself, in a
- * Lua host without hands. */
+/* sandglass policy: is a policy file right, and what would happen to a command? Nothing is run but the file itself, in
+ * a Lua host without hands. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,7 +27,8 @@ static int load(const char *path, struct policy **out, struct err *err)
 	return policy_from_json(out, doc, err);
 }
 
-/* --- check ---------------------------------------------------------------------------------------------------------- */
+/* --- check ----------------------------------------------------------------------------------------------------------
+ */
 
 static char *file_to_check(struct cmd_ctx *ctx)
 {
@@ -59,8 +60,8 @@ static int check(struct cmd_ctx *ctx)
 			cmd_json(ctx, o);
 		} else if (!ctx->quiet) {
 			CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-			buf_printf(&b, "  %-5s %-20s line %d%s%s%s", verdict_name(r->verdict), r->name, r->line, r->when ? ", asks a function" : "",
-				   r->why ? ": " : "", r->why ? r->why : "");
+			buf_printf(&b, "  %-5s %-20s line %d%s%s%s", verdict_name(r->verdict), r->name, r->line,
+				   r->when ? ", asks a function" : "", r->why ? ": " : "", r->why ? r->why : "");
 			cmd_safe(&safe, buf_cstr(&b), b.len, false);
 			fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 		}
@@ -73,7 +74,8 @@ static int check(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
-/* --- explain -------------------------------------------------------------------------------------------------------- */
+/* --- explain --------------------------------------------------------------------------------------------------------
+ */
 
 struct set {
 	struct policy *item[4];
@@ -136,8 +138,8 @@ static void print_judgement(struct cmd_ctx *ctx, const struct judgement *j)
 	buf_putc(&b, '\n');
 	for (size_t i = 0; i < j->nr_matches; i++) {
 		const struct match *m = &j->match[i];
-		buf_printf(&b, "  %-5s %s at %s:%d%s", verdict_name(m->rule->verdict), m->rule->name, m->policy->file, m->rule->line,
-			   match_word(m->state));
+		buf_printf(&b, "  %-5s %s at %s:%d%s", verdict_name(m->rule->verdict), m->rule->name, m->policy->file,
+			   m->rule->line, match_word(m->state));
 		if (m->text)
 			buf_printf(&b, " matches '%s'", m->text);
 		buf_printf(&b, "%s%s\n", m->rule->why ? ": " : "", m->rule->why ? m->rule->why : "");

@@ -54,8 +54,8 @@ static int choose_named(struct prune *p, struct err *err)
 				choose(p, i);
 			}
 		if (!found)
-			return err_set(err, ERR_USAGE, "'%s' is not in the sessions folder '%s', remove it yourself", path,
-				       p->ctx->sessions);
+			return err_set(err, ERR_USAGE, "'%s' is not in the sessions folder '%s', remove it yourself",
+				       path, p->ctx->sessions);
 	}
 	return 0;
 }
@@ -157,7 +157,8 @@ int cmd_prune(struct cmd_ctx *ctx)
 	else if (cmd_has(ctx, "dry-run") || may(&p))
 		remove_chosen(&p);
 	else
-		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu sessions would be, --yes does it", p.nr);
+		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu sessions would be, --yes does it",
+				       p.nr);
 	if (p.running && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu that run were left alone\n", p.running);
 	free(p.chosen);

@@ -13,7 +13,8 @@
 #include "control/socket.h"
 #include "loop/loop.h"
 
-/* --- which session -------------------------------------------------------------------------------------------------- */
+/* --- which session --------------------------------------------------------------------------------------------------
+ */
 
 static bool begins(const char *id, const char *text)
 {
@@ -82,7 +83,8 @@ static int the_only_one(const struct strv *ids, const struct control_client_opts
 		struct err no = ERR_INIT;
 		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
 		bool there = control_client_open(&c, path, o, NULL, NULL, &no) == 0;
-		add_name(&all, i, ids->item[i], there ? json_str(control_client_welcome(c), "name", "") : "does not answer");
+		add_name(&all, i, ids->item[i],
+			 there ? json_str(control_client_welcome(c), "name", "") : "does not answer");
 		control_client_free(&c);
 	}
 	return err_set(err, ERR_USAGE, "several sessions run, say which one (--in ID): %s", buf_cstr(&all));
@@ -105,7 +107,8 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 	return rc;
 }
 
-/* --- approve --edit ------------------------------------------------------------------------------------------------- */
+/* --- approve --edit -------------------------------------------------------------------------------------------------
+ */
 
 static const json_t *held_row(const struct control_client *c, const char *id)
 {
@@ -184,7 +187,8 @@ static int edit_held(const struct control_client *c, const char *id, json_t *opt
 	return 0;
 }
 
-/* --- the answer ----------------------------------------------------------------------------------------------------- */
+/* --- the answer -----------------------------------------------------------------------------------------------------
+ */
 
 static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
 {
@@ -221,19 +225,17 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 			print_value(ctx, ctx->command->name, result);
 		return;
 	}
-	json_object_foreach((json_t *)(uintptr_t)result, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)result, key, v)
+	{
 		if (!json_is_array(v)) {
 			print_value(ctx, key, v);
 			continue;
 		}
 		json_t *row;
-		json_array_foreach(v, i, row)
-			if (!strcmp(key, "held"))
-				print_held(ctx, row);
-			else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
-				fprintf(ctx->out, "paused: everybody\n");
-			else
-				print_value(ctx, key, row);
+		json_array_foreach(v, i, row) if (!strcmp(key, "held")) print_held(ctx, row);
+		else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
+			fprintf(ctx->out, "paused: everybody\n");
+		else print_value(ctx, key, row);
 	}
 }
 
@@ -242,7 +244,8 @@ static int answer_status(const struct err *err)
 	return err->code == ERR_USAGE || err->code == ERR_PARSE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
 }
 
-/* --- all of it ------------------------------------------------------------------------------------------------------ */
+/* --- all of it ------------------------------------------------------------------------------------------------------
+ */
 
 /* "s-7k2m9q#405": the part before the # says which session. Returns owned, NULL if there is none. */
 static char *session_in_word(const char *word)
@@ -277,7 +280,8 @@ static int send(struct cmd_ctx *ctx, struct control_client *c, json_t *words, js
 /* What is ours stays here: where to send, how to print. */
 static json_t *opts_to_send(const struct cmd_ctx *ctx)
 {
-	static const char *const ours[] = { "in", "json", "C", "sessions", "config", "profile", "color", "no-tui", "quiet", "verbose" };
+	static const char *const ours[] = { "in",      "json",	"C",	  "sessions", "config",
+					    "profile", "color", "no-tui", "quiet",    "verbose" };
 	json_t *opts = command_line_opts(ctx->line);
 	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
 		json_object_del(opts, ours[i]);

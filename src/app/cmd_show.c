@@ -21,7 +21,8 @@ static void time_line(struct cmd_ctx *ctx, const char *label, int64_t us)
 	line(ctx, label, buf_cstr(&b));
 }
 
-/* --- a session ------------------------------------------------------------------------------------------------------ */
+/* --- a session ------------------------------------------------------------------------------------------------------
+ */
 
 struct counts {
 	uint64_t actions, denied, held, failed, snapshots;
@@ -130,7 +131,11 @@ static void print_names(struct cmd_ctx *ctx, const char *label, const json_t *li
 		const char *const keys[] = { "driver", "model", "stop", "task" };
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
 			if (*json_str(o, keys[k], ""))
-				buf_printf(&b, "%s %s", k == 0 ? "," : k == 2 ? ", ended:" : ",", json_str(o, keys[k], ""));
+				buf_printf(&b, "%s %s",
+					   k == 0   ? ","
+					   : k == 2 ? ", ended:"
+						    : ",",
+					   json_str(o, keys[k], ""));
 		line(ctx, i ? "" : label, buf_cstr(&b));
 	}
 }
@@ -196,7 +201,8 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 	return status;
 }
 
-/* --- an event, an action -------------------------------------------------------------------------------------------- */
+/* --- an event, an action --------------------------------------------------------------------------------------------
+ */
 
 static void id_line(struct cmd_ctx *ctx, const char *label, uint64_t id)
 {

@@ -12,8 +12,8 @@ void cmd_time(int64_t wall_us, struct buf *out)
 	struct tm tm;
 	localtime_r(&t, &tm);
 	/* not strftime with %b or %c: nothing follows the locale */
-	buf_printf(out, "%04d-%02d-%02d %02d:%02d %s", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
-		   tm.tm_zone);
+	buf_printf(out, "%04d-%02d-%02d %02d:%02d %s", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		   tm.tm_min, tm.tm_zone);
 }
 
 void cmd_json_time(json_t *o, const char *key, int64_t wall_us)

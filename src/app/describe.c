@@ -151,7 +151,8 @@ static void reply(const json_t *body, struct buf *out)
 	if (json_array_size(calls))
 		buf_printf(out, " [%zu calls]", json_array_size(calls));
 	if (json_is_object(usage))
-		buf_printf(out, " (%lld + %lld tokens", (long long)json_int(usage, "in", 0), (long long)json_int(usage, "out", 0));
+		buf_printf(out, " (%lld + %lld tokens", (long long)json_int(usage, "in", 0),
+			   (long long)json_int(usage, "out", 0));
 	if (json_is_object(usage) && json_int(body, "cost_uusd", 0)) {
 		buf_puts(out, ", ");
 		money(json_int(body, "cost_uusd", 0), out);
@@ -174,7 +175,8 @@ static void requested(const json_t *body, struct buf *out)
 
 static void output(const json_t *body, struct buf *out)
 {
-	static const char *const names[] = { "output", "stdout", "stderr", "terminal output", "model request", "model answer" };
+	static const char *const names[] = { "output",		"stdout",	 "stderr",
+					     "terminal output", "model request", "model answer" };
 	int64_t stream = json_int(body, "stream", 0);
 	buf_printf(out, "%lld bytes of %s", (long long)json_int(body, "len", 0),
 		   names[stream > 0 && stream < (int64_t)ARRAY_LEN(names) ? stream : 0]);
@@ -189,7 +191,8 @@ static void generic(uint16_t kind, const json_t *body, struct buf *out)
 		buf_puts(out, name);
 	else
 		buf_printf(out, "kind-%u", kind);
-	json_object_foreach((json_t *)(uintptr_t)body, key, v) {
+	json_object_foreach((json_t *)(uintptr_t)body, key, v)
+	{
 		if (out->len > TEXT_MAX)
 			break;
 		if (json_is_object(v) && !json_object_get(v, "b64"))

@@ -1,6 +1,6 @@
 /* One event as one line of plain words, without time and agent: "#403 done: exit 0 in 6.1s". Every kind is described;
- * those without words of their own, and kinds of a newer version, as "kind name=value ...". The text is not yet vetted for
- * a terminal (cmd_safe). Pure. */
+ * those without words of their own, and kinds of a newer version, as "kind name=value ...". The text is not yet vetted
+ * for a terminal (cmd_safe). Pure. */
 #ifndef APP_DESCRIBE_H
 #define APP_DESCRIBE_H
 
@@ -17,7 +17,7 @@ struct agent_names {
 	struct {
 		uint64_t id;
 		char *name;
-	} *item;
+	} * item;
 	size_t nr, cap;
 };
 const char *agent_name(struct agent_names *n, struct session *s, uint64_t id); /* "" for 0; borrows */

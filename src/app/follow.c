@@ -11,7 +11,7 @@ enum { LOOK_MS = 200, SURE_MS = 5000 };
 struct follow {
 	struct session *session;
 	struct control_client *client; /* NULL: nobody to ask */
-	uint64_t told;                 /* newest head heard of */
+	uint64_t told;		       /* newest head heard of */
 };
 
 static void on_head(void *self, uint64_t seq)

@@ -4,8 +4,8 @@
 
 #include "control/client.h"
 
-/* @text: the beginning of an id, a name, the path of a socket; NULL = the only one. ERR_NOENT none runs; ERR_USAGE several
- * do: the text names them. @watch: look only. */
+/* @text: the beginning of an id, a name, the path of a socket; NULL = the only one. ERR_NOENT none runs; ERR_USAGE
+ * several do: the text names them. @watch: look only. */
 NODISCARD int live_open(const char *text, bool watch, struct control_client **out, struct err *err);
 
 #endif

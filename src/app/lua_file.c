@@ -88,7 +88,8 @@ static int answer_module(struct eval *e, uint64_t id, const char *name, struct e
 		json_put_bytes(o, "text", ours ? ours : buf_cstr(&text), ours ? len : text.len);
 		json_put_str(o, "path", ours ? name : path);
 	} else {
-		CLEANUP(free_ptr) char *msg = xasprintf("module '%s' not found%s%s", name, path ? ", looked for " : "", path ? path : "");
+		CLEANUP(free_ptr)
+		char *msg = xasprintf("module '%s' not found%s%s", name, path ? ", looked for " : "", path ? path : "");
 		json_put_str(o, "code", "io");
 		json_put_str(o, "msg", msg);
 	}

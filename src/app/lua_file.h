@@ -1,5 +1,6 @@
-/* A policy or configuration file, read without a session: run once in a Lua host of its own (no file, network, secret or
- * terminal in its reach) and handed back as the checked plain data that the file stands for. Blocking, at most 10 s. */
+/* A policy or configuration file, read without a session: run once in a Lua host of its own (no file, network, secret
+ * or terminal in its reach) and handed back as the checked plain data that the file stands for. Blocking, at most 10 s.
+ */
 #ifndef APP_LUA_FILE_H
 #define APP_LUA_FILE_H
 

@@ -84,7 +84,8 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 	return 0;
 }
 
-/* --- what people type ----------------------------------------------------------------------------------------------- */
+/* --- what people type -----------------------------------------------------------------------------------------------
+ */
 
 struct match {
 	const struct session_file *first;

@@ -1,8 +1,8 @@
 /* Which session is meant: files in the sessions folder, their ids, and what people type for them.
  *
- * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a unique beginning of one,
- * a name, or a path; "#405" or "405" is an event of the session that is meant by default: the one that runs if there is
- * exactly one, else the newest. */
+ * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a unique beginning of
+ * one, a name, or a path; "#405" or "405" is an event of the session that is meant by default: the one that runs if
+ * there is exactly one, else the newest. */
 #ifndef APP_SESSIONS_H
 #define APP_SESSIONS_H
 

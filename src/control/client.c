@@ -24,7 +24,7 @@ struct control_client {
 	json_t *welcome;
 	uint64_t last_id;
 	bool dead;
-	bool opening; /* news that comes on the heels of WELCOME becomes part of it */
+	bool opening;	/* news that comes on the heels of WELCOME becomes part of it */
 	struct err why; /* what BYE said */
 	struct loop_fd *watch;
 	struct loop *loop;
@@ -75,7 +75,8 @@ static void queue_json(struct control_client *c, enum control_type type, uint64_
 		frame_append(&c->out, (uint16_t)type, id, b.data, b.len);
 }
 
-/* --- in and out ----------------------------------------------------------------------------------------------------- */
+/* --- in and out -----------------------------------------------------------------------------------------------------
+ */
 
 static int write_some(struct control_client *c, struct err *err)
 {
@@ -133,7 +134,8 @@ static void on_reply(struct control_client *c, uint64_t id, json_t *body)
 static void on_bye(struct control_client *c, const json_t *body)
 {
 	const char *fix = json_str(body, "fix", "");
-	err_set(&c->why, ERR_CLOSED, "%s%s%s", json_str(body, "why", "the supervisor said goodbye"), *fix ? ": " : "", fix);
+	err_set(&c->why, ERR_CLOSED, "%s%s%s", json_str(body, "why", "the supervisor said goodbye"), *fix ? ": " : "",
+		fix);
 	if (!c->welcome && json_int(body, "version", 0) > 0)
 		c->why.code = ERR_UNSUPPORTED;
 }
@@ -267,7 +269,8 @@ bool control_client_alive(const struct control_client *c)
 	return !c->dead;
 }
 
-/* --- calls ---------------------------------------------------------------------------------------------------------- */
+/* --- calls ----------------------------------------------------------------------------------------------------------
+ */
 
 /* Pumps until @done says true. */
 static int pump_until(struct control_client *c, bool (*done)(const struct control_client *c), int timeout_ms,
@@ -310,7 +313,10 @@ static json_t *hello(const struct control_client_opts *o)
 	if (!o->tty && (!isatty(0) || ttyname_r(0, tty, sizeof(tty)) != 0))
 		tty[0] = 0;
 	return control_hello(o->program ? o->program : "sandglass " SANDGLASS_VERSION,
-			     o->name ? o->name : pw ? pw->pw_name : "", o->tty ? o->tty : tty, o->watch);
+			     o->name ? o->name
+			     : pw    ? pw->pw_name
+				     : "",
+			     o->tty ? o->tty : tty, o->watch);
 }
 
 int control_client_open_fd(struct control_client **out, int sock, const struct control_client_opts *opts,

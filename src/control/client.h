@@ -12,18 +12,19 @@
 struct control_client;
 
 struct control_client_ops { /* all may be NULL */
-	void (*reply)(void *self, uint64_t id, const json_t *result, const struct err *err); /* one of the two is NULL */
+	void (*reply)(void *self, uint64_t id, const json_t *result,
+		      const struct err *err); /* one of the two is NULL */
 	void (*head)(void *self, uint64_t seq);
 	void (*state)(void *self, const json_t *state);
 	void (*closed)(void *self, const struct err *err); /* once; the text is what the supervisor said, if it did */
 };
 
 struct control_client_opts {
-	const char *program;  /* NULL = "sandglass VERSION" */
-	const char *name;     /* who we say we are; NULL = the user's login name */
-	const char *tty;      /* NULL = the terminal of descriptor 0, if it is one */
-	bool watch;           /* look only */
-	int timeout_ms;       /* to be let in; 0 = 3000 */
+	const char *program; /* NULL = "sandglass VERSION" */
+	const char *name;    /* who we say we are; NULL = the user's login name */
+	const char *tty;     /* NULL = the terminal of descriptor 0, if it is one */
+	bool watch;	     /* look only */
+	int timeout_ms;	     /* to be let in; 0 = 3000 */
 };
 
 /* Connects to the socket at @path and waits for WELCOME. @o and @ops may be NULL. ERR_NOENT, ERR_CLOSED (nobody there),
@@ -46,7 +47,7 @@ uint64_t control_client_send(struct control_client *c, json_t *words, json_t *op
 NODISCARD int control_client_call(struct control_client *c, json_t *words, json_t *opts, int timeout_ms,
 				  json_t **result_out, struct err *err);
 
-int control_client_fd(const struct control_client *c);          /* for poll: POLLIN, and POLLOUT if it is wanted */
+int control_client_fd(const struct control_client *c); /* for poll: POLLIN, and POLLOUT if it is wanted */
 bool control_client_wants_write(const struct control_client *c);
 /* Reads and writes what is possible now. false when the connection has ended (closed() was called). */
 bool control_client_pump(struct control_client *c);

@@ -11,7 +11,8 @@ void command_help_short(const struct command *c, struct buf *out)
 	while (*text || first) {
 		const char *bar = strstr(text, " | ");
 		size_t n = bar ? (size_t)(bar - text) : strlen(text);
-		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name, n ? " " : "", (int)n, text);
+		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name, n ? " " : "", (int)n,
+			   text);
 		text += n + (bar ? 3 : 0);
 		first = false;
 	}

@@ -76,7 +76,8 @@ static int push_options(struct strv *argv, const json_t *opts, struct err *err)
 	const char *key;
 	json_t *value;
 	/* jansson's walk takes a pointer that is not const; nothing is changed */
-	json_object_foreach((json_t *)(uintptr_t)opts, key, value) {
+	json_object_foreach((json_t *)(uintptr_t)opts, key, value)
+	{
 		size_t i;
 		json_t *one;
 		if (!*key || key[0] == '-' || strchr(key, '='))
@@ -86,9 +87,7 @@ static int push_options(struct strv *argv, const json_t *opts, struct err *err)
 				return -1;
 			continue;
 		}
-		json_array_foreach(value, i, one)
-			if (push_option(argv, key, one, err) < 0)
-				return -1;
+		json_array_foreach(value, i, one) if (push_option(argv, key, one, err) < 0) return -1;
 	}
 	return 0;
 }

@@ -35,7 +35,8 @@ static void add_option(struct command_line *l, const struct option_row *r, const
 	};
 }
 
-/* --- which option is meant ------------------------------------------------------------------------------------------ */
+/* --- which option is meant ------------------------------------------------------------------------------------------
+ */
 
 /* Both tables in turn: the command's own rows first. */
 struct rows {
@@ -93,10 +94,12 @@ static int find_long(const struct command *c, const char *name, size_t len, stru
 		return 0;
 	CLEANUP(free_ptr) char *word = xstrndup(name, len);
 	if (nr_begun > 1)
-		return err_set(err, ERR_USAGE, "option '--%s'%s could be more than one, write it out", word, for_whom(c, whom));
+		return err_set(err, ERR_USAGE, "option '--%s'%s could be more than one, write it out", word,
+			       for_whom(c, whom));
 	const char *near = word_nearest(word, candidate, nr);
 	if (near)
-		return err_set(err, ERR_USAGE, "unknown option '--%s'%s, did you mean '--%s'?", word, for_whom(c, whom), near);
+		return err_set(err, ERR_USAGE, "unknown option '--%s'%s, did you mean '--%s'?", word, for_whom(c, whom),
+			       near);
 	return err_set(err, ERR_USAGE, "unknown option '--%s'%s", word, for_whom(c, whom));
 }
 
@@ -112,7 +115,8 @@ static int find_letter(const struct command *c, char letter, struct option_row *
 	return err_set(err, ERR_USAGE, "unknown option '-%c'%s", letter, for_whom(c, whom));
 }
 
-/* --- the words ------------------------------------------------------------------------------------------------------ */
+/* --- the words ------------------------------------------------------------------------------------------------------
+ */
 
 struct arity {
 	size_t min, max;
@@ -160,8 +164,10 @@ int command_check_words(const struct command_line *l, struct err *err)
 	struct arity a = arity_of(l->command->usage);
 	if (l->words.nr < a.min)
 		return err_set(err, ERR_USAGE, "'%s' needs %s: %s %s", l->command->name,
-			       l->words.nr ? "more words" : a.min == 1 ? "a word" : "words", l->command->name,
-			       l->command->usage);
+			       l->words.nr  ? "more words"
+			       : a.min == 1 ? "a word"
+					    : "words",
+			       l->command->name, l->command->usage);
 	if (l->words.nr > a.max)
 		return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name,
 			       l->words.item[a.max], a.max ? " as well" : "", l->command->name,
@@ -283,7 +289,8 @@ int command_parse(struct command_line *out, char *const *argv, size_t nr, struct
 	return command_parse_loose(out, argv, nr, err) < 0 ? -1 : command_check_words(out, err);
 }
 
-/* --- a typed line --------------------------------------------------------------------------------------------------- */
+/* --- a typed line ---------------------------------------------------------------------------------------------------
+ */
 
 static int split(const char *s, struct strv *out, struct err *err)
 {
@@ -328,7 +335,8 @@ int command_parse_text(struct command_line *out, const char *line, struct err *e
 	return command_parse(out, words.item, words.nr, err);
 }
 
-/* --- what was given ------------------------------------------------------------------------------------------------- */
+/* --- what was given -------------------------------------------------------------------------------------------------
+ */
 
 const char *command_opt_nth(const struct command_line *l, const char *name, size_t n)
 {

@@ -5,24 +5,23 @@
 #include "base/mem.h"
 
 static const struct command table[] = {
-#define COMMAND(name, where, flags, usage, options, summary, help) \
+#define COMMAND(name, where, flags, usage, options, summary, help)                                                     \
 	{ #name, COMMAND_##where, (flags), (usage), (options), (summary), (help) },
 #include "commands.inc"
 #undef COMMAND
 };
 
-const char *const common_options =
-	"-h, --help               usage; --help says more, with examples\n"
-	"    --json               for programs: one JSON object a line\n"
-	"-C DIR                   as if started in DIR\n"
-	"    --sessions DIR       where session files lie (SANDGLASS_SESSIONS)\n"
-	"    --config FILE        read this configuration instead of the user's\n"
-	"    --profile NAME       a named part of the configuration\n"
-	"    --color WHEN         auto, always or never\n"
-	"    --no-tui             plain lines instead of the full screen\n"
-	"-q, --quiet              only what was asked for\n"
-	"-v, --verbose            more, twice: much more\n"
-	"    --version            the version\n";
+const char *const common_options = "-h, --help               usage; --help says more, with examples\n"
+				   "    --json               for programs: one JSON object a line\n"
+				   "-C DIR                   as if started in DIR\n"
+				   "    --sessions DIR       where session files lie (SANDGLASS_SESSIONS)\n"
+				   "    --config FILE        read this configuration instead of the user's\n"
+				   "    --profile NAME       a named part of the configuration\n"
+				   "    --color WHEN         auto, always or never\n"
+				   "    --no-tui             plain lines instead of the full screen\n"
+				   "-q, --quiet              only what was asked for\n"
+				   "-v, --verbose            more, twice: much more\n"
+				   "    --version            the version\n";
 
 size_t command_count(void)
 {
@@ -62,7 +61,8 @@ static unsigned distance(const char *a, const char *b)
 				best = d[i - 1][j] + 1;
 			if (d[i][j - 1] + 1 < best)
 				best = d[i][j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] && d[i - 2][j - 2] + 1 < best)
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] &&
+			    d[i - 2][j - 2] + 1 < best)
 				best = d[i - 2][j - 2] + 1;
 			d[i][j] = best;
 		}

@@ -8,8 +8,8 @@
  *   2. usage is what follows the name. UPPER CASE words are operands, [brackets] optional, "..." repeats the last one,
  *      " | " separates forms, lower case words are themselves ("check FILE | explain CMD"). "--" begins words that are
  *      passed on untouched. How many words are allowed follows from this text.
- *   3. options is one option a line, "-f, --follow   text" or "    --filter FILTER   text": two spaces before the text, an
- *      upper case word after the name if it takes a value, "..." after that if it may be given again. The help prints
+ *   3. options is one option a line, "-f, --follow   text" or "    --filter FILTER   text": two spaces before the text,
+ * an upper case word after the name if it takes a value, "..." after that if it may be given again. The help prints
  *      these lines and the parser reads them, so they cannot disagree.
  *   4. help says more, and ends with examples, each on a line of its own that begins with two spaces and "$ ".
  *
@@ -24,9 +24,9 @@
 enum command_where { COMMAND_OFFLINE, COMMAND_SUPERVISOR, COMMAND_LOCAL };
 
 enum command_flags {
-	COMMAND_LOOKS = 1 << 0,  /* changes nothing: watchers may, and it is not recorded */
-	COMMAND_HIDDEN = 1 << 1, /* not listed */
-	COMMAND_TAIL = 1 << 2,   /* options end at the first operand (say AGENT TEXT); not where usage has "--" */
+	COMMAND_LOOKS = 1 << 0,	  /* changes nothing: watchers may, and it is not recorded */
+	COMMAND_HIDDEN = 1 << 1,  /* not listed */
+	COMMAND_TAIL = 1 << 2,	  /* options end at the first operand (say AGENT TEXT); not where usage has "--" */
 	COMMAND_NO_JSON = 1 << 3, /* prints nothing that a program would read */
 };
 
@@ -38,22 +38,23 @@ struct command {
 };
 
 size_t command_count(void);
-const struct command *command_at(size_t i); /* in the order of the table; NULL past the end */
+const struct command *command_at(size_t i);	      /* in the order of the table; NULL past the end */
 const struct command *command_find(const char *name); /* exact; NULL if there is none */
 /* The nearest name to a misspelt one, NULL if nothing is near. Static storage. */
 const char *command_nearest(const char *name);
 /* The nearest of @nr candidates to @word by edit distance (transpositions count once), NULL if all are far. */
 const char *word_nearest(const char *word, const char *const *candidate, size_t nr);
 
-/* --- one command line, taken apart ---------------------------------------------------------------------------------- */
+/* --- one command line, taken apart ----------------------------------------------------------------------------------
+ */
 struct command_option {
-	char *name; /* without dashes: "follow", "C" */
+	char *name;  /* without dashes: "follow", "C" */
 	char *value; /* NULL for a switch; any bytes but NUL */
 };
 struct command_line {
 	const struct command *command; /* NULL: only options were given */
-	struct strv words;             /* operands, without the command's name */
-	struct strv rest;              /* what followed "--" where usage allows it */
+	struct strv words;	       /* operands, without the command's name */
+	struct strv rest;	       /* what followed "--" where usage allows it */
 	struct command_option *option;
 	size_t nr_options, cap_options;
 };
@@ -65,11 +66,12 @@ void command_line_release(struct command_line *l);
  * (registry.c, common_options) are accepted everywhere. ERR_USAGE with the nearest name: "unknown option '--folow' for
  * 'events', did you mean '--follow'?". Fills @out (initialised by the caller, released by him also after a failure). */
 NODISCARD int command_parse(struct command_line *out, char *const *argv, size_t nr, struct err *err);
-/* Splits a typed line into words as a shell would (blanks, '...', "...", \), then as above. A leading ':' is dropped. */
+/* Splits a typed line into words as a shell would (blanks, '...', "...", \), then as above. A leading ':' is dropped.
+ */
 NODISCARD int command_parse_text(struct command_line *out, const char *line, struct err *err);
 
 bool command_has(const struct command_line *l, const char *name);
-const char *command_opt(const struct command_line *l, const char *name);           /* last value, NULL if not given */
+const char *command_opt(const struct command_line *l, const char *name); /* last value, NULL if not given */
 const char *command_opt_nth(const struct command_line *l, const char *name, size_t n); /* of one that repeats */
 /* A number. ERR_USAGE unless absent (then @out stays) or an integer from @min to @max. */
 NODISCARD int command_opt_int(const struct command_line *l, const char *name, int64_t min, int64_t max, int64_t *out,
@@ -82,16 +84,17 @@ json_t *command_line_opts(const struct command_line *l);
 NODISCARD int command_line_from_json(struct command_line *out, const json_t *words, const json_t *opts,
 				     struct err *err);
 
-/* --- help ----------------------------------------------------------------------------------------------------------- */
+/* --- help -----------------------------------------------------------------------------------------------------------
+ */
 void command_help_short(const struct command *c, struct buf *out); /* usage and options: -h */
 void command_help_long(const struct command *c, struct buf *out);  /* and the rest: --help */
-void command_help_list(struct buf *out);                           /* all that are not hidden, in groups */
+void command_help_list(struct buf *out);			   /* all that are not hidden, in groups */
 
 /* What an option table says about one option; for completion and tests. Walks @text; false at the end. */
 struct option_row {
-	char letter;       /* 0 = none */
-	char name[32];     /* "" = letter only */
-	char value[24];    /* "" = a switch */
+	char letter;	/* 0 = none */
+	char name[32];	/* "" = letter only */
+	char value[24]; /* "" = a switch */
 	bool repeats;
 	const char *text;
 	size_t text_len;

@@ -17,8 +17,8 @@
 
 enum {
 	CLIENTS_MAX = 64,
-	TICKETS_MAX = 256,     /* open commands of one client */
-	PUSH_MS = 17,          /* 60 a second */
+	TICKETS_MAX = 256,	/* open commands of one client */
+	PUSH_MS = 17,		/* 60 a second */
 	PUSH_BEHIND = 64 << 10, /* who has this much unread gets no news until he has read on */
 	QUEUE_MAX = 32 << 20,
 	SWEEP_MS = 500,
@@ -34,10 +34,10 @@ struct client {
 	pid_t pid;
 	json_t *who; /* NULL before HELLO */
 	bool watch, leaving;
-	uint64_t head;      /* last one told */
-	bool state_behind;  /* has not got the newest STATE */
-	int64_t since_us;   /* connected, before HELLO */
-	int64_t slow_us;    /* since when it has been slow; 0 = is not */
+	uint64_t head;	   /* last one told */
+	bool state_behind; /* has not got the newest STATE */
+	int64_t since_us;  /* connected, before HELLO */
+	int64_t slow_us;   /* since when it has been slow; 0 = is not */
 	size_t nr_tickets;
 	struct client *next;
 };
@@ -65,7 +65,8 @@ struct control_server {
 	size_t nr_tickets, cap_tickets;
 };
 
-/* --- sending -------------------------------------------------------------------------------------------------------- */
+/* --- sending --------------------------------------------------------------------------------------------------------
+ */
 
 static void send_json(struct client *c, enum control_type type, uint64_t id, json_t *body)
 {
@@ -178,7 +179,8 @@ void control_server_changed(struct control_server *s)
 		arm_push_soon(s);
 }
 
-/* --- clients come and go -------------------------------------------------------------------------------------------- */
+/* --- clients come and go --------------------------------------------------------------------------------------------
+ */
 
 static uint64_t keep(struct control_server *s, const struct client *c, uint16_t kind, json_t *body)
 {
@@ -328,7 +330,8 @@ static void on_hello(struct client *c, const json_t *hello)
 		s->ops->clients(s->self, s->nr_clients);
 }
 
-/* --- commands ------------------------------------------------------------------------------------------------------- */
+/* --- commands -------------------------------------------------------------------------------------------------------
+ */
 
 static void refuse_frame(struct client *c, uint64_t frame, json_t *words, const struct err *err)
 {
@@ -344,9 +347,11 @@ static int check(const struct client *c, const struct command_line *l, struct er
 {
 	const char *name = l->command->name;
 	if (l->command->where != COMMAND_SUPERVISOR)
-		return err_set(err, ERR_USAGE, "'%s' is not for a supervisor, run it yourself: sandglass %s", name, name);
+		return err_set(err, ERR_USAGE, "'%s' is not for a supervisor, run it yourself: sandglass %s", name,
+			       name);
 	if (c->watch && !(l->command->flags & COMMAND_LOOKS))
-		return err_set(err, ERR_DENIED, "'%s' changes something and you only watch, attach without --watch", name);
+		return err_set(err, ERR_DENIED, "'%s' changes something and you only watch, attach without --watch",
+			       name);
 	if (c->nr_tickets >= TICKETS_MAX)
 		return err_set(err, ERR_BUSY, "%d commands of yours are under way, wait for an answer", TICKETS_MAX);
 	return 0;
@@ -358,7 +363,8 @@ static void on_command(struct client *c, uint64_t frame, const json_t *body)
 	struct command_line line = COMMAND_LINE_INIT;
 	struct err err = ERR_INIT;
 	json_t *words = json_object_get(body, "words");
-	if (command_line_from_json(&line, words, json_object_get(body, "opts"), &err) < 0 || check(c, &line, &err) < 0) {
+	if (command_line_from_json(&line, words, json_object_get(body, "opts"), &err) < 0 ||
+	    check(c, &line, &err) < 0) {
 		refuse_frame(c, frame, words, &err);
 		command_line_release(&line);
 		return;
@@ -366,7 +372,9 @@ static void on_command(struct client *c, uint64_t frame, const json_t *body)
 	GROW(s->ticket, s->nr_tickets, s->cap_tickets);
 	s->ticket[s->nr_tickets++] = (struct ticket){ .id = ++s->last_ticket, .client = c->id, .frame = frame };
 	c->nr_tickets++;
-	struct control_request rq = { .ticket = s->last_ticket, .client = c->id, .line = &line, .who = json_incref(c->who) };
+	struct control_request rq = {
+		.ticket = s->last_ticket, .client = c->id, .line = &line, .who = json_incref(c->who)
+	};
 	if (!(line.command->flags & COMMAND_LOOKS)) {
 		json_t *o = json_object();
 		json_put(o, "words", command_line_words(&line));
@@ -415,7 +423,8 @@ void control_refuse(struct control_server *s, uint64_t ticket, const struct err 
 		send_json(c, CONTROL_REPLY, frame, control_reply_err(err));
 }
 
-/* --- the socket ----------------------------------------------------------------------------------------------------- */
+/* --- the socket -----------------------------------------------------------------------------------------------------
+ */
 
 static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 {

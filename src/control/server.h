@@ -12,11 +12,11 @@ struct control_server;
 
 /* A command that has passed the table: known, well formed, meant for the supervisor, allowed to this client. */
 struct control_request {
-	uint64_t ticket; /* for the answer */
-	uint64_t client; /* number of who asked, from 1 on */
-	uint64_t cause;  /* seq of its control.command event; 0 if it only looks */
+	uint64_t ticket;		 /* for the answer */
+	uint64_t client;		 /* number of who asked, from 1 on */
+	uint64_t cause;			 /* seq of its control.command event; 0 if it only looks */
 	const struct command_line *line; /* borrowed for the call */
-	json_t *who;                     /* {"uid","pid","name","tty"}; borrowed for the call */
+	json_t *who;			 /* {"uid","pid","name","tty"}; borrowed for the call */
 };
 
 struct control_ops {
@@ -31,7 +31,7 @@ struct control_ops {
 };
 
 struct control_info {
-	const char *program; /* "sandglass 0.1.0" */
+	const char *program;		   /* "sandglass 0.1.0" */
 	const char *session, *name, *path; /* of the session file */
 };
 

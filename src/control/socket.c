@@ -29,7 +29,8 @@ static int check_dir(const char *dir, struct err *err)
 	if (!S_ISDIR(st.st_mode))
 		return err_set(err, ERR_DENIED, "'%s' is not a directory, remove it", dir);
 	if (st.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "'%s' belongs to uid %u, not to you: set XDG_RUNTIME_DIR", dir, st.st_uid);
+		return err_set(err, ERR_DENIED, "'%s' belongs to uid %u, not to you: set XDG_RUNTIME_DIR", dir,
+			       st.st_uid);
 	if (st.st_mode & 077)
 		return err_set(err, ERR_DENIED, "'%s' is open to others: chmod 700 it", dir);
 	return 0;
@@ -187,7 +188,8 @@ int control_list(struct strv *ids, struct err *err)
 	struct dirent *e;
 	while ((e = readdir(d))) {
 		size_t n = strlen(e->d_name);
-		if (e->d_name[0] == '.' || n <= sizeof(suffix) - 1 || strcmp(e->d_name + n - (sizeof(suffix) - 1), suffix) != 0)
+		if (e->d_name[0] == '.' || n <= sizeof(suffix) - 1 ||
+		    strcmp(e->d_name + n - (sizeof(suffix) - 1), suffix) != 0)
 			continue;
 		CLEANUP(free_ptr) char *path = path_join(dir, e->d_name);
 		CLEANUP(fd_close) int sock = -1;

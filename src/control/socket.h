@@ -1,7 +1,7 @@
 /* Where control sockets lie and who may be at the other end (wire/control.h, rule 1). Blocking, short; any thread.
  *
- * The folder may be under /tmp, where somebody else could have made it first: it is used only when it is a real folder of
- * ours with mode 0700. Paths longer than a socket address holds are reached through the folder's descriptor. */
+ * The folder may be under /tmp, where somebody else could have made it first: it is used only when it is a real folder
+ * of ours with mode 0700. Paths longer than a socket address holds are reached through the folder's descriptor. */
 #ifndef CONTROL_SOCKET_H
 #define CONTROL_SOCKET_H
 

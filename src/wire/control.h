@@ -13,8 +13,8 @@
  *  4. COMMAND {words[], opts{}} with an id chosen by the client (not 0); words[0] is the command's name. Bytes are
  *     strings or {"b64"}. Exactly one REPLY with the same id follows, in any order:
  *     {ok: true, result: any} or {ok: false, error: {code, text}}; code as err_code_name says it.
- *  5. HEAD {head}: everything up to this seq can be read from the session file. At most 60 a second and one a loop turn;
- *     the newest wins, none is queued behind another.
+ *  5. HEAD {head}: everything up to this seq can be read from the session file. At most 60 a second and one a loop
+ * turn; the newest wins, none is queued behind another.
  *  6. STATE {...}: what is not an event but a standing fact: held[], paused, hold, clients[]. Complete each time.
  *  7. BYE {why} from the supervisor: the connection ends; "session ended", "too slow", "refused".
  *  8. PING {} is answered with PONG {} and the same id, by both sides.
@@ -47,7 +47,8 @@ int control_agree(const json_t *hello);
 json_t *control_bye(const char *why, const char *fix);
 json_t *control_reply_ok(json_t *result); /* takes @result, NULL = null */
 json_t *control_reply_err(const struct err *err);
-/* Takes a REPLY apart: 0 and *result_out (borrowed, may be JSON null), or -1 and the error as it was on the other side. */
+/* Takes a REPLY apart: 0 and *result_out (borrowed, may be JSON null), or -1 and the error as it was on the other side.
+ */
 int control_reply_read(const json_t *reply, json_t **result_out, struct err *err);
 bool control_err_code(const char *name, enum err_code *out); /* back from err_code_name */
 

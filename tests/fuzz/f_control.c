@@ -52,7 +52,8 @@ static void one_frame(const struct frame *f)
 			abort();
 	} else if (f->type == CONTROL_COMMAND) {
 		struct command_line l = COMMAND_LINE_INIT;
-		if (command_line_from_json(&l, json_object_get(body, "words"), json_object_get(body, "opts"), &err) == 0)
+		if (command_line_from_json(&l, json_object_get(body, "words"), json_object_get(body, "opts"), &err) ==
+		    0)
 			same(&l);
 		else if (err.code != ERR_USAGE || !err.text[0])
 			abort();

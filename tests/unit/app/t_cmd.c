@@ -14,7 +14,8 @@
 static char dir[] = "/tmp/sg-t-cmd-XXXXXX";
 static char id[32]; /* of the session */
 
-/* --- running one command -------------------------------------------------------------------------------------------- */
+/* --- running one command --------------------------------------------------------------------------------------------
+ */
 
 static struct {
 	int status;
@@ -59,11 +60,14 @@ static void want(const char *line, int status, const char *out, const char *err)
 		printf("# status %d, wanted %d\n# out %s\n# err %s\n", ran.status, status, ran.out, ran.err);
 }
 
-/* --- a session ------------------------------------------------------------------------------------------------------ */
+/* --- a session ------------------------------------------------------------------------------------------------------
+ */
 
 static uint64_t add(struct record *r, uint16_t kind, uint64_t agent, uint64_t action, const char *body)
 {
-	struct event ev = { .cause = 1, .agent = agent, .action = action, .kind = kind, .body = body, .len = strlen(body) };
+	struct event ev = {
+		.cause = 1, .agent = agent, .action = action, .kind = kind, .body = body, .len = strlen(body)
+	};
 	return record_append(r, &ev);
 }
 
@@ -97,7 +101,9 @@ static void snapshot(struct record *r, uint64_t box, uint64_t action, const char
 	json_array_append_new(by, json_integer((json_int_t)action));
 	json_put(body, "by", by);
 	CLEANUP(free_ptr) char *dump = json_dump_str(body);
-	struct event ev = { .box = box, .action = action, .kind = EV_SNAPSHOT_TAKEN, .body = dump, .len = strlen(dump) };
+	struct event ev = {
+		.box = box, .action = action, .kind = EV_SNAPSHOT_TAKEN, .body = dump, .len = strlen(dump)
+	};
 	record_objects(r, o, &ev);
 }
 
@@ -133,7 +139,8 @@ static void make_session(const char *name)
 	}
 	json_decref(start);
 	snprintf(id, sizeof(id), "%s", record_id(r));
-	uint64_t agent = add(r, EV_AGENT_START, 0, 0, "{\"name\":\"fix-parser\",\"task\":\"repair it\",\"model\":\"scripted:fix\"}");
+	uint64_t agent = add(r, EV_AGENT_START, 0, 0,
+			     "{\"name\":\"fix-parser\",\"task\":\"repair it\",\"model\":\"scripted:fix\"}");
 	uint64_t box = add(r, EV_BOX_OPEN, 0, 0, "{\"name\":\"b1\",\"driver\":\"process\"}");
 	agent_id = agent;
 	first = exec_action(r, agent, "make test", 2);
@@ -146,7 +153,8 @@ static void make_session(const char *name)
 	loop_free(l);
 }
 
-/* --- tests ---------------------------------------------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------------------------------------------------------
+ */
 
 static void check_usage(void)
 {
@@ -207,7 +215,8 @@ static void check_reading(void)
 	for (const char *s = ran.out; (s = strchr(s, '\n')); s++)
 		nr++;
 	run("events --last 1");
-	ok(strstr(ran.out, "session ends, successful") && strchr(ran.out, '\n')[1] == 0, "events --last 1 is the last of %zu", nr);
+	ok(strstr(ran.out, "session ends, successful") && strchr(ran.out, '\n')[1] == 0,
+	   "events --last 1 is the last of %zu", nr);
 	want("events --since 99999", 0, NULL, NULL);
 	want("events --since x", 2, NULL, "--since wants the number of an event");
 	want("events -f --last 1", 0, "session ends", NULL);
@@ -296,7 +305,8 @@ static void check_new(void)
 	want("new out --keys outside", 0, "pattern: the box is a tool of your agent (coding)\n", NULL);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
-	ok(file_read("my.lua", &text, 1 << 20, &err) == 0 && strstr(text.data, "scripted:my.script.lua") && !strstr(text.data, "@NAME@"),
+	ok(file_read("my.lua", &text, 1 << 20, &err) == 0 && strstr(text.data, "scripted:my.script.lua") &&
+		   !strstr(text.data, "@NAME@"),
 	   "the name is filled in");
 	if (chdir(cwd) < 0)
 		return;

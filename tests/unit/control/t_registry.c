@@ -30,7 +30,9 @@ static const char *parse(struct command_line *l, const char *text)
 
 static void check_lines(void)
 {
-	static const struct { const char *line, *error; } bad[] = {
+	static const struct {
+		const char *line, *error;
+	} bad[] = {
 		{ "evnts", "unknown command 'evnts', did you mean 'events'?" },
 		{ "xyzzy", "unknown command 'xyzzy', 'help' lists them" },
 		{ "events --folow", "unknown option '--folow' for 'events', did you mean '--follow'?" },
@@ -90,7 +92,8 @@ static void check_json(void)
 {
 	struct command_line l = COMMAND_LINE_INIT, back = COMMAND_LINE_INIT;
 	struct err err = ERR_INIT;
-	char *argv[] = { (char[]){ "deny" }, (char[]){ "405" }, (char[]){ "-m" }, (char[]){ "no \xff" }, (char[]){ "--pause" } };
+	char *argv[] = { (char[]){ "deny" }, (char[]){ "405" }, (char[]){ "-m" }, (char[]){ "no \xff" },
+			 (char[]){ "--pause" } };
 	is_int(command_parse(&l, argv, ARRAY_LEN(argv), &err), 0, "parsed");
 	CLEANUP(json_release) json_t *words = command_line_words(&l);
 	CLEANUP(json_release) json_t *opts = command_line_opts(&l);
@@ -102,7 +105,9 @@ static void check_json(void)
 	is_str(command_opt(&back, "message"), "no \xff", "bytes");
 	ok(command_has(&back, "pause"), "switch");
 
-	static const struct { const char *words, *opts, *error; } bad[] = {
+	static const struct {
+		const char *words, *opts, *error;
+	} bad[] = {
 		{ "[]", "{}", "a command needs a name" },
 		{ "[7]", "{}", "a command needs a name" },
 		{ "[\"--version\"]", "{}", "'--version' is no command" },
@@ -111,7 +116,8 @@ static void check_json(void)
 		{ "[\"deny\",\"1\"]", "{\"message\":{}}", "option 'message' has a value that is no text" },
 		{ "[\"deny\",\"1\"]", "{\"a=b\":\"x\"}", "'a=b' is no name of an option" },
 		{ "[\"deny\"]", "{}", "'deny' needs a word: deny ID" },
-		{ "[\"deny\",\"1\"]", "{\"mesage\":\"x\"}", "unknown option '--mesage' for 'deny', did you mean '--message'?" },
+		{ "[\"deny\",\"1\"]", "{\"mesage\":\"x\"}",
+		  "unknown option '--mesage' for 'deny', did you mean '--message'?" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
 		CLEANUP(json_release) json_t *w = json_parse(bad[i].words, strlen(bad[i].words), "words", &err);

@@ -116,7 +116,8 @@ static void finish(struct fake *f)
 	loop_free(f->loop);
 }
 
-/* --- the client's side ---------------------------------------------------------------------------------------------- */
+/* --- the client's side ----------------------------------------------------------------------------------------------
+ */
 
 struct seen {
 	uint64_t head, nr_heads, nr_states, nr_replies;
@@ -283,7 +284,8 @@ static void check_versions(void)
 	sock = raw("{\"version\":1}");
 	struct err err = ERR_INIT;
 	is_int(next_type(sock, &body), CONTROL_WELCOME, "welcome");
-	ok(frame_send(sock, 999, 5, "{}", 2, NULL, 0, &err) == 0 && frame_send(sock, CONTROL_PING, 6, "{}", 2, NULL, 0, &err) == 0,
+	ok(frame_send(sock, 999, 5, "{}", 2, NULL, 0, &err) == 0 &&
+		   frame_send(sock, CONTROL_PING, 6, "{}", 2, NULL, 0, &err) == 0,
 	   "an unknown type, then a ping");
 	int type;
 	while ((type = next_type(sock, &body)) == CONTROL_STATE || type == CONTROL_HEAD)
