@@ -71,8 +71,15 @@ local function whole_characters(fn)
   end
 end
 
+local SIGNALS = {
+  [1] = "SIGHUP", [2] = "SIGINT", [3] = "SIGQUIT", [4] = "SIGILL", [5] = "SIGTRAP", [6] = "SIGABRT", [7] = "SIGBUS",
+  [8] = "SIGFPE", [9] = "SIGKILL", [10] = "SIGUSR1", [11] = "SIGSEGV", [12] = "SIGUSR2", [13] = "SIGPIPE",
+  [14] = "SIGALRM", [15] = "SIGTERM", [24] = "SIGXCPU", [25] = "SIGXFSZ", [31] = "SIGSYS",
+}
+
 local function result(v)
   v.out, v.err = v.out or "", v.err or ""
+  if math.type(v.signal) == "integer" then v.signal = SIGNALS[v.signal] or "signal " .. v.signal end
   v.ok = v.code == 0 and v.signal == nil
   v.cut = v.cut or false
   return v

@@ -4,6 +4,7 @@
 #include <lua.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "script/codec.h"
@@ -256,7 +257,8 @@ struct host *host_new(void (*exhausted)(void *self, const struct buf *out), void
 	h->exhausted = exhausted;
 	h->self = self;
 	h->mem_max = HOST_MEM_DEFAULT;
-	setenv("TZ", "UTC0", 1); /* os.date and os.time count in UTC, and no zone file is ever opened */
+	setenv("TZ", "UTC0", 1); /* os.date and os.time count in UTC */
+	tzset();		 /* looks for a file of that name, once: later there are no files */
 	h->L = lua_newstate(allocate, h);
 	assert(h->L);
 	return h;

@@ -105,6 +105,20 @@ it "text helpers" (function()
   fails("~a secret cannot be made part of a text", function() return "x" .. sg.secret "KEY" end)
 end)
 
+it "times and dates" (function()
+  eq(os.date("%Y-%m-%d %H:%M:%S", 86399), "1970-01-01 23:59:59")
+  eq(os.date("!%Y", 0), "1970")
+  eq(os.date("*t", 3600).hour, 1)
+  eq(os.time { year = 2024, month = 2, day = 29, hour = 12 }, 1709208000)
+  eq(os.time() > 1600000000, true)
+  eq(os.difftime(5, 3), 2.0)
+end)
+
+it "numbers of signals have names" (function()
+  local r = box:exec "kill -9 $$"
+  eq({ r.ok, r.code, r.signal }, { false, nil, "SIGKILL" })
+end)
+
 it "json" (function()
   eq(sg.json.encode { b = 1, a = { 1, 2.5, "x\n\"" }, c = sg.json.list {} }, [[{"a":[1,2.5,"x\n\""],"b":1,"c":[]}]])
   eq(sg.json.decode [[{"a":[1,null,{}],"b":null,"c":1.0,"big":9007199254740993}]].big, 9007199254740993)

@@ -296,10 +296,6 @@ it "a receiver that was cancelled takes nothing" (function()
   eq(u:await(), "x")
 end)
 
-it "pcall cannot swallow an exit, and <close> still runs" (function()
-  -- in a script of its own: t_host.c
-end)
-
 it "a script's own coroutines may wait" (function()
   local gen = coroutine.wrap(function()
     for i = 1, 2 do

@@ -162,7 +162,7 @@ static json_t *run_command(const char *dir, const json_t *args)
 	if (WIFEXITED(status))
 		json_put_int(res, "code", WEXITSTATUS(status));
 	else
-		json_put_str(res, "signal", strsignal(WTERMSIG(status)));
+		json_put_int(res, "signal", WTERMSIG(status));
 	json_put_int(res, "ms", 3);
 	collect(out, res, "out");
 	collect(err, res, "err");

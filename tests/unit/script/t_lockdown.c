@@ -60,6 +60,20 @@ static int try_stderr(void)
 	return write(2, "x", 1) == 1 ? 1 : 0;
 }
 
+static int try_spin(void)
+{
+	lockdown_turn(1);
+	for (volatile unsigned long n = 0;; n++)
+		;
+}
+
+static int try_turns(void)
+{
+	lockdown_turn(1);
+	lockdown_turn(0);
+	return 0;
+}
+
 static int try_memory(void)
 {
 	char *p = xmalloc(8 << 20);
@@ -113,6 +127,8 @@ int main(void)
 		{ "exec kills", try_exec, -SIGSYS },
 		{ "kill kills", try_kill, -SIGSYS },
 		{ "ptrace kills", try_ptrace, -SIGSYS },
+		{ "a turn that uses up its processor time is killed", try_spin, -SIGVTALRM },
+		{ "one that ends in time is not", try_turns, 0 },
 		{ "memory works", try_memory, 0 },
 		{ "the socket works", try_socket_io, 0 },
 #ifndef __SANITIZE_ADDRESS__

@@ -21,10 +21,16 @@ static void count(const char *path, const char *printed)
 
 static void spec(const char *path)
 {
-	struct fake_run r;
+	struct fake_run r, p;
 	char *text = fake_source(path);
 	static const char *const args[] = { "--repo", "here", "one", NULL };
-	fake_run(&(struct fake_opts){ .text = text, .name = strrchr(path, '/') + 1, .args = args }, &r);
+	struct fake_opts o = { .text = text, .name = strrchr(path, '/') + 1, .args = args };
+	fake_run(&o, &r);
+	o.process = true;
+	fake_run(&o, &p);
+	ok(p.sent.len == r.sent.len && memcmp(p.sent.data, r.sent.data, p.sent.len) == 0,
+	   "%s: the locked down program says the same (status %d)", path, p.status);
+	fake_release(&p);
 	count(path, buf_cstr(&r.printed));
 	if (!ok(r.end && json_flag(r.end, "ok", false), "%s ends well", path))
 		printf("#   %s\n%s\n", fake_why(&r), r.end ? json_str(r.end, "trace", "") : "");
