@@ -282,7 +282,10 @@ static int total_diff(const struct merge_target *t, const struct ws_store *st, s
 	const struct ws_view base = WS_VIEW_INIT;
 	if (ws_diff_views(d, &base, t->step[t->nr_steps - 1].view, false, NULL, err) < 0)
 		return -1;
-	return apply_choices(d, t, st, err);
+	if (apply_choices(d, t, st, err) == 0)
+		return 0;
+	ws_diff_release(d);
+	return -1;
 }
 
 static int request_of(const struct merge_opts *o, const struct merge_target *t, const struct ws_store *st, json_t **out,

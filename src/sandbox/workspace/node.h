@@ -30,6 +30,7 @@ struct ws_node {
 	bool racy : 1;         /* looked at so soon after a write that the stamp proves nothing */
 	bool lazy : 1;         /* base and now are the same and were never read (profile reduced) */
 	bool base_known : 1, base_kept : 1;
+	bool rewritten : 1;    /* the last change was a write into a file that lay in the upper already */
 	bool dirty : 1;        /* trees of this directory must be written anew */
 	bool changed : 1;      /* is in the list of changed nodes */
 	bool hash_only_known : 1, hash_only : 1; /* directories: rule for what is below */

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "sandbox/workspace/tree.h"
 #include "sandbox/workspace/upper.h"
+#include "sandbox/workspace/watch.h"
 
 static const char *const hash_only_default[] = {
 	"node_modules/", "target/", ".venv/", "venv/", "__pycache__/", ".tox/", ".gradle/", ".cache/", "*.pyc",
@@ -24,6 +25,9 @@ struct ws {
 	int upper_fd, lower_fd;
 	struct strv hash_only;
 	bool no_ignore;
+	struct watch *watch;
+	bool watch_off, proved_write; /* told of a write into a file that lay in the upper */
+	unsigned proofs, since_full;
 	uint64_t n;          /* snapshots so far */
 	size_t touched;
 	struct object_id tree, under, git, git_under, attrs;
@@ -47,6 +51,7 @@ struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd)
 	if (o->keep_max)
 		w->upper.keep_max = o->keep_max;
 	w->no_ignore = o->no_ignore;
+	w->watch_off = o->no_hint;
 	const char *const *list = o->hash_only ? o->hash_only : hash_only_default;
 	size_t nr = o->hash_only ? o->nr_hash_only : ARRAY_LEN(hash_only_default);
 	for (size_t i = 0; i < nr; i++)
@@ -60,6 +65,7 @@ void ws_free(struct ws **wp)
 	struct ws *w = *wp;
 	if (!w)
 		return;
+	watch_free(&w->watch);
 	upper_release(&w->upper);
 	ignore_free(&w->ignore);
 	strv_release(&w->hash_only);
@@ -317,6 +323,93 @@ static void count_touched(struct ws *w)
 	}
 }
 
+/* --- the change hint --- */
+
+static void watch_begin(struct ws *w)
+{
+	struct err err = ERR_INIT;
+	if (w->watch || w->watch_off || w->upper.nr_nodes < WATCH_MIN_NODES)
+		return;
+	w->watch_off = watch_new(&w->watch, w->upper_fd, &err) < 0;
+	w->proofs = 0;
+	w->proved_write = false;
+}
+
+static bool watch_trusted(const struct ws *w)
+{
+	return w->watch && w->proofs >= WATCH_PROOFS && w->proved_write;
+}
+
+static bool told_of(const struct strv *told, const struct buf *dir)
+{
+	size_t lo = 0, hi = told->nr;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = ws_path_cmp(buf_cstr(dir), dir->len, told->item[mid], told->len[mid]);
+		if (c == 0)
+			return true;
+		if (c < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return false;
+}
+
+/* Everything was walked: had the hint told of all that was found? NULL = yes. */
+static json_t *watch_judge(struct ws *w, const struct strv *told)
+{
+	json_t *missed = NULL;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	bool any = false;
+	for (size_t i = 0; i < w->upper.nr_changed; i++) {
+		const struct ws_node *n = w->upper.changed[i];
+		if (ws_state_eq(&n->was, &n->now) || !n->up || !n->in_upper)
+			continue;
+		any = true;
+		node_path(n->up, &path);
+		if (told_of(told, &path)) {
+			w->proved_write |= n->rewritten;
+			continue;
+		}
+		node_path(n, &path);
+		missed = missed ? missed : json_array();
+		if (json_array_size(missed) < 20)
+			json_array_append_new(missed, json_bytes(buf_cstr(&path), path.len));
+	}
+	w->proofs += any && !missed;
+	if (missed) {
+		watch_free(&w->watch);
+		w->watch_off = true;
+	}
+	return missed;
+}
+
+/* Looks at what has to be looked at. @missed_out: paths of which the hint had not told. */
+static int look(struct ws *w, const struct ws_how *how, bool *full_out, json_t **missed_out, struct err *err)
+{
+	struct strv told = STRV_INIT;
+	bool told_all = w->watch && watch_collect(w->watch, &told);
+	bool part = told_all && watch_trusted(w) && w->since_full < WATCH_AGAIN && !how->full && !how->sync;
+	int rc;
+	if (w->watch && !told_all)
+		watch_free(&w->watch);
+	watch_begin(w); /* before the walk: what comes after it is told */
+	if (w->n && (how->dirs || part)) {
+		rc = upper_walk_only(&w->upper, how->dirs ? how->dirs : &told, err);
+		w->since_full++;
+		*full_out = false;
+	} else {
+		rc = upper_walk(&w->upper, err);
+		w->since_full = 0;
+		*full_out = true;
+		if (rc == 0 && told_all)
+			*missed_out = watch_judge(w, &told);
+	}
+	strv_release(&told);
+	return rc;
+}
+
 int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, json_t **body_out, struct err *err)
 {
 	int64_t began = clock_mono_us();
@@ -327,13 +420,17 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 		if (fd < 0 || syncfs(fd) < 0)
 			return err_sys(err, "snapshot: cannot sync the upper");
 	}
-	int rc = how->dirs && w->n ? upper_walk_only(u, how->dirs, err) : upper_walk(u, err);
-	if (rc < 0)
+	bool full = true;
+	json_t *missed = NULL;
+	if (look(w, how, &full, &missed, err) < 0) {
+		watch_free(&w->watch); /* what it told is lost with the walk */
 		return err_wrap(err, "snapshot%s%s", *w->name ? " of " : "", w->name);
+	}
 	bool any = w->n == 0;
 	for (size_t i = 0; i < u->nr_changed && !any; i++)
 		any = really(u->changed[i]) || u->changed[i]->was.flags != u->changed[i]->now.flags;
 	if (!any) {
+		assert(!missed);
 		upper_settled(u);
 		return 0;
 	}
@@ -350,7 +447,8 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	count_touched(w);
 	json_put_int(body, "touched", (int64_t)w->touched);
 	put_changes(w, body);
-	json_put_flag(body, "full", !(how->dirs && w->n > 1));
+	json_put_flag(body, "full", full);
+	json_put(body, "hint_miss", missed);
 	if (u->unlisted.nr)
 		json_put(body, "unlisted", json_argv(u->unlisted.item, u->unlisted.nr));
 	json_put_int(body, "took_us", clock_mono_us() - began);
@@ -361,6 +459,7 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 
 void ws_rotated(struct ws *w, int upper_fd, int lower_fd)
 {
+	watch_free(&w->watch);
 	fd_close(&w->upper_fd);
 	fd_close(&w->lower_fd);
 	w->upper_fd = w->upper.upper_fd = upper_fd;
@@ -387,7 +486,13 @@ bool ws_touched(const struct ws *w, const char *path, size_t len)
 
 void ws_stats(const struct ws *w, struct ws_stats *out)
 {
-	*out = (struct ws_stats){ .nodes = w->upper.nr_nodes, .touched = w->touched, .looked = w->upper.looked };
+	*out = (struct ws_stats){ .nodes = w->upper.nr_nodes,
+				  .touched = w->touched,
+				  .looked = w->upper.looked,
+				  .hint = w->watch_off	     ? "off"
+					  : !w->watch	     ? "none"
+					  : watch_trusted(w) ? "trusted"
+							     : "on trial" };
 }
 
 const char *ws_name(const struct ws *w)

@@ -29,6 +29,7 @@ struct ws_opts {
 	const char *const *hash_only; /* patterns as in .gitignore; NULL: node_modules, target and their like */
 	size_t nr_hash_only;
 	bool no_ignore;          /* keep the bytes of what the base ignores as well */
+	bool no_hint;            /* never watch for changes: always walk everything */
 };
 
 /* Takes both descriptors (roots of upper and lower; lower may be -1). For a copy, what the upper holds at the first
@@ -40,7 +41,8 @@ void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const 
 
 struct ws_how {
 	const char *why;         /* "action", "open", ...: goes into the body */
-	const struct strv *dirs; /* look only there (change hint); NULL: everything */
+	const struct strv *dirs; /* look only there; NULL: everything, or where the change hint says (watch.h) */
+	bool full;               /* whatever the hint says: everything */
 	bool sync;               /* processes are alive (frozen): syncfs first, so that stores through mappings show */
 };
 /* Looks at the files. 1: *body_out is the event's body (owned by the caller; the caller adds prev, by, shared, alive)
@@ -59,6 +61,7 @@ struct ws_stats {
 	size_t nodes;    /* known paths */
 	size_t touched;  /* that differ from the base */
 	size_t looked;   /* entries looked at by the last ws_take */
+	const char *hint; /* "none" (nothing to gain yet), "on trial", "trusted", "off" (not to be had, or it missed something) */
 };
 void ws_stats(const struct ws *w, struct ws_stats *out);
 const char *ws_name(const struct ws *w);

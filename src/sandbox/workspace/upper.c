@@ -541,6 +541,7 @@ static int look_other(struct walk *w, struct ws_node *n, struct stat *st, struct
 	bool fresh = !n->base_known || n->lazy;
 	learn_lazy(w, n);
 	learn_base(w, n);
+	n->rewritten = n->in_upper && S_ISREG(st->st_mode) && S_ISREG(n->stamp.mode) && n->stamp.ino == st->st_ino;
 	n->in_upper = true;
 	n->opaque = false;
 	n->stamp = stamp_of(st);
@@ -633,12 +634,12 @@ static int open_upper_dir(struct walk *w, struct ws_node *d)
 
 static int look_at_dir(struct walk *w, struct ws_node *d, bool deep, struct err *err)
 {
-	if (!d->in_upper)
-		return 0; /* hidden since it was put on the list */
+	if (!d->in_upper || (d->up && !S_ISDIR(d->stamp.mode)))
+		return 0; /* hidden or replaced since it was put on the list */
 	CLEANUP(fd_close) int fd = open_upper_dir(w, d);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		if (errno == ENOENT)
+		if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* gone, or its parent will tell what it is now */
 			return d->up ? vanish(w, d, err) : err_sys(err, "cannot open the workspace's files");
 		struct ws_state s = d->now;
 		s.flags = WS_UNREADABLE;
@@ -716,17 +717,21 @@ int upper_walk_only(struct upper *u, const struct strv *dirs, struct err *err)
 {
 	struct walk w;
 	begin(&w, u);
-	for (size_t i = 0; i < dirs->nr; i++) {
+	for (size_t i = dirs->nr; i-- > 0;) { /* a list that is taken from its end: parents come first */
 		size_t len = dirs->len[i];
 		struct ws_node *n = node_find(u->root, dirs->item[i], len);
-		bool deep = !n || !n->in_upper;
-		while (len && (!n || !n->in_upper)) { /* not known yet: from the nearest directory that is */
+		if (n && n->in_upper) {
+			add(&w, n, false);
+			continue;
+		}
+		/* new: found and walked as a whole when the nearest directory that is known is looked at */
+		while (len && (!n || !n->in_upper)) {
 			while (len && dirs->item[i][len - 1] != '/')
 				len--;
 			len -= len > 0;
 			n = node_find(u->root, dirs->item[i], len);
 		}
-		add(&w, n && n->in_upper ? n : u->root, deep);
+		add(&w, n && n->in_upper ? n : u->root, false);
 	}
 	return run(&w, err);
 }

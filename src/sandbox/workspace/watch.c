@@ -1,0 +1,190 @@
+#include "sandbox/workspace/watch.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "sandbox/workspace/upper.h"
+
+enum {
+	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |
+	       IN_DONT_FOLLOW,
+};
+
+struct watch {
+	int fd, root;
+	char **path; /* by watch descriptor; NULL = none */
+	size_t *len;
+	size_t cap, nr;
+	bool lost;
+};
+
+static bool add_one(struct watch *w, const char *path, size_t len)
+{
+	CLEANUP(fd_close) int dir = upper_open_beneath(w->root, path, len, O_PATH | O_DIRECTORY);
+	char proc[40];
+	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/.", dir);
+	int wd = dir < 0 ? -1 : inotify_add_watch(w->fd, proc, MASK);
+	if (wd < 0)
+		return errno == ENOENT || errno == ENOTDIR; /* gone again */
+	while ((size_t)wd >= w->cap) {
+		size_t cap = w->cap ? w->cap * 2 : 256;
+		w->path = xrealloc(w->path, cap * sizeof(*w->path));
+		w->len = xrealloc(w->len, cap * sizeof(*w->len));
+		memset(w->path + w->cap, 0, (cap - w->cap) * sizeof(*w->path));
+		w->cap = cap;
+	}
+	w->nr += w->path[wd] == NULL;
+	free(w->path[wd]); /* the same directory under another name */
+	w->path[wd] = xstrndup(path, len);
+	w->len[wd] = len;
+	return w->nr <= WATCH_DIRS_MAX;
+}
+
+/* Watches @path and all directories below, and names them in @dirs; what appears meanwhile is seen by the watch of its
+ * parent. */
+static bool add_tree(struct watch *w, const char *path, size_t len, struct strv *dirs)
+{
+	struct strv todo = STRV_INIT;
+	bool good = true;
+	strv_push_bytes(&todo, path, len);
+	CLEANUP(buf_release) struct buf sub = BUF_INIT;
+	while (todo.nr && good) {
+		char *at = todo.item[--todo.nr];
+		size_t at_len = todo.len[todo.nr];
+		good = add_one(w, at, at_len);
+		if (dirs)
+			strv_push_bytes(dirs, at, at_len);
+		int fd = upper_open_beneath(w->root, at, at_len, O_RDONLY | O_DIRECTORY);
+		DIR *d = fd < 0 ? NULL : fdopendir(fd);
+		const struct dirent *e;
+		while (d && (e = readdir(d))) {
+			if (e->d_type != DT_DIR || !strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+				continue;
+			buf_reset(&sub);
+			buf_append(&sub, at, at_len);
+			if (at_len)
+				buf_putc(&sub, '/');
+			buf_puts(&sub, e->d_name);
+			strv_push_bytes(&todo, buf_cstr(&sub), sub.len);
+		}
+		if (d)
+			closedir(d);
+		else
+			fd_close(&fd);
+		free(at);
+	}
+	strv_release(&todo);
+	return good;
+}
+
+int watch_new(struct watch **out, int root, struct err *err)
+{
+	struct watch *w = NEW(struct watch);
+	w->root = root;
+	w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	if (w->fd < 0 || !add_tree(w, "", 0, NULL)) {
+		err_sys(err, "cannot watch the directories of the workspace");
+		watch_free(&w);
+		return -1;
+	}
+	*out = w;
+	return 0;
+}
+
+void watch_free(struct watch **wp)
+{
+	struct watch *w = *wp;
+	if (!w)
+		return;
+	for (size_t i = 0; i < w->cap; i++)
+		free(w->path[i]);
+	free(w->path);
+	free(w->len);
+	fd_close(&w->fd);
+	free(w);
+	*wp = NULL;
+}
+
+static void on_event(struct watch *w, const struct inotify_event *e, struct strv *dirs)
+{
+	if (e->mask & IN_Q_OVERFLOW)
+		w->lost = true;
+	if (e->wd < 0 || (size_t)e->wd >= w->cap || !w->path[e->wd])
+		return;
+	if (e->mask & IN_IGNORED) { /* the directory is gone; its parent told so */
+		free(w->path[e->wd]);
+		w->path[e->wd] = NULL;
+		w->nr--;
+		return;
+	}
+	size_t len = w->len[e->wd];
+	if (!dirs->nr || dirs->len[dirs->nr - 1] != len || memcmp(dirs->item[dirs->nr - 1], w->path[e->wd], len) != 0)
+		strv_push_bytes(dirs, w->path[e->wd], len);
+	if ((e->mask & IN_ISDIR) && (e->mask & (IN_CREATE | IN_MOVED_TO)) && e->len) {
+		CLEANUP(buf_release) struct buf sub = BUF_INIT;
+		buf_append(&sub, w->path[e->wd], len);
+		if (len)
+			buf_putc(&sub, '/');
+		buf_puts(&sub, e->name);
+		w->lost |= !add_tree(w, buf_cstr(&sub), sub.len, dirs);
+	}
+}
+
+struct named {
+	char *item;
+	size_t len;
+};
+
+static int cmp_named(const void *pa, const void *pb)
+{
+	const struct named *a = pa, *b = pb;
+	int c = memcmp(a->item, b->item, a->len < b->len ? a->len : b->len);
+	return c ? c : (a->len > b->len) - (a->len < b->len);
+}
+
+static void sort_once(struct strv *v)
+{
+	struct named *n = xcalloc(v->nr, sizeof(*n));
+	size_t keep = 0;
+	for (size_t i = 0; i < v->nr; i++)
+		n[i] = (struct named){ v->item[i], v->len[i] };
+	qsort(n, v->nr, sizeof(*n), cmp_named);
+	for (size_t i = 0; i < v->nr; i++) {
+		if (keep && cmp_named(&n[i], &(struct named){ v->item[keep - 1], v->len[keep - 1] }) == 0) {
+			free(n[i].item);
+			continue;
+		}
+		v->item[keep] = n[i].item;
+		v->len[keep++] = n[i].len;
+	}
+	v->nr = keep;
+	v->item[keep] = NULL;
+	free(n);
+}
+
+bool watch_collect(struct watch *w, struct strv *dirs)
+{
+	_Alignas(struct inotify_event) char b[16384];
+	ssize_t n;
+	while ((n = read(w->fd, b, sizeof(b))) > 0)
+		for (ssize_t at = 0; at < n;) {
+			const struct inotify_event *e = (const void *)(b + at);
+			on_event(w, e, dirs);
+			at += (ssize_t)sizeof(*e) + e->len;
+		}
+	if (n < 0 && errno != EAGAIN)
+		w->lost = true;
+	if (dirs->nr > 1)
+		sort_once(dirs);
+	bool good = !w->lost;
+	w->lost = false;
+	return good;
+}
