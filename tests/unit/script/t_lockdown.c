@@ -62,9 +62,11 @@ static int try_stderr(void)
 
 static int try_spin(void)
 {
+	volatile bool on = true;
 	lockdown_turn(1);
-	for (volatile unsigned long n = 0;; n++)
+	while (on)
 		;
+	return 1;
 }
 
 static int try_turns(void)
