@@ -93,13 +93,22 @@ static bool wait_dead(int pid)
 	return !alive(pid);
 }
 
-/* The host's pids of what runs in the box: children of its first process. */
+/* The host's pid of something that runs in the box: a child of its first process, whichever thread of it started it. */
 static int child_of(int parent)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("/proc/%d/task/%d/children", parent, parent);
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	struct err err = ERR_INIT;
-	return file_read(path, &text, 4096, &err) == 0 ? atoi(buf_cstr(&text)) : 0;
+	CLEANUP(free_ptr) char *tasks = xasprintf("/proc/%d/task", parent);
+	int child = 0;
+	DIR *d = opendir(tasks);
+	for (struct dirent *e; d && !child && (e = readdir(d));) {
+		CLEANUP(free_ptr) char *path = xasprintf("%s/%s/children", tasks, e->d_name);
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct err err = ERR_INIT;
+		if (e->d_name[0] != '.' && file_read(path, &text, 4096, &err) == 0)
+			child = atoi(buf_cstr(&text));
+	}
+	if (d)
+		closedir(d);
+	return child;
 }
 
 static void killed(const char *what)
