@@ -318,6 +318,19 @@ static json_t *state_of(void *self)
 	return st;
 }
 
+static int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
+	if (!word(a, 1))
+		return 0;
+	json_t *tried = gate_waiver_try(a->s->gate, id, word(a, 1), err);
+	json_put(out, "tried", tried);
+	return tried ? 0 : -1;
+}
+
 static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)err;
@@ -455,7 +468,7 @@ static const struct {
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
-	{ "undo", cmd_undo },	      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
+	{ "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };
 
 static void on_command(void *self, const struct control_request *rq)
