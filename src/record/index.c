@@ -5,10 +5,10 @@
 #include "record/store_inner.h"
 
 /* Words of an event or of the segment that it proves; NULL text when redacted. */
-static bool text_of(struct store *s, uint64_t seq, struct buf *out)
+static bool text_of(struct text_reader *t, uint64_t seq, struct buf *out)
 {
 	struct err err;
-	if (text_of_event(s->db, seq, out, &err) != 1)
+	if (text_of_event(t, seq, out, &err) != 1)
 		return false;
 	buf_puts(out, "\n\n"); /* so that every character begins a trigram: one and two characters are found by prefix */
 	return true;
@@ -51,6 +51,7 @@ bool store_index(struct store *s, size_t bytes)
 	if (s->indexed)
 		return false;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(s->db);
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
@@ -63,7 +64,7 @@ bool store_index(struct store *s, size_t bytes)
 	rc = SQLITE_DONE;
 	while (rc == SQLITE_DONE && seq < s->now.seq && done < bytes) {
 		seq++;
-		if (text_of(s, seq, &text))
+		if (text_of(&reader, seq, &text))
 			rc = add(st, seq, &text);
 		done += text.len + 64;
 	}
@@ -80,8 +81,9 @@ bool store_index(struct store *s, size_t bytes)
 enum store_rc index_forget(struct store *s, uint64_t seq)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(s->db);
 	sqlite3_stmt *st = NULL;
-	if (!seq || seq > read_mark(s, "indexed") || !text_of(s, seq, &text))
+	if (!seq || seq > read_mark(s, "indexed") || !text_of(&reader, seq, &text))
 		return STORE_OK;
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(search, rowid, text) VALUES('delete', ?1, ?2)", -1, &st, NULL);
 	if (rc == SQLITE_OK)

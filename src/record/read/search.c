@@ -13,6 +13,7 @@ enum { TERMS = 32, SHORT_MOST = 2000 };
 
 struct search {
 	struct session *s;
+	struct text_reader reader;
 	struct buf term[TERMS]; /* lower case */
 	size_t terms;
 	uint64_t *seqs;
@@ -154,7 +155,7 @@ static void compile(struct search *q, struct buf *out)
 static bool holds(struct search *q, uint64_t seq)
 {
 	struct err err;
-	if (text_of_event(q->s->db, seq, &q->text, &err) != 1)
+	if (text_of_event(&q->reader, seq, &q->text, &err) != 1)
 		return false;
 	fold(q->text.data, q->text.len, &q->folded);
 	for (size_t i = 0; i < q->terms; i++)
@@ -207,7 +208,7 @@ static void open_vocabulary(struct session *s)
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
 		   struct err *err)
 {
-	struct search q = { .s = s, .seqs = seqs, .max = max };
+	struct search q = { .s = s, .reader = TEXT_READER(s->db), .seqs = seqs, .max = max };
 	CLEANUP(buf_release) struct buf query = BUF_INIT;
 	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq;
 	int result = 0;
@@ -225,6 +226,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 		look_at(&q, ++at);
 	for (size_t i = 0; i < q.terms; i++)
 		buf_release(&q.term[i]);
+	text_reader_release(&q.reader);
 	buf_release(&q.text);
 	buf_release(&q.folded);
 	if (result == 0)

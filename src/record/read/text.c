@@ -3,11 +3,25 @@
 #include "record/read/codec.h"
 #include "wire/event.h"
 
-static int segment_text(sqlite3 *db, uint64_t seq, struct buf *out, struct err *err)
+static sqlite3_stmt *prepared(struct text_reader *t, sqlite3_stmt **st, const char *sql, struct err *err)
 {
-	sqlite3_stmt *st;
-	if (sqlite3_prepare_v2(db, "SELECT len, codec, data FROM segment WHERE seq = ?1", -1, &st, NULL) != SQLITE_OK)
-		return err_set(err, ERR_IO, "cannot read output: %s", sqlite3_errmsg(db));
+	if (!*st && sqlite3_prepare_v3(t->db, sql, -1, SQLITE_PREPARE_PERSISTENT, st, NULL) != SQLITE_OK)
+		err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
+	return *st;
+}
+
+void text_reader_release(struct text_reader *t)
+{
+	sqlite3_finalize(t->event);
+	sqlite3_finalize(t->segment);
+	t->event = t->segment = NULL;
+}
+
+static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
+{
+	sqlite3_stmt *st = prepared(t, &t->segment, "SELECT len, codec, data FROM segment WHERE seq = ?1", err);
+	if (!st)
+		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int result = 0;
 	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 2) != SQLITE_NULL)
@@ -15,16 +29,16 @@ static int segment_text(sqlite3 *db, uint64_t seq, struct buf *out, struct err *
 				      (size_t)sqlite3_column_bytes(st, 2), (size_t)sqlite3_column_int64(st, 0), out, err) < 0
 				 ? -1
 				 : 1;
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	return result;
 }
 
-int text_of_event(sqlite3 *db, uint64_t seq, struct buf *out, struct err *err)
+int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err)
 {
-	sqlite3_stmt *st;
+	sqlite3_stmt *st = prepared(t, &t->event, "SELECT kind, body FROM event WHERE seq = ?1", err);
+	if (!st)
+		return -1;
 	buf_reset(out);
-	if (sqlite3_prepare_v2(db, "SELECT kind, body FROM event WHERE seq = ?1", -1, &st, NULL) != SQLITE_OK)
-		return err_set(err, ERR_IO, "cannot read an event: %s", sqlite3_errmsg(db));
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
 	int result = 0, kind = 0;
 	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 1) != SQLITE_NULL) {
@@ -32,10 +46,10 @@ int text_of_event(sqlite3 *db, uint64_t seq, struct buf *out, struct err *err)
 		buf_append(out, sqlite3_column_text(st, 1), (size_t)sqlite3_column_bytes(st, 1));
 		result = 1;
 	}
-	sqlite3_finalize(st);
+	sqlite3_reset(st);
 	if (result == 1 && kind == EV_OUTPUT) {
 		buf_reset(out);
-		return segment_text(db, seq, out, err);
+		return segment_text(t, seq, out, err);
 	}
 	return result;
 }

@@ -7,7 +7,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct text_reader {
+	sqlite3 *db; /* borrowed */
+	sqlite3_stmt *event, *segment;
+};
+#define TEXT_READER(db) ((struct text_reader){ (db), NULL, NULL })
+void text_reader_release(struct text_reader *t);
+
 /* Fills @out (reset first). 1, 0 when there is none (no such event, redacted), -1 failure. */
-int text_of_event(sqlite3 *db, uint64_t seq, struct buf *out, struct err *err);
+int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct err *err);
 
 #endif

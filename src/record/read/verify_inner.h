@@ -26,7 +26,7 @@ struct verify {
 	size_t actions, action_cap;
 	uint64_t order_bad, started;
 	char order_text[200];
-	uint64_t objects_events;
+	uint8_t step[700]; /* verify_order.c: what a kind means, + 1 */
 };
 
 PRINTF(5, 6)

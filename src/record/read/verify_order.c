@@ -9,7 +9,7 @@
 
 enum step { NOTHING, REQUESTED, JUDGED, DECIDED, STARTED, ENDED, BEGIN, RESUMED, END };
 
-static enum step step_of(uint16_t kind)
+static enum step look_up(uint16_t kind)
 {
 	static const struct {
 		const char *name;
@@ -22,6 +22,16 @@ static enum step step_of(uint16_t kind)
 		if (!strcmp(table[i].name, name))
 			return table[i].step;
 	return NOTHING;
+}
+
+/* Every event asks: answers are kept in @v. */
+static enum step step_of(struct verify *v, uint16_t kind)
+{
+	if (kind >= ARRAY_LEN(v->step))
+		return look_up(kind);
+	if (!v->step[kind])
+		v->step[kind] = (uint8_t)(look_up(kind) + 1);
+	return (enum step)(v->step[kind] - 1);
 }
 
 /* Actions are requested in ascending order of their ids. */
@@ -118,7 +128,7 @@ static void see_key(struct verify *v, const json_t *body)
 void verify_see(struct verify *v, const struct event *ev)
 {
 	struct err err;
-	enum step step = step_of(ev->kind);
+	enum step step = step_of(v, ev->kind);
 	v->ended = step == END; /* of the last event */
 	if (step == NOTHING || step == END)
 		return;
