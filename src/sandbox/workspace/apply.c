@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "sandbox/workspace/content.h"
-#include "sandbox/workspace/upper.h"
+#include "sandbox/workspace/beneath.h"
 #include "wire/plan.h"
 
 static void add_op(struct ws_plan *p, const struct plan_op *op)
@@ -75,7 +75,7 @@ static int from_lower(int lower, const struct ws_change *c)
 {
 	if (lower < 0)
 		return -1;
-	int fd = upper_open_beneath(lower, c->path, c->len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	int fd = beneath_open(lower, c->path, c->len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	struct stat st;
 	struct ws_state s;
 	CLEANUP(buf_release) struct buf none = BUF_INIT;

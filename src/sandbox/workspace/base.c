@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "sandbox/workspace/content.h"
 #include "sandbox/workspace/tree.h"
-#include "sandbox/workspace/upper.h"
+#include "sandbox/workspace/beneath.h"
 
 struct listed {
 	const char *path; /* in the arena */
@@ -85,7 +85,7 @@ static void list_entry(struct list *l, const struct buf *path, const struct stat
 
 static int list_dir(struct list *l, int lower, const char *dir, size_t dir_len, uid_t uid, struct strv *todo)
 {
-	int fd = upper_open_beneath(lower, dir, dir_len, O_RDONLY | O_DIRECTORY);
+	int fd = beneath_open(lower, dir, dir_len, O_RDONLY | O_DIRECTORY);
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
 		fd_close(&fd);
@@ -319,12 +319,12 @@ static bool name_of(struct hasher *h, const struct listed *e, struct object_id *
 	if (S_ISLNK(e->mode)) {
 		const char *slash = memrchr(e->path, '/', e->len);
 		size_t dir_len = slash ? (size_t)(slash - e->path) : 0;
-		CLEANUP(fd_close) int dir = upper_open_beneath(h->lower, e->path, dir_len, O_PATH | O_DIRECTORY);
+		CLEANUP(fd_close) int dir = beneath_open(h->lower, e->path, dir_len, O_PATH | O_DIRECTORY);
 		if (dir < 0)
 			return false;
 		content_link(dir, slash ? slash + 1 : e->path, &s, &b);
 	} else {
-		CLEANUP(fd_close) int fd = upper_open_beneath(h->lower, e->path, e->len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		CLEANUP(fd_close) int fd = beneath_open(h->lower, e->path, e->len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 		if (fd < 0)
 			return false;
 		content_file(fd, (struct content_rule){ .hash_only = true }, &s, &b, &st);

@@ -9,12 +9,12 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/workspace/content.h"
-#include "sandbox/workspace/upper.h"
+#include "sandbox/workspace/beneath.h"
 
 static int open_parent(int root, const char *path, size_t len, char **name_out)
 {
 	const char *slash = memrchr(path, '/', len);
-	int fd = upper_open_beneath(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
+	int fd = beneath_open(root, path, slash ? (size_t)(slash - path) : 0, O_PATH | O_DIRECTORY);
 	if (fd >= 0)
 		*name_out = slash ? xstrndup(slash + 1, len - (size_t)(slash - path) - 1) : xstrndup(path, len);
 	return fd;

@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/workspace/state.h"
-#include "sandbox/workspace/upper.h"
+#include "sandbox/workspace/beneath.h"
 
 enum { FILE_MAX = 1 << 20, INDEX_MAX = 256 << 20 };
 
@@ -175,7 +175,7 @@ static bool read_lower(struct ignore *ig, const char *path, size_t len, size_t m
 	struct err err = ERR_INIT;
 	if (ig->lower < 0)
 		return false;
-	CLEANUP(fd_close) int fd = upper_open_beneath(ig->lower, path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+	CLEANUP(fd_close) int fd = beneath_open(ig->lower, path, len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 && fd_read_all(fd, out, max, &err) == 0;
 }
 

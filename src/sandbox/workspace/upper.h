@@ -47,7 +47,4 @@ void upper_rotated(struct upper *u);
 /* Empties the list of changed nodes and prunes. */
 void upper_settled(struct upper *u);
 
-/* A descriptor of the directory or file @path beneath @root: no links followed, none of the components. -1 and errno. */
-int upper_open_beneath(int root, const char *path, size_t len, int flags);
-
 #endif

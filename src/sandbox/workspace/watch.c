@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/workspace/upper.h"
+#include "sandbox/workspace/beneath.h"
 
 enum {
 	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |
@@ -28,7 +28,7 @@ struct watch {
 
 static bool add_one(struct watch *w, const char *path, size_t len)
 {
-	CLEANUP(fd_close) int dir = upper_open_beneath(w->root, path, len, O_PATH | O_DIRECTORY);
+	CLEANUP(fd_close) int dir = beneath_open(w->root, path, len, O_PATH | O_DIRECTORY);
 	char proc[40];
 	snprintf(proc, sizeof(proc), "/proc/self/fd/%d/.", dir);
 	int wd = dir < 0 ? -1 : inotify_add_watch(w->fd, proc, MASK);
@@ -62,7 +62,7 @@ static bool add_tree(struct watch *w, const char *path, size_t len, struct strv 
 		good = add_one(w, at, at_len);
 		if (dirs)
 			strv_push_bytes(dirs, at, at_len);
-		int fd = upper_open_beneath(w->root, at, at_len, O_RDONLY | O_DIRECTORY);
+		int fd = beneath_open(w->root, at, at_len, O_RDONLY | O_DIRECTORY);
 		DIR *d = fd < 0 ? NULL : fdopendir(fd);
 		const struct dirent *e;
 		while (d && (e = readdir(d))) {
