@@ -24,20 +24,26 @@ struct search {
 static void fold(const char *bytes, size_t len, struct buf *out)
 {
 	buf_reset(out);
-	buf_reserve(out, len);
 	while (len) {
-		uint8_t c = (uint8_t)*bytes;
+		/* the plain part in one go: most of what is searched is ASCII */
+		size_t n = 0;
+		buf_reserve(out, len);
+		char *to = out->data + out->len;
+		for (; n < len && (uint8_t)bytes[n] < 0x80; n++)
+			to[n] = (char)(bytes[n] | (bytes[n] >= 'A' && bytes[n] <= 'Z' ? 0x20 : 0));
+		out->len += n;
+		out->data[out->len] = 0;
+		bytes += n;
+		len -= n;
+		if (!len)
+			break;
 		size_t used = 1;
 		uint32_t cp = 0;
 		char utf8[4];
-		if (c < 0x80) {
-			buf_putc(out, c >= 'A' && c <= 'Z' ? (char)(c + 32) : (char)c);
-		} else if (utf8_next(bytes, len, &cp, &used) == UTF8_OK) {
-			size_t n = utf8_put(text_lower(cp), utf8);
-			buf_append(out, utf8, n);
-		} else {
+		if (utf8_next(bytes, len, &cp, &used) == UTF8_OK)
+			buf_append(out, utf8, utf8_put(text_lower(cp), utf8));
+		else
 			buf_append(out, bytes, used);
-		}
 		bytes += used;
 		len -= used;
 	}
