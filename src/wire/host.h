@@ -2,73 +2,56 @@
  * sandglass-host). This is the specification; src/script implements the host, src/app the supervisor's side.
  *
  * 1. TURNS. The host is a pure function of the frames it is sent: it takes one frame, runs everything that can run
- * until
- *    all of it waits, sends its frames in one write, the last of which is IDLE (or END), and only then reads the next.
- *    The supervisor may send frames at any time; they queue. Same frames in the same order = same bytes back.
+ *    until all of it waits, sends its frames in one write, the last of which is IDLE (or END), and only then reads the
+ *    next. The supervisor may send frames at any time; they queue. Same frames in the same order = same bytes back.
  * 2. TIME. Every body towards the host has "t": wall time in microseconds. It is all that the script knows of time.
  * 3. BYTES. Strings that are not valid UTF-8, or hold NUL, are {"b64":"..."} in both directions (base/json.h). JSON
- * null
- *    and an absent key are the same. Integers with the unit in the name; *_us, *_bytes, *_uusd (millionths of a
- *    dollar).
+ *    null and an absent key are the same. Integers with the unit in the name: *_us, *_bytes, *_uusd (millionths of $).
  * 4. CALLS. CALL has an id that the host counts up from 1. Each gets exactly one ANSWER with the same id, also after a
  *    CANCEL (then normally err.code "cancelled"). CHUNK frames of a call come before its ANSWER. TELL has no answer.
- * 5. ERRORS. ANSWER is {"t":..,"value":..} or {"t":..,"err":{"code","msg","why","rule","event","exit"}}; code is one
- * of exit
- *    timeout denied cancelled budget limit net model backend io diverged interrupted script; why = the person's or the
- *    rule's text, rule = its name, event = seq to look at; only code and msg are required. retry: an interrupted
- *    call of a box that may be issued once more (it then has args.retry_of = event).
+ * 5. ERRORS. ANSWER is {"t":..,"value":..} or {"t":..,"err":{"code","msg","why","rule","event","exit","retry"}}; code
+ *    is one of exit timeout denied cancelled budget limit net model backend io diverged interrupted script; why = the
+ *    person's or the rule's text, rule = its name, event = seq to look at; only code and msg are required. retry: an
+ *    interrupted call of a box that may be issued once more (that one has args.retry_of = event).
  * 6. An unknown op is answered with code "script", msg "no operation 'x'".
  *
  * Towards the host
- *   START   first, once: {"t","mode":"script"|"test"|"policy"|"config","script":"fix.lua" (name in
- *           messages),"text","args":[..],
- *           "seed":"16+ hex digits","mem_bytes","env":{"model","backend","interactive":bool, ...strings that sg.env
- *           shows}}
+ *   START   first, once: {"t","mode":"script"|"test"|"policy"|"config","script":"fix.lua" (name in messages),"text",
+ *           "args":[..],"seed":"16 to 30 hex digits","mem_bytes","env":{"model","backend","providers":[names],...}}
  *   ANSWER  rule 5.
- *   CHUNK   {"t","stream":"out"|"err"|"text","data":bytes,"off":n}: output of a running call whose args have
- *           "stream":true.
- *   MESSAGE {"t","agent":id,"text","who":{}}: a person's message to an agent; it is injected before the next model
- *           call.
- *   STOP    {"t","task":n|absent,"agent":id|absent,"why"}: cancels a task, an agent or (neither given) the whole
- *           script.
- *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on; only after TELL
- *           observe.
- *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n as in the RESULT; or found by its
- *           line).
+ *   CHUNK   {"t","stream":"out"|"err"|"text","data":bytes,"off":n}: output of a call whose args have "stream":true.
+ *   MESSAGE {"t","agent":id,"text","who":{}}: a person's words to an agent; they stand before its next model call.
+ *   STOP    {"t","task":n?,"agent":id?,"why"}: cancels a task, an agent or (neither given) the whole script.
+ *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on, after observe.
+ *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n of the RESULT, or found by its line).
  *
  * From the host
  *   CALL    {"op","task":n,"agent":id (0 none),"at":"fix.lua:12","tool":"run_tests"?,"said":"..."?,"args":{..}}
- *   TELL    the same shape, no answer; ops note, observe, agent.state, tool.end.
+ *   TELL    the same shape, no answer; ops note, observe, tool.end.
  *   CANCEL  id of the call: the script does not want it any longer. Kill what it runs; the ANSWER still comes.
  *   IDLE    {"turn":n,"waiting":number of calls under way}: the turn has ended.
- *   RESULT  policy and config: the checked plain data that the file returned (policy: the JSON of action/policy.h).
+ *   RESULT  policy and config: the plain data that the file returned (action/policy.h; lua/sandglass/config.lua).
  *   VERDICT id = ticket {"match":bool,"why"?:text} or {"err":{"msg"}}; always in the turn of its JUDGE.
- *   END     {"ok":bool,"code":exit status,"why"?:text,"err"?:{code,msg,...},"trace"?:text,"at"?}: the script has
- *           ended; the
- *           host exits. Also sent (code 3, err.code "limit") just before it dies of its memory cap.
+ *   END     {"ok":bool,"code":exit status,"why"?:text,"err"?:{code,msg,...},"trace"?:text,"at"?}: the script has ended;
+ *           the host exits. Also sent (code 3, err.code "limit") just before it dies of its memory cap.
  *
- * Ops (args -> value). BOX, PROC, SHELL, AGENT, BUDGET are the integers that their opening op gave.
- *   module        {name} -> {text, path}: require. err io: not found. "sandglass.*" is the library, else the
- *                 script's folder.
- *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?:
- *                 "none"|["host:port"],limits?:{mem_bytes,cpus_milli,
- *                 pids,disk_bytes,time_us},env?:{},user?,keep?,policy?,expose?:[],accept?,options?:{}} ->
- *                 {box,name,backend,
- *                 profile,workspace,caps:{}}
- *   box.exec      {box,argv:[bytes] or cmd (= sh
- *                 -c),cwd?,env?:{},stdin?,timeout_us?,net?:[..]|"none",user?,label?,stream?} -> RES
- *                 RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,edited?:bool,ran?: text of the
- *                 edited form}
- *                 out and err: at most first and last 32 KiB each, cut says so; time-out is err "timeout".
+ * Ops (args -> value). box, proc, shell, agent, budget are the integers that their opening op gave; x? may be absent.
+ *   module        {name} -> {text,path}: require. err io: not found. "sandglass.x.y" is lua/sandglass/x/y.lua and
+ *                 "sandglass" its init.lua; others lie beside the script; a name that ends in .lua is a path there
+ *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?: "none"|["host:port"],
+ *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,time_us},env?:{},user?,keep?,policy?,expose?:[],
+ *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{}}
+ *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?: [..]|"none",user?,label?,
+ *                 stream?,parallel?,retry_of?} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
+ *                 edited?:bool,ran?: text of the edited form}; out and err: at most first and last 32 KiB each, cut
+ *                 says so; signal is its number or name; a time-out is err "timeout"
  *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data} or {eof:true}, waits for output;
  *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES
- *   shell.open    {box,cwd?,env?} -> {shell}; shell.run {shell,cmd,timeout_us?,stream?} -> RES; shell.send
- *                 {shell,data} -> {};
- *                 shell.close {shell}
+ *   shell.open    {box,cwd?,env?} -> {shell}; shell.run {shell,cmd,timeout_us?,stream?} -> RES;
+ *                 shell.send {shell,data} -> {}; shell.close {shell}
  *   box.read      {box,path,off?,len?} -> {data,event,bytes}
- *   box.write     {box,path,data,mode?} -> {event}
- *   box.edit      {box,path,old,new,all?} -> {event,count}; old must occur exactly once unless all; else err io, msg
- *                 says what
+ *   box.write     {box,path,data} -> {event}
+ *   box.edit      {box,path,old,new,all?} -> {event,count}; old occurs exactly once unless all; else err io
  *   box.glob      {box,pattern} -> {paths:[bytes]}
  *   box.put       {box,host,path} -> {event}; box.get {box,path,host} -> {event}
  *   box.snapshot  {box,label?} -> {event,oid,label?}
@@ -77,36 +60,27 @@
  *   box.diff      {box,from?,to?} -> {lines,files:[{path,status,added,removed,binary?,note?}],patch}
  *   box.merge     {box,into?,mode?,branch?,review?,message?} -> {event,ref?,files?}
  *   box.freeze box.thaw box.close  {box} -> {}
- *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,tools:[names]} ->
- *                 {agent}; the CALL's
- *                 own agent is the parent
- *   agent.turn    {agent,n} -> {}: before each model call; pause and step latches hold it here, the step budget
- *                 counts it
+ *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,tools:[names],policy?} ->
+ *                 {agent}; the CALL's own agent is the parent
+ *   agent.turn    {agent,n} -> {}: before each model call; latches hold it here, the step budget counts it
  *   agent.end     {agent,stop,text?,ok,steps} -> {}
- *   agent.state   TELL {agent,state}
- *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},stream?,reply?: REP}
- *                 -> REP =
- *                 {text,calls:[{id,name,args}],usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}. With
- *                 "reply"
- *                 (scripted models) the supervisor records it and answers with it. Text streams as CHUNK "text".
+ *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},stream?,reply?: REP} ->
+ *                 REP = {text,calls:[{id,name,args}],usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}. With
+ *                 "reply" (scripted models) the supervisor records it and answers with it. Text streams as CHUNK "text".
  *                 M = {role:"system"|"user"|"assistant"|"tool",text?,calls?,call?: id,name?,error?:bool}
- *   tool.call     {name,where:"box"|"host",args:{},risk?,ask?:bool} -> {event}: permission to run a script's own
- *                 tool; host
- *                 ones are judged. TELL tool.end {event,ok,text?} follows.
- *   ask           {text,choices?:[],form?:{name:type},default?,timeout_us?,risk?} ->
- *                 {choice?,form?,by?,text?,timeout?:bool}
+ *   tool.call     {name,where:"box"|"host",args:{},risk?,ask?:bool} -> {event}: permission to run a script's own tool;
+ *                 host ones are judged. TELL tool.end {event,ok,text?} follows.
+ *   ask           {text,choices?:[],form?:{name:type},default?,timeout_us?,risk?} -> {choice?,form?,by?,text?,timeout?}
  *   notify        {text,title?} -> {}
- *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?:false} (nl false: no
- *                 line end)
- *   observe       TELL {events:[..]}
+ *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?} (nl false: no line end)
+ *   observe       TELL {events:[..]}: from now on exactly these
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add {store,key,value} -> {value}: a
- *                 number is
- *                 added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};
+ *                 number is added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};
  *                 store.keys {store} -> {keys:[]} in order
  *   sleep         {us} -> {}
- *   host.push     {box,remote?,branch?,ref?,force?} -> {event,text}; host.exec {argv,cwd?,env?,stdin?,timeout_us?}
- *                 -> RES
+ *   host.push     {box,remote?,branch?,ref?,force?} -> {event,text};
+ *                 host.exec {argv,cwd?,env?,stdin?,timeout_us?} -> RES
  * A secret is {"$secret":"NAME"} wherever a string may stand. */
 #ifndef WIRE_HOST_H
 #define WIRE_HOST_H
