@@ -124,11 +124,11 @@ static void killed(const char *what)
 	struct run *run = b->driver->run_prepare(b, &o, &fx_run_ops, &r);
 	b->driver->run_go(run);
 	int keeper = process_box_keeper_pid(b), guest = process_box_guest_pid(b), child = 0;
-	while (!child) {
+	for (int i = 0; !child && !r.here && i < 1000; i++) {
 		loop_turn(fx_loop, 10);
 		child = child_of(guest);
 	}
-	ok(alive(keeper) && alive(guest), "keeper and guest live");
+	ok(child && alive(keeper) && alive(guest), "keeper, guest and command live (%d: %d %d %s)", r.here, r.code, r.signal, buf_cstr(&r.err));
 	kill(launcher ? launcher_info(fx_launcher)->pid : keeper, SIGKILL);
 	fx_wait(&r.here);
 	ok(r.lost, "kill -9 of the %s: the run is reported lost (%d %d)", what, r.code, r.signal);
