@@ -228,8 +228,14 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 		result = through_index(&q, query.data, at, upto, err);
 		at = upto;
 	}
-	while (result == 0 && q.nr < q.max && at < head)
-		look_at(&q, ++at);
+	/* a transaction for every few hundred: locking each by itself costs more than reading it, and a long one would keep
+	 * the writer's WAL from being emptied */
+	while (result == 0 && q.nr < q.max && at < head) {
+		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
+		for (int i = 0; i < 500 && q.nr < q.max && at < head; i++)
+			look_at(&q, ++at);
+		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+	}
 	for (size_t i = 0; i < q.terms; i++)
 		buf_release(&q.term[i]);
 	text_reader_release(&q.reader);

@@ -170,6 +170,9 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 	static const struct verify_opts none;
 	struct verify v = { .s = s, .opts = opts ? opts : &none, .report = report, .self = self, .totals = totals };
 	*totals = (struct verify_totals){ 0 };
+	bool whole = !session_live(s); /* one transaction, unless that would keep a writer's WAL from being emptied */
+	if (whole)
+		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
 	int rc = verify_chain(&v, err);
 	if (rc == 0)
 		rc = verify_signatures(&v, err);
@@ -186,6 +189,8 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 		verify_closed(&v);
 		rc = verify_redactions(&v, err);
 	}
+	if (whole)
+		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	finish(&v);
 	return rc;
 }
