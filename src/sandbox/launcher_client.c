@@ -37,7 +37,7 @@ struct launcher {
 	launcher_death_fn *on_death;
 	void *self;
 	struct launcher_info info;
-	struct rpc *rpc;   /* NULL: dead and could not be started again */
+	struct rpc *rpc; /* NULL: dead and could not be started again */
 	int pidfd;
 	struct host *hosts;
 	uint64_t last_box;
@@ -108,7 +108,8 @@ static void on_close(void *self, const struct err *err)
 {
 	struct launcher *l = self;
 	struct err why = ERR_INIT, again = ERR_INIT;
-	err_set(&why, ERR_CLOSED, "sandglass-launcher has died (%s); its boxes and agents have ended with it", err->text);
+	err_set(&why, ERR_CLOSED, "sandglass-launcher has died (%s); its boxes and agents have ended with it",
+		err->text);
 	rpc_free(&l->rpc);
 	syscall(SYS_pidfd_send_signal, l->pidfd, SIGKILL, NULL, 0);
 	int status;
@@ -130,11 +131,13 @@ static void on_close(void *self, const struct err *err)
 
 static int spawn(struct launcher *l, struct err *err)
 {
-	static const struct rpc_ops ops = { .ok = LAUNCH_OK, .failed = LAUNCH_ERR, .on_other = on_other, .on_close = on_close };
+	static const struct rpc_ops ops = {
+		.ok = LAUNCH_OK, .failed = LAUNCH_ERR, .on_other = on_other, .on_close = on_close
+	};
 	char uid[16], name[] = "sandglass-launcher", flag[] = "--uid";
 	char *argv[] = { name, l->box_uid ? flag : NULL, uid, NULL };
 	char *log = getenv("SANDGLASS_LOG"), *env_log = log ? xasprintf("SANDGLASS_LOG=%s", log) : NULL;
-	CLEANUP(free_ptr) char *owned = env_log;
+	CLEANUP(free_ptr) UNUSED char *owned = env_log;
 	char *env[] = { env_log, NULL };
 	int ends[2];
 	snprintf(uid, sizeof(uid), "%u", l->box_uid);
@@ -160,8 +163,8 @@ static int spawn(struct launcher *l, struct err *err)
 	return 0;
 }
 
-struct launcher *launcher_start(struct loop *loop, const struct launcher_opts *o, launcher_death_fn *on_death, void *self,
-				struct err *err)
+struct launcher *launcher_start(struct loop *loop, const struct launcher_opts *o, launcher_death_fn *on_death,
+				void *self, struct err *err)
 {
 	struct launcher *l = NEW(struct launcher);
 	l->loop = loop;
@@ -238,8 +241,8 @@ static void fail_dead(void *self)
 	free(d);
 }
 
-void launcher_call(struct launcher *l, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, rpc_done_fn *done,
-		   void *self)
+void launcher_call(struct launcher *l, uint16_t type, const json_t *body, const int *fds, size_t nr_fds,
+		   rpc_done_fn *done, void *self)
 {
 	if (l->rpc) {
 		rpc_call(l->rpc, type, body, fds, nr_fds, done, self);
