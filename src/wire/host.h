@@ -66,7 +66,7 @@
  *   agent.end     {agent,stop,text?,ok,steps} -> {}
  *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},stream?,reply?: REP} ->
  *                 REP = {text,calls:[{id,name,args}],usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}. With
- *                 "reply" (scripted models) the supervisor records it and answers with it. Text streams as CHUNK "text".
+ *                 "reply" (scripted models) the supervisor records it and answers with it. Text comes as CHUNK "text".
  *                 M = {role:"system"|"user"|"assistant"|"tool",text?,calls?,call?: id,name?,error?:bool}
  *   tool.call     {name,where:"box"|"host",args:{},risk?,ask?:bool} -> {event}: permission to run a script's own tool;
  *                 host ones are judged. TELL tool.end {event,ok,text?} follows.
