@@ -247,6 +247,10 @@ fuzz:
 		build/fuzz/fuzz/f_$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 			-artifact_prefix=build/fuzz/$$f- build/fuzz/corpus/$$f tests/fuzz/corpus/$$f || exit 1; done
 
+# Golden screens anew; the difference is for a person to look at.
+golden: $B/tests/ui/t_screens
+	@GOLDEN=1 $< >/dev/null; git --no-pager diff --stat -- tests/screens
+
 bench: deps
 	@$(MAKE) --no-print-directory all helpers
 	@B=$B tests/bench/run

@@ -1,0 +1,246 @@
+/* The rules of the approval screen, by its keys: what is sent, and above all what is not. */
+#include <unistd.h>
+
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/ui.h"
+
+static char sent[512];
+static int nr_sent;
+
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	size_t at = 0;
+	(void)self;
+	(void)done;
+	(void)done_self;
+	nr_sent++;
+	for (size_t i = 0; i < nr; i++)
+		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "", words[i]);
+	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : xstrdup("");
+	snprintf(sent + at, sizeof(sent) - at, " %s", text);
+}
+
+static struct source *src;
+static struct ui ui;
+static const struct act act = { .command = command };
+static uint64_t action;
+
+static void begin(const char *fixture, const struct act *with, int rows)
+{
+	struct err err = ERR_INIT;
+	if (source_open(&src, fixture, &err) < 0)
+		exit(99);
+	ui_init(&ui, &src, with, 1, rows, 120, false);
+	ui_sync(&ui);
+	action = src->model.held[0];
+	ui.mono_us = 1000000;
+	sent[0] = 0;
+	nr_sent = 0;
+	ui_draw(&ui);
+	ui_do(&ui, VERB_APPROVE);
+	ui_draw(&ui);
+}
+
+static void end(void)
+{
+	ui_release(&ui);
+	source_close(&src);
+}
+
+static void later(int64_t us)
+{
+	ui.mono_us += us;
+}
+
+static void press(const char *keys)
+{
+	for (; *keys; keys++) {
+		ui_key(&ui, (uint32_t)(unsigned char)*keys);
+		ui_draw(&ui);
+	}
+}
+
+static const char *view(void)
+{
+	return ui_top(&ui)->ops->name;
+}
+
+/* "approve 767 {"intent":"abab..."}" */
+static const char *expect(const char *word, const char *rest)
+{
+	static char text[512];
+	char intent[65];
+	memset(intent, 0, sizeof(intent));
+	for (int i = 0; i < 32; i++)
+		memcpy(intent + 2 * i, "ab", 2);
+	snprintf(text, sizeof(text), "%s %lu {%s\"intent\":\"%s\"}", word, (unsigned long)action, rest, intent);
+	return text;
+}
+
+static void never_by_itself(void)
+{
+	struct err err = ERR_INIT;
+	if (source_open(&src, "tests/screens/fleet.jsonl", &err) < 0)
+		exit(99);
+	src->session->committed = 700;
+	ui_init(&ui, &src, &act, 1, 36, 120, false);
+	ui_sync(&ui);
+	ui_draw(&ui);
+	ok(src->model.nr_held == 0 && !ui.bell, "nothing held yet");
+	src->session->committed = 0;
+	ui_sync(&ui);
+	ui_draw(&ui);
+	is_int((int)src->model.nr_held, 1, "now something is");
+	is_str(view(), "fleet", "and the screen stays where it was");
+	ok(ui.bell, "the bell rings");
+	end();
+}
+
+static void dead_keys(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	is_str(view(), "approval", "a opens it");
+	ok(ui.flush, "what was typed ahead is thrown away");
+	press("yynxe");
+	is_int(nr_sent, 0, "keys within 0.4 s decide nothing");
+	ok(!ui.prompt.active && !ui.edit, "and ask nothing");
+	later(399000);
+	press("y");
+	is_int(nr_sent, 0, "nor just before");
+	later(2000);
+	press("\n\n");
+	is_int(nr_sent, 0, "Enter does nothing");
+	press("y");
+	is_int(nr_sent, 0, "high risk: one y is not enough");
+	press("j");
+	press("y");
+	is_int(nr_sent, 0, "another key between takes it back");
+	press("y");
+	is_str(sent, expect("approve", ""), "y y approves, bound to what was shown");
+	end();
+}
+
+static void denials(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	press("nopen a branch\n");
+	is_str(sent, expect("deny", "\"message\":\"open a branch\","), "n takes one line");
+	sent[0] = 0;
+	press("n\x1b");
+	is_str(sent, "", "Esc in it sends nothing");
+	press("n\n");
+	is_str(sent, expect("deny", ""), "an empty message is allowed");
+	press("x");
+	is_str(sent, expect("deny", "\"pause\":true,"), "x denies and pauses");
+	press("Xn");
+	is_str(sent, expect("deny", "\"pause\":true,"), "X asks first");
+	press("Xy");
+	is_str(sent, expect("deny", "\"kill\":true,"), "X y kills");
+	end();
+}
+
+static void widening(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	press("s");
+	is_int(nr_sent, 0, "s opens a second screen");
+	press("y");
+	is_int(nr_sent, 0, "where y is not yes");
+	press("\x1b");
+	is_str(view(), "approval", "Esc goes back to the first");
+	press("sj\n");
+	is_str(sent, expect("approve", "\"session\":\"git push origin *\","), "j and Enter choose the wider pattern");
+	end();
+}
+
+static void editing(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	press("e");
+	is_str(ui.edit, "git push origin fix/parser", "the editor gets the command");
+	ui_edited(&ui, "git push origin fix/parser");
+	is_int(nr_sent, 0, "unchanged: nothing is sent");
+	later(1000000);
+	press("e");
+	ui_edited(&ui, "git push --dry-run origin fix/parser");
+	is_str(sent, expect("approve", "\"cmd\":\"git push --dry-run origin fix/parser\","), "changed: to be judged again");
+	end();
+}
+
+static void others(void)
+{
+	begin("tests/screens/fleet.jsonl", NULL, 36);
+	later(1000000);
+	press("yyx");
+	is_int(nr_sent, 0, "read-only: nothing can be sent");
+	press("\x1b");
+	is_str(view(), "fleet", "Esc leaves it held");
+	end();
+	begin("tests/screens/fleet.jsonl", &act, 12);
+	press("yynq");
+	is_int(nr_sent, 0, "too small a window: y and n are dead");
+	end();
+}
+
+/* Somebody else was first. */
+static void decided_elsewhere(void)
+{
+	static const char body[] = "{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}";
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	struct session *s = src->session;
+	GROW(s->event, s->nr, s->cap);
+	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = EV_ACTION_DECIDED, .body = xstrdup(body),
+					  .len = sizeof(body) - 1, .ts_us = s->event[s->nr - 1].ts_us };
+	s->nr++;
+	ui_sync(&ui);
+	ui_draw(&ui);
+	is_str(view(), "approval", "it stays open and says so");
+	press("y");
+	is_int(nr_sent, 0, "y decides nothing any more");
+	is_str(view(), "fleet", "any key closes it");
+	end();
+}
+
+/* y waits until the end of the bytes has been seen. */
+static void long_command(void)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err err = ERR_INIT;
+	char path[] = "/tmp/sandglass-ui-XXXXXX";
+	CLEANUP(fd_close) int fd = mkstemp(path);
+	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n{\"at\":\"1\",\"kind\":\"action.requested\",\"body\":"
+			"{\"kind\":\"exec\",\"cmd\":\"");
+	for (int i = 0; i < 60; i++)
+		buf_printf(&text, "echo %d\\n", i);
+	buf_puts(&text, "rm -rf .\"}}\n{\"at\":\"2\",\"kind\":\"action.held\",\"action\":2,\"body\":{\"reasons\":[\"ask\"]}}\n");
+	if (fd_write_all(fd, text.data, text.len, &err) < 0)
+		exit(99);
+	begin(path, &act, 36);
+	later(1000000);
+	press("y");
+	is_int(nr_sent, 0, "a command longer than the screen: y is off");
+	press("G");
+	press("y");
+	is_int(nr_sent, 1, "at its end y is on");
+	end();
+	unlink(path);
+}
+
+int main(void)
+{
+	setenv("TZ", "UTC", 1);
+	never_by_itself();
+	dead_keys();
+	denials();
+	widening();
+	editing();
+	others();
+	decided_elsewhere();
+	long_command();
+	return done_testing();
+}
