@@ -14,7 +14,10 @@
 
 /* The box may have put anything below the root, so every step goes from folder to folder through descriptors and never
  * through a link. */
-struct spot { int dir; char *name; }; /* the folder of a path and its last component */
+struct spot {
+	int dir;
+	char *name;
+}; /* the folder of a path and its last component */
 
 static int spot_open(int root, const char *path, size_t len, struct spot *out)
 {
@@ -54,7 +57,8 @@ static int empty_dir(int dir, int top, unsigned *serial, bool *again)
 			char name[40];
 			do
 				snprintf(name, sizeof(name), ".removed-%u", (*serial)++);
-			while (dir != top && (rc = renameat(dir, e->d_name, top, name)) < 0 && (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
+			while (dir != top && (rc = renameat(dir, e->d_name, top, name)) < 0 &&
+			       (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR));
 		}
 	}
 	closedir(d);
@@ -76,7 +80,8 @@ static int empty_top(int top)
 			bool more = false;
 			if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0)
 				continue;
-			CLEANUP(fd_close) int sub = open_beneath(top, e->d_name, strlen(e->d_name), O_RDONLY | O_DIRECTORY, 0);
+			CLEANUP(fd_close)
+			int sub = open_beneath(top, e->d_name, strlen(e->d_name), O_RDONLY | O_DIRECTORY, 0);
 			rc = sub < 0 ? 0 : empty_dir(sub, top, &serial, &more);
 		}
 		if (d)
@@ -94,7 +99,8 @@ int remove_tree(int dir, const char *name)
 	if (errno != EISDIR && errno != EPERM)
 		return -1;
 	CLEANUP(fd_close) int top = open_beneath(dir, name, strlen(name), O_RDONLY | O_DIRECTORY, 0);
-	/* a merged folder refuses renames across lowers (EXDEV): what cannot move up is emptied in place, level by level */
+	/* a merged folder refuses renames across lowers (EXDEV): what cannot move up is emptied in place, level by
+	 * level */
 	if (top < 0 || (empty_top(top) < 0 && errno != EXDEV))
 		return -1;
 	if (unlinkat(dir, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
@@ -117,7 +123,8 @@ int remove_tree(int dir, const char *name)
 
 static int write_file(const struct spot *s, const struct plan_op *op, int from)
 {
-	/* a new file under another name first: a reader sees the old content or the new, and links are not written through */
+	/* a new file under another name first: a reader sees the old content or the new, and links are not written
+	 * through */
 	CLEANUP(free_ptr) char *tmp = xasprintf(".sg-apply-%d", (int)getpid());
 	unlinkat(s->dir, tmp, 0);
 	CLEANUP(fd_close) int fd = openat(s->dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
@@ -143,9 +150,9 @@ static int write_file(const struct spot *s, const struct plan_op *op, int from)
 
 static int make_room(const struct spot *s)
 {
-	return unlinkat(s->dir, s->name, 0) == 0 || errno == ENOENT                                 ? 0
-	       : errno == EISDIR || errno == EPERM ? unlinkat(s->dir, s->name, AT_REMOVEDIR)
-						   : -1;
+	return unlinkat(s->dir, s->name, 0) == 0 || errno == ENOENT ? 0
+	       : errno == EISDIR || errno == EPERM		    ? unlinkat(s->dir, s->name, AT_REMOVEDIR)
+								    : -1;
 }
 
 static int change_mode(const struct spot *s, uint32_t mode, bool dir)
@@ -180,7 +187,8 @@ static int carry_out(int root, const struct spot *s, const struct plan_op *op, c
 	case PLAN_FILE:
 		if (write_file(s, op, fds[op->fd]) == 0)
 			return 0;
-		return errno == EISDIR && unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0 ? write_file(s, op, fds[op->fd]) : -1;
+		return errno == EISDIR && unlinkat(s->dir, s->name, AT_REMOVEDIR) == 0 ? write_file(s, op, fds[op->fd])
+										       : -1;
 	case PLAN_DIR:
 		return mkdirat(s->dir, s->name, 0700) < 0 && errno != EEXIST ? -1 : change_mode(s, op->mode, true);
 	case PLAN_SYMLINK:
@@ -191,7 +199,9 @@ static int carry_out(int root, const struct spot *s, const struct plan_op *op, c
 	case PLAN_CHMOD:
 		return change_mode(s, op->mode, false);
 	case PLAN_FIFO:
-		return make_room(s) < 0 || mknodat(s->dir, s->name, S_IFIFO | 0600, 0) < 0 ? -1 : change_mode(s, op->mode, false);
+		return make_room(s) < 0 || mknodat(s->dir, s->name, S_IFIFO | 0600, 0) < 0
+			       ? -1
+			       : change_mode(s, op->mode, false);
 	case PLAN_LINK:
 		return make_link(root, s, op);
 	}
@@ -199,7 +209,8 @@ static int carry_out(int root, const struct spot *s, const struct plan_op *op, c
 	return -1;
 }
 
-static int run_plan(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, int64_t *done, struct err *err)
+static int run_plan(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, int64_t *done,
+		    struct err *err)
 {
 	struct plan_op op;
 	size_t pos = 0;

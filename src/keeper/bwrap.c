@@ -30,17 +30,43 @@ static void words(struct buf *b, const char *const *w)
 /* What bubblewrap adds to the root that root.c has put together. Every line that is taken out must make a test fail. */
 static int arguments(const json_t *request, struct buf *b, struct err *err)
 {
-	static const char *const hide[] = { "kcore", "keys", "timer_list", "sched_debug", "latency_stats", "kmsg", "sysrq-trigger" };
-	static const char *const head[] = { "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-					    "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL", "--uid", "1000", "--gid",
-					    "1000", "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--bind",
-					    SPACE_BOX, "/", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys", "--dev", "/dev",
-					    "--chdir", "/", NULL };
+	static const char *const hide[] = { "kcore",	     "keys", "timer_list",   "sched_debug",
+					    "latency_stats", "kmsg", "sysrq-trigger" };
+	static const char *const head[] = { "--unshare-user",
+					    "--unshare-ipc",
+					    "--unshare-pid",
+					    "--unshare-net",
+					    "--unshare-uts",
+					    "--unshare-cgroup-try",
+					    "--disable-userns",
+					    "--cap-drop",
+					    "ALL",
+					    "--uid",
+					    "1000",
+					    "--gid",
+					    "1000",
+					    "--die-with-parent",
+					    "--new-session",
+					    "--as-pid-1",
+					    "--clearenv",
+					    "--bind",
+					    SPACE_BOX,
+					    "/",
+					    "--proc",
+					    "/proc",
+					    "--ro-bind",
+					    "/proc/sys",
+					    "/proc/sys",
+					    "--dev",
+					    "/dev",
+					    "--chdir",
+					    "/",
+					    NULL };
 	const json_t *env = json_object_get(request, "env");
 	CLEANUP(free_ptr) char *shm = xasprintf("%lld", (long long)json_int(request, "shm_bytes", 64 << 20));
 	words(b, head);
-	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--size", shm, "--perms", "1777",
-					"--tmpfs", "/dev/shm", NULL });
+	words(b, (const char *const[]){ "--hostname", json_str(request, "hostname", "sandbox"), "--size", shm,
+					"--perms", "1777", "--tmpfs", "/dev/shm", NULL });
 	for (size_t i = 0; i < ARRAY_LEN(hide); i++) {
 		CLEANUP(free_ptr) char *path = xasprintf("/proc/%s", hide[i]);
 		if (access(path, F_OK) == 0) /* bubblewrap cannot bind over what the kernel does not have */
@@ -61,7 +87,9 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 
 enum { CHILD_SOCK = 3, CHILD_ARGS, CHILD_INFO, CHILD_FILTERS };
 
-struct launch { int args, info, log; };
+struct launch {
+	int args, info, log;
+};
 
 static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 {
@@ -83,18 +111,18 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 		high[nr++] = fcntl(k->filters[i], F_DUPFD_CLOEXEC, 64);
 	char *argv[16] = { NULL }, text[12][24];
 	int n = 0, t = 0;
-	argv[n++] = (char *)(uintptr_t)"bwrap";
+	argv[n++] = (char *)(uintptr_t) "bwrap";
 	for (size_t i = 0; i < k->nr_filters; i++) {
 		snprintf(text[t], sizeof(text[t]), "%zu", CHILD_FILTERS + i);
-		argv[n++] = (char *)(uintptr_t)"--add-seccomp-fd";
+		argv[n++] = (char *)(uintptr_t) "--add-seccomp-fd";
 		argv[n++] = text[t++];
 	}
-	argv[n++] = (char *)(uintptr_t)"--info-fd";
-	argv[n++] = (char *)(uintptr_t)"5";
-	argv[n++] = (char *)(uintptr_t)"--args";
-	argv[n++] = (char *)(uintptr_t)"4";
-	argv[n++] = (char *)(uintptr_t)"--";
-	argv[n++] = (char *)(uintptr_t)"/run/sandglass/guest";
+	argv[n++] = (char *)(uintptr_t) "--info-fd";
+	argv[n++] = (char *)(uintptr_t) "5";
+	argv[n++] = (char *)(uintptr_t) "--args";
+	argv[n++] = (char *)(uintptr_t) "4";
+	argv[n++] = (char *)(uintptr_t) "--";
+	argv[n++] = (char *)(uintptr_t) "/run/sandglass/guest";
 	for (int i = 0; i < nr; i++)
 		if (dup2(high[i], i) < 0)
 			_exit(125);
@@ -112,7 +140,8 @@ static pid_t read_child_pid(int info)
 	char text[512];
 	size_t len = 0;
 	ssize_t n;
-	while (len < sizeof(text) - 1 && ((n = read(info, text + len, sizeof(text) - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
+	while (len < sizeof(text) - 1 &&
+	       ((n = read(info, text + len, sizeof(text) - 1 - len)) > 0 || (n < 0 && errno == EINTR)))
 		len += n > 0 ? (size_t)n : 0;
 	text[len] = 0;
 	const char *at = strstr(text, "\"child-pid\"");
@@ -146,7 +175,8 @@ int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct
 		return err_sys(err, "cannot make descriptors for bubblewrap");
 	CLEANUP(fd_close) int info_out = info[0];
 	CLEANUP(fd_close) int info_in = info[1];
-	if (root_make(k, request, err) < 0 || arguments(request, &args, err) < 0 || fd_write_all(memfd, args.data, args.len, err) < 0)
+	if (root_make(k, request, err) < 0 || arguments(request, &args, err) < 0 ||
+	    fd_write_all(memfd, args.data, args.len, err) < 0)
 		return -1;
 	if (lseek(memfd, 0, SEEK_SET) < 0)
 		return err_sys(err, "cannot rewind bubblewrap's arguments");

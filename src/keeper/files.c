@@ -17,7 +17,9 @@
 
 static int open_how(int root, const char *path, int flags, mode_t mode, unsigned long long resolve)
 {
-	struct open_how how = { .flags = (unsigned long long)(unsigned)(flags | O_CLOEXEC), .mode = mode, .resolve = resolve };
+	struct open_how how = { .flags = (unsigned long long)(unsigned)(flags | O_CLOEXEC),
+				.mode = mode,
+				.resolve = resolve };
 	for (int i = 0;; i++) {
 		int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 		if (fd >= 0 || (errno != EAGAIN && errno != EINTR) || i == 16)
@@ -32,7 +34,8 @@ int open_beneath(int root, const char *path, size_t len, int flags, mode_t mode)
 		return -1;
 	}
 	CLEANUP(free_ptr) char *p = len ? xstrndup(path, len) : xstrdup(".");
-	return open_how(root, p, flags | O_NOFOLLOW, mode, RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
+	return open_how(root, p, flags | O_NOFOLLOW, mode,
+			RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS);
 }
 
 /* --- the layers --- */
@@ -48,7 +51,8 @@ int files_open(struct keeper *k, const json_t *request, struct reply *r, struct 
 		return -1;
 	const char *p = buf_cstr(&path);
 	bool list = json_flag(request, "list", false);
-	CLEANUP(fd_close) int fd = open_beneath(root, p, path.len, O_RDONLY | O_NONBLOCK | O_NOCTTY | (list ? O_DIRECTORY : 0), 0);
+	CLEANUP(fd_close)
+	int fd = open_beneath(root, p, path.len, O_RDONLY | O_NONBLOCK | O_NOCTTY | (list ? O_DIRECTORY : 0), 0);
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot open '%s'", p);
 	if (!S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
@@ -84,13 +88,14 @@ static int box_open(int root, const char *path, int flags, mode_t mode)
 static bool of_kernel(int fd)
 {
 	struct statfs fs;
-	return fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC || fs.f_type == CGROUP_SUPER_MAGIC ||
-	       fs.f_type == CGROUP2_SUPER_MAGIC;
+	return fstatfs(fd, &fs) < 0 || fs.f_type == PROC_SUPER_MAGIC || fs.f_type == SYSFS_MAGIC ||
+	       fs.f_type == CGROUP_SUPER_MAGIC || fs.f_type == CGROUP2_SUPER_MAGIC;
 }
 
 static bool get_path(const json_t *request, struct buf *path)
 {
-	return json_get_bytes(json_object_get(request, "path"), path) && path->len > 0 && !memchr(path->data, 0, path->len);
+	return json_get_bytes(json_object_get(request, "path"), path) && path->len > 0 &&
+	       !memchr(path->data, 0, path->len);
 }
 
 int files_look(struct keeper *k, const json_t *request, struct reply *r, struct err *err)

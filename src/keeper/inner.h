@@ -13,10 +13,10 @@
 #include "base/err.h"
 #include "base/json.h"
 
-#define SPACE "/sys"
-#define SPACE_BOX SPACE "/box"                /* the box's root */
-#define SPACE_STAGE SPACE_BOX "/workspace"    /* shared, so that what is mounted on it later shows in the box */
-#define SPACE_HOME SPACE_BOX "/home/agent"    /* shared */
+#define SPACE	    "/sys"
+#define SPACE_BOX   SPACE "/box"	    /* the box's root */
+#define SPACE_STAGE SPACE_BOX "/workspace"  /* shared, so that what is mounted on it later shows in the box */
+#define SPACE_HOME  SPACE_BOX "/home/agent" /* shared */
 enum { KEEPER_FDS_MAX = 4096 };
 
 /* Descriptors that came with the frames of a channel and are not yet used; all are closed after the request. */
@@ -26,11 +26,11 @@ struct fds {
 };
 
 struct layer {
-	char *name;      /* "", ":home" or the folder below /workspace */
-	char *dir;       /* SPACE/layer/N: state, repo, mask, low0.., empty, view */
-	char *at;        /* where it is mounted */
-	char *lowers;    /* "low0:low1:mask:repo": what never changes, for lowerdir= */
-	unsigned gen;    /* u<gen> of state is the live upper */
+	char *name;	    /* "", ":home" or the folder below /workspace */
+	char *dir;	    /* SPACE/layer/N: state, repo, mask, low0.., empty, view */
+	char *at;	    /* where it is mounted */
+	char *lowers;	    /* "low0:low1:mask:repo": what never changes, for lowerdir= */
+	unsigned gen;	    /* u<gen> of state is the live upper */
 	bool mounted, view; /* view: the lower alone is mounted there */
 };
 
@@ -41,17 +41,17 @@ struct keeper {
 	size_t nr_filters;
 	int doors[8];
 	size_t nr_doors;
-	int guest_sock;        /* -1 once bubblewrap has it */
-	pid_t bwrap, guest;    /* 0: not started */
+	int guest_sock;	    /* -1 once bubblewrap has it */
+	pid_t bwrap, guest; /* 0: not started */
 	int bwrap_pidfd, guest_pidfd;
 	struct layer *layer;
 	size_t nr_layers;
-	struct fds *in;        /* of the channel that is being served */
+	struct fds *in; /* of the channel that is being served */
 };
 
 struct reply {
-	json_t *body;  /* owned */
-	int fd;        /* owned; -1: none */
+	json_t *body; /* owned */
+	int fd;	      /* owned; -1: none */
 };
 
 /* --- space.c --- */
@@ -62,7 +62,8 @@ NODISCARD int space_place(struct keeper *k, const json_t *tree, const char *targ
 NODISCARD int space_write(const char *path, const char *text, struct err *err);
 
 /* --- root.c --- */
-NODISCARD int root_make(struct keeper *k, const json_t *request, struct err *err); /* SPACE_BOX, read only, from KEEPER_START */
+NODISCARD int root_make(struct keeper *k, const json_t *request,
+			struct err *err); /* SPACE_BOX, read only, from KEEPER_START */
 
 /* --- bwrap.c --- */
 NODISCARD int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err);

@@ -43,12 +43,14 @@ static int make_gen(const struct layer *ly, unsigned gen, struct err *err)
 {
 	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", ly->dir, gen);
 	CLEANUP(free_ptr) char *work = xasprintf("%s/state/w%u", ly->dir, gen);
-	CLEANUP(free_ptr) char *below = gen ? xasprintf("%s/state/u%u", ly->dir, gen - 1) : xasprintf("%s/repo", ly->dir);
+	CLEANUP(free_ptr)
+	char *below = gen ? xasprintf("%s/state/u%u", ly->dir, gen - 1) : xasprintf("%s/repo", ly->dir);
 	struct stat st;
 	mode_t mode = stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 	if (strcmp(ly->name, ":home") == 0)
 		mode = 0700;
-	if ((mkdir(work, 0700) < 0 && errno != EEXIST) || (mkdir(upper, mode) < 0 && errno != EEXIST) || chmod(upper, mode) < 0)
+	if ((mkdir(work, 0700) < 0 && errno != EEXIST) || (mkdir(upper, mode) < 0 && errno != EEXIST) ||
+	    chmod(upper, mode) < 0)
 		return err_sys(err, "cannot make '%s'", upper);
 	return 0;
 }
@@ -79,7 +81,9 @@ static int mount_layer(struct layer *ly, struct err *err)
 	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make '%s'", ly->at);
 	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
-		return err_sys(err, "cannot mount the overlay of layer '%s' (its state folder must not lie on an overlay or a network file system)",
+		return err_sys(err,
+			       "cannot mount the overlay of layer '%s' (its state folder must not lie on an overlay or "
+			       "a network file system)",
 			       *ly->name ? ly->name : "workspace");
 	if (chdir("/") < 0)
 		return err_sys(err, "cannot leave '%s'", ly->dir);
@@ -192,7 +196,8 @@ int layers_rotate(struct keeper *k, struct reply *r, struct err *err)
 		if (make_gen(&k->layer[i], k->layer[i].gen + 1, err) < 0)
 			return -1;
 	if (take_down(k, err) < 0) {
-		for (size_t i = 0; i < k->nr_layers; i++) { /* an empty newest generation would be taken for the live one */
+		for (size_t i = 0; i < k->nr_layers;
+		     i++) { /* an empty newest generation would be taken for the live one */
 			CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", k->layer[i].dir, k->layer[i].gen + 1);
 			if (rmdir(upper) < 0)
 				return err_sys(err, "cannot remove '%s'", upper);
@@ -215,11 +220,11 @@ int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err
 	if (i < 0 || (size_t)i >= k->nr_layers)
 		return err_set(err, ERR_INVALID, "the box has no layer %lld", (long long)i);
 	const struct layer *ly = &k->layer[i];
-	CLEANUP(free_ptr) char *path =
-		strcmp(which, "merged") == 0  ? xstrdup(ly->at)
-		: strcmp(which, "upper") == 0 ? xasprintf("%s/state/u%u", ly->dir, ly->gen)
-		: strcmp(which, "lower") == 0 ? xasprintf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
-					      : NULL;
+	CLEANUP(free_ptr)
+	char *path = strcmp(which, "merged") == 0  ? xstrdup(ly->at)
+		     : strcmp(which, "upper") == 0 ? xasprintf("%s/state/u%u", ly->dir, ly->gen)
+		     : strcmp(which, "lower") == 0 ? xasprintf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
+						   : NULL;
 	if (!path)
 		return err_set(err, ERR_INVALID, "no side '%s' of a layer", which);
 	*fd_out = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);

@@ -45,15 +45,24 @@ static bool parse_args(struct keeper *k, int argc, char **argv)
 static int dispatch(struct keeper *k, unsigned type, const json_t *body, struct reply *r, struct err *err)
 {
 	switch (type) {
-	case KEEPER_START: return bwrap_start(k, body, r, err);
-	case KEEPER_ATTACH: return layers_attach(k, body, r, err);
-	case KEEPER_ROOT: return layers_root(k, body, &r->fd, err);
-	case KEEPER_OPEN: return files_open(k, body, r, err);
-	case KEEPER_APPLY: return apply_plan(k, body, r, err);
-	case KEEPER_ROTATE: return layers_rotate(k, r, err);
-	case KEEPER_LOOK: return files_look(k, body, r, err);
-	case KEEPER_WRITE: return files_write(k, body, r, err);
-	default: return err_set(err, ERR_INVALID, "keeper: unknown request %u", type);
+	case KEEPER_START:
+		return bwrap_start(k, body, r, err);
+	case KEEPER_ATTACH:
+		return layers_attach(k, body, r, err);
+	case KEEPER_ROOT:
+		return layers_root(k, body, &r->fd, err);
+	case KEEPER_OPEN:
+		return files_open(k, body, r, err);
+	case KEEPER_APPLY:
+		return apply_plan(k, body, r, err);
+	case KEEPER_ROTATE:
+		return layers_rotate(k, r, err);
+	case KEEPER_LOOK:
+		return files_look(k, body, r, err);
+	case KEEPER_WRITE:
+		return files_write(k, body, r, err);
+	default:
+		return err_set(err, ERR_INVALID, "keeper: unknown request %u", type);
 	}
 }
 
@@ -123,7 +132,8 @@ static void bwrap_ended(struct keeper *k)
 
 static void serve(struct keeper *k)
 {
-	struct pollfd p[3] = { { .fd = KEEPER_FD_LOOP, .events = POLLIN }, { .fd = KEEPER_FD_WORKER, .events = POLLIN },
+	struct pollfd p[3] = { { .fd = KEEPER_FD_LOOP, .events = POLLIN },
+			       { .fd = KEEPER_FD_WORKER, .events = POLLIN },
 			       { .fd = -1, .events = POLLIN } };
 	for (;;) {
 		p[2].fd = k->bwrap_pidfd;

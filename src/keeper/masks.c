@@ -12,8 +12,14 @@
 
 /* A folder of the mask lies above the repository's and so its mode and times are what the box sees. They are set after
  * everything has been put into it. */
-struct made { char *path; struct stat st; };
-struct list { struct made *item; size_t nr, cap; };
+struct made {
+	char *path;
+	struct stat st;
+};
+struct list {
+	struct made *item;
+	size_t nr, cap;
+};
 
 static int make_parents(int dir, int repo, const char *path, struct list *made, struct err *err)
 {

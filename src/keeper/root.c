@@ -26,8 +26,8 @@ static int make_dirs(const char *const *dirs, struct err *err)
 
 static int make_stage(const char *path, mode_t mode, struct err *err)
 {
-	if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0 || mount(path, path, NULL, MS_BIND, NULL) < 0 ||
-	    mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
+	if ((mkdir(path, mode) < 0 && errno != EEXIST) || chmod(path, mode) < 0 ||
+	    mount(path, path, NULL, MS_BIND, NULL) < 0 || mount(NULL, path, NULL, MS_SHARED, NULL) < 0)
 		return err_sys(err, "cannot make the shared mount '%s'", path);
 	return 0;
 }
@@ -93,12 +93,28 @@ static int theirs(struct keeper *k, const char *path, struct err *err)
 
 static int etc_folder(struct keeper *k, struct err *err)
 {
-	static const char *const of_machine[] = { "/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d",
-						  "/etc/ssl/certs", "/etc/ssl/openssl.cnf", "/etc/ca-certificates.conf",
-						  "/etc/pki/tls/certs", "/etc/localtime", "/etc/timezone", "/etc/mime.types",
-						  "/etc/protocols", "/etc/services", "/etc/terminfo", "/etc/inputrc",
-						  "/etc/debian_version", "/etc/os-release", "/etc/python3", "/etc/python3.11",
-						  "/etc/perl", "/etc/java-17-openjdk", "/etc/bash.bashrc" };
+	static const char *const of_machine[] = { "/etc/alternatives",
+						  "/etc/ld.so.cache",
+						  "/etc/ld.so.conf",
+						  "/etc/ld.so.conf.d",
+						  "/etc/ssl/certs",
+						  "/etc/ssl/openssl.cnf",
+						  "/etc/ca-certificates.conf",
+						  "/etc/pki/tls/certs",
+						  "/etc/localtime",
+						  "/etc/timezone",
+						  "/etc/mime.types",
+						  "/etc/protocols",
+						  "/etc/services",
+						  "/etc/terminfo",
+						  "/etc/inputrc",
+						  "/etc/debian_version",
+						  "/etc/os-release",
+						  "/etc/python3",
+						  "/etc/python3.11",
+						  "/etc/perl",
+						  "/etc/java-17-openjdk",
+						  "/etc/bash.bashrc" };
 	static const char *const ours[][2] = {
 		{ "passwd", "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
 			    "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
@@ -109,7 +125,8 @@ static int etc_folder(struct keeper *k, struct err *err)
 		{ "gitconfig", "[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n"
 			       "[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n" },
 	};
-	static const char *const dirs[] = { SPACE_BOX "/etc", SPACE_BOX "/etc/ssl", SPACE_BOX "/etc/pki", SPACE_BOX "/etc/pki/tls", NULL };
+	static const char *const dirs[] = { SPACE_BOX "/etc", SPACE_BOX "/etc/ssl", SPACE_BOX "/etc/pki",
+					    SPACE_BOX "/etc/pki/tls", NULL };
 	if (make_dirs(dirs, err) < 0)
 		return -1;
 	for (size_t i = 0; i < ARRAY_LEN(of_machine); i++)
@@ -144,8 +161,8 @@ static int roots(struct keeper *k, const json_t *list, struct err *err)
 		const json_t *root = json_array_get(list, i);
 		const char *at = json_str(root, "at", "");
 		CLEANUP(free_ptr) char *target = xasprintf(SPACE_BOX "%s", at);
-		if (*at != '/' || strstr(at, "/../") || strncmp(at, "/workspace", 10) == 0 || strncmp(at, "/proc", 5) == 0 ||
-		    strncmp(at, "/dev", 4) == 0 || strncmp(at, "/usr", 4) == 0)
+		if (*at != '/' || strstr(at, "/../") || strncmp(at, "/workspace", 10) == 0 ||
+		    strncmp(at, "/proc", 5) == 0 || strncmp(at, "/dev", 4) == 0 || strncmp(at, "/usr", 4) == 0)
 			return err_set(err, ERR_INVALID, "'%s' cannot be a root of its own in a box", at);
 		if (dir_make(target, 0755, err) < 0 ||
 		    space_place(k, json_object_get(root, "tree"), target, false, true, err) < 0 ||
@@ -157,9 +174,9 @@ static int roots(struct keeper *k, const json_t *list, struct err *err)
 
 int root_make(struct keeper *k, const json_t *request, struct err *err)
 {
-	static const char *const dirs[] = { SPACE_BOX "/usr",  SPACE_BOX "/proc", SPACE_BOX "/dev",  SPACE_BOX "/tmp",
-					    SPACE_BOX "/run",  SPACE_BOX "/run/sandglass", SPACE_BOX "/home", SPACE_BOX "/var",
-					    NULL };
+	static const char *const dirs[] = { SPACE_BOX "/usr",  SPACE_BOX "/proc", SPACE_BOX "/dev",
+					    SPACE_BOX "/tmp",  SPACE_BOX "/run",  SPACE_BOX "/run/sandglass",
+					    SPACE_BOX "/home", SPACE_BOX "/var",  NULL };
 	char options[64];
 	snprintf(options, sizeof(options), "mode=1777,size=%lld", (long long)json_int(request, "tmp_bytes", 256 << 20));
 	if (mkdir(SPACE_BOX, 0755) < 0 || mount(SPACE_BOX, SPACE_BOX, NULL, MS_BIND, NULL) < 0)

@@ -20,7 +20,7 @@ static const char *const controller[ROLES] = { "memory", "pids", "cpu", "cpuacct
 
 struct cgroups {
 	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
-	bool v2;          /* the controllers are in ROLE_UNIFIED */
+	bool v2;	  /* the controllers are in ROLE_UNIFIED */
 	char why[200];
 };
 struct cgroup {
@@ -153,7 +153,8 @@ static void sweep(const char *base)
 	const struct dirent *e;
 	while (d && (e = readdir(d))) {
 		int pid = 0, end = 0;
-		if (sscanf(e->d_name, "sandglass-%d%n", &pid, &end) != 1 || e->d_name[end] || kill(pid, 0) == 0 || errno != ESRCH)
+		if (sscanf(e->d_name, "sandglass-%d%n", &pid, &end) != 1 || e->d_name[end] || kill(pid, 0) == 0 ||
+		    errno != ESRCH)
 			continue;
 		CLEANUP(free_ptr) char *dir = xasprintf("%s/%s", base, e->d_name);
 		DIR *in = opendir(dir);
@@ -250,7 +251,8 @@ static int limit_v1(const struct cgroup *c, const struct cgroup_limits *l)
 	if (l->mem_bytes && c->dir[ROLE_MEM]) {
 		if (put_number(c->dir[ROLE_MEM], "memory.limit_in_bytes", l->mem_bytes) < 0)
 			return -1;
-		put_number(c->dir[ROLE_MEM], "memory.memsw.limit_in_bytes", l->mem_bytes); /* absent without swap accounting */
+		put_number(c->dir[ROLE_MEM], "memory.memsw.limit_in_bytes",
+			   l->mem_bytes); /* absent without swap accounting */
 	}
 	if (l->pids && c->dir[ROLE_PIDS] && put_number(c->dir[ROLE_PIDS], "pids.max", l->pids) < 0)
 		return -1;

@@ -19,7 +19,9 @@
 enum { FDS_MAX = 32, FILTERS_MAX = 4, CAP_LAST_TRIED = 63 };
 
 /* What the child tells when it fails before it has become the program. */
-struct failure { int step, sys; };
+struct failure {
+	int step, sys;
+};
 enum step { STEP_FDS, STEP_CGROUP, STEP_IDS, STEP_PARENT, STEP_DIR, STEP_FILTER, STEP_EXEC };
 static const char *const step_names[] = { "descriptors", "cgroup",  "uid and gid", "parent",
 					  "folder",	 "seccomp", "execute" };
@@ -33,7 +35,9 @@ static NORETURN void fail(int pipe, enum step step)
 }
 
 /* Copies of all that the child needs, above the numbers that it fills. */
-struct high { int pipe, exe, fds[FDS_MAX], filters[FILTERS_MAX]; };
+struct high {
+	int pipe, exe, fds[FDS_MAX], filters[FILTERS_MAX];
+};
 
 static int dup_high(int fd, int pipe)
 {

@@ -13,8 +13,8 @@
 struct who {
 	bool root;
 	uid_t uid;
-	gid_t gid;    /* of boxes and Lua hosts */
-	uid_t spare;  /* first of WHO_SPARE unused uids; 0: none */
+	gid_t gid;   /* of boxes and Lua hosts */
+	uid_t spare; /* first of WHO_SPARE unused uids; 0: none */
 };
 enum { WHO_SPARE = 16, WHO_FIRST_UID = 524288 };
 /* @wanted 0: the user "sandglass" if there is one, else an unused uid from WHO_FIRST_UID up. */
@@ -22,12 +22,16 @@ NODISCARD int who_find(uid_t wanted, struct who *out, struct err *err);
 
 /* --- cgroup.c --- */
 struct cgroups; /* where the cgroups of this launcher lie */
-struct cgroup;  /* one of them: a directory in each hierarchy that is of use */
-struct cgroup_limits { int64_t mem_bytes, cpu_milli, pids; }; /* 0 = none */
-struct cgroup_stats { int64_t cpu_us, mem_bytes, pids, oom; }; /* -1 = unknown */
+struct cgroup;	/* one of them: a directory in each hierarchy that is of use */
+struct cgroup_limits {
+	int64_t mem_bytes, cpu_milli, pids;
+}; /* 0 = none */
+struct cgroup_stats {
+	int64_t cpu_us, mem_bytes, pids, oom;
+}; /* -1 = unknown */
 enum { CGROUP_FDS_MAX = 6 };
 
-struct cgroups *cgroups_new(void);             /* removes what dead launchers left */
+struct cgroups *cgroups_new(void); /* removes what dead launchers left */
 void cgroups_free(struct cgroups **cs);
 const char *cgroups_kind(const struct cgroups *cs); /* "v1" "v2" "none": memory and processes can be limited */
 const char *cgroups_why(const struct cgroups *cs);  /* what is missing, "" if nothing */
@@ -37,7 +41,7 @@ struct cgroup *cgroup_new(struct cgroups *cs, uint64_t box, const struct cgroup_
 size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX]);
 NODISCARD int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err);
 void cgroup_kill(struct cgroup *c);
-bool cgroup_remove(struct cgroup *c);          /* false while a process is left in it */
+bool cgroup_remove(struct cgroup *c); /* false while a process is left in it */
 void cgroup_stats(const struct cgroup *c, struct cgroup_stats *out);
 void cgroup_free(struct cgroup **c);
 
@@ -50,18 +54,18 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 
 /* --- child.c --- */
 struct child {
-	int exe;                /* O_PATH descriptor of the program */
+	int exe; /* O_PATH descriptor of the program */
 	char *const *argv, *const *env;
-	const char *dir;        /* working folder; NULL: / */
-	const int *fds;         /* become 0, 1, ..; -1 = /dev/null */
+	const char *dir; /* working folder; NULL: / */
+	const int *fds;	 /* become 0, 1, ..; -1 = /dev/null */
 	size_t nr_fds;
-	bool drop;              /* to uid and gid, with no group and no capability left */
+	bool drop; /* to uid and gid, with no group and no capability left */
 	uid_t uid;
 	gid_t gid;
-	bool confine;           /* no_new_privs, then @filters */
-	const int *filters;     /* memfds with BPF programs */
+	bool confine;	    /* no_new_privs, then @filters */
+	const int *filters; /* memfds with BPF programs */
 	size_t nr_filters;
-	const int *doors;       /* cgroup.procs to enter */
+	const int *doors; /* cgroup.procs to enter */
 	size_t nr_doors;
 };
 /* Forks, becomes what @c says and executes it; dies with the launcher. Returns once the program runs. */

@@ -58,7 +58,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && strcmp(argv[1], "--uid") == 0)
 		uid = strtoul(argv[2], NULL, 10);
 	else if (argc != 1) {
-		fputs("usage: sandglass-launcher [--uid N]\nstarted by sandglass; talks to it over descriptor 3\n", stderr);
+		fputs("usage: sandglass-launcher [--uid N]\nstarted by sandglass; talks to it over descriptor 3\n",
+		      stderr);
 		return 2;
 	}
 	struct rlimit none = { 0, 0 };

@@ -18,10 +18,10 @@
 
 struct started {
 	pid_t pid;
-	uint64_t box;       /* 0: a host */
+	uint64_t box; /* 0: a host */
 	struct cgroup *cgroup;
-	uid_t own_uid;      /* profile reduced: every process of it is the box's */
-	bool ended;         /* waiting for its cgroup to be empty */
+	uid_t own_uid; /* profile reduced: every process of it is the box's */
+	bool ended;    /* waiting for its cgroup to be empty */
 	int status, tries;
 };
 
@@ -175,15 +175,20 @@ static int spawn_box(struct service *s, const struct request *r, struct child *c
 
 static int start_box(struct service *s, const struct request *r, bool keeper, struct answer *a, struct err *err)
 {
-	int64_t box = json_int(r->body, "box", 0), uid = json_int(r->body, "uid", -1), gid = json_int(r->body, "gid", -1);
+	int64_t box = json_int(r->body, "box", 0), uid = json_int(r->body, "uid", -1),
+		gid = json_int(r->body, "gid", -1);
 	CLEANUP(buf_release) struct buf dir = BUF_INIT;
 	size_t least = keeper ? 3 : 1;
-	if (box <= 0 || find_box(s, (uint64_t)box) || uid <= 0 || gid <= 0 || r->nr_fds < least || r->nr_fds > least + 2)
+	if (box <= 0 || find_box(s, (uint64_t)box) || uid <= 0 || gid <= 0 || r->nr_fds < least ||
+	    r->nr_fds > least + 2)
 		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense", (long long)box);
 	if (!keeper && (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir)))
 		return err_set(err, ERR_UNSUPPORTED, "profile reduced needs root, for a uid of its own");
-	struct child c = { .drop = s->who.root, .uid = (uid_t)uid, .gid = (gid_t)gid,
-			   .dir = keeper ? NULL : dir.data, .confine = !keeper };
+	struct child c = { .drop = s->who.root,
+			   .uid = (uid_t)uid,
+			   .gid = (gid_t)gid,
+			   .dir = keeper ? NULL : dir.data,
+			   .confine = !keeper };
 	return spawn_box(s, r, &c, (uint64_t)box, keeper, a, err);
 }
 
@@ -202,8 +207,15 @@ static int start_host(struct service *s, const struct request *r, struct answer 
 	CLEANUP(fd_close) int exe = open(program.data, O_PATH | O_CLOEXEC);
 	if (exe < 0)
 		return err_sys(err, "cannot open '%s'", program.data);
-	struct child c = { .exe = exe, .argv = argv.item, .env = env.nr ? env.item : no_env, .fds = r->fds, .nr_fds = r->nr_fds,
-			   .drop = s->who.root, .uid = s->who.uid, .gid = s->who.gid, .confine = true };
+	struct child c = { .exe = exe,
+			   .argv = argv.item,
+			   .env = env.nr ? env.item : no_env,
+			   .fds = r->fds,
+			   .nr_fds = r->nr_fds,
+			   .drop = s->who.root,
+			   .uid = s->who.uid,
+			   .gid = s->who.gid,
+			   .confine = true };
 	if (child_start(&c, &pid, &pidfd, err) < 0)
 		return -1;
 	remember(s, pid, 0, NULL, 0);

@@ -7,9 +7,9 @@
 struct service;
 
 struct service *service_new(int channel, uid_t wanted, struct err *err); /* says hello; NULL on failure */
-void service_free(struct service **s);    /* kills everything that was started and waits for it */
-bool service_request(struct service *s);  /* takes one; false: the channel has ended */
-void service_reap(struct service *s);     /* collects the dead and tells of them */
+void service_free(struct service **s);	     /* kills everything that was started and waits for it */
+bool service_request(struct service *s);     /* takes one; false: the channel has ended */
+void service_reap(struct service *s);	     /* collects the dead and tells of them */
 bool service_dying(const struct service *s); /* a cgroup is not empty yet: call service_reap again soon */
 
 #endif

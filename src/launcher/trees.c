@@ -101,10 +101,12 @@ static int idmap_make(struct idmap *m, struct err *err)
 
 static int idmap_find(struct trees *t, const struct stat *owner, uid_t uid, gid_t gid, struct err *err)
 {
-	struct idmap m = { .from_uid = owner->st_uid, .to_uid = uid, .from_gid = owner->st_gid, .to_gid = gid, .ns = -1 };
+	struct idmap m = {
+		.from_uid = owner->st_uid, .to_uid = uid, .from_gid = owner->st_gid, .to_gid = gid, .ns = -1
+	};
 	for (size_t i = 0; i < t->nr; i++)
-		if (t->item[i].from_uid == m.from_uid && t->item[i].to_uid == uid && t->item[i].from_gid == m.from_gid &&
-		    t->item[i].to_gid == gid)
+		if (t->item[i].from_uid == m.from_uid && t->item[i].to_uid == uid &&
+		    t->item[i].from_gid == m.from_gid && t->item[i].to_gid == gid)
 			return t->item[i].ns;
 	if (idmap_make(&m, err) < 0)
 		return -1;
@@ -138,7 +140,8 @@ static int clone_tree(struct trees *t, struct tree *tree, struct err *err)
 	tree->fd = (int)syscall(SYS_open_tree, AT_FDCWD, tree->path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (tree->fd < 0)
 		return err_sys(err, "cannot clone the mount of '%s'", tree->path);
-	struct mount_attr at = { .attr_set = MOUNT_ATTR_NOSUID | (own ? 0 : MOUNT_ATTR_RDONLY) | (own || repo ? MOUNT_ATTR_NODEV : 0) };
+	struct mount_attr at = { .attr_set = MOUNT_ATTR_NOSUID | (own ? 0 : MOUNT_ATTR_RDONLY) |
+					     (own || repo ? MOUNT_ATTR_NODEV : 0) };
 	if (syscall(SYS_mount_setattr, tree->fd, "", AT_EMPTY_PATH, &at, sizeof(at)) < 0)
 		return err_sys(err, "cannot make the mount of '%s' read only", tree->path);
 	if (!repo || (tree->st.st_uid == tree->uid && tree->st.st_gid == tree->gid))
@@ -148,7 +151,8 @@ static int clone_tree(struct trees *t, struct tree *tree, struct err *err)
 		return -1;
 	struct mount_attr id = { .attr_set = MOUNT_ATTR_IDMAP, .userns_fd = (unsigned long long)(unsigned)ns };
 	tree->idmap = syscall(SYS_mount_setattr, tree->fd, "", AT_EMPTY_PATH, &id, sizeof(id)) == 0;
-	return 0; /* a file system without idmapped mounts: the owner's files are foreign to the box; the answer says so */
+	return 0; /* a file system without idmapped mounts: the owner's files are foreign to the box; the answer says so
+		   */
 }
 
 static int open_one(struct trees *t, struct tree *tree, struct err *err)
@@ -172,8 +176,10 @@ json_t *trees_open(struct trees *t, const json_t *request, int *fds, size_t *nr_
 	*nr_fds = 0;
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
-		struct tree tree = { .kind = json_str(json_array_get(list, i), "kind", "plain"), .uid = (uid_t)uid,
-				     .gid = (gid_t)gid, .fd = -1 };
+		struct tree tree = { .kind = json_str(json_array_get(list, i), "kind", "plain"),
+				     .uid = (uid_t)uid,
+				     .gid = (gid_t)gid,
+				     .fd = -1 };
 		if (strcmp(tree.kind, "guest") == 0) { /* ours, wherever we are installed */
 			CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
 			buf_puts(&path, guest);

@@ -8,7 +8,9 @@
 
 /* The files are read by hand: a static program cannot load the resolver's modules, and a uid that only a directory
  * service knows lies below the range that we take from. */
-struct line { char *field[7]; };
+struct line {
+	char *field[7];
+};
 
 static bool next_line(char **text, struct line *out)
 {
@@ -17,7 +19,7 @@ static bool next_line(char **text, struct line *out)
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(out->field); i++) {
 		char *f = line ? strsep(&line, ":") : NULL;
-		out->field[i] = f ? f : (char *)(uintptr_t)"";
+		out->field[i] = f ? f : (char *)(uintptr_t) "";
 	}
 	return true;
 }

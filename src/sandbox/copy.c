@@ -56,7 +56,10 @@ static int copy_bytes(int in, int out)
 static int finish(const struct copy *c, int fd, const struct stat *st)
 {
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
-	return fchown(fd, c->owner->uid, c->owner->gid) < 0 || fchmod(fd, st->st_mode & 01777) < 0 || futimens(fd, times) < 0 ? -1 : 0;
+	return fchown(fd, c->owner->uid, c->owner->gid) < 0 || fchmod(fd, st->st_mode & 01777) < 0 ||
+			       futimens(fd, times) < 0
+		       ? -1
+		       : 0;
 }
 
 static int copy_file(struct copy *c, int from, int to, const char *name, const struct mask *mask)
@@ -65,7 +68,8 @@ static int copy_file(struct copy *c, int from, int to, const char *name, const s
 	CLEANUP(fd_close) int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (in < 0 && (errno == ENOENT || errno == EACCES))
 		return 0;
-	CLEANUP(fd_close) int out = in < 0 || fstat(in, &st) < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	CLEANUP(fd_close)
+	int out = in < 0 || fstat(in, &st) < 0 ? -1 : openat(to, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return -1;
 	struct err ignored = ERR_INIT;
@@ -147,7 +151,8 @@ int copy_empty(const char *to, const struct copy_owner *owner, struct err *err)
 	return 0;
 }
 
-int copy_tree(const char *from, const char *to, const struct masks *masks, const struct copy_owner *owner, struct err *err)
+int copy_tree(const char *from, const char *to, const struct masks *masks, const struct copy_owner *owner,
+	      struct err *err)
 {
 	struct copy c = { .masks = masks, .owner = owner, .err = err };
 	if (copy_empty(to, owner, err) < 0)

@@ -1,5 +1,5 @@
-/* A copy of a tree for the profile without overlays: regular files, folders and symbolic links, masks applied, everything
- * given to one owner. Sockets, fifos and devices are left out. Worker threads. */
+/* A copy of a tree for the profile without overlays: regular files, folders and symbolic links, masks applied,
+ * everything given to one owner. Sockets, fifos and devices are left out. Worker threads. */
 #ifndef SANDBOX_COPY_H
 #define SANDBOX_COPY_H
 
@@ -7,10 +7,14 @@
 
 #include "sandbox/masks.h"
 
-struct copy_owner { uid_t uid; gid_t gid; };
+struct copy_owner {
+	uid_t uid;
+	gid_t gid;
+};
 
 /* @to must not exist; on failure it may be half made. */
-NODISCARD int copy_tree(const char *from, const char *to, const struct masks *masks, const struct copy_owner *owner, struct err *err);
+NODISCARD int copy_tree(const char *from, const char *to, const struct masks *masks, const struct copy_owner *owner,
+			struct err *err);
 NODISCARD int copy_empty(const char *to, const struct copy_owner *owner, struct err *err); /* a folder of mode 0700 */
 
 #endif

@@ -29,12 +29,14 @@ static bool ends(const char *s, const char *with)
 bool masks_name_suspect(const char *name, bool dir)
 {
 	static const char *const folders[] = { ".aws", ".ssh", ".gnupg", ".kube", ".docker", ".azure" };
-	static const char *const files[] = { ".env",	  ".netrc",	 "_netrc",    ".npmrc",	       ".pypirc", ".git-credentials",
-					     ".htpasswd", ".pgpass",	 ".vault-token", "kubeconfig", ".boto",	  ".s3cfg",
-					     "secrets.yml", "secrets.yaml", "secrets.json", "secrets.toml" };
-	static const char *const tails[] = { ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk", ".tfvars" };
-	static const char *const samples[] = { ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults",
-					       ".env.schema" };
+	static const char *const files[] = { ".env",	     ".netrc",		 "_netrc",	 ".npmrc",
+					     ".pypirc",	     ".git-credentials", ".htpasswd",	 ".pgpass",
+					     ".vault-token", "kubeconfig",	 ".boto",	 ".s3cfg",
+					     "secrets.yml",  "secrets.yaml",	 "secrets.json", "secrets.toml" };
+	static const char *const tails[] = { ".pem",	  ".key",  ".p12", ".pfx",   ".jks",
+					     ".keystore", ".kdbx", ".ppk", ".tfvars" };
+	static const char *const samples[] = { ".env.example", ".env.sample",	".env.template",
+					       ".env.dist",    ".env.defaults", ".env.schema" };
 	if (dir) {
 		for (size_t i = 0; i < ARRAY_LEN(folders); i++)
 			if (strcmp(name, folders[i]) == 0)
@@ -53,8 +55,9 @@ bool masks_name_suspect(const char *name, bool dir)
 	if (starts(name, ".env.") || (starts(name, "credentials") && ends(name, ".json")) ||
 	    (starts(name, "service-account") && ends(name, ".json")))
 		return true;
-	return starts(name, "id_") && !strchr(name, '.') && (starts(name, "id_rsa") || starts(name, "id_dsa") ||
-							     starts(name, "id_ecdsa") || starts(name, "id_ed25519"));
+	return starts(name, "id_") && !strchr(name, '.') &&
+	       (starts(name, "id_rsa") || starts(name, "id_dsa") || starts(name, "id_ecdsa") ||
+		starts(name, "id_ed25519"));
 }
 
 static bool token_chars(const char *p, const char *end, size_t nr)
@@ -67,18 +70,23 @@ static bool token_chars(const char *p, const char *end, size_t nr)
 
 bool masks_text_suspect(const char *text, size_t len)
 {
-	static const struct { const char *head; size_t more; } forms[] = {
-		{ "ghp_", 30 },	    { "gho_", 30 },	{ "ghs_", 30 },	   { "ghu_", 30 },    { "github_pat_", 30 }, { "glpat-", 18 },
-		{ "sk-ant-", 20 },  { "sk-proj-", 20 }, { "sk-", 32 },	   { "AKIA", 16 },    { "ASIA", 16 },	     { "AIza", 30 },
-		{ "xoxb-", 20 },    { "xoxp-", 20 },	{ "npm_", 30 },	   { "pypi-", 40 },   { "sk_live_", 20 },    { "rk_live_", 20 },
-		{ "hf_", 30 },	    { "dop_v1_", 40 },	{ "e2b_", 30 },
+	static const struct {
+		const char *head;
+		size_t more;
+	} forms[] = {
+		{ "ghp_", 30 },	  { "gho_", 30 },     { "ghs_", 30 },	  { "ghu_", 30 },  { "github_pat_", 30 },
+		{ "glpat-", 18 }, { "sk-ant-", 20 },  { "sk-proj-", 20 }, { "sk-", 32 },   { "AKIA", 16 },
+		{ "ASIA", 16 },	  { "AIza", 30 },     { "xoxb-", 20 },	  { "xoxp-", 20 }, { "npm_", 30 },
+		{ "pypi-", 40 },  { "sk_live_", 20 }, { "rk_live_", 20 }, { "hf_", 30 },   { "dop_v1_", 40 },
+		{ "e2b_", 30 },
 	};
 	if (memmem(text, len, "PRIVATE KEY-----", 16) || memmem(text, len, "_authToken=", 11))
 		return true;
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
 		size_t n = strlen(forms[i].head);
 		for (const char *p = text; (p = memmem(p, len - (size_t)(p - text), forms[i].head, n)); p += n)
-			if ((p == text || !isalnum((unsigned char)p[-1])) && token_chars(p + n, text + len, forms[i].more))
+			if ((p == text || !isalnum((unsigned char)p[-1])) &&
+			    token_chars(p + n, text + len, forms[i].more))
 				return true;
 	}
 	return false;
@@ -100,7 +108,8 @@ static bool is_exposed(const struct walk *w, const char *path)
 	for (size_t i = 0; i < w->expose->nr; i++) {
 		const char *e = w->expose->item[i];
 		size_t n = strlen(e);
-		if (strcmp(e, "*") == 0 || strcmp(e, path) == 0 || (n && starts(path, e) && (e[n - 1] == '/' || path[n] == '/')))
+		if (strcmp(e, "*") == 0 || strcmp(e, path) == 0 ||
+		    (n && starts(path, e) && (e[n - 1] == '/' || path[n] == '/')))
 			return true;
 	}
 	return false;
@@ -162,7 +171,9 @@ static int enter(struct walk *w, int dir, const char *name, int depth, bool in_g
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0) /* unreadable to us is unreadable to the box, which is the same owner or less */
-		return errno == EACCES || errno == ENOENT ? 0 : err_sys(w->err, "cannot open '%s%s'", buf_cstr(&w->path), name);
+		return errno == EACCES || errno == ENOENT
+			       ? 0
+			       : err_sys(w->err, "cannot open '%s%s'", buf_cstr(&w->path), name);
 	size_t len = w->path.len;
 	buf_printf(&w->path, "%s/", name);
 	int rc = walk_dir(w, fd, depth + 1, in_git);
@@ -188,7 +199,8 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 	if (in_git) {
 		if (e->d_type == DT_DIR && strcmp(name, "objects") != 0)
 			return enter(w, dir, name, depth, true);
-		if (e->d_type == DT_REG && (strcmp(name, "config") == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
+		if (e->d_type == DT_REG &&
+		    (strcmp(name, "config") == 0 || strcmp(name, "HEAD") == 0 || strcmp(name, "FETCH_HEAD") == 0))
 			clean_git_file(w, dir, name);
 		return 0;
 	}
@@ -227,7 +239,8 @@ static int walk_dir(struct walk *w, int fd, int depth, bool in_git)
 	const struct dirent *e;
 	if (!d) {
 		fd_close(&fd);
-		return depth > DEPTH_MAX ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d folders", buf_cstr(&w->path), DEPTH_MAX)
+		return depth > DEPTH_MAX ? err_set(w->err, ERR_FULL, "'%s' is deeper than %d folders",
+						   buf_cstr(&w->path), DEPTH_MAX)
 					 : err_sys(w->err, "cannot list '%s'", buf_cstr(&w->path));
 	}
 	while (rc == 0 && (e = readdir(d)))

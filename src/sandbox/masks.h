@@ -10,18 +10,18 @@
 #include "base/err.h"
 
 struct mask {
-	char *path;       /* relative to the repository */
+	char *path; /* relative to the repository */
 	size_t len;
-	const char *why;  /* a few words */
-	bool clean;       /* shown with @text instead of being hidden */
+	const char *why; /* a few words */
+	bool clean;	 /* shown with @text instead of being hidden */
 	struct buf text;
 };
 struct masks {
 	struct mask *item;
 	size_t nr, cap;
-	struct strv exposed;      /* would have been hidden */
-	int64_t files;            /* seen */
-	int64_t foreign;          /* belong to somebody else */
+	struct strv exposed;	  /* would have been hidden */
+	int64_t files;		  /* seen */
+	int64_t foreign;	  /* belong to somebody else */
 	struct strv foreign_path; /* the first MASKS_FOREIGN_SHOWN of them */
 };
 enum { MASKS_FOREIGN_SHOWN = 50 };

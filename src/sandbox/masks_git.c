@@ -123,8 +123,8 @@ bool tracked_below(const struct tracked *t, const char *folder)
 
 static bool secret_key(const char *line, size_t len)
 {
-	static const char *const keys[] = { "extraheader", "password", "passwd", "token", "oauthtoken", "secret", "cookiefile",
-					    "proxyauthmethod", "sslkey", "smtppass" };
+	static const char *const keys[] = { "extraheader", "password",	 "passwd",	    "token",  "oauthtoken",
+					    "secret",	   "cookiefile", "proxyauthmethod", "sslkey", "smtppass" };
 	size_t i = 0, n = 0;
 	while (i < len && (line[i] == ' ' || line[i] == '\t'))
 		i++;

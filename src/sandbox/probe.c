@@ -44,7 +44,9 @@ static json_t *check(json_t *list, const char *name, bool ok, const char *value,
 
 /* --- tried in a child, which tells the step and errno --- */
 
-struct tried { int step, sys; };
+struct tried {
+	int step, sys;
+};
 
 static struct tried try_in_child(struct tried (*fn)(void))
 {
@@ -94,7 +96,8 @@ static struct tried try_namespaces(void)
 		return failed_at(STEP_MAP);
 	if (mount("tmpfs", "/sys", "tmpfs", MS_NOSUID | MS_NODEV, NULL) < 0)
 		return failed_at(STEP_TMPFS);
-	if (mkdir("/sys/l", 0755) < 0 || mkdir("/sys/u", 0755) < 0 || mkdir("/sys/w", 0755) < 0 || mkdir("/sys/m", 0755) < 0 ||
+	if (mkdir("/sys/l", 0755) < 0 || mkdir("/sys/u", 0755) < 0 || mkdir("/sys/w", 0755) < 0 ||
+	    mkdir("/sys/m", 0755) < 0 ||
 	    mount("overlay", "/sys/m", "overlay", 0, "lowerdir=/sys/l,upperdir=/sys/u,workdir=/sys/w,userxattr") < 0)
 		return failed_at(STEP_OVERLAY);
 	return (struct tried){ 0 };
@@ -102,14 +105,22 @@ static struct tried try_namespaces(void)
 
 static bool check_namespaces(json_t *list)
 {
-	static const char *const what[] = { "", "changing uid", "making a user namespace", "mapping a uid", "mounting a tmpfs", "mounting an overlay" };
+	static const char *const what[] = { "",
+					    "changing uid",
+					    "making a user namespace",
+					    "mapping a uid",
+					    "mounting a tmpfs",
+					    "mounting an overlay" };
 	struct tried t = try_in_child(try_namespaces);
 	char why[200], clone[16] = "";
 	size_t step = t.step > 0 && (size_t)t.step < ARRAY_LEN(what) ? (size_t)t.step : 0;
 	CLEANUP(buf_release) struct buf knob = BUF_INIT;
 	struct err ignored = ERR_INIT;
-	const char *fix = "in a container: start it with --security-opt seccomp=unconfined and apparmor=unconfined, or accept profile reduced";
-	if (t.step == STEP_UNSHARE && file_read("/proc/sys/kernel/unprivileged_userns_clone", &knob, 16, &ignored) == 0 && *buf_cstr(&knob) == '0')
+	const char *fix = "in a container: start it with --security-opt seccomp=unconfined and apparmor=unconfined, or "
+			  "accept profile reduced";
+	if (t.step == STEP_UNSHARE &&
+	    file_read("/proc/sys/kernel/unprivileged_userns_clone", &knob, 16, &ignored) == 0 &&
+	    *buf_cstr(&knob) == '0')
 		fix = "sysctl kernel.unprivileged_userns_clone=1";
 	else if (t.step == STEP_MAP || t.step == STEP_TMPFS)
 		fix = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
@@ -157,8 +168,10 @@ static bool check_bwrap(json_t *list)
 	bool ok = sscanf(text, "bubblewrap %d.%d", &major, &minor) == 2 && (major > 0 || minor >= 8);
 	struct stat st;
 	if (ok && stat(path, &st) == 0 && (st.st_mode & S_ISUID))
-		check(list, "bubblewrap set-uid", false, path, "a set-uid bubblewrap adds privilege that boxes do not need", "chmod u-s");
-	check(list, "bubblewrap", ok, *text ? text : "not found", "version 0.8 or later is needed", "apt install bubblewrap");
+		check(list, "bubblewrap set-uid", false, path,
+		      "a set-uid bubblewrap adds privilege that boxes do not need", "chmod u-s");
+	check(list, "bubblewrap", ok, *text ? text : "not found", "version 0.8 or later is needed",
+	      "apt install bubblewrap");
 	return ok;
 }
 
@@ -167,8 +180,8 @@ static void check_landlock(json_t *list)
 	int abi = landlock_abi();
 	char text[32];
 	snprintf(text, sizeof(text), "ABI %d", abi > 0 ? abi : 0);
-	check(list, "landlock", abi >= 1, text, "the kernel has no landlock: commands have the mounts as their only wall",
-	      "boot with lsm=landlock,...");
+	check(list, "landlock", abi >= 1, text,
+	      "the kernel has no landlock: commands have the mounts as their only wall", "boot with lsm=landlock,...");
 }
 
 static bool cgroup_writable(const char *dir)
@@ -188,7 +201,10 @@ static bool check_cgroups(json_t *list)
 	ssize_t n = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
 	text[n > 0 ? n : 0] = 0;
 	v2 = strstr(text, "memory") && strstr(text, "pids") && cgroup_writable("/sys/fs/cgroup");
-	check(list, "cgroups", v1 || v2, v1 ? "v1" : v2 ? "v2" : "none that we may write",
+	check(list, "cgroups", v1 || v2,
+	      v1   ? "v1"
+	      : v2 ? "v2"
+		   : "none that we may write",
 	      "memory is bounded for each process only (profile best effort)",
 	      "systemd-run --user --scope -p Delegate=yes sandglass ...");
 	return v1 || v2;
@@ -235,7 +251,8 @@ static void check_root(json_t *list)
 	struct tried t = try_in_child(try_idmap);
 	check(list, "runs as", true, "root: boxes get a uid of their own", NULL, NULL);
 	check(list, "idmapped mounts", t.step == 0, t.step == 0 ? "yes" : "no",
-	      "a repository that belongs to somebody else is read only in the box", "a kernel of 5.19 or later and a file system that can");
+	      "a repository that belongs to somebody else is read only in the box",
+	      "a kernel of 5.19 or later and a file system that can");
 }
 
 static void check_fanotify(json_t *list)
@@ -256,8 +273,10 @@ static void check_sizes(json_t *list)
 	for (char *slash; access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash != at;)
 		*slash = 0;
 	if (sysinfo(&si) == 0) {
-		snprintf(text, sizeof(text), "%llu MiB, %ld processors", (unsigned long long)si.totalram * si.mem_unit >> 20, sysconf(_SC_NPROCESSORS_ONLN));
-		check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text, "less than 512 MiB", NULL);
+		snprintf(text, sizeof(text), "%llu MiB, %ld processors",
+			 (unsigned long long)si.totalram * si.mem_unit >> 20, sysconf(_SC_NPROCESSORS_ONLN));
+		check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text, "less than 512 MiB",
+		      NULL);
 	}
 	if (statvfs(at, &vfs) == 0 && statfs(at, &fs) == 0) {
 		uint64_t mib = (uint64_t)vfs.f_bavail * vfs.f_frsize >> 20;
@@ -284,10 +303,15 @@ json_t *probe_process(void)
 	check_sizes(list);
 	bool box = spaces && bwrap;
 	json_put_flag(out, "ok", box || geteuid() == 0);
-	json_put_str(out, "profile", !box ? geteuid() == 0 ? "reduced" : "none" : cgroups && landlock_abi() >= 1 ? "enforced" : "best effort");
+	json_put_str(out, "profile",
+		     !box			      ? geteuid() == 0 ? "reduced" : "none"
+		     : cgroups && landlock_abi() >= 1 ? "enforced"
+						      : "best effort");
 	if (!box) {
 		json_put_str(out, "why", spaces ? "bubblewrap is missing" : "this place gives us no namespaces");
-		json_put_str(out, "fix", spaces ? "apt install bubblewrap" : "see the check 'user namespaces and overlay', or --accept reduced");
+		json_put_str(out, "fix",
+			     spaces ? "apt install bubblewrap"
+				    : "see the check 'user namespaces and overlay', or --accept reduced");
 	}
 	json_put(out, "checks", list);
 	return out;
@@ -297,12 +321,29 @@ json_t *probe_process(void)
 
 json_t *probe_tool_roots(void)
 {
-	static const struct { const char *pattern, *what; } places[] = {
-		{ "~/.cargo", "cargo" },     { "~/.rustup", "rustup" },	  { "~/.nvm", "nvm" },	      { "~/.pyenv", "pyenv" },
-		{ "~/go", "go" },	     { "~/.bun", "bun" },	  { "~/.deno", "deno" },      { "~/.volta", "volta" },
-		{ "~/.rbenv", "rbenv" },     { "~/.sdkman", "sdkman" },	  { "~/.asdf", "asdf" },      { "~/.local/share/mise", "mise" },
-		{ "~/.local/pipx", "pipx" }, { "~/.local/share/uv", "uv" }, { "~/miniconda3", "conda" }, { "~/.ghcup", "ghcup" },
-		{ "~/.opam", "opam" },	     { "/opt/*", "opt" },	  { "/nix", "nix" },	      { "/home/linuxbrew/.linuxbrew", "brew" },
+	static const struct {
+		const char *pattern, *what;
+	} places[] = {
+		{ "~/.cargo", "cargo" },
+		{ "~/.rustup", "rustup" },
+		{ "~/.nvm", "nvm" },
+		{ "~/.pyenv", "pyenv" },
+		{ "~/go", "go" },
+		{ "~/.bun", "bun" },
+		{ "~/.deno", "deno" },
+		{ "~/.volta", "volta" },
+		{ "~/.rbenv", "rbenv" },
+		{ "~/.sdkman", "sdkman" },
+		{ "~/.asdf", "asdf" },
+		{ "~/.local/share/mise", "mise" },
+		{ "~/.local/pipx", "pipx" },
+		{ "~/.local/share/uv", "uv" },
+		{ "~/miniconda3", "conda" },
+		{ "~/.ghcup", "ghcup" },
+		{ "~/.opam", "opam" },
+		{ "/opt/*", "opt" },
+		{ "/nix", "nix" },
+		{ "/home/linuxbrew/.linuxbrew", "brew" },
 		{ "/snap", "snap" },
 	};
 	const char *home = getenv("HOME");

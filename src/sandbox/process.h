@@ -1,9 +1,10 @@
-/* The process driver, the default: bubblewrap, overlay, seccomp, landlock and cgroups around a guest (DESIGN 6). Needs a
- * running launcher (launcher_client.h). Profiles: "enforced"; "best effort" where no cgroup bounds memory; "reduced"
+/* The process driver, the default: bubblewrap, overlay, seccomp, landlock and cgroups around a guest (DESIGN 6). Needs
+ * a running launcher (launcher_client.h). Profiles: "enforced"; "best effort" where no cgroup bounds memory; "reduced"
  * where there are no namespaces. What a box lacks against enforced stands in the result of open, in words ("lacks").
  *
- * Options of its own (box_opts.driver): "lowers": {"NAME": [folder, ..]}: immutable uppers of another box, newest first,
- * between the upper and the repository of that name ("" the workspace, ":home" /home/agent): how a fork is opened. */
+ * Options of its own (box_opts.driver): "lowers": {"NAME": [folder, ..]}: immutable uppers of another box, newest
+ * first, between the upper and the repository of that name ("" the workspace, ":home" /home/agent): how a fork is
+ * opened. */
 #ifndef SANDBOX_PROCESS_H
 #define SANDBOX_PROCESS_H
 
@@ -17,7 +18,8 @@ void process_pool_set(struct loop *l, int nr);
 /* Ends the waiting ones and calls @done once they and every box that is being closed have gone. */
 void process_pool_drain(struct loop *l, loop_fn *done, void *self);
 
-/* The processes of an open box as the host sees them: its guest (PID 1 of the box) and its keeper; 0 if there is none. */
+/* The processes of an open box as the host sees them: its guest (PID 1 of the box) and its keeper; 0 if there is none.
+ */
 int process_box_guest_pid(const struct box *b);
 int process_box_keeper_pid(const struct box *b);
 

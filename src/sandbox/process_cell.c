@@ -20,8 +20,8 @@ enum { TMP_BYTES = 256 << 20, SHM_BYTES = 64 << 20, CLOSE_MS = 15000 };
 char *cell_key(const struct cell_spec *s)
 {
 	struct buf b = BUF_INIT;
-	buf_printf(&b, "mem=%lld cpu=%lld pids=%d net=%d", (long long)s->limits.mem_bytes, (long long)s->limits.cpu_milli,
-		   s->limits.pids, s->net);
+	buf_printf(&b, "mem=%lld cpu=%lld pids=%d net=%d", (long long)s->limits.mem_bytes,
+		   (long long)s->limits.cpu_milli, s->limits.pids, s->net);
 	for (size_t i = 0; i < s->nr_roots; i++)
 		buf_printf(&b, " %s", s->roots[i]);
 	return buf_take(&b);
@@ -124,8 +124,8 @@ static void on_started(void *self, json_t *body, int *fds, size_t nr, const stru
 
 static void put_env(json_t *start, const json_t *roots)
 {
-	static const char *const base[] = { "HOME=/home/agent", "USER=agent", "LOGNAME=agent", "SHELL=/bin/sh", "TERM=dumb",
-					    "LANG=C.UTF-8", "TMPDIR=/tmp" };
+	static const char *const base[] = { "HOME=/home/agent", "USER=agent",	"LOGNAME=agent", "SHELL=/bin/sh",
+					    "TERM=dumb",	"LANG=C.UTF-8", "TMPDIR=/tmp" };
 	json_t *env = json_array();
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	buf_puts(&path, "PATH=");
@@ -154,7 +154,8 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 	}
 	const json_t *trees = json_object_get(body, "trees");
 	for (size_t i = 0; i < json_array_size(trees); i++) {
-		json_t *tree = i == 0 ? json_object_get(c->start, "guest") : json_object_get(json_array_get(roots, i - 1), "tree");
+		json_t *tree = i == 0 ? json_object_get(c->start, "guest")
+				      : json_object_get(json_array_get(roots, i - 1), "tree");
 		if (tree && i == 0)
 			json_put(tree, "path", json_incref(json_object_get(json_array_get(trees, i), "path")));
 		if (tree && json_flag(json_array_get(trees, i), "fd", false) && used < nr)
@@ -221,7 +222,9 @@ static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struc
 
 static int ask_for_keeper(struct cell *c, const struct cell_spec *s, struct err *err)
 {
-	static const struct rpc_ops keeper_ops = { .ok = KEEPER_OK, .failed = KEEPER_ERR, .on_other = keeper_other, .on_close = keeper_closed };
+	static const struct rpc_ops keeper_ops = {
+		.ok = KEEPER_OK, .failed = KEEPER_ERR, .on_other = keeper_other, .on_close = keeper_closed
+	};
 	static const struct guest_ops guest_ops = { .on_ready = guest_ready, .on_gone = guest_gone };
 	const struct launcher_info *info = launcher_info(c->launcher);
 	CLEANUP(json_release) json_t *body = json_object();
@@ -269,10 +272,13 @@ static void fail_deferred(void *self)
 	fail(c, &why);
 }
 
-struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops, void *self)
+struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops,
+		      void *self)
 {
 	struct cell *c = NEW(struct cell);
-	*c = (struct cell){ .loop = l, .launcher = la, .ops = ops, .self = self, .keeper_pidfd = -1, .guest_pidfd = -1, .worker = -1 };
+	*c = (struct cell){
+		.loop = l, .launcher = la, .ops = ops, .self = self, .keeper_pidfd = -1, .guest_pidfd = -1, .worker = -1
+	};
 	pthread_mutex_init(&c->lock, NULL);
 	c->key = cell_key(s);
 	c->info = json_object();
@@ -322,8 +328,8 @@ static void close_end(struct cell *c, bool empty)
 		done(self, result, NULL);
 }
 
-/* Gone: the keeper has ended and its cgroup is empty (the launcher says so), and the namespace is empty, which its first
- * process's descriptor tells. */
+/* Gone: the keeper has ended and its cgroup is empty (the launcher says so), and the namespace is empty, which its
+ * first process's descriptor tells. */
 static void close_finish(struct cell *c)
 {
 	if (c->keeper_pid && !c->keeper_ended)

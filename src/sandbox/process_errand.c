@@ -30,7 +30,8 @@ static void on_ps(void *self, json_t *body, const struct err *err)
 	struct err busy = ERR_INIT;
 	for (size_t i = 0; i < json_array_size(procs); i++)
 		if (json_int(json_array_get(procs, i), "pid", 0) != 1)
-			err_set(&busy, ERR_BUSY, "'%s' still runs in the box", json_str(json_array_get(procs, i), "name", "a process"));
+			err_set(&busy, ERR_BUSY, "'%s' still runs in the box",
+				json_str(json_array_get(procs, i), "name", "a process"));
 	finish(self, body ? busy.code ? &busy : NULL : err);
 }
 
@@ -58,8 +59,12 @@ static void on_wake(void *self)
 		return;
 	}
 	switch (what) {
-	case ERRAND_COUNT: guest_ps(g, on_ps, e); break;
-	case ERRAND_CONFINE: process_confine(e->p, on_confined, e); break;
+	case ERRAND_COUNT:
+		guest_ps(g, on_ps, e);
+		break;
+	case ERRAND_CONFINE:
+		process_confine(e->p, on_confined, e);
+		break;
 	}
 }
 

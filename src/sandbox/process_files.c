@@ -138,7 +138,8 @@ void process_stat(struct box *b, const char *path, box_done_fn *done, void *self
 	look(b, path, "stat", 0, done, self);
 }
 
-void process_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+void process_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
+		   void *self)
 {
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	struct err err = ERR_INIT;

@@ -15,32 +15,32 @@
 
 /* All that a cell is made of; two cells with the same key serve the same boxes. */
 struct cell_spec {
-	struct box_limits limits;   /* no zeros but cpu_milli and wall_us */
-	const char *const *roots;   /* existing folders outside /usr */
+	struct box_limits limits; /* no zeros but cpu_milli and wall_us */
+	const char *const *roots; /* existing folders outside /usr */
 	size_t nr_roots;
 	bool net;
 };
 struct cell_ops {
-	void (*on_ready)(void *self);                        /* once, unless on_gone came first */
-	void (*on_gone)(void *self, const struct err *err);  /* once: it could not be started, or it has died */
+	void (*on_ready)(void *self);			    /* once, unless on_gone came first */
+	void (*on_gone)(void *self, const struct err *err); /* once: it could not be started, or it has died */
 };
 struct cell {
 	struct loop *loop;
-	struct launcher *launcher; /* borrowed */
+	struct launcher *launcher;  /* borrowed */
 	const struct cell_ops *ops; /* NULL: nobody listens */
 	void *self;
 	char *key;
-	uint64_t box;        /* the launcher's number */
-	int keeper_pid;      /* 0 before the launcher has answered */
+	uint64_t box;	/* the launcher's number */
+	int keeper_pid; /* 0 before the launcher has answered */
 	int keeper_pidfd, guest_pidfd;
-	struct rpc *keeper;  /* NULL once it has gone */
-	struct guest *guest; /* NULL once it has gone */
-	int worker;          /* the keeper's second channel, blocking */
+	struct rpc *keeper;   /* NULL once it has gone */
+	struct guest *guest;  /* NULL once it has gone */
+	int worker;	      /* the keeper's second channel, blocking */
 	pthread_mutex_t lock; /* one request at a time on it */
-	json_t *start;       /* request under way */
-	json_t *info;        /* {"guest_pid":n} */
+	json_t *start;	      /* request under way */
+	json_t *info;	      /* {"guest_pid":n} */
 	bool asked, started, ready, gone, keeper_ended;
-	struct err why;      /* why it has gone */
+	struct err why;	       /* why it has gone */
 	struct loop_fd *watch; /* guest_pidfd while closing */
 	struct loop_timer *late;
 	box_done_fn *closed;
@@ -48,35 +48,36 @@ struct cell {
 };
 
 char *cell_key(const struct cell_spec *s); /* returns owned */
-struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops, void *self);
+struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops,
+		      void *self);
 void cell_hand_over(struct cell *c, const struct cell_ops *ops, void *self); /* from the pool to a box */
 /* Kills everything in it, waits until its namespace and its cgroup are empty, frees it, calls @done (may be NULL). */
 void cell_close(struct cell *c, box_done_fn *done, void *self);
 
 /* --- process_pool.c --- */
 struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s); /* a ready one or NULL */
-void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s);        /* as process_pool_set says */
+void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s);	/* as process_pool_set says */
 
 /* --- a box --- */
 
 struct layer_want {
-	char *name;       /* "", ":home", NAME */
-	char *host_dir;   /* NULL: none */
-	char *state;      /* below opts.state_dir */
+	char *name;	    /* "", ":home", NAME */
+	char *host_dir;	    /* NULL: none */
+	char *state;	    /* below opts.state_dir */
 	struct strv lowers; /* newest first */
 	struct masks masks;
-	json_t *trees;    /* answer of the launcher */
+	json_t *trees; /* answer of the launcher */
 };
 
 struct process_box {
-	struct box b;       /* first */
+	struct box b; /* first */
 	struct loop *loop;
-	struct cell *cell;  /* NULL in profile reduced */
+	struct cell *cell;	 /* NULL in profile reduced */
 	struct reduced *reduced; /* NULL in the others */
 	char *name, *state_dir, profile[16];
 	struct layer_want *layer;
 	size_t nr_layers, nr_repos; /* repos as the caller counts them, at least 1 */
-	bool named;         /* layer 0 is /workspace itself, repo i is layer i + 1 */
+	bool named;		    /* layer 0 is /workspace itself, repo i is layer i + 1 */
 	struct strv expose, roots, env;
 	struct box_limits limits;
 	bool accept_reduced, net, warm;
@@ -85,7 +86,7 @@ struct process_box {
 	void *opened_self;
 	bool scanned, attaching, open, dead, frozen;
 	size_t trees_here;
-	int fds[512];       /* trees in the order in which the keeper's request counts them */
+	int fds[512]; /* trees in the order in which the keeper's request counts them */
 	size_t nr_fds;
 	struct err failed;
 	struct loop_timer *wall;
@@ -95,12 +96,13 @@ struct process_box {
 /* process_open.c */
 struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
 void process_box_free(struct process_box *p);
-json_t *process_describe(const struct process_box *p); /* what open answers in every profile; returns owned */
+json_t *process_describe(const struct process_box *p);	    /* what open answers in every profile; returns owned */
 void process_opened(struct process_box *p, json_t *result); /* takes @result */
 void process_spec(const struct process_box *p, struct cell_spec *out);
 /* process_files.c */
 void process_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
-void process_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self);
+void process_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
+		   void *self);
 void process_list(struct box *b, const char *path, box_done_fn *done, void *self);
 void process_stat(struct box *b, const char *path, box_done_fn *done, void *self);
 /* process_tree.c */
@@ -114,7 +116,8 @@ void process_confine(struct process_box *p, box_done_fn *done, void *self);
 /* The index of a layer: repos first, then /home/agent, then /workspace itself where repos have names. -1: none. */
 int process_layer(const struct process_box *p, size_t i);
 
-/* Answers later through @done: what a verb of a dead box says. Takes the reference of @result; one of the two is NULL. */
+/* Answers later through @done: what a verb of a dead box says. Takes the reference of @result; one of the two is NULL.
+ */
 void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *result, const struct err *err);
 
 #endif

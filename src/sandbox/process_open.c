@@ -63,7 +63,9 @@ static int check_opts(const struct box_opts *o, struct err *err)
 
 void process_spec(const struct process_box *p, struct cell_spec *out)
 {
-	*out = (struct cell_spec){ .limits = p->limits, .roots = (const char *const *)p->roots.item, .nr_roots = p->roots.nr, .net = p->net };
+	*out = (struct cell_spec){
+		.limits = p->limits, .roots = (const char *const *)p->roots.item, .nr_roots = p->roots.nr, .net = p->net
+	};
 }
 
 /* --- the end of opening, one way or the other --- */
@@ -126,7 +128,8 @@ static json_t *strings(const struct strv *v)
 
 json_t *process_describe(const struct process_box *p)
 {
-	json_t *r = json_object(), *foreign = json_array(), *exposed = json_array(), *limits = json_object(), *repos = json_array();
+	json_t *r = json_object(), *foreign = json_array(), *exposed = json_array(), *limits = json_object(),
+	       *repos = json_array();
 	int64_t nr_foreign = 0, files = 0;
 	for (size_t i = 0; i < p->nr_layers; i++) {
 		const struct layer_want *w = &p->layer[i];
@@ -202,12 +205,16 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	json_t *r = process_describe(p), *unmapped = json_array();
 	for (size_t i = 0; i < p->nr_layers; i++) {
 		const json_t *trees = json_object_get(p->layer[i].trees, "trees"), *repo = json_array_get(trees, 1);
-		if (p->layer[i].host_dir && info->root && !json_flag(repo, "idmap", false) && json_int(repo, "uid", -1) != info->uid)
+		if (p->layer[i].host_dir && info->root && !json_flag(repo, "idmap", false) &&
+		    json_int(repo, "uid", -1) != info->uid)
 			json_array_append_new(unmapped, json_bytes_z(p->layer[i].host_dir));
 	}
 	json_t *lacks = profile_lacks(profile, info, abi);
 	if (json_array_size(unmapped))
-		json_array_append_new(lacks, json_string("a repository's file system cannot be idmapped: its files are read only in the box"));
+		json_array_append_new(
+			lacks,
+			json_string(
+				"a repository's file system cannot be idmapped: its files are read only in the box"));
 	json_put(r, "lacks", lacks);
 	json_put(r, "not_idmapped", unmapped);
 	json_put_int(r, "uid", info->uid);
@@ -226,7 +233,9 @@ void process_confine(struct process_box *p, box_done_fn *done, void *self)
 	struct guest_rule *extra = xcalloc(p->roots.nr + 1, sizeof(*extra));
 	for (size_t i = 0; i < p->roots.nr; i++)
 		extra[i] = (struct guest_rule){ .path = p->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
-	struct guest_attach a = { .extra = extra, .nr_extra = p->roots.nr, .unconfined_ok = true,
+	struct guest_attach a = { .extra = extra,
+				  .nr_extra = p->roots.nr,
+				  .unconfined_ok = true,
 				  .limits = profile_rlimits(profile, &p->limits) };
 	guest_attach(p->cell->guest, &a, done, self);
 	free(extra);

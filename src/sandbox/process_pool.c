@@ -12,9 +12,9 @@ struct waiting {
 	struct waiting *next;
 };
 static struct pool {
-	int want;              /* for each key */
+	int want; /* for each key */
 	struct waiting *first;
-	int closing;           /* cells under way to their end */
+	int closing; /* cells under way to their end */
 	loop_fn *drained;
 	void *drained_self;
 } pool;
@@ -41,7 +41,7 @@ static void closed(void *self, json_t *result, const struct err *err)
 	(void)result;
 	(void)err;
 	if (--pool.closing == 0 && !pool.first && pool.drained)
-		take(&pool.drained)(pool.drained_self);
+		take (&pool.drained)(pool.drained_self);
 }
 
 static void end(struct waiting **at)

@@ -28,8 +28,8 @@ struct reduced {
 	struct err why, failed;
 	unsigned uid;
 	uint64_t box;
-	char *root;            /* holds workspace, home and tmp; every uid may pass through it */
-	bool root_is_ours;     /* not the state folder: removed at the end */
+	char *root;	   /* holds workspace, home and tmp; every uid may pass through it */
+	bool root_is_ours; /* not the state folder: removed at the end */
 	int pid, pidfd;
 	struct guest *guest;
 	bool ended;
@@ -128,7 +128,8 @@ static void make_copy(void *self)
 		CLEANUP(free_ptr) char *to = layer_path(r, w);
 		if (access(to, F_OK) == 0)
 			continue;
-		if ((w->host_dir ? copy_tree(w->host_dir, to, &w->masks, &owner, &r->failed) : copy_empty(to, &owner, &r->failed)) < 0)
+		if ((w->host_dir ? copy_tree(w->host_dir, to, &w->masks, &owner, &r->failed)
+				 : copy_empty(to, &owner, &r->failed)) < 0)
 			return;
 	}
 	CLEANUP(free_ptr) char *tmp = path_join(r->root, "tmp");
@@ -180,8 +181,18 @@ static void take_env(struct reduced *r)
 	CLEANUP(free_ptr) char *home = xasprintf("HOME=%s/home", r->root);
 	CLEANUP(free_ptr) char *tmp = xasprintf("TMPDIR=%s/tmp", r->root);
 	CLEANUP(free_ptr) char *ws = xasprintf("SANDGLASS_WORKSPACE=%s/workspace", r->root);
-	const char *const base[] = { path.data, home, tmp, ws, "USER=agent", "LOGNAME=agent", "SHELL=/bin/sh", "TERM=dumb",
-				     "LANG=C.UTF-8", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*" };
+	const char *const base[] = { path.data,
+				     home,
+				     tmp,
+				     ws,
+				     "USER=agent",
+				     "LOGNAME=agent",
+				     "SHELL=/bin/sh",
+				     "TERM=dumb",
+				     "LANG=C.UTF-8",
+				     "GIT_CONFIG_COUNT=1",
+				     "GIT_CONFIG_KEY_0=safe.directory",
+				     "GIT_CONFIG_VALUE_0=*" };
 	for (size_t i = 0; i < ARRAY_LEN(base); i++)
 		strv_push(&env, base[i]);
 	for (size_t i = 0; i < r->p->env.nr; i++)
@@ -198,10 +209,24 @@ static void on_ready(void *self, const struct guest_info *info)
 	CLEANUP(free_ptr) char *home = path_join(r->root, "home");
 	CLEANUP(free_ptr) char *tmp = path_join(r->root, "tmp");
 	const struct guest_rule fixed[] = {
-		{ "/usr", rx }, { "/bin", rx }, { "/sbin", rx }, { "/lib", rx }, { "/lib32", rx }, { "/lib64", rx },
-		{ "/etc", GUEST_READ }, { "/proc", GUEST_READ }, { workspace, all }, { home, all }, { tmp, all },
-		{ "/dev/null", rw | GUEST_DEVICE }, { "/dev/zero", rw }, { "/dev/full", rw }, { "/dev/random", GUEST_READ },
-		{ "/dev/urandom", GUEST_READ }, { "/dev/tty", rw | GUEST_DEVICE }, { "/dev/ptmx", rw | GUEST_DEVICE },
+		{ "/usr", rx },
+		{ "/bin", rx },
+		{ "/sbin", rx },
+		{ "/lib", rx },
+		{ "/lib32", rx },
+		{ "/lib64", rx },
+		{ "/etc", GUEST_READ },
+		{ "/proc", GUEST_READ },
+		{ workspace, all },
+		{ home, all },
+		{ tmp, all },
+		{ "/dev/null", rw | GUEST_DEVICE },
+		{ "/dev/zero", rw },
+		{ "/dev/full", rw },
+		{ "/dev/random", GUEST_READ },
+		{ "/dev/urandom", GUEST_READ },
+		{ "/dev/tty", rw | GUEST_DEVICE },
+		{ "/dev/ptmx", rw | GUEST_DEVICE },
 		{ "/dev/pts", rw | GUEST_DEVICE },
 	};
 	(void)info;
@@ -209,8 +234,12 @@ static void on_ready(void *self, const struct guest_info *info)
 	struct guest_rule *extra = xcalloc(r->p->roots.nr + 1, sizeof(*extra));
 	for (size_t i = 0; i < r->p->roots.nr; i++)
 		extra[i] = (struct guest_rule){ .path = r->p->roots.item[i], .access = rx };
-	struct guest_attach a = { .rules = fixed, .nr_rules = ARRAY_LEN(fixed), .extra = extra, .nr_extra = r->p->roots.nr,
-				  .scope = true, .unconfined_ok = true,
+	struct guest_attach a = { .rules = fixed,
+				  .nr_rules = ARRAY_LEN(fixed),
+				  .extra = extra,
+				  .nr_extra = r->p->roots.nr,
+				  .scope = true,
+				  .unconfined_ok = true,
 				  .limits = profile_rlimits(PROFILE_REDUCED, &r->p->limits) };
 	guest_attach(r->guest, &a, on_confined, r);
 	free(extra);
@@ -233,7 +262,7 @@ static void on_exited(void *self, int code, int signal)
 	if (r->closed) {
 		CLEANUP(json_release) json_t *result = json_object();
 		json_put_flag(result, "empty", true);
-		take(&r->closed)(r->closed_self, result, NULL);
+		take (&r->closed)(r->closed_self, result, NULL);
 	}
 }
 
@@ -313,7 +342,8 @@ void reduced_close(struct reduced *r, box_done_fn *done, void *self)
 	json_put_int(body, "box", (int64_t)r->box);
 	json_put_str(body, "verb", "kill");
 	if (r->pid && !r->ended)
-		launcher_call(r->launcher, LAUNCH_CGROUP, body, NULL, 0, NULL, NULL); /* the end follows as LAUNCH_EXITED */
+		launcher_call(r->launcher, LAUNCH_CGROUP, body, NULL, 0, NULL,
+			      NULL); /* the end follows as LAUNCH_EXITED */
 	else
 		loop_defer(r->p->loop, close_bare, r);
 }
@@ -322,7 +352,8 @@ void reduced_close(struct reduced *r, box_done_fn *done, void *self)
 
 char *reduced_path(const struct reduced *r, const char *path)
 {
-	static const char *const from[] = { "/workspace", "/home/agent", "/tmp" }, *const to[] = { "workspace", "home", "tmp" };
+	static const char *const from[] = { "/workspace", "/home/agent", "/tmp" }, *const to[] = { "workspace", "home",
+												   "tmp" };
 	if (*path != '/')
 		return xasprintf("%s/workspace/%s", r->root, path);
 	for (size_t i = 0; i < ARRAY_LEN(from); i++) {
@@ -341,7 +372,8 @@ static int open_in(const struct reduced *r, const char *path, int flags, mode_t 
 	if (strncmp(full, r->root, n) != 0 || full[n] != '/')
 		return err_set(err, ERR_DENIED, "'%s' is not in the workspace; use a command in the box", path);
 	flags |= flags & O_PATH ? O_CLOEXEC : O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-	struct open_how how = { .flags = (unsigned long long)(unsigned)flags, .mode = mode,
+	struct open_how how = { .flags = (unsigned long long)(unsigned)flags,
+				.mode = mode,
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV };
 	int fd = (int)syscall(SYS_openat2, root, full + n + 1, &how, sizeof(how));
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
@@ -376,7 +408,12 @@ static void do_look(void *self)
 	bool file = strcmp(w->as, "file") == 0, dir = strcmp(w->as, "dir") == 0;
 	struct stat st;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
-	CLEANUP(fd_close) int fd = open_in(w->r, w->path, dir ? O_RDONLY | O_DIRECTORY : file ? O_RDONLY : O_PATH | O_NOFOLLOW, 0, &w->err);
+	CLEANUP(fd_close)
+	int fd = open_in(w->r, w->path,
+			 dir	? O_RDONLY | O_DIRECTORY
+			 : file ? O_RDONLY
+				: O_PATH | O_NOFOLLOW,
+			 0, &w->err);
 	if (fd < 0)
 		return;
 	w->result = json_object();
@@ -461,18 +498,25 @@ static void do_write(void *self)
 	json_put_flag(w->result, "created", created);
 }
 
-void reduced_write(struct reduced *r, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+void reduced_write(struct reduced *r, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
+		   void *self)
 {
 	struct work *w = NEW(struct work);
-	*w = (struct work){ .r = r, .path = xstrdup(path), .mode = mode, .len = len, .data = len ? xmemdup(data, len) : NULL,
-			    .done = done, .self = self };
+	*w = (struct work){ .r = r,
+			    .path = xstrdup(path),
+			    .mode = mode,
+			    .len = len,
+			    .data = len ? xmemdup(data, len) : NULL,
+			    .done = done,
+			    .self = self };
 	loop_job_run(r->p->loop, do_write, work_end, w);
 }
 
 int reduced_tree(struct reduced *r, size_t layer, const char *which, struct err *err)
 {
 	if (strcmp(which, "lower") == 0)
-		return err_set(err, ERR_UNSUPPORTED, "profile reduced: the base is the copy as it was made; take it from merged");
+		return err_set(err, ERR_UNSUPPORTED,
+			       "profile reduced: the base is the copy as it was made; take it from merged");
 	CLEANUP(free_ptr) char *path = layer_path(r, &r->p->layer[layer]);
 	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;

@@ -26,7 +26,8 @@ static struct process_box *of(struct box *b)
 }
 
 /* One request, one answer; the answer's descriptor to @fd_out (NULL: none expected). Returns the body, owned. */
-static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, int *fd_out, struct err *err)
+static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, int *fd_out,
+		    struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
@@ -39,7 +40,8 @@ static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int
 	for (; rc == 0 && nr_fds - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
 		rc = frame_send(c->worker, KEEPER_FDS, 0, "{}", 2, fds + sent, FD_PASS_MAX, err);
 	if (rc == 0)
-		rc = frame_send(c->worker, type, 1, text.data, text.len, nr_fds ? fds + sent : NULL, nr_fds - sent, err);
+		rc = frame_send(c->worker, type, 1, text.data, text.len, nr_fds ? fds + sent : NULL, nr_fds - sent,
+				err);
 	if (rc == 0)
 		rc = frame_recv(c->worker, KEEPER_MAX_BODY, &f, &in, got, &nr, err);
 	pthread_mutex_unlock(&c->lock);
@@ -122,7 +124,8 @@ static json_t *tree_list(struct box *b, size_t i, const char *which, const char 
 	return answer ? json_incref(json_object_get(answer, "entries")) : NULL;
 }
 
-static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds,
+		      struct err *err)
 {
 	struct process_box *p = of(b);
 	CLEANUP(json_release) json_t *body = ask_layer(b, i, NULL, err);

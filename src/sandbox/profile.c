@@ -8,9 +8,12 @@ static const int64_t GIB = 1LL << 30;
 const char *profile_name(enum profile p)
 {
 	switch (p) {
-	case PROFILE_ENFORCED: return "enforced";
-	case PROFILE_BEST_EFFORT: return "best effort";
-	case PROFILE_REDUCED: return "reduced";
+	case PROFILE_ENFORCED:
+		return "enforced";
+	case PROFILE_BEST_EFFORT:
+		return "best effort";
+	case PROFILE_REDUCED:
+		return "reduced";
 	}
 	return "none";
 }

@@ -21,7 +21,7 @@ struct rpc {
 	struct call *open;
 	size_t nr, cap;
 	uint64_t last_id;
-	bool dead;          /* rpc_free came while one of these was true */
+	bool dead;		    /* rpc_free came while one of these was true */
 	bool in_callbacks, failing; /* fail_all runs; it waits to run */
 	struct err why;
 };
@@ -46,7 +46,8 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr)
 {
 	struct rpc *r = self;
 	struct err err = ERR_INIT;
-	CLEANUP(json_release) json_t *body = f->type == r->ops->failed ? NULL : json_parse(f->body, f->len, "answer", &err);
+	CLEANUP(json_release)
+	json_t *body = f->type == r->ops->failed ? NULL : json_parse(f->body, f->len, "answer", &err);
 	if (f->type == r->ops->failed)
 		wire_err_parse(f->body, f->len, &err);
 	for (size_t i = 0; f->id && i < r->nr; i++)
@@ -126,7 +127,8 @@ static void fail_deferred(void *self)
 	fail_all(r);
 }
 
-void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, rpc_done_fn *done, void *self)
+void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, rpc_done_fn *done,
+	      void *self)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	GROW(r->open, r->nr, r->cap);

@@ -15,7 +15,7 @@ struct rpc;
 typedef void rpc_done_fn(void *self, json_t *body, int *fds, size_t nr_fds, const struct err *err);
 
 struct rpc_ops {
-	uint16_t ok, failed; /* frame types of the two answers */
+	uint16_t ok, failed;					   /* frame types of the two answers */
 	void (*on_other)(void *self, unsigned type, json_t *body); /* a frame that answers nothing */
 	/* The channel has ended, after every open call got its error. rpc_free may be called inside. */
 	void (*on_close)(void *self, const struct err *err);
@@ -25,7 +25,8 @@ struct rpc_ops {
 struct rpc *rpc_new(struct loop *l, int sock, size_t max_body, const struct rpc_ops *ops, void *self);
 void rpc_free(struct rpc **r); /* open calls are dropped without a callback */
 /* Takes @fds. @done NULL: the answer does not matter. @body is borrowed. */
-void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, rpc_done_fn *done, void *self);
+void rpc_call(struct rpc *r, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, rpc_done_fn *done,
+	      void *self);
 /* A frame that has no answer. Takes @fds. */
 void rpc_push(struct rpc *r, uint16_t type, const int *fds, size_t nr_fds);
 void rpc_forget(struct rpc *r, const void *self); /* no callbacks to @self any more */

@@ -18,19 +18,85 @@ enum { NUMBERS_TRIED = 1024, FAMILIES_TRIED = 64 };
 /* Refused with EPERM whatever the arguments. */
 static const char *const refused[] = {
 	/* another view of the tree */
-	"mount", "umount", "umount2", "pivot_root", "chroot", "open_tree", "move_mount", "fsopen", "fsconfig", "fsmount", "fspick",
+	"mount",
+	"umount",
+	"umount2",
+	"pivot_root",
+	"chroot",
+	"open_tree",
+	"move_mount",
+	"fsopen",
+	"fsconfig",
+	"fsmount",
+	"fspick",
 	"mount_setattr",
 	/* other namespaces, other processes */
-	"unshare", "setns", "ptrace", "process_vm_readv", "process_vm_writev", "process_madvise", "kcmp", "pidfd_getfd",
+	"unshare",
+	"setns",
+	"ptrace",
+	"process_vm_readv",
+	"process_vm_writev",
+	"process_madvise",
+	"kcmp",
+	"pidfd_getfd",
 	/* what exploits are made of */
-	"bpf", "perf_event_open", "userfaultfd", "io_uring_setup", "io_uring_enter", "io_uring_register",
+	"bpf",
+	"perf_event_open",
+	"userfaultfd",
+	"io_uring_setup",
+	"io_uring_enter",
+	"io_uring_register",
 	/* not in any namespace */
-	"add_key", "keyctl", "request_key", "init_module", "finit_module", "delete_module", "create_module", "get_kernel_syms",
-	"query_module", "kexec_load", "kexec_file_load", "reboot", "swapon", "swapoff", "acct", "quotactl", "quotactl_fd", "syslog",
-	"sethostname", "setdomainname", "settimeofday", "stime", "clock_settime", "clock_settime64", "adjtimex", "clock_adjtime",
-	"clock_adjtime64", "iopl", "ioperm", "modify_ldt", "vm86", "vm86old", "uselib", "_sysctl", "sysfs", "ustat", "nfsservctl",
-	"lookup_dcookie", "vhangup", "fanotify_init", "fanotify_mark", "open_by_handle_at", "name_to_handle_at", "memfd_secret",
-	"move_pages", "mbind", "migrate_pages", "set_mempolicy", "get_mempolicy", "set_mempolicy_home_node",
+	"add_key",
+	"keyctl",
+	"request_key",
+	"init_module",
+	"finit_module",
+	"delete_module",
+	"create_module",
+	"get_kernel_syms",
+	"query_module",
+	"kexec_load",
+	"kexec_file_load",
+	"reboot",
+	"swapon",
+	"swapoff",
+	"acct",
+	"quotactl",
+	"quotactl_fd",
+	"syslog",
+	"sethostname",
+	"setdomainname",
+	"settimeofday",
+	"stime",
+	"clock_settime",
+	"clock_settime64",
+	"adjtimex",
+	"clock_adjtime",
+	"clock_adjtime64",
+	"iopl",
+	"ioperm",
+	"modify_ldt",
+	"vm86",
+	"vm86old",
+	"uselib",
+	"_sysctl",
+	"sysfs",
+	"ustat",
+	"nfsservctl",
+	"lookup_dcookie",
+	"vhangup",
+	"fanotify_init",
+	"fanotify_mark",
+	"open_by_handle_at",
+	"name_to_handle_at",
+	"memfd_secret",
+	"move_pages",
+	"mbind",
+	"migrate_pages",
+	"set_mempolicy",
+	"get_mempolicy",
+	"set_mempolicy_home_node",
 };
 /* Judged by argument below. */
 static const char *const special[] = { "clone", "clone3", "personality", "mknod", "mknodat", "socket", "socketpair" };
@@ -65,8 +131,8 @@ static int allow_the_known(scmp_filter_ctx c, unsigned flags)
 /* Namespaces by clone; clone3's arguments lie behind a pointer, so libraries are sent back to clone. */
 static int judge_clone(scmp_filter_ctx c)
 {
-	static const uint64_t spaces[] = { CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
-					   CLONE_NEWUSER, CLONE_NEWPID, CLONE_NEWNET };
+	static const uint64_t spaces[] = { CLONE_NEWNS,	  CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC,
+					   CLONE_NEWUSER, CLONE_NEWPID,	   CLONE_NEWNET };
 	uint64_t all = 0;
 	int rc = 0;
 	for (size_t i = 0; i < ARRAY_LEN(spaces) && rc == 0; i++) {
@@ -110,7 +176,8 @@ static int judge_sockets(scmp_filter_ctx c, unsigned flags)
 	}
 	for (uint64_t type = 1; type < 8 && rc == 0 && internet; type++) {
 		uint32_t action = type == SOCK_STREAM || type == SOCK_DGRAM ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(EPERM);
-		rc = RULE(action, socket, 2, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET), SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type));
+		rc = RULE(action, socket, 2, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET),
+			  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type));
 		if (rc == 0)
 			rc = RULE(action, socket, 2, SCMP_A0(SCMP_CMP_MASKED_EQ, 0xffffffff, AF_INET6),
 				  SCMP_A1(SCMP_CMP_MASKED_EQ, 0xf, type));

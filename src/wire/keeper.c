@@ -13,20 +13,28 @@
 
 const char *keeper_frame_name(unsigned type)
 {
-	static const char *const names[] = { "start", "attach", "root", "open", "fds", "apply", "rotate", "look", "write" };
+	static const char *const names[] = { "start", "attach", "root", "open", "fds",
+					     "apply", "rotate", "look", "write" };
 	return type >= KEEPER_START && type - KEEPER_START < ARRAY_LEN(names) ? names[type - KEEPER_START] : "unknown";
 }
 
 static const char *kind_of(const struct stat *st)
 {
 	switch (st->st_mode & S_IFMT) {
-	case S_IFREG: return "file";
-	case S_IFDIR: return "dir";
-	case S_IFLNK: return "symlink";
-	case S_IFIFO: return "fifo";
-	case S_IFSOCK: return "socket";
-	case S_IFCHR: return st->st_rdev == makedev(0, 0) ? "whiteout" : "device";
-	default: return "device";
+	case S_IFREG:
+		return "file";
+	case S_IFDIR:
+		return "dir";
+	case S_IFLNK:
+		return "symlink";
+	case S_IFIFO:
+		return "fifo";
+	case S_IFSOCK:
+		return "socket";
+	case S_IFCHR:
+		return st->st_rdev == makedev(0, 0) ? "whiteout" : "device";
+	default:
+		return "device";
 	}
 }
 

@@ -9,8 +9,8 @@
  *  4. KEEPER_ATTACH, once: {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
  *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
- *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the path,
- *     one with text shows that instead of the file. -> {"layers":[{"gen":n}]}
+ *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the
+ * path, one with text shows that instead of the file. -> {"layers":[{"gen":n}]}
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
  *     (masks, given lowers, repo); rotated uppers are not in it.
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;
@@ -22,8 +22,8 @@
  *  8. KEEPER_ROTATE {} -> {"gen":n}: uppers become lowers; the guest must hold nothing open (ERR_BUSY).
  *  9. KEEPER_LOOK {"path":bytes,"as":"file"|"dir"|"stat"}: a path as processes in the box see it, links followed inside
  *     the box only -> {"kind","mode","size","mtime_us","nlink"}, for file a descriptor (O_RDONLY), for dir
- *     "entries":[{"name":bytes,"kind","mode","size","mtime_us","nlink"}] sorted by bytes, "more":true past KEEPER_LIST_MAX.
- *     kind: "file" "dir" "symlink" "fifo" "socket" "device" "whiteout".
+ *     "entries":[{"name":bytes,"kind","mode","size","mtime_us","nlink"}] sorted by bytes, "more":true past
+ * KEEPER_LIST_MAX. kind: "file" "dir" "symlink" "fifo" "socket" "device" "whiteout".
  * 10. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd -> {"size":n,"created":bool}. Missing
  *     folders are made. The content is truncated and rewritten in place, so links and owner stay.
  * 11. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
@@ -53,7 +53,8 @@ enum keeper_frame {
 };
 
 /* Descriptors that the keeper finds open: argv of sandglass-keeper is {name, uid, gid, number of filters, number of
- * cgroup descriptors}; from KEEPER_FD_FILTERS on lie the filters, then the cgroup.procs files that bubblewrap enters. */
+ * cgroup descriptors}; from KEEPER_FD_FILTERS on lie the filters, then the cgroup.procs files that bubblewrap enters.
+ */
 enum { KEEPER_FD_LOOP = 3, KEEPER_FD_WORKER, KEEPER_FD_GUEST, KEEPER_FD_FILTERS };
 
 const char *keeper_frame_name(unsigned type); /* for error lines */

@@ -89,8 +89,11 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 	if (len - at < HEAD_LEN)
 		return err_set(err, ERR_PARSE, "plan: cut off at byte %zu", at);
 	const char *p = plan + at;
-	struct plan_op o = { .kind = (enum plan_kind)(unsigned char)p[0], .mode = get_u32le(p + 1), .fd = get_u32le(p + 5),
-			     .off = get_u64le(p + 9), .len = get_u64le(p + 17) };
+	struct plan_op o = { .kind = (enum plan_kind)(unsigned char)p[0],
+			     .mode = get_u32le(p + 1),
+			     .fd = get_u32le(p + 5),
+			     .off = get_u64le(p + 9),
+			     .len = get_u64le(p + 17) };
 	at += HEAD_LEN;
 	if (!take_bytes(plan, len, &at, &o.path, &o.path_len) || !take_bytes(plan, len, &at, &o.target, &o.target_len))
 		return err_set(err, ERR_PARSE, "plan: cut off at byte %zu", at);

@@ -1,12 +1,12 @@
-/* The plan of an apply: what the keeper does to the merged view of one workspace for a rollback, an undo, a promote or a
- * merge-in. Made by src/sandbox/workspace, carried out in order by src/keeper/apply.c.
+/* The plan of an apply: what the keeper does to the merged view of one workspace for a rollback, an undo, a promote or
+ * a merge-in. Made by src/sandbox/workspace, carried out in order by src/keeper/apply.c.
  *
  *   1. eight bytes "SGPLAN1\n", then operations until the end
  *   2. operation: u8 op, u32 mode, u32 fd, u64 off, u64 len, u32 path length, path, u32 target length, target (all
  *      little-endian); fields that an operation does not use are 0
- *   3. path and target of a hard link: bytes relative to the workspace's root; no empty, "." or ".." component, no leading
- *      or trailing slash, no NUL. Target of a symbolic link: any bytes without NUL. Never followed: a component that is
- *      a symbolic link is an error.
+ *   3. path and target of a hard link: bytes relative to the workspace's root; no empty, "." or ".." component, no
+ * leading or trailing slash, no NUL. Target of a symbolic link: any bytes without NUL. Never followed: a component that
+ * is a symbolic link is an error.
  *   4. PLAN_FILE, PLAN_SYMLINK, PLAN_FIFO and PLAN_LINK replace what is there unless that is a directory with
  *      something in it (remove it first); parents must exist. PLAN_DIR on an existing directory only sets its mode.
  *      PLAN_REMOVE takes a whole tree and does not mind a missing path.
@@ -24,16 +24,16 @@ enum plan_kind {
 	PLAN_REMOVE,
 	PLAN_CHMOD,
 	PLAN_FIFO,
-	PLAN_LINK,     /* path becomes another name of target */
+	PLAN_LINK, /* path becomes another name of target */
 };
 enum { PLAN_PATH_MAX = 16384 };
 
 struct plan_op {
 	enum plan_kind kind;
 	uint32_t mode;
-	uint32_t fd;          /* index into the descriptors that go with the plan */
+	uint32_t fd; /* index into the descriptors that go with the plan */
 	uint64_t off, len;
-	const char *path;     /* borrowed from the plan; not terminated */
+	const char *path; /* borrowed from the plan; not terminated */
 	size_t path_len;
 	const char *target;
 	size_t target_len;

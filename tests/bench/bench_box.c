@@ -48,10 +48,12 @@ static double at(struct series *s, int percent)
 	return (double)s->ns[(s->nr - 1) * percent / 100] / 1000;
 }
 
-/* One line: median, p99, minimum in microseconds, and the ratio to @floor against what is to be reached (0: printed only). */
+/* One line: median, p99, minimum in microseconds, and the ratio to @floor against what is to be reached (0: printed
+ * only). */
 static void line(struct series *s, struct series *floor, double reach)
 {
-	double median = at(s, 50), p99 = at(s, 99), least = at(s, 0), ratio = floor && at(floor, 50) > 0 ? median / at(floor, 50) : 0;
+	double median = at(s, 50), p99 = at(s, 99), least = at(s, 0),
+	       ratio = floor && at(floor, 50) > 0 ? median / at(floor, 50) : 0;
 	printf("%-34s %9.0f us  p99 %9.0f  min %9.0f  n %4d", s->name, median, p99, least, s->nr);
 	if (floor)
 		printf("  %6.2f x %s", ratio, floor->name);
@@ -143,26 +145,114 @@ static struct box *open_timed(struct series *s, const char *repo, int n, bool wa
 /* What the keeper gives bubblewrap, with plain folders in the place of its stages. */
 static void bwrap_same(struct series *s, const char *dir, const char *home)
 {
-	const char *argv[] = { "/usr/bin/bwrap", "--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-net", "--unshare-uts",
-			 "--unshare-cgroup-try", "--disable-userns", "--cap-drop", "ALL", "--uid", "1000", "--gid", "1000",
-			 "--die-with-parent", "--new-session", "--as-pid-1", "--clearenv", "--hostname", "sandbox", "--setenv", "PATH",
-			 "/usr/bin:/bin", "--setenv", "HOME", "/home/agent", "--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
-			 "--symlink", "usr/sbin", "/sbin", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--perms",
-			 "0755", "--dir", "/etc", "--ro-bind-try", "/etc/alternatives", "/etc/alternatives", "--ro-bind-try",
-			 "/etc/ld.so.cache", "/etc/ld.so.cache", "--ro-bind-try", "/etc/ld.so.conf", "/etc/ld.so.conf", "--ro-bind-try",
-			 "/etc/ssl/certs", "/etc/ssl/certs", "--ro-bind-try", "/etc/localtime", "/etc/localtime", "--ro-bind-try",
-			 "/etc/passwd", "/etc/passwd", "--ro-bind-try", "/etc/group", "/etc/group", "--proc", "/proc", "--ro-bind",
-			 "/proc/sys", "/proc/sys", "--dev", "/dev", "--size", "67108864", "--perms", "1777", "--tmpfs", "/dev/shm",
-			 "--size", "268435456", "--perms", "1777", "--tmpfs", "/tmp", "--bind", home, "/home/agent",
-			 "--bind", dir, "/workspace", "--chdir", "/", "--remount-ro", "/", "--", "/bin/true", NULL };
+	const char *argv[] = { "/usr/bin/bwrap",
+			       "--unshare-user",
+			       "--unshare-ipc",
+			       "--unshare-pid",
+			       "--unshare-net",
+			       "--unshare-uts",
+			       "--unshare-cgroup-try",
+			       "--disable-userns",
+			       "--cap-drop",
+			       "ALL",
+			       "--uid",
+			       "1000",
+			       "--gid",
+			       "1000",
+			       "--die-with-parent",
+			       "--new-session",
+			       "--as-pid-1",
+			       "--clearenv",
+			       "--hostname",
+			       "sandbox",
+			       "--setenv",
+			       "PATH",
+			       "/usr/bin:/bin",
+			       "--setenv",
+			       "HOME",
+			       "/home/agent",
+			       "--ro-bind",
+			       "/usr",
+			       "/usr",
+			       "--symlink",
+			       "usr/bin",
+			       "/bin",
+			       "--symlink",
+			       "usr/sbin",
+			       "/sbin",
+			       "--symlink",
+			       "usr/lib",
+			       "/lib",
+			       "--symlink",
+			       "usr/lib64",
+			       "/lib64",
+			       "--perms",
+			       "0755",
+			       "--dir",
+			       "/etc",
+			       "--ro-bind-try",
+			       "/etc/alternatives",
+			       "/etc/alternatives",
+			       "--ro-bind-try",
+			       "/etc/ld.so.cache",
+			       "/etc/ld.so.cache",
+			       "--ro-bind-try",
+			       "/etc/ld.so.conf",
+			       "/etc/ld.so.conf",
+			       "--ro-bind-try",
+			       "/etc/ssl/certs",
+			       "/etc/ssl/certs",
+			       "--ro-bind-try",
+			       "/etc/localtime",
+			       "/etc/localtime",
+			       "--ro-bind-try",
+			       "/etc/passwd",
+			       "/etc/passwd",
+			       "--ro-bind-try",
+			       "/etc/group",
+			       "/etc/group",
+			       "--proc",
+			       "/proc",
+			       "--ro-bind",
+			       "/proc/sys",
+			       "/proc/sys",
+			       "--dev",
+			       "/dev",
+			       "--size",
+			       "67108864",
+			       "--perms",
+			       "1777",
+			       "--tmpfs",
+			       "/dev/shm",
+			       "--size",
+			       "268435456",
+			       "--perms",
+			       "1777",
+			       "--tmpfs",
+			       "/tmp",
+			       "--bind",
+			       home,
+			       "/home/agent",
+			       "--bind",
+			       dir,
+			       "/workspace",
+			       "--chdir",
+			       "/",
+			       "--remount-ro",
+			       "/",
+			       "--",
+			       "/bin/true",
+			       NULL };
 	spawn_wait(s, argv);
 }
 
-static struct series floor_small = { .name = "spawn" }, floor_big = { .name = "spawn, 500 MB resident" }, bwrap = { .name = "bwrap" },
-		     cold = { .name = "open, cold" }, warm = { .name = "open, warm" }, shut = { .name = "close" },
-		     pipes_true = { .name = "spawn+pipes true" }, pipes_echo = { .name = "spawn+pipes sh" },
-		     pipes_mb = { .name = "spawn+pipes 1 MB" }, in_true = { .name = "exec true" }, in_echo = { .name = "exec sh -c 'echo hi'" },
-		     in_mb = { .name = "exec, 1 MB of output" }, freeze = { .name = "freeze" }, thaw = { .name = "thaw" };
+static struct series floor_small = { .name = "spawn" }, floor_big = { .name = "spawn, 500 MB resident" },
+		     bwrap = { .name = "bwrap" }, cold = { .name = "open, cold" }, warm = { .name = "open, warm" },
+		     shut = { .name = "close" }, pipes_true = { .name = "spawn+pipes true" },
+		     pipes_echo = { .name = "spawn+pipes sh" }, pipes_mb = { .name = "spawn+pipes 1 MB" },
+		     in_true = { .name = "exec true" }, in_echo = { .name = "exec sh -c 'echo hi'" },
+		     in_mb = { .name = "exec, 1 MB of output" }, freeze = { .name = "freeze" },
+		     thaw = { .name = "thaw" };
 
 static void opening(int rounds, const char *repo)
 {
@@ -196,7 +286,7 @@ static void opening(int rounds, const char *repo)
 static void executing(int rounds, const char *repo)
 {
 	const char *truth[] = { "/bin/true", NULL }, *echo[] = { "/bin/sh", "-c", "echo hi", NULL },
-	     *mb[] = { "/usr/bin/head", "-c", "1048576", "/dev/zero", NULL };
+		   *mb[] = { "/usr/bin/head", "-c", "1048576", "/dev/zero", NULL };
 	struct box *b = fx_box("exec", repo, NULL);
 	if (!b)
 		exit(1);

@@ -213,11 +213,11 @@ __attribute__((unused)) static char *fx_out(struct box *b, const char *command)
 	return s;
 }
 
-#define out_is(box, command, want, what)                             \
-	do {                                                         \
-		char *got_ = fx_out((box), (command));               \
-		is_str(got_, (want), (what));                        \
-		free(got_);                                          \
+#define out_is(box, command, want, what)                                                                               \
+	do {                                                                                                           \
+		char *got_ = fx_out((box), (command));                                                                 \
+		is_str(got_, (want), (what));                                                                          \
+		free(got_);                                                                                            \
 	} while (0)
 
 #endif

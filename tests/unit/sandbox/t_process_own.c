@@ -23,8 +23,8 @@ static void owned_by(const char *what, const char *dir, uid_t uid)
 	ok(b != NULL, "%s: opens", what);
 	if (!b)
 		return;
-	out_is(b, "cat f d/g; echo x >>f; echo y >d/new; rm d/g; cat f; ls d; stat -c %u f d", "mine\ndeep\nmine\nx\nnew\n1000\n1000",
-	       "the box reads, changes, adds and removes, mode 0600 too");
+	out_is(b, "cat f d/g; echo x >>f; echo y >d/new; rm d/g; cat f; ls d; stat -c %u f d",
+	       "mine\ndeep\nmine\nx\nnew\n1000\n1000", "the box reads, changes, adds and removes, mode 0600 too");
 	is_int(json_int(result, "foreign", -1), 0, "no file is foreign");
 	CLEANUP(free_ptr) char *path = path_join(dir, "f");
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -63,7 +63,10 @@ static void foreign(void)
 		skip(4, "only root can make files of others");
 		return;
 	}
-	static const struct { const char *name; uid_t uid; } give[] = { { "mine", USER }, { "theirs", THIRD }, { "closed", THIRD } };
+	static const struct {
+		const char *name;
+		uid_t uid;
+	} give[] = { { "mine", USER }, { "theirs", THIRD }, { "closed", THIRD } };
 	for (size_t i = 0; i < ARRAY_LEN(give); i++) {
 		CLEANUP(free_ptr) char *path = path_join(dir, give[i].name);
 		if (chown(path, give[i].uid, give[i].uid) < 0 || chown(dir, USER, USER) < 0)
@@ -74,7 +77,9 @@ static void foreign(void)
 	is_int(json_int(result, "foreign", -1), 2, "they are counted");
 	is_int((int64_t)json_array_size(json_object_get(result, "foreign_paths")), 2, "and listed");
 	if (b) {
-		out_is(b, "echo x >>mine && echo 1; cat theirs; (echo x >>theirs) 2>/dev/null || echo no; cat closed 2>/dev/null || echo no",
+		out_is(b,
+		       "echo x >>mine && echo 1; cat theirs; (echo x >>theirs) 2>/dev/null || echo no; cat closed "
+		       "2>/dev/null || echo no",
 		       "1\nt\nno\nno", "in the box they are read only or unreadable");
 		fx_close(b);
 	}
@@ -98,7 +103,8 @@ static void below_root(void)
 	struct box *b = fx_open(&o, NULL, &err);
 	ok(b != NULL, "opens");
 	if (b) {
-		out_is(b, "cat f; echo more >>f; cat f; ls /root 2>&1 | wc -l", "hidden from all\nhidden from all\nmore\n1", "and works");
+		out_is(b, "cat f; echo more >>f; cat f; ls /root 2>&1 | wc -l",
+		       "hidden from all\nhidden from all\nmore\n1", "and works");
 		ok(fx_close(b), "closed and empty");
 	} else {
 		printf("# %s\n", err.text);
@@ -121,21 +127,32 @@ static void several(void)
 	fx_file(tools, "bin/tool", "#!/bin/sh\necho tool runs\n", 0755);
 	struct box_repo r[] = { { .name = "one", .host_dir = one }, { .name = "two", .host_dir = two } };
 	const char *expose[] = { ".env" }, *roots[] = { tools }, *env[] = { "COLOUR=blue", NULL };
-	struct box_opts o = { .name = "several", .state_dir = state, .repo = r, .nr_repos = 2, .expose = expose, .nr_expose = 1,
-			      .roots = roots, .nr_roots = 1, .env = env };
+	struct box_opts o = { .name = "several",
+			      .state_dir = state,
+			      .repo = r,
+			      .nr_repos = 2,
+			      .expose = expose,
+			      .nr_expose = 1,
+			      .roots = roots,
+			      .nr_roots = 1,
+			      .env = env };
 	struct box *b = fx_open(&o, &result, &err);
 	ok(b != NULL, "two repositories open in one box");
 	if (!b) {
 		printf("# %s\n", err.text);
 		return;
 	}
-	out_is(b, "ls; cat one/a two/b; echo x >>one/a; echo y >>two/b; echo z >top; ls", "one\ntwo\n1\n2\none\ntop\ntwo", "each at its name");
+	out_is(b, "ls; cat one/a two/b; echo x >>one/a; echo y >>two/b; echo z >top; ls",
+	       "one\ntwo\n1\n2\none\ntop\ntwo", "each at its name");
 	out_is(b, "cat one/.env; ls one/sub", "K=exposed", "expose gives one path, not the others of the name");
 	is_int((int64_t)json_array_size(json_object_get(result, "exposed")), 1, "it is listed as exposed");
 	is_int((int64_t)json_array_size(json_object_get(result, "masked")), 1, "the other as masked");
-	CLEANUP(free_ptr) char *write = xasprintf("tool; (echo x >%s/bin/x) 2>/dev/null || echo read only; echo $COLOUR", tools);
-	out_is(b, write, "tool runs\nread only\nblue", "a named root is on the path and read only; the environment is given");
-	out_is(b, "echo kept >~/note; cat ~/note; mv one/a two/ && cat two/a", "kept\n1\nx", "home is its own; files move between repositories");
+	CLEANUP(free_ptr)
+	char *write = xasprintf("tool; (echo x >%s/bin/x) 2>/dev/null || echo read only; echo $COLOUR", tools);
+	out_is(b, write, "tool runs\nread only\nblue",
+	       "a named root is on the path and read only; the environment is given");
+	out_is(b, "echo kept >~/note; cat ~/note; mv one/a two/ && cat two/a", "kept\n1\nx",
+	       "home is its own; files move between repositories");
 	ok(fx_close(b), "closed and empty");
 	json_release(&result);
 
@@ -158,7 +175,8 @@ static void several(void)
 	b = fx_open(&o, NULL, &err);
 	ok(b != NULL, "a box on the upper of another");
 	if (b) {
-		out_is(b, "cat two/a two/b one/a; echo fork >>two/a", "1\nx\n2\ny\n1", "sees what that one had written in it");
+		out_is(b, "cat two/a two/b one/a; echo fork >>two/a", "1\nx\n2\ny\n1",
+		       "sees what that one had written in it");
 		ok(fx_close(b), "closed and empty");
 		CLEANUP(free_ptr) char *a = path_join(upper, "a");
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -174,22 +192,32 @@ static void limits(void)
 	CLEANUP(free_ptr) char *state = fx_path("state-limits");
 	json_t *result = NULL;
 	struct err err = ERR_INIT;
-	struct box_opts o = { .name = "limits", .state_dir = state, .limits = { .mem_bytes = 96 << 20, .pids = 40, .disk_bytes = 8 << 20 } };
+	struct box_opts o = { .name = "limits",
+			      .state_dir = state,
+			      .limits = { .mem_bytes = 96 << 20, .pids = 40, .disk_bytes = 8 << 20 } };
 	struct box *b = fx_open(&o, &result, &err);
 	ok(b != NULL, "a box with small limits opens");
 	if (!b)
 		return;
 	bool bounded = strcmp(json_str(result, "cgroup", "none"), "none") != 0;
-	out_is(b, "perl -e '$x = \"a\" x (300 << 20); print \"got it\"' >out 2>/dev/null; cat out", "", "300 MiB are not to be had");
-	out_is(b, "perl -e 'for (1..80) { my $p = fork; last if !defined $p; if (!$p) { sleep 20; exit } push @p, $p } print @p > 10 && @p < 40 ? qq(bounded) : scalar @p; kill 9, @p; wait for @p'", "bounded",
-	       "nor 80 processes");
-	out_is(b, "head -c 20000000 /dev/zero >big 2>/dev/null; [ $(stat -c %s big) -le 8388608 ] && echo bounded", "bounded", "nor a file of 20 MB");
-	out_is(b, "ulimit -c; python3 -c 'import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])' 2>/dev/null || echo 4096", "0\n4096", "no core files, a bounded number of descriptors");
+	out_is(b, "perl -e '$x = \"a\" x (300 << 20); print \"got it\"' >out 2>/dev/null; cat out", "",
+	       "300 MiB are not to be had");
+	out_is(b,
+	       "perl -e 'for (1..80) { my $p = fork; last if !defined $p; if (!$p) { sleep 20; exit } push @p, $p } "
+	       "print @p > 10 && @p < 40 ? qq(bounded) : scalar @p; kill 9, @p; wait for @p'",
+	       "bounded", "nor 80 processes");
+	out_is(b, "head -c 20000000 /dev/zero >big 2>/dev/null; [ $(stat -c %s big) -le 8388608 ] && echo bounded",
+	       "bounded", "nor a file of 20 MB");
+	out_is(b,
+	       "ulimit -c; python3 -c 'import resource; print(resource.getrlimit(resource.RLIMIT_NOFILE)[1])' "
+	       "2>/dev/null || echo 4096",
+	       "0\n4096", "no core files, a bounded number of descriptors");
 	if (bounded) {
 		struct answer a = { 0 };
 		b->driver->stats(b, fx_done, &a);
 		fx_wait(&a.here);
-		ok(json_int(a.result, "mem_bytes", -1) > 0 && json_int(a.result, "pids", -1) > 0, "stats come from the cgroup");
+		ok(json_int(a.result, "mem_bytes", -1) > 0 && json_int(a.result, "pids", -1) > 0,
+		   "stats come from the cgroup");
 		json_release(&a.result);
 	} else {
 		ok(json_array_size(json_object_get(result, "lacks")) > 0, "what is lacking is said");
@@ -250,7 +278,8 @@ static void network(void)
 	ok(fd >= 0, "a listener on the box's loopback is in our hands");
 	json_release(&a.result);
 	struct ran r = { 0 };
-	char bash[] = "bash", c[] = "-c", cmd[] = "exec 3<>/dev/tcp/127.0.0.1/8080; echo ping >&3; cat <&3", *argv[] = { bash, c, cmd, NULL };
+	char bash[] = "bash", c[] = "-c", cmd[] = "exec 3<>/dev/tcp/127.0.0.1/8080; echo ping >&3; cat <&3",
+	     *argv[] = { bash, c, cmd, NULL };
 	struct run_opts o = { .argv = argv, .nr_argv = 3 };
 	struct run *run = b->driver->run_prepare(b, &o, &fx_run_ops, &r);
 	b->driver->run_go(run);
@@ -271,7 +300,8 @@ static void network(void)
 	b->driver->run_free(run);
 	fx_ran_release(&r);
 	fd_close(&fd);
-	out_is(b, "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80' 2>/dev/null || echo no way", "no way", "there is no way out");
+	out_is(b, "bash -c 'exec 3<>/dev/tcp/192.0.2.1/80' 2>/dev/null || echo no way", "no way",
+	       "there is no way out");
 	ok(fx_close(b), "closed and empty");
 }
 

@@ -1,5 +1,5 @@
-/* Profile reduced, in surroundings like a plain container's: root, but no namespaces and no mounts (a filter refuses the
- * system calls, as container engines do). */
+/* Profile reduced, in surroundings like a plain container's: root, but no namespaces and no mounts (a filter refuses
+ * the system calls, as container engines do). */
 #include "box_fixture.h"
 
 #include <errno.h>
@@ -9,8 +9,8 @@
 static bool like_a_container(void)
 {
 	scmp_filter_ctx c = seccomp_init(SCMP_ACT_ALLOW);
-	static const char *const no[] = { "unshare", "setns", "mount", "umount2", "open_tree", "move_mount", "fsopen", "fsmount",
-					  "mount_setattr", "pivot_root" };
+	static const char *const no[] = { "unshare",	"setns",  "mount",   "umount2",	      "open_tree",
+					  "move_mount", "fsopen", "fsmount", "mount_setattr", "pivot_root" };
 	int rc = c ? 0 : -1;
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(no); i++)
 		rc = seccomp_rule_add(c, SCMP_ACT_ERRNO(EPERM), seccomp_syscall_resolve_name(no[i]), 0);
@@ -70,16 +70,23 @@ int main(void)
 	uid_t uid = (uid_t)json_int(result, "uid", 0);
 	CLEANUP(free_ptr) char *where = xasprintf("%s\n%u", json_str(result, "workspace", ""), (unsigned)uid);
 	out_is(b, "pwd; id -u", where, "commands run in the copy under a uid of their own");
-	out_is(b, "cat src/a.c; echo more >>src/a.c; cat src/a.c; ls -A", "int a;\nint a;\nmore\nsrc", "the copy can be changed; secrets are not in it");
-	out_is(b, "echo x >$HOME/h; echo y >$TMPDIR/t; cat $HOME/h $TMPDIR/t", "x\ny", "home and temporary folder are private");
+	out_is(b, "cat src/a.c; echo more >>src/a.c; cat src/a.c; ls -A", "int a;\nint a;\nmore\nsrc",
+	       "the copy can be changed; secrets are not in it");
+	out_is(b, "echo x >$HOME/h; echo y >$TMPDIR/t; cat $HOME/h $TMPDIR/t", "x\ny",
+	       "home and temporary folder are private");
 	if (json_int(result, "landlock", 0) > 0) {
-		CLEANUP(free_ptr) char *reach = xasprintf("cat %s/src/a.c 2>/dev/null || echo no; (echo x >/tmp/sandglass-x) 2>/dev/null || echo no; ls /root 2>/dev/null || echo no", repo);
+		CLEANUP(free_ptr)
+		char *reach = xasprintf("cat %s/src/a.c 2>/dev/null || echo no; (echo x >/tmp/sandglass-x) 2>/dev/null "
+					"|| echo no; ls /root 2>/dev/null || echo no",
+					repo);
 		out_is(b, reach, "no\nno\nno", "nothing else of the machine can be read or written");
 	} else {
 		skip(1, "no landlock in this kernel");
 	}
-	out_is(b, "python3 -c 'import socket; socket.socket()' 2>&1 | tail -1 | cut -d: -f1", "PermissionError", "no internet sockets");
-	out_is(b, "grep -E 'CapEff|NoNewPrivs' /proc/self/status | tr -d '\\t\\n'", "CapEff:0000000000000000NoNewPrivs:1", "no capability");
+	out_is(b, "python3 -c 'import socket; socket.socket()' 2>&1 | tail -1 | cut -d: -f1", "PermissionError",
+	       "no internet sockets");
+	out_is(b, "grep -E 'CapEff|NoNewPrivs' /proc/self/status | tr -d '\\t\\n'",
+	       "CapEff:0000000000000000NoNewPrivs:1", "no capability");
 
 	struct answer a = { 0 };
 	b->driver->write(b, "new/file", "hello", 5, 0644, fx_done, &a);

@@ -124,8 +124,10 @@ static bool has_name(const json_t *list, const char *name)
 
 static void what_the_box_hides(struct box *b)
 {
-	out_is(b, "mkdir hid; echo found >hid/secret; ln -s secret hid/l; chmod 000 hid/secret hid; ls hid 2>/dev/null; echo $?", "2",
-	       "the box hides a file by chmod 000");
+	out_is(b,
+	       "mkdir hid; echo found >hid/secret; ln -s secret hid/l; chmod 000 hid/secret hid; ls hid 2>/dev/null; "
+	       "echo $?",
+	       "2", "the box hides a file by chmod 000");
 	struct job j = on_worker(b, read_hidden);
 	is_int(j.rc, 0, "the keeper opens it");
 	is_str(buf_cstr(&j.text), "found\n", "and it can be read");
@@ -142,9 +144,12 @@ static void what_the_box_hides(struct box *b)
 
 static void plans(struct box *b)
 {
-	out_is(b, "mkdir -p deep/er/est; touch deep/er/x deep/er/est/y run; chmod 000 deep/er/est; echo ok", "ok", "something to remove");
+	out_is(b, "mkdir -p deep/er/est; touch deep/er/x deep/er/est/y run; chmod 000 deep/er/est; echo ok", "ok",
+	       "something to remove");
 	is_int(on_worker(b, apply).rc, 0, "a plan is applied");
-	out_is(b, "cat a; stat -c '%a %h' a; stat -c %a d; readlink d/s; stat -c '%a %F' d/f; stat -c %a run; ls -d deep 2>&1 | wc -l",
+	out_is(b,
+	       "cat a; stat -c '%a %h' a; stat -c %a d; readlink d/s; stat -c '%a %F' d/f; stat -c %a run; ls -d deep "
+	       "2>&1 | wc -l",
 	       "234755 2\n711\n../a\n620 fifo\n600\n1", "the box sees all of it at once");
 	is_int(on_worker(b, apply_through_link).rc, -1, "a plan never goes through a link");
 	out_is(b, "ls /tmp | wc -l", "0", "nothing was made behind it");

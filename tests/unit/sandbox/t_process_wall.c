@@ -11,23 +11,33 @@ static void first_process(void)
 	if (!b)
 		return;
 	out_is(b, "ls -A /workspace | wc -l", "0", "its workspace is empty");
-	out_is(b, "for f in mem environ maps; do cat /proc/1/$f >/dev/null 2>&1 && echo open $f; done; echo done", "done",
-	       "/proc/1/{mem,environ,maps} cannot be read");
-	out_is(b, "ls /proc/1/fd >/dev/null 2>&1 && echo open; ls /proc/1/root/ >/dev/null 2>&1 && echo root; echo done", "done",
-	       "nor its descriptors and its root");
-	out_is(b, "exec 2>/dev/null; (echo x >/proc/1/mem) && echo written; kill -KILL 1; kill -STOP 1; echo still here", "still here",
-	       "nor can it be written, killed or stopped");
-	out_is(b, "cat /proc/1/comm; ls -d /proc/[0-9]* | wc -l", "guest\n4", "it is the guest, alone with the command");
-	out_is(b, "python3 -c 'import ctypes,os; l=ctypes.CDLL(None,use_errno=True); print(l.ptrace(16,1,0,0), ctypes.get_errno())' 2>/dev/null || echo -1 1",
+	out_is(b, "for f in mem environ maps; do cat /proc/1/$f >/dev/null 2>&1 && echo open $f; done; echo done",
+	       "done", "/proc/1/{mem,environ,maps} cannot be read");
+	out_is(b,
+	       "ls /proc/1/fd >/dev/null 2>&1 && echo open; ls /proc/1/root/ >/dev/null 2>&1 && echo root; echo done",
+	       "done", "nor its descriptors and its root");
+	out_is(b,
+	       "exec 2>/dev/null; (echo x >/proc/1/mem) && echo written; kill -KILL 1; kill -STOP 1; echo still here",
+	       "still here", "nor can it be written, killed or stopped");
+	out_is(b, "cat /proc/1/comm; ls -d /proc/[0-9]* | wc -l", "guest\n4",
+	       "it is the guest, alone with the command");
+	out_is(b,
+	       "python3 -c 'import ctypes,os; l=ctypes.CDLL(None,use_errno=True); print(l.ptrace(16,1,0,0), "
+	       "ctypes.get_errno())' 2>/dev/null || echo -1 1",
 	       "-1 1", "ptrace is refused");
-	out_is(b, "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t\\n'", "CapEff:0000000000000000CapBnd:0000000000000000NoNewPrivs:1",
-	       "no capability is left or can be gained");
-	out_is(b, "ls /sys 2>/dev/null | wc -l; echo x 2>/dev/null >/proc/sys/kernel/core_pattern || echo no; unshare -U true 2>/dev/null || echo no",
+	out_is(b, "grep -E 'CapEff|CapBnd|NoNewPrivs' /proc/self/status | tr -d '\\t\\n'",
+	       "CapEff:0000000000000000CapBnd:0000000000000000NoNewPrivs:1", "no capability is left or can be gained");
+	out_is(b,
+	       "ls /sys 2>/dev/null | wc -l; echo x 2>/dev/null >/proc/sys/kernel/core_pattern || echo no; unshare -U "
+	       "true 2>/dev/null || echo no",
 	       "0\nno\nno", "no /sys, no sysctl, no namespace in the namespace");
-	out_is(b, "for f in /etc/shadow /root /var/log /home/*/.ssh; do cat $f >/dev/null 2>&1 && echo $f; done; ls /home", "agent",
-	       "nothing of the machine's /etc/shadow, /root, /var and /home");
-	out_is(b, "ip -o link 2>/dev/null | wc -l | tr -d 1; cat /proc/net/dev | grep -c :", "\n1", "the loopback is the only interface");
-	out_is(b, "touch /usr/x /etc/x /run/x /x 2>/dev/null; ls /usr/x /etc/x /run/x /x 2>/dev/null | wc -l", "0", "the system is read only");
+	out_is(b,
+	       "for f in /etc/shadow /root /var/log /home/*/.ssh; do cat $f >/dev/null 2>&1 && echo $f; done; ls /home",
+	       "agent", "nothing of the machine's /etc/shadow, /root, /var and /home");
+	out_is(b, "ip -o link 2>/dev/null | wc -l | tr -d 1; cat /proc/net/dev | grep -c :", "\n1",
+	       "the loopback is the only interface");
+	out_is(b, "touch /usr/x /etc/x /run/x /x 2>/dev/null; ls /usr/x /etc/x /run/x /x 2>/dev/null | wc -l", "0",
+	       "the system is read only");
 	ok(fx_close(b), "closed and empty");
 }
 
@@ -42,7 +52,8 @@ static void set_uid(void)
 	CLEANUP(free_ptr) char *state = fx_path("state-suid/workspace/u0/id");
 	struct stat st;
 	ok(stat(state, &st) == 0 && st.st_uid != 0, "on the host it does not belong to root");
-	out_is(b, "su -c id </dev/null >/dev/null 2>&1; echo $?; mknod n c 1 3 2>/dev/null || echo no", "1\nno", "su does not help, devices cannot be made");
+	out_is(b, "su -c id </dev/null >/dev/null 2>&1; echo $?; mknod n c 1 3 2>/dev/null || echo no", "1\nno",
+	       "su does not help, devices cannot be made");
 	ok(fx_close(b), "closed and empty");
 }
 
@@ -65,8 +76,11 @@ static void canaries(void)
 	struct box *b = fx_box("canary", repo, NULL);
 	if (!b)
 		return;
-	CLEANUP(free_ptr) char *hunt = xasprintf("C='%s'; (env; cat /proc/*/environ /proc/*/cmdline /proc/mounts /proc/self/mountinfo; "
-						 "grep -rsl --exclude-dir=usr --exclude-dir=proc \"$C\" /) 2>/dev/null | tr '\\0' '\\n' | grep -c \"$C\"", half);
+	CLEANUP(free_ptr)
+	char *hunt = xasprintf("C='%s'; (env; cat /proc/*/environ /proc/*/cmdline /proc/mounts /proc/self/mountinfo; "
+			       "grep -rsl --exclude-dir=usr --exclude-dir=proc \"$C\" /) 2>/dev/null | tr '\\0' '\\n' "
+			       "| grep -c \"$C\"",
+			       half);
 	/* the pattern does not match itself, so the hunting commands do not find each other */
 	out_is(b, hunt, "0", "a canary in environment, files and secrets of the repository is nowhere");
 	CLEANUP(free_ptr) char *control = xasprintf("echo %s >here; grep -rsl '%s' /workspace", canary, half);
@@ -83,7 +97,8 @@ static bool alive(int pid)
 	if (pid <= 0 || file_read(path, &text, 4096, &err) < 0)
 		return false;
 	const char *state = strrchr(buf_cstr(&text), ')');
-	return state && state[2] != 'Z' && state[2] != 'X'; /* who has no parent left is reaped by whom it may concern */
+	return state && state[2] != 'Z' &&
+	       state[2] != 'X'; /* who has no parent left is reaped by whom it may concern */
 }
 
 static bool wait_dead(int pid)
@@ -119,7 +134,8 @@ static void killed(const char *what)
 	ok(b != NULL, "a box opens");
 	if (!b)
 		return;
-	char sh[] = "sh", c[] = "-c", cmd[] = "setsid sh -c 'trap \"\" TERM HUP; sleep 100' & sleep 100", *argv[] = { sh, c, cmd, NULL };
+	char sh[] = "sh", c[] = "-c", cmd[] = "setsid sh -c 'trap \"\" TERM HUP; sleep 100' & sleep 100",
+	     *argv[] = { sh, c, cmd, NULL };
 	struct run_opts o = { .argv = argv, .nr_argv = 3 };
 	struct run *run = b->driver->run_prepare(b, &o, &fx_run_ops, &r);
 	b->driver->run_go(run);
@@ -128,14 +144,16 @@ static void killed(const char *what)
 		loop_turn(fx_loop, 10);
 		child = child_of(guest);
 	}
-	ok(child && alive(keeper) && alive(guest), "keeper, guest and command live (%d: %d %d %s)", r.here, r.code, r.signal, buf_cstr(&r.err));
+	ok(child && alive(keeper) && alive(guest), "keeper, guest and command live (%d: %d %d %s)", r.here, r.code,
+	   r.signal, buf_cstr(&r.err));
 	kill(launcher ? launcher_info(fx_launcher)->pid : keeper, SIGKILL);
 	fx_wait(&r.here);
 	ok(r.lost, "kill -9 of the %s: the run is reported lost (%d %d)", what, r.code, r.signal);
 	bool none = wait_dead(guest) && wait_dead(child) && wait_dead(keeper);
 	ok(none, "no process of the box is left");
 	if (!none)
-		printf("# guest %d %d, child %d %d, keeper %d %d\n", guest, alive(guest), child, alive(child), keeper, alive(keeper));
+		printf("# guest %d %d, child %d %d, keeper %d %d\n", guest, alive(guest), child, alive(child), keeper,
+		       alive(keeper));
 	b->driver->run_free(run);
 	struct ran late = fx_sh(b, "echo hi");
 	ok(late.lost, "a command for the dead box is lost, not stuck");
