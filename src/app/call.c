@@ -3,9 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/describe.h"
 #include "app/resume.h"
 #include "app/super_inner.h"
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "wire/host.h"
 
 static void call_free(struct call *c)
@@ -157,6 +159,18 @@ bool call_outcome(struct call *c, const struct action_result *res)
 	return false;
 }
 
+/* The edited form as a person would type it. */
+static void put_ran(json_t *v, const json_t *ran)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const char *cmd = json_str(ran, "cmd", NULL);
+	if (cmd)
+		buf_puts(&text, cmd);
+	else if (json_is_array(json_object_get(ran, "argv")))
+		describe_argv(json_object_get(ran, "argv"), &text);
+	json_put_bytes(v, "ran", buf_cstr(&text), text.len);
+}
+
 json_t *call_res(struct call *c, const struct action_result *res)
 {
 	json_t *v = json_object();
@@ -180,7 +194,7 @@ json_t *call_res(struct call *c, const struct action_result *res)
 		      c->out[0].total > 2 * HOST_OUTPUT_SHOWN || c->out[1].total > 2 * HOST_OUTPUT_SHOWN);
 	if (res->edited) {
 		json_put_flag(v, "edited", true);
-		json_put(v, "ran", json_incref(json_object_get(res->body, "ran")));
+		put_ran(v, json_object_get(res->body, "ran"));
 	}
 	return v;
 }
@@ -199,12 +213,14 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 		 void (*done)(struct call *c, const struct action_result *res))
 {
 	const struct action_client client = { .done = on_done, .output = on_output, .self = c };
+	failpoint("call.before-submit");
 	c->done = done;
 	spec->cause = spec->cause ? spec->cause : c->agent ? c->agent : c->super->start_seq;
 	spec->agent = c->agent;
 	spec->tool = c->tool ? c->tool : spec->tool;
 	spec->said = c->said;
 	c->action = gate_submit(c->super->gate, spec, eff, &client);
+	failpoint("call.submitted");
 }
 
 struct box *call_box(struct call *c, uint64_t *id_out)

@@ -11,6 +11,7 @@
 #include "app/host_record.h"
 #include "app/super_inner.h"
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/fd.h"
 #include "base/paths.h"
 #include "loop/stream.h"
@@ -48,6 +49,7 @@ static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 	h->ordinal++;
 	if (is_script(h))
 		host_record_frame(h->super->record, h->start_seq, h->ordinal, type, id, body);
+	failpoint("host.frame-recorded");
 	char *text = json_dump_str(body);
 	stream_send(h->stream, type, id, text, strlen(text));
 	free(text);

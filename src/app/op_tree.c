@@ -38,10 +38,11 @@ static void shot_done(struct tree_job *j)
 	} else {
 		char *label = s->taken.label ? xstrdup(s->taken.label) : NULL;
 		uint64_t seq = tree_record(j->t, &s->taken);
-		if (!seq) /* nothing has changed: the newest one is it */
+		if (!seq) { /* nothing has changed: the newest one is it */
 			seq = j->t->nr_snaps ? j->t->snap[j->t->nr_snaps - 1].seq : j->t->id;
-		if (label)
-			tree_label(j->t, seq, label);
+			if (label)
+				tree_label(j->t, seq, label, action_id(a));
+		}
 		free(label);
 		json_t *body = json_object();
 		json_put_int(body, "snapshot", (int64_t)seq);

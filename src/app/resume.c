@@ -64,6 +64,16 @@ static void see_snapshot(struct resume *r, const struct event *ev, const json_t 
 	};
 }
 
+static void see_label(struct resume *r, const struct event *ev, const json_t *body)
+{
+	struct old_box *b = box_of(r, ev->box);
+	for (size_t i = 0; b && i < b->nr; i++)
+		if ((json_int_t)b->snap[i].seq == json_int(body, "snapshot", 0)) {
+			free(b->snap[i].label);
+			b->snap[i].label = xstrdup(json_str(body, "label", ""));
+		}
+}
+
 static void see_requested(struct resume *r, const struct event *ev, const json_t *body)
 {
 	GROW(r->open, r->nr_open, r->cap_open);
@@ -119,6 +129,8 @@ static void see(struct resume *r, const struct event *ev)
 		b->closed = true;
 	} else if (ev->kind == EV_SNAPSHOT_TAKEN) {
 		see_snapshot(r, ev, body);
+	} else if (ev->kind == EV_SNAPSHOT_LABELED) {
+		see_label(r, ev, body);
 	} else if (ev->kind == EV_ACTION_REQUESTED) {
 		see_requested(r, ev, body);
 	} else if (ev->kind == EV_ACTION_STARTED || ev->kind == EV_ACTION_ENDED) {

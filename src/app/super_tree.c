@@ -7,6 +7,7 @@
 
 #include "app/super_box.h"
 #include "app/tree_base.h"
+#include "base/failpoint.h"
 
 /* --- jobs, one at a time per box --- */
 
@@ -157,6 +158,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 {
 	struct super *s = t->s;
 	uint64_t newest = 0;
+	failpoint("snapshot.before-record");
 	int alive = t->dead ? 0 : boxes_alive(s->boxes, t->id);
 	for (size_t i = 0; k->body && i < t->nr_layers; i++) {
 		json_t *body = k->body[i];
@@ -186,6 +188,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 	}
 	if (newest)
 		t->nr_by = 0;
+	failpoint("snapshot.recorded");
 	objects_free(&t->objects);
 	free(k->body);
 	free(k->label);
@@ -203,8 +206,12 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq)
 	return found;
 }
 
-void tree_label(struct trees *t, uint64_t seq, const char *label)
+void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause)
 {
+	json_t *body = json_object();
+	json_put_int(body, "snapshot", (int64_t)seq);
+	json_put_str(body, "label", label);
+	record_append_json(t->s->record, EV_SNAPSHOT_LABELED, cause, 0, t->id, 0, body);
 	for (size_t i = 0; i < t->nr_snaps; i++)
 		if (t->snap[i].seq == seq) {
 			free(t->snap[i].label);

@@ -74,7 +74,8 @@ uint64_t tree_record(struct trees *t, struct taken *k);             /* loop; new
 /* The newest snapshot of @layer at or before @seq; 0 = the base. */
 uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq);
 void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label);
-void tree_label(struct trees *t, uint64_t seq, const char *label);
+/* Gives the snapshot @seq a name, and records it. */
+void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause);
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
 
 #endif

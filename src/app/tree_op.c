@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/failpoint.h"
 #include "base/fd.h"
 
 static void op_free(struct tree_op *o)
@@ -99,8 +100,10 @@ int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const str
 	int rc = ws_diff_views(&d, now, wanted, false, NULL, &o->err);
 	if (rc == 0)
 		rc = ws_plan_make(&p, &d, &st, other >= 0 ? other : lower, false, &o->err);
+	failpoint("apply.before");
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, &o->err);
+	failpoint("apply.after");
 	o->nr_ops += p.nr_ops;
 	strv_copy(&o->missing, &p.missing);
 	ws_plan_release(&p);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/mem.h"
 #include "sandbox/effect_file.h"
 #include "sandbox/effect_inner.h"
@@ -251,6 +252,7 @@ static void on_flood(void *self)
 static void on_output(void *self, int stream, const void *bytes, size_t len)
 {
 	struct job *j = self;
+	failpoint("effect.output");
 	j->bytes[stream == STREAM_ERR] += (int64_t)len;
 	action_output(j->action, (enum record_stream)stream, bytes, len);
 	if (!j->paused && action_flooded(j->action)) {
@@ -285,6 +287,7 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 		json_put_int(body, "left", left);
 	j->slot->alive += left;
 	job_free(j);
+	failpoint("effect.ended");
 	action_ended(a, end, body);
 }
 
@@ -333,6 +336,7 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 	};
 	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);
 	action_set_tag(a, j);
+	failpoint("effect.prepared");
 	return j;
 }
 
@@ -344,6 +348,7 @@ static void job_go(struct job *j)
 		loop_timer_set(j->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
 	}
 	j->slot->driver->run_go(j->run);
+	failpoint("effect.started");
 	if (spec->stdin_len)
 		j->slot->driver->run_stdin(j->run, spec->stdin_bytes, spec->stdin_len,
 					   !json_flag(spec->args, "stdin", false));
