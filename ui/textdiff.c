@@ -96,6 +96,10 @@ static void myers(struct marks *k)
 static void mark_middle(struct text_lines *a, struct text_lines *b, bool *gone, bool *came)
 {
 	size_t head = 0, tail = 0;
+	memset(gone, !b->nr, a->nr);
+	memset(came, !a->nr, b->nr);
+	if (!a->nr || !b->nr)
+		return;
 	while (head < a->nr && head < b->nr && same(&a->line[head], &b->line[head]))
 		head++;
 	while (tail < a->nr - head && tail < b->nr - head &&

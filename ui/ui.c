@@ -271,9 +271,9 @@ int64_t ui_next(const struct ui *ui)
 	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
 		const struct model *m = &ui->src[i]->model;
-		for (size_t k = 0; k < m->nr_agents && !m->ended; k++)
-			if (!m->agent[k].ended && next > ui->mono_us + 1000000)
-				next = ui->mono_us + 1000000; /* an age goes on */
+		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) || model_count(m, AGENT_THINK);
+		if (busy && !m->ended && next > ui->mono_us + 1000000)
+			next = ui->mono_us + 1000000; /* an age goes on */
 	}
 	return next;
 }

@@ -8,7 +8,8 @@ static uint64_t seq;
 
 static uint64_t put(uint16_t kind, uint64_t agent, uint64_t action, const char *body)
 {
-	struct event ev = { .seq = ++seq, .agent = agent, .action = action, .kind = kind, .ts_us = (int64_t)seq * 1000000,
+	seq++;
+	struct event ev = { .seq = seq, .agent = agent, .action = action, .kind = kind, .ts_us = (int64_t)seq * 1000000,
 			    .body = body, .len = strlen(body) };
 	if (kind == EV_ACTION_REQUESTED)
 		ev.action = ev.seq;
