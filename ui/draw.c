@@ -126,7 +126,12 @@ static int draw_right(struct area a, int row, const struct row_info *r, const st
 	return col;
 }
 
-/* A verdict that is more than "allow" says by whom, and may use the columns to its right. */
+/* What was held or refused says by whom; its verdict takes the place of the outcome, which would repeat it. */
+static bool says_by_whom(const struct row_info *r)
+{
+	return *r->verdict && *r->by && strcmp(r->verdict, "allow") != 0 && (r->sign == '!' || r->dur_us < 0);
+}
+
 static int draw_verdict(struct area a, int row, int right, const struct row_info *r, struct arena *ar)
 {
 	bool plain = strcmp(r->verdict, "allow") == 0;
@@ -138,11 +143,7 @@ static int draw_verdict(struct area a, int row, int right, const struct row_info
 		put_field(a, row, right - 8, 8, role, r->verdict);
 		return right - 9;
 	}
-	int width = a.cols >= 100 ? 34 : 24;
-	if (r->sign == '!' || r->dur_us < 0)
-		right = a.cols - 1;
-	else
-		width = 17;
+	int width = !says_by_whom(r) ? 17 : a.cols >= 100 ? 34 : 24;
 	put_field(a, row, right - width, width, role, arena_printf(ar, "%s by %s", r->verdict, r->by));
 	return right - width - 1;
 }
@@ -167,7 +168,7 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 	}
 	put_field(a, row, col, 8, ROLE_DIM, r->word);
 	col += 9;
-	int right = draw_right(a, row, r, o, ar);
+	int right = o->verdict && says_by_whom(r) ? a.cols - 1 : draw_right(a, row, r, o, ar);
 	if (o->verdict)
 		right = draw_verdict(a, row, right, r, ar);
 	const char *what = first_line(r->what, ar);

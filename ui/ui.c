@@ -201,6 +201,8 @@ bool ui_sync(struct ui *ui)
 			ui_say(ui, ROLE_ERROR, "%s", ui->src[i]->why.text);
 		news = news || n != 0;
 	}
+	while (ui->depth > 1 && ui_top(ui)->ops->finished && ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
+		ui_back(ui);
 	size_t held = count_held(ui);
 	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
 	ui->nr_held_seen = held;

@@ -32,6 +32,8 @@ struct view_ops {
 	bool (*key)(void *self, struct ui *ui, uint32_t key);
 	/* What verbs are about now. */
 	void (*subject)(const void *self, const struct ui *ui, struct subject *out);
+	/* May be NULL: true when there is nothing left to do here: the view closes by itself. */
+	bool (*finished)(const void *self, const struct ui *ui);
 	/* May be NULL: why a verb does nothing here now; NULL it does. */
 	const char *(*off)(const void *self, const struct ui *ui, enum verb v);
 };

@@ -23,6 +23,7 @@ struct approval {
 	int64_t opened_us;  /* mono */
 	bool armed;         /* y once */
 	bool seen_end;      /* the end of the bytes was on the screen */
+	bool sent;          /* by us: it closes when it is done */
 	bool unfold;        /* v: everything also on a small screen */
 	int64_t top;
 	/* second screen: a pattern for the session */
@@ -44,7 +45,7 @@ struct approval {
 static void arm_anew(struct approval *v, struct ui *ui)
 {
 	v->opened_us = ui->mono_us;
-	v->armed = v->seen_end = v->widening = false;
+	v->armed = v->seen_end = v->widening = v->sent = false;
 	v->top = 0;
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + DEAD_US;
@@ -124,8 +125,10 @@ static bool small(int rows)
 	return rows < 30;
 }
 
-static int decide_rows(int rows)
+static int decide_rows(const struct approval *v, int rows)
 {
+	if (v->widening)
+		return MAX_PATTERNS + 4;
 	return small(rows) ? 5 : 10;
 }
 
@@ -135,7 +138,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->now_us = ui_now(ui);
-	v->rows = rows - 2 - decide_rows(rows);
+	v->rows = rows - 2 - decide_rows(v, rows);
 	text_init(&v->text, ar, cols - 2, 5, ui->grid.ascii);
 	v->info = (struct approval_info){ .intent = "" };
 	find_place(v, ui);
@@ -290,7 +293,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		put(a, 3, 3, ROLE_DIM, "nothing is held");
 		return;
 	}
-	int below = decide_rows(a.rows);
+	int below = decide_rows(v, a.rows);
 	struct area body = area_sub(a, 2, 1, a.rows - 2 - below, a.cols - 1);
 	paint_top(v, a);
 	text_paint(&v->text, body, v->text_top);
@@ -316,7 +319,7 @@ static void decide(struct approval *v, struct ui *ui, const char *word, json_t *
 	const char *words[] = { word, id, NULL };
 	if (*v->info.intent)
 		json_put_str(opts, "intent", v->info.intent);
-	ui_send(ui, v->source, words, opts);
+	v->sent = ui_send(ui, v->source, words, opts);
 }
 
 static struct approval *on_top(struct ui *ui)
@@ -462,6 +465,14 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
+static bool finished(const void *self, const struct ui *ui)
+{
+	const struct approval *v = self;
+	const struct source *s = ui_source(ui, v->source);
+	const struct model_action *act = s ? model_action(&s->model, v->action) : NULL;
+	return v->sent && act && act->state != ACT_WAITS;
+}
+
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct approval *v = self;
@@ -496,5 +507,5 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 
 const struct view_ops view_approval = {
 	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = open_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .subject = subject, .off = off,
+	.paint = paint, .verb = verb, .key = key, .finished = finished, .subject = subject, .off = off,
 };

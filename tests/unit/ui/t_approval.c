@@ -186,23 +186,39 @@ static void others(void)
 	end();
 }
 
-/* Somebody else was first. */
-static void decided_elsewhere(void)
+/* The decision arrives as an event, as it does from the recorder. */
+static void decision_comes(const char *who)
 {
-	static const char body[] = "{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}";
-	begin("tests/screens/fleet.jsonl", &act, 36);
-	later(1000000);
 	struct session *s = src->session;
+	char *body = xasprintf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who);
 	GROW(s->event, s->nr, s->cap);
-	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = EV_ACTION_DECIDED, .body = xstrdup(body),
-					  .len = sizeof(body) - 1, .ts_us = s->event[s->nr - 1].ts_us };
+	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = EV_ACTION_DECIDED, .body = body,
+					  .len = strlen(body), .ts_us = s->event[s->nr - 1].ts_us };
 	s->nr++;
 	ui_sync(&ui);
 	ui_draw(&ui);
-	is_str(view(), "approval", "it stays open and says so");
+}
+
+static void decided_elsewhere(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	decision_comes("ann");
+	is_str(view(), "approval", "somebody else was first: it stays open and says so");
 	press("y");
 	is_int(nr_sent, 0, "y decides nothing any more");
 	is_str(view(), "fleet", "any key closes it");
+	end();
+}
+
+static void decided_here(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	press("yy");
+	is_str(view(), "approval", "sent, not yet done: it stays");
+	decision_comes("bea");
+	is_str(view(), "fleet", "done: it closes by itself");
 	end();
 }
 
@@ -241,6 +257,7 @@ int main(void)
 	editing();
 	others();
 	decided_elsewhere();
+	decided_here();
 	long_command();
 	return done_testing();
 }
