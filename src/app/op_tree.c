@@ -39,7 +39,8 @@ static void shot_done(struct tree_job *j)
 		char *label = s->taken.label ? xstrdup(s->taken.label) : NULL;
 		uint64_t seq = tree_record(j->t, &s->taken);
 		if (!seq) { /* nothing has changed: the newest one is it */
-			seq = j->t->nr_snaps ? j->t->snap[j->t->nr_snaps - 1].seq : j->t->id;
+			for (size_t i = 0; i < j->t->nr_layers; i++)
+				seq = j->t->layer[i].prev > seq ? j->t->layer[i].prev : seq;
 			if (label)
 				tree_label(j->t, seq, label, action_id(a));
 		}

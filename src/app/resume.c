@@ -18,7 +18,8 @@ struct old_box {
 struct old_action {
 	uint64_t id;
 	char *tool;
-	bool started;
+	uint64_t box;
+	bool started, writes;
 };
 
 struct resume {
@@ -77,7 +78,8 @@ static void see_label(struct resume *r, const struct event *ev, const json_t *bo
 static void see_requested(struct resume *r, const struct event *ev, const json_t *body)
 {
 	GROW(r->open, r->nr_open, r->cap_open);
-	r->open[r->nr_open++] = (struct old_action){ .id = ev->seq, .tool = xstrdup(json_str(body, "tool", "")) };
+	r->open[r->nr_open++] = (struct old_action){ .id = ev->seq, .tool = xstrdup(json_str(body, "tool", "")),
+							   .box = ev->box, .writes = json_flag(body, "may_write", false) };
 }
 
 static void see_action(struct resume *r, const struct event *ev)
@@ -252,7 +254,10 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 		if (!b->ready || b->closed)
 			continue;
 		b->waiting = true;
-		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, &err);
+		bool broken_off = false;
+		for (size_t k = 0; k < r->nr_open; k++)
+			broken_off |= r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
+		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);
 		if (!b->now) {
 			b->waiting = false;
 			super_warn(s, NULL, "box '%s' cannot be opened again: %s", json_str(b->open, "name", ""), err.text);

@@ -24,7 +24,7 @@ struct super_box {
 	bool keep;
 	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
 	size_t nr_adopt;
-	bool reopened;
+	bool reopened, restore;
 	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
@@ -248,7 +248,7 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 }
 
 uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
-			  struct err *err)
+			  bool restore, struct err *err)
 {
 	const struct driver *d = driver_find(json_str(open, "driver", ""));
 	const json_t *lim = json_object_get(open, "limits"), *repos = json_object_get(open, "repos");
@@ -258,8 +258,7 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 		return 0;
 	}
 	CLEANUP(free_ptr) char *name = unique_name(s, json_str(open, "name", "box"));
-	CLEANUP(free_ptr) char *tail = xasprintf("%s-%llu", name, (unsigned long long)old);
-	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, tail);
+	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name); /* what the old supervisor left in it is used */
 	struct box_opts o = {
 		.name = name,
 		.state_dir = dir,
@@ -292,6 +291,7 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 		b->reopened = true;
 		b->adopt = snap;
 		b->nr_adopt = nr;
+		b->restore = restore;
 		b->id = boxes_open(s->boxes, d, &o, old, 0);
 		b->next = s->box;
 		s->box = b;
@@ -396,7 +396,7 @@ void super_box_ready(struct super *s, uint64_t box)
 	if (!sb)
 		return;
 	if (sb->reopened && sb->trees)
-		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, adopted);
+		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, sb->restore, adopted);
 	else if (sb->fork_from && sb->opener && sb->trees)
 		trees_fork_into(sb->trees, take(&sb->opener), sb->fork_from, sb->fork_n);
 	else

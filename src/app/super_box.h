@@ -16,9 +16,10 @@ NODISCARD int super_box_open(struct call *c, struct err *err);
 NODISCARD int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err);
 void super_box_answer(struct super *s, uint64_t box, struct call *c); /* what box.open answers */
 /* Opens a box as @open (body of its box.open) says, with the files of its snapshots. Returns its id; resume_box_ready
- * follows. 0: @err. */
+ * follows. @restore: an action had begun to change them, so they are put back to the newest snapshot; else what is on disk
+ * counts, which may be one snapshot ahead of the record. 0: @err. */
 uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
-			  struct err *err);
+			  bool restore, struct err *err);
 void super_box_close(struct super *s, uint64_t box);
 /* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);

@@ -201,7 +201,7 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq)
 {
 	uint64_t found = 0;
 	for (size_t i = 0; i < t->nr_snaps; i++)
-		if (t->snap[i].layer == layer && t->snap[i].seq <= seq)
+		if (t->snap[i].layer == layer && t->snap[i].seq <= seq && t->snap[i].seq > found)
 			found = t->snap[i].seq;
 	return found;
 }

@@ -32,8 +32,10 @@ struct old_snap {
 	uint64_t seq;
 	char *repo, *label; /* label may be NULL */
 };
-/* Makes the files those of the newest of @snap (copied; also found by later diffs and rollbacks), then calls @done. */
-void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, void (*done)(struct super *s, uint64_t box, const struct err *err));
+/* @snap (copied) are found by later diffs and rollbacks. @restore, or when nothing was left on disk: the files are made
+ * those of the newest of them. Then calls @done. */
+void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, bool restore,
+		 void (*done)(struct super *s, uint64_t box, const struct err *err));
 
 /* Takes a snapshot for an action that has ended; gate_settled(action) follows in any case. */
 void trees_after_action(struct trees *t, uint64_t action);

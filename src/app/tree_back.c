@@ -197,6 +197,7 @@ void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n)
 
 struct adopting {
 	struct tree_op op; /* first: freed with it */
+	bool restore;
 	void (*done)(struct super *s, uint64_t box, const struct err *err);
 };
 
@@ -208,6 +209,8 @@ static void adopt_work(struct tree_op *o)
 		uint64_t seq = tree_snap_at(o->t, i, o->to);
 		rc = seq ? tree_view(o->t, i, seq, &wanted, &o->err) : 0;
 		if (rc == 0 && seq)
+			rc = tree_view(o->t, i, o->t->layer[i].prev, &now, &o->err);
+		if (rc == 0 && seq && (((struct adopting *)o)->restore || !now.nr))
 			rc = tree_bring(o, i, &now, &wanted, -1);
 		ws_view_release(&now);
 		ws_view_release(&wanted);
@@ -224,11 +227,12 @@ static void adopt_done(struct tree_op *o)
 	a->done(o->t->s, o->t->id, o->err.code != ERR_NONE ? &o->err : NULL);
 }
 
-void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr,
+void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, bool restore,
 		 void (*done)(struct super *s, uint64_t box, const struct err *err))
 {
 	struct adopting *a = NEW(struct adopting);
 	a->done = done;
+	a->restore = restore;
 	a->op = (struct tree_op){ .t = t, .work = adopt_work, .done = adopt_done, .why = "background", .cause = t->id };
 	for (size_t k = 0; k < nr; k++)
 		for (size_t i = 0; i < t->nr_layers; i++)
