@@ -84,7 +84,7 @@ static int namespace_holder(pid_t *pid_out, struct err *err)
 
 static int idmap_make(struct idmap *m, struct err *err)
 {
-	pid_t pid;
+	pid_t pid = 0;
 	if (namespace_holder(&pid, err) < 0)
 		return -1;
 	char path[64];
