@@ -340,12 +340,12 @@ static bool watch_trusted(const struct ws *w)
 	return w->watch && w->proofs >= WATCH_PROOFS && w->proved_write;
 }
 
-static bool told_of(const struct strv *told, const struct buf *dir)
+static bool has(const struct strv *told, const char *path, size_t len)
 {
 	size_t lo = 0, hi = told->nr;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		int c = ws_path_cmp(buf_cstr(dir), dir->len, told->item[mid], told->len[mid]);
+		int c = ws_path_cmp(path, len, told->item[mid], told->len[mid]);
 		if (c == 0)
 			return true;
 		if (c < 0)
@@ -354,6 +354,20 @@ static bool told_of(const struct strv *told, const struct buf *dir)
 			lo = mid + 1;
 	}
 	return false;
+}
+
+/* Was it told of @path or of a directory above it (that came, went or was replaced)? */
+static bool told_of(const struct strv *told, struct buf *path)
+{
+	size_t whole = path->len;
+	bool hit = has(told, buf_cstr(path), whole);
+	buf_putc(path, '/');
+	for (size_t i = 1; i <= whole && !hit; i++)
+		if (path->data[i] == '/')
+			hit = has(told, path->data, i) || has(told, path->data, i + 1);
+	path->len = whole;
+	path->data[whole] = 0;
+	return hit;
 }
 
 /* Everything was walked: had the hint told of all that was found? NULL = yes. */
@@ -367,12 +381,11 @@ static json_t *watch_judge(struct ws *w, const struct strv *told)
 		if (ws_state_eq(&n->was, &n->now) || !n->up || !n->in_upper)
 			continue;
 		any = true;
-		node_path(n->up, &path);
+		node_path(n, &path);
 		if (told_of(told, &path)) {
 			w->proved_write |= n->rewritten;
 			continue;
 		}
-		node_path(n, &path);
 		missed = missed ? missed : json_array();
 		if (json_array_size(missed) < 20)
 			json_array_append_new(missed, json_bytes(buf_cstr(&path), path.len));
@@ -395,8 +408,8 @@ static int look(struct ws *w, const struct ws_how *how, bool *full_out, json_t *
 	if (w->watch && !told_all)
 		watch_free(&w->watch);
 	watch_begin(w); /* before the walk: what comes after it is told */
-	if (w->n && (how->dirs || part)) {
-		rc = upper_walk_only(&w->upper, how->dirs ? how->dirs : &told, err);
+	if (w->n && (how->told || part)) {
+		rc = upper_walk_only(&w->upper, how->told ? how->told : &told, err);
 		w->since_full++;
 		*full_out = false;
 	} else {

@@ -41,7 +41,7 @@ void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const 
 
 struct ws_how {
 	const char *why;         /* "action", "open", ...: goes into the body */
-	const struct strv *dirs; /* look only there; NULL: everything, or where the change hint says (watch.h) */
+	const struct strv *told; /* look only there (upper_walk_only); NULL: everything, or where the change hint says */
 	bool full;               /* whatever the hint says: everything */
 	bool sync;               /* processes are alive (frozen): syncfs first, so that stores through mappings show */
 };

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -296,27 +297,63 @@ int upper_walk(struct upper *u, struct err *err)
 	return rc;
 }
 
-int upper_walk_only(struct upper *u, const struct strv *dirs, struct err *err)
+/* Looks at one entry of the directory under way by its name. */
+static int look_name(struct walk *w, const char *name, size_t len, bool deep, struct err *err)
+{
+	_Alignas(struct walk_dent) char room[sizeof(struct walk_dent) + NAME_MAX + 1];
+	struct walk_dent *d = (void *)room;
+	struct stat st;
+	if (len > NAME_MAX)
+		return 0;
+	memset(d, 0, sizeof(*d));
+	memcpy(d->name, name, len);
+	d->name[len] = 0;
+	if (fstatat(w->upper_dir, d->name, &st, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT)
+		return look_entry(w, w->upper_dir, d, &deep, err);
+	w->u->looked++;
+	struct ws_node *n = node_child(w->dir, name, len);
+	return n && n->in_upper ? walk_vanish(w, n, err) : 0;
+}
+
+/* The entries of @told from @from on that lie in the same directory. Returns the first that does not. */
+static size_t look_names(struct walk *w, const struct strv *told, size_t from, int *rc, struct err *err)
+{
+	const char *first = told->item[from];
+	size_t len = told->len[from];
+	bool deep = len && first[len - 1] == '/';
+	const char *slash = memrchr(first, '/', len - deep);
+	size_t dir_len = slash ? (size_t)(slash - first) : 0, skip = slash ? dir_len + 1 : 0, i = from;
+	struct ws_node *d = node_find(w->u->root, first, dir_len);
+	bool known = d && d->in_upper && (!d->up || S_ISDIR(d->stamp.mode));
+	CLEANUP(fd_close) int fd = known ? open_upper_dir(w, d) : -1;
+	w->dir = d;
+	w->upper_dir = fd;
+	w->lower_dir = -2;
+	for (; i < told->nr && *rc == 0; i++) {
+		const char *p = told->item[i];
+		size_t n = told->len[i];
+		deep = n && p[n - 1] == '/';
+		n -= deep;
+		if (n <= skip || memcmp(p, first, skip) != 0 || memchr(p + skip, '/', n - skip))
+			break;
+		if (fd >= 0) /* else its directory has gone or come: told of by that one's own entry */
+			*rc = look_name(w, p + skip, n - skip, deep, err);
+	}
+	fd_close(&w->lower_dir);
+	w->lower_dir = -1;
+	return i > from ? i : from + 1;
+}
+
+int upper_walk_only(struct upper *u, const struct strv *told, struct err *err)
 {
 	struct walk w;
+	int rc = 0;
 	begin(&w, u);
-	for (size_t i = dirs->nr; i-- > 0;) { /* a list that is taken from its end: parents come first */
-		size_t len = dirs->len[i];
-		struct ws_node *n = node_find(u->root, dirs->item[i], len);
-		if (n && n->in_upper) {
-			add(&w, n, false);
-			continue;
-		}
-		/* new: found and walked as a whole when the nearest directory that is known is looked at */
-		while (len && (!n || !n->in_upper)) {
-			while (len && dirs->item[i][len - 1] != '/')
-				len--;
-			len -= len > 0;
-			n = node_find(u->root, dirs->item[i], len);
-		}
-		add(&w, n && n->in_upper ? n : u->root, false);
-	}
-	return run(&w, err);
+	for (size_t i = 0; rc == 0 && i < told->nr;)
+		i = look_names(&w, told, i, &rc, err);
+	if (rc < 0)
+		w.nr = 0;
+	return run(&w, err) < 0 ? -1 : rc;
 }
 
 void upper_rotated(struct upper *u)

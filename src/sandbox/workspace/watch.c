@@ -48,9 +48,8 @@ static bool add_one(struct watch *w, const char *path, size_t len)
 	return w->nr <= WATCH_DIRS_MAX;
 }
 
-/* Watches @path and all directories below, and names them in @dirs; what appears meanwhile is seen by the watch of its
- * parent. */
-static bool add_tree(struct watch *w, const char *path, size_t len, struct strv *dirs)
+/* Watches @path and all directories below; what appears meanwhile is seen by the watch of its parent. */
+static bool add_tree(struct watch *w, const char *path, size_t len)
 {
 	struct strv todo = STRV_INIT;
 	bool good = true;
@@ -60,8 +59,6 @@ static bool add_tree(struct watch *w, const char *path, size_t len, struct strv 
 		char *at = todo.item[--todo.nr];
 		size_t at_len = todo.len[todo.nr];
 		good = add_one(w, at, at_len);
-		if (dirs)
-			strv_push_bytes(dirs, at, at_len);
 		int fd = beneath_open(w->root, at, at_len, O_RDONLY | O_DIRECTORY);
 		DIR *d = fd < 0 ? NULL : fdopendir(fd);
 		const struct dirent *e;
@@ -90,7 +87,7 @@ int watch_new(struct watch **out, int root, struct err *err)
 	struct watch *w = NEW(struct watch);
 	w->root = root;
 	w->fd = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-	if (w->fd < 0 || !add_tree(w, "", 0, NULL)) {
+	if (w->fd < 0 || !add_tree(w, "", 0)) {
 		err_sys(err, "cannot watch the directories of the workspace");
 		watch_free(&w);
 		return -1;
@@ -113,7 +110,7 @@ void watch_free(struct watch **wp)
 	*wp = NULL;
 }
 
-static void on_event(struct watch *w, const struct inotify_event *e, struct strv *dirs)
+static void on_event(struct watch *w, const struct inotify_event *e, struct strv *told)
 {
 	if (e->mask & IN_Q_OVERFLOW)
 		w->lost = true;
@@ -125,17 +122,21 @@ static void on_event(struct watch *w, const struct inotify_event *e, struct strv
 		w->nr--;
 		return;
 	}
-	size_t len = w->len[e->wd];
-	if (!dirs->nr || dirs->len[dirs->nr - 1] != len || memcmp(dirs->item[dirs->nr - 1], w->path[e->wd], len) != 0)
-		strv_push_bytes(dirs, w->path[e->wd], len);
-	if ((e->mask & IN_ISDIR) && (e->mask & (IN_CREATE | IN_MOVED_TO)) && e->len) {
-		CLEANUP(buf_release) struct buf sub = BUF_INIT;
-		buf_append(&sub, w->path[e->wd], len);
-		if (len)
-			buf_putc(&sub, '/');
-		buf_puts(&sub, e->name);
-		w->lost |= !add_tree(w, buf_cstr(&sub), sub.len, dirs);
+	if (!e->len)
+		return; /* about the directory itself: its parent tells too */
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	buf_append(&path, w->path[e->wd], w->len[e->wd]);
+	if (path.len)
+		buf_putc(&path, '/');
+	buf_puts(&path, e->name);
+	bool come = (e->mask & IN_ISDIR) && (e->mask & (IN_CREATE | IN_MOVED_TO));
+	if (come) {
+		w->lost |= !add_tree(w, buf_cstr(&path), path.len);
+		buf_putc(&path, '/');
 	}
+	/* a program writes many times into one file */
+	if (!told->nr || told->len[told->nr - 1] != path.len || memcmp(told->item[told->nr - 1], path.data, path.len) != 0)
+		strv_push_bytes(told, buf_cstr(&path), path.len);
 }
 
 struct named {
@@ -170,20 +171,20 @@ static void sort_once(struct strv *v)
 	free(n);
 }
 
-bool watch_collect(struct watch *w, struct strv *dirs)
+bool watch_collect(struct watch *w, struct strv *told)
 {
 	_Alignas(struct inotify_event) char b[16384];
 	ssize_t n;
 	while ((n = read(w->fd, b, sizeof(b))) > 0)
 		for (ssize_t at = 0; at < n;) {
 			const struct inotify_event *e = (const void *)(b + at);
-			on_event(w, e, dirs);
+			on_event(w, e, told);
 			at += (ssize_t)sizeof(*e) + e->len;
 		}
 	if (n < 0 && errno != EAGAIN)
 		w->lost = true;
-	if (dirs->nr > 1)
-		sort_once(dirs);
+	if (told->nr > 1)
+		sort_once(told);
 	bool good = !w->lost;
 	w->lost = false;
 	return good;

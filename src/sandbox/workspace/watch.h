@@ -20,8 +20,9 @@ enum { WATCH_PROOFS = 3, WATCH_AGAIN = 50, WATCH_MIN_NODES = 2000, WATCH_DIRS_MA
 NODISCARD int watch_new(struct watch **out, int root, struct err *err);
 void watch_free(struct watch **w);
 
-/* Takes what has been told since the last call: directories (relative, sorted, each once), new ones among them; newly made
- * ones are watched from here on. False if something was lost: only a full walk knows. */
-bool watch_collect(struct watch *w, struct strv *dirs);
+/* Takes what has been told since the last call: paths of entries (relative, sorted, each once; a directory that is new ends
+ * in '/': all below it is new). Directories that are new are watched from here on. False if something was lost: only a full
+ * walk knows. */
+bool watch_collect(struct watch *w, struct strv *told);
 
 #endif

@@ -1,0 +1,264 @@
+/* What a snapshot costs after a command, against libgit2's add_all on the same tree: bench_snapshot [rounds] [files...]
+ *
+ *   C changed files in a tree of N: an overlay as a box has it, objects named, hashed and compressed as for the session
+ *   file. Then 10,000 files changed earlier and one now, with and without the change hint, and after a rotation. Last,
+ *   the odd cases of an upper, counted. */
+#include <git2.h>
+#include <time.h>
+
+#include "record/record.h"
+#include "sandbox/ws_box.h"
+
+enum { MAX = 500 };
+struct series {
+	double us[MAX];
+	int nr;
+};
+
+static int rounds = 15, failed;
+
+static double now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e6 + (double)t.tv_nsec / 1e3;
+}
+
+static int by_size(const void *a, const void *b)
+{
+	double x = *(const double *)a, y = *(const double *)b;
+	return (x > y) - (x < y);
+}
+
+static double at(struct series *s, int percent)
+{
+	if (!s->nr)
+		return 0;
+	qsort(s->us, (size_t)s->nr, sizeof(s->us[0]), by_size);
+	return s->us[(s->nr - 1) * percent / 100];
+}
+
+static double line(const char *name, struct series *s)
+{
+	printf("%-44s %10.1f us  p99 %10.1f  min %10.1f  n %3d\n", name, at(s, 50), at(s, 99), at(s, 0), s->nr);
+	return at(s, 50);
+}
+
+static void judge(const char *what, double value, double reach)
+{
+	bool good = value <= reach;
+	failed += !good;
+	printf("  %-56s %8.4f  (reach %.4f) %s\n", what, value, reach, good ? "PASS" : "FAIL");
+}
+
+/* Objects as they go to the recorder: named, hashed, compressed. */
+static struct objects *set;
+static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+{
+	(void)self;
+	objects_add(set, type, bytes, len, id_out);
+}
+static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+{
+	(void)self, (void)id, (void)type_out, (void)out;
+	return err_set(err, ERR_NOENT, "not held");
+}
+static const struct ws_store store = { .add = add_object, .get = get_object };
+
+static double take_once(struct ws *ws)
+{
+	struct err err = ERR_INIT;
+	json_t *body = NULL;
+	double from = now_us();
+	set = objects_new();
+	int rc = ws_take(ws, &store, &(struct ws_how){ .why = "action" }, &body, &err);
+	double took = now_us() - from;
+	objects_free(&set);
+	json_decref(body);
+	if (rc < 0)
+		printf("# %s\n", err.text);
+	return took;
+}
+
+static void make_tree(const char *dir, int files)
+{
+	int per = files / 100 < 1 ? 1 : files / 100;
+	for (int d = 0; d < 100; d++) {
+		char path[4200];
+		snprintf(path, sizeof(path), "%s/d%02d", dir, d);
+		mkdir(path, 0755);
+		for (int f = 0; f < per; f++) {
+			if (f % 100 == 0) {
+				snprintf(path, sizeof(path), "%s/d%02d/s%d", dir, d, f / 100);
+				mkdir(path, 0755);
+			}
+			snprintf(path, sizeof(path), "%s/d%02d/s%d/f%d", dir, d, f / 100, f);
+			int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+			dprintf(fd, "file %d of directory %d\nint main(void) { return %d; }\n", f, d, f);
+			close(fd);
+		}
+	}
+}
+
+static void touch(const char *dir, int files, int nr, int round)
+{
+	int per = files / 100 < 1 ? 1 : files / 100;
+	for (int i = 0; i < nr; i++) {
+		char path[4200];
+		int d = (i * 37) % 100, f = (i / 100 * 7) % per;
+		snprintf(path, sizeof(path), "%s/d%02d/s%d/f%d", dir, d, f / 100, f);
+		int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
+		dprintf(fd, "changed in round %d\n", round);
+		close(fd);
+	}
+}
+
+/* libgit2's way: a warm index, the changed files found by one stat each. */
+static double add_all(git_repository *repo, git_index *index)
+{
+	git_oid tree;
+	git_strarray all = { 0 };
+	double from = now_us();
+	git_index_add_all(index, &all, 0, NULL, NULL);
+	git_index_write_tree(&tree, index);
+	git_index_write(index);
+	(void)repo;
+	return now_us() - from;
+}
+
+struct result {
+	double c0, c1, c10, c1000, git1;
+};
+
+static struct result tree_of(int files)
+{
+	struct ws_box b;
+	struct result r = { 0 };
+	static const int changed[] = { 0, 1, 10, 1000 };
+	double *out[] = { &r.c0, &r.c1, &r.c10, &r.c1000 };
+	char name[80];
+	if (!box_init(&b, false))
+		return r;
+	make_tree(b.lower, files);
+	for (size_t c = 0; c < ARRAY_LEN(changed); c++) {
+		struct series s = { 0 };
+		if (!box_open(&b, NULL))
+			break;
+		take_once(b.ws);
+		for (int i = 0; i < rounds; i++) {
+			touch(b.merged, files, changed[c], i);
+			if (changed[c]) /* a command's end is not its last write: past the tick of the file system's clock */
+				usleep(25000);
+			s.us[s.nr++] = take_once(b.ws);
+		}
+		snprintf(name, sizeof(name), "snapshot, %d of %d files changed", changed[c], files);
+		*out[c] = line(name, &s);
+		ws_free(&b.ws);
+		umount2(b.merged, MNT_DETACH);
+		b.layer++;
+		mkdir(b.merged, 0755);
+	}
+	git_repository *repo = NULL;
+	git_index *index = NULL;
+	if (git_repository_init(&repo, b.lower, 0) == 0 && git_repository_index(&index, repo) == 0) {
+		struct series s = { 0 };
+		add_all(repo, index);
+		for (int i = 0; i < (rounds < 5 ? rounds : 5); i++) {
+			touch(b.lower, files, 1, i);
+			usleep(25000);
+			s.us[s.nr++] = add_all(repo, index);
+		}
+		snprintf(name, sizeof(name), "libgit2 add_all, 1 of %d files changed", files);
+		r.git1 = line(name, &s);
+	}
+	git_index_free(index);
+	git_repository_free(repo);
+	box_end(&b);
+	return r;
+}
+
+static void earlier(double fresh)
+{
+	static const struct {
+		const char *name;
+		bool no_hint, rotate;
+	} how[] = { { "without the hint", true, false }, { "with the hint", false, false }, { "after a rotation", true, true } };
+	for (size_t h = 0; h < ARRAY_LEN(how); h++) {
+		struct ws_box b;
+		struct series s = { 0 };
+		struct ws_stats st;
+		char name[80];
+		if (!box_init(&b, false) || !box_open(&b, &(struct ws_opts){ .no_hint = how[h].no_hint }))
+			return;
+		take_once(b.ws);
+		make_tree(b.merged, 10000);
+		take_once(b.ws);
+		usleep(25000);
+		if (how[h].rotate)
+			box_rotate(&b);
+		for (int i = 0; i < 4 + rounds; i++) {
+			touch(b.merged, 10000, 1, i);
+			usleep(25000);
+			double us = take_once(b.ws);
+			if (i >= 4)
+				s.us[s.nr++] = us;
+		}
+		ws_stats(b.ws, &st);
+		snprintf(name, sizeof(name), "10,000 files earlier, 1 now, %s", how[h].name);
+		double us = line(name, &s);
+		if (how[h].no_hint && !how[h].rotate)
+			judge("us per entry of the upper", us / 10000, 3);
+		else if (how[h].rotate || !strcmp(st.hint, "trusted"))
+			judge("of the cost in a fresh upper", us / fresh, 3);
+		else
+			printf("  the hint is %s here\n", st.hint);
+		box_end(&b);
+	}
+}
+
+/* The cases that a naive walk gets wrong, each against what is really there. */
+static void cases(void)
+{
+	static const char *const step[] = {
+		"rm a/1", "rm -r b", "mkdir b; echo n > b/1", "mv c/1 c/2", "mv c e", "ln f h; echo x >> h", "chmod 600 g",
+		"exec 3<> d/1", "rm g; mkdir g; echo 1 > g/1", "mkfifo p", "ln -s a l; rm l; echo l > l",
+	};
+	struct ws_box b;
+	int good = 0;
+	if (!box_init(&b, false))
+		return;
+	sh_in(b.lower, "umask 022; mkdir a b c d; for i in 1 2 3; do echo $i | tee a/$i b/$i c/$i d/$i > /dev/null; done; echo f > f; echo g > g");
+	if (!box_open(&b, NULL))
+		return;
+	box_take(&b);
+	for (size_t i = 0; i < ARRAY_LEN(step); i++) {
+		sh_in(b.merged, "umask 022; %s", step[i]);
+		good += box_take(&b) >= 0 && oracle(&b);
+	}
+	printf("%d of %zu odd cases of an upper are right\n", good, ARRAY_LEN(step));
+	failed += (size_t)good != ARRAY_LEN(step);
+	box_end(&b);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1)
+		rounds = atoi(argv[1]);
+	rounds = rounds < 3 ? 3 : rounds > MAX - 10 ? MAX - 10 : rounds;
+	if (!own_mounts()) {
+		printf("no overlay mounts here: nothing to measure\n");
+		return 0;
+	}
+	git_libgit2_init();
+	int large = argc > 2 ? atoi(argv[2]) : 100000;
+	struct result small = tree_of(1000), mid = tree_of(10000), big = tree_of(large);
+	judge("nothing changed, large tree, us", big.c0, 50);
+	judge("1 changed, large tree, us", big.c1, 1500);
+	judge("1 changed, large tree / 1,000 files", big.c1 / small.c1, 1.2);
+	judge("10 changed, large tree / 1,000 files", big.c10 / small.c10, 1.5);
+	judge("1 changed, large tree / libgit2 add_all", big.c1 / big.git1, 0.01);
+	printf("  1 changed, 10,000 files / libgit2 add_all                %8.4f\n", mid.c1 / mid.git1);
+	earlier(small.c1);
+	cases();
+	return failed ? 1 : 0;
+}
