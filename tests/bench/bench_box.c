@@ -12,7 +12,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "unit/sandbox/box_fixture.h"
+#include "tests/unit/sandbox/box_fixture.h"
 
 enum { MAX = 2000 };
 struct series {

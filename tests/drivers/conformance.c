@@ -1,0 +1,241 @@
+/* What every driver must do, through driver.h alone: conformance DRIVER. What a driver does not claim (caps) is
+ * skipped. */
+#include "tests/unit/sandbox/box_fixture.h"
+
+static const struct driver *drv;
+
+static struct box *open_box(const char *name, const char *repo, json_t **result)
+{
+	CLEANUP(free_ptr) char *tail = xasprintf("state-%s", name);
+	CLEANUP(free_ptr) char *state = fx_path(tail);
+	struct box_repo r = { .name = "", .host_dir = repo };
+	struct box_opts o = {
+		.name = name, .state_dir = state, .repo = &r, .nr_repos = repo ? 1 : 0, .accept_reduced = true
+	};
+	struct answer a = { 0 };
+	struct box *b = drv->open(fx_loop, &o, fx_done, &a);
+	fx_wait(&a.here);
+	if (!a.result) {
+		printf("# %s\n", a.err.text);
+		return NULL;
+	}
+	*result = a.result;
+	return b;
+}
+
+/* Runs words as they are; @input NULL: no stdin. */
+static struct ran run(struct box *b, const char *const *words, const char *input)
+{
+	struct ran r = { 0 };
+	size_t nr = 0;
+	while (words[nr])
+		nr++;
+	struct run_opts o = { .argv = (char *const *)(uintptr_t)words, .nr_argv = nr, .stdin_open = input != NULL };
+	struct run *p = drv->run_prepare(b, &o, &fx_run_ops, &r);
+	if (input)
+		drv->run_stdin(p, input, strlen(input), true);
+	drv->run_go(p);
+	fx_wait(&r.here);
+	drv->run_free(p);
+	return r;
+}
+
+#define WORDS(...) ((const char *const[]){ __VA_ARGS__, NULL })
+
+static void exits(struct box *b)
+{
+	static const struct {
+		const char *command;
+		int code, signal;
+	} cases[] = { { "exit 0", 0, 0 },
+		      { "exit 7", 7, 0 },
+		      { "exit 255", 255, 0 },
+		      { "kill -9 $$", 0, SIGKILL },
+		      { "kill -TERM $$", 0, SIGTERM } };
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct ran r = run(b, WORDS("sh", "-c", cases[i].command), NULL);
+		ok(!r.lost && r.code == cases[i].code && r.signal == cases[i].signal, "'%s' ends with %d, signal %d",
+		   cases[i].command, r.code, r.signal);
+		fx_ran_release(&r);
+	}
+	struct ran r = run(b, WORDS("/nowhere/to/be/found"), NULL);
+	is_int(r.code, 127, "what is not there ends with 127");
+	fx_ran_release(&r);
+	r = run(b, WORDS("/etc/passwd"), NULL);
+	is_int(r.code, 126, "what cannot be executed with 126");
+	fx_ran_release(&r);
+}
+
+static void streams(struct box *b)
+{
+	struct ran r = run(b, WORDS("sh", "-c", "printf out; printf err >&2; printf more"), NULL);
+	is_str(buf_cstr(&r.out), "outmore", "stdout");
+	is_str(buf_cstr(&r.err), "err", "stderr apart");
+	fx_ran_release(&r);
+	r = run(b, WORDS("printf", "%s|", "a b", "", "$HOME", "*", "\xff\n"), NULL);
+	is_str(buf_cstr(&r.out), "a b||$HOME|*|\xff\n|", "argv goes through byte for byte");
+	fx_ran_release(&r);
+	r = run(b, WORDS("sh", "-c", "head -c 3000000 /dev/zero | tr '\\0' x"), NULL);
+	is_int((int64_t)r.out.len, 3000000, "3 MB arrive whole");
+	fx_ran_release(&r);
+	r = run(b, WORDS("sh", "-c", "printf %s 'a'; sleep 30 & exit 3"), NULL);
+	ok(r.code == 3 && r.out.len == 1, "the end is the end of the process, not of the pipe");
+	fx_ran_release(&r);
+	if (!(drv->caps & CAP_STDIN)) {
+		skip(2, "no stdin");
+		return;
+	}
+	r = run(b, WORDS("sh", "-c", "cat; echo end"), "given\n");
+	is_str(buf_cstr(&r.out), "given\nend\n", "stdin goes in and ends");
+	fx_ran_release(&r);
+	r = run(b, WORDS("cat"), NULL);
+	ok(r.code == 0 && r.out.len == 0, "no stdin is an empty one");
+	fx_ran_release(&r);
+}
+
+static void signals(struct box *b)
+{
+	struct ran r = { 0 };
+	struct run_opts o = { .argv = (char *const *)(uintptr_t)WORDS("sleep", "100"),
+			      .nr_argv = 2,
+			      .timeout_us = 200000 };
+	struct run *p = drv->run_prepare(b, &o, &fx_run_ops, &r);
+	drv->run_go(p);
+	fx_wait(&r.here);
+	ok(r.signal == SIGTERM || r.signal == SIGKILL, "a time limit ends it");
+	drv->run_free(p);
+	if (!(drv->caps & CAP_SIGNAL)) {
+		skip(1, "no signals");
+		return;
+	}
+	r = (struct ran){ 0 };
+	o.timeout_us = 0;
+	p = drv->run_prepare(b, &o, &fx_run_ops, &r);
+	drv->run_go(p);
+	drv->run_signal(p, SIGINT);
+	fx_wait(&r.here);
+	ok(r.signal == SIGINT || r.code == 130, "a signal arrives");
+	drv->run_free(p);
+}
+
+static json_t *verb(struct answer *a)
+{
+	fx_wait(&a->here);
+	return a->result;
+}
+
+static void files(struct box *b)
+{
+	static const char bytes[] = "line\n\0\xff\xfe"
+				    "end";
+	struct answer a = { 0 };
+	CLEANUP(buf_release) struct buf got = BUF_INIT;
+	drv->write(b, "new/dir/file", bytes, sizeof(bytes) - 1, 0640, fx_done, &a);
+	ok(verb(&a) != NULL, "write makes what is missing");
+	json_release(&a.result);
+	a = (struct answer){ 0 };
+	drv->read(b, "new/dir/file", 1 << 20, fx_done, &a);
+	ok(json_get_bytes(json_object_get(verb(&a), "data"), &got) && got.len == sizeof(bytes) - 1 &&
+		   memcmp(got.data, bytes, got.len) == 0,
+	   "read gives the same bytes");
+	is_int(json_int(a.result, "mode", -1), 0640, "and the mode");
+	json_release(&a.result);
+	a = (struct answer){ 0 };
+	drv->read(b, "new/dir/file", 4, fx_done, &a);
+	is_str(json_str(verb(&a), "data", ""), "line", "no more than was asked for");
+	is_int(json_int(a.result, "size", -1), (int64_t)sizeof(bytes) - 1, "with the whole size");
+	json_release(&a.result);
+	a = (struct answer){ 0 };
+	drv->list(b, "new", fx_done, &a);
+	const json_t *entry = json_array_get(json_object_get(verb(&a), "entries"), 0);
+	ok(strcmp(json_str(entry, "name", ""), "dir") == 0 && strcmp(json_str(entry, "kind", ""), "dir") == 0, "list");
+	json_release(&a.result);
+	a = (struct answer){ 0 };
+	drv->stat(b, "/workspace/new/dir/file", fx_done, &a);
+	is_str(json_str(verb(&a), "kind", ""), "file", "stat of an absolute path");
+	json_release(&a.result);
+	a = (struct answer){ 0 };
+	drv->read(b, "missing", 10, fx_done, &a);
+	ok(verb(&a) == NULL && a.err.code == ERR_NOENT, "what is missing is said to be");
+	a = (struct answer){ 0 };
+	drv->read(b, "new", 10, fx_done, &a);
+	ok(verb(&a) == NULL, "a folder is not read");
+	struct ran r = run(
+		b, WORDS("sh", "-c", "wc -c <new/dir/file; ln -s /etc/passwd l; mkfifo fifo; echo over >>new/dir/file"),
+		NULL);
+	is_int(atoi(buf_cstr(&r.out)), (int64_t)sizeof(bytes) - 1,
+	       "a command sees what was written and may write to it");
+	fx_ran_release(&r);
+	a = (struct answer){ 0 };
+	drv->read(b, "fifo", 10, fx_done, &a);
+	ok(verb(&a) == NULL, "a fifo is not waited for");
+}
+
+static void freezing(struct box *b)
+{
+	if (!(drv->caps & CAP_FREEZE)) {
+		skip(2, "cannot freeze");
+		return;
+	}
+	struct answer a = { 0 };
+	drv->freeze(b, true, fx_done, &a);
+	ok(verb(&a) != NULL, "freeze");
+	json_release(&a.result);
+	a = (struct answer){ 0 };
+	drv->freeze(b, false, fx_done, &a);
+	ok(verb(&a) != NULL, "thaw");
+	json_release(&a.result);
+}
+
+static void many(struct box *b)
+{
+	enum { NR = 20 };
+	struct ran r[NR] = { 0 };
+	struct run *p[NR];
+	struct run_opts o = { .argv = (char *const *)(uintptr_t)WORDS("sh", "-c", "echo $$"), .nr_argv = 3 };
+	int good = 0;
+	for (int i = 0; i < NR; i++)
+		p[i] = drv->run_prepare(b, &o, &fx_run_ops, &r[i]);
+	for (int i = NR; i-- > 0;)
+		drv->run_go(p[i]);
+	for (int i = 0; i < NR; i++) {
+		fx_wait(&r[i].here);
+		good += r[i].code == 0 && r[i].out.len > 1;
+		drv->run_free(p[i]);
+		fx_ran_release(&r[i]);
+	}
+	is_int(good, NR, "many at once, let go in another order");
+}
+
+int main(int argc, char **argv)
+{
+	drv = argc > 1 ? driver_find(argv[1]) : NULL;
+	if (!drv)
+		skip_all("no driver '%s'", argc > 1 ? argv[1] : "");
+	json_t *probe = drv->probe(), *result = NULL;
+	if (!json_flag(probe, "ok", false))
+		skip_all("%s: %s", drv->name, json_str(probe, "why", "not here"));
+	json_release(&probe);
+	fx_start();
+	CLEANUP(free_ptr) char *repo = fx_path("repo");
+	fx_file(repo, "there", "before\n", 0644);
+	struct box *b = open_box("conformance", repo, &result);
+	ok(b != NULL, "%s: a box opens", drv->name);
+	if (b) {
+		ok(b->profile && *b->profile && strcmp(b->profile, json_str(result, "profile", "")) == 0,
+		   "it says its profile: %s", b->profile);
+		exits(b);
+		streams(b);
+		signals(b);
+		files(b);
+		freezing(b);
+		many(b);
+		struct answer a = { 0 };
+		drv->stats(b, fx_done, &a);
+		ok(verb(&a) != NULL, "stats");
+		json_release(&a.result);
+		ok(fx_close(b), "close");
+	}
+	json_release(&result);
+	return fx_end();
+}
