@@ -15,7 +15,7 @@ extern const struct driver driver_process;
 /* How many started boxes wait for a workspace, for each combination of limits, roots and network that was used lately
  * (default 0). Warm boxes cost a few megabytes each. 0 ends the waiting ones. */
 void process_pool_set(struct loop *l, int nr);
-/* Ends the waiting ones and calls @done once they and every box that is being closed have gone. */
+/* Ends the waiting ones and calls @done once they have gone. */
 void process_pool_drain(struct loop *l, loop_fn *done, void *self);
 
 /* The processes of an open box as the host sees them: its guest (PID 1 of the box) and its keeper; 0 if there is none.

@@ -183,6 +183,11 @@ void process_opened(struct process_box *p, json_t *result)
 	p->open = true;
 	p->errand = errand_new(p);
 	p->b.profile = p->profile;
+	if (p->cell) { /* only now: starting the next one would compete with this one */
+		struct cell_spec spec;
+		process_spec(p, &spec);
+		pool_refill(p->loop, p->cell->launcher, &spec);
+	}
 	if (p->limits.wall_us > 0) {
 		p->wall = loop_timer_new(p->loop, wall_time, p);
 		loop_timer_set(p->wall, (uint64_t)(p->limits.wall_us / 1000), 0);
@@ -480,7 +485,6 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 		p->cell = cell_new(l, la, &spec, &ops, p);
 	ask_for_layer(p);
 	loop_job_run(l, scan, scan_done, p);
-	pool_refill(l, la, &spec);
 	return &p->b;
 }
 

@@ -19,7 +19,7 @@ static void first_process(void)
 	out_is(b,
 	       "exec 2>/dev/null; (echo x >/proc/1/mem) && echo written; kill -KILL 1; kill -STOP 1; echo still here",
 	       "still here", "nor can it be written, killed or stopped");
-	out_is(b, "cat /proc/1/comm; ls -d /proc/[0-9]* | wc -l", "guest\n4",
+	out_is(b, "cat /proc/1/comm; [ $(ls -d /proc/[0-9]* | wc -l) -le 5 ] && echo few", "guest\nfew",
 	       "it is the guest, alone with the command");
 	out_is(b,
 	       "python3 -c 'import ctypes,os; l=ctypes.CDLL(None,use_errno=True); print(l.ptrace(16,1,0,0), "
