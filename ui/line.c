@@ -23,6 +23,7 @@ struct line {
 	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
 	uint64_t later;     /* not asked again by itself up to this one */
 	char *intent;
+	bool at_prompt;     /* the prompt is the last thing on the screen */
 };
 
 static void print_safe(FILE *out, const char *text)
@@ -67,8 +68,29 @@ static void print_what(struct line *l, const char *what)
 	}
 }
 
+static void print_by(struct line *l, const char *by)
+{
+	if (*by) {
+		fputs(" by ", l->out);
+		print_safe(l->out, by);
+	}
+}
+
 static void print_ended(struct line *l, const struct row_info *r, struct arena *a)
 {
+	if (strcmp(r->outcome, "denied") == 0) {
+		fprintf(l->out, "%s DENIED", r->word);
+		print_by(l, r->by);
+		print_what(l, r->what);
+		return;
+	}
+	if (strcmp(r->word, "model") == 0 && r->sign != 'x') {
+		fprintf(l->out, "model answered in %s", fmt_span(a, r->dur_us));
+		if (r->tokens > 0)
+			fprintf(l->out, ", %s tokens, %s", fmt_count(a, r->tokens), fmt_money(a, r->uusd));
+		print_what(l, r->what);
+		return;
+	}
 	fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done", *r->outcome ? r->outcome : "ok");
 	if (r->dur_us >= 0)
 		fprintf(l->out, " in %s", fmt_span(a, r->dur_us));
@@ -77,19 +99,16 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	print_what(l, r->why);
 }
 
-static const char *allowed_word(const struct row_info *r)
-{
-	if (strcmp(r->verdict, "allow") == 0)
-		return "allowed";
-	return strcmp(r->verdict, "deny") == 0 ? "DENIED" : r->verdict;
-}
-
 /* True if there is something to say about this step in an action's life. */
 static bool print_action(struct line *l, const struct event *ev, const struct row_info *r, struct arena *a)
 {
 	switch (ev->kind) {
 	case EV_ACTION_STARTED:
-		fprintf(l->out, "%s %s", r->word, allowed_word(r));
+		fprintf(l->out, "%s %s", r->word, strcmp(r->verdict, "allow") == 0 ? "allowed" : "runs");
+		if (strcmp(r->verdict, "allow") != 0) {
+			print_what(l, r->what);
+			return true;
+		}
 		break;
 	case EV_ACTION_HELD:
 		fprintf(l->out, "HELD");
@@ -103,12 +122,31 @@ static bool print_action(struct line *l, const struct event *ev, const struct ro
 	default:
 		return false;
 	}
-	if (*r->by) {
-		fputs(" by ", l->out);
-		print_safe(l->out, r->by);
-	}
+	print_by(l, r->by);
 	print_what(l, ev->kind == EV_ACTION_DECIDED && *r->why ? r->why : r->what);
 	return true;
+}
+
+static void print_other(struct line *l, const struct row_info *r)
+{
+	if (r->turn) {
+		fputs(r->what, l->out);
+		return;
+	}
+	fputs(strcmp(r->word, "end") == 0 ? "ended" : r->word, l->out);
+	if (*r->outcome)
+		fprintf(l->out, " (%s)", r->outcome);
+	const char *more = strchr(r->what, '\n');
+	size_t lines = 0;
+	for (const char *p = more; p && p[1]; p = strchr(p + 1, '\n'))
+		lines++;
+	if (lines == 0) {
+		print_what(l, r->what);
+		return;
+	}
+	CLEANUP(free_ptr) char *first = xstrndup(r->what, (size_t)(more - r->what));
+	print_what(l, first);
+	fprintf(l->out, " (and %zu more %s)", lines, lines == 1 ? "line" : "lines");
 }
 
 static bool is_step(uint16_t kind)
@@ -117,8 +155,14 @@ static bool is_step(uint16_t kind)
 }
 
 /* Events that are a line: steps of actions (not the wish itself, which says nothing yet) and rows of their own. */
-static bool is_line(uint16_t kind)
+static bool is_line(const struct model *m, const struct event *ev)
 {
+	const struct model_action *act = is_step(ev->kind) ? model_action(m, ev->action) : NULL;
+	uint16_t kind = ev->kind;
+	if (act && kind == EV_ACTION_STARTED && strcmp(act->kind, "model") == 0)
+		return false; /* what it answers is the line */
+	if (act && kind == EV_ACTION_ENDED && act->person && !act->started)
+		return false; /* the decision was the line */
 	return is_step(kind) || (model_is_row(kind) && kind != EV_ACTION_REQUESTED);
 }
 
@@ -130,20 +174,21 @@ static void print_event(struct line *l, const struct event *ev)
 		print_json(l, ev);
 		return;
 	}
-	if (!is_line(ev->kind))
+	if (!is_line(&l->s->model, ev))
 		return;
+	if (l->at_prompt)
+		fputc('\n', l->out);
+	l->at_prompt = false;
 	const struct model *m = &l->s->model;
-	const struct model_agent *agent = model_agent(m, ev->kind == EV_AGENT_START ? ev->seq : ev->agent);
 	bool step = is_step(ev->kind);
+	const struct model_action *act = step ? model_action(m, ev->action) : NULL;
+	const struct model_agent *agent = model_agent(m, ev->kind == EV_AGENT_START ? ev->seq : act ? act->agent : ev->agent);
 	row_load(&r, l->s, &(struct row){ step ? ev->action : ev->seq, step ? EV_ACTION_REQUESTED : ev->kind }, &a);
 	fprintf(l->out, "%s ", fmt_hms(&a, ev->ts_us));
 	print_safe(l->out, agent ? agent->name : "session");
 	fprintf(l->out, " event %" PRIu64 " ", step ? ev->action : ev->seq);
 	if (!step) {
-		fputs(r.word, l->out);
-		if (*r.outcome)
-			fprintf(l->out, " %s", r.outcome);
-		print_what(l, r.what);
+		print_other(l, &r);
 	} else if (!print_action(l, ev, &r, &a)) {
 		fputs(r.word, l->out);
 	}
@@ -161,6 +206,17 @@ static bool can_act(const struct line *l)
 	return l->ask && l->act && l->act->command;
 }
 
+/* Events that came between have pushed it up. */
+static void show_prompt(struct line *l)
+{
+	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent", [AWAIT_PATTERN] = "pattern",
+					      [AWAIT_EDIT] = "run this instead" };
+	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
+	if (!l->at_prompt)
+		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");
+	l->at_prompt = true;
+}
+
 static void prompt_action(struct line *l, const struct model_action *act)
 {
 	struct arena a = ARENA_INIT;
@@ -174,7 +230,8 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	if (act->until_us)
 		fprintf(l->out, ", %s in %s if nobody answers", strcmp(info.on_timeout, "allow") == 0 ? "ALLOWED" : "denied",
 			fmt_age(&a, act->until_us - l->s->model.last_us));
-	fprintf(l->out, ".\n%s%" PRIu64 "> ", choices, act->id);
+	fprintf(l->out, ".\n%s", choices);
+	show_prompt(l);
 	arena_release(&a);
 }
 
@@ -192,7 +249,8 @@ static void prompt_question(struct line *l, uint64_t seq)
 		fprintf(l->out, "  %zu ", i + 1);
 		print_safe(l->out, json_is_string(c) ? json_string_value(c) : json_str(c, "text", "?"));
 	}
-	fprintf(l->out, "\n%" PRIu64 "> ", seq);
+	fputc('\n', l->out);
+	show_prompt(l);
 }
 
 static bool still_waits(const struct line *l)
@@ -212,8 +270,10 @@ static void prompt_next(struct line *l)
 	const struct model *m = &l->s->model;
 	if (!can_act(l) || l->json)
 		return;
-	if (l->asked && still_waits(l))
+	if (l->asked && still_waits(l)) {
+		show_prompt(l);
 		return;
+	}
 	if (l->asked)
 		fputs("(it is decided)\n", l->out);
 	l->asked = 0;
@@ -235,6 +295,8 @@ static void prompt_next(struct line *l)
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
+	if (l->at_prompt && (err || json_str(result, "text", NULL)))
+		fputc('\n', l->out), l->at_prompt = false;
 	const char *text = json_str(result, "text", NULL);
 	if (err)
 		fprintf(l->out, "not done: %s\n", err->text);
@@ -279,6 +341,7 @@ static void ask_text(struct line *l, enum awaiting what, const char *label)
 {
 	l->awaiting = what;
 	fputs(label, l->out);
+	l->at_prompt = true;
 }
 
 static void tell_more(struct line *l)
@@ -297,7 +360,8 @@ static void tell_more(struct line *l)
 			fputs(t.row[i].glyph[k].s, l->out);
 		fputc('\n', l->out);
 	}
-	fprintf(l->out, "%s%" PRIu64 "> ", choices, l->asked);
+	fputs(choices, l->out);
+	show_prompt(l);
 	arena_release(&a);
 }
 
@@ -335,7 +399,7 @@ static void chosen(struct line *l, const char *text)
 	default:
 		if (*text)
 			fprintf(l->out, "a number from 1 to 8, please\n");
-		fprintf(l->out, "%" PRIu64 "> ", l->asked);
+		show_prompt(l);
 		break;
 	}
 }
@@ -367,6 +431,7 @@ static void command(struct line *l, const char *text)
 /* A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
 void line_typed(struct line *l, const char *text)
 {
+	l->at_prompt = false;
 	bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
 	if (l->asked && !still_waits(l)) {
 		fputs("it is decided already\n", l->out);
@@ -382,7 +447,7 @@ void line_typed(struct line *l, const char *text)
 		if (*text)
 			decide_with(l, "approve", edit ? "cmd" : "session", text);
 		else
-			fprintf(l->out, "%s%" PRIu64 "> ", choices, l->asked);
+			show_prompt(l);
 	} else if (l->awaiting == AWAIT_ANSWER) {
 		answered(l, text);
 	} else {

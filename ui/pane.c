@@ -65,7 +65,8 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 	if (!act)
 		return;
 	if (act->out_bytes + act->err_bytes == 0) {
-		text_puts(t, ROLE_DIM, act->state == ACT_OVER ? "(no output)" : "(no output yet)");
+		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM, act->state == ACT_OVER ? "(no output)" :
+			  act->state == ACT_WAITS ? "it waits for a decision: a looks at it" : "(no output yet)");
 		return;
 	}
 	if (act->out_bytes + act->err_bytes <= max && strcmp(act->kind, "model") != 0) {
