@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 4, DEPTH_MAX = 64, COUNT_MAX = 1 << 20, MODE_TREE = 0040000, MODE_KIND = 0170000 };
+enum { KEPT = 4, DEPTH_MAX = 64, COUNT_FILES = 200, COUNT_MAX = 1 << 20, MODE_TREE = 0040000, MODE_KIND = 0170000 };
 
 struct kept {
 	uint64_t key; /* sum of the snapshots' seqs: each only grows */
@@ -208,7 +208,7 @@ static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tre
 
 static void finish(struct list *l, struct change **out)
 {
-	for (size_t i = 0; i < l->nr; i++)
+	for (size_t i = 0; i < l->nr && i < COUNT_FILES; i++) /* thousands would make the screen wait */
 		count_change(l->s, &l->change[i]);
 	*out = l->nr ? arena_alloc(l->arena, l->nr * sizeof(**out)) : NULL;
 	if (l->nr)
@@ -279,6 +279,8 @@ const char *changes_total(const struct change *c, size_t nr, struct arena *a)
 	uint64_t added = 0, removed = 0;
 	if (nr == 0)
 		return NULL;
+	if (nr > COUNT_FILES)
+		return arena_printf(a, "%zu files  since start", nr);
 	for (size_t i = 0; i < nr; i++) {
 		added += c[i].added;
 		removed += c[i].removed;

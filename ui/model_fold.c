@@ -509,10 +509,10 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 	session_event(m, ev, o);
 }
 
-/* Bodies that say nothing to the model and may be large. */
+/* Bodies that say nothing to the model: most events of a session, and the largest. */
 static bool has_news(uint16_t kind)
 {
-	return kind != EV_HOST_FRAME && kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
+	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME && kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 
 /* Whose timeline an event belongs to. */
@@ -534,7 +534,7 @@ void model_apply(struct model *m, const struct event *ev)
 	m->last_us = ev->ts_us;
 	m->owner = 0;
 	CLEANUP(json_release) json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
-	if (json_is_object(o))
+	if (json_is_object(o) || !has_news(ev->kind))
 		apply_body(m, agent_of(m, ev->agent), ev, o);
 	struct model_agent *a = row_owner(m, ev);
 	if (a) {
