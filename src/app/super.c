@@ -13,11 +13,13 @@
 #include "app/resume.h"
 #include "app/super_box.h"
 #include "app/super_inner.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "sandbox/process.h"
 
-enum { END_GRACE_MS = 15000, UNWIND_MS = 5000 };
+enum { END_GRACE_MS = 15000, UNWIND_MS = 5000, WARM_BOXES = 1, DRAIN_US = 3000000 };
 
 /* --- agents --- */
 
@@ -471,6 +473,7 @@ static int compose(struct super *s, struct err *err)
 	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ 0 }, launcher_died, s, err);
 	if (!s->launcher)
 		return EXIT_SANDBOX;
+	process_pool_set(s->loop, WARM_BOXES);
 	if (open_record(s, err) < 0)
 		return exit_of(err);
 	s->start_seq = record_head(s->record);
@@ -492,6 +495,22 @@ static int compose(struct super *s, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		s->sig[i] = loop_signal_new(s->loop, signals[i], on_signal, s);
 	return 0;
+}
+
+static void drained(void *self)
+{
+	*(bool *)self = true;
+}
+
+/* Warm boxes go before the launcher does: it would take them for dead ones. */
+static void drain_pool(struct super *s)
+{
+	bool done = false;
+	if (!s->launcher)
+		return;
+	process_pool_drain(s->loop, drained, &done);
+	for (int64_t until = clock_mono_us() + DRAIN_US; !done && clock_mono_us() < until;)
+		loop_turn(s->loop, 50);
 }
 
 static void release(struct super *s)
@@ -521,6 +540,7 @@ static void release(struct super *s)
 			s->status = EXIT_DAMAGED;
 		}
 	}
+	drain_pool(s);
 	launcher_stop(&s->launcher);
 	loop_timer_free(&s->end_timer);
 	loop_timer_free(&s->unwind_timer);
