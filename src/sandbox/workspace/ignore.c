@@ -58,54 +58,93 @@ static bool match_class(const char *p, size_t len, unsigned char c, size_t *used
 	return hit != negate;
 }
 
-/* Backtracking to the last star only, so that the cost is bounded by the product of the lengths per "**". */
-bool ignore_glob(const char *p, size_t p_len, const char *s, size_t len)
+enum { PATTERN_MAX = 4096 };
+
+struct glob {
+	const char *p;
+	size_t len;
+	bool *on; /* places of the pattern that have been reached; [len] is its end */
+};
+
+/* "**" that stands for whole components: at the beginning or behind a slash, and at the end or before one. */
+static bool doubled(const struct glob *g, size_t i)
 {
-	size_t i = 0, k = 0, star = SIZE_MAX, star_at = 0, used;
-	while (true) {
-		if (i < p_len && p[i] == '*' && i + 1 < p_len && p[i + 1] == '*' && (i == 0 || p[i - 1] == '/') &&
-		    (i + 2 == p_len || p[i + 2] == '/')) {
-			if (i + 2 == p_len)
-				return k < len; /* "a/" followed by everything below */
-			for (size_t at = k;; at++) { /* the rest from here or after any slash */
-				if ((at == k || s[at - 1] == '/') && ignore_glob(p + i + 3, p_len - i - 3, s + at, len - at))
-					return true;
-				if (at == len)
-					return false;
-			}
-		}
-		if (i < p_len && p[i] == '*') {
-			star = i++;
-			star_at = k;
-			continue;
-		}
-		if (k == len && i == p_len)
-			return true;
-		bool good = false;
-		size_t step = 1;
-		if (k < len && i < p_len) {
-			if (p[i] == '?') {
-				good = s[k] != '/';
-			} else if (p[i] == '[') {
-				good = s[k] != '/' && match_class(p + i, p_len - i, (unsigned char)s[k], &used);
-				step = good ? used : 1;
-			} else if (p[i] == '\\' && i + 1 < p_len) {
-				good = p[i + 1] == s[k];
-				step = 2;
-			} else {
-				good = p[i] == s[k];
-			}
-		}
-		if (good) {
-			i += step;
-			k++;
-			continue;
-		}
-		if (star == SIZE_MAX || star_at >= len || s[star_at] == '/')
-			return false;
-		k = ++star_at;
-		i = star + 1;
+	return g->len - i >= 2 && g->p[i] == '*' && g->p[i + 1] == '*' && (i == 0 || g->p[i - 1] == '/') &&
+	       (i + 2 == g->len || g->p[i + 2] == '/');
+}
+
+/* Reaches place @i, and what is reached from it without a byte of text. */
+static void reach(struct glob *g, size_t i)
+{
+	while (i <= g->len && !g->on[i]) {
+		g->on[i] = true;
+		if (i == g->len || g->p[i] != '*')
+			return;
+		if (!doubled(g, i))
+			i++; /* a star may stand for nothing */
+		else if (i + 2 < g->len)
+			i += 3; /* as may the slash behind the two */
+		else
+			return;
 	}
+}
+
+/* Where byte @c leads from place @i. */
+static void step(const struct glob *from, struct glob *to, size_t i, char c)
+{
+	size_t used;
+	const char *p = from->p + i;
+	if (i && i + 1 == from->len && doubled(from, i - 1)) { /* within a last "**" */
+		reach(to, i);
+	} else if (doubled(from, i)) {
+		if (i + 2 == from->len) {
+			to->on[i + 1] = to->on[from->len] = true; /* "a/" followed by anything at all */
+			return;
+		}
+		to->on[i] = true;
+		if (c == '/')
+			reach(to, i + 3);
+	} else if (*p == '*') {
+		if (c != '/')
+			reach(to, i);
+	} else if (*p == '?') {
+		if (c != '/')
+			reach(to, i + 1);
+	} else if (*p == '[') {
+		if (c != '/' && match_class(p, from->len - i, (unsigned char)c, &used))
+			reach(to, i + used);
+	} else if (*p == '\\' && i + 1 < from->len) {
+		if (p[1] == c)
+			reach(to, i + 2);
+	} else if (*p == c) {
+		reach(to, i + 1);
+	}
+}
+
+/* All places at once, so that the cost is the product of the lengths whatever the pattern is. */
+bool ignore_glob(const char *pattern, size_t pattern_len, const char *text, size_t len)
+{
+	if (pattern_len > PATTERN_MAX)
+		return false;
+	bool a[PATTERN_MAX + 1], b[PATTERN_MAX + 1];
+	struct glob now = { pattern, pattern_len, a }, next = { pattern, pattern_len, b };
+	memset(a, 0, pattern_len + 1);
+	reach(&now, 0);
+	for (size_t k = 0; k < len; k++) {
+		bool any = false;
+		memset(next.on, 0, pattern_len + 1);
+		for (size_t i = 0; i < pattern_len; i++)
+			if (now.on[i]) {
+				step(&now, &next, i, text[k]);
+				any = true;
+			}
+		if (!any)
+			return false;
+		bool *swap = now.on;
+		now.on = next.on;
+		next.on = swap;
+	}
+	return now.on[pattern_len];
 }
 
 /* --- files --- */
