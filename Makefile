@@ -227,10 +227,15 @@ unit-programs: $(UNIT_BIN)
 # programs that only tests and measurements use
 HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c))
 helpers: $(HELPER_BIN)
-$B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query record read guest script loop wire base) $(GEN)
+$B/helpers/bench/bench_lua: tests/bench/bench_lua.c $(call lib,script wire base) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+		$(LIBS_script) $(LIBS_base)
+$B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query record read guest loop wire base) $B/libui.a $(GEN)
+	@mkdir -p $(@D)
+	@echo "  LINK  $@"
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL)
 
 # Fuzz targets: with a plain main they replay their corpus in `make test`; `make fuzz` (clang) looks for more.
 FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
@@ -240,7 +245,7 @@ $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,control proxy sandbox
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL)
 fuzz:
 	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=1 FUZZER=1 CFLAGS=-fsanitize=fuzzer-no-link $(FUZZ:%=build/fuzz/fuzz/f_%)
 	@for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$f; \
