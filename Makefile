@@ -245,7 +245,7 @@ $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $(call lib,control proxy sandbox
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL)
+		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
 fuzz:
 	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=1 FUZZER=1 CFLAGS=-fsanitize=fuzzer-no-link $(FUZZ:%=build/fuzz/fuzz/f_%)
 	@for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$f; \
