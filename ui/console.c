@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -25,6 +26,7 @@ struct console {
 	struct pollfd poll[MAX_SOURCES + 1]; /* the keyboard first */
 	bool gone[MAX_SOURCES];
 	struct ui ui;
+	sigset_t outside;       /* signals as they were: SIGWINCH comes only while we wait */
 	int64_t drawn_us, bell_us;
 	bool dirty;
 };
@@ -103,7 +105,8 @@ static void pump(struct console *c, size_t i, bool readable)
 	}
 }
 
-static int timeout_ms(const struct console *c, int64_t now)
+/* Until the screen changes by itself: false = for ever. */
+static bool wait_time(const struct console *c, int64_t now, struct timespec *out)
 {
 	int64_t until = ui_next(&c->ui);
 	if (c->dirty) {
@@ -112,8 +115,10 @@ static int timeout_ms(const struct console *c, int64_t now)
 		until = now + 300000;
 	}
 	if (until == INT64_MAX)
-		return -1;
-	return until <= now ? 0 : (int)((until - now + 999) / 1000);
+		return false;
+	int64_t us = until <= now ? 0 : until - now;
+	*out = (struct timespec){ .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 };
+	return true;
 }
 
 static void wait_for_news(struct console *c)
@@ -124,7 +129,9 @@ static void wait_for_news(struct console *c)
 		bool write = s->wants_write && !c->gone[i] && s->wants_write(s->self);
 		c->poll[i + 1].events = (short)(POLLIN | (write ? POLLOUT : 0));
 	}
-	int n = poll(c->poll, nr, timeout_ms(c, clock_mono_us()));
+	struct timespec time;
+	bool timed = wait_time(c, clock_mono_us(), &time);
+	int n = ppoll(c->poll, nr, timed ? &time : NULL, &c->outside);
 	if (n == 0)
 		c->dirty = true; /* an age has grown */
 	for (size_t i = 0; i < c->o->nr_sources && n > 0; i++)
@@ -144,6 +151,9 @@ static int run_editor(const char *path)
 	CLEANUP(free_ptr) char *script = xasprintf("%s \"$1\"", editor);
 	pid_t pid = fork();
 	if (pid == 0) {
+		sigset_t none;
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
 		execl("/bin/sh", "sh", "-c", script, "sh", path, (char *)NULL);
 		_exit(127);
 	}
@@ -214,10 +224,10 @@ static void draw(struct console *c, int64_t now)
 	if (c->ui.redraw)
 		term_redraw();
 	c->ui.redraw = false;
-	term_show(&c->ui.grid);
 	if (c->ui.flush)
 		term_flush_keys();
 	c->ui.flush = false;
+	term_show(&c->ui.grid);
 	if (c->ui.bell && now - c->bell_us >= BELL_US) {
 		term_bell();
 		c->bell_us = now;
@@ -259,11 +269,15 @@ int console_main(const struct console_opts *o, struct err *err)
 	struct console c = { .o = o, .dirty = true };
 	int rc = -1, rows = 24, cols = 80;
 	struct sigaction winch = { .sa_handler = on_winch };
+	sigset_t mask;
 	setlocale(LC_CTYPE, "");
 	if (o->nr_sources > MAX_SOURCES)
 		return err_set(err, ERR_FULL, "at most %d sessions on one screen", MAX_SOURCES);
 	if (open_sources(&c, err) == 0 && term_open(theme_choose(o->theme), !term_utf8(), err) == 0) {
 		sigaction(SIGWINCH, &winch, NULL);
+		sigemptyset(&mask);
+		sigaddset(&mask, SIGWINCH);
+		sigprocmask(SIG_BLOCK, &mask, &c.outside);
 		term_size(&rows, &cols);
 		ui_init(&c.ui, c.src, c.act, o->nr_sources, rows, cols, !term_utf8());
 		c.ui.replay = o->replay;
@@ -276,6 +290,7 @@ int console_main(const struct console_opts *o, struct err *err)
 			ui_say(&c.ui, ROLE_TEXT, "%s", o->greeting);
 		rc = loop(&c);
 		ui_release(&c.ui);
+		sigprocmask(SIG_SETMASK, &c.outside, NULL);
 		term_close();
 	}
 	close_sources(&c);

@@ -47,6 +47,13 @@ struct view *ui_top(struct ui *ui)
 	return &ui->stack[ui->depth - 1];
 }
 
+static void recalc(struct ui *ui)
+{
+	struct view *v = ui_top(ui);
+	arena_reset(&v->arena);
+	v->ops->recalc(v->self, ui, &v->arena, ui->grid.rows - ui_frame_rows(ui), ui->grid.cols);
+}
+
 /* A view that is open already is taken to the top anew; the oldest but the first gives way to the ninth. */
 void ui_open(struct ui *ui, const char *name, const struct subject *on)
 {
@@ -64,6 +71,7 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 	*v = (struct view){ .ops = ops, .self = xcalloc(1, ops->size) };
 	if (ops->open)
 		ops->open(v->self, ui, on);
+	recalc(ui); /* keys may come before the next draw */
 }
 
 void ui_back(struct ui *ui)
@@ -300,8 +308,7 @@ void ui_draw(struct ui *ui)
 		return;
 	}
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
-	arena_reset(&v->arena);
-	v->ops->recalc(v->self, ui, &v->arena, body.rows, body.cols);
+	recalc(ui);
 	v->ops->paint(v->self, ui, body);
 	ui_frame_paint(ui, all);
 }
