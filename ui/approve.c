@@ -158,8 +158,8 @@ static void one_rule(struct text *t, const json_t *rule, bool wins, bool stricte
 	const char *verdict = json_str(rule, "verdict", "?"), *name = json_str(rule, "name", "");
 	const char *text = json_str(rule, "text", json_str(rule, "why", "")), *note = json_str(rule, "note", "");
 	(void)wins;
-	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s %s%s", verdict, name, place(rule, t->arena), *text ? "\"" : "",
-		  text, *text ? "\"" : "", note, stricter_won ? " (overruled)" : "");
+	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s %s%s", verdict, name, place(rule, t->arena),
+		  *text ? "\"" : "", text, *text ? "\"" : "", note, stricter_won ? " (overruled)" : "");
 }
 
 static void reasons(struct text *t, const json_t *held, const json_t *judged)
@@ -177,8 +177,9 @@ static void reasons(struct text *t, const json_t *held, const json_t *judged)
 		one_rule(t, rule, i == 0, strcmp(json_str(rule, "verdict", ""), verdict) != 0);
 	}
 	if (json_flag(judged, "by_default", false) || json_array_size(rules) == 0)
-		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s", json_str(judged, "default", verdict),
-			  *json_str(judged, "default_file", "") ? ", " : "", json_str(judged, "default_file", ""));
+		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s",
+			  json_str(judged, "default", verdict), *json_str(judged, "default_file", "") ? ", " : "",
+			  json_str(judged, "default_file", ""));
 	if (json_flag(judged, "opaque", false))
 		text_putf(t, ROLE_WARN, "the command could not be taken apart: %s", json_str(judged, "opaque_why", ""));
 }
@@ -198,14 +199,15 @@ static bool effect_lines(struct text *t, const json_t *req)
 		   !json_get_bytes(json_object_get(args, "new"), &new_)) {
 		return false;
 	}
-	const char *a = arena_strndup(t->arena, buf_cstr(&old), old.len), *b = arena_strndup(t->arena, buf_cstr(&new_), new_.len);
+	const char *a = arena_strndup(t->arena, buf_cstr(&old), old.len),
+		   *b = arena_strndup(t->arena, buf_cstr(&new_), new_.len);
 	diff_texts(a, old.len, b, new_.len, 3, t->arena, &d);
 	if (d.binary)
 		text_putf(t, ROLE_TEXT, "binary, %s bytes", fmt_count(t->arena, (int64_t)new_.len));
 	pane_lines(t, &d);
 	if (json_int(req, "data_bytes", 0) > (int64_t)new_.len)
-		text_putf(t, ROLE_WARN, "only the first %s of %s bytes are in the record", fmt_count(t->arena, (int64_t)new_.len),
-			  fmt_count(t->arena, json_int(req, "data_bytes", 0)));
+		text_putf(t, ROLE_WARN, "only the first %s of %s bytes are in the record",
+			  fmt_count(t->arena, (int64_t)new_.len), fmt_count(t->arena, json_int(req, "data_bytes", 0)));
 	return true;
 }
 
@@ -221,9 +223,12 @@ static void effect(struct text *t, struct source *s, const json_t *req, const st
 		denied += act->person && !act->started;
 	}
 	if (!effect_lines(t, req))
-		text_puts(t, ROLE_TEXT, json_flag(req, "leaves_box", false) ? "it reaches outside of the sandbox: not undoable from here" :
-			  json_flag(req, "may_write", false) ? "not known; what it changes in the sandbox can be rolled back" :
-			  "not known");
+		text_puts(t, ROLE_TEXT,
+			  json_flag(req, "leaves_box", false)
+				  ? "it reaches outside of the sandbox: not undoable from here"
+			  : json_flag(req, "may_write", false)
+				  ? "not known; what it changes in the sandbox can be rolled back"
+				  : "not known");
 	text_putf(t, ROLE_DIM, "since the last decision: %s, %" PRIu64 " denied by a person in this session",
 		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied);
 	if (json_flag(req, "tainted", false))

@@ -1,5 +1,6 @@
 /* What an approval screen says about one held action, as text. Everything in it comes from the record: the exact bytes
- * with hidden characters drawn and counted, every rule that matched, what the agent said, what is known of the effect. */
+ * with hidden characters drawn and counted, every rule that matched, what the agent said, what is known of the effect.
+ */
 #ifndef UI_APPROVE_H
 #define UI_APPROVE_H
 
@@ -21,8 +22,8 @@ struct approval_info {
 };
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);
-/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of it.
- * *command_end: the row after the last of the bytes. */
+/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of
+ * it. *command_end: the row after the last of the bytes. */
 void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end);
 
 #endif

@@ -285,5 +285,6 @@ const char *changes_total(const struct change *c, size_t nr, struct arena *a)
 		added += c[i].added;
 		removed += c[i].removed;
 	}
-	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64 "  since start", nr, nr == 1 ? "file" : "files", added, removed);
+	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64 "  since start", nr, nr == 1 ? "file" : "files", added,
+			    removed);
 }

@@ -285,7 +285,9 @@ int console_main(const struct console_opts *o, struct err *err)
 		ui_sync(&c.ui);
 		c.ui.bell = false;
 		if (o->view && strcmp(o->view, "fleet") != 0)
-			ui_open(&c.ui, o->view, &(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id : 0 });
+			ui_open(&c.ui, o->view,
+				&(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id
+										      : 0 });
 		if (o->greeting)
 			ui_say(&c.ui, ROLE_TEXT, "%s", o->greeting);
 		rc = loop(&c);
@@ -302,7 +304,8 @@ int console_screen(const struct screen_opts *o, FILE *to, struct err *err)
 	struct source *s = NULL;
 	struct ui ui;
 	if (o->view && !view_find(o->view))
-		return err_set(err, ERR_USAGE, "there is no view '%s'; there are fleet, agent, approval, queue, diff, log, help",
+		return err_set(err, ERR_USAGE,
+			       "there is no view '%s'; there are fleet, agent, approval, queue, diff, log, help",
 			       o->view);
 	if (source_open(&s, o->path, err) < 0)
 		return -1;

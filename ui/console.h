@@ -1,7 +1,7 @@
 /* The console program: a terminal, sessions, a way to command them. A process of its own; quitting it stops no agent.
  *
- * One poll() on the keyboard and on what the caller watches; one draw per turn, at most 20 a second; nothing is drawn or
- * woken when nothing changes. */
+ * One poll() on the keyboard and on what the caller watches; one draw per turn, at most 20 a second; nothing is drawn
+ * or woken when nothing changes. */
 #ifndef UI_CONSOLE_H
 #define UI_CONSOLE_H
 
@@ -15,8 +15,8 @@ struct console_source {
 	struct act act;   /* command NULL = read-only */
 	/* What to watch for "there is more" (the control client's descriptor); -1: the file itself is watched. */
 	int wake_fd;
-	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone; the session is shown on,
-	 * read-only. NULL: a readable fd is drained as an eventfd. */
+	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone; the session is shown
+	 * on, read-only. NULL: a readable fd is drained as an eventfd. */
 	bool (*pump)(void *self);
 	bool (*wants_write)(void *self); /* may be NULL */
 	void *self;

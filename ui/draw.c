@@ -70,7 +70,9 @@ static int pieces_cells(struct area a, const struct piece *p, size_t nr)
 /* When there is no room: what is beside the point goes first, what waits for a person last. */
 static bool drop_piece(struct piece *p, size_t nr)
 {
-	static const enum role order[] = { ROLE_DIM, ROLE_TEXT, ROLE_NAME, ROLE_DONE, ROLE_PAUSED, ROLE_FAILED, ROLE_RUN };
+	static const enum role order[] = {
+		ROLE_DIM, ROLE_TEXT, ROLE_NAME, ROLE_DONE, ROLE_PAUSED, ROLE_FAILED, ROLE_RUN
+	};
 	for (size_t k = 0; k < ARRAY_LEN(order); k++)
 		for (size_t i = 0; i < nr; i++)
 			if (p[i].role == order[k] && p[i].text && *p[i].text) {
@@ -171,6 +173,6 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 	int right = o->verdict && says_by_whom(r) ? a.cols - 1 : draw_right(a, row, r, o, ar);
 	if (o->verdict)
 		right = draw_verdict(a, row, right, r, ar);
-	const char *what = first_line(r->what, ar);
+	const char *what = one_line(r->what, ar);
 	put_bytes(a, row, col, right - col - 1, ROLE_TEXT, what, strlen(what), 0);
 }

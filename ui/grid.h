@@ -1,9 +1,9 @@
 /* A screen as cells, and the only way to put something on it.
  *
- * Every text, ours or not, goes through the sanitiser (base/text/sanitize.h), so no view can let an escape through. A wide
- * glyph takes two cells and is never split: where half of it would be cut off, a blank stands. Drawing happens in an
- * area, a clipped part of the grid with its own origin; what falls outside is dropped. A grid knows nothing of terminals:
- * term.h shows it, term_dump.c writes it down. */
+ * Every text, ours or not, goes through the sanitiser (base/text/sanitize.h), so no view can let an escape through. A
+ * wide glyph takes two cells and is never split: where half of it would be cut off, a blank stands. Drawing happens in
+ * an area, a clipped part of the grid with its own origin; what falls outside is dropped. A grid knows nothing of
+ * terminals: term.h shows it, term_dump.c writes it down. */
 #ifndef UI_GRID_H
 #define UI_GRID_H
 

@@ -95,7 +95,8 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	if (r->dur_us >= 0)
 		fprintf(l->out, " in %s", fmt_span(a, r->dur_us));
 	if (r->out_bytes > 0)
-		fprintf(l->out, ", %s bytes of output, say \"out %" PRIu64 "\" to read them", fmt_count(a, (int64_t)r->out_bytes), r->seq);
+		fprintf(l->out, ", %s bytes of output, say \"out %" PRIu64 "\" to read them",
+			fmt_count(a, (int64_t)r->out_bytes), r->seq);
 	print_what(l, r->why);
 }
 
@@ -151,7 +152,8 @@ static void print_other(struct line *l, const struct row_info *r)
 
 static bool is_step(uint16_t kind)
 {
-	return kind == EV_ACTION_STARTED || kind == EV_ACTION_HELD || kind == EV_ACTION_DECIDED || kind == EV_ACTION_ENDED;
+	return kind == EV_ACTION_STARTED || kind == EV_ACTION_HELD || kind == EV_ACTION_DECIDED ||
+	       kind == EV_ACTION_ENDED;
 }
 
 /* Events that are a line: steps of actions (not the wish itself, which says nothing yet) and rows of their own. */
@@ -182,7 +184,9 @@ static void print_event(struct line *l, const struct event *ev)
 	const struct model *m = &l->s->model;
 	bool step = is_step(ev->kind);
 	const struct model_action *act = step ? model_action(m, ev->action) : NULL;
-	const struct model_agent *agent = model_agent(m, ev->kind == EV_AGENT_START ? ev->seq : act ? act->agent : ev->agent);
+	const struct model_agent *agent = model_agent(m, ev->kind == EV_AGENT_START ? ev->seq
+							 : act			    ? act->agent
+										    : ev->agent);
 	row_load(&r, l->s, &(struct row){ step ? ev->action : ev->seq, step ? EV_ACTION_REQUESTED : ev->kind }, &a);
 	fprintf(l->out, "%s ", fmt_hms(&a, ev->ts_us));
 	print_safe(l->out, agent ? agent->name : "session");
@@ -198,8 +202,9 @@ static void print_event(struct line *l, const struct event *ev)
 
 /* --- prompts ------------------------------------------------------------------------------------------------------ */
 
-static const char choices[] = "  1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  "
-			      "7 later  8 tell me more\n";
+static const char choices[] =
+	"  1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  "
+	"7 later  8 tell me more\n";
 
 static bool can_act(const struct line *l)
 {
@@ -228,7 +233,8 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	l->intent = xstrdup(info.intent);
 	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
 	if (act->until_us)
-		fprintf(l->out, ", %s in %s if nobody answers", strcmp(info.on_timeout, "allow") == 0 ? "ALLOWED" : "denied",
+		fprintf(l->out, ", %s in %s if nobody answers",
+			strcmp(info.on_timeout, "allow") == 0 ? "ALLOWED" : "denied",
 			fmt_age(&a, act->until_us - l->s->model.last_us));
 	fprintf(l->out, ".\n%s", choices);
 	show_prompt(l);

@@ -3,10 +3,11 @@
  *
  *     14:31:26 fix-parser event 405 HELD by policy.lua:22 'no-push': git push origin fix/parser
  *     ask 405, risk high, denied in 10 minutes if nobody answers.
- *       1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  7 later  8 tell me more
- *     405> _
+ *       1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  7 later  8 tell
+ * me more 405> _
  *
- * --json prints one JSON object per event instead: {"schema":1,"seq":..,"kind":"..","ts":"..","agent":..,"body":{..}}. */
+ * --json prints one JSON object per event instead: {"schema":1,"seq":..,"kind":"..","ts":"..","agent":..,"body":{..}}.
+ */
 #ifndef UI_LINE_H
 #define UI_LINE_H
 
@@ -38,8 +39,8 @@ NODISCARD int line_sync(struct line *l, uint64_t limit_seq, struct err *err);
 /* One typed line without its end: a number or the text that the prompt asked for, else a command of the registry. */
 void line_typed(struct line *l, const char *text);
 
-/* The screens of views fleet and agent after every event from @from to @to (0 = the end), as text: what the live = replay
- * test compares. */
+/* The screens of views fleet and agent after every event from @from to @to (0 = the end), as text: what the live =
+ * replay test compares. */
 NODISCARD int line_dump(const char *path, uint64_t from, uint64_t to, FILE *out, struct err *err);
 
 #endif

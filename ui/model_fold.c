@@ -512,14 +512,19 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 /* Bodies that say nothing to the model: most events of a session, and the largest. */
 static bool has_news(uint16_t kind)
 {
-	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME && kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
+	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME &&
+	       kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 
 /* Whose timeline an event belongs to. */
 static struct model_agent *row_owner(struct model *m, const struct event *ev)
 {
 	const struct model_action *act = ev->agent ? NULL : model_action(m, ev->action ? ev->action : ev->seq);
-	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq : ev->agent ? ev->agent : act ? act->agent : m->owner ? m->owner : m->start;
+	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq
+		      : ev->agent		 ? ev->agent
+		      : act			 ? act->agent
+		      : m->owner		 ? m->owner
+						 : m->start;
 	struct model_agent *a = id ? agent_of(m, id) : NULL;
 	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
 }
@@ -533,7 +538,8 @@ void model_apply(struct model *m, const struct event *ev)
 	m->events++;
 	m->last_us = ev->ts_us;
 	m->owner = 0;
-	CLEANUP(json_release) json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	CLEANUP(json_release)
+	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (json_is_object(o) || !has_news(ev->kind))
 		apply_body(m, agent_of(m, ev->agent), ev, o);
 	struct model_agent *a = row_owner(m, ev);

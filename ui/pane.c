@@ -114,7 +114,9 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 		text_putf(t, r.role, "%s %s %s", r.verdict, r.by, r.why);
 	if (*r.outcome)
 		text_putf(t, r.role, "%s%s%s", r.outcome, r.out_bytes ? ", " : "",
-			  r.out_bytes ? arena_printf(t->arena, "%s bytes of output", fmt_count(t->arena, (int64_t)r.out_bytes)) : "");
+			  r.out_bytes ? arena_printf(t->arena, "%s bytes of output",
+						     fmt_count(t->arena, (int64_t)r.out_bytes))
+				      : "");
 	text_blank(t);
 }
 
@@ -133,10 +135,15 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 		struct row_info r;
 		if (row->kind == EV_ACTION_REQUESTED) {
 			transcript_action(t, s, row);
-		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE || row->kind == EV_ASK || row->kind == EV_AGENT_END) {
+		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE || row->kind == EV_ASK ||
+			   row->kind == EV_AGENT_END) {
 			row_load(&r, s, row, t->arena);
-			say(t, row->kind == EV_AGENT_END ? "end:" : row->kind == EV_ASK ? "asks you:" : row->kind == EV_NOTE ?
-			    "note:" : "message:", r.what, strlen(r.what));
+			say(t,
+			    row->kind == EV_AGENT_END ? "end:"
+			    : row->kind == EV_ASK     ? "asks you:"
+			    : row->kind == EV_NOTE    ? "note:"
+						      : "message:",
+			    r.what, strlen(r.what));
 		}
 	}
 }
@@ -174,7 +181,8 @@ void pane_diff(struct text *t, struct source *s, uint64_t box)
 	if (nr == 0)
 		text_puts(t, ROLE_DIM, "(no file has changed)");
 	for (size_t i = 0; i < nr; i++) {
-		text_head(t, ROLE_TITLE, "%c %s  %s", c[i].op, c[i].path, c[i].counted ? change_counts(&c[i], t->arena) : "");
+		text_head(t, ROLE_TITLE, "%c %s  %s", c[i].op, c[i].path,
+			  c[i].counted ? change_counts(&c[i], t->arena) : "");
 		pane_change(t, s, &c[i], 3);
 		text_blank(t);
 	}
@@ -208,7 +216,8 @@ static void detail_event(struct text *t, struct source *s, uint64_t seq)
 	if (seq == 0 || session_event(s->session, seq, &ev, t->arena, &err) < 0)
 		return;
 	const char *name = event_kind_name(ev.kind);
-	text_head(t, ROLE_TITLE, " #%" PRIu64 " %s  %s", seq, name ? name : "unknown kind", fmt_hms(t->arena, ev.ts_us));
+	text_head(t, ROLE_TITLE, " #%" PRIu64 " %s  %s", seq, name ? name : "unknown kind",
+		  fmt_hms(t->arena, ev.ts_us));
 	CLEANUP(json_release) json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
 	if (!o)
 		text_puts(t, ROLE_DIM, "(body not there: redacted)");
@@ -223,7 +232,8 @@ void pane_details(struct text *t, struct source *s, uint64_t seq)
 	detail_event(t, s, seq);
 	if (!act)
 		return;
-	const uint64_t more[] = { act->judged, act->held, act->decided, act->started, act->reply, act->ended, act->snapshot };
+	const uint64_t more[] = { act->judged, act->held,  act->decided, act->started,
+				  act->reply,  act->ended, act->snapshot };
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		detail_event(t, s, more[i]);
 }

@@ -1,5 +1,5 @@
-/* What the panes beside a timeline hold, as text: an action's output, an agent's transcript, its workspace's difference,
- * an event's details. They read; they do not draw. */
+/* What the panes beside a timeline hold, as text: an action's output, an agent's transcript, its workspace's
+ * difference, an event's details. They read; they do not draw. */
 #ifndef UI_PANE_H
 #define UI_PANE_H
 

@@ -1,4 +1,5 @@
-/* sandglass-replay: looks at a session file. It links no driver, no network, no Lua and no loop, so it cannot run a thing. */
+/* sandglass-replay: looks at a session file. It links no driver, no network, no Lua and no loop, so it cannot run a
+ * thing. */
 #include <getopt.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -40,9 +41,17 @@ struct options {
 static int parse(int argc, char **argv, struct options *o, struct err *err)
 {
 	static const struct option names[] = {
-		{ "at", 1, NULL, 'a' },     { "screen", 1, NULL, 's' }, { "view", 1, NULL, 'v' },  { "size", 1, NULL, 'z' },
-		{ "action", 1, NULL, 'c' }, { "ascii", 0, NULL, 'A' },  { "theme", 1, NULL, 't' }, { "no-tui", 0, NULL, 'l' },
-		{ "json", 0, NULL, 'j' },   { "help", 0, NULL, 'h' },   { 0 },
+		{ "at", 1, NULL, 'a' },
+		{ "screen", 1, NULL, 's' },
+		{ "view", 1, NULL, 'v' },
+		{ "size", 1, NULL, 'z' },
+		{ "action", 1, NULL, 'c' },
+		{ "ascii", 0, NULL, 'A' },
+		{ "theme", 1, NULL, 't' },
+		{ "no-tui", 0, NULL, 'l' },
+		{ "json", 0, NULL, 'j' },
+		{ "help", 0, NULL, 'h' },
+		{ 0 },
 	};
 	for (int ch; (ch = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
 		switch (ch) {

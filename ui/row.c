@@ -32,6 +32,15 @@ const char *first_line(const char *s, struct arena *a)
 	return arena_strndup(a, s, strcspn(s, "\n"));
 }
 
+const char *one_line(const char *s, struct arena *a)
+{
+	const char *first = first_line(s, a), *p = strstr(s, first) + strlen(first);
+	size_t more = 0;
+	for (; *p; p++)
+		more += *p == '\n' && p[1] && p[1] != '\n';
+	return more ? arena_printf(a, "%s  (+%zu %s)", first, more, more == 1 ? "line" : "lines") : first;
+}
+
 static const char *argv_text(const json_t *o, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -86,7 +95,9 @@ const char *action_what(const json_t *o, struct arena *a)
 		int64_t size = json_int(o, "data_bytes", -1);
 		if (host)
 			return arena_printf(a, "%s  %s", text, host);
-		return size >= 0 && strcmp(kind, "write") == 0 ? arena_printf(a, "%s  %s bytes", text, fmt_count(a, size)) : text;
+		return size >= 0 && strcmp(kind, "write") == 0
+			       ? arena_printf(a, "%s  %s bytes", text, fmt_count(a, size))
+			       : text;
 	}
 	text = args_text(o, a);
 	return *text || *tool ? arena_printf(a, "%s%s%s", tool, *tool && *text ? " " : "", text) : "";
@@ -121,6 +132,8 @@ static void held(struct row_info *out, const json_t *o, struct arena *a)
 		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(file), json_int(o, "line", 0), rule);
 	else if (*rule)
 		out->by = arena_strdup(a, rule);
+	else if (strcmp(first_string(json_object_get(o, "reasons")), "ask") == 0)
+		out->by = "default";
 	else
 		out->by = arena_strdup(a, first_string(json_object_get(o, "reasons")));
 }
@@ -129,7 +142,10 @@ static void decided(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const char *d = json_str(o, "decision", ""), *by = json_str(o, "by", "");
 	bool no = strncmp(d, "deny", 4) == 0 || strcmp(d, "kill") == 0;
-	out->verdict = no ? "denied" : strcmp(d, "edit") == 0 ? "edited" : strcmp(d, "release") == 0 ? "released" : "approved";
+	out->verdict = no			   ? "denied"
+		       : strcmp(d, "edit") == 0	   ? "edited"
+		       : strcmp(d, "release") == 0 ? "released"
+						   : "approved";
 	if (strcmp(by, "human") == 0)
 		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "a person"));
 	else
@@ -265,7 +281,8 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "%s begins", json_str(o, "script", ""));
 	case EV_HOST_END:
 		*word = "script";
-		return arena_printf(a, "ends %s%s", json_int(o, "code", 0) == 0 ? "well" : "in failure: ", json_str(o, "why", ""));
+		return arena_printf(a, "ends %s%s",
+				    json_int(o, "code", 0) == 0 ? "well" : "in failure: ", json_str(o, "why", ""));
 	case EV_CONTROL_ATTACH:
 	case EV_CONTROL_DETACH:
 		*word = "people";
@@ -284,7 +301,8 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "one action, by %s", who_name(o));
 	case EV_LATCH_HOLD:
 		*word = "hold";
-		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", "")) : "nothing is held by filter any more";
+		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", ""))
+						  : "nothing is held by filter any more";
 	default:
 		return NULL;
 	}
@@ -317,7 +335,8 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 	case EV_BUDGET_WARN:
 	case EV_BUDGET_EMPTY:
 		*word = "budget";
-		return arena_printf(a, "%s: %s", json_str(o, "what", ""), kind == EV_BUDGET_EMPTY ? "used up" : "80 % used");
+		return arena_printf(a, "%s: %s", json_str(o, "what", ""),
+				    kind == EV_BUDGET_EMPTY ? "used up" : "80 % used");
 	case EV_BASE_LISTED:
 		*word = "base";
 		return arena_printf(a, "%s: %s files", json_str(o, "dir", ""), fmt_count(a, json_int(o, "files", 0)));
@@ -338,7 +357,8 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
 	case EV_FORK_DONE:
 		*word = "fork";
-		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0), json_int(o, "from", 0));
+		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0),
+				    json_int(o, "from", 0));
 	case EV_TOOL_CALL:
 		*word = "tool";
 		return arena_strdup(a, json_str(o, "name", ""));

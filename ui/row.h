@@ -1,7 +1,8 @@
-/* What one row of a timeline says: the fleet's last events, an agent's timeline, the log and line mode all read it here.
+/* What one row of a timeline says: the fleet's last events, an agent's timeline, the log and line mode all read it
+ * here.
  *
- * Texts are bytes as they were recorded, not vetted: they go to a screen through put() like everything else. They live in
- * the caller's arena. */
+ * Texts are bytes as they were recorded, not vetted: they go to a screen through put() like everything else. They live
+ * in the caller's arena. */
 #ifndef UI_ROW_H
 #define UI_ROW_H
 
@@ -31,5 +32,7 @@ void row_load(struct row_info *out, struct source *s, const struct row *r, struc
 const char *action_what(const json_t *requested, struct arena *a);
 /* First line of a text. */
 const char *first_line(const char *s, struct arena *a);
+/* The same; says so when there are more: "make \\  (+2 lines)". */
+const char *one_line(const char *s, struct arena *a);
 
 #endif

@@ -29,7 +29,8 @@ void source_seek(struct source *s, uint64_t seq);
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */
 json_t *source_body(struct source *s, uint64_t seq);
-/* Bytes of one stream of an action that had come by the cursor: the last @max of them. Returns the offset of the first. */
+/* Bytes of one stream of an action that had come by the cursor: the last @max of them. Returns the offset of the first.
+ */
 uint64_t source_tail(struct source *s, uint64_t action, int stream, size_t max, struct buf *out);
 
 #endif

@@ -6,7 +6,9 @@
 
 void text_init(struct text *t, struct arena *a, int width, int gutter, bool ascii)
 {
-	*t = (struct text){ .arena = a, .width = width < gutter + 4 ? gutter + 4 : width, .gutter = gutter, .ascii = ascii };
+	*t = (struct text){
+		.arena = a, .width = width < gutter + 4 ? gutter + 4 : width, .gutter = gutter, .ascii = ascii
+	};
 }
 
 /* Arena arrays grow by copying; what is left behind goes with the arena. */

@@ -1,7 +1,8 @@
 /* Running text made ready for a pane: sanitised, wrapped to a width, with a gutter that the text cannot write into.
  *
- * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add (whole pieces) or text_begin, text_feed, text_end (streams); then paint
- * any part. A line that is too long goes on in the next row with a blank gutter. */
+ * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add (whole pieces) or
+ * text_begin, text_feed, text_end (streams); then paint any part. A line that is too long goes on in the next row with
+ * a blank gutter. */
 #ifndef UI_TEXT_H
 #define UI_TEXT_H
 

@@ -1,5 +1,5 @@
-/* How things look: roles to attributes, signs to glyphs. Views name roles and signs and never a colour or a byte of line
- * drawing. Themes: dark, light, mono (also NO_COLOR, TERM=dumb). Pure data. */
+/* How things look: roles to attributes, signs to glyphs. Views name roles and signs and never a colour or a byte of
+ * line drawing. Themes: dark, light, mono (also NO_COLOR, TERM=dumb). Pure data. */
 #ifndef UI_THEME_H
 #define UI_THEME_H
 

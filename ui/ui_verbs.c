@@ -31,7 +31,8 @@ static void leave(struct ui *ui, const struct subject *on)
 	if (ui->replay || !running)
 		ui->quit = true;
 	else
-		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, leave_chosen);
+		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on,
+			  leave_chosen);
 }
 
 static void kill_chosen(struct ui *ui, const char *key)
@@ -58,12 +59,14 @@ static void ask_kill(struct ui *ui, const struct subject *on)
 	if (!a)
 		return;
 	if (a->current)
-		snprintf(label, sizeof(label), "kill: 1 action #%" PRIu64 "  2 agent %s  3 the whole session   Esc nothing",
-			 a->current, a->name);
+		snprintf(label, sizeof(label),
+			 "kill: 1 action #%" PRIu64 "  2 agent %s  3 the whole session   Esc nothing", a->current,
+			 a->name);
 	else
 		snprintf(label, sizeof(label), "kill: 2 agent %s  3 the whole session   Esc nothing", a->name);
 	if (a->script)
-		snprintf(label, sizeof(label), "kill: %s3 the whole session   Esc nothing", a->current ? "1 the action  " : "");
+		snprintf(label, sizeof(label), "kill: %s3 the whole session   Esc nothing",
+			 a->current ? "1 the action  " : "");
 	ui_choose(ui, label, a->script ? (a->current ? "13" : "3") : a->current ? "123" : "23", on, kill_chosen);
 }
 

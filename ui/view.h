@@ -1,8 +1,8 @@
 /* A screen: one file, one row in views.def.
  *
- * recalc may read (model, session) and keeps what it found in the view's own state, in the arena that it is given (which
- * lives until the next recalc); paint may only draw. So one draw per loop turn is enough and a paint can be repeated.
- * A new view = a file with a struct view_ops and a row in the table. */
+ * recalc may read (model, session) and keeps what it found in the view's own state, in the arena that it is given
+ * (which lives until the next recalc); paint may only draw. So one draw per loop turn is enough and a paint can be
+ * repeated. A new view = a file with a struct view_ops and a row in the table. */
 #ifndef UI_VIEW_H
 #define UI_VIEW_H
 

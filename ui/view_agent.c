@@ -1,6 +1,7 @@
 /* One agent: its timeline at the left, at the right what belongs to the selected row (output, transcript, difference,
  * details). Narrow screens show one of the two; Enter and Tab go over.
- * Reads: the agent's rows, the session's texts. Follows the end until a key moves away from it; G or F follows again. */
+ * Reads: the agent's rows, the session's texts. Follows the end until a key moves away from it; G or F follows again.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,14 @@
 #include "ui/ui.h"
 
 enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
-enum { MAX_ROWS = 128, LEFT_COLS = 46, WIDE_COLS = 100, TAIL_FOLLOW = 16 << 10, TAIL_SCROLL = 256 << 10, TALK_ROWS = 200 };
+enum {
+	MAX_ROWS = 128,
+	LEFT_COLS = 46,
+	WIDE_COLS = 100,
+	TAIL_FOLLOW = 16 << 10,
+	TAIL_SCROLL = 256 << 10,
+	TALK_ROWS = 200
+};
 
 struct agent_view {
 	size_t source;
@@ -104,7 +112,8 @@ static void gather_text(struct agent_view *v, struct source *s, int rows, int co
 	}
 	bool from_end = v->tab == TAB_OUTPUT || v->tab == TAB_TALK;
 	v->text_rows = rows;
-	v->text_top = v->text_follow ? (from_end ? text_clamp(&v->text, INT32_MAX, rows) : 0) : text_clamp(&v->text, v->top, rows);
+	v->text_top = v->text_follow ? (from_end ? text_clamp(&v->text, INT32_MAX, rows) : 0)
+				     : text_clamp(&v->text, v->top, rows);
 	v->top = (int64_t)v->text_top;
 }
 
@@ -151,12 +160,16 @@ static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, 
 	v->nr_pieces = 0;
 	v->title = arena_printf(ar, "%s / %s", s->model.id, a->name);
 	add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
-	add_piece(v, draw_state_role(v->state), arena_printf(ar, "%c %s", agent_state_sign(v->state), agent_state_word(v->state)));
-	add_piece(v, ROLE_TEXT, of_limit(ar, arena_printf(ar, "step %u", a->turn), fmt_count(ar, l->steps), l->steps > 0, ""));
+	add_piece(v, draw_state_role(v->state),
+		  arena_printf(ar, "%c %s", agent_state_sign(v->state), agent_state_word(v->state)));
+	add_piece(v, ROLE_TEXT,
+		  of_limit(ar, arena_printf(ar, "step %u", a->turn), fmt_count(ar, l->steps), l->steps > 0, ""));
 	if (wide)
-		add_piece(v, ROLE_TEXT, of_limit(ar, fmt_count(ar, a->tokens), fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
+		add_piece(v, ROLE_TEXT,
+			  of_limit(ar, fmt_count(ar, a->tokens), fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
 	add_piece(v, ROLE_TEXT, of_limit(ar, fmt_money(ar, a->uusd), fmt_money(ar, l->uusd), l->uusd > 0, ""));
-	add_piece(v, ROLE_TEXT, of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us), l->time_us > 0, ""));
+	add_piece(v, ROLE_TEXT,
+		  of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us), l->time_us > 0, ""));
 	CLEANUP(buf_release) struct buf h = BUF_INIT;
 	buf_printf(&h, "task: %s", first_line(a->task, ar));
 	if (wide && *a->model)
@@ -241,7 +254,7 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 		put(a, row, right - n, r->role, outcome);
 		right -= n + 1;
 	}
-	const char *what = first_line(r->what, ar);
+	const char *what = one_line(r->what, ar);
 	put_bytes(a, row, col, right - col, ROLE_TEXT, what, strlen(what), 0);
 }
 
@@ -259,7 +272,9 @@ static void paint_timeline(const struct agent_view *v, struct area a)
 
 static void paint_tabs(const struct agent_view *v, struct area a)
 {
-	static const char *const names[TAB_NR][2] = { { "o", "output" }, { "t", "transcript" }, { "d", "diff" }, { "v", "details" } };
+	static const char *const names[TAB_NR][2] = {
+		{ "o", "output" }, { "t", "transcript" }, { "d", "diff" }, { "v", "details" }
+	};
 	int col = 1;
 	for (int i = 0; i < TAB_NR; i++) {
 		bool on = (enum tab)i == v->tab;
@@ -282,7 +297,8 @@ static void paint_pane(const struct agent_view *v, struct area a)
 		put_bytes(a, 1, 1, a.cols - 2, ROLE_DIM, v->facts, strlen(v->facts), 0);
 	text_paint(&v->text, area_sub(a, 2, 0, a.rows - 2, a.cols), v->text_top);
 	if (v->text_top + (size_t)v->text_rows < v->text.nr) {
-		const char *more = arena_printf(v->arena, "%zu more lines  G end", v->text.nr - v->text_top - (size_t)v->text_rows);
+		const char *more = arena_printf(v->arena, "%zu more lines  G end",
+						v->text.nr - v->text_top - (size_t)v->text_rows);
 		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM, more);
 	}
 }

@@ -50,7 +50,8 @@ static void arm_anew(struct approval *v, struct ui *ui)
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + DEAD_US;
 	if (ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_DIM, "keys typed before this screen was drawn were thrown away; keys are off for 0.4 s");
+		ui_say(ui, ROLE_DIM,
+		       "keys typed before this screen was drawn were thrown away; keys are off for 0.4 s");
 }
 
 static void open_view(void *self, struct ui *ui, const struct subject *on)
@@ -168,7 +169,8 @@ static const char *deadline(const struct approval *v)
 	if (!act->until_us)
 		return "";
 	bool allow = strcmp(v->info.on_timeout, "allow") == 0;
-	return arena_printf(v->arena, "auto-%s in %s", allow ? "ALLOW" : "DENY", fmt_age(v->arena, act->until_us - v->now_us));
+	return arena_printf(v->arena, "auto-%s in %s", allow ? "ALLOW" : "DENY",
+			    fmt_age(v->arena, act->until_us - v->now_us));
 }
 
 static void paint_top(const struct approval *v, struct area a)
@@ -181,12 +183,16 @@ static void paint_top(const struct approval *v, struct area a)
 		{ ROLE_NAME, name },
 		{ ROLE_DIM, v->info.agent && a.cols >= 100 ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
 		{ ROLE_TEXT, arena_printf(ar, "action #%" PRIu64, v->action) },
-		{ ROLE_HELD, v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
+		{ ROLE_HELD,
+		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
 		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : deadline(v) },
 	};
-	draw_title(a, 0, v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval", p, ARRAY_LEN(p));
-	const char *risk = v->info.high ? arena_printf(ar, "RISK high%s%s", *v->info.risk_why ? ": " : "", v->info.risk_why) :
-			   *v->info.risk_why ? v->info.risk_why : NULL;
+	draw_title(a, 0, v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval", p,
+		   ARRAY_LEN(p));
+	const char *risk = v->info.high
+				   ? arena_printf(ar, "RISK high%s%s", *v->info.risk_why ? ": " : "", v->info.risk_why)
+			   : *v->info.risk_why ? v->info.risk_why
+					       : NULL;
 	put_rule(a, 1, NULL, ROLE_RULE, risk);
 	if (risk && v->info.high)
 		put(a, 1, a.cols - text_cells(risk, false) - 3, ROLE_FAILED, risk);
@@ -251,7 +257,8 @@ static void paint_decisions(const struct approval *v, const struct ui *ui, struc
 	put_rule(a, 0, "decide", ROLE_TITLE, v->armed ? "y again to approve, any other key not" : NULL);
 	for (int i = 0; i < (int)ARRAY_LEN(decisions); i++) {
 		int row = 1 + (two ? i % half : i), col = two ? 3 + i / half * (a.cols / 2) : 3;
-		bool dead = why_off(v, ui, decisions[i].verb) || (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
+		bool dead = why_off(v, ui, decisions[i].verb) ||
+			    (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
 		bool hot = decisions[i].verb == VERB_YES && v->armed;
 		col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, decisions[i].key);
 		col = put_field(a, row, col, 24, dead ? ROLE_OFF : hot ? ROLE_HELD : ROLE_TEXT, decisions[i].name);
@@ -270,12 +277,14 @@ static void paint_widening(const struct approval *v, struct area a)
 		put(a, row, 3, ROLE_KEY, i == v->pattern ? "(*)" : "( )");
 		put_bytes(a, row, 7, a.cols / 2 - 8, ROLE_CMD, v->choice[i], strlen(v->choice[i]), SANITIZE_EXACT);
 		put(a, row, a.cols / 2, wide ? ROLE_WARN : ROLE_DIM, i == 0 ? "exactly this" : wide ? "WIDE" : "");
-		put(a, row, a.cols / 2 + 14, ROLE_DIM, arena_printf(ar, "would have matched %zu of %zu", v->would[i], v->tried));
+		put(a, row, a.cols / 2 + 14, ROLE_DIM,
+		    arena_printf(ar, "would have matched %zu of %zu", v->would[i], v->tried));
 		if (i == v->pattern)
 			put_cursor_row(a, row);
 	}
 	int row = 3 + (int)v->nr_choices;
-	put(a, row, 3, ROLE_DIM, "for the rest of this session; deny rules stay; a compound command needs every part to match");
+	put(a, row, 3, ROLE_DIM,
+	    "for the rest of this session; deny rules stay; a compound command needs every part to match");
 }
 
 static void paint_decided(const struct approval *v, struct area a)

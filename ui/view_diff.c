@@ -99,16 +99,18 @@ static void paint_text(const struct diff_view *v, struct area a)
 	}
 	text_paint(&v->text, area_sub(a, 1, 1, a.rows - 1, a.cols - 1), v->text_top);
 	if (v->text_top + (size_t)v->rows < v->text.nr)
-		put_right(a, 0, 0, a.cols - 1, ROLE_DIM, arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows,
-								      v->text.nr));
+		put_right(a, 0, 0, a.cols - 1, ROLE_DIM,
+			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct diff_view *v = self;
 	(void)ui;
-	draw_title(a, 0, v->title, &(struct piece){ ROLE_DIM, v->nr > 1 ? arena_printf(v->arena, "file %zu of %zu", v->file + 1,
-										       v->nr) : "" }, 1);
+	draw_title(a, 0, v->title,
+		   &(struct piece){ ROLE_DIM,
+				    v->nr > 1 ? arena_printf(v->arena, "file %zu of %zu", v->file + 1, v->nr) : "" },
+		   1);
 	put_rule(a, 1, NULL, ROLE_RULE, v->total);
 	struct area body = area_sub(a, 2, 0, a.rows - 2, a.cols);
 	if (a.cols < WIDE_COLS) {

@@ -1,5 +1,6 @@
 /* All agents at a glance; below them what the selected one has done, what it changed, what waits.
- * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow ones one at a time (Tab). */
+ * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow ones one at a time (Tab).
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static const char *now_text(struct source *s, const struct model_agent *a, enum 
 		return arena_printf(ar, "at #%" PRIu64, id);
 	if (strcmp(r.word, "model") == 0 && st == AGENT_THINK)
 		return "model answering";
-	return arena_printf(ar, "%s  %s", r.word, first_line(r.what, ar));
+	return arena_printf(ar, "%s  %s", r.word, one_line(r.what, ar));
 }
 
 static void add_line(struct fleet *f, struct ui *ui, size_t source, const struct model_agent *a, struct arena *ar)
@@ -222,7 +223,8 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 		tokens += ui->src[i]->model.tokens;
 		limit += ui->src[i]->model.limits.uusd;
 	}
-	size_t run = count[AGENT_RUN] + count[AGENT_THINK] + count[AGENT_IDLE], held = count[AGENT_HELD] + count[AGENT_ASK];
+	size_t run = count[AGENT_RUN] + count[AGENT_THINK] + count[AGENT_IDLE],
+	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
 	if (cols >= 100)
 		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->nr, "agent", "agents"));
@@ -238,7 +240,9 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 	const struct model *m = ui->nr_src == 1 ? &ui->src[0]->model : NULL;
 	if (cols < 100)
 		m = NULL;
-	f->title = cols < 100 ? "fleet" : m ? arena_printf(ar, "fleet: %s %s", m->id, m->name) : arena_printf(ar, "fleet: %zu sessions", ui->nr_src);
+	f->title = cols < 100 ? "fleet"
+		   : m	      ? arena_printf(ar, "fleet: %s %s", m->id, m->name)
+			      : arena_printf(ar, "fleet: %zu sessions", ui->nr_src);
 }
 
 /* A screen of 36 rows gives the agents what they need, at least 8 and at most half; the panes share the rest. */
@@ -320,13 +324,15 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
 	if (c->state > c->box)
 		put_field(a, row, c->box, c->state - c->box - 1, ROLE_DIM, l->box);
-	put_field(a, row, c->state, c->now - c->state - 1, r, *l->age ? arena_printf(ar, "%s %s", state, l->age) : state);
+	put_field(a, row, c->state, c->now - c->state - 1, r,
+		  *l->age ? arena_printf(ar, "%s %s", state, l->age) : state);
 	int now_end = c->step - 1;
 	if (l->total > 0 && now_end - c->now > 24) {
 		now_end -= 11;
 		put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
 	}
-	put_bytes(a, row, c->now, now_end - c->now, l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
+	put_bytes(a, row, c->now, now_end - c->now,
+		  l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
 	put_right(a, row, c->step, 5, ROLE_TEXT, arena_printf(ar, "%u", l->agent->turn));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
@@ -399,10 +405,11 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 {
 	for (size_t i = 0; i < f->nr_pending && (int)i < a.rows; i++) {
 		const struct pending *p = &f->pending[i];
-		int row = (int)i, col = put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq)) + 1;
+		int row = (int)i,
+		    col = put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq)) + 1;
 		col = put_field(a, row, col, 13, ROLE_NAME, p->agent ? p->agent->name : "");
 		col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
-		const char *what = first_line(p->info.what, f->arena);
+		const char *what = one_line(p->info.what, f->arena);
 		const char *why = p->act ? arena_printf(f->arena, "%s", p->info.by) : "waits for an answer";
 		int n = text_cells(why, a.g->ascii), room = a.cols - col - n - 3;
 		if (room < 20)

@@ -75,14 +75,16 @@ static int paint_group(const struct help *h, struct area a, int row, int col, en
 	for (size_t i = 0; i < h->nr[g]; i++, row++) {
 		const struct help_line *l = &h->line[g][i];
 		put_field(a, row, col, 12, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
-		put_bytes(a, row, col + 13, COLUMN - 14, l->off ? ROLE_OFF : ROLE_TEXT, verb_doc(l->verb), strlen(verb_doc(l->verb)), 0);
+		put_bytes(a, row, col + 13, COLUMN - 14, l->off ? ROLE_OFF : ROLE_TEXT, verb_doc(l->verb),
+			  strlen(verb_doc(l->verb)), 0);
 	}
 	return row + 1;
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
-	static const enum verb_group order[] = { GROUP_DECIDE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
+	static const enum verb_group order[] = { GROUP_DECIDE, GROUP_MOVE, GROUP_REPLAY,
+						 GROUP_ACT,    GROUP_LOOK, GROUP_ALL };
 	const struct help *h = self;
 	char title[64];
 	(void)ui;

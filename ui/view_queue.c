@@ -78,14 +78,15 @@ static void paint_one(const struct queue *q, const struct ui *ui, struct area a,
 	right -= 10;
 	int by = a.cols >= 100 ? 30 : 16;
 	put_field(a, row, right - by, by, ROLE_DIM, w->info.by);
-	const char *what = first_line(w->info.what, ar);
+	const char *what = one_line(w->info.what, ar);
 	put_bytes(a, row, col, right - by - col - 1, ROLE_TEXT, what, strlen(what), 0);
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct queue *q = self;
-	draw_title(a, 0, "what waits for you", &(struct piece){ ROLE_HELD, q->nr ? arena_printf(q->arena, "%zu", q->nr) : "" }, 1);
+	draw_title(a, 0, "what waits for you",
+		   &(struct piece){ ROLE_HELD, q->nr ? arena_printf(q->arena, "%zu", q->nr) : "" }, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, "Enter looks at one");
 	for (size_t i = 0; i < q->nr && (int)i < a.rows - 2; i++) {
 		paint_one(q, ui, a, (int)i + 2, &q->w[i]);

@@ -45,7 +45,8 @@ static void run(unsigned flags, const uint8_t *data, size_t size, size_t cut, st
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const unsigned modes[] = { 0, SANITIZE_EXACT, SANITIZE_RENDER, SANITIZE_ASCII, SANITIZE_RENDER | SANITIZE_ASCII };
+	static const unsigned modes[] = { 0, SANITIZE_EXACT, SANITIZE_RENDER, SANITIZE_ASCII,
+					  SANITIZE_RENDER | SANITIZE_ASCII };
 	if (size < 2 || size > 4096)
 		return 0;
 	for (size_t i = 0; i < ARRAY_LEN(modes); i++) {

@@ -21,7 +21,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (r != UTF8_OK)
 			continue;
-		if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000) || utf8_put(cp, back) != used || memcmp(back, data + i, used) != 0)
+		if (cp > 0x10ffff || (cp >= 0xd800 && cp < 0xe000) || utf8_put(cp, back) != used ||
+		    memcmp(back, data + i, used) != 0)
 			abort();
 	}
 	if (good != utf8_valid(data, size))

@@ -338,7 +338,8 @@ static bool parse(struct sanitizer *s, uint32_t cp)
 	return false;
 }
 
-/* --- feeding -------------------------------------------------------------------------------------------------------- */
+/* --- feeding --------------------------------------------------------------------------------------------------------
+ */
 
 /* A CR waits: before LF it is part of the line end. */
 static void settle_return(struct sanitizer *s, uint32_t next)

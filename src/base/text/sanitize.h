@@ -1,12 +1,12 @@
 /* The one way by which bytes that we did not write reach a screen, a terminal or a text export.
  *
- * Bytes go in, vetted glyphs come out: a glyph is one grapheme cluster that is safe to hand to a terminal, or the visible
- * stand-in of something that is not. The rules:
- * 1. UTF-8 is read strictly; each maximal broken subpart becomes "\xHH" per byte. A partial tail waits for the next chunk
- *    and is broken at sanitizer_end.
+ * Bytes go in, vetted glyphs come out: a glyph is one grapheme cluster that is safe to hand to a terminal, or the
+ * visible stand-in of something that is not. The rules:
+ * 1. UTF-8 is read strictly; each maximal broken subpart becomes "\xHH" per byte. A partial tail waits for the next
+ * chunk and is broken at sanitizer_end.
  * 2. C0 controls and DEL become "^[" "^G" ...; C1 become "<U+009B>". LF (and CR LF) ends a line, tabs become spaces.
- * 3. What is invisible or moves its neighbours (text_is_hidden) becomes "<U+202E>". U+200D stays between two pictures, a
- *    variation selector after a picture is left out. A cell takes four combining marks; more, or a mark without a base,
+ * 3. What is invisible or moves its neighbours (text_is_hidden) becomes "<U+202E>". U+200D stays between two pictures,
+ * a variation selector after a picture is left out. A cell takes four combining marks; more, or a mark without a base,
  *    become "<U+0301>".
  * 4. SANITIZE_EXACT (what a person is asked to approve): nothing is left out or spaced: also tab, CR and other controls
  *    are "<U+0009>", joiners and selectors are shown, and a Greek or Cyrillic letter in a word that has Latin ones too
@@ -35,7 +35,8 @@ enum glyph_flags {
 enum { GLYPH_BYTES = 27, GLYPH_MARKS = 4 };
 
 struct glyph {
-	char s[GLYPH_BYTES + 1]; /* valid UTF-8, NUL-terminated; an escaped one is plain ASCII, one glyph per character */
+	char s[GLYPH_BYTES +
+	       1]; /* valid UTF-8, NUL-terminated; an escaped one is plain ASCII, one glyph per character */
 	uint8_t len, width;
 	uint8_t flags;
 	uint8_t fg; /* render: 0 default, 1 to 16 the ANSI colours */

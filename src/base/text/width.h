@@ -1,7 +1,7 @@
 /* How wide a character is on a screen, what joins what into one cell, and what must never be drawn as itself.
  *
- * The tables are those of utf8proc (the one place where it is seen), so width does not depend on the libc of the machine
- * and a replay looks as the live screen did. Ambiguous width is 1. Pure functions, any thread. */
+ * The tables are those of utf8proc (the one place where it is seen), so width does not depend on the libc of the
+ * machine and a replay looks as the live screen did. Ambiguous width is 1. Pure functions, any thread. */
 #ifndef BASE_TEXT_WIDTH_H
 #define BASE_TEXT_WIDTH_H
 
@@ -17,8 +17,8 @@ bool text_breaks(uint32_t before, uint32_t after, int32_t *state);
 bool text_is_picture(uint32_t cp);
 
 /* True if @cp looks like nothing, moves what is around it, or means something only to one font: format characters (bidi
- * marks and overrides, zero width space and joiners, tags), variation selectors, fillers, line and paragraph separators,
- * soft hyphen, private use, noncharacters, unassigned. Controls are not included. */
+ * marks and overrides, zero width space and joiners, tags), variation selectors, fillers, line and paragraph
+ * separators, soft hyphen, private use, noncharacters, unassigned. Controls are not included. */
 bool text_is_hidden(uint32_t cp);
 
 /* Scripts in which letters look alike. */

@@ -2,9 +2,9 @@
  * exactly known events and times. Linked in the place of record/read's session and feed.
  *
  * Fixture (tests/screens/NAME.jsonl): one JSON object per line. An event: {"at":SECONDS since the start (a number with
- * at most 3 decimals, as a string), "kind":"...", "agent":, "box":, "action":, "cause":, "body":{}}; its seq is its ordinal
- * among events. With "out":"text" an output event gets that text. {"tree":"NAME","files":{"path":"text"}} makes git
- * objects; in bodies "@NAME" stands for the tree's id. */
+ * at most 3 decimals, as a string), "kind":"...", "agent":, "box":, "action":, "cause":, "body":{}}; its seq is its
+ * ordinal among events. With "out":"text" an output event gets that text. {"tree":"NAME","files":{"path":"text"}} makes
+ * git objects; in bodies "@NAME" stands for the tree's id. */
 #ifndef FAKE_SESSION_H
 #define FAKE_SESSION_H
 
@@ -138,7 +138,8 @@ static void fake_event(struct session *s, json_t *o)
 	CLEANUP(json_release) json_t *own = body ? json_incref(body) : json_object();
 	if (out) {
 		GROW(s->output, s->nr_outputs, s->cap_outputs);
-		s->output[s->nr_outputs++] = (struct fake_output){ ev.action, (int)json_int(own, "stream", 1), xstrdup(out) };
+		s->output[s->nr_outputs++] =
+			(struct fake_output){ ev.action, (int)json_int(own, "stream", 1), xstrdup(out) };
 		json_put_int(own, "len", (int64_t)strlen(out));
 	}
 	fake_names(s, own);
@@ -251,7 +252,8 @@ int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t li
 	return session_event(f->s, ++f->seq, ev, arena, err) < 0 ? -1 : 1;
 }
 
-int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out, struct err *err)
+int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,
+		   struct err *err)
 {
 	(void)err;
 	for (size_t i = 0; i < s->nr_outputs && max > 0; i++) {
@@ -281,7 +283,8 @@ int session_output_each(struct session *s, uint64_t action, session_output_fn *f
 	return 0;
 }
 
-int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
+		   struct err *err)
 {
 	buf_reset(out);
 	for (size_t i = 0; i < s->nr_objects; i++)

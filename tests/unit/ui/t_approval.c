@@ -167,7 +167,8 @@ static void editing(void)
 	later(1000000);
 	press("e");
 	ui_edited(&ui, "git push --dry-run origin fix/parser");
-	is_str(sent, expect("approve", "\"cmd\":\"git push --dry-run origin fix/parser\","), "changed: to be judged again");
+	is_str(sent, expect("approve", "\"cmd\":\"git push --dry-run origin fix/parser\","),
+	       "changed: to be judged again");
 	end();
 }
 
@@ -229,11 +230,14 @@ static void long_command(void)
 	struct err err = ERR_INIT;
 	char path[] = "/tmp/sandglass-ui-XXXXXX";
 	CLEANUP(fd_close) int fd = mkstemp(path);
-	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n{\"at\":\"1\",\"kind\":\"action.requested\",\"body\":"
+	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n{\"at\":\"1\",\"kind\":\"action."
+			"requested\",\"body\":"
 			"{\"kind\":\"exec\",\"cmd\":\"");
 	for (int i = 0; i < 60; i++)
 		buf_printf(&text, "echo %d\\n", i);
-	buf_puts(&text, "rm -rf .\"}}\n{\"at\":\"2\",\"kind\":\"action.held\",\"action\":2,\"body\":{\"reasons\":[\"ask\"]}}\n");
+	buf_puts(&text,
+		 "rm -rf "
+		 ".\"}}\n{\"at\":\"2\",\"kind\":\"action.held\",\"action\":2,\"body\":{\"reasons\":[\"ask\"]}}\n");
 	if (fd_write_all(fd, text.data, text.len, &err) < 0)
 		exit(99);
 	begin(path, &act, 36);

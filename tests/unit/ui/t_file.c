@@ -58,12 +58,14 @@ static uint64_t add(struct record *r, uint16_t kind, uint64_t agent, uint64_t bo
 
 static void one_action(struct record *r, struct loop *l, uint64_t agent, uint64_t box, int i)
 {
-	uint64_t x = add(r, EV_ACTION_REQUESTED, agent, box, 0, "{\"kind\":\"exec\",\"cmd\":\"make test\",\"cwd\":\"/workspace\"}");
+	uint64_t x = add(r, EV_ACTION_REQUESTED, agent, box, 0,
+			 "{\"kind\":\"exec\",\"cmd\":\"make test\",\"cwd\":\"/workspace\"}");
 	add(r, EV_ACTION_JUDGED, agent, box, x, "{\"verdict\":\"allow\",\"rules\":[]}");
 	if (i % 3 == 1) {
 		add(r, EV_ACTION_HELD, agent, box, x, "{\"reasons\":[\"ask\"],\"rule\":\"no-push\",\"until_us\":0}");
 		turns(l, 2);
-		add(r, EV_ACTION_DECIDED, agent, box, x, "{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}");
+		add(r, EV_ACTION_DECIDED, agent, box, x,
+		    "{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}");
 	}
 	add(r, EV_ACTION_STARTED, agent, box, x, "{}");
 	turns(l, 1);
@@ -160,8 +162,8 @@ int main(void)
 	setenv("HOME", dir, 1);
 	hash_init();
 	json_t *start = json_object();
-	ok(loop_new(&l, &err) == 0 && record_create(&r, l, dir, "live", start, &ops, w, &err) == 0, "a session is recorded: %s",
-	   err.text);
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, dir, "live", start, &ops, w, &err) == 0,
+	   "a session is recorded: %s", err.text);
 	json_decref(start);
 	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
 	w->to = open_memstream(&live, &live_len);

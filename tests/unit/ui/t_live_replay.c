@@ -1,5 +1,5 @@
-/* Live == replay over screens: a session that grows under a console shows, event by event, byte for byte what its record
- * shows with the cursor there. (Over real files and the real recorder: t_file.) */
+/* Live == replay over screens: a session that grows under a console shows, event by event, byte for byte what its
+ * record shows with the cursor there. (Over real files and the real recorder: t_file.) */
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/term.h"
@@ -74,12 +74,13 @@ static void same(const char *path, uint64_t step)
 {
 	size_t live_len, replay_len, i = 0;
 	char *a = live(path, step, &live_len), *b = replay(path, step, &replay_len);
-	ok(live_len > 0 && live_len == replay_len && memcmp(a, b, live_len) == 0, "%s, every %lu events: %zu bytes of screens",
-	   path, (unsigned long)step, live_len);
+	ok(live_len > 0 && live_len == replay_len && memcmp(a, b, live_len) == 0,
+	   "%s, every %lu events: %zu bytes of screens", path, (unsigned long)step, live_len);
 	while (i < live_len && i < replay_len && a[i] == b[i])
 		i++;
 	if (i < live_len)
-		printf("# differs at %zu: live \"%.120s\" replay \"%.120s\"\n", i, a + (i > 40 ? i - 40 : 0), b + (i > 40 ? i - 40 : 0));
+		printf("# differs at %zu: live \"%.120s\" replay \"%.120s\"\n", i, a + (i > 40 ? i - 40 : 0),
+		       b + (i > 40 ? i - 40 : 0));
 	free(a);
 	free(b);
 }

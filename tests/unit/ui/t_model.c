@@ -96,14 +96,16 @@ static void seeking(void)
 	struct err err = ERR_INIT;
 	struct source *s = NULL, *t = NULL;
 	int bad = 0;
-	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0 || source_open(&t, "tests/screens/fleet.jsonl", &err) < 0)
+	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0 ||
+	    source_open(&t, "tests/screens/fleet.jsonl", &err) < 0)
 		return;
 	for (uint64_t at = 1; at <= session_head(s->session); at += 37) {
 		source_sync(s, at, 0);
 		source_seek(t, session_head(t->session));
 		source_seek(t, at);
-		bad += s->model.head != t->model.head || s->model.uusd != t->model.uusd || s->model.nr_held != t->model.nr_held ||
-		       s->model.rows.nr != t->model.rows.nr || s->model.nr_agents != t->model.nr_agents;
+		bad += s->model.head != t->model.head || s->model.uusd != t->model.uusd ||
+		       s->model.nr_held != t->model.nr_held || s->model.rows.nr != t->model.rows.nr ||
+		       s->model.nr_agents != t->model.nr_agents;
 	}
 	is_int(bad, 0, "back and forth is the same as straight on");
 	source_close(&s);
