@@ -16,7 +16,7 @@ static void run(bool copy, unsigned seed)
 		return;
 	}
 	box_take(&b);
-	sh_in(b.merged, "umask 022; for d in 0 1 2 3 4 5 6 7 8 9 10 11; do mkdir -p many/$d; for i in $(seq 200); do echo $d $i > many/$d/$i; done; done");
+	sh_in(b.merged, "umask 022; for d in $(seq 0 59); do mkdir -p many/$d; for i in $(seq 40); do echo $d $i > many/$d/$i; done; done");
 	is_int(box_take(&b), 1, "2,400 files");
 	ok(oracle(&b), "%s: are there", how);
 	ws_stats(b.ws, &st);
@@ -42,7 +42,7 @@ static void run(bool copy, unsigned seed)
 	is_int(st.looked, 0, "nothing was looked at");
 	srand(seed);
 	int bad = 0;
-	for (int i = 0; i < 80 && !bad; i++) {
+	for (int i = 0; i < 40 && !bad; i++) {
 		struct buf cmd = BUF_INIT;
 		buf_puts(&cmd, "umask 022; set +e; exec 2>/dev/null; ");
 		for (int k = rand() % 4; k >= 0; k--) {
@@ -57,8 +57,8 @@ static void run(bool copy, unsigned seed)
 			case 4: buf_printf(&cmd, "mv %s %s;", p, q); break;
 			case 5: buf_printf(&cmd, "mv %s %s;", q, name[rand() % 7]); break;
 			case 6: buf_printf(&cmd, "chmod %d %s;", 600 + rand() % 2 * 155, p); break;
-			case 7: buf_printf(&cmd, "rm -rf %s; mv many/%d %s;", name[rand() % 7], rand() % 12, name[rand() % 7]); break;
-			default: buf_printf(&cmd, "cp -r many/%d %s; echo x >> %s/9; ", rand() % 12, q, q); break;
+			case 7: buf_printf(&cmd, "rm -rf %s; mv many/%d %s;", name[rand() % 7], rand() % 60, name[rand() % 7]); break;
+			default: buf_printf(&cmd, "cp -r many/%d %s; echo x >> %s/9; ", rand() % 60, q, q); break;
 			}
 		}
 		buf_puts(&cmd, "true");
@@ -70,7 +70,7 @@ static void run(bool copy, unsigned seed)
 		buf_release(&cmd);
 	}
 	ws_stats(b.ws, &st);
-	ok(!bad && !strcmp(st.hint, "trusted"), "%s: 80 random steps, the hint missed nothing", how);
+	ok(!bad && !strcmp(st.hint, "trusted"), "%s: 40 random steps, the hint missed nothing", how);
 	box_end(&b);
 }
 
@@ -78,9 +78,7 @@ int main(void)
 {
 	if (!own_mounts())
 		printf("# no mount namespace of our own: overlays will be skipped\n");
-	for (unsigned s = 1; s <= 2; s++) {
-		run(true, s);
-		run(false, s);
-	}
+	run(true, 1);
+	run(false, 2);
 	return done_testing();
 }
