@@ -42,7 +42,8 @@ static bool must_go(const struct ws_change *c)
 /* Can the wanted state be made at all? Also decides before anything is removed for it. */
 static bool makeable(const struct ws_state *s)
 {
-	return s->kind == WS_NONE || s->kind == WS_FILE || s->kind == WS_LINK || s->kind == WS_DIR || s->kind == WS_FIFO;
+	return s->kind == WS_NONE || s->kind == WS_FILE || s->kind == WS_LINK || s->kind == WS_DIR ||
+	       s->kind == WS_FIFO;
 }
 
 static bool goes(const struct ws_change *c)
@@ -90,8 +91,8 @@ static int from_lower(int lower, const struct ws_change *c)
 }
 
 /* Where the wanted bytes are: fills the operation. 0 found, 1 nowhere, -1 failure. */
-static int find_content(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st, int lower, uint64_t *used,
-			struct plan_op *op, struct err *err)
+static int find_content(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st, int lower,
+			uint64_t *used, struct plan_op *op, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	enum object_type type;
@@ -214,7 +215,8 @@ void ws_plan_release(struct ws_plan *p)
 static bool chosen(const struct ws_change *c, char *const *paths, const size_t *lens, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
-		if ((c->len == lens[i] && !memcmp(c->path, paths[i], lens[i])) || below(c->path, c->len, paths[i], lens[i]) ||
+		if ((c->len == lens[i] && !memcmp(c->path, paths[i], lens[i])) ||
+		    below(c->path, c->len, paths[i], lens[i]) ||
 		    (below(paths[i], lens[i], c->path, c->len) && c->now.kind == WS_DIR)) /* a parent that is needed */
 			return true;
 	return nr == 0;
@@ -227,7 +229,9 @@ int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size
 		if (chosen(&d->item[i], paths, lens, nr))
 			d->item[keep++] = d->item[i];
 	d->nr = keep;
-	return keep || !nr ? 0 : err_set(err, ERR_NOENT, "nothing differs at '%s'%s", paths[0], nr > 1 ? " or the other paths" : "");
+	return keep || !nr ? 0
+			   : err_set(err, ERR_NOENT, "nothing differs at '%s'%s", paths[0],
+				     nr > 1 ? " or the other paths" : "");
 }
 
 static const struct ws_state *state_in(const struct ws_view *v, const struct ws_change *c, const struct ws_view *other)
@@ -239,8 +243,8 @@ static const struct ws_state *state_in(const struct ws_view *v, const struct ws_
 	return p ? &p->base : NULL;
 }
 
-int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct ws_view *after, const struct ws_view *now,
-		 struct strv *conflicts, struct err *err)
+int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct ws_view *after,
+		 const struct ws_view *now, struct strv *conflicts, struct err *err)
 {
 	struct ws_diff back;
 	if (ws_diff_views(&back, after, before, false, NULL, err) < 0)

@@ -1,5 +1,5 @@
-/* Bringing files from one recorded state to another: rollback, undo, promote, fork. A plan (wire/plan.h) is made from the
- * difference and carried out by the keeper on the merged view (box_tree_ops.apply), or here on a plain directory.
+/* Bringing files from one recorded state to another: rollback, undo, promote, fork. A plan (wire/plan.h) is made from
+ * the difference and carried out by the keeper on the merged view (box_tree_ops.apply), or here on a plain directory.
  *
  * A fork at any snapshot: open a box over the same repository and apply the plan from the base (an empty view) to that
  * snapshot. Worker thread. */
@@ -9,21 +9,22 @@
 #include "sandbox/workspace/diff.h"
 
 struct ws_plan {
-	struct buf plan;       /* wire/plan.h */
-	int *fd;               /* owned; fd[0] is a memfd with the contents */
+	struct buf plan; /* wire/plan.h */
+	int *fd;	 /* owned; fd[0] is a memfd with the contents */
 	size_t nr_fds, cap_fds;
 	size_t nr_ops;
-	struct strv missing;   /* paths whose wanted content is held nowhere, or that cannot be made (sockets, devices) */
+	struct strv missing; /* paths whose wanted content is held nowhere, or that cannot be made (sockets, devices) */
 };
 #define WS_PLAN_INIT ((struct ws_plan){ 0 })
 
 /* @d: from present to wanted, made without renames. @lower: root of the base, where contents that are hash only may
  * still be found (checked by their name; -1 = none). @keep_git: leave the workspace's own .git as it is. */
-NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower, bool keep_git,
-			   struct err *err);
+NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower,
+			   bool keep_git, struct err *err);
 void ws_plan_release(struct ws_plan *p);
 
-/* Carries a plan out beneath directory @root (borrowed): descriptors only, no link followed. Stops at the first failure,
+/* Carries a plan out beneath directory @root (borrowed): descriptors only, no link followed. Stops at the first
+ * failure,
  * @done_out operations are done then. */
 NODISCARD int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out,
 			  struct err *err);

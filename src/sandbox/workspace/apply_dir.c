@@ -102,7 +102,8 @@ static int carry_out(int root, int dir, const char *name, const struct plan_op *
 	case PLAN_CHMOD:
 		return change_mode(dir, name, op->mode);
 	case PLAN_FIFO:
-		return remove_one(dir, name) < 0 || mkfifoat(dir, name, 0600) < 0 ? -1 : change_mode(dir, name, op->mode);
+		return remove_one(dir, name) < 0 || mkfifoat(dir, name, 0600) < 0 ? -1
+										  : change_mode(dir, name, op->mode);
 	case PLAN_LINK:
 		return make_link(root, dir, name, op);
 	}
@@ -110,7 +111,8 @@ static int carry_out(int root, int dir, const char *name, const struct plan_op *
 	return -1;
 }
 
-int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out, struct err *err)
+int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out,
+		struct err *err)
 {
 	size_t pos = 0;
 	struct plan_op op;
@@ -121,7 +123,8 @@ int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t n
 		CLEANUP(fd_close) int dir = open_parent(root, op.path, op.path_len, &name);
 		bool gone = dir < 0 && errno == ENOENT && op.kind == PLAN_REMOVE;
 		if (!gone && (dir < 0 || carry_out(root, dir, name, &op, fds) < 0))
-			return err_sys(err, "cannot write '%.*s'", (int)(op.path_len < 300 ? op.path_len : 300), op.path);
+			return err_sys(err, "cannot write '%.*s'", (int)(op.path_len < 300 ? op.path_len : 300),
+				       op.path);
 		++*done_out;
 	}
 	return rc;

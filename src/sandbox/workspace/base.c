@@ -328,7 +328,8 @@ static bool name_of(struct hasher *h, const struct listed *e, struct object_id *
 		if (fd < 0)
 			return false;
 		content_file(fd, (struct content_rule){ .hash_only = true }, &s, &b, &st);
-		if ((uint64_t)st.st_size != e->size || st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != e->mtime_ns)
+		if ((uint64_t)st.st_size != e->size ||
+		    st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec != e->mtime_ns)
 			return false; /* drift */
 	}
 	if (s.flags & (WS_UNREADABLE | WS_TORN))
@@ -339,8 +340,8 @@ static bool name_of(struct hasher *h, const struct listed *e, struct object_id *
 	return true;
 }
 
-int base_hash(struct base *b, int lower, const struct ws_store *st, const char *cache, bool (*stop)(void *self), void *self,
-	      json_t **body_out, struct err *err)
+int base_hash(struct base *b, int lower, const struct ws_store *st, const char *cache, bool (*stop)(void *self),
+	      void *self, json_t **body_out, struct err *err)
 {
 	int64_t began = clock_mono_us();
 	struct hasher h = { .lower = lower, .st = st, .cache = oid_cache_open(cache) };
@@ -355,8 +356,12 @@ int base_hash(struct base *b, int lower, const struct ws_store *st, const char *
 		else if (name_of(&h, e, &id)) {
 			GROW(h.edit, h.nr, h.cap);
 			h.edit[h.nr++] = (struct tree_edit){
-				.path = e->path, .len = e->len, .oid = id,
-				.mode = S_ISLNK(e->mode) ? (unsigned)TREE_MODE_LINK : e->mode & 0100 ? 0100755u : 0100644u,
+				.path = e->path,
+				.len = e->len,
+				.oid = id,
+				.mode = S_ISLNK(e->mode) ? (unsigned)TREE_MODE_LINK
+					: e->mode & 0100 ? 0100755u
+							 : 0100644u,
 			};
 			h.files++;
 		}

@@ -97,6 +97,7 @@ void content_link(int dir, const char *name, struct ws_state *out, struct buf *b
 
 void content_other(const struct stat *st, struct ws_state *out)
 {
-	*out = (struct ws_state){ .kind = (uint8_t)ws_kind_of(st->st_mode), .nlink = 1,
+	*out = (struct ws_state){ .kind = (uint8_t)ws_kind_of(st->st_mode),
+				  .nlink = 1,
 				  .mode = (uint16_t)(st->st_mode & 07777) };
 }

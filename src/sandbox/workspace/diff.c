@@ -172,7 +172,8 @@ static void like_renames(struct ws_diff *d, const struct ws_store *st)
 		unsigned best = RENAME_LIKE - 1;
 		size_t at = ng;
 		for (size_t k = 0; k < ng; k++) {
-			unsigned s = d->item[gone[k]].op == 'D' && lg[k].nr && lc[i].nr ? similarity(&lg[k], &lc[i]) : 0;
+			unsigned s =
+				d->item[gone[k]].op == 'D' && lg[k].nr && lc[i].nr ? similarity(&lg[k], &lc[i]) : 0;
 			if (s > best) {
 				best = s;
 				at = k;
@@ -196,7 +197,7 @@ int ws_diff_views(struct ws_diff *d, const struct ws_view *a, const struct ws_vi
 	*d = WS_DIFF_INIT;
 	size_t i = 0, k = 0;
 	while (i < a->nr || k < b->nr) {
-		int c = i == a->nr ? 1
+		int c = i == a->nr   ? 1
 			: k == b->nr ? -1
 				     : ws_path_cmp(a->item[i].path, a->item[i].len, b->item[k].path, b->item[k].len);
 		if (c == 0) {
@@ -257,8 +258,10 @@ static int take_hunk(struct ws_patch *p, git_patch *g, size_t i, struct err *err
 	if (git_patch_get_hunk(&h, &nr, g, i) < 0)
 		return ws_git_err(err, "diff");
 	struct patch_hunk *out = &p->hunk[i];
-	*out = (struct patch_hunk){ .old_start = (unsigned)h->old_start, .old_lines = (unsigned)h->old_lines,
-				    .new_start = (unsigned)h->new_start, .new_lines = (unsigned)h->new_lines };
+	*out = (struct patch_hunk){ .old_start = (unsigned)h->old_start,
+				    .old_lines = (unsigned)h->old_lines,
+				    .new_start = (unsigned)h->new_start,
+				    .new_lines = (unsigned)h->new_lines };
 	const char *sect = memmem(h->header, h->header_len, " @@ ", 4);
 	size_t off = sect ? (size_t)(sect - h->header) + 4 : h->header_len;
 	size_t len = h->header_len - off;
@@ -276,15 +279,18 @@ static int take_hunk(struct ws_patch *p, git_patch *g, size_t i, struct err *err
 				out->line[out->nr - 1].no_eol = true;
 			continue;
 		}
-		out->line[out->nr++] = (struct patch_line){ .op = l->origin, .len = l->content_len,
-							    .text = arena_strndup(&p->arena, l->content, l->content_len) };
+		out->line[out->nr++] =
+			(struct patch_line){ .op = l->origin,
+					     .len = l->content_len,
+					     .text = arena_strndup(&p->arena, l->content, l->content_len) };
 		p->added += l->origin == '+';
 		p->removed += l->origin == '-';
 	}
 	return 0;
 }
 
-/* libgit2 hands a last line without newline out in one piece or with the marker's newline: only the file's end tells. */
+/* libgit2 hands a last line without newline out in one piece or with the marker's newline: only the file's end tells.
+ */
 static void mend_last(struct patch_hunk *h)
 {
 	for (size_t i = 0; i < h->nr; i++) {

@@ -10,10 +10,10 @@
 enum { DIFF_BYTES_MAX = 8 << 20, DIFF_LINES_MAX = 200000 };
 
 struct ws_change {
-	char op;               /* A added, D removed, M content, m mode only, T another kind, R renamed */
-	const char *path;      /* bytes, terminated; of the new side (D: of the old) */
+	char op;	  /* A added, D removed, M content, m mode only, T another kind, R renamed */
+	const char *path; /* bytes, terminated; of the new side (D: of the old) */
 	size_t len;
-	const char *from;      /* R: the old path; else NULL */
+	const char *from; /* R: the old path; else NULL */
 	size_t from_len;
 	struct ws_state was, now;
 };
@@ -34,9 +34,9 @@ void ws_diff_release(struct ws_diff *d);
 /* --- lines --- */
 
 struct patch_line {
-	char op;            /* ' ' '+' '-' */
-	bool no_eol;        /* the file ends here without a newline; @text has none */
-	const char *text;   /* with its newline; any bytes */
+	char op;	  /* ' ' '+' '-' */
+	bool no_eol;	  /* the file ends here without a newline; @text has none */
+	const char *text; /* with its newline; any bytes */
 	size_t len;
 };
 struct patch_hunk {
@@ -48,7 +48,7 @@ struct patch_hunk {
 };
 enum patch_what {
 	PATCH_TEXT,
-	PATCH_NONE,      /* contents are the same (mode only, or nothing that has contents) */
+	PATCH_NONE, /* contents are the same (mode only, or nothing that has contents) */
 	PATCH_BINARY,
 	PATCH_TOO_BIG,
 	PATCH_HASH_ONLY, /* one side's bytes were not kept */

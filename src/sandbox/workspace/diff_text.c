@@ -6,8 +6,8 @@
 #include "sandbox/workspace/git.h"
 
 static const char *const what_name[] = {
-	[PATCH_TEXT] = "text", [PATCH_NONE] = "none", [PATCH_BINARY] = "binary", [PATCH_TOO_BIG] = "too big",
-	[PATCH_HASH_ONLY] = "hash only",
+	[PATCH_TEXT] = "text",	     [PATCH_NONE] = "none",	      [PATCH_BINARY] = "binary",
+	[PATCH_TOO_BIG] = "too big", [PATCH_HASH_ONLY] = "hash only",
 };
 
 void ws_quote_path(struct buf *out, const char *prefix, const char *path, size_t len)
@@ -196,7 +196,8 @@ static int put_patch(struct buf *out, const struct ws_change *c, const struct ws
 	if (p->what == PATCH_TEXT) {
 		put_hunks(out, p);
 	} else {
-		buf_printf(out, "@@ -%u,%zu +%u,%zu @@\n", p->removed ? 1u : 0u, p->removed, p->added ? 1u : 0u, p->added);
+		buf_printf(out, "@@ -%u,%zu +%u,%zu @@\n", p->removed ? 1u : 0u, p->removed, p->added ? 1u : 0u,
+			   p->added);
 		put_whole(out, '-', &p->old);
 		put_whole(out, '+', &p->new);
 	}
@@ -236,7 +237,8 @@ static int put_change(struct buf *head, struct buf *out, const struct ws_change 
 		} else if (!mute) {
 			buf_printf(head, "# not in this patch: ");
 			ws_quote_path(head, "", x->path, x->len);
-			buf_printf(head, " (%s)\n", git_kind(s) ? what_name[p.what] : ws_kind_name((enum ws_kind)s->kind));
+			buf_printf(head, " (%s)\n",
+				   git_kind(s) ? what_name[p.what] : ws_kind_name((enum ws_kind)s->kind));
 		}
 		ws_patch_release(&p);
 		if (rc < 0)

@@ -21,7 +21,9 @@ static int ask(struct target *t, unsigned type, const void *body, size_t len, st
 		return 1;
 	if (f.type == CHILD_ERR)
 		return err_set(err, ERR_IO, "%.*s", (int)(f.len < 400 ? f.len : 400), f.body);
-	return f.type == CHILD_BLOB || f.type == CHILD_OK ? 0 : err_set(err, ERR_PARSE, "merge: an answer that was not asked for");
+	return f.type == CHILD_BLOB || f.type == CHILD_OK
+		       ? 0
+		       : err_set(err, ERR_PARSE, "merge: an answer that was not asked for");
 }
 
 int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err)

@@ -1,10 +1,11 @@
 /* Between the parts of the merge child: the protocol, the target under way, and what is planned for each of its paths.
  *
  * Frames of wire/frame.h over descriptor 3; one request at a time. Requests CHILD_LOOK {dir},
- * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT and CHILD_UNDO {dir} are answered by CHILD_OK (JSON) or CHILD_ERR {code,text}.
- * While it works on a request the child may ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB or CHILD_NONE),
- * CHILD_SAVE (a file of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and CHILD_LOAD (its name;
- * answered by CHILD_BLOB or CHILD_NONE): the record lies where the target's owner may not write. */
+ * CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT and CHILD_UNDO {dir} are answered by CHILD_OK (JSON) or CHILD_ERR
+ * {code,text}. While it works on a request the child may ask CHILD_GET (the 20 bytes of a name; answered by CHILD_BLOB
+ * or CHILD_NONE), CHILD_SAVE (a file of the undo record: name, NUL, bytes; answered by CHILD_OK or CHILD_ERR) and
+ * CHILD_LOAD (its name; answered by CHILD_BLOB or CHILD_NONE): the record lies where the target's owner may not write.
+ */
 #ifndef SANDBOX_WORKSPACE_GITCHILD_H
 #define SANDBOX_WORKSPACE_GITCHILD_H
 
@@ -14,8 +15,18 @@
 #include "sandbox/workspace/memstore.h"
 
 enum child_frame {
-	CHILD_OK = 1, CHILD_ERR, CHILD_LOOK, CHILD_PREPARE, CHILD_COMMIT, CHILD_ABORT, CHILD_UNDO, CHILD_GET, CHILD_BLOB,
-	CHILD_NONE, CHILD_SAVE, CHILD_LOAD,
+	CHILD_OK = 1,
+	CHILD_ERR,
+	CHILD_LOOK,
+	CHILD_PREPARE,
+	CHILD_COMMIT,
+	CHILD_ABORT,
+	CHILD_UNDO,
+	CHILD_GET,
+	CHILD_BLOB,
+	CHILD_NONE,
+	CHILD_SAVE,
+	CHILD_LOAD,
 };
 enum { CHILD_MAX_BODY = 256 << 20 };
 
@@ -24,17 +35,17 @@ struct plan_path {
 	char *path;
 	size_t len;
 	struct ws_state base, want;
-	const char *skip;          /* never touched: why */
-	const char *conflict;      /* why */
-	bool tree_conflict;        /* cannot go into a commit on HEAD */
-	bool write;                /* the working file changes */
-	bool stage;                /* the index entry changes */
-	struct hostfile host;      /* as it is in the target */
-	struct ws_state after;     /* the working file's state afterwards (write) */
-	struct buf bytes;          /* and its content */
-	unsigned stage_mode;       /* 0 = the entry goes */
+	const char *skip;      /* never touched: why */
+	const char *conflict;  /* why */
+	bool tree_conflict;    /* cannot go into a commit on HEAD */
+	bool write;	       /* the working file changes */
+	bool stage;	       /* the index entry changes */
+	struct hostfile host;  /* as it is in the target */
+	struct ws_state after; /* the working file's state afterwards (write) */
+	struct buf bytes;      /* and its content */
+	unsigned stage_mode;   /* 0 = the entry goes */
 	struct object_id stage_oid;
-	unsigned staged_mode;      /* the entry as it was; 0 = none */
+	unsigned staged_mode; /* the entry as it was; 0 = none */
 	struct object_id staged_oid;
 };
 
@@ -46,24 +57,24 @@ struct plan_step {
 };
 
 struct target {
-	int sock, root;            /* descriptor of the directory */
+	int sock, root; /* descriptor of the directory */
 	char *dir;
-	git_repository *repo;      /* NULL: no repository */
+	git_repository *repo; /* NULL: no repository */
 	git_odb *odb;
-	git_index *index;          /* NULL: none, or one that libgit2 does not understand */
-	char *prefix;              /* path of dir in the repository, "" or "a/b" */
+	git_index *index; /* NULL: none, or one that libgit2 does not understand */
+	char *prefix;	  /* path of dir in the repository, "" or "a/b" */
 	size_t prefix_len;
-	struct object_id head;     /* commit, null = none */
+	struct object_id head; /* commit, null = none */
 	struct object_id head_tree;
-	char *branch;              /* full name of HEAD's branch; NULL = detached or no repository */
+	char *branch; /* full name of HEAD's branch; NULL = detached or no repository */
 	bool bare, shallow, sparse, worktree, submodule;
-	struct memstore *mem;      /* objects that are new; they reach the repository only when all is clean */
-	struct ws_store store;     /* those above the repository's */
+	struct memstore *mem;  /* objects that are new; they reach the repository only when all is clean */
+	struct ws_store store; /* those above the repository's */
 	/* the merge under way */
 	json_t *request;
 	struct plan_step all, *step;
 	size_t nr_steps;
-	char *ref;                 /* new ref, full name; NULL = none is needed */
+	char *ref; /* new ref, full name; NULL = none is needed */
 	struct object_id ref_old, commit, new_tree;
 	bool prepared, ref_made;
 };
@@ -76,13 +87,15 @@ json_t *target_look(const struct target *t);
 void target_path(const struct target *t, const char *path, size_t len, struct buf *out);
 bool target_tracked(const struct target *t, const char *path, size_t len);
 bool target_ignored(const struct target *t, const char *path, size_t len, bool dir);
-/* Bytes as git stores them (line ends, ident). 1: cannot be told because a filter program is configured (*filter_out). */
+/* Bytes as git stores them (line ends, ident). 1: cannot be told because a filter program is configured (*filter_out).
+ */
 int target_clean(const struct target *t, const char *path, size_t len, const struct buf *raw, struct buf *out,
 		 const char **filter_out, struct err *err);
 int target_commit(struct target *t, const struct object_id *tree, const struct object_id *parent, const char *message,
 		  struct object_id *out, struct err *err);
 /* Sets @ref to @to if it is @from (null: must not exist). */
-int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to, struct err *err);
+int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to,
+	       struct err *err);
 /* The index entry of @path: mode 0 = none. */
 void target_staged(const struct target *t, const char *path, size_t len, unsigned *mode, struct object_id *oid);
 /* @same: the working file holds exactly that content (then git need not read it again). mode 0: the entry goes. */
@@ -93,12 +106,14 @@ bool target_in_submodule(const struct target *t, const char *path, size_t len);
 /* gitplan.c: what happens to each path. */
 int plan_make(struct target *t, struct err *err);
 void plan_release(struct target *t);
-/* What <mode, oid> (0 = nothing) of a tree or the index becomes when @p is merged into it: 0 and fills the outs, 1 conflict
+/* What <mode, oid> (0 = nothing) of a tree or the index becomes when @p is merged into it: 0 and fills the outs, 1
+ * conflict
  * (@p->conflict may say more), -1 failure. */
-int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid, unsigned *mode_out,
-		   struct object_id *oid_out, struct err *err);
+int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid,
+		   unsigned *mode_out, struct object_id *oid_out, struct err *err);
 /* Three-way by lines: 0 clean (fills @out), 1 conflict, -1 failure. */
-int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out, struct err *err);
+int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out,
+		struct err *err);
 
 /* gitwrite.c: carrying it out and taking it back. */
 int plan_prepare(struct target *t, json_t **out, struct err *err);
@@ -109,6 +124,6 @@ int undo_run(struct target *t, json_t **out, struct err *err);
 /* gitchild.c: what the child asks of its parent. */
 int child_get(struct target *t, const struct object_id *id, struct buf *out, struct err *err); /* 0, 1 not held, -1 */
 int child_save(struct target *t, const char *name, const void *bytes, size_t len, struct err *err);
-int child_load(struct target *t, const char *name, struct buf *out, struct err *err);          /* 0, 1 not there, -1 */
+int child_load(struct target *t, const char *name, struct buf *out, struct err *err); /* 0, 1 not there, -1 */
 
 #endif

@@ -8,7 +8,8 @@
 
 enum { LINES_MAX = 8 << 20 };
 
-int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out, struct err *err)
+int merge_lines(const struct buf *base, const struct buf *ours, const struct buf *theirs, struct buf *out,
+		struct err *err)
 {
 	git_merge_file_input b, o, t;
 	git_merge_file_options opts;
@@ -70,7 +71,8 @@ static int read_step(struct plan_step *s, const json_t *o, struct err *err)
 		const json_t *c = json_array_get(list, i);
 		struct plan_path p = { 0 };
 		if (!json_get_bytes(json_object_get(c, "path"), &path) || !path.len ||
-		    !read_state(json_object_get(c, "base"), &p.base) || !read_state(json_object_get(c, "want"), &p.want))
+		    !read_state(json_object_get(c, "base"), &p.base) ||
+		    !read_state(json_object_get(c, "want"), &p.want))
 			return err_set(err, ERR_PARSE, "merge: a change that makes no sense");
 		p.path = xstrndup(buf_cstr(&path), path.len);
 		p.len = path.len;
@@ -265,7 +267,8 @@ static int judge(struct target *t, struct plan_path *p, struct err *err)
 		return 0;
 	}
 	if (p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR)) {
-		bool come = p->want.kind == WS_DIR && h->kind == WS_NONE, go = p->want.kind == WS_NONE && h->kind == WS_DIR;
+		bool come = p->want.kind == WS_DIR && h->kind == WS_NONE,
+		     go = p->want.kind == WS_NONE && h->kind == WS_DIR;
 		p->write = come || go || (p->want.kind == WS_DIR && alike(h, &p->base));
 		p->after = p->want;
 		if (!p->write)
@@ -278,8 +281,8 @@ static int judge(struct target *t, struct plan_path *p, struct err *err)
 /* --- in git's terms --- */
 
 /* Mode and name of one side as git stores it; its bytes into @clean. 0, 1 cannot be told, -1. */
-static int git_side(struct target *t, struct plan_path *p, const struct ws_state *s, unsigned *mode, struct object_id *oid,
-		    struct buf *clean, struct err *err)
+static int git_side(struct target *t, struct plan_path *p, const struct ws_state *s, unsigned *mode,
+		    struct object_id *oid, struct buf *clean, struct err *err)
 {
 	CLEANUP(buf_release) struct buf raw = BUF_INIT;
 	const char *filter = NULL;
@@ -294,14 +297,15 @@ static int git_side(struct target *t, struct plan_path *p, const struct ws_state
 	else if (rc == 0)
 		buf_append(clean, buf_cstr(&raw), raw.len);
 	if (filter)
-		p->conflict = "goes through a filter program (LFS or such), which is not run: only the working file can be merged";
+		p->conflict = "goes through a filter program (LFS or such), which is not run: only the working file "
+			      "can be merged";
 	if (rc == 0)
 		object_name(OBJECT_BLOB, buf_cstr(clean), clean->len, oid);
 	return rc;
 }
 
-int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid, unsigned *mode_out,
-		   struct object_id *oid_out, struct err *err)
+int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const struct object_id *oid,
+		   unsigned *mode_out, struct object_id *oid_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf base = BUF_INIT;
 	CLEANUP(buf_release) struct buf want = BUF_INIT;
@@ -332,7 +336,8 @@ int plan_merge_git(struct target *t, struct plan_path *p, unsigned mode, const s
 			t->store.add(t->store.self, OBJECT_BLOB, buf_cstr(&want), want.len, oid_out);
 		return 0;
 	}
-	bool files = (mode & 0170000) == 0100000 && (base_mode & 0170000) == 0100000 && (want_mode & 0170000) == 0100000;
+	bool files =
+		(mode & 0170000) == 0100000 && (base_mode & 0170000) == 0100000 && (want_mode & 0170000) == 0100000;
 	if (!files)
 		return 1;
 	if (t->store.get(t->store.self, oid, &type, &ours, err) < 0)

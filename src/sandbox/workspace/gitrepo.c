@@ -31,7 +31,8 @@ static int odb_get(void *self, const struct object_id *id, enum object_type *typ
 	git_id(id, &want);
 	int rc = git_odb_read(&o, t->odb, &want);
 	if (rc == GIT_ENOTFOUND)
-		return err_set(err, ERR_NOENT, "the repository does not hold an object that it names (a partial clone?)");
+		return err_set(err, ERR_NOENT,
+			       "the repository does not hold an object that it names (a partial clone?)");
 	if (rc < 0)
 		return ws_git_err(err, "cannot read an object");
 	*type_out = git_odb_object_type(o) == GIT_OBJECT_TREE ? OBJECT_TREE : OBJECT_BLOB;
@@ -102,7 +103,8 @@ static void find_kind(struct target *t)
 	t->shallow = git_repository_is_shallow(t->repo) == 1;
 	t->worktree = git_repository_is_worktree(t->repo) == 1;
 	t->submodule = !t->worktree && gitdir && strstr(gitdir, "/modules/") != NULL;
-	if (git_repository_config_snapshot(&c, t->repo) == 0 && git_config_get_bool(&sparse, c, "core.sparseCheckout") == 0)
+	if (git_repository_config_snapshot(&c, t->repo) == 0 &&
+	    git_config_get_bool(&sparse, c, "core.sparseCheckout") == 0)
 		t->sparse = sparse != 0;
 	git_config_free(c);
 }
@@ -175,7 +177,12 @@ json_t *target_look(const struct target *t)
 {
 	json_t *o = json_object();
 	char hex[41];
-	json_put_str(o, "kind", !t->repo ? "none" : t->worktree ? "worktree" : t->submodule ? "submodule" : t->prefix_len ? "inside" : "repo");
+	json_put_str(o, "kind",
+		     !t->repo	     ? "none"
+		     : t->worktree   ? "worktree"
+		     : t->submodule  ? "submodule"
+		     : t->prefix_len ? "inside"
+				     : "repo");
 	if (!t->repo)
 		return o;
 	object_hex(&t->head, hex);
@@ -239,7 +246,8 @@ int target_clean(const struct target *t, const char *path, size_t len, const str
 		*filter_out = name;
 		return 1;
 	}
-	int rc = git_filter_list_load(&list, t->repo, NULL, buf_cstr(&p), GIT_FILTER_TO_ODB, GIT_FILTER_NO_SYSTEM_ATTRIBUTES);
+	int rc = git_filter_list_load(&list, t->repo, NULL, buf_cstr(&p), GIT_FILTER_TO_ODB,
+				      GIT_FILTER_NO_SYSTEM_ATTRIBUTES);
 	if (rc == 0 && list)
 		rc = git_filter_list_apply_to_buffer(&done, list, buf_cstr(raw), raw->len);
 	if (rc < 0)
@@ -262,7 +270,8 @@ int target_commit(struct target *t, const struct object_id *tree, const struct o
 	git_signature *sig = NULL;
 	git_oid tree_id, parent_id, id;
 	const git_oid *parents[1] = { &parent_id };
-	const char *name = json_str(t->request, "author", "sandglass"), *mail = json_str(t->request, "email", "sandglass@localhost");
+	const char *name = json_str(t->request, "author", "sandglass"),
+		   *mail = json_str(t->request, "email", "sandglass@localhost");
 	git_id(tree, &tree_id);
 	git_id(parent, &parent_id);
 	int rc = git_signature_new(&sig, name, mail, json_int(t->request, "ts_us", 0) / 1000000, 0);
@@ -286,7 +295,8 @@ static int set_detached(struct target *t, const struct object_id *from, const st
 	return git_repository_set_head_detached(t->repo, &next) < 0 ? ws_git_err(err, "cannot move HEAD") : 0;
 }
 
-int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to, struct err *err)
+int target_ref(struct target *t, const char *ref, const struct object_id *from, const struct object_id *to,
+	       struct err *err)
 {
 	git_oid now, next;
 	git_reference *made = NULL;
@@ -355,7 +365,8 @@ int target_stage(struct target *t, const char *path, size_t len, unsigned mode, 
 	e.mode = mode;
 	git_id(oid, &e.id);
 	CLEANUP(free_ptr) char *full = xasprintf("%s/%.*s", t->dir, (int)len, path);
-	if (same && lstat(full, &st) == 0) { /* so that git need not read the file again; a wrong guess only costs that */
+	if (same &&
+	    lstat(full, &st) == 0) { /* so that git need not read the file again; a wrong guess only costs that */
 		e.ctime.seconds = (int32_t)st.st_ctim.tv_sec;
 		e.ctime.nanoseconds = (uint32_t)st.st_ctim.tv_nsec;
 		e.mtime.seconds = (int32_t)st.st_mtim.tv_sec;

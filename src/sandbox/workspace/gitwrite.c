@@ -48,7 +48,8 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 		struct buf path = BUF_INIT;
 		unsigned mode = 0, to_mode;
 		struct object_id oid = { 0 }, to = { 0 };
-		bool dirs = (p->want.kind == WS_DIR || p->want.kind == WS_NONE) && (p->base.kind == WS_DIR || p->base.kind == WS_NONE);
+		bool dirs = (p->want.kind == WS_DIR || p->want.kind == WS_NONE) &&
+			    (p->base.kind == WS_DIR || p->base.kind == WS_NONE);
 		if (p->skip || dirs)
 			continue;
 		target_path(t, p->path, p->len, &path);
@@ -59,7 +60,9 @@ static int step_edits(struct target *t, struct plan_step *s, const struct object
 			p->tree_conflict = true;
 		if (rc == 0 && (mode != to_mode || memcmp(&oid, &to, sizeof(oid)) != 0)) {
 			(*name)[nr] = buf_take(&path);
-			(*edit)[nr] = (struct tree_edit){ .path = (*name)[nr], .len = strlen((*name)[nr]), .mode = to_mode, .oid = to };
+			(*edit)[nr] = (struct tree_edit){
+				.path = (*name)[nr], .len = strlen((*name)[nr]), .mode = to_mode, .oid = to
+			};
 			nr++;
 		}
 		buf_release(&path);
@@ -98,7 +101,8 @@ static void flush_one(void *self, const struct object_id *id, enum object_type t
 	struct target *t = self;
 	git_oid out;
 	(void)id;
-	if (t->odb && git_odb_write(&out, t->odb, bytes, len, type == OBJECT_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB) < 0) {
+	if (t->odb &&
+	    git_odb_write(&out, t->odb, bytes, len, type == OBJECT_TREE ? GIT_OBJECT_TREE : GIT_OBJECT_BLOB) < 0) {
 		git_odb_free(t->odb);
 		t->odb = NULL; /* said by flush */
 	}
@@ -195,7 +199,10 @@ static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 		for (size_t i = 0; i < t->step[k].nr; i++) {
 			const struct plan_path *p = &t->step[k].path[i];
 			if (p->tree_conflict)
-				add_why(conflicts, p, p->conflict ? p->conflict : "changed in the box and in the commit of HEAD, at the same lines");
+				add_why(conflicts, p,
+					p->conflict
+						? p->conflict
+						: "changed in the box and in the commit of HEAD, at the same lines");
 		}
 	*clean_out = json_array_size(conflicts) == 0;
 	json_put_int(o, "files", (int64_t)t->all.nr);
@@ -211,9 +218,13 @@ static int may_commit(const struct target *t, struct err *err)
 	if (!t->repo)
 		return err_set(err, ERR_UNSUPPORTED, "'%s' is no git repository; use the modes apply or patch", t->dir);
 	if (is_mode(t, "commits") && git_repository_state(t->repo) != GIT_REPOSITORY_STATE_NONE)
-		return err_set(err, ERR_BUSY, "'%s' is in the middle of a merge, rebase or the like; finish that first", t->dir);
+		return err_set(err, ERR_BUSY, "'%s' is in the middle of a merge, rebase or the like; finish that first",
+			       t->dir);
 	if (is_mode(t, "commits") && !t->index)
-		return err_set(err, ERR_UNSUPPORTED, "the index of '%s' is of a kind that cannot be written here (a sparse index); use the mode branch", t->dir);
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the index of '%s' is of a kind that cannot be written here (a sparse index); use the "
+			       "mode branch",
+			       t->dir);
 	return 0;
 }
 
@@ -318,7 +329,8 @@ static int write_files(struct target *t, size_t *written, struct err *err)
 	for (size_t i = t->all.nr; i-- > 0;) { /* what is in a directory goes before it */
 		struct plan_path *p = &t->all.path[i];
 		enum ws_kind was = (enum ws_kind)p->host.state.kind;
-		if (!p->write || p->skip || was == WS_NONE || (p->after.kind != WS_NONE && (was == WS_DIR) == (p->after.kind == WS_DIR)))
+		if (!p->write || p->skip || was == WS_NONE ||
+		    (p->after.kind != WS_NONE && (was == WS_DIR) == (p->after.kind == WS_DIR)))
 			continue;
 		if (hostfile_remove(t->root, p->path, p->len, err) < 0 && !(was == WS_DIR && p->after.kind == WS_NONE))
 			return -1;
@@ -358,7 +370,8 @@ static int write_index(struct target *t, struct err *err)
 			object_name(OBJECT_BLOB, buf_cstr(raw), raw->len, &id);
 		else if (p->stage_mode && target_clean(t, p->path, p->len, raw, &clean, &filter, err) == 0)
 			object_name(OBJECT_BLOB, buf_cstr(&clean), clean.len, &id);
-		if (target_stage(t, p->path, p->len, p->stage_mode, &p->stage_oid, !memcmp(&id, &p->stage_oid, sizeof(id)), err) < 0)
+		if (target_stage(t, p->path, p->len, p->stage_mode, &p->stage_oid,
+				 !memcmp(&id, &p->stage_oid, sizeof(id)), err) < 0)
 			return -1;
 		any = true;
 	}
@@ -371,8 +384,10 @@ static int verify(struct target *t, struct err *err)
 {
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
-		if (p->write && !p->skip && p->host.state.kind != WS_DIR && !hostfile_same(&p->host, t->root, p->path, p->len))
-			return err_set(err, ERR_BUSY, "'%s' was changed just now; nothing was merged, try again", p->path);
+		if (p->write && !p->skip && p->host.state.kind != WS_DIR &&
+		    !hostfile_same(&p->host, t->root, p->path, p->len))
+			return err_set(err, ERR_BUSY, "'%s' was changed just now; nothing was merged, try again",
+				       p->path);
 	}
 	return 0;
 }
@@ -401,7 +416,8 @@ int plan_commit(struct target *t, json_t **out, struct err *err)
 			bool back = undo_run(t, &undone, err) == 0;
 			json_decref(undone);
 			if (!back)
-				err_set(&why, why.code, "%.200s; and putting it back failed: %.200s", why.text, err->text);
+				err_set(&why, why.code, "%.200s; and putting it back failed: %.200s", why.text,
+					err->text);
 			*err = why;
 		}
 	}
@@ -436,7 +452,8 @@ static bool state_is(const struct ws_state *s, const json_t *want)
 	if (hex && !object_parse(hex, &id))
 		return false;
 	return !strcmp(ws_kind_name((enum ws_kind)s->kind), json_str(want, "kind", "")) &&
-	       (s->kind == WS_DIR || (!memcmp(&s->oid, &id, sizeof(id)) && !((s->mode ^ (unsigned)json_int(want, "mode", 0)) & 0100)));
+	       (s->kind == WS_DIR ||
+		(!memcmp(&s->oid, &id, sizeof(id)) && !((s->mode ^ (unsigned)json_int(want, "mode", 0)) & 0100)));
 }
 
 /* 1 put back, 0 nothing to do or kept. */
@@ -493,13 +510,16 @@ static int undo_stage(struct target *t, const json_t *f, struct err *err)
 	target_staged(t, buf_cstr(&path), path.len, &mode, &now);
 	if (mode != (unsigned)json_int(f, "stage_mode", 0) || memcmp(&now, &is, sizeof(is)) != 0)
 		return 0;
-	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0), &was, false, err) < 0 ? -1 : 1;
+	return target_stage(t, buf_cstr(&path), path.len, (unsigned)json_int(f, "staged_mode", 0), &was, false, err) < 0
+		       ? -1
+		       : 1;
 }
 
 static int undo_refs(struct target *t, const json_t *rec, json_t *out, struct err *err)
 {
 	struct object_id commit = { 0 }, old = { 0 };
-	const char *hex = json_str(rec, "commit", NULL), *head = json_str(rec, "head", NULL), *ref = json_str(rec, "ref", NULL);
+	const char *hex = json_str(rec, "commit", NULL), *head = json_str(rec, "head", NULL),
+		   *ref = json_str(rec, "ref", NULL);
 	struct err why = ERR_INIT;
 	if (!t->repo || !hex || !object_parse(hex, &commit))
 		return 0;

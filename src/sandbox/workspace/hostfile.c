@@ -41,7 +41,8 @@ void hostfile_read(struct hostfile *h, int root, const char *path, size_t len)
 		if (fd < 0)
 			h->state = (struct ws_state){ .kind = WS_FILE, .flags = WS_UNREADABLE };
 		else
-			content_file(fd, (struct content_rule){ .keep_max = HOSTFILE_MAX }, &h->state, &h->bytes, &h->st);
+			content_file(fd, (struct content_rule){ .keep_max = HOSTFILE_MAX }, &h->state, &h->bytes,
+				     &h->st);
 		if (h->state.flags & (WS_UNREADABLE | WS_TORN))
 			h->blocked = h->state.flags & WS_TORN ? "is being written" : "cannot be read";
 	} else if (S_ISLNK(h->st.st_mode)) {
@@ -81,7 +82,8 @@ static int make_parents(int root, const char *path, size_t len, struct err *err)
 	return 0;
 }
 
-static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes, size_t nr, struct err *err)
+static int write_bytes(int dir, const char *name, const struct ws_state *s, const void *bytes, size_t nr,
+		       struct err *err)
 {
 	char tmp[48];
 	uint64_t salt;
@@ -118,7 +120,9 @@ int hostfile_write(int root, const char *path, size_t len, const struct ws_state
 	if (dir < 0)
 		return err_sys(err, "cannot open the directory of '%.*s'", (int)(len < 300 ? len : 300), path);
 	if (s->kind == WS_DIR)
-		rc = mkdirat(dir, name, s->mode & 0777) < 0 && errno != EEXIST ? err_sys(err, "cannot make the directory") : 0;
+		rc = mkdirat(dir, name, s->mode & 0777) < 0 && errno != EEXIST
+			     ? err_sys(err, "cannot make the directory")
+			     : 0;
 	else
 		rc = write_bytes(dir, name, s, bytes, nr, err);
 	return rc < 0 ? err_wrap(err, "'%.*s'", (int)(len < 300 ? len : 300), path) : 0;
@@ -130,7 +134,9 @@ int hostfile_remove(int root, const char *path, size_t len, struct err *err)
 	CLEANUP(fd_close) int dir = open_parent(root, path, len, &name);
 	struct stat st;
 	if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-		return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
+		return errno == ENOENT || errno == ENOTDIR
+			       ? 0
+			       : err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
 	if (unlinkat(dir, name, S_ISDIR(st.st_mode) ? AT_REMOVEDIR : 0) < 0 && errno != ENOENT)
 		return err_sys(err, "cannot remove '%.*s'", (int)(len < 300 ? len : 300), path);
 	return 0;

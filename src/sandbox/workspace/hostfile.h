@@ -8,10 +8,10 @@
 #include "sandbox/workspace/state.h"
 
 struct hostfile {
-	struct ws_state state;   /* WS_NONE: there is nothing */
-	struct buf bytes;        /* of files up to HOSTFILE_MAX and of links */
-	struct stat st;          /* as it was when read; st_ino 0 = nothing */
-	const char *blocked;     /* why the path cannot be used at all ("a symbolic link is in the way"), or NULL */
+	struct ws_state state; /* WS_NONE: there is nothing */
+	struct buf bytes;      /* of files up to HOSTFILE_MAX and of links */
+	struct stat st;	       /* as it was when read; st_ino 0 = nothing */
+	const char *blocked;   /* why the path cannot be used at all ("a symbolic link is in the way"), or NULL */
 };
 #define HOSTFILE_INIT ((struct hostfile){ 0 })
 enum { HOSTFILE_MAX = 64 << 20 };
@@ -22,8 +22,8 @@ void hostfile_release(struct hostfile *h);
 bool hostfile_same(const struct hostfile *h, int root, const char *path, size_t len);
 
 /* Makes @path what @s says, with these bytes; directories above are made. Replaces files and links, nothing else. */
-NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes, size_t nr,
-			     struct err *err);
+NODISCARD int hostfile_write(int root, const char *path, size_t len, const struct ws_state *s, const void *bytes,
+			     size_t nr, struct err *err);
 /* Removes a file, a link or an empty directory; missing is fine. */
 NODISCARD int hostfile_remove(int root, const char *path, size_t len, struct err *err);
 /* Removes the directories above @path that have become empty, as git does when the last file of one goes. */

@@ -32,7 +32,7 @@ struct ignore {
 	size_t nr, cap;
 	struct rules *exclude, *more;
 	bool have_index;
-	struct strv index;     /* tracked paths, sorted */
+	struct strv index; /* tracked paths, sorted */
 };
 
 /* --- globs --- */

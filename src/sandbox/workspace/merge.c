@@ -22,7 +22,10 @@
 enum { SILENCE_US = 120000000, TICK_MS = 200, UNDO_MAX = 256 << 20 };
 
 static const char *const mode_name[] = {
-	[MERGE_APPLY] = "apply", [MERGE_BRANCH] = "branch", [MERGE_COMMITS] = "commits", [MERGE_PATCH] = "patch",
+	[MERGE_APPLY] = "apply",
+	[MERGE_BRANCH] = "branch",
+	[MERGE_COMMITS] = "commits",
+	[MERGE_PATCH] = "patch",
 };
 
 const char *merge_mode_name(enum merge_mode m)
@@ -46,7 +49,7 @@ struct child {
 	const struct merge_opts *o;
 	const struct ws_store *store;
 	int sock, pidfd;
-	size_t k;         /* number of the target: names its record */
+	size_t k;	  /* number of the target: names its record */
 	json_t *prepared; /* what CHILD_PREPARE said */
 	bool committed;
 };
@@ -60,7 +63,8 @@ static int spawn_self(int sock, int *pidfd_out, struct err *err)
 	return proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, pidfd_out, err);
 }
 
-static int child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k, struct err *err)
+static int child_start(struct child *c, const struct merge_opts *o, const struct ws_store *store, size_t k,
+		       struct err *err)
 {
 	int pair[2];
 	*c = (struct child){ .o = o, .store = store, .sock = -1, .pidfd = -1, .k = k };
@@ -133,7 +137,8 @@ static int on_save(struct child *c, const struct frame *f, struct err *err)
 	} else {
 		err_set(&why, ERR_INVALID, "no place for the record of the merge");
 	}
-	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text, rc < 0 ? strlen(why.text) : 0, NULL, 0, err);
+	return frame_send(c->sock, rc < 0 ? CHILD_ERR : CHILD_OK, 0, why.text, rc < 0 ? strlen(why.text) : 0, NULL, 0,
+			  err);
 }
 
 static int on_load(struct child *c, const struct frame *f, struct err *err)
@@ -173,7 +178,8 @@ static int child_error(const struct frame *f, struct err *err)
 	struct err why = ERR_INIT;
 	json_t *o = json_parse(f->body, f->len, "merge", &why);
 	int64_t code = json_int(o, "code", ERR_IO);
-	err_set(err, code > ERR_NONE && code <= ERR_SCRIPT ? (enum err_code)code : ERR_IO, "%s", json_str(o, "text", "the merge failed"));
+	err_set(err, code > ERR_NONE && code <= ERR_SCRIPT ? (enum err_code)code : ERR_IO, "%s",
+		json_str(o, "text", "the merge failed"));
 	json_decref(o);
 	return -1;
 }
@@ -261,10 +267,12 @@ static int apply_choices(struct ws_diff *d, const struct merge_target *t, const 
 				return -1;
 			bool text = p.what == PATCH_TEXT && c->was.kind != WS_LINK && c->now.kind != WS_LINK;
 			merge_take_hunks(&p, ch->left, ch->nr_left, &b);
-			bool nothing = c->was.kind == WS_FILE && b.len == p.old.len && !memcmp(buf_cstr(&b), buf_cstr(&p.old), b.len);
+			bool nothing = c->was.kind == WS_FILE && b.len == p.old.len &&
+				       !memcmp(buf_cstr(&b), buf_cstr(&p.old), b.len);
 			ws_patch_release(&p);
 			if (!text)
-				return err_set(err, ERR_INVALID, "'%s' has no hunks: take or leave it as a whole", c->path);
+				return err_set(err, ERR_INVALID, "'%s' has no hunks: take or leave it as a whole",
+					       c->path);
 			if (nothing || (c->was.kind == WS_NONE && b.len == 0))
 				continue;
 			if (c->now.kind == WS_NONE) /* a removal of which something is left */
@@ -296,9 +304,10 @@ static int request_of(const struct merge_opts *o, const struct merge_target *t, 
 	if (total_diff(t, st, &d, err) < 0)
 		return -1;
 	json_t *rq = json_object(), *steps = json_array(), *flags = json_array();
-	CLEANUP(free_ptr) char *ref = o->mode == MERGE_BRANCH && o->branch ? xasprintf("refs/heads/%s", o->branch)
-				      : o->mode == MERGE_BRANCH		    ? xasprintf("refs/heads/sandglass/%s", o->id)
-								    : xasprintf("refs/sandglass/merge/%s", o->id);
+	CLEANUP(free_ptr)
+	char *ref = o->mode == MERGE_BRANCH && o->branch ? xasprintf("refs/heads/%s", o->branch)
+		    : o->mode == MERGE_BRANCH		 ? xasprintf("refs/heads/sandglass/%s", o->id)
+							 : xasprintf("refs/sandglass/merge/%s", o->id);
 	json_put_str(rq, "dir", t->dir);
 	json_put_str(rq, "mode", mode_name[o->mode]);
 	json_put_str(rq, "ref", ref);
@@ -311,7 +320,8 @@ static int request_of(const struct merge_opts *o, const struct merge_target *t, 
 		static const struct ws_view base;
 		for (size_t i = 0; i < t->nr_steps; i++) {
 			struct ws_diff part;
-			if (ws_diff_views(&part, i ? t->step[i - 1].view : &base, t->step[i].view, false, NULL, err) < 0)
+			if (ws_diff_views(&part, i ? t->step[i - 1].view : &base, t->step[i].view, false, NULL, err) <
+			    0)
 				continue; /* cannot fail */
 			json_array_append_new(steps, step_json(&part, t->step[i].message));
 			ws_diff_release(&part);
@@ -391,8 +401,8 @@ static int commit_all(struct child *c, const struct merge_opts *o, json_t *targe
 	return rc;
 }
 
-static int run_children(struct child *c, const struct merge_opts *o, const struct ws_store *st, json_t *targets, bool *clean,
-			bool *done, struct err *err)
+static int run_children(struct child *c, const struct merge_opts *o, const struct ws_store *st, json_t *targets,
+			bool *clean, bool *done, struct err *err)
 {
 	for (size_t i = 0; i < o->nr_targets; i++)
 		if (child_start(&c[i], o, st, i, err) < 0 || prepare_one(&c[i], &o->target[i], targets, clean, err) < 0)
@@ -409,8 +419,9 @@ static int write_patches(const struct merge_opts *o, const struct ws_store *st, 
 		const struct merge_target *t = &o->target[i];
 		struct ws_diff d;
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		CLEANUP(free_ptr) char *path = o->nr_targets == 1 || !o->patch ? xstrdup(o->patch ? o->patch : "")
-									       : xasprintf("%s.%s", o->patch, t->repo);
+		CLEANUP(free_ptr)
+		char *path = o->nr_targets == 1 || !o->patch ? xstrdup(o->patch ? o->patch : "")
+							     : xasprintf("%s.%s", o->patch, t->repo);
 		if (total_diff(t, st, &d, err) < 0)
 			return -1;
 		size_t keep = 0;
@@ -482,7 +493,8 @@ void merge_result_release(struct merge_result *r)
 
 /* --- undo and look --- */
 
-static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir, json_t **out, struct err *err)
+static int with_child(const struct merge_opts *o, size_t k, unsigned type, const char *dir, json_t **out,
+		      struct err *err)
 {
 	struct child c;
 	json_t *rq = json_object();

@@ -1,7 +1,8 @@
 /* Merging a box's work back into the user's own repositories on the host.
  *
- * 1. What the box changed (base to wanted view) is merged three-way, file by file, with what is in the target now: equal
- *    to the base: taken; equal to the wanted: done already; else by lines; else a conflict. Nothing is ever overwritten.
+ * 1. What the box changed (base to wanted view) is merged three-way, file by file, with what is in the target now:
+ * equal to the base: taken; equal to the wanted: done already; else by lines; else a conflict. Nothing is ever
+ * overwritten.
  * 2. Never touched: .git (in any spelling), files that the target ignores, files that exist there untracked (unless the
  *    target is no repository), what the box holds only by hash, FIFOs, sockets, devices.
  * 3. Order: objects and a new ref; then working files by temporary file and rename; then the index; then HEAD's branch.
@@ -29,50 +30,52 @@ bool merge_mode_find(const char *name, enum merge_mode *out);
 struct merge_choice {
 	const char *path;
 	size_t len;
-	bool leave;            /* the whole file */
-	const unsigned *left;  /* hunks (1, 2, ...; of ws_patch_make with 3 lines of context) that are left */
+	bool leave;	      /* the whole file */
+	const unsigned *left; /* hunks (1, 2, ...; of ws_patch_make with 3 lines of context) that are left */
 	size_t nr_left;
 };
 
 struct merge_step {
 	const struct ws_view *view; /* the state after the step; the last one's is the wanted state */
-	const char *message;        /* of the commit */
+	const char *message;	    /* of the commit */
 };
 
 struct merge_target {
-	const char *repo;      /* name of the layer */
-	const char *dir;       /* on the host */
+	const char *repo; /* name of the layer */
+	const char *dir;  /* on the host */
 	const struct merge_step *step;
-	size_t nr_steps;       /* at least 1; MERGE_COMMITS with choices makes one commit of all */
+	size_t nr_steps; /* at least 1; MERGE_COMMITS with choices makes one commit of all */
 	const struct merge_choice *choice;
 	size_t nr_choices;
 };
 
 struct merge_opts {
-	const char *id;        /* 8 to 32 hexadecimal digits: the same for a second try of the same merge */
+	const char *id; /* 8 to 32 hexadecimal digits: the same for a second try of the same merge */
 	enum merge_mode mode;
-	const char *branch;    /* MERGE_BRANCH: NAME of refs/heads/NAME; NULL: sandglass/ID */
+	const char *branch; /* MERGE_BRANCH: NAME of refs/heads/NAME; NULL: sandglass/ID */
 	const char *author, *email;
-	int64_t ts_us;         /* time of the commits */
-	const char *undo_dir;  /* ours, 0700: records that merge_undo reads */
-	const char *patch;     /* MERGE_PATCH: file to write */
-	bool dry;              /* plan only */
+	int64_t ts_us;	      /* time of the commits */
+	const char *undo_dir; /* ours, 0700: records that merge_undo reads */
+	const char *patch;    /* MERGE_PATCH: file to write */
+	bool dry;	      /* plan only */
 	const struct ws_store *store;
 	const struct merge_target *target;
 	size_t nr_targets;
-	/* Starts the child with @sock as its descriptor 3; NULL: this program's own file with the argument --git-child. */
+	/* Starts the child with @sock as its descriptor 3; NULL: this program's own file with the argument --git-child.
+	 */
 	int (*spawn)(void *self, int sock, int *pidfd_out, struct err *err);
 	void *self;
 	bool (*stop)(void *self); /* polled; kills the children: nothing has been written then. May be NULL */
 };
 
 struct merge_result {
-	bool clean;            /* no conflicts */
-	bool done;             /* targets were changed (or had it all already) */
-	json_t *body;          /* of merge.planned, merge.done or merge.failed; owned */
+	bool clean;   /* no conflicts */
+	bool done;    /* targets were changed (or had it all already) */
+	json_t *body; /* of merge.planned, merge.done or merge.failed; owned */
 };
 
-/* 0 with @r filled (conflicts are a result, not a failure), -1 when it could not be carried out; nothing is changed then. */
+/* 0 with @r filled (conflicts are a result, not a failure), -1 when it could not be carried out; nothing is changed
+ * then. */
 NODISCARD int merge_run(const struct merge_opts *o, struct merge_result *r, struct err *err);
 void merge_result_release(struct merge_result *r);
 

@@ -15,24 +15,24 @@ struct ws_stamp {
 };
 
 struct ws_node {
-	struct ws_node *up;    /* NULL: the root */
+	struct ws_node *up;	/* NULL: the root */
 	struct ws_node **child; /* owned, sorted by bytes */
 	uint32_t nr, cap;
 	uint32_t name_len;
-	uint32_t seen;         /* number of the walk that met it in the upper */
+	uint32_t seen;			/* number of the walk that met it in the upper */
 	struct ws_state base, now, was; /* was: at the snapshot before, while changed */
-	struct ws_state *below; /* state when the upper was last rotated; NULL = base */
+	struct ws_state *below;		/* state when the upper was last rotated; NULL = base */
 	struct ws_stamp stamp;
 	struct object_id tree, under, attrs; /* directories: as last written; null = nothing to say */
 	bool in_upper : 1;
-	bool opaque : 1;       /* nothing of the base shows through */
-	bool expanded : 1;     /* every base path below has a node */
-	bool racy : 1;         /* looked at so soon after a write that the stamp proves nothing */
-	bool lazy : 1;         /* base and now are the same and were never read (profile reduced) */
+	bool opaque : 1;   /* nothing of the base shows through */
+	bool expanded : 1; /* every base path below has a node */
+	bool racy : 1;	   /* looked at so soon after a write that the stamp proves nothing */
+	bool lazy : 1;	   /* base and now are the same and were never read (profile reduced) */
 	bool base_known : 1, base_kept : 1;
-	bool rewritten : 1;    /* the last change was a write into a file that lay in the upper already */
-	bool dirty : 1;        /* trees of this directory must be written anew */
-	bool changed : 1;      /* is in the list of changed nodes */
+	bool rewritten : 1; /* the last change was a write into a file that lay in the upper already */
+	bool dirty : 1;	    /* trees of this directory must be written anew */
+	bool changed : 1;   /* is in the list of changed nodes */
 	bool hash_only_known : 1, hash_only : 1; /* directories: rule for what is below */
 	char name[];
 };

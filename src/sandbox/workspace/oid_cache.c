@@ -1,7 +1,7 @@
 /* The cache of names of host files. The file: 16 bytes "sandglass-oids 1", then records of 68 bytes: five numbers of
  * 8 bytes little-endian (device, inode, size, mtime, ctime), 20 bytes name, 8 bytes check (the beginning of H over the
- * 60 before). A torn last record is cut off; a record with a wrong check ends what is read. Two processes that append at
- * once write whole records (O_APPEND, one write). */
+ * 60 before). A torn last record is cut off; a record with a wrong check ends what is read. Two processes that append
+ * at once write whole records (O_APPEND, one write). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ struct oid_cache {
 	size_t nr, cap, slots;
 	uint32_t *slot; /* index + 1 */
 	int fd;
-	struct buf out;  /* records not yet written */
+	struct buf out; /* records not yet written */
 };
 
 static size_t place(const struct oid_cache *c, const struct oid_key *k)

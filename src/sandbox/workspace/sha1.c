@@ -18,7 +18,8 @@ static void block_plain(uint32_t h[5], const uint8_t *p)
 {
 	uint32_t w[80], a = h[0], b = h[1], c = h[2], d = h[3], e = h[4];
 	for (unsigned i = 0; i < 16; i++)
-		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 | (uint32_t)p[i * 4 + 2] << 8 | p[i * 4 + 3];
+		w[i] = (uint32_t)p[i * 4] << 24 | (uint32_t)p[i * 4 + 1] << 16 | (uint32_t)p[i * 4 + 2] << 8 |
+		       p[i * 4 + 3];
 	for (unsigned i = 16; i < 80; i++)
 		w[i] = left(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 	for (unsigned i = 0; i < 80; i++) {
@@ -50,15 +51,15 @@ typedef void blocks_fn(uint32_t h[5], const uint8_t *p, size_t nr);
 
 #if defined(__x86_64__)
 /* Five groups of four rounds with one constant; the message words are made on the way. */
-#define FIVE_GROUPS(first, constant)                                                                        \
-	for (unsigned g = (first); g < (first) + 5; g++) {                                                  \
-		if (g >= 4) {                                                                               \
-			__m128i m_ = _mm_xor_si128(_mm_sha1msg1_epu32(w[g & 3], w[(g + 1) & 3]), w[(g + 2) & 3]); \
-			w[g & 3] = _mm_sha1msg2_epu32(m_, w[(g + 3) & 3]);                                  \
-		}                                                                                           \
-		__m128i e_ = g ? _mm_sha1nexte_epu32(before, w[g & 3]) : _mm_add_epi32(e0, w[0]);           \
-		before = abcd;                                                                              \
-		abcd = _mm_sha1rnds4_epu32(abcd, e_, constant);                                             \
+#define FIVE_GROUPS(first, constant)                                                                                   \
+	for (unsigned g = (first); g < (first) + 5; g++) {                                                             \
+		if (g >= 4) {                                                                                          \
+			__m128i m_ = _mm_xor_si128(_mm_sha1msg1_epu32(w[g & 3], w[(g + 1) & 3]), w[(g + 2) & 3]);      \
+			w[g & 3] = _mm_sha1msg2_epu32(m_, w[(g + 3) & 3]);                                             \
+		}                                                                                                      \
+		__m128i e_ = g ? _mm_sha1nexte_epu32(before, w[g & 3]) : _mm_add_epi32(e0, w[0]);                      \
+		before = abcd;                                                                                         \
+		abcd = _mm_sha1rnds4_epu32(abcd, e_, constant);                                                        \
 	}
 
 __attribute__((target("sha,sse4.1"))) static void blocks_sha(uint32_t h[5], const uint8_t *p, size_t nr)

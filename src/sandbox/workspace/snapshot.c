@@ -28,7 +28,7 @@ struct ws {
 	struct watch *watch;
 	bool watch_off, proved_write; /* told of a write into a file that lay in the upper */
 	unsigned proofs, since_full;
-	uint64_t n;          /* snapshots so far */
+	uint64_t n; /* snapshots so far */
 	size_t touched;
 	struct object_id tree, under, git, git_under, attrs;
 };
@@ -36,7 +36,8 @@ struct ws {
 static void load_rules(struct ws *w)
 {
 	ignore_free(&w->ignore);
-	w->ignore = ignore_new(w->no_ignore ? -1 : w->lower_fd, (const char *const *)w->hash_only.item, w->hash_only.nr);
+	w->ignore =
+		ignore_new(w->no_ignore ? -1 : w->lower_fd, (const char *const *)w->hash_only.item, w->hash_only.nr);
 	w->upper.ignore = w->ignore;
 }
 
@@ -76,7 +77,8 @@ void ws_free(struct ws **wp)
 	*wp = NULL;
 }
 
-void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const char *path, struct err *err), void *self)
+void ws_set_open(struct ws *w, int (*open)(void *self, const char *which, const char *path, struct err *err),
+		 void *self)
 {
 	w->upper.open = open;
 	w->upper.open_self = self;
@@ -224,8 +226,7 @@ static void put_oid(json_t *o, const char *key, const struct object_id *id)
 
 static void put_state(json_t *o, const struct ws_state *s)
 {
-	static const unsigned type[] = { 0,	  S_IFREG,  S_IFLNK, S_IFDIR,
-					 S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
+	static const unsigned type[] = { 0, S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
 	char mode[16];
 	snprintf(mode, sizeof(mode), "%06o", type[s->kind] | s->mode);
 	json_put_str(o, "mode", mode);
@@ -248,8 +249,9 @@ static const char *op_of(const struct ws_state *was, const struct ws_state *now)
 		return "D";
 	if (was->kind != now->kind)
 		return "T";
-	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE) ? "m"
-														    : "M";
+	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE)
+		       ? "m"
+		       : "M";
 }
 
 static json_t *change_of(const struct ws_node *n, struct buf *path)

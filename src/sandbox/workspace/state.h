@@ -8,17 +8,17 @@
 enum ws_kind { WS_NONE, WS_FILE, WS_LINK, WS_DIR, WS_FIFO, WS_SOCK, WS_CHR, WS_BLK };
 
 enum ws_flags {
-	WS_HASH_ONLY = 1 << 0,  /* mode, size and name are known, the bytes are not kept */
+	WS_HASH_ONLY = 1 << 0,	/* mode, size and name are known, the bytes are not kept */
 	WS_UNREADABLE = 1 << 1, /* listed, but could not be read; oid is null */
-	WS_TORN = 1 << 2,       /* it was being written while it was read: a state that may never have stood on disk */
+	WS_TORN = 1 << 2,	/* it was being written while it was read: a state that may never have stood on disk */
 };
 
 struct ws_state {
-	uint8_t kind;  /* enum ws_kind; WS_NONE = there is nothing */
-	uint8_t flags; /* enum ws_flags */
-	uint16_t mode; /* 07777 bits; 0777 for symbolic links */
-	uint32_t nlink; /* of regular files, else 1 */
-	uint64_t size; /* of regular files and link targets, else 0 */
+	uint8_t kind;	      /* enum ws_kind; WS_NONE = there is nothing */
+	uint8_t flags;	      /* enum ws_flags */
+	uint16_t mode;	      /* 07777 bits; 0777 for symbolic links */
+	uint32_t nlink;	      /* of regular files, else 1 */
+	uint64_t size;	      /* of regular files and link targets, else 0 */
 	struct object_id oid; /* files and links; else null */
 };
 
@@ -39,7 +39,8 @@ struct ws_store {
 	/* Keeps the bytes; fills @id_out. Cannot fail. */
 	void (*add)(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out);
 	/* Fills @out (reset first). ERR_NOENT: not held. */
-	int (*get)(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err);
+	int (*get)(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
+		   struct err *err);
 	void *self;
 };
 

@@ -114,7 +114,7 @@ struct group {
 	size_t len;
 	struct tree_edit **below; /* edits of paths under name/ */
 	size_t nr_below;
-	struct tree_edit *self;   /* the edit of the name itself */
+	struct tree_edit *self; /* the edit of the name itself */
 };
 
 static int cmp_group(const void *pa, const void *pb)
@@ -396,8 +396,10 @@ static int diff_dirs(struct differ *d, const struct object_id *a, const struct o
 	int gx = tree_next(buf_cstr(&x), x.len, &px, &ex, err);
 	int gy = gx < 0 ? -1 : tree_next(buf_cstr(&y), y.len, &py, &ey, err);
 	while (gx >= 0 && gy >= 0 && (gx || gy)) {
-		int c = !gx ? 1 : !gy ? -1 : tree_cmp(ex.name, ex.name_len, ex.mode == TREE_MODE_DIR, ey.name,
-						      ey.name_len, ey.mode == TREE_MODE_DIR);
+		int c = !gx   ? 1
+			: !gy ? -1
+			      : tree_cmp(ex.name, ex.name_len, ex.mode == TREE_MODE_DIR, ey.name, ey.name_len,
+					 ey.mode == TREE_MODE_DIR);
 		if (diff_entry(d, c <= 0 ? &ex : NULL, c >= 0 ? &ey : NULL, err) < 0)
 			return -1;
 		if (c <= 0)
@@ -409,8 +411,8 @@ static int diff_dirs(struct differ *d, const struct object_id *a, const struct o
 	return gx < 0 || gy < 0 ? -1 : 0;
 }
 
-int tree_diff(const struct ws_store *st, const struct object_id *a, const struct object_id *b, tree_diff_fn *fn, void *self,
-	      struct err *err)
+int tree_diff(const struct ws_store *st, const struct object_id *a, const struct object_id *b, tree_diff_fn *fn,
+	      void *self, struct err *err)
 {
 	struct differ d = { .st = st, .fn = fn, .self = self };
 	int rc = diff_dirs(&d, a, b, err);

@@ -1,5 +1,5 @@
-/* Git trees as raw bytes. A tree is entries "mode SP name NUL oid", sorted by git's rule (a directory compares as if its
- * name ended in '/'). Made by hand because library tree builders refuse names that real and hostile workspaces hold
+/* Git trees as raw bytes. A tree is entries "mode SP name NUL oid", sorted by git's rule (a directory compares as if
+ * its name ended in '/'). Made by hand because library tree builders refuse names that real and hostile workspaces hold
  * (.git, git~1); here any non-empty name without NUL and '/' is legal. Pure functions over a store, any thread. */
 #ifndef SANDBOX_WORKSPACE_TREE_H
 #define SANDBOX_WORKSPACE_TREE_H
@@ -7,8 +7,8 @@
 #include "sandbox/workspace/state.h"
 
 struct tree_entry {
-	unsigned mode;         /* 040000, 0100644, 0100755, 0120000, 0160000, or what a foreign tree holds */
-	const char *name;      /* borrowed, not terminated */
+	unsigned mode;	  /* 040000, 0100644, 0100755, 0120000, 0160000, or what a foreign tree holds */
+	const char *name; /* borrowed, not terminated */
 	size_t name_len;
 	struct object_id oid;
 };
@@ -40,19 +40,19 @@ NODISCARD int tree_edit(const struct ws_store *st, const struct object_id *root,
 int tree_find(const struct ws_store *st, const struct object_id *root, const char *path, size_t len, unsigned *mode_out,
 	      struct object_id *oid_out, struct err *err);
 
-/* Calls @fn for every entry that is not a directory, and for directories after what is in them when @dirs; stops with -1
- * if @fn returns false (err is the callee's). Depth is bounded by TREE_DEPTH_MAX. */
+/* Calls @fn for every entry that is not a directory, and for directories after what is in them when @dirs; stops with
+ * -1 if @fn returns false (err is the callee's). Depth is bounded by TREE_DEPTH_MAX. */
 enum { TREE_DEPTH_MAX = 4096 };
 typedef bool tree_each_fn(void *self, const char *path, size_t len, unsigned mode, const struct object_id *oid,
 			  struct err *err);
-NODISCARD int tree_each(const struct ws_store *st, const struct object_id *root, bool dirs, tree_each_fn *fn, void *self,
-			struct err *err);
+NODISCARD int tree_each(const struct ws_store *st, const struct object_id *root, bool dirs, tree_each_fn *fn,
+			void *self, struct err *err);
 
 /* The entries that differ between two trees (subtrees that are equal are not read). One side's mode is 0 where it has
  * nothing. Files only; a directory against a file gives both. */
 typedef bool tree_diff_fn(void *self, const char *path, size_t len, unsigned a_mode, const struct object_id *a,
 			  unsigned b_mode, const struct object_id *b, struct err *err);
-NODISCARD int tree_diff(const struct ws_store *st, const struct object_id *a, const struct object_id *b, tree_diff_fn *fn,
-			void *self, struct err *err);
+NODISCARD int tree_diff(const struct ws_store *st, const struct object_id *a, const struct object_id *b,
+			tree_diff_fn *fn, void *self, struct err *err);
 
 #endif

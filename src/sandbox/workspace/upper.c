@@ -38,7 +38,9 @@ void upper_release(struct upper *u)
 
 static struct ws_stamp stamp_of(const struct stat *st)
 {
-	return (struct ws_stamp){ .ino = st->st_ino, .size = (uint64_t)st->st_size, .mode = st->st_mode,
+	return (struct ws_stamp){ .ino = st->st_ino,
+				  .size = (uint64_t)st->st_size,
+				  .mode = st->st_mode,
 				  .nlink = (uint32_t)st->st_nlink,
 				  .mtime_ns = st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec,
 				  .ctime_ns = st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec };
@@ -100,8 +102,11 @@ static void read_file(struct walk *w, struct ws_node *n, struct stat *st, struct
 		return;
 	}
 	buf_reset(&w->bytes);
-	*s = (struct ws_state){ .kind = WS_FILE, .flags = WS_UNREADABLE, .mode = (uint16_t)(st->st_mode & 07777),
-				.nlink = (uint32_t)st->st_nlink, .size = (uint64_t)st->st_size };
+	*s = (struct ws_state){ .kind = WS_FILE,
+				.flags = WS_UNREADABLE,
+				.mode = (uint16_t)(st->st_mode & 07777),
+				.nlink = (uint32_t)st->st_nlink,
+				.size = (uint64_t)st->st_size };
 }
 
 static int look_other(struct walk *w, struct ws_node *n, struct stat *st, struct err *err)
@@ -142,7 +147,8 @@ static bool stat_entry(struct walk *w, const struct walk_dent *d, struct ws_node
 		return true;
 	if (errno != EACCES)
 		return false;
-	/* A directory that may be listed but not entered: what can be opened for us is, the rest is known by its type. */
+	/* A directory that may be listed but not entered: what can be opened for us is, the rest is known by its type.
+	 */
 	struct ws_node *tmp = node_new(NULL, d->name, strlen(d->name));
 	tmp->up = dir;
 	CLEANUP(fd_close) int fd = d->type == DT_REG || d->type == DT_DIR ? walk_open(w, "upper", tmp) : -1;
@@ -205,8 +211,9 @@ static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *
 static bool has_opaque(int fd)
 {
 	char v[4];
-	return fgetxattr(fd, "user.overlay.opaque", v, sizeof(v)) > 0 ? v[0] == 'y'
-	       : fgetxattr(fd, "trusted.overlay.opaque", v, sizeof(v)) > 0 && v[0] == 'y';
+	return fgetxattr(fd, "user.overlay.opaque", v, sizeof(v)) > 0
+		       ? v[0] == 'y'
+		       : fgetxattr(fd, "trusted.overlay.opaque", v, sizeof(v)) > 0 && v[0] == 'y';
 }
 
 static int open_upper_dir(struct walk *w, struct ws_node *d)
@@ -223,7 +230,8 @@ static int look_at_dir(struct walk *w, struct ws_node *d, bool deep, struct err 
 	CLEANUP(fd_close) int fd = open_upper_dir(w, d);
 	struct stat st;
 	if (fd < 0 || fstat(fd, &st) < 0) {
-		if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) /* gone, or its parent will tell what it is now */
+		if (errno == ENOENT || errno == ENOTDIR ||
+		    errno == ELOOP) /* gone, or its parent will tell what it is now */
 			return d->up ? walk_vanish(w, d, err) : err_sys(err, "cannot open the workspace's files");
 		struct ws_state s = d->now;
 		s.flags = WS_UNREADABLE;

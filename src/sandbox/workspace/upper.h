@@ -3,8 +3,9 @@
  *
  * Entries whose stamp (inode, size, times, mode) is as before cost one stat. Names, types and contents are the box's
  * choice: nothing is followed, FIFOs, sockets and devices are never opened, depth and number are bounded.
- * Overlay format: Documentation/filesystems/overlayfs.rst: a whiteout is a character device 0:0; an opaque directory has
- * the attribute user.overlay.opaque (trusted.overlay.opaque when root mounted it) = "y"; what is copied up is complete. */
+ * Overlay format: Documentation/filesystems/overlayfs.rst: a whiteout is a character device 0:0; an opaque directory
+ * has the attribute user.overlay.opaque (trusted.overlay.opaque when root mounted it) = "y"; what is copied up is
+ * complete. */
 #ifndef SANDBOX_WORKSPACE_UPPER_H
 #define SANDBOX_WORKSPACE_UPPER_H
 
@@ -16,23 +17,23 @@ enum { UPPER_DEPTH_MAX = 4096, UPPER_NODES_MAX = 1000000 };
 
 struct upper {
 	int upper_fd, lower_fd; /* roots, O_PATH or O_RDONLY; lower -1: nothing below */
-	bool copy;              /* the upper is a full copy of the lower, no overlay */
+	bool copy;		/* the upper is a full copy of the lower, no overlay */
 	/* Opens a path that our own uid may not ("upper" or "lower"); may be NULL. Descriptor owned by the caller. */
 	int (*open)(void *self, const char *which, const char *path, struct err *err);
 	void *open_self;
-	uint64_t keep_max;      /* bytes of larger files are not kept */
-	uint64_t removed_max;   /* bytes of removed base files kept per walk */
-	struct ignore *ignore;  /* paths that are hash only; may be NULL. Borrowed */
+	uint64_t keep_max;     /* bytes of larger files are not kept */
+	uint64_t removed_max;  /* bytes of removed base files kept per walk */
+	struct ignore *ignore; /* paths that are hash only; may be NULL. Borrowed */
 	struct ws_store store;
 	struct ws_node *root;
 	size_t nr_nodes;
-	bool primed;            /* copy: the first walk is done */
-	uint32_t walk;          /* number of the walk */
+	bool primed;		  /* copy: the first walk is done */
+	uint32_t walk;		  /* number of the walk */
 	struct ws_node **changed; /* nodes whose state is not what it was at the snapshot before; owned list */
 	size_t nr_changed, cap_changed;
 	uint64_t removed_kept;
-	struct strv unlisted;   /* directories that could not be listed in this walk */
-	size_t looked;          /* entries looked at in this walk */
+	struct strv unlisted; /* directories that could not be listed in this walk */
+	size_t looked;	      /* entries looked at in this walk */
 };
 
 void upper_init(struct upper *u);
@@ -40,8 +41,8 @@ void upper_release(struct upper *u);
 
 /* Walks everything. ERR_FULL past the bounds. */
 NODISCARD int upper_walk(struct upper *u, struct err *err);
-/* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be walked with all below
- * it. What has a path that is told of must be told of too if it is new. */
+/* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be walked with all
+ * below it. What has a path that is told of must be told of too if it is new. */
 NODISCARD int upper_walk_only(struct upper *u, const struct strv *told, struct err *err);
 /* The upper has become a lower and a new, empty one is there (descriptors are set by the caller). */
 void upper_rotated(struct upper *u);

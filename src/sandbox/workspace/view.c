@@ -80,8 +80,11 @@ int attrs_next(const char *bytes, size_t len, size_t *pos, struct attrs_line *l,
 	    !number(&at, end, 10, UINT64_MAX, &size) || at == end || memchr(at, '/', (size_t)(end - at)))
 		return err_set(err, ERR_DAMAGED, "attributes: broken at byte %zu", *pos);
 	*l = (struct attrs_line){ .side = *p, .name = at, .len = (size_t)(end - at) };
-	l->state = (struct ws_state){ .kind = (uint8_t)kind, .flags = (uint8_t)flags, .mode = (uint16_t)mode,
-				      .nlink = (uint32_t)links, .size = size };
+	l->state = (struct ws_state){ .kind = (uint8_t)kind,
+				      .flags = (uint8_t)flags,
+				      .mode = (uint16_t)mode,
+				      .nlink = (uint32_t)links,
+				      .size = size };
 	*pos = (size_t)(end - bytes) + 1;
 	return 1;
 }
@@ -193,7 +196,9 @@ int ws_view_load(struct ws_view *v, const struct ws_store *st, const json_t *bod
 	static const struct {
 		const char *key;
 		bool base;
-	} part[] = { { "tree", false }, { "under", true }, { "git", false }, { "git_under", true }, { "attrs", false } };
+	} part[] = {
+		{ "tree", false }, { "under", true }, { "git", false }, { "git_under", true }, { "attrs", false }
+	};
 	int rc = 0;
 	for (size_t i = 0; body && rc == 0 && i < ARRAY_LEN(part); i++)
 		rc = load_side(&l, st, body, part[i].key, part[i].base, err);

@@ -27,7 +27,7 @@ const struct ws_path *ws_view_find(const struct ws_view *v, const char *path, si
 
 /* The parser of an attrs blob, for the fuzzer and for ws_view_load: 1 and one record, 0 at the end, -1 broken. */
 struct attrs_line {
-	char side; /* 'n' or 'b' */
+	char side;	       /* 'n' or 'b' */
 	struct ws_state state; /* oid null */
 	const char *name;
 	size_t len;

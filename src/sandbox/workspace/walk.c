@@ -37,8 +37,8 @@ int walk_lower_dir(struct walk *w)
 		w->lower_dir = -1;
 		if (w->u->lower_fd >= 0 && w->dir->base.kind == WS_DIR) {
 			node_path(w->dir, &w->path);
-			w->lower_dir = beneath_open(w->u->lower_fd, buf_cstr(&w->path), w->path.len,
-							  O_PATH | O_DIRECTORY);
+			w->lower_dir =
+				beneath_open(w->u->lower_fd, buf_cstr(&w->path), w->path.len, O_PATH | O_DIRECTORY);
 		}
 	}
 	return w->lower_dir;
@@ -116,8 +116,11 @@ static struct ws_state lower_state(struct walk *w, struct ws_node *n, int dir)
 		if (fd >= 0)
 			content_file(fd, r, &s, &w->base_bytes, &st);
 		else
-			s = (struct ws_state){ .kind = WS_FILE, .mode = (uint16_t)(st.st_mode & 07777), .nlink = 1,
-					       .size = (uint64_t)st.st_size, .flags = WS_UNREADABLE };
+			s = (struct ws_state){ .kind = WS_FILE,
+					       .mode = (uint16_t)(st.st_mode & 07777),
+					       .nlink = 1,
+					       .size = (uint64_t)st.st_size,
+					       .flags = WS_UNREADABLE };
 		s.nlink = 1; /* links of the base are not the box's doing */
 	} else if (S_ISLNK(st.st_mode)) {
 		content_link(dir, n->name, &s, &w->base_bytes);
@@ -255,8 +258,8 @@ static int expand(struct walk *w, struct ws_node *top, struct err *err)
 			continue;
 		d->expanded = true;
 		node_path(d, &path);
-		CLEANUP(fd_close) int fd = beneath_open(w->u->lower_fd, buf_cstr(&path), path.len,
-							      O_RDONLY | O_DIRECTORY);
+		CLEANUP(fd_close)
+		int fd = beneath_open(w->u->lower_fd, buf_cstr(&path), path.len, O_RDONLY | O_DIRECTORY);
 		if (fd < 0 || (rc = walk_list(w, fd, expand_entry, d, err)) > 0) {
 			strv_push_bytes(&w->u->unlisted, buf_cstr(&path), path.len);
 			rc = 0;

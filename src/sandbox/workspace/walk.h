@@ -1,5 +1,5 @@
-/* Between the halves of the walk: upper.c meets the entries of the upper, walk.c knows what they mean for what lies below
- * and hidden. Private to upper.{h,c}. */
+/* Between the halves of the walk: upper.c meets the entries of the upper, walk.c knows what they mean for what lies
+ * below and hidden. Private to upper.{h,c}. */
 #ifndef SANDBOX_WORKSPACE_WALK_H
 #define SANDBOX_WORKSPACE_WALK_H
 
@@ -30,7 +30,8 @@ struct walk_dent {
 	char name[];
 };
 typedef int walk_dent_fn(struct walk *w, int dir, const struct walk_dent *d, void *arg, struct err *err);
-/* Calls @fn for each entry but "." and "..". 0, what @fn returned when it was not 0, or 1 when the list cannot be read. */
+/* Calls @fn for each entry but "." and "..". 0, what @fn returned when it was not 0, or 1 when the list cannot be read.
+ */
 int walk_list(struct walk *w, int dir, walk_dent_fn *fn, void *arg, struct err *err);
 
 extern const struct ws_state walk_nothing;
@@ -43,7 +44,8 @@ int walk_lower_dir(struct walk *w);
 struct content_rule walk_rule(struct walk *w, struct ws_node *n);
 
 struct ws_node *walk_new_node(struct walk *w, struct ws_node *up, const char *name, size_t len, struct err *err);
-/* All below @top, each once, parents first: made first because callers change states on the way. Owned by the caller. */
+/* All below @top, each once, parents first: made first because callers change states on the way. Owned by the caller.
+ */
 struct ws_node **walk_all_below(struct ws_node *top, size_t *nr_out);
 
 void walk_set_now(struct upper *u, struct ws_node *n, const struct ws_state *now);
@@ -52,8 +54,8 @@ void walk_keep(struct upper *u, const struct ws_state *s, const struct buf *byte
 void walk_learn_base(struct walk *w, struct ws_node *n);
 /* In a copy nothing is known of the base of a file until it changes. */
 void walk_learn_lazy(struct walk *w, struct ws_node *n);
-/* Once a path differs from the base, what the base has is kept too: the session file explains itself. @fresh: base_bytes
- * holds it already. */
+/* Once a path differs from the base, what the base has is kept too: the session file explains itself. @fresh:
+ * base_bytes holds it already. */
 void walk_keep_base(struct walk *w, struct ws_node *n, bool fresh);
 /* Nothing is left of @n's children: a whiteout, a file or an opaque directory stands there now. @all: also of those in
  * the upper (false for an opaque directory, whose upper part is walked afterwards). */

@@ -14,8 +14,8 @@
 #include "sandbox/workspace/beneath.h"
 
 enum {
-	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO | IN_ONLYDIR |
-	       IN_DONT_FOLLOW,
+	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |
+	       IN_ONLYDIR | IN_DONT_FOLLOW,
 };
 
 struct watch {
@@ -135,7 +135,8 @@ static void on_event(struct watch *w, const struct inotify_event *e, struct strv
 		buf_putc(&path, '/');
 	}
 	/* a program writes many times into one file */
-	if (!told->nr || told->len[told->nr - 1] != path.len || memcmp(told->item[told->nr - 1], path.data, path.len) != 0)
+	if (!told->nr || told->len[told->nr - 1] != path.len ||
+	    memcmp(told->item[told->nr - 1], path.data, path.len) != 0)
 		strv_push_bytes(told, buf_cstr(&path), path.len);
 }
 
