@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "ui/approve.h"
@@ -509,30 +510,39 @@ int line_print(const struct line_opts *o, struct err *err)
 	return rc;
 }
 
-static void dump_screen(struct ui *ui, const char *view, FILE *out)
+static void dump_screens(struct ui *ui, FILE *out)
 {
-	fprintf(out, "# event %" PRIu64 " %s\n", ui->src[0]->model.head, view);
-	ui_open(ui, view, &(struct subject){ 0 });
-	ui_draw(ui);
-	term_dump(&ui->grid, out);
-	ui_back(ui);
+	static const char *const views[] = { "fleet", "agent", "log" };
+	for (size_t i = 0; i < ARRAY_LEN(views); i++) {
+		const struct model *m = &ui->src[0]->model;
+		fprintf(out, "# event %" PRIu64 " %s\n", m->head, views[i]);
+		ui_open(ui, views[i], &(struct subject){ .agent = m->nr_agents ? m->agent[0].id : 0 });
+		ui_draw(ui);
+		term_dump(&ui->grid, out);
+		if (ui->depth > 1)
+			ui_back(ui);
+	}
 }
 
-int line_dump(const char *path, uint64_t from, uint64_t to, FILE *out, struct err *err)
+int line_dump(const char *path, uint64_t from, uint64_t to, bool follow, FILE *out, struct err *err)
 {
 	struct source *s = NULL;
 	struct ui ui;
+	uint64_t seq = from;
 	if (source_open(&s, path, err) < 0)
 		return -1;
-	uint64_t head = session_head(s->session);
 	ui_init(&ui, &s, NULL, 1, 36, 120, false);
-	for (uint64_t seq = from + 1; seq <= head && (to == 0 || seq <= to); seq++) {
-		ui.limit = seq;
-		ui_sync(&ui);
-		ui_draw(&ui);
-		fprintf(out, "# event %" PRIu64 " fleet\n", seq);
-		term_dump(&ui.grid, out);
-		dump_screen(&ui, "agent", out);
+	for (;;) {
+		bool live = follow && session_live(s->session); /* asked first: what it wrote before it ended is then there */
+		uint64_t head = session_head(s->session);
+		while (seq < head && (to == 0 || seq < to)) {
+			ui.limit = ++seq;
+			ui_sync(&ui);
+			dump_screens(&ui, out);
+		}
+		if (!live || s->model.ended || (to && seq >= to))
+			break;
+		usleep(2000);
 	}
 	ui_release(&ui);
 	source_close(&s);

@@ -13,18 +13,19 @@
 #include "ui/console.h"
 #include "ui/line.h"
 
-static const char usage[] =
-	"usage: sandglass-replay [options] FILE\n"
-	"  --at SEQ          begin at this event (default: the end)\n"
-	"  --screen SEQ      print one screen as text and end (0 = the end)\n"
-	"  --view NAME       fleet, agent, approval, queue, diff, log, help\n"
-	"  --action SEQ      of which action (agent, approval)\n"
-	"  --size COLSxROWS  of --screen (default 120x36)\n"
-	"  --ascii           of --screen: ASCII only\n"
-	"  --theme NAME      auto, dark, light, mono\n"
-	"  --no-tui          one event per line\n"
-	"  --json            with --no-tui: JSON lines\n"
-	"keys: ? shows them. Nothing runs.\n";
+static const char usage[] = "usage: sandglass-replay [options] FILE\n"
+			    "  --at SEQ          begin at this event (default: the end)\n"
+			    "  --screen SEQ      print one screen as text and end (0 = the end)\n"
+			    "  --view NAME       fleet, agent, approval, queue, diff, log, help\n"
+			    "  --action SEQ      of which action (agent, approval)\n"
+			    "  --size COLSxROWS  of --screen (default 120x36)\n"
+			    "  --ascii           of --screen: ASCII only\n"
+			    "  --theme NAME      auto, dark, light, mono\n"
+			    "  --screens         print the screens after every event: live or not, they are the same\n"
+			    "  --follow          with --screens: goes on until the session ends\n"
+			    "  --no-tui          one event per line\n"
+			    "  --json            with --no-tui: JSON lines\n"
+			    "keys: ? shows them. Nothing runs.\n";
 
 static int fail(const struct err *err)
 {
@@ -33,7 +34,7 @@ static int fail(const struct err *err)
 }
 
 struct options {
-	bool screen, line, json;
+	bool screen, screens, follow, line, json;
 	struct screen_opts s;
 	struct console_opts c;
 };
@@ -49,6 +50,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{ "ascii", 0, NULL, 'A' },
 		{ "theme", 1, NULL, 't' },
 		{ "no-tui", 0, NULL, 'l' },
+		{ "screens", 0, NULL, 'S' },
+		{ "follow", 0, NULL, 'F' },
 		{ "json", 0, NULL, 'j' },
 		{ "help", 0, NULL, 'h' },
 		{ 0 },
@@ -78,6 +81,12 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case 't':
 			o->c.theme = optarg;
+			break;
+		case 'S':
+			o->screens = true;
+			break;
+		case 'F':
+			o->follow = true;
 			break;
 		case 'l':
 			o->line = true;
@@ -112,6 +121,8 @@ int main(int argc, char **argv)
 	o.c.nr_sources = 1;
 	if (o.screen)
 		return console_screen(&o.s, stdout, &err) < 0 ? fail(&err) : 0;
+	if (o.screens)
+		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? fail(&err) : 0;
 	if (o.line || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
 		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .to = o.c.at };
 		return line_print(&l, &err) < 0 ? fail(&err) : 0;

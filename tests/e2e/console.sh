@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The console in a real terminal (tmux) on the demo, and live == replay: the screens that came while it ran are, byte for
+# byte, those of the finished record.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+export TZ=UTC SANDGLASS_SESSIONS=$t/sessions
+mkdir -p "$SANDGLASS_SESSIONS"
+
+glass() { ls "$SANDGLASS_SESSIONS"/*.glass 2>/dev/null | head -1; }
+
+# --- live == replay ---
+"$sg" demo --keep --no-tui </dev/null >"$t/out" 2>&1 &
+demo=$!
+wait_for 20 test -e "$SANDGLASS_SESSIONS"/*.glass
+file=$(glass)
+timeout 110 "$sg-replay" --screens --follow "$file" >"$t/live"
+is $? 0 "a session is followed from outside until its end"
+wait $demo
+timeout 110 "$sg-replay" --screens "$file" >"$t/again"
+cmp -s "$t/live" "$t/again"
+ok $? "live == replay: $(wc -l <"$t/live") lines of screens"
+[ "$(wc -l <"$t/live")" -gt 10000 ]
+ok $? "which is a lot"
+rm -rf "$SANDGLASS_SESSIONS"
+
+# --- a person at a terminal ---
+command -v tmux >/dev/null || {
+	skip "no tmux"
+	finish
+}
+mkdir -p "$SANDGLASS_SESSIONS"
+tm() { tmux -S "$t/tmux" "$@"; }
+screen() { tm capture-pane -p; }
+shows() { screen | grep -qE -- "$1"; }
+tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg demo --keep; echo left; exec sleep 60"
+wait_for 30 shows 'HELD'
+ok $? "the fleet shows what is held"
+like "$(screen)" 'pending approvals [0-9].*deny in' "with its deadline"
+tm send-keys a
+wait_for 10 shows 'WHY IT STOPPED'
+ok $? "a opens the approval"
+like "$(screen)" 'git push origin main' "with the exact command"
+like "$(screen)" 'demo_policy.lua:[0-9]+' "and the rule's file and line"
+sleep 0.5
+tm send-keys n
+wait_for 5 shows 'deny, and tell the agent'
+tm send-keys -l 'make a branch instead'
+tm send-keys Enter
+wait_for 10 shows 'AGENT +SESSION'
+ok $? "n and a message deny it; the screen closes when it is done"
+wait_for 20 sh -c "'$sg' events --json 2>/dev/null | grep -q 'make a branch instead'"
+ok $? "the record has the message"
+tm resize-window -x 50 -y 10
+wait_for 5 shows 'window too small'
+ok $? "a window that is too small says so"
+tm resize-window -x 80 -y 24
+wait_for 5 shows 'STATE +NOW'
+ok $? "80x24 is enough"
+tm send-keys '?'
+wait_for 5 shows 'help: fleet'
+ok $? "? shows the keys"
+tm send-keys Escape
+sleep 0.2
+tm send-keys Q
+wait_for 5 shows 'leave the console|left'
+tm send-keys y
+wait_for 10 shows 'left'
+ok $? "leaving gives the terminal back"
+tm kill-server
+finish
