@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/cmd_inner.h"
+#include "app/config.h"
 #include "app/lua_file.h"
 #include "app/trust.h"
 #include "base/mem.h"
@@ -30,6 +31,7 @@ static const struct setting settings[] = {
 	{ "ascii", NULL, "SANDGLASS_ASCII", "false", "draw with ASCII only" },
 	{ "sync", NULL, "SANDGLASS_SYNC", "true", "synchronised screen updates where the terminal has them" },
 	{ "log", NULL, "SANDGLASS_LOG", "warn", "the program's own diary: debug, info, warn, error" },
+	{ "tools", NULL, NULL, NULL, "read-only folders of this machine for every box" },
 	{ "user", NULL, NULL, NULL, "name to put on decisions" },
 	{ "box_uid", NULL, NULL, NULL, "uid of boxes when started by root" },
 	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
@@ -245,6 +247,48 @@ static int print_one(struct config *c, const char *name)
 	const char *near = word_nearest(name, known, ARRAY_LEN(known));
 	return near ? cmd_usage(c->ctx, "no setting '%s', did you mean '%s'?", name, near)
 		    : cmd_usage(c->ctx, "no setting '%s', and no file sets it", name);
+}
+
+int config_open(struct config **out, struct cmd_ctx *ctx, struct err *err)
+{
+	struct config *c = NEW(struct config);
+	c->ctx = ctx;
+	if (load(c, err) < 0) {
+		config_close(&c);
+		return -1;
+	}
+	*out = c;
+	return 0;
+}
+
+void config_close(struct config **cp)
+{
+	struct config *c = *cp;
+	*cp = NULL;
+	for (size_t i = 0; c && i < c->nr; i++) {
+		free(c->layer[i].path);
+		json_decref(c->layer[i].flat);
+	}
+	free(c);
+}
+
+char *config_value(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		const struct setting *s = &settings[i];
+		if (strcmp(s->name, name) != 0)
+			continue;
+		const char *variable = s->variable ? getenv(s->variable) : NULL;
+		if (variable && *variable)
+			return xstrdup(variable);
+		for (size_t k = 0; k < c->nr; k++) {
+			const json_t *v = json_object_get(c->layer[k].flat, name);
+			if (v)
+				return json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+		}
+		return fallback(s);
+	}
+	return NULL;
 }
 
 int cmd_config(struct cmd_ctx *ctx)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/cmd.h"
+#include "app/config.h"
 #include "app/front.h"
 #include "app/library.h"
 #include "app/sessions.h"
@@ -85,6 +86,63 @@ static json_t *opt_list(const struct cmd_ctx *ctx, const char *name)
 	return list;
 }
 
+/* A list of words as a line for sh: each in quotes. */
+static void shell_words(json_t *o, const char *field, const json_t *list)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *word = json_array_get(list, i);
+		buf_puts(&line, i ? " '" : "'");
+		for (const char *p = json_is_string(word) ? json_string_value(word) : ""; *p; p++)
+			if (*p == '\'')
+				buf_puts(&line, "'\\''");
+			else
+				buf_putc(&line, *p);
+		buf_putc(&line, '\'');
+	}
+	if (line.len)
+		json_put_str(o, field, line.data);
+}
+
+/* What the options leave open, the configuration says. */
+static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	static const struct {
+		const char *setting, *field;
+	} text[] = { { "model", "model" }, { "backend", "backend" } };
+	struct config *c;
+	if (config_open(&c, ctx, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(text); i++) {
+		CLEANUP(free_ptr) char *v = config_value(c, text[i].setting);
+		if (!json_object_get(o, text[i].field))
+			json_put_str(o, text[i].field, v);
+	}
+	CLEANUP(free_ptr) char *accept = config_value(c, "accept");
+	CLEANUP(free_ptr) char *policy = config_value(c, "policy");
+	CLEANUP(free_ptr) char *box_uid = config_value(c, "box_uid");
+	CLEANUP(free_ptr) char *keep = config_value(c, "keep.file_bytes");
+	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
+	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
+	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
+	if (!json_object_get(o, "notify"))
+		shell_words(o, "notify", argv);
+	if (json_is_array(roots))
+		json_array_extend(json_object_get(o, "roots"), roots);
+	if (accept && !strcmp(accept, "reduced"))
+		json_put_flag(o, "accept_reduced", true);
+	if (policy)
+		json_array_append_new(json_object_get(o, "policy"), json_bytes_z(policy));
+	if (box_uid)
+		json_put_int(o, "box_uid", strtoll(box_uid, NULL, 10));
+	if (keep)
+		json_put_int(o, "keep_file_bytes", strtoll(keep, NULL, 10));
+	config_close(&c);
+	return 0;
+}
+
 /* Options that run, demo and sandbox have in common. */
 static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -100,6 +158,8 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put(o, "policy", opt_list(ctx, "policy"));
 	json_put(o, "roots", opt_list(ctx, "root"));
+	if (configured(ctx, o, err) < 0)
+		return -1;
 	const json_t *policy = json_object_get(o, "policy");
 	for (size_t i = 0; i < json_array_size(policy); i++)
 		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)

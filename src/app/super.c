@@ -470,7 +470,7 @@ static int compose(struct super *s, struct err *err)
 	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .self = s };
 	if (loop_new(&s->loop, err) < 0)
 		return EXIT_UNSUCCESSFUL;
-	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ 0 }, launcher_died, s, err);
+	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid }, launcher_died, s, err);
 	if (!s->launcher)
 		return EXIT_SANDBOX;
 	process_pool_set(s->loop, WARM_BOXES);

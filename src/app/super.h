@@ -23,6 +23,8 @@ struct super_opts {
 	const char *notify;        /* notification command (sh -c); may be NULL */
 	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *roots;             /* extra read-only roots for every box, or NULL; borrowed */
+	unsigned box_uid;          /* of boxes when root starts us; 0 = choose */
+	uint64_t keep_file_bytes;  /* larger files are kept by hash only; 0 = the default */
 	bool step;                 /* pause before the first action */
 	bool no_input;             /* ask = deny */
 	bool accept_reduced;

@@ -409,6 +409,7 @@ void super_box_gone(struct super *s, uint64_t box)
 	if (!sb)
 		return;
 	answer_opener(s, sb);
+	s->keep_boxes |= sb->keep;
 	drop(s, sb);
 }
 

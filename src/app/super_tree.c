@@ -300,7 +300,7 @@ static void open_layers(struct trees *t, struct err *err)
 			return;
 		struct err none = ERR_INIT;
 		int lower = l->host_dir ? root_of(t, i, "lower", &none) : -1;
-		struct ws_opts o = { .name = l->name, .copy = !overlay };
+		struct ws_opts o = { .name = l->name, .copy = !overlay, .keep_max = t->s->opts->keep_file_bytes };
 		l->ws = ws_new(&o, upper, lower);
 		l->open = (struct layer_open){ .t = t, .i = i };
 		ws_set_open(l->ws, open_foreign, &l->open);

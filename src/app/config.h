@@ -1,0 +1,16 @@
+/* Settings as they hold: the first of option, environment variable, project (if trusted), user, system, built in that says
+ * something. The table is in cmd_config.c. */
+#ifndef APP_CONFIG_H
+#define APP_CONFIG_H
+
+#include "app/cmd.h"
+
+struct config;
+
+/* Reads the files (each once, in a Lua host). ERR_SCRIPT with file and line when one is wrong. */
+NODISCARD int config_open(struct config **out, struct cmd_ctx *ctx, struct err *err);
+void config_close(struct config **c);
+/* As text; NULL when nothing says anything. Returns owned. */
+char *config_value(const struct config *c, const char *name);
+
+#endif
