@@ -294,8 +294,28 @@ static void flags(void)
 	merge_end(&m);
 }
 
+/* Root merges into somebody's repository as that somebody: nothing in it becomes root's. */
+static void as_owner(void)
+{
+	struct merge_box m;
+	struct merge_result r;
+	struct err err = ERR_INIT;
+	if (getuid() != 0) {
+		skip(2, "needs root");
+		return;
+	}
+	bool good = merge_init(&m, REPO "seq 9 > f; " COMMIT "cd ..; chown -R 1234:1234 repo; chmod 711 .; ", "repo", "sed -i s/5/five/ f; mkdir d; echo n > d/n");
+	m.o.mode = MERGE_COMMITS;
+	ok(good && merge_run(&m.o, &r, &err) == 0 && r.done, "root merges into the repository of another");
+	printf("# %s\n", err.text);
+	merge_result_release(&r);
+	ok(sh_in(m.b.lower, "test -z \"$(find . ! -uid 1234)\"; test -f d/n; git -c safe.directory='*' log -1 --format=%%s | grep -q agent") == 0, "every file in it is still his");
+	merge_end(&m);
+}
+
 int main(void)
 {
+	as_owner();
 	undo(MERGE_APPLY);
 	undo(MERGE_COMMITS);
 	undo_kept();
