@@ -20,6 +20,8 @@ static void start(const char *fixture, const char *no_color)
 	struct winsize ws = { .ws_row = 36, .ws_col = 120 };
 	buf_reset(&seen);
 	child = forkpty(&master, NULL, NULL, &ws);
+	if (child < 0) /* and never goes on: kill(-1) would reach everybody */
+		skip_all("no pseudo terminal here");
 	if (child != 0)
 		return;
 	struct err err = ERR_INIT;
