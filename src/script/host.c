@@ -261,6 +261,8 @@ struct host *host_new(void (*exhausted)(void *self, const struct buf *out), void
 	tzset();		 /* looks for a file of that name, once: later there are no files */
 	h->L = lua_newstate(allocate, h);
 	assert(h->L);
+	/* a quarter of garbage beside what waits, not as much again: memory of a thousand agents */
+	lua_gc(h->L, LUA_GCINC, 125, 200, 0);
 	return h;
 }
 
