@@ -229,9 +229,9 @@ static void earlier(double fresh)
 		snprintf(name, sizeof(name), "10,000 files earlier, 1 now, %s", how[h].name);
 		double us = line(name, &s);
 		if (how[h].no_hint && !how[h].rotate)
-			judge("us per entry of the upper", us / 10000, 3);
+			judge("without the hint, us per entry of the upper", us / 10000, 3);
 		else if (how[h].rotate || !strcmp(st.hint, "trusted"))
-			judge("of the cost in a fresh upper", us / fresh, 3);
+			judge(how[h].rotate ? "after a rotation / in a fresh upper" : "with the hint / in a fresh upper", us / fresh, 3);
 		else
 			printf("  the hint is %s here\n", st.hint);
 		box_end(&b);
