@@ -89,10 +89,14 @@ static struct tried try_namespaces(void)
 			       setresuid(TRY_UID, TRY_UID, TRY_UID) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
 		return failed_at(STEP_DROP);
 	uid_t uid = getuid();
+	gid_t gid = getgid();
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNS) < 0)
 		return failed_at(STEP_UNSHARE);
 	snprintf(map, sizeof(map), "%u %u 1", (unsigned)uid, (unsigned)uid);
-	if (!put("/proc/self/uid_map", map))
+	if (!put("/proc/self/uid_map", map) || !put("/proc/self/setgroups", "deny"))
+		return failed_at(STEP_MAP);
+	snprintf(map, sizeof(map), "%u %u 1", (unsigned)gid, (unsigned)gid);
+	if (!put("/proc/self/gid_map", map))
 		return failed_at(STEP_MAP);
 	if (mount("tmpfs", "/sys", "tmpfs", MS_NOSUID | MS_NODEV, NULL) < 0)
 		return failed_at(STEP_TMPFS);

@@ -155,6 +155,25 @@ __attribute__((unused)) static bool fx_close(struct box *b)
 	return empty;
 }
 
+/* For tests of boxes with namespaces: where none can be opened (a plain container) there is nothing to test. */
+__attribute__((unused)) static void fx_need_namespaces(void)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *state = fx_path("state-try");
+	struct box_opts o = { .name = "try", .state_dir = state };
+	struct box *b = fx_open(&o, NULL, &err);
+	if (b) {
+		fx_close(b);
+		return;
+	}
+	if (err.code != ERR_UNSUPPORTED)
+		return; /* that is no missing feature: let the test fail */
+	launcher_stop(&fx_launcher);
+	if (dir_remove(fx_dir, &(struct err){ 0 }) < 0)
+		printf("# %s is left\n", fx_dir);
+	skip_all("boxes with namespaces cannot be opened here: %s", err.text);
+}
+
 struct ran {
 	bool here, lost;
 	int code, signal, left;

@@ -34,6 +34,7 @@ static void opens_and_runs(void)
 int main(void)
 {
 	fx_start();
+	fx_need_namespaces();
 	opens_and_runs();
 	return fx_end();
 }

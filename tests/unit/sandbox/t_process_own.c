@@ -336,6 +336,7 @@ static void warm(void)
 int main(void)
 {
 	fx_start();
+	fx_need_namespaces();
 	owners();
 	foreign();
 	below_root();

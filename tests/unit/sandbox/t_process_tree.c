@@ -196,6 +196,7 @@ static void lower_and_masks(struct box *b, const json_t *result)
 int main(void)
 {
 	fx_start();
+	fx_need_namespaces();
 	CLEANUP(free_ptr) char *repo = fx_path("repo");
 	CLEANUP(free_ptr) char *sub = fx_path("repo/sub");
 	json_t *result = NULL;

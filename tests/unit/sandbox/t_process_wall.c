@@ -187,6 +187,7 @@ static void lifetime(void)
 int main(void)
 {
 	fx_start();
+	fx_need_namespaces();
 	first_process();
 	set_uid();
 	canaries();
