@@ -493,11 +493,16 @@ static void show(const char *what, const struct reading *r)
 	       r->page_us);
 }
 
-static void ratio(const char *name, double small, double big)
+/* What is promised is ten million against one; the smaller file of the small pair fits into the processor's cache. */
+static void ratio(const char *what, bool big, double small, double large)
 {
 	char shown[64];
-	snprintf(shown, sizeof(shown), "%.1f us / %.1f us", big, small);
-	line(name, shown, big / small, AT_MOST, 1.5);
+	CLEANUP(free_ptr) char *name = xasprintf("%s: %s", what, big ? "10M / 1M" : "1M / 100k");
+	snprintf(shown, sizeof(shown), "%.1f us / %.1f us", large, small);
+	if (big)
+		line(name, shown, large / small, AT_MOST, 1.5);
+	else
+		printf("%-34s %-34s ratio %8.3f  (BENCH_BIG=1 judges 10M / 1M)\n", name, shown, large / small);
 }
 
 static void bench_reading(void)
@@ -508,10 +513,10 @@ static void bench_reading(void)
 	struct reading x = read_at(a, few), y = read_at(b, many);
 	show(big ? "1M" : "100k", &x);
 	show(big ? "10M" : "1M", &y);
-	ratio(big ? "open: 10M / 1M" : "open: 1M / 100k", x.open_us, y.open_us);
-	ratio(big ? "get: 10M / 1M" : "get: 1M / 100k", x.get_us, y.get_us);
-	ratio(big ? "seek: 10M / 1M" : "seek: 1M / 100k", x.seek_us, y.seek_us);
-	ratio(big ? "page: 10M / 1M" : "page: 1M / 100k", x.page_us, y.page_us);
+	ratio("open", big, x.open_us, y.open_us);
+	ratio("get", big, x.get_us, y.get_us);
+	ratio("seek", big, x.seek_us, y.seek_us);
+	ratio("page", big, x.page_us, y.page_us);
 	free(a);
 	free(b);
 }
