@@ -225,7 +225,7 @@ san: deps
 unit-programs: $(UNIT_BIN)
 
 # programs that only tests and measurements use
-HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c))
+HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c tests/hostile/*.c))
 helpers: $(HELPER_BIN)
 $B/helpers/bench/bench_lua: tests/bench/bench_lua.c $(call lib,script wire base) $(GEN)
 	@mkdir -p $(@D)
