@@ -133,7 +133,7 @@ static int stay(struct line_mode *m, struct err *err)
 				       session_id(m->s), (unsigned long long)session_head(m->s));
 		if (interrupted > asked && !m->fo->watch) {
 			asked = interrupted;
-			line_typed(m->line, asked > 1 ? "stop --now" : "stop -m 'stopped at the terminal'");
+			line_typed(m->line, asked > 1 ? "stop --now" : "stop");
 		}
 		wait_for_more(m);
 	}
