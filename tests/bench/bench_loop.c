@@ -95,8 +95,9 @@ static void waking(int rounds)
 			die("no eventfd");
 		add(&eventfds, t);
 		t = now_us();
+		here = false;
 		loop_wake_send(w);
-		for (here = false; !here;)
+		while (!here)
 			loop_turn(loop, -1);
 		add(&wake, t);
 	}
