@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@
 #include "sandbox/process_inner.h"
 #include "sandbox/profile.h"
 #include "sandbox/seccomp.h"
+#include "sandbox/workspace/apply.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
@@ -116,6 +118,21 @@ static char *layer_path(const struct reduced *r, const struct layer_want *w)
 	return *w->name ? xasprintf("%s/workspace/%s", r->root, w->name) : path_join(r->root, "workspace");
 }
 
+/* What the workspace was at the beginning, for what compares with it; nobody but root may look inside. */
+static char *base_path(const struct reduced *r, size_t layer)
+{
+	return xasprintf("%s/base/%zu", r->root, layer);
+}
+
+/* Taken from the copy, not from the folder itself: what is masked has no bytes here either. */
+static int keep_base(const struct reduced *r, size_t layer, const char *copy, struct err *err)
+{
+	const struct copy_owner owner = { .uid = geteuid(), .gid = getegid() };
+	const struct masks none = { 0 };
+	CLEANUP(free_ptr) char *above = path_join(r->root, "base"), *to = base_path(r, layer);
+	return dir_make(above, 0700, err) < 0 ? -1 : copy_tree(copy, to, &none, &owner, err);
+}
+
 /* Worker. What is there already is a box that is opened again: it goes on where it was. */
 static void make_copy(void *self)
 {
@@ -129,7 +146,8 @@ static void make_copy(void *self)
 		if (access(to, F_OK) == 0)
 			continue;
 		if ((w->host_dir ? copy_tree(w->host_dir, to, &w->masks, &owner, &r->failed)
-				 : copy_empty(to, &owner, &r->failed)) < 0)
+				 : copy_empty(to, &owner, &r->failed)) < 0 ||
+		    (w->host_dir && keep_base(r, i, to, &r->failed) < 0))
 			return;
 	}
 	CLEANUP(free_ptr) char *tmp = path_join(r->root, "tmp");
@@ -514,10 +532,8 @@ void reduced_write(struct reduced *r, const char *path, const void *data, size_t
 
 int reduced_tree(struct reduced *r, size_t layer, const char *which, struct err *err)
 {
-	if (strcmp(which, "lower") == 0)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "profile reduced: the base is the copy as it was made; take it from merged");
-	CLEANUP(free_ptr) char *path = layer_path(r, &r->p->layer[layer]);
+	bool base = strcmp(which, "lower") == 0;
+	CLEANUP(free_ptr) char *path = base ? base_path(r, layer) : layer_path(r, &r->p->layer[layer]);
 	int fd = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
 }
@@ -531,4 +547,19 @@ int reduced_tree_open(struct reduced *r, size_t layer, const char *which, const 
 				.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS };
 	int fd = (int)syscall(SYS_openat2, root, *path ? path : ".", &how, sizeof(how));
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+}
+
+int reduced_tree_apply(struct reduced *r, size_t layer, const char *plan, size_t len, const int *fds, size_t nr_fds,
+		       struct err *err)
+{
+	CLEANUP(fd_close) int root = reduced_tree(r, layer, "merged", err);
+	size_t ran;
+	if (root < 0)
+		return -1;
+	/* of this thread alone; the file capabilities of root go with it and come back with it */
+	int gid = setfsgid(r->uid), uid = setfsuid(r->uid);
+	int rc = ws_plan_run(root, plan, len, fds, nr_fds, &ran, err);
+	setfsuid((uid_t)uid);
+	setfsgid((gid_t)gid);
+	return rc;
 }

@@ -25,5 +25,8 @@ void reduced_write(struct reduced *r, const char *path, const void *data, size_t
 		   void *self);
 int reduced_tree(struct reduced *r, size_t layer, const char *which, struct err *err);
 int reduced_tree_open(struct reduced *r, size_t layer, const char *which, const char *path, struct err *err);
+/* Carries out a plan of workspace/apply.h as the box's uid: what it makes is the box's, what it may is what the box may. */
+int reduced_tree_apply(struct reduced *r, size_t layer, const char *plan, size_t len, const int *fds, size_t nr_fds,
+		       struct err *err);
 
 #endif

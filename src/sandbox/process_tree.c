@@ -132,7 +132,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return err_set(err, ERR_UNSUPPORTED, "profile reduced applies plans by itself");
+		return reduced_tree_apply(p->reduced, (size_t)process_layer(p, i), plan, len, fds, nr_fds, err);
 	CLEANUP(fd_close) int memfd = memfd_create("plan", MFD_CLOEXEC);
 	if (memfd < 0)
 		return err_sys(err, "cannot make a memory file");

@@ -1,0 +1,86 @@
+#!/usr/bin/env bash
+# In surroundings like a plain debian:12 container (root, no namespaces, no mounts) everything ends well in profile `reduced`,
+# and only when that was accepted. Needs the helper `container`; run by root.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+container=${SANDGLASS%/*}/helpers/hostile/container
+[ -x "$container" ] || { skip 'the helper hostile/container is not built (make helpers)'; finish; }
+"$container" true 2>"$t/out" || { skip "$(head -1 "$t/out")"; finish; }
+in_it() { timeout 100 "$container" "$@"; }
+
+in_it unshare -m true 2>/dev/null
+[ $? -ne 0 ]
+ok $? 'namespaces are refused in these surroundings'
+in_it "$sg" demo </dev/null >"$t/out" 2>&1
+is $? 0 'the demo ends well'
+like "$(cat "$t/out")" 'reduced' 'and says that the profile is reduced'
+
+mkdir "$t/repo"
+git init -q "$t/repo"
+echo one >"$t/repo/f"
+git -C "$t/repo" add f
+git -C "$t/repo" commit -qm one
+echo canary-reduced-5521 >"$t/own"
+chmod 600 "$t/own"
+cat >"$t/work.lua" <<L
+local sg = require "sandglass"
+local a = sg.args { repo = "." }
+local box <close> = sg.sandbox { name = "small", repo = a.repo }
+print("profile " .. box.profile)
+local function show(name, cmd)
+  local r, err = box:exec(cmd)
+  print(name .. "=" .. (r and (r.out .. r.err):gsub("%s+", " ") .. " exit " .. tostring(r.code) or tostring(err)))
+end
+show("uid", "id -u")
+show("own", "cat $t/own")
+show("root", "ls /root")
+show("home", "ls $HOME")
+show("supervisor", "cat /proc/\$(cat /proc/1/task/1/children | cut -d' ' -f1)/environ | wc -c")
+show("net", "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", 9), 1)' 2>&1 | tail -1")
+show("net6", "python3 -c 'import socket; socket.socket(socket.AF_INET6)' 2>&1 | tail -1")
+show("perl", "perl -MSocket -e 'socket(S, PF_INET, SOCK_STREAM, 0) or die \"no socket: \$!\\n\"; print \"a socket\\n\"'")
+assert(box:write("g", "two\n"))
+local snap = assert(box:snapshot "kept")
+assert(box:exec "echo three >> f; rm g; sleep 31277 & disown; sleep 31277 &")
+print(box:diff():stat())
+assert(box:rollback(snap))
+show("rolled back", "cat f g")
+assert(box:merge { into = a.repo, mode = "branch", branch = "reduced" })
+L
+in_it "$sg" run "$t/work.lua" --no-input -- --repo "$t/repo" </dev/null >"$t/out" 2>&1
+is $? 6 'a script whose reduced box nobody has accepted does not run: status 6'
+like "$(cat "$t/out")" 'accept reduced' 'the option is named'
+is "$(grep -c '^sandglass: .*accept reduced' "$t/out")" 1 'in one line'
+
+cat >"$t/policy.lua" <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed" }
+L
+in_it "$sg" run "$t/work.lua" --accept reduced --policy "$t/policy.lua" --name small -- --repo "$t/repo" </dev/null >"$t/out" 2>&1 &
+run=$!
+held() { "$sg" state --json 2>/dev/null | grep -oE '"(action|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+is_held() { [ -n "$(held)" ]; }
+wait_for 60 is_held && "$sg" approve "$(held)" >/dev/null
+ok $? 'the merge asks'
+wait $run
+is $? 0 'with --accept reduced it runs to its end'
+out=$(cat "$t/out")
+like "$out" 'profile reduced' 'the script is told the profile'
+like "$out" 'uid=[1-9][0-9]* ' 'its processes are not root'
+unlike "$out" 'canary-reduced' "the user's own file was not read"
+like "$out" 'own=.*([Pp]ermission denied|No such file)' 'and the box was told so'
+like "$out" 'root=.*[Pp]ermission denied' 'nor can it list the home folder of root'
+like "$out" 'home=.*([Pp]ermission denied|No such file)' "nor the user's"
+unlike "$out" '(perl|net|net6)=.*(a socket|refused)' 'it has no internet socket'
+like "$out" 'perl=.*(denied|not permitted|not supported)' 'not even a closed one'
+like "$out" 'rolled back=one two' 'a rollback brings everything back'
+is "$(git -C "$t/repo" show reduced:g 2>&1)" two 'the merge has arrived'
+is "$(git -C "$t/repo" status --porcelain)" '' 'the working files were not touched'
+in_it "$sg" verify small >"$t/out" 2>&1
+is $? 0 'verify'
+in_it "$sg" replay small --screen >"$t/out" 2>&1
+is $? 0 'replay --screen'
+like "$(cat "$t/out")" 'small' 'shows the session'
+pgrep -f 'sleep 31277' >"$t/out"
+is $? 1 'no process survives'
+finish
