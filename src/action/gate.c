@@ -110,6 +110,11 @@ void gate_unattended(struct gate *g, bool no_input)
 	g->unattended = no_input;
 }
 
+bool gate_person_missed(const struct gate *g)
+{
+	return g->person_missed;
+}
+
 struct gate_box *gate_find_box(struct gate *g, uint64_t id)
 {
 	for (size_t i = g->nr_boxes; i-- > 0;)
@@ -387,7 +392,9 @@ static void judged(struct action *a)
 	struct gate *g = a->gate;
 	const struct match *m = judgement_winner(&a->judgement);
 	enum verdict v = a->judgement.verdict;
-	bool nobody = v == VERDICT_ASK && g->unattended && !a->by_person;
+	bool filtered = !a->by_person && gate_holds(g, a);
+	bool nobody = g->unattended && ((v == VERDICT_ASK && !a->by_person) || (v != VERDICT_DENY && filtered));
+	g->person_missed |= nobody;
 	json_t *body = judgement_json(&a->judgement);
 	if (nobody) {
 		json_put_str(body, "verdict", "deny");
@@ -407,8 +414,7 @@ static void judged(struct action *a)
 	}
 	unsigned reasons = v == VERDICT_ASK && !a->by_person ? HOLD_ASK : 0;
 	reasons |= budget_reserve(a) & (a->by_person ? 0 : ~0u);
-	if (!a->by_person && gate_holds(g, a))
-		reasons |= HOLD_FILTER;
+	reasons |= filtered ? HOLD_FILTER : 0;
 	if (!a->by_person && gate_latched(g, a))
 		reasons |= HOLD_PAUSE;
 	if (reasons & HOLD_BUDGET && g->unattended)

@@ -45,7 +45,8 @@ void gate_set_judge(struct gate *g, const struct gate_judge *j);
 void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile, const char *name);
 void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interrupted or cancelled by their effector */
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
-void gate_unattended(struct gate *g, bool no_input); /* ask becomes deny, reason "no person" */
+void gate_unattended(struct gate *g, bool no_input); /* ask and hold become deny, reason "no person" */
+bool gate_person_missed(const struct gate *g);	      /* that has happened */
 
 /* Submits. Copies @spec (takes a reference of args, which must not change). @eff and @client.self must live until done. Never calls back from inside. Returns the action's id. */
 uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struct effector *eff,

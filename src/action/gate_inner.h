@@ -99,7 +99,7 @@ struct gate {
 	size_t nr_agents, cap_agents;
 	bool all_paused;
 	unsigned all_steps;
-	bool unattended;
+	bool unattended, person_missed;
 	struct action *all, **all_end;
 	struct action *todo, **todo_end; /* with something put off, in order */
 	struct budget *budget;

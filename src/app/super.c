@@ -280,7 +280,7 @@ static int status_of(struct super *s, const json_t *end)
 	int status = (int)json_int(end, "code", 0);
 	if (status == 0)
 		return EXIT_DONE;
-	if (s->person_needed)
+	if (s->person_needed || gate_person_missed(s->gate))
 		return EXIT_PERSON;
 	const char *code = json_str(json_object_get(end, "err"), "code", NULL);
 	for (size_t i = 0; code && i < ARRAY_LEN(known); i++)

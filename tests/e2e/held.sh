@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# What waits for a person: it stays held when nobody is there and when the supervisor is killed, the first decider wins, an
+# edit runs as edited, a denial says why, and --no-input ends with the status that says so.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+boxes || { skip 'no box can be opened here'; finish; }
+cd "$t" || exit 1
+cat >two.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "two" }
+for _, cmd in ipairs { "echo once >> log", "echo second >> log", "cat log" } do
+  local r, err = box:exec(cmd)
+  print(r and "ran: " .. r.out or ("not run: %s [%s] %s"):format(err, err.code, err.why or ""))
+end
+L
+cat >model.lua <<'L'
+return {
+  { call = { "shell", { cmd = "echo original" } } },
+  { say = "I see what was run.", expect = "a person changed this command" },
+}
+L
+cat >agent.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "edit" }
+local r = assert(sg.agent.run { task = "say it", box = box, model = "scripted:model.lua", name = "ed" })
+print(r.text)
+L
+held() { "$sg" state -S "$1" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+is_held() { [ -n "$(held "$1")" ]; }
+other() { h=$(held "$1") && [ -n "$h" ] && [ "$h" != "$2" ]; }
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$1"; }
+
+# nobody is attached: it stays held, and the command says so
+line=$("$sg" run -d two.lua --hold kind:exec --name one --json --notify "printf '%s\n' \"\$SANDGLASS_TEXT\" >>$t/told" 2>"$t/out")
+one=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+pid=$(printf '%s' "$line" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
+wait_for 20 is_held "$one"
+ok $? 'the first command is held'
+wait_for 10 test -s "$t/told"
+ok $? 'with nobody attached the notification command runs'
+like "$(cat "$t/told" 2>/dev/null)" 'echo once' 'and is told what waits'
+first=$(held "$one")
+
+# a killed supervisor
+kill -9 "$pid"
+wait_for 10 ended "$one"
+"$sg" verify "$one" >"$t/out" 2>&1
+is $? 0 'a supervisor is killed: the record verifies'
+"$sg" resume -d "$one" >"$t/out" 2>&1
+is $? 0 'resume'
+wait_for 20 is_held "$one"
+is "$(held "$one")" "$first" 'the same action is held, by the same number'
+like "$("$sg" events "$one")" 'echo once' 'its line is there'
+sleep 1 # until its script has come back to it, nobody can decide
+
+# two deciders at once
+for _ in $(seq 50); do
+	"$sg" approve "$first" -S "$one" -m 'as the first' >"$t/a" 2>&1 &
+	"$sg" deny "$first" -S "$one" -m 'as the first' >"$t/b" 2>&1
+	b=$?
+	wait $!
+	a=$?
+	grep -q 'come back' "$t/a" "$t/b" || break # the script is on its way there
+	[ $((a == 0)) -ne $((b == 0)) ] && [ -n "$(cat "$t/a")" ] && break
+	sleep 0.1
+done
+[ $((a == 0)) -ne $((b == 0)) ]
+ok $? "of two deciders exactly one wins ($a, $b)"
+like "$(cat "$t/a" "$t/b")" '(approved|denied) by .* at ' 'the other is told who it was'
+won=$a
+wait_for 20 other "$one" "$first"
+"$sg" deny "$(held "$one")" -S "$one" -m 'because of 7319' >"$t/out" 2>&1
+is $? 0 'deny with a message'
+second=$h
+wait_for 20 other "$one" "$second"
+"$sg" approve "$(held "$one")" -S "$one" >"$t/out" 2>&1
+wait_for 20 ended "$one"
+ok $? 'it ends'
+out=$("$sg" events "$one")
+like "$out" 'not run: .*because of 7319' 'the message reaches the script'
+if [ "$won" -eq 0 ]; then
+	is "$(printf '%s\n' "$out" | grep -c 'ran: once')" 1 'what was held over the kill ran'
+	last=$("$sg" events "$one" --json | grep '"kind": *"action.started"' | tail -1 | grep -oE '"action": ?[0-9]+' | grep -oE '[0-9]+')
+	is "$("$sg" out "$one#$last")" once 'and once'
+else
+	unlike "$out" 'ran: once' 'what was denied did not run'
+fi
+"$sg" verify "$one" >"$t/out" 2>&1
+is $? 0 'the record verifies'
+
+# an edit
+ed=$("$sg" run -d agent.lua --hold 'kind:exec' --name ed 2>"$t/out")
+wait_for 20 is_held "$ed"
+"$sg" approve "$(held "$ed")" -S "$ed" --cmd 'echo changed' -m 'quieter' >"$t/out" 2>&1
+is $? 0 'approve --cmd'
+wait_for 20 ended "$ed"
+out=$("$sg" events "$ed" --json)
+like "$out" 'echo changed' 'the edited form is recorded'
+like "$out" '"kind": *"session.end".*"status": *0' 'and the model is told that a person changed it'
+act=$(printf '%s\n' "$out" | grep '"kind": *"action.requested"' | grep -m1 'echo original' | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
+like "$("$sg" out "$ed#$act" 2>&1)" '^changed' 'the output is that of the edited form'
+
+# a hold filter lets the rest pass; pause, step, continue
+f=$("$sg" run -d two.lua --hold 'cmd:*second*' --name filter 2>"$t/out")
+wait_for 20 is_held "$f"
+like "$("$sg" state -S "$f")" 'echo second' 'a hold filter holds what matches'
+like "$("$sg" events "$f")" 'echo once' 'the one before it ran'
+"$sg" approve "$(held "$f")" -S "$f" >/dev/null
+wait_for 20 ended "$f"
+ok $? 'the one after it is not held'
+p=$("$sg" run -d two.lua --step --name step 2>"$t/out")
+paused() { "$sg" state -S "$p" | grep -q '^paused'; }
+wait_for 20 paused
+ok $? '--step: paused before the first action'
+sleep 0.5
+started() { "$sg" events "$p" --json | grep -c '"kind": *"action.started"'; }
+before=$(started)
+"$sg" step -S "$p" >/dev/null
+more() { [ "$(started)" -gt "$before" ]; }
+wait_for 20 more
+sleep 0.7
+is "$(started)" $((before + 1)) 'step lets exactly one through'
+"$sg" continue -S "$p" >/dev/null
+wait_for 20 ended "$p"
+ok $? 'continue lets it go on'
+
+timeout 60 "$sg" run agent.lua --hold kind:exec --no-input >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" 'denied' '--no-input: what asks is denied'
+cat >need.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "need" }
+assert(box:exec "echo never")
+L
+timeout 60 "$sg" run need.lua --hold kind:exec --no-input >"$t/out" 2>&1 </dev/null
+is $? 8 'a person was needed: status 8'
+finish
