@@ -1,0 +1,115 @@
+#!/usr/bin/env bash
+# Secrets that lie in the workspace: planted in each kind of file they cannot be read in the box and are found nowhere in the
+# record; the box says by name what it hides, and `expose` shows one file.
+. "$(dirname "$0")/../e2e/lib.sh"
+sg=$SANDGLASS
+boxes || { skip 'no box can be opened here'; finish; }
+repo=$t/repo
+mkdir -p "$repo/.aws" "$repo/sub" "$repo/.ssh" && git init -q "$repo"
+k=canary-4418
+plant() { printf '%s\n' "$2" >"$repo/$1"; }
+plant .env "TOKEN=$k-env"
+plant .env.local "TOKEN=$k-envlocal"
+plant sub/.env "TOKEN=$k-subenv"
+plant server.pem "-----BEGIN PRIVATE KEY-----
+$k-pem
+-----END PRIVATE KEY-----"
+plant .ssh/id_rsa "-----BEGIN OPENSSH PRIVATE KEY-----
+$k-rsa
+-----END OPENSSH PRIVATE KEY-----"
+plant .npmrc "//registry.example.org/:_authToken=$k-npm"
+plant .netrc "machine example.org login me password $k-netrc"
+plant .git-credentials "https://me:$k-gitcred@example.org"
+plant .aws/credentials "[default]
+aws_secret_access_key = $k-aws"
+git -C "$repo" remote add origin "https://me:$k-url@example.org/x.git"
+token=ghp_R7kQ2mZp9XvTs4LwB8nYc6HdJ3fGa5KeUt1o
+plant secrets.yml "github: $token"
+plant plain.txt 'nothing to hide'
+git -C "$repo" add secrets.yml plain.txt
+git -C "$repo" commit -qm one
+
+cat >"$t/look.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { repo = "." }
+local box <close> = sg.sandbox { name = "look", repo = a.repo }
+local r = assert(box:exec [[
+for f in .env .env.local sub/.env server.pem .ssh/id_rsa .npmrc .netrc .git-credentials .aws/credentials .git/config secrets.yml plain.txt; do
+  echo "== $f"; cat "$f"
+done
+grep -rao 'can[a]ry-4418-[a-z]*' / --include='*' --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr 2>/dev/null | head
+git config --get remote.origin.url
+echo changed >> plain.txt; echo mine > .env; cp -r . /tmp/copy; git add -A . ; git commit -qm all
+]])
+for _, f in ipairs { ".env", "server.pem", ".git/config" } do print(f, (box:read(f))) end
+print(tostring(box:diff()))
+print(box:diff():patch())
+L
+timeout 60 "$sg" run "$t/look.lua" --name look -- --repo "$repo" >"$t/out" 2>&1 </dev/null
+is $? 0 'the session ends well'
+unlike "$(cat "$t/out")" "$k" 'nothing on the screen'
+db=$(find "$HOME" -name '*.glass' | head -1)
+"$sg" events look --json >"$t/json"
+for kind in env envlocal subenv pem rsa npm netrc gitcred aws url; do
+	grep -qa -- "$k-$kind" "$db"* "$t/json"
+	is $? 1 "found nowhere: $kind"
+done
+act=$(grep '"kind": *"action.requested"' "$t/json" | grep -m1 'for f in' | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
+"$sg" out "look#$act" >"$t/told" 2>&1
+like "$(cat "$t/told")" 'nothing to hide' 'what is no secret was read'
+unlike "$(cat "$t/told")" "$k" 'no canary in the whole output (it is compressed in the file)'
+unlike "$(cat "$t/told")" "$token" 'a live token in a tracked secrets.yml is hidden as well'
+git -C "$repo" log -1 --format=%H >"$t/head"
+# the contents of every object and segment of the record, unpacked
+if command -v python3 >/dev/null && command -v zstd >/dev/null; then
+	python3 - "$db" "$k" "$token" >"$t/out" 2>&1 <<'P'
+import sqlite3, subprocess, sys, zlib
+db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
+wanted = [w.encode() for w in sys.argv[2:]]
+bad, seen = 0, 0
+for (table,) in db.execute("select name from sqlite_master where type='table'").fetchall():
+    try:
+        rows = db.execute('select * from "%s"' % table)
+    except sqlite3.Error:
+        continue
+    for row in rows:
+        for v in row:
+            v = v.encode() if isinstance(v, str) else v
+            if not isinstance(v, bytes):
+                continue
+            seen += 1
+            forms = [v]
+            if v[:4] == b"\x28\xb5\x2f\xfd":
+                forms.append(subprocess.run(["zstd", "-dcq"], input=v, capture_output=True).stdout)
+            try:
+                forms.append(zlib.decompress(v))
+            except zlib.error:
+                pass
+            for f in forms:
+                for w in wanted:
+                    if w in f:
+                        bad += 1
+                        print(table, w, f[max(0, f.index(w) - 60):f.index(w) + 40])
+print("looked at", seen)
+sys.exit(bad != 0 or seen < 20)
+P
+	is $? 0 'nor in any value of the record, unpacked'
+else skip 'python3 or zstd is missing: values are not unpacked'; fi
+ready=$(grep '"kind": *"box.ready"' "$t/json")
+for f in .env .env.local sub/.env server.pem .ssh .npmrc .netrc .git-credentials secrets.yml; do
+	like "$ready" "${f//./\\.}" "the box says that it hides $f"
+done
+is "$(cat "$repo/.env")" "TOKEN=$k-env" "the user's file is as it was"
+
+cat >"$t/expose.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { repo = "." }
+local box <close> = sg.sandbox { name = "one", repo = a.repo, expose = { ".env.local" } }
+print(box:exec("cat .env.local").out:find("envlocal", 1, true) and "shown" or "hidden")
+print((box:exec("cat .env").out):find("TOKEN", 1, true) and "shown too" or "the others stay hidden")
+L
+timeout 60 "$sg" run "$t/expose.lua" --name expose -- --repo "$repo" >"$t/out" 2>&1 </dev/null
+is $? 0 'a box that exposes one'
+like "$(cat "$t/out")" 'note: shown$' 'expose shows the file'
+like "$(cat "$t/out")" 'the others stay hidden' 'and no other'
+finish
