@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# Input that makes no sense to a run: one clear line that says what, where and what to do, the right status, nothing half
+# started and nothing changed.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+cd "$t" || exit 1
+mkdir repo && git init -q repo && echo one >repo/f && git -C repo add f && git -C repo commit -qm one
+before=$(cd repo && find . -type f -exec cksum {} + | sort | cksum)
+bad() { # name, status, expression, words...: what stands on stderr is one line that matches
+	local name=$1 status=$2 what=$3
+	shift 3
+	timeout 60 "$@" >"$t/stdout" 2>"$t/out" </dev/null
+	like $? "^$status\$" "$name: status $status"
+	like "$(cat "$t/out")" "$what" "$name: says what and where"
+	is "$(grep -vc "sandglass help" "$t/out")" 1 "$name: in one line"
+	[ -z "$(ls "$XDG_RUNTIME_DIR/sandglass" 2>/dev/null)" ]
+	ok $? "$name: nothing is left running"
+	for f in $(find "$HOME" -name '*.glass'); do
+		"$sg" verify "$f" >"$t/verify" 2>&1 || { cp "$t/verify" "$t/out"; ok 1 "$name: the record that was begun is whole"; }
+		[ ! -e "$f-wal" ] || ok 1 "$name: the record that was begun was closed"
+	done
+	rm -f "$HOME"/.local/share/sandglass/sessions/*
+}
+script() { printf 'local sg = require "sandglass"\n%s\n' "$2" >"$1.lua"; }
+script good 'print "fine"'
+script syntax 'local x = = 2'
+script option 'local box <close> = sg.sandbox { repos = {}, rpeo = "." }'
+script nowhere 'local box <close> = sg.sandbox { repo = "/nowhere/at/all" }'
+script model 'local box <close> = sg.sandbox {}
+local r = assert(sg.agent.run { task = "x", box = box, model = "nobody:knows-this" })'
+printf 'local p = require "sandglass.policy"\nreturn p.rules {\n  p.alow "x" { cmd = "ls *" },\n}\n' >policy.lua
+printf 'local p = require "sandglass.policy"\nreturn p.rules {\n  p.allow "x" { cmmd = "ls *" },\n}\n' >option_policy.lua
+
+bad 'syntax error' 3 'syntax\.lua:2' "$sg" run syntax.lua
+bad 'unknown option of sg.sandbox' 3 "option\.lua:2.*rpeo.*did you mean 'repo'|rpeo.*did you mean 'repo'.*option\.lua:2" "$sg" run option.lua
+bad 'a function that a policy has not' 3 'policy\.lua:3.*' "$sg" run good.lua --policy policy.lua
+bad 'an option that a rule has not' 3 "option_policy\.lua:3.*cmmd.*did you mean 'cmd'|cmmd.*did you mean 'cmd'.*option_policy\.lua:3" "$sg" run good.lua --policy option_policy.lua
+bad 'a policy that is not there' 2 'nopolicy\.lua' "$sg" run good.lua --policy nopolicy.lua
+bad 'a script that is not there' 2 'noscript\.lua' "$sg" run noscript.lua
+bad 'a directory for a script' 2 'repo' "$sg" run repo
+bad 'an unknown option' 2 "did you mean '--policy'" "$sg" run good.lua --polcy x
+bad 'an unknown command' 2 "did you mean 'run'" "$sg" rum good.lua
+bad 'a budget that is none' 2 'budget' "$sg" run good.lua --budget usd=lots
+bad 'a hold filter that is none' 2 'hold' "$sg" run good.lua --hold 'kind:('
+if boxes; then
+	rm -f "$HOME"/.local/share/sandglass/sessions/*
+	bad 'a workspace that is not there' 1 '/nowhere/at/all' "$sg" run nowhere.lua --no-tui -q
+	bad 'a model that nobody knows' 3 "nobody:knows-this|'nobody'" "$sg" run model.lua -q
+	hide='mount --bind /dev/null "$(command -v bwrap)" && exec "$@"'
+	if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
+		script box 'local box <close> = sg.sandbox {}'
+		bad 'no bubblewrap' 6 '(bubblewrap|bwrap).*' unshare -m sh -c "$hide" - "$sg" run box.lua -q
+	else skip 'bubblewrap cannot be hidden here'; fi
+else skip 'no box can be opened here'; fi
+
+# session files
+"$sg" run good.lua >/dev/null 2>&1 </dev/null
+whole=$(find "$HOME" -name '*.glass')
+mv "$whole" "$t/whole.glass"
+printf 'not a session\n' >foreign.glass
+head -c 3000 whole.glass >damaged.glass
+cp whole.glass older.glass && chmod 644 older.glass
+mkdir folder.glass
+sqlite3 older.glass 'pragma user_version = 999' 2>/dev/null || printf '\377' | dd of=older.glass bs=1 seek=60 conv=notrunc 2>/dev/null
+for c in show events verify; do
+	bad "$c: foreign" '[29]' 'foreign\.glass' "$sg" $c "$t/foreign.glass"
+	bad "$c: damaged" '[29]' 'damaged\.glass' "$sg" $c "$t/damaged.glass"
+	bad "$c: of another version" '[29]' 'older\.glass' "$sg" $c "$t/older.glass"
+	bad "$c: a directory" 2 'folder\.glass' "$sg" $c "$t/folder.glass"
+done
+is "$(cd repo && find . -type f -exec cksum {} + | sort | cksum)" "$before" 'nothing was changed'
+finish
