@@ -2,6 +2,7 @@
 # The console in a real terminal (tmux) on the demo, and live == replay: the screens that came while it ran are, byte for
 # byte, those of the finished record.
 . "$(dirname "$0")/lib.sh"
+need_boxes
 sg=$SANDGLASS
 export TZ=UTC SANDGLASS_SESSIONS=$t/sessions
 mkdir -p "$SANDGLASS_SESSIONS"

@@ -2,6 +2,7 @@
 # The main job: a scripted agent repairs a real C project with a failing test in a real box, asks before it publishes, and
 # the session file shows and proves what happened.
 . "$(dirname "$0")/lib.sh"
+need_boxes
 sg=$SANDGLASS
 
 repo=$t/words

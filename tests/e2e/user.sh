@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The main job as an ordinary user without a passwd entry: over a repository of his own, of root, of a third.
 . "$(dirname "$0")/lib.sh"
+need_boxes
 sg=$SANDGLASS
 [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null || { skip 'needs root and setpriv to become another user'; finish; }
 uid=6173
