@@ -57,6 +57,8 @@ static void slot_drop(struct slot *s)
 
 /* --- open and close --- */
 
+static void end_jobs(struct slot *s, enum action_end end);
+
 static void on_closed(void *self, json_t *result, const struct err *err)
 {
 	struct slot *s = self;
@@ -64,6 +66,7 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 	uint64_t id = s->id;
 	struct err why = err ? *err : s->died;
 	bool bad = err || s->died.code != ERR_NONE;
+	end_jobs(s, bad ? END_INTERRUPTED : END_CANCELLED);
 	json_t *body = json_object();
 	if (bad)
 		json_put_str(body, "why", why.text);
@@ -289,6 +292,16 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	job_free(j);
 	failpoint("effect.ended");
 	action_ended(a, end, body);
+}
+
+/* What still ran when its box was closed has no exit of its own to wait for. */
+static void end_jobs(struct slot *s, enum action_end end)
+{
+	while (s->jobs) {
+		struct job *j = s->jobs;
+		j->end = j->end == END_OK ? end : j->end;
+		run_exited(j, 0, SIGKILL, false, 0);
+	}
 }
 
 static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited };
