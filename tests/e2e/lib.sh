@@ -62,7 +62,7 @@ wait_for() { # seconds, command...: until it succeeds
 # Can boxes with namespaces be opened here? Only the program's own word that the machine cannot counts as no: a box that
 # is broken must fail the test, not skip it.
 boxes() {
-	[ -z "${NO_BOXES:-}" ] && { "$SANDGLASS" sandbox exec -- true >"$t/boxes" 2>&1 || ! grep -q 'profile reduced is possible' "$t/boxes"; }
+	[ -z "${NO_BOXES:-}" ] && { XDG_DATA_HOME=$t/try XDG_STATE_HOME=$t/try "$SANDGLASS" sandbox exec -- true >"$t/boxes" 2>&1 || ! grep -q 'profile reduced is possible' "$t/boxes"; }
 }
 need_boxes() {
 	boxes && return
