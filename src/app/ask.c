@@ -80,16 +80,19 @@ void ask_begin(struct call *c)
 	super_held(s, a->id, json_str(c->args, "text", ""));
 }
 
-static bool has_choice(const json_t *choices, const char *choice)
+/* The choice that @text names, by its words or else by its number from 1; NULL: none. Borrowed. */
+static const char *choice_of(const json_t *choices, const char *text)
 {
 	size_t i;
 	json_t *v;
+	char *end;
 	if (!json_is_array(choices))
-		return true;
+		return text;
 	json_array_foreach((json_t *)(uintptr_t)choices, i, v)
-		if (json_is_string(v) && !strcmp(json_string_value(v), choice))
-			return true;
-	return false;
+		if (json_is_string(v) && !strcmp(json_string_value(v), text))
+			return text;
+	unsigned long nr = *text >= '1' && *text <= '9' ? strtoul(text, &end, 10) : 0;
+	return nr && !*end ? json_string_value(json_array_get(choices, nr - 1)) : NULL;
 }
 
 int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, json_t *who, struct err *err)
@@ -97,10 +100,13 @@ int ask_answer(struct super *s, uint64_t id, const char *choice, json_t *form, j
 	for (struct call *c = s->calls; c; c = c->next) {
 		if (!is_ask(c) || ((struct ask *)c->data)->id != id)
 			continue;
-		if (choice && !has_choice(json_object_get(c->args, "choices"), choice)) {
-			CLEANUP(free_ptr) char *list = json_dump_str(json_object_get(c->args, "choices"));
+		const json_t *choices = json_object_get(c->args, "choices");
+		const char *named = choice ? choice_of(choices, choice) : NULL;
+		if (choice && !named) {
+			CLEANUP(free_ptr) char *list = json_dump_str(choices);
 			return err_set(err, ERR_INVALID, "'%s' is not one of %s", choice, list);
 		}
+		choice = named;
 		json_t *v = json_object();
 		json_put_str(v, "choice", choice);
 		json_put_str(v, "text", choice);
