@@ -94,7 +94,7 @@ assert(box:run(("yes 'a line of a dense file, read one by one' | head -c %sG > d
 print("made=" .. assert(box:exec "ls -l sparse dense | wc -l").out)
 assert(box:run "rm sparse dense")
 L
-timeout 200 "$sg" run -d big.lua --name big --json -- --dense "${LONG:+10}${LONG:-1}" >line 2>"$t/out"
+timeout 200 "$sg" run -d big.lua --name big --json -- --dense "$([ -n "${LONG:-}" ] && echo 10 || echo 1)" >line 2>"$t/out"
 pid=$(grep -oE '"pid":[0-9]+' line | cut -d: -f2)
 began=$SECONDS peak=0
 while kill -0 "$pid" 2>/dev/null && [ $((SECONDS - began)) -lt 200 ]; do
