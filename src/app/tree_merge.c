@@ -313,6 +313,8 @@ int trees_merge_command(const struct tree_request *rq, const json_t *opts, struc
 	const char *to = json_str(opts, "to", NULL);
 	if (!t)
 		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+	if (json_object_get(opts, "hunks"))
+		return err_set(err, ERR_UNSUPPORTED, "merging single hunks is not built yet; --path takes whole files");
 	struct merging *m = merging_new(t, rq->cause);
 	const json_t *paths = json_object_get(opts, "path");
 	m->op.rq = *rq;
