@@ -102,7 +102,7 @@ $B/gen/lua_files.S: $(LUA_FILES) Makefile
 		echo '	.section .note.GNU-stack,"",@progbits'; } > $@
 $B/gen/lua_files.o: $B/gen/lua_files.S
 	@$(CC) -c $< -o $@
-$B/src/app/library.o: $B/gen/lua_files.inc
+$B/src/app/host/library.o: $B/gen/lua_files.inc
 $B/libapp.a: $B/gen/lua_files.o
 
 # a comma would end the argument of $(call)

@@ -69,8 +69,8 @@ lualib.h|^src/script/
 curl/|^src/http/
 microhttpd.h|^src/http/
 seccomp.h|^src/(sandbox|script|launcher)/
-ncurses.h|^ui/term_curses\.c
-curses.h|^ui/term_curses\.c
+ncurses.h|^ui/term/term_curses\.c
+curses.h|^ui/term/term_curses\.c
 vterm.h|^ui/
 '
 while IFS='|' read -r header places; do

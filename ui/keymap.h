@@ -2,7 +2,7 @@
 #ifndef UI_KEYMAP_H
 #define UI_KEYMAP_H
 
-#include "ui/term.h"
+#include "ui/term/term.h"
 
 enum verb {
 	VERB_NONE,

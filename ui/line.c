@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "ui/approve.h"
-#include "ui/fmt.h"
-#include "ui/row.h"
-#include "ui/term.h"
+#include "ui/views/approve.h"
+#include "ui/term/fmt.h"
+#include "ui/views/row.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 
 /* What the person's next line is taken for. */

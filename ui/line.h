@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "ui/act.h"
-#include "ui/source.h"
+#include "ui/model/source.h"
 
 enum { LINE_SCHEMA = 1 };
 

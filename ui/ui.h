@@ -6,7 +6,7 @@
 #define UI_UI_H
 
 #include "ui/act.h"
-#include "ui/source.h"
+#include "ui/model/source.h"
 #include "ui/view.h"
 
 enum { UI_VIEWS = 8, UI_MIN_COLS = 60, UI_MIN_ROWS = 16 };

@@ -3,7 +3,7 @@
 #ifndef APP_CONFIG_H
 #define APP_CONFIG_H
 
-#include "app/cmd.h"
+#include "app/cmd/cmd.h"
 
 struct config;
 

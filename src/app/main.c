@@ -1,7 +1,7 @@
-/* sandglass: everything begins in app/cmd.c. */
+/* sandglass: everything begins in app/cmd/cmd.c. */
 #include <string.h>
 
-#include "app/cmd.h"
+#include "app/cmd/cmd.h"
 #include "base/hash.h"
 #include "base/log.h"
 #include "sandbox/workspace/merge.h"

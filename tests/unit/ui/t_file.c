@@ -6,7 +6,7 @@
 #include "record/record.h"
 #include "tap.h"
 #include "ui/line.h"
-#include "ui/term.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 
 enum { MAX_HEADS = 4096 };

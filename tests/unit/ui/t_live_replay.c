@@ -2,7 +2,7 @@
  * record shows with the cursor there. (Over real files and the real recorder: t_file.) */
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/term.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 
 static const char *const views[] = { "fleet", "agent", "approval", "queue", "diff", "log" };

@@ -1,7 +1,7 @@
 /* The fold of events: states of agents and actions, what waits, sums; and that it takes anything without harm. */
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/source.h"
+#include "ui/model/source.h"
 
 static struct model m;
 static uint64_t seq;

@@ -2,7 +2,7 @@
  * then role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a person to look at. */
 #include "fake_session.h"
 #include "tap.h"
-#include "ui/term.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 
 static const struct {

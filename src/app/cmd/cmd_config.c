@@ -1,0 +1,315 @@
+/* sandglass config: each setting, its value, and where it comes from. Values of keys are never shown. */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/config.h"
+#include "app/host/lua_file.h"
+#include "app/super/trust.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+struct setting {
+	const char *name;     /* as in a configuration file */
+	const char *flag;     /* option of the command line, or NULL */
+	const char *variable; /* or NULL */
+	const char *built_in; /* or NULL: unset */
+	const char *about;
+};
+
+static const struct setting settings[] = {
+	{ "sessions", "sessions", "SANDGLASS_SESSIONS", NULL, "where session files lie" },
+	{ "config", "config", "SANDGLASS_CONFIG", NULL, "the user's configuration file" },
+	{ "model", NULL, "SANDGLASS_MODEL", "scripted:demo", "provider:name" },
+	{ "backend", NULL, "SANDGLASS_BACKEND", "process", "sandbox driver" },
+	{ "accept", NULL, NULL, NULL, "'reduced': boxes without namespaces are acceptable" },
+	{ "policy", NULL, NULL, NULL, "a further policy file" },
+	{ "theme", NULL, NULL, "auto", "colours of the console" },
+	{ "color", "color", "NO_COLOR", "auto", "auto, always, never; NO_COLOR (not empty) means never" },
+	{ "a11y", NULL, "SANDGLASS_A11Y", "false", "line mode for screen readers" },
+	{ "ascii", NULL, "SANDGLASS_ASCII", "false", "draw with ASCII only" },
+	{ "sync", NULL, "SANDGLASS_SYNC", "true", "synchronised screen updates where the terminal has them" },
+	{ "log", NULL, "SANDGLASS_LOG", "warn", "the program's own diary: debug, info, warn, error" },
+	{ "tools", NULL, NULL, NULL, "read-only folders of this machine for every box" },
+	{ "user", NULL, NULL, NULL, "name to put on decisions" },
+	{ "box_uid", NULL, NULL, NULL, "uid of boxes when started by root" },
+	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
+	{ "keep.days", NULL, NULL, NULL, "how long sessions are kept" },
+	{ "approvals.arm_ms", NULL, NULL, NULL, "how long a new question ignores keys" },
+	{ "approvals.timeout_us", NULL, NULL, NULL, "after which an unanswered question is denied" },
+	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
+	{ "pager", NULL, "PAGER", "less", "for long output" },
+	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
+};
+
+struct layer { /* one file, flat: "keep.file_bytes" -> value */
+	const char *source;
+	char *path;
+	json_t *flat;
+};
+
+struct config {
+	struct cmd_ctx *ctx;
+	struct layer layer[3]; /* project, user, system */
+	size_t nr;
+};
+
+static void flatten(json_t *out, const char *prefix, const json_t *o)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)(uintptr_t)o, key, v)
+	{
+		CLEANUP(free_ptr) char *name = xasprintf("%s%s%s", prefix, *prefix ? "." : "", key);
+		if (json_is_object(v) && !json_object_get(v, "b64"))
+			flatten(out, name, v);
+		else
+			json_put(out, name, json_incref(v));
+	}
+}
+
+static int add_layer(struct config *c, const char *source, char *path, bool required, struct err *err)
+{
+	json_t *data;
+	if (!required && access(path, F_OK) != 0) {
+		free(path);
+		return 0;
+	}
+	if (lua_file_read("config", path, &data, err) < 0) {
+		free(path);
+		return -1;
+	}
+	const json_t *inner = json_object_get(data, "config");
+	struct layer *l = &c->layer[c->nr++];
+	*l = (struct layer){ .source = source, .path = path, .flat = json_object() };
+	flatten(l->flat, "", inner ? inner : data);
+	json_object_del(l->flat, "t");
+	json_decref(data);
+	return 0;
+}
+
+static int load(struct config *c, struct err *err)
+{
+	static const char project[] = ".sandglass/config.lua";
+	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
+	if (access(project, F_OK) == 0 && !trusted_file(project))
+		fprintf(c->ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
+			project);
+	else if (add_layer(c, "project", xstrdup(project), false, err) < 0)
+		return -1;
+	if (add_layer(c, "user", named && *named ? xstrdup(named) : paths_config("config.lua"), named && *named, err) <
+	    0)
+		return -1;
+	return add_layer(c, "system", xstrdup("/etc/xdg/sandglass/config.lua"), false, err);
+}
+
+/* Keys may stand in a file by value although they should not. */
+static bool hidden(const char *name)
+{
+	return !strncmp(name, "keys.", 5) || !strncmp(name, "secrets.", 8) || !strncmp(name, "env.", 4);
+}
+
+static void print(struct config *c, const char *name, const json_t *value, const char *source, const char *about)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
+	if (hidden(name))
+		buf_puts(&text, "<set>");
+	else if (json_is_string(value))
+		buf_puts(&text, json_string_value(value));
+	else if (!json_get_bytes(value, &text))
+		json_dump_buf(value, &text);
+	if (c->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "name", name);
+		json_put(o, "value", hidden(name) ? json_string("<set>") : json_incref((json_t *)(uintptr_t)value));
+		json_put_str(o, "source", source);
+		if (about)
+			json_put_str(o, "about", about);
+		cmd_json(c->ctx, o);
+		return;
+	}
+	buf_printf(&line, "%-20s ", name);
+	cmd_safe(&line, json_is_null(value) ? "-" : buf_cstr(&text), json_is_null(value) ? 1 : text.len, false);
+	buf_puts(&line, "  (");
+	cmd_safe(&line, source, strlen(source), false);
+	buf_putc(&line, ')');
+	if (c->ctx->verbose && about)
+		buf_printf(&line, "  %s", about);
+	fprintf(c->ctx->out, "%s\n", buf_cstr(&line));
+}
+
+static void print_text(struct config *c, const char *name, const char *value, const char *source, const char *about)
+{
+	CLEANUP(json_release) json_t *v = value ? json_bytes_z(value) : json_null();
+	print(c, name, v, source, about);
+}
+
+/* What the program would use if nobody said anything. */
+static char *fallback(const struct setting *s)
+{
+	if (!strcmp(s->name, "sessions"))
+		return paths_data("sessions");
+	if (!strcmp(s->name, "config"))
+		return paths_config("config.lua");
+	return s->built_in ? xstrdup(s->built_in) : NULL;
+}
+
+static void print_setting(struct config *c, const struct setting *s)
+{
+	const char *flag = s->flag ? cmd_opt(c->ctx, s->flag) : NULL;
+	const char *variable = s->variable ? getenv(s->variable) : NULL;
+	if (flag) {
+		CLEANUP(free_ptr) char *source = xasprintf("option --%s", s->flag);
+		print_text(c, s->name, flag, source, s->about);
+		return;
+	}
+	const char *name = s->variable;
+	if ((!variable || !*variable) && !strcmp(s->name, "editor")) {
+		name = "EDITOR";
+		variable = getenv(name);
+	}
+	if (variable && *variable) {
+		CLEANUP(free_ptr) char *source = xasprintf("variable %s", name);
+		print_text(c, s->name, !strcmp(s->name, "color") ? "never" : variable, source, s->about);
+		return;
+	}
+	for (size_t i = 0; i < c->nr; i++) {
+		const json_t *v = json_object_get(c->layer[i].flat, s->name);
+		if (v) {
+			CLEANUP(free_ptr) char *source = xasprintf("%s %s", c->layer[i].source, c->layer[i].path);
+			print(c, s->name, v, source, s->about);
+			return;
+		}
+	}
+	CLEANUP(free_ptr) char *value = fallback(s);
+	print_text(c, s->name, value, value ? "built in" : "not set", s->about);
+}
+
+static bool listed(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+		if (!strcmp(settings[i].name, name))
+			return true;
+	return false;
+}
+
+static bool in_layer(const struct config *c, size_t nr, const char *name)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (json_object_get(c->layer[i].flat, name))
+			return true;
+	return false;
+}
+
+/* Whatever else files say: the first that says something wins. */
+static size_t print_others(struct config *c, const char *only)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key, v)
+		{
+			if (listed(key) || in_layer(c, i, key) || (only && strcmp(only, key) != 0))
+				continue;
+			CLEANUP(free_ptr) char *source = xasprintf("%s %s", c->layer[i].source, c->layer[i].path);
+			print(c, key, v, source, NULL);
+			nr++;
+		}
+	}
+	return nr;
+}
+
+static void print_keys(struct config *c)
+{
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const char *v = getenv(keys[i]);
+		CLEANUP(free_ptr) char *source = xasprintf("variable %s", keys[i]);
+		if (v && *v)
+			print_text(c, "key", "<set>", source, "a provider's key; its value is never shown");
+	}
+}
+
+static int print_one(struct config *c, const char *name)
+{
+	const char *known[ARRAY_LEN(settings)];
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		known[i] = settings[i].name;
+		if (!strcmp(settings[i].name, name)) {
+			print_setting(c, &settings[i]);
+			return EXIT_DONE;
+		}
+	}
+	if (print_others(c, name))
+		return EXIT_DONE;
+	const char *near = word_nearest(name, known, ARRAY_LEN(known));
+	return near ? cmd_usage(c->ctx, "no setting '%s', did you mean '%s'?", name, near)
+		    : cmd_usage(c->ctx, "no setting '%s', and no file sets it", name);
+}
+
+int config_open(struct config **out, struct cmd_ctx *ctx, struct err *err)
+{
+	struct config *c = NEW(struct config);
+	c->ctx = ctx;
+	if (load(c, err) < 0) {
+		config_close(&c);
+		return -1;
+	}
+	*out = c;
+	return 0;
+}
+
+void config_close(struct config **cp)
+{
+	struct config *c = *cp;
+	*cp = NULL;
+	for (size_t i = 0; c && i < c->nr; i++) {
+		free(c->layer[i].path);
+		json_decref(c->layer[i].flat);
+	}
+	free(c);
+}
+
+char *config_value(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
+		const struct setting *s = &settings[i];
+		if (strcmp(s->name, name) != 0)
+			continue;
+		const char *variable = s->variable ? getenv(s->variable) : NULL;
+		if (variable && *variable)
+			return xstrdup(variable);
+		for (size_t k = 0; k < c->nr; k++) {
+			const json_t *v = json_object_get(c->layer[k].flat, name);
+			if (v)
+				return json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+		}
+		return fallback(s);
+	}
+	return NULL;
+}
+
+int cmd_config(struct cmd_ctx *ctx)
+{
+	struct config c = { .ctx = ctx };
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	if (load(&c, &err) < 0) {
+		status = cmd_fail(ctx, &err);
+		status = err.code == ERR_SCRIPT ? EXIT_SCRIPT : status;
+	} else if (cmd_word(ctx, 0)) {
+		status = print_one(&c, cmd_word(ctx, 0));
+	} else {
+		for (size_t i = 0; i < ARRAY_LEN(settings); i++)
+			print_setting(&c, &settings[i]);
+		print_others(&c, NULL);
+		print_keys(&c);
+	}
+	for (size_t i = 0; i < c.nr; i++) {
+		free(c.layer[i].path);
+		json_decref(c.layer[i].flat);
+	}
+	return status;
+}

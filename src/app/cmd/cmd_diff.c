@@ -1,0 +1,416 @@
+/* sandglass diff: what has changed in the files of a session's boxes, from recorded snapshots alone. */
+#include <fnmatch.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
+#include "base/mem.h"
+#include "sandbox/workspace/diff.h"
+
+/* --- snapshots ------------------------------------------------------------------------------------------------------
+ */
+
+struct layer { /* one repository of one box */
+	uint64_t box;
+	char *repo, *box_name;
+	json_t *from, *to; /* bodies of the two snapshots; NULL = the base */
+	bool done;	   /* the snapshot after the action of B was met */
+};
+
+struct side {
+	struct session *s;
+	uint64_t seq;	/* as the person gave it; 0 = the end (B) or the beginning (A) */
+	uint64_t limit; /* snapshots up to this one count */
+	bool action;	/* seq is an action */
+};
+
+struct layers {
+	struct layer *item;
+	size_t nr, cap;
+};
+
+static void layers_release(struct layers *l)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		free(l->item[i].repo);
+		free(l->item[i].box_name);
+		json_decref(l->item[i].from);
+		json_decref(l->item[i].to);
+	}
+	free(l->item);
+}
+
+static struct layer *layer_of(struct layers *l, uint64_t box, const char *repo)
+{
+	for (size_t i = 0; i < l->nr; i++)
+		if (l->item[i].box == box && !strcmp(l->item[i].repo, repo))
+			return &l->item[i];
+	GROW(l->item, l->nr, l->cap);
+	l->item[l->nr] = (struct layer){ .box = box, .repo = xstrdup(repo), .box_name = xstrdup("") };
+	return &l->item[l->nr++];
+}
+
+static bool lists(const json_t *by, uint64_t action)
+{
+	for (size_t i = 0; i < json_array_size(by); i++)
+		if (json_integer_value(json_array_get(by, i)) == (json_int_t)action)
+			return true;
+	return false;
+}
+
+static void set_body(json_t **where, json_t *body)
+{
+	json_decref(*where);
+	*where = json_incref(body);
+}
+
+static void take_from(struct layer *l, const struct side *a, const struct event *ev, json_t *body)
+{
+	if (a->seq && ev->seq <= a->limit)
+		set_body(&l->from, body);
+}
+
+/* The state after B: of an action the snapshot that names it, else the newest up to its end. */
+static void take_to(struct layer *l, const struct side *b, const struct event *ev, json_t *body)
+{
+	if (l->done)
+		return;
+	bool names = b->action && (ev->action == b->seq || lists(json_object_get(body, "by"), b->seq));
+	if (names || ev->seq <= b->limit)
+		set_body(&l->to, body);
+	l->done = names;
+}
+
+static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b,
+			 struct err *err)
+{
+	struct feed *feed;
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc;
+	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
+		return -1;
+	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
+		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.body) {
+			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
+			if (!body) {
+				rc = -1;
+				break;
+			}
+			struct layer *one = layer_of(l, ev.box, json_str(body, "repo", ""));
+			if (a)
+				take_from(one, a, &ev, body);
+			if (b)
+				take_to(one, b, &ev, body);
+		}
+		arena_reset(&arena);
+	}
+	for (size_t i = 0; rc == 0 && i < l->nr; i++) {
+		struct err none = ERR_INIT;
+		json_t *body = NULL;
+		if (l->item[i].box && session_event(s, l->item[i].box, &ev, &arena, &none) == 0 && ev.body)
+			body = json_parse(ev.body, ev.len, "box", &none);
+		free(l->item[i].box_name);
+		l->item[i].box_name = xstrdup(json_str(body, "name", ""));
+		json_decref(body);
+	}
+	arena_release(&arena);
+	feed_free(&feed);
+	return rc < 0 ? -1 : 0;
+}
+
+/* --- what was asked -------------------------------------------------------------------------------------------------
+ */
+
+static int set_limit(struct side *x, bool after, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	if (!x->seq) {
+		x->limit = after ? UINT64_MAX : 0;
+		return 0;
+	}
+	int rc = session_event(x->s, x->seq, &ev, &arena, err);
+	x->limit = x->seq;
+	x->action = rc == 0 && ev.kind == EV_ACTION_REQUESTED;
+	if (x->action && after) {
+		struct feed *feed;
+		rc = feed_new(&feed, x->s, FEED_ACTION, x->seq, err);
+		if (rc == 0) {
+			feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
+			if (feed_prev(feed, &ev, &arena, err) > 0)
+				x->limit = ev.seq;
+			feed_free(&feed);
+		}
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+static bool wanted_path(const struct cmd_ctx *ctx, const char *path)
+{
+	const char *pattern;
+	for (size_t i = 0; (pattern = command_opt_nth(ctx->line, "path", i)); i++) {
+		size_t n = strlen(pattern);
+		while (n && pattern[n - 1] == '/')
+			n--;
+		if (fnmatch(pattern, path, 0) == 0 || (!strncmp(path, pattern, n) && (path[n] == '/' || !path[n])))
+			return true;
+	}
+	return !cmd_has(ctx, "path");
+}
+
+static bool wanted_box(const struct cmd_ctx *ctx, const struct layer *l)
+{
+	const char *box = cmd_opt(ctx, "box");
+	if (!box)
+		return true;
+	return !strcmp(box, l->box_name) || strtoull(box[0] == '#' ? box + 1 : box, NULL, 10) == l->box;
+}
+
+static void keep_wanted(const struct cmd_ctx *ctx, struct ws_diff *d)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < d->nr; i++)
+		if (wanted_path(ctx, d->item[i].path) || (d->item[i].from && wanted_path(ctx, d->item[i].from)))
+			d->item[nr++] = d->item[i];
+	d->nr = nr;
+}
+
+/* --- printing -------------------------------------------------------------------------------------------------------
+ */
+
+static const char *git_says(const char *command, char out[256])
+{
+	FILE *f = popen(command, "re");
+	out[0] = 0;
+	if (!f)
+		return out;
+	if (!fgets(out, 256, f))
+		out[0] = 0;
+	pclose(f);
+	out[strcspn(out, "\n")] = 0;
+	return out;
+}
+
+/* Where the lines go: a pager if a person looks, as git would choose it. */
+static FILE *open_pager(struct cmd_ctx *ctx)
+{
+	char pager[256];
+	const char *p = getenv("GIT_PAGER");
+	if (!isatty(fileno(ctx->out)))
+		return NULL;
+	if (!p)
+		p = git_says("git var GIT_PAGER 2>/dev/null", pager);
+	if (!*p)
+		p = getenv("PAGER");
+	if (!p || !*p)
+		p = "less";
+	if (!strcmp(p, "cat"))
+		return NULL;
+	setenv("LESS", "FRX", 0);
+	fflush(ctx->out);
+	return popen(p, "we");
+}
+
+static bool git_colors(const struct cmd_ctx *ctx)
+{
+	char answer[256];
+	const char *when = cmd_opt(ctx, "color");
+	if (when)
+		return ctx->color;
+	return ctx->color &&
+	       strcmp(git_says("git config --get-colorbool color.diff true 2>/dev/null", answer), "false") != 0;
+}
+
+static const char *color_of(const char *line, size_t len)
+{
+	if (len >= 2 && !memcmp(line, "@@", 2))
+		return "36";
+	if (len >= 4 && (!memcmp(line, "diff", 4) || !memcmp(line, "--- ", 4) || !memcmp(line, "+++ ", 4) ||
+			 !memcmp(line, "inde", 4)))
+		return "1";
+	return len && line[0] == '+' ? "32" : len && line[0] == '-' ? "31" : NULL;
+}
+
+/* For a terminal: harmless, line by line, coloured. */
+static void print_for_eyes(FILE *to, const char *text, size_t len, bool color)
+{
+	while (len) {
+		const char *nl = memchr(text, '\n', len);
+		size_t n = nl ? (size_t)(nl - text) : len;
+		const char *c = color ? color_of(text, n) : NULL;
+		if (c)
+			fprintf(to, "\033[%sm", c);
+		cmd_print_safe(to, text, n, false);
+		fputs(c ? "\033[m\n" : "\n", to);
+		text += n + (nl != NULL);
+		len -= n + (nl != NULL);
+	}
+}
+
+static int text_of(struct cmd_ctx *ctx, const struct ws_diff *d, const struct ws_store *st, struct buf *out,
+		   struct err *err)
+{
+	if (cmd_has(ctx, "stat"))
+		return ws_diff_stat(d, st, out, err);
+	if (!cmd_has(ctx, "name-only"))
+		return ws_diff_patch(d, st, out, err);
+	for (size_t i = 0; i < d->nr; i++) {
+		ws_quote_path(out, "", d->item[i].path, d->item[i].len);
+		buf_putc(out, '\n');
+	}
+	return 0;
+}
+
+static int print_json(struct cmd_ctx *ctx, const struct layer *l, const struct ws_diff *d, const struct ws_store *st,
+		      struct err *err)
+{
+	json_t *o = json_object(),
+	       *diff = ws_diff_json(d, st, !cmd_has(ctx, "stat") && !cmd_has(ctx, "name-only"), err);
+	if (!diff) {
+		json_decref(o);
+		return -1;
+	}
+	json_put_int(o, "box", (int64_t)l->box);
+	json_put_str(o, "box_name", l->box_name);
+	json_put_str(o, "repo", l->repo);
+	json_object_update(o, diff);
+	json_decref(diff);
+	cmd_json(ctx, o);
+	return 0;
+}
+
+struct printer {
+	struct cmd_ctx *ctx;
+	FILE *to;
+	bool eyes, color, titles;
+};
+
+static int print_layer(struct printer *p, const struct layer *l, const struct ws_store *st, struct err *err)
+{
+	struct ws_view from = WS_VIEW_INIT, to = WS_VIEW_INIT;
+	struct ws_diff d = WS_DIFF_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	int rc = ws_view_load(&from, st, l->from, err);
+	if (rc == 0)
+		rc = ws_view_load(&to, st, l->to, err);
+	if (rc == 0)
+		rc = ws_diff_views(&d, &from, &to, true, st, err);
+	if (rc == 0)
+		keep_wanted(p->ctx, &d);
+	if (rc == 0 && p->ctx->json)
+		rc = print_json(p->ctx, l, &d, st, err);
+	else if (rc == 0)
+		rc = text_of(p->ctx, &d, st, &text, err);
+	if (rc == 0 && text.len && p->titles)
+		fprintf(p->to, "# box %s%s%s\n", l->box_name, *l->repo ? ", " : "", l->repo);
+	if (rc == 0 && p->eyes)
+		print_for_eyes(p->to, buf_cstr(&text), text.len, p->color);
+	else if (rc == 0)
+		fwrite(buf_cstr(&text), 1, text.len, p->to);
+	ws_diff_release(&d);
+	ws_view_release(&from);
+	ws_view_release(&to);
+	return rc;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------
+ */
+
+struct two { /* bytes of both sessions: a session that lacks an object may find it in the other */
+	struct session *a, *b;
+};
+
+static int get(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+{
+	struct two *t = self;
+	if (session_object(t->b, id, type_out, out, err) == 0)
+		return 0;
+	return t->a != t->b ? session_object(t->a, id, type_out, out, err) : -1;
+}
+
+static int print_all(struct cmd_ctx *ctx, struct layers *l, const struct ws_store *st, struct err *err)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < l->nr; i++)
+		nr += wanted_box(ctx, &l->item[i]);
+	if (!nr && cmd_opt(ctx, "box"))
+		return err_set(err, ERR_NOENT, "no box '%s' with files in this session", cmd_opt(ctx, "box"));
+	FILE *pager = ctx->json ? NULL : open_pager(ctx);
+	struct printer p = {
+		.ctx = ctx,
+		.to = pager ? pager : ctx->out,
+		.eyes = isatty(fileno(ctx->out)) && !ctx->json,
+		.titles = nr > 1,
+	};
+	p.color = p.eyes && git_colors(ctx);
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < l->nr; i++)
+		if (wanted_box(ctx, &l->item[i]))
+			rc = print_layer(&p, &l->item[i], st, err);
+	if (pager)
+		pclose(pager);
+	return rc;
+}
+
+static int diff(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err *err)
+{
+	struct layers l = { 0 };
+	struct two both = { a->s, b->s };
+	struct ws_store st = { .get = get, .self = &both };
+	int rc = set_limit(a, false, err);
+	if (rc == 0)
+		rc = set_limit(b, true, err);
+	if (rc == 0 && a->s == b->s)
+		rc = each_snapshot(a->s, &l, a, b, err);
+	if (rc == 0 && a->s != b->s) {
+		/* two sessions: boxes are matched by the repository's name, ends are compared */
+		a->limit = a->seq ? a->limit : UINT64_MAX;
+		a->seq = a->limit;
+		rc = each_snapshot(a->s, &l, a, NULL, err);
+		for (size_t i = 0; i < l.nr; i++)
+			l.item[i].box = 0;
+		struct layers other = { 0 };
+		if (rc == 0)
+			rc = each_snapshot(b->s, &other, NULL, b, err);
+		for (size_t i = 0; i < other.nr; i++)
+			set_body(&layer_of(&l, 0, other.item[i].repo)->to, other.item[i].to);
+		layers_release(&other);
+	}
+	if (rc == 0)
+		rc = print_all(ctx, &l, &st, err);
+	layers_release(&l);
+	return rc;
+}
+
+int cmd_diff(struct cmd_ctx *ctx)
+{
+	struct side a = { 0 }, b = { 0 };
+	struct err err = ERR_INIT;
+	struct session *other = NULL;
+	int rc = session_open_ref(ctx, cmd_word(ctx, 0), &a.s, &a.seq, &err);
+	b.s = a.s;
+	if (rc == 0 && cmd_word(ctx, 1)) {
+		CLEANUP(free_ptr) char *path = NULL;
+		const char *word = cmd_word(ctx, 1);
+		/* a bare number is of the session that A names */
+		CLEANUP(free_ptr)
+		char *full = strspn(word, "#0123456789") == strlen(word)
+				     ? xasprintf("%s#%s", session_path(a.s), word[0] == '#' ? word + 1 : word)
+				     : xstrdup(word);
+		rc = session_ref(ctx->sessions, full, &path, &b.seq, &err);
+		if (rc == 0 && strcmp(path, session_path(a.s)) != 0) {
+			rc = session_open(&other, path, &err);
+			b.s = other;
+		}
+	}
+	if (rc == 0)
+		rc = diff(ctx, &a, &b, &err);
+	session_close(&a.s);
+	session_close(&other);
+	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+}

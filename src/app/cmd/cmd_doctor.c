@@ -1,0 +1,293 @@
+/* sandglass doctor: what this machine can do, what is missing, how to repair it; and everything of ours that lies on
+ * it. */
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "control/socket.h"
+#include "sandbox/probe.h"
+
+struct doctor {
+	struct cmd_ctx *ctx;
+	size_t bad;
+};
+
+static void check(struct doctor *d, const char *name, bool good, const char *value, const char *fix)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	d->bad += !good;
+	if (d->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "check", name);
+		json_put_flag(o, "ok", good);
+		json_put(o, "value", json_bytes_z(value));
+		if (fix && *fix && !good)
+			json_put_str(o, "fix", fix);
+		cmd_json(d->ctx, o);
+		return;
+	}
+	if (good && d->ctx->quiet)
+		return;
+	cmd_safe(&b, value, strlen(value), false);
+	fprintf(d->ctx->out, "%-4s  %-18s %s\n", good ? "ok" : "NO", name, buf_cstr(&b));
+	if (fix && *fix && !good) {
+		buf_reset(&b);
+		cmd_safe(&b, fix, strlen(fix), false);
+		fprintf(d->ctx->out, "      %-18s repair: %s\n", "", buf_cstr(&b));
+	}
+}
+
+/* --- checks ---------------------------------------------------------------------------------------------------------
+ */
+
+static void check_programs(struct doctor *d)
+{
+	static const char *const names[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
+					     "sandglass-host" };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		CLEANUP(free_ptr) char *path = paths_libexec(names[i]);
+		if (access(path, X_OK) == 0)
+			continue;
+		CLEANUP(free_ptr) char *text = xasprintf("missing: '%s'", path);
+		check(d, names[i], false, text, "make all, or make install");
+	}
+}
+
+/* File systems whose locks and mappings cannot be trusted between machines. */
+static const char *network_fs(const char *path)
+{
+	static const struct {
+		long type;
+		const char *name;
+	} table[] = {
+		{ 0x6969, "NFS" },    { 0x517B, "SMB" },	{ 0xFF534D42, "CIFS" }, { 0xFE534D42, "SMB2" },
+		{ 0x01021997, "9p" }, { 0x0BD00BD0, "Lustre" }, { 0x00C36400, "Ceph" },
+	};
+	struct statfs fs;
+	if (statfs(path, &fs) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if ((long)fs.f_type == table[i].type)
+			return table[i].name;
+	return NULL;
+}
+
+/* The nearest folder of @path that exists. */
+static char *existing(const char *path)
+{
+	char *p = xstrdup(path);
+	while (access(p, F_OK) != 0) {
+		char *slash = strrchr(p, '/');
+		if (!slash || slash == p) {
+			free(p);
+			return xstrdup(slash ? "/" : ".");
+		}
+		*slash = 0;
+	}
+	return p;
+}
+
+static void check_sessions(struct doctor *d)
+{
+	const char *dir = d->ctx->sessions;
+	CLEANUP(free_ptr) char *there = existing(dir);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct statvfs fs;
+	const char *net = network_fs(there);
+	buf_puts(&text, dir);
+	if (net) {
+		buf_printf(&text, " is on %s", net);
+		check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/local/folder");
+		return;
+	}
+	if (access(there, W_OK) != 0) {
+		buf_puts(&text, " cannot be written");
+		check(d, "sessions folder", false, buf_cstr(&text), "SANDGLASS_SESSIONS=/a/folder/of/yours");
+		return;
+	}
+	bool room = true;
+	if (statvfs(there, &fs) == 0) {
+		uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
+		room = bytes > (256U << 20);
+		buf_puts(&text, ", free: ");
+		cmd_size(bytes, &text);
+	}
+	check(d, "sessions folder", room, buf_cstr(&text), "sandglass prune --older-than 30d");
+}
+
+static void check_runtime(struct doctor *d)
+{
+	char *dir = NULL;
+	struct err err = ERR_INIT;
+	if (control_dir(&dir, &err) == 0)
+		check(d, "control sockets", true, dir, NULL);
+	else
+		check(d, "control sockets", false, err.text, "see the text");
+	free(dir);
+}
+
+static const char *model_key(void)
+{
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const char *v = getenv(keys[i]);
+		if (v && *v)
+			return keys[i];
+	}
+	return NULL;
+}
+
+static void check_roots(struct doctor *d)
+{
+	CLEANUP(json_release) json_t *roots = probe_tool_roots();
+	for (size_t i = 0; i < json_array_size(roots); i++) {
+		const json_t *r = json_array_get(roots, i);
+		CLEANUP(free_ptr)
+		char *text = xasprintf("%s (%s): boxes see it with --root", json_str(r, "path", ""),
+				       json_str(r, "what", "tools"));
+		check(d, "tools", true, text, NULL);
+	}
+}
+
+static int run_checks(struct doctor *d)
+{
+	CLEANUP(json_release) json_t *box = probe_process();
+	const json_t *checks = json_object_get(box, "checks");
+	for (size_t i = 0; i < json_array_size(checks); i++) {
+		const json_t *c = json_array_get(checks, i);
+		bool good = json_flag(c, "ok", false);
+		const char *why = json_str(c, "why", ""), *value = json_str(c, "value", good ? "yes" : "no");
+		CLEANUP(free_ptr) char *text = xasprintf("%s%s%s", value, *why && *value ? ": " : "", why);
+		check(d, json_str(c, "name", "?"), good, text, json_str(c, "fix", ""));
+	}
+	check_programs(d);
+	check_sessions(d);
+	check_runtime(d);
+	check_roots(d);
+	const char *key = model_key();
+	bool good = json_flag(box, "ok", false);
+	if (d->ctx->json) {
+		json_t *o = json_object();
+		json_put_flag(o, "ready", good);
+		json_put_str(o, "backend", good ? "process" : "");
+		json_put_str(o, "profile", json_str(box, "profile", ""));
+		json_put_str(o, "why", json_str(box, "why", ""));
+		json_put_str(o, "fix", json_str(box, "fix", ""));
+		json_put(o, "model_key", key ? json_string(key) : json_null());
+		json_put_int(o, "bad", (int64_t)d->bad);
+		cmd_json(d->ctx, o);
+	} else if (good) {
+		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s\n", json_str(box, "profile", "?"),
+			key ? "model key in " : "no model key (scripted and local models work)", key ? key : "");
+	} else {
+		fprintf(d->ctx->out, "not ready: %s%s%s\n", json_str(box, "why", "no box can be opened"),
+			*json_str(box, "fix", "") ? "; repair: " : "", json_str(box, "fix", ""));
+	}
+	return good ? EXIT_DONE : EXIT_SANDBOX;
+}
+
+/* --- --paths: everything of ours ------------------------------------------------------------------------------------
+ */
+
+static _Thread_local int64_t walked_bytes;
+
+static int add_size(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path;
+	(void)at;
+	if (type == FTW_F || type == FTW_SL)
+		walked_bytes += st->st_blocks * 512;
+	return 0;
+}
+
+static void print_path(struct cmd_ctx *ctx, const char *what, const char *path)
+{
+	struct stat st;
+	if (lstat(path, &st) < 0)
+		return;
+	CLEANUP(buf_release) struct buf size = BUF_INIT, safe = BUF_INIT;
+	walked_bytes = 0;
+	if (S_ISDIR(st.st_mode))
+		nftw(path, add_size, 32, FTW_PHYS | FTW_MOUNT);
+	else
+		walked_bytes = st.st_blocks * 512;
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "what", what);
+		json_put(o, "path", json_bytes_z(path));
+		json_put_int(o, "size_bytes", walked_bytes);
+		cmd_json(ctx, o);
+		return;
+	}
+	cmd_size((uint64_t)walked_bytes, &size);
+	cmd_safe(&safe, path, strlen(path), false);
+	fprintf(ctx->out, "%-15s %10s  %s\n", what, buf_cstr(&size), buf_cstr(&safe));
+}
+
+static void print_owned(struct cmd_ctx *ctx, const char *what, char *path)
+{
+	print_path(ctx, what, path);
+	free(path);
+}
+
+/* Every entry of a folder whose name begins with @prefix. */
+static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir, const char *prefix)
+{
+	DIR *d = opendir(dir);
+	struct dirent *e;
+	struct stat st;
+	while (d && (e = readdir(d))) {
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, "..") ||
+		    strncmp(e->d_name, prefix, strlen(prefix)) != 0)
+			continue;
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && st.st_uid == geteuid())
+			print_owned(ctx, what, path_join(dir, e->d_name));
+	}
+	if (d)
+		closedir(d);
+}
+
+static int print_paths(struct cmd_ctx *ctx)
+{
+	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
+						"sandglass-host" };
+	CLEANUP(free_ptr) char *boxes = paths_state("box");
+	CLEANUP(free_ptr) char *runtime = paths_runtime("");
+	const char *tmp = getenv("TMPDIR");
+	struct strv live = STRV_INIT;
+	struct err err = ERR_INIT;
+	if (control_list(&live, &err) < 0) /* takes stale sockets away, too */
+		fprintf(ctx->err, "sandglass: %s\n", err.text);
+	strv_release(&live);
+	print_owned(ctx, "configuration", paths_config(""));
+	print_path(ctx, "machine policy", "/etc/sandglass");
+	print_path(ctx, "machine config", "/etc/xdg/sandglass");
+	print_path(ctx, "project", ".sandglass");
+	print_path(ctx, "sessions", ctx->sessions);
+	print_owned(ctx, "data", paths_data(""));
+	print_owned(ctx, "state", paths_state(""));
+	print_owned(ctx, "cache", paths_cache(""));
+	print_entries(ctx, "box", boxes, "");
+	print_entries(ctx, "socket", runtime, "");
+	print_entries(ctx, "temporary", tmp && *tmp ? tmp : "/tmp", "sandglass-");
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
+		print_owned(ctx, "program", paths_libexec(programs[i]));
+	return EXIT_DONE;
+}
+
+int cmd_doctor(struct cmd_ctx *ctx)
+{
+	struct doctor d = { .ctx = ctx };
+	return cmd_has(ctx, "paths") ? print_paths(ctx) : run_checks(&d);
+}

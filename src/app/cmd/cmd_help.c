@@ -1,0 +1,228 @@
+/* sandglass help, version, and what it says without a word. */
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/super/live.h"
+#include "base/mem.h"
+#include "control/socket.h"
+#include "wire/control.h"
+
+/* --- topics that are no commands ------------------------------------------------------------------------------------
+ */
+
+static const char topic_filter[] =
+	"The filter language: one line, everywhere the same (lists, search, events --filter, holds, policies).\n"
+	"\n"
+	"  word                   the word occurs in the event or its output; begin* for beginnings, \"a phrase\"\n"
+	"  field:value            is; with * or ? a pattern; a,b,c any of them; 2..4 from to\n"
+	"  field=value  !=        exactly, anything but\n"
+	"  field~\"expression\"     extended regular expression; \\b \\d \\w \\s work\n"
+	"  field<value <= > >=    numbers with units: ms s m h d, k M, $\n"
+	"  a b, a and b           both;  a or b: one of them;  not a, !a: without;  ( ) group;  @name: a saved filter\n"
+	"\n"
+	"Fields: session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id "
+	"text\n"
+	"        since until\n"
+	"is:     pending error live edited marked            has: diff output note\n"
+	"kind:   exec write edit read connect model ask snap note end\n"
+	"\n"
+	"  $ sandglass events --filter 'kind:exec is:error since:1h'\n"
+	"  $ sandglass search 'agent:fix cmd~\"\\bcurl\\b\"'\n"
+	"  $ sandglass hold 'kind:write path:src/*.c'\n";
+
+static const char topic_ids[] =
+	"How things are named.\n"
+	"\n"
+	"  s-7k2m9q       a session: its id, a unique beginning of it (s-7k, 7k), its name, or the path of its file\n"
+	"  #405, 405      an event or action of the session that is meant by default: the one that runs, else the "
+	"newest\n"
+	"  s-7k2m9q#405   the same in that session\n"
+	"  b1             a box, by its name; an agent likewise\n"
+	"\n"
+	"When something could mean several things nothing is done, all are named, and the exit status is 2.\n"
+	"\n"
+	"  $ sandglass show s-7k#405\n";
+
+static const char topic_exit[] =
+	"Exit statuses.\n"
+	"\n"
+	"  0    done, an agent reported success       6    sandbox failed or is missing ('doctor' says which)\n"
+	"  1    ended, but not successful             7    model provider failed after retries\n"
+	"  2    the command line makes no sense       8    a person was needed and --no-input was given\n"
+	"  3    script or configuration error         9    the record is damaged\n"
+	"  4    denied, and the script gave up        10   rerun diverged\n"
+	"  5    budget or time used up                130, 143   interrupted, terminated (agents were stopped "
+	"cleanly)\n"
+	"\n"
+	"  $ sandglass verify s-7k2m9q || echo \"status $?\"\n";
+
+static const char topic_files[] =
+	"Files and variables. 'config' prints each value and where it comes from, 'doctor --paths' what is there now.\n"
+	"\n"
+	"  $XDG_CONFIG_HOME/sandglass/      config.lua, policy.lua, themes/\n"
+	"  /etc/sandglass/                  policy.lua of the machine; users cannot weaken it\n"
+	"  $XDG_DATA_HOME/sandglass/        sessions/ (SANDGLASS_SESSIONS), plugins/\n"
+	"  $XDG_STATE_HOME/sandglass/       history, trust, the files of open boxes, the anchor log\n"
+	"  $XDG_RUNTIME_DIR/sandglass/      one control socket per running session\n"
+	"  .sandglass/                      of a project, used after 'trust': policy.lua, agents/, checks/, plugins/\n"
+	"\n"
+	"SANDGLASS_SESSIONS SANDGLASS_CONFIG SANDGLASS_MODEL SANDGLASS_BACKEND SANDGLASS_A11Y SANDGLASS_ASCII "
+	"SANDGLASS_SYNC\n"
+	"SANDGLASS_LOG NO_COLOR PAGER VISUAL EDITOR, the providers' own key variables, HTTPS_PROXY\n"
+	"\n"
+	"  $ sandglass config sessions\n";
+
+static const struct {
+	const char *name, *text;
+} topics[] = {
+	{ "filter", topic_filter },
+	{ "ids", topic_ids },
+	{ "exit", topic_exit },
+	{ "files", topic_files },
+};
+
+static int no_such(struct cmd_ctx *ctx, const char *word)
+{
+	const char *near = command_nearest(word);
+	return near ? cmd_usage(ctx, "unknown command '%s', did you mean '%s'?", word, near)
+		    : cmd_usage(ctx, "no help for '%s'", word);
+}
+
+static void help_json(struct cmd_ctx *ctx, const struct command *c)
+{
+	static const char *const where[] = {
+		[COMMAND_OFFLINE] = "offline", [COMMAND_SUPERVISOR] = "supervisor", [COMMAND_LOCAL] = "local"
+	};
+	json_t *o = json_object(), *opts = json_array();
+	const char *text = c->options;
+	struct option_row r;
+	json_put_str(o, "command", c->name);
+	json_put_str(o, "where", where[c->where]);
+	json_put_str(o, "usage", c->usage);
+	json_put_str(o, "summary", c->summary);
+	while (option_next(&text, &r)) {
+		json_t *row = json_object();
+		char letter[2] = { r.letter, 0 };
+		if (r.letter)
+			json_put_str(row, "letter", letter);
+		if (r.name[0])
+			json_put_str(row, "name", r.name);
+		if (r.value[0])
+			json_put_str(row, "value", r.value);
+		if (r.repeats)
+			json_put_flag(row, "repeats", true);
+		json_put(row, "text", json_stringn(r.text, r.text_len));
+		json_array_append_new(opts, row);
+	}
+	json_put(o, "options", opts);
+	cmd_json(ctx, o);
+}
+
+int cmd_help(struct cmd_ctx *ctx)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char *word = cmd_word(ctx, 0);
+	const struct command *c = word ? command_find(word) : NULL;
+	if (ctx->json) {
+		for (size_t i = 0; (word ? i == 0 : command_at(i) != NULL); i++) {
+			const struct command *one = word ? c : command_at(i);
+			if (!one)
+				return no_such(ctx, word);
+			if (!(one->flags & COMMAND_HIDDEN) || word)
+				help_json(ctx, one);
+		}
+		return EXIT_DONE;
+	}
+	if (c) {
+		command_help_long(c, &b);
+	} else if (!word) {
+		command_help_list(&b);
+		buf_puts(&b, "Also: help filter, help ids, help exit, help files.\n");
+	} else {
+		for (size_t i = 0; i < ARRAY_LEN(topics); i++)
+			if (!strcmp(topics[i].name, word))
+				buf_puts(&b, topics[i].text);
+		if (!b.len)
+			return no_such(ctx, word);
+	}
+	fputs(buf_cstr(&b), ctx->out);
+	return EXIT_DONE;
+}
+
+int cmd_version(struct cmd_ctx *ctx)
+{
+	struct utsname u;
+	if (uname(&u) < 0)
+		memset(&u, 0, sizeof(u));
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "version", SANDGLASS_VERSION);
+		json_put_int(o, "control", CONTROL_VERSION);
+		json_put_int(o, "control_min", CONTROL_MIN);
+		json_put_str(o, "kernel", u.release);
+		json_put_str(o, "machine", u.machine);
+		cmd_json(ctx, o);
+		return EXIT_DONE;
+	}
+	fprintf(ctx->out, "sandglass %s\n", SANDGLASS_VERSION);
+	if (ctx->verbose ||
+	    (ctx->command && !ctx->quiet && ctx->line->command && !strcmp(ctx->command->name, "version")))
+		fprintf(ctx->out, "control protocol %d (talks to %d and later)\nkernel %s %s\n", CONTROL_VERSION,
+			CONTROL_MIN, u.release, u.machine);
+	return EXIT_DONE;
+}
+
+/* --- without a word -------------------------------------------------------------------------------------------------
+ */
+
+static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
+{
+	for (size_t i = 0; i < ids->nr; i++) {
+		struct control_client *c = NULL;
+		struct control_client_opts o = { .watch = true, .timeout_ms = 500 };
+		struct err err = ERR_INIT;
+		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
+		bool there = control_client_open(&c, path, &o, NULL, NULL, &err) == 0;
+		const json_t *w = there ? control_client_welcome(c) : NULL;
+		size_t held = json_array_size(json_object_get(json_object_get(w, "state"), "held"));
+		fprintf(ctx->out, "%s %s", ids->item[i], there ? held ? "waiting" : "running" : "does not answer");
+		if (there) {
+			fputs("  ", ctx->out);
+			cmd_print_safe(ctx->out, json_str(w, "name", ""), strlen(json_str(w, "name", "")), false);
+		}
+		if (held)
+			fprintf(ctx->out, "  (%zu held)", held);
+		fputc('\n', ctx->out);
+		control_client_free(&c);
+	}
+}
+
+/* Nothing runs: what to do next. Something runs: the console on it, or without a terminal what it is. */
+int cmd_start(struct cmd_ctx *ctx)
+{
+	struct strv ids = STRV_INIT;
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	if (ctx->json) {
+		ctx->command = command_find("ls");
+		return cmd_ls(ctx);
+	}
+	if (control_list(&ids, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (!ids.nr) {
+		fputs("sandglass demo              sixty seconds with three scripted agents, no key, no setup\n"
+		      "sandglass new my && sandglass run my.lua    write your own agent script and run it\n"
+		      "sandglass help              everything else ('sandglass ls': what has run here)\n",
+		      ctx->out);
+	} else if (ids.nr == 1 && isatty(0) && isatty(fileno(ctx->out)) && !ctx->no_tui) {
+		ctx->command = command_find("attach");
+		status = cmd_attach(ctx);
+	} else {
+		list_live(ctx, &ids);
+		fputs("'sandglass attach ID' opens one\n", ctx->out);
+	}
+	strv_release(&ids);
+	return status;
+}

@@ -1,0 +1,20 @@
+/* What the files of the command line share and nobody else needs. */
+#ifndef APP_CMD_INNER_H
+#define APP_CMD_INNER_H
+
+#include "app/cmd/cmd.h"
+#include "wire/event.h"
+
+int cmd_start(struct cmd_ctx *ctx); /* sandglass without a word */
+
+/* "2026-11-21 14:32 CET", in the local zone. */
+void cmd_time(int64_t wall_us, struct buf *out);
+/* "2026-11-21T14:32:07.123456Z" into @o as @key. */
+void cmd_json_time(json_t *o, const char *key, int64_t wall_us);
+void cmd_size(uint64_t bytes, struct buf *out); /* "17 B", "4.2 KiB", "1.1 GiB" */
+/* Reads a whole line from standard input after printing @question to ctx->err. false at the end of input. */
+bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer);
+/* An event as one object: seq, time, kind, agent, box, action, cause, body. Returns owned. */
+json_t *cmd_event_json(const struct event *ev);
+
+#endif

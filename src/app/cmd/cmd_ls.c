@@ -1,0 +1,207 @@
+/* sandglass ls: sessions, newest first; agents or snapshots of one. */
+#include <fnmatch.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/cmd/describe.h"
+#include "app/front/sessions.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "control/client.h"
+#include "control/socket.h"
+
+struct row {
+	const struct session_file *file;
+	const char *state; /* running, waiting, ended, failed, broken off, unreadable */
+	char *why;	   /* unreadable: owned */
+	uint64_t events;
+	int64_t begun_us, last_us;
+	size_t held;
+	bool live;
+};
+
+static json_t *body_of(const struct event *ev)
+{
+	struct err err = ERR_INIT;
+	return ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+}
+
+/* How many actions wait for a person; only its supervisor knows. */
+static size_t ask_held(const char *id)
+{
+	struct control_client *c;
+	struct control_client_opts o = { .watch = true, .timeout_ms = 500 };
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *path = control_path(id);
+	if (control_client_open(&c, path, &o, NULL, NULL, &err) < 0)
+		return 0;
+	size_t nr = json_array_size(json_object_get(json_object_get(control_client_welcome(c), "state"), "held"));
+	control_client_free(&c);
+	return nr;
+}
+
+static void fill_from(struct row *r, struct session *s)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err err = ERR_INIT;
+	r->events = session_head(s);
+	r->live = session_live(s);
+	if (session_event(s, 1, &ev, &arena, &err) == 0)
+		r->begun_us = ev.ts_us;
+	bool ended = false, good = false;
+	if (r->events && session_event(s, r->events, &ev, &arena, &err) == 0) {
+		r->last_us = ev.ts_us;
+		ended = ev.kind == EV_SESSION_END;
+		json_t *body = ended ? body_of(&ev) : NULL;
+		good = json_flag(body, "ok", false);
+		json_decref(body);
+	}
+	r->state = r->live ? "running" : !ended ? "broken off" : good ? "ended" : "failed";
+	if (r->live && (r->held = ask_held(session_id(s))))
+		r->state = "waiting";
+	arena_release(&arena);
+}
+
+static struct row look(const struct session_file *f)
+{
+	struct row r = { .file = f, .state = "unreadable" };
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	if (session_open(&s, f->path, &err) < 0) {
+		r.why = xstrdup(err.text);
+		return r;
+	}
+	fill_from(&r, s);
+	session_close(&s);
+	return r;
+}
+
+static bool wanted(const struct session_file *f, const char *pattern)
+{
+	if (!pattern)
+		return true;
+	if (strpbrk(pattern, "*?["))
+		return fnmatch(pattern, f->name, 0) == 0 || fnmatch(pattern, f->id, 0) == 0;
+	return strstr(f->name, pattern) || strstr(f->id, pattern);
+}
+
+static void print_json(struct cmd_ctx *ctx, const struct row *r)
+{
+	json_t *o = json_object();
+	json_put_str(o, "session", r->file->id);
+	json_put_str(o, "name", r->file->name);
+	json_put_str(o, "state", r->state);
+	json_put(o, "path", json_bytes_z(r->file->path));
+	json_put_int(o, "size_bytes", r->file->size);
+	if (r->why) {
+		json_put_str(o, "why", r->why);
+	} else {
+		json_put_int(o, "events", (int64_t)r->events);
+		cmd_json_time(o, "begun", r->begun_us);
+		json_put_int(o, "dur_us", r->last_us - r->begun_us);
+		json_put_flag(o, "live", r->live);
+		json_put_int(o, "held", (int64_t)r->held);
+	}
+	cmd_json(ctx, o);
+}
+
+static void print_row(struct cmd_ctx *ctx, const struct row *r)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT, span = BUF_INIT, size = BUF_INIT;
+	cmd_size((uint64_t)r->file->size, &size);
+	if (r->why) {
+		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
+		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
+		buf_puts(&b, ": ");
+		cmd_safe(&b, r->why, strlen(r->why), false);
+	} else {
+		/* of one that runs: until now */
+		clock_span((r->live ? clock_wall_us() : r->last_us) - r->begun_us, &span);
+		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
+		cmd_time(r->begun_us, &b);
+		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span), (unsigned long long)r->events,
+			   buf_cstr(&size));
+		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
+		if (r->held)
+			buf_printf(&b, "  (%zu held)", r->held);
+	}
+	fprintf(ctx->out, "%s\n", buf_cstr(&b));
+}
+
+/* --- one session's agents or snapshots ------------------------------------------------------------------------------
+ */
+
+static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
+{
+	struct session *s;
+	struct feed *feed;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	if (session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (feed_new(&feed, s, FEED_ALL, 0, &err) < 0) {
+		session_close(&s);
+		return cmd_fail(ctx, &err);
+	}
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc;
+	while ((rc = feed_next(feed, &ev, &arena, 0, &err)) > 0) {
+		if (ev.kind == kind && ctx->json) {
+			cmd_json(ctx, cmd_event_json(&ev));
+		} else if (ev.kind == kind) {
+			CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
+			clock_local_hms(ev.ts_us, true, &line);
+			buf_printf(&line, " #%llu ", (unsigned long long)ev.seq);
+			ev.action = 0;
+			describe_event(&ev, &text);
+			cmd_safe(&line, buf_cstr(&text), text.len, false);
+			fprintf(ctx->out, "%s\n", buf_cstr(&line));
+		}
+		arena_reset(&arena);
+	}
+	arena_release(&arena);
+	feed_free(&feed);
+	session_close(&s);
+	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+}
+
+int cmd_ls(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	int64_t max = cmd_has(ctx, "all") ? INT64_MAX : 50;
+	size_t shown = 0, left = 0;
+	if (command_opt_int(ctx->line, "max", 1, 1000000, &max, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))
+		return ls_inside(ctx, cmd_has(ctx, "agents") ? EV_AGENT_START : EV_SNAPSHOT_TAKEN);
+	if (session_files_list(&files, ctx->sessions, &err) < 0)
+		return cmd_fail(ctx, &err);
+	for (size_t i = 0; i < files.nr; i++) {
+		if (!wanted(&files.item[i], cmd_word(ctx, 0)))
+			continue;
+		if ((int64_t)shown >= max) {
+			left++;
+			continue;
+		}
+		struct row r = look(&files.item[i]);
+		if (!cmd_has(ctx, "live") || r.live) {
+			shown++;
+			if (ctx->json)
+				print_json(ctx, &r);
+			else
+				print_row(ctx, &r);
+		}
+		free(r.why);
+	}
+	if (left && !ctx->quiet && !ctx->json)
+		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
+	if (!shown && !ctx->quiet && !ctx->json)
+		fprintf(ctx->err, "sandglass: no %s in '%s'\n", cmd_word(ctx, 0) ? "such session" : "sessions",
+			ctx->sessions);
+	session_files_release(&files);
+	return EXIT_DONE;
+}

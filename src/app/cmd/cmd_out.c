@@ -1,0 +1,170 @@
+/* sandglass out: the full output of an action. Exact bytes to files and pipes, harmless text to a terminal. */
+#include <string.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/cmd/follow.h"
+#include "app/front/sessions.h"
+#include "base/mem.h"
+#include "base/text/sanitize.h"
+#include "record/record.h"
+
+struct pipe_end {
+	FILE *to;
+	bool safe; /* a terminal: only text */
+	struct sanitizer san;
+	uint64_t off;
+	bool wanted;
+};
+
+struct out {
+	struct cmd_ctx *ctx;
+	struct session *s;
+	uint64_t action;
+	struct pipe_end end[STREAM_PTY + 1];
+};
+
+static const char *stream_name(int stream)
+{
+	return stream == STREAM_OUT ? "stdout" : stream == STREAM_ERR ? "stderr" : "pty";
+}
+
+static bool put_glyph(void *self, const struct glyph *g)
+{
+	struct pipe_end *e = self;
+	if (g->flags & GLYPH_NEWLINE)
+		fputc('\n', e->to);
+	else
+		fwrite(g->s, 1, g->len, e->to);
+	return true;
+}
+
+static bool put(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+{
+	struct out *o = self;
+	if (stream < STREAM_OUT || stream > STREAM_PTY || !o->end[stream].wanted)
+		return true;
+	struct pipe_end *e = &o->end[stream];
+	e->off += len;
+	if (o->ctx->json) {
+		json_t *j = json_object();
+		json_put_int(j, "action", (int64_t)o->action);
+		json_put_str(j, "stream", stream_name(stream));
+		if (ts_us)
+			cmd_json_time(j, "time", ts_us);
+		json_put_bytes(j, "data", bytes, len);
+		cmd_json(o->ctx, j);
+	} else if (e->safe) {
+		sanitizer_feed(&e->san, bytes, len);
+	} else {
+		fwrite(bytes, 1, len, e->to);
+	}
+	return !ferror(e->to);
+}
+
+static void set_up(struct out *o)
+{
+	bool only_out = cmd_has(o->ctx, "stdout"), only_err = cmd_has(o->ctx, "stderr");
+	for (int s = STREAM_OUT; s <= STREAM_PTY; s++) {
+		struct pipe_end *e = &o->end[s];
+		/* asked for alone it is what is asked for: then it goes where results go */
+		e->to = s == STREAM_ERR && !only_err ? o->ctx->err : o->ctx->out;
+		e->safe = isatty(fileno(e->to)) && !cmd_has(o->ctx, "raw");
+		e->wanted = only_out == only_err || (s == STREAM_ERR) == only_err;
+		sanitizer_init(&e->san, 0, put_glyph, e);
+	}
+}
+
+/* Whether the action has ended, as far as the record says now. */
+static int has_ended(struct out *o, bool *ended, struct err *err)
+{
+	struct feed *feed;
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	int rc;
+	*ended = false;
+	if (feed_new(&feed, o->s, FEED_ACTION, o->action, err) < 0)
+		return -1;
+	feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
+	while (!*ended && (rc = feed_prev(feed, &ev, &arena, err)) > 0) {
+		*ended = ev.kind == EV_ACTION_ENDED;
+		if (ev.kind == EV_ACTION_STARTED)
+			break;
+		arena_reset(&arena);
+	}
+	arena_release(&arena);
+	feed_free(&feed);
+	return 0;
+}
+
+static int put_more(struct out *o, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	for (int s = STREAM_OUT; s <= STREAM_PTY; s++) {
+		do {
+			buf_reset(&b);
+			if (session_output(o->s, o->action, s, o->end[s].off, 1 << 20, &b, err) < 0)
+				return -1;
+			if (b.len)
+				put(o, s, 0, b.data, b.len);
+			if (b.len && !o->end[s].wanted)
+				o->end[s].off += b.len;
+		} while (b.len);
+	}
+	fflush(o->ctx->out);
+	return 0;
+}
+
+static int follow(struct out *o, struct err *err)
+{
+	struct follow *f = follow_new(o->s);
+	bool ended = false;
+	int rc = 0;
+	for (;;) {
+		uint64_t head = session_head(o->s);
+		/* in this order: all output is committed before its end */
+		rc = has_ended(o, &ended, err);
+		if (rc == 0)
+			rc = put_more(o, err);
+		if (rc < 0 || ended || ferror(o->ctx->out) || !follow_wait(f, head))
+			break;
+	}
+	follow_free(&f);
+	return rc;
+}
+
+static int find_action(struct out *o, uint64_t seq, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	if (!seq)
+		return err_set(err, ERR_USAGE, "which action? give its number: %s#405", session_id(o->s));
+	int rc = session_event(o->s, seq, &ev, &arena, err);
+	if (rc == 0) {
+		o->action = ev.action ? ev.action : ev.kind == EV_ACTION_REQUESTED ? ev.seq : 0;
+		if (!o->action)
+			rc = err_set(err, ERR_USAGE, "#%llu is %s, which has no output", (unsigned long long)seq,
+				     event_kind_name(ev.kind) ? event_kind_name(ev.kind)
+							      : "an event of a newer version");
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+int cmd_out(struct cmd_ctx *ctx)
+{
+	struct out o = { .ctx = ctx };
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	if (session_open_ref(ctx, cmd_word(ctx, 0), &o.s, &seq, &err) < 0)
+		return cmd_fail(ctx, &err);
+	set_up(&o);
+	int rc = find_action(&o, seq, &err);
+	if (rc == 0)
+		rc = cmd_has(ctx, "follow") ? follow(&o, &err) : session_output_each(o.s, o.action, put, &o, &err);
+	for (int s = STREAM_OUT; s <= STREAM_PTY; s++)
+		if (o.end[s].safe)
+			sanitizer_end(&o.end[s].san);
+	session_close(&o.s);
+	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+}

@@ -1,0 +1,167 @@
+/* sandglass prune: removes sessions and what their boxes have left on disk. Never one that runs. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "control/socket.h"
+#include "record/read/lease.h"
+
+/* What lies beside a session file and belongs to it. */
+static const char *const companions[] = { "-wal", "-shm", "-lease", "-reserve", "-journal" };
+
+struct prune {
+	struct cmd_ctx *ctx;
+	struct session_files files;
+	bool *chosen;
+	int64_t bytes;
+	size_t nr, running, failed;
+};
+
+static void choose(struct prune *p, size_t i)
+{
+	if (p->chosen[i])
+		return;
+	if (lease_held(p->files.item[i].path)) {
+		p->running++;
+		return;
+	}
+	p->chosen[i] = true;
+	p->nr++;
+	p->bytes += p->files.item[i].size;
+}
+
+static int choose_named(struct prune *p, struct err *err)
+{
+	for (size_t w = 0; cmd_word(p->ctx, w); w++) {
+		CLEANUP(free_ptr) char *path = NULL;
+		bool found = false;
+		if (session_find(p->ctx->sessions, cmd_word(p->ctx, w), &path, err) < 0)
+			return -1;
+		for (size_t i = 0; i < p->files.nr; i++)
+			if (!strcmp(p->files.item[i].path, path)) {
+				found = true;
+				if (lease_held(path))
+					return err_set(err, ERR_BUSY, "session %s runs, 'sandglass stop -S %s' ends it",
+						       p->files.item[i].id, p->files.item[i].id);
+				choose(p, i);
+			}
+		if (!found)
+			return err_set(err, ERR_USAGE, "'%s' is not in the sessions folder '%s', remove it yourself",
+				       path, p->ctx->sessions);
+	}
+	return 0;
+}
+
+static int choose_by_age(struct prune *p, struct err *err)
+{
+	const char *span = cmd_opt(p->ctx, "older-than");
+	int64_t age_us = 0, keep = 0, now = clock_wall_us();
+	if (span && !clock_parse_span(span, &age_us))
+		return err_set(err, ERR_USAGE, "--older-than wants a time like 30d or 12h, not '%s'", span);
+	if (command_opt_int(p->ctx->line, "keep", 0, 1000000, &keep, err) < 0)
+		return -1;
+	for (size_t i = (size_t)keep; i < p->files.nr; i++) /* newest first */
+		if (!span || p->files.item[i].mtime_us < now - age_us)
+			choose(p, i);
+	return 0;
+}
+
+static bool may(struct prune *p)
+{
+	CLEANUP(buf_release) struct buf answer = BUF_INIT, size = BUF_INIT;
+	if (cmd_has(p->ctx, "yes"))
+		return true;
+	if (!isatty(0))
+		return false;
+	cmd_size((uint64_t)p->bytes, &size);
+	CLEANUP(free_ptr) char *q = xasprintf("remove %zu sessions (%s) for ever? [y/N] ", p->nr, buf_cstr(&size));
+	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
+}
+
+static int remove_one(const struct session_file *f, struct err *err)
+{
+	/* whoever would begin to write it now meets the lease */
+	int lease = lease_take(f->path, err);
+	if (lease < 0)
+		return -1;
+	int rc = 0;
+	if (unlink(f->path) < 0)
+		rc = err_sys(err, "cannot remove '%s'", f->path);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(companions); i++) {
+		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
+		unlink(name);
+	}
+	close(lease);
+	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", f->id);
+	CLEANUP(free_ptr) char *boxes = paths_state(tail);
+	return rc == 0 ? dir_remove(boxes, err) : rc;
+}
+
+static void print_one(struct prune *p, const struct session_file *f, const char *what)
+{
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	if (p->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", f->id);
+		json_put_str(o, "name", f->name);
+		json_put_int(o, "size_bytes", f->size);
+		json_put_str(o, "done", what);
+		cmd_json(p->ctx, o);
+		return;
+	}
+	cmd_size((uint64_t)f->size, &size);
+	fprintf(p->ctx->out, "%s %s  %s  ", what, f->id, buf_cstr(&size));
+	cmd_print_safe(p->ctx->out, f->name, strlen(f->name), false);
+	fputc('\n', p->ctx->out);
+}
+
+static void remove_chosen(struct prune *p)
+{
+	bool dry = cmd_has(p->ctx, "dry-run");
+	for (size_t i = 0; i < p->files.nr; i++) {
+		struct err err = ERR_INIT;
+		if (!p->chosen[i])
+			continue;
+		if (!dry && remove_one(&p->files.item[i], &err) < 0) {
+			p->failed++;
+			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
+			continue;
+		}
+		print_one(p, &p->files.item[i], dry ? "would remove" : "removed");
+	}
+}
+
+int cmd_prune(struct cmd_ctx *ctx)
+{
+	struct prune p = { .ctx = ctx };
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	if (!cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep"))
+		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep");
+	int rc = session_files_list(&p.files, ctx->sessions, &err);
+	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
+	if (rc == 0)
+		rc = cmd_word(ctx, 0) ? choose_named(&p, &err) : choose_by_age(&p, &err);
+	if (rc < 0)
+		status = cmd_fail(ctx, &err);
+	else if (!p.nr)
+		fprintf(ctx->err, "sandglass: nothing to remove\n");
+	else if (cmd_has(ctx, "dry-run") || may(&p))
+		remove_chosen(&p);
+	else
+		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu sessions would be, --yes does it",
+				       p.nr);
+	if (p.running && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %zu that run were left alone\n", p.running);
+	free(p.chosen);
+	session_files_release(&p.files);
+	return p.failed ? EXIT_UNSUCCESSFUL : status;
+}

@@ -1,0 +1,294 @@
+/* sandbox exec, shell, ls; shell; attach, watch, replay: boxes and sessions by hand. */
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/front/front.h"
+#include "app/front/front_line.h"
+#include "app/host/library.h"
+#include "app/super/person_shell.h"
+#include "app/front/sessions.h"
+#include "app/front/spawn.h"
+#include "base/fd.h"
+#include "base/paths.h"
+#include "control/socket.h"
+#include "record/record.h"
+
+/* --- attach, watch, replay --- */
+
+/* The path and the control socket of the live session that @text means. */
+static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **socket, struct err *err)
+{
+	struct session *s;
+	if (session_find(ctx->sessions, text, path, err) < 0)
+		return -1;
+	if (session_open(&s, *path, err) < 0)
+		return -1;
+	bool live = session_live(s);
+	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
+	session_close(&s);
+	if (!live)
+		return err_set(err, ERR_CLOSED, "session %s does not run any more; look at it with: sandglass replay %s", id, id);
+	*socket = control_path(id);
+	return 0;
+}
+
+static int attach(struct cmd_ctx *ctx, bool watch)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	CLEANUP(free_ptr) char *socket = NULL;
+	struct err err = ERR_INIT;
+	const struct front_opts fo = { .watch = watch };
+	if (find_live(ctx, cmd_word(ctx, 0), &path, &socket, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return front_show(ctx, path, socket, &fo);
+}
+
+int cmd_attach(struct cmd_ctx *ctx)
+{
+	return attach(ctx, false);
+}
+
+int cmd_watch(struct cmd_ctx *ctx)
+{
+	return attach(ctx, true);
+}
+
+/* The program that replays is another one: it has nothing in it that could run something. */
+int cmd_replay(struct cmd_ctx *ctx)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	CLEANUP(free_ptr) char *program = NULL;
+	struct err err = ERR_INIT;
+	uint64_t seq = 0;
+	char at[24];
+	if (session_ref(ctx->sessions, cmd_word(ctx, 0), &path, &seq, &err) < 0)
+		return cmd_fail(ctx, &err);
+	struct strv argv = STRV_INIT;
+	strv_push(&argv, "sandglass-replay");
+	const char *from = cmd_opt(ctx, "at");
+	if (!from && seq) {
+		snprintf(at, sizeof(at), "%llu", (unsigned long long)seq);
+		from = at;
+	}
+	if (from && *from == '#')
+		from++;
+	if (cmd_has(ctx, "screen")) {
+		strv_push(&argv, "--screen");
+		strv_push(&argv, from ? from : "0");
+	} else if (from) {
+		strv_push(&argv, "--at");
+		strv_push(&argv, from);
+	}
+	static const char *const passed[] = { "view", "size" };
+	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
+		if (cmd_opt(ctx, passed[i])) {
+			CLEANUP(free_ptr) char *flag = xasprintf("--%s", passed[i]);
+			strv_push(&argv, flag);
+			strv_push(&argv, cmd_opt(ctx, passed[i]));
+		}
+	strv_push(&argv, path);
+	program = paths_libexec("sandglass-replay");
+	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */
+		free(program);
+		program = xasprintf("%s/bin/sandglass-replay", SANDGLASS_PREFIX);
+	}
+	execv(program, argv.item);
+	err_sys(&err, "cannot start '%s'", program);
+	strv_release(&argv);
+	return cmd_fail(ctx, &err);
+}
+
+/* --- a person's shell in a running box --- */
+
+static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, const char *box)
+{
+	struct control_client *c;
+	struct session *s;
+	struct err err = ERR_INIT;
+	json_t *words = json_array(), *reply = NULL;
+	if (session_open(&s, path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
+		session_close(&s);
+		return cmd_fail(ctx, &err);
+	}
+	json_array_append_new(words, json_string("open_shell"));
+	if (box)
+		json_array_append_new(words, json_string(box));
+	int status = -1;
+	if (control_client_call(c, words, NULL, 10000, &reply, &err) == 0)
+		status = person_shell(c, s, (uint64_t)json_int(reply, "action", 0), &err);
+	json_decref(reply);
+	control_client_free(&c);
+	session_close(&s);
+	return status < 0 ? cmd_fail(ctx, &err) : status;
+}
+
+int cmd_shell(struct cmd_ctx *ctx)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	CLEANUP(free_ptr) char *socket = NULL;
+	struct err err = ERR_INIT;
+	if (find_live(ctx, cmd_opt(ctx, "in"), &path, &socket, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return shell_in(ctx, path, socket, cmd_word(ctx, 0));
+}
+
+/* --- sandbox --- */
+
+static int session_opts(struct cmd_ctx *ctx, const char *script, json_t *o, struct err *err)
+{
+	size_t len;
+	const char *text = library_file(script, &len), *accept = cmd_opt(ctx, "accept");
+	if (!text)
+		return err_set(err, ERR_NOENT, "'%s' is missing from this build", script);
+	if (accept && strcmp(accept, "reduced") != 0)
+		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
+	json_t *roots = json_array();
+	const char *root;
+	for (size_t i = 0; (root = command_opt_nth(ctx->line, "root", i)); i++)
+		json_array_append_new(roots, json_bytes_z(root));
+	json_put_str(o, "name", "sandbox");
+	json_put_bytes(o, "script", text, len);
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put_str(o, "backend", cmd_opt(ctx, "backend"));
+	json_put_flag(o, "accept_reduced", accept != NULL);
+	json_put(o, "roots", roots);
+	return 0;
+}
+
+static json_t *script_args(struct cmd_ctx *ctx, const char *words)
+{
+	json_t *args = json_array();
+	if (cmd_opt(ctx, "repo")) {
+		json_array_append_new(args, json_string("--repo"));
+		json_array_append_new(args, json_bytes_z(cmd_opt(ctx, "repo")));
+	}
+	if (words)
+		json_array_append_new(args, json_string(words));
+	return args;
+}
+
+static int sandbox_exec(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	if (!ctx->line->rest.nr)
+		return cmd_usage(ctx, "what is to be run? sandglass sandbox exec -- COMMAND");
+	CLEANUP(json_release) json_t *words = json_argv(ctx->line->rest.item, ctx->line->rest.nr);
+	CLEANUP(free_ptr) char *text = json_dump_str(words);
+	if (session_opts(ctx, "agents/exec.lua", o, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put(o, "args", script_args(ctx, text));
+	const struct front_opts fo = { .raw = true };
+	return run_session(ctx, o, &fo);
+}
+
+/* Waits for the mark that lua/agents/shell.lua sets when its box is there. */
+static int wait_ready(const char *path, struct err *err)
+{
+	struct session *s;
+	struct feed *f;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	int rc = feed_new(&f, s, FEED_ALL, 0, err);
+	bool ready = false, over = false;
+	while (rc == 0 && !ready && !over) {
+		int got = feed_next(f, &ev, &a, 0, err);
+		if (got < 0)
+			rc = -1;
+		else if (got == 0 && !session_live(s) && feed_next(f, &ev, &a, 0, err) != 1)
+			over = true;
+		else if (got == 0)
+			usleep(10000);
+		else
+			ready = ev.kind == EV_NOTE && strstr(ev.body, "\"ready\"");
+	}
+	if (rc == 0 && !ready) {
+		CLEANUP(buf_release) struct buf why = BUF_INIT;
+		front_status(s, &why);
+		rc = err_set(err, ERR_CLOSED, "the box could not be opened: %s", buf_cstr(&why));
+	}
+	feed_free(&f);
+	session_close(&s);
+	return rc;
+}
+
+static int sandbox_shell(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct spawned sp = { 0 };
+	struct err err = ERR_INIT;
+	if (session_opts(ctx, "agents/shell.lua", o, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put(o, "args", script_args(ctx, NULL));
+	int status = spawn_supervisor(o, &sp, &err);
+	if (status)
+		return cmd_fail_with(ctx, status, "%s", err.text);
+	if (wait_ready(sp.path, &err) < 0) {
+		status = cmd_fail_with(ctx, EXIT_SANDBOX, "%s", err.text);
+	} else {
+		struct control_client *c;
+		status = shell_in(ctx, sp.path, sp.socket, NULL);
+		if (control_client_open(&c, sp.socket, NULL, NULL, NULL, &err) == 0) {
+			json_t *words = json_array(), *reply;
+			json_array_append_new(words, json_string("stop"));
+			if (control_client_call(c, words, NULL, 10000, &reply, &err) == 0)
+				json_decref(reply);
+			control_client_free(&c);
+		}
+		fprintf(ctx->err, "recorded as %s\n", sp.id);
+	}
+	spawned_release(&sp);
+	return status;
+}
+
+/* Boxes of sessions that run. */
+static int sandbox_ls(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	if (session_files_list(&files, ctx->sessions, &err) < 0)
+		return cmd_fail(ctx, &err);
+	for (size_t i = 0; i < files.nr; i++) {
+		struct control_client *c;
+		CLEANUP(free_ptr) char *socket = control_path(files.item[i].id);
+		json_t *reply, *b, *words = json_array();
+		size_t n;
+		json_array_append_new(words, json_string("state"));
+		if (access(socket, F_OK) != 0 || control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
+			json_decref(words);
+			continue;
+		}
+		if (control_client_call(c, words, NULL, 5000, &reply, &err) == 0) {
+			json_array_foreach(json_object_get(reply, "boxes"), n, b) {
+				if (ctx->json) {
+					json_t *row = json_copy(b);
+					json_put_str(row, "session", files.item[i].id);
+					cmd_json(ctx, row);
+				} else {
+					fprintf(ctx->out, "%s  %-16s %lld processes\n", files.item[i].id, json_str(b, "name", ""),
+						(long long)json_int(b, "alive", 0));
+				}
+			}
+			json_decref(reply);
+		}
+		control_client_free(&c);
+	}
+	session_files_release(&files);
+	return EXIT_DONE;
+}
+
+int cmd_sandbox(struct cmd_ctx *ctx)
+{
+	const char *verb = cmd_word(ctx, 0);
+	if (!strcmp(verb, "exec"))
+		return sandbox_exec(ctx);
+	if (!strcmp(verb, "shell"))
+		return sandbox_shell(ctx);
+	return sandbox_ls(ctx);
+}

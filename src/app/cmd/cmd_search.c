@@ -1,0 +1,125 @@
+/* sandglass search: the filter language over all sessions. */
+#include <string.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/cmd/describe.h"
+#include "app/front/sessions.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "query/filter.h"
+
+struct search {
+	struct cmd_ctx *ctx;
+	struct filter *filter;
+	int64_t left; /* results still to be shown */
+	size_t found, unread;
+};
+
+/* The shell has taken the quotes away: words that hold blanks and nothing of the language are a phrase. */
+static void put_term(struct buf *out, const char *word)
+{
+	bool phrase = strpbrk(word, " \t") && !strpbrk(word, "\":()=<>~!@");
+	buf_printf(out, "%s%s%s%s", out->len ? " " : "", phrase ? "\"" : "", word, phrase ? "\"" : "");
+}
+
+static void print(struct search *q, struct session *s, struct agent_names *names, const struct event *ev)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
+	if (q->ctx->json) {
+		json_t *o = json_object(), *e = cmd_event_json(ev);
+		json_put_str(o, "session", session_id(s));
+		json_object_update(o, e);
+		json_decref(e);
+		cmd_json(q->ctx, o);
+		return;
+	}
+	describe_event(ev, &text);
+	buf_printf(&line, "%s#%llu: ", session_id(s), (unsigned long long)ev->seq);
+	const char *agent = agent_name(names, s, ev->agent);
+	if (*agent) {
+		cmd_safe(&line, agent, strlen(agent), false);
+		buf_putc(&line, ' ');
+	}
+	cmd_safe(&line, buf_cstr(&text), text.len, false);
+	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
+}
+
+enum { PAGE = 256 };
+
+static int search_session(struct search *q, struct session *s, struct err *err)
+{
+	struct agent_names names = { 0 };
+	struct arena arena = ARENA_INIT;
+	uint64_t seqs[PAGE], at = 0;
+	size_t nr = PAGE;
+	int rc = 0;
+	while (rc == 0 && nr == PAGE && q->left > 0) {
+		rc = filter_search(q->filter, s, clock_wall_us(), at, PAGE, seqs, &nr, err);
+		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
+			struct event ev;
+			rc = session_event(s, seqs[i], &ev, &arena, err);
+			if (rc == 0)
+				print(q, s, &names, &ev);
+			at = seqs[i];
+			q->left--;
+			q->found++;
+			arena_reset(&arena);
+		}
+	}
+	arena_release(&arena);
+	agent_names_release(&names);
+	return rc;
+}
+
+/* One that cannot be read must not hide the others; it is named. */
+static void search_file(struct search *q, const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	if (session_open(&s, path, &err) < 0 || search_session(q, s, &err) < 0) {
+		q->unread++;
+		fprintf(q->ctx->err, "sandglass: not searched: ");
+		cmd_print_safe(q->ctx->err, err.text, strlen(err.text), false);
+		fputc('\n', q->ctx->err);
+	}
+	session_close(&s);
+}
+
+static int search_all(struct search *q, struct err *err)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	const char *in = cmd_opt(q->ctx, "in");
+	if (in) {
+		CLEANUP(free_ptr) char *path = NULL;
+		if (session_find(q->ctx->sessions, in, &path, err) < 0)
+			return -1;
+		search_file(q, path);
+		return 0;
+	}
+	if (session_files_list(&files, q->ctx->sessions, err) < 0)
+		return -1;
+	for (size_t i = 0; i < files.nr && q->left > 0; i++)
+		search_file(q, files.item[i].path);
+	session_files_release(&files);
+	return 0;
+}
+
+int cmd_search(struct cmd_ctx *ctx)
+{
+	struct search q = { .ctx = ctx, .left = 100 };
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	for (size_t i = 0; cmd_word(ctx, i); i++)
+		put_term(&text, cmd_word(ctx, i));
+	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
+	    filter_parse(&q.filter, buf_cstr(&text), NULL, NULL, &err) < 0)
+		return cmd_fail(ctx, &err);
+	int rc = search_all(&q, &err);
+	filter_free(&q.filter);
+	if (rc < 0)
+		return cmd_fail(ctx, &err);
+	if (!q.left && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: there may be more, --max N shows them\n");
+	/* like grep: nothing found is not success */
+	return q.found ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+}

@@ -1,0 +1,319 @@
+/* The verbs of the console from any other shell: finds the live session that is meant, sends, prints the answer. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/cmd/describe.h"
+#include "app/super/live.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "control/socket.h"
+#include "loop/loop.h"
+
+/* --- which session --------------------------------------------------------------------------------------------------
+ */
+
+static bool begins(const char *id, const char *text)
+{
+	size_t n = strlen(text);
+	return n >= 2 && (!strncmp(id, text, n) || !strncmp(id + 2, text, n));
+}
+
+static void add_name(struct buf *out, size_t nr, const char *id, const char *name)
+{
+	buf_printf(out, "%s%s%s%s%s", nr ? ", " : "", id, *name ? " (" : "", name, *name ? ")" : "");
+}
+
+/* Opens the one of @ids that @text means, by beginning of its id, else by name. */
+static int by_text(const struct strv *ids, const char *text, const struct control_client_opts *o,
+		   struct control_client **out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf found = BUF_INIT;
+	const char *one = NULL;
+	size_t nr = 0;
+	for (size_t i = 0; i < ids->nr; i++)
+		if (begins(ids->item[i], text)) {
+			add_name(&found, nr++, ids->item[i], "");
+			one = ids->item[i];
+		}
+	if (nr > 1)
+		return err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&found));
+	if (nr == 1) {
+		CLEANUP(free_ptr) char *path = control_path(one);
+		return control_client_open(out, path, o, NULL, NULL, err);
+	}
+	for (size_t i = 0; i < ids->nr; i++) {
+		struct control_client *c;
+		struct err no = ERR_INIT;
+		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
+		if (control_client_open(&c, path, o, NULL, NULL, &no) < 0)
+			continue;
+		if (strcmp(json_str(control_client_welcome(c), "name", ""), text) != 0) {
+			control_client_free(&c);
+			continue;
+		}
+		add_name(&found, nr, ids->item[i], text);
+		if (nr++)
+			control_client_free(&c);
+		else
+			*out = c;
+	}
+	if (nr == 1)
+		return 0;
+	if (nr > 1) {
+		control_client_free(out);
+		return err_set(err, ERR_USAGE, "'%s' could be %s", text, buf_cstr(&found));
+	}
+	return err_set(err, ERR_NOENT, "no session '%s' runs: 'sandglass ls --live' lists those that do", text);
+}
+
+static int the_only_one(const struct strv *ids, const struct control_client_opts *o, struct control_client **out,
+			struct err *err)
+{
+	if (ids->nr == 1) {
+		CLEANUP(free_ptr) char *path = control_path(ids->item[0]);
+		return control_client_open(out, path, o, NULL, NULL, err);
+	}
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	for (size_t i = 0; i < ids->nr; i++) {
+		struct control_client *c = NULL;
+		struct err no = ERR_INIT;
+		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
+		bool there = control_client_open(&c, path, o, NULL, NULL, &no) == 0;
+		add_name(&all, i, ids->item[i],
+			 there ? json_str(control_client_welcome(c), "name", "") : "does not answer");
+		control_client_free(&c);
+	}
+	return err_set(err, ERR_USAGE, "several sessions run, say which one (--in ID): %s", buf_cstr(&all));
+}
+
+int live_open(const char *text, bool watch, struct control_client **out, struct err *err)
+{
+	struct strv ids = STRV_INIT;
+	struct control_client_opts o = { .watch = watch };
+	int rc = control_list(&ids, err);
+	if (rc == 0 && text && strchr(text, '/'))
+		rc = control_client_open(out, text, &o, NULL, NULL, err);
+	else if (rc == 0 && !ids.nr)
+		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
+	else if (rc == 0 && text)
+		rc = by_text(&ids, text, &o, out, err);
+	else if (rc == 0)
+		rc = the_only_one(&ids, &o, out, err);
+	strv_release(&ids);
+	return rc;
+}
+
+/* --- approve --edit -------------------------------------------------------------------------------------------------
+ */
+
+static const json_t *held_row(const struct control_client *c, const char *id)
+{
+	const json_t *held = json_object_get(json_object_get(control_client_welcome(c), "state"), "held");
+	const char *hash = strchr(id, '#');
+	int64_t want = strtoll(hash ? hash + 1 : id, NULL, 10);
+	for (size_t i = 0; i < json_array_size(held); i++)
+		if (json_int(json_array_get(held, i), "action", 0) == want)
+			return json_array_get(held, i);
+	return NULL;
+}
+
+static int run_editor(const char *file, struct err *err)
+{
+	const char *editor = getenv("VISUAL");
+	int status, pid, pidfd, fds[3] = { 0, 1, 2 };
+	if (!editor || !*editor)
+		editor = getenv("EDITOR");
+	CLEANUP(free_ptr) char *script = xasprintf("exec %s \"$1\"", editor && *editor ? editor : "vi");
+	CLEANUP(free_ptr) char *name = xstrdup(file);
+	char sh[] = "sh", dash_c[] = "-c";
+	char *argv[] = { sh, dash_c, script, sh, name, NULL };
+	if (proc_spawn("/bin/sh", argv, environ, fds, 3, &pid, &pidfd, err) < 0)
+		return err_wrap(err, "cannot start the editor");
+	int rc = proc_reap(pidfd, &status, err);
+	close(pidfd);
+	if (rc == 0 && status != 0)
+		return err_set(err, ERR_CANCELLED, "the editor ended with status %d, nothing was decided", status);
+	return rc;
+}
+
+/* Lets the person change @text. ERR_CANCELLED when it comes back empty or as it was. */
+static int edit_text(struct buf *text, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	CLEANUP(free_ptr) char *file = xasprintf("%s/sandglass-edit-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	CLEANUP(buf_release) struct buf now = BUF_INIT;
+	CLEANUP(fd_close) int fd = mkostemp(file, O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, "cannot make '%s'", file);
+	int rc = fd_write_all(fd, text->data, text->len, err);
+	if (rc == 0)
+		rc = fd_write_all(fd, "\n", 1, err);
+	if (rc == 0)
+		rc = run_editor(file, err);
+	if (rc == 0)
+		rc = file_read(file, &now, 1 << 20, err);
+	unlink(file);
+	if (rc < 0)
+		return -1;
+	while (now.len && now.data[now.len - 1] == '\n')
+		now.data[--now.len] = 0;
+	if (!now.len || (now.len == text->len && !memcmp(now.data, text->data, now.len)))
+		return err_set(err, ERR_CANCELLED, "the command was not changed, nothing was decided");
+	buf_reset(text);
+	buf_append(text, now.data, now.len);
+	return 0;
+}
+
+/* The decision is bound to what was shown: the intent's hash goes along. */
+static int edit_held(const struct control_client *c, const char *id, json_t *opts, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const json_t *row = held_row(c, id);
+	if (!row)
+		return err_set(err, ERR_NOENT, "%s is not held: 'sandglass state' says what is", id);
+	if (!json_object_get(row, "cmd") && !json_array_size(json_object_get(row, "argv")))
+		return err_set(err, ERR_USAGE, "%s has no command line that could be edited", id);
+	describe_action(row, &text);
+	if (edit_text(&text, err) < 0)
+		return -1;
+	json_object_del(opts, "edit");
+	json_put(opts, "cmd", json_bytes(text.data, text.len));
+	if (*json_str(row, "intent", ""))
+		json_put_str(opts, "intent", json_str(row, "intent", ""));
+	return 0;
+}
+
+/* --- the answer -----------------------------------------------------------------------------------------------------
+ */
+
+static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
+	if (json_is_null(v) || json_is_false(v))
+		return;
+	if (!json_get_bytes(v, &text) && !json_is_true(v))
+		json_dump_buf(v, &text);
+	cmd_safe(&b, buf_cstr(&text), text.len, false);
+	fprintf(ctx->out, json_is_true(v) ? "%s%s\n" : "%s: %s\n", key, buf_cstr(&b));
+}
+
+static void print_held(struct cmd_ctx *ctx, const json_t *row)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
+	buf_printf(&b, "HELD #%lld %s %s: ", (long long)json_int(row, "action", 0), json_str(row, "agent_name", ""),
+		   json_str(row, "kind", ""));
+	describe_action(row, &b);
+	if (*json_str(row, "rule", ""))
+		buf_printf(&b, " (by %s)", json_str(row, "rule", ""));
+	if (*json_str(row, "risk", ""))
+		buf_printf(&b, ", risk %s", json_str(row, "risk", ""));
+	cmd_safe(&safe, buf_cstr(&b), b.len, false);
+	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+}
+
+static void print_result(struct cmd_ctx *ctx, const json_t *result)
+{
+	const char *key;
+	json_t *v;
+	size_t i;
+	if (!json_is_object(result)) {
+		if (!json_is_null(result))
+			print_value(ctx, ctx->command->name, result);
+		return;
+	}
+	json_object_foreach((json_t *)(uintptr_t)result, key, v)
+	{
+		if (!json_is_array(v)) {
+			print_value(ctx, key, v);
+			continue;
+		}
+		json_t *row;
+		json_array_foreach(v, i, row) if (!strcmp(key, "held")) print_held(ctx, row);
+		else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
+			fprintf(ctx->out, "paused: everybody\n");
+		else print_value(ctx, key, row);
+	}
+}
+
+static int answer_status(const struct err *err)
+{
+	return err->code == ERR_USAGE || err->code == ERR_PARSE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
+}
+
+/* --- all of it ------------------------------------------------------------------------------------------------------
+ */
+
+/* "s-7k2m9q#405": the part before the # says which session. Returns owned, NULL if there is none. */
+static char *session_in_word(const char *word)
+{
+	const char *hash = word ? strchr(word, '#') : NULL;
+	return hash && hash > word ? xstrndup(word, (size_t)(hash - word)) : NULL;
+}
+
+static int send(struct cmd_ctx *ctx, struct control_client *c, json_t *words, json_t *opts, struct err *err)
+{
+	json_t *result;
+	if (!control_client_knows(c, ctx->command->name)) {
+		json_decref(words);
+		json_decref(opts);
+		return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) does not know '%s' yet",
+			       json_str(control_client_welcome(c), "program", "an older one"), ctx->command->name);
+	}
+	if (control_client_call(c, words, opts, -1, &result, err) < 0)
+		return -1;
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", json_str(control_client_welcome(c), "session", ""));
+		json_put(o, "result", json_incref(result));
+		cmd_json(ctx, o);
+	} else if (!ctx->quiet) {
+		print_result(ctx, result);
+	}
+	json_decref(result);
+	return 0;
+}
+
+/* What is ours stays here: where to send, how to print. */
+static json_t *opts_to_send(const struct cmd_ctx *ctx)
+{
+	static const char *const ours[] = { "in",      "json",	"C",	  "sessions", "config",
+					    "profile", "color", "no-tui", "quiet",    "verbose" };
+	json_t *opts = command_line_opts(ctx->line);
+	for (size_t i = 0; i < ARRAY_LEN(ours); i++)
+		json_object_del(opts, ours[i]);
+	return opts;
+}
+
+int cmd_send(struct cmd_ctx *ctx)
+{
+	struct control_client *c = NULL;
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *in_word = session_in_word(cmd_word(ctx, 0));
+	const char *which = cmd_opt(ctx, "in") ? cmd_opt(ctx, "in") : in_word;
+	if (live_open(which, ctx->command->flags & COMMAND_LOOKS, &c, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_t *words = command_line_words(ctx->line), *opts = opts_to_send(ctx);
+	if (in_word) {
+		const char *hash = strchr(cmd_word(ctx, 0), '#');
+		json_array_set_new(words, 1, json_bytes_z(hash));
+	}
+	int rc = 0, status;
+	if (cmd_has(ctx, "edit"))
+		rc = edit_held(c, cmd_word(ctx, 0), opts, &err);
+	if (rc < 0) {
+		json_decref(words);
+		json_decref(opts);
+		status = cmd_fail(ctx, &err);
+	} else if (send(ctx, c, words, opts, &err) < 0) {
+		cmd_fail(ctx, &err);
+		status = answer_status(&err);
+	} else {
+		status = EXIT_DONE;
+	}
+	control_client_free(&c);
+	return status;
+}

@@ -1,0 +1,76 @@
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+void cmd_time(int64_t wall_us, struct buf *out)
+{
+	time_t t = (time_t)(wall_us / 1000000);
+	struct tm tm;
+	localtime_r(&t, &tm);
+	/* not strftime with %b or %c: nothing follows the locale */
+	buf_printf(out, "%04d-%02d-%02d %02d:%02d %s", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
+		   tm.tm_min, tm.tm_zone);
+}
+
+void cmd_json_time(json_t *o, const char *key, int64_t wall_us)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	clock_rfc3339(wall_us, &b);
+	json_put_str(o, key, buf_cstr(&b));
+}
+
+void cmd_size(uint64_t bytes, struct buf *out)
+{
+	static const char *const unit[] = { "KiB", "MiB", "GiB", "TiB" };
+	if (bytes < 1024) {
+		buf_printf(out, "%d B", (int)bytes);
+		return;
+	}
+	size_t u = 0;
+	uint64_t tenths = bytes * 10 / 1024;
+	for (; tenths >= 10240 && u + 1 < ARRAY_LEN(unit); u++)
+		tenths /= 1024;
+	buf_printf(out, "%llu.%llu %s", (unsigned long long)(tenths / 10), (unsigned long long)(tenths % 10), unit[u]);
+}
+
+bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer)
+{
+	int c;
+	buf_reset(answer);
+	fputs(question, ctx->err);
+	fflush(ctx->err);
+	while ((c = getchar()) != EOF && c != '\n')
+		if (answer->len < 4096)
+			buf_putc(answer, (char)c);
+	return c != EOF || answer->len > 0;
+}
+
+json_t *cmd_event_json(const struct event *ev)
+{
+	json_t *o = json_object();
+	const char *kind = event_kind_name(ev->kind);
+	char number[24];
+	struct err err = ERR_INIT;
+	snprintf(number, sizeof(number), "kind-%u", ev->kind);
+	json_put_int(o, "seq", (int64_t)ev->seq);
+	cmd_json_time(o, "time", ev->ts_us);
+	json_put_int(o, "mono_us", ev->mono_us);
+	json_put_str(o, "kind", kind ? kind : number);
+	if (ev->cause)
+		json_put_int(o, "cause", (int64_t)ev->cause);
+	if (ev->agent)
+		json_put_int(o, "agent", (int64_t)ev->agent);
+	if (ev->box)
+		json_put_int(o, "box", (int64_t)ev->box);
+	if (ev->action)
+		json_put_int(o, "action", (int64_t)ev->action);
+	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	json_put(o, "body", body ? body : json_null());
+	if (!ev->body)
+		json_put_flag(o, "redacted", true);
+	return o;
+}

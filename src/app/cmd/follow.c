@@ -1,0 +1,60 @@
+#include "app/cmd/follow.h"
+
+#include <poll.h>
+
+#include "base/mem.h"
+#include "control/client.h"
+#include "control/socket.h"
+
+enum { LOOK_MS = 200, SURE_MS = 5000 };
+
+struct follow {
+	struct session *session;
+	struct control_client *client; /* NULL: nobody to ask */
+	uint64_t told;		       /* newest head heard of */
+};
+
+static void on_head(void *self, uint64_t seq)
+{
+	struct follow *f = self;
+	f->told = seq;
+}
+
+static const struct control_client_ops ops = { .head = on_head };
+
+struct follow *follow_new(struct session *s)
+{
+	struct follow *f = NEW(struct follow);
+	struct control_client_opts o = { .watch = true };
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *path = control_path(session_id(s));
+	f->session = s;
+	if (!session_live(s) || control_client_open(&f->client, path, &o, &ops, f, &err) < 0)
+		f->client = NULL;
+	return f;
+}
+
+void follow_free(struct follow **f)
+{
+	if (*f) {
+		control_client_free(&(*f)->client);
+		free_ptr(f);
+	}
+}
+
+bool follow_wait(struct follow *f, uint64_t seq)
+{
+	while (session_head(f->session) <= seq) {
+		/* asked before the last look, so that what came in between is seen */
+		bool live = session_live(f->session);
+		if (session_head(f->session) > seq)
+			return true;
+		if (!live)
+			return false;
+		struct pollfd p = { .fd = f->client ? control_client_fd(f->client) : -1, .events = POLLIN };
+		poll(&p, 1, f->client ? SURE_MS : LOOK_MS);
+		if (f->client && !control_client_pump(f->client))
+			control_client_free(&f->client);
+	}
+	return true;
+}

@@ -1,0 +1,37 @@
+#include "app/front/front.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/front/front_console.h"
+#include "app/front/front_line.h"
+#include "base/mem.h"
+
+static bool wants_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
+{
+	const char *term = getenv("TERM");
+	if (fo->automatic || ctx->no_tui || ctx->json || getenv("SANDGLASS_A11Y"))
+		return false;
+	return isatty(0) && isatty(1) && term && strcmp(term, "dumb") != 0;
+}
+
+int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo)
+{
+	struct session *s;
+	struct err err = ERR_INIT;
+	if (session_open(&s, path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (fo->raw) {
+		int status = front_raw(ctx, s);
+		session_close(&s);
+		return status;
+	}
+	if (wants_console(ctx, fo)) {
+		session_close(&s);
+		return front_console(ctx, path, socket, fo);
+	}
+	int status = front_line(ctx, s, socket, fo);
+	session_close(&s);
+	return status;
+}

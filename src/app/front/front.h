@@ -1,0 +1,21 @@
+/* What a person sees of a session: the console on a terminal, else line mode; ends when the session does. */
+#ifndef APP_FRONT_H
+#define APP_FRONT_H
+
+#include "app/cmd/cmd.h"
+
+struct front_opts {
+	bool watch;     /* look only */
+	bool coach;     /* the demo's hints */
+	bool raw;       /* only the output of what runs, to our own streams */
+	bool automatic; /* nobody is there: what is held is denied with a word, questions get their first choice */
+};
+
+/* Shows the session at @path, commanding through @socket (NULL: nobody is there to command). Returns the session's own
+ * exit status when it ends while shown, EXIT_DONE when the person leaves before. */
+int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo);
+
+/* run.c: starts what @o says (app/front/spawn.h) and shows it. */
+int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
+
+#endif

@@ -1,0 +1,108 @@
+#include "app/front/front_act.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct waiting {
+	struct waiting *next;
+	uint64_t id;
+	act_done_fn *done;
+	void *self;
+};
+
+struct hands {
+	struct control_client *c;
+	struct waiting *waiting;
+	bool watch, gone;
+};
+
+static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+{
+	struct hands *h = self;
+	for (struct waiting **p = &h->waiting; *p; p = &(*p)->next) {
+		struct waiting *w = *p;
+		if (w->id != id)
+			continue;
+		*p = w->next;
+		if (w->done)
+			w->done(w->self, result, err);
+		free(w);
+		return;
+	}
+}
+
+static const struct control_client_ops ops = { .reply = on_reply };
+
+struct hands *hands_new(const char *socket, bool watch, struct err *err)
+{
+	struct hands *h = NEW(struct hands);
+	const struct control_client_opts o = { .watch = watch };
+	h->watch = watch;
+	if (control_client_open(&h->c, socket, &o, &ops, h, err) < 0) {
+		free(h);
+		return NULL;
+	}
+	return h;
+}
+
+void hands_free(struct hands **hp)
+{
+	struct hands *h = *hp;
+	*hp = NULL;
+	if (!h)
+		return;
+	control_client_free(&h->c);
+	while (h->waiting) {
+		struct waiting *w = h->waiting;
+		h->waiting = w->next;
+		free(w);
+	}
+	free(h);
+}
+
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	struct hands *h = self;
+	struct err err = ERR_INIT;
+	if (h->gone) {
+		json_decref(opts);
+		err_set(&err, ERR_CLOSED, "the session has ended");
+		if (done)
+			done(done_self, NULL, &err);
+		return;
+	}
+	json_t *list = json_array();
+	for (size_t i = 0; i < nr; i++)
+		json_array_append_new(list, json_bytes_z(words[i]));
+	struct waiting *w = NEW(struct waiting);
+	w->done = done;
+	w->self = done_self;
+	w->id = control_client_send(h->c, list, opts);
+	w->next = h->waiting;
+	h->waiting = w;
+}
+
+struct act hands_act(struct hands *h)
+{
+	return h && !h->watch ? (struct act){ .command = command, .self = h } : (struct act){ 0 };
+}
+
+int hands_fd(const struct hands *h)
+{
+	return h ? control_client_fd(h->c) : -1;
+}
+
+bool hands_pump(void *self)
+{
+	struct hands *h = self;
+	if (!h->gone && !control_client_pump(h->c))
+		h->gone = true;
+	return !h->gone;
+}
+
+bool hands_wants_write(void *self)
+{
+	struct hands *h = self;
+	return !h->gone && control_client_wants_write(h->c);
+}

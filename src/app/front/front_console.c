@@ -1,0 +1,53 @@
+#include "app/front/front_console.h"
+
+#include <stdlib.h>
+
+#include "app/front/front_act.h"
+#include "app/front/front_line.h"
+#include "ui/console.h"
+
+/* The console stays open when its session ends, so that one can look at what happened; leaving it then gives the
+ * session's own status. */
+int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo)
+{
+	struct err err = ERR_INIT, unreachable = ERR_INIT;
+	struct hands *h = socket ? hands_new(socket, fo->watch, &unreachable) : NULL;
+	struct console_source src = { .path = path, .act = hands_act(h), .wake_fd = hands_fd(h) };
+	if (h) {
+		src.pump = hands_pump;
+		src.wants_write = hands_wants_write;
+		src.self = h;
+	}
+	const struct console_opts o = {
+		.source = &src,
+		.nr_sources = 1,
+		.theme = getenv("NO_COLOR") && *getenv("NO_COLOR") ? "mono" : NULL,
+		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
+			    fo->watch ? "watching: nothing can be changed from here" : NULL,
+	};
+	int status = console_main(&o, &err);
+	hands_free(&h);
+	if (status < 0)
+		return cmd_fail(ctx, &err);
+	struct session *s;
+	if (session_open(&s, path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	status = EXIT_DONE;
+	if (session_live(s)) {
+		fprintf(ctx->err, "sandglass: the agents go on; 'sandglass attach %s' comes back, 'sandglass stop' ends them\n",
+			session_id(s));
+	} else {
+		CLEANUP(buf_release) struct buf why = BUF_INIT;
+		status = front_status(s, &why);
+		if (status && why.len) {
+			fprintf(ctx->err, "sandglass: ");
+			cmd_print_safe(ctx->err, why.data, why.len, false);
+			fputc('\n', ctx->err);
+		}
+		if (fo->coach)
+			fprintf(ctx->err, "That was recorded. 'sandglass demo --keep' keeps it for replay and verify; "
+					  "'sandglass new my' starts yours.\n");
+	}
+	session_close(&s);
+	return status;
+}

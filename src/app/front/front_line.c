@@ -1,0 +1,173 @@
+#include "app/front/front_line.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/front/front_act.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "ui/line.h"
+
+enum { LOOK_MS = 50 };
+
+struct line_mode {
+	struct cmd_ctx *ctx;
+	struct session *s;
+	const struct front_opts *fo;
+	struct hands *hands;
+	struct act act; /* its hands; empty once they are gone */
+	struct line *line;
+	struct feed *feed; /* looks for the end, and for what waits when nobody is there */
+	struct buf typed;
+	bool ended, input_gone;
+};
+
+static volatile sig_atomic_t interrupted;
+
+static void on_int(int signo)
+{
+	(void)signo;
+	interrupted++;
+}
+
+static bool person(const struct line_mode *m)
+{
+	return m->hands && !m->fo->automatic && !m->fo->watch && isatty(0);
+}
+
+/* Nobody is there, and the demo must go on: it shows what a person would do. */
+static void answer_by_itself(struct line_mode *m, const struct event *ev)
+{
+	bool held = ev->kind == EV_ACTION_HELD;
+	CLEANUP(free_ptr) char *id = xasprintf("%llu", (unsigned long long)(held ? ev->action : ev->seq));
+	const char *words[] = { held ? "deny" : "answer", id, "yes" };
+	json_t *opts = json_object();
+	if (held)
+		json_put_str(opts, "message", "not without a person: describe the change instead");
+	if (m->act.command)
+		m->act.command(m->act.self, words, held ? 2 : 3, opts, NULL, NULL);
+	else
+		json_decref(opts);
+}
+
+static int look(struct line_mode *m, struct err *err)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct event ev;
+	int rc;
+	if (line_sync(m->line, 0, err) < 0)
+		return -1;
+	while ((rc = feed_next(m->feed, &ev, &a, 0, err)) == 1) {
+		if (m->fo->automatic && m->hands && (ev.kind == EV_ACTION_HELD || ev.kind == EV_ASK))
+			answer_by_itself(m, &ev);
+		m->ended |= ev.kind == EV_SESSION_END;
+		arena_reset(&a);
+	}
+	if (rc == 0 && line_sync(m->line, 0, err) < 0)
+		return -1;
+	fflush(m->ctx->out);
+	return rc;
+}
+
+static void read_typed(struct line_mode *m)
+{
+	char bytes[1024];
+	ssize_t n = read(0, bytes, sizeof(bytes));
+	if (n <= 0) {
+		m->input_gone = true;
+		return;
+	}
+	buf_append(&m->typed, bytes, (size_t)n);
+	char *eol;
+	while ((eol = memchr(m->typed.data, '\n', m->typed.len))) {
+		*eol = 0;
+		line_typed(m->line, m->typed.data);
+		buf_drop(&m->typed, (size_t)(eol - m->typed.data) + 1);
+	}
+}
+
+static void wait_for_more(struct line_mode *m)
+{
+	struct pollfd p[2] = { { .fd = hands_fd(m->hands), .events = POLLIN },
+			       { .fd = person(m) && !m->input_gone ? 0 : -1, .events = POLLIN } };
+	if (m->hands && hands_wants_write(m->hands))
+		p[0].events |= POLLOUT;
+	poll(p, 2, LOOK_MS);
+	if (m->hands && !hands_pump(m->hands)) {
+		hands_free(&m->hands);
+		m->act = (struct act){ 0 };
+	}
+	if (p[1].revents)
+		read_typed(m);
+}
+
+int front_status(struct session *s, struct buf *why)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	uint64_t head = session_head(s);
+	for (uint64_t seq = head; seq > 0 && seq + 8 > head; seq--) {
+		if (session_event(s, seq, &ev, &a, &err) < 0 || ev.kind != EV_SESSION_END || !ev.body)
+			continue;
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "session.end", &err);
+		if (why)
+			buf_puts(why, json_str(body, "why", ""));
+		return (int)json_int(body, "status", EXIT_UNSUCCESSFUL);
+	}
+	return EXIT_UNSUCCESSFUL;
+}
+
+static int stay(struct line_mode *m, struct err *err)
+{
+	int asked = 0;
+	for (;;) {
+		if (look(m, err) < 0)
+			return -1;
+		if (m->ended)
+			return asked;
+		if (!session_live(m->s) && look(m, err) == 0 && !m->ended)
+			return err_set(err, ERR_CLOSED, "the supervisor of %s is gone; what it recorded is complete up to #%llu",
+				       session_id(m->s), (unsigned long long)session_head(m->s));
+		if (interrupted > asked && !m->fo->watch) {
+			asked = interrupted;
+			line_typed(m->line, asked > 1 ? "stop --now" : "stop");
+		}
+		wait_for_more(m);
+	}
+}
+
+int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const struct front_opts *fo)
+{
+	struct line_mode m = { .ctx = ctx, .s = s, .fo = fo };
+	struct err err = ERR_INIT, none = ERR_INIT;
+	struct source *src;
+	if (source_open(&src, session_path(s), &err) < 0 || feed_new(&m.feed, s, FEED_ALL, 0, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (socket)
+		m.hands = hands_new(socket, fo->watch, &none); /* it may have ended already: then the file says all */
+	m.act = hands_act(m.hands);
+	m.line = line_new(src, &m.act, ctx->out, ctx->json, person(&m));
+	if (m.hands && !fo->watch) {
+		signal(SIGINT, on_int);
+		signal(SIGTERM, on_int);
+	}
+	int asked = stay(&m, &err);
+	line_free(&m.line);
+	feed_free(&m.feed);
+	source_close(&src);
+	hands_free(&m.hands);
+	buf_release(&m.typed);
+	if (asked < 0)
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "%s", err.text);
+	CLEANUP(buf_release) struct buf why = BUF_INIT;
+	int status = front_status(s, &why);
+	if (status && why.len && !ctx->json) {
+		fprintf(ctx->err, "sandglass: ");
+		cmd_print_safe(ctx->err, why.data, why.len, false);
+		fputc('\n', ctx->err);
+	}
+	return asked && status == EXIT_TERM ? EXIT_INT : status;
+}

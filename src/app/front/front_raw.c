@@ -1,0 +1,76 @@
+/* Only the output of what runs, as it is: `sandbox exec` is used like the command itself. */
+#include <string.h>
+
+#include "app/front/front_line.h"
+#include "app/cmd/follow.h"
+#include "base/fd.h"
+#include "record/record.h"
+
+struct raw {
+	struct cmd_ctx *ctx;
+	struct session *s;
+	uint64_t action, off[3];
+	bool ended;
+};
+
+static int copy_stream(struct raw *r, int stream, FILE *to, struct err *err)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	do {
+		buf_reset(&out);
+		if (session_output(r->s, r->action, stream, r->off[stream], 1 << 20, &out, err) < 0)
+			return -1;
+		fwrite(buf_cstr(&out), 1, out.len, to);
+		r->off[stream] += out.len;
+	} while (out.len == 1 << 20);
+	fflush(to);
+	return 0;
+}
+
+static int look(struct raw *r, struct feed *f, struct err *err)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct event ev;
+	int rc;
+	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
+		if (ev.kind == EV_ACTION_REQUESTED && !r->action)
+			r->action = ev.seq;
+		if (ev.kind == EV_NOTE && ev.body) {
+			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
+			fprintf(r->ctx->err, "sandglass: ");
+			cmd_print_safe(r->ctx->err, json_str(body, "text", ""), strlen(json_str(body, "text", "")), false);
+			fputc('\n', r->ctx->err);
+		}
+		r->ended |= ev.kind == EV_SESSION_END;
+		arena_reset(&a);
+	}
+	if (rc == 0 && r->action)
+		rc = copy_stream(r, STREAM_OUT, r->ctx->out, err) < 0 || copy_stream(r, STREAM_ERR, r->ctx->err, err) < 0 ? -1 : 0;
+	return rc;
+}
+
+int front_raw(struct cmd_ctx *ctx, struct session *s)
+{
+	struct raw r = { .ctx = ctx, .s = s };
+	struct err err = ERR_INIT;
+	struct feed *f;
+	if (feed_new(&f, s, FEED_ALL, 0, &err) < 0)
+		return cmd_fail(ctx, &err);
+	struct follow *w = follow_new(s);
+	int rc;
+	do
+		rc = look(&r, f, &err);
+	while (rc == 0 && !r.ended && follow_wait(w, feed_seq(f)));
+	follow_free(&w);
+	feed_free(&f);
+	if (rc < 0)
+		return cmd_fail(ctx, &err);
+	CLEANUP(buf_release) struct buf why = BUF_INIT;
+	int status = front_status(s, &why);
+	if (status && why.len && !r.action) {
+		fprintf(ctx->err, "sandglass: ");
+		cmd_print_safe(ctx->err, why.data, why.len, false);
+		fputc('\n', ctx->err);
+	}
+	return status;
+}

@@ -1,0 +1,332 @@
+/* run, demo: start a session and show it. */
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd.h"
+#include "app/config.h"
+#include "app/front/front.h"
+#include "app/host/library.h"
+#include "app/front/sessions.h"
+#include "app/front/spawn.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+
+enum { SCRIPT_MAX = 4 << 20 };
+
+/* "200k" -> 200000; "1.5m" -> 1500000. */
+static bool parse_count(const char *s, int64_t *out)
+{
+	char *end;
+	errno = 0;
+	long long v = strtoll(s, &end, 10);
+	if (end == s || v < 0 || errno)
+		return false;
+	int64_t unit = !strcmp(end, "") ? 1 : !strcasecmp(end, "k") ? 1000 : !strcasecmp(end, "m") ? 1000000 : 0;
+	if (!unit || v > INT64_MAX / unit)
+		return false;
+	*out = v * unit;
+	return true;
+}
+
+/* "usd=1,time=20m" -> {"uusd":1000000,"time_us":1200000000}. Returns owned or NULL. */
+static json_t *parse_budget(const char *text, struct err *err)
+{
+	json_t *o = json_object();
+	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	char *save = NULL;
+	for (char *item = strtok_r(copy, ",", &save); item; item = strtok_r(NULL, ",", &save)) {
+		char *eq = strchr(item, '=');
+		int64_t v = 0;
+		bool good = eq != NULL;
+		if (eq)
+			*eq++ = 0;
+		if (good && !strcmp(item, "usd")) {
+			good = clock_parse_span(eq, &v) && strspn(eq, "0123456789.") == strlen(eq);
+			json_put_int(o, "uusd", v); /* millionths of a dollar, as seconds are in microseconds */
+		} else if (good && !strcmp(item, "time")) {
+			good = clock_parse_span(eq, &v);
+			json_put_int(o, "time_us", v);
+		} else if (good && (!strcmp(item, "tokens") || !strcmp(item, "steps") || !strcmp(item, "actions"))) {
+			good = parse_count(eq, &v);
+			json_put_int(o, item, v);
+		} else {
+			good = false;
+		}
+		if (!good) {
+			json_decref(o);
+			err_set(err, ERR_USAGE, "--budget: '%s%s%s' is not one of usd=1.50 time=20m tokens=200k steps=40 actions=100", item,
+				eq ? "=" : "", eq ? eq : "");
+			return NULL;
+		}
+	}
+	return o;
+}
+
+static char *name_of_script(const char *script_path)
+{
+	const char *base = strrchr(script_path, '/');
+	char *name = xstrdup(base ? base + 1 : script_path);
+	char *dot = strrchr(name, '.');
+	if (dot && dot != name)
+		*dot = 0;
+	return name;
+}
+
+static json_t *opt_list(const struct cmd_ctx *ctx, const char *name)
+{
+	json_t *list = json_array();
+	const char *v;
+	for (size_t i = 0; (v = command_opt_nth(ctx->line, name, i)); i++)
+		json_array_append_new(list, json_bytes_z(v));
+	return list;
+}
+
+/* A list of words as a line for sh: each in quotes. */
+static void shell_words(json_t *o, const char *field, const json_t *list)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *word = json_array_get(list, i);
+		buf_puts(&line, i ? " '" : "'");
+		for (const char *p = json_is_string(word) ? json_string_value(word) : ""; *p; p++)
+			if (*p == '\'')
+				buf_puts(&line, "'\\''");
+			else
+				buf_putc(&line, *p);
+		buf_putc(&line, '\'');
+	}
+	if (line.len)
+		json_put_str(o, field, line.data);
+}
+
+/* What the options leave open, the configuration says. */
+static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	static const struct {
+		const char *setting, *field;
+	} text[] = { { "model", "model" }, { "backend", "backend" } };
+	struct config *c;
+	if (config_open(&c, ctx, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(text); i++) {
+		CLEANUP(free_ptr) char *v = config_value(c, text[i].setting);
+		if (!json_object_get(o, text[i].field))
+			json_put_str(o, text[i].field, v);
+	}
+	CLEANUP(free_ptr) char *accept = config_value(c, "accept");
+	CLEANUP(free_ptr) char *policy = config_value(c, "policy");
+	CLEANUP(free_ptr) char *box_uid = config_value(c, "box_uid");
+	CLEANUP(free_ptr) char *keep = config_value(c, "keep.file_bytes");
+	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
+	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
+	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
+	if (!json_object_get(o, "notify"))
+		shell_words(o, "notify", argv);
+	if (json_is_array(roots))
+		json_array_extend(json_object_get(o, "roots"), roots);
+	if (accept && !strcmp(accept, "reduced"))
+		json_put_flag(o, "accept_reduced", true);
+	if (policy)
+		json_array_append_new(json_object_get(o, "policy"), json_bytes_z(policy));
+	if (box_uid)
+		json_put_int(o, "box_uid", strtoll(box_uid, NULL, 10));
+	if (keep)
+		json_put_int(o, "keep_file_bytes", strtoll(keep, NULL, 10));
+	config_close(&c);
+	return 0;
+}
+
+/* Options that run, demo and sandbox have in common. */
+static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	static const char *const plain[] = { "model", "backend", "hold", "notify" };
+	for (size_t i = 0; i < ARRAY_LEN(plain); i++)
+		json_put_str(o, plain[i], cmd_opt(ctx, plain[i]));
+	const char *accept = cmd_opt(ctx, "accept"), *budget = cmd_opt(ctx, "budget");
+	if (accept && strcmp(accept, "reduced") != 0)
+		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
+	json_put_flag(o, "accept_reduced", accept != NULL);
+	json_put_flag(o, "step", cmd_has(ctx, "step"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put(o, "policy", opt_list(ctx, "policy"));
+	json_put(o, "roots", opt_list(ctx, "root"));
+	if (configured(ctx, o, err) < 0)
+		return -1;
+	const json_t *policy = json_object_get(o, "policy");
+	for (size_t i = 0; i < json_array_size(policy); i++)
+		if (access(json_string_value(json_array_get(policy, i)), R_OK) != 0)
+			return err_sys(err, "policy '%s' cannot be read", json_string_value(json_array_get(policy, i)));
+	if (budget) {
+		json_t *b = parse_budget(budget, err);
+		if (!b)
+			return -1;
+		json_put(o, "budget", b);
+	}
+	return 0;
+}
+
+static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const char *file = cmd_word(ctx, 0);
+	char full[PATH_MAX];
+	struct stat st;
+	if (!realpath(file, full))
+		return err_sys(err, "script '%s' cannot be opened", file);
+	if (stat(full, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "script '%s' is a directory; name a Lua file", file);
+	if (file_read(full, &text, SCRIPT_MAX, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *name = name_of_script(full);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : name);
+	json_put_str(o, "script_path", full);
+	json_put_bytes(o, "script", text.data ? text.data : "", text.len);
+	json_put(o, "args", json_argv(ctx->line->rest.item, ctx->line->rest.nr));
+	return 0;
+}
+
+/* -e TASK: the built-in agent gets its wishes as script arguments. */
+static int built_in(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
+{
+	size_t len;
+	const char *text = library_file("agents/coding.lua", &len);
+	const char *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".", *test = cmd_opt(ctx, "test");
+	struct stat st;
+	if (!text)
+		return err_set(err, ERR_NOENT, "the built-in agent is missing from this build");
+	if (stat(repo, &st) < 0)
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!S_ISDIR(st.st_mode))
+		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", repo);
+	struct strv args = STRV_INIT;
+	strv_push(&args, "--repo");
+	strv_push(&args, repo);
+	if (test) {
+		strv_push(&args, "--test");
+		strv_push(&args, test);
+	}
+	strv_push(&args, task);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : "coding");
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	return 0;
+}
+
+static int print_plan(struct cmd_ctx *ctx, json_t *o)
+{
+	json_object_del(o, "script");
+	if (ctx->json) {
+		cmd_json(ctx, json_incref(o));
+		return EXIT_DONE;
+	}
+	const char *key;
+	json_t *v;
+	fprintf(ctx->out, "would run (nothing was started):\n");
+	json_object_foreach(o, key, v) {
+		if (json_is_false(v) || (json_is_array(v) && !json_array_size(v)))
+			continue;
+		CLEANUP(free_ptr) char *text = json_is_string(v) ? xstrdup(json_string_value(v)) : json_dump_str(v);
+		fprintf(ctx->out, "  %-14s ", key);
+		cmd_print_safe(ctx->out, text, strlen(text), false);
+		fputc('\n', ctx->out);
+	}
+	return EXIT_DONE;
+}
+
+/* Starts what @o says and stays with it. */
+int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
+{
+	struct spawned sp = { 0 };
+	struct err err = ERR_INIT;
+	int status = spawn_supervisor(o, &sp, &err);
+	if (status)
+		return cmd_fail_with(ctx, status, "%s", err.text);
+	if (cmd_has(ctx, "detach")) {
+		if (ctx->json) {
+			json_t *j = json_object();
+			json_put_str(j, "event", "launch");
+			json_put_str(j, "session", sp.id);
+			json_put_str(j, "path", sp.path);
+			json_put_str(j, "socket", sp.socket);
+			json_put_int(j, "pid", sp.pid);
+			cmd_json(ctx, j);
+		} else {
+			fprintf(ctx->out, "%s\n", sp.id);
+		}
+		status = EXIT_DONE;
+	} else {
+		status = front_show(ctx, sp.path, sp.socket, fo);
+	}
+	spawned_release(&sp);
+	return status;
+}
+
+int cmd_run(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	const char *task = cmd_opt(ctx, "execute");
+	if (!task && !cmd_word(ctx, 0))
+		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
+	if (task && cmd_word(ctx, 0))
+		return cmd_usage(ctx, "either a script or -e TASK, not both");
+	if (common_opts(ctx, o, &err) < 0 || (task ? built_in(ctx, task, o, &err) : load_script(ctx, o, &err)) < 0)
+		return cmd_fail(ctx, &err);
+	if (cmd_has(ctx, "dry"))
+		return print_plan(ctx, o);
+	struct front_opts fo = { 0 };
+	return run_session(ctx, o, &fo);
+}
+
+int cmd_resume(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(free_ptr) char *path = NULL;
+	struct err err = ERR_INIT;
+	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put_str(o, "resume", path);
+	json_put_str(o, "name", "session");
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
+	struct front_opts fo = { 0 };
+	return run_session(ctx, o, &fo);
+}
+
+/* The demo's own repository and sessions lie in a folder that goes away. */
+int cmd_demo(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	struct err err = ERR_INIT;
+	size_t len;
+	const char *text = library_file("agents/demo.lua", &len);
+	const char *tmp = getenv("TMPDIR");
+	if (!text)
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
+	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+	bool keep = cmd_has(ctx, "keep");
+	if (!keep && !mkdtemp(dir))
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder for the demo in '%s'", tmp ? tmp : "/tmp");
+	json_put_str(o, "sessions_dir", keep ? ctx->sessions : dir);
+	json_put_str(o, "name", "demo");
+	json_put_bytes(o, "script", text, len);
+	json_t *policy = json_array();
+	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
+	json_put(o, "policy", policy);
+	json_put_flag(o, "accept_reduced", true); /* the demo's models are scripted: what they do is known */
+	struct front_opts fo = { .coach = true, .automatic = !isatty(0) || !isatty(1) };
+	int status = run_session(ctx, o, &fo);
+	if (!keep && dir_remove(dir, &err) < 0)
+		fprintf(ctx->err, "sandglass: %s\n", err.text);
+	return status;
+}

@@ -1,0 +1,234 @@
+/* Calls of the script: from frame to op, from an action's end to the answer. */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/cmd/describe.h"
+#include "app/super/resume.h"
+#include "app/super/super_inner.h"
+#include "base/clock.h"
+#include "base/failpoint.h"
+#include "wire/host.h"
+
+static void call_free(struct call *c)
+{
+	struct super *s = c->super;
+	for (struct call **p = &s->calls; *p; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			break;
+		}
+	if (c->data && c->free_data)
+		c->free_data(c->data);
+	shown_release(&c->out[0]);
+	shown_release(&c->out[1]);
+	free(c->op);
+	json_decref(c->body);
+	free(c);
+}
+
+void call_drop(struct call *c)
+{
+	call_free(c);
+}
+
+void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
+{
+	struct call *c = NEW(struct call);
+	c->super = s;
+	c->host = h;
+	c->id = id;
+	c->body = json_incref((json_t *)(uintptr_t)body);
+	c->op = xstrdup(json_str(body, "op", ""));
+	c->agent = (uint64_t)json_int(body, "agent", 0);
+	c->at = json_str(body, "at", NULL);
+	c->tool = json_str(body, "tool", NULL);
+	c->said = json_str(body, "said", NULL);
+	c->args = json_object_get(body, "args");
+	c->stream = json_flag(c->args, "stream", false);
+	c->began_us = clock_mono_us();
+	c->next = s->calls;
+	s->calls = c;
+	const struct op *op = op_find(c->op);
+	if (!op)
+		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
+	else if (s->ending && !(op->flags & OP_ENDING))
+		call_fail(c, "cancelled", NULL, NULL, 0, "the session is ending");
+	else if (h != s->host && !(op->flags & OP_ANYWHERE))
+		call_fail(c, "script", NULL, NULL, 0, "'%s' cannot be used in a policy or configuration file", c->op);
+	else
+		op->start(c);
+}
+
+void call_cancel(struct super *s, uint64_t id)
+{
+	for (struct call *c = s->calls; c; c = c->next) {
+		if (c->id != id || c->host != s->host || c->cancelled)
+			continue;
+		c->cancelled = true;
+		if (c->action)
+			gate_cancel(s->gate, c->action, "cancel", "cancelled by the script");
+		else if (c->cancel)
+			c->cancel(c);
+		return;
+	}
+}
+
+void call_answer(struct call *c, json_t *value)
+{
+	host_answer(c->host, c->id, value ? value : json_object(), NULL);
+	call_free(c);
+}
+
+void call_fail(struct call *c, const char *code, const char *why, const char *rule, uint64_t event, const char *fmt, ...)
+{
+	va_list ap;
+	char msg[600];
+	va_start(ap, fmt);
+	vsnprintf(msg, sizeof(msg), fmt, ap);
+	va_end(ap);
+	json_t *e = json_object();
+	json_put_str(e, "code", code);
+	json_put_str(e, "msg", msg);
+	json_put_str(e, "why", why);
+	json_put_str(e, "rule", rule);
+	if (event)
+		json_put_int(e, "event", (int64_t)event);
+	host_answer(c->host, c->id, NULL, e);
+	call_free(c);
+}
+
+void call_fail_err(struct call *c, const struct err *err)
+{
+	static const char *const code[] = {
+		[ERR_DENIED] = "denied", [ERR_TIMEOUT] = "timeout",   [ERR_CANCELLED] = "cancelled", [ERR_FULL] = "limit",
+		[ERR_CLOSED] = "backend", [ERR_UNSUPPORTED] = "backend", [ERR_USAGE] = "script",	 [ERR_SCRIPT] = "script",
+	};
+	const char *name = (size_t)err->code < ARRAY_LEN(code) && code[err->code] ? code[err->code] : "io";
+	call_fail(c, name, NULL, NULL, 0, "%s", err->text);
+}
+
+/* --- actions --- */
+
+static void on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
+{
+	struct call *c = self;
+	int i = stream == STREAM_ERR;
+	shown_add(&c->out[i], bytes, len);
+	if (c->stream)
+		host_chunk(c->host, c->id, i ? "err" : "out", bytes, len, c->off[i]);
+	c->off[i] += len;
+	if (c->on_output)
+		c->on_output(c, stream, bytes, len);
+}
+
+static const char *why_of(const struct action_result *res)
+{
+	return res->why ? res->why : json_str(res->body, "why", NULL);
+}
+
+bool call_outcome(struct call *c, const struct action_result *res)
+{
+	const char *why = why_of(res);
+	switch (res->end) {
+	case END_OK:
+		return true;
+	case END_DENIED:
+		call_fail(c, "denied", why, res->rule, res->id, "denied%s%s%s%s", res->rule ? " by rule " : "",
+			  res->rule ? res->rule : "", why ? ": " : "", why ? why : "");
+		return false;
+	case END_TIMEOUT:
+		call_fail(c, "timeout", why, NULL, res->id, "%s", why ? why : "time is up");
+		return false;
+	case END_CANCELLED:
+		call_fail(c, "cancelled", why, NULL, res->id, "%s", why ? why : "cancelled");
+		return false;
+	case END_KILLED:
+		call_fail(c, "cancelled", why, NULL, res->id, "%s", why ? why : "killed by a person");
+		return false;
+	case END_INTERRUPTED:
+		call_fail(c, "interrupted", why, NULL, res->id, "%s", why ? why : "interrupted: how it ended is not known");
+		return false;
+	case END_BUDGET:
+		call_fail(c, "budget", why, NULL, res->id, "%s", why ? why : "the budget is used up");
+		return false;
+	case END_FAILED:
+		call_fail(c, "io", NULL, NULL, res->id, "%s", why ? why : "failed");
+		return false;
+	}
+	return false;
+}
+
+/* The edited form as a person would type it. */
+static void put_ran(json_t *v, const json_t *ran)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const char *cmd = json_str(ran, "cmd", NULL);
+	if (cmd)
+		buf_puts(&text, cmd);
+	else if (json_is_array(json_object_get(ran, "argv")))
+		describe_argv(json_object_get(ran, "argv"), &text);
+	json_put_bytes(v, "ran", buf_cstr(&text), text.len);
+}
+
+json_t *call_res(struct call *c, const struct action_result *res)
+{
+	json_t *v = json_object();
+	struct buf text = BUF_INIT;
+	const json_t *code = json_object_get(res->body, "code"), *signal = json_object_get(res->body, "signal");
+	if (json_is_integer(code))
+		json_put_int(v, "code", json_integer_value(code));
+	if (json_is_integer(signal))
+		json_put_int(v, "signal", json_integer_value(signal));
+	shown_text(&c->out[0], &text);
+	json_put_bytes(v, "out", buf_cstr(&text), text.len);
+	buf_reset(&text);
+	shown_text(&c->out[1], &text);
+	json_put_bytes(v, "err", buf_cstr(&text), text.len);
+	buf_release(&text);
+	json_put_int(v, "ms", (clock_mono_us() - c->began_us) / 1000);
+	json_put_int(v, "event", (int64_t)res->id);
+	json_put_int(v, "out_bytes", (int64_t)c->out[0].total);
+	json_put_int(v, "err_bytes", (int64_t)c->out[1].total);
+	json_put_flag(v, "cut",
+		      c->out[0].total > 2 * HOST_OUTPUT_SHOWN || c->out[1].total > 2 * HOST_OUTPUT_SHOWN);
+	if (res->edited) {
+		json_put_flag(v, "edited", true);
+		put_ran(v, json_object_get(res->body, "ran"));
+	}
+	return v;
+}
+
+static void on_done(void *self, const struct action_result *res)
+{
+	struct call *c = self;
+	c->action = 0;
+	if (c->done)
+		c->done(c, res);
+	else if (call_outcome(c, res))
+		call_answer(c, call_res(c, res));
+}
+
+void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
+		 void (*done)(struct call *c, const struct action_result *res))
+{
+	const struct action_client client = { .done = on_done, .output = on_output, .self = c };
+	failpoint("call.before-submit");
+	c->done = done;
+	spec->cause = spec->cause ? spec->cause : c->agent ? c->agent : c->super->start_seq;
+	spec->agent = c->agent;
+	spec->tool = c->tool ? c->tool : spec->tool;
+	spec->said = c->said;
+	c->action = gate_submit(c->super->gate, spec, eff, &client);
+	failpoint("call.submitted");
+}
+
+struct box *call_box(struct call *c, uint64_t *id_out)
+{
+	uint64_t id = resume_box(c->super->resume, (uint64_t)json_int(c->args, "box", 0));
+	struct box *b = boxes_get(c->super->boxes, id);
+	if (!b)
+		call_fail(c, "backend", NULL, NULL, id, "box %llu is gone", (unsigned long long)id);
+	*id_out = id;
+	return b;
+}

@@ -1,0 +1,135 @@
+/* A Lua host is a pure function of its frames: sent the recorded ones, a new host stands where the old one stood. What it
+ * asks meanwhile has been asked before; only calls without a recorded answer are asked again. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/host/host_inner.h"
+#include "wire/host.h"
+
+struct fed_call {
+	uint64_t id;
+	json_t *body;
+};
+
+struct host_feed {
+	struct fed_call *call; /* asked, and no recorded answer */
+	size_t nr, cap;
+	uint64_t *answered;    /* ids with a recorded answer */
+	size_t nr_answered, cap_answered;
+	struct strv lost;      /* tools of actions that had reached outside and whose end is unknown */
+	void (*caught_up)(void *self);
+	void *self;
+};
+
+void feed_free_calls(struct host *h)
+{
+	struct host_feed *f = h->feed;
+	h->feed = NULL;
+	if (!f)
+		return;
+	for (size_t i = 0; i < f->nr; i++)
+		json_decref(f->call[i].body);
+	free(f->call);
+	free(f->answered);
+	strv_release(&f->lost);
+	free(f);
+}
+
+static int send_recorded(struct host *h, struct session *s, const struct event *ev, struct err *err)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	uint16_t type;
+	uint64_t id;
+	if (host_rebuild_frame(s, ev, &type, &id, &body, err) < 0)
+		return -1;
+	if (type == HOST_ANSWER) {
+		struct host_feed *f = h->feed;
+		GROW(f->answered, f->nr_answered, f->cap_answered);
+		f->answered[f->nr_answered++] = id;
+	}
+	stream_send(h->stream, type, id, buf_cstr(&body), body.len);
+	h->ordinal++;
+	return 0;
+}
+
+int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct session *s;
+	struct feed *f;
+	struct event ev;
+	h->feed = NEW(struct host_feed);
+	h->feed->caught_up = r->caught_up;
+	h->feed->self = r->self;
+	strv_copy(&h->feed->lost, r->lost);
+	if (session_open(&s, record_path(h->super->record), err) < 0)
+		return -1;
+	int rc = feed_new(&f, s, FEED_ALL, 0, err);
+	while (rc == 0 && (rc = feed_next(f, &ev, &a, r->until_seq, err)) == 1) {
+		rc = ev.kind == EV_HOST_FRAME && ev.cause == r->start_seq ? send_recorded(h, s, &ev, err) : 0;
+		arena_reset(&a);
+	}
+	feed_free(&f);
+	session_close(&s);
+	if (rc == 0 && h->ordinal == 0)
+		rc = err_set(err, ERR_NOENT, "the record holds nothing of the script's run");
+	return rc;
+}
+
+bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body)
+{
+	struct host_feed *f = h->feed;
+	if (type == HOST_CALL) {
+		for (size_t i = 0; i < f->nr_answered; i++)
+			if (f->answered[i] == id)
+				return true;
+		GROW(f->call, f->nr, f->cap);
+		f->call[f->nr++] = (struct fed_call){ .id = id, .body = json_incref((json_t *)(uintptr_t)body) };
+		return true;
+	}
+	return type == HOST_TELL && strcmp(json_str(body, "op", ""), "observe") != 0;
+}
+
+/* The tool that an op's action is known by in the record; NULL for what stays in the box and can be done again. */
+static const char *outside_tool(const json_t *body)
+{
+	static const struct {
+		const char *op, *tool;
+	} known[] = { { "host.push", "sg.host.push" }, { "host.exec", "sg.host.exec" }, { "box.merge", "merge" },
+		      { "box.put", "put" },	       { "box.get", "get" } };
+	const char *op = json_str(body, "op", "");
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].op, op))
+			return known[i].tool;
+	return strcmp(op, "tool.call") ? NULL : json_str(json_object_get(body, "args"), "name", NULL);
+}
+
+static bool was_lost(struct host_feed *f, const json_t *body)
+{
+	const char *tool = outside_tool(body);
+	for (size_t i = 0; tool && i < f->lost.nr; i++)
+		if (!strcmp(f->lost.item[i], tool)) {
+			f->lost.item[i][0] = 0; /* each explains one call */
+			return true;
+		}
+	return false;
+}
+
+void feed_caught_up(struct host *h)
+{
+	struct host_feed *f = h->feed;
+	h->feed = NULL;
+	f->caught_up(f->self);
+	for (size_t i = 0; i < f->nr && !h->ended; i++) {
+		if (was_lost(f, f->call[i].body)) {
+			json_t *e = json_object();
+			json_put_str(e, "code", "interrupted");
+			json_put_str(e, "msg", "interrupted: it had begun when the session broke off, and how it ended is not known");
+			host_answer(h, f->call[i].id, NULL, e);
+		} else {
+			call_begin(h, h->super, f->call[i].id, f->call[i].body);
+		}
+	}
+	h->feed = f;
+	feed_free_calls(h);
+}

@@ -1,0 +1,221 @@
+#include "app/host/hostrun.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+
+enum { GRACE_MS = 2000, CHUNK = 65536, DRAIN_MS = 200 };
+
+/* One command. It has ended when its process has and both pipes are drained (or 200 ms later: a grandchild in the
+ * background may keep them open). */
+struct hostrun {
+	struct loop *loop;
+	struct action *action;
+	int pidfd, in, out[2];
+	size_t in_done;
+	struct loop_fd *watch_pid, *watch_in, *watch_out[2];
+	struct loop_timer *timer;
+	enum action_end end;
+	int status;
+	bool exited;
+};
+
+static void close_pipe(struct loop_fd **w, int *fd)
+{
+	loop_fd_free(w);
+	fd_close(fd);
+}
+
+static void finish(struct hostrun *r)
+{
+	struct action *a = r->action;
+	json_t *body = json_object();
+	json_put_int(body, r->status >= 256 ? "signal" : "code", r->status >= 256 ? r->status - 256 : r->status);
+	close_pipe(&r->watch_in, &r->in);
+	close_pipe(&r->watch_out[0], &r->out[0]);
+	close_pipe(&r->watch_out[1], &r->out[1]);
+	close_pipe(&r->watch_pid, &r->pidfd);
+	loop_timer_free(&r->timer);
+	enum action_end end = r->end;
+	action_set_tag(a, NULL);
+	free(r);
+	action_ended(a, end, body);
+}
+
+static void maybe_finish(struct hostrun *r)
+{
+	if (r->exited && r->out[0] < 0 && r->out[1] < 0)
+		finish(r);
+}
+
+static void on_drained(void *self)
+{
+	finish(self);
+}
+
+static void on_ended(void *self, int fd, unsigned events)
+{
+	struct hostrun *r = self;
+	struct err err = ERR_INIT;
+	(void)events;
+	if (proc_reap(fd, &r->status, &err) < 0)
+		r->status = 255;
+	r->exited = true;
+	loop_fd_free(&r->watch_pid);
+	loop_timer_free(&r->timer);
+	r->timer = loop_timer_new(r->loop, on_drained, r);
+	loop_timer_set(r->timer, DRAIN_MS, 0);
+	maybe_finish(r);
+}
+
+static void on_output(void *self, int fd, unsigned events)
+{
+	struct hostrun *r = self;
+	int i = fd == r->out[1];
+	char bytes[CHUNK];
+	(void)events;
+	ssize_t n = read(fd, bytes, sizeof(bytes));
+	if (n > 0) {
+		action_output(r->action, i ? STREAM_ERR : STREAM_OUT, bytes, (size_t)n);
+		return;
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	close_pipe(&r->watch_out[i], &r->out[i]);
+	maybe_finish(r);
+}
+
+static void on_input(void *self, int fd, unsigned events)
+{
+	struct hostrun *r = self;
+	const struct action_spec *spec = action_spec(r->action);
+	const char *bytes = spec->stdin_bytes;
+	(void)events;
+	ssize_t n = write(fd, bytes + r->in_done, spec->stdin_len - r->in_done);
+	if (n > 0)
+		r->in_done += (size_t)n;
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) || r->in_done == spec->stdin_len)
+		close_pipe(&r->watch_in, &r->in);
+}
+
+static void send_signal(struct hostrun *r, int signo)
+{
+	if (!r->exited)
+		syscall(SYS_pidfd_send_signal, r->pidfd, signo, NULL, 0);
+}
+
+static void on_grace(void *self)
+{
+	send_signal(self, SIGKILL);
+}
+
+static void terminate(struct hostrun *r, enum action_end end)
+{
+	if (r->end == END_OK)
+		r->end = end;
+	send_signal(r, SIGTERM);
+	loop_timer_free(&r->timer);
+	r->timer = loop_timer_new(r->loop, on_grace, r);
+	loop_timer_set(r->timer, GRACE_MS, 0);
+}
+
+static void on_timeout(void *self)
+{
+	terminate(self, END_TIMEOUT);
+}
+
+/* env -C DIR NAME=VALUE... ARGV: coreutils changes the folder for us, after the fork that we do not do ourselves. */
+static void full_argv(const struct action_spec *spec, struct strv *out)
+{
+	const char *cwd = json_str(spec->args, "cwd", NULL);
+	strv_push(out, "env");
+	if (cwd) {
+		strv_push(out, "-C");
+		strv_push(out, cwd);
+	}
+	for (size_t i = 0; i < spec->env.nr; i++)
+		strv_push(out, spec->env.item[i]);
+	strv_push(out, "--");
+	for (size_t i = 0; i < spec->argv.nr; i++)
+		strv_push(out, spec->argv.item[i]);
+}
+
+static struct loop_fd *watch_pipe(struct hostrun *r, int fd, unsigned events, loop_fd_fn *fn)
+{
+	struct err err = ERR_INIT;
+	if (fd_nonblock(fd, &err) < 0)
+		return NULL;
+	return loop_fd_new(r->loop, fd, events, fn, r);
+}
+
+static void start(void *self, struct action *a)
+{
+	const struct action_spec *spec = action_spec(a);
+	struct hostrun *r = NEW(struct hostrun);
+	int in[2] = { -1, -1 }, out[2], errs[2], pid;
+	struct err err = ERR_INIT;
+	r->loop = self;
+	r->action = a;
+	r->in = r->pidfd = -1;
+	if ((spec->stdin_len && pipe2(in, O_CLOEXEC) < 0) || pipe2(out, O_CLOEXEC) < 0 || pipe2(errs, O_CLOEXEC) < 0) {
+		err_sys(&err, "cannot make a pipe");
+		free(r);
+		action_fail(a, &err);
+		return;
+	}
+	struct strv argv = STRV_INIT;
+	int fds[3] = { in[0], out[1], errs[1] };
+	full_argv(spec, &argv);
+	int rc = proc_spawn("/usr/bin/env", argv.item, environ, fds, 3, &pid, &r->pidfd, &err);
+	strv_release(&argv);
+	fd_close(&in[0]);
+	close(out[1]);
+	close(errs[1]);
+	r->out[0] = out[0];
+	r->out[1] = errs[0];
+	r->in = in[1];
+	if (rc < 0) {
+		close(out[0]);
+		close(errs[0]);
+		fd_close(&r->in);
+		free(r);
+		action_fail(a, &err);
+		return;
+	}
+	action_set_tag(a, r);
+	r->watch_pid = loop_fd_new(r->loop, r->pidfd, LOOP_READ, on_ended, r);
+	r->watch_out[0] = watch_pipe(r, r->out[0], LOOP_READ, on_output);
+	r->watch_out[1] = watch_pipe(r, r->out[1], LOOP_READ, on_output);
+	if (r->in >= 0)
+		r->watch_in = watch_pipe(r, r->in, LOOP_WRITE, on_input);
+	if (spec->timeout_us > 0) {
+		r->timer = loop_timer_new(r->loop, on_timeout, r);
+		loop_timer_set(r->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
+	}
+}
+
+static void cancel(void *self, struct action *a, const char *how)
+{
+	struct hostrun *r = action_tag(a);
+	(void)self;
+	if (!r)
+		return;
+	if (!strcmp(how, "kill")) {
+		r->end = END_KILLED;
+		send_signal(r, SIGKILL);
+	} else {
+		terminate(r, END_CANCELLED);
+	}
+}
+
+void hostrun_effector(struct loop *l, struct effector *out)
+{
+	*out = (struct effector){ .name = "host", .start = start, .cancel = cancel, .self = l };
+}

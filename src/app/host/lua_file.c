@@ -1,0 +1,179 @@
+#include "app/host/lua_file.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "app/host/library.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "loop/loop.h"
+#include "wire/frame.h"
+#include "wire/host.h"
+
+enum { FILE_MAX = 1 << 20, LIMIT_MS = 10000, HOST_MEM = 64 << 20 };
+
+struct eval {
+	int sock, pid, pidfd;
+	char *dir; /* where its own modules lie */
+	int64_t end_us;
+	json_t *data;
+};
+
+static int start(struct eval *e, struct err *err)
+{
+	int sp[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
+		return err_sys(err, "cannot make a socket pair");
+	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
+	char name[] = "sandglass-host";
+	char *argv[] = { name, NULL }, *env[] = { NULL };
+	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };
+	int rc = proc_spawn(path, argv, env, fds, ARRAY_LEN(fds), &e->pid, &e->pidfd, err);
+	close(sp[1]);
+	e->sock = sp[0];
+	return rc < 0 ? err_wrap(err, "cannot start the Lua host '%s'", path) : 0;
+}
+
+static int send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	json_put_int(body, "t", clock_wall_us());
+	json_dump_buf(body, &b);
+	json_decref(body);
+	return frame_send(e->sock, type, id, b.data, b.len, NULL, 0, err);
+}
+
+static int send_start(struct eval *e, const char *mode, const char *path, const struct buf *text, struct err *err)
+{
+	json_t *body = json_object();
+	json_put_str(body, "mode", mode);
+	json_put_str(body, "script", path);
+	json_put_bytes(body, "text", text->data, text->len);
+	json_put(body, "args", json_array());
+	json_put_str(body, "seed", "0000000000000001"); /* nothing in such a file is random */
+	json_put_int(body, "mem_bytes", HOST_MEM);
+	json_put(body, "env", json_object());
+	return send_json(e, HOST_START, 0, body, err);
+}
+
+/* "a.b" is a/b.lua beside the file; a name can never leave that folder. */
+static char *beside(const struct eval *e, const char *name)
+{
+	if (!*name || name[0] == '.' || strchr(name, '/') || strstr(name, ".."))
+		return NULL;
+	char *file = xasprintf("%s/%s.lua", e->dir, name);
+	for (char *p = file + strlen(e->dir) + 1; p < file + strlen(file) - 4; p++)
+		if (*p == '.')
+			*p = '/';
+	return file;
+}
+
+static int answer_module(struct eval *e, uint64_t id, const char *name, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	size_t len;
+	const char *ours = library_find(name, &len);
+	CLEANUP(free_ptr) char *path = ours ? NULL : beside(e, name);
+	struct err none = ERR_INIT;
+	json_t *body = json_object();
+	bool there = ours || (path && file_read(path, &text, FILE_MAX, &none) == 0);
+	json_t *o = json_object();
+	if (there) {
+		json_put_bytes(o, "text", ours ? ours : buf_cstr(&text), ours ? len : text.len);
+		json_put_str(o, "path", ours ? name : path);
+	} else {
+		CLEANUP(free_ptr)
+		char *msg = xasprintf("module '%s' not found%s%s", name, path ? ", looked for " : "", path ? path : "");
+		json_put_str(o, "code", "io");
+		json_put_str(o, "msg", msg);
+	}
+	json_put(body, there ? "value" : "err", o);
+	return send_json(e, HOST_ANSWER, id, body, err);
+}
+
+static int answer(struct eval *e, uint64_t id, const json_t *call, struct err *err)
+{
+	const char *op = json_str(call, "op", "");
+	if (!strcmp(op, "module"))
+		return answer_module(e, id, json_str(json_object_get(call, "args"), "name", ""), err);
+	json_t *body = json_object(), *o = json_object();
+	CLEANUP(free_ptr) char *msg = xasprintf("a file like this can not do anything ('%s')", op);
+	json_put_str(o, "code", "script");
+	json_put_str(o, "msg", msg);
+	json_put(body, "err", o);
+	return send_json(e, HOST_ANSWER, id, body, err);
+}
+
+/* 1 = go on, 0 = the end. */
+static int one_frame(struct eval *e, const struct frame *f, const json_t *body, struct err *err)
+{
+	if (f->type == HOST_RESULT) {
+		json_decref(e->data);
+		e->data = json_deep_copy(body);
+		return 0;
+	}
+	if (f->type == HOST_CALL)
+		return answer(e, f->id, body, err) < 0 ? -1 : 1;
+	if (f->type != HOST_END)
+		return 1;
+	if (json_flag(body, "ok", false) && e->data)
+		return 0;
+	const char *msg = json_str(json_object_get(body, "err"), "msg", NULL);
+	return err_set(err, ERR_SCRIPT, "%s", msg ? msg : json_str(body, "why", "the file could not be run"));
+}
+
+static int serve(struct eval *e, struct err *err)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	for (;;) {
+		struct frame f;
+		int64_t left = (e->end_us - clock_mono_us()) / 1000;
+		struct pollfd p = { .fd = e->sock, .events = POLLIN };
+		if (left <= 0 || poll(&p, 1, (int)left) == 0)
+			return err_set(err, ERR_SCRIPT, "ran for %d s without an end", LIMIT_MS / 1000);
+		if (frame_recv(e->sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
+			return err_wrap(err, "the Lua host ended");
+		CLEANUP(json_release) json_t *j = json_parse(f.body, f.len, "a frame of the Lua host", err);
+		if (!j)
+			return -1;
+		int rc = one_frame(e, &f, j, err);
+		if (rc <= 0)
+			return rc;
+	}
+}
+
+int lua_file_read(const char *mode, const char *path, json_t **data_out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct eval e = { .sock = -1, .pidfd = -1, .end_us = clock_mono_us() + LIMIT_MS * 1000LL };
+	int status;
+	struct err none = ERR_INIT;
+	if (file_read(path, &text, FILE_MAX, err) < 0)
+		return -1;
+	const char *slash = strrchr(path, '/');
+	e.dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+	int rc = start(&e, err);
+	if (rc == 0)
+		rc = send_start(&e, mode, path, &text, err);
+	if (rc == 0)
+		rc = serve(&e, err);
+	if (e.pidfd >= 0) {
+		kill(e.pid, SIGKILL); /* it has said what it had to say */
+		(void)!proc_reap(e.pidfd, &status, &none);
+	}
+	fd_close(&e.pidfd);
+	fd_close(&e.sock);
+	free_ptr(&e.dir);
+	if (rc < 0) {
+		json_decref(e.data);
+		return -1;
+	}
+	*data_out = e.data ? e.data : json_object();
+	return 0;
+}

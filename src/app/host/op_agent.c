@@ -1,0 +1,288 @@
+/* Agents, their turns, model calls, tools and budgets. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/host/op.h"
+#include "base/clock.h"
+
+static struct budget_limits limits_of(const json_t *o)
+{
+	return (struct budget_limits){
+		.uusd = json_int(o, "uusd", 0),
+		.tokens = json_int(o, "tokens", 0),
+		.time_us = json_int(o, "time_us", 0),
+		.steps = json_int(o, "steps", 0),
+		.actions = json_int(o, "actions", 0),
+	};
+}
+
+static bool limits_any(const struct budget_limits *l)
+{
+	return l->uusd || l->tokens || l->time_us || l->steps || l->actions;
+}
+
+void op_agent_start(struct call *c)
+{
+	struct super *s = c->super;
+	json_t *body = json_object();
+	const char *name = json_str(c->args, "name", "agent");
+	json_put_str(body, "name", name);
+	json_put_str(body, "task", json_str(c->args, "task", ""));
+	json_put_str(body, "model", json_str(c->args, "model", ""));
+	json_put_int(body, "parent", (int64_t)c->agent);
+	json_put(body, "limits", json_incref(json_object_get(c->args, "limits")));
+	json_put(body, "tools", json_incref(json_object_get(c->args, "tools")));
+	if (json_is_integer(json_object_get(c->args, "box")))
+		json_put_int(body, "box", json_int(c->args, "box", 0));
+	uint64_t id = record_append_json(s->record, EV_AGENT_START, c->agent ? c->agent : s->start_seq, 0, 0, 0, body);
+	struct agent *a = super_agent_add(s, id, name);
+	struct budget_limits lim = limits_of(json_object_get(c->args, "limits"));
+	uint64_t parent = (uint64_t)json_int(c->args, "budget", (json_int_t)s->session_budget);
+	if (limits_any(&lim) || parent)
+		a->budget = gate_budget(s->gate, parent, id, &lim);
+	json_t *v = json_object();
+	json_put_int(v, "agent", (int64_t)id);
+	call_answer(c, v);
+}
+
+static void turn_now(struct call *c)
+{
+	struct super *s = c->super;
+	uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);
+	struct agent *a = super_agent(s, id);
+	json_t *body = json_object();
+	json_put_int(body, "n", json_int(c->args, "n", 0));
+	record_append_json(s->record, EV_AGENT_TURN, id, id, 0, 0, body);
+	if (a && a->budget)
+		gate_budget_spend(s->gate, a->budget, &(struct budget_limits){ .steps = 1 });
+	call_answer(c, NULL);
+}
+
+static void cancel_turn(struct call *c)
+{
+	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
+}
+
+/* A paused agent stops here, before its next model call. */
+void op_agent_turn(struct call *c)
+{
+	if (gate_paused(c->super->gate, (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent))) {
+		c->cancel = cancel_turn;
+		return;
+	}
+	turn_now(c);
+}
+
+void op_agents_continue(struct super *s)
+{
+	for (struct call *c = s->calls, *next; c; c = next) {
+		next = c->next;
+		if (!strcmp(c->op, "agent.turn") && !c->action &&
+		    !gate_paused(s->gate, (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent)))
+			turn_now(c);
+	}
+}
+
+/* A step lets one action through; a model call is one, so the turn that it begins goes on. */
+void op_agents_step(struct super *s, uint64_t agent)
+{
+	for (struct call *c = s->calls, *next; c; c = next) {
+		next = c->next;
+		uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);
+		if (!strcmp(c->op, "agent.turn") && !c->action && (!agent || agent == id))
+			turn_now(c);
+	}
+}
+
+void op_agent_end(struct call *c)
+{
+	uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);
+	struct agent *a = super_agent(c->super, id);
+	json_t *body = json_object();
+	json_put_str(body, "stop", json_str(c->args, "stop", "end"));
+	json_put(body, "text", json_incref(json_object_get(c->args, "text")));
+	json_put_flag(body, "ok", json_flag(c->args, "ok", false));
+	json_put_int(body, "steps", json_int(c->args, "steps", 0));
+	record_append_json(c->super->record, EV_AGENT_END, id, id, 0, 0, body);
+	if (a)
+		a->ended = true;
+	call_answer(c, NULL);
+}
+
+/* --- model calls --- */
+
+static json_t *pool_messages(struct super *s, const json_t *messages)
+{
+	json_t *ids = json_array();
+	size_t i;
+	json_t *m;
+	json_array_foreach((json_t *)(uintptr_t)messages, i, m) {
+		struct hash h;
+		struct buf hex = BUF_INIT;
+		char *text = json_dump_str(m);
+		record_message(s->record, text, strlen(text), &h);
+		free(text);
+		hex_append(&hex, h.b, HASH_LEN);
+		json_array_append_new(ids, json_string(buf_cstr(&hex)));
+		buf_release(&hex);
+	}
+	return ids;
+}
+
+static void model_reply(struct super *s, struct action *a, const json_t *reply)
+{
+	const struct action_spec *spec = action_spec(a);
+	json_t *body = json_object();
+	const json_t *usage = json_object_get(reply, "usage");
+	json_put_str(body, "model", json_str(spec->args, "model", ""));
+	json_put(body, "text", json_incref(json_object_get(reply, "text")));
+	json_put(body, "calls", json_incref(json_object_get(reply, "calls")));
+	json_put_str(body, "stop", json_str(reply, "stop", "end"));
+	json_put(body, "usage", json_incref((json_t *)(uintptr_t)usage));
+	json_put_int(body, "cost_uusd", 0);
+	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a), body);
+	json_t *end = json_object();
+	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));
+	json_put_int(end, "cost_uusd", 0);
+	action_ended(a, END_OK, end);
+}
+
+/* The scripted model answers inside the script; the supervisor records what was asked and said. */
+static void model_start(void *self, struct action *a)
+{
+	struct super *s = self;
+	const struct action_spec *spec = action_spec(a);
+	json_t *body = json_object(), *names = json_array();
+	size_t i;
+	json_t *t;
+	json_array_foreach(json_object_get(spec->args, "tools"), i, t)
+		json_array_append_new(names, json_string(json_str(t, "name", "?")));
+	json_put_str(body, "model", json_str(spec->args, "model", ""));
+	json_put(body, "messages", pool_messages(s, json_object_get(spec->args, "_messages")));
+	json_put(body, "tools", names);
+	record_append_json(s->record, EV_MODEL_CALL, action_id(a), spec->agent, 0, action_id(a), body);
+	const json_t *reply = json_object_get(spec->args, "_reply");
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_get_bytes(json_object_get(reply, "text"), &text);
+	if (text.len)
+		action_output(a, STREAM_RESPONSE, text.data, text.len);
+	model_reply(s, a, reply);
+}
+
+static void model_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self;
+	(void)a;
+	(void)how; /* it has ended before anybody could ask */
+}
+
+static struct effector model_effector = { .name = "model", .start = model_start, .cancel = model_cancel };
+
+static void model_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	call_answer(c, json_incref(json_object_get(c->args, "reply")));
+}
+
+void op_model_call(struct call *c)
+{
+	const char *model = json_str(c->args, "model", "");
+	json_t *reply = json_object_get(c->args, "reply");
+	size_t provider = strcspn(model, ":");
+	if (!json_is_object(reply)) {
+		call_fail(c, "model", NULL, NULL, 0, "no model plugin knows '%.*s' (known: scripted)", (int)provider, model);
+		return;
+	}
+	/* the messages go to the pool, not into the event: keys that begin with _ stay out of action.requested */
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_str(args, "model", model);
+	json_put(args, "tools", json_incref(json_object_get(c->args, "tools")));
+	json_put(args, "_messages", json_incref(json_object_get(c->args, "messages")));
+	json_put(args, "_reply", json_incref(reply));
+	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true };
+	model_effector.self = c->super;
+	call_action(c, &spec, &model_effector, model_done);
+}
+
+/* --- a script's own tools --- */
+
+static void permit(void *self, struct action *a)
+{
+	(void)self;
+	action_ended(a, END_OK, NULL); /* what is permitted runs in the script; tool.end tells how it went */
+}
+
+static const struct effector tool_effector = { .name = "tool", .start = permit, .cancel = model_cancel };
+
+static void tool_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)res->id);
+	call_answer(c, v);
+}
+
+void op_tool_call(struct call *c)
+{
+	const char *name = json_str(c->args, "name", "?");
+	bool on_host = !strcmp(json_str(c->args, "where", "box"), "host");
+	if (!on_host && !json_flag(c->args, "ask", false)) {
+		json_t *body = json_object(), *v = json_object();
+		json_put_str(body, "name", name);
+		json_put_str(body, "where", "box");
+		json_put(body, "args", json_incref(json_object_get(c->args, "args")));
+		json_put_int(v, "event",
+			     (int64_t)record_append_json(c->super->record, EV_TOOL_CALL, c->agent, c->agent, 0, 0, body));
+		call_answer(c, v);
+		return;
+	}
+	struct action_spec spec = {
+		.kind = ACT_HOST, .tool = name, .args = json_object_get(c->args, "args"), .leaves_box = on_host, .parallel = true
+	};
+	c->tool = name;
+	call_action(c, &spec, &tool_effector, tool_done);
+}
+
+/* --- budgets --- */
+
+void op_budget_new(struct call *c)
+{
+	struct budget_limits lim = limits_of(json_object_get(c->args, "limits"));
+	uint64_t parent = (uint64_t)json_int(c->args, "parent", (json_int_t)c->super->session_budget);
+	json_t *v = json_object();
+	json_put_int(v, "budget", (int64_t)gate_budget(c->super->gate, parent, c->agent, &lim));
+	call_answer(c, v);
+}
+
+void op_budget_left(struct call *c)
+{
+	call_answer(c, gate_budget_left(c->super->gate, (uint64_t)json_int(c->args, "budget", 0)));
+}
+
+/* --- what scripts tell --- */
+
+void call_tell(struct super *s, const json_t *frame)
+{
+	const char *op = json_str(frame, "op", "");
+	json_t *args = json_object_get(frame, "args");
+	uint64_t agent = (uint64_t)json_int(frame, "agent", 0);
+	uint64_t cause = agent ? agent : s->start_seq;
+	if (!strcmp(op, "note")) {
+		json_t *body = json_copy(args);
+		json_put_str(body, "at", json_str(frame, "at", NULL));
+		record_append_json(s->record, EV_NOTE, cause, agent, 0, 0, body);
+	} else if (!strcmp(op, "agent.state")) {
+		agent = (uint64_t)json_int(args, "agent", (json_int_t)agent);
+		json_t *body = json_object();
+		json_put_str(body, "state", json_str(args, "state", ""));
+		record_append_json(s->record, EV_AGENT_STATE, agent, agent, 0, 0, body);
+	} else if (!strcmp(op, "tool.end")) {
+		json_t *body = json_object();
+		json_put_flag(body, "ok", json_flag(args, "ok", false));
+		json_put(body, "text", json_incref(json_object_get(args, "text")));
+		uint64_t event = (uint64_t)json_int(args, "event", (json_int_t)cause);
+		record_append_json(s->record, EV_TOOL_END, event, agent, 0, 0, body);
+	}
+}

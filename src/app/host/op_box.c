@@ -1,0 +1,515 @@
+/* Boxes as scripts see them: open, close, freeze, run commands, read and write files. */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/host/op.h"
+#include "app/super/super_box.h"
+#include "base/paths.h"
+
+void op_env(const json_t *env, struct strv *out)
+{
+	const char *key;
+	json_t *value;
+	struct buf v = BUF_INIT, word = BUF_INIT;
+	json_object_foreach((json_t *)(uintptr_t)env, key, value) {
+		if (!json_get_bytes(value, &v))
+			continue;
+		buf_reset(&word);
+		buf_printf(&word, "%s=", key);
+		buf_append(&word, v.data, v.len);
+		strv_push_bytes(out, buf_cstr(&word), word.len);
+	}
+	buf_release(&v);
+	buf_release(&word);
+}
+
+char *op_plain_name(const char *name, const char *fallback)
+{
+	struct buf b = BUF_INIT;
+	for (const char *p = name; *p && b.len < 40; p++)
+		if ((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') || strchr("-_.", *p))
+			buf_putc(&b, *p);
+	if (!b.len || b.data[0] == '.' || b.data[0] == '-') {
+		buf_reset(&b);
+		buf_puts(&b, fallback);
+	}
+	return buf_take(&b);
+}
+
+/* --- open and close --- */
+
+void op_box_open(struct call *c)
+{
+	struct err err = ERR_INIT;
+	if (super_box_open(c, &err) < 0)
+		call_fail_err(c, &err);
+}
+
+void op_box_close(struct call *c)
+{
+	uint64_t id;
+	if (!call_box(c, &id))
+		return;
+	super_box_close(c->super, id);
+	call_answer(c, NULL);
+}
+
+static void freeze(struct call *c, bool frozen)
+{
+	uint64_t id;
+	if (!call_box(c, &id))
+		return;
+	boxes_freeze(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq);
+	call_answer(c, NULL);
+}
+
+void op_box_freeze(struct call *c)
+{
+	freeze(c, true);
+}
+
+void op_box_thaw(struct call *c)
+{
+	freeze(c, false);
+}
+
+/* --- commands --- */
+
+/* Fills what exec and spawn share; false after an answer. The caller releases argv, env and @in. */
+static bool command_spec(struct call *c, struct action_spec *spec, struct buf *in)
+{
+	uint64_t id;
+	struct box *box = call_box(c, &id);
+	if (!box)
+		return false;
+	const char *cmd = json_str(c->args, "cmd", NULL);
+	if (cmd) {
+		strv_push(&spec->argv, "sh");
+		strv_push(&spec->argv, "-c");
+		strv_push(&spec->argv, cmd);
+		spec->cmdline = cmd;
+	} else if (!json_get_argv(json_object_get(c->args, "argv"), &spec->argv) || !spec->argv.nr) {
+		strv_release(&spec->argv);
+		call_fail(c, "script", NULL, NULL, 0, "exec needs a command: a string, or a list of words");
+		return false;
+	}
+	for (size_t i = 0; i < spec->argv.nr; i++)
+		if (strlen(spec->argv.item[i]) != spec->argv.len[i]) {
+			strv_release(&spec->argv);
+			call_fail(c, "script", NULL, NULL, 0, "a word of a command cannot hold a NUL byte");
+			return false;
+		}
+	spec->kind = ACT_EXEC;
+	spec->box = id;
+	spec->tool = "exec";
+	spec->cwd = json_str(c->args, "cwd", NULL);
+	spec->timeout_us = json_int(c->args, "timeout_us", 0);
+	spec->may_write = true;
+	spec->args = c->args;
+	op_env(json_object_get(c->args, "env"), &spec->env);
+	if (json_get_bytes(json_object_get(c->args, "stdin"), in)) {
+		spec->stdin_bytes = buf_cstr(in);
+		spec->stdin_len = in->len;
+	}
+	return true;
+}
+
+/* 127 means that the command was not found in the box. If this machine has it, the box was not given it. */
+static void explain_127(struct call *c, const struct action_result *res, json_t *v)
+{
+	if (json_int(res->body, "code", 0) != 127)
+		return;
+	CLEANUP(buf_release) struct buf hint = BUF_INIT;
+	if (super_box_explain_missing(c->super, buf_cstr(&c->out[1].head), c->args, &hint))
+		json_put_str(v, "hint", hint.data);
+}
+
+static void exec_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = call_res(c, res);
+	explain_127(c, res, v);
+	call_answer(c, v);
+}
+
+void op_box_exec(struct call *c)
+{
+	struct action_spec spec = { 0 };
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	if (!command_spec(c, &spec, &in))
+		return;
+	call_action(c, &spec, boxes_effector(c->super->boxes, spec.box), exec_done);
+	strv_release(&spec.argv);
+	strv_release(&spec.env);
+}
+
+/* --- processes that outlive their call --- */
+
+/* A spawned process: the call that made it is answered at once, its action goes on. Readers wait for output here. */
+struct proc {
+	struct proc *next;
+	struct super *super;
+	uint64_t action;
+	struct buf queue[2];
+	size_t held;
+	struct call *reader, *waiter;
+	struct shown out[2];
+	json_t *res; /* RES once it has ended */
+	json_t *fail;
+	int64_t began_us;
+};
+
+static struct proc *procs;
+
+static struct proc *proc_of(struct call *c)
+{
+	uint64_t id = (uint64_t)json_int(c->args, "proc", 0);
+	for (struct proc *p = procs; p; p = p->next)
+		if (p->action == id && p->super == c->super)
+			return p;
+	call_fail(c, "script", NULL, NULL, id, "process %llu is not known", (unsigned long long)id);
+	return NULL;
+}
+
+static void proc_feed_reader(struct proc *p)
+{
+	struct call *c = p->reader;
+	if (!c)
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (!p->queue[i].len)
+			continue;
+		json_t *v = json_object();
+		json_put_str(v, "stream", i ? "err" : "out");
+		json_put_bytes(v, "data", p->queue[i].data, p->queue[i].len);
+		buf_reset(&p->queue[i]);
+		p->reader = NULL;
+		call_answer(c, v);
+		return;
+	}
+	if (p->res || p->fail) {
+		json_t *v = json_object();
+		json_put_flag(v, "eof", true);
+		p->reader = NULL;
+		call_answer(c, v);
+	}
+}
+
+static void proc_tell_waiter(struct proc *p)
+{
+	struct call *c = p->waiter;
+	if (!c || (!p->res && !p->fail))
+		return;
+	p->waiter = NULL;
+	if (p->res)
+		call_answer(c, json_incref(p->res));
+	else
+		call_fail(c, json_str(p->fail, "code", "io"), json_str(p->fail, "why", NULL), NULL, p->action, "%s",
+			  json_str(p->fail, "msg", "failed"));
+}
+
+static void proc_output(void *self, enum record_stream stream, const void *bytes, size_t len)
+{
+	struct proc *p = self;
+	int i = stream == STREAM_ERR;
+	shown_add(&p->out[i], bytes, len);
+	buf_append(&p->queue[i], bytes, len);
+	proc_feed_reader(p);
+}
+
+static void proc_done(void *self, const struct action_result *res)
+{
+	struct proc *p = self;
+	struct call fake = { .out = { p->out[0], p->out[1] }, .began_us = p->began_us };
+	if (res->end == END_OK || res->end == END_KILLED || res->end == END_CANCELLED) {
+		p->res = call_res(&fake, res);
+	} else {
+		p->fail = json_object();
+		json_put_str(p->fail, "code", res->end == END_DENIED ? "denied" : action_end_name(res->end));
+		json_put_str(p->fail, "msg", res->why ? res->why : action_end_name(res->end));
+	}
+	proc_feed_reader(p);
+	proc_tell_waiter(p);
+}
+
+static const struct action_client *proc_client(struct proc *p, struct action_client *out)
+{
+	*out = (struct action_client){ .done = proc_done, .output = proc_output, .self = p };
+	return out;
+}
+
+void op_box_spawn(struct call *c)
+{
+	struct action_spec spec = { 0 };
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	if (!command_spec(c, &spec, &in))
+		return;
+	struct proc *p = NEW(struct proc);
+	struct action_client client;
+	json_t *args = json_copy(c->args);
+	json_put_flag(args, "spawn", true);
+	json_put_flag(args, "stdin", true);
+	p->super = c->super;
+	p->next = procs;
+	procs = p;
+	p->began_us = c->began_us;
+	spec.args = args;
+	spec.parallel = true;
+	spec.tool = c->tool ? c->tool : "spawn";
+	spec.said = c->said;
+	spec.cause = c->agent ? c->agent : c->super->start_seq;
+	spec.agent = c->agent;
+	p->action = gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, spec.box), proc_client(p, &client));
+	strv_release(&spec.argv);
+	strv_release(&spec.env);
+	json_decref(args);
+	json_t *v = json_object();
+	json_put_int(v, "proc", (int64_t)p->action);
+	json_put_int(v, "event", (int64_t)p->action);
+	call_answer(c, v);
+}
+
+void op_procs_free(struct super *s)
+{
+	for (struct proc **pp = &procs; *pp;) {
+		struct proc *p = *pp;
+		if (p->super != s) {
+			pp = &p->next;
+			continue;
+		}
+		*pp = p->next;
+		for (int i = 0; i < 2; i++) {
+			buf_release(&p->queue[i]);
+			shown_release(&p->out[i]);
+		}
+		json_decref(p->res);
+		json_decref(p->fail);
+		free(p);
+	}
+}
+
+static void cancel_reader(struct call *c)
+{
+	struct proc *p = c->data;
+	if (p->reader == c)
+		p->reader = NULL;
+	if (p->waiter == c)
+		p->waiter = NULL;
+	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
+}
+
+void op_proc_read(struct call *c)
+{
+	struct proc *p = proc_of(c);
+	if (!p)
+		return;
+	if (p->reader) {
+		call_fail(c, "script", NULL, NULL, 0, "somebody else reads from this process already");
+		return;
+	}
+	c->data = p;
+	c->cancel = cancel_reader;
+	p->reader = c;
+	proc_feed_reader(p);
+}
+
+void op_proc_wait(struct call *c)
+{
+	struct proc *p = proc_of(c);
+	if (!p)
+		return;
+	if (p->waiter) {
+		call_fail(c, "script", NULL, NULL, 0, "somebody else waits for this process already");
+		return;
+	}
+	c->data = p;
+	c->cancel = cancel_reader;
+	p->waiter = c;
+	proc_tell_waiter(p);
+}
+
+/* Input is an effect too: it is recorded, and goes in behind a barrier. */
+static void write_now(void *self)
+{
+	struct call *c = self;
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	json_get_bytes(json_object_get(c->args, "data"), &data);
+	if (boxes_stdin(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), buf_cstr(&data), data.len,
+			json_flag(c->args, "eof", false), &err) < 0)
+		call_fail_err(c, &err);
+	else
+		call_answer(c, NULL);
+}
+
+void op_proc_write(struct call *c)
+{
+	struct proc *p = proc_of(c);
+	if (!p)
+		return;
+	json_t *body = json_object();
+	json_put(body, "data", json_incref(json_object_get(c->args, "data")));
+	json_put_flag(body, "eof", json_flag(c->args, "eof", false));
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, p->action, c->agent, 0, p->action, body);
+	record_barrier(c->super->record, seq, write_now, c);
+}
+
+static int signal_number(const json_t *v)
+{
+	static const struct {
+		const char *name;
+		int nr;
+	} known[] = { { "TERM", SIGTERM }, { "KILL", SIGKILL }, { "INT", SIGINT },   { "HUP", SIGHUP },	 { "QUIT", SIGQUIT },
+		      { "USR1", SIGUSR1 }, { "USR2", SIGUSR2 }, { "STOP", SIGSTOP }, { "CONT", SIGCONT } };
+	if (json_is_integer(v))
+		return (int)json_integer_value(v);
+	const char *name = json_is_string(v) ? json_string_value(v) : "TERM";
+	if (!strncmp(name, "SIG", 3))
+		name += 3;
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].name, name))
+			return known[i].nr;
+	return -1;
+}
+
+static void kill_proc_now(void *self)
+{
+	struct call *c = self;
+	struct err err = ERR_INIT;
+	if (boxes_signal(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0),
+			 signal_number(json_object_get(c->args, "signal")), &err) < 0 &&
+	    err.code != ERR_NOENT)
+		call_fail_err(c, &err);
+	else
+		call_answer(c, NULL);
+}
+
+void op_proc_kill(struct call *c)
+{
+	struct proc *p = proc_of(c);
+	if (!p)
+		return;
+	int signo = signal_number(json_object_get(c->args, "signal"));
+	if (signo <= 0 || signo > 64) {
+		call_fail(c, "script", NULL, NULL, 0, "unknown signal; use TERM, KILL, INT, HUP, QUIT, USR1, USR2, STOP or CONT");
+		return;
+	}
+	json_t *body = json_object();
+	json_put_int(body, "signal", signo);
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_SIGNAL, p->action, c->agent, 0, p->action, body);
+	record_barrier(c->super->record, seq, kill_proc_now, c);
+}
+
+/* --- files --- */
+
+static void file_action(struct call *c, struct action_spec *spec,
+			void (*done)(struct call *c, const struct action_result *res))
+{
+	uint64_t id;
+	if (!call_box(c, &id))
+		return;
+	spec->box = id;
+	spec->path = json_str(c->args, "path", NULL);
+	spec->args = c->args;
+	call_action(c, spec, boxes_effector(c->super->boxes, id), done);
+}
+
+static void read_output(struct call *c, enum record_stream s, const void *bytes, size_t len)
+{
+	(void)s;
+	buf_append(c->data, bytes, len);
+}
+
+static void free_buf(void *data)
+{
+	buf_release(data);
+	free(data);
+}
+
+static void read_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	struct buf *b = c->data;
+	size_t off = (size_t)json_int(c->args, "off", 0), len = (size_t)json_int(c->args, "len", (json_int_t)b->len);
+	off = off > b->len ? b->len : off;
+	len = len > b->len - off ? b->len - off : len;
+	json_t *v = json_object();
+	json_put_bytes(v, "data", buf_cstr(b) + off, len);
+	json_put_int(v, "event", (int64_t)res->id);
+	json_put_int(v, "bytes", (int64_t)b->len);
+	call_answer(c, v);
+}
+
+void op_box_read(struct call *c)
+{
+	struct action_spec spec = { .kind = ACT_READ, .tool = "read" };
+	c->data = NEW(struct buf);
+	c->free_data = free_buf;
+	c->on_output = read_output;
+	file_action(c, &spec, read_done);
+}
+
+static void event_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)res->id);
+	json_put_int(v, "count", 1);
+	call_answer(c, v);
+}
+
+void op_box_write(struct call *c)
+{
+	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	struct action_spec spec = { .kind = ACT_WRITE, .tool = "write", .may_write = true };
+	if (!json_get_bytes(json_object_get(c->args, "data"), &data)) {
+		call_fail(c, "script", NULL, NULL, 0, "write needs the data");
+		return;
+	}
+	spec.data = buf_cstr(&data);
+	spec.data_len = data.len;
+	file_action(c, &spec, event_done);
+}
+
+void op_box_edit(struct call *c)
+{
+	struct action_spec spec = { .kind = ACT_EDIT, .tool = "edit", .may_write = true };
+	file_action(c, &spec, event_done);
+}
+
+static void glob_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	struct buf *b = c->data;
+	json_t *v = json_object(), *paths = json_array();
+	for (size_t at = 0; at < b->len;) {
+		const char *eol = memchr(b->data + at, '\n', b->len - at);
+		size_t len = eol ? (size_t)(eol - b->data) - at : b->len - at;
+		json_array_append_new(paths, json_bytes(b->data + at, len));
+		at += len + 1;
+	}
+	json_put(v, "paths", paths);
+	json_put_int(v, "event", (int64_t)res->id);
+	call_answer(c, v);
+}
+
+void op_box_glob(struct call *c)
+{
+	uint64_t id;
+	if (!call_box(c, &id))
+		return;
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_str(args, "glob", json_str(c->args, "pattern", "*"));
+	struct action_spec spec = { .kind = ACT_READ, .tool = "glob", .box = id, .args = args };
+	spec.path = "/workspace";
+	c->data = NEW(struct buf);
+	c->free_data = free_buf;
+	c->on_output = read_output;
+	call_action(c, &spec, boxes_effector(c->super->boxes, id), glob_done);
+}

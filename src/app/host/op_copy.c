@@ -1,0 +1,125 @@
+/* put and get: single files between this machine and a box. They leave the box, so no rule allows them by default. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/host/op.h"
+#include "base/fd.h"
+
+enum { COPY_MAX = 64 << 20 };
+
+struct copy {
+	struct action *action;
+	char *host;
+};
+
+static void copy_end(struct copy *cp, json_t *body, const struct err *err)
+{
+	struct action *a = cp->action;
+	free(cp->host);
+	free(cp);
+	if (err)
+		action_fail(a, err);
+	else
+		action_ended(a, END_OK, body);
+}
+
+static json_t *bytes_body(size_t len)
+{
+	json_t *body = json_object();
+	json_put_int(body, "bytes", (int64_t)len);
+	return body;
+}
+
+static void put_done(void *self, json_t *result, const struct err *err)
+{
+	struct copy *cp = self;
+	copy_end(cp, err ? NULL : bytes_body((size_t)json_int(result, "size", 0)), err);
+}
+
+static void get_done(void *self, json_t *result, const struct err *err)
+{
+	struct copy *cp = self;
+	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	struct err why = ERR_INIT;
+	if (err) {
+		copy_end(cp, NULL, err);
+		return;
+	}
+	json_get_bytes(json_object_get(result, "data"), &data);
+	/* set-uid and the like never cross: a plain file of the user's */
+	mode_t mode = json_int(result, "mode", 0) & 0100 ? 0755 : 0644;
+	if (file_write_atomic(cp->host, buf_cstr(&data), data.len, mode, &why) < 0)
+		copy_end(cp, NULL, &why);
+	else
+		copy_end(cp, bytes_body(data.len), NULL);
+}
+
+static void start(void *self, struct action *a)
+{
+	struct super *s = self;
+	const struct action_spec *spec = action_spec(a);
+	struct box *b = boxes_get(s->boxes, spec->box);
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	int rc = b ? 0 : err_set(&err, ERR_CLOSED, "the box is gone");
+	if (rc == 0 && spec->kind == ACT_PUT)
+		rc = file_read(spec->host_path, &data, COPY_MAX, &err);
+	if (rc < 0) {
+		action_fail(a, &err);
+		return;
+	}
+	struct copy *cp = NEW(struct copy);
+	cp->action = a;
+	cp->host = xstrdup(spec->host_path);
+	if (spec->kind == ACT_PUT)
+		b->driver->write(b, spec->path, buf_cstr(&data), data.len, -1, put_done, cp);
+	else
+		b->driver->read(b, spec->path, COPY_MAX, get_done, cp);
+}
+
+static void cancel(void *self, struct action *a, const char *how)
+{
+	(void)self; /* one file: its end is near */
+	(void)a;
+	(void)how;
+}
+
+static void answer(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)res->id);
+	call_answer(c, v);
+}
+
+static void copy(struct call *c, enum action_kind kind, const char *tool)
+{
+	uint64_t id;
+	if (!call_box(c, &id))
+		return;
+	const char *host = json_str(c->args, "host", NULL), *path = json_str(c->args, "path", NULL);
+	if (!host || !path) {
+		call_fail(c, "script", NULL, NULL, 0, "%s needs a path on this machine and a path in the box", tool);
+		return;
+	}
+	struct effector *eff = NEW(struct effector);
+	*eff = (struct effector){ .name = "copy", .start = start, .cancel = cancel, .self = c->super };
+	c->data = eff;
+	c->free_data = free;
+	struct action_spec spec = {
+		.kind = kind, .tool = tool, .box = id, .path = path, .host_path = host, .leaves_box = true,
+		.may_write = kind == ACT_PUT,
+	};
+	call_action(c, &spec, eff, answer);
+}
+
+void op_box_put(struct call *c)
+{
+	copy(c, ACT_PUT, "put");
+}
+
+void op_box_get(struct call *c)
+{
+	copy(c, ACT_GET, "get");
+}

@@ -1,0 +1,265 @@
+/* Stateful shells: one action for the shell's life, one for each command in it. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/host/op.h"
+#include "sandbox/shell.h"
+
+struct shell_job {
+	struct shell_job *next;
+	struct super *s;
+	uint64_t id, box;      /* of the shell's own action */
+	struct call *opener;
+	struct box_shell *sh;
+	struct action *life;   /* its own action while it runs */
+	struct action *run;    /* the command under way */
+	struct effector effector;
+	bool gone;
+};
+
+static struct shell_job *shells;
+
+static struct shell_job *shell_of(struct call *c)
+{
+	uint64_t id = (uint64_t)json_int(c->args, "shell", 0);
+	for (struct shell_job *j = shells; j; j = j->next)
+		if (j->id == id && j->s == c->super && !j->gone)
+			return j;
+	call_fail(c, "backend", NULL, NULL, id, "this shell has ended");
+	return NULL;
+}
+
+static void on_output(void *self, bool running, const void *bytes, size_t len)
+{
+	struct shell_job *j = self;
+	(void)running;
+	struct action *a = j->run ? j->run : j->life;
+	if (a)
+		action_output(a, STREAM_PTY, bytes, len);
+}
+
+static void on_done(void *self, const struct box_shell_result *r)
+{
+	struct shell_job *j = self;
+	struct action *a = j->run;
+	j->run = NULL;
+	if (!a)
+		return;
+	json_t *body = json_object();
+	if (r->status >= 0)
+		json_put_int(body, "code", r->status);
+	json_put_flag(body, "in_band", true); /* what the shell says; see sandbox/shell.h */
+	action_ended(a, r->timed_out ? END_TIMEOUT : r->ended && r->status < 0 ? END_INTERRUPTED : END_OK, body);
+}
+
+static void on_end(void *self, bool lost, int left)
+{
+	struct shell_job *j = self;
+	struct action *a = j->life;
+	j->gone = true;
+	j->life = NULL;
+	if (!a)
+		return;
+	json_t *body = json_object();
+	json_put_int(body, "left", left);
+	action_ended(a, lost ? END_INTERRUPTED : END_OK, body);
+}
+
+static const struct box_shell_ops shell_ops = { .on_output = on_output, .on_done = on_done, .on_end = on_end };
+
+/* --- the shell's own life --- */
+
+static void life_start(void *self, struct action *a)
+{
+	struct shell_job *j = self;
+	struct box *b = boxes_get(j->s->boxes, j->box);
+	struct err err = ERR_INIT;
+	const struct action_spec *spec = action_spec(a);
+	if (!b || !(b->driver->caps & CAP_PTY)) {
+		err_set(&err, ERR_UNSUPPORTED, b ? "driver '%s' has no terminals" : "the box is gone", b ? b->driver->name : "");
+		action_fail(a, &err);
+		return;
+	}
+	struct box_shell_opts o = { .cwd = spec->cwd, .env = spec->env.nr ? spec->env.item : NULL };
+	j->life = a;
+	j->sh = box_shell_open(j->s->loop, b->driver, b, &o, &shell_ops, j);
+	box_shell_go(j->sh);
+	struct call *c = j->opener;
+	j->opener = NULL;
+	if (c) {
+		json_t *v = json_object();
+		c->action = 0;
+		json_put_int(v, "shell", (int64_t)j->id);
+		call_answer(c, v);
+	}
+}
+
+static void life_cancel(void *self, struct action *a, const char *how)
+{
+	struct shell_job *j = self;
+	(void)how;
+	box_shell_free(take(&j->sh));
+	j->gone = true;
+	j->life = NULL;
+	if (j->run)
+		action_ended(take(&j->run), END_CANCELLED, NULL);
+	action_ended(a, END_CANCELLED, NULL);
+}
+
+static const struct effector life_effector = { .name = "shell", .start = life_start, .cancel = life_cancel };
+
+static void life_done(void *self, const struct action_result *res)
+{
+	struct shell_job *j = self;
+	struct call *c = j->opener;
+	j->opener = NULL;
+	j->gone = true;
+	if (c) { /* it never began */
+		c->action = 0;
+		if (call_outcome(c, res))
+			call_fail(c, "backend", NULL, NULL, res->id, "the shell has ended");
+	}
+}
+
+void op_shell_open(struct call *c)
+{
+	uint64_t box;
+	if (!call_box(c, &box))
+		return;
+	struct shell_job *j = NEW(struct shell_job);
+	j->s = c->super;
+	j->box = box;
+	j->opener = c;
+	j->next = shells;
+	shells = j;
+	struct action_spec spec = {
+		.kind = ACT_EXEC,
+		.box = box,
+		.agent = c->agent,
+		.cause = c->agent ? c->agent : c->super->start_seq,
+		.tool = "shell",
+		.cwd = json_str(c->args, "cwd", NULL),
+		.may_write = true,
+		.parallel = true,
+	};
+	strv_push(&spec.argv, "bash");
+	op_env(json_object_get(c->args, "env"), &spec.env);
+	const struct action_client client = { .done = life_done, .self = j };
+	j->effector = life_effector;
+	j->effector.self = j;
+	j->id = c->action = gate_submit(c->super->gate, &spec, &j->effector, &client);
+	strv_release(&spec.argv);
+	strv_release(&spec.env);
+}
+
+/* --- commands in it --- */
+
+static void run_start(void *self, struct action *a)
+{
+	struct shell_job *j = self;
+	const struct action_spec *spec = action_spec(a);
+	struct err err = ERR_INIT;
+	if (j->gone || !j->sh) {
+		err_set(&err, ERR_CLOSED, "this shell has ended");
+		action_fail(a, &err);
+		return;
+	}
+	j->run = a;
+	if (box_shell_run(j->sh, spec->cmdline ? spec->cmdline : "", spec->timeout_us, &err) < 0) {
+		j->run = NULL;
+		action_fail(a, &err);
+	}
+}
+
+static void run_cancel(void *self, struct action *a, const char *how)
+{
+	struct shell_job *j = self;
+	(void)a;
+	if (j->sh)
+		box_shell_send(j->sh, strcmp(how, "kill") ? "\003" : "\034", 1);
+}
+
+static const struct effector run_effector = { .name = "shell", .start = run_start, .cancel = run_cancel };
+
+static void run_done(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = call_res(c, res);
+	json_put_flag(v, "pty", true);
+	call_answer(c, v);
+}
+
+void op_shell_run(struct call *c)
+{
+	struct shell_job *j = shell_of(c);
+	if (!j)
+		return;
+	const char *cmd = json_str(c->args, "cmd", "");
+	struct action_spec spec = {
+		.kind = ACT_EXEC,
+		.box = j->box,
+		.tool = "shell.run",
+		.cmdline = cmd,
+		.cause = j->id,
+		.timeout_us = json_int(c->args, "timeout_us", 0),
+		.may_write = true,
+	};
+	strv_push(&spec.argv, "sh");
+	strv_push(&spec.argv, "-c");
+	strv_push(&spec.argv, cmd);
+	struct effector *eff = NEW(struct effector);
+	*eff = run_effector;
+	eff->self = j;
+	c->data = eff;
+	c->free_data = free;
+	call_action(c, &spec, eff, run_done);
+	strv_release(&spec.argv);
+}
+
+static void send_now(void *self)
+{
+	struct call *c = self;
+	struct shell_job *j = shell_of(c);
+	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	if (!j)
+		return;
+	json_get_bytes(json_object_get(c->args, "data"), &data);
+	if (j->sh)
+		box_shell_send(j->sh, buf_cstr(&data), data.len);
+	call_answer(c, NULL);
+}
+
+void op_shell_send(struct call *c)
+{
+	struct shell_job *j = shell_of(c);
+	if (!j)
+		return;
+	json_t *body = json_object();
+	json_put(body, "data", json_incref(json_object_get(c->args, "data")));
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_STDIN, j->id, c->agent, j->box, j->id, body);
+	record_barrier(c->super->record, seq, send_now, c);
+}
+
+void op_shell_close(struct call *c)
+{
+	struct shell_job *j = shell_of(c);
+	if (!j)
+		return;
+	gate_cancel(c->super->gate, j->id, "cancel", "closed by the script");
+	call_answer(c, NULL);
+}
+
+void op_shells_free(struct super *s)
+{
+	for (struct shell_job **pp = &shells; *pp;) {
+		struct shell_job *j = *pp;
+		if (j->s != s) {
+			pp = &j->next;
+			continue;
+		}
+		*pp = j->next;
+		box_shell_free(j->sh);
+		free(j);
+	}
+}

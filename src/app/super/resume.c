@@ -1,0 +1,288 @@
+#include "app/super/resume.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/exit.h"
+#include "app/super/super_box.h"
+#include "app/super/super_tree.h"
+
+struct old_box {
+	uint64_t id, now;
+	json_t *open;          /* body of its box.open */
+	bool ready, closed, waiting;
+	struct old_snap *snap;
+	size_t nr, cap;
+};
+
+struct old_action {
+	uint64_t id;
+	char *tool;
+	uint64_t box;
+	bool started, writes;
+};
+
+struct resume {
+	struct super *s;
+	const struct host_ops *ops;
+	void *self;
+	json_t *start;         /* body of session.start */
+	uint64_t host, head;   /* seq of the script's host.start; the last event */
+	bool ended;            /* it had ended by itself */
+	struct old_box *box;
+	size_t nr_boxes, cap_boxes;
+	struct {
+		uint64_t id;
+		char *name;
+		bool ended;
+	} *agent;
+	size_t nr_agents, cap_agents;
+	struct old_action *open;
+	size_t nr_open, cap_open;
+	struct strv lost;
+	bool going;
+};
+
+/* --- reading --- */
+
+static struct old_box *box_of(struct resume *r, uint64_t id)
+{
+	for (size_t i = 0; i < r->nr_boxes; i++)
+		if (r->box[i].id == id)
+			return &r->box[i];
+	return NULL;
+}
+
+static void see_snapshot(struct resume *r, const struct event *ev, const json_t *body)
+{
+	struct old_box *b = box_of(r, ev->box);
+	if (!b)
+		return;
+	GROW(b->snap, b->nr, b->cap);
+	const char *label = json_str(body, "label", NULL);
+	b->snap[b->nr++] = (struct old_snap){
+		.seq = ev->seq, .repo = xstrdup(json_str(body, "repo", "")), .label = label ? xstrdup(label) : NULL
+	};
+}
+
+static void see_label(struct resume *r, const struct event *ev, const json_t *body)
+{
+	struct old_box *b = box_of(r, ev->box);
+	for (size_t i = 0; b && i < b->nr; i++)
+		if ((json_int_t)b->snap[i].seq == json_int(body, "snapshot", 0)) {
+			free(b->snap[i].label);
+			b->snap[i].label = xstrdup(json_str(body, "label", ""));
+		}
+}
+
+static void see_requested(struct resume *r, const struct event *ev, const json_t *body)
+{
+	GROW(r->open, r->nr_open, r->cap_open);
+	r->open[r->nr_open++] = (struct old_action){ .id = ev->seq, .tool = xstrdup(json_str(body, "tool", "")),
+							   .box = ev->box, .writes = json_flag(body, "may_write", false) };
+}
+
+static void see_action(struct resume *r, const struct event *ev)
+{
+	for (size_t i = r->nr_open; i-- > 0;) {
+		if (r->open[i].id != ev->action)
+			continue;
+		if (ev->kind == EV_ACTION_STARTED) {
+			r->open[i].started = true;
+		} else {
+			free(r->open[i].tool);
+			memmove(&r->open[i], &r->open[i + 1], (--r->nr_open - i) * sizeof(*r->open));
+		}
+		return;
+	}
+}
+
+static void see_agent(struct resume *r, const struct event *ev, const json_t *body)
+{
+	GROW(r->agent, r->nr_agents, r->cap_agents);
+	r->agent[r->nr_agents].id = ev->seq;
+	r->agent[r->nr_agents].name = xstrdup(json_str(body, "name", "agent"));
+	r->agent[r->nr_agents++].ended = false;
+}
+
+static void see(struct resume *r, const struct event *ev)
+{
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
+	struct old_box *b = ev->box ? box_of(r, ev->box) : NULL;
+	r->head = ev->seq;
+	if (ev->kind == EV_SESSION_START) {
+		r->start = json_incref(body);
+	} else if (ev->kind == EV_SESSION_END) {
+		r->ended = true;
+	} else if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
+		r->host = r->host ? r->host : ev->seq; /* frames of later hosts of a resumed session have the same cause */
+	} else if (ev->kind == EV_AGENT_START) {
+		see_agent(r, ev, body);
+	} else if (ev->kind == EV_AGENT_END) {
+		for (size_t i = 0; i < r->nr_agents; i++)
+			r->agent[i].ended |= r->agent[i].id == ev->agent;
+	} else if (ev->kind == EV_BOX_OPEN) {
+		GROW(r->box, r->nr_boxes, r->cap_boxes);
+		r->box[r->nr_boxes++] = (struct old_box){ .id = ev->seq, .open = json_incref(body) };
+	} else if (ev->kind == EV_BOX_READY && b) {
+		b->ready = true;
+	} else if (ev->kind == EV_BOX_CLOSED && b) {
+		b->closed = true;
+	} else if (ev->kind == EV_SNAPSHOT_TAKEN) {
+		see_snapshot(r, ev, body);
+	} else if (ev->kind == EV_SNAPSHOT_LABELED) {
+		see_label(r, ev, body);
+	} else if (ev->kind == EV_ACTION_REQUESTED) {
+		see_requested(r, ev, body);
+	} else if (ev->kind == EV_ACTION_STARTED || ev->kind == EV_ACTION_ENDED) {
+		see_action(r, ev);
+	}
+}
+
+int resume_read(struct resume **out, const char *path, struct err *err)
+{
+	struct session *s;
+	struct feed *f;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	struct resume *r = NEW(struct resume);
+	int rc = feed_new(&f, s, FEED_ALL, 0, err);
+	while (rc == 0 && (rc = feed_next(f, &ev, &a, 0, err)) == 1) {
+		see(r, &ev);
+		arena_reset(&a);
+		rc = 0;
+	}
+	if (rc == 0 && r->ended)
+		rc = err_set(err, ERR_INVALID, "session %s has ended; there is nothing to go on with", session_id(s));
+	else if (rc == 0 && (!r->host || !r->start))
+		rc = err_set(err, ERR_INVALID, "session %s broke off before its script began; run it anew", session_id(s));
+	feed_free(&f);
+	session_close(&s);
+	for (size_t i = 0; i < r->nr_open; i++)
+		if (r->open[i].started)
+			strv_push(&r->lost, r->open[i].tool);
+	if (rc < 0) {
+		resume_free(&r);
+		return -1;
+	}
+	*out = r;
+	return 0;
+}
+
+void resume_free(struct resume **rp)
+{
+	struct resume *r = *rp;
+	*rp = NULL;
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->nr_boxes; i++) {
+		for (size_t k = 0; k < r->box[i].nr; k++) {
+			free(r->box[i].snap[k].repo);
+			free(r->box[i].snap[k].label);
+		}
+		free(r->box[i].snap);
+		json_decref(r->box[i].open);
+	}
+	for (size_t i = 0; i < r->nr_agents; i++)
+		free(r->agent[i].name);
+	for (size_t i = 0; i < r->nr_open; i++)
+		free(r->open[i].tool);
+	strv_release(&r->lost);
+	free(r->box);
+	free(r->agent);
+	free(r->open);
+	json_decref(r->start);
+	free(r);
+}
+
+void resume_agents(struct resume *r, struct super *s)
+{
+	for (size_t i = 0; i < r->nr_agents; i++)
+		super_agent_add(s, r->agent[i].id, r->agent[i].name)->ended = r->agent[i].ended;
+}
+
+/* --- going on --- */
+
+static void caught_up(void *self)
+{
+	struct resume *r = self;
+	super_warn(r->s, NULL, "the session goes on after #%llu", (unsigned long long)r->head);
+}
+
+static void start_host(struct resume *r)
+{
+	struct err err = ERR_INIT;
+	const char *script = json_str(r->start, "script", "script");
+	CLEANUP(free_ptr) char *dir = xstrdup(script);
+	char *slash = strrchr(dir, '/');
+	if (slash)
+		*slash = 0;
+	struct host_resume hr = {
+		.name = slash ? slash + 1 : script,
+		.dir = slash ? dir : ".",
+		.start_seq = r->host,
+		.until_seq = r->head,
+		.lost = &r->lost,
+		.caught_up = caught_up,
+		.self = r,
+	};
+	r->going = true;
+	if (host_resume(&r->s->host, r->s, &hr, r->ops, r->self, &err) < 0)
+		super_end(r->s, EXIT_SANDBOX, "cannot go on: %s", err.text);
+}
+
+static void maybe_start(struct resume *r)
+{
+	for (size_t i = 0; i < r->nr_boxes; i++)
+		if (r->box[i].waiting)
+			return;
+	if (!r->going && !r->s->ending)
+		start_host(r);
+}
+
+void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self)
+{
+	struct err err = ERR_INIT;
+	r->s = s;
+	r->ops = ops;
+	r->self = self;
+	for (size_t i = 0; i < r->nr_boxes; i++) {
+		struct old_box *b = &r->box[i];
+		if (!b->ready || b->closed)
+			continue;
+		b->waiting = true;
+		bool broken_off = false;
+		for (size_t k = 0; k < r->nr_open; k++)
+			broken_off |= r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
+		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);
+		if (!b->now) {
+			b->waiting = false;
+			super_warn(s, NULL, "box '%s' cannot be opened again: %s", json_str(b->open, "name", ""), err.text);
+		}
+	}
+	maybe_start(r);
+}
+
+uint64_t resume_box(const struct resume *r, uint64_t old)
+{
+	for (size_t i = 0; r && i < r->nr_boxes; i++)
+		if (r->box[i].id == old && r->box[i].now)
+			return r->box[i].now;
+	return old;
+}
+
+void resume_box_ready(struct resume *r, uint64_t box, const struct err *err)
+{
+	for (size_t i = 0; i < r->nr_boxes; i++) {
+		struct old_box *b = &r->box[i];
+		if (b->now != box || !b->waiting)
+			continue;
+		b->waiting = false;
+		if (err)
+			super_warn(r->s, NULL, "box '%s' cannot be opened again: %s", json_str(b->open, "name", ""), err->text);
+	}
+	maybe_start(r);
+}

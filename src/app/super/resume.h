@@ -1,0 +1,22 @@
+/* Going on with a session whose supervisor is gone: open actions are closed as interrupted, boxes are opened again with
+ * the files of their newest snapshot, the script is brought to where it stood, and only then anything runs. */
+#ifndef APP_RESUME_H
+#define APP_RESUME_H
+
+#include "app/super/super_inner.h"
+
+struct resume;
+
+/* Reads what the session at @path was (before its record is opened for writing). */
+NODISCARD int resume_read(struct resume **out, const char *path, struct err *err);
+void resume_free(struct resume **r);
+/* After the gate's own recovery: agents are known again. */
+void resume_agents(struct resume *r, struct super *s);
+/* Opens the boxes, then the host; @ops and @self as in host_new. Ends the session if that cannot be. */
+void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self);
+/* The box that stands for @old now; @old itself when there is none. */
+uint64_t resume_box(const struct resume *r, uint64_t old);
+/* super_box.c tells that a box of resume_begin is there, or could not be opened. */
+void resume_box_ready(struct resume *r, uint64_t box, const struct err *err);
+
+#endif

@@ -1,0 +1,588 @@
+#include "app/super/super.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/exit.h"
+#include "app/super/resume.h"
+#include "app/super/super_box.h"
+#include "app/super/super_inner.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "sandbox/process.h"
+
+enum { END_GRACE_MS = 15000, UNWIND_MS = 5000, WARM_BOXES = 1, DRAIN_US = 3000000 };
+
+/* --- agents --- */
+
+struct agent *super_agent(struct super *s, uint64_t id)
+{
+	for (size_t i = 0; i < s->nr_agents; i++)
+		if (s->agent[i].id == id)
+			return &s->agent[i];
+	return NULL;
+}
+
+struct agent *super_agent_named(struct super *s, const char *name)
+{
+	struct agent *found = NULL;
+	for (size_t i = 0; i < s->nr_agents; i++)
+		if (!strcmp(s->agent[i].name, name))
+			found = &s->agent[i]; /* the newest of that name */
+	return found;
+}
+
+struct agent *super_agent_add(struct super *s, uint64_t id, const char *name)
+{
+	GROW(s->agent, s->nr_agents, s->cap_agents);
+	struct agent *a = &s->agent[s->nr_agents++];
+	*a = (struct agent){ .id = id, .name = xstrdup(name) };
+	gate_agent(s->gate, id, name);
+	return a;
+}
+
+void super_warn(struct super *s, const char *fix, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_info("%s", text);
+	json_t *body = json_object();
+	json_put_str(body, "text", text);
+	json_put_str(body, "fix", fix);
+	record_append_json(s->record, EV_SUPER_WARN, s->start_seq, 0, 0, 0, body);
+}
+
+void super_changed(struct super *s)
+{
+	if (s->server)
+		control_server_changed(s->server);
+}
+
+/* --- people who are away --- */
+
+static void child_gone(void *self, int fd, unsigned events)
+{
+	struct loop_fd **w = self;
+	struct err err = ERR_INIT;
+	int status;
+	(void)events;
+	if (proc_reap(fd, &status, &err) < 0)
+		log_warn("%s", err.text);
+	loop_fd_free(w);
+	close(fd);
+	free(w);
+}
+
+/* The command is the user's own, from his configuration; what it is told comes in the environment, never in its text. */
+void super_notify(struct super *s, const char *title, const char *text)
+{
+	if (!s->opts->notify)
+		return;
+	struct strv env = STRV_INIT;
+	for (char **e = environ; *e; e++)
+		strv_push(&env, *e);
+	CLEANUP(free_ptr) char *v1 = xasprintf("SANDGLASS_TITLE=%s", title);
+	CLEANUP(free_ptr) char *v2 = xasprintf("SANDGLASS_TEXT=%s", text);
+	CLEANUP(free_ptr) char *v3 = xasprintf("SANDGLASS_SESSION=%s", record_id(s->record));
+	strv_push(&env, v1);
+	strv_push(&env, v2);
+	strv_push(&env, v3);
+	char *argv[] = { xstrdup("sh"), xstrdup("-c"), xstrdup(s->opts->notify), NULL };
+	int fds[3] = { -1, -1, -1 }, pid, pidfd;
+	struct err err = ERR_INIT;
+	json_t *body = json_object();
+	json_put_str(body, "text", text);
+	json_put_str(body, "command", s->opts->notify);
+	if (proc_spawn("/bin/sh", argv, env.item, fds, 3, &pid, &pidfd, &err) < 0) {
+		json_put_str(body, "why", err.text);
+	} else {
+		struct loop_fd **w = xcalloc(1, sizeof(struct loop_fd *));
+		*w = loop_fd_new(s->loop, pidfd, LOOP_READ, child_gone, w);
+	}
+	record_append_json(s->record, EV_NOTIFY, s->start_seq, 0, 0, 0, body);
+	for (int i = 0; i < 3; i++)
+		free(argv[i]);
+	strv_release(&env);
+}
+
+void super_held(struct super *s, uint64_t id, const char *text)
+{
+	CLEANUP(free_ptr) char *title = xasprintf("sandglass: #%llu waits", (unsigned long long)id);
+	if (!s->nr_clients)
+		super_notify(s, title, text);
+	super_changed(s);
+}
+
+/* --- what the layers below tell --- */
+
+static void on_head(void *self, uint64_t seq)
+{
+	struct super *s = self;
+	if (s->server)
+		control_server_head(s->server, seq);
+}
+
+static void on_state(void *self, enum record_state state, const char *why)
+{
+	struct super *s = self;
+	s->record_state = state;
+	free(s->record_why);
+	s->record_why = why ? xstrdup(why) : NULL;
+	super_changed(s);
+	if (state == RECORD_DEAD) {
+		boxes_freeze(s->boxes, 0, true, s->start_seq);
+		super_end(s, EXIT_DAMAGED, "the session file cannot be written any more: %s", why ? why : "I/O error");
+	}
+}
+
+static const struct record_ops record_ops = { .on_head = on_head, .on_state = on_state };
+
+static void on_held(void *self, uint64_t action, bool held)
+{
+	struct super *s = self;
+	struct action *a = gate_action(s->gate, action);
+	if (held && a) {
+		const struct action_spec *spec = action_spec(a);
+		CLEANUP(free_ptr) char *text =
+			xasprintf("%s %s", action_kind_name(spec->kind),
+				  spec->cmdline ? spec->cmdline : spec->argv.nr ? spec->argv.item[0] :
+				  spec->path ? spec->path : spec->host ? spec->host : spec->tool ? spec->tool : "");
+		super_held(s, action, text);
+		json_t *body = json_object();
+		json_put_int(body, "action", (int64_t)action);
+		if (s->host)
+			host_event(s->host, "held", body);
+		else
+			json_decref(body);
+		return;
+	}
+	super_changed(s);
+}
+
+static void on_budget(void *self, uint64_t agent, const char *what)
+{
+	struct super *s = self;
+	struct agent *a = super_agent(s, agent);
+	CLEANUP(free_ptr) char *text = xasprintf("budget of %s is used up: %s", a ? a->name : "the session", what);
+	super_held(s, agent, text);
+}
+
+static void on_kill(void *self, uint64_t agent, json_t *who)
+{
+	struct super *s = self;
+	(void)who;
+	if (s->host)
+		host_stop(s->host, agent, "killed by a person");
+}
+
+static void on_snapshot(void *self, uint64_t action, uint64_t box)
+{
+	super_box_snapshot(self, box, action);
+}
+
+static void box_opened(void *self, uint64_t box, json_t *result, const struct err *err)
+{
+	super_box_opened(self, box, result, err);
+}
+
+static void finish_if_done(struct super *s);
+
+static void box_gone(void *self, uint64_t box, const struct err *err)
+{
+	struct super *s = self;
+	super_box_gone(s, box);
+	if (err && !s->ending)
+		super_warn(s, "see 'sandglass doctor'", "box '%llu' died: %s", (unsigned long long)box, err->text);
+	finish_if_done(s);
+}
+
+static void launcher_died(void *self, const struct err *err)
+{
+	struct super *s = self;
+	if (s->ending)
+		return;
+	super_warn(s, NULL, "the launcher has died (%s): its boxes are gone, a new one was started", err->text);
+	for (size_t i = boxes_count(s->boxes); i > 0; i--)
+		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
+}
+
+/* --- the end --- */
+
+static void finish_if_done(struct super *s)
+{
+	if (s->ending && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background)
+		loop_stop(s->loop);
+}
+
+static void deferred_finish(void *self)
+{
+	finish_if_done(self);
+}
+
+void super_maybe_finish(struct super *s)
+{
+	loop_defer(s->loop, deferred_finish, s);
+}
+
+static void cancel_open(struct super *s, const char *why)
+{
+	for (struct call *c = s->calls; c; c = c->next)
+		if (c->action)
+			gate_cancel(s->gate, c->action, "cancel", why);
+}
+
+static void end_timeout(void *self)
+{
+	struct super *s = self;
+	log_warn("boxes did not close in time");
+	loop_stop(s->loop);
+}
+
+void super_end(struct super *s, int status, const char *fmt, ...)
+{
+	if (s->ending)
+		return;
+	va_list ap;
+	char why[600];
+	va_start(ap, fmt);
+	vsnprintf(why, sizeof(why), fmt, ap);
+	va_end(ap);
+	s->ending = true;
+	s->status = status;
+	s->why = why[0] ? xstrdup(why) : NULL;
+	cancel_open(s, "the session ends");
+	for (size_t i = boxes_count(s->boxes); i > 0; i--)
+		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
+	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
+	loop_timer_set(s->end_timer, END_GRACE_MS, 0);
+	super_maybe_finish(s);
+}
+
+/* What the script's end means for the exit status (ux 4.2). */
+static int status_of(struct super *s, const json_t *end)
+{
+	static const struct {
+		const char *code;
+		int status;
+	} known[] = { { "denied", EXIT_DENIED }, { "budget", EXIT_BUDGET },   { "timeout", EXIT_BUDGET }, { "model", EXIT_MODEL },
+		      { "backend", EXIT_SANDBOX }, { "script", EXIT_SCRIPT }, { "limit", EXIT_SCRIPT } };
+	int status = (int)json_int(end, "code", 0);
+	if (status == 0)
+		return EXIT_DONE;
+	if (s->person_needed || gate_person_missed(s->gate))
+		return EXIT_PERSON;
+	const char *code = json_str(json_object_get(end, "err"), "code", NULL);
+	for (size_t i = 0; code && i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].code, code) && (status == 1 || status == EXIT_SCRIPT))
+			return known[i].status;
+	return status;
+}
+
+static void script_ended(void *self, const json_t *end, const struct err *died)
+{
+	struct super *s = self;
+	if (s->signalled)
+		super_end(s, 128 + s->signalled, "stopped by %s", s->signalled == SIGINT ? "Ctrl-C" : "SIGTERM");
+	else if (s->stopped)
+		super_end(s, EXIT_TERM, "stopped by a person");
+	else if (end)
+		super_end(s, status_of(s, end), "%s", json_str(end, "why", ""));
+	else
+		super_end(s, EXIT_SCRIPT, "%s", died->text);
+}
+
+static const struct host_ops script_ops = { .on_end = script_ended };
+
+static void unwind_timeout(void *self)
+{
+	struct super *s = self;
+	super_end(s, s->signalled ? 128 + s->signalled : EXIT_TERM, "stopped; the script did not unwind in time");
+}
+
+void super_stop(struct super *s, bool now, const char *why)
+{
+	s->stopped = true;
+	if (now || !s->host) {
+		super_end(s, EXIT_TERM, "%s", why);
+		return;
+	}
+	cancel_open(s, why); /* also what waits for a person, so that the script can unwind */
+	host_stop(s->host, 0, why);
+	if (!s->unwind_timer)
+		s->unwind_timer = loop_timer_new(s->loop, unwind_timeout, s);
+	loop_timer_set(s->unwind_timer, UNWIND_MS, 0);
+}
+
+static void on_signal(void *self, int signo)
+{
+	struct super *s = self;
+	if (s->ending)
+		return;
+	bool again = s->signalled != 0;
+	s->signalled = signo == SIGHUP ? SIGTERM : signo;
+	super_stop(s, again, "stopped by a signal");
+}
+
+/* --- start --- */
+
+static void start_script(void *self)
+{
+	struct super *s = self;
+	const struct super_opts *o = s->opts;
+	struct err err = ERR_INIT;
+	if (s->ending)
+		return;
+	if (s->resume) {
+		resume_begin(s->resume, s, &script_ops, s);
+		return;
+	}
+	CLEANUP(json_release) json_t *args = json_array();
+	CLEANUP(json_release) json_t *env = json_object();
+	for (size_t i = 0; o->args && o->args[i]; i++)
+		json_array_append_new(args, json_bytes_z(o->args[i]));
+	json_put_str(env, "model", o->model);
+	json_put_str(env, "backend", o->backend);
+	json_put_flag(env, "interactive", !o->no_input);
+	CLEANUP(free_ptr) char *dir = o->script_path ? xstrdup(o->script_path) : NULL;
+	char *slash = dir ? strrchr(dir, '/') : NULL;
+	if (slash)
+		*slash = 0;
+	struct host_start st = {
+		.mode = "script",
+		.name = o->script_path ? (slash ? slash + 1 : o->script_path) : o->name,
+		.dir = slash ? dir : o->script_path ? "." : NULL,
+		.text = o->script,
+		.len = o->script_len,
+		.args = args,
+		.env = env,
+	};
+	if (host_new(&s->host, s, &st, &script_ops, s, &err) < 0)
+		super_end(s, EXIT_SANDBOX, "%s", err.text);
+}
+
+static json_t *start_event(const struct super_opts *o)
+{
+	json_t *b = json_object(), *args = json_array();
+	struct hash h;
+	struct buf hex = BUF_INIT;
+	hash_of(o->script, o->script_len, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	for (size_t i = 0; o->args && o->args[i]; i++)
+		json_array_append_new(args, json_bytes_z(o->args[i]));
+	json_put_str(b, "script", o->script_path ? o->script_path : o->name);
+	json_put_str(b, "script_hash", buf_cstr(&hex));
+	json_put_bytes(b, "script_text", o->script, o->script_len);
+	json_put(b, "args", args);
+	json_put_str(b, "model", o->model);
+	json_put_str(b, "backend", o->backend);
+	json_put(b, "budget", json_incref(o->budget));
+	json_put_flag(b, "no_input", o->no_input);
+	json_put_int(b, "uid", getuid());
+	json_put_int(b, "pid", getpid());
+	buf_release(&hex);
+	return b;
+}
+
+static void tell_ready(const struct super_opts *o, json_t *line)
+{
+	if (o->ready_fd >= 0) {
+		CLEANUP(free_ptr) char *text = json_dump_str(line);
+		CLEANUP(free_ptr) char *whole = xasprintf("%s\n", text);
+		struct err err = ERR_INIT;
+		if (fd_write_all(o->ready_fd, whole, strlen(whole), &err) < 0)
+			log_warn("%s", err.text);
+		int fd = o->ready_fd;
+		fd_close(&fd);
+	}
+	json_decref(line);
+}
+
+static void tell_failed(const struct super_opts *o, const struct err *err, int status)
+{
+	json_t *j = json_object();
+	json_put_str(j, "error", err->text);
+	json_put_int(j, "status", status);
+	tell_ready(o, j);
+}
+
+static json_t *who_started(void)
+{
+	json_t *who = json_object();
+	json_put_int(who, "uid", getuid());
+	json_put_int(who, "pid", getpid());
+	json_put_str(who, "name", getenv("USER") ? getenv("USER") : "");
+	return who;
+}
+
+static void apply_options(struct super *s)
+{
+	const struct super_opts *o = s->opts;
+	CLEANUP(json_release) json_t *who = who_started();
+	struct err err = ERR_INIT;
+	gate_unattended(s->gate, o->no_input);
+	if (o->budget) {
+		struct budget_limits lim = {
+			.uusd = json_int(o->budget, "uusd", 0),
+			.tokens = json_int(o->budget, "tokens", 0),
+			.time_us = json_int(o->budget, "time_us", 0),
+			.steps = json_int(o->budget, "steps", 0),
+			.actions = json_int(o->budget, "actions", 0),
+		};
+		s->session_budget = gate_budget(s->gate, 0, 0, &lim);
+	}
+	if (o->step)
+		gate_pause(s->gate, 0, who);
+	if (o->hold && gate_hold(s->gate, o->hold, who, &err) < 0)
+		super_end(s, EXIT_USAGE, "--hold: %s", err.text);
+}
+
+static int open_record(struct super *s, struct err *err)
+{
+	const struct super_opts *o = s->opts;
+	if (o->resume) {
+		if (resume_read(&s->resume, o->resume, err) < 0)
+			return -1;
+		return record_resume(&s->record, s->loop, o->resume, &record_ops, s, err);
+	}
+	CLEANUP(json_release) json_t *body = start_event(o);
+	return record_create(&s->record, s->loop, o->sessions_dir, o->name, body, &record_ops, s, err);
+}
+
+/* Returns an exit status, 0 when all is there. */
+static int compose(struct super *s, struct err *err)
+{
+	const struct super_opts *o = s->opts;
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	const struct gate_ops gate_ops = {
+		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .on_kill = on_kill, .self = s
+	};
+	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .self = s };
+	if (loop_new(&s->loop, err) < 0)
+		return EXIT_UNSUCCESSFUL;
+	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid }, launcher_died, s, err);
+	if (!s->launcher)
+		return EXIT_SANDBOX;
+	process_pool_set(s->loop, WARM_BOXES);
+	if (open_record(s, err) < 0)
+		return exit_of(err);
+	s->start_seq = record_head(s->record);
+	s->gate = gate_new(s->loop, s->record, &gate_ops);
+	if (s->resume) {
+		s->start_seq = 1;
+		resume_agents(s->resume, s);
+		if (gate_recover(s->gate, o->resume, err) < 0)
+			return exit_of(err);
+	}
+	s->boxes = boxes_new(s->loop, s->record, s->gate, &boxes_ops);
+	s->store = json_object();
+	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", record_id(s->record));
+	s->state_dir = paths_state(tail);
+	if (super_box_init(s, err) < 0)
+		return EXIT_SANDBOX;
+	if (super_listen(s, err) < 0)
+		return EXIT_UNSUCCESSFUL;
+	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
+		s->sig[i] = loop_signal_new(s->loop, signals[i], on_signal, s);
+	return 0;
+}
+
+static void drained(void *self)
+{
+	*(bool *)self = true;
+}
+
+/* Warm boxes go before the launcher does: it would take them for dead ones. */
+static void drain_pool(struct super *s)
+{
+	bool done = false;
+	if (!s->launcher)
+		return;
+	process_pool_drain(s->loop, drained, &done);
+	for (int64_t until = clock_mono_us() + DRAIN_US; !done && clock_mono_us() < until;)
+		loop_turn(s->loop, 50);
+}
+
+static void release(struct super *s)
+{
+	struct err err = ERR_INIT;
+	host_free(&s->host);
+	policy_hosts_free(s);
+	while (s->calls)
+		call_drop(s->calls);
+	op_procs_free(s);
+	op_shells_free(s);
+	control_server_free(&s->server, s->why);
+	super_box_release(s);
+	if (s->boxes && boxes_count(s->boxes) == 0)
+		boxes_free(&s->boxes);
+	gate_free(&s->gate);
+	if (s->record) {
+		json_t *end = json_object();
+		json_put_flag(end, "ok", s->status == EXIT_DONE);
+		json_put_int(end, "status", s->status);
+		json_put_str(end, "why", s->why);
+		if (s->record_state == RECORD_DEAD) {
+			json_decref(end);
+			record_abandon(&s->record);
+		} else if (record_close(&s->record, end, &err) < 0) {
+			fprintf(stderr, "sandglass: cannot close the session file: %s\n", err.text);
+			s->status = EXIT_DAMAGED;
+		}
+	}
+	drain_pool(s);
+	launcher_stop(&s->launcher);
+	loop_timer_free(&s->end_timer);
+	loop_timer_free(&s->unwind_timer);
+	for (size_t i = 0; i < ARRAY_LEN(s->sig); i++)
+		loop_signal_free(&s->sig[i]);
+	for (size_t i = 0; i < s->nr_agents; i++)
+		free(s->agent[i].name);
+	free(s->agent);
+	json_decref(s->store);
+	resume_free(&s->resume);
+	free(s->record_why);
+	free(s->hold);
+	free(s->state_dir);
+}
+
+int super_run(const struct super_opts *o)
+{
+	struct super s = { .opts = o };
+	struct err err = ERR_INIT;
+	hash_init();
+	int status = compose(&s, &err);
+	if (status) {
+		s.status = status;
+		s.why = xstrdup(err.text);
+		release(&s);
+		tell_failed(o, &err, status);
+		free(s.why);
+		return status;
+	}
+	json_t *ready = json_object();
+	json_put_str(ready, "id", record_id(s.record));
+	json_put_str(ready, "path", record_path(s.record));
+	json_put_str(ready, "socket", control_server_path(s.server));
+	json_put_int(ready, "pid", getpid());
+	tell_ready(o, ready);
+	apply_options(&s);
+	policy_load(&s, start_script);
+	if (!s.ending || boxes_count(s.boxes))
+		loop_run(s.loop);
+	release(&s);
+	loop_free(s.loop);
+	status = s.status;
+	free(s.why);
+	return status;
+}

@@ -1,0 +1,35 @@
+/* What a session does with its boxes besides running things in them: opens them from a script's options, keeps their
+ * files (snapshots, rollback, fork, merge back), takes them away. */
+#ifndef APP_SUPER_BOX_H
+#define APP_SUPER_BOX_H
+
+#include "app/super/super_inner.h"
+#include "app/super/super_tree.h"
+
+NODISCARD int super_box_init(struct super *s, struct err *err);
+void super_box_release(struct super *s);
+bool super_box_busy(struct super *s); /* a snapshot or merge is under way */
+
+/* box.open: begins; the call is answered when the box is there. -1: @err, nothing begun. */
+NODISCARD int super_box_open(struct call *c, struct err *err);
+/* box.fork: opens a box like @from; its files become those of @from at event @n. */
+NODISCARD int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err);
+void super_box_answer(struct super *s, uint64_t box, struct call *c); /* what box.open answers */
+/* Opens a box as @open (body of its box.open) says, with the files of its snapshots. Returns its id; resume_box_ready
+ * follows. @restore: an action had begun to change them, so they are put back to the newest snapshot; else what is on disk
+ * counts, which may be one snapshot ahead of the record. 0: @err. */
+uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
+			  bool restore, struct err *err);
+void super_box_close(struct super *s, uint64_t box);
+/* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
+bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);
+
+/* From the layers below. */
+void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err);
+/* Its first snapshot is taken: the script may go on. */
+void super_box_ready(struct super *s, uint64_t box);
+void super_box_gone(struct super *s, uint64_t box);
+/* After an action that may have written; gate_settled follows. */
+void super_box_snapshot(struct super *s, uint64_t box, uint64_t action);
+
+#endif

@@ -1,0 +1,523 @@
+/* What people command over the control socket. Each command is one function and one row below; the registry has
+ * checked words and options already, the server has recorded it (control.command) and checked the uid. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/super/ask.h"
+#include "app/super/super_box.h"
+#include "app/super/super_inner.h"
+#include "app/super/super_tree.h"
+#include "base/clock.h"
+#include "base/log.h"
+
+struct ask_for { /* one command that is being carried out */
+	struct super *s;
+	const struct control_request *rq;
+	const struct command_line *line;
+};
+
+static const char *word(const struct ask_for *a, size_t i)
+{
+	return i < a->line->words.nr ? a->line->words.item[i] : NULL;
+}
+
+/* "405", "#405", "s-7k2m9q#405". */
+static int parse_id(const char *text, uint64_t *out, struct err *err)
+{
+	const char *hash = strchr(text, '#');
+	char *end;
+	uint64_t v = strtoull(hash ? hash + 1 : text, &end, 10);
+	if (*end || !v)
+		return err_set(err, ERR_USAGE, "'%s' is not the number of an action", text);
+	*out = v;
+	return 0;
+}
+
+static int decide(struct ask_for *a, enum decision what, const char *waiver, json_t *edit, struct err *err)
+{
+	struct decide d = {
+		.decision = what,
+		.message = command_opt(a->line, "message"),
+		.edit = edit,
+		.waiver = waiver,
+		.who = a->rq->who,
+	};
+	const char *intent = command_opt(a->line, "intent");
+	if (parse_id(word(a, 0), &d.action, err) < 0)
+		return -1;
+	if (intent && !hex_parse(intent, strlen(intent), d.intent.b, HASH_LEN))
+		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+	int rc = gate_decide(a->s->gate, &d, err);
+	super_changed(a->s);
+	return rc;
+}
+
+static int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
+{
+	const char *cmd = command_opt(a->line, "cmd");
+	json_put_str(out, "decision", cmd ? "edited" : "approved");
+	CLEANUP(json_release) json_t *edit = cmd ? json_object() : NULL;
+	if (cmd)
+		json_put_str(edit, "cmd", cmd);
+	return decide(a, cmd ? DECIDE_EDIT : DECIDE_APPROVE, command_opt(a->line, "session"), edit, err);
+}
+
+static int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
+{
+	json_put_str(out, "decision", "denied");
+	return decide(a,
+		      command_has(a->line, "kill")  ? DECIDE_KILL :
+		      command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
+						      DECIDE_DENY,
+		      NULL, NULL, err);
+}
+
+static int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *choice = word(a, 1), *text = command_opt(a->line, "message"), *field;
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *form = NULL;
+	for (size_t i = 0; (field = command_opt_nth(a->line, "field", i)); i++) {
+		const char *eq = strchr(field, '=');
+		if (!eq)
+			return err_set(err, ERR_USAGE, "--field '%s' is not NAME=VALUE", field);
+		if (!form)
+			form = json_object();
+		CLEANUP(free_ptr) char *name = xstrndup(field, (size_t)(eq - field));
+		json_put_str(form, name, eq + 1);
+	}
+	if (!choice && !text && !form)
+		return err_set(err, ERR_USAGE, "what is the answer? give a choice, --message or --field");
+	return ask_answer(a->s, id, choice ? choice : text, form, a->rq->who, err);
+}
+
+/* The agent that the first word names; 0 = all. */
+static int agent_word(struct ask_for *a, uint64_t *out, struct err *err)
+{
+	const char *name = word(a, 0);
+	*out = 0;
+	if (!name)
+		return 0;
+	struct agent *ag = super_agent_named(a->s, name);
+	if (!ag && strtoull(name[0] == '#' ? name + 1 : name, NULL, 10))
+		ag = super_agent(a->s, strtoull(name[0] == '#' ? name + 1 : name, NULL, 10));
+	if (!ag)
+		return err_set(err, ERR_NOENT, "no agent '%s' in this session", name);
+	*out = ag->id;
+	return 0;
+}
+
+static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (agent_word(a, &id, err) < 0)
+		return -1;
+	gate_pause(a->s->gate, id, a->rq->who);
+	return 0;
+}
+
+static int cmd_continue(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (agent_word(a, &id, err) < 0)
+		return -1;
+	boxes_freeze(a->s->boxes, 0, false, a->rq->cause);
+	gate_continue(a->s->gate, id, a->rq->who);
+	op_agents_continue(a->s);
+	return 0;
+}
+
+static int cmd_step(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (agent_word(a, &id, err) < 0)
+		return -1;
+	gate_step(a->s->gate, id, a->rq->who);
+	op_agents_step(a->s, id);
+	return 0;
+}
+
+static int box_word(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
+{
+	*out = 0;
+	if (!name)
+		return 0;
+	*out = boxes_find(a->s->boxes, name);
+	if (!*out && boxes_get(a->s->boxes, strtoull(name, NULL, 10)))
+		*out = strtoull(name, NULL, 10);
+	return *out ? 0 : err_set(err, ERR_NOENT, "no box '%s' in this session", name);
+}
+
+/* The box that is meant when there is only one. */
+static int one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
+{
+	if (box_word(a, name, out, err) < 0)
+		return -1;
+	if (*out)
+		return 0;
+	if (boxes_count(a->s->boxes) != 1)
+		return err_set(err, ERR_USAGE, boxes_count(a->s->boxes) ? "several boxes are open: say which one" :
+									   "no box is open");
+	*out = boxes_at(a->s->boxes, 0);
+	return 0;
+}
+
+static int freeze(struct ask_for *a, bool frozen, struct err *err)
+{
+	uint64_t id;
+	if (box_word(a, word(a, 0), &id, err) < 0)
+		return -1;
+	boxes_freeze(a->s->boxes, id, frozen, a->rq->cause);
+	return 0;
+}
+
+static int cmd_freeze(struct ask_for *a, json_t *out, struct err *err)
+{
+	(void)out;
+	if (!word(a, 0)) /* "freeze everything" also holds what has not begun */
+		gate_pause(a->s->gate, 0, a->rq->who);
+	return freeze(a, true, err);
+}
+
+static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
+{
+	(void)out;
+	if (!word(a, 0)) {
+		gate_continue(a->s->gate, 0, a->rq->who);
+		op_agents_continue(a->s);
+	}
+	return freeze(a, false, err);
+}
+
+static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *why = command_opt(a->line, "message");
+	struct err not_agent = ERR_INIT;
+	(void)out;
+	if (agent_word(a, &id, &not_agent) == 0) {
+		if (a->s->host)
+			host_stop(a->s->host, id, why ? why : "killed by a person");
+		return 0;
+	}
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return err_set(err, ERR_NOENT, "no agent and no action '%s' in this session", word(a, 0));
+	if (!gate_action(a->s->gate, id))
+		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
+	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
+	return 0;
+}
+
+static int cmd_stop(struct ask_for *a, json_t *out, struct err *err)
+{
+	const char *why = command_opt(a->line, "message");
+	(void)out;
+	(void)err;
+	super_stop(a->s, command_has(a->line, "now"), why ? why : "stopped by a person");
+	return 0;
+}
+
+static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	struct buf text = BUF_INIT;
+	(void)out;
+	if (agent_word(a, &id, err) < 0)
+		return -1;
+	for (size_t i = 1; word(a, i); i++)
+		buf_printf(&text, "%s%s", i > 1 ? " " : "", word(a, i));
+	json_t *body = json_object();
+	json_put_str(body, "text", buf_cstr(&text));
+	json_put(body, "who", json_incref(a->rq->who));
+	record_append_json(a->s->record, EV_AGENT_SAY, a->rq->cause, id, 0, 0, body);
+	if (a->s->host)
+		host_message(a->s->host, id, buf_cstr(&text), a->rq->who);
+	buf_release(&text);
+	return 0;
+}
+
+static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
+{
+	struct super *s = a->s;
+	CLEANUP(buf_release) struct buf filter = BUF_INIT;
+	int rc = 0;
+	for (size_t i = 0; word(a, i); i++)
+		buf_printf(&filter, "%s%s", i ? " " : "", word(a, i));
+	if (command_has(a->line, "off")) {
+		rc = gate_hold(s->gate, "", a->rq->who, err);
+	} else if (command_has(a->line, "on")) {
+		rc = gate_hold(s->gate, s->hold ? s->hold : "", a->rq->who, err);
+	} else if (filter.len || command_has(a->line, "clear")) {
+		rc = gate_hold(s->gate, buf_cstr(&filter), a->rq->who, err);
+		if (rc == 0) {
+			free(s->hold); /* so that --on can bring it back after --off */
+			s->hold = xstrdup(buf_cstr(&filter));
+		}
+	}
+	CLEANUP(json_release) json_t *state = gate_state(s->gate);
+	json_put(out, "hold", json_incref(json_object_get(state, "hold")));
+	return rc;
+}
+
+static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	struct budget_limits more = { 0 };
+	const char *usd = command_opt(a->line, "usd"), *time = command_opt(a->line, "time");
+	if (agent_word(a, &id, err) < 0)
+		return -1;
+	struct agent *ag = super_agent(a->s, id);
+	uint64_t budget = ag && ag->budget ? ag->budget : a->s->session_budget;
+	if (!budget)
+		return err_set(err, ERR_NOENT, "there is no budget; 'run --budget usd=1' gives one");
+	if (usd) {
+		int64_t v; /* dollars in the form of seconds: the same digits, a millionth as unit */
+		if (!clock_parse_span(usd, &v))
+			return err_set(err, ERR_USAGE, "--usd '%s' is not an amount like 2 or 0.50", usd);
+		more.uusd = v;
+	}
+	if (time && !clock_parse_span(time, &more.time_us))
+		return err_set(err, ERR_USAGE, "--time '%s' is not a time like 90s or 20m", time);
+	if (command_opt_int(a->line, "tokens", 1, INT64_MAX, &more.tokens, err) < 0 ||
+	    command_opt_int(a->line, "steps", 1, INT64_MAX, &more.steps, err) < 0)
+		return -1;
+	if (more.uusd || more.time_us || more.tokens || more.steps)
+		gate_budget_extend(a->s->gate, budget, &more, a->rq->who);
+	json_put_int(out, "budget", (int64_t)budget);
+	json_put(out, "left", gate_budget_left(a->s->gate, budget));
+	return 0;
+}
+
+static json_t *state_of(void *self)
+{
+	struct super *s = self;
+	json_t *st = s->gate ? gate_state(s->gate) : json_object();
+	json_put(st, "asks", ask_pending(s));
+	if (s->record_state != RECORD_OK) {
+		json_put_str(st, "record", s->record_state == RECORD_DEAD ? "dead" : "stalled");
+		json_put_str(st, "record_why", s->record_why);
+	}
+	json_t *boxes = json_array();
+	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
+		json_t *b = json_object();
+		uint64_t id = boxes_at(s->boxes, i);
+		json_put_int(b, "box", (int64_t)id);
+		json_put_str(b, "name", boxes_name(s->boxes, id));
+		json_put_int(b, "alive", boxes_alive(s->boxes, id));
+		json_array_append_new(boxes, b);
+	}
+	json_put(st, "boxes", boxes);
+	json_put_flag(st, "ending", s->ending);
+	return st;
+}
+
+static int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
+	if (!word(a, 1))
+		return 0;
+	json_t *tried = gate_waiver_try(a->s->gate, id, word(a, 1), err);
+	json_put(out, "tried", tried);
+	return tried ? 0 : -1;
+}
+
+static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
+{
+	(void)err;
+	CLEANUP(json_release) json_t *st = state_of(a->s);
+	json_object_update(out, st);
+	return 0;
+}
+
+/* --- a person's own shell in a box: an action of kind shell; its terminal is read from the record --- */
+
+static void shell_done(void *self, const struct action_result *res)
+{
+	(void)self; /* whoever looks sees action.ended */
+	(void)res;
+}
+
+static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	int64_t cols = 80, rows = 24;
+	if (one_box(a, word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_flag(args, "pty", true);
+	json_put_int(args, "cols", cols);
+	json_put_int(args, "rows", rows);
+	json_put(args, "who", json_incref(a->rq->who));
+	struct action_spec spec = {
+		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
+	};
+	const struct action_client client = { .done = shell_done };
+	strv_push(&spec.argv, "bash");
+	strv_push(&spec.argv, "-i");
+	strv_push(&spec.env, "TERM=xterm-256color");
+	json_put_int(out, "action", (int64_t)gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client));
+	strv_release(&spec.argv);
+	strv_release(&spec.env);
+	return 0;
+}
+
+struct typed {
+	struct super *s;
+	uint64_t action, ticket;
+	struct buf bytes;
+};
+
+static void typed_now(void *self)
+{
+	struct typed *t = self;
+	struct err err = ERR_INIT;
+	if (boxes_stdin(t->s->boxes, t->action, buf_cstr(&t->bytes), t->bytes.len, false, &err) < 0)
+		control_refuse(t->s->server, t->ticket, &err);
+	else
+		control_answer(t->s->server, t->ticket, NULL);
+	buf_release(&t->bytes);
+	free(t);
+}
+
+/* What a person types goes in behind a barrier, like all input. */
+static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *b64 = command_opt(a->line, "base64");
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	struct action *act = gate_action(a->s->gate, id);
+	if (!act || action_spec(act)->kind != ACT_SHELL)
+		return err_set(err, ERR_NOENT, "#%" PRIu64 " is not a shell that runs", id);
+	struct typed *t = NEW(struct typed);
+	*t = (struct typed){ .s = a->s, .action = id, .ticket = a->rq->ticket };
+	if (!b64 || !base64_parse(b64, strlen(b64), &t->bytes)) {
+		buf_release(&t->bytes);
+		free(t);
+		return err_set(err, ERR_USAGE, "input needs --base64");
+	}
+	json_t *body = json_object();
+	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
+	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
+		       typed_now, t);
+	return 1;
+}
+
+static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	int64_t cols = 80, rows = 24;
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
+		return -1;
+	return boxes_resize(a->s->boxes, id, (uint16_t)cols, (uint16_t)rows, err);
+}
+
+/* --- the files of boxes: these take time and answer by their ticket --- */
+
+static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (one_box(a, word(a, 0), &id, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
+	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	return trees_merge_command(&rq, o, err) < 0 ? -1 : 1;
+}
+
+static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id, to;
+	(void)out;
+	if (parse_id(word(a, 0), &to, err) < 0 || one_box(a, command_opt(a->line, "box"), &id, err) < 0)
+		return -1;
+	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	return trees_rollback_command(&rq, to, command_has(a->line, "tell"), err) < 0 ? -1 : 1;
+}
+
+static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t what = 0;
+	(void)out;
+	if (word(a, 0) && parse_id(word(a, 0), &what, err) < 0)
+		return -1;
+	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
+}
+
+/* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */
+static const struct {
+	const char *name;
+	int (*run)(struct ask_for *a, json_t *out, struct err *err);
+} row[] = {
+	{ "approve", cmd_approve },   { "deny", cmd_deny },	    { "answer", cmd_answer }, { "pause", cmd_pause },
+	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
+	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
+	{ "budget", cmd_budget },     { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
+	{ "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
+};
+
+static void on_command(void *self, const struct control_request *rq)
+{
+	struct super *s = self;
+	struct ask_for a = { .s = s, .rq = rq, .line = rq->line };
+	struct err err = ERR_INIT;
+	json_t *out = json_object();
+	int rc = -1;
+	err_set(&err, ERR_UNSUPPORTED, "'%s' is not known to this supervisor", rq->line->command->name);
+	for (size_t i = 0; i < ARRAY_LEN(row); i++)
+		if (!strcmp(row[i].name, rq->line->command->name)) {
+			err = ERR_INIT;
+			rc = row[i].run(&a, out, &err);
+			break;
+		}
+	super_changed(s);
+	if (rc == 0) {
+		control_answer(s->server, rq->ticket, out);
+		return;
+	}
+	json_decref(out);
+	if (rc < 0)
+		control_refuse(s->server, rq->ticket, &err);
+}
+
+static uint64_t keep(void *self, uint16_t kind, json_t *body)
+{
+	struct super *s = self;
+	return record_append_json(s->record, kind, s->start_seq, 0, 0, 0, body);
+}
+
+static void clients(void *self, size_t nr)
+{
+	struct super *s = self;
+	s->nr_clients = nr;
+}
+
+static const struct control_ops control_ops = {
+	.command = on_command, .state = state_of, .record = keep, .clients = clients
+};
+
+int super_listen(struct super *s, struct err *err)
+{
+	struct control_info info = {
+		.program = "sandglass " SANDGLASS_VERSION,
+		.session = record_id(s->record),
+		.name = s->opts->name,
+		.path = record_path(s->record),
+	};
+	return control_server_new(&s->server, s->loop, &info, &control_ops, s, err);
+}

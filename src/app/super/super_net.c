@@ -1,0 +1,247 @@
+#include "app/super/super_net.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "proxy/egress.h"
+
+enum { PROXY_PORT = 3128 };
+
+struct net {
+	struct super *s;
+	uint64_t box;
+	struct egress *egress;
+	struct strv allow;
+	struct effector effector;
+	struct conn *conns;
+	bool dead; /* freed while connections are open: the last one cleans up */
+};
+
+/* One connection: an action from the question to its end. */
+struct conn {
+	struct conn *next;
+	struct net *net;
+	uint64_t ticket, action;
+	struct action *running;
+};
+
+bool net_wanted(const json_t *net)
+{
+	return json_is_array(net) && json_array_size(net) > 0;
+}
+
+void net_env(struct strv *env)
+{
+	static const char *const name[] = { "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY" };
+	for (size_t i = 0; i < ARRAY_LEN(name); i++) {
+		CLEANUP(free_ptr) char *v = xasprintf("%s=http://127.0.0.1:%d", name[i], PROXY_PORT);
+		strv_push(env, v);
+	}
+	strv_push(env, "NO_PROXY=localhost,127.0.0.1");
+	strv_push(env, "no_proxy=localhost,127.0.0.1");
+}
+
+static void conn_free(struct conn *c)
+{
+	struct net *n = c->net;
+	for (struct conn **p = &n->conns; *p; p = &(*p)->next)
+		if (*p == c) {
+			*p = c->next;
+			break;
+		}
+	free(c);
+	if (n->dead && !n->conns) {
+		strv_release(&n->allow);
+		free(n);
+	}
+}
+
+/* --- the effector: an allowed connection is let through and runs until it ends --- */
+
+static struct conn *conn_of(struct net *n, uint64_t action)
+{
+	for (struct conn *c = n->conns; c; c = c->next)
+		if (c->action == action)
+			return c;
+	return NULL;
+}
+
+static void start(void *self, struct action *a)
+{
+	struct net *n = self;
+	struct conn *c = conn_of(n, action_id(a));
+	if (!c || !n->egress) {
+		action_ended(a, END_INTERRUPTED, NULL);
+		return;
+	}
+	c->running = a;
+	egress_answer(n->egress, c->ticket, true, NULL);
+}
+
+static void cancel(void *self, struct action *a, const char *how)
+{
+	struct net *n = self;
+	struct conn *c = conn_of(n, action_id(a));
+	(void)how;
+	if (c)
+		c->running = NULL; /* what egress says about it later concerns nobody */
+	action_ended(a, END_CANCELLED, NULL);
+}
+
+static void done(void *self, const struct action_result *res)
+{
+	struct conn *c = self;
+	struct net *n = c->net;
+	if (res->end != END_OK && n->egress) {
+		CLEANUP(free_ptr) char *why = xasprintf("%s%s%s%s", action_end_name(res->end), res->rule ? " by rule " : "",
+							res->rule ? res->rule : "", res->why ? "" : "");
+		egress_answer(n->egress, c->ticket, false, res->why ? res->why : why);
+	}
+	conn_free(c);
+}
+
+static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
+{
+	struct net *n = self;
+	struct conn *c = NEW(struct conn);
+	CLEANUP(json_release) json_t *args = json_object();
+	c->net = n;
+	c->ticket = ticket;
+	c->next = n->conns;
+	n->conns = c;
+	json_put_str(args, "method", w->method);
+	json_put_str(args, "path", w->path);
+	json_put_flag(args, "listed", w->listed);
+	struct action_spec spec = {
+		.kind = ACT_CONNECT,
+		.cause = n->box,
+		.box = n->box,
+		.tool = "connect",
+		.host = w->host,
+		.port = w->port,
+		.args = args,
+		.leaves_box = true,
+		.parallel = true,
+	};
+	const struct action_client client = { .done = done, .self = c };
+	c->action = gate_submit(n->s->gate, &spec, &n->effector, &client);
+}
+
+static void on_ended(void *self, uint64_t ticket, const struct egress_end *e)
+{
+	struct net *n = self;
+	for (struct conn *c = n->conns; c; c = c->next) {
+		if (c->ticket != ticket)
+			continue;
+		if (!c->running) { /* the box gave up before anybody had decided */
+			gate_cancel(n->s->gate, c->action, "cancel", "the connection was given up");
+			return;
+		}
+		json_t *body = json_object();
+		json_put_str(body, "address", e->address);
+		json_put_str(body, "how", e->why);
+		json_put_flag(body, "connected", e->connected);
+		json_put_int(body, "up_bytes", (int64_t)e->up_bytes);
+		json_put_int(body, "down_bytes", (int64_t)e->down_bytes);
+		struct action *a = c->running;
+		c->running = NULL;
+		action_ended(a, END_OK, body);
+		return;
+	}
+}
+
+static const struct egress_ops egress_ops = { .ask = on_ask, .ended = on_ended };
+
+/* The list is the script author's word: a rule that allows, which every stricter rule of a policy file still beats. */
+static void add_rule(struct super *s, const char *box, const json_t *allow)
+{
+	struct policy *p;
+	struct err err = ERR_INIT;
+	CLEANUP(json_release) json_t *doc = json_object();
+	json_t *rules = json_array(), *rule = json_object();
+	json_put_str(doc, "file", "(sandbox option net)");
+	json_put_str(rule, "name", "net");
+	json_put_str(rule, "verdict", "allow");
+	json_put_int(rule, "line", 1);
+	json_put_str(rule, "kind", "connect");
+	json_put(rule, "host", json_incref((json_t *)(uintptr_t)allow));
+	json_put_str(rule, "box", box);
+	json_array_append_new(rules, rule);
+	json_put(doc, "rules", rules);
+	if (policy_from_json(&p, doc, &err) < 0)
+		super_warn(s, NULL, "the list of hosts of box '%s' cannot be used: %s", box, err.text);
+	else
+		gate_add_policy(s->gate, p);
+}
+
+struct net *net_new(struct super *s, uint64_t box, const json_t *allow)
+{
+	struct net *n = NEW(struct net);
+	n->s = s;
+	n->box = box;
+	n->effector = (struct effector){ .name = "connect", .start = start, .cancel = cancel, .self = n };
+	for (size_t i = 0; i < json_array_size(allow); i++)
+		if (json_is_string(json_array_get(allow, i)))
+			strv_push(&n->allow, json_string_value(json_array_get(allow, i)));
+	add_rule(s, boxes_name(s->boxes, box), allow);
+	return n;
+}
+
+struct net *net_copy(struct super *s, uint64_t box, const struct net *like)
+{
+	CLEANUP(json_release) json_t *allow = json_argv(like->allow.item, like->allow.nr);
+	return net_new(s, box, allow);
+}
+
+static void on_listening(void *self, json_t *result, const struct err *err)
+{
+	struct net *n = self;
+	int fd = result ? (int)json_int(result, "fd", -1) : -1;
+	if (n->dead) {
+		fd_close(&fd);
+		return;
+	}
+	if (err) {
+		super_warn(n->s, NULL, "box '%s' has no way out: %s", boxes_name(n->s->boxes, n->box), err->text);
+		return;
+	}
+	struct egress_opts o = {
+		.allow = (const char *const *)n->allow.item,
+		.nr_allow = n->allow.nr,
+		.http = true,
+		.local = getenv("SANDGLASS_EGRESS_LOCAL") != NULL, /* tests: servers of their own on this machine */
+	};
+	n->egress = egress_new(n->s->loop, fd, &o, &egress_ops, n);
+}
+
+void net_attach(struct net *n, struct box *b)
+{
+	if (b->driver->caps & CAP_LISTEN)
+		b->driver->listen(b, PROXY_PORT, on_listening, n);
+	else
+		super_warn(n->s, NULL, "driver '%s' cannot give its boxes a way out through the proxy", b->driver->name);
+}
+
+void net_free(struct net **np)
+{
+	struct net *n = *np;
+	*np = NULL;
+	if (!n)
+		return;
+	if (n->egress)
+		egress_free(&n->egress);
+	n->dead = true;
+	struct conn *next;
+	for (struct conn *c = n->conns; c; c = next) {
+		next = c->next;
+		struct action *a = c->running;
+		c->running = NULL;
+		if (a)
+			action_ended(a, END_INTERRUPTED, NULL);
+	}
+	if (!n->conns) {
+		strv_release(&n->allow);
+		free(n);
+	}
+}

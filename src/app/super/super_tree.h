@@ -1,0 +1,47 @@
+/* The files of one box over time: snapshots after actions, going back, copying, merging back. Composes
+ * src/sandbox/workspace with loop, recorder and gate: what is heavy runs on a worker, what is recorded is appended here. */
+#ifndef APP_SUPER_TREE_H
+#define APP_SUPER_TREE_H
+
+#include "app/super/super_inner.h"
+
+struct trees;
+
+/* From people: answered by the control ticket. -1: @err, nothing begun. */
+struct tree_request {
+	struct super *s;
+	uint64_t box, ticket, cause;
+	json_t *who; /* borrowed for the call */
+	bool tell, undo;
+};
+
+/* @opts: what the box was opened with; borrowed for the call. */
+struct trees *trees_new(struct super *s, struct box *b, const char *name, const struct box_opts *opts);
+void trees_free(struct trees **t);
+bool trees_busy(const struct trees *t);
+struct trees *super_box_trees(struct super *s, uint64_t box); /* NULL when it has none */
+/* The host folder of its (first) repository, and the ref that the last merge back made; NULL when there is none. Borrows. */
+void trees_merged(const struct trees *t, const char **dir_out, const char **ref_out);
+
+/* Loop: brings the files of @t to those of box @from at event @n, then answers @c as box.open does. */
+void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n);
+int trees_undo_rollback(const struct tree_request *rq, struct trees *t);
+
+/* A snapshot that another supervisor of this session took of a box that this one stands for. */
+struct old_snap {
+	uint64_t seq;
+	char *repo, *label; /* label may be NULL */
+};
+/* @snap (copied) are found by later diffs and rollbacks. @restore, or when nothing was left on disk: the files are made
+ * those of the newest of them. Then calls @done. */
+void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, bool restore,
+		 void (*done)(struct super *s, uint64_t box, const struct err *err));
+
+/* Takes a snapshot for an action that has ended; gate_settled(action) follows in any case. */
+void trees_after_action(struct trees *t, uint64_t action);
+
+NODISCARD int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err);
+NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err);
+NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
+
+#endif

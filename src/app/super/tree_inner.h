@@ -1,0 +1,81 @@
+/* Between super_tree.c (snapshots) and tree_*.c (what is done with them). */
+#ifndef APP_TREE_INNER_H
+#define APP_TREE_INNER_H
+
+#include "app/super/super_tree.h"
+#include "sandbox/workspace/snapshot.h"
+
+/* One recorded state of one layer. */
+struct snap {
+	uint64_t seq;    /* of its snapshot.taken */
+	size_t layer;
+	char *label;     /* may be NULL */
+};
+
+struct layer_open {
+	struct trees *t;
+	size_t i;
+};
+
+struct layer {
+	struct layer_open open; /* for files that our uid may not read */
+	struct ws *ws;
+	char *name;      /* of the repository; "" = /workspace itself */
+	char *host_dir;  /* NULL = none of the user's */
+	uint64_t prev;   /* seq of its newest snapshot */
+	struct tree_base *base; /* tree_base.c; NULL = none, or not listed yet */
+};
+
+/* What is asked of a box's files, one after the other. Every kind of work is one of these: @work on a worker, then @done on
+ * the loop. Boxes with living processes are frozen meanwhile if @freeze. */
+struct tree_job {
+	struct tree_job *next;
+	struct trees *t;
+	void (*work)(struct tree_job *j);
+	void (*done)(struct tree_job *j); /* frees what it owns, not the job */
+	bool freeze, frozen, writes;
+	struct err err;
+	void *data;
+};
+
+struct trees {
+	struct super *s;
+	struct box *box;
+	uint64_t id;
+	char *name;
+	struct layer *layer;
+	size_t nr_layers;
+	struct snap *snap;
+	size_t nr_snaps, cap_snaps;
+	uint64_t *by;             /* actions that ended since the last snapshot, not yet in one */
+	size_t nr_by, cap_by;
+	struct tree_job *first, **last, *running;
+	struct session *read;     /* worker's: objects of the past */
+	struct objects *objects;  /* of the job under way */
+	bool dead;                /* freed while a job ran: it cleans up */
+	struct loop_timer *drift;
+	uint64_t undo;            /* seq before the last rollback; 0 = none */
+	char *merged_ref;
+	struct err broken;        /* the layers could not be opened: why */
+};
+
+/* Takes @j (heap). */
+void tree_job_add(struct trees *t, struct tree_job *j);
+const struct ws_store *tree_store(struct trees *t, struct ws_store *out);
+/* Appends a snapshot of every layer that changed (after ws_take on the worker). @why: "action" "person" "rollback" ... */
+struct taken {
+	json_t **body; /* by layer, NULL = nothing new */
+	const char *why;
+	char *label;
+	uint64_t cause;
+};
+void tree_take(struct trees *t, struct taken *k, struct err *err);  /* worker */
+uint64_t tree_record(struct trees *t, struct taken *k);             /* loop; newest seq; releases @k */
+/* The newest snapshot of @layer at or before @seq; 0 = the base. */
+uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq);
+void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label);
+/* Gives the snapshot @seq a name, and records it. */
+void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause);
+bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
+
+#endif

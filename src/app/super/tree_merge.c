@@ -1,0 +1,388 @@
+/* Merging back: as an action of a script (which asks) or as a command of a person, and taking it back. */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/host/op.h"
+#include "app/super/tree_base.h"
+#include "app/super/tree_op.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/paths.h"
+#include "sandbox/workspace/diff.h"
+#include "sandbox/workspace/merge.h"
+
+/* What was asked for; lives as long as its op. */
+struct merging {
+	struct tree_op op; /* first: freed with it */
+	enum merge_mode mode;
+	bool dry;
+	char id[33];
+	char *branch, *into, *message, *patch;
+	struct strv paths; /* only these (patterns); empty = all */
+	json_t *body, **drift;
+	bool done, clean;
+};
+
+static void merging_release(struct merging *m)
+{
+	free(m->branch);
+	free(m->into);
+	free(m->message);
+	free(m->patch);
+	strv_release(&m->paths);
+	json_decref(m->body);
+	free(m->drift);
+}
+
+/* The same merge has the same id, so that a second try finds what the first one did. */
+static void merge_id(struct super *s, uint64_t cause, char out[33])
+{
+	struct hash h;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	CLEANUP(free_ptr) char *text = xasprintf("%s#%" PRIu64, record_id(s->record), cause);
+	hash_of(text, strlen(text), &h);
+	hex_append(&hex, h.b, 8);
+	memcpy(out, hex.data, 16);
+	out[16] = 0;
+}
+
+/* --- what a person left out --- */
+
+struct choices {
+	struct merge_choice *item;
+	size_t nr, cap;
+};
+
+static void leave_others(const struct merging *m, const struct ws_view *v, struct choices *c)
+{
+	for (size_t i = 0; m->paths.nr && i < v->nr; i++) {
+		bool wanted = false;
+		for (size_t p = 0; p < m->paths.nr; p++)
+			wanted |= fnmatch(m->paths.item[p], v->item[i].path, 0) == 0;
+		if (wanted)
+			continue;
+		GROW(c->item, c->nr, c->cap);
+		c->item[c->nr++] = (struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
+	}
+}
+
+/* --- worker --- */
+
+struct layer_merge {
+	struct ws_view *view;
+	struct merge_step *step;
+	char **message;
+	size_t nr;
+	struct choices choices;
+};
+
+static int load_steps(struct merging *m, size_t i, struct layer_merge *lm)
+{
+	struct trees *t = m->op.t;
+	size_t nr = 0;
+	for (size_t k = 0; k < t->nr_snaps; k++)
+		nr += t->snap[k].layer == i;
+	if (m->mode != MERGE_COMMITS || nr == 0)
+		nr = 1;
+	lm->view = xcalloc(nr, sizeof(*lm->view));
+	lm->step = xcalloc(nr, sizeof(*lm->step));
+	lm->message = xcalloc(nr, sizeof(*lm->message));
+	for (size_t k = 0; lm->nr < nr && (nr == 1 || k < t->nr_snaps); k++) {
+		if (nr > 1 && t->snap[k].layer != i)
+			continue;
+		uint64_t seq = nr == 1 ? UINT64_MAX : t->snap[k].seq;
+		if (tree_view(t, i, seq, &lm->view[lm->nr], &m->op.err) < 0)
+			return -1;
+		lm->message[lm->nr] = m->message ? xstrdup(m->message) :
+				      nr == 1	  ? xasprintf("sandglass: work of box %s", t->name) :
+						    xasprintf("sandglass: box %s at #%" PRIu64, t->name, seq);
+		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr], .message = lm->message[lm->nr] };
+		lm->nr++;
+	}
+	leave_others(m, &lm->view[lm->nr - 1], &lm->choices);
+	return 0;
+}
+
+static void layer_merge_release(struct layer_merge *lm)
+{
+	for (size_t i = 0; i < lm->nr; i++) {
+		ws_view_release(&lm->view[i]);
+		free(lm->message[i]);
+	}
+	free(lm->view);
+	free(lm->step);
+	free(lm->message);
+	free(lm->choices.item);
+}
+
+static void merge_work(struct tree_op *op)
+{
+	struct merging *m = (struct merging *)op;
+	struct trees *t = op->t;
+	struct ws_store st;
+	struct layer_merge *lm = xcalloc(t->nr_layers, sizeof(*lm));
+	struct merge_target *target = xcalloc(t->nr_layers, sizeof(*target));
+	CLEANUP(free_ptr) char *undo = paths_state("undo");
+	size_t nr = 0;
+	int rc = dir_make(undo, 0700, &op->err);
+	m->drift = xcalloc(t->nr_layers, sizeof(*m->drift));
+	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
+		if (!t->layer[i].host_dir && !m->into)
+			continue;
+		rc = tree_base_drift(t, i, &m->drift[i], &op->err);
+		if (rc == 0)
+			rc = load_steps(m, i, &lm[i]);
+		target[nr++] = (struct merge_target){
+			.repo = t->layer[i].name,
+			.dir = m->into ? m->into : t->layer[i].host_dir,
+			.step = lm[i].step,
+			.nr_steps = lm[i].nr,
+			.choice = lm[i].choices.item,
+			.nr_choices = lm[i].choices.nr,
+		};
+	}
+	if (rc == 0 && nr == 0)
+		rc = err_set(&op->err, ERR_INVALID, "box '%s' has no folder of yours to merge into; name one", t->name);
+	struct merge_opts o = {
+		.id = m->id,
+		.mode = m->mode,
+		.branch = m->branch,
+		.author = "sandglass",
+		.email = "sandglass@localhost",
+		.ts_us = clock_wall_us(),
+		.undo_dir = undo,
+		.patch = m->patch,
+		.dry = m->dry,
+		.store = tree_store(t, &st),
+		.target = target,
+		.nr_targets = nr,
+	};
+	struct merge_result r = { 0 };
+	if (rc == 0 && merge_run(&o, &r, &op->err) == 0) {
+		m->done = r.done;
+		m->clean = r.clean;
+		m->body = json_incref(r.body);
+	}
+	merge_result_release(&r);
+	for (size_t i = 0; i < t->nr_layers; i++)
+		layer_merge_release(&lm[i]);
+	free(lm);
+	free(target);
+}
+
+/* --- loop --- */
+
+static void say_conflicts(const json_t *body, struct buf *out)
+{
+	size_t i, k, nr = 0;
+	json_t *target, *c;
+	json_array_foreach(json_object_get(body, "targets"), i, target)
+		json_array_foreach(json_object_get(target, "conflicts"), k, c) {
+			CLEANUP(buf_release) struct buf path = BUF_INIT;
+			json_get_bytes(json_object_get(c, "path"), &path);
+			if (nr++ < 10)
+				buf_printf(out, "%s%s%s%s (%s)", nr > 1 ? ", " : "", json_str(target, "repo", ""),
+					   *json_str(target, "repo", "") ? "/" : "", buf_cstr(&path), json_str(c, "why", "changed on both sides"));
+		}
+}
+
+static void merge_done(struct tree_op *op)
+{
+	struct merging *m = (struct merging *)op;
+	struct trees *t = op->t;
+	struct super *s = t->s;
+	for (size_t i = 0; m->drift && i < t->nr_layers; i++)
+		tree_base_record_drift(t, m->drift[i]);
+	if (op->err.code == ERR_NONE && !m->clean && !m->dry) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		say_conflicts(m->body, &text);
+		err_set(&op->err, ERR_INVALID, "nothing was merged, there are conflicts: %s", buf_cstr(&text));
+	}
+	json_t *body = m->body ? json_copy(m->body) : json_object();
+	if (op->err.code != ERR_NONE) {
+		json_put_str(body, "why", op->err.text);
+		json_put_str(body, "code", err_code_name(op->err.code));
+	}
+	json_put_str(body, "merge", m->id);
+	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
+	uint64_t seq = record_append_json(s->record, kind, op->cause, 0, t->id, op->action ? op->cause : 0, body);
+	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
+	json_t *v = m->body ? json_copy(m->body) : json_object();
+	json_put_int(v, "event", (int64_t)seq);
+	json_put_str(v, "ref", json_str(first, "ref", NULL));
+	if (kind == EV_MERGE_DONE) {
+		free(t->merged_ref);
+		t->merged_ref = json_str(first, "ref", NULL) ? xstrdup(json_str(first, "ref", NULL)) : NULL;
+		memcpy(s->last_merge, m->id, sizeof(s->last_merge));
+		s->last_merge_seq = seq;
+	}
+	tree_op_answer(op, v);
+	merging_release(m);
+}
+
+static struct merging *merging_new(struct trees *t, uint64_t cause)
+{
+	struct merging *m = NEW(struct merging);
+	m->op = (struct tree_op){ .t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause };
+	merge_id(t->s, cause, m->id);
+	return m;
+}
+
+/* --- as an action --- */
+
+static void merge_start(void *self, struct action *a)
+{
+	struct trees *t = self;
+	const json_t *args = action_spec(a)->args;
+	struct merging *m = merging_new(t, action_id(a));
+	const char *branch = json_str(args, "branch", NULL), *message = json_str(args, "message", NULL);
+	const char *into = action_spec(a)->host_path;
+	m->op.action = a;
+	merge_mode_find(json_str(args, "mode", "branch"), &m->mode);
+	m->branch = branch ? xstrdup(branch) : NULL;
+	m->message = message ? xstrdup(message) : NULL;
+	if (m->mode == MERGE_PATCH) {
+		m->patch = xstrdup(into && *into ? into : "sandglass.patch");
+	} else if (into && t->nr_layers == 1) {
+		m->into = xstrdup(into);
+	}
+	tree_op_start(&m->op);
+}
+
+static void merge_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self; /* all or nothing: it is carried to its end */
+	(void)a;
+	(void)how;
+}
+
+static void merge_answer(struct call *c, const struct action_result *res)
+{
+	if (!call_outcome(c, res))
+		return;
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)res->id);
+	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
+	json_put(v, "targets", json_incref(json_object_get(res->body, "targets")));
+	call_answer(c, v);
+}
+
+void op_box_merge(struct call *c)
+{
+	uint64_t box;
+	enum merge_mode mode;
+	struct err err = ERR_INIT;
+	struct trees *t = op_trees(c, &box);
+	const char *into = json_str(c->args, "into", NULL);
+	char full[PATH_MAX];
+	if (!t)
+		return;
+	if (!merge_mode_find(json_str(c->args, "mode", "branch"), &mode)) {
+		call_fail(c, "script", NULL, NULL, 0, "merge: no mode '%s' (known: apply, branch, commits, patch)",
+			  json_str(c->args, "mode", ""));
+		return;
+	}
+	if (into && mode != MERGE_PATCH && !realpath(into, full)) {
+		err_sys(&err, "merge: '%s' cannot be used", into);
+		call_fail_err(c, &err);
+		return;
+	}
+	struct effector *eff = NEW(struct effector);
+	*eff = (struct effector){ .name = "merge", .start = merge_start, .cancel = merge_cancel, .self = t };
+	c->data = eff;
+	c->free_data = free;
+	struct action_spec spec = {
+		.kind = ACT_MERGE,
+		.tool = "merge",
+		.box = box,
+		.args = c->args,
+		.host_path = into ? (mode == MERGE_PATCH ? into : full) : t->layer[0].host_dir,
+		.leaves_box = true,
+	};
+	call_action(c, &spec, eff, merge_answer);
+}
+
+/* --- as a command --- */
+
+int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err)
+{
+	struct trees *t = super_box_trees(rq->s, rq->box);
+	const char *to = json_str(opts, "to", NULL);
+	if (!t)
+		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+	if (json_object_get(opts, "hunks"))
+		return err_set(err, ERR_UNSUPPORTED, "merging single hunks is not built yet; --path takes whole files");
+	struct merging *m = merging_new(t, rq->cause);
+	const json_t *paths = json_object_get(opts, "path");
+	m->op.rq = *rq;
+	m->mode = json_object_get(opts, "apply") ? MERGE_APPLY : MERGE_BRANCH;
+	m->dry = json_object_get(opts, "dry-run") != NULL;
+	m->branch = to ? xstrdup(to) : NULL;
+	if (json_is_string(paths))
+		strv_push(&m->paths, json_string_value(paths));
+	else
+		json_get_argv(paths, &m->paths);
+	tree_op_start(&m->op);
+	return 0;
+}
+
+/* --- undo --- */
+
+struct undoing {
+	struct super *s;
+	uint64_t ticket, cause;
+	char id[33];
+	json_t *body;
+	struct err err;
+};
+
+static void undo_work(void *self)
+{
+	struct undoing *u = self;
+	CLEANUP(free_ptr) char *dir = paths_state("undo");
+	struct merge_opts o = { .id = u->id, .undo_dir = dir, .ts_us = clock_wall_us() };
+	if (merge_undo(&o, &u->body, &u->err) < 0)
+		u->body = NULL;
+}
+
+static void undo_done(void *self)
+{
+	struct undoing *u = self;
+	struct super *s = u->s;
+	s->background--;
+	if (u->body) {
+		record_append_json(s->record, EV_MERGE_UNDONE, u->cause, 0, 0, 0, json_copy(u->body));
+		s->last_merge[0] = 0;
+	}
+	if (s->server && u->body)
+		control_answer(s->server, u->ticket, json_incref(u->body));
+	else if (s->server)
+		control_refuse(s->server, u->ticket, &u->err);
+	json_decref(u->body);
+	free(u);
+	super_maybe_finish(s);
+}
+
+int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
+{
+	struct super *s = rq->s;
+	struct trees *newest = NULL;
+	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
+		struct trees *t = super_box_trees(s, boxes_at(s->boxes, i));
+		if (t && t->undo && (!newest || t->undo > newest->undo))
+			newest = t;
+	}
+	if (newest && (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
+		return trees_undo_rollback(rq, newest);
+	if (!s->last_merge[0])
+		return err_set(err, ERR_NOENT, "there is no merge and no rollback of this session that could be undone");
+	struct undoing *u = NEW(struct undoing);
+	*u = (struct undoing){ .s = s, .ticket = rq->ticket, .cause = rq->cause };
+	memcpy(u->id, s->last_merge, sizeof(u->id));
+	s->background++;
+	loop_job_run(s->loop, undo_work, undo_done, u);
+	return 0;
+}

@@ -1,0 +1,149 @@
+#include "app/super/tree_op.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/failpoint.h"
+#include "base/fd.h"
+
+static void op_free(struct tree_op *o)
+{
+	json_decref(o->result);
+	strv_release(&o->missing);
+	free(o);
+}
+
+static void finish(struct tree_op *o)
+{
+	o->done(o);
+	op_free(o);
+}
+
+static void second_work(struct tree_job *j)
+{
+	struct tree_op *o = j->data;
+	if (o->err.code == ERR_NONE)
+		o->work(o);
+}
+
+static void second_done(struct tree_job *j)
+{
+	struct tree_op *o = j->data;
+	if (j->err.code != ERR_NONE && o->err.code == ERR_NONE)
+		o->err = j->err;
+	finish(o);
+}
+
+static void committed(void *self)
+{
+	struct tree_op *o = self;
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){ .work = second_work, .done = second_done, .freeze = o->freeze, .data = o };
+	tree_job_add(o->t, j);
+}
+
+static void first_work(struct tree_job *j)
+{
+	struct tree_op *o = j->data;
+	tree_take(j->t, &o->taken, &j->err);
+}
+
+static void first_done(struct tree_job *j)
+{
+	struct tree_op *o = j->data;
+	tree_record(j->t, &o->taken);
+	if (j->err.code != ERR_NONE) {
+		o->err = j->err;
+		finish(o);
+		return;
+	}
+	record_barrier(o->t->s->record, record_head(o->t->s->record), committed, o);
+}
+
+void tree_op_start(struct tree_op *o)
+{
+	o->taken = (struct taken){ .why = o->why, .cause = o->cause };
+	struct tree_job *j = NEW(struct tree_job);
+	*j = (struct tree_job){ .work = first_work, .done = first_done, .freeze = true, .data = o };
+	tree_job_add(o->t, j);
+}
+
+int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view *v, struct err *err)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct ws_store st;
+	struct event ev;
+	tree_store(t, &st);
+	seq = tree_snap_at(t, i, seq);
+	if (!seq)
+		return ws_view_load(v, &st, NULL, err);
+	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
+		return -1;
+	if (session_event(t->read, seq, &ev, &a, err) < 0)
+		return -1;
+	if (!ev.body)
+		return err_set(err, ERR_CANCELLED, "snapshot #%llu was redacted", (unsigned long long)seq);
+	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
+	return body ? ws_view_load(v, &st, body, err) : -1;
+}
+
+int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other)
+{
+	struct trees *t = o->t;
+	struct ws_diff d = WS_DIFF_INIT;
+	struct ws_plan p = WS_PLAN_INIT;
+	struct ws_store st;
+	struct err none = ERR_INIT;
+	CLEANUP(fd_close) int lower = other >= 0 ? -1 : t->box->driver->tree->root(t->box, i, "lower", &none);
+	tree_store(t, &st);
+	int rc = ws_diff_views(&d, now, wanted, false, NULL, &o->err);
+	if (rc == 0)
+		rc = ws_plan_make(&p, &d, &st, other >= 0 ? other : lower, false, &o->err);
+	failpoint("apply.before");
+	if (rc == 0 && p.nr_ops)
+		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, &o->err);
+	failpoint("apply.after");
+	o->nr_ops += p.nr_ops;
+	strv_copy(&o->missing, &p.missing);
+	ws_plan_release(&p);
+	ws_diff_release(&d);
+	return rc;
+}
+
+void tree_op_answer(struct tree_op *o, json_t *result)
+{
+	struct super *s = o->rq.ticket ? o->rq.s : o->t->s;
+	bool bad = o->err.code != ERR_NONE;
+	if (o->rq.ticket && s->server) {
+		if (bad)
+			control_refuse(s->server, o->rq.ticket, &o->err);
+		else
+			control_answer(s->server, o->rq.ticket, json_incref(result));
+	}
+	if (o->action) {
+		if (bad)
+			action_fail(o->action, &o->err);
+		else
+			action_ended(o->action, END_OK, json_incref(result));
+	}
+	if (o->call) {
+		if (bad)
+			call_fail_err(o->call, &o->err);
+		else
+			call_answer(o->call, json_incref(result));
+	}
+	json_decref(result);
+}
+
+int tree_ref(struct trees *t, const json_t *ref, uint64_t *seq_out, struct err *err)
+{
+	if (json_is_integer(ref)) {
+		*seq_out = (uint64_t)json_integer_value(ref);
+		return 0;
+	}
+	const char *label = json_is_string(ref) ? json_string_value(ref) : "";
+	if (tree_find_label(t, label, seq_out))
+		return 0;
+	return err_set(err, ERR_NOENT, "box '%s' has no snapshot with the label '%s'", t->name, label);
+}

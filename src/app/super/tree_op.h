@@ -1,0 +1,38 @@
+/* Work on a box's recorded files in two steps: the present state is recorded (and committed), then @work runs on a worker
+ * with views of any snapshot at hand, then @done on the loop. */
+#ifndef APP_TREE_OP_H
+#define APP_TREE_OP_H
+
+#include "app/super/tree_inner.h"
+#include "sandbox/workspace/apply.h"
+
+struct tree_op {
+	struct trees *t;
+	struct call *call;         /* who asked: a script's call ... */
+	struct action *action;     /* ... an action ... */
+	struct tree_request rq;    /* ... or a person (rq.ticket != 0) */
+	void (*work)(struct tree_op *o);
+	void (*done)(struct tree_op *o); /* answers; the op is freed afterwards */
+	const char *why;           /* of the snapshot that is taken first */
+	bool freeze;
+	uint64_t from, to;         /* seqs; what they mean is the op's */
+	uint64_t cause;
+	struct taken taken;
+	struct err err;
+	json_t *result;            /* of @work; owned */
+	struct strv missing;
+	size_t nr_ops;
+};
+
+/* Takes @o (heap). */
+void tree_op_start(struct tree_op *o);
+/* Worker: fills @v with layer @i as it was at @seq (a snapshot's, 0 = the base). */
+NODISCARD int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view *v, struct err *err);
+/* Worker: brings layer @i of @t to @wanted; contents that the record lacks are looked for below @other (-1: in its base). */
+NODISCARD int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other);
+/* Loop: tells whoever asked. Takes @result. */
+void tree_op_answer(struct tree_op *o, json_t *result);
+/* "n" or a label -> seq. ERR_NOENT. */
+NODISCARD int tree_ref(struct trees *t, const json_t *ref, uint64_t *seq_out, struct err *err);
+
+#endif

@@ -1,0 +1,152 @@
+#include "ui/model/model.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void model_init(struct model *m)
+{
+	*m = (struct model){ 0 };
+	m->id = xstrdup("");
+	m->name = xstrdup("");
+	m->script = xstrdup("");
+	m->hold = xstrdup("");
+}
+
+static void agent_release(struct model_agent *a)
+{
+	free(a->name);
+	free(a->task);
+	free(a->model);
+	free(a->word);
+	free(a->stop);
+	free(a->text);
+	free(a->rows.row);
+}
+
+void model_release(struct model *m)
+{
+	for (size_t i = 0; i < m->nr_agents; i++)
+		agent_release(&m->agent[i]);
+	for (size_t i = 0; i < m->nr_boxes; i++) {
+		free(m->box[i].name);
+		free(m->box[i].driver);
+		free(m->box[i].profile);
+		free(m->box[i].net);
+		for (size_t k = 0; k < m->box[i].nr_snapshots; k++)
+			free(m->box[i].snapshot[k].repo);
+		free(m->box[i].snapshot);
+	}
+	for (size_t i = 0; i < m->nr_words; i++)
+		free(m->word[i]);
+	free(m->word);
+	free(m->agent);
+	free(m->box);
+	free(m->action);
+	free(m->held);
+	free(m->ask);
+	free(m->rows.row);
+	free(m->id);
+	free(m->name);
+	free(m->script);
+	free(m->hold);
+	free(m->warning);
+	free(m->notice);
+	*m = (struct model){ 0 };
+}
+
+/* Elements of all three arrays begin with their id, so one search serves them. */
+static void *find(const void *base, size_t nr, size_t size, uint64_t id)
+{
+	size_t low = 0, high = nr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		const char *at = (const char *)base + mid * size;
+		uint64_t here;
+		memcpy(&here, at, sizeof(here));
+		if (here == id)
+			return (void *)(uintptr_t)at;
+		if (here < id)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+static_assert(offsetof(struct model_agent, id) == 0 && offsetof(struct model_box, id) == 0, "find reads the id there");
+static_assert(offsetof(struct model_action, id) == 0, "find reads the id there");
+
+const struct model_agent *model_agent(const struct model *m, uint64_t id)
+{
+	return find(m->agent, m->nr_agents, sizeof(*m->agent), id);
+}
+
+const struct model_box *model_box(const struct model *m, uint64_t id)
+{
+	return find(m->box, m->nr_boxes, sizeof(*m->box), id);
+}
+
+const struct model_action *model_action(const struct model *m, uint64_t id)
+{
+	return find(m->action, m->nr_actions, sizeof(*m->action), id);
+}
+
+enum agent_state model_agent_state(const struct model *m, const struct model_agent *a)
+{
+	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;
+	if (a->ended)
+		return a->good ? AGENT_DONE : AGENT_FAILED;
+	if (a->held)
+		return AGENT_HELD;
+	if (a->ask)
+		return AGENT_ASK;
+	if (now && now->state == ACT_RUNS)
+		return strcmp(now->kind, "model") == 0 ? AGENT_THINK : AGENT_RUN;
+	if (a->paused || m->paused_all)
+		return AGENT_PAUSED;
+	if (a->word && strcmp(a->word, "think") == 0)
+		return AGENT_THINK;
+	if (a->word && strcmp(a->word, "run") == 0)
+		return AGENT_RUN;
+	return AGENT_IDLE;
+}
+
+static const struct {
+	const char *word;
+	char sign;
+} states[] = {
+	[AGENT_IDLE] = { "wait", 'z' },     [AGENT_THINK] = { "think", '>' }, [AGENT_RUN] = { "run", '>' },
+	[AGENT_ASK] = { "ASKS", '!' },      [AGENT_HELD] = { "HELD", '!' },   [AGENT_PAUSED] = { "PAUSED", '=' },
+	[AGENT_DONE] = { "done", '.' },     [AGENT_FAILED] = { "FAILED", 'x' },
+};
+
+const char *agent_state_word(enum agent_state s)
+{
+	return states[s].word;
+}
+
+char agent_state_sign(enum agent_state s)
+{
+	return states[s].sign;
+}
+
+size_t model_count(const struct model *m, enum agent_state s)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < m->nr_agents; i++)
+		n += model_agent_state(m, &m->agent[i]) == s;
+	return n;
+}
+
+size_t rows_find(const struct rows *r, uint64_t seq)
+{
+	size_t low = 0, high = r->nr;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (r->row[mid].seq < seq)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

@@ -1,0 +1,555 @@
+/* model_apply: one function per family of events. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "ui/model/model.h"
+
+static void set_text(char **at, const char *s)
+{
+	if (!s)
+		return;
+	free(*at);
+	*at = xstrdup(s);
+}
+
+static void set_bytes(char **at, const json_t *o, const char *key)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (json_get_bytes(json_object_get(o, key), &b))
+		set_text(at, buf_cstr(&b));
+}
+
+static const char *intern(struct model *m, const char *s)
+{
+	for (size_t i = 0; i < m->nr_words; i++)
+		if (strcmp(m->word[i], s) == 0)
+			return m->word[i];
+	GROW(m->word, m->nr_words, m->cap_words);
+	return m->word[m->nr_words++] = xstrdup(s);
+}
+
+static struct model_agent *agent_of(struct model *m, uint64_t id)
+{
+	return (struct model_agent *)(uintptr_t)model_agent(m, id);
+}
+static struct model_box *box_of(struct model *m, uint64_t id)
+{
+	return (struct model_box *)(uintptr_t)model_box(m, id);
+}
+static struct model_action *action_of(struct model *m, uint64_t id)
+{
+	return (struct model_action *)(uintptr_t)model_action(m, id);
+}
+
+static struct limits limits_of(const json_t *o)
+{
+	return (struct limits){ json_int(o, "uusd", 0), json_int(o, "tokens", 0), json_int(o, "time_us", 0),
+				json_int(o, "steps", 0), json_int(o, "actions", 0) };
+}
+
+static void add_row(struct rows *r, const struct event *ev)
+{
+	GROW(r->row, r->nr, r->cap);
+	r->row[r->nr++] = (struct row){ ev->seq, ev->kind };
+}
+
+bool model_is_row(uint16_t kind)
+{
+	switch (kind) {
+	case EV_OUTPUT:
+	case EV_ACTION_JUDGED:
+	case EV_ACTION_STARTED:
+	case EV_ACTION_ENDED:
+	case EV_ACTION_HELD:
+	case EV_AGENT_STATE:
+	case EV_HOST_FRAME:
+	case EV_HOST_MODULE:
+	case EV_MODEL_CALL:
+	case EV_MODEL_REPLY:
+	case EV_PROC_STDIN:
+	case EV_STORE_SET:
+	case EV_CONTROL_COMMAND:
+		return false;
+	default:
+		return true;
+	}
+}
+
+/* --- activity ---------------------------------------------------------------------------------------------------- */
+
+static void spark_add(struct spark *s, const struct event *ev, bool held, bool error)
+{
+	int64_t slot = ev->ts_us / SPARK_SLOT_US;
+	size_t i = (size_t)(slot % SPARK_SLOTS);
+	if (s->slot[i] != slot) {
+		s->slot[i] = slot;
+		s->events[i] = 0;
+		s->held[i] = s->error[i] = false;
+	}
+	if (s->events[i] < UINT16_MAX)
+		s->events[i]++;
+	s->held[i] = s->held[i] || held;
+	s->error[i] = s->error[i] || error;
+}
+
+/* What the script does outside of its agents is a row of the fleet, too, once there is something. */
+static struct model_agent *script_agent(struct model *m, const struct event *ev)
+{
+	struct model_agent *a = m->start ? agent_of(m, m->start) : NULL;
+	if (a || !m->start)
+		return a;
+	GROW(m->agent, m->nr_agents, m->cap_agents);
+	memmove(&m->agent[1], &m->agent[0], m->nr_agents * sizeof(*m->agent)); /* its id is the lowest */
+	m->nr_agents++;
+	m->agent[0] = (struct model_agent){
+		.id = m->start,
+		.script = true,
+		.name = xstrdup("script"),
+		.task = xstrdup(m->name),
+		.model = xstrdup(""),
+		.start_us = m->start_us,
+		.since_us = ev->ts_us,
+	};
+	return &m->agent[0];
+}
+
+/* --- agents ------------------------------------------------------------------------------------------------------ */
+
+static void agent_start(struct model *m, const struct event *ev, const json_t *o)
+{
+	GROW(m->agent, m->nr_agents, m->cap_agents);
+	m->agent[m->nr_agents++] = (struct model_agent){
+		.id = ev->seq,
+		.parent = (uint64_t)json_int(o, "parent", 0),
+		.box = (uint64_t)json_int(o, "box", 0),
+		.name = xstrdup(json_str(o, "name", "agent")),
+		.task = xstrdup(json_str(o, "task", "")),
+		.model = xstrdup(json_str(o, "model", "")),
+		.start_us = ev->ts_us,
+		.since_us = ev->ts_us,
+		.limits = limits_of(json_object_get(o, "limits")),
+	};
+}
+
+static void agent_end(struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	set_text(&a->stop, json_str(o, "stop", "end"));
+	set_bytes(&a->text, o, "text");
+	a->ended = true;
+	a->good = json_flag(o, "ok", false);
+	a->end_us = ev->ts_us;
+	a->since_us = ev->ts_us;
+	a->seq_end = ev->seq;
+}
+
+static void note(struct model *m, struct model_agent *a, const json_t *o)
+{
+	const char *level = json_str(o, "level", "");
+	if (a && strcmp(level, "progress") == 0) {
+		a->done = json_int(o, "done", 0);
+		a->total = json_int(o, "total", 0);
+	}
+	if (strcmp(level, "warn") == 0)
+		set_bytes(&m->notice, o, "text");
+}
+
+static void reply(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	const json_t *usage = json_object_get(o, "usage");
+	int64_t tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
+	int64_t uusd = json_int(o, "cost_uusd", 0);
+	struct model_action *act = action_of(m, ev->action);
+	m->tokens += tokens;
+	m->uusd += uusd;
+	if (act)
+		act->reply = ev->seq;
+	if (!a)
+		return;
+	a->tokens += tokens;
+	a->uusd += uusd;
+	if (json_object_get(o, "text"))
+		a->said = ev->seq;
+}
+
+static void ask(struct model *m, struct model_agent *a, const struct event *ev)
+{
+	GROW(m->ask, m->nr_asks, m->cap_asks);
+	m->ask[m->nr_asks++] = (struct model_ask){ ev->seq, ev->agent };
+	if (a)
+		a->ask = ev->seq;
+}
+
+/* An answer names its question by cause, or belongs to the same action, or is the agent's only one. */
+static void ask_answered(struct model *m, struct model_agent *a, const struct event *ev)
+{
+	for (size_t i = 0; i < m->nr_asks; i++) {
+		if (m->ask[i].seq != ev->cause && m->ask[i].agent != ev->agent)
+			continue;
+		memmove(&m->ask[i], &m->ask[i + 1], (m->nr_asks - i - 1) * sizeof(*m->ask));
+		m->nr_asks--;
+		break;
+	}
+	if (a)
+		a->ask = 0;
+}
+
+/* --- actions ----------------------------------------------------------------------------------------------------- */
+
+static void action_requested(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	if (!a)
+		a = script_agent(m, ev);
+	GROW(m->action, m->nr_actions, m->cap_actions);
+	m->action[m->nr_actions++] = (struct model_action){
+		.id = ev->seq,
+		.agent = a ? a->id : ev->agent,
+		.box = ev->box,
+		.asked_us = ev->ts_us,
+		.kind = intern(m, json_str(o, "kind", "")),
+		.code = -1,
+	};
+	if (!a)
+		return;
+	a->actions++;
+	a->current = a->last = ev->seq;
+	if (ev->box)
+		a->box = ev->box;
+}
+
+static void unhold(struct model *m, struct model_action *act, struct model_agent *a)
+{
+	if (act->state != ACT_WAITS)
+		return;
+	for (size_t i = 0; i < m->nr_held; i++)
+		if (m->held[i] == act->id) {
+			memmove(&m->held[i], &m->held[i + 1], (m->nr_held - i - 1) * sizeof(*m->held));
+			m->nr_held--;
+			break;
+		}
+	if (a && a->held > 0)
+		a->held--;
+}
+
+static void action_held(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
+			const json_t *o)
+{
+	unhold(m, act, a);
+	act->state = ACT_WAITS;
+	act->held = ev->seq;
+	act->held_us = ev->ts_us;
+	act->until_us = json_int(o, "until_us", 0);
+	act->high_risk = strcmp(json_str(o, "risk", ""), "high") == 0;
+	GROW(m->held, m->nr_held, m->cap_held);
+	m->held[m->nr_held++] = act->id;
+	if (a) {
+		a->held++;
+		a->since_us = ev->ts_us;
+	}
+}
+
+static void action_ended(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
+			 const json_t *o)
+{
+	unhold(m, act, a);
+	act->state = ACT_OVER;
+	act->ended = ev->seq;
+	act->end_us = ev->ts_us;
+	act->code = (int)json_int(o, "code", -1);
+	act->ok = strcmp(json_str(o, "end", ""), "ok") == 0 && act->code <= 0;
+	if (strcmp(act->kind, "model") != 0) {
+		m->uusd += json_int(o, "cost_uusd", 0);
+		if (a)
+			a->uusd += json_int(o, "cost_uusd", 0);
+	}
+	if (!a)
+		return;
+	a->errors += !act->ok;
+	a->since_us = ev->ts_us;
+	if (a->current == act->id)
+		a->current = 0;
+}
+
+static void action_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	struct model_action *act = action_of(m, ev->action);
+	if (!act)
+		return;
+	if (!a)
+		a = agent_of(m, act->agent);
+	switch (ev->kind) {
+	case EV_ACTION_JUDGED:
+		act->judged = ev->seq;
+		break;
+	case EV_ACTION_HELD:
+		action_held(m, act, a, ev, o);
+		break;
+	case EV_ACTION_DECIDED:
+		unhold(m, act, a);
+		act->state = ACT_JUDGED_;
+		act->decided = ev->seq;
+		act->person = strcmp(json_str(o, "by", ""), "human") == 0;
+		break;
+	case EV_ACTION_STARTED:
+		unhold(m, act, a);
+		act->state = ACT_RUNS;
+		act->started = ev->seq;
+		act->start_us = ev->ts_us;
+		if (a)
+			a->since_us = ev->ts_us;
+		break;
+	case EV_ACTION_ENDED:
+		action_ended(m, act, a, ev, o);
+		break;
+	case EV_OUTPUT:
+		if (json_int(o, "stream", 1) == 2)
+			act->err_bytes += (uint64_t)json_int(o, "len", 0);
+		else
+			act->out_bytes += (uint64_t)json_int(o, "len", 0);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- boxes ------------------------------------------------------------------------------------------------------- */
+
+static void box_open(struct model *m, const struct event *ev, const json_t *o)
+{
+	const json_t *net = json_object_get(o, "net");
+	GROW(m->box, m->nr_boxes, m->cap_boxes);
+	m->box[m->nr_boxes++] = (struct model_box){
+		.id = ev->seq,
+		.name = xstrdup(json_str(o, "name", "box")),
+		.driver = xstrdup(json_str(o, "driver", "")),
+		.profile = xstrdup(""),
+		.net = json_is_string(net) ? xstrdup(json_string_value(net)) : xstrdup(""),
+	};
+}
+
+static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
+{
+	const char *repo = json_str(o, "repo", "");
+	const json_t *by = json_object_get(o, "by");
+	size_t i = 0;
+	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
+		i++;
+	if (i == b->nr_snapshots) {
+		GROW(b->snapshot, b->nr_snapshots, b->cap_snapshots);
+		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = xstrdup(repo) };
+	}
+	b->snapshot[i].seq = ev->seq;
+	b->touched = (uint32_t)json_int(o, "touched", 0);
+	for (size_t k = 0; k < json_array_size(by); k++) {
+		struct model_action *act = action_of(m, (uint64_t)json_integer_value(json_array_get(by, k)));
+		if (act)
+			act->snapshot = ev->seq, m->owner = act->agent;
+	}
+}
+
+static void box_event(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_box *b = box_of(m, ev->box);
+	if (!b)
+		return;
+	switch (ev->kind) {
+	case EV_BOX_READY:
+		b->ready = true;
+		set_text(&b->profile, json_str(o, "profile", ""));
+		break;
+	case EV_BOX_CLOSED:
+		b->closed = true;
+		break;
+	case EV_BOX_FROZEN:
+		b->frozen = json_flag(o, "frozen", false);
+		break;
+	case EV_BOX_WARN:
+		set_bytes(&m->warning, o, "text");
+		break;
+	case EV_SNAPSHOT_TAKEN:
+		snapshot(m, b, ev, o);
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- the session ------------------------------------------------------------------------------------------------- */
+
+static void latch(struct model *m, const struct event *ev, const json_t *o)
+{
+	uint64_t id = (uint64_t)json_int(o, "agent", (json_int_t)ev->agent);
+	bool on = ev->kind == EV_LATCH_PAUSE;
+	struct model_agent *a = agent_of(m, id);
+	if (a)
+		a->paused = on, a->since_us = ev->ts_us;
+	else
+		m->paused_all = on;
+	for (size_t i = 0; !a && !on && i < m->nr_agents; i++)
+		m->agent[i].paused = false;
+}
+
+static void budget(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	struct limits lim = limits_of(json_object_get(o, "limits"));
+	uint64_t id = ev->kind == EV_BUDGET_NEW ? ev->seq : (uint64_t)json_int(o, "budget", 0);
+	if (!a)
+		a = agent_of(m, (uint64_t)json_int(o, "agent", 0));
+	if (a) {
+		a->limits = lim;
+	} else if (!m->session_budget || m->session_budget == id) {
+		m->session_budget = id;
+		m->limits = lim;
+	}
+}
+
+static void session_end(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_agent *script = agent_of(m, m->start);
+	m->ended = true;
+	m->good = json_flag(o, "ok", false);
+	if (!script || !script->script)
+		return;
+	script->ended = true;
+	script->good = m->good;
+	script->end_us = script->since_us = ev->ts_us;
+	set_text(&script->stop, m->good ? "done" : "not successful");
+}
+
+static void session_event(struct model *m, const struct event *ev, const json_t *o)
+{
+	switch (ev->kind) {
+	case EV_SESSION_START:
+		set_text(&m->id, json_str(o, "id", ""));
+		set_text(&m->name, json_str(o, "name", ""));
+		set_bytes(&m->script, o, "script_path");
+		m->start_us = ev->ts_us;
+		m->start = ev->seq;
+		break;
+	case EV_SESSION_RESUMED:
+		m->ended = false;
+		break;
+	case EV_SESSION_END:
+		session_end(m, ev, o);
+		break;
+	case EV_LATCH_HOLD:
+		set_text(&m->hold, json_str(o, "filter", ""));
+		break;
+	case EV_POLICY_LOADED:
+		m->policies++;
+		break;
+	case EV_POLICY_WAIVER:
+		m->waivers++;
+		break;
+	case EV_CONTROL_ATTACH:
+		m->attached++;
+		break;
+	case EV_CONTROL_DETACH:
+		m->attached -= m->attached > 0;
+		break;
+	case EV_SUPER_WARN:
+		set_bytes(&m->warning, o, "text");
+		break;
+	default:
+		break;
+	}
+}
+
+static void agent_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	switch (ev->kind) {
+	case EV_AGENT_START:
+		agent_start(m, ev, o);
+		break;
+	case EV_AGENT_TURN:
+		if (a)
+			a->turn = (uint32_t)json_int(o, "n", a->turn + 1);
+		break;
+	case EV_AGENT_STATE:
+		if (a)
+			set_text(&a->word, json_str(o, "state", ""));
+		break;
+	case EV_AGENT_END:
+		if (a)
+			agent_end(a, ev, o);
+		break;
+	case EV_NOTE:
+		note(m, a, o);
+		break;
+	case EV_MODEL_REPLY:
+		reply(m, a, ev, o);
+		break;
+	case EV_ASK:
+		ask(m, a, ev);
+		break;
+	case EV_ASK_ANSWERED:
+		ask_answered(m, a, ev);
+		break;
+	default:
+		break;
+	}
+}
+
+static void apply_body(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
+{
+	if (ev->kind == EV_ACTION_REQUESTED)
+		action_requested(m, a, ev, o);
+	else if (ev->kind == EV_OUTPUT || (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
+		action_event(m, a, ev, o);
+	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
+		latch(m, ev, o);
+	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED)
+		budget(m, a, ev, o);
+	else if (ev->kind == EV_BOX_OPEN)
+		box_open(m, ev, o);
+	else if (ev->kind > EV_BOX_OPEN && ev->kind < 300)
+		box_event(m, ev, o);
+	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
+		agent_event(m, a, ev, o);
+	session_event(m, ev, o);
+}
+
+/* Bodies that say nothing to the model: most events of a session, and the largest. */
+static bool has_news(uint16_t kind)
+{
+	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME &&
+	       kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
+}
+
+/* Whose timeline an event belongs to. */
+static struct model_agent *row_owner(struct model *m, const struct event *ev)
+{
+	const struct model_action *act = ev->agent ? NULL : model_action(m, ev->action ? ev->action : ev->seq);
+	uint64_t id = ev->kind == EV_AGENT_START ? ev->seq
+		      : ev->agent		 ? ev->agent
+		      : act			 ? act->agent
+		      : m->owner		 ? m->owner
+						 : m->start;
+	struct model_agent *a = id ? agent_of(m, id) : NULL;
+	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
+}
+
+void model_apply(struct model *m, const struct event *ev)
+{
+	struct err err = ERR_INIT;
+	if (ev->seq <= m->head)
+		return;
+	m->head = ev->seq;
+	m->events++;
+	m->last_us = ev->ts_us;
+	m->owner = 0;
+	CLEANUP(json_release)
+	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	if (json_is_object(o) || !has_news(ev->kind))
+		apply_body(m, agent_of(m, ev->agent), ev, o);
+	struct model_agent *a = row_owner(m, ev);
+	if (a) {
+		const struct model_action *act = ev->kind == EV_ACTION_ENDED ? model_action(m, ev->action) : NULL;
+		spark_add(&a->spark, ev, ev->kind == EV_ACTION_HELD, act && !act->ok);
+	}
+	if (!model_is_row(ev->kind))
+		return;
+	add_row(&m->rows, ev);
+	if (a)
+		add_row(&a->rows, ev);
+}

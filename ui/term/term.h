@@ -1,0 +1,38 @@
+/* A place where a grid is shown. Two there are: ncurses (term_curses.c, the one file that sees it) and a text dump for
+ * golden files (term_dump.c). Key codes are characters (Unicode scalar values) or one of enum key. */
+#ifndef UI_TERM_H
+#define UI_TERM_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "ui/term/grid.h"
+
+enum key {
+	KEY_NONE_ = 0,
+	KEY_FIRST_ = 0x200000,
+	K_UP, K_DOWN, K_LEFT, K_RIGHT, K_PGUP, K_PGDN, K_HOME, K_END, K_DEL, K_BACKSPACE, K_STAB,
+	K_F1, K_F2, K_F3, K_F4, K_F5, K_F6, K_F7, K_F8, K_F9, K_F10,
+	K_RESIZE, K_EOF,
+};
+enum { K_ENTER = '\n', K_TAB = '\t', K_ESC = 0x1b };
+#define K_CTRL(c) ((uint32_t)(c) & 0x1f)
+
+/* Takes the screen (alternate screen, raw keys). ERR_UNSUPPORTED: TERM unknown or too poor; say --no-tui. */
+NODISCARD int term_open(const struct theme *theme, bool ascii, struct err *err);
+void term_close(void);   /* puts everything back; safe to call twice */
+bool term_utf8(void);    /* what the locale says; call setlocale first */
+void term_size(int *rows, int *cols);
+uint32_t term_key(void); /* next key that has arrived, 0 none; never waits */
+void term_flush_keys(void);
+void term_show(const struct grid *g); /* draws what changed, at once */
+void term_bell(void);
+void term_redraw(void);  /* forgets what the terminal shows */
+void term_leave(void);   /* gives the screen away for a moment ($EDITOR, $PAGER) */
+void term_return(void);
+
+/* The glyph layer, a line of "=", the layer of role letters; both without trailing blanks. The row that keys act on is
+ * marked "|" at its end in the second layer. */
+void term_dump(const struct grid *g, FILE *to);
+
+#endif

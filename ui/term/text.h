@@ -1,0 +1,54 @@
+/* Running text made ready for a pane: sanitised, wrapped to a width, with a gutter that the text cannot write into.
+ *
+ * A gutter text stands at the right end of the gutter. Rows live in the arena. Build with text_add (whole pieces) or
+ * text_begin, text_feed, text_end (streams); then paint any part. A line that is too long goes on in the next row with
+ * a blank gutter. */
+#ifndef UI_TEXT_H
+#define UI_TEXT_H
+
+#include "base/mem.h"
+#include "ui/term/grid.h"
+
+struct text_row {
+	struct glyph *glyph;
+	uint32_t nr, cap;
+	enum role role;
+	const char *gutter;     /* NULL: blank */
+	enum role gutter_role;
+	bool flush;             /* begins at the left edge, before the gutter */
+};
+
+struct text {
+	struct text_row *row;
+	size_t nr, cap;
+	struct arena *arena;
+	int width, gutter;      /* cells: whole, and of these the gutter's */
+	bool ascii;
+	uint32_t hidden, non_ascii; /* added up over what was added */
+	/* under way */
+	struct sanitizer s;
+	enum role role;
+	const char *mark;
+	int col;
+	bool open, soft;
+};
+
+/* Flags besides those of the sanitiser: break between words where it can be done. Never for exact text. */
+enum { TEXT_SOFT = 1 << 8 };
+
+void text_init(struct text *t, struct arena *a, int width, int gutter, bool ascii);
+void text_begin(struct text *t, enum role r, const char *gutter, unsigned flags);
+void text_feed(struct text *t, const void *bytes, size_t len);
+void text_end(struct text *t);
+/* One piece; @gutter stands before its first row. */
+void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len, unsigned flags);
+void text_puts(struct text *t, enum role r, const char *s);
+void text_putf(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
+void text_blank(struct text *t);
+void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4); /* a row that is flush */
+/* Rows from @top on, as many as the area has. */
+void text_paint(const struct text *t, struct area a, size_t top);
+/* A top row such that @top + @rows does not go past the end. */
+size_t text_clamp(const struct text *t, int64_t top, int rows);
+
+#endif

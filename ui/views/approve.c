@@ -1,0 +1,307 @@
+#include "ui/views/approve.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/term/fmt.h"
+#include "ui/views/row.h"
+
+static const char *decision_line(struct source *s, const struct model_action *act, struct arena *a)
+{
+	struct row_info r;
+	if (act->state == ACT_WAITS)
+		return NULL;
+	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, a);
+	if (act->decided)
+		return arena_printf(a, "%s by %s%s%s", r.verdict, r.by, *r.why ? ": " : "", r.why);
+	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
+}
+
+void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a)
+{
+	*out = (struct approval_info){ .action = action, .act = model_action(&s->model, action), .intent = "",
+				       .risk_why = "", .on_timeout = "deny", .rule = "", .why = "" };
+	if (!out->act)
+		return;
+	out->agent = model_agent(&s->model, out->act->agent);
+	CLEANUP(json_release) json_t *req = source_body(s, action);
+	CLEANUP(json_release) json_t *held = source_body(s, out->act->held);
+	const char *kind = json_str(req, "kind", "");
+	out->intent = arena_strdup(a, json_str(held, "intent", json_str(req, "intent", "")));
+	out->high = strcmp(json_str(held, "risk", ""), "high") == 0;
+	out->risk_why = json_flag(req, "leaves_box", false) ? "leaves the sandbox" : "";
+	out->rule = arena_strdup(a, json_str(held, "rule", ""));
+	out->why = arena_strdup(a, json_str(held, "why", ""));
+	out->on_timeout = arena_strdup(a, json_str(held, "on_timeout", "deny"));
+	out->again = json_flag(held, "again", false);
+	out->decided = decision_line(s, out->act, a);
+	if (strcmp(kind, "exec") == 0 || strcmp(kind, "shell") == 0)
+		out->command = action_what(req, a);
+}
+
+/* --- the bytes --------------------------------------------------------------------------------------------------- */
+
+static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t foreign, size_t lines, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	size_t words = json_array_size(json_object_get(req, "argv"));
+	if (hidden > 0)
+		buf_printf(&b, "%s, ", fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
+	buf_puts(&b, "exact bytes");
+	if (json_object_get(req, "cmd"))
+		buf_puts(&b, ", a shell command");
+	else if (words > 0)
+		buf_printf(&b, ", %s", fmt_plural(a, (int64_t)words, "word", "words"));
+	if (lines > 1)
+		buf_printf(&b, ", %zu lines", lines);
+	if (foreign > 0)
+		buf_printf(&b, ", %s outside ASCII", fmt_plural(a, foreign, "character", "characters"));
+	else
+		buf_puts(&b, ", ASCII only");
+	if (hidden == 0)
+		buf_puts(&b, ", no hidden characters");
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+/* Lines of the command, numbered in the gutter when there is more than one, so that a line break is never mistaken. */
+static size_t exact_lines(struct text *t, enum role r, const char *bytes, size_t len, const char *first)
+{
+	size_t lines = 0;
+	bool many = memchr(bytes, '\n', len) != NULL;
+	do {
+		const char *nl = len ? memchr(bytes, '\n', len) : NULL;
+		size_t n = nl ? (size_t)(nl - bytes) : len;
+		const char *gutter = many ? arena_printf(t->arena, "%zu", lines + 1) : first;
+		text_add(t, r, gutter, bytes, n, SANITIZE_EXACT);
+		lines++;
+		len -= nl ? n + 1 : n;
+		bytes += nl ? n + 1 : n;
+	} while (len > 0);
+	return lines;
+}
+
+static size_t exact_field(struct text *t, const json_t *o, const char *key, const char *gutter)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!json_get_bytes(json_object_get(o, key), &b))
+		return 0;
+	return exact_lines(t, ROLE_CMD, buf_cstr(&b), b.len, gutter);
+}
+
+static size_t exact_action(struct text *t, const json_t *req, const char *command, struct arena *a)
+{
+	const char *kind = json_str(req, "kind", "");
+	if (command)
+		return exact_lines(t, ROLE_CMD, command, strlen(command), "$");
+	if (json_object_get(req, "path")) {
+		size_t lines = exact_field(t, req, "path", "");
+		if (json_object_get(req, "host_path"))
+			exact_field(t, req, "host_path", "->");
+		return lines;
+	}
+	const char *what = action_what(req, a);
+	text_add(t, ROLE_DIM, NULL, kind, strlen(kind), 0);
+	return exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
+}
+
+static void head(struct text *t, const char *title)
+{
+	text_head(t, ROLE_TITLE, "%s", title);
+}
+
+static void circumstances(struct text *t, struct source *s, const json_t *req, const struct model_action *act)
+{
+	CLEANUP(buf_release) struct buf cwd = BUF_INIT, line = BUF_INIT;
+	const struct model_box *b = model_box(&s->model, act->box);
+	int64_t in = json_int(req, "stdin_bytes", 0), limit = json_int(req, "timeout_us", 0);
+	const json_t *env = json_object_get(req, "env");
+	struct arena *a = t->arena;
+	if (!json_get_bytes(json_object_get(req, "cwd"), &cwd) || cwd.len == 0)
+		buf_puts(&cwd, "/workspace");
+	buf_printf(&line, "cwd  %s      ", cwd.data);
+	if (b)
+		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "", b->profile);
+	if (limit > 0)
+		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
+	buf_printf(&line, "stdin %s", in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in)) : "closed");
+	text_add(t, ROLE_DIM, "", line.data, line.len, SANITIZE_EXACT | TEXT_SOFT);
+	buf_reset(&line);
+	for (size_t i = 0; i < json_array_size(env); i++) {
+		CLEANUP(buf_release) struct buf name = BUF_INIT;
+		if (json_get_bytes(json_array_get(env, i), &name))
+			buf_printf(&line, " +%s", buf_cstr(&name));
+	}
+	if (line.len > 0) {
+		buf_printf(&cwd, " ");
+		CLEANUP(buf_release) struct buf all = BUF_INIT;
+		buf_printf(&all, "env %s", line.data);
+		text_add(t, ROLE_DIM, "", all.data, all.len, SANITIZE_EXACT | TEXT_SOFT);
+	}
+}
+
+/* --- why --------------------------------------------------------------------------------------------------------- */
+
+static const char *place(const json_t *rule, struct arena *a)
+{
+	const char *file = json_str(rule, "file", "");
+	return *file ? arena_printf(a, "%s:%" PRId64, file, json_int(rule, "line", 0)) : "";
+}
+
+static enum role verdict_role(const char *v)
+{
+	return strcmp(v, "deny") == 0 ? ROLE_ERROR : strcmp(v, "ask") == 0 ? ROLE_HELD : ROLE_OK;
+}
+
+static void one_rule(struct text *t, const json_t *rule, bool wins, bool stricter_won)
+{
+	const char *verdict = json_str(rule, "verdict", "?"), *name = json_str(rule, "name", "");
+	const char *text = json_str(rule, "text", json_str(rule, "why", "")), *note = json_str(rule, "note", "");
+	(void)wins;
+	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s %s%s", verdict, name, place(rule, t->arena),
+		  *text ? "\"" : "", text, *text ? "\"" : "", note, stricter_won ? " (overruled)" : "");
+}
+
+static void reasons(struct text *t, const json_t *held, const json_t *judged)
+{
+	const json_t *rules = json_object_get(judged, "rules"), *why = json_object_get(held, "reasons");
+	const char *verdict = json_str(judged, "verdict", "ask");
+	for (size_t i = 0; i < json_array_size(why); i++) {
+		const char *w = json_string_value(json_array_get(why, i));
+		if (w && strcmp(w, "ask") != 0)
+			text_putf(t, ROLE_HELD, "%-5s %s", w, strcmp(w, "hold") == 0 ? "it matches the hold filter" :
+				  strcmp(w, "budget") == 0 ? "a budget is used up" : "paused by a person");
+	}
+	for (size_t i = 0; i < json_array_size(rules); i++) {
+		const json_t *rule = json_array_get(rules, i);
+		one_rule(t, rule, i == 0, strcmp(json_str(rule, "verdict", ""), verdict) != 0);
+	}
+	if (json_flag(judged, "by_default", false) || json_array_size(rules) == 0)
+		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s",
+			  json_str(judged, "default", verdict), *json_str(judged, "default_file", "") ? ", " : "",
+			  json_str(judged, "default_file", ""));
+	if (json_flag(judged, "opaque", false))
+		text_putf(t, ROLE_WARN, "the command could not be taken apart: %s", json_str(judged, "opaque_why", ""));
+}
+
+/* --- what it would do -------------------------------------------------------------------------------------------- */
+
+static bool effect_lines(struct text *t, const json_t *req)
+{
+	const json_t *args = json_object_get(req, "args");
+	CLEANUP(buf_release) struct buf old = BUF_INIT, new_ = BUF_INIT;
+	struct text_diff d;
+	const char *kind = json_str(req, "kind", "");
+	if (strcmp(kind, "write") == 0) {
+		if (!json_get_bytes(json_object_get(req, "data"), &new_))
+			return false;
+	} else if (strcmp(kind, "edit") != 0 || !json_get_bytes(json_object_get(args, "old"), &old) ||
+		   !json_get_bytes(json_object_get(args, "new"), &new_)) {
+		return false;
+	}
+	const char *a = arena_strndup(t->arena, buf_cstr(&old), old.len),
+		   *b = arena_strndup(t->arena, buf_cstr(&new_), new_.len);
+	diff_texts(a, old.len, b, new_.len, 3, t->arena, &d);
+	if (d.binary)
+		text_putf(t, ROLE_TEXT, "binary, %s bytes", fmt_count(t->arena, (int64_t)new_.len));
+	pane_lines(t, &d);
+	if (json_int(req, "data_bytes", 0) > (int64_t)new_.len)
+		text_putf(t, ROLE_WARN, "only the first %s of %s bytes are in the record",
+			  fmt_count(t->arena, (int64_t)new_.len), fmt_count(t->arena, json_int(req, "data_bytes", 0)));
+	return true;
+}
+
+static void effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+{
+	const struct model *m = &s->model;
+	uint64_t since = 0, denied = 0;
+	for (size_t i = 0; i < m->nr_actions; i++) {
+		const struct model_action *act = &m->action[i];
+		if (act->id >= info->action || act->agent != info->act->agent)
+			continue;
+		since = act->person ? 0 : since + 1;
+		denied += act->person && !act->started;
+	}
+	if (!effect_lines(t, req))
+		text_puts(t, ROLE_TEXT,
+			  json_flag(req, "leaves_box", false)
+				  ? "it reaches outside of the sandbox: not undoable from here"
+			  : json_flag(req, "may_write", false)
+				  ? "not known; what it changes in the sandbox can be rolled back"
+				  : "not known");
+	text_putf(t, ROLE_DIM, "since the last decision: %s, %" PRIu64 " denied by a person in this session",
+		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied);
+	if (json_flag(req, "tainted", false))
+		text_puts(t, ROLE_WARN, "it follows input from outside (tainted)");
+}
+
+/* What the agent said with the action, else its last words before it. */
+static const char *said_text(struct source *s, const json_t *req, const struct approval_info *info, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(json_release) json_t *reply = NULL;
+	if (json_get_bytes(json_object_get(req, "said"), &b) && b.len > 0)
+		return arena_strdup(a, b.data);
+	reply = source_body(s, info->agent && info->agent->said < info->action ? info->agent->said : 0);
+	if (reply && json_get_bytes(json_object_get(reply, "text"), &b))
+		return arena_strdup(a, buf_cstr(&b));
+	return "";
+}
+
+/* What there is room for: the winner first. */
+static void brief_rest(struct text *t, const json_t *held, const json_t *judged, const char *said, size_t rows)
+{
+	size_t room = rows > t->nr + 2 ? rows - (*said ? 2 : 0) : t->nr + 2;
+	head(t, "WHY");
+	reasons(t, held, judged);
+	if (t->nr > room)
+		t->nr = room;
+	if (!*said)
+		return;
+	text_head(t, ROLE_TITLE, "SAID");
+	text_putf(t, ROLE_TEXT, "\"%s\"", first_line(said, t->arena));
+	if (rows > 0 && t->nr > rows && rows > room)
+		t->nr = rows;
+}
+
+static void full_rest(struct text *t, struct source *s, const json_t *req, const json_t *held, const json_t *judged,
+		      const struct approval_info *info, const char *said)
+{
+	text_blank(t);
+	head(t, "WHY IT STOPPED");
+	reasons(t, held, judged);
+	text_blank(t);
+	if (*said) {
+		head(t, "WHAT THE AGENT SAID");
+		text_putf(t, ROLE_TEXT, "\"%s\"", said);
+		text_blank(t);
+	}
+	head(t, "WHAT IT WOULD DO");
+	effect(t, s, req, info);
+}
+
+void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end)
+{
+	struct arena *a = t->arena;
+	*command_end = 0;
+	if (!info->act)
+		return;
+	CLEANUP(json_release) json_t *req = source_body(s, info->action);
+	CLEANUP(json_release) json_t *held = source_body(s, info->act->held);
+	CLEANUP(json_release) json_t *judged = source_body(s, info->act->judged);
+	const char *said = said_text(s, req, info, a);
+	uint32_t hidden = t->hidden, foreign = t->non_ascii;
+	head(t, "COMMAND"); /* its counts are known only after it: the caller draws them beside it */
+	size_t lines = exact_action(t, req, info->command, a);
+	foreign = t->non_ascii - foreign;
+	*command_end = t->nr;
+	circumstances(t, s, req, info->act);
+	info->hidden = t->hidden - hidden;
+	info->counts = byte_counts(req, info->hidden, foreign, lines, a);
+	size_t basis = t->nr;
+	full_rest(t, s, req, held, judged, info, said);
+	if (rows > 0 && t->nr > rows) {
+		t->nr = basis;
+		brief_rest(t, held, judged, said, rows);
+	}
+}

@@ -1,0 +1,29 @@
+/* What an approval screen says about one held action, as text. Everything in it comes from the record: the exact bytes
+ * with hidden characters drawn and counted, every rule that matched, what the agent said, what is known of the effect.
+ */
+#ifndef UI_APPROVE_H
+#define UI_APPROVE_H
+
+#include "ui/views/pane.h"
+
+struct approval_info {
+	uint64_t action;
+	const struct model_action *act;
+	const struct model_agent *agent;
+	const char *intent;     /* hex */
+	const char *command;    /* the bytes as wanted: what an editor gets; NULL when it is not a command line */
+	const char *risk_why, *on_timeout;
+	bool high;
+	const char *rule, *why; /* the winner */
+	const char *counts;     /* "exact bytes, 4 words, ASCII only, no hidden characters" */
+	uint32_t hidden;
+	bool again, changed;    /* shown before; the workspace has changed since */
+	const char *decided;    /* "approved by ann 14:32:30", NULL while it waits */
+};
+
+void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);
+/* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of
+ * it. *command_end: the row after the last of the bytes. */
+void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end);
+
+#endif

@@ -1,0 +1,290 @@
+#include "ui/views/changes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KEPT = 4, DEPTH_MAX = 64, COUNT_FILES = 200, COUNT_MAX = 1 << 20, MODE_TREE = 0040000, MODE_KIND = 0170000 };
+
+struct kept {
+	uint64_t key; /* sum of the snapshots' seqs: each only grows */
+	uint64_t box;
+	struct change *change;
+	size_t nr;
+	struct arena arena;
+};
+
+struct changes {
+	struct kept kept[KEPT];
+	size_t next;
+};
+
+struct list {
+	struct change *change;
+	size_t nr, cap;
+	struct source *s;
+	struct arena *arena;
+};
+
+struct entry {
+	const char *name;
+	size_t len;
+	uint32_t mode;
+	struct object_id id;
+};
+
+struct entries {
+	struct entry *entry;
+	size_t nr, cap;
+	struct buf raw;
+};
+
+void changes_release(struct source *s)
+{
+	for (size_t i = 0; s->changes && i < KEPT; i++)
+		arena_release(&s->changes->kept[i].arena);
+	free(s->changes);
+	s->changes = NULL;
+}
+
+/* --- git trees --------------------------------------------------------------------------------------------------- */
+
+static int by_name(const void *x, const void *y)
+{
+	const struct entry *a = x, *b = y;
+	int d = memcmp(a->name, b->name, a->len < b->len ? a->len : b->len);
+	return d ? d : (a->len > b->len) - (a->len < b->len);
+}
+
+/* "MODE NAME\0" and 20 bytes, again and again. */
+static void parse_tree(struct entries *e)
+{
+	const char *p = e->raw.data, *end = p + e->raw.len;
+	while (p && p < end) {
+		const char *space = memchr(p, ' ', (size_t)(end - p));
+		const char *nul = space ? memchr(space, 0, (size_t)(end - space)) : NULL;
+		if (!nul || end - nul < 21)
+			break;
+		struct entry en = { .name = space + 1, .len = (size_t)(nul - space - 1) };
+		en.mode = (uint32_t)strtoul(p, NULL, 8);
+		memcpy(en.id.b, nul + 1, sizeof(en.id.b));
+		GROW(e->entry, e->nr, e->cap);
+		e->entry[e->nr++] = en;
+		p = nul + 21;
+	}
+	if (e->nr > 1)
+		qsort(e->entry, e->nr, sizeof(*e->entry), by_name);
+}
+
+static void read_tree(struct source *s, const struct object_id *id, struct entries *e)
+{
+	struct err err = ERR_INIT;
+	enum object_type type;
+	*e = (struct entries){ 0 };
+	if (!object_is_null(id) && session_object(s->session, id, &type, &e->raw, &err) == 0 && type == OBJECT_TREE)
+		parse_tree(e);
+}
+
+static void entries_release(struct entries *e)
+{
+	free(e->entry);
+	buf_release(&e->raw);
+}
+
+static void add_change(struct list *l, const char *path, const struct entry *old, const struct entry *new_)
+{
+	struct change c = { .path = path };
+	c.old_mode = old ? old->mode : 0;
+	c.new_mode = new_ ? new_->mode : 0;
+	if (old)
+		c.old = old->id;
+	if (new_)
+		c.new_ = new_->id;
+	bool kind = old && new_ && (old->mode & MODE_KIND) != (new_->mode & MODE_KIND);
+	bool bytes = old && new_ && memcmp(old->id.b, new_->id.b, sizeof(old->id.b)) != 0;
+	c.op = !old ? 'A' : !new_ ? 'D' : kind ? 'T' : bytes ? 'M' : 'm';
+	GROW(l->change, l->nr, l->cap);
+	l->change[l->nr++] = c;
+}
+
+static void walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth);
+
+static bool is_tree(const struct entry *e)
+{
+	return e && (e->mode & MODE_KIND) == MODE_TREE;
+}
+
+static void one_name(struct list *l, const char *dir, const struct entry *old, const struct entry *new_, int depth)
+{
+	static const struct object_id none;
+	const struct entry *any = old ? old : new_;
+	if (!any)
+		return;
+	char *path = arena_printf(l->arena, "%s%s%.*s", dir, *dir ? "/" : "", (int)any->len, any->name);
+	if (old && new_ && old->mode == new_->mode && memcmp(old->id.b, new_->id.b, sizeof(none.b)) == 0)
+		return;
+	if (is_tree(old) || is_tree(new_))
+		walk(l, path, is_tree(old) ? &old->id : &none, is_tree(new_) ? &new_->id : &none, depth + 1);
+	if ((old && !is_tree(old)) || (new_ && !is_tree(new_)))
+		add_change(l, path, old && !is_tree(old) ? old : NULL, new_ && !is_tree(new_) ? new_ : NULL);
+}
+
+static void walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth)
+{
+	struct entries a, b;
+	size_t i = 0, j = 0;
+	if (depth > DEPTH_MAX)
+		return;
+	read_tree(l->s, old, &a);
+	read_tree(l->s, new_, &b);
+	while (i < a.nr || j < b.nr) {
+		int d = i == a.nr ? 1 : j == b.nr ? -1 : by_name(&a.entry[i], &b.entry[j]);
+		one_name(l, dir, d <= 0 ? &a.entry[i] : NULL, d >= 0 ? &b.entry[j] : NULL, depth);
+		i += d <= 0;
+		j += d >= 0;
+	}
+	entries_release(&a);
+	entries_release(&b);
+}
+
+/* --- contents ---------------------------------------------------------------------------------------------------- */
+
+/* False when the file does not hold it. */
+static bool read_blob(struct source *s, const struct object_id *id, uint32_t mode, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	enum object_type type;
+	buf_reset(out);
+	if (mode == 0)
+		return true;
+	return session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
+}
+
+void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out)
+{
+	CLEANUP(buf_release) struct buf old = BUF_INIT, new_ = BUF_INIT;
+	*out = (struct text_diff){ .binary = true };
+	if (!read_blob(s, &c->old, c->old_mode, &old) || !read_blob(s, &c->new_, c->new_mode, &new_))
+		return;
+	const char *old_text = arena_strndup(a, buf_cstr(&old), old.len);
+	const char *new_text = arena_strndup(a, buf_cstr(&new_), new_.len);
+	diff_texts(old_text, old.len, new_text, new_.len, context, a, out);
+}
+
+static void count_change(struct source *s, struct change *c)
+{
+	struct arena a = ARENA_INIT;
+	struct text_diff d;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!read_blob(s, &c->old, c->old_mode, &b) || b.len > COUNT_MAX || !read_blob(s, &c->new_, c->new_mode, &b)) {
+		c->note = b.len > COUNT_MAX ? "large" : "hash only";
+	} else if (b.len > COUNT_MAX) {
+		c->note = "large";
+	} else {
+		change_diff(s, c, 0, &a, &d);
+		c->counted = !d.binary;
+		c->added = d.added;
+		c->removed = d.removed;
+		c->note = d.binary ? "binary" : NULL;
+	}
+	arena_release(&a);
+}
+
+/* --- lists ------------------------------------------------------------------------------------------------------- */
+
+static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tree, struct object_id *under, char **repo)
+{
+	CLEANUP(json_release) json_t *o = source_body(s, seq);
+	*tree = *under = (struct object_id){ 0 };
+	if (!o || !object_parse(json_str(o, "tree", ""), tree))
+		return false;
+	if (!object_parse(json_str(o, "under", ""), under))
+		*under = (struct object_id){ 0 };
+	if (repo)
+		*repo = xstrdup(json_str(o, "repo", ""));
+	return true;
+}
+
+static void finish(struct list *l, struct change **out)
+{
+	for (size_t i = 0; i < l->nr && i < COUNT_FILES; i++) /* thousands would make the screen wait */
+		count_change(l->s, &l->change[i]);
+	*out = l->nr ? arena_alloc(l->arena, l->nr * sizeof(**out)) : NULL;
+	if (l->nr)
+		memcpy(*out, l->change, l->nr * sizeof(**out));
+	free(l->change);
+}
+
+static void fill(struct source *s, const struct model_box *b, struct kept *k)
+{
+	struct list l = { .s = s, .arena = &k->arena };
+	for (size_t i = 0; i < b->nr_snapshots; i++) {
+		struct object_id tree, under;
+		char *repo = NULL;
+		if (snapshot_trees(s, b->snapshot[i].seq, &tree, &under, &repo))
+			walk(&l, repo, &under, &tree, 0);
+		free(repo);
+	}
+	k->nr = l.nr;
+	finish(&l, &k->change);
+}
+
+size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a)
+{
+	const struct model_box *b = model_box(&s->model, box);
+	uint64_t key = 0;
+	(void)a;
+	*out = NULL;
+	for (size_t i = 0; b && i < b->nr_snapshots; i++)
+		key += b->snapshot[i].seq;
+	if (key == 0)
+		return 0;
+	if (!s->changes)
+		s->changes = NEW(struct changes);
+	for (size_t i = 0; i < KEPT; i++)
+		if (s->changes->kept[i].box == box && s->changes->kept[i].key == key) {
+			*out = s->changes->kept[i].change;
+			return s->changes->kept[i].nr;
+		}
+	struct kept *k = &s->changes->kept[s->changes->next++ % KEPT];
+	arena_reset(&k->arena);
+	k->key = key;
+	k->box = box;
+	fill(s, b, k);
+	*out = k->change;
+	return k->nr;
+}
+
+const char *change_counts(const struct change *c, struct arena *a)
+{
+	if (c->added && c->removed)
+		return arena_printf(a, "+%u -%u", c->added, c->removed);
+	return c->removed ? arena_printf(a, "-%u", c->removed) : arena_printf(a, "+%u", c->added);
+}
+
+int change_put_counts(struct area a, int row, int col, const struct change *c, struct arena *arena)
+{
+	if (!c->counted)
+		return put(a, row, col, ROLE_DIM, c->note ? c->note : "");
+	if (c->added || !c->removed)
+		col = put(a, row, col, ROLE_ADD, arena_printf(arena, "+%u", c->added)) + 1;
+	if (c->removed)
+		col = put(a, row, col, ROLE_DEL, arena_printf(arena, "-%u", c->removed)) + 1;
+	return col - 1;
+}
+
+const char *changes_total(const struct change *c, size_t nr, struct arena *a)
+{
+	uint64_t added = 0, removed = 0;
+	if (nr == 0)
+		return NULL;
+	if (nr > COUNT_FILES)
+		return arena_printf(a, "%zu files  since start", nr);
+	for (size_t i = 0; i < nr; i++) {
+		added += c[i].added;
+		removed += c[i].removed;
+	}
+	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64 "  since start", nr, nr == 1 ? "file" : "files", added,
+			    removed);
+}

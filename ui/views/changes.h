@@ -1,0 +1,32 @@
+/* What differs in a box's files: the newest snapshot at the cursor against the base below the box.
+ *
+ * A snapshot event names two git trees, the touched paths as they are ("tree") and the same paths as the base has them
+ * ("under"); their difference is the change. Lists are kept per snapshot in the source, as a snapshot never changes. */
+#ifndef UI_CHANGES_H
+#define UI_CHANGES_H
+
+#include "ui/term/grid.h"
+#include "ui/model/source.h"
+#include "ui/views/textdiff.h"
+
+struct change {
+	char op;          /* A, M, D, T (another kind), m (only the mode) */
+	const char *path; /* bytes */
+	uint32_t old_mode, new_mode;
+	struct object_id old, new_;
+	bool counted;     /* added and removed are known */
+	uint32_t added, removed;
+	const char *note; /* "binary", "hash only", or NULL */
+};
+
+/* Files changed in @box since its start, by path. @out borrows from the source until the next call. */
+size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a);
+/* The lines of one change; out->binary when there are none to show (see note). Texts live in @a. */
+void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out);
+
+const char *change_counts(const struct change *c, struct arena *a); /* "+31 -9" */
+int change_put_counts(struct area a, int row, int col, const struct change *c, struct arena *arena);
+const char *changes_total(const struct change *c, size_t nr, struct arena *a); /* "3 files +41 -9 since start" */
+void changes_release(struct source *s);
+
+#endif

@@ -1,0 +1,239 @@
+#include "ui/views/pane.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/term/fmt.h"
+#include "ui/views/row.h"
+
+/* --- output ------------------------------------------------------------------------------------------------------ */
+
+struct feeding {
+	struct text *t;
+	uint64_t left[3]; /* bytes of each stream that had come by the cursor */
+	int stream;
+	unsigned flags;
+	bool begun;
+};
+
+static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
+{
+	struct feeding *f = self;
+	int which = stream == 2 ? 2 : 1;
+	(void)ts_us;
+	if (f->left[which] < len)
+		len = (size_t)f->left[which];
+	f->left[which] -= len;
+	if (len == 0)
+		return f->left[1] + f->left[2] > 0;
+	if (f->begun && f->stream != which)
+		text_end(f->t);
+	if (!f->begun || f->stream != which)
+		text_begin(f->t, ROLE_TEXT, which == 2 ? "2" : NULL, f->flags);
+	f->begun = true;
+	f->stream = which;
+	text_feed(f->t, bytes, len);
+	return true;
+}
+
+/* A model's answer comes as stream 5: of it we show the text, which the transcript has; here the bytes. */
+static void output_tail(struct text *t, struct source *s, uint64_t action, int stream, size_t max, unsigned flags)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	uint64_t from = source_tail(s, action, stream, max, &b);
+	const char *p = buf_cstr(&b);
+	size_t len = b.len;
+	if (from > 0) { /* begin at a line */
+		const char *nl = len ? memchr(p, '\n', len) : NULL;
+		if (nl && (size_t)(nl - p) + 1 < len) {
+			from += (uint64_t)(nl + 1 - p);
+			len -= (size_t)(nl + 1 - p);
+			p = nl + 1;
+		}
+		text_putf(t, ROLE_DIM, "(%s bytes before this: 'out %" PRIu64 "' prints all of it)",
+			  fmt_count(t->arena, (int64_t)from), action);
+	}
+	text_add(t, ROLE_TEXT, stream == 2 ? "2" : NULL, p, len, flags);
+}
+
+void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render)
+{
+	struct err err = ERR_INIT;
+	const struct model_action *act = model_action(&s->model, action);
+	unsigned flags = render ? SANITIZE_RENDER : 0;
+	if (!act)
+		return;
+	if (act->out_bytes + act->err_bytes == 0) {
+		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM, act->state == ACT_OVER ? "(no output)" :
+			  act->state == ACT_WAITS ? "it waits for a decision: a looks at it" : "(no output yet)");
+		return;
+	}
+	if (act->out_bytes + act->err_bytes <= max && strcmp(act->kind, "model") != 0) {
+		struct feeding f = { .t = t, .left = { 0, act->out_bytes, act->err_bytes }, .flags = flags };
+		if (session_output_each(s->session, action, feed_run, &f, &err) < 0)
+			text_puts(t, ROLE_ERROR, err.text);
+		if (f.begun)
+			text_end(t);
+		return;
+	}
+	if (strcmp(act->kind, "model") == 0) {
+		output_tail(t, s, action, 5, max, flags);
+		return;
+	}
+	if (act->out_bytes > 0)
+		output_tail(t, s, action, 1, max, flags);
+	if (act->err_bytes > 0)
+		output_tail(t, s, action, 2, max / 4, flags);
+}
+
+/* --- transcript -------------------------------------------------------------------------------------------------- */
+
+static void say(struct text *t, const char *who, const char *text, size_t len)
+{
+	text_head(t, ROLE_WHO, " %s", who);
+	text_add(t, ROLE_TEXT, NULL, text, len, TEXT_SOFT);
+	text_blank(t);
+}
+
+static void transcript_action(struct text *t, struct source *s, const struct row *row)
+{
+	const struct model_action *act = model_action(&s->model, row->seq);
+	struct row_info r;
+	row_load(&r, s, row, t->arena);
+	if (act && strcmp(act->kind, "model") == 0) {
+		CLEANUP(json_release) json_t *o = source_body(s, act->reply);
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		if (json_get_bytes(json_object_get(o, "text"), &b) && b.len > 0)
+			say(t, "model:", b.data, b.len);
+		return;
+	}
+	text_head(t, ROLE_WHO, " tool: %s", r.word);
+	text_add(t, ROLE_CMD, "$", r.what, strlen(r.what), 0);
+	if (*r.verdict && strcmp(r.verdict, "allow") != 0)
+		text_putf(t, r.role, "%s %s %s", r.verdict, r.by, r.why);
+	if (*r.outcome)
+		text_putf(t, r.role, "%s%s%s", r.outcome, r.out_bytes ? ", " : "",
+			  r.out_bytes ? arena_printf(t->arena, "%s bytes of output",
+						     fmt_count(t->arena, (int64_t)r.out_bytes))
+				      : "");
+	text_blank(t);
+}
+
+void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max)
+{
+	const struct model_agent *a = model_agent(&s->model, agent);
+	if (!a)
+		return;
+	size_t first = a->rows.nr > max ? a->rows.nr - max : 0;
+	if (first > 0)
+		text_putf(t, ROLE_DIM, "(%zu rows before this)", first);
+	else
+		say(t, "task:", a->task, strlen(a->task));
+	for (size_t i = first; i < a->rows.nr; i++) {
+		const struct row *row = &a->rows.row[i];
+		struct row_info r;
+		if (row->kind == EV_ACTION_REQUESTED) {
+			transcript_action(t, s, row);
+		} else if (row->kind == EV_AGENT_SAY || row->kind == EV_NOTE || row->kind == EV_ASK ||
+			   row->kind == EV_AGENT_END) {
+			row_load(&r, s, row, t->arena);
+			say(t,
+			    row->kind == EV_AGENT_END ? "end:"
+			    : row->kind == EV_ASK     ? "asks you:"
+			    : row->kind == EV_NOTE    ? "note:"
+						      : "message:",
+			    r.what, strlen(r.what));
+		}
+	}
+}
+
+/* --- difference -------------------------------------------------------------------------------------------------- */
+
+void pane_lines(struct text *t, const struct text_diff *d)
+{
+	for (size_t i = 0; i < d->nr; i++) {
+		const struct diff_line *l = &d->line[i];
+		const char *mark = l->op == '+' ? "+" : l->op == '-' ? "-" : NULL;
+		enum role r = l->op == '+' ? ROLE_ADD : l->op == '-' ? ROLE_DEL : l->op == '@' ? ROLE_HUNK :
+			      l->op == '\\' ? ROLE_DIM : ROLE_TEXT;
+		text_add(t, r, mark, l->text, l->len, 0);
+		if (t->nr > 0)
+			t->row[t->nr - 1].gutter_role = r;
+	}
+}
+
+void pane_change(struct text *t, struct source *s, const struct change *c, int context)
+{
+	struct text_diff d;
+	change_diff(s, c, context, t->arena, &d);
+	if (c->old_mode && c->new_mode && c->old_mode != c->new_mode)
+		text_putf(t, ROLE_WARN, "mode %o -> %o", c->old_mode, c->new_mode);
+	if (d.binary)
+		text_putf(t, ROLE_DIM, "(%s: no lines to show)", c->note ? c->note : "contents not in the record");
+	pane_lines(t, &d);
+}
+
+void pane_diff(struct text *t, struct source *s, uint64_t box)
+{
+	struct change *c;
+	size_t nr = changes_list(s, box, &c, t->arena);
+	if (nr == 0)
+		text_puts(t, ROLE_DIM, "(no file has changed)");
+	for (size_t i = 0; i < nr; i++) {
+		text_head(t, ROLE_TITLE, "%c %s  %s", c[i].op, c[i].path,
+			  c[i].counted ? change_counts(&c[i], t->arena) : "");
+		pane_change(t, s, &c[i], 3);
+		text_blank(t);
+	}
+}
+
+/* --- details ----------------------------------------------------------------------------------------------------- */
+
+static void detail_value(struct text *t, const char *key, json_t *v)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	size_t i;
+	json_t *item;
+	if (json_is_array(v) && json_array_size(v) > 0) { /* one element a row */
+		json_array_foreach(v, i, item)
+			detail_value(t, i == 0 ? key : "", item);
+		return;
+	}
+	if (json_is_string(v) || json_object_get(v, "b64"))
+		json_get_bytes(v, &b);
+	else
+		json_dump_buf(v, &b);
+	text_add(t, ROLE_TEXT, arena_printf(t->arena, "%-12.12s", key), buf_cstr(&b), b.len, 0);
+}
+
+static void detail_event(struct text *t, struct source *s, uint64_t seq)
+{
+	struct err err = ERR_INIT;
+	struct event ev;
+	const char *key;
+	json_t *v;
+	if (seq == 0 || session_event(s->session, seq, &ev, t->arena, &err) < 0)
+		return;
+	const char *name = event_kind_name(ev.kind);
+	text_head(t, ROLE_TITLE, " #%" PRIu64 " %s  %s", seq, name ? name : "unknown kind",
+		  fmt_hms(t->arena, ev.ts_us));
+	CLEANUP(json_release) json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+	if (!o)
+		text_puts(t, ROLE_DIM, "(body not there: redacted)");
+	json_object_foreach(o, key, v)
+		detail_value(t, arena_strdup(t->arena, key), v);
+	text_blank(t);
+}
+
+void pane_details(struct text *t, struct source *s, uint64_t seq)
+{
+	const struct model_action *act = model_action(&s->model, seq);
+	detail_event(t, s, seq);
+	if (!act)
+		return;
+	const uint64_t more[] = { act->judged, act->held,  act->decided, act->started,
+				  act->reply,  act->ended, act->snapshot };
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		detail_event(t, s, more[i]);
+}

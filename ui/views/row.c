@@ -1,0 +1,468 @@
+#include "ui/views/row.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ui/term/fmt.h"
+
+static const char *bytes_of(const json_t *o, const char *key, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!json_get_bytes(json_object_get(o, key), &b))
+		return NULL;
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+static const char *text_of(const json_t *o, struct arena *a)
+{
+	const char *text = bytes_of(o, "text", a);
+	return text ? text : "";
+}
+
+static const char *first_string(const json_t *list)
+{
+	const char *s = json_string_value(json_array_get(list, 0));
+	return s ? s : "";
+}
+
+const char *first_line(const char *s, struct arena *a)
+{
+	while (*s == '\n' || *s == ' ')
+		s++;
+	return arena_strndup(a, s, strcspn(s, "\n"));
+}
+
+const char *one_line(const char *s, struct arena *a)
+{
+	const char *first = first_line(s, a), *p = strstr(s, first) + strlen(first);
+	size_t more = 0;
+	for (; *p; p++)
+		more += *p == '\n' && p[1] && p[1] != '\n';
+	return more ? arena_printf(a, "%s  (+%zu %s)", first, more, more == 1 ? "line" : "lines") : first;
+}
+
+static const char *argv_text(const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	const char *cmd = bytes_of(o, "cmd", a);
+	if (cmd)
+		return cmd;
+	if (!json_get_argv(json_object_get(o, "argv"), &argv) || argv.nr == 0)
+		return NULL;
+	fmt_argv(&argv, &b);
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+/* Snapshots and rollbacks are told by their point, not by the box that the row is about anyway. */
+static const char *point_text(const json_t *o, struct arena *a)
+{
+	const json_t *args = json_object_get(o, "args"), *to = json_object_get(args, "to");
+	if (json_is_integer(to))
+		return arena_printf(a, "to #%" PRId64, (int64_t)json_integer_value(to));
+	if (json_is_string(to))
+		return arena_printf(a, "to '%s'", json_string_value(to));
+	return arena_strdup(a, json_str(args, "label", ""));
+}
+
+static const char *args_text(const json_t *o, struct arena *a)
+{
+	const json_t *args = json_object_get(o, "args");
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!json_is_object(args) || json_object_size(args) == 0)
+		return "";
+	json_dump_buf(args, &b);
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+const char *action_what(const json_t *o, struct arena *a)
+{
+	const char *kind = json_str(o, "kind", ""), *tool = json_str(o, "tool", "");
+	const char *text = argv_text(o, a);
+	if (text)
+		return text;
+	if (strcmp(kind, "connect") == 0)
+		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "?"), json_int(o, "port", 0));
+	if (strcmp(kind, "model") == 0)
+		return arena_strdup(a, json_str(json_object_get(o, "args"), "model", ""));
+	if (strcmp(kind, "ask") == 0)
+		return arena_strdup(a, json_str(json_object_get(o, "args"), "text", ""));
+	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0)
+		return point_text(o, a);
+	text = bytes_of(o, "path", a);
+	if (text) {
+		const char *host = bytes_of(o, "host_path", a);
+		int64_t size = json_int(o, "data_bytes", -1);
+		if (host)
+			return arena_printf(a, "%s  %s", text, host);
+		return size >= 0 && strcmp(kind, "write") == 0
+			       ? arena_printf(a, "%s  %s bytes", text, fmt_count(a, size))
+			       : text;
+	}
+	text = args_text(o, a);
+	return *text || *tool ? arena_printf(a, "%s%s%s", tool, *tool && *text ? " " : "", text) : "";
+}
+
+/* --- actions ----------------------------------------------------------------------------------------------------- */
+
+static void judged(struct row_info *out, const json_t *o, struct arena *a)
+{
+	const json_t *rule = json_array_get(json_object_get(o, "rules"), 0);
+	out->verdict = arena_strdup(a, json_str(o, "verdict", ""));
+	if (rule)
+		out->by = arena_strdup(a, json_str(rule, "name", ""));
+	if (rule && strcmp(out->verdict, "deny") == 0)
+		out->why = arena_strdup(a, json_str(rule, "text", json_str(rule, "why", "")));
+}
+
+static const char *file_tail(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static void held(struct row_info *out, const json_t *o, struct arena *a)
+{
+	const char *file = json_str(o, "file", ""), *rule = json_str(o, "rule", "");
+	out->verdict = "HELD";
+	out->sign = '!';
+	out->role = ROLE_HELD;
+	out->why = arena_strdup(a, json_str(o, "why", ""));
+	if (*file)
+		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(file), json_int(o, "line", 0), rule);
+	else if (*rule)
+		out->by = arena_strdup(a, rule);
+	else if (strcmp(first_string(json_object_get(o, "reasons")), "ask") == 0)
+		out->by = "default";
+	else
+		out->by = arena_strdup(a, first_string(json_object_get(o, "reasons")));
+}
+
+static void decided(struct row_info *out, const json_t *o, struct arena *a)
+{
+	const char *d = json_str(o, "decision", ""), *by = json_str(o, "by", "");
+	bool no = strncmp(d, "deny", 4) == 0 || strcmp(d, "kill") == 0;
+	out->verdict = no			   ? "denied"
+		       : strcmp(d, "edit") == 0	   ? "edited"
+		       : strcmp(d, "release") == 0 ? "released"
+						   : "approved";
+	if (strcmp(by, "human") == 0)
+		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "a person"));
+	else
+		out->by = arena_strdup(a, by);
+	const char *message = json_str(o, "message", "");
+	if (*message)
+		out->why = arena_strdup(a, message);
+}
+
+static void ended(struct row_info *out, const json_t *o, struct arena *a)
+{
+	const char *end = json_str(o, "end", "");
+	int64_t code = json_int(o, "code", -1), sig = json_int(o, "signal", 0);
+	bool ok = strcmp(end, "ok") == 0;
+	out->dur_us = json_flag(o, "started", true) ? json_int(o, "dur_us", -1) : -1;
+	out->sign = ok && code <= 0 && !sig ? ' ' : 'x';
+	out->role = out->sign == 'x' ? ROLE_ERROR : ROLE_OK;
+	if (ok && sig)
+		out->outcome = arena_printf(a, "signal %" PRId64, sig);
+	else if (ok && code >= 0)
+		out->outcome = arena_printf(a, "exit %" PRId64, code);
+	else
+		out->outcome = ok ? "ok" : arena_strdup(a, end);
+	if (!ok && !*out->why)
+		out->why = arena_strdup(a, json_str(o, "why", ""));
+}
+
+/* A model call is told by what it answered, or else by what it asked for. */
+static void replied(struct row_info *out, const json_t *o, struct arena *a)
+{
+	const json_t *usage = json_object_get(o, "usage"), *calls = json_object_get(o, "calls");
+	const char *text = bytes_of(o, "text", a);
+	out->tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
+	out->uusd = json_int(o, "cost_uusd", 0);
+	out->what = text ? first_line(text, a) : "";
+	if (!*out->what && json_array_size(calls) > 0)
+		out->what = arena_printf(a, "calls %s", json_str(json_array_get(calls, 0), "name", "a tool"));
+}
+
+static void load_action(struct row_info *out, struct source *s, const struct model_action *act, struct arena *a)
+{
+	CLEANUP(json_release) json_t *req = source_body(s, act->id);
+	CLEANUP(json_release) json_t *jud = source_body(s, act->judged);
+	CLEANUP(json_release) json_t *hld = source_body(s, act->state == ACT_WAITS ? act->held : 0);
+	CLEANUP(json_release) json_t *dec = source_body(s, act->decided);
+	CLEANUP(json_release) json_t *sta = source_body(s, act->started);
+	CLEANUP(json_release) json_t *end = source_body(s, act->ended);
+	CLEANUP(json_release) json_t *rep = source_body(s, act->reply);
+	out->word = arena_strdup(a, json_str(req, "kind", "action"));
+	out->what = action_what(req, a);
+	if (json_flag(sta, "edited", false)) {
+		const char *ran = argv_text(sta, a);
+		out->what = ran ? ran : out->what;
+	}
+	out->out_bytes = act->out_bytes + act->err_bytes;
+	if (jud)
+		judged(out, jud, a);
+	if (hld)
+		held(out, hld, a);
+	if (dec)
+		decided(out, dec, a);
+	if (act->state == ACT_RUNS) {
+		out->sign = '>';
+		out->role = ROLE_RUN;
+		out->outcome = "RUN";
+	}
+	if (rep)
+		replied(out, rep, a);
+	if (end)
+		ended(out, end, a);
+}
+
+/* --- everything else --------------------------------------------------------------------------------------------- */
+
+static const char *snapshot_text(const json_t *o, struct arena *a)
+{
+	int64_t n = json_int(o, "changed", 0);
+	const json_t *changes = json_object_get(o, "changes");
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (n == 0)
+		return arena_printf(a, "s%" PRId64 "  nothing changed", json_int(o, "n", 0));
+	buf_printf(&b, "s%" PRId64 " ", json_int(o, "n", 0));
+	for (size_t i = 0; i < json_array_size(changes) && i < 3; i++) {
+		const json_t *c = json_array_get(changes, i);
+		const char *path = bytes_of(c, "path", a);
+		buf_printf(&b, " %s %s", json_str(c, "op", "?"), path ? path : "?");
+	}
+	if (n > 3)
+		buf_printf(&b, "  and %" PRId64 " more", n - 3);
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+static const char *decision_text(const json_t *o, struct arena *a)
+{
+	struct row_info tmp = { .why = "" };
+	decided(&tmp, o, a);
+	return arena_printf(a, "%s by %s%s%s", tmp.verdict, tmp.by, *tmp.why ? ": " : "", tmp.why);
+}
+
+/* The body as it is: what no view knows is still shown. */
+static const char *raw_text(const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!o)
+		return "(body not there: redacted)";
+	json_dump_buf(o, &b);
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+static const char *who_name(const json_t *o)
+{
+	return json_str(json_object_get(o, "who"), "name", "somebody");
+}
+
+/* Events of the session itself. NULL: not one that we have words for. */
+static const char *session_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+{
+	switch (kind) {
+	case EV_SESSION_START:
+		return arena_printf(a, "%s %s begins", json_str(o, "id", ""), json_str(o, "name", ""));
+	case EV_SESSION_END:
+		return json_flag(o, "ok", false) ? "ends well" : "ends, not successful";
+	case EV_SESSION_RESUMED:
+		return "goes on under a new supervisor";
+	case EV_POLICY_LOADED:
+		*word = "policy";
+		return arena_printf(a, "%s, %" PRId64 " rules", json_str(o, "file", ""), json_int(o, "rules", 0));
+	case EV_POLICY_WAIVER:
+		*word = "waiver";
+		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), who_name(o));
+	case EV_HOST_START:
+		*word = "script";
+		return arena_printf(a, "%s begins", json_str(o, "script", ""));
+	case EV_HOST_END:
+		*word = "script";
+		return arena_printf(a, "ends %s%s",
+				    json_int(o, "code", 0) == 0 ? "well" : "in failure: ", json_str(o, "why", ""));
+	case EV_CONTROL_ATTACH:
+	case EV_CONTROL_DETACH:
+		*word = "people";
+		return arena_printf(a, "%s %s", who_name(o), kind == EV_CONTROL_ATTACH ? "has attached" : "has gone");
+	case EV_CONTROL_REFUSED:
+		*word = "refused";
+		return arena_printf(a, "%s", json_str(o, "text", ""));
+	case EV_LATCH_PAUSE:
+		*word = "pause";
+		return arena_printf(a, "paused by %s%s", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+	case EV_LATCH_CONTINUE:
+		*word = "go on";
+		return arena_printf(a, "by %s%s", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+	case EV_LATCH_STEP:
+		*word = "step";
+		return arena_printf(a, "one action, by %s", who_name(o));
+	case EV_LATCH_HOLD:
+		*word = "hold";
+		return *json_str(o, "filter", "") ? arena_strdup(a, json_str(o, "filter", ""))
+						  : "nothing is held by filter any more";
+	default:
+		return NULL;
+	}
+}
+
+static const char *limits_text(const json_t *o, struct arena *a)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (json_int(o, "uusd", 0))
+		buf_printf(&b, "%s ", fmt_money(a, json_int(o, "uusd", 0)));
+	if (json_int(o, "tokens", 0))
+		buf_printf(&b, "%s tokens ", fmt_count(a, json_int(o, "tokens", 0)));
+	if (json_int(o, "time_us", 0))
+		buf_printf(&b, "%s ", fmt_age(a, json_int(o, "time_us", 0)));
+	if (json_int(o, "steps", 0))
+		buf_printf(&b, "%" PRId64 " steps ", json_int(o, "steps", 0));
+	if (json_int(o, "actions", 0))
+		buf_printf(&b, "%" PRId64 " actions", json_int(o, "actions", 0));
+	return b.len ? arena_strdup(a, b.data) : "no limit";
+}
+
+/* Budgets, bases, merges, people's answers. NULL: no words for it. */
+static const char *work_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+{
+	switch (kind) {
+	case EV_BUDGET_NEW:
+	case EV_BUDGET_EXTENDED:
+		*word = "budget";
+		return limits_text(json_object_get(o, "limits"), a);
+	case EV_BUDGET_WARN:
+	case EV_BUDGET_EMPTY:
+		*word = "budget";
+		return arena_printf(a, "%s: %s", json_str(o, "what", ""),
+				    kind == EV_BUDGET_EMPTY ? "used up" : "80 % used");
+	case EV_BASE_LISTED:
+		*word = "base";
+		return arena_printf(a, "%s: %s files", json_str(o, "dir", ""), fmt_count(a, json_int(o, "files", 0)));
+	case EV_BASE_HASHED:
+		*word = "base";
+		return "contents known";
+	case EV_BASE_DRIFT:
+		*word = "drift";
+		return "files below the box were changed from outside";
+	case EV_ASK_ANSWERED:
+		*word = "answer";
+		return arena_printf(a, "%s%s by %s", json_str(o, "choice", ""), json_str(o, "text", ""), who_name(o));
+	case EV_ROLLBACK_DONE:
+		*word = "rollback";
+		return arena_printf(a, "to #%" PRId64 " %s", json_int(o, "to", 0), json_str(o, "why", ""));
+	case EV_MERGE_DONE:
+		*word = "merge";
+		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
+	case EV_FORK_DONE:
+		*word = "fork";
+		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0),
+				    json_int(o, "from", 0));
+	case EV_TOOL_CALL:
+		*word = "tool";
+		return arena_strdup(a, json_str(o, "name", ""));
+	case EV_TOOL_END:
+		*word = "tool";
+		return json_flag(o, "ok", false) ? "ended" : arena_printf(a, "failed: %s", json_str(o, "text", ""));
+	default:
+		return NULL;
+	}
+}
+
+static const char *text_or_raw(const json_t *o, struct arena *a)
+{
+	const char *text = bytes_of(o, "text", a);
+	return text ? text : raw_text(o, a);
+}
+
+static void load_other(struct row_info *out, const struct row *r, const json_t *o, struct arena *a)
+{
+	const char *name = event_kind_name(r->kind), *text;
+	out->word = name ? name : arena_printf(a, "kind-%u", r->kind);
+	switch (r->kind) {
+	case EV_AGENT_TURN:
+		out->turn = true;
+		out->word = "turn";
+		out->what = arena_printf(a, "turn %" PRId64, json_int(o, "n", 0));
+		break;
+	case EV_AGENT_START:
+		out->word = "agent";
+		out->what = arena_printf(a, "begins: %s", json_str(o, "task", ""));
+		break;
+	case EV_AGENT_END:
+		out->word = "end";
+		out->outcome = arena_strdup(a, json_str(o, "stop", ""));
+		out->what = text_of(o, a);
+		out->sign = json_flag(o, "ok", false) ? '.' : 'x';
+		out->role = out->sign == 'x' ? ROLE_FAILED : ROLE_OK;
+		break;
+	case EV_AGENT_SAY:
+		out->word = "say";
+		out->what = arena_printf(a, "you: %s", json_str(o, "text", ""));
+		break;
+	case EV_NOTE:
+		out->word = "note";
+		out->what = text_or_raw(o, a);
+		if (strcmp(json_str(o, "level", ""), "warn") == 0)
+			out->sign = '!', out->role = ROLE_WARN;
+		break;
+	case EV_SNAPSHOT_TAKEN:
+		out->word = "snap";
+		out->what = snapshot_text(o, a);
+		break;
+	case EV_ACTION_DECIDED:
+		out->word = "decide";
+		out->what = decision_text(o, a);
+		break;
+	case EV_BOX_OPEN:
+		out->word = "box";
+		out->what = arena_printf(a, "opens %s (%s)", json_str(o, "name", ""), json_str(o, "driver", ""));
+		break;
+	case EV_BOX_READY:
+		out->word = "box";
+		out->what = arena_printf(a, "ready, profile %s", json_str(o, "profile", ""));
+		break;
+	case EV_BOX_CLOSED:
+		out->word = "box";
+		out->what = arena_printf(a, "closed %s", json_str(o, "why", ""));
+		break;
+	case EV_ASK:
+		out->word = "ask";
+		out->what = text_of(o, a);
+		break;
+	case EV_SUPER_WARN:
+	case EV_BOX_WARN:
+		out->word = "warn";
+		out->sign = '!';
+		out->role = ROLE_WARN;
+		out->what = text_or_raw(o, a);
+		break;
+	default:
+		if (r->kind <= EV_SESSION_END)
+			out->word = "session";
+		text = session_text(r->kind, o, &out->word, a);
+		text = text ? text : work_text(r->kind, o, &out->word, a);
+		out->what = text ? text : text_or_raw(o, a);
+		break;
+	}
+}
+
+void row_load(struct row_info *out, struct source *s, const struct row *r, struct arena *a)
+{
+	struct err err = ERR_INIT;
+	struct event ev;
+	*out = (struct row_info){ .seq = r->seq, .sign = ' ', .role = ROLE_TEXT, .word = "", .what = "", .verdict = "",
+				  .by = "", .outcome = "", .why = "", .dur_us = -1 };
+	if (session_event(s->session, r->seq, &ev, a, &err) < 0)
+		return;
+	out->ts_us = ev.ts_us;
+	out->agent = ev.agent;
+	const struct model_action *act = r->kind == EV_ACTION_REQUESTED ? model_action(&s->model, r->seq) : NULL;
+	if (act) {
+		load_action(out, s, act, a);
+		return;
+	}
+	CLEANUP(json_release) json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+	load_other(out, r, o, a);
+}

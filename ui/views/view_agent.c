@@ -1,0 +1,459 @@
+/* One agent: its timeline at the left, at the right what belongs to the selected row (output, transcript, difference,
+ * details). Narrow screens show one of the two; Enter and Tab go over.
+ * Reads: the agent's rows, the session's texts. Follows the end until a key moves away from it; G or F follows again.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/pane.h"
+#include "ui/ui.h"
+
+enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
+enum {
+	MAX_ROWS = 128,
+	LEFT_COLS = 46,
+	WIDE_COLS = 100,
+	TAIL_FOLLOW = 16 << 10,
+	TAIL_SCROLL = 256 << 10,
+	TALK_ROWS = 200
+};
+
+struct agent_view {
+	size_t source;
+	uint64_t agent, seq; /* seq: the selected row */
+	bool follow, right, text_follow, render;
+	enum tab tab;
+	int64_t top;         /* of the text, when it does not follow */
+	/* made by recalc */
+	const struct model_agent *a;
+	enum agent_state state;
+	struct row_info row[MAX_ROWS];
+	size_t nr, at;       /* at: index of the selection among row[] */
+	struct text text;
+	size_t text_top;
+	int text_rows, text_cols;
+	const char *title, *head, *facts;
+	struct piece piece[6];
+	size_t nr_pieces;
+	struct text strip;   /* the difference below, wide screens only */
+	const char *strip_title;
+	bool ascii;
+	struct arena *arena;
+};
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct agent_view *v = self;
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_agent *a = s ? model_agent(&s->model, on->agent) : NULL;
+	v->source = on->source;
+	v->agent = on->agent;
+	if (!a && s && s->model.nr_agents > 0)
+		v->agent = s->model.agent[0].id;
+	v->follow = v->text_follow = true;
+}
+
+/* --- recalc ------------------------------------------------------------------------------------------------------ */
+
+static void gather_rows(struct agent_view *v, struct source *s, int rows)
+{
+	const struct rows *r = &v->a->rows;
+	size_t want = rows < MAX_ROWS ? (size_t)(rows < 1 ? 1 : rows) : MAX_ROWS, sel;
+	v->nr = 0;
+	if (r->nr == 0)
+		return;
+	if (v->follow || v->seq == 0)
+		v->seq = r->row[r->nr - 1].seq;
+	sel = rows_find(r, v->seq);
+	if (sel == r->nr)
+		sel = r->nr - 1;
+	size_t last = sel + 1 + want / 3 < r->nr ? sel + 1 + want / 3 : r->nr; /* some of what follows stays in sight */
+	if (last < want)
+		last = want < r->nr ? want : r->nr;
+	size_t first = last > want ? last - want : 0;
+	for (size_t i = first; i < last; i++)
+		row_load(&v->row[v->nr++], s, &r->row[i], v->arena);
+	v->at = sel - first;
+	v->seq = r->row[sel].seq;
+}
+
+/* Output belongs to an action: the selected one, or the nearest before. */
+static uint64_t action_at(const struct agent_view *v, const struct model *m)
+{
+	const struct rows *r = &v->a->rows;
+	for (size_t i = rows_find(r, v->seq) + 1; i > 0; i--)
+		if (i <= r->nr && r->row[i - 1].kind == EV_ACTION_REQUESTED)
+			return model_action(m, r->row[i - 1].seq) ? r->row[i - 1].seq : 0;
+	return 0;
+}
+
+static void gather_text(struct agent_view *v, struct source *s, int rows, int cols)
+{
+	uint64_t action = action_at(v, &s->model);
+	text_init(&v->text, v->arena, cols, v->tab == TAB_DETAILS ? 14 : v->tab == TAB_OUTPUT ? 2 : 3, v->ascii);
+	switch (v->tab) {
+	case TAB_OUTPUT:
+		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL, v->render);
+		break;
+	case TAB_TALK:
+		pane_transcript(&v->text, s, v->agent, TALK_ROWS);
+		break;
+	case TAB_DIFF:
+		pane_diff(&v->text, s, v->a->box);
+		break;
+	case TAB_DETAILS:
+		pane_details(&v->text, s, v->seq);
+		break;
+	case TAB_NR:
+		break;
+	}
+	bool from_end = v->tab == TAB_OUTPUT || v->tab == TAB_TALK;
+	v->text_rows = rows;
+	v->text_top = v->text_follow ? (from_end ? text_clamp(&v->text, INT32_MAX, rows) : 0)
+				     : text_clamp(&v->text, v->top, rows);
+	v->top = (int64_t)v->text_top;
+}
+
+static const char *facts_of(struct agent_view *v, struct source *s)
+{
+	uint64_t id = action_at(v, &s->model);
+	const struct model_action *act = model_action(&s->model, id);
+	const struct model_box *b = act ? model_box(&s->model, act->box) : NULL;
+	CLEANUP(json_release) json_t *o = source_body(s, id);
+	CLEANUP(buf_release) struct buf f = BUF_INIT, cwd = BUF_INIT;
+	if (!act || !o)
+		return "";
+	if (json_get_bytes(json_object_get(o, "cwd"), &cwd) && cwd.len > 0)
+		buf_printf(&f, "cwd %s  ", cwd.data);
+	if (b)
+		buf_printf(&f, "net %s  ", b->net && *b->net ? b->net : "none");
+	if (json_int(o, "timeout_us", 0) > 0)
+		buf_printf(&f, "limit %s  ", fmt_span(v->arena, json_int(o, "timeout_us", 0)));
+	if (act->out_bytes + act->err_bytes > 0)
+		buf_printf(&f, "%s out  ", fmt_bytes(v->arena, (int64_t)(act->out_bytes + act->err_bytes)));
+	if (b && *b->profile && strcmp(b->profile, "enforced") != 0)
+		buf_printf(&f, "%s", b->profile);
+	return arena_strdup(v->arena, buf_cstr(&f));
+}
+
+static void add_piece(struct agent_view *v, enum role r, const char *text)
+{
+	v->piece[v->nr_pieces++] = (struct piece){ r, text };
+}
+
+static const char *of_limit(struct arena *ar, const char *used, const char *limit, bool limited, const char *unit)
+{
+	return limited ? arena_printf(ar, "%s/%s%s", used, limit, unit) : arena_printf(ar, "%s%s", used, unit);
+}
+
+static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, int cols)
+{
+	struct arena *ar = v->arena;
+	const struct model_agent *a = v->a;
+	const struct limits *l = &a->limits;
+	const struct model_box *b = model_box(&s->model, a->box);
+	int64_t end = a->ended ? a->end_us : ui_now(ui);
+	bool wide = cols >= WIDE_COLS;
+	v->nr_pieces = 0;
+	v->title = arena_printf(ar, "%s / %s", s->model.id, a->name);
+	add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
+	add_piece(v, draw_state_role(v->state),
+		  arena_printf(ar, "%c %s", agent_state_sign(v->state), agent_state_word(v->state)));
+	add_piece(v, ROLE_TEXT,
+		  of_limit(ar, arena_printf(ar, "step %u", a->turn), fmt_count(ar, l->steps), l->steps > 0, ""));
+	if (wide)
+		add_piece(v, ROLE_TEXT,
+			  of_limit(ar, fmt_count(ar, a->tokens), fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
+	add_piece(v, ROLE_TEXT, of_limit(ar, fmt_money(ar, a->uusd), fmt_money(ar, l->uusd), l->uusd > 0, ""));
+	add_piece(v, ROLE_TEXT,
+		  of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us), l->time_us > 0, ""));
+	CLEANUP(buf_release) struct buf h = BUF_INIT;
+	buf_printf(&h, "task: %s", first_line(a->task, ar));
+	if (wide && *a->model)
+		buf_printf(&h, "    model: %s", a->model);
+	if (wide && s->model.waivers)
+		buf_printf(&h, "    %s", fmt_plural(ar, s->model.waivers, "session waiver", "session waivers"));
+	v->head = arena_strdup(ar, buf_cstr(&h));
+}
+
+/* The difference below wide screens: the file that the agent changed last. */
+static void gather_strip(struct agent_view *v, struct source *s, int cols)
+{
+	struct change *c;
+	size_t nr = changes_list(s, v->a->box, &c, v->arena), pick = 0;
+	text_init(&v->strip, v->arena, cols - 1, 4, v->ascii);
+	v->strip_title = "diff";
+	if (nr == 0) {
+		text_puts(&v->strip, ROLE_DIM, "no file has changed");
+		return;
+	}
+	for (size_t i = 1; i < nr; i++)
+		if (c[i].counted && !c[pick].counted)
+			pick = i;
+	v->strip_title = arena_printf(v->arena, "diff  %s  %s%s", c[pick].path, change_counts(&c[pick], v->arena),
+				      nr > 1 ? arena_printf(v->arena, "  (1 of %zu files)", nr) : "");
+	pane_change(&v->strip, s, &c[pick], 1);
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct agent_view *v = self;
+	struct source *s = ui_source(ui, v->source);
+	v->arena = ar;
+	v->ascii = ui->grid.ascii;
+	v->a = s ? model_agent(&s->model, v->agent) : NULL;
+	if (!v->a && s && s->model.nr_agents > 0) {
+		v->agent = s->model.agent[0].id;
+		v->a = &s->model.agent[0];
+	}
+	if (!s || !v->a)
+		return;
+	bool wide = cols >= WIDE_COLS, strip = wide && rows >= 30;
+	v->state = model_agent_state(&s->model, v->a);
+	gather_title(v, ui, s, cols);
+	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
+	v->facts = facts_of(v, s);
+	gather_text(v, s, rows - 4 - (strip ? 7 : 0), wide ? cols - LEFT_COLS - 1 : cols - 1);
+	if (strip)
+		gather_strip(v, s, cols);
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+/* "#366 exec   make test        exit 2   5.9s" */
+static void paint_row(const struct agent_view *v, struct area a, int row, const struct row_info *r)
+{
+	struct arena *ar = v->arena;
+	char id[32];
+	snprintf(id, sizeof(id), "%s%" PRIu64, r->sign == '>' || r->sign == '!' || r->sign == 'x' ? "" : "#", r->seq);
+	int col = 0;
+	if (r->sign == '>' || r->sign == '!' || r->sign == 'x')
+		col = put(a, row, 0, r->role, arena_printf(ar, "%c", r->sign));
+	col = put(a, row, col, ROLE_DIM, id) + 1;
+	if (col < 6)
+		col = 6;
+	if (r->turn) {
+		col = put(a, row, col, ROLE_DIM, r->what) + 1;
+		for (; col < a.cols - 2; col++)
+			put_sign(a, row, col, ROLE_RULE, SIGN_HLINE);
+		return;
+	}
+	put_field(a, row, col, 8, ROLE_DIM, r->word);
+	col += strlen(r->word) > 6 ? 9 : 7;
+	int right = a.cols - 1;
+	if (r->dur_us >= 0 || r->sign == '>') {
+		put_right(a, row, right - 6, 6, ROLE_DIM, r->dur_us >= 0 ? fmt_span(ar, r->dur_us) : "");
+		right -= 7;
+	}
+	const char *outcome = r->sign == '!' ? "HELD" : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome : "";
+	if (*outcome) {
+		int n = text_cells(outcome, false);
+		put(a, row, right - n, r->role, outcome);
+		right -= n + 1;
+	}
+	const char *what = one_line(r->what, ar);
+	put_bytes(a, row, col, right - col, ROLE_TEXT, what, strlen(what), 0);
+}
+
+static void paint_timeline(const struct agent_view *v, struct area a)
+{
+	int head = put(a, 0, 1, ROLE_TITLE, "TIMELINE");
+	put_right(a, 0, head + 1, a.cols - head - 2, ROLE_DIM, v->follow ? "F follow on" : "F follow");
+	struct area list = area_sub(a, 1, 0, a.rows - 1, a.cols);
+	for (size_t i = 0; i < v->nr && (int)i < list.rows; i++) {
+		paint_row(v, list, (int)i, &v->row[i]);
+		if (i == v->at)
+			put_cursor_row(list, (int)i);
+	}
+}
+
+static void paint_tabs(const struct agent_view *v, struct area a)
+{
+	static const char *const names[TAB_NR][2] = {
+		{ "o", "output" }, { "t", "transcript" }, { "d", "diff" }, { "v", "details" }
+	};
+	int col = 1;
+	for (int i = 0; i < TAB_NR; i++) {
+		bool on = (enum tab)i == v->tab;
+		char key[8];
+		snprintf(key, sizeof(key), on ? "[%s]" : "%s", names[i][0]);
+		col = put(a, 0, col, on ? ROLE_TITLE : ROLE_KEY, key) + 1;
+		col = put(a, 0, col, on ? ROLE_TITLE : ROLE_DIM, names[i][1]) + 3;
+	}
+	const struct row_info *r = v->nr > 0 ? &v->row[v->at] : NULL;
+	if (r && a.cols - col > 16) {
+		const char *what = arena_printf(v->arena, "#%" PRIu64 " %s", r->seq, first_line(r->what, v->arena));
+		put_bytes(a, 0, col + 1, a.cols - col - 2, ROLE_DIM, what, strlen(what), 0);
+	}
+}
+
+static void paint_pane(const struct agent_view *v, struct area a)
+{
+	paint_tabs(v, a);
+	if (v->tab == TAB_OUTPUT)
+		put_bytes(a, 1, 1, a.cols - 2, ROLE_DIM, v->facts, strlen(v->facts), 0);
+	text_paint(&v->text, area_sub(a, 2, 0, a.rows - 2, a.cols), v->text_top);
+	if (v->text_top + (size_t)v->text_rows < v->text.nr) {
+		const char *more = arena_printf(v->arena, "%zu more lines  G end",
+						v->text.nr - v->text_top - (size_t)v->text_rows);
+		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM, more);
+	}
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct agent_view *v = self;
+	(void)ui;
+	if (!v->a) {
+		draw_title(a, 0, "no agent has begun yet", NULL, 0);
+		put_rule(a, 1, NULL, ROLE_RULE, NULL);
+		return;
+	}
+	draw_title(a, 0, v->title, v->piece, v->nr_pieces);
+	put_rule(a, 1, NULL, ROLE_RULE, v->head);
+	bool wide = a.cols >= WIDE_COLS, strip = wide && a.rows >= 30;
+	struct area body = area_sub(a, 2, 0, a.rows - 2 - (strip ? 7 : 0), a.cols);
+	if (wide) {
+		paint_timeline(v, area_sub(body, 0, 0, body.rows, LEFT_COLS - 1));
+		put_vline(body, 0, LEFT_COLS - 1, body.rows);
+		paint_pane(v, area_sub(body, 0, LEFT_COLS, body.rows, body.cols - LEFT_COLS));
+	} else if (v->right) {
+		paint_pane(v, body);
+	} else {
+		paint_timeline(v, body);
+	}
+	if (strip) {
+		put_rule(a, a.rows - 7, v->strip_title, ROLE_TITLE, "d full");
+		text_paint(&v->strip, area_sub(a, a.rows - 6, 0, 6, a.cols), 0);
+	}
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+static void move(struct agent_view *v, int64_t by)
+{
+	const struct rows *r = v->a ? &v->a->rows : NULL;
+	if (!r || r->nr == 0)
+		return;
+	int64_t at = (int64_t)rows_find(r, v->seq) + by, last = (int64_t)r->nr - 1;
+	at = at < 0 ? 0 : at > last ? last : at;
+	v->seq = r->row[at].seq;
+	v->follow = at == last && by > 0;
+	v->text_follow = true;
+}
+
+static void scroll(struct agent_view *v, int64_t by)
+{
+	int64_t end = (int64_t)v->text.nr - v->text_rows;
+	v->top = (int64_t)v->text_top + by;
+	v->text_follow = by > 0 && v->top >= end && v->tab == TAB_OUTPUT;
+}
+
+/* Next row whose outcome is an error, a change or an approval: "]" goes to any of them. */
+static void seek_mark(struct agent_view *v, struct ui *ui, int by)
+{
+	struct source *s = ui_source(ui, v->source);
+	const struct rows *r = v->a ? &v->a->rows : NULL;
+	if (!s || !r || r->nr == 0)
+		return;
+	for (int64_t i = (int64_t)rows_find(r, v->seq) + by; i >= 0 && i < (int64_t)r->nr; i += by) {
+		const struct model_action *act = model_action(&s->model, r->row[i].seq);
+		bool mark = act && (act->held || act->decided || (act->ended && !act->ok));
+		if (mark || r->row[i].kind == EV_AGENT_END) {
+			v->seq = r->row[i].seq;
+			v->follow = false;
+			return;
+		}
+	}
+	ui_say(ui, ROLE_DIM, "no more of them");
+}
+
+static bool set_tab(struct agent_view *v, enum tab tab)
+{
+	if (v->tab == tab && tab == TAB_OUTPUT && v->right)
+		v->render = !v->render;
+	v->tab = tab;
+	v->right = true;
+	v->text_follow = true;
+	v->top = 0;
+	return true;
+}
+
+static bool move_verb(struct agent_view *v, struct ui *ui, enum verb verb)
+{
+	bool text = v->right;
+	int page = v->text_rows / 2 > 0 ? v->text_rows / 2 : 1;
+	switch ((int)verb) {
+	case VERB_UP:
+	case VERB_DOWN:
+		text ? scroll(v, verb == VERB_UP ? -1 : 1) : move(v, verb == VERB_UP ? -1 : 1);
+		return true;
+	case VERB_PAGE_UP:
+	case VERB_PAGE_DOWN:
+		text ? scroll(v, verb == VERB_PAGE_UP ? -page : page) : move(v, verb == VERB_PAGE_UP ? -page : page);
+		return true;
+	case VERB_FIRST:
+		text ? scroll(v, INT32_MIN) : move(v, INT32_MIN);
+		return true;
+	case VERB_LAST:
+		text ? scroll(v, INT32_MAX) : move(v, INT32_MAX);
+		return true;
+	case VERB_NEXT:
+	case VERB_PREV:
+		seek_mark(v, ui, verb == VERB_NEXT ? 1 : -1);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct agent_view *v = self;
+	if (move_verb(v, ui, verb))
+		return true;
+	switch ((int)verb) {
+	case VERB_FOLLOW:
+		v->follow = !v->follow;
+		v->text_follow = v->follow;
+		return true;
+	case VERB_NEXT_PANE:
+	case VERB_PREV_PANE:
+		v->right = !v->right;
+		ui_say(ui, ROLE_DIM, v->right ? "keys move the text" : "keys move the timeline");
+		return true;
+	case VERB_OPEN:
+		v->right = true;
+		return true;
+	case VERB_BACK:
+		if (!v->right)
+			return false;
+		v->right = false;
+		return true;
+	case VERB_OUTPUT:
+		return set_tab(v, TAB_OUTPUT);
+	case VERB_TALK:
+		return set_tab(v, TAB_TALK);
+	case VERB_DETAILS:
+		return set_tab(v, TAB_DETAILS);
+	case VERB_DIFF:
+		return v->tab != TAB_DIFF && set_tab(v, TAB_DIFF); /* once more: the full screen */
+	default:
+		return false;
+	}
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct agent_view *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->seq };
+}
+
+const struct view_ops view_agent = {
+	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+};

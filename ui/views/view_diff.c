@@ -1,0 +1,182 @@
+/* What a box's files have become since its start: the list of files, and their lines. ] and [ go from file to file.
+ * Reads: the newest snapshot at the cursor. */
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/pane.h"
+#include "ui/ui.h"
+
+enum { LEFT_COLS = 36, WIDE_COLS = 100 };
+
+struct diff_view {
+	size_t source;
+	uint64_t agent, action;
+	size_t file;
+	int64_t top;
+	struct change *change;
+	size_t nr;
+	struct text text;
+	size_t text_top;
+	int rows;
+	const char *title, *total;
+	struct arena *arena;
+};
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct diff_view *v = self;
+	(void)ui;
+	v->source = on->source;
+	v->agent = on->agent;
+	v->action = on->action;
+}
+
+static uint64_t box_of(const struct diff_view *v, const struct model *m)
+{
+	const struct model_action *act = model_action(m, v->action);
+	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
+	uint64_t box = a && a->box ? a->box : act ? act->box : 0;
+	if (!box && m->nr_boxes > 0)
+		box = m->box[m->nr_boxes - 1].id;
+	return box;
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct diff_view *v = self;
+	struct source *s = ui_source(ui, v->source);
+	v->arena = ar;
+	v->nr = 0;
+	v->title = "diff";
+	v->total = NULL;
+	if (!s)
+		return;
+	uint64_t box = box_of(v, &s->model);
+	const struct model_box *b = model_box(&s->model, box);
+	v->nr = changes_list(s, box, &v->change, ar);
+	if (v->file >= v->nr)
+		v->file = v->nr > 0 ? v->nr - 1 : 0;
+	v->rows = rows - 3;
+	text_init(&v->text, ar, cols >= WIDE_COLS ? cols - LEFT_COLS - 1 : cols - 1, 3, ui->grid.ascii);
+	if (v->nr > 0)
+		pane_change(&v->text, s, &v->change[v->file], 3);
+	else
+		text_puts(&v->text, ROLE_DIM, b ? "no file has changed" : "there is no box yet");
+	v->text_top = text_clamp(&v->text, v->top, v->rows);
+	v->top = (int64_t)v->text_top;
+	v->title = b ? arena_printf(ar, "diff  %s:%s", b->driver, b->name) : "diff";
+	v->total = changes_total(v->change, v->nr, ar);
+}
+
+static enum role op_role(char op)
+{
+	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : ROLE_HUNK;
+}
+
+static void paint_files(const struct diff_view *v, struct area a)
+{
+	int first = (int)v->file >= a.rows ? (int)v->file - a.rows + 1 : 0;
+	for (int row = 0; row < a.rows && (size_t)(first + row) < v->nr; row++) {
+		const struct change *c = &v->change[first + row];
+		const char *counts = c->counted ? change_counts(c, v->arena) : c->note ? c->note : "";
+		int n = text_cells(counts, a.g->ascii);
+		put(a, row, 1, op_role(c->op), arena_printf(v->arena, "%c", c->op));
+		put_bytes(a, row, 3, a.cols - n - 6, ROLE_TEXT, c->path, strlen(c->path), 0);
+		change_put_counts(a, row, a.cols - n - 2, c, v->arena);
+		if ((size_t)(first + row) == v->file)
+			put_cursor_row(a, row);
+	}
+}
+
+static void paint_text(const struct diff_view *v, struct area a)
+{
+	if (v->nr > 0) {
+		const struct change *c = &v->change[v->file];
+		int col = put(a, 0, 1, op_role(c->op), arena_printf(v->arena, "%c", c->op)) + 1;
+		col = put_bytes(a, 0, col, a.cols - col - 14, ROLE_NAME, c->path, strlen(c->path), 0) + 2;
+		change_put_counts(a, 0, col, c, v->arena);
+	}
+	text_paint(&v->text, area_sub(a, 1, 1, a.rows - 1, a.cols - 1), v->text_top);
+	if (v->text_top + (size_t)v->rows < v->text.nr)
+		put_right(a, 0, 0, a.cols - 1, ROLE_DIM,
+			  arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct diff_view *v = self;
+	(void)ui;
+	draw_title(a, 0, v->title,
+		   &(struct piece){ ROLE_DIM,
+				    v->nr > 1 ? arena_printf(v->arena, "file %zu of %zu", v->file + 1, v->nr) : "" },
+		   1);
+	put_rule(a, 1, NULL, ROLE_RULE, v->total);
+	struct area body = area_sub(a, 2, 0, a.rows - 2, a.cols);
+	if (a.cols < WIDE_COLS) {
+		paint_text(v, body);
+		return;
+	}
+	put(body, 0, 1, ROLE_TITLE, "FILES");
+	paint_files(v, area_sub(body, 1, 0, body.rows - 1, LEFT_COLS - 1));
+	put_vline(body, 0, LEFT_COLS - 1, body.rows);
+	paint_text(v, area_sub(body, 0, LEFT_COLS, body.rows, body.cols - LEFT_COLS));
+}
+
+static bool to_file(struct diff_view *v, int64_t to)
+{
+	if (to >= 0 && to < (int64_t)v->nr) {
+		v->file = (size_t)to;
+		v->top = 0;
+	}
+	return true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct diff_view *v = self;
+	int page = v->rows / 2;
+	(void)ui;
+	switch ((int)verb) {
+	case VERB_UP:
+		v->top--;
+		return true;
+	case VERB_DOWN:
+		v->top++;
+		return true;
+	case VERB_PAGE_UP:
+		v->top -= page;
+		return true;
+	case VERB_PAGE_DOWN:
+		v->top += page;
+		return true;
+	case VERB_FIRST:
+		v->top = 0;
+		return true;
+	case VERB_LAST:
+		v->top = INT32_MAX;
+		return true;
+	case VERB_NEXT:
+	case VERB_NEXT_PANE:
+		return to_file(v, (int64_t)v->file + 1);
+	case VERB_PREV:
+	case VERB_PREV_PANE:
+		return to_file(v, (int64_t)v->file - 1);
+	case VERB_DIFF:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct diff_view *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
+}
+
+const struct view_ops view_diff = {
+	.name = "diff", .where = IN_DIFF, .size = sizeof(struct diff_view),
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+};

@@ -1,0 +1,563 @@
+/* All agents at a glance; below them what the selected one has done, what it changed, what waits.
+ * Reads: every model; rows of the selected agent. Wide screens show three panes below, narrow ones one at a time (Tab).
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/views/changes.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/ui.h"
+
+enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR, MAX_EVENTS = 24, MAX_PENDING = 32 };
+
+struct line {
+	size_t source;
+	const struct model_agent *agent; /* NULL: a session without agents, or the heading of one */
+	enum agent_state state;
+	const char *box, *now, *age;
+	int64_t done, total;
+};
+
+struct pending {
+	const struct model_action *act;
+	const struct model_agent *agent;
+	struct row_info info;
+	size_t source;
+};
+
+struct fleet {
+	size_t source;   /* the selection, by name not by place */
+	uint64_t agent;
+	int pane, top;
+	bool moved;      /* until a person moves it, the selection is the most urgent row */
+	bool by_name;
+	/* made by recalc */
+	struct line *line;
+	size_t nr;
+	size_t at;       /* index of the selection */
+	struct row_info event[MAX_EVENTS];
+	const char *tail[MAX_EVENTS]; /* last line of an action's output, or NULL */
+	size_t nr_events;
+	struct pending pending[MAX_PENDING];
+	size_t nr_pending;
+	struct change *change;
+	size_t nr_changes;
+	int rows;
+	const char *title;
+	struct piece piece[8];
+	size_t nr_pieces;
+	struct arena *arena;
+};
+
+/* --- recalc ------------------------------------------------------------------------------------------------------ */
+
+static const char *box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
+{
+	const struct model_box *b = model_box(m, a->box);
+	if (!b)
+		return "";
+	return arena_printf(ar, "%s:%s", b->driver, b->name);
+}
+
+static const char *now_text(struct source *s, const struct model_agent *a, enum agent_state st, struct arena *ar)
+{
+	struct row_info r;
+	if (st == AGENT_DONE || st == AGENT_FAILED) {
+		const char *text = a->text ? first_line(a->text, ar) : "";
+		return *text ? text : a->stop ? a->stop : "";
+	}
+	uint64_t id = a->current ? a->current : a->ask ? a->ask : a->last;
+	if (!id)
+		return "";
+	row_load(&r, s, &(struct row){ id, a->ask == id ? EV_ASK : EV_ACTION_REQUESTED }, ar);
+	if (st == AGENT_PAUSED)
+		return arena_printf(ar, "at #%" PRIu64, id);
+	if (strcmp(r.word, "model") == 0 && st == AGENT_THINK)
+		return "model answering";
+	return arena_printf(ar, "%s  %s", r.word, one_line(r.what, ar));
+}
+
+static void add_line(struct fleet *f, struct ui *ui, size_t source, const struct model_agent *a, struct arena *ar)
+{
+	struct source *s = ui->src[source];
+	struct line *l = &f->line[f->nr++];
+	*l = (struct line){ .source = source, .agent = a, .state = model_agent_state(&s->model, a) };
+	l->box = box_name(&s->model, a, ar);
+	l->now = now_text(s, a, l->state, ar);
+	l->age = "";
+	if (l->state == AGENT_HELD || l->state == AGENT_ASK)
+		l->age = fmt_age(ar, ui_now(ui) - a->since_us);
+	if (!a->ended && a->total > 0) {
+		l->done = a->done;
+		l->total = a->total;
+	}
+}
+
+static int urgency(enum agent_state s)
+{
+	static const int order[] = {
+		[AGENT_HELD] = 0, [AGENT_ASK] = 0, [AGENT_FAILED] = 1, [AGENT_RUN] = 2, [AGENT_THINK] = 2,
+		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4,
+	};
+	return order[s];
+}
+
+static int compare_lines(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+	int d = urgency(a->state) - urgency(b->state);
+	if (d == 0 && a->state == AGENT_HELD)
+		d = (a->agent->since_us > b->agent->since_us) - (a->agent->since_us < b->agent->since_us);
+	if (d == 0)
+		d = a->agent->script - b->agent->script;
+	if (d == 0)
+		d = (a->source > b->source) - (a->source < b->source);
+	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
+}
+
+static int compare_names(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+	int d = strcmp(a->agent->name, b->agent->name);
+	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
+}
+
+static void gather_lines(struct fleet *f, struct ui *ui, struct arena *ar)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.nr_agents;
+	f->line = arena_alloc(ar, (n + 1) * sizeof(*f->line));
+	f->nr = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		for (size_t k = 0; k < ui->src[i]->model.nr_agents; k++)
+			add_line(f, ui, i, &ui->src[i]->model.agent[k], ar);
+	if (f->nr > 1)
+		qsort(f->line, f->nr, sizeof(*f->line), f->by_name ? compare_names : compare_lines);
+	f->at = 0;
+	for (size_t i = 0; i < f->nr && f->moved; i++)
+		if (f->line[i].source == f->source && f->line[i].agent->id == f->agent)
+			f->at = i;
+	if (f->nr > 0) {
+		f->source = f->line[f->at].source;
+		f->agent = f->line[f->at].agent->id;
+	}
+}
+
+/* The last line that a command wrote, shown under it. */
+static const char *output_tail(struct source *s, const struct row_info *r, struct arena *ar)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const struct model_action *act = model_action(&s->model, r->seq);
+	if (!act || strcmp(act->kind, "model") == 0 || act->out_bytes + act->err_bytes == 0)
+		return NULL;
+	source_tail(s, r->seq, act->out_bytes ? 1 : 2, 400, &b);
+	while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r' || b.data[b.len - 1] == ' '))
+		b.data[--b.len] = 0;
+	if (b.len == 0)
+		return NULL;
+	const char *nl = memrchr(b.data, '\n', b.len);
+	return arena_strdup(ar, nl ? nl + 1 : b.data);
+}
+
+static void gather_events(struct fleet *f, struct ui *ui, int rows, struct arena *ar)
+{
+	f->nr_events = 0;
+	if (f->nr == 0 || rows <= 0)
+		return;
+	struct source *s = ui->src[f->source];
+	const struct rows *r = &f->line[f->at].agent->rows;
+	struct row_info got[MAX_EVENTS];
+	size_t n = 0, lines = 0, want = (size_t)rows < MAX_EVENTS ? (size_t)rows : MAX_EVENTS;
+	for (size_t i = r->nr; i > 0 && lines < want; i--, n++) {
+		row_load(&got[n], s, &r->row[i - 1], ar);
+		const char *tail = output_tail(s, &got[n], ar);
+		f->tail[n] = lines + 2 <= want ? tail : NULL;
+		lines += f->tail[n] ? 2 : 1;
+	}
+	for (size_t i = 0; i < n; i++)
+		f->event[i] = got[n - 1 - i];
+	for (size_t i = 0; i < n / 2; i++) {
+		const char *t = f->tail[i];
+		f->tail[i] = f->tail[n - 1 - i];
+		f->tail[n - 1 - i] = t;
+	}
+	f->nr_events = n;
+}
+
+static void gather_pending(struct fleet *f, struct ui *ui, struct arena *ar)
+{
+	f->nr_pending = 0;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		struct source *s = ui->src[i];
+		for (size_t k = 0; k < s->model.nr_held && f->nr_pending < MAX_PENDING; k++) {
+			struct pending *p = &f->pending[f->nr_pending++];
+			*p = (struct pending){ .act = model_action(&s->model, s->model.held[k]), .source = i };
+			p->agent = p->act ? model_agent(&s->model, p->act->agent) : NULL;
+			row_load(&p->info, s, &(struct row){ s->model.held[k], EV_ACTION_REQUESTED }, ar);
+		}
+		for (size_t k = 0; k < s->model.nr_asks && f->nr_pending < MAX_PENDING; k++) {
+			struct pending *p = &f->pending[f->nr_pending++];
+			*p = (struct pending){ .agent = model_agent(&s->model, s->model.ask[k].agent), .source = i };
+			row_load(&p->info, s, &(struct row){ s->model.ask[k].seq, EV_ASK }, ar);
+		}
+	}
+}
+
+static void add_piece(struct fleet *f, enum role r, const char *text)
+{
+	f->piece[f->nr_pieces++] = (struct piece){ r, text };
+}
+
+static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena *ar)
+{
+	size_t count[AGENT_FAILED + 1] = { 0 };
+	int64_t uusd = 0, limit = 0, tokens = 0;
+	for (size_t i = 0; i < f->nr; i++)
+		count[f->line[i].state]++;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		uusd += ui->src[i]->model.uusd;
+		tokens += ui->src[i]->model.tokens;
+		limit += ui->src[i]->model.limits.uusd;
+	}
+	size_t run = count[AGENT_RUN] + count[AGENT_THINK] + count[AGENT_IDLE],
+	       held = count[AGENT_HELD] + count[AGENT_ASK];
+	f->nr_pieces = 0;
+	if (cols >= 100)
+		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->nr, "agent", "agents"));
+	add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
+	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
+	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
+	add_piece(f, ROLE_FAILED, count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
+	add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_money(ar, uusd), fmt_money(ar, limit)) :
+				fmt_money(ar, uusd));
+	if (cols >= 100)
+		add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
+	add_piece(f, ROLE_DIM, fmt_hms(ar, ui_now(ui)));
+	const struct model *m = ui->nr_src == 1 ? &ui->src[0]->model : NULL;
+	if (cols < 100)
+		m = NULL;
+	f->title = cols < 100 ? "fleet"
+		   : m	      ? arena_printf(ar, "fleet: %s %s", m->id, m->name)
+			      : arena_printf(ar, "fleet: %zu sessions", ui->nr_src);
+}
+
+/* A screen of 36 rows gives the agents what they need, at least 8 and at most half; the panes share the rest. */
+static int list_rows(size_t nr, int rows, bool wide)
+{
+	int most = wide ? rows / 2 - 4 : rows / 2 - 1, want = (int)nr + 1;
+	int least = wide ? 6 : 4;
+	return want < least ? least : want > most ? most : want;
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct fleet *f = self;
+	f->rows = rows;
+	f->arena = ar;
+	gather_lines(f, ui, ar);
+	gather_events(f, ui, rows - 4 - list_rows(f->nr, rows, rows >= 30), ar);
+	gather_pending(f, ui, ar);
+	gather_title(f, ui, cols, ar);
+	f->nr_changes = 0;
+	if (f->nr > 0)
+		f->nr_changes = changes_list(ui->src[f->source], f->line[f->at].agent->box, &f->change, ar);
+	int visible = list_rows(f->nr, rows, rows >= 30) - 1;
+	if ((int)f->at < f->top)
+		f->top = (int)f->at;
+	if ((int)f->at >= f->top + visible)
+		f->top = (int)f->at - visible + 1;
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+struct columns {
+	int agent, session, box, state, now, step, tok, cost, spark, end;
+};
+
+/* Columns go in this order when it gets narrow: SESSION, TOK, SANDBOX, then a shorter ACTIVITY. */
+static struct columns columns_for(int cols)
+{
+	struct columns c = { .agent = 3 };
+	int spark = cols >= 100 ? 15 : 6;
+	c.spark = cols - spark - 1;
+	c.cost = c.spark - 8;
+	c.tok = cols >= 90 ? c.cost - 6 : c.cost;
+	c.step = c.tok - 6;
+	c.session = 16;
+	c.box = cols >= 110 ? c.session + 9 : c.session;
+	c.state = cols >= 100 ? c.box + 16 : c.box;
+	c.now = c.state + 11;
+	c.end = cols - 1;
+	return c;
+}
+
+static void paint_heads(struct area a, int row, const struct columns *c)
+{
+	put(a, row, c->agent, ROLE_HEAD, "AGENT");
+	if (c->box > c->session)
+		put(a, row, c->session, ROLE_HEAD, "SESSION");
+	if (c->state > c->box)
+		put(a, row, c->box, ROLE_HEAD, "SANDBOX");
+	put(a, row, c->state, ROLE_HEAD, "STATE");
+	put(a, row, c->now, ROLE_HEAD, "NOW");
+	put_right(a, row, c->step, 5, ROLE_HEAD, "STEP");
+	if (c->cost > c->tok)
+		put_right(a, row, c->tok, 5, ROLE_HEAD, "TOK");
+	put_right(a, row, c->cost, 7, ROLE_HEAD, "COST");
+	put(a, row, c->spark, ROLE_HEAD, c->end - c->spark >= 11 ? "ACTIVITY 4m" : "ACT");
+}
+
+static void paint_agent(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
+			const struct columns *c)
+{
+	const struct model *m = &ui->src[l->source]->model;
+	struct arena *ar = f->arena;
+	enum role r = draw_state_role(l->state);
+	const char *state = agent_state_word(l->state);
+	put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
+	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, l->agent->name);
+	if (c->box > c->session)
+		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
+	if (c->state > c->box)
+		put_field(a, row, c->box, c->state - c->box - 1, ROLE_DIM, l->box);
+	put_field(a, row, c->state, c->now - c->state - 1, r,
+		  *l->age ? arena_printf(ar, "%s %s", state, l->age) : state);
+	int now_end = c->step - 1;
+	if (l->total > 0 && now_end - c->now > 24) {
+		now_end -= 11;
+		put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
+	}
+	put_bytes(a, row, c->now, now_end - c->now,
+		  l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
+	put_right(a, row, c->step, 5, ROLE_TEXT, arena_printf(ar, "%u", l->agent->turn));
+	if (c->cost > c->tok)
+		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
+	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_money(ar, l->agent->uusd));
+	draw_spark(a, row, c->spark, c->end - c->spark, &l->agent->spark, ui_now(ui));
+}
+
+static void paint_list(const struct fleet *f, const struct ui *ui, struct area a)
+{
+	struct columns c = columns_for(a.cols);
+	paint_heads(a, 0, &c);
+	for (int i = 1; i < a.rows && (size_t)(f->top + i - 1) < f->nr; i++) {
+		size_t at = (size_t)(f->top + i - 1);
+		paint_agent(f, ui, a, i, &f->line[at], &c);
+		if (at == f->at)
+			put_cursor_row(a, i);
+	}
+	if (f->nr == 0)
+		put(a, 1, 3, ROLE_DIM, "no agent has begun yet");
+}
+
+static void paint_events(const struct fleet *f, struct area a)
+{
+	struct draw_row_opts o = { .clock = a.cols >= 100, .cost = a.cols >= 100, .verdict = true };
+	int need = 0, row = 0;
+	size_t first = 0;
+	for (size_t i = 0; i < f->nr_events; i++)
+		need += f->tail[i] ? 2 : 1;
+	while (need > a.rows && first < f->nr_events) {
+		need -= f->tail[first] ? 2 : 1;
+		first++;
+	}
+	for (size_t i = first; i < f->nr_events; i++) {
+		draw_row(a, row++, &f->event[i], &o, f->arena);
+		if (f->tail[i]) {
+			int col = o.clock ? 18 : 8;
+			put_sign(a, row, col, ROLE_RULE, SIGN_VLINE);
+			put_bytes(a, row++, col + 2, a.cols - col - 3, ROLE_DIM, f->tail[i], strlen(f->tail[i]), 0);
+		}
+	}
+	if (f->nr_events == 0)
+		put(a, 0, 3, ROLE_DIM, "nothing yet");
+}
+
+static enum role change_role(char op)
+{
+	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : ROLE_HUNK;
+}
+
+static void paint_changes(const struct fleet *f, struct area a)
+{
+	int width = a.cols >= 100 ? (a.cols - 3) / 3 : (a.cols - 3) / 2, per = (a.cols - 3) / width;
+	for (size_t i = 0; i < f->nr_changes; i++) {
+		const struct change *c = &f->change[i];
+		int row = (int)i / per, col = 3 + (int)i % per * width;
+		if (row >= a.rows)
+			break;
+		put(a, row, col, change_role(c->op), arena_printf(f->arena, "%c", c->op));
+		struct area cell = area_sub(a, row, 0, 1, col + width - 2);
+		int n = c->counted ? text_cells(change_counts(c, f->arena), true) : 0;
+		int end = put_bytes(cell, 0, col + 2, cell.cols - col - 3 - n, ROLE_TEXT, c->path, strlen(c->path), 0);
+		if (c->counted)
+			change_put_counts(cell, 0, end + 1, c, f->arena);
+	}
+	if (f->nr_changes == 0)
+		put(a, 0, 3, ROLE_DIM, "nothing has changed");
+}
+
+static void paint_pending(const struct fleet *f, const struct ui *ui, struct area a)
+{
+	for (size_t i = 0; i < f->nr_pending && (int)i < a.rows; i++) {
+		const struct pending *p = &f->pending[i];
+		int row = (int)i,
+		    col = put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq)) + 1;
+		col = put_field(a, row, col, 13, ROLE_NAME, p->agent ? p->agent->name : "");
+		col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
+		const char *what = one_line(p->info.what, f->arena);
+		const char *why = p->act ? arena_printf(f->arena, "%s", p->info.by) : "waits for an answer";
+		int n = text_cells(why, a.g->ascii), room = a.cols - col - n - 3;
+		if (room < 20)
+			room = a.cols - col - 1, n = 0;
+		put_bytes(a, row, col, room, ROLE_TEXT, what, strlen(what), 0);
+		if (n > 0)
+			put(a, row, a.cols - n - 1, ROLE_DIM, why);
+	}
+	(void)ui;
+	if (f->nr_pending == 0)
+		put(a, 0, 3, ROLE_DIM, "nothing waits for you");
+}
+
+static const char *pending_note(const struct fleet *f, const struct ui *ui)
+{
+	int64_t until = 0;
+	for (size_t i = 0; i < f->nr_pending; i++)
+		if (f->pending[i].act && f->pending[i].act->until_us &&
+		    (!until || f->pending[i].act->until_us < until))
+			until = f->pending[i].act->until_us;
+	return until ? arena_printf(f->arena, "deny in %s", fmt_age(f->arena, until - ui_now(ui))) : NULL;
+}
+
+static const char *pane_title(const struct fleet *f, int pane)
+{
+	const char *name = f->nr > 0 ? f->line[f->at].agent->name : "";
+	if (pane == PANE_EVENTS)
+		return arena_printf(f->arena, "%s  last events", name);
+	if (pane == PANE_WORK)
+		return arena_printf(f->arena, "workspace  %s", f->nr > 0 ? f->line[f->at].box : "");
+	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->nr_pending) : "pending approvals";
+}
+
+static void paint_pane(const struct fleet *f, const struct ui *ui, struct area a, int pane)
+{
+	if (pane == PANE_EVENTS)
+		paint_events(f, a);
+	else if (pane == PANE_WORK)
+		paint_changes(f, a);
+	else
+		paint_pending(f, ui, a);
+}
+
+static void paint_wide(const struct fleet *f, const struct ui *ui, struct area a, int row)
+{
+	int pending = f->nr_pending > 3 ? 4 : (int)f->nr_pending + 1, work = f->nr_changes > 6 ? 3 : 2;
+	int events = a.rows - row - 3 - pending - work;
+	put_rule(a, row, pane_title(f, PANE_EVENTS), ROLE_TITLE, "follow on");
+	paint_events(f, area_sub(a, row + 1, 0, events, a.cols));
+	row += 1 + events;
+	put_rule(a, row, pane_title(f, PANE_WORK), ROLE_TITLE, changes_total(f->change, f->nr_changes, f->arena));
+	paint_changes(f, area_sub(a, row + 1, 0, work, a.cols));
+	row += 1 + work;
+	put_rule(a, row, pane_title(f, PANE_PENDING), f->nr_pending ? ROLE_HELD : ROLE_TITLE, pending_note(f, ui));
+	paint_pending(f, ui, area_sub(a, row + 1, 0, pending, a.cols));
+}
+
+static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area a, int row)
+{
+	put_rule(a, row, pane_title(f, f->pane), ROLE_TITLE, "Tab: events / workspace / pending");
+	bool strip = f->nr_pending > 0 && f->pane != PANE_PENDING;
+	int rows = a.rows - row - 1 - (strip ? 2 : 0);
+	paint_pane(f, ui, area_sub(a, row + 1, 0, rows, a.cols), f->pane);
+	if (!strip)
+		return;
+	put_rule(a, a.rows - 2, pane_title(f, PANE_PENDING), ROLE_HELD, pending_note(f, ui));
+	paint_pending(f, ui, area_sub(a, a.rows - 1, 0, 1, a.cols));
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct fleet *f = self;
+	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "";
+	draw_title(a, 0, f->title, f->piece, f->nr_pieces);
+	put_rule(a, 1, NULL, ROLE_RULE, *hold ? arena_printf(f->arena, "hold: %s", hold) : NULL);
+	bool wide = a.rows >= 30;
+	int rows = list_rows(f->nr, a.rows, wide);
+	paint_list(f, ui, area_sub(a, 2, 0, rows, a.cols));
+	if (wide)
+		paint_wide(f, ui, a, 2 + rows + 1);
+	else
+		paint_narrow(f, ui, a, 2 + rows);
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+static void select_line(struct fleet *f, int64_t to)
+{
+	if (f->nr == 0)
+		return;
+	if (to < 0)
+		to = 0;
+	if (to >= (int64_t)f->nr)
+		to = (int64_t)f->nr - 1;
+	f->moved = true;
+	f->source = f->line[to].source;
+	f->agent = f->line[to].agent->id;
+	f->at = (size_t)to;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb v)
+{
+	struct fleet *f = self;
+	int64_t at = (int64_t)f->at;
+	(void)ui;
+	switch ((int)v) {
+	case VERB_UP:
+		select_line(f, at - 1);
+		return true;
+	case VERB_DOWN:
+		select_line(f, at + 1);
+		return true;
+	case VERB_PAGE_UP:
+		select_line(f, at - 8);
+		return true;
+	case VERB_PAGE_DOWN:
+		select_line(f, at + 8);
+		return true;
+	case VERB_FIRST:
+		select_line(f, 0);
+		return true;
+	case VERB_LAST:
+		select_line(f, INT32_MAX);
+		return true;
+	case VERB_NEXT_PANE:
+		f->pane = (f->pane + 1) % PANE_NR;
+		return true;
+	case VERB_PREV_PANE:
+		f->pane = (f->pane + PANE_NR - 1) % PANE_NR;
+		return true;
+	case VERB_SORT:
+		f->by_name = !f->by_name;
+		ui_say(ui, ROLE_DIM, f->by_name ? "sorted by name" : "sorted: held, failed, running");
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct fleet *f = self;
+	const struct source *s = ui_source(ui, f->source);
+	const struct model_agent *a = s ? model_agent(&s->model, f->agent) : NULL;
+	*out = (struct subject){ .source = f->source, .agent = f->agent, .action = a ? a->last : 0 };
+}
+
+const struct view_ops view_fleet = {
+	.name = "fleet", .where = IN_FLEET, .size = sizeof(struct fleet),
+	.recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+};

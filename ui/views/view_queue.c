@@ -1,0 +1,145 @@
+/* Everything that waits for a person: held actions of all agents, questions of scripts. Oldest first. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/ui.h"
+
+struct waiting {
+	size_t source;
+	uint64_t seq;
+	const struct model_action *act; /* NULL: a question */
+	const struct model_agent *agent;
+	struct row_info info;
+};
+
+struct queue {
+	size_t source;
+	uint64_t seq;
+	struct waiting *w;
+	size_t nr, at;
+	struct arena *arena;
+};
+
+static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
+{
+	struct source *s = ui->src[source];
+	struct waiting *w = &q->w[q->nr++];
+	*w = (struct waiting){ .source = source, .seq = seq, .act = model_action(&s->model, seq) };
+	row_load(&w->info, s, &(struct row){ seq, kind }, q->arena);
+	w->agent = model_agent(&s->model, w->info.agent);
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct queue *q = self;
+	size_t n = 0;
+	(void)rows;
+	(void)cols;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
+	q->arena = ar;
+	q->nr = 0;
+	q->w = arena_alloc(ar, (n + 1) * sizeof(*q->w));
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[i]->model;
+		for (size_t k = 0; k < m->nr_held; k++)
+			add(q, ui, i, m->held[k], EV_ACTION_REQUESTED);
+		for (size_t k = 0; k < m->nr_asks; k++)
+			add(q, ui, i, m->ask[k].seq, EV_ASK);
+	}
+	q->at = 0;
+	for (size_t i = 0; i < q->nr; i++)
+		if (q->w[i].source == q->source && q->w[i].seq == q->seq)
+			q->at = i;
+	if (q->nr > 0) {
+		q->source = q->w[q->at].source;
+		q->seq = q->w[q->at].seq;
+	}
+}
+
+static void paint_one(const struct queue *q, const struct ui *ui, struct area a, int row, const struct waiting *w)
+{
+	struct arena *ar = q->arena;
+	int col = put(a, row, 1, ROLE_HELD, arena_printf(ar, "! %" PRIu64, w->seq)) + 1;
+	if (col < 9)
+		col = 9;
+	col = put_field(a, row, col, 14, ROLE_NAME, w->agent ? w->agent->name : "");
+	col = put_field(a, row, col, 7, ROLE_DIM, w->act ? w->info.word : "asks");
+	int64_t since = w->act ? w->act->held_us : w->info.ts_us;
+	const char *age = fmt_age(ar, ui_now(ui) - since);
+	const char *risk = w->act && w->act->high_risk ? "RISK high" : "";
+	int right = a.cols - 1;
+	put_right(a, row, right - 7, 7, ROLE_DIM, age);
+	right -= 9;
+	if (*risk)
+		put(a, row, right - 9, ROLE_FAILED, risk);
+	right -= 10;
+	int by = a.cols >= 100 ? 30 : 16;
+	put_field(a, row, right - by, by, ROLE_DIM, w->info.by);
+	const char *what = one_line(w->info.what, ar);
+	put_bytes(a, row, col, right - by - col - 1, ROLE_TEXT, what, strlen(what), 0);
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct queue *q = self;
+	draw_title(a, 0, "what waits for you",
+		   &(struct piece){ ROLE_HELD, q->nr ? arena_printf(q->arena, "%zu", q->nr) : "" }, 1);
+	put_rule(a, 1, NULL, ROLE_RULE, "Enter looks at one");
+	for (size_t i = 0; i < q->nr && (int)i < a.rows - 2; i++) {
+		paint_one(q, ui, a, (int)i + 2, &q->w[i]);
+		if (i == q->at)
+			put_cursor_row(a, (int)i + 2);
+	}
+	if (q->nr == 0)
+		put(a, 3, 3, ROLE_DIM, "nothing waits for you");
+}
+
+static bool move_to(struct queue *q, int64_t to)
+{
+	if (q->nr > 0) {
+		to = to < 0 ? 0 : to >= (int64_t)q->nr ? (int64_t)q->nr - 1 : to;
+		q->source = q->w[to].source;
+		q->seq = q->w[to].seq;
+		q->at = (size_t)to;
+	}
+	return true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb v)
+{
+	struct queue *q = self;
+	switch ((int)v) {
+	case VERB_UP:
+		return move_to(q, (int64_t)q->at - 1);
+	case VERB_DOWN:
+		return move_to(q, (int64_t)q->at + 1);
+	case VERB_FIRST:
+		return move_to(q, 0);
+	case VERB_LAST:
+		return move_to(q, INT32_MAX);
+	case VERB_OPEN:
+	case VERB_APPROVE:
+		if (q->nr > 0)
+			ui_open(ui, "approval", &(struct subject){ .source = q->source, .action = q->seq });
+		return true;
+	default:
+		return false;
+	}
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct queue *q = self;
+	(void)ui;
+	*out = (struct subject){ .source = q->source, .action = q->seq };
+	if (q->at < q->nr && q->w[q->at].agent)
+		out->agent = q->w[q->at].agent->id;
+}
+
+const struct view_ops view_queue = {
+	.name = "queue", .where = IN_QUEUE, .size = sizeof(struct queue),
+	.recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+};
