@@ -296,7 +296,6 @@ static void check_versions(void)
 
 static void check_slow(void)
 {
-	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	struct err err = ERR_INIT;
 	static const char ask[] = "{\"words\":[\"say\",\"much\",\"text\"]}";
 	int sock = raw("{\"version\":1}");

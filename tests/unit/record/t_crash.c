@@ -40,7 +40,7 @@ static void on_durable(void *self)
 static void child(int path_out, int ack_out)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
+	struct loop *l = NULL;
 	struct writer w = { .ack = ack_out };
 	if (loop_new(&l, &err) < 0 || record_create(&w.r, l, help_dir(), "crash", NULL, NULL, NULL, &err) < 0)
 		_exit(2);
@@ -98,7 +98,7 @@ static void on_failure(void *self, const char *name, enum verify_result result, 
 static bool survives(const char *path, uint64_t acked)
 {
 	struct err err = ERR_INIT;
-	struct session *s;
+	struct session *s = NULL;
 	struct verify_totals t;
 	if (session_open(&s, path, &err) < 0) {
 		printf("# %s\n", err.text);
@@ -133,9 +133,9 @@ static void test_kills(void)
 	ok(total > KILLS, "%" PRIu64 " events were acknowledged", total);
 
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
-	struct session *s;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
 	ok(loop_new(&l, &err) == 0 && record_resume(&r, l, last, NULL, NULL, &err) == 0, "it resumes: %s", err.text);
 	bool done = false;
 	record_barrier(r, record_head(r), set_flag, &done);
@@ -169,9 +169,9 @@ static void test_failpoints(void)
 static void test_torn_wal(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
-	struct session *s;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "torn", NULL, NULL, NULL, &err) == 0, "a session");
 	char *path = xstrdup(record_path(r));
 	for (int i = 0; i < 50; i++) {
@@ -200,7 +200,7 @@ static void test_torn_wal(void)
 static void test_two_writers(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
+	struct loop *l = NULL;
 	struct record *r, *other;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "two", NULL, NULL, NULL, &err) == 0, "a session");
 	ok(record_resume(&other, l, record_path(r), NULL, NULL, &err) < 0 && err.code == ERR_BUSY, "a second writer: %s", err.text);

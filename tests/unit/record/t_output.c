@@ -58,9 +58,9 @@ static bool on_each(void *self, int stream, int64_t ts_us, const void *bytes, si
 int main(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
-	struct session *s;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	CLEANUP(buf_release) struct buf tapped = BUF_INIT;
 	help_init();

@@ -37,7 +37,7 @@ static void wait_index(struct loop *l, const char *path, const char *word)
 	struct err err;
 	int64_t until = clock_mono_us() + 20000000;
 	for (bool there = false; !there && clock_mono_us() < until;) {
-		struct session *s;
+		struct session *s = NULL;
 		uint64_t seq[4];
 		size_t nr = 0;
 		loop_turn(l, 50);
@@ -51,9 +51,9 @@ static void wait_index(struct loop *l, const char *path, const char *word)
 int main(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
-	struct session *s;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
 	help_init();
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "red", NULL, NULL, NULL, &err) == 0, "a session");
 	char *path = xstrdup(record_path(r));

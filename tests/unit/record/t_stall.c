@@ -56,9 +56,9 @@ static const struct record_ops ops = { .on_state = on_state };
 static void test_limit(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
-	struct session *s;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
 	struct seen seen = { 0 };
 	bool done = false;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "full", NULL, &ops, &seen, &err) == 0, "a session: %s",
@@ -97,8 +97,8 @@ static void test_limit(void)
 static void test_lock(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
+	struct loop *l = NULL;
+	struct record *r = NULL;
 	struct seen seen = { 0 };
 	bool done = false;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "lock", NULL, &ops, &seen, &err) == 0, "a session");
@@ -124,9 +124,9 @@ static void test_lock(void)
 static int on_small_disk(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
-	struct session *s;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
 	struct seen seen = { 0 };
 	CLEANUP(free_ptr) char *dir = xasprintf("%s/disk", help_root);
 	if (unshare(CLONE_NEWNS) < 0 || mkdir(dir, 0700) < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||

@@ -23,8 +23,8 @@ static void add(struct record *r, uint16_t kind, uint64_t action, const char *fi
 static void make_original(void)
 {
 	struct err err = ERR_INIT;
-	struct loop *l;
-	struct record *r;
+	struct loop *l = NULL;
+	struct record *r = NULL;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "whole", NULL, NULL, NULL, &err) == 0, "a session");
 	original = xstrdup(record_path(r));
 	for (int i = 0; i < 10; i++) {
@@ -198,9 +198,9 @@ static void test_order(void)
 	};
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct err err = ERR_INIT;
-		struct loop *l;
-		struct record *r;
-		struct session *s;
+		struct loop *l = NULL;
+		struct record *r = NULL;
+		struct session *s = NULL;
 		struct verify_totals t;
 		struct wanted w = { .check = "order" };
 		ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "order", NULL, NULL, NULL, &err) == 0, "a session");
@@ -247,7 +247,7 @@ int main(void)
 	help_init();
 	make_original();
 	struct err err = ERR_INIT;
-	struct session *s;
+	struct session *s = NULL;
 	ok(session_open(&s, original, &err) == 0, "opens");
 	help_verify(s, 0, "the original verifies");
 	session_close(&s);
