@@ -4,21 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/hash.h"
 #include "base/mem.h"
 
-enum { SHORTEST = 6 };
+enum { PAIRS = 1 << 16, NOBODY = -1 };
 
 struct pattern {
 	char *bytes;
 	size_t len;
 	char *instead; /* "<secret:NAME>" */
+	int next;      /* with the same pair of bytes at the place that is looked at first */
+	bool form;     /* made from a value, not one itself */
 };
 
+/* To look for all patterns at once (Wu and Manber): of the first @window bytes of a possible match the last two are looked
+ * at; @away says how far the next match is at least, 0: the patterns of the chain @first may be here. */
 struct secrets {
 	struct pattern *item;
 	size_t nr, cap;
-	size_t longest;
+	size_t longest, window;
+	uint8_t *away;
+	int *first;
+	bool begins[256];
 };
 
 struct secrets *secrets_new(void)
@@ -36,74 +42,156 @@ void secrets_free(struct secrets **s)
 		free((*s)->item[i].instead);
 	}
 	free((*s)->item);
+	free((*s)->away);
+	free((*s)->first);
 	free(*s);
 	*s = NULL;
 }
 
-static void add_pattern(struct secrets *s, const char *name, const void *bytes, size_t len)
+static size_t pair_at(const char *p)
 {
+	return (size_t)(unsigned char)p[0] << 8 | (unsigned char)p[1];
+}
+
+static void build(struct secrets *s)
+{
+	enum { FAR = 255 };
+	s->longest = 0;
+	s->window = FAR;
+	for (size_t i = 0; i < s->nr; i++) {
+		s->longest = s->item[i].len > s->longest ? s->item[i].len : s->longest;
+		s->window = s->item[i].len < s->window ? s->item[i].len : s->window;
+		s->begins[(unsigned char)s->item[i].bytes[0]] = true;
+	}
+	if (!s->away) {
+		s->away = xmalloc(PAIRS);
+		s->first = xcalloc(PAIRS, sizeof(*s->first));
+	}
+	memset(s->away, (int)(s->window - 1), PAIRS);
+	for (size_t i = 0; i < PAIRS; i++)
+		s->first[i] = NOBODY;
+	for (size_t i = 0; i < s->nr; i++) {
+		struct pattern *p = &s->item[i];
+		for (size_t at = 0; at + 2 <= s->window; at++) {
+			size_t pair = pair_at(p->bytes + at), far = s->window - 2 - at;
+			if (far < s->away[pair])
+				s->away[pair] = (uint8_t)far;
+		}
+		size_t last = pair_at(p->bytes + s->window - 2);
+		p->next = s->first[last];
+		s->first[last] = (int)i;
+	}
+}
+
+static void add_pattern(struct secrets *s, const char *instead, bool form, const void *bytes, size_t len)
+{
+	if (len < SECRET_SHORTEST)
+		return;
 	for (size_t i = 0; i < s->nr; i++)
 		if (s->item[i].len == len && !memcmp(s->item[i].bytes, bytes, len))
 			return;
 	GROW(s->item, s->nr, s->cap);
-	struct pattern *p = &s->item[s->nr++];
-	p->bytes = xmemdup(bytes, len);
-	p->len = len;
-	p->instead = xasprintf("<secret:%s>", name);
-	/* the replacement stands inside JSON strings: it may hold nothing that would have to be escaped there */
-	for (char *c = p->instead + 8; c[1]; c++)
-		if (!isalnum((unsigned char)*c) && !strchr("_.-/", *c))
-			*c = '_';
-	if (len > s->longest)
-		s->longest = len;
+	s->item[s->nr++] = (struct pattern){
+		.bytes = xmemdup(bytes, len), .len = len, .instead = xstrdup(instead), .form = form
+	};
+}
+
+struct adding {
+	struct secrets *s;
+	char *instead;
+	bool form;
+};
+
+static void add_form(void *self, const void *bytes, size_t len)
+{
+	struct adding *a = self;
+	add_pattern(a->s, a->instead, a->form, bytes, len);
+	a->form = true;
 }
 
 int secrets_add(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
 {
-	if (len < SHORTEST)
+	if (len < SECRET_SHORTEST)
 		return err_set(err, ERR_INVALID,
-			       "secret '%s' is shorter than %d bytes: hiding it would hide ordinary text", name, SHORTEST);
-	add_pattern(s, name, value, len);
-	json_t *text = json_stringn(value, len);
-	if (!text)
-		return 0; /* not UTF-8: in JSON it can stand as base64 only */
-	char *quoted = json_dumps(text, JSON_ENCODE_ANY | JSON_COMPACT);
-	json_decref(text);
-	assert(quoted);
-	add_pattern(s, name, quoted + 1, strlen(quoted) - 2);
-	secret_wipe(quoted, strlen(quoted));
-	free(quoted);
+			       "secret '%s' is shorter than %d bytes: hiding it would hide ordinary text", name,
+			       SECRET_SHORTEST);
+	if (len > SECRET_LONGEST)
+		return err_set(err, ERR_INVALID, "secret '%s' is longer than %d bytes", name, SECRET_LONGEST);
+	struct adding a = { s, xasprintf("<secret:%s>", name), false };
+	/* the replacement stands inside JSON strings: it may hold nothing that would have to be escaped there */
+	for (char *c = a.instead + 8; c[1]; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("_.-/", *c))
+			*c = '_';
+	secret_forms(value, len, add_form, &a);
+	free(a.instead);
+	build(s);
 	return 0;
+}
+
+struct secrets *secrets_copy(const struct secrets *s)
+{
+	struct secrets *copy = secrets_new();
+	for (size_t i = 0; s && i < s->nr; i++)
+		add_pattern(copy, s->item[i].instead, s->item[i].form, s->item[i].bytes, s->item[i].len);
+	if (copy->nr)
+		build(copy);
+	return copy;
 }
 
 bool secrets_any(const struct secrets *s)
 {
-	return s->nr > 0;
+	return s && s->nr > 0;
 }
 
-/* The first place at or after @from where a value stands; of two that begin there the longer. */
+static int by_bytes(const void *a, const void *b)
+{
+	return memcmp(a, b, HASH_LEN);
+}
+
+void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_len, struct hash *out)
+{
+	size_t nr = 0;
+	struct hash *each = xcalloc(s && s->nr ? s->nr : 1, sizeof(*each));
+	for (size_t i = 0; s && i < s->nr; i++) {
+		if (s->item[i].form)
+			continue;
+		struct hash_ctx one;
+		hash_begin(&one);
+		hash_add(&one, salt, salt_len);
+		hash_add(&one, s->item[i].bytes, s->item[i].len);
+		hash_end(&one, &each[nr++]);
+	}
+	qsort(each, nr, sizeof(*each), by_bytes); /* the order in which they were told does not matter */
+	struct hash_ctx all;
+	hash_begin(&all);
+	hash_add(&all, salt, salt_len);
+	hash_add(&all, each, nr * sizeof(*each));
+	hash_end(&all, out);
+	free(each);
+}
+
+/* The first place at or after @from where a value stands; of those that begin there the longest. */
 static const struct pattern *find(const struct secrets *s, const char *text, size_t len, size_t from, size_t *at_out)
 {
-	const struct pattern *best = NULL;
-	size_t best_at = len;
-	for (size_t i = 0; i < s->nr; i++) {
-		const struct pattern *p = &s->item[i];
-		size_t until = best ? best_at + p->len : len;
-		if (until > len)
-			until = len;
-		if (until < from + p->len)
+	for (size_t at = from; s->nr && at + s->window <= len;) {
+		size_t pair = pair_at(text + at + s->window - 2);
+		if (s->away[pair]) {
+			at += s->away[pair];
 			continue;
-		const char *hit = memmem(text + from, until - from, p->bytes, p->len);
-		if (!hit)
-			continue;
-		size_t at = (size_t)(hit - text);
-		if (!best || at < best_at || p->len > best->len) {
-			best = p;
-			best_at = at;
 		}
+		const struct pattern *best = NULL;
+		for (int i = s->first[pair]; i != NOBODY; i = s->item[i].next) {
+			const struct pattern *p = &s->item[i];
+			if (p->len <= len - at && (!best || p->len > best->len) && !memcmp(text + at, p->bytes, p->len))
+				best = p;
+		}
+		if (best) {
+			*at_out = at;
+			return best;
+		}
+		at++;
 	}
-	*at_out = best_at;
-	return best;
+	return NULL;
 }
 
 /* Cleans <text, len> to the end of @out and returns where the last value ended. */
@@ -119,75 +207,108 @@ static size_t clean_to(const struct secrets *s, const char *text, size_t len, st
 	return done;
 }
 
+const char *secrets_within(const struct secrets *s, const void *bytes, size_t len)
+{
+	size_t at;
+	const struct pattern *p = s ? find(s, bytes, len, 0, &at) : NULL;
+	return p ? p->instead : NULL;
+}
+
 bool secrets_clean(const struct secrets *s, const void *bytes, size_t len, struct buf *out)
 {
-	const char *text = bytes;
-	size_t at;
-	if (!s->nr || !find(s, text, len, 0, &at))
+	if (!secrets_within(s, bytes, len))
 		return false;
 	buf_reset(out);
-	size_t done = clean_to(s, text, len, out);
-	buf_append(out, text + done, len - done);
+	size_t done = clean_to(s, bytes, len, out);
+	buf_append(out, (const char *)bytes + done, len - done);
 	return true;
 }
 
-/* Cleans what base64 hides. True if something changed. */
-static bool clean_b64(const struct secrets *s, json_t *j)
+/* --- JSON ------------------------------------------------------------------------------------------------------ */
+
+static bool clean_b64(const struct secrets *s, json_t *b64)
 {
-	bool changed = false;
-	if (json_is_array(j)) {
-		for (size_t i = 0; i < json_array_size(j); i++)
-			changed |= clean_b64(s, json_array_get(j, i));
-		return changed;
-	}
-	if (!json_is_object(j))
-		return false;
-	const char *key;
-	json_t *value;
-	json_object_foreach(j, key, value)
-		changed |= clean_b64(s, value);
-	json_t *b64 = json_object_get(j, "b64");
-	if (!json_is_string(b64) || json_object_size(j) != 1)
-		return changed;
 	CLEANUP(buf_release) struct buf plain = BUF_INIT;
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (!base64_parse(json_string_value(b64), json_string_length(b64), &plain) ||
 	    !secrets_clean(s, plain.data, plain.len, &clean))
-		return changed;
+		return false;
 	base64_append(&text, clean.data, clean.len);
 	json_string_setn(b64, text.data, text.len);
 	return true;
 }
 
+static bool clean_value(const struct secrets *s, json_t *j);
+
+static bool clean_object(const struct secrets *s, json_t *j)
+{
+	CLEANUP(buf_release) struct buf name = BUF_INIT;
+	bool changed = false;
+	const char *key;
+	json_t *value, *b64 = json_object_get(j, "b64");
+	void *next;
+	if (json_is_string(b64) && json_object_size(j) == 1)
+		return clean_b64(s, b64);
+	json_object_foreach_safe(j, next, key, value)
+	{
+		changed |= clean_value(s, value);
+		if (!secrets_clean(s, key, strlen(key), &name))
+			continue;
+		json_t *kept = json_incref(value);
+		json_object_del(j, key);
+		json_put(j, buf_cstr(&name), kept);
+		changed = true;
+	}
+	return changed;
+}
+
+static bool clean_value(const struct secrets *s, json_t *j)
+{
+	bool changed = false;
+	if (json_is_object(j))
+		return clean_object(s, j);
+	if (json_is_array(j)) {
+		for (size_t i = 0; i < json_array_size(j); i++)
+			changed |= clean_value(s, json_array_get(j, i));
+		return changed;
+	}
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	if (!json_is_string(j) || !secrets_clean(s, json_string_value(j), json_string_length(j), &clean))
+		return false;
+	if (json_string_setn(j, buf_cstr(&clean), clean.len) < 0) /* the value was half a character */
+		json_string_set(j, "<secret>");
+	return true;
+}
+
 bool secrets_clean_body(const struct secrets *s, const char *body, size_t len, struct buf *out)
 {
-	if (!s->nr)
+	struct err err;
+	if (!secrets_any(s) || (!memmem(body, len, "\"b64\"", 5) && !secrets_within(s, body, len)))
 		return false;
-	CLEANUP(buf_release) struct buf opened = BUF_INIT;
-	if (memmem(body, len, "\"b64\"", 5)) {
-		struct err err;
-		CLEANUP(json_release) json_t *j = json_parse(body, len, "event body", &err);
-		if (j && clean_b64(s, j)) {
-			json_dump_buf(j, &opened);
-			if (!secrets_clean(s, opened.data, opened.len, out)) {
-				buf_reset(out);
-				buf_append(out, opened.data, opened.len);
-			}
-			return true;
-		}
-	}
-	return secrets_clean(s, body, len, out);
+	CLEANUP(json_release) json_t *j = json_parse(body, len, "event body", &err);
+	if (!j)
+		return secrets_clean(s, body, len, out);
+	if (!clean_value(s, j))
+		return false;
+	buf_reset(out);
+	json_dump_buf(j, out);
+	return true;
 }
+
+/* --- streams --------------------------------------------------------------------------------------------------- */
 
 /* How many of the last bytes could be the beginning of a value. */
 static size_t could_begin(const struct secrets *s, const char *text, size_t len)
 {
 	size_t most = s->longest ? s->longest - 1 : 0;
-	for (size_t n = len < most ? len : most; n; n--)
+	for (size_t n = len < most ? len : most; n; n--) {
+		if (!s->begins[(unsigned char)text[len - n]])
+			continue;
 		for (size_t i = 0; i < s->nr; i++)
 			if (s->item[i].len > n && !memcmp(s->item[i].bytes, text + len - n, n))
 				return n;
+	}
 	return 0;
 }
 
