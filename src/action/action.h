@@ -80,7 +80,8 @@ struct action_result {
 	bool edited;       /* a person changed it before it ran: argv/data are in body "ran" */
 };
 typedef void action_done_fn(void *self, const struct action_result *res);
-/* Output while it runs (already redacted, already handed to the recorder). */
+/* Output while it runs: the bytes that the recorder keeps (secrets replaced, also those split over chunks; what could be
+ * the beginning of one comes later, at the latest before done), each stream in order, nothing left out but recorded gaps. */
 typedef void action_output_fn(void *self, enum record_stream s, const void *bytes, size_t len);
 
 struct action_client {
@@ -112,7 +113,7 @@ void *action_tag(const struct action *a);           /* the effector's own pointe
 void action_set_tag(struct action *a, void *tag);
 const struct hash *action_intent(const struct action *a);
 
-/* From the effector, while RUNNING. */
+/* From the effector, while RUNNING. Raw bytes: the recorder cleans them before anybody gets them. */
 void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len);
 bool action_flooded(const struct action *a);        /* recorder behind: stop reading until it is false (poll per turn) */
 void action_ended(struct action *a, enum action_end end, json_t *body); /* takes @body (may be NULL) */

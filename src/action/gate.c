@@ -19,6 +19,7 @@ struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *o
 	g->all_end = &g->all;
 	g->todo_end = &g->todo;
 	g->hold_text = xstrdup("");
+	record_on_output(r, gate_on_output, g);
 	return g;
 }
 
@@ -50,6 +51,7 @@ void gate_free(struct gate **gp)
 	if (!g)
 		return;
 	*gp = NULL;
+	record_on_output(g->record, NULL, NULL);
 	for (struct action *a = g->all, *next; a; a = next) {
 		next = a->next;
 		record_barrier_forget(g->record, a);

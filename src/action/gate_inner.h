@@ -14,6 +14,7 @@ struct gate_box {
 	uint64_t id;
 	enum gate_wall wall;
 	bool gone;
+	unsigned locked;
 	char *profile, *name;
 	uint64_t busy;             /* the writing action that runs, or whose snapshot is being taken */
 	struct action **queue;     /* allowed, waiting for it, in order */
@@ -63,6 +64,7 @@ struct action {
 	int64_t started_us;
 	int64_t reserved[5];   /* in its budgets */
 	uint64_t budget;
+	uint64_t promoted;     /* seq of the preview whose effect it gets; 0 = it runs itself */
 	/* once ended, until the client has heard */
 	enum action_end end;
 	json_t *body;
@@ -102,6 +104,7 @@ struct gate {
 	bool unattended, person_missed;
 	struct action *all, **all_end;
 	struct action *todo, **todo_end; /* with something put off, in order */
+	struct action *speaking;         /* whose output is being recorded */
 	struct budget *budget;
 	size_t nr_budgets, cap_budgets;
 	struct filter *hold;
@@ -131,6 +134,10 @@ struct gate_agent *gate_find_agent(struct gate *g, uint64_t id); /* made if unkn
 void action_subject(const struct action *a, struct policy_subject *out);
 void action_free(struct action *a);
 struct action *gate_add_action(struct gate *g);
+
+/* gate_run.c: the recorder's tap. What an action's client gets is what was kept of the output, cleaned of secrets, at the
+ * very offsets of the record. */
+void gate_on_output(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len);
 
 /* gate_latch.c */
 bool gate_latched(struct gate *g, const struct action *a);      /* paused, and no step left; takes a step */

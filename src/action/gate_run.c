@@ -40,6 +40,8 @@ static void start(struct action *a)
 		json_object_update(body, ran);
 		json_decref(ran);
 	}
+	if (a->promoted)
+		json_put_int(body, "promoted", (int64_t)a->promoted);
 	a->state = ACTION_BARRIER;
 	a->started = true;
 	uint64_t seq = action_event(a, EV_ACTION_STARTED, body);
@@ -55,12 +57,13 @@ static bool takes_turns(const struct action *a)
 
 void action_admit(struct action *a)
 {
-	if (!takes_turns(a)) {
+	struct gate_box *b = a->spec.box ? gate_make_box(a->gate, a->spec.box) : NULL;
+	bool waits = b && (b->locked || (takes_turns(a) && (b->busy || b->nr_queue)));
+	if (!waits && !takes_turns(a)) {
 		start(a);
 		return;
 	}
-	struct gate_box *b = gate_make_box(a->gate, a->spec.box);
-	if (b->busy || b->nr_queue) {
+	if (waits) {
 		a->state = ACTION_QUEUED;
 		GROW(b->queue, b->nr_queue, b->cap_queue);
 		b->queue[b->nr_queue++] = a;
@@ -73,12 +76,51 @@ void action_admit(struct action *a)
 static void next_in_box(struct gate_box *b)
 {
 	b->busy = 0;
-	if (!b->nr_queue)
+	if (!b->nr_queue || b->locked)
 		return;
 	struct action *a = b->queue[0];
 	memmove(b->queue, b->queue + 1, --b->nr_queue * sizeof(*b->queue));
 	b->busy = a->id;
 	start(a);
+}
+
+/* Those that take no turns may all begin at once, of the others the first. */
+static void run_queue(struct gate_box *b)
+{
+	for (size_t i = 0; i < b->nr_queue;) {
+		struct action *a = b->queue[i];
+		if (takes_turns(a) && b->busy) {
+			i++;
+			continue;
+		}
+		memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
+		if (takes_turns(a))
+			b->busy = a->id;
+		start(a);
+	}
+}
+
+void gate_box_lock(struct gate *g, uint64_t box, bool locked)
+{
+	struct gate_box *b = gate_make_box(g, box);
+	if (locked) {
+		b->locked++;
+		return;
+	}
+	assert(b->locked);
+	if (--b->locked == 0 && !b->gone)
+		run_queue(b);
+}
+
+bool gate_box_quiet(const struct gate *g, uint64_t box)
+{
+	for (const struct action *a = g->all; a; a = a->next) {
+		bool process = a->spec.kind == ACT_EXEC || a->spec.kind == ACT_SHELL;
+		if (a->spec.box == box &&
+		    (a->state == ACTION_BARRIER || (a->state == ACTION_RUNNING && !process && a->spec.kind != ACT_CONNECT)))
+			return false;
+	}
+	return true;
 }
 
 static void leave_queue(struct gate_box *b, const struct action *a)
@@ -157,8 +199,17 @@ void action_finish(struct action *a, enum action_end end, json_t *body, const ch
 void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len)
 {
 	assert(a->state == ACTION_RUNNING);
-	record_output(a->gate->record, a->id, s, bytes, len);
-	if (a->client.output)
+	struct action *outer = a->gate->speaking;
+	a->gate->speaking = a;
+	record_output(a->gate->record, a->id, s, bytes, len); /* what is kept of it comes to gate_on_output */
+	a->gate->speaking = outer;
+}
+
+void gate_on_output(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len)
+{
+	struct gate *g = self;
+	struct action *a = g->speaking && g->speaking->id == action ? g->speaking : gate_action(g, action);
+	if (a && a->client.output)
 		a->client.output(a->client.self, s, bytes, len);
 }
 

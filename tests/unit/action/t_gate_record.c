@@ -55,9 +55,17 @@ static void done(void *self, const struct action_result *res)
 	last_end = res->end;
 }
 
+static struct buf heard;
+
+static void output(void *self, enum record_stream s, const void *bytes, size_t len)
+{
+	(void)self;
+	buf_printf(&heard, "%d:%.*s|", (int)s, (int)len, (const char *)bytes);
+}
+
 static uint64_t submit(const char *cmd)
 {
-	const struct action_client client = { .done = done };
+	const struct action_client client = { .done = done, .output = output };
 	struct action_spec s = { .kind = ACT_EXEC, .cause = 1, .agent = 1, .box = 1, .tool = "shell", .cmdline = cmd };
 	strv_push(&s.argv, "sh");
 	strv_push(&s.argv, "-c");
@@ -162,7 +170,12 @@ int main(void)
 	wait_running(2);
 	is_int(nr_running, 2, "two actions run");
 	ok(committed_first, "and their start was in the file before");
-	action_output(running[0], STREAM_OUT, "hello\n", 6);
+	ok(record_secret(R, "KEY", "Wonderland", 10, &err) == 0, "a secret");
+	action_output(running[0], STREAM_OUT, "hello Won", 9);
+	action_output(running[0], STREAM_ERR, "other", 5);
+	action_output(running[0], STREAM_OUT, "derland and Wonder", 18);
+	is_str(buf_cstr(&heard), "1:hello |2:other|1:<secret:KEY> and |",
+	       "whoever asked hears what is kept, cleaned over chunk boundaries, streams apart");
 	action_ended(running[0], END_OK, NULL);
 	uint64_t held = submit("git push origin main"), denied = submit("git push origin other");
 	struct decide no = { .action = denied, .decision = DECIDE_DENY };
@@ -200,6 +213,8 @@ int main(void)
 	is_str(life(held), "judged held judged held decided started ended", "its whole life in the file");
 	die_and_return();
 	is_str(life(waived), "judged started ended", "a second death");
+	ok(strstr(buf_cstr(&heard), " and |1:Wonder|") != NULL, "and what was held back before the end: %s", buf_cstr(&heard));
+	buf_release(&heard);
 	gate_free(&G);
 	ok(record_close(&R, json_object(), &err) == 0, "closed %s", err.text);
 	loop_turn(L, 0);
