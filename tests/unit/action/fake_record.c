@@ -28,6 +28,8 @@ struct record {
 	struct loop *loop;
 	bool deferred;
 	size_t output_bytes;
+	record_clean_fn *tap;
+	void *tap_self;
 };
 
 static void fake_run(struct record *r)
@@ -111,10 +113,15 @@ const char *record_id(const struct record *r)
 
 void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes, size_t len)
 {
-	(void)action;
-	(void)s;
-	(void)bytes;
 	r->output_bytes += len;
+	if (r->tap)
+		r->tap(r->tap_self, action, s, bytes, len);
+}
+
+void record_on_output(struct record *r, record_clean_fn *fn, void *self)
+{
+	r->tap = fn;
+	r->tap_self = self;
 }
 
 void record_output_end(struct record *r, uint64_t action)
