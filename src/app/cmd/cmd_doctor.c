@@ -12,6 +12,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/front/sessions.h"
+#include "app/front/unmerged.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -258,6 +259,27 @@ static void print_entries(struct cmd_ctx *ctx, const char *what, const char *dir
 		closedir(d);
 }
 
+/* Sessions that hold work of boxes which nobody has merged: `prune` would take it along. */
+static void print_unmerged(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	if (session_files_list(&files, ctx->sessions, &err) < 0)
+		return;
+	for (size_t i = 0; i < files.nr; i++) {
+		struct session *s;
+		struct unmerged u = UNMERGED_INIT;
+		struct err none = ERR_INIT;
+		if (session_open(&s, files.item[i].path, &none) < 0)
+			continue;
+		if (!session_live(s) && unmerged_read(&u, s, &none) == 0 && unmerged_files(&u))
+			print_path(ctx, "not merged", files.item[i].path);
+		unmerged_release(&u);
+		session_close(&s);
+	}
+	session_files_release(&files);
+}
+
 static int print_paths(struct cmd_ctx *ctx)
 {
 	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
@@ -279,6 +301,7 @@ static int print_paths(struct cmd_ctx *ctx)
 	print_owned(ctx, "state", paths_state(""));
 	print_owned(ctx, "cache", paths_cache(""));
 	print_entries(ctx, "box", boxes, "");
+	print_unmerged(ctx);
 	print_entries(ctx, "socket", runtime, "");
 	print_entries(ctx, "temporary", tmp && *tmp ? tmp : "/tmp", "sandglass-");
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++)

@@ -7,6 +7,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/front/sessions.h"
+#include "app/front/unmerged.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -22,8 +23,24 @@ struct prune {
 	struct session_files files;
 	bool *chosen;
 	int64_t bytes;
-	size_t nr, running, failed;
+	size_t nr, running, failed, unmerged, spared;
 };
+
+/* Files of boxes of @f that nobody has merged. */
+static size_t not_merged(const struct session_file *f)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	size_t nr = 0;
+	if (session_open(&s, f->path, &err) < 0)
+		return 0;
+	if (unmerged_read(&u, s, &err) == 0)
+		nr = unmerged_files(&u);
+	unmerged_release(&u);
+	session_close(&s);
+	return nr;
+}
 
 static void choose(struct prune *p, size_t i)
 {
@@ -33,6 +50,12 @@ static void choose(struct prune *p, size_t i)
 		p->running++;
 		return;
 	}
+	bool work = not_merged(&p->files.item[i]) > 0;
+	if (work && cmd_has(p->ctx, "merged")) {
+		p->spared++;
+		return;
+	}
+	p->unmerged += work;
 	p->chosen[i] = true;
 	p->nr++;
 	p->bytes += p->files.item[i].size;
@@ -82,7 +105,9 @@ static bool may(struct prune *p)
 	if (!isatty(0))
 		return false;
 	cmd_size((uint64_t)p->bytes, &size);
-	CLEANUP(free_ptr) char *q = xasprintf("remove %zu sessions (%s) for ever? [y/N] ", p->nr, buf_cstr(&size));
+	CLEANUP(free_ptr)
+	char *q = xasprintf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s", buf_cstr(&size),
+			    p->unmerged ? ", with work that is not merged" : "");
 	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
@@ -139,6 +164,14 @@ static void remove_chosen(struct prune *p)
 	}
 }
 
+static bool agreed(struct prune *p)
+{
+	if (p->unmerged && !p->ctx->quiet)
+		fprintf(p->ctx->err, "sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
+			p->unmerged);
+	return cmd_has(p->ctx, "dry-run") || may(p);
+}
+
 int cmd_prune(struct cmd_ctx *ctx)
 {
 	struct prune p = { .ctx = ctx };
@@ -154,11 +187,13 @@ int cmd_prune(struct cmd_ctx *ctx)
 		status = cmd_fail(ctx, &err);
 	else if (!p.nr)
 		fprintf(ctx->err, "sandglass: nothing to remove\n");
-	else if (cmd_has(ctx, "dry-run") || may(&p))
+	else if (agreed(&p))
 		remove_chosen(&p);
 	else
-		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu sessions would be, --yes does it",
-				       p.nr);
+		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu session%s would be, --yes does it", p.nr,
+				       p.nr == 1 ? "" : "s");
+	if (p.spared && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %zu with work that is not merged were left alone\n", p.spared);
 	if (p.running && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu that run were left alone\n", p.running);
 	free(p.chosen);

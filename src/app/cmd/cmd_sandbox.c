@@ -10,10 +10,13 @@
 #include "app/super/person_shell.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
+#include "app/front/unmerged.h"
 #include "base/fd.h"
 #include "base/paths.h"
 #include "control/socket.h"
 #include "record/record.h"
+
+enum { LS_ENDED_MAX = 50 };
 
 /* --- attach, watch, replay --- */
 
@@ -247,7 +250,37 @@ static int sandbox_shell(struct cmd_ctx *ctx)
 	return status;
 }
 
-/* Boxes of sessions that run. */
+/* Boxes that have gone and hold work that nobody has merged. */
+static void ls_unmerged(struct cmd_ctx *ctx, const struct session_file *f)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	if (session_open(&s, f->path, &err) < 0)
+		return;
+	bool ended = !session_live(s) && unmerged_read(&u, s, &err) == 0;
+	session_close(&s);
+	for (size_t i = 0; ended && i < u.nr; i++) {
+		const struct unmerged_box *b = &u.box[i];
+		if (!b->files)
+			continue;
+		if (ctx->json) {
+			json_t *row = json_object();
+			json_put_str(row, "session", f->id);
+			json_put_int(row, "box", (int64_t)b->id);
+			json_put_str(row, "name", b->name);
+			json_put_flag(row, "ended", true);
+			json_put_int(row, "not_merged", (int64_t)b->files);
+			cmd_json(ctx, row);
+		} else {
+			fprintf(ctx->out, "%s  %-16s ended, %zu file%s not merged\n", f->id, b->name, b->files,
+				b->files == 1 ? "" : "s");
+		}
+	}
+	unmerged_release(&u);
+}
+
+/* Boxes of sessions that run, then those of the newest others that hold unmerged work. */
 static int sandbox_ls(struct cmd_ctx *ctx)
 {
 	struct session_files files = SESSION_FILES_INIT;
@@ -262,6 +295,8 @@ static int sandbox_ls(struct cmd_ctx *ctx)
 		json_array_append_new(words, json_string("state"));
 		if (access(socket, F_OK) != 0 || control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
 			json_decref(words);
+			if (i < LS_ENDED_MAX)
+				ls_unmerged(ctx, &files.item[i]);
 			continue;
 		}
 		if (control_client_call(c, words, NULL, 5000, &reply, &err) == 0) {

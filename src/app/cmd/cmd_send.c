@@ -7,6 +7,8 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
+#include "app/front/sessions.h"
+#include "app/front/unmerged.h"
 #include "app/super/live.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -288,16 +290,79 @@ static json_t *opts_to_send(const struct cmd_ctx *ctx)
 	return opts;
 }
 
+/* merge and undo also take SESSION/BOX and SESSION, and work when the session has ended. */
+struct aim {
+	char *session, *box; /* NULL = not said */
+	char *path;          /* of a session that does not run; NULL = it has to run */
+};
+
+static void aim_release(struct aim *a)
+{
+	free(a->session);
+	free(a->box);
+	free(a->path);
+}
+
+static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
+{
+	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in"), *slash = word ? strrchr(word, '/') : NULL;
+	struct strv live = STRV_INIT;
+	if (in)
+		a->session = xstrdup(in);
+	if (slash && !in) {
+		a->session = xstrndup(word, (size_t)(slash - word));
+		a->box = slash[1] ? xstrdup(slash + 1) : NULL;
+	} else if (word && !strncmp(word, "s-", 2) && !in && !strchr(word, '#')) {
+		a->session = xstrdup(word);
+	} else if (word && !strcmp(ctx->command->name, "merge")) {
+		a->box = xstrdup(word);
+	}
+	int rc = control_list(&live, err);
+	bool maybe = rc == 0 && (a->session || !live.nr);
+	strv_release(&live);
+	if (!maybe || session_find(ctx->sessions, a->session, &a->path, err) < 0)
+		return rc;
+	struct session *s;
+	if (session_open(&s, a->path, err) < 0)
+		return -1;
+	if (session_live(s))
+		free_ptr(&a->path);
+	session_close(&s);
+	return 0;
+}
+
+static int send_live(struct cmd_ctx *ctx, const struct aim *a);
+
 int cmd_send(struct cmd_ctx *ctx)
+{
+	struct aim a = { 0 };
+	struct err err = ERR_INIT;
+	bool merge = !strcmp(ctx->command->name, "merge"), undo = !strcmp(ctx->command->name, "undo");
+	int status;
+	if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
+		status = cmd_fail(ctx, &err);
+	else if (a.path)
+		status = merge ? after_end_merge(ctx, a.path, a.box) : after_end_undo(ctx, a.path);
+	else
+		status = send_live(ctx, &a);
+	aim_release(&a);
+	return status;
+}
+
+static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 {
 	struct control_client *c = NULL;
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *in_word = session_in_word(cmd_word(ctx, 0));
-	const char *which = cmd_opt(ctx, "in") ? cmd_opt(ctx, "in") : in_word;
+	const char *which = cmd_opt(ctx, "in") ? cmd_opt(ctx, "in") : a->session ? a->session : in_word;
 	if (live_open(which, ctx->command->flags & COMMAND_LOOKS, &c, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_t *words = command_line_words(ctx->line), *opts = opts_to_send(ctx);
-	if (in_word) {
+	if (a->session && !cmd_opt(ctx, "in")) { /* the word spoke of the session */
+		json_array_remove(words, 1);
+		if (a->box)
+			json_array_append_new(words, json_bytes_z(a->box));
+	} else if (in_word) {
 		const char *hash = strchr(cmd_word(ctx, 0), '#');
 		json_array_set_new(words, 1, json_bytes_z(hash));
 	}

@@ -12,6 +12,7 @@
 #include "app/host/library.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
+#include "app/front/unmerged.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -265,6 +266,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 		status = EXIT_DONE;
 	} else {
 		status = front_show(ctx, sp.path, sp.socket, fo);
+		if (!fo->coach && !fo->automatic)
+			unmerged_tell(ctx, sp.path);
 	}
 	spawned_release(&sp);
 	return status;

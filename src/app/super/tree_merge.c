@@ -24,6 +24,7 @@ struct merging {
 	struct strv paths; /* only these (patterns); empty = all */
 	json_t *body, **drift;
 	bool done, clean;
+	size_t left; /* files that were not asked for */
 };
 
 static void merging_release(struct merging *m)
@@ -56,7 +57,7 @@ struct choices {
 	size_t nr, cap;
 };
 
-static void leave_others(const struct merging *m, const struct ws_view *v, struct choices *c)
+static void leave_others(struct merging *m, const struct ws_view *v, struct choices *c)
 {
 	for (size_t i = 0; m->paths.nr && i < v->nr; i++) {
 		bool wanted = false;
@@ -66,6 +67,9 @@ static void leave_others(const struct merging *m, const struct ws_view *v, struc
 			continue;
 		GROW(c->item, c->nr, c->cap);
 		c->item[c->nr++] = (struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
+		m->left += (v->item[i].now.kind == WS_FILE || v->item[i].base.kind == WS_FILE) &&
+			   !ws_path_is_git(v->item[i].path, v->item[i].len) && !(v->item[i].now.flags & WS_HASH_ONLY) &&
+			   !ws_state_eq(&v->item[i].base, &v->item[i].now);
 	}
 }
 
@@ -207,6 +211,8 @@ static void merge_done(struct tree_op *op)
 		json_put_str(body, "code", err_code_name(op->err.code));
 	}
 	json_put_str(body, "merge", m->id);
+	if (m->left)
+		json_put_int(body, "left", (int64_t)m->left);
 	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
 	uint64_t seq = record_append_json(s->record, kind, op->cause, 0, t->id, op->action ? op->cause : 0, body);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);

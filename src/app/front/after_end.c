@@ -1,0 +1,374 @@
+/* merge and undo after a session's end: the record holds all that they need. It is opened once more for writing, so that
+ * what is done stands in it before it is done. */
+#include <fnmatch.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/front/unmerged.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "record/record.h"
+#include "sandbox/workspace/diff.h"
+#include "sandbox/workspace/merge.h"
+
+struct again { /* a session that is written once more */
+	struct cmd_ctx *ctx;
+	struct loop *loop;
+	struct record *record;
+	struct session *read;
+	struct unmerged u;
+	uint64_t cause;
+};
+
+static void nothing_head(void *self, uint64_t seq)
+{
+	(void)self;
+	(void)seq;
+}
+
+static void nothing_state(void *self, enum record_state state, const char *why)
+{
+	(void)self;
+	(void)state;
+	(void)why;
+}
+
+static void reached(void *self)
+{
+	*(bool *)self = true;
+}
+
+/* Waits until everything up to now is durable. */
+static int settle(struct again *g, struct err *err)
+{
+	bool done = false;
+	record_barrier(g->record, record_head(g->record), reached, &done);
+	while (!done && record_state(g->record) == RECORD_OK)
+		loop_turn(g->loop, 50);
+	return done ? 0 : err_set(err, ERR_FULL, "the session file cannot be written: nothing was done");
+}
+
+static int open_again(struct again *g, struct cmd_ctx *ctx, const char *path, struct err *err)
+{
+	*g = (struct again){ .ctx = ctx };
+	if (session_open(&g->read, path, err) < 0 || unmerged_read(&g->u, g->read, err) < 0)
+		return -1;
+	return 0;
+}
+
+static int write_again(struct again *g, struct err *err)
+{
+	static const struct record_ops ops = { .on_head = nothing_head, .on_state = nothing_state };
+	CLEANUP(free_ptr) char *path = xstrdup(session_path(g->read));
+	json_t *body = json_object(), *who = json_object();
+	session_close(&g->read); /* the file changes its journal when it is opened for writing: nobody may look then */
+	if (loop_new(&g->loop, err) < 0 || record_resume(&g->record, g->loop, path, &ops, g, err) < 0 ||
+	    session_open(&g->read, path, err) < 0) {
+		json_decref(body);
+		json_decref(who);
+		return -1;
+	}
+	json_put_int(who, "uid", getuid());
+	json_put_int(who, "pid", getpid());
+	json_put_str(who, "name", getenv("USER") ? getenv("USER") : "");
+	json_put_int(body, "client", 0);
+	json_put(body, "words", command_line_words(g->ctx->line));
+	json_put(body, "opts", command_line_opts(g->ctx->line));
+	json_put(body, "who", who);
+	g->cause = record_append_json(g->record, EV_CONTROL_COMMAND, 0, 0, 0, 0, body);
+	return settle(g, err);
+}
+
+/* A session that had ended ends again as it had; one that broke off can still be resumed. */
+static int close_again(struct again *g, struct err *err)
+{
+	int rc = 0;
+	session_close(&g->read);
+	if (g->record && g->u.end)
+		rc = record_close(&g->record, json_incref(g->u.end), err);
+	else if (g->record)
+		record_abandon(&g->record);
+	if (g->loop)
+		loop_free(g->loop);
+	unmerged_release(&g->u);
+	return rc;
+}
+
+static int finish(struct again *g, int rc, struct err *err)
+{
+	struct err late = ERR_INIT;
+	struct cmd_ctx *ctx = g->ctx;
+	if (close_again(g, &late) < 0 && rc == 0) {
+		*err = late;
+		rc = -1;
+	}
+	return rc < 0 ? cmd_fail(ctx, err) : EXIT_DONE;
+}
+
+/* --- merge --- */
+
+static struct unmerged_box *choose(struct again *g, const char *name, struct err *err)
+{
+	struct unmerged_box *found = NULL;
+	CLEANUP(buf_release) struct buf names = BUF_INIT;
+	size_t nr = 0;
+	for (size_t i = 0; i < g->u.nr; i++) {
+		struct unmerged_box *b = &g->u.box[i];
+		bool meant = name ? !strcmp(name, b->name) || strtoull(*name == '#' ? name + 1 : name, NULL, 10) == b->id :
+				    b->files > 0;
+		if (!meant)
+			continue;
+		buf_printf(&names, "%s%s", nr++ ? ", " : "", b->name);
+		found = b;
+	}
+	if (nr == 1)
+		return found;
+	if (nr)
+		err_set(err, ERR_USAGE, "several boxes have work that is not merged, say which (%s/BOX): %s", session_id(g->read),
+			buf_cstr(&names));
+	else if (name)
+		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);
+	else
+		err_set(err, ERR_NOENT, "session %s has nothing that is not merged", session_id(g->read));
+	return NULL;
+}
+
+static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+{
+	(void)self; /* merge_run keeps what it makes in memory */
+	(void)type;
+	(void)bytes;
+	(void)len;
+	*id_out = (struct object_id){ 0 };
+}
+
+static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+{
+	return session_object(self, id, type_out, out, err);
+}
+
+struct choices {
+	struct merge_choice *item;
+	size_t nr, cap;
+};
+
+static void leave_others(struct cmd_ctx *ctx, const struct ws_view *v, struct choices *c)
+{
+	const char *pattern;
+	for (size_t i = 0; cmd_has(ctx, "path") && i < v->nr; i++) {
+		bool want = false;
+		for (size_t p = 0; (pattern = command_opt_nth(ctx->line, "path", p)); p++)
+			want |= fnmatch(pattern, v->item[i].path, 0) == 0;
+		if (want)
+			continue;
+		GROW(c->item, c->nr, c->cap);
+		c->item[c->nr++] = (struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
+	}
+}
+
+static size_t left_files(const struct ws_view *v, const struct choices *c)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct ws_path *p = ws_view_find(v, c->item[i].path, c->item[i].len);
+		nr += p && (p->now.kind == WS_FILE || p->base.kind == WS_FILE) && !ws_path_is_git(p->path, p->len) &&
+		      !(p->now.flags & WS_HASH_ONLY) && !ws_state_eq(&p->base, &p->now);
+	}
+	return nr;
+}
+
+/* The same state of the same box has the same id: a second try finds what the first one did. */
+static void merge_id(const struct again *g, const struct unmerged_box *b, char out[33])
+{
+	struct hash h;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT, text = BUF_INIT;
+	buf_printf(&text, "%s/%" PRIu64, session_id(g->read), b->id);
+	for (size_t i = 0; i < b->nr; i++)
+		buf_printf(&text, "#%" PRIu64, b->layer[i].seq);
+	hash_of(text.data, text.len, &h);
+	hex_append(&hex, h.b, 8);
+	memcpy(out, hex.data, 16);
+	out[16] = 0;
+}
+
+struct plan { /* what merge_run is given, and what it borrows */
+	struct ws_view *view;
+	struct merge_step *step;
+	struct choices *choice;
+	struct merge_target *target;
+	size_t nr, left;
+	size_t *files; /* that each target gets */
+	char *message;
+};
+
+static void say(struct again *g, const struct unmerged_box *b, const json_t *body, const struct plan *p, bool dry)
+{
+	size_t i;
+	json_t *t;
+	if (g->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", session_id(g->read));
+		json_put_str(o, "box", b->name);
+		json_put(o, "result", json_copy((json_t *)(uintptr_t)body));
+		cmd_json(g->ctx, o);
+		return;
+	}
+	json_array_foreach(json_object_get(body, "targets"), i, t)
+	{
+		CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
+		json_get_bytes(json_object_get(t, "dir"), &dir);
+		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
+		fprintf(g->ctx->out, "%s %s: %zu file%s to %s%s%s\n", dry ? "would merge" : "merged", b->name,
+			i < p->nr ? p->files[i] : 0, i < p->nr && p->files[i] == 1 ? "" : "s", buf_cstr(&safe),
+			*json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
+	}
+}
+
+static int conflicts(const json_t *body, struct err *err)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	size_t i, k, nr = 0;
+	json_t *t, *c;
+	json_array_foreach(json_object_get(body, "targets"), i, t)
+		json_array_foreach(json_object_get(t, "conflicts"), k, c) {
+			CLEANUP(buf_release) struct buf path = BUF_INIT;
+			json_get_bytes(json_object_get(c, "path"), &path);
+			if (nr++ < 10)
+				buf_printf(&text, "%s%s (%s)", nr > 1 ? ", " : "", buf_cstr(&path),
+					   json_str(c, "why", "changed on both sides"));
+		}
+	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts: %s", buf_cstr(&text));
+}
+
+
+static int plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st, struct err *err)
+{
+	p->view = xcalloc(b->nr, sizeof(*p->view));
+	p->step = xcalloc(b->nr, sizeof(*p->step));
+	p->choice = xcalloc(b->nr, sizeof(*p->choice));
+	p->target = xcalloc(b->nr, sizeof(*p->target));
+	p->files = xcalloc(b->nr, sizeof(*p->files));
+	p->message = xasprintf("sandglass: work of box %s", b->name);
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct unmerged_layer *l = &b->layer[i];
+		if (!l->dir || !l->snap)
+			continue;
+		size_t k = p->nr++;
+		if (ws_view_load(&p->view[k], st, l->snap, err) < 0)
+			return -1;
+		leave_others(g->ctx, &p->view[k], &p->choice[k]);
+		size_t left = left_files(&p->view[k], &p->choice[k]);
+		p->left += left;
+		p->files[k] = l->files > left ? l->files - left : 0;
+		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
+		p->target[k] = (struct merge_target){ .repo = l->repo, .dir = l->dir, .step = &p->step[k], .nr_steps = 1,
+						      .choice = p->choice[k].item, .nr_choices = p->choice[k].nr };
+	}
+	return p->nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into", b->name);
+}
+
+static void plan_release(struct plan *p)
+{
+	for (size_t i = 0; i < p->nr; i++) {
+		ws_view_release(&p->view[i]);
+		free(p->choice[i].item);
+	}
+	free(p->view);
+	free(p->step);
+	free(p->choice);
+	free(p->target);
+	free(p->files);
+	free(p->message);
+}
+
+static int merge_box(struct again *g, const struct unmerged_box *b, struct err *err)
+{
+	struct ws_store st = { .add = add_object, .get = get_object, .self = g->read };
+	struct plan p = { 0 };
+	struct merge_result r = { 0 };
+	char id[33];
+	CLEANUP(free_ptr) char *undo = paths_state("undo");
+	bool dry = cmd_has(g->ctx, "dry-run");
+	merge_id(g, b, id);
+	int rc = dir_make(undo, 0700, err);
+	if (rc == 0)
+		rc = plan_make(&p, g, b, &st, err);
+	struct merge_opts o = {
+		.id = id,
+		.mode = cmd_has(g->ctx, "apply") ? MERGE_APPLY : MERGE_BRANCH,
+		.branch = cmd_opt(g->ctx, "to"),
+		.author = "sandglass",
+		.email = "sandglass@localhost",
+		.ts_us = clock_wall_us(),
+		.undo_dir = undo,
+		.dry = dry,
+		.store = &st,
+		.target = p.target,
+		.nr_targets = p.nr,
+	};
+	if (rc == 0)
+		rc = merge_run(&o, &r, err);
+	if (rc == 0 && !r.clean && !dry)
+		rc = conflicts(r.body, err);
+	json_t *body = r.body ? json_copy(r.body) : json_object();
+	json_put_str(body, "merge", id);
+	if (p.left)
+		json_put_int(body, "left", (int64_t)p.left);
+	if (rc < 0) {
+		json_put_str(body, "why", err->text);
+		json_put_str(body, "code", err_code_name(err->code));
+	} else {
+		say(g, b, body, &p, dry);
+	}
+	uint16_t kind = dry ? EV_MERGE_PLANNED : rc == 0 ? EV_MERGE_DONE : EV_MERGE_FAILED;
+	record_append_json(g->record, kind, g->cause, 0, b->id, 0, body);
+	merge_result_release(&r);
+	plan_release(&p);
+	return rc;
+}
+
+int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box)
+{
+	struct again g;
+	struct err err = ERR_INIT;
+	int rc = open_again(&g, ctx, path, &err);
+	const struct unmerged_box *b = rc == 0 ? choose(&g, box, &err) : NULL;
+	if (rc == 0 && !b)
+		rc = -1;
+	if (rc == 0 && cmd_has(ctx, "hunks"))
+		rc = err_set(&err, ERR_UNSUPPORTED, "merging single hunks is not built yet; --path takes whole files");
+	if (rc == 0)
+		rc = write_again(&g, &err);
+	if (rc == 0)
+		rc = merge_box(&g, b, &err);
+	return finish(&g, rc, &err);
+}
+
+/* --- undo --- */
+
+int after_end_undo(struct cmd_ctx *ctx, const char *path)
+{
+	struct again g;
+	struct err err = ERR_INIT;
+	json_t *body = NULL;
+	CLEANUP(free_ptr) char *dir = paths_state("undo");
+	int rc = open_again(&g, ctx, path, &err);
+	if (rc == 0 && !g.u.merge[0])
+		rc = err_set(&err, ERR_NOENT, "there is no merge of session %s that could be undone; its boxes have gone",
+			     session_id(g.read));
+	if (rc == 0)
+		rc = write_again(&g, &err);
+	struct merge_opts o = { .id = g.u.merge, .undo_dir = dir, .ts_us = clock_wall_us() };
+	if (rc == 0)
+		rc = merge_undo(&o, &body, &err);
+	if (rc == 0) {
+		record_append_json(g.record, EV_MERGE_UNDONE, g.cause, 0, 0, 0, body);
+		if (!ctx->quiet && !ctx->json)
+			fprintf(ctx->out, "undone: merge %s\n", g.u.merge);
+	}
+	return finish(&g, rc, &err);
+}

@@ -1,0 +1,223 @@
+#include "app/front/unmerged.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/workspace/view.h"
+
+enum { LARGE = 16 << 20 };
+
+static struct unmerged_box *box_of(struct unmerged *u, uint64_t id)
+{
+	for (size_t i = 0; i < u->nr; i++)
+		if (u->box[i].id == id)
+			return &u->box[i];
+	return NULL;
+}
+
+static void see_open(struct unmerged *u, const struct event *ev, const json_t *body)
+{
+	const json_t *repos = json_object_get(body, "repos");
+	size_t nr = json_array_size(repos);
+	GROW(u->box, u->nr, u->cap);
+	struct unmerged_box *b = &u->box[u->nr++];
+	*b = (struct unmerged_box){ .id = ev->seq, .name = xstrdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
+	b->layer = xcalloc(b->nr, sizeof(*b->layer));
+	for (size_t i = 0; i < b->nr; i++) {
+		const json_t *r = json_array_get(repos, i);
+		const char *dir = json_str(r, "dir", NULL);
+		b->layer[i].repo = xstrdup(json_str(r, "name", ""));
+		b->layer[i].dir = dir ? xstrdup(dir) : NULL;
+	}
+}
+
+static void see_snapshot(struct unmerged_box *b, const struct event *ev, json_t *body)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		struct unmerged_layer *l = &b->layer[i];
+		if (strcmp(l->repo, json_str(body, "repo", "")) != 0)
+			continue;
+		json_decref(l->snap);
+		l->snap = json_incref(body);
+		/* what was merged stays merged while nothing changes */
+		if (!l->seq || json_int(body, "changed", 0) > 0)
+			l->seq = ev->seq;
+	}
+}
+
+static void see_merged(struct unmerged *u, struct unmerged_box *b, const struct event *ev, const json_t *body)
+{
+	snprintf(u->merge, sizeof(u->merge), "%s", json_str(body, "merge", ""));
+	u->merge_box = b->id;
+	for (size_t i = 0; i < b->nr; i++) {
+		b->layer[i].merged = ev->seq;
+		b->layer[i].left = (size_t)json_int(body, "left", 0);
+	}
+}
+
+static void see(struct unmerged *u, const struct event *ev, json_t *body)
+{
+	struct unmerged_box *b = box_of(u, ev->box);
+	switch (ev->kind) {
+	case EV_BOX_OPEN:
+		see_open(u, ev, body);
+		return;
+	case EV_BOX_CLOSED:
+		if (b)
+			b->closed = true;
+		return;
+	case EV_SNAPSHOT_TAKEN:
+		if (b)
+			see_snapshot(b, ev, body);
+		return;
+	case EV_MERGE_DONE:
+		if (b)
+			see_merged(u, b, ev, body);
+		return;
+	case EV_MERGE_UNDONE:
+		b = strcmp(json_str(body, "merge", ""), u->merge) == 0 ? box_of(u, u->merge_box) : NULL;
+		u->merge[0] = 0;
+		for (size_t i = 0; b && i < b->nr; i++)
+			b->layer[i].merged = 0;
+		return;
+	case EV_SESSION_END:
+		json_decref(u->end);
+		u->end = json_incref(body);
+		return;
+	default: /* no other kind says anything about it */
+		return;
+	}
+}
+
+static bool wanted(uint16_t kind)
+{
+	return kind == EV_BOX_OPEN || kind == EV_BOX_CLOSED || kind == EV_SNAPSHOT_TAKEN || kind == EV_MERGE_DONE ||
+	       kind == EV_MERGE_UNDONE || kind == EV_SESSION_END;
+}
+
+static void add_object(void *self, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
+{
+	(void)self; /* a view only reads */
+	(void)type;
+	(void)bytes;
+	(void)len;
+	*id_out = (struct object_id){ 0 };
+}
+
+static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+{
+	return session_object(self, id, type_out, out, err);
+}
+
+static int count(struct unmerged_layer *l, struct session *s, struct err *err)
+{
+	struct ws_store st = { .add = add_object, .get = get_object, .self = s };
+	struct ws_view v = WS_VIEW_INIT;
+	if (!l->dir || !l->snap || json_int(l->snap, "touched", 0) == 0)
+		return 0;
+	if (l->merged > l->seq) {
+		l->files = l->left;
+		return 0;
+	}
+	if (ws_view_load(&v, &st, l->snap, err) < 0)
+		return -1;
+	for (size_t i = 0; i < v.nr; i++) {
+		const struct ws_path *p = &v.item[i];
+		bool file = p->now.kind == WS_FILE || p->now.kind == WS_LINK || p->base.kind == WS_FILE ||
+			    p->base.kind == WS_LINK;
+		bool held = !(p->now.flags & (WS_HASH_ONLY | WS_UNREADABLE));
+		if (!file || ws_path_is_git(p->path, p->len) || ws_state_eq(&p->base, &p->now))
+			continue;
+		l->large += !held && p->now.size > LARGE;
+		l->files += held || p->now.size > LARGE;
+	}
+	ws_view_release(&v);
+	return 0;
+}
+
+int unmerged_read(struct unmerged *out, struct session *s, struct err *err)
+{
+	struct feed *f;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	*out = UNMERGED_INIT;
+	if (feed_new(&f, s, FEED_ALL, 0, err) < 0)
+		return -1;
+	int rc;
+	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
+		if (wanted(ev.kind)) {
+			struct err none = ERR_INIT; /* redacted: it counts as an empty one */
+			CLEANUP(json_release)
+			json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none) : json_object();
+			see(out, &ev, body);
+		}
+		arena_reset(&a);
+	}
+	feed_free(&f);
+	for (size_t i = 0; rc == 0 && i < out->nr; i++)
+		for (size_t k = 0; rc == 0 && k < out->box[i].nr; k++) {
+			struct unmerged_layer *l = &out->box[i].layer[k];
+			struct err gone = ERR_INIT; /* objects that were redacted are not to be merged either */
+			if (count(l, s, &gone) < 0)
+				l->files = (size_t)json_int(l->snap, "touched", 0);
+			out->box[i].files += l->files;
+			out->box[i].large += l->large;
+		}
+	if (rc < 0)
+		unmerged_release(out);
+	return rc;
+}
+
+void unmerged_release(struct unmerged *u)
+{
+	for (size_t i = 0; i < u->nr; i++) {
+		for (size_t k = 0; k < u->box[i].nr; k++) {
+			free(u->box[i].layer[k].repo);
+			free(u->box[i].layer[k].dir);
+			json_decref(u->box[i].layer[k].snap);
+		}
+		free(u->box[i].layer);
+		free(u->box[i].name);
+	}
+	free(u->box);
+	json_decref(u->end);
+	*u = UNMERGED_INIT;
+}
+
+size_t unmerged_files(const struct unmerged *u)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < u->nr; i++)
+		nr += u->box[i].files;
+	return nr;
+}
+
+void unmerged_tell(struct cmd_ctx *ctx, const char *path)
+{
+	struct session *s;
+	struct unmerged u = UNMERGED_INIT;
+	struct err err = ERR_INIT;
+	size_t boxes = 0;
+	if (ctx->json || ctx->quiet || session_open(&s, path, &err) < 0)
+		return;
+	if (!session_live(s) && unmerged_read(&u, s, &err) == 0) {
+		for (size_t i = 0; i < u.nr; i++)
+			boxes += u.box[i].files > 0;
+		for (size_t i = 0; i < u.nr; i++) {
+			const struct unmerged_box *b = &u.box[i];
+			CLEANUP(free_ptr) char *which = boxes > 1 ? xasprintf("/%s", b->name) : xstrdup("");
+			if (!b->files)
+				continue;
+			fprintf(ctx->err, "sandglass: box %s: %zu file%s not merged; `sandglass merge %s%s` or `sandglass prune %s`\n",
+				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which, session_id(s));
+			if (b->large)
+				fprintf(ctx->err,
+					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes are left\n",
+					b->name, b->large);
+		}
+		unmerged_release(&u);
+	}
+	session_close(&s);
+}

@@ -1,0 +1,50 @@
+/* Which boxes of a session hold work that nobody has merged back: read from its record alone, so it says the same while
+ * the session runs, after its end and on another machine. A box's files need not lie on disk for it: the record has
+ * every changed file but those that are kept by hash only (too large, or ignored). */
+#ifndef APP_UNMERGED_H
+#define APP_UNMERGED_H
+
+#include "app/cmd/cmd.h"
+#include "record/read/session.h"
+
+struct unmerged_layer {
+	char *repo, *dir; /* the user's folder; NULL = none, there is nothing to merge into */
+	json_t *snap;     /* body of its newest snapshot; NULL = none */
+	uint64_t seq, merged; /* of that snapshot; of the newest merge back that stands */
+	size_t left;          /* files which that merge left out */
+	size_t files;         /* not merged */
+	size_t large;         /* among them kept by hash only although nothing ignores them: cannot be merged */
+};
+
+struct unmerged_box {
+	uint64_t id;
+	char *name;
+	bool closed;
+	struct unmerged_layer *layer;
+	size_t nr;
+	size_t files, large;
+};
+
+struct unmerged {
+	struct unmerged_box *box;
+	size_t nr, cap;
+	json_t *end;     /* body of the newest session.end; NULL = it has not ended */
+	char merge[33];  /* id of the newest merge back that stands; "" = none */
+	uint64_t merge_box;
+};
+#define UNMERGED_INIT ((struct unmerged){ 0 })
+
+/* Every box of @s, also those with nothing to merge (files 0). */
+NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err *err);
+void unmerged_release(struct unmerged *u);
+size_t unmerged_files(const struct unmerged *u);
+
+/* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on ctx->err, one line a box. */
+void unmerged_tell(struct cmd_ctx *ctx, const char *path);
+
+/* merge and undo of a session that does not run: done here and recorded in its file. @box: name, #id or NULL. Returns the
+ * exit status. */
+int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box);
+int after_end_undo(struct cmd_ctx *ctx, const char *path);
+
+#endif

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Work that nobody merged is not lost when its session ends: it is told, listed, merged from the record, undone, pruned.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+
+repo=$t/repo
+git init -q "$repo"
+printf 'one\ntwo\nthree\n' >"$repo/a.txt"
+printf 'build/\n' >"$repo/.gitignore"
+git -C "$repo" add .
+git -C "$repo" commit -qm first
+chmod -R a+rX "$repo"
+cat >"$t/work.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { repo = sg.args { repo = "." }.repo, name = "fix" }
+assert(box:exec "sed -i s/two/TWO/ a.txt; mkdir -p src build; echo new > src/new.c; rm .gitignore; echo out > build/out; git status >/dev/null")
+L
+out=$("$sg" run --no-tui "$t/work.lua" -- --repo "$repo" 2>&1 </dev/null)
+is $? 0 "a box that changes four files ends"
+like "$out" 'box fix: 3 files not merged; `sandglass merge s-[a-z0-9]+` or `sandglass prune s-' "what is not merged is told (ignored files are not counted)"
+id=$(printf '%s' "$out" | grep -o 'merge s-[a-z0-9]*' | head -1 | cut -d' ' -f2)
+like "$("$sg" sandbox ls)" "$id +fix +ended, 3 files not merged" "sandbox ls names it"
+like "$("$sg" doctor --paths)" "not merged .*${id#s-}" "so does doctor --paths"
+like "$("$sg" merge -n "$id" 2>&1)" "would merge fix: 3 files to $repo" "a dry run says what would be done"
+is "$(git -C "$repo" branch | wc -l)" 1 "and does nothing"
+like "$("$sg" merge "$id/other" 2>&1)" "has no box 'other'" "another box is none"
+"$sg" merge "$id/fix" --to review --path 'a.txt' >"$t/out" 2>&1
+ok $? "one file is merged after the end"
+is "$(git -C "$repo" show review:a.txt | tr '\n' ' ')" "one TWO three " "its branch holds it"
+is "$(git -C "$repo" show review:.gitignore)" "build/" "and not the others"
+like "$("$sg" sandbox ls)" "$id +fix +ended, 2 files not merged" "two are left"
+"$sg" undo "$id" >"$t/out" 2>&1
+ok $? "that is taken back"
+is "$(git -C "$repo" branch | wc -l)" 1 "the branch is gone"
+"$sg" merge "$id" --apply >"$t/out" 2>&1
+ok $? "all of them, to the working files"
+is "$(tr '\n' ' ' <"$repo/a.txt")$(cat "$repo/src/new.c")" "one TWO three new" "they are there"
+unlike "$("$sg" sandbox ls)" "$id" "then nothing is left to merge"
+"$sg" verify "$id" >"$t/out" 2>&1
+ok $? "the session file still verifies, with the merge in it"
+like "$("$sg" events "$id" --json)" '"kind":"merge.done"' "the merge is recorded"
+
+out=$("$sg" run --no-tui "$t/work.lua" -- --repo "$repo" 2>&1 </dev/null)
+id=$(printf '%s' "$out" | grep -o 'merge s-[a-z0-9]*' | head -1 | cut -d' ' -f2)
+like "$("$sg" prune "$id" 2>&1 </dev/null)" "1 of them with work that is not merged" "prune says so before it removes"
+like "$("$sg" prune --older-than 0s --keep 0 --merged --yes 2>&1 </dev/null; "$sg" ls)" "$id" "prune --merged leaves it"
+"$sg" prune "$id" --yes >"$t/out" 2>&1
+ok $? "prune --yes removes it"
+unlike "$("$sg" sandbox ls)" "$id" "and it is gone"
+finish
