@@ -44,6 +44,10 @@ void gate_set_judge(struct gate *g, const struct gate_judge *j);
 /* What holds for a box: its isolation decides the default verdict when no rule matches; its profile is part of intents. */
 void gate_box(struct gate *g, uint64_t box, enum gate_wall wall, const char *profile, const char *name);
 void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interrupted or cancelled by their effector */
+/* While a box is locked (counted) none of its actions starts; those that may run queue. Quiet: nothing of it is on its
+ * way to a start, and no file action runs (what runs as a process can be frozen). */
+void gate_box_lock(struct gate *g, uint64_t box, bool locked);
+bool gate_box_quiet(const struct gate *g, uint64_t box);
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
 void gate_unattended(struct gate *g, bool no_input); /* ask and hold become deny, reason "no person" */
 bool gate_person_missed(const struct gate *g);	      /* that has happened */
@@ -66,6 +70,8 @@ struct decide {
 	json_t *edit;            /* DECIDE_EDIT: {"argv":[...]} or {"cmd":"..."} or {"data":...}; borrowed */
 	const char *waiver;      /* approve for session: a pattern (policy.h, struct waiver); may be NULL */
 	bool waiver_all;         /* for every agent, not only this one */
+	uint64_t promote;        /* approve: what runs is the difference that this preview made, brought about by @with */
+	const struct effector *with; /* must live until the action's end */
 	json_t *who;
 };
 /* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs, the edit or the

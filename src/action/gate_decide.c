@@ -211,7 +211,9 @@ static void add_waiver(struct action *a, const struct decide *d)
 static void append_decided(struct action *a, const struct decide *d, const char *by, bool changed)
 {
 	json_t *body = json_object();
-	json_put_str(body, "decision", decision_name(d->decision));
+	json_put_str(body, "decision", d->promote ? "promote" : decision_name(d->decision));
+	if (d->promote)
+		json_put_int(body, "preview", (int64_t)d->promote);
 	json_put_str(body, "by", by);
 	json_put(body, "who", json_incref(d->who));
 	json_put_str(body, "message", d->message);
@@ -261,6 +263,10 @@ static int approve(struct action *a, const struct decide *d, struct err *err)
 	append_decided(a, d, "human", changed);
 	if (d->waiver)
 		add_waiver(a, d);
+	if (d->promote && d->decision == DECIDE_APPROVE) {
+		a->promoted = d->promote;
+		a->eff = d->with;
+	}
 	action_unhold(a);
 	a->by_person = true;
 	if (d->decision == DECIDE_EDIT)
