@@ -38,6 +38,8 @@ struct box_opts {
 	const char *const *roots; size_t nr_roots;    /* extra read-only roots (tools outside /usr) */
 	struct box_limits limits;
 	bool net;                         /* an egress proxy will be offered: open the listener */
+	const char *const *host; size_t nr_hosts;     /* that it lets through; nobody's but the session's */
+	bool keep;                        /* what is on disk of it outlives the session */
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
 	json_t *driver;                   /* options of this driver only; borrowed */

@@ -115,34 +115,6 @@ static void open_now(void *self)
 	s->box = s->driver->open(s->boxes->loop, &s->opts.o, on_opened, s);
 }
 
-static json_t *strings(const char *const *item, size_t nr)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < nr; i++)
-		json_array_append_new(list, json_bytes_z(item[i]));
-	return list;
-}
-
-/* All that it takes to open the same box again. */
-static void put_options(json_t *body, const struct box_opts *o)
-{
-	size_t nr_env = 0;
-	json_t *lim = json_object();
-	while (o->env && o->env[nr_env])
-		nr_env++;
-	json_put_int(lim, "mem_bytes", o->limits.mem_bytes);
-	json_put_int(lim, "disk_bytes", o->limits.disk_bytes);
-	json_put_int(lim, "cpu_milli", o->limits.cpu_milli);
-	json_put_int(lim, "pids", o->limits.pids);
-	json_put_int(lim, "wall_us", o->limits.wall_us);
-	json_put(body, "limits", lim);
-	json_put(body, "expose", strings(o->expose, o->nr_expose));
-	json_put(body, "roots", strings(o->roots, o->nr_roots));
-	json_put(body, "env", strings(o->env, nr_env));
-	json_put_flag(body, "accept_reduced", o->accept_reduced);
-	json_put(body, "options", json_incref(o->driver));
-}
-
 uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent)
 {
 	struct slot *s = NEW(struct slot);
@@ -152,18 +124,10 @@ uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_op
 	s->name = xstrdup(o->name);
 	box_opts_copy(&s->opts, o);
 	effector_init(s);
-	json_t *body = json_object(), *repos = json_array();
+	json_t *body = json_object();
 	json_put_str(body, "name", o->name);
 	json_put_str(body, "driver", d->name);
-	for (size_t i = 0; i < o->nr_repos; i++) {
-		json_t *r = json_object();
-		json_put_str(r, "name", o->repo[i].name);
-		json_put_str(r, "dir", o->repo[i].host_dir);
-		json_array_append_new(repos, r);
-	}
-	json_put(body, "repos", repos);
-	json_put_flag(body, "net", o->net);
-	put_options(body, o);
+	box_opts_put(body, o);
 	s->id = record_append_json(b->record, EV_BOX_OPEN, cause, agent, 0, 0, body);
 	GROW(b->item, b->nr, b->cap);
 	b->item[b->nr++] = s;

@@ -7,9 +7,22 @@
 #define SANDBOX_EFFECT_H
 
 #include "action/gate.h"
+#include "base/mem.h"
 #include "sandbox/driver.h"
 
 struct boxes;
+
+/* box_opts whose pointers belong to us. */
+struct owned_opts {
+	struct box_opts o;
+	struct arena arena;
+};
+/* Between options and the body of a box.open event, which holds all that it takes to open the same box again (effect_opts.c
+ * has the table). box_opts_get leaves name and state_dir to the caller. */
+void box_opts_put(json_t *body, const struct box_opts *o);
+void box_opts_get(struct owned_opts *to, const json_t *body);
+void box_opts_copy(struct owned_opts *to, const struct box_opts *from);
+void box_opts_free(struct owned_opts *o);
 
 struct boxes_ops {
 	/* A box is there (result of driver->open, borrowed) or could not be opened. */

@@ -5,14 +5,6 @@
 #include "base/mem.h"
 #include "sandbox/effect.h"
 
-/* box_opts whose pointers belong to us. */
-struct owned_opts {
-	struct box_opts o;
-	struct arena arena;
-};
-void box_opts_copy(struct owned_opts *to, const struct box_opts *from);
-void box_opts_free(struct owned_opts *o);
-
 /* One exec or shell that has been prepared. */
 struct job {
 	struct job *next;

@@ -1,33 +1,181 @@
+/* The options of a box in three forms: struct box_opts, what a box.open event says, and a copy of one's own. One table says
+ * which there are, so that none is forgotten when a session is resumed. */
+#include <stddef.h>
+#include <string.h>
+
 #include "base/mem.h"
 #include "sandbox/effect_inner.h"
 
-static const char *const *copy_list(struct arena *a, const char *const *from, size_t nr)
+static const struct row {
+	const char *group; /* object in the body that holds it; NULL = the body itself */
+	const char *name;
+	enum { ROW_INT64, ROW_INT, ROW_FLAG, ROW_LIST, ROW_ENV, ROW_REPOS, ROW_JSON } type;
+	size_t at, nr_at; /* in struct box_opts; nr_at: of the list's length */
+} rows[] = {
+	{ NULL, "repos", ROW_REPOS, offsetof(struct box_opts, repo), offsetof(struct box_opts, nr_repos) },
+	{ "limits", "mem_bytes", ROW_INT64, offsetof(struct box_opts, limits.mem_bytes), 0 },
+	{ "limits", "disk_bytes", ROW_INT64, offsetof(struct box_opts, limits.disk_bytes), 0 },
+	{ "limits", "cpu_milli", ROW_INT64, offsetof(struct box_opts, limits.cpu_milli), 0 },
+	{ "limits", "pids", ROW_INT, offsetof(struct box_opts, limits.pids), 0 },
+	{ "limits", "wall_us", ROW_INT64, offsetof(struct box_opts, limits.wall_us), 0 },
+	{ NULL, "net", ROW_LIST, offsetof(struct box_opts, host), offsetof(struct box_opts, nr_hosts) },
+	{ NULL, "expose", ROW_LIST, offsetof(struct box_opts, expose), offsetof(struct box_opts, nr_expose) },
+	{ NULL, "roots", ROW_LIST, offsetof(struct box_opts, roots), offsetof(struct box_opts, nr_roots) },
+	{ NULL, "env", ROW_ENV, offsetof(struct box_opts, env), 0 },
+	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
+	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
+	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
+};
+
+#define FIELD(o, type, offset) ((type *)(void *)((char *)(o) + (offset)))
+#define FIELD_OF(o, type, offset) ((__typeof__(type) const *)(const void *)((const char *)(o) + (offset)))
+
+/* --- to the record --- */
+
+static json_t *strings(const char *const *item, size_t nr)
 {
-	const char **to = arena_alloc(a, (nr + 1) * sizeof(*to));
+	json_t *list = json_array();
 	for (size_t i = 0; i < nr; i++)
-		to[i] = arena_strdup(a, from[i]);
-	return to;
+		json_array_append_new(list, json_bytes_z(item[i]));
+	return list;
+}
+
+static size_t count(const char *const *item)
+{
+	size_t nr = 0;
+	while (item && item[nr])
+		nr++;
+	return nr;
+}
+
+static json_t *repos(const struct box_opts *o)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < o->nr_repos; i++) {
+		json_t *r = json_object();
+		json_put(r, "name", json_bytes_z(o->repo[i].name));
+		json_put(r, "dir", json_bytes_z(o->repo[i].host_dir));
+		json_array_append_new(list, r);
+	}
+	return list;
+}
+
+static json_t *value_of(const struct box_opts *o, const struct row *r)
+{
+	const char *const *list;
+	switch (r->type) {
+	case ROW_INT64:
+		return json_integer(*FIELD_OF(o, int64_t, r->at));
+	case ROW_INT:
+		return json_integer(*FIELD_OF(o, int, r->at));
+	case ROW_FLAG:
+		return json_boolean(*FIELD_OF(o, bool, r->at));
+	case ROW_LIST:
+		return strings(*FIELD_OF(o, const char *const *, r->at), *FIELD_OF(o, size_t, r->nr_at));
+	case ROW_ENV:
+		list = *FIELD_OF(o, const char *const *, r->at);
+		return strings(list, count(list));
+	case ROW_REPOS:
+		return repos(o);
+	case ROW_JSON:
+		return json_incref(*FIELD_OF(o, json_t *, r->at));
+	}
+	return NULL;
+}
+
+void box_opts_put(json_t *body, const struct box_opts *o)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		json_t *to = body;
+		if (rows[i].group) {
+			to = json_object_get(body, rows[i].group);
+			if (!to)
+				json_put(body, rows[i].group, to = json_object());
+		}
+		json_put(to, rows[i].name, value_of(o, &rows[i]));
+	}
+}
+
+/* --- from the record --- */
+
+static const char *const *list_from(struct arena *a, const json_t *list, size_t *nr_out)
+{
+	size_t nr = json_array_size(list);
+	const char **v = arena_alloc(a, (nr + 1) * sizeof(*v));
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	*nr_out = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (json_get_bytes(json_array_get(list, i), &b))
+			v[(*nr_out)++] = arena_strdup(a, buf_cstr(&b));
+	v[*nr_out] = NULL;
+	return v;
+}
+
+static const char *bytes_from(struct arena *a, const json_t *j)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	return arena_strdup(a, json_get_bytes(j, &b) ? buf_cstr(&b) : "");
+}
+
+static void repos_from(struct owned_opts *to, const json_t *list)
+{
+	struct box_repo *v = arena_alloc(&to->arena, (json_array_size(list) + 1) * sizeof(*v));
+	to->o.repo = v;
+	to->o.nr_repos = json_array_size(list);
+	for (size_t i = 0; i < to->o.nr_repos; i++) {
+		const json_t *r = json_array_get(list, i);
+		v[i].name = bytes_from(&to->arena, json_object_get(r, "name"));
+		v[i].host_dir = bytes_from(&to->arena, json_object_get(r, "dir"));
+	}
+}
+
+static void value_from(struct owned_opts *to, const struct row *r, json_t *v)
+{
+	struct box_opts *o = &to->o;
+	size_t nr;
+	switch (r->type) {
+	case ROW_INT64:
+		*FIELD(o, int64_t, r->at) = json_integer_value(v);
+		break;
+	case ROW_INT:
+		*FIELD(o, int, r->at) = (int)json_integer_value(v);
+		break;
+	case ROW_FLAG:
+		*FIELD(o, bool, r->at) = json_is_true(v);
+		break;
+	case ROW_LIST:
+		*FIELD(o, const char *const *, r->at) = list_from(&to->arena, v, FIELD(o, size_t, r->nr_at));
+		break;
+	case ROW_ENV:
+		*FIELD(o, const char *const *, r->at) = json_array_size(v) ? list_from(&to->arena, v, &nr) : NULL;
+		break;
+	case ROW_REPOS:
+		repos_from(to, v);
+		break;
+	case ROW_JSON:
+		*FIELD(o, json_t *, r->at) = json_is_object(v) ? json_incref(v) : NULL;
+		break;
+	}
+}
+
+void box_opts_get(struct owned_opts *to, const json_t *body)
+{
+	*to = (struct owned_opts){ .arena = ARENA_INIT };
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		const json_t *from = rows[i].group ? json_object_get(body, rows[i].group) : body;
+		value_from(to, &rows[i], json_object_get(from, rows[i].name));
+	}
+	to->o.net = to->o.nr_hosts > 0;
 }
 
 void box_opts_copy(struct owned_opts *to, const struct box_opts *from)
 {
-	struct arena *a = &to->arena;
-	to->o = *from;
-	to->o.name = arena_strdup(a, from->name);
-	to->o.state_dir = from->state_dir ? arena_strdup(a, from->state_dir) : NULL;
-	struct box_repo *repo = arena_alloc(a, (from->nr_repos + 1) * sizeof(*repo));
-	for (size_t i = 0; i < from->nr_repos; i++) {
-		repo[i].name = arena_strdup(a, from->repo[i].name);
-		repo[i].host_dir = arena_strdup(a, from->repo[i].host_dir);
-	}
-	to->o.repo = repo;
-	to->o.expose = copy_list(a, from->expose, from->nr_expose);
-	to->o.roots = copy_list(a, from->roots, from->nr_roots);
-	size_t nr = 0;
-	while (from->env && from->env[nr])
-		nr++;
-	to->o.env = from->env ? copy_list(a, from->env, nr) : NULL;
-	to->o.driver = json_incref(from->driver);
+	CLEANUP(json_release) json_t *body = json_object();
+	box_opts_put(body, from);
+	box_opts_get(to, body);
+	to->o.net = from->net;
+	to->o.name = arena_strdup(&to->arena, from->name);
+	to->o.state_dir = from->state_dir ? arena_strdup(&to->arena, from->state_dir) : NULL;
 }
 
 void box_opts_free(struct owned_opts *o)

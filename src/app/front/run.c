@@ -290,12 +290,36 @@ int cmd_run(struct cmd_ctx *ctx)
 	return run_session(ctx, o, &fo);
 }
 
+/* What the session was begun with; options of the command line come on top. */
+static int options_of(json_t *o, const char *path, struct err *err)
+{
+	static const char *const same[] = { "model", "backend" };
+	struct session *s;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	int rc = session_event(s, 1, &ev, &a, err);
+	CLEANUP(json_release)
+	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err) : json_object();
+	session_close(&s);
+	if (rc < 0 || !start)
+		return -1;
+	if (json_object_get(start, "options"))
+		json_object_update(o, json_object_get(start, "options"));
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		json_put(o, same[i], json_incref(json_object_get(start, same[i])));
+	return 0;
+}
+
 int cmd_resume(struct cmd_ctx *ctx)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	CLEANUP(free_ptr) char *path = NULL;
 	struct err err = ERR_INIT;
 	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (options_of(o, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
 	json_put_str(o, "name", "session");

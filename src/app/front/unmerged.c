@@ -21,6 +21,11 @@ static void see_open(struct unmerged *u, const struct event *ev, const json_t *b
 {
 	const json_t *repos = json_object_get(body, "repos");
 	size_t nr = json_array_size(repos);
+	for (size_t i = 0; i < u->nr; i++)
+		if (u->box[i].id == ev->cause && !u->box[i].closed && !strcmp(u->box[i].name, json_str(body, "name", ""))) {
+			u->box[i].id = ev->seq; /* the same box, opened again by a session that goes on */
+			return;
+		}
 	GROW(u->box, u->nr, u->cap);
 	struct unmerged_box *b = &u->box[u->nr++];
 	*b = (struct unmerged_box){ .id = ev->seq, .name = xstrdup(json_str(body, "name", "")), .nr = nr ? nr : 1 };
@@ -41,8 +46,9 @@ static void see_snapshot(struct unmerged_box *b, const struct event *ev, json_t 
 			continue;
 		json_decref(l->snap);
 		l->snap = json_incref(body);
-		/* what was merged stays merged while nothing changes */
-		if (!l->seq || json_int(body, "changed", 0) > 0)
+		/* what was merged stays merged while nothing changes; a box that is opened again lists what it had */
+		const char *why = json_str(body, "why", "");
+		if (!l->seq || (json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0))
 			l->seq = ev->seq;
 	}
 }

@@ -1,6 +1,7 @@
 #include "app/super/super.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -371,6 +372,24 @@ static void start_script(void *self)
 		super_end(s, EXIT_SANDBOX, "%s", err.text);
 }
 
+/* What holds for the whole session, so that it holds after a resume as well (spawn.c gives them back). */
+static json_t *kept_options(const struct super_opts *o)
+{
+	json_t *k = json_object(), *policy = json_array();
+	for (size_t i = 0; o->policy && o->policy[i]; i++) {
+		char full[PATH_MAX];
+		bool file = strncmp(o->policy[i], "lua:", 4) != 0 && realpath(o->policy[i], full);
+		json_array_append_new(policy, json_bytes_z(file ? full : o->policy[i]));
+	}
+	json_put(k, "policy", policy);
+	json_put(k, "roots", json_incref(o->roots));
+	json_put_int(k, "box_uid", o->box_uid);
+	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
+	json_put_flag(k, "accept_reduced", o->accept_reduced);
+	json_put_str(k, "notify", o->notify);
+	return k;
+}
+
 static json_t *start_event(const struct super_opts *o)
 {
 	json_t *b = json_object(), *args = json_array();
@@ -388,6 +407,7 @@ static json_t *start_event(const struct super_opts *o)
 	json_put_str(b, "backend", o->backend);
 	json_put(b, "budget", json_incref(o->budget));
 	json_put_flag(b, "no_input", o->no_input);
+	json_put(b, "options", kept_options(o));
 	json_put_int(b, "uid", getuid());
 	json_put_int(b, "pid", getpid());
 	buf_release(&hex);

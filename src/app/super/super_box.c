@@ -21,7 +21,6 @@ struct super_box {
 	struct call *opener; /* box.open that waits for it */
 	struct trees *trees; /* its files; NULL when the driver shows none */
 	struct net *net;     /* its way out; NULL = none */
-	bool keep;
 	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
 	size_t nr_adopt;
 	bool reopened, restore;
@@ -81,60 +80,44 @@ struct trees *super_box_trees(struct super *s, uint64_t box)
 
 /* --- open --- */
 
-/* The strings of a JSON array as a list; points into @list. Returns owned array. */
-static const char **string_list(const json_t *list, size_t *nr_out)
-{
-	size_t n = json_array_size(list);
-	const char **v = xcalloc(n + 1, sizeof(*v));
-	*nr_out = 0;
-	for (size_t i = 0; i < n; i++)
-		if (json_is_string(json_array_get(list, i)))
-			v[(*nr_out)++] = json_string_value(json_array_get(list, i));
-	return v;
-}
-
-static int add_repo(struct arena *a, struct box_repo *to, const char *name, const char *path, struct err *err)
+static int check_repo(json_t *list, const char *name, const json_t *path, struct err *err)
 {
 	char full[PATH_MAX];
 	struct stat st;
-	if (!realpath(path, full))
-		return err_sys(err, "workspace '%s' cannot be used", path);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!json_get_bytes(path, &b))
+		return err_set(err, ERR_SCRIPT, "repos: '%s' must be a path", name);
+	if (!realpath(buf_cstr(&b), full))
+		return err_sys(err, "workspace '%s' cannot be used", buf_cstr(&b));
 	if (stat(full, &st) < 0 || !S_ISDIR(st.st_mode))
-		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", path);
+		return err_set(err, ERR_INVALID, "workspace '%s' is not a directory", buf_cstr(&b));
 	if (!strcmp(full, "/"))
 		return err_set(err, ERR_INVALID, "the whole file system cannot be a workspace; name a directory");
-	to->name = arena_strdup(a, name);
-	to->host_dir = arena_strdup(a, full);
+	json_t *r = json_object();
+	json_put_str(r, "name", name);
+	json_put(r, "dir", json_bytes_z(full));
+	json_array_append_new(list, r);
 	return 0;
 }
 
-static int collect_repos(struct arena *a, const json_t *repo, struct box_opts *o, struct err *err)
+/* A path, or names with paths. */
+static int check_repos(json_t *list, const json_t *repo, struct err *err)
 {
 	if (!repo || json_is_null(repo))
 		return 0;
-	size_t n = json_is_object(repo) ? json_object_size(repo) : 1;
-	struct box_repo *list = arena_alloc(a, n * sizeof(*list));
-	if (json_is_string(repo)) {
-		if (add_repo(a, &list[0], "", json_string_value(repo), err) < 0)
+	if (!json_is_object(repo) || json_object_get(repo, "b64"))
+		return json_is_string(repo) || json_is_object(repo) ?
+			       check_repo(list, "", repo, err) :
+			       err_set(err, ERR_SCRIPT, "repo must be a path, repos a table of paths");
+	const char *name;
+	json_t *path;
+	json_object_foreach((json_t *)(uintptr_t)repo, name, path) {
+		CLEANUP(free_ptr) char *plain = op_plain_name(name, "");
+		if (strcmp(plain, name) != 0)
+			return err_set(err, ERR_SCRIPT, "repos: '%s' cannot be the name of a folder", name);
+		if (check_repo(list, name, path, err) < 0)
 			return -1;
-		o->nr_repos = 1;
-	} else if (json_is_object(repo)) {
-		const char *name;
-		json_t *path;
-		json_object_foreach((json_t *)(uintptr_t)repo, name, path) {
-			if (!json_is_string(path))
-				return err_set(err, ERR_SCRIPT, "repos: '%s' must be a path", name);
-			CLEANUP(free_ptr) char *plain = op_plain_name(name, "");
-			if (strcmp(plain, name) != 0)
-				return err_set(err, ERR_SCRIPT, "repos: '%s' cannot be the name of a folder", name);
-			if (add_repo(a, &list[o->nr_repos], name, json_string_value(path), err) < 0)
-				return -1;
-			o->nr_repos++;
-		}
-	} else {
-		return err_set(err, ERR_SCRIPT, "repo must be a path, repos a table of paths");
 	}
-	o->repo = list;
 	return 0;
 }
 
@@ -163,62 +146,87 @@ static char *unique_name(struct super *s, const char *want)
 	return name;
 }
 
+/* A script's options in the form of a box.open event, which is the one that a box is opened from. */
+static int wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
+{
+	static const struct {
+		const char *script, *record;
+	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" }, { "cpus_milli", "cpu_milli" },
+		      { "pids", "pids" },	    { "time_us", "wall_us" } };
+	static const char *const same[] = { "expose", "keep", "options" };
+	const json_t *lim = json_object_get(args, "limits"), *net = json_object_get(args, "net");
+	json_t *limits = json_object(), *repos = json_array(), *roots = json_object_get(args, "roots");
+	struct strv env = STRV_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(limit); i++)
+		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
+	op_env(json_object_get(args, "env"), &env);
+	if (json_array_size(net)) /* "none", null and {} open no way out */
+		net_env(&env);
+	json_put(open, "limits", limits);
+	json_put(open, "net", json_is_array(net) ? json_incref((json_t *)(uintptr_t)net) : json_array());
+	json_put(open, "roots", json_incref(roots ? roots : s->opts->roots));
+	json_put(open, "env", json_argv(env.item, env.nr));
+	json_put_flag(open, "accept_reduced",
+		      s->opts->accept_reduced || !strcmp(json_str(args, "accept", ""), "reduced"));
+	json_put(open, "repos", repos);
+	strv_release(&env);
+	return check_repos(repos, json_object_get(args, "repo"), err);
+}
+
+static int check_again(const json_t *open, struct err *err)
+{
+	CLEANUP(json_release) json_t *seen = json_array();
+	const json_t *r;
+	size_t i;
+	json_array_foreach(json_object_get(open, "repos"), i, r)
+		if (check_repo(seen, json_str(r, "name", ""), json_object_get(r, "dir"), err) < 0)
+			return -1;
+	return 0;
+}
+
+/* Opens a box as @open says, whether a script or the record said it. */
+static struct super_box *box_begin(struct super *s, const struct driver *d, const char *want_name, const json_t *open,
+				   uint64_t cause, uint64_t agent, struct err *err)
+{
+	struct owned_opts o;
+	CLEANUP(free_ptr) char *name = unique_name(s, want_name);
+	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name); /* what an earlier supervisor left in it is used */
+	box_opts_get(&o, open);
+	o.o.name = name;
+	o.o.state_dir = dir;
+	if (d->tree && o.o.nr_repos == 0) {
+		/* no repository: an empty folder of ours is the base, so that all else is alike */
+		CLEANUP(free_ptr) char *empty = path_join(s->state_dir, "empty");
+		if (dir_make(empty, 0755, err) < 0) {
+			box_opts_free(&o);
+			return NULL;
+		}
+	}
+	struct super_box *b = NEW(struct super_box);
+	b->name = xstrdup(name);
+	b->id = boxes_open(s->boxes, d, &o.o, cause, agent);
+	b->next = s->box;
+	s->box = b;
+	if (o.o.net)
+		b->net = net_new(s, b->id, o.o.host, o.o.nr_hosts);
+	box_opts_free(&o);
+	return b;
+}
+
 int super_box_open(struct call *c, struct err *err)
 {
 	struct super *s = c->super;
+	CLEANUP(json_release) json_t *open = json_object();
 	const struct driver *d = choose_driver(s, c->args, err);
-	if (!d)
+	if (!d || wanted(s, c->args, open, err) < 0)
 		return -1;
-	struct arena a = ARENA_INIT;
-	const json_t *lim = json_object_get(c->args, "limits");
-	CLEANUP(free_ptr) char *name = unique_name(s, json_str(c->args, "name", "box"));
-	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name);
-	struct box_opts o = {
-		.name = name,
-		.state_dir = dir,
-		.limits = {
-			.mem_bytes = json_int(lim, "mem_bytes", 0),
-			.disk_bytes = json_int(lim, "disk_bytes", 0),
-			.cpu_milli = json_int(lim, "cpus_milli", 0),
-			.pids = (int)json_int(lim, "pids", 0),
-			.wall_us = json_int(lim, "time_us", 0),
-		},
-		.net = net_wanted(json_object_get(c->args, "net")),
-		.accept_reduced = s->opts->accept_reduced || !strcmp(json_str(c->args, "accept", ""), "reduced"),
-		.driver = json_object_get(c->args, "options"),
-	};
-	const char **expose = string_list(json_object_get(c->args, "expose"), &o.nr_expose);
-	json_t *roots = json_object_get(c->args, "roots");
-	const char **root = string_list(roots ? roots : s->opts->roots, &o.nr_roots);
-	struct strv env = STRV_INIT;
-	o.expose = expose;
-	o.roots = root;
-	op_env(json_object_get(c->args, "env"), &env);
-	if (o.net)
-		net_env(&env);
-	o.env = env.nr ? (const char *const *)env.item : NULL;
-	int rc = collect_repos(&a, json_object_get(c->args, "repo"), &o, err);
-	if (rc == 0 && d->tree && o.nr_repos == 0) {
-		/* no repository: an empty folder of ours is the base, so that all else is alike */
-		CLEANUP(free_ptr) char *empty = path_join(s->state_dir, "empty");
-		rc = dir_make(empty, 0755, err);
-	}
-	if (rc == 0) {
-		struct super_box *b = NEW(struct super_box);
-		b->name = xstrdup(name);
+	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open, c->agent ? c->agent : s->start_seq,
+					c->agent, err);
+	if (b)
 		b->opener = c;
-		b->keep = json_flag(c->args, "keep", false);
-		b->id = boxes_open(s->boxes, d, &o, c->agent ? c->agent : s->start_seq, c->agent);
-		b->next = s->box;
-		s->box = b;
-		if (o.net)
-			b->net = net_new(s, b->id, json_object_get(c->args, "net"));
-	}
-	strv_release(&env);
-	free(expose);
-	free(root);
-	arena_release(&a);
-	return rc;
+	return b ? 0 : -1;
 }
 
 int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
@@ -228,22 +236,15 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	struct box *src = boxes_get(s->boxes, from);
 	if (!like || !src)
 		return err_set(err, ERR_CLOSED, "the box that was to be copied is gone");
-	struct box_opts o = *like;
-	CLEANUP(free_ptr) char *name = unique_name(s, json_str(c->args, "name", like->name));
-	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name);
-	o.name = name;
-	o.state_dir = dir;
-	struct super_box *b = NEW(struct super_box);
-	b->name = xstrdup(name);
+	CLEANUP(json_release) json_t *open = json_object();
+	box_opts_put(open, like);
+	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open, c->agent ? c->agent : from,
+					c->agent, err);
+	if (!b)
+		return -1;
 	b->opener = c;
 	b->fork_from = from;
 	b->fork_n = n;
-	b->id = boxes_open(s->boxes, src->driver, &o, c->agent ? c->agent : from, c->agent);
-	b->next = s->box;
-	s->box = b;
-	struct super_box *parent = find(s, from);
-	if (o.net && parent && parent->net)
-		b->net = net_copy(s, b->id, parent->net);
 	return 0;
 }
 
@@ -251,59 +252,19 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 			  bool restore, struct err *err)
 {
 	const struct driver *d = driver_find(json_str(open, "driver", ""));
-	const json_t *lim = json_object_get(open, "limits"), *repos = json_object_get(open, "repos");
-	struct arena a = ARENA_INIT;
 	if (!d) {
 		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
 		return 0;
 	}
-	CLEANUP(free_ptr) char *name = unique_name(s, json_str(open, "name", "box"));
-	CLEANUP(free_ptr) char *dir = path_join(s->state_dir, name); /* what the old supervisor left in it is used */
-	struct box_opts o = {
-		.name = name,
-		.state_dir = dir,
-		.limits = {
-			.mem_bytes = json_int(lim, "mem_bytes", 0),
-			.disk_bytes = json_int(lim, "disk_bytes", 0),
-			.cpu_milli = json_int(lim, "cpu_milli", 0),
-			.pids = (int)json_int(lim, "pids", 0),
-			.wall_us = json_int(lim, "wall_us", 0),
-		},
-		.accept_reduced = json_flag(open, "accept_reduced", false),
-		.driver = json_object_get(open, "options"),
-	};
-	struct box_repo *list = arena_alloc(&a, (json_array_size(repos) + 1) * sizeof(*list));
-	int rc = 0;
-	for (size_t i = 0; rc == 0 && i < json_array_size(repos); i++, o.nr_repos++)
-		rc = add_repo(&a, &list[i], json_str(json_array_get(repos, i), "name", ""),
-			      json_str(json_array_get(repos, i), "dir", ""), err);
-	o.repo = list;
-	const char **expose = string_list(json_object_get(open, "expose"), &o.nr_expose);
-	const char **root = string_list(json_object_get(open, "roots"), &o.nr_roots);
-	size_t nr_env;
-	const char **env = string_list(json_object_get(open, "env"), &nr_env);
-	o.expose = expose;
-	o.roots = root;
-	o.env = nr_env ? env : NULL;
-	struct super_box *b = NEW(struct super_box);
-	if (rc == 0) {
-		b->name = xstrdup(name);
-		b->reopened = true;
-		b->adopt = snap;
-		b->nr_adopt = nr;
-		b->restore = restore;
-		b->id = boxes_open(s->boxes, d, &o, old, 0);
-		b->next = s->box;
-		s->box = b;
-	}
-	uint64_t id = b->id;
-	if (rc < 0)
-		free(b);
-	free(expose);
-	free(root);
-	free(env);
-	arena_release(&a);
-	return id;
+	struct super_box *b =
+		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), open, old, 0, err) : NULL;
+	if (!b)
+		return 0;
+	b->reopened = true;
+	b->adopt = snap;
+	b->nr_adopt = nr;
+	b->restore = restore;
+	return b->id;
 }
 
 static void adopted(struct super *s, uint64_t box, const struct err *err)
@@ -379,6 +340,7 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	struct box *b = boxes_get(s->boxes, box);
 	if (!b)
 		return;
+	s->keep_boxes |= boxes_opts(s->boxes, box)->keep;
 	gate_box(s->gate, box, wall_of(b), b->profile, sb->name);
 	if (sb->net)
 		net_attach(sb->net, b);
@@ -409,7 +371,6 @@ void super_box_gone(struct super *s, uint64_t box)
 	if (!sb)
 		return;
 	answer_opener(s, sb);
-	s->keep_boxes |= sb->keep;
 	drop(s, sb);
 }
 

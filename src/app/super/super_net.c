@@ -26,11 +26,6 @@ struct conn {
 	struct action *running;
 };
 
-bool net_wanted(const json_t *net)
-{
-	return json_is_array(net) && json_array_size(net) > 0;
-}
-
 void net_env(struct strv *env)
 {
 	static const char *const name[] = { "HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "ALL_PROXY" };
@@ -175,23 +170,19 @@ static void add_rule(struct super *s, const char *box, const json_t *allow)
 		gate_add_policy(s->gate, p);
 }
 
-struct net *net_new(struct super *s, uint64_t box, const json_t *allow)
+struct net *net_new(struct super *s, uint64_t box, const char *const *host, size_t nr)
 {
 	struct net *n = NEW(struct net);
+	CLEANUP(json_release) json_t *allow = json_array();
 	n->s = s;
 	n->box = box;
 	n->effector = (struct effector){ .name = "connect", .start = start, .cancel = cancel, .self = n };
-	for (size_t i = 0; i < json_array_size(allow); i++)
-		if (json_is_string(json_array_get(allow, i)))
-			strv_push(&n->allow, json_string_value(json_array_get(allow, i)));
+	for (size_t i = 0; i < nr; i++) {
+		strv_push(&n->allow, host[i]);
+		json_array_append_new(allow, json_bytes_z(host[i]));
+	}
 	add_rule(s, boxes_name(s->boxes, box), allow);
 	return n;
-}
-
-struct net *net_copy(struct super *s, uint64_t box, const struct net *like)
-{
-	CLEANUP(json_release) json_t *allow = json_argv(like->allow.item, like->allow.nr);
-	return net_new(s, box, allow);
 }
 
 static void on_listening(void *self, json_t *result, const struct err *err)

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# A session that broke off goes on with its boxes as they were opened: every option, the way out among them.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+
+mkdir -p "$t/repo" "$t/tools/bin"
+printf '#!/bin/sh\necho tool here\n' >"$t/tools/bin/mytool"
+chmod -R a+rX "$t/repo" "$t/tools"
+chmod +x "$t/tools/bin/mytool"
+printf 'K=1\n' >"$t/repo/.env"
+printf 'local p = require "sandglass.policy"\nreturn p.rules { p.deny "no" { cmd = "touch forbidden" } }\n' >"$t/no.lua"
+cat >"$t/long.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { repo = "." }
+local box <close> = sg.sandbox { repo = a.repo, name = "all", net = { "example.org:80" }, env = { COLOUR = "b lue" },
+  expose = { ".env" }, keep = true, accept = "reduced",
+  limits = { mem = "300M", pids = 77, disk = "50M", time = "10m" } }
+box:exec "echo before > f"
+box:exec "test -e go || while ! test -e /workspace/go; do sleep 0.1; done"
+local r = box:exec "cat f .env; echo $COLOUR; mytool; bash -c 'exec 3<>/dev/tcp/127.0.0.1/3128' && echo way out"
+print(r and r.out or "nothing")
+local d = box:exec "touch forbidden"
+print(d and "ran" or "refused")
+L
+id=$("$sg" run -d --root "$t/tools" --policy "$t/no.lua" "$t/long.lua" -- --repo "$t/repo" 2>"$t/out")
+ok $? "a session begins"
+wait_for 10 sh -c "'$sg' events '$id' --json | grep -q 'test -e go'"
+sleep 0.3
+pid=$("$sg" show "$id" --json 2>/dev/null | grep -oE '"pid":[0-9]+' | head -1 | cut -d: -f2)
+[ -n "$pid" ] || pid=$("$sg" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
+kill -9 "$pid"
+wait_for 10 sh -c "! kill -0 $pid"
+touch "$t/repo/go"
+out=$(timeout 60 "$sg" resume "$id" --no-tui --no-input 2>&1 </dev/null)
+like "$out" 'before' "its files are there"
+like "$out" 'K=1' "what was exposed is exposed"
+like "$out" 'b lue' "its environment"
+like "$out" 'tool here' "its tools"
+like "$out" 'way out' "its way out"
+like "$out" 'refused' "and the policy file named at the start still holds"
+"$sg" events "$id" --json | grep '"kind":"box.open"' | sed 's/.*"body"://; s/}$//' >"$t/open"
+is "$(sort -u "$t/open" | wc -l)" 1 "both times the box was opened alike"
+is "$(wc -l <"$t/open")" 2 "it was opened twice"
+like "$(cat "$t/open")" '"net":\["example.org:80"\]' "box.open names the hosts"
+"$sg" verify "$id" >"$t/out" 2>&1
+ok $? "the record verifies"
+ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
+ok $? "keep = true holds after the resume as well"
+is "$(printf '%s' "$out" | grep -c 'not merged')" 1 "its unmerged work is told once"
+finish
