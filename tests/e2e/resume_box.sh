@@ -33,6 +33,8 @@ kill -9 "$pid"
 wait_for 10 sh -c "! kill -0 $pid"
 touch "$t/repo/go"
 out=$(timeout 60 "$sg" resume "$id" --no-tui --no-input 2>&1 </dev/null)
+told=$(printf '%s' "$out" | grep -c 'not merged')
+out=$("$sg" events "$id" --json | grep '"kind":"note"')
 like "$out" 'before' "its files are there"
 like "$out" 'K=1' "what was exposed is exposed"
 like "$out" 'b lue' "its environment"
@@ -47,5 +49,5 @@ like "$(cat "$t/open")" '"net":\["example.org:80"\]' "box.open names the hosts"
 ok $? "the record verifies"
 ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
 ok $? "keep = true holds after the resume as well"
-is "$(printf '%s' "$out" | grep -c 'not merged')" 1 "its unmerged work is told once"
+is "$told" 1 "its unmerged work is told once"
 finish

@@ -15,6 +15,8 @@
 #include "control/socket.h"
 #include "loop/loop.h"
 
+enum { CLOSING_TICKS = 100, CLOSING_TICK_US = 50000 };
+
 /* --- which session --------------------------------------------------------------------------------------------------
  */
 
@@ -325,6 +327,10 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	struct session *s;
 	if (session_open(&s, a->path, err) < 0)
 		return -1;
+	/* one that ends just now answers nobody any more and still holds its file */
+	CLEANUP(free_ptr) char *socket = control_path(session_id(s));
+	for (int i = 0; i < CLOSING_TICKS && session_live(s) && access(socket, F_OK) != 0; i++)
+		usleep(CLOSING_TICK_US);
 	if (session_live(s))
 		free_ptr(&a->path);
 	session_close(&s);

@@ -208,10 +208,10 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 	size_t boxes = 0;
 	if (ctx->json || ctx->quiet || session_open(&s, path, &err) < 0)
 		return;
-	if (!session_live(s) && unmerged_read(&u, s, &err) == 0) {
-		for (size_t i = 0; i < u.nr; i++)
+	if (unmerged_read(&u, s, &err) == 0) {
+		for (size_t i = 0; u.end && i < u.nr; i++)
 			boxes += u.box[i].files > 0;
-		for (size_t i = 0; i < u.nr; i++) {
+		for (size_t i = 0; boxes && i < u.nr; i++) {
 			const struct unmerged_box *b = &u.box[i];
 			CLEANUP(free_ptr) char *which = boxes > 1 ? xasprintf("/%s", b->name) : xstrdup("");
 			if (!b->files)
