@@ -3,11 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "sandbox/workspace/view.h"
 
-enum { LARGE = 16 << 20 };
+enum { LARGE = 16 << 20, CLOSING_TICKS = 1000, CLOSING_TICK_US = 3000 };
 
 static struct unmerged_box *box_of(struct unmerged *u, uint64_t id)
 {
@@ -206,10 +207,13 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 	struct unmerged u = UNMERGED_INIT;
 	struct err err = ERR_INIT;
 	size_t boxes = 0;
-	if (ctx->json || ctx->quiet || session_open(&s, path, &err) < 0)
+	if (session_open(&s, path, &err) < 0)
 		return;
 	if (unmerged_read(&u, s, &err) == 0) {
-		for (size_t i = 0; u.end && i < u.nr; i++)
+		/* its last words are written, its file is still being closed: who comes next finds it free */
+		for (int i = 0; u.end && i < CLOSING_TICKS && session_live(s); i++)
+			usleep(CLOSING_TICK_US);
+		for (size_t i = 0; u.end && !ctx->json && !ctx->quiet && i < u.nr; i++)
 			boxes += u.box[i].files > 0;
 		for (size_t i = 0; boxes && i < u.nr; i++) {
 			const struct unmerged_box *b = &u.box[i];
