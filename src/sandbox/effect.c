@@ -463,8 +463,27 @@ void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
 		s->frozen = frozen;
 		struct freeze *f = NEW(struct freeze);
 		*f = (struct freeze){ .boxes = b, .box = s->id, .cause = cause, .frozen = frozen };
-		s->driver->freeze(s->box, frozen, on_frozen, f);
+		if (s->pinned) {
+			CLEANUP(json_release) json_t *how = json_object();
+			json_put_str(how, "how", "when the preview is over");
+			on_frozen(f, how, NULL);
+		} else {
+			s->driver->freeze(s->box, frozen, on_frozen, f);
+		}
 	}
+}
+
+bool boxes_frozen(struct boxes *b, uint64_t box)
+{
+	const struct slot *s = slot_find(b, box);
+	return s && s->frozen;
+}
+
+void boxes_pin(struct boxes *b, uint64_t box, bool pinned)
+{
+	struct slot *s = slot_find(b, box);
+	if (s)
+		s->pinned = pinned;
 }
 
 int boxes_alive(struct boxes *b, uint64_t box)

@@ -56,6 +56,9 @@ NODISCARD int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t
 
 /* Asks for all boxes (0) or one to be frozen or thawed; box.frozen is recorded when it is so. */
 void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
+bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
+/* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no process of it moves. */
+void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
 

@@ -26,7 +26,7 @@ struct slot {
 	struct box *box;
 	struct owned_opts opts;
 	struct effector effector;
-	bool open, closing, close_wanted, frozen;
+	bool open, closing, close_wanted, frozen, pinned;
 	struct err died;
 	struct job *jobs;
 	int alive; /* processes that ended actions left behind, as the box says */

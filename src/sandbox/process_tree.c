@@ -159,6 +159,33 @@ static int tree_rotate(struct box *b, struct err *err)
 	return answer ? errand_run(p->errand, ERRAND_CONFINE, err) : -1; /* the old rules name the old mount */
 }
 
+/* Its own generations, newest first, then what it was given itself. */
+static json_t *tree_lowers(struct box *b)
+{
+	const struct process_box *p = of(b);
+	if (p->reduced)
+		return NULL;
+	json_t *all = json_object();
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		const struct layer_want *w = &p->layer[i];
+		json_t *list = json_array();
+		unsigned gens = 0;
+		for (;; gens++) {
+			CLEANUP(free_ptr) char *upper = xasprintf("%s/u%u", w->state, gens);
+			if (access(upper, F_OK) != 0)
+				break;
+		}
+		while (gens--) {
+			CLEANUP(free_ptr) char *upper = xasprintf("%s/u%u", w->state, gens);
+			json_array_append_new(list, json_bytes_z(upper));
+		}
+		for (size_t l = 0; l < w->lowers.nr; l++)
+			json_array_append_new(list, json_bytes_z(w->lowers.item[l]));
+		json_put(all, w->name, list);
+	}
+	return all;
+}
+
 static bool tree_overlay(struct box *b)
 {
 	return of(b)->reduced == NULL;
@@ -171,4 +198,5 @@ const struct box_tree_ops process_tree = {
 	.rotate = tree_rotate,
 	.overlay = tree_overlay,
 	.list = tree_list,
+	.lowers = tree_lowers,
 };

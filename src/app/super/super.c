@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/super/preview.h"
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
@@ -168,6 +169,8 @@ static void on_held(void *self, uint64_t action, bool held)
 			json_decref(body);
 		return;
 	}
+	if (!held)
+		preview_unheld(s, action);
 	super_changed(s);
 }
 
@@ -263,6 +266,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	s->status = status;
 	s->why = why[0] ? xstrdup(why) : NULL;
 	cancel_open(s, "the session ends");
+	previews_stop(s);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
 	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
@@ -543,6 +547,7 @@ static void release(struct super *s)
 	op_procs_free(s);
 	op_shells_free(s);
 	control_server_free(&s->server, s->why);
+	previews_free(s);
 	super_box_release(s);
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/host/op.h"
+#include "app/super/preview.h"
 #include "app/super/resume.h"
 #include "app/super/super_net.h"
 #include "app/super/super_tree.h"
@@ -31,6 +32,7 @@ int super_box_init(struct super *s, struct err *err)
 {
 	if (dir_make(s->state_dir, 0700, err) < 0)
 		return err_wrap(err, "cannot keep boxes");
+	previews_clear(s->state_dir);
 	return 0;
 }
 
@@ -371,6 +373,7 @@ void super_box_gone(struct super *s, uint64_t box)
 	if (!sb)
 		return;
 	answer_opener(s, sb);
+	preview_box_gone(s, box);
 	drop(s, sb);
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/super/ask.h"
+#include "app/super/preview.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
 #include "app/super/super_tree.h"
@@ -459,6 +460,30 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
 }
 
+static int cmd_preview(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	return preview_begin(&rq, id, err) < 0 ? -1 : 1;
+}
+
+static int cmd_promote(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	struct hash hash = { { 0 } };
+	const char *intent = command_opt(a->line, "intent");
+	(void)out;
+	if (parse_id(word(a, 0), &id, err) < 0)
+		return -1;
+	if (intent && !hex_parse(intent, strlen(intent), hash.b, HASH_LEN))
+		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	return preview_promote(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
+}
+
 /* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */
 static const struct {
 	const char *name;
@@ -468,7 +493,8 @@ static const struct {
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
-	{ "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
+	{ "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
+		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };
 
 static void on_command(void *self, const struct control_request *rq)

@@ -60,13 +60,22 @@ static void on_thawed(void *self, json_t *result, const struct err *err)
 	job_finish(self);
 }
 
+void tree_job_release(struct tree_job *j)
+{
+	struct trees *t = j->t;
+	if (j->frozen && !t->dead && !boxes_frozen(t->s->boxes, t->id))
+		t->box->driver->freeze(t->box, false, on_thawed, j);
+	else
+		job_finish(j);
+}
+
 static void job_worked(void *self)
 {
 	struct tree_job *j = self;
-	if (j->frozen && !j->t->dead)
-		j->t->box->driver->freeze(j->t->box, false, on_thawed, j);
+	if (j->hold && !j->t->dead && j->err.code == ERR_NONE)
+		j->hold(j);
 	else
-		job_finish(j);
+		tree_job_release(j);
 }
 
 static void job_work(void *self)
@@ -74,7 +83,7 @@ static void job_work(void *self)
 	struct tree_job *j = self;
 	if (j->t->broken.code != ERR_NONE)
 		j->err = j->t->broken;
-	else
+	else if (j->err.code == ERR_NONE)
 		j->work(j);
 }
 
@@ -83,6 +92,8 @@ static void on_frozen(void *self, json_t *result, const struct err *err)
 	struct tree_job *j = self;
 	(void)result;
 	j->frozen = !err;
+	if (err && j->always)
+		j->err = *err;
 	loop_job_run(j->t->s->loop, job_work, job_worked, j);
 }
 
@@ -96,7 +107,9 @@ static void job_start(struct trees *t)
 		t->last = &t->first;
 	t->running = j;
 	/* what still lives could write while we look: a torn snapshot would be a state that never was */
-	if (j->freeze && (t->box->driver->caps & CAP_FREEZE) && boxes_alive(t->s->boxes, t->id) > 0)
+	bool lives = j->always || boxes_alive(t->s->boxes, t->id) > 0;
+	j->frozen = boxes_frozen(t->s->boxes, t->id);
+	if (j->freeze && !j->frozen && (t->box->driver->caps & CAP_FREEZE) && lives)
 		t->box->driver->freeze(t->box, true, on_frozen, j);
 	else
 		loop_job_run(t->s->loop, job_work, job_worked, j);

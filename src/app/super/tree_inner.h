@@ -32,8 +32,10 @@ struct tree_job {
 	struct tree_job *next;
 	struct trees *t;
 	void (*work)(struct tree_job *j);
+	void (*hold)(struct tree_job *j); /* may be NULL: after @work, the box still frozen; tree_job_release ends it */
 	void (*done)(struct tree_job *j); /* frees what it owns, not the job */
 	bool freeze, frozen, writes;
+	bool always; /* freeze it also when nothing seems to live */
 	struct err err;
 	void *data;
 };
@@ -61,6 +63,7 @@ struct trees {
 
 /* Takes @j (heap). */
 void tree_job_add(struct trees *t, struct tree_job *j);
+void tree_job_release(struct tree_job *j);
 const struct ws_store *tree_store(struct trees *t, struct ws_store *out);
 /* Appends a snapshot of every layer that changed (after ws_take on the worker). @why: "action" "person" "rollback" ... */
 struct taken {
