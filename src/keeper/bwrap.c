@@ -87,6 +87,7 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 
 enum { CHILD_SOCK = 3, CHILD_ARGS, CHILD_INFO, CHILD_FILTERS };
 
+/* The child's ends, and ours. */
 struct launch {
 	int args, info, log;
 };
@@ -163,45 +164,71 @@ static int fail_with_log(pid_t pid, int log, struct err *err)
 	return err_set(err, ERR_UNSUPPORTED, "bubblewrap could not make the box: %s", *text ? text : "it said nothing");
 }
 
-int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
+static int take_fd(int *fd)
 {
-	CLEANUP(buf_release) struct buf args = BUF_INIT;
-	CLEANUP(fd_close) int memfd = memfd_create("args", MFD_CLOEXEC);
-	CLEANUP(fd_close) int log = memfd_create("log", MFD_CLOEXEC);
-	int info[2];
-	if (k->bwrap)
-		return err_set(err, ERR_EXISTS, "the box has been started already");
-	if (memfd < 0 || log < 0 || pipe2(info, O_CLOEXEC) < 0)
-		return err_sys(err, "cannot make descriptors for bubblewrap");
-	CLEANUP(fd_close) int info_out = info[0];
-	CLEANUP(fd_close) int info_in = info[1];
-	if (root_make(k, request, err) < 0 || arguments(request, &args, err) < 0 ||
-	    fd_write_all(memfd, args.data, args.len, err) < 0)
-		return -1;
-	if (lseek(memfd, 0, SEEK_SET) < 0)
-		return err_sys(err, "cannot rewind bubblewrap's arguments");
-	struct launch l = { .args = memfd, .info = info_in, .log = log };
-	pid_t pid = fork();
-	if (pid == 0)
-		child_run(k, &l);
-	if (pid < 0)
-		return err_sys(err, "cannot fork");
-	fd_close(&info_in);
-	pid_t guest = read_child_pid(info_out);
-	if (guest <= 0)
-		return fail_with_log(pid, log, err);
-	k->bwrap = pid;
-	k->guest = guest;
-	k->bwrap_pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	k->guest_pidfd = (int)syscall(SYS_pidfd_open, guest, 0);
-	if (k->bwrap_pidfd < 0 || k->guest_pidfd < 0)
-		return fail_with_log(pid, log, err);
+	int got = *fd;
+	*fd = -1;
+	return got;
+}
+
+static void give_away(struct keeper *k)
+{
 	fd_close(&k->guest_sock);
 	for (size_t i = 0; i < k->nr_filters; i++)
 		fd_close(&k->filters[i]);
 	for (size_t i = 0; i < k->nr_doors; i++)
 		fd_close(&k->doors[i]);
 	k->nr_filters = k->nr_doors = 0;
+}
+
+int bwrap_wait(struct keeper *k, struct err *err)
+{
+	int args[2] = { -1, -1 }, info[2] = { -1, -1 };
+	k->log = memfd_create("log", MFD_CLOEXEC);
+	if (k->log < 0 || pipe2(args, O_CLOEXEC) < 0 || pipe2(info, O_CLOEXEC) < 0) {
+		err_sys(err, "cannot make descriptors for bubblewrap");
+		fd_close(&args[0]);
+		fd_close(&args[1]);
+		return -1;
+	}
+	struct launch l = { .args = args[0], .info = info[1], .log = k->log };
+	k->args = args[1];
+	k->info = info[0];
+	k->bwrap = fork();
+	if (k->bwrap == 0)
+		child_run(k, &l);
+	if (k->bwrap < 0)
+		err_sys(err, "cannot fork");
+	fd_close(&args[0]);
+	fd_close(&info[1]);
+	give_away(k);
+	return k->bwrap < 0 ? -1 : 0;
+}
+
+int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
+{
+	CLEANUP(buf_release) struct buf args = BUF_INIT;
+	if (k->args < 0)
+		return err_set(err, ERR_EXISTS, "the box has been started already");
+	CLEANUP(fd_close) int args_in = take_fd(&k->args);
+	CLEANUP(fd_close) int info = take_fd(&k->info);
+	CLEANUP(fd_close) int log = take_fd(&k->log);
+	struct err ignored = ERR_INIT;
+	if (root_make(k, request, err) < 0 || arguments(request, &args, err) < 0) {
+		kill(k->bwrap, SIGKILL); /* it must not see the end of its arguments */
+		return -1;
+	}
+	if (fd_write_all(args_in, args.data, args.len, &ignored) < 0)
+		return fail_with_log(k->bwrap, log, err);
+	fd_close(&args_in);
+	pid_t guest = read_child_pid(info);
+	if (guest <= 0)
+		return fail_with_log(k->bwrap, log, err);
+	k->guest = guest;
+	k->bwrap_pidfd = (int)syscall(SYS_pidfd_open, k->bwrap, 0);
+	k->guest_pidfd = (int)syscall(SYS_pidfd_open, guest, 0);
+	if (k->bwrap_pidfd < 0 || k->guest_pidfd < 0)
+		return fail_with_log(k->bwrap, log, err);
 	r->body = json_object();
 	json_put_int(r->body, "pid", guest);
 	r->fd = fcntl(k->guest_pidfd, F_DUPFD_CLOEXEC, 3);

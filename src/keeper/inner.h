@@ -41,8 +41,9 @@ struct keeper {
 	size_t nr_filters;
 	int doors[8];
 	size_t nr_doors;
-	int guest_sock;	    /* -1 once bubblewrap has it */
-	pid_t bwrap, guest; /* 0: not started */
+	int guest_sock;	     /* -1 once bubblewrap has it */
+	pid_t bwrap, guest;  /* 0: not started */
+	int args, info, log; /* of a bubblewrap that waits for its arguments; -1 after */
 	int bwrap_pidfd, guest_pidfd;
 	struct layer *layer;
 	size_t nr_layers;
@@ -66,7 +67,9 @@ NODISCARD int root_make(struct keeper *k, const json_t *request,
 			struct err *err); /* SPACE_BOX, read only, from KEEPER_START */
 
 /* --- bwrap.c --- */
-NODISCARD int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
+/* Executes bubblewrap, which loads, enters its cgroups and then reads its arguments: while we put the root together. */
+NODISCARD int bwrap_wait(struct keeper *k, struct err *err);
+NODISCARD int bwrap_start(struct keeper *k, const json_t *request, struct reply *r, struct err *err); /* gives them */
 
 /* --- layers.c --- */
 NODISCARD int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err);

@@ -157,7 +157,8 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 {
 	const json_t *list = json_object_get(request, "layers");
 	size_t nr = json_array_size(list);
-	if (k->layer || nr == 0 || nr > 64)
+	/* after bubblewrap has its own mount namespace: what it copied would be locked there, and could not be rotated */
+	if (!k->guest || k->layer || nr == 0 || nr > 64)
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
 	k->layer = xcalloc(nr, sizeof(*k->layer));
 	for (k->nr_layers = 0; k->nr_layers < nr;) {

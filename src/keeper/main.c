@@ -150,7 +150,9 @@ static void serve(struct keeper *k)
 
 int main(int argc, char **argv)
 {
-	static struct keeper k = { .bwrap_pidfd = -1, .guest_pidfd = -1, .guest_sock = KEEPER_FD_GUEST };
+	static struct keeper k = {
+		.args = -1, .info = -1, .log = -1, .bwrap_pidfd = -1, .guest_pidfd = -1, .guest_sock = KEEPER_FD_GUEST
+	};
 	struct err err = ERR_INIT;
 	log_open("keeper");
 	if (!parse_args(&k, argc, argv)) {
@@ -167,7 +169,7 @@ int main(int argc, char **argv)
 		fputs("sandglass-keeper: refusing to run as root or as somebody else than told\n", stderr);
 		return 1;
 	}
-	if (space_enter(&k, &err) < 0) {
+	if (space_enter(&k, &err) < 0 || bwrap_wait(&k, &err) < 0) {
 		struct reply r = { .fd = -1 };
 		struct frame f;
 		int fds[FD_PASS_MAX];

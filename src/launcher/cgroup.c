@@ -14,7 +14,8 @@
 #include "launcher/inner.h"
 
 /* What a hierarchy is used for. One directory of version 2 may serve as all of them; in hybrid set-ups the controllers
- * are version 1 and the unified hierarchy, which has none, still freezes and kills. */
+ * are version 1, and the unified hierarchy, which has none, freezes and kills only where version 1 cannot: going into
+ * one of its groups waits for a grace period of the kernel (10 ms), into one of version 1 it need not. */
 enum role { ROLE_MEM, ROLE_PIDS, ROLE_CPU, ROLE_ACCT, ROLE_FREEZER, ROLE_UNIFIED, ROLES };
 static const char *const controller[ROLES] = { "memory", "pids", "cpu", "cpuacct", "freezer", "" };
 
@@ -198,6 +199,10 @@ struct cgroups *cgroups_new(void)
 	if (!cs->v2)
 		for (int r = 0; r < ROLE_UNIFIED; r++)
 			cs->dir[r] = make_ours(controller[r], false);
+	if (!cs->v2 && cs->dir[ROLE_FREEZER] && cs->dir[ROLE_UNIFIED]) {
+		rmdir(cs->dir[ROLE_UNIFIED]);
+		free_ptr(&cs->dir[ROLE_UNIFIED]);
+	}
 	if (strcmp(cgroups_kind(cs), "none") == 0)
 		snprintf(cs->why, sizeof(cs->why), "no cgroup that can be written bounds memory and processes%s",
 			 geteuid() == 0 ? "" : "; start it with 'systemd-run --user --scope -p Delegate=yes'");
@@ -291,7 +296,9 @@ size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])
 	for (int r = 0; r < ROLES; r++) {
 		if (!c->dir[r])
 			continue;
-		CLEANUP(free_ptr) char *path = xasprintf("%s/cgroup.procs", c->dir[r]);
+		/* who goes in has one thread: "tasks" takes it without a lock over all processes of the machine */
+		CLEANUP(free_ptr)
+		char *path = xasprintf("%s/%s", c->dir[r], r == ROLE_UNIFIED ? "cgroup.procs" : "tasks");
 		int fd = open(path, O_WRONLY | O_CLOEXEC);
 		if (fd >= 0)
 			fds[nr++] = fd;
@@ -333,6 +340,7 @@ int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
 	return 0;
 }
 
+/* Every process of the group; in version 1 somebody may have forked meanwhile, so it is held still where it can be. */
 static void signal_all(const char *dir)
 {
 	CLEANUP(free_ptr) char *path = xasprintf("%s/cgroup.procs", dir);
@@ -352,6 +360,8 @@ void cgroup_kill(struct cgroup *c)
 {
 	if (c->dir[ROLE_UNIFIED])
 		put(c->dir[ROLE_UNIFIED], "cgroup.kill", "1");
+	else if (c->dir[ROLE_FREEZER])
+		put(c->dir[ROLE_FREEZER], "freezer.state", "FROZEN");
 	const char *any = c->dir[ROLE_FREEZER] ? c->dir[ROLE_FREEZER] : c->dir[ROLE_PIDS];
 	if (any)
 		signal_all(any);

@@ -166,6 +166,9 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 	rpc_call(c->keeper, KEEPER_START, c->start, fds, nr, on_started, c);
 	for (size_t i = 0; i < nr; i++)
 		fds[i] = -1;
+	c->sent = true;
+	if (c->ops && c->ops->on_sent)
+		c->ops->on_sent(c->self);
 }
 
 static json_t *tree_want(const char *path, const char *kind)

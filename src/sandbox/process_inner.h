@@ -21,6 +21,7 @@ struct cell_spec {
 	bool net;
 };
 struct cell_ops {
+	void (*on_sent)(void *self);			    /* what is asked of the keeper now follows its start */
 	void (*on_ready)(void *self);			    /* once, unless on_gone came first */
 	void (*on_gone)(void *self, const struct err *err); /* once: it could not be started, or it has died */
 };
@@ -39,7 +40,7 @@ struct cell {
 	pthread_mutex_t lock; /* one request at a time on it */
 	json_t *start;	      /* request under way */
 	json_t *info;	      /* {"guest_pid":n} */
-	bool asked, started, ready, gone, keeper_ended;
+	bool asked, sent, started, ready, gone, keeper_ended; /* sent: the keeper has been told to start */
 	struct err why;	       /* why it has gone */
 	struct loop_fd *watch; /* guest_pidfd while closing */
 	struct loop_timer *late;
@@ -84,7 +85,7 @@ struct process_box {
 	/* opening */
 	box_done_fn *opened;
 	void *opened_self;
-	bool scanned, attaching, open, dead, frozen;
+	bool scanned, attaching, attached, confining, open, dead, frozen;
 	size_t trees_here;
 	int fds[512]; /* trees in the order in which the keeper's request counts them */
 	size_t nr_fds;

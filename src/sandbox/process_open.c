@@ -246,19 +246,32 @@ void process_confine(struct process_box *p, box_done_fn *done, void *self)
 	free(extra);
 }
 
+static void maybe_confine(struct process_box *p)
+{
+	if (p->dead || p->confining || !p->attached || !p->cell || !p->cell->ready)
+		return;
+	struct err gone = ERR_INIT;
+	err_set(&gone, ERR_CLOSED, "the box has died while it was opened");
+	p->confining = true;
+	if (!p->cell->guest)
+		open_failed(p, &gone);
+	else
+		process_confine(p, on_confined, p);
+}
+
 static void on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
 	struct process_box *p = self;
 	(void)fds;
 	(void)nr;
-	if (p->dead)
+	if (p->dead || p->reduced)
 		return;
-	struct err gone = ERR_INIT;
-	err_set(&gone, ERR_CLOSED, "the box has died while it was opened");
-	if (!body || !p->cell->guest)
-		open_failed(p, body ? &gone : err);
-	else
-		process_confine(p, on_confined, p);
+	if (!body) {
+		open_failed(p, err);
+		return;
+	}
+	p->attached = true;
+	maybe_confine(p);
 }
 
 /* --- attaching: the launcher's trees become the keeper's request --- */
@@ -298,7 +311,8 @@ static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
 
 static void maybe_attach(struct process_box *p)
 {
-	if (p->dead || p->attaching || !p->scanned || p->trees_here < p->nr_layers || !p->cell || !p->cell->ready)
+	if (p->dead || p->attaching || !p->scanned || p->trees_here < p->nr_layers || !p->cell || !p->cell->sent ||
+	    !p->cell->keeper)
 		return;
 	p->attaching = true;
 	CLEANUP(json_release) json_t *request = json_object();
@@ -402,16 +416,21 @@ static void reduced_opened(void *self, json_t *result, const struct err *err)
 	process_opened(p, r);
 }
 
-static void cell_ready(void *self)
+static void cell_sent(void *self)
 {
 	maybe_attach(self);
+}
+
+static void cell_ready(void *self)
+{
+	maybe_confine(self);
 }
 
 /* No namespaces here: the guest alone, if that is acceptable and root can give it a uid of its own. */
 static bool try_reduced(struct process_box *p, const struct err *why)
 {
 	const struct launcher_info *info = launcher_info(launcher_current());
-	if (p->attaching || why->code == ERR_CLOSED || !p->accept_reduced || !info->root || !info->spare)
+	if (p->attached || why->code == ERR_CLOSED || !p->accept_reduced || !info->root || !info->spare)
 		return false;
 	struct cell *c = take(&p->cell);
 	cell_close(c, NULL, NULL);
@@ -446,7 +465,7 @@ static void fail_early(void *self)
 
 struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
-	static const struct cell_ops ops = { .on_ready = cell_ready, .on_gone = cell_gone };
+	static const struct cell_ops ops = { .on_sent = cell_sent, .on_ready = cell_ready, .on_gone = cell_gone };
 	struct process_box *p = NEW(struct process_box);
 	struct launcher *la = launcher_current();
 	struct err *err = &p->failed;

@@ -6,7 +6,7 @@
  *  3. KEEPER_START, once, first: {"guest":tree,"roots":[{"at":path,"tree":tree,"hide":[paths below]}],"env":["N=v"],
  *     "hostname":s,"tmp_bytes":n,"shm_bytes":n} -> {"pid":n,"bwrap":version}, descriptor: pidfd of the guest (readable
  *     once every process of the box has gone). bubblewrap and guest run, /workspace and /home/agent are empty.
- *  4. KEEPER_ATTACH, once: {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
+ *  4. KEEPER_ATTACH, once, after START (its answer need not have come): {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
  *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
  *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the
