@@ -100,6 +100,10 @@ local secret_mt = {
 -- A name that the host side replaces by the value when it goes on the wire; the value never comes here.
 function sg.secret(name)
   check.arg("secret", "the name", name, "string")
+  if #name > 100 or not name:match "^[%w_][%w_.-]*$" then
+    fail("secret: '%s' is not a name: letters, digits, '_', '-' and '.'", name)
+  end
+  rt.tell("secret", { name = name })
   return rt.core.handle(setmetatable({ ["$secret"] = name }, secret_mt))
 end
 

@@ -81,7 +81,12 @@ static void send_json(struct client *c, enum control_type type, uint64_t id, jso
 		json_dump_buf(e, &b);
 		json_decref(e);
 	}
-	stream_send(c->stream, (uint16_t)type, id, b.data, b.len);
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	const struct control_server *s = c->server;
+	if (s->ops->clean && s->ops->clean(s->self, b.data, b.len, &clean))
+		stream_send(c->stream, (uint16_t)type, id, clean.data, clean.len);
+	else
+		stream_send(c->stream, (uint16_t)type, id, b.data, b.len);
 }
 
 static json_t *clients_json(const struct control_server *s)

@@ -26,6 +26,8 @@ struct control_ops {
 	json_t *(*state)(void *self);
 	/* Keeps an event of control/kinds.def; takes @body, returns its seq. May be NULL (tests). */
 	uint64_t (*record)(void *self, uint16_t kind, json_t *body);
+	/* If the JSON text that is to be sent holds a secret, fills @out with it cleaned and returns true. May be NULL. */
+	bool (*clean)(void *self, const char *text, size_t len, struct buf *out);
 	/* How many are attached now; called when it changes. May be NULL. */
 	void (*clients)(void *self, size_t nr);
 };

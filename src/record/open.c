@@ -19,10 +19,17 @@
 enum { RESERVE = 16 << 20, QUIET_MS = 60000, NAME_MAX_BYTES = 48 };
 
 static const struct record_fixed *fixed;
+static struct secrets *hidden;
 
 void record_fix(const struct record_fixed *f)
 {
 	fixed = f;
+}
+
+void record_hide(const struct secrets *s)
+{
+	secrets_free(&hidden);
+	hidden = s ? secrets_copy(s) : NULL;
 }
 
 int64_t record_wall_us(void)
@@ -167,7 +174,7 @@ static void begin(struct record *r, struct loop *l, const struct record_ops *ops
 	r->self = self;
 	r->head = r->announced = r->committed = r->durable = store_seq(r->store);
 	r->clock_off = record_wall_us() - record_mono_us();
-	r->secrets = secrets_new();
+	r->secrets = secrets_copy(hidden);
 	r->outputs = outputs_new();
 	r->wake = loop_wake_new(l, record_on_wake, r);
 	r->timer = loop_timer_new(l, outputs_on_timer, r);

@@ -184,6 +184,16 @@ int record_secret(struct record *r, const char *name, const char *value, size_t 
 	return secrets_add(r->secrets, name, value, len, err);
 }
 
+struct secrets *record_hidden(const struct record *r)
+{
+	return secrets_copy(r->secrets);
+}
+
+bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out)
+{
+	return secrets_clean_body(r->secrets, text, len, out);
+}
+
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out)
 {
 	return secrets_clean(r->secrets, bytes, len, out);

@@ -50,6 +50,12 @@ uint64_t record_committed(const struct record *r);
  * for their successors or the end of the stream) and each occurrence becomes "<secret:NAME>". Copies both strings. Values under 6 bytes: refused. */
 NODISCARD int record_secret(struct record *r, const char *name, const char *value, size_t len, struct err *err);
 
+/* Values that the records created or opened after it know from the beginning. Copies @s; NULL = none. */
+struct secrets;
+void record_hide(const struct secrets *s);
+/* What a record knows now, for a search on another thread. Returns owned. */
+struct secrets *record_hidden(const struct record *r);
+
 /* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
  * cannot fail (rule 3). A body that is not a JSON object is a bug (assert). */
 uint64_t record_append(struct record *r, const struct event *ev);
@@ -77,6 +83,8 @@ void record_on_output(struct record *r, record_clean_fn *fn, void *self);
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */
 enum { RECORD_FLOOD = 8 << 20 };
+/* The same for JSON text, which stays JSON: what goes to a script or a console. */
+bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 size_t record_backlog(const struct record *r);
 
 /* Git objects of one snapshot, handed over as a unit that is committed in one transaction together with @ev. The set is

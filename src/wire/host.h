@@ -27,7 +27,7 @@
  *
  * From the host
  *   CALL    {"op","task":n,"agent":id (0 none),"at":"fix.lua:12","tool":"run_tests"?,"said":"..."?,"args":{..}}
- *   TELL    the same shape, no answer; ops note, observe, tool.end.
+ *   TELL    the same shape, no answer; ops note, observe, tool.end, secret.
  *   CANCEL  id of the call: the script does not want it any longer. Kill what it runs; the ANSWER still comes.
  *   IDLE    {"turn":n,"waiting":number of calls under way}: the turn has ended.
  *   RESULT  policy and config: the plain data that the file returned (action/policy.h; lua/sandglass/config.lua).
@@ -76,12 +76,13 @@
  *   observe       TELL {events:[..]}: from now on exactly these
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add {store,key,value} -> {value}: a
+ *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
  *                 number is added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};
  *                 store.keys {store} -> {keys:[]} in order
  *   sleep         {us} -> {}
  *   host.push     {box,remote?,branch?,ref?,force?} -> {event,text};
  *                 host.exec {argv,cwd?,env?,stdin?,timeout_us?} -> RES
- * A secret is {"$secret":"NAME"} wherever a string may stand. */
+ * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin; in no op of a box (err script). */
 #ifndef WIRE_HOST_H
 #define WIRE_HOST_H
 

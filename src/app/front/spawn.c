@@ -160,6 +160,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.notify = json_str(j, "notify", NULL),
 		.budget = json_object_get(j, "budget"),
 		.roots = json_object_get(j, "roots"),
+		.secrets = json_object_get(j, "secrets"),
 		.step = json_flag(j, "step", false),
 		.no_input = json_flag(j, "no_input", false),
 		.accept_reduced = json_flag(j, "accept_reduced", false),

@@ -6,6 +6,7 @@
 #include "app/cmd/describe.h"
 #include "app/super/resume.h"
 #include "app/super/super_inner.h"
+#include "app/super/vault.h"
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "wire/host.h"
@@ -22,6 +23,8 @@ static void call_free(struct call *c)
 		c->free_data(c->data);
 	shown_release(&c->out[0]);
 	shown_release(&c->out[1]);
+	vault_forget(s->vault, c);
+	strv_release(&c->secrets);
 	free(c->op);
 	json_decref(c->body);
 	free(c);
@@ -30,6 +33,38 @@ static void call_free(struct call *c)
 void call_drop(struct call *c)
 {
 	call_free(c);
+}
+
+static void secret_ready(void *self, const char *value, size_t len, const struct err *err)
+{
+	struct call *c = self;
+	(void)len;
+	if (!value) {
+		call_fail_err(c, err);
+		return;
+	}
+	if (--c->secrets_left == 0)
+		op_find(c->op)->start(c);
+}
+
+/* The op begins when the vault has what it names. In a box nothing is ever given. */
+static void start_op(struct call *c, const struct op *op)
+{
+	struct super *s = c->super;
+	secret_names(c->args, &c->secrets);
+	if (!c->secrets.nr) {
+		op->start(c);
+		return;
+	}
+	if (!(op->flags & OP_SECRETS)) {
+		call_fail(c, "script", NULL, NULL, 0,
+			  "'%s' takes no secret: what is in a box, a question or the record must not hold one; sg.host.exec, "
+			  "model plugins and the proxy put it in outside", c->op);
+		return;
+	}
+	c->secrets_left = c->secrets.nr;
+	for (size_t i = 0; i < c->secrets.nr; i++)
+		vault_get(s->vault, c->secrets.item[i], c->op, c->agent ? c->agent : s->start_seq, c->agent, secret_ready, c);
 }
 
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
@@ -57,7 +92,7 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	else if (h != s->host && !(op->flags & OP_ANYWHERE))
 		call_fail(c, "script", NULL, NULL, 0, "'%s' cannot be used in a policy or configuration file", c->op);
 	else
-		op->start(c);
+		start_op(c, op);
 }
 
 void call_cancel(struct super *s, uint64_t id)

@@ -39,6 +39,23 @@ static void turn_timer(void *self)
 		syscall(SYS_pidfd_send_signal, h->pidfd, SIGKILL, NULL, 0);
 }
 
+/* What a host is sent is what is recorded: both without secrets. Takes @body; both are owned. */
+static json_t *clean_frame(struct record *r, json_t *body, char **text_out)
+{
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	char *text = json_dump_str(body);
+	struct err err = ERR_INIT;
+	if (record_clean_json(r, text, strlen(text), &clean)) {
+		json_decref(body);
+		body = json_parse(buf_cstr(&clean), clean.len, "frame for the Lua host", &err);
+		assert(body);
+		free(text);
+		text = buf_take(&clean);
+	}
+	*text_out = text;
+	return body;
+}
+
 static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 {
 	if (h->ended) {
@@ -47,10 +64,11 @@ static void host_send(struct host *h, uint16_t type, uint64_t id, json_t *body)
 	}
 	json_put_int(body, "t", clock_wall_us());
 	h->ordinal++;
+	char *text;
+	body = clean_frame(h->super->record, body, &text);
 	if (is_script(h))
 		host_record_frame(h->super->record, h->start_seq, h->ordinal, type, id, body);
 	failpoint("host.frame-recorded");
-	char *text = json_dump_str(body);
 	stream_send(h->stream, type, id, text, strlen(text));
 	free(text);
 	json_decref(body);

@@ -87,7 +87,8 @@ bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 		f->call[f->nr++] = (struct fed_call){ .id = id, .body = json_incref((json_t *)(uintptr_t)body) };
 		return true;
 	}
-	return type == HOST_TELL && strcmp(json_str(body, "op", ""), "observe") != 0;
+	const char *op = json_str(body, "op", "");
+	return type == HOST_TELL && strcmp(op, "observe") != 0 && strcmp(op, "secret") != 0;
 }
 
 /* The tool that an op's action is known by in the record; NULL for what stays in the box and can be done again. */

@@ -19,7 +19,8 @@ struct hostrun {
 	struct loop *loop;
 	struct action *action;
 	int pidfd, in, out[2];
-	size_t in_done;
+	const char *input; /* borrowed from the spec or the vault */
+	size_t input_len, in_done;
 	struct loop_fd *watch_pid, *watch_in, *watch_out[2];
 	struct loop_timer *timer;
 	enum action_end end;
@@ -95,13 +96,11 @@ static void on_output(void *self, int fd, unsigned events)
 static void on_input(void *self, int fd, unsigned events)
 {
 	struct hostrun *r = self;
-	const struct action_spec *spec = action_spec(r->action);
-	const char *bytes = spec->stdin_bytes;
 	(void)events;
-	ssize_t n = write(fd, bytes + r->in_done, spec->stdin_len - r->in_done);
+	ssize_t n = write(fd, r->input + r->in_done, r->input_len - r->in_done);
 	if (n > 0)
 		r->in_done += (size_t)n;
-	if ((n < 0 && errno != EAGAIN && errno != EINTR) || r->in_done == spec->stdin_len)
+	if ((n < 0 && errno != EAGAIN && errno != EINTR) || r->in_done == r->input_len)
 		close_pipe(&r->watch_in, &r->in);
 }
 
@@ -131,7 +130,54 @@ static void on_timeout(void *self)
 	terminate(self, END_TIMEOUT);
 }
 
-/* env -C DIR NAME=VALUE... ARGV: coreutils changes the folder for us, after the fork that we do not do ourselves. */
+static const char *secret_of(const struct hostrun_at *at, const json_t *value, size_t *len)
+{
+	const char *name = json_str(value, "$secret", NULL);
+	return name && at->vault ? vault_value(at->vault, name, len) : NULL;
+}
+
+/* Ours, then the spec's: of two with one name the later one counts, so ours goes. */
+static void put_env(struct strv *env, const char *name, const char *value, size_t len)
+{
+	size_t n = strlen(name);
+	CLEANUP(buf_release) struct buf word = BUF_INIT;
+	buf_printf(&word, "%s=", name);
+	buf_append(&word, value, len);
+	for (size_t i = 0; i < env->nr; i++)
+		if (!strncmp(env->item[i], name, n) && env->item[i][n] == '=') {
+			free(env->item[i]);
+			env->item[i] = xstrndup(word.data, word.len);
+			secret_wipe(word.data, word.len);
+			return;
+		}
+	strv_push_bytes(env, word.data, word.len);
+	secret_wipe(word.data, word.len);
+}
+
+static void full_env(const struct hostrun_at *at, const struct action_spec *spec, struct strv *env)
+{
+	const json_t *named = json_object_get(spec->args, "env");
+	for (char **e = environ; *e; e++)
+		strv_push(env, *e);
+	for (size_t i = 0; i < spec->env.nr; i++) {
+		const char *eq = strchr(spec->env.item[i], '=');
+		if (!eq)
+			continue;
+		CLEANUP(free_ptr) char *name = xstrndup(spec->env.item[i], (size_t)(eq - spec->env.item[i]));
+		size_t len = strlen(eq + 1);
+		const char *secret = secret_of(at, json_object_get(named, name), &len);
+		put_env(env, name, secret ? secret : eq + 1, len);
+	}
+}
+
+static void wipe_env(struct strv *env)
+{
+	for (size_t i = 0; i < env->nr; i++)
+		secret_wipe(env->item[i], strlen(env->item[i]));
+	strv_release(env);
+}
+
+/* env -C DIR ARGV: coreutils changes the folder for us, after the fork that we do not do ourselves. */
 static void full_argv(const struct action_spec *spec, struct strv *out)
 {
 	const char *cwd = json_str(spec->args, "cwd", NULL);
@@ -140,8 +186,6 @@ static void full_argv(const struct action_spec *spec, struct strv *out)
 		strv_push(out, "-C");
 		strv_push(out, cwd);
 	}
-	for (size_t i = 0; i < spec->env.nr; i++)
-		strv_push(out, spec->env.item[i]);
 	strv_push(out, "--");
 	for (size_t i = 0; i < spec->argv.nr; i++)
 		strv_push(out, spec->argv.item[i]);
@@ -158,23 +202,31 @@ static struct loop_fd *watch_pipe(struct hostrun *r, int fd, unsigned events, lo
 static void start(void *self, struct action *a)
 {
 	const struct action_spec *spec = action_spec(a);
+	const struct hostrun_at *at = self;
 	struct hostrun *r = NEW(struct hostrun);
 	int in[2] = { -1, -1 }, out[2], errs[2], pid;
 	struct err err = ERR_INIT;
-	r->loop = self;
+	r->loop = at->loop;
 	r->action = a;
+	r->input = secret_of(at, json_object_get(spec->args, "stdin"), &r->input_len);
+	if (!r->input) {
+		r->input = spec->stdin_bytes;
+		r->input_len = spec->stdin_len;
+	}
 	r->in = r->pidfd = -1;
-	if ((spec->stdin_len && pipe2(in, O_CLOEXEC) < 0) || pipe2(out, O_CLOEXEC) < 0 || pipe2(errs, O_CLOEXEC) < 0) {
+	if ((r->input_len && pipe2(in, O_CLOEXEC) < 0) || pipe2(out, O_CLOEXEC) < 0 || pipe2(errs, O_CLOEXEC) < 0) {
 		err_sys(&err, "cannot make a pipe");
 		free(r);
 		action_fail(a, &err);
 		return;
 	}
-	struct strv argv = STRV_INIT;
+	struct strv argv = STRV_INIT, env = STRV_INIT;
 	int fds[3] = { in[0], out[1], errs[1] };
 	full_argv(spec, &argv);
-	int rc = proc_spawn("/usr/bin/env", argv.item, environ, fds, 3, &pid, &r->pidfd, &err);
+	full_env(at, spec, &env);
+	int rc = proc_spawn("/usr/bin/env", argv.item, env.item, fds, 3, &pid, &r->pidfd, &err);
 	strv_release(&argv);
+	wipe_env(&env);
 	fd_close(&in[0]);
 	close(out[1]);
 	close(errs[1]);
@@ -215,7 +267,9 @@ static void cancel(void *self, struct action *a, const char *how)
 	}
 }
 
-void hostrun_effector(struct loop *l, struct effector *out)
+void hostrun_effector(const struct hostrun_at *at, struct effector *out)
 {
-	*out = (struct effector){ .name = "host", .start = start, .cancel = cancel, .self = l };
+	*out = (struct effector){
+		.name = "host", .start = start, .cancel = cancel, .self = (void *)(uintptr_t)at
+	};
 }

@@ -4,9 +4,16 @@
 #define APP_HOSTRUN_H
 
 #include "action/gate.h"
+#include "app/super/vault.h"
 
-/* @l is borrowed by every action that the effector starts. argv of the spec runs in spec.args "cwd" (default: where the
- * supervisor was started). Ends with code or signal. */
-void hostrun_effector(struct loop *l, struct effector *out);
+struct hostrun_at {
+	struct loop *loop;
+	const struct vault *vault; /* may be NULL: then no secrets */
+};
+/* @at is borrowed by every action that the effector starts. argv of the spec runs in spec.args "cwd" (default: where the
+ * supervisor was started). A value of spec.args "env", and "stdin", that is {"$secret":NAME} gets its value here, from the
+ * vault (which must have it: OP_SECRETS), in the environment or the pipe and never in an argument list; the spec holds its
+ * name. Ends with code or signal. */
+void hostrun_effector(const struct hostrun_at *at, struct effector *out);
 
 #endif

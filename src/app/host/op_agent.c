@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/super/secret_source.h"
+#include "app/super/vault.h"
 #include "base/clock.h"
 
 static struct budget_limits limits_of(const json_t *o)
@@ -269,7 +271,11 @@ void call_tell(struct super *s, const json_t *frame)
 	json_t *args = json_object_get(frame, "args");
 	uint64_t agent = (uint64_t)json_int(frame, "agent", 0);
 	uint64_t cause = agent ? agent : s->start_seq;
-	if (!strcmp(op, "note")) {
+	if (!strcmp(op, "secret")) {
+		const char *name = json_str(args, "name", "");
+		if (secret_name_ok(name))
+			vault_declare(s->vault, name, agent);
+	} else if (!strcmp(op, "note")) {
 		json_t *body = json_copy(args);
 		json_put_str(body, "at", json_str(frame, "at", NULL));
 		record_append_json(s->record, EV_NOTE, cause, agent, 0, 0, body);

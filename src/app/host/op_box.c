@@ -14,8 +14,13 @@ void op_env(const json_t *env, struct strv *out)
 	json_t *value;
 	struct buf v = BUF_INIT, word = BUF_INIT;
 	json_object_foreach((json_t *)(uintptr_t)env, key, value) {
-		if (!json_get_bytes(value, &v))
+		const char *secret = json_str(value, "$secret", NULL);
+		if (secret) {
+			buf_reset(&v);
+			buf_printf(&v, "<secret:%s>", secret);
+		} else if (!json_get_bytes(value, &v)) {
 			continue;
+		}
 		buf_reset(&word);
 		buf_printf(&word, "%s=", key);
 		buf_append(&word, v.data, v.len);

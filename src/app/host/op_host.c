@@ -10,7 +10,9 @@ static struct effector effector;
 
 static const struct effector *host_effector(struct super *s)
 {
-	hostrun_effector(s->loop, &effector);
+	static struct hostrun_at at;
+	at = (struct hostrun_at){ s->loop, s->vault };
+	hostrun_effector(&at, &effector);
 	return &effector;
 }
 

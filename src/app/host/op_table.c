@@ -46,7 +46,7 @@ static const struct op table[] = {
 	{ "store.keys", op_store_keys, OP_ENDING },
 	{ "sleep", op_sleep, 0 },
 	{ "host.push", op_host_push, 0 },
-	{ "host.exec", op_host_exec, 0 },
+	{ "host.exec", op_host_exec, OP_SECRETS },
 };
 
 const struct op *op_find(const char *name)

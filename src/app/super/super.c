@@ -15,6 +15,7 @@
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
+#include "app/super/vault.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -94,6 +95,9 @@ void super_notify(struct super *s, const char *title, const char *text)
 	struct strv env = STRV_INIT;
 	for (char **e = environ; *e; e++)
 		strv_push(&env, *e);
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	if (record_clean(s->record, text, strlen(text), &clean))
+		text = buf_cstr(&clean);
 	CLEANUP(free_ptr) char *v1 = xasprintf("SANDGLASS_TITLE=%s", title);
 	CLEANUP(free_ptr) char *v2 = xasprintf("SANDGLASS_TEXT=%s", text);
 	CLEANUP(free_ptr) char *v3 = xasprintf("SANDGLASS_SESSION=%s", record_id(s->record));
@@ -498,8 +502,10 @@ static int compose(struct super *s, struct err *err)
 	if (!s->launcher)
 		return EXIT_SANDBOX;
 	process_pool_set(s->loop, WARM_BOXES);
+	s->vault = vault_new(o->secrets);
 	if (open_record(s, err) < 0)
 		return exit_of(err);
+	vault_attach(s->vault, s->loop, s->record);
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
 	if (s->resume) {
@@ -565,6 +571,7 @@ static void release(struct super *s)
 			s->status = EXIT_DAMAGED;
 		}
 	}
+	vault_free(&s->vault);
 	drain_pool(s);
 	launcher_stop(&s->launcher);
 	loop_timer_free(&s->end_timer);

@@ -533,8 +533,14 @@ static void clients(void *self, size_t nr)
 	s->nr_clients = nr;
 }
 
+static bool clean(void *self, const char *text, size_t len, struct buf *out)
+{
+	const struct super *s = self;
+	return record_clean_json(s->record, text, len, out);
+}
+
 static const struct control_ops control_ops = {
-	.command = on_command, .state = state_of, .record = keep, .clients = clients
+	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients
 };
 
 int super_listen(struct super *s, struct err *err)

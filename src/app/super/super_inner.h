@@ -28,6 +28,7 @@ struct super {
 	const struct super_opts *opts;
 	struct record *record;
 	struct gate *gate;
+	struct vault *vault;        /* secrets by name */
 	struct boxes *boxes;
 	struct launcher *launcher;
 	struct control_server *server;
@@ -81,6 +82,8 @@ struct call {
 	uint64_t off[2];
 	const char *tool, *said; /* borrowed from body */
 	json_t *body;      /* the whole frame; owned */
+	struct strv secrets; /* names that it waits for */
+	size_t secrets_left;
 	void (*done)(struct call *c, const struct action_result *res);
 	void (*on_output)(struct call *c, enum record_stream s, const void *bytes, size_t len);
 	void *data;        /* of the op; freed with free_data if set */
@@ -90,11 +93,12 @@ struct call {
 };
 
 /* What an op is: one row in op_table.c. OP_ANYWHERE: also for policy and configuration files. OP_ENDING: also while the
- * session ends, for the cleanup of a script that unwinds. @start answers now or later with call_answer or call_fail, exactly once. */
+ * session ends, for the cleanup of a script that unwinds. OP_SECRETS: args may hold {"$secret":NAME}; @start is called when
+ * the vault has their values (vault_value); args keep the names. Every other op refuses them. @start answers now or later with call_answer or call_fail, exactly once. */
 struct op {
 	const char *name;
 	void (*start)(struct call *c);
-	enum { OP_ANYWHERE = 1, OP_ENDING = 2 } flags;
+	enum { OP_ANYWHERE = 1, OP_ENDING = 2, OP_SECRETS = 4 } flags;
 };
 const struct op *op_find(const char *name);
 

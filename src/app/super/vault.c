@@ -1,0 +1,314 @@
+#include "app/super/vault.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/super/secret_source.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "record/secrets.h"
+
+struct secret {
+	struct secret *next;
+	char *name;
+	char *value; /* NULL: not read yet, or it could not be */
+	size_t len;
+	const char *kind;
+	bool reading;
+};
+
+struct asked {
+	struct asked *next;
+	struct secret *secret;
+	vault_fn *done;
+	void *self;
+};
+
+struct vault {
+	struct loop *loop;
+	struct record *record;
+	json_t *conf;
+	struct secret *all;
+	struct asked *asked;
+	struct flush { struct vault *v; } *flush; /* a deferred call outlives us with NULL inside */
+	bool deferred;
+};
+
+/* A source that is read on a worker thread. It outlives the vault if need be. */
+struct reading {
+	struct vault *v;
+	struct reading *next;
+	struct secret *secret;
+	struct secret_source source;
+	struct buf value;
+	struct err err;
+	uint64_t cause, agent;
+};
+
+static struct reading *readings; /* loop thread */
+
+static struct secret *find(const struct vault *v, const char *name)
+{
+	for (struct secret *s = v->all; s; s = s->next)
+		if (!strcmp(s->name, name))
+			return s;
+	return NULL;
+}
+
+static struct secret *make(struct vault *v, const char *name)
+{
+	struct secret *s = find(v, name);
+	if (s)
+		return s;
+	s = NEW(struct secret);
+	s->name = xstrdup(name);
+	s->next = v->all;
+	v->all = s;
+	return s;
+}
+
+static void keep(struct secret *s, enum secret_kind kind, struct buf *value)
+{
+	s->kind = secret_kind_name(kind);
+	s->len = value->len;
+	s->value = buf_take(value);
+}
+
+/* --- at the beginning ------------------------------------------------------------------------------------------ */
+
+static void read_early(struct vault *v, struct secrets *hide, const char *name)
+{
+	struct secret_source source;
+	struct err err = ERR_INIT;
+	struct buf value = BUF_INIT;
+	if (find(v, name) || secret_find(v->conf, name, &source, &err) < 0)
+		return;
+	if (source.kind != SECRET_COMMAND && secret_read(&source, &value, &err) == 0 &&
+	    secrets_add(hide, name, value.data, value.len, &err) == 0)
+		keep(make(v, name), source.kind, &value);
+	secret_wipe_buf(&value);
+	secret_source_release(&source);
+}
+
+struct vault *vault_new(const json_t *conf)
+{
+	struct vault *v = NEW(struct vault);
+	struct secrets *hide = secrets_new();
+	struct strv names = STRV_INIT;
+	const char *key;
+	json_t *entry;
+	v->conf = json_is_object(conf) ? json_deep_copy(conf) : json_object();
+	v->flush = NEW(struct flush);
+	v->flush->v = v;
+	json_object_foreach(v->conf, key, entry)
+		strv_push(&names, key);
+	secret_store_list(&names);
+	secret_ambient(&names);
+	for (size_t i = 0; i < names.nr; i++)
+		read_early(v, hide, names.item[i]);
+	strv_release(&names);
+	record_hide(hide);
+	secrets_free(&hide);
+	return v;
+}
+
+void vault_attach(struct vault *v, struct loop *l, struct record *r)
+{
+	v->loop = l;
+	v->record = r;
+}
+
+void vault_free(struct vault **vp)
+{
+	struct vault *v = *vp;
+	if (!v)
+		return;
+	*vp = NULL;
+	for (struct reading *r = readings; r; r = r->next)
+		if (r->v == v)
+			r->v = NULL;
+	for (struct secret *s = v->all, *next; s; s = next) {
+		next = s->next;
+		if (s->value)
+			secret_wipe(s->value, s->len);
+		free(s->value);
+		free(s->name);
+		free(s);
+	}
+	for (struct asked *a = v->asked, *next; a; a = next) {
+		next = a->next;
+		free(a);
+	}
+	json_decref(v->conf);
+	if (v->deferred)
+		v->flush->v = NULL;
+	else
+		free(v->flush);
+	free(v);
+}
+
+/* --- asking ---------------------------------------------------------------------------------------------------- */
+
+static void note(struct vault *v, const struct secret *s, const char *what, uint64_t cause, uint64_t agent)
+{
+	json_t *body = json_object();
+	json_put_str(body, "name", s->name);
+	json_put_str(body, "source", s->kind);
+	json_put_str(body, "what", what);
+	record_append_json(v->record, EV_SECRET_USED, cause, agent, 0, 0, body);
+}
+
+/* Answers all who wait for @s; @err: why there is no value. */
+static void tell(struct vault *v, const struct secret *s, const struct err *err)
+{
+	for (struct asked **p = &v->asked; *p;) {
+		struct asked *a = *p;
+		if (a->secret != s) {
+			p = &a->next;
+			continue;
+		}
+		*p = a->next;
+		if (a->done)
+			a->done(a->self, s->value, s->len, s->value ? NULL : err);
+		free(a);
+		p = &v->asked; /* the callback may have asked for more */
+	}
+}
+
+static void flush(void *self)
+{
+	struct flush *f = self;
+	struct err none = ERR_INIT;
+	struct vault *v = f->v;
+	if (!v) {
+		free(f);
+		return;
+	}
+	v->deferred = false;
+	for (struct secret *s = v->all; s; s = s->next)
+		if (s->value)
+			tell(v, s, &none);
+}
+
+static void read_value(void *self)
+{
+	struct reading *r = self;
+	if (secret_read(&r->source, &r->value, &r->err) < 0)
+		err_wrap(&r->err, "secret '%s'", r->secret->name);
+}
+
+static void read_done(void *self)
+{
+	struct reading *r = self;
+	struct vault *v = r->v;
+	for (struct reading **p = &readings; *p; p = &(*p)->next)
+		if (*p == r) {
+			*p = r->next;
+			break;
+		}
+	if (v) {
+		struct secret *s = r->secret;
+		s->reading = false;
+		if (r->err.code == ERR_NONE && record_secret(v->record, s->name, r->value.data, r->value.len, &r->err) == 0) {
+			keep(s, r->source.kind, &r->value);
+			note(v, s, "read", r->cause, r->agent);
+		}
+		tell(v, s, &r->err);
+	}
+	secret_wipe_buf(&r->value);
+	secret_source_release(&r->source);
+	free(r);
+}
+
+/* A command of the user's configuration is run behind a barrier: what it is asked for is in the record before. */
+static void read_now(void *self)
+{
+	struct reading *r = self;
+	if (r->v)
+		loop_job_run(r->v->loop, read_value, read_done, r);
+}
+
+static void read_later(struct vault *v, struct secret *s, struct reading *r)
+{
+	s->reading = true;
+	r->next = readings;
+	readings = r;
+	if (r->err.code != ERR_NONE) {
+		loop_defer(v->loop, read_done, r);
+		return;
+	}
+	json_t *body = json_object();
+	json_put_str(body, "name", s->name);
+	json_put_str(body, "source", secret_kind_name(r->source.kind));
+	uint64_t seq = record_append_json(v->record, EV_SECRET_WANTED, r->cause, r->agent, 0, 0, body);
+	record_barrier(v->record, seq, read_now, r);
+}
+
+static void want(struct vault *v, struct secret *s, uint64_t cause, uint64_t agent)
+{
+	if (s->value || s->reading)
+		return;
+	struct reading *r = NEW(struct reading);
+	r->v = v;
+	r->secret = s;
+	r->cause = cause;
+	r->agent = agent;
+	if (secret_find(v->conf, s->name, &r->source, &r->err) < 0)
+		r->source = (struct secret_source){ 0 };
+	read_later(v, s, r);
+}
+
+void vault_get(struct vault *v, const char *name, const char *what, uint64_t cause, uint64_t agent, vault_fn *done, void *self)
+{
+	struct secret *s = make(v, name);
+	struct asked *a = NEW(struct asked), **end = &v->asked;
+	while (*end)
+		end = &(*end)->next;
+	*a = (struct asked){ .secret = s, .done = done, .self = self };
+	*end = a;
+	if (s->value)
+		note(v, s, what, cause, agent);
+	want(v, s, cause, agent);
+	if (s->value && !v->deferred) {
+		v->deferred = true;
+		loop_defer(v->loop, flush, v->flush);
+	}
+}
+
+void vault_forget(struct vault *v, const void *self)
+{
+	for (struct asked *a = v ? v->asked : NULL; a; a = a->next)
+		if (a->self == self)
+			a->done = NULL;
+}
+
+const char *vault_value(const struct vault *v, const char *name, size_t *len_out)
+{
+	const struct secret *s = find(v, name);
+	*len_out = s ? s->len : 0;
+	return s ? s->value : NULL;
+}
+
+void vault_declare(struct vault *v, const char *name, uint64_t agent)
+{
+	want(v, make(v, name), agent, agent);
+}
+
+void secret_names(const json_t *j, struct strv *out)
+{
+	const char *key;
+	json_t *value;
+	size_t i;
+	if (json_is_array(j))
+		json_array_foreach(j, i, value)
+			secret_names(value, out);
+	if (!json_is_object(j))
+		return;
+	const char *name = json_str(j, "$secret", NULL);
+	if (name) {
+		strv_push(out, name);
+		return;
+	}
+	json_object_foreach((json_t *)(uintptr_t)j, key, value)
+		secret_names(value, out);
+}
