@@ -5,39 +5,37 @@
 #include <locale.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "ui/away.h"
+#include "ui/term/notify.h"
+#include "ui/term/tty.h"
 #include "ui/ui.h"
 
-enum { MAX_SOURCES = 16, FRAME_US = 50000, BELL_US = 10000000 };
+enum { MAX_SOURCES = 16, FRAME_US = 50000, FRAME_SSH_US = 125000 };
 
 struct console {
 	const struct console_opts *o;
 	struct source *src[MAX_SOURCES];
 	struct act act[MAX_SOURCES];
-	struct pollfd poll[MAX_SOURCES + 1]; /* the keyboard first */
+	struct pollfd poll[MAX_SOURCES + 2]; /* the keyboard, sources, the terminal's output */
 	bool gone[MAX_SOURCES];
 	struct ui ui;
-	sigset_t outside;       /* signals as they were: SIGWINCH comes only while we wait */
-	int64_t drawn_us, bell_us;
-	bool dirty;
+	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
+	int64_t frame_us;       /* between two frames */
+	int64_t drawn_us;
+	struct notify notify;
+	bool dirty, resized;
+	bool slow;              /* the terminal has not taken the last frame yet */
 };
-
-static volatile sig_atomic_t resized;
-
-static void on_winch(int sig)
-{
-	(void)sig;
-	resized = 1;
-}
 
 /* --- what wakes us ------------------------------------------------------------------------------------------------ */
 
@@ -109,11 +107,14 @@ static void pump(struct console *c, size_t i, bool readable)
 static bool wait_time(const struct console *c, int64_t now, struct timespec *out)
 {
 	int64_t until = ui_next(&c->ui);
-	if (c->dirty) {
-		until = c->drawn_us + FRAME_US;
-	} else if (c->ui.playing) {
+	if (c->dirty && !c->slow)
+		until = c->drawn_us + c->frame_us;
+	else if (c->ui.playing)
 		until = now + 300000;
-	}
+	if (notify_next(&c->notify) < until)
+		until = notify_next(&c->notify);
+	if (term_key_wait_ms() >= 0 && until > now + term_key_wait_ms() * 1000)
+		until = now + term_key_wait_ms() * 1000;
 	if (until == INT64_MAX)
 		return false;
 	int64_t us = until <= now ? 0 : until - now;
@@ -123,64 +124,93 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 
 static void wait_for_news(struct console *c)
 {
-	nfds_t nr = (nfds_t)c->o->nr_sources + 1;
+	nfds_t nr = (nfds_t)c->o->nr_sources + 2;
 	for (size_t i = 0; i < c->o->nr_sources; i++) {
 		const struct console_source *s = &c->o->source[i];
 		bool write = s->wants_write && !c->gone[i] && s->wants_write(s->self);
 		c->poll[i + 1].events = (short)(POLLIN | (write ? POLLOUT : 0));
 	}
+	c->poll[nr - 1] = (struct pollfd){ .fd = tty_pending() ? tty_fd() : -1, .events = POLLOUT };
 	struct timespec time;
-	bool timed = wait_time(c, clock_mono_us(), &time);
+	bool timed = wait_time(c, clock_mono_us(), &time), esc = term_key_wait_ms() >= 0;
 	int n = ppoll(c->poll, nr, timed ? &time : NULL, &c->outside);
-	if (n == 0)
+	if (n == 0 && !esc)
 		c->dirty = true; /* an age has grown */
+	if (n <= 0)
+		c->poll[0].revents = 0;
 	for (size_t i = 0; i < c->o->nr_sources && n > 0; i++)
 		if (c->poll[i + 1].revents)
 			pump(c, i, c->poll[i + 1].revents & POLLIN);
+	c->slow = !tty_flush();
 }
 
-/* --- the editor --------------------------------------------------------------------------------------------------- */
+/* --- away from the screen ----------------------------------------------------------------------------------------- */
 
-static int run_editor(const char *path)
+static void copy(struct console *c, const char *text, size_t len)
 {
-	const char *editor = getenv("VISUAL");
-	if (!editor || !*editor)
-		editor = getenv("EDITOR");
-	if (!editor || !*editor)
-		editor = "vi";
-	CLEANUP(free_ptr) char *script = xasprintf("%s \"$1\"", editor);
-	pid_t pid = fork();
-	if (pid == 0) {
-		sigset_t none;
-		sigemptyset(&none);
-		sigprocmask(SIG_SETMASK, &none, NULL);
-		execl("/bin/sh", "sh", "-c", script, "sh", path, (char *)NULL);
-		_exit(127);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char *program = clip_program(text, len);
+	if (len <= CLIP_MAX && tty_modern()) {
+		clip_sequence(text, len, &b);
+		tty_put(b.data, b.len);
+		tty_flush();
+	} else if (!program) {
+		ui_say(&c->ui, ROLE_WARN, "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
+		return;
 	}
-	int status = -1;
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
-	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	ui_say(&c->ui, ROLE_DIM, "copied %zu bytes%s%s", len, program ? " with " : " (OSC 52)", program ? program : "");
 }
 
-static void edit(struct console *c)
+/* What a screen wanted done that takes the terminal. */
+static void away(struct console *c)
 {
-	struct err err = ERR_INIT;
-	char path[] = "/tmp/sandglass-edit-XXXXXX";
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	CLEANUP(fd_close) int fd = mkostemp(path, O_CLOEXEC);
-	const char *before = c->ui.edit;
-	bool ok = fd >= 0 && fd_write_all(fd, before, strlen(before), &err) == 0;
-	term_leave();
-	ok = ok && run_editor(path) == 0 && file_read(path, &text, 1 << 20, &err) == 0;
-	term_return();
-	if (fd >= 0)
-		unlink(path);
-	/* editors end a file with a line end that nobody typed */
-	if (text.len > 0 && text.data[text.len - 1] == '\n' && (!*before || before[strlen(before) - 1] != '\n'))
-		text.data[--text.len] = 0;
-	ui_edited(&c->ui, ok && memchr(buf_cstr(&text), 0, text.len) == NULL ? buf_cstr(&text) : NULL);
+	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
+	enum ui_wish wish = c->ui.wish;
+	const char *s = buf_cstr(&text);
+	c->ui.wish = WISH_NONE;
+	c->ui.wish_text = BUF_INIT;
 	c->dirty = true;
+	switch (wish) {
+	case WISH_NONE:
+		break;
+	case WISH_EDIT:
+		ui_edited(&c->ui, away_edit(c->ui.edit, &back) ? buf_cstr(&back) : NULL);
+		break;
+	case WISH_LOOK:
+		if (!away_edit(s, &back))
+			ui_say(&c->ui, ROLE_ERROR, "the editor ($VISUAL, $EDITOR) could not be run");
+		break;
+	case WISH_PAGE:
+		if (!away_page(c->o->pager, s, text.len))
+			ui_say(&c->ui, ROLE_ERROR, "the pager ($PAGER) could not be run");
+		break;
+	case WISH_PLAIN:
+		away_plain(s, text.len);
+		break;
+	case WISH_COPY:
+		copy(c, s, text.len);
+		break;
+	}
+}
+
+static void suspend(struct console *c)
+{
+	term_leave();
+	tty_stop();
+	term_return();
+	c->dirty = true;
+}
+
+static void note_signals(struct console *c)
+{
+	if (tty_resized())
+		c->resized = c->dirty = true;
+	if (tty_stop_wanted())
+		suspend(c);
+	if (tty_continued()) { /* somebody else had the terminal and has left it as he liked */
+		term_return();
+		c->dirty = true;
+	}
 }
 
 /* --- one turn ----------------------------------------------------------------------------------------------------- */
@@ -191,10 +221,12 @@ static void take_keys(struct console *c)
 	while (!c->ui.quit && (k = term_key()) != KEY_NONE_) {
 		c->ui.mono_us = clock_mono_us();
 		c->ui.now_us = clock_wall_us();
-		if (k == K_RESIZE)
-			resized = 1;
-		else if (k == K_CTRL('z'))
-			term_leave(), raise(SIGTSTP), term_return();
+		if (k == K_CTRL('z'))
+			suspend(c);
+		else if (k == K_FOCUS_IN || k == K_FOCUS_OUT)
+			notify_focus(&c->notify, k == K_FOCUS_IN);
+		else if (k == K_MOUSE)
+			ui_mouse(&c->ui, term_mouse());
 		else
 			ui_key(&c->ui, k);
 		c->dirty = true;
@@ -213,11 +245,47 @@ static void play(struct console *c)
 	c->dirty = true;
 }
 
-static void draw(struct console *c, int64_t now)
+/* Agent and session of what was held last, for people who do not look at this screen. */
+static const char *where_held(const struct console *c, char *out, size_t size)
+{
+	for (size_t i = 0; i < c->o->nr_sources; i++) {
+		const struct model *m = &c->src[i]->model;
+		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
+		const struct model_agent *a = act ? model_agent(m, act->agent) : NULL;
+		if (!act)
+			continue;
+		snprintf(out, size, "%s of %s waits for you", a ? a->name : "an action", m->id);
+		return out;
+	}
+	return NULL;
+}
+
+static void tell(struct console *c, int64_t now)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	char where[96];
+	size_t waits = 0;
+	for (size_t i = 0; i < c->o->nr_sources; i++)
+		waits += c->src[i]->model.nr_held + c->src[i]->model.nr_asks;
+	if (c->ui.bell)
+		notify_held(&c->notify);
+	c->ui.bell = false;
+	if (c->o->replay)
+		return;
+	notify_due(&c->notify, waits, where_held(c, where, sizeof(where)), now, &b);
+	notify_title(&c->notify, waits, &b);
+	if (b.len == 0)
+		return;
+	tty_put(b.data, b.len);
+	tty_flush();
+}
+
+/* False: the terminal is slow; the screen stays to be drawn, from what holds then. */
+static bool draw(struct console *c, int64_t now)
 {
 	int rows, cols;
 	term_size(&rows, &cols);
-	resized = 0;
+	c->resized = false;
 	if (rows != c->ui.grid.rows || cols != c->ui.grid.cols)
 		ui_resize(&c->ui, rows, cols);
 	ui_draw(&c->ui);
@@ -227,14 +295,12 @@ static void draw(struct console *c, int64_t now)
 	if (c->ui.flush)
 		term_flush_keys();
 	c->ui.flush = false;
-	term_show(&c->ui.grid);
-	if (c->ui.bell && now - c->bell_us >= BELL_US) {
-		term_bell();
-		c->bell_us = now;
-	}
-	c->ui.bell = false;
+	if (!term_show(&c->ui.grid))
+		return false;
+	tell(c, now);
 	c->drawn_us = now;
 	c->dirty = false;
+	return true;
 }
 
 static int loop(struct console *c)
@@ -243,47 +309,98 @@ static int loop(struct console *c)
 		int64_t now = clock_mono_us();
 		c->ui.mono_us = now;
 		c->ui.now_us = clock_wall_us();
-		if (c->dirty && (now - c->drawn_us >= FRAME_US || c->ui.flush || resized)) {
+		if (c->dirty && !c->slow && (now - c->drawn_us >= c->frame_us || c->ui.flush || c->resized)) {
 			ui_sync(&c->ui);
-			draw(c, now);
+			c->slow = !draw(c, now);
 		}
 		int end = c->o->ended ? c->o->ended(c->o->self) : -1;
 		if (end >= 0)
 			return end;
 		wait_for_news(c);
-		c->dirty = c->dirty || resized;
+		note_signals(c);
 		take_keys(c);
 		if (c->ui.edit)
-			edit(c);
+			c->ui.wish = WISH_EDIT;
+		if (c->ui.wish != WISH_NONE)
+			away(c);
+		term_set_mouse(!c->ui.no_mouse);
 		if (c->poll[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			break; /* the terminal has gone */
 		play(c);
 		if (c->ui.flush || c->dirty)
-			c->drawn_us -= c->poll[0].revents ? FRAME_US : 0; /* an answer to a key waits for no frame */
+			c->drawn_us -= c->poll[0].revents ? c->frame_us : 0; /* an answer to a key waits for no frame */
 	}
 	return 0;
+}
+
+/* ":set theme=NAME": one of ours, or a file of the person's own. */
+static int theme_wanted(void *self, const char *name, struct err *err)
+{
+	struct console *c = self;
+	const struct theme *t = theme_find(name);
+	struct theme made;
+	if (!t && strcmp(name, "auto") == 0)
+		t = theme_choose(NULL, term_background());
+	if (!t && c->o->theme_load) {
+		CLEANUP(json_release) json_t *o = c->o->theme_load(c->o->self, name, err);
+		if (!o || theme_from_json(o, "own", &made, err) < 0)
+			return -1;
+		t = &made;
+	}
+	if (!t)
+		return err_set(err, ERR_NOENT, "no theme '%s': auto, dark, light, dark-hc, light-hc, mono", name);
+	term_set_theme(t);
+	return 0;
+}
+
+/* What the terminal and the person's settings say about looks. */
+static void choose_theme(struct console *c)
+{
+	const struct console_opts *o = c->o;
+	struct err err = ERR_INIT;
+	struct theme made;
+	const struct theme *t = theme_choose(o->theme, term_background());
+	bool own = o->theme && !theme_find(o->theme) && strcmp(o->theme, "auto") != 0 && !theme_no_colour();
+	CLEANUP(json_release) json_t *data = own && o->theme_load ? o->theme_load(o->self, o->theme, &err) : NULL;
+	if (data && theme_from_json(data, "own", &made, &err) == 0)
+		t = &made;
+	else if (own)
+		ui_say(&c->ui, ROLE_WARN, "%s", *err.text ? err.text : "there is no such theme");
+	term_set_theme(t);
+	c->ui.theme = theme_wanted;
+	c->ui.theme_self = c;
+}
+
+static void block_signals(struct console *c)
+{
+	static const int waited[] = { SIGWINCH, SIGTSTP, SIGCONT };
+	sigset_t mask;
+	sigemptyset(&mask);
+	for (size_t i = 0; i < ARRAY_LEN(waited); i++)
+		sigaddset(&mask, waited[i]);
+	sigprocmask(SIG_BLOCK, &mask, &c->outside);
+	for (size_t i = 0; i < ARRAY_LEN(waited); i++)
+		sigdelset(&c->outside, waited[i]);
 }
 
 int console_main(const struct console_opts *o, struct err *err)
 {
 	struct console c = { .o = o, .dirty = true };
 	int rc = -1, rows = 24, cols = 80;
-	struct sigaction winch = { .sa_handler = on_winch };
-	sigset_t mask;
 	setlocale(LC_CTYPE, "");
 	if (o->nr_sources > MAX_SOURCES)
 		return err_set(err, ERR_FULL, "at most %d sessions on one screen", MAX_SOURCES);
-	if (open_sources(&c, err) == 0 && term_open(theme_choose(o->theme), !term_utf8(), err) == 0) {
-		sigaction(SIGWINCH, &winch, NULL);
-		sigemptyset(&mask);
-		sigaddset(&mask, SIGWINCH);
-		sigprocmask(SIG_BLOCK, &mask, &c.outside);
+	if (open_sources(&c, err) == 0 && term_open(err) == 0) {
+		block_signals(&c);
+		c.frame_us = getenv("SSH_CONNECTION") ? FRAME_SSH_US : FRAME_US;
+		notify_init(&c.notify);
+		c.notify.quiet = o->quiet;
 		term_size(&rows, &cols);
 		ui_init(&c.ui, c.src, c.act, o->nr_sources, rows, cols, !term_utf8());
 		c.ui.replay = o->replay;
 		c.ui.limit = o->at;
 		ui_sync(&c.ui);
-		c.ui.bell = false;
+		choose_theme(&c);
 		if (o->view && strcmp(o->view, "fleet") != 0)
 			ui_open(&c.ui, o->view,
 				&(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id

@@ -28,10 +28,14 @@ struct console_opts {
 	bool replay;          /* a record: the cursor moves by keys */
 	uint64_t at;          /* replay: seq to begin at; 0 = the end */
 	const char *view;     /* NULL = fleet; "agent" shows the first one */
-	const char *theme;    /* NULL or "auto", "dark", "light", "mono" */
+	const char *theme;    /* NULL or "auto", "dark", "light", "dark-hc", "light-hc", "mono", or one of theme_load */
+	const char *pager;    /* NULL: $PAGER, "less -R" */
+	bool quiet;           /* no bell */
 	const char *greeting; /* first message line; NULL */
 	/* Optional, asked each turn: >= 0 ends the console with that value. */
 	int (*ended)(void *self);
+	/* A theme of the person's own as data (theme.h); returns owned, NULL with @err. May be NULL. */
+	json_t *(*theme_load)(void *self, const char *name, struct err *err);
 	void *self;
 };
 

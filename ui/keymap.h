@@ -19,6 +19,7 @@ enum {
 	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
 	IN_LISTS = IN_FLEET | IN_AGENT | IN_QUEUE | IN_LOG,
+	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP, /* what can be taken along; not the dialog */
 	IN_ALL = IN_FLEET | IN_AGENT | IN_APPROVAL | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP,
 };
 

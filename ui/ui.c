@@ -40,6 +40,7 @@ void ui_release(struct ui *ui)
 	grid_release(&ui->grid);
 	free(ui->message);
 	free(ui->edit);
+	buf_release(&ui->wish_text);
 }
 
 struct view *ui_top(struct ui *ui)
@@ -171,6 +172,11 @@ void ui_key(struct ui *ui, uint32_t key)
 {
 	if (key == KEY_NONE_)
 		return;
+	if (key & K_PASTED) { /* text for a prompt, and never a command */
+		key &= ~(uint32_t)K_PASTED;
+		if (!ui->prompt.active || ui->prompt.choice || key < 0x20)
+			return;
+	}
 	if (ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS) {
 		if (key == 'q')
 			ui->quit = true; /* nothing else means anything on a screen that shows nothing */

@@ -20,6 +20,9 @@ struct prompt {
 	struct subject on;
 };
 
+/* What the program is asked to do with the terminal; the text is in wish_text. */
+enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY };
+
 struct ui {
 	struct source **src; /* borrowed */
 	size_t nr_src;
@@ -41,6 +44,11 @@ struct ui {
 	void (*edited)(struct ui *ui, const char *text);
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
+	enum ui_wish wish;       /* the program clears it and takes wish_text */
+	struct buf wish_text;
+	int (*theme)(void *self, const char *name, struct err *err); /* ":set theme="; NULL without a terminal */
+	void *theme_self;
+	bool no_mouse, grabbed;  /* grabbed: a view follows the mouse */
 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii);
@@ -48,6 +56,7 @@ void ui_release(struct ui *ui);
 /* Takes in what has been committed. True if something came. */
 bool ui_sync(struct ui *ui);
 void ui_key(struct ui *ui, uint32_t key);
+void ui_mouse(struct ui *ui, struct mouse m); /* mouse.c */
 void ui_draw(struct ui *ui);
 void ui_resize(struct ui *ui, int rows, int cols);
 /* When the screen changes by itself next (mono_us), INT64_MAX = never. */
@@ -78,8 +87,13 @@ unsigned ui_where(const struct ui *ui);
 /* Verbs that every view has (ui_verbs.c). True if it was one. */
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);
 void ui_command_line(struct ui *ui, const char *text);
+/* Copy, pager, plain screen, editor, save (copy.c). True if it was one of them. */
+bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
+/* ":set name=value" (set.c). */
+void ui_set(struct ui *ui, const char *what);
 /* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */
 int ui_frame_rows(const struct ui *ui);
 void ui_frame_paint(const struct ui *ui, struct area a);
+enum verb ui_frame_verb_at(const struct ui *ui, int row, int col); /* whose hint of the key line is there */
 
 #endif

@@ -25,7 +25,8 @@ static bool hint_fits(int col, const char *hint, int cols)
 	return col + (int)strlen(hint) <= cols;
 }
 
-static void paint_keys(const struct ui *ui, struct area a, int row)
+/* Lays the key line out and draws it; or, with @a of no grid, says whose hint stands at column @at. */
+static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 {
 	static const char help[] = "? help";
 	const struct view *v = &ui->stack[ui->depth - 1];
@@ -42,9 +43,23 @@ static void paint_keys(const struct ui *ui, struct area a, int row)
 		if (!hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
 			continue;
 		seen[k->verb] = true;
-		col = put_hint(a, row, col, k->hint, v->ops->off && v->ops->off(v->self, ui, k->verb)) + gap;
+		int end = col + (int)strlen(k->hint);
+		if (at >= col && at < end)
+			return k->verb;
+		if (at < 0)
+			put_hint(a, row, col, k->hint, v->ops->off && v->ops->off(v->self, ui, k->verb));
+		col = end + gap;
 	}
-	put_hint(a, row, col, help, false);
+	if (at < 0)
+		put_hint(a, row, col, help, false);
+	return at >= col && at < col + (int)sizeof(help) - 1 ? VERB_HELP : VERB_NONE;
+}
+
+enum verb ui_frame_verb_at(const struct ui *ui, int row, int col)
+{
+	if (row != ui->grid.rows - 2)
+		return VERB_NONE;
+	return lay_keys(ui, (struct area){ .cols = ui->grid.cols }, row, col);
 }
 
 static void paint_prompt(const struct ui *ui, struct area a, int row)
@@ -91,7 +106,7 @@ void ui_frame_paint(const struct ui *ui, struct area a)
 	int row = a.rows - ui_frame_rows(ui);
 	if (ui_frame_rows(ui) == 3)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
-	paint_keys(ui, a, row);
+	lay_keys(ui, a, row, -1);
 	if (ui->prompt.active)
 		paint_prompt(ui, a, row + 1);
 	else

@@ -200,7 +200,7 @@ static void command_typed(struct ui *ui, const char *text)
 
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 {
-	if (view_verb(ui, v, on))
+	if (view_verb(ui, v, on) || ui_copy_verb(ui, v, on))
 		return true;
 	switch ((int)v) {
 	case VERB_QUIT:
@@ -208,6 +208,9 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_LINE:
 		ui_ask(ui, ":", on, command_typed);
+		return true;
+	case VERB_MOUSE:
+		ui_set(ui, ui->no_mouse ? "mouse" : "nomouse");
 		return true;
 	case VERB_REDRAW:
 		ui->redraw = true;
@@ -266,6 +269,8 @@ void ui_command_line(struct ui *ui, const char *text)
 		ui_open(ui, words[0], &on);
 	} else if (nr == 1 && verb_find(words[0]) != VERB_NONE && !verb_acts(verb_find(words[0]))) {
 		ui_do(ui, verb_find(words[0]));
+	} else if (nr == 2 && strcmp(words[0], "set") == 0) {
+		ui_set(ui, words[1]);
 	} else if (nr == 2 && strcmp(words[0], "goto") == 0 && ui->replay && ui->nr_src > 0) {
 		ui->limit = strtoull(words[1], NULL, 10);
 		source_seek(ui->src[0], ui->limit);

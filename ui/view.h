@@ -18,6 +18,8 @@ struct subject {
 	uint64_t action; /* 0 none */
 };
 
+enum click { CLICK_NONE, CLICK_SELECTED, CLICK_AGAIN, CLICK_GRABBED };
+
 struct view_ops {
 	const char *name;
 	unsigned where; /* IN_*: which keys */
@@ -36,6 +38,12 @@ struct view_ops {
 	bool (*finished)(const void *self, const struct ui *ui);
 	/* May be NULL: why a verb does nothing here now; NULL it does. */
 	const char *(*off)(const void *self, const struct ui *ui, enum verb v);
+	/* May be NULL: what the pane holds, whole, as sanitised text: for the clipboard, the pager, a file. */
+	void (*text)(const void *self, struct ui *ui, struct buf *out);
+	/* May be NULL: the mouse at a cell of the body. CLICK_AGAIN: what is there was selected already (it is opened);
+	 * CLICK_GRABBED: drag follows it until it is let go. */
+	enum click (*click)(void *self, struct ui *ui, int row, int col);
+	void (*drag)(void *self, struct ui *ui, int row, int col);
 };
 
 struct view {

@@ -13,19 +13,33 @@ enum key {
 	KEY_FIRST_ = 0x200000,
 	K_UP, K_DOWN, K_LEFT, K_RIGHT, K_PGUP, K_PGDN, K_HOME, K_END, K_DEL, K_BACKSPACE, K_STAB,
 	K_F1, K_F2, K_F3, K_F4, K_F5, K_F6, K_F7, K_F8, K_F9, K_F10,
-	K_RESIZE, K_EOF,
+	K_RESIZE, K_EOF, K_MOUSE, K_FOCUS_IN, K_FOCUS_OUT,
+	K_PASTED = 0x1000000, /* a flag: the character was pasted */
 };
 enum { K_ENTER = '\n', K_TAB = '\t', K_ESC = 0x1b };
 #define K_CTRL(c) ((uint32_t)(c) & 0x1f)
 
+enum mouse_kind { MOUSE_PRESS, MOUSE_RELEASE, MOUSE_DRAG, MOUSE_WHEEL_UP, MOUSE_WHEEL_DOWN };
+struct mouse {
+	enum mouse_kind kind;
+	int row, col;
+};
+
 /* Takes the screen (alternate screen, raw keys). ERR_UNSUPPORTED: TERM unknown or too poor; say --no-tui. */
-NODISCARD int term_open(const struct theme *theme, bool ascii, struct err *err);
+NODISCARD int term_open(struct err *err);
+void term_set_theme(const struct theme *theme); /* before the first draw, and at any time; copied */
+int term_background(void); /* what the terminal said: 1 light, -1 dark, 0 nothing */
 void term_close(void);   /* puts everything back; safe to call twice */
 bool term_utf8(void);    /* what the locale says; call setlocale first */
 void term_size(int *rows, int *cols);
-uint32_t term_key(void); /* next key that has arrived, 0 none; never waits */
+/* Next key that has come, 0 none; never waits. Call it when the keyboard is readable and after term_key_wait_ms. */
+uint32_t term_key(void);
+struct mouse term_mouse(void); /* of the last K_MOUSE */
+int term_key_wait_ms(void);    /* -1; else an Esc may be a key or the beginning of one: that long until it is clear */
 void term_flush_keys(void);
-void term_show(const struct grid *g); /* draws what changed, at once */
+void term_set_mouse(bool on);
+/* Draws what changed. False: the terminal has not taken the last frame yet; nothing is done, show the newest later. */
+bool term_show(const struct grid *g);
 void term_bell(void);
 void term_redraw(void);  /* forgets what the terminal shows */
 void term_leave(void);   /* gives the screen away for a moment ($EDITOR, $PAGER) */

@@ -1,4 +1,8 @@
-/* The one file that sees ncurses. Nothing but vetted cells reaches it, as wide characters, never as a format. */
+/* The one file that sees ncurses. Nothing but vetted cells reaches it, as wide characters, never as a format.
+ *
+ * Curses does not write to the terminal: it writes into a file in memory, from where each frame goes to the queue of
+ * tty.h as a whole. So a frame can be counted, wrapped in a synchronised update, and left out while the terminal is slow;
+ * and curses never waits. It reads no keys either (input.h). */
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
 #include <curses.h>
@@ -6,21 +10,29 @@
 
 #include <langinfo.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 #include <wchar.h>
 
 #include "base/text/utf8.h"
-#include "ui/term/term.h"
+#include "base/text/width.h"
+#include "base/buf.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "ui/term/input.h"
+#include "ui/term/tty.h"
 
 /* Curses has names of its own for keys; ours come from ui/term/term.h. */
 static SCREEN *screen;
-static const struct theme *theme;
-static bool colours;
-static struct grid shown; /* what the terminal has */
+static FILE *sink; /* what curses takes for the terminal */
+static struct theme theme;
+static bool colours, sync_updates;
+static struct grid shown; /* what the terminal has, or will have when the queue is empty */
+static struct input input;
+static struct tty_answers answers;
 
 bool term_utf8(void)
 {
@@ -30,121 +42,187 @@ bool term_utf8(void)
 	return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
-/* Modes that we set are left also when we are killed by a signal that can be caught. */
-static void restore(int sig)
-{
-	static const char reset[] = "\x1b[?2004l\x1b[?1000l\x1b[0m\x1b[?25h\x1b[?1049l\r\n";
-	ssize_t n = write(STDOUT_FILENO, reset, sizeof(reset) - 1);
-	(void)n;
-	signal(sig, SIG_DFL);
-	raise(sig);
-}
+/* --- taking the screen -------------------------------------------------------------------------------------------- */
 
 static void init_colours(void)
 {
-	colours = theme->colour && has_colors() && start_color() == OK;
+	colours = has_colors() && start_color() == OK;
 	if (!colours)
 		return;
 	use_default_colors();
-	int many = COLORS >= 16 ? 16 : 8;
-	for (int i = 0; i < many; i++)
-		init_pair((short)(i + 1), (short)i, -1);
-	for (int i = many; i < 16; i++)
-		init_pair((short)(i + 1), (short)(i == 8 ? -1 : i - 8), -1);
+	for (int i = 0; i < 256 && i + 1 < COLOR_PAIRS; i++) {
+		int c = i < COLORS ? i : i < 16 ? (i == 8 ? -1 : i - 8) : -1;
+		init_pair((short)(i + 1), (short)c, -1);
+	}
 }
 
-int term_open(const struct theme *t, bool ascii, struct err *err)
+/* What curses has written since the last time. */
+static void take_frame(struct buf *out)
 {
-	const char *term = getenv("TERM");
-	theme = t;
-	(void)ascii;
-	if (!term || !*term || strcmp(term, "dumb") == 0)
-		return err_set(err, ERR_UNSUPPORTED, "terminal '%s' has no screen; use --no-tui", term ? term : "");
-	screen = newterm(NULL, stdout, stdin);
-	if (!screen)
-		return err_set(err, ERR_UNSUPPORTED, "terminal '%s' is not known here; use --no-tui", term);
-	set_escdelay(25);
-	raw();
-	noecho();
+	int fd = fileno(sink);
+	off_t len = lseek(fd, 0, SEEK_CUR);
+	if (len <= 0)
+		return;
+	buf_reserve(out, (size_t)len + 1);
+	ssize_t n = pread(fd, out->data + out->len, (size_t)len, 0);
+	if (n > 0)
+		out->len += (size_t)n;
+	lseek(fd, 0, SEEK_SET);
+}
+
+static void pass_on(bool whole_frame)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	take_frame(&b);
+	if (b.len == 0)
+		return;
+	bool wrap = whole_frame && sync_updates;
+	if (wrap)
+		tty_puts("\x1b[?2026h");
+	tty_put(b.data, b.len);
+	if (wrap)
+		tty_puts("\x1b[?2026l");
+	tty_flush();
+}
+
+static void set_up_curses(void)
+{
 	nonl();
-	keypad(stdscr, TRUE);
-	nodelay(stdscr, TRUE);
 	idlok(stdscr, TRUE);
 	leaveok(stdscr, FALSE);
+	typeahead(-1); /* a frame is whole, whatever is being typed */
 	curs_set(0);
 	init_colours();
-	signal(SIGTERM, restore);
-	signal(SIGHUP, restore);
+}
+
+int term_open(struct err *err)
+{
+	const char *term = getenv("TERM"), *sync = getenv("SANDGLASS_SYNC");
+	if (!term || !*term || strcmp(term, "dumb") == 0)
+		return err_set(err, ERR_UNSUPPORTED, "terminal '%s' has no screen; use --no-tui", term ? term : "");
+	int fd = memfd_create("frame", MFD_CLOEXEC);
+	sink = fd >= 0 ? fdopen(fd, "w+") : NULL;
+	if (!sink) {
+		fd_close(&fd);
+		return err_sys(err, "cannot make a place for frames");
+	}
+	screen = newterm(NULL, sink, stdin);
+	tty_set_mouse(true);
+	int rc = screen ? tty_open(err)
+			: err_set(err, ERR_UNSUPPORTED, "terminal '%s' is not known here; use --no-tui", term);
+	if (rc < 0) {
+		term_close();
+		return -1;
+	}
+	input_clear(&input);
+	answers = tty_ask(true, !sync || strcmp(sync, "0") != 0, 50);
+	sync_updates = answers.sync;
+	set_up_curses();
 	return 0;
+}
+
+int term_background(void)
+{
+	return answers.light ? 1 : answers.dark ? -1 : 0;
+}
+
+void term_set_theme(const struct theme *t)
+{
+	theme = *t;
+	grid_release(&shown); /* every cell anew; the terminal gets what differs */
 }
 
 void term_close(void)
 {
-	if (!screen)
-		return;
-	curs_set(1);
-	endwin();
-	delscreen(screen);
-	screen = NULL;
+	if (screen) {
+		curs_set(1);
+		endwin();
+		pass_on(false);
+		tty_close();
+		delscreen(screen);
+		screen = NULL;
+	}
+	if (sink)
+		fclose(sink);
+	sink = NULL;
 	grid_release(&shown);
-	signal(SIGTERM, SIG_DFL);
-	signal(SIGHUP, SIG_DFL);
 }
 
 void term_size(int *rows, int *cols)
 {
 	struct winsize ws;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_row > 0 && ws.ws_col > 0 &&
+	if (ioctl(tty_fd(), TIOCGWINSZ, &ws) == 0 && ws.ws_row > 0 && ws.ws_col > 0 &&
 	    (ws.ws_row != LINES || ws.ws_col != COLS))
 		resizeterm(ws.ws_row, ws.ws_col);
 	*rows = LINES;
 	*cols = COLS;
 }
 
-static uint32_t special(wint_t c)
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static bool read_more(void)
 {
-	static const struct {
-		wint_t code;
-		uint32_t key;
-	} map[] = {
-		{ KEY_UP, K_UP }, { KEY_DOWN, K_DOWN }, { KEY_LEFT, K_LEFT }, { KEY_RIGHT, K_RIGHT },
-		{ KEY_PPAGE, K_PGUP }, { KEY_NPAGE, K_PGDN }, { KEY_HOME, K_HOME }, { KEY_END, K_END },
-		{ KEY_DC, K_DEL }, { KEY_BACKSPACE, K_BACKSPACE }, { KEY_BTAB, K_STAB }, { KEY_ENTER, K_ENTER },
-		{ KEY_RESIZE, K_RESIZE },
-	};
-	for (size_t i = 0; i < ARRAY_LEN(map); i++)
-		if (map[i].code == c)
-			return map[i].key;
-	if (c >= KEY_F(1) && c <= KEY_F(10))
-		return K_F1 + (uint32_t)(c - KEY_F(1));
-	return KEY_NONE_;
+	char bytes[256];
+	size_t room = input_room(&input);
+	int n = room ? tty_read(bytes, room < sizeof(bytes) ? room : sizeof(bytes)) : 0;
+	if (n > 0)
+		input_feed(&input, bytes, (size_t)n);
+	return n > 0;
 }
 
 uint32_t term_key(void)
 {
-	wint_t c;
+	static int64_t waiting_us;
 	for (;;) {
-		int rc = get_wch(&c);
-		if (rc == ERR)
-			return KEY_NONE_;
-		if (rc == OK)
-			return c == '\r' ? K_ENTER : c == 0x7f || c == 0x08 ? K_BACKSPACE : (uint32_t)c;
-		uint32_t k = special(c);
-		if (k != KEY_NONE_)
+		uint32_t k = input_key(&input, false);
+		if (k != KEY_NONE_) {
+			waiting_us = 0;
 			return k;
+		}
+		if (read_more()) {
+			waiting_us = 0;
+			continue;
+		}
+		if (!input_waits(&input))
+			return KEY_NONE_;
+		int64_t now = clock_mono_us();
+		if (waiting_us == 0)
+			waiting_us = now;
+		if (now - waiting_us < INPUT_ESC_MS * 1000)
+			return KEY_NONE_;
+		waiting_us = 0;
+		return input_key(&input, true);
 	}
+}
+
+struct mouse term_mouse(void)
+{
+	return input.mouse;
+}
+
+int term_key_wait_ms(void)
+{
+	return input_waits(&input) ? INPUT_ESC_MS : -1;
 }
 
 void term_flush_keys(void)
 {
-	flushinp();
+	while (read_more() && input_room(&input) == 0)
+		input_clear(&input);
+	input_clear(&input);
+}
+
+void term_set_mouse(bool on)
+{
+	tty_set_mouse(on);
+	tty_flush();
 }
 
 /* --- drawing ------------------------------------------------------------------------------------------------------ */
 
 static attr_t attrs_of(const struct cell *c, short *pair)
 {
-	const struct look *l = &theme->look[c->role];
+	const struct look *l = &theme.look[c->role];
 	attr_t a = A_NORMAL;
 	if ((l->attrs & ATTR_BOLD) || (c->flags & GLYPH_BOLD))
 		a |= A_BOLD;
@@ -160,15 +238,23 @@ static attr_t attrs_of(const struct cell *c, short *pair)
 	int fg = c->fg > 0 ? c->fg - 1 : l->fg;
 	*pair = 0;
 	/* a reversed row of many colours is hard to read: it keeps the terminal's own */
-	if (colours && fg >= 0 && !(c->flags & GRID_CURSOR))
+	if (colours && theme.colour && fg >= 0 && !(c->flags & GRID_CURSOR))
 		*pair = (short)(fg + 1);
-	if (colours && fg >= 8 && COLORS < 16 && fg != 8)
+	if (fg >= 16 && COLORS <= fg)
+		*pair = 0;
+	if (colours && theme.colour && fg >= 8 && fg < 16 && COLORS < 16 && fg != 8)
 		a |= A_BOLD;
 	return a;
 }
 
-/* Base character and up to four marks; a joined picture shows its first. What libc thinks wider or narrower than we do
- * becomes a blank of our width, so that no column can shift. */
+/* Curses asks libc; libc's tables are another Unicode version than ours. This one is found first, also by curses. */
+int wcwidth(wchar_t c)
+{
+	return c == 0 ? 0 : c < 0x20 || (c >= 0x7f && c < 0xa0) ? -1 : text_width((uint32_t)c);
+}
+
+/* Base character and up to four marks; a joined picture shows its first. What would be wider or narrower than its cell
+ * becomes a blank of its width, so that no column can shift. */
 static void put_cell(int row, int col, const struct cell *c)
 {
 	wchar_t w[CCHARW_MAX + 1] = { 0 };
@@ -200,8 +286,10 @@ static bool same_size(const struct grid *a, const struct grid *b)
 	return a->rows == b->rows && a->cols == b->cols;
 }
 
-void term_show(const struct grid *g)
+bool term_show(const struct grid *g)
 {
+	if (!tty_flush())
+		return false;
 	bool all = !same_size(g, &shown) || !shown.cell;
 	if (all) {
 		grid_release(&shown);
@@ -227,11 +315,14 @@ void term_show(const struct grid *g)
 	}
 	wnoutrefresh(stdscr);
 	doupdate();
+	pass_on(true);
+	return true;
 }
 
 void term_bell(void)
 {
-	beep();
+	tty_puts("\a");
+	tty_flush();
 }
 
 void term_redraw(void)
@@ -242,12 +333,16 @@ void term_redraw(void)
 
 void term_leave(void)
 {
+	curs_set(1);
 	def_prog_mode();
 	endwin();
+	pass_on(false);
+	tty_leave();
 }
 
 void term_return(void)
 {
+	tty_return();
 	reset_prog_mode();
 	term_redraw();
 }

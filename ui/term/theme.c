@@ -3,22 +3,26 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct theme themes[] = {
-	{ "dark", true, {
+#include "base/text/width.h"
+
+static const struct look dark[ROLE_NR] = {
 #define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) [ROLE_##NAME] = { (dark), (attrs) },
 #include "ui/roles.def"
 #undef ROLE
-	} },
-	{ "light", true, {
+}, light[ROLE_NR] = {
 #define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) [ROLE_##NAME] = { (light), (attrs) },
 #include "ui/roles.def"
 #undef ROLE
-	} },
-	{ "mono", false, {
+}, mono[ROLE_NR] = {
 #define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) [ROLE_##NAME] = { -1, (mono) },
 #include "ui/roles.def"
 #undef ROLE
-	} },
+};
+
+static const char *const names[ROLE_NR] = {
+#define ROLE(NAME, name, letter, dark, light, attrs, mono, doc) name,
+#include "ui/roles.def"
+#undef ROLE
 };
 
 static const char letters[] = {
@@ -37,8 +41,38 @@ static const char *const signs[SIGN_NR][2] = {
 	[SIGN_SPARK7] = { "\xe2\x96\x87", "*" }, [SIGN_SPARK8] = { "\xe2\x96\x88", "#" },
 };
 
+/* Nothing dim; on dark the bright half of the palette, on light the dark half; colours bold as well. */
+static struct look high_contrast(struct look l, bool on_dark)
+{
+	if (l.fg == 8 || l.fg == 7)
+		l.fg = -1;
+	if (l.fg < 0)
+		return l;
+	l.fg = on_dark ? l.fg | 8 : l.fg & 7;
+	l.attrs |= ATTR_BOLD;
+	return l;
+}
+
+static struct theme themes[] = { { .name = "dark" }, { .name = "light" }, { .name = "dark-hc" }, { .name = "light-hc" },
+				 { .name = "mono" } };
+
+static void make_themes(void)
+{
+	for (int r = 0; r < ROLE_NR; r++) {
+		themes[0].look[r] = dark[r];
+		themes[1].look[r] = light[r];
+		themes[2].look[r] = high_contrast(dark[r], true);
+		themes[3].look[r] = high_contrast(light[r], false);
+		themes[4].look[r] = mono[r];
+	}
+	for (size_t i = 0; i < ARRAY_LEN(themes); i++)
+		themes[i].colour = strcmp(themes[i].name, "mono") != 0;
+}
+
 const struct theme *theme_find(const char *name)
 {
+	if (!themes[0].colour)
+		make_themes();
 	for (size_t i = 0; i < ARRAY_LEN(themes); i++)
 		if (strcmp(themes[i].name, name) == 0)
 			return &themes[i];
@@ -53,15 +87,117 @@ static bool background_is_light(void)
 	return last && (strcmp(last, ";7") == 0 || strcmp(last, ";15") == 0);
 }
 
-const struct theme *theme_choose(const char *choice)
+bool theme_no_colour(void)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	return (no_color && *no_color) || (term && strcmp(term, "dumb") == 0);
+}
+
+const struct theme *theme_choose(const char *choice, int background)
 {
 	const struct theme *named = choice ? theme_find(choice) : NULL;
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	if (theme_no_colour())
+		return theme_find("mono");
 	if (named)
 		return named;
-	if ((no_color && *no_color) || (term && strcmp(term, "dumb") == 0))
-		return theme_find("mono");
-	return theme_find(background_is_light() ? "light" : "dark");
+	return theme_find(background > 0 || (background == 0 && background_is_light()) ? "light" : "dark");
+}
+
+/* --- a person's own ----------------------------------------------------------------------------------------------- */
+
+/* The nearest of the cube's 216 and the 24 greys. */
+static int nearest(unsigned rgb)
+{
+	static const int level[] = { 0, 95, 135, 175, 215, 255 };
+	const int want[3] = { (int)(rgb >> 16) & 255, (int)(rgb >> 8) & 255, (int)rgb & 255 };
+	int best = 16, best_d = INT32_MAX;
+	for (int i = 16; i < 256; i++) {
+		int c[3] = { level[(i - 16) / 36 % 6], level[(i - 16) / 6 % 6], level[(i - 16) % 6] }, d = 0;
+		if (i >= 232)
+			c[0] = c[1] = c[2] = 8 + (i - 232) * 10;
+		for (int k = 0; k < 3; k++)
+			d += (c[k] - want[k]) * (c[k] - want[k]);
+		if (d < best_d) {
+			best_d = d;
+			best = i;
+		}
+	}
+	return best;
+}
+
+/* One word of a role; false if it is none. */
+static bool take_word(struct look *l, bool *bright, const char *w)
+{
+	static const char *const colours[] = { "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white" };
+	static const struct { const char *word; unsigned attr; } attrs[] = {
+		{ "bold", ATTR_BOLD }, { "underline", ATTR_UNDERLINE }, { "reverse", ATTR_REVERSE }, { "plain", 0 } };
+	char *end;
+	for (size_t i = 0; i < ARRAY_LEN(colours); i++)
+		if (strcmp(w, colours[i]) == 0) {
+			l->fg = (int)i + (*bright ? 8 : 0);
+			return true;
+		}
+	for (size_t i = 0; i < ARRAY_LEN(attrs); i++)
+		if (strcmp(w, attrs[i].word) == 0) {
+			l->attrs |= attrs[i].attr;
+			return true;
+		}
+	if (strcmp(w, "bright") == 0 || strcmp(w, "default") == 0) {
+		*bright = *w == 'b';
+		return true;
+	}
+	unsigned long n = strtoul(*w == '#' ? w + 1 : w, &end, *w == '#' ? 16 : 10);
+	if (*end || (*w == '#' ? strlen(w) != 7 : (*w < '0' || *w > '9' || n > 255)))
+		return false;
+	l->fg = *w == '#' ? nearest((unsigned)n) : (int)n;
+	return true;
+}
+
+static int take_role(struct look *l, const char *role, const char *text, struct err *err)
+{
+	char copy[96], *save = NULL;
+	bool bright = false;
+	*l = (struct look){ .fg = -1 };
+	if (strlen(text) >= sizeof(copy))
+		return err_set(err, ERR_INVALID, "theme: %s: too many words", role);
+	strcpy(copy, text);
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		if (!take_word(l, &bright, w))
+			return err_set(err, ERR_INVALID, "theme: %s: '%s' is no colour, bold, underline, reverse, plain",
+				       role, w);
+	return 0;
+}
+
+int theme_from_json(const json_t *o, const char *name, struct theme *out, struct err *err)
+{
+	const struct theme *base = theme_find(json_str(o, "base", "dark"));
+	struct theme t;
+	const char *key;
+	json_t *v;
+	if (!base)
+		return err_set(err, ERR_INVALID, "theme: base is dark, light, dark-hc, light-hc or mono");
+	t = *base;
+	t.name = name;
+	json_object_foreach((json_t *)(uintptr_t)o, key, v) {
+		int r = 0;
+		while (r < ROLE_NR && strcmp(names[r], key) != 0)
+			r++;
+		if (strcmp(key, "base") == 0)
+			continue;
+		if (r == ROLE_NR)
+			return err_set(err, ERR_INVALID, "theme: there is no role '%s'", key);
+		if (!json_is_string(v))
+			return err_set(err, ERR_INVALID, "theme: %s is a text like \"bright red bold\"", key);
+		if (take_role(&t.look[r], key, json_string_value(v), err) < 0)
+			return -1;
+	}
+	*out = t;
+	return 0;
+}
+
+const char *role_name(enum role r)
+{
+	return names[r];
 }
 
 char role_letter(enum role r)
@@ -71,5 +207,5 @@ char role_letter(enum role r)
 
 const char *sign_text(enum sign s, bool ascii)
 {
-	return signs[s][ascii];
+	return signs[s][ascii || text_ambiguous()]; /* line drawing is of ambiguous width */
 }

@@ -1,9 +1,15 @@
 /* How things look: roles to attributes, signs to glyphs. Views name roles and signs and never a colour or a byte of
- * line drawing. Themes: dark, light, mono (also NO_COLOR, TERM=dumb). Pure data. */
+ * line drawing. Built in: dark, light, dark-hc, light-hc (high contrast), mono. Pure data.
+ *
+ * A theme of a person's own is a Lua file that is run once in a Lua host and gives a table of roles:
+ *   return { base = "dark", held = "bright yellow bold", dim = "244", error = "#ff5f5f reverse", key = "underline" }
+ * A role is words: a colour (black red green yellow blue magenta cyan white, "bright" before it; default; 0 to 255;
+ * #rrggbb, which becomes the nearest of the 256) and bold, underline, reverse, plain. A role that is not named is the
+ * base's. Colours past 15 need a terminal with 256; elsewhere they are its default. */
 #ifndef UI_THEME_H
 #define UI_THEME_H
 
-#include "base/compat.h"
+#include "base/json.h"
 
 enum { ATTR_BOLD = 1 << 0, ATTR_UNDERLINE = 1 << 1, ATTR_REVERSE = 1 << 2 };
 
@@ -15,7 +21,7 @@ enum role {
 };
 
 struct look {
-	int fg; /* 0 to 15, -1 = default */
+	int fg; /* 0 to 255, -1 = default */
 	unsigned attrs;
 };
 
@@ -27,9 +33,15 @@ struct theme {
 
 /* NULL if there is none of that name. */
 const struct theme *theme_find(const char *name);
-/* What NO_COLOR, TERM and COLORFGBG ask for; @choice ("auto", NULL, or a name) goes first. */
-const struct theme *theme_choose(const char *choice);
+/* mono where there is no colour; else the theme named @choice; for "auto", NULL and unknown names by the terminal's
+ * background (1 light, -1 dark, 0 not known), COLORFGBG, then dark. */
+const struct theme *theme_choose(const char *choice, int background);
+/* True if nothing may be coloured: NO_COLOR (not empty) or TERM=dumb. */
+bool theme_no_colour(void);
+/* Checks it whole: an unknown role or word is an error that names it. @name is borrowed. */
+NODISCARD int theme_from_json(const json_t *o, const char *name, struct theme *out, struct err *err);
 char role_letter(enum role r);
+const char *role_name(enum role r);
 
 enum sign {
 	SIGN_HLINE, SIGN_VLINE, SIGN_CUT, SIGN_FULL, SIGN_EMPTY, SIGN_DOT,

@@ -2,8 +2,38 @@
 
 #include <utf8proc.h>
 
+static const struct { uint32_t first, last; } ambiguous[] = {
+#include "base/text/ambiguous.inc"
+};
+static bool ambiguous_wide;
+
+void text_ambiguous_wide(bool wide)
+{
+	ambiguous_wide = wide;
+}
+
+bool text_ambiguous(void)
+{
+	return ambiguous_wide;
+}
+
+static bool is_ambiguous(uint32_t cp)
+{
+	size_t lo = 0, hi = ARRAY_LEN(ambiguous);
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (cp > ambiguous[mid].last)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < ARRAY_LEN(ambiguous) && cp >= ambiguous[lo].first;
+}
+
 int text_width(uint32_t cp)
 {
+	if (ambiguous_wide && cp >= 0xa1 && is_ambiguous(cp))
+		return 2;
 	int w = utf8proc_charwidth((utf8proc_int32_t)cp);
 	return w < 0 ? 0 : w > 2 ? 2 : w;
 }

@@ -1,7 +1,8 @@
 /* How wide a character is on a screen, what joins what into one cell, and what must never be drawn as itself.
  *
  * The tables are those of utf8proc (the one place where it is seen), so width does not depend on the libc of the
- * machine and a replay looks as the live screen did. Ambiguous width is 1. Pure functions, any thread. */
+ * machine and a replay looks as the live screen did. Ambiguous width is 1, or 2 when a console's person says so (his
+ * terminal draws them so; set before anything is measured, one thread). Else pure functions, any thread. */
 #ifndef BASE_TEXT_WIDTH_H
 #define BASE_TEXT_WIDTH_H
 
@@ -9,6 +10,9 @@
 
 /* Cells of a character that may be drawn: 0 (combining), 1 or 2. */
 int text_width(uint32_t cp);
+
+void text_ambiguous_wide(bool wide);
+bool text_ambiguous(void);
 
 /* True if a new grapheme cluster begins between @before and @after. *state is 0 at the start of a text. */
 bool text_breaks(uint32_t before, uint32_t after, int32_t *state);

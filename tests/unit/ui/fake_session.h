@@ -273,6 +273,14 @@ int session_output(struct session *s, uint64_t action, int stream, uint64_t off,
 	return 0;
 }
 
+uint64_t session_output_size(struct session *s, uint64_t action, int stream)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < s->nr_outputs; i++)
+		n += s->output[i].action == action && s->output[i].stream == stream ? strlen(s->output[i].text) : 0;
+	return n;
+}
+
 int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err)
 {
 	(void)err;

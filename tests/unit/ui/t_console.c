@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/text/utf8.h"
+#include "base/text/width.h"
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/console.h"
@@ -70,13 +72,46 @@ static int ended(void)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-/* OSC, DCS, APC, PM, SOS and the like never come from us, so none may come at all. */
+/* Every control byte that came is the beginning of something that we say: of OSC only the question for the background
+ * (and, live, the title); no DCS, APC, PM, SOS; of CSI only what curses and tty.c use; no BEL, no C1, raw or encoded. */
+static bool our_sequence(const char *p, size_t len, size_t *used)
+{
+	static const char ask[] = "\x1b]11;?\x1b\\", finals[] = "mHJKABCDGdXPLM@rhlTSbcptfZ";
+	if (len >= sizeof(ask) - 1 && memcmp(p, ask, sizeof(ask) - 1) == 0) {
+		*used = sizeof(ask) - 1;
+		return true;
+	}
+	*used = 2;
+	if (len < 2 || p[1] != '[') /* charsets, keypad, reverse index, save and restore */
+		return len >= 2 && strchr("(=>M78", p[1]);
+	size_t n = 2;
+	while (n < len && p[n] >= 0x20 && p[n] < 0x40)
+		n++;
+	*used = n + 1;
+	return n < len && strchr(finals, p[n]);
+}
+
 static bool only_our_escapes(void)
 {
-	for (size_t i = 0; i + 1 < seen.len; i++)
-		if (seen.data[i] == 0x1b && strchr("]P_^X", seen.data[i + 1]))
+	for (size_t i = 0, used; i < seen.len; i += used) {
+		unsigned char c = (unsigned char)seen.data[i];
+		uint32_t cp = c;
+		used = 1;
+		if (c == 0x1b && !our_sequence(seen.data + i, seen.len - i, &used)) {
+			printf("# a foreign sequence: ESC %.20s\n", seen.data + i + 1);
 			return false;
-	return !memmem(seen.data, seen.len, "\xe2\x80\xae", 3) && !memchr(seen.data, 7, seen.len);
+		}
+		if (c >= 0x80 && utf8_next(seen.data + i, seen.len - i, &cp, &used) != UTF8_OK) {
+			printf("# broken UTF-8: %02x\n", c);
+			return false;
+		}
+		if ((c < 0x20 && !strchr("\x1b\r\n\b\t\x0f\x0e", c)) || (cp >= 0x7f && cp < 0xa0) ||
+		    (cp >= 0x80 && text_is_hidden(cp))) {
+			printf("# a control character: U+%04X\n", cp);
+			return false;
+		}
+	}
+	return true;
 }
 
 static void hostile(void)

@@ -1,0 +1,169 @@
+#include "ui/away.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "ui/term/term.h"
+#include "ui/term/tty.h"
+
+enum { EDIT_MAX = 16 << 20 };
+
+/* --- one program in the foreground -------------------------------------------------------------------------------- */
+
+static void child(const char *script, const char *arg, int in, bool silent)
+{
+	sigset_t none;
+	int null = silent ? open("/dev/null", O_RDWR) : -1;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_DFL);
+	signal(SIGQUIT, SIG_DFL);
+	if (in >= 0)
+		dup2(in, STDIN_FILENO);
+	if (null >= 0) {
+		dup2(null, STDOUT_FILENO);
+		dup2(null, STDERR_FILENO);
+	}
+	execl("/bin/sh", "sh", "-c", script, "sh", arg, (char *)NULL);
+	_exit(127);
+}
+
+/* Ctrl-C and Ctrl-Z are for the program; when it stops, so do we, and go on together. */
+static int run(const char *script, const char *arg, int in, bool silent)
+{
+	struct sigaction ign = { .sa_handler = SIG_IGN }, old_int, old_quit;
+	int status = -1;
+	sigaction(SIGINT, &ign, &old_int);
+	sigaction(SIGQUIT, &ign, &old_quit);
+	pid_t pid = fork();
+	if (pid == 0)
+		child(script, arg, in, silent);
+	while (pid > 0) {
+		pid_t got = waitpid(pid, &status, WUNTRACED);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0 || !WIFSTOPPED(status))
+			break;
+		tty_stop();
+		kill(pid, SIGCONT);
+	}
+	sigaction(SIGINT, &old_int, NULL);
+	sigaction(SIGQUIT, &old_quit, NULL);
+	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static const char *variable(const char *first, const char *second, const char *otherwise)
+{
+	const char *v = getenv(first);
+	if (!v || !*v)
+		v = second ? getenv(second) : NULL;
+	return v && *v ? v : otherwise;
+}
+
+/* --- editor ------------------------------------------------------------------------------------------------------- */
+
+bool away_edit(const char *before, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	char path[] = "/tmp/sandglass-edit-XXXXXX";
+	CLEANUP(fd_close) int fd = mkostemp(path, O_CLOEXEC);
+	CLEANUP(free_ptr) char *script = xasprintf("%s \"$1\"", variable("VISUAL", "EDITOR", "vi"));
+	bool ok = fd >= 0 && fd_write_all(fd, before, strlen(before), &err) == 0;
+	term_leave();
+	ok = ok && run(script, path, -1, false) == 0 && file_read(path, out, EDIT_MAX, &err) == 0;
+	term_return();
+	if (fd >= 0)
+		unlink(path);
+	/* editors end a file with a line end that nobody typed */
+	if (out->len > 0 && out->data[out->len - 1] == '\n' && (!*before || before[strlen(before) - 1] != '\n'))
+		out->data[--out->len] = 0;
+	return ok && (out->len == 0 || memchr(out->data, 0, out->len) == NULL);
+}
+
+/* --- pager -------------------------------------------------------------------------------------------------------- */
+
+static int text_file(const char *text, size_t len)
+{
+	struct err err = ERR_INIT;
+	int fd = memfd_create("pane", MFD_CLOEXEC);
+	if (fd >= 0 && (fd_write_all(fd, text, len, &err) < 0 || lseek(fd, 0, SEEK_SET) < 0))
+		fd_close(&fd);
+	return fd;
+}
+
+bool away_page(const char *pager, const char *text, size_t len)
+{
+	CLEANUP(fd_close) int fd = text_file(text, len);
+	if (!pager || !*pager)
+		pager = variable("PAGER", NULL, "less -R");
+	if (fd < 0)
+		return false;
+	term_leave();
+	int status = run(pager, NULL, fd, false);
+	term_return();
+	return status >= 0 && status != 126 && status != 127;
+}
+
+/* --- plain copy screen -------------------------------------------------------------------------------------------- */
+
+void away_plain(const char *text, size_t len)
+{
+	static const char end[] = "-- sandglass: plain text to copy; any key goes back --";
+	struct err err = ERR_INIT;
+	struct termios was, one;
+	char key[64];
+	term_leave();
+	bool tty = tcgetattr(STDIN_FILENO, &was) == 0;
+	one = was;
+	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	if (tty)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &one);
+	bool ok = fd_write_all(STDOUT_FILENO, text, len, &err) == 0 &&
+		  fd_write_all(STDOUT_FILENO, len && text[len - 1] == '\n' ? "" : "\n", len && text[len - 1] == '\n' ? 0 : 1,
+			       &err) == 0 &&
+		  fd_write_all(STDOUT_FILENO, end, sizeof(end) - 1, &err) == 0;
+	while (ok && tty && read(STDIN_FILENO, key, sizeof(key)) < 0 && errno == EINTR)
+		;
+	ok = ok && fd_write_all(STDOUT_FILENO, "\n", 1, &err) == 0;
+	if (tty)
+		tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
+	term_return();
+}
+
+/* --- clipboard ---------------------------------------------------------------------------------------------------- */
+
+void clip_sequence(const char *text, size_t len, struct buf *out)
+{
+	buf_puts(out, "\x1b]52;c;");
+	base64_append(out, text, len);
+	buf_puts(out, "\x1b\\");
+}
+
+const char *clip_program(const char *text, size_t len)
+{
+	static const struct {
+		const char *name, *display, *script;
+	} programs[] = {
+		{ "wl-copy", "WAYLAND_DISPLAY", "command -v wl-copy && exec wl-copy" },
+		{ "xclip", "DISPLAY", "command -v xclip && exec xclip -selection clipboard" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
+		const char *display = getenv(programs[i].display);
+		if (!display || !*display)
+			continue;
+		CLEANUP(fd_close) int fd = text_file(text, len);
+		if (fd >= 0 && run(programs[i].script, NULL, fd, true) == 0)
+			return programs[i].name;
+	}
+	return NULL;
+}

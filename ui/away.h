@@ -1,0 +1,23 @@
+/* What takes a person off the screen for a while: editor, pager, the plain copy screen; and the way to his clipboard.
+ *
+ * The screen is given back before and taken again after; agents go on meanwhile, since they are not ours. A stop (Ctrl-Z)
+ * of the program that runs stops the console too, as one job. Texts must be sanitised by the caller. */
+#ifndef UI_AWAY_H
+#define UI_AWAY_H
+
+#include "base/buf.h"
+
+/* $VISUAL, $EDITOR, vi on @text. False: it failed, or what came back is not a text. */
+bool away_edit(const char *text, struct buf *out);
+/* @pager NULL: $PAGER, "less -R". False: it could not be run. */
+bool away_page(const char *pager, const char *text, size_t len);
+/* Leaves the full screen and prints @text, so that the terminal's own selection copies it whole; until a key. */
+void away_plain(const char *text, size_t len);
+
+enum { CLIP_MAX = 74000 }; /* of text: what xterm and others still take by OSC 52 */
+/* Appends OSC 52. */
+void clip_sequence(const char *text, size_t len, struct buf *out);
+/* To wl-copy or xclip, where there is one and a display for it. Returns its name or NULL. */
+const char *clip_program(const char *text, size_t len);
+
+#endif

@@ -1,0 +1,46 @@
+/* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a split is dragged. A key
+ * in the key line can be clicked. It never decides anything: decisions are not in the key line, and a dialog has no
+ * clicks of its own. */
+#include "ui/ui.h"
+
+enum { WHEEL_ROWS = 3 };
+
+static void press(struct ui *ui, int row, int col)
+{
+	struct view *v = ui_top(ui);
+	int body = ui->grid.rows - ui_frame_rows(ui);
+	if (row >= body) {
+		enum verb at = ui_frame_verb_at(ui, row, col);
+		if (at != VERB_NONE)
+			ui_do(ui, at);
+		return;
+	}
+	enum click c = v->ops->click ? v->ops->click(v->self, ui, row, col) : CLICK_NONE;
+	ui->grabbed = c == CLICK_GRABBED;
+	if (c == CLICK_AGAIN)
+		ui_do(ui, VERB_OPEN);
+}
+
+void ui_mouse(struct ui *ui, struct mouse m)
+{
+	struct view *v = ui_top(ui);
+	if (ui->no_mouse || ui->prompt.active || ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS)
+		return;
+	switch (m.kind) {
+	case MOUSE_PRESS:
+		press(ui, m.row, m.col);
+		break;
+	case MOUSE_RELEASE:
+		ui->grabbed = false;
+		break;
+	case MOUSE_DRAG:
+		if (ui->grabbed && v->ops->drag)
+			v->ops->drag(v->self, ui, m.row, m.col);
+		break;
+	case MOUSE_WHEEL_UP:
+	case MOUSE_WHEEL_DOWN:
+		for (int i = 0; i < WHEEL_ROWS; i++)
+			ui_do(ui, m.kind == MOUSE_WHEEL_UP ? VERB_UP : VERB_DOWN);
+		break;
+	}
+}

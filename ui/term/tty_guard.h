@@ -1,0 +1,19 @@
+/* A process that gives the terminal back when the console cannot do it any more (kill -9, a crash): it waits at a socket
+ * for the console's end. It holds nothing but the terminal and the socket, in a session of its own. */
+#ifndef UI_TTY_GUARD_H
+#define UI_TTY_GUARD_H
+
+#include <termios.h>
+
+#include "base/compat.h"
+
+enum { GUARD_TAKEN = 't', GUARD_GONE = 'g' };
+
+/* Returns the socket to it, -1 if there can be none (the console works without). */
+int guard_start(int tty, const struct termios *before);
+void guard_say(int guard, char what); /* may be called in a signal handler */
+void guard_end(int *guard);           /* it ends and is waited for */
+/* Leaves every mode that we may have set. May be called in a signal handler; never waits. */
+void tty_guard_restore(int tty, const struct termios *before);
+
+#endif
