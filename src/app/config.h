@@ -13,4 +13,7 @@ void config_close(struct config **c);
 /* As text; NULL when nothing says anything. Returns owned. */
 char *config_value(const struct config *c, const char *name);
 
+/* A table of tables ("models") as one object, the nearest layer first; NULL when nothing says anything. Returns owned. */
+json_t *config_object(const struct config *c, const char *name);
+
 #endif

@@ -272,6 +272,42 @@ void config_close(struct config **cp)
 	free(c);
 }
 
+/* "models.mine.url" goes into {"mine":{"url":..}}. */
+static void put_deep(json_t *to, const char *path, json_t *value)
+{
+	const char *dot = strchr(path, '.');
+	if (!dot) {
+		if (!json_object_get(to, path))
+			json_object_set(to, path, value);
+		return;
+	}
+	CLEANUP(free_ptr) char *name = xstrndup(path, (size_t)(dot - path));
+	json_t *inner = json_object_get(to, name);
+	if (!inner) {
+		inner = json_object();
+		json_object_set_new(to, name, inner);
+	}
+	if (json_is_object(inner))
+		put_deep(inner, dot + 1, value);
+}
+
+json_t *config_object(const struct config *c, const char *name)
+{
+	json_t *out = json_object();
+	size_t len = strlen(name);
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key, v)
+			if (!strncmp(key, name, len) && key[len] == '.')
+				put_deep(out, key + len + 1, v);
+	}
+	if (json_object_size(out))
+		return out;
+	json_decref(out);
+	return NULL;
+}
+
 char *config_value(const struct config *c, const char *name)
 {
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {

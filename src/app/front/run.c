@@ -140,6 +140,7 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		json_put_int(o, "box_uid", strtoll(box_uid, NULL, 10));
 	if (keep)
 		json_put_int(o, "keep_file_bytes", strtoll(keep, NULL, 10));
+	json_put(o, "secrets", config_object(c, "secrets"));
 	config_close(&c);
 	return 0;
 }
