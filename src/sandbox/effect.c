@@ -64,17 +64,28 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 	struct slot *s = self;
 	struct boxes *b = s->boxes;
 	uint64_t id = s->id;
-	struct err why = err ? *err : s->died;
-	bool bad = err || s->died.code != ERR_NONE;
-	end_jobs(s, bad ? END_INTERRUPTED : END_CANCELLED);
+	struct err why = ERR_INIT;
+	if (err)
+		why = *err;
+	end_jobs(s, err ? END_INTERRUPTED : END_CANCELLED);
 	json_t *body = json_object();
-	if (bad)
+	if (err)
 		json_put_str(body, "why", why.text);
 	if (result && json_is_integer(json_object_get(result, "killed")))
 		json_put_int(body, "killed", json_int(result, "killed", 0));
 	record_append_json(b->record, EV_BOX_CLOSED, id, s->agent, id, 0, body);
 	slot_drop(s);
-	b->ops.gone(b->ops.self, id, bad ? &why : NULL);
+	b->ops.gone(b->ops.self, id, err ? &why : NULL);
+}
+
+/* What is prepared waits for a barrier that would call into a box that is no more. */
+static void cancel_prepared(struct slot *s)
+{
+	for (struct job *j = s->jobs, *next; j; j = next) {
+		next = j->next;
+		if (action_state(j->action) != ACTION_RUNNING)
+			gate_cancel(s->boxes->gate, action_id(j->action), "cancel", "its box is closed");
+	}
 }
 
 static void close_slot(struct slot *s)
@@ -83,7 +94,20 @@ static void close_slot(struct slot *s)
 		return;
 	s->closing = true;
 	gate_box_gone(s->boxes->gate, s->id);
-	s->box->driver->close(s->box, on_closed, s);
+	cancel_prepared(s);
+	if (!s->holds)
+		s->box->driver->close(s->box, on_closed, s);
+}
+
+void boxes_hold(struct boxes *b, uint64_t box, bool held)
+{
+	struct slot *s = slot_find(b, box);
+	if (!s)
+		return;
+	assert(held || s->holds);
+	s->holds += held ? 1u : -1u;
+	if (!s->holds && s->closing)
+		s->box->driver->close(s->box, on_closed, s);
 }
 
 static void on_opened(void *self, json_t *result, const struct err *err)
@@ -140,10 +164,16 @@ void boxes_close(struct boxes *b, uint64_t box)
 	struct slot *s = slot_find(b, box);
 	if (!s)
 		return;
-	if (s->open)
+	if (s->open) {
 		close_slot(s);
-	else
+	} else if (!s->box && record_state(b->record) == RECORD_DEAD) {
+		struct err err = ERR_INIT; /* its barrier never comes, so nothing was opened */
+		record_barrier_forget(b->record, s);
+		err_set(&err, ERR_CLOSED, "the session file cannot be written any more");
+		on_opened(s, NULL, &err);
+	} else {
 		s->close_wanted = true;
+	}
 }
 
 size_t boxes_count(const struct boxes *b)
@@ -213,7 +243,17 @@ static void on_flood(void *self)
 		return;
 	}
 	j->paused = false;
-	j->slot->driver->run_pause(j->run, false);
+	if (!j->unread)
+		j->slot->driver->run_pause(j->run, false);
+}
+
+static void hold_output(struct job *j, bool held)
+{
+	if (j->unread == held || !j->run)
+		return;
+	j->unread = held;
+	if (!j->paused)
+		j->slot->driver->run_pause(j->run, held);
 }
 
 static void on_output(void *self, int stream, const void *bytes, size_t len)
@@ -224,7 +264,8 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 	action_output(j->action, (enum record_stream)stream, bytes, len);
 	if (!j->paused && action_flooded(j->action)) {
 		j->paused = true;
-		j->slot->driver->run_pause(j->run, true);
+		if (!j->unread)
+			j->slot->driver->run_pause(j->run, true);
 		if (!j->flood)
 			j->flood = loop_timer_new(j->slot->boxes->loop, on_flood, j);
 		loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
@@ -242,6 +283,11 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 {
 	struct job *j = self;
 	struct action *a = j->action;
+	if (action_state(a) != ACTION_RUNNING) { /* lost while it was prepared: start() says so when its turn comes */
+		j->slot->driver->run_free(j->run);
+		j->run = NULL;
+		return;
+	}
 	enum action_end end = end_of(j, lost);
 	json_t *body = json_object();
 	if (!lost && signal)
@@ -278,8 +324,9 @@ static void kill_now(void *self)
 
 static void terminate(struct job *j, enum action_end end)
 {
-	if (j->end == END_OK)
-		j->end = end;
+	if (j->end != END_OK)
+		return; /* asked already; asking again gives it no more time */
+	j->end = end;
 	j->slot->driver->run_signal(j->run, SIGTERM);
 	loop_timer_free(&j->timer);
 	j->timer = loop_timer_new(j->slot->boxes->loop, kill_now, j);
@@ -359,6 +406,12 @@ static void start(void *self, struct action *a)
 	struct job *j = action_tag(a);
 	if (!j)
 		j = job_prepare(s, a);
+	if (!j->run) {
+		job_free(j);
+		err_set(&err, ERR_CLOSED, "box '%s' has died; nothing was started", s->name);
+		action_fail(a, &err);
+		return;
+	}
 	job_go(j);
 }
 
@@ -446,7 +499,10 @@ struct freeze {
 static void on_frozen(void *self, json_t *result, const struct err *err)
 {
 	struct freeze *f = self;
+	struct slot *s = slot_find(f->boxes, f->box);
 	json_t *body = result ? json_copy(result) : json_object();
+	if (s && err)
+		s->frozen = !f->frozen;
 	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
 	if (err)
 		json_put_str(body, "why", err->text);

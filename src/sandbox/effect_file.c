@@ -54,6 +54,13 @@ static json_t *size_and_hash(const void *bytes, size_t len)
 	return body;
 }
 
+static void closed(struct file_job *j)
+{
+	struct err why = ERR_INIT;
+	err_set(&why, ERR_CLOSED, "box '%s' is closed", j->slot->name);
+	finish(j, END_FAILED, NULL, &why);
+}
+
 /* --- read --- */
 
 static void on_read(void *self, json_t *result, const struct err *err)
@@ -172,6 +179,10 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 	CLEANUP(buf_release) struct buf new = BUF_INIT;
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
 	struct err why = ERR_INIT;
+	if (j->slot->closing) {
+		closed(j);
+		return;
+	}
 	json_get_bytes(json_object_get(result, "data"), &was);
 	if (!json_get_bytes(json_object_get(spec->args, "old"), &old) ||
 	    !json_get_bytes(json_object_get(spec->args, "new"), &new)) {
@@ -263,6 +274,10 @@ static int by_name(const void *a, const void *b)
 
 static void glob_step(struct file_job *j)
 {
+	if (j->slot->closing) {
+		closed(j);
+		return;
+	}
 	if (!j->cancelled && j->next < j->todo.nr) {
 		const char *dir = j->todo.item[j->next++];
 		j->slot->driver->list(j->slot->box, *dir ? dir : ".", on_list, j);

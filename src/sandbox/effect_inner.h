@@ -10,10 +10,10 @@ struct job {
 	struct job *next;
 	struct slot *slot;
 	struct action *action;
-	struct run *run;
+	struct run *run; /* NULL: the box died under it before it was let go */
 	struct loop_timer *timer; /* time-out, later the grace before KILL */
 	struct loop_timer *flood;
-	bool paused;
+	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
 	int64_t bytes[2];         /* stdout and pty, stderr */
 	enum action_end end;
 };
@@ -27,8 +27,8 @@ struct slot {
 	struct owned_opts opts;
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
-	struct err died;
 	struct job *jobs;
+	unsigned holds; /* workers in its files; while there are any it is not closed */
 	int alive; /* processes that ended actions left behind, as the box says */
 };
 

@@ -1,0 +1,194 @@
+/* A driver whose boxes do nothing by themselves: it writes down what it is asked and answers when a test says so. To be
+ * included by a test. Never more than one run and one file call wait in it per slot; they are found by their order. */
+#ifndef FAKE_DRIVER_H
+#define FAKE_DRIVER_H
+
+#include <signal.h>
+#include <stdarg.h>
+
+#include "base/mem.h"
+#include "sandbox/driver.h"
+
+enum { FD_MAX = 16 };
+
+struct run {
+	const struct run_ops *ops;
+	void *self;
+	struct run_opts o;
+	bool gone, freed, paused, exited, eof;
+	struct buf in;
+	int signals[8];
+	size_t nr_signals;
+};
+
+struct fake_call {
+	box_done_fn *done;
+	void *self;
+};
+
+struct fake_box {
+	struct box box;
+	struct fake_call open, close, frozen, file;
+	struct run run[FD_MAX];
+	size_t nr_runs, live, opens, closes;
+	struct buf log;  /* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze" "thaw" */
+	char name[40];
+};
+
+static struct fake_box fake;
+
+static void fake_answer(struct fake_call *c, json_t *result, const char *why)
+{
+	struct fake_call call = *c;
+	struct err err = ERR_INIT;
+	assert(call.done);
+	*c = (struct fake_call){ 0 };
+	if (why)
+		err_set(&err, ERR_CLOSED, "%s", why);
+	call.done(call.self, result, why ? &err : NULL);
+	json_decref(result);
+}
+
+__attribute__((format(printf, 1, 2))) static void fake_note(const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	buf_printf(&fake.log, "%s%s", fake.log.len ? " " : "", text);
+}
+
+static json_t *fake_probe(void)
+{
+	return json_object();
+}
+
+static struct box *fake_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+{
+	(void)l;
+	fake.opens++;
+	snprintf(fake.name, sizeof(fake.name), "%s", o->name);
+	fake.open = (struct fake_call){ done, self };
+	return &fake.box;
+}
+
+static void fake_close(struct box *b, box_done_fn *done, void *self)
+{
+	assert(b == &fake.box);
+	fake.closes++;
+	fake.close = (struct fake_call){ done, self };
+}
+
+static struct run *fake_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	assert(b == &fake.box && fake.nr_runs < FD_MAX);
+	struct run *r = &fake.run[fake.nr_runs++];
+	*r = (struct run){ .ops = ops, .self = self, .o = *o };
+	fake.live++;
+	return r;
+}
+
+static void fake_run_go(struct run *r)
+{
+	assert(!r->freed && !r->gone);
+	r->gone = true;
+}
+
+static void fake_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
+{
+	assert(!r->freed && r->gone && !r->eof);
+	buf_append(&r->in, bytes, len);
+	r->eof = eof;
+}
+
+static void fake_run_signal(struct run *r, int signo)
+{
+	assert(!r->freed && !r->exited && r->nr_signals < 8);
+	r->signals[r->nr_signals++] = signo;
+}
+
+static void fake_run_resize(struct run *r, uint16_t cols, uint16_t rows)
+{
+	assert(!r->freed);
+	fake_note("resize:%ux%u", cols, rows);
+}
+
+static void fake_run_pause(struct run *r, bool paused)
+{
+	assert(!r->freed && r->paused != paused);
+	r->paused = paused;
+}
+
+static void fake_run_free(struct run *r)
+{
+	assert(!r->freed);
+	r->freed = true;
+	buf_release(&r->in);
+	fake.live--;
+}
+
+static void fake_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+{
+	(void)b;
+	(void)max;
+	fake_note("read:%s", path);
+	fake.file = (struct fake_call){ done, self };
+}
+
+static void fake_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+{
+	(void)b;
+	fake_note("write:%s=%.*s/%o", path, (int)len, (const char *)data, mode < 0 ? 0U : (unsigned)mode);
+	fake.file = (struct fake_call){ done, self };
+}
+
+static void fake_list(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	(void)b;
+	fake_note("list:%s", path);
+	fake.file = (struct fake_call){ done, self };
+}
+
+static void fake_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	(void)b;
+	fake_note("%s", frozen ? "freeze" : "thaw");
+	fake.frozen = (struct fake_call){ done, self };
+}
+
+static const struct driver fake_driver = {
+	.name = "fake",
+	.about = "for tests",
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_FREEZE | CAP_PREPARE,
+	.probe = fake_probe,
+	.open = fake_open,
+	.close = fake_close,
+	.run_prepare = fake_run_prepare,
+	.run_go = fake_run_go,
+	.run_stdin = fake_run_stdin,
+	.run_signal = fake_run_signal,
+	.run_resize = fake_run_resize,
+	.run_pause = fake_run_pause,
+	.run_free = fake_run_free,
+	.read = fake_read,
+	.write = fake_write,
+	.list = fake_list,
+	.freeze = fake_freeze,
+};
+
+/* What the box says of a run. */
+static void fake_out(struct run *r, int stream, const char *text)
+{
+	assert(r->gone && !r->freed && !r->exited);
+	r->ops->on_output(r->self, stream, text, strlen(text));
+}
+
+static void fake_exit(struct run *r, int code, int signal, bool lost, int left)
+{
+	assert(!r->freed && !r->exited);
+	r->exited = true;
+	r->ops->on_exit(r->self, code, signal, lost, left);
+}
+
+#endif
