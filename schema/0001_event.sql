@@ -32,7 +32,7 @@ CREATE TABLE segment(
   segment INTEGER PRIMARY KEY,
   seq INTEGER NOT NULL,           -- the output event that proves it
   action INTEGER NOT NULL,
-  stream INTEGER NOT NULL,        -- 1 stdout, 2 stderr, 3 pty, 4 model request, 5 model response
+  stream INTEGER NOT NULL,        -- 1 stdout, 2 stderr, 3 pty, 4 model request, 5 model response, 6 model text
   off INTEGER NOT NULL,           -- of its first byte in the stream
   len INTEGER NOT NULL,           -- bytes when unpacked
   ts_us INTEGER NOT NULL,         -- of its first chunk

@@ -54,7 +54,7 @@ DROP VIEW IF EXISTS v_output;
 CREATE VIEW v_output AS
 SELECT
   s.action,
-  CASE s.stream WHEN 1 THEN 'stdout' WHEN 2 THEN 'stderr' WHEN 3 THEN 'pty' WHEN 4 THEN 'request' WHEN 5 THEN 'response'
+  CASE s.stream WHEN 1 THEN 'stdout' WHEN 2 THEN 'stderr' WHEN 3 THEN 'pty' WHEN 4 THEN 'request' WHEN 5 THEN 'response' WHEN 6 THEN 'text'
     ELSE 'stream-' || s.stream END AS stream,
   s.off,
   s.len,

@@ -66,6 +66,16 @@ local function tool_list(chat)
   return list
 end
 
+-- What the model was made with, and what the chat adds.
+local function options_of(chat)
+  local made, own = chat.model.options, chat.state.options
+  if not made or not own then return own or made end
+  local all = {}
+  for k, v in pairs(made) do all[k] = v end
+  for k, v in pairs(own) do all[k] = v end
+  return all
+end
+
 -- One model call: a reply with text, calls, usage, stop.
 function Chat:send(o)
   check.self(chat_mt, self, "chat", "send")
@@ -77,15 +87,22 @@ function Chat:send(o)
     if think then task.sleep(think / 1e6) end
   end
   local v
-  v, err = call("model.call", {
-    model = self.model.name, messages = setmetatable(self.messages, rt.core.array_mt), tools = tool_list(self),
-    options = s.options,
-    stream = o.on_text ~= nil or nil, reply = reply,
-  }, o.on_text and function(body) o.on_text(body.data or "") end)
+  for _ = 1, 2 do
+    v, err = call("model.call", {
+      model = self.model.name, messages = setmetatable(self.messages, rt.core.array_mt), tools = tool_list(self),
+      options = options_of(self),
+      stream = o.on_text ~= nil or nil, reply = reply,
+    }, o.on_text and function(body) o.on_text(body.data or "") end)
+    if v or err.code ~= "interrupted" then break end   -- asking again has no effect but its price
+  end
   if not v then return nil, err end
   v.text, v.calls, v.usage, v.stop = v.text or "", v.calls or {}, v.usage or {}, v.stop or "end"
   s.last = {}
-  self.messages[#self.messages + 1] = { role = "assistant", text = v.text, calls = #v.calls > 0 and v.calls or nil }
+  s.window = v.window or s.window
+  self.messages[#self.messages + 1] = {
+    role = "assistant", text = v.text, calls = #v.calls > 0 and v.calls or nil,
+    raw = v.raw, dialect = v.dialect,   -- as the provider said it: goes back to it unchanged
+  }
   local t = rt.current()
   t.said = v.text ~= "" and (#v.text > 400 and v.text:sub(1, 400) or v.text) or nil
   return v
@@ -136,6 +153,11 @@ function Chat:call(c)
     s.bad = s.bad + 1
     return nil, rt.err { code = "model",
       msg = ("no tool '%s'%s"):format(tostring(c.name), check.suggest(c.name, s.by_name)) }
+  end
+  if c.bad then
+    s.bad = s.bad + 1
+    return nil, rt.err { code = "model", msg = ("%s: the arguments are not JSON (%s): %s"):format(t.name,
+      tostring(c.why), c.bad) }
   end
   local args, wrong = schema.check(t.schema, c.args or {})
   if not args then

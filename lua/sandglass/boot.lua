@@ -512,6 +512,17 @@ function modes.config(start)
   core.send("result", 0, made.result(chunk(), start.script))
 end
 
+-- A plugin: says what it is, then answers what it is asked.
+function modes.plugin(start)
+  local made = require_module "sandglass.plugin"
+  local chunk, wrong = core.load(start.text, "@" .. start.script, G)
+  if not chunk then error(err { code = "script", msg = wrong }, 0) end
+  local plugin = chunk()
+  core.send("result", 0, made.face(plugin))
+  rt.serve = function(ask) return made.serve(plugin, ask) end
+  rt.wait()
+end
+
 local function start(body)
   start_us = body.t or 0
   rt.argv, rt.script, rt.mode, rt.env = body.args or {}, body.script, body.mode, body.env or {}
@@ -585,6 +596,12 @@ function on.judge(id, body)
   core.send("verdict", id, rt.judge(body))
 end
 
+function on.ask(id, body)
+  if not rt.serve then return core.send("value", id, { err = { msg = "no plugin is loaded" } }) end
+  local ok, v = xpcall(rt.serve, as_error, body)
+  core.send("value", id, ok and { value = v } or { err = { msg = tostring(v) } })
+end
+
 -- Every task that is alive, through the tree of scopes.
 function rt.all_tasks()
   local list = {}
@@ -624,7 +641,7 @@ end
 
 -- Nothing is under way and nobody watches: no frame will ever wake anybody.
 local function stuck()
-  if ended or under_way > 0 or not root or root.done or rt.judge or next(rt.observers) then return false end
+  if ended or under_way > 0 or not root or root.done or rt.judge or rt.serve or next(rt.observers) then return false end
   local places = {}
   for _, t in ipairs(rt.all_tasks()) do places[#places + 1] = core.where(t.co) or t.at end
   cancel(root, err {

@@ -8,7 +8,7 @@ enum {
 	SEGMENT = 64 << 10,
 	SILENCE_US = 20000,
 	AGE_US = 100000,
-	STREAMS = 6,
+	STREAMS = 7,
 };
 
 struct stream {
@@ -145,7 +145,7 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 
 void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes, size_t len)
 {
-	assert(nr >= STREAM_OUT && nr <= STREAM_RESPONSE);
+	assert(nr >= STREAM_OUT && nr <= STREAM_TEXT);
 	struct output *o = output_of(r->outputs, action, true);
 	struct stream *s = &o->stream[nr];
 	if (!secrets_any(r->secrets) && !s->held.len) {

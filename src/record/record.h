@@ -56,6 +56,12 @@ void record_hide(const struct secrets *s);
 /* What a record knows now, for a search on another thread. Returns owned. */
 struct secrets *record_hidden(const struct record *r);
 
+/* Values that the records created or opened after it know from the beginning. Copies @s; NULL = none. */
+struct secrets;
+void record_hide(const struct secrets *s);
+/* What a record knows now, for a search on another thread. Returns owned. */
+struct secrets *record_hidden(const struct record *r);
+
 /* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
  * cannot fail (rule 3). A body that is not a JSON object is a bug (assert). */
 uint64_t record_append(struct record *r, const struct event *ev);
@@ -69,9 +75,11 @@ void record_barrier(struct record *r, uint64_t seq, record_done_fn *done, void *
 /* Forgets barriers of @self that have not run. */
 void record_barrier_forget(struct record *r, const void *self);
 
-/* Output of an action. Streams: 1 stdout, 2 stderr, 3 pty, 4 model request, 5 model response; apart, whole, with times.
+/* Output of an action. Streams: 1 stdout, 2 stderr, 3 pty, 4 model request and 5 model response (the bytes on the wire),
+ * 6 what the model says, as it comes; apart, whole, with times.
  * Chunks are gathered into segments of 16 to 64 KiB (closed also after 20 ms of silence and at record_output_end). */
-enum record_stream { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_PTY = 3, STREAM_REQUEST = 4, STREAM_RESPONSE = 5 };
+enum record_stream { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_PTY = 3, STREAM_REQUEST = 4, STREAM_RESPONSE = 5,
+		     STREAM_TEXT = 6 };
 void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes, size_t len);
 void record_output_end(struct record *r, uint64_t action); /* all its streams; call before action.ended is appended */
 /* The producer had to leave @bytes bytes out: recorded as output.gap; offsets go on behind it. */
@@ -81,6 +89,8 @@ typedef void record_clean_fn(void *self, uint64_t action, enum record_stream s, 
 void record_on_output(struct record *r, record_clean_fn *fn, void *self);
 /* One text cleaned of secrets: puts it into @out (reset first) and returns true if it held one. */
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out);
+/* The same for JSON text, which stays JSON: what goes to a script or a console. */
+bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */
 enum { RECORD_FLOOD = 8 << 20 };
 /* The same for JSON text, which stays JSON: what goes to a script or a console. */

@@ -102,7 +102,8 @@ static int core_send(lua_State *L)
 		const char *name;
 		enum host_frame type;
 	} rows[] = { { "call", HOST_CALL },	{ "tell", HOST_TELL },	     { "cancel", HOST_CANCEL },
-		     { "result", HOST_RESULT }, { "verdict", HOST_VERDICT }, { "end", HOST_END } };
+		     { "result", HOST_RESULT }, { "verdict", HOST_VERDICT }, { "end", HOST_END },
+		     { "value", HOST_VALUE } };
 	const char *name = luaL_checkstring(L, 1);
 	lua_Integer id = luaL_checkinteger(L, 2);
 	luaL_checktype(L, 3, LUA_TTABLE);

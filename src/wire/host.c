@@ -17,6 +17,10 @@ const char *host_frame_name(uint16_t type)
 		return "event";
 	case HOST_JUDGE:
 		return "judge";
+	case HOST_ASK:
+		return "ask";
+	case HOST_VALUE:
+		return "value";
 	case HOST_CALL:
 		return "call";
 	case HOST_TELL:

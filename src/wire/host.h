@@ -16,7 +16,7 @@
  * 6. An unknown op is answered with code "script", msg "no operation 'x'".
  *
  * Towards the host
- *   START   first, once: {"t","mode":"script"|"test"|"policy"|"config","script":"fix.lua" (name in messages),"text",
+ *   START   first, once: {"t","mode":"script"|"test"|"policy"|"config"|"plugin","script":"fix.lua" (name in messages),"text",
  *           "args":[..],"seed":"16 to 30 hex digits","mem_bytes","env":{"model","backend","providers":[names],...}}
  *   ANSWER  rule 5.
  *   CHUNK   {"t","stream":"out"|"err"|"text","data":bytes,"off":n}: output of a call whose args have "stream":true.
@@ -24,14 +24,16 @@
  *   STOP    {"t","task":n?,"agent":id?,"why"}: cancels a task, an agent or (neither given) the whole script.
  *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on, after observe.
  *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n of the RESULT, or found by its line).
+ *   ASK     id = ticket {"t","fn","call":n,"args":{}}: a function of a plugin (lua/sandglass/plugin.lua).
  *
  * From the host
  *   CALL    {"op","task":n,"agent":id (0 none),"at":"fix.lua:12","tool":"run_tests"?,"said":"..."?,"args":{..}}
  *   TELL    the same shape, no answer; ops note, observe, tool.end, secret.
  *   CANCEL  id of the call: the script does not want it any longer. Kill what it runs; the ANSWER still comes.
  *   IDLE    {"turn":n,"waiting":number of calls under way}: the turn has ended.
- *   RESULT  policy and config: the plain data that the file returned (action/policy.h; lua/sandglass/config.lua).
+ *   RESULT  policy, config, plugin: the plain data that the file returned (action/policy.h; lua/sandglass/config.lua).
  *   VERDICT id = ticket {"match":bool,"why"?:text} or {"err":{"msg"}}; always in the turn of its JUDGE.
+ *   VALUE   id = ticket {"value"} or {"err":{"msg"}}: the answer to an ASK.
  *   END     {"ok":bool,"code":exit status,"why"?:text,"err"?:{code,msg,...},"trace"?:text,"at"?}: the script has ended;
  *           the host exits. Also sent (code 3, err.code "limit") just before it dies of its memory cap.
  *
@@ -74,9 +76,10 @@
  *   notify        {text,title?} -> {}
  *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?} (nl false: no line end)
  *   observe       TELL {events:[..]}: from now on exactly these
+ *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
+ *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add {store,key,value} -> {value}: a
- *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
  *                 number is added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};
  *                 store.keys {store} -> {keys:[]} in order
  *   sleep         {us} -> {}
@@ -97,6 +100,7 @@ enum host_frame {
 	HOST_STOP = 5,
 	HOST_EVENT = 6,
 	HOST_JUDGE = 7,
+	HOST_ASK = 8,
 	/* from the host */
 	HOST_CALL = 65,
 	HOST_TELL = 66,
@@ -105,6 +109,7 @@ enum host_frame {
 	HOST_RESULT = 69,
 	HOST_VERDICT = 70,
 	HOST_END = 71,
+	HOST_VALUE = 72,
 };
 
 enum {

@@ -128,6 +128,8 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
 	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
+	json_put(o, "models", config_object(c, "models"));
+	json_put(o, "prices", config_object(c, "prices"));
 	if (!json_object_get(o, "notify"))
 		shell_words(o, "notify", argv);
 	if (json_is_array(roots))

@@ -161,6 +161,8 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.budget = json_object_get(j, "budget"),
 		.roots = json_object_get(j, "roots"),
 		.secrets = json_object_get(j, "secrets"),
+		.models = json_object_get(j, "models"),
+		.prices = json_object_get(j, "prices"),
 		.step = json_flag(j, "step", false),
 		.no_input = json_flag(j, "no_input", false),
 		.accept_reduced = json_flag(j, "accept_reduced", false),

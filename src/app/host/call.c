@@ -149,9 +149,11 @@ static void on_output(void *self, enum record_stream stream, const void *bytes, 
 {
 	struct call *c = self;
 	int i = stream == STREAM_ERR;
+	if (stream == STREAM_REQUEST || stream == STREAM_RESPONSE)
+		return; /* bytes on a wire are for the record */
 	shown_add(&c->out[i], bytes, len);
 	if (c->stream)
-		host_chunk(c->host, c->id, i ? "err" : "out", bytes, len, c->off[i]);
+		host_chunk(c->host, c->id, stream == STREAM_TEXT ? "text" : i ? "err" : "out", bytes, len, c->off[i]);
 	c->off[i] += len;
 	if (c->on_output)
 		c->on_output(c, stream, bytes, len);

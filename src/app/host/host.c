@@ -160,6 +160,10 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 	case HOST_VERDICT:
 		on_verdict(h, f->id, body);
 		break;
+	case HOST_VALUE:
+		if (h->ops.on_value)
+			h->ops.on_value(h->self, f->id, body);
+		break;
 	case HOST_END:
 		ended(h, body, NULL);
 		break;
@@ -373,6 +377,11 @@ void host_judge(struct host *h, uint64_t ticket, int line, json_t *act)
 		json_put_int(body, "when", json_integer_value(n));
 	json_put(body, "act", json_incref(act));
 	host_send(h, HOST_JUDGE, ticket, body);
+}
+
+void host_ask(struct host *h, uint64_t ticket, json_t *body)
+{
+	host_send(h, HOST_ASK, ticket, body);
 }
 
 const char *host_dir(const struct host *h)

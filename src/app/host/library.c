@@ -7,7 +7,8 @@
 #include "base/mem.h"
 #include "base/paths.h"
 
-/* lua_files.S holds the bytes; lua_files.inc names them. Both are made by the Makefile from lua/. */
+/* lua_files.S holds the bytes; lua_files.inc names them. Both are made by the Makefile from lua/ and
+ * plugins/. */
 #define LUA_FILE(symbol, path) extern const char symbol##_begin[], symbol##_end[];
 #include "lua_files.inc"
 #undef LUA_FILE
@@ -28,7 +29,7 @@ static const char *from_disk(const char *path, size_t *len_out)
 		return NULL;
 	struct buf text = BUF_INIT;
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *tail = xasprintf("lua/%s", path);
+	CLEANUP(free_ptr) char *tail = xasprintf("%s%s", strncmp(path, "plugins/", 8) ? "lua/" : "", path);
 	CLEANUP(free_ptr) char *full = path_join(dir, tail);
 	if (file_read(full, &text, 4 << 20, &err) < 0) {
 		buf_release(&text);

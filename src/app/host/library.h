@@ -1,4 +1,5 @@
-/* The Lua files that are part of the program: the library, its models, the examples (lua/ in the source tree). */
+/* The Lua files that are part of the program: the library, its models, the examples (lua/ in the source tree) and the
+ * shipped plugins ("plugins/models/anthropic.lua"). */
 #ifndef APP_LIBRARY_H
 #define APP_LIBRARY_H
 

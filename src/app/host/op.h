@@ -33,7 +33,6 @@ void op_shell_close(struct call *c);
 void op_agent_start(struct call *c);
 void op_agent_turn(struct call *c);
 void op_agent_end(struct call *c);
-void op_model_call(struct call *c);
 void op_tool_call(struct call *c);
 void op_budget_new(struct call *c);
 void op_budget_left(struct call *c);

@@ -1,4 +1,4 @@
-/* Agents, their turns, model calls, tools and budgets. */
+/* Agents, their turns, tools and budgets. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,102 +111,6 @@ void op_agent_end(struct call *c)
 	call_answer(c, NULL);
 }
 
-/* --- model calls --- */
-
-static json_t *pool_messages(struct super *s, const json_t *messages)
-{
-	json_t *ids = json_array();
-	size_t i;
-	json_t *m;
-	json_array_foreach((json_t *)(uintptr_t)messages, i, m) {
-		struct hash h;
-		struct buf hex = BUF_INIT;
-		char *text = json_dump_str(m);
-		record_message(s->record, text, strlen(text), &h);
-		free(text);
-		hex_append(&hex, h.b, HASH_LEN);
-		json_array_append_new(ids, json_string(buf_cstr(&hex)));
-		buf_release(&hex);
-	}
-	return ids;
-}
-
-static void model_reply(struct super *s, struct action *a, const json_t *reply)
-{
-	const struct action_spec *spec = action_spec(a);
-	json_t *body = json_object();
-	const json_t *usage = json_object_get(reply, "usage");
-	json_put_str(body, "model", json_str(spec->args, "model", ""));
-	json_put(body, "text", json_incref(json_object_get(reply, "text")));
-	json_put(body, "calls", json_incref(json_object_get(reply, "calls")));
-	json_put_str(body, "stop", json_str(reply, "stop", "end"));
-	json_put(body, "usage", json_incref((json_t *)(uintptr_t)usage));
-	json_put_int(body, "cost_uusd", 0);
-	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a), body);
-	json_t *end = json_object();
-	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));
-	json_put_int(end, "cost_uusd", 0);
-	action_ended(a, END_OK, end);
-}
-
-/* The scripted model answers inside the script; the supervisor records what was asked and said. */
-static void model_start(void *self, struct action *a)
-{
-	struct super *s = self;
-	const struct action_spec *spec = action_spec(a);
-	json_t *body = json_object(), *names = json_array();
-	size_t i;
-	json_t *t;
-	json_array_foreach(json_object_get(spec->args, "tools"), i, t)
-		json_array_append_new(names, json_string(json_str(t, "name", "?")));
-	json_put_str(body, "model", json_str(spec->args, "model", ""));
-	json_put(body, "messages", pool_messages(s, json_object_get(spec->args, "_messages")));
-	json_put(body, "tools", names);
-	record_append_json(s->record, EV_MODEL_CALL, action_id(a), spec->agent, 0, action_id(a), body);
-	const json_t *reply = json_object_get(spec->args, "_reply");
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	json_get_bytes(json_object_get(reply, "text"), &text);
-	if (text.len)
-		action_output(a, STREAM_RESPONSE, text.data, text.len);
-	model_reply(s, a, reply);
-}
-
-static void model_cancel(void *self, struct action *a, const char *how)
-{
-	(void)self;
-	(void)a;
-	(void)how; /* it has ended before anybody could ask */
-}
-
-static struct effector model_effector = { .name = "model", .start = model_start, .cancel = model_cancel };
-
-static void model_done(struct call *c, const struct action_result *res)
-{
-	if (!call_outcome(c, res))
-		return;
-	call_answer(c, json_incref(json_object_get(c->args, "reply")));
-}
-
-void op_model_call(struct call *c)
-{
-	const char *model = json_str(c->args, "model", "");
-	json_t *reply = json_object_get(c->args, "reply");
-	size_t provider = strcspn(model, ":");
-	if (!json_is_object(reply)) {
-		call_fail(c, "model", NULL, NULL, 0, "no model plugin knows '%.*s' (known: scripted)", (int)provider, model);
-		return;
-	}
-	/* the messages go to the pool, not into the event: keys that begin with _ stay out of action.requested */
-	CLEANUP(json_release) json_t *args = json_object();
-	json_put_str(args, "model", model);
-	json_put(args, "tools", json_incref(json_object_get(c->args, "tools")));
-	json_put(args, "_messages", json_incref(json_object_get(c->args, "messages")));
-	json_put(args, "_reply", json_incref(reply));
-	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true };
-	model_effector.self = c->super;
-	call_action(c, &spec, &model_effector, model_done);
-}
-
 /* --- a script's own tools --- */
 
 static void permit(void *self, struct action *a)
@@ -215,7 +119,14 @@ static void permit(void *self, struct action *a)
 	action_ended(a, END_OK, NULL); /* what is permitted runs in the script; tool.end tells how it went */
 }
 
-static const struct effector tool_effector = { .name = "tool", .start = permit, .cancel = model_cancel };
+static void no_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self;
+	(void)a;
+	(void)how; /* it has ended before anybody could ask */
+}
+
+static const struct effector tool_effector = { .name = "tool", .start = permit, .cancel = no_cancel };
 
 static void tool_done(struct call *c, const struct action_result *res)
 {

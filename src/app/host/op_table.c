@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/model/model_call.h"
 
 static const struct op table[] = {
 	{ "module", op_module, OP_ANYWHERE | OP_ENDING },

@@ -15,6 +15,7 @@
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
+#include "app/model/model_call.h"
 #include "app/super/vault.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -363,6 +364,7 @@ static void start_script(void *self)
 	json_put_str(env, "model", o->model);
 	json_put_str(env, "backend", o->backend);
 	json_put_flag(env, "interactive", !o->no_input);
+	json_put(env, "providers", models_names(s->models));
 	CLEANUP(free_ptr) char *dir = o->script_path ? xstrdup(o->script_path) : NULL;
 	char *slash = dir ? strrchr(dir, '/') : NULL;
 	if (slash)
@@ -506,6 +508,8 @@ static int compose(struct super *s, struct err *err)
 	if (open_record(s, err) < 0)
 		return exit_of(err);
 	vault_attach(s->vault, s->loop, s->record);
+	if (models_open(&s->models, s, o->models, o->prices, err) < 0)
+		return EXIT_SCRIPT;
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
 	if (s->resume) {
@@ -571,6 +575,7 @@ static void release(struct super *s)
 			s->status = EXIT_DAMAGED;
 		}
 	}
+	models_free(&s->models);
 	vault_free(&s->vault);
 	drain_pool(s);
 	launcher_stop(&s->launcher);

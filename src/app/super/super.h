@@ -22,6 +22,7 @@ struct super_opts {
 	const char *const *policy; /* files ("lua:PATH": of the library), NULL-terminated; may be NULL */
 	const char *notify;        /* notification command (sh -c); may be NULL */
 	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
+	json_t *models, *prices;   /* the configuration's (model/provider.h), or NULL; borrowed */
 	json_t *secrets;           /* the configuration's: {NAME: where} (vault.h), or NULL; borrowed */
 	json_t *roots;             /* extra read-only roots for every box, or NULL; borrowed */
 	unsigned box_uid;          /* of boxes when root starts us; 0 = choose */

@@ -29,6 +29,7 @@ struct super {
 	struct record *record;
 	struct gate *gate;
 	struct vault *vault;        /* secrets by name */
+	struct models *models;      /* who answers for models */
 	struct boxes *boxes;
 	struct launcher *launcher;
 	struct control_server *server;
@@ -121,10 +122,11 @@ json_t *call_res(struct call *c, const struct action_result *res);
 /* --- host.c --- */
 struct host_ops {
 	void (*on_result)(void *self, json_t *data);               /* policy, config: RESULT; borrowed */
+	void (*on_value)(void *self, uint64_t ticket, const json_t *body); /* plugin: VALUE; borrowed; may be NULL */
 	void (*on_end)(void *self, const json_t *end, const struct err *died); /* END, or it died without one; once */
 };
 struct host_start {
-	const char *mode; /* "script" "policy" "config" */
+	const char *mode; /* "script" "policy" "config" "plugin" */
 	const char *name; /* of the chunk: "fix.lua" */
 	const char *dir;  /* where its `require` looks; may be NULL */
 	const char *text;
@@ -152,6 +154,7 @@ void host_stop(struct host *h, uint64_t agent, const char *why); /* 0: the whole
 void host_message(struct host *h, uint64_t agent, const char *text, json_t *who);
 void host_event(struct host *h, const char *name, json_t *body); /* for sg.on, if observed; takes */
 void host_judge(struct host *h, uint64_t ticket, int line, json_t *act);
+void host_ask(struct host *h, uint64_t ticket, json_t *body); /* takes; the answer comes through on_value */
 const char *host_dir(const struct host *h);
 
 /* --- call.c --- */

@@ -1,0 +1,175 @@
+-- What plugins share: JSON as text (so that bytes that a provider sent can go back unchanged), text that JSON can hold,
+-- and the service of a plugin host.
+--
+-- A plugin file returns a table. A model plugin has
+--   request(req, st)   -> { path or url, headers = { NAME = value }, body = text, method? }; "{key}" in a header stands for
+--                         the credential, which is put in outside
+--   event(ev, st)      -> nil, or { text = , thinking = , effect = bool }: one server-sent event { type, data }
+--   finish(st)         -> reply { text, calls = { { id, name, args } }, usage, stop, raw, dialect } or nil, what is wrong
+--   whole(text, st)    -> a body that is no stream, when the server did not stream
+--   wrong(status, text)-> { msg, status?, compact? }: an error body in one line
+--   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url, models = { NAME = { window, out, usd... } }
+-- st is a table of the call's own. Functions do not wait.
+local rt = require "sandglass.runtime"
+local core = rt.core
+
+local M = { list_mt = core.array_mt, null = core.null }
+
+function M.encode(v) return core.encode(v) end
+
+-- nil and the reason if it is not JSON.
+function M.decode(s)
+  local ok, v, why = pcall(core.decode, s)
+  if not ok then return nil, tostring(v) end
+  return v, why
+end
+
+function M.list(t) return setmetatable(t or {}, core.array_mt) end
+
+-- Bytes that are no UTF-8, and NUL, become U+FFFD.
+function M.clean(s)
+  s = tostring(s or "")
+  local out, from = {}, 1
+  s = s:gsub("%z", "\u{FFFD}")
+  while true do
+    local n, bad = utf8.len(s, from)
+    if n then break end
+    out[#out + 1] = s:sub(from, bad - 1)
+    out[#out + 1] = "\u{FFFD}"
+    from = bad + 1
+  end
+  if #out == 0 then return s end
+  out[#out + 1] = s:sub(from)
+  return table.concat(out)
+end
+
+-- An object out of pieces that are JSON already: M.object { { "model", '"x"' }, { "messages", text } }
+function M.object(pairs_)
+  local out = {}
+  for _, p in ipairs(pairs_) do
+    if p[2] ~= nil then out[#out + 1] = core.encode(p[1]) .. ":" .. p[2] end
+  end
+  return "{" .. table.concat(out, ",") .. "}"
+end
+
+-- The body of a request as a list of pieces: an object whose last field is a list. A conversation grows at its end, so
+-- that each piece stays what it was from call to call, and the record keeps it once.
+function M.body(fields, name, items)
+  local head = M.object(fields)
+  local out = M.list { (head == "{}" and "{" or head:sub(1, -2) .. ",") .. core.encode(name) .. ":[" }
+  for i, item in ipairs(items) do out[#out + 1] = (i > 1 and "," or "") .. item end
+  out[#out + 1] = "]}"
+  return out
+end
+
+function M.array(pieces) return "[" .. table.concat(pieces, ",") .. "]" end
+
+-- Arguments of a call out of the text that the model wrote: a table, or nil and what is wrong.
+function M.arguments(text)
+  if text == nil or text == "" then return {} end
+  if type(text) == "table" then return text end
+  local v, why = M.decode(text)
+  if type(v) ~= "table" then return nil, why or "not an object" end
+  return v
+end
+
+-- One tool call of a reply; arguments that are no JSON stay as text in `bad`, for the model to repair.
+function M.call(id, name, text)
+  local args, why = M.arguments(text)
+  if args then return { id = id, name = name, args = args } end
+  return { id = id, name = name, bad = M.clean(type(text) == "string" and text:sub(1, 4000) or ""), why = why }
+end
+
+function M.schema(s)
+  return s or { type = "object", properties = {} }
+end
+
+-- A message of an error body, whatever its shape.
+function M.error_text(text)
+  local v = M.decode(text)
+  local function look(t)
+    if type(t) ~= "table" then return type(t) == "string" and t or nil end
+    return look(t.error) or (type(t.message) == "string" and t.message) or (type(t.detail) == "string" and t.detail)
+      or (type(t[1]) == "table" and look(t[1])) or nil
+  end
+  local msg = look(v)
+  if msg then return msg, v end
+  text = text:gsub("<style.-</style>", " "):gsub("<[^>]*>", " "):gsub("%s+", " "):gsub("^ ", "")
+  return text ~= "" and text:sub(1, 200) or "an empty answer", v
+end
+
+local TOO_LONG = {
+  "prompt is too long", "context_length_exceeded", "exceed_context_size", "maximum context length",
+  "input token count.-exceeds", "context window",
+}
+
+function M.is_too_long(text)
+  text = text:lower()
+  for _, p in ipairs(TOO_LONG) do if text:find(p) then return true end end
+  return false
+end
+
+-- In the plugin host -------------------------------------------------------------------------------------------------
+
+local states = {}
+
+-- Runs one function of the plugin for a call; state lives from "request" to "finish" or "drop".
+function M.serve(plugin, ask)
+  local st = states[ask.call]
+  if ask.fn == "request" then
+    st = { retry = ask.args.retry }
+    states[ask.call] = st
+    return plugin.request(ask.args.req, st)
+  end
+  if ask.fn == "drop" then
+    states[ask.call] = nil
+    return {}
+  end
+  if ask.fn == "wrong" then
+    local e = plugin.wrong and plugin.wrong(ask.args.status, ask.args.text)
+    if not e then
+      local msg = M.error_text(ask.args.text)
+      e = { msg = msg, compact = M.is_too_long(msg) }
+    end
+    return e
+  end
+  if not st then error("no such call", 0) end
+  if ask.fn == "events" then
+    local text, thinking, effect = {}, {}, false
+    for _, ev in ipairs(ask.args.events) do
+      local d = plugin.event(ev, st)
+      if d then
+        text[#text + 1], thinking[#thinking + 1] = d.text, d.thinking
+        effect = effect or d.effect
+      end
+    end
+    return { text = table.concat(text), thinking = table.concat(thinking), effect = effect or nil }
+  end
+  if ask.fn == "finish" then
+    if ask.args.whole and plugin.whole then plugin.whole(ask.args.whole, st) end
+    local reply, wrong = plugin.finish(st)
+    states[ask.call] = nil
+    if not reply then return { wrong = wrong } end
+    return { reply = reply }
+  end
+  error("no function '" .. tostring(ask.fn) .. "'", 0)
+end
+
+-- The plain half of a plugin: everything that is not a function.
+function M.face(plugin)
+  if type(plugin) ~= "table" then error("a plugin file returns a table, not a " .. type(plugin), 0) end
+  local function plain(v)
+    if type(v) ~= "table" then return v end
+    local out = setmetatable({}, core.metatable(v) == core.array_mt and core.array_mt or nil)
+    for k, item in pairs(v) do if type(item) ~= "function" then out[k] = plain(item) end end
+    return out
+  end
+  local face, has = plain(plugin), M.list {}
+  for _, fn in ipairs { "request", "event", "finish", "whole", "wrong" } do
+    if type(plugin[fn]) == "function" then has[#has + 1] = fn end
+  end
+  face.functions = has
+  return face
+end
+
+return M

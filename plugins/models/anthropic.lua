@@ -1,0 +1,234 @@
+-- Anthropic Messages: POST /v1/messages, streamed. Versions 2026-10-21 and 2023-06-01 (for compatible servers).
+-- Blocks of an answer go back as they came: thinking blocks are signed over their text.
+local p = require "sandglass.plugin"
+
+local M = {
+  name = "anthropic", kind = "model", dialect = "anthropic",
+  url = "https://api.anthropic.com", hosts = p.list { "api.anthropic.com" },
+  env = { key = "ANTHROPIC_API_KEY", url = "ANTHROPIC_BASE_URL" },
+  auth = { header = "x-api-key: {key}" },
+  default = "claude-sonnet-5",
+  -- USD for a million tokens; what is not listed costs "$?". Editable: c.prices in the configuration.
+  models = {},
+  aliases = {
+    sonnet = "claude-sonnet-5", opus = "claude-opus-5-5", haiku = "claude-haiku-4-5", fable = "claude-fable-5-1",
+  },
+}
+
+local function model(name, window, out, input, output, read, write)
+  M.models[name] = { window = window, out = out, usd = { input = input, output = output, read = read, write = write } }
+end
+model("claude-fable-5-1", 1000000, 128000, 10, 50, 0.25, 12.5)
+model("claude-opus-5-5", 1000000, 64000, 4, 20, 0.2, 5)
+model("claude-opus-5", 1000000, 64000, 5, 25, 0.5, 6.25)
+model("claude-opus-4-8", 200000, 64000, 5, 25, 0.5, 6.25)
+model("claude-sonnet-5-5", 1000000, 64000, 2, 10, 0.1, 2.5)
+model("claude-sonnet-5", 1000000, 64000, 2, 10, 0.2, 2.5)
+model("claude-sonnet-4-6", 200000, 64000, 3, 15, 0.3, 3.75)
+model("claude-haiku-4-5", 200000, 64000, 1, 5, 0.1, 1.25)
+
+local function text_block(s) return { type = "text", text = p.clean(s) } end
+
+local function assistant(m)
+  if m.raw and m.dialect == "anthropic" then return m.raw end
+  local blocks = p.list {}
+  if m.text and m.text ~= "" then blocks[1] = text_block(m.text) end
+  for _, c in ipairs(m.calls or {}) do
+    blocks[#blocks + 1] = { type = "tool_use", id = c.id, name = c.name, input = c.args or {} }
+  end
+  if #blocks == 0 then return nil end
+  return p.encode(blocks)
+end
+
+local function tool_result(m)
+  local b = { type = "tool_result", tool_use_id = m.call, content = p.clean(m.text) }
+  if m.error then b.is_error = true end
+  if b.content == "" then b.content = nil end
+  return b
+end
+
+-- Results of one turn stand in one user message, before any text.
+local function conversation(messages)
+  local system, out, open = {}, {}, nil
+  local function flush()
+    if open and #open > 0 then out[#out + 1] = p.object { { "role", '"user"' }, { "content", p.encode(open) } } end
+    open = nil
+  end
+  for _, m in ipairs(messages) do
+    if m.role == "system" then
+      system[#system + 1] = m.text
+    elseif m.role == "assistant" then
+      flush()
+      local content = assistant(m)
+      if content then out[#out + 1] = p.object { { "role", '"assistant"' }, { "content", content } } end
+    else
+      open = open or p.list {}
+      if m.role == "tool" then
+        open[#open + 1] = tool_result(m)
+      elseif m.text and m.text ~= "" then
+        open[#open + 1] = text_block(m.text)
+      end
+    end
+  end
+  flush()
+  return table.concat(system, "\n\n"), out
+end
+
+local function tool_list(tools)
+  local list = p.list {}
+  for i, t in ipairs(tools) do
+    list[i] = { name = t.name, description = t.about, input_schema = p.schema(t.schema) }
+  end
+  return list
+end
+
+function M.request(req, st)
+  local o = req.options or {}
+  local old = (req.version or "2026-10-21") == "2023-06-01"
+  local system, messages = conversation(req.messages)
+  local known = M.models[req.model] or {}
+  local max = o.max_tokens or math.min(known.out or 16384, 32000)
+  if st.retry == "longer" then max = max * 2 end
+  local thinking = o.thinking
+  if thinking == "adaptive" or thinking == true then thinking = { type = "adaptive" } end
+  local cached = not old and o.cache ~= false
+  local body = p.body({
+    { "model", p.encode(req.model) }, { "max_tokens", p.encode(max) }, { "stream", "true" },
+    { "cache_control", cached and '{"type":"ephemeral"}' or nil },
+    { "system", system ~= "" and p.encode(p.list { text_block(system) }) or nil },
+    { "tools", #req.tools > 0 and p.encode(tool_list(req.tools)) or nil },
+    { "tool_choice", #req.tools > 0 and o.tool_choice and p.encode(o.tool_choice) or nil },
+    { "thinking", type(thinking) == "table" and p.encode(thinking) or nil },
+    { "output_config", o.effort and p.encode { effort = o.effort } or nil },
+    { "temperature", old and o.temperature and p.encode(o.temperature) or nil },
+  }, "messages", messages)
+  st.blocks, st.usage, st.stop, st.ended = {}, {}, nil, false
+  return {
+    path = "/v1/messages", body = body,
+    headers = { ["anthropic-version"] = req.version or "2026-10-21", ["anthropic-beta"] = o.beta },
+  }
+end
+
+local function take_usage(st, u)
+  for k, v in pairs(u or {}) do if type(v) == "number" then st.usage[k] = v end end   -- totals, not differences
+end
+
+local on = {}
+
+function on.message_start(e, st)
+  take_usage(st, e.message and e.message.usage)
+  st.id = e.message and e.message.id
+end
+
+function on.content_block_start(e, st)
+  local b = e.content_block or {}
+  st.blocks[#st.blocks + 1] = { index = e.index, block = b, text = {}, json = {} }
+  if b.type == "tool_use" then return { effect = true } end
+  if b.type == "text" and b.text ~= "" then return { text = b.text } end
+end
+
+local function block_at(st, index)
+  for i = #st.blocks, 1, -1 do if st.blocks[i].index == index then return st.blocks[i] end end
+end
+
+function on.content_block_delta(e, st)
+  local at, d = block_at(st, e.index), e.delta or {}
+  if not at then return end
+  if d.type == "text_delta" then
+    at.text[#at.text + 1] = d.text
+    return { text = d.text }
+  elseif d.type == "thinking_delta" then
+    at.text[#at.text + 1] = d.thinking
+    return { thinking = d.thinking }
+  elseif d.type == "input_json_delta" then
+    at.json[#at.json + 1] = d.partial_json
+  elseif d.type == "signature_delta" then
+    at.block.signature = d.signature
+  elseif d.type == "citations_delta" then
+    at.block.citations = at.block.citations or p.list {}
+    at.block.citations[#at.block.citations + 1] = d.citation
+  end
+end
+
+function on.message_delta(e, st)
+  local d = e.delta or {}
+  st.stop = d.stop_reason or st.stop
+  st.details = d.stop_details or st.details
+  take_usage(st, e.usage)
+end
+
+function on.message_stop(_, st) st.ended = true end
+
+function on.error(e, st)
+  local err = e.error or {}
+  local status = { overloaded_error = 529, rate_limit_error = 429, api_error = 500, timeout_error = 504 }
+  st.wrong = { msg = err.message or err.type or "an error in the stream", status = status[err.type] or 400 }
+end
+
+-- By data.type, not by the name of the event: some relays leave the names away.
+function M.event(ev, st)
+  local e = p.decode(ev.data)
+  if type(e) ~= "table" then return nil end
+  if e.type == nil and e.error then return on.error(e, st) end
+  local fn = on[e.type]
+  return fn and fn(e, st) or nil
+end
+
+function M.whole(text, st)
+  local m = p.decode(text)
+  if type(m) ~= "table" or type(m.content) ~= "table" then return end
+  take_usage(st, m.usage)
+  st.stop, st.ended = m.stop_reason, true
+  for i, b in ipairs(m.content) do
+    st.blocks[i] = { index = i - 1, block = b, text = { b.text or b.thinking }, json = {} }
+  end
+end
+
+local STOP = {
+  end_turn = "end", stop_sequence = "end", max_tokens = "length", tool_use = "calls", pause_turn = "pause",
+  refusal = "refused", model_context_window_exceeded = "window",
+}
+
+local function finish_block(at, calls, text)
+  local b = at.block
+  if b.type == "text" then
+    b.text = table.concat(at.text)
+    if b.text == "" then return nil end   -- the API refuses it when it comes back
+    text[#text + 1] = b.text
+  elseif b.type == "thinking" then
+    b.thinking = table.concat(at.text)
+  elseif b.type == "tool_use" then
+    local json = table.concat(at.json)
+    local c = p.call(b.id, b.name, json ~= "" and json or b.input)
+    calls[#calls + 1] = c
+    b.input = c.args or {}
+  end
+  return b
+end
+
+function M.finish(st)
+  if st.wrong then return nil, st.wrong end
+  if not st.ended then return nil, { msg = "the answer broke off", status = 0, cut = true } end
+  local calls, text, blocks, u = p.list {}, {}, p.list {}, st.usage
+  for _, at in ipairs(st.blocks) do blocks[#blocks + 1] = finish_block(at, calls, text) end
+  local stop = STOP[st.stop] or "end"
+  local again = stop == "length" and #calls > 0 and not st.retry and "longer" or nil
+  if stop == "length" then calls = p.list {} end   -- the last one is cut in the middle
+  local read, write = u.cache_read_input_tokens or 0, u.cache_creation_input_tokens or 0
+  return {
+    text = table.concat(text), calls = calls, stop = #calls > 0 and "calls" or stop, again = again,
+    dialect = "anthropic", raw = p.encode(blocks), id = st.id,
+    why = st.details and st.details ~= p.null and st.details.explanation or nil,
+    usage = {
+      ["in"] = (u.input_tokens or 0) + read + write, out = u.output_tokens or 0, cached = read, written = write,
+    },
+  }
+end
+
+function M.wrong(_, text)
+  local msg, body = p.error_text(text)
+  local err = type(body) == "table" and body.error
+  return { msg = msg, compact = p.is_too_long(msg), kind = type(err) == "table" and err.type or nil }
+end
+
+return M

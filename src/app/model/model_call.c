@@ -1,0 +1,303 @@
+#include "app/model/model_call.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/host/op.h"
+#include "app/model/ask_model.h"
+#include "app/super/super_inner.h"
+
+struct models {
+	struct super *super;
+	struct providers *providers;
+	struct http *http;
+	struct effector effector;
+	struct asked *open;
+};
+
+/* One action under way. */
+struct asked {
+	struct asked *next;
+	struct models *models;
+	struct action *action;
+	struct ask_model *ask;
+	bool spoke; /* some of the answer has been handed on */
+};
+
+int models_open(struct models **out, struct super *s, const json_t *config, const json_t *prices, struct err *err)
+{
+	struct models *m = NEW(struct models);
+	m->super = s;
+	if (providers_open(&m->providers, s, config, prices, err) < 0 || http_new(&m->http, s->loop, NULL, err) < 0) {
+		models_free(&m);
+		return -1;
+	}
+	*out = m;
+	return 0;
+}
+
+json_t *models_names(const struct models *m)
+{
+	return providers_names(m->providers);
+}
+
+static void asked_free(struct asked *a)
+{
+	for (struct asked **at = &a->models->open; *at; at = &(*at)->next)
+		if (*at == a) {
+			*at = a->next;
+			break;
+		}
+	free(a);
+}
+
+void models_free(struct models **mp)
+{
+	struct models *m = *mp;
+	*mp = NULL;
+	if (!m)
+		return;
+	while (m->open) {
+		ask_model_cancel(&m->open->ask);
+		asked_free(m->open);
+	}
+	providers_free(&m->providers);
+	http_free(&m->http);
+	free(m);
+}
+
+/* --- the record --------------------------------------------------------------------------------------------------- */
+
+static void pool(struct super *s, json_t *ids, const void *bytes, size_t len)
+{
+	struct hash h;
+	struct buf hex = BUF_INIT;
+	record_message(s->record, bytes, len, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	json_array_append_new(ids, json_string(buf_cstr(&hex)));
+	buf_release(&hex);
+}
+
+static json_t *pool_messages(struct super *s, const json_t *messages)
+{
+	json_t *ids = json_array();
+	size_t i;
+	json_t *m;
+	json_array_foreach((json_t *)(uintptr_t)messages, i, m) {
+		char *text = json_dump_str(m);
+		pool(s, ids, text, strlen(text));
+		free(text);
+	}
+	return ids;
+}
+
+static void record_call(struct super *s, struct action *a)
+{
+	const struct action_spec *spec = action_spec(a);
+	json_t *body = json_object(), *names = json_array();
+	size_t i;
+	json_t *t;
+	json_array_foreach(json_object_get(spec->args, "tools"), i, t)
+		json_array_append_new(names, json_string(json_str(t, "name", "?")));
+	json_put_str(body, "model", json_str(spec->args, "model", ""));
+	json_put(body, "messages", pool_messages(s, json_object_get(spec->args, "_messages")));
+	json_put(body, "tools", names);
+	record_append_json(s->record, EV_MODEL_CALL, action_id(a), spec->agent, 0, action_id(a), body);
+}
+
+static void record_reply(struct super *s, struct action *a, const json_t *reply, const char *model, int64_t cost)
+{
+	const struct action_spec *spec = action_spec(a);
+	json_t *body = json_object();
+	const json_t *usage = json_object_get(reply, "usage");
+	json_put_str(body, "model", model);
+	json_put(body, "text", json_incref(json_object_get(reply, "text")));
+	json_put(body, "calls", json_incref(json_object_get(reply, "calls")));
+	json_put_str(body, "stop", json_str(reply, "stop", "end"));
+	json_put(body, "usage", json_incref((json_t *)(uintptr_t)usage));
+	json_put_int(body, "cost_uusd", cost < 0 ? 0 : cost);
+	json_put_flag(body, "cost_unknown", cost < 0);
+	json_put_str(body, "id", json_str(reply, "id", NULL));
+	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a), body);
+	json_t *end = json_object();
+	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));
+	json_put_int(end, "cost_uusd", cost < 0 ? 0 : cost);
+	action_ended(a, END_OK, end);
+}
+
+/* --- a provider is asked ------------------------------------------------------------------------------------------ */
+
+static void on_sending(void *self, const char *url, const json_t *pieces)
+{
+	struct asked *a = self;
+	struct super *s = a->models->super;
+	const struct action_spec *spec = action_spec(a->action);
+	json_t *body = json_object(), *ids = json_array();
+	size_t i, bytes = 0;
+	json_t *p;
+	json_array_foreach((json_t *)(uintptr_t)pieces, i, p) {
+		pool(s, ids, json_string_value(p), json_string_length(p));
+		bytes += json_string_length(p);
+	}
+	json_put_str(body, "url", url);
+	json_put(body, "body", ids);
+	json_put_int(body, "bytes", (int64_t)bytes);
+	record_append_json(s->record, EV_MODEL_SENT, action_id(a->action), spec->agent, 0, action_id(a->action), body);
+}
+
+static void on_bytes(void *self, const void *p, size_t len)
+{
+	struct asked *a = self;
+	action_output(a->action, STREAM_RESPONSE, p, len);
+}
+
+static void on_text(void *self, const char *p, size_t len)
+{
+	struct asked *a = self;
+	a->spoke = true;
+	action_output(a->action, STREAM_TEXT, p, len);
+}
+
+static void on_again(void *self, const struct ask_model_failure *f, int64_t wait_us, unsigned tries)
+{
+	static const char mark[] = "\n(the answer broke off; asked again)\n";
+	struct asked *a = self;
+	struct super *s = a->models->super;
+	json_t *body = json_object();
+	json_put_str(body, "why", f->text);
+	json_put_int(body, "status", f->status);
+	json_put_int(body, "wait_us", wait_us);
+	json_put_int(body, "tries", tries);
+	record_append_json(s->record, EV_MODEL_AGAIN, action_id(a->action), action_spec(a->action)->agent, 0,
+			   action_id(a->action), body);
+	if (a->spoke)
+		action_output(a->action, STREAM_TEXT, mark, sizeof(mark) - 1);
+	a->spoke = false;
+}
+
+static void on_done(void *self, const json_t *reply, const char *model, int64_t cost, int64_t window,
+		    const struct ask_model_failure *f)
+{
+	struct asked *a = self;
+	struct action *action = a->action;
+	struct super *s = a->models->super;
+	struct call *c = NULL;
+	for (c = s->calls; c && c->action != action_id(action); c = c->next)
+		;
+	asked_free(a);
+	if (!reply) {
+		struct err err = ERR_INIT;
+		if (c)
+			c->data = (void *)(uintptr_t)f->code; /* static */
+		err_set(&err, ERR_IO, "%s", f->text);
+		action_fail(action, &err);
+		return;
+	}
+	if (c) {
+		json_t *copy = json_copy((json_t *)(uintptr_t)reply);
+		if (window)
+			json_put_int(copy, "window", window);
+		if (cost >= 0)
+			json_put_int(copy, "cost_uusd", cost);
+		json_put(c->body, "reply", copy);
+	}
+	const char *spec = json_str(action_spec(action)->args, "model", "");
+	CLEANUP(free_ptr) char *full = xasprintf("%.*s:%s", (int)strcspn(spec, ":"), spec, model);
+	record_reply(s, action, reply, full, cost);
+}
+
+static const struct ask_model_ops ask_ops = {
+	.sending = on_sending, .bytes = on_bytes, .text = on_text, .again = on_again, .done = on_done
+};
+
+static void ask_provider(struct models *m, struct action *action)
+{
+	const struct action_spec *spec = action_spec(action);
+	struct provider *p;
+	struct err err = ERR_INIT;
+	if (provider_of(m->providers, json_str(spec->args, "model", ""), &p, &err) < 0) {
+		action_fail(action, &err);
+		return;
+	}
+	CLEANUP(json_release) json_t *req = json_object();
+	json_put_str(req, "model", json_str(spec->args, "model", ""));
+	json_put(req, "messages", json_incref(json_object_get(spec->args, "_messages")));
+	json_put(req, "tools", json_incref(json_object_get(spec->args, "tools")));
+	json_put(req, "options", json_incref(json_object_get(spec->args, "options")));
+	struct asked *a = NEW(struct asked);
+	*a = (struct asked){ .next = m->open, .models = m, .action = action };
+	m->open = a;
+	action_set_tag(action, a);
+	struct ask_model_env env = {
+		.loop = m->super->loop, .http = m->http, .providers = m->providers, .vault = m->super->vault
+	};
+	a->ask = ask_model(&env, p, req, action_id(action), spec->agent, &ask_ops, a);
+}
+
+static void start(void *self, struct action *a)
+{
+	struct models *m = self;
+	const json_t *reply = json_object_get(action_spec(a)->args, "_reply");
+	record_call(m->super, a);
+	if (!json_is_object(reply)) {
+		ask_provider(m, a);
+		return;
+	}
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	json_get_bytes(json_object_get(reply, "text"), &text);
+	if (text.len)
+		action_output(a, STREAM_TEXT, text.data, text.len);
+	record_reply(m->super, a, reply, json_str(action_spec(a)->args, "model", ""), 0);
+}
+
+static void cancel(void *self, struct action *action, const char *how)
+{
+	struct asked *a = action_tag(action);
+	(void)self;
+	if (!a)
+		return; /* scripted: it has ended before anybody could ask */
+	action_set_tag(action, NULL);
+	ask_model_cancel(&a->ask);
+	asked_free(a);
+	action_ended(action, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
+}
+
+/* --- the op ------------------------------------------------------------------------------------------------------- */
+
+static void done(struct call *c, const struct action_result *res)
+{
+	const char *code = c->data;
+	c->data = NULL;
+	if (res->end == END_FAILED) {
+		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
+		call_fail(c, code ? code : "model", NULL, NULL, res->id, "%s", why);
+		return;
+	}
+	if (call_outcome(c, res))
+		call_answer(c, json_incref(json_object_get(c->body, "reply") ? json_object_get(c->body, "reply") :
+									      json_object_get(c->args, "reply")));
+}
+
+void op_model_call(struct call *c)
+{
+	const char *model = json_str(c->args, "model", "");
+	struct models *m = c->super->models;
+	json_t *reply = json_object_get(c->args, "reply");
+	struct provider *p;
+	struct err err = ERR_INIT;
+	if (!json_is_object(reply) && provider_of(m->providers, model, &p, &err) < 0) {
+		call_fail(c, "model", NULL, NULL, 0, "%s", err.text);
+		return;
+	}
+	/* the messages go to the pool, not into the event: keys that begin with _ stay out of action.requested */
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_str(args, "model", model);
+	json_put(args, "tools", json_incref(json_object_get(c->args, "tools")));
+	json_put(args, "options", json_incref(json_object_get(c->args, "options")));
+	json_put(args, "_messages", json_incref(json_object_get(c->args, "messages")));
+	if (json_is_object(reply))
+		json_put(args, "_reply", json_incref(reply));
+	struct action_spec spec = { .kind = ACT_MODEL, .tool = model, .args = args, .parallel = true };
+	m->effector = (struct effector){ .name = "model", .start = start, .cancel = cancel, .self = m };
+	call_action(c, &spec, &m->effector, done);
+}

@@ -1,0 +1,201 @@
+#include "app/model/provider.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct providers {
+	struct super *super;
+	struct provider *first;
+	json_t *prices; /* may be NULL */
+};
+
+static const struct row {
+	const char *name, *plugin, *url, *key_env, *url_env, *caps;
+} rows[] = {
+#define PROVIDER(n, p, u, k, e, c) { n, p, u, k, e, c },
+#include "app/model/providers.def"
+#undef PROVIDER
+};
+
+static char *copy_of(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static struct provider *add(struct providers *p, const char *name)
+{
+	struct provider *v = NEW(struct provider), **at = &p->first;
+	v->name = xstrdup(name);
+	while (*at)
+		at = &(*at)->next;
+	*at = v;
+	return v;
+}
+
+static const struct row *row_of(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if (!strcmp(rows[i].name, name))
+			return &rows[i];
+	return NULL;
+}
+
+/* What the row leaves open is filled from the table: a row of the same name, or none. */
+static int configure(struct provider *v, const struct row *row, const json_t *config, struct err *err)
+{
+	static const char *const known[] = { "plugin", "url", "key", "version", "caps", "options", "headers" };
+	const char *key;
+	json_t *value;
+	json_object_foreach((json_t *)(uintptr_t)config, key, value)
+	{
+		bool found = false;
+		for (size_t i = 0; i < ARRAY_LEN(known); i++)
+			found = found || !strcmp(known[i], key);
+		if (!found)
+			return err_set(err, ERR_SCRIPT, "config: models.%s has no field '%s' (there are plugin, url, key, version, caps, "
+				       "options, headers)", v->name, key);
+	}
+	const char *plugin = json_str(config, "plugin", row ? row->plugin : NULL);
+	if (!plugin)
+		return err_set(err, ERR_SCRIPT, "config: models.%s names no plugin (for instance plugin = \"openai_chat\")", v->name);
+	v->plugin_name = xstrdup(plugin);
+	v->url = copy_of(json_str(config, "url", row ? row->url : NULL));
+	v->key = copy_of(json_str(config, "key", NULL));
+	if (!v->key && row && row->key_env)
+		v->key = xstrdup(row->key_env);
+	if (!v->key && !row && v->url)
+		v->key = xstrdup(""); /* a server of one's own: no key unless one is named */
+	v->url_env = copy_of(json_str(config, "url", NULL) ? "" : row ? row->url_env : "");
+	struct err none = ERR_INIT;
+	v->caps = row && row->caps ? json_parse(row->caps, strlen(row->caps), "providers.def", &none) : NULL;
+	v->config = config ? json_incref((json_t *)(uintptr_t)config) : json_object();
+	return 0;
+}
+
+int providers_open(struct providers **out, struct super *s, const json_t *config, const json_t *prices, struct err *err)
+{
+	struct providers *p = NEW(struct providers);
+	const char *name;
+	json_t *row;
+	int rc = 0;
+	p->super = s;
+	p->prices = json_incref((json_t *)(uintptr_t)prices);
+	json_object_foreach((json_t *)(uintptr_t)config, name, row)
+		if (rc == 0)
+			rc = configure(add(p, name), row_of(name), row, err);
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(rows); i++)
+		if (!json_object_get(config, rows[i].name))
+			rc = configure(add(p, rows[i].name), &rows[i], NULL, err);
+	if (rc < 0) {
+		providers_free(&p);
+		return -1;
+	}
+	*out = p;
+	return 0;
+}
+
+void providers_free(struct providers **pp)
+{
+	struct providers *p = *pp;
+	*pp = NULL;
+	while (p && p->first) {
+		struct provider *v = p->first;
+		p->first = v->next;
+		plugin_free(&v->plugin);
+		json_decref(v->config);
+		json_decref(v->caps);
+		free(v->name);
+		free(v->plugin_name);
+		free(v->url);
+		free(v->key);
+		free(v->url_env);
+		free(v);
+	}
+	if (p)
+		json_decref(p->prices);
+	free(p);
+}
+
+json_t *providers_names(const struct providers *p)
+{
+	json_t *list = json_array();
+	for (const struct provider *v = p->first; v; v = v->next)
+		json_array_append_new(list, json_string(v->name));
+	return list;
+}
+
+int provider_of(struct providers *p, const char *model, struct provider **out, struct err *err)
+{
+	size_t len = strcspn(model, ":");
+	CLEANUP(buf_release) struct buf names = BUF_INIT;
+	for (struct provider *v = p->first; v; v = v->next) {
+		buf_printf(&names, ", %s", v->name);
+		if (strlen(v->name) != len || strncmp(v->name, model, len) != 0)
+			continue;
+		if (!v->plugin && plugin_open(&v->plugin, p->super, v->plugin_name, err) < 0)
+			return err_wrap(err, "model provider '%s'", v->name);
+		*out = v;
+		return 0;
+	}
+	return err_set(err, ERR_NOENT, "no model plugin knows '%.*s' (known: scripted%s)", (int)len, model, buf_cstr(&names));
+}
+
+static const char *environment(const char *name)
+{
+	const char *v = name && *name ? getenv(name) : NULL;
+	return v && *v ? v : NULL;
+}
+
+char *provider_url(const struct provider *p, const json_t *face)
+{
+	const char *variable = p->url_env ? p->url_env : json_str(json_object_get(face, "env"), "url", NULL);
+	const char *url = environment(variable);
+	if (!url)
+		url = p->url ? p->url : json_str(face, "url", "");
+	size_t len = strlen(url);
+	while (len && url[len - 1] == '/')
+		len--;
+	return xstrndup(url, len);
+}
+
+char *provider_key(const struct provider *p, const json_t *face)
+{
+	if (p->key)
+		return xstrdup(p->key);
+	return xstrdup(json_str(json_object_get(face, "env"), "key", ""));
+}
+
+const char *provider_model(const json_t *face, const char *name)
+{
+	return json_str(json_object_get(face, "aliases"), name, name);
+}
+
+static double price(const json_t *usd, const char *field, double otherwise)
+{
+	const json_t *v = json_object_get(usd, field);
+	return json_is_number(v) ? json_number_value(v) : otherwise;
+}
+
+/* A dollar for a million tokens is a millionth of a dollar for one. */
+int64_t provider_cost(const struct providers *p, const json_t *face, const char *model, const json_t *usage)
+{
+	const json_t *usd = json_object_get(p->prices, model);
+	if (!usd)
+		usd = json_object_get(json_object_get(json_object_get(face, "models"), model), "usd");
+	if (!json_is_number(json_object_get(usd, "input")))
+		return -1;
+	double input = price(usd, "input", 0);
+	int64_t read = json_int(usage, "cached", 0), written = json_int(usage, "written", 0);
+	int64_t plain = json_int(usage, "in", 0) - read - written;
+	double sum = (double)(plain > 0 ? plain : 0) * input + (double)read * price(usd, "read", input) +
+		     (double)written * price(usd, "write", input) + (double)json_int(usage, "out", 0) * price(usd, "output", input);
+	return (int64_t)(sum + 0.5);
+}
+
+int64_t provider_window(const struct provider *p, const json_t *face, const char *model)
+{
+	(void)p;
+	return json_int(json_object_get(json_object_get(face, "models"), model), "window", 0);
+}
