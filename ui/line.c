@@ -205,7 +205,7 @@ static void print_event(struct line *l, const struct event *ev)
 
 static const char choices[] =
 	"  1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  "
-	"7 later  8 tell me more\n";
+	"7 later  8 tell me more  9 try it first  10 make the preview so\n";
 
 static bool can_act(const struct line *l)
 {
@@ -372,8 +372,22 @@ static void tell_more(struct line *l)
 	arena_release(&a);
 }
 
+static void try_it(struct line *l)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "preview", id };
+	fputs("it is being tried, for at most 30 seconds\n", l->out);
+	send_words(l, words, 2, NULL);
+	show_prompt(l);
+}
+
 static void chosen(struct line *l, const char *text)
 {
+	if (strcmp(text, "10") == 0) {
+		decide(l, "promote", json_object());
+		return;
+	}
 	switch (strlen(text) == 1 ? text[0] : 0) {
 	case '1':
 		decide(l, "approve", json_object());
@@ -403,9 +417,12 @@ static void chosen(struct line *l, const char *text)
 	case '8':
 		tell_more(l);
 		break;
+	case '9':
+		try_it(l);
+		break;
 	default:
 		if (*text)
-			fprintf(l->out, "a number from 1 to 8, please\n");
+			fprintf(l->out, "a number from 1 to 10, please\n");
 		show_prompt(l);
 		break;
 	}

@@ -72,12 +72,14 @@ struct model_box {
 struct model_action {
 	uint64_t id, agent, box;
 	uint64_t judged, held, decided, started, ended, snapshot, reply; /* newest event of each; 0 none */
-	int64_t asked_us, held_us, until_us, start_us, end_us;
+	uint64_t preview, previewed; /* the newest preview: its preview.started and, once over, its preview.ended */
+	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
 	uint64_t out_bytes, err_bytes;
 	const char *kind;     /* "exec"; interned, "" unknown */
 	enum act_state state;
 	int code;             /* exit status; -1 not known */
 	bool ok, high_risk, person; /* person: somebody decided */
+	bool promotable;            /* the newest preview may be promoted */
 };
 
 struct model_ask {

@@ -70,6 +70,9 @@ bool model_is_row(uint16_t kind)
 	case EV_PROC_STDIN:
 	case EV_STORE_SET:
 	case EV_CONTROL_COMMAND:
+	case EV_PREVIEW_STARTED:
+	case EV_PREVIEW_TREE:
+	case EV_PREVIEW_DROPPED:
 		return false;
 	default:
 		return true;
@@ -312,6 +315,36 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 	}
 }
 
+static void preview_event(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_action *act = action_of(m, ev->action);
+	if (!act)
+		return;
+	if (ev->kind == EV_PREVIEW_STARTED) {
+		act->preview = ev->seq;
+		act->preview_us = ev->ts_us;
+		act->previewed = 0;
+		act->promotable = false;
+	} else if ((uint64_t)json_int(o, "preview", 0) != act->preview) {
+		return;
+	} else if (ev->kind == EV_PREVIEW_ENDED) {
+		act->previewed = ev->seq;
+		act->promotable = strcmp(json_str(o, "end", ""), "ok") == 0 && !json_flag(o, "cut", false);
+	} else if (ev->kind == EV_PREVIEW_DROPPED) {
+		act->promotable = false;
+	}
+}
+
+/* What a supervisor that was killed had begun to try is gone with it. */
+static void forget_previews(struct model *m)
+{
+	for (size_t i = 0; i < m->nr_actions; i++) {
+		m->action[i].promotable = false;
+		if (!m->action[i].previewed)
+			m->action[i].preview = 0;
+	}
+}
+
 /* --- boxes ------------------------------------------------------------------------------------------------------- */
 
 static void box_open(struct model *m, const struct event *ev, const json_t *o)
@@ -428,6 +461,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		break;
 	case EV_SESSION_RESUMED:
 		m->ended = false;
+		forget_previews(m);
 		break;
 	case EV_SESSION_END:
 		session_end(m, ev, o);
@@ -506,6 +540,8 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		box_event(m, ev, o);
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
 		agent_event(m, a, ev, o);
+	else if (ev->kind >= EV_PREVIEW_STARTED && ev->kind <= EV_PREVIEW_DROPPED)
+		preview_event(m, ev, o);
 	session_event(m, ev, o);
 }
 

@@ -6,6 +6,7 @@
 
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
+#include "ui/views/tried.h"
 
 static const char *decision_line(struct source *s, const struct model_action *act, struct arena *a)
 {
@@ -20,7 +21,7 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a)
 {
-	*out = (struct approval_info){ .action = action, .act = model_action(&s->model, action), .intent = "",
+	*out = (struct approval_info){ .action = action, .now_us = s->model.last_us, .act = model_action(&s->model, action), .intent = "",
 				       .risk_why = "", .on_timeout = "deny", .rule = "", .why = "" };
 	if (!out->act)
 		return;
@@ -36,6 +37,8 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 	out->on_timeout = arena_strdup(a, json_str(held, "on_timeout", "deny"));
 	out->again = json_flag(held, "again", false);
 	out->decided = decision_line(s, out->act, a);
+	out->trying = out->act->preview && !out->act->previewed;
+	out->tried = out->act->preview && out->act->previewed;
 	if (strcmp(kind, "exec") == 0 || strcmp(kind, "shell") == 0)
 		out->command = action_what(req, a);
 }
@@ -222,7 +225,8 @@ static void effect(struct text *t, struct source *s, const json_t *req, const st
 		since = act->person ? 0 : since + 1;
 		denied += act->person && !act->started;
 	}
-	if (!effect_lines(t, req))
+	bool tried = tried_text(t, s, info->act, info->now_us, TRIED_FULL);
+	if (!effect_lines(t, req) && !tried)
 		text_puts(t, ROLE_TEXT,
 			  json_flag(req, "leaves_box", false)
 				  ? "it reaches outside of the sandbox: not undoable from here"
@@ -249,9 +253,14 @@ static const char *said_text(struct source *s, const json_t *req, const struct a
 }
 
 /* What there is room for: the winner first. */
-static void brief_rest(struct text *t, const json_t *held, const json_t *judged, const char *said, size_t rows)
+static void brief_rest(struct text *t, struct source *s, const struct approval_info *info, const json_t *held,
+		       const json_t *judged, const char *said, size_t rows)
 {
 	size_t room = rows > t->nr + 2 ? rows - (*said ? 2 : 0) : t->nr + 2;
+	if (info->act->preview) {
+		head(t, "WHAT IT WOULD DO");
+		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
+	}
 	head(t, "WHY");
 	reasons(t, held, judged);
 	if (t->nr > room)
@@ -302,6 +311,12 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	full_rest(t, s, req, held, judged, info, said);
 	if (rows > 0 && t->nr > rows) {
 		t->nr = basis;
-		brief_rest(t, held, judged, said, rows);
+		brief_rest(t, s, info, held, judged, said, rows);
 	}
+}
+
+void approval_output(struct text *t, struct source *s, const struct approval_info *info)
+{
+	head(t, "OUTPUT OF THE PREVIEW");
+	tried_output(t, s, info->act, 0);
 }

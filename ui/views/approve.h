@@ -8,6 +8,7 @@
 
 struct approval_info {
 	uint64_t action;
+	int64_t now_us;         /* in: the moment that ages are counted to; 0: the end of the record */
 	const struct model_action *act;
 	const struct model_agent *agent;
 	const char *intent;     /* hex */
@@ -18,6 +19,7 @@ struct approval_info {
 	const char *counts;     /* "exact bytes, 4 words, ASCII only, no hidden characters" */
 	uint32_t hidden;
 	bool again, changed;    /* shown before; the workspace has changed since */
+	bool trying, tried;     /* a preview runs, or is over */
 	const char *decided;    /* "approved by ann 14:32:30", NULL while it waits */
 };
 
@@ -25,5 +27,7 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 /* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of
  * it. *command_end: the row after the last of the bytes. */
 void approval_text(struct text *t, struct source *s, struct approval_info *info, size_t rows, size_t *command_end);
+/* The output of the newest preview, whole. */
+void approval_output(struct text *t, struct source *s, const struct approval_info *info);
 
 #endif

@@ -230,8 +230,53 @@ static void fill(struct source *s, const struct model_box *b, struct kept *k)
 	finish(&l, &k->change);
 }
 
+static void fill_preview(struct source *s, uint64_t ended, struct kept *k)
+{
+	struct list l = { .s = s, .arena = &k->arena };
+	CLEANUP(json_release) json_t *o = source_body(s, ended);
+	const json_t *trees = json_object_get(o, "trees");
+	for (size_t i = 0; i < json_array_size(trees); i++) {
+		struct object_id tree, under;
+		char *repo = NULL;
+		uint64_t seq = (uint64_t)json_integer_value(json_array_get(trees, i));
+		if (snapshot_trees(s, seq, &tree, &under, &repo))
+			walk(&l, strcmp(repo, ":home") == 0 ? "/home/agent" : repo, &under, &tree, 0);
+		free(repo);
+	}
+	k->nr = l.nr;
+	finish(&l, &k->change);
+}
+
+/* The list kept for @box and @key; *fresh when it has to be filled. */
+static struct kept *keep(struct source *s, uint64_t box, uint64_t key, bool *fresh)
+{
+	if (!s->changes)
+		s->changes = NEW(struct changes);
+	*fresh = false;
+	for (size_t i = 0; i < KEPT; i++)
+		if (s->changes->kept[i].box == box && s->changes->kept[i].key == key)
+			return &s->changes->kept[i];
+	struct kept *k = &s->changes->kept[s->changes->next++ % KEPT];
+	arena_reset(&k->arena);
+	k->key = key;
+	k->box = box;
+	*fresh = true;
+	return k;
+}
+
+size_t changes_preview(struct source *s, uint64_t ended, struct change **out)
+{
+	bool fresh;
+	struct kept *k = keep(s, 0, ended, &fresh);
+	if (fresh)
+		fill_preview(s, ended, k);
+	*out = k->change;
+	return k->nr;
+}
+
 size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a)
 {
+	bool fresh;
 	const struct model_box *b = model_box(&s->model, box);
 	uint64_t key = 0;
 	(void)a;
@@ -240,18 +285,9 @@ size_t changes_list(struct source *s, uint64_t box, struct change **out, struct 
 		key += b->snapshot[i].seq;
 	if (key == 0)
 		return 0;
-	if (!s->changes)
-		s->changes = NEW(struct changes);
-	for (size_t i = 0; i < KEPT; i++)
-		if (s->changes->kept[i].box == box && s->changes->kept[i].key == key) {
-			*out = s->changes->kept[i].change;
-			return s->changes->kept[i].nr;
-		}
-	struct kept *k = &s->changes->kept[s->changes->next++ % KEPT];
-	arena_reset(&k->arena);
-	k->key = key;
-	k->box = box;
-	fill(s, b, k);
+	struct kept *k = keep(s, box, key, &fresh);
+	if (fresh)
+		fill(s, b, k);
 	*out = k->change;
 	return k->nr;
 }
@@ -274,17 +310,22 @@ int change_put_counts(struct area a, int row, int col, const struct change *c, s
 	return col - 1;
 }
 
-const char *changes_total(const struct change *c, size_t nr, struct arena *a)
+const char *changes_sum(const struct change *c, size_t nr, struct arena *a)
 {
 	uint64_t added = 0, removed = 0;
 	if (nr == 0)
 		return NULL;
 	if (nr > COUNT_FILES)
-		return arena_printf(a, "%zu files  since start", nr);
+		return arena_printf(a, "%zu files", nr);
 	for (size_t i = 0; i < nr; i++) {
 		added += c[i].added;
 		removed += c[i].removed;
 	}
-	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64 "  since start", nr, nr == 1 ? "file" : "files", added,
-			    removed);
+	return arena_printf(a, "%zu %s +%" PRIu64 " -%" PRIu64, nr, nr == 1 ? "file" : "files", added, removed);
+}
+
+const char *changes_total(const struct change *c, size_t nr, struct arena *a)
+{
+	const char *sum = changes_sum(c, nr, a);
+	return sum ? arena_printf(a, "%s  since start", sum) : NULL;
 }

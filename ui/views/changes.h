@@ -21,12 +21,15 @@ struct change {
 
 /* Files changed in @box since its start, by path. @out borrows from the source until the next call. */
 size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a);
+/* The same for what a preview did: @ended is the seq of its preview.ended. */
+size_t changes_preview(struct source *s, uint64_t ended, struct change **out);
 /* The lines of one change; out->binary when there are none to show (see note). Texts live in @a. */
 void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out);
 
 const char *change_counts(const struct change *c, struct arena *a); /* "+31 -9" */
 int change_put_counts(struct area a, int row, int col, const struct change *c, struct arena *arena);
 const char *changes_total(const struct change *c, size_t nr, struct arena *a); /* "3 files +41 -9 since start" */
+const char *changes_sum(const struct change *c, size_t nr, struct arena *a);   /* "3 files +41 -9"; NULL for none */
 void changes_release(struct source *s);
 
 #endif

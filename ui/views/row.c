@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/term/fmt.h"
+#include "ui/views/tried.h"
 
 static const char *bytes_of(const json_t *o, const char *key, struct arena *a)
 {
@@ -359,6 +360,10 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		*word = "fork";
 		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0),
 				    json_int(o, "from", 0));
+	case EV_PREVIEW_ENDED:
+		*word = "preview";
+		return arena_printf(a, "of #%" PRId64 ": %s%s", json_int(o, "of", 0), tried_sum(o, a),
+				    json_array_size(json_object_get(o, "incomplete")) ? ", incomplete" : "");
 	case EV_TOOL_CALL:
 		*word = "tool";
 		return arena_strdup(a, json_str(o, "name", ""));

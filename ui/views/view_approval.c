@@ -21,10 +21,11 @@ struct approval {
 	size_t source;
 	uint64_t action;
 	int64_t opened_us;  /* mono */
-	bool armed;         /* y once */
+	bool armed, sure;   /* y once, m once */
 	bool seen_end;      /* the end of the bytes was on the screen */
 	bool sent;          /* by us: it closes when it is done */
 	bool unfold;        /* v: everything also on a small screen */
+	bool output;        /* o: the output of the preview */
 	int64_t top;
 	/* second screen: a pattern for the session */
 	bool widening;
@@ -45,7 +46,7 @@ struct approval {
 static void arm_anew(struct approval *v, struct ui *ui)
 {
 	v->opened_us = ui->mono_us;
-	v->armed = v->seen_end = v->widening = v->sent = false;
+	v->armed = v->sure = v->seen_end = v->widening = v->sent = v->output = false;
 	v->top = 0;
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + DEAD_US;
@@ -146,7 +147,15 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!s || !model_action(&s->model, v->action))
 		return;
 	approval_load(&v->info, s, v->action, ar);
-	approval_text(&v->text, s, &v->info, v->unfold ? 0 : (size_t)(v->rows < 1 ? 1 : v->rows), &v->command_end);
+	v->info.now_us = v->now_us;
+	v->output = v->output && v->info.tried;
+	if (v->info.trying)
+		ui->wake_us = ui->mono_us + 1000000;
+	if (v->output)
+		approval_output(&v->text, s, &v->info);
+	else
+		approval_text(&v->text, s, &v->info, v->unfold ? 0 : (size_t)(v->rows < 1 ? 1 : v->rows),
+			      &v->command_end);
 	if (strcmp(v->intent, v->info.intent) != 0) { /* what is asked has changed under us */
 		if (*v->intent)
 			arm_anew(v, ui);
@@ -154,7 +163,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	}
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
-	v->seen_end = v->seen_end || v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= v->command_end;
+	v->seen_end = v->seen_end || (!v->output && v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= v->command_end);
 	if (v->widening) {
 		gather_patterns(v, s);
 		try_patterns(v, s);
@@ -200,7 +209,7 @@ static void paint_top(const struct approval *v, struct area a)
 
 static void paint_counts(const struct approval *v, struct area a)
 {
-	if (v->text_top == 0 && v->info.counts)
+	if (v->text_top == 0 && v->info.counts && !v->output)
 		put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
 }
 
@@ -215,6 +224,7 @@ static const struct {
 	{ VERB_NO_PAUSE, "x", "deny and pause", "the agent stops before its next step" },
 	{ VERB_NO_KILL, "X", "kill the agent..", "the sandbox is kept for review" },
 	{ VERB_LATER, "Esc", "decide later", "it stays held; other agents go on" },
+	{ VERB_PROMOTE, "m", "make the preview so", "exactly its difference, exit status and output; nothing runs" },
 };
 
 static const char *why_off(const struct approval *v, const struct ui *ui, enum verb verb)
@@ -229,6 +239,9 @@ static const char *why_off(const struct approval *v, const struct ui *ui, enum v
 		return "keys are off for a moment, so that nothing is decided by mistake";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION))
 		return "scroll to the end of the command first";
+	if (verb == VERB_PROMOTE && !v->info.act->promotable)
+		return v->info.trying ? "it is being tried" : v->info.tried ? "this preview cannot be promoted: r tries it again"
+									    : "r tries it first";
 	if (!v->info.command && (verb == VERB_YES_SESSION || verb == VERB_EDIT))
 		return "only for command lines";
 	return NULL;
@@ -243,6 +256,8 @@ static const char *what_of(const struct approval *v, size_t i)
 {
 	if (decisions[i].verb == VERB_YES && !v->seen_end)
 		return "(scroll to the end first)";
+	if (decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
+		return v->info.trying ? "it is being tried now" : "r tries it first";
 	if (decisions[i].verb == VERB_YES && v->armed)
 		return "once more: the risk is high";
 	if (decisions[i].verb == VERB_YES && v->info.high)
@@ -388,6 +403,28 @@ static void yes(struct approval *v, struct ui *ui)
 	decide(v, ui, "approve", json_object());
 }
 
+static void try_it(struct approval *v, struct ui *ui)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, v->action);
+	const char *words[] = { "preview", id, NULL };
+	if (v->info.trying)
+		ui_say(ui, ROLE_DIM, "it is being tried already");
+	else if (v->info.act && !v->info.decided)
+		ui_send(ui, v->source, words, NULL);
+}
+
+static void promote(struct approval *v, struct ui *ui)
+{
+	if (v->info.high && !v->sure) {
+		v->sure = true;
+		ui_say(ui, ROLE_HELD, "the risk is high: m once more makes what #%" PRIu64 " would do so", v->action);
+		return;
+	}
+	v->sure = false;
+	decide(v, ui, "promote", json_object());
+}
+
 static void to_queued(struct approval *v, struct ui *ui, int by)
 {
 	size_t want = v->of ? (v->place + v->of - 1 + (size_t)((int)v->of + by)) % v->of : 0, n = 0;
@@ -407,7 +444,12 @@ static bool decide_verb(struct approval *v, struct ui *ui, enum verb verb)
 	const struct subject on = { .source = v->source, .action = v->action };
 	if (verb != VERB_YES)
 		v->armed = false;
+	if (verb != VERB_PROMOTE)
+		v->sure = false;
 	switch ((int)verb) {
+	case VERB_PROMOTE:
+		promote(v, ui);
+		return true;
 	case VERB_YES:
 		yes(v, ui);
 		return true;
@@ -442,8 +484,17 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	struct approval *v = self;
 	if (verb_group(verb) == GROUP_DECIDE && verb != VERB_LATER)
 		return decide_verb(v, ui, verb);
-	v->armed = false;
+	v->armed = v->sure = false;
 	switch ((int)verb) {
+	case VERB_TRY:
+		try_it(v, ui);
+		return true;
+	case VERB_OUTPUT:
+		if (!v->info.tried)
+			return false;
+		v->output = !v->output;
+		v->top = 0;
+		return true;
 	case VERB_UP:
 	case VERB_DOWN:
 		v->top += verb == VERB_UP ? -1 : 1;

@@ -1,5 +1,6 @@
 /* What a box's files have become since its start: the list of files, and their lines. ] and [ go from file to file.
  * Reads: the newest snapshot at the cursor. */
+#include <inttypes.h>
 #include <string.h>
 
 #include "ui/term/draw.h"
@@ -54,7 +55,9 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		return;
 	uint64_t box = box_of(v, &s->model);
 	const struct model_box *b = model_box(&s->model, box);
-	v->nr = changes_list(s, box, &v->change, ar);
+	const struct model_action *act = model_action(&s->model, v->action);
+	bool tried = act && act->state == ACT_WAITS && act->previewed; /* what waits is asked about: what would it do? */
+	v->nr = tried ? changes_preview(s, act->previewed, &v->change) : changes_list(s, box, &v->change, ar);
 	if (v->file >= v->nr)
 		v->file = v->nr > 0 ? v->nr - 1 : 0;
 	v->rows = rows - 3;
@@ -62,11 +65,13 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (v->nr > 0)
 		pane_change(&v->text, s, &v->change[v->file], 3);
 	else
-		text_puts(&v->text, ROLE_DIM, b ? "no file has changed" : "there is no box yet");
+		text_puts(&v->text, ROLE_DIM, tried ? "the preview changed no file" : b ? "no file has changed" : "there is no box yet");
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
-	v->title = b ? arena_printf(ar, "diff  %s:%s", b->driver, b->name) : "diff";
-	v->total = changes_total(v->change, v->nr, ar);
+	v->title = tried ? arena_printf(ar, "diff  preview of #%" PRIu64, act->id)
+		   : b   ? arena_printf(ar, "diff  %s:%s", b->driver, b->name)
+			 : "diff";
+	v->total = tried ? changes_sum(v->change, v->nr, ar) : changes_total(v->change, v->nr, ar);
 }
 
 static enum role op_role(char op)

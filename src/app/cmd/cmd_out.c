@@ -141,7 +141,9 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 		return err_set(err, ERR_USAGE, "which action? give its number: %s#405", session_id(o->s));
 	int rc = session_event(o->s, seq, &ev, &arena, err);
 	if (rc == 0) {
-		o->action = ev.action ? ev.action : ev.kind == EV_ACTION_REQUESTED ? ev.seq : 0;
+		bool own = ev.kind == EV_ACTION_REQUESTED || ev.kind == EV_PREVIEW_STARTED;
+		bool tried = ev.kind == EV_PREVIEW_TREE || ev.kind == EV_PREVIEW_ENDED;
+		o->action = own ? ev.seq : tried ? ev.cause : ev.action; /* a preview's output goes by its own number */
 		if (!o->action)
 			rc = err_set(err, ERR_USAGE, "#%llu is %s, which has no output", (unsigned long long)seq,
 				     event_kind_name(ev.kind) ? event_kind_name(ev.kind)

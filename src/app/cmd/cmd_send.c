@@ -224,6 +224,12 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 	const char *key;
 	json_t *v;
 	size_t i;
+	if (!strcmp(ctx->command->name, "preview")) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		describe_preview_long(result, &text);
+		cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);
+		return;
+	}
 	if (!json_is_object(result)) {
 		if (!json_is_null(result))
 			print_value(ctx, ctx->command->name, result);

@@ -303,6 +303,14 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "changed", ": changed ", out);
 		put_key(b, "why", " after ", out);
 		break;
+	case EV_PREVIEW_STARTED:
+		put_key(b, "how", "preview begins, ", out);
+		who(b, out);
+		break;
+	case EV_PREVIEW_ENDED:
+		buf_puts(out, "preview: ");
+		describe_preview(b, out);
+		break;
 	case EV_CONTROL_COMMAND:
 		list(json_object_get(b, "words"), "command ", out);
 		who(b, out);

@@ -171,6 +171,8 @@ static json_t *ended_body(struct preview *p)
 	json_put(b, "net", net);
 	json_put_int(b, "tmp", p->tmp);
 	json_put(b, "incomplete", reasons(p));
+	if (p->flooded)
+		json_put_flag(b, "cut", true);
 	return b;
 }
 
