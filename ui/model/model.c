@@ -48,6 +48,7 @@ void model_release(struct model *m)
 	free(m->id);
 	free(m->name);
 	free(m->script);
+	free(m->size);
 	free(m->hold);
 	free(m->warning);
 	free(m->notice);

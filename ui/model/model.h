@@ -75,11 +75,17 @@ struct model_action {
 	uint64_t preview, previewed; /* the newest preview: its preview.started and, once over, its preview.ended */
 	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
 	uint64_t out_bytes, err_bytes;
+	uint64_t pty_bytes;   /* of out_bytes: what came from a terminal */
 	const char *kind;     /* "exec"; interned, "" unknown */
 	enum act_state state;
 	int code;             /* exit status; -1 not known */
 	bool ok, high_risk, person; /* person: somebody decided */
 	bool promotable;            /* the newest preview may be promoted */
+};
+
+struct model_size { /* a terminal of a box was given another size, @at bytes of its output */
+	uint64_t action, at;
+	int cols, rows;
 };
 
 struct model_ask {
@@ -106,6 +112,8 @@ struct model {
 	char *warning;    /* last super.warn or box.warn */
 	char *notice;     /* for people in one line: the last thing worth it */
 	uint32_t waivers, policies, attached;
+	struct model_size *size; /* oldest first */
+	size_t nr_sizes, cap_sizes;
 	int64_t tokens, uusd;
 	struct limits limits; /* the session's own budget */
 	uint64_t owner; /* of the event under way, when its body says whose it is; 0 */

@@ -68,6 +68,7 @@ bool model_is_row(uint16_t kind)
 	case EV_MODEL_CALL:
 	case EV_MODEL_REPLY:
 	case EV_PROC_STDIN:
+	case EV_PROC_RESIZE:
 	case EV_STORE_SET:
 	case EV_CONTROL_COMMAND:
 	case EV_PREVIEW_STARTED:
@@ -320,6 +321,13 @@ static void preview_event(struct model *m, const struct event *ev, const json_t 
 	struct model_action *act = action_of(m, ev->action);
 	if (!act)
 		return;
+		if (json_int(o, "stream", 1) == 3)
+			act->pty_bytes += (uint64_t)json_int(o, "len", 0);
+		break;
+	case EV_PROC_RESIZE:
+		GROW(m->size, m->nr_sizes, m->cap_sizes);
+		m->size[m->nr_sizes++] = (struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
+							      (int)json_int(o, "rows", 24) };
 	if (ev->kind == EV_PREVIEW_STARTED) {
 		act->preview = ev->seq;
 		act->preview_us = ev->ts_us;
@@ -528,7 +536,8 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 {
 	if (ev->kind == EV_ACTION_REQUESTED)
 		action_requested(m, a, ev, o);
-	else if (ev->kind == EV_OUTPUT || (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
+	else if (ev->kind == EV_OUTPUT || ev->kind == EV_PROC_RESIZE ||
+		 (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
 		action_event(m, a, ev, o);
 	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
 		latch(m, ev, o);

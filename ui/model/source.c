@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "ui/views/changes.h"
+#include "ui/views/pty.h"
 
 int source_open(struct source **out, const char *path, struct err *err)
 {
@@ -26,6 +27,7 @@ void source_close(struct source **sp)
 	if (s->session)
 		session_close(&s->session);
 	changes_release(s);
+	pty_release(s);
 	model_release(&s->model);
 	arena_release(&s->arena);
 	free(s);

@@ -9,6 +9,7 @@
 #include "ui/model/model.h"
 
 struct changes;
+struct pty_pane;
 
 struct source {
 	struct session *session;
@@ -16,6 +17,7 @@ struct source {
 	struct model model;
 	struct arena arena;
 	struct changes *changes; /* changes.c's */
+	struct pty_pane *pty;    /* pty.c's */
 	bool failed;      /* reading stopped; why says why */
 	struct err why;
 };

@@ -131,6 +131,30 @@ void text_blank(struct text *t)
 	new_row(t, NULL);
 }
 
+void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
+{
+	static const struct glyph cut = { .s = ">", .len = 1, .width = 1 };
+	t->role = r;
+	struct text_row *row = new_row(t, NULL);
+	int room = t->width - t->gutter, all = 0;
+	for (size_t i = 0; i < nr; i++)
+		all += g[i].width;
+	for (size_t i = 0; i < nr && t->col + g[i].width <= (all > room ? room - 1 : room); i++)
+		push_glyph(t, row, &g[i]);
+	if (all > room)
+		push_glyph(t, row, &cut);
+}
+
+void text_plain(const struct text *t, struct buf *out)
+{
+	for (size_t i = 0; i < t->nr; i++) {
+		const struct text_row *r = &t->row[i];
+		for (uint32_t k = 0; k < r->nr; k++)
+			buf_append(out, r->glyph[k].s, r->glyph[k].len);
+		buf_putc(out, '\n');
+	}
+}
+
 void text_head(struct text *t, enum role r, const char *fmt, ...)
 {
 	char text[1024];

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/term/fmt.h"
+#include "ui/views/pty.h"
 #include "ui/views/row.h"
 
 /* --- output ------------------------------------------------------------------------------------------------------ */
@@ -67,6 +68,10 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 	if (act->out_bytes + act->err_bytes == 0) {
 		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM, act->state == ACT_OVER ? "(no output)" :
 			  act->state == ACT_WAITS ? "it waits for a decision: a looks at it" : "(no output yet)");
+		return;
+	}
+	if (act->pty_bytes > 0 && !render) { /* the screen; "o" once more: the bytes */
+		pane_pty(t, s, action);
 		return;
 	}
 	if (act->out_bytes + act->err_bytes <= max && strcmp(act->kind, "model") != 0) {

@@ -424,7 +424,13 @@ static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 	if (parse_id(word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
-	return boxes_resize(a->s->boxes, id, (uint16_t)cols, (uint16_t)rows, err);
+	if (boxes_resize(a->s->boxes, id, (uint16_t)cols, (uint16_t)rows, err) < 0)
+		return -1;
+	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
+	json_put_int(body, "cols", cols);
+	json_put_int(body, "rows", rows);
+	record_append_json(a->s->record, EV_PROC_RESIZE, id, 0, 0, id, body);
+	return 0;
 }
 
 /* --- the files of boxes: these take time and answer by their ticket --- */

@@ -1,0 +1,25 @@
+/* The output of a program that had a terminal, shown as the screen of that terminal: libvterm, which is seen here only.
+ *
+ * 1. Nothing goes out: answers that a program asks for (reports, DECRQSS) are dropped, so are titles, clipboards, bells
+ *    and every mode that is not about cells. What is in a cell goes through the sanitiser before it is drawn.
+ * 2. Colours become the 16 (a coloured background: that colour, reversed).
+ * 3. Bounded: VT_ROWS_MAX x VT_COLS_MAX cells, VT_BACK_MAX rows of scrollback; what is older is forgotten.
+ * 4. The state depends only on size and bytes, in whatever pieces they come: live and replay see the same. */
+#ifndef UI_VT_H
+#define UI_VT_H
+
+#include "ui/term/text.h"
+
+enum { VT_ROWS_MAX = 200, VT_COLS_MAX = 400, VT_BACK_MAX = 1000 };
+
+struct vt;
+
+/* @bare_lf: the program's terminal does not make CR LF of LF (a stateful shell's, src/sandbox/shell.c). */
+struct vt *vt_new(int rows, int cols, bool bare_lf);
+void vt_free(struct vt **v);
+void vt_feed(struct vt *v, const void *bytes, size_t len);
+void vt_resize(struct vt *v, int rows, int cols);
+/* Appends scrollback and screen, without the blank rows at the end. */
+void vt_text(struct vt *v, struct text *t);
+
+#endif
