@@ -310,6 +310,13 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 			act->err_bytes += (uint64_t)json_int(o, "len", 0);
 		else
 			act->out_bytes += (uint64_t)json_int(o, "len", 0);
+		if (json_int(o, "stream", 1) == 3)
+			act->pty_bytes += (uint64_t)json_int(o, "len", 0);
+		break;
+	case EV_PROC_RESIZE:
+		GROW(m->size, m->nr_sizes, m->cap_sizes);
+		m->size[m->nr_sizes++] = (struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
+							      (int)json_int(o, "rows", 24) };
 		break;
 	default:
 		break;
@@ -321,13 +328,6 @@ static void preview_event(struct model *m, const struct event *ev, const json_t 
 	struct model_action *act = action_of(m, ev->action);
 	if (!act)
 		return;
-		if (json_int(o, "stream", 1) == 3)
-			act->pty_bytes += (uint64_t)json_int(o, "len", 0);
-		break;
-	case EV_PROC_RESIZE:
-		GROW(m->size, m->nr_sizes, m->cap_sizes);
-		m->size[m->nr_sizes++] = (struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
-							      (int)json_int(o, "rows", 24) };
 	if (ev->kind == EV_PREVIEW_STARTED) {
 		act->preview = ev->seq;
 		act->preview_us = ev->ts_us;
