@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "sandbox/effect_file.h"
 #include "sandbox/effect_inner.h"
+#include "sandbox/masks.h"
 
 enum { GRACE_MS = 2000, FLOOD_POLL_MS = 5 };
 
@@ -136,6 +137,7 @@ static void on_opened(void *self, json_t *result, const struct err *err)
 static void open_now(void *self)
 {
 	struct slot *s = self;
+	masks_values(record_hidden(s->boxes->record));
 	s->box = s->driver->open(s->boxes->loop, &s->opts.o, on_opened, s);
 }
 

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/masks_git.h"
+#include "sandbox/masks_look.h"
 
 enum { DEPTH_MAX = 200, TEXT_MAX = 1 << 20 };
 
@@ -98,6 +99,8 @@ struct walk {
 	struct masks *out;
 	const struct strv *expose;
 	struct tracked *tracked;
+	struct look *look;
+	int filled;	 /* how many folders above are filled by tools */
 	struct buf path; /* of the folder that is being listed, "" or ending in a slash */
 	uid_t owner;
 	struct err *err;
@@ -141,10 +144,14 @@ static bool read_small(int dir, const char *name, struct buf *out)
 	return fd_read_all(fd, out, TEXT_MAX, &ignored) == 0;
 }
 
-static void judge_file(struct walk *w, int dir, const char *name, const char *path)
+static void judge_file(struct walk *w, int dir, const char *name, const char *path, const struct stat *st)
 {
-	if (!masks_name_suspect(name, false))
+	if (!masks_name_suspect(name, false)) {
+		const char *why = look_into(w->look, dir, name, st, tracked_has(w->tracked, path), w->filled > 0);
+		if (why)
+			add_mask(w, path, why, NULL);
 		return;
+	}
 	if (!tracked_has(w->tracked, path)) {
 		add_mask(w, path, "named like a secret", NULL);
 		return;
@@ -214,15 +221,20 @@ static int one_entry(struct walk *w, int dir, const struct dirent *e, int depth,
 			strv_push(&w->out->foreign_path, path);
 	}
 	if (!S_ISDIR(st.st_mode)) {
-		judge_file(w, dir, name, path);
+		judge_file(w, dir, name, path, &st);
 		return 0;
 	}
 	if (masks_name_suspect(name, true) && !tracked_below(w->tracked, path)) {
 		add_mask(w, path, "named like a folder of secrets", NULL);
 		return 0;
 	}
-	if (strcmp(name, ".git") != 0)
-		return enter(w, dir, name, depth, false);
+	if (strcmp(name, ".git") != 0) {
+		bool filled = look_filled(name);
+		w->filled += filled;
+		int rc = enter(w, dir, name, depth, false);
+		w->filled -= filled;
+		return rc;
+	}
 	CLEANUP(fd_close) int git = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	size_t len = w->path.len;
 	buf_puts(&w->path, ".git/");
@@ -262,7 +274,9 @@ int masks_scan(const char *dir, const struct strv *expose, struct masks *out, st
 	}
 	w.owner = geteuid() == 0 ? st.st_uid : geteuid();
 	w.tracked = tracked_read(fd);
+	w.look = look_begin(fd);
 	int rc = walk_dir(&w, fd, 0, false);
+	look_end(&w.look, out);
 	tracked_free(&w.tracked);
 	buf_release(&w.path);
 	return rc < 0 ? err_wrap(err, "repository '%s'", dir) : 0;

@@ -1,8 +1,9 @@
 /* What of a repository is kept out of a box: files named like secrets (unless they are tracked and hold no live token's
- * form), and credentials in git's configuration, which is shown cleaned. By the same walk: how many files belong to
+ * form), files with any other name that hold one or a secret of the session (masks_look.h), and credentials in git's
+ * configuration, which is shown cleaned. By the same walk: how many files belong to
  * somebody else than the owner of the tree (in the box they are read only or unreadable).
  *
- * Any thread; reads names everywhere and contents only of git's index and of what a name makes suspect. */
+ * Any thread; never the loop's: it reads. */
 #ifndef SANDBOX_MASKS_H
 #define SANDBOX_MASKS_H
 
@@ -22,6 +23,7 @@ struct masks {
 	struct strv exposed;	  /* would have been hidden */
 	int64_t files;		  /* seen */
 	int64_t foreign;	  /* belong to somebody else */
+	int64_t looked, reread, unread; /* files looked into; of those not known from before; not looked into */
 	struct strv foreign_path; /* the first MASKS_FOREIGN_SHOWN of them */
 };
 enum { MASKS_FOREIGN_SHOWN = 50 };
@@ -34,6 +36,11 @@ void masks_release(struct masks *m);
 bool masks_name_suspect(const char *name, bool dir);
 /* The form of a live token (a private key's head, a provider's prefix) is somewhere in the text. */
 bool masks_text_suspect(const char *text, size_t len);
+/* The stricter rule for files with a harmless name: the kind of a whole token that looks random ("GitHub token"), or NULL. */
+const char *masks_token_form(const char *text, size_t len);
+/* Values that must not be in a box: scans that begin later look for them, too. Takes @s; NULL = none. */
+struct secrets;
+void masks_values(struct secrets *s);
 /* Appends @text without credentials; returns whether there were any. */
 bool masks_clean_config(const char *text, size_t len, struct buf *out);
 

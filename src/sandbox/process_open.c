@@ -130,11 +130,13 @@ json_t *process_describe(const struct process_box *p)
 {
 	json_t *r = json_object(), *foreign = json_array(), *exposed = json_array(), *limits = json_object(),
 	       *repos = json_array();
-	int64_t nr_foreign = 0, files = 0;
+	int64_t nr_foreign = 0, files = 0, looked = 0, unread = 0;
 	for (size_t i = 0; i < p->nr_layers; i++) {
 		const struct layer_want *w = &p->layer[i];
 		nr_foreign += w->masks.foreign;
 		files += w->masks.files;
+		looked += w->masks.looked;
+		unread += w->masks.unread;
 		CLEANUP(json_release) json_t *f = strings(&w->masks.foreign_path);
 		CLEANUP(json_release) json_t *e = strings(&w->masks.exposed);
 		json_array_extend(foreign, f);
@@ -151,6 +153,8 @@ json_t *process_describe(const struct process_box *p)
 	json_put(r, "masked", masked_list(p));
 	json_put(r, "exposed", exposed);
 	json_put_int(r, "files", files);
+	json_put_int(r, "looked_into", looked);
+	json_put_int(r, "not_looked_into", unread);
 	json_put_int(r, "foreign", nr_foreign);
 	json_put(r, "foreign_paths", foreign);
 	json_put_int(limits, "mem_bytes", p->limits.mem_bytes);

@@ -23,7 +23,8 @@ plant .git-credentials "https://me:$k-gitcred@example.org"
 plant .aws/credentials "[default]
 aws_secret_access_key = $k-aws"
 git -C "$repo" remote add origin "https://me:$k-url@example.org/x.git"
-token=ghp_R7kQ2mZp9XvTs4LwB8nYc6HdJ3fGa5KeUt1o
+token=ghp_R7kQ2mZp9X # in two pieces, so that this file is not hidden itself
+token=${token}vTs4LwB8nYc6HdJ3fGa5KeUt1o
 plant secrets.yml "github: $token"
 plant plain.txt 'nothing to hide'
 git -C "$repo" add secrets.yml plain.txt

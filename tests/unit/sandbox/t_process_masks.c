@@ -1,6 +1,7 @@
 /* What masks hide: names, tokens, git's index and configuration. */
 #include "box_fixture.h"
 
+#include "record/secrets.h"
 #include "sandbox/masks.h"
 
 static void names(void)
@@ -28,6 +29,78 @@ static void tokens(void)
 		ok(masks_text_suspect(live[i], strlen(live[i])), "a live token: %.12s", live[i]);
 	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
 		ok(!masks_text_suspect(harmless[i], strlen(harmless[i])), "none: %s", harmless[i]);
+}
+
+#define ALNUM36 "R7kQ2mZp9XvTs4LwB8nYc6HdJ3fGa5KeUt1o"
+/* in two pieces, so that this file is not hidden itself */
+static const char b64[] = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7";
+
+/* The strict rule: whole forms in any text, and what only mentions them. */
+static void forms(void)
+{
+	static const char *const live[] = {
+		"see ghp_" ALNUM36 ".", "K=\"sk-ant-" "api03-R7kQ2mZp9XvTs4LwB8nYc6Hd\"", "sk-proj-" "R7kQ2mZp9XvTs4LwB8nYc6Hd",
+		"glpat-" "R7kQ2mZp9XvTs4LwB8nY", "AIza" "R7kQ2mZp9XvTs4LwB8nYc6HdJ3fGa5KeUt1",
+		"id AKIA" "R7KQ2MZP9XVTS4LW secret R7kQ2mZp9XvTs4LwB8nYc6HdJ3fGa5KeUt1o/+Zq\n",
+		"npm_" ALNUM36, "xoxb-" "2948173650-R7kQ2mZp9XvTs4Lw", "github_pat_" ALNUM36 ALNUM36,
+	};
+	static const char *const harmless[] = {
+		"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "ghp_ and sk-ant- are forms of tokens", "AKIAIOSFODNN7EXAMPLE",
+		"AKIA" "R7KQ2MZP9XVTS4LW", ".sk-folding-cube-with-a-very-long-class-name", "task-ghp_",
+		"if (strstr(s, \"-----BEGIN RSA PRIVATE KEY-----\"))", "-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAo",
+		"sk-YOUR_API_KEY_GOES_HERE_PLEASE_REPLACE_ME", "hf_", "sha 5c77d9d5c77d9d5c77d9d5c77d9d5c77d9d5c77d9d",
+	};
+	CLEANUP(free_ptr) char *pem = xasprintf("-----BEGIN RSA PRIVATE KEY-----\n%s\n", b64);
+	CLEANUP(free_ptr) char *json = xasprintf("{\"private_key\": \"-----BEGIN PRIVATE KEY-----\\n%s\\n\"}", b64);
+	for (size_t i = 0; i < ARRAY_LEN(live); i++)
+		ok(masks_token_form(live[i], strlen(live[i])) != NULL, "whole: %.16s", live[i]);
+	for (size_t i = 0; i < ARRAY_LEN(harmless); i++)
+		ok(!masks_token_form(harmless[i], strlen(harmless[i])), "no token: %.40s", harmless[i]);
+	is_str(masks_token_form(pem, strlen(pem)), "private key", "a key");
+	is_str(masks_token_form(json, strlen(json)), "private key", "a key in JSON");
+}
+
+static bool masked(const struct masks *m, const char *path);
+
+static int64_t scan_again(const char *dir, struct masks *m)
+{
+	struct strv expose = STRV_INIT;
+	struct err err = ERR_INIT;
+	masks_release(m);
+	ok(masks_scan(dir, &expose, m, &err) == 0, "scanned %s", err.text);
+	return m->reread;
+}
+
+/* Harmless names: looked into once, found again from the cache, and anew when the session holds another secret. */
+static void contents(const char *dir)
+{
+	struct masks m = { 0 };
+	struct err err = ERR_INIT;
+	fx_file(dir, "notes.txt", "mine: ghp_" ALNUM36 "\n", 0644);
+	fx_file(dir, "deep/er/config.ini", "password=Wonderland-7781\n", 0644);
+	fx_file(dir, "node_modules/x/y.js", "ghp_" ALNUM36, 0644);
+	fx_file(dir, "plain.c", "int main;\n", 0644);
+	CLEANUP(free_ptr) char *big = xmalloc((2 << 20) + 1);
+	memset(big, 'x', 2 << 20);
+	big[2 << 20] = 0;
+	fx_file(dir, "big.txt", big, 0644);
+	CLEANUP(free_ptr) char *old = xasprintf("find '%s' -exec touch -d '2020-01-01' {} + && sleep 3.1", dir);
+	is_int(system(old), 0, "all of it is old"); /* the time of change cannot be set, only waited for */
+	is_int(scan_again(dir, &m), 3, "three are read");
+	ok(masked(&m, "notes.txt") && !masked(&m, "plain.c") && !masked(&m, "deep/er/config.ini"), "a token is hidden");
+	is_int(m.looked, 3, "three were looked into");
+	is_int(m.unread, 2, "the large one and what a tool has filled were not");
+	is_int(scan_again(dir, &m), 0, "nothing is read again");
+	ok(masked(&m, "notes.txt") && m.looked == 3, "and the token is known");
+	struct secrets *s = secrets_new();
+	ok(secrets_add(s, "K", "Wonderland-7781", 15, &err) == 0, "the session has a secret");
+	masks_values(s);
+	is_int(scan_again(dir, &m), 3, "all is looked at for it");
+	ok(masked(&m, "deep/er/config.ini") && masked(&m, "notes.txt"), "what holds it is hidden");
+	is_int(scan_again(dir, &m), 0, "and that is known, too");
+	ok(masked(&m, "deep/er/config.ini"), "still hidden");
+	masks_values(NULL);
+	masks_release(&m);
 }
 
 static void configuration(void)
@@ -91,10 +164,15 @@ static void index_of_git(const char *dir)
 int main(void)
 {
 	fx_start();
+	CLEANUP(free_ptr) char *cache = fx_path("cache");
+	setenv("XDG_CACHE_HOME", cache, 1);
 	names();
 	tokens();
 	configuration();
 	CLEANUP(free_ptr) char *dir = fx_path("git");
 	index_of_git(dir);
+	forms();
+	CLEANUP(free_ptr) char *tree = fx_path("tree");
+	contents(tree);
 	return fx_end();
 }
