@@ -1,0 +1,134 @@
+/* A program's terminal as a pane: what it draws is there, what it wants of the real terminal is nowhere, whatever the
+ * pieces in which its bytes come. */
+#include <malloc.h>
+#include <string.h>
+
+#include "base/text/utf8.h"
+#include "base/text/width.h"
+#include "tap.h"
+#include "ui/term/vt.h"
+
+static char *shown(struct vt *v)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct buf out = BUF_INIT;
+	struct text t;
+	text_init(&t, &a, 400, 2, false);
+	vt_text(v, &t);
+	text_plain(&t, &out);
+	return buf_take(&out);
+}
+
+static void shows(const char *bytes, const char *want, const char *name)
+{
+	struct vt *v = vt_new(24, 80, false);
+	vt_feed(v, bytes, strlen(bytes));
+	CLEANUP(free_ptr) char *got = shown(v);
+	is_str(got, want, name);
+	vt_free(&v);
+}
+
+static void draws(void)
+{
+	shows("one\r\ntwo", "one\ntwo\n", "lines");
+	shows("12345\r\x1b[2Cxx", "12xx5\n", "the cursor moves");
+	shows("junk\x1b[2J\x1b[Hclean", "clean\n", "the screen is cleared");
+	shows("\x1b[?1049hfull\x1b[?1049lback", "back\n", "the other screen comes and goes");
+	shows("\xe6\x96\x87\xe5\xad\x97 e\xcc\x81", "\xe6\x96\x87\xe5\xad\x97 e\xcc\x81\n", "wide and combining");
+}
+
+static void keeps_to_itself(void)
+{
+	shows("\x1b]0;title\x07" "a", "a\n", "a title");
+	shows("\x1b]52;c;cm0=\x07" "a", "a\n", "the clipboard");
+	shows("\x1bP$qm\x1b\\" "a\x1b[6n\x1b[c\x1b[>c", "a\n", "reports");
+	shows("a\x1b[?1000h\x1b[?2004h\x1b[5i\x07", "a\n", "modes, printing, the bell");
+	struct vt *v = vt_new(24, 80, false);
+	static const char c1[] = "\xc2\x9b" "31m\x9b\x90 \xe2\x80\xaeX\xef\xbb\xbf";
+	vt_feed(v, c1, sizeof(c1) - 1);
+	CLEANUP(free_ptr) char *got = shown(v);
+	bool fine = utf8_valid(got, strlen(got));
+	for (const char *p = got; *p;) {
+		uint32_t cp;
+		size_t used;
+		fine = fine && utf8_next(p, strlen(p), &cp, &used) == UTF8_OK && !text_is_hidden(cp) &&
+		       (cp == '\n' || (cp >= 0x20 && cp < 0x7f) || cp >= 0xa0);
+		p += used;
+	}
+	ok(fine, "no control and no hidden character is in a cell: '%s'", got);
+	vt_free(&v);
+}
+
+static void scrolls(void)
+{
+	struct vt *v = vt_new(5, 20, true);
+	CLEANUP(buf_release) struct buf b = BUF_INIT, want = BUF_INIT;
+	for (int i = 0; i < 40; i++)
+		buf_printf(i < 39 ? &b : &want, "row %d\n", i);
+	vt_feed(v, b.data, b.len);
+	CLEANUP(free_ptr) char *got = shown(v);
+	is_str(got, b.data, "what has scrolled away is still there, bare line feeds or not");
+	for (int i = 0; i < 5000; i++)
+		vt_feed(v, "x\n", 2);
+	CLEANUP(free_ptr) char *much = shown(v);
+	is_int(strlen(much), 2 * (VT_BACK_MAX + 4), "but not without end");
+	vt_free(&v);
+}
+
+static void resizes(void)
+{
+	struct vt *v = vt_new(24, 80, false);
+	vt_feed(v, "\x1b[5;3Hbefore", 12);
+	vt_resize(v, 10, 60);
+	vt_feed(v, "\x1b[9;1Hafter", 11);
+	CLEANUP(free_ptr) char *got = shown(v);
+	ok(strstr(got, "before") && strstr(got, "after"), "a smaller terminal: '%s'", got);
+	for (int i = 0; i < 2000; i++) {
+		vt_resize(v, i % 300 - 20, i * 7 % 500 - 20);
+		vt_feed(v, "\x1b[999999999@\x1b[99999;99999Hx\x1b[999999999L\x1b[3;4r\n", 41);
+	}
+	vt_resize(v, 3, 10);
+	vt_feed(v, "\x1b[r\x1b[2J\x1b[Hend", 15);
+	CLEANUP(free_ptr) char *last = shown(v);
+	ok(strstr(last, "end"), "a storm of sizes and huge numbers leaves a terminal that works");
+	vt_free(&v);
+}
+
+static void in_pieces(void)
+{
+	static const char text[] = "\x1b[31mred\x1b[0m \xe6\x96\x87\r\n\x1b]0;t\x1b\\\x1b[2;5Hx\x1bP$qm\x1b\\\x1b[4:3;58:5:1mu\xf0\x9f\x98\x80";
+	struct vt *whole = vt_new(24, 80, true), *parts = vt_new(24, 80, true);
+	vt_feed(whole, text, sizeof(text) - 1);
+	for (size_t i = 0; i + 1 < sizeof(text); i++)
+		vt_feed(parts, text + i, 1);
+	CLEANUP(free_ptr) char *a = shown(whole);
+	CLEANUP(free_ptr) char *b = shown(parts);
+	is_str(b, a, "byte by byte it is the same");
+	vt_free(&whole);
+	vt_free(&parts);
+}
+
+static void stays_small(void)
+{
+	struct vt *v = vt_new(24, 80, false);
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	for (int i = 0; i < 1 << 20; i++)
+		buf_putc(&line, i % 97 == 0 ? '\x1b' : "[;0123456789]PX^_\\mHJ文字 abc"[i % 30]);
+	size_t before = mallinfo2().uordblks;
+	for (int i = 0; i < 10; i++)
+		vt_feed(v, line.data, line.len);
+	size_t grown = mallinfo2().uordblks - before;
+	ok(grown < (size_t)VT_BACK_MAX * 80 * sizeof(struct glyph) + (4 << 20), "10 MB of junk cost %zu KB", grown >> 10);
+	vt_free(&v);
+}
+
+int main(void)
+{
+	draws();
+	keeps_to_itself();
+	scrolls();
+	resizes();
+	in_pieces();
+	stays_small();
+	return done_testing();
+}
