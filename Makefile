@@ -268,14 +268,19 @@ format-check:
 
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sandglass
 SHARE := $(DESTDIR)$(PREFIX)/share/sandglass
+COMPLETION := $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/sandglass zsh/site-functions/_sandglass \
+	fish/vendor_completions.d/sandglass.fish)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
 	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host $(LIBEXEC)/
 	cp -R lua $(SHARE)/
 	install -m 644 schema/README.md $(SHARE)/FORMAT.md
+	install -d $(dir $(COMPLETION))
+	for f in $(COMPLETION); do case $$f in *.fish) sh=fish;; */_sandglass) sh=zsh;; *) sh=bash;; esac; \
+		$B/sandglass completion $$sh > $$f && chmod 644 $$f || exit 1; done
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/sandglass $(DESTDIR)$(PREFIX)/bin/sandglass-replay
+	rm -f $(DESTDIR)$(PREFIX)/bin/sandglass $(DESTDIR)$(PREFIX)/bin/sandglass-replay $(COMPLETION)
 	rm -rf $(LIBEXEC) $(SHARE)
 
 clean:
