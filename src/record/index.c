@@ -56,7 +56,7 @@ bool store_index(struct store *s, size_t bytes)
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
-	if (rc != SQLITE_OK || store_begin(s, false) != STORE_OK) {
+	if (rc != SQLITE_OK || store_begin(s, false, true) != STORE_OK) {
 		sqlite3_finalize(st);
 		s->indexed = true; /* tried again after the next event */
 		return false;

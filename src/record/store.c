@@ -93,7 +93,7 @@ void store_salt(struct store *s, uint8_t out[SALT_LEN])
 	memcpy(out, s->salts + s->salts_left, SALT_LEN);
 }
 
-enum store_rc store_begin(struct store *s, bool full)
+enum store_rc store_begin(struct store *s, bool full, bool writes)
 {
 	if (full != s->full) {
 		sqlite3_exec(s->db, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
@@ -102,7 +102,7 @@ enum store_rc store_begin(struct store *s, bool full)
 	s->before = s->now;
 	buf_reset(&s->anchor);
 	enum store_rc rc = run(s, SQL_BEGIN);
-	if (rc == STORE_OK && full) { /* even when nothing else is in it, a full commit must write, or it would not sync */
+	if (rc == STORE_OK && full && !writes) { /* a commit that writes nothing would not sync */
 		sqlite3_bind_text(s->stmt[SQL_MARK], 1, "durable", -1, SQLITE_STATIC);
 		bind_int(s->stmt[SQL_MARK], 2, s->now.seq);
 		rc = run(s, SQL_MARK);

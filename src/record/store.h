@@ -46,10 +46,21 @@ NODISCARD int store_open(struct store **out, const char *path, const uint8_t see
 /* @clean: one file in journal_mode=DELETE is left; else the WAL stays as it is, as after a kill. */
 NODISCARD int store_close(struct store **s, bool clean, struct err *err);
 
+/* A fork: the first @seq events of the session at @from, and what belongs to them, into a store that is empty. */
+NODISCARD int store_copy(struct store *s, const char *from, uint64_t seq, struct err *err);
+struct store_origin {
+	uint64_t seq;
+	char id[32];
+	uint8_t uuid[UUID_LEN];
+};
+/* The newest row of table origin; false when there is none. */
+bool store_origin(struct store *s, struct store_origin *out);
+
 uint64_t store_seq(const struct store *s); /* last event written */
 const char *store_why(const struct store *s); /* of the last failure, for people */
 
-enum store_rc store_begin(struct store *s, bool full);
+/* @full: the commit is on the disk. @writes: an event will be in it; else a row is written that makes it one. */
+enum store_rc store_begin(struct store *s, bool full, bool writes);
 enum store_rc store_event(struct store *s, const struct event *ev);
 enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg);
 /* @o is sorted by the call; those that the file has are left out. */

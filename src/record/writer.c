@@ -53,6 +53,16 @@ static enum store_rc write_item(struct record *r, const struct item *i, bool *de
 	return STORE_FATAL;
 }
 
+/* Does a transaction of these turns change a page for certain? */
+static bool has_event(const struct batch *first)
+{
+	for (const struct batch *b = first; b; b = b->next)
+		for (const struct item *i = b->first; i; i = i->next)
+			if (i->type != ITEM_MESSAGE && i->type != ITEM_CHECKPOINT)
+				return true;
+	return false;
+}
+
 /* One transaction of all turns in the list. */
 static enum store_rc write_turns(struct record *r, const struct batch *first, bool *full)
 {
@@ -63,7 +73,7 @@ static enum store_rc write_turns(struct record *r, const struct batch *first, bo
 	for (const struct batch *b = first; b && !*full; b = b->next)
 		for (const struct item *i = b->first; i && !*full; i = i->next)
 			*full = i->type == ITEM_CHECKPOINT;
-	enum store_rc rc = store_begin(r->store, *full);
+	enum store_rc rc = store_begin(r->store, *full, has_event(first));
 	for (const struct batch *b = first; b && rc == STORE_OK; b = b->next)
 		for (const struct item *i = b->first; i && rc == STORE_OK; i = i->next)
 			rc = write_item(r, i, &checkpoint);

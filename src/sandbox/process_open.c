@@ -187,16 +187,16 @@ void process_opened(struct process_box *p, json_t *result)
 	p->open = true;
 	p->errand = errand_new(p);
 	p->b.profile = p->profile;
-	if (p->cell) { /* only now: starting the next one would compete with this one */
-		struct cell_spec spec;
-		process_spec(p, &spec);
-		pool_refill(p->loop, p->cell->launcher, &spec);
-	}
 	if (p->limits.wall_us > 0) {
 		p->wall = loop_timer_new(p->loop, wall_time, p);
 		loop_timer_set(p->wall, (uint64_t)(p->limits.wall_us / 1000), 0);
 	}
 	opened(p, result, NULL);
+	if (p->cell) { /* only now: starting the next one would compete with this one */
+		struct cell_spec spec;
+		process_spec(p, &spec);
+		pool_refill(p->loop, p->cell->launcher, &spec);
+	}
 }
 
 static void on_confined(void *self, json_t *body, const struct err *err)

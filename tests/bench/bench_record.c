@@ -208,7 +208,7 @@ static double store_rate(int batch, bool full)
 	int64_t t = now_ns();
 	struct event ev = { .kind = 420, .agent = 2, .box = 3, .action = 9, .body = body, .len = sizeof(body) - 1 };
 	for (int i = 0; i < n;) {
-		if (store_begin(s, full) != STORE_OK)
+		if (store_begin(s, full, true) != STORE_OK)
 			exit(1);
 		for (int k = 0; k < batch && i < n; k++, i++) {
 			ev.seq++;
