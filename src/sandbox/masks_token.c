@@ -96,9 +96,12 @@ static bool key_follows(const char *p, size_t len)
 {
 	const char *nl = memmem(p, len < 80 ? len : 80, "PRIVATE KEY", 11);
 	size_t ahead = len < KEY_AHEAD ? len : KEY_AHEAD, run = 0;
-	if (!nl)
+	const char *dashes = nl ? memmem(nl, len - (size_t)(nl - p), "-----", 5) : NULL;
+	if (!dashes)
 		return false;
-	for (size_t i = (size_t)(nl - p) + 11; i < ahead; i++) {
+	for (size_t i = (size_t)(dashes - p) + 5; i < ahead; i++) {
+		if (i + 5 <= len && !memcmp(p + i, "-----", 5)) /* its end, or the beginning of something else */
+			return false;
 		run = isalnum((unsigned char)p[i]) || p[i] == '/' || p[i] == '+' ? run + 1 : 0;
 		if (run == KEY_RUN)
 			return true;

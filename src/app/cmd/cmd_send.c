@@ -345,13 +345,46 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 
 static int send_live(struct cmd_ctx *ctx, const struct aim *a);
 
+/* SESSION#N, #N or N: of the session that runs or the newest one. */
+static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
+{
+	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
+	CLEANUP(free_ptr) char *named = in ? xstrdup(in) : session_in_word(word);
+	struct session *s;
+	if (session_find(ctx->sessions, named, &a->path, err) < 0 || session_open(&s, a->path, err) < 0)
+		return -1;
+	if (session_live(s))
+		free_ptr(&a->path);
+	session_close(&s);
+	return 0;
+}
+
+static bool sure(struct cmd_ctx *ctx)
+{
+	char line[16];
+	if (cmd_has(ctx, "yes"))
+		return true;
+	if (!isatty(0))
+		return false;
+	fprintf(ctx->out, "remove it for ever? It cannot be brought back. [y/N] ");
+	fflush(ctx->out);
+	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+}
+
 int cmd_send(struct cmd_ctx *ctx)
 {
 	struct aim a = { 0 };
 	struct err err = ERR_INIT;
 	bool merge = !strcmp(ctx->command->name, "merge"), undo = !strcmp(ctx->command->name, "undo");
+	bool redact = !strcmp(ctx->command->name, "redact");
 	int status;
-	if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
+	if (redact && !sure(ctx))
+		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
+	else if (redact && take_redact(ctx, &a, &err) < 0)
+		status = cmd_fail(ctx, &err);
+	else if (redact && a.path)
+		status = after_end_redact(ctx, a.path);
+	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (a.path)
 		status = merge ? after_end_merge(ctx, a.path, a.box) : after_end_undo(ctx, a.path);

@@ -1,4 +1,4 @@
-/* merge and undo after a session's end: the record holds all that they need. It is opened once more for writing, so that
+/* merge, undo and redact after a session's end: the record holds all that they need. It is opened once more for writing, so that
  * what is done stands in it before it is done. */
 #include <fnmatch.h>
 #include <inttypes.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/front/unmerged.h"
+#include "app/super/removal.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -22,6 +23,9 @@ struct again { /* a session that is written once more */
 	struct session *read;
 	struct unmerged u;
 	uint64_t cause;
+	json_t *who;
+	size_t removed;
+	bool done;
 };
 
 static void nothing_head(void *self, uint64_t seq)
@@ -78,6 +82,7 @@ static int write_again(struct again *g, struct err *err)
 	json_put_int(body, "client", 0);
 	json_put(body, "words", command_line_words(g->ctx->line));
 	json_put(body, "opts", command_line_opts(g->ctx->line));
+	g->who = json_incref(who);
 	json_put(body, "who", who);
 	g->cause = record_append_json(g->record, EV_CONTROL_COMMAND, 0, 0, 0, 0, body);
 	return settle(g, err);
@@ -94,6 +99,7 @@ static int close_again(struct again *g, struct err *err)
 		record_abandon(&g->record);
 	if (g->loop)
 		loop_free(g->loop);
+	json_decref(g->who);
 	unmerged_release(&g->u);
 	return rc;
 }
@@ -369,6 +375,47 @@ int after_end_undo(struct cmd_ctx *ctx, const char *path)
 		record_append_json(g.record, EV_MERGE_UNDONE, g.cause, 0, 0, 0, body);
 		if (!ctx->quiet && !ctx->json)
 			fprintf(ctx->out, "undone: merge %s\n", g.u.merge);
+	}
+	return finish(&g, rc, &err);
+}
+
+/* --- redact --- */
+
+static void removed(void *self, size_t nr)
+{
+	struct again *g = self;
+	g->removed = nr;
+	g->done = true;
+}
+
+int after_end_redact(struct cmd_ctx *ctx, const char *path)
+{
+	struct again g;
+	struct err err = ERR_INIT;
+	struct removal_wish w = { .why = cmd_opt(ctx, "why"), .object = cmd_opt(ctx, "object"), .output = cmd_has(ctx, "output") };
+	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
+	if (!w.why || !*w.why)
+		return cmd_usage(ctx, "say why: --why TEXT (it is recorded with your name and the time)");
+	w.seq = hash ? strtoull(hash + 1, NULL, 10) : word ? strtoull(word, NULL, 10) : 0;
+	int rc = open_again(&g, ctx, path, &err);
+	if (rc == 0 && !w.object && !session_row_of(g.read, "event", w.seq, NULL))
+		rc = err_set(&err, ERR_NOENT, "session %s has no event '%s'", session_id(g.read), word ? word : "");
+	if (rc == 0)
+		rc = write_again(&g, &err);
+	w.who = g.who;
+	if (rc == 0)
+		rc = removal_begin(g.record, &w, removed, &g, &err);
+	while (rc == 0 && !g.done && record_state(g.record) == RECORD_OK)
+		loop_turn(g.loop, 50);
+	if (rc == 0 && !g.done)
+		rc = err_set(&err, ERR_FULL, "the session file cannot be written: it is not said that anything was removed");
+	if (rc == 0 && ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", session_id(g.read));
+		json_put_int(o, "removed", (int64_t)g.removed);
+		cmd_json(ctx, o);
+	} else if (rc == 0 && !ctx->quiet) {
+		fprintf(ctx->out, "removed for ever: %zu\n", g.removed);
 	}
 	return finish(&g, rc, &err);
 }

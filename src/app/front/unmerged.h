@@ -42,9 +42,10 @@ size_t unmerged_files(const struct unmerged *u);
 /* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on ctx->err, one line a box. */
 void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
-/* merge and undo of a session that does not run: done here and recorded in its file. @box: name, #id or NULL. Returns the
+/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box: name, #id or NULL. Returns the
  * exit status. */
 int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box);
 int after_end_undo(struct cmd_ctx *ctx, const char *path);
+int after_end_redact(struct cmd_ctx *ctx, const char *path);
 
 #endif

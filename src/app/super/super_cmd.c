@@ -6,6 +6,7 @@
 
 #include "app/super/ask.h"
 #include "app/super/preview.h"
+#include "app/super/removal.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
 #include "app/super/super_tree.h"
@@ -490,6 +491,39 @@ static int cmd_promote(struct ask_for *a, json_t *out, struct err *err)
 	return preview_promote(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
 }
 
+struct removal_answer {
+	struct super *s;
+	uint64_t ticket;
+};
+
+static void removed(void *self, size_t nr)
+{
+	struct removal_answer *r = self;
+	json_t *out = json_object();
+	json_put_int(out, "removed", (int64_t)nr);
+	control_answer(r->s->server, r->ticket, out);
+	free(r);
+}
+
+static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
+{
+	struct removal_wish w = {
+		.output = command_has(a->line, "output"),
+		.object = command_opt(a->line, "object"),
+		.why = command_opt(a->line, "why"),
+		.who = a->rq->who,
+	};
+	(void)out;
+	if (!w.object && (!word(a, 0) || parse_id(word(a, 0), &w.seq, err) < 0))
+		return word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
+	struct removal_answer *r = NEW(struct removal_answer);
+	*r = (struct removal_answer){ a->s, a->rq->ticket };
+	if (removal_begin(a->s->record, &w, removed, r, err) == 0)
+		return 1;
+	free(r);
+	return -1;
+}
+
 /* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */
 static const struct {
 	const char *name;
@@ -499,7 +533,7 @@ static const struct {
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
-	{ "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
+	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };
 

@@ -189,6 +189,25 @@ uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const 
 	return row;
 }
 
+int session_segments(struct session *s, uint64_t action, uint64_t after, uint64_t *row, size_t max, size_t *nr_out,
+		     struct err *err)
+{
+	static const char text[] = "SELECT segment FROM segment WHERE action = ?1 AND segment > ?2 ORDER BY segment LIMIT ?3";
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(s->db, text, -1, &st, NULL);
+	*nr_out = 0;
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)action);
+		sqlite3_bind_int64(st, 2, (int64_t)after);
+		sqlite3_bind_int64(st, 3, (int64_t)max);
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+			row[(*nr_out)++] = (uint64_t)sqlite3_column_int64(st, 0);
+	}
+	int result = rc == SQLITE_DONE ? 0 : session_failed(s, err);
+	sqlite3_finalize(st);
+	return result;
+}
+
 /* --- output --------------------------------------------------------------------------------------------------- */
 
 uint64_t session_output_size(struct session *s, uint64_t action, int stream)

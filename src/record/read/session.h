@@ -56,6 +56,10 @@ NODISCARD int session_message(struct session *s, const struct hash *id, struct b
 /* The row number of an event (its seq), segment, message (number given) or object (by @oid); 0 = there is none. */
 uint64_t session_row_of(struct session *s, const char *what, uint64_t id, const struct object_id *oid);
 
+/* Row numbers of the action's segments of output behind @after, ascending: at most @max. */
+NODISCARD int session_segments(struct session *s, uint64_t action, uint64_t after, uint64_t *row, size_t max, size_t *nr_out,
+			       struct err *err);
+
 /* Full text: seqs (ascending) of events and output that match; words are and-ed, "a phrase", prefix*. Any script; a
  * word is found inside longer ones too, case is not looked at. What the index does not reach yet is read through. */
 NODISCARD int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs,

@@ -1,0 +1,80 @@
+#include "app/super/removal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "record/read/session.h"
+
+struct removal {
+	size_t left, nr;
+	removal_done_fn *done;
+	void *self;
+};
+
+static void one_done(void *self)
+{
+	struct removal *m = self;
+	if (--m->left)
+		return;
+	m->done(m->self, m->nr);
+	free(m);
+}
+
+/* The row numbers of the action's output, in one go: more is removed by asking again. */
+static int segments_of(struct record *r, uint64_t action, uint64_t **out, size_t *nr, struct err *err)
+{
+	struct session *s;
+	size_t cap = 0, got;
+	uint64_t id[256], last = 0;
+	if (session_open(&s, record_path(r), err) < 0)
+		return -1;
+	int rc;
+	while ((rc = session_segments(s, action, last, id, ARRAY_LEN(id), &got, err)) == 0 && got)
+		for (size_t i = 0; i < got; i++) {
+			GROW(*out, *nr, cap);
+			(*out)[(*nr)++] = last = id[i];
+		}
+	session_close(&s);
+	if (rc == 0 && !*nr)
+		rc = err_set(err, ERR_NOENT, "#%llu has no recorded output", (unsigned long long)action);
+	return rc;
+}
+
+static void who_text(json_t *who, struct buf *out)
+{
+	const char *name = json_str(who, "name", "");
+	buf_printf(out, "uid %lld%s%s", (long long)json_int(who, "uid", -1), *name ? ", calls himself " : "", name);
+}
+
+int removal_begin(struct record *r, const struct removal_wish *w, removal_done_fn *done, void *self, struct err *err)
+{
+	CLEANUP(buf_release) struct buf who = BUF_INIT;
+	struct object_id oid;
+	uint64_t *rows = NULL;
+	size_t nr = 0;
+	int rc = 0;
+	if (!w->why || !*w->why)
+		return err_set(err, ERR_USAGE, "say why: --why TEXT (it is recorded with your name and the time)");
+	if (w->object && !hex_parse(w->object, strlen(w->object), oid.b, sizeof(oid.b)))
+		return err_set(err, ERR_USAGE, "'%s' is not the name of a git object (40 hexadecimal digits)", w->object);
+	if (w->output && segments_of(r, w->seq, &rows, &nr, err) < 0)
+		return -1;
+	who_text(w->who, &who);
+	struct removal *m = NEW(struct removal);
+	*m = (struct removal){ .left = 1, .done = done, .self = self };
+	const char *what = w->output ? "segment" : w->object ? "object" : "event";
+	for (size_t i = 0; rc == 0 && i < (w->output ? nr : 1); i++) {
+		rc = record_redact(r, what, w->output ? rows[i] : w->seq, w->object ? &oid : NULL, buf_cstr(&who), w->why,
+				   one_done, m, err);
+		m->left += rc == 0;
+		m->nr += rc == 0;
+	}
+	free(rows);
+	m->left--;
+	if (rc < 0 && !m->left) { /* else some are on their way: they are told, the rest can be asked for again */
+		free(m);
+		return -1;
+	}
+	return 0;
+}
