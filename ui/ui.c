@@ -5,13 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/text/utf8.h"
+#include "ui/finder.h"
+#include "ui/prompt.h"
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
 	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr };
 	grid_init(&ui->grid, rows, cols, ascii);
 	ui->message = xstrdup("");
+	ui->find = finder_new();
 	ui_open(ui, "fleet", &(struct subject){ 0 });
 }
 
@@ -24,20 +26,13 @@ static void view_close(struct view *v)
 	*v = (struct view){ 0 };
 }
 
-static void prompt_clear(struct prompt *p)
-{
-	free(p->label);
-	free(p->keys);
-	buf_release(&p->text);
-	*p = (struct prompt){ 0 };
-}
-
 void ui_release(struct ui *ui)
 {
 	while (ui->depth > 0)
 		view_close(&ui->stack[--ui->depth]);
 	prompt_clear(&ui->prompt);
 	grid_release(&ui->grid);
+	finder_free(ui->find);
 	free(ui->message);
 	free(ui->edit);
 	buf_release(&ui->wish_text);
@@ -93,61 +88,6 @@ void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
 	ui->message_role = r;
 }
 
-void ui_ask(struct ui *ui, const char *label, const struct subject *on, void (*done)(struct ui *, const char *))
-{
-	prompt_clear(&ui->prompt);
-	ui->prompt = (struct prompt){ .active = true, .label = xstrdup(label), .done = done, .on = *on };
-}
-
-void ui_choose(struct ui *ui, const char *label, const char *keys, const struct subject *on,
-	       void (*done)(struct ui *, const char *))
-{
-	ui_ask(ui, label, on, done);
-	ui->prompt.choice = true;
-	ui->prompt.keys = xstrdup(keys);
-}
-
-/* The prompt is closed before its callback, which may open the next. */
-static void prompt_end(struct ui *ui, const char *text)
-{
-	void (*done)(struct ui *, const char *) = ui->prompt.done;
-	CLEANUP(free_ptr) char *copy = text ? xstrdup(text) : NULL;
-	ui->prompt.active = false;
-	done(ui, copy);
-	if (!ui->prompt.active)
-		prompt_clear(&ui->prompt);
-}
-
-static void text_back(struct buf *b)
-{
-	while (b->len > 0 && ((unsigned char)b->data[b->len - 1] & 0xc0) == 0x80)
-		b->len--;
-	if (b->len > 0)
-		b->data[--b->len] = 0;
-}
-
-static void prompt_key(struct ui *ui, uint32_t key)
-{
-	struct prompt *p = &ui->prompt;
-	char bytes[5] = { 0 };
-	if (key == K_ESC || key == K_CTRL('c') || key == K_F10) {
-		prompt_end(ui, NULL);
-	} else if (p->choice) {
-		if (key < 0x80 && strchr(p->keys, (int)key)) {
-			bytes[0] = (char)key;
-			prompt_end(ui, bytes);
-		}
-	} else if (key == K_ENTER) {
-		prompt_end(ui, buf_cstr(&p->text));
-	} else if (key == K_BACKSPACE) {
-		text_back(&p->text);
-	} else if (key == K_CTRL('u')) {
-		buf_reset(&p->text);
-	} else if (key >= 0x20 && key < KEY_FIRST_ && key != 0x7f) {
-		buf_append(&p->text, bytes, utf8_put(key, bytes));
-	}
-}
-
 unsigned ui_where(const struct ui *ui)
 {
 	return ui->stack[ui->depth - 1].ops->where | (ui->replay ? IN_REPLAY : 0u);
@@ -187,6 +127,8 @@ void ui_key(struct ui *ui, uint32_t key)
 		return;
 	}
 	struct view *top = ui_top(ui);
+	if (finder_key(ui, key))
+		return;
 	if (top->ops->key && top->ops->key(top->self, ui, key))
 		return;
 	if (key == K_CTRL('c')) {
@@ -284,7 +226,8 @@ void ui_edited(struct ui *ui, const char *text)
 
 int64_t ui_next(const struct ui *ui)
 {
-	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX;
+	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX, find = finder_next(ui);
+	next = find < next ? find : next;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
 		const struct model *m = &ui->src[i]->model;
 		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) || model_count(m, AGENT_THINK);
@@ -317,4 +260,5 @@ void ui_draw(struct ui *ui)
 	recalc(ui);
 	v->ops->paint(v->self, ui, body);
 	ui_frame_paint(ui, all);
+	finder_paint(ui, body);
 }

@@ -18,7 +18,12 @@ struct prompt {
 	/* @text NULL: given up. For a choice it is the key. */
 	void (*done)(struct ui *ui, const char *text);
 	struct subject on;
+	size_t at;          /* where the next character goes */
+	const struct prompt_ops *ops; /* prompt.h; NULL: a plain line */
+	size_t recalled;    /* how far back in the history the text is from; 0 it is not */
+	char *draft;
 };
+struct finder;
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */
 enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY };
@@ -34,6 +39,7 @@ struct ui {
 	struct view stack[UI_VIEWS];
 	size_t depth;
 	struct prompt prompt;
+	struct finder *find;   /* filters, search, marks, history: finder.h */
 	int64_t now_us;        /* wall: what ages are counted to */
 	int64_t mono_us;       /* of the last key or tick */
 	enum role message_role;

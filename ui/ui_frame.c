@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ui/ui.h"
+#include "ui/prompt.h"
 
 int ui_frame_rows(const struct ui *ui)
 {
@@ -62,25 +62,6 @@ enum verb ui_frame_verb_at(const struct ui *ui, int row, int col)
 	return lay_keys(ui, (struct area){ .cols = ui->grid.cols }, row, col);
 }
 
-static void paint_prompt(const struct ui *ui, struct area a, int row)
-{
-	const struct prompt *p = &ui->prompt;
-	int col = put(a, row, 1, ROLE_KEY, p->label) + 1;
-	if (p->choice)
-		return;
-	const char *text = buf_cstr(&p->text);
-	int room = a.cols - col - 2, n = text_cells(text, a.g->ascii);
-	while (n > room && *text) { /* the end is what is being typed */
-		text++;
-		while (((unsigned char)*text & 0xc0) == 0x80)
-			text++;
-		n = text_cells(text, a.g->ascii);
-	}
-	col = put(a, row, col, ROLE_PROMPT, text);
-	a.g->cursor_row = row;
-	a.g->cursor_col = col;
-}
-
 static void paint_message(const struct ui *ui, struct area a, int row)
 {
 	uint64_t events = 0;
@@ -106,9 +87,12 @@ void ui_frame_paint(const struct ui *ui, struct area a)
 	int row = a.rows - ui_frame_rows(ui);
 	if (ui_frame_rows(ui) == 3)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
-	lay_keys(ui, a, row, -1);
+	if (ui->prompt.active && ui->prompt.ops && ui->prompt.ops->hint)
+		ui->prompt.ops->hint(ui, a, row);
+	else
+		lay_keys(ui, a, row, -1);
 	if (ui->prompt.active)
-		paint_prompt(ui, a, row + 1);
+		prompt_paint(ui, a, row + 1);
 	else
 		paint_message(ui, a, row + 1);
 }

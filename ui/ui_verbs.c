@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/ui.h"
+#include "ui/finder.h"
 
 static const struct model_agent *agent_on(const struct ui *ui, const struct subject *on)
 {
@@ -192,22 +192,16 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 	}
 }
 
-static void command_typed(struct ui *ui, const char *text)
-{
-	if (text && *text)
-		ui_command_line(ui, text);
-}
-
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 {
-	if (view_verb(ui, v, on) || ui_copy_verb(ui, v, on))
+	if (finder_verb(ui, v, on) || view_verb(ui, v, on) || ui_copy_verb(ui, v, on))
 		return true;
 	switch ((int)v) {
 	case VERB_QUIT:
 		leave(ui, on);
 		return true;
 	case VERB_LINE:
-		ui_ask(ui, ":", on, command_typed);
+		cmdline_ask(ui, "");
 		return true;
 	case VERB_MOUSE:
 		ui_set(ui, ui->no_mouse ? "mouse" : "nomouse");
@@ -245,36 +239,5 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	default:
 		return false;
-	}
-}
-
-/* ":word ..." is a screen, a verb, or else a command of the registry. */
-void ui_command_line(struct ui *ui, const char *text)
-{
-	struct subject on = { 0 };
-	struct view *top = ui_top(ui);
-	const char *words[16] = { NULL };
-	size_t nr = 0;
-	CLEANUP(free_ptr) char *copy = xstrdup(text);
-	char *save = NULL;
-	for (char *w = strtok_r(copy, " ", &save); w && nr < ARRAY_LEN(words) - 1; w = strtok_r(NULL, " ", &save))
-		words[nr++] = w;
-	if (nr == 0)
-		return;
-	if (top->ops->subject)
-		top->ops->subject(top->self, ui, &on);
-	if (nr == 1 && (strcmp(words[0], "q") == 0 || strcmp(words[0], "detach") == 0)) {
-		ui_do(ui, VERB_QUIT);
-	} else if (nr == 1 && view_find(words[0])) {
-		ui_open(ui, words[0], &on);
-	} else if (nr == 1 && verb_find(words[0]) != VERB_NONE && !verb_acts(verb_find(words[0]))) {
-		ui_do(ui, verb_find(words[0]));
-	} else if (nr == 2 && strcmp(words[0], "set") == 0) {
-		ui_set(ui, words[1]);
-	} else if (nr == 2 && strcmp(words[0], "goto") == 0 && ui->replay && ui->nr_src > 0) {
-		ui->limit = strtoull(words[1], NULL, 10);
-		source_seek(ui->src[0], ui->limit);
-	} else {
-		ui_send(ui, on.source, words, NULL);
 	}
 }

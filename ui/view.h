@@ -10,12 +10,25 @@
 #include "ui/keymap.h"
 
 struct ui;
+struct rows;
+struct text;
 
 /* What a view is opened on. */
 struct subject {
 	size_t source;   /* index */
 	uint64_t agent;  /* 0 none */
 	uint64_t action; /* 0 none */
+};
+
+/* What search, marks and jumps work on in a view. */
+struct looked {
+	enum { LOOK_NOTHING, LOOK_ROWS, LOOK_TEXT, LOOK_LINES } what;
+	size_t source;
+	const struct rows *rows; /* LOOK_ROWS: at is a seq */
+	const struct text *text; /* LOOK_TEXT: at is the row on top */
+	size_t nr;               /* LOOK_LINES: at is an index */
+	const char *(*line)(const void *self, const struct ui *ui, size_t i, struct arena *a);
+	uint64_t at;
 };
 
 enum click { CLICK_NONE, CLICK_SELECTED, CLICK_AGAIN, CLICK_GRABBED };
@@ -44,6 +57,9 @@ struct view_ops {
 	 * CLICK_GRABBED: drag follows it until it is let go. */
 	enum click (*click)(void *self, struct ui *ui, int row, int col);
 	void (*drag)(void *self, struct ui *ui, int row, int col);
+	/* May be NULL: what can be searched here, and going to a place in it (as at above). */
+	void (*look)(const void *self, const struct ui *ui, struct looked *out);
+	void (*go)(void *self, struct ui *ui, uint64_t to);
 };
 
 struct view {

@@ -525,3 +525,26 @@ int filter_known_before(const struct filter *f, struct err *err)
 {
 	return known_before(f->root, err);
 }
+
+static bool has_words(const struct node *n)
+{
+	return n && (n->type == NODE_WORDS || has_words(n->left) || has_words(n->right));
+}
+
+bool filter_words(const struct filter *f)
+{
+	return has_words(f->root);
+}
+
+const char *filter_field_name(size_t i)
+{
+	return i < FIELD_NR ? filter_field[i].name : NULL;
+}
+
+const char *const *filter_field_values(const char *field)
+{
+	for (size_t i = 0; i < FIELD_NR; i++)
+		if (!strcmp(filter_field[i].name, field))
+			return closed_names((enum field_id)i);
+	return NULL;
+}

@@ -50,6 +50,12 @@ struct session;
 NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max,
 			    uint64_t *seqs, size_t *nr_out, struct err *err);
 
+/* The same up to and with @to_seq: a long session is gone through in pieces. */
+NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
+			       size_t max, uint64_t *seqs, size_t *nr_out, struct err *err);
+/* True if it asks for words or phrases: those look into output, too, and what they cost is not less for a piece. */
+bool filter_words(const struct filter *f);
+
 /* The pieces of filter_search, for statements of one's own and for showing the SQL: appends the condition for
  * "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */
 void filter_sql(const struct filter *f, struct buf *out);
@@ -58,6 +64,11 @@ void filter_sql(const struct filter *f, struct buf *out);
 int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us, struct err *err);
 /* Adds the functions glass_is and glass_regex to a connection (struct sqlite3 *); once before preparing. */
 NODISCARD int filter_functions(void *db, struct err *err);
+
+/* What can be typed, for completion: names of fields by index, then NULL; the closed list of values of one (kind, is,
+ * has, verdict, risk; ends with NULL), or NULL where anything goes. */
+const char *filter_field_name(size_t i);
+const char *const *filter_field_values(const char *field);
 
 /* Nearest of @names (NULL-terminated) to @word for "did you mean", or NULL if none is near. */
 const char *nearest_name(const char *word, const char *const *names);

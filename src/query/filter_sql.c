@@ -317,8 +317,8 @@ int filter_functions(void *db, struct err *err)
 	return 0;
 }
 
-int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max, uint64_t *seqs,
-		  size_t *nr_out, struct err *err)
+int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
+		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
 	sqlite3 *db = session_handle(s);
 	sqlite3_stmt *st = NULL;
@@ -327,13 +327,14 @@ int filter_search(const struct filter *f, struct session *s, int64_t now_us, uin
 	int rc = SQLITE_DONE;
 	if (filter_functions(db, err) < 0)
 		return -1;
-	buf_puts(&sql, "SELECT r.seq FROM event r WHERE r.seq>? AND ");
+	buf_puts(&sql, "SELECT r.seq FROM event r WHERE r.seq>? AND r.seq<=? AND ");
 	filter_sql(f, &sql);
 	buf_puts(&sql, " ORDER BY r.seq LIMIT ?");
 	if (sqlite3_prepare_v2(db, buf_cstr(&sql), -1, &st, NULL) != SQLITE_OK)
 		return err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(db));
 	sqlite3_bind_int64(st, 1, (sqlite3_int64)after_seq);
-	int next = filter_bind(f, s, st, 2, now_us, err);
+	sqlite3_bind_int64(st, 2, to_seq > INT64_MAX ? INT64_MAX : (sqlite3_int64)to_seq);
+	int next = filter_bind(f, s, st, 3, now_us, err);
 	if (next < 0) {
 		sqlite3_finalize(st);
 		return -1;
@@ -348,4 +349,10 @@ int filter_search(const struct filter *f, struct session *s, int64_t now_us, uin
 	if (good)
 		*nr_out = nr;
 	return good ? 0 : -1;
+}
+
+int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max, uint64_t *seqs,
+		  size_t *nr_out, struct err *err)
+{
+	return filter_search_to(f, s, now_us, after_seq, INT64_MAX, max, seqs, nr_out, err);
 }

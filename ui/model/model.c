@@ -39,16 +39,21 @@ void model_release(struct model *m)
 	for (size_t i = 0; i < m->nr_words; i++)
 		free(m->word[i]);
 	free(m->word);
+	for (size_t i = 0; i < m->nr_marks; i++) {
+		free(m->mark[i].text);
+		free(m->mark[i].key);
+	}
+	free(m->mark);
 	free(m->agent);
 	free(m->box);
 	free(m->action);
 	free(m->held);
+	free(m->size);
 	free(m->ask);
 	free(m->rows.row);
 	free(m->id);
 	free(m->name);
 	free(m->script);
-	free(m->size);
 	free(m->hold);
 	free(m->warning);
 	free(m->notice);

@@ -92,6 +92,11 @@ struct model_ask {
 	uint64_t seq, agent;
 };
 
+struct model_mark { /* a note of level "mark", by a script or a person */
+	uint64_t seq, on; /* on: the event that is marked */
+	char *text, *key; /* key: the letter that goes there, "" none */
+};
+
 struct model {
 	char *id, *name, *script;
 	uint64_t head, events;
@@ -107,13 +112,15 @@ struct model {
 	size_t nr_held, cap_held;
 	struct model_ask *ask;
 	size_t nr_asks, cap_asks;
+	struct model_size *size; /* oldest first */
+	size_t nr_sizes, cap_sizes;
 	struct rows rows; /* of everything */
+	struct model_mark *mark; /* oldest first */
+	size_t nr_marks, cap_marks;
 	char *hold;       /* the hold filter; "" none */
 	char *warning;    /* last super.warn or box.warn */
 	char *notice;     /* for people in one line: the last thing worth it */
 	uint32_t waivers, policies, attached;
-	struct model_size *size; /* oldest first */
-	size_t nr_sizes, cap_sizes;
 	int64_t tokens, uusd;
 	struct limits limits; /* the session's own budget */
 	uint64_t owner; /* of the event under way, when its body says whose it is; 0 */

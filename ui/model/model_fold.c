@@ -158,6 +158,17 @@ static void note(struct model *m, struct model_agent *a, const json_t *o)
 		set_bytes(&m->notice, o, "text");
 }
 
+static void mark(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_mark k = { .seq = ev->seq, .on = ev->cause ? ev->cause : ev->seq };
+	if (strcmp(json_str(o, "level", ""), "mark") != 0)
+		return;
+	set_text(&k.text, json_str(o, "text", ""));
+	set_text(&k.key, json_str(o, "key", ""));
+	GROW(m->mark, m->nr_marks, m->cap_marks);
+	m->mark[m->nr_marks++] = k;
+}
+
 static void reply(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	const json_t *usage = json_object_get(o, "usage");
@@ -517,6 +528,7 @@ static void agent_event(struct model *m, struct model_agent *a, const struct eve
 		break;
 	case EV_NOTE:
 		note(m, a, o);
+		mark(m, ev, o);
 		break;
 	case EV_MODEL_REPLY:
 		reply(m, a, ev, o);

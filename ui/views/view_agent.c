@@ -9,7 +9,7 @@
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/pane.h"
-#include "ui/ui.h"
+#include "ui/finder.h"
 
 enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
 enum {
@@ -29,6 +29,7 @@ struct agent_view {
 	int64_t top;         /* of the text, when it does not follow */
 	/* made by recalc */
 	const struct model_agent *a;
+	const struct rows *rows; /* what the filter lets through */
 	enum agent_state state;
 	struct row_info row[MAX_ROWS];
 	size_t nr, at;       /* at: index of the selection among row[] */
@@ -60,7 +61,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 static void gather_rows(struct agent_view *v, struct source *s, int rows)
 {
-	const struct rows *r = &v->a->rows;
+	const struct rows *r = v->rows;
 	size_t want = rows < MAX_ROWS ? (size_t)(rows < 1 ? 1 : rows) : MAX_ROWS, sel;
 	v->nr = 0;
 	if (r->nr == 0)
@@ -83,7 +84,7 @@ static void gather_rows(struct agent_view *v, struct source *s, int rows)
 /* Output belongs to an action: the selected one, or the nearest before. */
 static uint64_t action_at(const struct agent_view *v, const struct model *m)
 {
-	const struct rows *r = &v->a->rows;
+	const struct rows *r = v->rows;
 	for (size_t i = rows_find(r, v->seq) + 1; i > 0; i--)
 		if (i <= r->nr && r->row[i - 1].kind == EV_ACTION_REQUESTED)
 			return model_action(m, r->row[i - 1].seq) ? r->row[i - 1].seq : 0;
@@ -212,6 +213,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!s || !v->a)
 		return;
 	bool wide = cols >= WIDE_COLS, strip = wide && rows >= 30;
+	v->rows = ui_rows(ui, v->source, &v->a->rows);
 	v->state = model_agent_state(&s->model, v->a);
 	gather_title(v, ui, s, cols);
 	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
@@ -335,7 +337,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 static void move(struct agent_view *v, int64_t by)
 {
-	const struct rows *r = v->a ? &v->a->rows : NULL;
+	const struct rows *r = v->a ? v->rows : NULL;
 	if (!r || r->nr == 0)
 		return;
 	int64_t at = (int64_t)rows_find(r, v->seq) + by, last = (int64_t)r->nr - 1;
@@ -356,7 +358,7 @@ static void scroll(struct agent_view *v, int64_t by)
 static void seek_mark(struct agent_view *v, struct ui *ui, int by)
 {
 	struct source *s = ui_source(ui, v->source);
-	const struct rows *r = v->a ? &v->a->rows : NULL;
+	const struct rows *r = v->a ? v->rows : NULL;
 	if (!s || !r || r->nr == 0)
 		return;
 	for (int64_t i = (int64_t)rows_find(r, v->seq) + by; i >= 0 && i < (int64_t)r->nr; i += by) {
@@ -453,7 +455,32 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->seq };
 }
 
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct agent_view *v = self;
+	(void)ui;
+	if (!v->a)
+		return;
+	if (v->right)
+		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+	else if (v->rows->nr > 0)
+		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct agent_view *v = self;
+	(void)ui;
+	if (v->right)
+		v->top = (int64_t)to;
+	else
+		v->seq = to;
+	v->text_follow = !v->right;
+	v->follow = v->follow && v->right;
+}
+
 const struct view_ops view_agent = {
 	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.look = look, .go = go,
 };

@@ -181,7 +181,22 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
 }
 
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct diff_view *v = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct diff_view *v = self;
+	(void)ui;
+	v->top = (int64_t)to;
+}
+
 const struct view_ops view_diff = {
 	.name = "diff", .where = IN_DIFF, .size = sizeof(struct diff_view),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.look = look, .go = go,
 };

@@ -9,7 +9,7 @@
 #include "ui/views/changes.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/ui.h"
+#include "ui/finder.h"
 
 enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR, MAX_EVENTS = 24, MAX_PENDING = 32 };
 
@@ -134,7 +134,8 @@ static void gather_lines(struct fleet *f, struct ui *ui, struct arena *ar)
 	f->nr = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < ui->src[i]->model.nr_agents; k++)
-			add_line(f, ui, i, &ui->src[i]->model.agent[k], ar);
+			if (ui_lets_agent(ui, i, &ui->src[i]->model.agent[k]))
+				add_line(f, ui, i, &ui->src[i]->model.agent[k], ar);
 	if (f->nr > 1)
 		qsort(f->line, f->nr, sizeof(*f->line), f->by_name ? compare_names : compare_lines);
 	f->at = 0;
@@ -557,7 +558,29 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = f->source, .agent = f->agent, .action = a ? a->last : 0 };
 }
 
+static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct fleet *f = self;
+	const struct line *l = &f->line[i];
+	const struct model *m = &ui->src[l->source]->model;
+	return arena_printf(a, "%s %s %s %s %s %s", l->agent->name, m->id, m->name, l->box, agent_state_word(l->state), l->now);
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct fleet *f = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = f->source, .nr = f->nr, .line = line, .at = f->at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	(void)ui;
+	select_line(self, (int64_t)to);
+}
+
 const struct view_ops view_fleet = {
 	.name = "fleet", .where = IN_FLEET, .size = sizeof(struct fleet),
 	.recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.look = look, .go = go,
 };

@@ -4,7 +4,7 @@
 
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/ui.h"
+#include "ui/finder.h"
 
 enum { MAX_ROWS = 200 };
 
@@ -14,6 +14,7 @@ struct log_view {
 	bool follow;
 	struct row_info row[MAX_ROWS];
 	const char *name[MAX_ROWS];
+	const struct rows *rows; /* what the filter lets through */
 	size_t nr, at, total;
 	int page;
 	struct arena *arena;
@@ -24,7 +25,8 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	struct log_view *v = self;
 	(void)ui;
 	v->source = on->source;
-	v->follow = true;
+	v->follow = !on->action;
+	v->seq = on->action;
 }
 
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
@@ -34,9 +36,10 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	(void)cols;
 	v->arena = ar;
 	v->nr = v->total = 0;
-	if (!s || s->model.rows.nr == 0)
+	v->rows = s ? ui_rows(ui, v->source, &s->model.rows) : NULL;
+	const struct rows *r = v->rows;
+	if (!r || r->nr == 0)
 		return;
-	const struct rows *r = &s->model.rows;
 	size_t want = rows - 2 < MAX_ROWS ? (size_t)(rows - 2) : MAX_ROWS;
 	v->page = (int)want;
 	v->total = r->nr;
@@ -44,6 +47,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		v->seq = r->row[r->nr - 1].seq;
 	size_t sel = rows_find(r, v->seq);
 	sel = sel == r->nr ? r->nr - 1 : sel;
+	v->seq = r->row[sel].seq;
 	size_t last = sel + want / 2 < r->nr ? sel + want / 2 : r->nr;
 	last = last < want ? (want < r->nr ? want : r->nr) : last;
 	size_t first = last > want ? last - want : 0;
@@ -70,15 +74,15 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, (int)i + 2);
 	}
 	if (v->nr == 0)
-		put(a, 3, 3, ROLE_DIM, "nothing yet");
+		put(a, 3, 3, ROLE_DIM, *ui_filter(ui) ? "nothing matches the filter; Esc takes it away" : "nothing yet");
 }
 
 static bool move(struct log_view *v, struct ui *ui, int64_t by)
 {
-	const struct source *s = ui_source(ui, v->source);
-	if (!s || s->model.rows.nr == 0)
+	const struct rows *r = v->rows;
+	(void)ui;
+	if (!r || r->nr == 0)
 		return true;
-	const struct rows *r = &s->model.rows;
 	int64_t at = (int64_t)rows_find(r, v->seq) + by, last = (int64_t)r->nr - 1;
 	at = at < 0 ? 0 : at > last ? last : at;
 	v->seq = r->row[at].seq;
@@ -119,7 +123,24 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 		out->agent = v->row[v->at].agent;
 }
 
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct log_view *v = self;
+	(void)ui;
+	if (v->rows && v->rows->nr > 0)
+		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct log_view *v = self;
+	(void)ui;
+	v->seq = to;
+	v->follow = false;
+}
+
 const struct view_ops view_log = {
 	.name = "log", .where = IN_LOG, .size = sizeof(struct log_view),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.look = look, .go = go,
 };

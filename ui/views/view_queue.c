@@ -4,7 +4,7 @@
 
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
-#include "ui/ui.h"
+#include "ui/finder.h"
 
 struct waiting {
 	size_t source;
@@ -25,6 +25,8 @@ struct queue {
 static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
 {
 	struct source *s = ui->src[source];
+	if (!ui_lets_row(ui, source, seq))
+		return;
 	struct waiting *w = &q->w[q->nr++];
 	*w = (struct waiting){ .source = source, .seq = seq, .act = model_action(&s->model, seq) };
 	row_load(&w->info, s, &(struct row){ seq, kind }, q->arena);
@@ -94,7 +96,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, (int)i + 2);
 	}
 	if (q->nr == 0)
-		put(a, 3, 3, ROLE_DIM, "nothing waits for you");
+		put(a, 3, 3, ROLE_DIM, *ui_filter(ui) ? "nothing that waits matches the filter" : "nothing waits for you");
 }
 
 static bool move_to(struct queue *q, int64_t to)
@@ -139,7 +141,30 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 		out->agent = q->w[q->at].agent->id;
 }
 
+static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct queue *q = self;
+	const struct row_info *r = &q->w[i].info;
+	(void)ui;
+	return arena_printf(a, "%llu %s %s %s %s", (unsigned long long)q->w[i].seq, q->w[i].agent ? q->w[i].agent->name : "",
+			    r->word, r->what, r->by);
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct queue *q = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = q->source, .nr = q->nr, .line = line, .at = q->at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	(void)ui;
+	move_to(self, (int64_t)to);
+}
+
 const struct view_ops view_queue = {
 	.name = "queue", .where = IN_QUEUE, .size = sizeof(struct queue),
 	.recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.look = look, .go = go,
 };

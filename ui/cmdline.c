@@ -1,0 +1,377 @@
+/* ":": a screen, a verb, one of the console's own words, or a command of the registry. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/cmdtable.h"
+#include "ui/finder_inner.h"
+#include "ui/views/table.h"
+
+struct own {
+	const char *name, *usage, *summary;
+	void (*run)(struct ui *ui, const char *const *words, size_t nr, const char *rest);
+};
+
+static struct subject subject_of(struct ui *ui)
+{
+	struct subject on = { 0 };
+	struct view *top = ui_top(ui);
+	if (top->ops->subject)
+		top->ops->subject(top->self, ui, &on);
+	return on;
+}
+
+/* --- the console's own words -------------------------------------------------------------------------------------- */
+
+static void own_quit(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr, (void)rest;
+	ui_do(ui, VERB_QUIT);
+}
+
+static void own_set(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr;
+	ui_set(ui, rest);
+}
+
+static void own_goto(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	struct source *s = ui_source(ui, on.source);
+	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
+	char *end;
+	uint64_t seq = strtoull(id, &end, 10);
+	(void)rest;
+	if (!s || !*id || *end) {
+		ui_say(ui, ROLE_ERROR, "goto wants the number of an event: :goto 405");
+	} else if (ui->replay) {
+		ui->limit = seq;
+		source_seek(s, seq);
+		ui->limit = s->model.head;
+	} else {
+		jump_to(ui, on.source, seq);
+	}
+}
+
+static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	filter_command(ui, words, nr, rest);
+}
+
+static void own_hold(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	(void)words;
+	if (nr > 1) {
+		struct filter *f = NULL;
+		struct filter_saved saved;
+		struct err err = ERR_INIT;
+		if (filter_parse(&f, rest, saved_lookup(ui, &saved), NULL, &err) < 0 || filter_known_before(f, &err) < 0)
+			ui_say(ui, ROLE_ERROR, "%s", err.text);
+		else
+			ui_send(ui, on.source, (const char *[]){ "hold", rest, NULL }, NULL);
+		filter_free(&f);
+		return;
+	}
+	ui_open(ui, "holds", &on);
+}
+
+static void own_sql(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr;
+	if (!*rest)
+		ui_say(ui, ROLE_ERROR, "sql SELECT ...: try SELECT seq, kind FROM event");
+	else
+		table_open(ui, subject_of(ui).source, rest);
+}
+
+static void own_shell(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr, (void)rest;
+	ui_say(ui, ROLE_ERROR, "!: commands of this machine are not run from here; s opens a shell in the box");
+}
+
+static const struct own own[] = {
+	{ "detach", "", "leave; agents go on", own_quit },
+	{ "filter", "FILTER | save NAME | rm NAME", "filter what is listed", own_filter },
+	{ "goto", "<event>", "to an event", own_goto },
+	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
+	{ "q", "", "leave; agents go on", own_quit },
+	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
+	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },
+};
+
+/* --- running ------------------------------------------------------------------------------------------------------ */
+
+static const char *nearest(const char *word)
+{
+	const char *names[256] = { NULL };
+	size_t nr = 0;
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		names[nr++] = own[i].name;
+	for (size_t i = 0; i < view_count(); i++)
+		names[nr++] = view_at(i)->name;
+	for (size_t i = 0; i < cmd_count() && nr < ARRAY_LEN(names) - VERB_NR - 1; i++)
+		if (cmd_at(i)->supervisor && !cmd_at(i)->hidden)
+			names[nr++] = cmd_at(i)->name;
+	for (int v = 1; v < VERB_NR; v++)
+		names[nr++] = verb_name((enum verb)v);
+	return nearest_name(word, names);
+}
+
+static void send(struct ui *ui, const char *text)
+{
+	struct cmd_line l;
+	struct err err = ERR_INIT;
+	if (cmd_parse(&l, text, &err) < 0)
+		ui_say(ui, ROLE_ERROR, "%s", err.text);
+	else if (l.words.nr > 0) {
+		const char **words = xcalloc(l.words.nr + 1, sizeof(*words));
+		for (size_t i = 0; i < l.words.nr; i++)
+			words[i] = l.words.item[i];
+		ui_send(ui, subject_of(ui).source, words, json_incref(l.opts));
+		free(words);
+	}
+	cmd_line_release(&l);
+}
+
+static void unknown(struct ui *ui, const char *word)
+{
+	const struct cmd_row *c = cmd_find(word);
+	const char *near = nearest(word);
+	if (c && !c->supervisor)
+		ui_say(ui, ROLE_ERROR, "'%s' is a command of the shell: sandglass %s %s", word, word, c->usage);
+	else if (near)
+		ui_say(ui, ROLE_ERROR, "there is no command '%s'; did you mean '%s'?", word, near);
+	else
+		ui_say(ui, ROLE_ERROR, "there is no command '%s'; Tab lists them", word);
+}
+
+void ui_command_line(struct ui *ui, const char *text)
+{
+	const char *words[16] = { NULL };
+	size_t nr = 0;
+	char *save = NULL;
+	while (*text == ' ' || *text == ':')
+		text++;
+	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	for (char *w = strtok_r(copy, " ", &save); w && nr < ARRAY_LEN(words) - 1; w = strtok_r(NULL, " ", &save))
+		words[nr++] = w;
+	if (nr == 0)
+		return;
+	const char *rest = text + strlen(words[0]);
+	rest += strspn(rest, " ");
+	if (*text == '!') {
+		own_shell(ui, words, nr, rest);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (strcmp(own[i].name, words[0]) == 0 && !(own[i].run == own_hold && *rest == '-')) {
+			own[i].run(ui, words, nr, rest);
+			return;
+		}
+	struct subject on = subject_of(ui);
+	const struct cmd_row *c = cmd_find(words[0]);
+	enum verb v = verb_find(words[0]);
+	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c);
+	if (nr == 1 && view_find(words[0]))
+		ui_open(ui, words[0], &on);
+	else if (verb && verb_group(v) != GROUP_DECIDE)
+		ui_do(ui, v);
+	else if (c && c->supervisor)
+		send(ui, text);
+	else
+		unknown(ui, words[0]);
+}
+
+/* --- completion --------------------------------------------------------------------------------------------------- */
+
+static void add_if(struct finder *f, const char *text, const char *begin)
+{
+	if (strncmp(text, begin, strlen(begin)) == 0)
+		choice_add(f, text);
+}
+
+static void complete_name(struct ui *ui, const char *begin)
+{
+	struct finder *f = ui->find;
+	f->choice_doc = *begin ? NULL : "commands:";
+	for (size_t i = 0; i < cmd_count(); i++)
+		if (cmd_at(i)->supervisor && !cmd_at(i)->hidden)
+			add_if(f, cmd_at(i)->name, begin);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		add_if(f, own[i].name, begin);
+	for (size_t i = 0; i < view_count(); i++)
+		add_if(f, view_at(i)->name, begin);
+	for (int v = 1; v < VERB_NR && *begin; v++)
+		if (!verb_acts((enum verb)v))
+			add_if(f, verb_name((enum verb)v), begin);
+}
+
+/* "approve ID": what waits; "out ID" and others: the newest. */
+static void complete_event(struct ui *ui, const char *begin)
+{
+	char id[24];
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[i]->model;
+		for (size_t k = 0; k < m->nr_held; k++) {
+			snprintf(id, sizeof(id), "%" PRIu64, m->held[k]);
+			add_if(ui->find, id, begin);
+		}
+		for (size_t k = m->nr_actions; k > 0 && m->nr_actions - k < 8; k--) {
+			snprintf(id, sizeof(id), "%" PRIu64, m->action[k - 1].id);
+			add_if(ui->find, id, begin);
+		}
+	}
+}
+
+static void complete_named(struct ui *ui, const char *begin, bool agents)
+{
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[i]->model;
+		for (size_t k = 0; agents && k < m->nr_agents; k++)
+			add_if(ui->find, m->agent[k].name, begin);
+		for (size_t k = 0; !agents && k < m->nr_boxes; k++)
+			add_if(ui->find, m->box[k].name, begin);
+	}
+}
+
+static void complete_option(struct finder *f, const char *table, const char *begin)
+{
+	for (const char *l = table; *l; l += strcspn(l, "\n"), l += *l != 0) {
+		const char *at = strstr(l, "--");
+		if (!at || at > l + strcspn(l, "\n"))
+			continue;
+		CLEANUP(free_ptr) char *name = xstrndup(at, strcspn(at, " \n."));
+		add_if(f, name, begin);
+	}
+}
+
+static void complete_setting(struct finder *f, const char *begin)
+{
+	static const char *const settings[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc",
+						"theme=mono", "mouse", "nomouse", "ambiwidth=1", "ambiwidth=2", NULL };
+	for (const char *const *s = settings; *s; s++)
+		add_if(f, *s, begin);
+}
+
+static void complete_word(struct ui *ui, const char *command, const char *begin)
+{
+	struct finder *f = ui->find;
+	const struct cmd_row *c = cmd_find(command);
+	if (strcmp(command, "set") == 0) {
+		complete_setting(f, begin);
+		return;
+	}
+	if (strcmp(command, "goto") == 0) {
+		f->choice_doc = "<event>";
+		complete_event(ui, begin);
+		return;
+	}
+	bool own_one = false;
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (strcmp(own[i].name, command) == 0) {
+			f->choice_doc = own[i].usage;
+			own_one = true;
+		}
+	if (strcmp(command, "filter") == 0 || strcmp(command, "hold") == 0)
+		for (size_t i = 0; filter_field_name(i); i++) {
+			CLEANUP(free_ptr) char *name = xasprintf("%s:", filter_field_name(i));
+			add_if(f, name, begin);
+		}
+	if (!c || own_one)
+		return;
+	if (*begin == '-') {
+		complete_option(f, c->options, begin);
+		return;
+	}
+	f->choice_doc = c->usage;
+	if (strstr(c->usage, "ID"))
+		complete_event(ui, begin);
+	if (strstr(c->usage, "AGENT"))
+		complete_named(ui, begin, true);
+	if (strstr(c->usage, "BOX"))
+		complete_named(ui, begin, false);
+}
+
+static void changed(struct ui *ui)
+{
+	struct finder *f = ui->find;
+	const struct prompt *p = &ui->prompt;
+	const char *text = buf_cstr(&p->text);
+	size_t from = p->at, command = strcspn(text, " ");
+	choices_clear(f);
+	while (from > 0 && text[from - 1] != ' ')
+		from--;
+	CLEANUP(free_ptr) char *begin = xstrndup(text + from, p->at - from);
+	f->choice_from = from;
+	if (from == 0) {
+		complete_name(ui, begin);
+		return;
+	}
+	CLEANUP(free_ptr) char *name = xstrndup(text, command);
+	complete_word(ui, name, begin);
+}
+
+/* --- the line ----------------------------------------------------------------------------------------------------- */
+
+static const struct prompt_ops ops;
+static void done(struct ui *ui, const char *text);
+
+static void edited(struct ui *ui, const char *text)
+{
+	CLEANUP(free_ptr) char *one = xstrdup(text ? text : "");
+	for (char *c = one; *c; c++)
+		*c = *c == '\n' ? ' ' : *c;
+	cmdline_ask(ui, one);
+}
+
+static bool key(struct ui *ui, uint32_t key)
+{
+	struct prompt *p = &ui->prompt;
+	if (key == K_TAB) {
+		bool own_end = ui->find->nr_choices == 1 && strpbrk(ui->find->choice[0], "=:");
+		choice_tab(ui, own_end ? "" : " ");
+		return true;
+	}
+	if (key == K_CTRL('e') && p->at == p->text.len) {
+		free(ui->edit);
+		ui->edit = xstrdup(buf_cstr(&p->text));
+		ui->edited = edited;
+		ui->wish = WISH_EDIT;
+		prompt_clear(p);
+		return true;
+	}
+	if (key == K_BACKSPACE && p->text.len == 0) {
+		prompt_key(ui, K_ESC);
+		return true;
+	}
+	return false;
+}
+
+static void hint(const struct ui *ui, struct area a, int row)
+{
+	const struct finder *f = ui->find;
+	if (f->nr_choices > 0 || f->choice_doc)
+		choices_paint(f, a, row);
+	else
+		put(a, row, 1, ROLE_DIM, "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc leaves");
+}
+
+static const struct prompt_ops ops = { .history = ':', .key = key, .changed = changed, .hint = hint };
+
+static void done(struct ui *ui, const char *text)
+{
+	choices_clear(ui->find);
+	if (text && *text)
+		ui_command_line(ui, text);
+}
+
+void cmdline_ask(struct ui *ui, const char *text)
+{
+	struct subject on = subject_of(ui);
+	prompt_ask(ui, ":", text, &ops, &on, done);
+}

@@ -1,0 +1,482 @@
+/* The filter line: checked at every key, with completion and a count; the filter of each view; saved filters. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/fd.h"
+#include "base/paths.h"
+#include "ui/finder_inner.h"
+#include "ui/model/facts.h"
+
+enum { WORK_US = 30000, VALUES_LOOKED = 300 };
+
+static struct view_filter *filter_on(const struct ui *ui)
+{
+	return &ui->find->filter[view_index(ui->stack[ui->depth - 1].ops)];
+}
+
+static void drop(struct pick **pick)
+{
+	for (size_t i = 0; i < FINDER_SOURCES; i++)
+		pick_free(&pick[i]);
+}
+
+/* --- saved filters ------------------------------------------------------------------------------------------------ */
+
+char *saved_path(const struct ui *ui)
+{
+	const char *history = ui->find->history.path, *slash = history ? strrchr(history, '/') : NULL;
+	return slash ? xasprintf("%.*sfilters", (int)(slash + 1 - history), history) : NULL;
+}
+
+static void saved_put(struct finder *f, const char *name, const char *text)
+{
+	for (size_t i = 0; i < f->nr_saved; i++)
+		if (strcmp(f->saved[i].name, name) == 0) {
+			free(f->saved[i].text);
+			f->saved[i].text = xstrdup(text);
+			return;
+		}
+	GROW(f->saved, f->nr_saved, f->cap_saved);
+	f->saved[f->nr_saved++] = (struct named){ xstrdup(name), xstrdup(text) };
+}
+
+static void saved_load(const struct ui *ui)
+{
+	struct finder *f = ui->find;
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(free_ptr) char *path = saved_path(ui);
+	if (f->saved_loaded || !path)
+		return;
+	f->saved_loaded = true;
+	if (file_read(path, &text, 1 << 20, &err) < 0)
+		return;
+	char *save = NULL;
+	for (char *l = text.len ? strtok_r(text.data, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
+		char *blank = strchr(l, ' ');
+		if (!blank)
+			continue;
+		*blank = 0;
+		saved_put(f, l, blank + 1);
+	}
+}
+
+static bool saved_write(struct ui *ui, struct err *err)
+{
+	struct finder *f = ui->find;
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	CLEANUP(free_ptr) char *path = saved_path(ui);
+	if (!path)
+		return true;
+	for (size_t i = 0; i < f->nr_saved; i++)
+		buf_printf(&out, "%s %s\n", f->saved[i].name, f->saved[i].text);
+	CLEANUP(free_ptr) char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
+	return dir_make(dir, 0700, err) == 0 && file_write_atomic(path, buf_cstr(&out), out.len, 0600, err) == 0;
+}
+
+const char *filter_saved_text(struct ui *ui, const char *name)
+{
+	saved_load(ui);
+	for (size_t i = 0; i < ui->find->nr_saved; i++)
+		if (strcmp(ui->find->saved[i].name, name) == 0)
+			return ui->find->saved[i].text;
+	return NULL;
+}
+
+size_t filter_saved_count(const struct ui *ui)
+{
+	saved_load(ui);
+	return ui->find->nr_saved;
+}
+
+void filter_saved_at(const struct ui *ui, size_t i, const char **name, const char **text)
+{
+	*name = ui->find->saved[i].name;
+	*text = ui->find->saved[i].text;
+}
+
+static const char *look_up(void *self, const char *name)
+{
+	return filter_saved_text(self, name);
+}
+
+const struct filter_saved *saved_lookup(struct ui *ui, struct filter_saved *out)
+{
+	*out = (struct filter_saved){ look_up, ui };
+	return out;
+}
+
+/* ":filter", ":filter save NAME", ":filter rm NAME", ":filter TEXT" */
+void filter_command(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct finder *f = ui->find;
+	struct err err = ERR_INIT;
+	saved_load(ui);
+	if (nr == 3 && strcmp(words[1], "save") == 0) {
+		const char *bad = words[2];
+		while (isalnum((unsigned char)*bad) || *bad == '_' || *bad == '-')
+			bad++;
+		if (*bad || !*ui_filter(ui)) {
+			ui_say(ui, ROLE_ERROR, *bad ? "a name has letters, digits, _ and -" : "no filter is set here: f sets one");
+			return;
+		}
+		saved_put(f, words[2], ui_filter(ui));
+		if (saved_write(ui, &err))
+			ui_say(ui, ROLE_TEXT, "saved as @%s: %s", words[2], ui_filter(ui));
+		else
+			ui_say(ui, ROLE_ERROR, "%s", err.text);
+	} else if (nr == 3 && strcmp(words[1], "rm") == 0) {
+		size_t i = 0;
+		while (i < f->nr_saved && strcmp(f->saved[i].name, words[2]) != 0)
+			i++;
+		if (i == f->nr_saved) {
+			ui_say(ui, ROLE_ERROR, "there is no saved filter '%s'", words[2]);
+			return;
+		}
+		free(f->saved[i].name);
+		free(f->saved[i].text);
+		f->saved[i] = f->saved[--f->nr_saved];
+		ui_say(ui, saved_write(ui, &err) ? ROLE_TEXT : ROLE_ERROR, "removed @%s", words[2]);
+	} else {
+		filter_set(ui, rest);
+	}
+}
+
+/* --- the filter of a view ----------------------------------------------------------------------------------------- */
+
+const char *ui_filter(const struct ui *ui)
+{
+	const struct view_filter *v = filter_on(ui);
+	return v->text ? v->text : "";
+}
+
+static bool make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
+{
+	struct filter_saved saved;
+	drop(pick);
+	for (size_t i = 0; i < ui->nr_src && i < FINDER_SOURCES; i++)
+		if (pick_new(&pick[i], text, saved_lookup(ui, &saved), column, err) < 0)
+			return false;
+	return true;
+}
+
+void filter_set(struct ui *ui, const char *text)
+{
+	struct view_filter *v = filter_on(ui);
+	struct err err = ERR_INIT;
+	drop(v->pick);
+	free(v->text);
+	v->text = NULL;
+	while (text && *text == ' ')
+		text++;
+	if (!text || !*text) {
+		ui_say(ui, ROLE_DIM, "no filter: everything is listed");
+		return;
+	}
+	if (!make(ui, v->pick, text, NULL, &err)) {
+		drop(v->pick);
+		ui_say(ui, ROLE_ERROR, "%s", err.text);
+		return;
+	}
+	v->text = xstrdup(text);
+	ui_say(ui, ROLE_DIM, "Esc takes the filter away, :filter save NAME keeps it");
+}
+
+static struct pick *working(struct ui *ui, size_t source)
+{
+	struct view_filter *v = filter_on(ui);
+	struct source *s = ui_source(ui, source);
+	struct pick *p = v->text && source < FINDER_SOURCES ? v->pick[source] : NULL;
+	if (!p || !s)
+		return NULL;
+	if (pick_work(p, s, ui_now(ui), WORK_US)) {
+		ui_say(ui, ROLE_DIM, "filtering.. %d%%", pick_percent(p, s));
+		ui->wake_us = ui->mono_us + 1;
+	}
+	if (pick_failed(p))
+		ui_say(ui, ROLE_ERROR, "%s", pick_failed(p));
+	return p;
+}
+
+const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of)
+{
+	struct pick *p = working(ui, source);
+	return p ? pick_rows(p, ui->src[source], of, ui_now(ui)) : of;
+}
+
+static bool lets(struct ui *ui, size_t source, json_t *row)
+{
+	struct view_filter *v = filter_on(ui);
+	bool in = filter_match(pick_filter(v->pick[source]), row, ui_now(ui));
+	json_decref(row);
+	return in;
+}
+
+bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a)
+{
+	struct view_filter *v = filter_on(ui);
+	return !v->text || source >= FINDER_SOURCES || lets(ui, source, facts_agent(ui->src[source], a));
+}
+
+bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq)
+{
+	struct view_filter *v = filter_on(ui);
+	return !v->text || source >= FINDER_SOURCES || lets(ui, source, facts_row(ui->src[source], seq));
+}
+
+/* --- completion --------------------------------------------------------------------------------------------------- */
+
+static void add_if(struct finder *f, const char *text, const char *begin)
+{
+	if (text && *text && strncasecmp(text, begin, strlen(begin)) == 0)
+		choice_add(f, text);
+}
+
+/* One that the language would take apart is quoted. */
+static void add_value(struct finder *f, const char *text, const char *begin)
+{
+	if (!text || strlen(text) > 60 || strpbrk(text, "\"\n"))
+		return;
+	if (strpbrk(text, " ,()\t")) {
+		CLEANUP(free_ptr) char *quoted = xasprintf("\"%s\"", text);
+		add_if(f, quoted, begin);
+	} else {
+		add_if(f, text, begin);
+	}
+}
+
+/* What the newest rows have there. */
+static void add_seen(struct ui *ui, const char *field, const char *begin)
+{
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		struct source *s = ui->src[i];
+		const struct rows *r = &s->model.rows;
+		for (size_t k = r->nr; k > 0 && r->nr - k < VALUES_LOOKED; k--) {
+			CLEANUP(json_release) json_t *row = facts_row(s, r->row[k - 1].seq);
+			const json_t *v = json_object_get(row, field), *one;
+			size_t n;
+			if (json_is_string(v))
+				add_value(ui->find, json_string_value(v), begin);
+			else
+				json_array_foreach((json_t *)(uintptr_t)v, n, one)
+					add_value(ui->find, json_string_value(one), begin);
+		}
+	}
+}
+
+static void add_values(struct ui *ui, const char *field, const char *begin)
+{
+	const char *const *closed = filter_field_values(field);
+	for (; closed && *closed; closed++)
+		add_if(ui->find, *closed, begin);
+	if (filter_field_values(field))
+		return;
+	if (strcmp(field, "agent") == 0 || strcmp(field, "box") == 0)
+		for (size_t i = 0; i < ui->nr_src; i++) {
+			const struct model *m = &ui->src[i]->model;
+			for (size_t k = 0; *field == 'a' && k < m->nr_agents; k++)
+				add_value(ui->find, m->agent[k].name, begin);
+			for (size_t k = 0; *field == 'b' && k < m->nr_boxes; k++)
+				add_value(ui->find, m->box[k].name, begin);
+		}
+	else if (strcmp(field, "text") != 0)
+		add_seen(ui, field, begin);
+}
+
+static void complete(struct ui *ui)
+{
+	struct finder *f = ui->find;
+	const struct prompt *p = &ui->prompt;
+	const char *text = buf_cstr(&p->text);
+	size_t from = p->at;
+	choices_clear(f);
+	while (from > 0 && !strchr(" \t(!,", text[from - 1]))
+		from--;
+	size_t term = from;
+	while (term > 0 && !strchr(" \t(!", text[term - 1]))
+		term--;
+	size_t op = term;
+	while (op < p->at && (isalpha((unsigned char)text[op]) || text[op] == '_'))
+		op++;
+	CLEANUP(free_ptr) char *field = xstrndup(text + term, op - term);
+	if (op < p->at && op > term && strchr(":=!", text[op])) {
+		size_t value = op + 1 + (text[op] == '!' && text[op + 1] == '=');
+		value = from > value ? from : value;
+		CLEANUP(free_ptr) char *begin = xstrndup(text + value, p->at > value ? p->at - value : 0);
+		f->choice_from = value;
+		f->choice_doc = "value";
+		add_values(ui, field, begin);
+		return;
+	}
+	CLEANUP(free_ptr) char *begin = xstrndup(text + from, p->at - from);
+	f->choice_from = from;
+	f->choice_doc = "field";
+	for (size_t i = 0; filter_field_name(i); i++) {
+		CLEANUP(free_ptr) char *name = xasprintf("%s:", filter_field_name(i));
+		add_if(f, name, begin);
+	}
+	for (size_t i = 0; *begin == '@' && i < filter_saved_count(ui); i++) {
+		CLEANUP(free_ptr) char *name = xasprintf("@%s", f->saved[i].name);
+		add_if(f, name, begin);
+	}
+}
+
+/* --- the line ----------------------------------------------------------------------------------------------------- */
+
+static void changed(struct ui *ui)
+{
+	struct finder *f = ui->find;
+	f->wrong = ERR_INIT;
+	f->wrong_column = 0;
+	if (!make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong)) {
+		drop(f->draft);
+		f->wrong_column = f->wrong_column ? f->wrong_column : 1;
+	}
+	complete(ui);
+}
+
+static bool key(struct ui *ui, uint32_t key)
+{
+	struct finder *f = ui->find;
+	if (key == K_TAB) {
+		choice_tab(ui, "");
+		if (f->choosing) { /* the list stays as it was */
+			f->wrong_column = 0;
+			if (!make(ui, f->draft, buf_cstr(&ui->prompt.text), &f->wrong_column, &f->wrong))
+				drop(f->draft);
+		}
+		return true;
+	}
+	if (key == K_CTRL('t')) {
+		f->show_sql = !f->show_sql;
+		return true;
+	}
+	if (key == K_ENTER && f->wrong_column)
+		return true; /* the reason stands there already */
+	return false;
+}
+
+/* How many rows of the sessions on the screen it lets through, as far as has been asked. */
+static const char *count(const struct ui *ui, char *out, size_t size)
+{
+	size_t nr = 0, of = 0;
+	bool more = false;
+	for (size_t i = 0; i < ui->nr_src && i < FINDER_SOURCES; i++) {
+		struct pick *p = ui->find->draft[i];
+		if (!p)
+			continue;
+		more = pick_work(p, ui->src[i], ui_now(ui), WORK_US) || more;
+		nr += pick_rows(p, ui->src[i], &ui->src[i]->model.rows, ui_now(ui))->nr;
+		of += ui->src[i]->model.rows.nr;
+	}
+	snprintf(out, size, "%zu%s of %zu", nr, more ? ".. so far" : "", of);
+	return out;
+}
+
+static void hint(const struct ui *ui, struct area a, int row)
+{
+	struct finder *f = ui->find;
+	char text[64];
+	if (f->wrong_column) {
+		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, f->wrong.text, strlen(f->wrong.text), 0);
+		return;
+	}
+	count(ui, text, sizeof(text));
+	int n = (int)strlen(text);
+	if (f->show_sql && f->draft[0]) {
+		CLEANUP(buf_release) struct buf sql = BUF_INIT;
+		filter_sql(pick_filter(f->draft[0]), &sql);
+		put_bytes(a, row, 1, a.cols - n - 4, ROLE_DIM, sql.data, sql.len, 0);
+	} else if (f->nr_choices > 0) {
+		choices_paint(f, area_sub(a, 0, 0, a.rows, a.cols - n - 2), row);
+	} else {
+		put(a, row, 1, ROLE_DIM, "Enter filters  Esc leaves  Up history  Ctrl-t SQL");
+	}
+	put(a, row, a.cols - n - 1, ROLE_OK, text);
+}
+
+/* What is wrong: from the column to the end of the word. */
+static bool part(const struct ui *ui, size_t *from, size_t *len, enum role *role)
+{
+	const struct finder *f = ui->find;
+	const char *text = buf_cstr(&ui->prompt.text);
+	if (!f->wrong_column || f->wrong_column > ui->prompt.text.len)
+		return false;
+	*from = f->wrong_column - 1;
+	*len = strcspn(text + *from + 1, " \t)") + 1;
+	*role = ROLE_ERROR;
+	return true;
+}
+
+static const struct prompt_ops ops = {
+	.history = 'f', .key = key, .changed = changed, .hint = hint, .part = part,
+};
+
+static void done(struct ui *ui, const char *text)
+{
+	drop(ui->find->draft);
+	choices_clear(ui->find);
+	ui->find->wrong_column = 0;
+	if (text)
+		filter_set(ui, text);
+}
+
+void filter_ask(struct ui *ui, const char *text)
+{
+	prompt_ask(ui, "f:", text, &ops, &(struct subject){ 0 }, done);
+}
+
+/* --- holds are filters, too --------------------------------------------------------------------------------------- */
+
+static void hold_changed(struct ui *ui)
+{
+	struct finder *f = ui->find;
+	changed(ui);
+	if (f->draft[0] && filter_known_before(pick_filter(f->draft[0]), &f->wrong) < 0)
+		f->wrong_column = 1;
+}
+
+static const struct prompt_ops hold_ops = {
+	.history = 'f', .key = key, .changed = hold_changed, .hint = hint, .part = part,
+};
+
+static void hold_done(struct ui *ui, const char *text)
+{
+	const struct subject on = ui->prompt.on;
+	drop(ui->find->draft);
+	choices_clear(ui->find);
+	ui->find->wrong_column = 0;
+	if (!text)
+		return;
+	if (*text) {
+		ui_send(ui, on.source, (const char *[]){ "hold", text, NULL }, NULL);
+	} else {
+		json_t *opts = json_object();
+		json_put_flag(opts, "clear", true);
+		ui_send(ui, on.source, (const char *[]){ "hold", NULL }, opts);
+	}
+}
+
+void hold_ask(struct ui *ui)
+{
+	struct subject on = { 0 };
+	struct view *top = ui_top(ui);
+	if (top->ops->subject)
+		top->ops->subject(top->self, ui, &on);
+	const struct source *s = ui_source(ui, on.source);
+	prompt_ask(ui, "hold:", s && s->model.hold ? s->model.hold : "", &hold_ops, &on, hold_done);
+}
+
+void hold_toggle(struct ui *ui)
+{
+	struct subject on = { 0 };
+	struct view *top = ui_top(ui);
+	json_t *opts = json_object();
+	if (top->ops->subject)
+		top->ops->subject(top->self, ui, &on);
+	const struct source *s = ui_source(ui, on.source);
+	json_put_flag(opts, s && s->model.hold && *s->model.hold ? "off" : "on", true);
+	ui_send(ui, on.source, (const char *[]){ "hold", NULL }, opts);
+}

@@ -1,0 +1,59 @@
+/* Finding things and commanding, above the views: filter line, search, marks, jumps after a prefix, history, palette.
+ *
+ * One struct finder per console, owned by ui_init and ui_release. What a view must know of it is two functions:
+ * ui_rows, which gives its rows as filtered, and its own hook `look` (view.h), by which search, marks and jumps move it. */
+#ifndef UI_FINDER_H
+#define UI_FINDER_H
+
+#include "ui/ui.h"
+
+struct finder *finder_new(void);
+void finder_free(struct finder *f);
+/* Keys that a prefix waits for, n, N and the like. True if taken. */
+bool finder_key(struct ui *ui, uint32_t key);
+/* Verbs of this part. True if it was one. */
+bool finder_verb(struct ui *ui, enum verb v, const struct subject *on);
+/* After the view: the filter on the second line, what is searched for, the choices after a prefix. */
+void finder_paint(struct ui *ui, struct area body);
+int64_t finder_next(const struct ui *ui); /* as ui_next */
+
+/* --- filters (filterline.c) --- */
+
+/* @of as the filter of the view on top lets it through; @of itself when there is none. */
+const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of);
+/* Does the filter of the view on top let an agent, an action or question through? */
+bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a);
+bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq);
+const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
+void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
+void filter_ask(struct ui *ui, const char *text);
+/* What a list of filters holds by "@name" (state of the person). NULL none. */
+const char *filter_saved_text(struct ui *ui, const char *name);
+void filter_command(struct ui *ui, const char *const *words, size_t nr, const char *rest);
+size_t filter_saved_count(const struct ui *ui);
+void filter_saved_at(const struct ui *ui, size_t i, const char **name, const char **text);
+
+/* --- search (search.c) --- */
+void search_ask(struct ui *ui, const char *text);
+void search_next(struct ui *ui, int by);
+
+/* --- marks and jumps (marks.c, prefix.c) --- */
+void mark_ask(struct ui *ui, uint32_t key);  /* after "m": @key is its letter */
+void mark_go(struct ui *ui, uint32_t key);   /* after "'" */
+void jump_kind(struct ui *ui, char kind, int by); /* e d a h m s t: error, diff, approval, hold, mark, snapshot, turn */
+void jump_to(struct ui *ui, size_t source, uint64_t seq); /* in this view, or in the log if it is none of rows */
+
+/* --- history (history.c) --- */
+
+/* @path: the file that is shared between runs, 0600; NULL (the default): kept in memory only. */
+void history_file(struct ui *ui, const char *path);
+void history_add(struct ui *ui, char kind, const char *text);
+const char *history_get(struct ui *ui, char kind, size_t back); /* 1 = the newest; NULL */
+
+/* --- command line (cmdline.c), palette (palette.c), holds (holds.c) --- */
+void cmdline_ask(struct ui *ui, const char *text);
+/* "hold FILTER" with what it would have matched. */
+void hold_ask(struct ui *ui);
+void hold_toggle(struct ui *ui);
+
+#endif

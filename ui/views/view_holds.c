@@ -1,0 +1,123 @@
+/* What is held before it runs, as a filter, and what it would have matched in this session. e edits it, x takes it away,
+ * I switches it off and on. */
+#include <string.h>
+
+#include "query/filter.h"
+#include "ui/finder.h"
+#include "ui/model/pick.h"
+#include "ui/term/draw.h"
+#include "ui/views/row.h"
+
+enum { SHOWN = 200, WORK_US = 30000 };
+
+struct holds {
+	size_t source, total, top;
+	char *text;
+	struct pick *pick;
+	struct row_info row[SHOWN];
+	size_t nr;
+	struct arena *arena;
+};
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct holds *v = self;
+	(void)ui;
+	v->source = on->source;
+}
+
+static void close_view(void *self)
+{
+	struct holds *v = self;
+	pick_free(&v->pick);
+	free_ptr(&v->text);
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct holds *v = self;
+	struct source *s = ui_source(ui, v->source);
+	struct err err = ERR_INIT;
+	(void)cols;
+	v->arena = ar;
+	v->nr = v->total = 0;
+	const char *hold = s && s->model.hold ? s->model.hold : "";
+	if (!v->text || strcmp(v->text, hold) != 0) {
+		pick_free(&v->pick);
+		free_ptr(&v->text);
+		v->text = xstrdup(hold);
+		if (*hold && pick_new(&v->pick, hold, NULL, NULL, &err) < 0)
+			ui_say(ui, ROLE_ERROR, "%s", err.text);
+	}
+	if (!v->pick)
+		return;
+	if (pick_work(v->pick, s, ui_now(ui), WORK_US))
+		ui->wake_us = ui->mono_us + 1;
+	const struct rows *r = pick_rows(v->pick, s, &s->model.rows, ui_now(ui));
+	for (size_t i = r->nr; i > 0; i--) {
+		if (r->row[i - 1].kind != EV_ACTION_REQUESTED)
+			continue;
+		if (v->total++ >= v->top && v->nr < SHOWN && (int)v->nr < rows - 5)
+			row_load(&v->row[v->nr++], s, &r->row[i - 1], ar);
+	}
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct holds *v = self;
+	bool may = ui_may_act(ui, v->source);
+	draw_title(a, 0, "holds: what waits for a person before it runs", NULL, 0);
+	put_rule(a, 1, NULL, ROLE_RULE, may ? "e edit   x remove   I off, on" : "read only");
+	if (!v->text || !*v->text) {
+		put(a, 3, 3, ROLE_DIM, may ? "nothing is held by a filter; i sets one, as kind:exec cmd~\"git push\""
+					   : "nothing is held by a filter");
+		return;
+	}
+	put(a, 2, 1, ROLE_HELD, "!");
+	put_bytes(a, 2, 3, a.cols - 4, ROLE_TITLE, v->text, strlen(v->text), 0);
+	putf(a, 3, 3, ROLE_DIM, "would have matched %zu of this session's actions%s", v->total, v->total ? ", newest first:" : "");
+	for (size_t i = 0; i < v->nr; i++) {
+		struct draw_row_opts o = { .clock = a.cols >= 90, .verdict = a.cols >= 90 };
+		draw_row(a, (int)i + 5, &v->row[i], &o, v->arena);
+	}
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct holds *v = self;
+	(void)ui;
+	if (verb == VERB_DOWN || verb == VERB_PAGE_DOWN)
+		v->top = v->top + 1 < v->total ? v->top + 1 : v->top;
+	else if (verb == VERB_UP || verb == VERB_PAGE_UP)
+		v->top -= v->top > 0;
+	else
+		return false;
+	return true;
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct holds *v = self;
+	if (key == 'e') {
+		hold_ask(ui);
+	} else if (key == 'x' || key == K_DEL) {
+		json_t *opts = json_object();
+		json_put_flag(opts, "clear", true);
+		ui_send(ui, v->source, (const char *[]){ "hold", NULL }, opts);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct holds *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source };
+}
+
+const struct view_ops view_holds = {
+	.name = "holds", .where = IN_TABLE, .size = sizeof(struct holds), .open = open_view, .close = close_view,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .subject = subject,
+};

@@ -1,0 +1,214 @@
+/* What a SELECT has given: columns as wide as they need, sideways by h and l. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "query/sql.h"
+#include "ui/finder.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/table.h"
+
+enum { MOST_ROWS = 5000, WIDEST = 60, SAMPLE = 200 };
+
+struct table {
+	struct sql_table t;
+	char *statement;
+	size_t source, at, top, left; /* left: first column shown */
+	int page;
+	int width[64];
+	struct arena *arena;
+};
+
+void table_open(struct ui *ui, size_t source, const char *statement)
+{
+	struct source *s = ui_source(ui, source);
+	struct err err = ERR_INIT;
+	struct sql_table t;
+	if (!s)
+		return;
+	if (sql_select(s->session, statement, MOST_ROWS, &t, &err) < 0) {
+		ui_say(ui, ROLE_ERROR, "%s", err.text);
+		return;
+	}
+	ui_open(ui, "table", &(struct subject){ .source = source });
+	struct table *v = ui_top(ui)->self;
+	v->t = t;
+	v->statement = xstrdup(statement);
+	for (size_t c = 0; c < t.cols; c++) {
+		v->width[c] = text_cells(t.name[c], false);
+		for (size_t r = 0; r < t.rows && r < SAMPLE; r++) {
+			const char *cell = t.cell[r * t.cols + c];
+			int n = cell ? text_cells(cell, false) : 4;
+			v->width[c] = n > v->width[c] ? n : v->width[c];
+		}
+		v->width[c] = v->width[c] > WIDEST && c + 1 < t.cols ? WIDEST : v->width[c];
+	}
+	if (t.timeout)
+		ui_say(ui, ROLE_WARN, "stopped after %d s: these are the first rows", SQL_SECONDS);
+	else if (t.cut)
+		ui_say(ui, ROLE_WARN, "only the first %d rows", MOST_ROWS);
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct table *v = self;
+	(void)ui;
+	v->source = on->source;
+}
+
+static void close_view(void *self)
+{
+	struct table *v = self;
+	sql_table_release(&v->t);
+	free(v->statement);
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct table *v = self;
+	(void)ui, (void)cols;
+	v->arena = ar;
+	v->page = rows - 3 > 1 ? rows - 3 : 1;
+	if (v->at >= v->t.rows)
+		v->at = v->t.rows > 0 ? v->t.rows - 1 : 0;
+	if (v->at < v->top)
+		v->top = v->at;
+	if (v->at >= v->top + (size_t)v->page)
+		v->top = v->at - (size_t)v->page + 1;
+}
+
+static void paint_row(const struct table *v, struct area a, int row, size_t r)
+{
+	int col = 1;
+	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
+		const char *cell = v->t.cell[r * v->t.cols + c];
+		int room = a.cols - col - 1, width = v->width[c] < room ? v->width[c] : room;
+		if (!cell)
+			put_field(a, row, col, width, ROLE_DIM, "NULL");
+		else if (v->t.number[c])
+			put_right(a, row, col, width, ROLE_TEXT, cell);
+		else
+			put_bytes(a, row, col, width, ROLE_TEXT, cell, strlen(cell), 0);
+		col += width + 2;
+	}
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct table *v = self;
+	int col = 1;
+	(void)ui;
+	draw_title(a, 0, v->statement ? v->statement : "sql",
+		   &(struct piece){ ROLE_DIM, fmt_plural(v->arena, (int64_t)v->t.rows, "row", "rows") }, 1);
+	put_rule(a, 1, NULL, ROLE_RULE, "h l sideways   Enter goes to the event   / search");
+	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
+		int room = a.cols - col - 1, width = v->width[c] < room ? v->width[c] : room;
+		if (v->t.number[c])
+			put_right(a, 2, col, width, ROLE_HEAD, v->t.name[c]);
+		else
+			put_field(a, 2, col, width, ROLE_HEAD, v->t.name[c]);
+		col += width + 2;
+	}
+	for (size_t i = v->top; i < v->t.rows && (int)(i - v->top) < a.rows - 3; i++) {
+		int row = (int)(i - v->top) + 3;
+		paint_row(v, a, row, i);
+		if (i == v->at)
+			put_cursor_row(a, row);
+	}
+	if (v->t.rows == 0)
+		put(a, 4, 3, ROLE_DIM, "no rows");
+}
+
+static bool move(struct table *v, int64_t by)
+{
+	int64_t at = (int64_t)v->at + by, last = (int64_t)v->t.rows - 1;
+	v->at = at < 0 || last < 0 ? 0 : (size_t)(at > last ? last : at);
+	return true;
+}
+
+static uint64_t event_at(const struct table *v)
+{
+	static const char *const names[] = { "id", "seq", "event", "action" };
+	for (size_t k = 0; k < ARRAY_LEN(names); k++)
+		for (size_t c = 0; c < v->t.cols && v->at < v->t.rows; c++)
+			if (strcmp(v->t.name[c], names[k]) == 0 && v->t.cell[v->at * v->t.cols + c])
+				return strtoull(v->t.cell[v->at * v->t.cols + c], NULL, 10);
+	return 0;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct table *v = self;
+	switch ((int)verb) {
+	case VERB_UP:
+		return move(v, -1);
+	case VERB_DOWN:
+		return move(v, 1);
+	case VERB_PAGE_UP:
+		return move(v, -v->page / 2);
+	case VERB_PAGE_DOWN:
+		return move(v, v->page / 2);
+	case VERB_FIRST:
+		return move(v, INT32_MIN);
+	case VERB_LAST:
+		return move(v, INT32_MAX);
+	case VERB_OPEN:
+		if (event_at(v))
+			jump_to(ui, v->source, event_at(v));
+		else
+			ui_say(ui, ROLE_DIM, "no column id, seq or event in this row");
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct table *v = self;
+	(void)ui;
+	if (key == 'l' || key == K_RIGHT)
+		v->left += v->left + 1 < v->t.cols;
+	else if (key == 'h' || key == K_LEFT)
+		v->left -= v->left > 0;
+	else
+		return false;
+	return true;
+}
+
+static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct table *v = self;
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	(void)ui;
+	for (size_t c = 0; c < v->t.cols; c++)
+		buf_printf(&b, "%s  ", v->t.cell[i * v->t.cols + c] ? v->t.cell[i * v->t.cols + c] : "NULL");
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct table *v = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->t.rows, .line = line, .at = v->at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct table *v = self;
+	(void)ui;
+	v->at = (size_t)to;
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct table *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .action = event_at(v) };
+}
+
+const struct view_ops view_table = {
+	.name = "table", .where = IN_TABLE, .size = sizeof(struct table), .open = open_view, .close = close_view,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .subject = subject, .look = look, .go = go,
+};
