@@ -17,21 +17,34 @@
 struct spot {
 	int dir;
 	char *name;
+	char *path; /* of the folder */
+	size_t path_len;
 }; /* the folder of a path and its last component */
-
-static int spot_open(int root, const char *path, size_t len, struct spot *out)
-{
-	const char *slash = memrchr(path, '/', len);
-	size_t dir_len = slash ? (size_t)(slash - path) : 0, name_at = slash ? dir_len + 1 : 0;
-	out->dir = open_beneath(root, path, dir_len, O_PATH | O_DIRECTORY, 0);
-	out->name = out->dir < 0 ? NULL : xstrndup(path + name_at, len - name_at);
-	return out->dir < 0 ? -1 : 0;
-}
+#define SPOT_INIT ((struct spot){ .dir = -1 })
 
 static void spot_close(struct spot *s)
 {
 	fd_close(&s->dir);
 	free_ptr(&s->name);
+	free_ptr(&s->path);
+}
+
+/* @s is SPOT_INIT or an earlier one: most operations of a plan are in the folder of the one before. */
+static int spot_open(int root, const char *path, size_t len, struct spot *s)
+{
+	const char *slash = memrchr(path, '/', len);
+	size_t dir_len = slash ? (size_t)(slash - path) : 0, name_at = slash ? dir_len + 1 : 0;
+	if (s->dir < 0 || s->path_len != dir_len || memcmp(s->path, path, dir_len) != 0) {
+		spot_close(s);
+		s->dir = open_beneath(root, path, dir_len, O_PATH | O_DIRECTORY, 0);
+		if (s->dir < 0)
+			return -1;
+		s->path = xstrndup(path, dir_len);
+		s->path_len = dir_len;
+	}
+	free(s->name);
+	s->name = xstrndup(path + name_at, len - name_at);
+	return 0;
 }
 
 /* --- removal --- */
@@ -121,28 +134,47 @@ int remove_tree(int dir, const char *name)
 
 /* --- the operations --- */
 
-static int write_file(const struct spot *s, const struct plan_op *op, int from)
+/* Fills and closes nothing: @fd stays the caller's. */
+static int fill_file(int fd, const struct plan_op *op, int from)
 {
-	/* a new file under another name first: a reader sees the old content or the new, and links are not written
-	 * through */
-	CLEANUP(free_ptr) char *tmp = xasprintf(".sg-apply-%d", (int)getpid());
-	unlinkat(s->dir, tmp, 0);
-	CLEANUP(fd_close) int fd = openat(s->dir, tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	off_t off = (off_t)op->off;
-	uint64_t left = op->len;
-	while (fd >= 0 && left) {
+	for (uint64_t left = op->len; left;) {
 		ssize_t n = sendfile(fd, from, &off, left < (1 << 30) ? (size_t)left : 1 << 30);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n == 0)
 			errno = ENODATA;
 		if (n <= 0)
-			break;
+			return -1;
 		left -= (uint64_t)n;
 	}
-	if (fd >= 0 && left == 0 && fchmod(fd, op->mode) == 0 && renameat(s->dir, tmp, s->dir, s->name) == 0)
+	return fchmod(fd, op->mode);
+}
+
+static int write_file(const struct spot *s, const struct plan_op *op, int from)
+{
+	const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+	int saved;
+	/* where nothing is, nobody can have it open: half the work of what follows */
+	CLEANUP(fd_close) int fresh = openat(s->dir, s->name, flags, 0600);
+	if (fresh >= 0) {
+		if (fill_file(fresh, op, from) == 0)
+			return 0;
+		saved = errno;
+		unlinkat(s->dir, s->name, 0);
+		errno = saved;
+		return -1;
+	}
+	if (errno != EEXIST)
+		return -1;
+	/* a new file under another name first: a reader sees the old content or the new, and links are not written
+	 * through */
+	CLEANUP(free_ptr) char *tmp = xasprintf(".sg-apply-%d", (int)getpid());
+	unlinkat(s->dir, tmp, 0);
+	CLEANUP(fd_close) int fd = openat(s->dir, tmp, flags, 0600);
+	if (fd >= 0 && fill_file(fd, op, from) == 0 && renameat(s->dir, tmp, s->dir, s->name) == 0)
 		return 0;
-	int saved = errno;
+	saved = errno;
 	unlinkat(s->dir, tmp, 0);
 	errno = saved;
 	return -1;
@@ -170,7 +202,7 @@ static int change_mode(const struct spot *s, uint32_t mode, bool dir)
 
 static int make_link(int root, const struct spot *s, const struct plan_op *op)
 {
-	struct spot to;
+	struct spot to = SPOT_INIT;
 	if (spot_open(root, op->target, op->target_len, &to) < 0)
 		return -1;
 	int rc = make_room(s) < 0 ? -1 : linkat(to.dir, to.name, s->dir, s->name, 0);
@@ -213,26 +245,29 @@ static int run_plan(int root, const char *plan, size_t len, const int *fds, size
 		    struct err *err)
 {
 	struct plan_op op;
+	struct spot s = SPOT_INIT;
 	size_t pos = 0;
 	int rc;
 	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
-		struct spot s;
 		int shown = (int)(op.path_len < 300 ? op.path_len : 300);
 		if (spot_open(root, op.path, op.path_len, &s) < 0) {
 			if (op.kind == PLAN_REMOVE && errno == ENOENT) {
 				(*done)++;
 				continue;
 			}
-			return err_sys(err, "cannot open the folder of '%.*s'", shown, op.path);
+			rc = err_sys(err, "cannot open the folder of '%.*s'", shown, op.path);
+			break;
 		}
 		rc = carry_out(root, &s, &op, fds);
-		if (rc < 0)
+		if (rc < 0) {
 			err_sys(err, "cannot apply to '%.*s'", shown, op.path);
-		spot_close(&s);
-		if (rc < 0)
-			return -1;
+			break;
+		}
+		if (op.kind == PLAN_REMOVE || op.kind == PLAN_CHMOD || op.kind == PLAN_DIR)
+			spot_close(&s); /* a folder may have gone, come or been shut */
 		(*done)++;
 	}
+	spot_close(&s);
 	return rc;
 }
 

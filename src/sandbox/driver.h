@@ -91,6 +91,7 @@ struct driver {
 	void (*list)(struct box *b, const char *path, box_done_fn *done, void *self);  /* {"entries":[{name,kind,size,mode}]} */
 	void (*stat)(struct box *b, const char *path, box_done_fn *done, void *self);
 
+	void (*kill)(struct box *b); /* all processes in it, at once; may be NULL */
 	void (*freeze)(struct box *b, bool frozen, box_done_fn *done, void *self);
 	/* A socket that listens on the box's own loopback @port, in our hands: result {"fd":n} (owned by the callee). */
 	void (*listen)(struct box *b, uint16_t port, box_done_fn *done, void *self);

@@ -544,6 +544,20 @@ void boxes_pin(struct boxes *b, uint64_t box, bool pinned)
 		s->pinned = pinned;
 }
 
+void boxes_kill(struct boxes *b, uint64_t box, const char *why)
+{
+	struct slot *s = slot_find(b, box);
+	if (!s || !s->open || s->closing)
+		return;
+	for (struct job *j = s->jobs, *next; j; j = next) {
+		next = j->next;
+		if (action_state(j->action) == ACTION_RUNNING)
+			gate_cancel(b->gate, action_id(j->action), "kill", why);
+	}
+	if (s->driver->kill)
+		s->driver->kill(s->box);
+}
+
 int boxes_alive(struct boxes *b, uint64_t box)
 {
 	struct slot *s = slot_find(b, box);

@@ -59,6 +59,8 @@ void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
 /* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no process of it moves. */
 void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
+/* Kills what runs in the box, also what actions left behind; their actions end as killed, with @why. */
+void boxes_kill(struct boxes *b, uint64_t box, const char *why);
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
 

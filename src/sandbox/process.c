@@ -188,6 +188,21 @@ static void call_cgroup(struct process_box *p, const char *verb, rpc_done_fn *do
 	launcher_call(launcher_current(), LAUNCH_CGROUP, body, NULL, 0, done, self);
 }
 
+static void killed(void *self, json_t *result, const struct err *err)
+{
+	(void)self; /* the runs tell of their ends */
+	(void)result;
+	(void)err;
+}
+
+static void box_kill(struct box *b)
+{
+	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
+	struct guest *g = p->reduced ? reduced_guest(p->reduced) : p->cell ? p->cell->guest : NULL;
+	if (g)
+		guest_kill_all(g, killed, NULL);
+}
+
 static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
 {
 	struct process_box *p = of(b);
@@ -337,6 +352,7 @@ const struct driver driver_process = {
 	.write = process_write,
 	.list = process_list,
 	.stat = process_stat,
+	.kill = box_kill,
 	.freeze = box_freeze,
 	.listen = box_listen,
 	.dial = box_dial,

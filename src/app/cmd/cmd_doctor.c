@@ -161,6 +161,39 @@ static void check_roots(struct doctor *d)
 	}
 }
 
+/* Files here that a box over this folder could not write into. */
+enum { OWNERS_MAX = 200000 };
+static _Thread_local struct {
+	uid_t owner;
+	size_t seen, foreign;
+	char first[200];
+} owners;
+
+static int see_owner(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)type;
+	(void)at;
+	if (st->st_uid != owners.owner && owners.foreign++ == 0)
+		snprintf(owners.first, sizeof(owners.first), "%s", path);
+	return ++owners.seen > OWNERS_MAX;
+}
+
+static void check_owners(struct doctor *d)
+{
+	struct stat st;
+	if (access(".git", F_OK) != 0 || stat(".", &st) < 0)
+		return;
+	owners.owner = st.st_uid;
+	owners.seen = owners.foreign = 0;
+	nftw(".", see_owner, 32, FTW_PHYS | FTW_MOUNT);
+	CLEANUP(free_ptr)
+	char *text = owners.foreign ? xasprintf("%zu files of another owner: a box cannot overwrite them (%s%s)", owners.foreign,
+						owners.first, owners.foreign > 1 ? ", ..." : "") :
+				      xasprintf("all %zu files here have one owner", owners.seen);
+	CLEANUP(free_ptr) char *fix = xasprintf("chown -R %u .", (unsigned)st.st_uid);
+	check(d, "owners", !owners.foreign, text, fix);
+}
+
 static int run_checks(struct doctor *d)
 {
 	CLEANUP(json_release) json_t *box = probe_process();
@@ -176,6 +209,7 @@ static int run_checks(struct doctor *d)
 	check_sessions(d);
 	check_runtime(d);
 	check_roots(d);
+	check_owners(d);
 	const char *key = model_key();
 	bool good = json_flag(box, "ok", false);
 	if (d->ctx->json) {

@@ -28,7 +28,7 @@ struct counts {
 	uint64_t actions, denied, held, failed, snapshots;
 	bool ended, good;
 	int64_t begun_us, last_us;
-	json_t *agents, *boxes;
+	json_t *agents, *boxes, *warnings;
 	json_t *start;
 };
 
@@ -79,6 +79,7 @@ static void count(struct counts *c, const struct event *ev)
 	case EV_AGENT_START:
 	case EV_AGENT_END:
 	case EV_BOX_OPEN:
+	case EV_BOX_WARN:
 	case EV_ACTION_ENDED:
 		break;
 	default:
@@ -98,6 +99,8 @@ static void count(struct counts *c, const struct event *ev)
 		end_agent(c->agents, ev->agent, body);
 	} else if (ev->kind == EV_BOX_OPEN) {
 		note_name(c->boxes, ev, body);
+	} else if (ev->kind == EV_BOX_WARN) {
+		json_array_append(c->warnings, body);
 	} else {
 		const char *end = json_str(body, "end", "");
 		c->denied += !strcmp(end, "denied");
@@ -162,11 +165,13 @@ static void print_session(struct cmd_ctx *ctx, struct session *s, const struct c
 	line(ctx, "events", buf_cstr(&b));
 	print_names(ctx, "agents", c->agents);
 	print_names(ctx, "boxes", c->boxes);
+	for (size_t i = 0; i < json_array_size(c->warnings); i++)
+		line(ctx, i ? "" : "warnings", json_str(json_array_get(c->warnings, i), "text", ""));
 }
 
 static int show_session(struct cmd_ctx *ctx, struct session *s)
 {
-	struct counts c = { .agents = json_array(), .boxes = json_array() };
+	struct counts c = { .agents = json_array(), .boxes = json_array(), .warnings = json_array() };
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
 	if (count_all(s, &c, &err) < 0) {
@@ -191,12 +196,14 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 			json_put_int(o, "snapshots", (int64_t)c.snapshots);
 			json_put(o, "agents", json_incref(c.agents));
 			json_put(o, "boxes", json_incref(c.boxes));
+			json_put(o, "warnings", json_incref(c.warnings));
 			json_put(o, "start", c.start ? json_incref(c.start) : json_null());
 			cmd_json(ctx, o);
 		}
 	}
 	json_decref(c.agents);
 	json_decref(c.boxes);
+	json_decref(c.warnings);
 	json_decref(c.start);
 	return status;
 }

@@ -1,6 +1,7 @@
 #include "app/super/super_box.h"
 
 #include <limits.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -8,11 +9,14 @@
 
 #include "app/host/op.h"
 #include "app/super/preview.h"
+#include "app/super/disk_watch.h"
 #include "app/super/resume.h"
 #include "app/super/super_net.h"
 #include "app/super/super_tree.h"
 #include "base/fd.h"
 #include "base/paths.h"
+
+enum { FOREIGN_NAMED = 5 };
 
 /* One box of the session. */
 struct super_box {
@@ -22,6 +26,7 @@ struct super_box {
 	struct call *opener; /* box.open that waits for it */
 	struct trees *trees; /* its files; NULL when the driver shows none */
 	struct net *net;     /* its way out; NULL = none */
+	struct disk_watch *disk; /* holds it to its limit; NULL = it has none */
 	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
 	size_t nr_adopt;
 	bool reopened, restore;
@@ -52,6 +57,7 @@ static void drop(struct super *s, struct super_box *b)
 			break;
 		}
 	net_free(&b->net);
+	disk_watch_free(&b->disk);
 	trees_free(&b->trees);
 	free(b->name);
 	free(b);
@@ -320,10 +326,42 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	call_answer(c, v);
 }
 
+static void box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...) PRINTF(4, 5);
+
+static void box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	char line[2000];
+	vsnprintf(line, sizeof(line), fmt, ap);
+	buf_puts(&text, line);
+	va_end(ap);
+	json_t *body = json_object();
+	json_put_bytes(body, "text", text.data, text.len);
+	json_put_str(body, "fix", fix);
+	record_append_json(s->record, EV_BOX_WARN, box, 0, box, 0, body);
+}
+
+/* Files of third owners: the box has one uid, so it may read of them what others may, and never write into them. */
+static void warn_foreign(struct super *s, const struct super_box *sb, const json_t *result)
+{
+	const json_t *paths = json_object_get(result, "foreign_paths");
+	int64_t nr = json_int(result, "foreign", 0);
+	CLEANUP(buf_release) struct buf names = BUF_INIT, one = BUF_INIT;
+	if (nr <= 0)
+		return;
+	for (size_t i = 0; i < json_array_size(paths) && i < FOREIGN_NAMED; i++)
+		if (json_get_bytes(json_array_get(paths, i), &one))
+			buf_printf(&names, "%s%s", i ? ", " : "", buf_cstr(&one));
+	box_warn(s, sb->id, "chown them to the owner of the folder",
+		 "%lld file%s of another owner cannot be overwritten in box '%s': %s%s", (long long)nr, nr == 1 ? "" : "s",
+		 sb->name, buf_cstr(&names), nr > FOREIGN_NAMED ? ", ..." : "");
+}
+
 void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err)
 {
 	struct super_box *sb = find(s, box);
-	(void)result;
 	if (!sb)
 		return;
 	if (err && sb->reopened)
@@ -344,6 +382,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 		return;
 	s->keep_boxes |= boxes_opts(s->boxes, box)->keep;
 	gate_box(s->gate, box, wall_of(b), b->profile, sb->name);
+	warn_foreign(s, sb, result);
+	sb->disk = disk_watch_new(s, b, boxes_opts(s->boxes, box));
 	if (sb->net)
 		net_attach(sb->net, b);
 	if (b->driver->tree)

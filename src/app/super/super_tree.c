@@ -183,6 +183,9 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		json_put_str(body, "repo", t->layer[i].name);
 		json_put_int(body, "prev", (int64_t)t->layer[i].prev);
 		json_put_flag(body, "shared", t->nr_by + (size_t)alive > 1);
+		if (json_array_size(json_object_get(body, "hint_miss")))
+			super_warn(s, NULL, "the change hint of box '%s' had missed %zu changed files; from here on its files are walked",
+				   t->name, json_array_size(json_object_get(body, "hint_miss")));
 		json_put(body, "by", by);
 		json_put_int(body, "alive", alive);
 		json_put_str(body, "label", k->label);

@@ -1,0 +1,117 @@
+#include "app/super/disk_watch.h"
+
+#include <fcntl.h>
+#include <fts.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/fd.h"
+
+enum { LOOK_MS = 500 };
+
+struct disk_watch {
+	struct super *s;
+	uint64_t box;
+	char *dir; /* of ours: uppers and work folders */
+	struct loop_timer *timer;
+	int64_t limit, used, free_then; /* bytes; used: when its files were last looked at */
+	int64_t now;                    /* of the look under way */
+	bool looking, dead, over;
+};
+
+static int64_t free_bytes(const char *dir)
+{
+	struct statvfs v;
+	return statvfs(dir, &v) < 0 ? -1 : (int64_t)(v.f_bfree * v.f_frsize);
+}
+
+static void destroy(struct disk_watch *d)
+{
+	loop_timer_free(&d->timer);
+	free(d->dir);
+	free(d);
+}
+
+/* Worker: what the box's files occupy. A hard link counts once for each name, which is on the safe side. */
+static void look_work(void *self)
+{
+	struct disk_watch *d = self;
+	char *const paths[] = { d->dir, NULL };
+	FTS *f = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR | FTS_XDEV, NULL);
+	const FTSENT *e;
+	d->now = 0;
+	while (f && (e = fts_read(f)))
+		if (e->fts_info == FTS_F)
+			d->now += (int64_t)e->fts_statp->st_blocks * 512;
+	if (f)
+		fts_close(f);
+}
+
+static void stop_box(struct disk_watch *d)
+{
+	json_t *body = json_object();
+	CLEANUP(free_ptr)
+	char *text = xasprintf("box '%s' is over its disk limit (%lld of %lld MB): what ran in it was killed",
+			       boxes_name(d->s->boxes, d->box), (long long)(d->now >> 20), (long long)(d->limit >> 20));
+	json_put_str(body, "text", text);
+	json_put_str(body, "fix", "remove something in the box, or give it more: limits = { disk = \"...\" }");
+	record_append_json(d->s->record, EV_BOX_WARN, d->box, 0, d->box, 0, body);
+	boxes_kill(d->s->boxes, d->box, "the box's disk limit is reached");
+}
+
+static void look_done(void *self)
+{
+	struct disk_watch *d = self;
+	d->looking = false;
+	d->s->background--;
+	if (d->dead) {
+		struct super *s = d->s;
+		destroy(d);
+		super_maybe_finish(s);
+		return;
+	}
+	bool grows = d->now > d->used;
+	d->used = d->now;
+	d->free_then = free_bytes(d->dir);
+	if (d->now > d->limit && grows)
+		stop_box(d);
+}
+
+static void tick(void *self)
+{
+	struct disk_watch *d = self;
+	int64_t left = d->limit - d->used, free_now = free_bytes(d->dir);
+	if (d->looking || !boxes_alive(d->s->boxes, d->box))
+		return;
+	/* while the whole file system has not lost as much as the box has left, the box cannot have used it up */
+	if (d->free_then >= 0 && free_now >= 0 && left > 0 && d->free_then - free_now < left)
+		return;
+	d->looking = true;
+	d->s->background++;
+	loop_job_run(d->s->loop, look_work, look_done, d);
+}
+
+struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct box_opts *o)
+{
+	if (o->limits.disk_bytes <= 0 || !o->state_dir)
+		return NULL;
+	struct disk_watch *d = NEW(struct disk_watch);
+	*d = (struct disk_watch){ .s = s, .box = b->id, .dir = xstrdup(o->state_dir), .limit = o->limits.disk_bytes,
+				  .free_then = -1 };
+	d->timer = loop_timer_new(s->loop, tick, d);
+	loop_timer_set(d->timer, LOOK_MS, LOOK_MS);
+	return d;
+}
+
+void disk_watch_free(struct disk_watch **dp)
+{
+	struct disk_watch *d = *dp;
+	*dp = NULL;
+	if (!d)
+		return;
+	loop_timer_free(&d->timer);
+	d->dead = true;
+	if (!d->looking)
+		destroy(d);
+}

@@ -1,0 +1,18 @@
+/* Holds a box to its limit of disk space (`limits = { disk = "2G" }`), counted over all that it has written.
+ *
+ * The kernel bounds single files (RLIMIT_FSIZE); project quotas, which could bound the sum, are neither on every file
+ * system nor for ordinary users. So the sum is looked at: free space of the file system twice a second, and only when that
+ * has shrunk by what the box has left, the files themselves. A box that is over its limit and grows is stopped: what runs in
+ * it is killed and box.warn says why. Between two looks it can write more than it may. Loop thread only. */
+#ifndef APP_DISK_WATCH_H
+#define APP_DISK_WATCH_H
+
+#include "app/super/super_inner.h"
+
+struct disk_watch;
+
+/* NULL when @o sets no limit. */
+struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct box_opts *o);
+void disk_watch_free(struct disk_watch **d);
+
+#endif
