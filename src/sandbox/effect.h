@@ -39,6 +39,8 @@ void boxes_free(struct boxes **b); /* every box must be gone */
 uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent);
 /* Kills what is in it; boxes_ops.gone follows. Boxes that are being opened are closed when they are there. */
 void boxes_close(struct boxes *b, uint64_t box);
+/* Kills what runs in the box, also what actions left behind; their actions end as killed, with @why. */
+void boxes_kill(struct boxes *b, uint64_t box, const char *why);
 size_t boxes_count(const struct boxes *b); /* opening, open and closing ones */
 struct box *boxes_get(struct boxes *b, uint64_t box); /* NULL while opening and when gone */
 const char *boxes_name(struct boxes *b, uint64_t box); /* borrows; "" when unknown */
@@ -59,8 +61,6 @@ void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
 /* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no process of it moves. */
 void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
-/* Kills what runs in the box, also what actions left behind; their actions end as killed, with @why. */
-void boxes_kill(struct boxes *b, uint64_t box, const char *why);
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
 
