@@ -15,10 +15,11 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "ui/away.h"
 #include "ui/term/notify.h"
 #include "ui/term/tty.h"
-#include "ui/ui.h"
+#include "ui/finder.h"
 
 enum { MAX_SOURCES = 16, FRAME_US = 50000, FRAME_SSH_US = 125000 };
 
@@ -371,6 +372,18 @@ static void choose_theme(struct console *c)
 	c->ui.theme_self = c;
 }
 
+static void choose_keys(struct console *c)
+{
+	CLEANUP(buf_release) struct buf said = BUF_INIT;
+	keymap_user(c->o->keys, &said);
+	if (said.len == 0)
+		return;
+	said.data[said.len - 1] = 0;
+	for (char *p = said.data; (p = strchr(p, '\n'));)
+		*p = ';';
+	ui_say(&c->ui, ROLE_WARN, "%s", said.data);
+}
+
 static void block_signals(struct console *c)
 {
 	static const int waited[] = { SIGWINCH, SIGTSTP, SIGCONT };
@@ -397,6 +410,8 @@ int console_main(const struct console_opts *o, struct err *err)
 		c.notify.quiet = o->quiet;
 		term_size(&rows, &cols);
 		ui_init(&c.ui, c.src, c.act, o->nr_sources, rows, cols, !term_utf8());
+		CLEANUP(free_ptr) char *history = paths_state("history");
+		history_file(&c.ui, history);
 		c.ui.replay = o->replay;
 		c.ui.limit = o->at;
 		ui_sync(&c.ui);
@@ -407,6 +422,7 @@ int console_main(const struct console_opts *o, struct err *err)
 										      : 0 });
 		if (o->greeting)
 			ui_say(&c.ui, ROLE_TEXT, "%s", o->greeting);
+		choose_keys(&c);
 		rc = loop(&c);
 		ui_release(&c.ui);
 		sigprocmask(SIG_SETMASK, &c.outside, NULL);

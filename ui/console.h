@@ -29,6 +29,7 @@ struct console_opts {
 	uint64_t at;          /* replay: seq to begin at; 0 = the end */
 	const char *view;     /* NULL = fleet; "agent" shows the first one */
 	const char *theme;    /* NULL or "auto", "dark", "light", "dark-hc", "light-hc", "mono", or one of theme_load */
+	const json_t *keys;   /* the person's own (keymap.h); NULL */
 	const char *pager;    /* NULL: $PAGER, "less -R" */
 	bool quiet;           /* no bell */
 	const char *greeting; /* first message line; NULL */

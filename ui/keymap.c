@@ -1,4 +1,4 @@
-#include "ui/keymap.h"
+#include "ui/keymap_inner.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,22 +22,36 @@ static const struct {
 #undef VERB
 };
 
+enum { USER_MAX = 128 };
+static struct key_row user[USER_MAX];
+static size_t nr_user;
+
 enum verb keymap_verb(unsigned where, uint32_t key)
 {
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rows[i].key == key && (rows[i].where & where))
-			return rows[i].verb;
+	for (size_t i = 0; i < keymap_count(); i++) {
+		const struct key_row *k = keymap_row(i);
+		if (k->key == key && (k->where & where))
+			return k->verb;
+	}
 	return VERB_NONE;
+}
+
+bool keymap_add(const struct key_row *k)
+{
+	if (nr_user == USER_MAX)
+		return false;
+	user[nr_user++] = *k;
+	return true;
 }
 
 size_t keymap_count(void)
 {
-	return ARRAY_LEN(rows);
+	return nr_user + ARRAY_LEN(rows);
 }
 
 const struct key_row *keymap_row(size_t i)
 {
-	return &rows[i];
+	return i < nr_user ? &user[i] : &rows[i - nr_user];
 }
 
 const char *verb_name(enum verb v)

@@ -2,6 +2,7 @@
 #ifndef UI_KEYMAP_H
 #define UI_KEYMAP_H
 
+#include "base/json.h"
 #include "ui/term/term.h"
 
 enum verb {
@@ -16,11 +17,11 @@ enum verb_group { GROUP_MOVE, GROUP_ACT, GROUP_LOOK, GROUP_ALL, GROUP_DECIDE, GR
 /* Screens on which a key means something; a view says which it is. */
 enum {
 	IN_FLEET = 1 << 0, IN_AGENT = 1 << 1, IN_APPROVAL = 1 << 2, IN_QUEUE = 1 << 3, IN_DIFF = 1 << 4,
-	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
+	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_TABLE = 1 << 8, IN_PALETTE = 1 << 9, IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
 	IN_LISTS = IN_FLEET | IN_AGENT | IN_QUEUE | IN_LOG,
-	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP, /* what can be taken along; not the dialog */
-	IN_ALL = IN_FLEET | IN_AGENT | IN_APPROVAL | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP,
+	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE, /* what can be taken along; not the dialog */
+	IN_ALL = IN_FLEET | IN_AGENT | IN_APPROVAL | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE,
 };
 
 struct key_row {
@@ -33,6 +34,12 @@ struct key_row {
 enum verb keymap_verb(unsigned where, uint32_t key); /* VERB_NONE */
 size_t keymap_count(void);
 const struct key_row *keymap_row(size_t i);
+/* A person's own keys: {"fleet": {"X": "kill", "Ctrl-k": "none"}, "all": {...}}. They come before ours. What is wrong (a
+ * name that there is not, a key of the approval dialog, which is fixed) is left out; that and what hides something (a
+ * key that had another meaning, a verb that has no key left) is told in @said, a line each. May be called once. */
+void keymap_user(const json_t *map, struct buf *said);
+/* "j", "Ctrl-d", "F5", "Enter": KEY_NONE_ if it is no key. */
+uint32_t key_parse(const char *name);
 const char *verb_name(enum verb v);
 const char *verb_doc(enum verb v);
 enum verb_group verb_group(enum verb v);

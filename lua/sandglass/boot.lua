@@ -512,6 +512,15 @@ function modes.config(start)
   core.send("result", 0, made.result(chunk(), start.script))
 end
 
+-- A theme of the console: a table of roles, checked by who asked for it.
+function modes.theme(start)
+  local chunk, wrong = core.load(start.text, "@" .. start.script, G)
+  if not chunk then error(err { code = "script", msg = wrong }, 0) end
+  local made = chunk()
+  if type(made) ~= "table" then error(err { code = "script", msg = start.script .. ": a theme returns a table" }, 0) end
+  core.send("result", 0, made)
+end
+
 -- A plugin: says what it is, then answers what it is asked.
 function modes.plugin(start)
   local made = require_module "sandglass.plugin"

@@ -21,6 +21,7 @@ local NAMES = {
   env = { each = "string" }, keys = { each = "string" }, prices = { each = "table" },
   models = { each = "table" }, filters = { each = "string" },
   secrets = { each = "string|list" },
+  map = { each = "table" }, pager = "string",
   pool = { size = "integer", idle = "time" },
   budget = { usd = "number", tokens = "integer", time = "time", steps = "integer", actions = "integer" },
 }

@@ -173,8 +173,10 @@ void cmd_print_safe(FILE *out, const char *bytes, size_t len, bool lines)
 static int set_color(struct cmd_ctx *ctx, struct err *err)
 {
 	const char *when = cmd_opt(ctx, "color"), *no = getenv("NO_COLOR"), *term = getenv("TERM");
+	const char *force = getenv("CLICOLOR_FORCE");
 	if (!when || !strcmp(when, "auto"))
-		ctx->color = isatty(fileno(ctx->out)) && !(no && *no) && term && strcmp(term, "dumb") != 0;
+		ctx->color = !(no && *no) && ((force && *force && strcmp(force, "0") != 0) ||
+					      (isatty(fileno(ctx->out)) && term && strcmp(term, "dumb") != 0));
 	else if (!strcmp(when, "always"))
 		ctx->color = true;
 	else if (!strcmp(when, "never"))

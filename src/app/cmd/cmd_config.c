@@ -38,8 +38,9 @@ static const struct setting settings[] = {
 	{ "keep.days", NULL, NULL, NULL, "how long sessions are kept" },
 	{ "approvals.arm_ms", NULL, NULL, NULL, "how long a new question ignores keys" },
 	{ "approvals.timeout_us", NULL, NULL, NULL, "after which an unanswered question is denied" },
+	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
-	{ "pager", NULL, "PAGER", "less", "for long output" },
+	{ "pager", NULL, "PAGER", "less -R", "for long output" },
 	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
 };
 
@@ -325,6 +326,20 @@ char *config_value(const struct config *c, const char *name)
 		return fallback(s);
 	}
 	return NULL;
+}
+
+json_t *config_below(const struct config *c, const char *name)
+{
+	json_t *out = json_object();
+	size_t len = strlen(name);
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key, v)
+			if (strncmp(key, name, len) == 0 && key[len] == '.' && !json_object_get(out, key + len + 1))
+				json_put(out, key + len + 1, json_incref(v));
+	}
+	return out;
 }
 
 int cmd_config(struct cmd_ctx *ctx)

@@ -1,9 +1,8 @@
 #include "app/front/front_console.h"
 
-#include <stdlib.h>
-
 #include "app/front/front_act.h"
 #include "app/front/front_line.h"
+#include "app/front/front_looks.h"
 #include "ui/console.h"
 
 /* The console stays open when its session ends, so that one can look at what happened; leaving it then gives the
@@ -18,14 +17,16 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		src.wants_write = hands_wants_write;
 		src.self = h;
 	}
-	const struct console_opts o = {
+	struct console_opts o = {
 		.source = &src,
 		.nr_sources = 1,
-		.theme = getenv("NO_COLOR") && *getenv("NO_COLOR") ? "mono" : NULL,
 		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
 			    fo->watch ? "watching: nothing can be changed from here" : NULL,
 	};
+	struct looks looks;
+	looks_open(&looks, ctx, &o);
 	int status = console_main(&o, &err);
+	looks_release(&looks);
 	hands_free(&h);
 	if (status < 0)
 		return cmd_fail(ctx, &err);
