@@ -329,6 +329,7 @@ static void terminate(struct job *j, enum action_end end)
 	if (j->end != END_OK)
 		return; /* asked already; asking again gives it no more time */
 	j->end = end;
+	hold_output(j, false);
 	j->slot->driver->run_signal(j->run, SIGTERM);
 	loop_timer_free(&j->timer);
 	j->timer = loop_timer_new(j->slot->boxes->loop, kill_now, j);
@@ -440,6 +441,7 @@ static void cancel(void *self, struct action *a, const char *how)
 		drop_prepared(j);
 	} else if (!strcmp(how, "kill")) {
 		j->end = END_KILLED;
+		hold_output(j, false);
 		s->driver->run_signal(j->run, SIGKILL);
 	} else {
 		terminate(j, END_CANCELLED);
@@ -479,6 +481,14 @@ int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 		return -1;
 	j->slot->driver->run_signal(j->run, signo);
 	return 0;
+}
+
+void boxes_hold_output(struct boxes *b, uint64_t id, bool held)
+{
+	struct err none = ERR_INIT;
+	struct job *j = job_of(b, id, &none);
+	if (j && j->end == END_OK)
+		hold_output(j, held);
 }
 
 int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err)

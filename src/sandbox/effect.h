@@ -61,6 +61,11 @@ void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
 /* Somebody else holds the box frozen: what is asked for meanwhile is kept in mind and recorded, no process of it moves. */
 void boxes_pin(struct boxes *b, uint64_t box, bool pinned);
+/* A worker looks at its files: a box that is to be closed is closed when the last hold has gone. Each one is given back. */
+void boxes_hold(struct boxes *b, uint64_t box, bool held);
+/* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so slows its writer down. Does
+ * nothing once its end is asked for. */
+void boxes_hold_output(struct boxes *b, uint64_t id, bool held);
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
 

@@ -30,7 +30,9 @@ static void finish(struct file_job *j, enum action_end end, json_t *body, const 
 	strv_release(&j->todo);
 	strv_release(&j->found);
 	bool cancelled = j->cancelled;
+	struct slot *s = j->slot;
 	free(j);
+	boxes_hold(s->boxes, s->id, false);
 	if (cancelled) {
 		json_decref(body);
 		action_ended(a, END_CANCELLED, NULL);
@@ -305,6 +307,7 @@ void file_start(struct slot *s, struct action *a)
 	struct err err = ERR_INIT;
 	j->slot = s;
 	j->action = a;
+	boxes_hold(s->boxes, s->id, true);
 	action_set_tag(a, j);
 	if (spec->kind == ACT_READ && json_object_get(spec->args, "glob")) {
 		strv_push(&j->todo, "");

@@ -47,7 +47,8 @@
  *                 stream?,parallel?,retry_of?} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
  *                 edited?:bool,ran?: text of the edited form}; out and err: at most first and last 32 KiB each, cut
  *                 says so; signal is its number or name; a time-out is err "timeout"
- *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data} or {eof:true}, waits for output;
+ *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data,left_out?} or {eof:true}, waits for output
+ *                 (left_out: bytes before data that nobody read in time, while it was waited for or told to end);
  *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES
  *   shell.open    {box,cwd?,env?} -> {shell}; shell.run {shell,cmd,timeout_us?,stream?} -> RES;
  *                 shell.send {shell,data} -> {}; shell.close {shell}

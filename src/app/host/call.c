@@ -21,6 +21,7 @@ static void call_free(struct call *c)
 		}
 	if (c->data && c->free_data)
 		c->free_data(c->data);
+	record_barrier_forget(s->record, c);
 	shown_release(&c->out[0]);
 	shown_release(&c->out[1]);
 	vault_forget(s->vault, c);
@@ -109,6 +110,15 @@ void call_cancel(struct super *s, uint64_t id)
 	}
 }
 
+void calls_drained(struct super *s)
+{
+	for (struct call *c = s->calls; c; c = c->next)
+		if (c->slowed) {
+			c->slowed = false;
+			boxes_hold_output(s->boxes, c->action, false);
+		}
+}
+
 void call_answer(struct call *c, json_t *value)
 {
 	host_answer(c->host, c->id, value ? value : json_object(), NULL);
@@ -154,6 +164,10 @@ static void on_output(void *self, enum record_stream stream, const void *bytes, 
 	shown_add(&c->out[i], bytes, len);
 	if (c->stream)
 		host_chunk(c->host, c->id, stream == STREAM_TEXT ? "text" : i ? "err" : "out", bytes, len, c->off[i]);
+	if (c->stream && c->action && !c->slowed && host_full(c->host)) {
+		c->slowed = true;
+		boxes_hold_output(c->super->boxes, c->action, true);
+	}
 	c->off[i] += len;
 	if (c->on_output)
 		c->on_output(c, stream, bytes, len);

@@ -185,7 +185,13 @@ static void on_close(void *self, const struct err *err)
 	ended(h, NULL, &why);
 }
 
-static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close };
+static void on_drain(void *self)
+{
+	struct host *h = self;
+	calls_drained(h->super);
+}
+
+static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close, .on_drain = on_drain };
 
 static void on_started(void *self, int pid, int pidfd)
 {
@@ -382,6 +388,11 @@ void host_judge(struct host *h, uint64_t ticket, int line, json_t *act)
 void host_ask(struct host *h, uint64_t ticket, json_t *body)
 {
 	host_send(h, HOST_ASK, ticket, body);
+}
+
+bool host_full(const struct host *h)
+{
+	return !h->ended && stream_full(h->stream);
 }
 
 const char *host_dir(const struct host *h)

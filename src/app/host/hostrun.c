@@ -11,7 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-enum { GRACE_MS = 2000, CHUNK = 65536, DRAIN_MS = 200 };
+enum { GRACE_MS = 2000, CHUNK = 65536, DRAIN_MS = 200, FLOOD_POLL_MS = 5 };
 
 /* One command. It has ended when its process has and both pipes are drained (or 200 ms later: a grandchild in the
  * background may keep them open). */
@@ -22,7 +22,7 @@ struct hostrun {
 	const char *input; /* borrowed from the spec or the vault */
 	size_t input_len, in_done;
 	struct loop_fd *watch_pid, *watch_in, *watch_out[2];
-	struct loop_timer *timer;
+	struct loop_timer *timer, *flood;
 	enum action_end end;
 	int status;
 	bool exited;
@@ -44,6 +44,7 @@ static void finish(struct hostrun *r)
 	close_pipe(&r->watch_out[1], &r->out[1]);
 	close_pipe(&r->watch_pid, &r->pidfd);
 	loop_timer_free(&r->timer);
+	loop_timer_free(&r->flood);
 	enum action_end end = r->end;
 	action_set_tag(a, NULL);
 	free(r);
@@ -58,7 +59,11 @@ static void maybe_finish(struct hostrun *r)
 
 static void on_drained(void *self)
 {
-	finish(self);
+	struct hostrun *r = self;
+	if (action_flooded(r->action))
+		loop_timer_set(r->timer, DRAIN_MS, 0);
+	else
+		finish(r);
 }
 
 static void on_ended(void *self, int fd, unsigned events)
@@ -76,6 +81,34 @@ static void on_ended(void *self, int fd, unsigned events)
 	maybe_finish(r);
 }
 
+static void on_output(void *self, int fd, unsigned events);
+
+static void watch_outputs(struct hostrun *r)
+{
+	for (int i = 0; i < 2; i++)
+		if (r->out[i] >= 0 && !r->watch_out[i])
+			r->watch_out[i] = loop_fd_new(r->loop, r->out[i], LOOP_READ, on_output, r);
+}
+
+static void on_flood(void *self)
+{
+	struct hostrun *r = self;
+	if (action_flooded(r->action))
+		loop_timer_set(r->flood, FLOOD_POLL_MS, 0);
+	else
+		watch_outputs(r);
+}
+
+/* The recorder is behind: what comes stays in the pipes. */
+static void stop_reading(struct hostrun *r)
+{
+	loop_fd_free(&r->watch_out[0]);
+	loop_fd_free(&r->watch_out[1]);
+	if (!r->flood)
+		r->flood = loop_timer_new(r->loop, on_flood, r);
+	loop_timer_set(r->flood, FLOOD_POLL_MS, 0);
+}
+
 static void on_output(void *self, int fd, unsigned events)
 {
 	struct hostrun *r = self;
@@ -85,6 +118,8 @@ static void on_output(void *self, int fd, unsigned events)
 	ssize_t n = read(fd, bytes, sizeof(bytes));
 	if (n > 0) {
 		action_output(r->action, i ? STREAM_ERR : STREAM_OUT, bytes, (size_t)n);
+		if (action_flooded(r->action))
+			stop_reading(r);
 		return;
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -119,6 +154,8 @@ static void terminate(struct hostrun *r, enum action_end end)
 {
 	if (r->end == END_OK)
 		r->end = end;
+	if (r->exited)
+		return; /* the timer that ends the wait for its pipes runs already */
 	send_signal(r, SIGTERM);
 	loop_timer_free(&r->timer);
 	r->timer = loop_timer_new(r->loop, on_grace, r);

@@ -153,13 +153,18 @@ void op_box_exec(struct call *c)
 
 /* --- processes that outlive their call --- */
 
-/* A spawned process: the call that made it is answered at once, its action goes on. Readers wait for output here. */
+enum { PROC_QUEUE = 1 << 20 };
+
+/* A spawned process: the call that made it is answered at once, its action goes on. Readers wait for output here. What
+ * nobody reads slows the process down, as a full pipe would; but one that is waited for or was told to end goes on, and
+ * then the oldest of what was not read is left out (the record has it). */
 struct proc {
 	struct proc *next;
 	struct super *super;
 	uint64_t action;
 	struct buf queue[2];
-	size_t held;
+	bool held, told;       /* slowed down; sent a signal */
+	uint64_t left_out[2];
 	struct call *reader, *waiter;
 	struct shown out[2];
 	json_t *res; /* RES once it has ended */
@@ -190,7 +195,10 @@ static void proc_feed_reader(struct proc *p)
 		json_t *v = json_object();
 		json_put_str(v, "stream", i ? "err" : "out");
 		json_put_bytes(v, "data", p->queue[i].data, p->queue[i].len);
-		buf_reset(&p->queue[i]);
+		if (p->left_out[i])
+			json_put_int(v, "left_out", (int64_t)p->left_out[i]);
+		p->left_out[i] = 0;
+		buf_release(&p->queue[i]);
 		p->reader = NULL;
 		call_answer(c, v);
 		return;
@@ -216,6 +224,25 @@ static void proc_tell_waiter(struct proc *p)
 			  json_str(p->fail, "msg", "failed"));
 }
 
+static void leave_out(struct proc *p, int i)
+{
+	struct buf *q = &p->queue[i];
+	size_t n = q->len > PROC_QUEUE ? q->len - PROC_QUEUE : 0;
+	buf_drop(q, n);
+	p->left_out[i] += n;
+}
+
+static void proc_balance(struct proc *p)
+{
+	bool hold = p->queue[0].len + p->queue[1].len > PROC_QUEUE && !p->waiter && !p->told;
+	if (hold != p->held)
+		boxes_hold_output(p->super->boxes, p->action, hold);
+	p->held = hold;
+	for (int i = 0; i < 2; i++)
+		if (p->queue[i].len > 2 * PROC_QUEUE)
+			leave_out(p, i);
+}
+
 static void proc_output(void *self, enum record_stream stream, const void *bytes, size_t len)
 {
 	struct proc *p = self;
@@ -223,6 +250,7 @@ static void proc_output(void *self, enum record_stream stream, const void *bytes
 	shown_add(&p->out[i], bytes, len);
 	buf_append(&p->queue[i], bytes, len);
 	proc_feed_reader(p);
+	proc_balance(p);
 }
 
 static void proc_done(void *self, const struct action_result *res)
@@ -303,6 +331,7 @@ static void cancel_reader(struct call *c)
 		p->reader = NULL;
 	if (p->waiter == c)
 		p->waiter = NULL;
+	proc_balance(p);
 	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
 }
 
@@ -319,6 +348,7 @@ void op_proc_read(struct call *c)
 	c->cancel = cancel_reader;
 	p->reader = c;
 	proc_feed_reader(p);
+	proc_balance(p);
 }
 
 void op_proc_wait(struct call *c)
@@ -333,6 +363,7 @@ void op_proc_wait(struct call *c)
 	c->data = p;
 	c->cancel = cancel_reader;
 	p->waiter = c;
+	proc_balance(p);
 	proc_tell_waiter(p);
 }
 
@@ -404,6 +435,8 @@ void op_proc_kill(struct call *c)
 	}
 	json_t *body = json_object();
 	json_put_int(body, "signal", signo);
+	p->told |= signo != SIGSTOP && signo != SIGCONT && signo != SIGUSR1 && signo != SIGUSR2;
+	proc_balance(p);
 	uint64_t seq = record_append_json(c->super->record, EV_PROC_SIGNAL, p->action, c->agent, 0, p->action, body);
 	record_barrier(c->super->record, seq, kill_proc_now, c);
 }

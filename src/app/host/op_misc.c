@@ -200,7 +200,18 @@ void op_store_add(struct call *c)
 	json_t *old = json_object_get(st, json_str(c->args, "key", "")), *value = json_object_get(c->args, "value");
 	json_t *sum;
 	if (json_is_integer(value) && (!old || json_is_integer(old))) {
-		sum = json_integer(json_integer_value(old) + json_integer_value(value));
+		int64_t total;
+		if (__builtin_add_overflow((int64_t)json_integer_value(old), (int64_t)json_integer_value(value), &total)) {
+			call_fail(c, "limit", NULL, NULL, 0, "the sum is beyond what a number holds");
+			return;
+		}
+		sum = json_integer(total);
+	} else if (json_is_number(value) && (!old || json_is_number(old))) {
+		sum = json_real(json_number_value(old) + json_number_value(value));
+		if (!sum) {
+			call_fail(c, "limit", NULL, NULL, 0, "the sum is beyond what a number holds");
+			return;
+		}
 	} else {
 		sum = json_is_array(old) ? json_copy(old) : json_array();
 		json_array_append(sum, value);

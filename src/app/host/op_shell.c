@@ -14,7 +14,8 @@ struct shell_job {
 	struct action *life;   /* its own action while it runs */
 	struct action *run;    /* the command under way */
 	struct effector effector;
-	bool gone;
+	struct loop_timer *flood;
+	bool gone, paused;
 };
 
 static struct shell_job *shells;
@@ -29,13 +30,40 @@ static struct shell_job *shell_of(struct call *c)
 	return NULL;
 }
 
+enum { FLOOD_POLL_MS = 5 };
+
+static void on_flood(void *self)
+{
+	struct shell_job *j = self;
+	if (j->life && action_flooded(j->life)) {
+		loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
+		return;
+	}
+	j->paused = false;
+	if (j->sh)
+		box_shell_pause(j->sh, false);
+}
+
+/* The recorder is behind: what comes stays in the terminal. */
+static void slow_down(struct shell_job *j)
+{
+	j->paused = true;
+	box_shell_pause(j->sh, true);
+	if (!j->flood)
+		j->flood = loop_timer_new(j->s->loop, on_flood, j);
+	loop_timer_set(j->flood, FLOOD_POLL_MS, 0);
+}
+
 static void on_output(void *self, bool running, const void *bytes, size_t len)
 {
 	struct shell_job *j = self;
 	(void)running;
 	struct action *a = j->run ? j->run : j->life;
-	if (a)
-		action_output(a, STREAM_PTY, bytes, len);
+	if (!a)
+		return;
+	action_output(a, STREAM_PTY, bytes, len);
+	if (!j->paused && j->sh && action_flooded(a))
+		slow_down(j);
 }
 
 static void on_done(void *self, const struct box_shell_result *r)
@@ -94,16 +122,29 @@ static void life_start(void *self, struct action *a)
 	}
 }
 
-static void life_cancel(void *self, struct action *a, const char *how)
+static void shell_over(struct shell_job *j)
 {
-	struct shell_job *j = self;
-	(void)how;
 	box_shell_free(take(&j->sh));
+	loop_timer_free(&j->flood);
 	j->gone = true;
-	j->life = NULL;
 	if (j->run)
 		action_ended(take(&j->run), END_CANCELLED, NULL);
-	action_ended(a, END_CANCELLED, NULL);
+	if (j->life)
+		action_ended(take(&j->life), END_CANCELLED, NULL);
+}
+
+static void life_cancel(void *self, struct action *a, const char *how)
+{
+	(void)a;
+	(void)how;
+	shell_over(self);
+}
+
+void op_shells_end(struct super *s, uint64_t box)
+{
+	for (struct shell_job *j = shells; j; j = j->next)
+		if (j->s == s && j->box == box)
+			shell_over(j);
 }
 
 static const struct effector life_effector = { .name = "shell", .start = life_start, .cancel = life_cancel };
@@ -260,6 +301,7 @@ void op_shells_free(struct super *s)
 		}
 		*pp = j->next;
 		box_shell_free(j->sh);
+		loop_timer_free(&j->flood);
 		free(j);
 	}
 }

@@ -550,6 +550,9 @@ static void drain_pool(struct super *s)
 static void release(struct super *s)
 {
 	struct err err = ERR_INIT;
+	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
+	previews_free(s);
+	super_box_release(s); /* first: what still waits for its files is answered */
 	host_free(&s->host);
 	policy_hosts_free(s);
 	while (s->calls)
@@ -557,8 +560,6 @@ static void release(struct super *s)
 	op_procs_free(s);
 	op_shells_free(s);
 	control_server_free(&s->server, s->why);
-	previews_free(s);
-	super_box_release(s);
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);
 	gate_free(&s->gate);
@@ -577,7 +578,8 @@ static void release(struct super *s)
 	}
 	models_free(&s->models);
 	vault_free(&s->vault);
-	drain_pool(s);
+	if (!stuck)
+		drain_pool(s);
 	launcher_stop(&s->launcher);
 	loop_timer_free(&s->end_timer);
 	loop_timer_free(&s->unwind_timer);
@@ -618,7 +620,8 @@ int super_run(const struct super_opts *o)
 	if (!s.ending || boxes_count(s.boxes))
 		loop_run(s.loop);
 	release(&s);
-	loop_free(s.loop);
+	if (!s.boxes)
+		loop_free(s.loop);
 	status = s.status;
 	free(s.why);
 	return status;

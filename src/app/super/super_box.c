@@ -410,6 +410,7 @@ void super_box_ready(struct super *s, uint64_t box)
 void super_box_gone(struct super *s, uint64_t box)
 {
 	struct super_box *sb = find(s, box);
+	op_shells_end(s, box);
 	if (!sb)
 		return;
 	answer_opener(s, sb);

@@ -79,7 +79,7 @@ struct call {
 	uint64_t action;   /* while an action serves it */
 	int64_t began_us;
 	struct shown out[2]; /* stdout and pty, stderr */
-	bool stream;       /* wants chunks */
+	bool stream, slowed; /* wants chunks; does not take them, so its command waits */
 	uint64_t off[2];
 	const char *tool, *said; /* borrowed from body */
 	json_t *body;      /* the whole frame; owned */
@@ -156,16 +156,19 @@ void host_event(struct host *h, const char *name, json_t *body); /* for sg.on, i
 void host_judge(struct host *h, uint64_t ticket, int line, json_t *act);
 void host_ask(struct host *h, uint64_t ticket, json_t *body); /* takes; the answer comes through on_value */
 const char *host_dir(const struct host *h);
+bool host_full(const struct host *h); /* much of what it was sent is not taken yet; calls_drained when it is */
 
 /* --- call.c --- */
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body);
 void call_tell(struct super *s, const json_t *body);
 void call_cancel(struct super *s, uint64_t id);
+void calls_drained(struct super *s); /* the script takes chunks again */
 void call_drop(struct call *c); /* without an answer: the host has gone */
 
 /* --- op_box.c, op_agent.c --- */
 void op_procs_free(struct super *s);
 void op_shells_free(struct super *s);
+void op_shells_end(struct super *s, uint64_t box); /* the box has gone, and with it the shells in it */
 void op_agents_continue(struct super *s); /* turns that waited for a latch */
 void op_agents_step(struct super *s, uint64_t agent);
 

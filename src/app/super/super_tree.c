@@ -7,6 +7,7 @@
 
 #include "app/super/super_box.h"
 #include "app/super/tree_base.h"
+#include "app/super/tree_op.h"
 #include "base/failpoint.h"
 
 /* --- jobs, one at a time per box --- */
@@ -29,6 +30,7 @@ static void trees_destroy(struct trees *t)
 		j->done(j);
 		free(j);
 	}
+	tree_ops_end(t);
 	session_close(&t->read);
 	objects_free(&t->objects);
 	free(t->layer);
@@ -43,6 +45,7 @@ static void job_finish(struct tree_job *j)
 {
 	struct trees *t = j->t;
 	struct super *s = t->s;
+	uint64_t box = t->id;
 	t->running = NULL;
 	j->done(j);
 	free(j);
@@ -50,6 +53,7 @@ static void job_finish(struct tree_job *j)
 		trees_destroy(t);
 	else
 		job_start(t);
+	boxes_hold(s->boxes, box, false);
 	super_maybe_finish(s);
 }
 
@@ -100,8 +104,9 @@ static void on_frozen(void *self, json_t *result, const struct err *err)
 static void job_start(struct trees *t)
 {
 	struct tree_job *j = t->first;
-	if (!j || t->running)
-		return;
+	if (!j || t->running || boxes_get(t->s->boxes, t->id) != t->box)
+		return; /* nothing to do yet; or the box is being closed, and its end ends what waits */
+	boxes_hold(t->s->boxes, t->id, true);
 	t->first = j->next;
 	if (!t->first)
 		t->last = &t->first;

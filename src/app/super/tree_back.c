@@ -143,18 +143,25 @@ int trees_undo_rollback(const struct tree_request *rq, struct trees *t)
 
 /* --- fork: a box over the same repositories, brought to the files of another --- */
 
+/* The source is held open meanwhile, and what the loop may change of it is looked up beforehand. */
+struct forking {
+	struct tree_op op; /* first: freed with it */
+	struct box *src;   /* NULL = gone */
+	uint64_t *seq;     /* its snapshot, by layer */
+};
 
 static void fork_work(struct tree_op *o)
 {
-	struct trees *t = o->t, *src = super_box_trees(t->s, o->from);
-	int rc = src ? 0 : err_set(&o->err, ERR_CLOSED, "the box that was to be copied is gone");
+	struct forking *f = (struct forking *)o;
+	struct trees *t = o->t;
+	int rc = f->src ? 0 : err_set(&o->err, ERR_CLOSED, "the box that was to be copied is gone");
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
 		struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
 		struct err none = ERR_INIT;
-		CLEANUP(fd_close) int merged = src->box->driver->tree->root(src->box, i, "merged", &none);
+		CLEANUP(fd_close) int merged = f->src->driver->tree->root(f->src, i, "merged", &none);
 		rc = tree_view(t, i, UINT64_MAX, &now, &o->err);
 		if (rc == 0)
-			rc = tree_view(src, i, o->to, &wanted, &o->err);
+			rc = tree_view_of(t, f->seq[i], &wanted, &o->err);
 		if (rc == 0)
 			rc = tree_bring(o, i, &now, &wanted, merged);
 		ws_view_release(&now);
@@ -169,7 +176,11 @@ static void fork_done(struct tree_op *o)
 {
 	struct super *s = o->t->s;
 	struct call *c = o->call;
+	struct forking *f = (struct forking *)o;
 	tree_record(o->t, &o->taken);
+	free(f->seq);
+	if (f->src)
+		boxes_hold(s->boxes, o->from, false);
 	if (o->err.code != ERR_NONE) {
 		super_box_close(s, o->t->id);
 		call_fail_err(c, &o->err);
@@ -187,10 +198,17 @@ static void fork_done(struct tree_op *o)
 
 void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n)
 {
-	struct tree_op *o = NEW(struct tree_op);
-	*o = (struct tree_op){ .t = t, .call = c, .work = fork_work, .done = fork_done, .why = "open", .cause = t->id,
-			       .from = from, .to = n };
-	tree_op_start(o);
+	struct forking *f = NEW(struct forking);
+	struct trees *src = super_box_trees(t->s, from);
+	f->op = (struct tree_op){ .t = t, .call = c, .work = fork_work, .done = fork_done, .why = "open", .cause = t->id,
+				  .from = from, .to = n };
+	f->src = src ? boxes_get(t->s->boxes, from) : NULL;
+	f->seq = xcalloc(t->nr_layers, sizeof(*f->seq));
+	for (size_t i = 0; f->src && i < t->nr_layers; i++)
+		f->seq[i] = tree_snap_at(src, i, n);
+	if (f->src)
+		boxes_hold(t->s->boxes, from, true);
+	tree_op_start(&f->op);
 }
 
 /* --- adopt: a box of a resumed session gets the files that its predecessor had --- */

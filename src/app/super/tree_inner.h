@@ -52,6 +52,7 @@ struct trees {
 	uint64_t *by;             /* actions that ended since the last snapshot, not yet in one */
 	size_t nr_by, cap_by;
 	struct tree_job *first, **last, *running;
+	struct tree_op *waiting;  /* tree_op.c: ops between their two jobs, at a barrier */
 	struct session *read;     /* worker's: objects of the past */
 	struct objects *objects;  /* of the job under way */
 	bool dead;                /* freed while a job ran: it cleans up */

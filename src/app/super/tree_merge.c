@@ -282,10 +282,10 @@ void op_box_merge(struct call *c)
 	enum merge_mode mode;
 	struct err err = ERR_INIT;
 	struct trees *t = op_trees(c, &box);
-	const char *into = json_str(c->args, "into", NULL);
 	char full[PATH_MAX];
 	if (!t)
 		return;
+	const char *into = json_str(c->args, "into", NULL);
 	if (!merge_mode_find(json_str(c->args, "mode", "branch"), &mode)) {
 		call_fail(c, "script", NULL, NULL, 0, "merge: no mode '%s' (known: apply, branch, commits, patch)",
 			  json_str(c->args, "mode", ""));

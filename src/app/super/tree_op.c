@@ -35,9 +35,19 @@ static void second_done(struct tree_job *j)
 	finish(o);
 }
 
+static void leave_waiting(struct tree_op *o)
+{
+	for (struct tree_op **p = &o->t->waiting; *p; p = &(*p)->next)
+		if (*p == o) {
+			*p = o->next;
+			return;
+		}
+}
+
 static void committed(void *self)
 {
 	struct tree_op *o = self;
+	leave_waiting(o);
 	struct tree_job *j = NEW(struct tree_job);
 	*j = (struct tree_job){ .work = second_work, .done = second_done, .freeze = o->freeze, .data = o };
 	tree_job_add(o->t, j);
@@ -58,7 +68,20 @@ static void first_done(struct tree_job *j)
 		finish(o);
 		return;
 	}
+	o->next = o->t->waiting;
+	o->t->waiting = o;
 	record_barrier(o->t->s->record, record_head(o->t->s->record), committed, o);
+}
+
+void tree_ops_end(struct trees *t)
+{
+	while (t->waiting) {
+		struct tree_op *o = t->waiting;
+		leave_waiting(o);
+		record_barrier_forget(t->s->record, o);
+		err_set(&o->err, ERR_CLOSED, "box '%s' is closed", t->name);
+		finish(o);
+	}
 }
 
 void tree_op_start(struct tree_op *o)
@@ -71,11 +94,15 @@ void tree_op_start(struct tree_op *o)
 
 int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view *v, struct err *err)
 {
+	return tree_view_of(t, tree_snap_at(t, i, seq), v, err);
+}
+
+int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err)
+{
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct ws_store st;
 	struct event ev;
 	tree_store(t, &st);
-	seq = tree_snap_at(t, i, seq);
 	if (!seq)
 		return ws_view_load(v, &st, NULL, err);
 	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)

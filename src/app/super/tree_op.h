@@ -7,6 +7,7 @@
 #include "sandbox/workspace/apply.h"
 
 struct tree_op {
+	struct tree_op *next;      /* of t->waiting */
 	struct trees *t;
 	struct call *call;         /* who asked: a script's call ... */
 	struct action *action;     /* ... an action ... */
@@ -26,8 +27,12 @@ struct tree_op {
 
 /* Takes @o (heap). */
 void tree_op_start(struct tree_op *o);
+/* The box has gone: what still waits for a barrier ends with that. */
+void tree_ops_end(struct trees *t);
 /* Worker: fills @v with layer @i as it was at @seq (a snapshot's, 0 = the base). */
 NODISCARD int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view *v, struct err *err);
+/* The same for a snapshot that @t itself may not know; 0 = the base. */
+NODISCARD int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err);
 /* Worker: brings layer @i of @t to @wanted; contents that the record lacks are looked for below @other (-1: in its base). */
 NODISCARD int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other);
 /* Loop: tells whoever asked. Takes @result. */
