@@ -145,10 +145,12 @@ void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
 		push_glyph(t, row, &cut);
 }
 
-void text_plain(const struct text *t, struct buf *out)
+void text_plain(const struct text *t, bool gutters, struct buf *out)
 {
 	for (size_t i = 0; i < t->nr; i++) {
 		const struct text_row *r = &t->row[i];
+		if (gutters && !r->flush && r->nr > 0)
+			buf_puts(out, r->gutter ? r->gutter : " ");
 		for (uint32_t k = 0; k < r->nr; k++)
 			buf_append(out, r->glyph[k].s, r->glyph[k].len);
 		buf_putc(out, '\n');

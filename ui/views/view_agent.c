@@ -18,6 +18,7 @@ enum {
 	WIDE_COLS = 100,
 	TAIL_FOLLOW = 16 << 10,
 	TAIL_SCROLL = 256 << 10,
+	TAIL_ALL = 4 << 20,
 	TALK_ROWS = 200
 };
 
@@ -25,6 +26,8 @@ struct agent_view {
 	size_t source;
 	uint64_t agent, seq; /* seq: the selected row */
 	bool follow, right, text_follow, render;
+	int split;           /* columns of the timeline, its rule included; 0 = as we like it */
+	int cols;
 	enum tab tab;
 	int64_t top;         /* of the text, when it does not follow */
 	/* made by recalc */
@@ -55,6 +58,12 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	if (!a && s && s->model.nr_agents > 0)
 		v->agent = s->model.agent[0].id;
 	v->follow = v->text_follow = true;
+}
+
+static int left_cols(const struct agent_view *v)
+{
+	int most = v->cols - 40, n = v->split ? v->split : LEFT_COLS;
+	return n > most ? most : n < 30 ? 30 : n;
 }
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
@@ -204,6 +213,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	struct agent_view *v = self;
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
+	v->cols = cols;
 	v->ascii = ui->grid.ascii;
 	v->a = s ? model_agent(&s->model, v->agent) : NULL;
 	if (!v->a && s && s->model.nr_agents > 0) {
@@ -218,7 +228,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	gather_title(v, ui, s, cols);
 	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
 	v->facts = facts_of(v, s);
-	gather_text(v, s, rows - 4 - (strip ? 7 : 0), wide ? cols - LEFT_COLS - 1 : cols - 1);
+	gather_text(v, s, rows - 4 - (strip ? 7 : 0), wide ? cols - left_cols(v) - 1 : cols - 1);
 	if (strip)
 		gather_strip(v, s, cols);
 }
@@ -319,9 +329,10 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	bool wide = a.cols >= WIDE_COLS, strip = wide && a.rows >= 30;
 	struct area body = area_sub(a, 2, 0, a.rows - 2 - (strip ? 7 : 0), a.cols);
 	if (wide) {
-		paint_timeline(v, area_sub(body, 0, 0, body.rows, LEFT_COLS - 1));
-		put_vline(body, 0, LEFT_COLS - 1, body.rows);
-		paint_pane(v, area_sub(body, 0, LEFT_COLS, body.rows, body.cols - LEFT_COLS));
+		int left = left_cols(v);
+		paint_timeline(v, area_sub(body, 0, 0, body.rows, left - 1));
+		put_vline(body, 0, left - 1, body.rows);
+		paint_pane(v, area_sub(body, 0, left, body.rows, body.cols - left));
 	} else if (v->right) {
 		paint_pane(v, body);
 	} else {
@@ -448,6 +459,78 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
+/* --- mouse, text -------------------------------------------------------------------------------------------------- */
+
+/* "[o] output   t transcript  ..": as paint_tabs lays them out. */
+static bool click_tab(struct agent_view *v, int col)
+{
+	static const int cells[TAB_NR] = { 6, 10, 4, 7 };
+	for (int i = 0, at = 1; i < TAB_NR; i++) {
+		int n = ((enum tab)i == v->tab ? 3 : 1) + 1 + cells[i];
+		if (col >= at && col < at + n)
+			return set_tab(v, (enum tab)i);
+		at += n + 3;
+	}
+	return false;
+}
+
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct agent_view *v = self;
+	bool wide = v->cols >= WIDE_COLS, strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
+	int left = wide ? left_cols(v) : 0, end = ui->grid.rows - ui_frame_rows(ui) - (strip ? 7 : 0);
+	if (!v->a || row < 2 || row >= end)
+		return CLICK_NONE;
+	if (wide && col == left - 1)
+		return CLICK_GRABBED;
+	if (wide ? col >= left : v->right) {
+		if (row == 2)
+			return click_tab(v, col - left) ? CLICK_SELECTED : CLICK_NONE;
+		v->right = true;
+		return CLICK_SELECTED;
+	}
+	v->right = false;
+	if (row < 3 || (size_t)(row - 3) >= v->nr)
+		return CLICK_NONE;
+	if ((size_t)(row - 3) == v->at)
+		return CLICK_AGAIN;
+	v->seq = v->row[row - 3].seq;
+	v->follow = false;
+	v->text_follow = true;
+	return CLICK_SELECTED;
+}
+
+static void drag(void *self, struct ui *ui, int row, int col)
+{
+	struct agent_view *v = self;
+	(void)ui;
+	(void)row;
+	v->split = col + 1;
+	v->split = left_cols(v);
+}
+
+/* The pane at the right, whole and unwrapped. */
+static void pane_as_text(const void *self, struct ui *ui, struct buf *out)
+{
+	struct agent_view v = *(const struct agent_view *)self;
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	struct source *s = ui_source(ui, v.source);
+	if (!s || !v.a)
+		return;
+	v.arena = &ar;
+	text_init(&v.text, &ar, 4000, 2, v.ascii);
+	uint64_t action = action_at(&v, &s->model);
+	if (v.tab == TAB_OUTPUT)
+		pane_output(&v.text, s, action, TAIL_ALL, v.render);
+	else if (v.tab == TAB_TALK)
+		pane_transcript(&v.text, s, v.agent, SIZE_MAX);
+	else if (v.tab == TAB_DIFF)
+		pane_diff(&v.text, s, v.a->box);
+	else
+		pane_details(&v.text, s, v.seq);
+	text_plain(&v.text, v.tab == TAB_DIFF, out);
+}
+
 static void subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct agent_view *v = self;
@@ -481,6 +564,7 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_agent = {
 	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .click = click,
+	.drag = drag, .text = pane_as_text, .subject = subject,
 	.look = look, .go = go,
 };

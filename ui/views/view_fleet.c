@@ -511,6 +511,19 @@ static void select_line(struct fleet *f, int64_t to)
 	f->at = (size_t)to;
 }
 
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct fleet *f = self;
+	int body = ui->grid.rows - ui_frame_rows(ui), rows = list_rows(f->nr, body, body >= 30), at = f->top + row - 3;
+	(void)col;
+	if (row < 3 || row >= 2 + rows || at < 0 || (size_t)at >= f->nr)
+		return CLICK_NONE;
+	if ((size_t)at == f->at)
+		return CLICK_AGAIN;
+	select_line(f, at);
+	return CLICK_SELECTED;
+}
+
 static bool verb(void *self, struct ui *ui, enum verb v)
 {
 	struct fleet *f = self;
@@ -581,6 +594,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_fleet = {
 	.name = "fleet", .where = IN_FLEET, .size = sizeof(struct fleet),
-	.recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
 	.look = look, .go = go,
 };

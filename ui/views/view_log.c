@@ -90,6 +90,20 @@ static bool move(struct log_view *v, struct ui *ui, int64_t by)
 	return true;
 }
 
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct log_view *v = self;
+	(void)ui;
+	(void)col;
+	if (row < 2 || (size_t)(row - 2) >= v->nr)
+		return CLICK_NONE;
+	if ((size_t)(row - 2) == v->at)
+		return CLICK_AGAIN;
+	v->seq = v->row[row - 2].seq;
+	v->follow = false;
+	return CLICK_SELECTED;
+}
+
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct log_view *v = self;
@@ -141,6 +155,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_log = {
 	.name = "log", .where = IN_LOG, .size = sizeof(struct log_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
 	.look = look, .go = go,
 };

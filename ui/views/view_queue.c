@@ -110,6 +110,19 @@ static bool move_to(struct queue *q, int64_t to)
 	return true;
 }
 
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct queue *q = self;
+	(void)ui;
+	(void)col;
+	if (row < 2 || (size_t)(row - 2) >= q->nr)
+		return CLICK_NONE;
+	if ((size_t)(row - 2) == q->at)
+		return CLICK_AGAIN;
+	move_to(q, row - 2);
+	return CLICK_SELECTED;
+}
+
 static bool verb(void *self, struct ui *ui, enum verb v)
 {
 	struct queue *q = self;
@@ -165,6 +178,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_queue = {
 	.name = "queue", .where = IN_QUEUE, .size = sizeof(struct queue),
-	.recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
+	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
 	.look = look, .go = go,
 };

@@ -15,7 +15,7 @@ static char *shown(struct vt *v)
 	struct text t;
 	text_init(&t, &a, 400, 2, false);
 	vt_text(v, &t);
-	text_plain(&t, &out);
+	text_plain(&t, false, &out);
 	return buf_take(&out);
 }
 
