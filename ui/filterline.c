@@ -379,6 +379,11 @@ static void hint(const struct ui *ui, struct area a, int row)
 {
 	struct finder *f = ui->find;
 	char text[64];
+	bool open_end = f->wrong_column && f->nr_choices > 0 && ui->prompt.at == ui->prompt.text.len;
+	if (open_end) {
+		choices_paint(f, a, row); /* not wrong yet, only not whole */
+		return;
+	}
 	if (f->wrong_column) {
 		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, f->wrong.text, strlen(f->wrong.text), 0);
 		return;
@@ -402,6 +407,8 @@ static bool part(const struct ui *ui, size_t *from, size_t *len, enum role *role
 {
 	const struct finder *f = ui->find;
 	const char *text = buf_cstr(&ui->prompt.text);
+	if (f->nr_choices > 0 && ui->prompt.at == ui->prompt.text.len)
+		return false;
 	if (!f->wrong_column || f->wrong_column > ui->prompt.text.len)
 		return false;
 	*from = f->wrong_column - 1;

@@ -25,8 +25,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	struct log_view *v = self;
 	(void)ui;
 	v->source = on->source;
-	v->follow = !on->action;
-	v->seq = on->action;
+	v->follow = true;
 }
 
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)

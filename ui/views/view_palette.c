@@ -27,7 +27,7 @@ struct entry {
 struct palette {
 	struct buf text;
 	struct entry entry[MOST];
-	size_t nr, all, at, top;
+	size_t nr, at, top;
 	struct subject on;
 	struct arena *arena;
 };
@@ -48,7 +48,7 @@ static void close_view(void *self)
 /* Letters in their order, anywhere; -1 = not. Beginnings of words and neighbours count more. */
 static int fuzzy(const char *text, const char *want)
 {
-	int score = 0;
+	int score = 0, letters = 0;
 	const char *last = NULL;
 	for (const char *t = text; *want; want++) {
 		if (*want == ' ')
@@ -67,14 +67,14 @@ static int fuzzy(const char *text, const char *want)
 		score += p == text ? 12 : !isalnum((unsigned char)p[-1]) ? 8 : last && p == last + 1 ? 6 : 1;
 		last = p;
 		t = p + 1;
+		letters++;
 	}
-	return score;
+	return letters > 2 && score < 4 * letters ? -1 : score; /* letters that happen to be there mean nothing */
 }
 
 static void add(struct palette *v, struct entry e)
 {
 	const char *want = buf_cstr(&v->text);
-	v->all++;
 	int a = fuzzy(e.text, want), b = e.command ? fuzzy(e.command, want) : -1;
 	e.score = a > b ? a : b;
 	if (e.score >= 0 && v->nr < MOST)
@@ -168,7 +168,6 @@ static void add_events(struct palette *v, struct ui *ui, struct arena *ar)
 			row_load(&info, s, &r->row[at], ar);
 			last = row;
 			found++;
-			v->all++;
 			v->entry[v->nr++] = (struct entry){
 				.what = IS_EVENT, .right = "Enter goes there", .source = i, .id = row,
 				.text = arena_printf(ar, "event #%" PRIu64 "  %s  %s", row, info.word, one_line(info.what, ar)),
@@ -184,6 +183,19 @@ static int compare(const void *x, const void *y)
 	return d ? d : (a->what > b->what) - (a->what < b->what);
 }
 
+static void gather(struct palette *v, struct ui *ui)
+{
+	struct arena *ar = v->arena;
+	v->nr = 0;
+	add_commands(v, ui, ar);
+	add_things(v, ui, ar);
+	add_events(v, ui, ar);
+	if (v->text.len > 0)
+		qsort(v->entry, v->nr, sizeof(*v->entry), compare);
+	if (v->at >= v->nr)
+		v->at = v->nr > 0 ? v->nr - 1 : 0;
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct palette *v = self;
@@ -193,14 +205,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		arena_reset(&below->arena);
 		below->ops->recalc(below->self, ui, &below->arena, rows, cols);
 	}
-	v->nr = v->all = 0;
-	add_commands(v, ui, ar);
-	add_things(v, ui, ar);
-	add_events(v, ui, ar);
-	if (v->text.len > 0)
-		qsort(v->entry, v->nr, sizeof(*v->entry), compare);
-	if (v->at >= v->nr)
-		v->at = v->nr > 0 ? v->nr - 1 : 0;
+	gather(v, ui);
 	size_t page = HEIGHT - 4;
 	v->top = v->at < v->top ? v->at : v->at >= v->top + page ? v->at - page + 1 : v->top;
 }
@@ -208,7 +213,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 static void blank(struct area a)
 {
 	for (int r = 0; r < a.rows; r++)
-		put_field(a, r, 0, a.cols, ROLE_TEXT, "");
+		for (int c = 0; c < a.cols; c++)
+			put(a, r, c, ROLE_TEXT, " ");
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
@@ -219,7 +225,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	int width = a.cols < WIDTH + 2 ? a.cols : WIDTH, height = a.rows < HEIGHT + 2 ? a.rows : HEIGHT;
 	struct area box = area_sub(a, 2, (a.cols - width) / 2, height, width);
 	blank(box);
-	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu of %zu", v->nr, v->all));
+	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu found", v->nr));
 	int col = put(box, 1, 1, ROLE_KEY, ">") + 1;
 	col = put_bytes(box, 1, col, width - 4, ROLE_PROMPT, buf_cstr(&v->text), v->text.len, 0);
 	a.g->cursor_row = box.row + 1;
@@ -261,6 +267,13 @@ static void run(struct ui *ui, struct entry e)
 	}
 }
 
+/* Keys may come before the next draw: what Enter does is what these letters mean. */
+static void typed(struct palette *v, struct ui *ui)
+{
+	v->at = 0;
+	gather(v, ui);
+}
+
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct palette *v = self;
@@ -283,16 +296,16 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		v->at += v->at + 1 < v->nr;
 	} else if (key == K_CTRL('u')) {
 		buf_reset(&v->text);
-		v->at = 0;
+		typed(v, ui);
 	} else if (key == K_BACKSPACE || key == 0x7f) {
 		while (v->text.len > 0 && ((unsigned char)v->text.data[v->text.len - 1] & 0xc0) == 0x80)
 			v->text.data[--v->text.len] = 0;
 		if (v->text.len > 0)
 			v->text.data[--v->text.len] = 0;
-		v->at = 0;
+		typed(v, ui);
 	} else if (key >= 0x20 && key < KEY_FIRST_ && v->text.len < 200) {
 		buf_append(&v->text, bytes, utf8_put(key, bytes));
-		v->at = 0;
+		typed(v, ui);
 	}
 	return true;
 }

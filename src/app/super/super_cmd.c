@@ -1,5 +1,6 @@
 /* What people command over the control socket. Each command is one function and one row below; the registry has
  * checked words and options already, the server has recorded it (control.command) and checked the uid. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -268,6 +269,31 @@ static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 	return rc;
 }
 
+/* The mark's cause is the event that it is about: is:marked looks there. */
+static int cmd_mark(struct ask_for *a, json_t *out, struct err *err)
+{
+	const char *key = command_opt(a->line, "key");
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	uint64_t on;
+	if (!word(a, 0) || parse_id(word(a, 0), &on, err) < 0)
+		return word(a, 0) ? -1 : err_set(err, ERR_USAGE, "mark what? name an event");
+	if (on > record_head(a->s->record))
+		return err_set(err, ERR_NOENT, "there is no event %" PRIu64 " yet", on);
+	if (key && (strlen(key) != 1 || !isalnum((unsigned char)*key)))
+		return err_set(err, ERR_USAGE, "--key '%s' is not one letter or digit", key);
+	for (size_t i = 1; word(a, i); i++)
+		buf_printf(&text, "%s%s", i > 1 ? " " : "", word(a, i));
+	json_t *body = json_object();
+	json_put_str(body, "level", "mark");
+	json_put_str(body, "text", buf_cstr(&text));
+	if (key)
+		json_put_str(body, "key", key);
+	json_put(body, "who", json_incref(a->rq->who));
+	uint64_t seq = record_append_json(a->s->record, EV_NOTE, on, 0, 0, 0, body);
+	json_put_int(out, "event", (int64_t)seq);
+	return 0;
+}
+
 static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
@@ -532,7 +558,7 @@ static const struct {
 	{ "approve", cmd_approve },   { "deny", cmd_deny },	    { "answer", cmd_answer }, { "pause", cmd_pause },
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
-	{ "budget", cmd_budget },     { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
+	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };

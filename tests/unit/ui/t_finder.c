@@ -1,0 +1,228 @@
+/* Finding and commanding by keys, over a fixture: what each line does to the screen and what is sent. */
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/cmdtable.h"
+#include "ui/finder_inner.h"
+#include "ui/term/term.h"
+#include "ui/ui.h"
+
+static struct source *s;
+static struct ui ui;
+static struct buf sent, screen;
+
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	(void)self, (void)done, (void)done_self;
+	buf_reset(&sent);
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&sent, "%s[%s]", i ? " " : "", words[i]);
+	if (opts && json_object_size(opts) > 0) {
+		buf_putc(&sent, ' ');
+		json_dump_buf(opts, &sent);
+	}
+}
+static const struct act act = { .command = command };
+
+static void keys(const char *text)
+{
+	for (; *text; text++) {
+		ui.mono_us += 1000;
+		ui_key(&ui, (uint32_t)(unsigned char)*text);
+	}
+}
+
+static const char *shot(void)
+{
+	char *text = NULL;
+	size_t len = 0;
+	ui_draw(&ui);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	buf_reset(&screen);
+	buf_puts(&screen, text);
+	free(text);
+	return buf_cstr(&screen);
+}
+
+static void begin(const char *view)
+{
+	struct err err = ERR_INIT;
+	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0)
+		exit(99);
+	ui_init(&ui, &s, &act, 1, 36, 120, false);
+	ui_sync(&ui);
+	ui_draw(&ui);
+	if (strcmp(view, "fleet") != 0)
+		ui_open(&ui, view, &(struct subject){ .agent = s->model.agent[0].id });
+	ui_draw(&ui);
+}
+
+static void end(void)
+{
+	ui_release(&ui);
+	source_close(&s);
+}
+
+static void filters(void)
+{
+	begin("log");
+	size_t all = ui_rows(&ui, 0, &s->model.rows)->nr;
+	keys("fkind:exec\n");
+	is_str(ui_filter(&ui), "kind:exec", "Enter sets the filter");
+	const struct rows *r = ui_rows(&ui, 0, &s->model.rows);
+	ok(r->nr > 0 && r->nr < all, "and some rows go");
+	for (size_t i = 0; i < r->nr; i++)
+		if (strcmp(model_action(&s->model, r->row[i].seq)->kind, "exec") != 0)
+			ok(false, "row %lu is none", (unsigned long)r->row[i].seq);
+	ok(strstr(shot(), "f: kind:exec"), "the second line says so");
+	keys("\033");
+	is_str(ui_filter(&ui), "", "Esc takes it away");
+	ok(ui_rows(&ui, 0, &s->model.rows) == &s->model.rows, "all rows are back");
+	keys("fkind:exce\n");
+	ok(ui.prompt.active && strstr(shot(), "did you mean \"exec\"?"), "a wrong word is told and not taken");
+	keys("\033");
+	ok(!ui.prompt.active, "Esc leaves the line");
+	keys("fki\t");
+	is_str(buf_cstr(&ui.prompt.text), "kind:", "Tab completes a field");
+	keys("ex\t");
+	is_str(buf_cstr(&ui.prompt.text), "kind:exec", "and a value");
+	keys(" agent:\t\t");
+	ok(strncmp(buf_cstr(&ui.prompt.text), "kind:exec agent:", 16) == 0 && ui.prompt.text.len > 16, "agents by name");
+	keys("\033f\v");
+	ui_key(&ui, K_UP);
+	is_str(buf_cstr(&ui.prompt.text), "kind:exec", "Up brings the last one back");
+	keys("\n:filter save runs\n");
+	keys("\033f\x15@runs is:error\n");
+	is_str(ui_filter(&ui), "@runs is:error", "a saved one by its name");
+	for (size_t i = 0; i < ui_rows(&ui, 0, &s->model.rows)->nr; i++) {
+		const struct model_action *a =
+			model_action(&s->model, ui_rows(&ui, 0, &s->model.rows)->row[i].seq);
+		ok(a && a->ended && !a->ok, "#%lu has failed", (unsigned long)a->id);
+	}
+	end();
+}
+
+static void searching(void)
+{
+	begin("log");
+	keys("/MAKE\n");
+	ok(strstr(ui.message, "not found"), "capitals count when typed: %s", ui.message);
+	keys("/make\n");
+	ok(strstr(ui.message, "/make  "), "found: %s", ui.message);
+	CLEANUP(free_ptr) char *first = xstrdup(ui.message);
+	unsigned at = 0, of = 0;
+	ok(sscanf(ui.message, "/make %u/%u", &at, &of) == 2 && at >= 1 && of > 1, "counted");
+	for (unsigned i = 0; i < of; i++)
+		keys("n");
+	ok(strncmp(ui.message, first, strlen("/make  1/9")) == 0 || strstr(ui.message, "again"), "round: %s", ui.message);
+	keys("\033");
+	ok(!ui.find->needle, "Esc forgets it");
+	end();
+}
+
+static void jumping(void)
+{
+	struct subject on = { 0 };
+	begin("log");
+	keys("gg]e");
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	const struct model_action *a = model_action(&s->model, on.action);
+	ok(a && a->ended && !a->ok, "]e goes to an error");
+	keys("ma");
+	uint64_t marked = on.action;
+	keys("G'a");
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	is_int((int64_t)on.action, (int64_t)marked, "'a comes back to the mark");
+	keys("gg]");
+	ui.mono_us += 600000;
+	ok(strstr(shot(), "a approval"), "after half a second the choices of ] are shown");
+	keys("\033");
+	keys("m\nthis one\n");
+	ok(strstr(buf_cstr(&sent), "[mark] ["), "a mark with a text is sent: %s", buf_cstr(&sent));
+	end();
+}
+
+static void commands(void)
+{
+	begin("fleet");
+	keys(":aprove 5\n");
+	ok(strstr(ui.message, "did you mean 'approve'?"), "%s", ui.message);
+	keys(":approve 5 --session 'git fetch *' -m ok\n");
+	is_str(buf_cstr(&sent), "[approve] [5] {\"session\":\"git fetch *\",\"message\":\"ok\"}", "options and quotes");
+	keys(":approve 5 --sesion x\n");
+	ok(strstr(ui.message, "has no option '--sesion'"), "%s", ui.message);
+	buf_reset(&sent);
+	keys(":!ls\n");
+	ok(sent.len == 0 && ui.message_role == ROLE_ERROR, "nothing of this machine is run");
+	keys(":hold kind:exec exit:1\n");
+	ok(sent.len == 0 && strstr(ui.message, "exit"), "a hold knows only what is known before: %s", ui.message);
+	keys(":hold kind:exec cmd~\"git push\"\n");
+	is_str(buf_cstr(&sent), "[hold] [kind:exec cmd~\"git push\"]", "a hold goes as it was typed");
+	keys(":budg\t");
+	is_str(buf_cstr(&ui.prompt.text), "budget ", "Tab completes a command");
+	keys("\033:approve --se\t");
+	is_str(buf_cstr(&ui.prompt.text), "approve --session ", "and its options");
+	keys("\033:sql SELECT 1\n");
+	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
+	keys(":verify\n");
+	ok(strstr(ui.message, "sandglass verify"), "%s", ui.message);
+	end();
+}
+
+static void palette(void)
+{
+	begin("fleet");
+	keys("\020log of\n");
+	is_str(ui_top(&ui)->ops->name, "log", "the palette runs a verb");
+	keys("\020");
+	is_str(ui_top(&ui)->ops->name, "palette", "Ctrl-p opens it anywhere");
+	keys("budget\t");
+	ok(ui.prompt.active && strcmp(buf_cstr(&ui.prompt.text), "budget ") == 0, "Tab puts it on the line");
+	keys("\033\020approve once");
+	ui_draw(&ui);
+	buf_reset(&sent);
+	ok(strstr(shot(), "nothing has these") || !strstr(shot(), "approve once"), "decisions are not in it");
+	end();
+}
+
+static void history(void)
+{
+	struct stat st;
+	char dir[] = "/tmp/t_finder-XXXXXX";
+	struct err err = ERR_INIT;
+	ok(mkdtemp(dir), "a folder");
+	CLEANUP(free_ptr) char *path = xasprintf("%s/state/history", dir);
+	begin("log");
+	history_file(&ui, path);
+	keys("fkind:exec\n:secret set x\n: say fix hello\n:goto 3\n");
+	end();
+	ok(stat(path, &st) == 0 && (st.st_mode & 0777) == 0600, "0600");
+	begin("log");
+	history_file(&ui, path);
+	keys(":");
+	ui_key(&ui, K_UP);
+	is_str(buf_cstr(&ui.prompt.text), "goto 3", "the next run has it");
+	ui_key(&ui, K_UP);
+	is_str(buf_cstr(&ui.prompt.text), "goto 3", "and nothing that may be secret");
+	end();
+	if (dir_remove(dir, &err) < 0)
+		printf("# %s\n", err.text);
+}
+
+int main(void)
+{
+	setenv("TZ", "UTC", 1);
+	filters();
+	searching();
+	jumping();
+	commands();
+	palette();
+	history();
+	buf_release(&sent);
+	buf_release(&screen);
+	return done_testing();
+}
