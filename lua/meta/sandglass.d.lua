@@ -646,7 +646,7 @@ function sg.host.push(o) end
 ---Runs a program on the host. The policy decides; without a rule it asks.
 ---@async
 ---@param argv string[]
----@param o? { cwd: string?, env: table<string,string>?, stdin: string?, timeout: sg.Time? }
+---@param o? { cwd: string?, env: table<string,string|sg.Secret>?, stdin: string|sg.Secret?, timeout: sg.Time? }
 ---@return sg.Result?
 ---@return sg.Error? err
 function sg.host.exec(argv, o) end

@@ -122,7 +122,7 @@ end
 -- Runs a program on the host, outside any box. The policy decides; without a rule it asks.
 function sg.host.exec(argv, o)
   check.arg("host.exec", "the command", argv, "list")
-  o = check.options("host.exec", o, { cwd = "string", env = "table", stdin = "string", timeout = "time" })
+  o = check.options("host.exec", o, { cwd = "string", env = "table", stdin = "string|sg.Secret", timeout = "time" })
   for i, w in ipairs(argv) do check.arg("host.exec", "word " .. i, w, "string") end
   if #argv == 0 then fail "host.exec: an empty command" end
   local v, err = call("host.exec",

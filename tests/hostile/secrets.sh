@@ -27,7 +27,10 @@ token=ghp_R7kQ2mZp9X # in two pieces, so that this file is not hidden itself
 token=${token}vTs4LwB8nYc6HdJ3fGa5KeUt1o
 plant secrets.yml "github: $token"
 plant plain.txt 'nothing to hide'
-git -C "$repo" add secrets.yml plain.txt
+mkdir -p "$repo/src" && plant src/settings.py "TOKEN = '$token'"
+plant notes.txt "not committed: $token"
+plant src/form.c 'if (strstr(s, "ghp_")) return; /* a mention is no token */'
+git -C "$repo" add secrets.yml plain.txt src
 git -C "$repo" commit -qm one
 
 cat >"$t/look.lua" <<'L'
@@ -35,7 +38,7 @@ local sg = require "sandglass"
 local a = sg.args { repo = "." }
 local box <close> = sg.sandbox { name = "look", repo = a.repo }
 local r = assert(box:exec [[
-for f in .env .env.local sub/.env server.pem .ssh/id_rsa .npmrc .netrc .git-credentials .aws/credentials .git/config secrets.yml plain.txt; do
+for f in .env .env.local sub/.env server.pem .ssh/id_rsa .npmrc .netrc .git-credentials .aws/credentials .git/config secrets.yml plain.txt notes.txt src/settings.py src/form.c; do
   echo "== $f"; cat "$f"
 done
 grep -rao 'can[a]ry-4418-[a-z]*' / --include='*' --exclude-dir=proc --exclude-dir=sys --exclude-dir=usr 2>/dev/null | head
@@ -58,46 +61,17 @@ done
 act=$(grep '"kind": *"action.requested"' "$t/json" | grep -m1 'for f in' | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
 "$sg" out "look#$act" >"$t/told" 2>&1
 like "$(cat "$t/told")" 'nothing to hide' 'what is no secret was read'
+like "$(cat "$t/told")" 'a mention is no token' 'also what only mentions the form of a token'
 unlike "$(cat "$t/told")" "$k" 'no canary in the whole output (it is compressed in the file)'
 unlike "$(cat "$t/told")" "$token" 'a live token in a tracked secrets.yml is hidden as well'
 git -C "$repo" log -1 --format=%H >"$t/head"
 # the contents of every object and segment of the record, unpacked
 if command -v python3 >/dev/null && command -v zstd >/dev/null; then
-	python3 - "$db" "$k" "$token" >"$t/out" 2>&1 <<'P'
-import sqlite3, subprocess, sys, zlib
-db = sqlite3.connect("file:%s?mode=ro" % sys.argv[1], uri=True)
-wanted = [w.encode() for w in sys.argv[2:]]
-bad, seen = 0, 0
-for (table,) in db.execute("select name from sqlite_master where type='table'").fetchall():
-    try:
-        rows = db.execute('select * from "%s"' % table)
-    except sqlite3.Error:
-        continue
-    for row in rows:
-        for v in row:
-            v = v.encode() if isinstance(v, str) else v
-            if not isinstance(v, bytes):
-                continue
-            seen += 1
-            forms = [v]
-            if v[:4] == b"\x28\xb5\x2f\xfd":
-                forms.append(subprocess.run(["zstd", "-dcq"], input=v, capture_output=True).stdout)
-            try:
-                forms.append(zlib.decompress(v))
-            except zlib.error:
-                pass
-            for f in forms:
-                for w in wanted:
-                    if w in f:
-                        bad += 1
-                        print(table, w, f[max(0, f.index(w) - 60):f.index(w) + 40])
-print("looked at", seen)
-sys.exit(bad != 0 or seen < 20)
-P
+	python3 "$(dirname "$0")/look_for.py" "$db" "$k-" "$token" >"$t/out" 2>&1
 	is $? 0 'nor in any value of the record, unpacked'
 else skip 'python3 or zstd is missing: values are not unpacked'; fi
 ready=$(grep '"kind": *"box.ready"' "$t/json")
-for f in .env .env.local sub/.env server.pem .ssh .npmrc .netrc .git-credentials secrets.yml; do
+for f in .env .env.local sub/.env server.pem .ssh .npmrc .netrc .git-credentials secrets.yml src/settings.py notes.txt; do
 	like "$ready" "${f//./\\.}" "the box says that it hides $f"
 done
 is "$(cat "$repo/.env")" "TOKEN=$k-env" "the user's file is as it was"
