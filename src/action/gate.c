@@ -107,6 +107,11 @@ void gate_set_judge(struct gate *g, const struct gate_judge *j)
 	g->judge = *j;
 }
 
+void gate_ask_timeout(struct gate *g, int64_t us)
+{
+	g->ask_timeout_us = us;
+}
+
 void gate_unattended(struct gate *g, bool no_input)
 {
 	g->unattended = no_input;
@@ -414,6 +419,8 @@ static void judged(struct action *a)
 		action_finish(a, END_DENIED, NULL, nobody ? "no person to ask" : denial_text(a), m ? m->rule->name : NULL);
 		return;
 	}
+	if (v == VERDICT_ASK && !a->judgement.timeout_us)
+		a->judgement.timeout_us = g->ask_timeout_us;
 	unsigned reasons = v == VERDICT_ASK && !a->by_person ? HOLD_ASK : 0;
 	reasons |= budget_reserve(a) & (a->by_person ? 0 : ~0u);
 	reasons |= filtered ? HOLD_FILTER : 0;

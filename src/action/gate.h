@@ -49,6 +49,8 @@ void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interr
 void gate_box_lock(struct gate *g, uint64_t box, bool locked);
 bool gate_box_quiet(const struct gate *g, uint64_t box);
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
+/* An ask whose rule names no timeout is denied after @us without an answer; 0 = it waits for ever. */
+void gate_ask_timeout(struct gate *g, int64_t us);
 void gate_unattended(struct gate *g, bool no_input); /* ask and hold become deny, reason "no person" */
 bool gate_person_missed(const struct gate *g);	      /* that has happened */
 

@@ -102,6 +102,7 @@ struct gate {
 	bool all_paused;
 	unsigned all_steps;
 	bool unattended, person_missed;
+	int64_t ask_timeout_us; /* of asks whose rule names none; 0 = none */
 	struct action *all, **all_end;
 	struct action *todo, **todo_end; /* with something put off, in order */
 	struct action *speaking;         /* whose output is being recorded */

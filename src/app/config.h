@@ -17,5 +17,7 @@ json_t *config_below(const struct config *c, const char *name);
 
 /* A table of tables ("models") as one object, the nearest layer first; NULL when nothing says anything. Returns owned. */
 json_t *config_object(const struct config *c, const char *name);
+/* Makes the setting `user` the name under which this process and its children act (SANDGLASS_USER). */
+void config_user(struct cmd_ctx *ctx);
 
 #endif

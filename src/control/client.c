@@ -309,11 +309,13 @@ static bool replied(const struct control_client *c)
 static json_t *hello(const struct control_client_opts *o)
 {
 	char tty[256] = "";
+	const char *named = getenv("SANDGLASS_USER"); /* the setting `user` */
 	const struct passwd *pw = o->name ? NULL : getpwuid(getuid());
 	if (!o->tty && (!isatty(0) || ttyname_r(0, tty, sizeof(tty)) != 0))
 		tty[0] = 0;
 	return control_hello(o->program ? o->program : "sandglass " SANDGLASS_VERSION,
 			     o->name ? o->name
+			     : named && *named ? named
 			     : pw    ? pw->pw_name
 				     : "",
 			     o->tty ? o->tty : tty, o->watch);

@@ -5,6 +5,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/config.h"
+#include "app/front/tool_roots.h"
 #include "app/host/lua_file.h"
 #include "app/super/trust.h"
 #include "base/mem.h"
@@ -32,10 +33,10 @@ static const struct setting settings[] = {
 	{ "sync", NULL, "SANDGLASS_SYNC", "true", "synchronised screen updates where the terminal has them" },
 	{ "log", NULL, "SANDGLASS_LOG", "warn", "the program's own diary: debug, info, warn, error" },
 	{ "tools", NULL, NULL, NULL, "read-only folders of this machine for every box" },
-	{ "user", NULL, NULL, NULL, "name to put on decisions" },
+	{ "user", NULL, "SANDGLASS_USER", NULL, "name to put on decisions (default: of the account)" },
 	{ "box_uid", NULL, NULL, NULL, "uid of boxes when started by root" },
 	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
-	{ "keep.days", NULL, NULL, NULL, "how long sessions are kept" },
+	{ "keep.days", NULL, NULL, NULL, "sessions whose work is merged are removed after so many days" },
 	{ "approvals.arm_ms", NULL, NULL, NULL, "how long a new question ignores keys" },
 	{ "approvals.timeout_us", NULL, NULL, NULL, "after which an unanswered question is denied" },
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
@@ -185,6 +186,14 @@ static void print_setting(struct config *c, const struct setting *s)
 	}
 	CLEANUP(free_ptr) char *value = fallback(s);
 	print_text(c, s->name, value, value ? "built in" : "not set", s->about);
+}
+
+/* What --root has left for this project; it comes on top of `tools`. */
+static void print_roots(struct config *c)
+{
+	CLEANUP(json_release) json_t *roots = tool_roots_here();
+	if (json_array_size(roots))
+		print(c, "tools", roots, "remembered for this project, --root none forgets", NULL);
 }
 
 static bool listed(const char *name)
@@ -342,6 +351,19 @@ json_t *config_below(const struct config *c, const char *name)
 	return out;
 }
 
+void config_user(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	const char *set = getenv("SANDGLASS_USER");
+	if ((set && *set) || config_open(&c, ctx, &err) < 0)
+		return; /* a wrong file is told by what needs it */
+	CLEANUP(free_ptr) char *user = config_value(c, "user");
+	if (user)
+		setenv("SANDGLASS_USER", user, 1);
+	config_close(&c);
+}
+
 int cmd_config(struct cmd_ctx *ctx)
 {
 	struct config c = { .ctx = ctx };
@@ -355,6 +377,7 @@ int cmd_config(struct cmd_ctx *ctx)
 	} else {
 		for (size_t i = 0; i < ARRAY_LEN(settings); i++)
 			print_setting(&c, &settings[i]);
+		print_roots(&c);
 		print_others(&c, NULL);
 		print_keys(&c);
 	}

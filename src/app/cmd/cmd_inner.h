@@ -5,6 +5,9 @@
 #include "app/cmd/cmd.h"
 #include "wire/event.h"
 
+/* After a session: removes what the setting keep.days says, never a session with work that is not merged. */
+void prune_old(struct cmd_ctx *ctx);
+
 int cmd_start(struct cmd_ctx *ctx); /* sandglass without a word */
 
 /* "2026-11-21 14:32 CET", in the local zone. */

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/config.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "base/clock.h"
@@ -23,6 +24,7 @@ struct prune {
 	struct session_files files;
 	bool *chosen;
 	int64_t bytes;
+	bool merged; /* leave those with work that is not */
 	size_t nr, running, failed, unmerged, spared;
 };
 
@@ -51,7 +53,7 @@ static void choose(struct prune *p, size_t i)
 		return;
 	}
 	bool work = not_merged(&p->files.item[i]) > 0;
-	if (work && cmd_has(p->ctx, "merged")) {
+	if (work && (p->merged || cmd_has(p->ctx, "merged"))) {
 		p->spared++;
 		return;
 	}
@@ -172,16 +174,59 @@ static bool agreed(struct prune *p)
 	return cmd_has(p->ctx, "dry-run") || may(p);
 }
 
+/* keep.days; 0 = it is not set. */
+static int64_t keep_days(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	if (config_open(&c, ctx, &err) < 0)
+		return 0;
+	CLEANUP(free_ptr) char *days = config_value(c, "keep.days");
+	config_close(&c);
+	return days ? strtoll(days, NULL, 10) : 0;
+}
+
+static void choose_older(struct prune *p, int64_t days)
+{
+	int64_t before = clock_wall_us() - days * 86400 * 1000000;
+	for (size_t i = 0; i < p->files.nr; i++)
+		if (p->files.item[i].mtime_us < before)
+			choose(p, i);
+}
+
+void prune_old(struct cmd_ctx *ctx)
+{
+	struct prune p = { .ctx = ctx, .merged = true };
+	struct err err = ERR_INIT;
+	int64_t days = keep_days(ctx);
+	if (days <= 0 || session_files_list(&p.files, ctx->sessions, &err) < 0)
+		return;
+	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
+	choose_older(&p, days);
+	for (size_t i = 0; i < p.files.nr; i++)
+		if (p.chosen[i] && remove_one(&p.files.item[i], &err) < 0)
+			fprintf(ctx->err, "sandglass: %s\n", err.text);
+	if (p.nr && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
+			p.nr == 1 ? "" : "s", (long long)days);
+	free(p.chosen);
+	session_files_release(&p.files);
+}
+
 int cmd_prune(struct cmd_ctx *ctx)
 {
 	struct prune p = { .ctx = ctx };
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
-	if (!cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep"))
-		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep");
+	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
+	int64_t days = plain ? keep_days(ctx) : 0;
+	if (plain && days <= 0)
+		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep, or set keep.days");
 	int rc = session_files_list(&p.files, ctx->sessions, &err);
 	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
-	if (rc == 0)
+	if (rc == 0 && plain)
+		choose_older(&p, days);
+	else if (rc == 0)
 		rc = cmd_word(ctx, 0) ? choose_named(&p, &err) : choose_by_age(&p, &err);
 	if (rc < 0)
 		status = cmd_fail(ctx, &err);

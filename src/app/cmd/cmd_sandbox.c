@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/config.h"
 #include "app/front/front.h"
 #include "app/front/front_line.h"
 #include "app/host/library.h"
@@ -43,6 +44,7 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	CLEANUP(free_ptr) char *socket = NULL;
 	struct err err = ERR_INIT;
 	const struct front_opts fo = { .watch = watch };
+	config_user(ctx);
 	if (find_live(ctx, cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
 	return front_show(ctx, path, socket, &fo);

@@ -7,6 +7,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
+#include "app/config.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/super/live.h"
@@ -378,6 +379,7 @@ int cmd_send(struct cmd_ctx *ctx)
 	bool merge = !strcmp(ctx->command->name, "merge"), undo = !strcmp(ctx->command->name, "undo");
 	bool redact = !strcmp(ctx->command->name, "redact");
 	int status;
+	config_user(ctx);
 	if (redact && !sure(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
 	else if (redact && take_redact(ctx, &a, &err) < 0)

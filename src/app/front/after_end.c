@@ -78,7 +78,8 @@ static int write_again(struct again *g, struct err *err)
 	}
 	json_put_int(who, "uid", getuid());
 	json_put_int(who, "pid", getpid());
-	json_put_str(who, "name", getenv("USER") ? getenv("USER") : "");
+	const char *named = getenv("SANDGLASS_USER"), *user = getenv("USER");
+	json_put_str(who, "name", named && *named ? named : user ? user : "");
 	json_put_int(body, "client", 0);
 	json_put(body, "words", command_line_words(g->ctx->line));
 	json_put(body, "opts", command_line_opts(g->ctx->line));

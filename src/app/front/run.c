@@ -7,11 +7,13 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd.h"
+#include "app/cmd/cmd_inner.h"
 #include "app/config.h"
 #include "app/front/front.h"
 #include "app/host/library.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
+#include "app/front/tool_roots.h"
 #include "app/front/unmerged.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -125,6 +127,7 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	CLEANUP(free_ptr) char *keep = config_value(c, "keep.file_bytes");
 	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
 	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
+	CLEANUP(free_ptr) char *asks = config_value(c, "approvals.timeout_us");
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
 	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
@@ -138,6 +141,8 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		json_put_flag(o, "accept_reduced", true);
 	if (policy)
 		json_array_append_new(json_object_get(o, "policy"), json_bytes_z(policy));
+	if (asks)
+		json_put_int(o, "ask_timeout_us", strtoll(asks, NULL, 10));
 	if (box_uid)
 		json_put_int(o, "box_uid", strtoll(box_uid, NULL, 10));
 	if (keep)
@@ -162,7 +167,7 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put(o, "policy", opt_list(ctx, "policy"));
 	json_put(o, "roots", opt_list(ctx, "root"));
-	if (configured(ctx, o, err) < 0)
+	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 || configured(ctx, o, err) < 0)
 		return -1;
 	const json_t *policy = json_object_get(o, "policy");
 	for (size_t i = 0; i < json_array_size(policy); i++)
@@ -251,6 +256,7 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 {
 	struct spawned sp = { 0 };
 	struct err err = ERR_INIT;
+	config_user(ctx);
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
 		return cmd_fail_with(ctx, status, "%s", err.text);
@@ -271,6 +277,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 		status = front_show(ctx, sp.path, sp.socket, fo);
 		if (!fo->coach && !fo->automatic)
 			unmerged_tell(ctx, sp.path);
+		if (!fo->coach)
+			prune_old(ctx);
 	}
 	spawned_release(&sp);
 	return status;

@@ -394,6 +394,7 @@ static json_t *kept_options(const struct super_opts *o)
 	json_put(k, "policy", policy);
 	json_put(k, "roots", json_incref(o->roots));
 	json_put_int(k, "box_uid", o->box_uid);
+	json_put_int(k, "ask_timeout_us", o->ask_timeout_us);
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
 	json_put_flag(k, "accept_reduced", o->accept_reduced);
 	json_put_str(k, "notify", o->notify);
@@ -451,7 +452,8 @@ static json_t *who_started(void)
 	json_t *who = json_object();
 	json_put_int(who, "uid", getuid());
 	json_put_int(who, "pid", getpid());
-	json_put_str(who, "name", getenv("USER") ? getenv("USER") : "");
+	const char *named = getenv("SANDGLASS_USER"), *user = getenv("USER");
+	json_put_str(who, "name", named && *named ? named : user ? user : "");
 	return who;
 }
 
@@ -461,6 +463,7 @@ static void apply_options(struct super *s)
 	CLEANUP(json_release) json_t *who = who_started();
 	struct err err = ERR_INIT;
 	gate_unattended(s->gate, o->no_input);
+	gate_ask_timeout(s->gate, o->ask_timeout_us);
 	if (o->budget) {
 		struct budget_limits lim = {
 			.uusd = json_int(o->budget, "uusd", 0),

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Settings that have an effect outside of the console: approvals.timeout, user, keep.days, tools of a project; and `config`
+# says where each comes from.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+
+mkdir -p "$HOME/.config/sandglass" "$t/proj/.git" "$t/tools/bin" "$t/other"
+printf '#!/bin/sh\necho tool here\n' >"$t/tools/bin/mytool"
+chmod -R a+rX "$t/proj" "$t/tools" "$t/other"
+chmod +x "$t/tools/bin/mytool"
+cat >"$HOME/.config/sandglass/config.lua" <<'L'
+local c = require "sandglass.config"
+c.approvals = { timeout = "1s" }
+c.user = "Ann of Test"
+c.keep = { days = 30 }
+return c
+L
+cd "$t/proj" || exit 1
+like "$("$sg" config)" "user +Ann of Test +\(user .*config.lua\)" "config says where a value comes from"
+like "$(SANDGLASS_USER=Bob "$sg" config user)" "Bob +\(variable SANDGLASS_USER\)" "a variable goes before the file"
+like "$("$sg" config keep.dais 2>&1)" "did you mean 'keep.days'" "a setting that is none names the nearest"
+printf 'local c = require "sandglass.config"\nc.aprovals = { timeout = "1s" }\nreturn c\n' >"$t/wrong.lua"
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "aprovals.*did you mean .approvals" "so does one in a file"
+
+cat >"$t/asks.lua" <<'L'
+local p = require "sandglass.policy"
+return p.rules { p.ask "look twice" { cmd = "touch asked" } }
+L
+cat >"$t/ask.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+local r, err = box:exec "touch asked"
+print(r and "ran" or err.code)
+L
+id=$("$sg" run -d --policy "$t/asks.lua" "$t/ask.lua" 2>"$t/out")
+wait_for 15 sh -c "! '$sg' ls --live | grep -q '$id'"
+ok $? "an approval that nobody gives ends by itself"
+like "$("$sg" events "$id" --json)" '"kind":"note".*denied' "it was denied"
+
+printf 'local sg = require "sandglass"\nlocal b = sg.ask { text = "now?", choices = { "yes", "no" } }\nprint(b.choice)\n' >"$t/q.lua"
+id=$("$sg" run -d "$t/q.lua" 2>"$t/out")
+wait_for 10 sh -c "'$sg' events '$id' --json | grep -q '\"kind\":\"ask\"'"
+q=$("$sg" events "$id" --json | grep -m1 '"kind":"ask"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+"$sg" answer "$q" yes -S "$id" >"$t/out" 2>&1
+ok $? "a question is answered"
+like "$("$sg" events "$id" --json | grep '"ask.answered"')" '"name":"Ann of Test"' "under the name that the settings say"
+wait_for 10 sh -c "! '$sg' ls --live | grep -q '$id'"
+
+printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { name = "b" }\nlocal r = box:exec "mytool"\nprint(r.out ~= "" and r.out or "none")\n' >"$t/tool.lua"
+notes() { "$sg" events --json | grep '"kind":"note"'; }
+"$sg" run --no-tui --root "$t/tools" "$t/tool.lua" >"$t/out" 2>&1 </dev/null
+like "$(notes)" "tool here" "a box is given tools"
+"$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null
+like "$(notes)" "tool here" "the next session of the project has them"
+like "$(cat "$t/out")" "tools of this project: $t/tools" "and says so"
+like "$("$sg" config)" "tools .*$t/tools.*remembered for this project" "config lists them"
+(cd "$t/other" && "$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null)
+like "$(notes)" "none" "another project has not"
+"$sg" run --no-tui --root none "$t/tool.lua" >"$t/out" 2>&1 </dev/null
+like "$(notes)" "none" "--root none forgets them"
+"$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null
+like "$(notes)" "none" "for good"
+
+old=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+touch -d '40 days ago' "$old"
+"$sg" run --no-tui "$t/tool.lua" >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" "1 session older than 30 days removed \(keep.days\)" "keep.days takes away what is older"
+[ ! -e "$old" ]
+ok $? "it is gone"
+finish
