@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Every operation that a script can call, well and badly, in a real box; and the end of a script's process while it waits in
+# one of them. After each run the record verifies and nothing in it is left open.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+dir=$here/every_op
+mkdir "$t/host" "$t/w"
+repo() { # path
+	git init -q "$1"
+	echo base >"$1/base"
+	git -C "$1" add base
+	git -C "$1" commit -qm base
+	git init -q --bare "$1.git"
+	git -C "$1" remote add origin "$1.git"
+}
+repo "$t/repo"
+
+id=$("$sg" run -d "$dir/every.lua" --policy "$dir/policy.lua" --name every -- --repo "$t/repo" --host "$t/host" --gone "$t/gone" \
+	</dev/null 2>"$t/out")
+live() { "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+ended() { ! live; }
+# publishing is always asked for
+for ((until = SECONDS + 120; SECONDS < until; )); do
+	live || break
+	held=$("$sg" state -S "$id" --json 2>/dev/null | grep -oE '"(action|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+')
+	[ -z "$held" ] || "$sg" approve "$held" -S "$id" >/dev/null 2>&1
+	sleep 0.3
+done
+ended
+ok $? 'a script that calls everything comes to its end'
+"$sg" events "$id" 2>/dev/null | sed -nE 's/.* print: ((not )?ok|asked) /\1 /p' >"$t/said"
+while IFS= read -r line; do
+	case $line in
+	'ok '*) ok 0 "${line#ok }" ;;
+	'not ok '*) ok 1 "${line#not ok }" ;;
+	esac
+done <"$t/said"
+like "$("$sg" events "$id" 2>&1)" 'session ends, successful' 'and is successful'
+# the list is that of wire/host.h as the table has it
+want=$(sed -n 's/^	{ "\([a-z.]*\)", op_.*/\1/p' "$here/../../src/app/host/op_table.c" | LC_ALL=C sort | tr '\n' ' ')
+got=$(sed -n 's/^asked //p' "$t/said" | grep -v '^nonsense$' | LC_ALL=C sort | tr '\n' ' ')
+is "$got" "$want" 'no operation was left out'
+
+# seqs of the actions that were asked for and never ended
+open_ones() { # session
+	"$sg" events "$1" --json 2>/dev/null | awk '
+		{ kind = $0; sub(/.*"kind": ?"/, "", kind); sub(/".*/, "", kind) }
+		kind == "action.requested" { n = $0; sub(/.*"seq": ?/, "", n); sub(/[^0-9].*/, "", n); open[n] = 1 }
+		kind == "action.ended" { n = $0; sub(/.*"action": ?/, "", n); sub(/[^0-9].*/, "", n); delete open[n] }
+		END { for (n in open) printf "#%s ", n }'
+}
+whole() { # session, what it was
+	"$sg" verify "$1" >"$t/out" 2>&1
+	ok $? "$2: the record verifies"
+	is "$(open_ones "$1")" '' "$2: nothing is left open"
+}
+whole "$id" 'every operation'
+
+# the script's process is killed while it waits
+host_of() { # supervisor's pid: the Lua host is among its launcher's children
+	for p in $(pgrep -P "$1") $(pgrep -P "$(pgrep -P "$1" | tr '\n' ,)0" 2>/dev/null); do
+		[ "$(cat "/proc/$p/comm" 2>/dev/null)" = sandglass-host ] && echo "$p"
+	done | tail -1
+}
+printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "allow", p.ask "it" { tool = "sg.host.exec", cmd = "true" }, p.ask "model" { kind = "model" } }\n' >"$t/ask.lua"
+for op in ${OPS-exec read yes shell snapshot sleep ask held host model}; do
+	id=$("$sg" run -d "$dir/pending.lua" --policy "$t/ask.lua" --name "$op" -- "$op" </dev/null 2>"$t/out")
+	waits() { "$sg" events "$id" 2>/dev/null | grep -q 'print: waits'; }
+	wait_for 20 waits
+	ok $? "$op: the script waits"
+	sleep 0.7
+	pid=$("$sg" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | tail -1 | grep -oE '[0-9]+')
+	host=$(host_of "${pid:-0}")
+	if [ -z "$host" ]; then
+		ok 1 "$op: its process is found"
+		continue
+	fi
+	rss=$(awk '/VmRSS/ { print $2 }' "/proc/$pid/status")
+	kill -9 "$host"
+	wait_for 25 ended
+	ok $? "$op: the session ends with its script's process"
+	whole "$id" "$op"
+	like "$("$sg" events "$id" 2>&1)" 'has died' "$op: and the record says why"
+	[ "$op" != yes ] || [ "${SAN:-}" ] || {
+		[ "${rss:-999999}" -lt 120000 ]
+		ok $? "what nobody reads costs no memory (supervisor: $rss KiB)"
+	}
+done
+finish

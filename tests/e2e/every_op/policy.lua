@@ -1,0 +1,2 @@
+local p = require "sandglass.policy"
+return p.rules { default = "allow" }
