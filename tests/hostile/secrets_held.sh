@@ -106,7 +106,7 @@ for act in $("$sg" events held --json | grep "\"action.requested\"" | grep -oE "
 	"$sg" out "held#$act" --json >>"$t/json" 2>&1
 done
 "$sg" diff held >"$t/patch" 2>&1
-"$sg" merge held --to review >>"$t/told" 2>&1
+"$sg" merge -S held --to review >>"$t/told" 2>&1
 git -C "$repo" log -p --all -- a.txt >>"$t/patch" 2>&1
 git -C "$repo" diff HEAD review >>"$t/patch" 2>&1
 timeout 60 "$sg-replay" --screens "$file" >"$t/console" 2>&1
