@@ -65,6 +65,11 @@ const struct filter *pick_filter(const struct pick *p)
 	return p->filter;
 }
 
+bool pick_is_step(uint16_t kind)
+{
+	return kind > EV_ACTION_REQUESTED && kind < EV_ACTION_REQUESTED + 10;
+}
+
 static size_t find(const struct pick *p, uint64_t seq)
 {
 	size_t low = 0, high = p->nr;
@@ -156,7 +161,7 @@ static void piece(struct pick *p, struct source *s, int64_t now_us, uint64_t to)
 		if (!ended(s, r->row[i].seq)) {
 			GROW(p->open, p->nr_open, p->cap_open);
 			p->open[p->nr_open++] = r->row[i].seq;
-		} else if (!session_handle(s->session)) {
+		} else if (!session_handle(s->session) && !pick_is_step(r->row[i].kind)) {
 			set(p, r->row[i].seq, ask_one(p, s, r->row[i].seq, now_us));
 		}
 	if (!session_handle(s->session) || ask_file(p, s, now_us, p->done, to))

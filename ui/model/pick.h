@@ -24,6 +24,8 @@ const struct filter *pick_filter(const struct pick *p);
 bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_us);
 /* Those of @of that match, as far as is known; borrowed until the next call for the same list of rows. */
 const struct rows *pick_rows(struct pick *p, struct source *s, const struct rows *of, int64_t now_us);
+/* A decision has a row of its own, but is a step in the life of an action: a filter lists the action instead. */
+bool pick_is_step(uint16_t kind);
 /* 0 to 100: how far it has come. */
 int pick_percent(const struct pick *p, struct source *s);
 const char *pick_failed(const struct pick *p); /* why nothing can be asked; NULL */
