@@ -192,7 +192,7 @@ help:
 	@echo 'make check       unit tests, golden screens, one end to end (<= 2 minutes)'
 	@echo 'make test-long   1,000 kills, soaks, long fuzzing'
 	@echo 'make bench       speed and size as ratios to their floors'
-	@echo 'make san         unit tests under ASan and UBSan'
+	@echo 'make san         unit tests and the whole supervisor under ASan and UBSan'
 	@echo 'make tidy        clang-tidy;  make format-check   clang-format'
 	@echo 'make deps        install the packages that building and testing need'
 	@echo 'make install     into PREFIX=$(PREFIX) (DESTDIR respected);  make uninstall'
@@ -210,7 +210,7 @@ check: deps
 
 test: deps
 	@$(MAKE) --no-print-directory all unit-programs helpers
-	@$(MAKE) --no-print-directory B=build/san SAN=1 unit-programs
+	@$(MAKE) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=$B tests/suite test
 
 test-long: deps
@@ -218,8 +218,8 @@ test-long: deps
 	@B=$B tests/suite long
 
 san: deps
-	@$(MAKE) --no-print-directory B=build/san SAN=1 unit-programs
-	@B=build/san tests/suite unit
+	@$(MAKE) --no-print-directory B=build/san SAN=1 all unit-programs
+	@B=build/san tests/suite san
 
 .PHONY: unit-programs helpers
 unit-programs: $(UNIT_BIN)
