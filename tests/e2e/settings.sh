@@ -21,7 +21,7 @@ like "$("$sg" config)" "user +Ann of Test +\(user .*config.lua\)" "config says w
 like "$(SANDGLASS_USER=Bob "$sg" config user)" "Bob +\(variable SANDGLASS_USER\)" "a variable goes before the file"
 like "$("$sg" config keep.dais 2>&1)" "did you mean 'keep.days'" "a setting that is none names the nearest"
 printf 'local c = require "sandglass.config"\nc.aprovals = { timeout = "1s" }\nreturn c\n' >"$t/wrong.lua"
-like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "aprovals.*did you mean .approvals" "so does one in a file"
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2.*aprovals.*did you mean .approvals" "so does one in a file, with its line"
 
 cat >"$t/asks.lua" <<'L'
 local p = require "sandglass.policy"

@@ -129,13 +129,13 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 				    b->files > 0;
 		if (!meant)
 			continue;
-		buf_printf(&names, "%s%s", nr++ ? ", " : "", b->name);
+		buf_printf(&names, "%s%s (#%" PRIu64 ")", nr++ ? ", " : "", b->name, b->id);
 		found = b;
 	}
 	if (nr == 1)
 		return found;
 	if (nr)
-		err_set(err, ERR_USAGE, "several boxes have work that is not merged, say which (%s/BOX): %s", session_id(g->read),
+		err_set(err, ERR_USAGE, "several boxes have work that is not merged, say which (%s/BOX or its #number): %s", session_id(g->read),
 			buf_cstr(&names));
 	else if (name)
 		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);

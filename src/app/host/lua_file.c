@@ -125,7 +125,7 @@ static int one_frame(struct eval *e, const struct frame *f, const json_t *body, 
 	if (json_flag(body, "ok", false) && e->data)
 		return 0;
 	const char *msg = json_str(json_object_get(body, "err"), "msg", NULL);
-	const char *at = json_str(json_object_get(body, "err"), "at", NULL);
+	const char *at = json_str(body, "at", NULL);
 	if (msg && at && !strstr(msg, at)) /* "config.lua:2": the line that is wrong */
 		return err_set(err, ERR_SCRIPT, "%s: %s", at, msg);
 	return err_set(err, ERR_SCRIPT, "%s", msg ? msg : json_str(body, "why", "the file could not be run"));
