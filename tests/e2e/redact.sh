@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# Removing for ever what should not have been recorded: of a session that runs and of one that has ended.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+cat >"$t/fruit.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+box:exec("printf 'Mira'; printf 'bellenkompott-%s\n' $(seq 1 20)")
+sg.note("%s%s", "Zwetschgen", "kuchen")
+sg.ask("go on?", { "yes" })
+L
+"$sg" run "$t/fruit.lua" --name fruit >"$t/out" 2>&1 </dev/null &
+run=$!
+seq_of() { "$sg" events fruit --json | grep "\"kind\": *\"$1\"" | grep -E "${2:-.}" | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+' | head -1; }
+wait_for 20 sh -c "'$sg' events fruit --json | grep -q '\"kind\": *\"ask\"'"
+is $? 0 'a session runs'
+note=$(seq_of note Zwetschgenkuchen) act=$(seq_of action.requested seq)
+db=$(find "$HOME" -name '*.glass' | head -1)
+"$sg" redact "fruit#$note" --yes >"$t/out2" 2>&1 </dev/null
+is $? 2 'not without saying why'
+"$sg" redact "fruit#$note" --why 'a secret cake' >"$t/out2" 2>&1 </dev/null
+is $? 1 'not without being sure'
+"$sg" redact "fruit#$note" --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
+is $? 0 'an event of a session that runs'
+grep -qa Zwetschgenkuchen "$db" "$db-wal"
+is $? 1 'is gone from its file and its log'
+ask=$(seq_of ask)
+"$sg" answer "$ask" yes >"$t/out2" 2>&1
+wait $run
+"$sg" redact "fruit#$act" --output --why 'too sweet' --yes >"$t/out2" 2>&1 </dev/null
+is $? 0 'the output of an action of one that has ended'
+like "$(cat "$t/out2")" 'removed for ever: [1-9]' 'and says how much'
+unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not shown any more'
+"$sg" redact 'fruit#99999' --why x --yes >"$t/out2" 2>&1 </dev/null
+is $? 2 'what is not there cannot be removed'
+"$sg" redact 'fruit#1' --why x --yes >"$t/out2" 2>&1 </dev/null
+[ $? -ne 0 ]
+ok $? 'nor the first event, which says what session this is'
+"$sg" verify fruit >"$t/out2" 2>&1
+is $? 0 'the record verifies'
+like "$(cat "$t/out2")" '[2-9] bodies redacted' 'and counts what is gone'
+like "$("$sg" events fruit --json | grep '"redacted"')" '"who": ?"uid [0-9]+.*"why": ?"a secret cake"' 'with who and why'
+like "$("$sg" show "fruit#$note")" 'redacted' 'the event is still there, without its body'
+finish
