@@ -1,0 +1,135 @@
+#!/usr/bin/env bash
+# The console and its terminal (tmux): title, mouse, copy, pager, suspend, small and storming windows, kill -9, a lost
+# line. Whatever happens, the terminal is given back and the agents go on.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v tmux >/dev/null || {
+	skip "no tmux"
+	finish
+}
+sg=$SANDGLASS
+export TZ=UTC SANDGLASS_SESSIONS=$t/sessions LC_ALL=C.UTF-8 PS1='prompt> '
+mkdir -p "$SANDGLASS_SESSIONS"
+cat >"$t/wait.lua" <<'LUA'
+local sg = require "sandglass"
+local box <close> = sg.sandbox {}
+box:exec { "sh", "-c", "printf 'first\\033]52;c;eA==\\007\\033]0;evil\\007second\\n'" }
+box:exec { "git", "push", "origin", "main" }
+LUA
+cat >"$t/policy.lua" <<'LUA'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "look" { cmd = "git push *", why = "publishing needs a person" } }
+LUA
+tm() { tmux -S "$t/tmux" "$@"; }
+screen() { tm capture-pane -p; }
+shows() { screen | grep -qE -- "$1"; }
+title() { tm display-message -p '#{pane_title}'; }
+# a shell with job control, as people have it
+tm -f /dev/null new-session -d -x 100 -y 30 "exec bash --norc --noprofile -i"
+tm set -g set-clipboard on
+wait_for 10 shows 'prompt>'
+tm send-keys -l "printf '\\033]2;mine\\033\\\\'; clear"
+tm send-keys Enter
+wait_for 5 test mine = "$(title)"
+run() { tm send-keys -l "$1" && tm send-keys Enter; }
+full() { [ "$(tm display-message -p '#{alternate_on}')" = 1 ]; }
+plain() { [ "$(tm display-message -p '#{alternate_on}')" = 0 ]; }
+cooked() { run 'stty -a | grep -c " icanon.* echo \| icanon\|echo " >/dev/null; stty -a'; wait_for 5 shows '[^-]icanon' && wait_for 5 shows ' echo '; }
+
+run "$sg run '$t/wait.lua' --policy '$t/policy.lua'"
+wait_for 30 shows 'HELD'
+up=$?
+ok $up "something waits"
+[ $up -eq 0 ] || finish
+wait_for 5 sh -c "tmux -S '$t/tmux' display-message -p '#{pane_title}' | grep -qx 'sandglass 1 held'"
+ok $? "the title says so"
+
+# --- pasted keys decide nothing ---
+tm send-keys a
+wait_for 10 shows 'WHY IT STOPPED'
+sleep 0.6
+tm send-keys -l $'\e[200~y\e[201~'
+sleep 0.5
+shows 'WHY IT STOPPED'
+ok $? "a pasted y approves nothing"
+tm send-keys -l $'\e]11;rgb:1111/1111/1111\e\\\e[?62;1c'
+sleep 0.3
+shows 'WHY IT STOPPED'
+ok $? "nor does an answer of the terminal mean anything"
+
+# --- too small: dead keys ---
+tm resize-window -x 50 -y 10
+wait_for 5 shows 'window too small'
+ok $? "50x10: one line"
+tm send-keys y
+tm send-keys n
+sleep 0.3
+tm resize-window -x 100 -y 30
+wait_for 5 shows 'WHY IT STOPPED'
+ok $? "y and n did nothing there"
+for i in $(seq 40); do tm resize-window -x $((i * 37 % 150 + 1)) -y $((i * 13 % 50 + 1)); done
+tm resize-window -x 1 -y 1
+sleep 0.3
+tm resize-window -x 100 -y 30
+wait_for 10 shows 'WHY IT STOPPED'
+ok $? "a storm of sizes and 1x1 are survived"
+tm send-keys Escape
+wait_for 5 shows 'AGENT +SESSION'
+
+# --- mouse ---
+tm send-keys -l $'\e[<0;10;4M\e[<0;10;4m'
+sleep 0.3
+tm send-keys -l $'\e[<0;10;4M\e[<0;10;4m'
+wait_for 5 shows 'TIMELINE'
+ok $? "a second click opens"
+like "$(title)" '^sandglass 1 held$' "the box's title sequence changed nothing"
+
+# --- copy, plain, pager ---
+tm send-keys y
+wait_for 5 shows 'copy: c command'
+tm send-keys l
+wait_for 5 sh -c "tmux -S '$t/tmux' show-buffer 2>/dev/null | grep -qE '^s-[a-z0-9]+#[0-9]+'"
+ok $? "y l puts the event's link into the clipboard by OSC 52"
+tm send-keys V
+wait_for 5 shows 'plain text to copy'
+ok $? "V shows plain text"
+plain
+ok $? "outside of the full screen"
+tm send-keys x
+wait_for 5 full
+ok $? "a key goes back"
+
+# --- Ctrl-Z ---
+tm send-keys C-z
+wait_for 5 shows 'Stopped'
+ok $? "Ctrl-Z suspends the console"
+plain
+ok $? "and gives the screen back"
+cooked
+ok $? "and the keys"
+run 'clear; fg'
+wait_for 5 full
+wait_for 5 shows 'TIMELINE'
+ok $? "fg brings it back"
+
+# --- kill -9 ---
+pid=$(pgrep -P "$(tm display-message -p '#{pane_pid}')" | head -1)
+kill -9 "$pid"
+wait_for 5 plain
+ok $? "kill -9: the screen is given back"
+run clear
+cooked
+ok $? "and the keys"
+is "$(title)" mine "and the title"
+"$sg" ls | grep -qiE 'held|waits|run'
+ok $? "the session goes on"
+
+# --- a lost line ---
+run "clear; $sg attach"
+wait_for 10 shows 'HELD'
+ok $? "attach finds what waits"
+tm kill-server
+sleep 0.5
+"$sg" ls | grep -qiE 'held|waits|run'
+ok $? "a terminal that goes away takes nothing with it"
+finish
