@@ -67,9 +67,9 @@ static void own_hold(struct ui *ui, const char *const *words, size_t nr, const c
 	(void)words;
 	if (nr > 1) {
 		struct filter *f = NULL;
-		struct filter_saved saved;
+		const struct filter_saved saved = filter_names(ui);
 		struct err err = ERR_INIT;
-		if (filter_parse(&f, rest, saved_lookup(ui, &saved), NULL, &err) < 0 || filter_known_before(f, &err) < 0)
+		if (filter_parse(&f, rest, &saved, NULL, &err) < 0 || filter_known_before(f, &err) < 0)
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 		else
 			ui_send(ui, on.source, (const char *[]){ "hold", rest, NULL }, NULL);

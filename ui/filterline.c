@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/fd.h"
-#include "base/paths.h"
 #include "ui/finder_inner.h"
 #include "ui/model/facts.h"
 
@@ -30,90 +28,38 @@ char *saved_path(const struct ui *ui)
 	return slash ? xasprintf("%.*sfilters", (int)(slash + 1 - history), history) : NULL;
 }
 
-static void saved_put(struct finder *f, const char *name, const char *text)
-{
-	for (size_t i = 0; i < f->nr_saved; i++)
-		if (strcmp(f->saved[i].name, name) == 0) {
-			free(f->saved[i].text);
-			f->saved[i].text = xstrdup(text);
-			return;
-		}
-	GROW(f->saved, f->nr_saved, f->cap_saved);
-	f->saved[f->nr_saved++] = (struct named){ xstrdup(name), xstrdup(text) };
-}
-
-static void saved_load(const struct ui *ui)
+static struct saved_filters *saved_of(const struct ui *ui)
 {
 	struct finder *f = ui->find;
-	struct err err = ERR_INIT;
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(free_ptr) char *path = saved_path(ui);
-	if (f->saved_loaded || !path)
-		return;
-	f->saved_loaded = true;
-	if (file_read(path, &text, 1 << 20, &err) < 0)
-		return;
-	char *save = NULL;
-	for (char *l = text.len ? strtok_r(text.data, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
-		char *blank = strchr(l, ' ');
-		if (!blank)
-			continue;
-		*blank = 0;
-		saved_put(f, l, blank + 1);
+	if (!f->saved_loaded && path) {
+		f->saved_loaded = true;
+		saved_load(&f->saved, path);
 	}
+	return &f->saved;
 }
 
 static bool saved_write(struct ui *ui, struct err *err)
 {
-	struct finder *f = ui->find;
-	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	CLEANUP(free_ptr) char *path = saved_path(ui);
-	if (!path)
-		return true;
-	for (size_t i = 0; i < f->nr_saved; i++)
-		buf_printf(&out, "%s %s\n", f->saved[i].name, f->saved[i].text);
-	CLEANUP(free_ptr) char *dir = xstrndup(path, (size_t)(strrchr(path, '/') - path));
-	return dir_make(dir, 0700, err) == 0 && file_write_atomic(path, buf_cstr(&out), out.len, 0600, err) == 0;
-}
-
-const char *filter_saved_text(struct ui *ui, const char *name)
-{
-	saved_load(ui);
-	for (size_t i = 0; i < ui->find->nr_saved; i++)
-		if (strcmp(ui->find->saved[i].name, name) == 0)
-			return ui->find->saved[i].text;
-	return NULL;
+	return !path || saved_store(saved_of(ui), path, err) == 0;
 }
 
 size_t filter_saved_count(const struct ui *ui)
 {
-	saved_load(ui);
-	return ui->find->nr_saved;
+	return saved_of(ui)->nr;
 }
 
 void filter_saved_at(const struct ui *ui, size_t i, const char **name, const char **text)
 {
-	*name = ui->find->saved[i].name;
-	*text = ui->find->saved[i].text;
-}
-
-static const char *look_up(void *self, const char *name)
-{
-	return filter_saved_text(self, name);
-}
-
-const struct filter_saved *saved_lookup(struct ui *ui, struct filter_saved *out)
-{
-	*out = (struct filter_saved){ look_up, ui };
-	return out;
+	*name = saved_of(ui)->one[i].name;
+	*text = saved_of(ui)->one[i].text;
 }
 
 /* ":filter", ":filter save NAME", ":filter rm NAME", ":filter TEXT" */
 void filter_command(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
-	struct finder *f = ui->find;
 	struct err err = ERR_INIT;
-	saved_load(ui);
 	if (nr == 3 && strcmp(words[1], "save") == 0) {
 		const char *bad = words[2];
 		while (isalnum((unsigned char)*bad) || *bad == '_' || *bad == '-')
@@ -122,22 +68,16 @@ void filter_command(struct ui *ui, const char *const *words, size_t nr, const ch
 			ui_say(ui, ROLE_ERROR, *bad ? "a name has letters, digits, _ and -" : "no filter is set here: f sets one");
 			return;
 		}
-		saved_put(f, words[2], ui_filter(ui));
+		saved_put(saved_of(ui), words[2], ui_filter(ui));
 		if (saved_write(ui, &err))
 			ui_say(ui, ROLE_TEXT, "saved as @%s: %s", words[2], ui_filter(ui));
 		else
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 	} else if (nr == 3 && strcmp(words[1], "rm") == 0) {
-		size_t i = 0;
-		while (i < f->nr_saved && strcmp(f->saved[i].name, words[2]) != 0)
-			i++;
-		if (i == f->nr_saved) {
+		if (!saved_remove(saved_of(ui), words[2])) {
 			ui_say(ui, ROLE_ERROR, "there is no saved filter '%s'", words[2]);
 			return;
 		}
-		free(f->saved[i].name);
-		free(f->saved[i].text);
-		f->saved[i] = f->saved[--f->nr_saved];
 		ui_say(ui, saved_write(ui, &err) ? ROLE_TEXT : ROLE_ERROR, "removed @%s", words[2]);
 	} else {
 		filter_set(ui, rest);
@@ -154,10 +94,10 @@ const char *ui_filter(const struct ui *ui)
 
 static bool make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
 {
-	struct filter_saved saved;
+	const struct filter_saved saved = saved_lookup(saved_of(ui));
 	drop(pick);
 	for (size_t i = 0; i < ui->nr_src && i < FINDER_SOURCES; i++)
-		if (pick_new(&pick[i], text, saved_lookup(ui, &saved), column, err) < 0)
+		if (pick_new(&pick[i], text, &saved, column, err) < 0)
 			return false;
 	return true;
 }
@@ -318,7 +258,7 @@ static void complete(struct ui *ui)
 		add_if(f, name, begin);
 	}
 	for (size_t i = 0; *begin == '@' && i < filter_saved_count(ui); i++) {
-		CLEANUP(free_ptr) char *name = xasprintf("@%s", f->saved[i].name);
+		CLEANUP(free_ptr) char *name = xasprintf("@%s", saved_of(ui)->one[i].name);
 		add_if(f, name, begin);
 	}
 }
@@ -486,4 +426,9 @@ void hold_toggle(struct ui *ui)
 	const struct source *s = ui_source(ui, on.source);
 	json_put_flag(opts, s && s->model.hold && *s->model.hold ? "off" : "on", true);
 	ui_send(ui, on.source, (const char *[]){ "hold", NULL }, opts);
+}
+
+struct filter_saved filter_names(struct ui *ui)
+{
+	return saved_lookup(saved_of(ui));
 }

@@ -27,11 +27,7 @@ void finder_free(struct finder *f)
 		free(f->history.line[i]);
 	free(f->history.line);
 	free(f->history.path);
-	for (size_t i = 0; i < f->nr_saved; i++) {
-		free(f->saved[i].name);
-		free(f->saved[i].text);
-	}
-	free(f->saved);
+	saved_release(&f->saved);
 	free(f);
 }
 

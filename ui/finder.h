@@ -5,6 +5,7 @@
 #ifndef UI_FINDER_H
 #define UI_FINDER_H
 
+#include "query/saved.h"
 #include "ui/ui.h"
 
 struct finder *finder_new(void);
@@ -27,8 +28,8 @@ bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq);
 const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
 void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
 void filter_ask(struct ui *ui, const char *text);
-/* What a list of filters holds by "@name" (state of the person). NULL none. */
-const char *filter_saved_text(struct ui *ui, const char *name);
+/* Filters that the person has saved, used as "@name". */
+struct filter_saved filter_names(struct ui *ui); /* for filter_parse */
 void filter_command(struct ui *ui, const char *const *words, size_t nr, const char *rest);
 size_t filter_saved_count(const struct ui *ui);
 void filter_saved_at(const struct ui *ui, size_t i, const char **name, const char **text);

@@ -26,10 +26,6 @@ struct history {
 	size_t nr, cap;
 };
 
-struct named {
-	char *name, *text;
-};
-
 struct finder {
 	struct view_filter filter[FINDER_VIEWS]; /* by the view's place in views.def */
 	/* the filter line while it is typed */
@@ -51,8 +47,7 @@ struct finder {
 	struct mark mark[FINDER_MARKS], back;
 	size_t nr_marks;
 	struct history history;
-	struct named *saved;
-	size_t nr_saved, cap_saved;
+	struct saved_filters saved;
 	bool saved_loaded;
 };
 
@@ -65,6 +60,5 @@ void choices_paint(const struct finder *f, struct area a, int row);
 /* A row of @s as one text, for searching it. */
 const char *row_words(struct source *s, const struct row *r, struct arena *a);
 char *saved_path(const struct ui *ui);
-const struct filter_saved *saved_lookup(struct ui *ui, struct filter_saved *out);
 
 #endif

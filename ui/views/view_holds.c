@@ -37,6 +37,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 {
 	struct holds *v = self;
 	struct source *s = ui_source(ui, v->source);
+	const struct filter_saved saved = filter_names(ui);
 	struct err err = ERR_INIT;
 	(void)cols;
 	v->arena = ar;
@@ -46,7 +47,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		pick_free(&v->pick);
 		free_ptr(&v->text);
 		v->text = xstrdup(hold);
-		if (*hold && pick_new(&v->pick, hold, NULL, NULL, &err) < 0)
+		if (*hold && pick_new(&v->pick, hold, &saved, NULL, &err) < 0)
 			ui_say(ui, ROLE_ERROR, "%s", err.text);
 	}
 	if (!v->pick)

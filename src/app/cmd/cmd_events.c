@@ -222,9 +222,7 @@ int cmd_events(struct cmd_ctx *ctx)
 	struct lister l = { .ctx = ctx };
 	struct err err = ERR_INIT;
 	uint64_t seq;
-	int rc = 0;
-	if (cmd_opt(ctx, "filter"))
-		rc = filter_parse(&l.filter, cmd_opt(ctx, "filter"), NULL, NULL, &err);
+	int rc = cmd_filter(ctx, &l.filter, &err);
 	if (rc == 0 && (rc = session_open_ref(ctx, cmd_word(ctx, 0), &l.s, &seq, &err)) == 0) {
 		l.seq = seq ? seq - 1 : 0;
 		rc = since(&l, &err);

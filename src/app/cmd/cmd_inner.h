@@ -3,6 +3,7 @@
 #define APP_CMD_INNER_H
 
 #include "app/cmd/cmd.h"
+#include "query/filter.h"
 #include "wire/event.h"
 
 /* After a session: removes what the setting keep.days says, never a session with work that is not merged. */
@@ -17,6 +18,9 @@ void cmd_json_time(json_t *o, const char *key, int64_t wall_us);
 void cmd_size(uint64_t bytes, struct buf *out); /* "17 B", "4.2 KiB", "1.1 GiB" */
 /* Reads a whole line from standard input after printing @question to ctx->err. false at the end of input. */
 bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer);
+/* --filter TEXT, with the filters that the person has saved as @name; @out NULL when it is not given. */
+NODISCARD int cmd_filter(const struct cmd_ctx *ctx, struct filter **out, struct err *err);
+NODISCARD int cmd_filter_text(const char *text, struct filter **out, struct err *err);
 /* An event as one object: seq, time, kind, agent, box, action, cause, body. Returns owned. */
 json_t *cmd_event_json(const struct event *ev);
 

@@ -78,6 +78,21 @@ static struct row look(const struct session_file *f)
 	return r;
 }
 
+/* Does anything in it match? One that cannot be asked is not hidden. */
+static bool matches(const struct session_file *f, const struct filter *filter)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	size_t nr = 1;
+	if (!filter)
+		return true;
+	if (session_open(&s, f->path, &err) == 0 && filter_search(filter, s, clock_wall_us(), 0, 1, &seq, &nr, &err) < 0)
+		nr = 1;
+	session_close(&s);
+	return nr > 0;
+}
+
 static bool wanted(const struct session_file *f, const char *pattern)
 {
 	if (!pattern)
@@ -171,6 +186,7 @@ static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 int cmd_ls(struct cmd_ctx *ctx)
 {
 	struct session_files files = SESSION_FILES_INIT;
+	struct filter *filter = NULL;
 	struct err err = ERR_INIT;
 	int64_t max = cmd_has(ctx, "all") ? INT64_MAX : 50;
 	size_t shown = 0, left = 0;
@@ -178,10 +194,12 @@ int cmd_ls(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))
 		return ls_inside(ctx, cmd_has(ctx, "agents") ? EV_AGENT_START : EV_SNAPSHOT_TAKEN);
-	if (session_files_list(&files, ctx->sessions, &err) < 0)
+	if (cmd_filter(ctx, &filter, &err) < 0 || session_files_list(&files, ctx->sessions, &err) < 0) {
+		filter_free(&filter);
 		return cmd_fail(ctx, &err);
+	}
 	for (size_t i = 0; i < files.nr; i++) {
-		if (!wanted(&files.item[i], cmd_word(ctx, 0)))
+		if (!wanted(&files.item[i], cmd_word(ctx, 0)) || !matches(&files.item[i], filter))
 			continue;
 		if ((int64_t)shown >= max) {
 			left++;
@@ -197,6 +215,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 		}
 		free(r.why);
 	}
+	filter_free(&filter);
 	if (left && !ctx->quiet && !ctx->json)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
 	if (!shown && !ctx->quiet && !ctx->json)

@@ -5,6 +5,7 @@
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/follow.h"
 #include "app/front/sessions.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text/sanitize.h"
 #include "record/record.h"
@@ -153,20 +154,46 @@ static int find_action(struct out *o, uint64_t seq, struct err *err)
 	return rc;
 }
 
+/* Every action of the session that matches, each under its number where people read it. */
+static int put_matching(struct out *o, const struct filter *f, struct err *err)
+{
+	uint64_t seqs[256], at = 0;
+	size_t nr = ARRAY_LEN(seqs);
+	while (nr == ARRAY_LEN(seqs) && !ferror(o->ctx->out)) {
+		if (filter_search(f, o->s, clock_wall_us(), at, ARRAY_LEN(seqs), seqs, &nr, err) < 0)
+			return -1;
+		for (size_t i = 0; i < nr; i++) {
+			uint64_t size = 0;
+			at = o->action = seqs[i];
+			for (int s = STREAM_OUT; s <= STREAM_PTY; s++)
+				size += o->end[s].wanted ? session_output_size(o->s, at, s) : 0;
+			if (size > 0 && !o->ctx->json && o->end[STREAM_OUT].safe)
+				fprintf(o->ctx->out, "-- #%llu\n", (unsigned long long)at);
+			if (session_output_each(o->s, at, put, o, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
 int cmd_out(struct cmd_ctx *ctx)
 {
 	struct out o = { .ctx = ctx };
 	struct err err = ERR_INIT;
+	struct filter *filter;
 	uint64_t seq;
-	if (session_open_ref(ctx, cmd_word(ctx, 0), &o.s, &seq, &err) < 0)
+	if (cmd_filter(ctx, &filter, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &o.s, &seq, &err) < 0) {
+		filter_free(&filter);
 		return cmd_fail(ctx, &err);
+	}
 	set_up(&o);
-	int rc = find_action(&o, seq, &err);
-	if (rc == 0)
+	int rc = filter ? put_matching(&o, filter, &err) : find_action(&o, seq, &err);
+	if (rc == 0 && !filter)
 		rc = cmd_has(ctx, "follow") ? follow(&o, &err) : session_output_each(o.s, o.action, put, &o, &err);
 	for (int s = STREAM_OUT; s <= STREAM_PTY; s++)
 		if (o.end[s].safe)
 			sanitizer_end(&o.end[s].san);
 	session_close(&o.s);
+	filter_free(&filter);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }

@@ -112,7 +112,7 @@ int cmd_search(struct cmd_ctx *ctx)
 	for (size_t i = 0; cmd_word(ctx, i); i++)
 		put_term(&text, cmd_word(ctx, i));
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
-	    filter_parse(&q.filter, buf_cstr(&text), NULL, NULL, &err) < 0)
+	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int rc = search_all(&q, &err);
 	filter_free(&q.filter);

@@ -5,6 +5,8 @@
 #include "app/cmd/cmd_inner.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/paths.h"
+#include "query/saved.h"
 
 void cmd_time(int64_t wall_us, struct buf *out)
 {
@@ -73,4 +75,22 @@ json_t *cmd_event_json(const struct event *ev)
 	if (!ev->body)
 		json_put_flag(o, "redacted", true);
 	return o;
+}
+
+int cmd_filter_text(const char *text, struct filter **out, struct err *err)
+{
+	struct saved_filters saved = { 0 };
+	CLEANUP(free_ptr) char *path = paths_state("filters");
+	saved_load(&saved, path);
+	const struct filter_saved names = saved_lookup(&saved);
+	int rc = filter_parse(out, text, &names, NULL, err);
+	saved_release(&saved);
+	return rc;
+}
+
+int cmd_filter(const struct cmd_ctx *ctx, struct filter **out, struct err *err)
+{
+	const char *text = cmd_opt(ctx, "filter");
+	*out = NULL;
+	return text ? cmd_filter_text(text, out, err) : 0;
 }
