@@ -1,5 +1,5 @@
-/* The options of a box in three forms: struct box_opts, what a box.open event says, and a copy of one's own. One table says
- * which there are, so that none is forgotten when a session is resumed. */
+/* The options of a box in three forms: struct box_opts, what a box.open event says, and a copy of one's own. One table
+ * says which there are, so that none is forgotten when a session is resumed. */
 #include <stddef.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static const struct row {
 	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
 };
 
-#define FIELD(o, type, offset) ((type *)(void *)((char *)(o) + (offset)))
+#define FIELD(o, type, offset)	  ((type *)(void *)((char *)(o) + (offset)))
 #define FIELD_OF(o, type, offset) ((__typeof__(type) const *)(const void *)((const char *)(o) + (offset)))
 
 /* --- to the record --- */

@@ -108,8 +108,8 @@ static bool may(struct prune *p)
 		return false;
 	cmd_size((uint64_t)p->bytes, &size);
 	CLEANUP(free_ptr)
-	char *q = xasprintf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s", buf_cstr(&size),
-			    p->unmerged ? ", with work that is not merged" : "");
+	char *q = xasprintf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s",
+			    buf_cstr(&size), p->unmerged ? ", with work that is not merged" : "");
 	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
@@ -169,7 +169,8 @@ static void remove_chosen(struct prune *p)
 static bool agreed(struct prune *p)
 {
 	if (p->unmerged && !p->ctx->quiet)
-		fprintf(p->ctx->err, "sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
+		fprintf(p->ctx->err,
+			"sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
 			p->unmerged);
 	return cmd_has(p->ctx, "dry-run") || may(p);
 }
@@ -235,8 +236,8 @@ int cmd_prune(struct cmd_ctx *ctx)
 	else if (agreed(&p))
 		remove_chosen(&p);
 	else
-		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu session%s would be, --yes does it", p.nr,
-				       p.nr == 1 ? "" : "s");
+		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu session%s would be, --yes does it",
+				       p.nr, p.nr == 1 ? "" : "s");
 	if (p.spared && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu with work that is not merged were left alone\n", p.spared);
 	if (p.running && !ctx->quiet)

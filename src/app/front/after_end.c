@@ -1,5 +1,5 @@
-/* merge, undo and redact after a session's end: the record holds all that they need. It is opened once more for writing, so that
- * what is done stands in it before it is done. */
+/* merge, undo and redact after a session's end: the record holds all that they need. It is opened once more for
+ * writing, so that what is done stands in it before it is done. */
 #include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -125,8 +125,9 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 	size_t nr = 0;
 	for (size_t i = 0; i < g->u.nr; i++) {
 		struct unmerged_box *b = &g->u.box[i];
-		bool meant = name ? !strcmp(name, b->name) || strtoull(*name == '#' ? name + 1 : name, NULL, 10) == b->id :
-				    b->files > 0;
+		bool meant =
+			name ? !strcmp(name, b->name) || strtoull(*name == '#' ? name + 1 : name, NULL, 10) == b->id
+			     : b->files > 0;
 		if (!meant)
 			continue;
 		buf_printf(&names, "%s%s (#%" PRIu64 ")", nr++ ? ", " : "", b->name, b->id);
@@ -135,8 +136,9 @@ static struct unmerged_box *choose(struct again *g, const char *name, struct err
 	if (nr == 1)
 		return found;
 	if (nr)
-		err_set(err, ERR_USAGE, "several boxes have work that is not merged, say which (%s/BOX or its #number): %s", session_id(g->read),
-			buf_cstr(&names));
+		err_set(err, ERR_USAGE,
+			"several boxes have work that is not merged, say which (%s/BOX or its #number): %s",
+			session_id(g->read), buf_cstr(&names));
 	else if (name)
 		err_set(err, ERR_NOENT, "session %s has no box '%s'", session_id(g->read), name);
 	else
@@ -153,7 +155,8 @@ static void add_object(void *self, enum object_type type, const void *bytes, siz
 	*id_out = (struct object_id){ 0 };
 }
 
-static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
+		      struct err *err)
 {
 	return session_object(self, id, type_out, out, err);
 }
@@ -173,7 +176,8 @@ static void leave_others(struct cmd_ctx *ctx, const struct ws_view *v, struct ch
 		if (want)
 			continue;
 		GROW(c->item, c->nr, c->cap);
-		c->item[c->nr++] = (struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
+		c->item[c->nr++] =
+			(struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
 	}
 }
 
@@ -241,18 +245,19 @@ static int conflicts(const json_t *body, struct err *err)
 	size_t i, k, nr = 0;
 	json_t *t, *c;
 	json_array_foreach(json_object_get(body, "targets"), i, t)
-		json_array_foreach(json_object_get(t, "conflicts"), k, c) {
-			CLEANUP(buf_release) struct buf path = BUF_INIT;
-			json_get_bytes(json_object_get(c, "path"), &path);
-			if (nr++ < 10)
-				buf_printf(&text, "%s%s (%s)", nr > 1 ? ", " : "", buf_cstr(&path),
-					   json_str(c, "why", "changed on both sides"));
-		}
+		json_array_foreach(json_object_get(t, "conflicts"), k, c)
+	{
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		json_get_bytes(json_object_get(c, "path"), &path);
+		if (nr++ < 10)
+			buf_printf(&text, "%s%s (%s)", nr > 1 ? ", " : "", buf_cstr(&path),
+				   json_str(c, "why", "changed on both sides"));
+	}
 	return err_set(err, ERR_INVALID, "nothing was merged, there are conflicts: %s", buf_cstr(&text));
 }
 
-
-static int plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st, struct err *err)
+static int plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st,
+		     struct err *err)
 {
 	p->view = xcalloc(b->nr, sizeof(*p->view));
 	p->step = xcalloc(b->nr, sizeof(*p->step));
@@ -272,8 +277,12 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 		p->left += left;
 		p->files[k] = l->files > left ? l->files - left : 0;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
-		p->target[k] = (struct merge_target){ .repo = l->repo, .dir = l->dir, .step = &p->step[k], .nr_steps = 1,
-						      .choice = p->choice[k].item, .nr_choices = p->choice[k].nr };
+		p->target[k] = (struct merge_target){ .repo = l->repo,
+						      .dir = l->dir,
+						      .step = &p->step[k],
+						      .nr_steps = 1,
+						      .choice = p->choice[k].item,
+						      .nr_choices = p->choice[k].nr };
 	}
 	return p->nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into", b->name);
 }
@@ -365,7 +374,8 @@ int after_end_undo(struct cmd_ctx *ctx, const char *path)
 	CLEANUP(free_ptr) char *dir = paths_state("undo");
 	int rc = open_again(&g, ctx, path, &err);
 	if (rc == 0 && !g.u.merge[0])
-		rc = err_set(&err, ERR_NOENT, "there is no merge of session %s that could be undone; its boxes have gone",
+		rc = err_set(&err, ERR_NOENT,
+			     "there is no merge of session %s that could be undone; its boxes have gone",
 			     session_id(g.read));
 	if (rc == 0)
 		rc = write_again(&g, &err);
@@ -393,7 +403,9 @@ int after_end_redact(struct cmd_ctx *ctx, const char *path)
 {
 	struct again g;
 	struct err err = ERR_INIT;
-	struct removal_wish w = { .why = cmd_opt(ctx, "why"), .object = cmd_opt(ctx, "object"), .output = cmd_has(ctx, "output") };
+	struct removal_wish w = { .why = cmd_opt(ctx, "why"),
+				  .object = cmd_opt(ctx, "object"),
+				  .output = cmd_has(ctx, "output") };
 	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
 	if (!w.why || !*w.why)
 		return cmd_usage(ctx, "say why: --why TEXT (it is recorded with your name and the time)");
@@ -409,7 +421,8 @@ int after_end_redact(struct cmd_ctx *ctx, const char *path)
 	while (rc == 0 && !g.done && record_state(g.record) == RECORD_OK)
 		loop_turn(g.loop, 50);
 	if (rc == 0 && !g.done)
-		rc = err_set(&err, ERR_FULL, "the session file cannot be written: it is not said that anything was removed");
+		rc = err_set(&err, ERR_FULL,
+			     "the session file cannot be written: it is not said that anything was removed");
 	if (rc == 0 && ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(g.read));

@@ -23,7 +23,8 @@ static void see_open(struct unmerged *u, const struct event *ev, const json_t *b
 	const json_t *repos = json_object_get(body, "repos");
 	size_t nr = json_array_size(repos);
 	for (size_t i = 0; i < u->nr; i++)
-		if (u->box[i].id == ev->cause && !u->box[i].closed && !strcmp(u->box[i].name, json_str(body, "name", ""))) {
+		if (u->box[i].id == ev->cause && !u->box[i].closed &&
+		    !strcmp(u->box[i].name, json_str(body, "name", ""))) {
 			u->box[i].id = ev->seq; /* the same box, opened again by a session that goes on */
 			return;
 		}
@@ -49,7 +50,8 @@ static void see_snapshot(struct unmerged_box *b, const struct event *ev, json_t 
 		l->snap = json_incref(body);
 		/* what was merged stays merged while nothing changes; a box that is opened again lists what it had */
 		const char *why = json_str(body, "why", "");
-		if (!l->seq || (json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0))
+		if (!l->seq ||
+		    (json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0))
 			l->seq = ev->seq;
 	}
 }
@@ -113,7 +115,8 @@ static void add_object(void *self, enum object_type type, const void *bytes, siz
 	*id_out = (struct object_id){ 0 };
 }
 
-static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out, struct err *err)
+static int get_object(void *self, const struct object_id *id, enum object_type *type_out, struct buf *out,
+		      struct err *err)
 {
 	return session_object(self, id, type_out, out, err);
 }
@@ -220,11 +223,14 @@ void unmerged_tell(struct cmd_ctx *ctx, const char *path)
 			CLEANUP(free_ptr) char *which = boxes > 1 ? xasprintf("/%s", b->name) : xstrdup("");
 			if (!b->files)
 				continue;
-			fprintf(ctx->err, "sandglass: box %s: %zu file%s not merged; `sandglass merge %s%s` or `sandglass prune %s`\n",
+			fprintf(ctx->err,
+				"sandglass: box %s: %zu file%s not merged; `sandglass merge %s%s` or `sandglass prune "
+				"%s`\n",
 				b->name, b->files, b->files == 1 ? "" : "s", session_id(s), which, session_id(s));
 			if (b->large)
 				fprintf(ctx->err,
-					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes are left\n",
+					"sandglass: box %s: %zu of them larger than keep.file_bytes: only their hashes "
+					"are left\n",
 					b->name, b->large);
 		}
 		unmerged_release(&u);

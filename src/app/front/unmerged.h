@@ -8,12 +8,12 @@
 #include "record/read/session.h"
 
 struct unmerged_layer {
-	char *repo, *dir; /* the user's folder; NULL = none, there is nothing to merge into */
-	json_t *snap;     /* body of its newest snapshot; NULL = none */
+	char *repo, *dir;     /* the user's folder; NULL = none, there is nothing to merge into */
+	json_t *snap;	      /* body of its newest snapshot; NULL = none */
 	uint64_t seq, merged; /* of that snapshot; of the newest merge back that stands */
-	size_t left;          /* files which that merge left out */
-	size_t files;         /* not merged */
-	size_t large;         /* among them kept by hash only although nothing ignores them: cannot be merged */
+	size_t left;	      /* files which that merge left out */
+	size_t files;	      /* not merged */
+	size_t large;	      /* among them kept by hash only although nothing ignores them: cannot be merged */
 };
 
 struct unmerged_box {
@@ -28,8 +28,8 @@ struct unmerged_box {
 struct unmerged {
 	struct unmerged_box *box;
 	size_t nr, cap;
-	json_t *end;     /* body of the newest session.end; NULL = it has not ended */
-	char merge[33];  /* id of the newest merge back that stands; "" = none */
+	json_t *end;	/* body of the newest session.end; NULL = it has not ended */
+	char merge[33]; /* id of the newest merge back that stands; "" = none */
 	uint64_t merge_box;
 };
 #define UNMERGED_INIT ((struct unmerged){ 0 })
@@ -39,11 +39,12 @@ NODISCARD int unmerged_read(struct unmerged *out, struct session *s, struct err 
 void unmerged_release(struct unmerged *u);
 size_t unmerged_files(const struct unmerged *u);
 
-/* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on ctx->err, one line a box. */
+/* "box fix-1: 3 files not merged; `sandglass merge s-7k2m9q` or `sandglass prune s-7k2m9q`" on ctx->err, one line a
+ * box. */
 void unmerged_tell(struct cmd_ctx *ctx, const char *path);
 
-/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box: name, #id or NULL. Returns the
- * exit status. */
+/* merge, undo and redact of a session that does not run: done here and recorded in its file. @box: name, #id or NULL.
+ * Returns the exit status. */
 int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box);
 int after_end_undo(struct cmd_ctx *ctx, const char *path);
 int after_end_redact(struct cmd_ctx *ctx, const char *path);

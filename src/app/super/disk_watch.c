@@ -4,27 +4,21 @@
 #include <fts.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 
-#include "base/fd.h"
+#include "base/clock.h"
 
-enum { LOOK_MS = 500 };
+enum { LOOK_MS = 500, LOOK_SHARE = 20 }; /* at most a twentieth of the time goes into looking */
 
 struct disk_watch {
 	struct super *s;
 	uint64_t box;
 	char *dir; /* of ours: uppers and work folders */
 	struct loop_timer *timer;
-	int64_t limit, used, free_then; /* bytes; used: when its files were last looked at */
-	int64_t now;                    /* of the look under way */
-	bool looking, dead, over;
+	int64_t limit, used; /* bytes; used: when its files were last looked at */
+	int64_t now;	     /* of the look under way */
+	int64_t began_us, next_us;
+	bool looking, dead;
 };
-
-static int64_t free_bytes(const char *dir)
-{
-	struct statvfs v;
-	return statvfs(dir, &v) < 0 ? -1 : (int64_t)(v.f_bfree * v.f_frsize);
-}
 
 static void destroy(struct disk_watch *d)
 {
@@ -73,7 +67,7 @@ static void look_done(void *self)
 	}
 	bool grows = d->now > d->used;
 	d->used = d->now;
-	d->free_then = free_bytes(d->dir);
+	d->next_us = clock_mono_us() + LOOK_SHARE * (clock_mono_us() - d->began_us);
 	if (d->now > d->limit && grows)
 		stop_box(d);
 }
@@ -81,13 +75,10 @@ static void look_done(void *self)
 static void tick(void *self)
 {
 	struct disk_watch *d = self;
-	int64_t left = d->limit - d->used, free_now = free_bytes(d->dir);
-	if (d->looking || !boxes_alive(d->s->boxes, d->box))
-		return;
-	/* while the whole file system has not lost as much as the box has left, the box cannot have used it up */
-	if (d->free_then >= 0 && free_now >= 0 && left > 0 && d->free_then - free_now < left)
+	if (d->looking || clock_mono_us() < d->next_us || !boxes_alive(d->s->boxes, d->box))
 		return;
 	d->looking = true;
+	d->began_us = clock_mono_us();
 	d->s->background++;
 	loop_job_run(d->s->loop, look_work, look_done, d);
 }
@@ -97,8 +88,7 @@ struct disk_watch *disk_watch_new(struct super *s, struct box *b, const struct b
 	if (o->limits.disk_bytes <= 0 || !o->state_dir)
 		return NULL;
 	struct disk_watch *d = NEW(struct disk_watch);
-	*d = (struct disk_watch){ .s = s, .box = b->id, .dir = xstrdup(o->state_dir), .limit = o->limits.disk_bytes,
-				  .free_then = -1 };
+	*d = (struct disk_watch){ .s = s, .box = b->id, .dir = xstrdup(o->state_dir), .limit = o->limits.disk_bytes };
 	d->timer = loop_timer_new(s->loop, tick, d);
 	loop_timer_set(d->timer, LOOK_MS, LOOK_MS);
 	return d;
