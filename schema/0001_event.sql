@@ -10,6 +10,13 @@ CREATE TABLE session(
   created_us INTEGER NOT NULL
 ) STRICT;
 
+CREATE TABLE origin(              -- of a fork: whose the events up to seq are; no row = all are this session's
+  seq INTEGER PRIMARY KEY,        -- the last event of theirs
+  id TEXT NOT NULL,
+  uuid BLOB NOT NULL,
+  key BLOB NOT NULL               -- as in their session row
+) STRICT;
+
 CREATE TABLE event(
   seq INTEGER PRIMARY KEY,        -- 1, 2, 3 ...; order is this and nothing else
   cause INTEGER NOT NULL,         -- seq that led to it; 0 = none
@@ -123,6 +130,10 @@ END;
 CREATE TRIGGER session_kept BEFORE UPDATE ON session
 BEGIN
   SELECT RAISE(ABORT, 'the session row is never changed');
+END;
+CREATE TRIGGER origin_kept BEFORE UPDATE ON origin
+BEGIN
+  SELECT RAISE(ABORT, 'where a fork comes from is never changed');
 END;
 CREATE TRIGGER checkpoint_kept BEFORE UPDATE ON checkpoint
 BEGIN

@@ -24,7 +24,7 @@ struct gate_judge {
 
 struct gate_ops {
 	/* After action.ended of something that may have written: take a snapshot, then call gate_settled(action). The next
-	 * writing action of that box waits for it. NULL = no snapshots. */
+	 * writing action of that box, and whoever asked for this one, wait for it. NULL = no snapshots. */
 	void (*snapshot)(void *self, uint64_t action, uint64_t box);
 	/* A held action has arrived or gone (notification, screens). */
 	void (*on_held)(void *self, uint64_t action, bool held);

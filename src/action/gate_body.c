@@ -198,6 +198,8 @@ json_t *requested_body(const struct action *a)
 		json_put(o, "args", public_args(s->args));
 	if (s->timeout_us)
 		json_put_int(o, "timeout_us", s->timeout_us);
+	if (s->call)
+		json_put_int(o, "call", (int64_t)s->call);
 	json_put_flag(o, "may_write", s->may_write);
 	if (s->parallel)
 		json_put_flag(o, "parallel", true);

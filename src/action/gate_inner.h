@@ -56,6 +56,7 @@ struct action {
 	bool by_person;        /* somebody said yes to this very intent */
 	bool released;         /* a latch let it pass: not held again for a hold or a pause */
 	bool prepared, cancelled, edited, started, counted;
+	bool settling;         /* has ended; its snapshot is being taken */
 	bool orphan;           /* recovered, nobody has submitted it again yet */
 	bool shown_again;
 	int64_t deadline_us;   /* monotonic: a question's, or that of its `when`; 0 = none */

@@ -132,7 +132,8 @@ static void leave_queue(struct gate_box *b, const struct action *a)
 		}
 }
 
-/* The box is free for the next one, or will be when its files have been looked at. */
+/* The box is free for the next one, or will be when its files have been looked at: @a is told of its end after that, so
+ * that whatever follows from its answer comes after the tree that it left. */
 static void leave_box(struct action *a, bool ran)
 {
 	struct gate *g = a->gate;
@@ -141,14 +142,24 @@ static void leave_box(struct action *a, bool ran)
 	if (b)
 		leave_queue(b, a);
 	bool mine = b && b->busy == a->id;
-	if (wrote)
+	if (wrote) {
+		a->settling = true;
 		g->ops.snapshot(g->ops.self, a->id, a->spec.box);
-	else if (mine)
+		return;
+	}
+	gate_todo(a, TODO_DONE);
+	if (mine)
 		next_in_box(b);
 }
 
 void gate_settled(struct gate *g, uint64_t action)
 {
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->id == action && a->settling) {
+			a->settling = false;
+			gate_todo(a, TODO_DONE);
+			break;
+		}
 	for (size_t i = 0; i < g->nr_boxes; i++)
 		if (g->box[i]->busy == action) {
 			const struct action *a = gate_action(g, action);
@@ -190,7 +201,8 @@ void action_finish(struct action *a, enum action_end end, json_t *body, const ch
 	a->deadline_us = 0;
 	a->state = ACTION_ENDED;
 	a->todo &= (unsigned)(TODO_HELD | TODO_UNHELD);
-	gate_todo(a, TODO_DONE | (held ? TODO_UNHELD : 0u));
+	if (held)
+		gate_todo(a, TODO_UNHELD);
 	if (held)
 		a->todo &= ~(unsigned)TODO_HELD;
 	leave_box(a, ran);

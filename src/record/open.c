@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "record/inner.h"
+#include "record/read/session.h"
 #include "record/key.h"
 #include "record/read/lease.h"
 #include "record/schema.h"
@@ -213,6 +214,41 @@ static void remove_file(const char *path)
 	}
 }
 
+int record_fork(const char *from, uint64_t seq, const char *dir, const char *name, char **path_out, struct err *err)
+{
+	CLEANUP(free_half) struct record *r = new_half();
+	uint8_t seed[SIGN_SEED_LEN];
+	struct session *src;
+	if (session_open(&src, from, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *shown = xstrdup(name ? name : session_name(src));
+	CLEANUP(free_ptr) char *beside = xstrdup(from);
+	session_close(&src);
+	char *slash = strrchr(beside, '/');
+	if (slash)
+		*slash = 0;
+	const char *to = dir ? dir : slash ? beside : ".";
+	if (dir_make(to, 0700, err) < 0 || refuse_network(to, err) < 0 || key_load(seed, err) < 0)
+		return -1;
+	if (make_file(r, to, shown, err) < 0)
+		return -1;
+	random_bytes(r->uuid, UUID_LEN);
+	int rc = store_create(&r->store, r->path, r->id, r->uuid, shown, seed, err);
+	secret_wipe(seed, sizeof(seed));
+	if (rc == 0)
+		rc = store_copy(r->store, from, seq, err);
+	struct err none = ERR_INIT;
+	if (r->store && store_close(&r->store, rc == 0, rc == 0 ? err : &none) < 0)
+		rc = -1;
+	if (rc < 0) {
+		remove_file(r->path);
+		return -1;
+	}
+	sync_dir(to);
+	*path_out = take(&r->path);
+	return 0;
+}
+
 int record_create(struct record **out, struct loop *l, const char *dir, const char *name, json_t *start_body,
 		  const struct record_ops *ops, void *self, struct err *err)
 {
@@ -272,10 +308,18 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 		return -1;
 	begin(r, l, ops, self);
 	json_t *body = json_object();
+	struct store_origin from;
+	bool forked = store_origin(r->store, &from) && from.seq == r->head;
 	json_put_int(body, "head", (int64_t)r->head);
+	if (forked) {
+		json_put_str(body, "from", from.id);
+		put_hex(body, "from_uuid", from.uuid, UUID_LEN);
+		json_put_str(body, "id", r->id);
+		put_hex(body, "uuid", r->uuid, UUID_LEN);
+	}
 	put_hex(body, "key", key, SIGN_KEY_LEN);
 	put_machine(body);
-	record_append_json(r, EV_SESSION_RESUMED, 0, 0, 0, 0, body);
+	record_append_json(r, forked ? EV_SESSION_FORKED : EV_SESSION_RESUMED, 0, 0, 0, 0, body);
 	*out = take(&r);
 	return 0;
 }

@@ -39,6 +39,13 @@ NODISCARD int record_create(struct record **out, struct loop *l, const char *dir
 NODISCARD int record_resume(struct record **out, struct loop *l, const char *path, const struct record_ops *ops,
 			    void *self, struct err *err);
 
+/* A new session file beside @from (or in @dir) that begins with the first @seq events of it, unchanged: events, their
+ * output, objects and messages; table origin says whose they are. record_resume goes on with it and appends
+ * session.forked instead of session.resumed. @name NULL: as @from. The copy is made by one transaction; nothing is left of
+ * one that fails. ERR_NOENT: there is no such event; ERR_INVALID: a redaction after @seq reaches into what is copied. */
+NODISCARD int record_fork(const char *from, uint64_t seq, const char *dir, const char *name, char **path_out,
+			  struct err *err);
+
 const char *record_path(const struct record *r); /* borrows */
 const char *record_id(const struct record *r);   /* borrows; "s-7k2m9q" */
 enum record_state record_state(const struct record *r);

@@ -153,6 +153,18 @@ static uint64_t read_number(struct store *s, const char *sql)
 	return v;
 }
 
+/* A fork's chain begins where that of its first origin does. */
+static void start_chain(struct store *s, const uint8_t key[SIGN_KEY_LEN])
+{
+	sqlite3_stmt *st;
+	chain_start(s->uuid, key, &s->now.chain);
+	int rc = sqlite3_prepare_v2(s->db, "SELECT uuid, key FROM origin ORDER BY seq LIMIT 1", -1, &st, NULL);
+	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 0) == UUID_LEN &&
+	    sqlite3_column_bytes(st, 1) == SIGN_KEY_LEN)
+		chain_start(sqlite3_column_blob(st, 0), sqlite3_column_blob(st, 1), &s->now.chain);
+	sqlite3_finalize(st);
+}
+
 /* Fills @chain with event.chain of the last event, or with that of event 0. */
 static int read_state(struct store *s, char **id_out, struct err *err)
 {
@@ -169,7 +181,7 @@ static int read_state(struct store *s, char **id_out, struct err *err)
 	sqlite3_finalize(st);
 	if (!good)
 		return err_set(err, ERR_DAMAGED, "session file '%s' does not say which session it is", s->path);
-	chain_start(s->uuid, key, &s->now.chain);
+	start_chain(s, key);
 	rc = sqlite3_prepare_v2(s->db, "SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1", -1, &st, NULL);
 	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 1) == HASH_LEN) {
 		s->now.seq = (uint64_t)sqlite3_column_int64(st, 0);

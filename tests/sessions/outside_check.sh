@@ -15,8 +15,10 @@ hash_hex() { xxd -r -p | sha256sum | cut -d' ' -f1; }
 uuid=$(ask 'SELECT lower(hex(uuid)) FROM session')
 key=$(ask 'SELECT lower(hex(key)) FROM session')
 
-# rules 6, 10, 11, 12
-chain=$(printf 'sandglass session 1\n%s\n%s\n' "$uuid" "$key" | sha256sum | cut -d' ' -f1)
+# rules 6, 10, 11, 12; a fork begins with another session's name and key
+begin=$(ask "SELECT lower(hex(uuid)) || '|' || lower(hex(key)) FROM origin ORDER BY seq LIMIT 1")
+begin=${begin:-$uuid|$key}
+chain=$(printf 'sandglass session 1\n%s\n%s\n' "${begin%|*}" "${begin#*|}" | sha256sum | cut -d' ' -f1)
 expect=0 events=0
 while IFS='|' read -r seq head salt body body_hash stored; do
 	expect=$((expect + 1))
@@ -38,7 +40,8 @@ openssl pkey -pubin -inform DER -in "$dir/key.der" -out "$dir/key.pem"
 signed=0
 while IFS='|' read -r seq ts now sig stored; do
 	[ "$now" = "$stored" ] || die "rule 18: the checkpoint at $seq signs another chain"
-	printf 'sandglass checkpoint 1\n%s\n%s\n%s\n%s\n' "$uuid" "$seq" "$now" "$ts" >"$dir/text"
+	owner=$(ask "SELECT lower(hex(uuid)) FROM origin WHERE seq >= $seq ORDER BY seq LIMIT 1")
+	printf 'sandglass checkpoint 1\n%s\n%s\n%s\n%s\n' "${owner:-$uuid}" "$seq" "$now" "$ts" >"$dir/text"
 	printf '%s' "$sig" | xxd -r -p >"$dir/sig"
 	openssl pkeyutl -verify -rawin -pubin -inkey "$dir/key.pem" -in "$dir/text" -sigfile "$dir/sig" >/dev/null ||
 		die "rule 18: the signature at event $seq does not hold"

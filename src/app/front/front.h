@@ -17,5 +17,9 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 
 /* run.c: starts what @o says (app/front/spawn.h) and shows it. */
 int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
+/* What the session at @path was begun with, into @o; options of the command line come on top. */
+NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
+/* Model providers and prices of the configuration as it is now. */
+NODISCARD int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err);
 
 #endif

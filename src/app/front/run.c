@@ -107,6 +107,22 @@ static void shell_words(json_t *o, const char *field, const json_t *list)
 		json_put_str(o, field, line.data);
 }
 
+static void put_models(json_t *o, const struct config *c)
+{
+	json_put(o, "models", config_object(c, "models"));
+	json_put(o, "prices", config_object(c, "prices"));
+}
+
+int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct config *c;
+	if (config_open(&c, ctx, err) < 0)
+		return -1;
+	put_models(o, c);
+	config_close(&c);
+	return 0;
+}
+
 /* What the options leave open, the configuration says. */
 static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -131,8 +147,7 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
 	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
-	json_put(o, "models", config_object(c, "models"));
-	json_put(o, "prices", config_object(c, "prices"));
+	put_models(o, c);
 	if (!json_object_get(o, "notify"))
 		shell_words(o, "notify", argv);
 	if (json_is_array(roots))
@@ -301,8 +316,7 @@ int cmd_run(struct cmd_ctx *ctx)
 	return run_session(ctx, o, &fo);
 }
 
-/* What the session was begun with; options of the command line come on top. */
-static int options_of(json_t *o, const char *path, struct err *err)
+int run_options_of(json_t *o, const char *path, struct err *err)
 {
 	static const char *const same[] = { "model", "backend" };
 	struct session *s;
@@ -330,7 +344,7 @@ int cmd_resume(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (options_of(o, path, &err) < 0)
+	if (run_options_of(o, path, &err) < 0 || run_models(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
 	json_put_str(o, "name", "session");

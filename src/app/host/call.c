@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/cmd/describe.h"
+#include "app/super/recorded.h"
 #include "app/super/resume.h"
 #include "app/super/super_inner.h"
 #include "app/super/vault.h"
@@ -25,6 +26,7 @@ static void call_free(struct call *c)
 	shown_release(&c->out[0]);
 	shown_release(&c->out[1]);
 	vault_forget(s->vault, c);
+	recorded_forget(resume_recorded(s->resume), c);
 	strv_release(&c->secrets);
 	free(c->op);
 	json_decref(c->body);
@@ -155,9 +157,8 @@ void call_fail_err(struct call *c, const struct err *err)
 
 /* --- actions --- */
 
-static void on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
+void call_output(struct call *c, enum record_stream stream, const void *bytes, size_t len)
 {
-	struct call *c = self;
 	int i = stream == STREAM_ERR;
 	if (stream == STREAM_REQUEST || stream == STREAM_RESPONSE)
 		return; /* bytes on a wire are for the record */
@@ -250,14 +251,23 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	return v;
 }
 
-static void on_done(void *self, const struct action_result *res)
+static void on_output(void *self, enum record_stream stream, const void *bytes, size_t len)
 {
-	struct call *c = self;
+	call_output(self, stream, bytes, len);
+}
+
+void call_result(struct call *c, const struct action_result *res)
+{
 	c->action = 0;
 	if (c->done)
 		c->done(c, res);
 	else if (call_outcome(c, res))
 		call_answer(c, call_res(c, res));
+}
+
+static void on_done(void *self, const struct action_result *res)
+{
+	call_result(self, res);
 }
 
 void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
@@ -266,6 +276,9 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 	const struct action_client client = { .done = on_done, .output = on_output, .self = c };
 	failpoint("call.before-submit");
 	c->done = done;
+	if (c->host == c->super->host && recorded_answer(resume_recorded(c->super->resume), c))
+		return;
+	spec->call = c->host == c->super->host ? c->id : 0;
 	spec->cause = spec->cause ? spec->cause : c->agent ? c->agent : c->super->start_seq;
 	spec->agent = c->agent;
 	spec->tool = c->tool ? c->tool : spec->tool;

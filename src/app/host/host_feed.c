@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/host/host_inner.h"
+#include "base/mem.h"
 #include "wire/host.h"
 
 struct fed_call {
@@ -16,7 +17,9 @@ struct host_feed {
 	size_t nr, cap;
 	uint64_t *answered;    /* ids with a recorded answer */
 	size_t nr_answered, cap_answered;
-	struct strv lost;      /* tools of actions that had reached outside and whose end is unknown */
+	uint64_t *lost;        /* calls whose actions may have reached outside and whose end is unknown */
+	size_t nr_lost;
+	uint64_t told;         /* of the last recorded turn: so much of what it tells is in the record */
 	void (*caught_up)(void *self);
 	void *self;
 };
@@ -31,7 +34,7 @@ void feed_free_calls(struct host *h)
 		json_decref(f->call[i].body);
 	free(f->call);
 	free(f->answered);
-	strv_release(&f->lost);
+	free(f->lost);
 	free(f);
 }
 
@@ -61,7 +64,9 @@ int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
 	h->feed = NEW(struct host_feed);
 	h->feed->caught_up = r->caught_up;
 	h->feed->self = r->self;
-	strv_copy(&h->feed->lost, r->lost);
+	h->feed->nr_lost = r->nr_lost;
+	h->feed->told = r->told;
+	h->feed->lost = xmemdup(r->lost, r->nr_lost * sizeof(*r->lost));
 	if (session_open(&s, record_path(h->super->record), err) < 0)
 		return -1;
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
@@ -88,31 +93,18 @@ bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 		return true;
 	}
 	const char *op = json_str(body, "op", "");
-	return type == HOST_TELL && strcmp(op, "observe") != 0 && strcmp(op, "secret") != 0;
+	if (type != HOST_TELL || !strcmp(op, "observe") || !strcmp(op, "secret"))
+		return false;
+	if (h->turns + 1 < h->ordinal)
+		return true;
+	return f->told ? f->told-- > 0 : false;
 }
 
-/* The tool that an op's action is known by in the record; NULL for what stays in the box and can be done again. */
-static const char *outside_tool(const json_t *body)
+static bool was_lost(const struct host_feed *f, uint64_t call)
 {
-	static const struct {
-		const char *op, *tool;
-	} known[] = { { "host.push", "sg.host.push" }, { "host.exec", "sg.host.exec" }, { "box.merge", "merge" },
-		      { "box.put", "put" },	       { "box.get", "get" } };
-	const char *op = json_str(body, "op", "");
-	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		if (!strcmp(known[i].op, op))
-			return known[i].tool;
-	return strcmp(op, "tool.call") ? NULL : json_str(json_object_get(body, "args"), "name", NULL);
-}
-
-static bool was_lost(struct host_feed *f, const json_t *body)
-{
-	const char *tool = outside_tool(body);
-	for (size_t i = 0; tool && i < f->lost.nr; i++)
-		if (!strcmp(f->lost.item[i], tool)) {
-			f->lost.item[i][0] = 0; /* each explains one call */
+	for (size_t i = 0; i < f->nr_lost; i++)
+		if (f->lost[i] == call)
 			return true;
-		}
 	return false;
 }
 
@@ -122,7 +114,7 @@ void feed_caught_up(struct host *h)
 	h->feed = NULL;
 	f->caught_up(f->self);
 	for (size_t i = 0; i < f->nr && !h->ended; i++) {
-		if (was_lost(f, f->call[i].body)) {
+		if (was_lost(f, f->call[i].id)) {
 			json_t *e = json_object();
 			json_put_str(e, "code", "interrupted");
 			json_put_str(e, "msg", "interrupted: it had begun when the session broke off, and how it ended is not known");

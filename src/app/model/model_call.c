@@ -118,6 +118,9 @@ static void record_reply(struct super *s, struct action *a, const json_t *reply,
 	json_put_int(body, "cost_uusd", cost < 0 ? 0 : cost);
 	json_put_flag(body, "cost_unknown", cost < 0);
 	json_put_str(body, "id", json_str(reply, "id", NULL));
+	static const char *const more[] = { "raw", "dialect", "window", "why" };
+	for (size_t i = 0; i < ARRAY_LEN(more); i++)
+		json_put(body, more[i], json_incref(json_object_get(reply, more[i])));
 	record_append_json(s->record, EV_MODEL_REPLY, action_id(a), spec->agent, 0, action_id(a), body);
 	json_t *end = json_object();
 	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));

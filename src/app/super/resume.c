@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/exit.h"
+#include "app/super/recorded.h"
 #include "app/super/super_box.h"
 #include "app/super/super_tree.h"
 
@@ -16,10 +17,8 @@ struct old_box {
 };
 
 struct old_action {
-	uint64_t id;
-	char *tool;
-	uint64_t box;
-	bool started, writes;
+	uint64_t id, call, box;
+	bool started, writes, outside, connect;
 };
 
 struct resume {
@@ -28,7 +27,9 @@ struct resume {
 	void *self;
 	json_t *start;         /* body of session.start */
 	uint64_t host, head;   /* seq of the script's host.start; the last event */
+	uint64_t frames, told; /* sent to the host; what it told after the last of them */
 	bool ended;            /* it had ended by itself */
+	bool over;             /* its script had */
 	struct old_box *box;
 	size_t nr_boxes, cap_boxes;
 	struct {
@@ -39,7 +40,9 @@ struct resume {
 	size_t nr_agents, cap_agents;
 	struct old_action *open;
 	size_t nr_open, cap_open;
-	struct strv lost;
+	uint64_t *lost; /* calls of the script */
+	size_t nr_lost;
+	struct recorded *recorded;
 	bool going;
 };
 
@@ -78,8 +81,14 @@ static void see_label(struct resume *r, const struct event *ev, const json_t *bo
 static void see_requested(struct resume *r, const struct event *ev, const json_t *body)
 {
 	GROW(r->open, r->nr_open, r->cap_open);
-	r->open[r->nr_open++] = (struct old_action){ .id = ev->seq, .tool = xstrdup(json_str(body, "tool", "")),
-							   .box = ev->box, .writes = json_flag(body, "may_write", false) };
+	r->open[r->nr_open++] = (struct old_action){
+		.id = ev->seq,
+		.call = (uint64_t)json_int(body, "call", 0),
+		.box = ev->box,
+		.writes = json_flag(body, "may_write", false),
+		.outside = json_flag(body, "leaves_box", false) && strcmp(json_str(body, "kind", ""), "model") != 0,
+		.connect = !strcmp(json_str(body, "kind", ""), "connect"),
+	};
 }
 
 static void see_action(struct resume *r, const struct event *ev)
@@ -90,7 +99,6 @@ static void see_action(struct resume *r, const struct event *ev)
 		if (ev->kind == EV_ACTION_STARTED) {
 			r->open[i].started = true;
 		} else {
-			free(r->open[i].tool);
 			memmove(&r->open[i], &r->open[i + 1], (--r->nr_open - i) * sizeof(*r->open));
 		}
 		return;
@@ -111,12 +119,21 @@ static void see(struct resume *r, const struct event *ev)
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : json_object();
 	struct old_box *b = ev->box ? box_of(r, ev->box) : NULL;
 	r->head = ev->seq;
+	recorded_see(r->recorded, ev, body);
 	if (ev->kind == EV_SESSION_START) {
 		r->start = json_incref(body);
 	} else if (ev->kind == EV_SESSION_END) {
 		r->ended = true;
 	} else if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
-		r->host = r->host ? r->host : ev->seq; /* frames of later hosts of a resumed session have the same cause */
+		r->host = ev->seq; /* the last one: a fork whose script was changed has begun anew */
+		r->over = false;
+	} else if (ev->kind == EV_HOST_END && ev->cause == r->host) {
+		r->over = true;
+	} else if (ev->kind == EV_HOST_FRAME && ev->cause == r->host) {
+		r->frames++;
+		r->told = 0;
+	} else if (ev->kind == EV_NOTE || ev->kind == EV_TOOL_END || ev->kind == EV_AGENT_STATE) {
+		r->told++;
 	} else if (ev->kind == EV_AGENT_START) {
 		see_agent(r, ev, body);
 	} else if (ev->kind == EV_AGENT_END) {
@@ -140,6 +157,20 @@ static void see(struct resume *r, const struct event *ev)
 	}
 }
 
+/* What may have reached outside is never done again: actions outside of a box, and those of a box that had a connection. */
+static void see_lost(struct resume *r)
+{
+	r->lost = xcalloc(r->nr_open + 1, sizeof(*r->lost));
+	for (size_t i = 0; i < r->nr_open; i++) {
+		const struct old_action *a = &r->open[i];
+		bool connected = false;
+		for (size_t k = 0; k < r->nr_open; k++)
+			connected |= a->box && r->open[k].box == a->box && r->open[k].connect && r->open[k].started;
+		if (a->started && a->call && (a->outside || connected))
+			r->lost[r->nr_lost++] = a->call;
+	}
+}
+
 int resume_read(struct resume **out, const char *path, struct err *err)
 {
 	struct session *s;
@@ -149,6 +180,7 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 	if (session_open(&s, path, err) < 0)
 		return -1;
 	struct resume *r = NEW(struct resume);
+	r->recorded = recorded_new();
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(f, &ev, &a, 0, err)) == 1) {
 		see(r, &ev);
@@ -157,13 +189,13 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 	}
 	if (rc == 0 && r->ended)
 		rc = err_set(err, ERR_INVALID, "session %s has ended; there is nothing to go on with", session_id(s));
-	else if (rc == 0 && (!r->host || !r->start))
+	else if (rc == 0 && (!r->frames || !r->start))
 		rc = err_set(err, ERR_INVALID, "session %s broke off before its script began; run it anew", session_id(s));
+	else if (rc == 0 && r->over)
+		rc = err_set(err, ERR_INVALID, "the script of session %s had ended; there is nothing to go on with", session_id(s));
 	feed_free(&f);
 	session_close(&s);
-	for (size_t i = 0; i < r->nr_open; i++)
-		if (r->open[i].started)
-			strv_push(&r->lost, r->open[i].tool);
+	see_lost(r);
 	if (rc < 0) {
 		resume_free(&r);
 		return -1;
@@ -188,9 +220,8 @@ void resume_free(struct resume **rp)
 	}
 	for (size_t i = 0; i < r->nr_agents; i++)
 		free(r->agent[i].name);
-	for (size_t i = 0; i < r->nr_open; i++)
-		free(r->open[i].tool);
-	strv_release(&r->lost);
+	free(r->lost);
+	recorded_free(&r->recorded);
 	free(r->box);
 	free(r->agent);
 	free(r->open);
@@ -202,6 +233,11 @@ void resume_agents(struct resume *r, struct super *s)
 {
 	for (size_t i = 0; i < r->nr_agents; i++)
 		super_agent_add(s, r->agent[i].id, r->agent[i].name)->ended = r->agent[i].ended;
+}
+
+struct recorded *resume_recorded(const struct resume *r)
+{
+	return r ? r->recorded : NULL;
 }
 
 /* --- going on --- */
@@ -225,7 +261,9 @@ static void start_host(struct resume *r)
 		.dir = slash ? dir : ".",
 		.start_seq = r->host,
 		.until_seq = r->head,
-		.lost = &r->lost,
+		.lost = r->lost,
+		.nr_lost = r->nr_lost,
+		.told = r->told,
 		.caught_up = caught_up,
 		.self = r,
 	};
@@ -254,7 +292,7 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 		if (!b->ready || b->closed)
 			continue;
 		b->waiting = true;
-		bool broken_off = false;
+		bool broken_off = recorded_undone(r->recorded, b->id);
 		for (size_t k = 0; k < r->nr_open; k++)
 			broken_off |= r->open[k].box == b->id && r->open[k].started && r->open[k].writes;
 		b->now = super_box_reopen(s, b->id, b->open, b->snap, b->nr, broken_off, &err);

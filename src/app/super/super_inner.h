@@ -113,6 +113,9 @@ void call_chunk(struct call *c, int stream, const void *bytes, size_t len);
 void call_action(struct call *c, struct action_spec *spec, const struct effector *eff,
 		 void (*done)(struct call *c, const struct action_result *res));
 /* The usual end: failed outcomes become errors, else @value_of(result) is the answer. */
+/* What an action of @c puts out, and how it ended: from the gate, or from the record. */
+void call_output(struct call *c, enum record_stream stream, const void *bytes, size_t len);
+void call_result(struct call *c, const struct action_result *res);
 bool call_outcome(struct call *c, const struct action_result *res); /* false: it was no success and has been answered */
 struct box *call_box(struct call *c, uint64_t *id_out); /* args.box; answers with an error and returns NULL if gone */
 
@@ -141,7 +144,9 @@ struct host_resume {
 	const char *name, *dir;
 	uint64_t start_seq;        /* of its host.start */
 	uint64_t until_seq;        /* the last event that the old supervisor wrote */
-	const struct strv *lost;   /* tools of actions that had begun outside and never ended; borrowed */
+	const uint64_t *lost;      /* calls whose actions had reached outside and never ended; borrowed */
+	size_t nr_lost;
+	uint64_t told;             /* what of the last turn is in the record */
 	void (*caught_up)(void *self); /* it stands there; calls that wait are asked again after this */
 	void *self;
 };

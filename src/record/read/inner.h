@@ -12,15 +12,28 @@ enum read_sql {
 	READ_HEAD, READ_EVENT, READ_SIZE, READ_OUTPUT, READ_EACH, READ_OBJECT, READ_MESSAGE, READ_SQL_NR
 };
 
+/* Of a fork: the events up to @seq are those of another session. */
+struct origin {
+	uint64_t seq;
+	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
+};
+
 struct session {
 	sqlite3 *db;
 	sqlite3_stmt *stmt[READ_SQL_NR]; /* prepared when first used */
 	char *path;
 	char *id, *name;
 	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
+	struct origin *origin; /* by seq */
+	size_t nr_origins;
 	char *copy;     /* private folder that holds a copy; NULL = the file itself */
 	uint32_t application, format;
 };
+
+/* The uuid under which the event @seq was signed. */
+const uint8_t *session_uuid_at(const struct session *s, uint64_t seq);
+/* Where the chain begins. */
+void session_chain_start(const struct session *s, struct hash *out);
 
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);

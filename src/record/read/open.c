@@ -91,6 +91,47 @@ static uint32_t pragma(struct session *s, const char *sql, int *rc)
 	return v;
 }
 
+static int read_origins(struct session *s)
+{
+	sqlite3_stmt *st = NULL;
+	free(s->origin);
+	s->origin = NULL;
+	s->nr_origins = 0;
+	int rc = sqlite3_prepare_v2(s->db, "SELECT seq, uuid, key FROM origin ORDER BY seq", -1, &st, NULL);
+	if (rc == SQLITE_ERROR)
+		return SQLITE_OK; /* made before there were forks */
+	while (rc == SQLITE_OK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		if (sqlite3_column_bytes(st, 1) != UUID_LEN || sqlite3_column_bytes(st, 2) != SIGN_KEY_LEN) {
+			rc = SQLITE_CORRUPT;
+			break;
+		}
+		s->origin = xrealloc(s->origin, (s->nr_origins + 1) * sizeof(*s->origin));
+		struct origin *o = &s->origin[s->nr_origins++];
+		o->seq = (uint64_t)sqlite3_column_int64(st, 0);
+		memcpy(o->uuid, sqlite3_column_blob(st, 1), UUID_LEN);
+		memcpy(o->key, sqlite3_column_blob(st, 2), SIGN_KEY_LEN);
+		rc = SQLITE_OK;
+	}
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+const uint8_t *session_uuid_at(const struct session *s, uint64_t seq)
+{
+	for (size_t i = 0; i < s->nr_origins; i++)
+		if (seq <= s->origin[i].seq)
+			return s->origin[i].uuid;
+	return s->uuid;
+}
+
+void session_chain_start(const struct session *s, struct hash *out)
+{
+	if (s->nr_origins)
+		chain_start(s->origin[0].uuid, s->origin[0].key, out);
+	else
+		chain_start(s->uuid, s->key, out);
+}
+
 static int connect_to(struct session *s, const char *path, const char *query)
 {
 	CLEANUP(free_ptr) char *uri = uri_of(path, query);
@@ -126,7 +167,7 @@ static int connect_to(struct session *s, const char *path, const char *query)
 		rc = SQLITE_CORRUPT;
 	}
 	sqlite3_finalize(st);
-	return rc;
+	return rc == SQLITE_OK ? read_origins(s) : rc;
 }
 
 /* --- a copy with its WAL, for a live or unclean file in a place where SQLite cannot make its shared memory --------- */
@@ -242,5 +283,6 @@ void session_close(struct session **sp)
 	free(s->path);
 	free(s->id);
 	free(s->name);
+	free(s->origin);
 	free(s);
 }

@@ -56,7 +56,7 @@ bool verify_chain_at(struct verify *v, uint64_t seq, struct hash *out)
 {
 	struct err err;
 	if (!seq) {
-		chain_start(v->s->uuid, v->s->key, out);
+		session_chain_start(v->s, out);
 		return true;
 	}
 	sqlite3_stmt *st = verify_sql(v, "SELECT chain FROM event WHERE seq = ?1", &err);
@@ -147,7 +147,7 @@ static int verify_chain(struct verify *v, struct err *err)
 	struct hash start;
 	const char *why;
 	uint64_t bad = 0;
-	chain_start(v->s->uuid, v->s->key, &start);
+	session_chain_start(v->s, &start);
 	if (walk(v, 0, start, true, &why, &bad, err) < 0)
 		return -1;
 	if (why)

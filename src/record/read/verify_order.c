@@ -16,7 +16,7 @@ static enum step look_up(uint16_t kind)
 		enum step step;
 	} table[] = { { "action.requested", REQUESTED }, { "action.judged", JUDGED },     { "action.decided", DECIDED },
 		      { "action.started", STARTED },     { "action.ended", ENDED },       { "session.start", BEGIN },
-		      { "session.resumed", RESUMED },    { "session.end", END } };
+		      { "session.resumed", RESUMED },    { "session.forked", RESUMED },    { "session.end", END } };
 	const char *name = event_kind_name(kind);
 	for (size_t i = 0; name && i < ARRAY_LEN(table); i++)
 		if (!strcmp(table[i].name, name))

@@ -16,6 +16,9 @@ static bool known_key(const struct verify *v, const uint8_t *key)
 {
 	if (!memcmp(v->s->key, key, SIGN_KEY_LEN)) /* the one that the chain begins with */
 		return true;
+	for (size_t i = 0; i < v->s->nr_origins; i++)
+		if (!memcmp(v->s->origin[i].key, key, SIGN_KEY_LEN))
+			return true;
 	for (size_t i = 0; i < v->keys; i++)
 		if (!memcmp(v->key[i], key, SIGN_KEY_LEN))
 			return true;
@@ -35,7 +38,7 @@ static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t
 	if (v->opts->key && memcmp(v->opts->key, key, SIGN_KEY_LEN))
 		return "is signed by another key than the one given";
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	chain_checkpoint(v->s->uuid, seq, &chain, sqlite3_column_int64(st, 1), &text);
+	chain_checkpoint(session_uuid_at(v->s, seq), seq, &chain, sqlite3_column_int64(st, 1), &text);
 	if (!sign_check(key, text.data, text.len, sig))
 		return "has a signature that does not hold";
 	if (!verify_chain_at(v, seq, &now))
@@ -43,8 +46,39 @@ static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t
 	return hash_eq(&now, &chain) ? NULL : "signs another chain than the one in the file";
 }
 
+/* A fork names its origin twice: in the table, which nothing signs, and in the event after the copied ones, which the
+ * chain holds. */
+static bool origins_hold(struct verify *v, uint64_t *bad)
+{
+	struct err err;
+	for (size_t i = 0; i < v->s->nr_origins; i++) {
+		const struct origin *o = &v->s->origin[i];
+		sqlite3_stmt *st = verify_sql(v, "SELECT json_extract(body, '$.from_uuid'), body IS NULL FROM event WHERE seq = ?1 + 1"
+						 " AND kind = (SELECT number FROM kind WHERE name = 'session.forked')", &err);
+		CLEANUP(buf_release) struct buf hex = BUF_INIT;
+		hex_append(&hex, o->uuid, UUID_LEN);
+		bool good = false;
+		if (st) {
+			sqlite3_bind_int64(st, 1, (int64_t)o->seq);
+			if (sqlite3_step(st) == SQLITE_ROW)
+				good = sqlite3_column_int(st, 1) ||
+				       (sqlite3_column_text(st, 0) && !strcmp((const char *)sqlite3_column_text(st, 0), hex.data));
+			sqlite3_finalize(st);
+		}
+		*bad = o->seq + 1;
+		if (!good && v->head > o->seq)
+			return false;
+	}
+	return true;
+}
+
 int verify_signatures(struct verify *v, struct err *err)
 {
+	uint64_t foreign = 0;
+	if (!origins_hold(v, &foreign)) {
+		verify_say(v, "signatures", VERIFY_FAIL, foreign, "event %" PRIu64 " does not say that the session was forked there", foreign);
+		return 0;
+	}
 	sqlite3_stmt *st = verify_sql(v, "SELECT seq, ts_us, chain, key, sig FROM checkpoint ORDER BY seq", err);
 	const char *wrong = NULL;
 	uint64_t seq = 0, signed_to = 0;

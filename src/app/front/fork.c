@@ -1,0 +1,62 @@
+/* sandglass fork SESSION#n: the events up to n again, unchanged, in a new session; from there it runs live. */
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "app/front/front.h"
+#include "app/front/sessions.h"
+#include "base/mem.h"
+#include "record/read/session.h"
+#include "record/record.h"
+
+/* Some calls have their effect and their answer in one breath: an answer that directly follows is copied, too, or the
+ * script would have it happen twice. */
+static int with_answer(const char *path, uint64_t *seq, struct err *err)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct session *s;
+	struct event ev;
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	int rc = session_event(s, *seq, &ev, &a, err);
+	bool breath = rc == 0 && (ev.kind == EV_STORE_SET || ev.kind == EV_AGENT_START || ev.kind == EV_AGENT_END ||
+				  ev.kind == EV_TOOL_CALL || ev.kind == EV_AGENT_TURN);
+	struct err none = ERR_INIT;
+	if (breath && session_event(s, *seq + 1, &ev, &a, &none) == 0 && ev.kind == EV_HOST_FRAME)
+		++*seq;
+	session_close(&s);
+	return rc;
+}
+
+int cmd_fork(struct cmd_ctx *ctx)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(free_ptr) char *from = NULL;
+	CLEANUP(free_ptr) char *path = NULL;
+	struct err err = ERR_INIT;
+	uint64_t seq = 0;
+	if (!cmd_word(ctx, 0))
+		return cmd_usage(ctx, "which session, at which event? for instance: fork s-7k2m9q#188");
+	if (session_ref(ctx->sessions, cmd_word(ctx, 0), &from, &seq, &err) < 0)
+		return cmd_fail(ctx, &err);
+	if (!seq)
+		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them", cmd_word(ctx, 0), cmd_word(ctx, 0));
+	if (with_answer(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_models(ctx, o, &err) < 0 ||
+	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_put_str(o, "resume", path);
+	json_put_str(o, "name", "session");
+	json_put_str(o, "sessions_dir", ctx->sessions);
+	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
+	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
+	struct front_opts fo = { 0 };
+	int status = run_session(ctx, o, &fo);
+	struct session *s;
+	/* nothing may be left of a fork that did not start */
+	if (session_open(&s, path, &err) == 0) {
+		bool begun = session_head(s) > seq;
+		session_close(&s);
+		if (!begun)
+			unlink(path);
+	}
+	return status;
+}

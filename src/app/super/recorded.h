@@ -1,0 +1,26 @@
+/* Answers that stand in the record although the script never got them: an action had ended, then the supervisor died or
+ * the session was forked there. When the script is brought back and asks again, it is answered from the record; nothing
+ * is done twice. The link is the host's number of the call, kept in action.requested as "call". */
+#ifndef APP_RECORDED_H
+#define APP_RECORDED_H
+
+#include "app/super/super_inner.h"
+
+struct recorded;
+
+struct recorded *recorded_new(void);
+void recorded_free(struct recorded **r);
+
+/* Reading, event by event, in order. */
+void recorded_see(struct recorded *r, const struct event *ev, const json_t *body);
+
+/* An action of the box had ended, but its files are not in the record: it counts as not done, and the box has to go back
+ * to what was before it. */
+bool recorded_undone(const struct recorded *r, uint64_t box);
+
+/* True if @c is answered from the record: soon, through what call_action would have called. */
+bool recorded_answer(struct recorded *r, struct call *c);
+/* A call that goes away before its answer. */
+void recorded_forget(struct recorded *r, const struct call *c);
+
+#endif

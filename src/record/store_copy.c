@@ -1,0 +1,108 @@
+/* The beginning of another session, row by row, unchanged: what a fork starts from. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "record/store_inner.h"
+
+/* ?1 = the last event. Messages have no seq: those that an event up to ?1 names. */
+static const char *const copies[] = {
+	"INSERT INTO main.event SELECT * FROM src.event WHERE seq <= ?1 ORDER BY seq",
+	"INSERT INTO main.segment SELECT * FROM src.segment WHERE seq <= ?1 ORDER BY segment",
+	"INSERT INTO main.object SELECT * FROM src.object WHERE seq <= ?1 ORDER BY object",
+	"INSERT INTO main.checkpoint SELECT * FROM src.checkpoint WHERE seq <= ?1 ORDER BY seq",
+	"INSERT INTO main.redaction SELECT * FROM src.redaction WHERE seq <= ?1",
+	"INSERT INTO main.origin SELECT * FROM src.origin WHERE seq < ?1",
+	"INSERT INTO main.origin SELECT ?1, id, uuid, key FROM src.session"
+	" WHERE NOT EXISTS (SELECT 1 FROM src.origin WHERE seq >= ?1)",
+	"INSERT INTO main.origin SELECT ?1, id, uuid, key FROM src.origin WHERE seq >= ?1 ORDER BY seq LIMIT 1",
+	"CREATE TEMP TABLE named AS SELECT DISTINCT j.value AS hash FROM src.event e, json_each(e.body, '$.messages') j"
+	" WHERE e.seq <= ?1 AND e.kind = (SELECT number FROM src.kind WHERE name = 'model.call')"
+	" UNION SELECT j.value FROM src.event e, json_each(e.body, '$.body') j"
+	" WHERE e.seq <= ?1 AND e.kind = (SELECT number FROM src.kind WHERE name = 'model.sent')",
+	"INSERT INTO main.message SELECT * FROM src.message WHERE lower(hex(hash)) IN (SELECT hash FROM temp.named)"
+	" AND ?1 > 0 ORDER BY message",
+	"DROP TABLE temp.named",
+};
+
+static int fail(struct store *s, const char *from, struct err *err)
+{
+	return err_set(err, ERR_IO, "cannot copy session '%s': %s", from, sqlite3_errmsg(s->db));
+}
+
+static int64_t number(struct store *s, const char *sql, uint64_t seq)
+{
+	sqlite3_stmt *st;
+	int64_t v = -1;
+	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) != SQLITE_OK)
+		return -1;
+	sqlite3_bind_int64(st, 1, (int64_t)seq);
+	if (sqlite3_step(st) == SQLITE_ROW)
+		v = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return v;
+}
+
+static int copy_rows(struct store *s, const char *from, uint64_t seq, struct err *err)
+{
+	if (number(s, "SELECT count(*) FROM src.event WHERE seq = ?1", seq) != 1)
+		return err_set(err, ERR_NOENT, "session '%s' has no event #%" PRIu64, from, seq);
+	int64_t later = number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what = 'event' AND id <= ?1", seq) +
+			number(s, "SELECT count(*) FROM src.redaction r JOIN src.segment g ON r.what = 'segment' AND r.id = g.segment"
+				  " WHERE r.seq > ?1 AND g.seq <= ?1", seq) +
+			number(s, "SELECT count(*) FROM src.redaction WHERE seq > ?1 AND what IN ('object', 'message')", seq);
+	if (later)
+		return err_set(err, ERR_INVALID, "session '%s' was redacted after #%" PRIu64 ": fork at that event or later", from, seq);
+	for (size_t i = 0; i < ARRAY_LEN(copies); i++) {
+		sqlite3_stmt *st;
+		if (sqlite3_prepare_v2(s->db, copies[i], -1, &st, NULL) != SQLITE_OK)
+			return fail(s, from, err);
+		sqlite3_bind_int64(st, 1, (int64_t)seq);
+		int rc = sqlite3_step(st);
+		sqlite3_finalize(st);
+		if (rc != SQLITE_DONE)
+			return fail(s, from, err);
+	}
+	return 0;
+}
+
+static int exec(struct store *s, const char *sql)
+{
+	return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? 0 : -1;
+}
+
+int store_copy(struct store *s, const char *from, uint64_t seq, struct err *err)
+{
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(s->db, "ATTACH ?1 AS src", -1, &st, NULL) != SQLITE_OK)
+		return fail(s, from, err);
+	sqlite3_bind_text(st, 1, from, -1, SQLITE_STATIC);
+	int rc = sqlite3_step(st);
+	sqlite3_finalize(st);
+	if (rc != SQLITE_DONE)
+		return fail(s, from, err);
+	rc = exec(s, "BEGIN IMMEDIATE") < 0 ? fail(s, from, err) : copy_rows(s, from, seq, err);
+	if (rc == 0 && exec(s, "COMMIT") < 0)
+		rc = fail(s, from, err);
+	if (rc < 0)
+		exec(s, "ROLLBACK");
+	exec(s, "DETACH src");
+	return rc;
+}
+
+bool store_origin(struct store *s, struct store_origin *out)
+{
+	sqlite3_stmt *st;
+	bool found = false;
+	if (sqlite3_prepare_v2(s->db, "SELECT seq, id, uuid FROM origin ORDER BY seq DESC LIMIT 1", -1, &st, NULL) != SQLITE_OK)
+		return false;
+	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_bytes(st, 2) == UUID_LEN) {
+		out->seq = (uint64_t)sqlite3_column_int64(st, 0);
+		snprintf(out->id, sizeof(out->id), "%s", (const char *)sqlite3_column_text(st, 1));
+		memcpy(out->uuid, sqlite3_column_blob(st, 2), UUID_LEN);
+		found = true;
+	}
+	sqlite3_finalize(st);
+	return found;
+}

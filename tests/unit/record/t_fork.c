@@ -1,0 +1,187 @@
+/* A fork: the beginning of another session, unchanged, then its own way; both verify, and so does a fork of a fork. */
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "record_help.h"
+
+static char *number(const char *path, const char *sql)
+{
+	sqlite3 *db;
+	sqlite3_stmt *st = NULL;
+	char *v = NULL;
+	if (sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+	    sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		v = xstrdup(sqlite3_column_text(st, 0) ? (const char *)sqlite3_column_text(st, 0) : "");
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return v ? v : xstrdup("(nothing)");
+}
+
+static void same(const char *path, const char *sql, const char *want, const char *what)
+{
+	char *got = number(path, sql);
+	is_str(got, want, what);
+	free(got);
+}
+
+static void rows_alike(const char *a, const char *b, uint64_t seq)
+{
+	static const char *const tables[] = { "event", "segment", "object", "checkpoint" };
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
+		char *attach = xasprintf("ATTACH '%s' AS b", b), *err = NULL;
+		sqlite3 *db;
+		sqlite3_stmt *st = NULL;
+		char *sql = xasprintf("SELECT (SELECT count(*) FROM (SELECT * FROM main.%s WHERE seq <= %d EXCEPT SELECT * FROM b.%s)) +"
+				      " (SELECT count(*) FROM (SELECT * FROM b.%s WHERE seq <= %d EXCEPT SELECT * FROM main.%s))",
+				      tables[i], (int)seq, tables[i], tables[i], (int)seq, tables[i]);
+		int n = -1;
+		if (sqlite3_open(a, &db) == SQLITE_OK && sqlite3_exec(db, attach, NULL, NULL, &err) == SQLITE_OK &&
+		    sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+			n = sqlite3_column_int(st, 0);
+		ok(n == 0, "table %s: the rows up to #%d are the same, %d differ", tables[i], (int)seq, n);
+		sqlite3_finalize(st);
+		sqlite3_close(db);
+		free(sql);
+		free(attach);
+	}
+}
+
+static void add(struct record *r, const char *text, struct hash *message)
+{
+	json_t *body = json_object(), *call = json_object(), *list = json_array();
+	record_message(r, text, strlen(text), message);
+	struct buf hex = BUF_INIT;
+	hex_append(&hex, message->b, HASH_LEN);
+	json_array_append_new(list, json_string(hex.data));
+	json_put(call, "messages", list);
+	json_put_str(body, "kind", "exec");
+	uint64_t action = record_append_json(r, EV_ACTION_REQUESTED, 0, 0, 0, 0, body);
+	record_append_json(r, EV_MODEL_CALL, action, 0, 0, action, call);
+	record_output(r, action, STREAM_OUT, text, strlen(text));
+	record_output_end(r, action);
+	struct objects *o = objects_new();
+	struct object_id id;
+	objects_add(o, OBJECT_BLOB, text, strlen(text), &id);
+	struct event ev = { .kind = EV_SNAPSHOT_TAKEN, .cause = action, .body = "{}", .len = 2 };
+	record_objects(r, o, &ev);
+	json_t *end = json_object();
+	json_put_str(end, "end", "ok");
+	record_append_json(r, EV_ACTION_ENDED, action, 0, 0, action, end);
+	buf_release(&hex);
+}
+
+static void reached(void *self)
+{
+	*(bool *)self = true;
+}
+
+static void settle(struct loop *l, struct record *r)
+{
+	bool there = false;
+	record_barrier(r, record_head(r), reached, &there);
+	help_wait(l, &there);
+}
+
+static char *origin(struct loop *l, struct hash message[3])
+{
+	struct record *r;
+	struct err err = ERR_INIT;
+	if (record_create(&r, l, help_dir(), "first", NULL, NULL, NULL, &err) < 0)
+		exit(1);
+	add(r, "one", &message[0]);
+	settle(l, r);
+	record_checkpoint(r);
+	add(r, "two", &message[1]);
+	settle(l, r);
+	add(r, "three", &message[2]);
+	char *path = xstrdup(record_path(r));
+	ok(record_close(&r, NULL, &err) == 0, "the origin ends");
+	return path;
+}
+
+static void go_on(struct loop *l, const char *path, const char *word)
+{
+	struct record *r;
+	struct err err = ERR_INIT;
+	struct hash h;
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "goes on: %s", err.text);
+	add(r, word, &h);
+	settle(l, r);
+	ok(record_close(&r, NULL, &err) == 0, "and ends: %s", err.text);
+}
+
+static void verified(const char *path, const char *what)
+{
+	struct session *s;
+	struct err err = ERR_INIT;
+	if (!ok(session_open(&s, path, &err) == 0, "%s opens: %s", what, err.text))
+		return;
+	help_verify(s, 0, what);
+	session_close(&s);
+}
+
+static bool has_message(const char *path, const struct hash *h)
+{
+	struct session *s;
+	struct err err = ERR_INIT;
+	struct buf b = BUF_INIT;
+	bool found = session_open(&s, path, &err) == 0 && session_message(s, h, &b, &err) == 0;
+	session_close(&s);
+	buf_release(&b);
+	return found;
+}
+
+static void tampered(const char *path)
+{
+	sqlite3 *db;
+	struct session *s;
+	struct err err = ERR_INIT;
+	sqlite3_open(path, &db);
+	sqlite3_exec(db, "INSERT INTO origin VALUES(2, 's-aaaaaa', zeroblob(16), zeroblob(32))", NULL, NULL, NULL);
+	sqlite3_close(db);
+	if (session_open(&s, path, &err) < 0)
+		return;
+	struct verify_totals t;
+	ok(verify_session(s, NULL, NULL, NULL, &t, &err) == 0 && t.failed > 0, "an origin that nobody signed is found");
+	session_close(&s);
+}
+
+int main(void)
+{
+	struct loop *l;
+	struct err err = ERR_INIT;
+	struct hash m[3];
+	char *fork = NULL, *again = NULL, *no = NULL;
+	help_init();
+	if (loop_new(&l, &err) < 0)
+		return 1;
+	char *first = origin(l, m);
+	char *at_text = number(first, "SELECT seq FROM event WHERE kind = (SELECT number FROM kind WHERE name = 'action.ended') "
+				      "ORDER BY seq LIMIT 1 OFFSET 1");
+	uint64_t at = strtoull(at_text, NULL, 10);
+	ok(record_fork(first, at, NULL, "second", &fork, &err) == 0, "forked at #%d: %s", (int)at, err.text);
+	rows_alike(first, fork, at);
+	same(fork, "SELECT max(seq) FROM event", at_text, "and nothing after it");
+	same(fork, "SELECT name FROM session", "second", "it has its own name");
+	ok(has_message(fork, &m[1]) && !has_message(fork, &m[2]), "messages of what is copied, and no later ones");
+	verified(fork, "a fork that has not gone on");
+	go_on(l, fork, "four");
+	verified(fork, "a fork that went on");
+	verified(first, "the origin");
+	same(fork, "SELECT count(*) FROM origin", "1", "it says where it comes from");
+	char *later = number(fork, "SELECT seq - 1 FROM event WHERE kind = (SELECT number FROM kind WHERE name = 'session.end')");
+	ok(record_fork(fork, strtoull(later, NULL, 10), NULL, NULL, &again, &err) == 0, "a fork of the fork: %s", err.text);
+	go_on(l, again, "five");
+	verified(again, "a fork of a fork that went on");
+	same(again, "SELECT count(*) FROM origin", "2", "both origins are named");
+	ok(record_fork(first, 9999, NULL, NULL, &no, &err) < 0 && err.code == ERR_NOENT && !no, "no such event: %s", err.text);
+	ok(record_fork("/nowhere.glass", 1, NULL, NULL, &no, &err) < 0 && !no, "no such session: %s", err.text);
+	tampered(first);
+	free(first);
+	free(fork);
+	free(again);
+	free(later);
+	free(at_text);
+	loop_free(l);
+	return help_done();
+}
