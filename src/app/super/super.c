@@ -608,6 +608,8 @@ int super_run(const struct super_opts *o)
 		s.status = status;
 		s.why = xstrdup(err.text);
 		release(&s);
+		if (s.loop && !s.boxes)
+			loop_free(s.loop);
 		tell_failed(o, &err, status);
 		free(s.why);
 		return status;
