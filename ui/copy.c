@@ -148,7 +148,7 @@ bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	switch ((int)v) {
 	case VERB_COPY:
-		ui_choose(ui, "copy: c command  o output  p path  l link to the event  s what is shown   Esc nothing", "copls",
+		ui_choose(ui, "copy: c command  o output  p path  l link  s what is shown   Esc nothing", "copls",
 			  on, copy_chosen);
 		return true;
 	case VERB_SAVE:

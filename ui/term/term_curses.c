@@ -205,11 +205,13 @@ int term_key_wait_ms(void)
 	return input_waits(&input) ? INPUT_ESC_MS : -1;
 }
 
+/* Read and forgotten, not cleared: the end of a paste that is under way must not be missed. */
 void term_flush_keys(void)
 {
-	while (read_more() && input_room(&input) == 0)
-		input_clear(&input);
-	input_clear(&input);
+	do {
+		while (input_key(&input, false) != KEY_NONE_)
+			;
+	} while (read_more());
 }
 
 void term_set_mouse(bool on)
