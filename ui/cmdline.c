@@ -33,8 +33,12 @@ static void own_quit(struct ui *ui, const char *const *words, size_t nr, const c
 
 static void own_set(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
-	(void)words, (void)nr;
-	ui_set(ui, rest);
+	(void)words;
+	if (nr == 1)
+		ui_say(ui, ROLE_TEXT, "mouse %s; others: theme=NAME, ambiwidth=1 or 2 (Tab completes)",
+		       ui->no_mouse ? "off" : "on");
+	else
+		ui_set(ui, rest);
 }
 
 static void own_goto(struct ui *ui, const char *const *words, size_t nr, const char *rest)

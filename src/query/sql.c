@@ -62,7 +62,7 @@ static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err 
 {
 	const char *tail = NULL;
 	int rc = sqlite3_prepare_v2(db, text, -1, st, &tail);
-	if (rc == SQLITE_AUTH)
+	if (rc == SQLITE_AUTH || (rc != SQLITE_OK && strstr(sqlite3_errmsg(db), "not authorized")))
 		return err_set(err, ERR_DENIED, "sql: only SELECT is run here, the record is never changed (%s)",
 			       sqlite3_errmsg(db));
 	if (rc != SQLITE_OK)
