@@ -247,6 +247,7 @@ static void bwrap_same(struct series *s, const char *dir, const char *home)
 }
 
 static struct series floor_small = { .name = "spawn" }, floor_big = { .name = "spawn, 500 MB resident" },
+		     floor_warm = { .name = "spawn between warm ones" }, floor_beside = { .name = "spawn between those" },
 		     bwrap = { .name = "bwrap" }, cold = { .name = "open, cold" }, warm = { .name = "open, warm" },
 		     shut = { .name = "close" }, pipes_true = { .name = "spawn+pipes true" },
 		     pipes_echo = { .name = "spawn+pipes sh" }, pipes_mb = { .name = "spawn+pipes 1 MB" },
@@ -274,7 +275,7 @@ static void opening(int rounds, const char *repo)
 	process_pool_set(fx_loop, 2);
 	for (int i = 0; i < rounds; i++) {
 		struct box *b = open_timed(&warm, repo, i, true);
-		spawn_wait(&floor_small, truth);
+		spawn_wait(&floor_warm, truth);
 		if (b)
 			fx_close(b);
 		for (int64_t until = now_ns() + 20000000; now_ns() < until;)
@@ -310,27 +311,42 @@ static void executing(int rounds, const char *repo)
 	fx_close(b);
 }
 
+/* Large and small by turns, in blocks: filling the memory takes longer than the spawns. */
+static void resident(int rounds)
+{
+	enum { BLOCK = 5 };
+	const char *truth[] = { "/bin/true", NULL };
+	size_t big = 500u << 20;
+	for (int i = 0; i < rounds; i += BLOCK) {
+		char *mem = mmap(NULL, big, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		if (mem == MAP_FAILED)
+			return;
+		memset(mem, 1, big);
+		for (int n = 0; n < BLOCK; n++)
+			spawn_wait(&floor_big, truth);
+		munmap(mem, big);
+		for (int n = 0; n < BLOCK; n++)
+			spawn_wait(&floor_beside, truth);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	int rounds = argc > 1 ? atoi(argv[1]) : 60;
-	const char *truth[] = { "/bin/true", NULL };
 	rounds = rounds < 1 ? 1 : rounds > MAX ? MAX : rounds;
 	fx_start();
 	CLEANUP(free_ptr) char *repo = fx_path("repo");
 	fx_file(repo, "src/a.c", "int a;\n", 0644);
 	opening(rounds, repo);
 	executing(rounds, repo);
-	size_t big = 500u << 20;
-	char *mem = mmap(NULL, big, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (mem != MAP_FAILED)
-		memset(mem, 1, big);
-	for (int i = 0; i < rounds && mem != MAP_FAILED; i++)
-		spawn_wait(&floor_big, truth);
+	resident(rounds);
 	line(&floor_small, NULL, 0);
-	line(&floor_big, &floor_small, 1.3);
+	line(&floor_beside, NULL, 0);
+	line(&floor_big, &floor_beside, 1.3);
 	line(&bwrap, &floor_small, 0);
 	line(&cold, &bwrap, 1.5);
-	line(&warm, &floor_small, 1.5);
+	line(&floor_warm, NULL, 0);
+	line(&warm, &floor_warm, 1.5);
 	line(&shut, &floor_small, 0);
 	line(&in_true, &pipes_true, 1.15);
 	line(&in_echo, &pipes_echo, 1.15);
