@@ -129,8 +129,8 @@ void away_plain(const char *text, size_t len)
 	if (tty)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &one);
 	bool ok = fd_write_all(STDOUT_FILENO, text, len, &err) == 0 &&
-		  fd_write_all(STDOUT_FILENO, len && text[len - 1] == '\n' ? "" : "\n", len && text[len - 1] == '\n' ? 0 : 1,
-			       &err) == 0 &&
+		  fd_write_all(STDOUT_FILENO, len && text[len - 1] == '\n' ? "" : "\n",
+			       len && text[len - 1] == '\n' ? 0 : 1, &err) == 0 &&
 		  fd_write_all(STDOUT_FILENO, end, sizeof(end) - 1, &err) == 0;
 	while (ok && tty && read(STDIN_FILENO, key, sizeof(key)) < 0 && errno == EINTR)
 		;

@@ -156,7 +156,8 @@ static void copy(struct console *c, const char *text, size_t len)
 		tty_put(b.data, b.len);
 		tty_flush();
 	} else if (!program) {
-		ui_say(&c->ui, ROLE_WARN, "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
+		ui_say(&c->ui, ROLE_WARN,
+		       "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
 		return;
 	}
 	ui_say(&c->ui, ROLE_DIM, "copied %zu bytes%s%s", len, program ? " with " : " (OSC 52)", program ? program : "");

@@ -1,5 +1,5 @@
-/* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a split is dragged. A key
- * in the key line can be clicked. It never decides anything: decisions are not in the key line, and a dialog has no
+/* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a split is dragged. A
+ * key in the key line can be clicked. It never decides anything: decisions are not in the key line, and a dialog has no
  * clicks of its own. */
 #include "ui/ui.h"
 

@@ -156,7 +156,9 @@ static int escape(struct input *in, uint32_t *key, bool idle)
 	case 'O':
 		if (in->len < 3 && !idle)
 			return MORE;
-		*key = in->len < 3 ? (uint32_t)K_ESC : in->byte[2] == 'M' ? (uint32_t)K_ENTER : letter((char)in->byte[2]);
+		*key = in->len < 3	    ? (uint32_t)K_ESC
+		       : in->byte[2] == 'M' ? (uint32_t)K_ENTER
+					    : letter((char)in->byte[2]);
 		return in->len < 3 ? 2 : 3;
 	case ']': case 'P': case '_': case '^': case 'X':
 		in->string = 1;

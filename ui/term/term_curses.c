@@ -1,8 +1,8 @@
 /* The one file that sees ncurses. Nothing but vetted cells reaches it, as wide characters, never as a format.
  *
  * Curses does not write to the terminal: it writes into a file in memory, from where each frame goes to the queue of
- * tty.h as a whole. So a frame can be counted, wrapped in a synchronised update, and left out while the terminal is slow;
- * and curses never waits. It reads no keys either (input.h). */
+ * tty.h as a whole. So a frame can be counted, wrapped in a synchronised update, and left out while the terminal is
+ * slow; and curses never waits. It reads no keys either (input.h). */
 #define NCURSES_WIDECHAR 1
 #define NCURSES_NOMACROS 1
 #include <curses.h>

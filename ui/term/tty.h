@@ -4,9 +4,9 @@
  * 1. Output is queued and written as the terminal takes it; nothing here ever waits for a terminal that has stopped
  *    reading, but for tty_drain with its limit. The descriptor is one of our own (the terminal opened anew), so that
  *    O_NONBLOCK does not reach programs that share ours.
- * 2. Every mode that we set is undone in tty_close, tty_leave, in the handler of SIGTERM, SIGHUP, SIGQUIT and SIGINT, and
- *    by a guard: a small process of its own that waits for our death and restores the terminal if nobody did (kill -9, a
- *    crash). What it cannot give back: text that stood in the queue.
+ * 2. Every mode that we set is undone in tty_close, tty_leave, in the handler of SIGTERM, SIGHUP, SIGQUIT and SIGINT,
+ * and by a guard: a small process of its own that waits for our death and restores the terminal if nobody did (kill -9,
+ * a crash). What it cannot give back: text that stood in the queue.
  * 3. What is asked (background colour, synchronised updates) is asked once, with 50 ms of patience; late answers are
  *    thrown away by input.h.
  * One terminal per process. */

@@ -30,7 +30,8 @@ static void begin(struct pty_pane *p, struct source *s, uint64_t action, uint64_
 	const char *tool = json_str(o, "tool", "");
 	bool shell = strncmp(tool, "shell", 5) == 0;
 	vt_free(&p->vt);
-	p->vt = vt_new((int)json_int(args, "rows", shell ? 40 : 24), (int)json_int(args, "cols", shell ? 120 : 80), shell);
+	p->vt = vt_new((int)json_int(args, "rows", shell ? 40 : 24), (int)json_int(args, "cols", shell ? 120 : 80),
+		       shell);
 	p->action = action;
 	p->from = p->fed = from;
 }

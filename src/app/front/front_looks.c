@@ -23,7 +23,8 @@ static json_t *theme_load(void *self, const char *name, struct err *err)
 	}
 	const char *path = access(own, F_OK) == 0 ? own : access(system, F_OK) == 0 ? system : NULL;
 	if (!path)
-		(void)!err_set(err, ERR_NOENT, "no theme '%s': auto, dark, light, dark-hc, light-hc, mono or '%s'", name, own);
+		(void)!err_set(err, ERR_NOENT, "no theme '%s': auto, dark, light, dark-hc, light-hc, mono or '%s'",
+			       name, own);
 	else if (lua_file_read("theme", path, &data, err) < 0)
 		return NULL;
 	if (data)

@@ -39,7 +39,8 @@ static void keys(const char *bytes, const uint32_t *want, size_t nr, const char 
 static void mouse(void)
 {
 	struct input in = { 0 };
-	static const char bytes[] = "\x1b[<0;5;3M\x1b[<32;6;3M\x1b[<0;6;3m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<2;1;1M\x1b[<128;1;1M";
+	static const char bytes[] =
+		"\x1b[<0;5;3M\x1b[<32;6;3M\x1b[<0;6;3m\x1b[<64;1;1M\x1b[<65;1;1M\x1b[<2;1;1M\x1b[<128;1;1M";
 	input_feed(&in, bytes, sizeof(bytes) - 1);
 	static const struct { enum mouse_kind kind; int row, col; } want[] = {
 		{ MOUSE_PRESS, 2, 4 }, { MOUSE_DRAG, 2, 5 }, { MOUSE_RELEASE, 2, 5 }, { MOUSE_WHEEL_UP, 0, 0 },
@@ -74,12 +75,12 @@ int main(void)
 	KEYS("\x7f\x08\x03", "backspace, control", K_BACKSPACE, K_BACKSPACE, 3);
 	KEYS("\xe6\x96\x87\xc3\xa9", "UTF-8", 0x6587, 0xe9);
 	KEYS("\xff\xc3(", "broken UTF-8 is nothing", '(');
-	KEYS("\x1b[A\x1b[B\x1b[C\x1b[D\x1bOA\x1b[H\x1b[F\x1b[Z", "arrows", K_UP, K_DOWN, K_RIGHT, K_LEFT, K_UP, K_HOME, K_END,
-	     K_STAB);
-	KEYS("\x1b[1;5A\x1b[5~\x1b[6;2~\x1b[3~\x1b[1~\x1b[4~\x1b[7~", "with modifiers, pages", K_UP, K_PGUP, K_PGDN, K_DEL,
-	     K_HOME, K_END, K_HOME);
-	KEYS("\x1bOP\x1b[11~\x1b[[A\x1b[15~\x1b[21~\x1b[[E", "function keys of xterm, rxvt, linux", K_F1, K_F1, K_F1, K_F5, K_F10,
-	     K_F5);
+	KEYS("\x1b[A\x1b[B\x1b[C\x1b[D\x1bOA\x1b[H\x1b[F\x1b[Z", "arrows", K_UP, K_DOWN, K_RIGHT, K_LEFT, K_UP, K_HOME,
+	     K_END, K_STAB);
+	KEYS("\x1b[1;5A\x1b[5~\x1b[6;2~\x1b[3~\x1b[1~\x1b[4~\x1b[7~", "with modifiers, pages", K_UP, K_PGUP, K_PGDN,
+	     K_DEL, K_HOME, K_END, K_HOME);
+	KEYS("\x1bOP\x1b[11~\x1b[[A\x1b[15~\x1b[21~\x1b[[E", "function keys of xterm, rxvt, linux", K_F1, K_F1, K_F1,
+	     K_F5, K_F10, K_F5);
 	KEYS("\x1b", "Esc", K_ESC);
 	KEYS("\x1bj", "Esc and a letter", K_ESC, 'j');
 	KEYS("\x1b\x1b[A", "Esc and an arrow", K_ESC, K_UP);

@@ -20,17 +20,23 @@ static void themes(void)
 {
 	struct theme t;
 	struct err err = ERR_INIT;
-	ok(theme("{\"base\":\"light\",\"held\":\"bright red bold reverse\",\"dim\":\"244\",\"key\":\"#ff8800 underline\",\"ok\":\"plain\"}",
-		 &t, &err), "a theme of one's own");
+	ok(theme("{\"base\":\"light\",\"held\":\"bright red bold reverse\",\"dim\":\"244\",\"key\":\"#ff8800 "
+		 "underline\",\"ok\":\"plain\"}",
+		 &t, &err),
+	   "a theme of one's own");
 	ok(t.look[ROLE_HELD].fg == 9 && t.look[ROLE_HELD].attrs == (ATTR_BOLD | ATTR_REVERSE), "colour and attributes");
-	ok(t.look[ROLE_DIM].fg == 244 && t.look[ROLE_KEY].fg == 208 && t.look[ROLE_OK].fg == -1, "256 colours, the nearest, none");
+	ok(t.look[ROLE_DIM].fg == 244 && t.look[ROLE_KEY].fg == 208 && t.look[ROLE_OK].fg == -1,
+	   "256 colours, the nearest, none");
 	is_int(t.look[ROLE_ADD].fg, theme_find("light")->look[ROLE_ADD].fg, "the rest is the base's");
-	static const char *const wrong[] = { "{\"held\":\"purple\"}", "{\"hold\":\"red\"}", "{\"base\":\"dusk\"}", "{\"held\":7}",
-					     "{\"held\":\"256\"}", "{\"held\":\"#ff88\"}", "{\"held\":\"-1\"}" };
+	static const char *const wrong[] = { "{\"held\":\"purple\"}", "{\"hold\":\"red\"}", "{\"base\":\"dusk\"}",
+					     "{\"held\":7}",	      "{\"held\":\"256\"}", "{\"held\":\"#ff88\"}",
+					     "{\"held\":\"-1\"}" };
 	for (size_t i = 0; i < ARRAY_LEN(wrong); i++)
 		ok(!theme(wrong[i], &t, &err), "not a theme: %s", wrong[i]);
 	static const char *const names[] = { "dark", "light", "dark-hc", "light-hc" };
-	static const enum role pairs[][2] = { { ROLE_OK, ROLE_ERROR }, { ROLE_ADD, ROLE_DEL }, { ROLE_RUN, ROLE_FAILED } };
+	static const enum role pairs[][2] = { { ROLE_OK, ROLE_ERROR },
+					      { ROLE_ADD, ROLE_DEL },
+					      { ROLE_RUN, ROLE_FAILED } };
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		for (size_t k = 0; k < ARRAY_LEN(pairs); k++)
 			ok(theme_find(names[i])->look[pairs[k][0]].fg != theme_find(names[i])->look[pairs[k][1]].fg,
@@ -48,8 +54,9 @@ static void themes(void)
 
 static void keys(void)
 {
-	static const char map[] = "{\"fleet\":{\"X\":\"pause\",\"Ctrl-k\":\"nosuch\",\"F9\":\"kill\",\"zz\":\"kill\",\"Y\":\"approve\"},"
-				  "\"approval\":{\"y\":\"deny\"},\"moon\":{\"a\":\"log\"},\"all\":{\"g\":\"none\"}}";
+	static const char map[] =
+		"{\"fleet\":{\"X\":\"pause\",\"Ctrl-k\":\"nosuch\",\"F9\":\"kill\",\"zz\":\"kill\",\"Y\":\"approve\"},"
+		"\"approval\":{\"y\":\"deny\"},\"moon\":{\"a\":\"log\"},\"all\":{\"g\":\"none\"}}";
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	CLEANUP(json_release) json_t *o = json_parse(map, sizeof(map) - 1, "map", &err);
@@ -93,7 +100,8 @@ static void notifications(void)
 		unsetenv(variables[i]);
 	setenv("TERM", "xterm-256color", 1);
 	told("NONE", "", "\a", "a bell where nothing better is known");
-	told("VTE_VERSION", "7000", "\a\x1b]777;notify;sandglass, 1 held;fix?]52?c?x? of s-1\x1b\\", "OSC 777, its text made plain");
+	told("VTE_VERSION", "7000", "\a\x1b]777;notify;sandglass, 1 held;fix?]52?c?x? of s-1\x1b\\",
+	     "OSC 777, its text made plain");
 	told("LC_TERMINAL", "iTerm2", "\a\x1b]9;sandglass, 1 held fix?]52?c?x? of s-1\x1b\\", "OSC 9");
 	told("KITTY_WINDOW_ID", "1", "\a\x1b]99;i=sandglass:d=0;sandglass, 1 held\x1b\\"
 	     "\x1b]99;i=sandglass:d=1:p=body;fix?]52?c?x? of s-1\x1b\\", "OSC 99");
@@ -129,8 +137,8 @@ static bool harmless(const struct grid *g)
 		const struct cell *c = &g->cell[i];
 		for (size_t k = 0, used; k < c->len; k += used) {
 			uint32_t cp;
-			if (utf8_next(c->s + k, c->len - k, &cp, &used) != UTF8_OK || cp < 0x20 || (cp >= 0x7f && cp < 0xa0) ||
-			    (text_is_hidden(cp) && cp != 0x200d))
+			if (utf8_next(c->s + k, c->len - k, &cp, &used) != UTF8_OK || cp < 0x20 ||
+			    (cp >= 0x7f && cp < 0xa0) || (text_is_hidden(cp) && cp != 0x200d))
 				return false;
 		}
 	}

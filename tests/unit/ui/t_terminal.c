@@ -1,5 +1,5 @@
-/* The terminal from its other side: how many bytes a change costs, that a terminal which does not read stops nothing, what
- * it is asked and what its answers change, and that it is given back, also after kill -9. */
+/* The terminal from its other side: how many bytes a change costs, that a terminal which does not read stops nothing,
+ * what it is asked and what its answers change, and that it is given back, also after kill -9. */
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
@@ -29,7 +29,8 @@ static void fill(struct grid *g, int first)
 {
 	grid_clear(g);
 	for (int row = 0; row < g->rows - 2; row++)
-		putf(area_all(g), row, 1, ROLE_TEXT, "#%d 14:31:%02d exec    make test", 300 + first + row, (first + row) % 60);
+		putf(area_all(g), row, 1, ROLE_TEXT, "#%d 14:31:%02d exec    make test", 300 + first + row,
+		     (first + row) % 60);
 	put_rule(area_all(g), g->rows - 2, NULL, ROLE_RULE, NULL);
 	put(area_all(g), g->rows - 1, 1, ROLE_KEY, "q back  ? help");
 }
@@ -48,7 +49,8 @@ static int storm(struct grid *g)
 		grid_clear(g);
 		for (int row = 0; row < g->rows; row++)
 			for (int col = 0; col < g->cols; col++)
-				put(area_all(g), row, col, ROLE_TEXT, (const char[]){ (char)('a' + (i + row * 7 + col * 3) % 26), 0 });
+				put(area_all(g), row, col, ROLE_TEXT,
+				    (const char[]){ (char)('a' + (i + row * 7 + col * 3) % 26), 0 });
 		shown += term_show(g);
 	}
 	return shown;
@@ -147,7 +149,8 @@ static char order(char what, bool reading)
 	if (what)
 		say(orders, what);
 	for (int i = 0; i < 2000; i++) {
-		struct pollfd p[2] = { { .fd = answers, .events = POLLIN }, { .fd = reading ? master : -1, .events = POLLIN } };
+		struct pollfd p[2] = { { .fd = answers, .events = POLLIN },
+				       { .fd = reading ? master : -1, .events = POLLIN } };
 		char bytes[65536];
 		if (poll(p, 2, 20000) <= 0)
 			return 0;
@@ -292,7 +295,8 @@ int main(void)
 	signal(SIGPIPE, SIG_IGN);
 	costs();
 	stops_reading();
-	asked("\x1b]11;rgb:ffff/ffff/eeee\x1b\\\x1b[?2026;2$y\x1b[?62;1c", NULL, '2', true, "a light terminal with updates");
+	asked("\x1b]11;rgb:ffff/ffff/eeee\x1b\\\x1b[?2026;2$y\x1b[?62;1c", NULL, '2', true,
+	      "a light terminal with updates");
 	asked("\x1b]11;rgb:1c/1c/1c\x07\x1b[?2026;0$y\x1b[?62;1c", NULL, '0', false, "a dark one without");
 	asked("", NULL, '1', false, "one that says nothing");
 	dies(SIGTERM, "SIGTERM");

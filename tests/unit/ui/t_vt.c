@@ -96,7 +96,9 @@ static void resizes(void)
 
 static void in_pieces(void)
 {
-	static const char text[] = "\x1b[31mred\x1b[0m \xe6\x96\x87\r\n\x1b]0;t\x1b\\\x1b[2;5Hx\x1bP$qm\x1b\\\x1b[4:3;58:5:1mu\xf0\x9f\x98\x80";
+	static const char text[] =
+		"\x1b[31mred\x1b[0m "
+		"\xe6\x96\x87\r\n\x1b]0;t\x1b\\\x1b[2;5Hx\x1bP$qm\x1b\\\x1b[4:3;58:5:1mu\xf0\x9f\x98\x80";
 	struct vt *whole = vt_new(24, 80, true), *parts = vt_new(24, 80, true);
 	vt_feed(whole, text, sizeof(text) - 1);
 	for (size_t i = 0; i + 1 < sizeof(text); i++)
@@ -118,7 +120,8 @@ static void stays_small(void)
 	for (int i = 0; i < 10; i++)
 		vt_feed(v, line.data, line.len);
 	size_t grown = mallinfo2().uordblks - before;
-	ok(grown < (size_t)VT_BACK_MAX * 80 * sizeof(struct glyph) + (4 << 20), "10 MB of junk cost %zu KB", grown >> 10);
+	ok(grown < (size_t)VT_BACK_MAX * 80 * sizeof(struct glyph) + (4 << 20), "10 MB of junk cost %zu KB",
+	   grown >> 10);
 	vt_free(&v);
 }
 
