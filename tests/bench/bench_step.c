@@ -67,6 +67,18 @@ static double at(struct series *s, int percent)
 	return s->us[(s->nr - 1) * percent / 100];
 }
 
+/* Of what was measured from number @from on; keeps the order. */
+static double median_since(const struct series *s, int from)
+{
+	static double copy[MAX];
+	int nr = s->nr - from;
+	if (nr <= 0)
+		return 0;
+	memcpy(copy, s->us + from, (size_t)nr * sizeof(copy[0]));
+	qsort(copy, (size_t)nr, sizeof(copy[0]), by_size);
+	return copy[(nr - 1) / 2];
+}
+
 static void line(struct series *s)
 {
 	printf("%-34s %9.0f us  p99 %9.0f  min %9.0f  n %4d\n", s->name, at(s, 50), at(s, 99), at(s, 0), s->nr);
@@ -161,6 +173,34 @@ static void floors(void)
 		floor_echo();
 		floor_sync();
 	}
+}
+
+/* A block of steps and the floors of the pause after it make one pair: what else the machine does falls on both. The
+ * judged ratio is the median of the pairs'. */
+static struct pairs {
+	int exec, step, spawn, echo, sync; /* where the block begins in its series */
+	struct series gate, whole;	   /* ratios, not microseconds */
+} pairs;
+
+static void block_begins(void)
+{
+	pairs.exec = exec_none.nr;
+	pairs.step = step_one.nr;
+	pairs.spawn = spawn_true.nr;
+	pairs.echo = spawn_echo.nr;
+	pairs.sync = syncs.nr;
+}
+
+static void block_ends(void)
+{
+	double exec = median_since(&exec_none, pairs.exec), step = median_since(&step_one, pairs.step);
+	floors();
+	double sync = median_since(&syncs, pairs.sync);
+	if (exec > 0 && step > 0) {
+		add(&pairs.gate, (exec - sync) / median_since(&spawn_echo, pairs.echo));
+		add(&pairs.whole, (step - sync) / median_since(&spawn_true, pairs.spawn));
+	}
+	block_begins();
 }
 
 /* --- a session ---------------------------------------------------------------------------------------------------- */
@@ -327,7 +367,7 @@ static void bench_steps(int steps, int files)
 				die("the steps do not come");
 			m.before = false;
 			if (hashed && !quiet)
-				floors(); /* once in a pause */
+				block_ends(); /* once in a pause */
 			quiet = true;
 			continue;
 		}
@@ -337,6 +377,7 @@ static void bench_steps(int steps, int files)
 			hashed = true;
 			printf("the base of %d files is hashed after %.1f s\n", files, (now_us() - begin) / 1e6);
 			clear(&m);
+			block_begins();
 			m.before = false;
 			m.action = 0;
 			m.snapshots = 0;
@@ -345,7 +386,6 @@ static void bench_steps(int steps, int files)
 	stop(&v);
 	if (m.snapshots < steps)
 		die("changes without their snapshots");
-	double sync = at(&syncs, 50), floor = at(&spawn_true, 50);
 	line(&spawn_true);
 	line(&spawn_echo);
 	line(&syncs);
@@ -353,8 +393,14 @@ static void bench_steps(int steps, int files)
 	line(&wait_none);
 	line(&step_none);
 	line(&step_one);
-	judge("gate and recorder: (exec - fdatasync) / spawn+pipes", (at(&exec_none, 50) - sync) / at(&spawn_echo, 50), 1.3, " x");
-	judge("a step with 1 file: (step - fdatasync) / spawn", (at(&step_one, 50) - sync) / floor, 3.5, " x");
+	if (pairs.gate.nr == 0) /* steps enough before the first pause */
+		block_ends();
+	printf("%d pairs of a block of steps and its floors; ratios at 10 %% and 90 %%: %.2f %.2f and %.2f %.2f\n",
+	       pairs.gate.nr, at(&pairs.gate, 10), at(&pairs.gate, 90), at(&pairs.whole, 10), at(&pairs.whole, 90));
+	if (at(&syncs, 50) > at(&spawn_echo, 50))
+		printf("note: the disk is busy, fdatasync costs more than a program: the next two say little\n");
+	judge("gate and recorder: (exec - fdatasync) / spawn+pipes", at(&pairs.gate, 50), 1.3, " x");
+	judge("a step with 1 file: (step - fdatasync) / spawn", at(&pairs.whole, 50), 3.5, " x");
 	judge("a step with 1 file / a remote round trip of 40 ms", at(&step_one, 50) / REMOTE_US, 0.1, "");
 }
 
