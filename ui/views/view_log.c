@@ -62,7 +62,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct log_view *v = self;
 	const struct source *s = ui_source(ui, v->source);
-	const char *note = arena_printf(v->arena, "%zu rows   F follow %s", v->total, v->follow ? "on" : "off");
+	const char *note = arena_printf(v->arena, "%s   F follow %s", fmt_plural(v->arena, (int64_t)v->total, "row", "rows"),
+					v->follow ? "on" : "off");
 	draw_title(a, 0, s ? arena_printf(v->arena, "log of %s %s", s->model.id, s->model.name) : "log", NULL, 0);
 	put_rule(a, 1, NULL, ROLE_RULE, note);
 	for (size_t i = 0; i < v->nr; i++) {
