@@ -118,6 +118,7 @@ int loop_new(struct loop **out, struct err *err)
 	uv_unref((uv_handle_t *)&l->prepare);
 	l->now_us = clock_mono_us();
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a write past a limit fails like one to a full disk */
 	*out = l;
 	return 0;
 }
