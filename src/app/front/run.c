@@ -337,6 +337,17 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	return 0;
 }
 
+/* What a session's record never holds. */
+static int secrets_again(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct config *c;
+	if (config_open(&c, ctx, err) < 0)
+		return -1;
+	json_put(o, "secrets", config_object(c, "secrets"));
+	config_close(&c);
+	return 0;
+}
+
 int cmd_resume(struct cmd_ctx *ctx)
 {
 	CLEANUP(json_release) json_t *o = json_object();
@@ -344,7 +355,7 @@ int cmd_resume(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (run_options_of(o, path, &err) < 0 || run_models(ctx, o, &err) < 0)
+	if (run_options_of(o, path, &err) < 0 || run_models(ctx, o, &err) < 0 || secrets_again(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
 	json_put_str(o, "name", "session");
