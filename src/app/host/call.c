@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "app/cmd/describe.h"
+#include "app/host/host_call.h"
+#include "app/host/host_inner.h"
 #include "app/super/recorded.h"
 #include "app/super/resume.h"
 #include "app/super/super_inner.h"
@@ -88,6 +90,11 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	c->next = s->calls;
 	s->calls = c;
 	const struct op *op = op_find(c->op);
+	if (h == s->host && !recorded_asked(resume_recorded(s->resume), id)) {
+		json_t *small = host_call_small(c->body);
+		json_put_int(small, "id", (int64_t)id);
+		record_append_json(s->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
+	}
 	if (!op)
 		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
 	else if (s->ending && !(op->flags & OP_ENDING))

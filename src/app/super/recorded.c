@@ -16,6 +16,7 @@ struct entry {
 struct recorded {
 	struct entry *item; /* without an answer in the record, in order */
 	size_t nr, cap;
+	uint64_t asked; /* the highest call with a host.call */
 	struct loop_timer *later;
 	struct super *s;
 };
@@ -63,7 +64,12 @@ static void keep(json_t **at, const json_t *body)
 void recorded_see(struct recorded *r, const struct event *ev, const json_t *body)
 {
 	struct entry *e = ev->action ? of_action(r, ev->action) : NULL;
-	if (ev->kind == EV_ACTION_REQUESTED && json_int(body, "call", 0)) {
+	if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
+		r->asked = 0;
+	} else if (ev->kind == EV_HOST_CALL) {
+		if ((uint64_t)json_int(body, "id", 0) > r->asked)
+			r->asked = (uint64_t)json_int(body, "id", 0);
+	} else if (ev->kind == EV_ACTION_REQUESTED && json_int(body, "call", 0)) {
 		GROW(r->item, r->nr, r->cap);
 		r->item[r->nr++] = (struct entry){ .call = (uint64_t)json_int(body, "call", 0), .action = ev->seq,
 						  .box = ev->box,
@@ -139,6 +145,11 @@ static void on_later(void *self)
 		} else {
 			i++;
 		}
+}
+
+bool recorded_asked(const struct recorded *r, uint64_t call)
+{
+	return r && call <= r->asked;
 }
 
 bool recorded_undone(const struct recorded *r, uint64_t box)

@@ -14,6 +14,8 @@ void recorded_free(struct recorded **r);
 /* Reading, event by event, in order. */
 void recorded_see(struct recorded *r, const struct event *ev, const json_t *body);
 
+/* The call is in the record (host.call) already. */
+bool recorded_asked(const struct recorded *r, uint64_t call);
 /* An action of the box had ended, but its files are not in the record: it counts as not done, and the box has to go back
  * to what was before it. */
 bool recorded_undone(const struct recorded *r, uint64_t box);
