@@ -61,6 +61,7 @@ struct action_spec {
 	bool may_write;        /* may change the box's files: then it is serialised in its box and snapshot after */
 	bool parallel;         /* opts out of the serialisation */
 	bool leaves_box;       /* reaches outside: host tools, merge, get, put, connect */
+	bool person;           /* a person's own act (never from a script): latches and budgets let it pass, policy does not */
 	bool tainted;          /* follows tainted input */
 	const char *said;      /* what the agent said with it; may be NULL */
 };

@@ -47,7 +47,7 @@ static struct budget *budget_for(struct gate *g, uint64_t agent)
 
 static bool counted(const struct action_spec *s)
 {
-	return s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT && s->kind != ACT_SHELL &&
+	return !s->person && s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT && s->kind != ACT_SHELL &&
 	       !(!s->agent && (s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE));
 }
 

@@ -9,7 +9,7 @@
 /* What people do themselves goes on while agents are paused. */
 static bool by_people(const struct action_spec *s)
 {
-	return !s->agent && (s->kind == ACT_SHELL || s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE || s->kind == ACT_SNAPSHOT);
+	return s->person || (!s->agent && (s->kind == ACT_SHELL || s->kind == ACT_ROLLBACK || s->kind == ACT_MERGE || s->kind == ACT_SNAPSHOT));
 }
 
 bool gate_paused(const struct gate *g, uint64_t agent)

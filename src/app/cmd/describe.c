@@ -311,6 +311,19 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		buf_puts(out, "preview: ");
 		describe_preview(b, out);
 		break;
+	case EV_REDO_STARTED:
+		buf_puts(out, "redo of ");
+		put_key(json_object_get(b, "origin"), "session", "", out);
+		put_key(json_object_get(b, "origin"), "action", "#", out);
+		buf_puts(out, ": ");
+		describe_action(b, out);
+		who(b, out);
+		break;
+	case EV_REDO_ENDED:
+		put_key(json_object_get(b, "origin"), "action", "redo of #", out);
+		buf_puts(out, *json_str(b, "why", "") ? ": not compared" : json_flag(b, "same", false) ? ": the same" : ": differs");
+		put_key(b, "why", ", ", out);
+		break;
 	case EV_CONTROL_COMMAND:
 		list(json_object_get(b, "words"), "command ", out);
 		who(b, out);

@@ -13,6 +13,8 @@ void describe_action(const json_t *requested, struct buf *out);
 void describe_preview(const json_t *ended, struct buf *out);
 /* The same in several lines: sum, why it is incomplete, files, what to do next. */
 void describe_preview_long(const json_t *ended, struct buf *out);
+/* How a second run compares, from the body of its redo.ended; several lines, no line break at the end. */
+void describe_redo(const json_t *ended, struct buf *out);
 /* argv as a person would type it: quoted where needed. */
 void describe_argv(const json_t *argv, struct buf *out);
 

@@ -12,6 +12,7 @@
 
 #include "app/exit.h"
 #include "app/super/preview.h"
+#include "app/super/redo.h"
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
@@ -555,6 +556,7 @@ static void release(struct super *s)
 	struct err err = ERR_INIT;
 	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
 	previews_free(s);
+	redos_free(s);
 	super_box_release(s); /* first: what still waits for its files is answered */
 	host_free(&s->host);
 	policy_hosts_free(s);

@@ -30,6 +30,8 @@ struct super_box {
 	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
 	size_t nr_adopt;
 	bool reopened, restore;
+	super_box_ready_fn *ready;  /* super_box_open_as; NULL once called */
+	void *ready_self;
 	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
@@ -275,6 +277,29 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 	return b->id;
 }
 
+uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
+			   void *self, struct err *err)
+{
+	const struct driver *d = driver_find(json_str(open, "driver", ""));
+	if (!d) {
+		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
+		return 0;
+	}
+	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, open, cause, 0, err) : NULL;
+	if (!b)
+		return 0;
+	b->ready = ready;
+	b->ready_self = self;
+	return b->id;
+}
+
+static void tell_ready(struct super_box *sb, const struct err *err)
+{
+	super_box_ready_fn *ready = take(&sb->ready);
+	if (ready)
+		ready(sb->ready_self, sb->id, err);
+}
+
 static void adopted(struct super *s, uint64_t box, const struct err *err)
 {
 	resume_box_ready(s->resume, box, err);
@@ -366,6 +391,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 		return;
 	if (err && sb->reopened)
 		resume_box_ready(s->resume, box, err);
+	if (err)
+		tell_ready(sb, err);
 	if (err) {
 		struct call *c = sb->opener;
 		sb->opener = NULL;
@@ -390,6 +417,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
 	else if (sb->reopened)
 		resume_box_ready(s->resume, box, NULL);
+	else if (sb->ready)
+		tell_ready(sb, NULL);
 	else
 		answer_opener(s, sb);
 }
@@ -399,7 +428,9 @@ void super_box_ready(struct super *s, uint64_t box)
 	struct super_box *sb = find(s, box);
 	if (!sb)
 		return;
-	if (sb->reopened && sb->trees)
+	if (sb->ready)
+		tell_ready(sb, NULL);
+	else if (sb->reopened && sb->trees)
 		trees_adopt(sb->trees, sb->adopt, sb->nr_adopt, sb->restore, adopted);
 	else if (sb->fork_from && sb->opener && sb->trees)
 		trees_fork_into(sb->trees, take(&sb->opener), sb->fork_from, sb->fork_n);
@@ -415,6 +446,11 @@ void super_box_gone(struct super *s, uint64_t box)
 		return;
 	answer_opener(s, sb);
 	preview_box_gone(s, box);
+	if (sb->ready) {
+		struct err gone = ERR_INIT;
+		err_set(&gone, ERR_CLOSED, "box '%s' was closed", sb->name);
+		tell_ready(sb, &gone);
+	}
 	drop(s, sb);
 }
 

@@ -20,6 +20,11 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c); /* what bo
  * counts, which may be one snapshot ahead of the record. 0: @err. */
 uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
 			  bool restore, struct err *err);
+/* Opens a box as @open (body of a box.open) says, under @name; @ready comes once, when its first snapshot is taken or it
+ * could not be opened (@err). Returns its id; 0: @err, nothing begun, no @ready. */
+typedef void super_box_ready_fn(void *self, uint64_t box, const struct err *err);
+uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
+			   void *self, struct err *err);
 void super_box_close(struct super *s, uint64_t box);
 /* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);

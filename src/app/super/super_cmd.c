@@ -7,6 +7,7 @@
 
 #include "app/super/ask.h"
 #include "app/super/preview.h"
+#include "app/super/redo.h"
 #include "app/super/removal.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
@@ -550,6 +551,17 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 	return -1;
 }
 
+static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
+{
+	struct redo_want w = { .from = command_opt(a->line, "from"), .keep = command_has(a->line, "keep"),
+			       .end = command_has(a->line, "end") };
+	(void)out;
+	if (parse_id(word(a, 0), &w.action, err) < 0)
+		return -1;
+	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	return redo_begin(&rq, &w, err) < 0 ? -1 : 1;
+}
+
 /* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */
 static const struct {
 	const char *name;
@@ -560,6 +572,7 @@ static const struct {
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
+	{ "redo_here", cmd_redo_here },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };
 

@@ -41,6 +41,7 @@ struct super {
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
 	struct preview *preview;    /* preview.c */
+	struct redo *redo;          /* redo.c */
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */

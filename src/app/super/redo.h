@@ -1,0 +1,21 @@
+/* Redo: a recorded command runs again, now, in a new box that begins with the files as they were just before it, through
+ * the gate as a person's own action; then exit status, output and files are held against the record.
+ *
+ * The record may be this session's own or another one. What a record does not hold (values of the environment, standard
+ * input, contents kept by hash only) is named in redo.started. The new box goes afterwards unless it is kept. */
+#ifndef APP_SUPER_REDO_H
+#define APP_SUPER_REDO_H
+
+#include "app/super/super_tree.h"
+
+struct redo_want {
+	const char *from; /* session file; NULL = this session's */
+	uint64_t action;
+	bool keep, end;   /* end: the session ends with it, successful if all was the same */
+};
+
+/* Answers rq's ticket with the body of redo.ended. -1: @err, nothing begun. */
+NODISCARD int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct err *err);
+void redos_free(struct super *s);
+
+#endif
