@@ -90,7 +90,7 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	c->next = s->calls;
 	s->calls = c;
 	const struct op *op = op_find(c->op);
-	if (h == s->host && !recorded_asked(resume_recorded(s->resume), id)) {
+	if (h == s->host && strcmp(c->op, "module") && !recorded_asked(resume_recorded(s->resume), id)) {
 		json_t *small = host_call_small(c->body);
 		json_put_int(small, "id", (int64_t)id);
 		record_append_json(s->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
