@@ -360,6 +360,16 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		*word = "fork";
 		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0),
 				    json_int(o, "from", 0));
+	case EV_REDO_STARTED:
+		*word = "redo";
+		return arena_printf(a, "#%" PRId64 " runs again in a box of its own",
+				    json_int(json_object_get(o, "origin"), "action", 0));
+	case EV_REDO_ENDED:
+		*word = "redo";
+		return arena_printf(a, "of #%" PRId64 " as #%" PRId64 ": %s%s",
+				    json_int(json_object_get(o, "origin"), "action", 0), json_int(o, "action", 0),
+				    *json_str(o, "why", "") ? "not compared: " : json_flag(o, "same", false) ? "the same" : "DIFFERS",
+				    json_str(o, "why", ""));
 	case EV_PREVIEW_ENDED:
 		*word = "preview";
 		return arena_printf(a, "of #%" PRId64 ": %s%s", json_int(o, "of", 0), tried_sum(o, a),
