@@ -64,6 +64,7 @@ bool model_is_row(uint16_t kind)
 	case EV_ACTION_HELD:
 	case EV_AGENT_STATE:
 	case EV_HOST_FRAME:
+	case EV_HOST_CALL:
 	case EV_HOST_MODULE:
 	case EV_MODEL_CALL:
 	case EV_MODEL_REPLY:
@@ -569,7 +570,7 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 /* Bodies that say nothing to the model: most events of a session, and the largest. */
 static bool has_news(uint16_t kind)
 {
-	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME &&
+	return kind != EV_ACTION_JUDGED && kind != EV_ACTION_STARTED && kind != EV_HOST_FRAME && kind != EV_HOST_CALL && kind != EV_MODEL_SENT &&
 	       kind != EV_HOST_MODULE && kind != EV_MODEL_CALL && kind != EV_STORE_SET;
 }
 

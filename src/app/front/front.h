@@ -17,6 +17,8 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 
 /* run.c: starts what @o says (app/front/spawn.h) and shows it. */
 int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
+/* run_watch.c: the same, and again whenever @file is saved. */
+int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
 /* What the session at @path was begun with, into @o; options of the command line come on top. */
 NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
 /* Model providers and prices of the configuration as it is now. */

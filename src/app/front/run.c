@@ -312,6 +312,8 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "dry"))
 		return print_plan(ctx, o);
+	if (cmd_has(ctx, "watch"))
+		return task ? cmd_usage(ctx, "--watch needs a script") : run_watch(ctx, o, cmd_word(ctx, 0));
 	struct front_opts fo = { 0 };
 	return run_session(ctx, o, &fo);
 }

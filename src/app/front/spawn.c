@@ -161,6 +161,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.budget = json_object_get(j, "budget"),
 		.roots = json_object_get(j, "roots"),
 		.secrets = json_object_get(j, "secrets"),
+		.saved_us = json_int(j, "saved_us", 0),
 		.models = json_object_get(j, "models"),
 		.prices = json_object_get(j, "prices"),
 		.step = json_flag(j, "step", false),

@@ -72,6 +72,15 @@ static void start_op(struct call *c, const struct op *op)
 		vault_get(s->vault, c->secrets.item[i], c->op, c->agent ? c->agent : s->start_seq, c->agent, secret_ready, c);
 }
 
+void call_record(struct host *h, uint64_t id, const json_t *body)
+{
+	if (!strcmp(json_str(body, "op", ""), "module"))
+		return; /* the text that was given is told by host.module */
+	json_t *small = host_call_small(body);
+	json_put_int(small, "id", (int64_t)id);
+	record_append_json(h->super->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
+}
+
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
 {
 	struct call *c = NEW(struct call);
@@ -90,11 +99,8 @@ void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body
 	c->next = s->calls;
 	s->calls = c;
 	const struct op *op = op_find(c->op);
-	if (h == s->host && strcmp(c->op, "module") && !recorded_asked(resume_recorded(s->resume), id)) {
-		json_t *small = host_call_small(c->body);
-		json_put_int(small, "id", (int64_t)id);
-		record_append_json(s->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
-	}
+	if (h == s->host && !recorded_asked(resume_recorded(s->resume), id))
+		call_record(h, id, body);
 	if (!op)
 		call_fail(c, "script", NULL, NULL, 0, "no operation '%s'", c->op);
 	else if (s->ending && !(op->flags & OP_ENDING))
@@ -285,6 +291,7 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 	c->done = done;
 	if (c->host == c->super->host && recorded_answer(resume_recorded(c->super->resume), c))
 		return;
+	resume_first_action(c->super->resume);
 	spec->call = c->host == c->super->host ? c->id : 0;
 	spec->cause = spec->cause ? spec->cause : c->agent ? c->agent : c->super->start_seq;
 	spec->agent = c->agent;

@@ -266,22 +266,27 @@ static struct host *host_make(struct super *s, const char *mode, const char *nam
 	return h;
 }
 
+static void record_start(struct host *h, const char *text, size_t len)
+{
+	struct hash hash;
+	struct buf hex = BUF_INIT;
+	hash_of(text, len, &hash);
+	hex_append(&hex, hash.b, HASH_LEN);
+	json_t *body = json_object();
+	json_put_str(body, "mode", h->mode);
+	json_put_str(body, "script", h->name);
+	json_put_str(body, "text_hash", buf_cstr(&hex));
+	h->start_seq = record_append_json(h->super->record, EV_HOST_START, h->super->start_seq, 0, 0, 0, body);
+	buf_release(&hex);
+}
+
 int host_new(struct host **out, struct super *s, const struct host_start *st, const struct host_ops *ops, void *self,
 	     struct err *err)
 {
 	struct host *h = host_make(s, st->mode, st->name, st->dir, ops, self, err);
 	if (!h)
 		return -1;
-	struct hash hash;
-	struct buf hex = BUF_INIT;
-	hash_of(st->text, st->len, &hash);
-	hex_append(&hex, hash.b, HASH_LEN);
-	json_t *body = json_object();
-	json_put_str(body, "mode", h->mode);
-	json_put_str(body, "script", h->name);
-	json_put_str(body, "text_hash", buf_cstr(&hex));
-	h->start_seq = record_append_json(s->record, EV_HOST_START, s->start_seq, 0, 0, 0, body);
-	buf_release(&hex);
+	record_start(h, st->text, st->len);
 	host_send(h, HOST_START, 0, start_body(h, st));
 	*out = h;
 	return 0;
@@ -294,6 +299,8 @@ int host_resume(struct host **out, struct super *s, const struct host_resume *r,
 	if (!h)
 		return -1;
 	h->start_seq = r->start_seq;
+	if (r->text)
+		record_start(h, r->text, r->len);
 	if (feed_begin(h, r, err) < 0) {
 		host_free(&h);
 		return -1;

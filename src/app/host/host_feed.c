@@ -19,6 +19,8 @@ struct host_feed {
 	size_t nr_answered, cap_answered;
 	uint64_t *lost;        /* calls whose actions may have reached outside and whose end is unknown */
 	size_t nr_lost;
+	const struct host_resume *changed; /* the script has another text: everything is recorded anew; while feed_begin runs */
+	bool anew;
 	uint64_t told;         /* of the last recorded turn: so much of what it tells is in the record */
 	void (*caught_up)(void *self);
 	void *self;
@@ -38,6 +40,22 @@ void feed_free_calls(struct host *h)
 	free(f);
 }
 
+/* A script of another text: the frames are those of a new host, under its own host.start. */
+static int record_anew(struct host *h, uint16_t type, uint64_t id, struct buf *body, struct err *err)
+{
+	const struct host_resume *r = h->feed->changed;
+	CLEANUP(json_release) json_t *j = json_parse(body->data, body->len, "frame", err);
+	if (!j)
+		return -1;
+	if (type == HOST_START) {
+		json_put_bytes(j, "text", r->text, r->len);
+		buf_reset(body);
+		json_dump_buf(j, body);
+	}
+	host_record_frame(h->super->record, h->start_seq, h->ordinal + 1, type, id, j);
+	return 0;
+}
+
 static int send_recorded(struct host *h, struct session *s, const struct event *ev, struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -50,6 +68,8 @@ static int send_recorded(struct host *h, struct session *s, const struct event *
 		GROW(f->answered, f->nr_answered, f->cap_answered);
 		f->answered[f->nr_answered++] = id;
 	}
+	if (h->feed->changed && record_anew(h, type, id, &body, err) < 0)
+		return -1;
 	stream_send(h->stream, type, id, buf_cstr(&body), body.len);
 	h->ordinal++;
 	return 0;
@@ -67,6 +87,8 @@ int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
 	h->feed->nr_lost = r->nr_lost;
 	h->feed->told = r->told;
 	h->feed->lost = xmemdup(r->lost, r->nr_lost * sizeof(*r->lost));
+	h->feed->changed = r->text ? r : NULL;
+	h->feed->anew = r->text != NULL;
 	if (session_open(&s, record_path(h->super->record), err) < 0)
 		return -1;
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);
@@ -76,6 +98,7 @@ int feed_begin(struct host *h, const struct host_resume *r, struct err *err)
 	}
 	feed_free(&f);
 	session_close(&s);
+	h->feed->changed = NULL;
 	if (rc == 0 && h->ordinal == 0)
 		rc = err_set(err, ERR_NOENT, "the record holds nothing of the script's run");
 	return rc;
@@ -86,8 +109,11 @@ bool feed_frame(struct host *h, uint16_t type, uint64_t id, const json_t *body)
 	struct host_feed *f = h->feed;
 	if (type == HOST_CALL) {
 		for (size_t i = 0; i < f->nr_answered; i++)
-			if (f->answered[i] == id)
+			if (f->answered[i] == id) {
+				if (f->anew)
+					call_record(h, id, body);
 				return true;
+			}
 		GROW(f->call, f->nr, f->cap);
 		f->call[f->nr++] = (struct fed_call){ .id = id, .body = json_incref((json_t *)(uintptr_t)body) };
 		return true;

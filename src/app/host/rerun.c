@@ -33,6 +33,9 @@ struct rerun {
 	int sock, pid, pidfd;
 	uint64_t now;      /* the frame that is being answered */
 	bool last;         /* there is none after it */
+	bool stopped;      /* a person ended it: what comes after is no answer */
+	bool ended;        /* its host had */
+	uint64_t until;    /* the last event that counts */
 	struct rerun_result *out;
 };
 
@@ -50,6 +53,10 @@ void rerun_result_release(struct rerun_result *r)
 
 static int see(struct rerun *r, const struct event *ev, struct err *err)
 {
+	if (ev->kind == EV_HOST_END && ev->cause == r->host)
+		r->ended = true;
+	if (!r->stopped && !r->ended)
+		r->until = ev->seq;
 	if (ev->kind != EV_HOST_START && ev->kind != EV_HOST_FRAME && ev->kind != EV_HOST_CALL)
 		return 0;
 	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
@@ -58,8 +65,14 @@ static int see(struct rerun *r, const struct event *ev, struct err *err)
 	if (ev->kind == EV_HOST_START) {
 		if (!strcmp(json_str(body, "mode", ""), "script")) {
 			r->host = ev->seq;
+			r->ended = false;
 			r->nr_frames = r->nr_calls = 0;
 		}
+		r->stopped = false;
+	} else if (ev->cause == r->host && ev->kind == EV_HOST_FRAME && !strcmp(json_str(body, "type", ""), "stop")) {
+		r->stopped = true;
+	} else if (r->stopped) {
+		return 0;
 	} else if (ev->cause == r->host && ev->kind == EV_HOST_FRAME) {
 		GROW(r->frame, r->nr_frames, r->cap_frames);
 		r->frame[r->nr_frames++] = ev->seq;
@@ -258,6 +271,7 @@ static int take_turn(struct rerun *r, struct err *err)
 			return r->out->diverged ? 0 : 1;
 		if (f.type == HOST_END) {
 			r->out->ended = xstrdup(json_str(j, "why", json_flag(j, "ok", false) ? "well" : "in failure"));
+			r->out->failed = !strcmp(json_str(json_object_get(j, "err"), "code", ""), "script");
 			return 0;
 		}
 	}
@@ -294,6 +308,7 @@ int rerun_session(struct session *s, const struct buf *script, struct rerun_resu
 	int status;
 	*out = (struct rerun_result){ 0 };
 	int rc = read_record(&r, err);
+	out->event = r.until;
 	if (rc == 0)
 		rc = start(&r, err);
 	if (rc == 0)

@@ -7,7 +7,8 @@
 
 struct rerun_result {
 	uint64_t frames, calls;  /* compared */
-	bool diverged;
+	bool diverged, failed;   /* failed: the script is wrong as it stands; `now` says where */
+	/* of a difference; else the last event before the record's script was stopped or ended */
 	uint64_t event;          /* seq of the recorded call, or of the frame after which it asks for something new; 0 none */
 	uint64_t call;           /* number of the call */
 	char *at;                /* place in the script, now; may be NULL */

@@ -152,6 +152,11 @@ bool recorded_asked(const struct recorded *r, uint64_t call)
 	return r && call <= r->asked;
 }
 
+void recorded_ask_anew(struct recorded *r)
+{
+	r->asked = 0;
+}
+
 bool recorded_undone(const struct recorded *r, uint64_t box)
 {
 	for (size_t i = 0; i < r->nr; i++)

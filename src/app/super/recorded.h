@@ -16,6 +16,8 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 
 /* The call is in the record (host.call) already. */
 bool recorded_asked(const struct recorded *r, uint64_t call);
+/* The script has another text: none of its calls is. */
+void recorded_ask_anew(struct recorded *r);
 /* An action of the box had ended, but its files are not in the record: it counts as not done, and the box has to go back
  * to what was before it. */
 bool recorded_undone(const struct recorded *r, uint64_t box);

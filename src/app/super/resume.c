@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/exit.h"
+#include "base/clock.h"
 #include "app/super/recorded.h"
 #include "app/super/super_box.h"
 #include "app/super/super_tree.h"
@@ -43,7 +44,7 @@ struct resume {
 	uint64_t *lost; /* calls of the script */
 	size_t nr_lost;
 	struct recorded *recorded;
-	bool going;
+	bool going, acted;
 };
 
 /* --- reading --- */
@@ -235,6 +236,19 @@ void resume_agents(struct resume *r, struct super *s)
 		super_agent_add(s, r->agent[i].id, r->agent[i].name)->ended = r->agent[i].ended;
 }
 
+void resume_first_action(struct resume *r)
+{
+	if (!r || r->acted)
+		return;
+	r->acted = true;
+	if (!r->s->opts->saved_us)
+		return;
+	json_t *body = json_object();
+	json_put_int(body, "saved_us", r->s->opts->saved_us);
+	json_put_int(body, "us", clock_wall_us() - r->s->opts->saved_us);
+	record_append_json(r->s->record, EV_HOST_CHANGED, 0, 0, 0, 0, body);
+}
+
 struct recorded *resume_recorded(const struct resume *r)
 {
 	return r ? r->recorded : NULL;
@@ -267,6 +281,11 @@ static void start_host(struct resume *r)
 		.caught_up = caught_up,
 		.self = r,
 	};
+	if (r->s->opts->script_len) {
+		hr.text = r->s->opts->script;
+		hr.len = r->s->opts->script_len;
+		recorded_ask_anew(r->recorded);
+	}
 	r->going = true;
 	if (host_resume(&r->s->host, r->s, &hr, r->ops, r->self, &err) < 0)
 		super_end(r->s, EXIT_SANDBOX, "cannot go on: %s", err.text);

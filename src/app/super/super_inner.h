@@ -147,6 +147,8 @@ struct host_resume {
 	uint64_t until_seq;        /* the last event that the old supervisor wrote */
 	const uint64_t *lost;      /* calls whose actions had reached outside and never ended; borrowed */
 	size_t nr_lost;
+	const char *text;          /* other text of the script, or NULL; borrowed */
+	size_t len;
 	uint64_t told;             /* what of the last turn is in the record */
 	void (*caught_up)(void *self); /* it stands there; calls that wait are asked again after this */
 	void *self;
@@ -167,6 +169,7 @@ bool host_full(const struct host *h); /* much of what it was sent is not taken y
 /* --- call.c --- */
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body);
 void call_tell(struct super *s, const json_t *body);
+void call_record(struct host *h, uint64_t id, const json_t *body); /* host.call */
 void call_cancel(struct super *s, uint64_t id);
 void calls_drained(struct super *s); /* the script takes chunks again */
 void call_drop(struct call *c); /* without an answer: the host has gone */

@@ -1,0 +1,243 @@
+/* run --watch FILE: on every save the script runs again. What it asks as before is answered from the last run; from the
+ * first difference on it is live, in a new session that begins with the events up to there. */
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/exit.h"
+#include "app/front/front.h"
+#include "app/front/spawn.h"
+#include "app/host/rerun.h"
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "record/record.h"
+
+enum { SCRIPT_MAX = 8 << 20, END_MS = 15000, SETTLE_MS = 30, CLOSING_MS = 1000 };
+
+struct watch {
+	struct cmd_ctx *ctx;
+	const char *file;
+	const char *base;  /* of file: what the folder's events name */
+	struct buf text;   /* as it runs */
+	struct spawned sp; /* the session of now */
+	json_t *opts;
+	pid_t front;       /* who shows it; 0 nobody */
+	int front_fd, notify;
+	int status;
+};
+
+static void say(const struct watch *w, const char *fmt, ...) PRINTF(2, 3);
+static void say(const struct watch *w, const char *fmt, ...)
+{
+	va_list ap;
+	va_start(ap, fmt);
+	fputs("sandglass: ", w->ctx->err);
+	vfprintf(w->ctx->err, fmt, ap);
+	fputc('\n', w->ctx->err);
+	fflush(w->ctx->err);
+	va_end(ap);
+}
+
+/* The console or line mode in a process of its own, so that a save can take it away. */
+static void show(struct watch *w)
+{
+	struct front_opts fo = { 0 };
+	fflush(NULL);
+	w->front = fork();
+	if (w->front == 0) {
+		int status = front_show(w->ctx, w->sp.path, w->sp.socket, &fo);
+		fflush(NULL);
+		_exit(status);
+	}
+	w->front_fd = w->front > 0 ? (int)syscall(SYS_pidfd_open, w->front, 0) : -1;
+}
+
+static void hide(struct watch *w, bool by_force)
+{
+	int status = 0;
+	if (w->front <= 0)
+		return;
+	if (by_force)
+		kill(w->front, SIGTERM);
+	if (waitpid(w->front, &status, 0) == w->front && WIFEXITED(status))
+		w->status = WEXITSTATUS(status);
+	w->front = 0;
+	fd_close(&w->front_fd);
+}
+
+static bool live(const char *path)
+{
+	struct session *s;
+	struct err err;
+	if (session_open(&s, path, &err) < 0)
+		return false;
+	bool yes = session_live(s);
+	session_close(&s);
+	return yes;
+}
+
+/* A session that has just told its end lets go of its file a moment later. */
+static bool stays_live(const char *path)
+{
+	for (int ms = 0; ms < CLOSING_MS; ms += 10) {
+		if (!live(path))
+			return false;
+		usleep(10000);
+	}
+	return true;
+}
+
+static void end_session(struct watch *w)
+{
+	if (!live(w->sp.path))
+		return;
+	kill(w->sp.pid, SIGTERM);
+	for (int ms = 0; ms < END_MS && live(w->sp.path); ms += 10)
+		usleep(10000);
+}
+
+static int start(struct watch *w, struct err *err)
+{
+	spawned_release(&w->sp);
+	w->sp = (struct spawned){ 0 };
+	w->status = spawn_supervisor(w->opts, &w->sp, err);
+	if (w->status)
+		return -1;
+	show(w);
+	return 0;
+}
+
+/* Where the new session leaves the old one; 0: there is nothing new to do. */
+static uint64_t parting(struct watch *w, const struct buf *text, struct err *err)
+{
+	struct rerun_result r;
+	struct session *s;
+	uint64_t at = 0;
+	if (session_open(&s, w->sp.path, err) < 0)
+		return 0;
+	if (rerun_session(s, text, &r, err) < 0) {
+		session_close(&s);
+		return 0;
+	}
+	if (r.failed)
+		err_set(err, ERR_SCRIPT, "%s", r.now ? r.now : "the script is wrong");
+	else if (r.diverged)
+		at = r.event - (r.call ? 1 : 0);
+	else if (!r.ended)
+		at = r.event;
+	else
+		say(w, "saved: it asks for the same; nothing to do");
+	rerun_result_release(&r);
+	session_close(&s);
+	return at;
+}
+
+static int run_again(struct watch *w, struct buf *text, int64_t saved_us, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	uint64_t at = parting(w, text, err);
+	if (!at)
+		return err->code ? -1 : 0;
+	end_session(w);
+	hide(w, false);
+	if (record_fork(w->sp.path, at, w->ctx->sessions, NULL, &path, err) < 0)
+		return -1;
+	json_put_str(w->opts, "resume", path);
+	json_put_bytes(w->opts, "script", buf_cstr(text), text->len);
+	json_put_int(w->opts, "saved_us", saved_us);
+	buf_release(&w->text);
+	w->text = *text;
+	*text = BUF_INIT;
+	if (start(w, err) == 0)
+		return 0;
+	unlink(path); /* nothing may be left of a fork that did not start */
+	return -1;
+}
+
+/* The file may have been written again, or nothing of it changed. */
+static void saved(struct watch *w)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err err = ERR_INIT;
+	int64_t saved_us = clock_wall_us();
+	usleep(SETTLE_MS * 1000);
+	if (file_read(w->file, &text, SCRIPT_MAX, &err) < 0 ||
+	    (text.len == w->text.len && (!text.len || !memcmp(text.data, w->text.data, text.len))))
+		return;
+	if (run_again(w, &text, saved_us, &err) < 0)
+		say(w, "%s; waiting for the next save", err.text);
+}
+
+/* True when the file was written. */
+static bool drain(struct watch *w)
+{
+	char b[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+	bool hit = false;
+	ssize_t n = read(w->notify, b, sizeof(b));
+	for (ssize_t at = 0; at < n;) {
+		const struct inotify_event *ev = (const void *)(b + at);
+		hit |= ev->len && !strcmp(ev->name, w->base);
+		at += (ssize_t)(sizeof(*ev) + ev->len);
+	}
+	return hit;
+}
+
+static volatile sig_atomic_t stopped;
+static void on_signal(int signo)
+{
+	stopped = signo;
+}
+
+static void wait_for_saves(struct watch *w)
+{
+	while (!stopped) {
+		struct pollfd p[2] = { { w->notify, POLLIN, 0 }, { w->front_fd, POLLIN, 0 } };
+		if (poll(p, w->front > 0 ? 2 : 1, -1) < 0)
+			continue;
+		if (w->front > 0 && (p[1].revents & POLLIN)) {
+			hide(w, false);
+			if (stays_live(w->sp.path)) /* the person has left */
+				return;
+			say(w, "ended with status %d; waiting for a change of '%s' (Ctrl-C leaves)", w->status, w->base);
+		}
+		if ((p[0].revents & POLLIN) && drain(w))
+			saved(w);
+	}
+}
+
+int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file)
+{
+	struct watch w = { .ctx = ctx, .opts = opts, .front_fd = -1 };
+	struct err err = ERR_INIT;
+	char full[4096];
+	if (!realpath(file, full))
+		return cmd_fail_with(ctx, EXIT_USAGE, "script '%s' cannot be watched", file);
+	char *slash = strrchr(full, '/');
+	CLEANUP(free_ptr) char *dir = xstrndup(full, slash == full ? 1 : (size_t)(slash - full));
+	w.file = full;
+	w.base = slash + 1;
+	w.notify = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+	if (w.notify < 0 || inotify_add_watch(w.notify, dir, IN_CLOSE_WRITE | IN_MOVED_TO) < 0)
+		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot watch '%s'", dir);
+	json_get_bytes(json_object_get(opts, "script"), &w.text);
+	struct sigaction sa = { .sa_handler = on_signal };
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	if (start(&w, &err) < 0)
+		w.status = cmd_fail_with(ctx, w.status, "%s", err.text);
+	else
+		wait_for_saves(&w);
+	if (stopped && w.sp.path)
+		end_session(&w);
+	hide(&w, stopped != 0);
+	spawned_release(&w.sp);
+	buf_release(&w.text);
+	close(w.notify);
+	return stopped ? 128 + stopped : w.status;
+}
