@@ -86,7 +86,16 @@
  *   sleep         {us} -> {}
  *   host.push     {box,remote?,branch?,ref?,force?} -> {event,text};
  *                 host.exec {argv,cwd?,env?,stdin?,timeout_us?} -> RES
- * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin; in no op of a box (err script). */
+ *   mcp.open      {name, command?:[bytes] or url?, where?:"host"|"box", box?, cwd?, env?:{}, headers?:{}, timeout_us?} or
+ *                 {name} of a server that the user has added -> {server,name,where,era,info?:{},instructions?,
+ *                 tools:[{name,about,schema,reads,title?}],event}: an action of kind mcp, tool "mcp:NAME"
+ *   mcp.call      {server,name,args:{},timeout_us?} -> {text,structured?,is_error,event,images?:n}: an action of kind mcp,
+ *                 tool "mcp:NAME:TOOL"; err backend when the server has gone (mcp.open brings it back)
+ *   mcp.tools     {server} -> {tools,changed:n}: as they are now; mcp.close {server} -> {}
+ *   mcp.next      {} -> {request,tool,args,client} | {cancel: request} | {eof:true}: what the client of `mcp serve` wants; waits
+ *   mcp.answer    {request,structured?,text?,blob?,path?,error?:bool} -> {}
+ * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin, in mcp.open's env and headers of a server on the
+ * host; in no op of a box (err script). */
 #ifndef WIRE_HOST_H
 #define WIRE_HOST_H
 
