@@ -39,6 +39,7 @@ struct box_opts {
 	struct box_limits limits;
 	bool net;                         /* an egress proxy will be offered: open the listener */
 	const char *const *host; size_t nr_hosts;     /* that it lets through; nobody's but the session's */
+	int64_t was;                      /* the box that this one stands for since a session was resumed or forked; 0 none */
 	bool keep;                        /* what is on disk of it outlives the session */
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */

@@ -24,6 +24,7 @@ static const struct row {
 	{ NULL, "env", ROW_ENV, offsetof(struct box_opts, env), 0 },
 	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
+	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
 	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
 };
 

@@ -11,6 +11,7 @@
 
 struct old_box {
 	uint64_t id, now;
+	uint64_t next;         /* the box that stood for it already */
 	json_t *open;          /* body of its box.open */
 	bool ready, closed, waiting;
 	struct old_snap *snap;
@@ -141,6 +142,9 @@ static void see(struct resume *r, const struct event *ev)
 		for (size_t i = 0; i < r->nr_agents; i++)
 			r->agent[i].ended |= r->agent[i].id == ev->agent;
 	} else if (ev->kind == EV_BOX_OPEN) {
+		struct old_box *before = box_of(r, (uint64_t)json_int(body, "was", 0));
+		if (before)
+			before->next = ev->seq;
 		GROW(r->box, r->nr_boxes, r->cap_boxes);
 		r->box[r->nr_boxes++] = (struct old_box){ .id = ev->seq, .open = json_incref(body) };
 	} else if (ev->kind == EV_BOX_READY && b) {
@@ -308,7 +312,7 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 	r->self = self;
 	for (size_t i = 0; i < r->nr_boxes; i++) {
 		struct old_box *b = &r->box[i];
-		if (!b->ready || b->closed)
+		if (!b->ready || b->closed || b->next)
 			continue;
 		b->waiting = true;
 		bool broken_off = recorded_undone(r->recorded, b->id);
@@ -325,9 +329,12 @@ void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops,
 
 uint64_t resume_box(const struct resume *r, uint64_t old)
 {
-	for (size_t i = 0; r && i < r->nr_boxes; i++)
-		if (r->box[i].id == old && r->box[i].now)
-			return r->box[i].now;
+	for (size_t i = 0; r && i < r->nr_boxes; i++) /* a box that stands for another one comes after it */
+		if (r->box[i].id == old) {
+			if (!r->box[i].next)
+				return r->box[i].now ? r->box[i].now : old;
+			old = r->box[i].next;
+		}
 	return old;
 }
 

@@ -248,6 +248,7 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 		return err_set(err, ERR_CLOSED, "the box that was to be copied is gone");
 	CLEANUP(json_release) json_t *open = json_object();
 	box_opts_put(open, like);
+	json_put_int(open, "was", 0);
 	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open, c->agent ? c->agent : from,
 					c->agent, err);
 	if (!b)
@@ -266,8 +267,10 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
 		return 0;
 	}
+	CLEANUP(json_release) json_t *again = json_copy((json_t *)(uintptr_t)open);
+	json_put_int(again, "was", (int64_t)old);
 	struct super_box *b =
-		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), open, old, 0, err) : NULL;
+		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), again, old, 0, err) : NULL;
 	if (!b)
 		return 0;
 	b->reopened = true;
@@ -285,7 +288,9 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
 		return 0;
 	}
-	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, open, cause, 0, err) : NULL;
+	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
+	json_put_int(like, "was", 0);
+	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0, err) : NULL;
 	if (!b)
 		return 0;
 	b->ready = ready;
