@@ -46,8 +46,9 @@ static void forms(void)
 	};
 	static const char *const harmless[] = {
 		"ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "ghp_ and sk-ant- are forms of tokens", "AKIAIOSFODNN7EXAMPLE",
-		"AKIA" "R7KQ2MZP9XVTS4LW", ".sk-folding-cube-with-a-very-long-class-name", "task-ghp_",
-		"if (strstr(s, \"-----BEGIN RSA PRIVATE KEY-----\"))", "-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAo",
+		("AKIA" "R7KQ2MZP9XVTS4LW"), ".sk-folding-cube-with-a-very-long-class-name", "task-ghp_",
+		"if (strstr(s, \"-----BEGIN RSA PRIVATE KEY-----\"))",
+		"-----BEGIN CERTIFICATE-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAo",
 		"sk-YOUR_API_KEY_GOES_HERE_PLEASE_REPLACE_ME", "hf_", "sha 5c77d9d5c77d9d5c77d9d5c77d9d5c77d9d5c77d9d",
 	};
 	CLEANUP(free_ptr) char *pem = xasprintf("-----BEGIN RSA PRIVATE KEY-----\n%s\n", b64);

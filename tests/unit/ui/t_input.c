@@ -32,8 +32,8 @@ static void keys(const char *bytes, const uint32_t *want, size_t nr, const char 
 }
 #define KEYS(bytes, name, ...)                                                                  \
 	do {                                                                                    \
-		const uint32_t want_[] = { 0, ##__VA_ARGS__ };                                  \
-		keys((bytes), want_ + 1, sizeof(want_) / sizeof(*want_) - 1, (name));           \
+		const uint32_t want_[] = { __VA_ARGS__ };                                       \
+		keys((bytes), want_, sizeof(want_) / sizeof(*want_), (name));                   \
 	} while (0)
 
 static void mouse(void)
@@ -85,7 +85,7 @@ int main(void)
 	KEYS("\x1bj", "Esc and a letter", K_ESC, 'j');
 	KEYS("\x1b\x1b[A", "Esc and an arrow", K_ESC, K_UP);
 	KEYS("\x1b[I\x1b[O", "focus", K_FOCUS_IN, K_FOCUS_OUT);
-	KEYS("\x1b[?1;2c\x1b[>41;1c\x1b[5;7R\x1b[?2026;2$y\x1b[8;24;80t\x1b[0n", "reports are no keys");
+	keys("\x1b[?1;2c\x1b[>41;1c\x1b[5;7R\x1b[?2026;2$y\x1b[8;24;80t\x1b[0n", NULL, 0, "reports are no keys");
 	KEYS("\x1b]11;rgb:1111/2222/3333\x1b\\y", "an answer about colours, then y", 'y');
 	KEYS("\x1b]11;rgb:1111/2222/3333\x07y\x1bP1$r0m\x1b\\n", "and others", 'y', 'n');
 	KEYS("\x1b[200~yn\r\x1b[201~j", "pasted text says so", 'y' | K_PASTED, 'n' | K_PASTED, K_ENTER | K_PASTED, 'j');

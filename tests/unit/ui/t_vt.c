@@ -48,10 +48,10 @@ static void keeps_to_itself(void)
 	vt_feed(v, c1, sizeof(c1) - 1);
 	CLEANUP(free_ptr) char *got = shown(v);
 	bool fine = utf8_valid(got, strlen(got));
-	for (const char *p = got; *p;) {
+	for (const char *p = got; fine && *p;) {
 		uint32_t cp;
 		size_t used;
-		fine = fine && utf8_next(p, strlen(p), &cp, &used) == UTF8_OK && !text_is_hidden(cp) &&
+		fine = utf8_next(p, strlen(p), &cp, &used) == UTF8_OK && !text_is_hidden(cp) &&
 		       (cp == '\n' || (cp >= 0x20 && cp < 0x7f) || cp >= 0xa0);
 		p += used;
 	}
