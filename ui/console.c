@@ -21,7 +21,7 @@
 #include "ui/term/tty.h"
 #include "ui/finder.h"
 
-enum { MAX_SOURCES = 16, FRAME_US = 50000, FRAME_SSH_US = 125000 };
+enum { MAX_SOURCES = 16, FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 8000 };
 
 struct console {
 	const struct console_opts *o;
@@ -114,6 +114,8 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 		until = now + 300000;
 	if (notify_next(&c->notify) < until)
 		until = notify_next(&c->notify);
+	if (ui_reading(&c->ui))
+		until = now;
 	if (term_key_wait_ms() >= 0 && until > now + term_key_wait_ms() * 1000)
 		until = now + term_key_wait_ms() * 1000;
 	if (until == INT64_MAX)
@@ -314,6 +316,9 @@ static int loop(struct console *c)
 		if (c->dirty && !c->slow && (now - c->drawn_us >= c->frame_us || c->ui.flush || c->resized)) {
 			ui_sync(&c->ui);
 			c->slow = !draw(c, now);
+		} else if (ui_reading(&c->ui)) {
+			ui_sync(&c->ui);
+			c->dirty = true;
 		}
 		int end = c->o->ended ? c->o->ended(c->o->self) : -1;
 		if (end >= 0)
@@ -415,6 +420,9 @@ int console_main(const struct console_opts *o, struct err *err)
 		history_file(&c.ui, history);
 		c.ui.replay = o->replay;
 		c.ui.limit = o->at;
+		c.ui.slice_us = SLICE_US;
+		for (size_t i = 0; i < o->nr_sources && o->replay; i++)
+			source_keep_way(c.src[i]);
 		ui_sync(&c.ui);
 		choose_theme(&c);
 		if (o->view && strcmp(o->view, "fleet") != 0)

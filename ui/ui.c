@@ -152,7 +152,7 @@ bool ui_sync(struct ui *ui)
 {
 	bool news = false;
 	for (size_t i = 0; i < ui->nr_src; i++) {
-		int n = source_sync(ui->src[i], ui->limit, 0);
+		int n = source_sync(ui->src[i], ui->limit, ui->slice_us);
 		if (n < 0)
 			ui_say(ui, ROLE_ERROR, "%s", ui->src[i]->why.text);
 		news = news || n != 0;
@@ -163,6 +163,14 @@ bool ui_sync(struct ui *ui)
 	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
 	ui->nr_held_seen = held;
 	return news;
+}
+
+bool ui_reading(const struct ui *ui)
+{
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (ui->src[i]->early && !ui->src[i]->failed)
+			return true;
+	return false;
 }
 
 /* A record stands still where its cursor is; so do sessions that have ended. */

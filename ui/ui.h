@@ -50,6 +50,7 @@ struct ui {
 	void (*edited)(struct ui *ui, const char *text);
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
+	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
 	enum ui_wish wish;       /* the program clears it and takes wish_text */
 	struct buf wish_text;
 	int (*theme)(void *self, const char *name, struct err *err); /* ":set theme="; NULL without a terminal */
@@ -61,6 +62,8 @@ void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t n
 void ui_release(struct ui *ui);
 /* Takes in what has been committed. True if something came. */
 bool ui_sync(struct ui *ui);
+/* What is shown is a first picture (source.h); ui_sync goes on. */
+bool ui_reading(const struct ui *ui);
 void ui_key(struct ui *ui, uint32_t key);
 void ui_mouse(struct ui *ui, struct mouse m); /* mouse.c */
 void ui_draw(struct ui *ui);

@@ -62,6 +62,24 @@ enum verb ui_frame_verb_at(const struct ui *ui, int row, int col)
 	return lay_keys(ui, (struct area){ .cols = ui->grid.cols }, row, col);
 }
 
+static int percent_read(const struct ui *ui)
+{
+	int least = 100;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		int n = source_percent(ui->src[i], ui->limit);
+		least = n < least ? n : least;
+	}
+	return least;
+}
+
+static uint64_t all_events(const struct ui *ui)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.head;
+	return n;
+}
+
 static void paint_message(const struct ui *ui, struct area a, int row)
 {
 	uint64_t events = 0;
@@ -71,7 +89,9 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 		events += ui->src[i]->model.events;
 		attached += ui->src[i]->model.attached;
 	}
-	if (ui->replay)
+	if (ui_reading(ui))
+		snprintf(right, sizeof(right), "reading %d%%  %" PRIu64 " ev", percent_read(ui), all_events(ui));
+	else if (ui->replay)
 		snprintf(right, sizeof(right), "read only  %" PRIu64 " ev", events);
 	else if (attached > 1)
 		snprintf(right, sizeof(right), "attached %u  rec %" PRIu64 " ev", attached, events);

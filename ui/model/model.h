@@ -13,6 +13,8 @@
 #include "base/mem.h"
 #include "wire/event.h"
 
+struct journal;
+
 enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_FAILED };
 enum act_state { ACT_JUDGED_, ACT_WAITS, ACT_RUNS, ACT_OVER };
 
@@ -53,6 +55,7 @@ struct model_agent {
 	int64_t done, total; /* sg.progress; total 0 = none */
 	struct spark spark;
 	struct rows rows;
+	uint32_t kept;       /* journal.c's, as in boxes and actions */
 };
 
 struct box_snapshot {
@@ -67,6 +70,7 @@ struct model_box {
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
 	uint32_t touched;      /* files that differ from the base */
+	uint32_t kept;
 };
 
 struct model_action {
@@ -81,6 +85,7 @@ struct model_action {
 	int code;             /* exit status; -1 not known */
 	bool ok, high_risk, person; /* person: somebody decided */
 	bool promotable;            /* the newest preview may be promoted */
+	uint32_t kept;
 };
 
 struct model_size { /* a terminal of a box was given another size, @at bytes of its output */
@@ -127,6 +132,7 @@ struct model {
 	uint64_t session_budget, start; /* start: seq of session.start */
 	char **word;      /* interned */
 	size_t nr_words, cap_words;
+	struct journal *journal; /* borrowed; keeps the way back (journal.h); NULL: there is none */
 };
 
 void model_init(struct model *m);

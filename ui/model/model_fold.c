@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "ui/model/model.h"
+#include "ui/model/journal.h"
 
 static void set_text(char **at, const char *s)
 {
@@ -29,17 +29,24 @@ static const char *intern(struct model *m, const char *s)
 	return m->word[m->nr_words++] = xstrdup(s);
 }
 
+/* Whatever changes an element finds it by these. */
 static struct model_agent *agent_of(struct model *m, uint64_t id)
 {
-	return (struct model_agent *)(uintptr_t)model_agent(m, id);
+	struct model_agent *a = (struct model_agent *)(uintptr_t)model_agent(m, id);
+	journal_keep_agent(m->journal, a);
+	return a;
 }
 static struct model_box *box_of(struct model *m, uint64_t id)
 {
-	return (struct model_box *)(uintptr_t)model_box(m, id);
+	struct model_box *b = (struct model_box *)(uintptr_t)model_box(m, id);
+	journal_keep_box(m->journal, b);
+	return b;
 }
 static struct model_action *action_of(struct model *m, uint64_t id)
 {
-	return (struct model_action *)(uintptr_t)model_action(m, id);
+	struct model_action *a = (struct model_action *)(uintptr_t)model_action(m, id);
+	journal_keep_action(m->journal, a);
+	return a;
 }
 
 static struct limits limits_of(const json_t *o)
@@ -359,9 +366,13 @@ static void preview_event(struct model *m, const struct event *ev, const json_t 
 static void forget_previews(struct model *m)
 {
 	for (size_t i = 0; i < m->nr_actions; i++) {
-		m->action[i].promotable = false;
-		if (!m->action[i].previewed)
-			m->action[i].preview = 0;
+		struct model_action *act = &m->action[i];
+		if (!act->promotable && (act->previewed || !act->preview))
+			continue;
+		journal_keep_action(m->journal, act);
+		act->promotable = false;
+		if (!act->previewed)
+			act->preview = 0;
 	}
 }
 
@@ -439,7 +450,8 @@ static void latch(struct model *m, const struct event *ev, const json_t *o)
 	else
 		m->paused_all = on;
 	for (size_t i = 0; !a && !on && i < m->nr_agents; i++)
-		m->agent[i].paused = false;
+		if (m->agent[i].paused)
+			agent_of(m, m->agent[i].id)->paused = false;
 }
 
 static void budget(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "ui/views/changes.h"
 #include "ui/views/pty.h"
 
@@ -29,17 +30,31 @@ void source_close(struct source **sp)
 	changes_release(s);
 	pty_release(s);
 	model_release(&s->model);
+	model_release(&s->whole);
+	journal_free(&s->journal);
 	arena_release(&s->arena);
 	free(s);
 	*sp = NULL;
 }
 
-int source_sync(struct source *s, uint64_t limit_seq, int max)
+/* --- folding ------------------------------------------------------------------------------------------------------ */
+
+enum { SLICE = 64, EARLY_EVENTS = 1500 };
+
+static struct model *folded(struct source *s)
+{
+	return s->early ? &s->whole : &s->model;
+}
+
+int source_take(struct source *s, uint64_t limit_seq, int max)
 {
 	struct event ev;
+	struct model *m = folded(s);
 	int n = 0, rc = 0;
 	while ((max == 0 || n < max) && (rc = feed_next(s->feed, &ev, &s->arena, limit_seq, &s->why)) == 1) {
-		model_apply(&s->model, &ev);
+		if (s->journal)
+			journal_next(s->journal, m);
+		model_apply(m, &ev);
 		n++;
 		if (n % 256 == 0)
 			arena_reset(&s->arena);
@@ -49,15 +64,109 @@ int source_sync(struct source *s, uint64_t limit_seq, int max)
 	return s->failed ? -1 : n;
 }
 
+static void forget_early(struct source *s)
+{
+	if (!s->early)
+		return;
+	model_release(&s->model);
+	s->model = s->whole;
+	s->whole = (struct model){ 0 };
+	s->early = false;
+}
+
+/* The whole to @seq or to a point before it. */
+static void go_back(struct source *s, uint64_t seq)
+{
+	struct model *m = folded(s);
+	if (!s->journal || !journal_back(s->journal, m, seq)) {
+		model_release(m);
+		model_init(m);
+		m->journal = s->journal;
+	}
+	feed_seek(s->feed, m->head);
+}
+
+static void add_early(struct source *s, uint64_t seq)
+{
+	struct event ev;
+	struct err err = ERR_INIT;
+	if (session_event(s->session, seq, &ev, &s->arena, &err) == 0)
+		model_apply(&s->model, &ev);
+}
+
+/* A first picture as of @seq; the whole goes on beside it. */
+static void begin_early(struct source *s, uint64_t seq)
+{
+	uint64_t *list = NULL;
+	size_t nr = 0;
+	struct err err = ERR_INIT;
+	int rc = session_outline(s->session, seq, EARLY_EVENTS, &list, &nr, &err);
+	if (rc == 0 && nr > 0) {
+		s->whole = s->model;
+		s->early = true;
+		model_init(&s->model);
+		for (size_t i = 0; i < nr; i++)
+			add_early(s, list[i]);
+		arena_reset(&s->arena);
+	}
+	free(list);
+}
+
+/* What has come since the first picture was made. */
+static int go_on_early(struct source *s, uint64_t seq)
+{
+	int n = 0;
+	for (uint64_t at = s->model.head + 1; at <= seq; at++, n++)
+		add_early(s, at);
+	arena_reset(&s->arena);
+	return n;
+}
+
+int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
+{
+	uint64_t head = session_head(s->session), to = limit_seq && limit_seq < head ? limit_seq : head;
+	int64_t until = clock_mono_us() + budget_us;
+	int n = 0, got = 0;
+	if (s->early && to < s->model.head)
+		forget_early(s);
+	if (limit_seq && limit_seq < folded(s)->head)
+		go_back(s, limit_seq), n++;
+	do {
+		got = source_take(s, limit_seq, budget_us ? SLICE : 0);
+		n += got > 0 ? got : 0;
+	} while (got > 0 && budget_us && clock_mono_us() < until);
+	if (got < 0 || folded(s)->head >= to) {
+		n += s->early;
+		forget_early(s);
+	} else if (s->early) {
+		n += go_on_early(s, to);
+	} else if (budget_us) {
+		begin_early(s, to);
+	}
+	return got < 0 ? -1 : n;
+}
+
+int source_percent(const struct source *s, uint64_t limit_seq)
+{
+	uint64_t to = limit_seq ? limit_seq : s->model.head;
+	return !s->early || to == 0 || s->whole.head >= to ? 100 : (int)(s->whole.head * 100 / to);
+}
+
 void source_seek(struct source *s, uint64_t seq)
 {
-	if (seq < s->model.head) {
-		model_release(&s->model);
-		model_init(&s->model);
-		feed_seek(s->feed, 0);
-	}
+	forget_early(s);
+	if (seq < s->model.head)
+		go_back(s, seq);
 	if (seq > s->model.head)
-		source_sync(s, seq, 0);
+		source_take(s, seq, 0);
+}
+
+void source_keep_way(struct source *s)
+{
+	if (s->journal || folded(s)->head > 0)
+		return;
+	s->journal = journal_new();
+	s->model.journal = s->journal;
 }
 
 json_t *source_body(struct source *s, uint64_t seq)

@@ -1,20 +1,27 @@
 /* A session as the screens see it: its file, the state folded up to a cursor, and texts of its events.
  *
- * Live is "the cursor follows the end", replay is "the cursor is somewhere else"; nothing else differs. */
+ * Live is "the cursor follows the end", replay is "the cursor is somewhere else"; nothing else differs.
+ *
+ * A long session is folded in slices, so that keys work at once. Until that has reached the cursor, @model is a first
+ * picture, folded from the few events that tell most (session_outline): agents, what they do now, what waits, the newest
+ * rows are right, sums and older rows are not there yet, and @early says so. Then the whole takes its place. */
 #ifndef UI_SOURCE_H
 #define UI_SOURCE_H
 
 #include "base/json.h"
 #include "record/read/session.h"
-#include "ui/model/model.h"
+#include "ui/model/journal.h"
 
 struct changes;
 struct pty_pane;
 
 struct source {
 	struct session *session;
-	struct feed *feed;
-	struct model model;
+	struct feed *feed;      /* of the whole */
+	struct model model;     /* what screens show */
+	bool early;             /* it is a first picture; the whole is on its way: */
+	struct model whole;
+	struct journal *journal; /* the way back; NULL: back is by folding anew */
 	struct arena arena;
 	struct changes *changes; /* changes.c's */
 	struct pty_pane *pty;    /* pty.c's */
@@ -24,10 +31,17 @@ struct source {
 
 NODISCARD int source_open(struct source **out, const char *path, struct err *err);
 void source_close(struct source **s);
-/* Folds what is new up to @limit_seq (0 = the end), at most @max events (0 = all). Returns how many; -1 on failure. */
-int source_sync(struct source *s, uint64_t limit_seq, int max);
-/* Goes to exactly @seq: forwards by folding on, backwards by folding again from the start. */
+/* Goes on towards @limit_seq (0 = the end), or back to it, for about @budget_us (0 = until it is there). Returns how
+ * many events were taken in; -1 on failure. */
+int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us);
+/* At most @max events (0 = all), whatever it takes. */
+int source_take(struct source *s, uint64_t limit_seq, int max);
+/* How much of the way to the cursor has been read: 100 = all of it. */
+int source_percent(const struct source *s, uint64_t limit_seq);
+/* Goes to exactly @seq, whatever it takes. */
 void source_seek(struct source *s, uint64_t seq);
+/* Keeps a way back from now on, for cursors that move. */
+void source_keep_way(struct source *s);
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */
 json_t *source_body(struct source *s, uint64_t seq);

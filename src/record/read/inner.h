@@ -9,7 +9,8 @@
 #include "record/read/session.h"
 
 enum read_sql {
-	READ_HEAD, READ_EVENT, READ_SIZE, READ_OUTPUT, READ_EACH, READ_OBJECT, READ_MESSAGE, READ_SQL_NR
+	READ_HEAD, READ_EVENT, READ_SIZE, READ_OUTPUT, READ_EACH, READ_OBJECT, READ_MESSAGE, READ_HEADERS,
+	READ_NEXT_AGENT, READ_AGENT_FIRST, READ_AGENT_LAST, READ_SQL_NR
 };
 
 /* Of a fork: the events up to @seq are those of another session. */

@@ -19,6 +19,11 @@ static const char *const sql[READ_SQL_NR] = {
 		      " AND off >= ?3 ORDER BY off LIMIT 1",
 	[READ_OBJECT] = "SELECT type, size, codec, data FROM object WHERE oid = ?1",
 	[READ_MESSAGE] = "SELECT size, codec, data FROM message WHERE hash = ?1",
+	[READ_HEADERS] = "SELECT seq, agent, action, ts_us, kind FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
+	[READ_NEXT_AGENT] = "SELECT min(agent) FROM event WHERE agent > 0 AND agent > ?1",
+	[READ_AGENT_FIRST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 ORDER BY seq LIMIT ?2",
+	[READ_AGENT_LAST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 AND seq <= ?2"
+			    " ORDER BY seq DESC LIMIT ?3",
 };
 
 int session_failed(struct session *s, struct err *err)

@@ -39,6 +39,14 @@ int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t li
 /* The same backwards: events with seq < the cursor, newest first. */
 int feed_prev(struct feed *f, struct event *ev, struct arena *arena, struct err *err);
 
+/* The next @max events behind @after_seq without their bodies (seq, agent, action, time, kind): a tenth of the cost. */
+NODISCARD int session_headers(struct session *s, uint64_t after_seq, struct event *ev, size_t max, size_t *nr_out,
+			      struct err *err);
+/* Some @max events up to @upto that tell most about how things stand there: the first ones, the last ones, and those of
+ * each agent; ascending. For a first picture of a session that is too long to be read at once. @seq_out: owned. */
+NODISCARD int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out, size_t *nr_out,
+			      struct err *err);
+
 /* Output. Bytes of stream @stream (record.h) of @action from offset @off: appends up to @max to @out.
  * Raw: may split UTF-8 and escapes. Redacted segments read as "<redacted N bytes>". */
 NODISCARD int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,

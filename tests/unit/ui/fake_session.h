@@ -252,6 +252,27 @@ int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t li
 	return session_event(f->s, ++f->seq, ev, arena, err) < 0 ? -1 : 1;
 }
 
+int session_headers(struct session *s, uint64_t after_seq, struct event *ev, size_t max, size_t *nr_out, struct err *err)
+{
+	(void)err;
+	for (*nr_out = 0; *nr_out < max && after_seq + *nr_out < session_head(s); ++*nr_out) {
+		ev[*nr_out] = s->event[after_seq + *nr_out];
+		ev[*nr_out].body = NULL;
+	}
+	return 0;
+}
+
+int session_outline(struct session *s, uint64_t upto, size_t max, uint64_t **seq_out, size_t *nr_out, struct err *err)
+{
+	(void)s;
+	(void)err;
+	*seq_out = xcalloc(max, sizeof(uint64_t));
+	*nr_out = 0;
+	for (uint64_t i = upto > max ? upto - max + 1 : 1; i <= upto; i++)
+		(*seq_out)[(*nr_out)++] = i;
+	return 0;
+}
+
 int session_output(struct session *s, uint64_t action, int stream, uint64_t off, size_t max, struct buf *out,
 		   struct err *err)
 {

@@ -110,7 +110,7 @@ static void grown(const char *path, const char *text)
 		ok(false, "%s: %s", text, err.text);
 		return;
 	}
-	while (source_sync(s, s->model.head + 1, 1) > 0) {
+	while (source_take(s, s->model.head + 1, 1) > 0) {
 		pick_work(p, s, s->model.last_us, 1000000);
 		pick_rows(p, s, &s->model.rows, s->model.last_us);
 	}

@@ -1,0 +1,139 @@
+/* Going back gives what folding anew gives, byte for byte, from anywhere to anywhere; so does reading in slices with a
+ * first picture before it. */
+#include <unistd.h>
+
+#include "fake_session.h"
+#include "model_text.h"
+#include "tap.h"
+#include "ui/model/source.h"
+
+static char *text_of(const struct model *m)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&text, &len);
+	model_print(to, m);
+	fclose(to);
+	return text;
+}
+
+static char *anew(const char *path, uint64_t seq)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	if (source_open(&s, path, &err) < 0)
+		exit(99);
+	source_take(s, seq, 0);
+	char *text = text_of(&s->model);
+	source_close(&s);
+	return text;
+}
+
+/* The fixture over and over, so that there are many stretches; ids move along. */
+static void longer(const char *path, const char *to, int times)
+{
+	CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
+	struct err err = ERR_INIT;
+	int64_t shift = 0, events = 0;
+	if (file_read(path, &in, 16 << 20, &err) < 0)
+		exit(99);
+	for (int i = 0; i < times; i++, shift += events, events = 0) {
+		for (char *p = in.data, *nl; *p && (nl = strchr(p, '\n')); p = nl + 1) {
+			CLEANUP(json_release) json_t *o = json_parse(p, (size_t)(nl - p), path, &err);
+			static const char *const ids[] = { "agent", "box", "action", "cause" };
+			if (!o || (json_object_get(o, "tree") && i > 0))
+				continue;
+			for (size_t k = 0; k < ARRAY_LEN(ids); k++)
+				if (json_object_get(o, ids[k]))
+					json_put_int(o, ids[k], json_int(o, ids[k], 0) + shift);
+			events += json_object_get(o, "kind") != NULL;
+			json_dump_buf(o, &out);
+			buf_putc(&out, '\n');
+		}
+	}
+	if (file_write_atomic(to, out.data, out.len, 0600, &err) < 0)
+		exit(99);
+}
+
+static void wander(const char *path, int steps)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	uint64_t chance = 7, wrong = 0;
+	if (source_open(&s, path, &err) < 0)
+		exit(99);
+	source_keep_way(s);
+	uint64_t all = session_head(s->session);
+	for (int i = 0; i < steps; i++) {
+		chance = chance * 6364136223846793005u + 1442695040888963407u;
+		uint64_t to = i == 0 ? all : i == 1 ? 1 : i % 3 ? (chance >> 33) % all + 1 : s->model.head > 1 ? s->model.head - 1 : 1;
+		source_seek(s, to);
+		char *a = text_of(&s->model), *b = anew(path, to);
+		if (strcmp(a, b) != 0 && wrong++ == 0)
+			printf("# to %" PRIu64 "\n# %.300s\n# %.300s\n", to, a, b);
+		free(a);
+		free(b);
+	}
+	ok(wrong == 0, "%d moves over %" PRIu64 " events", steps, all);
+	source_close(&s);
+}
+
+static void slices(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	int turns = 0, early = 0;
+	if (source_open(&s, path, &err) < 0)
+		exit(99);
+	uint64_t all = session_head(s->session);
+	do {
+		source_sync(s, 0, 1);
+		early += s->early && s->model.head == all;
+		turns++;
+	} while (s->early && turns < 100000);
+	char *a = text_of(&s->model), *b = anew(path, 0);
+	ok(early > 0 && turns == early + 1, "%d slices, at each of them the newest is there", turns);
+	ok(strcmp(a, b) == 0, "at the end it is what one fold gives");
+	free(a);
+	free(b);
+	source_close(&s);
+}
+
+/* The cursor moves while it is still being read. */
+static void moves_while_reading(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	if (source_open(&s, path, &err) < 0)
+		exit(99);
+	source_keep_way(s);
+	uint64_t all = session_head(s->session), to = all / 3;
+	source_sync(s, 0, 1);
+	source_sync(s, 0, 1);
+	source_sync(s, to, 1);
+	is_int((int64_t)s->model.head, (int64_t)to, "back: what is shown ends there");
+	source_sync(s, 5, 1);
+	is_int((int64_t)s->model.head, 5, "to the beginning");
+	for (int i = 0; i < 100000 && (i == 0 || s->early); i++)
+		source_sync(s, to, 1);
+	char *a = text_of(&s->model), *b = anew(path, to);
+	ok(strcmp(a, b) == 0, "and there it is whole");
+	free(a);
+	free(b);
+	source_close(&s);
+}
+
+int main(void)
+{
+	char path[] = "/tmp/t_journal.XXXXXX";
+	int fd = mkstemp(path);
+	wander("tests/screens/fleet.jsonl", 60);
+	wander("tests/screens/wide.jsonl", 60);
+	longer("tests/screens/fleet.jsonl", path, 25);
+	wander(path, 80);
+	slices(path);
+	moves_while_reading(path);
+	close(fd);
+	unlink(path);
+	return done_testing();
+}

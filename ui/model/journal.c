@@ -1,0 +1,261 @@
+#include "ui/model/journal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* One stretch: the model's own fields at its beginning and the elements that it changed. */
+struct stretch {
+	struct model m;      /* strings, held and ask are ours; of the other lists only the lengths hold */
+	bool script;         /* there was a row for what the script does itself */
+	struct model_agent *agent;
+	size_t nr_agents, cap_agents;
+	struct model_box *box;
+	size_t nr_boxes, cap_boxes;
+	struct model_action *action;
+	size_t nr_actions, cap_actions;
+};
+
+struct journal {
+	struct stretch *stretch;
+	size_t nr, cap;
+};
+
+struct journal *journal_new(void)
+{
+	return NEW(struct journal);
+}
+
+static char *dup(const char *s)
+{
+	return s ? xstrdup(s) : NULL;
+}
+
+static void *dup_list(const void *p, size_t nr, size_t size)
+{
+	return nr ? xmemdup(p, nr * size) : NULL;
+}
+
+/* --- what each kind of thing owns --------------------------------------------------------------------------------- */
+
+static void agent_own(struct model_agent *a)
+{
+	a->name = dup(a->name);
+	a->task = dup(a->task);
+	a->model = dup(a->model);
+	a->word = dup(a->word);
+	a->stop = dup(a->stop);
+	a->text = dup(a->text);
+}
+
+static void agent_drop(struct model_agent *a)
+{
+	free(a->name);
+	free(a->task);
+	free(a->model);
+	free(a->word);
+	free(a->stop);
+	free(a->text);
+}
+
+static void box_own(struct model_box *b)
+{
+	b->name = dup(b->name);
+	b->driver = dup(b->driver);
+	b->profile = dup(b->profile);
+	b->net = dup(b->net);
+	b->snapshot = dup_list(b->snapshot, b->nr_snapshots, sizeof(*b->snapshot));
+	b->cap_snapshots = b->nr_snapshots;
+	for (size_t i = 0; i < b->nr_snapshots; i++)
+		b->snapshot[i].repo = dup(b->snapshot[i].repo);
+}
+
+static void box_drop(struct model_box *b)
+{
+	free(b->name);
+	free(b->driver);
+	free(b->profile);
+	free(b->net);
+	for (size_t i = 0; i < b->nr_snapshots; i++)
+		free(b->snapshot[i].repo);
+	free(b->snapshot);
+}
+
+static void model_own(struct model *m)
+{
+	m->id = dup(m->id);
+	m->name = dup(m->name);
+	m->script = dup(m->script);
+	m->hold = dup(m->hold);
+	m->warning = dup(m->warning);
+	m->notice = dup(m->notice);
+	m->held = dup_list(m->held, m->nr_held, sizeof(*m->held));
+	m->cap_held = m->nr_held;
+	m->ask = dup_list(m->ask, m->nr_asks, sizeof(*m->ask));
+	m->cap_asks = m->nr_asks;
+}
+
+static void model_drop(struct model *m)
+{
+	free(m->id);
+	free(m->name);
+	free(m->script);
+	free(m->hold);
+	free(m->warning);
+	free(m->notice);
+	free(m->held);
+	free(m->ask);
+}
+
+/* --- keeping ------------------------------------------------------------------------------------------------------ */
+
+static void stretch_release(struct stretch *s)
+{
+	for (size_t i = 0; i < s->nr_agents; i++)
+		agent_drop(&s->agent[i]);
+	for (size_t i = 0; i < s->nr_boxes; i++)
+		box_drop(&s->box[i]);
+	free(s->agent);
+	free(s->box);
+	free(s->action);
+}
+
+void journal_free(struct journal **j)
+{
+	if (!*j)
+		return;
+	for (size_t i = 0; i < (*j)->nr; i++) {
+		stretch_release(&(*j)->stretch[i]);
+		model_drop(&(*j)->stretch[i].m);
+	}
+	free((*j)->stretch);
+	free(*j);
+	*j = NULL;
+}
+
+void journal_next(struct journal *j, const struct model *m)
+{
+	if (j->nr > 0 && m->events < j->stretch[j->nr - 1].m.events + JOURNAL_STRETCH)
+		return;
+	GROW(j->stretch, j->nr, j->cap);
+	struct stretch *s = &j->stretch[j->nr++];
+	*s = (struct stretch){ .m = *m, .script = m->nr_agents > 0 && m->agent[0].script };
+	model_own(&s->m);
+}
+
+/* Younger than the stretch: going back takes it away altogether. */
+static struct stretch *stretch_for(struct journal *j, uint64_t id, uint32_t *kept)
+{
+	if (!j || j->nr == 0 || *kept == j->nr || id > j->stretch[j->nr - 1].m.head)
+		return NULL;
+	*kept = (uint32_t)j->nr;
+	return &j->stretch[j->nr - 1];
+}
+
+void journal_keep_agent(struct journal *j, struct model_agent *a)
+{
+	struct stretch *s = a ? stretch_for(j, a->id, &a->kept) : NULL;
+	if (!s)
+		return;
+	GROW(s->agent, s->nr_agents, s->cap_agents);
+	s->agent[s->nr_agents] = *a;
+	agent_own(&s->agent[s->nr_agents++]);
+}
+
+void journal_keep_box(struct journal *j, struct model_box *b)
+{
+	struct stretch *s = b ? stretch_for(j, b->id, &b->kept) : NULL;
+	if (!s)
+		return;
+	GROW(s->box, s->nr_boxes, s->cap_boxes);
+	s->box[s->nr_boxes] = *b;
+	box_own(&s->box[s->nr_boxes++]);
+}
+
+void journal_keep_action(struct journal *j, struct model_action *a)
+{
+	struct stretch *s = a ? stretch_for(j, a->id, &a->kept) : NULL;
+	if (!s)
+		return;
+	GROW(s->action, s->nr_actions, s->cap_actions);
+	s->action[s->nr_actions++] = *a;
+}
+
+/* --- going back --------------------------------------------------------------------------------------------------- */
+
+static void restore_elements(struct stretch *s, struct model *m)
+{
+	for (size_t i = 0; i < s->nr_agents; i++) {
+		struct model_agent *a = (struct model_agent *)(uintptr_t)model_agent(m, s->agent[i].id);
+		struct rows rows = a->rows; /* grows only: the list stays, its length goes back */
+		agent_drop(a);
+		*a = s->agent[i];
+		a->rows = (struct rows){ rows.row, a->rows.nr, rows.cap };
+		a->kept = 0;
+	}
+	for (size_t i = 0; i < s->nr_boxes; i++) {
+		struct model_box *b = (struct model_box *)(uintptr_t)model_box(m, s->box[i].id);
+		box_drop(b);
+		*b = s->box[i];
+		b->kept = 0;
+	}
+	for (size_t i = 0; i < s->nr_actions; i++) {
+		struct model_action *a = (struct model_action *)(uintptr_t)model_action(m, s->action[i].id);
+		*a = s->action[i];
+		a->kept = 0;
+	}
+	s->nr_agents = s->nr_boxes = 0; /* they live in the model again */
+}
+
+static void agent_remove(struct model *m, size_t i)
+{
+	agent_drop(&m->agent[i]);
+	free(m->agent[i].rows.row);
+	memmove(&m->agent[i], &m->agent[i + 1], (m->nr_agents - i - 1) * sizeof(*m->agent));
+	m->nr_agents--;
+}
+
+static void remove_younger(const struct stretch *s, struct model *m)
+{
+	if (!s->script && m->nr_agents > 0 && m->agent[0].script)
+		agent_remove(m, 0);
+	while (m->nr_agents > s->m.nr_agents)
+		agent_remove(m, m->nr_agents - 1);
+	while (m->nr_boxes > s->m.nr_boxes)
+		box_drop(&m->box[--m->nr_boxes]);
+	while (m->nr_marks > s->m.nr_marks) {
+		free(m->mark[--m->nr_marks].text);
+		free(m->mark[m->nr_marks].key);
+	}
+}
+
+/* The lists that only grow keep their room. */
+static void restore_own(struct stretch *s, struct model *m)
+{
+	struct model now = *m;
+	model_drop(m);
+	*m = s->m;
+	m->agent = now.agent, m->cap_agents = now.cap_agents;
+	m->box = now.box, m->cap_boxes = now.cap_boxes;
+	m->action = now.action, m->cap_actions = now.cap_actions;
+	m->size = now.size, m->cap_sizes = now.cap_sizes;
+	m->rows.row = now.rows.row, m->rows.cap = now.rows.cap;
+	m->mark = now.mark, m->cap_marks = now.cap_marks;
+	m->word = now.word, m->nr_words = now.nr_words, m->cap_words = now.cap_words;
+	m->journal = now.journal;
+}
+
+bool journal_back(struct journal *j, struct model *m, uint64_t seq)
+{
+	if (j->nr == 0 || j->stretch[0].m.head > seq)
+		return false;
+	for (bool more = true; more;) {
+		struct stretch *s = &j->stretch[j->nr - 1];
+		more = s->m.head > seq;
+		restore_elements(s, m);
+		remove_younger(s, m);
+		restore_own(s, m);
+		stretch_release(s);
+		j->nr--;
+	}
+	return true; /* journal_next opens the same stretch again */
+}
