@@ -34,6 +34,20 @@ local function convert(key, types, v)
   return key, v
 end
 
+-- A row of c.models: its times become microseconds, the rest is for its plugin.
+local function provider(where, row)
+  local out = {}
+  for k, v in pairs(row) do
+    if k == "first" or k == "idle" then
+      check.arg("config", where .. "." .. k, v, "time")
+      out[k .. "_us"] = check.us(v)
+    else
+      out[k] = v
+    end
+  end
+  return out
+end
+
 local function check_value(where, key, types, v)
   if type(types) == "string" then
     check.arg("config", where, v, types)
@@ -49,7 +63,8 @@ local function check_value(where, key, types, v)
   for k, item in pairs(v) do
     if types.each then
       check.arg("config", "a name in " .. where, k, "string")
-      out[k] = check.arg("config", where .. "." .. k, item, types.each)
+      check.arg("config", where .. "." .. k, item, types.each)
+      out[k] = where == "models" and provider("models." .. k, item) or item
     else
       if not types[k] then fail("config: no name '%s.%s'%s", where, tostring(k), check.suggest(k, types)) end
       local name, value = check_value(where .. "." .. k, k, types[k], item)

@@ -42,6 +42,8 @@ struct http_call {
 	size_t nr_header;
 	int64_t sent_us, first_at_us, last_us;
 	int64_t first_us, idle_us, total_us;
+	size_t crumbs;      /* of a line that has not ended */
+	bool lines;
 	uint64_t bytes;
 	char fail[CURL_ERROR_SIZE];
 	char *slow;   /* which limit ran out */
@@ -168,6 +170,17 @@ static void touch(struct http_call *c)
 	arm(c); /* from now on the shorter limit counts */
 }
 
+/* A server that sends a byte now and then keeps a connection open, but gets nowhere. */
+static void touch_body(struct http_call *c, const char *data, size_t len)
+{
+	enum { CRUMBS_MAX = 1024 };
+	c->crumbs += len;
+	if (c->lines && c->first_at_us >= 0 && c->crumbs < CRUMBS_MAX && !memchr(data, '\n', len))
+		return;
+	c->crumbs = 0;
+	touch(c);
+}
+
 /* --- an answer ------------------------------------------------------------------------------------------------ */
 
 static void forget_head(struct http_call *c)
@@ -244,7 +257,7 @@ static size_t on_body(char *data, size_t one, size_t len, void *self)
 	(void)one;
 	if (c->dead)
 		return 0;
-	touch(c);
+	touch_body(c, data, len);
 	tell_head(c);
 	if (c->paused) /* head() may have paused */
 		return CURL_WRITEFUNC_PAUSE;
@@ -491,6 +504,7 @@ struct http_call *http_send(struct http *h, const struct http_request *r, const 
 	c->first_at_us = -1;
 	c->first_us = limit(r->first_us, FIRST_US);
 	c->idle_us = limit(r->idle_us, IDLE_US);
+	c->lines = r->lines;
 	c->total_us = limit(r->total_us, INT64_MAX);
 	set_url(c, r);
 	set_method(c, r);

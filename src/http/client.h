@@ -38,6 +38,7 @@ struct http_request {
 	int64_t first_us;   /* to the first byte of the answer: 300 s */
 	int64_t idle_us;    /* between two bytes: 90 s */
 	int64_t total_us;   /* none */
+	bool lines;         /* the answer is text in lines: crumbs of less than a line (or 1 KiB) do not hold off idle_us */
 };
 
 struct http_header {

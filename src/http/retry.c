@@ -57,7 +57,7 @@ static bool out_of_money(const char *body)
 
 static bool worth_it(const struct retry_case *c)
 {
-	if (c->tries >= RETRY_MAX || c->had_effect)
+	if (c->tries >= (c->most ? c->most : RETRY_MAX) || c->had_effect)
 		return false;
 	if (c->how == HTTP_REFUSED || c->how == HTTP_TLS)
 		return false;

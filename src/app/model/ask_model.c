@@ -14,7 +14,7 @@
 enum { ERROR_MAX = 256 << 10, WHOLE_MAX = 64 << 20, PENDING_MAX = 1 << 20 };
 
 struct ask_model {
-	struct http *http;
+	struct tape *tape;
 	struct providers *all;
 	struct provider *provider;
 	const struct ask_model_ops *ops;
@@ -27,7 +27,7 @@ struct ask_model {
 	unsigned tries;
 	bool longer; /* the answer was cut by its limit in a tool call: once more with twice as much */
 	/* of this try */
-	struct http_call *call;
+	struct tape_call *call;
 	struct sse sse;
 	bool streams, asking, over, paused, full;
 	struct buf whole; /* a body that is no stream of events */
@@ -46,7 +46,7 @@ static void send_request(struct ask_model *m);
 
 static void release(struct ask_model *m)
 {
-	http_cancel(&m->call);
+	tape_cancel(&m->call);
 	plugin_forget(m->provider->plugin, m);
 	vault_forget(m->vault, m);
 	plugin_ask(m->provider->plugin, "drop", m->id, NULL, NULL, NULL);
@@ -88,7 +88,8 @@ static void failed(struct ask_model *m, enum http_how how, int status, const cha
 {
 	uint32_t dice;
 	struct retry_case c = {
-		.how = how, .status = status, .hint = m->hint, .body = buf_cstr(&m->whole), .tries = ++m->tries
+		.how = how, .status = status, .hint = m->hint, .body = buf_cstr(&m->whole), .tries = ++m->tries,
+		.most = (unsigned)json_int(m->provider->config, "tries", 0)
 	};
 	random_bytes(&dice, sizeof(dice));
 	int64_t wait = strcmp(code, "limit") ? retry_after_us(&c, dice) : -1;
@@ -184,7 +185,7 @@ static void pump(struct ask_model *m)
 		m->pending = 0;
 		m->asking = true;
 		if (m->paused && m->call)
-			http_pause(m->call, false);
+			tape_pause(m->call, false);
 		m->paused = false;
 		plugin_ask(m->provider->plugin, "events", m->id, args, on_events, m);
 	} else if (m->over) {
@@ -225,7 +226,7 @@ static void on_data(void *self, const void *bytes, size_t len)
 	pump(m);
 	if (m->pending > PENDING_MAX && !m->paused) {
 		m->paused = true;
-		http_pause(m->call, true);
+		tape_pause(m->call, true);
 	}
 }
 
@@ -333,8 +334,9 @@ static void send_http(struct ask_model *m, const char *key)
 		.body_len = body.len,
 		.first_us = json_int(m->provider->config, "first_us", 0),
 		.idle_us = json_int(m->provider->config, "idle_us", 0),
+		.lines = true,
 	};
-	m->call = http_send(m->http, &r, &handler);
+	m->call = tape_send(m->tape, json_str(m->made, "path", ""), &r, &handler);
 	wipe(&headers);
 }
 
@@ -358,7 +360,7 @@ static void on_request(void *self, const json_t *made, const char *why)
 	json_decref(m->made);
 	m->made = json_incref((json_t *)(uintptr_t)made);
 	CLEANUP(free_ptr) char *key = provider_key(m->provider, m->face);
-	if (*key)
+	if (*key && !tape_plays(m->tape))
 		vault_get(m->vault, key, "model call", m->cause, m->agent, on_key, m);
 	else
 		send_http(m, NULL);
@@ -389,7 +391,7 @@ struct ask_model *ask_model(const struct ask_model_env *env, struct provider *p,
 			    uint64_t agent, const struct ask_model_ops *ops, void *self)
 {
 	struct ask_model *m = NEW(struct ask_model);
-	m->http = env->http;
+	m->tape = env->tape;
 	m->all = env->providers;
 	m->vault = env->vault;
 	m->cause = cause;

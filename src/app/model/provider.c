@@ -45,7 +45,9 @@ static const struct row *row_of(const char *name)
 /* What the row leaves open is filled from the table: a row of the same name, or none. */
 static int configure(struct provider *v, const struct row *row, const json_t *config, struct err *err)
 {
-	static const char *const known[] = { "plugin", "url", "key", "version", "caps", "options", "headers" };
+	static const char *const known[] = {
+		"plugin", "url", "key", "version", "caps", "options", "headers", "first_us", "idle_us", "tries", "window",
+	};
 	const char *key;
 	json_t *value;
 	json_object_foreach((json_t *)(uintptr_t)config, key, value)
@@ -55,7 +57,7 @@ static int configure(struct provider *v, const struct row *row, const json_t *co
 			found = found || !strcmp(known[i], key);
 		if (!found)
 			return err_set(err, ERR_SCRIPT, "config: models.%s has no field '%s' (there are plugin, url, key, version, caps, "
-				       "options, headers)", v->name, key);
+				       "options, headers, first, idle, tries, window)", v->name, key);
 	}
 	const char *plugin = json_str(config, "plugin", row ? row->plugin : NULL);
 	if (!plugin)
@@ -196,6 +198,6 @@ int64_t provider_cost(const struct providers *p, const json_t *face, const char 
 
 int64_t provider_window(const struct provider *p, const json_t *face, const char *model)
 {
-	(void)p;
-	return json_int(json_object_get(json_object_get(face, "models"), model), "window", 0);
+	int64_t known = json_int(json_object_get(json_object_get(face, "models"), model), "window", 0);
+	return json_int(p->config, "window", known);
 }

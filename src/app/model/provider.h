@@ -1,7 +1,9 @@
 /* Who answers for which models: the rows of providers.def, changed and added to by `models` of the configuration:
  *   c.models = { mine = { plugin = "openai_chat", url = "https://host/v1", key = "MY_KEY", caps = { usage = false } } }
  * key: the name of a secret (super/vault.h).
- * plugin: a shipped one or a path that ends in .lua; version, headers, options: given to it as they are. */
+ * plugin: a shipped one or a path that ends in .lua; version, headers, options: given to it as they are. first, idle:
+ * how long the first byte of an answer, and any later one, may take (as first_us, idle_us; 0 = the client's own limits);
+ * tries: how often a question is asked at most; window: the tokens that its models take, where the plugin does not know them. */
 #ifndef APP_PROVIDER_H
 #define APP_PROVIDER_H
 
