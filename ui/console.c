@@ -21,14 +21,16 @@
 #include "ui/term/tty.h"
 #include "ui/finder.h"
 
-enum { MAX_SOURCES = 16, FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 8000 };
+enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 8000 };
 
 struct console {
 	const struct console_opts *o;
-	struct source *src[MAX_SOURCES];
-	struct act act[MAX_SOURCES];
-	struct pollfd poll[MAX_SOURCES + 2]; /* the keyboard, sources, the terminal's output */
-	bool gone[MAX_SOURCES];
+	struct console_source from[CONSOLE_SOURCES];
+	struct source *src[CONSOLE_SOURCES];
+	struct act act[CONSOLE_SOURCES];
+	size_t nr;
+	struct pollfd poll[CONSOLE_SOURCES + 3]; /* the keyboard, sources, more sessions, the terminal's output */
+	bool gone[CONSOLE_SOURCES];
 	struct ui ui;
 	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
 	int64_t frame_us;       /* between two frames */
@@ -61,33 +63,58 @@ static void drain(int fd)
 	while (n > 0 || (n < 0 && errno == EINTR));
 }
 
+static int add_source(struct console *c, const struct console_source *s, struct err *err)
+{
+	size_t i = c->nr;
+	if (i == CONSOLE_SOURCES)
+		return err_set(err, ERR_FULL, "at most %d sessions on one screen", CONSOLE_SOURCES);
+	if (source_open(&c->src[i], s->path, err) < 0)
+		return -1;
+	c->from[i] = *s;
+	c->act[i] = s->act;
+	int fd = s->wake_fd >= 0 ? s->wake_fd : c->o->replay ? -1 : watch_file(s->path);
+	c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
+	c->nr++;
+	return 0;
+}
+
 static int open_sources(struct console *c, struct err *err)
 {
 	c->poll[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
-	for (size_t i = 0; i < c->o->nr_sources; i++) {
-		const struct console_source *s = &c->o->source[i];
-		if (source_open(&c->src[i], s->path, err) < 0)
+	for (size_t i = 0; i < c->o->nr_sources; i++)
+		if (add_source(c, &c->o->source[i], err) < 0)
 			return -1;
-		c->act[i] = s->act;
-		bool live = !c->o->replay;
-		int fd = s->wake_fd >= 0 ? s->wake_fd : live ? watch_file(s->path) : -1;
-		c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	}
 	return 0;
 }
 
 static void close_sources(struct console *c)
 {
-	for (size_t i = 0; i < c->o->nr_sources && i < MAX_SOURCES; i++) {
+	for (size_t i = 0; i < c->nr; i++) {
 		source_close(&c->src[i]);
-		if (c->o->source[i].wake_fd < 0)
+		if (c->from[i].wake_fd < 0)
 			fd_close(&c->poll[i + 1].fd);
+	}
+}
+
+/* Sessions that began while the console is open. */
+static void more_sources(struct console *c)
+{
+	struct console_source s;
+	struct err err = ERR_INIT;
+	while (c->o->more(c->o->self, &s)) {
+		if (add_source(c, &s, &err) < 0) {
+			ui_say(&c->ui, ROLE_WARN, "%s", err.text);
+			continue;
+		}
+		c->ui.nr_src = c->nr;
+		c->dirty = true;
+		ui_say(&c->ui, ROLE_TEXT, "session %s has begun", session_id(c->src[c->nr - 1]->session));
 	}
 }
 
 static void pump(struct console *c, size_t i, bool readable)
 {
-	const struct console_source *s = &c->o->source[i];
+	const struct console_source *s = &c->from[i];
 	if (c->gone[i])
 		return;
 	if (s->pump) {
@@ -95,7 +122,8 @@ static void pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = true;
 			c->poll[i + 1].fd = -1;
 			c->act[i].command = NULL;
-			ui_say(&c->ui, ROLE_DIM, "the supervisor has gone: read only");
+			ui_say(&c->ui, ROLE_DIM, "the supervisor%s%s has gone: read only", c->nr > 1 ? " of " : "",
+			       c->nr > 1 ? session_id(c->src[i]->session) : "");
 		}
 		c->dirty = true;
 	} else if (readable) {
@@ -127,12 +155,13 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 
 static void wait_for_news(struct console *c)
 {
-	nfds_t nr = (nfds_t)c->o->nr_sources + 2;
-	for (size_t i = 0; i < c->o->nr_sources; i++) {
-		const struct console_source *s = &c->o->source[i];
+	nfds_t nr = (nfds_t)c->nr + 3;
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct console_source *s = &c->from[i];
 		bool write = s->wants_write && !c->gone[i] && s->wants_write(s->self);
 		c->poll[i + 1].events = (short)(POLLIN | (write ? POLLOUT : 0));
 	}
+	c->poll[nr - 2] = (struct pollfd){ .fd = c->o->more ? c->o->more_fd : -1, .events = POLLIN };
 	c->poll[nr - 1] = (struct pollfd){ .fd = tty_pending() ? tty_fd() : -1, .events = POLLOUT };
 	struct timespec time;
 	bool timed = wait_time(c, clock_mono_us(), &time), esc = term_key_wait_ms() >= 0;
@@ -144,6 +173,8 @@ static void wait_for_news(struct console *c)
 	for (size_t i = 0; i < c->o->nr_sources && n > 0; i++)
 		if (c->poll[i + 1].revents)
 			pump(c, i, c->poll[i + 1].revents & POLLIN);
+	if (n > 0 && c->poll[nr - 2].revents)
+		more_sources(c);
 	c->slow = !tty_flush();
 }
 
@@ -252,7 +283,7 @@ static void play(struct console *c)
 /* Agent and session of what was held last, for people who do not look at this screen. */
 static const char *where_held(const struct console *c, char *out, size_t size)
 {
-	for (size_t i = 0; i < c->o->nr_sources; i++) {
+	for (size_t i = 0; i < c->nr; i++) {
 		const struct model *m = &c->src[i]->model;
 		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
 		const struct model_agent *a = act ? model_agent(m, act->agent) : NULL;
@@ -269,7 +300,7 @@ static void tell(struct console *c, int64_t now)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	char where[96];
 	size_t waits = 0;
-	for (size_t i = 0; i < c->o->nr_sources; i++)
+	for (size_t i = 0; i < c->nr; i++)
 		waits += c->src[i]->model.nr_held + c->src[i]->model.nr_asks;
 	if (c->ui.bell)
 		notify_held(&c->notify);
@@ -407,15 +438,13 @@ int console_main(const struct console_opts *o, struct err *err)
 	struct console c = { .o = o, .dirty = true };
 	int rc = -1, rows = 24, cols = 80;
 	setlocale(LC_CTYPE, "");
-	if (o->nr_sources > MAX_SOURCES)
-		return err_set(err, ERR_FULL, "at most %d sessions on one screen", MAX_SOURCES);
 	if (open_sources(&c, err) == 0 && term_open(err) == 0) {
 		block_signals(&c);
 		c.frame_us = getenv("SSH_CONNECTION") ? FRAME_SSH_US : FRAME_US;
 		notify_init(&c.notify);
 		c.notify.quiet = o->quiet;
 		term_size(&rows, &cols);
-		ui_init(&c.ui, c.src, c.act, o->nr_sources, rows, cols, !term_utf8());
+		ui_init(&c.ui, c.src, c.act, c.nr, rows, cols, !term_utf8());
 		CLEANUP(free_ptr) char *history = paths_state("history");
 		history_file(&c.ui, history);
 		c.ui.replay = o->replay;

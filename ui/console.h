@@ -10,6 +10,8 @@
 #include "base/err.h"
 #include "ui/act.h"
 
+enum { CONSOLE_SOURCES = 64 }; /* sessions on one screen */
+
 struct console_source {
 	const char *path; /* the session file */
 	struct act act;   /* command NULL = read-only */
@@ -25,6 +27,10 @@ struct console_source {
 struct console_opts {
 	const struct console_source *source;
 	size_t nr_sources;
+	/* More sessions may come while it is open (up to CONSOLE_SOURCES): watched for "look again", -1 or 0 = none comes.
+	 * more() reads it empty, fills @out with one that is new and returns true, false when there is none any more. */
+	int more_fd;
+	bool (*more)(void *self, struct console_source *out);
 	bool replay;          /* a record: the cursor moves by keys */
 	uint64_t at;          /* replay: seq to begin at; 0 = the end */
 	const char *view;     /* NULL = fleet; "agent" shows the first one */

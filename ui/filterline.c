@@ -124,11 +124,25 @@ void filter_set(struct ui *ui, const char *text)
 	ui_say(ui, ROLE_DIM, "Esc takes the filter away, :filter save NAME keeps it");
 }
 
+/* A session that began after the filter was set gets its own. */
+static struct pick *pick_of(struct ui *ui, struct view_filter *v, size_t source)
+{
+	if (!v->text || source >= FINDER_SOURCES)
+		return NULL;
+	if (!v->pick[source]) {
+		const struct filter_saved saved = saved_lookup(saved_of(ui));
+		struct err err = ERR_INIT;
+		if (pick_new(&v->pick[source], v->text, &saved, NULL, &err) < 0)
+			ui_say(ui, ROLE_ERROR, "%s", err.text);
+	}
+	return v->pick[source];
+}
+
 static struct pick *working(struct ui *ui, size_t source)
 {
 	struct view_filter *v = filter_on(ui);
 	struct source *s = ui_source(ui, source);
-	struct pick *p = v->text && source < FINDER_SOURCES ? v->pick[source] : NULL;
+	struct pick *p = pick_of(ui, v, source);
 	if (!p || !s)
 		return NULL;
 	if (pick_work(p, s, ui_now(ui), WORK_US)) {
@@ -157,13 +171,13 @@ static bool lets(struct ui *ui, size_t source, json_t *row)
 bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a)
 {
 	struct view_filter *v = filter_on(ui);
-	return !v->text || source >= FINDER_SOURCES || lets(ui, source, facts_agent(ui->src[source], a));
+	return !pick_of(ui, v, source) || lets(ui, source, facts_agent(ui->src[source], a));
 }
 
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq)
 {
 	struct view_filter *v = filter_on(ui);
-	return !v->text || source >= FINDER_SOURCES || lets(ui, source, facts_row(ui->src[source], seq));
+	return !pick_of(ui, v, source) || lets(ui, source, facts_row(ui->src[source], seq));
 }
 
 /* --- completion --------------------------------------------------------------------------------------------------- */

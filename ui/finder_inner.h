@@ -6,7 +6,7 @@
 #include "ui/model/pick.h"
 #include "ui/prompt.h"
 
-enum { FINDER_VIEWS = 24, FINDER_SOURCES = 16, FINDER_MARKS = 64, FINDER_CHOICES = 24 };
+enum { FINDER_VIEWS = 24, FINDER_SOURCES = 64, FINDER_MARKS = 64, FINDER_CHOICES = 24 };
 
 struct view_filter {
 	char *text;

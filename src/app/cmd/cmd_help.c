@@ -216,7 +216,7 @@ int cmd_start(struct cmd_ctx *ctx)
 		      "sandglass new my && sandglass run my.lua    write your own agent script and run it\n"
 		      "sandglass help              everything else ('sandglass ls': what has run here)\n",
 		      ctx->out);
-	} else if (ids.nr == 1 && isatty(0) && isatty(fileno(ctx->out)) && !ctx->no_tui) {
+	} else if (isatty(0) && isatty(fileno(ctx->out)) && !ctx->no_tui) {
 		ctx->command = command_find("attach");
 		status = cmd_attach(ctx);
 	} else {

@@ -38,6 +38,13 @@ static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **
 	return 0;
 }
 
+static bool several_run(void)
+{
+	CLEANUP(strv_release) struct strv ids = STRV_INIT;
+	struct err err = ERR_INIT;
+	return control_list(&ids, &err) == 0 && ids.nr > 1;
+}
+
 static int attach(struct cmd_ctx *ctx, bool watch)
 {
 	CLEANUP(free_ptr) char *path = NULL;
@@ -45,6 +52,8 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	struct err err = ERR_INIT;
 	const struct front_opts fo = { .watch = watch };
 	config_user(ctx);
+	if (!cmd_word(ctx, 0) && several_run())
+		return front_show_all(ctx, &fo);
 	if (find_live(ctx, cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
 	return front_show(ctx, path, socket, &fo);

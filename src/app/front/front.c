@@ -16,6 +16,13 @@ static bool wants_console(const struct cmd_ctx *ctx, const struct front_opts *fo
 	return isatty(0) && isatty(1) && term && strcmp(term, "dumb") != 0;
 }
 
+int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
+{
+	if (wants_console(ctx, fo))
+		return front_console_all(ctx, fo);
+	return cmd_usage(ctx, "several sessions run: say which one, 'sandglass ls --live' lists them");
+}
+
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo)
 {
 	struct session *s;

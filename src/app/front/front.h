@@ -15,6 +15,9 @@ struct front_opts {
  * exit status when it ends while shown, EXIT_DONE when the person leaves before. */
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo);
 
+/* Shows all sessions that run in one console; without one it says that it must be told which. */
+int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);
+
 /* run.c: starts what @o says (app/front/spawn.h) and shows it. */
 int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
 /* run_watch.c: the same, and again whenever @file is saved. */
@@ -23,5 +26,7 @@ int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
 NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
 /* Model providers and prices of the configuration as it is now. */
 NODISCARD int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* What options (those of them that the command has) and configuration say for any session, into the supervisor's options. */
+NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);
 
 #endif

@@ -88,6 +88,11 @@ struct act hands_act(struct hands *h)
 	return h && !h->watch ? (struct act){ .command = command, .self = h } : (struct act){ 0 };
 }
 
+const char *hands_path(const struct hands *h)
+{
+	return json_str(control_client_welcome(h->c), "path", "");
+}
+
 int hands_fd(const struct hands *h)
 {
 	return h ? control_client_fd(h->c) : -1;

@@ -1,6 +1,7 @@
 #include "app/front/front_console.h"
 
 #include "app/front/front_act.h"
+#include "app/front/front_fleet.h"
 #include "app/front/front_line.h"
 #include "app/front/front_looks.h"
 #include "ui/console.h"
@@ -51,4 +52,35 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 	}
 	session_close(&s);
 	return status;
+}
+
+static const char *all_greeting(const struct front_opts *fo)
+{
+	return fo->watch ? "watching all sessions: nothing can be changed from here" :
+			   "all sessions that run; later ones join by themselves; - folds a session, S sorts";
+}
+
+int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
+{
+	struct err err = ERR_INIT;
+	struct console_source src[CONSOLE_SOURCES];
+	size_t nr = 0;
+	struct fleet_watch *f = fleet_watch_new(fo->watch, &err);
+	if (!f)
+		return cmd_fail(ctx, &err);
+	while (nr < CONSOLE_SOURCES && fleet_watch_next(f, &src[nr]))
+		nr++;
+	struct console_opts o = {
+		.source = src, .nr_sources = nr, .greeting = all_greeting(fo),
+		.more_fd = fleet_watch_fd(f), .more = fleet_watch_next, .self = f,
+	};
+	struct looks looks;
+	looks_open(&looks, ctx, &o);
+	int status = console_main(&o, &err);
+	looks_release(&looks);
+	fleet_watch_free(&f);
+	if (status < 0)
+		return cmd_fail(ctx, &err);
+	fputs("sandglass: the agents go on; 'sandglass' comes back\n", ctx->err);
+	return EXIT_DONE;
 }
