@@ -170,7 +170,7 @@ static void wait_for_news(struct console *c)
 		c->dirty = true; /* an age has grown */
 	if (n <= 0)
 		c->poll[0].revents = 0;
-	for (size_t i = 0; i < c->o->nr_sources && n > 0; i++)
+	for (size_t i = 0; i < c->nr && n > 0; i++)
 		if (c->poll[i + 1].revents)
 			pump(c, i, c->poll[i + 1].revents & POLLIN);
 	if (n > 0 && c->poll[nr - 2].revents)
