@@ -18,6 +18,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/paths.h"
 
 enum { SCRIPT_MAX = 4 << 20 };
 
@@ -197,6 +198,11 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return 0;
 }
 
+int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	return common_opts(ctx, o, err);
+}
+
 static int load_script(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -299,6 +305,28 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 	return status;
 }
 
+static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	const char *file = cmd_opt(ctx, "cassette"), *speed = cmd_opt(ctx, "cassette-speed");
+	bool add = cmd_has(ctx, "record");
+	char full[PATH_MAX];
+	if (!file)
+		return add || speed ? err_set(err, ERR_USAGE, "--record and --cassette-speed go with --cassette FILE") : 0;
+	if (!add && access(file, R_OK) != 0)
+		return err_sys(err, "cassette '%s' cannot be read (--record makes one)", file);
+	if (speed && (strspn(speed, "0123456789") != strlen(speed) || strlen(speed) > 4 || !*speed))
+		return err_set(err, ERR_USAGE, "--cassette-speed '%s' is not a number", speed);
+	if (*file != '/' && getcwd(full, sizeof(full))) {
+		CLEANUP(free_ptr) char *path = path_join(full, file);
+		json_put_str(o, "cassette", path);
+	} else {
+		json_put_str(o, "cassette", file);
+	}
+	json_put_flag(o, "cassette_add", add);
+	json_put_int(o, "cassette_speed", speed ? strtol(speed, NULL, 10) : 0);
+	return 0;
+}
+
 int cmd_run(struct cmd_ctx *ctx)
 {
 	CLEANUP(json_release) json_t *o = json_object();
@@ -309,6 +337,8 @@ int cmd_run(struct cmd_ctx *ctx)
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
 	if (common_opts(ctx, o, &err) < 0 || (task ? built_in(ctx, task, o, &err) : load_script(ctx, o, &err)) < 0)
+		return cmd_fail(ctx, &err);
+	if (cassette_opts(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "dry"))
 		return print_plan(ctx, o);

@@ -3,6 +3,7 @@
 
 #include "app/host/op.h"
 #include "app/model/model_call.h"
+#include "app/super/mcp_inbox.h"
 
 static const struct op table[] = {
 	{ "module", op_module, OP_ANYWHERE | OP_ENDING },
@@ -48,6 +49,8 @@ static const struct op table[] = {
 	{ "sleep", op_sleep, 0 },
 	{ "host.push", op_host_push, 0 },
 	{ "host.exec", op_host_exec, OP_SECRETS },
+	{ "mcp.next", op_mcp_next, 0 },
+	{ "mcp.answer", op_mcp_answer, OP_ENDING },
 };
 
 const struct op *op_find(const char *name)

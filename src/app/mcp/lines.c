@@ -22,6 +22,7 @@ struct lines {
 	struct loop_timer *poll; /* for an input that is a regular file */
 	struct buf got, queue;
 	size_t looked;           /* bytes of got without a line end */
+	size_t sent;             /* bytes of queue that are written */
 	bool paused, ended, ending, *freed;
 };
 
@@ -125,7 +126,7 @@ static bool hand_on(struct lines *l)
 }
 
 /* One read. false: nothing more now, or freed. */
-static bool take(struct lines *l)
+static bool take_in(struct lines *l)
 {
 	struct err err = ERR_INIT;
 	buf_reserve(&l->got, CHUNK);
@@ -159,13 +160,13 @@ static void on_readable(void *self, int fd, unsigned events)
 {
 	(void)fd;
 	(void)events;
-	take(self);
+	take_in(self);
 }
 
 static void on_poll(void *self)
 {
 	struct lines *l = self;
-	if (take(l) && l->poll && !l->paused)
+	if (take_in(l) && l->poll && !l->paused)
 		loop_timer_set(l->poll, 0, 0);
 }
 
@@ -183,17 +184,22 @@ void lines_pause(struct lines *l, bool paused)
 static void write_some(struct lines *l)
 {
 	while (l->queue.len && l->out >= 0) {
-		ssize_t n = write(l->out, l->queue.data, l->queue.len);
+		ssize_t n = write(l->out, l->queue.data + l->sent, l->queue.len - l->sent);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
 			return;
 		if (n < 0) { /* nobody reads any more: reading will tell */
 			buf_release(&l->queue);
+			l->sent = 0;
 			close_out(l);
 			return;
 		}
-		buf_drop(&l->queue, (size_t)n);
+		l->sent += (size_t)n;
+		if (l->sent == l->queue.len) {
+			buf_reset(&l->queue);
+			l->sent = 0;
+		}
 	}
 	if (l->ending)
 		close_out(l);
@@ -232,7 +238,7 @@ void lines_send(struct lines *l, json_t *msg)
 
 size_t lines_queued(const struct lines *l)
 {
-	return l->queue.len;
+	return l->queue.len - l->sent;
 }
 
 void lines_end_output(struct lines *l)
@@ -245,7 +251,8 @@ void lines_end_output(struct lines *l)
 void lines_flush(struct lines *l)
 {
 	struct err err = ERR_INIT;
-	if (l->out < 0 || !l->queue.len || fd_write_all(l->out, l->queue.data, l->queue.len, &err) < 0)
+	if (l->out < 0 || !l->queue.len || fd_write_all(l->out, l->queue.data + l->sent, l->queue.len - l->sent, &err) < 0)
 		return;
 	buf_reset(&l->queue);
+	l->sent = 0;
 }

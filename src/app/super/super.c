@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/resume.h"
@@ -512,7 +513,7 @@ static int compose(struct super *s, struct err *err)
 	if (open_record(s, err) < 0)
 		return exit_of(err);
 	vault_attach(s->vault, s->loop, s->record);
-	if (models_open(&s->models, s, o->models, o->prices, err) < 0)
+	if (models_open(&s->models, s, err) < 0)
 		return EXIT_SCRIPT;
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
@@ -582,6 +583,7 @@ static void release(struct super *s)
 		}
 	}
 	models_free(&s->models);
+	mcp_inbox_free(s);
 	vault_free(&s->vault);
 	if (!stuck)
 		drain_pool(s);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/super/ask.h"
+#include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/removal.h"
@@ -562,6 +563,12 @@ static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 	return redo_begin(&rq, &w, err) < 0 ? -1 : 1;
 }
 
+static int cmd_mcp_call(struct ask_for *a, json_t *out, struct err *err)
+{
+	(void)out;
+	return mcp_inbox_command(a->s, a->rq, word(a, 0), err);
+}
+
 /* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */
 static const struct {
 	const char *name;
@@ -572,7 +579,7 @@ static const struct {
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
-	{ "redo_here", cmd_redo_here },
+	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };
 

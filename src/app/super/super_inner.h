@@ -42,6 +42,8 @@ struct super {
 	size_t nr_agents, cap_agents;
 	struct preview *preview;    /* preview.c */
 	struct redo *redo;          /* redo.c */
+	struct mcp_inbox *mcp;      /* mcp_inbox.c; NULL while nobody asks */
+	struct mcp_hub *mcp_hub;    /* mcp_hub.c: MCP servers that the script uses; may be NULL */
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
 	uint64_t start_seq;         /* of session.start: the cause of what has no other */
