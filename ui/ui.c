@@ -47,7 +47,11 @@ static void recalc(struct ui *ui)
 {
 	struct view *v = ui_top(ui);
 	arena_reset(&v->arena);
+	for (size_t i = 0; i < ui->nr_src; i++)
+		session_hold(ui->src[i]->session);
 	v->ops->recalc(v->self, ui, &v->arena, ui->grid.rows - ui_frame_rows(ui), ui->grid.cols);
+	for (size_t i = 0; i < ui->nr_src; i++)
+		session_let_go(ui->src[i]->session);
 }
 
 /* A view that is open already is taken to the top anew; the oldest but the first gives way to the ninth. */

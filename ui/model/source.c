@@ -39,7 +39,7 @@ void source_close(struct source **sp)
 
 /* --- folding ------------------------------------------------------------------------------------------------------ */
 
-enum { SLICE = 64, EARLY_EVENTS = 1500 };
+enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000 };
 
 static struct model *folded(struct source *s)
 {
@@ -100,6 +100,7 @@ static void begin_early(struct source *s, uint64_t seq)
 	uint64_t *list = NULL;
 	size_t nr = 0;
 	struct err err = ERR_INIT;
+	session_hold(s->session);
 	int rc = session_outline(s->session, seq, EARLY_EVENTS, &list, &nr, &err);
 	if (rc == 0 && nr > 0) {
 		s->whole = s->model;
@@ -109,6 +110,7 @@ static void begin_early(struct source *s, uint64_t seq)
 			add_early(s, list[i]);
 		arena_reset(&s->arena);
 	}
+	session_let_go(s->session);
 	free(list);
 }
 
@@ -131,6 +133,8 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 		forget_early(s);
 	if (limit_seq && limit_seq < folded(s)->head)
 		go_back(s, limit_seq), n++;
+	if (budget_us && !s->early && folded(s)->head + LONG < to)
+		begin_early(s, to), until = 0;
 	do {
 		got = source_take(s, limit_seq, budget_us ? SLICE : 0);
 		n += got > 0 ? got : 0;

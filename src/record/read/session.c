@@ -20,7 +20,9 @@ static const char *const sql[READ_SQL_NR] = {
 	[READ_OBJECT] = "SELECT type, size, codec, data FROM object WHERE oid = ?1",
 	[READ_MESSAGE] = "SELECT size, codec, data FROM message WHERE hash = ?1",
 	[READ_HEADERS] = "SELECT seq, agent, action, ts_us, kind FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
-	[READ_NEXT_AGENT] = "SELECT min(agent) FROM event WHERE agent > 0 AND agent > ?1",
+	/* "agent > 0" lets it use the index; bounded so, it also begins in the right place there */
+	[READ_NEXT_AGENT] = "SELECT agent FROM event WHERE agent > 0 AND agent BETWEEN ?1 + 1 AND 9223372036854775807"
+			    " ORDER BY agent LIMIT 1",
 	[READ_AGENT_FIRST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 ORDER BY seq LIMIT ?2",
 	[READ_AGENT_LAST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 AND seq <= ?2"
 			    " ORDER BY seq DESC LIMIT ?3",
@@ -70,6 +72,16 @@ bool session_live(struct session *s)
 void *session_handle(struct session *s)
 {
 	return s->db;
+}
+
+void session_hold(struct session *s)
+{
+	sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
+}
+
+void session_let_go(struct session *s)
+{
+	sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 }
 
 uint64_t session_head(struct session *s)

@@ -27,6 +27,10 @@ uint64_t session_head(struct session *s);           /* last committed seq; 0 = e
 /* Event @seq into @ev; the body lives in @arena. ERR_NOENT if there is none. */
 NODISCARD int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err);
 
+/* Between the two, many short reads are one (and see one state): some milliseconds, as for a screen; never across a wait. */
+void session_hold(struct session *s);
+void session_let_go(struct session *s);
+
 /* A cursor over events in order: live is "the cursor follows the end", replay is "the cursor is somewhere else". */
 struct feed;
 enum feed_where { FEED_ALL, FEED_AGENT, FEED_BOX, FEED_ACTION };
