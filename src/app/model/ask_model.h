@@ -4,7 +4,7 @@
 #define APP_ASK_MODEL_H
 
 #include "app/model/provider.h"
-#include "http/client.h"
+#include "app/model/tape.h"
 
 struct loop;
 struct vault;
@@ -32,7 +32,7 @@ struct ask_model_ops {
 
 struct ask_model_env {
 	struct loop *loop;
-	struct http *http;
+	struct tape *tape;
 	struct providers *providers;
 	struct vault *vault;
 };

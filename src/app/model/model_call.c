@@ -10,7 +10,7 @@
 struct models {
 	struct super *super;
 	struct providers *providers;
-	struct http *http;
+	struct tape tape;
 	struct effector effector;
 	struct asked *open;
 };
@@ -24,11 +24,15 @@ struct asked {
 	bool spoke; /* some of the answer has been handed on */
 };
 
-int models_open(struct models **out, struct super *s, const json_t *config, const json_t *prices, struct err *err)
+int models_open(struct models **out, struct super *s, struct err *err)
 {
+	const struct super_opts *o = s->opts;
 	struct models *m = NEW(struct models);
 	m->super = s;
-	if (providers_open(&m->providers, s, config, prices, err) < 0 || http_new(&m->http, s->loop, NULL, err) < 0) {
+	m->tape = (struct tape){ .loop = s->loop, .record = s->record, .speed = o->cassette_speed };
+	if (providers_open(&m->providers, s, o->models, o->prices, err) < 0 ||
+	    http_new(&m->tape.http, s->loop, NULL, err) < 0 ||
+	    (o->cassette && cassette_open(&m->tape.cassette, o->cassette, o->cassette_add, err) < 0)) {
 		models_free(&m);
 		return -1;
 	}
@@ -62,7 +66,8 @@ void models_free(struct models **mp)
 		asked_free(m->open);
 	}
 	providers_free(&m->providers);
-	http_free(&m->http);
+	http_free(&m->tape.http);
+	cassette_free(&m->tape.cassette);
 	free(m);
 }
 
@@ -232,7 +237,7 @@ static void ask_provider(struct models *m, struct action *action)
 	m->open = a;
 	action_set_tag(action, a);
 	struct ask_model_env env = {
-		.loop = m->super->loop, .http = m->http, .providers = m->providers, .vault = m->super->vault
+		.loop = m->super->loop, .tape = &m->tape, .providers = m->providers, .vault = m->super->vault
 	};
 	a->ask = ask_model(&env, p, req, action_id(action), spec->agent, &ask_ops, a);
 }

@@ -9,9 +9,8 @@ struct super;
 struct call;
 struct models;
 
-/* What a session needs for models: providers, HTTP. @config, @prices: of the configuration; may be NULL. */
-NODISCARD int models_open(struct models **out, struct super *s, const json_t *config, const json_t *prices,
-			    struct err *err);
+/* What a session needs for models: providers, HTTP, perhaps a cassette; as its options say. */
+NODISCARD int models_open(struct models **out, struct super *s, struct err *err);
 void models_free(struct models **m); /* calls under way are dropped */
 json_t *models_names(const struct models *m); /* of the providers; returns owned */
 

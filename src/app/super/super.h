@@ -23,6 +23,9 @@ struct super_opts {
 	const char *notify;        /* notification command (sh -c); may be NULL */
 	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *models, *prices;   /* the configuration's (model/provider.h), or NULL; borrowed */
+	const char *cassette;      /* model traffic comes from this file (model/cassette.h), or NULL */
+	bool cassette_add;         /* what it does not know is asked, and added */
+	unsigned cassette_speed;   /* 0 at once */
 	int64_t saved_us;          /* when the script that is resumed with other text was saved; 0 it was not */
 	json_t *secrets;           /* the configuration's: {NAME: where} (vault.h), or NULL; borrowed */
 	json_t *roots;             /* extra read-only roots for every box, or NULL; borrowed */

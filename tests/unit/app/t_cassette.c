@@ -1,0 +1,97 @@
+/* What makes two requests the same, and how a cassette keeps and gives answers. */
+#include "app/model/cassette.h"
+
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+#include "../tap.h"
+
+static bool same(const char *a, const char *b)
+{
+	struct buf x = BUF_INIT, y = BUF_INIT;
+	cassette_canonical("/p", a, strlen(a), &x);
+	cassette_canonical("/p", b, strlen(b), &y);
+	bool eq = strcmp(buf_cstr(&x), buf_cstr(&y)) == 0;
+	buf_release(&x);
+	buf_release(&y);
+	return eq;
+}
+
+static void canonical(void)
+{
+	ok(same("{\"a\":1,\"b\":[2,{\"c\":3,\"d\":4}]}", "{\"b\":[2,{\"d\":4,\"c\":3}],\"a\":1}"), "the order of keys does not count");
+	ok(!same("{\"a\":[1,2]}", "{\"a\":[2,1]}"), "that of a list does");
+	ok(same("{\"a\":1,\"metadata\":{\"user_id\":\"x\"},\"stream_options\":{}}", "{\"a\":1}"), "metadata is left out");
+	ok(same("{\"m\":{\"text\":\"x\",\"cache_control\":{\"type\":\"ephemeral\"}}}", "{\"m\":{\"text\":\"x\"}}"), "marks of caches, too");
+	ok(same("{\"t\":\"0d8f5c2e-9a57-4b64-8a14-000000000001\"}", "{\"t\":\"11111111-2222-3333-4444-555555555555\"}"), "UUIDs are alike");
+	ok(same("{\"t\":\"at 2026-11-21T08:50:00Z\"}", "{\"t\":\"at 2025-01-01 00:00:00.123+01:00\"}"), "times are alike");
+	ok(same("{\"t\":\"2026-11-21\"}", "{\"t\":\"2026-11-22\"}"), "days are alike");
+	ok(same("{\"t\":\"/tmp/a.b-c/x\"}", "{\"t\":\"/tmp/q9/x\"}"), "names below /tmp are alike");
+	ok(!same("{\"t\":\"/tmp/a/x\"}", "{\"t\":\"/tmp/a/y\"}"), "what stands in them is not");
+	ok(same("{\"id\":\"toolu_01ABCDEF\"}", "{\"id\":\"toolu_99ZZ\"}"), "ids of calls are alike");
+	ok(same("{\"t\":\"in 0.31s\"}", "{\"t\":\"in 12.5 s\"}"), "seconds are alike");
+	ok(!same("{\"t\":\"exit 1\"}", "{\"t\":\"exit 2\"}"), "other numbers are not");
+	ok(!same("{\"t\":\"a\"}", "{\"t\":\"b\"}"), "nor other words");
+	ok(same("not json", "not json") && !same("not json", "no json"), "what is no JSON is taken as it is");
+}
+
+static json_t *answer(const char *text)
+{
+	json_t *o = json_object(), *chunks = json_array(), *pair = json_array();
+	json_array_append_new(pair, json_integer(5));
+	json_array_append_new(pair, json_string(text));
+	json_array_append_new(chunks, pair);
+	json_put_int(o, "status", 200);
+	json_put(o, "chunks", chunks);
+	return o;
+}
+
+static const char *text_of(const json_t *e)
+{
+	return e ? json_string_value(json_array_get(json_array_get(json_object_get(e, "chunks"), 0), 1)) : "(none)";
+}
+
+static const char *ask(struct cassette *c, const char *body)
+{
+	struct err err = ERR_INIT;
+	return text_of(cassette_find(c, "/p", body, strlen(body), &err));
+}
+
+static void files(void)
+{
+	char dir[] = "/tmp/t_cassette.XXXXXX";
+	struct cassette *c;
+	struct err err = ERR_INIT;
+	if (!mkdtemp(dir))
+		exit(1);
+	char *path = xasprintf("%s/c.jsonl", dir);
+	ok(cassette_open(&c, path, false, &err) < 0 && err.code == ERR_NOENT, "none is there: %s", err.text);
+	ok(cassette_open(&c, path, true, &err) == 0 && cassette_adds(c), "one is made");
+	is_str(ask(c, "{\"q\":1}"), "(none)", "it is empty");
+	ok(cassette_add(c, "/p", "{\"q\":1}", 7, answer("one"), &err) == 0, "an answer");
+	ok(cassette_add(c, "/p", "{\"q\":1}", 7, answer("two"), &err) == 0, "another one to the same");
+	ok(cassette_add(c, "/p", "{\"q\":2}", 7, answer("three"), &err) == 0, "and to another request");
+	cassette_free(&c);
+	ok(cassette_open(&c, path, false, &err) == 0, "it opens again: %s", err.text);
+	is_str(ask(c, "{\"q\":1}"), "one", "the first time");
+	is_str(ask(c, "{\"q\":2}"), "three", "another request between");
+	is_str(ask(c, "{\"q\":1}"), "two", "the second time");
+	is_str(ask(c, "{\"q\":1}"), "two", "then the last one stays");
+	err = (struct err){ .code = ERR_NONE };
+	ok(!cassette_find(c, "/p", "{\"q\":3}", 7, &err) && strstr(err.text, "{\"q\":3}"), "a miss: %s", err.text);
+	ok(!cassette_find(c, "/other", "{\"q\":1}", 7, &err), "another path is another request");
+	cassette_free(&c);
+	ok(dir_remove(dir, &err) == 0, "gone");
+	free(path);
+}
+
+int main(void)
+{
+	hash_init();
+	canonical();
+	files();
+	return done_testing();
+}
