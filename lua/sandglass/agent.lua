@@ -43,7 +43,8 @@ function sg.chat(o)
   end
   return check.new(chat_mt, {
     id = 0, messages = messages, model = model, tools = list,
-    state = { by_name = by_name, box = o.box, options = o.options, script = models.begin(model), last = {}, bad = 0 },
+    state = { by_name = by_name, box = o.box, options = o.options, script = models.begin(model), last = {}, bad = 0,
+      sizes = {} },
   })
 end
 
@@ -99,6 +100,7 @@ function Chat:send(o)
   v.text, v.calls, v.usage, v.stop = v.text or "", v.calls or {}, v.usage or {}, v.stop or "end"
   s.last = {}
   s.window = v.window or s.window
+  s.used = (v.usage["in"] or 0) + (v.usage.out or 0)
   self.messages[#self.messages + 1] = {
     role = "assistant", text = v.text, calls = #v.calls > 0 and v.calls or nil,
     raw = v.raw, dialect = v.dialect,   -- as the provider said it: goes back to it unchanged
@@ -189,6 +191,7 @@ function Chat:fork()
     id = 0, messages = messages, model = self.model, tools = self.tools,
     state = {
       by_name = s.by_name, box = s.box, options = s.options, script = models.fork(s.script), bad = 0,
+      sizes = {}, window = s.window, used = s.used,
       last = { text = s.last.text, how = s.last.how, err = s.last.err },
     },
   })
@@ -212,27 +215,60 @@ local SYSTEM = "You work in a sandbox: a Linux machine of your own with the proj
   .. "When the task is "
   .. "done, answer with one short paragraph and no tool call."
 
-local function size_of(messages)
-  local n = 0
-  for _, m in ipairs(messages) do n = n + #(m.text or "") + (m.calls and 200 * #m.calls or 0) end
-  return n // 4
+-- Tokens that a conversation takes, about: four bytes each; what a provider counted for the answer before goes first.
+local function size_of(chat)
+  local n, sizes = 0, chat.state.sizes
+  for _, m in ipairs(chat.messages) do
+    if not sizes[m] then sizes[m] = #(m.raw or m.text or "") + (m.calls and not m.raw and #rt.core.encode(m.calls) or 0) end
+    n = n + sizes[m]
+  end
+  return math.max(n // 4, chat.state.used or 0)
 end
 
 -- Old tool outputs go first; the record keeps them.
-local function compact(chat, o)
-  if o == false then return end
-  local window = type(o) == "table" and o.window or 128000
-  local keep = type(o) == "table" and o.keep or 6
-  if size_of(chat.messages) < window * 8 // 10 then return end
+local function shorten_results(chat, keep)
+  local n = 0
   for i = 1, #chat.messages - keep do
     local m = chat.messages[i]
     if m.role == "tool" and #m.text > 400 then
+      n = n + 1
       chat.messages[i] = {
         role = "tool", call = m.call, name = m.name, error = m.error,
         text = m.text:sub(1, 200) .. ("\n[%d bytes of this old result were left out]"):format(#m.text - 200),
       }
     end
   end
+  return n
+end
+
+-- Then whole turns between the task and the last ones; a result never stays without its call.
+local function leave_out_turns(chat, keep)
+  local old, first = chat.messages, 1
+  while old[first] and old[first].role ~= "assistant" do first = first + 1 end
+  local last = math.max(#old - keep, first)
+  while old[last] and old[last].role ~= "assistant" do last = last + 1 end
+  if not old[last] or last <= first then return 0 end
+  local new = table.move(old, 1, first - 1, 1, {})
+  new[#new + 1] = { role = "user", text = ("[%d earlier messages were left out here]"):format(last - first) }
+  chat.messages = table.move(old, last, #old, #new + 1, new)
+  return last - first
+end
+
+-- hard: the provider has refused the conversation as too long; 1, then 2 when that did not help.
+local function compact(chat, o, hard)
+  if o == false then return 0 end
+  local window = type(o) == "table" and o.window or chat.state.window or 128000
+  local keep = type(o) == "table" and o.keep or 6
+  if not hard and size_of(chat) < window * 8 // 10 then return 0 end
+  local results, turns = shorten_results(chat, hard and 2 or keep), 0
+  chat.state.used = nil
+  if hard == 2 or hard and results == 0 or size_of(chat) >= window * 8 // 10 then
+    turns = leave_out_turns(chat, hard and 2 or keep)
+  end
+  if results + turns > 0 then
+    people.note("the conversation is shortened: %d old results, %d messages left out", results, turns)
+  end
+  return results + turns
 end
 
 local function same_calls(a, b)
@@ -302,7 +338,7 @@ local function new_run(o)
   end
   if o.agents and #o.agents > 0 then on_list[#on_list + 1] = sg.agent.task_tool(o.agents) end
   local run = { o = o, on = check.options("agent.run: on", o.on, ON),
-    usage = { ["in"] = 0, out = 0, cached = 0, calls = 0 }, steps = 0 }
+    usage = { ["in"] = 0, out = 0, cached = 0, written = 0, calls = 0 }, steps = 0 }
   run.box = o.box
   if needs_box and not run.box then
     run.box = boxes.sandbox {}
@@ -344,6 +380,48 @@ local function start_agent(run, me)
   return v
 end
 
+-- One answer. A conversation that the model finds too long is shortened, and asked again.
+local function ask_model(run)
+  local chat, hard = run.chat, 0
+  while true do
+    local reply, err = chat:send { on_text = run.on.text }
+    local too_long = reply and reply.stop == "window" or not reply and err.code == "limit"
+    if not too_long then return reply, err end
+    if reply then
+      chat.messages[#chat.messages] = nil   -- it says nothing but that there is no room
+      err = stop_error("limit", "the conversation is longer than the model takes")
+    end
+    hard = hard + 1
+    if hard > 2 or compact(chat, run.o.compact, hard) == 0 then return nil, err end
+  end
+end
+
+local function add_usage(run, usage)
+  for k in pairs(run.usage) do run.usage[k] = run.usage[k] + (usage[k] or 0) end
+  run.usage.calls = run.usage.calls + 1
+end
+
+-- Answers that are no answer yet: true to go on; false, stop, error to end; nil: it is one.
+local function unfinished(run, reply)
+  local chat = run.chat
+  if reply.stop == "refused" then
+    chat.messages[#chat.messages] = nil
+    local why = reply.why or (reply.text ~= "" and reply.text) or nil
+    return false, "refused", stop_error("model", "the model refused to answer" .. (why and ": " .. tostring(why) or ""))
+  elseif reply.stop == "pause" then
+    return true   -- the provider wants the same again, with what it said so far
+  elseif reply.stop == "length" and #reply.calls == 0 then
+    run.cut = (run.cut or 0) + 1
+    if run.cut > REPAIRS then
+      return false, "error", stop_error("model", ("the answer was cut off at its limit %d times running"):format(run.cut))
+    end
+    run.begun = (run.begun or "") .. reply.text
+    chat:user "(your answer was cut off at its limit: go on exactly where it stopped, or make one call at a time)"
+    return true
+  end
+  run.cut = nil
+end
+
 -- One turn. Returns true to go on; or false, stop, error.
 local function turn(run)
   local chat, o, on = run.chat, run.o, run.on
@@ -357,12 +435,14 @@ local function turn(run)
   compact(chat, o.compact)
   if on.turn then on.turn(run.steps) end
   local reply
-  reply, err = chat:send { on_text = on.text }
+  reply, err = ask_model(run)
   if not reply then
     return false, err.code == "budget" and "budget" or err.code == "denied" and "denied" or "error", err
   end
-  for k in pairs(run.usage) do run.usage[k] = run.usage[k] + (reply.usage[k] or 0) end
-  run.usage.calls = run.usage.calls + 1
+  add_usage(run, reply.usage)
+  local on_with_it, stop, wrong = unfinished(run, reply)
+  if on_with_it ~= nil then return on_with_it, stop, wrong end
+  if run.begun then reply.text, run.begun = run.begun .. reply.text, nil end
   run.text = reply.text ~= "" and reply.text or run.text
   if #reply.calls > 0 then
     local now = signature(reply.calls)

@@ -122,7 +122,7 @@ end
 
 function on.content_block_start(e, st)
   local b = e.content_block or {}
-  st.blocks[#st.blocks + 1] = { index = e.index, block = b, text = {}, json = {} }
+  st.blocks[#st.blocks + 1] = { index = e.index, block = b, text = { b.text or b.thinking }, json = {} }
   if b.type == "tool_use" then return { effect = true } end
   if b.type == "text" and b.text ~= "" then return { text = b.text } end
 end
@@ -144,8 +144,10 @@ function on.content_block_delta(e, st)
     at.json[#at.json + 1] = d.partial_json
   elseif d.type == "signature_delta" then
     at.block.signature = d.signature
+  elseif d.type == "compaction_delta" then
+    at.block.content, at.block.encrypted_content = d.content, d.encrypted_content
   elseif d.type == "citations_delta" then
-    at.block.citations = at.block.citations or p.list {}
+    if type(at.block.citations) ~= "table" then at.block.citations = p.list {} end
     at.block.citations[#at.block.citations + 1] = d.citation
   end
 end
@@ -202,6 +204,9 @@ local function finish_block(at, calls, text)
     local c = p.call(b.id, b.name, json ~= "" and json or b.input)
     calls[#calls + 1] = c
     b.input = c.args or {}
+  elseif #at.json > 0 then   -- tools that run at the provider
+    local input = p.decode(table.concat(at.json))
+    if input ~= nil then b.input = input end
   end
   return b
 end
@@ -213,11 +218,12 @@ function M.finish(st)
   for _, at in ipairs(st.blocks) do blocks[#blocks + 1] = finish_block(at, calls, text) end
   local stop = STOP[st.stop] or "end"
   local again = stop == "length" and #calls > 0 and not st.retry and "longer" or nil
-  if stop == "length" then calls = p.list {} end   -- the last one is cut in the middle
+  local cut = stop == "length" and #calls > 0
+  if cut then calls = p.list {} end   -- the last one is cut in the middle; what is not called may not go back
   local read, write = u.cache_read_input_tokens or 0, u.cache_creation_input_tokens or 0
   return {
     text = table.concat(text), calls = calls, stop = #calls > 0 and "calls" or stop, again = again,
-    dialect = "anthropic", raw = p.encode(blocks), id = st.id,
+    dialect = "anthropic", raw = not cut and p.encode(blocks) or nil, id = st.id,
     why = st.details and st.details ~= p.null and st.details.explanation or nil,
     usage = {
       ["in"] = (u.input_tokens or 0) + read + write, out = u.output_tokens or 0, cached = read, written = write,

@@ -126,10 +126,11 @@ function M.finish(st)
   end
   local stop = STOP[st.stop] or "end"
   local again = stop == "length" and #calls > 0 and not st.retry and "longer" or nil
-  if stop == "length" then calls = p.list {} end   -- the last one is cut in the middle
+  local cut = stop == "length" and #calls > 0
+  if cut then calls = p.list {} end   -- the last one is cut in the middle; what is not called may not go back
   return {
     again = again, text = table.concat(text), calls = calls, stop = #calls > 0 and "calls" or stop, dialect = "gemini",
-    raw = p.encode(st.parts), id = st.id,
+    raw = not cut and p.encode(st.parts) or nil, id = st.id,
     usage = { ["in"] = u.promptTokenCount or 0, out = (u.candidatesTokenCount or 0) + (u.thoughtsTokenCount or 0),
       cached = u.cachedContentTokenCount or 0, written = 0 },
   }

@@ -141,9 +141,9 @@ function M.finish(st)
   local why = type(r.incomplete_details) == "table" and r.incomplete_details.reason or nil
   local cut = st.ended == "response.incomplete"
   local again = cut and why ~= "content_filter" and #calls > 0 and not st.retry and "longer" or nil
-  if cut then calls = p.list {} end
+  if cut then calls = p.list {} end   -- what is not called, or not whole, may not go back
   return {
-    text = table.concat(text), calls = calls, again = again, dialect = "openai", raw = p.encode(p.list(items)),
+    text = table.concat(text), calls = calls, again = again, dialect = "openai", raw = not cut and p.encode(p.list(items)) or nil,
     id = r.id,
     stop = #calls > 0 and "calls" or cut and (why == "content_filter" and "refused" or "length")
       or refused and "refused" or "end",
