@@ -480,7 +480,7 @@ void action_judge(struct action *a)
 		fail_whens(a, "no Lua host runs for it");
 		return;
 	}
-	a->deadline_us = clock_mono_us() + WHEN_LIMIT_US;
+	a->deadline_us = clock_awake_us() + WHEN_LIMIT_US;
 	gate_arm_timer(g);
 	gate_todo(a, TODO_WHEN);
 }
@@ -509,7 +509,7 @@ void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why,
 static void on_timer(void *self)
 {
 	struct gate *g = self;
-	int64_t now = clock_mono_us();
+	int64_t now = clock_awake_us();
 	for (struct action *a = g->all, *next; a; a = next) {
 		next = a->next;
 		if (!a->deadline_us || a->deadline_us > now)
@@ -525,7 +525,7 @@ static void on_timer(void *self)
 
 void gate_arm_timer(struct gate *g)
 {
-	int64_t first = 0, now = clock_mono_us();
+	int64_t first = 0, now = clock_awake_us();
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->deadline_us && (!first || a->deadline_us < first))
 			first = a->deadline_us;

@@ -43,7 +43,7 @@ static int not_held(const struct gate *g, uint64_t action, struct err *err)
 		const struct decided *e = &g->decided[i];
 		if (e->action != action || !e->name)
 			continue;
-		clock_local_hms(e->wall_us, false, &when);
+		clock_local_hms(e->wall_us, true, &when);
 		return err_set(err, ERR_NOENT, "action %llu is not held: %s by %s at %s", (unsigned long long)action,
 			       done[e->decision], e->name, buf_cstr(&when));
 	}

@@ -102,7 +102,7 @@ void action_hold(struct action *a, unsigned reasons)
 	a->held_us = clock_wall_us();
 	a->deadline_us = a->until_us = 0;
 	if (reasons & HOLD_ASK && a->judgement.timeout_us) {
-		a->deadline_us = clock_mono_us() + a->judgement.timeout_us;
+		a->deadline_us = clock_awake_us() + a->judgement.timeout_us;
 		a->until_us = clock_wall_us() + a->judgement.timeout_us;
 		gate_arm_timer(g);
 	}

@@ -23,7 +23,7 @@ static void on_barrier(void *self)
 	}
 	failpoint("gate.start");
 	a->state = ACTION_RUNNING;
-	a->started_us = clock_mono_us();
+	a->started_us = clock_awake_us();
 	a->eff->start(a->eff->self, a);
 }
 
@@ -173,7 +173,7 @@ void action_finish(struct action *a, enum action_end end, json_t *body, const ch
 {
 	struct gate *g = a->gate;
 	bool ran = a->state == ACTION_RUNNING, held = a->state == ACTION_HELD;
-	int64_t dur = ran ? clock_mono_us() - a->started_us : 0;
+	int64_t dur = ran ? clock_awake_us() - a->started_us : 0;
 	json_t *ev = json_object();
 	assert(a->state != ACTION_ENDED);
 	json_put_str(ev, "end", action_end_name(end));

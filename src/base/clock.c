@@ -21,6 +21,11 @@ int64_t clock_mono_us(void)
 	return now(CLOCK_BOOTTIME);
 }
 
+int64_t clock_awake_us(void)
+{
+	return now(CLOCK_MONOTONIC);
+}
+
 static void split(int64_t us, time_t *s, int64_t *rest)
 {
 	*s = (time_t)(us / 1000000);

@@ -7,6 +7,7 @@
 
 int64_t clock_wall_us(void); /* since 1970-01-01 UTC */
 int64_t clock_mono_us(void); /* CLOCK_BOOTTIME */
+int64_t clock_awake_us(void); /* as clock_mono_us without the time that the machine was asleep: for deadlines and budgets */
 
 /* "2026-11-21T14:32:07.123456Z" */
 void clock_rfc3339(int64_t wall_us, struct buf *out);

@@ -73,6 +73,7 @@ struct record {
 	size_t opens, open_cap;
 	struct buf text, clean; /* scratch */
 	uint64_t head, announced;
+	int64_t asleep;    /* how long the machine has slept since its boot, as last noted */
 	int64_t clock_off; /* wall minus boot clock */
 	int64_t mono_us;
 	uint64_t checked;  /* head at the last quiet checkpoint */
@@ -96,6 +97,7 @@ struct record {
 
 int64_t record_wall_us(void); /* the clocks, or what stands for them */
 int64_t record_mono_us(void);
+int64_t record_asleep_us(void);
 
 struct redact_done {
 	struct redact_done *next;

@@ -43,6 +43,13 @@ int64_t record_mono_us(void)
 	return fixed ? fixed->mono_us() : clock_mono_us();
 }
 
+int64_t record_asleep_us(void)
+{
+	if (fixed)
+		return fixed->asleep_us ? fixed->asleep_us() : 0;
+	return clock_mono_us() - clock_awake_us();
+}
+
 static int refuse_network(const char *dir, struct err *err)
 {
 	static const struct {
@@ -175,6 +182,7 @@ static void begin(struct record *r, struct loop *l, const struct record_ops *ops
 	r->self = self;
 	r->head = r->announced = r->committed = r->durable = store_seq(r->store);
 	r->clock_off = record_wall_us() - record_mono_us();
+	r->asleep = record_asleep_us();
 	r->secrets = secrets_copy(hidden);
 	r->outputs = outputs_new();
 	r->wake = loop_wake_new(l, record_on_wake, r);

@@ -109,6 +109,14 @@ static void note_jump(struct record *r, int64_t off)
 	record_append_json(r, EV_CLOCK_JUMP, 0, 0, 0, 0, body);
 }
 
+static void note_suspend(struct record *r, int64_t asleep)
+{
+	json_t *body = json_object();
+	json_put_int(body, "us", asleep - r->asleep);
+	r->asleep = asleep;
+	record_append_json(r, EV_CLOCK_SUSPEND, 0, 0, 0, 0, body);
+}
+
 static void follow_action(struct record *r, const struct event *ev)
 {
 	static uint16_t requested, ended;
@@ -137,7 +145,10 @@ const struct open_action *record_open_action(const struct record *r, uint64_t ac
 uint64_t record_queue_event(struct record *r, struct item *i)
 {
 	int64_t wall = record_wall_us(), mono = record_mono_us();
+	int64_t asleep = record_asleep_us();
 	int64_t drift = wall - mono - r->clock_off;
+	if (asleep - r->asleep > JUMP_US)
+		note_suspend(r, asleep);
 	if (drift > JUMP_US || drift < -JUMP_US)
 		note_jump(r, wall - mono);
 	i->ev.seq = ++r->head;

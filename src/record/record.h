@@ -137,6 +137,7 @@ void record_abandon(struct record **r);
 struct record_fixed {
 	int64_t (*wall_us)(void);
 	int64_t (*mono_us)(void);
+	int64_t (*asleep_us)(void); /* may be NULL: never */
 	const char *id; /* six characters; the file is DATE-NAME-ID.glass of the fixed date */
 	const char *host;
 };
