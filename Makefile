@@ -175,6 +175,7 @@ $B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(subst /,,$$(d
 # tests that open boxes need the small programs
 $(filter $B/tests/sandbox/% $B/tests/launcher/% $B/tests/keeper/% $B/tests/app/%,$(UNIT_BIN)): | \
 	$B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest
+$(filter $B/tests/app/%,$(UNIT_BIN)): | $B/sandglass-host
 
 .PHONY: t unit
 t: $B/tests/$(T)
@@ -198,7 +199,7 @@ help:
 	@echo 'make install     into PREFIX=$(PREFIX) (DESTDIR respected);  make uninstall'
 
 deps:
-	@tests/deps.sh
+	@B=$B tests/deps.sh
 
 demo: deps
 	@$(MAKE) --no-print-directory all
