@@ -149,8 +149,11 @@ function M.serve(plugin, ask)
     if ask.args.whole and plugin.whole then plugin.whole(ask.args.whole, st) end
     local reply, wrong = plugin.finish(st)
     states[ask.call] = nil
-    if not reply then return { wrong = wrong } end
-    return { reply = reply }
+    if reply then return { reply = reply } end
+    if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- whole, but of somebody else
+      wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }
+    end
+    return { wrong = wrong }
   end
   error("no function '" .. tostring(ask.fn) .. "'", 0)
 end

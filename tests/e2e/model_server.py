@@ -167,11 +167,11 @@ class Handler(BaseHTTPRequestHandler):
     def on_refused(self, n, body):
         self.events(stream(["I will not"], "refusal"))
 
-    def on_window(self, n, body):
-        """Takes 30,000 bytes; says so in both ways."""
+    def on_window(self, n, body, status=400):
+        """Takes 30,000 bytes."""
         r = results(body)
         size = len(json.dumps(body["messages"]))
-        if size > 30000 and n % 2:
+        if size > 30000 and status == 400:
             self.wrong(400, "invalid_request_error", "prompt is too long: %d tokens > 7500 maximum" % size)
         elif size > 30000:
             self.events(stream([""], "model_context_window_exceeded"))
@@ -179,6 +179,9 @@ class Handler(BaseHTTPRequestHandler):
             self.events(stream(["fits now"]))
         else:
             self.events(stream([("t%d" % n, "shell", '{"cmd": "seq %d 3000"}' % n)], "tool_use"))
+
+    def on_room(self, n, body):
+        self.on_window(n, body, 200)
 
     def on_length(self, n, body):
         if n == 1:

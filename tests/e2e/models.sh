@@ -92,9 +92,9 @@ port=$(cat port)
 {
 	echo 'local c = require "sandglass.config"'
 	echo 'c.models = {'
-	for how in key unknown bad html gateway limited quota repair trickle silent cut overload pause refused window length slow fine; do
+	for how in key unknown bad html gateway limited quota repair trickle silent cut overload pause refused window room length slow fine; do
 		window=
-		[ $how = window ] && window=', window = 1000000'
+		case $how in window | room) window=', window = 1000000' ;; esac
 		echo "$how = { plugin = 'anthropic', url = 'http://127.0.0.1:$port/$how', key = 'MINE', tries = 4, idle = '1s', first = '2s'$window },"
 	done
 	echo "closed = { plugin = 'anthropic', url = 'http://127.0.0.1:9', key = 'MINE', tries = 2 },"
@@ -144,7 +144,8 @@ well cut 'done' 4 2
 like "$out" 'log has 1 line' 'cut: half an answer has no effect'
 well pause 'second half' 2 0
 well length 'The first part, and the second' 2 0
-well window 'fits now' "$(seen window)" 0
+well window 'fits now' 4 0
+well room 'fits now' 4 0
 ask refused:m
 like "$out" 'code=model: .*refused' 'refused: an error value'
 is "$(seen refused)" 1 'refused: not asked again'
