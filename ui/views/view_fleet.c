@@ -6,147 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/views/changes.h"
-#include "ui/term/draw.h"
+#include "ui/views/fleet.h"
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
 
-enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR, MAX_EVENTS = 24, MAX_PENDING = 32 };
-
-struct line {
-	size_t source;
-	const struct model_agent *agent; /* NULL: a session without agents, or the heading of one */
-	enum agent_state state;
-	const char *box, *now, *age;
-	int64_t done, total;
-};
-
-struct pending {
-	const struct model_action *act;
-	const struct model_agent *agent;
-	struct row_info info;
-	size_t source;
-};
-
-struct fleet {
-	size_t source;   /* the selection, by name not by place */
-	uint64_t agent;
-	int pane, top;
-	bool moved;      /* until a person moves it, the selection is the most urgent row */
-	bool by_name;
-	/* made by recalc */
-	struct line *line;
-	size_t nr;
-	size_t at;       /* index of the selection */
-	struct row_info event[MAX_EVENTS];
-	const char *tail[MAX_EVENTS]; /* last line of an action's output, or NULL */
-	size_t nr_events;
-	struct pending pending[MAX_PENDING];
-	size_t nr_pending;
-	struct change *change;
-	size_t nr_changes;
-	int rows;
-	const char *title;
-	struct piece piece[8];
-	size_t nr_pieces;
-	struct arena *arena;
-};
+enum { PANE_EVENTS, PANE_WORK, PANE_PENDING, PANE_NR };
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
-
-static const char *box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
-{
-	const struct model_box *b = model_box(m, a->box);
-	if (!b)
-		return "";
-	return arena_printf(ar, "%s:%s", b->driver, b->name);
-}
-
-static const char *now_text(struct source *s, const struct model_agent *a, enum agent_state st, struct arena *ar)
-{
-	struct row_info r;
-	if (st == AGENT_DONE || st == AGENT_FAILED) {
-		const char *text = a->text ? first_line(a->text, ar) : "";
-		return *text ? text : a->stop ? a->stop : "";
-	}
-	uint64_t id = a->current ? a->current : a->ask ? a->ask : a->last;
-	if (!id)
-		return "";
-	row_load(&r, s, &(struct row){ id, a->ask == id ? EV_ASK : EV_ACTION_REQUESTED }, ar);
-	if (st == AGENT_PAUSED)
-		return arena_printf(ar, "at #%" PRIu64, id);
-	if (strcmp(r.word, "model") == 0 && st == AGENT_THINK)
-		return "model answering";
-	return arena_printf(ar, "%s  %s", r.word, one_line(r.what, ar));
-}
-
-static void add_line(struct fleet *f, struct ui *ui, size_t source, const struct model_agent *a, struct arena *ar)
-{
-	struct source *s = ui->src[source];
-	struct line *l = &f->line[f->nr++];
-	*l = (struct line){ .source = source, .agent = a, .state = model_agent_state(&s->model, a) };
-	l->box = box_name(&s->model, a, ar);
-	l->now = now_text(s, a, l->state, ar);
-	l->age = "";
-	if (l->state == AGENT_HELD || l->state == AGENT_ASK)
-		l->age = fmt_age(ar, ui_now(ui) - a->since_us);
-	if (!a->ended && a->total > 0) {
-		l->done = a->done;
-		l->total = a->total;
-	}
-}
-
-static int urgency(enum agent_state s)
-{
-	static const int order[] = {
-		[AGENT_HELD] = 0, [AGENT_ASK] = 0, [AGENT_FAILED] = 1, [AGENT_RUN] = 2, [AGENT_THINK] = 2,
-		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4,
-	};
-	return order[s];
-}
-
-static int compare_lines(const void *x, const void *y)
-{
-	const struct line *a = x, *b = y;
-	int d = urgency(a->state) - urgency(b->state);
-	if (d == 0 && a->state == AGENT_HELD)
-		d = (a->agent->since_us > b->agent->since_us) - (a->agent->since_us < b->agent->since_us);
-	if (d == 0)
-		d = a->agent->script - b->agent->script;
-	if (d == 0)
-		d = (a->source > b->source) - (a->source < b->source);
-	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
-}
-
-static int compare_names(const void *x, const void *y)
-{
-	const struct line *a = x, *b = y;
-	int d = strcmp(a->agent->name, b->agent->name);
-	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
-}
-
-static void gather_lines(struct fleet *f, struct ui *ui, struct arena *ar)
-{
-	size_t n = 0;
-	for (size_t i = 0; i < ui->nr_src; i++)
-		n += ui->src[i]->model.nr_agents;
-	f->line = arena_alloc(ar, (n + 1) * sizeof(*f->line));
-	f->nr = 0;
-	for (size_t i = 0; i < ui->nr_src; i++)
-		for (size_t k = 0; k < ui->src[i]->model.nr_agents; k++)
-			if (ui_lets_agent(ui, i, &ui->src[i]->model.agent[k]))
-				add_line(f, ui, i, &ui->src[i]->model.agent[k], ar);
-	if (f->nr > 1)
-		qsort(f->line, f->nr, sizeof(*f->line), f->by_name ? compare_names : compare_lines);
-	f->at = 0;
-	for (size_t i = 0; i < f->nr && f->moved; i++)
-		if (f->line[i].source == f->source && f->line[i].agent->id == f->agent)
-			f->at = i;
-	if (f->nr > 0) {
-		f->source = f->line[f->at].source;
-		f->agent = f->line[f->at].agent->id;
-	}
-}
 
 /* The last line that a command wrote, shown under it. */
 static const char *output_tail(struct source *s, const struct row_info *r, struct arena *ar)
@@ -170,7 +36,8 @@ static void gather_events(struct fleet *f, struct ui *ui, int rows, struct arena
 	if (f->nr == 0 || rows <= 0)
 		return;
 	struct source *s = ui->src[f->source];
-	const struct rows *r = &f->line[f->at].agent->rows;
+	const struct model_agent *agent = f->line[f->at].agent;
+	const struct rows *r = agent ? &agent->rows : &s->model.rows;
 	struct row_info got[MAX_EVENTS];
 	size_t n = 0, lines = 0, want = (size_t)rows < MAX_EVENTS ? (size_t)rows : MAX_EVENTS;
 	for (size_t i = r->nr; i > 0 && lines < want; i--, n++) {
@@ -191,9 +58,10 @@ static void gather_events(struct fleet *f, struct ui *ui, int rows, struct arena
 
 static void gather_pending(struct fleet *f, struct ui *ui, struct arena *ar)
 {
-	f->nr_pending = 0;
+	f->nr_pending = f->waiting = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		struct source *s = ui->src[i];
+		f->waiting += s->model.nr_held + s->model.nr_asks;
 		for (size_t k = 0; k < s->model.nr_held && f->nr_pending < MAX_PENDING; k++) {
 			struct pending *p = &f->pending[f->nr_pending++];
 			*p = (struct pending){ .act = model_action(&s->model, s->model.held[k]), .source = i };
@@ -215,10 +83,8 @@ static void add_piece(struct fleet *f, enum role r, const char *text)
 
 static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena *ar)
 {
-	size_t count[AGENT_FAILED + 1] = { 0 };
+	const size_t *count = f->count;
 	int64_t uusd = 0, limit = 0, tokens = 0;
-	for (size_t i = 0; i < f->nr; i++)
-		count[f->line[i].state]++;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		uusd += ui->src[i]->model.uusd;
 		tokens += ui->src[i]->model.tokens;
@@ -228,7 +94,7 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
 	if (cols >= 100)
-		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->nr, "agent", "agents"));
+		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
 	add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
 	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
 	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
@@ -254,23 +120,30 @@ static int list_rows(size_t nr, int rows, bool wide)
 	return want < least ? least : want > most ? most : want;
 }
 
+/* Before the rows are known: from how many agents there are, and as many as there were rows. */
+static int wanted_rows(const struct fleet *f, const struct ui *ui, int rows)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.nr_agents;
+	n += f->grouped ? ui->nr_src : 0; /* headings */
+	return list_rows(n, rows, rows >= 30);
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct fleet *f = self;
 	f->rows = rows;
 	f->arena = ar;
-	gather_lines(f, ui, ar);
-	gather_events(f, ui, rows - 4 - list_rows(f->nr, rows, rows >= 30), ar);
+	int list = wanted_rows(f, ui, rows);
+	fleet_gather(f, ui, list - 1, ar);
+	gather_events(f, ui, rows - 4 - list, ar);
 	gather_pending(f, ui, ar);
 	gather_title(f, ui, cols, ar);
+	f->list_rows = list;
 	f->nr_changes = 0;
-	if (f->nr > 0)
+	if (f->nr > 0 && f->line[f->at].agent)
 		f->nr_changes = changes_list(ui->src[f->source], f->line[f->at].agent->box, &f->change, ar);
-	int visible = list_rows(f->nr, rows, rows >= 30) - 1;
-	if ((int)f->at < f->top)
-		f->top = (int)f->at;
-	if ((int)f->at >= f->top + visible)
-		f->top = (int)f->at - visible + 1;
 }
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
@@ -319,6 +192,8 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	struct arena *ar = f->arena;
 	enum role r = draw_state_role(l->state);
 	const char *state = agent_state_word(l->state);
+	if (l->moved)
+		put(a, row, 0, ROLE_DIM, "~");
 	put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
 	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, l->agent->name);
 	if (c->box > c->session)
@@ -341,13 +216,50 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	draw_spark(a, row, c->spark, c->end - c->spark, &l->agent->spark, ui_now(ui));
 }
 
+/* "+ s-7k2m9q fix   37 agents  30 run  3 HELD  2 failed" and the sums. */
+static void paint_group(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
+			const struct columns *c)
+{
+	static const struct {
+		enum agent_state state, with, and;
+		const char *word;
+	} words[] = {
+		{ AGENT_HELD, AGENT_ASK, AGENT_ASK, "HELD" }, { AGENT_RUN, AGENT_THINK, AGENT_IDLE, "run" },
+		{ AGENT_PAUSED, AGENT_PAUSED, AGENT_PAUSED, "paused" }, { AGENT_FAILED, AGENT_FAILED, AGENT_FAILED, "failed" },
+		{ AGENT_DONE, AGENT_DONE, AGENT_DONE, "done" },
+	};
+	const struct model *m = &ui->src[l->source]->model;
+	const struct group *g = l->group;
+	struct arena *ar = f->arena;
+	struct piece p[ARRAY_LEN(words) + 1] = { { ROLE_TEXT, fmt_plural(ar, (int64_t)g->nr, "agent", "agents") } };
+	put(a, row, 1, ROLE_TITLE, g->folded ? "+" : "-");
+	int col = put_field(a, row, c->agent, c->state - c->agent - 1, ROLE_TITLE,
+			    arena_printf(ar, "%s  %s%s", m->id, m->name, m->ended ? "  (ended)" : ""));
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		size_t n = g->count[words[i].state];
+		if (words[i].with != words[i].state)
+			n += g->count[words[i].with];
+		if (words[i].and != words[i].with)
+			n += g->count[words[i].and];
+		p[i + 1] = (struct piece){ draw_state_role(words[i].state), n ? arena_printf(ar, "%zu %s", n, words[i].word) : "" };
+	}
+	draw_pieces(area_sub(a, row, 0, 1, c->step), 0, col < c->state ? c->state : col, p, ARRAY_LEN(p));
+	put_right(a, row, c->step, 5, ROLE_TEXT, fmt_count(ar, (int64_t)g->steps));
+	if (c->cost > c->tok)
+		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, g->tokens));
+	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_money(ar, g->uusd));
+}
+
 static void paint_list(const struct fleet *f, const struct ui *ui, struct area a)
 {
 	struct columns c = columns_for(a.cols);
 	paint_heads(a, 0, &c);
 	for (int i = 1; i < a.rows && (size_t)(f->top + i - 1) < f->nr; i++) {
 		size_t at = (size_t)(f->top + i - 1);
-		paint_agent(f, ui, a, i, &f->line[at], &c);
+		if (f->line[at].agent)
+			paint_agent(f, ui, a, i, &f->line[at], &c);
+		else
+			paint_group(f, ui, a, i, &f->line[at], &c);
 		if (at == f->at)
 			put_cursor_row(a, i);
 	}
@@ -436,12 +348,12 @@ static const char *pending_note(const struct fleet *f, const struct ui *ui)
 
 static const char *pane_title(const struct fleet *f, int pane)
 {
-	const char *name = f->nr > 0 ? f->line[f->at].agent->name : "";
+	const char *name = f->nr == 0 ? "" : f->line[f->at].agent ? f->line[f->at].agent->name : "the session";
 	if (pane == PANE_EVENTS)
 		return arena_printf(f->arena, "%s  last events", name);
 	if (pane == PANE_WORK)
 		return arena_printf(f->arena, "workspace  %s", f->nr > 0 ? f->line[f->at].box : "");
-	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->nr_pending) : "pending approvals";
+	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->waiting) : "pending approvals";
 }
 
 static void paint_pane(const struct fleet *f, const struct ui *ui, struct area a, int pane)
@@ -487,7 +399,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	draw_title(a, 0, f->title, f->piece, f->nr_pieces);
 	put_rule(a, 1, NULL, ROLE_RULE, *hold ? arena_printf(f->arena, "hold: %s", hold) : NULL);
 	bool wide = a.rows >= 30;
-	int rows = list_rows(f->nr, a.rows, wide);
+	int rows = f->list_rows;
 	paint_list(f, ui, area_sub(a, 2, 0, rows, a.cols));
 	if (wide)
 		paint_wide(f, ui, a, 2 + rows + 1);
@@ -507,15 +419,15 @@ static void select_line(struct fleet *f, int64_t to)
 		to = (int64_t)f->nr - 1;
 	f->moved = true;
 	f->source = f->line[to].source;
-	f->agent = f->line[to].agent->id;
+	f->agent = f->line[to].agent ? f->line[to].agent->id : 0;
 	f->at = (size_t)to;
 }
 
 static enum click click(void *self, struct ui *ui, int row, int col)
 {
 	struct fleet *f = self;
-	int body = ui->grid.rows - ui_frame_rows(ui), rows = list_rows(f->nr, body, body >= 30), at = f->top + row - 3;
-	(void)col;
+	int rows = f->list_rows, at = f->top + row - 3;
+	(void)col, (void)ui;
 	if (row < 3 || row >= 2 + rows || at < 0 || (size_t)at >= f->nr)
 		return CLICK_NONE;
 	if ((size_t)at == f->at)
@@ -554,6 +466,16 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 	case VERB_PREV_PANE:
 		f->pane = (f->pane + PANE_NR - 1) % PANE_NR;
 		return true;
+	case VERB_OPEN:
+		return f->agent == 0 && fleet_fold(f);
+	case VERB_FOLD:
+		if (!fleet_fold(f))
+			ui_say(ui, ROLE_DIM, "nothing is grouped: 'group' groups by session");
+		return true;
+	case VERB_GROUP:
+		f->grouping = f->grouped ? GROUP_NO : GROUP_YES;
+		ui_say(ui, ROLE_DIM, f->grouping == GROUP_YES ? "grouped by session; Space folds" : "not grouped");
+		return true;
 	case VERB_SORT:
 		f->by_name = !f->by_name;
 		ui_say(ui, ROLE_DIM, f->by_name ? "sorted by name" : "sorted: held, failed, running");
@@ -576,7 +498,11 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	const struct fleet *f = self;
 	const struct line *l = &f->line[i];
 	const struct model *m = &ui->src[l->source]->model;
-	return arena_printf(a, "%s %s %s %s %s %s", l->agent->name, m->id, m->name, l->box, agent_state_word(l->state), l->now);
+	if (!l->agent)
+		return arena_printf(a, "%s %s", m->id, m->name);
+	const struct model_box *b = model_box(m, l->agent->box);
+	return arena_printf(a, "%s %s %s %s %s %s", l->agent->name, m->id, m->name, b ? b->name : "",
+			    agent_state_word(l->state), fleet_now(l, ui, a));
 }
 
 static void look(const void *self, const struct ui *ui, struct looked *out)

@@ -57,7 +57,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 static const char *all_greeting(const struct front_opts *fo)
 {
 	return fo->watch ? "watching all sessions: nothing can be changed from here" :
-			   "all sessions that run; later ones join by themselves; - folds a session, S sorts";
+			   "all sessions that run; later ones join by themselves; :group groups them, S sorts";
 }
 
 int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)

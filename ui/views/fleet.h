@@ -1,0 +1,83 @@
+/* The rows of the fleet: which agents are listed, in what order, grouped by session or not; view_fleet.c draws them.
+ *
+ * Rules: the row under the cursor keeps its place on the screen while the cursor is on it, whatever the others do; a row
+ * that ought to be elsewhere by now has "moved" set. What waits for a person is never hidden by folding. Only rows that
+ * are seen get their texts (box, now, age): the rest of a row costs no reading. */
+#ifndef UI_FLEET_H
+#define UI_FLEET_H
+
+#include "ui/ui.h"
+#include "ui/views/changes.h"
+#include "ui/term/draw.h"
+
+enum { MAX_EVENTS = 24, MAX_PENDING = 12, FLEET_SOURCES = 64, GROUP_OVER = 100 };
+
+/* The agents of one session together. */
+struct group {
+	size_t nr, count[AGENT_FAILED + 1];
+	int64_t tokens, uusd;
+	uint64_t steps;
+	bool folded;
+	int urgency; /* of its most urgent agent */
+};
+
+struct line {
+	size_t source;
+	const struct model_agent *agent; /* NULL: the heading of a session */
+	const struct group *group;       /* of a heading */
+	enum agent_state state;
+	bool moved;
+	const char *box, *now, *age;
+	int64_t done, total;
+};
+
+struct pending {
+	const struct model_action *act;
+	const struct model_agent *agent;
+	struct row_info info;
+	size_t source;
+};
+
+struct fleet {
+	size_t source;   /* the selection, by name not by place */
+	uint64_t agent;  /* 0: the heading of the source */
+	int pane, top;
+	bool moved;      /* until a person moves it, the selection is the most urgent row */
+	bool by_name;
+	enum { GROUP_AUTO, GROUP_YES, GROUP_NO } grouping;
+	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a person; 0 as it comes */
+	struct {
+		size_t source, at; /* at: place in its group when the cursor came */
+		uint64_t agent;
+		int row;           /* on the screen */
+		bool set;
+	} pin;
+	/* made by recalc */
+	bool grouped;
+	struct group *group; /* by source */
+	size_t total, count[AGENT_FAILED + 1]; /* of all agents that are listed, folded or not */
+	struct line *line;
+	size_t nr;
+	size_t at;       /* index of the selection */
+	struct row_info event[MAX_EVENTS];
+	const char *tail[MAX_EVENTS]; /* last line of an action's output, or NULL */
+	size_t nr_events;
+	struct pending pending[MAX_PENDING];
+	size_t nr_pending, waiting; /* waiting: how many there are, also those beyond MAX_PENDING */
+	struct change *change;
+	size_t nr_changes;
+	int rows, list_rows;
+	const char *title;
+	struct piece piece[8];
+	size_t nr_pieces;
+	struct arena *arena;
+};
+
+/* Lists, sorts, folds, finds the selection; @visible rows are seen: sets top, and their texts. */
+void fleet_gather(struct fleet *f, struct ui *ui, int visible, struct arena *ar);
+/* What the agent of @l does, as one line. */
+const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *ar);
+/* Folds or unfolds the session of the selected row. False: nothing is grouped. */
+bool fleet_fold(struct fleet *f);
+
+#endif
