@@ -112,7 +112,7 @@ end
 
 -- A tool of the script is announced, and judged if it works on the host side.
 local function permitted(t, args)
-  if t.builtin and t.where ~= "host" then return true end
+  if t.gated or (t.builtin and t.where ~= "host") then return true end
   if t.name == "ask_user" and t.builtin then return true end   -- the question itself is the action
   return call("tool.call", { name = t.name, where = t.where, args = args, risk = t.risk, ask = t.ask })
 end
@@ -139,7 +139,7 @@ local function run_tool(chat, t, args)
     if e.code == "script" or e.code == "cancelled" or e.code == "budget" then error(e, 0) end
     value, why = nil, e
   end
-  if not t.builtin then
+  if not t.builtin and not t.gated then
     rt.tell("tool.end", { event = allowed.event, ok = why == nil, text = why and tostring(why) or nil })
   end
   return value, why, ctx.edited
@@ -161,7 +161,8 @@ function Chat:call(c)
     return nil, rt.err { code = "model", msg = ("%s: the arguments are not JSON (%s): %s"):format(t.name,
       tostring(c.why), c.bad) }
   end
-  local args, wrong = schema.check(t.schema, c.args or {})
+  local args, wrong
+  if t.unchecked then args = type(c.args) == "table" and c.args or {} else args, wrong = schema.check(t.schema, c.args or {}) end
   if not args then
     s.bad = s.bad + 1
     return nil, rt.err { code = "model", msg = ("%s: %s"):format(t.name, wrong) }

@@ -9,7 +9,8 @@ local pack, unpack, concat = table.pack, table.unpack, table.concat
 local format, type, error, pcall, xpcall, select = string.format, type, error, pcall, xpcall, select
 local setmetatable, tostring, pairs, ipairs = setmetatable, tostring, pairs, ipairs
 
-local rt = { core = core, env = {}, observers = {}, agents = {} }
+local rt = { core = core, env = {}, observers = {}, agents = {},
+  tainted = {} }            -- agents that have read what came from outside
 local current            -- the task that runs now
 local now_us, start_us = 0, 0
 
@@ -224,6 +225,7 @@ local function send_call(kind, id, op, args)
   outgoing.op, outgoing.at, outgoing.args = op, core.where() or (t and t.at), args or {}
   outgoing.task, outgoing.agent, outgoing.tool, outgoing.said = t and t.id or 0, t and t.agent or 0, t and t.tool,
     t and t.said
+  outgoing.tainted = rt.tainted[outgoing.agent]
   local ok, e = pcall(core.send, kind, id, outgoing)
   outgoing.args = nil
   if not ok then fail("%s: %s", op, e) end

@@ -29,6 +29,8 @@ local function make(o)
     where = o.where or "box", ask = o.ask, risk = o.risk, timeout = o.timeout, reads = o.reads or false,
     builtin = o.builtin or false,
     needs_box = o.needs_box or false, agent = o.agent,
+    gated = o.gated or false,          -- what it does is an action of its own: no second question
+    unchecked = o.unchecked or false,  -- whoever serves it checks the arguments
   })
 end
 M.make = make

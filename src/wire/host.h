@@ -27,7 +27,8 @@
  *   ASK     id = ticket {"t","fn","call":n,"args":{}}: a function of a plugin (lua/sandglass/plugin.lua).
  *
  * From the host
- *   CALL    {"op","task":n,"agent":id (0 none),"at":"fix.lua:12","tool":"run_tests"?,"said":"..."?,"args":{..}}
+ *   CALL    {"op","task":n,"agent":id (0 none),"at":"fix.lua:12","tool":"run_tests"?,"said":"..."?,"tainted"?:true (it has
+ *           read what came from outside),"args":{..}}
  *   TELL    the same shape, no answer; ops note, observe, tool.end, secret.
  *   CANCEL  id of the call: the script does not want it any longer. Kill what it runs; the ANSWER still comes.
  *   IDLE    {"turn":n,"waiting":number of calls under way}: the turn has ended.
@@ -86,8 +87,9 @@
  *   sleep         {us} -> {}
  *   host.push     {box,remote?,branch?,ref?,force?} -> {event,text};
  *                 host.exec {argv,cwd?,env?,stdin?,timeout_us?} -> RES
- *   mcp.open      {name, command?:[bytes] or url?, where?:"host"|"box", box?, cwd?, env?:{}, headers?:{}, timeout_us?} or
- *                 {name} of a server that the user has added -> {server,name,where,era,info?:{},instructions?,
+ *   mcp.find      {name} -> the options of a server that the user has added (src/app/mcp/known.h)
+ *   mcp.open      {name, command?:[bytes] or url?, where?:"host"|"box", box?, cwd?, env?:{}, headers?:{}, timeout_us?} ->
+ *                 {server,name,where,era,info?:{},instructions?,
  *                 tools:[{name,about,schema,reads,title?}],event}: an action of kind mcp, tool "mcp:NAME"
  *   mcp.call      {server,name,args:{},timeout_us?} -> {text,structured?,is_error,event,images?:n}: an action of kind mcp,
  *                 tool "mcp:NAME:TOOL"; err backend when the server has gone (mcp.open brings it back)

@@ -1,11 +1,17 @@
 /* mcp: servers that the user has added, and sandglass as a server. */
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
 #include "app/config.h"
 #include "app/front/front.h"
 #include "app/host/library.h"
+#include "app/mcp/conn.h"
+#include "app/mcp/known.h"
 #include "app/mcp/serve.h"
+#include "app/super/secret_source.h"
+#include "base/mem.h"
 
 static int serve(struct cmd_ctx *ctx)
 {
@@ -29,10 +35,340 @@ static int serve(struct cmd_ctx *ctx)
 	return mcp_serve_stdio(o);
 }
 
+/* --- servers by name ---------------------------------------------------------------------------------------------- */
+
+/* "text", or for "before $NAME" the secret of that name with "before " in front. */
+static json_t *value_of(const char *text)
+{
+	const char *dollar = strchr(text, '$');
+	if (!dollar || !secret_name_ok(dollar + 1))
+		return json_bytes_z(text);
+	json_t *o = json_object();
+	CLEANUP(free_ptr) char *before = xstrndup(text, (size_t)(dollar - text));
+	json_put_str(o, "$secret", dollar + 1);
+	if (*before)
+		json_put_str(o, "prefix", before);
+	return o;
+}
+
+static json_t *pairs(struct cmd_ctx *ctx, const char *option, char between, struct err *err)
+{
+	const char *v;
+	json_t *o = NULL;
+	for (size_t i = 0; (v = command_opt_nth(ctx->line, option, i)); i++) {
+		const char *at = strchr(v, between);
+		if (!at || at == v) {
+			json_decref(o);
+			err_set(err, ERR_USAGE, "--%s '%s' is not NAME%cVALUE", option, v, between);
+			return NULL;
+		}
+		CLEANUP(free_ptr) char *name = xstrndup(v, (size_t)(at - v));
+		if (!o)
+			o = json_object();
+		json_put(o, name, value_of(at + 1 + strspn(at + 1, between == ':' ? " " : "")));
+	}
+	return o;
+}
+
+/* What the options describe; NULL and no error: nothing. */
+static json_t *described(struct cmd_ctx *ctx, struct err *err)
+{
+	const char *url = cmd_opt(ctx, "url"), *where = cmd_opt(ctx, "where");
+	const struct strv *rest = &ctx->line->rest;
+	if (where && strcmp(where, "host") != 0 && strcmp(where, "box") != 0) {
+		err_set(err, ERR_USAGE, "--where '%s': 'host' or 'box'", where);
+		return NULL;
+	}
+	if (url && rest->nr) {
+		err_set(err, ERR_USAGE, "either a command or --url, not both");
+		return NULL;
+	}
+	if (url && strncmp(url, "http://", 7) != 0 && strncmp(url, "https://", 8) != 0) {
+		err_set(err, ERR_USAGE, "--url '%s' does not begin with http:// or https://", url);
+		return NULL;
+	}
+	if (!url && !rest->nr)
+		return NULL;
+	json_t *o = json_object(), *env = pairs(ctx, "env", '=', err), *headers = pairs(ctx, "header", ':', err);
+	json_put_str(o, "url", url);
+	if (!url)
+		json_put(o, "command", json_argv(rest->item, rest->nr));
+	json_put_str(o, "where", where);
+	json_put(o, "env", env);
+	json_put(o, "headers", headers);
+	if (err->code == ERR_NONE)
+		return o;
+	json_decref(o);
+	return NULL;
+}
+
+static int add(struct cmd_ctx *ctx, struct err *err)
+{
+	const char *name = cmd_word(ctx, 1);
+	if (!name || !mcp_name_ok(name))
+		return err_set(err, ERR_USAGE, "which name? letters, digits, '_' and '-': sandglass mcp add NAME -- COMMAND");
+	json_t *o = described(ctx, err);
+	if (!o)
+		return err->code ? -1 : err_set(err, ERR_USAGE, "what is it? sandglass mcp add %s -- COMMAND, or --url URL", name);
+	if (mcp_known_set(name, o, err) < 0)
+		return -1;
+	if (!ctx->quiet && !ctx->json)
+		fprintf(ctx->out, "added: %s; look at its tools with: sandglass mcp test %s\n", name, name);
+	return 0;
+}
+
+static int ls(struct cmd_ctx *ctx, struct err *err)
+{
+	CLEANUP(json_release) json_t *all = mcp_known(err);
+	const char *name;
+	json_t *v;
+	if (!all)
+		return -1;
+	json_object_foreach(all, name, v) {
+		if (ctx->json) {
+			json_t *o = json_copy(v);
+			json_put_str(o, "name", name);
+			cmd_json(ctx, o);
+			continue;
+		}
+		CLEANUP(buf_release) struct buf words = BUF_INIT;
+		struct strv argv = STRV_INIT;
+		json_get_argv(json_object_get(v, "command"), &argv);
+		for (size_t i = 0; i < argv.nr; i++)
+			buf_printf(&words, "%s%s", i ? " " : "", argv.item[i]);
+		strv_release(&argv);
+		buf_puts(&words, json_str(v, "url", ""));
+		fprintf(ctx->out, "%-20s %-4s ", name, json_str(v, "where", "host"));
+		cmd_print_safe(ctx->out, buf_cstr(&words), words.len, false);
+		fputc('\n', ctx->out);
+	}
+	if (!json_object_size(all) && !ctx->json && !ctx->quiet)
+		fprintf(ctx->err, "no MCP server has been added; sandglass mcp add NAME -- COMMAND\n");
+	return 0;
+}
+
+/* --- one server by hand ------------------------------------------------------------------------------------------- */
+
+struct visit {
+	struct cmd_ctx *ctx;
+	struct loop *loop;
+	struct mcp_conn *conn;
+	const char *name, *tool;
+	json_t *args;
+	int status;
+};
+
+static void visit_fail(struct visit *v, const struct err *err)
+{
+	v->status = cmd_fail_with(v->ctx, EXIT_UNSUCCESSFUL, "MCP server '%s': %s", v->name, err->text);
+	loop_stop(v->loop);
+}
+
+static void on_answer(void *self, const json_t *result, const struct err *err)
+{
+	struct visit *v = self;
+	if (!result) {
+		visit_fail(v, err);
+		return;
+	}
+	if (v->tool && v->ctx->json) {
+		cmd_json(v->ctx, json_copy((json_t *)(uintptr_t)result));
+	} else if (v->tool) {
+		const char *text = json_str(result, "text", "");
+		cmd_print_safe(v->ctx->out, text, strlen(text), true);
+		if (*text && text[strlen(text) - 1] != '\n')
+			fputc('\n', v->ctx->out);
+	} else if (!v->ctx->json) {
+		fprintf(v->ctx->out, "it answers\n");
+	}
+	if (v->tool && json_flag(result, "is_error", false))
+		v->status = EXIT_UNSUCCESSFUL;
+	loop_stop(v->loop);
+}
+
+static void on_progress(void *self, int64_t done, int64_t total, const char *text)
+{
+	struct visit *v = self;
+	if (v->ctx->quiet || v->ctx->json)
+		return;
+	fprintf(v->ctx->err, "progress %lld%s", (long long)done, total ? " of " : "");
+	if (total)
+		fprintf(v->ctx->err, "%lld", (long long)total);
+	fputs(*text ? ": " : "", v->ctx->err);
+	cmd_print_safe(v->ctx->err, text, strlen(text), false);
+	fputc('\n', v->ctx->err);
+}
+
+static const struct mcp_call_ops call_ops = { .done = on_answer, .progress = on_progress };
+
+static void print_tools(struct visit *v)
+{
+	struct mcp_client *c = mcp_conn_client(v->conn);
+	const json_t *tools = mcp_client_tools(c), *info = mcp_client_info(c), *t;
+	FILE *out = v->ctx->out;
+	size_t i;
+	if (v->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "name", v->name);
+		json_put_str(o, "protocol", mcp_client_version(c));
+		json_put(o, "info", json_incref((json_t *)(uintptr_t)info));
+		json_put(o, "tools", json_incref((json_t *)(uintptr_t)tools));
+		cmd_json(v->ctx, o);
+		return;
+	}
+	fprintf(out, "%s: ", v->name);
+	cmd_print_safe(out, json_str(info, "name", "a server"), strlen(json_str(info, "name", "a server")), false);
+	fputc(' ', out);
+	cmd_print_safe(out, json_str(info, "version", ""), strlen(json_str(info, "version", "")), false);
+	fprintf(out, ", protocol %s, %zu tools\n", mcp_client_version(c), json_array_size(tools));
+	json_array_foreach(tools, i, t) {
+		const char *about = json_str(t, "description", json_str(t, "title", ""));
+		size_t n = strcspn(about, "\n");
+		fprintf(out, "  %-28s ", json_str(t, "name", ""));
+		cmd_print_safe(out, about, n > 90 ? 90 : n, false);
+		fputc('\n', out);
+	}
+}
+
+static void on_ready(void *self, const struct err *err)
+{
+	struct visit *v = self;
+	if (err) {
+		visit_fail(v, err);
+		return;
+	}
+	struct mcp_client *c = mcp_conn_client(v->conn);
+	if (v->tool) {
+		mcp_client_call(c, v->tool, v->args, 0, &call_ops, v);
+		return;
+	}
+	print_tools(v);
+	mcp_client_ping(c, &call_ops, v);
+}
+
+static void on_gone(void *self, const struct err *why)
+{
+	(void)self; /* what was asked has been told so */
+	(void)why;
+}
+
+static void on_log(void *self, const char *bytes, size_t len)
+{
+	struct visit *v = self;
+	if (v->ctx->verbose)
+		cmd_print_safe(v->ctx->err, bytes, len, true);
+}
+
+/* NAME=VALUE or Name: VALUE with the values of secrets; these are the user's own, and go only to this server. */
+static int fill(struct strv *out, const json_t *from, const char *between, const json_t *secrets, struct err *err)
+{
+	const char *key;
+	json_t *v;
+	json_object_foreach((json_t *)(uintptr_t)from, key, v) {
+		CLEANUP(secret_wipe_buf) struct buf b = BUF_INIT;
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		const char *name = json_str(v, "$secret", NULL);
+		buf_printf(&b, "%s%s%s", key, between, name ? json_str(v, "prefix", "") : "");
+		if (name) {
+			struct secret_source s = { 0 };
+			if (secret_find(secrets, name, &s, err) < 0)
+				return -1;
+			int rc = secret_read(&s, &b, err);
+			secret_source_release(&s);
+			if (rc < 0)
+				return -1;
+		} else if (json_get_bytes(v, &text)) {
+			buf_append(&b, text.data, text.len);
+		}
+		strv_push_bytes(out, buf_cstr(&b), b.len);
+	}
+	return 0;
+}
+
+static int run_visit(struct visit *v, const json_t *server, const json_t *secrets, struct err *err)
+{
+	static const struct mcp_conn_ops ops = { .ready = on_ready, .gone = on_gone, .log = on_log };
+	struct strv env = STRV_INIT, headers = STRV_INIT, argv = STRV_INIT;
+	struct http *http = NULL;
+	const char *url = json_str(server, "url", NULL);
+	int rc = loop_new(&v->loop, err);
+	if (rc < 0)
+		return -1;
+	for (char **e = environ; *e; e++)
+		strv_push(&env, *e);
+	json_get_argv(json_object_get(server, "command"), &argv);
+	if (fill(&env, json_object_get(server, "env"), "=", secrets, err) < 0 ||
+	    fill(&headers, json_object_get(server, "headers"), ": ", secrets, err) < 0 ||
+	    (url && http_new(&http, v->loop, NULL, err) < 0))
+		rc = -1;
+	const struct mcp_conn_spec spec = { .argv = url ? NULL : &argv, .env = &env, .cwd = json_str(server, "cwd", NULL),
+					    .url = url, .headers = &headers, .http = http };
+	if (rc == 0)
+		rc = mcp_conn_open(&v->conn, v->loop, &spec, &ops, v, err);
+	if (rc == 0)
+		loop_run(v->loop);
+	mcp_conn_close(&v->conn);
+	for (int i = 0; rc == 0 && !url && i < 60; i++) /* it may want a moment to end */
+		loop_turn(v->loop, 5);
+	strv_release(&argv);
+	strv_release(&env);
+	strv_release(&headers);
+	http_free(&http);
+	return rc;
+}
+
+static json_t *secrets_of(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	if (config_open(&c, ctx, &err) < 0)
+		return NULL;
+	json_t *o = config_object(c, "secrets");
+	config_close(&c);
+	return o;
+}
+
+static int visit(struct cmd_ctx *ctx, bool call)
+{
+	struct err err = ERR_INIT;
+	struct visit v = { .ctx = ctx };
+	size_t at = 1;
+	CLEANUP(json_release) json_t *server = described(ctx, &err);
+	v.name = server ? "this" : cmd_word(ctx, at++);
+	if (!server && err.code == ERR_NONE && !v.name)
+		return cmd_usage(ctx, "which server? its name, --url URL, or -- COMMAND");
+	if (!server && err.code == ERR_NONE)
+		server = mcp_known_find(v.name, &err);
+	if (!server)
+		return cmd_fail(ctx, &err);
+	v.tool = call ? cmd_word(ctx, at) : NULL;
+	const char *args = call ? cmd_word(ctx, at + 1) : NULL;
+	if (call && !v.tool)
+		return cmd_usage(ctx, "which tool?");
+	CLEANUP(json_release) json_t *given = args ? json_parse(args, strlen(args), "arguments", &err) : NULL;
+	if (args && !json_is_object(given))
+		return cmd_usage(ctx, "the arguments are a JSON object: '{\"path\":\".\"}'");
+	v.args = given;
+	CLEANUP(json_release) json_t *secrets = secrets_of(ctx);
+	if (run_visit(&v, server, secrets, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return v.status;
+}
+
 int cmd_mcp(struct cmd_ctx *ctx)
 {
 	const char *verb = cmd_word(ctx, 0);
+	struct err err = ERR_INIT;
+	int rc = 0;
 	if (!strcmp(verb, "serve"))
 		return serve(ctx);
-	return cmd_usage(ctx, "'%s' is not there yet", verb);
+	if (!strcmp(verb, "test") || !strcmp(verb, "call"))
+		return visit(ctx, !strcmp(verb, "call"));
+	if (!strcmp(verb, "add"))
+		rc = add(ctx, &err);
+	else if (!strcmp(verb, "ls"))
+		rc = ls(ctx, &err);
+	else if (mcp_known_set(cmd_word(ctx, 1), NULL, &err) < 0)
+		rc = -1;
+	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }

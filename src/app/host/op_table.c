@@ -3,6 +3,7 @@
 
 #include "app/host/op.h"
 #include "app/model/model_call.h"
+#include "app/super/mcp_hub.h"
 #include "app/super/mcp_inbox.h"
 
 static const struct op table[] = {
@@ -49,6 +50,11 @@ static const struct op table[] = {
 	{ "sleep", op_sleep, 0 },
 	{ "host.push", op_host_push, 0 },
 	{ "host.exec", op_host_exec, OP_SECRETS },
+	{ "mcp.find", op_mcp_find, 0 },
+	{ "mcp.open", op_mcp_open, OP_SECRETS },
+	{ "mcp.call", op_mcp_call, 0 },
+	{ "mcp.tools", op_mcp_tools, 0 },
+	{ "mcp.close", op_mcp_close, OP_ENDING },
 	{ "mcp.next", op_mcp_next, 0 },
 	{ "mcp.answer", op_mcp_answer, OP_ENDING },
 };
