@@ -7,6 +7,7 @@
 
 #include "ui/cmdtable.h"
 #include "ui/finder_inner.h"
+#include "ui/transport.h"
 #include "ui/views/table.h"
 
 struct own {
@@ -52,12 +53,19 @@ static void own_goto(struct ui *ui, const char *const *words, size_t nr, const c
 	if (!s || !*id || *end) {
 		ui_say(ui, ROLE_ERROR, "goto wants the number of an event: :goto 405");
 	} else if (ui->replay) {
-		ui->limit = seq;
-		source_seek(s, seq);
-		ui->limit = s->model.head;
+		transport_seek(ui, id);
 	} else {
 		jump_to(ui, on.source, seq);
 	}
+}
+
+static void own_seek(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr;
+	if (ui->replay)
+		transport_seek(ui, rest);
+	else
+		ui_say(ui, ROLE_ERROR, "seek moves the cursor of a record: sandglass replay; here :goto 405 selects an event");
 }
 
 static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -104,6 +112,7 @@ static const struct own own[] = {
 	{ "goto", "<event>", "to an event", own_goto },
 	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
 	{ "q", "", "leave; agents go on", own_quit },
+	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },
 };

@@ -20,6 +20,7 @@
 #include "ui/term/notify.h"
 #include "ui/term/tty.h"
 #include "ui/finder.h"
+#include "ui/transport.h"
 
 enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 8000 };
 
@@ -138,8 +139,6 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 	int64_t until = ui_next(&c->ui);
 	if (c->dirty && !c->slow)
 		until = c->drawn_us + c->frame_us;
-	else if (c->ui.playing)
-		until = now + 300000;
 	if (notify_next(&c->notify) < until)
 		until = notify_next(&c->notify);
 	if (ui_reading(&c->ui))
@@ -272,12 +271,9 @@ static void take_keys(struct console *c)
 
 static void play(struct console *c)
 {
-	uint64_t before = c->src[0]->model.head;
-	if (!c->ui.playing)
-		return;
-	ui_common_verb(&c->ui, VERB_REPLAY_NEXT, &(struct subject){ 0 });
-	c->ui.playing = c->src[0]->model.head != before;
-	c->dirty = true;
+	c->ui.mono_us = clock_mono_us();
+	if (c->ui.playing && transport_tick(&c->ui))
+		c->dirty = true;
 }
 
 /* Agent and session of what was held last, for people who do not look at this screen. */

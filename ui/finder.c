@@ -98,6 +98,11 @@ void finder_paint(struct ui *ui, struct area body)
 	prefix_paint(ui, area_all(&ui->grid));
 }
 
+bool finder_waits(const struct ui *ui)
+{
+	return ui->find->prefix != 0;
+}
+
 int64_t finder_next(const struct ui *ui)
 {
 	return prefix_next(ui);

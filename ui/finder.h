@@ -17,6 +17,7 @@ bool finder_verb(struct ui *ui, enum verb v, const struct subject *on);
 /* After the view: the filter on the second line, what is searched for, the choices after a prefix. */
 void finder_paint(struct ui *ui, struct area body);
 int64_t finder_next(const struct ui *ui); /* as ui_next */
+bool finder_waits(const struct ui *ui);   /* a prefix has begun: the next key is its own */
 
 /* --- filters (filterline.c) --- */
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/finder_inner.h"
+#include "ui/transport.h"
 
 static bool place(struct ui *ui, size_t *source, uint64_t *seq)
 {
@@ -143,6 +144,10 @@ void jump_kind(struct ui *ui, char kind, int by)
 					     ['m'] = "mark", ['s'] = "snapshot", ['t'] = "turn" };
 	struct view *top = ui_top(ui);
 	struct looked l = { 0 };
+	if (ui->replay) {
+		transport_jump(ui, kind, words[(int)kind], by);
+		return;
+	}
 	if (top->ops->look)
 		top->ops->look(top->self, ui, &l);
 	if (l.what != LOOK_ROWS || l.rows->nr == 0)

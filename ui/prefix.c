@@ -37,7 +37,7 @@ static bool begins(const struct ui *ui, uint32_t key)
 {
 	unsigned where = ui_where(ui);
 	if (key == ']' || key == '[')
-		return where & (IN_AGENT | IN_LOG);
+		return where & (IN_AGENT | IN_LOG | IN_REPLAY);
 	return key == 'g' && (where & IN_COPY);
 }
 

@@ -7,6 +7,7 @@
 
 #include "ui/finder.h"
 #include "ui/prompt.h"
+#include "ui/transport.h"
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
@@ -131,6 +132,8 @@ void ui_key(struct ui *ui, uint32_t key)
 		return;
 	}
 	struct view *top = ui_top(ui);
+	if (ui->replay && transport_key(ui, key))
+		return;
 	if (finder_key(ui, key))
 		return;
 	if (top->ops->key && top->ops->key(top->self, ui, key))
@@ -172,7 +175,7 @@ bool ui_sync(struct ui *ui)
 bool ui_reading(const struct ui *ui)
 {
 	for (size_t i = 0; i < ui->nr_src; i++)
-		if (ui->src[i]->early && !ui->src[i]->failed)
+		if (source_reading(ui->src[i]))
 			return true;
 	return false;
 }
@@ -240,6 +243,8 @@ int64_t ui_next(const struct ui *ui)
 {
 	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX, find = finder_next(ui);
 	next = find < next ? find : next;
+	if (ui->playing && ui->transport.next_us < next)
+		next = ui->transport.next_us;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
 		const struct model *m = &ui->src[i]->model;
 		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) || model_count(m, AGENT_THINK);
@@ -272,5 +277,7 @@ void ui_draw(struct ui *ui)
 	recalc(ui);
 	v->ops->paint(v->self, ui, body);
 	ui_frame_paint(ui, all);
+	if (ui->replay)
+		transport_paint(ui, area_sub(all, all.rows - ui_frame_rows(ui), 0, transport_rows(ui), all.cols));
 	finder_paint(ui, body);
 }

@@ -35,6 +35,13 @@ struct ui {
 	bool replay;           /* a record: keys move the cursor, nothing is sent */
 	uint64_t limit;        /* replay: seq of the cursor; 0 the end */
 	bool playing;
+	struct transport {
+		int speed;         /* index into transport.c's table */
+		bool by_event;     /* one event per 0.3 s, whatever the clock said */
+		int64_t tick_us, next_us; /* mono: played up to, goes on at */
+		int64_t left_us;   /* of the playing clock, not used up yet */
+		char digits[8];    /* "50" of "50%" */
+	} transport;
 	struct grid grid;
 	struct view stack[UI_VIEWS];
 	size_t depth;

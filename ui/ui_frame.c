@@ -4,10 +4,11 @@
 #include <string.h>
 
 #include "ui/prompt.h"
+#include "ui/transport.h"
 
 int ui_frame_rows(const struct ui *ui)
 {
-	return ui->grid.rows >= 30 ? 3 : 2;
+	return (ui->grid.rows >= 30 ? 3 : 2) + transport_rows(ui);
 }
 
 /* "a approve.." with the key itself set off. Returns the column after. */
@@ -104,8 +105,8 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 
 void ui_frame_paint(const struct ui *ui, struct area a)
 {
-	int row = a.rows - ui_frame_rows(ui);
-	if (ui_frame_rows(ui) == 3)
+	int row = a.rows - ui_frame_rows(ui) + transport_rows(ui);
+	if (ui->grid.rows >= 30)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
 	if (ui->prompt.active && ui->prompt.ops && ui->prompt.ops->hint)
 		ui->prompt.ops->hint(ui, a, row);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/finder.h"
+#include "ui/transport.h"
 
 static const struct model_agent *agent_on(const struct ui *ui, const struct subject *on)
 {
@@ -132,26 +133,6 @@ static void open_approval(struct ui *ui, const struct subject *on)
 	ui_say(ui, ROLE_DIM, "nothing is held");
 }
 
-/* To the next or the previous event that is a row. */
-static void replay_step(struct ui *ui, int by)
-{
-	struct source *s = ui_source(ui, 0);
-	if (!s)
-		return;
-	struct model *m = &s->model;
-	if (by > 0) {
-		uint64_t head = session_head(s->session), at = m->head;
-		size_t nr = m->rows.nr;
-		while (at < head && m->rows.nr == nr)
-			source_seek(s, ++at);
-	} else {
-		size_t i = rows_find(&m->rows, m->head);
-		if (i > 0)
-			source_seek(s, m->rows.row[i - 1].seq);
-	}
-	ui->limit = m->head;
-}
-
 static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 {
 	switch ((int)v) {
@@ -194,7 +175,7 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 {
-	if (finder_verb(ui, v, on) || view_verb(ui, v, on) || ui_copy_verb(ui, v, on))
+	if (transport_verb(ui, v, on) || finder_verb(ui, v, on) || view_verb(ui, v, on) || ui_copy_verb(ui, v, on))
 		return true;
 	switch ((int)v) {
 	case VERB_QUIT:
@@ -236,15 +217,6 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_SAY:
 		ask_say(ui, on);
-		return true;
-	case VERB_REPLAY_NEXT:
-	case VERB_REPLAY_PREV:
-		ui->playing = false;
-		replay_step(ui, v == VERB_REPLAY_NEXT ? 1 : -1);
-		return true;
-	case VERB_REPLAY_PLAY:
-		ui->playing = !ui->playing;
-		ui_say(ui, ROLE_DIM, ui->playing ? "playing" : "stopped");
 		return true;
 	default:
 		return false;

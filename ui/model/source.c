@@ -32,6 +32,7 @@ void source_close(struct source **sp)
 	model_release(&s->model);
 	model_release(&s->whole);
 	journal_free(&s->journal);
+	track_release(&s->track);
 	arena_release(&s->arena);
 	free(s);
 	*sp = NULL;
@@ -54,7 +55,9 @@ int source_take(struct source *s, uint64_t limit_seq, int max)
 	while ((max == 0 || n < max) && (rc = feed_next(s->feed, &ev, &s->arena, limit_seq, &s->why)) == 1) {
 		if (s->journal)
 			journal_next(s->journal, m);
+		track_before(&s->track, m, &ev);
 		model_apply(m, &ev);
+		track_after(&s->track, m, &ev);
 		n++;
 		if (n % 256 == 0)
 			arena_reset(&s->arena);
@@ -124,6 +127,23 @@ static int go_on_early(struct source *s, uint64_t seq)
 	return n;
 }
 
+/* The whole up to its end for once, while the screens show a picture of @to. */
+static int survey(struct source *s, uint64_t to, int64_t until)
+{
+	int n = 0, got;
+	uint64_t head = session_head(s->session);
+	if (!s->early && until != INT64_MAX && (head > LONG || to < head))
+		begin_early(s, to);
+	do {
+		got = source_take(s, 0, SLICE);
+		n += got > 0 ? got : 0;
+	} while (got > 0 && clock_mono_us() < until);
+	if (s->early)
+		n += go_on_early(s, to);
+	s->surveyed = got == 0;
+	return got < 0 ? -1 : n;
+}
+
 int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 {
 	uint64_t head = session_head(s->session), to = limit_seq && limit_seq < head ? limit_seq : head;
@@ -131,6 +151,11 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	int n = 0, got = 0;
 	if (s->early && to < s->model.head)
 		forget_early(s);
+	if (s->journal && !s->surveyed) {
+		n = survey(s, to, budget_us ? until : INT64_MAX);
+		if (n < 0 || !s->surveyed)
+			return n;
+	}
 	if (limit_seq && limit_seq < folded(s)->head)
 		go_back(s, limit_seq), n++;
 	if (budget_us && !s->early && folded(s)->head + LONG < to)
@@ -150,9 +175,14 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	return got < 0 ? -1 : n;
 }
 
+bool source_reading(const struct source *s)
+{
+	return !s->failed && (s->early || (s->journal && !s->surveyed));
+}
+
 int source_percent(const struct source *s, uint64_t limit_seq)
 {
-	uint64_t to = limit_seq ? limit_seq : s->model.head;
+	uint64_t to = s->journal && !s->surveyed ? session_head(s->session) : limit_seq ? limit_seq : s->model.head;
 	return !s->early || to == 0 || s->whole.head >= to ? 100 : (int)(s->whole.head * 100 / to);
 }
 

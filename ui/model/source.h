@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "record/read/session.h"
 #include "ui/model/journal.h"
+#include "ui/model/track.h"
 
 struct changes;
 struct pty_pane;
@@ -21,6 +22,8 @@ struct source {
 	struct model model;     /* what screens show */
 	bool early;             /* it is a first picture; the whole is on its way: */
 	struct model whole;
+	struct track track;      /* of what has been folded so far */
+	bool surveyed;           /* with a way back: the whole has been folded once, up to its end */
 	struct journal *journal; /* the way back; NULL: back is by folding anew */
 	struct arena arena;
 	struct changes *changes; /* changes.c's */
@@ -36,11 +39,13 @@ void source_close(struct source **s);
 int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us);
 /* At most @max events (0 = all), whatever it takes. */
 int source_take(struct source *s, uint64_t limit_seq, int max);
+/* There is more to be folded: source_sync goes on. */
+bool source_reading(const struct source *s);
 /* How much of the way to the cursor has been read: 100 = all of it. */
 int source_percent(const struct source *s, uint64_t limit_seq);
 /* Goes to exactly @seq, whatever it takes. */
 void source_seek(struct source *s, uint64_t seq);
-/* Keeps a way back from now on, for cursors that move. */
+/* Keeps a way back from now on, for cursors that move: the whole is then folded to its end once, whatever the cursor. */
 void source_keep_way(struct source *s);
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */

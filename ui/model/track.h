@@ -1,0 +1,50 @@
+/* A session along its time, for rulers and curves: what kind of thing each event is, and what was spent by whom when.
+ *
+ * Filled beside the fold, event by event and once each (a cursor that moves changes nothing); some 10 bytes an event and
+ * 32 a spending. Time here is the playing clock: pauses longer than TRACK_IDLE_US count as that long. */
+#ifndef UI_TRACK_H
+#define UI_TRACK_H
+
+#include "ui/model/model.h"
+
+enum { TRACK_IDLE_US = 2000000 };
+
+enum track_flag {
+	TRACK_TURN = 1 << 0, TRACK_ERROR = 1 << 1, TRACK_HELD = 1 << 2, TRACK_APPROVED = 1 << 3, TRACK_DENIED = 1 << 4,
+	TRACK_DIFF = 1 << 5, TRACK_MARK = 1 << 6, TRACK_END = 1 << 7, TRACK_SNAPSHOT = 1 << 8,
+};
+
+enum track_what { TRACK_COST, TRACK_TOKENS, TRACK_OUTPUT, TRACK_ACTIONS, TRACK_WHAT_NR };
+
+struct track_step {
+	int64_t ts_us;
+	uint64_t seq, agent;
+	uint32_t amount; /* micro-dollars, tokens, bytes, 1 */
+	uint8_t what;    /* enum track_what */
+};
+
+struct track {
+	int64_t *at_us;   /* of event seq - 1: on the playing clock */
+	uint16_t *flags;
+	size_t nr, cap, cap_flags;
+	int64_t last_ts;
+	struct track_step *step;
+	size_t nr_steps, cap_steps;
+	struct model_sums { /* before the event under way */
+		int64_t uusd, tokens;
+		uint64_t out;
+	} before;
+};
+
+/* Around model_apply. */
+void track_before(struct track *t, const struct model *m, const struct event *ev);
+void track_after(struct track *t, const struct model *m, const struct event *ev);
+void track_release(struct track *t);
+
+/* The event that stands at @at_us of the playing clock: the last one that is not later; 0 none. */
+uint64_t track_seq(const struct track *t, int64_t at_us);
+int64_t track_length(const struct track *t);
+/* The next event with one of @flags behind (@by 1) or before (-1) @seq; 0 none. */
+uint64_t track_find(const struct track *t, uint64_t seq, unsigned flags, int by);
+
+#endif

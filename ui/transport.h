@@ -1,0 +1,23 @@
+/* Replay: where the cursor is, how it moves by itself and by keys, and the two lines at the bottom that show it. The
+ * screens are those of a live session; the cursor is ui->limit. One session at a time (the first). */
+#ifndef UI_TRANSPORT_H
+#define UI_TRANSPORT_H
+
+#include "ui/ui.h"
+
+/* True if the key was for the transport: digits and the "%" or "G" after them. */
+bool transport_key(struct ui *ui, uint32_t key);
+bool transport_verb(struct ui *ui, enum verb v, const struct subject *on);
+/* "50%", "188", "#188", "+5m", "-30s", "14:32:07", "start", "end". Says what is wrong. */
+void transport_seek(struct ui *ui, const char *to);
+/* "]e" and the like: the cursor to the next event of that kind. */
+void transport_jump(struct ui *ui, char kind, const char *word, int by);
+/* Plays on up to ui->mono_us. True if the cursor has moved or playing has ended. */
+bool transport_tick(struct ui *ui);
+int transport_rows(const struct ui *ui); /* how many rows it takes at the bottom; 0 outside of replay */
+void transport_paint(const struct ui *ui, struct area a);
+/* The playing speed by name, "8x" or "8"; 0 if there is none. Else a ratio: @num / @den. */
+bool transport_speed(const char *name, int *index_out);
+void transport_ratio(int index, int *num, int *den);
+
+#endif
