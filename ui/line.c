@@ -25,6 +25,7 @@ struct line {
 	uint64_t later;     /* not asked again by itself up to this one */
 	char *intent;
 	bool at_prompt;     /* the prompt is the last thing on the screen */
+	char zone[16];	    /* of the line before */
 };
 
 static void print_safe(FILE *out, const char *text)
@@ -169,6 +170,15 @@ static bool is_line(const struct model *m, const struct event *ev)
 	return is_step(kind) || (model_is_row(kind) && kind != EV_ACTION_REQUESTED);
 }
 
+/* The zone is said when it is another than that of the line before. */
+static void print_time(struct line *l, int64_t wall_us, struct arena *a)
+{
+	const char *when = fmt_hms_zone(a, wall_us), *zone = strchrnul(when, ' ');
+	bool same = strncmp(l->zone, zone, sizeof(l->zone) - 1) == 0;
+	snprintf(l->zone, sizeof(l->zone), "%s", zone);
+	fprintf(l->out, "%s ", same ? fmt_hms(a, wall_us) : when);
+}
+
 static void print_event(struct line *l, const struct event *ev)
 {
 	struct arena a = ARENA_INIT;
@@ -189,7 +199,7 @@ static void print_event(struct line *l, const struct event *ev)
 							 : act			    ? act->agent
 										    : ev->agent);
 	row_load(&r, l->s, &(struct row){ step ? ev->action : ev->seq, step ? EV_ACTION_REQUESTED : ev->kind }, &a);
-	fprintf(l->out, "%s ", fmt_hms(&a, ev->ts_us));
+	print_time(l, ev->ts_us, &a);
 	print_safe(l->out, agent ? agent->name : "session");
 	fprintf(l->out, " event %" PRIu64 " ", step ? ev->action : ev->seq);
 	if (!step) {

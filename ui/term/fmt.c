@@ -60,6 +60,18 @@ const char *fmt_hms(struct arena *a, int64_t wall_us)
 	return arena_strdup(a, buf_cstr(&b));
 }
 
+const char *fmt_hms_zone(struct arena *a, int64_t wall_us)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	clock_local_hms(wall_us, true, &b);
+	return arena_strdup(a, buf_cstr(&b));
+}
+
+const char *fmt_zone(struct arena *a, int64_t wall_us)
+{
+	return arena_printf(a, "times in%s", strchrnul(fmt_hms_zone(a, wall_us), ' '));
+}
+
 const char *fmt_plural(struct arena *a, int64_t n, const char *one, const char *many)
 {
 	return arena_printf(a, "%" PRId64 " %s", n, n == 1 ? one : many);

@@ -11,6 +11,8 @@ const char *fmt_span(struct arena *a, int64_t us);     /* "0.1s", "6.1s", "0:41"
 const char *fmt_age(struct arena *a, int64_t us);      /* "0:41", "12:05", "2h04m": for what goes on */
 const char *fmt_bytes(struct arena *a, int64_t n);     /* "512", "4.0K", "16M" */
 const char *fmt_hms(struct arena *a, int64_t wall_us); /* "14:32:07" in the local zone */
+const char *fmt_hms_zone(struct arena *a, int64_t wall_us); /* "14:32:07 CET" */
+const char *fmt_zone(struct arena *a, int64_t wall_us); /* "times in CET", for a screen of many */
 /* "one file", "3 files": @one and @many are the nouns. */
 const char *fmt_plural(struct arena *a, int64_t n, const char *one, const char *many);
 /* argv as a person would type it: words that need it in single quotes, bytes unchanged. */

@@ -103,7 +103,7 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 				fmt_money(ar, uusd));
 	if (cols >= 100)
 		add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
-	add_piece(f, ROLE_DIM, fmt_hms(ar, ui_now(ui)));
+	add_piece(f, ROLE_DIM, fmt_hms_zone(ar, ui_now(ui)));
 	const struct model *m = ui->nr_src == 1 ? &ui->src[0]->model : NULL;
 	if (cols < 100)
 		m = NULL;

@@ -64,7 +64,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	const struct source *s = ui_source(ui, v->source);
 	const char *note = arena_printf(v->arena, "%s   F follow %s", fmt_plural(v->arena, (int64_t)v->total, "row", "rows"),
 					v->follow ? "on" : "off");
-	draw_title(a, 0, s ? arena_printf(v->arena, "log of %s %s", s->model.id, s->model.name) : "log", NULL, 0);
+	struct piece zone = { ROLE_DIM, v->nr && a.cols >= 90 ? fmt_zone(v->arena, v->row[v->nr - 1].ts_us) : "" };
+	draw_title(a, 0, s ? arena_printf(v->arena, "log of %s %s", s->model.id, s->model.name) : "log", &zone, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, note);
 	for (size_t i = 0; i < v->nr; i++) {
 		struct draw_row_opts o = { .clock = a.cols >= 90, .cost = a.cols >= 110, .verdict = a.cols >= 90,
