@@ -17,9 +17,10 @@ local M = { list_mt = core.array_mt, null = core.null }
 
 function M.encode(v) return core.encode(v) end
 
--- nil and the reason if it is not JSON.
-function M.decode(s)
-  local ok, v, why = pcall(core.decode, s)
+-- nil and the reason if it is not JSON. Fields that are null are left away, or with `nulls` kept (as M.null): what a
+-- provider said goes back to it with them.
+function M.decode(s, nulls)
+  local ok, v, why = pcall(core.decode, s, nulls)
   if not ok then return nil, tostring(v) end
   return v, why
 end
@@ -66,7 +67,7 @@ function M.array(pieces) return "[" .. table.concat(pieces, ",") .. "]" end
 
 -- Arguments of a call out of the text that the model wrote: a table, or nil and what is wrong.
 function M.arguments(text)
-  if text == nil or text == "" then return {} end
+  if text == nil or text == "" or text == M.null then return {} end
   if type(text) == "table" then return text end
   local v, why = M.decode(text)
   if type(v) ~= "table" then return nil, why or "not an object" end
@@ -153,6 +154,7 @@ function M.serve(plugin, ask)
     if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- whole, but of somebody else
       wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }
     end
+    if M.is_too_long(wrong.msg) then wrong.compact = true end
     return { wrong = wrong }
   end
   error("no function '" .. tostring(ask.fn) .. "'", 0)

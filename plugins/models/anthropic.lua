@@ -120,9 +120,11 @@ function on.message_start(e, st)
   st.id = e.message and e.message.id
 end
 
-function on.content_block_start(e, st)
+function on.content_block_start(e, st, data)
   local b = e.content_block or {}
-  st.blocks[#st.blocks + 1] = { index = e.index, block = b, text = { b.text or b.thinking }, json = {} }
+  st.blocks[#st.blocks + 1] = {
+    index = e.index, block = p.decode(data, true).content_block, text = { b.text or b.thinking }, json = {},
+  }
   if b.type == "tool_use" then return { effect = true } end
   if b.type == "text" and b.text ~= "" then return { text = b.text } end
 end
@@ -147,7 +149,7 @@ function on.content_block_delta(e, st)
   elseif d.type == "compaction_delta" then
     at.block.content, at.block.encrypted_content = d.content, d.encrypted_content
   elseif d.type == "citations_delta" then
-    if type(at.block.citations) ~= "table" then at.block.citations = p.list {} end
+    if at.block.citations == nil or at.block.citations == p.null then at.block.citations = p.list {} end
     at.block.citations[#at.block.citations + 1] = d.citation
   end
 end
@@ -173,16 +175,16 @@ function M.event(ev, st)
   if type(e) ~= "table" then return nil end
   if e.type == nil and e.error then return on.error(e, st) end
   local fn = on[e.type]
-  return fn and fn(e, st) or nil
+  return fn and fn(e, st, ev.data) or nil
 end
 
 function M.whole(text, st)
-  local m = p.decode(text)
+  local m, kept = p.decode(text), p.decode(text, true)
   if type(m) ~= "table" or type(m.content) ~= "table" then return end
   take_usage(st, m.usage)
   st.stop, st.ended = m.stop_reason, true
   for i, b in ipairs(m.content) do
-    st.blocks[i] = { index = i - 1, block = b, text = { b.text or b.thinking }, json = {} }
+    st.blocks[i] = { index = i - 1, block = kept.content[i], text = { b.text or b.thinking }, json = {} }
   end
 end
 

@@ -84,20 +84,21 @@ function M.event(ev, st)
   elseif t == "response.output_item.added" then
     return e.item and e.item.type == "function_call" and { effect = true } or nil
   elseif t == "response.output_item.done" then
-    st.items[#st.items + 1] = e.item
+    st.items[#st.items + 1] = p.decode(ev.data, true).item
   elseif t == "response.completed" or t == "response.incomplete" or t == "response.failed" then
     st.ended, st.response = t, e.response or {}
   elseif t == "error" or e.error then
     local err = type(e.error) == "table" and e.error or e
     local final = { insufficient_quota = 400, invalid_prompt = 400, context_length_exceeded = 400 }
-    st.wrong = { msg = err.message or "an error in the stream", status = final[err.code] or 500 }
+    st.wrong = { msg = err.message or "an error in the stream", status = final[err.code] or 500,
+      compact = err.code == "context_length_exceeded" or nil }
   end
 end
 
 function M.whole(text, st)
   local r = p.decode(text)
   if type(r) ~= "table" or type(r.output) ~= "table" then return end
-  st.items, st.response = r.output, r
+  st.items, st.response = p.decode(text, true).output, r
   st.ended = r.status == "incomplete" and "response.incomplete" or r.status == "failed" and "response.failed"
     or "response.completed"
 end

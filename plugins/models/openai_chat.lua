@@ -36,7 +36,7 @@ local function assistant(m, caps)
   elseif out.content == p.null then
     out.content = ""
   end
-  if caps.echo_reasoning and m.raw and m.dialect == "openai_chat" then out.reasoning_details = p.decode(m.raw) end
+  if caps.echo_reasoning and m.raw and m.dialect == "openai_chat" then out.reasoning_details = p.decode(m.raw, true) end
   return out
 end
 

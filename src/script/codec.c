@@ -265,7 +265,7 @@ void codec_push(lua_State *L, const json_t *j, int flags)
 		json_t *value;
 		json_object_foreach((json_t *)(uintptr_t)j, key, value)
 		{
-			if (json_is_null(value))
+			if (json_is_null(value) && !(flags & CODEC_NULLS))
 				continue;
 			codec_push(L, value, flags);
 			lua_setfield(L, -2, key);

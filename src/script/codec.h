@@ -3,9 +3,8 @@
  * To JSON: a table whose keys are exactly 1..n is a list, one whose keys are strings an object with its keys in byte
  * order, the empty one an object unless it has the list metatable. Reads raw (no metamethods), at most CODEC_DEPTH
  * deep.
- * To Lua: an empty list gets the list metatable, so that it stays one; null in an object is an absent key, in a list
- * the
- * null value. In frames (CODEC_FRAME) bytes that JSON cannot hold are {"b64":"..."}; without it they raise. */
+ * To Lua: an empty list gets the list metatable, so that it stays one; null in an object is an absent key (the null value
+ * with CODEC_NULLS), in a list the null value. In frames (CODEC_FRAME) bytes that JSON cannot hold are {"b64":"..."}; without it they raise. */
 #ifndef SCRIPT_CODEC_H
 #define SCRIPT_CODEC_H
 
@@ -14,7 +13,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 
-enum { CODEC_DEPTH = 64, CODEC_FRAME = 1, CODEC_PRETTY = 2 };
+enum { CODEC_DEPTH = 64, CODEC_FRAME = 1, CODEC_PRETTY = 2, CODEC_NULLS = 4 };
 
 /* Puts the list metatable and null into the registry and into the table on top of the stack (array_mt, null). */
 void codec_open(lua_State *L);

@@ -206,7 +206,7 @@ static int core_encode(lua_State *L)
 	return 1;
 }
 
-/* decode(text) -> value, or nil and what is wrong. */
+/* decode(text, nulls) -> value, or nil and what is wrong. nulls: fields that are null are kept. */
 static int core_decode(lua_State *L)
 {
 	size_t len;
@@ -218,7 +218,7 @@ static int core_decode(lua_State *L)
 		lua_pushstring(L, err.text);
 		return 2;
 	}
-	codec_push(L, j, 0);
+	codec_push(L, j, lua_toboolean(L, 2) ? CODEC_NULLS : 0);
 	json_release(&j);
 	return 1;
 }
