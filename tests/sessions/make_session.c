@@ -467,7 +467,7 @@ int main(int argc, char **argv)
 	}
 	char id[7];
 	snprintf(id, sizeof(id), "f%05u", (unsigned)(seed % 100000));
-	struct record_fixed fixed = { wall, mono, id, "fixture" };
+	struct record_fixed fixed = { .wall_us = wall, .mono_us = mono, .id = id, .host = "fixture" };
 	chance_state = seed;
 	record_fix(&fixed);
 	if (loop_new(&m.l, &err) < 0 || fill(&m, argv[1], argv[2], &err) < 0) {

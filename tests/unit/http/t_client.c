@@ -368,7 +368,7 @@ static int64_t after(int status, const char *head, const char *body)
 		*eq = 0;
 		hd[h.nr++] = (struct http_header){ p, eq + 1 };
 	}
-	struct retry_case c = { HTTP_OK, status, retry_hint(&h, 784111700), body, false, 1 };
+	struct retry_case c = { HTTP_OK, status, retry_hint(&h, 784111700), body, false, 1, 0 };
 	return retry_after_us(&c, 0xffffffff);
 }
 
