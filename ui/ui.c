@@ -69,6 +69,7 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 		ui->depth--;
 	}
 	struct view *v = &ui->stack[ui->depth++];
+	ui->nr_shown++;
 	*v = (struct view){ .ops = ops, .self = xcalloc(1, ops->size) };
 	if (ops->open)
 		ops->open(v->self, ui, on);
@@ -78,7 +79,7 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 void ui_back(struct ui *ui)
 {
 	if (ui->depth > 1)
-		view_close(&ui->stack[--ui->depth]);
+		view_close(&ui->stack[--ui->depth]), ui->nr_shown++;
 }
 
 void ui_say(struct ui *ui, enum role r, const char *fmt, ...)

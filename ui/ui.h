@@ -45,6 +45,7 @@ struct ui {
 	struct grid grid;
 	struct view stack[UI_VIEWS];
 	size_t depth;
+	unsigned nr_shown;     /* grows with every change of what is on top */
 	struct prompt prompt;
 	struct finder *find;   /* filters, search, marks, history: finder.h */
 	int64_t now_us;        /* wall: what ages are counted to */

@@ -21,6 +21,7 @@ struct approval {
 	size_t source;
 	uint64_t action;
 	int64_t opened_us;  /* mono */
+	unsigned shown;     /* ui->nr_shown then */
 	bool armed, sure;   /* y once, m once */
 	bool seen_end;      /* the end of the bytes was on the screen */
 	bool sent;          /* by us: it closes when it is done */
@@ -46,6 +47,7 @@ struct approval {
 static void arm_anew(struct approval *v, struct ui *ui)
 {
 	v->opened_us = ui->mono_us;
+	v->shown = ui->nr_shown;
 	v->armed = v->sure = v->seen_end = v->widening = v->sent = v->output = false;
 	v->top = 0;
 	ui->flush = true;
@@ -53,6 +55,18 @@ static void arm_anew(struct approval *v, struct ui *ui)
 	if (ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_DIM,
 		       "keys typed before this screen was drawn were thrown away; keys are off for 0.4 s");
+}
+
+/* It has been covered by another screen: what was typed there was not meant for this one. */
+static void uncovered(struct approval *v, struct ui *ui)
+{
+	if (v->shown == ui->nr_shown)
+		return;
+	v->shown = ui->nr_shown;
+	v->opened_us = ui->mono_us;
+	v->armed = v->sure = false;
+	ui->flush = true;
+	ui->wake_us = ui->mono_us + DEAD_US;
 }
 
 static void open_view(void *self, struct ui *ui, const struct subject *on)
@@ -137,6 +151,7 @@ static int decide_rows(const struct approval *v, int rows)
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct approval *v = self;
+	uncovered(v, ui);
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->now_us = ui_now(ui);
@@ -536,6 +551,9 @@ static bool finished(const void *self, const struct ui *ui)
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct approval *v = self;
+	uncovered(v, ui);
+	v->armed = v->armed && key == 'y'; /* any other key takes it back, one that means nothing too */
+	v->sure = v->sure && key == 'm';
 	if (v->info.decided) { /* somebody was first */
 		ui_back(ui);
 		return true;

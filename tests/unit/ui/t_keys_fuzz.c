@@ -1,0 +1,237 @@
+/* Random keys, pastes, clicks and sizes while high-risk actions wait: whatever is pressed, an approval leaves the console
+ * only by the rules of the dialog. They are judged here from outside, by the keys and times that went in:
+ *
+ *   approve        y twice, nothing between, on the approval screen, which had been open for 0.4 s before the first
+ *   promote        the same with m
+ *   with a pattern s on that screen and then Enter on the second one; with another command: e, and a text that came back
+ *   typed          ":approve N" and Enter
+ *
+ * 20,000 keys; FUZZ_SECONDS=600 goes on for that long with other seeds (tests/fuzz/keys.sh). */
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/ui.h"
+
+enum { KEYS = 20000, DEAD_US = 400000, HISTORY = 24 };
+
+static struct source *src;
+static struct ui ui;
+static uint64_t chance_state;
+static uint32_t key_now, key_before;
+static bool dialog_now, dialog_before; /* the approval screen was on top, no prompt, when the key was pressed */
+static int64_t opened_us, opened_before_us;
+static uint64_t asked_s, asked_e;      /* actions on whose screen s, e were pressed */
+static char typed[256];                /* the prompt's text when Enter was pressed */
+static bool editor_back;
+static int nr_approved, nr_wrong, nr_other;
+static uint32_t history[HISTORY];
+static size_t at_history;
+
+static uint64_t chance(uint64_t below)
+{
+	chance_state = chance_state * 6364136223846793005u + 1442695040888963407u;
+	return (chance_state >> 33) % below;
+}
+
+static void wrong(const char *why, const char *word, const char *id)
+{
+	if (nr_wrong++ > 5)
+		return;
+	printf("# %s %s: %s; keys:", word, id, why);
+	for (size_t i = 0; i < HISTORY; i++)
+		printf(" %x", history[(at_history + i) % HISTORY]);
+	printf("\n");
+}
+
+static bool twice(uint32_t key)
+{
+	return key_now == key && key_before == key && dialog_now && dialog_before && opened_us == opened_before_us;
+}
+
+static void judge(const char *word, const char *id, const json_t *opts)
+{
+	const struct model_action *a = model_action(&src->model, strtoull(id, NULL, 10));
+	bool promote = strcmp(word, "promote") == 0;
+	nr_approved++;
+	if (key_now == K_ENTER && strstr(typed, word))
+		return;
+	if (json_object_get(opts, "session")) {
+		if (asked_s != (a ? a->id : 0) || key_now != K_ENTER)
+			wrong("widened without s and Enter", word, id);
+	} else if (json_object_get(opts, "cmd")) {
+		if (asked_e != (a ? a->id : 0) || !editor_back)
+			wrong("edited without e", word, id);
+	} else if (!a) {
+		wrong("there is no such action", word, id);
+	} else if (a->high_risk && !twice(promote ? 'm' : 'y')) {
+		wrong("high risk and not asked for twice", word, id);
+	} else if (key_now != (promote ? 'm' : 'y') || !dialog_now) {
+		wrong("not on its screen", word, id);
+	} else if (ui.mono_us < opened_us + DEAD_US) {
+		wrong("within 0.4 s", word, id);
+	}
+}
+
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	(void)self;
+	(void)done;
+	(void)done_self;
+	if (strcmp(words[0], "approve") == 0 || strcmp(words[0], "promote") == 0)
+		judge(words[0], nr > 1 ? words[1] : "", opts);
+	else
+		nr_other++;
+}
+
+static const struct act act = { .command = command };
+
+/* The fixture with more that waits: of high risk all of it. */
+static void fixture(char *path)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	if (file_read("tests/screens/fleet.jsonl", &text, 16 << 20, &err) < 0)
+		exit(99);
+	struct source *s = NULL;
+	if (file_write_atomic(path, text.data, text.len, 0600, &err) < 0 || source_open(&s, path, &err) < 0)
+		exit(99);
+	seq = session_head(s->session);
+	source_close(&s);
+	for (int i = 0; i < 4; i++, seq += 3) {
+		buf_printf(&text, "{\"at\": \"400.000\", \"kind\": \"action.requested\", \"agent\": 18, \"box\": 6, \"body\": {\"kind\": "
+			   "\"exec\", \"argv\": [\"rm\", \"-rf\", \"/x%d\"], \"cwd\": \"/workspace\", \"intent\": \"ab\"}}\n", i);
+		buf_printf(&text, "{\"at\": \"400.000\", \"kind\": \"action.judged\", \"agent\": 18, \"action\": %lu, \"body\": {\"verdict\": "
+			   "\"ask\", \"rules\": []}}\n", (unsigned long)seq + 1);
+		buf_printf(&text, "{\"at\": \"400.000\", \"kind\": \"action.held\", \"agent\": 18, \"action\": %lu, \"body\": {\"reasons\": "
+			   "[\"ask\"], \"risk\": \"%s\", \"intent\": \"ab\"}}\n", (unsigned long)seq + 1, i < 3 ? "high" : "normal");
+	}
+	if (file_write_atomic(path, text.data, text.len, 0600, &err) < 0)
+		exit(99);
+}
+
+static uint32_t any_key(void)
+{
+	static const uint32_t likely[] = { 'a', 'y', 'y', 'y', 'm', 'A', 's', 'e', 'n', 'x', 'j', 'k', ']', 'q', 'd', 't', 'v', 'G',
+					   K_ENTER, K_ENTER, K_ESC, K_TAB, K_UP, K_DOWN, K_PGDN, K_F10, K_END, ':', '/', 'f' };
+	static const uint32_t keys[] = { K_LEFT, K_RIGHT, K_PGUP, K_HOME, K_DEL, K_BACKSPACE, K_STAB, K_F1, K_F2, K_F3, K_F4,
+					 K_F5, K_F6, K_F7, K_F8, K_F9 };
+	switch (chance(10)) {
+	case 0:
+	case 1:
+	case 2:
+		return (uint32_t)(' ' + chance(95));
+	case 3:
+		return (uint32_t)chance(32);
+	case 4:
+		return keys[chance(ARRAY_LEN(keys))];
+	case 5:
+		return (uint32_t)(' ' + chance(95)) | K_PASTED;
+	case 6:
+		return chance(8) ? 'y' : (uint32_t)(0x80 + chance(0x3000));
+	default:
+		return likely[chance(ARRAY_LEN(likely))];
+	}
+}
+
+static bool on_dialog(void)
+{
+	return strcmp(ui_top(&ui)->ops->name, "approval") == 0 && !ui.prompt.active;
+}
+
+static void a_key(uint32_t key)
+{
+	static const void *screen;
+	struct subject on = { 0 };
+	struct view *top = ui_top(&ui);
+	if (top->ops->subject)
+		top->ops->subject(top->self, &ui, &on);
+	if (key & K_PASTED && !ui.prompt.active) { /* comes to nothing, and is no key */
+		ui_key(&ui, key);
+		return;
+	}
+	key_before = key_now;
+	dialog_before = dialog_now;
+	opened_before_us = opened_us;
+	key_now = key;
+	dialog_now = on_dialog();
+	history[at_history++ % HISTORY] = key;
+	if (dialog_now && key == 's')
+		asked_s = on.action;
+	if (dialog_now && key == 'e')
+		asked_e = on.action;
+	snprintf(typed, sizeof(typed), "%s", key == K_ENTER && ui.prompt.active ? buf_cstr(&ui.prompt.text) : "");
+	ui_key(&ui, key);
+	/* another screen, or the same kind anew: its own 0.4 s */
+	bool fresh = strcmp(ui_top(&ui)->ops->name, "approval") == 0 && (ui_top(&ui)->self != screen || ui.flush);
+	if (fresh)
+		opened_us = ui.mono_us;
+	screen = strcmp(ui_top(&ui)->ops->name, "approval") == 0 ? ui_top(&ui)->self : NULL;
+}
+
+static void between(void)
+{
+	static const int64_t waits[] = { 0, 0, 1000, 20000, 100000, 390000, 410000, 700000, 2000000 };
+	ui.mono_us += waits[chance(ARRAY_LEN(waits))];
+	ui.now_us = (int64_t)FAKE_START_S * 1000000 + ui.mono_us;
+	ui.quit = ui.flush = ui.redraw = ui.bell = false;
+	ui.wish = WISH_NONE;
+	buf_reset(&ui.wish_text);
+	editor_back = ui.edited && chance(2);
+	if (ui.edited)
+		ui_edited(&ui, editor_back ? "rm -rf /y" : NULL);
+	editor_back = false;
+	typed[0] = 0;
+	if (chance(50) == 0)
+		key_now = 0, ui_mouse(&ui, (struct mouse){ (enum mouse_kind)chance(5), (int)chance(40), (int)chance(130) });
+	if (chance(200) == 0)
+		ui_resize(&ui, 1 + (int)chance(50), 1 + (int)chance(150));
+	else if (chance(20) == 0)
+		ui_resize(&ui, 36, 120);
+	if (chance(3) == 0) {
+		ui_sync(&ui);
+		ui_draw(&ui);
+	}
+}
+
+static void session(const char *path, uint64_t seed, int keys)
+{
+	struct err err = ERR_INIT;
+	if (source_open(&src, path, &err) < 0)
+		exit(99);
+	chance_state = seed;
+	ui_init(&ui, &src, &act, 1, 36, 120, false);
+	ui_sync(&ui);
+	ui.mono_us = 1000000;
+	ui_draw(&ui);
+	key_now = key_before = 0;
+	dialog_now = dialog_before = false;
+	for (int i = 0; i < keys; i++) {
+		a_key(any_key());
+		between();
+	}
+	ui_release(&ui);
+	source_close(&src);
+}
+
+int main(void)
+{
+	char path[] = "/tmp/t_keys_fuzz.XXXXXX";
+	const char *text = getenv("FUZZ_SECONDS");
+	int64_t until = clock_mono_us() + (text ? atoll(text) * 1000000 : 0);
+	uint64_t seed = 1;
+	int fd = mkstemp(path);
+	setenv("TZ", "UTC", 1);
+	setenv("HOME", "/nonexistent", 1);
+	fixture(path);
+	do
+		session(path, seed++, KEYS / 4);
+	while (seed <= 4 || clock_mono_us() < until);
+	ok(nr_approved > 0, "%d approvals in %lu keys, %d other commands", nr_approved, (unsigned long)(seed - 1) * KEYS / 4, nr_other);
+	is_int(nr_wrong, 0, "each of them by the rules");
+	close(fd);
+	unlink(path);
+	return done_testing();
+}
