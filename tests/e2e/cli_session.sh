@@ -4,7 +4,7 @@
 sg=$SANDGLASS
 make=${SANDGLASS%/*}/helpers/sessions/make_session
 if [ ! -x "$make" ]; then
-	skip 'make_session is not built'
+	skip "$make is not built (make helpers)"
 	finish
 fi
 export SANDGLASS_SESSIONS=$t/sessions TZ=UTC
