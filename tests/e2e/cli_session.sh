@@ -54,18 +54,15 @@ like "$(cat "$t/report.xml")" '<testsuite name="sandglass verify".*failures="0"'
 "$sg" verify torn >/dev/null
 is $? 0 'what a killed supervisor leaves verifies'
 
-# one byte of the middle of the file changed
-cp "$whole" "$t/bad.glass"
-size=$(stat -c %s "$t/bad.glass")
-hits=0
-for part in 3 4 5 6 7; do
+# bytes changed in each table that holds the record; what can be made anew from it (indexes, search) is not evidence
+size=$(stat -c %s "$whole")
+for table in event segment object message; do
+	at=$(sqlite3 "$whole" "SELECT pgoffset + pgsize - 100 FROM dbstat WHERE name = '$table' AND pagetype = 'leaf' ORDER BY pageno LIMIT 1 OFFSET 1")
 	cp "$whole" "$t/bad.glass"
-	printf '\x5a\xa5\x5a\xa5' | dd of="$t/bad.glass" bs=1 seek=$((size * part / 10)) conv=notrunc 2>/dev/null
+	printf '\x5a\xa5\x5a\xa5' | dd of="$t/bad.glass" bs=1 seek="$at" conv=notrunc 2>/dev/null
 	"$sg" verify "$t/bad.glass" --anchor '' >"$t/out" 2>&1
-	[ $? -eq 9 ] && hits=$((hits + 1))
+	is $? 9 "changed bytes in $table are found: status 9"
 done
-[ "$hits" -ge 4 ]
-ok $? "a changed byte is found, status 9 ($hits of 5 places)"
 head -c $((size / 2)) "$whole" >"$t/half.glass"
 "$sg" verify "$t/half.glass" --anchor '' >"$t/out" 2>&1
 is $? 9 'half a file: status 9'
