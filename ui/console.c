@@ -195,6 +195,27 @@ static void copy(struct console *c, const char *text, size_t len)
 	ui_say(&c->ui, ROLE_DIM, "copied %zu bytes%s%s", len, program ? " with " : " (OSC 52)", program ? program : "");
 }
 
+/* @where: "SESSION BOX" */
+static void shell(struct console *c, const char *where)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *session = xstrndup(where, strcspn(where, " "));
+	const char *box = where + strlen(session) + 1;
+	if (!c->o->shell) {
+		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box, session);
+		return;
+	}
+	term_leave();
+	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
+	fflush(stdout);
+	int status = c->o->shell(c->o->self, session, box, &err);
+	term_return();
+	if (status < 0)
+		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
+	else
+		ui_say(&c->ui, ROLE_DIM, "the shell in %s has ended", box);
+}
+
 /* What a screen wanted done that takes the terminal. */
 static void away(struct console *c)
 {
@@ -220,6 +241,9 @@ static void away(struct console *c)
 		break;
 	case WISH_PLAIN:
 		away_plain(s, text.len);
+		break;
+	case WISH_SHELL:
+		shell(c, s);
 		break;
 	case WISH_COPY:
 		copy(c, s, text.len);

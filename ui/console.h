@@ -39,6 +39,9 @@ struct console_opts {
 	const char *pager;    /* NULL: $PAGER, "less -R" */
 	bool quiet;           /* no bell */
 	const char *greeting; /* first message line; NULL */
+	/* A shell in a box of a running session, on this terminal, until it is left. Returns its exit status, -1 with @err.
+	 * May be NULL. */
+	int (*shell)(void *self, const char *session, const char *box, struct err *err);
 	/* Optional, asked each turn: >= 0 ends the console with that value. */
 	int (*ended)(void *self);
 	/* A theme of the person's own as data (theme.h); returns owned, NULL with @err. May be NULL. */

@@ -26,7 +26,7 @@ struct prompt {
 struct finder;
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */
-enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY };
+enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL };
 
 struct ui {
 	struct source **src; /* borrowed */
@@ -106,6 +106,8 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);
 void ui_command_line(struct ui *ui, const char *text);
 /* Copy, pager, plain screen, editor, save (copy.c). True if it was one of them. */
 bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
+/* A shell of the person's own in @box, or why not (takeover.c). */
+void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
 /* ":set name=value" (set.c). */
 void ui_set(struct ui *ui, const char *what);
 /* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */

@@ -150,6 +150,8 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_DIFF:
 	case VERB_QUEUE:
 	case VERB_LOG:
+	case VERB_BOXES:
+	case VERB_HANDOVER:
 	case VERB_HELP:
 		ui_open(ui, verb_name(v), on);
 		return true;
@@ -215,6 +217,12 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_KILL:
 		ask_kill(ui, on);
 		return true;
+	case VERB_SHELL: {
+		const struct model_agent *who = agent_on(ui, on);
+		const struct model_box *b = who ? model_box(&ui->src[on->source]->model, who->box) : NULL;
+		ui_shell(ui, on->source, b);
+		return true;
+	}
 	case VERB_SAY:
 		ask_say(ui, on);
 		return true;

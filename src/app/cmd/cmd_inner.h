@@ -24,4 +24,9 @@ NODISCARD int cmd_filter_text(const char *text, struct filter **out, struct err 
 /* An event as one object: seq, time, kind, agent, box, action, cause, body. Returns owned. */
 json_t *cmd_event_json(const struct event *ev);
 
+/* cmd_handover.c: show --handover and ls --waiting. */
+struct session;
+int show_handover(struct cmd_ctx *ctx, struct session *s);
+int ls_waiting(struct cmd_ctx *ctx);
+
 #endif

@@ -192,6 +192,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 	size_t shown = 0, left = 0;
 	if (command_opt_int(ctx->line, "max", 1, 1000000, &max, &err) < 0)
 		return cmd_fail(ctx, &err);
+	if (cmd_has(ctx, "waiting"))
+		return ls_waiting(ctx);
 	if (cmd_has(ctx, "agents") || cmd_has(ctx, "snapshots"))
 		return ls_inside(ctx, cmd_has(ctx, "agents") ? EV_AGENT_START : EV_SNAPSHOT_TAKEN);
 	if (cmd_filter(ctx, &filter, &err) < 0 || session_files_list(&files, ctx->sessions, &err) < 0) {

@@ -301,7 +301,9 @@ int cmd_show(struct cmd_ctx *ctx)
 	int status = EXIT_DONE;
 	struct arena arena = ARENA_INIT;
 	struct event ev;
-	if (!seq) {
+	if (cmd_has(ctx, "handover")) {
+		status = show_handover(ctx, s);
+	} else if (!seq) {
 		status = show_session(ctx, s);
 	} else if (session_event(s, seq, &ev, &arena, &err) < 0) {
 		status = cmd_fail(ctx, &err);

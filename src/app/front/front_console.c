@@ -1,10 +1,45 @@
 #include "app/front/front_console.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "app/front/front_act.h"
 #include "app/front/front_fleet.h"
 #include "app/front/front_line.h"
 #include "app/front/front_looks.h"
 #include "ui/console.h"
+
+static int wait_for(pid_t pid, struct err *err)
+{
+	int status;
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return err_sys(err, "cannot wait for the shell");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
+
+/* The same program once more: "sandglass shell BOX --in SESSION" on this terminal. */
+static int own_shell(void *self, const char *session, const char *box, struct err *err)
+{
+	(void)self;
+	pid_t pid = fork();
+	if (pid < 0)
+		return err_sys(err, "cannot start a shell");
+	if (pid == 0) {
+		sigset_t none;
+		sigemptyset(&none);
+		sigprocmask(SIG_SETMASK, &none, NULL);
+		execl("/proc/self/exe", "sandglass", "shell", box, "--in", session, (char *)NULL);
+		_exit(127);
+	}
+	struct sigaction ign = { .sa_handler = SIG_IGN }, was;
+	sigaction(SIGINT, &ign, &was);
+	int status = wait_for(pid, err);
+	sigaction(SIGINT, &was, NULL);
+	return status;
+}
 
 /* The console stays open when its session ends, so that one can look at what happened; leaving it then gives the
  * session's own status. */
@@ -21,6 +56,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 	struct console_opts o = {
 		.source = &src,
 		.nr_sources = 1,
+		.shell = fo->watch ? NULL : own_shell,
 		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
 			    fo->watch ? "watching: nothing can be changed from here" : NULL,
 	};
@@ -73,6 +109,7 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 	struct console_opts o = {
 		.source = src, .nr_sources = nr, .greeting = all_greeting(fo),
 		.more_fd = fleet_watch_fd(f), .more = fleet_watch_next, .self = f,
+		.shell = fo->watch ? NULL : own_shell,
 	};
 	struct looks looks;
 	looks_open(&looks, ctx, &o);

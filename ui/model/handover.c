@@ -1,0 +1,332 @@
+#include "ui/model/handover.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ui/term/fmt.h"
+#include "ui/views/row.h"
+#include "base/text/sanitize.h"
+
+static void put_limits(json_t *o, const char *name, const struct limits *l)
+{
+	json_t *v = json_object();
+	json_put_int(v, "uusd", l->uusd);
+	json_put_int(v, "tokens", l->tokens);
+	json_put_int(v, "time_us", l->time_us);
+	json_put_int(v, "steps", l->steps);
+	json_put_int(v, "actions", l->actions);
+	json_put(o, name, v);
+}
+
+static const char *agent_name(const struct model *m, uint64_t id)
+{
+	const struct model_agent *a = model_agent(m, id);
+	return a ? a->name : "";
+}
+
+static json_t *agents(const struct model *m)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < m->nr_agents; i++) {
+		const struct model_agent *a = &m->agent[i];
+		if (a->script)
+			continue;
+		json_t *o = json_object();
+		json_put_int(o, "agent", (int64_t)a->id);
+		json_put_str(o, "name", a->name);
+		json_put_str(o, "task", a->task ? a->task : "");
+		json_put_str(o, "state", agent_state_word(model_agent_state(m, a)));
+		json_put_int(o, "turn", a->turn);
+		json_put_int(o, "tokens", a->tokens);
+		json_put_int(o, "uusd", a->uusd);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t kind)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	const struct model_action *act = kind == EV_ASK ? NULL : model_action(&s->model, seq);
+	struct row_info r;
+	row_load(&r, s, &(struct row){ seq, kind }, &a);
+	json_t *o = json_object();
+	json_put_int(o, "event", (int64_t)seq);
+	json_put_str(o, "agent", agent_name(&s->model, act ? act->agent : r.agent));
+	json_put_str(o, "kind", act ? act->kind : "ask");
+	json_put(o, "what", json_bytes_z(r.what));
+	json_put_str(o, "why", act ? r.by : "waits for an answer");
+	json_put_int(o, "since_us", act ? act->held_us : r.ts_us);
+	json_put_int(o, "until_us", act ? act->until_us : 0);
+	json_array_append_new(list, o);
+}
+
+static json_t *waits(struct source *s)
+{
+	const struct model *m = &s->model;
+	json_t *list = json_array();
+	for (size_t i = 0; i < m->nr_held; i++)
+		add_waiting(list, s, m->held[i], EV_ACTION_REQUESTED);
+	for (size_t i = 0; i < m->nr_asks; i++)
+		add_waiting(list, s, m->ask[i].seq, EV_ASK);
+	return list;
+}
+
+static const char *who_of(const json_t *body)
+{
+	const char *name = json_str(json_object_get(body, "who"), "name", "");
+	return *name ? name : json_str(body, "by", "");
+}
+
+static json_t *decisions(struct source *s)
+{
+	const struct model *m = &s->model;
+	json_t *list = json_array();
+	for (size_t i = m->nr_actions; i > 0 && json_array_size(list) < HANDOVER_DECISIONS; i--) {
+		const struct model_action *act = &m->action[i - 1];
+		CLEANUP(json_release) json_t *body = act->decided ? source_body(s, act->decided) : NULL;
+		if (!body)
+			continue;
+		CLEANUP(arena_release) struct arena a = ARENA_INIT;
+		struct row_info r;
+		row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, &a);
+		json_t *o = json_object();
+		json_put_int(o, "event", (int64_t)act->decided);
+		json_put_int(o, "action", (int64_t)act->id);
+		json_put(o, "what", json_bytes_z(r.what));
+		json_put_str(o, "agent", agent_name(m, act->agent));
+		json_put_str(o, "decision", json_str(body, "decision", ""));
+		json_put_str(o, "by", json_str(body, "by", ""));
+		json_put_str(o, "who", who_of(body));
+		json_put_int(o, "uid", json_int(json_object_get(body, "who"), "uid", -1));
+		json_put_str(o, "note", json_str(body, "message", ""));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *waivers(struct source *s)
+{
+	json_t *list = json_array();
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	struct feed *f;
+	if (s->model.waivers == 0 || feed_new(&f, s->session, FEED_ALL, 0, &err) < 0)
+		return list;
+	while (feed_next(f, &ev, &a, s->model.head, &err) == 1) {
+		json_t *body = ev.kind == EV_POLICY_WAIVER && ev.body ? json_parse(ev.body, ev.len, "waiver", &err) : NULL;
+		if (body) {
+			json_t *o = json_object();
+			json_put_int(o, "event", (int64_t)ev.seq);
+			json_put_str(o, "kind", json_str(body, "kind", ""));
+			json_put_str(o, "pattern", json_str(body, "pattern", ""));
+			json_put_str(o, "who", who_of(body));
+			json_array_append_new(list, o);
+		}
+		json_decref(body);
+		arena_reset(&a);
+	}
+	feed_free(&f);
+	return list;
+}
+
+static json_t *boxes(const struct model *m)
+{
+	json_t *list = json_array();
+	for (size_t i = 0; i < m->nr_boxes; i++) {
+		const struct model_box *b = &m->box[i];
+		json_t *o = json_object();
+		json_put_int(o, "box", (int64_t)b->id);
+		json_put_str(o, "name", b->name);
+		json_put_str(o, "state", b->closed ? "closed" : b->frozen ? "frozen" : b->ready ? "open" : "opens");
+		json_put_int(o, "changed_files", b->touched);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+json_t *handover_make(struct source *s, bool live, int64_t now_us)
+{
+	const struct model *m = &s->model;
+	bool wait = m->nr_held + m->nr_asks > 0;
+	json_t *o = json_object(), *spent = json_object();
+	json_put_str(o, "session", m->id);
+	json_put_str(o, "name", m->name);
+	json_put_str(o, "state", m->ended ? (m->good ? "ended" : "failed") : !live ? "broken off" :
+				 wait ? "waiting" : m->paused_all ? "paused" : "running");
+	json_put_str(o, "script", m->script ? m->script : "");
+	json_put_int(o, "begun_us", m->start_us);
+	json_put_int(o, "dur_us", (live && !m->ended ? now_us : m->last_us) - m->start_us);
+	json_put(o, "agents", agents(m));
+	json_put(o, "waits", waits(s));
+	json_put(o, "decisions", decisions(s));
+	json_put_str(o, "hold", m->hold ? m->hold : "");
+	json_put(o, "waivers", waivers(s));
+	json_put(o, "boxes", boxes(m));
+	json_put_int(spent, "uusd", m->uusd);
+	json_put_int(spent, "tokens", m->tokens);
+	json_put_int(spent, "time_us", json_int(o, "dur_us", 0));
+	json_put(o, "spent", spent);
+	put_limits(o, "limits", &m->limits);
+	json_put_str(o, "warning", m->warning ? m->warning : "");
+	return o;
+}
+
+/* --- as text ------------------------------------------------------------------------------------------------------ */
+
+static void put_safe(struct buf *out, const char *text)
+{
+	size_t n = strcspn(text, "\n");
+	sanitize_line(text, n, 0, out);
+	if (text[n])
+		buf_puts(out, " ..");
+}
+
+/* What is bytes may be {"b64":..}. */
+static const char *bytes_of(const json_t *o, const char *name)
+{
+	const json_t *v = json_object_get(o, name);
+	return json_is_string(v) ? json_string_value(v) : v ? "(bytes that are no text)" : "";
+}
+
+static void head(struct buf *out, const char *title, size_t nr, const char *none)
+{
+	buf_printf(out, "\n%s", title);
+	if (nr > 0)
+		buf_printf(out, " (%zu)\n", nr);
+	else
+		buf_printf(out, ": %s\n", none);
+}
+
+static void text_agents(const json_t *h, struct arena *a, struct buf *out)
+{
+	const json_t *list = json_object_get(h, "agents");
+	head(out, "GOAL", json_array_size(list), "what the script does; it has no agents");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		buf_puts(out, "  ");
+		put_safe(out, json_str(o, "name", ""));
+		buf_printf(out, ", %s, step %" PRId64 ", %s: ", json_str(o, "state", ""), json_int(o, "turn", 0),
+			   fmt_money(a, json_int(o, "uusd", 0)));
+		put_safe(out, json_str(o, "task", ""));
+		buf_putc(out, '\n');
+	}
+}
+
+static void text_waits(const json_t *h, struct arena *a, struct buf *out)
+{
+	const json_t *list = json_object_get(h, "waits");
+	int64_t now = json_int(h, "begun_us", 0) + json_int(h, "dur_us", 0);
+	head(out, "WAITS FOR A PERSON", json_array_size(list), "nothing");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		buf_printf(out, "  #%" PRId64 " ", json_int(o, "event", 0));
+		put_safe(out, json_str(o, "agent", ""));
+		buf_printf(out, " %s: ", json_str(o, "kind", ""));
+		put_safe(out, bytes_of(o, "what"));
+		buf_printf(out, "\n      why: ");
+		put_safe(out, json_str(o, "why", ""));
+		buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
+		if (json_int(o, "until_us", 0))
+			buf_printf(out, ", denied in %s if nobody answers", fmt_age(a, json_int(o, "until_us", 0) - now));
+		buf_putc(out, '\n');
+	}
+}
+
+static void text_decisions(const json_t *h, struct buf *out)
+{
+	const json_t *list = json_object_get(h, "decisions");
+	head(out, "LAST DECISIONS", json_array_size(list), "none");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0), json_str(o, "decision", ""));
+		put_safe(out, json_str(o, "who", ""));
+		buf_puts(out, ": ");
+		put_safe(out, bytes_of(o, "what"));
+		if (*json_str(o, "note", "")) {
+			buf_puts(out, "\n      note: ");
+			put_safe(out, json_str(o, "note", ""));
+		}
+		buf_putc(out, '\n');
+	}
+}
+
+static void text_holds(const json_t *h, struct buf *out)
+{
+	const json_t *list = json_object_get(h, "waivers");
+	buf_puts(out, "\nHOLD: ");
+	put_safe(out, *json_str(h, "hold", "") ? json_str(h, "hold", "") : "none");
+	buf_putc(out, '\n');
+	head(out, "WAIVERS", json_array_size(list), "none");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		buf_printf(out, "  #%" PRId64 " %s ", json_int(o, "event", 0), json_str(o, "kind", ""));
+		put_safe(out, json_str(o, "pattern", ""));
+		buf_puts(out, ", by ");
+		put_safe(out, json_str(o, "who", ""));
+		buf_putc(out, '\n');
+	}
+}
+
+static void text_boxes(const json_t *h, struct buf *out)
+{
+	const json_t *list = json_object_get(h, "boxes");
+	size_t changed = 0;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		changed += json_int(json_array_get(list, i), "changed_files", 0) > 0;
+	head(out, "BOXES WITH CHANGES", changed, "none");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		int64_t n = json_int(o, "changed_files", 0);
+		if (n == 0)
+			continue;
+		buf_puts(out, "  ");
+		put_safe(out, json_str(o, "name", ""));
+		buf_printf(out, ", %s: %" PRId64 " %s changed\n", json_str(o, "state", ""), n, n == 1 ? "file" : "files");
+	}
+}
+
+static void text_money(const json_t *h, struct arena *a, struct buf *out)
+{
+	const json_t *spent = json_object_get(h, "spent"), *limits = json_object_get(h, "limits");
+	int64_t uusd = json_int(spent, "uusd", 0), most = json_int(limits, "uusd", 0);
+	int64_t tokens = json_int(spent, "tokens", 0), most_tokens = json_int(limits, "tokens", 0);
+	int64_t time = json_int(spent, "time_us", 0), most_time = json_int(limits, "time_us", 0);
+	buf_printf(out, "\nSPENT: %s", fmt_money(a, uusd));
+	if (most)
+		buf_printf(out, " of %s, %s left", fmt_money(a, most), fmt_money(a, most > uusd ? most - uusd : 0));
+	buf_printf(out, "; %s tokens", fmt_count(a, tokens));
+	if (most_tokens)
+		buf_printf(out, " of %s", fmt_count(a, most_tokens));
+	buf_printf(out, "; %s", fmt_age(a, time));
+	if (most_time)
+		buf_printf(out, " of %s", fmt_age(a, most_time));
+	buf_putc(out, '\n');
+}
+
+void handover_text(const json_t *h, struct buf *out)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	buf_printf(out, "HANDOVER of %s ", json_str(h, "session", ""));
+	put_safe(out, json_str(h, "name", ""));
+	buf_printf(out, ": %s, for %s", json_str(h, "state", ""), fmt_age(&a, json_int(h, "dur_us", 0)));
+	if (*json_str(h, "script", "")) {
+		buf_puts(out, ", script ");
+		put_safe(out, json_str(h, "script", ""));
+	}
+	buf_putc(out, '\n');
+	text_waits(h, &a, out);
+	text_agents(h, &a, out);
+	text_decisions(h, out);
+	text_holds(h, out);
+	text_boxes(h, out);
+	text_money(h, &a, out);
+	if (*json_str(h, "warning", "")) {
+		buf_puts(out, "\nWARNING: ");
+		put_safe(out, json_str(h, "warning", ""));
+		buf_putc(out, '\n');
+	}
+	if (strcmp(json_str(h, "state", ""), "ended") != 0 && strcmp(json_str(h, "state", ""), "failed") != 0)
+		buf_printf(out, "\nTake over: sandglass attach %s\n", json_str(h, "session", ""));
+}

@@ -1,0 +1,19 @@
+/* One page for whoever takes a session over: goal, state, what waits and why, the last decisions with their notes, holds
+ * and waivers that stand, changes in the boxes, money left. Made from the folded state and the record alone, so it says
+ * the same on the screen, on the command line, while the session runs and afterwards. */
+#ifndef UI_HANDOVER_H
+#define UI_HANDOVER_H
+
+#include "ui/model/source.h"
+
+enum { HANDOVER_DECISIONS = 10 };
+
+/* Fields: session, name, state, script, begun (wall clock, us), dur_us, agents[{agent,name,task,state,turn,tokens,uusd}], waits[{event,agent,kind,
+ * what,why,since_us,until_us}], decisions[{event,action,what,decision,by,who,note,ts_us}] newest first, hold, waivers[{event,
+ * kind,pattern,who}], boxes[{box,name,state,changed_files}], spent{uusd,tokens,time_us}, limits{uusd,tokens,time_us,steps,
+ * actions} (0 = none), warning. @live: its supervisor runs. Returns owned. */
+json_t *handover_make(struct source *s, bool live, int64_t now_us);
+/* The same as lines of text, for people; texts of agents are sanitised. */
+void handover_text(const json_t *h, struct buf *out);
+
+#endif

@@ -1,0 +1,299 @@
+/* Every box of every session: whose it is, how it is walled in, what runs in it, what has changed, what frozen.
+ * Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/finder.h"
+
+struct boxed {
+	size_t source;
+	const struct model_box *box;
+	const struct model_agent *agent; /* the one that worked in it last; NULL */
+	size_t running;
+	int64_t kept;                    /* bytes of output of its actions */
+};
+
+struct boxes {
+	size_t source;
+	uint64_t box;
+	struct boxed *b;
+	size_t nr, at, top;
+	size_t open, frozen, changed;
+	struct arena *arena;
+};
+
+/* What the actions of @m say of its boxes: @b has one row for each box of it, in their order. */
+static void add_actions(const struct model *m, struct boxed *b, size_t nr)
+{
+	for (size_t i = 0; i < m->nr_actions; i++) {
+		const struct model_action *act = &m->action[i];
+		size_t low = 0, high = nr;
+		while (low < high) {
+			size_t mid = low + (high - low) / 2;
+			if (b[mid].box->id < act->box)
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low == nr || b[low].box->id != act->box)
+			continue;
+		b[low].running += act->state == ACT_RUNS;
+		b[low].kept += (int64_t)(act->out_bytes + act->err_bytes);
+	}
+}
+
+static const struct model_agent *agent_of(const struct model *m, uint64_t box)
+{
+	for (size_t i = m->nr_agents; i > 0; i--)
+		if (m->agent[i - 1].box == box)
+			return &m->agent[i - 1];
+	return NULL;
+}
+
+static void list(struct boxes *v, struct ui *ui, struct arena *ar)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.nr_boxes;
+	v->b = arena_alloc(ar, (n + 1) * sizeof(*v->b));
+	v->nr = v->open = v->frozen = v->changed = 0;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[i]->model;
+		struct boxed *first = v->b + v->nr;
+		for (size_t k = 0; k < m->nr_boxes; k++) {
+			const struct model_box *b = &m->box[k];
+			v->b[v->nr++] = (struct boxed){ .source = i, .box = b, .agent = agent_of(m, b->id) };
+			v->open += b->ready && !b->closed;
+			v->frozen += b->frozen && !b->closed;
+			v->changed += b->touched > 0;
+		}
+		add_actions(m, first, m->nr_boxes);
+	}
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct boxes *v = self;
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_agent *a = s ? model_agent(&s->model, on->agent) : NULL;
+	v->source = on->source;
+	v->box = a ? a->box : 0;
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct boxes *v = self;
+	size_t page = rows > 4 ? (size_t)rows - 3 : 1;
+	(void)cols;
+	v->arena = ar;
+	list(v, ui, ar);
+	v->at = 0;
+	for (size_t i = 0; i < v->nr; i++)
+		if (v->b[i].source == v->source && v->b[i].box->id == v->box)
+			v->at = i;
+	if (v->at < v->top)
+		v->top = v->at;
+	if (v->at >= v->top + page)
+		v->top = v->at - page + 1;
+	if (v->nr > 0) {
+		v->source = v->b[v->at].source;
+		v->box = v->b[v->at].box->id;
+	}
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+struct columns {
+	int session, wall, state, net, run, changed, output, agent;
+};
+
+static struct columns columns_for(int cols)
+{
+	bool wide = cols >= 110;
+	struct columns c = { .session = 20 };
+	c.wall = c.session + (wide ? 10 : 0);
+	c.state = c.wall + (wide ? 22 : 18);
+	c.net = c.state + 9;
+	c.run = c.net + (wide ? 14 : 8);
+	c.changed = c.run + 5;
+	c.output = c.changed + 9;
+	c.agent = c.output + (wide ? 9 : 0);
+	return c;
+}
+
+static void paint_heads(struct area a, int row, const struct columns *c)
+{
+	put(a, row, 3, ROLE_HEAD, "BOX");
+	if (c->wall > c->session)
+		put(a, row, c->session, ROLE_HEAD, "SESSION");
+	put(a, row, c->wall, ROLE_HEAD, "WALL");
+	put(a, row, c->state, ROLE_HEAD, "STATE");
+	put(a, row, c->net, ROLE_HEAD, "NET");
+	put_right(a, row, c->run, 4, ROLE_HEAD, "RUN");
+	put_right(a, row, c->changed, 8, ROLE_HEAD, "CHANGED");
+	if (c->agent > c->output)
+		put_right(a, row, c->output, 8, ROLE_HEAD, "OUTPUT");
+	put(a, row, c->agent + 1, ROLE_HEAD, "AGENT");
+}
+
+static const char *state_word(const struct boxed *b, enum role *r, char *sign)
+{
+	*r = b->box->closed ? ROLE_DONE : b->box->frozen ? ROLE_PAUSED : !b->box->ready ? ROLE_THINK : ROLE_RUN;
+	*sign = b->box->closed ? '.' : b->box->frozen ? '=' : !b->box->ready ? 'z' : '>';
+	return b->box->closed ? "closed" : b->box->frozen ? "FROZEN" : !b->box->ready ? "opens" : "open";
+}
+
+static void paint_box(const struct boxes *v, const struct ui *ui, struct area a, int row, const struct boxed *b,
+		      const struct columns *c)
+{
+	struct arena *ar = v->arena;
+	enum role r;
+	char sign;
+	const char *state = state_word(b, &r, &sign), *profile = b->box->profile ? b->box->profile : "";
+	bool weak = strcmp(profile, "reduced") == 0 || strcmp(profile, "none") == 0;
+	put(a, row, 1, r, arena_printf(ar, "%c", sign));
+	put_field(a, row, 3, c->session - 4, ROLE_NAME, b->box->name);
+	if (c->wall > c->session)
+		put_field(a, row, c->session, c->wall - c->session - 1, ROLE_DIM, ui->src[b->source]->model.id);
+	put_field(a, row, c->wall, c->state - c->wall - 1, weak ? ROLE_WARN : ROLE_TEXT,
+		  arena_printf(ar, "%s %s", b->box->driver, profile));
+	put_field(a, row, c->state, 8, r, state);
+	put_field(a, row, c->net, c->run - c->net - 1, ROLE_TEXT, b->box->net ? b->box->net : "");
+	put_right(a, row, c->run, 4, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
+	put_right(a, row, c->changed, 8, b->box->touched ? ROLE_ADD : ROLE_DIM,
+		  b->box->touched ? fmt_plural(ar, b->box->touched, "file", "files") : "-");
+	if (c->agent > c->output)
+		put_right(a, row, c->output, 8, ROLE_DIM, fmt_bytes(ar, b->kept));
+	put_field(a, row, c->agent + 1, a.cols - c->agent - 2, ROLE_TEXT, b->agent ? b->agent->name : "");
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct boxes *v = self;
+	struct arena *ar = v->arena;
+	struct columns c = columns_for(a.cols);
+	const struct piece p[] = {
+		{ ROLE_TEXT, fmt_plural(ar, (int64_t)v->nr, "box", "boxes") },
+		{ ROLE_RUN, v->open ? arena_printf(ar, "%zu open", v->open) : "" },
+		{ ROLE_PAUSED, v->frozen ? arena_printf(ar, "%zu FROZEN", v->frozen) : "" },
+		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu with changes", v->changed) : "" },
+	};
+	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
+	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw" : "d changes");
+	paint_heads(a, 2, &c);
+	for (size_t i = v->top; i < v->nr && (int)(i - v->top) < a.rows - 3; i++) {
+		int row = (int)(i - v->top) + 3;
+		paint_box(v, ui, a, row, &v->b[i], &c);
+		if (i == v->at)
+			put_cursor_row(a, row);
+	}
+	if (v->nr == 0)
+		put(a, 4, 3, ROLE_DIM, "no box has been opened");
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+static bool move(struct boxes *v, int64_t to)
+{
+	if (v->nr == 0)
+		return true;
+	if (to < 0)
+		to = 0;
+	if (to >= (int64_t)v->nr)
+		to = (int64_t)v->nr - 1;
+	v->at = (size_t)to;
+	v->source = v->b[to].source;
+	v->box = v->b[to].box->id;
+	return true;
+}
+
+static bool open_changes(struct boxes *v, struct ui *ui)
+{
+	const struct boxed *b = v->nr > 0 ? &v->b[v->at] : NULL;
+	if (b && b->agent)
+		ui_open(ui, "diff", &(struct subject){ .source = b->source, .agent = b->agent->id });
+	else
+		ui_say(ui, ROLE_DIM, "nothing was done in this box yet");
+	return true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct boxes *v = self;
+	int64_t at = (int64_t)v->at;
+	switch ((int)verb) {
+	case VERB_UP:
+		return move(v, at - 1);
+	case VERB_DOWN:
+		return move(v, at + 1);
+	case VERB_PAGE_UP:
+		return move(v, at - 8);
+	case VERB_PAGE_DOWN:
+		return move(v, at + 8);
+	case VERB_FIRST:
+		return move(v, 0);
+	case VERB_LAST:
+		return move(v, INT32_MAX);
+	case VERB_OPEN:
+	case VERB_DIFF:
+		return open_changes(v, ui);
+	case VERB_SHELL:
+		if (v->nr > 0)
+			ui_shell(ui, v->source, v->b[v->at].box);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct boxes *v = self;
+	if (key != 'z' || v->nr == 0)
+		return false;
+	const struct model_box *b = v->b[v->at].box;
+	if (b->closed)
+		ui_say(ui, ROLE_DIM, "it is closed");
+	else
+		ui_send(ui, v->source, (const char *[]){ b->frozen ? "thaw" : "freeze", b->name, NULL }, NULL);
+	return true;
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct boxes *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source };
+	if (v->nr > 0 && v->b[v->at].agent)
+		out->agent = v->b[v->at].agent->id;
+}
+
+static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct boxes *v = self;
+	const struct boxed *b = &v->b[i];
+	enum role r;
+	char sign;
+	return arena_printf(a, "%s %s %s %s %s", b->box->name, ui->src[b->source]->model.id, b->box->driver,
+			    state_word(b, &r, &sign), b->agent ? b->agent->name : "");
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct boxes *v = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->nr, .line = line, .at = v->at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	(void)ui;
+	move(self, (int64_t)to);
+}
+
+const struct view_ops view_boxes = {
+	.name = "boxes", .where = IN_TABLE, .size = sizeof(struct boxes), .open = open_view, .recalc = recalc,
+	.paint = paint, .verb = verb, .key = key, .subject = subject, .look = look, .go = go,
+};
