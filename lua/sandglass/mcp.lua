@@ -62,7 +62,7 @@ local function call_tool(state, name, args, timeout)
   if not v then return nil, err end
   if state.where == "host" then rt.tainted[rt.current().agent or 0] = true end
   if v.is_error then return nil, rt.err { code = "io", msg = v.text ~= "" and v.text or "the tool failed", event = v.event } end
-  return v.text or "", v
+  return v.text or ""
 end
 
 local function make(state, t, timeout)

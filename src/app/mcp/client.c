@@ -39,7 +39,7 @@ struct mcp_client {
 	struct loop_timer *limit;
 	int64_t open_us;
 	unsigned pages;
-	bool modern, ready, dead, list_changes, relist, retried, listening;
+	bool modern, ready, dead, list_changes, relist, retried, listening, asked_twice;
 };
 
 static void ask(struct mcp_client *c, struct asked *a, json_t *params);
@@ -315,8 +315,50 @@ static void begin_list(struct mcp_client *c)
 	list_page(c, NULL);
 }
 
-static bool good_tool(const json_t *t)
+/* "x-mcp-header": a token, on a plain value, each name once; a tool with another one must not be used. */
+static bool good_headers(const json_t *schema, json_t *seen, bool reachable)
 {
+	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	const char *key;
+	json_t *p;
+	if (!json_is_object(schema))
+		return true;
+	const json_t *named = json_object_get(schema, "x-mcp-header");
+	if (named) {
+		const char *name = json_is_string(named) ? json_string_value(named) : "", *type = json_str(schema, "type", "");
+		CLEANUP(free_ptr) char *low = xstrdup(name);
+		for (char *c = low; *c; c++)
+			*c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
+		if (!*name || strspn(name, token) != strlen(name) || json_object_get(seen, low) || !reachable ||
+		    (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "boolean") != 0))
+			return false;
+		json_put_flag(seen, low, true);
+	}
+	json_object_foreach((json_t *)(uintptr_t)schema, key, p) {
+		const char *inner;
+		json_t *sub;
+		size_t i;
+		bool properties = !strcmp(key, "properties");
+		if (properties) {
+			json_object_foreach(p, inner, sub)
+				if (!good_headers(sub, seen, reachable))
+					return false;
+		} else if (json_is_array(p)) {
+			json_array_foreach(p, i, sub)
+				if (!good_headers(sub, seen, false))
+					return false;
+		} else if (!good_headers(p, seen, false)) {
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool good_tool(const struct mcp_client *c, const json_t *t)
+{
+	CLEANUP(json_release) json_t *seen = json_object();
+	if (c->modern && !good_headers(json_object_get(t, "inputSchema"), seen, true))
+		return false;
 	const char *name = json_str(t, "name", "");
 	size_t n = strlen(name);
 	return n && n <= 128 && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == n &&
@@ -357,7 +399,7 @@ static void listed(struct mcp_client *c, const json_t *r)
 		const json_t *have;
 		json_array_foreach(c->listing, k, have)
 			twice |= !strcmp(json_str(have, "name", ""), json_str(t, "name", ""));
-		if (good_tool(t) && !twice && json_array_size(c->listing) < TOOLS_MAX)
+		if (good_tool(c, t) && !twice && json_array_size(c->listing) < TOOLS_MAX)
 			json_array_append(c->listing, t);
 		else
 			say(c, "a tool of the server is left out: its name or schema cannot be used");
@@ -459,7 +501,15 @@ static void answer(struct mcp_client *c, const struct rpc_msg *m)
 	if (a->what == ASK_DISCOVER && (m->code == RPC_VERSION || m->code == RPC_HEADERS || m->code == RPC_CAPABILITY)) {
 		size_t k;
 		const json_t *v;
-		bool old = false;
+		bool old = false, ours = false;
+		json_array_foreach(json_object_get(m->data, "supported"), k, v)
+			ours |= json_is_string(v) && !strcmp(json_string_value(v), MCP_MODERN);
+		if (ours && !c->asked_twice) { /* it says no and yes: once more */
+			c->asked_twice = true;
+			asked_free(a);
+			ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
+			return;
+		}
 		json_array_foreach(json_object_get(m->data, "supported"), k, v)
 			for (size_t n = 1; json_is_string(v) && mcp_versions[n]; n++)
 				old |= !strcmp(mcp_versions[n], json_string_value(v));

@@ -31,13 +31,26 @@ struct mcp_web {
 	struct strv headers;
 	struct mcp_web_ops ops;
 	struct web_post *posts;
+	struct strv inbox;        /* messages that came while libcurl was at work: nothing may be sent from there */
+	struct loop_timer *pump;
 };
+
+static void on_pump(void *self)
+{
+	struct mcp_web *w = self;
+	struct strv now = w->inbox;
+	w->inbox = STRV_INIT;
+	for (size_t i = 0; i < now.nr; i++)
+		w->ops.message(w->ops.self, now.item[i], now.len[i]);
+	strv_release(&now);
+}
 
 struct mcp_web *mcp_web_new(struct loop *l, struct http *h, const char *url, const struct strv *headers,
 			    const struct mcp_web_ops *ops)
 {
 	struct mcp_web *w = NEW(struct mcp_web);
 	*w = (struct mcp_web){ .loop = l, .http = h, .url = xstrdup(url), .ops = *ops };
+	w->pump = loop_timer_new(l, on_pump, w);
 	if (headers)
 		strv_copy(&w->headers, headers);
 	return w;
@@ -125,7 +138,8 @@ static void hand_on(struct web_post *p, const char *text, size_t len)
 	    (uint64_t)json_integer_value(m.id) == p->id)
 		p->answered = true;
 	rpc_msg_release(&m);
-	p->web->ops.message(p->web->ops.self, text, len);
+	strv_push_bytes(&p->web->inbox, text, len);
+	loop_timer_set(p->web->pump, 0, 0);
 }
 
 static void on_event(void *self, const struct sse_event *ev)
@@ -295,6 +309,8 @@ void mcp_web_free(struct mcp_web **wp)
 	for (size_t i = 0; i < w->headers.nr; i++)
 		explicit_bzero(w->headers.item[i], strlen(w->headers.item[i]));
 	strv_release(&w->headers);
+	strv_release(&w->inbox);
+	loop_timer_free(&w->pump);
 	free(w->url);
 	free(w->session);
 	free(w);
