@@ -68,6 +68,22 @@ static void own_seek(struct ui *ui, const char *const *words, size_t nr, const c
 		ui_say(ui, ROLE_ERROR, "seek moves the cursor of a record: sandglass replay; here :goto 405 selects an event");
 }
 
+static void own_plot(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	static const char *const names[] = { [TRACK_COST] = "cost", [TRACK_TOKENS] = "tokens", [TRACK_OUTPUT] = "output",
+					     [TRACK_ACTIONS] = "actions" };
+	struct subject on = subject_of(ui);
+	(void)rest;
+	on.action = nr == 1; /* to this view: which curve, from 1 */
+	for (size_t i = 0; i < ARRAY_LEN(names) && nr > 1; i++)
+		if (strcmp(words[1], names[i]) == 0)
+			on.action = i + 1;
+	if (on.action)
+		ui_open(ui, "plot", &on);
+	else
+		ui_say(ui, ROLE_ERROR, "plot cost, tokens, output or actions");
+}
+
 static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	filter_command(ui, words, nr, rest);
@@ -111,6 +127,7 @@ static const struct own own[] = {
 	{ "filter", "FILTER | save NAME | rm NAME", "filter what is listed", own_filter },
 	{ "goto", "<event>", "to an event", own_goto },
 	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
+	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
