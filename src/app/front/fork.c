@@ -19,9 +19,10 @@ static int with_answer(const char *path, uint64_t *seq, struct err *err)
 		return -1;
 	int rc = session_event(s, *seq, &ev, &a, err);
 	bool breath = rc == 0 && (ev.kind == EV_STORE_SET || ev.kind == EV_AGENT_START || ev.kind == EV_AGENT_END ||
-				  ev.kind == EV_TOOL_CALL || ev.kind == EV_AGENT_TURN);
+				  ev.kind == EV_TOOL_CALL || ev.kind == EV_AGENT_TURN || ev.kind == EV_MODEL_REPLY);
 	struct err none = ERR_INIT;
-	if (breath && session_event(s, *seq + 1, &ev, &a, &none) == 0 && ev.kind == EV_HOST_FRAME)
+	if (breath && session_event(s, *seq + 1, &ev, &a, &none) == 0 &&
+	    (ev.kind == EV_HOST_FRAME || ev.kind == EV_ACTION_ENDED))
 		++*seq;
 	session_close(&s);
 	return rc;

@@ -75,6 +75,8 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 						  .box = ev->box,
 						  .writes = json_flag(body, "may_write", false) &&
 							    !json_flag(body, "leaves_box", false) };
+	} else if (ev->kind == EV_ACTION_ENDED && e && e->reply && !strcmp(json_str(body, "end", ""), "interrupted")) {
+		/* it broke off between the answer and the end: the answer is whole */
 	} else if (ev->kind == EV_ACTION_ENDED && e) {
 		e->ended = strcmp(json_str(body, "end", ""), "interrupted") != 0;
 		keep(&e->end, body);
@@ -83,7 +85,11 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 	} else if (ev->kind == EV_ACTION_DECIDED && e && !strcmp(json_str(body, "decision", ""), "edit")) {
 		keep(&e->edit, json_object_get(body, "edit"));
 	} else if (ev->kind == EV_MODEL_REPLY && e) {
+		CLEANUP(json_release) json_t *end = json_object();
+		json_put_str(end, "end", action_end_name(END_OK));
 		keep(&e->reply, body);
+		keep(&e->end, end);
+		e->ended = true;
 	} else if (ev->kind == EV_HOST_FRAME && !strcmp(json_str(body, "type", ""), "answer")) {
 		for (size_t i = r->nr; i-- > 0;)
 			if (r->item[i].call == (uint64_t)json_int(body, "id", 0))

@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Scripts with concurrency, time, randomness and models are functions of their record. For scripts made at random (SEED,
+# SCRIPTS; LONG=1: more of both): fork at event n repeats the events 1..n exactly and no model call, has the files of n,
+# and ends as it should; rerun of the script as it was finds nothing; of one with a changed character says where.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+scripts=${SCRIPTS:-3} forks=${FORKS:-12}
+[ -n "${LONG:-}" ] && scripts=${SCRIPTS:-20} forks=${FORKS:-1000}
+seed=${SEED:-161803}
+cd "$t" || exit 1
+cat >turns.lua <<'L'
+return { { say = "I write", call = { "shell", { cmd = "echo by the model >> log" } } }, { say = "done" } }
+L
+cat >make.py <<'P'
+import random, sys
+r = random.Random(int(sys.argv[1]))
+count = [0]
+def line():
+    count[0] += 1
+    return f"add({count[0]})"
+def step(depth):
+    k = r.randrange(9 if depth < 2 else 5)
+    if k == 0: return line()
+    if k == 1: return f"sg.sleep({r.choice([0, 0.001, 0.01])})"
+    if k == 2: return "seen[#seen + 1] = os.time() % 2 + math.random(1000)"
+    if k == 3: return f'agent({r.randrange(100)}); ' + line()
+    if k == 4: return f"sg.note('n %d', math.random({r.randrange(2, 9)})); sg.store('s'):add('k', 1)"
+    if k == 5: return "sg.map({ 1, 2, 3 }, function(i) sg.sleep(math.random() / 100) " + block(depth) + " end)"
+    if k == 6: return "sg.race { function() sg.sleep(math.random() / 50) end, function() sg.sleep(math.random() / 50) end }"
+    if k == 7: return "pcall(sg.timeout, 5, function() " + block(depth) + " end)"
+    return "do local w <close> = sg.spawn(function() " + block(depth) + " end) w:await() end"
+def block(depth): return " ".join(step(depth + 1) for _ in range(r.randrange(1, 3)))
+body = "\n".join(step(0) for _ in range(7)) + "\nagent(7)\n" + line()
+print(f'''local sg = require "sandglass"
+local box <close> = sg.sandbox {{ name = "b", accept = "reduced" }}
+local seen, adds, agents = {{}}, 0, 0
+local function add(i) adds = adds + 1; assert(box:run("echo line " .. i .. " >> log")) end
+local function agent(i)
+  agents = agents + 1
+  assert(sg.agent.run {{ name = "a" .. agents, task = "prompt number " .. i, model = "scripted:turns.lua", tools = {{ "shell" }}, box = box }})
+end
+{body}
+local n = tonumber(box:run("wc -l < log").out)
+print(("log %d of %d agents %d"):format(n, adds + agents, agents))
+print(n == adds + agents and "the files are right" or "the files are wrong")
+''')
+P
+cat >same.py <<'P'
+# The first n rows of two session files are equal, in every column; prints the first that is not.
+import sqlite3, sys
+a, b = (sqlite3.connect(f"file:{p}?mode=ro", uri=True) for p in sys.argv[1:3])
+q = "select * from event where seq <= ? order by seq"
+for x, y in zip(a.execute(q, (sys.argv[3],)), b.execute(q, (sys.argv[3],))):
+    if x != y: sys.exit(f"row {x[0]}: {x!r} is not {y!r}")
+if len(list(a.execute(q, (sys.argv[3],)))) != len(list(b.execute(q, (sys.argv[3],)))): sys.exit("rows are missing")
+P
+sessions=$HOME/.local/share/sandglass/sessions
+replies() { "$sg" events "$1" --json | grep -c '"kind":"model.reply"'; }
+RANDOM=$seed
+for i in $(seq "$scripts"); do
+	python3 make.py $((seed + i)) >script.lua
+	timeout 60 "$sg" run --no-tui -q script.lua >"$t/out" 2>&1 </dev/null
+	like "$(cat "$t/out")" 'the files are right' "script $i: runs (seed $((seed + i)))"
+	file=$(ls -t "$sessions"/*.glass | head -1)
+	mv "$file" "$t/base.glass"
+	file=$t/base.glass
+	timeout 60 "$sg" rerun "$file" >"$t/out" 2>&1
+	is $? 0 "script $i: rerun finds no difference"
+	sed 's/prompt number /prompt numbir /' script.lua >changed.lua
+	timeout 60 "$sg" rerun "$file" --script changed.lua >"$t/out" 2>&1
+	is $? 10 "script $i: rerun finds one changed character"
+	like "$(cat "$t/out")" 'numbir' "script $i: and shows it"
+	like "$(cat "$t/out")" '#[0-9]+' "script $i: and at which event"
+	like "$(cat "$t/out")" '/args/(task|messages)' "script $i: and where in what was asked"
+	events=$("$sg" events "$file" --json)
+	first=$(printf '%s\n' "$events" | grep -m1 '"host.frame"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+	last=$(printf '%s\n' "$events" | grep '"host.end"' | grep -v plugin | tail -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+	models=$(replies "$file")
+	points=$(seq "$first" $((last - 1)))
+	[ $((last - first)) -gt "$forks" ] && points=$(for _ in $(seq "$forks"); do echo $((first + RANDOM * 32768 % (last - first) + RANDOM % 32768 % 97)); done | awk -v l="$last" '$1 < l' | sort -nu)
+	bad_rows= bad_ends= bad_calls= bad_records=
+	for at in $points; do
+		timeout 60 "$sg" fork "$file#$at" --no-tui -q --name "f$at" >"$t/out" 2>&1 </dev/null
+		fork=$(ls -t "$sessions"/*-f"$at"-*.glass 2>/dev/null | head -1)
+		[ -n "$fork" ] || { bad_ends="$bad_ends $at:none"; continue; }
+		grep -q 'the files are right' "$t/out" || { bad_ends="$bad_ends $at"; cp "$t/out" "$t/bad.$at"; }
+		python3 same.py "$file" "$fork" "$at" >"$t/rows" 2>&1 || { bad_rows="$bad_rows $at"; sed 's/^/# /' "$t/rows"; }
+		[ "$(replies "$fork")" = "$models" ] || bad_calls="$bad_calls $at:$(replies "$fork")"
+		"$sg" verify "$fork" >/dev/null 2>&1 || bad_records="$bad_records $at"
+		[ -n "${KEEP:-}" ] || rm -f "$fork"
+	done
+	for f in "$t"/bad.*; do [ -f "$f" ] && { cp "$f" "$t/out"; rm -f "$f"; }; done
+	nr=$(echo $points | wc -w)
+	is "$bad_rows" '' "script $i: forks at $nr of events $first..$((last - 1)) repeat the events before exactly"
+	is "$bad_calls" '' "script $i: they repeat no model call ($models of them)"
+	is "$bad_ends" '' "script $i: they go on with the files of then, and end well"
+	is "$bad_records" '' "script $i: they verify"
+	rm -f "$t"/base.glass "$sessions"/*.glass
+done
+finish
