@@ -53,6 +53,39 @@ static const struct {
 	{ "wide-approval-120x36", "wide", 120, 36, false, "approval", 0, "" },
 	{ "wide-approval-80x24-ascii", "wide", 80, 24, true, "approval", 0, "" },
 	{ "wide-diff-80x24", "wide", 80, 24, false, "diff", 0, "j" },
+	{ "agent-80x24-ascii", "fleet", 80, 24, true, "agent", 0, "" },
+	{ "agent-details-80x24", "fleet", 80, 24, false, "agent", 0, "v" },
+	{ "agent-talk-80x24-ascii", "fleet", 80, 24, true, "agent", 0, "t" },
+	{ "queue-80x24", "fleet", 80, 24, false, "queue", 0, "" },
+	{ "queue-80x24-ascii", "fleet", 80, 24, true, "queue", 0, "" },
+	{ "diff-80x24-ascii", "fleet", 80, 24, true, "diff", 0, "j" },
+	{ "log-80x24", "fleet", 80, 24, false, "log", 0, "" },
+	{ "log-80x24-ascii", "fleet", 80, 24, true, "log", 0, "k" },
+	{ "help-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "?" },
+	{ "holds-120x36", "fleet", 120, 36, false, "fleet", 0, ":holds\n" },
+	{ "holds-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, ":holds\n" },
+	{ "palette-80x24", "fleet", 80, 24, false, "fleet", 0, "\020fix-" },
+	{ "search-120x36", "fleet", 120, 36, false, "agent", 0, "/make\n" },
+	{ "filter-log-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "Lfkind:exec is:error\n" },
+	{ "plot-120x36", "fleet", 120, 36, false, "fleet", 0, ":plot cost\n" },
+	{ "plot-80x24", "fleet", 80, 24, false, "fleet", 0, ":plot tokens\njhhhhhhhh" },
+	{ "plot-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, ":plot actions\n" },
+	{ "replay-fleet-120x36", "fleet", 120, 36, false, "fleet", 0, "50%" },
+	{ "replay-fleet-80x24", "fleet", 80, 24, false, "fleet", 0, "]a>>" },
+	{ "replay-agent-80x24-ascii", "fleet", 80, 24, true, "agent", 0, "400G{x " },
+	{ "replay-plot-120x36", "fleet", 120, 36, false, "fleet", 0, ":seek 300\n:plot output\n" },
+	{ "wide-fleet-80x24", "wide", 80, 24, false, "fleet", 0, "" },
+	{ "wide-agent-80x24-ascii", "wide", 80, 24, true, "agent", 0, "kkkko" },
+	{ "wide-queue-120x36", "wide", 120, 36, false, "queue", 0, "" },
+	{ "wide-queue-80x24-ascii", "wide", 80, 24, true, "queue", 0, "" },
+	{ "wide-diff-120x36", "wide", 120, 36, false, "diff", 0, "" },
+	{ "wide-log-120x36", "wide", 120, 36, false, "log", 0, "" },
+	{ "wide-log-80x24", "wide", 80, 24, false, "log", 0, "k" },
+	{ "wide-approval-80x24", "wide", 80, 24, false, "approval", 0, "" },
+	{ "wide-palette-80x24", "wide", 80, 24, false, "fleet", 0, "\020a" },
+	{ "wide-search-80x24", "wide", 80, 24, false, "log", 0, "/a\n" },
+	{ "wide-plot-80x24", "wide", 80, 24, false, "fleet", 0, ":plot actions\n" },
+	{ "replay-wide-agent-120x36", "wide", 120, 36, false, "agent", 0, "12G" },
 };
 
 static void press(struct ui *ui, const char *keys)
@@ -76,6 +109,9 @@ static void draw(size_t i, struct buf *out)
 		return;
 	ui_init(&ui, &s, NULL, 1, cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
+	ui.replay = strncmp(cases[i].name, "replay-", 7) == 0;
+	if (ui.replay)
+		source_keep_way(s);
 	ui_sync(&ui);
 	ui_draw(&ui);
 	if (strcmp(cases[i].view, "fleet") != 0)
