@@ -89,7 +89,8 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	if (strcmp(r->word, "model") == 0 && r->sign != 'x') {
 		fprintf(l->out, "model answered in %s", fmt_span(a, r->dur_us));
 		if (r->tokens > 0)
-			fprintf(l->out, ", %s tokens, %s", fmt_count(a, r->tokens), fmt_money(a, r->uusd));
+			fprintf(l->out, ", %s tokens, %s", fmt_count(a, r->tokens),
+				fmt_cost(a, r->uusd, r->cost_unknown));
 		print_what(l, r->what);
 		return;
 	}

@@ -39,6 +39,7 @@ static json_t *agents(const struct model *m)
 		json_put_int(o, "turn", a->turn);
 		json_put_int(o, "tokens", a->tokens);
 		json_put_int(o, "uusd", a->uusd);
+		json_put_flag(o, "cost_unknown", a->cost_unknown);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -164,7 +165,11 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_put_str(o, "hold", m->hold ? m->hold : "");
 	json_put(o, "waivers", waivers(s));
 	json_put(o, "boxes", boxes(m));
+	bool unknown = false;
+	for (size_t i = 0; i < m->nr_agents; i++)
+		unknown = unknown || m->agent[i].cost_unknown;
 	json_put_int(spent, "uusd", m->uusd);
+	json_put_flag(spent, "cost_unknown", unknown);
 	json_put_int(spent, "tokens", m->tokens);
 	json_put_int(spent, "time_us", json_int(o, "dur_us", 0));
 	json_put(o, "spent", spent);
@@ -208,7 +213,7 @@ static void text_agents(const json_t *h, struct arena *a, struct buf *out)
 		buf_puts(out, "  ");
 		put_safe(out, json_str(o, "name", ""));
 		buf_printf(out, ", %s, step %" PRId64 ", %s: ", json_str(o, "state", ""), json_int(o, "turn", 0),
-			   fmt_money(a, json_int(o, "uusd", 0)));
+			   fmt_cost(a, json_int(o, "uusd", 0), json_flag(o, "cost_unknown", false)));
 		put_safe(out, json_str(o, "task", ""));
 		buf_putc(out, '\n');
 	}
@@ -293,7 +298,7 @@ static void text_money(const json_t *h, struct arena *a, struct buf *out)
 	int64_t uusd = json_int(spent, "uusd", 0), most = json_int(limits, "uusd", 0);
 	int64_t tokens = json_int(spent, "tokens", 0), most_tokens = json_int(limits, "tokens", 0);
 	int64_t time = json_int(spent, "time_us", 0), most_time = json_int(limits, "time_us", 0);
-	buf_printf(out, "\nSPENT: %s", fmt_money(a, uusd));
+	buf_printf(out, "\nSPENT: %s", fmt_cost(a, uusd, json_flag(spent, "cost_unknown", false)));
 	if (most)
 		buf_printf(out, " of %s, %s left", fmt_money(a, most), fmt_money(a, most > uusd ? most - uusd : 0));
 	buf_printf(out, "; %s tokens", fmt_count(a, tokens));

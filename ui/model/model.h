@@ -51,6 +51,7 @@ struct model_agent {
 	uint64_t ask;        /* question of the script that waits for an answer; 0 none */
 	int64_t start_us, end_us, since_us; /* since_us: when its state changed last */
 	int64_t tokens, uusd;
+	bool cost_unknown;   /* some of its model calls have no known price: uusd is the least */
 	struct limits limits;
 	int64_t done, total; /* sg.progress; total 0 = none */
 	struct spark spark;

@@ -191,6 +191,7 @@ static void reply(struct model *m, struct model_agent *a, const struct event *ev
 		return;
 	a->tokens += tokens;
 	a->uusd += uusd;
+	a->cost_unknown = a->cost_unknown || json_flag(o, "cost_unknown", false);
 	if (json_object_get(o, "text"))
 		a->said = ev->seq;
 }

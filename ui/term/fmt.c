@@ -11,6 +11,13 @@ const char *fmt_money(struct arena *a, int64_t uusd)
 	return arena_printf(a, "$%" PRId64 ".%02d", cents / 100, (int)(cents % 100));
 }
 
+const char *fmt_cost(struct arena *a, int64_t uusd, bool unknown)
+{
+	if (!unknown)
+		return fmt_money(a, uusd);
+	return uusd > 0 ? arena_printf(a, "%s+?", fmt_money(a, uusd)) : "$?";
+}
+
 const char *fmt_count(struct arena *a, int64_t n)
 {
 	if (n < 1000)

@@ -17,7 +17,7 @@ struct group {
 	size_t nr, count[AGENT_FAILED + 1];
 	int64_t tokens, uusd;
 	uint64_t steps;
-	bool folded;
+	bool folded, cost_unknown;
 	int urgency; /* of its most urgent agent */
 };
 
@@ -55,6 +55,7 @@ struct fleet {
 	/* made by recalc */
 	bool grouped;
 	struct group *group; /* by source */
+	bool cost_unknown;
 	size_t total, count[AGENT_FAILED + 1]; /* of all agents that are listed, folded or not */
 	struct line *line;
 	size_t nr;

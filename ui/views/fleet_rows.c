@@ -103,6 +103,8 @@ static void count_in(struct fleet *f, struct group *g, const struct line *l)
 	g->tokens += l->agent->tokens;
 	g->uusd += l->agent->uusd;
 	g->steps += l->agent->turn;
+	g->cost_unknown = g->cost_unknown || l->agent->cost_unknown;
+	f->cost_unknown = f->cost_unknown || l->agent->cost_unknown;
 	if (urgency(l->state) < g->urgency)
 		g->urgency = urgency(l->state);
 	f->total++;
@@ -177,6 +179,7 @@ static void list_all(struct fleet *f, struct ui *ui, struct arena *ar)
 	struct line *all = arena_alloc(ar, (n + 1) * sizeof(*all));
 	f->group = arena_alloc(ar, (ui->nr_src + 1) * sizeof(*f->group));
 	f->total = f->nr = n = 0;
+	f->cost_unknown = false;
 	memset(f->count, 0, sizeof(f->count));
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		from[i] = n;

@@ -22,6 +22,7 @@ struct row_info {
 	const char *why;      /* what a rule, a person or an error said; "" */
 	int64_t dur_us;       /* -1 not known */
 	int64_t tokens, uusd; /* 0 none */
+	bool cost_unknown;    /* no price is known for its model */
 	uint64_t out_bytes;
 	bool turn;            /* a heading, not an action */
 };

@@ -177,7 +177,7 @@ static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, 
 	if (wide)
 		add_piece(v, ROLE_TEXT,
 			  of_limit(ar, fmt_count(ar, a->tokens), fmt_count(ar, l->tokens), l->tokens > 0, " tok"));
-	add_piece(v, ROLE_TEXT, of_limit(ar, fmt_money(ar, a->uusd), fmt_money(ar, l->uusd), l->uusd > 0, ""));
+	add_piece(v, ROLE_TEXT, of_limit(ar, fmt_cost(ar, a->uusd, a->cost_unknown), fmt_money(ar, l->uusd), l->uusd > 0, ""));
 	add_piece(v, ROLE_TEXT,
 		  of_limit(ar, fmt_age(ar, end - a->start_us), fmt_age(ar, l->time_us), l->time_us > 0, ""));
 	CLEANUP(buf_release) struct buf h = BUF_INIT;

@@ -99,8 +99,8 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
 	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
 	add_piece(f, ROLE_FAILED, count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
-	add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_money(ar, uusd), fmt_money(ar, limit)) :
-				fmt_money(ar, uusd));
+	add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown), fmt_money(ar, limit)) :
+				fmt_cost(ar, uusd, f->cost_unknown));
 	if (cols >= 100)
 		add_piece(f, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, tokens)));
 	add_piece(f, ROLE_DIM, fmt_hms_zone(ar, ui_now(ui)));
@@ -212,7 +212,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	put_right(a, row, c->step, 5, ROLE_TEXT, arena_printf(ar, "%u", l->agent->turn));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
-	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_money(ar, l->agent->uusd));
+	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_cost(ar, l->agent->uusd, l->agent->cost_unknown));
 	draw_spark(a, row, c->spark, c->end - c->spark, &l->agent->spark, ui_now(ui));
 }
 
@@ -247,7 +247,7 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 	put_right(a, row, c->step, 5, ROLE_TEXT, fmt_count(ar, (int64_t)g->steps));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, g->tokens));
-	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_money(ar, g->uusd));
+	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_cost(ar, g->uusd, g->cost_unknown));
 }
 
 static void paint_list(const struct fleet *f, const struct ui *ui, struct area a)
