@@ -1,6 +1,7 @@
 #include "app/cmd/cmd.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -235,12 +236,19 @@ static int run(struct cmd_ctx *ctx)
 	return fn(ctx);
 }
 
+/* errno may be of something since: the write that failed can be long ago. */
+static bool reader_left(FILE *f)
+{
+	struct pollfd p = { .fd = fileno(f) };
+	return poll(&p, 1, 0) == 1 && (p.revents & POLLERR);
+}
+
 /* A full disk or a closed pipe must not look like success. */
 static int finish(struct cmd_ctx *ctx, int status)
 {
 	if (fflush(ctx->out) == 0 && !ferror(ctx->out))
 		return status;
-	if (errno != EPIPE)
+	if (errno != EPIPE && !reader_left(ctx->out))
 		fprintf(ctx->err, "sandglass: cannot write the output: %s\n", strerror(errno));
 	return status == EXIT_DONE ? EXIT_UNSUCCESSFUL : status;
 }
