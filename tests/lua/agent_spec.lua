@@ -205,3 +205,53 @@ it "compaction shortens old results only" (function()
   eq(r.messages[4].text:find "left out" ~= nil, true)
   eq(r.messages[#r.messages - 1].text:find "left out", nil)
 end)
+
+it "a paused answer goes on, one that was cut too" (function()
+  local r = assert(run { { say = "one ", stop = "pause" }, { say = "two ", stop = "length" }, { say = "three" } })
+  eq({ r.text, r.stop, r.steps, r.usage.calls }, { "two three", "end", 3, 3 })
+  eq(r.messages[5].role, "user")
+  eq(r.messages[5].text:find "cut off" ~= nil, true)
+end)
+
+it "an answer that is always cut ends it" (function()
+  local list = {}
+  for i = 1, 6 do list[i] = { say = "x", stop = "length" } end
+  local r, err = run(list)
+  eq({ r, err.code, err.answer.stop, err.answer.steps }, { nil, "model", "error", 4 })
+end)
+
+it "a refusal is an error, and is not kept" (function()
+  local r, err = run { { say = "not that", stop = "refused" } }
+  eq({ r, err.code, tostring(err) }, { nil, "model", "the model refused to answer: not that" })
+  eq(err.answer.stop, "refused")
+  local m = err.answer.messages
+  eq(m[#m].role, "user")
+end)
+
+it "a conversation that the model finds too long is shortened, once and once more" (function()
+  local box <close> = sg.sandbox {}
+  local list = {}
+  for i = 1, 4 do list[i] = { say = "turn " .. i, call = { "shell", { cmd = "seq 1 900 #" .. i } } } end
+  list[5] = { stop = "window" }
+  list[6] = { stop = "window" }
+  list[7] = { say = "it fits" }
+  local r = assert(run(list, { box = box }))
+  eq(r.text, "it fits")
+  eq(r.messages[2].text, "do it")
+  eq(r.messages[3].text, "[6 earlier messages were left out here]")
+  eq({ r.messages[4].role, r.messages[4].text, r.messages[5].role }, { "assistant", "turn 4", "tool" })
+end)
+
+it "a conversation that never fits is an error of code limit" (function()
+  local r, err = run { { stop = "window" }, { stop = "window" }, { stop = "window" } }
+  eq({ r, err.code }, { nil, "limit" })
+end)
+
+it "a model's own window counts" (function()
+  local box <close> = sg.sandbox {}
+  local list = {}
+  for i = 1, 6 do list[i] = { call = { "shell", { cmd = "seq 1 900 #" .. i } } } end
+  list[7] = { say = "x" }
+  local r = run(list, { box = box })
+  for _, m in ipairs(r.messages) do eq((m.text or ""):find "left out", nil) end
+end)

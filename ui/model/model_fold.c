@@ -74,6 +74,7 @@ bool model_is_row(uint16_t kind)
 	case EV_HOST_CALL:
 	case EV_HOST_MODULE:
 	case EV_MODEL_CALL:
+	case EV_MODEL_SENT:
 	case EV_MODEL_REPLY:
 	case EV_PROC_STDIN:
 	case EV_PROC_RESIZE:

@@ -7,6 +7,8 @@
 
 const char *fmt_money(struct arena *a, int64_t uusd)
 {
+	if (uusd < 0)
+		return "$?";
 	int64_t cents = (uusd + 5000) / 10000;
 	return arena_printf(a, "$%" PRId64 ".%02d", cents / 100, (int)(cents % 100));
 }

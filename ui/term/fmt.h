@@ -5,7 +5,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 
-const char *fmt_money(struct arena *a, int64_t uusd);  /* "$0.41", "$1.84" */
+const char *fmt_money(struct arena *a, int64_t uusd);  /* "$0.41", "$1.84"; less than 0: "$?" */
 /* The same where a price may be unknown: "$?", "$0.41+?". */
 const char *fmt_cost(struct arena *a, int64_t uusd, bool unknown);
 const char *fmt_count(struct arena *a, int64_t n);     /* "212", "3.1k", "61k", "1.2M" */

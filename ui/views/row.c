@@ -180,8 +180,7 @@ static void replied(struct row_info *out, const json_t *o, struct arena *a)
 	const json_t *usage = json_object_get(o, "usage"), *calls = json_object_get(o, "calls");
 	const char *text = bytes_of(o, "text", a);
 	out->tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
-	out->uusd = json_int(o, "cost_uusd", 0);
-	out->cost_unknown = json_flag(o, "cost_unknown", false);
+	out->uusd = json_flag(o, "cost_unknown", false) ? -1 : json_int(o, "cost_uusd", 0);
 	out->what = text ? first_line(text, a) : "";
 	if (!*out->what && json_array_size(calls) > 0)
 		out->what = arena_printf(a, "calls %s", json_str(json_array_get(calls, 0), "name", "a tool"));
@@ -354,6 +353,15 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 	case EV_BASE_DRIFT:
 		*word = "drift";
 		return "files below the box were changed from outside";
+	case EV_MODEL_AGAIN:
+		*word = "again";
+		return arena_printf(a, "%s; asked again in %s", json_str(o, "why", ""), fmt_span(a, json_int(o, "wait_us", 0)));
+	case EV_SECRET_WANTED:
+		*word = "secret";
+		return arena_printf(a, "%s is wanted", json_str(o, "name", ""));
+	case EV_SECRET_USED:
+		*word = "secret";
+		return arena_printf(a, "%s is used: %s", json_str(o, "name", ""), json_str(o, "what", ""));
 	case EV_ASK_ANSWERED:
 		*word = "answer";
 		return arena_printf(a, "%s%s by %s", json_str(o, "choice", ""), json_str(o, "text", ""), who_name(o));

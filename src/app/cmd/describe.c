@@ -153,7 +153,9 @@ static void reply(const json_t *body, struct buf *out)
 	if (json_is_object(usage))
 		buf_printf(out, " (%lld + %lld tokens", (long long)json_int(usage, "in", 0),
 			   (long long)json_int(usage, "out", 0));
-	if (json_is_object(usage) && json_int(body, "cost_uusd", 0)) {
+	if (json_is_object(usage) && json_flag(body, "cost_unknown", false)) {
+		buf_puts(out, ", $?");
+	} else if (json_is_object(usage) && json_int(body, "cost_uusd", 0)) {
 		buf_puts(out, ", ");
 		money(json_int(body, "cost_uusd", 0), out);
 	}

@@ -130,6 +130,8 @@ static void record_reply(struct super *s, struct action *a, const json_t *reply,
 	json_t *end = json_object();
 	json_put_int(end, "tokens", json_int(usage, "in", 0) + json_int(usage, "out", 0));
 	json_put_int(end, "cost_uusd", cost < 0 ? 0 : cost);
+	if (cost < 0)
+		json_put_flag(end, "cost_unknown", true);
 	action_ended(a, END_OK, end);
 }
 
