@@ -1,0 +1,37 @@
+/* From every screen to the dialog of what waits in at most two keys. */
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/ui.h"
+
+static bool reaches(const char *view, const char *keys)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct ui ui;
+	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0)
+		exit(99);
+	ui_init(&ui, &s, NULL, 1, 36, 120, false);
+	ui_sync(&ui);
+	ui_draw(&ui);
+	ui_open(&ui, view, &(struct subject){ .agent = s->model.agent[0].id });
+	ui_draw(&ui);
+	for (; *keys; keys++) {
+		ui.mono_us += 1000000;
+		ui_key(&ui, (uint32_t)(unsigned char)*keys);
+		ui_draw(&ui);
+	}
+	bool there = strcmp(ui_top(&ui)->ops->name, "approval") == 0;
+	ui_release(&ui);
+	source_close(&s);
+	return there;
+}
+
+int main(void)
+{
+	setenv("TZ", "UTC", 1);
+	for (size_t i = 0; i < view_count(); i++) {
+		const char *view = view_at(i)->name;
+		ok(reaches(view, "a") || reaches(view, "A\n") || reaches(view, "Aa") || reaches(view, "\x1b""a"), "%s: two keys", view);
+	}
+	return done_testing();
+}
