@@ -1,6 +1,5 @@
 /* merge, undo and redact after a session's end: the record holds all that they need. It is opened once more for
  * writing, so that what is done stands in it before it is done. */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "record/record.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
+#include "sandbox/workspace/pick.h"
 
 struct again { /* a session that is written once more */
 	struct cmd_ctx *ctx;
@@ -161,37 +161,6 @@ static int get_object(void *self, const struct object_id *id, enum object_type *
 	return session_object(self, id, type_out, out, err);
 }
 
-struct choices {
-	struct merge_choice *item;
-	size_t nr, cap;
-};
-
-static void leave_others(struct cmd_ctx *ctx, const struct ws_view *v, struct choices *c)
-{
-	const char *pattern;
-	for (size_t i = 0; cmd_has(ctx, "path") && i < v->nr; i++) {
-		bool want = false;
-		for (size_t p = 0; (pattern = command_opt_nth(ctx->line, "path", p)); p++)
-			want |= fnmatch(pattern, v->item[i].path, 0) == 0;
-		if (want)
-			continue;
-		GROW(c->item, c->nr, c->cap);
-		c->item[c->nr++] =
-			(struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
-	}
-}
-
-static size_t left_files(const struct ws_view *v, const struct choices *c)
-{
-	size_t nr = 0;
-	for (size_t i = 0; i < c->nr; i++) {
-		const struct ws_path *p = ws_view_find(v, c->item[i].path, c->item[i].len);
-		nr += p && (p->now.kind == WS_FILE || p->base.kind == WS_FILE) && !ws_path_is_git(p->path, p->len) &&
-		      !(p->now.flags & WS_HASH_ONLY) && !ws_state_eq(&p->base, &p->now);
-	}
-	return nr;
-}
-
 /* The same state of the same box has the same id: a second try finds what the first one did. */
 static void merge_id(const struct again *g, const struct unmerged_box *b, char out[33])
 {
@@ -209,7 +178,9 @@ static void merge_id(const struct again *g, const struct unmerged_box *b, char o
 struct plan { /* what merge_run is given, and what it borrows */
 	struct ws_view *view;
 	struct merge_step *step;
-	struct choices *choice;
+	struct merge_choices *choice;
+	struct pick pick;
+	json_t *taken;
 	struct merge_target *target;
 	size_t nr, left;
 	size_t *files; /* that each target gets */
@@ -259,6 +230,14 @@ static int conflicts(const json_t *body, struct err *err)
 static int plan_make(struct plan *p, struct again *g, const struct unmerged_box *b, const struct ws_store *st,
 		     struct err *err)
 {
+	const char *word;
+	p->pick = PICK_INIT;
+	p->taken = json_array();
+	for (size_t i = 0; (word = command_opt_nth(g->ctx->line, "path", i)); i++)
+		strv_push(&p->pick.paths, word);
+	for (size_t i = 0; (word = command_opt_nth(g->ctx->line, "hunks", i)); i++)
+		if (pick_hunks(&p->pick, word, err) < 0)
+			return -1;
 	p->view = xcalloc(b->nr, sizeof(*p->view));
 	p->step = xcalloc(b->nr, sizeof(*p->step));
 	p->choice = xcalloc(b->nr, sizeof(*p->choice));
@@ -272,8 +251,11 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 		size_t k = p->nr++;
 		if (ws_view_load(&p->view[k], st, l->snap, err) < 0)
 			return -1;
-		leave_others(g->ctx, &p->view[k], &p->choice[k]);
-		size_t left = left_files(&p->view[k], &p->choice[k]);
+		if (pick_choices(&p->pick, l->repo, &p->view[k], st, &p->choice[k], err) < 0)
+			return -1;
+		size_t left = p->choice[k].left;
+		if (p->choice[k].taken)
+			json_array_extend(p->taken, p->choice[k].taken);
 		p->left += left;
 		p->files[k] = l->files > left ? l->files - left : 0;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
@@ -284,6 +266,8 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 						      .choice = p->choice[k].item,
 						      .nr_choices = p->choice[k].nr };
 	}
+	if (pick_check(&p->pick, err) < 0)
+		return -1;
 	return p->nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into", b->name);
 }
 
@@ -291,8 +275,10 @@ static void plan_release(struct plan *p)
 {
 	for (size_t i = 0; i < p->nr; i++) {
 		ws_view_release(&p->view[i]);
-		free(p->choice[i].item);
+		merge_choices_release(&p->choice[i]);
 	}
+	pick_release(&p->pick);
+	json_decref(p->taken);
 	free(p->view);
 	free(p->step);
 	free(p->choice);
@@ -315,7 +301,11 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 		rc = plan_make(&p, g, b, &st, err);
 	struct merge_opts o = {
 		.id = id,
-		.mode = cmd_has(g->ctx, "apply") ? MERGE_APPLY : MERGE_BRANCH,
+		.mode = cmd_opt(g->ctx, "patch")	     ? MERGE_PATCH
+			: cmd_has(g->ctx, "apply")   ? MERGE_APPLY
+			: cmd_has(g->ctx, "commits") ? MERGE_COMMITS
+						     : MERGE_BRANCH,
+		.patch = cmd_opt(g->ctx, "patch"),
 		.branch = cmd_opt(g->ctx, "to"),
 		.author = "sandglass",
 		.email = "sandglass@localhost",
@@ -334,6 +324,8 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 	json_put_str(body, "merge", id);
 	if (p.left)
 		json_put_int(body, "left", (int64_t)p.left);
+	if (json_array_size(p.taken))
+		json_put(body, "taken", json_incref(p.taken));
 	if (rc < 0) {
 		json_put_str(body, "why", err->text);
 		json_put_str(body, "code", err_code_name(err->code));
@@ -355,8 +347,6 @@ int after_end_merge(struct cmd_ctx *ctx, const char *path, const char *box)
 	const struct unmerged_box *b = rc == 0 ? choose(&g, box, &err) : NULL;
 	if (rc == 0 && !b)
 		rc = -1;
-	if (rc == 0 && cmd_has(ctx, "hunks"))
-		rc = err_set(&err, ERR_UNSUPPORTED, "merging single hunks is not built yet; --path takes whole files");
 	if (rc == 0)
 		rc = write_again(&g, &err);
 	if (rc == 0)

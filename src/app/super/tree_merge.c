@@ -1,5 +1,4 @@
 /* Merging back: as an action of a script (which asks) or as a command of a person, and taking it back. */
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "base/paths.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
+#include "sandbox/workspace/pick.h"
 
 /* What was asked for; lives as long as its op. */
 struct merging {
@@ -21,10 +21,11 @@ struct merging {
 	bool dry;
 	char id[33];
 	char *branch, *into, *message, *patch;
-	struct strv paths; /* only these (patterns); empty = all */
+	struct pick pick;  /* only these */
 	json_t *body, **drift;
 	bool done, clean;
 	size_t left; /* files that were not asked for */
+	json_t *taken; /* of the files taken in part */
 };
 
 static void merging_release(struct merging *m)
@@ -33,7 +34,8 @@ static void merging_release(struct merging *m)
 	free(m->into);
 	free(m->message);
 	free(m->patch);
-	strv_release(&m->paths);
+	pick_release(&m->pick);
+	json_decref(m->taken);
 	json_decref(m->body);
 	free(m->drift);
 }
@@ -50,29 +52,6 @@ static void merge_id(struct super *s, uint64_t cause, char out[33])
 	out[16] = 0;
 }
 
-/* --- what a person left out --- */
-
-struct choices {
-	struct merge_choice *item;
-	size_t nr, cap;
-};
-
-static void leave_others(struct merging *m, const struct ws_view *v, struct choices *c)
-{
-	for (size_t i = 0; m->paths.nr && i < v->nr; i++) {
-		bool wanted = false;
-		for (size_t p = 0; p < m->paths.nr; p++)
-			wanted |= fnmatch(m->paths.item[p], v->item[i].path, 0) == 0;
-		if (wanted)
-			continue;
-		GROW(c->item, c->nr, c->cap);
-		c->item[c->nr++] = (struct merge_choice){ .path = v->item[i].path, .len = v->item[i].len, .leave = true };
-		m->left += (v->item[i].now.kind == WS_FILE || v->item[i].base.kind == WS_FILE) &&
-			   !ws_path_is_git(v->item[i].path, v->item[i].len) && !(v->item[i].now.flags & WS_HASH_ONLY) &&
-			   !ws_state_eq(&v->item[i].base, &v->item[i].now);
-	}
-}
-
 /* --- worker --- */
 
 struct layer_merge {
@@ -80,10 +59,10 @@ struct layer_merge {
 	struct merge_step *step;
 	char **message;
 	size_t nr;
-	struct choices choices;
+	struct merge_choices choices;
 };
 
-static int load_steps(struct merging *m, size_t i, struct layer_merge *lm)
+static int load_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
 	size_t nr = 0;
@@ -106,8 +85,13 @@ static int load_steps(struct merging *m, size_t i, struct layer_merge *lm)
 		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr], .message = lm->message[lm->nr] };
 		lm->nr++;
 	}
-	leave_others(m, &lm->view[lm->nr - 1], &lm->choices);
-	return 0;
+	int rc = pick_choices(&m->pick, t->layer[i].name, &lm->view[lm->nr - 1], st, &lm->choices, &m->op.err);
+	m->left += lm->choices.left;
+	if (lm->choices.taken && !m->taken)
+		m->taken = json_array();
+	if (lm->choices.taken)
+		json_array_extend(m->taken, lm->choices.taken);
+	return rc;
 }
 
 static void layer_merge_release(struct layer_merge *lm)
@@ -119,7 +103,7 @@ static void layer_merge_release(struct layer_merge *lm)
 	free(lm->view);
 	free(lm->step);
 	free(lm->message);
-	free(lm->choices.item);
+	merge_choices_release(&lm->choices);
 }
 
 static void merge_work(struct tree_op *op)
@@ -131,6 +115,7 @@ static void merge_work(struct tree_op *op)
 	struct merge_target *target = xcalloc(t->nr_layers, sizeof(*target));
 	CLEANUP(free_ptr) char *undo = paths_state("undo");
 	size_t nr = 0;
+	tree_store(t, &st);
 	int rc = dir_make(undo, 0700, &op->err);
 	m->drift = xcalloc(t->nr_layers, sizeof(*m->drift));
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
@@ -138,7 +123,7 @@ static void merge_work(struct tree_op *op)
 			continue;
 		rc = tree_base_drift(t, i, &m->drift[i], &op->err);
 		if (rc == 0)
-			rc = load_steps(m, i, &lm[i]);
+			rc = load_steps(m, i, &st, &lm[i]);
 		target[nr++] = (struct merge_target){
 			.repo = t->layer[i].name,
 			.dir = m->into ? m->into : t->layer[i].host_dir,
@@ -148,6 +133,8 @@ static void merge_work(struct tree_op *op)
 			.nr_choices = lm[i].choices.nr,
 		};
 	}
+	if (rc == 0)
+		rc = pick_check(&m->pick, &op->err);
 	if (rc == 0 && nr == 0)
 		rc = err_set(&op->err, ERR_INVALID, "box '%s' has no folder of yours to merge into; name one", t->name);
 	struct merge_opts o = {
@@ -213,6 +200,8 @@ static void merge_done(struct tree_op *op)
 	json_put_str(body, "merge", m->id);
 	if (m->left)
 		json_put_int(body, "left", (int64_t)m->left);
+	if (m->taken)
+		json_put(body, "taken", json_incref(m->taken));
 	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
 	uint64_t seq = record_append_json(s->record, kind, op->cause, 0, t->id, op->action ? op->cause : 0, body);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
@@ -316,21 +305,24 @@ void op_box_merge(struct call *c)
 int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err)
 {
 	struct trees *t = super_box_trees(rq->s, rq->box);
-	const char *to = json_str(opts, "to", NULL);
+	const char *to = json_str(opts, "to", NULL), *patch = json_str(opts, "patch", NULL);
 	if (!t)
 		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
-	if (json_object_get(opts, "hunks"))
-		return err_set(err, ERR_UNSUPPORTED, "merging single hunks is not built yet; --path takes whole files");
+	struct pick pick = PICK_INIT;
+	if (pick_opts(&pick, opts, err) < 0) {
+		pick_release(&pick);
+		return -1;
+	}
 	struct merging *m = merging_new(t, rq->cause);
-	const json_t *paths = json_object_get(opts, "path");
+	m->pick = pick;
 	m->op.rq = *rq;
-	m->mode = json_object_get(opts, "apply") ? MERGE_APPLY : MERGE_BRANCH;
+	m->patch = patch ? xstrdup(patch) : NULL;
+	m->mode = patch				     ? MERGE_PATCH
+		  : json_object_get(opts, "apply")   ? MERGE_APPLY
+		  : json_object_get(opts, "commits") ? MERGE_COMMITS
+						     : MERGE_BRANCH;
 	m->dry = json_object_get(opts, "dry-run") != NULL;
 	m->branch = to ? xstrdup(to) : NULL;
-	if (json_is_string(paths))
-		strv_push(&m->paths, json_string_value(paths));
-	else
-		json_get_argv(paths, &m->paths);
 	tree_op_start(&m->op);
 	return 0;
 }

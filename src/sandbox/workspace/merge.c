@@ -260,19 +260,25 @@ static int apply_choices(struct ws_diff *d, const struct merge_target *t, const 
 				ch = &t->choice[k];
 		if (ch && ch->leave)
 			continue;
-		if (ch && ch->nr_left) {
+		if (ch && (ch->nr_left || ch->nr_ranges)) {
 			struct ws_patch p;
 			CLEANUP(buf_release) struct buf b = BUF_INIT;
 			if (ws_patch_make(&p, st, c, 3, err) < 0)
 				return -1;
 			bool text = p.what == PATCH_TEXT && c->was.kind != WS_LINK && c->now.kind != WS_LINK;
-			merge_take_hunks(&p, ch->left, ch->nr_left, &b);
+			bool fits = true;
+			if (ch->nr_ranges)
+				fits = merge_take_ranges(&p.old, &p.new, ch->range, ch->nr_ranges, &b);
+			else
+				merge_take_hunks(&p, ch->left, ch->nr_left, &b);
 			bool nothing = c->was.kind == WS_FILE && b.len == p.old.len &&
 				       !memcmp(buf_cstr(&b), buf_cstr(&p.old), b.len);
 			ws_patch_release(&p);
 			if (!text)
 				return err_set(err, ERR_INVALID, "'%s' has no hunks: take or leave it as a whole",
 					       c->path);
+			if (!fits)
+				return err_set(err, ERR_INVALID, "'%s' is not what was shown: look at it again", c->path);
 			if (nothing || (c->was.kind == WS_NONE && b.len == 0))
 				continue;
 			if (c->now.kind == WS_NONE) /* a removal of which something is left */

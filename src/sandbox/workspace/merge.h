@@ -26,6 +26,12 @@ enum merge_mode {
 const char *merge_mode_name(enum merge_mode m);
 bool merge_mode_find(const char *name, enum merge_mode *out);
 
+/* Lines of the old content that lines of the new one take the place of. */
+struct merge_range {
+	unsigned old_skip, old_lines; /* lines before it, lines in it */
+	unsigned new_skip, new_lines;
+};
+
 /* What a person took of one path. Paths without a choice are taken as a whole. */
 struct merge_choice {
 	const char *path;
@@ -33,6 +39,8 @@ struct merge_choice {
 	bool leave;	      /* the whole file */
 	const unsigned *left; /* hunks (1, 2, ...; of ws_patch_make with 3 lines of context) that are left */
 	size_t nr_left;
+	struct merge_range *range; /* instead: only these, sorted, none over another */
+	size_t nr_ranges;
 };
 
 struct merge_step {
@@ -94,6 +102,10 @@ size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const c
 /* Content with only some hunks of a change: @old's bytes with every hunk not in @left (sorted) applied. */
 struct ws_patch;
 void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_left, struct buf *out);
+
+/* @old with @range taken from @new. False: a range is outside of its content, or lines would be run together. */
+NODISCARD bool merge_take_ranges(const struct buf *old, const struct buf *new, const struct merge_range *range, size_t nr,
+				 struct buf *out);
 
 /* The child's main, for the program that is started with --git-child: serves @sock until it is closed. Returns the exit
  * status. */

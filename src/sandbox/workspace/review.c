@@ -47,6 +47,44 @@ void merge_take_hunks(const struct ws_patch *p, const unsigned *left, size_t nr_
 	copy_lines(&p->old, &off, &at, UINT32_MAX, out);
 }
 
+static size_t skip_lines(const struct buf *b, size_t off, unsigned nr)
+{
+	for (; nr && off < b->len; nr--) {
+		const char *nl = memchr(b->data + off, '\n', b->len - off);
+		off = nl ? (size_t)(nl - b->data) + 1 : b->len;
+	}
+	return nr ? SIZE_MAX : off;
+}
+
+static bool open_end(const struct buf *b)
+{
+	return b->len && b->data[b->len - 1] != '\n';
+}
+
+bool merge_take_ranges(const struct buf *old, const struct buf *new, const struct merge_range *range, size_t nr,
+		       struct buf *out)
+{
+	size_t at = 0;
+	buf_reset(out);
+	for (size_t i = 0; i < nr; i++) {
+		const struct merge_range *r = &range[i];
+		size_t from = skip_lines(old, 0, r->old_skip), mine = skip_lines(new, 0, r->new_skip);
+		size_t to = from == SIZE_MAX ? from : skip_lines(old, from, r->old_lines);
+		size_t end = mine == SIZE_MAX ? mine : skip_lines(new, mine, r->new_lines);
+		if (to == SIZE_MAX || end == SIZE_MAX || from < at)
+			return false;
+		buf_append(out, buf_cstr(old) + at, from - at);
+		if (open_end(out) && end > mine)
+			return false;
+		buf_append(out, buf_cstr(new) + mine, end - mine);
+		at = to;
+	}
+	if (open_end(out) && at < old->len)
+		return false;
+	buf_append(out, buf_cstr(old) + at, old->len - at);
+	return true;
+}
+
 /* --- flags --- */
 
 static const struct {
