@@ -202,12 +202,18 @@ class Handler(BaseHTTPRequestHandler):
         else:
             self.events(stream(["all of it"]))
 
+    def on_many(self, n, body):
+        """Says fifty times what it was told, slowly enough that a hundred of them are open at once."""
+        told = body["messages"][-1]["content"][0]["text"] + " "
+        self.events(stream([told * 50]), pause=0.05)
+
     def on_fine(self, n, body):
         self.events(stream(["fine"]))
 
 
 class Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 256
 
     def handle_error(self, *_):
         pass

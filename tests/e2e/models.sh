@@ -92,7 +92,7 @@ port=$(cat port)
 {
 	echo 'local c = require "sandglass.config"'
 	echo 'c.models = {'
-	for how in key unknown bad html gateway limited quota repair trickle silent cut overload pause refused window room length slow fine; do
+	for how in key unknown bad html gateway limited quota repair trickle silent cut overload pause refused window room length slow fine many; do
 		window=
 		case $how in window | room) window=', window = 1000000' ;; esac
 		echo "$how = { plugin = 'anthropic', url = 'http://127.0.0.1:$port/$how', key = 'MINE', tries = 4, idle = '1s', first = '2s'$window },"
@@ -151,6 +151,26 @@ like "$out" 'code=model: .*refused' 'refused: an error value'
 is "$(seen refused)" 1 'refused: not asked again'
 ask fine:m
 like "$out" 'usage in=150 out=20 cached=40 written=10' 'usage: what was cached and what was written'
+
+# --- a hundred at once ------------------------------------------------------------------------------------------------
+cat >many.lua <<'L'
+local sg = require "sandglass"
+local list = {}
+for i = 1, 100 do list[i] = i end
+local texts = sg.map(list, function(i)
+  local c = sg.chat { model = "many:m" }
+  c:user("number " .. i)
+  return assert(c:send()).text
+end, { limit = 100 })
+local good = 0
+for i = 1, 100 do good = good + (texts[i] == ("number " .. i .. " "):rep(50) and 1 or 0) end
+print("good " .. good)
+L
+timeout 60 "$sg" run --no-tui many.lua >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" 'good 100' 'a hundred streams at once, each its own answer'
+like "$(cat "$t/out")" 'tokens, \$\?' 'a price that is not known is shown as such'
+"$sg" verify "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" >"$t/out" 2>&1
+ok $? 'a hundred streams: the record verifies'
 
 # --- killed in the middle of an answer --------------------------------------------------------------------------------
 line=$("$sg" run -d agent.lua --json -- --model slow:m 2>"$t/out")
