@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Many sessions, many people: one console over all that run, later ones join, a decision goes to the session it is meant
+# for and everybody sees it; a shell of one's own from the screen; what waits, and the page for who takes over.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v tmux >/dev/null || {
+	skip "no tmux"
+	finish
+}
+sg=$SANDGLASS
+export TZ=UTC
+cd "$t" || exit 1
+cat >two.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "two" }
+for _, cmd in ipairs { "echo once >> log", "echo second >> log" } do
+  local r, err = box:exec(cmd)
+  print(r and "ran" or ("not run: " .. tostring(err)))
+end
+L
+tm() { tmux -S "$t/tmux" "$@"; }
+shows() { tm capture-pane -p -t "$1" | grep -qE -- "$2"; }
+waits() { [ "$("$sg" ls --waiting 2>/dev/null | wc -l)" -eq "$1" ]; }
+one=$("$sg" run -d two.lua --hold kind:exec --name one </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+')
+two=$("$sg" run -d two.lua --hold kind:exec --name two </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+')
+wait_for 20 waits 2
+ok $? "ls --waiting: a line for each of two sessions"
+like "$("$sg" ls --waiting)" "^$one#[0-9]+ .*exec: echo once >> log  \(hold\)" "with session, event, command and reason"
+like "$("$sg" ls --waiting --json)" '"schema":1,.*"what":"echo once >> log"' "and as JSON"
+tm -f /dev/null new-session -d -s a -x 120 -y 36 "LC_ALL=C.UTF-8 $sg; echo left; exec sleep 60"
+tm new-session -d -s b -x 80 -y 24 "LC_ALL=C.UTF-8 $sg attach; echo left; exec sleep 60"
+wait_for 10 shows a 'fleet: 2 sessions +2 agents +2 HELD'
+ok $? "one console over both sessions"
+wait_for 10 shows b '2 HELD'
+ok $? "a second one, by attach without a word"
+three=$("$sg" run -d two.lua --hold kind:exec --name three </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+')
+wait_for 15 shows a 'fleet: 3 sessions +3 agents +3 HELD'
+ok $? "a session that begins later joins"
+wait_for 10 shows b '3 HELD'
+ok $? "on both screens"
+tm send-keys -t a -l ':boxes'
+tm send-keys -t a Enter
+wait_for 5 shows a '3 boxes +3 open'
+ok $? "the boxes of all sessions"
+tm send-keys -t a s
+wait_for 10 shows a 'agent@sandbox'
+ok $? "s: a shell of one's own in the box"
+tm send-keys -t a -l 'exit'
+tm send-keys -t a Enter
+wait_for 10 shows a 'the shell in two has ended'
+ok $? "and back to the screen"
+id=$("$sg" ls --waiting | grep "^$two#" | grep -oE '#[0-9]+' | tr -d '#')
+"$sg" deny "$two#$id" -m 'not this one' >"$t/out" 2>&1
+is $? 0 "a decision for one of them"
+said() { "$sg" show "$two" --handover | grep -q 'note: not this one'; }
+wait_for 10 said
+ok $? "stands in its handover, with its note"
+unlike "$("$sg" show "$one" --handover)" 'not this one' "and not in another's"
+like "$("$sg" show "$one" --handover)" 'WAITS FOR A PERSON \(1\)' "the handover says what waits"
+tm send-keys -t b H
+wait_for 5 shows b 'HANDOVER of s-'
+ok $? "H shows it on the screen"
+tm kill-server
+for s in $one $two $three; do "$sg" stop --now -S "$s" >/dev/null 2>&1; done
+finish
