@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Models: a stream of text through parser, plugin and record against curl writing it to a file; a hundred streams; a turn
+# of the loop; a fork of a session of 10,000 events. Figures only; nothing is judged.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+sg=$PWD/${B:-build}/sandglass server=$PWD/tests/bench/stream_server.py
+t=$(mktemp -d)
+chmod 755 "$t"
+export HOME=$t/home XDG_RUNTIME_DIR=$t/run KEY=no-real-key SANDGLASS_CONFIG=$t/config.lua no_proxy=127.0.0.1
+mkdir -p "$HOME" "$XDG_RUNTIME_DIR"
+chmod 700 "$XDG_RUNTIME_DIR"
+cd "$t" || exit 2
+python3 "$server" >port 2>/dev/null </dev/null &
+pid=$!
+trap 'kill $pid 2>/dev/null; rm -rf "$t"' EXIT
+for _ in $(seq 50); do [ -s port ] && break; sleep 0.1; done
+port=$(cat port)
+cat >config.lua <<C
+local c = require "sandglass.config"
+c.models = { long = { plugin = "anthropic", url = "http://127.0.0.1:$port/20000", key = "KEY" },
+  part = { plugin = "anthropic", url = "http://127.0.0.1:$port/500", key = "KEY" } }
+return c
+C
+cat >chat.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { n = 1, model = "long:m" }
+local list = {}
+for i = 1, a.n do list[i] = i end
+sg.map(list, function() local c = sg.chat { model = a.model } c:user("go") assert(c:send()) end, { limit = 100 })
+L
+cat >turns.lua <<'L'
+local list = {}
+for i = 1, 400 do list[i] = { say = "turn", call = { "nothing", {} } } end
+return list
+L
+cat >loop.lua <<'L'
+local sg = require "sandglass"
+local tool = sg.tool { name = "nothing", about = "does nothing", params = {}, run = function() return math.random(1000) .. "" end }
+local c = sg.chat { model = "scripted:turns.lua", tools = { tool } }
+c:user("go")
+for _ = 1, 400 do local r = assert(c:send()) for _, call in ipairs(r.calls) do c:answer(call, c:call(call)) end end
+L
+ms() { local a; a=$(date +%s%N); "$@" >"$t/out" 2>&1 </dev/null; echo $((($(date +%s%N) - a) / 1000000)); }
+run() { ms "$sg" run --no-tui -q "$@"; }
+printf 'local sg = require "sandglass"\n' >empty.lua
+empty=$(run empty.lua)
+floor=$(ms curl -sS -o body -d '{}' "http://127.0.0.1:$port/20000/v1/messages")
+bytes=$(stat -c %s body)
+one=$(($(run chat.lua) - empty))
+printf 'one stream of %d KB, 20,000 events: curl to a file %d ms; parsed and recorded %d ms: %d KB/s, %d events/s\n' \
+	$((bytes / 1024)) "$floor" "$one" $((bytes * 1000 / 1024 / (one > 0 ? one : 1))) $((20000 * 1000 / (one > 0 ? one : 1)))
+many=$(($(run chat.lua -- --n 100 --model part:m) - empty))
+printf 'a hundred streams at once, 500 events each: %d ms, %d us an event\n' "$many" $((many * 1000 / 50000))
+loop=$(($(run loop.lua) - empty))
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+printf '400 turns with a tool call each: %d us a turn, all of it recorded\n' $((loop * 1000 / 400))
+events=$("$sg" events "$file" --json | wc -l)
+forked=$(ms "$sg" fork "$file#$((events - 3))" --no-tui -q)
+printf 'fork of it at event %d of %d, to its end: %d ms (a run of an empty script: %d ms)\n' $((events - 3)) "$events" "$forked" "$empty"

@@ -1,0 +1,43 @@
+#!/usr/bin/env python3
+"""Streams /N/...: an answer of Anthropic's Messages API with N pieces of text, as fast as it is read. Prints its port."""
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+
+def event(e):
+    return b"event: %s\ndata: %s\n\n" % (e["type"].encode(), json.dumps(e).encode())
+
+
+HEAD = event({"type": "message_start", "message": {"id": "m", "usage": {"input_tokens": 1}}}) + event(
+    {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}})
+PIECE = event({"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "some words of it "}})
+TAIL = event({"type": "content_block_stop", "index": 0}) + event(
+    {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {"output_tokens": 9}}) + event(
+    {"type": "message_stop"})
+
+
+class Handler(BaseHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        self.rfile.read(int(self.headers.get("content-length", 0)))
+        n = int(self.path.split("/")[1])
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-length", str(len(HEAD) + n * len(PIECE) + len(TAIL)))
+        self.end_headers()
+        self.wfile.write(HEAD)
+        for i in range(0, n, 100):
+            self.wfile.write(PIECE * min(100, n - i))
+        self.wfile.write(TAIL)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    request_queue_size = 256
+
+
+server = Server(("127.0.0.1", 0), Handler)
+print(server.server_port, flush=True)
+server.serve_forever()
