@@ -301,7 +301,7 @@ sg.agent = {}
 ---@field messages table[]
 ---@field usage table
 ---@field steps integer
----@field stop "done"|"end"|"steps"|"budget"|"denied"|"stopped"|"error"
+---@field stop "done"|"end"|"steps"|"budget"|"denied"|"stopped"|"refused"|"error"
 
 ---@class sg.AgentOpts
 ---@field task string
