@@ -524,6 +524,31 @@ int line_sync(struct line *l, uint64_t limit_seq, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* As time went: each event after its pause. */
+static int print_slowly(struct line *l, const struct line_opts *o, struct err *err)
+{
+	struct event ev[64];
+	uint64_t at = l->s->model.head;
+	int64_t last = 0;
+	for (size_t nr = 1; nr > 0;) {
+		if (session_headers(l->s->session, at, ev, ARRAY_LEN(ev), &nr, err) < 0)
+			return -1;
+		for (size_t i = 0; i < nr; i++) {
+			int64_t gap = last ? ev[i].ts_us - last : 0;
+			at = ev[i].seq;
+			last = ev[i].ts_us;
+			if (o->to && at > o->to)
+				return 0;
+			gap = gap < 0 ? 0 : gap > TRACK_IDLE_US ? TRACK_IDLE_US : gap;
+			if (gap > 0)
+				usleep((useconds_t)(gap * o->den / o->num));
+			if (line_sync(l, at, err) < 0)
+				return -1;
+		}
+	}
+	return 0;
+}
+
 int line_print(const struct line_opts *o, struct err *err)
 {
 	struct source *s = NULL;
@@ -532,7 +557,7 @@ int line_print(const struct line_opts *o, struct err *err)
 	if (o->from > 0)
 		source_seek(s, o->from);
 	struct line *l = line_new(s, NULL, o->out, o->json, false);
-	int rc = line_sync(l, o->to, err);
+	int rc = o->num > 0 ? print_slowly(l, o, err) : line_sync(l, o->to, err);
 	line_free(&l);
 	source_close(&s);
 	return rc;

@@ -24,6 +24,7 @@ struct line_opts {
 	bool json;
 	FILE *out;
 	uint64_t from, to; /* events with from < seq <= to; to 0 = the end */
+	int num, den;      /* at num/den of the speed at which it went, pauses over 2 s cut; 0 = at once */
 };
 
 /* Prints what is there and returns. */

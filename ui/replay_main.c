@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "ui/console.h"
 #include "ui/line.h"
+#include "ui/transport.h"
 
 static const char usage[] = "usage: sandglass-replay [options] FILE\n"
 			    "  --at SEQ          begin at this event (default: the end)\n"
@@ -25,6 +26,7 @@ static const char usage[] = "usage: sandglass-replay [options] FILE\n"
 			    "  --follow          with --screens: goes on until the session ends\n"
 			    "  --no-tui          one event per line\n"
 			    "  --json            with --no-tui: JSON lines\n"
+			    "  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
 			    "keys: ? shows them. Nothing runs.\n";
 
 static int fail(const struct err *err)
@@ -37,7 +39,18 @@ struct options {
 	bool screen, screens, follow, line, json;
 	struct screen_opts s;
 	struct console_opts c;
+	int num, den;
 };
+
+static int parse_speed(struct options *o, const char *text, struct err *err)
+{
+	int index;
+	if (!transport_speed(text, &index))
+		return err_set(err, ERR_USAGE, "--speed '%s': there are 0.25 0.5 1 2 4 8 16 32 64", text);
+	transport_ratio(index, &o->num, &o->den);
+	o->line = true;
+	return 0;
+}
 
 static int parse(int argc, char **argv, struct options *o, struct err *err)
 {
@@ -53,6 +66,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{ "screens", 0, NULL, 'S' },
 		{ "follow", 0, NULL, 'F' },
 		{ "json", 0, NULL, 'j' },
+		{ "speed", 1, NULL, 'p' },
 		{ "help", 0, NULL, 'h' },
 		{ 0 },
 	};
@@ -94,6 +108,10 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		case 'j':
 			o->line = o->json = true;
 			break;
+		case 'p':
+			if (parse_speed(o, optarg, err) < 0)
+				return -1;
+			break;
 		case 'h':
 			fputs(usage, stdout);
 			exit(0);
@@ -124,7 +142,8 @@ int main(int argc, char **argv)
 	if (o.screens)
 		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? fail(&err) : 0;
 	if (o.line || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
-		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .to = o.c.at };
+		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .to = o.c.at,
+				       .num = o.num, .den = o.den };
 		return line_print(&l, &err) < 0 ? fail(&err) : 0;
 	}
 	return console_main(&o.c, &err) < 0 ? fail(&err) : 0;

@@ -95,7 +95,7 @@ int cmd_replay(struct cmd_ctx *ctx)
 		strv_push(&argv, "--at");
 		strv_push(&argv, from);
 	}
-	static const char *const passed[] = { "view", "size" };
+	static const char *const passed[] = { "view", "size", "speed" };
 	for (size_t i = 0; i < ARRAY_LEN(passed); i++)
 		if (cmd_opt(ctx, passed[i])) {
 			CLEANUP(free_ptr) char *flag = xasprintf("--%s", passed[i]);
