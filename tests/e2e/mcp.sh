@@ -16,7 +16,11 @@ last() { ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1; }
 			"$sg" approve "$id" >/dev/null 2>&1 && break
 	done
 ) &
-timeout 100 python3 "$here/mcp/client.py" "$sg" mcp serve --hold 'cmd:HOLDME' >checks 2>"$t/out" </dev/null
+cat >hold.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "allow", p.ask "held" { cmd = "echo HOLDME" } }
+L
+timeout 100 python3 "$here/mcp/client.py" "$sg" mcp serve --policy hold.lua >checks 2>"$t/out" </dev/null
 wait
 while IFS=$'\t' read -r line got; do
 	case $line in
@@ -31,7 +35,7 @@ ok $? 'its session ends with the client'
 "$sg" verify "$file" >"$t/out" 2>&1
 is $? 0 'and its record verifies'
 like "$("$sg" events "$file" --json)" '"kind": ?"agent.start".*driver|driver.*agent.start' 'the client is an agent of it by the name that it gave'
-"$sg" mcp serve </dev/null >none 2>"$t/out"
+timeout 20 "$sg" mcp serve </dev/null >none 2>"$t/out"
 is "$?:$(cat none)" 0: 'a client that says nothing starts nothing'
 
 # --- as a client ----------------------------------------------------------------------------------------------------

@@ -29,10 +29,11 @@ struct lines {
 static void on_readable(void *self, int fd, unsigned events);
 static void on_poll(void *self);
 
+/* A file, /dev/null: always readable, and nothing that can be watched. */
 static bool is_file(int fd)
 {
 	struct stat st;
-	return fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+	return fstat(fd, &st) == 0 && (S_ISREG(st.st_mode) || (S_ISCHR(st.st_mode) && !isatty(fd)));
 }
 
 /* Pipes and sockets must not make us wait; a terminal is somebody else's, too. */

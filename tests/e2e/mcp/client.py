@@ -36,8 +36,8 @@ def send(method, params=None, modern=True):
     return nr
 
 
-def tool(name, modern=True, **args):
-    m = read(send("tools/call", {"name": name, "arguments": args}, modern))
+def tool(which, modern=True, **args):
+    m = read(send("tools/call", {"name": which, "arguments": args}, modern))
     return m.get("result", m)
 
 
