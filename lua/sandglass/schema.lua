@@ -79,7 +79,7 @@ end
 -- What a model most likely meant: numbers and lists written as strings, one value for a list.
 local function repair(s, v)
   local kind, want = kind_of(v), s.type
-  if want == "integer" and kind == "number" and v == math.floor(v) then return math.tointeger(v) end
+  if want == "integer" and kind == "number" and v == math.floor(v) then return math.tointeger(v) or v end
   if kind == "string" then
     if want == "integer" then return math.tointeger(tonumber(v)) or v end
     if want == "number" then return tonumber(v) or v end
@@ -99,6 +99,10 @@ local function repair(s, v)
 end
 
 local function is_kind(v, want)
+  if type(want) == "table" then
+    for _, w in ipairs(want) do if is_kind(v, w) then return true end end
+    return false
+  end
   local kind = kind_of(v)
   return kind == want or (want == "number" and kind == "integer")
 end
@@ -106,55 +110,122 @@ end
 local validate
 
 local function object(s, v, path)
-  local out = {}
+  local out, properties = {}, s.properties or {}
+  local function at(name) return path == "" and tostring(name) or path .. "." .. tostring(name) end
   for k, item in pairs(v) do
-    local sub = s.properties and s.properties[k]
-    if sub and item ~= core.null then
-      local good, wrong = validate(sub, item, path == "" and k or path .. "." .. k)
+    local sub = properties[k]
+    local known = sub ~= nil
+    if not known then sub = s.additionalProperties end
+    if not known and sub == false then
+      return nil, ("no parameter '%s'%s"):format(at(k), check.suggest(k, properties))
+    end
+    if sub == nil then
+      out[k] = item
+    elseif not (known and item == core.null) then
+      local good, wrong = validate(sub, item, at(k))
       if wrong then return nil, wrong end
       out[k] = good
-    elseif not sub and s.properties and s.additionalProperties == false then
-      return nil, ("no parameter '%s'%s"):format(path == "" and tostring(k) or path .. "." .. k,
-        check.suggest(k, s.properties))
-    else
-      out[k] = item
     end
+  end
+  for name, sub in pairs(properties) do
+    if out[name] == nil and type(sub) == "table" then out[name] = sub.default end
   end
   for _, name in ipairs(s.required or {}) do
-    if out[name] == nil then
-      return nil, ("parameter '%s' is missing"):format(path == "" and name or path .. "." .. name)
-    end
-  end
-  for name, sub in pairs(s.properties or {}) do
-    if out[name] == nil and sub.default ~= nil then out[name] = sub.default end
+    if out[name] == nil then return nil, ("parameter '%s' is missing"):format(at(name)) end
   end
   return out
 end
 
-function validate(s, v, path)
-  v = repair(s, v)
-  if s.type and not is_kind(v, s.type) then
-    return nil, ("parameter '%s' is %s, %s is wanted"):format(path, kind_of(v), s.type)
-  end
-  if s.enum then
-    local found
-    for _, c in ipairs(s.enum) do found = found or c == v end
-    if not found then
-      return nil, ("parameter '%s' is '%s', one of %s is wanted"):format(path, tostring(v), table.concat(s.enum, ", "))
+local function listed(values)
+  local words = {}
+  for i, v in ipairs(values) do words[i] = tostring(v) end
+  return table.concat(words, ", ")
+end
+
+local function characters(v) return utf8.len(v) or #v end
+local function count(v) return #v end
+local function less(n, at) return n < at end
+local function more(n, at) return n > at end
+
+-- Bounds of a value by its kind: keyword, what is measured, when it is wrong, in which words.
+local NUMBER = {
+  { "minimum", nil, less, "is less than %s" },
+  { "maximum", nil, more, "is more than %s" },
+  { "exclusiveMinimum", nil, function(n, at) return n <= at end, "is not more than %s" },
+  { "exclusiveMaximum", nil, function(n, at) return n >= at end, "is not less than %s" },
+}
+local BOUNDS = {
+  number = NUMBER, integer = NUMBER,
+  string = {
+    { "minLength", characters, less, "is shorter than %s characters" },
+    { "maxLength", characters, more, "is longer than %s characters" },
+  },
+  array = {
+    { "minItems", count, less, "has fewer than %s items" },
+    { "maxItems", count, more, "has more than %s items" },
+  },
+}
+
+local function out_of_bounds(s, v, path)
+  for _, b in ipairs(BOUNDS[kind_of(v)] or {}) do
+    local at, measure = s[b[1]], b[2]
+    if type(at) == "number" and b[3](measure and measure(v) or v, at) then
+      return ("parameter '%s' " .. b[4]):format(path, at)
     end
   end
-  if s.minimum and v < s.minimum then return nil, ("parameter '%s' is less than %s"):format(path, s.minimum) end
-  if s.maximum and v > s.maximum then return nil, ("parameter '%s' is more than %s"):format(path, s.maximum) end
-  if s.type == "array" and s.items then
+end
+
+local function any_of(forms, v, path)
+  local wrong
+  for _, sub in ipairs(forms) do
+    local good, why = validate(sub, v, path)
+    if not why then return good end
+    wrong = wrong or why
+  end
+  if not wrong then return v end
+  return nil, ("%s (none of its %d forms fits)"):format(wrong, #forms)
+end
+
+-- Type, choices, bounds and forms of one value; what is inside of it is not looked at.
+local function shallow(s, v, path)
+  if s.type and not is_kind(v, s.type) then
+    local want = type(s.type) == "table" and table.concat(s.type, " or ") or s.type
+    return nil, ("parameter '%s' is %s, %s is wanted"):format(path, kind_of(v), want)
+  end
+  local choices = s.enum or (s.const ~= nil and { s.const })
+  if choices then
+    local found
+    for _, c in ipairs(choices) do found = found or c == v end
+    if not found then
+      return nil, ("parameter '%s' is '%s', one of %s is wanted"):format(path, tostring(v), listed(choices))
+    end
+  end
+  local wrong = out_of_bounds(s, v, path)
+  if wrong then return nil, wrong end
+  local forms = s.anyOf or s.oneOf
+  if forms then return any_of(forms, v, path) end
+  return v
+end
+
+function validate(s, v, path)
+  if s == false then return nil, ("parameter '%s' is not allowed"):format(path) end
+  if type(s) ~= "table" then return v end
+  local wrong
+  v, wrong = shallow(s, repair(s, v), path)
+  if wrong then return nil, wrong end
+  local kind = kind_of(v)
+  if kind == "array" and s.items ~= nil then
     local out = list {}
     for i, item in ipairs(v) do
-      local good, wrong = validate(s.items, item, path .. "[" .. i .. "]")
-      if wrong then return nil, wrong end
+      local good, bad = validate(s.items, item, path .. "[" .. i .. "]")
+      if bad then return nil, bad end
       out[i] = good
     end
     return out
   end
-  if s.type == "object" and (s.properties or s.required) then return object(s, v, path) end
+  if kind == "object" and (s.properties or s.required or s.additionalProperties ~= nil) then
+    return object(s, v, path)
+  end
   return v
 end
 
