@@ -1,4 +1,8 @@
-/* A person's own shell in a box, from a screen. */
+/* A person's own shell in a box, and more money, time or steps for an agent: from a screen. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include "ui/ui.h"
 
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
@@ -13,4 +17,53 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 		buf_reset(&ui->wish_text);
 		buf_printf(&ui->wish_text, "%s %s", s->model.id, box->name);
 	}
+}
+
+/* "usd=1 time=20m", or an amount alone: dollars. NULL: it is not that. */
+static json_t *more_of(const char *text)
+{
+	static const char *const names[] = { "usd", "tokens", "time", "steps" };
+	json_t *opts = json_object();
+	CLEANUP(free_ptr) char *copy = xstrdup(text);
+	char *save = NULL;
+	for (char *w = strtok_r(copy, " ,", &save); w && opts; w = strtok_r(NULL, " ,", &save)) {
+		char *eq = strchr(w, '=');
+		const char *name = eq ? NULL : "usd", *value = eq ? eq + 1 : w + (*w == '$');
+		if (eq)
+			*eq = 0;
+		for (size_t i = 0; i < ARRAY_LEN(names) && eq; i++)
+			name = strcmp(w, names[i]) == 0 ? names[i] : name;
+		if (name && *value) {
+			json_put_str(opts, name, value);
+		} else {
+			json_decref(opts);
+			opts = NULL;
+		}
+	}
+	return opts;
+}
+
+static void more_said(struct ui *ui, const char *text)
+{
+	const struct subject on = ui->prompt.on;
+	const struct source *s = ui_source(ui, on.source);
+	const struct model_agent *a = s ? model_agent(&s->model, on.agent) : NULL;
+	if (!text || !*text || !s)
+		return;
+	json_t *opts = more_of(text);
+	if (!opts) {
+		ui_say(ui, ROLE_ERROR, "not understood: usd=1 time=20m tokens=50000 steps=20");
+		return;
+	}
+	ui_send(ui, on.source, (const char *[]){ "budget", a && !a->script ? a->name : NULL, NULL }, opts);
+}
+
+void ui_more_budget(struct ui *ui, const struct subject *on)
+{
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_agent *a = s ? model_agent(&s->model, on->agent) : NULL;
+	char label[120];
+	snprintf(label, sizeof(label), "more for %.40s (usd=1 time=20m tokens=50000 steps=20):",
+		 a && !a->script ? a->name : "the session");
+	ui_ask(ui, label, on, more_said);
 }

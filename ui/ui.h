@@ -108,6 +108,8 @@ void ui_command_line(struct ui *ui, const char *text);
 bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
 /* A shell of the person's own in @box, or why not (takeover.c). */
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
+/* Asks how much more of a budget, for the agent or the session. */
+void ui_more_budget(struct ui *ui, const struct subject *on);
 /* ":set name=value" (set.c). */
 void ui_set(struct ui *ui, const char *what);
 /* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */

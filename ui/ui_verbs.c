@@ -223,6 +223,9 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		ui_shell(ui, on->source, b);
 		return true;
 	}
+	case VERB_BUDGET:
+		ui_more_budget(ui, on);
+		return true;
 	case VERB_SAY:
 		ask_say(ui, on);
 		return true;
