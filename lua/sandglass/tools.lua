@@ -43,14 +43,15 @@ function M.sg.tool(o)
   return make(o)
 end
 
--- The first and the last bytes of a long text, whole lines where it can be.
-function M.shorten(s, most)
+-- The first and the last bytes of a long text, whole lines where it can be; event: the number of what has all of it.
+function M.shorten(s, most, event)
   most = most or SHOWN
   if #s <= most then return s end
   local head, tail = s:sub(1, most // 2), s:sub(-(most // 2))
   head = head:match "^(.*\n)" or head
   tail = tail:match "\n(.*)$" or tail
-  return ("%s[... %d bytes left out; all of it is in the record ...]\n%s"):format(head, #s - #head - #tail, tail)
+  local where = event and "event " .. tostring(event) .. " of the record" or "the record"
+  return ("%s[... %d bytes left out; all of it is in %s ...]\n%s"):format(head, #s - #head - #tail, where, tail)
 end
 
 -- What a command did, for a model.
@@ -59,8 +60,8 @@ local function report(r)
   if r.edited then
     parts[#parts + 1] = "[a person changed this command before it ran; what ran: " .. (r.ran or "?") .. "]"
   end
-  if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out) end
-  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2) end
+  if r.out ~= "" then parts[#parts + 1] = M.shorten(r.out, nil, r.event) end
+  if r.err ~= "" then parts[#parts + 1] = "[stderr]\n" .. M.shorten(r.err, SHOWN // 2, r.event) end
   if r.signal then
     parts[#parts + 1] = "[killed by " .. r.signal .. "]"
   elseif r.code ~= 0 or #parts == 0 then
@@ -142,7 +143,7 @@ define {
     if not r then return nil, err end
     if r.code == 1 then return "no match" end
     if not r.ok then return nil, rt.err { code = "exit", msg = r.err ~= "" and r.err or "grep failed" } end
-    return M.shorten(r.out)
+    return M.shorten(r.out, nil, r.event)
   end,
 }
 
