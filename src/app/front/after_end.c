@@ -256,7 +256,7 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 		size_t left = p->choice[k].left;
 		if (p->choice[k].taken)
 			json_array_extend(p->taken, p->choice[k].taken);
-		p->left += left;
+		p->left += left + p->choice[k].partly;
 		p->files[k] = l->files > left ? l->files - left : 0;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
 		p->target[k] = (struct merge_target){ .repo = l->repo,

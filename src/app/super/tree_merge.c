@@ -86,7 +86,7 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 		lm->nr++;
 	}
 	int rc = pick_choices(&m->pick, t->layer[i].name, &lm->view[lm->nr - 1], st, &lm->choices, &m->op.err);
-	m->left += lm->choices.left;
+	m->left += lm->choices.left + lm->choices.partly;
 	if (lm->choices.taken && !m->taken)
 		m->taken = json_array();
 	if (lm->choices.taken)

@@ -207,6 +207,7 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path, con
 	}
 	if (rc == 0) {
 		note(out, path, f, &choice, p.nr);
+		out->partly += choice.nr_left > 0 || (f->nr_ranges && f->nr_ranges < p.nr);
 		GROW(out->item, out->nr, out->cap);
 		out->item[out->nr++] = choice;
 	}

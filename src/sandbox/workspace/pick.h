@@ -40,6 +40,7 @@ struct merge_choices {
 	struct merge_choice *item; /* borrows paths from the view; owns the hunk lists */
 	size_t nr, cap;
 	size_t left;   /* files of which nothing is taken */
+	size_t partly; /* files of which something is left: not merged either */
 	json_t *taken; /* of the files taken in part: [{path,take[hunk],left[hunk],of}] or {path,ranges,of}; NULL */
 };
 
