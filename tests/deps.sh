@@ -19,7 +19,7 @@ npm_packages() {
 	mkdir -p "$to"
 	cp tests/npm/package.json "$to/"
 	cp tests/npm/package-lock.json "$to/lock" && mv "$to/lock" "$to/package-lock.json"
-	(cd "$to" && timeout 120 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
+	(cd "$to" && timeout 300 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
 missing=
