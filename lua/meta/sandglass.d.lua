@@ -420,6 +420,25 @@ function sg.model(spec, o) end
 ---@return sg.Tool
 function sg.tool(o) end
 
+---@class sg.McpOpts
+---@field name string?               # in tool names (mcp__NAME__TOOL) and rules (mcp:NAME:TOOL); alone: of `sandglass mcp add`
+---@field command string[]?          # a program that speaks MCP on its standard input and output
+---@field url string?                # or a server that speaks HTTP
+---@field where "box"|"host"|nil     # host (default): with your rights; box: in the sandbox, with its rights
+---@field box sg.Box?                # for where = "box"
+---@field only string[]?             # names of tools; "read_*"
+---@field env table<string, string|sg.Secret>?
+---@field headers table<string, string|sg.Secret>?
+---@field cwd string?
+---@field timeout sg.Time?
+
+---The tools of an MCP server, for an agent; each call of one is an action of kind mcp.
+---@async
+---@param o sg.McpOpts|string
+---@return sg.Tool[]? tools
+---@return sg.Error? err
+function sg.mcp(o) end
+
 ---@class sg.Decision
 ---@field choice any
 ---@field form table?
