@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# Review and merge back: hunks taken and left, on the screen and from the command line, while the session runs.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+command -v tmux >/dev/null || { skip "no tmux"; finish; }
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions TERM=screen
+git init -q repo
+seq -f 'line %g' 60 >repo/a.txt
+git -C repo add a.txt
+git -C repo commit -qm one
+cat >r.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "repo", name = "work" }
+assert(box:run "sed -i 's/^line 5$/line FIVE/; s/^line 30$/line THIRTY/; s/^line 55$/line 55b/' a.txt; echo new >c.txt")
+sg.ask { text = "enough?", choices = { "yes" } }
+L
+"$sg" run -d r.lua >id 2>out
+is $? 0 "a session with changes"
+id=$(cat id)
+wait_for 20 sh -c "'$sg' events '$id' --json | grep -q '\"kind\":\"ask\"'"
+T="tmux -L review-$$ -f /dev/null"
+trap '$T kill-server 2>/dev/null; end_all' EXIT
+$T new-session -d -x 120 -y 36 "$sg attach $id"
+screen() { $T capture-pane -p; }
+shows() { screen | grep -qE -- "$1"; }
+keys() { $T send-keys "$@"; sleep 0.3; }
+wait_for 10 shows 'fleet'
+keys ':review' Enter
+wait_for 10 shows 'hunk 3'
+ok $? "the review lists files and hunks"
+like "$(screen)" '4 take +0 leave +4 not seen' "all are taken, none was seen"
+keys j
+keys j
+keys Space
+wait_for 5 shows '\[ \] hunk 2'
+ok $? "a hunk is left"
+keys j
+keys j
+keys a
+wait_for 5 shows 'accept as|was not seen'
+shows 'was not seen' && keys y
+wait_for 5 shows 'accept as'
+ok $? "then it asks what to make of it"
+keys 2
+wait_for 10 test -f repo/c.txt
+ok $? "the working files have what was taken"
+is "$(git -C repo diff HEAD | grep -c '^[+]line')" 2 "two of three hunks"
+is "$(sed -n '5p;30p;55p' repo/a.txt | tr '\n' ' ')" 'line FIVE line 30 line 55b ' "the right ones"
+like "$("$sg" events "$id" --json | grep '"kind":"merge.done"')" '"taken":\[' "the record says what was taken and left"
+git -C repo reset -q --hard
+git -C repo clean -fdq
+"$sg" merge "$id" --hunks a.txt:2 --to pick </dev/null >out 2>&1
+is $? 0 "one hunk to a branch, from the command line"
+is "$(git -C repo show pick:a.txt | sed -n '5p;30p;55p' | tr '\n' ' ')" 'line 5 line THIRTY line 55 ' "exactly that one"
+"$sg" merge "$id" --hunks a.txt:9 --to none </dev/null >out 2>&1
+[ $? -ne 0 ]
+ok $? "a hunk that is not there"
+like "$(cat out)" 'a.txt.* has 3 hunks' "is told"
+is "$(git -C repo branch --list none)" "" "and nothing is made"
+"$sg" stop -S "$id" >/dev/null 2>&1
+wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+"$sg" verify "$id" >/dev/null
+is $? 0 "the session verifies"
+finish
