@@ -297,7 +297,8 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 	spec->agent = c->agent;
 	spec->tool = c->tool ? c->tool : spec->tool;
 	spec->said = c->said;
-	spec->tainted = json_flag(c->body, "tainted", false);
+	const struct agent *agent = super_agent(c->super, c->agent);
+	spec->tainted = json_flag(c->body, "tainted", false) || (agent && agent->tainted);
 	c->action = gate_submit(c->super->gate, spec, eff, &client);
 	failpoint("call.submitted");
 }

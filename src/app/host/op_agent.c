@@ -128,10 +128,20 @@ static void no_cancel(void *self, struct action *a, const char *how)
 
 static const struct effector tool_effector = { .name = "tool", .start = permit, .cancel = no_cancel };
 
+/* What a host tool brings in may be anybody's words; a person's own are not. */
+static void taint(struct call *c)
+{
+	struct agent *a = super_agent(c->super, c->agent);
+	bool host = !strcmp(json_str(c->args, "where", "box"), "host");
+	if (a && host && strcmp(json_str(c->args, "name", ""), "ask_user") != 0)
+		a->tainted = true;
+}
+
 static void tool_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
+	taint(c);
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	call_answer(c, v);

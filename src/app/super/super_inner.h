@@ -20,6 +20,7 @@ struct agent {
 	char *name;
 	uint64_t budget;  /* 0 = the session's */
 	char *say;        /* a person's messages that wait for its next turn; may be NULL */
+	bool tainted;     /* it has read what came from outside: its actions say so to the policy */
 	bool ended;
 };
 
