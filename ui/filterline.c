@@ -95,6 +95,7 @@ const char *ui_filter(const struct ui *ui)
 static bool make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
 {
 	const struct filter_saved saved = saved_lookup(saved_of(ui));
+	ui->stale = true;
 	drop(pick);
 	for (size_t i = 0; i < ui->nr_src && i < FINDER_SOURCES; i++)
 		if (pick_new(&pick[i], text, &saved, column, err) < 0)
@@ -106,6 +107,7 @@ void filter_set(struct ui *ui, const char *text)
 {
 	struct view_filter *v = filter_on(ui);
 	struct err err = ERR_INIT;
+	ui->stale = true;
 	drop(v->pick);
 	free(v->text);
 	v->text = NULL;
@@ -377,6 +379,7 @@ static const struct prompt_ops ops = {
 
 static void done(struct ui *ui, const char *text)
 {
+	ui->stale = true;
 	drop(ui->find->draft);
 	choices_clear(ui->find);
 	ui->find->wrong_column = 0;
@@ -406,6 +409,7 @@ static const struct prompt_ops hold_ops = {
 static void hold_done(struct ui *ui, const char *text)
 {
 	const struct subject on = ui->prompt.on;
+	ui->stale = true;
 	drop(ui->find->draft);
 	choices_clear(ui->find);
 	ui->find->wrong_column = 0;

@@ -23,6 +23,7 @@ static void press(struct ui *ui, int row, int col)
 
 void ui_mouse(struct ui *ui, struct mouse m)
 {
+	ui_fresh(ui);
 	struct view *v = ui_top(ui);
 	if (ui->no_mouse || ui->prompt.active || ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS)
 		return;

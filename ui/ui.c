@@ -53,6 +53,7 @@ static void recalc(struct ui *ui)
 	v->ops->recalc(v->self, ui, &v->arena, ui->grid.rows - ui_frame_rows(ui), ui->grid.cols);
 	for (size_t i = 0; i < ui->nr_src; i++)
 		session_let_go(ui->src[i]->session);
+	ui->stale = false;
 }
 
 /* A view that is open already is taken to the top anew; the oldest but the first gives way to the ninth. */
@@ -79,7 +80,13 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 void ui_back(struct ui *ui)
 {
 	if (ui->depth > 1)
-		view_close(&ui->stack[--ui->depth]), ui->nr_shown++;
+		view_close(&ui->stack[--ui->depth]), ui->nr_shown++, ui->stale = true;
+}
+
+void ui_fresh(struct ui *ui)
+{
+	if (ui->stale)
+		recalc(ui);
 }
 
 void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
@@ -101,6 +108,7 @@ unsigned ui_where(const struct ui *ui)
 
 void ui_do(struct ui *ui, enum verb v)
 {
+	ui_fresh(ui);
 	struct view *top = ui_top(ui);
 	struct subject on = { 0 };
 	const char *why = top->ops->off ? top->ops->off(top->self, ui, v) : NULL;
@@ -128,6 +136,7 @@ void ui_key(struct ui *ui, uint32_t key)
 			ui->quit = true; /* nothing else means anything on a screen that shows nothing */
 		return;
 	}
+	ui_fresh(ui);
 	if (ui->prompt.active) {
 		prompt_key(ui, key);
 		return;

@@ -52,6 +52,7 @@ struct ui {
 	int64_t mono_us;       /* of the last key or tick */
 	enum role message_role;
 	char *message;
+	bool stale;              /* what the top view has found is of a filter that has gone: it looks again before a key */
 	bool quit, redraw, bell; /* wishes of the program; it clears redraw and bell */
 	bool flush;              /* throw typed-ahead keys away */
 	char *edit;              /* a text to hand to $EDITOR; edited comes back through ui_edited */
@@ -80,6 +81,7 @@ void ui_resize(struct ui *ui, int rows, int cols);
 int64_t ui_next(const struct ui *ui);
 void ui_edited(struct ui *ui, const char *text); /* NULL: the editor failed or nothing changed */
 
+void ui_fresh(struct ui *ui); /* before anything reads what the top view has found */
 void ui_open(struct ui *ui, const char *view, const struct subject *on);
 void ui_back(struct ui *ui);
 struct view *ui_top(struct ui *ui);
