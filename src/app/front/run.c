@@ -356,7 +356,8 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_open(&s, path, err) < 0)
 		return -1;
-	int rc = session_event(s, 1, &ev, &a, err);
+	int rc = session_head(s) ? session_event(s, 1, &ev, &a, err) :
+				   err_set(err, ERR_INVALID, "session %s broke off before its script began; run it anew", session_id(s));
 	CLEANUP(json_release)
 	json_t *start = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "session.start", err) : json_object();
 	session_close(&s);
