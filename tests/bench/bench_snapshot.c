@@ -134,7 +134,7 @@ struct tree {
 	int files;
 	git_repository *repo;
 	git_index *index;
-	struct series took[SIZES], git;
+	struct series took[SIZES], git, git_add, git_status;
 	double median[SIZES], git_median;
 };
 
@@ -157,6 +157,24 @@ static void measure(struct tree *t, size_t c)
 		ws_free(&t[i].b.ws);
 		umount2(t[i].b.merged, MNT_DETACH);
 		t[i].b.layer++;
+	}
+}
+
+/* What a person would type, with an index and object store of its own, the same file changed. */
+static void measure_program(struct tree *t)
+{
+	if (access("/usr/bin/git", X_OK) < 0)
+		return;
+	sh_in(t->b.lower, "rm -rf .git; git init -q . && git config gc.auto 0 && git add -A");
+	for (int r = 0; r < 5; r++) {
+		touch(t->b.lower, t->files, 1, 100 + r);
+		usleep(25000);
+		double from = now_us();
+		sh_in(t->b.lower, "git status --porcelain=v1 >/dev/null");
+		t->git_status.us[t->git_status.nr++] = now_us() - from;
+		from = now_us();
+		sh_in(t->b.lower, "git add -A && git write-tree >/dev/null");
+		t->git_add.us[t->git_add.nr++] = now_us() - from;
 	}
 }
 
@@ -192,6 +210,16 @@ static bool trees(struct tree *t, int large)
 		measure_git(&t[i]);
 		snprintf(name, sizeof(name), "libgit2 add_all, 1 of %d files changed", files[i]);
 		t[i].git_median = line(name, &t[i].git);
+		measure_program(&t[i]);
+		snprintf(name, sizeof(name), "git add -A && write-tree, 1 of %d", files[i]);
+		double add_us = t[i].git_add.nr ? line(name, &t[i].git_add) : 0;
+		snprintf(name, sizeof(name), "git status, 1 of %d", files[i]);
+		double status_us = t[i].git_status.nr ? line(name, &t[i].git_status) : 0;
+		if (add_us > 0)
+			printf("  1 changed of %d: a snapshot / git add -A %.4f, / git status %.4f\n", files[i],
+			       t[i].median[1] / add_us, t[i].median[1] / status_us);
+		else
+			printf("  git is not found: its add and status are not measured\n");
 		git_index_free(t[i].index);
 		git_repository_free(t[i].repo);
 		box_end(&t[i].b);
