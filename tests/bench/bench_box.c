@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <time.h>
 
+#include "tests/bench/verdict.h"
 #include "tests/unit/sandbox/box_fixture.h"
 
 enum { MAX = 2000 };
@@ -48,6 +49,11 @@ static double at(struct series *s, int percent)
 	return (double)s->ns[(s->nr - 1) * percent / 100] / 1000;
 }
 
+static bool steady(struct series *s)
+{
+	return bench_steady(at(s, 25), at(s, 50), at(s, 75));
+}
+
 /* One line: median, p99, minimum in microseconds, and the ratio to @floor against what is to be reached (0: printed
  * only). */
 static void line(struct series *s, struct series *floor, double reach)
@@ -58,7 +64,7 @@ static void line(struct series *s, struct series *floor, double reach)
 	if (floor)
 		printf("  %6.2f x %s", ratio, floor->name);
 	if (reach > 0)
-		printf("  (reach %.2f) %s", reach, ratio <= reach ? "PASS" : "FAIL");
+		printf("  (reach %.2f) %s", reach, bench_verdict(ratio <= reach, steady(s) && steady(floor)));
 	printf("\n");
 }
 

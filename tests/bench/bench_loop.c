@@ -17,6 +17,7 @@
 #include "base/compat.h"
 #include "base/fd.h"
 #include "loop/loop.h"
+#include "tests/bench/verdict.h"
 
 extern char **environ;
 
@@ -56,6 +57,11 @@ static double at(struct series *s, int percent)
 	return s->us[(s->nr - 1) * percent / 100];
 }
 
+static bool steady(struct series *s)
+{
+	return bench_steady(at(s, 25), at(s, 50), at(s, 75));
+}
+
 static void line(struct series *s, struct series *floor, double reach)
 {
 	double ratio = floor ? at(s, 50) / at(floor, 50) : 0;
@@ -63,7 +69,7 @@ static void line(struct series *s, struct series *floor, double reach)
 	if (floor)
 		printf("  %6.2f x %s", ratio, floor->name);
 	if (reach > 0)
-		printf("  (reach %.2f) %s", reach, ratio <= reach ? "PASS" : "FAIL");
+		printf("  (reach %.2f) %s", reach, bench_verdict(ratio <= reach, steady(s) && steady(floor)));
 	printf("\n");
 }
 
