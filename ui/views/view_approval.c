@@ -450,6 +450,7 @@ static void to_queued(struct approval *v, struct ui *ui, int by)
 				v->action = ui->src[i]->model.held[k];
 				v->intent[0] = 0;
 				arm_anew(v, ui);
+				ui->stale = true; /* what is known is of the other one */
 				return;
 			}
 }
