@@ -576,6 +576,17 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
+/* It decides nothing; but a second y after it is a first one again. */
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct approval *v = self;
+	(void)ui;
+	(void)row;
+	(void)col;
+	v->armed = v->sure = false;
+	return CLICK_NONE;
+}
+
 static void subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct approval *v = self;
@@ -586,5 +597,5 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 
 const struct view_ops view_approval = {
 	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = open_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .finished = finished, .subject = subject, .off = off,
+	.paint = paint, .verb = verb, .key = key, .click = click, .finished = finished, .subject = subject, .off = off,
 };

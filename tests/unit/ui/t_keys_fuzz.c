@@ -42,7 +42,7 @@ static void wrong(const char *why, const char *word, const char *id)
 	printf("# %s %s: %s; keys:", word, id, why);
 	for (size_t i = 0; i < HISTORY; i++)
 		printf(" %x", history[(at_history + i) % HISTORY]);
-	printf("\n");
+	printf("; dialog %d %d, opened %" PRId64 " %" PRId64 "\n", dialog_before, dialog_now, opened_before_us, opened_us);
 }
 
 static bool twice(uint32_t key)
@@ -141,9 +141,18 @@ static bool on_dialog(void)
 	return strcmp(ui_top(&ui)->ops->name, "approval") == 0 && !ui.prompt.active;
 }
 
-static void a_key(uint32_t key)
+/* Another screen than before, or the same kind anew, has its own 0.4 s: whether a key, a click or an event put it there. */
+static void note_opening(void)
 {
 	static const void *screen;
+	const void *now = strcmp(ui_top(&ui)->ops->name, "approval") == 0 ? ui_top(&ui)->self : NULL;
+	if (now && (now != screen || ui.flush))
+		opened_us = ui.mono_us;
+	screen = now;
+}
+
+static void a_key(uint32_t key)
+{
 	struct subject on = { 0 };
 	struct view *top = ui_top(&ui);
 	if (top->ops->subject)
@@ -164,11 +173,7 @@ static void a_key(uint32_t key)
 		asked_e = on.action;
 	snprintf(typed, sizeof(typed), "%s", key == K_ENTER && ui.prompt.active ? buf_cstr(&ui.prompt.text) : "");
 	ui_key(&ui, key);
-	/* another screen, or the same kind anew: its own 0.4 s */
-	bool fresh = strcmp(ui_top(&ui)->ops->name, "approval") == 0 && (ui_top(&ui)->self != screen || ui.flush);
-	if (fresh)
-		opened_us = ui.mono_us;
-	screen = strcmp(ui_top(&ui)->ops->name, "approval") == 0 ? ui_top(&ui)->self : NULL;
+	note_opening();
 }
 
 static void between(void)
@@ -184,8 +189,13 @@ static void between(void)
 		ui_edited(&ui, editor_back ? "rm -rf /y" : NULL);
 	editor_back = false;
 	typed[0] = 0;
-	if (chance(50) == 0)
-		key_now = 0, ui_mouse(&ui, (struct mouse){ (enum mouse_kind)chance(5), (int)chance(40), (int)chance(130) });
+	if (chance(50) == 0) {
+		struct mouse m = { (enum mouse_kind)chance(5), (int)chance(40), (int)chance(130) };
+		if (m.kind == MOUSE_PRESS && !ui.no_mouse && ui.grid.rows >= UI_MIN_ROWS && ui.grid.cols >= UI_MIN_COLS)
+			key_now = 0;
+		ui_mouse(&ui, m);
+	}
+	note_opening();
 	if (chance(200) == 0)
 		ui_resize(&ui, 1 + (int)chance(50), 1 + (int)chance(150));
 	else if (chance(20) == 0)
