@@ -8,6 +8,7 @@
 #include "ui/cmdtable.h"
 #include "ui/finder_inner.h"
 #include "ui/transport.h"
+#include "ui/views/redo.h"
 #include "ui/views/table.h"
 
 struct own {
@@ -84,6 +85,26 @@ static void own_plot(struct ui *ui, const char *const *words, size_t nr, const c
 		ui_say(ui, ROLE_ERROR, "plot cost, tokens, output or actions");
 }
 
+/* Without a number: how the newest compares. */
+static void own_redo(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
+	char *end;
+	(void)rest;
+	if (nr == 1) {
+		ui_open(ui, "redo", &on);
+		return;
+	}
+	on.action = strtoull(id, &end, 10);
+	if (*end)
+		ui_say(ui, ROLE_ERROR, "redo wants the number of a command that has run: :redo 403");
+	else if (!ui_may_act(ui, on.source))
+		ui_say(ui, ROLE_DIM, "redo: read only: nothing runs here");
+	else
+		redo_ask(ui, &on);
+}
+
 static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	filter_command(ui, words, nr, rest);
@@ -129,6 +150,7 @@ static const struct own own[] = {
 	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
 	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
+	{ "redo", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },

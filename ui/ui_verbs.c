@@ -6,6 +6,7 @@
 
 #include "ui/finder.h"
 #include "ui/transport.h"
+#include "ui/views/redo.h"
 
 static const struct model_agent *agent_on(const struct ui *ui, const struct subject *on)
 {
@@ -195,15 +196,9 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_PAUSE:
 		pause_agent(ui, on);
 		return true;
-	case VERB_REDO: {
-		char id[32];
-		snprintf(id, sizeof(id), "%" PRIu64, on->action);
-		if (on->action)
-			send1(ui, on, "redo_here", id);
-		else
-			ui_say(ui, ROLE_DIM, "choose a command that has run");
+	case VERB_REDO:
+		redo_ask(ui, on);
 		return true;
-	}
 	case VERB_PAUSE_ALL:
 		pause_all(ui, on);
 		return true;

@@ -44,6 +44,7 @@ void model_release(struct model *m)
 		free(m->mark[i].key);
 	}
 	free(m->mark);
+	free(m->redo);
 	free(m->agent);
 	free(m->box);
 	free(m->action);
@@ -95,6 +96,14 @@ const struct model_box *model_box(const struct model *m, uint64_t id)
 const struct model_action *model_action(const struct model *m, uint64_t id)
 {
 	return find(m->action, m->nr_actions, sizeof(*m->action), id);
+}
+
+const struct model_redo *model_redo(const struct model *m, uint64_t of)
+{
+	for (size_t i = m->nr_redos; i > 0; i--)
+		if (!of || (m->redo[i - 1].here && m->redo[i - 1].of == of))
+			return &m->redo[i - 1];
+	return NULL;
 }
 
 enum agent_state model_agent_state(const struct model *m, const struct model_agent *a)

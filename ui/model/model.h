@@ -98,6 +98,15 @@ struct model_ask {
 	uint64_t seq, agent;
 };
 
+/* A recorded command that runs again. Each step (begun, its action, its end) is an entry of its own that repeats what
+ * was known, so that the list only grows: the newest entry of a seq counts. */
+struct model_redo {
+	uint64_t seq, of;  /* redo.started; the action it repeats, */
+	bool here;         /* of this session */
+	uint64_t again;    /* the second run; 0 not yet */
+	uint64_t ended;    /* redo.ended; 0 not yet */
+};
+
 struct model_mark { /* a note of level "mark", by a script or a person */
 	uint64_t seq, on; /* on: the event that is marked */
 	char *text, *key; /* key: the letter that goes there, "" none */
@@ -123,6 +132,8 @@ struct model {
 	struct rows rows; /* of everything */
 	struct model_mark *mark; /* oldest first */
 	size_t nr_marks, cap_marks;
+	struct model_redo *redo;
+	size_t nr_redos, cap_redos;
 	char *hold;       /* the hold filter; "" none */
 	char *warning;    /* last super.warn or box.warn */
 	char *notice;     /* for people in one line: the last thing worth it */
@@ -143,6 +154,8 @@ void model_apply(struct model *m, const struct event *ev);
 const struct model_agent *model_agent(const struct model *m, uint64_t id); /* NULL */
 const struct model_box *model_box(const struct model *m, uint64_t id);
 const struct model_action *model_action(const struct model *m, uint64_t id);
+/* The newest redo of this session's action @of, or (0) the newest of all; NULL. */
+const struct model_redo *model_redo(const struct model *m, uint64_t of);
 enum agent_state model_agent_state(const struct model *m, const struct model_agent *a);
 const char *agent_state_word(enum agent_state s); /* "run", "HELD", ... */
 char agent_state_sign(enum agent_state s);        /* '>', '!', ... */

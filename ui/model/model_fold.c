@@ -221,8 +221,45 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 
 /* --- actions ----------------------------------------------------------------------------------------------------- */
 
+static void redo_step(struct model *m, struct model_redo r)
+{
+	GROW(m->redo, m->nr_redos, m->cap_redos);
+	m->redo[m->nr_redos++] = r;
+}
+
+static struct model_redo redo_of_seq(const struct model *m, uint64_t seq)
+{
+	for (size_t i = m->nr_redos; i > 0; i--)
+		if (m->redo[i - 1].seq == seq)
+			return m->redo[i - 1];
+	return (struct model_redo){ 0 };
+}
+
+static void redo_event(struct model *m, const struct event *ev, const json_t *o)
+{
+	const json_t *origin = json_object_get(o, "origin");
+	struct model_redo r = { .seq = ev->seq, .of = (uint64_t)json_int(origin, "action", 0),
+				.here = m->id && strcmp(json_str(origin, "session", ""), m->id) == 0 };
+	if (ev->kind == EV_REDO_ENDED) {
+		r = redo_of_seq(m, (uint64_t)json_int(o, "started", 0));
+		r.ended = ev->seq;
+	}
+	if (r.seq)
+		redo_step(m, r);
+}
+
+/* The second run of a command names the redo as its cause. */
+static void redo_action(struct model *m, const struct event *ev)
+{
+	struct model_redo r = ev->agent ? (struct model_redo){ 0 } : redo_of_seq(m, ev->cause);
+	r.again = ev->seq;
+	if (r.seq)
+		redo_step(m, r);
+}
+
 static void action_requested(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
+	redo_action(m, ev);
 	if (!a)
 		a = script_agent(m, ev);
 	GROW(m->action, m->nr_actions, m->cap_actions);
@@ -578,6 +615,8 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		agent_event(m, a, ev, o);
 	else if (ev->kind >= EV_PREVIEW_STARTED && ev->kind <= EV_PREVIEW_DROPPED)
 		preview_event(m, ev, o);
+	else if (ev->kind == EV_REDO_STARTED || ev->kind == EV_REDO_ENDED)
+		redo_event(m, ev, o);
 	session_event(m, ev, o);
 }
 

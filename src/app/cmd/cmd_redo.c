@@ -10,12 +10,80 @@
 #include "control/client.h"
 #include "control/socket.h"
 #include "record/read/session.h"
+#include "ui/views/redone.h"
+#include "wire/event.h"
 
-static int ask(struct cmd_ctx *ctx, const char *socket, uint64_t action, const char *from, json_t **reply, struct err *err)
+/* What is told while it runs: read from the record, as the supervisor says that there is more of it. */
+struct told {
+	struct cmd_ctx *ctx;
+	struct session *read;
+	struct feed *feed;
+	uint64_t action, started, again; /* asked for; redo.started; the second run */
+};
+
+static void tell_event(struct told *t, const struct event *ev, const json_t *o)
 {
+	CLEANUP(buf_release) struct buf lacks = BUF_INIT;
+	const char *why = json_str(o, "why", "");
+	if (ev->kind == EV_REDO_STARTED && !t->started &&
+	    (uint64_t)json_int(json_object_get(o, "origin"), "action", 0) == t->action) {
+		t->started = ev->seq;
+		redone_lacks(o, &lacks);
+		if (lacks.len)
+			fprintf(t->ctx->err, "not in the record, so it has to do without: %s\n", buf_cstr(&lacks));
+	} else if (ev->kind == EV_ACTION_REQUESTED && t->started && ev->cause == t->started) {
+		t->again = ev->seq;
+	} else if (ev->kind == EV_ACTION_HELD && t->again && ev->action == t->again) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		buf_printf(&line, "waits for approval%s%s: sandglass approve %llu -S %s\n", *why ? ", " : "", why,
+			   (unsigned long long)t->again, session_id(t->read));
+		cmd_print_safe(t->ctx->err, buf_cstr(&line), line.len, true);
+	}
+}
+
+static void on_head(void *self, uint64_t head)
+{
+	struct told *t = self;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	(void)head;
+	while (t->feed && feed_next(t->feed, &ev, &a, 0, &err) == 1) {
+		bool ours = ev.kind == EV_REDO_STARTED || ev.kind == EV_ACTION_REQUESTED || ev.kind == EV_ACTION_HELD;
+		CLEANUP(json_release) json_t *o = ours && ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+		if (o)
+			tell_event(t, &ev, o);
+		arena_reset(&a);
+	}
+	fflush(t->ctx->err);
+}
+
+static void told_begin(struct told *t, const char *path)
+{
+	struct err err = ERR_INIT; /* then nothing is told, and the answer comes all the same */
+	if (t->ctx->quiet || session_open(&t->read, path, &err) < 0)
+		return;
+	if (feed_new(&t->feed, t->read, FEED_ALL, 0, &err) == 0)
+		feed_seek(t->feed, session_head(t->read));
+}
+
+static void told_end(struct told *t)
+{
+	feed_free(&t->feed);
+	session_close(&t->read);
+}
+
+/* @path: the record that the second run goes to; @from: the session of the first, NULL the same. */
+static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action, const char *from, json_t **reply,
+	       struct err *err)
+{
+	static const struct control_client_ops ops = { .head = on_head };
+	struct told told = { .ctx = ctx, .action = action };
 	struct control_client *c;
-	json_t *words = json_array(), *opts = json_object();
 	CLEANUP(free_ptr) char *id = xasprintf("%llu", (unsigned long long)action);
+	if (control_client_open(&c, socket, NULL, &ops, &told, err) < 0)
+		return -1;
+	json_t *words = json_array(), *opts = json_object();
 	json_array_append_new(words, json_string("redo_here"));
 	json_array_append_new(words, json_string(id));
 	json_put_str(opts, "from", from);
@@ -23,12 +91,10 @@ static int ask(struct cmd_ctx *ctx, const char *socket, uint64_t action, const c
 		json_put_flag(opts, "end", true);
 	if (cmd_has(ctx, "keep"))
 		json_put_flag(opts, "keep", true);
-	if (control_client_open(&c, socket, NULL, NULL, NULL, err) < 0) {
-		json_decref(words);
-		json_decref(opts);
-		return -1;
-	}
+	told_begin(&told, path);
 	int rc = control_client_call(c, words, opts, -1, reply, err);
+	on_head(&told, 0);
+	told_end(&told);
 	control_client_free(&c);
 	return rc;
 }
@@ -50,7 +116,7 @@ static int in_new_session(struct cmd_ctx *ctx, const char *path, uint64_t action
 	json_put_flag(o, "accept_reduced", accept != NULL);
 	if (spawn_supervisor(o, &sp, err))
 		return -1;
-	int rc = ask(ctx, sp.socket, action, path, reply, err);
+	int rc = ask(ctx, sp.socket, sp.path, action, path, reply, err);
 	if (!ctx->quiet)
 		fprintf(ctx->err, "recorded as %s\n", sp.id);
 	spawned_release(&sp);
@@ -72,7 +138,7 @@ int cmd_redo(struct cmd_ctx *ctx)
 	session_close(&s);
 	if (!action)
 		return cmd_usage(ctx, "which action? give its number: redo s-7k2m9q#403");
-	int rc = live ? ask(ctx, socket, action, NULL, &reply, &err) : in_new_session(ctx, path, action, &reply, &err);
+	int rc = live ? ask(ctx, socket, path, action, NULL, &reply, &err) : in_new_session(ctx, path, action, &reply, &err);
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
 	if (ctx->json) {

@@ -129,6 +129,7 @@ int main(void)
 	int fd = mkstemp(path);
 	wander("tests/screens/fleet.jsonl", 60);
 	wander("tests/screens/wide.jsonl", 60);
+	wander("tests/screens/redo.jsonl", 60);
 	longer("tests/screens/fleet.jsonl", path, 25);
 	wander(path, 80);
 	slices(path);

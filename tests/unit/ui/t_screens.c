@@ -91,6 +91,12 @@ static const struct {
 	{ "wide-palette-80x24", "wide", 80, 24, false, "fleet", 0, "\020a" },
 	{ "wide-search-80x24", "wide", 80, 24, false, "log", 0, "/a\n" },
 	{ "wide-plot-80x24", "wide", 80, 24, false, "fleet", 0, ":plot actions\n" },
+	{ "redo-120x36", "redo", 120, 36, false, "redo", 0, "" },
+	{ "redo-80x24", "redo", 80, 24, false, "redo", 0, "" },
+	{ "redo-80x24-ascii", "redo", 80, 24, true, "redo", 0, "\tj" },
+	{ "redo-held-120x36", "redo", 120, 36, false, "redo", 18, "" },
+	{ "redo-runs-120x36", "redo", 120, 36, false, "redo", 21, "" },
+	{ "redo-runs-80x24", "redo", 80, 24, false, "redo", 21, "\t" },
 	{ "replay-wide-agent-120x36", "wide", 120, 36, false, "agent", 0, "12G" },
 };
 

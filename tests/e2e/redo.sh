@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# A recorded command run again, in a real terminal: both runs side by side, live, then how they compare; what the record
+# lacks and what waits is told on the command line.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+command -v tmux >/dev/null || { skip "no tmux"; finish; }
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions TERM=screen
+mkdir repo && git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
+cat >r.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { repo = "repo", name = "work" }
+box:exec "cat a.txt; echo two >>a.txt"
+box:exec("for i in 1 2 3 4; do echo step $i; sleep 0.7; done; date +%N; date +%N >stamp", { env = { TOKEN = "x" } })
+box:exec "cat a.txt; : waits"
+sg.ask { text = "enough?", choices = { "yes" } }
+L
+cat >policy.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules {
+  p.allow "most" { kind = "exec" },
+  p.ask "slowly" { cmd = ": waits", why = "a person looks first" },
+}
+L
+id=$("$sg" run -d r.lua --policy policy.lua 2>out)
+is $? 0 "a session with commands"
+held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+is_held() { [ -n "$(held)" ]; }
+wait_for 20 is_held
+"$sg" approve "$(held)" -S "$id" >out 2>&1
+is $? 0 "one of which a person allows"
+asks() { "$sg" events "$id" --json | grep -q '"kind":"ask"'; }
+wait_for 30 asks
+nth() { "$sg" events "$id" --json | grep '"kind":"action.requested"' | sed -n "$1p" | grep -oE '"seq":[0-9]+' | cut -d: -f2; }
+one=$(nth 1) two=$(nth 2) three=$(nth 3)
+
+# --- the command line ---
+out=$("$sg" redo "$id#$two" 2>err)
+is $? 1 "redo of a command that prints the time: differs"
+like "$(cat err)" 'has to do without: values of the environment' "what the record lacks is told"
+like "$out" 'stdout +differs from line 5' "compared"
+"$sg" redo "$id#$three" >again 2>err &
+redo=$!
+waits() { grep -q "waits for approval" err; }
+wait_for 20 waits
+ok $? "a second run that is held says so"
+like "$(cat err)" "sandglass approve [0-9]+ -S $id" "and what to type"
+[ ! -s again ]
+ok $? "nothing is compared meanwhile"
+eval "$(grep -oE 'approve [0-9]+ -S .*' err | sed "s|^|$sg |")" >out 2>&1
+wait $redo
+is $? 0 "approved: the same"
+like "$(cat again)" 'stdout +same' "compared"
+
+# --- the screen ---
+T="tmux -L redo-$$ -f /dev/null"
+trap '$T kill-server 2>/dev/null; end_all' EXIT
+screen() { $T capture-pane -p; }
+shows() { screen | grep -qE -- "$1"; }
+keys() { $T send-keys "$@"; sleep 0.3; }
+$T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg attach $id"
+wait_for 10 shows 'fleet'
+keys ":goto $two" Enter
+wait_for 5 shows 'log of|TIMELINE'
+keys r
+wait_for 10 shows "redo #$two"
+ok $? "r opens the two panes"
+wait_for 20 shows 'step 1 .*step 1'
+ok $? "both runs stand side by side"
+shows 'step 4 .*step 4' && late=1 || late=0
+is $late 0 "the second one is shown while it runs"
+like "$(screen)" 'had to do without: values of the environment' "with what it lacks"
+wait_for 20 shows 'DIFFERS'
+ok $? "then they are compared"
+like "$(screen)" 'stdout +differs from line 5 ' "output"
+like "$(screen)" 'status +same, exit 0' "exit status"
+like "$(screen)" 'stamp: was file' "and files"
+like "$(screen)" '^! [0-9]+ .*! [0-9]+' "where they differ first is marked in both"
+$T resize-window -x 80 -y 24
+wait_for 5 shows 'Tab recorded'
+ok $? "80x24: one pane"
+like "$(screen)" 'NOW #' "the second run"
+keys Tab
+wait_for 5 shows "RECORDED #$two.*Tab now"
+ok $? "Tab goes over"
+keys q
+wait_for 5 shows 'log of|TIMELINE'
+ok $? "q goes back"
+$T resize-window -x 120 -y 36
+keys ":redo $three" Enter
+wait_for 20 shows 'it waits for approval'
+ok $? "held: the screen says so"
+keys a
+wait_for 5 shows 'WHY IT STOPPED'
+ok $? "a opens the approval"
+sleep 0.6
+keys y
+wait_for 20 shows 'the same'
+ok $? "approved, it is compared"
+keys ":redo $one" Enter
+wait_for 20 shows 'files +same'
+ok $? "a command by its number, from the line"
+$T kill-server
+"$sg" stop -S "$id" >out 2>&1
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+wait_for 10 ended
+"$sg" verify "$id" >out 2>&1
+is $? 0 "the record verifies"
+
+# --- the record afterwards ---
+$T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id"
+wait_for 10 shows 'rec|REPLAY|replay'
+keys ":redo" Enter
+wait_for 5 shows "redo #$one.*the same"
+ok $? "replay shows how it compared"
+keys r
+sleep 0.3
+like "$(screen)" 'read only' "and runs nothing"
+finish

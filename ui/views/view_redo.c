@@ -1,0 +1,411 @@
+/* A recorded command and its second run side by side; narrow screens show one of the two, Tab goes over. Both panes move
+ * together, so that the same lines stand beside each other; ] goes to where they first differ.
+ * Reads: the redo's events, the output of both actions. Follows the end until a key moves away from it. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/pane.h"
+#include "ui/views/redo.h"
+#include "ui/views/redone.h"
+
+enum { WIDE_COLS = 100, TAIL = 1 << 20, SUM_MAX = 12 };
+
+struct side {
+	struct source *source; /* NULL: its record is not open here */
+	uint64_t action;       /* 0: not there yet */
+	const char *head, *note;
+	struct text text;
+};
+
+struct redo_view {
+	size_t source;
+	uint64_t of;     /* the action that is repeated; 0: the newest redo, whosever */
+	uint64_t after;  /* redos begun up to here are not meant */
+	bool now;        /* narrow: the second run is shown */
+	bool moved;      /* it does not follow */
+	int64_t top;
+	/* made by recalc */
+	struct model_redo r;
+	bool there;      /* r is */
+	struct side side[2]; /* recorded, now */
+	struct text sum;
+	int rows;        /* of the panes' texts */
+	size_t differs;  /* row from which on they do; SIZE_MAX they do not */
+	const char *title, *state, *what;
+	enum role state_role;
+	struct arena *arena;
+};
+
+void redo_ask(struct ui *ui, const struct subject *on)
+{
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
+	char id[32];
+	if (!act || strcmp(act->kind, "exec") != 0 || act->state == ACT_WAITS) {
+		ui_say(ui, ROLE_DIM, "choose a command that has run");
+		return;
+	}
+	uint64_t head = s->model.head;
+	snprintf(id, sizeof(id), "%" PRIu64, act->id);
+	if (!ui_send(ui, on->source, (const char *[]){ "redo_here", id, NULL }, NULL))
+		return;
+	ui_open(ui, "redo", on);
+	struct redo_view *v = ui_top(ui)->self;
+	v->after = head;
+	v->now = true;
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct redo_view *v = self;
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_redo *r = s ? model_redo(&s->model, on->action) : NULL;
+	v->source = on->source;
+	v->of = r || (s && model_action(&s->model, on->action)) ? on->action : 0;
+	for (size_t i = 0; s && on->action && i < s->model.nr_redos; i++) /* on the second run: the redo is meant */
+		if (s->model.redo[i].again == on->action)
+			v->of = s->model.redo[i].here ? s->model.redo[i].of : 0;
+}
+
+/* --- recalc ------------------------------------------------------------------------------------------------------ */
+
+static const struct model_action *side_action(const struct side *d)
+{
+	return d->source ? model_action(&d->source->model, d->action) : NULL;
+}
+
+static const char *outcome(const struct redo_view *v, const struct ui *ui, const struct model_action *act)
+{
+	struct arena *ar = v->arena;
+	switch (act->state) {
+	case ACT_WAITS:
+		return "waits for approval";
+	case ACT_JUDGED_:
+		return "";
+	case ACT_RUNS:
+		return arena_printf(ar, "runs %s", fmt_age(ar, ui_now(ui) - act->start_us));
+	case ACT_OVER:
+		break;
+	}
+	const char *span = act->start_us ? fmt_span(ar, act->end_us - act->start_us) : "";
+	return act->code >= 0 ? arena_printf(ar, "exit %d  %s", act->code, span) : arena_printf(ar, "ended  %s", span);
+}
+
+static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, const char *name, int cols)
+{
+	struct arena *ar = v->arena;
+	const struct model_action *act = side_action(d);
+	text_init(&d->text, ar, cols, 2, ui->grid.ascii);
+	d->head = act ? arena_printf(ar, "%s #%" PRIu64 "  %s", name, d->action, fmt_hms(ar, act->asked_us)) : name;
+	d->note = act ? outcome(v, ui, act) : "";
+	if (act)
+		pane_output(&d->text, d->source, d->action, TAIL, false);
+}
+
+/* A redo of another session's command: its record may be open beside this one. */
+static void gather_origin(struct redo_view *v, struct ui *ui, const json_t *started)
+{
+	const json_t *origin = json_object_get(started, "origin");
+	const char *session = json_str(origin, "session", "");
+	struct side *d = &v->side[0];
+	d->action = v->there ? v->r.of : v->of;
+	d->source = !v->there || v->r.here ? ui_source(ui, v->source) : NULL;
+	for (size_t i = 0; !d->source && i < ui->nr_src; i++)
+		if (ui->src[i]->model.id && strcmp(ui->src[i]->model.id, session) == 0)
+			d->source = ui->src[i];
+	v->title = v->there && !v->r.here ? arena_printf(v->arena, "redo %s#%" PRIu64, session, d->action)
+					  : arena_printf(v->arena, "redo #%" PRIu64, d->action);
+}
+
+static bool same_row(const struct text_row *a, const struct text_row *b)
+{
+	if (a->nr != b->nr || (a->gutter != b->gutter && (!a->gutter || !b->gutter || strcmp(a->gutter, b->gutter) != 0)))
+		return false;
+	for (uint32_t i = 0; i < a->nr; i++)
+		if (a->glyph[i].len != b->glyph[i].len || memcmp(a->glyph[i].s, b->glyph[i].s, a->glyph[i].len) != 0)
+			return false;
+	return true;
+}
+
+/* Marks it in both; while the second runs, what it has not come to yet is no difference. */
+static void find_difference(struct redo_view *v)
+{
+	struct text *a = &v->side[0].text, *b = &v->side[1].text;
+	size_t come = b->nr - (b->nr > 0 && !v->r.ended); /* its last line may not be whole */
+	size_t both = a->nr < come ? a->nr : come, i = 0;
+	v->differs = SIZE_MAX;
+	const struct model_action *was = side_action(&v->side[0]), *now = side_action(&v->side[1]);
+	if (!was || !now || (!v->r.ended && now->out_bytes + now->err_bytes == 0) || was->out_bytes + was->err_bytes > TAIL ||
+	    now->out_bytes + now->err_bytes > TAIL)
+		return;
+	while (i < both && same_row(&a->row[i], &b->row[i]))
+		i++;
+	if (i == both && (v->r.ended ? a->nr == b->nr : come <= a->nr))
+		return;
+	v->differs = i;
+	struct text *sides[] = { a, b };
+	for (size_t k = 0; k < ARRAY_LEN(sides); k++)
+		if (i < sides[k]->nr) {
+			sides[k]->row[i].gutter = "!";
+			sides[k]->row[i].gutter_role = ROLE_WARN;
+		}
+}
+
+static void sum_line(struct text *t, const char *line, size_t len)
+{
+	bool inner = len > 0 && *line == ' ', same = len > 12 && memcmp(line + 8, "same", 4) == 0;
+	text_add(t, inner ? ROLE_TEXT : same ? ROLE_OK : ROLE_WARN, NULL, line, len, 0);
+}
+
+static void set_state(struct redo_view *v, enum role r, const char *text)
+{
+	v->state_role = r;
+	v->state = text;
+}
+
+static void gather_end(struct redo_view *v, struct source *s)
+{
+	CLEANUP(json_release) json_t *o = source_body(s, v->r.ended);
+	CLEANUP(buf_release) struct buf lines = BUF_INIT;
+	const char *why = json_str(o, "why", "");
+	if (*why) {
+		set_state(v, ROLE_FAILED, "not compared");
+		text_putf(&v->sum, ROLE_FAILED, "not compared: %s", why);
+		return;
+	}
+	bool same = json_flag(o, "same", false);
+	set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
+	redone_lines(o, &lines);
+	for (const char *l = buf_cstr(&lines), *nl; (nl = strchr(l, '\n')); l = nl + 1)
+		sum_line(&v->sum, l, (size_t)(nl - l));
+}
+
+static void gather_sum(struct redo_view *v, struct source *s, const json_t *started)
+{
+	const struct model_action *again = model_action(&s->model, v->r.again);
+	CLEANUP(buf_release) struct buf lacks = BUF_INIT;
+	if (v->r.ended) {
+		gather_end(v, s);
+	} else if (again && again->state == ACT_WAITS) {
+		set_state(v, ROLE_HELD, "waits");
+		text_puts(&v->sum, ROLE_HELD, "it waits for approval: a looks at it");
+	} else if (again) {
+		set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "runs");
+		text_puts(&v->sum, ROLE_DIM, "exit status, output and files are compared when it has ended");
+	} else {
+		set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
+		text_puts(&v->sum, ROLE_DIM,
+			  v->there ? "a box of its own is made, with the files of then" : "r runs it again, in a box of its own");
+	}
+	redone_lacks(started, &lacks);
+	if (lacks.len)
+		text_putf(&v->sum, ROLE_WARN, "not in the record, so it had to do without: %s", buf_cstr(&lacks));
+}
+
+static int sum_rows(const struct redo_view *v, int rows)
+{
+	int nr = (int)(v->sum.nr > SUM_MAX ? SUM_MAX : v->sum.nr), most = rows / 3;
+	return 1 + (nr < most ? nr : most);
+}
+
+static void place_texts(struct redo_view *v)
+{
+	size_t longer = v->side[0].text.nr > v->side[1].text.nr ? 0 : 1;
+	bool live = v->r.again && !v->r.ended;
+	const struct text *t = live ? &v->side[1].text : &v->side[longer].text;
+	if (!v->moved)
+		v->top = live ? INT32_MAX : v->differs == SIZE_MAX ? 0 : (int64_t)v->differs - v->rows / 2;
+	v->top = (int64_t)text_clamp(v->moved ? &v->side[longer].text : t, v->top, v->rows);
+}
+
+static const char *what_runs(const struct redo_view *v)
+{
+	const struct side *d = v->side[0].source ? &v->side[0] : &v->side[1];
+	CLEANUP(json_release) json_t *o = d->source && d->action ? source_body(d->source, d->action) : NULL;
+	return o ? first_line(action_what(o, v->arena), v->arena) : "";
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct redo_view *v = self;
+	struct source *s = ui_source(ui, v->source);
+	v->arena = ar;
+	v->side[0] = v->side[1] = (struct side){ 0 };
+	v->differs = SIZE_MAX;
+	v->title = "redo";
+	v->what = NULL;
+	set_state(v, ROLE_DIM, "");
+	text_init(&v->sum, ar, cols - 1, 2, ui->grid.ascii);
+	if (!s)
+		return;
+	const struct model_redo *r = model_redo(&s->model, v->of);
+	v->there = r && r->seq > v->after;
+	v->r = v->there ? *r : (struct model_redo){ 0 };
+	CLEANUP(json_release) json_t *started = v->there ? source_body(s, v->r.seq) : NULL;
+	int width = cols >= WIDE_COLS ? cols / 2 - 1 : cols - 1;
+	gather_origin(v, ui, started);
+	v->side[1].source = s;
+	v->side[1].action = v->r.again;
+	gather_side(v, ui, &v->side[0], "RECORDED", width);
+	gather_side(v, ui, &v->side[1], "NOW", width);
+	if (!v->side[0].source)
+		text_puts(&v->side[0].text, ROLE_DIM, "its session is not open here: 'sandglass out' prints what it said");
+	gather_sum(v, s, started);
+	v->rows = rows - 3 - sum_rows(v, rows);
+	v->what = what_runs(v);
+	find_difference(v);
+	place_texts(v);
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+static void paint_side(const struct redo_view *v, struct area a, const struct side *d, const char *hint)
+{
+	int col = put(a, 0, 1, ROLE_TITLE, d->head) + 2;
+	if (hint)
+		put(a, 0, col, ROLE_DIM, hint);
+	put_right(a, 0, a.cols - 24, 23, ROLE_DIM, d->note);
+	text_paint(&d->text, area_sub(a, 1, 0, a.rows - 1, a.cols), (size_t)v->top);
+	size_t below = (size_t)v->top + (size_t)(v->rows > 0 ? v->rows : 0);
+	if (below < d->text.nr)
+		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM,
+			  arena_printf(v->arena, "%zu more lines", d->text.nr - below));
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct redo_view *v = self;
+	int sum = sum_rows(v, a.rows);
+	struct area body = area_sub(a, 2, 0, a.rows - 2 - sum, a.cols);
+	(void)ui;
+	draw_title(a, 0, v->title, &(struct piece){ v->state_role, v->state }, 1);
+	put_rule(a, 1, NULL, ROLE_RULE, v->what);
+	if (a.cols >= WIDE_COLS) {
+		int half = a.cols / 2;
+		paint_side(v, area_sub(body, 0, 0, body.rows, half - 1), &v->side[0], NULL);
+		put_vline(body, 0, half - 1, body.rows);
+		paint_side(v, area_sub(body, 0, half, body.rows, a.cols - half), &v->side[1], NULL);
+	} else {
+		paint_side(v, body, &v->side[v->now], v->now ? "Tab recorded" : "Tab now");
+	}
+	put_rule(a, a.rows - sum, "compared", ROLE_TITLE, v->differs == SIZE_MAX ? NULL : "] where they differ first");
+	text_paint(&v->sum, area_sub(a, a.rows - sum + 1, 0, sum - 1, a.cols), 0);
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+static bool scroll(struct redo_view *v, int64_t by)
+{
+	v->moved = true;
+	v->top += by;
+	return true;
+}
+
+static bool to_difference(struct redo_view *v, struct ui *ui)
+{
+	if (v->differs == SIZE_MAX)
+		ui_say(ui, ROLE_DIM, "no difference so far");
+	else
+		scroll(v, (int64_t)v->differs - v->rows / 2 - v->top);
+	return true;
+}
+
+static bool approve(const struct redo_view *v, struct ui *ui)
+{
+	const struct source *s = ui_source(ui, v->source);
+	const struct model_action *act = s ? model_action(&s->model, v->r.again) : NULL;
+	if (!act || act->state != ACT_WAITS)
+		return false;
+	ui_open(ui, "approval", &(struct subject){ .source = v->source, .action = act->id });
+	return true;
+}
+
+static bool again(const struct redo_view *v, struct ui *ui)
+{
+	if (v->there && !v->r.ended)
+		ui_say(ui, ROLE_DIM, "it runs");
+	else if (v->there && !v->r.here)
+		ui_say(ui, ROLE_DIM, "it is of another session: sandglass redo runs it again");
+	else
+		redo_ask(ui, &(struct subject){ .source = v->source, .action = v->there ? v->r.of : v->of });
+	return true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct redo_view *v = self;
+	int page = v->rows / 2 > 0 ? v->rows / 2 : 1;
+	switch ((int)verb) {
+	case VERB_UP:
+		return scroll(v, -1);
+	case VERB_DOWN:
+		return scroll(v, 1);
+	case VERB_PAGE_UP:
+		return scroll(v, -page);
+	case VERB_PAGE_DOWN:
+		return scroll(v, page);
+	case VERB_FIRST:
+		return scroll(v, INT32_MIN);
+	case VERB_LAST:
+		return scroll(v, INT32_MAX);
+	case VERB_FOLLOW:
+		v->moved = !v->moved;
+		return true;
+	case VERB_NEXT:
+	case VERB_PREV:
+		return to_difference(v, ui);
+	case VERB_NEXT_PANE:
+	case VERB_PREV_PANE:
+		v->now = !v->now;
+		return true;
+	case VERB_APPROVE:
+		return approve(v, ui);
+	case VERB_REDO:
+		return again(v, ui);
+	default:
+		return false;
+	}
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct redo_view *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .action = v->r.again ? v->r.again : v->of };
+}
+
+/* Both outputs, one after the other, and how they compare. */
+static void as_text(const void *self, struct ui *ui, struct buf *out)
+{
+	const struct redo_view *v = self;
+	(void)ui;
+	for (size_t i = 0; i < ARRAY_LEN(v->side); i++) {
+		buf_printf(out, "%s  %s\n", v->side[i].head ? v->side[i].head : "", v->side[i].note ? v->side[i].note : "");
+		text_plain(&v->side[i].text, true, out);
+	}
+	text_plain(&v->sum, false, out);
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct redo_view *v = self;
+	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .at = (uint64_t)v->top,
+				.text = &v->side[ui->grid.cols >= WIDE_COLS || v->now].text };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct redo_view *v = self;
+	(void)ui;
+	v->moved = true;
+	v->top = (int64_t)to;
+}
+
+const struct view_ops view_redo = {
+	.name = "redo", .where = IN_REDO, .size = sizeof(struct redo_view),
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .text = as_text, .subject = subject,
+	.look = look, .go = go,
+};
