@@ -430,11 +430,16 @@ static void drop_prepared(struct job *j)
 static void cancel(void *self, struct action *a, const char *how)
 {
 	struct slot *s = self;
+	struct job *j;
+	if (action_state(a) != ACTION_RUNNING && !action_tag(a)) { /* nothing had to be made for it */
+		action_ended(a, END_CANCELLED, NULL);
+		return;
+	}
 	if (!is_run(action_spec(a))) {
 		file_cancel(s, a);
 		return;
 	}
-	struct job *j = action_tag(a);
+	j = action_tag(a);
 	if (!j)
 		return;
 	if (action_state(a) != ACTION_RUNNING) {

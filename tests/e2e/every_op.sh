@@ -45,9 +45,10 @@ is "$got" "$want" 'no operation was left out'
 # seqs of the actions that were asked for and never ended
 open_ones() { # session
 	"$sg" events "$1" --json 2>/dev/null | awk '
-		{ kind = $0; sub(/.*"kind": ?"/, "", kind); sub(/".*/, "", kind) }
-		kind == "action.requested" { n = $0; sub(/.*"seq": ?/, "", n); sub(/[^0-9].*/, "", n); open[n] = 1 }
-		kind == "action.ended" { n = $0; sub(/.*"action": ?/, "", n); sub(/[^0-9].*/, "", n); delete open[n] }
+		function after(name) { return match($0, "\"" name "\": ?\"?") ? substr($0, RSTART + RLENGTH) : "" } # the first
+		{ kind = after("kind"); sub(/".*/, "", kind) }
+		kind == "action.requested" { open[after("seq") + 0] = 1 }
+		kind == "action.ended" { delete open[after("action") + 0] }
 		END { for (n in open) printf "#%s ", n }'
 }
 whole() { # session, what it was

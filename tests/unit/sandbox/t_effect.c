@@ -393,7 +393,19 @@ static void test_files(void)
 static void test_files_cancelled(void)
 {
 	begin_open();
-	uint64_t id = file(ACT_EDIT, "e", NULL, json_pack("{s:s,s:s}", "old", "b", "new", "B"));
+	R->held = true;
+	uint64_t id = file(ACT_WRITE, "f", "x", NULL);
+	turns(3);
+	buf_reset(&fake.log);
+	gate_cancel(G, id, "cancel", "no");
+	turns(3);
+	ok(seen.done == 1 && seen.end == END_CANCELLED, "a write that is cancelled before its start is on the disk ends");
+	R->held = false;
+	fake_run(R);
+	turns(3);
+	is_int(fake.log.len, 0, "and writes nothing");
+	seen.done = 0;
+	id = file(ACT_EDIT, "e", NULL, json_pack("{s:s,s:s}", "old", "b", "new", "B"));
 	gate_cancel(G, id, "cancel", "no");
 	buf_reset(&fake.log);
 	fake_answer(&fake.file, json_pack("{s:s}", "data", "b"), NULL);
