@@ -135,6 +135,10 @@ CREATE TRIGGER origin_kept BEFORE UPDATE ON origin
 BEGIN
   SELECT RAISE(ABORT, 'where a fork comes from is never changed');
 END;
+CREATE TRIGGER origin_stays BEFORE DELETE ON origin
+BEGIN
+  SELECT RAISE(ABORT, 'where a fork comes from is never forgotten');
+END;
 CREATE TRIGGER checkpoint_kept BEFORE UPDATE ON checkpoint
 BEGIN
   SELECT RAISE(ABORT, 'checkpoints are never changed');

@@ -4,17 +4,27 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BASE_US = 500000, CAP_US = 60 * 1000000, WAIT_MAX_S = 600 };
+enum { BASE_US = 500000, CAP_US = 60 * 1000000, WAIT_MAX_S = 600, FAR_S = 1000000000 };
 
+/* Thousandths of a plain decimal number, whatever the locale; -1: it is none, or past 10^9. */
 static int64_t number(const char *s)
 {
-	char *end;
-	double v = strtod(s, &end);
-	if (end == s || v < 0 || v > 1e9)
+	int64_t n = 0, unit = 1000;
+	const char *digits = s;
+	for (; *s >= '0' && *s <= '9'; s++)
+		if ((n = n * 10 + (*s - '0')) > 1000000000)
+			return -1;
+	if (s == digits)
 		return -1;
-	while (*end == ' ')
-		end++;
-	return *end ? -1 : (int64_t)(v * 1000);
+	n *= 1000;
+	if (*s == '.')
+		for (s++; *s >= '0' && *s <= '9'; s++) {
+			unit /= 10;
+			n += unit * (*s - '0');
+		}
+	while (*s == ' ' || *s == '\t')
+		s++;
+	return *s ? -1 : n;
 }
 
 struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
@@ -38,7 +48,7 @@ struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
 	else if (ms < 0) {
 		int64_t at = (int64_t)curl_getdate(v, NULL);
 		if (at > now_s)
-			h.after_us = (at - now_s) * 1000000;
+			h.after_us = (at - now_s > FAR_S ? FAR_S : at - now_s) * 1000000;
 	}
 	return h;
 }

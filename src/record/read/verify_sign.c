@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "record/read/verify_inner.h"
@@ -14,11 +15,9 @@ enum { ANCHOR_MOST = 1 << 30 };
 
 static bool known_key(const struct verify *v, const uint8_t *key)
 {
-	if (!memcmp(v->s->key, key, SIGN_KEY_LEN)) /* the one that the chain begins with */
+	/* the one that the chain begins with; the others of a fork stand in its events, not only in tables */
+	if (!memcmp(v->s->nr_origins ? v->s->origin[0].key : v->s->key, key, SIGN_KEY_LEN))
 		return true;
-	for (size_t i = 0; i < v->s->nr_origins; i++)
-		if (!memcmp(v->s->origin[i].key, key, SIGN_KEY_LEN))
-			return true;
 	for (size_t i = 0; i < v->keys; i++)
 		if (!memcmp(v->key[i], key, SIGN_KEY_LEN))
 			return true;
@@ -46,27 +45,32 @@ static const char *check_checkpoint(struct verify *v, sqlite3_stmt *st, uint64_t
 	return hash_eq(&now, &chain) ? NULL : "signs another chain than the one in the file";
 }
 
+/* Whether the event after @o says that the session of @o was left there for @uuid. */
+static bool left_there(struct verify *v, const struct origin *o, const uint8_t *uuid)
+{
+	struct event ev;
+	struct err err;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	CLEANUP(buf_release) struct buf from = BUF_INIT, to = BUF_INIT;
+	if (session_event(v->s, o->seq + 1, &ev, &arena, &err) < 0 || ev.kind != EV_SESSION_FORKED)
+		return false;
+	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+	hex_append(&from, o->uuid, UUID_LEN);
+	hex_append(&to, uuid, UUID_LEN);
+	return !ev.body || (!strcmp(json_str(body, "from_uuid", ""), from.data) && !strcmp(json_str(body, "uuid", ""), to.data));
+}
+
 /* A fork names its origin twice: in the table, which nothing signs, and in the event after the copied ones, which the
- * chain holds. */
+ * chain holds. Only a fork that has not gone on lacks that event. */
 static bool origins_hold(struct verify *v, uint64_t *bad)
 {
-	struct err err;
 	for (size_t i = 0; i < v->s->nr_origins; i++) {
 		const struct origin *o = &v->s->origin[i];
-		sqlite3_stmt *st = verify_sql(v, "SELECT json_extract(body, '$.from_uuid'), body IS NULL FROM event WHERE seq = ?1 + 1"
-						 " AND kind = (SELECT number FROM kind WHERE name = 'session.forked')", &err);
-		CLEANUP(buf_release) struct buf hex = BUF_INIT;
-		hex_append(&hex, o->uuid, UUID_LEN);
-		bool good = false;
-		if (st) {
-			sqlite3_bind_int64(st, 1, (int64_t)o->seq);
-			if (sqlite3_step(st) == SQLITE_ROW)
-				good = sqlite3_column_int(st, 1) ||
-				       (sqlite3_column_text(st, 0) && !strcmp((const char *)sqlite3_column_text(st, 0), hex.data));
-			sqlite3_finalize(st);
-		}
+		bool last = i + 1 == v->s->nr_origins;
 		*bad = o->seq + 1;
-		if (!good && v->head > o->seq)
+		if (last && o->seq && o->seq == v->head)
+			continue;
+		if (!o->seq || o->seq >= v->head || !left_there(v, o, last ? v->s->uuid : o[1].uuid))
 			return false;
 	}
 	return true;
@@ -115,28 +119,33 @@ struct anchored {
 };
 
 /* "1 UUID SEQ CHAIN TS KEY SIG"; a torn or foreign line is no anchor. */
-static bool parse_anchor(const struct verify *v, const char *line, struct anchored *out)
+static bool parse_anchor(const uint8_t *of, const char *line, struct anchored *out)
 {
 	char uuid[33], chain[65], key[65], sig[129];
 	uint8_t id[UUID_LEN], signature[SIGN_LEN];
 	int64_t ts_us;
 	if (sscanf(line, "1 %32s %" SCNu64 " %64s %" SCNd64 " %64s %128s", uuid, &out->seq, chain, &ts_us, key, sig) != 6 ||
-	    !hex_parse(uuid, strlen(uuid), id, sizeof(id)) || memcmp(id, v->s->uuid, sizeof(id)) ||
+	    !hex_parse(uuid, strlen(uuid), id, sizeof(id)) || memcmp(id, of, sizeof(id)) ||
 	    !hex_parse(chain, strlen(chain), out->chain.b, HASH_LEN) ||
 	    !hex_parse(key, strlen(key), out->key, SIGN_KEY_LEN) || !hex_parse(sig, strlen(sig), signature, SIGN_LEN))
 		return false;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	chain_checkpoint(v->s->uuid, out->seq, &out->chain, ts_us, &text);
+	chain_checkpoint(of, out->seq, &out->chain, ts_us, &text);
 	out->good = sign_check(out->key, text.data, text.len, signature);
 	return true;
 }
 
-static void check_anchors(struct verify *v, const struct buf *log)
+struct anchors {
+	uint64_t nr, last;
+};
+
+/* Lines of the session @uuid about events after @from, up to @to: what came later in an origin is not ours. False: one
+ * was told to be wrong. */
+static bool check_lines(struct verify *v, const struct buf *log, const uint8_t *uuid, uint64_t from, uint64_t to, struct anchors *seen)
 {
 	CLEANUP(buf_release) struct buf tag = BUF_INIT;
-	uint64_t nr = 0, last = 0;
 	buf_puts(&tag, "1 ");
-	hex_append(&tag, v->s->uuid, UUID_LEN);
+	hex_append(&tag, uuid, UUID_LEN);
 	const char *at = log->data, *end = log->data + log->len;
 	while (at && at < end && (at = memmem(at, (size_t)(end - at), tag.data, tag.len))) {
 		struct anchored a = { 0 };
@@ -144,26 +153,41 @@ static void check_anchors(struct verify *v, const struct buf *log)
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		CLEANUP(free_ptr) char *line = xstrndup(at, (size_t)((stop ? stop : end) - at));
 		at = stop;
-		if (!stop || !parse_anchor(v, line, &a) || !a.good)
+		if (!stop || !parse_anchor(uuid, line, &a) || !a.good || a.seq <= from || a.seq > to)
 			continue;
-		nr++;
-		if (a.seq > last)
-			last = a.seq;
+		seen->nr++;
+		if (a.seq > seen->last)
+			seen->last = a.seq;
 		if (!verify_chain_at(v, a.seq, &now)) {
 			verify_say(v, "anchor", VERIFY_FAIL, v->head + 1,
 				   "gap: the file ends at event %" PRIu64 ", but event %" PRIu64 " was anchored", v->head, a.seq);
-			return;
+			return false;
 		}
 		if (!hash_eq(&now, &a.chain)) {
 			verify_say(v, "anchor", VERIFY_FAIL, a.seq,
 				   "event %" PRIu64 " is not the one that was anchored: the file was made anew", a.seq);
-			return;
+			return false;
 		}
 	}
-	if (!nr)
+	return true;
+}
+
+static void check_anchors(struct verify *v, const struct buf *log)
+{
+	struct anchors seen = { 0 };
+	uint64_t from = 0;
+	for (size_t i = 0; i < v->s->nr_origins; i++) {
+		const struct origin *o = &v->s->origin[i];
+		if (!check_lines(v, log, o->uuid, from, o->seq, &seen))
+			return;
+		from = o->seq;
+	}
+	if (!check_lines(v, log, v->s->uuid, from, UINT64_MAX, &seen))
+		return;
+	if (!seen.nr)
 		verify_say(v, "anchor", VERIFY_SKIP, 0, "no anchor of this session here (it was recorded elsewhere?)");
 	else
-		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " anchors agree, the last one at event %" PRIu64, nr, last);
+		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " anchors agree, the last one at event %" PRIu64, seen.nr, seen.last);
 }
 
 int verify_anchor(struct verify *v, struct err *err)

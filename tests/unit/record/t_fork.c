@@ -131,18 +131,90 @@ static bool has_message(const char *path, const struct hash *h)
 	return found;
 }
 
-static void tampered(const char *path)
+struct wanted {
+	const char *check;
+	bool failed;
+};
+
+static void on_report(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
 {
+	struct wanted *w = self;
+	(void)seq;
+	if (result == VERIFY_FAIL)
+		printf("#   %s: %s\n", name, text);
+	w->failed |= result == VERIFY_FAIL && !strcmp(name, w->check);
+}
+
+/* A copy of @path with @sql done to it: the check @check finds it. */
+static void tampered(const char *path, const char *check, const char *what, const char *sql)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	struct session *s;
+	struct wanted w = { .check = check };
+	struct verify_totals t;
 	sqlite3 *db;
+	char *copy = xasprintf("%s/tampered.glass", help_root), *why = NULL;
+	if (file_read(path, &b, 64 << 20, &err) < 0 || file_write_atomic(copy, b.data, b.len, 0600, &err) < 0)
+		exit(1);
+	sqlite3_open(copy, &db);
+	ok(sqlite3_exec(db, "DROP TRIGGER origin_kept; DROP TRIGGER origin_stays; DROP TRIGGER session_kept;"
+			    "DROP TRIGGER checkpoint_kept; DROP TRIGGER checkpoint_stays", NULL, NULL, &why) == SQLITE_OK &&
+	   sqlite3_exec(db, sql, NULL, NULL, &why) == SQLITE_OK, "%s: changed %s", what, why ? why : "");
+	sqlite3_free(why);
+	sqlite3_close(db);
+	if (session_open(&s, copy, &err) == 0) {
+		ok(verify_session(s, NULL, on_report, &w, &t, &err) == 0 && w.failed, "%s is found", what);
+		session_close(&s);
+	} else {
+		ok(err.code != ERR_NONE, "%s: does not open: %s", what, err.text);
+	}
+	free(copy);
+}
+
+/* @first has no origin, @again two. */
+static void tampering(const char *first, const char *again)
+{
+	tampered(first, "chain", "an origin that nobody signed", "INSERT INTO origin VALUES(2, 's-aaaaaa', randomblob(16), randomblob(32))");
+	tampered(first, "signatures", "an origin of its own behind the end, with the key of somebody else",
+		 "INSERT INTO origin SELECT 1000, id, uuid, key FROM session;"
+		 "INSERT INTO origin SELECT 2000, id, uuid, randomblob(32) FROM session");
+	tampered(first, "signatures", "an origin of its own", "INSERT INTO origin SELECT 2, id, uuid, key FROM session");
+	tampered(first, "signatures", "an origin before the first event", "INSERT INTO origin SELECT 0, id, uuid, key FROM session");
+	tampered(first, "signatures", "an origin at a number that is none", "INSERT INTO origin SELECT -3, id, uuid, key FROM session");
+	tampered(again, "chain", "a fork that names no origin", "DELETE FROM origin");
+	tampered(again, "chain", "a fork that has lost its first origin",
+		 "DELETE FROM origin WHERE seq = (SELECT min(seq) FROM origin)");
+	tampered(again, "signatures", "a fork that has lost its last origin",
+		 "DELETE FROM origin WHERE seq = (SELECT max(seq) FROM origin)");
+	tampered(again, "signatures", "a fork with another name", "UPDATE session SET uuid = randomblob(16)");
+	tampered(again, "signatures", "an origin with another name",
+		 "UPDATE origin SET uuid = randomblob(16) WHERE seq = (SELECT max(seq) FROM origin)");
+	tampered(again, "signatures", "an origin one event earlier",
+		 "UPDATE origin SET seq = seq - 1 WHERE seq = (SELECT max(seq) FROM origin)");
+	tampered(again, "signatures", "checkpoints of a key that only the tables name",
+		 "UPDATE checkpoint SET key = zeroblob(32); UPDATE session SET key = zeroblob(32);"
+		 "UPDATE origin SET key = zeroblob(32) WHERE seq = (SELECT max(seq) FROM origin)");
+}
+
+static void on_anchor(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+{
+	(void)text;
+	(void)seq;
+	if (!strcmp(name, "anchor"))
+		*(enum verify_result *)self = result;
+}
+
+/* A fork that has not gone on has no anchor of its own: those of its origin hold it. */
+static void anchored(const char *fork)
+{
 	struct session *s;
 	struct err err = ERR_INIT;
-	sqlite3_open(path, &db);
-	sqlite3_exec(db, "INSERT INTO origin VALUES(2, 's-aaaaaa', zeroblob(16), zeroblob(32))", NULL, NULL, NULL);
-	sqlite3_close(db);
-	if (session_open(&s, path, &err) < 0)
-		return;
 	struct verify_totals t;
-	ok(verify_session(s, NULL, NULL, NULL, &t, &err) == 0 && t.failed > 0, "an origin that nobody signed is found");
+	enum verify_result anchor = VERIFY_SKIP;
+	if (!ok(session_open(&s, fork, &err) == 0, "opens: %s", err.text))
+		return;
+	ok(verify_session(s, NULL, on_anchor, &anchor, &t, &err) == 0 && anchor == VERIFY_OK, "its origin's anchors hold it");
 	session_close(&s);
 }
 
@@ -165,6 +237,7 @@ int main(void)
 	same(fork, "SELECT name FROM session", "second", "it has its own name");
 	ok(has_message(fork, &m[1]) && !has_message(fork, &m[2]), "messages of what is copied, and no later ones");
 	verified(fork, "a fork that has not gone on");
+	anchored(fork);
 	go_on(l, fork, "four");
 	verified(fork, "a fork that went on");
 	verified(first, "the origin");
@@ -176,7 +249,7 @@ int main(void)
 	same(again, "SELECT count(*) FROM origin", "2", "both origins are named");
 	ok(record_fork(first, 9999, NULL, NULL, &no, &err) < 0 && err.code == ERR_NOENT && !no, "no such event: %s", err.text);
 	ok(record_fork("/nowhere.glass", 1, NULL, NULL, &no, &err) < 0 && !no, "no such session: %s", err.text);
-	tampered(first);
+	tampering(first, again);
 	free(first);
 	free(fork);
 	free(again);
