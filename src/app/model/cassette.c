@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 enum { CASSETTE_MAX = 512 << 20, NEAR = 60 };
@@ -155,26 +156,65 @@ static void keep(struct cassette *c, json_t *line)
 	c->item[c->nr++] = (struct entry){ .key = key_of(text), .canonical = text, .body = line };
 }
 
-static int read_lines(struct cassette *c, const struct buf *text, struct err *err)
+/* An answer of which everything is there that playing it needs. */
+static bool is_answer(const json_t *line)
 {
-	const char *at = buf_cstr(text), *end = at + text->len;
+	const json_t *chunks = json_object_get(line, "chunks"), *chunk;
+	size_t i;
+	if (!json_object_get(line, "request") || !json_is_array(chunks))
+		return false;
+	json_array_foreach(chunks, i, chunk)
+		if (json_array_size(chunk) != 2 || !json_is_integer(json_array_get(chunk, 0)))
+			return false;
+	return true;
+}
+
+/* One line; takes @line. */
+static int take_line(struct cassette *c, size_t nr, json_t *line, struct err *err)
+{
+	bool good = nr == 1 ? json_int(line, "cassette", 0) == 1 : is_answer(line);
+	if (good && nr > 1) {
+		keep(c, line);
+		return 0;
+	}
+	json_decref(line);
+	if (good)
+		return 0;
+	return nr == 1 ? err_set(err, ERR_PARSE, "'%s' is not a cassette of format 1", c->path) :
+			 err_set(err, ERR_PARSE, "'%s', line %zu: not a request and its answer", c->path, nr);
+}
+
+/* @whole: the bytes of whole lines. A last line that was cut off (its writer died) is no part of it. */
+static int read_lines(struct cassette *c, const struct buf *text, size_t *whole, struct err *err)
+{
+	const char *from = buf_cstr(text), *at = from, *end = at + text->len;
+	if (at == end)
+		return err_set(err, ERR_PARSE, "'%s' is not a cassette of format 1", c->path);
 	for (size_t nr = 1; at < end; nr++) {
 		const char *stop = memchr(at, '\n', (size_t)(end - at));
 		size_t len = (size_t)((stop ? stop : end) - at);
 		json_t *line = len ? json_parse(at, len, "cassette", err) : NULL;
+		if (len && !line && !stop && nr > 1) {
+			log_warn("the last line of '%s' was cut off and is left out", c->path);
+			*err = (struct err){ .code = ERR_NONE };
+			break;
+		}
 		if (len && !line)
 			return err_wrap(err, "'%s', line %zu", c->path, nr);
-		if (nr == 1 && json_int(line, "cassette", 0) != 1) {
-			json_decref(line);
-			return err_set(err, ERR_PARSE, "'%s' is not a cassette of format 1", c->path);
-		}
-		if (nr == 1 || !line)
-			json_decref(line);
-		else
-			keep(c, line);
+		if ((line || nr == 1) && take_line(c, nr, line, err) < 0)
+			return -1;
 		at += len + 1;
 	}
+	*whole = at < end ? (size_t)(at - from) : text->len;
 	return 0;
+}
+
+/* So that what is added begins a line of its own. */
+static int end_at(struct cassette *c, const struct buf *text, size_t whole, struct err *err)
+{
+	if (whole < text->len && ftruncate(c->fd, (off_t)whole) < 0)
+		return err_sys(err, "cannot shorten the cassette '%s'", c->path);
+	return whole && text->data[whole - 1] != '\n' ? fd_write_all(c->fd, "\n", 1, err) : 0;
 }
 
 static int make(const char *path, struct err *err)
@@ -202,7 +242,10 @@ int cassette_open(struct cassette **out, const char *path, bool add, struct err 
 	c->path = xstrdup(path);
 	c->add = add;
 	c->fd = add ? open(path, O_WRONLY | O_APPEND | O_CLOEXEC) : -1;
-	int rc = add && c->fd < 0 ? err_sys(err, "cannot write to the cassette '%s'", path) : read_lines(c, &text, err);
+	size_t whole = 0;
+	int rc = add && c->fd < 0 ? err_sys(err, "cannot write to the cassette '%s'", path) : read_lines(c, &text, &whole, err);
+	if (rc == 0 && add)
+		rc = end_at(c, &text, whole, err);
 	if (rc < 0) {
 		cassette_free(&c);
 		return -1;

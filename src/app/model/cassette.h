@@ -16,7 +16,7 @@
 struct cassette;
 
 /* @add: requests that it does not know are let through and added; else they are an error. A file that does not exist is
- * made when @add. ERR_PARSE names the line. */
+ * made when @add. ERR_PARSE names the line; only a last line that was cut off is left out (and taken away when @add). */
 NODISCARD int cassette_open(struct cassette **out, const char *path, bool add, struct err *err);
 void cassette_free(struct cassette **c);
 bool cassette_adds(const struct cassette *c);

@@ -43,6 +43,8 @@ static void answer(struct plugin *p, struct question **at, const json_t *value, 
 static void on_value(void *self, uint64_t ticket, const json_t *body)
 {
 	struct plugin *p = self;
+	if (!ticket) /* who wants the face is not answered with a value */
+		return;
 	for (struct question **at = &p->open; *at; at = &(*at)->next)
 		if ((*at)->ticket == ticket) {
 			const json_t *e = json_object_get(body, "err");

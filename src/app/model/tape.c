@@ -14,8 +14,13 @@ struct tape_call {
 	struct http_call *http;
 	/* recording */
 	char *path;
-	struct buf body;
-	json_t *answer, *chunks;
+	struct buf body, got; /* body: cleaned; got: as it came */
+	json_t *answer;
+	struct chunk {
+		int64_t us;
+		size_t len;
+	} *chunk;
+	size_t nr, cap;
 	int64_t last_us;
 	/* playing */
 	const json_t *entry;
@@ -35,22 +40,14 @@ static void call_free(struct tape_call *c)
 {
 	loop_timer_free(&c->timer);
 	buf_release(&c->body);
+	buf_release(&c->got);
 	json_decref(c->answer);
-	json_decref(c->chunks);
+	free(c->chunk);
 	free(c->path);
 	free(c);
 }
 
 /* --- on the wire, recorded ---------------------------------------------------------------------------------------- */
-
-static void clean(struct record *r, const char *bytes, size_t len, json_t *into, const char *key)
-{
-	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	if (record_clean(r, bytes, len, &out))
-		json_put_bytes(into, key, buf_cstr(&out), out.len);
-	else
-		json_put_bytes(into, key, bytes, len);
-}
 
 static void on_head(void *self, const struct http_head *head)
 {
@@ -66,12 +63,9 @@ static void on_head(void *self, const struct http_head *head)
 static void keep_chunk(struct tape_call *c, const void *bytes, size_t len)
 {
 	int64_t now = loop_now_us(c->tape->loop);
-	json_t *chunk = json_object(), *pair = json_array();
-	clean(c->tape->record, bytes, len, chunk, "b");
-	json_array_append_new(pair, json_integer(now - c->last_us));
-	json_array_append(pair, json_object_get(chunk, "b"));
-	json_array_append_new(c->chunks, pair);
-	json_decref(chunk);
+	GROW(c->chunk, c->nr, c->cap);
+	c->chunk[c->nr++] = (struct chunk){ .us = now - c->last_us, .len = len };
+	buf_append(&c->got, bytes, len);
 	c->last_us = now;
 }
 
@@ -83,16 +77,45 @@ static void on_data(void *self, const void *bytes, size_t len)
 	c->on.data(c->on.self, bytes, len);
 }
 
+static void add_pair(json_t *list, int64_t us, const void *bytes, size_t len)
+{
+	json_t *o = json_object(), *pair = json_array();
+	json_put_bytes(o, "b", bytes, len);
+	json_array_append_new(pair, json_integer(us));
+	json_array_append(pair, json_object_get(o, "b"));
+	json_array_append_new(list, pair);
+	json_decref(o);
+}
+
+/* The answer cleaned of secrets, in the pieces in which it came; in one, if one of them lay across two pieces. */
+static json_t *clean_chunks(struct tape_call *c)
+{
+	CLEANUP(buf_release) struct buf whole = BUF_INIT, one = BUF_INIT, all = BUF_INIT;
+	bool held = record_clean(c->tape->record, buf_cstr(&c->got), c->got.len, &whole);
+	json_t *list = json_array();
+	int64_t us = 0;
+	size_t at = 0;
+	for (size_t i = 0; i < c->nr; at += c->chunk[i++].len) {
+		const char *bytes = buf_cstr(&c->got) + at;
+		bool dirty = held && record_clean(c->tape->record, bytes, c->chunk[i].len, &one);
+		add_pair(list, c->chunk[i].us, dirty ? buf_cstr(&one) : bytes, dirty ? one.len : c->chunk[i].len);
+		buf_append(&all, dirty ? buf_cstr(&one) : bytes, held ? dirty ? one.len : c->chunk[i].len : 0);
+		us += c->chunk[i].us;
+	}
+	if (held && (all.len != whole.len || memcmp(all.data, whole.data, whole.len) != 0)) {
+		json_array_clear(list);
+		add_pair(list, us, whole.data, whole.len);
+	}
+	return list;
+}
+
 /* What never answered is no traffic. */
 static void keep_answer(struct tape_call *c, const struct http_end *end)
 {
 	struct err err = ERR_INIT;
-	CLEANUP(buf_release) struct buf body = BUF_INIT;
-	json_put(c->answer, "chunks", json_incref(c->chunks));
+	json_put(c->answer, "chunks", clean_chunks(c));
 	json_put_str(c->answer, "end", end->how == HTTP_OK ? "eof" : "cut");
-	bool held = record_clean(c->tape->record, buf_cstr(&c->body), c->body.len, &body);
-	const struct buf *b = held ? &body : &c->body;
-	if (cassette_add(c->tape->cassette, c->path, buf_cstr(b), b->len, json_incref(c->answer), &err) < 0)
+	if (cassette_add(c->tape->cassette, c->path, buf_cstr(&c->body), c->body.len, json_incref(c->answer), &err) < 0)
 		log_warn("%s", err.text);
 }
 
@@ -174,16 +197,16 @@ struct tape_call *tape_send(struct tape *t, const char *path, const struct http_
 		return c;
 	}
 	c->miss = ERR_INIT;
-	c->entry = cassette_find(t->cassette, path, r->body, r->body_len, &c->miss);
+	if (!record_clean(t->record, r->body, r->body_len, &c->body)) /* it is known by what the cassette may hold of it */
+		buf_append(&c->body, r->body, r->body_len);
+	c->entry = cassette_find(t->cassette, path, buf_cstr(&c->body), c->body.len, &c->miss);
 	if (c->entry || !cassette_adds(t->cassette)) {
 		c->timer = loop_timer_new(t->loop, play, c);
 		next_in(c);
 		return c;
 	}
 	c->path = xstrdup(path);
-	buf_append(&c->body, r->body, r->body_len);
 	c->answer = json_object();
-	c->chunks = json_array();
 	c->last_us = loop_now_us(t->loop);
 	c->http = http_send(t->http, r, &mine);
 	return c;

@@ -88,10 +88,65 @@ static void files(void)
 	free(path);
 }
 
+static int opens(const char *path, const char *text, bool add, struct cassette **c, struct err *err)
+{
+	*c = NULL;
+	*err = (struct err){ .code = ERR_NONE };
+	if (file_write_atomic(path, text, strlen(text), 0600, err) < 0)
+		exit(1);
+	return cassette_open(c, path, add, err);
+}
+
+#define FIRST "{\"cassette\":1,\"match\":1}\n"
+#define LINE "{\"path\":\"/p\",\"request\":{\"q\":1},\"chunks\":[[0,\"one\"]]}\n"
+
+/* Files that somebody else has written, badly or with a bad intent. */
+static void hostile(void)
+{
+	static const char *const bad[] = {
+		"", "\n", "[]\n", "{}\n", "{\"cassette\":2}\n", "{\"cassette\":1", FIRST "{}\n", FIRST "[]\n", FIRST "1\n", FIRST "null\n",
+		FIRST "{\"path\":\"/p\"}\n", FIRST "{\"path\":\"/p\",\"request\":{}}\n",
+		FIRST "{\"path\":\"/p\",\"request\":{},\"chunks\":7}\n", FIRST "{\"path\":\"/p\",\"request\":{},\"chunks\":[7]}\n",
+		FIRST "{\"path\":\"/p\",\"request\":{},\"chunks\":[[\"x\",\"y\"]]}\n", FIRST "{\"cut\n" LINE,
+	};
+	char dir[] = "/tmp/t_cassette.XXXXXX";
+	struct cassette *c;
+	struct err err;
+	if (!mkdtemp(dir))
+		exit(1);
+	char *path = xasprintf("%s/c.jsonl", dir);
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		ok(opens(path, bad[i], false, &c, &err) < 0 && err.code == ERR_PARSE, "refused: %s", err.text);
+		cassette_free(&c);
+	}
+	ok(opens(path, FIRST LINE, false, &c, &err) == 0, "a good one: %s", err.text);
+	cassette_free(&c);
+	ok(opens(path, FIRST LINE "{\"path\":\"/p\",\"requ", false, &c, &err) == 0, "its writer died in a line: %s", err.text);
+	is_str(ask(c, "{\"q\":1}"), "one", "what is whole is there");
+	cassette_free(&c);
+	ok(opens(path, FIRST LINE "{\"path\":\"/p\",\"requ", true, &c, &err) == 0, "to be added to: %s", err.text);
+	ok(cassette_add(c, "/p", "{\"q\":2}", 7, answer("two"), &err) == 0, "added");
+	cassette_free(&c);
+	ok(cassette_open(&c, path, false, &err) == 0, "whole again: %s", err.text);
+	is_str(ask(c, "{\"q\":2}"), "two", "what was added");
+	is_str(ask(c, "{\"q\":1}"), "one", "and what was there");
+	cassette_free(&c);
+	ok(opens(path, "{\"cassette\":1}\n{\"path\":\"/p\",\"request\":{\"q\":1},\"chunks\":[]}", true, &c, &err) == 0,
+	   "a last line without its end: %s", err.text);
+	ok(cassette_add(c, "/p", "{\"q\":2}", 7, answer("two"), &err) == 0, "added");
+	cassette_free(&c);
+	ok(cassette_open(&c, path, false, &err) == 0, "and still lines: %s", err.text);
+	is_str(ask(c, "{\"q\":2}"), "two", "both are there");
+	cassette_free(&c);
+	ok(dir_remove(dir, &err) == 0, "gone");
+	free(path);
+}
+
 int main(void)
 {
 	hash_init();
 	canonical();
 	files();
+	hostile();
 	return done_testing();
 }
