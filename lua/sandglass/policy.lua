@@ -12,7 +12,8 @@ local functions, lines = {}, {}      -- when functions by number, and by the lin
 
 local LIST = "string|list"
 local RULE = {
-  kind = LIST, cmd = LIST, path = LIST, host = LIST, tool = LIST, agent = LIST, box = LIST, where = "string",
+  kind = LIST, cmd = LIST, path = LIST, host = LIST, tool = LIST, agent = LIST, box = LIST, url = LIST, method = LIST,
+  where = "string",
   tainted = "boolean",
   match = "string", when = "function", why = "string", say = "string", risk = "string", confirm = "string",
   limit = "table",
@@ -25,7 +26,7 @@ local function set(...)
 end
 local WORDS = {
   kind = set("exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask", "snapshot", "rollback",
-    "merge", "put", "get", "shell"),
+    "merge", "put", "get", "shell", "fetch"),
   where = set("box", "host"), risk = set("low", "medium", "high"), confirm = set "type",
   on_timeout = set("deny", "hold", "allow"), default = set("allow", "ask", "deny", "boxed", "careful"),
 }
@@ -38,7 +39,7 @@ end
 local function line_of(at) return tonumber(at and at:match ":(%d+)$") or 1 end
 
 local function check_lists(where, o)
-  for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box" } do
+  for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method" } do
     local v = o[key]
     for i, item in ipairs(type(v) == "table" and v or { v }) do
       if type(item) ~= "string" or item == "" then fail("%s: item %d of '%s' is not a string", where, i, key) end
@@ -71,9 +72,8 @@ local function rule(verdict)
         name = name, verdict = verdict, line = line, timeout_us = check.us(o.timeout),
         limit = limit and { time_us = check.us(limit.time) },
       }
-      for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "where", "tainted", "match", "why",
-        "say", "risk",
-                             "confirm", "on_timeout" } do
+      for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method",
+        "where", "tainted", "match", "why", "say", "risk", "confirm", "on_timeout" } do
         r[key] = o[key]
       end
       if o.when then

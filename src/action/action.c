@@ -6,7 +6,7 @@ static const char *const kind_names[ACT_KIND_NR] = {
 	[ACT_EXEC] = "exec",   [ACT_READ] = "read",	    [ACT_WRITE] = "write",	 [ACT_EDIT] = "edit",
 	[ACT_CONNECT] = "connect", [ACT_MODEL] = "model",   [ACT_HOST] = "host",	 [ACT_MCP] = "mcp",
 	[ACT_ASK] = "ask",     [ACT_SNAPSHOT] = "snapshot", [ACT_ROLLBACK] = "rollback", [ACT_MERGE] = "merge",
-	[ACT_PUT] = "put",     [ACT_GET] = "get",	    [ACT_SHELL] = "shell",
+	[ACT_PUT] = "put",     [ACT_GET] = "get",	    [ACT_SHELL] = "shell",	    [ACT_FETCH] = "fetch",
 };
 
 const char *action_kind_name(enum action_kind k)
@@ -23,6 +23,21 @@ bool action_kind_find(const char *name, enum action_kind *out)
 			return true;
 		}
 	return false;
+}
+
+bool action_on_host(const struct action_spec *s)
+{
+	return s->kind == ACT_HOST || s->kind == ACT_FETCH || (s->kind == ACT_MCP && s->leaves_box);
+}
+
+const char *action_url(const struct action_spec *s)
+{
+	return s->kind == ACT_FETCH ? json_str(s->args, "url", NULL) : NULL;
+}
+
+const char *action_method(const struct action_spec *s)
+{
+	return s->kind == ACT_FETCH ? json_str(s->args, "method", "GET") : NULL;
 }
 
 const char *action_end_name(enum action_end e)

@@ -11,9 +11,9 @@
 
 enum action_kind {
 	ACT_EXEC, ACT_READ, ACT_WRITE, ACT_EDIT, ACT_CONNECT, ACT_MODEL, ACT_HOST, ACT_MCP, ACT_ASK, ACT_SNAPSHOT,
-	ACT_ROLLBACK, ACT_MERGE, ACT_PUT, ACT_GET, ACT_SHELL, ACT_KIND_NR
+	ACT_ROLLBACK, ACT_MERGE, ACT_PUT, ACT_GET, ACT_SHELL, ACT_FETCH, ACT_KIND_NR
 };
-const char *action_kind_name(enum action_kind k); /* "exec" ... "shell"; "host" for host tools */
+const char *action_kind_name(enum action_kind k); /* "exec" ... "fetch"; "host" for host tools */
 bool action_kind_find(const char *name, enum action_kind *out);
 
 enum action_state {
@@ -52,7 +52,7 @@ struct action_spec {
 	size_t stdin_len;
 	const char *path;      /* read, write, edit, put, get: path in the box */
 	const char *host_path; /* put, get, merge */
-	const char *host;      /* connect: name; with @port */
+	const char *host;      /* connect, fetch: name; with @port */
 	uint16_t port;
 	const void *data;      /* write: the new content; edit: unused */
 	size_t data_len;
@@ -70,6 +70,12 @@ struct action_spec {
  * what is held again. Environment values and stdin are not in a record. Owns what is in it; release it. ERR_PARSE. */
 NODISCARD int action_spec_from_json(struct action_spec *out, const json_t *requested, struct err *err);
 void action_spec_release(struct action_spec *s);
+
+/* Works outside of every box by itself: host tools, fetch, MCP servers of the host. */
+bool action_on_host(const struct action_spec *s);
+/* fetch: "url" and "method" of its args; NULL for what has none. Borrowed. */
+const char *action_url(const struct action_spec *s);
+const char *action_method(const struct action_spec *s);
 
 struct action;
 /* The answer for whoever asked; borrowed for the callback. */

@@ -223,6 +223,16 @@ struct action *gate_action(struct gate *g, uint64_t id)
 	return NULL;
 }
 
+const struct judgement *action_judgement(const struct action *a)
+{
+	return a->has_judgement ? &a->judgement : NULL;
+}
+
+bool action_by_person(const struct action *a)
+{
+	return a->by_person;
+}
+
 uint64_t action_event(struct action *a, uint16_t kind, json_t *body)
 {
 	a->last_seq = record_append_json(a->gate->record, kind, a->last_seq ? a->last_seq : a->spec.cause, a->spec.agent,

@@ -58,6 +58,8 @@ bool gate_person_missed(const struct gate *g);	      /* that has happened */
 uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struct effector *eff,
 		     const struct action_client *client);
 struct action *gate_action(struct gate *g, uint64_t id); /* NULL when gone */
+const struct judgement *action_judgement(const struct action *a); /* NULL: it was not judged (yet) */
+bool action_by_person(const struct action *a); /* a person said yes to this very action */
 void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why);
 void gate_judged(struct gate *g, uint64_t ticket, bool matched, const char *why, const struct err *failed);
 void gate_settled(struct gate *g, uint64_t action);

@@ -203,7 +203,7 @@ json_t *requested_body(const struct action *a)
 	json_put_flag(o, "may_write", s->may_write);
 	if (s->parallel)
 		json_put_flag(o, "parallel", true);
-	json_put_str(o, "where", s->kind == ACT_HOST || (s->kind == ACT_MCP && s->leaves_box) ? "host" : "box");
+	json_put_str(o, "where", action_on_host(s) ? "host" : "box");
 	if (s->leaves_box)
 		json_put_flag(o, "leaves_box", true);
 	if (s->tainted)

@@ -178,12 +178,14 @@ json_t *judgement_act(const struct judgement *j, const struct policy_subject *su
 	json_put_str(o, "host", s->host);
 	if (s->port)
 		json_put_int(o, "port", s->port);
+	json_put_str(o, "url", action_url(s));
+	json_put_str(o, "method", action_method(s));
 	json_put_str(o, "cwd", s->cwd ? s->cwd : BOX_CWD);
 	json_put_str(o, "agent", subject->agent);
 	json_put_int(o, "agent_id", (json_int_t)s->agent);
 	json_put_str(o, "box", subject->box);
 	json_put_int(o, "box_id", (json_int_t)s->box);
-	json_put_str(o, "where", s->kind == ACT_HOST || (s->kind == ACT_MCP && s->leaves_box) ? "host" : "box");
+	json_put_str(o, "where", action_on_host(s) ? "host" : "box");
 	json_put_flag(o, "tainted", s->tainted);
 	if (s->data && s->data_len <= 64 << 10)
 		json_put_bytes(o, "data", s->data, s->data_len);

@@ -7,9 +7,11 @@
  *     "default": "ask",                  optional: allow | ask | deny | boxed | careful
  *     "rules": [ RULE, ... ] }
  *   RULE: { "name": "no-push", "verdict": "ask", "line": 22,            required (line > 0)
- *     "kind": LIST of kinds (exec read write edit connect model host mcp ask snapshot rollback merge put get shell)
+ *     "kind": LIST of kinds (exec read write edit connect model host mcp ask snapshot rollback merge put get shell fetch)
  *     "cmd":  LIST of word patterns      "path": LIST of path globs     "host": LIST of host patterns
  *     "tool": LIST of name globs         "agent": LIST, "box": LIST of name globs
+ *     "url":  LIST of globs over the whole address of a fetch (https://a.example/ and a star: end the host with /)
+ *     "method": LIST (GET, POST, ...) of a fetch
  *     "where": "box" | "host"            "tainted": true                "match": filter (query/filter.h)
  *     "when": true | N                   a function decides, if all of the above matched; N = the host's own number of
  *                                        the function, true = the rule's place in the list, from 1
@@ -36,7 +38,7 @@
  * What follows:
  *  7. The strictest verdict of all files wins, order does not matter; every matching rule is in the answer.
  *  8. No rule: the strictest `default` of the files that have one; if none has, the wall decides: `boxed` allows what
- *     stays in the box and asks for connect, host, put, get, merge and whatever leaves it; `careful` asks for
+ *     stays in the box and asks for connect, host, fetch, put, get, merge and whatever leaves it; `careful` asks for
  *     everything but reads; a box without a wall asks for all. Defaults do not concern model (budgets do), ask,
  *     snapshot and a person's own shell.
  *  9. A `when` that fails, dies or takes longer than 50 ms asks. It is not asked when a plain deny has matched.
@@ -67,7 +69,7 @@ struct rule {
 	enum verdict verdict;
 	int line;
 	unsigned kinds;                  /* bit per action_kind; 0 = every kind */
-	struct strv cmd, path, host, tool, agent, box;
+	struct strv cmd, path, host, tool, agent, box, url, method;
 	enum { RULE_ANYWHERE, RULE_IN_BOX, RULE_ON_HOST } where;
 	bool tainted;
 	struct filter *match;            /* may be NULL */
@@ -92,7 +94,7 @@ NODISCARD int policy_from_json(struct policy **out, const json_t *doc, struct er
 void policy_free(struct policy **p);
 
 /* "Approve for session": lifts an ask for actions of @kind. The pattern is a word pattern for exec and shell, a path
- * glob for read, write, edit, put and get, a host pattern for connect, a tool name for the rest. */
+ * glob for read, write, edit, put and get, a host pattern for connect and fetch, a tool name for the rest. */
 struct waiver {
 	enum action_kind kind;
 	uint64_t agent; /* 0 = every agent */
@@ -167,7 +169,7 @@ const struct match *judgement_winner(const struct judgement *j);
 /* The body of action.judged without "intent": see action/kinds.def. Returns owned. */
 json_t *judgement_json(const struct judgement *j);
 /* For a `when`, read-only there: {"rule":{file,line,name,n}, "kind","tool","cmd","argv","commands":[{"words":[..],
- * "redirects":[..],"env":[..],"dynamic":bool}],"opaque","path","host_path","host","port","cwd","agent","box","where",
+ * "redirects":[..],"env":[..],"dynamic":bool}],"opaque","path","host_path","host","port","url","method","cwd","agent","box","where",
  * "tainted","data","args"}. @m = NULL leaves "rule" out. Returns owned. */
 json_t *judgement_act(const struct judgement *j, const struct policy_subject *subject, const struct match *m);
 

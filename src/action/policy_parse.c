@@ -187,7 +187,7 @@ static void check_rule(struct parser *x, const struct rule *r)
 
 static void read_rule(struct parser *x, const json_t *o, size_t index, struct rule *r)
 {
-	static const char *const keys[] = { "name", "verdict", "line", "kind", "cmd", "path", "host", "tool", "agent", "box",
+	static const char *const keys[] = { "name", "verdict", "line", "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method",
 					    "where", "tainted", "match", "when", "why", "say", "risk", "confirm", "limit",
 					    "timeout_us", "on_timeout", NULL };
 	static const char *const verdicts[] = { "allow", "ask", "deny", NULL };
@@ -218,6 +218,8 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 	list_of(x, o, "tool", &r->tool);
 	list_of(x, o, "agent", &r->agent);
 	list_of(x, o, "box", &r->box);
+	list_of(x, o, "url", &r->url);
+	list_of(x, o, "method", &r->method);
 	r->where = choice_of(x, o, "where", places, RULE_ANYWHERE);
 	r->tainted = json_flag(o, "tainted", false);
 	r->match = match_of(x, o);
@@ -289,6 +291,8 @@ void policy_free(struct policy **pp)
 	for (size_t i = 0; i < p->nr_rules; i++) {
 		struct rule *r = &p->rule[i];
 		strv_release(&r->cmd);
+		strv_release(&r->url);
+		strv_release(&r->method);
 		strv_release(&r->path);
 		strv_release(&r->host);
 		strv_release(&r->tool);

@@ -121,7 +121,7 @@ static bool name_ok(const struct strv *list, const char *name)
 
 static bool where_ok(const struct rule *r, const struct action_spec *s)
 {
-	bool host = s->kind == ACT_HOST || (s->kind == ACT_MCP && s->leaves_box);
+	bool host = action_on_host(s);
 	switch (r->where) {
 	case RULE_ANYWHERE:
 		return true;
@@ -270,6 +270,9 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 		return false;
 	if (r->host.nr && (!s->host || list_answer(&r->host, ask_host, s) != GLOB_YES))
 		return false;
+	if ((r->url.nr && !(action_url(s) && name_ok(&r->url, action_url(s)))) ||
+	    (r->method.nr && !(action_method(s) && name_ok(&r->method, action_method(s)))))
+		return false;
 	if (r->path.nr && f->shell)
 		yes &= path_parts(r, f, &text);
 	else if (r->path.nr && !spec_path_ok(r, f, &text))
@@ -286,7 +289,9 @@ bool rule_matches(const struct rule *r, struct facts *f, const struct judgement 
 		free(text);
 		return false;
 	}
-	if (!text && r->host.nr)
+	if (!text && action_url(s))
+		text = xstrdup(action_url(s));
+	else if (!text && r->host.nr)
 		text = s->port ? xasprintf("%s:%u", s->host, s->port) : xstrdup(s->host);
 	else if (!text && f->shell)
 		text = parts_text(f, yes ? yes : maybe);

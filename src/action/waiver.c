@@ -20,6 +20,7 @@ static enum waiver_by waiver_by(enum action_kind k)
 	case ACT_GET:
 		return BY_PATH;
 	case ACT_CONNECT:
+	case ACT_FETCH:
 		return BY_HOST;
 	case ACT_MODEL:
 	case ACT_HOST:

@@ -6,6 +6,7 @@
 #include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "base/mem.h"
 #include "loop/loop.h"
@@ -49,7 +50,8 @@ struct http_call {
 	char *slow;   /* which limit ran out */
 	int status;
 	bool head_told, paused, dead, over;
-	bool refused;
+	bool refused, turned_down;
+	bool (*address_ok)(void *self, const struct sockaddr *addr);
 };
 
 struct watch {
@@ -294,7 +296,7 @@ static void on_limit(void *self)
 
 static enum http_how how_of(CURLcode code, const struct http_call *c)
 {
-	if (c->refused)
+	if (c->refused || (c->turned_down && code == CURLE_COULDNT_CONNECT))
 		return HTTP_REFUSED;
 	if (c->slow)
 		return HTTP_SLOW;
@@ -440,8 +442,9 @@ static void set_url(struct http_call *c, const struct http_request *r)
 		curl_easy_setopt(c->easy, CURLOPT_UNIX_SOCKET_PATH, r->unix_socket);
 	if (c->http->ca_file)
 		curl_easy_setopt(c->easy, CURLOPT_CAINFO, c->http->ca_file);
-	if (c->http->proxy)
-		curl_easy_setopt(c->easy, CURLOPT_PROXY, c->http->proxy);
+	const char *proxy = r->proxy ? r->proxy : c->http->proxy;
+	if (proxy)
+		curl_easy_setopt(c->easy, CURLOPT_PROXY, proxy);
 	curl_easy_setopt(c->easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
 	if (c->http->http1)
 		curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
@@ -470,6 +473,30 @@ static void set_method(struct http_call *c, const struct http_request *r)
 		c->headers = curl_slist_append(c->headers, r->headers[i]);
 	curl_easy_setopt(c->easy, CURLOPT_HTTPHEADER, c->headers);
 	curl_easy_setopt(c->easy, CURLOPT_USERAGENT, c->http->agent);
+}
+
+/* The last moment at which an address is known and nothing was sent to it. */
+static curl_socket_t on_open(void *self, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	struct http_call *c = self;
+	(void)purpose;
+	if (c->dead || !c->address_ok(c->handler.self, &a->addr)) {
+		c->turned_down = true;
+		return CURL_SOCKET_BAD;
+	}
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+static void set_address_check(struct http_call *c, const struct http_request *r)
+{
+	c->address_ok = r->address_ok;
+	if (!c->address_ok)
+		return;
+	curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETFUNCTION, on_open);
+	curl_easy_setopt(c->easy, CURLOPT_OPENSOCKETDATA, c);
+	curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, 1L);
+	curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L);
+	curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, 0L);
 }
 
 static void set_callbacks(struct http_call *c)
@@ -509,6 +536,7 @@ struct http_call *http_send(struct http *h, const struct http_request *r, const 
 	set_url(c, r);
 	set_method(c, r);
 	set_callbacks(c);
+	set_address_check(c, r);
 	int64_t connect = limit(r->connect_us, CONNECT_US);
 	if (connect < INT64_MAX)
 		curl_easy_setopt(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect / 1000 ? connect / 1000 : 1));

@@ -14,6 +14,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+struct sockaddr;
 struct loop;
 struct http;
 struct http_call;
@@ -38,6 +39,11 @@ struct http_request {
 	int64_t first_us;   /* to the first byte of the answer: 300 s */
 	int64_t idle_us;    /* between two bytes: 90 s */
 	int64_t total_us;   /* none */
+	const char *proxy;  /* instead of the client's; "" none; NULL the client's */
+	/* Asked for each address that a connection is about to be made to, after the name was looked up; false: it is not
+	 * made (HTTP_REFUSED when no other is left). Such a call shares no connection with others. With a proxy it sees
+	 * the proxy's address. May be NULL; @self is the handler's. */
+	bool (*address_ok)(void *self, const struct sockaddr *addr);
 	bool lines;         /* the answer is text in lines: crumbs of less than a line (or 1 KiB) do not hold off idle_us */
 };
 
@@ -58,7 +64,7 @@ enum http_how {
 	HTTP_TLS,       /* the other side's certificate or the handshake */
 	HTTP_CUT,       /* broke off, before or in the answer */
 	HTTP_SLOW,      /* one of the limits; text says which */
-	HTTP_REFUSED,   /* by us: not a URL, a scheme that is not http */
+	HTTP_REFUSED,   /* by us: not a URL, a scheme that is not http, an address that address_ok turned down */
 };
 
 struct http_end {

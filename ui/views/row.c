@@ -84,6 +84,12 @@ const char *action_what(const json_t *o, struct arena *a)
 		return text;
 	if (strcmp(kind, "connect") == 0)
 		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "?"), json_int(o, "port", 0));
+	if (strcmp(kind, "fetch") == 0) {
+		const json_t *args = json_object_get(o, "args");
+		const char *query = json_str(args, "query", NULL);
+		return query ? arena_printf(a, "search %s", query)
+			     : arena_printf(a, "%s %s", json_str(args, "method", "GET"), json_str(args, "url", "?"));
+	}
 	if (strcmp(kind, "model") == 0)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "model", ""));
 	if (strcmp(kind, "ask") == 0)

@@ -80,6 +80,14 @@ void describe_action(const json_t *body, struct buf *out)
 	}
 	if (put_key(body, "path", "", out))
 		return;
+	if (!strcmp(json_str(body, "kind", ""), "fetch")) {
+		const json_t *args = json_object_get(body, "args");
+		if (put_key(args, "query", "search ", out))
+			return;
+		buf_printf(out, "%s ", json_str(args, "method", "GET"));
+		put_key(args, "url", "", out);
+		return;
+	}
 	if (put_key(body, "host", "", out)) {
 		put_key(body, "port", ":", out);
 		return;

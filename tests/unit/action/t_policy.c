@@ -237,6 +237,54 @@ static void fields(void)
 	}
 }
 
+static void fetches(void)
+{
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_str(args, "url", "https://docs.example.org/guide?x=1");
+	json_put_str(args, "method", "POST");
+	struct action_spec s = { .kind = ACT_FETCH, .tool = "web_fetch", .leaves_box = true, .host = "docs.example.org",
+				 .port = 443, .args = args };
+	struct policy_subject subject = { .spec = &s, .wall = WALL_BOXED };
+	static const struct {
+		const char *rule;
+		bool matches;
+	} c[] = {
+		{ "\"kind\":\"fetch\"", true },
+		{ "\"kind\":\"host\"", false },
+		{ "\"where\":\"host\"", true },
+		{ "\"host\":\"*.example.org\"", true },
+		{ "\"host\":\"docs.example.org:80\"", false },
+		{ "\"url\":\"https://docs.example.org/*\"", true },
+		{ "\"url\":\"http://*\"", false },
+		{ "\"url\":[\"https://*\",\"!https://docs.example.org/*\"]", false },
+		{ "\"method\":\"POST\"", true },
+		{ "\"method\":[\"GET\",\"HEAD\"]", false },
+		{ "\"method\":[\"!GET\"]", true },
+		{ "\"match\":\"kind:fetch host:docs.example.org\"", true },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+		CLEANUP(free_ptr) char *rule = xasprintf("{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,%s}", c[i].rule);
+		struct policy *p = rules("f", "allow", rule);
+		struct judgement j;
+		policy_judge(&p, 1, NULL, 0, 0, &subject, &j);
+		ok((j.verdict == VERDICT_DENY) == c[i].matches, "fetch: %s", c[i].rule);
+		judgement_release(&j);
+		policy_free(&p);
+	}
+	struct judgement j;
+	policy_judge(NULL, 0, NULL, 0, 0, &subject, &j);
+	is_str(verdict_name(j.verdict), "ask", "a fetch leaves the box: it is asked for");
+	judgement_release(&j);
+	ok(waiver_covers(&(struct waiver){ .kind = ACT_FETCH, .pattern = (char[]){ "*.example.org" } }, 0, &subject),
+	   "and waived by host");
+	s.kind = ACT_HOST;
+	struct policy *p = rules("f", "allow", "{\"name\":\"x\",\"verdict\":\"deny\",\"line\":1,\"url\":\"*\"}");
+	policy_judge(&p, 1, NULL, 0, 0, &subject, &j);
+	is_str(verdict_name(j.verdict), "allow", "what is no fetch has no address");
+	judgement_release(&j);
+	policy_free(&p);
+}
+
 static const struct {
 	const char *json, *says;
 } wrong[] = {
@@ -318,6 +366,7 @@ int main(void)
 	strictest();
 	walls();
 	fields();
+	fetches();
 	errors();
 	patterns();
 	return done_testing();
