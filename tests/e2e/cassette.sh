@@ -29,6 +29,23 @@ like "$(cat out)" "bad.jsonl', line 2" "names the line"
 echo '{}' >foreign.jsonl
 "$sg" run --no-tui --cassette foreign.jsonl chat.lua </dev/null >out 2>&1
 like "$(cat out)" 'not a cassette' "a foreign one"
+head -c -20 chat.jsonl >torn.jsonl
+"$sg" run --no-tui --cassette torn.jsonl chat.lua </dev/null >out 2>&1
+like "$(cat out)" 'REPLY It is fixed' "one whose last line was cut off still has the others"
+
+# a server that says our key, cut in its middle: what is kept does not have it, and plays
+python3 "$here/model_server.py" >port 2>server.log </dev/null &
+server=$!
+wait_for 10 test -s port
+export ANTHROPIC_API_KEY=sk-ant-cassette-0123456789abcdef
+ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port)/echo "$sg" run --no-tui --cassette key.jsonl --record chat.lua </dev/null >out 2>&1
+is $? 0 "a cassette is recorded"
+like "$(cat out)" 'REPLY your key is <secret:' "the script does not get the key"
+is "$(wc -l <key.jsonl):$(grep -c 'cassette-0\|456789abcdef' key.jsonl)" 3:0 "nor does the cassette, in pieces or whole"
+kill "$server"
+unset ANTHROPIC_API_KEY
+"$sg" run --no-tui --cassette key.jsonl chat.lua </dev/null >out 2>&1
+like "$(cat out)" 'REPLY your key is <secret:' "it plays without server and key"
 "$sg" run --no-tui --record chat.lua </dev/null >out 2>&1
 is $? 2 "--record alone makes no sense"
 finish

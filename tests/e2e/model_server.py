@@ -207,6 +207,13 @@ class Handler(BaseHTTPRequestHandler):
         told = body["messages"][-1]["content"][0]["text"] + " "
         self.events(stream([told * 50]), pause=0.05)
 
+    def on_echo(self, n, body):
+        """Says the key that it was sent, in two pieces of the stream, cut in the middle of the key."""
+        key = self.headers.get("x-api-key", "(none)")
+        whole = b"".join(stream(["your key is " + key]))
+        at = whole.index(key.encode()) + len(key) // 2
+        self.events([whole[:at], whole[at:]], pause=0.3)
+
     def on_fine(self, n, body):
         self.events(stream(["fine"]))
 
