@@ -102,6 +102,8 @@ static void on_idle(struct host *h)
 	h->turns++;
 	if (h->turns == h->ordinal) {
 		loop_timer_stop(h->turn);
+		if (h->ops.on_idle)
+			h->ops.on_idle(h->self);
 	} else {
 		h->warned = false;
 		loop_timer_set(h->turn, TURN_WARN_MS, 0);

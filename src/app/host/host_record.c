@@ -67,7 +67,10 @@ static int put_back(struct session *s, json_t *res, const char *key, struct err 
 int host_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type_out, uint64_t *id_out, struct buf *out,
 		       struct err *err)
 {
-	CLEANUP(json_release) json_t *j = json_parse(ev->body ? ev->body : "", ev->len, "host.frame", err);
+	if (!ev->body)
+		return err_set(err, ERR_INVALID, "event #%llu was redacted: what the script did after it cannot be run again",
+			       (unsigned long long)ev->seq);
+	CLEANUP(json_release) json_t *j = json_parse(ev->body, ev->len, "host.frame", err);
 	if (!j)
 		return -1;
 	const char *name = json_str(j, "type", "");
@@ -78,6 +81,8 @@ int host_rebuild_frame(struct session *s, const struct event *ev, uint16_t *type
 	if (!type)
 		return err_set(err, ERR_PARSE, "host.frame #%llu has the unknown type '%s'", (unsigned long long)ev->seq, name);
 	json_t *body = json_object_get(j, "body"), *res = json_object_get(body, "value");
+	if (!json_is_object(body))
+		return err_set(err, ERR_PARSE, "host.frame #%llu has no body", (unsigned long long)ev->seq);
 	if (json_is_object(res) && (put_back(s, res, "out", err) < 0 || put_back(s, res, "err", err) < 0))
 		return -1;
 	json_dump_buf(body, out);

@@ -53,6 +53,19 @@ static void on_value(void *self, uint64_t ticket, const json_t *body)
 		}
 }
 
+/* A value comes in the turn of its question or never. */
+static void on_idle(void *self)
+{
+	struct plugin *p = self;
+	uint64_t until = p->ticket; /* an answer may ask again */
+	CLEANUP(free_ptr) char *why = xasprintf("the plugin '%s' has not answered", p->name);
+	for (struct question **at = &p->open; *at;)
+		if ((*at)->ticket && (*at)->ticket <= until)
+			answer(p, at, NULL, why);
+		else
+			at = &(*at)->next;
+}
+
 static void on_result(void *self, json_t *face)
 {
 	struct plugin *p = self;
@@ -96,7 +109,8 @@ static void on_later(void *self)
 
 static int start(struct plugin *p, struct err *err)
 {
-	static const struct host_ops ops = { .on_result = on_result, .on_end = on_end, .on_value = on_value };
+	static const struct host_ops ops = { .on_result = on_result, .on_end = on_end, .on_value = on_value,
+					     .on_idle = on_idle };
 	struct host_start st = {
 		.mode = "plugin", .name = p->name, .dir = p->dir, .text = buf_cstr(&p->text), .len = p->text.len
 	};

@@ -130,6 +130,7 @@ json_t *call_res(struct call *c, const struct action_result *res);
 struct host_ops {
 	void (*on_result)(void *self, json_t *data);               /* policy, config: RESULT; borrowed */
 	void (*on_value)(void *self, uint64_t ticket, const json_t *body); /* plugin: VALUE; borrowed; may be NULL */
+	void (*on_idle)(void *self); /* it has answered every frame that it was sent; may be NULL */
 	void (*on_end)(void *self, const json_t *end, const struct err *died); /* END, or it died without one; once */
 };
 struct host_start {

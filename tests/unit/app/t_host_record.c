@@ -121,11 +121,30 @@ static void check_frame(struct session *s, size_t i, struct arena *a)
 		ok(ev.len < 400, "  which take %zu in the file beside the output", ev.len);
 }
 
+/* References to output that is not there: nothing is made up, nothing is read outside. */
+static void check_refs(struct session *s)
+{
+	static const char *const refs[] = { "[-1,1]", "[0,0]", "[9223372036854775807,1]", "[1,-5]", "[1,2147483648]", "[\"x\",[]]", "[]" };
+	for (size_t i = 0; i < ARRAY_LEN(refs); i++) {
+		char *text = xasprintf("{\"type\":\"answer\",\"id\":1,\"body\":{\"value\":{\"out\":{\"$out\":%s}}}}", refs[i]);
+		struct event ev = { .seq = 9, .kind = EV_HOST_FRAME, .body = text, .len = (uint32_t)strlen(text) };
+		struct err err = ERR_INIT;
+		uint16_t type;
+		uint64_t id;
+		CLEANUP(buf_release) struct buf body = BUF_INIT;
+		ok(host_rebuild_frame(s, &ev, &type, &id, &body, &err) < 0 || strstr(buf_cstr(&body), "\"out\":\"\""),
+		   "output that is not there (%s): %s%s", refs[i], buf_cstr(&body), err.text);
+		free(text);
+	}
+}
+
 static void check_bad(struct session *s)
 {
-	static const char *const bad[] = { "", "{", "[]", "{\"type\":\"idle\",\"body\":{}}", "{\"type\":7}" };
+	static const char *const bad[] = { "", "{", "[]", "{\"type\":\"idle\",\"body\":{}}", "{\"type\":7}",
+					   "{\"type\":\"answer\"}", "{\"type\":\"answer\",\"body\":[]}",
+					   "{\"type\":\"answer\",\"body\":null}", NULL };
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct event ev = { .seq = 9, .kind = EV_HOST_FRAME, .body = (char *)(uintptr_t)bad[i], .len = (uint32_t)strlen(bad[i]) };
+		struct event ev = { .seq = 9, .kind = EV_HOST_FRAME, .body = (char *)(uintptr_t)bad[i], .len = bad[i] ? (uint32_t)strlen(bad[i]) : 0 };
 		struct err err = ERR_INIT;
 		uint16_t type;
 		uint64_t id;
@@ -158,6 +177,7 @@ int main(void)
 	for (size_t i = 0; s && i < nr_sent; i++)
 		check_frame(s, i, &a);
 	check_bad(s);
+	check_refs(s);
 	session_close(&s);
 	loop_free(L);
 	for (size_t i = 0; i < nr_sent; i++)
