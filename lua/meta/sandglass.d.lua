@@ -670,6 +670,33 @@ function sg.host.push(o) end
 ---@return sg.Error? err
 function sg.host.exec(argv, o) end
 
+---@class sg.Page
+---@field status integer
+---@field ok boolean            # status below 400
+---@field url string            # where it led in the end
+---@field type string?          # "text/html"
+---@field title string?
+---@field text string?          # as a person would read it
+---@field data string?          # the bytes, with raw
+---@field bytes integer         # of the answer
+---@field cut boolean           # there was more
+---@field unseen integer?       # hidden characters and elements that were left out
+---@field event integer
+
+---Fetches a page on the host side; every request, also after a redirect, is an action of kind "fetch". Taints the agent.
+---@async
+---@param o string|{ url: string, method: string?, headers: table<string,string|sg.Secret>?, body: string?, raw: boolean?, max: string|integer?, timeout: sg.Time? }
+---@return sg.Page?
+---@return sg.Error? err
+function sg.host.fetch(o) end
+
+---Asks the search service of the configuration (search.url). Taints the agent.
+---@async
+---@param o string|{ query: string, count: integer?, page: integer?, timeout: sg.Time? }
+---@return { title: string, url: string, text: string }[]?
+---@return sg.Error? err
+function sg.host.search(o) end
+
 ---Ends the script with this status; blocks are left and their <close> values closed.
 ---@param code? integer
 ---@param fmt? any

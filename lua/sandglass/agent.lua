@@ -131,6 +131,7 @@ local function run_tool(chat, t, args)
     ok, value, why = pcall(t.run, args, ctx)
   end
   me.tool, me.chat = tool_before, chat_before
+  if t.where == "host" and not (t.builtin and t.name == "ask_user") then rt.tainted[me.agent or 0] = true end
   if ok and value == nil and why ~= nil and not rt.is_error(why) then
     why = rt.err { code = "io", msg = tostring(why) }
   end
@@ -374,8 +375,9 @@ local function start_agent(run, me)
     budget = budget_is_handle and o.budget.id or nil, policy = o.policy,
   })
   if not v then return nil, err end
+  run.agent, run.parent = v.agent, me.agent or 0
+  rt.tainted[run.agent] = rt.tainted[run.parent]
   me.agent = v.agent
-  run.agent = v.agent
   run.inbox = {}
   rt.agents[v.agent] = { task = me, inbox = run.inbox }
   return v
@@ -511,6 +513,7 @@ local function body(o)
     stop, err = raised.code == "cancelled" and "stopped" or raised.code == "budget" and "budget" or "error", raised
   end
   rt.agents[run.agent] = nil
+  rt.tainted[run.parent] = rt.tainted[run.parent] or rt.tainted[run.agent]
   rt.shield(function()
     call("agent.end", {
       agent = run.agent, stop = stop, ok = err == nil, steps = run.steps, text = err and tostring(err) or run.text,

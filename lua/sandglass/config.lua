@@ -22,6 +22,8 @@ local NAMES = {
   models = { each = "table" }, filters = { each = "string" },
   secrets = { each = "string|list" },
   map = { each = "table" }, pager = "string",
+  search = { url = "string", shape = "string", method = "string", body = "string", headers = { each = "string|table" },
+    results = "string", title = "string", link = "string", text = "string" },
   pool = { size = "integer", idle = "time" },
   budget = { usd = "number", tokens = "integer", time = "time", steps = "integer", actions = "integer" },
 }

@@ -133,6 +133,47 @@ function sg.host.exec(argv, o)
   return v
 end
 
+-- The web --------------------------------------------------------------------------------------------------------
+
+local FETCH = {
+  url = "string!", method = "string", headers = "table", body = "string", raw = "boolean", max = "size", timeout = "time",
+}
+
+-- What came from outside may be anybody's words: rules can tell from now on.
+local function taint() rt.tainted[rt.current().agent or 0] = true end
+
+-- Fetches a page on the host side: text as a person would read it, or bytes with raw. A status of 400 and more is data.
+function sg.host.fetch(o)
+  if type(o) == "string" then o = { url = o } end
+  o = check.options("host.fetch", o, FETCH)
+  for k, v in pairs(o.headers or {}) do
+    if type(k) ~= "string" or not (type(v) == "string" or type(v) == "table" and v["$secret"]) then
+      fail "host.fetch: headers holds names with strings or secrets"
+    end
+  end
+  local v, err = call("host.fetch", {
+    url = o.url, method = o.method and o.method:upper(), headers = o.headers, body = o.body, raw = o.raw,
+    max_bytes = check.bytes(o.max), timeout_us = check.us(o.timeout),
+  })
+  if not v then return nil, err end
+  taint()
+  v.ok = v.status < 400
+  if o.raw then v.data = v.data or "" else v.text = v.text or "" end
+  return v
+end
+
+local SEARCH = { query = "string!", count = "integer", page = "integer", timeout = "time" }
+
+-- Asks the search service of the configuration: a list of { title, url, text }.
+function sg.host.search(o)
+  if type(o) == "string" then o = { query = o } end
+  o = check.options("host.search", o, SEARCH)
+  local v, err = call("host.search", { query = o.query, count = o.count, page = o.page, timeout_us = check.us(o.timeout) })
+  if not v then return nil, err end
+  taint()
+  return v.results or {}
+end
+
 setmetatable(sg.host, { __metatable = false, __index = function(_, k)
   fail("sg.host has no '%s'%s", tostring(k), check.suggest(k, sg.host))
 end })

@@ -79,7 +79,6 @@
  *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?} (nl false: no line end)
  *   observe       TELL {events:[..]}: from now on exactly these
  *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
- *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add {store,key,value} -> {value}: a
  *                 number is added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};
@@ -87,6 +86,9 @@
  *   sleep         {us} -> {}
  *   host.push     {box,remote?,branch?,ref?,force?} -> {event,text};
  *                 host.exec {argv,cwd?,env?,stdin?,timeout_us?} -> RES
+ *   host.fetch    {url,method?,headers?:{NAME: text},body?:bytes,raw?,max_bytes?,timeout_us?} -> {status,url (where it led),
+ *                 type,title?,text | data (raw),bytes,cut,unseen?,event}: an action of kind fetch for each redirect; err net
+ *   host.search   {query,count?,page?,timeout_us?} -> {results:[{title,url,text}],event}
  *   mcp.find      {name} -> the options of a server that the user has added (src/app/mcp/known.h)
  *   mcp.open      {name, command?:[bytes] or url?, where?:"host"|"box", box?, cwd?, env?:{}, headers?:{}, timeout_us?} ->
  *                 {server,name,where,era,info?:{},instructions?,
@@ -96,7 +98,7 @@
  *   mcp.tools     {server} -> {tools,changed:n}: as they are now; mcp.close {server} -> {}
  *   mcp.next      {} -> {request,tool,args,client} | {cancel: request} | {eof:true}: what the client of `mcp serve` wants; waits
  *   mcp.answer    {request,structured?,text?,blob?,path?,error?:bool} -> {}
- * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin, in mcp.open's env and headers of a server on the
+ * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin, in host.fetch's headers, in mcp.open's env and headers of a server on the
  * host; in no op of a box (err script). */
 #ifndef WIRE_HOST_H
 #define WIRE_HOST_H

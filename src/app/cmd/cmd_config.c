@@ -41,6 +41,7 @@ static const struct setting settings[] = {
 	{ "approvals.timeout_us", NULL, NULL, NULL, "after which an unanswered question is denied" },
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
+	{ "search.url", NULL, "SANDGLASS_SEARCH", NULL, "search service of web_search: SearXNG, or with shape = \"generic\" any JSON" },
 	{ "pager", NULL, "PAGER", "less -R", "for long output" },
 	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
 };

@@ -108,10 +108,18 @@ static void shell_words(json_t *o, const char *field, const json_t *list)
 		json_put_str(o, field, line.data);
 }
 
+/* Whoever answers from outside: models, what they cost, the search service. */
 static void put_models(json_t *o, const struct config *c)
 {
 	json_put(o, "models", config_object(c, "models"));
 	json_put(o, "prices", config_object(c, "prices"));
+	CLEANUP(free_ptr) char *search = config_value(c, "search.url");
+	if (!search)
+		return;
+	json_t *conf = config_object(c, "search");
+	conf = conf ? conf : json_object();
+	json_put_str(conf, "url", search);
+	json_put(o, "search", conf);
 }
 
 int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err)

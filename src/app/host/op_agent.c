@@ -37,7 +37,11 @@ void op_agent_start(struct call *c)
 	if (json_is_integer(json_object_get(c->args, "box")))
 		json_put_int(body, "box", json_int(c->args, "box", 0));
 	uint64_t id = record_append_json(s->record, EV_AGENT_START, c->agent ? c->agent : s->start_seq, 0, 0, 0, body);
+	const struct agent *above = super_agent(s, c->agent);
+	bool tainted = above && above->tainted;
 	struct agent *a = super_agent_add(s, id, name);
+	a->parent = c->agent;
+	a->tainted = tainted; /* its task comes from there */
 	struct budget_limits lim = limits_of(json_object_get(c->args, "limits"));
 	uint64_t parent = (uint64_t)json_int(c->args, "budget", (json_int_t)s->session_budget);
 	if (limits_any(&lim) || parent)
@@ -106,8 +110,12 @@ void op_agent_end(struct call *c)
 	json_put_flag(body, "ok", json_flag(c->args, "ok", false));
 	json_put_int(body, "steps", json_int(c->args, "steps", 0));
 	record_append_json(c->super->record, EV_AGENT_END, id, id, 0, 0, body);
-	if (a)
+	if (a) {
 		a->ended = true;
+		struct agent *above = super_agent(c->super, a->parent);
+		if (above && a->tainted)
+			above->tainted = true; /* its answer goes there */
+	}
 	call_answer(c, NULL);
 }
 

@@ -5,6 +5,7 @@
 #include "app/model/model_call.h"
 #include "app/super/mcp_hub.h"
 #include "app/super/mcp_inbox.h"
+#include "app/web/web.h"
 
 static const struct op table[] = {
 	{ "module", op_module, OP_ANYWHERE | OP_ENDING },
@@ -50,6 +51,8 @@ static const struct op table[] = {
 	{ "sleep", op_sleep, 0 },
 	{ "host.push", op_host_push, 0 },
 	{ "host.exec", op_host_exec, OP_SECRETS },
+	{ "host.fetch", op_host_fetch, OP_SECRETS },
+	{ "host.search", op_host_search, 0 },
 	{ "mcp.find", op_mcp_find, 0 },
 	{ "mcp.open", op_mcp_open, OP_SECRETS },
 	{ "mcp.call", op_mcp_call, 0 },

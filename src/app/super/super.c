@@ -12,6 +12,7 @@
 
 #include "app/exit.h"
 #include "app/super/mcp_hub.h"
+#include "app/web/web.h"
 #include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
@@ -586,6 +587,7 @@ static void release(struct super *s)
 	models_free(&s->models);
 	mcp_inbox_free(s);
 	mcp_hub_free(s);
+	web_free(s);
 	vault_free(&s->vault);
 	if (!stuck)
 		drain_pool(s);

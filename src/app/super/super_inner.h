@@ -18,6 +18,7 @@ struct host;
 struct agent {
 	uint64_t id;      /* seq of agent.start */
 	char *name;
+	uint64_t parent;  /* 0 = the script */
 	uint64_t budget;  /* 0 = the session's */
 	char *say;        /* a person's messages that wait for its next turn; may be NULL */
 	bool tainted;     /* it has read what came from outside: its actions say so to the policy */
@@ -44,6 +45,7 @@ struct super {
 	struct preview *preview;    /* preview.c */
 	struct redo *redo;          /* redo.c */
 	struct mcp_inbox *mcp;      /* mcp_inbox.c; NULL while nobody asks */
+	struct web *web;            /* app/web; NULL before it is first used */
 	struct mcp_hub *mcp_hub;    /* mcp_hub.c: MCP servers that the script uses; may be NULL */
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
