@@ -1,0 +1,155 @@
+#include "ui/views/approval_inner.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ui/term/fmt.h"
+
+static bool small(int rows)
+{
+	return rows < 30;
+}
+
+int approval_decide_rows(const struct approval *v, int rows)
+{
+	if (v->widening)
+		return MAX_PATTERNS + 4;
+	return small(rows) ? 5 : 10;
+}
+
+static const char *deadline(const struct approval *v)
+{
+	const struct model_action *act = v->info.act;
+	if (!act->until_us)
+		return "";
+	bool allow = strcmp(v->info.on_timeout, "allow") == 0;
+	return arena_printf(v->arena, "auto-%s in %s", allow ? "ALLOW" : "DENY",
+			    fmt_age(v->arena, act->until_us - v->now_us));
+}
+
+static void paint_top(const struct approval *v, struct area a)
+{
+	struct arena *ar = v->arena;
+	const struct model_action *act = v->info.act;
+	bool allow = strcmp(v->info.on_timeout, "allow") == 0;
+	const char *name = v->info.agent ? v->info.agent->name : "no agent";
+	struct piece p[] = {
+		{ ROLE_NAME, name },
+		{ ROLE_DIM, v->info.agent && a.cols >= 100 ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
+		{ ROLE_TEXT, arena_printf(ar, "action #%" PRIu64, v->action) },
+		{ ROLE_HELD,
+		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
+		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : deadline(v) },
+	};
+	draw_title(a, 0, v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval", p,
+		   ARRAY_LEN(p));
+	const char *risk = v->info.high
+				   ? arena_printf(ar, "RISK high%s%s", *v->info.risk_why ? ": " : "", v->info.risk_why)
+			   : *v->info.risk_why ? v->info.risk_why
+					       : NULL;
+	put_rule(a, 1, NULL, ROLE_RULE, risk);
+	if (risk && v->info.high)
+		put(a, 1, a.cols - text_cells(risk, false) - 3, ROLE_FAILED, risk);
+}
+
+static void paint_counts(const struct approval *v, struct area a)
+{
+	if (v->text_top == 0 && v->info.counts && !v->output)
+		put(a, 0, 9, v->info.hidden ? ROLE_FAILED : ROLE_DIM, arena_printf(v->arena, "(%s)", v->info.counts));
+}
+
+static const struct {
+	enum verb verb;
+	const char *key, *name, *what;
+} decisions[] = {
+	{ VERB_YES, "y", "approve once", "run exactly these bytes, once" },
+	{ VERB_YES_SESSION, "s", "approve for session..", "choose a pattern; shows what it would have let through" },
+	{ VERB_EDIT, "e", "edit and approve..", "opens $EDITOR; judged again; the agent is told that you changed it" },
+	{ VERB_NO, "n", "deny with message..", "the message becomes the tool result; the agent goes on" },
+	{ VERB_NO_PAUSE, "x", "deny and pause", "the agent stops before its next step" },
+	{ VERB_NO_KILL, "X", "kill the agent..", "the sandbox is kept for review" },
+	{ VERB_LATER, "Esc", "decide later", "it stays held; other agents go on" },
+	{ VERB_PROMOTE, "m", "make the preview so", "exactly its difference, exit status and output; nothing runs" },
+};
+
+const char *approval_off(const struct approval *v, const struct ui *ui, enum verb verb)
+{
+	if (verb_group(verb) != GROUP_DECIDE || verb == VERB_LATER)
+		return NULL;
+	if (!v->info.act)
+		return "there is nothing to decide";
+	if (v->info.decided)
+		return "it is decided";
+	if (ui->mono_us - v->opened_us < DEAD_US)
+		return "keys are off for a moment, so that nothing is decided by mistake";
+	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION))
+		return "scroll to the end of the command first";
+	if (verb == VERB_PROMOTE && !v->info.act->promotable)
+		return v->info.trying ? "it is being tried" : v->info.tried ? "this preview cannot be promoted: r tries it again"
+									    : "r tries it first";
+	if (!v->info.command && (verb == VERB_YES_SESSION || verb == VERB_EDIT))
+		return "only for command lines";
+	return NULL;
+}
+
+static const char *what_of(const struct approval *v, size_t i)
+{
+	if (decisions[i].verb == VERB_YES && !v->seen_end)
+		return "(scroll to the end first)";
+	if (decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
+		return v->info.trying ? "it is being tried now" : "r tries it first";
+	if (decisions[i].verb == VERB_YES && v->armed)
+		return "once more: the risk is high";
+	if (decisions[i].verb == VERB_YES && v->info.high)
+		return "run exactly these bytes, once (y twice: the risk is high)";
+	return decisions[i].what;
+}
+
+static void paint_decisions(const struct approval *v, const struct ui *ui, struct area a)
+{
+	bool two = a.rows < 8;
+	int half = (int)(ARRAY_LEN(decisions) + 1) / 2;
+	put_rule(a, 0, "decide", ROLE_TITLE, v->armed ? "y again to approve, any other key not" : NULL);
+	for (int i = 0; i < (int)ARRAY_LEN(decisions); i++) {
+		int row = 1 + (two ? i % half : i), col = two ? 3 + i / half * (a.cols / 2) : 3;
+		bool dead = approval_off(v, ui, decisions[i].verb) ||
+			    (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
+		bool hot = decisions[i].verb == VERB_YES && v->armed;
+		col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, decisions[i].key);
+		col = put_field(a, row, col, 24, dead ? ROLE_OFF : hot ? ROLE_HELD : ROLE_TEXT, decisions[i].name);
+		if (!two)
+			put(a, row, col, hot ? ROLE_HELD : ROLE_DIM, what_of(v, (size_t)i));
+	}
+}
+
+static void paint_decided(const struct approval *v, struct area a)
+{
+	put_rule(a, 0, "decided", ROLE_TITLE, "any key closes");
+	put(a, 2, 3, ROLE_HELD, v->info.decided);
+}
+
+void approval_paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct approval *v = self;
+	if (!v->info.act) {
+		draw_title(a, 0, "approval", NULL, 0);
+		put_rule(a, 1, NULL, ROLE_RULE, NULL);
+		put(a, 3, 3, ROLE_DIM, "nothing is held");
+		return;
+	}
+	int below = approval_decide_rows(v, a.rows);
+	struct area body = area_sub(a, 2, 1, a.rows - 2 - below, a.cols - 1);
+	paint_top(v, a);
+	text_paint(&v->text, body, v->text_top);
+	paint_counts(v, body);
+	if (v->text_top + (size_t)body.rows < v->text.nr)
+		put_right(body, body.rows - 1, 0, body.cols - 1, ROLE_WARN,
+			  arena_printf(v->arena, " %zu more lines: j ", v->text.nr - v->text_top - (size_t)body.rows));
+	struct area low = area_sub(a, a.rows - below, 0, below, a.cols);
+	if (v->info.decided)
+		paint_decided(v, low);
+	else if (v->widening)
+		widen_paint(v, low);
+	else
+		paint_decisions(v, ui, low);
+}
