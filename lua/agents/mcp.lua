@@ -3,45 +3,51 @@ local sg = require "sandglass"
 local rt = require "sandglass.runtime"
 local a = sg.args { repo = "" }
 local repo = a.repo ~= "" and a.repo or nil
-local boxes, names, running = {}, {}, {}
-local agent
+local boxes, running = {}, {}   -- by name, by request
+local clients = {}              -- by label: { agent, names, opening }; over HTTP there are several
+local nr_clients = 0
 
 local function failed(err) return { text = tostring(err), error = true } end
 
-local function open(name, empty)
+local function open(client, name, empty)
   local box, err = sg.sandbox { name = name, repo = not empty and repo or nil, keep = not empty and repo ~= nil or nil }
   if not box then return nil, err end
   boxes[name] = box
-  names[#names + 1] = name
+  client.names[#client.names + 1] = name
   return box
 end
 
--- The box that is meant; the default one is made when it is first needed, by one task only.
-local opening
-local function box_of(args)
-  local name = args.sandbox_id or names[1] or "default"
-  if boxes[name] then return boxes[name] end
-  if args.sandbox_id and name ~= "default" then
-    return nil, ("there is no sandbox '%s'%s"):format(name, #names > 0 and "; open: " .. table.concat(names, ", ") or "")
+local function is_own(client, name)
+  for _, have in ipairs(client.names) do if have == name then return true end end
+  return false
+end
+
+-- The box that is meant: one of the client's own. The default one is made when it is first needed, by one task only.
+local function box_of(client, args)
+  local names = client.names
+  if args.sandbox_id and args.sandbox_id ~= "default" then
+    if is_own(client, args.sandbox_id) then return boxes[args.sandbox_id] end
+    return nil, ("there is no sandbox '%s'%s"):format(args.sandbox_id, #names > 0 and "; open: " .. table.concat(names, ", ") or "")
   end
-  while opening do sg.sleep "10ms" end
+  local name = not args.sandbox_id and names[1] or client.default
+  while client.opening do sg.sleep "10ms" end
   if boxes[name] then return boxes[name] end
-  opening = true
-  local box, err = open(name)
-  opening = nil
+  client.opening = true
+  local box, err = open(client, name)
+  client.opening = nil
   return box, err
 end
 
 local tools = {}
 
-function tools.sandbox_create(p)
+function tools.sandbox_create(p, client)
   local name = (p.name or "box"):gsub("[^%w_-]", "-"):sub(1, 40)
   local base, n = name, 1
-  while boxes[name] or name == "default" do
+  while boxes[name] or name:find "^default" do
     n = n + 1
     name = base .. "-" .. n
   end
-  local box, err = open(name, p.empty)
+  local box, err = open(client, name, p.empty)
   if not box then return failed(err) end
   return { structured = { sandbox_id = name, workspace = box.workspace, profile = box.profile } }
 end
@@ -80,12 +86,12 @@ function tools.sandbox_edit(p, box)
 end
 
 local LISTED = 1000
-function tools.sandbox_list(p, box)
+function tools.sandbox_list(p, box, client)
   local paths, err = box:glob(p.pattern or "*")
   if not paths then return failed(err) end
   local shown, all = setmetatable({}, rt.core.array_mt), setmetatable({}, rt.core.array_mt)
   for i = 1, math.min(#paths, LISTED) do shown[i] = paths[i] end
-  for i, name in ipairs(names) do all[i] = name end
+  for i, name in ipairs(client.names) do all[i] = name end
   return { structured = { paths = shown, more = #paths > LISTED and #paths - LISTED or nil, sandboxes = all } }
 end
 
@@ -107,12 +113,12 @@ function tools.sandbox_rollback(p, box)
   return { text = "rolled back to " .. tostring(p.to) }
 end
 
-function tools.sandbox_close(p, box)
+function tools.sandbox_close(p, box, client)
   local name = box.name
-  for i, have in ipairs(names) do
+  for i, have in ipairs(client.names) do
     if boxes[have] == box then
       name = have
-      table.remove(names, i)
+      table.remove(client.names, i)
       boxes[have] = nil
       break
     end
@@ -122,16 +128,16 @@ function tools.sandbox_close(p, box)
   return { text = "closed " .. name }
 end
 
-local function serve(r)
+local function serve(r, client)
   local me = rt.current()
   me.tool = r.tool
   local ok, answer = pcall(function()
     local run = tools[r.tool]
     if not run then return failed("there is no tool '" .. r.tool .. "'") end
-    if r.tool == "sandbox_create" then return run(r.args) end
-    local box, err = box_of(r.args)
+    if r.tool == "sandbox_create" then return run(r.args, client) end
+    local box, err = box_of(client, r.args)
     if not box then return failed(err) end
-    return run(r.args, box)
+    return run(r.args, box, client)
   end)
   if not ok then answer = failed(answer) end
   answer.request = r.request
@@ -140,15 +146,51 @@ local function serve(r)
   rt.shield(function() rt.call("mcp.answer", answer) end)
 end
 
--- Whoever asks is an agent of this session, by the name that it gave.
-local function begin(client)
+-- Whoever asks is an agent of this session, by the name that it gave; its requests are children of a task of its own, so
+-- that one can be stopped without the others.
+local function begin(label)
   local v, err = rt.call("agent.start", {
-    name = client, task = "tools over MCP", model = "outside", tools = setmetatable({}, rt.core.array_mt),
+    name = label, task = "tools over MCP", model = "outside", tools = setmetatable({}, rt.core.array_mt),
   })
   if not v then error(err, 0) end
-  agent = v.agent
-  rt.current().agent = agent
-  rt.agents[agent] = { task = rt.current(), inbox = {} }
+  nr_clients = nr_clients + 1
+  local client = {
+    agent = v.agent, names = {}, wants = sg.channel(1000), label = label,
+    default = nr_clients == 1 and "default" or ("default-" .. nr_clients),
+  }
+  clients[label] = client
+  client.task = sg.spawn(function()
+    rt.current().agent = v.agent
+    rt.agents[v.agent] = { task = rt.current(), inbox = {} }
+    while true do
+      local r = client.wants:recv()
+      if not r then break end
+      running[r.request] = sg.spawn(serve, r, client)
+    end
+  end)
+  return client
+end
+
+local function leave(client, why)
+  local me = rt.current()
+  clients[client.label] = nil
+  client.task:cancel(why)
+  client.task:await()
+  me.agent = client.agent
+  for _, name in ipairs(client.names) do
+    boxes[name]:close()
+    boxes[name] = nil
+  end
+  rt.call("agent.end", { agent = client.agent, stop = "end", ok = true, steps = 0 })
+  me.agent = 0
+end
+
+local function hand_on(r)
+  local client = clients[r.client] or begin(r.client)
+  if not client.task:done() then return client.wants:send(r) end
+  local answer = failed "a person has stopped this agent; nothing more is done for it in this session"
+  answer.request = r.request
+  rt.call("mcp.answer", answer)
 end
 
 while true do
@@ -157,14 +199,10 @@ while true do
   if r.eof then break end
   if r.cancel then
     if running[r.cancel] then running[r.cancel]:cancel "cancelled by the client" end
+  elseif r.leave then
+    if clients[r.leave] then sg.spawn(leave, clients[r.leave], "the client has gone") end
   else
-    if not agent then begin(r.client) end
-    running[r.request] = sg.spawn(serve, r)
+    hand_on(r)
   end
 end
-for _, t in pairs(running) do t:cancel "the client has gone" end
-for _, name in ipairs(names) do boxes[name]:close() end
-if agent then
-  rt.call("agent.end", { agent = agent, stop = "end", ok = true, steps = 0 })
-  rt.current().agent = 0
-end
+for _, client in pairs(clients) do leave(client, "the client has gone") end

@@ -96,7 +96,8 @@
  *   mcp.call      {server,name,args:{},timeout_us?} -> {text,structured?,is_error,event,images?:n}: an action of kind mcp,
  *                 tool "mcp:NAME:TOOL"; err backend when the server has gone (mcp.open brings it back)
  *   mcp.tools     {server} -> {tools,changed:n}: as they are now; mcp.close {server} -> {}
- *   mcp.next      {} -> {request,tool,args,client} | {cancel: request} | {eof:true}: what the client of `mcp serve` wants; waits
+ *   mcp.next      {} -> {request,tool,args,client} | {cancel: request} | {leave: client} | {eof:true}: what the
+ *                 clients of `mcp serve` want; waits
  *   mcp.answer    {request,structured?,text?,blob?,path?,error?:bool} -> {}
  * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin, in host.fetch's headers, in mcp.open's env and headers of a server on the
  * host; in no op of a box (err script). */

@@ -19,6 +19,11 @@ static int serve(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	size_t len;
 	const char *text = library_file("agents/mcp.lua", &len), *name = cmd_opt(ctx, "name");
+	if (!cmd_has(ctx, "http") && (cmd_word(ctx, 1) || cmd_has(ctx, "no-token"))) {
+		json_decref(o);
+		json_decref(args);
+		return cmd_usage(ctx, "an address and --no-token are for --http: sandglass mcp serve --http ADDR");
+	}
 	if (!text || run_common(ctx, o, &err) < 0) {
 		json_decref(o);
 		json_decref(args);
@@ -32,7 +37,10 @@ static int serve(struct cmd_ctx *ctx)
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", args);
 	config_user(ctx);
-	return mcp_serve_stdio(o);
+	const struct mcp_http how = {
+		.address = cmd_word(ctx, 1), .open = cmd_has(ctx, "no-token"), .quiet = ctx->quiet, .json = ctx->json
+	};
+	return cmd_has(ctx, "http") ? mcp_serve_http(o, &how) : mcp_serve_stdio(o);
 }
 
 /* --- servers by name ---------------------------------------------------------------------------------------------- */

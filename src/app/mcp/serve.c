@@ -98,6 +98,11 @@ void mcp_server_gone(struct mcp_server *s, struct mcp_peer *peer)
 		}
 }
 
+void mcp_server_leave(struct mcp_server *s, const char *client)
+{
+	mcp_session_leave(s->session, client);
+}
+
 /* --- answers ------------------------------------------------------------------------------------------------------ */
 
 static json_t *server_info(void)

@@ -21,7 +21,6 @@ struct mcp_peer {
 	void (*send)(void *self, json_t *msg, bool last);
 	void *self;
 	char *client;         /* what the client calls itself; owned by the peer's maker, free() it */
-	bool http;
 };
 
 /* @opts: of the supervisor; takes it. */
@@ -31,6 +30,8 @@ void mcp_server_free(struct mcp_server **s);
 void mcp_server_take(struct mcp_server *s, struct mcp_peer *peer, const char *text, size_t len);
 void mcp_server_take_msg(struct mcp_server *s, struct mcp_peer *peer, const struct rpc_msg *m);
 void mcp_server_gone(struct mcp_server *s, struct mcp_peer *peer);
+/* A client whose sandboxes nobody will ask for any more. */
+void mcp_server_leave(struct mcp_server *s, const char *client);
 size_t mcp_server_open(const struct mcp_server *s); /* requests that are not answered yet */
 bool mcp_server_busy(const struct mcp_server *s, const struct mcp_peer *peer);
 
@@ -39,5 +40,13 @@ extern const char *const mcp_versions[]; /* newest first, ends with NULL */
 
 /* Serves standard input and output until the input ends or a signal comes. Returns an exit status. */
 int mcp_serve_stdio(json_t *opts);
+
+struct mcp_http {
+	const char *address; /* "PORT", "HOST" or "HOST:PORT"; NULL: 127.0.0.1:8747 */
+	bool open;           /* without a token */
+	bool quiet, json;    /* what is said at the start: nothing, one JSON object */
+};
+/* Serves streamable HTTP at /mcp until a signal comes; says on standard error where, and how to get in. */
+int mcp_serve_http(json_t *opts, const struct mcp_http *how);
 
 #endif

@@ -158,6 +158,15 @@ void mcp_session_cancel(struct mcp_session *s, uint64_t call)
 	send_json(s, j);
 }
 
+void mcp_session_leave(struct mcp_session *s, const char *client)
+{
+	if (!s->client || !control_client_alive(s->client))
+		return;
+	json_t *j = json_object();
+	json_put_str(j, "leave", client);
+	send_json(s, j);
+}
+
 bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf *out)
 {
 	size_t i;

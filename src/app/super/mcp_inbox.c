@@ -124,6 +124,12 @@ int mcp_inbox_command(struct super *s, const struct control_request *rq, const c
 		}
 		return 0;
 	}
+	if (json_str(j, "leave", NULL)) {
+		json_t *v = json_object();
+		json_put_str(v, "leave", json_str(j, "leave", ""));
+		put(m, v);
+		return 0;
+	}
 	if (s->ending || m->gone)
 		return err_set(err, ERR_CLOSED, "this session is ending");
 	GROW(m->open, m->nr_open, m->cap_open);

@@ -1,0 +1,481 @@
+#include "http/server.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "loop/loop.h"
+
+enum { READ_CHUNK = 64 << 10, ARRIVE_MS = 60000, IDLE_MS = 120000, TAKE_MS = 60000, LINGER_MS = 1000, AGAIN_MS = 200 };
+
+enum state {
+	HEAD,   /* waits for, or reads, a request */
+	BODY,
+	BUSY,   /* the owner has it */
+	LINGER, /* the last answer is out: what still comes is thrown away, so that the answer arrives */
+	DEAD,
+};
+
+struct http_visit { /* a connection; as a visit it lives in BUSY */
+	struct http_visit *next;
+	struct http_server *server;
+	int sock;
+	struct loop_fd *watch;
+	struct loop_timer *timer, *kick; /* kick: goes on outside of the owner's call */
+	enum state state;
+	struct buf in, body, out;
+	size_t sent;
+	struct http_ask ask;
+	struct http_chunks chunks;
+	bool last;    /* no request after this one */
+	bool inside;  /* take_in is running */
+	bool tell;    /* DEAD: the owner does not know yet */
+	void *tag;
+};
+
+struct http_server {
+	struct loop *loop;
+	const struct http_server_ops *ops;
+	void *self;
+	int sock;
+	struct loop_fd *watch;
+	struct loop_timer *again; /* descriptors had run out */
+	struct http_visit *visits;
+	size_t nr, body_max;
+	uint16_t port;
+	bool local;
+};
+
+static void take_in(struct http_visit *v);
+
+static void visit_free(struct http_visit *v)
+{
+	for (struct http_visit **at = &v->server->visits; *at; at = &(*at)->next)
+		if (*at == v) {
+			*at = v->next;
+			break;
+		}
+	v->server->nr--;
+	loop_fd_free(&v->watch);
+	loop_timer_free(&v->timer);
+	loop_timer_free(&v->kick);
+	fd_close(&v->sock);
+	buf_release(&v->in);
+	buf_release(&v->body);
+	buf_release(&v->out);
+	http_ask_release(&v->ask);
+	free(v);
+}
+
+/* Told and freed outside of whatever is running. */
+static void die(struct http_visit *v)
+{
+	if (v->state == DEAD)
+		return;
+	v->tell = v->state == BUSY;
+	v->state = DEAD;
+	loop_fd_free(&v->watch);
+	loop_timer_stop(v->timer);
+	loop_timer_set(v->kick, 0, 0);
+}
+
+static void watch(struct http_visit *v)
+{
+	unsigned out = v->out.len > v->sent ? (unsigned)LOOP_WRITE : 0U;
+	if (v->watch) /* while the owner is at work nothing is read, but it is seen when the client goes */
+		loop_fd_events(v->watch, out | (v->state == BUSY ? (unsigned)LOOP_HUP : (unsigned)LOOP_READ));
+}
+
+static void limit(struct http_visit *v)
+{
+	if (v->out.len > v->sent)
+		loop_timer_set(v->timer, TAKE_MS, 0);
+	else if (v->state == HEAD && !v->in.len)
+		loop_timer_set(v->timer, IDLE_MS, 0);
+	else if (v->state == HEAD || v->state == BODY)
+		loop_timer_set(v->timer, ARRIVE_MS, 0);
+	else if (v->state == LINGER)
+		loop_timer_set(v->timer, LINGER_MS, 0);
+	else
+		loop_timer_stop(v->timer);
+}
+
+static void send_some(struct http_visit *v)
+{
+	while (v->state != DEAD && v->out.len > v->sent) {
+		ssize_t n = send(v->sock, v->out.data + v->sent, v->out.len - v->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n < 0) {
+			die(v);
+			return;
+		}
+		v->sent += (size_t)n;
+	}
+	if (v->sent == v->out.len) {
+		buf_release(&v->out);
+		v->sent = 0;
+		if (v->state == LINGER)
+			shutdown(v->sock, SHUT_WR);
+	}
+	if (v->out.len - v->sent > HTTP_QUEUE_MAX)
+		die(v);
+	if (v->state == DEAD)
+		return;
+	watch(v);
+	limit(v);
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+static const char *reason(int status)
+{
+	static const struct {
+		int status;
+		const char *text;
+	} table[] = { { 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
+		      { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" }, { 406, "Not Acceptable" },
+		      { 409, "Conflict" }, { 413, "Content Too Large" }, { 415, "Unsupported Media Type" },
+		      { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" }, { 503, "Service Unavailable" } };
+	for (size_t i = 0; i < ARRAY_LEN(table); i++)
+		if (table[i].status == status)
+			return table[i].text;
+	return "Unknown";
+}
+
+static void put_head(struct http_visit *v, int status, const char *type, const char *const *headers)
+{
+	buf_printf(&v->out, "HTTP/1.1 %d %s\r\n", status, reason(status));
+	if (type)
+		buf_printf(&v->out, "Content-Type: %s\r\n", type);
+	for (size_t i = 0; headers && headers[i]; i++)
+		buf_printf(&v->out, "%s\r\n", headers[i]);
+	if (v->last)
+		buf_puts(&v->out, "Connection: close\r\n");
+}
+
+/* The answer is whole: on to the next request, outside of the owner's call. */
+static void answered(struct http_visit *v)
+{
+	http_ask_release(&v->ask);
+	buf_release(&v->body);
+	v->tag = NULL;
+	v->state = v->last ? LINGER : HEAD;
+	send_some(v);
+	if (v->state == HEAD && v->in.len && !v->inside)
+		loop_timer_set(v->kick, 0, 0);
+}
+
+void http_reply(struct http_visit *v, int status, const char *type, const char *const *headers, const void *body, size_t len)
+{
+	v->tell = false;
+	if (v->state == DEAD)
+		return;
+	bool head = v->ask.method && !strcmp(v->ask.method, "HEAD");
+	put_head(v, status, type, headers);
+	if (status == 204)
+		buf_puts(&v->out, "\r\n");
+	else
+		buf_printf(&v->out, "Content-Length: %zu\r\n\r\n", len);
+	if (!head)
+		buf_append(&v->out, body, len);
+	answered(v);
+}
+
+void http_begin(struct http_visit *v, int status, const char *type, const char *const *headers)
+{
+	if (v->state == DEAD)
+		return;
+	v->last |= v->ask.old; /* the end of the connection is that of the stream */
+	put_head(v, status, type, headers);
+	buf_puts(&v->out, v->ask.old ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
+	send_some(v);
+}
+
+void http_write(struct http_visit *v, const void *bytes, size_t len)
+{
+	if (v->state == DEAD || !len)
+		return;
+	if (!v->ask.old)
+		buf_printf(&v->out, "%zx\r\n", len);
+	buf_append(&v->out, bytes, len);
+	if (!v->ask.old)
+		buf_puts(&v->out, "\r\n");
+	send_some(v);
+}
+
+void http_finish(struct http_visit *v)
+{
+	v->tell = false;
+	if (v->state == DEAD)
+		return;
+	if (!v->ask.old)
+		buf_puts(&v->out, "0\r\n\r\n");
+	answered(v);
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static void refuse(struct http_visit *v, int status, const char *why)
+{
+	CLEANUP(free_ptr) char *text = xasprintf("%s\n", why);
+	v->last = true;
+	http_reply(v, status, "text/plain; charset=utf-8", NULL, text, strlen(text));
+}
+
+/* false: more bytes are needed, or it is over. */
+static bool take_head(struct http_visit *v)
+{
+	const char *why = NULL;
+	int status = 0;
+	while (v->in.len >= 2 && !memcmp(v->in.data, "\r\n", 2)) /* between requests some clients send one */
+		buf_drop(&v->in, 2);
+	int rc = v->in.len ? http_ask_parse(v->in.data, v->in.len, &v->ask, &status, &why) : 0;
+	if (rc < 0)
+		refuse(v, status, why);
+	if (rc <= 0)
+		return false;
+	buf_drop(&v->in, v->ask.len);
+	v->last = !v->ask.keep;
+	v->chunks = (struct http_chunks){ 0 };
+	v->state = BODY;
+	if (v->ask.length > v->server->body_max) {
+		refuse(v, 413, "the body of the request is too long");
+		return false;
+	}
+	if (v->ask.waits && (v->ask.length || v->ask.chunked)) {
+		buf_puts(&v->out, "HTTP/1.1 100 Continue\r\n\r\n");
+		send_some(v);
+	}
+	return v->state == BODY;
+}
+
+/* false: more bytes are needed, or it is over. */
+static bool take_body(struct http_visit *v)
+{
+	size_t max = v->server->body_max;
+	if (v->ask.chunked) {
+		ssize_t n = http_chunks_feed(&v->chunks, v->in.data, v->in.len, max, &v->body);
+		if (n < 0) {
+			refuse(v, v->body.len > max ? 413 : 400, v->body.len > max ? "the body of the request is too long" : "the body is not in chunks");
+			return false;
+		}
+		buf_drop(&v->in, (size_t)n);
+		return v->chunks.done;
+	}
+	size_t lacks = (size_t)v->ask.length - v->body.len, n = v->in.len < lacks ? v->in.len : lacks;
+	buf_append(&v->body, v->in.data, n);
+	buf_drop(&v->in, n);
+	return v->body.len == v->ask.length;
+}
+
+static void take_in(struct http_visit *v)
+{
+	v->inside = true;
+	while (v->state == HEAD || v->state == BODY) {
+		if (v->state == HEAD && !take_head(v))
+			break;
+		if (!take_body(v))
+			break;
+		v->state = BUSY;
+		v->server->ops->request(v->server->self, v);
+	}
+	v->inside = false;
+	if (v->state == LINGER)
+		buf_release(&v->in);
+	if (v->state == DEAD)
+		return;
+	watch(v);
+	limit(v);
+}
+
+static void read_some(struct http_visit *v)
+{
+	buf_reserve(&v->in, READ_CHUNK);
+	ssize_t n = recv(v->sock, v->in.data + v->in.len, READ_CHUNK, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		die(v);
+		return;
+	}
+	if (v->state == LINGER)
+		return;
+	v->in.len += (size_t)n;
+	v->in.data[v->in.len] = 0;
+	take_in(v);
+}
+
+static void on_socket(void *self, int fd, unsigned events)
+{
+	struct http_visit *v = self;
+	(void)fd;
+	if (events & LOOP_WRITE)
+		send_some(v);
+	if (v->state == DEAD)
+		return;
+	if (v->state == BUSY) {
+		if (events & LOOP_HUP)
+			die(v);
+	} else if (events & (LOOP_READ | LOOP_HUP)) {
+		read_some(v);
+	}
+}
+
+static void on_kick(void *self)
+{
+	struct http_visit *v = self;
+	if (v->state != DEAD) {
+		take_in(v);
+		return;
+	}
+	if (v->tell)
+		v->server->ops->gone(v->server->self, v);
+	visit_free(v);
+}
+
+static void on_late(void *self)
+{
+	die(self);
+}
+
+static void on_accept(void *self, int fd, unsigned events)
+{
+	struct http_server *s = self;
+	int yes = 1, sock;
+	(void)events;
+	while ((sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
+		if (s->nr >= HTTP_CLIENTS_MAX) {
+			close(sock);
+			continue;
+		}
+		setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
+		struct http_visit *v = NEW(struct http_visit);
+		*v = (struct http_visit){ .next = s->visits, .server = s, .sock = sock };
+		v->timer = loop_timer_new(s->loop, on_late, v);
+		v->kick = loop_timer_new(s->loop, on_kick, v);
+		v->watch = loop_fd_new(s->loop, sock, LOOP_READ, on_socket, v);
+		s->visits = v;
+		s->nr++;
+		limit(v);
+	}
+	if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
+		loop_fd_events(s->watch, 0);
+		loop_timer_set(s->again, AGAIN_MS, 0);
+	}
+}
+
+static void on_again(void *self)
+{
+	struct http_server *s = self;
+	loop_fd_events(s->watch, LOOP_READ);
+}
+
+/* --- listening ---------------------------------------------------------------------------------------------------- */
+
+static bool is_local(const struct sockaddr *a)
+{
+	if (a->sa_family == AF_INET)
+		return (ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24) == 127;
+	return a->sa_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)(const void *)a)->sin6_addr);
+}
+
+static int bind_to(struct http_server *s, const struct addrinfo *a)
+{
+	struct sockaddr_storage name = { 0 };
+	socklen_t len = sizeof(name);
+	int yes = 1;
+	s->sock = socket(a->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (s->sock < 0)
+		return -1;
+	setsockopt(s->sock, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+	if (bind(s->sock, a->ai_addr, a->ai_addrlen) < 0 || listen(s->sock, 64) < 0 ||
+	    getsockname(s->sock, (struct sockaddr *)&name, &len) < 0) {
+		int why = errno;
+		fd_close(&s->sock);
+		errno = why;
+		return -1;
+	}
+	s->local = is_local(a->ai_addr);
+	s->port = ntohs(name.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&name)->sin6_port : ((struct sockaddr_in *)&name)->sin_port);
+	return 0;
+}
+
+int http_server_new(struct http_server **out, struct loop *l, const char *host, uint16_t port, size_t body_max,
+		    const struct http_server_ops *ops, void *self, struct err *err)
+{
+	const struct addrinfo want = { .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+	struct addrinfo *list = NULL;
+	char service[8];
+	snprintf(service, sizeof(service), "%u", port);
+	int rc = getaddrinfo(host, service, &want, &list);
+	if (rc != 0)
+		return err_set(err, ERR_NOENT, "cannot listen on '%.200s': %s", host, gai_strerror(rc));
+	struct http_server *s = NEW(struct http_server);
+	*s = (struct http_server){ .loop = l, .ops = ops, .self = self, .sock = -1, .body_max = body_max };
+	for (const struct addrinfo *a = list; a && s->sock < 0; a = a->ai_next)
+		rc = bind_to(s, a);
+	freeaddrinfo(list);
+	if (s->sock < 0) {
+		free(s);
+		return err_sys(err, "cannot listen on '%.200s', port %u", host, port);
+	}
+	s->watch = loop_fd_new(l, s->sock, LOOP_READ, on_accept, s);
+	s->again = loop_timer_new(l, on_again, s);
+	*out = s;
+	return 0;
+}
+
+void http_server_free(struct http_server **sp)
+{
+	struct http_server *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	while (s->visits)
+		visit_free(s->visits);
+	loop_fd_free(&s->watch);
+	loop_timer_free(&s->again);
+	fd_close(&s->sock);
+	free(s);
+}
+
+uint16_t http_server_port(const struct http_server *s)
+{
+	return s->port;
+}
+
+bool http_server_local(const struct http_server *s)
+{
+	return s->local;
+}
+
+const struct http_ask *http_visit_ask(const struct http_visit *v)
+{
+	return &v->ask;
+}
+
+const struct buf *http_visit_body(const struct http_visit *v)
+{
+	return &v->body;
+}
+
+void *http_visit_tag(const struct http_visit *v)
+{
+	return v->tag;
+}
+
+void http_visit_set_tag(struct http_visit *v, void *tag)
+{
+	v->tag = tag;
+}
