@@ -187,7 +187,7 @@ static size_t reference(const char *p, size_t len, uint32_t *cp)
 		bool hex = p[2] == 'x' || p[2] == 'X';
 		uint32_t v = 0;
 		size_t from = n = hex ? 3 : 2;
-		for (; n < len && n < 12; n++) {
+		for (; n < len; n++) {
 			char c = p[n];
 			int d = c >= '0' && c <= '9' ? c - '0' : hex && (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10 : -1;
 			if (d < 0)
