@@ -21,7 +21,10 @@ struct item {
 	union {
 		struct store_segment segment; /* owns data and times */
 		struct objects *objects;
-		struct hash message;
+		struct {
+			struct hash id;
+			bool plain; /* kept as it is */
+		} message;
 		struct store_redact redact;
 	};
 	char bytes[]; /* body of the event, or the message; ev.body points here */
@@ -64,6 +67,7 @@ struct record {
 	struct outputs *outputs;
 	struct hash *pooled; /* messages handed over already, open addressing */
 	size_t pooled_nr, pooled_cap;
+	struct lists *lists; /* of messages, kept already; NULL none yet */
 	record_clean_fn *tap;
 	void *tap_self;
 	struct batch *turn; /* what this loop turn has appended */
@@ -98,6 +102,10 @@ struct record {
 int64_t record_wall_us(void); /* the clocks, or what stands for them */
 int64_t record_mono_us(void);
 int64_t record_asleep_us(void);
+
+/* Hands <bytes, len> to the pool of messages unless it was before; fills @id_out with H of it. */
+void record_pool(struct record *r, const void *bytes, size_t len, bool plain, struct hash *id_out);
+void lists_free(struct lists **l); /* list.c; what is listed next is written whole */
 
 struct redact_done {
 	struct redact_done *next;

@@ -349,6 +349,7 @@ static void free_parts(struct record *r)
 	secrets_free(&r->secrets);
 	outputs_free(&r->outputs);
 	free(r->pooled);
+	lists_free(&r->lists);
 	free(r->barrier);
 	free(r->open);
 	buf_release(&r->text);

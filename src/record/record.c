@@ -244,18 +244,24 @@ static bool pool_add(struct record *r, const struct hash *id)
 	return false;
 }
 
+void record_pool(struct record *r, const void *bytes, size_t len, bool plain, struct hash *id_out)
+{
+	hash_of(bytes, len, id_out);
+	if (pool_add(r, id_out))
+		return;
+	struct item *i = item_new(ITEM_MESSAGE, bytes, len);
+	i->message.id = *id_out;
+	i->message.plain = plain;
+	record_queue(r, i);
+}
+
 void record_message(struct record *r, const void *bytes, size_t len, struct hash *id_out)
 {
 	if (secrets_clean_body(r->secrets, bytes, len, &r->clean)) {
 		bytes = r->clean.data;
 		len = r->clean.len;
 	}
-	hash_of(bytes, len, id_out);
-	if (pool_add(r, id_out))
-		return;
-	struct item *i = item_new(ITEM_MESSAGE, bytes, len);
-	i->message = *id_out;
-	record_queue(r, i);
+	record_pool(r, bytes, len, false, id_out);
 }
 
 void record_checkpoint(struct record *r)

@@ -117,6 +117,10 @@ uint64_t record_objects(struct record *r, struct objects *o, const struct event 
 
 /* Model messages pooled by content: kept once however often they are sent. Fills @id_out with H(bytes). */
 void record_message(struct record *r, const void *bytes, size_t len, struct hash *id_out);
+/* What a body holds for a list of them, so that a chat that grows costs what is new in it, not its square: @names (array of
+ * the hexadecimal H of each; taken) itself while it is short, else the name of a pooled list (schema/README.md, rules 24 to
+ * 28), which session_list reads. Call before the event that holds it is appended. Returns owned. */
+json_t *record_list(struct record *r, json_t *names) NODISCARD;
 
 /* After the fact: removes for ever what is named: "event" (by seq), "segment" or "message" (by row number), "object" (by
  * @oid); who/why are recorded. ERR_NOENT: the file does not hold it. The file still verifies, as "1 body redacted". @done runs when nothing of it is left in file, index and WAL. */

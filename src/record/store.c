@@ -222,14 +222,14 @@ enum store_rc store_objects(struct store *s, const struct event *ev, struct stor
 	return event_with(s, ev, more.data);
 }
 
-enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len)
+enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len, bool plain)
 {
 	sqlite3_stmt *st = s->stmt[SQL_MESSAGE];
-	enum codec codec = codec_pack(s->packer, bytes, len, &s->packed);
+	enum codec codec = plain ? CODEC_RAW : codec_pack(s->packer, bytes, len, &s->packed);
 	bind_bytes(st, 1, id->b, HASH_LEN);
 	bind_int(st, 2, len);
 	sqlite3_bind_int(st, 3, (int)codec);
-	bind_bytes(st, 4, s->packed.data, s->packed.len);
+	bind_bytes(st, 4, plain ? bytes : s->packed.data, plain ? len : s->packed.len);
 	return run(s, SQL_MESSAGE);
 }
 

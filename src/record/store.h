@@ -65,7 +65,7 @@ enum store_rc store_event(struct store *s, const struct event *ev);
 enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg);
 /* @o is sorted by the call; those that the file has are left out. */
 enum store_rc store_objects(struct store *s, const struct event *ev, struct store_object *o, size_t nr);
-enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len);
+enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len, bool plain);
 enum store_rc store_redact(struct store *s, const struct event *ev, const struct store_redact *r);
 /* Signs what is written so far in this transaction; the anchor follows after its commit. */
 enum store_rc store_checkpoint(struct store *s);

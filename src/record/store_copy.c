@@ -6,6 +6,9 @@
 #include "base/mem.h"
 #include "record/store_inner.h"
 
+/* The row of a list, read as JSON whatever it is. */
+#define ROW "CASE WHEN m.codec = 0 AND json_valid(CAST(m.data AS TEXT)) THEN CAST(m.data AS TEXT) ELSE '{}' END"
+
 /* ?1 = the last event. Messages have no seq: those that an event up to ?1 names. */
 static const char *const copies[] = {
 	"INSERT INTO main.event SELECT * FROM src.event WHERE seq <= ?1 ORDER BY seq",
@@ -17,12 +20,29 @@ static const char *const copies[] = {
 	"INSERT INTO main.origin SELECT ?1, id, uuid, key FROM src.session"
 	" WHERE NOT EXISTS (SELECT 1 FROM src.origin WHERE seq >= ?1)",
 	"INSERT INTO main.origin SELECT ?1, id, uuid, key FROM src.origin WHERE seq >= ?1 ORDER BY seq LIMIT 1",
-	"CREATE TEMP TABLE named AS SELECT DISTINCT j.value AS hash FROM src.event e, json_each(e.body, '$.messages') j"
-	" WHERE e.seq <= ?1 AND e.kind = (SELECT number FROM src.kind WHERE name = 'model.call')"
-	" UNION SELECT j.value FROM src.event e, json_each(e.body, '$.body') j"
-	" WHERE e.seq <= ?1 AND e.kind = (SELECT number FROM src.kind WHERE name = 'model.sent')",
-	"INSERT INTO main.message SELECT * FROM src.message WHERE lower(hex(hash)) IN (SELECT hash FROM temp.named)"
-	" AND ?1 > 0 ORDER BY message",
+	/* a list of messages is an array, or the name of a pooled one, which may begin with an earlier one */
+	"CREATE TEMP TABLE pool AS SELECT lower(hex(hash)) AS hash, message FROM src.message",
+	"CREATE INDEX temp.pool_hash ON pool(hash)",
+	"CREATE TEMP TABLE list AS SELECT json_extract(body, '$.messages') AS value FROM src.event"
+	" WHERE seq <= ?1 AND kind = (SELECT number FROM src.kind WHERE name = 'model.call')"
+	" UNION ALL SELECT json_extract(body, '$.body') FROM src.event"
+	" WHERE seq <= ?1 AND kind = (SELECT number FROM src.kind WHERE name = 'model.sent')"
+	" UNION ALL SELECT json_extract(body, '$.args.messages') FROM src.event"
+	" WHERE seq <= ?1 AND kind = (SELECT number FROM src.kind WHERE name = 'host.call')"
+	" AND json_extract(body, '$.op') = 'model.call'",
+	"CREATE TEMP TABLE pooled AS WITH RECURSIVE begins(hash) AS (SELECT value FROM temp.list WHERE value NOT LIKE '[%'"
+	" UNION SELECT json_extract(" ROW ", '$.as') FROM begins b JOIN temp.pool p ON p.hash = b.hash"
+	" JOIN src.message m ON m.message = p.message)"
+	" SELECT hash FROM begins WHERE hash IS NOT NULL",
+	"CREATE TEMP TABLE named AS SELECT hash FROM temp.pooled"
+	" UNION SELECT j.value FROM temp.list l, json_each(CASE WHEN l.value LIKE '[%' THEN l.value ELSE '[]' END) j"
+	" UNION SELECT j.value FROM temp.pooled n JOIN temp.pool p ON p.hash = n.hash"
+	" JOIN src.message m ON m.message = p.message, json_each(" ROW ", '$.plus') j",
+	"INSERT INTO main.message SELECT * FROM src.message WHERE message IN (SELECT p.message FROM temp.pool p"
+	" JOIN temp.named n ON n.hash = p.hash) ORDER BY message",
+	"DROP TABLE temp.pool",
+	"DROP TABLE temp.list",
+	"DROP TABLE temp.pooled",
 	"DROP TABLE temp.named",
 };
 

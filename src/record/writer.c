@@ -43,7 +43,7 @@ static enum store_rc write_item(struct record *r, const struct item *i, bool *de
 		return store_objects(r->store, &i->ev, o, nr);
 	}
 	case ITEM_MESSAGE:
-		return store_message(r->store, &i->message, i->bytes, i->ev.len);
+		return store_message(r->store, &i->message.id, i->bytes, i->ev.len, i->message.plain);
 	case ITEM_REDACT:
 		return store_redact(r->store, &i->ev, &i->redact);
 	case ITEM_CHECKPOINT:

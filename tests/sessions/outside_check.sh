@@ -83,4 +83,28 @@ for seq in $(ask "SELECT DISTINCT seq FROM object ORDER BY seq LIMIT 10"); do
 		die "rule 16: the objects of event $seq are not those that it added"
 	groups=$((groups + 1))
 done
-echo "$events events, $signed signatures, $segments segments, $objects objects, $groups additions: as written"
+# rules 17, 24 to 26: what calls name is there, and is what its name says
+while IFS='|' read -r hash codec data; do
+	printf '%s' "$data" | xxd -r -p >"$dir/stored"
+	if [ "$codec" = 1 ]; then
+		command -v zstd >/dev/null || continue
+		zstd -dcq "$dir/stored" >"$dir/bytes"
+	else
+		cp "$dir/stored" "$dir/bytes"
+	fi
+	[ "$(sha256sum <"$dir/bytes" | cut -d' ' -f1)" = "$hash" ] || die "rule 17: message $hash is not what was written"
+done < <(ask "SELECT lower(hex(hash)), codec, hex(data) FROM message WHERE data IS NOT NULL ORDER BY message LIMIT 50")
+named="SELECT json_extract(e.body, '\$.' || f.field) AS list FROM event e JOIN kind k ON k.number = e.kind
+	JOIN (SELECT 'model.call' AS name, 'messages' AS field UNION ALL SELECT 'model.sent', 'body') f ON f.name = k.name"
+missing=$(ask "WITH RECURSIVE pool AS MATERIALIZED (SELECT lower(hex(hash)) AS hash,
+		CASE WHEN codec = 0 AND json_valid(CAST(data AS TEXT)) THEN CAST(data AS TEXT) ELSE '{}' END AS row FROM message),
+	named AS ($named),
+	begins(hash) AS (SELECT list FROM named WHERE list NOT LIKE '[%' UNION
+		SELECT json_extract(p.row, '\$.as') FROM begins b JOIN pool p ON p.hash = b.hash),
+	every(hash) AS (SELECT hash FROM begins UNION
+		SELECT j.value FROM named n, json_each(CASE WHEN n.list LIKE '[%' THEN n.list ELSE '[]' END) j UNION
+		SELECT j.value FROM begins b JOIN pool p ON p.hash = b.hash, json_each(p.row, '\$.plus') j)
+	SELECT hash FROM every WHERE hash IS NOT NULL AND hash NOT IN (SELECT hash FROM pool) LIMIT 1")
+[ -z "$missing" ] || die "rule 28: $missing is named and missing"
+lists=$(ask "SELECT count(*) FROM ($named)")
+echo "$events events, $lists lists of messages, $signed signatures, $segments segments, $objects objects, $groups additions: as written"

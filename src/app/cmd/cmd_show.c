@@ -5,7 +5,9 @@
 #include "app/cmd/describe.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/mem.h"
+#include "record/read/list.h"
 
 static void line(struct cmd_ctx *ctx, const char *label, const char *text)
 {
@@ -219,6 +221,66 @@ static void id_line(struct cmd_ctx *ctx, const char *label, uint64_t id)
 		line(ctx, label, text);
 }
 
+/* The messages (of model.sent: the bytes) that a list of the body stands for; what cannot be known is said. */
+static json_t *whole_list(struct session *s, const json_t *list, bool text)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(json_release) json_t *names = session_list(s, list, &err);
+	CLEANUP(buf_release) struct buf one = BUF_INIT, all = BUF_INIT;
+	json_t *out = json_array(), *v;
+	size_t i;
+	if (!names) {
+		json_array_append_new(out, json_string(err.text));
+		return out;
+	}
+	json_array_foreach(names, i, v) {
+		struct hash h;
+		json_t *m = NULL;
+		bool good = json_is_string(v) && hex_parse(json_string_value(v), json_string_length(v), h.b, HASH_LEN) &&
+			    session_message(s, &h, &one, &err) == 0;
+		if (!good)
+			buf_printf(&one, "<%s>", err.code == ERR_CANCELLED ? "redacted" : "not in the file");
+		if (text)
+			buf_append(&all, one.data, one.len);
+		else
+			m = good ? json_parse(one.data, one.len, "message", &err) : json_string(buf_cstr(&one));
+		if (!text)
+			json_array_append_new(out, m ? m : json_bytes(one.data, one.len));
+		buf_reset(&one);
+	}
+	if (!text)
+		return out;
+	json_decref(out);
+	json_t *request = json_parse(buf_cstr(&all), all.len, "request", &err);
+	return request ? request : json_bytes(buf_cstr(&all), all.len);
+}
+
+static void make_whole(struct session *s, const struct event *ev, json_t *body)
+{
+	json_t *args = json_object_get(body, "args");
+	if (ev->kind == EV_MODEL_SENT)
+		json_put(body, "body", whole_list(s, json_object_get(body, "body"), true));
+	else if (ev->kind == EV_MODEL_CALL)
+		json_put(body, "messages", whole_list(s, json_object_get(body, "messages"), false));
+	else if (ev->kind == EV_HOST_CALL && !strcmp(json_str(body, "op", ""), "model.call") && args)
+		json_put(args, "messages", whole_list(s, json_object_get(args, "messages"), false));
+}
+
+/* The event as it is; where its body names a list of messages, these stand beside it. */
+static json_t *event_json(struct session *s, const struct event *ev)
+{
+	json_t *o = cmd_event_json(ev);
+	if (ev->kind != EV_MODEL_SENT && ev->kind != EV_MODEL_CALL && ev->kind != EV_HOST_CALL)
+		return o;
+	CLEANUP(json_release) json_t *body = body_of(ev);
+	make_whole(s, ev, body);
+	json_t *args = json_object_get(body, "args"), *in = ev->kind == EV_HOST_CALL ? args : body;
+	const char *key = ev->kind == EV_MODEL_SENT ? "body" : "messages";
+	if (json_object_get(in, key))
+		json_put(o, ev->kind == EV_MODEL_SENT ? "request" : "messages", json_incref(json_object_get(in, key)));
+	return o;
+}
+
 static void print_event(struct cmd_ctx *ctx, struct session *s, const struct event *ev)
 {
 	struct agent_names names = { 0 };
@@ -243,6 +305,7 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 		line(ctx, "body", ev->body ? "<unreadable>" : "<redacted>");
 		return;
 	}
+	make_whole(s, ev, body);
 	/* for reading; the line with --json has it as it is */
 	char *pretty = json_dumps(body, JSON_INDENT(2) | JSON_ENCODE_ANY);
 	if (!pretty)
@@ -309,7 +372,7 @@ int cmd_show(struct cmd_ctx *ctx)
 		status = cmd_fail(ctx, &err);
 	} else {
 		if (ctx->json)
-			cmd_json(ctx, cmd_event_json(&ev));
+			cmd_json(ctx, event_json(s, &ev));
 		else
 			print_event(ctx, s, &ev);
 		if (ev.kind == EV_ACTION_REQUESTED && print_action(ctx, s, seq, &err) < 0)

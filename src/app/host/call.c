@@ -77,6 +77,9 @@ void call_record(struct host *h, uint64_t id, const json_t *body)
 	if (!strcmp(json_str(body, "op", ""), "module"))
 		return; /* the text that was given is told by host.module */
 	json_t *small = host_call_small(body);
+	json_t *args = json_object_get(small, "args"), *messages = json_object_get(args, "messages");
+	if (!strcmp(json_str(body, "op", ""), "model.call") && json_is_array(messages))
+		json_put(args, "messages", record_list(h->super->record, json_incref(messages)));
 	json_put_int(small, "id", (int64_t)id);
 	record_append_json(h->super->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
 }

@@ -13,6 +13,7 @@
 #include "base/hash.h"
 #include "base/paths.h"
 #include "loop/loop.h"
+#include "record/read/list.h"
 #include "wire/frame.h"
 #include "wire/host.h"
 
@@ -185,33 +186,57 @@ static void diverged(struct rerun *r, uint64_t event, uint64_t id, const json_t 
 	r->out->at = live ? xstrdup(json_str(live, "at", "")) : NULL;
 }
 
-static void compare(struct rerun *r, uint64_t id, const json_t *live)
+/* What was asked, its list of messages whole. */
+static json_t *body_of(struct rerun *r, const struct asked *was, struct err *err)
+{
+	const json_t *messages = json_object_get(json_object_get(was->body, "args"), "messages");
+	if (strcmp(json_str(was->body, "op", ""), "model.call") != 0 || !json_is_string(messages))
+		return json_incref(was->body);
+	json_t *list = session_list(r->s, messages, err);
+	if (!list) {
+		err_wrap(err, "event #%llu cannot be compared", (unsigned long long)was->seq);
+		return NULL;
+	}
+	json_t *body = json_copy(was->body), *args = json_copy(json_object_get(was->body, "args"));
+	json_put(args, "messages", list);
+	json_put(body, "args", args);
+	return body;
+}
+
+static int compare(struct rerun *r, uint64_t id, const json_t *live, struct err *err)
 {
 	if (!strcmp(json_str(live, "op", ""), "module"))
-		return; /* a require asks for nothing of the world, and is not recorded as a call */
+		return 0; /* a require asks for nothing of the world, and is not recorded as a call */
 	const struct asked *was = recorded_call(r, id);
 	CLEANUP(json_release) json_t *now = host_call_small(live);
 	if (!was) {
 		if (r->last)
-			return; /* the record ends before this */
+			return 0; /* the record ends before this */
 		diverged(r, r->now, id, live);
 		r->out->pointer = xstrdup("");
 		r->out->recorded = xstrdup("(nothing)");
 		r->out->now = shown(now);
-		return;
+		return 0;
 	}
+	CLEANUP(json_release) json_t *before = body_of(r, was, err);
+	if (!before)
+		return -1;
 	r->out->calls++;
-	char *pointer = host_call_differ(was->body, now);
+	char *pointer = host_call_differ(before, now);
 	if (!pointer)
-		return;
+		return 0;
 	diverged(r, was->seq, id, live);
 	r->out->pointer = pointer;
-	r->out->recorded = shown(at_pointer(was->body, pointer));
+	r->out->recorded = shown(at_pointer(before, pointer));
 	r->out->now = shown(at_pointer(now, pointer));
-	if (!strncmp(pointer, "/args/messages/", 15))
+	if (!strncmp(pointer, "/args/messages/", 15)) {
 		look_into_message(r, live, strtoul(pointer + 15, NULL, 10));
-	else if (r->out->recorded && r->out->now)
-		show_texts(r->out, xstrdup(r->out->recorded), xstrdup(r->out->now));
+	} else if (r->out->recorded && r->out->now) {
+		CLEANUP(free_ptr) char *a = xstrdup(r->out->recorded);
+		CLEANUP(free_ptr) char *b = xstrdup(r->out->now);
+		show_texts(r->out, a, b);
+	}
+	return 0;
 }
 
 /* --- the host ----------------------------------------------------------------------------------------------------- */
@@ -265,8 +290,8 @@ static int take_turn(struct rerun *r, struct err *err)
 		CLEANUP(json_release) json_t *j = json_parse(f.len ? f.body : "{}", f.len ? f.len : 2, "a frame of the Lua host", err);
 		if (!j)
 			return -1;
-		if (f.type == HOST_CALL && !r->out->diverged)
-			compare(r, f.id, j);
+		if (f.type == HOST_CALL && !r->out->diverged && compare(r, f.id, j, err) < 0)
+			return -1;
 		if (f.type == HOST_IDLE || r->out->diverged)
 			return r->out->diverged ? 0 : 1;
 		if (f.type == HOST_END) {

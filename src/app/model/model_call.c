@@ -93,7 +93,7 @@ static json_t *pool_messages(struct super *s, const json_t *messages)
 		pool(s, ids, text, strlen(text));
 		free(text);
 	}
-	return ids;
+	return record_list(s->record, ids);
 }
 
 static void record_call(struct super *s, struct action *a)
@@ -150,7 +150,7 @@ static void on_sending(void *self, const char *url, const json_t *pieces)
 		bytes += json_string_length(p);
 	}
 	json_put_str(body, "url", url);
-	json_put(body, "body", ids);
+	json_put(body, "body", record_list(s->record, ids));
 	json_put_int(body, "bytes", (int64_t)bytes);
 	record_append_json(s->record, EV_MODEL_SENT, action_id(a->action), spec->agent, 0, action_id(a->action), body);
 }

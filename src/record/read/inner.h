@@ -4,6 +4,7 @@
 
 #include <sqlite3.h>
 
+#include "base/json.h"
 #include "record/read/chain.h"
 #include "record/read/codec.h"
 #include "record/read/session.h"
@@ -29,6 +30,8 @@ struct session {
 	size_t nr_origins;
 	char *copy;     /* private folder that holds a copy; NULL = the file itself */
 	uint32_t application, format;
+	struct hash list_name; /* list.c: the list that was read last; NULL none */
+	json_t *list;
 };
 
 /* The uuid under which the event @seq was signed. */
@@ -39,6 +42,8 @@ void session_chain_start(const struct session *s, struct hash *out);
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);
 int session_failed(struct session *s, struct err *err); /* what sqlite says as an error; returns -1 */
+/* session_message, and the row where it stands. */
+int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out, struct err *err);
 /* Columns in the order of READ_EVENT_COLUMNS; the body goes into @arena. */
 #define READ_EVENT_COLUMNS "seq, cause, agent, box, action, ts_us, mono_us, kind, body"
 void session_row(sqlite3_stmt *st, struct event *ev, struct arena *arena);

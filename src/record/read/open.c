@@ -274,6 +274,7 @@ void session_close(struct session **sp)
 	for (size_t i = 0; i < READ_SQL_NR; i++)
 		sqlite3_finalize(s->stmt[i]);
 	sqlite3_close(s->db);
+	json_decref(s->list);
 	if (s->copy) {
 		struct err err;
 		if (dir_remove(s->copy, &err) < 0) /* a temporary copy that stays is not the reader's failure */

@@ -18,7 +18,7 @@ static const char *const sql[READ_SQL_NR] = {
 	[READ_EACH] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE action = ?1 AND stream = ?2"
 		      " AND off >= ?3 ORDER BY off LIMIT 1",
 	[READ_OBJECT] = "SELECT type, size, codec, data FROM object WHERE oid = ?1",
-	[READ_MESSAGE] = "SELECT size, codec, data FROM message WHERE hash = ?1",
+	[READ_MESSAGE] = "SELECT size, codec, data, message FROM message WHERE hash = ?1",
 	[READ_HEADERS] = "SELECT seq, agent, action, ts_us, kind FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2",
 	/* "agent > 0" lets it use the index; bounded so, it also begins in the right place there */
 	[READ_NEXT_AGENT] = "SELECT agent FROM event WHERE agent > 0 AND agent BETWEEN ?1 + 1 AND 9223372036854775807"
@@ -167,15 +167,22 @@ int session_object(struct session *s, const struct object_id *id, enum object_ty
 
 int session_message(struct session *s, const struct hash *id, struct buf *out, struct err *err)
 {
+	int64_t row;
+	return session_message_row(s, id, &row, out, err);
+}
+
+int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out, struct err *err)
+{
 	sqlite3_stmt *st = session_sql(s, READ_MESSAGE, err);
 	if (!st)
 		return -1;
 	sqlite3_bind_blob(st, 1, id->b, HASH_LEN, SQLITE_STATIC);
 	int rc = sqlite3_step(st), result = -1;
 	buf_reset(out);
-	if (rc == SQLITE_ROW)
+	if (rc == SQLITE_ROW) {
+		*row_out = sqlite3_column_int64(st, 3);
 		result = unpack(st, 1, (size_t)sqlite3_column_int64(st, 0), out, err);
-	else if (rc == SQLITE_DONE)
+	} else if (rc == SQLITE_DONE)
 		err_set(err, ERR_NOENT, "session '%s' does not hold that message", s->id);
 	else
 		session_failed(s, err);

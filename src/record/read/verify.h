@@ -6,7 +6,7 @@
  *   anchor       the file reaches what was noted outside of it: nothing was cut off or made anew
  *   segments     output is what its events say
  *   objects      git objects are what their names and their events say
- *   messages     pooled model messages are what their names say
+ *   messages     pooled model messages are what their names say; those that calls name are there
  *   order        nothing was started before it was allowed
  *   closed       every action that was requested has ended
  *   redactions   what was removed was removed by a recorded event

@@ -182,8 +182,14 @@ int verify_messages(struct verify *v, struct err *err)
 		}
 	}
 	sqlite3_finalize(st);
+	const char *wrong = NULL;
+	uint64_t seq = 0;
+	if (!bad && verify_lists(v, &seq, &wrong, err) < 0)
+		return -1;
 	if (bad)
 		verify_say(v, "messages", VERIFY_FAIL, 0, "message %" PRIu64 " is not what was written", id);
+	else if (wrong)
+		verify_say(v, "messages", VERIFY_FAIL, seq, "event %" PRIu64 " %s", seq, wrong);
 	else
 		verify_say(v, "messages", VERIFY_OK, 0, "%" PRIu64 " messages are what was written", v->totals->messages);
 	return 0;

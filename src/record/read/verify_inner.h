@@ -42,6 +42,8 @@ int verify_anchor(struct verify *v, struct err *err);
 int verify_segments(struct verify *v, struct err *err);
 int verify_objects(struct verify *v, struct err *err);
 int verify_messages(struct verify *v, struct err *err);
+/* verify_list.c: 0 and what is wrong with the lists of messages that event @bad_out names; NULL: nothing. */
+int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, struct err *err);
 int verify_redactions(struct verify *v, struct err *err);
 
 sqlite3_stmt *verify_sql(struct verify *v, const char *sql, struct err *err);

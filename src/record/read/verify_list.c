@@ -1,0 +1,170 @@
+/* The lists of messages that events name: each is there with all that it begins with, makes sense, and names messages that
+ * the file holds. What was removed counts as there: that it was removed by an event is looked at elsewhere. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "record/read/verify_inner.h"
+
+struct found {
+	struct hash name;
+	int64_t row;
+	uint64_t len;    /* of the list; UINT64_MAX not known: it, or what it begins with, was removed */
+	bool read, held; /* read as a list; its elements are known to be in the file */
+};
+
+struct lists_check {
+	struct verify *v;
+	struct found *row; /* every message, by name */
+	size_t nr, cap;
+	const char *wrong; /* static */
+};
+
+static int by_name(const void *a, const void *b)
+{
+	return memcmp(((const struct found *)a)->name.b, ((const struct found *)b)->name.b, HASH_LEN);
+}
+
+static struct found *find(struct lists_check *c, const json_t *name)
+{
+	struct found key;
+	if (!json_is_string(name) || !hex_parse(json_string_value(name), json_string_length(name), key.name.b, HASH_LEN) || !c->nr)
+		return NULL;
+	return bsearch(&key, c->row, c->nr, sizeof(key), by_name);
+}
+
+static void check_elements(struct lists_check *c, const json_t *list)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach((json_t *)(uintptr_t)list, i, v)
+		if (!find(c, v))
+			c->wrong = "names a message that is missing";
+}
+
+/* What the row @f adds, when it begins with @as; @deep: its elements, too, must be there. */
+static void take_row(struct lists_check *c, struct found *f, const struct found *as, const json_t *row, bool deep)
+{
+	const json_t *plus = json_object_get(row, "plus"), *keep = json_object_get(row, "keep");
+	uint64_t begin = as ? as->len : 0;
+	if (!json_is_array(plus)) {
+		c->wrong = "names what is no list of messages";
+	} else if (as && as->row >= f->row) {
+		c->wrong = "names a list that begins with a later one";
+	} else if (keep && (!json_is_integer(keep) || json_integer_value(keep) < 0 ||
+			    (uint64_t)json_integer_value(keep) > begin)) {
+		c->wrong = "names a list that keeps more than there was";
+	} else {
+		if (deep)
+			check_elements(c, plus);
+		if (keep)
+			begin = (uint64_t)json_integer_value(keep);
+		f->len = begin == UINT64_MAX ? begin : begin + json_array_size(plus);
+		f->held |= deep;
+		f->read = true;
+	}
+}
+
+/* Down to what was read before, then up again: a chain may be long. */
+static int check_list(struct lists_check *c, const json_t *name, bool deep, struct err *err)
+{
+	CLEANUP(json_release) json_t *rows = json_array();
+	struct found **chain = NULL, *f = find(c, name);
+	size_t nr = 0, cap = 0;
+	int rc = 0;
+	const struct found *as = NULL;
+	while (!c->wrong) {
+		if (!f) {
+			c->wrong = "names a list of messages that is missing";
+			break;
+		}
+		as = f;
+		if (f->read && (f->held || !deep))
+			break;
+		struct hash id = f->name;
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		int64_t row;
+		struct err e = ERR_INIT;
+		if (session_message_row(c->v->s, &id, &row, &text, &e) < 0 && e.code != ERR_CANCELLED) {
+			*err = e;
+			rc = -1;
+			break;
+		}
+		if (e.code == ERR_CANCELLED) { /* what it was is not known, nor what follows */
+			f->len = UINT64_MAX;
+			f->read = f->held = true;
+			break;
+		}
+		json_t *o = json_parse(text.data, text.len, "list", &e);
+		if (!o || nr > c->nr) {
+			json_decref(o);
+			c->wrong = "names what is no list of messages";
+			break;
+		}
+		json_array_append_new(rows, o);
+		GROW(chain, nr, cap);
+		chain[nr++] = f;
+		as = NULL;
+		if (!json_object_get(o, "as"))
+			break;
+		f = find(c, json_object_get(o, "as"));
+	}
+	while (rc == 0 && !c->wrong && nr-- > 0) {
+		take_row(c, chain[nr], as, json_array_get(rows, nr), deep);
+		as = chain[nr];
+	}
+	free(chain);
+	return rc;
+}
+
+static int read_names(struct lists_check *c, struct err *err)
+{
+	sqlite3_stmt *st = verify_sql(c->v, "SELECT message, hash FROM message", err);
+	if (!st)
+		return -1;
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		GROW(c->row, c->nr, c->cap);
+		c->row[c->nr] = (struct found){ .row = sqlite3_column_int64(st, 0) };
+		c->nr += verify_hash_column(st, 1, &c->row[c->nr].name);
+	}
+	sqlite3_finalize(st);
+	qsort(c->row, c->nr, sizeof(*c->row), by_name);
+	return 0;
+}
+
+/* Of a call that was not made the messages may be missing: host.call comes before the gate. */
+static const char named_sql[] =
+	"SELECT e.seq, e.body, k.name FROM event e JOIN kind k ON k.number = e.kind"
+	" WHERE k.name IN ('host.call', 'model.call', 'model.sent') AND e.body IS NOT NULL"
+	" AND (k.name != 'host.call' OR json_extract(e.body, '$.op') = 'model.call') ORDER BY e.seq";
+
+int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, struct err *err)
+{
+	struct lists_check c = { .v = v };
+	*bad_out = 0;
+	*wrong_out = NULL;
+	if (read_names(&c, err) < 0)
+		return -1;
+	int rc = 0;
+	sqlite3_stmt *st = verify_sql(v, named_sql, err);
+	while (st && rc == 0 && !c.wrong && sqlite3_step(st) == SQLITE_ROW) {
+		const char *text = (const char *)sqlite3_column_text(st, 1), *kind = (const char *)sqlite3_column_text(st, 2);
+		struct err none = ERR_INIT;
+		CLEANUP(json_release) json_t *body =
+			text ? json_parse(text, (size_t)sqlite3_column_bytes(st, 1), "event", &none) : NULL;
+		bool call = !strcmp(kind, "host.call");
+		const json_t *list = call ? json_object_get(json_object_get(body, "args"), "messages") :
+					    json_object_get(body, !strcmp(kind, "model.sent") ? "body" : "messages");
+		*bad_out = (uint64_t)sqlite3_column_int64(st, 0);
+		if (json_is_string(list))
+			rc = check_list(&c, list, !call, err);
+		else if (!call)
+			check_elements(&c, list);
+	}
+	sqlite3_finalize(st);
+	free(c.row);
+	*wrong_out = c.wrong;
+	return st ? rc : -1;
+}
