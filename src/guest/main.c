@@ -1,18 +1,30 @@
-/* sandglass-guest [--fd N | --port PATH]: what it does is described in guest/inner.h. */
+/* sandglass-guest [--fd N | --port PATH | --connect SOCKET]: what it does is described in guest/inner.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "guest/inner.h"
 
 static int usage(void)
 {
-	fputs("usage: sandglass-guest [--fd N | --port PATH]\n"
-	      "started by sandglass inside a box; talks to it over descriptor 3, N or the port\n",
+	fputs("usage: sandglass-guest [--fd N | --port PATH | --connect SOCKET]\n"
+	      "started by sandglass inside a box; talks to it over descriptor 3, N, the port or the socket\n",
 	      stderr);
 	return 2;
+}
+
+static int connect_to(const char *path)
+{
+	struct sockaddr_un a = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (strlen(path) >= sizeof(a.sun_path))
+		return -1;
+	memcpy(a.sun_path, path, strlen(path));
+	return fd < 0 || connect(fd, (struct sockaddr *)&a, sizeof(a)) < 0 ? -1 : fd;
 }
 
 int main(int argc, char **argv)
@@ -28,6 +40,12 @@ int main(int argc, char **argv)
 		channel = open(argv[2], O_RDWR | O_CLOEXEC);
 		if (channel < 0) {
 			fprintf(stderr, "sandglass-guest: cannot open '%s'\n", argv[2]);
+			return 1;
+		}
+	} else if (argc == 3 && strcmp(argv[1], "--connect") == 0) {
+		channel = connect_to(argv[2]);
+		if (channel < 0) {
+			fprintf(stderr, "sandglass-guest: cannot connect to '%s'\n", argv[2]);
 			return 1;
 		}
 	} else if (argc != 1) {

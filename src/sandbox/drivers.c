@@ -2,10 +2,12 @@
 #include <string.h>
 
 #include "sandbox/driver.h"
+#include "sandbox/container.h"
 #include "sandbox/process.h"
 
 static const struct driver *const drivers[] = {
 	&driver_process,
+	&driver_container,
 };
 
 const struct driver *driver_at(size_t i)

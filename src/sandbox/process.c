@@ -108,7 +108,7 @@ static struct run *run_prepare(struct box *b, const struct run_opts *o, const st
 		strv_push(&env, o->env[i]);
 	mapped.env = env.nr ? env.item : NULL;
 	if (p->reduced)
-		mapped.cwd = cwd = reduced_path(p->reduced, o->cwd ? o->cwd : "/workspace");
+		mapped.cwd = cwd = folder_path(reduced_folder(p->reduced), o->cwd ? o->cwd : "/workspace");
 	r->g = guest_prepare(g, &mapped, &mine, r);
 	return r;
 }

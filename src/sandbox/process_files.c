@@ -106,7 +106,7 @@ static void look(struct box *b, const char *path, const char *as, size_t max, bo
 {
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	if (p->reduced) {
-		reduced_look(p->reduced, path, as, max, done, self);
+		folder_look(reduced_folder(p->reduced), path, as, max, done, self);
 		return;
 	}
 	if (p->dead || !p->cell || !p->cell->keeper) {
@@ -144,7 +144,7 @@ void process_write(struct box *b, const char *path, const void *data, size_t len
 	struct process_box *p = CONTAINER_OF(b, struct process_box, b);
 	struct err err = ERR_INIT;
 	if (p->reduced) {
-		reduced_write(p->reduced, path, data, len, mode, done, self);
+		folder_write(reduced_folder(p->reduced), path, data, len, mode, done, self);
 		return;
 	}
 	if (p->dead || !p->cell || !p->cell->keeper) {

@@ -5,6 +5,7 @@
 #define SANDBOX_PROCESS_REDUCED_H
 
 #include "sandbox/driver.h"
+#include "sandbox/folder.h"
 #include "sandbox/guest_client.h"
 
 struct process_box;
@@ -17,16 +18,6 @@ void reduced_close(struct reduced *r, box_done_fn *done, void *self); /* kills e
 void reduced_free(struct reduced **r);
 struct guest *reduced_guest(struct reduced *r); /* NULL when it has gone */
 uint64_t reduced_box(const struct reduced *r);	/* the launcher's number */
-/* Where a path of the box lies on the host. Returns owned. */
-char *reduced_path(const struct reduced *r, const char *path);
-/* As the verbs of the driver and of box_tree_ops. */
-void reduced_look(struct reduced *r, const char *path, const char *as, size_t max, box_done_fn *done, void *self);
-void reduced_write(struct reduced *r, const char *path, const void *data, size_t len, int mode, box_done_fn *done,
-		   void *self);
-int reduced_tree(struct reduced *r, size_t layer, const char *which, struct err *err);
-int reduced_tree_open(struct reduced *r, size_t layer, const char *which, const char *path, struct err *err);
-/* Carries out a plan of workspace/apply.h as the box's uid: what it makes is the box's, what it may is what the box may. */
-int reduced_tree_apply(struct reduced *r, size_t layer, const char *plan, size_t len, const int *fds, size_t nr_fds,
-		       struct err *err);
+struct folder *reduced_folder(struct reduced *r); /* where its files lie; borrows */
 
 #endif

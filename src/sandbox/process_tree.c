@@ -25,6 +25,11 @@ static struct process_box *of(struct box *b)
 	return CONTAINER_OF(b, struct process_box, b);
 }
 
+static const char *layer_name(const struct process_box *p, size_t i)
+{
+	return p->layer[process_layer(p, i)].name;
+}
+
 /* One request, one answer; the answer's descriptor to @fd_out (NULL: none expected). Returns the body, owned. */
 static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int *fds, size_t nr_fds, int *fd_out,
 		    struct err *err)
@@ -89,7 +94,7 @@ static int tree_root(struct box *b, size_t i, const char *which, struct err *err
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return reduced_tree(p->reduced, (size_t)process_layer(p, i), which, err);
+		return folder_tree(reduced_folder(p->reduced), (size_t)process_layer(p, i), layer_name(p, i), which, err);
 	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_ROOT, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
 }
@@ -102,7 +107,7 @@ static int tree_open(struct box *b, size_t i, const char *which, const char *pat
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return reduced_tree_open(p->reduced, (size_t)process_layer(p, i), which, path, err);
+		return folder_tree_open(reduced_folder(p->reduced), (size_t)process_layer(p, i), layer_name(p, i), which, path, err);
 	json_put_bytes(body, "path", path, strlen(path));
 	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_OPEN, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
@@ -132,7 +137,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return reduced_tree_apply(p->reduced, (size_t)process_layer(p, i), plan, len, fds, nr_fds, err);
+		return folder_tree_apply(reduced_folder(p->reduced), (size_t)process_layer(p, i), layer_name(p, i), plan, len, fds, nr_fds, err);
 	CLEANUP(fd_close) int memfd = memfd_create("plan", MFD_CLOEXEC);
 	if (memfd < 0)
 		return err_sys(err, "cannot make a memory file");

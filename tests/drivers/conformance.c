@@ -12,6 +12,10 @@ static struct box *open_box(const char *name, const char *repo, json_t **result)
 	struct box_opts o = {
 		.name = name, .state_dir = state, .repo = &r, .nr_repos = repo ? 1 : 0, .accept_reduced = true
 	};
+	struct err odd = ERR_INIT;
+	const char *text = getenv("DRIVER_OPTIONS");
+	CLEANUP(json_release) json_t *options = text ? json_parse(text, strlen(text), "DRIVER_OPTIONS", &odd) : NULL;
+	o.driver = options;
 	struct answer a = { 0 };
 	struct box *b = drv->open(fx_loop, &o, fx_done, &a);
 	fx_wait(&a.here);

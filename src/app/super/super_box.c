@@ -10,6 +10,7 @@
 #include "app/host/op.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
+#include "app/super/project.h"
 #include "app/super/resume.h"
 #include "app/super/super_net.h"
 #include "app/super/super_tree.h"
@@ -171,6 +172,11 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
+	if (json_str(args, "image", NULL)) {
+		json_t *options = json_object_get(open, "options") ? json_deep_copy(json_object_get(open, "options")) : json_object();
+		json_put_str(options, "image", json_str(args, "image", NULL));
+		json_put(open, "options", options);
+	}
 	op_env(json_object_get(args, "env"), &env);
 	if (json_array_size(net)) /* "none", null and {} open no way out */
 		net_env(&env);
@@ -353,6 +359,11 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	json_put_str(v, "profile", b->profile);
 	json_put_str(v, "workspace", "/workspace");
 	json_put(v, "caps", caps_of(b->driver));
+	const char *name, *dir;
+	struct trees *t = super_box_trees(s, box);
+	for (size_t i = 0; t && trees_repo(t, i, &name, &dir); i++)
+		if (project_has_text(dir))
+			json_put_flag(v, "project", true);
 	call_answer(c, v);
 }
 

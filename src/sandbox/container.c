@@ -1,0 +1,400 @@
+#include "sandbox/container.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/container_inner.h"
+
+static struct container *of(struct box *b)
+{
+	return CONTAINER_OF(b, struct container, b);
+}
+
+void container_call(struct container *c, const char *method, const char *tail, const json_t *body, box_done_fn *done, void *self)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("/containers/%s%s", c->id, tail);
+	engine_call(c->engine, method, path, body, 0, done, self);
+}
+
+/* --- answers that come later --- */
+
+struct refusal {
+	box_done_fn *done;
+	void *self;
+	struct err err;
+};
+
+static void say_refusal(void *self)
+{
+	struct refusal *r = self;
+	r->done(r->self, NULL, &r->err);
+	free(r);
+}
+
+static void say_dead(struct container *c, box_done_fn *done, void *self)
+{
+	struct refusal *r = NEW(struct refusal);
+	*r = (struct refusal){ .done = done, .self = self };
+	err_set(&r->err, ERR_CLOSED, "the container of the box has ended");
+	loop_defer(c->loop, say_refusal, r);
+}
+
+/* --- runs --- */
+
+struct run {
+	struct container *c;
+	struct guest_run *g; /* NULL: the box is dead */
+	const struct run_ops *ops;
+	void *self;
+	bool freed, ended;
+};
+
+static void on_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct run *r = self;
+	r->ops->on_output(r->self, stream, bytes, len);
+}
+
+static void on_exit_(void *self, int code, int signal, bool lost, int left)
+{
+	struct run *r = self;
+	r->ended = true;
+	r->ops->on_exit(r->self, code, signal, lost, left);
+}
+
+static void lost(void *self)
+{
+	struct run *r = self;
+	if (r->freed)
+		free(r);
+	else
+		on_exit_(r, 0, 0, true, 0);
+}
+
+static struct run *run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_ };
+	struct container *c = of(b);
+	struct run *r = NEW(struct run);
+	*r = (struct run){ .c = c, .ops = ops, .self = self };
+	if (!c->guest) {
+		loop_defer(c->loop, lost, r);
+		return r;
+	}
+	struct run_opts mapped = *o;
+	CLEANUP(strv_release) struct strv env = STRV_INIT;
+	strv_copy(&env, &c->env);
+	for (size_t i = 0; o->env && o->env[i]; i++)
+		strv_push(&env, o->env[i]);
+	mapped.env = env.nr ? env.item : NULL;
+	r->g = guest_prepare(c->guest, &mapped, &mine, r);
+	return r;
+}
+
+static void run_go(struct run *r)
+{
+	if (r->g)
+		guest_go(r->g);
+}
+
+static void run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
+{
+	if (r->g)
+		guest_stdin(r->g, bytes, len, eof);
+}
+
+static void run_signal(struct run *r, int signo)
+{
+	if (r->g)
+		guest_signal(r->g, signo);
+}
+
+static void run_resize(struct run *r, uint16_t cols, uint16_t rows)
+{
+	if (r->g)
+		guest_resize(r->g, cols, rows);
+}
+
+static void run_pause(struct run *r, bool paused)
+{
+	if (r->g)
+		guest_pause(r->g, paused);
+}
+
+static void run_free(struct run *r)
+{
+	if (!r)
+		return;
+	if (!r->g && !r->ended) {
+		r->freed = true; /* the deferred end frees it */
+		return;
+	}
+	guest_run_free(r->g);
+	free(r);
+}
+
+/* --- files: of the copy on this machine --- */
+
+static void box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+{
+	folder_look(of(b)->folder, path, "file", max, done, self);
+}
+
+static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	folder_look(of(b)->folder, path, "dir", 0, done, self);
+}
+
+static void box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	folder_look(of(b)->folder, path, "stat", 0, done, self);
+}
+
+static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+{
+	folder_write(of(b)->folder, path, data, len, mode, done, self);
+}
+
+static const char *layer_name(const struct container *c, size_t i, size_t *layer, struct err *err)
+{
+	int at = layers_index(&c->layers, i);
+	if (at < 0) {
+		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
+		return NULL;
+	}
+	*layer = (size_t)at;
+	return c->layers.item[at].name;
+}
+
+static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+{
+	size_t layer;
+	const char *name = layer_name(of(b), i, &layer, err);
+	return name ? folder_tree(of(b)->folder, layer, name, which, err) : -1;
+}
+
+static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+{
+	size_t layer;
+	const char *name = layer_name(of(b), i, &layer, err);
+	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
+}
+
+static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+{
+	size_t layer;
+	const char *name = layer_name(of(b), i, &layer, err);
+	return name ? folder_tree_apply(of(b)->folder, layer, name, plan, len, fds, nr_fds, err) : -1;
+}
+
+static json_t *tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+{
+	(void)b;
+	(void)i;
+	(void)which;
+	(void)path;
+	err_set(err, ERR_UNSUPPORTED, "what cannot be listed from outside the container nobody can list");
+	return NULL;
+}
+
+static int tree_rotate(struct box *b, struct err *err)
+{
+	(void)b;
+	return err_set(err, ERR_UNSUPPORTED, "a container's workspace is a copy: there is no overlay to rotate");
+}
+
+static json_t *tree_lowers(struct box *b)
+{
+	(void)b;
+	return NULL;
+}
+
+static bool tree_overlay(struct box *b)
+{
+	(void)b;
+	return false;
+}
+
+static const struct box_tree_ops tree = {
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = tree_rotate, .overlay = tree_overlay, .list = tree_list,
+	.lowers = tree_lowers,
+};
+
+/* --- the box as a whole --- */
+
+static void nobody(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result;
+	(void)err;
+}
+
+static void box_kill(struct box *b)
+{
+	if (of(b)->guest)
+		guest_kill_all(of(b)->guest, nobody, NULL);
+}
+
+struct ask {
+	struct container *c;
+	box_done_fn *done;
+	void *self;
+	bool frozen;
+};
+
+static struct ask *ask_new(struct container *c, box_done_fn *done, void *self)
+{
+	struct ask *a = NEW(struct ask);
+	*a = (struct ask){ .c = c, .done = done, .self = self };
+	return a;
+}
+
+static void on_frozen(void *self, json_t *body, const struct err *err)
+{
+	struct ask *a = self;
+	CLEANUP(json_release) json_t *r = body ? json_object() : NULL;
+	if (body) {
+		a->c->frozen = a->frozen;
+		json_put_str(r, "how", "engine");
+		json_put_flag(r, "frozen", a->frozen);
+	}
+	a->done(a->self, r, err);
+	free(a);
+}
+
+static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	struct container *c = of(b);
+	if (!c->guest) {
+		say_dead(c, done, self);
+		return;
+	}
+	struct ask *a = ask_new(c, done, self);
+	a->frozen = frozen;
+	container_call(c, "POST", frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
+}
+
+static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct container *c = of(b);
+	if (c->guest)
+		guest_listen(c->guest, port, done, self);
+	else
+		say_dead(c, done, self);
+}
+
+static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct container *c = of(b);
+	if (c->guest)
+		guest_dial(c->guest, port, done, self);
+	else
+		say_dead(c, done, self);
+}
+
+static void on_ps(void *self, json_t *body, const struct err *err)
+{
+	struct ask *a = self;
+	CLEANUP(json_release) json_t *r = body ? json_copy(body) : NULL;
+	if (r)
+		json_put_flag(r, "frozen", a->c->frozen);
+	a->done(a->self, r, err);
+	free(a);
+}
+
+static void on_paused(void *self, json_t *body, const struct err *err)
+{
+	CLEANUP(json_release) json_t *nothing = body ? json_object() : NULL;
+	on_ps(self, nothing, err);
+}
+
+static void box_stats(struct box *b, box_done_fn *done, void *self)
+{
+	struct container *c = of(b);
+	if (!c->guest)
+		say_dead(c, done, self);
+	else if (c->frozen) /* a frozen guest does not answer */
+		container_call(c, "GET", "/json", NULL, on_paused, ask_new(c, done, self));
+	else
+		guest_ps(c->guest, on_ps, ask_new(c, done, self));
+}
+
+/* --- the end --- */
+
+static void on_removed(void *self, json_t *body, const struct err *err)
+{
+	struct container *c = self;
+	box_done_fn *done = c->closed;
+	void *to = c->closed_self;
+	CLEANUP(json_release) json_t *r = json_object();
+	struct err why = ERR_INIT;
+	bool gone = body || err->code == ERR_NOENT || err->code == ERR_BUSY; /* it removes itself, too */
+	if (!gone)
+		err_set(&why, err->code, "the container '%s' may still be there: %.500s", c->id, err->text);
+	json_put_flag(r, "empty", gone);
+	container_free(c);
+	if (done)
+		done(to, gone ? r : NULL, gone ? NULL : &why);
+}
+
+static void remove_it(void *self, json_t *body, const struct err *err)
+{
+	struct container *c = self;
+	(void)body;
+	(void)err;
+	container_call(c, "DELETE", "?force=1&v=1", NULL, on_removed, c);
+}
+
+static void box_close(struct box *b, box_done_fn *done, void *self)
+{
+	struct container *c = of(b);
+	c->dead = true;
+	c->closed = done;
+	c->closed_self = self;
+	guest_free(&c->guest);
+	if (c->frozen) /* engines do not like to remove what is paused */
+		container_call(c, "POST", "/unpause", NULL, remove_it, c);
+	else
+		remove_it(c, NULL, NULL);
+}
+
+/* --- what is needed --- */
+
+static json_t *probe(void)
+{
+	json_t *r = json_object();
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *socket = engine_socket(NULL, &err);
+	json_put_flag(r, "ok", socket != NULL);
+	json_put_str(r, "profile", "container");
+	json_put_str(r, socket ? "engine" : "why", socket ? socket : err.text);
+	return r;
+}
+
+const struct driver driver_container = {
+	.name = "container",
+	.about = "a container of Docker or Podman on this machine, our guest as its first process",
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL |
+		CAP_PREPARE,
+	.probe = probe,
+	.open = container_open,
+	.close = box_close,
+	.run_prepare = run_prepare,
+	.run_go = run_go,
+	.run_stdin = run_stdin,
+	.run_signal = run_signal,
+	.run_resize = run_resize,
+	.run_pause = run_pause,
+	.run_free = run_free,
+	.read = box_read,
+	.write = box_write,
+	.list = box_list,
+	.stat = box_stat,
+	.kill = box_kill,
+	.freeze = box_freeze,
+	.listen = box_listen,
+	.dial = box_dial,
+	.stats = box_stats,
+	.tree = &tree,
+};

@@ -1,0 +1,18 @@
+/* Boxes in containers of an engine on this machine (Docker, Podman; sandbox/engine.h). Our guest is PID 1 of the container
+ * and connects to a socket that is mounted into it, so a command costs a fork and no request to the engine. The workspace
+ * is a copy (sandbox/folder.h) that is mounted at /workspace: trees, diffs and merging back work as elsewhere. When the
+ * supervisor dies, the guest sees the end of its socket and ends, and the engine removes the container.
+ *
+ * Hardened: no capabilities, no new privileges, the engine's seccomp profile, read-only root, no network of its own (an
+ * allow list goes through our proxy, on the container's loopback), limits, landlock in the guest, an ordinary uid.
+ *
+ * Options (box_opts.driver): "image": name, fetched if the engine has none ("pull": false: never); "engine": socket, else
+ * as engine_socket says. */
+#ifndef SANDBOX_CONTAINER_H
+#define SANDBOX_CONTAINER_H
+
+#include "sandbox/driver.h"
+
+extern const struct driver driver_container;
+
+#endif

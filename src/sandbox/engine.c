@@ -1,0 +1,367 @@
+#include "sandbox/engine.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "http/client.h"
+
+enum { MAX_ANSWER = 16 << 20, TOTAL_US = 120 * 1000000 };
+
+struct engine {
+	struct engine *next; /* of all */
+	unsigned users;
+	struct loop *loop;
+	struct http *http;
+	char *socket, version[16];
+	json_t *about;
+	struct ask *asks;
+	bool asking; /* for the version */
+};
+
+/* One request. Those made before the version is known wait for it. */
+struct ask {
+	struct ask *next;
+	struct engine *e;
+	char *method, *path;
+	struct buf body, answer;
+	int64_t total_us;
+	struct http_call *call;
+	int status;
+	bool sent, over;
+	box_done_fn *done;
+	void *self;
+};
+
+static struct engine *engines;
+
+/* --- where --- */
+
+static char *of_url(const char *url)
+{
+	if (!url || !*url)
+		return NULL;
+	if (strncmp(url, "unix:", 5) == 0) {
+		for (url += 5; url[0] == '/' && url[1] == '/'; url++)
+			;
+		return xstrdup(url);
+	}
+	return *url == '/' ? xstrdup(url) : NULL;
+}
+
+char *engine_socket(const char *want, struct err *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR"), *named = want ? want : getenv("DOCKER_HOST");
+	if (!named || !*named)
+		named = getenv("CONTAINER_HOST");
+	if (named && *named) {
+		char *path = of_url(named);
+		if (!path)
+			err_set(err, ERR_UNSUPPORTED, "'%s' is not a unix socket of a container engine", named);
+		else if (access(path, F_OK) == 0)
+			return path;
+		else
+			err_set(err, ERR_NOENT, "no container engine at '%s'; start it or name another with 'engine'", path);
+		free(path);
+		return NULL;
+	}
+	static const char *const usual[] = { "/run/docker.sock", "/var/run/docker.sock", "/run/podman/podman.sock" },
+				 *const own[] = { "docker.sock", "podman/podman.sock" };
+	for (size_t i = 0; i < ARRAY_LEN(own) && runtime; i++) {
+		char *path = xasprintf("%s/%s", runtime, own[i]);
+		if (access(path, F_OK) == 0)
+			return path;
+		free(path);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
+		if (access(usual[i], F_OK) == 0)
+			return xstrdup(usual[i]);
+	err_set(err, ERR_NOENT, "no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
+				"install docker.io or podman and start its service");
+	return NULL;
+}
+
+/* --- one request --- */
+
+static void unlink_ask(struct ask *a)
+{
+	for (struct ask **at = &a->e->asks; *at; at = &(*at)->next)
+		if (*at == a) {
+			*at = a->next;
+			return;
+		}
+}
+
+static void ask_free(struct ask *a)
+{
+	unlink_ask(a);
+	http_cancel(&a->call);
+	free(a->method);
+	free(a->path);
+	buf_release(&a->body);
+	buf_release(&a->answer);
+	free(a);
+}
+
+static void finish(struct ask *a, json_t *result, const struct err *err)
+{
+	box_done_fn *done = a->done;
+	void *self = a->self;
+	ask_free(a);
+	if (done)
+		done(self, result, err);
+	json_decref(result);
+}
+
+/* One value, or a stream of objects: progress of a pull, where an error comes in the middle of a status 200. */
+static json_t *parse_answer(const struct ask *a, struct err *err)
+{
+	json_error_t e;
+	size_t at = 0, n = 0;
+	json_t *lines = json_array(), *one;
+	while (at < a->answer.len && (a->answer.data[at] == '\n' || a->answer.data[at] == '\r' || a->answer.data[at] == ' '))
+		at++;
+	if (at == a->answer.len) {
+		json_decref(lines);
+		return json_object();
+	}
+	while (at < a->answer.len) {
+		one = json_loadb(a->answer.data + at, a->answer.len - at, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &e);
+		if (!one)
+			break;
+		json_array_append_new(lines, one);
+		at += (size_t)e.position;
+		n++;
+		while (at < a->answer.len && (a->answer.data[at] == '\n' || a->answer.data[at] == '\r' || a->answer.data[at] == ' '))
+			at++;
+	}
+	if (at < a->answer.len) {
+		json_decref(lines);
+		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON", a->e->socket);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++) {
+		const char *bad = json_str(json_array_get(lines, i), "error", NULL);
+		if (bad && a->status < 400) {
+			err_set(err, ERR_IO, "the container engine says: %s", bad);
+			json_decref(lines);
+			return NULL;
+		}
+	}
+	if (n == 1) {
+		one = json_incref(json_array_get(lines, 0));
+		json_decref(lines);
+		return one;
+	}
+	one = json_object();
+	json_put(one, "lines", lines);
+	return one;
+}
+
+static void on_head(void *self, const struct http_head *head)
+{
+	struct ask *a = self;
+	a->status = head->status;
+}
+
+static void on_data(void *self, const void *bytes, size_t len)
+{
+	struct ask *a = self;
+	if (a->answer.len + len <= MAX_ANSWER)
+		buf_append(&a->answer, bytes, len);
+	else
+		a->over = true;
+}
+
+static void unreached(const struct ask *a, const struct http_end *end, struct err *err)
+{
+	if (access(a->e->socket, R_OK | W_OK) < 0 && errno == EACCES)
+		err_set(err, ERR_DENIED, "'%s' may not be opened by you: join its group or name another engine", a->e->socket);
+	else if (end->how == HTTP_UNREACHED)
+		err_set(err, ERR_CLOSED, "no container engine answers at '%s': is its service running?", a->e->socket);
+	else
+		err_set(err, ERR_IO, "the container engine at '%s': %s", a->e->socket, end->text);
+}
+
+static void on_end(void *self, const struct http_end *end)
+{
+	struct ask *a = self;
+	struct err err = ERR_INIT;
+	a->call = NULL;
+	if (end->how != HTTP_OK) {
+		unreached(a, end, &err);
+		finish(a, NULL, &err);
+		return;
+	}
+	if (a->over) {
+		err_set(&err, ERR_FULL, "the container engine at '%s' answers with more than 16 MiB", a->e->socket);
+		finish(a, NULL, &err);
+		return;
+	}
+	json_t *result = parse_answer(a, &err);
+	if (a->status >= 400) {
+		const char *text = json_str(result, "message", NULL);
+		err_set(&err, a->status == 404 ? ERR_NOENT : a->status == 409 ? ERR_BUSY : ERR_IO, "the container engine says: %.600s",
+			text && *text ? text : "no reason");
+		json_release(&result);
+	}
+	finish(a, result, &err);
+}
+
+static void send_ask(struct ask *a)
+{
+	static const char *const json[] = { "Content-Type: application/json", "Expect:", NULL };
+	CLEANUP(free_ptr) char *url = *a->e->version ? xasprintf("http://localhost/v%s%s", a->e->version, a->path)
+						      : xasprintf("http://localhost%s", a->path);
+	const struct http_request req = { .method = a->method, .url = url, .unix_socket = a->e->socket,
+					  .headers = json, .body = a->body.len ? a->body.data : NULL, .body_len = a->body.len,
+					  .first_us = a->total_us, .idle_us = a->total_us, .total_us = a->total_us, .proxy = "" };
+	const struct http_handler h = { .head = on_head, .data = on_data, .end = on_end, .self = a };
+	a->sent = true;
+	a->call = http_send(a->e->http, &req, &h);
+}
+
+/* --- the version --- */
+
+static int number(const char *version)
+{
+	const char *dot = version ? strchr(version, '.') : NULL;
+	return dot ? atoi(version) * 1000 + atoi(dot + 1) : 0;
+}
+
+static void send_waiting(struct engine *e)
+{
+	for (struct ask *a = e->asks; a; a = a->next)
+		if (!a->sent)
+			send_ask(a);
+}
+
+static void fail_waiting(struct engine *e, const struct err *err)
+{
+	struct err copy = *err;
+	e->users++; /* the last who waits may give it back */
+	for (struct ask *a = e->asks; a;) {
+		if (a->sent) {
+			a = a->next;
+			continue;
+		}
+		finish(a, NULL, &copy);
+		a = e->asks;
+	}
+	engine_put(&(struct engine *){ e });
+}
+
+static void on_version(void *self, json_t *body, const struct err *err)
+{
+	struct engine *e = self;
+	const char *api = json_str(body, "ApiVersion", ""), *min = json_str(body, "MinAPIVersion", "");
+	const json_t *part = json_array_get(json_object_get(body, "Components"), 0);
+	struct err why = ERR_INIT;
+	e->asking = false;
+	if (!body) {
+		fail_waiting(e, err);
+		return;
+	}
+	if (number(api) < number(ENGINE_OLDEST)) {
+		err_set(&why, ERR_UNSUPPORTED, "the container engine at '%s' speaks API '%.20s': it must be %s or later", e->socket, api,
+			ENGINE_OLDEST);
+		fail_waiting(e, &why);
+		return;
+	}
+	const char *use = number(api) < number(ENGINE_NEWEST) ? api : number(min) > number(ENGINE_NEWEST) ? min : ENGINE_NEWEST;
+	snprintf(e->version, sizeof(e->version), "%s", use);
+	e->about = json_object();
+	json_put_str(e->about, "name", json_str(part, "Name", "engine"));
+	json_put_str(e->about, "version", json_str(part, "Version", json_str(body, "Version", "")));
+	json_put_str(e->about, "api", e->version);
+	send_waiting(e);
+}
+
+static struct ask *ask_new(struct engine *e, const char *method, const char *path, const json_t *body, int64_t total_us,
+			   box_done_fn *done, void *self)
+{
+	struct ask *a = NEW(struct ask);
+	*a = (struct ask){ .e = e, .method = xstrdup(method), .path = xstrdup(path), .body = BUF_INIT, .answer = BUF_INIT,
+			   .total_us = total_us ? total_us : TOTAL_US, .done = done, .self = self };
+	if (body)
+		json_dump_buf(body, &a->body);
+	struct ask **at = &e->asks; /* in the order in which they were asked */
+	while (*at)
+		at = &(*at)->next;
+	*at = a;
+	return a;
+}
+
+void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, int64_t total_us, box_done_fn *done,
+		 void *self)
+{
+	struct ask *a = ask_new(e, method, path, body, total_us, done, self);
+	if (*e->version) {
+		send_ask(a);
+	} else if (!e->asking) {
+		e->asking = true;
+		send_ask(ask_new(e, "GET", "/version", NULL, 10 * 1000000, on_version, e));
+	}
+}
+
+void engine_forget(struct engine *e, void *self)
+{
+	for (struct ask *a = e ? e->asks : NULL; a; a = a->next)
+		if (a->self == self)
+			a->done = NULL;
+}
+
+const json_t *engine_about(const struct engine *e)
+{
+	return e->about;
+}
+
+/* --- sharing --- */
+
+int engine_get(struct engine **out, struct loop *l, const char *socket, struct err *err)
+{
+	for (struct engine *e = engines; e; e = e->next)
+		if (e->loop == l && strcmp(e->socket, socket) == 0) {
+			e->users++;
+			*out = e;
+			return 0;
+		}
+	struct engine *e = NEW(struct engine);
+	*e = (struct engine){ .next = engines, .users = 1, .loop = l, .socket = xstrdup(socket) };
+	if (http_new(&e->http, l, NULL, err) < 0) {
+		free(e->socket);
+		free(e);
+		return -1;
+	}
+	*out = engines = e;
+	return 0;
+}
+
+/* Later: the last one may give it back in one of its answers. */
+static void end_unused(void *self)
+{
+	struct engine *e = self;
+	if (e->users)
+		return;
+	for (struct engine **at = &engines; *at; at = &(*at)->next)
+		if (*at == e) {
+			*at = e->next;
+			break;
+		}
+	while (e->asks)
+		ask_free(e->asks);
+	http_free(&e->http);
+	json_release(&e->about);
+	free(e->socket);
+	free(e);
+}
+
+void engine_put(struct engine **ep)
+{
+	struct engine *e = take(ep);
+	if (e && --e->users == 0)
+		loop_defer(e->loop, end_unused, e);
+}

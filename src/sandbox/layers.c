@@ -1,0 +1,120 @@
+#include "sandbox/layers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+int layers_check(const struct box_opts *o, struct err *err)
+{
+	if (!o->state_dir || *o->state_dir != '/')
+		return err_set(err, ERR_INVALID, "a box needs an absolute state folder");
+	for (size_t i = 0; i < o->nr_repos; i++) {
+		const char *name = o->repo[i].name ? o->repo[i].name : "";
+		if ((*name == 0 && o->nr_repos > 1) || strchr(name, '/') || *name == '.' || *name == ':')
+			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a repository in a box", name);
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(name, o->repo[j].name) == 0)
+				return err_set(err, ERR_INVALID, "two repositories are called '%s'", name);
+	}
+	return 0;
+}
+
+static void add(struct layers *l, const char *name, const char *host_dir)
+{
+	l->item[l->nr++] = (struct layer){ .name = xstrdup(name), .host_dir = host_dir ? xstrdup(host_dir) : NULL };
+}
+
+void layers_take(struct layers *l, const struct box_opts *o)
+{
+	*l = (struct layers){ .item = xcalloc(o->nr_repos + 3, sizeof(*l->item)) };
+	l->nr_repos = o->nr_repos ? o->nr_repos : 1;
+	l->named = o->nr_repos && o->repo[0].name && *o->repo[0].name;
+	if (l->named || o->nr_repos == 0)
+		add(l, "", NULL);
+	for (size_t i = 0; i < o->nr_repos; i++)
+		add(l, l->named ? o->repo[i].name : "", o->repo[i].host_dir);
+	add(l, ":home", NULL);
+	for (size_t i = 0; i < o->nr_expose; i++)
+		strv_push(&l->expose, o->expose[i]);
+}
+
+void layers_release(struct layers *l)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		free(l->item[i].name);
+		free(l->item[i].host_dir);
+		masks_release(&l->item[i].masks);
+	}
+	free(l->item);
+	strv_release(&l->expose);
+	*l = (struct layers){ 0 };
+}
+
+int layers_scan(struct layers *l, struct err *err)
+{
+	for (size_t i = 0; i < l->nr; i++)
+		if (l->item[i].host_dir && masks_scan(l->item[i].host_dir, &l->expose, &l->item[i].masks, err) < 0)
+			return -1;
+	return 0;
+}
+
+int layers_index(const struct layers *l, size_t i)
+{
+	if (i < l->nr_repos)
+		return (int)(l->named ? i + 1 : i);
+	if (i == l->nr_repos)
+		return (int)l->nr - 1;
+	return i == l->nr_repos + 1 && l->named ? 0 : -1;
+}
+
+/* --- describing --- */
+
+static void put_masked(const struct layer *w, json_t *list)
+{
+	for (size_t m = 0; m < w->masks.nr; m++) {
+		const struct mask *mask = &w->masks.item[m];
+		json_t *one = json_object();
+		json_put_str(one, "repo", w->name);
+		json_put_bytes(one, "path", mask->path, mask->len);
+		json_put_str(one, "why", mask->why);
+		json_put_flag(one, "shown_cleaned", mask->clean);
+		json_array_append_new(list, one);
+	}
+}
+
+static void put_strings(const struct strv *v, json_t *list)
+{
+	for (size_t i = 0; i < v->nr; i++)
+		json_array_append_new(list, json_bytes(v->item[i], v->len[i]));
+}
+
+void layers_describe(const struct layers *l, json_t *to)
+{
+	json_t *masked = json_array(), *foreign = json_array(), *exposed = json_array(), *repos = json_array();
+	int64_t nr_foreign = 0, files = 0, looked = 0, unread = 0;
+	for (size_t i = 0; i < l->nr; i++) {
+		const struct layer *w = &l->item[i];
+		nr_foreign += w->masks.foreign;
+		files += w->masks.files;
+		looked += w->masks.looked;
+		unread += w->masks.unread;
+		put_masked(w, masked);
+		put_strings(&w->masks.foreign_path, foreign);
+		put_strings(&w->masks.exposed, exposed);
+		if (!w->host_dir)
+			continue;
+		json_t *one = json_object();
+		json_put_str(one, "name", w->name);
+		json_put_bytes(one, "dir", w->host_dir, strlen(w->host_dir));
+		json_array_append_new(repos, one);
+	}
+	json_put(to, "repos", repos);
+	json_put(to, "masked", masked);
+	json_put(to, "exposed", exposed);
+	json_put_int(to, "files", files);
+	json_put_int(to, "looked_into", looked);
+	json_put_int(to, "not_looked_into", unread);
+	json_put_int(to, "foreign", nr_foreign);
+	json_put(to, "foreign_paths", foreign);
+}

@@ -1,0 +1,32 @@
+/* The files that a box begins with, in layers: its repositories, /home/agent, and /workspace itself where the
+ * repositories have names; with what is masked in them. */
+#ifndef SANDBOX_LAYERS_H
+#define SANDBOX_LAYERS_H
+
+#include "sandbox/driver.h"
+#include "sandbox/masks.h"
+
+struct layer {
+	char *name;	/* "", ":home", NAME */
+	char *host_dir; /* NULL: begins empty */
+	struct masks masks;
+};
+struct layers {
+	struct layer *item;
+	size_t nr, nr_repos; /* repos as the caller counts them, at least 1 */
+	bool named;	     /* layer 0 is /workspace itself, repo i is layer i + 1 */
+	struct strv expose;
+};
+
+/* Names that cannot be, two of one name, a state folder that is not absolute. */
+NODISCARD int layers_check(const struct box_opts *o, struct err *err);
+void layers_take(struct layers *l, const struct box_opts *o); /* copies */
+void layers_release(struct layers *l);
+NODISCARD int layers_scan(struct layers *l, struct err *err); /* worker */
+/* The layer of box_tree_ops' number @i: repos first, then /home/agent, then /workspace itself where repos have names.
+ * -1: none. */
+int layers_index(const struct layers *l, size_t i);
+/* Adds repos, masked, exposed, files, looked_into, not_looked_into, foreign, foreign_paths to what open answers. */
+void layers_describe(const struct layers *l, json_t *to);
+
+#endif

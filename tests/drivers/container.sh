@@ -1,0 +1,149 @@
+#!/usr/bin/env bash
+# The conformance suite against the container driver, with a real dockerd and a real podman service, each started here on a
+# socket of its own, with an image of local files; and what no good engine answers.
+. "$(dirname "$0")/../e2e/lib.sh"
+sg=$SANDGLASS
+suite=${B:-build}/helpers/drivers/conformance
+need_boxes
+case $suite in /*) ;; *) suite=$here/../../$suite ;; esac
+guest=${SANDGLASS%/*}/sandglass-guest
+[ "${suite%/*}/sandglass-guest" -ef "$guest" ] || ln -sf "$(readlink -f "$guest")" "${suite%/*}/sandglass-guest"
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions
+unset DOCKER_HOST CONTAINER_HOST
+ask() { curl -s -m 60 --unix-socket "$1" "${@:2}"; } # socket
+
+# --- bad engines, without any ---
+cat >bad.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine", image = "x" }
+local box, err = sg.sandbox { name = "c", backend = "container", image = a.image ~= "-" and a.image or nil, options = { engine = a.engine } }
+L
+bad() { timeout 30 "$sg" run --no-tui bad.lua -- "$@" </dev/null 2>&1 | tail -1; }
+like "$(bad "$t/none.sock")" "no container engine at '$t/none.sock'" 'no engine: said, and where it was looked for'
+like "$(bad tcp://1.2.3.4:1)" 'not a unix socket of a container engine' 'an engine elsewhere'
+cat >fake.py <<'P'
+import socket, sys, os
+kind, path = sys.argv[1:]
+answers = {
+    "html": (200, "text/html", "<html>welcome</html>"),
+    "old": (200, "application/json", '{"ApiVersion": "1.24", "MinAPIVersion": "1.12"}'),
+    "refused": (403, "application/json", '{"message": "authorization denied by plugin"}'),
+}
+s = socket.socket(socket.AF_UNIX)
+s.bind(path)
+s.listen(5)
+open(path + ".up", "w")
+while True:
+    c, _ = s.accept()
+    c.recv(65536)
+    if kind != "cut":
+        status, mime, body = answers[kind]
+        c.sendall(f"HTTP/1.1 {status} X\r\nContent-Type: {mime}\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode())
+    c.close()
+P
+fake() { # kind, what is said
+	python3 fake.py "$1" "$t/$1.sock" </dev/null >/dev/null 2>&1 &
+	local pid=$!
+	wait_for 10 test -e "$t/$1.sock.up"
+	like "$(bad "$t/$1.sock")" "$2" "an engine that is $1"
+	kill $pid
+}
+fake html 'did not answer with JSON'
+fake old "speaks API '1.24': it must be 1.41 or later"
+fake refused 'authorization denied by plugin'
+fake cut "the container engine at '$t/cut.sock'"
+like "$(bad "$t/none.sock" --image -)" "needs the name of an image" 'no image'
+
+# --- real ones ---
+[ "$(id -u)" = 0 ] || { skip 'engines are started by root only'; finish; }
+busybox=$(command -v busybox)
+[ -n "$busybox" ] && file=$(head -c 20 "$busybox" | od -An -tx1 | head -1) && [ -n "$file" ] && ! ldd "$busybox" >/dev/null 2>&1 ||
+	{ skip 'no static busybox for an image (package busybox-static)'; finish; }
+mkdir -p img/bin img/etc img/tmp img/workspace img/home/agent img/proc img/sys img/dev
+cp -L "$busybox" img/bin/busybox
+for a in $("$busybox" --list); do [ "$a" = busybox ] || ln -s busybox "img/bin/$a"; done
+echo 'root:x:0:0::/:/bin/sh' >img/etc/passwd
+mkdir img/usr && ln -s ../bin img/usr/bin
+cat >use.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine", "wait" }
+local box <close> = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = a.engine },
+  repo = "repo", limits = { mem = "256MB" } }
+print("profile " .. box.profile)
+print(box:exec("cat a.txt; id -u; ls /sys/class/net | tr -d '\\n'; echo; touch /x 2>&1; echo two >b.txt").out)
+print(box:exec("cat /proc/1/environ 2>&1; kill -9 1; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status").out)
+print("diff " .. box:diff():stat())
+local first = box:snapshot()
+box:exec "rm a.txt; mkdir d; echo 3 >d/c"
+box:rollback(first)
+print("after " .. box:exec("echo *").out)
+local other <close> = box:fork()
+print("fork " .. other:exec("echo *").out)
+print(box:read "a.txt", box:write("n/e/w", "new"), box:exec("cat n/e/w").out)
+if a.wait == "1" then print "waits" sg.sleep(60) end
+L
+git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
+containers() { ask "$1" 'http://x/v1.41/containers/json?all=1' | grep -o '"Id"' | wc -l; }
+use() { # name, socket
+	wait_for 30 test -S "$2"
+	wait_for 30 ask "$2" http://x/_ping
+	tar -C img -c . | ask "$2" -X POST -H 'Content-Type: application/x-tar' --data-binary @- \
+		'http://x/v1.41/images/create?fromSrc=-&repo=sgtest&tag=latest' >out
+	local said=$(DOCKER_HOST=unix://$2 DRIVER_OPTIONS='{"image": "sgtest:latest"}' timeout 200 "$suite" container </dev/null)
+	while IFS= read -r line; do
+		case $line in
+		'ok '*' # '*) skip "$1: ${line#*# }" ;;
+		'ok '*) ok 0 "$1: ${line#* - }" ;;
+		'not ok '*) ok 1 "$1: ${line#* - }" ;;
+		esac
+	done <<<"$said"
+	[ $(grep -c '^ok ' <<<"$said") -gt 30 ]
+	ok $? "$1: the suite has run"
+	local out=$(timeout 60 "$sg" run --no-tui use.lua --json -- "$2" 0 </dev/null 2>&1)
+	local id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
+	out=$("$sg" events "$id" 2>&1 | grep -E 'print|note')
+	like "$out" 'profile container' "$1: a script opens one"
+	out=$("$sg" events "$id" --json)
+	like "$out" 'one\\n[0-9]+\\nlo\\ntouch: /x: Read-only file system' "$1: the repository is in it; no network, read-only root"
+	like "$out" 'CapEff:\\t0000000000000000\\nNoNewPrivs:\\t1' "$1: no capabilities, no new ones, PID 1 lives"
+	like "$out" 'diff b.txt' "$1: the diff"
+	like "$out" 'after a.txt b.txt' "$1: rolled back"
+	like "$out" 'fork a.txt b.txt' "$1: copied"
+	[ ! -e repo/b.txt ]
+	ok $? "$1: the repository itself is as it was"
+	"$sg" verify "$id" >out 2>&1
+	is $? 0 "$1: the record verifies"
+	is "$(containers "$2")" 0 "$1: no container is left"
+	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \
+		"image 'sgtest:none'" "$1: an image that nobody has"
+	# killed: nothing stays
+	id=$("$sg" run -d use.lua -- "$2" 1 </dev/null)
+	waits() { "$sg" events "$id" 2>/dev/null | grep -q 'waits'; }
+	wait_for 30 waits
+	ok $? "$1: two boxes are open"
+	kill -9 "$("$sg" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
+	none() { [ "$(containers "$1")" = 0 ]; }
+	wait_for 30 none "$2"
+	ok $? "$1: a supervisor is killed: its containers end and are gone"
+}
+engine_pids=
+trap 'kill $engine_pids 2>/dev/null; wait $engine_pids 2>/dev/null; umount -q "$t"/docker/data/* 2>/dev/null; end_all' EXIT
+if command -v podman >/dev/null; then
+	# crun refuses a machine with both kinds of cgroups
+	unshare -m sh -c "umount /sys/fs/cgroup/unified 2>/dev/null; exec podman --root $t/pod/root --runroot $t/pod/run system service --time=0 unix://$t/podman.sock" \
+		>podman.log 2>&1 </dev/null &
+	engine_pids="$engine_pids $!"
+	use podman "$t/podman.sock"
+else
+	skip 'podman is not installed'
+fi
+if command -v dockerd >/dev/null; then
+	dockerd --iptables=false --ip6tables=false --bridge=none --data-root "$t/docker/data" --exec-root "$t/docker/exec" \
+		-H "unix://$t/docker.sock" -p "$t/docker.pid" >docker.log 2>&1 </dev/null &
+	engine_pids="$engine_pids $!"
+	use docker "$t/docker.sock"
+else
+	skip 'dockerd is not installed (package docker.io)'
+fi
+finish
