@@ -4,8 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 refeed=${SANDGLASS%/*}/helpers/crash/refeed
 [ -x "$refeed" ] || { skip 'the helper crash/refeed is not built (make helpers)'; finish; }
-accept=
-boxes || accept='--accept reduced'
+accept_any
 mkdir -p "$t/bin/tape" "$t/again" "$t/other"
 chmod 777 "$t/bin/tape"
 cp "${SANDGLASS%/*}"/sandglass* "$t/bin/"

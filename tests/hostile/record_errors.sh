@@ -3,8 +3,7 @@
 # go on when it is lifted), a quota (the same), an I/O error (it ends the session; what was acknowledged is there).
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
-accept=
-boxes || accept='--accept reduced'
+accept_any
 cat >"$t/count.lua" <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "count" }
