@@ -35,6 +35,8 @@ void verify_say(struct verify *v, const char *name, enum verify_result result, u
 void verify_see(struct verify *v, const struct event *ev);
 void verify_order(struct verify *v);
 void verify_closed(struct verify *v);
+/* verify_pages.c */
+int verify_pages(struct verify *v, struct err *err);
 /* verify_sign.c */
 int verify_signatures(struct verify *v, struct err *err);
 int verify_anchor(struct verify *v, struct err *err);
