@@ -13,6 +13,7 @@ local functions, lines = {}, {}      -- when functions by number, and by the lin
 local LIST = "string|list"
 local RULE = {
   kind = LIST, cmd = LIST, path = LIST, host = LIST, tool = LIST, agent = LIST, box = LIST, url = LIST, method = LIST,
+  lifts = LIST,
   where = "string",
   tainted = "boolean",
   match = "string", when = "function", why = "string", say = "string", risk = "string", confirm = "string",
@@ -39,7 +40,7 @@ end
 local function line_of(at) return tonumber(at and at:match ":(%d+)$") or 1 end
 
 local function check_lists(where, o)
-  for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method" } do
+  for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method", "lifts" } do
     local v = o[key]
     for i, item in ipairs(type(v) == "table" and v or { v }) do
       if type(item) ~= "string" or item == "" then fail("%s: item %d of '%s' is not a string", where, i, key) end
@@ -72,7 +73,7 @@ local function rule(verdict)
         name = name, verdict = verdict, line = line, timeout_us = check.us(o.timeout),
         limit = limit and { time_us = check.us(limit.time) },
       }
-      for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method",
+      for _, key in ipairs { "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method", "lifts",
         "where", "tainted", "match", "why", "say", "risk", "confirm", "on_timeout" } do
         r[key] = o[key]
       end

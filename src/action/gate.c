@@ -442,6 +442,7 @@ static void judged(struct action *a)
 		action_hold(a, reasons);
 	else
 		action_admit(a);
+	waivers_used(a);
 }
 
 static void when_answer(struct action *a, struct when *w, enum match_state state, const char *note)
@@ -471,6 +472,7 @@ void action_judge(struct action *a)
 	struct policy_subject subject;
 	action_subject(a, &subject);
 	judgement_release(&a->judgement);
+	waivers_expire(g);
 	policy_judge(g->policy, g->nr_policies, g->waiver, g->nr_waivers, a->spec.agent, &subject, &a->judgement);
 	a->has_judgement = true;
 	a->state = ACTION_JUDGING;

@@ -74,21 +74,32 @@ struct decide {
 	json_t *edit;            /* DECIDE_EDIT: {"argv":[...]} or {"cmd":"..."} or {"data":...}; borrowed */
 	const char *waiver;      /* approve for session: a pattern (policy.h, struct waiver); may be NULL */
 	bool waiver_all;         /* for every agent, not only this one */
+	int64_t waiver_for_us, waiver_uses; /* 0 = as long as the session, any number; this approval is not counted */
+	const char *rule;        /* name of the rule that was added with this decision; may be NULL */
+	const char *note;        /* for the record alone; may be NULL */
+	const char *confirm;     /* what the person typed, when a rule says "confirm": the box's name (gate_confirm) */
 	uint64_t promote;        /* approve: what runs is the difference that this preview made, brought about by @with */
 	const struct effector *with; /* must live until the action's end */
 	json_t *who;
 };
 /* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs, the edit or the
  * waiver is wrong, or a high-risk action's box has changed since it was shown (it is held again with the new state; the
- * next approval counts), ERR_BUSY after a crash until its script has submitted it again. The rule's "confirm" and asking
- * twice for high risk are the screens' business. */
+ * next approval counts), ERR_BUSY after a crash until its script has submitted it again, ERR_DENIED when a rule wants a
+ * word typed that @confirm is not. Asking twice for high risk is the screens' business. */
 NODISCARD int gate_decide(struct gate *g, const struct decide *d, struct err *err);
 
+/* The word to type for an approval, because a rule says so: the box's name, without a box the tool's, else the kind's.
+ * NULL when none has to be typed. Borrows. */
+const char *gate_confirm(struct gate *g, uint64_t action);
+/* May @d be decided now? As gate_decide, without doing it. */
+NODISCARD int gate_may_decide(struct gate *g, const struct decide *d, struct err *err);
+
 /* Patterns to choose from for DECIDE_APPROVE with .waiver, narrowest first, from the parts that were not allowed, each
- * with what it would have matched among the actions of this session: [{"pattern","wide","matched":n,"denied":n}].
+ * with what it would have matched among the actions of this session: [{"pattern","wide","matched":n,"denied":n,"actions":[id...]}], newest first, at most 50 ids.
  * Returns owned; empty when the action is gone, not held by a question, or cannot be waived. */
 json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
-/* The same count for a pattern that a person has typed: {"matched","denied"} or ERR_PARSE. Returns owned or NULL. */
+/* The same for a pattern that a person has typed: {"pattern","wide","matched","denied","actions"} or ERR_PARSE. Returns
+ * owned or NULL. */
 json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, struct err *err);
 
 /* Latches. @agent 0 = everybody. What people do themselves (their shell, rollback, merge) is not held by them.

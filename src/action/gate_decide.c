@@ -194,20 +194,6 @@ static void edit(struct action *a, const struct decide *d)
 
 /* --- decisions ------------------------------------------------------------------------------------------------------ */
 
-static void add_waiver(struct action *a, const struct decide *d)
-{
-	struct gate *g = a->gate;
-	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
-	g->waiver[g->nr_waivers++] =
-		(struct waiver){ a->spec.kind, d->waiver_all ? 0 : a->spec.agent, xstrdup(d->waiver) };
-	json_t *body = json_object();
-	json_put_str(body, "kind", action_kind_name(a->spec.kind));
-	json_put_str(body, "pattern", d->waiver);
-	json_put_int(body, "agent", d->waiver_all ? 0 : (json_int_t)a->spec.agent);
-	json_put(body, "who", json_incref(d->who));
-	record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
-}
-
 static void append_decided(struct action *a, const struct decide *d, const char *by, bool changed)
 {
 	json_t *body = json_object();
@@ -221,6 +207,10 @@ static void append_decided(struct action *a, const struct decide *d, const char 
 	if (d->decision == DECIDE_EDIT)
 		json_put(body, "edit", json_incref(d->edit));
 	json_put_str(body, "waiver", d->waiver);
+	json_put_str(body, "rule", d->rule);
+	json_put_str(body, "note", d->note);
+	if (action_confirm(a))
+		json_put_str(body, "confirm", d->confirm);
 	if (changed)
 		json_put_flag(body, "workspace_changed", true);
 	action_event(a, EV_ACTION_DECIDED, body);
@@ -241,17 +231,37 @@ static void later(struct action *a, const struct decide *d)
 	json_t *body = json_object();
 	json_put(body, "who", json_incref(d->who));
 	json_put_str(body, "message", d->message);
+	json_put_str(body, "note", d->note);
 	action_event(a, EV_ACTION_LATER, body);
+}
+
+static int typed(struct action *a, const struct decide *d, struct err *err)
+{
+	const char *word = action_confirm(a);
+	if (!word || (d->confirm && !strcmp(d->confirm, word)))
+		return 0;
+	if (d->confirm)
+		return err_set(err, ERR_DENIED, "action %llu: '%s' was typed, '%s' is its name", (unsigned long long)a->id,
+			       d->confirm, word);
+	return err_set(err, ERR_DENIED, "action %llu: a rule wants the name typed: approve %llu --confirm %s",
+		       (unsigned long long)a->id, (unsigned long long)a->id, word);
+}
+
+static int may_approve(struct action *a, const struct decide *d, struct err *err)
+{
+	if (typed(a, d, err) < 0)
+		return -1;
+	if (d->waiver && waiver_check(a->spec.kind, d->waiver, err) < 0)
+		return -1;
+	if (d->decision == DECIDE_EDIT && check_edit(&a->spec, d->edit, err) < 0)
+		return -1;
+	return 0;
 }
 
 /* Yes, to exactly what was shown. */
 static int approve(struct action *a, const struct decide *d, struct err *err)
 {
 	bool changed = tree_changed(a);
-	if (d->waiver && waiver_check(a->spec.kind, d->waiver, err) < 0)
-		return -1;
-	if (d->decision == DECIDE_EDIT && check_edit(&a->spec, d->edit, err) < 0)
-		return -1;
 	if (changed && a->judgement.risk == RISK_HIGH && d->decision == DECIDE_APPROVE) {
 		a->shown_again = true;
 		action_hold(a, a->reasons);
@@ -262,7 +272,7 @@ static int approve(struct action *a, const struct decide *d, struct err *err)
 		edit(a, d);
 	append_decided(a, d, "human", changed);
 	if (d->waiver)
-		add_waiver(a, d);
+		waiver_add(a, d);
 	if (d->promote && d->decision == DECIDE_APPROVE) {
 		a->promoted = d->promote;
 		a->eff = d->with;
@@ -276,7 +286,7 @@ static int approve(struct action *a, const struct decide *d, struct err *err)
 	return 0;
 }
 
-int gate_decide(struct gate *g, const struct decide *d, struct err *err)
+int gate_may_decide(struct gate *g, const struct decide *d, struct err *err)
 {
 	struct action *a = gate_action(g, d->action);
 	if (!a || a->state != ACTION_HELD)
@@ -287,6 +297,16 @@ int gate_decide(struct gate *g, const struct decide *d, struct err *err)
 	if (!hash_is_zero(&d->intent) && !hash_eq(&d->intent, &a->intent))
 		return err_set(err, ERR_INVALID, "action %llu is not what was shown (another intent); look again",
 			       (unsigned long long)d->action);
+	if (d->decision == DECIDE_APPROVE || d->decision == DECIDE_EDIT)
+		return may_approve(a, d, err);
+	return 0;
+}
+
+int gate_decide(struct gate *g, const struct decide *d, struct err *err)
+{
+	if (gate_may_decide(g, d, err) < 0)
+		return -1;
+	struct action *a = gate_action(g, d->action);
 	switch (d->decision) {
 	case DECIDE_LATER:
 		later(a, d);
@@ -326,81 +346,4 @@ void action_timed_out(struct action *a)
 		deny(a, &d);
 		return;
 	}
-}
-
-/* --- what a waiver would have covered ---------------------------------------------------------------------------------- */
-
-void past_push(struct gate *g, const struct action *a)
-{
-	const struct action_spec *s = &a->spec;
-	size_t bytes = 0;
-	for (size_t i = 0; i < s->argv.nr; i++)
-		bytes += s->argv.len[i];
-	if (bytes > PAST_TEXT_MAX || s->kind == ACT_MODEL || s->kind == ACT_ASK)
-		return;
-	struct action_spec kept = { .kind = s->kind, .cause = a->id, .agent = s->agent, .box = s->box, .tool = s->tool,
-				    .argv = s->argv, .cwd = s->cwd, .path = s->path, .host_path = s->host_path,
-				    .host = s->host, .port = s->port };
-	if (!g->past) {
-		g->past = xcalloc(PAST_MAX, sizeof(*g->past));
-		g->past_denied = xcalloc(PAST_MAX, sizeof(*g->past_denied));
-	}
-	size_t at = g->cap_past++ % PAST_MAX;
-	if (g->nr_past < PAST_MAX)
-		g->nr_past++;
-	action_spec_release(&g->past[at]);
-	spec_copy(&g->past[at], &kept);
-	g->past_denied[at] = false;
-}
-
-void past_denied(struct gate *g, const struct action *a)
-{
-	for (size_t i = 0; i < g->nr_past; i++)
-		if (g->past[i].cause == a->id)
-			g->past_denied[i] = true;
-}
-
-static void count_past(struct gate *g, const struct waiver *w, json_t *out)
-{
-	int64_t matched = 0, denied = 0;
-	for (size_t i = 0; i < g->nr_past; i++) {
-		const struct policy_subject subject = { .spec = &g->past[i] };
-		if (!waiver_covers(w, g->past[i].agent, &subject))
-			continue;
-		matched++;
-		denied += g->past_denied[i];
-	}
-	json_put_int(out, "matched", matched);
-	json_put_int(out, "denied", denied);
-}
-
-json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
-{
-	struct action *a = gate_action(g, id);
-	struct policy_subject subject;
-	if (!a || a->state != ACTION_HELD || !a->has_judgement)
-		return json_array();
-	action_subject(a, &subject);
-	json_t *list = policy_proposals(&a->judgement, &subject), *one;
-	size_t i;
-	json_array_foreach(list, i, one) {
-		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
-		count_past(g, &(struct waiver){ a->spec.kind, 0, pattern }, one);
-	}
-	return list;
-}
-
-json_t *gate_waiver_try(struct gate *g, uint64_t id, const char *pattern, struct err *err)
-{
-	struct action *a = gate_action(g, id);
-	if (!a || a->state != ACTION_HELD) {
-		not_held(g, id, err);
-		return NULL;
-	}
-	if (waiver_check(a->spec.kind, pattern, err) < 0)
-		return NULL;
-	CLEANUP(free_ptr) char *mine = xstrdup(pattern);
-	json_t *out = json_object();
-	count_past(g, &(struct waiver){ a->spec.kind, 0, mine }, out);
-	return out;
 }

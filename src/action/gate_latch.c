@@ -73,6 +73,22 @@ json_t *reasons_json(unsigned reasons)
 	return a;
 }
 
+const char *action_confirm(const struct action *a)
+{
+	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);
+	if (!(a->reasons & HOLD_ASK) || !a->has_judgement || !judgement_confirm(&a->judgement))
+		return NULL;
+	if (b && b->name && *b->name)
+		return b->name;
+	return a->spec.tool && *a->spec.tool ? a->spec.tool : action_kind_name(a->spec.kind);
+}
+
+const char *gate_confirm(struct gate *g, uint64_t id)
+{
+	const struct action *a = gate_action(g, id);
+	return a && a->state == ACTION_HELD ? action_confirm(a) : NULL;
+}
+
 static void put_rule(json_t *o, const struct action *a)
 {
 	static const char *const risks[] = { NULL, "low", "medium", "high" };
@@ -84,7 +100,10 @@ static void put_rule(json_t *o, const struct action *a)
 		json_put_str(o, "file", m->policy->file);
 		json_put_int(o, "line", m->rule->line);
 		json_put_str(o, "why", m->rule->why);
-		json_put_str(o, "confirm", m->rule->confirm);
+	}
+	if (action_confirm(a)) {
+		json_put_str(o, "confirm", "type");
+		json_put_str(o, "type", action_confirm(a));
 	}
 	json_put_str(o, "risk", risks[a->judgement.risk]);
 	if (a->until_us) {

@@ -103,6 +103,24 @@ static void find_default(struct policy *const *policies, size_t nr, enum gate_wa
 	}
 }
 
+/* Rule 11: has somebody answered this ask once and for all, for the part @bit? */
+static bool ask_lifted(const struct judgement *j, const struct match *ask, uint64_t bit)
+{
+	enum verdict one;
+	if (ask->rule->verdict != VERDICT_ASK || ask->policy->firm || bit == POLICY_OPAQUE)
+		return false;
+	for (size_t i = 0; i < j->nr_matches; i++) {
+		const struct match *m = &j->match[i];
+		const struct strv *lifts = &m->rule->lifts;
+		if (!m->policy->added || !(m->parts & bit) || !match_counts(m, &one) || one != VERDICT_ALLOW)
+			continue;
+		for (size_t k = 0; k < lifts->nr; k++)
+			if (!strcmp(lifts->item[k], ask->rule->name))
+				return true;
+	}
+	return false;
+}
+
 /* Of the matches that speak about the part @bit. @defaulted_out: no rule did. */
 static enum verdict part_verdict(const struct judgement *j, const struct facts *f, uint64_t bit, bool *defaulted_out)
 {
@@ -112,6 +130,8 @@ static enum verdict part_verdict(const struct judgement *j, const struct facts *
 		if (!(j->match[i].parts & bit) || !match_counts(&j->match[i], &one))
 			continue;
 		any = true;
+		if (one == VERDICT_ASK && ask_lifted(j, &j->match[i], bit))
+			continue;
 		v = one > v ? one : v;
 	}
 	*defaulted_out = !any && !(f->looked & bit);
@@ -141,6 +161,15 @@ static void add_up_rules(struct judgement *j)
 	}
 	if (!j->timeout_us)
 		j->on_timeout = ON_TIMEOUT_DENY;
+}
+
+bool judgement_confirm(const struct judgement *j)
+{
+	enum verdict one;
+	for (size_t i = 0; i < j->nr_matches; i++)
+		if (j->match[i].rule->confirm && j->match[i].parts & j->not_allowed && match_counts(&j->match[i], &one))
+			return true;
+	return false;
 }
 
 static int match_order(const void *a, const void *b)

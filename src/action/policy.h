@@ -17,7 +17,8 @@
  *                                        the function, true = the rule's place in the list, from 1
  *     "why": text for people             "say": text for the model (a denial)
  *     "risk": "low" | "medium" | "high"  "confirm": "type"              "limit": {"time_us": n}
- *     "timeout_us": n                    "on_timeout": "deny" | "hold" | "allow"   (asks only) }
+ *     "timeout_us": n                    "on_timeout": "deny" | "hold" | "allow"   (asks only)
+ *     "lifts": LIST of names of asks     (allows of a file of added rules only: "added": true beside "file") }
  *   LIST: one string or an array of strings. Unknown keys are errors that name file:line and the nearest known key.
  *
  * What matches:
@@ -44,6 +45,9 @@
  *  9. A `when` that fails, dies or takes longer than 50 ms asks. It is not asked when a plain deny has matched.
  * 10. A waiver lifts the ask of the parts that it matches for certain. It never lifts a deny, and never covers what is
  *     opaque.
+ * 11. An allow with `lifts` (the file of rules that people added from a held action) answers the asks of these names for
+ *     the parts that it matches for certain. It never lifts a deny, what is opaque, or an ask of a file that is "firm":
+ *     the machine's and what is built in.
  * Adding a deny rule never allows more (tests/unit/action/t_policy_property.c). No I/O, no loop, no clock: any thread. */
 #ifndef ACTION_POLICY_H
 #define ACTION_POLICY_H
@@ -69,7 +73,7 @@ struct rule {
 	enum verdict verdict;
 	int line;
 	unsigned kinds;                  /* bit per action_kind; 0 = every kind */
-	struct strv cmd, path, host, tool, agent, box, url, method;
+	struct strv cmd, path, host, tool, agent, box, url, method, lifts;
 	enum { RULE_ANYWHERE, RULE_IN_BOX, RULE_ON_HOST } where;
 	bool tainted;
 	struct filter *match;            /* may be NULL */
@@ -82,6 +86,7 @@ struct rule {
 struct policy {
 	char *file;
 	enum policy_default def;
+	bool added, firm;                /* rule 11 */
 	struct rule *rule;
 	size_t nr_rules;
 	struct hash hash;                /* H of the JSON as it was handed over */
@@ -97,11 +102,16 @@ void policy_free(struct policy **p);
  * glob for read, write, edit, put and get, a host pattern for connect and fetch, a tool name for the rest. */
 struct waiver {
 	enum action_kind kind;
-	uint64_t agent; /* 0 = every agent */
-	char *pattern;  /* owned by whoever holds the waiver */
+	uint64_t agent;   /* 0 = every agent */
+	char *pattern;    /* owned by whoever holds the waiver */
+	int64_t until_us; /* wall; 0 = as long as the session: the holder drops it then */
+	int64_t uses;     /* how often it may still lift; 0 = any number: the holder counts */
 };
 /* ERR_PARSE if @pattern cannot be one ("*" alone is refused: it would lift everything). */
 NODISCARD int waiver_check(enum action_kind kind, const char *pattern, struct err *err);
+
+/* Does @pattern say little of what it lets through: " *" after fewer than three words, a folder, a zone, any tool? */
+bool waiver_wide(enum action_kind kind, const char *pattern);
 
 /* What is judged. Everything borrowed. */
 struct policy_subject {
@@ -176,8 +186,12 @@ json_t *judgement_act(const struct judgement *j, const struct policy_subject *su
 /* Patterns for "approve for session", narrowest first, made from the parts that were not allowed:
  * [{"pattern":"git push origin fix/parser","wide":false}, ...]. Empty when nothing can be waived. Returns owned. */
 json_t *policy_proposals(const struct judgement *j, const struct policy_subject *subject);
+/* The winner of an action that waits, or any ask that counts in it, wants a word typed ("confirm"). */
+bool judgement_confirm(const struct judgement *j);
 /* Would @pattern lift the ask of every not allowed part of an action like @subject? */
 bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_subject *subject);
+/* Of at least one part? */
+bool waiver_touches(const struct waiver *w, uint64_t agent, const struct policy_subject *subject);
 
 /* Single patterns, for tests, screens and the proxy. */
 bool pattern_name(const char *glob, const char *name);

@@ -179,6 +179,8 @@ static void check_rule(struct parser *x, const struct rule *r)
 {
 	if (r->verdict != VERDICT_ASK && (r->timeout_us || r->on_timeout != ON_TIMEOUT_DENY))
 		fail(x, "only an ask can have a timeout");
+	if (r->lifts.nr && (!x->p->added || r->verdict != VERDICT_ALLOW))
+		fail(x, "\"lifts\" is for the allows of .sandglass/added.lua; a stricter rule of another file would not be seen");
 	if (r->confirm && strcmp(r->confirm, "type") != 0)
 		fail(x, "\"confirm\" can only be \"type\"");
 	if (r->confirm && r->verdict != VERDICT_ASK)
@@ -189,7 +191,7 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 {
 	static const char *const keys[] = { "name", "verdict", "line", "kind", "cmd", "path", "host", "tool", "agent", "box", "url", "method",
 					    "where", "tainted", "match", "when", "why", "say", "risk", "confirm", "limit",
-					    "timeout_us", "on_timeout", NULL };
+					    "timeout_us", "on_timeout", "lifts", NULL };
 	static const char *const verdicts[] = { "allow", "ask", "deny", NULL };
 	static const char *const places[] = { "anywhere", "box", "host", NULL };
 	static const char *const risks[] = { "none", "low", "medium", "high", NULL };
@@ -220,6 +222,7 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 	list_of(x, o, "box", &r->box);
 	list_of(x, o, "url", &r->url);
 	list_of(x, o, "method", &r->method);
+	list_of(x, o, "lifts", &r->lifts);
 	r->where = choice_of(x, o, "where", places, RULE_ANYWHERE);
 	r->tainted = json_flag(o, "tainted", false);
 	r->match = match_of(x, o);
@@ -241,9 +244,11 @@ static void read_rule(struct parser *x, const json_t *o, size_t index, struct ru
 
 static void read_policy(struct parser *x, const json_t *doc)
 {
-	static const char *const keys[] = { "file", "default", "rules", NULL };
+	static const char *const keys[] = { "file", "default", "rules", "added", "firm", NULL };
 	static const char *const defaults[] = { "", "allow", "boxed", "careful", "ask", "deny", NULL };
 	check_keys(x, doc, keys, "a policy");
+	x->p->added = json_flag(doc, "added", false);
+	x->p->firm = json_flag(doc, "firm", false);
 	x->p->def = (enum policy_default)choice_of(x, doc, "default", defaults, DEFAULT_NONE);
 	const json_t *rules = json_object_get(doc, "rules");
 	if (!json_is_array(rules)) {
@@ -291,6 +296,7 @@ void policy_free(struct policy **pp)
 	for (size_t i = 0; i < p->nr_rules; i++) {
 		struct rule *r = &p->rule[i];
 		strv_release(&r->cmd);
+		strv_release(&r->lifts);
 		strv_release(&r->url);
 		strv_release(&r->method);
 		strv_release(&r->path);

@@ -88,15 +88,46 @@ uint64_t waiver_parts(const struct waiver *w, uint64_t agent, const struct facts
 	return 0;
 }
 
-bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_subject *subject)
+static uint64_t covered(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t *all)
 {
 	struct facts f;
 	struct shell *shell = spec_split(subject->spec);
 	facts_init(&f, subject, shell);
-	bool covers = (waiver_parts(w, agent, &f) & f.all) == f.all;
+	uint64_t parts = waiver_parts(w, agent, &f) & f.all;
+	*all = f.all;
 	facts_release(&f);
 	shell_free(&shell);
-	return covers;
+	return parts;
+}
+
+bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_subject *subject)
+{
+	uint64_t all, parts = covered(w, agent, subject, &all);
+	return parts == all;
+}
+
+bool waiver_touches(const struct waiver *w, uint64_t agent, const struct policy_subject *subject)
+{
+	uint64_t all;
+	return covered(w, agent, subject, &all) != 0;
+}
+
+bool waiver_wide(enum action_kind kind, const char *pattern)
+{
+	size_t len = strlen(pattern), words = 1;
+	switch (waiver_by(kind)) {
+	case BY_WORDS:
+		for (size_t i = 0; i < len; i++)
+			words += pattern[i] == ' ' && pattern[i + 1] && pattern[i + 1] != ' ';
+		return strstr(pattern, "...") || (words <= 3 && len > 2 && !strcmp(pattern + len - 2, " *"));
+	case BY_PATH:
+		return strstr(pattern, "**") != NULL;
+	case BY_HOST:
+		return strchr(pattern, '*') != NULL;
+	case BY_TOOL:
+		return true;
+	}
+	return true;
 }
 
 /* --- proposals ---------------------------------------------------------------------------------------------------- */

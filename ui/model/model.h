@@ -77,6 +77,7 @@ struct model_box {
 struct model_action {
 	uint64_t id, agent, box;
 	uint64_t judged, held, decided, started, ended, snapshot, reply; /* newest event of each; 0 none */
+	uint64_t later;       /* somebody looked and left it: the newest such event; 0 none */
 	uint64_t preview, previewed; /* the newest preview: its preview.started and, once over, its preview.ended */
 	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
 	uint64_t out_bytes, err_bytes;

@@ -346,6 +346,9 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 	case EV_ACTION_HELD:
 		action_held(m, act, a, ev, o);
 		break;
+	case EV_ACTION_LATER:
+		act->later = ev->seq;
+		break;
 	case EV_ACTION_DECIDED:
 		unhold(m, act, a);
 		act->state = ACT_JUDGED_;

@@ -157,9 +157,9 @@ static void decided(struct row_info *out, const json_t *o, struct arena *a)
 		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "a person"));
 	else
 		out->by = arena_strdup(a, by);
-	const char *message = json_str(o, "message", "");
-	if (*message)
-		out->why = arena_strdup(a, message);
+	const char *message = json_str(o, "message", ""), *note = json_str(o, "note", "");
+	if (*message || *note)
+		out->why = arena_printf(a, "%s%s%s", message, *message && *note ? "; note: " : *note ? "note: " : "", note);
 }
 
 static void ended(struct row_info *out, const json_t *o, struct arena *a)
@@ -283,6 +283,9 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_POLICY_WAIVER:
 		*word = "waiver";
 		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), who_name(o));
+	case EV_POLICY_ADDED:
+		*word = "rule";
+		return arena_printf(a, "%s adds to %s: %s", who_name(o), json_str(o, "file", ""), json_str(o, "text", ""));
 	case EV_HOST_START:
 		*word = "script";
 		return arena_printf(a, "%s begins", json_str(o, "script", ""));
@@ -446,6 +449,11 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 	case EV_SNAPSHOT_TAKEN:
 		out->word = "snap";
 		out->what = snapshot_text(o, a);
+		break;
+	case EV_ACTION_LATER:
+		out->word = "later";
+		out->what = arena_printf(a, "left held by %s%s%s", who_name(o), *json_str(o, "note", "") ? ", note: " : "",
+					 json_str(o, "note", json_str(o, "message", "")));
 		break;
 	case EV_ACTION_DECIDED:
 		out->word = "decide";

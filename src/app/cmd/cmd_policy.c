@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "action/policy.h"
+#include "action/added.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/host/lua_file.h"
 #include "app/super/trust.h"
@@ -24,6 +24,9 @@ static int load(const char *path, struct policy **out, struct err *err)
 	json_decref(data);
 	if (!json_object_get(doc, "file"))
 		json_put_str(doc, "file", path);
+	size_t len = strlen(path), added = strlen(ADDED_FILE);
+	json_put_flag(doc, "added", len >= added && !strcmp(path + len - added, ADDED_FILE));
+	json_put_flag(doc, "firm", !strcmp(path, machine_file));
 	return policy_from_json(out, doc, err);
 }
 
@@ -78,7 +81,7 @@ static int check(struct cmd_ctx *ctx)
  */
 
 struct set {
-	struct policy *item[4];
+	struct policy *item[5];
 	size_t nr;
 };
 
@@ -92,6 +95,16 @@ static int add(struct set *s, const char *path, struct err *err)
 	return 0;
 }
 
+static int add_project(struct cmd_ctx *ctx, struct set *s, const char *path, struct err *err)
+{
+	if (access(path, F_OK) != 0)
+		return 0;
+	if (trusted_file(path))
+		return add(s, path, err);
+	fprintf(ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n", path);
+	return 0;
+}
+
 /* The files that a session started here would have. */
 static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 {
@@ -101,12 +114,7 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 		return access(only, F_OK) == 0 ? add(s, only, err) : err_sys(err, "cannot open '%s'", only);
 	if (add(s, machine_file, err) < 0 || add(s, user, err) < 0)
 		return -1;
-	if (access(project_file, F_OK) != 0)
-		return 0;
-	if (trusted_file(project_file))
-		return add(s, project_file, err);
-	fprintf(ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n", project_file);
-	return 0;
+	return add_project(ctx, s, project_file, err) < 0 ? -1 : add_project(ctx, s, ADDED_FILE, err);
 }
 
 static const char *match_word(enum match_state s)

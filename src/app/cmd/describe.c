@@ -277,6 +277,20 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "decision", "", out);
 		who(b, out);
 		put_key(b, "message", ": ", out);
+		put_key(b, "rule", ", with a new rule ", out);
+		put_key(b, "note", ", note: ", out);
+		break;
+	case EV_ACTION_LATER:
+		buf_puts(out, "left held");
+		who(b, out);
+		put_key(b, "note", ", note: ", out);
+		put_key(b, "message", ", note: ", out);
+		break;
+	case EV_POLICY_ADDED:
+		buf_puts(out, "a rule is added");
+		who(b, out);
+		put_key(b, "text", ": ", out);
+		put_key(b, "file", " in ", out);
 		break;
 	case EV_ACTION_STARTED:
 		buf_puts(out, "started");

@@ -11,6 +11,7 @@
 #include "app/super/redo.h"
 #include "app/super/removal.h"
 #include "app/super/super_box.h"
+#include "app/super/super_added.h"
 #include "app/super/super_inner.h"
 #include "app/super/super_tree.h"
 #include "base/clock.h"
@@ -39,21 +40,38 @@ static int parse_id(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
-static int decide(struct ask_for *a, enum decision what, const char *waiver, json_t *edit, struct err *err)
+/* What the words and options of approve and deny say. */
+static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 {
-	struct decide d = {
-		.decision = what,
-		.message = command_opt(a->line, "message"),
-		.edit = edit,
-		.waiver = waiver,
-		.who = a->rq->who,
-	};
-	const char *intent = command_opt(a->line, "intent");
-	if (parse_id(word(a, 0), &d.action, err) < 0)
+	const char *intent = command_opt(a->line, "intent"), *span = command_opt(a->line, "for");
+	d->message = command_opt(a->line, "message");
+	d->note = command_opt(a->line, "note");
+	d->confirm = command_opt(a->line, "confirm");
+	d->who = a->rq->who;
+	if (parse_id(word(a, 0), &d->action, err) < 0)
 		return -1;
-	if (intent && !hex_parse(intent, strlen(intent), d.intent.b, HASH_LEN))
+	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
 		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
-	int rc = gate_decide(a->s->gate, &d, err);
+	if (!d->waiver && (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
+		return err_set(err, ERR_USAGE, "--for, --uses and --all-agents go with --session PATTERN");
+	if (span && (!clock_parse_span(span, &d->waiver_for_us) || d->waiver_for_us <= 0))
+		return err_set(err, ERR_USAGE, "--for '%s' is not a time like 30m", span);
+	d->waiver_all = command_has(a->line, "all-agents");
+	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
+}
+
+static int decide(struct ask_for *a, struct decide *d, struct err *err)
+{
+	const char *rule = command_opt(a->line, "rule");
+	if (read_decide(a, d, err) < 0)
+		return -1;
+	if (rule && (d->waiver || d->edit))
+		return err_set(err, ERR_USAGE, "--rule does not go with --session, --cmd or --edit");
+	if (rule) {
+		bool deny = d->decision != DECIDE_APPROVE;
+		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW, rule, err) < 0 ? -1 : 1;
+	}
+	int rc = gate_decide(a->s->gate, d, err);
 	super_changed(a->s);
 	return rc;
 }
@@ -65,17 +83,26 @@ static int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
 	CLEANUP(json_release) json_t *edit = cmd ? json_object() : NULL;
 	if (cmd)
 		json_put_str(edit, "cmd", cmd);
-	return decide(a, cmd ? DECIDE_EDIT : DECIDE_APPROVE, command_opt(a->line, "session"), edit, err);
+	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE, .edit = edit,
+			    .waiver = command_opt(a->line, "session") };
+	return decide(a, &d, err);
 }
 
 static int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 {
 	json_put_str(out, "decision", "denied");
-	return decide(a,
-		      command_has(a->line, "kill")  ? DECIDE_KILL :
-		      command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
-						      DECIDE_DENY,
-		      NULL, NULL, err);
+	struct decide d = { .decision = command_has(a->line, "kill")  ? DECIDE_KILL :
+					command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
+									DECIDE_DENY };
+	return decide(a, &d, err);
+}
+
+/* Looked at, and left: with a note for whoever comes next. */
+static int cmd_later(struct ask_for *a, json_t *out, struct err *err)
+{
+	struct decide d = { .decision = DECIDE_LATER };
+	json_put_str(out, "decision", "later");
+	return decide(a, &d, err);
 }
 
 static int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
@@ -352,11 +379,16 @@ static int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	if (parse_id(word(a, 0), &id, err) < 0)
+	const char *rule = command_opt(a->line, "rule"), *pattern = word(a, 1);
 		return -1;
 	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
-	if (!word(a, 1))
+	if (!pattern)
 		return 0;
-	json_t *tried = gate_waiver_try(a->s->gate, id, word(a, 1), err);
+	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)
+		return err_set(err, ERR_USAGE, "--rule is 'allow' or 'deny'");
+	json_t *tried = rule ? added_look(a->s, id, *rule == 'd' ? VERDICT_DENY : VERDICT_ALLOW, pattern,
+					  command_opt(a->line, "note"), err)
+			     : gate_waiver_try(a->s->gate, id, pattern, err);
 	json_put(out, "tried", tried);
 	return tried ? 0 : -1;
 }
@@ -574,7 +606,7 @@ static const struct {
 	const char *name;
 	int (*run)(struct ask_for *a, json_t *out, struct err *err);
 } row[] = {
-	{ "approve", cmd_approve },   { "deny", cmd_deny },	    { "answer", cmd_answer }, { "pause", cmd_pause },
+	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "later", cmd_later },	    { "answer", cmd_answer }, { "pause", cmd_pause },
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
@@ -626,7 +658,8 @@ static bool clean(void *self, const char *text, size_t len, struct buf *out)
 }
 
 static const struct control_ops control_ops = {
-	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients
+	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients,
+	.people = people
 };
 
 int super_listen(struct super *s, struct err *err)

@@ -39,6 +39,7 @@ struct super {
 	struct host *host;          /* the script's */
 	struct policy_file *policies; /* super_policy.c: files that are being read, hosts that answer `when` */
 	loop_fn *policies_ready;
+	struct added *added;        /* super_added.c: a rule that waits for its commit */
 	struct super_box *box;      /* super_box.c: what the session knows of its boxes besides src/sandbox */
 	struct agent *agent;
 	size_t nr_agents, cap_agents;

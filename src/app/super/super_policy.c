@@ -5,10 +5,12 @@
 
 #include "app/exit.h"
 #include "app/host/library.h"
-#include "app/super/super_inner.h"
+#include "app/super/super_added.h"
 #include "app/super/trust.h"
 #include "base/fd.h"
 #include "base/paths.h"
+
+#define MACHINE_FILE "/etc/sandglass/policy.lua" /* users cannot weaken it */
 
 enum { POLICY_MAX = 1 << 20 };
 
@@ -22,7 +24,7 @@ struct policy_file {
 
 /* Publishing goes through the user's own git with his keys: always a question, whatever else is allowed. */
 static const char built_in[] =
-	"{\"file\":\"(built in)\",\"rules\":[{\"name\":\"host-push\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"host\","
+	"{\"file\":\"(built in)\",\"firm\":true,\"rules\":[{\"name\":\"host-push\",\"verdict\":\"ask\",\"line\":1,\"kind\":\"host\","
 	"\"tool\":\"sg.host.push\",\"why\":\"publishing reaches outside and cannot be taken back\",\"risk\":\"high\"}]}";
 
 static void when(void *self, uint64_t ticket, const char *file, int line, json_t *act)
@@ -79,6 +81,8 @@ static void on_result(void *self, json_t *data)
 	json_t *copy = json_copy((json_t *)(uintptr_t)doc);
 	json_object_del(copy, "t");
 	json_put_str(copy, "file", p->path);
+	json_put_flag(copy, "added", !strcmp(p->path, ADDED_FILE));
+	json_put_flag(copy, "firm", !strcmp(p->path, MACHINE_FILE));
 	int rc = policy_from_json(&policy, copy, &err);
 	bool keep = has_when(copy);
 	json_decref(copy);
@@ -134,9 +138,8 @@ static int add_file(struct super *s, const char *path, bool required, struct err
 	return host_new(&p->host, s, &st, &ops, p, err);
 }
 
-static int add_project(struct super *s, struct err *err)
+static int add_project(struct super *s, const char *path, struct err *err)
 {
-	static const char path[] = ".sandglass/policy.lua";
 	if (access(path, F_OK) != 0)
 		return 0;
 	if (!trusted_file(path)) {
@@ -159,11 +162,13 @@ void policy_load(struct super *s, loop_fn *ready)
 	gate_add_policy(s->gate, p);
 	s->policies_ready = ready;
 	CLEANUP(free_ptr) char *user = paths_config("policy.lua");
-	int rc = add_file(s, "/etc/sandglass/policy.lua", false, &err);
+	int rc = add_file(s, MACHINE_FILE, false, &err);
 	if (rc == 0)
 		rc = add_file(s, user, false, &err);
 	if (rc == 0)
-		rc = add_project(s, &err);
+		rc = add_project(s, ".sandglass/policy.lua", &err);
+	if (rc == 0)
+		rc = add_project(s, ADDED_FILE, &err);
 	for (size_t i = 0; rc == 0 && s->opts->policy && s->opts->policy[i]; i++)
 		rc = add_file(s, s->opts->policy[i], true, &err);
 	if (rc < 0)
@@ -174,6 +179,7 @@ void policy_load(struct super *s, loop_fn *ready)
 
 void policy_hosts_free(struct super *s)
 {
+	added_drop(s);
 	while (s->policies) {
 		struct policy_file *p = s->policies;
 		s->policies = p->next;

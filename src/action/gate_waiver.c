@@ -1,0 +1,139 @@
+/* What a decision goes on to say for later actions: waivers, and what each would have covered of what came before. */
+#include "action/gate_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+
+enum { LISTED_MAX = 50 };
+
+void waiver_add(struct action *a, const struct decide *d)
+{
+	struct gate *g = a->gate;
+	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
+	struct waiver *w = &g->waiver[g->nr_waivers++];
+	*w = (struct waiver){ .kind = a->spec.kind, .agent = d->waiver_all ? 0 : a->spec.agent, .pattern = xstrdup(d->waiver),
+			      .uses = d->waiver_uses,
+			      .until_us = d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
+	json_t *body = json_object();
+	json_put_str(body, "kind", action_kind_name(a->spec.kind));
+	json_put_str(body, "pattern", d->waiver);
+	json_put_int(body, "agent", (json_int_t)w->agent);
+	if (w->until_us)
+		json_put_int(body, "until_us", w->until_us);
+	if (w->uses)
+		json_put_int(body, "uses", w->uses);
+	json_put_str(body, "note", d->note);
+	json_put(body, "who", json_incref(d->who));
+	record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
+}
+
+static void drop(struct gate *g, size_t i)
+{
+	free(g->waiver[i].pattern);
+	g->waiver[i] = g->waiver[--g->nr_waivers];
+}
+
+void waivers_expire(struct gate *g)
+{
+	for (size_t i = g->nr_waivers; i-- > 0;)
+		if (g->waiver[i].until_us && g->waiver[i].until_us <= clock_wall_us())
+			drop(g, i);
+}
+
+void waivers_used(struct action *a)
+{
+	struct gate *g = a->gate;
+	struct policy_subject subject;
+	if (!a->judgement.waived)
+		return;
+	action_subject(a, &subject);
+	for (size_t i = g->nr_waivers; i-- > 0;)
+		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], a->spec.agent, &subject) && --g->waiver[i].uses == 0)
+			drop(g, i);
+}
+
+/* --- what it would have covered ------------------------------------------------------------------------------------- */
+
+void past_push(struct gate *g, const struct action *a)
+{
+	const struct action_spec *s = &a->spec;
+	size_t bytes = 0;
+	for (size_t i = 0; i < s->argv.nr; i++)
+		bytes += s->argv.len[i];
+	if (bytes > PAST_TEXT_MAX || s->kind == ACT_MODEL || s->kind == ACT_ASK)
+		return;
+	struct action_spec kept = { .kind = s->kind, .cause = a->id, .agent = s->agent, .box = s->box, .tool = s->tool,
+				    .argv = s->argv, .cwd = s->cwd, .path = s->path, .host_path = s->host_path,
+				    .host = s->host, .port = s->port };
+	if (!g->past) {
+		g->past = xcalloc(PAST_MAX, sizeof(*g->past));
+		g->past_denied = xcalloc(PAST_MAX, sizeof(*g->past_denied));
+	}
+	size_t at = g->cap_past++ % PAST_MAX;
+	if (g->nr_past < PAST_MAX)
+		g->nr_past++;
+	action_spec_release(&g->past[at]);
+	spec_copy(&g->past[at], &kept);
+	g->past_denied[at] = false;
+}
+
+void past_denied(struct gate *g, const struct action *a)
+{
+	for (size_t i = 0; i < g->nr_past; i++)
+		if (g->past[i].cause == a->id)
+			g->past_denied[i] = true;
+}
+
+static void count_past(struct gate *g, const struct waiver *w, json_t *out)
+{
+	int64_t matched = 0, denied = 0;
+	json_t *ids = json_array();
+	for (size_t n = g->nr_past; n > 0; n--) { /* newest first */
+		size_t i = (g->cap_past + n - 1 - g->nr_past) % PAST_MAX;
+		const struct policy_subject subject = { .spec = &g->past[i] };
+		if (!waiver_covers(w, g->past[i].agent, &subject))
+			continue;
+		matched++;
+		denied += g->past_denied[i];
+		if (matched <= LISTED_MAX)
+			json_array_append_new(ids, json_integer((json_int_t)g->past[i].cause));
+	}
+	json_put_int(out, "tried", (json_int_t)g->nr_past);
+	json_put(out, "actions", ids);
+	json_put_int(out, "matched", matched);
+	json_put_int(out, "denied", denied);
+}
+
+json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
+{
+	struct action *a = gate_action(g, id);
+	struct policy_subject subject;
+	if (!a || a->state != ACTION_HELD || !a->has_judgement)
+		return json_array();
+	action_subject(a, &subject);
+	json_t *list = policy_proposals(&a->judgement, &subject), *one;
+	size_t i;
+	json_array_foreach(list, i, one) {
+		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
+		count_past(g, &(struct waiver){ .kind = a->spec.kind, .pattern = pattern }, one);
+	}
+	return list;
+}
+
+json_t *gate_waiver_try(struct gate *g, uint64_t id, const char *pattern, struct err *err)
+{
+	const struct decide look = { .action = id, .decision = DECIDE_LATER };
+	if (gate_may_decide(g, &look, err) < 0)
+		return NULL;
+	const struct action *a = gate_action(g, id);
+	if (waiver_check(a->spec.kind, pattern, err) < 0)
+		return NULL;
+	CLEANUP(free_ptr) char *mine = xstrdup(pattern);
+	json_t *out = json_object();
+	json_put_str(out, "pattern", pattern);
+	json_put_flag(out, "wide", waiver_wide(a->spec.kind, pattern));
+	count_past(g, &(struct waiver){ .kind = a->spec.kind, .pattern = mine }, out);
+	return out;
+}
