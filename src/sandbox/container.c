@@ -368,7 +368,7 @@ static json_t *probe(void)
 	CLEANUP(free_ptr) char *socket = engine_socket(NULL, &err);
 	json_put_flag(r, "ok", socket != NULL);
 	json_put_str(r, "profile", "container");
-	json_put_str(r, socket ? "engine" : "why", socket ? socket : err.text);
+	json_put_str(r, socket ? "value" : "why", socket ? socket : err.text);
 	return r;
 }
 

@@ -17,6 +17,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "control/socket.h"
+#include "sandbox/driver.h"
 #include "sandbox/probe.h"
 
 struct doctor {
@@ -194,6 +195,20 @@ static void check_owners(struct doctor *d)
 	check(d, "owners", !owners.foreign, text, fix);
 }
 
+/* The other drivers: none of them is needed. */
+static void check_drivers(struct doctor *d)
+{
+	for (size_t i = 0; driver_at(i); i++) {
+		if (!strcmp(driver_at(i)->name, "process"))
+			continue;
+		CLEANUP(json_release) json_t *r = driver_at(i)->probe();
+		CLEANUP(free_ptr) char *name = xasprintf("%s boxes", driver_at(i)->name);
+		bool good = json_flag(r, "ok", false);
+		CLEANUP(free_ptr) char *text = xasprintf("%s%s", good ? "" : "not here: ", good ? json_str(r, "value", "yes") : json_str(r, "why", ""));
+		check(d, name, true, text, "");
+	}
+}
+
 static int run_checks(struct doctor *d)
 {
 	CLEANUP(json_release) json_t *box = probe_process();
@@ -205,6 +220,7 @@ static int run_checks(struct doctor *d)
 		CLEANUP(free_ptr) char *text = xasprintf("%s%s%s", value, *why && *value ? ": " : "", why);
 		check(d, json_str(c, "name", "?"), good, text, json_str(c, "fix", ""));
 	}
+	check_drivers(d);
 	check_programs(d);
 	check_sessions(d);
 	check_runtime(d);
