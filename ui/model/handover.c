@@ -1,9 +1,12 @@
 #include "ui/model/handover.h"
 
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ui/term/fmt.h"
+#include "ui/views/changes.h"
 #include "ui/views/row.h"
 #include "base/text/sanitize.h"
 
@@ -132,9 +135,107 @@ static json_t *waivers(struct source *s)
 	return list;
 }
 
-static json_t *boxes(const struct model *m)
+/* What the record says of the merges back of one box. */
+struct merges {
+	uint64_t box, merged, changed; /* seqs of the newest merge that stands, and of the newest snapshot with changes */
+	int64_t left;		       /* files that this merge left out */
+	bool target, again;	       /* a folder of the user's is below it; another box goes on with its files */
+	char id[33];
+};
+
+static struct merges *merges_of(struct merges *list, size_t nr, uint64_t box)
 {
+	for (size_t i = 0; i < nr; i++)
+		if (list[i].box == box)
+			return &list[i];
+	return NULL;
+}
+
+static void see_open(struct merges *list, size_t nr, const struct event *ev, const json_t *body)
+{
+	const json_t *repos = json_object_get(body, "repos");
+	struct merges *b = merges_of(list, nr, ev->seq);
+	struct merges *was = merges_of(list, nr, (uint64_t)json_int(body, "was", 0));
+	if (was)
+		was->again = true;
+	for (size_t i = 0; b && i < json_array_size(repos); i++)
+		b->target = b->target || json_object_get(json_array_get(repos, i), "dir");
+}
+
+static void see_merge(struct merges *list, size_t nr, const struct event *ev, const json_t *body)
+{
+	struct merges *b = merges_of(list, nr, ev->box);
+	const char *why = json_str(body, "why", "");
+	if (ev->kind == EV_MERGE_UNDONE) {
+		for (size_t i = 0; i < nr; i++)
+			if (strcmp(list[i].id, json_str(body, "merge", "")) == 0)
+				list[i].merged = 0;
+	} else if (ev->kind == EV_MERGE_DONE && b) {
+		b->merged = ev->seq;
+		b->left = json_int(body, "left", 0);
+		snprintf(b->id, sizeof(b->id), "%s", json_str(body, "merge", ""));
+	} else if (ev->kind == EV_SNAPSHOT_TAKEN && b && json_int(body, "changed", 0) > 0 && strcmp(why, "open") != 0 &&
+		   strcmp(why, "resume") != 0) {
+		b->changed = ev->seq;
+	}
+}
+
+static void read_merges(struct source *s, struct merges *list, size_t nr)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	struct feed *f;
+	if (nr == 0 || feed_new(&f, s->session, FEED_ALL, 0, &err) < 0)
+		return;
+	while (feed_next(f, &ev, &a, s->model.head, &err) == 1) {
+		bool of_merge = ev.kind == EV_SNAPSHOT_TAKEN || ev.kind == EV_MERGE_DONE || ev.kind == EV_MERGE_UNDONE;
+		CLEANUP(json_release)
+		json_t *body = (of_merge || ev.kind == EV_BOX_OPEN) && ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
+		if (body && of_merge)
+			see_merge(list, nr, &ev, body);
+		else if (body)
+			see_open(list, nr, &ev, body);
+		arena_reset(&a);
+	}
+	feed_free(&f);
+}
+
+/* The files of a box that nobody has merged back, as far as the page has room. */
+static void put_unmerged(json_t *o, struct source *s, const struct merges *b)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	json_t *files = json_array();
+	struct change *c = NULL;
+	int64_t count = 0;
+	bool stands = b->merged > b->changed;
+	size_t nr = !b->target || b->again || stands ? 0 : changes_list(s, b->box, &c, &a);
+	for (size_t i = 0; i < nr; i++) {
+		if (c[i].note && strcmp(c[i].note, "hash only") == 0)
+			continue;
+		count++;
+		if (json_array_size(files) >= HANDOVER_FILES)
+			continue;
+		const char op[] = { c[i].op, 0 };
+		json_t *f = json_object();
+		json_put(f, "path", json_bytes_z(c[i].path));
+		json_put_str(f, "op", op);
+		json_put_str(f, "lines", c[i].counted ? change_counts(&c[i], &a) : c[i].note ? c[i].note : "");
+		json_array_append_new(files, f);
+	}
+	json_put_int(o, "unmerged_files", stands && b->target && !b->again ? b->left : count);
+	json_put_int(o, "merged", (int64_t)(stands ? b->merged : 0));
+	json_put(o, "unmerged", files);
+}
+
+static json_t *boxes(struct source *s)
+{
+	const struct model *m = &s->model;
 	json_t *list = json_array();
+	struct merges *seen = xcalloc(m->nr_boxes + 1, sizeof(*seen));
+	for (size_t i = 0; i < m->nr_boxes; i++)
+		seen[i].box = m->box[i].id;
+	read_merges(s, seen, m->nr_boxes);
 	for (size_t i = 0; i < m->nr_boxes; i++) {
 		const struct model_box *b = &m->box[i];
 		json_t *o = json_object();
@@ -142,8 +243,10 @@ static json_t *boxes(const struct model *m)
 		json_put_str(o, "name", b->name);
 		json_put_str(o, "state", b->closed ? "closed" : b->frozen ? "frozen" : b->ready ? "open" : "opens");
 		json_put_int(o, "changed_files", b->touched);
+		put_unmerged(o, s, &seen[i]);
 		json_array_append_new(list, o);
 	}
+	free(seen);
 	return list;
 }
 
@@ -164,7 +267,7 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_put(o, "decisions", decisions(s));
 	json_put_str(o, "hold", m->hold ? m->hold : "");
 	json_put(o, "waivers", waivers(s));
-	json_put(o, "boxes", boxes(m));
+	json_put(o, "boxes", boxes(s));
 	bool unknown = false;
 	for (size_t i = 0; i < m->nr_agents; i++)
 		unknown = unknown || m->agent[i].cost_unknown;
@@ -274,6 +377,22 @@ static void text_holds(const json_t *h, struct buf *out)
 	}
 }
 
+static void text_files(const json_t *box, struct buf *out)
+{
+	const json_t *files = json_object_get(box, "unmerged");
+	int64_t more = json_int(box, "unmerged_files", 0) - (int64_t)json_array_size(files);
+	for (size_t i = 0; i < json_array_size(files); i++) {
+		const json_t *f = json_array_get(files, i);
+		buf_printf(out, "      %s ", json_str(f, "op", ""));
+		put_safe(out, bytes_of(f, "path"));
+		buf_printf(out, "  %s\n", json_str(f, "lines", ""));
+	}
+	if (json_int(box, "merged", 0))
+		buf_printf(out, "      left out of the merge back #%" PRId64 "\n", json_int(box, "merged", 0));
+	else if (more > 0)
+		buf_printf(out, "      and %" PRId64 " more\n", more);
+}
+
 static void text_boxes(const json_t *h, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "boxes");
@@ -283,12 +402,18 @@ static void text_boxes(const json_t *h, struct buf *out)
 	head(out, "BOXES WITH CHANGES", changed, "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		int64_t n = json_int(o, "changed_files", 0);
+		int64_t n = json_int(o, "changed_files", 0), open = json_int(o, "unmerged_files", 0);
 		if (n == 0)
 			continue;
 		buf_puts(out, "  ");
 		put_safe(out, json_str(o, "name", ""));
-		buf_printf(out, ", %s: %" PRId64 " %s changed\n", json_str(o, "state", ""), n, n == 1 ? "file" : "files");
+		buf_printf(out, ", %s: %" PRId64 " %s changed, ", json_str(o, "state", ""), n, n == 1 ? "file" : "files");
+		if (open > 0)
+			buf_printf(out, "%" PRId64 " not merged\n", open);
+		else
+			buf_puts(out, json_int(o, "merged", 0) ? "all merged\n" : "nothing to merge\n");
+		if (open > 0)
+			text_files(o, out);
 	}
 }
 
