@@ -319,6 +319,7 @@ sg.agent = {}
 ---@field compact boolean|table?
 ---@field policy string?
 ---@field options table?
+---@field instructions boolean?  # false: AGENTS.md, CLAUDE.md and skills of the project are left out
 
 ---Runs an agent until its task is done.
 ---@async

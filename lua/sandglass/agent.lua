@@ -7,6 +7,7 @@ local schema = require "sandglass.schema"
 local task = require "sandglass.task".sg
 local people = require "sandglass.people".sg
 local boxes = require "sandglass.box"
+local project = require "sandglass.project"
 local call, fail = rt.call, rt.fail
 
 local sg = { agent = {}, model = models.sg.model, tool = tools.sg.tool }
@@ -207,7 +208,7 @@ local RUN = {
   task = "string!", model = "string|sg.Model", box = "sg.Box", tools = "list", system = "string",
   budget = "table|sg.Budget",
   done = "function", on = "table", output = "table", history = "list", agents = "list", name = "string",
-  compact = "boolean|table", policy = "string", options = "table",
+  compact = "boolean|table", policy = "string", options = "table", instructions = "boolean",
 }
 local ON = { text = "function", call = "function", result = "function", turn = "function" }
 local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
@@ -346,8 +347,12 @@ local function new_run(o)
     run.box = boxes.sandbox {}
     run.own_box = run.box
   end
+  local said, skill
+  if o.instructions ~= false then said, skill = project.load(run.box) end
+  for _, t in ipairs(on_list) do if skill and t.name == skill.name then skill = nil end end   -- the script's own
+  if skill then on_list[#on_list + 1] = skill end
   run.output = o.output and schema.compile("agent.run: output", o.output) or nil
-  local system = o.system or SYSTEM
+  local system = (o.system or SYSTEM) .. (said or "")
   if run.output then
     system = system .. "\nAnswer at the end with JSON of this schema and nothing else: " .. rt.core.encode(run.output)
   end

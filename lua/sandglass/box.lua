@@ -393,7 +393,7 @@ M.box_mt = box_mt
 function M.handle(v)
   return check.new(box_mt, {
     id = v.box, name = v.name or ("b" .. v.box), backend = v.backend, profile = v.profile, caps = v.caps or {},
-    workspace = v.workspace or "/workspace", state = {},
+    workspace = v.workspace or "/workspace", state = { project = v.project },
   })
 end
 

@@ -2,10 +2,16 @@
 --   "string what it is"   "integer? = 10 how many"   "enum(a,b) mode"   "string[] files"   "boolean?"   "any"
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
+local regex = require "sandglass.regex"
 local core, fail = rt.core, rt.fail
 
 local M = {}
 local KINDS = { string = true, integer = true, number = true, boolean = true, object = true, any = true, enum = true }
+
+local look = {}              -- looks at schemas before anything is checked by them
+local root                   -- of the schema that is being checked: what "$ref" begins at
+local strict, depth = false, 0
+local DEEPEST = 200
 
 local function list(t) return setmetatable(t, core.array_mt) end
 
@@ -48,16 +54,21 @@ local function short(where, text)
   return s, optional
 end
 
--- A JSON Schema of an object from the short form; a table that is a schema already stays as it is.
-function M.compile(where, params)
+-- A JSON Schema of an object from the short form; a table that is a schema already stays as it is. given: somebody else's,
+-- who checks it himself; else what cannot be checked here is an error, because it would be taken for a check.
+function M.compile(where, params, given)
   if params == nil then params = {} end
   check.arg(where, "params", params, "table")
-  if params.type == "object" and type(params.properties) == "table" then return params end
+  if params.type == "object" and type(params.properties) == "table" then
+    if not given then look.schema(where, params) end
+    return params
+  end
   local properties, required = {}, list {}
   for name, text in pairs(params) do
     if type(name) ~= "string" then fail("%s: params holds names, not a list", where) end
     local optional
     if type(text) == "table" then
+      if not given then look.schema(where .. ": parameter '" .. name .. "'", text) end
       properties[name] = text
     else
       check.arg(where, "parameter '" .. name .. "'", text, "string")
@@ -109,7 +120,7 @@ end
 
 local validate
 
-local function object(s, v, path)
+local function object_of(s, v, path)
   local out, properties = {}, s.properties or {}
   local function at(name) return path == "" and tostring(name) or path .. "." .. tostring(name) end
   for k, item in pairs(v) do
@@ -147,12 +158,30 @@ local function count(v) return #v end
 local function less(n, at) return n < at end
 local function more(n, at) return n > at end
 
+local function distinct(v)
+  local seen = {}
+  for _, item in ipairs(v) do
+    local key = core.encode(item)
+    if seen[key] then return false end
+    seen[key] = true
+  end
+  return true
+end
+
+local function keys(v)
+  local n = 0
+  for _ in pairs(v) do n = n + 1 end
+  return n
+end
+
 -- Bounds of a value by its kind: keyword, what is measured, when it is wrong, in which words.
 local NUMBER = {
   { "minimum", nil, less, "is less than %s" },
   { "maximum", nil, more, "is more than %s" },
   { "exclusiveMinimum", nil, function(n, at) return n <= at end, "is not more than %s" },
   { "exclusiveMaximum", nil, function(n, at) return n >= at end, "is not less than %s" },
+  { "multipleOf", nil, function(n, at) return at > 0 and math.abs(n / at - math.floor(n / at + 0.5)) > 1e-9 end,
+    "is no multiple of %s" },
 }
 local BOUNDS = {
   number = NUMBER, integer = NUMBER,
@@ -163,6 +192,10 @@ local BOUNDS = {
   array = {
     { "minItems", count, less, "has fewer than %s items" },
     { "maxItems", count, more, "has more than %s items" },
+  },
+  object = {
+    { "minProperties", keys, less, "has fewer than %s names" },
+    { "maxProperties", keys, more, "has more than %s names" },
   },
 }
 
@@ -186,6 +219,112 @@ local function any_of(forms, v, path)
   return nil, ("%s (none of its %d forms fits)"):format(wrong, #forms)
 end
 
+-- Does it fit as it is, with nothing repaired?
+local function fits(s, v, path)
+  local before = strict
+  strict = true
+  local _, wrong = validate(s, v, path)
+  strict = before
+  return wrong == nil
+end
+
+local function one_of(forms, v, path)
+  local n = 0
+  for _, sub in ipairs(forms) do n = n + (fits(sub, v, path) and 1 or 0) end
+  if n > 1 then return nil, ("parameter '%s' fits %d of its forms, one is wanted"):format(path, n) end
+  return any_of(forms, v, path)
+end
+
+local function all_of(forms, v, path)
+  for _, sub in ipairs(forms) do
+    local wrong
+    v, wrong = validate(sub, v, path)
+    if wrong then return nil, wrong end
+  end
+  return v
+end
+
+-- "#/$defs/name" in the schema that is checked by.
+function look.target(ref)
+  local at = root
+  local tail = ref:match "^#(.*)$"
+  if not tail or tail ~= "" and tail:sub(1, 1) ~= "/" then return nil end
+  for step in tail:gmatch "/([^/]*)" do
+    step = step:gsub("%%(%x%x)", function(h) return string.char(tonumber(h, 16)) end):gsub("~1", "/"):gsub("~0", "~")
+    if type(at) ~= "table" then return nil end
+    local i = math.tointeger(tonumber(step))
+    local below = at[step]
+    if below == nil and i then below = at[i + 1] end
+    at = below
+  end
+  return at
+end
+
+local function day_of(y, m, d)
+  local last = { 31, (y % 4 == 0 and y % 100 ~= 0 or y % 400 == 0) and 29 or 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 }
+  return m >= 1 and m <= 12 and d >= 1 and d <= last[m]
+end
+
+local function is_date(s)
+  local y, m, d = s:match "^(%d%d%d%d)%-(%d%d)%-(%d%d)$"
+  return y ~= nil and day_of(tonumber(y), tonumber(m), tonumber(d))
+end
+
+local function is_time(s)
+  local h, m, sec, rest = s:match "^(%d%d):(%d%d):(%d%d)(.*)$"
+  rest = rest and rest:gsub("^%.%d+", "")
+  return h ~= nil and tonumber(h) < 24 and tonumber(m) < 60 and tonumber(sec) <= 60
+    and (rest:lower() == "z" or rest:match "^[+-]%d%d:%d%d$" ~= nil)
+end
+
+local function is_ipv4(s)
+  local n = 0
+  for part in (s .. "."):gmatch "([^.]*)%." do
+    n = n + 1
+    if not part:find "^%d%d?%d?$" or #part > 1 and part:sub(1, 1) == "0" or tonumber(part) > 255 then return false end
+  end
+  return n == 4
+end
+
+local FORMATS = {
+  date = is_date, time = is_time, ipv4 = is_ipv4,
+  ["date-time"] = function(s)
+    local d, t = s:match "^(.-)[Tt ](.*)$"
+    return d ~= nil and is_date(d) and is_time(t)
+  end,
+  email = function(s) return #s <= 254 and s:find "^[^%s@]+@[^%s@]+%.?[^%s@.]+$" ~= nil end,
+  uri = function(s) return s:find "^%a[%w+.-]*:[^%s<>\"{}|\\^`%c]*$" ~= nil end,
+  uuid = function(s) return s:gsub("%x", "h") == ("hhhhhhhh-hhhh-hhhh-hhhh-hhhhhhhhhhhh") end,
+  hostname = function(s)
+    for part in (s .. "."):gmatch "([^.]*)%." do
+      if #part > 63 or not part:find "^%w[%w-]*$" or part:sub(-1) == "-" then return false end
+    end
+    return s ~= "" and #s <= 253
+  end,
+  regex = function(s) return regex.compile(s) ~= nil end,
+}
+
+local compiled = {}
+
+local function matches(pattern, v)
+  if compiled[pattern] == nil then compiled[pattern] = regex.compile(pattern) or false end
+  local m = compiled[pattern]
+  return not m or (utf8.len(v) ~= nil and #v <= 65536 and regex.find(m, v))
+end
+
+local function text_wrong(s, v, path)
+  if s.pattern and not matches(s.pattern, v) then
+    return ("parameter '%s' does not match %s"):format(path, s.pattern)
+  end
+  local is = s.format and FORMATS[s.format]
+  if is and not is(v) then return ("parameter '%s' is no %s"):format(path, s.format) end
+end
+
+local function same(a, b)
+  if a == b then return true end
+  return type(a) == "table" and type(b) == "table" and core.encode(a) == core.encode(b)
+end
+
 -- Type, choices, bounds and forms of one value; what is inside of it is not looked at.
 local function shallow(s, v, path)
   if s.type and not is_kind(v, s.type) then
@@ -195,24 +334,41 @@ local function shallow(s, v, path)
   local choices = s.enum or (s.const ~= nil and { s.const })
   if choices then
     local found
-    for _, c in ipairs(choices) do found = found or c == v end
+    for _, c in ipairs(choices) do found = found or same(c, v) end
     if not found then
       return nil, ("parameter '%s' is '%s', one of %s is wanted"):format(path, tostring(v), listed(choices))
     end
   end
-  local wrong = out_of_bounds(s, v, path)
+  local wrong = out_of_bounds(s, v, path) or type(v) == "string" and text_wrong(s, v, path)
   if wrong then return nil, wrong end
-  local forms = s.anyOf or s.oneOf
-  if forms then return any_of(forms, v, path) end
+  if s.uniqueItems == true and kind_of(v) == "array" and not distinct(v) then
+    return nil, ("parameter '%s' has an item twice"):format(path)
+  end
   return v
 end
 
-function validate(s, v, path)
-  if s == false then return nil, ("parameter '%s' is not allowed"):format(path) end
-  if type(s) ~= "table" then return v end
+-- Schemas over the same value: each may repair it.
+local function combined(s, v, path)
   local wrong
-  v, wrong = shallow(s, repair(s, v), path)
-  if wrong then return nil, wrong end
+  if s["$ref"] then
+    local target = look.target(s["$ref"])
+    if target == nil then return nil, ("the schema of '%s' points nowhere: %s"):format(path, s["$ref"]) end
+    v, wrong = validate(target, v, path)
+    if wrong then return nil, wrong end
+  end
+  for _, step in ipairs { { "allOf", all_of }, { "anyOf", any_of }, { "oneOf", one_of } } do
+    if s[step[1]] then
+      v, wrong = step[2](s[step[1]], v, path)
+      if wrong then return nil, wrong end
+    end
+  end
+  if s["not"] ~= nil and fits(s["not"], v, path) then
+    return nil, ("parameter '%s' is what it must not be"):format(path)
+  end
+  return v
+end
+
+local function inside(s, v, path)
   local kind = kind_of(v)
   if kind == "array" and s.items ~= nil then
     local out = list {}
@@ -224,8 +380,23 @@ function validate(s, v, path)
     return out
   end
   if kind == "object" and (s.properties or s.required or s.additionalProperties ~= nil) then
-    return object(s, v, path)
+    return object_of(s, v, path)
   end
+  return v
+end
+
+function validate(s, v, path)
+  if s == false then return nil, ("parameter '%s' is not allowed"):format(path) end
+  if type(s) ~= "table" then return v end
+  if depth >= DEEPEST then return nil, ("parameter '%s' is nested too deeply"):format(path) end
+  depth = depth + 1
+  local wrong
+  if not strict then v = repair(s, v) end
+  v, wrong = shallow(s, v, path)
+  if not wrong then v, wrong = combined(s, v, path) end
+  if not wrong then v, wrong = inside(s, v, path) end
+  depth = depth - 1
+  if wrong then return nil, wrong end
   return v
 end
 
@@ -233,7 +404,102 @@ end
 function M.check(schema, args)
   if type(args) ~= "table" then args = type(args) == "string" and core.decode(args) or args end
   if type(args) ~= "table" then return nil, "the arguments are not an object" end
-  return object(schema, args, "")
+  root, strict, depth = schema, false, 0
+  local wrong = out_of_bounds(schema, args, "")
+  if not wrong then args, wrong = combined(schema, args, "") end
+  if wrong then return nil, (wrong:gsub("parameter ''", "the whole", 1)) end
+  return object_of(schema, args, "")
+end
+
+-- Looking at a schema when it is registered -------------------------------------------------------------------------
+
+local function set(words)
+  local t = {}
+  for w in words:gmatch "%S+" do t[w] = true end
+  return t
+end
+local CHECKED = set [[type enum const minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength pattern
+  format minItems maxItems uniqueItems items minProperties maxProperties properties required additionalProperties anyOf oneOf
+  allOf not $ref $defs definitions default]]
+local SAYS_ONLY = set [[title description examples example deprecated readOnly writeOnly $schema $id $comment $anchor
+  contentMediaType contentEncoding nullable]]
+local NOT_CHECKED = set [[patternProperties propertyNames prefixItems additionalItems contains minContains maxContains
+  unevaluatedProperties unevaluatedItems dependentRequired dependentSchemas dependencies if then else $dynamicRef
+  $recursiveRef contentSchema]]
+local KINDS_OF = set "string integer number boolean object array null"
+local SAY_FORMATS = set [[int32 int64 float double byte binary password json-pointer relative-json-pointer iri uri-reference
+  uri-template iri-reference idn-email idn-hostname ipv6 duration]]
+
+local function unsupported(where, key)
+  fail("%s: the schema keyword '%s' cannot be checked here; leave it out, and check in `run`", where, key)
+end
+
+local function keyword(where, key, v)
+  if key == "pattern" then
+    check.arg(where, "pattern", v, "string")
+    local _, wrong = regex.compile(v)
+    if wrong then fail("%s: the pattern '%s' is not understood: %s", where, v:sub(1, 80), wrong) end
+  elseif key == "format" then
+    check.arg(where, "format", v, "string")
+    if not FORMATS[v] and not SAY_FORMATS[v] then
+      fail("%s: no format '%s'%s", where, v, check.suggest(v, FORMATS))
+    end
+  elseif key == "type" then
+    for _, kind in ipairs(type(v) == "table" and v or { v }) do
+      if not KINDS_OF[kind] then fail("%s: no type '%s'%s", where, tostring(kind), check.suggest(kind, KINDS_OF)) end
+    end
+  elseif key == "$ref" then
+    check.arg(where, "$ref", v, "string")
+    local target = look.target(v)
+    if type(target) ~= "table" and type(target) ~= "boolean" then
+      fail("%s: $ref '%s' points nowhere; only '#/...' within the schema is followed", where, v:sub(1, 80))
+    end
+  elseif key == "enum" or key == "required" then
+    check.arg(where, key, v, "table")
+  end
+end
+
+local ONE = set "not items additionalProperties"
+local SOME = set "anyOf oneOf allOf"
+local NAMED = set "properties $defs definitions"
+
+-- A "$ref" that leads to itself without a step into the value.
+local function in_circle(s, seen, n)
+  if type(s) ~= "table" or n > 100 then return n > 100 end
+  if seen[s] then return true end
+  seen[s] = true
+  local round = s["$ref"] and in_circle(look.target(s["$ref"]), seen, n + 1)
+  for key in pairs(SOME) do
+    for _, sub in ipairs(type(s[key]) == "table" and s[key] or {}) do round = round or in_circle(sub, seen, n + 1) end
+  end
+  round = round or s["not"] ~= nil and in_circle(s["not"], seen, n + 1)
+  seen[s] = nil
+  return round
+end
+
+local function walk(where, s, level)
+  if type(s) == "boolean" then return end
+  check.arg(where, "a schema", s, "table")
+  if level > 50 then fail("%s: the schema is nested too deeply", where) end
+  for key, v in pairs(s) do
+    if type(key) ~= "string" then fail("%s: a schema holds names, not a list", where) end
+    if NOT_CHECKED[key] then unsupported(where, key) end
+    if not CHECKED[key] and not SAYS_ONLY[key] and key:sub(1, 2) ~= "x-" then
+      fail("%s: the schema keyword '%s' is not known%s", where, key, check.suggest(key, CHECKED))
+    end
+    keyword(where, key, v)
+    if key == "items" and core.metatable(v) == core.array_mt then unsupported(where, "items as a list") end
+    if ONE[key] then walk(where, v, level + 1) end
+    for name, sub in pairs((SOME[key] or NAMED[key]) and check.arg(where, key, v, "table") or {}) do
+      walk(NAMED[key] and ("%s: '%s'"):format(where, name) or where, sub, level + 1)
+    end
+  end
+  if s["$ref"] and in_circle(s, {}, 0) then fail("%s: $ref '%s' leads round in a circle", where, s["$ref"]) end
+end
+
+function look.schema(where, s)
+  root = s
+  walk(where, s, 0)
 end
 
 return M

@@ -26,7 +26,7 @@ local function make(o)
     fail("tool: the name '%s' may hold letters, digits, _ and - only (at most 64)", o.name)
   end
   return check.new(tool_mt, {
-    name = o.name, about = o.about or "", schema = schema.compile("tool '" .. o.name .. "'", o.params), run = o.run,
+    name = o.name, about = o.about or "", schema = schema.compile("tool '" .. o.name .. "'", o.params, o.unchecked), run = o.run,
     where = o.where or "box", ask = o.ask, risk = o.risk, timeout = o.timeout, reads = o.reads or false,
     builtin = o.builtin or false,
     needs_box = o.needs_box or false, agent = o.agent,

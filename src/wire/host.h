@@ -43,7 +43,8 @@
  *                 "sandglass" its init.lua; others lie beside the script; a name that ends in .lua is a path there
  *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?: "none"|["host:port"],
  *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,time_us},env?:{},user?,keep?,policy?,expose?:[],
- *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{}}
+ *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{},project?:true (its
+ *                 repositories hold instructions or skills)}
  *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?: [..]|"none",user?,label?,
  *                 stream?,parallel?,retry_of?} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
  *                 edited?:bool,ran?: text of the edited form}; out and err: at most first and last 32 KiB each, cut
@@ -68,6 +69,8 @@
  *                 {agent}; the CALL's own agent is the parent
  *   agent.turn    {agent,n} -> {}: before each model call; latches hold it here, the step budget counts it
  *   agent.end     {agent,stop,text?,ok,steps} -> {}
+ *   instructions  {box} -> {files:[{path,text,hash}],skills:[{name,about,path,hash}],event}: trusted text of its repositories
+ *   skill         {box,path,hash} -> {text,path,event}: the body of one; err io when it is not what it was
  *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},stream?,reply?: REP} ->
  *                 REP = {text,calls:[{id,name,args}],usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}. With
  *                 "reply" (scripted models) the supervisor records it and answers with it. Text comes as CHUNK "text".

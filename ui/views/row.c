@@ -425,6 +425,16 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		out->word = "turn";
 		out->what = arena_printf(a, "turn %" PRId64, json_int(o, "n", 0));
 		break;
+	case EV_AGENT_INSTRUCTIONS:
+		out->word = "project";
+		out->what = arena_printf(a, "%s for the agent%s",
+					 fmt_plural(a, (int64_t)json_array_size(json_object_get(o, "files")), "file", "files"),
+					 json_array_size(json_object_get(o, "left_out")) ? ", others left out" : "");
+		break;
+	case EV_AGENT_SKILL:
+		out->word = "project";
+		out->what = arena_printf(a, "skill %s is read", json_str(o, "name", ""));
+		break;
 	case EV_AGENT_START:
 		out->word = "agent";
 		out->what = arena_printf(a, "begins: %s", json_str(o, "task", ""));

@@ -1,14 +1,49 @@
-/* trust: which Lua files of a project may be used. */
+/* trust: which Lua files, instructions and skills of a project may be used. */
 #include <dirent.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/cmd/cmd.h"
+#include "app/super/project.h"
 #include "app/super/trust.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+
+enum { LUA_MAX = 4 << 20 };
+
+/* A file as it was read to be shown: that is what is trusted. */
+struct seen {
+	char *full;
+	struct buf text;
+	enum trust_state trust;
+};
+
+struct seen_list {
+	struct seen *item;
+	size_t nr, cap;
+};
+
+static void seen_add(struct seen_list *l, const char *full, const struct buf *text, enum trust_state trust)
+{
+	GROW(l->item, l->nr, l->cap);
+	struct seen *s = &l->item[l->nr++];
+	*s = (struct seen){ .full = xstrdup(full), .text = BUF_INIT, .trust = trust };
+	if (text->len)
+		buf_append(&s->text, text->data, text->len);
+}
+
+static void seen_release(struct seen_list *l)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		free(l->item[i].full);
+		buf_release(&l->item[i].text);
+	}
+	free(l->item);
+}
 
 static void collect(const char *dir, struct strv *out)
 {
@@ -29,6 +64,68 @@ static void collect(const char *dir, struct strv *out)
 		closedir(d);
 }
 
+static const char *state_name(enum trust_state t)
+{
+	switch (t) {
+	case TRUST_NONE:
+		return "new";
+	case TRUST_CHANGED:
+		return "changed";
+	case TRUST_YES:
+		return "trusted";
+	}
+	return "new";
+}
+
+static void line(struct cmd_ctx *ctx, const char *state, const char *path, const char *note)
+{
+	fprintf(ctx->out, "%-8s ", state);
+	cmd_print_safe(ctx->out, path, strlen(path), false);
+	if (note) {
+		fputs("  (", ctx->out);
+		cmd_print_safe(ctx->out, note, strlen(note), false);
+		fputc(')', ctx->out);
+	}
+	fputc('\n', ctx->out);
+}
+
+static void look_at_lua(struct cmd_ctx *ctx, const char *dir, struct seen_list *out)
+{
+	struct strv file = STRV_INIT;
+	char full[PATH_MAX];
+	collect(dir, &file);
+	for (size_t i = 0; i < file.nr; i++) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		struct err err = ERR_INIT;
+		if (!realpath(file.item[i], full) || file_read(full, &text, LUA_MAX, &err) < 0) {
+			line(ctx, "left out", file.item[i], err.code ? err.text : "it cannot be opened");
+			continue;
+		}
+		enum trust_state t = trust_of_text(full, buf_cstr(&text), text.len);
+		line(ctx, state_name(t), file.item[i], NULL);
+		seen_add(out, full, &text, t);
+	}
+	strv_release(&file);
+}
+
+static void look_at_texts(struct cmd_ctx *ctx, const char *dir, struct seen_list *out)
+{
+	struct project p;
+	project_read(&p, dir);
+	for (size_t i = 0; i < p.nr; i++) {
+		struct project_text *t = &p.item[i];
+		CLEANUP(free_ptr) char *path = path_join(dir, t->path);
+		CLEANUP(free_ptr) char *note =
+			t->why	    ? xstrdup(t->why)
+			: t->hidden ? xasprintf("%s, %zu bytes, HIDDEN CHARACTERS: %u", t->name ? "skill" : "instructions", t->text.len, t->hidden)
+				    : xasprintf("%s, %zu bytes", t->name ? "skill" : "instructions", t->text.len);
+		line(ctx, t->why ? "left out" : state_name(t->trust), path, note);
+		if (!t->why)
+			seen_add(out, t->full, &t->text, t->trust);
+	}
+	project_release(&p);
+}
+
 static bool confirmed(struct cmd_ctx *ctx)
 {
 	if (cmd_has(ctx, "yes"))
@@ -37,34 +134,33 @@ static bool confirmed(struct cmd_ctx *ctx)
 		return false;
 	fprintf(ctx->out, "trust them as they are now? [y/N] ");
 	fflush(ctx->out);
-	char line[16];
-	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
+	char answer[16];
+	return fgets(answer, sizeof(answer), stdin) && (answer[0] == 'y' || answer[0] == 'Y');
 }
 
 int cmd_trust(struct cmd_ctx *ctx)
 {
 	const char *where = cmd_word(ctx, 0) ? cmd_word(ctx, 0) : ".";
-	CLEANUP(free_ptr) char *dir = path_join(where, ".sandglass");
+	CLEANUP(free_ptr) char *lua = path_join(where, ".sandglass");
 	struct err err = ERR_INIT;
-	struct strv file = STRV_INIT;
+	struct seen_list seen = { 0 };
 	int status = EXIT_DONE;
-	if (access(dir, R_OK | X_OK) != 0) {
-		err_sys(&err, "'%s' cannot be looked at", dir);
+	size_t untrusted = 0;
+	if (access(where, R_OK | X_OK) != 0) {
+		err_sys(&err, "'%s' cannot be looked at", where);
 		return cmd_fail(ctx, &err);
 	}
-	collect(dir, &file);
-	for (size_t i = 0; i < file.nr; i++) {
-		fprintf(ctx->out, "%s  ", trusted_file(file.item[i]) ? "trusted " : "new     ");
-		cmd_print_safe(ctx->out, file.item[i], file.len[i], false);
-		fputc('\n', ctx->out);
-	}
-	if (!file.nr)
-		fprintf(ctx->out, "no Lua files in %s\n", dir);
-	else if (!confirmed(ctx))
+	look_at_lua(ctx, lua, &seen);
+	look_at_texts(ctx, where, &seen);
+	for (size_t i = 0; i < seen.nr; i++)
+		untrusted += seen.item[i].trust != TRUST_YES;
+	if (!seen.nr)
+		fprintf(ctx->out, "nothing in %s that wants trust: no Lua files in .sandglass/, no AGENTS.md or CLAUDE.md, no skills\n", where);
+	else if (untrusted && !confirmed(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was changed; --yes trusts them without a question");
-	for (size_t i = 0; status == EXIT_DONE && i < file.nr; i++)
-		if (trust_file(file.item[i], &err) < 0)
+	for (size_t i = 0; status == EXIT_DONE && i < seen.nr; i++)
+		if (trust_text(seen.item[i].full, buf_cstr(&seen.item[i].text), seen.item[i].text.len, &err) < 0)
 			status = cmd_fail(ctx, &err);
-	strv_release(&file);
+	seen_release(&seen);
 	return status;
 }

@@ -243,6 +243,14 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "model", " with ", out);
 		put_key(b, "task", ": ", out);
 		break;
+	case EV_AGENT_INSTRUCTIONS:
+		buf_printf(out, "project: %zu files for the agent, %zu left out", json_array_size(json_object_get(b, "files")),
+			   json_array_size(json_object_get(b, "left_out")));
+		break;
+	case EV_AGENT_SKILL:
+		put_key(b, "name", "skill ", out);
+		put_key(b, "path", ": ", out);
+		break;
 	case EV_AGENT_TURN:
 		put_key(b, "n", "turn ", out);
 		break;

@@ -46,6 +46,8 @@ void op_store_keys(struct call *c);
 void op_sleep(struct call *c);
 void op_host_push(struct call *c);
 void op_host_exec(struct call *c);
+void op_instructions(struct call *c);
+void op_skill(struct call *c);
 
 /* Shared by the families. */
 

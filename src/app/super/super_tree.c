@@ -394,6 +394,15 @@ bool trees_busy(const struct trees *t)
 	return t->running || t->first;
 }
 
+bool trees_repo(const struct trees *t, size_t i, const char **name_out, const char **dir_out)
+{
+	if (i >= t->nr_layers)
+		return false;
+	*name_out = t->layer[i].name ? t->layer[i].name : "";
+	*dir_out = t->layer[i].host_dir;
+	return true;
+}
+
 void trees_merged(const struct trees *t, const char **dir_out, const char **ref_out)
 {
 	*dir_out = t->layer[0].host_dir;
