@@ -1,7 +1,7 @@
 /* Is a Lua host a pure function of its frames? Two uses of one program:
  *
  *   as `sandglass-host` beside a copy of sandglass: stands between the supervisor and the real host (REAL beside it, named
- *   sandglass-host.real) and keeps what each says in the files `given` and `sent` of the folder `tape` beside it;
+ *   sandglass-host.real) and keeps what each says in the files `given.PID` and `sent.PID` of the folder `tape` beside it;
  *   `refeed SESSION HOST DIR`: makes the frames again from the session file, gives them to a new host, and writes both
  *   sides to DIR/given and DIR/sent.
  *
@@ -71,7 +71,9 @@ static int stand_between(void)
 {
 	CLEANUP(free_ptr) char *real = paths_libexec("sandglass-host.real");
 	CLEANUP(free_ptr) char *tape = paths_libexec("tape");
-	int sock, given = file_in(tape, "given"), sent = file_in(tape, "sent");
+	CLEANUP(free_ptr) char *to_it = xasprintf("given.%d", (int)getpid());
+	CLEANUP(free_ptr) char *from_it = xasprintf("sent.%d", (int)getpid());
+	int sock, given = file_in(tape, to_it), sent = file_in(tape, from_it);
 	fcntl(HOST_FD, F_SETFD, FD_CLOEXEC);
 	fcntl(HOST_FD, F_SETFL, fcntl(HOST_FD, F_GETFL) & ~O_NONBLOCK);
 	if (given < 0 || sent < 0 || start(real, &sock) < 0)

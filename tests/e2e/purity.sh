@@ -27,7 +27,7 @@ local results = sg.map({ 3, 1, 2, 5, 4 }, function(n)
 end)
 for i, out in ipairs(results) do print(i, #out) end
 print("race", sg.race {
-  function() sg.sleep(0.02) return "slow" end,
+  function() sg.sleep(2) return "slow" end,
   function() return (box:exec "echo quick").out end,
 })
 print("timeout", sg.timeout(0.2, function() return box:exec "sleep 30" end))
@@ -51,6 +51,10 @@ is $? 0 'the script runs to its end'
 like "$(cat "$t/out")" 'race.*quick' 'with a race'
 like "$(cat "$t/out")" 'timeout.*timeout|timeout.*nil' 'and a time-out'
 file=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass 2>/dev/null | head -1)
+host=$(ls -S "$t"/bin/tape/given.* 2>/dev/null | head -1) # a policy file has had a small one of its own
+host=${host##*.}
+mv "$t/bin/tape/given.$host" "$t/bin/tape/given"
+mv "$t/bin/tape/sent.$host" "$t/bin/tape/sent"
 [ -s "$t/bin/tape/given" ] && [ -s "$t/bin/tape/sent" ]
 ok $? "what was said live is there: $(wc -c <"$t/bin/tape/given") bytes to it, $(wc -c <"$t/bin/tape/sent") from it"
 [ "$(wc -c <"$t/bin/tape/given")" -gt 20000 ]
