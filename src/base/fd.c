@@ -133,7 +133,7 @@ int file_write_atomic(const char *path, const void *bytes, size_t len, mode_t mo
 	return dir_sync(path, err);
 }
 
-int dir_make(const char *path, mode_t mode, struct err *err)
+static int make_all(const char *path, mode_t mode, struct err *err)
 {
 	CLEANUP(free_ptr) char *p = xstrdup(path);
 	for (char *s = p + 1;; s++) {
@@ -144,10 +144,18 @@ int dir_make(const char *path, mode_t mode, struct err *err)
 		if (mkdir(p, c ? 0755 & (mode | 0111) : mode) < 0 && errno != EEXIST)
 			return err_sys(err, "cannot make directory '%s'", p);
 		if (!c)
-			break;
+			return 0;
 		*s = c;
 	}
+}
+
+int dir_make(const char *path, mode_t mode, struct err *err)
+{
 	struct stat st;
+	if (mkdir(path, mode) == 0)
+		return 0;
+	if (errno != EEXIST && make_all(path, mode, err) < 0)
+		return -1;
 	if (stat(path, &st) < 0)
 		return err_sys(err, "cannot look at '%s'", path);
 	if (!S_ISDIR(st.st_mode))

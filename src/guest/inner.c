@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -291,8 +292,9 @@ static void run_loop(struct inner *g)
 
 int inner_main(int channel, bool init)
 {
-	struct inner g = { .channel = channel, .init = init, .null_fd = -1, .children_fd = -1, .rules = { .fd = -1 } };
+	struct inner g = { .channel = channel, .init = init, .null_fd = -1, .children_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
 	unsigned killed, left;
+	mallopt(M_ARENA_MAX, 1); /* the loop's thread needs no heap of its own */
 	if (set_up(&g) < 0)
 		return 1;
 	say_ready(&g);

@@ -59,6 +59,7 @@ struct inner {
 	size_t nr_in_fds;
 	int null_fd, children_fd;
 	struct inner_rules rules;
+	int ahead;	   /* landlock ruleset that waits for the rest (GUEST_AHEAD); -1 = none */
 	bool attach_waits; /* ATTACH has come: the loop returns to the main thread */
 	uint64_t attach_id;
 	struct buf attach;	 /* its body */

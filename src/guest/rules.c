@@ -1,6 +1,6 @@
 /* Landlock, spoken to by number: the structures of ABI 7 are written out here because the headers of the oldest system
  * we build on stop at ABI 1. The ruleset is opened by ATTACH, after the workspace is mounted: a rule names what lies at
- * a path now, not the path. */
+ * a path now, not the path. Only what stays as it is may be opened before (GUEST_AHEAD). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -74,8 +74,9 @@ static int add_path(int ruleset, const struct guest_attach_rule *r, uint64_t han
 	return syscall(NR_ADD, ruleset, RULE_PATH, &p, 0) < 0 ? -1 : 1;
 }
 
-/* Appends the indexes of missing paths to @missing. */
-static int open_rules(const struct guest_attach_body *a, int abi, bool shared, struct buf *missing, size_t *nr_missing)
+/* Adds to @given (taken; -1: a new ruleset) and returns it. Appends the indexes of missing paths to @missing. */
+static int open_rules(int given, const struct guest_attach_body *a, int abi, bool shared, struct buf *missing,
+		      size_t *nr_missing)
 {
 	struct ruleset_attr attr = { .fs = fs_handled(abi) };
 	if (abi >= 4 && a->flags & GUEST_TCP)
@@ -83,10 +84,10 @@ static int open_rules(const struct guest_attach_body *a, int abi, bool shared, s
 	if (abi >= 6 && a->flags & GUEST_SCOPE)
 		attr.scoped = BIT(0) | BIT(1);
 	size_t size = abi >= 6 ? sizeof attr : abi >= 4 ? 16 : 8;
-	CLEANUP(fd_close) int fd = (int)syscall(NR_CREATE, &attr, size, 0);
+	CLEANUP(fd_close) int fd = given >= 0 ? given : (int)syscall(NR_CREATE, &attr, size, 0);
 	if (fd < 0)
 		return -1;
-	if (shared && add_path(fd, &(struct guest_attach_rule){ GUEST_READ, "/proc" }, attr.fs) < 0)
+	if (shared && given < 0 && add_path(fd, &(struct guest_attach_rule){ GUEST_READ, "/proc" }, attr.fs) < 0)
 		return -1; /* the loop lists processes from inside */
 	for (size_t i = 0; i < a->nr_rules; i++) {
 		int rc = add_path(fd, &a->rules[i], attr.fs);
@@ -107,6 +108,14 @@ static int open_rules(const struct guest_attach_body *a, int abi, bool shared, s
 	return out;
 }
 
+static void pack_attached(struct buf *out, int abi, const struct buf *missing, size_t nr_missing)
+{
+	buf_reset(out);
+	pack_u8(out, (uint8_t)abi);
+	buf_u16le(out, (uint16_t)nr_missing);
+	buf_append(out, missing->data, missing->len);
+}
+
 static void attach(struct inner *g, const struct guest_attach_body *a)
 {
 	CLEANUP(buf_release) struct buf missing = BUF_INIT;
@@ -118,9 +127,20 @@ static void attach(struct inner *g, const struct guest_attach_body *a)
 		inner_answer(g, g->attach_id, GS_BUSY, EBUSY, NULL, -1);
 		return;
 	}
-	errno = EOPNOTSUPP;
-	if (!without && (abi == 0 || (fd = open_rules(a, abi, shared, &missing, &nr_missing)) < 0)) {
+	int waiting = a->flags & GUEST_ON ? g->ahead : -1;
+	g->ahead = a->flags & GUEST_ON ? -1 : g->ahead;
+	errno = a->flags & GUEST_ON && waiting < 0 ? EBADF : EOPNOTSUPP;
+	if (!without && (abi == 0 || errno == EBADF ||
+			 (fd = open_rules(waiting, a, abi, shared, &missing, &nr_missing)) < 0)) {
 		inner_answer(g, g->attach_id, GS_LANDLOCK, errno, NULL, -1);
+		return;
+	}
+	if (a->flags & GUEST_AHEAD) {
+		fd_close(&g->ahead);
+		g->ahead = fd;
+		pack_attached(&g->attached, abi, &missing, nr_missing);
+		inner_answer(g, g->attach_id, GS_NONE, 0, &g->attached, -1);
+		buf_reset(&g->attached);
 		return;
 	}
 	fd_close(&g->rules.fd);
@@ -134,10 +154,7 @@ static void attach(struct inner *g, const struct guest_attach_body *a)
 		.file_bytes = a->file_bytes,
 		.pids = a->pids,
 	};
-	buf_reset(&g->attached);
-	pack_u8(&g->attached, (uint8_t)abi);
-	buf_u16le(&g->attached, (uint16_t)nr_missing);
-	buf_append(&g->attached, missing.data, missing.len);
+	pack_attached(&g->attached, abi, &missing, nr_missing);
 	if (shared)
 		return;
 	inner_answer(g, g->attach_id, GS_NONE, 0, &g->attached, -1);

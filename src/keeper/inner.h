@@ -46,7 +46,8 @@ struct keeper {
 	int args, info, log; /* of a bubblewrap that waits for its arguments; -1 after */
 	int bwrap_pidfd, guest_pidfd;
 	struct layer *layer;
-	size_t nr_layers;
+	size_t nr_layers;	 /* 0 until all are there */
+	size_t of_layers, placed;
 	struct fds *in; /* of the channel that is being served */
 };
 

@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "keeper/inner.h"
 
-enum { LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */
+enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */
 
 static int make_sub(const struct layer *ly, const char *name, struct err *err)
 {
@@ -124,6 +124,8 @@ static int attach_one(struct keeper *k, size_t i, const json_t *request, struct 
 	struct layer *ly = &k->layer[i];
 	const char *name = json_str(request, "name", "");
 	bool home = strcmp(name, ":home") == 0;
+	if (ly->name)
+		return err_set(err, ERR_INVALID, "attach: layer %zu is there already", i);
 	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (i == 0) != (*name == 0))
 		return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder in /workspace", name);
 	*ly = (struct layer){ .name = xstrdup(name), .dir = xasprintf(SPACE "/layer/%zu", i) };
@@ -156,16 +158,19 @@ static json_t *describe(const struct keeper *k)
 int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
 {
 	const json_t *list = json_object_get(request, "layers");
-	size_t nr = json_array_size(list);
+	size_t nr = json_array_size(list), of = (size_t)json_int(request, "of", (int64_t)nr);
+	int64_t first = json_int(request, "first", 0);
 	/* after bubblewrap has its own mount namespace: what it copied would be locked there, and could not be rotated */
-	if (!k->guest || k->layer || nr == 0 || nr > 64)
+	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of || (k->layer && of != k->of_layers))
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
-	k->layer = xcalloc(nr, sizeof(*k->layer));
-	for (k->nr_layers = 0; k->nr_layers < nr;) {
-		size_t i = k->nr_layers++;
-		if (attach_one(k, i, json_array_get(list, i), err) < 0)
+	if (!k->layer)
+		k->layer = xcalloc(of, sizeof(*k->layer));
+	k->of_layers = of;
+	for (size_t i = 0; i < nr; i++, k->placed++)
+		if (attach_one(k, (size_t)first + i, json_array_get(list, i), err) < 0)
 			return -1; /* the box is thrown away */
-	}
+	if (k->placed == of)
+		k->nr_layers = of;
 	r->body = describe(k);
 	return 0;
 }

@@ -58,6 +58,11 @@ struct guest_attach {
 	size_t nr_ports;
 	bool scope;		  /* no signals and abstract sockets out of a command (reduced) */
 	bool keep_caps;		  /* commands keep the guest's capabilities (a container's root) */
+	enum guest_attach_part {
+		ATTACH_WHOLE,
+		ATTACH_AHEAD, /* all but what is mounted later: before that, and only before the first attach */
+		ATTACH_REST,  /* what was left out then */
+	} part;
 	bool unconfined_ok;	  /* go on where the kernel has no landlock; else runs fail at step "landlock" */
 	struct box_limits limits; /* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 };

@@ -1,6 +1,7 @@
 /* What a command may touch in a box, when nobody says otherwise. Everything in the box's mount tree is ours, so / may
  * be listed; what is not named here can be seen and not opened. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "sandbox/guest_priv.h"
@@ -38,24 +39,43 @@ static const struct guest_rule defaults[] = {
 	{ "/dev/pts", RW | GUEST_DEVICE },
 };
 
+/* The workspace and the home folder are mounted last, and again with each rotation. */
+static bool wanted(const struct guest_attach *a, const struct guest_rule *r)
+{
+	bool late = strcmp(r->path, "/workspace") == 0 || strcmp(r->path, "/home/agent") == 0;
+	return a->part == ATTACH_WHOLE || (a->part == ATTACH_REST) == late;
+}
+
+static unsigned flags_of(const struct guest_attach *a)
+{
+	return (a->tcp ? GUEST_TCP : 0U) | (a->scope ? GUEST_SCOPE : 0U) | (a->unconfined_ok ? GUEST_UNCONFINED_OK : 0U) |
+	       (a->keep_caps ? GUEST_KEEP_CAPS : 0U) | (a->part == ATTACH_AHEAD ? GUEST_AHEAD : 0U) |
+	       (a->part == ATTACH_REST ? GUEST_ON : 0U);
+}
+
 void guest_rules_pack(const struct guest_attach *a, struct buf *out, const char ***rules_out, size_t *nr_out)
 {
 	const struct guest_rule *base = a->rules ? a->rules : defaults;
-	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(defaults), nr = nr_base + a->nr_extra;
-	assert(nr <= GUEST_MAX_RULES);
-	const char **paths = xcalloc(nr + 1, sizeof *paths);
-	pack_u8(out, (uint8_t)((a->tcp ? GUEST_TCP : 0) | (a->scope ? GUEST_SCOPE : 0) |
-			       (a->unconfined_ok ? GUEST_UNCONFINED_OK : 0) | (a->keep_caps ? GUEST_KEEP_CAPS : 0)));
+	size_t nr_base = a->rules ? a->nr_rules : ARRAY_LEN(defaults), all = nr_base + a->nr_extra, nr = 0;
+	assert(all <= GUEST_MAX_RULES);
+	const struct guest_rule **rule = xcalloc(all + 1, sizeof *rule);
+	const char **paths = xcalloc(all + 1, sizeof *paths);
+	for (size_t i = 0; i < all; i++) {
+		const struct guest_rule *r = i < nr_base ? &base[i] : &a->extra[i - nr_base];
+		if (wanted(a, r))
+			rule[nr++] = r;
+	}
+	pack_u8(out, (uint8_t)flags_of(a));
 	buf_u64le(out, (uint64_t)a->limits.mem_bytes);
 	buf_u64le(out, (uint64_t)a->limits.disk_bytes);
 	buf_u32le(out, (uint32_t)a->limits.pids);
 	buf_u16le(out, (uint16_t)nr);
 	for (size_t i = 0; i < nr; i++) {
-		const struct guest_rule *r = i < nr_base ? &base[i] : &a->extra[i - nr_base];
-		pack_u8(out, (uint8_t)r->access);
-		pack_str(out, r->path);
-		paths[i] = r->path;
+		pack_u8(out, (uint8_t)rule[i]->access);
+		pack_str(out, rule[i]->path);
+		paths[i] = rule[i]->path;
 	}
+	free(rule);
 	buf_u16le(out, (uint16_t)a->nr_ports);
 	for (size_t i = 0; i < a->nr_ports; i++)
 		buf_u16le(out, a->ports[i]);

@@ -15,6 +15,7 @@ extern const struct driver driver_process;
 /* How many started boxes wait for a workspace, for each combination of limits, roots and network that was used lately
  * (default 0). Warm boxes cost a few megabytes each. 0 ends the waiting ones. */
 void process_pool_set(struct loop *l, int nr);
+int process_pool_ready(void); /* how many could be handed out now */
 /* Ends the waiting ones and calls @done once they have gone. */
 void process_pool_drain(struct loop *l, loop_fn *done, void *self);
 

@@ -70,6 +70,27 @@ static void keeper_other(void *self, unsigned type, json_t *body)
 			  (int)json_int(body, "code", 0), (int)json_int(body, "signal", 0));
 }
 
+static void ahead(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result; /* where it fails, the attach that builds on it fails and says so */
+	if (err)
+		log_debug("landlock rules ahead: %s", err->text);
+}
+
+/* What does not change with the workspace needs not wait for it. */
+static void confine_ahead(struct cell *c)
+{
+	struct guest_rule *extra = xcalloc(c->roots.nr + 1, sizeof(*extra));
+	for (size_t i = 0; i < c->roots.nr; i++)
+		extra[i] = (struct guest_rule){ .path = c->roots.item[i], .access = GUEST_READ | GUEST_EXEC };
+	struct guest_attach a = {
+		.extra = extra, .nr_extra = c->roots.nr, .unconfined_ok = true, .part = ATTACH_AHEAD
+	};
+	guest_attach(c->guest, &a, ahead, c);
+	free(extra);
+}
+
 static void guest_ready(void *self, const struct guest_info *info)
 {
 	struct cell *c = self;
@@ -79,6 +100,7 @@ static void guest_ready(void *self, const struct guest_info *info)
 		fail(c, &why);
 		return;
 	}
+	confine_ahead(c);
 	maybe_ready(c);
 }
 
@@ -284,6 +306,8 @@ struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spe
 	};
 	pthread_mutex_init(&c->lock, NULL);
 	c->key = cell_key(s);
+	for (size_t i = 0; i < s->nr_roots; i++)
+		strv_push(&c->roots, s->roots[i]);
 	c->info = json_object();
 	c->box = launcher_next_box(la);
 	if (ask_for_keeper(c, s, &c->why) < 0) {
@@ -316,6 +340,7 @@ static void cell_free(struct cell *c)
 	json_release(&c->start);
 	json_release(&c->info);
 	pthread_mutex_destroy(&c->lock);
+	strv_release(&c->roots);
 	free(c->key);
 	free(c);
 }

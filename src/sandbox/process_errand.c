@@ -63,7 +63,7 @@ static void on_wake(void *self)
 		guest_ps(g, on_ps, e);
 		break;
 	case ERRAND_CONFINE:
-		process_confine(e->p, on_confined, e);
+		process_confine(e->p, true, on_confined, e);
 		break;
 	}
 }

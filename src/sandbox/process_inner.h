@@ -31,6 +31,7 @@ struct cell {
 	const struct cell_ops *ops; /* NULL: nobody listens */
 	void *self;
 	char *key;
+	struct strv roots; /* of the key */
 	uint64_t box;	/* the launcher's number */
 	int keeper_pid; /* 0 before the launcher has answered */
 	int keeper_pidfd, guest_pidfd;
@@ -85,10 +86,10 @@ struct process_box {
 	/* opening */
 	box_done_fn *opened;
 	void *opened_self;
-	bool scanned, attaching, attached, confining, open, dead, frozen;
-	size_t trees_here;
-	int fds[512]; /* trees in the order in which the keeper's request counts them */
-	size_t nr_fds;
+	bool scanned, attaching, home_sent, attached, confining, open, dead, frozen;
+	size_t trees_here, answers; /* of launcher and keeper */
+	int fds[512]; /* trees: those of the home folder first, until it has been sent; then as the keeper's request counts */
+	size_t nr_fds, nr_home_fds;
 	struct err failed;
 	struct loop_timer *wall;
 	struct loop_errand *errand;
@@ -113,7 +114,8 @@ enum errand { ERRAND_COUNT, ERRAND_CONFINE }; /* fail if a process lives in the 
 struct loop_errand *errand_new(struct process_box *p); /* loop thread */
 void errand_free(struct loop_errand **e);
 NODISCARD int errand_run(struct loop_errand *e, enum errand what, struct err *err); /* worker thread */
-void process_confine(struct process_box *p, box_done_fn *done, void *self);
+/* Opens the landlock rules: afresh, or what the cell has not opened yet. */
+void process_confine(struct process_box *p, bool afresh, box_done_fn *done, void *self);
 /* The index of a layer: repos first, then /home/agent, then /workspace itself where repos have names. -1: none. */
 int process_layer(const struct process_box *p, size_t i);
 

@@ -235,7 +235,7 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	process_opened(p, r);
 }
 
-void process_confine(struct process_box *p, box_done_fn *done, void *self)
+void process_confine(struct process_box *p, bool afresh, box_done_fn *done, void *self)
 {
 	const struct launcher_info *info = launcher_info(p->cell->launcher);
 	enum profile profile = profile_of(info, guest_info(p->cell->guest)->landlock);
@@ -245,6 +245,7 @@ void process_confine(struct process_box *p, box_done_fn *done, void *self)
 	struct guest_attach a = { .extra = extra,
 				  .nr_extra = p->roots.nr,
 				  .unconfined_ok = true,
+				  .part = afresh ? ATTACH_WHOLE : ATTACH_REST,
 				  .limits = profile_rlimits(profile, &p->limits) };
 	guest_attach(p->cell->guest, &a, done, self);
 	free(extra);
@@ -260,7 +261,7 @@ static void maybe_confine(struct process_box *p)
 	if (!p->cell->guest)
 		open_failed(p, &gone);
 	else
-		process_confine(p, on_confined, p);
+		process_confine(p, false, on_confined, p);
 }
 
 static void on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
@@ -274,7 +275,7 @@ static void on_attached(void *self, json_t *body, int *fds, size_t nr, const str
 		open_failed(p, err);
 		return;
 	}
-	p->attached = true;
+	p->attached = ++p->answers == 2;
 	maybe_confine(p);
 }
 
@@ -313,24 +314,37 @@ static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
 	return ly;
 }
 
-static void maybe_attach(struct process_box *p)
+/* Layers @first to @end, which use the first @nr descriptors. */
+static void attach_layers(struct process_box *p, size_t first, size_t end, size_t nr)
 {
-	if (p->dead || p->attaching || !p->scanned || p->trees_here < p->nr_layers || !p->cell || !p->cell->sent ||
-	    !p->cell->keeper)
-		return;
-	p->attaching = true;
 	CLEANUP(json_release) json_t *request = json_object();
 	json_t *layers = json_array();
 	int64_t fd = 0;
-	for (size_t i = 0; i < p->nr_layers; i++)
+	for (size_t i = first; i < end; i++)
 		json_array_append_new(layers, layer_request(p, i, &fd));
 	json_put(request, "layers", layers);
+	json_put_int(request, "first", (int64_t)first);
+	json_put_int(request, "of", (int64_t)p->nr_layers);
 	size_t sent = 0;
-	for (; p->nr_fds - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
+	for (; nr - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
 		rpc_push(p->cell->keeper, KEEPER_FDS, p->fds + sent, FD_PASS_MAX);
-	size_t rest = p->nr_fds - sent;
-	p->nr_fds = 0;
-	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, rest, on_attached, p);
+	rpc_call(p->cell->keeper, KEEPER_ATTACH, request, p->fds + sent, nr - sent, on_attached, p);
+	p->nr_fds -= nr;
+	memmove(p->fds, p->fds + nr, p->nr_fds * sizeof(*p->fds));
+}
+
+/* The home folder waits for nobody; the workspace for what is to be masked in it. */
+static void maybe_attach(struct process_box *p)
+{
+	if (p->dead || p->attaching || p->trees_here == 0 || !p->cell || !p->cell->sent || !p->cell->keeper)
+		return;
+	if (!p->home_sent)
+		attach_layers(p, p->nr_layers - 1, p->nr_layers, p->nr_home_fds);
+	p->home_sent = true;
+	if (!p->scanned || p->trees_here < p->nr_layers)
+		return;
+	p->attaching = true;
+	attach_layers(p, 0, p->nr_layers - 1, p->nr_fds);
 }
 
 static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
@@ -348,15 +362,18 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 		p->fds[p->nr_fds++] = fds[i];
 		fds[i] = -1;
 	}
-	p->layer[p->trees_here++].trees = json_incref(body);
+	if (p->trees_here == 0) /* asked for first */
+		p->nr_home_fds = nr;
+	p->layer[p->trees_here ? p->trees_here - 1 : p->nr_layers - 1].trees = json_incref(body);
+	p->trees_here++;
 	maybe_attach(p);
 }
 
-static void ask_for_layer(struct process_box *p)
+static void ask_for_layers(struct process_box *p)
 {
 	struct launcher *la = launcher_current();
 	for (size_t i = 0; i < p->nr_layers; i++) {
-		const struct layer_want *w = &p->layer[i];
+		const struct layer_want *w = &p->layer[i ? i - 1 : p->nr_layers - 1];
 		CLEANUP(json_release) json_t *body = json_object();
 		json_t *trees = json_array();
 		const char *paths[2 + FD_PASS_MAX] = { w->state }, *kinds[2 + FD_PASS_MAX] = { "own" };
@@ -506,7 +523,7 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 		cell_hand_over(p->cell, &ops, p);
 	else
 		p->cell = cell_new(l, la, &spec, &ops, p);
-	ask_for_layer(p);
+	ask_for_layers(p);
 	loop_job_run(l, scan, scan_done, p);
 	return &p->b;
 }

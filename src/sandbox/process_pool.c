@@ -107,6 +107,14 @@ void process_pool_set(struct loop *l, int nr)
 		end(&pool.first);
 }
 
+int process_pool_ready(void)
+{
+	int nr = 0;
+	for (const struct waiting *w = pool.first; w; w = w->next)
+		nr += w->cell->ready && !w->cell->gone;
+	return nr;
+}
+
 void process_pool_drain(struct loop *l, loop_fn *done, void *self)
 {
 	process_pool_set(l, 0);

@@ -89,7 +89,14 @@ enum guest_frame {
 };
 
 enum guest_flag { GUEST_GO = 1, GUEST_PTY = 2, GUEST_STDIN = 4, GUEST_FDS = 8 };
-enum guest_attach_flag { GUEST_TCP = 1, GUEST_SCOPE = 2, GUEST_UNCONFINED_OK = 4, GUEST_KEEP_CAPS = 8 };
+enum guest_attach_flag {
+	GUEST_TCP = 1,
+	GUEST_SCOPE = 2,
+	GUEST_UNCONFINED_OK = 4,
+	GUEST_KEEP_CAPS = 8,
+	GUEST_AHEAD = 16, /* rules of what is mounted already: they are opened and wait, nobody enters them */
+	GUEST_ON = 32,	  /* goes on with the rules that wait */
+};
 enum guest_access {
 	GUEST_READ = 1,	  /* files and folders below may be read */
 	GUEST_EXEC = 2,	  /* and executed */

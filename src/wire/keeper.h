@@ -6,11 +6,12 @@
  *  3. KEEPER_START, once, first: {"guest":tree,"roots":[{"at":path,"tree":tree,"hide":[paths below]}],"env":["N=v"],
  *     "hostname":s,"tmp_bytes":n,"shm_bytes":n} -> {"pid":n,"bwrap":version}, descriptor: pidfd of the guest (readable
  *     once every process of the box has gone). bubblewrap and guest run, /workspace and /home/agent are empty.
- *  4. KEEPER_ATTACH, once, after START (its answer need not have come): {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
+ *  4. KEEPER_ATTACH, once or in parts ("first":n of "of":n layers; without them all at once), after START (its answer
+ *     need not have come): {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
  *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
  *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the
- * path, one with text shows that instead of the file. -> {"layers":[{"gen":n}]}
+ *     path, one with text shows that instead of the file. -> {"layers":[{"gen":n}]}, once all are there
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
  *     (masks, given lowers, repo); rotated uppers are not in it.
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;
@@ -23,7 +24,7 @@
  *  9. KEEPER_LOOK {"path":bytes,"as":"file"|"dir"|"stat"}: a path as processes in the box see it, links followed inside
  *     the box only -> {"kind","mode","size","mtime_us","nlink"}, for file a descriptor (O_RDONLY), for dir
  *     "entries":[{"name":bytes,"kind","mode","size","mtime_us","nlink"}] sorted by bytes, "more":true past
- * KEEPER_LIST_MAX. kind: "file" "dir" "symlink" "fifo" "socket" "device" "whiteout".
+ *     KEEPER_LIST_MAX. kind: "file" "dir" "symlink" "fifo" "socket" "device" "whiteout".
  * 10. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd -> {"size":n,"created":bool}. Missing
  *     folders are made. The content is truncated and rewritten in place, so links and owner stay.
  * 11. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
