@@ -378,8 +378,8 @@ static json_t *state_of(void *self)
 static int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	if (parse_id(word(a, 0), &id, err) < 0)
 	const char *rule = command_opt(a->line, "rule"), *pattern = word(a, 1);
+	if (parse_id(word(a, 0), &id, err) < 0)
 		return -1;
 	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
 	if (!pattern)
@@ -658,8 +658,7 @@ static bool clean(void *self, const char *text, size_t len, struct buf *out)
 }
 
 static const struct control_ops control_ops = {
-	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients,
-	.people = people
+	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients
 };
 
 int super_listen(struct super *s, struct err *err)
