@@ -150,8 +150,9 @@ define {
 
 define {
   name = "apply_patch",
-  about = "Apply a patch: *** Begin Patch / *** Update File: p / @@ / -old / +new / *** Add File: p / "
-    .. "*** Delete File: p / *** End Patch.",
+  about = "Apply a patch: *** Begin Patch / *** Update File: p (then *** Move to: q to rename) / @@ a line above / lines "
+    .. "with ' ', '-' or '+' / *** Add File: p / *** Delete File: p / *** End Patch. Text that stands twice needs more lines "
+    .. "around it or an @@ line.",
   params = { patch = "string the patch" },
   run = function(p, ctx) return rt.require "sandglass.patch".apply(p.patch, ctx.box) end,
 }
