@@ -13,6 +13,7 @@ enum { UI_VIEWS = 8, UI_MIN_COLS = 60, UI_MIN_ROWS = 16 };
 
 struct prompt {
 	bool active, choice; /* choice: one key out of keys ends it */
+	bool by_hand;        /* what is pasted does not count */
 	char *label, *keys;
 	struct buf text;
 	/* @text NULL: given up. For a choice it is the key. */

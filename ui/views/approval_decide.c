@@ -5,6 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/utf8.h"
+#include "ui/prompt.h"
+
 void approval_send(struct approval *v, struct ui *ui, const char *word, json_t *opts)
 {
 	char id[32];
@@ -12,19 +15,78 @@ void approval_send(struct approval *v, struct ui *ui, const char *word, json_t *
 	const char *words[] = { word, id, NULL };
 	if (*v->info.intent)
 		json_put_str(opts, "intent", v->info.intent);
+	if (*v->note)
+		json_put_str(opts, "note", v->note);
 	v->sent = ui_send(ui, v->source, words, opts);
 }
 
-static struct approval *on_top(struct ui *ui)
+struct approval *approval_on_top(struct ui *ui)
 {
 	struct view *top = ui_top(ui);
 	struct approval *v = top->self;
 	return strcmp(top->ops->name, "approval") == 0 && v->action == ui->prompt.on.action ? v : NULL;
 }
 
+/* --- a name that has to be typed ---------------------------------------------------------------------------------- */
+
+static void typed(struct ui *ui, const char *text)
+{
+	struct approval *v = approval_on_top(ui);
+	if (!v || !v->pending)
+		return;
+	json_t *opts = take(&v->pending);
+	if (!text || !v->info.type || strcmp(text, v->info.type) != 0) {
+		json_decref(opts);
+		ui_say(ui, ROLE_WARN, "that is not the name; #%" PRIu64 " is still held", v->action);
+		return;
+	}
+	json_put_str(opts, "confirm", text);
+	widen_close(&v->widen);
+	approval_send(v, ui, v->pending_word, opts);
+}
+
+void approval_pass(struct approval *v, struct ui *ui, const char *word, json_t *opts)
+{
+	const struct subject on = { .source = v->source, .action = v->action };
+	if (!v->info.type) {
+		widen_close(&v->widen);
+		approval_send(v, ui, word, opts);
+		return;
+	}
+	CLEANUP(free_ptr) char *label = xasprintf("a rule wants the name typed, %s, then Enter:", v->info.type);
+	json_release(&v->pending);
+	v->pending = opts;
+	v->pending_word = word;
+	ui_ask(ui, label, &on, typed);
+	ui->prompt.by_hand = true;
+}
+
+/* --- a note ------------------------------------------------------------------------------------------------------- */
+
+static void noted(struct ui *ui, const char *text)
+{
+	struct approval *v = approval_on_top(ui);
+	if (!v || !text)
+		return;
+	snprintf(v->note, sizeof(v->note), "%s", text);
+	size_t len = strlen(v->note);
+	while (len > 0 && !utf8_valid(v->note, len)) /* cut in the middle of a character */
+		v->note[--len] = 0;
+	ui_say(ui, ROLE_DIM, *text ? "kept with whatever you decide about #%" PRIu64 : "no note for #%" PRIu64, v->action);
+}
+
+/* "Later" leaves it held; with a note that is worth an event. */
+static void leave(struct approval *v, struct ui *ui)
+{
+	if (*v->note && ui_may_act(ui, v->source) && v->info.act && !v->info.decided)
+		approval_send(v, ui, "later", json_object());
+	if (ui->depth > 1)
+		ui_back(ui);
+}
+
 static void denied(struct ui *ui, const char *text)
 {
-	struct approval *v = on_top(ui);
+	struct approval *v = approval_on_top(ui);
 	json_t *opts;
 	if (!v || !text)
 		return;
@@ -36,7 +98,7 @@ static void denied(struct ui *ui, const char *text)
 
 static void kill_chosen(struct ui *ui, const char *key)
 {
-	struct approval *v = on_top(ui);
+	struct approval *v = approval_on_top(ui);
 	json_t *opts;
 	if (!v || !key || *key != 'y')
 		return;
@@ -58,7 +120,7 @@ static void edited(struct ui *ui, const char *text)
 	}
 	json_t *opts = json_object();
 	json_put_str(opts, "cmd", text);
-	approval_send(v, ui, "approve", opts);
+	approval_pass(v, ui, "approve", opts);
 }
 
 static void yes(struct approval *v, struct ui *ui)
@@ -69,7 +131,7 @@ static void yes(struct approval *v, struct ui *ui)
 		return;
 	}
 	v->armed = false;
-	approval_send(v, ui, "approve", json_object());
+	approval_pass(v, ui, "approve", json_object());
 }
 
 void approval_try(struct approval *v, struct ui *ui)
@@ -91,7 +153,7 @@ static void promote(struct approval *v, struct ui *ui)
 		return;
 	}
 	v->sure = false;
-	approval_send(v, ui, "promote", json_object());
+	approval_pass(v, ui, "promote", json_object());
 }
 
 bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
@@ -109,8 +171,14 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 		yes(v, ui);
 		return true;
 	case VERB_YES_SESSION:
-		v->widening = true;
-		v->pattern = 0;
+	case VERB_YES_RULE:
+		widen_open(v, ui, verb == VERB_YES_RULE);
+		return true;
+	case VERB_NOTE:
+		prompt_ask(ui, "note for the record:", v->note, NULL, &on, noted);
+		return true;
+	case VERB_LATER:
+		leave(v, ui);
 		return true;
 	case VERB_EDIT:
 		free(ui->edit);
@@ -132,4 +200,16 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 	default:
 		return false;
 	}
+}
+
+/* What asks for a text can be opened with it; what lets something run, or ends something, has its own key. */
+void approval_enter(struct approval *v, struct ui *ui)
+{
+	enum verb chosen = v->chosen ? approval_verb(v->chosen - 1) : VERB_NONE;
+	if (chosen == VERB_NO || chosen == VERB_NOTE)
+		ui_do(ui, chosen);
+	else if (chosen == VERB_NONE)
+		ui_say(ui, ROLE_DIM, "Enter decides nothing: j and k choose a line, its own key does it");
+	else
+		ui_say(ui, ROLE_DIM, "Enter decides nothing: %s does it", approval_key(v->chosen - 1));
 }

@@ -7,7 +7,29 @@
 #include "ui/term/draw.h"
 #include "ui/ui.h"
 
-enum { DEAD_US = 400000, MAX_PATTERNS = 5, TRY_ACTIONS = 2000 };
+enum { DEAD_US = 400000, NOTE_MAX = 400, WIDEN_ROWS = 6 };
+
+/* The second screen: a pattern for the session, or a rule for the project. What it says of a pattern comes from the
+ * supervisor (command `waivers`), because the gate alone knows what a pattern matches. */
+struct widen_row {
+	char *pattern;
+	bool wide, typed;    /* typed: by the person */
+	bool counted;
+	int64_t matched, denied;
+	json_t *tried;       /* matched, denied, tried, actions[]; of a rule also text, name, file, line, then, by */
+};
+struct widen {
+	enum { WIDEN_NONE, WIDEN_SESSION, WIDEN_RULE } what;
+	struct widen_row row[WIDEN_ROWS];
+	size_t nr, at;
+	unsigned until;      /* index into its table */
+	bool all, deny, sure; /* every agent; a rule that denies; Enter once on a wide one */
+	int64_t opened_us;   /* mono */
+	uint64_t action;     /* what it was asked about */
+	unsigned asked;      /* number of the newest question: only its answer counts */
+	bool known;          /* the first answer is here */
+	char wrong[240];     /* why the pattern is none; "" it is one */
+};
 
 struct approval {
 	size_t source;
@@ -20,9 +42,11 @@ struct approval {
 	bool unfold;        /* v: everything also on a small screen */
 	bool output;        /* o: the output of the preview */
 	int64_t top;
-	/* second screen: a pattern for the session */
-	bool widening;
-	size_t pattern;
+	size_t chosen;      /* with j and k: index of a decision + 1; 0 none */
+	char note[NOTE_MAX]; /* for the record, with whatever is decided */
+	struct widen widen;
+	json_t *pending;    /* options of an approval that waits for the name to be typed */
+	const char *pending_word;
 	/* made by recalc */
 	struct approval_info info;
 	struct text text;
@@ -30,8 +54,6 @@ struct approval {
 	int rows;           /* of the text */
 	size_t place, of;   /* in the queue */
 	char intent[80];    /* of what is shown; another one means another thing to decide */
-	const char *choice[MAX_PATTERNS];
-	size_t nr_choices, would[MAX_PATTERNS], tried;
 	int64_t now_us;
 	struct arena *arena;
 };
@@ -48,11 +70,24 @@ void approval_paint(const void *self, const struct ui *ui, struct area a);
 bool approval_decide(struct approval *v, struct ui *ui, enum verb verb);
 /* Tries the action without letting it run. */
 void approval_try(struct approval *v, struct ui *ui);
-/* Sends a decision about what is shown, bound to its hash. Takes @opts. */
+/* Sends a decision about what is shown, bound to its hash, with the note. Takes @opts. */
 void approval_send(struct approval *v, struct ui *ui, const char *word, json_t *opts);
+/* The same for what lets it run: first asks for the name where a rule wants it typed. */
+void approval_pass(struct approval *v, struct ui *ui, const char *word, json_t *opts);
+/* The approval screen on top, about the action that the prompt was opened on; NULL it has gone. */
+struct approval *approval_on_top(struct ui *ui);
 
-void widen_load(struct approval *v, struct source *s);
-void widen_paint(const struct approval *v, struct area a);
+/* The decisions in the order of the screen. */
+size_t approval_count(void);
+enum verb approval_verb(size_t i);
+const char *approval_key(size_t i);
+/* Enter on the chosen line: it decides nothing, and lets nothing run. */
+void approval_enter(struct approval *v, struct ui *ui);
+
+void widen_open(struct approval *v, struct ui *ui, bool rule);
+void widen_close(struct widen *w);
+int widen_rows(int rows);
+void widen_paint(const struct approval *v, const struct ui *ui, struct area a);
 void widen_key(struct approval *v, struct ui *ui, uint32_t key);
 
 #endif

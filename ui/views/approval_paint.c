@@ -12,9 +12,9 @@ static bool small(int rows)
 
 int approval_decide_rows(const struct approval *v, int rows)
 {
-	if (v->widening)
-		return MAX_PATTERNS + 4;
-	return small(rows) ? 5 : 10;
+	if (v->widen.what && !v->info.decided)
+		return widen_rows(rows);
+	return small(rows) ? 6 : 12;
 }
 
 static const char *deadline(const struct approval *v)
@@ -64,13 +64,30 @@ static const struct {
 } decisions[] = {
 	{ VERB_YES, "y", "approve once", "run exactly these bytes, once" },
 	{ VERB_YES_SESSION, "s", "approve for session..", "choose a pattern; shows what it would have let through" },
+	{ VERB_YES_RULE, "p", "add rule to policy..", "appends to .sandglass/added.lua after you see the line" },
 	{ VERB_EDIT, "e", "edit and approve..", "opens $EDITOR; judged again; the agent is told that you changed it" },
+	{ VERB_PROMOTE, "m", "make the preview so", "exactly its difference, exit status and output; nothing runs" },
 	{ VERB_NO, "n", "deny with message..", "the message becomes the tool result; the agent goes on" },
 	{ VERB_NO_PAUSE, "x", "deny and pause", "the agent stops before its next step" },
 	{ VERB_NO_KILL, "X", "kill the agent..", "the sandbox is kept for review" },
 	{ VERB_LATER, "Esc", "decide later", "it stays held; other agents go on" },
-	{ VERB_PROMOTE, "m", "make the preview so", "exactly its difference, exit status and output; nothing runs" },
+	{ VERB_NOTE, "N", "note for the record..", "kept with the decision; the agent does not see it" },
 };
+
+size_t approval_count(void)
+{
+	return ARRAY_LEN(decisions);
+}
+
+enum verb approval_verb(size_t i)
+{
+	return decisions[i].verb;
+}
+
+const char *approval_key(size_t i)
+{
+	return decisions[i].key;
+}
 
 const char *approval_off(const struct approval *v, const struct ui *ui, enum verb verb)
 {
@@ -82,44 +99,56 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "it is decided";
 	if (ui->mono_us - v->opened_us < DEAD_US)
 		return "keys are off for a moment, so that nothing is decided by mistake";
-	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION))
+	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying ? "it is being tried" : v->info.tried ? "this preview cannot be promoted: r tries it again"
 									    : "r tries it first";
-	if (!v->info.command && (verb == VERB_YES_SESSION || verb == VERB_EDIT))
+	if (!v->info.command && verb == VERB_EDIT)
 		return "only for command lines";
 	return NULL;
 }
 
 static const char *what_of(const struct approval *v, size_t i)
 {
+	const char *type = v->info.type;
 	if (decisions[i].verb == VERB_YES && !v->seen_end)
-		return "(scroll to the end first)";
+		return "(scroll to the end first: Space)";
 	if (decisions[i].verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying ? "it is being tried now" : "r tries it first";
 	if (decisions[i].verb == VERB_YES && v->armed)
 		return "once more: the risk is high";
+	if (decisions[i].verb == VERB_YES && type)
+		return arena_printf(v->arena, "run exactly these bytes, once (%sthen type %s)", v->info.high ? "y twice, " : "", type);
 	if (decisions[i].verb == VERB_YES && v->info.high)
 		return "run exactly these bytes, once (y twice: the risk is high)";
+	if (decisions[i].verb == VERB_NOTE && *v->note)
+		return v->note;
 	return decisions[i].what;
+}
+
+static void paint_decision(const struct approval *v, const struct ui *ui, struct area a, int row, int col, size_t i, bool what)
+{
+	bool dead = approval_off(v, ui, decisions[i].verb) ||
+		    (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
+	bool hot = decisions[i].verb == VERB_YES && v->armed, noted = decisions[i].verb == VERB_NOTE && *v->note;
+	bool on = v->chosen == i + 1;
+	put(a, row, col - 2, ROLE_HELD, on ? ">" : "");
+	col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, decisions[i].key);
+	col = put_field(a, row, col, 24, dead ? ROLE_OFF : hot || on ? ROLE_HELD : ROLE_TEXT, noted && !what ? v->note : decisions[i].name);
+	if (what) {
+		const char *text = what_of(v, i);
+		put_bytes(a, row, col, a.cols - col - 1, hot ? ROLE_HELD : noted ? ROLE_NAME : ROLE_DIM, text, strlen(text), 0);
+	}
 }
 
 static void paint_decisions(const struct approval *v, const struct ui *ui, struct area a)
 {
 	bool two = a.rows < 8;
-	int half = (int)(ARRAY_LEN(decisions) + 1) / 2;
+	size_t half = (ARRAY_LEN(decisions) + 1) / 2;
 	put_rule(a, 0, "decide", ROLE_TITLE, v->armed ? "y again to approve, any other key not" : NULL);
-	for (int i = 0; i < (int)ARRAY_LEN(decisions); i++) {
-		int row = 1 + (two ? i % half : i), col = two ? 3 + i / half * (a.cols / 2) : 3;
-		bool dead = approval_off(v, ui, decisions[i].verb) ||
-			    (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
-		bool hot = decisions[i].verb == VERB_YES && v->armed;
-		col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, decisions[i].key);
-		col = put_field(a, row, col, 24, dead ? ROLE_OFF : hot ? ROLE_HELD : ROLE_TEXT, decisions[i].name);
-		if (!two)
-			put(a, row, col, hot ? ROLE_HELD : ROLE_DIM, what_of(v, (size_t)i));
-	}
+	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
+		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, i, !two);
 }
 
 static void paint_decided(const struct approval *v, struct area a)
@@ -144,12 +173,12 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	paint_counts(v, body);
 	if (v->text_top + (size_t)body.rows < v->text.nr)
 		put_right(body, body.rows - 1, 0, body.cols - 1, ROLE_WARN,
-			  arena_printf(v->arena, " %zu more lines: j ", v->text.nr - v->text_top - (size_t)body.rows));
+			  arena_printf(v->arena, " %zu more lines: Space ", v->text.nr - v->text_top - (size_t)body.rows));
 	struct area low = area_sub(a, a.rows - below, 0, below, a.cols);
 	if (v->info.decided)
 		paint_decided(v, low);
-	else if (v->widening)
-		widen_paint(v, low);
+	else if (v->widen.what)
+		widen_paint(v, ui, low);
 	else
 		paint_decisions(v, ui, low);
 }

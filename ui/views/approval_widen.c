@@ -1,91 +1,403 @@
 #include "ui/views/approval_inner.h"
 
-#include <fnmatch.h>
 #include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "ui/prompt.h"
 #include "ui/term/fmt.h"
 
-/* Patterns from narrow to wide, made of the words of the part that was not allowed. */
-static void gather_patterns(struct approval *v, struct source *s)
+static const struct {
+	const char *name, *opt, *value;
+} lasts[] = {
+	{ "session ends", NULL, NULL },
+	{ "30 minutes", "for", "30m" },
+	{ "5 uses", "uses", "5" },
+};
+
+static void row_clear(struct widen_row *r)
 {
-	CLEANUP(json_release) json_t *judged = source_body(s, v->info.act->judged);
-	const json_t *parts = json_object_get(judged, "parts"), *words = NULL;
-	CLEANUP(strv_release) struct strv w = STRV_INIT;
-	size_t i;
-	json_t *part;
-	v->nr_choices = 0;
-	json_array_foreach((json_t *)(uintptr_t)parts, i, part)
-		if (json_flag(part, "not_allowed", false) && !words)
-			words = json_object_get(part, "words");
-	if (words)
-		json_get_argv(words, &w);
-	if (v->info.command)
-		v->choice[v->nr_choices++] = v->info.command;
-	for (size_t keep = w.nr; keep-- > 1 && v->nr_choices < MAX_PATTERNS - 1;) {
-		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		struct strv head = { w.item, w.len, keep, keep };
-		fmt_argv(&head, &b);
-		v->choice[v->nr_choices++] = arena_printf(v->arena, "%s *", buf_cstr(&b));
-	}
+	free(r->pattern);
+	json_decref(r->tried);
+	*r = (struct widen_row){ 0 };
 }
 
-/* What each pattern would have let through so far. */
-static void try_patterns(struct approval *v, struct source *s)
+void widen_close(struct widen *w)
 {
-	const struct model *m = &s->model;
-	v->tried = 0;
-	memset(v->would, 0, sizeof(v->would));
-	for (size_t i = m->nr_actions; i > 0 && v->tried < TRY_ACTIONS; i--) {
-		const struct model_action *act = &m->action[i - 1];
-		if (strcmp(act->kind, "exec") != 0 && strcmp(act->kind, "shell") != 0)
+	for (size_t i = 0; i < w->nr; i++)
+		row_clear(&w->row[i]);
+	*w = (struct widen){ 0 };
+}
+
+/* --- asking the supervisor ---------------------------------------------------------------------------------------- */
+
+static struct widen_row *at(struct widen *w)
+{
+	return w->at < w->nr ? &w->row[w->at] : NULL;
+}
+
+static void proposals(struct widen *w, const json_t *list)
+{
+	struct widen_row own = { 0 };
+	w->known = true;
+	if (w->nr > 0) /* typed before they came: it stays the last */
+		own = w->row[--w->nr];
+	for (size_t i = 0; i < json_array_size(list) && w->nr < WIDEN_ROWS - 1; i++) {
+		json_t *o = json_array_get(list, i);
+		w->row[w->nr++] = (struct widen_row){ .pattern = xstrdup(json_str(o, "pattern", "")),
+						      .wide = json_flag(o, "wide", false), .counted = true,
+						      .matched = json_int(o, "matched", 0), .denied = json_int(o, "denied", 0),
+						      .tried = w->what == WIDEN_SESSION ? json_incref(o) : NULL };
+	}
+	if (!own.pattern)
+		return;
+	w->at = w->nr;
+	w->row[w->nr++] = own;
+}
+
+static void tried(struct widen *w, json_t *o)
+{
+	for (size_t i = 0; i < w->nr; i++) {
+		struct widen_row *r = &w->row[i];
+		if (strcmp(r->pattern, json_str(o, "pattern", "")) != 0)
 			continue;
-		CLEANUP(json_release) json_t *o = source_body(s, act->id);
-		const char *what = action_what(o, v->arena);
-		v->tried++;
-		for (size_t k = 0; k < v->nr_choices; k++)
-			v->would[k] += k == 0 ? strcmp(v->choice[0], what) == 0 : fnmatch(v->choice[k], what, 0) == 0;
+		json_decref(r->tried);
+		r->tried = json_incref(o);
+		r->wide = json_flag(o, "wide", r->wide);
+		r->counted = true;
+		r->matched = json_int(o, "matched", 0);
+		r->denied = json_int(o, "denied", 0);
 	}
 }
 
-void widen_load(struct approval *v, struct source *s)
+static void ask(struct approval *v, struct ui *ui);
+
+/* Questions that are under way. A place is used again long after its answer has come. */
+static struct question {
+	struct ui *ui;
+	unsigned n;
+} question[64];
+
+static void answered(void *self, const json_t *result, const struct err *err)
 {
-	gather_patterns(v, s);
-	try_patterns(v, s);
+	const struct question *q = self;
+	struct ui *ui = q->ui;
+	struct view *top = ui_top(ui);
+	struct approval *v = top->self;
+	if (strcmp(top->ops->name, "approval") != 0)
+		return;
+	struct widen *w = &v->widen;
+	if (!w->what || w->asked != q->n || w->action != v->action)
+		return; /* a newer question is on its way, or nobody wants to know any more */
+	snprintf(w->wrong, sizeof(w->wrong), "%s", err ? err->text : "");
+	bool first = !w->known;
+	if (!err && first)
+		proposals(w, json_object_get(result, "proposals"));
+	if (!err && json_is_object(json_object_get(result, "tried")))
+		tried(w, json_object_get(result, "tried"));
+	if (!err && first && w->what == WIDEN_RULE)
+		ask(v, ui);
 }
 
-void widen_paint(const struct approval *v, struct area a)
+/* What the pattern under the cursor means; before the first answer: which patterns there are. */
+static void ask(struct approval *v, struct ui *ui)
 {
-	struct arena *ar = v->arena;
-	put_rule(a, 0, "approve for session: which commands?", ROLE_HELD, "Enter saves and approves, Esc back");
-	for (size_t i = 0; i < v->nr_choices; i++) {
-		int row = 2 + (int)i;
-		bool wide = i + 1 == v->nr_choices && i > 0;
-		put(a, row, 3, ROLE_KEY, i == v->pattern ? "(*)" : "( )");
-		put_bytes(a, row, 7, a.cols / 2 - 8, ROLE_CMD, v->choice[i], strlen(v->choice[i]), SANITIZE_EXACT);
-		put(a, row, a.cols / 2, wide ? ROLE_WARN : ROLE_DIM, i == 0 ? "exactly this" : wide ? "WIDE" : "");
-		put(a, row, a.cols / 2 + 14, ROLE_DIM,
-		    arena_printf(ar, "would have matched %zu of %zu", v->would[i], v->tried));
-		if (i == v->pattern)
-			put_cursor_row(a, row);
+	static unsigned nr;
+	struct widen *w = &v->widen;
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, v->action);
+	const char *words[] = { "waivers", id, at(w) ? at(w)->pattern : NULL };
+	if (!ui_may_act(ui, v->source) || (w->known && (!at(w) || !*at(w)->pattern)))
+		return;
+	json_t *opts = json_object();
+	if (at(w) && w->what == WIDEN_RULE) {
+		json_put_str(opts, "rule", w->deny ? "deny" : "allow");
+		if (*v->note)
+			json_put_str(opts, "note", v->note);
 	}
-	int row = 3 + (int)v->nr_choices;
-	put(a, row, 3, ROLE_DIM,
-	    "for the rest of this session; deny rules stay; a compound command needs every part to match");
+	w->asked = ++nr;
+	struct question *q = &question[nr % ARRAY_LEN(question)];
+	*q = (struct question){ ui, nr };
+	ui->act[v->source].command(ui->act[v->source].self, words, at(w) ? 3 : 2, opts, answered, q);
+	json_decref(opts);
+}
+
+void widen_open(struct approval *v, struct ui *ui, bool rule)
+{
+	struct widen *w = &v->widen;
+	widen_close(w);
+	w->what = rule ? WIDEN_RULE : WIDEN_SESSION;
+	w->action = v->action;
+	w->opened_us = v->opened_us = ui->mono_us; /* back on the first screen nothing is decided by mistake either */
+	ui->flush = true;
+	ui->wake_us = ui->mono_us + DEAD_US;
+	ask(v, ui);
+}
+
+/* --- a pattern of one's own --------------------------------------------------------------------------------------- */
+
+static void typing(struct ui *ui)
+{
+	struct approval *v = approval_on_top(ui);
+	if (!v || !v->widen.what)
+		return;
+	struct widen_row *r = at(&v->widen);
+	if (!r || !r->typed)
+		return;
+	free(r->pattern);
+	r->pattern = xstrdup(buf_cstr(&ui->prompt.text));
+	json_release(&r->tried);
+	r->wide = r->counted = v->widen.sure = false;
+	v->widen.wrong[0] = 0;
+	ask(v, ui);
+}
+
+static void hint(const struct ui *ui, struct area a, int row)
+{
+	const struct view *top = &ui->stack[ui->depth - 1];
+	const struct approval *v = top->self;
+	if (strcmp(top->ops->name, "approval") != 0 || !v->widen.what)
+		return;
+	const struct widen_row *r = &v->widen.row[v->widen.at];
+	if (*v->widen.wrong)
+		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, v->widen.wrong, strlen(v->widen.wrong), 0);
+	else if (!*r->pattern)
+		put(a, row, 1, ROLE_DIM, "word by word; * within a word, \" *\" at the end for any more words");
+	else if (r->tried)
+		put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK, r->wide ? "a pattern, and a WIDE one" : "a pattern");
+}
+
+static void typed(struct ui *ui, const char *text)
+{
+	struct approval *v = approval_on_top(ui);
+	if (!v || !v->widen.what)
+		return;
+	struct widen *w = &v->widen;
+	if (text && *text)
+		return;
+	row_clear(&w->row[--w->nr]); /* the typed one is the last */
+	w->at = 0;
+	w->wrong[0] = 0;
+	ask(v, ui);
+}
+
+static void edit(struct approval *v, struct ui *ui)
+{
+	static const struct prompt_ops ops = { .changed = typing, .hint = hint };
+	const struct subject on = { .source = v->source, .action = v->action };
+	struct widen *w = &v->widen;
+	CLEANUP(free_ptr) char *from = xstrdup(at(w) ? at(w)->pattern : v->info.command ? v->info.command : "");
+	if (w->nr == 0 || !w->row[w->nr - 1].typed)
+		w->row[w->nr++] = (struct widen_row){ .pattern = xstrdup(from), .typed = true };
+	w->at = w->nr - 1;
+	prompt_ask(ui, "pattern:", from, &ops, &on, typed);
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static void save(struct approval *v, struct ui *ui)
+{
+	struct widen *w = &v->widen;
+	const struct widen_row *r = at(w);
+	if (!ui_may_act(ui, v->source))
+		return;
+	if (ui->mono_us - w->opened_us < DEAD_US) {
+		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is saved by mistake");
+	} else if (!r || !*r->pattern || *w->wrong || !r->tried) {
+		ui_say(ui, ROLE_WARN, "%s", *w->wrong ? w->wrong : "what it would match is not known yet; nothing was saved");
+	} else if (r->wide && !w->sure && !w->deny) {
+		w->sure = true;
+		ui_say(ui, ROLE_WARN, "WIDE: it says little of what it lets through; Enter once more saves it");
+	} else {
+		json_t *opts = json_object();
+		json_put_bytes(opts, w->what == WIDEN_RULE ? "rule" : "session", r->pattern, strlen(r->pattern));
+		if (w->what == WIDEN_SESSION && lasts[w->until].opt)
+			json_put_str(opts, lasts[w->until].opt, lasts[w->until].value);
+		if (w->what == WIDEN_SESSION && w->all)
+			json_put_flag(opts, "all-agents", true);
+		if (w->deny)
+			approval_send(v, ui, "deny", opts);
+		else
+			approval_pass(v, ui, "approve", opts);
+		if (!v->pending)
+			widen_close(w);
+	}
+}
+
+static void move(struct approval *v, struct ui *ui, bool down)
+{
+	struct widen *w = &v->widen;
+	size_t to = down ? w->at + 1 : w->at - 1;
+	if (to >= w->nr)
+		return;
+	w->at = to;
+	w->wrong[0] = 0;
+	if (!w->row[to].tried)
+		ask(v, ui);
 }
 
 void widen_key(struct approval *v, struct ui *ui, uint32_t key)
 {
+	struct widen *w = &v->widen;
+	if (key != K_ENTER)
+		w->sure = false;
 	if (key == K_ESC || key == 'q') {
-		v->widening = false;
-	} else if ((key == 'j' || key == K_DOWN) && v->pattern + 1 < v->nr_choices) {
-		v->pattern++;
-	} else if ((key == 'k' || key == K_UP) && v->pattern > 0) {
-		v->pattern--;
-	} else if (key == K_ENTER && v->pattern < v->nr_choices && ui_may_act(ui, v->source)) {
-		json_t *opts = json_object();
-		json_put_bytes(opts, "session", v->choice[v->pattern], strlen(v->choice[v->pattern]));
-		v->widening = false;
-		approval_send(v, ui, "approve", opts);
+		widen_close(w);
+	} else if (key == 'j' || key == K_DOWN || key == 'k' || key == K_UP) {
+		move(v, ui, key == 'j' || key == K_DOWN);
+	} else if (key == 'e') {
+		edit(v, ui);
+	} else if (key == 'u' && w->what == WIDEN_SESSION) {
+		w->until = (w->until + 1) % ARRAY_LEN(lasts);
+	} else if (key == 'a' && w->what == WIDEN_SESSION) {
+		w->all = !w->all;
+	} else if (key == 'd' && w->what == WIDEN_RULE) {
+		w->deny = !w->deny;
+		for (size_t i = 0; i < w->nr; i++)
+			json_release(&w->row[i].tried);
+		ask(v, ui);
+	} else if (key == K_ENTER) {
+		save(v, ui);
 	}
+}
+
+/* --- on the screen ------------------------------------------------------------------------------------------------ */
+
+int widen_rows(int rows)
+{
+	return rows < 30 ? 15 : 20;
+}
+
+static const char *matched(const struct widen_row *r, struct arena *ar)
+{
+	if (!r->counted)
+		return "";
+	return arena_printf(ar, "matches %" PRId64 "%s", r->matched,
+			    r->denied ? arena_printf(ar, ", %" PRId64 " denied", r->denied) : "");
+}
+
+static int paint_rows(const struct approval *v, struct area a, int row)
+{
+	const struct widen *w = &v->widen;
+	int mid = a.cols - 45 < 40 ? a.cols - 40 : a.cols - 45;
+	for (size_t i = 0; i < w->nr; i++, row++) {
+		const struct widen_row *r = &w->row[i];
+		const char *said = r->wide ? "WIDE" : r->typed ? "yours" : i == 0 ? "exactly this" : "";
+		put(a, row, 3, ROLE_KEY, i == w->at ? "(*)" : "( )");
+		put_bytes(a, row, 7, mid - 8, ROLE_CMD, r->pattern, strlen(r->pattern), SANITIZE_EXACT);
+		put(a, row, mid, r->wide ? ROLE_WARN : ROLE_DIM, said);
+		put(a, row, mid + 14, ROLE_DIM, matched(r, v->arena));
+	}
+	if (w->nr == 0 || !w->row[w->nr - 1].typed) {
+		put(a, row, 3, ROLE_KEY, "e");
+		put(a, row++, 7, ROLE_DIM, !w->known ? "asking which patterns there are.."
+					    : w->nr  ? "a pattern of your own"
+						     : "nothing can be proposed for it; a pattern of your own");
+	}
+	return row;
+}
+
+static int paint_choices(const struct approval *v, struct area a, int row)
+{
+	const struct widen *w = &v->widen;
+	int col = put(a, row, 3, ROLE_KEY, "u") + 3;
+	col = put(a, row, col, ROLE_TEXT, "until  ");
+	for (size_t i = 0; i < ARRAY_LEN(lasts); i++) {
+		col = put(a, row, col, ROLE_KEY, i == w->until ? "(*) " : "( ) ");
+		col = put(a, row, col, ROLE_TEXT, lasts[i].name) + 2;
+	}
+	if (a.cols < 100) {
+		row++;
+		col = 3;
+	} else {
+		col += 2;
+	}
+	col = put(a, row, col, ROLE_KEY, "a") + 3;
+	col = put(a, row, col, ROLE_TEXT, a.cols < 100 ? "for    " : "for  ");
+	col = put(a, row, col, ROLE_KEY, w->all ? "( ) " : "(*) ");
+	col = put(a, row, col, ROLE_TEXT, v->info.agent ? v->info.agent->name : "the script") + 2;
+	col = put(a, row, col, ROLE_KEY, w->all ? "(*) " : "( ) ");
+	put(a, row, col, ROLE_TEXT, "all agents");
+	return row + 1;
+}
+
+static int paint_rule(const struct approval *v, struct area a, int row)
+{
+	const struct widen *w = &v->widen;
+	const json_t *o = w->at < w->nr ? w->row[w->at].tried : NULL;
+	const char *text = json_str(o, "text", ""), *then = json_str(o, "then", "");
+	int col = put(a, row, 3, ROLE_KEY, "d") + 3;
+	col = put(a, row, col, ROLE_KEY, w->deny ? "( ) " : "(*) ");
+	col = put(a, row, col, ROLE_TEXT, "allow") + 2;
+	col = put(a, row, col, ROLE_KEY, w->deny ? "(*) " : "( ) ");
+	put(a, row++, col, ROLE_TEXT, "deny");
+	if (!o)
+		return row;
+	row++;
+	size_t len = strlen(text);
+	for (int wide = a.cols - 6; len > 0 && row < a.rows - 3; row++) { /* the very line, over several if need be */
+		size_t n = 0;
+		while (n < len && (n < (size_t)wide || ((unsigned char)text[n] & 0xc0) == 0x80))
+			n++;
+		put_bytes(a, row, 5, wide, ROLE_CMD, text, n, SANITIZE_EXACT);
+		text += n;
+		len -= n;
+	}
+	bool good = strcmp(then, w->deny ? "deny" : "allow") == 0;
+	put(a, row++, 3, ROLE_DIM,
+	    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs", json_str(o, "file", ""),
+			 json_int(o, "line", 0)));
+	put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
+	    good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
+		 : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s", v->action, then, json_str(o, "by", "")));
+	return row;
+}
+
+/* The commands themselves, not only how many. */
+static void paint_tried(const struct approval *v, const struct ui *ui, struct area a, int row)
+{
+	const struct widen *w = &v->widen;
+	const json_t *o = w->at < w->nr ? w->row[w->at].tried : NULL, *ids = json_object_get(o, "actions");
+	struct source *s = ui_source(ui, v->source);
+	if (!o || row >= a.rows)
+		return;
+	put(a, row++, 3, ROLE_TEXT,
+	    arena_printf(v->arena, "tried on %s of this session: matches %" PRId64 ", %" PRId64 " of them denied",
+			 fmt_plural(v->arena, json_int(o, "tried", 0), "action", "actions"), json_int(o, "matched", 0),
+			 json_int(o, "denied", 0)));
+	size_t nr = json_array_size(ids);
+	for (size_t i = 0; i < nr && row < a.rows; i++, row++) {
+		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
+		if (row == a.rows - 1 && i + 1 < nr) {
+			put(a, row, 5, ROLE_DIM, arena_printf(v->arena, ".. and %zu more", nr - i));
+			return;
+		}
+		CLEANUP(json_release) json_t *req = source_body(s, id);
+		const char *what = req ? action_what(req, v->arena) : "";
+		int col = put(a, row, 5, ROLE_DIM, arena_printf(v->arena, "#%" PRIu64, id));
+		put_bytes(a, row, col < 11 ? 12 : col + 1, a.cols - 14, ROLE_TEXT, what, strlen(what), SANITIZE_EXACT);
+	}
+}
+
+void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
+{
+	const struct widen *w = &v->widen;
+	bool rule = w->what == WIDEN_RULE;
+	put_rule(a, 0, !rule		 ? "approve for session: which commands?"
+			  : a.cols < 100 ? "add a rule: which commands?"
+					 : "add a rule to .sandglass/added.lua: which commands?", ROLE_HELD,
+		 rule ? w->deny ? "Enter writes it and denies, Esc back" : "Enter writes it and approves, Esc back"
+		      : "Enter saves and approves, Esc back");
+	struct area body = area_sub(a, 0, 0, a.rows - 1, a.cols);
+	int row = paint_rows(v, body, 1);
+	if (w->at < w->nr)
+		put_cursor_row(a, 1 + (int)w->at);
+	row = rule ? paint_rule(v, body, row) : paint_choices(v, body, row);
+	if (*w->wrong)
+		put_bytes(body, row++, 3, a.cols - 4, ROLE_ERROR, w->wrong, strlen(w->wrong), 0);
+	paint_tried(v, ui, body, row);
+	put(a, a.rows - 1, 3, ROLE_DIM,
+	    rule ? "never covers: deny rules, the machine's own policy, what cannot be taken apart"
+		 : "never covers: deny rules, compound commands with a part that does not match");
 }

@@ -35,6 +35,12 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 	out->rule = arena_strdup(a, json_str(held, "rule", ""));
 	out->why = arena_strdup(a, json_str(held, "why", ""));
 	out->on_timeout = arena_strdup(a, json_str(held, "on_timeout", "deny"));
+	out->type = json_str(held, "type", NULL) ? arena_strdup(a, json_str(held, "type", "")) : NULL;
+	CLEANUP(json_release) json_t *left = source_body(s, out->act->later);
+	if (*json_str(left, "note", "")) {
+		out->note = arena_strdup(a, json_str(left, "note", ""));
+		out->note_by = arena_strdup(a, json_str(json_object_get(left, "who"), "name", "somebody"));
+	}
 	out->again = json_flag(held, "again", false);
 	out->decided = decision_line(s, out->act, a);
 	out->trying = out->act->preview && !out->act->previewed;
@@ -165,7 +171,7 @@ static void one_rule(struct text *t, const json_t *rule, bool wins, bool stricte
 		  *text ? "\"" : "", text, *text ? "\"" : "", note, stricter_won ? " (overruled)" : "");
 }
 
-static void reasons(struct text *t, const json_t *held, const json_t *judged)
+static void reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
 {
 	const json_t *rules = json_object_get(judged, "rules"), *why = json_object_get(held, "reasons");
 	const char *verdict = json_str(judged, "verdict", "ask");
@@ -183,8 +189,12 @@ static void reasons(struct text *t, const json_t *held, const json_t *judged)
 		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s",
 			  json_str(judged, "default", verdict), *json_str(judged, "default_file", "") ? ", " : "",
 			  json_str(judged, "default_file", ""));
+	if (json_str(held, "type", NULL))
+		text_putf(t, ROLE_HELD, "%-5s an approval needs the name typed: %s", "type", json_str(held, "type", ""));
 	if (json_flag(judged, "opaque", false))
 		text_putf(t, ROLE_WARN, "the command could not be taken apart: %s", json_str(judged, "opaque_why", ""));
+	if (info->note)
+		text_putf(t, ROLE_NAME, "note  %s: %s", info->note_by, info->note);
 }
 
 /* --- what it would do -------------------------------------------------------------------------------------------- */
@@ -262,7 +272,7 @@ static void brief_rest(struct text *t, struct source *s, const struct approval_i
 		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
 	}
 	head(t, "WHY");
-	reasons(t, held, judged);
+	reasons(t, held, judged, info);
 	if (t->nr > room)
 		t->nr = room;
 	if (!*said)
@@ -278,7 +288,7 @@ static void full_rest(struct text *t, struct source *s, const json_t *req, const
 {
 	text_blank(t);
 	head(t, "WHY IT STOPPED");
-	reasons(t, held, judged);
+	reasons(t, held, judged, info);
 	text_blank(t);
 	if (*said) {
 		head(t, "WHAT THE AGENT SAID");

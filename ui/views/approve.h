@@ -15,6 +15,8 @@ struct approval_info {
 	const char *command;    /* the bytes as wanted: what an editor gets; NULL when it is not a command line */
 	const char *risk_why, *on_timeout;
 	bool high;
+	const char *type;       /* the name that a rule wants typed; NULL none */
+	const char *note, *note_by; /* of who left it held last; NULL none */
 	const char *rule, *why; /* the winner */
 	const char *counts;     /* "exact bytes, 4 words, ASCII only, no hidden characters" */
 	uint32_t hidden;

@@ -14,8 +14,10 @@ void approval_arm(struct approval *v, struct ui *ui)
 {
 	v->opened_us = ui->mono_us;
 	v->shown = ui->nr_shown;
-	v->armed = v->sure = v->seen_end = v->widening = v->sent = v->output = false;
+	v->armed = v->sure = v->seen_end = v->sent = v->output = false;
 	v->top = 0;
+	widen_close(&v->widen);
+	json_release(&v->pending);
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + DEAD_US;
 	if (ui_may_act(ui, v->source))
@@ -29,8 +31,8 @@ static void uncovered(struct approval *v, struct ui *ui)
 	if (v->shown == ui->nr_shown)
 		return;
 	v->shown = ui->nr_shown;
-	v->opened_us = ui->mono_us;
-	v->armed = v->sure = false;
+	v->opened_us = v->widen.opened_us = ui->mono_us;
+	v->armed = v->sure = v->widen.sure = false;
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + DEAD_US;
 }
@@ -91,8 +93,6 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
 	v->seen_end = v->seen_end || (!v->output && v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= v->command_end);
-	if (v->widening)
-		widen_load(v, s);
 }
 
 static void to_queued(struct approval *v, struct ui *ui, int by)
@@ -103,7 +103,8 @@ static void to_queued(struct approval *v, struct ui *ui, int by)
 			if (n == want) {
 				v->source = i;
 				v->action = ui->src[i]->model.held[k];
-				v->intent[0] = 0;
+				v->intent[0] = v->note[0] = 0;
+				v->chosen = 0;
 				approval_arm(v, ui);
 				ui->stale = true; /* what is known is of the other one */
 				return;
@@ -118,7 +119,7 @@ static const char *off(const void *self, const struct ui *ui, enum verb verb)
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct approval *v = self;
-	if (verb_group(verb) == GROUP_DECIDE && verb != VERB_LATER)
+	if (verb_group(verb) == GROUP_DECIDE)
 		return approval_decide(v, ui, verb);
 	v->armed = v->sure = false;
 	switch ((int)verb) {
@@ -169,6 +170,13 @@ static bool finished(const void *self, const struct ui *ui)
 	return v->sent && act && act->state != ACT_WAITS;
 }
 
+/* Round all decisions, and past the last one to none. */
+static void choose(struct approval *v, bool down)
+{
+	size_t n = approval_count() + 1;
+	v->chosen = (v->chosen + (down ? 1 : n - 1)) % n;
+}
+
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct approval *v = self;
@@ -179,10 +187,24 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		ui_back(ui);
 		return true;
 	}
-	if (!v->widening)
-		return false;
-	widen_key(v, ui, key);
-	return true;
+	if (v->widen.what) {
+		widen_key(v, ui, key);
+		return true;
+	}
+	if (key == 'j' || key == K_DOWN || key == 'k' || key == K_UP) {
+		choose(v, key == 'j' || key == K_DOWN);
+		return true;
+	}
+	if (key == K_ENTER)
+		approval_enter(v, ui);
+	return key == K_ENTER;
+}
+
+static void close_view(void *self)
+{
+	struct approval *v = self;
+	widen_close(&v->widen);
+	json_release(&v->pending);
 }
 
 /* It decides nothing; but a second y after it is a first one again. */
@@ -205,6 +227,6 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 }
 
 const struct view_ops view_approval = {
-	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = open_view, .recalc = recalc,
+	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = open_view, .close = close_view, .recalc = recalc,
 	.paint = approval_paint, .verb = verb, .key = key, .click = click, .finished = finished, .subject = subject, .off = off,
 };

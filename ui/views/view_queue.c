@@ -5,6 +5,7 @@
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
+#include "ui/views/batch.h"
 
 struct waiting {
 	size_t source;
@@ -12,6 +13,7 @@ struct waiting {
 	const struct model_action *act; /* NULL: a question */
 	const struct model_agent *agent;
 	struct row_info info;
+	bool whole; /* all of what it wants stands in its line */
 };
 
 struct queue {
@@ -19,6 +21,7 @@ struct queue {
 	uint64_t seq;
 	struct waiting *w;
 	size_t nr, at;
+	struct batch marked;
 	struct arena *arena;
 };
 
@@ -33,12 +36,36 @@ static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uin
 	w->agent = model_agent(&s->model, w->info.agent);
 }
 
+/* Columns of the line, from both ends; what an action wants has the rest. */
+static const struct cells {
+	int agent, what, rule, risk, age;
+} wide = { 14, 31, 30, 10, 8 }, narrow = { 9, 25, 12, 5, 6 };
+
+static const struct cells *cells_of(int cols)
+{
+	return cols >= 100 ? &wide : &narrow;
+}
+
+static int room_for(int cols)
+{
+	const struct cells *c = cells_of(cols);
+	return cols - 1 - c->age - c->risk - c->rule - c->what - 2;
+}
+
+/* "policy.lua:22 'no-push'"; without the file where there is no room. */
+static const char *rule_of(const struct waiting *w, const struct cells *c, struct arena *a)
+{
+	const char *quote = strchr(w->info.by, '\'');
+	if (c == &wide || !quote)
+		return w->info.by;
+	return arena_strndup(a, quote + 1, strcspn(quote + 1, "'"));
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct queue *q = self;
 	size_t n = 0;
 	(void)rows;
-	(void)cols;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
 	q->arena = ar;
@@ -50,6 +77,11 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 			add(q, ui, i, m->held[k], EV_ACTION_REQUESTED);
 		for (size_t k = 0; k < m->nr_asks; k++)
 			add(q, ui, i, m->ask[k].seq, EV_ASK);
+	}
+	batch_refresh(&q->marked, ui);
+	for (size_t i = 0; i < q->nr; i++) {
+		const char *what = q->w[i].info.what;
+		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) < room_for(cols) && !strchr(what, '\n');
 	}
 	q->at = 0;
 	for (size_t i = 0; i < q->nr; i++)
@@ -64,24 +96,33 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 static void paint_one(const struct queue *q, const struct ui *ui, struct area a, int row, const struct waiting *w)
 {
 	struct arena *ar = q->arena;
-	int col = put(a, row, 1, ROLE_HELD, arena_printf(ar, "! %" PRIu64, w->seq)) + 1;
+	bool marked = batch_has(&q->marked, w->source, w->seq);
+	put(a, row, 1, ROLE_HELD, "!");
+	put(a, row, 2, ROLE_NAME, marked ? "*" : "");
+	int col = put(a, row, 3, ROLE_HELD, arena_printf(ar, "%" PRIu64, w->seq)) + 1;
 	if (col < 9)
 		col = 9;
-	col = put_field(a, row, col, 14, ROLE_NAME, w->agent ? w->agent->name : "");
-	col = put_field(a, row, col, 7, ROLE_DIM, w->act ? w->info.word : "asks");
+	const struct cells *c = cells_of(a.cols);
+	col = put_field(a, row, col, c->agent, ROLE_NAME, w->agent ? w->agent->name : "");
+	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
 	int64_t since = w->act ? w->act->held_us : w->info.ts_us;
-	const char *age = fmt_age(ar, ui_now(ui) - since);
-	const char *risk = w->act && w->act->high_risk ? "RISK high" : "";
-	int right = a.cols - 1;
-	put_right(a, row, right - 7, 7, ROLE_DIM, age);
-	right -= 9;
-	if (*risk)
-		put(a, row, right - 9, ROLE_FAILED, risk);
-	right -= 10;
-	int by = a.cols >= 100 ? 30 : 16;
-	put_field(a, row, right - by, by, ROLE_DIM, w->info.by);
+	int right = a.cols - 1 - c->age;
+	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now(ui) - since));
+	right -= c->risk;
+	if (w->act && w->act->high_risk)
+		put(a, row, right, ROLE_FAILED, c == &wide ? "RISK high" : "HIGH");
+	right -= c->rule;
+	put_field(a, row, right, c->rule - 1, ROLE_DIM, rule_of(w, c, ar));
 	const char *what = one_line(w->info.what, ar);
-	put_bytes(a, row, col, right - by - col - 1, ROLE_TEXT, what, strlen(what), 0);
+	put_bytes(a, row, c->what, room_for(a.cols), ROLE_TEXT, what, strlen(what), 0);
+}
+
+static const char *marks_text(const struct queue *q)
+{
+	const char *why = batch_why_not(&q->marked);
+	if (q->marked.nr == 0)
+		return "Enter looks at one, Space marks";
+	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr, why ? "; y not: " : ", y approves", why ? why : "");
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
@@ -89,7 +130,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	const struct queue *q = self;
 	draw_title(a, 0, "what waits for you",
 		   &(struct piece){ ROLE_HELD, q->nr ? arena_printf(q->arena, "%zu", q->nr) : "" }, 1);
-	put_rule(a, 1, NULL, ROLE_RULE, "Enter looks at one");
+	put_rule(a, 1, NULL, ROLE_RULE, marks_text(q));
 	for (size_t i = 0; i < q->nr && (int)i < a.rows - 2; i++) {
 		paint_one(q, ui, a, (int)i + 2, &q->w[i]);
 		if (i == q->at)
@@ -135,6 +176,16 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		return move_to(q, 0);
 	case VERB_LAST:
 		return move_to(q, INT32_MAX);
+	case VERB_PICK:
+		if (q->at < q->nr)
+			batch_pick(&q->marked, ui, q->w[q->at].source, q->w[q->at].seq, q->w[q->at].whole);
+		return move_to(q, (int64_t)q->at + 1);
+	case VERB_YES:
+		batch_approve(&q->marked, ui);
+		return true;
+	case VERB_NO:
+		batch_deny(&q->marked, ui);
+		return true;
 	case VERB_OPEN:
 	case VERB_APPROVE:
 		if (q->nr > 0)
@@ -143,6 +194,23 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 	default:
 		return false;
 	}
+}
+
+static const char *off(const void *self, const struct ui *ui, enum verb v)
+{
+	const struct queue *q = self;
+	(void)ui;
+	if (v == VERB_YES)
+		return batch_why_not(&q->marked);
+	if (v == VERB_NO && q->marked.nr == 0)
+		return "nothing is marked: Space marks, Enter looks at one";
+	return NULL;
+}
+
+struct batch *batch_on_top(struct ui *ui)
+{
+	struct view *top = ui_top(ui);
+	return strcmp(top->ops->name, "queue") == 0 ? &((struct queue *)top->self)->marked : NULL;
 }
 
 static void subject(const void *self, const struct ui *ui, struct subject *out)
@@ -178,6 +246,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 
 const struct view_ops view_queue = {
 	.name = "queue", .where = IN_QUEUE, .size = sizeof(struct queue),
-	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
+	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject, .off = off,
 	.look = look, .go = go,
 };

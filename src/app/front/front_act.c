@@ -65,8 +65,7 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 {
 	struct hands *h = self;
 	struct err err = ERR_INIT;
-	if (h->gone) {
-		json_decref(opts);
+	if (h->gone) { /* @opts is the caller's */
 		err_set(&err, ERR_CLOSED, "the session has ended");
 		if (done)
 			done(done_self, NULL, &err);

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "fake_session.h"
+#include "fake_waivers.h"
 #include "tap.h"
 #include "ui/ui.h"
 
@@ -12,8 +13,8 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 {
 	size_t at = 0;
 	(void)self;
-	(void)done;
-	(void)done_self;
+	if (fake_waivers(words, nr, opts, done, done_self))
+		return;
 	nr_sent++;
 	for (size_t i = 0; i < nr; i++)
 		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "", words[i]);
@@ -151,8 +152,157 @@ static void widening(void)
 	is_int(nr_sent, 0, "where y is not yes");
 	press("\x1b");
 	is_str(view(), "approval", "Esc goes back to the first");
+	later(1000000);
 	press("sj\n");
-	is_str(sent, expect("approve", "\"session\":\"git push origin *\","), "j and Enter choose the wider pattern");
+	is_int(nr_sent, 0, "its Enter is dead for a moment");
+	later(1000000);
+	press("\n");
+	is_str(sent, expect("approve", "\"session\":\"git push origin fix/*\","), "j and Enter choose the wider pattern");
+	sent[0] = 0;
+	press("sjjua");
+	later(1000000);
+	press("\n");
+	is_str(sent, "", "a wide one warns first");
+	press("\n");
+	is_str(sent, expect("approve", "\"session\":\"git push *\",\"for\":\"30m\",\"all-agents\":true,"),
+	       "Enter again saves it, for 30 minutes and all agents");
+	press("se\x15* push");
+	ok(strstr(ui_top(&ui)->ops->name, "approval") && ui.prompt.active, "e edits a pattern");
+	later(1000000);
+	sent[0] = 0;
+	press("\n\n");
+	is_str(sent, "", "one that is none is not saved");
+	press("e\x15git push origin *\n");
+	press("\n");
+	is_str(sent, expect("approve", "\"session\":\"git push origin *\","), "one's own is");
+	end();
+}
+
+static void adding(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	press("p");
+	is_int(nr_sent, 0, "p opens a second screen");
+	press("j\n");
+	is_int(nr_sent, 0, "its Enter is dead for a moment");
+	later(1000000);
+	press("\n");
+	is_str(sent, expect("approve", "\"rule\":\"git push origin fix/*\","), "Enter adds the rule and approves");
+	press("Nbecause\npd");
+	later(1000000);
+	press("\n");
+	is_str(sent, "deny 767 {\"rule\":\"git push origin fix/parser\",\"intent\":\"abababababababababababababababababababab"
+		     "ababababababababababab" "ab\",\"note\":\"because\"}", "d: it denies, with the note as its reason");
+	end();
+}
+
+/* On the screen of the held action of steer.jsonl with the number @id. */
+static void begin_at(uint64_t id)
+{
+	begin("tests/screens/steer.jsonl", &act, 36);
+	while (src->model.held[0] != id && action != id) {
+		press("]");
+		for (size_t i = 0; i < src->model.nr_held; i++)
+			if (src->model.held[i] == id)
+				action = id;
+	}
+	struct subject on = { 0 };
+	for (int i = 0; i < 8 && on.action != id; i++) {
+		ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+		if (on.action != id)
+			press("]");
+	}
+	later(1000000);
+}
+
+static void choosing(void)
+{
+	begin_at(25);
+	press("\n");
+	is_int(nr_sent, 0, "nothing is chosen: Enter does nothing");
+	for (int i = 0; i < 12; i++) {
+		press("j\n");
+		press("\x1b");
+		if (strcmp(view(), "approval") != 0)
+			break;
+		ok(nr_sent == 0, "line %d: Enter lets nothing run", i + 1);
+		if (ui.prompt.active)
+			press("\x1b");
+		if (strcmp(view(), "approval") != 0)
+			break;
+		ui_do(&ui, VERB_APPROVE);
+	}
+	end();
+	begin_at(25);
+	press("jjjjjj\n");
+	ok(ui.prompt.active, "on 'deny with message' it asks for the message");
+	press("not now\n");
+	ok(strstr(sent, "deny 25 {\"message\":\"not now\"") != NULL, "which denies");
+	end();
+}
+
+static void notes(void)
+{
+	begin_at(25);
+	press("Nred CI\n");
+	is_int(nr_sent, 0, "a note is kept");
+	press("y");
+	ok(strstr(sent, "\"note\":\"red CI\"") != NULL, "and goes with the decision");
+	end();
+	begin_at(25);
+	press("Nask bea\n\x1b");
+	is_str(view(), "fleet", "later, with a note");
+	ok(strncmp(sent, "later 25 ", 9) == 0 && strstr(sent, "\"note\":\"ask bea\""), "is recorded");
+	end();
+}
+
+static void typed(void)
+{
+	begin_at(35);
+	press("yy");
+	is_int(nr_sent, 0, "a rule wants the name typed: y y does not do");
+	ok(ui.prompt.active, "it is asked for");
+	press("stagg\n");
+	is_int(nr_sent, 0, "another word is not it");
+	press("yy");
+	for (const char *p = "stage"; *p; p++)
+		ui_key(&ui, (uint32_t)(unsigned char)*p | K_PASTED);
+	press("\n");
+	is_int(nr_sent, 0, "pasted it is not typed");
+	press("yystage\n");
+	ok(strncmp(sent, "approve 35 {\"confirm\":\"stage\"", 29) == 0, "typed it is");
+	end();
+}
+
+static void batch(void)
+{
+	begin_at(25);
+	ui_do(&ui, VERB_QUEUE);
+	ui_draw(&ui);
+	later(1000000);
+	is_str(view(), "queue", "the queue");
+	press("gyn");
+	is_int(nr_sent, 0, "nothing is marked");
+	ok(!ui.prompt.active, "and nothing asked");
+	press("  y");
+	ok(ui.prompt.active, "two of one rule: asked once");
+	press("y");
+	is_int(nr_sent, 0, "a y right behind is no answer");
+	later(1000000);
+	press("y");
+	is_int(nr_sent, 2, "y approves both");
+	ok(strncmp(sent, "approve 29 {\"intent\":\"6666", 25) == 0, "each bound to what was shown");
+	press("g j y");
+	ok(!ui.prompt.active, "another rule among them: not together");
+	press("G y");
+	ok(!ui.prompt.active, "high risk: never together");
+	nr_sent = 0;
+	press("n");
+	ok(ui.prompt.active, "but they can be denied");
+	press("all of it\n");
+	is_int(nr_sent, 3, "with one message");
+	ok(strstr(sent, "\"message\":\"all of it\"") != NULL, "said to each");
 	end();
 }
 
@@ -258,6 +408,11 @@ int main(void)
 	dead_keys();
 	denials();
 	widening();
+	adding();
+	choosing();
+	notes();
+	typed();
+	batch();
 	editing();
 	others();
 	decided_elsewhere();

@@ -3,7 +3,10 @@
  *
  *   approve        y twice, nothing between, on the approval screen, which had been open for 0.4 s before the first
  *   promote        the same with m
- *   with a pattern s on that screen and then Enter on the second one; with another command: e, and a text that came back
+ *   with a pattern s on that screen and then Enter on the second one, which had been open for 0.4 s; with a rule: p and
+ *                  Enter in the same way; with another command: e, and a text that came back
+ *   several        Space on each in the queue, y, and y to the question 0.4 s after it came; none of high risk
+ *   with a name    where a rule wants it typed: never without, and only from its prompt
  *   typed          ":approve N" and Enter
  *
  * 20,000 keys; FUZZ_SECONDS=600 goes on for that long with other seeds (tests/fuzz/keys.sh). */
@@ -11,6 +14,7 @@
 
 #include "base/clock.h"
 #include "fake_session.h"
+#include "fake_waivers.h"
 #include "tap.h"
 #include "ui/ui.h"
 
@@ -22,7 +26,13 @@ static uint64_t chance_state;
 static uint32_t key_now, key_before;
 static bool dialog_now, dialog_before; /* the approval screen was on top, no prompt, when the key was pressed */
 static int64_t opened_us, opened_before_us;
-static uint64_t asked_s, asked_e;      /* actions on whose screen s, e were pressed */
+static uint64_t asked_s, asked_p, asked_e; /* actions on whose screen s, p, e were pressed */
+static int64_t second_us, batch_us;    /* since when the second screen, the question about several is there */
+static bool queue_question;            /* that question was open when the key was pressed */
+static uint64_t marked[64], named;     /* Space in the queue; the action whose rule wants a name typed */
+static size_t nr_marked;
+static bool name_asked;                /* its prompt was open when the key was pressed */
+static int nr_widened, nr_several, nr_named;
 static char typed[256];                /* the prompt's text when Enter was pressed */
 static bool editor_back;
 static int nr_approved, nr_wrong, nr_other;
@@ -57,9 +67,23 @@ static void judge(const char *word, const char *id, const json_t *opts)
 	nr_approved++;
 	if (key_now == K_ENTER && strstr(typed, word))
 		return;
-	if (json_object_get(opts, "session")) {
-		if (asked_s != (a ? a->id : 0) || key_now != K_ENTER)
-			wrong("widened without s and Enter", word, id);
+	if (a && a->id == named && (!name_asked || strcmp(json_str(opts, "confirm", ""), "gate") != 0)) {
+		wrong("without the name", word, id);
+	} else if (a && a->id == named) {
+		nr_named++;
+	} else if (json_object_get(opts, "session") || json_object_get(opts, "rule")) {
+		nr_widened++;
+		if ((json_object_get(opts, "rule") ? asked_p : asked_s) != (a ? a->id : 0) || key_now != K_ENTER)
+			wrong("widened without s or p and Enter", word, id);
+		else if (ui.mono_us < second_us + DEAD_US)
+			wrong("within 0.4 s of the second screen", word, id);
+	} else if (queue_question) {
+		bool is = false;
+		for (size_t i = 0; i < nr_marked; i++)
+			is |= a && marked[i] == a->id;
+		nr_several++;
+		if (!is || a->high_risk || key_now != 'y' || ui.mono_us < batch_us + DEAD_US)
+			wrong("several at once against their rules", word, id);
 	} else if (json_object_get(opts, "cmd")) {
 		if (asked_e != (a ? a->id : 0) || !editor_back)
 			wrong("edited without e", word, id);
@@ -77,8 +101,8 @@ static void judge(const char *word, const char *id, const json_t *opts)
 static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
 {
 	(void)self;
-	(void)done;
-	(void)done_self;
+	if (fake_waivers(words, nr, opts, done, done_self))
+		return;
 	if (strcmp(words[0], "approve") == 0 || strcmp(words[0], "promote") == 0)
 		judge(words[0], nr > 1 ? words[1] : "", opts);
 	else
@@ -100,13 +124,15 @@ static void fixture(char *path)
 		exit(99);
 	seq = session_head(s->session);
 	source_close(&s);
-	for (int i = 0; i < 4; i++, seq += 3) {
+	for (int i = 0; i < 6; i++, seq += 3) {
 		buf_printf(&text, "{\"at\": \"400.000\", \"kind\": \"action.requested\", \"agent\": 18, \"box\": 6, \"body\": {\"kind\": "
 			   "\"exec\", \"argv\": [\"rm\", \"-rf\", \"/x%d\"], \"cwd\": \"/workspace\", \"intent\": \"ab\"}}\n", i);
 		buf_printf(&text, "{\"at\": \"400.000\", \"kind\": \"action.judged\", \"agent\": 18, \"action\": %lu, \"body\": {\"verdict\": "
 			   "\"ask\", \"rules\": []}}\n", (unsigned long)seq + 1);
+		named = i == 5 ? seq + 1 : named;
 		buf_printf(&text, "{\"at\": \"400.000\", \"kind\": \"action.held\", \"agent\": 18, \"action\": %lu, \"body\": {\"reasons\": "
-			   "[\"ask\"], \"risk\": \"%s\", \"intent\": \"ab\"}}\n", (unsigned long)seq + 1, i < 3 ? "high" : "normal");
+			   "[\"ask\"], \"rule\": \"rm\", \"risk\": \"%s\", %s\"intent\": \"ab\"}}\n", (unsigned long)seq + 1,
+			   i < 3 ? "high" : "normal", i == 5 ? "\"confirm\": \"type\", \"type\": \"gate\", " : "");
 	}
 	if (file_write_atomic(path, text.data, text.len, 0600, &err) < 0)
 		exit(99);
@@ -114,7 +140,7 @@ static void fixture(char *path)
 
 static uint32_t any_key(void)
 {
-	static const uint32_t likely[] = { 'a', 'y', 'y', 'y', 'm', 'A', 's', 'e', 'n', 'x', 'j', 'k', ']', 'q', 'd', 't', 'v', 'G',
+	static const uint32_t likely[] = { 'a', 'y', 'y', 'y', 'm', 'A', 's', 'p', ' ', ' ', 'e', 'n', 'x', 'j', 'k', ']', 'q', 'd', 't', 'v', 'G',
 					   K_ENTER, K_ENTER, K_ESC, K_TAB, K_UP, K_DOWN, K_PGDN, K_F10, K_END, ':', '/', 'f' };
 	static const uint32_t keys[] = { K_LEFT, K_RIGHT, K_PGUP, K_HOME, K_DEL, K_BACKSPACE, K_STAB, K_F1, K_F2, K_F3, K_F4,
 					 K_F5, K_F6, K_F7, K_F8, K_F9 };
@@ -169,10 +195,21 @@ static void a_key(uint32_t key)
 	history[at_history++ % HISTORY] = key;
 	if (dialog_now && key == 's')
 		asked_s = on.action;
+	if (dialog_now && key == 'p')
+		asked_p = on.action;
+	if (strcmp(top->ops->name, "queue") == 0 && !ui.prompt.active && key == ' ' && nr_marked < ARRAY_LEN(marked))
+		marked[nr_marked++] = on.action;
+	queue_question = strcmp(top->ops->name, "queue") == 0 && ui.prompt.active && ui.prompt.choice;
+	name_asked = ui.prompt.active && ui.prompt.by_hand && key == K_ENTER;
+	bool was_asked = ui.prompt.active;
 	if (dialog_now && key == 'e')
 		asked_e = on.action;
 	snprintf(typed, sizeof(typed), "%s", key == K_ENTER && ui.prompt.active ? buf_cstr(&ui.prompt.text) : "");
 	ui_key(&ui, key);
+	if (dialog_now && (key == 's' || key == 'p') && ui.flush)
+		second_us = ui.mono_us;
+	if (!was_asked && ui.prompt.active && ui.prompt.choice)
+		batch_us = ui.mono_us;
 	note_opening();
 }
 
@@ -206,6 +243,19 @@ static void between(void)
 	}
 }
 
+/* Keys of somebody who decides several at once, and now and then slips. */
+static void several(void)
+{
+	for (const char *p = "AGk kk y"; *p; p++) {
+		a_key((uint32_t)*p);
+		if (chance(20) == 0)
+			a_key(any_key());
+	}
+	between();
+	a_key('y');
+	between();
+}
+
 static void session(const char *path, uint64_t seed, int keys)
 {
 	struct err err = ERR_INIT;
@@ -218,8 +268,17 @@ static void session(const char *path, uint64_t seed, int keys)
 	ui_draw(&ui);
 	key_now = key_before = 0;
 	dialog_now = dialog_before = false;
+	nr_marked = 0;
 	for (int i = 0; i < keys; i++) {
 		a_key(any_key());
+		between();
+		if (!ui.prompt.active && chance(200) == 0)
+			several();
+		if (!ui.prompt.active || !ui.prompt.by_hand || chance(3) == 0)
+			continue;
+		for (const char *name = chance(4) ? "gate" : "gat"; *name; name++) /* who knows what is asked for */
+			a_key((uint32_t)*name);
+		a_key(K_ENTER);
 		between();
 	}
 	ui_release(&ui);
@@ -243,6 +302,8 @@ int main(void)
 		session(path, seed++, KEYS / 4);
 	while (seed <= 4 || clock_mono_us() < until);
 	ok(nr_approved > 0, "%d approvals in %lu keys, %d other commands", nr_approved, (unsigned long)(seed - 1) * KEYS / 4, nr_other);
+	ok(nr_widened > 0 && nr_several > 0 && nr_named > 0, "%d of them with a pattern, %d in the queue, %d with a name", nr_widened,
+	   nr_several, nr_named);
 	is_int(nr_wrong, 0, "each of them by the rules");
 	close(fd);
 	unlink(path);

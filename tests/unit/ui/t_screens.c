@@ -1,6 +1,7 @@
 /* Golden screens: each row of the table is drawn over its fixture and compared with tests/screens/NAME.txt (glyphs,
  * then role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a person to look at. */
 #include "fake_session.h"
+#include "fake_waivers.h"
 #include "tap.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
@@ -97,6 +98,18 @@ static const struct {
 	{ "redo-held-120x36", "redo", 120, 36, false, "redo", 18, "" },
 	{ "redo-runs-120x36", "redo", 120, 36, false, "redo", 21, "" },
 	{ "redo-runs-80x24", "redo", 80, 24, false, "redo", 21, "\t" },
+	{ "decide-chosen-120x36", "steer", 120, 36, false, "approval", 0, "jjjNwait for the second run of CI\n" },
+	{ "decide-chosen-80x24-ascii", "steer", 80, 24, true, "approval", 0, "jjjj" },
+	{ "decide-session-120x36", "steer", 120, 36, false, "approval", 0, "sj" },
+	{ "decide-session-80x24", "steer", 80, 24, false, "approval", 0, "sjjua" },
+	{ "decide-rule-120x36", "steer", 120, 36, false, "approval", 0, "pj" },
+	{ "decide-rule-80x24-ascii", "steer", 80, 24, true, "approval", 0, "pjd" },
+	{ "decide-pattern-80x24", "steer", 80, 24, false, "approval", 0, "sje*" },
+	{ "decide-pattern-wrong-120x36", "steer", 120, 36, false, "approval", 0, "se\x15* push" },
+	{ "decide-typed-120x36", "steer", 120, 36, false, "approval", 0, "[ yystag" },
+	{ "decide-marked-120x36", "steer", 120, 36, false, "queue", 0, "  " },
+	{ "decide-marked-80x24-ascii", "steer", 80, 24, true, "queue", 0, "  y" },
+	{ "decide-marked-mixed-120x36", "steer", 120, 36, false, "queue", 0, " j jk" },
 	{ "replay-wide-agent-120x36", "wide", 120, 36, false, "agent", 0, "12G" },
 };
 
@@ -104,10 +117,21 @@ static void press(struct ui *ui, const char *keys)
 {
 	ui->mono_us += 1000000;
 	for (; *keys; keys++) {
+		if (*keys == ' ')
+			ui->mono_us += 1000000; /* what is dead for a moment wakes up */
 		ui_key(ui, (uint32_t)(unsigned char)*keys);
 		ui_draw(ui);
 	}
 }
+
+/* For "decide-": somebody who may decide, and a supervisor that knows what patterns match. */
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	(void)self;
+	fake_waivers(words, nr, opts, done, done_self);
+}
+
+static const struct act act = { .command = command };
 
 static void draw(size_t i, struct buf *out)
 {
@@ -119,7 +143,8 @@ static void draw(size_t i, struct buf *out)
 	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", cases[i].fixture);
 	if (source_open(&s, path, &err) < 0)
 		return;
-	ui_init(&ui, &s, NULL, 1, cases[i].rows, cases[i].cols, cases[i].ascii);
+	bool acts = strncmp(cases[i].name, "decide-", 7) == 0;
+	ui_init(&ui, &s, acts ? &act : NULL, 1, cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
 	ui.replay = strncmp(cases[i].name, "replay-", 7) == 0;
 	if (ui.replay)

@@ -1,0 +1,162 @@
+#include "ui/views/batch.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/prompt.h"
+#include "ui/term/fmt.h"
+#include "ui/views/row.h"
+
+enum { DEAD_US = 400000 };
+
+static size_t find(const struct batch *b, size_t source, uint64_t action)
+{
+	size_t i = 0;
+	while (i < b->nr && (b->item[i].source != source || b->item[i].action != action))
+		i++;
+	return i;
+}
+
+bool batch_has(const struct batch *b, size_t source, uint64_t action)
+{
+	return find(b, source, action) < b->nr;
+}
+
+static void take_out(struct batch *b, size_t i)
+{
+	memmove(&b->item[i], &b->item[i + 1], (--b->nr - i) * sizeof(b->item[0]));
+}
+
+static bool hides(const char *what)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	return sanitize_text(what, strlen(what), SANITIZE_EXACT, &out) > 0;
+}
+
+static void load(struct batch_item *it, struct source *s, bool whole)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct approval_info info;
+	approval_load(&info, s, it->action, &a);
+	CLEANUP(json_release) json_t *req = source_body(s, it->action);
+	const char *what = action_what(req, &a);
+	snprintf(it->intent, sizeof(it->intent), "%s", info.intent);
+	snprintf(it->rule, sizeof(it->rule), "%s", info.rule);
+	snprintf(it->what, sizeof(it->what), "%s", what);
+	it->not = info.high			   ? "its risk is high"
+		  : info.type			   ? "a rule wants a name typed"
+		  : strchr(what, '\n') || !whole   ? "not all of it stands in its line"
+		  : hides(what)			   ? "it has hidden characters"
+		  : !*info.rule			   ? "no rule stopped it"
+						   : NULL;
+}
+
+void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, bool whole)
+{
+	struct source *s = ui_source(ui, source);
+	size_t i = find(b, source, action);
+	const struct model_action *act = s ? model_action(&s->model, action) : NULL;
+	if (i < b->nr) {
+		take_out(b, i);
+	} else if (!act || act->state != ACT_WAITS) {
+		ui_say(ui, ROLE_DIM, "a question is answered by itself: Enter");
+	} else if (b->nr == BATCH_MAX) {
+		ui_say(ui, ROLE_DIM, "%d are marked; that is enough to decide at once", BATCH_MAX);
+	} else {
+		b->item[b->nr] = (struct batch_item){ .source = source, .action = action };
+		load(&b->item[b->nr++], s, whole);
+	}
+}
+
+void batch_refresh(struct batch *b, const struct ui *ui)
+{
+	for (size_t i = b->nr; i-- > 0;) {
+		const struct source *s = ui_source(ui, b->item[i].source);
+		const struct model_action *act = s ? model_action(&s->model, b->item[i].action) : NULL;
+		if (!act || act->state != ACT_WAITS)
+			take_out(b, i);
+	}
+}
+
+const char *batch_why_not(const struct batch *b)
+{
+	if (b->nr == 0)
+		return "nothing is marked: Space marks, Enter looks at one";
+	for (size_t i = 0; i < b->nr; i++)
+		if (b->item[i].not)
+			return b->item[i].not;
+	for (size_t i = 1; i < b->nr; i++)
+		if (strcmp(b->item[i].rule, b->item[0].rule) != 0)
+			return "they were stopped by different rules";
+	return NULL;
+}
+
+/* --- deciding ------------------------------------------------------------------------------------------------------ */
+
+static void send_all(struct batch *b, struct ui *ui, const char *word, const char *message)
+{
+	size_t nr = 0;
+	batch_refresh(b, ui);
+	for (size_t i = 0; i < b->nr; i++) {
+		const struct batch_item *it = &b->item[i];
+		char id[32];
+		snprintf(id, sizeof(id), "%" PRIu64, it->action);
+		const char *words[] = { word, id, NULL };
+		json_t *opts = json_object();
+		if (*it->intent)
+			json_put_str(opts, "intent", it->intent);
+		if (message && *message)
+			json_put_str(opts, "message", message);
+		nr += ui_send(ui, it->source, words, opts);
+	}
+	b->nr = 0;
+	if (nr > 0)
+		ui_say(ui, ROLE_DIM, "%s: %zu actions", word, nr);
+}
+
+static void approved(struct ui *ui, const char *key)
+{
+	struct batch *b = batch_on_top(ui);
+	if (b && key && *key == 'y' && !batch_why_not(b))
+		send_all(b, ui, "approve", NULL);
+}
+
+static void denied(struct ui *ui, const char *text)
+{
+	struct batch *b = batch_on_top(ui);
+	if (b && text)
+		send_all(b, ui, "deny", text);
+}
+
+/* What is typed right after the question came up was not an answer to it. */
+static int64_t asked_us;
+
+static bool too_soon(struct ui *ui, uint32_t key)
+{
+	return key != K_ESC && ui->mono_us - asked_us < DEAD_US;
+}
+
+void batch_approve(struct batch *b, struct ui *ui)
+{
+	static const struct prompt_ops ops = { .key = too_soon };
+	const struct subject on = { .source = b->item[0].source, .action = b->item[0].action };
+	CLEANUP(buf_release) struct buf label = BUF_INIT, what = BUF_INIT;
+	bool same = true;
+	for (size_t i = 1; i < b->nr; i++)
+		same = same && strcmp(b->item[i].what, b->item[0].what) == 0;
+	sanitize_line(b->item[0].what, strlen(b->item[0].what), SANITIZE_EXACT, &what);
+	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr, buf_cstr(&what), same ? "" : " and others",
+		   b->item[0].rule);
+	ui_choose(ui, buf_cstr(&label), "yn", &on, approved);
+	ui->prompt.ops = &ops;
+	asked_us = ui->mono_us;
+	ui->flush = true;
+}
+
+void batch_deny(struct batch *b, struct ui *ui)
+{
+	const struct subject on = { .source = b->item[0].source, .action = b->item[0].action };
+	CLEANUP(free_ptr) char *label = xasprintf("deny %zu, and tell the agents (may be empty):", b->nr);
+	ui_ask(ui, label, &on, denied);
+}

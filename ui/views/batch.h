@@ -1,0 +1,37 @@
+/* Held actions that were marked in the queue, to be decided at once: approved only when all share one rule, none is of
+ * high risk, wants a name typed or hides a part of itself, and after one question; denied with one message. Each decision
+ * is sent for itself, bound to what was on the screen when it was marked. */
+#ifndef UI_BATCH_H
+#define UI_BATCH_H
+
+#include "ui/views/approve.h"
+#include "ui/ui.h"
+
+enum { BATCH_MAX = 64 };
+
+struct batch {
+	struct batch_item {
+		size_t source;
+		uint64_t action;
+		char intent[80];
+		char rule[64];
+		char what[160];  /* as it stood in its line */
+		const char *not; /* why it cannot be approved with others; NULL it can */
+	} item[BATCH_MAX];
+	size_t nr;
+};
+
+/* Marks, or takes the mark away. @whole: all of it stands in its line. Says why it cannot be marked. */
+void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, bool whole);
+bool batch_has(const struct batch *b, size_t source, uint64_t action);
+/* Takes out what does not wait any more. */
+void batch_refresh(struct batch *b, const struct ui *ui);
+/* Why those that are marked cannot be approved together; NULL they can. */
+const char *batch_why_not(const struct batch *b);
+/* Ask, and send what is answered. The queue must be on top then. */
+void batch_approve(struct batch *b, struct ui *ui);
+void batch_deny(struct batch *b, struct ui *ui);
+/* The marks of the queue on top; NULL it has gone. */
+struct batch *batch_on_top(struct ui *ui);
+
+#endif
