@@ -209,11 +209,20 @@ function Diff:text() end
 ---@return sg.Error? err
 function Box:diff(from, to) end
 
----Brings the changes into a repository on the host.
+---@class sg.Merged
+---@field ref string? what was made in the repository
+---@field taken string[] files
+---@field left string[] files that were not asked for
+---@field partly { path: string, take: integer[]?, left: integer[]?, of: integer }[] files of which some hunks were taken
+---@field by string? who reviewed it
+---@field comments { where: string, text: string, by: string }[] what was said in the review
+
+---Brings the changes into a repository on the host. With review it waits until a person has looked at the changes and
+---taken all or some of them; the second value says which.
 ---@async
 ---@param o? { into: string?, mode: "apply"|"commits"|"branch"|"patch"|nil, branch: string?, review: boolean?, message: string? }
 ---@return integer? event
----@return sg.Error? err
+---@return sg.Merged|sg.Error|nil merged or err
 function Box:merge(o) end
 
 ---@async

@@ -360,9 +360,14 @@ function Box:merge(o)
     { into = "string", mode = "string", branch = "string", review = "boolean", message = "string" })
   if o.mode and not MODES[o.mode] then fail("merge: no mode '%s'%s", o.mode, check.suggest(o.mode, MODES)) end
   if o.mode == "branch" and not o.branch then fail "merge: mode \"branch\" needs the option 'branch'" end
-  return event_of("box.merge", {
+  local v, err = call("box.merge", {
     box = self.id, into = o.into, mode = o.mode, branch = o.branch, review = o.review, message = o.message,
   })
+  if not v then return nil, err end
+  return v.event or 0, {
+    ref = v.ref, taken = v.taken or {}, left = v.left or {}, partly = v.partly or {}, by = v.by,
+    comments = v.comments or {},
+  }
 end
 
 -- Life -----------------------------------------------------------------------------------------------------------

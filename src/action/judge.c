@@ -185,6 +185,12 @@ static int match_order(const void *a, const void *b)
 	return files ? files : x->rule->line - y->rule->line;
 }
 
+/* A merge whose script wants a person to look at the changes first. */
+static bool waits_for_review(const struct action_spec *s)
+{
+	return s->kind == ACT_MERGE && json_flag(s->args, "review", false);
+}
+
 static void close_with(struct judgement *j, const struct facts *f, const struct waiver *waivers, size_t nr_waivers,
 		       uint64_t agent)
 {
@@ -209,6 +215,12 @@ static void close_with(struct judgement *j, const struct facts *f, const struct 
 			j->not_allowed |= bit;
 		if (v > j->verdict)
 			j->verdict = v;
+	}
+	if (j->verdict == VERDICT_ALLOW && waits_for_review(f->subject->spec)) { /* no rule and no waiver can look at it */
+		j->verdict = VERDICT_ASK;
+		j->by_default = true;
+		j->waived = false;
+		j->not_allowed = f->all;
 	}
 	add_up_rules(j);
 	if (j->nr_matches)

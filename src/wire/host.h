@@ -63,7 +63,7 @@
  *   box.rollback  {box,to: event number|label} -> {event}
  *   box.fork      {box,name?,at?} -> as box.open
  *   box.diff      {box,from?,to?} -> {lines,files:[{path,status,added,removed,binary?,note?}],patch}
- *   box.merge     {box,into?,mode?,branch?,review?,message?} -> {event,ref?,files?}
+ *   box.merge     {box,into?,mode?,branch?,review?,message?} -> {event,ref?,targets,taken,left:[paths],partly,by?,comments?}
  *   box.freeze box.thaw box.close  {box} -> {}
  *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,tools:[names],policy?} ->
  *                 {agent}; the CALL's own agent is the parent

@@ -71,7 +71,13 @@ static int decide(struct ask_for *a, struct decide *d, struct err *err)
 		bool deny = d->decision != DECIDE_APPROVE;
 		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW, rule, err) < 0 ? -1 : 1;
 	}
+	CLEANUP(json_release) json_t *opts = command_line_opts(a->line);
+	struct tree_request rq = { .s = a->s, .who = a->rq->who };
+	if (d->decision == DECIDE_APPROVE && trees_review_approve(&rq, d->action, opts, err) < 0)
+		return -1;
 	int rc = gate_decide(a->s->gate, d, err);
+	if (rc < 0)
+		trees_review_forget(a->s, d->action);
 	super_changed(a->s);
 	return rc;
 }
@@ -507,6 +513,16 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 	return trees_merge_command(&rq, o, err) < 0 ? -1 : 1;
 }
 
+static int cmd_pick(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	if (one_box(a, word(a, 0), &id, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
+	struct tree_request rq = { .s = a->s, .box = id, .cause = a->rq->cause, .who = a->rq->who };
+	return trees_pick_command(&rq, o, out, err);
+}
+
 static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id, to;
@@ -609,7 +625,7 @@ static const struct {
 	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "later", cmd_later },	    { "answer", cmd_answer }, { "pause", cmd_pause },
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
-	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "rollback", cmd_rollback },
+	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "pick", cmd_pick },   { "rollback", cmd_rollback },
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
 	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },

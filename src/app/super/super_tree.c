@@ -31,6 +31,7 @@ static void trees_destroy(struct trees *t)
 		free(j);
 	}
 	tree_ops_end(t);
+	trees_review_free(t);
 	session_close(&t->read);
 	objects_free(&t->objects);
 	free(t->layer);
@@ -283,8 +284,11 @@ static void after_done(struct tree_job *j)
 
 void trees_after_action(struct trees *t, uint64_t action)
 {
+	const struct action *act = gate_action(t->s->gate, action);
 	GROW(t->by, t->nr_by, t->cap_by);
 	t->by[t->nr_by++] = action;
+	if (act && action_spec(act)->agent)
+		t->agent = action_spec(act)->agent;
 	struct after *a = NEW(struct after);
 	a->action = action;
 	a->taken = (struct taken){ .why = "action", .cause = action };

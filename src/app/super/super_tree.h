@@ -43,6 +43,11 @@ void trees_adopt(struct trees *t, const struct old_snap *snap, size_t nr, bool r
 void trees_after_action(struct trees *t, uint64_t action);
 
 NODISCARD int trees_merge_command(const struct tree_request *rq, const json_t *opts, struct err *err);
+/* pick: one part of the changes is taken, left, or has a comment, which the agent is told. Answered at once. */
+NODISCARD int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t *out, struct err *err);
+/* Before @action is approved: what "path" and "hunks" name is all that a merge will take. Nothing for other actions. */
+NODISCARD int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts, struct err *err);
+void trees_review_forget(struct super *s, uint64_t action); /* it was not approved after all */
 NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
 

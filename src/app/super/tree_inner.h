@@ -3,6 +3,7 @@
 #define APP_TREE_INNER_H
 
 #include "app/super/super_tree.h"
+#include "sandbox/workspace/pick.h"
 #include "sandbox/workspace/snapshot.h"
 
 /* One recorded state of one layer. */
@@ -57,6 +58,8 @@ struct trees {
 	struct objects *objects;  /* of the job under way */
 	bool dead;                /* freed while a job ran: it cleans up */
 	struct loop_timer *drift;
+	struct review *review;    /* tree_review.c; NULL = nobody has said anything */
+	uint64_t agent;           /* who had an action in it last; 0 = none */
 	uint64_t undo;            /* seq before the last rollback; 0 = none */
 	char *merged_ref;
 	struct err broken;        /* the layers could not be opened: why */
@@ -80,6 +83,16 @@ uint64_t tree_snap_at(const struct trees *t, size_t layer, uint64_t seq);
 void tree_remember(struct trees *t, size_t layer, uint64_t seq, const char *label);
 /* Gives the snapshot @seq a name, and records it. */
 void tree_label(struct trees *t, uint64_t seq, const char *label, uint64_t cause);
+/* What a person took of a merge that waited for it. */
+struct review_pick {
+	uint64_t action;
+	struct pick pick;
+	json_t *who;
+};
+/* Hands it over (owned); false: nothing was chosen. */
+bool trees_review_take(struct trees *t, uint64_t action, struct review_pick *out);
+json_t *trees_review_comments(struct trees *t); /* those since the last call; returns owned */
+void trees_review_free(struct trees *t);
 bool tree_find_label(const struct trees *t, const char *label, uint64_t *seq_out);
 
 #endif

@@ -26,6 +26,7 @@ struct merging {
 	bool done, clean;
 	size_t left; /* files that were not asked for */
 	json_t *taken; /* of the files taken in part */
+	json_t *whole, *none, *who; /* paths taken, left; who reviewed it */
 };
 
 static void merging_release(struct merging *m)
@@ -36,6 +37,9 @@ static void merging_release(struct merging *m)
 	free(m->patch);
 	pick_release(&m->pick);
 	json_decref(m->taken);
+	json_decref(m->whole);
+	json_decref(m->none);
+	json_decref(m->who);
 	json_decref(m->body);
 	free(m->drift);
 }
@@ -62,6 +66,15 @@ struct layer_merge {
 	struct merge_choices choices;
 };
 
+/* Repositories of a box that has several are named before the path. */
+static void add_paths(json_t *list, const char *repo, const struct strv *paths)
+{
+	for (size_t i = 0; i < paths->nr; i++) {
+		CLEANUP(free_ptr) char *full = *repo ? xasprintf("%s/%s", repo, paths->item[i]) : xstrdup(paths->item[i]);
+		json_array_append_new(list, json_bytes_z(full));
+	}
+}
+
 static int load_steps(struct merging *m, size_t i, const struct ws_store *st, struct layer_merge *lm)
 {
 	struct trees *t = m->op.t;
@@ -87,6 +100,8 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 	}
 	int rc = pick_choices(&m->pick, t->layer[i].name, &lm->view[lm->nr - 1], st, &lm->choices, &m->op.err);
 	m->left += lm->choices.left + lm->choices.partly;
+	add_paths(m->whole, t->layer[i].name, &lm->choices.whole);
+	add_paths(m->none, t->layer[i].name, &lm->choices.none);
 	if (lm->choices.taken && !m->taken)
 		m->taken = json_array();
 	if (lm->choices.taken)
@@ -202,12 +217,21 @@ static void merge_done(struct tree_op *op)
 		json_put_int(body, "left", (int64_t)m->left);
 	if (m->taken)
 		json_put(body, "taken", json_incref(m->taken));
+	if (m->who)
+		json_put(body, "reviewed", json_incref(m->who));
 	uint16_t kind = m->dry ? EV_MERGE_PLANNED : op->err.code == ERR_NONE ? EV_MERGE_DONE : EV_MERGE_FAILED;
 	uint64_t seq = record_append_json(s->record, kind, op->cause, 0, t->id, op->action ? op->cause : 0, body);
 	const json_t *first = json_array_get(json_object_get(m->body, "targets"), 0);
 	json_t *v = m->body ? json_copy(m->body) : json_object();
 	json_put_int(v, "event", (int64_t)seq);
 	json_put_str(v, "ref", json_str(first, "ref", NULL));
+	json_put(v, "taken", json_incref(m->whole));
+	json_put(v, "left", json_incref(m->none));
+	json_put(v, "partly", m->taken ? json_incref(m->taken) : json_array());
+	if (m->who) {
+		json_put_str(v, "by", json_str(m->who, "name", "somebody"));
+		json_put(v, "comments", trees_review_comments(t));
+	}
 	if (kind == EV_MERGE_DONE) {
 		free(t->merged_ref);
 		t->merged_ref = json_str(first, "ref", NULL) ? xstrdup(json_str(first, "ref", NULL)) : NULL;
@@ -222,6 +246,9 @@ static struct merging *merging_new(struct trees *t, uint64_t cause)
 {
 	struct merging *m = NEW(struct merging);
 	m->op = (struct tree_op){ .t = t, .work = merge_work, .done = merge_done, .why = "background", .cause = cause };
+	m->pick = PICK_INIT;
+	m->whole = json_array();
+	m->none = json_array();
 	merge_id(t->s, cause, m->id);
 	return m;
 }
@@ -235,7 +262,12 @@ static void merge_start(void *self, struct action *a)
 	struct merging *m = merging_new(t, action_id(a));
 	const char *branch = json_str(args, "branch", NULL), *message = json_str(args, "message", NULL);
 	const char *into = action_spec(a)->host_path;
+	struct review_pick got;
 	m->op.action = a;
+	if (trees_review_take(t, action_id(a), &got)) {
+		m->pick = got.pick;
+		m->who = got.who;
+	}
 	merge_mode_find(json_str(args, "mode", "branch"), &m->mode);
 	m->branch = branch ? xstrdup(branch) : NULL;
 	m->message = message ? xstrdup(message) : NULL;
@@ -261,7 +293,10 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)res->id);
 	json_put_str(v, "ref", json_str(res->body, "ref", NULL));
-	json_put(v, "targets", json_incref(json_object_get(res->body, "targets")));
+	static const char *const said[] = { "targets", "taken", "left", "partly", "by", "comments" };
+	for (size_t i = 0; i < ARRAY_LEN(said); i++)
+		if (json_object_get(res->body, said[i]))
+			json_put(v, said[i], json_incref(json_object_get(res->body, said[i])));
 	call_answer(c, v);
 }
 
@@ -314,6 +349,7 @@ int trees_merge_command(const struct tree_request *rq, const json_t *opts, struc
 		return -1;
 	}
 	struct merging *m = merging_new(t, rq->cause);
+	pick_release(&m->pick);
 	m->pick = pick;
 	m->op.rq = *rq;
 	m->patch = patch ? xstrdup(patch) : NULL;

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "sandbox/workspace/diff.h"
 
 enum { HUNK_MAX = 1000000 };
@@ -53,17 +54,32 @@ static bool parse_numbers(struct pick_file *f, const char *s)
 	return !*s;
 }
 
+/* "=BASE64" at *@s: a text of a person's own. */
+static bool parse_text(const char **s, struct merge_range *r)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char *from = ++*s;
+	*s += strcspn(*s, "@");
+	if (!base64_parse(from, (size_t)(*s - from), &b))
+		return false;
+	r->text = xstrndup(buf_cstr(&b), b.len);
+	r->text_len = b.len;
+	return true;
+}
+
 /* @s stands at the first '@'. */
 static bool parse_ranges(struct pick_file *f, const char *s)
 {
 	while (*s == '@') {
-		struct merge_range r;
+		struct merge_range r = { 0 };
 		s++;
 		if (!number(&s, &r.old_skip) || *s++ != ',' || !number(&s, &r.old_lines) || *s++ != '+' ||
 		    !number(&s, &r.new_skip) || *s++ != ',' || !number(&s, &r.new_lines))
 			return false;
 		const struct merge_range *last = f->nr_ranges ? &f->range[f->nr_ranges - 1] : NULL;
 		if (last && (r.old_skip < last->old_skip + last->old_lines || r.new_skip < last->new_skip + last->new_lines))
+			return false;
+		if (*s == '=' && !parse_text(&s, &r))
 			return false;
 		GROW(f->range, f->nr_ranges, f->cap_ranges);
 		f->range[f->nr_ranges++] = r;
@@ -80,13 +96,21 @@ static bool parse_word(struct pick_file *f, const char *list)
 	return object_parse(hex, &f->seen) && parse_ranges(f, at);
 }
 
+static void file_release(struct pick_file *f)
+{
+	for (size_t i = 0; i < f->nr_ranges; i++)
+		free((char *)(uintptr_t)f->range[i].text);
+	free(f->range);
+	free(f->hunk);
+	free(f->path);
+}
+
 int pick_hunks(struct pick *p, const char *word, struct err *err)
 {
 	const char *colon = strrchr(word, ':');
 	struct pick_file f = { 0 };
 	if (!colon || colon == word || !parse_word(&f, colon + 1)) {
-		free(f.hunk);
-		free(f.range);
+		file_release(&f);
 		return err_set(err, ERR_USAGE, "--hunks '%s': say FILE:1,3,5-7, numbered as 'diff' shows the hunks of FILE", word);
 	}
 	f.path = xstrndup(word, (size_t)(colon - word));
@@ -117,11 +141,8 @@ int pick_opts(struct pick *p, const json_t *opts, struct err *err)
 
 void pick_release(struct pick *p)
 {
-	for (size_t i = 0; i < p->nr; i++) {
-		free(p->file[i].path);
-		free(p->file[i].hunk);
-		free(p->file[i].range);
-	}
+	for (size_t i = 0; i < p->nr; i++)
+		file_release(&p->file[i]);
 	free(p->file);
 	strv_release(&p->paths);
 	*p = PICK_INIT;
@@ -170,6 +191,8 @@ static void note(struct merge_choices *out, const struct ws_path *path, const st
 		if (!ranges)
 			json_put(o, "ranges", ranges = json_array());
 		json_array_append_new(ranges, numbers((unsigned[]){ r->old_skip, r->old_lines, r->new_skip, r->new_lines }, 4));
+		if (r->text)
+			json_put_int(o, "edited", json_int(o, "edited", 0) + 1);
 	}
 	json_put_int(o, "of", (int64_t)of);
 	if (!out->taken)
@@ -218,10 +241,10 @@ static int some_hunks(const struct pick_file *f, const struct ws_path *path, con
 int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, const struct ws_store *st,
 		 struct merge_choices *out, struct err *err)
 {
-	for (size_t i = 0; !pick_all(p) && i < v->nr; i++) {
+	for (size_t i = 0; i < v->nr; i++) {
 		const struct ws_path *path = &v->item[i];
 		struct pick_file *f = NULL;
-		bool wanted = false;
+		bool wanted = pick_all(p);
 		for (size_t k = 0; k < p->nr; k++)
 			if (names(p->file[k].path, repo, path->path))
 				f = &p->file[k];
@@ -235,6 +258,10 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, cons
 			GROW(out->item, out->nr, out->cap);
 			out->item[out->nr++] = (struct merge_choice){ .path = path->path, .len = path->len, .leave = true };
 			out->left += can_go_back(path);
+			if (can_go_back(path))
+				strv_push(&out->none, path->path);
+		} else if (can_go_back(path)) {
+			strv_push(&out->whole, path->path);
 		}
 	}
 	return 0;
@@ -248,6 +275,8 @@ void merge_choices_release(struct merge_choices *c)
 	}
 	free(c->item);
 	json_decref(c->taken);
+	strv_release(&c->whole);
+	strv_release(&c->none);
 	*c = (struct merge_choices){ 0 };
 }
 

@@ -2,7 +2,8 @@
  *
  * Files by pattern, hunks by "FILE:1,3,5-7" (the n-th @@ of FILE in 'diff'), or by "FILE:OID@SKIP,LINES+SKIP,LINES@...":
  * the ranges that were on a screen (SKIP lines stand before the range, in the old and in the new content) and the new
- * content they were ranges of, so that what is taken is what was seen, or is refused. Paths that nothing names are left;
+ * content they were ranges of, so that what is taken is what was seen, or is refused; "=BASE64" behind a range: these
+ * lines instead of those of the new content. Paths that nothing names are left;
  * without any word all is taken. Pure but for the store, any thread. */
 #ifndef SANDBOX_WORKSPACE_PICK_H
 #define SANDBOX_WORKSPACE_PICK_H
@@ -15,7 +16,7 @@ struct pick_file { /* one word of --hunks */
 	unsigned *hunk; /* numbers, sorted, each once */
 	size_t nr, cap;
 	struct merge_range *range;
-	size_t nr_ranges, cap_ranges;
+	size_t nr_ranges, cap_ranges; /* owns their texts */
 	struct object_id seen; /* of the ranges */
 	bool used;
 };
@@ -41,6 +42,7 @@ struct merge_choices {
 	size_t nr, cap;
 	size_t left;   /* files of which nothing is taken */
 	size_t partly; /* files of which something is left: not merged either */
+	struct strv whole, none; /* paths of which all, nothing is taken */
 	json_t *taken; /* of the files taken in part: [{path,take[hunk],left[hunk],of}] or {path,ranges,of}; NULL */
 };
 

@@ -74,9 +74,11 @@ bool merge_take_ranges(const struct buf *old, const struct buf *new, const struc
 		if (to == SIZE_MAX || end == SIZE_MAX || from < at)
 			return false;
 		buf_append(out, buf_cstr(old) + at, from - at);
-		if (open_end(out) && end > mine)
+		const char *lines = r->text ? r->text : buf_cstr(new) + mine;
+		size_t len = r->text ? r->text_len : end - mine;
+		if (open_end(out) && len)
 			return false;
-		buf_append(out, buf_cstr(new) + mine, end - mine);
+		buf_append(out, lines, len);
 		at = to;
 	}
 	if (open_end(out) && at < old->len)

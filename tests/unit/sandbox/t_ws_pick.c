@@ -96,7 +96,7 @@ static void property(void)
 				left[nr_left++] = i;
 			else
 				range[nr++] = (struct merge_range){ h->old_lines ? h->old_start - 1 : h->old_start, h->old_lines,
-								    h->new_lines ? h->new_start - 1 : h->new_start, h->new_lines };
+								    h->new_lines ? h->new_start - 1 : h->new_start, h->new_lines, NULL, 0 };
 		}
 		merge_take_hunks(&p, NULL, 0, &got);
 		bad_all += !same(&got, &new);
@@ -133,11 +133,18 @@ static void bounds(void)
 	struct buf old = BUF_INIT, new = BUF_INIT, out = BUF_INIT;
 	buf_puts(&old, "1\n2\n3");
 	buf_puts(&new, "1\nx");
-	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 4, 1, 0, 1 }, 1, &out), "behind the end of the old one");
-	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 0, 1, 0, 3 }, 1, &out), "behind the end of the new one");
-	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 1, 1, 1, 1 }, 1, &out), "lines are not run together");
-	ok(merge_take_ranges(&old, &new, &(struct merge_range){ 1, 2, 1, 1 }, 1, &out), "an open end at the end");
+	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 4, 1, 0, 1, NULL, 0 }, 1, &out), "behind the end of the old one");
+	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 0, 1, 0, 3, NULL, 0 }, 1, &out), "behind the end of the new one");
+	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 1, 1, 1, 1, NULL, 0 }, 1, &out), "lines are not run together");
+	ok(merge_take_ranges(&old, &new, &(struct merge_range){ 1, 2, 1, 1, NULL, 0 }, 1, &out), "an open end at the end");
 	is_str(buf_cstr(&out), "1\nx", "is kept");
+	ok(merge_take_ranges(&old, &new, &(struct merge_range){ 1, 1, 1, 1, "own\nlines\n", 10 }, 1, &out),
+	   "what a person wrote takes the place of the new lines");
+	is_str(buf_cstr(&out), "1\nown\nlines\n3", "and of nothing else");
+	ok(merge_take_ranges(&old, &new, &(struct merge_range){ 1, 1, 1, 1, "", 0 }, 1, &out), "or removes them");
+	is_str(buf_cstr(&out), "1\n3", "all of them");
+	ok(!merge_take_ranges(&old, &new, &(struct merge_range){ 1, 1, 1, 1, "own", 3 }, 1, &out),
+	   "its lines are not run together either");
 	buf_release(&old);
 	buf_release(&new);
 	buf_release(&out);

@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# box:merge{ review = true }: the script waits until a person has looked; what he left, took and said comes back to it.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions
+trap end_all EXIT
+git init -q repo
+seq -f 'line %g' 60 >repo/a.txt
+git -C repo add a.txt
+git -C repo commit -qm one
+cat >r.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { branch = "got" }
+local box = sg.sandbox { repo = "repo", name = "work" }
+assert(box:run "sed -i 's/^line 5$/line FIVE/; s/^line 30$/line THIRTY/; s/^line 55$/line 55b/' a.txt; echo new >c.txt; echo no >d.txt")
+local ev, m = box:merge { mode = "branch", branch = a.branch, review = true }
+if not ev then sg.note(("refused: %s %s"):format(m.code, m.msg)) return end
+sg.note(("taken=%s left=%s part=%s by=%s said=%s"):format(table.concat(m.taken, ","), table.concat(m.left, ","),
+  m.partly[1] and m.partly[1].path, m.by, m.comments[1] and m.comments[1].where .. ": " .. m.comments[1].text))
+L
+cat >free.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "allow", p.allow "free" { kind = "merge" } }
+L
+begin() { # more words: a session whose merge waits; sets id and what
+	id=$("$sg" run -d "$@" 2>out)
+	wait_for 20 sh -c "'$sg' ls --waiting | grep -q '^$id#'"
+	what=$("$sg" ls --waiting | sed -n "s/^\($id#[0-9]*\) .*/\1/p" | head -1)
+}
+notes() { "$sg" events "$id" --json | grep '"kind":"note"'; }
+
+begin r.lua
+ok $? "the merge waits"
+is "$(git -C repo branch --list got)" "" "and nothing is made"
+"$sg" pick -S "$id" --hunks a.txt:2 --leave -m 'a debug line' </dev/null >out 2>&1
+is $? 0 "a hunk is left, with a reason"
+like "$("$sg" events "$id" --json | grep review.choice)" '"choice":"leave".*"comment":"a debug line"' "the record says by whom"
+"$sg" pick -S "$id" --path a.txt </dev/null >out 2>&1
+is $? 2 "a part without a word about it is refused"
+"$sg" approve "$what" </dev/null >out 2>&1
+[ $? -ne 0 ]
+ok $? "it cannot be approved over the head of who left something"
+like "$(cat out)" 'left in the review' "and says so"
+"$sg" approve "$what" --path c.txt --hunks a.txt:1,9 </dev/null >out 2>&1
+wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+like "$(notes)" "refused: .*there is no hunk 9" "a hunk that is not there ends it, with its reason"
+is "$(git -C repo branch --list got)" "" "and merges nothing"
+
+begin r.lua
+"$sg" pick -S "$id" --hunks a.txt:2 --leave -m 'a debug line' </dev/null >out 2>&1
+"$sg" approve "$what" --path c.txt --hunks a.txt:1,3 </dev/null >out 2>&1
+is $? 0 "what was taken is approved"
+wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+is "$(git -C repo diff HEAD got | grep -c '^[-+][^-+]')" 5 "two hunks and a file"
+is "$(git -C repo show got:a.txt | sed -n '5p;30p;55p' | tr '\n' ' ')" 'line FIVE line 30 line 55b ' "the right ones"
+like "$(notes)" 'taken=c.txt left=d.txt part=a.txt by=[a-z]+ said=a.txt, hunk 2: a debug line' "the script is told"
+"$sg" verify "$id" >out 2>&1
+is $? 0 "the session verifies"
+
+begin --policy free.lua r.lua -- --branch=all
+ok $? "a rule that allows merges does not replace the review"
+"$sg" approve "$what" </dev/null >out 2>&1
+wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+like "$(notes)" 'taken=a.txt,c.txt,d.txt left= ' "approved without a choice: all of it"
+is "$(git -C repo show all:d.txt)" no "is merged"
+
+begin r.lua -- --branch=not
+"$sg" deny "$what" -m 'not like this' </dev/null >out 2>&1
+wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+like "$(notes)" 'refused: denied .*not like this' "a denial is an error with the person's words"
+"$sg" run --no-input r.lua -- --branch=nobody >out 2>&1 </dev/null
+like "$(cat out)" 'no person to ask' "nobody there: denied"
+is "$(git -C repo branch --list not nobody)" "" "nothing was made"
+finish
