@@ -182,6 +182,11 @@ bad("store.add", { store = "every", key = "big", value = 1 }, "limit", "beyond w
 good("store.find", { store = "every", text = "k" }, function(v) return #v.items >= 1 end)
 good("store.keys", { store = "every" }, function(v) return #v.keys == 4 and v.keys[1] == "big" end)
 
+-- what the project says
+good("instructions", { box = box }, function(v) return #v.files == 0 and #v.skills == 0 end)
+bad("instructions", { box = 99999 }, "backend", "in no box")
+bad("skill", { box = box, path = "none/SKILL.md", hash = "" }, "io", "that is not there")
+
 -- the machine, time, modules
 good("host.exec", { argv = { "sh", "-c", "cat; exit 2" }, stdin = "in" }, function(v) return v.code == 2 and v.out == "in" end)
 bad("host.exec", { argv = {} }, "script", "without a word")
