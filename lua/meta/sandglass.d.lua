@@ -54,7 +54,8 @@ local sg = {}
 ---@class sg.SandboxOpts
 ---@field name string?
 ---@field backend string?   # "process" (default), "container", "vm", "host", a plugin
----@field image string?
+---@field image (string|{dir:string})? name at the engine, or a root file system on this machine (container boxes)
+---@field build (string|table)? folder with a Dockerfile, a Dockerfile, or {dir=, file=, args=, net=} (container boxes)
 ---@field repo string|table<string,string>?
 ---@field repos table<string,string>?  # { api = "../api" }: each at /workspace/NAME
 ---@field copy boolean?

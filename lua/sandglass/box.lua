@@ -403,7 +403,7 @@ function M.handle(v)
 end
 
 local SANDBOX = {
-  name = "string", backend = "string", image = "string", repo = "string|table", repos = "table", copy = "boolean",
+  name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
   net = "string|list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
   expose = "list",
   accept = "string", options = "table",
@@ -446,7 +446,8 @@ function M.sandbox(o)
     }
   end
   local v, err = call("box.open", {
-    name = o.name, backend = o.backend or rt.env.backend, image = o.image, repo = repositories(o), copy = o.copy,
+    name = o.name, backend = o.backend or rt.env.backend, image = o.image, build = o.build,
+    repo = repositories(o), copy = o.copy,
     net = o.net,
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
     options = o.options,

@@ -14,7 +14,7 @@ static struct container *of(struct box *b)
 void container_call(struct container *c, const char *method, const char *tail, const json_t *body, box_done_fn *done, void *self)
 {
 	CLEANUP(free_ptr) char *path = xasprintf("/containers/%s%s", c->id, tail);
-	engine_call(c->engine, method, path, body, 0, done, self);
+	engine_call(c->engine, method, path, body, done, self);
 }
 
 /* --- answers that come later --- */

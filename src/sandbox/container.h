@@ -6,8 +6,8 @@
  * Hardened: no capabilities, no new privileges, the engine's seccomp profile, read-only root, no network of its own (an
  * allow list goes through our proxy, on the container's loopback), limits, landlock in the guest, an ordinary uid.
  *
- * Options (box_opts.driver): "image": name, fetched if the engine has none ("pull": false: never); "engine": socket, else
- * as engine_socket says. */
+ * Options (box_opts.driver): those of sandbox/image.h; "engine": socket, else as engine_socket says.
+ */
 #ifndef SANDBOX_CONTAINER_H
 #define SANDBOX_CONTAINER_H
 

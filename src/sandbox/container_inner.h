@@ -6,6 +6,7 @@
 #include "sandbox/engine.h"
 #include "sandbox/folder.h"
 #include "sandbox/guest_client.h"
+#include "sandbox/image.h"
 #include "sandbox/layers.h"
 
 struct container {
@@ -15,12 +16,12 @@ struct container {
 	struct folder *folder;
 	struct guest *guest; /* NULL once it has gone */
 	struct layers layers;
-	char *name, *state_dir, *run_dir, *id /* its name at the engine */, *image;
+	char *name, *state_dir, *run_dir, *id /* its name at the engine */;
+	struct image image;
 	struct strv env;
 	struct box_limits limits;
 	unsigned uid, gid;
-	bool pull, created, open, dead, frozen;
-	json_t *about_image; /* {"id","digest"} */
+	bool created, open, dead, frozen;
 	struct err failed;
 	int pid; /* of the guest as the engine tells it */
 	/* opening */

@@ -19,7 +19,6 @@
 #include "sandbox/profile.h"
 
 enum { CONNECT_MS = 30000, MAX_FILES = 65536, MAX_PROCESSES = 32768 }; /* no more than engines may give away */
-#define PULL_US (30 * 60 * 1000000LL)
 #define PLACE "/.sandglass"
 
 static void fail(struct container *c, const struct err *err);
@@ -89,8 +88,8 @@ static json_t *describe(const struct container *c, int landlock)
 	json_put_str(r, "workspace", "/workspace");
 	json_put_str(r, "home", "/home/agent");
 	json_put_str(r, "container", c->id);
-	json_put_str(r, "image", c->image);
-	json_put(r, "image_is", json_incref(c->about_image));
+	json_put_str(r, "image", c->image.name);
+	json_put(r, "image_is", json_incref(c->image.about));
 	json_put(r, "engine", json_deep_copy(engine_about(c->engine)));
 	return r;
 }
@@ -180,7 +179,7 @@ static void too_late(void *self)
 	struct container *c = self;
 	struct err err = ERR_INIT;
 	err_set(&err, ERR_TIMEOUT, "the container of '%s' has started and our guest in it has not answered in 30 s; is the image for this "
-		"machine?", c->image);
+		"machine?", c->image.name);
 	fail(c, &err);
 }
 
@@ -264,7 +263,7 @@ static json_t *config(const struct container *c)
 	snprintf(user, sizeof(user), "%u:%u", c->uid, c->gid);
 	json_put_str(labels, "sandglass.box", c->name);
 	json_put_bytes(labels, "sandglass.state", c->state_dir, strlen(c->state_dir));
-	json_put_str(o, "Image", c->image);
+	json_put_str(o, "Image", c->image.name);
 	json_put(o, "Entrypoint", json_pack("[sss]", PLACE "/guest", "--connect", PLACE "/run/guest.sock"));
 	json_put(o, "Cmd", json_array());
 	json_put(o, "Env", json_pack("[sssss]", "HOME=/home/agent", "USER=agent", "LOGNAME=agent", "TERM=dumb", "LANG=C.UTF-8"));
@@ -287,7 +286,7 @@ static void on_state(void *self, json_t *body, const struct err *err)
 		if (!body)
 			why = *err;
 		else
-			err_set(&why, ERR_IO, "the container of '%s' has ended at once (status %lld)", c->image,
+			err_set(&why, ERR_IO, "the container of '%s' has ended at once (status %lld)", c->image.name,
 				(long long)json_int(state, "ExitCode", 0));
 		fail(c, &why);
 		return;
@@ -351,81 +350,21 @@ static void create(struct container *c, box_done_fn *done)
 {
 	CLEANUP(free_ptr) char *path = xasprintf("/containers/create?name=%s", c->id);
 	CLEANUP(json_release) json_t *body = config(c);
-	engine_call(c->engine, "POST", path, body, 0, done, c);
+	engine_call(c->engine, "POST", path, body, done, c);
 }
 
-/* --- the image --- */
-
-static char *image_path(const struct container *c, const char *format)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	for (const char *p = c->image; *p; p++)
-		if (strchr("/:@.-_", *p) || (*p >= '0' && *p <= '9') || ((*p | 32) >= 'a' && (*p | 32) <= 'z'))
-			buf_append(&b, p, 1);
-		else
-			buf_printf(&b, "%%%02X", (unsigned char)*p);
-	return strcmp(format, "json") == 0 ? xasprintf("/images/%s/json", buf_cstr(&b))
-					    : xasprintf("/images/create?fromImage=%s%s", buf_cstr(&b),
-							strpbrk(strrchr(c->image, '/') ? strrchr(c->image, '/') : c->image, ":@") ? "" : "&tag=latest");
-}
-
-static void ask_for_image(struct container *c, box_done_fn *done)
-{
-	CLEANUP(free_ptr) char *path = image_path(c, "json");
-	engine_call(c->engine, "GET", path, NULL, 0, done, c);
-}
-
-static void on_image(void *self, json_t *body, const struct err *err)
+static void on_image(void *self, const struct err *err)
 {
 	struct container *c = self;
 	struct err why = ERR_INIT;
 	if (c->dead)
 		return;
-	if (!body) {
+	if (err)
 		fail(c, err);
-		return;
-	}
-	const json_t *digest = json_array_get(json_object_get(body, "RepoDigests"), 0);
-	c->about_image = json_object();
-	json_put_str(c->about_image, "id", json_str(body, "Id", NULL));
-	json_put_str(c->about_image, "digest", json_string_value(digest));
-	if (listen_for_guest(c, &why) < 0)
+	else if (listen_for_guest(c, &why) < 0)
 		fail(c, &why);
 	else
 		create(c, on_first_created);
-}
-
-static void on_pulled(void *self, json_t *body, const struct err *err)
-{
-	struct container *c = self;
-	if (c->dead)
-		return;
-	if (body) {
-		ask_for_image(c, on_image);
-		return;
-	}
-	struct err why = ERR_INIT;
-	err_set(&why, err->code, "the engine cannot fetch the image '%s': %.500s", c->image, err->text);
-	fail(c, &why);
-}
-
-static void on_image_or_not(void *self, json_t *body, const struct err *err)
-{
-	struct container *c = self;
-	struct err why = ERR_INIT;
-	if (c->dead)
-		return;
-	if (body || err->code != ERR_NOENT) {
-		on_image(c, body, err);
-		return;
-	}
-	if (!c->pull) {
-		err_set(&why, ERR_NOENT, "the engine has no image '%s', and fetching is off (pull = false)", c->image);
-		fail(c, &why);
-		return;
-	}
-	CLEANUP(free_ptr) char *path = image_path(c, "create");
-	engine_call(c->engine, "POST", path, NULL, PULL_US, on_pulled, c);
 }
 
 /* --- files --- */
@@ -439,6 +378,8 @@ static void make_files(void *self)
 			layer[i] = (struct folder_layer){ c->layers.item[i].name, c->layers.item[i].host_dir, &c->layers.item[i].masks };
 		if (folder_fill(c->folder, layer, c->layers.nr, &c->failed) < 0)
 			err_wrap(&c->failed, "cannot copy the workspace for the container");
+		else if (image_pack(&c->image, &c->failed) < 0)
+			err_wrap(&c->failed, "cannot pack the image");
 	}
 	free(layer);
 }
@@ -453,7 +394,7 @@ static void files_made(void *self)
 	else if (why.code)
 		fail(c, &why);
 	else
-		ask_for_image(c, on_image_or_not);
+		image_get(&c->image, c->engine, on_image, c);
 }
 
 /* --- */
@@ -468,13 +409,10 @@ static void fail_early(void *self)
 static int take_opts(struct container *c, const struct box_opts *o, struct err *err)
 {
 	struct launcher *la = launcher_current();
-	const char *image = json_str(o->driver, "image", "");
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	struct hash h;
-	if (layers_check(o, err) < 0)
+	if (layers_check(o, err) < 0 || image_take(&c->image, o->driver, err) < 0)
 		return -1;
-	if (!*image || *image == '-' || strlen(image) > 255)
-		return err_set(err, ERR_INVALID, "a container box needs the name of an image: image = 'debian:12'");
 	if (o->nr_roots)
 		return err_set(err, ERR_UNSUPPORTED, "a container has its tools in its image: 'roots' are for process boxes");
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
@@ -485,8 +423,6 @@ static int take_opts(struct container *c, const struct box_opts *o, struct err *
 		return -1;
 	c->uid = geteuid() == 0 && la ? launcher_info(la)->uid : geteuid();
 	c->gid = geteuid() == 0 && la ? launcher_info(la)->gid : getegid();
-	c->image = xstrdup(image);
-	c->pull = json_flag(o->driver, "pull", true);
 	c->state_dir = xstrdup(o->state_dir);
 	c->run_dir = path_join(o->state_dir, "run");
 	hash_of(o->state_dir, strlen(o->state_dir), &h);
@@ -511,6 +447,8 @@ struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn
 		loop_defer(l, fail_early, c);
 		return &c->b;
 	}
+	c->image.progress = o->progress;
+	c->image.progress_self = o->progress_self;
 	c->busy = true;
 	loop_job_run(l, make_files, files_made, c);
 	return &c->b;
@@ -524,17 +462,18 @@ void container_free(struct container *c)
 	fd_close(&c->listener);
 	fd_close(&c->fd);
 	guest_free(&c->guest);
-	if (c->engine)
+	if (c->engine) {
 		engine_forget(c->engine, c);
+		engine_forget(c->engine, &c->image);
+	}
 	engine_put(&c->engine);
 	folder_free(&c->folder);
 	layers_release(&c->layers);
+	image_release(&c->image);
 	strv_release(&c->env);
-	json_release(&c->about_image);
 	free(c->name);
 	free(c->state_dir);
 	free(c->run_dir);
 	free(c->id);
-	free(c->image);
 	free(c);
 }

@@ -40,10 +40,13 @@ struct box_opts {
 	bool net;                         /* an egress proxy will be offered: open the listener */
 	const char *const *host; size_t nr_hosts;     /* that it lets through; nobody's but the session's */
 	int64_t was;                      /* the box that this one stands for since a session was resumed or forked; 0 none */
+	int64_t call;                     /* the host's number of the call that opened it; 0 none */
 	bool keep;                        /* what is on disk of it outlives the session */
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
 	json_t *driver;                   /* options of this driver only; borrowed */
+	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built). */
+	void (*progress)(void *self, const char *line, size_t len); void *progress_self;
 };
 
 typedef void box_done_fn(void *self, json_t *result, const struct err *err); /* one of the two is NULL; borrowed */

@@ -26,9 +26,12 @@ struct engine {
 struct ask {
 	struct ask *next;
 	struct engine *e;
-	char *method, *path;
+	char *method, *path, *bad; /* bad: what a line said */
 	struct buf body, answer;
+	const void *tar; /* borrowed */
+	size_t tar_len;
 	int64_t total_us;
+	void (*on_line)(void *self, const json_t *line);
 	struct http_call *call;
 	int status;
 	bool sent, over;
@@ -101,6 +104,7 @@ static void ask_free(struct ask *a)
 	http_cancel(&a->call);
 	free(a->method);
 	free(a->path);
+	free(a->bad);
 	buf_release(&a->body);
 	buf_release(&a->answer);
 	free(a);
@@ -116,49 +120,39 @@ static void finish(struct ask *a, json_t *result, const struct err *err)
 	json_decref(result);
 }
 
-/* One value, or a stream of objects: progress of a pull, where an error comes in the middle of a status 200. */
+static bool blank(const struct buf *b)
+{
+	return strspn(buf_cstr(b), " \r\n\t") == b->len;
+}
+
 static json_t *parse_answer(const struct ask *a, struct err *err)
 {
-	json_error_t e;
-	size_t at = 0, n = 0;
-	json_t *lines = json_array(), *one;
-	while (at < a->answer.len && (a->answer.data[at] == '\n' || a->answer.data[at] == '\r' || a->answer.data[at] == ' '))
-		at++;
-	if (at == a->answer.len) {
-		json_decref(lines);
-		return json_object();
-	}
-	while (at < a->answer.len) {
-		one = json_loadb(a->answer.data + at, a->answer.len - at, JSON_DISABLE_EOF_CHECK | JSON_ALLOW_NUL, &e);
-		if (!one)
-			break;
-		json_array_append_new(lines, one);
-		at += (size_t)e.position;
-		n++;
-		while (at < a->answer.len && (a->answer.data[at] == '\n' || a->answer.data[at] == '\r' || a->answer.data[at] == ' '))
-			at++;
-	}
-	if (at < a->answer.len) {
-		json_decref(lines);
-		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON", a->e->socket);
+	if (a->bad && a->status < 400) {
+		err_set(err, ERR_IO, "the container engine says: %.400s", a->bad);
 		return NULL;
 	}
-	for (size_t i = 0; i < n; i++) {
-		const char *bad = json_str(json_array_get(lines, i), "error", NULL);
-		if (bad && a->status < 400) {
-			err_set(err, ERR_IO, "the container engine says: %s", bad);
-			json_decref(lines);
-			return NULL;
-		}
-	}
-	if (n == 1) {
-		one = json_incref(json_array_get(lines, 0));
-		json_decref(lines);
-		return one;
-	}
-	one = json_object();
-	json_put(one, "lines", lines);
+	json_t *one = blank(&a->answer) ? json_object() : json_loadb(a->answer.data, a->answer.len, JSON_ALLOW_NUL, NULL);
+	if (!one)
+		err_set(err, ERR_PARSE, "the container engine at '%s' did not answer with JSON", a->e->socket);
 	return one;
+}
+
+/* A pull or a build: an error comes in the middle of a status 200. */
+static void take_lines(struct ask *a)
+{
+	char *end;
+	size_t used = 0;
+	while ((end = a->answer.len > used ? memchr(a->answer.data + used, '\n', a->answer.len - used) : NULL)) {
+		size_t len = (size_t)(end - (a->answer.data + used));
+		CLEANUP(json_release) json_t *line = json_loadb(a->answer.data + used, len, JSON_ALLOW_NUL, NULL);
+		const char *bad = json_str(line, "error", NULL);
+		if (bad && !a->bad)
+			a->bad = xstrndup(bad, strcspn(bad, "\r\n"));
+		if (line && a->done)
+			a->on_line(a->self, line);
+		used += len + 1;
+	}
+	buf_drop(&a->answer, used);
 }
 
 static void on_head(void *self, const struct http_head *head)
@@ -174,6 +168,8 @@ static void on_data(void *self, const void *bytes, size_t len)
 		buf_append(&a->answer, bytes, len);
 	else
 		a->over = true;
+	if (a->on_line && a->status < 400)
+		take_lines(a);
 }
 
 static void unreached(const struct ask *a, const struct http_end *end, struct err *err)
@@ -213,11 +209,13 @@ static void on_end(void *self, const struct http_end *end)
 
 static void send_ask(struct ask *a)
 {
-	static const char *const json[] = { "Content-Type: application/json", "Expect:", NULL };
+	static const char *const json[] = { "Content-Type: application/json", "Expect:", NULL },
+				 *const tar[] = { "Content-Type: application/x-tar", "Expect:", NULL };
 	CLEANUP(free_ptr) char *url = *a->e->version ? xasprintf("http://localhost/v%s%s", a->e->version, a->path)
 						      : xasprintf("http://localhost%s", a->path);
 	const struct http_request req = { .method = a->method, .url = url, .unix_socket = a->e->socket,
-					  .headers = json, .body = a->body.len ? a->body.data : NULL, .body_len = a->body.len,
+					  .headers = a->tar ? tar : json, .body = a->tar ? a->tar : a->body.len ? a->body.data : NULL,
+					  .body_len = a->tar ? a->tar_len : a->body.len,
 					  .first_us = a->total_us, .idle_us = a->total_us, .total_us = a->total_us, .proxy = "" };
 	const struct http_handler h = { .head = on_head, .data = on_data, .end = on_end, .self = a };
 	a->sent = true;
@@ -280,14 +278,14 @@ static void on_version(void *self, json_t *body, const struct err *err)
 	send_waiting(e);
 }
 
-static struct ask *ask_new(struct engine *e, const char *method, const char *path, const json_t *body, int64_t total_us,
-			   box_done_fn *done, void *self)
+static struct ask *ask_new(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
 {
 	struct ask *a = NEW(struct ask);
-	*a = (struct ask){ .e = e, .method = xstrdup(method), .path = xstrdup(path), .body = BUF_INIT, .answer = BUF_INIT,
-			   .total_us = total_us ? total_us : TOTAL_US, .done = done, .self = self };
-	if (body)
-		json_dump_buf(body, &a->body);
+	*a = (struct ask){ .e = e, .method = xstrdup(r->method), .path = xstrdup(r->path), .body = BUF_INIT, .answer = BUF_INIT,
+			   .tar = r->tar, .tar_len = r->tar_len, .total_us = r->total_us ? r->total_us : TOTAL_US,
+			   .on_line = r->on_line, .done = done, .self = self };
+	if (r->body)
+		json_dump_buf(r->body, &a->body);
 	struct ask **at = &e->asks; /* in the order in which they were asked */
 	while (*at)
 		at = &(*at)->next;
@@ -295,16 +293,22 @@ static struct ask *ask_new(struct engine *e, const char *method, const char *pat
 	return a;
 }
 
-void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, int64_t total_us, box_done_fn *done,
-		 void *self)
+void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self)
 {
-	struct ask *a = ask_new(e, method, path, body, total_us, done, self);
+	static const struct engine_request version = { .method = "GET", .path = "/version", .total_us = 10 * 1000000 };
+	struct ask *a = ask_new(e, r, done, self);
 	if (*e->version) {
 		send_ask(a);
 	} else if (!e->asking) {
 		e->asking = true;
-		send_ask(ask_new(e, "GET", "/version", NULL, 10 * 1000000, on_version, e));
+		send_ask(ask_new(e, &version, on_version, e));
 	}
+}
+
+void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, box_done_fn *done, void *self)
+{
+	const struct engine_request r = { .method = method, .path = path, .body = body };
+	engine_send(e, &r, done, self);
 }
 
 void engine_forget(struct engine *e, void *self)

@@ -20,12 +20,19 @@ char *engine_socket(const char *want, struct err *err);
 NODISCARD int engine_get(struct engine **out, struct loop *l, const char *socket, struct err *err);
 void engine_put(struct engine **e);
 
-/* One request; @path from behind the version ("/containers/json"). @body may be NULL; borrowed. @done with the answer's JSON
- * (an object with "lines" where the answer is a stream of objects; an empty object for none) or with what the engine
- * said: ERR_NOENT for 404, ERR_DENIED for a socket that may not be opened, ERR_CLOSED where nobody listens.
- * @total_us: limit; 0 = 120 s. */
-void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, int64_t total_us, box_done_fn *done,
-		 void *self);
+struct engine_request {
+	const char *method, *path; /* from behind the version: "/containers/json" */
+	const json_t *body;        /* NULL: none, or @tar */
+	const void *tar;           /* a tar archive instead; taken over as it is, so it must live until the answer */
+	size_t tar_len;
+	int64_t total_us;          /* limit; 0 = 120 s */
+	/* May be NULL: each object of an answer that is a stream of them, as it comes; such an answer is not kept. */
+	void (*on_line)(void *self, const json_t *line);
+};
+/* @done with the answer's JSON (an empty object for none) or with what the engine said, also in the middle of a stream:
+ * ERR_NOENT for 404, ERR_BUSY for 409, ERR_DENIED for a socket that may not be opened, ERR_CLOSED where nobody listens. */
+void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *done, void *self);
+void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, box_done_fn *done, void *self);
 /* Whoever had asked as @self hears nothing any more. */
 void engine_forget(struct engine *e, void *self);
 /* {"name","version","api"} once the version is known, else NULL; borrowed. */

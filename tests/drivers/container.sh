@@ -53,7 +53,7 @@ fake html 'did not answer with JSON'
 fake old "speaks API '1.24': it must be 1.41 or later"
 fake refused 'authorization denied by plugin'
 fake cut "the container engine at '$t/cut.sock'"
-like "$(bad "$t/none.sock" --image -)" "needs the name of an image" 'no image'
+like "$(bad "$t/none.sock" --image -)" 'needs an image' 'no image'
 
 # --- real ones ---
 [ "$(id -u)" = 0 ] || { skip 'engines are started by root only'; finish; }
@@ -83,6 +83,21 @@ print("fork " .. other:exec("echo *").out)
 print(box:read "a.txt", box:write("n/e/w", "new"), box:exec("cat n/e/w").out)
 if a.wait == "1" then print "waits" sg.sleep(60) end
 L
+mkdir -p bld/skip && printf 'FROM sgtest:latest\nCOPY . /ctx\nRUN echo ran >/ran\n' >bld/Dockerfile
+printf '# no\nskip\n*.key\n!public.key\n' >bld/.dockerignore
+touch bld/skip/x bld/private.key bld/public.key "bld/$(printf 'a%.0s' {1..120})"
+cat >build.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine" }
+for _, how in ipairs { { build = "bld" }, { build = { dir = "bld", net = "none" } }, { image = { dir = "img" } },
+    { build = { dir = "bad", net = "none" } } } do
+  how.name, how.backend, how.options = "b", "container", { engine = a.engine }
+  local ok, box = pcall(sg.sandbox, how)
+  print(ok and "made " .. box:exec("cat /ran 2>&1; ls /ctx | cut -c1-12").out or "refused " .. tostring(box))
+  if ok then box:close() end
+end
+L
+mkdir bad && printf 'FROM sgtest:latest\nRUN echo no luck; exit 3\n' >bad/Dockerfile
 git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
 containers() { ask "$1" 'http://x/v1.41/containers/json?all=1' | grep -o '"Id"' | wc -l; }
 use() { # name, socket
@@ -117,6 +132,15 @@ use() { # name, socket
 	is "$(containers "$2")" 0 "$1: no container is left"
 	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \
 		"image 'sgtest:none'" "$1: an image that nobody has"
+	# built from a Dockerfile, and from a root file system
+	timeout 120 "$sg" run --no-tui build.lua -- "$2" </dev/null >out 2>&1
+	id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
+	out=$("$sg" events "$id" --json)
+	like "$out" 'made ran\\nDockerfile\\naaaaaaaaaaaa\\npublic.key\\n' "$1: built from a Dockerfile; what is ignored is not in it"
+	like "$out" '"built":\{"from":\[\{"name":"(docker.io/library/)?sgtest:latest","id":"[^"]*[0-9a-f]{64}".*"steps":3' "$1: from what, in how many steps"
+	is "$(grep -c '"built":{"cached":true}' <<<"$out")" 1 "$1: the same content again is not built again"
+	like "$out" 'made cat: ' "$1: a root file system of this machine"
+	like "$out" 'refused .*cannot be built from .*bad/Dockerfile.*(3|no luck)' "$1: a Dockerfile that fails"
 	# killed: nothing stays
 	id=$("$sg" run -d use.lua -- "$2" 1 </dev/null)
 	waits() { "$sg" events "$id" 2>/dev/null | grep -q 'waits'; }
