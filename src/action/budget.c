@@ -1,7 +1,9 @@
 /* Budgets form a tree: what is set aside or used counts in a budget and in all above it. */
+#include "action/budget_recover.h"
 #include "action/gate_inner.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
 static const char *const what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps", "actions" };
@@ -161,6 +163,69 @@ uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const stru
 	GROW(g->budget, g->nr_budgets, g->cap_budgets);
 	g->budget[g->nr_budgets++] = b;
 	return b.id;
+}
+
+uint64_t gate_budget_of(const struct gate *g, uint64_t agent)
+{
+	for (size_t i = 0; !agent && i < g->nr_budgets; i++)
+		if (!g->budget[i].agent && !g->budget[i].parent)
+			return g->budget[i].id;
+	for (size_t i = g->nr_budgets; agent && i-- > 0;)
+		if (g->budget[i].agent == agent)
+			return g->budget[i].id;
+	return 0;
+}
+
+static void from_json(const json_t *o, int64_t out[WHAT_NR])
+{
+	for (int i = 0; i < WHAT_NR; i++)
+		out[i] = json_int(o, what_name[i], 0);
+}
+
+void budget_recover(struct gate *g, const struct event *ev, const json_t *body)
+{
+	struct budget *b = find(g, (uint64_t)json_int(body, "budget", 0));
+	int64_t v[WHAT_NR] = { 0 };
+	if (ev->kind == EV_BUDGET_NEW) {
+		struct budget new = { .id = ev->seq, .parent = (uint64_t)json_int(body, "parent", 0),
+				      .agent = (uint64_t)json_int(body, "agent", 0) };
+		from_json(json_object_get(body, "limits"), new.limit);
+		GROW(g->budget, g->nr_budgets, g->cap_budgets);
+		g->budget[g->nr_budgets++] = new;
+	} else if (b && ev->kind == EV_BUDGET_EXTENDED) {
+		from_json(json_object_get(body, "limits"), b->limit);
+		b->warned = b->empty = 0;
+	} else if (ev->kind == EV_BUDGET_SPENT) {
+		from_json(json_object_get(body, "used"), v);
+		for (; b; b = find(g, b->parent))
+			for (int i = 0; i < WHAT_NR; i++)
+				b->used[i] += v[i];
+	} else if (b && (ev->kind == EV_BUDGET_WARN || ev->kind == EV_BUDGET_EMPTY)) {
+		for (int i = 0; i < WHAT_NR; i++)
+			if (!strcmp(json_str(body, "what", ""), what_name[i]))
+				*(ev->kind == EV_BUDGET_WARN ? &b->warned : &b->empty) |= 1u << i;
+	}
+}
+
+uint64_t budget_recover_of(struct gate *g, uint64_t agent, const json_t *requested)
+{
+	struct err ignored = ERR_INIT;
+	struct action_spec s;
+	if (action_spec_from_json(&s, requested, &ignored) < 0)
+		return 0;
+	s.agent = agent;
+	const struct budget *b = counted(&s) ? budget_for(g, agent) : NULL;
+	action_spec_release(&s);
+	return b ? b->id : 0;
+}
+
+void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended)
+{
+	int64_t used[WHAT_NR] = { [USD] = json_int(ended, "cost_uusd", 0), [TOKENS] = json_int(ended, "tokens", 0),
+				  [TIME] = json_int(ended, "dur_us", 0), [ACTIONS] = 1 };
+	for (struct budget *b = find(g, budget); b; b = find(g, b->parent))
+		for (int i = 0; i < WHAT_NR; i++)
+			b->used[i] += used[i];
 }
 
 static bool fits_now(struct gate *g, const struct action *a)

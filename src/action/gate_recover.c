@@ -1,4 +1,5 @@
 /* After a crash: the record says what was open. What had begun has an unknown end; what was held is held again. */
+#include "action/budget_recover.h"
 #include "action/gate_inner.h"
 
 #include <stdlib.h>
@@ -10,6 +11,7 @@ struct open_action {
 	uint64_t id, cause, agent, box, last;
 	char *requested; /* the body */
 	bool held, started, denied;
+	uint64_t budget; /* that it is counted in; 0 none */
 };
 
 struct recovery {
@@ -97,6 +99,10 @@ static void see(struct recovery *r, const struct event *ev)
 		GROW(r->open, r->nr, r->cap);
 		r->open[r->nr++] = (struct open_action){ .id = ev->seq, .cause = ev->cause, .agent = ev->agent, .box = ev->box,
 							 .last = ev->seq, .requested = xstrdup(ev->body ? ev->body : "{}") };
+		if (r->gate->nr_budgets) {
+			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+			r->open[r->nr - 1].budget = budget_recover_of(r->gate, ev->agent, body);
+		}
 		break;
 	case EV_ACTION_HELD:
 		if (o)
@@ -114,8 +120,20 @@ static void see(struct recovery *r, const struct event *ev)
 		}
 		break;
 	case EV_ACTION_ENDED:
+		if (o && o->started && o->budget) {
+			body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+			budget_recover_use(r->gate, o->budget, body);
+		}
 		if (o)
 			close_open(r, o);
+		break;
+	case EV_BUDGET_NEW:
+	case EV_BUDGET_EXTENDED:
+	case EV_BUDGET_SPENT:
+	case EV_BUDGET_WARN:
+	case EV_BUDGET_EMPTY:
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		budget_recover(r->gate, ev, body);
 		break;
 	case EV_POLICY_WAIVER:
 	case EV_LATCH_PAUSE:
@@ -140,6 +158,8 @@ static void end_unknown(struct gate *g, const struct open_action *o)
 	json_put_str(body, "why", o->denied ? "denied before the supervisor died" : "the supervisor died");
 	json_put_int(body, "dur_us", 0);
 	json_put_flag(body, "started", o->started);
+	if (o->started && o->budget)
+		budget_recover_use(g, o->budget, body);
 	record_append_json(g->record, EV_ACTION_ENDED, o->last, o->agent, o->box, o->id, body);
 }
 

@@ -25,6 +25,7 @@ static const struct row {
 	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
 	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
+	{ NULL, "call", ROW_INT64, offsetof(struct box_opts, call), 0 },
 	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
 };
 

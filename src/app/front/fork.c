@@ -8,9 +8,9 @@
 #include "record/read/session.h"
 #include "record/record.h"
 
-/* Some calls have their effect and their answer in one breath: an answer that directly follows is copied, too, or the
- * script would have it happen twice. */
-static int with_answer(const char *path, uint64_t *seq, struct err *err)
+/* A model's answer and the end of its action are appended in one breath; between the two the action would stand there as
+ * interrupted. (What else a call does itself is found by the number of the call: app/super/recorded.h.) */
+static int with_end(const char *path, uint64_t *seq, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct session *s;
@@ -18,11 +18,9 @@ static int with_answer(const char *path, uint64_t *seq, struct err *err)
 	if (session_open(&s, path, err) < 0)
 		return -1;
 	int rc = session_event(s, *seq, &ev, &a, err);
-	bool breath = rc == 0 && (ev.kind == EV_STORE_SET || ev.kind == EV_AGENT_START || ev.kind == EV_AGENT_END ||
-				  ev.kind == EV_TOOL_CALL || ev.kind == EV_AGENT_TURN || ev.kind == EV_MODEL_REPLY);
+	uint64_t action = rc == 0 && ev.kind == EV_MODEL_REPLY ? ev.action : 0;
 	struct err none = ERR_INIT;
-	if (breath && session_event(s, *seq + 1, &ev, &a, &none) == 0 &&
-	    (ev.kind == EV_HOST_FRAME || ev.kind == EV_ACTION_ENDED))
+	if (action && session_event(s, *seq + 1, &ev, &a, &none) == 0 && ev.kind == EV_ACTION_ENDED && ev.action == action)
 		++*seq;
 	session_close(&s);
 	return rc;
@@ -41,7 +39,7 @@ int cmd_fork(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (!seq)
 		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them", cmd_word(ctx, 0), cmd_word(ctx, 0));
-	if (with_answer(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_models(ctx, o, &err) < 0 ||
+	if (with_end(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_models(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
@@ -52,9 +50,9 @@ int cmd_fork(struct cmd_ctx *ctx)
 	struct front_opts fo = { 0 };
 	int status = run_session(ctx, o, &fo);
 	struct session *s;
-	/* nothing may be left of a fork that did not start */
+	/* nothing may be left of a fork that did not start; one that has may not have written yet */
 	if (session_open(&s, path, &err) == 0) {
-		bool begun = session_head(s) > seq;
+		bool begun = session_live(s) || session_head(s) > seq;
 		session_close(&s);
 		if (!begun)
 			unlink(path);

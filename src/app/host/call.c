@@ -84,6 +84,19 @@ void call_record(struct host *h, uint64_t id, const json_t *body)
 	record_append_json(h->super->record, EV_HOST_CALL, h->start_seq, 0, 0, 0, small);
 }
 
+void call_mark(const struct call *c, json_t *body)
+{
+	if (c->host == c->super->host)
+		json_put_int(body, "call", (int64_t)c->id);
+}
+
+const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out)
+{
+	if (c->host != c->super->host)
+		return NULL;
+	return recorded_effect(resume_recorded(c->super->resume), c->id, kind, seq_out);
+}
+
 void call_begin(struct host *h, struct super *s, uint64_t id, const json_t *body)
 {
 	struct call *c = NEW(struct call);

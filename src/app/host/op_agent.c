@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/super/recorded.h"
 #include "app/super/secret_source.h"
 #include "app/super/vault.h"
 #include "base/clock.h"
@@ -23,11 +24,9 @@ static bool limits_any(const struct budget_limits *l)
 	return l->uusd || l->tokens || l->time_us || l->steps || l->actions;
 }
 
-void op_agent_start(struct call *c)
+static uint64_t record_start(struct call *c, const char *name)
 {
-	struct super *s = c->super;
 	json_t *body = json_object();
-	const char *name = json_str(c->args, "name", "agent");
 	json_put_str(body, "name", name);
 	json_put_str(body, "task", json_str(c->args, "task", ""));
 	json_put_str(body, "model", json_str(c->args, "model", ""));
@@ -36,15 +35,28 @@ void op_agent_start(struct call *c)
 	json_put(body, "tools", json_incref(json_object_get(c->args, "tools")));
 	if (json_is_integer(json_object_get(c->args, "box")))
 		json_put_int(body, "box", json_int(c->args, "box", 0));
-	uint64_t id = record_append_json(s->record, EV_AGENT_START, c->agent ? c->agent : s->start_seq, 0, 0, 0, body);
+	call_mark(c, body);
+	return record_append_json(c->super->record, EV_AGENT_START, c->agent ? c->agent : c->super->start_seq, 0, 0, 0, body);
+}
+
+void op_agent_start(struct call *c)
+{
+	struct super *s = c->super;
+	uint64_t id;
+	const char *name = json_str(c->args, "name", "agent");
+	bool before = call_done_before(c, EV_AGENT_START, &id) != NULL;
+	if (!before)
+		id = record_start(c, name);
 	const struct agent *above = super_agent(s, c->agent);
 	bool tainted = above && above->tainted;
-	struct agent *a = super_agent_add(s, id, name);
-	a->parent = c->agent;
-	a->tainted = tainted; /* its task comes from there */
+	struct agent *a = before ? super_agent(s, id) : super_agent_add(s, id, name);
+	if (a && !before) {
+		a->parent = c->agent;
+		a->tainted = tainted; /* its task comes from there */
+	}
 	struct budget_limits lim = limits_of(json_object_get(c->args, "limits"));
 	uint64_t parent = (uint64_t)json_int(c->args, "budget", (json_int_t)s->session_budget);
-	if (limits_any(&lim) || parent)
+	if (a && !a->budget && (limits_any(&lim) || parent))
 		a->budget = gate_budget(s->gate, parent, id, &lim);
 	json_t *v = json_object();
 	json_put_int(v, "agent", (int64_t)id);
@@ -56,8 +68,14 @@ static void turn_now(struct call *c)
 	struct super *s = c->super;
 	uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);
 	struct agent *a = super_agent(s, id);
+	uint64_t before;
+	if (call_done_before(c, EV_AGENT_TURN, &before)) {
+		call_answer(c, NULL);
+		return;
+	}
 	json_t *body = json_object();
 	json_put_int(body, "n", json_int(c->args, "n", 0));
+	call_mark(c, body);
 	record_append_json(s->record, EV_AGENT_TURN, id, id, 0, 0, body);
 	if (a && a->budget)
 		gate_budget_spend(s->gate, a->budget, &(struct budget_limits){ .steps = 1 });
@@ -104,7 +122,13 @@ void op_agent_end(struct call *c)
 {
 	uint64_t id = (uint64_t)json_int(c->args, "agent", (json_int_t)c->agent);
 	struct agent *a = super_agent(c->super, id);
+	uint64_t before;
+	if (call_done_before(c, EV_AGENT_END, &before)) {
+		call_answer(c, NULL);
+		return;
+	}
 	json_t *body = json_object();
+	call_mark(c, body);
 	json_put_str(body, "stop", json_str(c->args, "stop", "end"));
 	json_put(body, "text", json_incref(json_object_get(c->args, "text")));
 	json_put_flag(body, "ok", json_flag(c->args, "ok", false));
@@ -160,12 +184,17 @@ void op_tool_call(struct call *c)
 	const char *name = json_str(c->args, "name", "?");
 	bool on_host = !strcmp(json_str(c->args, "where", "box"), "host");
 	if (!on_host && !json_flag(c->args, "ask", false)) {
-		json_t *body = json_object(), *v = json_object();
-		json_put_str(body, "name", name);
-		json_put_str(body, "where", "box");
-		json_put(body, "args", json_incref(json_object_get(c->args, "args")));
-		json_put_int(v, "event",
-			     (int64_t)record_append_json(c->super->record, EV_TOOL_CALL, c->agent, c->agent, 0, 0, body));
+		uint64_t seq;
+		if (!call_done_before(c, EV_TOOL_CALL, &seq)) {
+			json_t *body = json_object();
+			json_put_str(body, "name", name);
+			json_put_str(body, "where", "box");
+			json_put(body, "args", json_incref(json_object_get(c->args, "args")));
+			call_mark(c, body);
+			seq = record_append_json(c->super->record, EV_TOOL_CALL, c->agent, c->agent, 0, 0, body);
+		}
+		json_t *v = json_object();
+		json_put_int(v, "event", (int64_t)seq);
 		call_answer(c, v);
 		return;
 	}

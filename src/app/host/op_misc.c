@@ -3,10 +3,14 @@
 #include <string.h>
 
 #include "app/super/ask.h"
+#include "app/super/recorded.h"
+#include "app/super/resume.h"
 #include "app/host/library.h"
 #include "app/host/op.h"
 #include "base/clock.h"
+#include "base/failpoint.h"
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/paths.h"
 
 /* --- modules --- */
@@ -156,20 +160,60 @@ static void store_save(void *self)
 	struct err err = ERR_INIT;
 	json_t *v = json_object();
 	json_put(v, "value", json_incref(json_object_get(store_load(c->super, name), json_str(c->args, "key", ""))));
+	failpoint("store.recorded");
 	if (dir_make(dir, 0700, &err) < 0 || file_write_atomic(path, text, strlen(text), 0600, &err) < 0) {
 		json_decref(v);
 		call_fail_err(c, &err);
 		return;
 	}
+	failpoint("store.saved");
 	call_answer(c, v);
+}
+
+static char *hash_of_value(const json_t *value)
+{
+	CLEANUP(free_ptr) char *text = value ? json_dump_str(value) : xstrdup("");
+	struct hash h;
+	struct buf hex = BUF_INIT;
+	hash_of(text, strlen(text), &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	return buf_take(&hex);
+}
+
+/* It stands in the record, but the session broke off or was forked before its answer. Whether it reached the file is seen
+ * there: while the key has the value of before, it did not. */
+static bool put_before(struct call *c)
+{
+	const char *name = json_str(c->args, "store", "default"), *key = json_str(c->args, "key", "");
+	uint64_t seq;
+	const json_t *was = call_done_before(c, EV_STORE_SET, &seq);
+	if (!was)
+		return false;
+	json_t *st = store_load(c->super, name), *value = json_object_get(was, "value");
+	CLEANUP(free_ptr) char *now = hash_of_value(json_object_get(st, key));
+	if (strcmp(now, json_str(was, "was", "")) != 0) {
+		json_t *v = json_object();
+		json_put(v, "value", json_incref(value));
+		call_answer(c, v);
+		return true;
+	}
+	if (value && !json_is_null(value))
+		json_put(st, key, json_incref(value));
+	else
+		json_object_del(st, key);
+	record_barrier(c->super->record, record_head(c->super->record), store_save, c);
+	return true;
 }
 
 static void store_put(struct call *c, json_t *value)
 {
 	const char *name = json_str(c->args, "store", "default"), *key = json_str(c->args, "key", "");
 	json_t *st = store_load(c->super, name), *body = json_object();
+	CLEANUP(free_ptr) char *was = hash_of_value(json_object_get(st, key));
 	json_put_str(body, "store", name);
 	json_put_str(body, "key", key);
+	json_put_str(body, "was", was);
+	call_mark(c, body);
 	json_put(body, "value", value ? json_incref(value) : json_null());
 	if (value && !json_is_null(value)) {
 		json_put(st, key, value);
@@ -191,11 +235,14 @@ void op_store_get(struct call *c)
 
 void op_store_set(struct call *c)
 {
-	store_put(c, json_incref(json_object_get(c->args, "value")));
+	if (!put_before(c))
+		store_put(c, json_incref(json_object_get(c->args, "value")));
 }
 
 void op_store_add(struct call *c)
 {
+	if (put_before(c))
+		return;
 	json_t *st = store_load(c->super, json_str(c->args, "store", "default"));
 	json_t *old = json_object_get(st, json_str(c->args, "key", "")), *value = json_object_get(c->args, "value");
 	json_t *sum;

@@ -1,5 +1,8 @@
 #include "app/super/ask.h"
 
+#include "app/super/recorded.h"
+#include "app/super/resume.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,15 +54,43 @@ static void cancel(struct call *c)
 	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
 }
 
-void ask_begin(struct call *c)
+/* Nobody is asked twice: a question that was asked before a crash or a fork stands, and so does its answer. */
+static uint64_t asked_already(struct call *c)
 {
-	struct super *s = c->super;
-	struct ask *a = NEW(struct ask);
+	uint64_t id;
+	return call_done_before(c, EV_ASK, &id) ? id : 0;
+}
+
+static bool answered_already(struct call *c, uint64_t id)
+{
+	const json_t *was = recorded_answered(resume_recorded(c->super->resume), id);
+	if (!was)
+		return false;
+	if (json_flag(was, "timeout", false) && !json_object_get(was, "choice"))
+		call_fail(c, "timeout", NULL, NULL, id, "nobody answered in time");
+	else
+		call_answer(c, json_copy((json_t *)(uintptr_t)was));
+	return true;
+}
+
+static uint64_t record_ask(struct call *c)
+{
 	json_t *body = json_object();
 	static const char *const kept[] = { "text", "choices", "form", "default", "timeout_us", "risk" };
 	for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 		json_put(body, kept[i], json_incref(json_object_get(c->args, kept[i])));
-	a->id = record_append_json(s->record, EV_ASK, c->agent ? c->agent : s->start_seq, c->agent, 0, 0, body);
+	call_mark(c, body);
+	return record_append_json(c->super->record, EV_ASK, c->agent ? c->agent : c->super->start_seq, c->agent, 0, 0, body);
+}
+
+void ask_begin(struct call *c)
+{
+	struct super *s = c->super;
+	uint64_t before = asked_already(c);
+	if (before && answered_already(c, before))
+		return;
+	struct ask *a = NEW(struct ask);
+	a->id = before ? before : record_ask(c);
 	c->data = a;
 	c->free_data = free_ask;
 	c->cancel = cancel;

@@ -13,9 +13,18 @@ struct entry {
 	struct call *asking; /* its answer is on the way */
 };
 
+/* No action, done and recorded in one breath. */
+struct effect {
+	uint64_t call, seq;
+	uint16_t kind;
+	json_t *body, *answered; /* answered: of a question */
+};
+
 struct recorded {
 	struct entry *item; /* without an answer in the record, in order */
 	size_t nr, cap;
+	struct effect *effect; /* without an answer in the record, too */
+	size_t nr_effects, cap_effects;
 	uint64_t asked; /* the highest call with a host.call */
 	struct loop_timer *later;
 	struct super *s;
@@ -34,6 +43,13 @@ static void drop(struct recorded *r, size_t i)
 	memmove(&r->item[i], &r->item[i + 1], (--r->nr - i) * sizeof(*r->item));
 }
 
+static void drop_effect(struct recorded *r, size_t i)
+{
+	json_decref(r->effect[i].body);
+	json_decref(r->effect[i].answered);
+	memmove(&r->effect[i], &r->effect[i + 1], (--r->nr_effects - i) * sizeof(*r->effect));
+}
+
 void recorded_free(struct recorded **rp)
 {
 	struct recorded *r = *rp;
@@ -42,7 +58,10 @@ void recorded_free(struct recorded **rp)
 		return;
 	while (r->nr)
 		drop(r, r->nr - 1);
+	while (r->nr_effects)
+		drop_effect(r, r->nr_effects - 1);
 	loop_timer_free(&r->later);
+	free(r->effect);
 	free(r->item);
 	free(r);
 }
@@ -59,6 +78,39 @@ static void keep(json_t **at, const json_t *body)
 {
 	json_decref(*at);
 	*at = json_incref((json_t *)(uintptr_t)body);
+}
+
+static bool has_effect(uint16_t kind)
+{
+	return kind == EV_STORE_SET || kind == EV_AGENT_START || kind == EV_AGENT_TURN || kind == EV_AGENT_END ||
+	       kind == EV_TOOL_CALL || kind == EV_ASK || kind == EV_ASK_ANSWERED || kind == EV_BOX_OPEN;
+}
+
+static void see_effect(struct recorded *r, const struct event *ev, const json_t *body)
+{
+	for (size_t i = 0; ev->kind == EV_ASK_ANSWERED && i < r->nr_effects; i++)
+		if (r->effect[i].seq == ev->cause)
+			keep(&r->effect[i].answered, body);
+	uint64_t call = (uint64_t)json_int(body, "call", 0);
+	if (!call)
+		return;
+	GROW(r->effect, r->nr_effects, r->cap_effects);
+	r->effect[r->nr_effects++] = (struct effect){ .call = call, .seq = ev->seq, .kind = ev->kind,
+						      .body = json_incref((json_t *)(uintptr_t)body) };
+}
+
+/* A snapshot has what each action left that had ended before it; of several it names all, and belongs to none. */
+static void see_snapshot(struct recorded *r, struct entry *e, const json_t *body)
+{
+	size_t i;
+	json_t *v;
+	if (e)
+		e->kept = true;
+	json_array_foreach(json_object_get(body, "by"), i, v) {
+		e = of_action(r, (uint64_t)json_integer_value(v));
+		if (e && e->ended)
+			e->kept = true;
+	}
 }
 
 void recorded_see(struct recorded *r, const struct event *ev, const json_t *body)
@@ -80,8 +132,8 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 	} else if (ev->kind == EV_ACTION_ENDED && e) {
 		e->ended = strcmp(json_str(body, "end", ""), "interrupted") != 0;
 		keep(&e->end, body);
-	} else if (ev->kind == EV_SNAPSHOT_TAKEN && e) {
-		e->kept = true;
+	} else if (ev->kind == EV_SNAPSHOT_TAKEN) {
+		see_snapshot(r, e, body);
 	} else if (ev->kind == EV_ACTION_DECIDED && e && !strcmp(json_str(body, "decision", ""), "edit")) {
 		keep(&e->edit, json_object_get(body, "edit"));
 	} else if (ev->kind == EV_MODEL_REPLY && e) {
@@ -94,7 +146,30 @@ void recorded_see(struct recorded *r, const struct event *ev, const json_t *body
 		for (size_t i = r->nr; i-- > 0;)
 			if (r->item[i].call == (uint64_t)json_int(body, "id", 0))
 				drop(r, i);
+		for (size_t i = r->nr_effects; i-- > 0;)
+			if (r->effect[i].call == (uint64_t)json_int(body, "id", 0))
+				drop_effect(r, i);
+	} else if (has_effect(ev->kind)) {
+		see_effect(r, ev, body);
 	}
+}
+
+const json_t *recorded_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out)
+{
+	for (size_t i = 0; r && i < r->nr_effects; i++)
+		if (r->effect[i].call == call && r->effect[i].kind == kind) {
+			*seq_out = r->effect[i].seq;
+			return r->effect[i].body;
+		}
+	return NULL;
+}
+
+const json_t *recorded_answered(const struct recorded *r, uint64_t ask)
+{
+	for (size_t i = 0; r && i < r->nr_effects; i++)
+		if (r->effect[i].seq == ask)
+			return r->effect[i].answered;
+	return NULL;
 }
 
 static enum action_end end_of(const char *name)
@@ -171,20 +246,32 @@ bool recorded_undone(const struct recorded *r, uint64_t box)
 	return false;
 }
 
-bool recorded_answer(struct recorded *r, struct call *c)
+static struct entry *answer_to(const struct recorded *r, const struct call *c)
 {
 	for (size_t i = 0; r && i < r->nr; i++) {
 		struct entry *e = &r->item[i];
-		if (e->call != c->id || !e->ended || (e->writes && !e->kept) || e->asking)
-			continue;
-		e->asking = c;
-		r->s = c->super;
-		if (!r->later)
-			r->later = loop_timer_new(c->super->loop, on_later, r);
-		loop_timer_set(r->later, 0, 0);
-		return true;
+		if (e->call == c->id && e->ended && (!e->writes || e->kept) && !e->asking)
+			return e;
 	}
-	return false;
+	return NULL;
+}
+
+bool recorded_knows(const struct recorded *r, const struct call *c)
+{
+	return c->host == c->super->host && answer_to(r, c);
+}
+
+bool recorded_answer(struct recorded *r, struct call *c)
+{
+	struct entry *e = answer_to(r, c);
+	if (!e)
+		return false;
+	e->asking = c;
+	r->s = c->super;
+	if (!r->later)
+		r->later = loop_timer_new(c->super->loop, on_later, r);
+	loop_timer_set(r->later, 0, 0);
+	return true;
 }
 
 void recorded_forget(struct recorded *r, const struct call *c)

@@ -22,6 +22,18 @@ void recorded_ask_anew(struct recorded *r);
  * to what was before it. */
 bool recorded_undone(const struct recorded *r, uint64_t box);
 
+/* What a call has done that is no action (store.set, agent.start, agent.turn, agent.end, tool.call, ask, box.open): its event
+ * has the number of the call as "call", so that the call, asked again, finds it wherever its answer would have come and
+ * whatever came between. NULL: nothing yet. @seq_out: of the event; its body is borrowed. */
+const json_t *recorded_effect(const struct recorded *r, uint64_t call, uint16_t kind, uint64_t *seq_out);
+/* The same for a call of the script (app/host/call.c), and what puts its number into the body before it is appended. */
+const json_t *call_done_before(const struct call *c, uint16_t kind, uint64_t *seq_out);
+void call_mark(const struct call *c, json_t *body);
+/* The answer of a person to the question @ask; NULL: none yet. */
+const json_t *recorded_answered(const struct recorded *r, uint64_t ask);
+
+/* Will recorded_answer answer it? For an op whose means may be gone while its answer stands. */
+bool recorded_knows(const struct recorded *r, const struct call *c);
 /* True if @c is answered from the record: soon, through what call_action would have called. */
 bool recorded_answer(struct recorded *r, struct call *c);
 /* A call that goes away before its answer. */

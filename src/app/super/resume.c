@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "action/budget_recover.h"
 #include "app/exit.h"
 #include "base/clock.h"
 #include "app/super/recorded.h"
@@ -238,6 +239,12 @@ void resume_agents(struct resume *r, struct super *s)
 {
 	for (size_t i = 0; i < r->nr_agents; i++)
 		super_agent_add(s, r->agent[i].id, r->agent[i].name)->ended = r->agent[i].ended;
+}
+
+void resume_budgets(struct resume *r, struct super *s)
+{
+	for (size_t i = 0; i < r->nr_agents; i++)
+		super_agent(s, r->agent[i].id)->budget = gate_budget_of(s->gate, r->agent[i].id);
 }
 
 void resume_first_action(struct resume *r)

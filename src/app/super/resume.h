@@ -10,8 +10,10 @@ struct resume;
 /* Reads what the session at @path was (before its record is opened for writing). */
 NODISCARD int resume_read(struct resume **out, const char *path, struct err *err);
 void resume_free(struct resume **r);
-/* After the gate's own recovery: agents are known again. */
+/* Before the gate's own recovery: agents are known again. */
 void resume_agents(struct resume *r, struct super *s);
+/* After it: and so are their budgets. */
+void resume_budgets(struct resume *r, struct super *s);
 /* Opens the boxes, then the host; @ops and @self as in host_new. Ends the session if that cannot be. */
 void resume_begin(struct resume *r, struct super *s, const struct host_ops *ops, void *self);
 void resume_first_action(struct resume *r); /* something new is about to be done; r may be NULL */

@@ -21,6 +21,7 @@
 #include "app/super/super_inner.h"
 #include "app/model/model_call.h"
 #include "app/super/vault.h"
+#include "action/budget_recover.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
@@ -468,7 +469,9 @@ static void apply_options(struct super *s)
 	struct err err = ERR_INIT;
 	gate_unattended(s->gate, o->no_input);
 	gate_ask_timeout(s->gate, o->ask_timeout_us);
-	if (o->budget) {
+	if (o->budget && s->resume)
+		s->session_budget = gate_budget_of(s->gate, 0);
+	if (o->budget && !s->session_budget) {
 		struct budget_limits lim = {
 			.uusd = json_int(o->budget, "uusd", 0),
 			.tokens = json_int(o->budget, "tokens", 0),
@@ -524,6 +527,7 @@ static int compose(struct super *s, struct err *err)
 		resume_agents(s->resume, s);
 		if (gate_recover(s->gate, o->resume, err) < 0)
 			return exit_of(err);
+		resume_budgets(s->resume, s);
 	}
 	s->boxes = boxes_new(s->loop, s->record, s->gate, &boxes_ops);
 	s->store = json_object();

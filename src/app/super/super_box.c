@@ -11,6 +11,7 @@
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
 #include "app/super/project.h"
+#include "app/super/recorded.h"
 #include "app/super/resume.h"
 #include "app/super/super_net.h"
 #include "app/super/super_tree.h"
@@ -172,11 +173,9 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
-	if (json_object_get(args, "image") || json_object_get(args, "build")) {
-		static const char *const from[] = { "image", "build" };
+	if (json_str(args, "image", NULL)) {
 		json_t *options = json_object_get(open, "options") ? json_deep_copy(json_object_get(open, "options")) : json_object();
-		for (size_t i = 0; i < ARRAY_LEN(from); i++)
-			json_put(options, from[i], json_incref(json_object_get(args, from[i])));
+		json_put_str(options, "image", json_str(args, "image", NULL));
 		json_put(open, "options", options);
 	}
 	op_env(json_object_get(args, "env"), &env);
@@ -233,10 +232,26 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 	return b;
 }
 
+/* Opened by this very call before the session broke off or was forked: it is there again. */
+static bool open_already(struct call *c)
+{
+	uint64_t old;
+	if (!call_done_before(c, EV_BOX_OPEN, &old))
+		return false;
+	uint64_t now = resume_box(c->super->resume, old);
+	if (now == old || !boxes_get(c->super->boxes, now))
+		return false; /* it had not come so far as to be opened again */
+	super_box_answer(c->super, now, c);
+	return true;
+}
+
 int super_box_open(struct call *c, struct err *err)
 {
 	struct super *s = c->super;
 	CLEANUP(json_release) json_t *open = json_object();
+	if (open_already(c))
+		return 0;
+	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
 	if (!d || wanted(s, c->args, open, err) < 0)
 		return -1;
@@ -257,6 +272,7 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	CLEANUP(json_release) json_t *open = json_object();
 	box_opts_put(open, like);
 	json_put_int(open, "was", 0);
+	json_object_del(open, "call");
 	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open, c->agent ? c->agent : from,
 					c->agent, err);
 	if (!b)
@@ -277,6 +293,7 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 	}
 	CLEANUP(json_release) json_t *again = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(again, "was", (int64_t)old);
+	json_object_del(again, "call");
 	struct super_box *b =
 		check_again(open, err) == 0 ? box_begin(s, d, json_str(open, "name", "box"), again, old, 0, err) : NULL;
 	if (!b)
@@ -298,6 +315,7 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 	}
 	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(like, "was", 0);
+	json_object_del(like, "call");
 	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0, err) : NULL;
 	if (!b)
 		return 0;
