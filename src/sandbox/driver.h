@@ -45,6 +45,8 @@ struct box_opts {
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
 	json_t *driver;                   /* options of this driver only; borrowed */
+	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built). */
+	void (*progress)(void *self, const char *line, size_t len); void *progress_self;
 };
 
 typedef void box_done_fn(void *self, json_t *result, const struct err *err); /* one of the two is NULL; borrowed */

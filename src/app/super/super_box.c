@@ -173,9 +173,11 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
-	if (json_str(args, "image", NULL)) {
+	if (json_object_get(args, "image") || json_object_get(args, "build")) {
+		static const char *const from[] = { "image", "build" };
 		json_t *options = json_object_get(open, "options") ? json_deep_copy(json_object_get(open, "options")) : json_object();
-		json_put_str(options, "image", json_str(args, "image", NULL));
+		for (size_t i = 0; i < ARRAY_LEN(from); i++)
+			json_put(options, from[i], json_incref(json_object_get(args, from[i])));
 		json_put(open, "options", options);
 	}
 	op_env(json_object_get(args, "env"), &env);
