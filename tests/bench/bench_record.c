@@ -1,5 +1,5 @@
 /* The session file against its floors and its peers. One line each: name, median, ratio, target, PASS or FAIL.
- * BENCH_BIG=1 also builds ten million events. bench_record [objects|events|chunks|flood|reading...] */
+ * BENCH_BIG=1 also builds ten million events; BENCH_QUICK=1 records 100 MB instead of 1 GB. bench_record [objects|events|chunks|flood|reading...] */
 #include <errno.h>
 #include <fcntl.h>
 #include <git2.h>
@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -268,6 +269,55 @@ static bool index_reaches(const char *path, uint64_t seq)
 	return there;
 }
 
+/* MB/s of @text handed over in pieces of @piece, up to what is committed. */
+static double chunk_rate(const char *text, size_t total, size_t piece)
+{
+	struct record *r = make("pieces");
+	sync_record(r);
+	int64_t t = now_ns();
+	for (size_t i = 0; i + piece <= total; i += piece) {
+		record_output(r, 5, STREAM_OUT, text + i, piece);
+		while (record_backlog(r) > RECORD_FLOOD)
+			loop_turn(l, 1);
+	}
+	record_output_end(r, 5);
+	sync_record(r);
+	double seconds = (double)(now_ns() - t) / 1e9;
+	record_abandon(&r);
+	return (double)total / 1e6 / seconds;
+}
+
+/* What does not become smaller is kept raw: bytes without any order are the way to see that path. */
+static char *make_noise(size_t len)
+{
+	char *bytes = xmalloc(len);
+	uint64_t x = 88172645463325252u;
+	for (size_t i = 0; i + 8 <= len; i += 8) {
+		x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+		memcpy(bytes + i, &x, 8);
+	}
+	return bytes;
+}
+
+static void bench_pieces(void)
+{
+	enum { TOTAL = 32 << 20, ROUNDS = 3 };
+	static const size_t piece[] = { 4096, 16384, 65536 };
+	char *text = make_log(TOTAL), *noise = make_noise(TOTAL);
+	for (size_t i = 0; i < ARRAY_LEN(piece); i++) {
+		double zstd[ROUNDS], raw[ROUNDS];
+		for (int k = 0; k < ROUNDS; k++) {
+			zstd[k] = chunk_rate(text, TOTAL, piece[i]);
+			raw[k] = chunk_rate(noise, TOTAL, piece[i]);
+		}
+		double a = median(zstd, ROUNDS), b = median(raw, ROUNDS);
+		printf("  output in pieces of %2zu KB: zstd %4.0f MB/s, kept raw %4.0f MB/s, ratio %.2f\n", piece[i] / 1024, a, b,
+		       a / b);
+	}
+	free(text);
+	free(noise);
+}
+
 static void bench_chunks(void)
 {
 	enum { TOTAL = 64 << 20 };
@@ -339,25 +389,48 @@ static double run_shell(const char *cmd)
 	return (double)(now_ns() - t) / 1e9;
 }
 
-/* What a pipe brings, recorded or dropped. */
-static double run_recorded(const char *cmd, bool keep)
+enum keep { DROPPED, APPENDED, RECORDED };
+
+/* The reading and the writing end of a terminal that changes nothing on the way. */
+static void open_pty(int p[2])
+{
+	struct termios t;
+	p[0] = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (p[0] < 0 || grantpt(p[0]) < 0 || unlockpt(p[0]) < 0)
+		exit(1);
+	p[1] = open(ptsname(p[0]), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	if (p[1] < 0 || tcgetattr(p[1], &t) < 0)
+		exit(1);
+	cfmakeraw(&t);
+	tcsetattr(p[1], TCSANOW, &t);
+}
+
+/* Seconds until what a command prints is where @keep wants it. A terminal ends with EIO. */
+static double run_recorded(const char *cmd, enum keep keep, bool pty)
 {
 	int p[2];
 	pid_t pid;
-	if (pipe2(p, O_CLOEXEC) < 0)
+	if (pty)
+		open_pty(p);
+	else if (pipe2(p, O_CLOEXEC) < 0)
 		exit(1);
+	CLEANUP(free_ptr) char *path = path_join_here("appended");
+	CLEANUP(fd_close) int file = keep == APPENDED ? open(path, O_CREAT | O_WRONLY | O_TRUNC | O_CLOEXEC, 0600) : -1;
 	posix_spawn_file_actions_t fa;
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_adddup2(&fa, p[1], 1);
 	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, xstrdup(cmd), NULL };
-	struct record *r = keep ? make("flood") : NULL;
+	struct record *r = keep == RECORDED ? make("flood") : NULL;
 	char *chunk = xmalloc(65536);
+	struct err err;
 	int64_t t = now_ns();
 	if (posix_spawn(&pid, "/bin/sh", &fa, NULL, argv, environ) != 0)
 		exit(1);
 	posix_spawn_file_actions_destroy(&fa);
 	close(p[1]);
 	for (ssize_t n; (n = read(p[0], chunk, 65536)) > 0;) {
+		if (file >= 0 && fd_write_all(file, chunk, (size_t)n, &err) < 0)
+			die(&err);
 		if (!r)
 			continue;
 		record_output(r, 5, STREAM_OUT, chunk, (size_t)n);
@@ -380,7 +453,7 @@ static double run_recorded(const char *cmd, bool keep)
 
 static void bench_flood(void)
 {
-	enum { MB = 100 };
+	const int mb = getenv("BENCH_QUICK") ? 100 : 1024;
 	char shown[64];
 	CLEANUP(free_ptr) char *log = path_join_here("log");
 	struct err err;
@@ -388,14 +461,24 @@ static void bench_flood(void)
 	if (file_write_atomic(log, text, 1 << 20, 0600, &err) < 0)
 		die(&err);
 	free(text);
-	CLEANUP(free_ptr) char *flood = xasprintf("i=0; while [ $i -lt %d ]; do cat %s; i=$((i+1)); done", MB, log);
+	CLEANUP(free_ptr) char *flood = xasprintf("i=0; while [ $i -lt %d ]; do cat %s; i=$((i+1)); done", mb, log);
+	CLEANUP(free_ptr) char *peer_flood = xasprintf("i=0; while [ $i -lt 100 ]; do cat %s; i=$((i+1)); done", log);
 	CLEANUP(free_ptr) char *short_flood = xasprintf("i=0; while [ $i -lt 10 ]; do cat %s; i=$((i+1)); done", log);
-	double kept = run_recorded(flood, true), dropped = run_recorded(flood, false);
-	printf("  flood: recorded %.0f MB/s, pipe dropped %.0f MB/s\n", MB / kept, MB / dropped);
+	double kept = 0;
+	for (int pty = 0; pty < 2; pty++) {
+		int part = pty ? 100 : mb; /* a terminal passes 4 KB at a time */
+		double s[3];
+		for (int k = DROPPED; k <= RECORDED; k++)
+			s[k] = run_recorded(pty ? peer_flood : flood, (enum keep)k, pty);
+		printf("  %d MB through a %s: dropped %.0f MB/s, appended to a file %.0f MB/s, recorded %.0f MB/s (%.3f of dropped,"
+		       " %.3f of appended)\n", part, pty ? "pty" : "pipe", part / s[DROPPED], part / s[APPENDED],
+		       part / s[RECORDED], s[DROPPED] / s[RECORDED], s[APPENDED] / s[RECORDED]);
+		kept = pty ? kept : s[RECORDED] / part;
+	}
 	if (run_shell("command -v script >/dev/null") >= 0 && access("/usr/bin/script", X_OK) == 0) {
-		CLEANUP(free_ptr) char *cmd = xasprintf("script -q -c '%s' %s/typescript </dev/null >/dev/null", flood, root);
-		double peer = run_shell(cmd);
-		snprintf(shown, sizeof(shown), "%.0f MB/s (script %.0f MB/s)", MB / kept, MB / peer);
+		CLEANUP(free_ptr) char *cmd = xasprintf("script -q -c '%s' %s/typescript </dev/null >/dev/null", peer_flood, root);
+		double peer = run_shell(cmd) / 100;
+		snprintf(shown, sizeof(shown), "%.0f MB/s (script %.0f MB/s)", 1 / kept, 1 / peer);
 		line("record a flood / script", shown, peer / kept, AT_LEAST, 1.5);
 	}
 	if (access("/usr/bin/asciinema", X_OK) == 0) { /* it wants UTF-8 and its folder; what refuses to run is fast */
@@ -403,18 +486,18 @@ static void bench_flood(void)
 		CLEANUP(free_ptr) char *cmd = xasprintf("LC_ALL=C.UTF-8 TERM=xterm HOME=%s asciinema rec -q --overwrite -c '%s' %s "
 							"</dev/null >/dev/null 2>&1", root, short_flood, cast);
 		double peer = run_shell(cmd) / 10;
-		snprintf(shown, sizeof(shown), "%.0f MB/s (asciinema %.1f MB/s)", MB / kept, 1 / peer);
+		snprintf(shown, sizeof(shown), "%.0f MB/s (asciinema %.1f MB/s)", 1 / kept, 1 / peer);
 		if (size_of(cast) < 10 << 20)
 			printf("  asciinema does not run here\n");
 		else
-			line("record a flood / asciinema", shown, peer / (kept / MB), AT_LEAST, 10);
+			line("record a flood / asciinema", shown, peer / kept, AT_LEAST, 10);
 	}
 	static const char printer[] = "awk 'BEGIN{for(i=0;i<200000;i++){print i\" the quick brown fox jumps over the lazy dog, "
 				      "again and again and again\"; fflush()}}'";
 	double a[3], b[3];
 	for (int i = 0; i < 3; i++) {
-		a[i] = run_recorded(printer, true);
-		b[i] = run_recorded(printer, false);
+		a[i] = run_recorded(printer, RECORDED, false);
+		b[i] = run_recorded(printer, DROPPED, false);
 	}
 	double x = median(a, 3), y = median(b, 3);
 	snprintf(shown, sizeof(shown), "%.0f ms (dropped %.0f ms)", x * 1e3, y * 1e3);
@@ -540,8 +623,10 @@ int main(int argc, char **argv)
 		bench_objects();
 	if (wanted(argc, argv, "events"))
 		bench_events();
-	if (wanted(argc, argv, "chunks"))
+	if (wanted(argc, argv, "chunks")) {
+		bench_pieces();
 		bench_chunks();
+	}
 	if (wanted(argc, argv, "flood"))
 		bench_flood();
 	if (wanted(argc, argv, "reading"))

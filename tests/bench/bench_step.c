@@ -99,8 +99,8 @@ static void judge(const char *what, double value, double reach, const char *unit
 /* A ratio with fdatasync taken off, over its pairs: the disk must leave something, and the pairs agree. */
 static bool measurable(struct series *ratios)
 {
-	return at(&syncs, 50) <= BENCH_SYNC_MAX_US && at(ratios, 25) > 0 &&
-	       bench_steady(at(ratios, 25), at(ratios, 50), at(ratios, 75));
+	return at(&syncs, 50) <= BENCH_SYNC_MAX_US &&
+	       bench_pairs_agree(ratios->nr, at(ratios, 25), at(ratios, 50), at(ratios, 75));
 }
 
 static NORETURN void die(const char *what)
@@ -375,7 +375,7 @@ static void bench_steps(int steps, int files)
 	put_file(root, "steps.lua", text);
 	start(&v, "steps.lua");
 	double begin = now_us();
-	while (step_one.nr < steps) {
+	while (step_one.nr < steps || pairs.gate.nr < BENCH_PAIRS_MIN) {
 		if (!next(&v, &ev, 60)) {
 			if (now_us() - begin > 240e6)
 				die("the steps do not come");
@@ -407,8 +407,6 @@ static void bench_steps(int steps, int files)
 	line(&wait_none);
 	line(&step_none);
 	line(&step_one);
-	if (pairs.gate.nr == 0) /* steps enough before the first pause */
-		block_ends();
 	printf("%d pairs of a block of steps and its floors; ratios at 10 %% and 90 %%: %.2f %.2f and %.2f %.2f\n",
 	       pairs.gate.nr, at(&pairs.gate, 10), at(&pairs.gate, 90), at(&pairs.whole, 10), at(&pairs.whole, 90));
 	judge_if(measurable(&pairs.gate), "gate and recorder: (exec - fdatasync) / spawn+pipes", at(&pairs.gate, 50), 1.3, " x");
