@@ -152,6 +152,7 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_QUEUE:
 	case VERB_LOG:
 	case VERB_BOXES:
+	case VERB_JOBS:
 	case VERB_HANDOVER:
 	case VERB_HELP:
 		ui_open(ui, verb_name(v), on);

@@ -70,7 +70,10 @@ struct model_box {
 	size_t nr_snapshots, cap_snapshots;
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
+	int64_t asked_us;      /* when it was wanted */
 	uint32_t touched;      /* files that differ from the base */
+	uint64_t changed, merged; /* the newest snapshot that changed; the newest merge back of all of it that stands; 0 none */
+	char merge[33];           /* its id */
 	uint32_t kept;
 };
 
@@ -106,6 +109,7 @@ struct model_redo {
 	bool here;         /* of this session */
 	uint64_t again;    /* the second run; 0 not yet */
 	uint64_t ended;    /* redo.ended; 0 not yet */
+	int64_t begin_us;
 };
 
 struct model_mark { /* a note of level "mark", by a script or a person */

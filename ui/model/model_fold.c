@@ -238,7 +238,7 @@ static struct model_redo redo_of_seq(const struct model *m, uint64_t seq)
 static void redo_event(struct model *m, const struct event *ev, const json_t *o)
 {
 	const json_t *origin = json_object_get(o, "origin");
-	struct model_redo r = { .seq = ev->seq, .of = (uint64_t)json_int(origin, "action", 0),
+	struct model_redo r = { .seq = ev->seq, .begin_us = ev->ts_us, .of = (uint64_t)json_int(origin, "action", 0),
 				.here = m->id && strcmp(json_str(origin, "session", ""), m->id) == 0 };
 	if (ev->kind == EV_REDO_ENDED) {
 		r = redo_of_seq(m, (uint64_t)json_int(o, "started", 0));
@@ -426,6 +426,7 @@ static void box_open(struct model *m, const struct event *ev, const json_t *o)
 	GROW(m->box, m->nr_boxes, m->cap_boxes);
 	m->box[m->nr_boxes++] = (struct model_box){
 		.id = ev->seq,
+		.asked_us = ev->ts_us,
 		.name = xstrdup(json_str(o, "name", "box")),
 		.driver = xstrdup(json_str(o, "driver", "")),
 		.profile = xstrdup(""),
@@ -435,7 +436,7 @@ static void box_open(struct model *m, const struct event *ev, const json_t *o)
 
 static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
 {
-	const char *repo = json_str(o, "repo", "");
+	const char *repo = json_str(o, "repo", ""), *why = json_str(o, "why", "");
 	const json_t *by = json_object_get(o, "by");
 	size_t i = 0;
 	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
@@ -446,6 +447,8 @@ static void snapshot(struct model *m, struct model_box *b, const struct event *e
 	}
 	b->snapshot[i].seq = ev->seq;
 	b->touched = (uint32_t)json_int(o, "touched", 0);
+	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
+		b->changed = ev->seq;
 	for (size_t k = 0; k < json_array_size(by); k++) {
 		struct model_action *act = action_of(m, (uint64_t)json_integer_value(json_array_get(by, k)));
 		if (act)
@@ -474,6 +477,12 @@ static void box_event(struct model *m, const struct event *ev, const json_t *o)
 		break;
 	case EV_SNAPSHOT_TAKEN:
 		snapshot(m, b, ev, o);
+		break;
+	case EV_MERGE_DONE:
+		if (json_int(o, "left", 0) == 0) {
+			b->merged = ev->seq;
+			strncpy(b->merge, json_str(o, "merge", ""), sizeof(b->merge) - 1);
+		}
 		break;
 	default:
 		break;
@@ -510,6 +519,15 @@ static void budget(struct model *m, struct model_agent *a, const struct event *e
 	}
 }
 
+/* The event names the merge, not the box. */
+static void merge_undone(struct model *m, const json_t *o)
+{
+	const char *id = json_str(o, "merge", "");
+	for (size_t i = 0; *id && i < m->nr_boxes; i++)
+		if (strcmp(m->box[i].merge, id) == 0)
+			box_of(m, m->box[i].id)->merged = 0;
+}
+
 static void session_end(struct model *m, const struct event *ev, const json_t *o)
 {
 	struct model_agent *script = agent_of(m, m->start);
@@ -539,6 +557,9 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		break;
 	case EV_SESSION_END:
 		session_end(m, ev, o);
+		break;
+	case EV_MERGE_UNDONE:
+		merge_undone(m, o);
 		break;
 	case EV_LATCH_HOLD:
 		set_text(&m->hold, json_str(o, "filter", ""));

@@ -1,6 +1,8 @@
 /* Every box of every session: whose it is, how it is walled in, what runs in it, what has changed, what frozen.
- * Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it. */
+ * Reads: models. Enter and d open its changes, s a shell in it, z freezes or thaws it, X closes it (asks; with work that
+ * nobody has merged: by its name). */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "ui/term/draw.h"
@@ -44,6 +46,11 @@ static void add_actions(const struct model *m, struct boxed *b, size_t nr)
 	}
 }
 
+static bool unmerged(const struct model_box *b)
+{
+	return b->touched > 0 && (!b->merged || b->merged < b->changed);
+}
+
 static const struct model_agent *agent_of(const struct model *m, uint64_t box)
 {
 	for (size_t i = m->nr_agents; i > 0; i--)
@@ -67,7 +74,7 @@ static void list(struct boxes *v, struct ui *ui, struct arena *ar)
 			v->b[v->nr++] = (struct boxed){ .source = i, .box = b, .agent = agent_of(m, b->id) };
 			v->open += b->ready && !b->closed;
 			v->frozen += b->frozen && !b->closed;
-			v->changed += b->touched > 0;
+			v->changed += unmerged(b);
 		}
 		add_actions(m, first, m->nr_boxes);
 	}
@@ -162,8 +169,8 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	put_field(a, row, c->state, 8, r, state);
 	put_field(a, row, c->net, c->run - c->net - 1, ROLE_TEXT, b->box->net ? b->box->net : "");
 	put_right(a, row, c->run, 4, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
-	put_right(a, row, c->changed, 8, b->box->touched ? ROLE_ADD : ROLE_DIM,
-		  b->box->touched ? fmt_plural(ar, b->box->touched, "file", "files") : "-");
+	put_right(a, row, c->changed, 8, unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
+		  !b->box->touched ? "-" : unmerged(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");
 	if (c->agent > c->output)
 		put_right(a, row, c->output, 8, ROLE_DIM, fmt_bytes(ar, b->kept));
 	put_field(a, row, c->agent + 1, a.cols - c->agent - 2, ROLE_TEXT, b->agent ? b->agent->name : "");
@@ -178,10 +185,10 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		{ ROLE_TEXT, fmt_plural(ar, (int64_t)v->nr, "box", "boxes") },
 		{ ROLE_RUN, v->open ? arena_printf(ar, "%zu open", v->open) : "" },
 		{ ROLE_PAUSED, v->frozen ? arena_printf(ar, "%zu FROZEN", v->frozen) : "" },
-		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu with changes", v->changed) : "" },
+		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu not merged", v->changed) : "" },
 	};
 	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
-	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw" : "d changes");
+	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.." : "d changes");
 	paint_heads(a, 2, &c);
 	for (size_t i = v->top; i < v->nr && (int)(i - v->top) < a.rows - 3; i++) {
 		int row = (int)(i - v->top) + 3;
@@ -219,6 +226,69 @@ static bool open_changes(struct boxes *v, struct ui *ui)
 	return true;
 }
 
+static bool freeze(const struct boxes *v, struct ui *ui)
+{
+	const struct model_box *b = v->nr > 0 ? v->b[v->at].box : NULL;
+	if (b && b->closed)
+		ui_say(ui, ROLE_DIM, "it is closed");
+	else if (b)
+		ui_send(ui, v->source, (const char *[]){ b->frozen ? "thaw" : "freeze", b->name, NULL }, NULL);
+	return true;
+}
+
+/* --- close ------------------------------------------------------------------------------------------------------- */
+
+static const struct model_box *asked_about(const struct ui *ui)
+{
+	const struct source *s = ui_source(ui, ui->prompt.on.source);
+	return s ? model_box(&s->model, ui->prompt.on.action) : NULL;
+}
+
+static void close_it(struct ui *ui, const struct model_box *b)
+{
+	char id[24];
+	snprintf(id, sizeof(id), "%" PRIu64, b->id); /* names may come twice */
+	ui_send(ui, ui->prompt.on.source, (const char *[]){ "close", id, NULL }, NULL);
+}
+
+static void close_chosen(struct ui *ui, const char *key)
+{
+	const struct model_box *b = asked_about(ui);
+	if (key && *key == 'y' && b)
+		close_it(ui, b);
+}
+
+static void close_named(struct ui *ui, const char *name)
+{
+	const struct model_box *b = asked_about(ui);
+	if (!name || !*name || !b)
+		return;
+	if (strcmp(name, b->name) == 0)
+		close_it(ui, b);
+	else
+		ui_say(ui, ROLE_WARN, "not closed: its name is %s", b->name);
+}
+
+static bool ask_close(const struct boxes *v, struct ui *ui)
+{
+	const struct boxed *b = v->nr > 0 ? &v->b[v->at] : NULL;
+	struct subject on = { .source = v->source, .action = b ? b->box->id : 0 };
+	char label[160];
+	if (!b)
+		return true;
+	if (b->box->closed) {
+		ui_say(ui, ROLE_DIM, "it is closed");
+	} else if (unmerged(b->box)) {
+		snprintf(label, sizeof(label), "%" PRIu32 " %s not merged stay in the record; to close the box type its name, %.40s:",
+			 b->box->touched, b->box->touched == 1 ? "file" : "files", b->box->name);
+		ui_ask(ui, label, &on, close_named);
+	} else {
+		snprintf(label, sizeof(label), "close %.40s? what runs in it ends, its agent goes on  (y/n)", b->box->name);
+		ui_choose(ui, label, "yn", &on, close_chosen);
+	}
+	return true;
+}
+
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct boxes *v = self;
@@ -243,22 +313,26 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 		if (v->nr > 0)
 			ui_shell(ui, v->source, v->b[v->at].box);
 		return true;
+	case VERB_THAW:
+		return freeze(v, ui);
+	case VERB_CLOSE:
+		return ask_close(v, ui);
 	default:
 		return false;
 	}
 }
 
-static bool key(void *self, struct ui *ui, uint32_t key)
+static enum click click(void *self, struct ui *ui, int row, int col)
 {
 	struct boxes *v = self;
-	if (key != 'z' || v->nr == 0)
-		return false;
-	const struct model_box *b = v->b[v->at].box;
-	if (b->closed)
-		ui_say(ui, ROLE_DIM, "it is closed");
-	else
-		ui_send(ui, v->source, (const char *[]){ b->frozen ? "thaw" : "freeze", b->name, NULL }, NULL);
-	return true;
+	size_t at = v->top + (size_t)(row < 3 ? 0 : row - 3);
+	(void)ui, (void)col;
+	if (row < 3 || at >= v->nr)
+		return CLICK_NONE;
+	if (at == v->at)
+		return CLICK_AGAIN;
+	move(v, (int64_t)at);
+	return CLICK_SELECTED;
 }
 
 static void subject(const void *self, const struct ui *ui, struct subject *out)
@@ -294,6 +368,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_boxes = {
-	.name = "boxes", .where = IN_TABLE, .size = sizeof(struct boxes), .open = open_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .subject = subject, .look = look, .go = go,
+	.name = "boxes", .where = IN_BOXES, .size = sizeof(struct boxes), .open = open_view, .recalc = recalc,
+	.paint = paint, .verb = verb, .click = click, .subject = subject, .look = look, .go = go,
 };

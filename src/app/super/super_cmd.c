@@ -234,6 +234,19 @@ static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
 	return freeze(a, false, err);
 }
 
+/* Its files are in the record; what runs in it ends, its agents go on with an error. */
+static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (!word(a, 0))
+		return err_set(err, ERR_USAGE, "close which box? name it");
+	if (box_word(a, word(a, 0), &id, err) < 0)
+		return -1;
+	super_box_close(a->s, id);
+	return 0;
+}
+
 static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
@@ -624,6 +637,7 @@ static const struct {
 } row[] = {
 	{ "approve", cmd_approve },   { "deny", cmd_deny }, { "later", cmd_later },	    { "answer", cmd_answer }, { "pause", cmd_pause },
 	{ "continue", cmd_continue }, { "step", cmd_step },	    { "freeze", cmd_freeze }, { "thaw", cmd_thaw },
+	{ "close", cmd_close },
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "pick", cmd_pick },   { "rollback", cmd_rollback },
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },

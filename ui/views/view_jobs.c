@@ -1,0 +1,363 @@
+/* Work that takes its time: commands and processes that run, previews, commands that run again, merges, boxes that open;
+ * below them what was over and had taken long. Reads: models; texts of the rows shown.
+ * Enter opens it, X ends it (asks). */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/finder.h"
+
+enum { MOST_OVER = 100, LOOK_BACK = 20000, LONG_US = 10000000 };
+
+enum job_kind { JOB_ACTION, JOB_PREVIEW, JOB_REDO, JOB_BOX };
+
+struct job {
+	enum job_kind kind;
+	size_t source;
+	uint64_t id;              /* of the action, preview.started, redo.started, box */
+	const struct model_action *act; /* whose work it is; NULL a box, a redo that has not begun to run */
+	const struct model_box *box;
+	int64_t begin_us, end_us; /* end 0: it goes on */
+};
+
+struct jobs {
+	size_t source;
+	uint64_t id;
+	struct job *job;
+	size_t nr, cap, at, top, running;
+	struct arena *arena;
+};
+
+/* --- recalc ------------------------------------------------------------------------------------------------------ */
+
+static void add(struct jobs *v, struct arena *ar, struct job j)
+{
+	if (v->nr == v->cap) {
+		size_t cap = v->cap ? v->cap * 2 : 64;
+		struct job *wider = arena_alloc(ar, cap * sizeof(*wider));
+		if (v->nr > 0)
+			memcpy(wider, v->job, v->nr * sizeof(*wider));
+		v->job = wider;
+		v->cap = cap;
+	}
+	v->job[v->nr++] = j;
+}
+
+/* A model's answer is an agent that thinks, which the fleet shows; a question waits for a person. */
+static bool is_work(const struct model_action *a)
+{
+	return strcmp(a->kind, "model") != 0 && strcmp(a->kind, "ask") != 0;
+}
+
+static void add_running(struct jobs *v, struct arena *ar, size_t source, const struct model *m)
+{
+	for (size_t i = 0; i < m->nr_actions && !m->ended; i++) {
+		const struct model_action *a = &m->action[i];
+		const struct model_box *b = model_box(m, a->box);
+		if (a->state == ACT_RUNS && is_work(a))
+			add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, b, a->start_us, 0 });
+		if (a->preview && !a->previewed)
+			add(v, ar, (struct job){ JOB_PREVIEW, source, a->preview, a, b, a->preview_us, 0 });
+	}
+	for (size_t i = 0; i < m->nr_boxes && !m->ended; i++) {
+		const struct model_box *b = &m->box[i];
+		if (!b->ready && !b->closed)
+			add(v, ar, (struct job){ JOB_BOX, source, b->id, NULL, b, b->asked_us, 0 });
+	}
+}
+
+/* Its steps are entries of their own: only the newest of each counts. */
+static void add_redos(struct jobs *v, struct arena *ar, size_t source, const struct model *m)
+{
+	for (size_t i = 0; i < m->nr_redos && !m->ended; i++) {
+		const struct model_redo *r = &m->redo[i];
+		bool newest = true;
+		for (size_t k = i + 1; k < m->nr_redos; k++)
+			newest = newest && m->redo[k].seq != r->seq;
+		const struct model_action *a = model_action(m, r->again);
+		if (newest && !r->ended && (!a || a->state != ACT_RUNS))
+			add(v, ar, (struct job){ JOB_REDO, source, r->seq, a, a ? model_box(m, a->box) : NULL, r->begin_us, 0 });
+	}
+}
+
+static void add_over(struct jobs *v, struct arena *ar, size_t source, const struct model *m)
+{
+	size_t found = 0;
+	for (size_t i = m->nr_actions; i > 0 && m->nr_actions - i < LOOK_BACK && found < MOST_OVER; i--) {
+		const struct model_action *a = &m->action[i - 1];
+		if (a->state != ACT_OVER || !a->started || a->end_us - a->start_us < LONG_US || !is_work(a))
+			continue;
+		add(v, ar, (struct job){ JOB_ACTION, source, a->id, a, model_box(m, a->box), a->start_us, a->end_us });
+		found++;
+	}
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct jobs *v = self;
+	size_t page = rows > 4 ? (size_t)rows - 3 : 1;
+	(void)cols;
+	v->arena = ar;
+	v->job = NULL;
+	v->nr = v->cap = 0;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		add_running(v, ar, i, &ui->src[i]->model);
+		add_redos(v, ar, i, &ui->src[i]->model);
+	}
+	v->running = v->nr;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		add_over(v, ar, i, &ui->src[i]->model);
+	size_t was = v->at;
+	v->at = v->nr;
+	for (size_t i = 0; i < v->nr; i++)
+		if (v->job[i].source == v->source && v->job[i].id == v->id)
+			v->at = i;
+	if (v->at == v->nr) /* it has gone from the list: what stands in its place now */
+		v->at = was < v->nr ? was : v->nr > 0 ? v->nr - 1 : 0;
+	if (v->at < v->top)
+		v->top = v->at;
+	if (v->at >= v->top + page)
+		v->top = v->at - page + 1;
+	if (v->nr > 0) {
+		v->source = v->job[v->at].source;
+		v->id = v->job[v->at].id;
+	}
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+struct columns {
+	int session, state, time, agent, output, what;
+};
+
+static struct columns columns_for(int cols, bool many)
+{
+	bool wide = cols >= 100;
+	struct columns c = { .session = 12 };
+	c.state = c.session + (wide && many ? 10 : 0);
+	c.time = c.state + 10;
+	c.agent = c.time + 9;
+	c.output = c.agent + (wide ? 15 : 12);
+	c.what = c.output + (wide ? 9 : 0);
+	return c;
+}
+
+static const char *work_word(const struct job *j, const struct row_info *info)
+{
+	return j->kind == JOB_PREVIEW ? "preview" : j->kind == JOB_REDO ? "redo" : j->kind == JOB_BOX ? "box" : info->word;
+}
+
+static const char *state_word(const struct job *j, const struct row_info *info, enum role *r, char *sign)
+{
+	bool frozen = j->box && j->box->frozen && !j->end_us;
+	*r = frozen ? ROLE_PAUSED : j->kind == JOB_BOX ? ROLE_THINK : !j->end_us ? ROLE_RUN : j->act->ok ? ROLE_DONE : ROLE_FAILED;
+	*sign = frozen ? '=' : j->kind == JOB_BOX ? 'z' : !j->end_us ? '>' : j->act->ok ? '.' : 'x';
+	return frozen ? "FROZEN" : j->kind == JOB_BOX ? "opens" : !j->end_us ? "run" : *info->outcome ? info->outcome : "done";
+}
+
+static const char *what_text(const struct jobs *v, const struct job *j, const struct row_info *info)
+{
+	if (j->kind == JOB_BOX)
+		return arena_printf(v->arena, "%s  %s", j->box->name, j->box->driver);
+	return j->act ? one_line(info->what, v->arena) : "gets its box ready";
+}
+
+static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, int row, const struct job *j,
+		      const struct columns *c)
+{
+	struct source *s = ui->src[j->source];
+	struct arena *ar = v->arena;
+	struct row_info info = { .word = "", .what = "", .outcome = "" };
+	enum role r;
+	char sign;
+	if (j->act)
+		row_load(&info, s, &(struct row){ j->act->id, EV_ACTION_REQUESTED }, ar);
+	const struct model_agent *agent = j->act ? model_agent(&s->model, j->act->agent) : NULL;
+	const char *state = state_word(j, &info, &r, &sign), *what = what_text(v, j, &info);
+	put(a, row, 1, r, arena_printf(ar, "%c", sign));
+	put_field(a, row, 3, c->session - 4, ROLE_NAME, work_word(j, &info));
+	if (c->state > c->session)
+		put_field(a, row, c->session, c->state - c->session - 1, ROLE_DIM, s->model.id);
+	put_field(a, row, c->state, c->time - c->state - 1, r, state);
+	put_right(a, row, c->time, 7, ROLE_TEXT, j->end_us ? fmt_span(ar, j->end_us - j->begin_us)
+							    : fmt_age(ar, ui_now(ui) - j->begin_us));
+	put_field(a, row, c->agent, c->output - c->agent - 1, ROLE_TEXT, agent ? agent->name : "");
+	if (c->what > c->output && j->act && j->kind == JOB_ACTION)
+		put_right(a, row, c->output, 7, ROLE_DIM, fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));
+	put_bytes(a, row, c->what, a.cols - c->what - 1, j->end_us ? ROLE_DIM : ROLE_TEXT, what, strlen(what), 0);
+}
+
+static void paint_heads(struct area a, int row, const struct columns *c)
+{
+	put(a, row, 3, ROLE_HEAD, "WORK");
+	if (c->state > c->session)
+		put(a, row, c->session, ROLE_HEAD, "SESSION");
+	put(a, row, c->state, ROLE_HEAD, "STATE");
+	put_right(a, row, c->time, 7, ROLE_HEAD, "TIME");
+	put(a, row, c->agent, ROLE_HEAD, "AGENT");
+	if (c->what > c->output)
+		put_right(a, row, c->output, 7, ROLE_HEAD, "OUTPUT");
+	put(a, row, c->what, ROLE_HEAD, "WHAT");
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct jobs *v = self;
+	struct arena *ar = v->arena;
+	struct columns c = columns_for(a.cols, ui->nr_src > 1);
+	const struct piece p[] = {
+		{ ROLE_RUN, v->running ? arena_printf(ar, "%zu run", v->running) : "" },
+		{ ROLE_DIM, v->nr > v->running ? arena_printf(ar, "%zu over", v->nr - v->running) : "" },
+	};
+	draw_title(a, 0, "jobs: work that takes its time", p, ARRAY_LEN(p));
+	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open");
+	paint_heads(a, 2, &c);
+	for (size_t i = v->top; i < v->nr && (int)(i - v->top) < a.rows - 3; i++) {
+		int row = (int)(i - v->top) + 3;
+		paint_job(v, ui, a, row, &v->job[i], &c);
+		if (i == v->at)
+			put_cursor_row(a, row);
+	}
+	if (v->nr == 0)
+		put(a, 4, 3, ROLE_DIM, "nothing runs, and nothing took longer than 10 s");
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+static bool move(struct jobs *v, int64_t to)
+{
+	if (v->nr == 0)
+		return true;
+	v->at = to < 0 ? 0 : to >= (int64_t)v->nr ? v->nr - 1 : (size_t)to;
+	v->source = v->job[v->at].source;
+	v->id = v->job[v->at].id;
+	return true;
+}
+
+static const struct job *here(const struct jobs *v)
+{
+	return v->at < v->nr ? &v->job[v->at] : NULL;
+}
+
+static void end_chosen(struct ui *ui, const char *key)
+{
+	char id[24];
+	snprintf(id, sizeof(id), "%" PRIu64, ui->prompt.on.action);
+	if (key && *key == 'y')
+		ui_send(ui, ui->prompt.on.source, (const char *[]){ "kill", id, NULL }, NULL);
+}
+
+static bool ask_end(const struct jobs *v, struct ui *ui)
+{
+	const struct job *j = here(v);
+	char label[120];
+	if (!j)
+		return true;
+	if (j->end_us) {
+		ui_say(ui, ROLE_DIM, "it is over");
+	} else if (j->kind == JOB_PREVIEW) {
+		ui_say(ui, ROLE_DIM, "a preview ends by itself, after 30 s at the latest");
+	} else if (j->kind == JOB_BOX || !j->act) {
+		ui_say(ui, ROLE_DIM, "it has not begun to run; :kill ends the agent, :stop the session");
+	} else {
+		snprintf(label, sizeof(label), "end action #%" PRIu64 "? its agent goes on with an error  (y/n)", j->act->id);
+		ui_choose(ui, label, "yn", &(struct subject){ .source = j->source, .action = j->act->id }, end_chosen);
+	}
+	return true;
+}
+
+static bool open_job(const struct jobs *v, struct ui *ui)
+{
+	const struct job *j = here(v);
+	struct subject on = { .source = j ? j->source : 0 };
+	if (!j)
+		return true;
+	if (j->act) {
+		on.agent = j->act->agent;
+		on.action = j->act->id;
+	}
+	ui_open(ui, j->kind == JOB_BOX ? "boxes" : j->kind == JOB_REDO ? "redo" : j->kind == JOB_PREVIEW ? "approval" :
+		on.agent ? "agent" : "log", &on);
+	return true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct jobs *v = self;
+	int64_t at = (int64_t)v->at;
+	switch ((int)verb) {
+	case VERB_UP:
+		return move(v, at - 1);
+	case VERB_DOWN:
+		return move(v, at + 1);
+	case VERB_PAGE_UP:
+		return move(v, at - 8);
+	case VERB_PAGE_DOWN:
+		return move(v, at + 8);
+	case VERB_FIRST:
+		return move(v, 0);
+	case VERB_LAST:
+		return move(v, INT32_MAX);
+	case VERB_OPEN:
+		return open_job(v, ui);
+	case VERB_KILL:
+		return ask_end(v, ui);
+	default:
+		return false;
+	}
+}
+
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct jobs *v = self;
+	size_t at = v->top + (size_t)(row < 3 ? 0 : row - 3);
+	(void)ui, (void)col;
+	if (row < 3 || at >= v->nr)
+		return CLICK_NONE;
+	if (at == v->at)
+		return CLICK_AGAIN;
+	move(v, (int64_t)at);
+	return CLICK_SELECTED;
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct job *j = here(self);
+	(void)ui;
+	*out = (struct subject){ .source = ((const struct jobs *)self)->source };
+	if (j && j->act) {
+		out->agent = j->act->agent;
+		out->action = j->act->id;
+	}
+}
+
+static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct jobs *v = self;
+	const struct job *j = &v->job[i];
+	struct row_info info = { .word = "", .what = "" };
+	if (j->act)
+		row_load(&info, ui->src[j->source], &(struct row){ j->act->id, EV_ACTION_REQUESTED }, a);
+	const struct model_agent *agent = j->act ? model_agent(&ui->src[j->source]->model, j->act->agent) : NULL;
+	return arena_printf(a, "%s %s %s", work_word(j, &info), agent ? agent->name : "", what_text(v, j, &info));
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct jobs *v = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->nr, .line = line, .at = v->at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	(void)ui;
+	move(self, (int64_t)to);
+}
+
+const struct view_ops view_jobs = {
+	.name = "jobs", .where = IN_JOBS, .size = sizeof(struct jobs), .recalc = recalc, .paint = paint, .verb = verb,
+	.click = click, .subject = subject, .look = look, .go = go,
+};
