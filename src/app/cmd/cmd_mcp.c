@@ -302,13 +302,12 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	int rc = loop_new(&v->loop, err);
 	if (rc < 0)
 		return -1;
-	for (char **e = environ; *e; e++)
-		strv_push(&env, *e);
 	json_get_argv(json_object_get(server, "command"), &argv);
 	if (fill(&env, json_object_get(server, "env"), "=", secrets, err) < 0 ||
 	    fill(&headers, json_object_get(server, "headers"), ": ", secrets, err) < 0 ||
 	    (url && http_new(&http, v->loop, NULL, err) < 0))
 		rc = -1;
+	mcp_env(&env);
 	const struct mcp_conn_spec spec = { .argv = url ? NULL : &argv, .env = &env, .cwd = json_str(server, "cwd", NULL),
 					    .url = url, .headers = &headers, .http = http };
 	if (rc == 0)

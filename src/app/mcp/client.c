@@ -578,7 +578,7 @@ void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const cha
 		return;
 	unlink_asked(c, i);
 	if (status)
-		err_set(&err, status == 401 || status == 403 ? ERR_DENIED : ERR_INVALID, "the server answers HTTP %d%s%.200s", status,
+		err_set(&err, status == 401 || status == 403 ? ERR_DENIED : status == 404 ? ERR_NOENT : ERR_INVALID, "the server answers HTTP %d%s%.200s", status,
 			*text ? ": " : "", text);
 	else
 		err_set(&err, ERR_CLOSED, "%.300s", text);

@@ -43,7 +43,7 @@ void mcp_client_free(struct mcp_client **c); /* open calls get no callback */
 void mcp_client_begin(struct mcp_client *c);
 /* A message from the server. */
 void mcp_client_take(struct mcp_client *c, const char *text, size_t len);
-/* Request @id got no JSON-RPC answer: @status of HTTP, or 0 and @text. */
+/* Request @id got no JSON-RPC answer: @status of HTTP, or 0 and @text. A call ends with ERR_NOENT for 404: it has not begun. */
 void mcp_client_refused(struct mcp_client *c, uint64_t id, int status, const char *text);
 /* The connection has gone. All open calls end with @why. */
 void mcp_client_lost(struct mcp_client *c, const struct err *why);

@@ -20,6 +20,7 @@ struct mcp_conn {
 	char *cwd;
 	void (*write)(void *self, const void *bytes, size_t len);
 	struct buf got; /* of pipes that somebody else holds */
+	size_t looked;  /* bytes of it without a line end */
 };
 
 static void on_line(void *self, const char *text, size_t len)
@@ -116,7 +117,13 @@ static void on_web_message(void *self, const char *text, size_t len)
 static void on_web_refused(void *self, uint64_t id, int status, const char *text)
 {
 	struct mcp_conn *c = self;
+	struct err err = ERR_INIT;
+	bool forgotten = status == 404 && mcp_client_is_ready(c->client);
 	mcp_client_refused(c->client, id, status, text);
+	if (!forgotten)
+		return;
+	err_set(&err, ERR_CLOSED, "%s", text);
+	lost(c, &err);
 }
 
 int mcp_conn_open(struct mcp_conn **out, struct loop *l, const struct mcp_conn_spec *spec, const struct mcp_conn_ops *ops,
@@ -170,15 +177,17 @@ void mcp_conn_feed(struct mcp_conn *c, const void *bytes, size_t len)
 	char *end;
 	size_t at = 0;
 	buf_append(&c->got, bytes, len);
-	while (c->got.len > at && (end = memchr(c->got.data + at, '\n', c->got.len - at))) {
+	while (c->got.len > at && (end = memchr(c->got.data + at + c->looked, '\n', c->got.len - at - c->looked))) {
 		size_t n = (size_t)(end - c->got.data) - at;
+		c->looked = 0;
 		if (n)
 			mcp_client_take(c->client, c->got.data + at, n);
 		at += n + 1;
 	}
 	buf_drop(&c->got, at);
+	c->looked = c->got.len;
 	if (c->got.len > RPC_LINE_MAX)
-		mcp_conn_ended(c, "a message of the MCP server is too long");
+		mcp_conn_ended(c, "a message of it is longer than 67108864 bytes");
 }
 
 void mcp_conn_ended(struct mcp_conn *c, const char *why)

@@ -1,6 +1,7 @@
 #include "app/mcp/known.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fd.h"
 #include "base/mem.h"
@@ -81,4 +82,37 @@ int mcp_known_set(const char *name, json_t *server, struct err *err)
 	if (dir_make(dir, 0700, err) < 0)
 		return -1;
 	return file_write_atomic(path, text, strlen(text), 0600, err);
+}
+
+static bool is_everyday(const char *variable)
+{
+	static const char *const names[] = {
+		"HOME", "LOGNAME", "USER", "SHELL", "PATH", "TERM", "COLORTERM", "LANG", "LANGUAGE", "LC_*", "TZ", "TMPDIR", "XDG_*",
+		"DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "http_proxy", "https_proxy", "all_proxy", "no_proxy", "HTTP_PROXY",
+		"HTTPS_PROXY", "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "REQUESTS_CA_BUNDLE",
+		"NODE_EXTRA_CA_CERTS", "LD_LIBRARY_PATH", "NIX_PATH", "NVM_DIR",
+	};
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		size_t n = strlen(names[i]);
+		bool any = names[i][n - 1] == '*';
+		if (any ? !strncmp(variable, names[i], n - 1) : !strncmp(variable, names[i], n) && variable[n] == '=')
+			return true;
+	}
+	return false;
+}
+
+static bool is_there(const struct strv *all, const char *variable)
+{
+	size_t n = strcspn(variable, "=") + 1;
+	for (size_t i = 0; i < all->nr; i++)
+		if (!strncmp(all->item[i], variable, n))
+			return true;
+	return false;
+}
+
+void mcp_env(struct strv *out)
+{
+	for (char **e = environ; *e; e++)
+		if (is_everyday(*e) && !is_there(out, *e))
+			strv_push(out, *e);
 }

@@ -5,6 +5,7 @@
 #ifndef APP_MCP_KNOWN_H
 #define APP_MCP_KNOWN_H
 
+#include "base/buf.h"
 #include "base/json.h"
 
 bool mcp_name_ok(const char *name); /* letters, digits, "_" and "-", at most 40 */
@@ -14,5 +15,10 @@ json_t *mcp_known(struct err *err);
 json_t *mcp_known_find(const char *name, struct err *err);
 /* Sets one (takes @server) or removes it (NULL; ERR_NOENT). */
 NODISCARD int mcp_known_set(const char *name, json_t *server, struct err *err);
+
+/* What a server on the host gets of our environment: folders, language, terminal, proxies, certificates; nothing else, for
+ * what lies there may be somebody's key. More is given by name (its "env"),
+ * which stands in @out already and goes before. Appends "NAME=value". */
+void mcp_env(struct strv *out);
 
 #endif

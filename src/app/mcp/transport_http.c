@@ -17,7 +17,7 @@ struct web_post {
 	struct loop_timer *timer;
 	uint64_t id;    /* of the request; 0: a note */
 	int status;
-	bool events, answered, modern;
+	bool events, answered, modern, too_long, html;
 	struct buf body;
 	struct sse sse;
 	char *last_id, *version;
@@ -142,10 +142,23 @@ static void hand_on(struct web_post *p, const char *text, size_t len)
 	loop_timer_set(p->web->pump, 0, 0);
 }
 
+static bool is_whole(const char *text, size_t len)
+{
+	struct rpc_msg m;
+	struct err err = ERR_INIT;
+	int rc = rpc_parse(&m, text, len, &err);
+	rpc_msg_release(&m);
+	return rc == 0;
+}
+
 static void on_event(void *self, const struct sse_event *ev)
 {
 	struct web_post *p = self;
-	if (*ev->id) {
+	if (ev->last && !is_whole(ev->data, ev->len))
+		return; /* cut off: it will come again, and its id may be half an id */
+	if (*ev->id && !ev->last) {
+		if (!p->last_id || strcmp(p->last_id, ev->id) != 0)
+			p->tries = 0; /* it gets on */
 		free(p->last_id);
 		p->last_id = xstrdup(ev->id);
 	}
@@ -159,8 +172,23 @@ static void on_head(void *self, const struct http_head *head)
 	const char *type = http_header(head, "content-type"), *session = http_header(head, "mcp-session-id");
 	p->status = head->status;
 	p->events = head->status == 200 && type && !strncasecmp(type, "text/event-stream", 17);
+	p->html = type && strcasestr(type, "html");
 	if (session && !p->web->session && head->status == 200 && !p->modern)
 		p->web->session = xstrdup(session);
+}
+
+static void take_up_again(void *self);
+
+/* Its answer is longer than any may be: nothing more of it is read. */
+static void stop(struct web_post *p)
+{
+	if (p->too_long)
+		return;
+	p->too_long = true;
+	http_cancel(&p->call);
+	buf_release(&p->body);
+	p->timer = p->timer ? p->timer : loop_timer_new(p->web->loop, take_up_again, p);
+	loop_timer_set(p->timer, 0, 0);
 }
 
 static void on_data(void *self, const void *bytes, size_t len)
@@ -169,13 +197,13 @@ static void on_data(void *self, const void *bytes, size_t len)
 	struct err err = ERR_INIT;
 	if (p->events) {
 		if (sse_feed(&p->sse, bytes, len, &err) < 0)
-			p->events = false;
+			stop(p);
 	} else if (p->body.len + len <= RPC_LINE_MAX) {
 		buf_append(&p->body, bytes, len);
+	} else {
+		stop(p);
 	}
 }
-
-static void take_up_again(void *self);
 
 static void lose(struct web_post *p, int status, const char *text)
 {
@@ -194,6 +222,14 @@ static void take_body(struct web_post *p)
 	struct err err = ERR_INIT;
 	bool good = p->body.len && rpc_parse(&m, p->body.data, p->body.len, &err) == 0 &&
 		    (m.kind == RPC_RESULT || m.kind == RPC_ERROR);
+	if (p->status == 404 && w->session && p->id) { /* it has forgotten our session, and has not looked at the request */
+		free(w->session);
+		w->session = NULL;
+		if (p->body.len)
+			rpc_msg_release(&m);
+		lose(p, 404, "it has forgotten the session");
+		return;
+	}
 	bool nameless = good && m.kind == RPC_ERROR && (!m.id || json_is_null(m.id));
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (nameless && p->id) { /* it could not even read which request this is */
@@ -207,13 +243,11 @@ static void take_body(struct web_post *p)
 	}
 	if (!p->answered && p->id) {
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
-		bool html = p->body.len && p->body.data[0] == '<';
+		bool html = p->html || (p->body.len && p->body.data[0] == '<');
+		if (html)
+			buf_puts(&why, "an HTML page; what answers there is no MCP server");
 		for (size_t i = 0; !html && i < p->body.len && i < ERROR_TEXT; i++)
 			buf_putc(&why, (unsigned char)p->body.data[i] < 0x20 ? ' ' : p->body.data[i]);
-		if (p->status == 404 && w->session) { /* it has forgotten our session */
-			free(w->session);
-			w->session = NULL;
-		}
 		lose(p, p->status ? p->status : 502, buf_cstr(&why));
 		return;
 	}
@@ -254,6 +288,11 @@ static void take_up_again(void *self)
 {
 	struct web_post *p = self;
 	struct strv headers = STRV_INIT;
+	if (p->too_long) {
+		CLEANUP(free_ptr) char *text = xasprintf("a message of the server is longer than %d bytes", RPC_LINE_MAX);
+		lose(p, 0, text);
+		return;
+	}
 	p->events = false;
 	put_common(p->web, &headers, p->version);
 	strv_push(&headers, "Accept: text/event-stream");

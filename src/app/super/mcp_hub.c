@@ -7,6 +7,8 @@
 #include "app/host/op.h"
 #include "app/mcp/conn.h"
 #include "app/mcp/known.h"
+#include "app/super/recorded.h"
+#include "app/super/resume.h"
 #include "app/super/vault.h"
 
 enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_MAX = 1 << 20 };
@@ -14,7 +16,7 @@ enum { SERVERS_MAX = 64, WRITE_AGAIN_MS = 20, PROGRESS_LINES = 1000, LOG_LINES_M
 struct server {
 	struct server *next;
 	struct mcp_hub *hub;
-	uint64_t id;
+	uint64_t id; /* of the action that opened it: no other server of this session, its past or its forks has had it */
 	char *name;
 	struct mcp_conn *conn;
 	struct action *opening; /* the action that waits for it to be ready */
@@ -23,6 +25,7 @@ struct server {
 	struct buf out;         /* for the box, until its command runs */
 	struct loop_timer *timer;
 	bool box, dead, writing;
+	bool over, closed; /* its command in the box has ended; the script has closed it */
 	uint64_t changed;
 	char *why;
 };
@@ -43,8 +46,7 @@ struct mcp_hub {
 	struct server *servers;
 	struct tool_call *calls;
 	struct mcp_conn **late; /* to be closed at the end of the turn */
-	size_t nr_late, cap_late, nr;
-	uint64_t next;
+	size_t nr_late, cap_late, nr; /* nr: servers that live */
 	bool deferred;
 };
 
@@ -90,14 +92,21 @@ static void drop_conn(struct server *v)
 	h->deferred = true;
 }
 
+static void die(struct server *v)
+{
+	if (!v->dead)
+		v->hub->nr--;
+	v->dead = true;
+}
+
 static void server_free(struct server *v)
 {
+	die(v);
 	for (struct server **at = &v->hub->servers; *at; at = &(*at)->next)
 		if (*at == v) {
 			*at = v->next;
 			break;
 		}
-	v->hub->nr--;
 	drop_conn(v);
 	loop_timer_free(&v->timer);
 	buf_release(&v->out);
@@ -204,7 +213,7 @@ static void on_ready(void *self, const struct err *err)
 static void on_gone(void *self, const struct err *why)
 {
 	struct server *v = self;
-	v->dead = true;
+	die(v);
 	free(v->why);
 	v->why = xstrdup(why->text);
 	super_warn(v->hub->super, "the next call starts it again", "MCP server '%s' has gone: %s", v->name, why->text);
@@ -268,7 +277,7 @@ static void put_pairs(const struct super *s, struct strv *out, const json_t *pai
 static struct server *server_new(struct mcp_hub *h, const char *name)
 {
 	struct server *v = NEW(struct server);
-	*v = (struct server){ .next = h->servers, .hub = h, .id = ++h->next, .name = xstrdup(name) };
+	*v = (struct server){ .next = h->servers, .hub = h, .name = xstrdup(name) };
 	h->servers = v;
 	h->nr++;
 	return v;
@@ -282,15 +291,15 @@ static void start_open(void *self, struct action *a)
 	struct err err = ERR_INIT;
 	const char *url = json_str(spec->args, "url", NULL);
 	struct server *v = server_new(h, json_str(spec->args, "name", "server"));
-	for (char **e = environ; *e; e++)
-		strv_push(&env, *e);
 	put_pairs(h->super, &env, json_object_get(spec->args, "env"), "=");
+	mcp_env(&env);
 	put_pairs(h->super, &headers, json_object_get(spec->args, "headers"), ": ");
 	int rc = url && !h->http ? http_new(&h->http, h->super->loop, NULL, &err) : 0;
 	const struct mcp_conn_spec how = {
 		.argv = url ? NULL : &spec->argv, .env = &env, .cwd = json_str(spec->args, "cwd", NULL), .url = url,
 		.headers = &headers, .http = h->http, .open_us = spec->timeout_us,
 	};
+	v->id = action_id(a);
 	v->opening = a;
 	action_set_tag(a, v);
 	if (rc == 0)
@@ -326,6 +335,11 @@ static void cancel_open(void *self, struct action *a, const char *how)
 
 static void open_done(struct call *c, const struct action_result *res)
 {
+	if (res->end == END_FAILED) {
+		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
+		call_fail(c, "backend", NULL, NULL, res->id, "%s", why);
+		return;
+	}
 	if (!call_outcome(c, res))
 		return;
 	json_t *v = json_copy(json_object_get(res->body, "result"));
@@ -374,7 +388,8 @@ static void box_done(void *self, const struct action_result *res)
 {
 	struct server *v = self;
 	record_barrier_forget(v->hub->super->record, v);
-	v->dead = true;
+	die(v);
+	v->over = true;
 	if (v->call && res->end == END_DENIED) {
 		struct call *c = v->call;
 		v->call = NULL;
@@ -382,6 +397,8 @@ static void box_done(void *self, const struct action_result *res)
 	}
 	if (v->conn)
 		mcp_conn_ended(v->conn, res->why ? res->why : "its command in the box has ended");
+	if (v->closed)
+		server_free(v);
 }
 
 static void open_in_box(struct call *c, struct strv *argv)
@@ -404,7 +421,7 @@ static void open_in_box(struct call *c, struct strv *argv)
 	v->box = true;
 	v->call = c;
 	v->timer = loop_timer_new(c->super->loop, write_box, v);
-	v->box_action = gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, box), &client);
+	v->id = v->box_action = gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, box), &client);
 	strv_release(&spec.env);
 	const struct mcp_conn_spec how = { .write = to_box, .open_us = json_int(c->args, "timeout_us", 0) };
 	struct err err = ERR_INIT;
@@ -474,6 +491,11 @@ static void tool_done(void *self, const json_t *result, const struct err *err)
 			json_t *body = json_object();
 			json_put_str(body, "why", why.text);
 			action_ended(a, END_TIMEOUT, body);
+		} else if (err->code == ERR_NOENT) { /* it is certain that nothing was done: the script may ask once more */
+			json_t *body = json_object();
+			json_put_str(body, "why", why.text);
+			json_put_flag(body, "not_begun", true);
+			action_ended(a, END_FAILED, body);
 		} else {
 			action_fail(a, &why);
 		}
@@ -539,7 +561,8 @@ static void call_done(struct call *c, const struct action_result *res)
 	if (res->end == END_FAILED) {
 		const char *why = res->why ? res->why : json_str(res->body, "why", "failed");
 		struct server *v = server_of(hub_of(c->super), (uint64_t)json_int(c->args, "server", 0));
-		call_fail(c, !v || v->dead ? "backend" : "io", NULL, NULL, res->id, "%s", why);
+		bool not_begun = json_flag(res->body, "not_begun", false);
+		call_fail(c, not_begun || !v || v->dead ? "backend" : "io", NULL, NULL, not_begun ? 0 : res->id, "%s", why);
 		return;
 	}
 	if (!call_outcome(c, res))
@@ -553,13 +576,13 @@ void op_mcp_call(struct call *c)
 {
 	struct mcp_hub *h = hub_of(c->super);
 	const struct server *v = server_of(h, (uint64_t)json_int(c->args, "server", 0));
-	if (!v || v->dead) {
+	if ((!v || v->dead) && !recorded_knows(resume_recorded(c->super->resume), c)) {
 		call_fail(c, "backend", NULL, NULL, 0, "the MCP server%s%s is not there (any more)%s%s", v ? " " : "", v ? v->name : "",
 			  v && v->why ? ": " : "", v && v->why ? v->why : "");
 		return;
 	}
-	CLEANUP(free_ptr) char *tool = xasprintf("mcp:%s:%s", v->name, json_str(c->args, "name", ""));
-	struct action_spec spec = { .kind = ACT_MCP, .leaves_box = !v->box, .parallel = true, .args = c->args,
+	CLEANUP(free_ptr) char *tool = xasprintf("mcp:%s:%s", v ? v->name : "", json_str(c->args, "name", ""));
+	struct action_spec spec = { .kind = ACT_MCP, .leaves_box = !v || !v->box, .parallel = true, .args = c->args,
 				    .timeout_us = json_int(c->args, "timeout_us", 0) };
 	c->tool = tool; /* the rules go by this name */
 	call_action(c, &spec, &h->call, call_done);
@@ -585,13 +608,14 @@ void op_mcp_close(struct call *c)
 	if (v) {
 		struct err err = ERR_INIT;
 		err_set(&err, ERR_CANCELLED, "the MCP server '%s' was closed", v->name);
-		v->dead = true;
+		die(v);
+		v->closed = true;
 		if (v->conn)
 			mcp_client_lost(mcp_conn_client(v->conn), &err); /* its open calls end */
-		if (v->box_action)
+		if (v->box_action && !v->over)
 			gate_cancel(c->super->gate, v->box_action, "cancel", "closed by the script");
 		drop_conn(v);
-		if (!v->box_action)
+		if (!v->box_action || v->over)
 			server_free(v);
 	}
 	call_answer(c, NULL);
