@@ -292,9 +292,10 @@ local function all_read(chat, calls)
   return #calls > 1
 end
 
--- Results in the order of the calls, whatever order they ran in.
+-- Results in the order of the calls, whatever order they ran in. Returns the error of a call that this agent's own budget
+-- stopped (a person has said no to more): nothing else of it would run. That of a sub-agent is only its answer.
 local function run_calls(chat, calls, on)
-  local results = {}
+  local results, used_up = {}, nil
   local function one(c)
     if on.call then on.call(c) end
     return table.pack(chat:call(c))
@@ -308,7 +309,10 @@ local function run_calls(chat, calls, on)
     local r = results[i]
     chat:answer(c, r[1], r[2], r[3])
     if on.result then on.result(c, r[1], r[2]) end
+    local t = chat.state.by_name[c.name]
+    if r[2] and r[2].code == "budget" and t and t.builtin then used_up = r[2] end
   end
+  return used_up
 end
 
 local function stop_error(code, msg, why)
@@ -463,7 +467,8 @@ local function turn(run)
       run.same = 0
     end
     run.idle = 0
-    run_calls(chat, reply.calls, on)
+    local used_up = run_calls(chat, reply.calls, on)
+    if used_up then return false, "budget", used_up end
     if chat.state.bad > REPAIRS then
       return false, "error", stop_error("model", ("%d bad tool calls running"):format(chat.state.bad))
     end
