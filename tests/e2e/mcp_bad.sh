@@ -198,6 +198,11 @@ for how in long trickle mute; do
 	use --box repo --how $how --timeout 3s
 	like "$(cat "$t/out")" '^open: nil \[(timeout|backend)\] ' "in a box, begins with $how: an error value"
 done
+"$sg" mcp add inside --where box -- python3 /workspace/bad_server.py /workspace/log5 >"$t/out" 2>&1
+"$sg" mcp test inside >"$t/out" 2>&1
+is "$?:$(wc -l <"$t/out")" 2:1 'a server that is for a box is not started on the host, not even to look at it'
+use --known inside --box repo --what 'echo=by-name'
+like "$(cat "$t/out")" '^echo: you said by-name' 'a script uses it by its name'
 cat >secret.lua <<'L'
 local sg = require "sandglass"
 local box = assert(sg.sandbox { repo = "repo" })

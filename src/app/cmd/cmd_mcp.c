@@ -348,6 +348,9 @@ static int visit(struct cmd_ctx *ctx, bool call)
 		server = mcp_known_find(v.name, &err);
 	if (!server)
 		return cmd_fail(ctx, &err);
+	if (!strcmp(json_str(server, "where", "host"), "box"))
+		return cmd_fail_with(ctx, EXIT_USAGE, "the MCP server '%s' is for a box: a script uses it, sg.mcp { name = \"%s\", box = box }",
+				     v.name, v.name);
 	v.tool = call ? cmd_word(ctx, at) : NULL;
 	const char *args = call ? cmd_word(ctx, at + 1) : NULL;
 	if (call && !v.tool)

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/super/recorded.h"
+#include "app/super/resume.h"
 #include "sandbox/shell.h"
 
 struct shell_job {
@@ -233,6 +235,11 @@ static void run_done(struct call *c, const struct action_result *res)
 
 void op_shell_run(struct call *c)
 {
+	if (recorded_knows(resume_recorded(c->super->resume), c)) { /* its shell has gone, its answer stands */
+		struct action_spec none = { .kind = ACT_EXEC };
+		call_action(c, &none, NULL, run_done);
+		return;
+	}
 	struct shell_job *j = shell_of(c);
 	if (!j)
 		return;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/log.h"
 #include "wire/host.h"
 
 struct entry {
@@ -192,11 +193,9 @@ static void give(struct recorded *r, struct entry *e)
 	struct call *c = e->asking;
 	struct session *s;
 	struct err err = ERR_INIT;
-	CLEANUP(buf_release) struct buf pty = BUF_INIT;
 	if (session_open(&s, record_path(r->s->record), &err) == 0) {
-		if (session_output_each(s, e->action, give_output, c, &err) == 0 &&
-		    session_output(s, e->action, STREAM_PTY, 0, SIZE_MAX / 2, &pty, &err) == 0 && pty.len)
-			call_output(c, STREAM_PTY, pty.data, pty.len);
+		if (session_output_each(s, e->action, give_output, c, &err) < 0)
+			log_warn("the output of #%llu cannot be read: %s", (unsigned long long)e->action, err.text);
 		session_close(&s);
 	}
 	CLEANUP(json_release) json_t *body = json_copy(e->end);
