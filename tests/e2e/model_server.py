@@ -157,10 +157,10 @@ class Handler(BaseHTTPRequestHandler):
             self.events(stream(["whole"]))
 
     def on_turns(self, n, body):
-        """Four turns with a call each, then the end; a turn whose prompt says "wait" waits for a file in the box."""
+        """Four turns with a call each, then the end; the second one takes its time when the task says "wait"."""
         k = sum(m["role"] == "assistant" for m in body["messages"])
         wait = "wait" in json.dumps(body["messages"][0]) and k == 1
-        cmd = "touch here; until test -e go; do sleep 0.05; done" if wait else "echo turn %d" % (k + 1)
+        cmd = "touch here; sleep 3" if wait else "echo turn %d" % (k + 1)
         if k < 4:
             self.events(stream(["turn %d" % (k + 1), ("t%d" % n, "shell", json.dumps({"cmd": cmd}))], "tool_use"))
         else:
