@@ -130,7 +130,8 @@ static int read_names(struct lists_check *c, struct err *err)
 		c->nr += verify_hash_column(st, 1, &c->row[c->nr].name);
 	}
 	sqlite3_finalize(st);
-	qsort(c->row, c->nr, sizeof(*c->row), by_name);
+	if (c->nr)
+		qsort(c->row, c->nr, sizeof(*c->row), by_name);
 	return 0;
 }
 
