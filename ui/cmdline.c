@@ -305,7 +305,7 @@ static void complete_option(struct finder *f, const char *table, const char *beg
 static void complete_setting(struct finder *f, const char *begin)
 {
 	static const char *const settings[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc",
-						"theme=mono", "mouse", "nomouse", "ambiwidth=1", "ambiwidth=2", NULL };
+						"theme=mono", "mouse", "nomouse", "coach", "nocoach", "ambiwidth=1", "ambiwidth=2", NULL };
 	for (const char *const *s = settings; *s; s++)
 		add_if(f, *s, begin);
 }

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/paths.h"
 #include "ui/away.h"
+#include "ui/coach.h"
 #include "ui/term/notify.h"
 #include "ui/term/tty.h"
 #include "ui/finder.h"
@@ -467,6 +468,9 @@ int console_main(const struct console_opts *o, struct err *err)
 		ui_init(&c.ui, c.src, c.act, c.nr, rows, cols, !term_utf8());
 		CLEANUP(free_ptr) char *history = paths_state("history");
 		history_file(&c.ui, history);
+		CLEANUP(free_ptr) char *seen = paths_state("hints");
+		if (o->hints != CONSOLE_HINTS_NONE)
+			c.ui.coach = coach_new(o->hints == CONSOLE_HINTS_NEW ? seen : NULL);
 		c.ui.replay = o->replay;
 		c.ui.limit = o->at;
 		c.ui.slice_us = SLICE_US;

@@ -38,6 +38,8 @@ struct console_opts {
 	const json_t *keys;   /* the person's own (keymap.h); NULL */
 	const char *pager;    /* NULL: $PAGER, "less -R" */
 	bool quiet;           /* no bell */
+	/* For who is new (coach.h): each hint once ever, in every run, none. */
+	enum { CONSOLE_HINTS_NEW, CONSOLE_HINTS_ALL, CONSOLE_HINTS_NONE } hints;
 	const char *greeting; /* first message line; NULL */
 	/* A shell in a box of a running session, on this terminal, until it is left. Returns its exit status, -1 with @err.
 	 * May be NULL. */

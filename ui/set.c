@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/text/width.h"
-#include "ui/ui.h"
+#include "ui/coach.h"
 
 static void set_theme(struct ui *ui, const char *value)
 {
@@ -19,6 +19,12 @@ static void set_mouse(struct ui *ui, bool on)
 {
 	ui->no_mouse = !on;
 	ui_say(ui, ROLE_DIM, on ? "mouse on; Shift selects as the terminal does" : "mouse off: the terminal selects");
+}
+
+static void set_coach(struct ui *ui, bool on)
+{
+	coach_set(ui, on);
+	ui_say(ui, ROLE_DIM, on ? "hints are shown again, each once" : "no hints; coach = false in config.lua makes it last");
 }
 
 static void set_ambiwidth(struct ui *ui, const char *value)
@@ -41,6 +47,8 @@ void ui_set(struct ui *ui, const char *what)
 		set_ambiwidth(ui, what + sizeof(ambiwidth) - 1);
 	else if (strcmp(what, "mouse") == 0 || strcmp(what, "nomouse") == 0)
 		set_mouse(ui, *what == 'm');
+	else if (strcmp(what, "coach") == 0 || strcmp(what, "nocoach") == 0)
+		set_coach(ui, *what == 'c');
 	else
-		ui_say(ui, ROLE_ERROR, "set: theme=NAME, mouse, nomouse, ambiwidth=1 or 2; not '%s'", what);
+		ui_say(ui, ROLE_ERROR, "set: theme=NAME, mouse, nomouse, coach, nocoach, ambiwidth=1 or 2; not '%s'", what);
 }

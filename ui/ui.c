@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/coach.h"
 #include "ui/finder.h"
 #include "ui/prompt.h"
 #include "ui/transport.h"
@@ -34,6 +35,7 @@ void ui_release(struct ui *ui)
 	prompt_clear(&ui->prompt);
 	grid_release(&ui->grid);
 	finder_free(ui->find);
+	coach_free(ui->coach);
 	free(ui->message);
 	free(ui->edit);
 	buf_release(&ui->wish_text);
@@ -109,6 +111,7 @@ unsigned ui_where(const struct ui *ui)
 void ui_do(struct ui *ui, enum verb v)
 {
 	ui_fresh(ui);
+	coach_did(ui, v);
 	struct view *top = ui_top(ui);
 	struct subject on = { 0 };
 	const char *why = top->ops->off ? top->ops->off(top->self, ui, v) : NULL;
@@ -283,6 +286,7 @@ void ui_draw(struct ui *ui)
 		paint_too_small(ui, all);
 		return;
 	}
+	coach_look(ui);
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
 	recalc(ui);
 	v->ops->paint(v->self, ui, body);

@@ -25,6 +25,7 @@ struct prompt {
 	char *draft;
 };
 struct finder;
+struct coach;
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */
 enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL };
@@ -49,6 +50,7 @@ struct ui {
 	unsigned nr_shown;     /* grows with every change of what is on top */
 	struct prompt prompt;
 	struct finder *find;   /* filters, search, marks, history: finder.h */
+	struct coach *coach;   /* owned; NULL: no hints (coach.h) */
 	int64_t now_us;        /* wall: what ages are counted to */
 	int64_t mono_us;       /* of the last key or tick */
 	enum role message_role;

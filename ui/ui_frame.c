@@ -3,12 +3,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ui/coach.h"
 #include "ui/prompt.h"
 #include "ui/transport.h"
 
 int ui_frame_rows(const struct ui *ui)
 {
-	return (ui->grid.rows >= 30 ? 3 : 2) + transport_rows(ui);
+	return (ui->grid.rows >= 30 || coach_text(ui) ? 3 : 2) + transport_rows(ui);
 }
 
 /* "a approve.." with the key itself set off. Returns the column after. */
@@ -106,7 +107,10 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 void ui_frame_paint(const struct ui *ui, struct area a)
 {
 	int row = a.rows - ui_frame_rows(ui) + transport_rows(ui);
-	if (ui->grid.rows >= 30)
+	const char *hint = coach_text(ui);
+	if (hint) /* in the place of the rule */
+		put_bytes(a, row, put(a, row, 1, ROLE_HELD, "hint") + 2, a.cols - 8, ROLE_WARN, hint, strlen(hint), 0), row++;
+	else if (ui->grid.rows >= 30)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
 	if (ui->prompt.active && ui->prompt.ops && ui->prompt.ops->hint)
 		ui->prompt.ops->hint(ui, a, row);

@@ -27,6 +27,7 @@ static const struct setting settings[] = {
 	{ "accept", NULL, NULL, NULL, "'reduced': boxes without namespaces are acceptable" },
 	{ "policy", NULL, NULL, NULL, "a further policy file" },
 	{ "theme", NULL, NULL, "auto", "colours of the console" },
+	{ "coach", NULL, NULL, "true", "hints for who is new to the console, each shown once" },
 	{ "color", "color", "NO_COLOR", "auto", "auto, always, never; NO_COLOR (not empty) means never" },
 	{ "a11y", NULL, "SANDGLASS_A11Y", "false", "line mode for screen readers" },
 	{ "ascii", NULL, "SANDGLASS_ASCII", "false", "draw with ASCII only" },

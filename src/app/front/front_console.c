@@ -57,6 +57,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		.source = &src,
 		.nr_sources = 1,
 		.shell = fo->watch ? NULL : own_shell,
+		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
 		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
 			    fo->watch ? "watching: nothing can be changed from here" : NULL,
 	};

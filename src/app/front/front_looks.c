@@ -60,6 +60,8 @@ static void read_config(struct looks *l, struct cmd_ctx *ctx)
 	}
 	CLEANUP(json_release) json_t *map = config_below(c, "map");
 	CLEANUP(free_ptr) char *bell = config_value(c, "notify.bell");
+	CLEANUP(free_ptr) char *coach = config_value(c, "coach");
+	l->no_hints = coach && strcmp(coach, "false") == 0;
 	l->theme = config_value(c, "theme");
 	l->pager = config_value(c, "pager");
 	l->keys = by_screen(map);
@@ -83,6 +85,8 @@ void looks_open(struct looks *l, struct cmd_ctx *ctx, struct console_opts *o)
 	o->pager = l->pager;
 	o->keys = l->keys;
 	o->quiet = l->quiet;
+	if (l->no_hints)
+		o->hints = CONSOLE_HINTS_NONE;
 }
 
 void looks_release(struct looks *l)

@@ -8,7 +8,7 @@
 struct looks {
 	char *theme, *pager;
 	json_t *keys;
-	bool quiet;
+	bool quiet, no_hints;
 };
 
 /* Fills @l and the fields of @o that are about looks. A file that is wrong is told on ctx->err and does not count. */
