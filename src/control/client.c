@@ -313,12 +313,14 @@ static json_t *hello(const struct control_client_opts *o)
 	const struct passwd *pw = o->name ? NULL : getpwuid(getuid());
 	if (!o->tty && (!isatty(0) || ttyname_r(0, tty, sizeof(tty)) != 0))
 		tty[0] = 0;
-	return control_hello(o->program ? o->program : "sandglass " SANDGLASS_VERSION,
-			     o->name ? o->name
-			     : named && *named ? named
-			     : pw    ? pw->pw_name
-				     : "",
-			     o->tty ? o->tty : tty, o->watch);
+	json_t *j = control_hello(o->program ? o->program : "sandglass " SANDGLASS_VERSION,
+				  o->name ? o->name
+				  : named && *named ? named
+				  : pw    ? pw->pw_name
+					  : "",
+				  o->tty ? o->tty : tty, o->watch);
+	json_put_flag(j, "stays", o->stays);
+	return j;
 }
 
 int control_client_open_fd(struct control_client **out, int sock, const struct control_client_opts *opts,

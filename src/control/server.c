@@ -33,7 +33,7 @@ struct client {
 	uid_t uid;
 	pid_t pid;
 	json_t *who; /* NULL before HELLO */
-	bool watch, leaving;
+	bool watch, stays, leaving;
 	uint64_t head;	   /* last one told */
 	bool state_behind; /* has not got the newest STATE */
 	int64_t since_us;  /* connected, before HELLO */
@@ -199,6 +199,17 @@ static uint64_t keep(struct control_server *s, const struct client *c, uint16_t 
 	return s->ops->record(s->self, kind, body);
 }
 
+static void tell_clients(struct control_server *s)
+{
+	size_t people = 0;
+	for (const struct client *c = s->clients; c; c = c->next)
+		people += c->who && c->stays && !c->watch && !c->leaving;
+	if (s->ops->clients)
+		s->ops->clients(s->self, s->nr_clients);
+	if (s->ops->people)
+		s->ops->people(s->self, people);
+}
+
 static void forget_tickets(struct control_server *s, uint64_t client)
 {
 	size_t kept = 0;
@@ -230,8 +241,7 @@ static void client_free(struct client *c, const char *why)
 	free(c);
 	if (known) {
 		control_server_changed(s);
-		if (s->ops->clients)
-			s->ops->clients(s->self, s->nr_clients);
+		tell_clients(s);
 	}
 }
 
@@ -320,6 +330,7 @@ static void on_hello(struct client *c, const json_t *hello)
 	put_claim(c->who, "name", hello);
 	put_claim(c->who, "tty", hello);
 	c->watch = json_flag(hello, "watch", false);
+	c->stays = json_flag(hello, "stays", false);
 	c->head = s->head;
 	s->nr_clients++;
 	if (!c->watch) { /* looking leaves no trace: who may read the file may read it without us, too */
@@ -331,8 +342,7 @@ static void on_hello(struct client *c, const json_t *hello)
 	send_json(c, CONTROL_WELCOME, 0, welcome(s, version));
 	control_server_changed(s);
 	c->state_behind = false; /* WELCOME had it */
-	if (s->ops->clients)
-		s->ops->clients(s->self, s->nr_clients);
+	tell_clients(s);
 }
 
 /* --- commands -------------------------------------------------------------------------------------------------------

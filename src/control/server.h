@@ -30,6 +30,8 @@ struct control_ops {
 	bool (*clean)(void *self, const char *text, size_t len, struct buf *out);
 	/* How many are attached now; called when it changes. May be NULL. */
 	void (*clients)(void *self, size_t nr);
+	/* How many people are there who see what waits and may decide it; called with clients. May be NULL. */
+	void (*people)(void *self, size_t nr);
 };
 
 struct control_info {

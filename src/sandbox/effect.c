@@ -51,6 +51,7 @@ static void slot_drop(struct slot *s)
 			b->nr--;
 			break;
 		}
+	loop_timer_free(&s->still_timer);
 	box_opts_free(&s->opts);
 	free(s->name);
 	free(s);
@@ -402,6 +403,7 @@ static void start(void *self, struct action *a)
 		action_fail(a, &err);
 		return;
 	}
+	slot_works(s);
 	if (!is_run(action_spec(a))) {
 		file_start(s, a);
 		return;
@@ -511,6 +513,7 @@ struct freeze {
 	struct boxes *boxes;
 	uint64_t box, cause;
 	bool frozen;
+	const char *why; /* a literal, or NULL */
 };
 
 static void on_frozen(void *self, json_t *result, const struct err *err)
@@ -521,13 +524,20 @@ static void on_frozen(void *self, json_t *result, const struct err *err)
 	if (s && err)
 		s->frozen = !f->frozen;
 	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
-	if (err)
-		json_put_str(body, "why", err->text);
+	json_put_str(body, "why", err ? err->text : f->why);
 	record_append_json(f->boxes->record, EV_BOX_FROZEN, f->cause, 0, f->box, 0, body);
 	free(f);
 }
 
 void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (!box || b->item[i]->id == box)
+			b->item[i]->stilled = false; /* from now on it is as it was asked for */
+	boxes_freeze_why(b, box, frozen, cause, NULL);
+}
+
+void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why)
 {
 	for (size_t i = 0; i < b->nr; i++) {
 		struct slot *s = b->item[i];
@@ -535,7 +545,7 @@ void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
 			continue;
 		s->frozen = frozen;
 		struct freeze *f = NEW(struct freeze);
-		*f = (struct freeze){ .boxes = b, .box = s->id, .cause = cause, .frozen = frozen };
+		*f = (struct freeze){ .boxes = b, .box = s->id, .cause = cause, .frozen = frozen, .why = why };
 		if (s->pinned) {
 			CLEANUP(json_release) json_t *how = json_object();
 			json_put_str(how, "how", "when the preview is over");

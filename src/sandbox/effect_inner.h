@@ -30,6 +30,9 @@ struct slot {
 	struct job *jobs;
 	unsigned holds; /* workers in its files; while there are any it is not closed */
 	int alive; /* processes that ended actions left behind, as the box says */
+	uint64_t still; /* still.c: the action for whose sake it is to stand still; 0 = none */
+	bool stilled;	/* and it does */
+	struct loop_timer *still_timer;
 };
 
 struct boxes {
@@ -43,5 +46,7 @@ struct boxes {
 
 struct slot *slot_find(struct boxes *b, uint64_t id);
 void effector_init(struct slot *s);
+void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
+void slot_works(struct slot *s); /* still.c: an action begins in it */
 
 #endif

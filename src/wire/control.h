@@ -6,7 +6,8 @@
  *  2. Frames of wire/frame.h, no descriptors, body one JSON object of at most CONTROL_MAX_BODY bytes.
  *  3. The client begins with HELLO {version, min, program, name, tty, watch}. version is the newest protocol it speaks,
  *     min the oldest. name and tty are claims; uid and pid are taken from the kernel. watch: true asks for a connection
- *     that can only look. The supervisor answers WELCOME {version, program, session, name, path, pid, uid, head,
+ *     that can only look. stays: true says that a person sits there who sees what waits (console, line mode); a command
+ *     that comes and goes does not. The supervisor answers WELCOME {version, program, session, name, path, pid, uid, head,
  *     commands[], state{}}: version is what both speak from now on, min(the two newest); commands[] names all that this
  *     supervisor understands, so that a newer console greys out what an older supervisor lacks. When there is no common
  *     version: BYE {why, fix, version}.

@@ -21,6 +21,18 @@ bad() { # name, status, expression, words...: what stands on stderr is one line 
 	done
 	rm -f "$HOME"/.local/share/sandglass/sessions/*
 }
+# The same with nobody looking and for machines: the error, no id, and nothing that runs on.
+every_way() { # name, status, expression, words after `run`...
+	local name=$1 status=$2 what=$3
+	shift 3
+	bad "$name, --no-tui" "$status" "$what" "$sg" run --no-tui -q "$@"
+	bad "$name, -d" "$status" "$what" "$sg" run -d "$@"
+	is "$(cat "$t/stdout")" '' "$name, -d: no id is printed"
+	bad "$name, -d --json" "$status" "$what" "$sg" run -d --json "$@"
+	like "$(cat "$t/stdout")" "^\{\"schema\":1,\"error\":\{.*\},\"exit\":$status\}\$" "$name, -d --json: an object that says so"
+	bad "$name, --json" "$status" "$what" "$sg" run --json "$@"
+	like "$(tail -1 "$t/stdout")" "\"status\":$status|\"exit\":$status\}" "$name, --json: the last line says so"
+}
 script() { printf 'local sg = require "sandglass"\n%s\n' "$2" >"$1.lua"; }
 script good 'print "fine"'
 script syntax 'local x = = 2'
@@ -31,6 +43,15 @@ local r = assert(sg.agent.run { task = "x", box = box, model = "nobody:knows-thi
 printf 'local p = require "sandglass.policy"\nreturn p.rules {\n  p.alow "x" { cmd = "ls *" },\n}\n' >policy.lua
 printf 'local p = require "sandglass.policy"\nreturn p.rules {\n  p.allow "x" { cmmd = "ls *" },\n}\n' >option_policy.lua
 
+every_way 'syntax error' 3 'syntax\.lua:2' syntax.lua
+every_way 'bad policy' 3 'policy\.lua:3' good.lua --policy policy.lua
+every_way 'option of a rule' 3 'option_policy\.lua:3.*cmmd|cmmd.*option_policy\.lua:3' good.lua --policy option_policy.lua
+every_way 'unknown model' 3 "--model 'nobody:x': no provider 'nobody'" good.lua --model nobody:x
+every_way 'model without a provider' 3 "--model 'nobody'.*provider:model" good.lua --model nobody
+every_way 'bad hold' 2 'hold' good.lua --hold 'kind:('
+every_way 'bad option' 2 "did you mean '--policy'" good.lua --polcy x
+"$sg" run -d good.lua >"$t/stdout" 2>"$t/out"
+like "$?$(cat "$t/stdout")" '^0s-[a-z0-9]{6}$' 'run -d of a script that ends at once: its id'
 bad 'syntax error' 3 'syntax\.lua:2' "$sg" run syntax.lua
 bad 'unknown option of sg.sandbox' 3 "option\.lua:2.*rpeo.*did you mean 'repo'|rpeo.*did you mean 'repo'.*option\.lua:2" "$sg" run option.lua
 bad 'a function that a policy has not' 3 'policy\.lua:3.*' "$sg" run good.lua --policy policy.lua
@@ -46,6 +67,9 @@ if boxes; then
 	rm -f "$HOME"/.local/share/sandglass/sessions/*
 	bad 'a workspace that is not there' 1 '/nowhere/at/all' "$sg" run nowhere.lua --no-tui -q
 	bad 'a model that nobody knows' 3 "nobody:knows-this|'nobody'" "$sg" run model.lua -q
+	bad 'a workspace that is not there, -d' 1 '/nowhere/at/all' "$sg" run -d nowhere.lua
+	bad 'an unknown option of sg.sandbox, -d' 3 "rpeo.*did you mean 'repo'" "$sg" run -d option.lua
+	bad 'a model that nobody knows, -d' 3 "'nobody'" "$sg" run -d model.lua
 	hide='mount --bind /dev/null "$(command -v bwrap)" && exec "$@"'
 	if [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null; then
 		script box 'local box <close> = sg.sandbox {}'

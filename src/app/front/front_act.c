@@ -37,7 +37,7 @@ static const struct control_client_ops ops = { .reply = on_reply };
 struct hands *hands_new(const char *socket, bool watch, struct err *err)
 {
 	struct hands *h = NEW(struct hands);
-	const struct control_client_opts o = { .watch = watch };
+	const struct control_client_opts o = { .watch = watch, .stays = true };
 	h->watch = watch;
 	if (control_client_open(&h->c, socket, &o, &ops, h, err) < 0) {
 		free(h);

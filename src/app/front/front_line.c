@@ -164,7 +164,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "%s", err.text);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
 	int status = front_status(s, &why);
-	if (status && why.len && !ctx->json) {
+	if (status && why.len) {
 		fprintf(ctx->err, "sandglass: ");
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);

@@ -286,6 +286,7 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 	struct spawned sp = { 0 };
 	struct err err = ERR_INIT;
 	config_user(ctx);
+	json_put_flag(o, "stand", cmd_has(ctx, "detach"));
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
 		return cmd_fail_with(ctx, status, "%s", err.text);

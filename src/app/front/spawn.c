@@ -171,6 +171,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.step = json_flag(j, "step", false),
 		.no_input = json_flag(j, "no_input", false),
 		.accept_reduced = json_flag(j, "accept_reduced", false),
+		.stand = json_flag(j, "stand", false),
 		.ask_timeout_us = json_int(j, "ask_timeout_us", 0),
 		.box_uid = (unsigned)json_int(j, "box_uid", 0),
 		.keep_file_bytes = (uint64_t)json_int(j, "keep_file_bytes", 0),

@@ -11,12 +11,14 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/super/away.h"
 #include "app/super/mcp_hub.h"
 #include "app/web/web.h"
 #include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/resume.h"
+#include "app/super/stand.h"
 #include "app/super/super_box.h"
 #include "app/super/super_inner.h"
 #include "app/model/model_call.h"
@@ -131,7 +133,7 @@ void super_notify(struct super *s, const char *title, const char *text)
 void super_held(struct super *s, uint64_t id, const char *text)
 {
 	CLEANUP(free_ptr) char *title = xasprintf("sandglass: #%llu waits", (unsigned long long)id);
-	if (!s->nr_clients)
+	if (!s->nr_people)
 		super_notify(s, title, text);
 	super_changed(s);
 }
@@ -171,6 +173,7 @@ static void on_held(void *self, uint64_t action, bool held)
 				  spec->cmdline ? spec->cmdline : spec->argv.nr ? spec->argv.item[0] :
 				  spec->path ? spec->path : spec->host ? spec->host : spec->tool ? spec->tool : "");
 		super_held(s, action, text);
+		away_look(s);
 		json_t *body = json_object();
 		json_put_int(body, "action", (int64_t)action);
 		if (s->host)
@@ -181,6 +184,7 @@ static void on_held(void *self, uint64_t action, bool held)
 	}
 	if (!held)
 		preview_unheld(s, action);
+	away_look(s);
 	super_changed(s);
 }
 
@@ -235,7 +239,7 @@ static void launcher_died(void *self, const struct err *err)
 
 static void finish_if_done(struct super *s)
 {
-	if (s->ending && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background)
+	if (s->ending && s->boxes && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background)
 		loop_stop(s->loop);
 }
 
@@ -317,7 +321,7 @@ static void script_ended(void *self, const json_t *end, const struct err *died)
 		super_end(s, EXIT_SCRIPT, "%s", died->text);
 }
 
-static const struct host_ops script_ops = { .on_end = script_ended };
+static const struct host_ops script_ops = { .on_end = script_ended, .on_idle = super_idle };
 
 static void unwind_timeout(void *self)
 {
@@ -430,28 +434,6 @@ static json_t *start_event(const struct super_opts *o)
 	return b;
 }
 
-static void tell_ready(const struct super_opts *o, json_t *line)
-{
-	if (o->ready_fd >= 0) {
-		CLEANUP(free_ptr) char *text = json_dump_str(line);
-		CLEANUP(free_ptr) char *whole = xasprintf("%s\n", text);
-		struct err err = ERR_INIT;
-		if (fd_write_all(o->ready_fd, whole, strlen(whole), &err) < 0)
-			log_warn("%s", err.text);
-		int fd = o->ready_fd;
-		fd_close(&fd);
-	}
-	json_decref(line);
-}
-
-static void tell_failed(const struct super_opts *o, const struct err *err, int status)
-{
-	json_t *j = json_object();
-	json_put_str(j, "error", err->text);
-	json_put_int(j, "status", status);
-	tell_ready(o, j);
-}
-
 static json_t *who_started(void)
 {
 	json_t *who = json_object();
@@ -460,6 +442,31 @@ static json_t *who_started(void)
 	const char *named = getenv("SANDGLASS_USER"), *user = getenv("USER");
 	json_put_str(who, "name", named && *named ? named : user ? user : "");
 	return who;
+}
+
+/* --model is known before anything begins; what a script names itself is not. */
+static int check_model(const struct super *s, struct err *err)
+{
+	const char *model = s->resume ? NULL : s->opts->model, *colon = model ? strchr(model, ':') : NULL;
+	if (!model)
+		return 0;
+	CLEANUP(json_release) json_t *names = models_names(s->models);
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	buf_puts(&known, "scripted");
+	bool found = colon && !strncmp(model, "scripted:", 9);
+	for (size_t i = 0; i < json_array_size(names); i++) {
+		const char *name = json_string_value(json_array_get(names, i));
+		if (strcmp(name, "scripted") != 0)
+			buf_printf(&known, ", %s", name);
+		found |= colon && strlen(name) == (size_t)(colon - model) && !strncmp(model, name, strlen(name));
+	}
+	if (found && colon[1])
+		return 0;
+	if (!found && colon)
+		return err_set(err, ERR_SCRIPT, "--model '%s': no provider '%.*s'; providers here: %s", model,
+			       (int)(colon - model), model, buf_cstr(&known));
+	return err_set(err, ERR_SCRIPT, "--model '%s': a name is provider:model, for example scripted:demo (providers: %s)",
+		       model, buf_cstr(&known));
 }
 
 static void apply_options(struct super *s)
@@ -483,6 +490,8 @@ static void apply_options(struct super *s)
 	}
 	if (o->step)
 		gate_pause(s->gate, 0, who);
+	if (check_model(s, &err) < 0)
+		super_end(s, EXIT_SCRIPT, "%s", err.text);
 	if (o->hold && gate_hold(s->gate, o->hold, who, &err) < 0)
 		super_end(s, EXIT_USAGE, "--hold: %s", err.text);
 }
@@ -605,6 +614,7 @@ static void release(struct super *s)
 	free(s->agent);
 	json_decref(s->store);
 	resume_free(&s->resume);
+	away_free(s);
 	free(s->record_why);
 	free(s->hold);
 	free(s->state_dir);
@@ -622,21 +632,17 @@ int super_run(const struct super_opts *o)
 		release(&s);
 		if (s.loop && !s.boxes)
 			loop_free(s.loop);
-		tell_failed(o, &err, status);
+		super_tell_failed(o, &err, status);
 		free(s.why);
 		return status;
 	}
-	json_t *ready = json_object();
-	json_put_str(ready, "id", record_id(s.record));
-	json_put_str(ready, "path", record_path(s.record));
-	json_put_str(ready, "socket", control_server_path(s.server));
-	json_put_int(ready, "pid", getpid());
-	tell_ready(o, ready);
+	super_listens(&s);
 	apply_options(&s);
 	policy_load(&s, start_script);
 	if (!s.ending || boxes_count(s.boxes))
 		loop_run(s.loop);
 	release(&s);
+	super_stood(&s);
 	if (!s.boxes)
 		loop_free(s.loop);
 	status = s.status;

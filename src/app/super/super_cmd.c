@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "app/super/ask.h"
+#include "app/super/away.h"
 #include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
@@ -681,6 +682,13 @@ static void clients(void *self, size_t nr)
 	s->nr_clients = nr;
 }
 
+static void people(void *self, size_t nr)
+{
+	struct super *s = self;
+	s->nr_people = nr;
+	away_look(s);
+}
+
 static bool clean(void *self, const char *text, size_t len, struct buf *out)
 {
 	const struct super *s = self;
@@ -688,7 +696,8 @@ static bool clean(void *self, const char *text, size_t len, struct buf *out)
 }
 
 static const struct control_ops control_ops = {
-	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients
+	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients,
+	.people = people
 };
 
 int super_listen(struct super *s, struct err *err)

@@ -58,7 +58,10 @@ struct super {
 	bool keep_boxes;            /* files of boxes stay: unmerged work, or keep was asked for */
 	char *state_dir;            /* of this session's boxes */
 	char *hold;                 /* the filter that `hold --on` brings back; may be NULL */
-	struct loop_timer *end_timer;
+	struct loop_timer *end_timer, *stand_timer;
+	json_t *ready;              /* stand.c: what is to be told when it stands; NULL = it is told */
+	size_t nr_people;           /* who are attached, stay and may decide */
+	struct away *away;          /* away.c; may be NULL */
 	struct loop_signal *sig[3];
 	json_t *store;              /* {"name":{"key":value}}, also kept in the record */
 	enum record_state record_state;
