@@ -236,6 +236,8 @@ void call_tell(struct super *s, const json_t *frame)
 	} else if (!strcmp(op, "note")) {
 		json_t *body = json_copy(args);
 		json_put_str(body, "at", json_str(frame, "at", NULL));
+		if (!agent)
+			json_put(body, "task", json_incref(json_object_get(frame, "task")));
 		record_append_json(s->record, EV_NOTE, cause, agent, 0, 0, body);
 	} else if (!strcmp(op, "agent.state")) {
 		agent = (uint64_t)json_int(args, "agent", (json_int_t)agent);

@@ -1,0 +1,285 @@
+/* sandglass test FILE...: runs each script by itself, its model scripted or from a cassette, and holds what it did against
+ * its golden list (golden.h). */
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/cmd/golden.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "loop/loop.h"
+
+extern char **environ;
+
+enum { LIST_MAX = 16 << 20, TIMEOUT_S = 120, AROUND = 3 };
+
+/* One script under test: names beside it, and where its session goes. */
+struct trial {
+	char *file, *script, *cassette, *golden;
+	char *dir;     /* a new folder for all that a run keeps */
+	struct buf list; /* what it did */
+	struct buf said; /* by the run, for when it fails */
+	int status;
+};
+
+static void trial_release(struct trial *t)
+{
+	free(t->file);
+	free(t->script);
+	free(t->cassette);
+	free(t->golden);
+	free(t->dir);
+	buf_release(&t->list);
+	buf_release(&t->said);
+}
+
+/* "agents/fix.lua" -> "agents/fix" and @suffix */
+static char *beside(const char *file, const char *suffix)
+{
+	size_t len = strlen(file);
+	if (len > 4 && !strcmp(file + len - 4, ".lua"))
+		len -= 4;
+	return xasprintf("%.*s%s", (int)len, file, suffix);
+}
+
+static int trial_init(struct trial *t, const char *file, struct err *err)
+{
+	char dir[] = "/tmp/sandglass-test-XXXXXX";
+	*t = (struct trial){ .list = BUF_INIT, .said = BUF_INIT };
+	t->file = xstrdup(file);
+	t->script = beside(file, ".script.lua");
+	t->cassette = beside(file, ".cassette");
+	t->golden = beside(file, ".golden");
+	if (access(file, R_OK) < 0)
+		return err_sys(err, "cannot read '%s'", file);
+	if (!mkdtemp(dir))
+		return err_sys(err, "cannot make a folder");
+	t->dir = xstrdup(dir);
+	return 0;
+}
+
+/* --- the run -------------------------------------------------------------------------------------------------------- */
+
+static void words_of(struct cmd_ctx *ctx, const struct trial *t, struct strv *out)
+{
+	const char *model = cmd_opt(ctx, "model");
+	CLEANUP(free_ptr) char *sessions = xasprintf("%s/sessions", t->dir);
+	CLEANUP(free_ptr) char *scripted = xasprintf("scripted:%s", t->script);
+	const char *const fixed[] = { "sandglass", "--sessions", sessions, "run", "--no-tui", "--no-input", "--name", "test" };
+	for (size_t i = 0; i < ARRAY_LEN(fixed); i++)
+		strv_push(out, fixed[i]);
+	if (ctx->config) {
+		strv_push(out, "--config");
+		strv_push(out, ctx->config);
+	}
+	if (model || access(t->script, R_OK) == 0) {
+		strv_push(out, "--model");
+		strv_push(out, model ? model : scripted);
+	} else if (access(t->cassette, R_OK) == 0) {
+		strv_push(out, "--cassette");
+		strv_push(out, t->cassette);
+	}
+	strv_push(out, t->file);
+	size_t nr = ctx->line->rest.nr;
+	if (nr)
+		strv_push(out, "--");
+	for (size_t i = 0; i < nr; i++)
+		strv_push_bytes(out, ctx->line->rest.item[i], ctx->line->rest.len[i]);
+}
+
+/* The environment, its store and sessions elsewhere. */
+static void environment_of(const struct trial *t, struct strv *out)
+{
+	CLEANUP(free_ptr) char *data = xasprintf("XDG_DATA_HOME=%s/data", t->dir);
+	for (char **e = environ; *e; e++)
+		if (strncmp(*e, "XDG_DATA_HOME=", 14) != 0 && strncmp(*e, "SANDGLASS_SESSIONS=", 19) != 0)
+			strv_push(out, *e);
+	strv_push(out, data);
+}
+
+static char **terminated(const struct strv *v)
+{
+	char **list = xcalloc(v->nr + 1, sizeof(*list));
+	for (size_t i = 0; i < v->nr; i++)
+		list[i] = v->item[i];
+	return list;
+}
+
+/* Waits, at most @ms; a script that hangs is ended with all that it began: its supervisor stops when it is told to. */
+static int wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms, struct err *err)
+{
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	int status = 0, rc = poll(&p, 1, (int)ms);
+	if (rc == 0)
+		kill(pid, SIGTERM);
+	if (proc_reap(pidfd, &status, err) < 0)
+		return -1;
+	t->status = status;
+	struct err none = ERR_INIT;
+	lseek(out, 0, SEEK_SET);
+	(void)!fd_read_all(out, &t->said, LIST_MAX, &none);
+	if (rc == 0)
+		return err_set(err, ERR_TIMEOUT, "it did not end in time; --timeout gives it more");
+	return 0;
+}
+
+static int run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct err *err)
+{
+	struct strv words = STRV_INIT, env = STRV_INIT;
+	CLEANUP(free_ptr) char *log = xasprintf("%s/said", t->dir);
+	words_of(ctx, t, &words);
+	environment_of(t, &env);
+	char **argv = terminated(&words), **envp = terminated(&env);
+	CLEANUP(fd_close) int out = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	CLEANUP(fd_close) int pidfd = -1;
+	int pid, fds[] = { -1, out, out };
+	int rc = out < 0 ? err_sys(err, "cannot open '%s'", log) :
+			   proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, &pidfd, err);
+	if (rc == 0)
+		rc = wait_for(t, pid, pidfd, out, ms, err);
+	free(argv);
+	free(envp);
+	strv_release(&words);
+	strv_release(&env);
+	return rc;
+}
+
+static char *session_in(const char *dir)
+{
+	CLEANUP(free_ptr) char *sessions = xasprintf("%s/sessions", dir);
+	DIR *d = opendir(sessions);
+	char *path = NULL;
+	for (struct dirent *e; d && !path && (e = readdir(d));) {
+		size_t len = strlen(e->d_name);
+		if (len > 6 && !strcmp(e->d_name + len - 6, ".glass"))
+			path = xasprintf("%s/%s", sessions, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return path;
+}
+
+static int list(struct trial *t, struct err *err)
+{
+	struct session *s;
+	CLEANUP(free_ptr) char *path = session_in(t->dir);
+	if (!path) {
+		size_t from = t->said.len;
+		while (from > 1 && t->said.data[from - 2] != '\n')
+			from--;
+		return err_set(err, ERR_SCRIPT, "it did not begin: %.*s", (int)strcspn(buf_cstr(&t->said) + (from ? from - 1 : 0), "\n"),
+			       buf_cstr(&t->said) + (from ? from - 1 : 0));
+	}
+	if (session_open(&s, path, err) < 0)
+		return -1;
+	int rc = golden_list(s, &t->list, err);
+	session_close(&s);
+	return rc;
+}
+
+/* --- the result ----------------------------------------------------------------------------------------------------- */
+
+static void put_line(struct cmd_ctx *ctx, char mark, const char *text, size_t nr)
+{
+	CLEANUP(free_ptr) char *line = golden_line(text, nr);
+	if (!line)
+		return;
+	fprintf(ctx->out, "#   %c ", mark);
+	cmd_print_safe(ctx->out, line, strlen(line), false);
+	fputc('\n', ctx->out);
+}
+
+static void tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t differs, const char *want, const char *why)
+{
+	const char *now = buf_cstr(&((struct trial *)(uintptr_t)t)->list);
+	if (ctx->json) {
+		json_t *o = json_object();
+		CLEANUP(free_ptr) char *a = differs ? golden_line(want, differs) : NULL;
+		CLEANUP(free_ptr) char *b = differs ? golden_line(now, differs) : NULL;
+		json_put(o, "file", json_bytes_z(t->file));
+		json_put_flag(o, "ok", !why);
+		json_put_str(o, "why", why);
+		if (differs)
+			json_put_int(o, "line", (int64_t)differs);
+		json_put_str(o, "golden", a);
+		json_put_str(o, "now", b);
+		cmd_json(ctx, o);
+		return;
+	}
+	fprintf(ctx->out, "%sok %zu - ", why ? "not " : "", nr);
+	cmd_print_safe(ctx->out, t->file, strlen(t->file), false);
+	fputc('\n', ctx->out);
+	if (!why)
+		return;
+	fputs("#   ", ctx->out);
+	cmd_print_safe(ctx->out, why, strlen(why), false);
+	fputc('\n', ctx->out);
+	for (size_t i = differs > AROUND ? differs - AROUND : 1; i < differs; i++)
+		put_line(ctx, ' ', want, i);
+	if (differs) {
+		put_line(ctx, '-', want, differs);
+		put_line(ctx, '+', now, differs);
+	}
+}
+
+/* True if it is as it should be. */
+static bool judge(struct cmd_ctx *ctx, size_t nr, struct trial *t)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf want = BUF_INIT;
+	CLEANUP(free_ptr) char *why = NULL;
+	size_t differs = 0;
+	if (cmd_has(ctx, "update")) {
+		if (file_write_atomic(t->golden, buf_cstr(&t->list), t->list.len, 0644, &err) < 0)
+			why = xstrdup(err.text);
+	} else if (access(t->golden, F_OK) < 0) {
+		why = xasprintf("there is no '%s'; look at what it did, then --update writes it", t->golden);
+	} else if (file_read(t->golden, &want, LIST_MAX, &err) < 0) {
+		why = xstrdup(err.text);
+	} else if ((differs = golden_differ(buf_cstr(&want), buf_cstr(&t->list)))) {
+		why = xasprintf("line %zu of '%s' differs (- golden, + now)", differs, t->golden);
+	}
+	tell(ctx, nr, t, differs, buf_cstr(&want), why);
+	return !why;
+}
+
+static bool test_one(struct cmd_ctx *ctx, size_t nr, const char *file, int64_t ms)
+{
+	struct trial t;
+	struct err err = ERR_INIT;
+	bool good = false;
+	if (trial_init(&t, file, &err) < 0 || run(ctx, &t, ms, &err) < 0 || list(&t, &err) < 0)
+		tell(ctx, nr, &t, 0, "", err.text);
+	else
+		good = judge(ctx, nr, &t);
+	if (t.dir && cmd_has(ctx, "keep"))
+		fprintf(ctx->err, "%s: %s\n", file, t.dir);
+	else if (t.dir && dir_remove(t.dir, &err) < 0)
+		fprintf(ctx->err, "sandglass: %s\n", err.text);
+	trial_release(&t);
+	fflush(ctx->out);
+	return good;
+}
+
+int cmd_test(struct cmd_ctx *ctx)
+{
+	const char *timeout = cmd_opt(ctx, "timeout");
+	char *end = NULL;
+	long seconds = timeout ? strtol(timeout, &end, 10) : TIMEOUT_S;
+	size_t nr = ctx->words->nr, bad = 0;
+	if (!nr)
+		return cmd_usage(ctx, "which script? for instance: test fix.lua");
+	if (timeout && (!*timeout || *end || seconds < 1 || seconds > 86400))
+		return cmd_usage(ctx, "--timeout '%s' is no number of seconds", timeout);
+	if (!ctx->json)
+		fprintf(ctx->out, "1..%zu\n", nr);
+	for (size_t i = 0; i < nr; i++)
+		bad += !test_one(ctx, i + 1, cmd_word(ctx, i), seconds * 1000);
+	return bad ? EXIT_UNSUCCESSFUL : EXIT_DONE;
+}
