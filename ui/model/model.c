@@ -45,6 +45,7 @@ void model_release(struct model *m)
 	}
 	free(m->mark);
 	free(m->redo);
+	free(m->choice);
 	free(m->agent);
 	free(m->box);
 	free(m->action);

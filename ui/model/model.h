@@ -112,6 +112,10 @@ struct model_redo {
 	int64_t begin_us;
 };
 
+struct model_choice { /* somebody said something of a part of a box's changes (review.choice) */
+	uint64_t seq, box;
+};
+
 struct model_mark { /* a note of level "mark", by a script or a person */
 	uint64_t seq, on; /* on: the event that is marked */
 	char *text, *key; /* key: the letter that goes there, "" none */
@@ -139,6 +143,8 @@ struct model {
 	size_t nr_marks, cap_marks;
 	struct model_redo *redo;
 	size_t nr_redos, cap_redos;
+	struct model_choice *choice; /* oldest first */
+	size_t nr_choices, cap_choices;
 	char *hold;       /* the hold filter; "" none */
 	char *warning;    /* last super.warn or box.warn */
 	char *notice;     /* for people in one line: the last thing worth it */

@@ -620,6 +620,12 @@ static void agent_event(struct model *m, struct model_agent *a, const struct eve
 	}
 }
 
+static void review_choice(struct model *m, const struct event *ev)
+{
+	GROW(m->choice, m->nr_choices, m->cap_choices);
+	m->choice[m->nr_choices++] = (struct model_choice){ ev->seq, ev->box };
+}
+
 static void apply_body(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	if (ev->kind == EV_ACTION_REQUESTED)
@@ -633,6 +639,8 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		budget(m, a, ev, o);
 	else if (ev->kind == EV_BOX_OPEN)
 		box_open(m, ev, o);
+	else if (ev->kind == EV_REVIEW_CHOICE)
+		review_choice(m, ev);
 	else if (ev->kind > EV_BOX_OPEN && ev->kind < 300)
 		box_event(m, ev, o);
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)

@@ -77,13 +77,15 @@ static void say_part(struct saying *y, const char *path, const struct pick_file 
 	char hex[41] = "";
 	CLEANUP(free_ptr) char *key = NULL;
 	json_put(body, "path", json_bytes_z(path));
+	if (f && (r || f->whole)) {
+		object_hex(&f->seen, hex);
+		json_put_str(body, "of", hex);
+	}
 	if (r) {
 		const unsigned n[] = { r->old_skip, r->old_lines, r->new_skip, r->new_lines };
 		json_t *range = json_array();
 		for (size_t i = 0; i < ARRAY_LEN(n); i++)
 			json_array_append_new(range, json_integer(n[i]));
-		object_hex(&f->seen, hex);
-		json_put_str(body, "of", hex);
 		json_put(body, "range", range);
 		if (r->text)
 			json_put_bytes(body, "text", r->text, r->text_len);
@@ -149,6 +151,8 @@ int trees_pick_command(const struct tree_request *rq, const json_t *opts, json_t
 	for (size_t i = 0; rc == 0 && i < p.paths.nr; i++)
 		say_part(&y, p.paths.item[i], NULL, NULL, 0);
 	for (size_t i = 0; rc == 0 && i < p.nr; i++) {
+		if (p.file[i].whole)
+			say_part(&y, p.file[i].path, &p.file[i], NULL, 0);
 		for (size_t k = 0; k < p.file[i].nr; k++)
 			say_part(&y, p.file[i].path, &p.file[i], NULL, p.file[i].hunk[k]);
 		for (size_t k = 0; k < p.file[i].nr_ranges; k++)

@@ -90,6 +90,10 @@ static bool parse_ranges(struct pick_file *f, const char *s)
 static bool parse_word(struct pick_file *f, const char *list)
 {
 	const char *at = strchr(list, '@');
+	if (!at && strlen(list) == 40 && object_parse(list, &f->seen)) {
+		f->whole = true;
+		return true;
+	}
 	if (!at)
 		return parse_numbers(f, list);
 	CLEANUP(free_ptr) char *hex = xstrndup(list, (size_t)(at - list));
@@ -250,7 +254,13 @@ int pick_choices(struct pick *p, const char *repo, const struct ws_view *v, cons
 				f = &p->file[k];
 		for (size_t k = 0; !f && k < p->paths.nr; k++)
 			wanted |= matches(p->paths.item[k], repo, path->path);
-		if (f) {
+		if (f && f->whole) {
+			const struct ws_state *is = path->now.kind == WS_NONE ? &path->base : &path->now;
+			f->used = true;
+			if (memcmp(f->seen.b, is->oid.b, sizeof(f->seen.b)) != 0)
+				return err_set(err, ERR_INVALID, "'%s' has changed since it was shown: look at it again", path->path);
+			strv_push(&out->whole, path->path);
+		} else if (f) {
 			f->used = true;
 			if (some_hunks(f, path, st, out, err) < 0)
 				return -1;

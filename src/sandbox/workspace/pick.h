@@ -3,7 +3,7 @@
  * Files by pattern, hunks by "FILE:1,3,5-7" (the n-th @@ of FILE in 'diff'), or by "FILE:OID@SKIP,LINES+SKIP,LINES@...":
  * the ranges that were on a screen (SKIP lines stand before the range, in the old and in the new content) and the new
  * content they were ranges of, so that what is taken is what was seen, or is refused; "=BASE64" behind a range: these
- * lines instead of those of the new content. Paths that nothing names are left;
+ * lines instead of those of the new content. "FILE:OID" is the whole file, if it is still that content. Paths that nothing names are left;
  * without any word all is taken. Pure but for the store, any thread. */
 #ifndef SANDBOX_WORKSPACE_PICK_H
 #define SANDBOX_WORKSPACE_PICK_H
@@ -18,6 +18,7 @@ struct pick_file { /* one word of --hunks */
 	struct merge_range *range;
 	size_t nr_ranges, cap_ranges; /* owns their texts */
 	struct object_id seen; /* of the ranges */
+	bool whole; /* all of it, as long as it is @seen */
 	bool used;
 };
 struct pick {

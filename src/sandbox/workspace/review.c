@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/watched.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
 
@@ -89,80 +90,15 @@ bool merge_take_ranges(const struct buf *old, const struct buf *new, const struc
 
 /* --- flags --- */
 
-static const struct {
-	const char *what, *name; /* ending in '/': anything below; with '/' in front: a file of that name anywhere */
-} watched[] = {
-	{ "ci", ".github/workflows/" },
-	{ "ci", ".gitlab-ci.yml" },
-	{ "ci", ".circleci/" },
-	{ "ci", "Jenkinsfile" },
-	{ "ci", ".travis.yml" },
-	{ "ci", "azure-pipelines.yml" },
-	{ "ci", ".woodpecker/" },
-	{ "ci", ".forgejo/workflows/" },
-	{ "policy", ".sandglass/" },
-	{ "hook", ".husky/" },
-	{ "hook", ".githooks/" },
-	{ "hook", ".pre-commit-config.yaml" },
-	{ "hook", "/.gitattributes" },
-	{ "hook", "/.gitmodules" },
-	{ "hook", ".envrc" },
-	{ "hook", ".vscode/" },
-	{ "hook", ".devcontainer/" },
-	{ "lock file", "/package-lock.json" },
-	{ "lock file", "/yarn.lock" },
-	{ "lock file", "/pnpm-lock.yaml" },
-	{ "lock file", "/Cargo.lock" },
-	{ "lock file", "/go.sum" },
-	{ "lock file", "/poetry.lock" },
-	{ "lock file", "/Gemfile.lock" },
-	{ "lock file", "/uv.lock" },
-	{ "lock file", "/composer.lock" },
-};
-
-static bool watches(const char *name, const char *path, size_t len)
-{
-	size_t n = strlen(name);
-	if (name[0] == '/')
-		return (len == n - 1 && !memcmp(path, name + 1, len)) || (len >= n && !memcmp(path + len - n, name, n));
-	if (name[n - 1] == '/')
-		return len >= n && !memcmp(path, name, n);
-	return len == n && !memcmp(path, name, n);
-}
-
-/* Does a link at @path with this target lead out of the tree? */
-static bool leads_out(const char *path, size_t len, const char *target, size_t target_len)
-{
-	int depth = 0;
-	if (target_len && target[0] == '/')
-		return true;
-	for (size_t i = 0; i < len; i++)
-		depth += path[i] == '/';
-	for (size_t i = 0; i < target_len;) {
-		const char *slash = memchr(target + i, '/', target_len - i);
-		size_t end = slash ? (size_t)(slash - target) : target_len, n = end - i;
-		if (n == 2 && target[i] == '.' && target[i + 1] == '.') {
-			if (--depth < 0)
-				return true;
-		} else if (n && !(n == 1 && target[i] == '.')) {
-			depth++;
-		}
-		i = end + 1;
-	}
-	return false;
-}
-
 size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const char **out)
 {
 	size_t nr = 0;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	enum object_type type;
 	struct err err = ERR_INIT;
-	for (size_t i = 0; i < ARRAY_LEN(watched); i++)
-		if (watches(watched[i].name, c->path, c->len)) {
-			out[nr++] = watched[i].what;
-			break;
-		}
+	const char *what = watched_path(c->path, c->len);
+	if (what)
+		out[nr++] = what;
 	if (c->now.kind == WS_FILE && (c->now.mode & 0111) && !(c->was.kind == WS_FILE && (c->was.mode & 0111)))
 		out[nr++] = "executable";
 	if (c->now.kind == WS_FILE && (c->now.mode & 06000))
@@ -171,7 +107,7 @@ size_t merge_flags(const struct ws_change *c, const struct ws_store *st, const c
 		return nr;
 	if ((c->now.flags & WS_HASH_ONLY) || st->get(st->self, &c->now.oid, &type, &b, &err) < 0)
 		return nr;
-	if (c->now.kind == WS_LINK && leads_out(c->path, c->len, buf_cstr(&b), b.len))
+	if (c->now.kind == WS_LINK && watched_link(c->path, c->len, buf_cstr(&b), b.len))
 		out[nr++] = "link out of the tree";
 	if (b.len > 1 << 20)
 		out[nr++] = "large";

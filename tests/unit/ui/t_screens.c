@@ -122,6 +122,20 @@ static const struct {
 	{ "decide-marked-80x24-ascii", "steer", 80, 24, true, "queue", 0, "  y" },
 	{ "decide-marked-mixed-120x36", "steer", 120, 36, false, "queue", 0, " j jk" },
 	{ "replay-wide-agent-120x36", "wide", 120, 36, false, "agent", 0, "12G" },
+	{ "review-120x36", "review", 120, 36, false, "review", 0, "jj" },
+	{ "review-80x24", "review", 80, 24, false, "review", 0, "jj" },
+	{ "review-80x24-ascii", "review", 80, 24, true, "review", 0, "jjjj" },
+	{ "review-beside-120x36", "review", 120, 36, false, "review", 0, "jj=" },
+	{ "review-blanks-80x24", "review", 80, 24, false, "review", 0, "jjjjjW" },
+	{ "review-wide-120x36", "review", 120, 36, false, "review", 0, "Gk" },
+	{ "review-wide-80x24", "review", 80, 24, false, "review", 0, "G" },
+	{ "review-early-120x36", "review", 120, 36, false, "review", 6, "" },
+	{ "preview-approval-120x36", "preview", 120, 36, false, "approval", 0, "" },
+	{ "preview-approval-80x24", "preview", 80, 24, false, "approval", 0, "" },
+	{ "preview-approval-80x24-ascii", "preview", 80, 24, true, "approval", 0, "o" },
+	{ "preview-diff-120x36", "preview", 120, 36, false, "approval", 0, "d" },
+	{ "preview-diff-80x24", "preview", 80, 24, false, "approval", 0, "d]]" },
+	{ "preview-runs-80x24", "preview", 80, 24, false, "approval", 10, "" },
 };
 
 static void press(struct ui *ui, const char *keys)

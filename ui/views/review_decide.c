@@ -1,0 +1,273 @@
+/* What is pressed in the review screen: words about a part, and what becomes of all of them. */
+#include "ui/views/review_inner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* The review that is on top; NULL: it has gone meanwhile. */
+static struct review *on_top(struct ui *ui)
+{
+	struct view *top = ui_top(ui);
+	return strcmp(top->ops->name, "review") == 0 ? top->self : NULL;
+}
+
+static struct subject about(const struct review *v)
+{
+	return (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
+}
+
+/* The parts that a row stands for: itself, or all hunks of its file. */
+static void add_words(struct review *v, size_t i, json_t *list)
+{
+	const struct part *p = &v->part[i];
+	size_t end = i + 1;
+	while (p->hunk == PART_WHOLE && end < v->nr_parts && v->part[end].hunk != PART_WHOLE)
+		end++;
+	for (size_t k = i; k < end; k++) {
+		CLEANUP(buf_release) struct buf word = BUF_INIT;
+		if (v->part[k].hunk == PART_WHOLE && !v->part[k].alone)
+			continue;
+		part_word(&v->part[k], &v->change[v->part[k].file], &word);
+		json_array_append_new(list, json_bytes_z(buf_cstr(&word)));
+	}
+}
+
+static bool send_words(struct review *v, struct ui *ui, json_t *hunks, const char *choice, const char *comment)
+{
+	const char *words[] = { "pick", v->box, NULL };
+	json_t *opts = json_object();
+	json_put(opts, "hunks", hunks);
+	if (choice)
+		json_put_flag(opts, choice, true);
+	if (comment)
+		json_put_str(opts, "message", comment);
+	return ui_send(ui, v->source, words, opts);
+}
+
+static void decide(struct review *v, struct ui *ui, size_t i, enum part_choice c)
+{
+	static const char *const name[] = { [PART_OPEN] = "open", [PART_TAKE] = "take", [PART_LEAVE] = "leave" };
+	const struct source *s = ui_source(ui, v->source);
+	json_t *list = json_array();
+	add_words(v, i, list);
+	if (!s || !v->box || !send_words(v, ui, list, name[c], NULL))
+		return;
+	for (size_t k = i; k < v->nr_parts && (k == i || (v->part[i].hunk == PART_WHOLE && v->part[k].hunk != PART_WHOLE)); k++) {
+		struct own_word *w = review_own(v, &v->part[k]);
+		w->choice = c;
+		w->at = s->model.head;
+	}
+}
+
+static void toggle(struct review *v, struct ui *ui)
+{
+	const char *mark = review_mark(v, v->at);
+	decide(v, ui, v->at, mark[1] == ' ' ? PART_TAKE : mark[1] == '?' ? PART_LEAVE : mark[1] == 'x' ? PART_OPEN : PART_LEAVE);
+}
+
+static void said(struct ui *ui, const char *text)
+{
+	struct review *v = on_top(ui);
+	if (!v || !text || !*text || !v->nr_parts)
+		return;
+	json_t *one = json_array();
+	CLEANUP(buf_release) struct buf word = BUF_INIT;
+	part_word(&v->part[v->at], &v->change[v->part[v->at].file], &word);
+	json_array_append_new(one, json_bytes_z(buf_cstr(&word)));
+	send_words(v, ui, one, NULL, text);
+}
+
+/* --- other lines --- */
+
+static void edited(struct ui *ui, const char *text)
+{
+	struct review *v = on_top(ui);
+	struct source *s = v ? ui_source(ui, v->source) : NULL;
+	if (!s || !text || !v->nr_parts || v->part[v->at].hunk == PART_WHOLE)
+		return;
+	CLEANUP(buf_release) struct buf mine = BUF_INIT;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct part p = v->part[v->at];
+	struct text_diff d;
+	const char *why;
+	change_diff(s, &v->change[p.file], 3, &a, &d);
+	if (!part_edited(&d, &p, text, &mine, &why)) {
+		ui_say(ui, ROLE_WARN, "not taken over: %s", why);
+		return;
+	}
+	json_t *one = json_array();
+	CLEANUP(buf_release) struct buf word = BUF_INIT;
+	p.text = buf_cstr(&mine);
+	p.text_len = mine.len;
+	part_word(&p, &v->change[p.file], &word);
+	json_array_append_new(one, json_bytes_z(buf_cstr(&word)));
+	send_words(v, ui, one, "take", NULL);
+}
+
+static void edit(struct review *v, struct ui *ui)
+{
+	struct source *s = ui_source(ui, v->source);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct text_diff d;
+	if (!s || v->part[v->at].hunk == PART_WHOLE) {
+		ui_say(ui, ROLE_DIM, "choose a hunk: a whole file is not edited here");
+		return;
+	}
+	if (!ui_may_act(ui, v->source)) {
+		ui_say(ui, ROLE_WARN, "this is a record: nothing can be changed in it");
+		return;
+	}
+	change_diff(s, &v->change[v->part[v->at].file], 3, v->arena, &d);
+	part_edit_text(&d, &v->part[v->at], &text);
+	free(ui->edit);
+	ui->edit = xstrdup(buf_cstr(&text));
+	ui->edited = edited;
+}
+
+/* --- all of it --- */
+
+/* What is taken, as words of merge and approve; NULL: nothing. */
+static json_t *taken_opts(struct review *v)
+{
+	json_t *opts = json_object(), *hunks = json_array();
+	for (size_t i = 0; i < v->nr_parts; i++) {
+		const struct part *p = &v->part[i];
+		const struct change *c = &v->change[p->file];
+		CLEANUP(buf_release) struct buf word = BUF_INIT;
+		if (p->hunk != PART_WHOLE)
+			continue;
+		if (p->alone && review_choice(v, p) != PART_LEAVE)
+			part_word(p, c, &word);
+		for (size_t k = i + 1; k < v->nr_parts && v->part[k].hunk != PART_WHOLE; k++) {
+			CLEANUP(buf_release) struct buf one = BUF_INIT;
+			if (review_choice(v, &v->part[k]) == PART_LEAVE)
+				continue;
+			part_word(&v->part[k], c, &one);
+			/* ranges of one file are one word */
+			buf_puts(&word, word.len ? strchr(buf_cstr(&one) + strlen(c->path), '@') : buf_cstr(&one));
+		}
+		if (word.len)
+			json_array_append_new(hunks, json_bytes_z(buf_cstr(&word)));
+	}
+	json_put(opts, "hunks", hunks);
+	return opts;
+}
+
+static void patch_named(struct ui *ui, const char *name)
+{
+	struct review *v = on_top(ui);
+	char here[4096];
+	if (!v || !name || !*name || !v->box)
+		return;
+	const char *words[] = { "merge", v->box, NULL };
+	json_t *opts = taken_opts(v);
+	bool full = name[0] == '/' || !getcwd(here, sizeof(here)); /* the supervisor stands elsewhere */
+	json_put_str(opts, "patch", full ? name : arena_printf(v->arena, "%s/%s", here, name));
+	ui_send(ui, v->source, words, opts);
+}
+
+static void accepted(struct ui *ui, const char *key)
+{
+	struct review *v = on_top(ui);
+	if (!v || !key || !strchr("1234", *key) || !v->box)
+		return;
+	const char *words[] = { "merge", v->box, NULL };
+	const struct subject on = about(v);
+	if (*key == '4') {
+		ui_ask(ui, "patch file: ", &on, patch_named);
+		return;
+	}
+	json_t *opts = taken_opts(v);
+	if (*key != '3')
+		json_put_flag(opts, *key == '1' ? "commits" : "apply", true);
+	ui_send(ui, v->source, words, opts);
+}
+
+static void let_merge(struct ui *ui, const char *key)
+{
+	struct review *v = on_top(ui);
+	if (!v || !key || *key != 'y' || !v->waits)
+		return;
+	const char *words[] = { "approve", arena_printf(v->arena, "%" PRIu64, v->waits), NULL };
+	json_t *opts = taken_opts(v);
+	if (*v->intent)
+		json_put_str(opts, "intent", v->intent);
+	ui_send(ui, v->source, words, opts);
+}
+
+static void ask_how(struct ui *ui, const char *key)
+{
+	struct review *v = on_top(ui);
+	if (!v || !key || *key != 'y')
+		return;
+	const struct subject on = about(v);
+	if (v->waits)
+		ui_choose(ui, arena_printf(v->arena, "let the script merge what is taken (%s)?  (y/n)", v->wanted), "yn", &on, let_merge);
+	else
+		ui_choose(ui, "accept as: 1 commits on this branch  2 working files  3 a branch  4 a patch file", "1234", &on, accepted);
+}
+
+static void accept(struct review *v, struct ui *ui)
+{
+	const struct subject on = about(v);
+	if (v->take == 0)
+		ui_say(ui, ROLE_WARN, v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");
+	else if (v->unseen)
+		ui_choose(ui, "some of what is taken was not seen to its end: go on?  (y/n)", "yn", &on, ask_how);
+	else
+		ask_how(ui, "y");
+}
+
+static void refused(struct ui *ui, const char *text)
+{
+	struct review *v = on_top(ui);
+	if (!v || !text || !v->waits)
+		return;
+	const char *words[] = { "deny", arena_printf(v->arena, "%" PRIu64, v->waits), NULL };
+	json_t *opts = json_object();
+	if (*text)
+		json_put_str(opts, "message", text);
+	ui_send(ui, v->source, words, opts);
+}
+
+static bool of_part(struct review *v, struct ui *ui, uint32_t key)
+{
+	const struct subject on = about(v);
+	if (key == ' ')
+		toggle(v, ui);
+	else if (key == 't' || key == 'x')
+		decide(v, ui, v->at, key == 't' ? PART_TAKE : PART_LEAVE);
+	else if (key == 'M' || key == 'c')
+		ui_ask(ui, "comment, for the agent and the record: ", &on, said);
+	else if (key == 'e')
+		edit(v, ui);
+	else
+		return false;
+	return true;
+}
+
+bool review_key(void *self, struct ui *ui, uint32_t key)
+{
+	struct review *v = self;
+	const struct subject on = about(v);
+	const char *undo[] = { "undo", NULL };
+	if (v->nr_parts && of_part(v, ui, key))
+		return true;
+	if (key == 'J' || key == 'K')
+		v->top += key == 'J' ? 1 : -1;
+	else if (key == '=')
+		v->side = !v->side;
+	else if (key == 'W')
+		v->no_blanks = !v->no_blanks;
+	else if (key == 'z')
+		ui_send(ui, v->source, undo, NULL);
+	else if (key == 'n' && v->waits)
+		ui_ask(ui, "refuse the merge; why, for the agent: ", &on, refused);
+	else if (key == 'a')
+		accept(v, ui);
+	else
+		return false;
+	return true;
+}
