@@ -1,4 +1,4 @@
-#include "ui/line.h"
+#include "ui/line_inner.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -12,23 +12,7 @@
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
-/* What the person's next line is taken for. */
-enum awaiting { AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_EDIT, AWAIT_ANSWER };
-
-struct line {
-	struct source *s;
-	const struct act *act;
-	FILE *out;
-	bool json, ask;
-	enum awaiting awaiting;
-	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
-	uint64_t later;     /* not asked again by itself up to this one */
-	char *intent;
-	bool at_prompt;     /* the prompt is the last thing on the screen */
-	char zone[16];	    /* of the line before */
-};
-
-static void print_safe(FILE *out, const char *text)
+void line_print_safe(FILE *out, const char *text)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	sanitize_line(text, strlen(text), 0, &b);
@@ -66,7 +50,7 @@ static void print_what(struct line *l, const char *what)
 {
 	if (*what) {
 		fputs(": ", l->out);
-		print_safe(l->out, what);
+		line_print_safe(l->out, what);
 	}
 }
 
@@ -74,7 +58,7 @@ static void print_by(struct line *l, const char *by)
 {
 	if (*by) {
 		fputs(" by ", l->out);
-		print_safe(l->out, by);
+		line_print_safe(l->out, by);
 	}
 }
 
@@ -201,7 +185,7 @@ static void print_event(struct line *l, const struct event *ev)
 										    : ev->agent);
 	row_load(&r, l->s, &(struct row){ step ? ev->action : ev->seq, step ? EV_ACTION_REQUESTED : ev->kind }, &a);
 	print_time(l, ev->ts_us, &a);
-	print_safe(l->out, agent ? agent->name : "session");
+	line_print_safe(l->out, agent ? agent->name : "session");
 	fprintf(l->out, " event %" PRIu64 " ", step ? ev->action : ev->seq);
 	if (!step) {
 		print_other(l, &r);
@@ -210,285 +194,6 @@ static void print_event(struct line *l, const struct event *ev)
 	}
 	fputc('\n', l->out);
 	arena_release(&a);
-}
-
-/* --- prompts ------------------------------------------------------------------------------------------------------ */
-
-static const char choices[] =
-	"  1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  "
-	"7 later  8 tell me more  9 try it first  10 make the preview so\n";
-
-static bool can_act(const struct line *l)
-{
-	return l->ask && l->act && l->act->command;
-}
-
-/* Events that came between have pushed it up. */
-static void show_prompt(struct line *l)
-{
-	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent", [AWAIT_PATTERN] = "pattern",
-					      [AWAIT_EDIT] = "run this instead" };
-	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
-	if (!l->at_prompt)
-		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");
-	l->at_prompt = true;
-}
-
-static void prompt_action(struct line *l, const struct model_action *act)
-{
-	struct arena a = ARENA_INIT;
-	struct approval_info info;
-	approval_load(&info, l->s, act->id, &a);
-	l->asked = act->id;
-	l->awaiting = AWAIT_CHOICE;
-	free(l->intent);
-	l->intent = xstrdup(info.intent);
-	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
-	if (act->until_us)
-		fprintf(l->out, ", %s in %s if nobody answers",
-			strcmp(info.on_timeout, "allow") == 0 ? "ALLOWED" : "denied",
-			fmt_age(&a, act->until_us - l->s->model.last_us));
-	fprintf(l->out, ".\n%s", choices);
-	show_prompt(l);
-	arena_release(&a);
-}
-
-static void prompt_question(struct line *l, uint64_t seq)
-{
-	CLEANUP(json_release) json_t *o = source_body(l->s, seq);
-	const json_t *list = json_object_get(o, "choices");
-	l->asked = seq;
-	l->awaiting = AWAIT_ANSWER;
-	fprintf(l->out, "question %" PRIu64 ": ", seq);
-	print_safe(l->out, json_str(o, "text", ""));
-	fputc('\n', l->out);
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *c = json_array_get(list, i);
-		fprintf(l->out, "  %zu ", i + 1);
-		print_safe(l->out, json_is_string(c) ? json_string_value(c) : json_str(c, "text", "?"));
-	}
-	fputc('\n', l->out);
-	show_prompt(l);
-}
-
-static bool still_waits(const struct line *l)
-{
-	const struct model_action *act = model_action(&l->s->model, l->asked);
-	if (act)
-		return act->state == ACT_WAITS;
-	for (size_t i = 0; i < l->s->model.nr_asks; i++)
-		if (l->s->model.ask[i].seq == l->asked)
-			return true;
-	return false;
-}
-
-/* Never while an answer is being typed for something that still waits. */
-static void prompt_next(struct line *l)
-{
-	const struct model *m = &l->s->model;
-	if (!can_act(l) || l->json)
-		return;
-	if (l->asked && still_waits(l)) {
-		show_prompt(l);
-		return;
-	}
-	if (l->asked)
-		fputs("(it is decided)\n", l->out);
-	l->asked = 0;
-	l->awaiting = AWAIT_COMMAND;
-	for (size_t i = 0; i < m->nr_held; i++)
-		if (m->held[i] > l->later) {
-			prompt_action(l, model_action(m, m->held[i]));
-			return;
-		}
-	for (size_t i = 0; i < m->nr_asks; i++)
-		if (m->ask[i].seq > l->later) {
-			prompt_question(l, m->ask[i].seq);
-			return;
-		}
-}
-
-/* --- what is typed ------------------------------------------------------------------------------------------------ */
-
-static void sent(void *self, const json_t *result, const struct err *err)
-{
-	struct line *l = self;
-	if (l->at_prompt && (err || json_str(result, "text", NULL)))
-		fputc('\n', l->out), l->at_prompt = false;
-	const char *text = json_str(result, "text", NULL);
-	if (err)
-		fprintf(l->out, "not done: %s\n", err->text);
-	else if (text)
-		print_safe(l->out, text), fputc('\n', l->out);
-	fflush(l->out);
-}
-
-static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
-{
-	if (l->act && l->act->command)
-		l->act->command(l->act->self, words, nr, opts, sent, l);
-	else
-		fputs("read only: there is nobody to tell it to\n", l->out);
-	json_decref(opts);
-}
-
-static void decide(struct line *l, const char *word, json_t *opts)
-{
-	char id[32];
-	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
-	const char *words[] = { word, id };
-	if (l->intent && *l->intent)
-		json_put_str(opts, "intent", l->intent);
-	send_words(l, words, 2, opts);
-	l->awaiting = AWAIT_COMMAND;
-	l->later = l->asked > l->later ? l->asked : l->later;
-	l->asked = 0;
-}
-
-static void decide_with(struct line *l, const char *word, const char *opt, const char *text)
-{
-	json_t *opts = json_object();
-	if (text)
-		json_put_str(opts, opt, text);
-	else
-		json_put_flag(opts, opt, true);
-	decide(l, word, opts);
-}
-
-static void ask_text(struct line *l, enum awaiting what, const char *label)
-{
-	l->awaiting = what;
-	fputs(label, l->out);
-	l->at_prompt = true;
-}
-
-static void tell_more(struct line *l)
-{
-	struct arena a = ARENA_INIT;
-	struct approval_info info;
-	struct text t;
-	size_t end;
-	text_init(&t, &a, 100, 5, false);
-	approval_load(&info, l->s, l->asked, &a);
-	approval_text(&t, l->s, &info, 0, &end);
-	fprintf(l->out, "(%s)\n", info.counts ? info.counts : "");
-	for (size_t i = 0; i < t.nr; i++) {
-		fprintf(l->out, "%-5s", t.row[i].gutter ? t.row[i].gutter : "");
-		for (uint32_t k = 0; k < t.row[i].nr; k++)
-			fputs(t.row[i].glyph[k].s, l->out);
-		fputc('\n', l->out);
-	}
-	fputs(choices, l->out);
-	show_prompt(l);
-	arena_release(&a);
-}
-
-static void try_it(struct line *l)
-{
-	char id[32];
-	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
-	const char *words[] = { "preview", id };
-	fputs("it is being tried, for at most 30 seconds\n", l->out);
-	send_words(l, words, 2, NULL);
-	show_prompt(l);
-}
-
-static void chosen(struct line *l, const char *text)
-{
-	if (strcmp(text, "10") == 0) {
-		decide(l, "promote", json_object());
-		return;
-	}
-	switch (strlen(text) == 1 ? text[0] : 0) {
-	case '1':
-		decide(l, "approve", json_object());
-		break;
-	case '2':
-		ask_text(l, AWAIT_PATTERN, "pattern (as 'git fetch *'; empty: back)> ");
-		break;
-	case '3':
-		ask_text(l, AWAIT_EDIT, "run this instead (empty: back)> ");
-		break;
-	case '4':
-		ask_text(l, AWAIT_MESSAGE, "tell the agent (may be empty)> ");
-		break;
-	case '5':
-		decide_with(l, "deny", "pause", NULL);
-		break;
-	case '6':
-		decide_with(l, "deny", "kill", NULL);
-		break;
-	case '7':
-		l->later = l->asked;
-		l->asked = 0;
-		l->awaiting = AWAIT_COMMAND;
-		fputs("it stays held; \"approve\" and \"deny\" with its number work at any time\n", l->out);
-		prompt_next(l);
-		break;
-	case '8':
-		tell_more(l);
-		break;
-	case '9':
-		try_it(l);
-		break;
-	default:
-		if (*text)
-			fprintf(l->out, "a number from 1 to 10, please\n");
-		show_prompt(l);
-		break;
-	}
-}
-
-static void answered(struct line *l, const char *text)
-{
-	char id[32];
-	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
-	const char *words[] = { "answer", id, text };
-	if (*text)
-		send_words(l, words, 3, NULL);
-	l->later = l->asked;
-	l->asked = 0;
-	l->awaiting = AWAIT_COMMAND;
-}
-
-static void command(struct line *l, const char *text)
-{
-	const char *words[16];
-	size_t nr = 0;
-	CLEANUP(free_ptr) char *copy = xstrdup(text);
-	char *save = NULL;
-	for (char *w = strtok_r(copy, " \t", &save); w && nr < ARRAY_LEN(words); w = strtok_r(NULL, " \t", &save))
-		words[nr++] = w;
-	if (nr > 0)
-		send_words(l, words, nr, NULL);
-}
-
-/* A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
-void line_typed(struct line *l, const char *text)
-{
-	l->at_prompt = false;
-	bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
-	if (l->asked && !still_waits(l)) {
-		fputs("it is decided already\n", l->out);
-		l->asked = 0;
-		l->awaiting = AWAIT_COMMAND;
-	} else if (l->awaiting == AWAIT_CHOICE && !word) {
-		chosen(l, text);
-	} else if (l->awaiting == AWAIT_MESSAGE) {
-		decide_with(l, "deny", "message", text);
-	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_EDIT) {
-		bool edit = l->awaiting == AWAIT_EDIT;
-		l->awaiting = AWAIT_CHOICE;
-		if (*text)
-			decide_with(l, "approve", edit ? "cmd" : "session", text);
-		else
-			show_prompt(l);
-	} else if (l->awaiting == AWAIT_ANSWER) {
-		answered(l, text);
-	} else {
-		command(l, text);
-	}
-	fflush(l->out);
 }
 
 /* --- following ---------------------------------------------------------------------------------------------------- */
@@ -503,7 +208,7 @@ struct line *line_new(struct source *s, const struct act *act, FILE *out, bool j
 void line_free(struct line **l)
 {
 	if (*l)
-		free((*l)->intent);
+		line_forget(*l);
 	free(*l);
 	*l = NULL;
 }
@@ -519,7 +224,7 @@ int line_sync(struct line *l, uint64_t limit_seq, struct err *err)
 		arena_reset(&a);
 	}
 	arena_release(&a);
-	prompt_next(l);
+	line_prompt(l);
 	fflush(l->out);
 	return rc < 0 ? -1 : 0;
 }

@@ -3,8 +3,8 @@
  *
  *     14:31:26 fix-parser event 405 HELD by policy.lua:22 'no-push': git push origin fix/parser
  *     ask 405, risk high, denied in 10 minutes if nobody answers.
- *       1 approve once  2 approve for session  3 edit  4 deny with message  5 deny and pause  6 kill  7 later  8 tell
- * me more 405> _
+ *       1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill ...
+ *     405> _
  *
  * --json prints one JSON object per event instead: {"schema":1,"seq":..,"kind":"..","ts":"..","agent":..,"body":{..}}.
  */

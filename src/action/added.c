@@ -45,7 +45,8 @@ static json_t *lifts_of(const struct judgement *j)
 		const struct match *m = &j->match[i];
 		enum verdict one;
 		bool known = false;
-		if (m->rule->verdict != VERDICT_ASK || m->policy->firm || !match_counts(m, &one) || !(m->parts & j->not_allowed))
+		if (m->rule->verdict != VERDICT_ASK || m->policy->firm || !match_counts(m, &one) ||
+		    !(m->parts & j->not_allowed))
 			continue;
 		for (size_t k = 0; k < json_array_size(names); k++)
 			known |= !strcmp(json_string_value(json_array_get(names, k)), m->rule->name);

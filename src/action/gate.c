@@ -74,6 +74,7 @@ void gate_free(struct gate **gp)
 	free(g->agent);
 	free(g->past);
 	free(g->past_denied);
+	free(g->past_parts);
 	free(g->budget);
 	free(g->hold_text);
 	filter_free(&g->hold);
@@ -412,6 +413,7 @@ static void judged(struct action *a)
 	bool filtered = !a->by_person && gate_holds(g, a);
 	bool nobody = g->unattended && ((v == VERDICT_ASK && !a->by_person) || (v != VERDICT_DENY && filtered));
 	g->person_missed |= nobody;
+	past_judged(g, a);
 	json_t *body = judgement_json(&a->judgement);
 	if (nobody) {
 		json_put_str(body, "verdict", "deny");

@@ -118,6 +118,7 @@ struct gate {
 	size_t nr_decided;
 	struct action_spec *past; /* what was wanted before: to show what a waiver would have covered */
 	bool *past_denied;
+	uint64_t *past_parts; /* those that were not allowed; 0 = none */
 	size_t nr_past, cap_past;
 };
 
@@ -161,6 +162,7 @@ void waiver_add(struct action *a, const struct decide *d);
 void waivers_expire(struct gate *g);
 void waivers_used(struct action *a);
 void past_push(struct gate *g, const struct action *a);
+void past_judged(struct gate *g, const struct action *a);
 void past_denied(struct gate *g, const struct action *a);
 
 /* budget.c: HOLD_BUDGET if it cannot be reserved, else 0. */

@@ -13,7 +13,9 @@ void waiver_add(struct action *a, const struct decide *d)
 	struct gate *g = a->gate;
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
 	struct waiver *w = &g->waiver[g->nr_waivers++];
-	*w = (struct waiver){ .kind = a->spec.kind, .agent = d->waiver_all ? 0 : a->spec.agent, .pattern = xstrdup(d->waiver),
+	*w = (struct waiver){ .kind = a->spec.kind,
+			      .agent = d->waiver_all ? 0 : a->spec.agent,
+			      .pattern = xstrdup(d->waiver),
 			      .uses = d->waiver_uses,
 			      .until_us = d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
 	json_t *body = json_object();
@@ -50,11 +52,13 @@ void waivers_used(struct action *a)
 		return;
 	action_subject(a, &subject);
 	for (size_t i = g->nr_waivers; i-- > 0;)
-		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], a->spec.agent, &subject) && --g->waiver[i].uses == 0)
+		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], a->spec.agent, &subject) &&
+		    --g->waiver[i].uses == 0)
 			drop(g, i);
 }
 
-/* --- what it would have covered ------------------------------------------------------------------------------------- */
+/* --- what it would have covered -------------------------------------------------------------------------------------
+ */
 
 void past_push(struct gate *g, const struct action *a)
 {
@@ -64,12 +68,21 @@ void past_push(struct gate *g, const struct action *a)
 		bytes += s->argv.len[i];
 	if (bytes > PAST_TEXT_MAX || s->kind == ACT_MODEL || s->kind == ACT_ASK)
 		return;
-	struct action_spec kept = { .kind = s->kind, .cause = a->id, .agent = s->agent, .box = s->box, .tool = s->tool,
-				    .argv = s->argv, .cwd = s->cwd, .path = s->path, .host_path = s->host_path,
-				    .host = s->host, .port = s->port };
+	struct action_spec kept = { .kind = s->kind,
+				    .cause = a->id,
+				    .agent = s->agent,
+				    .box = s->box,
+				    .tool = s->tool,
+				    .argv = s->argv,
+				    .cwd = s->cwd,
+				    .path = s->path,
+				    .host_path = s->host_path,
+				    .host = s->host,
+				    .port = s->port };
 	if (!g->past) {
 		g->past = xcalloc(PAST_MAX, sizeof(*g->past));
 		g->past_denied = xcalloc(PAST_MAX, sizeof(*g->past_denied));
+		g->past_parts = xcalloc(PAST_MAX, sizeof(*g->past_parts));
 	}
 	size_t at = g->cap_past++ % PAST_MAX;
 	if (g->nr_past < PAST_MAX)
@@ -77,6 +90,14 @@ void past_push(struct gate *g, const struct action *a)
 	action_spec_release(&g->past[at]);
 	spec_copy(&g->past[at], &kept);
 	g->past_denied[at] = false;
+	g->past_parts[at] = 0;
+}
+
+void past_judged(struct gate *g, const struct action *a)
+{
+	for (size_t i = 0; i < g->nr_past && a->judgement.not_allowed; i++)
+		if (g->past[i].cause == a->id)
+			g->past_parts[i] = a->judgement.not_allowed;
 }
 
 void past_denied(struct gate *g, const struct action *a)
@@ -93,7 +114,9 @@ static void count_past(struct gate *g, const struct waiver *w, json_t *out)
 	for (size_t n = g->nr_past; n > 0; n--) { /* newest first */
 		size_t i = (g->cap_past + n - 1 - g->nr_past) % PAST_MAX;
 		const struct policy_subject subject = { .spec = &g->past[i] };
-		if (!waiver_covers(w, g->past[i].agent, &subject))
+		uint64_t parts = g->past_parts[i];
+		if (!(parts ? waiver_lifts(w, g->past[i].agent, &subject, parts)
+			    : waiver_covers(w, g->past[i].agent, &subject)))
 			continue;
 		matched++;
 		denied += g->past_denied[i];
@@ -115,7 +138,8 @@ json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
 	action_subject(a, &subject);
 	json_t *list = policy_proposals(&a->judgement, &subject), *one;
 	size_t i;
-	json_array_foreach(list, i, one) {
+	json_array_foreach(list, i, one)
+	{
 		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
 		count_past(g, &(struct waiver){ .kind = a->spec.kind, .pattern = pattern }, one);
 	}

@@ -190,6 +190,8 @@ json_t *policy_proposals(const struct judgement *j, const struct policy_subject 
 bool judgement_confirm(const struct judgement *j);
 /* Would @pattern lift the ask of every not allowed part of an action like @subject? */
 bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_subject *subject);
+/* The same when the parts @not_allowed alone are in question. */
+bool waiver_lifts(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t not_allowed);
 /* Of at least one part? */
 bool waiver_touches(const struct waiver *w, uint64_t agent, const struct policy_subject *subject);
 

@@ -106,6 +106,12 @@ bool waiver_covers(const struct waiver *w, uint64_t agent, const struct policy_s
 	return parts == all;
 }
 
+bool waiver_lifts(const struct waiver *w, uint64_t agent, const struct policy_subject *subject, uint64_t not_allowed)
+{
+	uint64_t all, parts = covered(w, agent, subject, &all);
+	return (parts & not_allowed) == not_allowed;
+}
+
 bool waiver_touches(const struct waiver *w, uint64_t agent, const struct policy_subject *subject)
 {
 	uint64_t all;

@@ -48,6 +48,17 @@ static json_t *agents(const struct model *m)
 	return list;
 }
 
+static const char *who_of(const json_t *body)
+{
+	const char *name = json_str(json_object_get(body, "who"), "name", "");
+	return *name ? name : json_str(body, "by", "");
+}
+
+static const char *note_of(const json_t *body)
+{
+	return json_str(body, "note", json_str(body, "message", ""));
+}
+
 static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t kind)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -62,6 +73,11 @@ static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t k
 	json_put_str(o, "why", act ? r.by : "waits for an answer");
 	json_put_int(o, "since_us", act ? act->held_us : r.ts_us);
 	json_put_int(o, "until_us", act ? act->until_us : 0);
+	if (act && act->later) {
+		CLEANUP(json_release) json_t *body = source_body(s, act->later);
+		json_put_str(o, "note", note_of(body));
+		json_put_str(o, "note_by", who_of(body));
+	}
 	json_array_append_new(list, o);
 }
 
@@ -74,12 +90,6 @@ static json_t *waits(struct source *s)
 	for (size_t i = 0; i < m->nr_asks; i++)
 		add_waiting(list, s, m->ask[i].seq, EV_ASK);
 	return list;
-}
-
-static const char *who_of(const json_t *body)
-{
-	const char *name = json_str(json_object_get(body, "who"), "name", "");
-	return *name ? name : json_str(body, "by", "");
 }
 
 static json_t *decisions(struct source *s)
@@ -103,7 +113,7 @@ static json_t *decisions(struct source *s)
 		json_put_str(o, "by", json_str(body, "by", ""));
 		json_put_str(o, "who", who_of(body));
 		json_put_int(o, "uid", json_int(json_object_get(body, "who"), "uid", -1));
-		json_put_str(o, "note", json_str(body, "message", ""));
+		json_put_str(o, "note", note_of(body));
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -338,6 +348,12 @@ static void text_waits(const json_t *h, struct arena *a, struct buf *out)
 		buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
 		if (json_int(o, "until_us", 0))
 			buf_printf(out, ", denied in %s if nobody answers", fmt_age(a, json_int(o, "until_us", 0) - now));
+		if (*json_str(o, "note", "")) {
+			buf_puts(out, "\n      note of ");
+			put_safe(out, json_str(o, "note_by", ""));
+			buf_puts(out, ": ");
+			put_safe(out, json_str(o, "note", ""));
+		}
 		buf_putc(out, '\n');
 	}
 }

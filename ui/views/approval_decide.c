@@ -72,7 +72,8 @@ static void noted(struct ui *ui, const char *text)
 	size_t len = strlen(v->note);
 	while (len > 0 && !utf8_valid(v->note, len)) /* cut in the middle of a character */
 		v->note[--len] = 0;
-	ui_say(ui, ROLE_DIM, *text ? "kept with whatever you decide about #%" PRIu64 : "no note for #%" PRIu64, v->action);
+	ui_say(ui, ROLE_DIM, *text ? "kept with whatever you decide about #%" PRIu64 : "no note for #%" PRIu64,
+	       v->action);
 }
 
 /* "Later" leaves it held; with a note that is worth an event. */

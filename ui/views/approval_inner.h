@@ -13,47 +13,47 @@ enum { DEAD_US = 400000, NOTE_MAX = 400, WIDEN_ROWS = 6 };
  * supervisor (command `waivers`), because the gate alone knows what a pattern matches. */
 struct widen_row {
 	char *pattern;
-	bool wide, typed;    /* typed: by the person */
+	bool wide, typed; /* typed: by the person */
 	bool counted;
 	int64_t matched, denied;
-	json_t *tried;       /* matched, denied, tried, actions[]; of a rule also text, name, file, line, then, by */
+	json_t *tried; /* matched, denied, tried, actions[]; of a rule also text, name, file, line, then, by */
 };
 struct widen {
 	enum { WIDEN_NONE, WIDEN_SESSION, WIDEN_RULE } what;
 	struct widen_row row[WIDEN_ROWS];
 	size_t nr, at;
-	unsigned until;      /* index into its table */
+	unsigned until;	      /* index into its table */
 	bool all, deny, sure; /* every agent; a rule that denies; Enter once on a wide one */
-	int64_t opened_us;   /* mono */
-	uint64_t action;     /* what it was asked about */
-	unsigned asked;      /* number of the newest question: only its answer counts */
-	bool known;          /* the first answer is here */
-	char wrong[240];     /* why the pattern is none; "" it is one */
+	int64_t opened_us;    /* mono */
+	uint64_t action;      /* what it was asked about */
+	unsigned asked;	      /* number of the newest question: only its answer counts */
+	bool known;	      /* the first answer is here */
+	char wrong[240];      /* why the pattern is none; "" it is one */
 };
 
 struct approval {
 	size_t source;
 	uint64_t action;
-	int64_t opened_us;  /* mono */
-	unsigned shown;     /* ui->nr_shown then */
-	bool armed, sure;   /* y once, m once */
-	bool seen_end;      /* the end of the bytes was on the screen */
-	bool sent;          /* by us: it closes when it is done */
-	bool unfold;        /* v: everything also on a small screen */
-	bool output;        /* o: the output of the preview */
+	int64_t opened_us; /* mono */
+	unsigned shown;	   /* ui->nr_shown then */
+	bool armed, sure;  /* y once, m once */
+	bool seen_end;	   /* the end of the bytes was on the screen */
+	bool sent;	   /* by us: it closes when it is done */
+	bool unfold;	   /* v: everything also on a small screen */
+	bool output;	   /* o: the output of the preview */
 	int64_t top;
-	size_t chosen;      /* with j and k: index of a decision + 1; 0 none */
+	size_t chosen;	     /* with j and k: index of a decision + 1; 0 none */
 	char note[NOTE_MAX]; /* for the record, with whatever is decided */
 	struct widen widen;
-	json_t *pending;    /* options of an approval that waits for the name to be typed */
+	json_t *pending; /* options of an approval that waits for the name to be typed */
 	const char *pending_word;
 	/* made by recalc */
 	struct approval_info info;
 	struct text text;
 	size_t text_top, command_end;
-	int rows;           /* of the text */
-	size_t place, of;   /* in the queue */
-	char intent[80];    /* of what is shown; another one means another thing to decide */
+	int rows;	  /* of the text */
+	size_t place, of; /* in the queue */
+	char intent[80];  /* of what is shown; another one means another thing to decide */
 	int64_t now_us;
 	struct arena *arena;
 };

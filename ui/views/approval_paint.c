@@ -102,8 +102,9 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
-		return v->info.trying ? "it is being tried" : v->info.tried ? "this preview cannot be promoted: r tries it again"
-									    : "r tries it first";
+		return v->info.trying  ? "it is being tried"
+		       : v->info.tried ? "this preview cannot be promoted: r tries it again"
+				       : "r tries it first";
 	if (!v->info.command && verb == VERB_EDIT)
 		return "only for command lines";
 	return NULL;
@@ -119,7 +120,8 @@ static const char *what_of(const struct approval *v, size_t i)
 	if (decisions[i].verb == VERB_YES && v->armed)
 		return "once more: the risk is high";
 	if (decisions[i].verb == VERB_YES && type)
-		return arena_printf(v->arena, "run exactly these bytes, once (%sthen type %s)", v->info.high ? "y twice, " : "", type);
+		return arena_printf(v->arena, "run exactly these bytes, once (%sthen type %s)",
+				    v->info.high ? "y twice, " : "", type);
 	if (decisions[i].verb == VERB_YES && v->info.high)
 		return "run exactly these bytes, once (y twice: the risk is high)";
 	if (decisions[i].verb == VERB_NOTE && *v->note)
@@ -127,18 +129,27 @@ static const char *what_of(const struct approval *v, size_t i)
 	return decisions[i].what;
 }
 
-static void paint_decision(const struct approval *v, const struct ui *ui, struct area a, int row, int col, size_t i, bool what)
+static void paint_decision(const struct approval *v, const struct ui *ui, struct area a, int row, int col, size_t i,
+			   bool what)
 {
-	bool dead = approval_off(v, ui, decisions[i].verb) ||
-		    (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
+	bool dead =
+		approval_off(v, ui, decisions[i].verb) || (verb_acts(decisions[i].verb) && !ui_may_act(ui, v->source));
 	bool hot = decisions[i].verb == VERB_YES && v->armed, noted = decisions[i].verb == VERB_NOTE && *v->note;
 	bool on = v->chosen == i + 1;
 	put(a, row, col - 2, ROLE_HELD, on ? ">" : "");
 	col = put_field(a, row, col, 4, dead ? ROLE_OFF : ROLE_KEY, decisions[i].key);
-	col = put_field(a, row, col, 24, dead ? ROLE_OFF : hot || on ? ROLE_HELD : ROLE_TEXT, noted && !what ? v->note : decisions[i].name);
+	col = put_field(a, row, col, 24,
+			dead	    ? ROLE_OFF
+			: hot || on ? ROLE_HELD
+				    : ROLE_TEXT,
+			noted && !what ? v->note : decisions[i].name);
 	if (what) {
 		const char *text = what_of(v, i);
-		put_bytes(a, row, col, a.cols - col - 1, hot ? ROLE_HELD : noted ? ROLE_NAME : ROLE_DIM, text, strlen(text), 0);
+		put_bytes(a, row, col, a.cols - col - 1,
+			  hot	  ? ROLE_HELD
+			  : noted ? ROLE_NAME
+				  : ROLE_DIM,
+			  text, strlen(text), 0);
 	}
 }
 
@@ -148,7 +159,8 @@ static void paint_decisions(const struct approval *v, const struct ui *ui, struc
 	size_t half = (ARRAY_LEN(decisions) + 1) / 2;
 	put_rule(a, 0, "decide", ROLE_TITLE, v->armed ? "y again to approve, any other key not" : NULL);
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
-		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, i, !two);
+		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, i,
+			       !two);
 }
 
 static void paint_decided(const struct approval *v, struct area a)
@@ -173,7 +185,8 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	paint_counts(v, body);
 	if (v->text_top + (size_t)body.rows < v->text.nr)
 		put_right(body, body.rows - 1, 0, body.cols - 1, ROLE_WARN,
-			  arena_printf(v->arena, " %zu more lines: Space ", v->text.nr - v->text_top - (size_t)body.rows));
+			  arena_printf(v->arena, " %zu more lines: Space ",
+				       v->text.nr - v->text_top - (size_t)body.rows));
 	struct area low = area_sub(a, a.rows - below, 0, below, a.cols);
 	if (v->info.decided)
 		paint_decided(v, low);

@@ -46,8 +46,10 @@ static void proposals(struct widen *w, const json_t *list)
 	for (size_t i = 0; i < json_array_size(list) && w->nr < WIDEN_ROWS - 1; i++) {
 		json_t *o = json_array_get(list, i);
 		w->row[w->nr++] = (struct widen_row){ .pattern = xstrdup(json_str(o, "pattern", "")),
-						      .wide = json_flag(o, "wide", false), .counted = true,
-						      .matched = json_int(o, "matched", 0), .denied = json_int(o, "denied", 0),
+						      .wide = json_flag(o, "wide", false),
+						      .counted = true,
+						      .matched = json_int(o, "matched", 0),
+						      .denied = json_int(o, "denied", 0),
 						      .tried = w->what == WIDEN_SESSION ? json_incref(o) : NULL };
 	}
 	if (!own.pattern)
@@ -205,7 +207,8 @@ static void save(struct approval *v, struct ui *ui)
 	if (ui->mono_us - w->opened_us < DEAD_US) {
 		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is saved by mistake");
 	} else if (!r || !*r->pattern || *w->wrong || !r->tried) {
-		ui_say(ui, ROLE_WARN, "%s", *w->wrong ? w->wrong : "what it would match is not known yet; nothing was saved");
+		ui_say(ui, ROLE_WARN, "%s",
+		       *w->wrong ? w->wrong : "what it would match is not known yet; nothing was saved");
 	} else if (r->wide && !w->sure && !w->deny) {
 		w->sure = true;
 		ui_say(ui, ROLE_WARN, "WIDE: it says little of what it lets through; Enter once more saves it");
@@ -291,9 +294,10 @@ static int paint_rows(const struct approval *v, struct area a, int row)
 	}
 	if (w->nr == 0 || !w->row[w->nr - 1].typed) {
 		put(a, row, 3, ROLE_KEY, "e");
-		put(a, row++, 7, ROLE_DIM, !w->known ? "asking which patterns there are.."
-					    : w->nr  ? "a pattern of your own"
-						     : "nothing can be proposed for it; a pattern of your own");
+		put(a, row++, 7, ROLE_DIM,
+		    !w->known ? "asking which patterns there are.."
+		    : w->nr   ? "a pattern of your own"
+			      : "nothing can be proposed for it; a pattern of your own");
 	}
 	return row;
 }
@@ -315,8 +319,12 @@ static int paint_choices(const struct approval *v, struct area a, int row)
 	}
 	col = put(a, row, col, ROLE_KEY, "a") + 3;
 	col = put(a, row, col, ROLE_TEXT, a.cols < 100 ? "for    " : "for  ");
+	if (!v->info.agent) { /* a waiver is an agent's or everybody's */
+		put(a, row, col, ROLE_TEXT, "everything of this session: it has no agent");
+		return row + 1;
+	}
 	col = put(a, row, col, ROLE_KEY, w->all ? "( ) " : "(*) ");
-	col = put(a, row, col, ROLE_TEXT, v->info.agent ? v->info.agent->name : "the script") + 2;
+	col = put(a, row, col, ROLE_TEXT, v->info.agent->name) + 2;
 	col = put(a, row, col, ROLE_KEY, w->all ? "(*) " : "( ) ");
 	put(a, row, col, ROLE_TEXT, "all agents");
 	return row + 1;
@@ -346,11 +354,12 @@ static int paint_rule(const struct approval *v, struct area a, int row)
 	}
 	bool good = strcmp(then, w->deny ? "deny" : "allow") == 0;
 	put(a, row++, 3, ROLE_DIM,
-	    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs", json_str(o, "file", ""),
-			 json_int(o, "line", 0)));
+	    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs",
+			 json_str(o, "file", ""), json_int(o, "line", 0)));
 	put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
 	    good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
-		 : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s", v->action, then, json_str(o, "by", "")));
+		 : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s", v->action, then,
+				json_str(o, "by", "")));
 	return row;
 }
 
@@ -367,6 +376,11 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 			 fmt_plural(v->arena, json_int(o, "tried", 0), "action", "actions"), json_int(o, "matched", 0),
 			 json_int(o, "denied", 0)));
 	size_t nr = json_array_size(ids);
+	bool itself = false;
+	for (size_t i = 0; i < nr; i++)
+		itself = itself || (uint64_t)json_integer_value(json_array_get(ids, i)) == v->action;
+	if (!itself && row < a.rows)
+		put(a, row++, 5, ROLE_WARN, arena_printf(v->arena, "it does not match #%" PRIu64 " itself", v->action));
 	for (size_t i = 0; i < nr && row < a.rows; i++, row++) {
 		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
 		if (row == a.rows - 1 && i + 1 < nr) {
@@ -384,9 +398,11 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 {
 	const struct widen *w = &v->widen;
 	bool rule = w->what == WIDEN_RULE;
-	put_rule(a, 0, !rule		 ? "approve for session: which commands?"
-			  : a.cols < 100 ? "add a rule: which commands?"
-					 : "add a rule to .sandglass/added.lua: which commands?", ROLE_HELD,
+	put_rule(a, 0,
+		 !rule		? "approve for session: which commands?"
+		 : a.cols < 100 ? "add a rule: which commands?"
+				: "add a rule to .sandglass/added.lua: which commands?",
+		 ROLE_HELD,
 		 rule ? w->deny ? "Enter writes it and denies, Esc back" : "Enter writes it and approves, Esc back"
 		      : "Enter saves and approves, Esc back");
 	struct area body = area_sub(a, 0, 0, a.rows - 1, a.cols);

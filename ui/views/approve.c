@@ -162,13 +162,14 @@ static enum role verdict_role(const char *v)
 	return strcmp(v, "deny") == 0 ? ROLE_ERROR : strcmp(v, "ask") == 0 ? ROLE_HELD : ROLE_OK;
 }
 
-static void one_rule(struct text *t, const json_t *rule, bool wins, bool stricter_won)
+static void one_rule(struct text *t, const json_t *rule, bool stricter_won)
 {
 	const char *verdict = json_str(rule, "verdict", "?"), *name = json_str(rule, "name", "");
-	const char *text = json_str(rule, "text", json_str(rule, "why", "")), *note = json_str(rule, "note", "");
-	(void)wins;
-	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s %s%s", verdict, name, place(rule, t->arena),
-		  *text ? "\"" : "", text, *text ? "\"" : "", note, stricter_won ? " (overruled)" : "");
+	const char *why = json_str(rule, "why", ""), *text = json_str(rule, "text", ""), *note = json_str(rule, "note", "");
+	const char *said = *why ? why : text, *matched = *why ? text : "";
+	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s%s%s %s%s", verdict, name, place(rule, t->arena),
+		  *said ? "\"" : "", said, *said ? "\"" : "", *matched ? "  matched " : "", matched, note,
+		  stricter_won ? " (overruled)" : "");
 }
 
 static void reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
@@ -183,7 +184,7 @@ static void reasons(struct text *t, const json_t *held, const json_t *judged, co
 	}
 	for (size_t i = 0; i < json_array_size(rules); i++) {
 		const json_t *rule = json_array_get(rules, i);
-		one_rule(t, rule, i == 0, strcmp(json_str(rule, "verdict", ""), verdict) != 0);
+		one_rule(t, rule, strcmp(json_str(rule, "verdict", ""), verdict) != 0);
 	}
 	if (json_flag(judged, "by_default", false) || json_array_size(rules) == 0)
 		text_putf(t, ROLE_HELD, "%-5s no rule matched: the default of this box%s%s",

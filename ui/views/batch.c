@@ -44,12 +44,12 @@ static void load(struct batch_item *it, struct source *s, bool whole)
 	snprintf(it->intent, sizeof(it->intent), "%s", info.intent);
 	snprintf(it->rule, sizeof(it->rule), "%s", info.rule);
 	snprintf(it->what, sizeof(it->what), "%s", what);
-	it->not = info.high			   ? "its risk is high"
-		  : info.type			   ? "a rule wants a name typed"
-		  : strchr(what, '\n') || !whole   ? "not all of it stands in its line"
-		  : hides(what)			   ? "it has hidden characters"
-		  : !*info.rule			   ? "no rule stopped it"
-						   : NULL;
+	it->not = info.high			 ? "its risk is high"
+		  : info.type			 ? "a rule wants a name typed"
+		  : strchr(what, '\n') || !whole ? "not all of it stands in its line"
+		  : hides(what)			 ? "it has hidden characters"
+		  : !*info.rule			 ? "no rule stopped it"
+						 : NULL;
 }
 
 void batch_pick(struct batch *b, struct ui *ui, size_t source, uint64_t action, bool whole)
@@ -84,15 +84,16 @@ const char *batch_why_not(const struct batch *b)
 	if (b->nr == 0)
 		return "nothing is marked: Space marks, Enter looks at one";
 	for (size_t i = 0; i < b->nr; i++)
-		if (b->item[i].not)
-			return b->item[i].not;
+		if (b->item[i].not )
+			return b->item[i].not ;
 	for (size_t i = 1; i < b->nr; i++)
 		if (strcmp(b->item[i].rule, b->item[0].rule) != 0)
 			return "they were stopped by different rules";
 	return NULL;
 }
 
-/* --- deciding ------------------------------------------------------------------------------------------------------ */
+/* --- deciding ------------------------------------------------------------------------------------------------------
+ */
 
 static void send_all(struct batch *b, struct ui *ui, const char *word, const char *message)
 {
@@ -146,8 +147,8 @@ void batch_approve(struct batch *b, struct ui *ui)
 	for (size_t i = 1; i < b->nr; i++)
 		same = same && strcmp(b->item[i].what, b->item[0].what) == 0;
 	sanitize_line(b->item[0].what, strlen(b->item[0].what), SANITIZE_EXACT, &what);
-	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr, buf_cstr(&what), same ? "" : " and others",
-		   b->item[0].rule);
+	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr, buf_cstr(&what),
+		   same ? "" : " and others", b->item[0].rule);
 	ui_choose(ui, buf_cstr(&label), "yn", &on, approved);
 	ui->prompt.ops = &ops;
 	asked_us = ui->mono_us;

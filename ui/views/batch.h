@@ -1,6 +1,6 @@
 /* Held actions that were marked in the queue, to be decided at once: approved only when all share one rule, none is of
- * high risk, wants a name typed or hides a part of itself, and after one question; denied with one message. Each decision
- * is sent for itself, bound to what was on the screen when it was marked. */
+ * high risk, wants a name typed or hides a part of itself, and after one question; denied with one message. Each
+ * decision is sent for itself, bound to what was on the screen when it was marked. */
 #ifndef UI_BATCH_H
 #define UI_BATCH_H
 
@@ -15,8 +15,8 @@ struct batch {
 		uint64_t action;
 		char intent[80];
 		char rule[64];
-		char what[160];  /* as it stood in its line */
-		const char *not; /* why it cannot be approved with others; NULL it can */
+		char what[160];	   /* as it stood in its line */
+		const char * not ; /* why it cannot be approved with others; NULL it can */
 	} item[BATCH_MAX];
 	size_t nr;
 };

@@ -249,7 +249,9 @@ static const char *decision_text(const json_t *o, struct arena *a)
 {
 	struct row_info tmp = { .why = "" };
 	decided(&tmp, o, a);
-	return arena_printf(a, "%s by %s%s%s", tmp.verdict, tmp.by, *tmp.why ? ": " : "", tmp.why);
+	const char *waiver = json_str(o, "waiver", ""), *rule = json_str(o, "rule", "");
+	return arena_printf(a, "%s by %s%s%s%s%s%s", tmp.verdict, tmp.by, *waiver ? " and from now on " : *rule ? " with the new rule " : "",
+			    waiver, rule, *tmp.why ? ": " : "", tmp.why);
 }
 
 /* The body as it is: what no view knows is still shown. */

@@ -122,7 +122,8 @@ static const char *marks_text(const struct queue *q)
 	const char *why = batch_why_not(&q->marked);
 	if (q->marked.nr == 0)
 		return "Enter looks at one, Space marks";
-	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr, why ? "; y not: " : ", y approves", why ? why : "");
+	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr, why ? "; y not: " : ", y approves",
+			    why ? why : "");
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
@@ -137,7 +138,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, (int)i + 2);
 	}
 	if (q->nr == 0)
-		put(a, 3, 3, ROLE_DIM, *ui_filter(ui) ? "nothing that waits matches the filter" : "nothing waits for you");
+		put(a, 3, 3, ROLE_DIM,
+		    *ui_filter(ui) ? "nothing that waits matches the filter" : "nothing waits for you");
 }
 
 static bool move_to(struct queue *q, int64_t to)
@@ -227,8 +229,8 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	const struct queue *q = self;
 	const struct row_info *r = &q->w[i].info;
 	(void)ui;
-	return arena_printf(a, "%llu %s %s %s %s", (unsigned long long)q->w[i].seq, q->w[i].agent ? q->w[i].agent->name : "",
-			    r->word, r->what, r->by);
+	return arena_printf(a, "%llu %s %s %s %s", (unsigned long long)q->w[i].seq,
+			    q->w[i].agent ? q->w[i].agent->name : "", r->word, r->what, r->by);
 }
 
 static void look(const void *self, const struct ui *ui, struct looked *out)
@@ -245,7 +247,15 @@ static void go(void *self, struct ui *ui, uint64_t to)
 }
 
 const struct view_ops view_queue = {
-	.name = "queue", .where = IN_QUEUE, .size = sizeof(struct queue),
-	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject, .off = off,
-	.look = look, .go = go,
+	.name = "queue",
+	.where = IN_QUEUE,
+	.size = sizeof(struct queue),
+	.recalc = recalc,
+	.paint = paint,
+	.verb = verb,
+	.click = click,
+	.subject = subject,
+	.off = off,
+	.look = look,
+	.go = go,
 };

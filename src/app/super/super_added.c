@@ -54,8 +54,8 @@ static void put_moment(struct super *s, const struct decide *d, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf when = BUF_INIT;
 	clock_rfc3339(clock_wall_us(), &when);
-	buf_printf(out, "%.19sZ %s, at %s#%llu", buf_cstr(&when), json_str(d->who, "name", "somebody"), record_id(s->record),
-		   (unsigned long long)d->action);
+	buf_printf(out, "%.19sZ %s, at %s#%llu", buf_cstr(&when), json_str(d->who, "name", "somebody"),
+		   record_id(s->record), (unsigned long long)d->action);
 }
 
 /* The new text of the file and what to say of it. */
@@ -83,7 +83,8 @@ static json_t *compose(struct super *s, const struct decide *d, enum verdict v, 
 	return o;
 }
 
-json_t *added_look(struct super *s, uint64_t action, enum verdict v, const char *pattern, const char *why, struct err *err)
+json_t *added_look(struct super *s, uint64_t action, enum verdict v, const char *pattern, const char *why,
+		   struct err *err)
 {
 	CLEANUP(buf_release) struct buf was = BUF_INIT, text = BUF_INIT;
 	const struct decide d = { .action = action, .note = why };
@@ -199,8 +200,8 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	json_put_str(p->answer, "rule", p->name);
 	json_put_str(p->answer, "file", ADDED_FILE);
 	json_put_int(p->answer, "line", json_int(o, "line", 0));
-	CLEANUP(free_ptr) char *line = xasprintf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0),
-						 json_str(o, "text", ""));
+	CLEANUP(free_ptr)
+	char *line = xasprintf("%s:%lld: %s", ADDED_FILE, (long long)json_int(o, "line", 0), json_str(o, "text", ""));
 	json_put_str(p->answer, "text", line);
 	s->added = p;
 	record_barrier(s->record, record_it(s, d, o, pattern), committed, p);

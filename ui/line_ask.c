@@ -1,0 +1,465 @@
+#include "ui/line_inner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/term/fmt.h"
+#include "ui/cmdtable.h"
+#include "ui/views/approve.h"
+#include "ui/views/row.h"
+
+/* --- prompts ------------------------------------------------------------------------------------------------------ */
+
+static const char choices[] =
+	"  1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill  8 later\n"
+	"  9 tell me more  10 try it first  11 make the preview so  12 note for the record\n";
+
+void line_forget(struct line *l)
+{
+	free(l->intent);
+	free(l->type);
+	free(l->note);
+	free(l->pattern);
+	l->intent = l->type = l->note = l->pattern = NULL;
+	json_release(&l->pending);
+}
+
+static bool can_act(const struct line *l)
+{
+	return l->ask && l->act && l->act->command;
+}
+
+/* Events that came between have pushed it up. */
+static void show_prompt(struct line *l)
+{
+	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent", [AWAIT_PATTERN] = "pattern",
+					      [AWAIT_RULE] = "pattern of the rule", [AWAIT_SURE] = "yes saves it",
+					      [AWAIT_NAME] = "the name", [AWAIT_NOTE] = "note",
+					      [AWAIT_EDIT] = "run this instead" };
+	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
+	if (!l->at_prompt)
+		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");
+	l->at_prompt = true;
+}
+
+static void prompt_action(struct line *l, const struct model_action *act)
+{
+	struct arena a = ARENA_INIT;
+	struct approval_info info;
+	approval_load(&info, l->s, act->id, &a);
+	l->asked = act->id;
+	l->awaiting = AWAIT_CHOICE;
+	line_forget(l);
+	l->intent = xstrdup(info.intent);
+	l->type = info.type ? xstrdup(info.type) : NULL;
+	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
+	if (act->until_us)
+		fprintf(l->out, ", %s in %s if nobody answers",
+			strcmp(info.on_timeout, "allow") == 0 ? "ALLOWED" : "denied",
+			fmt_age(&a, act->until_us - l->s->model.last_us));
+	fputs(".", l->out);
+	if (info.type) {
+		fputs(" An approval needs the name typed: ", l->out);
+		line_print_safe(l->out, info.type);
+	}
+	if (info.note) {
+		fputs(" Note of ", l->out);
+		line_print_safe(l->out, info.note_by);
+		fputs(": ", l->out);
+		line_print_safe(l->out, info.note);
+	}
+	fprintf(l->out, "\n%s", choices);
+	show_prompt(l);
+	arena_release(&a);
+}
+
+static void prompt_question(struct line *l, uint64_t seq)
+{
+	CLEANUP(json_release) json_t *o = source_body(l->s, seq);
+	const json_t *list = json_object_get(o, "choices");
+	l->asked = seq;
+	l->awaiting = AWAIT_ANSWER;
+	fprintf(l->out, "question %" PRIu64 ": ", seq);
+	line_print_safe(l->out, json_str(o, "text", ""));
+	fputc('\n', l->out);
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *c = json_array_get(list, i);
+		fprintf(l->out, "  %zu ", i + 1);
+		line_print_safe(l->out, json_is_string(c) ? json_string_value(c) : json_str(c, "text", "?"));
+	}
+	fputc('\n', l->out);
+	show_prompt(l);
+}
+
+static bool still_waits(const struct line *l)
+{
+	const struct model_action *act = model_action(&l->s->model, l->asked);
+	if (act)
+		return act->state == ACT_WAITS;
+	for (size_t i = 0; i < l->s->model.nr_asks; i++)
+		if (l->s->model.ask[i].seq == l->asked)
+			return true;
+	return false;
+}
+
+/* Never while an answer is being typed for something that still waits. */
+void line_prompt(struct line *l)
+{
+	const struct model *m = &l->s->model;
+	if (!can_act(l) || l->json)
+		return;
+	if (l->asked && still_waits(l)) {
+		show_prompt(l);
+		return;
+	}
+	if (l->asked)
+		fputs("(it is decided)\n", l->out);
+	l->asked = 0;
+	l->awaiting = AWAIT_COMMAND;
+	for (size_t i = 0; i < m->nr_held; i++)
+		if (m->held[i] > l->later) {
+			prompt_action(l, model_action(m, m->held[i]));
+			return;
+		}
+	for (size_t i = 0; i < m->nr_asks; i++)
+		if (m->ask[i].seq > l->later) {
+			prompt_question(l, m->ask[i].seq);
+			return;
+		}
+}
+
+/* --- what is typed ------------------------------------------------------------------------------------------------ */
+
+static void sent(void *self, const json_t *result, const struct err *err)
+{
+	struct line *l = self;
+	if (l->at_prompt && (err || json_str(result, "text", NULL)))
+		fputc('\n', l->out), l->at_prompt = false;
+	const char *text = json_str(result, "text", NULL);
+	if (err)
+		fprintf(l->out, "not done: %s\n", err->text);
+	else if (text)
+		line_print_safe(l->out, text), fputc('\n', l->out);
+	fflush(l->out);
+}
+
+static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
+{
+	if (l->act && l->act->command)
+		l->act->command(l->act->self, words, nr, opts, sent, l);
+	else
+		fputs("read only: there is nobody to tell it to\n", l->out);
+	json_decref(opts);
+}
+
+static void decide(struct line *l, const char *word, json_t *opts)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { word, id };
+	if (l->intent && *l->intent)
+		json_put_str(opts, "intent", l->intent);
+	if (l->note && *l->note)
+		json_put_str(opts, "note", l->note);
+	send_words(l, words, 2, opts);
+	l->awaiting = AWAIT_COMMAND;
+	l->later = l->asked > l->later ? l->asked : l->later;
+	l->asked = 0;
+}
+
+/* What lets it run; where a rule wants the name typed, only after that. */
+static void pass(struct line *l, const char *word, json_t *opts)
+{
+	if (!l->type) {
+		decide(l, word, opts);
+		return;
+	}
+	json_decref(l->pending);
+	l->pending = opts;
+	l->pending_word = word;
+	l->awaiting = AWAIT_NAME;
+	fputs("a rule wants the name typed, ", l->out);
+	line_print_safe(l->out, l->type);
+	fputs(" (empty: back)> ", l->out);
+	l->at_prompt = true;
+}
+
+static void named(struct line *l, const char *text)
+{
+	json_t *opts = take(&l->pending);
+	l->awaiting = AWAIT_CHOICE;
+	if (strcmp(text, l->type) == 0) {
+		json_put_str(opts, "confirm", text);
+		decide(l, l->pending_word, opts);
+		return;
+	}
+	json_decref(opts);
+	fputs("that is not the name; it stays held\n", l->out);
+	show_prompt(l);
+}
+
+static void decide_with(struct line *l, const char *word, const char *opt, const char *text)
+{
+	json_t *opts = json_object();
+	if (text)
+		json_put_str(opts, opt, text);
+	else
+		json_put_flag(opts, opt, true);
+	decide(l, word, opts);
+}
+
+static void ask_text(struct line *l, enum awaiting what, const char *label)
+{
+	l->awaiting = what;
+	fputs(label, l->out);
+	l->at_prompt = true;
+}
+
+/* --- a pattern, looked at before it is saved ----------------------------------------------------------------------- */
+
+static void print_tried(struct line *l, const json_t *o)
+{
+	const json_t *ids = json_object_get(o, "actions");
+	struct arena a = ARENA_INIT;
+	fprintf(l->out, "%smatches %" PRId64 " of %" PRId64 " actions of this session, %" PRId64 " of them denied\n",
+		json_flag(o, "wide", false) ? "WIDE: " : "", json_int(o, "matched", 0), json_int(o, "tried", 0),
+		json_int(o, "denied", 0));
+	for (size_t i = 0; i < json_array_size(ids) && i < 10; i++) {
+		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
+		CLEANUP(json_release) json_t *req = source_body(l->s, id);
+		fprintf(l->out, "  event %" PRIu64 " ", id);
+		line_print_safe(l->out, req ? action_what(req, &a) : "");
+		fputc('\n', l->out);
+	}
+	if (json_array_size(ids) > 10)
+		fprintf(l->out, "  and %zu more\n", json_array_size(ids) - 10);
+	if (l->rule) {
+		fprintf(l->out, "into %s, line %" PRId64 ", with it this action is: %s by %s\n  ", json_str(o, "file", ""),
+			json_int(o, "line", 0), json_str(o, "then", ""), json_str(o, "by", ""));
+		line_print_safe(l->out, json_str(o, "text", ""));
+		fputc('\n', l->out);
+	}
+	arena_release(&a);
+}
+
+static void looked(void *self, const json_t *result, const struct err *err)
+{
+	struct line *l = self;
+	if (!l->pattern || l->awaiting != AWAIT_SURE)
+		return;
+	if (l->at_prompt)
+		fputc('\n', l->out);
+	l->at_prompt = false;
+	if (err) {
+		fprintf(l->out, "%s\n", err->text);
+		l->awaiting = AWAIT_CHOICE;
+	} else {
+		print_tried(l, json_object_get(result, "tried"));
+	}
+	show_prompt(l);
+	fflush(l->out);
+}
+
+static void look_at(struct line *l, const char *text, bool rule)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "waivers", id, text };
+	l->awaiting = *text ? AWAIT_SURE : AWAIT_CHOICE;
+	if (!*text) {
+		show_prompt(l);
+		return;
+	}
+	free(l->pattern);
+	l->pattern = xstrdup(text);
+	l->rule = rule;
+	json_t *opts = json_object();
+	if (rule)
+		json_put_str(opts, "rule", "allow");
+	if (rule && l->note)
+		json_put_str(opts, "note", l->note);
+	l->act->command(l->act->self, words, 3, opts, looked, l);
+	json_decref(opts);
+}
+
+static void sure(struct line *l, const char *text)
+{
+	l->awaiting = AWAIT_CHOICE;
+	if (strcmp(text, "yes") != 0) {
+		fputs("nothing was saved; it stays held\n", l->out);
+		show_prompt(l);
+		return;
+	}
+	json_t *opts = json_object();
+	json_put_str(opts, l->rule ? "rule" : "session", l->pattern);
+	pass(l, "approve", opts);
+}
+
+static void tell_more(struct line *l)
+{
+	struct arena a = ARENA_INIT;
+	struct approval_info info;
+	struct text t;
+	size_t end;
+	text_init(&t, &a, 100, 5, false);
+	approval_load(&info, l->s, l->asked, &a);
+	approval_text(&t, l->s, &info, 0, &end);
+	fprintf(l->out, "(%s)\n", info.counts ? info.counts : "");
+	for (size_t i = 0; i < t.nr; i++) {
+		fprintf(l->out, "%-5s", t.row[i].gutter ? t.row[i].gutter : "");
+		for (uint32_t k = 0; k < t.row[i].nr; k++)
+			fputs(t.row[i].glyph[k].s, l->out);
+		fputc('\n', l->out);
+	}
+	fputs(choices, l->out);
+	show_prompt(l);
+	arena_release(&a);
+}
+
+static void try_it(struct line *l)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "preview", id };
+	fputs("it is being tried, for at most 30 seconds\n", l->out);
+	send_words(l, words, 2, NULL);
+	show_prompt(l);
+}
+
+static void leave(struct line *l)
+{
+	if (l->note && *l->note) {
+		decide(l, "later", json_object());
+		return;
+	}
+	l->later = l->asked;
+	l->asked = 0;
+	l->awaiting = AWAIT_COMMAND;
+	fputs("it stays held; \"approve\" and \"deny\" with its number work at any time\n", l->out);
+	line_prompt(l);
+}
+
+static void chosen(struct line *l, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	switch (*end ? 0 : n) {
+	case 1:
+		pass(l, "approve", json_object());
+		break;
+	case 2:
+		ask_text(l, AWAIT_PATTERN, "pattern (as 'git fetch *'; empty: back)> ");
+		break;
+	case 3:
+		ask_text(l, AWAIT_RULE, "pattern of the rule (as 'git fetch *'; empty: back)> ");
+		break;
+	case 4:
+		ask_text(l, AWAIT_EDIT, "run this instead (empty: back)> ");
+		break;
+	case 5:
+		ask_text(l, AWAIT_MESSAGE, "tell the agent (may be empty)> ");
+		break;
+	case 6:
+		decide_with(l, "deny", "pause", NULL);
+		break;
+	case 7:
+		decide_with(l, "deny", "kill", NULL);
+		break;
+	case 8:
+		leave(l);
+		break;
+	case 9:
+		tell_more(l);
+		break;
+	case 10:
+		try_it(l);
+		break;
+	case 11:
+		pass(l, "promote", json_object());
+		break;
+	case 12:
+		ask_text(l, AWAIT_NOTE, "note, kept with whatever you decide> ");
+		break;
+	default:
+		if (*text)
+			fprintf(l->out, "a number from 1 to 12, please\n");
+		show_prompt(l);
+		break;
+	}
+}
+
+static void put_note(struct line *l, const char *text)
+{
+	free(l->note);
+	l->note = *text ? xstrdup(text) : NULL;
+	l->awaiting = AWAIT_CHOICE;
+	show_prompt(l);
+}
+
+static void answered(struct line *l, const char *text)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "answer", id, text };
+	if (*text)
+		send_words(l, words, 3, NULL);
+	l->later = l->asked;
+	l->asked = 0;
+	l->awaiting = AWAIT_COMMAND;
+}
+
+/* Taken apart as on the command line: quotes, options. */
+static void command(struct line *l, const char *text)
+{
+	struct cmd_line c;
+	struct err err = ERR_INIT;
+	if (cmd_parse(&c, text, &err) < 0) {
+		fprintf(l->out, "not done: %s\n", err.text);
+	} else if (c.words.nr > 0) {
+		const char **words = xcalloc(c.words.nr, sizeof(*words));
+		for (size_t i = 0; i < c.words.nr; i++)
+			words[i] = c.words.item[i];
+		send_words(l, words, c.words.nr, json_incref(c.opts));
+		free(words);
+	}
+	cmd_line_release(&c);
+}
+
+/* A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
+void line_typed(struct line *l, const char *text)
+{
+	l->at_prompt = false;
+	bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
+	if (l->asked && !still_waits(l)) {
+		fputs("it is decided already\n", l->out);
+		l->asked = 0;
+		l->awaiting = AWAIT_COMMAND;
+	} else if (l->awaiting == AWAIT_CHOICE && !word) {
+		chosen(l, text);
+	} else if (l->awaiting == AWAIT_MESSAGE) {
+		decide_with(l, "deny", "message", text);
+	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_RULE) {
+		look_at(l, text, l->awaiting == AWAIT_RULE);
+	} else if (l->awaiting == AWAIT_SURE) {
+		sure(l, text);
+	} else if (l->awaiting == AWAIT_NAME) {
+		named(l, text);
+	} else if (l->awaiting == AWAIT_NOTE) {
+		put_note(l, text);
+	} else if (l->awaiting == AWAIT_EDIT) {
+		l->awaiting = AWAIT_CHOICE;
+		json_t *opts = *text ? json_object() : NULL;
+		if (opts) {
+			json_put_str(opts, "cmd", text);
+			pass(l, "approve", opts);
+		} else {
+			show_prompt(l);
+		}
+	} else if (l->awaiting == AWAIT_ANSWER) {
+		answered(l, text);
+	} else {
+		command(l, text);
+	}
+	fflush(l->out);
+}

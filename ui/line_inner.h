@@ -1,0 +1,37 @@
+/* Between the files of line mode. line.c: events as lines. line_ask.c: prompts, and what is typed. */
+#ifndef UI_LINE_INNER_H
+#define UI_LINE_INNER_H
+
+#include "ui/line.h"
+
+/* What the person's next line is taken for. */
+enum awaiting {
+	AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_RULE, AWAIT_SURE, AWAIT_EDIT, AWAIT_NAME, AWAIT_NOTE,
+	AWAIT_ANSWER
+};
+
+struct line {
+	struct source *s;
+	const struct act *act;
+	FILE *out;
+	bool json, ask;
+	enum awaiting awaiting;
+	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
+	uint64_t later;     /* not asked again by itself up to this one */
+	char *intent;
+	char *type;         /* the name that a rule wants typed; NULL none */
+	char *note;         /* for the record, with the decision; NULL none */
+	char *pattern;      /* to be saved when the person is sure */
+	bool rule;          /* it becomes a rule of the project */
+	json_t *pending;    /* an approval that waits for the name */
+	const char *pending_word;
+	bool at_prompt;     /* the prompt is the last thing on the screen */
+	char zone[16];	    /* of the line before */
+};
+
+void line_print_safe(FILE *out, const char *text);
+/* Asks about what waits next; never while an answer is being typed for something that still waits. */
+void line_prompt(struct line *l);
+void line_forget(struct line *l); /* frees what its prompts hold */
+
+#endif
