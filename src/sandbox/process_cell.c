@@ -78,7 +78,7 @@ static void ahead(void *self, json_t *result, const struct err *err)
 		log_debug("landlock rules ahead: %s", err->text);
 }
 
-/* What does not change with the workspace needs not wait for it. */
+/* What does not change with the workspace needs not wait for it: the guest finds this when it starts. */
 static void confine_ahead(struct cell *c)
 {
 	struct guest_rule *extra = xcalloc(c->roots.nr + 1, sizeof(*extra));
@@ -100,7 +100,6 @@ static void guest_ready(void *self, const struct guest_info *info)
 		fail(c, &why);
 		return;
 	}
-	confine_ahead(c);
 	maybe_ready(c);
 }
 
@@ -315,6 +314,7 @@ struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spe
 		loop_defer(l, fail_deferred, c);
 		return c;
 	}
+	confine_ahead(c);
 	ask_for_trees(c, s);
 	return c;
 }
