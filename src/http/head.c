@@ -12,8 +12,7 @@ enum { METHOD_MAX = 16, TARGET_MAX = 4096, CHUNK_LINE_MAX = 256 };
 void http_ask_release(struct http_ask *a)
 {
 	free(a->text);
-	a->text = NULL;
-	a->nr = 0;
+	*a = (struct http_ask){ 0 };
 }
 
 const char *http_ask_field(const struct http_ask *a, const char *name)

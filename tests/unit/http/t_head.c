@@ -82,12 +82,12 @@ static void refused(void)
 		{ "a TLS hello", "\026\003\001\002\r\n\r\n" },
 		{ "nothing", "\r\n\r\n" },
 	};
-	struct http_ask a;
+	struct http_ask a = { 0 };
 	const char *why = NULL;
 	int status = 0;
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		int rc = http_ask_parse(bad[i].text, strlen(bad[i].text), &a, &status, &why);
-		ok(rc == -1 && status == 400, "%s: %s", bad[i].what, rc < 0 ? why : "taken");
+		ok(rc == -1 && status == 400 && (!strcmp(bad[i].what, "bare line feeds") || !a.method), "%s: %s", bad[i].what, rc < 0 ? why : "taken");
 		if (rc == 1)
 			http_ask_release(&a);
 	}
