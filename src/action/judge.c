@@ -179,6 +179,8 @@ static int match_order(const void *a, const void *b)
 	bool cx = match_counts(x, &vx), cy = match_counts(y, &vy);
 	if (cx != cy)
 		return cx ? -1 : 1;
+	if (x->lifted != y->lifted)
+		return x->lifted ? 1 : -1;
 	if (vx != vy)
 		return vx > vy ? -1 : 1;
 	int files = strcmp(x->policy->file, y->policy->file);
@@ -221,6 +223,13 @@ static void close_with(struct judgement *j, const struct facts *f, const struct 
 		j->by_default = true;
 		j->waived = false;
 		j->not_allowed = f->all;
+	}
+	for (size_t i = 0; i < j->nr_matches; i++) {
+		uint64_t left = j->match[i].parts & f->all;
+		for (unsigned k = 0; k < 64; k++)
+			if (left >> k & 1 && ask_lifted(j, &j->match[i], UINT64_C(1) << k))
+				left &= ~(UINT64_C(1) << k);
+		j->match[i].lifted = !left;
 	}
 	add_up_rules(j);
 	if (j->nr_matches)

@@ -49,6 +49,8 @@ static json_t *match_json(const struct match *m, bool has_parts)
 	json_put_str(o, "why", m->rule->why);
 	if (m->rule->risk != RISK_NONE)
 		json_put_str(o, "risk", risk_names[m->rule->risk]);
+	if (m->lifted)
+		json_put_flag(o, "lifted", true);
 	json_put_str(o, "text", m->text);
 	json_put_str(o, "note", m->note);
 	if (has_parts)

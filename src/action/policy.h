@@ -138,6 +138,7 @@ struct match {
 	const struct rule *rule;
 	enum match_state state;
 	uint64_t parts; /* bit i: matched part i; POLICY_OPAQUE: what could not be split; bit 0 when there are no parts */
+	bool lifted;    /* an ask that a rule answers in all of its parts (rule 11) */
 	bool maybe;     /* only words known to the shell alone could make it match */
 	char *text;     /* what it matched ("git push origin main", "/workspace/.env"); may be NULL. Owned */
 	char *note;     /* what its `when` said or why it failed; may be NULL. Owned */

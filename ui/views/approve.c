@@ -169,7 +169,7 @@ static void one_rule(struct text *t, const json_t *rule, bool stricter_won)
 	const char *said = *why ? why : text, *matched = *why ? text : "";
 	text_putf(t, verdict_role(verdict), "%-5s %-14s %s  %s%s%s%s%s %s%s", verdict, name, place(rule, t->arena),
 		  *said ? "\"" : "", said, *said ? "\"" : "", *matched ? "  matched " : "", matched, note,
-		  stricter_won ? " (overruled)" : "");
+		  json_flag(rule, "lifted", false) ? " (answered by an added rule)" : stricter_won ? " (overruled)" : "");
 }
 
 static void reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
