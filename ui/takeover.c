@@ -19,16 +19,16 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 	}
 }
 
-/* "usd=1 time=20m", or an amount alone: dollars. NULL: it is not that. */
-static json_t *more_of(const char *text)
+/* "usd=1 time=20m", or an amount alone: of @alone. NULL: it is not that. */
+static json_t *more_of(const char *text, const char *alone)
 {
-	static const char *const names[] = { "usd", "tokens", "time", "steps" };
+	static const char *const names[] = { "usd", "tokens", "time", "steps", "actions" };
 	json_t *opts = json_object();
 	CLEANUP(free_ptr) char *copy = xstrdup(text);
 	char *save = NULL;
 	for (char *w = strtok_r(copy, " ,", &save); w && opts; w = strtok_r(NULL, " ,", &save)) {
 		char *eq = strchr(w, '=');
-		const char *name = eq ? NULL : "usd", *value = eq ? eq + 1 : w + (*w == '$');
+		const char *name = eq ? NULL : alone, *value = eq ? eq + 1 : w + (*w == '$');
 		if (eq)
 			*eq = 0;
 		for (size_t i = 0; i < ARRAY_LEN(names) && eq; i++)
@@ -43,6 +43,18 @@ static json_t *more_of(const char *text)
 	return opts;
 }
 
+/* What is used up of the budget that @on works under, as an option of the command; @session: it is the session's. */
+static const char *used_up(const struct source *s, const struct model_agent *a, bool *session)
+{
+	static const char *const names[][2] = { { "uusd", "usd" }, { "time_us", "time" } };
+	*session = s->model.used_up != NULL || !a || a->script;
+	const char *what = s->model.used_up ? s->model.used_up : a ? a->used_up : NULL;
+	for (size_t i = 0; i < ARRAY_LEN(names) && what; i++)
+		if (strcmp(what, names[i][0]) == 0)
+			return names[i][1];
+	return what;
+}
+
 static void more_said(struct ui *ui, const char *text)
 {
 	const struct subject on = ui->prompt.on;
@@ -50,20 +62,29 @@ static void more_said(struct ui *ui, const char *text)
 	const struct model_agent *a = s ? model_agent(&s->model, on.agent) : NULL;
 	if (!text || !*text || !s)
 		return;
-	json_t *opts = more_of(text);
+	bool session;
+	const char *what = used_up(s, a, &session);
+	json_t *opts = more_of(text, what ? what : "usd");
 	if (!opts) {
-		ui_say(ui, ROLE_ERROR, "not understood: usd=1 time=20m tokens=50000 steps=20");
+		ui_say(ui, ROLE_ERROR, "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10");
 		return;
 	}
-	ui_send(ui, on.source, (const char *[]){ "budget", a && !a->script ? a->name : NULL, NULL }, opts);
+	ui_send(ui, on.source, (const char *[]){ "budget", session ? NULL : a->name, NULL }, opts);
 }
 
 void ui_more_budget(struct ui *ui, const struct subject *on)
 {
 	const struct source *s = ui_source(ui, on->source);
 	const struct model_agent *a = s ? model_agent(&s->model, on->agent) : NULL;
-	char label[120];
-	snprintf(label, sizeof(label), "more for %.40s (usd=1 time=20m tokens=50000 steps=20):",
-		 a && !a->script ? a->name : "the session");
+	bool session;
+	char label[160];
+	if (!s)
+		return;
+	const char *what = used_up(s, a, &session), *whose = session ? "the session" : a->name;
+	if (what)
+		snprintf(label, sizeof(label), "%.40s has used up its %s; how much more? (%s, or as steps=20):", whose, what,
+			 strcmp(what, "usd") == 0 ? "0.50" : strcmp(what, "time") == 0 ? "20m" : "20");
+	else
+		snprintf(label, sizeof(label), "more for %.40s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
 	ui_ask(ui, label, on, more_said);
 }

@@ -53,6 +53,7 @@ struct model_agent {
 	int64_t tokens, uusd;
 	bool cost_unknown;   /* some of its model calls have no known price: uusd is the least */
 	struct limits limits;
+	const char *used_up; /* of its budget: "uusd", "steps", ..; interned; NULL nothing, or it was extended */
 	int64_t done, total; /* sg.progress; total 0 = none */
 	struct spark spark;
 	struct rows rows;
@@ -151,6 +152,7 @@ struct model {
 	uint32_t waivers, policies, attached;
 	int64_t tokens, uusd;
 	struct limits limits; /* the session's own budget */
+	const char *used_up;  /* of it; as in agents */
 	uint64_t owner; /* of the event under way, when its body says whose it is; 0 */
 	uint64_t session_budget, start; /* start: seq of session.start */
 	char **word;      /* interned */

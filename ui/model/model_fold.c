@@ -78,6 +78,7 @@ bool model_is_row(uint16_t kind)
 	case EV_MODEL_REPLY:
 	case EV_PROC_STDIN:
 	case EV_PROC_RESIZE:
+	case EV_BUDGET_SPENT:
 	case EV_STORE_SET:
 	case EV_CONTROL_COMMAND:
 	case EV_PREVIEW_STARTED:
@@ -509,6 +510,18 @@ static void budget(struct model *m, struct model_agent *a, const struct event *e
 {
 	struct limits lim = limits_of(json_object_get(o, "limits"));
 	uint64_t id = ev->kind == EV_BUDGET_NEW ? ev->seq : (uint64_t)json_int(o, "budget", 0);
+	if (ev->kind == EV_BUDGET_EMPTY) {
+		const char **at = a && id != m->session_budget ? &a->used_up : &m->used_up;
+		*at = intern(m, json_str(o, "what", ""));
+		return;
+	}
+	if (id == m->session_budget && ev->kind == EV_BUDGET_EXTENDED) {
+		m->used_up = NULL;
+		m->limits = lim;
+		return;
+	}
+	if (a)
+		a->used_up = NULL;
 	if (!a)
 		a = agent_of(m, (uint64_t)json_int(o, "agent", 0));
 	if (a) {
@@ -635,7 +648,7 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		action_event(m, a, ev, o);
 	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
 		latch(m, ev, o);
-	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED)
+	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED || ev->kind == EV_BUDGET_EMPTY)
 		budget(m, a, ev, o);
 	else if (ev->kind == EV_BOX_OPEN)
 		box_open(m, ev, o);

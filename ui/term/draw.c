@@ -113,8 +113,8 @@ static int draw_right(struct area a, int row, const struct row_info *r, const st
 		col -= 18;
 		if (r->tokens > 0)
 			put_right(a, row, col, 9, ROLE_DIM, arena_printf(ar, "%s tok", fmt_count(ar, r->tokens)));
-		if (r->uusd != 0)
-			put_right(a, row, col + 11, 7, ROLE_DIM, fmt_money(ar, r->uusd));
+		if (r->uusd != 0 || r->cost_unknown)
+			put_right(a, row, col + 11, 7, ROLE_DIM, fmt_cost(ar, r->uusd, r->cost_unknown));
 		if (*r->outcome && r->tokens == 0)
 			put_field(a, row, col, 18, r->role, r->outcome);
 	} else {

@@ -186,7 +186,8 @@ static void replied(struct row_info *out, const json_t *o, struct arena *a)
 	const json_t *usage = json_object_get(o, "usage"), *calls = json_object_get(o, "calls");
 	const char *text = bytes_of(o, "text", a);
 	out->tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
-	out->uusd = json_flag(o, "cost_unknown", false) ? -1 : json_int(o, "cost_uusd", 0);
+	out->uusd = json_int(o, "cost_uusd", 0);
+	out->cost_unknown = json_flag(o, "cost_unknown", false);
 	out->what = text ? first_line(text, a) : "";
 	if (!*out->what && json_array_size(calls) > 0)
 		out->what = arena_printf(a, "calls %s", json_str(json_array_get(calls, 0), "name", "a tool"));

@@ -323,7 +323,8 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		col = put_field(a, row, col, 13, ROLE_NAME, p->agent ? p->agent->name : "");
 		col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
-		const char *why = p->act ? arena_printf(f->arena, "%s", p->info.by) : "waits for an answer";
+		const char *why = !p->act ? "waits for an answer" : strcmp(p->info.by, "budget") != 0 ? p->info.by :
+				  ui_may_act(ui, p->source) ? "the budget is used up: $ gives more" : "the budget is used up";
 		int n = text_cells(why, a.g->ascii), room = a.cols - col - n - 3;
 		if (room < 20)
 			room = a.cols - col - 1, n = 0;

@@ -16,6 +16,10 @@ struct help_line {
 struct help {
 	unsigned where;
 	const struct view_ops *below;
+	struct {
+		int row, col;
+	} at[GROUP_NR]; /* where each group stands, from the top of the text */
+	int deepest, page, hit; /* hit: the line that a search went to */
 	struct help_line line[GROUP_NR][MAX_LINES];
 	size_t nr[GROUP_NR];
 	int top;
@@ -43,13 +47,40 @@ static struct help_line *line_for(struct help *h, enum verb v)
 	return &h->line[g][h->nr[g]++];
 }
 
+static const enum verb_group order[] = { GROUP_DECIDE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
+
+/* Groups below each other, a new column when the next would not fit. */
+static void lay_out(struct help *h, int rows, int cols)
+{
+	int col = 2, row = 0;
+	h->page = rows - 2;
+	h->deepest = 0;
+	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
+		enum verb_group g = order[i];
+		if (h->nr[g] == 0)
+			continue;
+		if (row > 0 && row + (int)h->nr[g] + 1 > h->page && col + 2 * COLUMN - 2 <= cols) {
+			col += COLUMN;
+			row = 0;
+		}
+		h->at[g].row = row;
+		h->at[g].col = col;
+		row += (int)h->nr[g] + 2;
+		h->deepest = row - 1 > h->deepest ? row - 1 : h->deepest;
+	}
+}
+
+static void scroll(struct help *h, int to)
+{
+	int most = h->deepest > h->page ? h->deepest - h->page : 0;
+	h->top = to < 0 ? 0 : to > most ? most : to;
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int cols)
 {
 	struct help *h = self;
 	(void)ui;
 	(void)a;
-	(void)rows;
-	(void)cols;
 	memset(h->nr, 0, sizeof(h->nr));
 	for (size_t i = 0; i < keymap_count(); i++) {
 		const struct key_row *k = keymap_row(i);
@@ -65,12 +96,12 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 		strcat(l->keys, name);
 		l->off = verb_acts(k->verb) && h->replay ? "not in replay" : NULL;
 	}
+	lay_out(h, rows, cols);
+	scroll(h, h->top);
 }
 
-static int paint_group(const struct help *h, struct area a, int row, int col, enum verb_group g)
+static void paint_group(const struct help *h, struct area a, int row, int col, enum verb_group g)
 {
-	if (h->nr[g] == 0)
-		return row;
 	put(a, row++, col, ROLE_TITLE, verb_group_title(g));
 	for (size_t i = 0; i < h->nr[g]; i++, row++) {
 		const struct help_line *l = &h->line[g][i];
@@ -78,28 +109,86 @@ static int paint_group(const struct help *h, struct area a, int row, int col, en
 		put_bytes(a, row, col + 13, COLUMN - 14, l->off ? ROLE_OFF : ROLE_TEXT, verb_doc(l->verb),
 			  strlen(verb_doc(l->verb)), 0);
 	}
-	return row + 1;
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
-	static const enum verb_group order[] = { GROUP_DECIDE, GROUP_MOVE, GROUP_REPLAY,
-						 GROUP_ACT,    GROUP_LOOK, GROUP_ALL };
 	const struct help *h = self;
-	char title[64];
+	char title[64], note[80];
+	bool more = h->deepest > h->page;
 	(void)ui;
 	snprintf(title, sizeof(title), "help: %s", h->below->name);
-	put_rule(a, 0, title, ROLE_TITLE, a.cols >= 90 ? "press the key to do it, Esc back" : "Esc back");
-	int col = 2, row = 2 - h->top, deepest = a.rows;
-	for (size_t i = 0; i < ARRAY_LEN(order); i++) {
-		enum verb_group g = order[i];
-		if (h->nr[g] == 0)
-			continue;
-		if (row > 2 - h->top && row + (int)h->nr[g] + 1 > deepest && col + 2 * COLUMN - 2 <= a.cols) {
-			col += COLUMN;
-			row = 2 - h->top;
+	snprintf(note, sizeof(note), "%s%s/ search, Esc back", a.cols >= 90 ? "press the key to do it, " : "",
+		 !more ? "" : h->top + h->page < h->deepest ? "j more, " : "k back up, ");
+	put_rule(a, 0, title, ROLE_TITLE, note);
+	for (size_t i = 0; i < ARRAY_LEN(order); i++)
+		if (h->nr[order[i]] > 0)
+			paint_group(h, area_sub(a, 2, 0, a.rows - 2, a.cols), h->at[order[i]].row - h->top, h->at[order[i]].col,
+				    order[i]);
+}
+
+/* --- search ------------------------------------------------------------------------------------------------------ */
+
+/* The line with this number, counted through the groups in their order; @row is where it stands. */
+static const struct help_line *line_nr(const struct help *h, size_t nr, int *row)
+{
+	for (size_t i = 0; i < ARRAY_LEN(order); nr -= h->nr[order[i++]])
+		if (nr < h->nr[order[i]]) {
+			*row = h->at[order[i]].row + 1 + (int)nr;
+			return &h->line[order[i]][nr];
 		}
-		row = paint_group(h, area_sub(a, 1, 0, a.rows - 1, a.cols), row - 1, col, g) + 1;
+	return NULL;
+}
+
+static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	int row;
+	const struct help_line *l = line_nr(self, i, &row);
+	(void)ui;
+	return l ? arena_printf(a, "%s %s", l->keys, verb_doc(l->verb)) : "";
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct help *h = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .line = line, .at = (uint64_t)h->hit };
+	for (size_t g = 0; g < GROUP_NR; g++)
+		out->nr += h->nr[g];
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct help *h = self;
+	int row;
+	(void)ui;
+	h->hit = (int)to;
+	if (line_nr(h, (size_t)to, &row) && (row < h->top || row >= h->top + h->page))
+		scroll(h, row - h->page / 2);
+}
+
+/* --- keys -------------------------------------------------------------------------------------------------------- */
+
+/* Moving and searching are about the help itself. */
+static bool verb(void *self, struct ui *ui, enum verb v)
+{
+	struct help *h = self;
+	(void)ui;
+	switch ((int)v) {
+	case VERB_UP:
+	case VERB_DOWN:
+		scroll(h, h->top + (v == VERB_DOWN ? 1 : -1));
+		return true;
+	case VERB_PAGE_UP:
+	case VERB_PAGE_DOWN:
+		scroll(h, h->top + (v == VERB_PAGE_DOWN ? 1 : -1) * h->page / 2);
+		return true;
+	case VERB_FIRST:
+	case VERB_LAST:
+		scroll(h, v == VERB_FIRST ? 0 : h->deepest);
+		return true;
+	default:
+		return false;
 	}
 }
 
@@ -110,11 +199,12 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	enum verb v = keymap_verb(h->where, key);
 	if (key == K_ESC || key == 'q' || key == '?' || key == K_F1) {
 		ui_back(ui);
-	} else if (v == VERB_DOWN || v == VERB_PAGE_DOWN) {
-		h->top += v == VERB_DOWN ? 1 : 8;
-	} else if (v == VERB_UP || v == VERB_PAGE_UP) {
-		h->top -= v == VERB_UP ? 1 : 8;
-		h->top = h->top < 0 ? 0 : h->top;
+	} else if (v == VERB_SEARCH || key == '/') {
+		ui_do(ui, VERB_SEARCH);
+	} else if (key == 'n' || key == 'N') {
+		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
+	} else if (verb(h, ui, v)) {
+		return true;
 	} else if (v != VERB_NONE && verb_group(v) != GROUP_DECIDE) {
 		ui_back(ui);
 		ui_do(ui, v);
@@ -124,5 +214,5 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 
 const struct view_ops view_help = {
 	.name = "help", .where = IN_HELP, .size = sizeof(struct help),
-	.open = open_view, .recalc = recalc, .paint = paint, .key = key,
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .look = look, .go = go,
 };

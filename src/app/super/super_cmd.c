@@ -363,9 +363,10 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	if (time && !clock_parse_span(time, &more.time_us))
 		return err_set(err, ERR_USAGE, "--time '%s' is not a time like 90s or 20m", time);
 	if (command_opt_int(a->line, "tokens", 1, INT64_MAX, &more.tokens, err) < 0 ||
-	    command_opt_int(a->line, "steps", 1, INT64_MAX, &more.steps, err) < 0)
+	    command_opt_int(a->line, "steps", 1, INT64_MAX, &more.steps, err) < 0 ||
+	    command_opt_int(a->line, "actions", 1, INT64_MAX, &more.actions, err) < 0)
 		return -1;
-	if (more.uusd || more.time_us || more.tokens || more.steps)
+	if (more.uusd || more.time_us || more.tokens || more.steps || more.actions)
 		gate_budget_extend(a->s->gate, budget, &more, a->rq->who);
 	json_put_int(out, "budget", (int64_t)budget);
 	json_put(out, "left", gate_budget_left(a->s->gate, budget));

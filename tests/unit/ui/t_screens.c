@@ -38,6 +38,8 @@ static const struct {
 	{ "log-120x36", "fleet", 120, 36, false, "log", 0, "" },
 	{ "help-120x36", "fleet", 120, 36, false, "fleet", 0, "?" },
 	{ "help-80x24", "fleet", 80, 24, false, "agent", 0, "?" },
+	{ "help-search-80x24", "fleet", 80, 24, false, "fleet", 0, "?/palette\n" },
+	{ "wide-help-80x24", "wide", 80, 24, false, "log", 0, "?" },
 	{ "help-approval-80x24", "fleet", 80, 24, false, "approval", 0, "?" },
 	{ "filter-line-120x36", "fleet", 120, 36, false, "fleet", 0, "Lfkind:exec has:" },
 	{ "filter-wrong-80x24", "fleet", 80, 24, false, "fleet", 0, "Lfagent:fix kind:exce" },
