@@ -77,7 +77,7 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 	struct waiting *w = NEW(struct waiting);
 	w->done = done;
 	w->self = done_self;
-	w->id = control_client_send(h->c, list, opts);
+	w->id = control_client_send(h->c, list, json_incref(opts));
 	w->next = h->waiting;
 	h->waiting = w;
 }

@@ -1,8 +1,12 @@
 #include "app/front/front_line.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "app/front/front_act.h"
@@ -48,8 +52,93 @@ static void answer_by_itself(struct line_mode *m, const struct event *ev)
 		json_put_str(opts, "message", "not without a person: describe the change instead");
 	if (m->act.command)
 		m->act.command(m->act.self, words, held ? 2 : 3, opts, NULL, NULL);
+	json_decref(opts);
+}
+
+/* --- commands that need no supervisor: done by a program of its own, its words are printed here --- */
+
+static const char *const of_session[] = { "show", "events", "diff", "verify", "search", "ls" };
+
+/* "403" is an event of the session that is shown here. */
+static void add_word(struct strv *argv, const char *word, const char *id)
+{
+	const char *digits = *word == '#' ? word + 1 : word;
+	if (*digits && strspn(digits, "0123456789") == strlen(digits)) {
+		CLEANUP(free_ptr) char *full = xasprintf("%s#%s", id, digits);
+		strv_push(argv, full);
+	} else {
+		strv_push(argv, word);
+	}
+}
+
+static void run_here(struct line_mode *m, const struct command *c, const char *const *words, size_t nr, const json_t *opts)
+{
+	struct strv argv = STRV_INIT;
+	const char *key;
+	json_t *v;
+	strv_push(&argv, "sandglass");
+	strv_push(&argv, "--no-tui");
+	strv_push(&argv, "--sessions");
+	strv_push(&argv, m->ctx->sessions);
+	strv_push(&argv, c->name);
+	json_object_foreach((json_t *)(uintptr_t)opts, key, v)
+	{
+		CLEANUP(free_ptr) char *o = xasprintf("--%s%s%s", key, json_is_string(v) ? "=" : "",
+						      json_is_string(v) ? json_string_value(v) : "");
+		strv_push(&argv, o);
+	}
+	if (!strcmp(c->name, "search") || c->where == COMMAND_SUPERVISOR)
+		strv_push(&argv, "-S"), strv_push(&argv, session_id(m->s));
+	for (size_t i = 1; i < nr; i++)
+		add_word(&argv, words[i], session_id(m->s));
+	for (size_t i = 0; nr == 1 && i < ARRAY_LEN(of_session) - 2; i++)
+		if (!strcmp(of_session[i], c->name))
+			strv_push(&argv, session_id(m->s));
+	fflush(m->ctx->out);
+	pid_t pid = fork();
+	if (pid == 0) {
+		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		dup2(null, 0);
+		dup2(fileno(m->ctx->out), 1);
+		dup2(fileno(m->ctx->out), 2);
+		setenv("PAGER", "cat", 1);
+		setenv("GIT_PAGER", "cat", 1);
+		execv("/proc/self/exe", argv.item);
+		_exit(127);
+	}
+	while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	strv_release(&argv);
+}
+
+/* What is typed: for the supervisor, for the program itself, or nonsense. */
+static void typed_command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	struct line_mode *m = self;
+	const struct command *c = command_find(words[0]);
+	struct err err = ERR_INIT;
+	bool asks = c && (!strcmp(c->name, "state") || ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
+							 !json_object_size(opts)));
+	if (asks && m->act.command) {
+		run_here(m, c, words, nr, opts);
+		return;
+	}
+	if (c && c->where == COMMAND_SUPERVISOR && m->act.command) {
+		m->act.command(m->act.self, words, nr, opts, done, done_self);
+		return;
+	}
+	if (c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0) {
+		run_here(m, c, words, nr, opts);
+		return;
+	}
+	if (c && c->where == COMMAND_SUPERVISOR)
+		err_set(&err, ERR_CLOSED, "there is nobody to tell it to");
+	else if (c)
+		err_set(&err, ERR_USAGE, "'%s' is a command for another shell: sandglass help %s", c->name, c->name);
 	else
-		json_decref(opts);
+		err_set(&err, ERR_USAGE, "no command '%.40s'; 'help' lists them", words[0]);
+	if (done)
+		done(done_self, NULL, &err);
 }
 
 static int look(struct line_mode *m, struct err *err)
@@ -149,7 +238,8 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	if (socket)
 		m.hands = hands_new(socket, fo->watch, &none); /* it may have ended already: then the file says all */
 	m.act = hands_act(m.hands);
-	m.line = line_new(src, &m.act, ctx->out, ctx->json, person(&m));
+	const struct act typed = { .command = typed_command, .self = &m };
+	m.line = line_new(src, m.act.command ? &typed : &m.act, ctx->out, ctx->json, person(&m));
 	if (m.hands && !fo->watch) {
 		signal(SIGINT, on_int);
 		signal(SIGTERM, on_int);
