@@ -30,15 +30,18 @@ sg.map(list, function() local c = sg.chat { model = a.model } c:user("go") asser
 L
 cat >turns.lua <<'L'
 local list = {}
-for i = 1, 400 do list[i] = { say = "turn", call = { "nothing", {} } } end
+for i = 1, 200 do list[i] = { say = "turn", call = { "nothing", {} } } end
 return list
 L
 cat >loop.lua <<'L'
 local sg = require "sandglass"
 local tool = sg.tool { name = "nothing", about = "does nothing", params = {}, run = function() return math.random(1000) .. "" end }
-local c = sg.chat { model = "scripted:turns.lua", tools = { tool } }
-c:user("go")
-for _ = 1, 400 do local r = assert(c:send()) for _, call in ipairs(r.calls) do c:answer(call, c:call(call)) end end
+local a = sg.args { chats = 8, turns = 100 }
+for _ = 1, a.chats do
+  local c = sg.chat { model = "scripted:turns.lua", tools = { tool } }
+  c:user("go")
+  for _ = 1, a.turns do local r = assert(c:send()) for _, call in ipairs(r.calls) do c:answer(call, c:call(call)) end end
+end
 L
 ms() { local a; a=$(date +%s%N); "$@" >"$t/out" 2>&1 </dev/null; echo $((($(date +%s%N) - a) / 1000000)); }
 run() { ms "$sg" run --no-tui -q "$@"; }
@@ -53,7 +56,11 @@ many=$(($(run chat.lua -- --n 100 --model part:m) - empty))
 printf 'a hundred streams at once, 500 events each: %d ms, %d us an event\n' "$many" $((many * 1000 / 50000))
 loop=$(($(run loop.lua) - empty))
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
-printf '400 turns with a tool call each: %d us a turn, all of it recorded\n' $((loop * 1000 / 400))
+printf '8 chats of 100 turns with a tool call each: %d us a turn, all of it recorded\n' $((loop * 1000 / 800))
 events=$("$sg" events "$file" --json | wc -l)
 forked=$(ms "$sg" fork "$file#$((events - 3))" --no-tui -q)
 printf 'fork of it at event %d of %d, to its end: %d ms (a run of an empty script: %d ms)\n' $((events - 3)) "$events" "$forked" "$empty"
+# what a turn adds to the record, in a short chat and in a long one: the same, or the record grows with the square
+size() { run loop.lua -- --chats 1 --turns "$1" >/dev/null; stat -c %s "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)"; }
+printf 'a turn adds to the session file: %d bytes up to turn 100, %d bytes from there to turn 200\n' \
+	$((($(size 100) - $(size 1)) / 99)) $((($(size 200) - $(size 100)) / 100))
