@@ -139,7 +139,7 @@ run "return sg.host.fetch { url = '$base/echo', body = 'x' }" --policy rules.lua
 like "$out" 'code=denied' 'a rule by method'
 
 # --- keys -------------------------------------------------------------------------------------------------------------
-seen() { curl -s --noproxy '*' "$base/seen"; }
+seen() { python3 -c 'import sys, urllib.request as u; print(u.build_opener(u.ProxyHandler({})).open(sys.argv[1]).read().decode(), end="")' "$base/seen"; }
 run "return sg.host.fetch { url = '$base/echo', headers = { ['X-Key'] = sg.secret 'MY_KEY' } }" --policy one.lua
 like "$(seen | tail -1)" "key=$MY_KEY" 'a secret goes on the wire by name'
 printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "boxed", p.allow "h" { kind = "fetch", host = { "127.0.0.1", "127.0.0.2" } } }\n' >both.lua
