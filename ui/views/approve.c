@@ -114,6 +114,24 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 	return exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
 }
 
+/* What a request of the web carries besides its address: names of headers, values that are no secret, the body. */
+static void carried(struct text *t, const json_t *req)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	const char *key;
+	json_t *v;
+	json_object_foreach(json_object_get(json_object_get(req, "args"), "headers"), key, v) {
+		const char *secret = json_str(v, "$secret", NULL);
+		const char *line = arena_printf(t->arena, "%s: %s%s%s", key, secret ? "<secret:" : "",
+						secret ? secret : json_is_string(v) ? json_string_value(v) : "", secret ? ">" : "");
+		text_add(t, ROLE_TEXT, "", line, strlen(line), SANITIZE_EXACT | TEXT_SOFT);
+	}
+	if (!json_get_bytes(json_object_get(req, "data"), &body) || !body.len)
+		return;
+	text_putf(t, ROLE_DIM, "with %s bytes:", fmt_count(t->arena, json_int(req, "data_bytes", 0)));
+	exact_lines(t, ROLE_CMD, arena_strndup(t->arena, body.data, body.len), body.len, "");
+}
+
 static void head(struct text *t, const char *title)
 {
 	text_head(t, ROLE_TITLE, "%s", title);
@@ -126,6 +144,10 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 	int64_t in = json_int(req, "stdin_bytes", 0), limit = json_int(req, "timeout_us", 0);
 	const json_t *env = json_object_get(req, "env");
 	struct arena *a = t->arena;
+	if (!strcmp(json_str(req, "kind", ""), "fetch")) {
+		carried(t, req);
+		return;
+	}
 	if (!json_get_bytes(json_object_get(req, "cwd"), &cwd) || cwd.len == 0)
 		buf_puts(&cwd, "/workspace");
 	buf_printf(&line, "cwd  %s      ", cwd.data);
