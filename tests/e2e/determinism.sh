@@ -20,7 +20,7 @@ def line():
     count[0] += 1
     return f"add({count[0]})"
 def step(depth):
-    k = r.randrange(9 if depth < 2 else 5)
+    k = r.randrange(10 if depth < 2 else 5)
     if k == 0: return line()
     if k == 1: return f"sg.sleep({r.choice([0, 0.001, 0.01])})"
     if k == 2: return "seen[#seen + 1] = os.time() % 2 + math.random(1000)"
@@ -29,6 +29,7 @@ def step(depth):
     if k == 5: return "sg.map({ 1, 2, 3 }, function(i) sg.sleep(math.random() / 100) " + block(depth) + " end)"
     if k == 6: return "sg.race { function() sg.sleep(math.random() / 50) end, function() sg.sleep(math.random() / 50) end }"
     if k == 7: return "pcall(sg.timeout, 5, function() " + block(depth) + " end)"
+    if k == 8: return "do local c = sg.channel(1) local w <close> = sg.spawn(function() for i = 1, 3 do sg.sleep(math.random() / 100) c:send(i) end c:close() end) for v in c:each() do seen[#seen + 1] = v end " + block(depth) + " end"
     return "do local w <close> = sg.spawn(function() " + block(depth) + " end) w:await() end"
 def block(depth): return " ".join(step(depth + 1) for _ in range(r.randrange(1, 3)))
 body = "\n".join(step(0) for _ in range(7)) + "\nagent(7)\n" + line()
@@ -54,6 +55,13 @@ q = "select * from event where seq <= ? order by seq"
 for x, y in zip(a.execute(q, (sys.argv[3],)), b.execute(q, (sys.argv[3],))):
     if x != y: sys.exit(f"row {x[0]}: {x!r} is not {y!r}")
 if len(list(a.execute(q, (sys.argv[3],)))) != len(list(b.execute(q, (sys.argv[3],)))): sys.exit("rows are missing")
+# the tree that the fork's box begins with is that of the newest snapshot up to n
+tree = "select json_extract(body, '$.tree') from event where kind = 210 and seq %s ? %s order by seq %s limit 1"
+was = a.execute(tree % ("<=", "", "desc"), (sys.argv[3],)).fetchone()
+now = b.execute(tree % (">", "and json_extract(body, '$.why') = 'resume'", "asc"), (sys.argv[3],)).fetchone()
+if now and now != was: sys.exit(f"the box has the tree {now} and not {was}")
+closed = a.execute("select 1 from event join kind on number = kind where name = 'box.closed' and seq <= ?", (sys.argv[3],)).fetchone()
+if was and was[0] and not now and not closed: sys.exit(f"the box has not the tree {was}")
 P
 sessions=$HOME/.local/share/sandglass/sessions
 replies() { "$sg" events "$1" --json | grep -c '"kind":"model.reply"'; }
