@@ -169,6 +169,30 @@ static int count_lines(const char *text, size_t len)
 	return n + (len && text[len - 1] != '\n');
 }
 
+int edit_make(const char *path, const struct buf *was, const json_t *args, struct edit_made *out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf old = BUF_INIT;
+	CLEANUP(buf_release) struct buf new = BUF_INIT;
+	if (!json_get_bytes(json_object_get(args, "old"), &old) || !json_get_bytes(json_object_get(args, "new"), &new))
+		return err_set(err, ERR_INVALID, "edit of '%s' needs the old and the new text", path);
+	size_t at = 0;
+	int found = edit_find(buf_cstr(was), was->len, buf_cstr(&old), old.len, &at);
+	if (found != 1) {
+		CLEANUP(buf_release) struct buf near = BUF_INIT;
+		if (found == 0)
+			edit_near(buf_cstr(was), was->len, buf_cstr(&old), old.len, &near);
+		return err_set(err, ERR_INVALID, "the old text stands %s in '%s'%s", found ? "more than once" : "nowhere", path,
+			       found ? "; give more of what is around it" : buf_cstr(&near));
+	}
+	buf_append(&out->text, was->data, at);
+	buf_append(&out->text, buf_cstr(&new), new.len);
+	buf_append(&out->text, was->data + at + old.len, was->len - at - old.len);
+	out->line = count_lines(was->data, at) + (at == 0 || was->data[at - 1] == '\n');
+	out->removed = count_lines(old.data, old.len);
+	out->added = count_lines(buf_cstr(&new), new.len);
+	return 0;
+}
+
 static void on_edit_read(void *self, json_t *result, const struct err *err)
 {
 	struct file_job *j = self;
@@ -177,38 +201,22 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 		return;
 	}
 	const struct action_spec *spec = action_spec(j->action);
-	CLEANUP(buf_release) struct buf old = BUF_INIT;
-	CLEANUP(buf_release) struct buf new = BUF_INIT;
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
+	struct edit_made made = { .text = BUF_INIT };
 	struct err why = ERR_INIT;
 	if (j->slot->closing) {
 		closed(j);
 		return;
 	}
 	json_get_bytes(json_object_get(result, "data"), &was);
-	if (!json_get_bytes(json_object_get(spec->args, "old"), &old) ||
-	    !json_get_bytes(json_object_get(spec->args, "new"), &new)) {
-		err_set(&why, ERR_INVALID, "edit of '%s' needs the old and the new text", spec->path);
+	if (edit_make(spec->path, &was, spec->args, &made, &why) < 0) {
 		finish(j, END_FAILED, NULL, &why);
 		return;
 	}
-	size_t at = 0;
-	int found = edit_find(buf_cstr(&was), was.len, buf_cstr(&old), old.len, &at);
-	if (found != 1) {
-		CLEANUP(buf_release) struct buf near = BUF_INIT;
-		if (found == 0)
-			edit_near(buf_cstr(&was), was.len, buf_cstr(&old), old.len, &near);
-		err_set(&why, ERR_INVALID, "the old text stands %s in '%s'%s", found ? "more than once" : "nowhere", spec->path,
-			found ? "; give more of what is around it" : buf_cstr(&near));
-		finish(j, END_FAILED, NULL, &why);
-		return;
-	}
-	buf_append(&j->text, was.data, at);
-	buf_append(&j->text, buf_cstr(&new), new.len);
-	buf_append(&j->text, was.data + at + old.len, was.len - at - old.len);
-	j->line = count_lines(was.data, at) + (at == 0 || was.data[at - 1] == '\n');
-	j->removed = count_lines(old.data, old.len);
-	j->added = count_lines(buf_cstr(&new), new.len);
+	j->text = made.text;
+	j->line = made.line;
+	j->removed = made.removed;
+	j->added = made.added;
 	j->slot->driver->write(j->slot->box, spec->path, j->text.data, j->text.len,
 			       (int)json_int(result, "mode", 0644) & 07777, on_written, j);
 }

@@ -13,6 +13,12 @@ void file_cancel(struct slot *s, struct action *a);
 
 /* Where @old stands in @text: 1 and its offset if exactly once, 0 if never, 2 if more than once. */
 int edit_find(const char *text, size_t text_len, const char *old, size_t old_len, size_t *at_out);
+/* What an edit (args {"old","new"}) makes of the bytes of @path. ERR_INVALID: the old text does not stand there once. */
+struct edit_made {
+	struct buf text; /* the whole content; owned */
+	int line, removed, added;
+};
+NODISCARD int edit_make(const char *path, const struct buf *was, const json_t *args, struct edit_made *out, struct err *err);
 /* The line of @text that is most like the first line of @old, for an error that helps: appends it. */
 void edit_near(const char *text, size_t text_len, const char *old, size_t old_len, struct buf *out);
 

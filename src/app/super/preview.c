@@ -95,6 +95,7 @@ static void preview_free(struct preview *p)
 	strv_release(&p->env);
 	buf_release(&p->input);
 	buf_release(&p->data);
+	json_decref(p->args);
 	buf_release(&p->answer);
 	free(p->cwd);
 	free(p->path);
@@ -345,6 +346,7 @@ static void take_spec(struct preview *p, const struct action_spec *spec)
 	p->path = spec->path ? xstrdup(spec->path) : NULL;
 	buf_append(&p->input, spec->stdin_bytes, spec->stdin_len);
 	buf_append(&p->data, spec->data, spec->data_len);
+	p->args = json_incref(spec->args);
 	p->pty = json_flag(spec->args, "pty", false);
 }
 
@@ -374,8 +376,8 @@ static int check(struct super *s, uint64_t id, struct action **a_out, struct tre
 	const struct action_spec *spec = a ? action_spec(a) : NULL;
 	if (!a || action_state(a) != ACTION_HELD)
 		return err_set(err, ERR_NOENT, "action %" PRIu64 " is not held: only what waits can be tried before", id);
-	if (spec->kind != ACT_EXEC && spec->kind != ACT_WRITE)
-		return err_set(err, ERR_UNSUPPORTED, "a preview is for commands and writes in a box; #%" PRIu64 " is %s %s", id,
+	if (spec->kind != ACT_EXEC && spec->kind != ACT_WRITE && spec->kind != ACT_EDIT)
+		return err_set(err, ERR_UNSUPPORTED, "a preview is for commands, writes and edits in a box; #%" PRIu64 " is %s %s", id,
 			       strchr("aeimo", *action_kind_name(spec->kind)) ? "an" : "a", action_kind_name(spec->kind));
 	struct trees *t = super_box_trees(s, spec->box);
 	if (!t || !t->box->driver->tree->lowers)

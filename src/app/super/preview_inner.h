@@ -45,6 +45,7 @@ struct preview {
 	struct strv argv, env;
 	char *cwd, *path;
 	struct buf input, data;
+	json_t *args; /* of an edit */
 	bool pty;
 	/* where it stands */
 	struct tree_job *job; /* held: the box is frozen */

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/fd.h"
+#include "sandbox/effect_file.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/memstore.h"
 
@@ -274,6 +275,22 @@ static void on_written(void *self, json_t *result, const struct err *err)
 	walk_over(p);
 }
 
+static void on_edit_read(void *self, json_t *result, const struct err *err)
+{
+	struct preview *p = self;
+	CLEANUP(buf_release) struct buf was = BUF_INIT;
+	struct edit_made made = { .text = BUF_INIT };
+	struct err why = ERR_INIT;
+	json_get_bytes(json_object_get(result, "data"), &was);
+	if (err || edit_make(p->path, &was, p->args, &made, &why) < 0) {
+		on_written(p, NULL, err ? err : &why);
+		return;
+	}
+	buf_release(&p->data);
+	p->data = made.text;
+	p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, (int)json_int(result, "mode", 0644) & 07777, on_written, p);
+}
+
 static void run(struct preview *p)
 {
 	static const struct run_ops ops = { .on_output = on_output, .on_exit = on_exit_ };
@@ -283,6 +300,10 @@ static void run(struct preview *p)
 	failpoint("preview.run");
 	if (p->kind == ACT_WRITE) {
 		p->driver->write(p->over, p->path, buf_cstr(&p->data), p->data.len, -1, on_written, p);
+		return;
+	}
+	if (p->kind == ACT_EDIT) {
+		p->driver->read(p->over, p->path, FILE_MAX, on_edit_read, p);
 		return;
 	}
 	struct run_opts o = {
