@@ -336,7 +336,6 @@ static void put_files(const struct golden *g, struct buf *out)
 	const char *key, *path;
 	json_t *box, *f;
 	json_object_foreach(g->box, key, box) {
-		CLEANUP(json_release) json_t *sorted = json_object();
 		json_t *files = json_object_get(box, "files");
 		if (!json_object_size(files))
 			continue;
