@@ -11,7 +11,7 @@ echo start >"$t/repo/f"
 cat >"$t/busy.lua" <<'L'
 local sg = require "sandglass"
 local a = sg.args { repo = "." }
-local box <close> = sg.sandbox { name = "busy", repo = a.repo }
+local box = sg.sandbox { name = "busy", repo = a.repo }
 for i = 1, 40 do
   local r, err = box:exec(("echo line %d >> f; sleep 0.01 & seq 1 200; wait"):format(i))
   if not r then
