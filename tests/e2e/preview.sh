@@ -62,6 +62,11 @@ is $? 0 'the record verifies'
 
 # what lives in the box stands still, then goes on
 begin ': held; cat tick' '(while :; do date +%N >tick; sleep 0.02; done) >/dev/null 2>&1 &'
+mkfifo "$t/person" # somebody is attached: else the box stands still for as long as the action waits
+script -qefc "'$sg' attach --no-tui $s" /dev/null <"$t/person" >/dev/null 2>&1 &
+exec 7>"$t/person"
+moves() { "$sg" events "$s" --json | grep '"box.frozen"' | tail -1 | grep -q '"frozen":false'; }
+wait_for 10 moves
 "$sg" preview "$h" -S "$s" >"$t/out" 2>&1
 is $? 0 'a box with a process that writes'
 f=$(find "$HOME/.local/state/sandglass/box/$s/b" -name tick | head -1)

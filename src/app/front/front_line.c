@@ -25,7 +25,7 @@ struct line_mode {
 	struct line *line;
 	struct feed *feed; /* looks for the end, and for what waits when nobody is there */
 	struct buf typed;
-	bool ended, input_gone;
+	bool ended, left; /* left: the person has gone, the agents go on */
 };
 
 static volatile sig_atomic_t interrupted;
@@ -117,6 +117,9 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 	struct line_mode *m = self;
 	const struct command *c = command_find(words[0]);
 	struct err err = ERR_INIT;
+	m->left = !strcmp(words[0], "detach") || !strcmp(words[0], "quit") || !strcmp(words[0], "q");
+	if (m->left)
+		return;
 	bool asks = c && (!strcmp(c->name, "state") || ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
 							 !json_object_size(opts)));
 	if (asks && m->act.command) {
@@ -165,7 +168,7 @@ static void read_typed(struct line_mode *m)
 	char bytes[1024];
 	ssize_t n = read(0, bytes, sizeof(bytes));
 	if (n <= 0) {
-		m->input_gone = true;
+		m->left = true; /* Ctrl-D, or the terminal has gone */
 		return;
 	}
 	buf_append(&m->typed, bytes, (size_t)n);
@@ -180,7 +183,7 @@ static void read_typed(struct line_mode *m)
 static void wait_for_more(struct line_mode *m)
 {
 	struct pollfd p[2] = { { .fd = hands_fd(m->hands), .events = POLLIN },
-			       { .fd = person(m) && !m->input_gone ? 0 : -1, .events = POLLIN } };
+			       { .fd = person(m) ? 0 : -1, .events = POLLIN } };
 	if (m->hands && hands_wants_write(m->hands))
 		p[0].events |= POLLOUT;
 	poll(p, 2, LOOK_MS);
@@ -215,7 +218,7 @@ static int stay(struct line_mode *m, struct err *err)
 	for (;;) {
 		if (look(m, err) < 0)
 			return -1;
-		if (m->ended)
+		if (m->ended || m->left)
 			return asked;
 		if (!session_live(m->s) && look(m, err) == 0 && !m->ended)
 			return err_set(err, ERR_CLOSED, "the supervisor of %s is gone; what it recorded is complete up to #%llu",
@@ -253,7 +256,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	if (asked < 0)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "%s", err.text);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
-	int status = front_status(s, &why);
+	int status = m.ended ? front_status(s, &why) : EXIT_DONE;
 	if (status && why.len) {
 		fprintf(ctx->err, "sandglass: ");
 		cmd_print_safe(ctx->err, why.data, why.len, false);

@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# Line mode as the full twin of the console: a person at a terminal (a pty) decides by numbers and types commands; no
+# escape sequence, nothing is drawn twice. With nobody there the box of what waits stands still.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+boxes || { skip 'no box can be opened here'; finish; }
+cd "$t" || exit 1
+cat >six.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "six" }
+for _, word in ipairs { "one", "two", "three", "four", "five" } do
+  local r, err = box:exec("echo " .. word .. " | tee -a log")
+  print(r and "ran: " .. r.out or "not run: " .. err.msg .. " " .. (err.why or ""))
+end
+L
+begins() { # words...: line mode in a pty; its input is descriptor 7, what it prints $t/pty
+	rm -f "$t/in"
+	: >"$t/pty"
+	mkfifo "$t/in"
+	TERM=xterm script -qefc "$*" /dev/null <"$t/in" >"$t/pty" 2>&1 &
+	pty=$!
+	exec 7>"$t/in"
+}
+shows() { wait_for 30 grep -qE -- "$1" "$t/pty"; }
+types() { printf '%s\r' "$1" >&7; }
+step() { # what is typed, what must then be shown, name
+	types "$1"
+	shows "$2"
+	ok $? "$3"
+}
+nth_ask() { wait_for 30 eval '[ "$(grep -c "^ask [0-9]" "$t/pty")" -ge '"$1"' ]'; }
+
+begins "'$sg' run six.lua --no-tui --hold kind:exec --name six"
+nth_ask 1
+ok $? 'what is held is asked'
+like "$(cat "$t/pty")" '1 approve once.*2 approve for session' 'by numbers'
+step 'help' 'approve .*let a held action run' 'help lists the commands at the prompt'
+step 'state' 'HELD #[0-9]+ .*echo one' 'state'
+step 'nonsense' "no command 'nonsense'" 'what is no command is told'
+types 1
+shows 'ran: one'
+ok $? '1: it runs'
+nth_ask 2
+id=$(grep -oE '^ask [0-9]+' "$t/pty" | tail -1 | cut -d' ' -f2)
+step "deny $id -m 'not that, because of 4711'" 'not run: .*because of 4711' 'a command with an option and a quoted text, typed'
+nth_ask 3
+id=$(grep -oE '^ask [0-9]+' "$t/pty" | tail -1 | cut -d' ' -f2)
+step "approve $id --cmd 'echo else'" 'ran: else' 'an edit, typed'
+nth_ask 4
+step "out $id" '^else' 'out: its output'
+step 'pause' 'session event [0-9]+ pause: paused by' 'pause'
+step 'continue' 'session event [0-9]+ go on: by' 'continue'
+nth_ask 5
+id=$(grep -oE '^ask [0-9]+' "$t/pty" | tail -1 | cut -d' ' -f2)
+step "diff --stat" 'log' 'diff'
+step "approve $id --session 'echo *'" 'ran: five' 'approve for the session'
+shows 'session.*ends'
+ok $? 'the session ends'
+exec 7>&-
+wait $pty
+is $? 0 'and line mode with it, with its status'
+unlike "$(tr -d '\r' <"$t/pty" | tr '\033' '~')" '~' 'no escape sequence'
+
+# nobody is there: the box of what waits stands still, until somebody comes or decides
+cat >still.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "still" }
+box:spawn "while :; do echo x >> ticks; sleep 0.1; done"
+sg.sleep(0.5)
+local r, err = box:exec "echo held"
+print(r and "ran: " .. r.out or "not run: " .. err.msg)
+r, err = box:exec "echo again"
+print(r and "ran: " .. r.out or "not run: " .. err.msg)
+L
+frozen() { "$sg" events "$one" --json | grep '"kind": *"box.frozen"' | tail -1 | grep -q "\"frozen\": *$1"; }
+held() { "$sg" state -S "$one" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+one=$("$sg" run -d still.lua --hold 'cmd:echo*' --name still 2>"$t/out")
+wait_for 20 frozen true
+ok $? 'nobody is there: the box stands still'
+like "$("$sg" events "$one" --json | grep '"box.frozen"')" 'nobody is there to decide' 'recorded, with the reason'
+begins "'$sg' attach --no-tui $one"
+wait_for 20 frozen false
+ok $? 'somebody attaches: it goes on'
+like "$("$sg" events "$one" --json | grep '"box.frozen"' | tail -1)" 'somebody is there' 'recorded'
+exec 7>&-
+kill -HUP $pty 2>/dev/null
+wait_for 20 frozen true
+ok $? 'he leaves: it stands again'
+first=$(held)
+"$sg" approve "$first" -S "$one" >"$t/out" 2>&1
+other() { h=$(held) && [ -n "$h" ] && [ "$h" != "$first" ]; }
+wait_for 20 other
+ok $? 'decided from another shell: it runs'
+like "$("$sg" events "$one")" 'ran: held' 'and is done'
+"$sg" approve "$(held)" -S "$one" >"$t/out" 2>&1
+"$sg" stop --now -S "$one" >"$t/out" 2>&1
+wait_for 20 eval '! "$sg" ls --live | grep -q "$one"'
+"$sg" verify "$one" >"$t/out" 2>&1
+is $? 0 'the record verifies'
+finish
