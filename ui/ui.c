@@ -239,6 +239,8 @@ bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opt
 
 void ui_resize(struct ui *ui, int rows, int cols)
 {
+	if (rows < UI_MIN_ROWS || cols < UI_MIN_COLS)
+		ui->nr_shown++; /* nothing can be read any more: what comes back is shown anew */
 	grid_resize(&ui->grid, rows, cols);
 }
 

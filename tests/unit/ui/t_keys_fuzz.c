@@ -183,7 +183,7 @@ static void a_key(uint32_t key)
 	struct view *top = ui_top(&ui);
 	if (top->ops->subject)
 		top->ops->subject(top->self, &ui, &on);
-	if (key & K_PASTED && !ui.prompt.active) { /* comes to nothing, and is no key */
+	if (key == 0 || (key & K_PASTED && !ui.prompt.active)) { /* comes to nothing, and is no key */
 		ui_key(&ui, key);
 		return;
 	}
@@ -291,7 +291,8 @@ int main(void)
 	struct err err = ERR_INIT;
 	const char *text = getenv("FUZZ_SECONDS");
 	int64_t until = clock_mono_us() + (text ? atoll(text) * 1000000 : 0);
-	uint64_t seed = 1;
+	const char *from = getenv("FUZZ_SEED");
+	uint64_t first = from ? strtoull(from, NULL, 10) : 1, seed = first;
 	int fd = mkstemp(path);
 	setenv("TZ", "UTC", 1);
 	setenv("HOME", "/nonexistent", 1);
@@ -300,8 +301,8 @@ int main(void)
 		return 99;
 	do
 		session(path, seed++, KEYS / 4);
-	while (seed <= 4 || clock_mono_us() < until);
-	ok(nr_approved > 0, "%d approvals in %lu keys, %d other commands", nr_approved, (unsigned long)(seed - 1) * KEYS / 4, nr_other);
+	while (seed < first + 4 || clock_mono_us() < until);
+	ok(nr_approved > 0, "%d approvals in %lu keys, %d other commands", nr_approved, (unsigned long)(seed - first) * KEYS / 4, nr_other);
 	ok(nr_widened > 0 && nr_several > 0 && nr_named > 0, "%d of them with a pattern, %d in the queue, %d with a name", nr_widened,
 	   nr_several, nr_named);
 	is_int(nr_wrong, 0, "each of them by the rules");
