@@ -11,8 +11,8 @@
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/removal.h"
-#include "app/super/super_box.h"
 #include "app/super/super_added.h"
+#include "app/super/super_box.h"
 #include "app/super/super_inner.h"
 #include "app/super/super_tree.h"
 #include "base/clock.h"
@@ -97,10 +97,10 @@ static int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
 
 static int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 {
-	json_put_str(out, "decision", "denied");
 	struct decide d = { .decision = command_has(a->line, "kill")  ? DECIDE_KILL :
 					command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
 									DECIDE_DENY };
+	json_put_str(out, "decision", "denied");
 	return decide(a, &d, err);
 }
 
