@@ -51,7 +51,7 @@ SQLITE_LIBS := -lsqlite3 -lzstd
 LIBS_base := -ljansson -lsodium -lutf8proc
 LIBS_loop := -luv
 LIBS_record := $(SQLITE_LIBS) -lgit2
-LIBS_ALL := -larchive -lgit2 $(SQLITE_LIBS) -lcurl -lmicrohttpd -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
+LIBS_ALL := -larchive -lgit2 $(SQLITE_LIBS) -lcurl -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
 
 PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host
 BINS := $(addprefix $B/,$(PROGRAMS))

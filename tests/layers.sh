@@ -67,7 +67,7 @@ lua.h|^src/script/
 lauxlib.h|^src/script/
 lualib.h|^src/script/
 curl/|^src/http/
-microhttpd.h|^src/http/
+archive.h|^src/sandbox/tar
 seccomp.h|^src/(sandbox|script|launcher)/
 ncurses.h|^ui/term/term_curses\.c
 curses.h|^ui/term/term_curses\.c

@@ -215,7 +215,7 @@ static void put_mount(json_t *list, const char *from, const char *to, bool read_
 	json_array_append_new(list, m);
 }
 
-static void put_ulimit(json_t *list, const char *name, int what, rlim_t most)
+static void put_ulimit(json_t *list, const char *name, __rlimit_resource_t what, rlim_t most)
 {
 	struct rlimit r;
 	if (getrlimit(what, &r) < 0)

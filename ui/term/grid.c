@@ -43,6 +43,10 @@ struct area area_all(struct grid *g)
 
 struct area area_sub(struct area a, int row, int col, int rows, int cols)
 {
+	if (row < 0) /* never before the area: there is somebody else's memory */
+		rows += row, row = 0;
+	if (col < 0)
+		cols += col, col = 0;
 	struct area s = { a.g, a.row + row, a.col + col, rows, cols };
 	if (row + rows > a.rows)
 		s.rows = a.rows - row;

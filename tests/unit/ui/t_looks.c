@@ -206,8 +206,24 @@ static void widths(void)
 	text_ambiguous_wide(false);
 }
 
+/* A pane that does not fit any more begins where its screen does, never before. */
+static void too_small(void)
+{
+	struct grid g;
+	grid_init(&g, 4, 10, false);
+	struct area low = area_sub(area_all(&g), -3, -2, 5, 6);
+	ok(low.row == 0 && low.col == 0 && low.rows == 2 && low.cols == 4, "a pane that would begin above is cut");
+	low = area_sub(area_all(&g), -9, 0, 5, 10);
+	is_int(low.rows, 0, "one that would lie above is empty");
+	low = area_sub(area_all(&g), 6, 0, 5, 10);
+	is_int(low.rows, 0, "as is one below");
+	put_rule(low, 0, "title", ROLE_RULE, "note");
+	grid_release(&g);
+}
+
 int main(void)
 {
+	too_small();
 	themes();
 	keys();
 	notifications();
