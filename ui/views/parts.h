@@ -8,7 +8,7 @@
 #include "ui/views/changes.h"
 
 enum part_choice { PART_OPEN, PART_TAKE, PART_LEAVE };
-enum { PART_WHOLE = UINT32_MAX };
+#define PART_WHOLE UINT32_MAX
 
 struct part {
 	size_t file;          /* index of the change */
