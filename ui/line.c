@@ -12,6 +12,8 @@
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
+enum { LINE_ANSWER = 800 }; /* bytes that are shown of a model's answer */
+
 void line_print_safe(FILE *out, const char *text)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -62,6 +64,20 @@ static void print_by(struct line *l, const char *by)
 	}
 }
 
+/* An answer may be a whole file: its beginning, and how to get the rest. */
+static void print_answer(struct line *l, const struct row_info *r, struct arena *a)
+{
+	size_t len = strlen(r->what), cut = LINE_ANSWER;
+	if (len <= LINE_ANSWER + LINE_ANSWER / 4) {
+		print_what(l, r->what);
+		return;
+	}
+	while (cut > 0 && ((unsigned char)r->what[cut] & 0xc0) == 0x80) /* not within a character */
+		cut--;
+	print_what(l, arena_printf(a, "%.*s", (int)cut, r->what));
+	fprintf(l->out, " .. (%s bytes, say \"show %" PRIu64 "\" to read them)", fmt_count(a, (int64_t)len), r->seq);
+}
+
 static void print_ended(struct line *l, const struct row_info *r, struct arena *a)
 {
 	if (strcmp(r->outcome, "denied") == 0) {
@@ -75,7 +91,7 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 		if (r->tokens > 0)
 			fprintf(l->out, ", %s tokens, %s", fmt_count(a, r->tokens),
 				fmt_cost(a, r->uusd, r->cost_unknown));
-		print_what(l, r->what);
+		print_answer(l, r, a);
 		return;
 	}
 	fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done", *r->outcome ? r->outcome : "ok");

@@ -18,7 +18,7 @@ struct row {
 	uint64_t events;
 	int64_t begun_us, last_us;
 	size_t held;
-	bool live;
+	bool live, broken_off;
 };
 
 static json_t *body_of(const struct event *ev)
@@ -58,6 +58,7 @@ static void fill_from(struct row *r, struct session *s)
 		good = json_flag(body, "ok", false);
 		json_decref(body);
 	}
+	r->broken_off = !r->live && !ended;
 	r->state = r->live ? "running" : !ended ? "broken off" : good ? "ended" : "failed";
 	if (r->live && (r->held = ask_held(session_id(s))))
 		r->state = "waiting";
@@ -118,6 +119,8 @@ static void print_json(struct cmd_ctx *ctx, const struct row *r)
 		json_put_int(o, "dur_us", r->last_us - r->begun_us);
 		json_put_flag(o, "live", r->live);
 		json_put_int(o, "held", (int64_t)r->held);
+		if (r->broken_off)
+			json_put(o, "resume", json_pack("[sss]", "sandglass", "resume", r->file->id));
 	}
 	cmd_json(ctx, o);
 }
@@ -141,6 +144,8 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
+		if (r->broken_off)
+			buf_printf(&b, "  (goes on with 'sandglass resume %s')", r->file->id);
 	}
 	fprintf(ctx->out, "%s\n", buf_cstr(&b));
 }

@@ -7,6 +7,7 @@
 struct front_opts {
 	bool watch;     /* look only */
 	bool coach;     /* the demo's hints */
+	bool detach;    /* nothing is shown: its id is told */
 	bool raw;       /* only the output of what runs, to our own streams */
 	bool automatic; /* nobody is there: what is held is denied with a word, questions get their first choice */
 };

@@ -285,12 +285,13 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 {
 	struct spawned sp = { 0 };
 	struct err err = ERR_INIT;
+	bool detach = fo->detach || cmd_has(ctx, "detach");
 	config_user(ctx);
-	json_put_flag(o, "stand", cmd_has(ctx, "detach"));
+	json_put_flag(o, "stand", detach);
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
 		return cmd_fail_with(ctx, status, "%s", err.text);
-	if (cmd_has(ctx, "detach")) {
+	if (detach) {
 		if (ctx->json) {
 			json_t *j = json_object();
 			json_put_str(j, "event", "launch");
@@ -390,13 +391,10 @@ static int secrets_again(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return 0;
 }
 
-int cmd_resume(struct cmd_ctx *ctx)
+static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
 {
 	CLEANUP(json_release) json_t *o = json_object();
-	CLEANUP(free_ptr) char *path = NULL;
 	struct err err = ERR_INIT;
-	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
-		return cmd_fail(ctx, &err);
 	if (run_options_of(o, path, &err) < 0 || run_models(ctx, o, &err) < 0 || secrets_again(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
@@ -404,8 +402,45 @@ int cmd_resume(struct cmd_ctx *ctx)
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
-	struct front_opts fo = { 0 };
+	struct front_opts fo = { .detach = detach };
 	return run_session(ctx, o, &fo);
+}
+
+/* Every session whose supervisor is gone and which has no end. One that cannot be resumed does not stop the others. */
+static int resume_all(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	int status = EXIT_DONE;
+	size_t nr = 0;
+	if (session_files_list(&files, ctx->sessions, &err) < 0)
+		return cmd_fail(ctx, &err);
+	for (size_t i = 0; i < files.nr; i++) {
+		struct session *s = NULL;
+		struct err none = ERR_INIT;
+		if (session_open(&s, files.item[i].path, &none) < 0)
+			continue; /* ls says what it is */
+		bool off = session_broken_off(s);
+		session_close(&s);
+		int rc = off ? resume_one(ctx, files.item[i].path, true) : EXIT_DONE;
+		nr += off;
+		status = rc ? rc : status;
+	}
+	session_files_release(&files);
+	if (!nr && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: no session in '%s' was broken off\n", ctx->sessions);
+	return status;
+}
+
+int cmd_resume(struct cmd_ctx *ctx)
+{
+	CLEANUP(free_ptr) char *path = NULL;
+	struct err err = ERR_INIT;
+	if (cmd_has(ctx, "all"))
+		return cmd_word(ctx, 0) ? cmd_usage(ctx, "one session, or --all of them") : resume_all(ctx);
+	if (session_find(ctx->sessions, cmd_word(ctx, 0), &path, &err) < 0)
+		return cmd_fail(ctx, &err);
+	return resume_one(ctx, path, false);
 }
 
 /* The demo's own repository and sessions lie in a folder that goes away. */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "control/socket.h"
+#include "wire/event.h"
 
 static const char suffix[] = ".glass";
 enum { SUFFIX = sizeof(suffix) - 1, DATE = 11 /* "2026-11-21-" */ };
@@ -22,6 +23,17 @@ void session_files_release(struct session_files *f)
 	}
 	free(f->item);
 	*f = SESSION_FILES_INIT;
+}
+
+bool session_broken_off(struct session *s)
+{
+	struct arena arena = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	uint64_t head = session_head(s);
+	bool off = head && !session_live(s) && session_event(s, head, &ev, &arena, &err) == 0 && ev.kind != EV_SESSION_END;
+	arena_release(&arena);
+	return off;
 }
 
 bool session_file_name(const char *file, char **name_out, char **id_out)

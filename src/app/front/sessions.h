@@ -25,6 +25,9 @@ NODISCARD int session_files_list(struct session_files *out, const char *dir, str
 /* Takes "DATE-NAME-ID.glass" apart; false if it is named otherwise. Out strings are owned. */
 bool session_file_name(const char *file, char **name_out, char **id_out);
 
+/* It has no end, and nobody writes it any more: `resume` goes on with it. */
+bool session_broken_off(struct session *s);
+
 /* The path of the session that @text means; NULL = by default. Returns owned through @path_out. ERR_NOENT, or ERR_USAGE
  * when several are meant: the text names them. */
 NODISCARD int session_find(const char *dir, const char *text, char **path_out, struct err *err);

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Sessions that were broken off: ls names the command, `resume --all` goes on with each of them and with no other.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+cd "$t" || exit 1
+printf 'local sg = require "sandglass"\nsg.sleep(1)\nprint "to the end"\n' >r.lua
+printf 'print "at once"\n' >done.lua
+"$sg" run --no-tui -q done.lua </dev/null >out 2>&1
+kill_it() { kill -9 "$("$sg" events "$1" --json | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"; }
+one=$("$sg" run -d r.lua </dev/null) two=$("$sg" run -d r.lua </dev/null)
+kill_it "$one" && kill_it "$two"
+off() { [ "$("$sg" ls | grep -c 'broken off')" = 2 ]; }
+wait_for 10 off
+ok $? 'two were broken off'
+like "$("$sg" ls)" "$one +broken off.*goes on with 'sandglass resume $one'" 'ls says what goes on with them'
+like "$("$sg" ls --json)" "\"resume\":\\[\"sandglass\",\"resume\",\"$two\"\\]" 'for programs, too'
+is "$("$sg" resume --all 2>out </dev/null | sort | tr '\n' ' ')" "$(printf '%s\n' "$one" "$two" | sort | tr '\n' ' ')" 'resume --all goes on with both'
+over() { [ "$("$sg" ls | grep -c ' ended ')" = 3 ]; }
+wait_for 20 over
+ok $? 'they come to their ends'
+for s in $one $two; do like "$("$sg" events "$s")" 'to the end' "$s went on"; done
+like "$("$sg" resume --all 2>&1)" 'no session in .* was broken off' 'then there is nothing to do'
+"$sg" resume --all "$one" >out 2>&1
+is $? 2 'one session or all'
+finish
