@@ -16,7 +16,7 @@ ok $? 'two sessions'
 
 out=$("$sg" ls)
 like "$out" ' ended .* whole$' 'ls: one has ended'
-like "$out" ' broken off .* torn$' 'ls: one was broken off'
+like "$out" ' broken off .* torn +\(goes on with' 'ls: one was broken off'
 is "$("$sg" ls --json | grep -c '^{"schema":1,"session":"s-')" 2 'ls --json: a line each'
 id=$("$sg" ls whole --json | sed 's/.*"session":"\([^"]*\)".*/\1/')
 like "$id" '^s-[a-z0-9]{6}$' 'an id'
