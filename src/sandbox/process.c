@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "sandbox/guest_drive.h"
 #include "sandbox/probe.h"
 #include "sandbox/process_inner.h"
 #include "sandbox/process_reduced.h"
@@ -59,100 +60,11 @@ static void say_dead(struct process_box *p, box_done_fn *done, void *self)
 
 /* --- runs --- */
 
-struct run {
-	struct process_box *p;
-	struct guest_run *g; /* NULL: the box is dead */
-	const struct run_ops *ops;
-	void *self;
-	bool freed, ended;
-};
-
-static void on_output(void *self, int stream, const void *bytes, size_t len)
-{
-	struct run *r = self;
-	r->ops->on_output(r->self, stream, bytes, len);
-}
-
-static void on_exit_(void *self, int code, int signal, bool lost, int left)
-{
-	struct run *r = self;
-	r->ended = true;
-	r->ops->on_exit(r->self, code, signal, lost, left);
-}
-
-static void lost(void *self)
-{
-	struct run *r = self;
-	if (r->freed)
-		free(r);
-	else
-		on_exit_(r, 0, 0, true, 0);
-}
-
 static struct run *run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
-	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_ };
 	struct process_box *p = of(b);
-	struct guest *g = guest_of(p);
-	struct run *r = NEW(struct run);
-	*r = (struct run){ .p = p, .ops = ops, .self = self };
-	if (!g) {
-		loop_defer(p->loop, lost, r);
-		return r;
-	}
-	struct run_opts mapped = *o;
-	CLEANUP(free_ptr) char *cwd = NULL;
-	CLEANUP(strv_release) struct strv env = STRV_INIT;
-	strv_copy(&env, &p->env);
-	for (size_t i = 0; o->env && o->env[i]; i++)
-		strv_push(&env, o->env[i]);
-	mapped.env = env.nr ? env.item : NULL;
-	if (p->reduced)
-		mapped.cwd = cwd = folder_path(reduced_folder(p->reduced), o->cwd ? o->cwd : "/workspace");
-	r->g = guest_prepare(g, &mapped, &mine, r);
-	return r;
-}
-
-static void run_go(struct run *r)
-{
-	if (r->g)
-		guest_go(r->g);
-}
-
-static void run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
-{
-	if (r->g)
-		guest_stdin(r->g, bytes, len, eof);
-}
-
-static void run_signal(struct run *r, int signo)
-{
-	if (r->g)
-		guest_signal(r->g, signo);
-}
-
-static void run_resize(struct run *r, uint16_t cols, uint16_t rows)
-{
-	if (r->g)
-		guest_resize(r->g, cols, rows);
-}
-
-static void run_pause(struct run *r, bool paused)
-{
-	if (r->g)
-		guest_pause(r->g, paused);
-}
-
-static void run_free(struct run *r)
-{
-	if (!r)
-		return;
-	if (!r->g && !r->ended) {
-		r->freed = true; /* the deferred end frees it */
-		return;
-	}
-	guest_run_free(r->g);
-	free(r);
+	CLEANUP(free_ptr) char *cwd = p->reduced ? folder_path(reduced_folder(p->reduced), o->cwd ? o->cwd : "/workspace") : NULL;
+	return guest_drive(p->loop, guest_of(p), &p->env, cwd, o, ops, self);
 }
 
 /* --- the box as a whole --- */
@@ -342,12 +254,12 @@ const struct driver driver_process = {
 	.open = process_open,
 	.close = box_close,
 	.run_prepare = run_prepare,
-	.run_go = run_go,
-	.run_stdin = run_stdin,
-	.run_signal = run_signal,
-	.run_resize = run_resize,
-	.run_pause = run_pause,
-	.run_free = run_free,
+	.run_go = guest_drive_go,
+	.run_stdin = guest_drive_stdin,
+	.run_signal = guest_drive_signal,
+	.run_resize = guest_drive_resize,
+	.run_pause = guest_drive_pause,
+	.run_free = guest_drive_free,
 	.read = process_read,
 	.write = process_write,
 	.list = process_list,

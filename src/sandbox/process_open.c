@@ -8,6 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/layers.h"
 #include "sandbox/process_inner.h"
 #include "sandbox/process_reduced.h"
 #include "sandbox/profile.h"
@@ -44,21 +45,6 @@ static void take_layers(struct process_box *p, const struct box_opts *o)
 		if (!json_get_argv(list, &p->layer[i].lowers))
 			strv_release(&p->layer[i].lowers);
 	}
-}
-
-static int check_opts(const struct box_opts *o, struct err *err)
-{
-	if (!o->state_dir || *o->state_dir != '/')
-		return err_set(err, ERR_INVALID, "a box needs an absolute state folder");
-	for (size_t i = 0; i < o->nr_repos; i++) {
-		const char *name = o->repo[i].name ? o->repo[i].name : "";
-		if ((*name == 0 && o->nr_repos > 1) || strchr(name, '/') || *name == '.' || *name == ':')
-			return err_set(err, ERR_INVALID, "'%s' cannot be the name of a repository in a box", name);
-		for (size_t j = 0; j < i; j++)
-			if (strcmp(name, o->repo[j].name) == 0)
-				return err_set(err, ERR_INVALID, "two repositories are called '%s'", name);
-	}
-	return 0;
 }
 
 void process_spec(const struct process_box *p, struct cell_spec *out)
@@ -499,7 +485,7 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 	p->net = o->net;
 	p->accept_reduced = o->accept_reduced;
 	profile_limits(&p->limits);
-	if (check_opts(o, err) < 0 || (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
+	if (layers_check(o, err) < 0 || (!la && err_set(err, ERR_INVALID, "the launcher has not been started"))) {
 		loop_defer(l, fail_early, p);
 		return &p->b;
 	}

@@ -1,0 +1,97 @@
+#include "sandbox/guest_drive.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+struct run {
+	struct guest_run *g; /* NULL: the box is dead */
+	const struct run_ops *ops;
+	void *self;
+	bool freed, ended;
+};
+
+static void on_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct run *r = self;
+	r->ops->on_output(r->self, stream, bytes, len);
+}
+
+static void on_exit_(void *self, int code, int signal, bool lost, int left)
+{
+	struct run *r = self;
+	r->ended = true;
+	r->ops->on_exit(r->self, code, signal, lost, left);
+}
+
+static void lost(void *self)
+{
+	struct run *r = self;
+	if (r->freed)
+		free(r);
+	else
+		on_exit_(r, 0, 0, true, 0);
+}
+
+struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
+			const struct run_ops *ops, void *self)
+{
+	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_ };
+	struct run *r = NEW(struct run);
+	*r = (struct run){ .ops = ops, .self = self };
+	if (!g) {
+		loop_defer(l, lost, r);
+		return r;
+	}
+	struct run_opts mapped = *o;
+	CLEANUP(strv_release) struct strv all = STRV_INIT;
+	strv_copy(&all, env);
+	for (size_t i = 0; o->env && o->env[i]; i++)
+		strv_push(&all, o->env[i]);
+	mapped.env = all.nr ? all.item : NULL;
+	mapped.cwd = cwd ? cwd : o->cwd;
+	r->g = guest_prepare(g, &mapped, &mine, r);
+	return r;
+}
+
+void guest_drive_go(struct run *r)
+{
+	if (r->g)
+		guest_go(r->g);
+}
+
+void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof)
+{
+	if (r->g)
+		guest_stdin(r->g, bytes, len, eof);
+}
+
+void guest_drive_signal(struct run *r, int signo)
+{
+	if (r->g)
+		guest_signal(r->g, signo);
+}
+
+void guest_drive_resize(struct run *r, uint16_t cols, uint16_t rows)
+{
+	if (r->g)
+		guest_resize(r->g, cols, rows);
+}
+
+void guest_drive_pause(struct run *r, bool paused)
+{
+	if (r->g)
+		guest_pause(r->g, paused);
+}
+
+void guest_drive_free(struct run *r)
+{
+	if (!r)
+		return;
+	if (!r->g && !r->ended) {
+		r->freed = true; /* the deferred end frees it */
+		return;
+	}
+	guest_run_free(r->g);
+	free(r);
+}

@@ -1,0 +1,18 @@
+/* The run verbs of driver.h for every driver whose boxes have our guest inside. A guest that has gone makes a run that ends
+ * as lost, from the loop. Loop thread only. */
+#ifndef SANDBOX_GUEST_DRIVE_H
+#define SANDBOX_GUEST_DRIVE_H
+
+#include "sandbox/guest_client.h"
+
+/* As run_prepare: @g NULL: the box is dead; @env stands before what @o adds; @cwd instead of that of @o, NULL: that. */
+struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
+			const struct run_ops *ops, void *self);
+void guest_drive_go(struct run *r);
+void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof);
+void guest_drive_signal(struct run *r, int signo);
+void guest_drive_resize(struct run *r, uint16_t cols, uint16_t rows);
+void guest_drive_pause(struct run *r, bool paused);
+void guest_drive_free(struct run *r);
+
+#endif
