@@ -24,6 +24,7 @@ struct loop {
 	size_t nr, cap;
 	int64_t now_us;
 	bool running;
+	bool ran; /* something of ours ran in this turn before it slept: it must not sleep any more, its caller may have got what it waits for */
 };
 
 /* libuv wants to be told when a handle's memory may go: each of our handles is freed by its close callback. */
@@ -36,6 +37,7 @@ struct loop_fd {
 
 struct loop_timer {
 	uv_timer_t uv;
+	struct loop *loop;
 	loop_fn *fn;
 	void *self;
 };
@@ -63,6 +65,7 @@ static void run_deferred(struct loop *l)
 	l->now_us = clock_mono_us();
 	/* what is deferred meanwhile belongs to the next round, else one caller could keep the loop here for ever */
 	size_t nr = l->nr;
+	l->ran |= nr > 0;
 	for (size_t i = 0; i < nr; i++) {
 		struct deferred d = l->item[i];
 		d.fn(d.self);
@@ -79,7 +82,7 @@ static void on_idle(uv_idle_t *h)
 
 static void arm_idle(struct loop *l)
 {
-	if (l->nr)
+	if (l->nr || l->ran)
 		uv_idle_start(&l->idle, on_idle);
 	else
 		uv_idle_stop(&l->idle);
@@ -89,6 +92,7 @@ static void on_check(uv_check_t *h)
 {
 	struct loop *l = h->data;
 	run_deferred(l);
+	l->ran = false;
 	arm_idle(l);
 }
 
@@ -111,7 +115,7 @@ int loop_new(struct loop **out, struct err *err)
 	uv_prepare_init(&l->uv, &l->prepare);
 	uv_idle_init(&l->uv, &l->idle);
 	uv_timer_init(&l->uv, &l->turn);
-	l->check.data = l->prepare.data = l->idle.data = l;
+	l->check.data = l->prepare.data = l->idle.data = l->turn.data = l;
 	uv_check_start(&l->check, on_check);
 	uv_prepare_start(&l->prepare, on_prepare);
 	uv_unref((uv_handle_t *)&l->check);
@@ -144,13 +148,18 @@ void loop_free(struct loop *l)
 void loop_run(struct loop *l)
 {
 	l->running = true;
-	while (l->running)
+	while (l->running) {
+		l->ran = false;
 		uv_run(&l->uv, UV_RUN_ONCE);
+	}
 }
 
+/* libuv looks at its timers also before it sleeps, and forgets those that are over: a limit that ends there (this process had
+ * no processor meanwhile) would leave a sleep without end. */
 static void on_turn_timer(uv_timer_t *t)
 {
-	(void)t; /* only wakes */
+	struct loop *l = t->data;
+	l->ran = true;
 }
 
 static void free_handle(uv_handle_t *h)
@@ -164,6 +173,7 @@ void loop_turn(struct loop *l, int timeout_ms)
 		uv_run(&l->uv, UV_RUN_NOWAIT);
 		return;
 	}
+	l->ran = false;
 	if (timeout_ms > 0) {
 		uv_update_time(&l->uv);
 		uv_timer_start(&l->turn, on_turn_timer, (uint64_t)timeout_ms, 0);
@@ -239,6 +249,7 @@ void loop_fd_free(struct loop_fd **w)
 static void on_timer(uv_timer_t *h)
 {
 	struct loop_timer *t = h->data;
+	t->loop->ran = true;
 	t->fn(t->self);
 }
 
@@ -247,6 +258,7 @@ struct loop_timer *loop_timer_new(struct loop *l, loop_fn *fn, void *self)
 	struct loop_timer *t = NEW(struct loop_timer);
 	uv_timer_init(&l->uv, &t->uv);
 	t->uv.data = t;
+	t->loop = l;
 	t->fn = fn;
 	t->self = self;
 	return t;

@@ -2,6 +2,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "loop/loop.h"
 #include "tap.h"
 
@@ -62,6 +63,44 @@ static void on_child(void *self, int fd, unsigned events)
 	close(fd);
 }
 
+/* A due timer that takes long and moves the loop's time on: what is due by then ends before the turn sleeps. */
+static struct loop_timer *far;
+static int late;
+
+static void on_late(void *self)
+{
+	(void)self;
+	late++;
+	usleep(20000);
+	loop_timer_set(far, 60000, 0);
+}
+
+static void test_limit_over_before_the_sleep(void)
+{
+	far = loop_timer_new(loop, on_late, NULL);
+	struct loop_timer *due = loop_timer_new(loop, on_late, NULL);
+	loop_timer_set(due, 1, 0);
+	usleep(20000);
+	int64_t begin = clock_mono_us();
+	loop_turn(loop, 5);
+	ok(clock_mono_us() - begin < 30000000, "a limit that is over before the turn sleeps still ends it");
+	is_int(late, 1, "the due timer ran");
+	loop_timer_set(due, 1, 0);
+	usleep(20000);
+	begin = clock_mono_us();
+	while (late < 2)
+		loop_turn(loop, -1);
+	ok(clock_mono_us() - begin < 30000000, "a turn without limit does not sleep over what a timer has just done");
+	int left = 1, before = deferred;
+	loop_defer(loop, on_defer, &left);
+	begin = clock_mono_us();
+	while (left)
+		loop_turn(loop, -1);
+	ok(clock_mono_us() - begin < 30000000 && deferred == before + 1, "nor over what was deferred");
+	loop_timer_free(&due);
+	loop_timer_free(&far);
+}
+
 int main(void)
 {
 	struct err err = ERR_INIT;
@@ -103,6 +142,7 @@ int main(void)
 	is_int(reaped, 7, "and its status comes back");
 	ok(proc_spawn("/nonexistent/x", argv, environ, fds, 3, &pid, &pidfd, &err) < 0 && err.code == ERR_NOENT,
 	   "a missing program is an error: %s", err.text);
+	test_limit_over_before_the_sleep();
 	loop_free(loop);
 	return done_testing();
 }
