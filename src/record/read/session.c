@@ -26,6 +26,7 @@ static const char *const sql[READ_SQL_NR] = {
 	[READ_AGENT_FIRST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 ORDER BY seq LIMIT ?2",
 	[READ_AGENT_LAST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 AND seq <= ?2"
 			    " ORDER BY seq DESC LIMIT ?3",
+	[READ_SEGMENT] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE segment = ?1",
 };
 
 int session_failed(struct session *s, struct err *err)
@@ -385,6 +386,37 @@ int session_output_each(struct session *s, uint64_t action, session_output_fn *f
 	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
 		buf_release(&c[i].data);
 		buf_release(&c[i].times);
+	}
+	return result;
+}
+
+int session_segment_each(struct session *s, uint64_t segment, session_output_fn *fn, void *self, struct err *err)
+{
+	CLEANUP(buf_release) struct buf data = BUF_INIT, times = BUF_INIT;
+	sqlite3_stmt *st = session_sql(s, READ_SEGMENT, err);
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, (int64_t)segment);
+	int rc = sqlite3_step(st), result = 0, stream = 0;
+	int64_t ts_us = 0;
+	if (rc == SQLITE_ROW) {
+		stream = sqlite3_column_int(st, 0);
+		ts_us = sqlite3_column_int64(st, 2);
+		buf_append(&times, sqlite3_column_blob(st, 3), (size_t)sqlite3_column_bytes(st, 3));
+		result = segment_bytes(st, 4, (size_t)sqlite3_column_int64(st, 1), &data, err);
+	} else if (rc != SQLITE_DONE) {
+		result = session_failed(s, err);
+	} else {
+		result = err_set(err, ERR_NOENT, "session '%s' has no segment %" PRIu64, s->id, segment);
+	}
+	sqlite3_reset(st);
+	for (size_t at = 0, time_at = 0, n; result == 0 && at < data.len; at += n) {
+		ts_us += (int64_t)get_number(&times, &time_at);
+		n = (size_t)get_number(&times, &time_at);
+		if (!n || n > data.len - at) /* no times: redacted */
+			n = data.len - at;
+		if (!fn(self, stream, ts_us, data.data + at, n))
+			break;
 	}
 	return result;
 }

@@ -60,6 +60,9 @@ uint64_t session_output_size(struct session *s, uint64_t action, int stream);
 typedef bool session_output_fn(void *self, int stream, int64_t ts_us, const void *bytes, size_t len);
 NODISCARD int session_output_each(struct session *s, uint64_t action, session_output_fn *fn, void *self, struct err *err);
 
+/* The chunks of one segment of any stream (by its row number, "segment" of an output event), in order, with their times. */
+NODISCARD int session_segment_each(struct session *s, uint64_t segment, session_output_fn *fn, void *self, struct err *err);
+
 /* Raw git object; @out reset first. ERR_NOENT when the file does not hold it (hash only), ERR_CANCELLED redacted. */
 NODISCARD int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
 			     struct err *err);
