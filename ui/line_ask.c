@@ -21,7 +21,8 @@ void line_forget(struct line *l)
 	free(l->type);
 	free(l->note);
 	free(l->pattern);
-	l->intent = l->type = l->note = l->pattern = NULL;
+	free(l->others);
+	l->intent = l->type = l->note = l->pattern = l->others = NULL;
 	json_release(&l->pending);
 }
 
@@ -218,6 +219,32 @@ static void ask_text(struct line *l, enum awaiting what, const char *label)
 
 /* --- a pattern, looked at before it is saved ----------------------------------------------------------------------- */
 
+/* What it would let run besides. A pattern for the session is this agent's alone. */
+static void print_others(struct line *l, const json_t *list)
+{
+	const struct model_action *act = model_action(&l->s->model, l->asked);
+	struct arena a = ARENA_INIT;
+	struct buf ids = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		uint64_t id = (uint64_t)json_int(o, "action", 0);
+		CLEANUP(json_release) json_t *req = source_body(l->s, id);
+		const struct model_action *other = model_action(&l->s->model, id);
+		if (!l->rule && (!act || !other || other->agent != act->agent))
+			continue;
+		bool stays = json_object_get(o, "stays");
+		if (!stays)
+			buf_printf(&ids, "%s%" PRIu64, ids.len ? "," : "", id);
+		fprintf(l->out, stays ? "event %" PRIu64 " stays held (%s): " : "and lets run, which waits: event %" PRIu64 "%s ", id,
+			json_str(o, "stays", ""));
+		line_print_safe(l->out, req ? action_what(req, &a) : "");
+		fputc('\n', l->out);
+	}
+	l->others = ids.len ? buf_take(&ids) : NULL;
+	buf_release(&ids);
+	arena_release(&a);
+}
+
 static void print_tried(struct line *l, const json_t *o)
 {
 	const json_t *ids = json_object_get(o, "actions");
@@ -240,6 +267,7 @@ static void print_tried(struct line *l, const json_t *o)
 		line_print_safe(l->out, json_str(o, "text", ""));
 		fputc('\n', l->out);
 	}
+	print_others(l, json_object_get(o, "others"));
 	arena_release(&a);
 }
 
@@ -272,6 +300,7 @@ static void look_at(struct line *l, const char *text, bool rule)
 		return;
 	}
 	free(l->pattern);
+	free_ptr(&l->others);
 	l->pattern = xstrdup(text);
 	l->rule = rule;
 	json_t *opts = json_object();
@@ -293,6 +322,7 @@ static void sure(struct line *l, const char *text)
 	}
 	json_t *opts = json_object();
 	json_put_str(opts, l->rule ? "rule" : "session", l->pattern);
+	json_put_str(opts, "others", l->others);
 	pass(l, "approve", opts);
 }
 

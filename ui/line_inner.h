@@ -22,6 +22,7 @@ struct line {
 	char *type;         /* the name that a rule wants typed; NULL none */
 	char *note;         /* for the record, with the decision; NULL none */
 	char *pattern;      /* to be saved when the person is sure */
+	char *others;       /* numbers of what was named as going with it; NULL none */
 	bool rule;          /* it becomes a rule of the project */
 	json_t *pending;    /* an approval that waits for the name */
 	const char *pending_word;

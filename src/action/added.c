@@ -82,6 +82,8 @@ static int then(struct action *a, const json_t *rule, json_t *out, struct err *e
 	const struct match *m = judgement_winner(&j);
 	json_put_str(out, "then", verdict_name(j.verdict));
 	json_put_str(out, "by", m ? m->rule->name : j.opaque ? j.opaque_why : "the default");
+	enum verdict wanted = p->rule[0].verdict;
+	json_put(out, "others", others_json(g, a, wanted, all, g->nr_policies + 1, g->waiver, g->nr_waivers));
 	judgement_release(&j);
 	policy_free(&p);
 	free(all);

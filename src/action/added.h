@@ -14,7 +14,7 @@
 
 /* The rule that would let actions like the held @action through (VERDICT_ALLOW) or refuse them (VERDICT_DENY), and what
  * the policy would then say about this very one: {"rule":{"verdict","kind","cmd"|"path"|"host"|"tool","lifts":[..]},
- * "then":"allow","by":"name of the rule that still decides","tried","matched","denied","actions":[..],"wide"}.
+ * "then":"allow","by":"name of the rule that still decides","tried","matched","denied","actions":[..],"wide","others":[..]}.
  * ERR_PARSE for a pattern that cannot be one, ERR_NOENT when the action is not held. Returns owned or NULL. */
 json_t *gate_rule(struct gate *g, uint64_t action, enum verdict verdict, const char *pattern, struct err *err);
 

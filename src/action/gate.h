@@ -80,6 +80,10 @@ struct decide {
 	const char *confirm;     /* what the person typed, when a rule says "confirm": the box's name (gate_confirm) */
 	uint64_t promote;        /* approve: what runs is the difference that this preview made, brought about by @with */
 	const struct effector *with; /* must live until the action's end */
+	const json_t *others;    /* with a waiver or a rule: ids of held actions that were named to the person as answered by it,
+				  * too. Those that are still, get a decision of their own. Borrowed; NULL none */
+	json_t *others_done;     /* the ids of those are appended here; borrowed, may be NULL */
+	uint64_t with_action;    /* the gate's own: this one goes with the decision about that one */
 	json_t *who;
 };
 /* ERR_NOENT not held (the text says who decided and when, if somebody did), ERR_INVALID intent differs, the edit or the
@@ -99,7 +103,8 @@ NODISCARD int gate_may_decide(struct gate *g, const struct decide *d, struct err
  * Returns owned; empty when the action is gone, not held by a question, or cannot be waived. */
 json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
 /* The same for a pattern that a person has typed: {"pattern","wide","matched","denied","actions"} or ERR_PARSE. Returns
- * owned or NULL. */
+ * owned or NULL. Both also name the other held actions whose question it would answer, for all agents: "others":
+ * [{"action","agent","stays"}]; "stays" says why that one stays held all the same (decide.others). */
 json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, struct err *err);
 
 /* Latches. @agent 0 = everybody. What people do themselves (their shell, rollback, merge) is not held by them.

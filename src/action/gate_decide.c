@@ -211,13 +211,15 @@ static void append_decided(struct action *a, const struct decide *d, const char 
 	json_put_str(body, "note", d->note);
 	if (action_confirm(a))
 		json_put_str(body, "confirm", d->confirm);
+	if (d->with_action)
+		json_put_int(body, "with", (int64_t)d->with_action);
 	if (changed)
 		json_put_flag(body, "workspace_changed", true);
 	action_event(a, EV_ACTION_DECIDED, body);
 	decided_push(a->gate, a->id, d->decision, by, d->who);
 }
 
-static bool tree_changed(struct action *a)
+bool action_tree_changed(struct action *a)
 {
 	struct hash now = { { 0 } };
 	if (!a->eff || !a->eff->tree || hash_is_zero(&a->tree))
@@ -261,7 +263,7 @@ static int may_approve(struct action *a, const struct decide *d, struct err *err
 /* Yes, to exactly what was shown. */
 static int approve(struct action *a, const struct decide *d, struct err *err)
 {
-	bool changed = tree_changed(a);
+	bool changed = action_tree_changed(a);
 	if (changed && a->judgement.risk == RISK_HIGH && d->decision == DECIDE_APPROVE) {
 		a->shown_again = true;
 		action_hold(a, a->reasons);
@@ -283,7 +285,21 @@ static int approve(struct action *a, const struct decide *d, struct err *err)
 		action_judge(a);
 	else
 		action_admit(a);
+	if (d->waiver || d->rule)
+		others_decide(a->gate, d);
 	return 0;
+}
+
+void decision_carry_out(struct action *a, const struct decide *d)
+{
+	append_decided(a, d, "human", action_tree_changed(a));
+	if (d->decision != DECIDE_APPROVE) {
+		deny(a, d);
+		return;
+	}
+	action_unhold(a);
+	a->by_person = true;
+	action_admit(a);
 }
 
 int gate_may_decide(struct gate *g, const struct decide *d, struct err *err)
@@ -319,6 +335,8 @@ int gate_decide(struct gate *g, const struct decide *d, struct err *err)
 	case DECIDE_KILL:
 		append_decided(a, d, "human", false);
 		deny(a, d);
+		if (d->rule)
+			others_decide(g, d);
 		return 0;
 	}
 	return 0;
@@ -333,7 +351,7 @@ void action_timed_out(struct action *a)
 		return;
 	case ON_TIMEOUT_ALLOW:
 		d.decision = DECIDE_APPROVE;
-		append_decided(a, &d, "timeout", tree_changed(a));
+		append_decided(a, &d, "timeout", action_tree_changed(a));
 		a->reasons &= ~(unsigned)HOLD_ASK;
 		if (a->reasons)
 			return; /* a pause or a hold still stands */

@@ -1,4 +1,4 @@
-/* Between the files of the gate. gate.c: submit, judge. gate_run.c: start, end. gate_decide.c: people. gate_waiver.c: for the session. gate_latch.c: pause, step,
+/* Between the files of the gate. gate.c: submit, judge. gate_run.c: start, end. gate_decide.c: people. gate_waiver.c: for the session. gate_others.c: what goes with it. gate_latch.c: pause, step,
  * holds. budget.c: budgets. gate_recover.c: after a crash. gate_body.c: bodies of events, intent hash. */
 #ifndef ACTION_GATE_INNER_H
 #define ACTION_GATE_INNER_H
@@ -153,6 +153,9 @@ json_t *reasons_json(unsigned reasons);
 json_t *hold_row(const struct action *a);
 
 /* gate_decide.c */
+bool action_tree_changed(struct action *a); /* its box's files, since it was shown */
+/* Decides a held @a as @d says (approve or deny), recorded as a decision of its own; nothing is looked at any more. */
+void decision_carry_out(struct action *a, const struct decide *d);
 void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who);
 void action_timed_out(struct action *a);
 /* The word that an approval of it must be given with; NULL = none. */
@@ -161,9 +164,17 @@ void waiver_add(struct action *a, const struct decide *d);
 /* Drops what has run out; counts a use of what lifted something of @a. */
 void waivers_expire(struct gate *g);
 void waivers_used(struct action *a);
+void waivers_used_by(const struct action *a); /* the same, whatever its judgement was when it was held */
 void past_push(struct gate *g, const struct action *a);
 void past_judged(struct gate *g, const struct action *a);
 void past_denied(struct gate *g, const struct action *a);
+
+/* gate_others.c: the held actions but @but whose question these policies and waivers answer with @v: [{"action","agent",
+ * "stays": why it stays held all the same}]. Returns owned. */
+json_t *others_json(struct gate *g, const struct action *but, enum verdict v, struct policy *const *policies,
+		    size_t nr_policies, const struct waiver *waivers, size_t nr_waivers);
+json_t *others_with_waiver(struct gate *g, const struct action *but, const struct waiver *w);
+void others_decide(struct gate *g, const struct decide *d);
 
 /* budget.c: HOLD_BUDGET if it cannot be reserved, else 0. */
 unsigned budget_reserve(struct action *a);

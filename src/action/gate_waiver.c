@@ -46,10 +46,14 @@ void waivers_expire(struct gate *g)
 
 void waivers_used(struct action *a)
 {
+	if (a->judgement.waived)
+		waivers_used_by(a);
+}
+
+void waivers_used_by(const struct action *a)
+{
 	struct gate *g = a->gate;
 	struct policy_subject subject;
-	if (!a->judgement.waived)
-		return;
 	action_subject(a, &subject);
 	for (size_t i = g->nr_waivers; i-- > 0;)
 		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], a->spec.agent, &subject) &&
@@ -141,7 +145,9 @@ json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
 	json_array_foreach(list, i, one)
 	{
 		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
-		count_past(g, &(struct waiver){ .kind = a->spec.kind, .pattern = pattern }, one);
+		const struct waiver w = { .kind = a->spec.kind, .pattern = pattern };
+		count_past(g, &w, one);
+		json_put(one, "others", others_with_waiver(g, a, &w));
 	}
 	return list;
 }
@@ -158,6 +164,8 @@ json_t *gate_waiver_try(struct gate *g, uint64_t id, const char *pattern, struct
 	json_t *out = json_object();
 	json_put_str(out, "pattern", pattern);
 	json_put_flag(out, "wide", waiver_wide(a->spec.kind, pattern));
-	count_past(g, &(struct waiver){ .kind = a->spec.kind, .pattern = mine }, out);
+	const struct waiver w = { .kind = a->spec.kind, .pattern = mine };
+	count_past(g, &w, out);
+	json_put(out, "others", others_with_waiver(g, a, &w));
 	return out;
 }

@@ -16,7 +16,7 @@ struct widen_row {
 	bool wide, typed; /* typed: by the person */
 	bool counted;
 	int64_t matched, denied;
-	json_t *tried; /* matched, denied, tried, actions[]; of a rule also text, name, file, line, then, by */
+	json_t *tried; /* matched, denied, tried, actions[], others[]; of a rule also text, name, file, line, then, by */
 };
 struct widen {
 	enum { WIDEN_NONE, WIDEN_SESSION, WIDEN_RULE } what;
@@ -89,5 +89,11 @@ void widen_close(struct widen *w);
 int widen_rows(int rows);
 void widen_paint(const struct approval *v, const struct ui *ui, struct area a);
 void widen_key(struct approval *v, struct ui *ui, uint32_t key);
+
+/* approval_others.c: held actions that the pattern or rule under the cursor answers as well. At most OTHERS_MAX are named,
+ * and those alone go with the decision. Rows that they take; the text of --others ("none" when there are none; owned). */
+enum { OTHERS_MAX = 10 };
+int others_paint(const struct approval *v, const struct ui *ui, struct area a, int row);
+char *others_opt(const struct approval *v, const struct ui *ui);
 
 #endif

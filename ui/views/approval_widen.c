@@ -219,6 +219,9 @@ static void save(struct approval *v, struct ui *ui)
 			json_put_str(opts, lasts[w->until].opt, lasts[w->until].value);
 		if (w->what == WIDEN_SESSION && w->all)
 			json_put_flag(opts, "all-agents", true);
+		CLEANUP(free_ptr) char *others = others_opt(v, ui);
+		if (strcmp(others, "none") != 0)
+			json_put_str(opts, "others", others);
 		if (w->deny)
 			approval_send(v, ui, "deny", opts);
 		else
@@ -412,6 +415,7 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 	row = rule ? paint_rule(v, body, row) : paint_choices(v, body, row);
 	if (*w->wrong)
 		put_bytes(body, row++, 3, a.cols - 4, ROLE_ERROR, w->wrong, strlen(w->wrong), 0);
+	row = others_paint(v, ui, body, row);
 	paint_tried(v, ui, body, row);
 	put(a, a.rows - 1, 3, ROLE_DIM,
 	    rule ? "never covers: deny rules, the machine's own policy, what cannot be taken apart"

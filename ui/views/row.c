@@ -251,8 +251,9 @@ static const char *decision_text(const json_t *o, struct arena *a)
 	struct row_info tmp = { .why = "" };
 	decided(&tmp, o, a);
 	const char *waiver = json_str(o, "waiver", ""), *rule = json_str(o, "rule", "");
-	return arena_printf(a, "%s by %s%s%s%s%s%s", tmp.verdict, tmp.by, *waiver ? " and from now on " : *rule ? " with the new rule " : "",
-			    waiver, rule, *tmp.why ? ": " : "", tmp.why);
+	int64_t with = json_int(o, "with", 0);
+	return arena_printf(a, "%s by %s%s%s%s%s%s%s", tmp.verdict, tmp.by, with ? arena_printf(a, " together with #%" PRId64, with) : "",
+			    *waiver ? " and from now on " : *rule ? " with the new rule " : "", waiver, rule, *tmp.why ? ": " : "", tmp.why);
 }
 
 /* The body as it is: what no view knows is still shown. */

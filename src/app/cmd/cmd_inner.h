@@ -29,4 +29,8 @@ struct session;
 int show_handover(struct cmd_ctx *ctx, struct session *s);
 int ls_waiting(struct cmd_ctx *ctx);
 
+struct control_client;
+/* Names the other held actions that a pattern or rule answers; puts into @opts those that the person wants decided, too. */
+void send_others(struct cmd_ctx *ctx, struct control_client *c, const char *id, json_t *opts);
+
 #endif

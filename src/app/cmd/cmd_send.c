@@ -416,6 +416,8 @@ static int send_live(struct cmd_ctx *ctx, const struct aim *a)
 	int rc = 0, status;
 	if (cmd_has(ctx, "edit"))
 		rc = edit_held(c, cmd_word(ctx, 0), opts, &err);
+	if (!strcmp(ctx->command->name, "approve") || !strcmp(ctx->command->name, "deny"))
+		send_others(ctx, c, cmd_word(ctx, 0), opts);
 	if (rc < 0) {
 		json_decref(words);
 		json_decref(opts);

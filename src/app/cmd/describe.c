@@ -284,6 +284,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_ACTION_DECIDED:
 		put_key(b, "decision", "", out);
 		who(b, out);
+		if (json_int(b, "with", 0))
+			buf_printf(out, ", together with #%lld", (long long)json_int(b, "with", 0));
 		put_key(b, "message", ": ", out);
 		put_key(b, "rule", ", with a new rule ", out);
 		put_key(b, "note", ", note: ", out);

@@ -18,6 +18,7 @@ struct added { /* one that waits for its commit */
 	char *name, *pattern;
 	struct buf was, text;
 	struct policy *policy;
+	json_t *others, *went; /* what decide names */
 	json_t *answer;
 };
 
@@ -27,6 +28,8 @@ static void added_free(struct added *p)
 	free((void *)(uintptr_t)p->d.note);
 	free((void *)(uintptr_t)p->d.confirm);
 	json_decref(p->d.who);
+	json_decref(p->others);
+	json_decref(p->went);
 	json_decref(p->answer);
 	policy_free(&p->policy);
 	buf_release(&p->was);
@@ -133,6 +136,8 @@ static void committed(void *self)
 	struct err err = ERR_INIT;
 	s->added = NULL;
 	if (take_effect(p, &err) == 0) {
+		if (json_array_size(p->went))
+			json_put(p->answer, "others", json_incref(p->went));
 		control_answer(s->server, p->ticket, json_incref(p->answer));
 	} else {
 		super_warn(s, NULL, "%s", err.text);
@@ -195,6 +200,10 @@ int added_begin(struct super *s, uint64_t ticket, const struct decide *d, enum v
 	p->d.note = copy_of(d->note);
 	p->d.confirm = copy_of(d->confirm);
 	p->d.who = json_incref(d->who);
+	p->others = json_copy((json_t *)(uintptr_t)d->others);
+	p->went = json_array();
+	p->d.others = p->others;
+	p->d.others_done = p->went;
 	p->answer = json_object();
 	json_put_str(p->answer, "decision", v == VERDICT_DENY ? "denied" : "approved");
 	json_put_str(p->answer, "rule", p->name);

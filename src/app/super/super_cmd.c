@@ -41,6 +41,21 @@ static int parse_id(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
+/* "406,407": the held actions that were named as going with a pattern or a rule. "none" is none. */
+static int read_others(const char *list, json_t *out, struct err *err)
+{
+	const char *p = list;
+	while (strcmp(list, "none") != 0 && *p) {
+		char *end;
+		uint64_t id = strtoull(p += *p == '#', &end, 10);
+		if (end == p || !id || (*end && *end != ','))
+			return err_set(err, ERR_USAGE, "--others '%s' is not a list of numbers like 406,407, or 'none'", list);
+		json_array_append_new(out, json_integer((json_int_t)id));
+		p = *end ? end + 1 : end;
+	}
+	return 0;
+}
+
 /* What the words and options of approve and deny say. */
 static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 {
@@ -61,11 +76,15 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
 }
 
-static int decide(struct ask_for *a, struct decide *d, struct err *err)
+static int decide(struct ask_for *a, struct decide *d, json_t *out, struct err *err)
 {
-	const char *rule = command_opt(a->line, "rule");
-	if (read_decide(a, d, err) < 0)
+	const char *rule = command_opt(a->line, "rule"), *list = command_opt(a->line, "others");
+	CLEANUP(json_release) json_t *others = json_array();
+	if (read_decide(a, d, err) < 0 || (list && read_others(list, others, err) < 0))
 		return -1;
+	if (list && !rule && !d->waiver)
+		return err_set(err, ERR_USAGE, "--others goes with --session or --rule");
+	d->others = others;
 	if (rule && (d->waiver || d->edit))
 		return err_set(err, ERR_USAGE, "--rule does not go with --session, --cmd or --edit");
 	if (rule) {
@@ -76,7 +95,11 @@ static int decide(struct ask_for *a, struct decide *d, struct err *err)
 	struct tree_request rq = { .s = a->s, .who = a->rq->who };
 	if (d->decision == DECIDE_APPROVE && trees_review_approve(&rq, d->action, opts, err) < 0)
 		return -1;
+	CLEANUP(json_release) json_t *went = json_array();
+	d->others_done = went;
 	int rc = gate_decide(a->s->gate, d, err);
+	if (json_array_size(went))
+		json_put(out, "others", json_incref(went));
 	if (rc < 0)
 		trees_review_forget(a->s, d->action);
 	super_changed(a->s);
@@ -92,7 +115,7 @@ static int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
 		json_put_str(edit, "cmd", cmd);
 	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE, .edit = edit,
 			    .waiver = command_opt(a->line, "session") };
-	return decide(a, &d, err);
+	return decide(a, &d, out, err);
 }
 
 static int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
@@ -101,7 +124,7 @@ static int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
 					command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
 									DECIDE_DENY };
 	json_put_str(out, "decision", "denied");
-	return decide(a, &d, err);
+	return decide(a, &d, out, err);
 }
 
 /* Looked at, and left: with a note for whoever comes next. */
@@ -109,7 +132,7 @@ static int cmd_later(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct decide d = { .decision = DECIDE_LATER };
 	json_put_str(out, "decision", "later");
-	return decide(a, &d, err);
+	return decide(a, &d, out, err);
 }
 
 static int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
