@@ -199,7 +199,7 @@ static int set_up(struct inner *g)
 	struct stat st;
 	if (fcntl(g->channel, F_SETFD, FD_CLOEXEC) < 0 || fstat(g->channel, &st) < 0)
 		return -1;
-	g->socket = S_ISSOCK(st.st_mode);
+	g->socket = S_ISSOCK(st.st_mode) && g->answers == g->channel;
 	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) < 0 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return -1;
 	if (!g->init && (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0))
@@ -290,9 +290,9 @@ static void run_loop(struct inner *g)
 	pthread_attr_destroy(&attr);
 }
 
-int inner_main(int channel, bool init)
+int inner_main(int channel, int answers, bool init)
 {
-	struct inner g = { .channel = channel, .init = init, .null_fd = -1, .children_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
+	struct inner g = { .channel = channel, .answers = answers >= 0 ? answers : channel, .init = init, .null_fd = -1, .children_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
 	unsigned killed, left;
 	mallopt(M_ARENA_MAX, 1); /* the loop's thread needs no heap of its own */
 	if (set_up(&g) < 0)

@@ -48,7 +48,7 @@ struct inner_seen {
 };
 
 struct inner {
-	int channel;
+	int channel, answers; /* what is read and what is written: one unless they are the standard streams */
 	bool socket; /* descriptors can ride along */
 	bool init;   /* PID 1 */
 	bool caps;   /* has capabilities that children must not have */
@@ -77,8 +77,9 @@ struct inner {
 	uint64_t last_conn;
 };
 
-/* Runs a guest on @channel (taken) until it ends; returns the exit status. @init: this is PID 1 of its namespace. */
-int inner_main(int channel, bool init);
+/* Runs a guest on @channel (taken) until it ends; returns the exit status. @answers (taken): where it writes, -1: to
+ * @channel, too. @init: this is PID 1 of its namespace. */
+int inner_main(int channel, int answers, bool init);
 
 /* --- port.c: the channel --- */
 /* Reads what is there. 1 something came, 0 nothing, -1 the end. */
@@ -98,6 +99,7 @@ struct inner_run {
 	struct inner_child *child; /* until it has left our memory */
 	struct inner_slot *slot;
 	bool gone;	   /* go has been said */
+	bool ours;	   /* GUEST_OURS: goes and ends however frozen the box is */
 	bool reaped;	   /* leader ended; waits for its pumps */
 	bool dropped;	   /* nobody listens */
 	unsigned draining; /* pumps that have something from before the end */

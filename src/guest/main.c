@@ -1,4 +1,5 @@
-/* sandglass-guest [--fd N | --port PATH | --connect SOCKET]: what it does is described in guest/inner.h. */
+/* sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]: what it does is described in guest/inner.h.
+ * sandglass-guest --tool VERB ...: wire/tool.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,11 +9,13 @@
 #include <unistd.h>
 
 #include "guest/inner.h"
+#include "guest/tool.h"
+#include "wire/tool.h"
 
 static int usage(void)
 {
-	fputs("usage: sandglass-guest [--fd N | --port PATH | --connect SOCKET]\n"
-	      "started by sandglass inside a box; talks to it over descriptor 3, N, the port or the socket\n",
+	fputs("usage: sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]\n"
+	      "started by sandglass inside a box; talks to it over descriptor 3, N, the port, the socket or its standard streams\n",
 	      stderr);
 	return 2;
 }
@@ -29,8 +32,15 @@ static int connect_to(const char *path)
 
 int main(int argc, char **argv)
 {
-	int channel = 3;
-	if (argc == 3 && strcmp(argv[1], "--fd") == 0) {
+	int channel = 3, answers = -1;
+	if (argc >= 2 && strcmp(argv[1], TOOL_OPTION) == 0)
+		return tool_main(argc - 2, argv + 2);
+	if (argc == 2 && strcmp(argv[1], "--stdio") == 0) {
+		channel = fcntl(0, F_DUPFD_CLOEXEC, 3);
+		answers = fcntl(1, F_DUPFD_CLOEXEC, 3);
+		if (channel < 0 || answers < 0)
+			return usage();
+	} else if (argc == 3 && strcmp(argv[1], "--fd") == 0) {
 		char *end;
 		long n = strtol(argv[2], &end, 10);
 		if (*end || end == argv[2] || n < 0 || n > 1023)
@@ -51,5 +61,5 @@ int main(int argc, char **argv)
 	} else if (argc != 1) {
 		return usage();
 	}
-	return inner_main(channel, getpid() == 1);
+	return inner_main(channel, answers, getpid() == 1);
 }

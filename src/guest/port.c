@@ -58,7 +58,7 @@ int inner_port_fill(struct inner *g)
 static ssize_t send_once(const struct inner *g, const char *bytes, size_t len, int fd)
 {
 	if (!g->socket)
-		return write(g->channel, bytes, len);
+		return write(g->answers, bytes, len);
 	if (fd < 0)
 		return send(g->channel, bytes, len, MSG_NOSIGNAL);
 	struct iovec iov = { .iov_base = (void *)(uintptr_t)bytes, .iov_len = len };
@@ -90,7 +90,7 @@ void inner_send(struct inner *g, enum guest_frame type, uint64_t id, const struc
 			at += (size_t)n;
 			fd = -1;
 		} else if (n < 0 && errno == EAGAIN) {
-			poll(&(struct pollfd){ .fd = g->channel, .events = POLLOUT }, 1, -1);
+			poll(&(struct pollfd){ .fd = g->answers, .events = POLLOUT }, 1, -1);
 		} else if (n == 0 || errno != EINTR) {
 			g->over = true;
 			return;

@@ -230,7 +230,8 @@ static unsigned prepare(struct inner *g, const struct frame *f, struct inner_chi
 	c->rules = g->rules;
 	c->tty = e->tty;
 	memcpy(c->fd, e->child, sizeof c->fd);
-	c->slot->go = flags & GUEST_GO && !g->frozen;
+	bool ours = flags & GUEST_OURS;
+	c->slot->go = flags & GUEST_GO && (!g->frozen || ours);
 	pid_t pid = clone_child(g, c);
 	if (pid < 0) {
 		c->slot->used = 0;
@@ -241,6 +242,7 @@ static unsigned prepare(struct inner *g, const struct frame *f, struct inner_chi
 	r->child = c;
 	r->slot = c->slot;
 	r->gone = flags & GUEST_GO;
+	r->ours = ours;
 	struct buf body = BUF_INIT;
 	buf_u32le(&body, (uint32_t)pid);
 	inner_send(g, GF_PREPARED, r->id, &body, flags & GUEST_FDS ? e->master : -1);
@@ -279,7 +281,7 @@ static void wake(struct inner_run *r)
 void inner_go(struct inner *g, struct inner_run *r)
 {
 	r->gone = true;
-	if (!g->frozen)
+	if (!g->frozen || r->ours)
 		wake(r);
 }
 

@@ -66,6 +66,7 @@ struct run_opts {
 	bool stdin_open;                    /* false: stdin is /dev/null */
 	int64_t timeout_us;                 /* TERM, 2 s, KILL; 0 = none */
 	bool background;                    /* spawn: may outlive the action */
+	bool ours;                          /* a program of ours: it runs in a frozen box, too */
 };
 
 struct driver {
@@ -133,6 +134,7 @@ struct box {
 	uint64_t id; /* seq of box.open */
 	const char *name;
 	const char *profile; /* "enforced" "best effort" "reduced" "none" */
+	const char *workspace; /* where commands find it; NULL: /workspace */
 };
 
 const struct driver *driver_find(const char *name); /* NULL if there is none */

@@ -18,6 +18,7 @@
 #include "sandbox/copy.h"
 #include "sandbox/workspace/apply.h"
 #include "wire/keeper.h"
+#include "wire/plan.h"
 
 struct folder {
 	struct loop *loop;
@@ -337,17 +338,20 @@ int folder_tree_open(const struct folder *f, size_t layer, const char *name, con
 	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
 }
 
+int folder_plan(const struct folder *f, int root, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+{
+	size_t ran;
+	/* of this thread alone; the file capabilities of root go with it and come back with it */
+	int gid = setfsgid(f->gid), uid = setfsuid(f->uid);
+	int rc = plan_run(root, plan, len, fds, nr_fds, &ran, err);
+	setfsuid((uid_t)uid);
+	setfsgid((gid_t)gid);
+	return rc;
+}
+
 int folder_tree_apply(const struct folder *f, size_t layer, const char *name, const char *plan, size_t len, const int *fds,
 		      size_t nr_fds, struct err *err)
 {
 	CLEANUP(fd_close) int root = folder_tree(f, layer, name, "merged", err);
-	size_t ran;
-	if (root < 0)
-		return -1;
-	/* of this thread alone; the file capabilities of root go with it and come back with it */
-	int gid = setfsgid(f->gid), uid = setfsuid(f->uid);
-	int rc = ws_plan_run(root, plan, len, fds, nr_fds, &ran, err);
-	setfsuid((uid_t)uid);
-	setfsgid((gid_t)gid);
-	return rc;
+	return root < 0 ? -1 : folder_plan(f, root, plan, len, fds, nr_fds, err);
 }

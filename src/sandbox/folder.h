@@ -47,6 +47,7 @@ int folder_tree(const struct folder *f, size_t layer, const char *name, const ch
 int folder_tree_open(const struct folder *f, size_t layer, const char *name, const char *which, const char *path, struct err *err);
 /* Carries out a plan of workspace/apply.h as the owner of the files: what it makes is the box's, what it may is what the
  * box may. */
+int folder_plan(const struct folder *f, int root, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err);
 int folder_tree_apply(const struct folder *f, size_t layer, const char *name, const char *plan, size_t len, const int *fds,
 		      size_t nr_fds, struct err *err);
 

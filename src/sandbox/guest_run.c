@@ -560,7 +560,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 	GROW(g->run, g->nr_runs, g->cap_runs);
 	g->run[g->nr_runs++] = r;
 	unsigned flags = (o->pty ? GUEST_PTY : 0U) | (r->framed ? 0U : GUEST_FDS) |
-			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U);
+			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) | (o->ours ? GUEST_OURS : 0U);
 	pack_prepare(o, flags, &b);
 	if (g->gone) {
 		fail(r, GS_NONE, 0);

@@ -88,7 +88,13 @@ enum guest_frame {
 	GF_ANSWER,
 };
 
-enum guest_flag { GUEST_GO = 1, GUEST_PTY = 2, GUEST_STDIN = 4, GUEST_FDS = 8 };
+enum guest_flag {
+	GUEST_GO = 1,
+	GUEST_PTY = 2,
+	GUEST_STDIN = 4,
+	GUEST_FDS = 8,
+	GUEST_OURS = 16, /* a program of ours (wire/tool.h): it runs in a frozen box, too */
+};
 enum guest_attach_flag {
 	GUEST_TCP = 1,
 	GUEST_SCOPE = 2,

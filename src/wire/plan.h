@@ -49,4 +49,8 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 /* Rule 3 for a path. */
 bool plan_path_ok(const char *path, size_t len);
 
+/* Carries a plan out beneath directory @root (borrowed): descriptors only, no link followed. Stops at the first failure,
+ * @done_out operations are done then. Any thread. */
+NODISCARD int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out, struct err *err);
+
 #endif

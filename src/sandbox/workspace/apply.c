@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "sandbox/workspace/content.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 #include "wire/plan.h"
 
 static void add_op(struct ws_plan *p, const struct plan_op *op)

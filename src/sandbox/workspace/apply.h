@@ -1,5 +1,5 @@
 /* Bringing files from one recorded state to another: rollback, undo, promote, fork. A plan (wire/plan.h) is made from
- * the difference and carried out by the keeper on the merged view (box_tree_ops.apply), or here on a plain directory.
+ * the difference and carried out by the keeper on the merged view (box_tree_ops.apply), or by plan_run on a plain directory.
  *
  * A fork at any snapshot: open a box over the same repository and apply the plan from the base (an empty view) to that
  * snapshot. Worker thread. */
@@ -22,12 +22,6 @@ struct ws_plan {
 NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower,
 			   bool keep_git, struct err *err);
 void ws_plan_release(struct ws_plan *p);
-
-/* Carries a plan out beneath directory @root (borrowed): descriptors only, no link followed. Stops at the first
- * failure,
- * @done_out operations are done then. */
-NODISCARD int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out,
-			  struct err *err);
 
 /* The difference for a rollback of @now to @wanted restricted to @nr paths (and what is below them); 0 = everything. */
 NODISCARD int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr, struct err *err);

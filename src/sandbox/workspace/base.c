@@ -13,7 +13,7 @@
 #include "base/mem.h"
 #include "sandbox/workspace/content.h"
 #include "sandbox/workspace/tree.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 
 struct listed {
 	const char *path; /* in the arena */

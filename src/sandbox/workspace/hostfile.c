@@ -9,7 +9,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/workspace/content.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 
 static int open_parent(int root, const char *path, size_t len, char **name_out)
 {

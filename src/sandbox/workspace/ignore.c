@@ -8,7 +8,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/workspace/state.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 
 enum { FILE_MAX = 1 << 20, INDEX_MAX = 256 << 20 };
 

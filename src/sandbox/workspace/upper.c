@@ -14,7 +14,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 #include "sandbox/workspace/walk.h"
 
 enum { RACY_NS = 20000000, WAIT_SIZE = 1 << 20 };

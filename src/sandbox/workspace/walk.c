@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 
 enum { LIST_SIZE = 64 << 10 };
 

@@ -11,7 +11,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 
 enum {
 	MASK = IN_CREATE | IN_DELETE | IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | IN_MOVED_FROM | IN_MOVED_TO |

@@ -1,6 +1,7 @@
 /* Going back: from any recorded state to any other, through the merged view and in a copy. */
 #include "sandbox/workspace/apply.h"
 
+#include "wire/plan.h"
 #include "ws_box.h"
 
 static const char *const steps[] = {
@@ -30,7 +31,7 @@ static bool go(struct ws_box *b, const json_t *want)
 		printf("# %s\n", err.text);
 		return false;
 	}
-	bool good = p.missing.nr == 0 && ws_plan_run(root, buf_cstr(&p.plan), p.plan.len, p.fd, p.nr_fds, &done, &err) == 0;
+	bool good = p.missing.nr == 0 && plan_run(root, buf_cstr(&p.plan), p.plan.len, p.fd, p.nr_fds, &done, &err) == 0;
 	box_take(b);
 	if (good && ws_view_load(&then, &b->store, b->body, &err) == 0) {
 		good = ws_diff_views(&rest, &then, &to, false, NULL, &err) == 0;
@@ -161,7 +162,7 @@ static void missing(void)
 	   "back to the base");
 	is_int(p.missing.nr, 0, "nothing is missing: the base still has it");
 	CLEANUP(fd_close) int root = open(b.merged, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	is_int(ws_plan_run(root, buf_cstr(&p.plan), p.plan.len, p.fd, p.nr_fds, &done, &err), 0, "it runs");
+	is_int(plan_run(root, buf_cstr(&p.plan), p.plan.len, p.fd, p.nr_fds, &done, &err), 0, "it runs");
 	is_int(sh_in(b.dir, "diff -r lower merged"), 0, "and everything is as it was");
 	ws_plan_release(&p);
 	ws_diff_release(&d);

@@ -1,7 +1,7 @@
 /* Opening what lies beneath a directory that somebody else may be changing: no component is a link that is followed,
  * none leads out, and a path may be longer than PATH_MAX. Any thread. */
-#ifndef SANDBOX_WORKSPACE_BENEATH_H
-#define SANDBOX_WORKSPACE_BENEATH_H
+#ifndef BASE_BENEATH_H
+#define BASE_BENEATH_H
 
 #include <stddef.h>
 

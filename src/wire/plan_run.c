@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/beneath.h"
 #include "base/fd.h"
-#include "sandbox/workspace/apply.h"
-#include "sandbox/workspace/beneath.h"
+#include "base/mem.h"
 #include "wire/plan.h"
 
 /* The directory of @path, and its last component. */
@@ -111,8 +111,7 @@ static int carry_out(int root, int dir, const char *name, const struct plan_op *
 	return -1;
 }
 
-int ws_plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out,
-		struct err *err)
+int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_fds, size_t *done_out, struct err *err)
 {
 	size_t pos = 0;
 	struct plan_op op;

@@ -1,4 +1,4 @@
-#include "sandbox/workspace/beneath.h"
+#include "base/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,0 +1,8 @@
+/* The verbs of wire/tool.h. */
+#ifndef GUEST_TOOL_H
+#define GUEST_TOOL_H
+
+/* @argv: the verb and its arguments. Reads descriptor 0, answers on 1; returns the exit status. */
+int tool_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,384 @@
+#include "sandbox/mirror.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/mirror_inner.h"
+#include "wire/guest.h"
+#include "wire/plan.h"
+#include "wire/tool.h"
+
+/* A question of a worker's on its way to the other side. */
+struct call {
+	char *const *arg;
+	const void *in;
+	size_t len;
+	bool sent, done;
+	struct buf out;
+	struct err err;
+};
+
+struct mirror {
+	struct loop *loop;
+	struct loop_wake *wake;
+	struct mirror_opts o;
+	char *far_root;
+	pthread_mutex_t lock;
+	pthread_cond_t answered;
+	struct call *call;
+	bool over;
+	struct listing far; /* as it was when both sides were equal */
+};
+
+/* --- from a worker to the loop and back --- */
+
+static void on_answer(void *self, const char *out, size_t len, const struct err *err)
+{
+	struct mirror *m = self;
+	pthread_mutex_lock(&m->lock);
+	struct call *c = m->call;
+	if (c && !c->done) {
+		if (err)
+			c->err = *err;
+		else
+			buf_append(&c->out, out, len);
+		c->done = true;
+		pthread_cond_signal(&m->answered);
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+static void on_wake(void *self)
+{
+	struct mirror *m = self;
+	pthread_mutex_lock(&m->lock);
+	struct call *c = m->call && !m->call->sent && !m->call->done ? m->call : NULL;
+	if (c)
+		c->sent = true;
+	pthread_mutex_unlock(&m->lock);
+	if (c)
+		m->o.run(m->o.self, c->arg, c->in, c->len, on_answer, m);
+}
+
+/* Appends the answer to @out, which may be NULL. */
+static int ask(struct mirror *m, const char *verb, const void *in, size_t len, struct buf *out, struct err *err)
+{
+	char *const arg[] = { (char *)(uintptr_t)verb, m->far_root, NULL };
+	struct call c = { .arg = arg, .in = in, .len = len };
+	pthread_mutex_lock(&m->lock);
+	if (m->over)
+		err_set(&c.err, ERR_CLOSED, "the box has gone");
+	else {
+		m->call = &c;
+		loop_wake_send(m->wake);
+		while (!c.done)
+			pthread_cond_wait(&m->answered, &m->lock);
+		m->call = NULL;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (c.err.code)
+		*err = c.err;
+	else if (out)
+		buf_append(out, c.out.data, c.out.len);
+	buf_release(&c.out);
+	return c.err.code ? -1 : 0;
+}
+
+struct mirror *mirror_new(const struct mirror_opts *o)
+{
+	struct mirror *m = NEW(struct mirror);
+	*m = (struct mirror){ .loop = o->loop, .o = *o, .far_root = xstrdup(o->far_root) };
+	m->wake = loop_wake_new(o->loop, on_wake, m);
+	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->answered, NULL);
+	return m;
+}
+
+void mirror_over(struct mirror *m)
+{
+	struct err err = ERR_INIT;
+	if (!m)
+		return;
+	err_set(&err, ERR_CLOSED, "the box has gone");
+	pthread_mutex_lock(&m->lock);
+	m->over = true;
+	pthread_mutex_unlock(&m->lock);
+	on_answer(m, NULL, 0, &err);
+}
+
+void mirror_free(struct mirror **mp)
+{
+	struct mirror *m = take(mp);
+	if (!m)
+		return;
+	loop_wake_free(&m->wake);
+	pthread_mutex_destroy(&m->lock);
+	pthread_cond_destroy(&m->answered);
+	listing_release(&m->far);
+	free(m->far_root);
+	free(m);
+}
+
+void mirror_answer(const char *out, size_t len, int code, int signal, const char *said, mirror_done_fn *done, void *self)
+{
+	struct err err = ERR_INIT;
+	if (len && out[0] == 0 && code == 0 && signal == 0) {
+		done(self, out + 1, len - 1, NULL);
+		return;
+	}
+	if (len > 1 && out[0] > 0 && out[0] <= ERR_SCRIPT)
+		err_set(&err, (enum err_code)out[0], "%.*s", (int)(len - 1 < 400 ? len - 1 : 400), out + 1);
+	else if (said && *said)
+		err_set(&err, ERR_IO, "our program in the box said: %.*s", (int)strcspn(said, "\r\n"), said);
+	else
+		err_set(&err, ERR_IO, "our program in the box ended with %s %d", signal ? "signal" : "exit code", signal ? signal : code);
+	done(self, NULL, 0, &err);
+}
+
+/* --- the folder here --- */
+
+static int open_here(const struct mirror *m, struct err *err)
+{
+	CLEANUP(free_ptr) char *path = path_join(folder_root(m->o.folder), "workspace");
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd < 0 ? err_sys(err, "cannot open '%s'", path) : fd;
+}
+
+static int list_far(struct mirror *m, struct listing *out, bool *same, struct err *err)
+{
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	size_t known = m->far.digest.len;
+	*same = false;
+	if (ask(m, "list", buf_cstr(&m->far.digest), known, &all, err) < 0)
+		return -1;
+	if (all.len < 8)
+		return err_set(err, ERR_PARSE, "the list of the box's files is cut");
+	if (known == 8 && all.len == 8 && memcmp(all.data, m->far.digest.data, 8) == 0) {
+		*same = true;
+		return 0;
+	}
+	buf_append(&out->digest, all.data, 8);
+	buf_drop(&all, 8);
+	out->bytes = all;
+	all = BUF_INIT;
+	return listing_read(out, err);
+}
+
+/* --- going over --- */
+
+/* Operations that go over together, with the contents they need. */
+struct parcel {
+	struct mirror *m;
+	struct buf plan, contents;
+	size_t nr;
+};
+
+static int parcel_send(struct parcel *p, struct err *err)
+{
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	if (!p->nr)
+		return 0;
+	buf_reserve(&in, 8 + p->plan.len + p->contents.len);
+	buf_u64le(&in, p->plan.len);
+	buf_append(&in, p->plan.data, p->plan.len);
+	buf_append(&in, p->contents.data, p->contents.len);
+	int rc = ask(p->m, "apply", in.data, in.len, NULL, err);
+	plan_begin(&p->plan);
+	buf_reset(&p->contents);
+	p->nr = 0;
+	return rc;
+}
+
+/* @fd: where a file's contents are, from op->off on. */
+static int parcel_add(struct parcel *p, const struct plan_op *op, int fd, struct err *err)
+{
+	struct plan_op mine = *op;
+	if (p->nr && (p->contents.len + op->len > TOOL_PIECE || p->nr >= 20000) && parcel_send(p, err) < 0)
+		return -1;
+	mine.fd = 0;
+	mine.off = p->contents.len;
+	for (uint64_t left = op->kind == PLAN_FILE ? op->len : 0; left;) {
+		buf_reserve(&p->contents, left);
+		ssize_t n = pread(fd, p->contents.data + p->contents.len, left, (off_t)(op->off + op->len - left));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return err_set(err, ERR_IO, "cannot read what '%.*s' is to hold", (int)(op->path_len < 300 ? op->path_len : 300), op->path);
+		p->contents.len += (size_t)n;
+		left -= (uint64_t)n;
+	}
+	plan_add(&p->plan, &mine);
+	p->nr++;
+	return 0;
+}
+
+static int parcel_entry(struct parcel *p, int root, const struct manifest_entry *e, struct err *err)
+{
+	struct plan_op op = { .mode = e->mode & 01777, .path = e->path, .path_len = strlen(e->path) };
+	CLEANUP(fd_close) int fd = -1;
+	switch (e->kind) {
+	case MANIFEST_FILE:
+		fd = beneath_open(root, e->path, op.path_len, O_RDONLY | O_NONBLOCK | O_NOCTTY);
+		if (fd < 0)
+			return err_sys(err, "cannot read '%s'", e->path);
+		op.kind = PLAN_FILE;
+		op.len = e->size;
+		break;
+	case MANIFEST_DIR:
+		op.kind = PLAN_DIR;
+		op.mode |= 0700; /* for the time of filling */
+		break;
+	case MANIFEST_LINK:
+		op.kind = PLAN_SYMLINK;
+		op.target = e->target;
+		op.target_len = strlen(e->target);
+		break;
+	case MANIFEST_FIFO:
+		op.kind = PLAN_FIFO;
+		break;
+	case MANIFEST_OTHER:
+		return 0;
+	}
+	return parcel_add(p, &op, fd, err);
+}
+
+int mirror_push(struct mirror *m, struct err *err)
+{
+	struct listing here = { 0 };
+	struct parcel p = { .m = m };
+	bool same;
+	CLEANUP(fd_close) int root = open_here(m, err);
+	plan_begin(&p.plan);
+	listing_release(&m->far);
+	int rc = root < 0 || manifest_make(root, &here.bytes, err) < 0 || listing_read(&here, err) < 0 ? -1 : 0;
+	for (size_t i = 0; rc == 0 && i < here.nr; i++)
+		rc = parcel_entry(&p, root, &here.item[i], err);
+	for (size_t i = here.nr; rc == 0 && i-- > 0;) {
+		const struct manifest_entry *e = &here.item[i];
+		const struct plan_op op = { .kind = PLAN_CHMOD, .mode = e->mode & 01777, .path = e->path, .path_len = strlen(e->path) };
+		if (e->kind == MANIFEST_DIR && (e->mode & 0700) != 0700)
+			rc = parcel_add(&p, &op, -1, err);
+	}
+	if (rc == 0)
+		rc = parcel_send(&p, err);
+	if (rc == 0)
+		rc = list_far(m, &m->far, &same, err);
+	buf_release(&p.plan);
+	buf_release(&p.contents);
+	listing_release(&here);
+	return rc < 0 ? err_wrap(err, "cannot bring the workspace over") : 0;
+}
+
+/* --- coming here --- */
+
+/* Fetches what @c wants, in pieces, into its contents. */
+static int fetch(struct mirror *m, struct changes *c, struct err *err)
+{
+	for (size_t i = 0; i < c->nr_want;) {
+		CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
+		size_t end = changes_ask(c, i, &in);
+		if (ask(m, "get", in.data, in.len, &out, err) < 0 || changes_take(c, i, end, &out, err) < 0)
+			return -1;
+		while (i < end && c->want[i].whole)
+			i++;
+	}
+	return 0;
+}
+
+int mirror_pull(struct mirror *m, struct err *err)
+{
+	struct listing now = { 0 };
+	bool same;
+	if (list_far(m, &now, &same, err) < 0) {
+		listing_release(&now);
+		return -1;
+	}
+	if (same)
+		return 0;
+	struct changes c = { .contents = memfd_create("mirror", MFD_CLOEXEC) };
+	CLEANUP(fd_close) int root = open_here(m, err);
+	changes_find(&c, &m->far, &now);
+	int rc = root < 0 ? -1 : fetch(m, &c, err);
+	if (rc == 0) {
+		changes_plan(&c);
+		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents, 1, err) : 0;
+	}
+	if (rc == 0) {
+		listing_release(&m->far);
+		m->far = now;
+		now = (struct listing){ 0 };
+	} else
+		buf_reset(&m->far.digest);
+	changes_release(&c);
+	listing_release(&now);
+	return rc < 0 ? err_wrap(err, "cannot bring over what the box has changed") : 0;
+}
+
+/* --- both ways --- */
+
+static char *under_path(const char *under, const char *path, size_t len)
+{
+	return *under ? xasprintf("%s/%.*s", under, (int)len, path) : xstrndup(path, len);
+}
+
+static int send_plan(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds, size_t nr_fds,
+		     struct strv *paths, struct err *err)
+{
+	struct parcel p = { .m = m };
+	struct plan_op op;
+	size_t pos = 0;
+	int rc;
+	plan_begin(&p.plan);
+	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
+		CLEANUP(free_ptr) char *path = under_path(under, op.path, op.path_len);
+		CLEANUP(free_ptr) char *target = op.kind == PLAN_LINK ? under_path(under, op.target, op.target_len) : NULL;
+		int fd = op.kind == PLAN_FILE ? fds[op.fd] : -1;
+		op.path = path;
+		op.path_len = strlen(path);
+		if (target) {
+			op.target = target;
+			op.target_len = strlen(target);
+		}
+		strv_push(paths, path);
+		if (parcel_add(&p, &op, fd, err) < 0) {
+			rc = -1;
+			break;
+		}
+	}
+	if (rc == 0)
+		rc = parcel_send(&p, err);
+	buf_release(&p.plan);
+	buf_release(&p.contents);
+	return rc;
+}
+
+int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds, size_t nr_fds,
+		 struct err *err)
+{
+	CLEANUP(strv_release) struct strv paths = STRV_INIT;
+	CLEANUP(free_ptr) char *ws = path_join(folder_root(m->o.folder), "workspace");
+	CLEANUP(free_ptr) char *path = *under ? path_join(ws, under) : xstrdup(ws);
+	CLEANUP(fd_close) int root = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct listing now = { 0 };
+	bool same;
+	if (root < 0)
+		return err_sys(err, "cannot open '%s'", path);
+	int rc = send_plan(m, under, plan, len, fds, nr_fds, &paths, err);
+	if (rc == 0)
+		rc = folder_plan(m->o.folder, root, plan, len, fds, nr_fds, err);
+	buf_reset(&m->far.digest);
+	if (rc == 0)
+		rc = list_far(m, &now, &same, err);
+	if (rc == 0)
+		listing_adopt(&m->far, &now, &paths); /* others may have changed meanwhile: they keep their old stamps */
+	listing_release(&now);
+	return rc;
+}

@@ -1,0 +1,309 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "sandbox/mirror_inner.h"
+#include "wire/guest.h"
+#include "wire/plan.h"
+#include "wire/tool.h"
+
+/* --- listings --- */
+
+int listing_read(struct listing *l, struct err *err)
+{
+	struct manifest_at at = { 0 };
+	struct manifest_entry e;
+	int rc;
+	while ((rc = manifest_next(buf_cstr(&l->bytes), l->bytes.len, &at, &e, err)) > 0) {
+		GROW(l->item, l->nr, l->cap);
+		l->item[l->nr++] = e;
+	}
+	return rc;
+}
+
+void listing_release(struct listing *l)
+{
+	buf_release(&l->bytes);
+	buf_release(&l->digest);
+	free(l->item);
+	*l = (struct listing){ 0 };
+}
+
+static int by_order(const void *a, const void *b)
+{
+	return manifest_cmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Is @path one of the sorted @item, or below one? */
+static bool concerned(char *const *item, size_t nr, const char *path)
+{
+	CLEANUP(free_ptr) char *p = xstrdup(path);
+	for (char *slash = p; slash; slash = strrchr(p, '/')) {
+		if (slash != p)
+			*slash = 0;
+		const char *key = p;
+		if (bsearch(&key, item, nr, sizeof(*item), by_order))
+			return true;
+	}
+	return false;
+}
+
+/* In order, from both; -1: only in a, 1: only in b, 0: in both. */
+static int side(const struct listing *a, size_t i, const struct listing *b, size_t k)
+{
+	if (i >= a->nr)
+		return 1;
+	if (k >= b->nr)
+		return -1;
+	int rc = manifest_cmp(a->item[i].path, b->item[k].path);
+	return rc < 0 ? -1 : rc > 0;
+}
+
+static bool same(const struct manifest_entry *a, const struct manifest_entry *b)
+{
+	if (a->kind != b->kind || a->mode != b->mode)
+		return false;
+	if (a->kind == MANIFEST_FILE)
+		return a->size == b->size && a->mtime_ns == b->mtime_ns && a->ctime_ns == b->ctime_ns && a->ino == b->ino;
+	return strcmp(a->target, b->target) == 0;
+}
+
+void listing_adopt(struct listing *far, struct listing *now, const struct strv *paths)
+{
+	struct listing merged = { 0 };
+	struct err never = ERR_INIT;
+	char **sorted = paths->nr ? xmemdup(paths->item, paths->nr * sizeof(*sorted)) : NULL;
+	bool differs = false;
+	if (sorted)
+		qsort(sorted, paths->nr, sizeof(*sorted), by_order);
+	for (size_t i = 0, k = 0; i < far->nr || k < now->nr;) {
+		int s = side(far, i, now, k);
+		const struct manifest_entry *old = s <= 0 ? &far->item[i++] : NULL, *new = s >= 0 ? &now->item[k++] : NULL;
+		bool ours = sorted && concerned(sorted, paths->nr, new ? new->path : old->path);
+		const struct manifest_entry *e = ours ? new : old;
+		if (e)
+			manifest_put(&merged.bytes, e);
+		differs |= !ours && (!old || !new || !same(old, new));
+	}
+	free(sorted);
+	if (!differs)
+		buf_append(&merged.digest, now->digest.data, now->digest.len);
+	(void)!listing_read(&merged, &never); /* what was made here keeps the rules */
+	listing_release(far);
+	*far = merged;
+}
+
+/* --- what has changed --- */
+
+static const struct manifest_entry *find(const struct listing *l, const char *path, size_t len)
+{
+	CLEANUP(free_ptr) char *key = xstrndup(path, len);
+	size_t lo = 0, hi = l->nr;
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		int rc = manifest_cmp(l->item[mid].path, key);
+		if (rc == 0)
+			return &l->item[mid];
+		if (rc < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return NULL;
+}
+
+static void open_up(struct changes *c, const struct manifest_entry *dir)
+{
+	if (!dir || dir->kind != MANIFEST_DIR || (dir->mode & 0300) == 0300)
+		return;
+	if (!c->opened.nr || strcmp(c->opened.item[c->opened.nr - 1], dir->path) != 0)
+		strv_push(&c->opened, dir->path);
+}
+
+static void open_parent(struct changes *c, const struct listing *old, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	if (slash)
+		open_up(c, find(old, path, (size_t)(slash - path)));
+}
+
+static void removed(struct changes *c, const struct listing *old, const struct manifest_entry *e)
+{
+	const char *top = c->nr_removed ? c->removed[c->nr_removed - 1]->path : NULL;
+	size_t len = top ? strlen(top) : 0;
+	open_up(c, e);
+	if (top && strncmp(e->path, top, len) == 0 && e->path[len] == '/')
+		return;
+	open_parent(c, old, e->path);
+	GROW(c->removed, c->nr_removed, c->cap_removed);
+	c->removed[c->nr_removed++] = e;
+}
+
+static void set(struct changes *c, const struct listing *old, struct manifest_entry *e)
+{
+	if (e->kind == MANIFEST_OTHER)
+		return;
+	open_parent(c, old, e->path);
+	GROW(c->set, c->nr_set, c->cap_set);
+	c->set[c->nr_set++] = e;
+	if (e->kind != MANIFEST_FILE)
+		return;
+	GROW(c->want, c->nr_want, c->cap_want);
+	c->want[c->nr_want++] = (struct want){ .e = e, .size = e->size };
+}
+
+void changes_find(struct changes *c, const struct listing *old, struct listing *now)
+{
+	c->now = now;
+	for (size_t i = 0, k = 0; i < old->nr || k < now->nr;) {
+		int s = side(old, i, now, k);
+		const struct manifest_entry *was = s <= 0 ? &old->item[i++] : NULL;
+		struct manifest_entry *is = s >= 0 ? &now->item[k++] : NULL;
+		if (was && is && same(was, is))
+			continue;
+		if (was && (!is || was->kind != is->kind))
+			removed(c, old, was);
+		if (is)
+			set(c, old, is);
+	}
+}
+
+/* --- contents --- */
+
+size_t changes_ask(const struct changes *c, size_t i, struct buf *in)
+{
+	uint64_t bytes = 0;
+	size_t end = i;
+	do {
+		const struct want *w = &c->want[end++];
+		uint64_t left = w->size - w->got, n = left < TOOL_PIECE ? left : TOOL_PIECE;
+		pack_str(in, w->e->path);
+		buf_u64le(in, w->got);
+		buf_u64le(in, n);
+		bytes += n + 512;
+	} while (end < c->nr_want && bytes + c->want[end].size <= TOOL_PIECE);
+	return end;
+}
+
+static void stamp(struct changes *c, struct want *w, const struct manifest_entry *is)
+{
+	struct manifest_entry *e = w->e;
+	bool torn = is->size != w->size || (w->begun && is->mtime_ns != e->mtime_ns);
+	if (is->size != e->size || is->mtime_ns != e->mtime_ns || is->ctime_ns != e->ctime_ns || is->ino != e->ino)
+		buf_reset(&c->now->digest);
+	e->size = is->size;
+	e->mode = is->mode;
+	e->mtime_ns = is->mtime_ns;
+	e->ctime_ns = torn ? 0 : is->ctime_ns; /* torn: asked for again the next time */
+	e->ino = is->ino;
+	w->begun = true;
+}
+
+static int keep(struct changes *c, struct want *w, const char *bytes, uint64_t n, struct err *err)
+{
+	if (!w->got)
+		w->off = c->contents_len;
+	for (uint64_t done = 0; done < n;) {
+		ssize_t k = pwrite(c->contents, bytes + done, n - done, (off_t)(c->contents_len + done));
+		if (k < 0 && errno == EINTR)
+			continue;
+		if (k <= 0)
+			return err_sys(err, "cannot hold what '%s' is to be", w->e->path);
+		done += (uint64_t)k;
+	}
+	c->contents_len += n;
+	w->got += n;
+	w->whole = w->got >= w->size || n == 0;
+	return 0;
+}
+
+int changes_take(struct changes *c, size_t i, size_t end, const struct buf *out, struct err *err)
+{
+	struct unpack u = { .p = buf_cstr(out), .left = out->len };
+	for (; i < end; i++) {
+		struct want *w = &c->want[i];
+		struct manifest_at at = { 0 };
+		struct manifest_entry is;
+		if (!unpack_u8(&u) && !u.bad) {
+			w->gone = w->whole = true;
+			continue;
+		}
+		if (u.bad || manifest_next(u.p, u.left, &at, &is, err) <= 0 || is.kind != MANIFEST_FILE || strcmp(is.path, w->e->path) != 0)
+			return err_set(err, ERR_PARSE, "the contents of '%s' did not come", w->e->path);
+		u.p += at.pos;
+		u.left -= at.pos;
+		uint64_t n = unpack_u64(&u);
+		if (u.bad || n > u.left || n > TOOL_PIECE)
+			return err_set(err, ERR_PARSE, "the contents of '%s' are cut", w->e->path);
+		stamp(c, w, &is);
+		if (keep(c, w, u.p, n, err) < 0)
+			return -1;
+		u.p += n;
+		u.left -= n;
+	}
+	return 0;
+}
+
+/* --- the plan --- */
+
+static void add(struct changes *c, enum plan_kind kind, const char *path, unsigned mode, const struct want *w, const char *target)
+{
+	const struct plan_op op = { .kind = kind, .mode = mode & 01777, .path = path, .path_len = strlen(path),
+				    .off = w ? w->off : 0, .len = w ? w->got : 0, .target = target,
+				    .target_len = target ? strlen(target) : 0 };
+	plan_add(&c->plan, &op);
+	c->nr_ops++;
+}
+
+static void add_set(struct changes *c, const struct manifest_entry *e, const struct want *w)
+{
+	switch (e->kind) {
+	case MANIFEST_FILE:
+		if (!w->gone)
+			add(c, PLAN_FILE, e->path, e->mode, w, NULL);
+		break;
+	case MANIFEST_DIR:
+		add(c, PLAN_DIR, e->path, e->mode | 0700, NULL, NULL); /* its own mode comes last */
+		if ((e->mode & 0700) != 0700)
+			strv_push(&c->opened, e->path);
+		break;
+	case MANIFEST_LINK:
+		add(c, PLAN_SYMLINK, e->path, 0, NULL, e->target);
+		break;
+	case MANIFEST_FIFO:
+		add(c, PLAN_FIFO, e->path, e->mode, NULL, NULL);
+		break;
+	case MANIFEST_OTHER:
+		break;
+	}
+}
+
+void changes_plan(struct changes *c)
+{
+	plan_begin(&c->plan);
+	for (size_t i = 0; i < c->opened.nr; i++)
+		add(c, PLAN_CHMOD, c->opened.item[i], 0700, NULL, NULL);
+	for (size_t i = 0; i < c->nr_removed; i++)
+		add(c, PLAN_REMOVE, c->removed[i]->path, 0, NULL, NULL);
+	size_t next = 0;
+	for (size_t i = 0; i < c->nr_set; i++)
+		add_set(c, c->set[i], c->set[i]->kind == MANIFEST_FILE ? &c->want[next++] : NULL);
+	for (size_t i = c->opened.nr; i-- > 0;) {
+		const struct manifest_entry *e = find(c->now, c->opened.item[i], strlen(c->opened.item[i]));
+		if (e && e->kind == MANIFEST_DIR)
+			add(c, PLAN_CHMOD, e->path, e->mode, NULL, NULL);
+	}
+}
+
+void changes_release(struct changes *c)
+{
+	fd_close(&c->contents);
+	strv_release(&c->opened);
+	buf_release(&c->plan);
+	free(c->want);
+	free(c->removed);
+	free(c->set);
+}

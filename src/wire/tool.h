@@ -1,0 +1,22 @@
+/* Our guest program as a tool: what the supervisor has done to the files of a box that lies elsewhere. It is started as an
+ * ordinary command there, by the guest or by anything else that can run a program and give it bytes:
+ *
+ *   sandglass-guest --tool VERB ARGUMENT...  <input  >answer
+ *
+ *  1. Answer: u8 0 and what the verb says; or u8 code (enum err_code, never 0) and a line of text. The exit status is 0 or 1.
+ *  2. list ROOT          input: u64 digest (or nothing). answer: u64 digest, then, unless it is the one given, the manifest
+ *                        (wire/manifest.h). The digest names the manifest as a whole.
+ *  3. get ROOT           input: any number of (str path, u64 from, u64 bytes). answer: for each u8 1, an entry of the
+ *                        manifest, u64 n, n bytes; or u8 0 where there is no such file. Below ROOT, no link followed.
+ *  4. apply ROOT         input: u64 n, a plan of n bytes (wire/plan.h), the contents, which are its descriptor 0. No answer.
+ *  5. look PATH AS MAX   AS: file, dir, stat. answer: u32 n, n bytes of JSON as rule 9 of wire/keeper.h says; for file the
+ *                        first MAX bytes of it.
+ *  6. write PATH MODE    input: the contents. MODE octal, or -1 as rule 10 of wire/keeper.h. answer: JSON as there.
+ *  7. remove ROOT        all of it. No answer. */
+#ifndef WIRE_TOOL_H
+#define WIRE_TOOL_H
+
+#define TOOL_OPTION "--tool"
+enum { TOOL_MAX_IN = 1 << 30, TOOL_PIECE = 8 << 20 };
+
+#endif
