@@ -31,7 +31,7 @@ struct console {
 	struct source *src[CONSOLE_SOURCES];
 	struct act act[CONSOLE_SOURCES];
 	size_t nr;
-	struct pollfd poll[CONSOLE_SOURCES + 3]; /* the keyboard, sources, more sessions, the terminal's output */
+	struct pollfd poll[CONSOLE_SOURCES + 4]; /* the keyboard, sources, notes, more sessions, the terminal's output */
 	bool gone[CONSOLE_SOURCES];
 	struct ui ui;
 	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
@@ -39,6 +39,9 @@ struct console {
 	int64_t drawn_us;
 	struct notify notify;
 	bool dirty, resized;
+	struct buf note;        /* of notes_fd: a line that has begun */
+	bool taken;             /* notes_fd has ended */
+	bool told_saved;
 	bool slow;              /* the terminal has not taken the last frame yet */
 };
 
@@ -114,6 +117,33 @@ static void more_sources(struct console *c)
 	}
 }
 
+/* What the one who started this console has to say. */
+static void read_notes(struct console *c)
+{
+	char text[512];
+	ssize_t n = read(c->o->notes_fd, text, sizeof(text));
+	c->taken = n == 0;
+	for (ssize_t i = 0; i < n; i++) {
+		if (text[i] != '\n') {
+			buf_putc(&c->note, text[i]);
+			continue;
+		}
+		ui_say(&c->ui, ROLE_TEXT, "%s", buf_cstr(&c->note));
+		buf_reset(&c->note);
+		c->dirty = true;
+	}
+}
+
+/* run --watch: how long the person's change took to show. */
+static void say_saved(struct console *c)
+{
+	int64_t us = c->src[0]->model.saved_us;
+	if (!us || c->told_saved || c->o->replay)
+		return;
+	c->told_saved = true;
+	ui_say(&c->ui, ROLE_TEXT, "saved: the first new action came %lld ms later", (long long)us / 1000);
+}
+
 static void pump(struct console *c, size_t i, bool readable)
 {
 	const struct console_source *s = &c->from[i];
@@ -155,12 +185,13 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 
 static void wait_for_news(struct console *c)
 {
-	nfds_t nr = (nfds_t)c->nr + 3;
+	nfds_t nr = (nfds_t)c->nr + 4;
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct console_source *s = &c->from[i];
 		bool write = s->wants_write && !c->gone[i] && s->wants_write(s->self);
 		c->poll[i + 1].events = (short)(POLLIN | (write ? POLLOUT : 0));
 	}
+	c->poll[nr - 3] = (struct pollfd){ .fd = c->o->notes_fd > 0 ? c->o->notes_fd : -1, .events = POLLIN };
 	c->poll[nr - 2] = (struct pollfd){ .fd = c->o->more ? c->o->more_fd : -1, .events = POLLIN };
 	c->poll[nr - 1] = (struct pollfd){ .fd = tty_pending() ? tty_fd() : -1, .events = POLLOUT };
 	struct timespec time;
@@ -173,6 +204,8 @@ static void wait_for_news(struct console *c)
 	for (size_t i = 0; i < c->nr && n > 0; i++)
 		if (c->poll[i + 1].revents)
 			pump(c, i, c->poll[i + 1].revents & POLLIN);
+	if (n > 0 && c->poll[nr - 3].revents)
+		read_notes(c);
 	if (n > 0 && c->poll[nr - 2].revents)
 		more_sources(c);
 	c->slow = !tty_flush();
@@ -367,6 +400,7 @@ static int loop(struct console *c)
 		c->ui.now_us = clock_wall_us();
 		if (c->dirty && !c->slow && (now - c->drawn_us >= c->frame_us || c->ui.flush || c->resized)) {
 			ui_sync(&c->ui);
+			say_saved(c);
 			c->slow = !draw(c, now);
 		} else if (ui_reading(&c->ui)) {
 			ui_sync(&c->ui);
@@ -376,6 +410,8 @@ static int loop(struct console *c)
 		if (end >= 0)
 			return end;
 		wait_for_news(c);
+		if (c->taken)
+			return CONSOLE_TAKEN;
 		note_signals(c);
 		take_keys(c);
 		if (c->ui.edit)
@@ -491,6 +527,7 @@ int console_main(const struct console_opts *o, struct err *err)
 		term_close();
 	}
 	close_sources(&c);
+	buf_release(&c.note);
 	return rc;
 }
 

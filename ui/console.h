@@ -31,6 +31,8 @@ struct console_opts {
 	 * more() reads it empty, fills @out with one that is new and returns true, false when there is none any more. */
 	int more_fd;
 	bool (*more)(void *self, struct console_source *out);
+	/* A pipe or socket: each line that comes is said in the message line, its end takes the console away. 0 or -1 none. */
+	int notes_fd;
 	bool replay;          /* a record: the cursor moves by keys */
 	uint64_t at;          /* replay: seq to begin at; 0 = the end */
 	const char *view;     /* NULL = fleet; "agent" shows the first one */
@@ -51,7 +53,8 @@ struct console_opts {
 	void *self;
 };
 
-/* Shows it until the person leaves. Returns 0 (left), the value of ended(), or -1 with @err. */
+enum { CONSOLE_TAKEN = 1000 };
+/* Shows it until the person leaves. Returns 0 (left), the value of ended(), CONSOLE_TAKEN (its notes ended), or -1 with @err. */
 int console_main(const struct console_opts *o, struct err *err);
 
 struct screen_opts {

@@ -127,6 +127,7 @@ struct model {
 	uint64_t head, events;
 	int64_t start_us, last_us;
 	bool ended, good, stalled, paused_all, broken_order;
+	int64_t saved_us; /* run --watch: from the save of the script to its first new action; 0 not such a session */
 	struct model_agent *agent;
 	size_t nr_agents, cap_agents;
 	struct model_box *box;

@@ -565,7 +565,9 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		m->start = ev->seq;
 		break;
 	case EV_SESSION_RESUMED:
+	case EV_SESSION_FORKED: /* whoever was attached was so to the supervisor before */
 		m->ended = false;
+		m->attached = 0;
 		forget_previews(m);
 		break;
 	case EV_SESSION_END:
@@ -588,6 +590,9 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		break;
 	case EV_CONTROL_DETACH:
 		m->attached -= m->attached > 0;
+		break;
+	case EV_HOST_CHANGED:
+		m->saved_us = json_int(o, "us", 0);
 		break;
 	case EV_SUPER_WARN:
 		set_bytes(&m->warning, o, "text");

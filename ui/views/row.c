@@ -295,7 +295,7 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "%s begins", json_str(o, "script", ""));
 	case EV_HOST_CHANGED:
 		*word = "saved";
-		return arena_printf(a, "the script; its first new action came %lld ms later", (long long)json_int(o, "us", 0) / 1000);
+		return arena_printf(a, "the script; first new action %lld ms later", (long long)json_int(o, "us", 0) / 1000);
 	case EV_SESSION_FORKED:
 		*word = "forked";
 		return arena_printf(a, "what stands above is from %s; from here it goes its own way", json_str(o, "from", ""));

@@ -8,7 +8,7 @@
 #include "app/front/front_line.h"
 #include "base/mem.h"
 
-static bool wants_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
+bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
 {
 	const char *term = getenv("TERM");
 	if (fo->automatic || ctx->no_tui || ctx->json || getenv("SANDGLASS_A11Y"))
@@ -18,7 +18,7 @@ static bool wants_console(const struct cmd_ctx *ctx, const struct front_opts *fo
 
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 {
-	if (wants_console(ctx, fo))
+	if (front_is_console(ctx, fo))
 		return front_console_all(ctx, fo);
 	return cmd_usage(ctx, "several sessions run: say which one, 'sandglass ls --live' lists them");
 }
@@ -34,7 +34,7 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 		session_close(&s);
 		return status;
 	}
-	if (wants_console(ctx, fo)) {
+	if (front_is_console(ctx, fo)) {
 		session_close(&s);
 		return front_console(ctx, path, socket, fo);
 	}

@@ -9,12 +9,17 @@ struct front_opts {
 	bool coach;     /* the demo's hints */
 	bool detach;    /* nothing is shown: its id is told */
 	bool raw;       /* only the output of what runs, to our own streams */
+	int notes;      /* run --watch: a socket of words for the console, whose end takes it away (ui/console.h); 0 none */
+	const char *greeting; /* first message line of the console; NULL */
 	bool automatic; /* nobody is there: what is held is denied with a word, questions get their first choice */
 };
 
 /* Shows the session at @path, commanding through @socket (NULL: nobody is there to command). Returns the session's own
  * exit status when it ends while shown, EXIT_DONE when the person leaves before. */
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo);
+
+/* Whether that is the console. */
+bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo);
 
 /* Shows all sessions that run in one console; without one it says that it must be told which. */
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo);

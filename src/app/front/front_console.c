@@ -59,7 +59,8 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		.shell = fo->watch ? NULL : own_shell,
 		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
 		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
-			    fo->watch ? "watching: nothing can be changed from here" : NULL,
+			    fo->watch ? "watching: nothing can be changed from here" : fo->greeting,
+		.notes_fd = fo->notes,
 	};
 	struct looks looks;
 	looks_open(&looks, ctx, &o);
@@ -68,6 +69,8 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 	hands_free(&h);
 	if (status < 0)
 		return cmd_fail(ctx, &err);
+	if (status == CONSOLE_TAKEN)
+		return EXIT_DONE;
 	struct session *s;
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,38 +30,57 @@ struct watch {
 	json_t *opts;
 	pid_t front;       /* who shows it; 0 nobody */
 	int front_fd, notify;
+	int super_fd;      /* the end of the session of now, until it was told; -1 */
+	int words;         /* to the console, which leaves when it ends; -1: no console, words go to the error stream */
+	char greeting[80]; /* of the next one who shows it */
 	int status;
+	bool wrong;        /* the last save could not run */
 };
 
 static void say(const struct watch *w, const char *fmt, ...) PRINTF(2, 3);
 static void say(const struct watch *w, const char *fmt, ...)
 {
+	char text[600];
 	va_list ap;
 	va_start(ap, fmt);
-	fputs("sandglass: ", w->ctx->err);
-	vfprintf(w->ctx->err, fmt, ap);
-	fputc('\n', w->ctx->err);
-	fflush(w->ctx->err);
+	int len = vsnprintf(text, sizeof(text) - 1, fmt, ap);
 	va_end(ap);
+	len = len < (int)sizeof(text) - 2 ? len : (int)sizeof(text) - 2;
+	text[len] = '\n';
+	text[len + 1] = 0;
+	if (w->words >= 0) { /* it owns the terminal; one that does not listen misses it */
+		(void)!send(w->words, text, (size_t)len + 1, MSG_NOSIGNAL | MSG_DONTWAIT);
+		return;
+	}
+	fprintf(w->ctx->err, "sandglass: %s", text);
+	fflush(w->ctx->err);
 }
 
 /* The console or line mode in a process of its own, so that a save can take it away. */
 static void show(struct watch *w)
 {
-	struct front_opts fo = { 0 };
+	struct front_opts fo = { .greeting = *w->greeting ? w->greeting : NULL };
+	int words[2] = { -1, -1 };
+	if (front_is_console(w->ctx, &fo) && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, words) == 0)
+		fo.notes = words[0];
 	fflush(NULL);
 	w->front = fork();
 	if (w->front == 0) {
+		fd_close(&words[1]);
 		int status = front_show(w->ctx, w->sp.path, w->sp.socket, &fo);
 		fflush(NULL);
 		_exit(status);
 	}
+	fd_close(&words[0]);
+	w->words = words[1];
 	w->front_fd = w->front > 0 ? (int)syscall(SYS_pidfd_open, w->front, 0) : -1;
 }
 
+/* The console leaves when our words end, line mode with its session, or when it must. */
 static void hide(struct watch *w, bool by_force)
 {
 	int status = 0;
+	fd_close(&w->words);
 	if (w->front <= 0)
 		return;
 	if (by_force)
@@ -105,12 +125,23 @@ static void end_session(struct watch *w)
 static int start(struct watch *w, struct err *err)
 {
 	spawned_release(&w->sp);
+	fd_close(&w->super_fd);
 	w->sp = (struct spawned){ 0 };
 	w->status = spawn_supervisor(w->opts, &w->sp, err);
 	if (w->status)
 		return -1;
+	w->super_fd = (int)syscall(SYS_pidfd_open, w->sp.pid, 0);
 	show(w);
 	return 0;
+}
+
+/* The console stays, so that one can look; line mode ends with its session and is told of then. */
+static void session_ended(struct watch *w)
+{
+	waitpid(w->sp.pid, NULL, WNOHANG);
+	fd_close(&w->super_fd);
+	if (w->words >= 0 && !w->wrong) /* else what is wrong would be gone from sight */
+		say(w, "it has ended; a change of '%s' runs it again, q leaves the console", w->base);
 }
 
 /* Where the new session leaves the old one; 0: there is nothing new to do. */
@@ -154,6 +185,7 @@ static int run_again(struct watch *w, struct buf *text, int64_t saved_us, struct
 	buf_release(&w->text);
 	w->text = *text;
 	*text = BUF_INIT;
+	snprintf(w->greeting, sizeof(w->greeting), "saved: the same as before up to #%llu, live from there on", (unsigned long long)at);
 	if (start(w, err) == 0)
 		return 0;
 	unlink(path); /* nothing may be left of a fork that did not start */
@@ -167,10 +199,13 @@ static void saved(struct watch *w)
 	struct err err = ERR_INIT;
 	int64_t saved_us = clock_wall_us();
 	usleep(SETTLE_MS * 1000);
-	if (file_read(w->file, &text, SCRIPT_MAX, &err) < 0 ||
-	    (text.len == w->text.len && (!text.len || !memcmp(text.data, w->text.data, text.len))))
+	if (file_read(w->file, &text, SCRIPT_MAX, &err) < 0)
 		return;
-	if (run_again(w, &text, saved_us, &err) < 0)
+	bool same = text.len == w->text.len && (!text.len || !memcmp(text.data, w->text.data, text.len));
+	if (same && w->wrong)
+		say(w, "saved: it asks for the same; nothing to do");
+	w->wrong = !same && run_again(w, &text, saved_us, &err) < 0;
+	if (w->wrong)
 		say(w, "%s; waiting for the next save", err.text);
 }
 
@@ -197,9 +232,11 @@ static void on_signal(int signo)
 static void wait_for_saves(struct watch *w)
 {
 	while (!stopped) {
-		struct pollfd p[2] = { { w->notify, POLLIN, 0 }, { w->front_fd, POLLIN, 0 } };
-		if (poll(p, w->front > 0 ? 2 : 1, -1) < 0)
+		struct pollfd p[3] = { { w->notify, POLLIN, 0 }, { w->front > 0 ? w->front_fd : -1, POLLIN, 0 }, { w->super_fd, POLLIN, 0 } };
+		if (poll(p, 3, -1) < 0)
 			continue;
+		if (p[2].revents & POLLIN)
+			session_ended(w);
 		if (w->front > 0 && (p[1].revents & POLLIN)) {
 			hide(w, false);
 			if (stays_live(w->sp.path)) /* the person has left */
@@ -213,7 +250,7 @@ static void wait_for_saves(struct watch *w)
 
 int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file)
 {
-	struct watch w = { .ctx = ctx, .opts = opts, .front_fd = -1 };
+	struct watch w = { .ctx = ctx, .opts = opts, .front_fd = -1, .super_fd = -1, .words = -1 };
 	struct err err = ERR_INIT;
 	char full[4096];
 	if (!realpath(file, full))
@@ -236,6 +273,7 @@ int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file)
 	if (stopped && w.sp.path)
 		end_session(&w);
 	hide(&w, stopped != 0);
+	fd_close(&w.super_fd);
 	spawned_release(&w.sp);
 	buf_release(&w.text);
 	close(w.notify);
