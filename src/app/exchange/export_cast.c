@@ -191,6 +191,8 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 {
 	CLEANUP(buf_release) struct buf what = BUF_INIT, vet = BUF_INIT, line = BUF_INIT, mark = BUF_INIT;
 	const char *kind = json_str(body, "kind", "action");
+	if (!strcmp(kind, "model")) /* its answer is shown */
+		return;
 	describe_action(body, &what);
 	if (what.len > 500)
 		what.len = 500;
@@ -203,6 +205,24 @@ static void on_requested(struct cast *c, const struct event *ev, const json_t *b
 	push_text(c, ev, ev->seq, 0, &line);
 	buf_printf(&mark, "#%" PRIu64 " %s %.60s", ev->seq, kind, buf_cstr(&vet));
 	push_text(c, ev, ev->seq, -1, &mark);
+}
+
+/* What a model answers is text of ours to the terminal: agent, then its words. */
+static void on_reply(struct cast *c, const struct event *ev, const json_t *body)
+{
+	struct vetted v;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	const char *said = json_str(body, "text", ""), *agent = agent_name(&c->names, c->x->s, ev->agent);
+	if (!*said)
+		return;
+	CLEANUP(buf_release) struct buf who = BUF_INIT;
+	sanitize_line(agent, strlen(agent), 0, &who);
+	buf_printf(&text, "\033[36m#%" PRIu64 " %s%ssays\033[0m ", ev->seq, buf_cstr(&who), who.len ? " " : "");
+	vetted_init(&v, false);
+	vetted_feed(&v, said, strlen(said), &text);
+	vetted_end(&v, &text);
+	buf_puts(&text, "\r\n");
+	push_text(c, ev, ev->action, 0, &text);
 }
 
 static void on_ended(struct cast *c, const struct event *ev, const json_t *body)
@@ -239,6 +259,9 @@ static int on_event(struct cast *c, const struct event *ev, struct err *err)
 	switch (ev->kind) { /* kinds are numbers of a file: most are not seen on a terminal */
 	case EV_ACTION_REQUESTED:
 		on_requested(c, ev, body);
+		break;
+	case EV_MODEL_REPLY:
+		on_reply(c, ev, body);
 		break;
 	case EV_ACTION_DECIDED:
 		on_decided(c, ev, body);
