@@ -77,7 +77,7 @@ $B/%.o: %.c $(GEN)
 	@echo "  CC    $<"
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 # the schema is part of the binary
-$B/src/record/schema.o: $(wildcard schema/*.sql)
+$B/src/record/schema.o $B/src/query/views.o: $(wildcard schema/*.sql)
 $B/%.o: %.S
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@

@@ -471,6 +471,19 @@ function sg.ask(o) end
 ---@return sg.Error? err
 function sg.notify(text, o) end
 
+---@class sg.CheckResult
+---@field name string
+---@field result "ok"|"failed"|"warn"|"skipped"|"error"
+---@field text? string
+---@field at? string
+---@field evidence integer[]
+
+---The session so far against a check file, the same that `sandglass verify --with` runs later.
+---@param file string beside the script
+---@return boolean? ok
+---@return sg.CheckResult[]|sg.Error results
+function sg.check(file) end
+
 ---@param fmt any
 ---@param ... any
 function sg.note(fmt, ...) end

@@ -514,6 +514,14 @@ function modes.config(start)
   core.send("result", 0, made.result(chunk(), start.script))
 end
 
+-- Checks over a recorded session: runs them and hands over what they found.
+function modes.checks(start)
+  local made = require_module "sandglass.verify"
+  local chunk, wrong = core.load(start.text, "@" .. start.script, G)
+  if not chunk then error(err { code = "script", msg = wrong }, 0) end
+  core.send("result", 0, made.run(chunk(unpack(rt.argv)), start.script))
+end
+
 -- A theme of the console: a table of roles, checked by who asked for it.
 function modes.theme(start)
   local chunk, wrong = core.load(start.text, "@" .. start.script, G)

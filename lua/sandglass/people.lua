@@ -37,6 +37,15 @@ function sg.notify(text, o)
   return true
 end
 
+-- Holds the session so far against a check file (sandglass.verify): true and the results, or false and the results;
+-- nil and an error when the file itself cannot be run.
+function sg.check(file)
+  check.arg("check", "the file", file, "string")
+  local v, err = rt.call("check", { file = file })
+  if not v then return nil, err end
+  return v.ok == true, v.results or {}
+end
+
 local ASK = { text = "string!", choices = "list", form = "table", default = "any", timeout = "time", risk = "string" }
 local RISKS = { low = true, medium = true, high = true }
 

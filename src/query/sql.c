@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "query/filter.h"
+#include "query/views.h"
 
 enum { STEPS = 2000, COLS_MAX = 64 };
 
@@ -108,7 +109,7 @@ int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_
 	*out = (struct sql_table){ 0 };
 	if (!db)
 		return err_set(err, ERR_UNSUPPORTED, "sql: this record has none");
-	if (filter_functions(db, err) < 0)
+	if (filter_functions(db, err) < 0 || views_make(db, err) < 0)
 		return -1;
 	sqlite3_set_authorizer(db, authorize, NULL);
 	sqlite3_progress_handler(db, STEPS, late, &until);

@@ -71,6 +71,8 @@
  *   agent.end     {agent,stop,text?,ok,steps} -> {}
  *   instructions  {box} -> {files:[{path,text,hash}],skills:[{name,about,path,hash}],event}: trusted text of its repositories
  *   skill         {box,path,hash} -> {text,path,event}: the body of one; err io when it is not what it was
+ *   check         {file} -> {ok,failed:n,results:[{name,result,text,at,evidence:[]}],event}: a check file over this session
+ *                 as it stands (lua/sandglass/verify.lua)
  *   model.call    {model:"provider:name",messages:[M],tools:[{name,about,schema}],options?:{},stream?,reply?: REP} ->
  *                 REP = {text,calls:[{id,name,args}],usage:{in,out,cached},stop:"end"|"calls"|"length"|"refused"}. With
  *                 "reply" (scripted models) the supervisor records it and answers with it. Text comes as CHUNK "text".

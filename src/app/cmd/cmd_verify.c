@@ -1,102 +1,101 @@
-/* sandglass verify: is the record what was written? */
+/* sandglass verify: is the record what was written, and does what it shows pass the checks? */
+#include <stdlib.h>
 #include <string.h>
 
+#include "app/check/check.h"
+#include "app/check/report.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/front/sessions.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "record/read/verify.h"
 
-struct report {
+struct verification {
 	struct cmd_ctx *ctx;
-	struct buf junit;
+	struct report report;
 	bool damaged; /* what was written is not what is there; else a check failed */
 };
 
-static const char *const result_word[] = { [VERIFY_OK] = "ok", [VERIFY_FAIL] = "FAIL", [VERIFY_SKIP] = "skip" };
-static const char *const result_json[] = { [VERIFY_OK] = "ok", [VERIFY_FAIL] = "failed", [VERIFY_SKIP] = "skipped" };
-
-static void xml(struct buf *out, const char *text)
+/* Tells the newest item. */
+static void tell(struct verification *v, const struct report_item *i)
 {
-	CLEANUP(buf_release) struct buf safe = BUF_INIT;
-	cmd_safe(&safe, text, strlen(text), false);
-	for (const char *s = buf_cstr(&safe); *s; s++)
-		switch (*s) {
-		case '&':
-			buf_puts(out, "&amp;");
-			break;
-		case '<':
-			buf_puts(out, "&lt;");
-			break;
-		case '>':
-			buf_puts(out, "&gt;");
-			break;
-		case '"':
-			buf_puts(out, "&quot;");
-			break;
-		default:
-			buf_putc(out, *s);
-		}
-}
-
-static void junit_case(struct report *r, const char *name, enum verify_result result, const char *text)
-{
-	buf_puts(&r->junit, "    <testcase classname=\"record\" name=\"");
-	xml(&r->junit, name);
-	buf_puts(&r->junit, "\">");
-	if (result == VERIFY_FAIL)
-		buf_puts(&r->junit, "<failure message=\"");
-	else if (result == VERIFY_SKIP)
-		buf_puts(&r->junit, "<skipped message=\"");
-	else
-		buf_puts(&r->junit, "<system-out>");
-	xml(&r->junit, text);
-	buf_puts(&r->junit, result == VERIFY_OK ? "</system-out></testcase>\n" : "\"/></testcase>\n");
+	if (v->ctx->json) {
+		cmd_json(v->ctx, report_json(i));
+		return;
+	}
+	if (v->ctx->quiet && i->result != REPORT_FAILED)
+		return;
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	report_line(i, &line);
+	fprintf(v->ctx->out, "%s\n", buf_cstr(&line));
 }
 
 static void on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
 {
-	struct report *r = self;
+	static const enum report_result as[] = { [VERIFY_OK] = REPORT_OK, [VERIFY_FAIL] = REPORT_FAILED, [VERIFY_SKIP] = REPORT_SKIPPED };
+	struct verification *v = self;
 	/* these two are about what was done, the others about whether the record can be believed */
 	if (result == VERIFY_FAIL && strcmp(name, "order") != 0 && strcmp(name, "closed") != 0)
-		r->damaged = true;
-	junit_case(r, name, result, text);
-	if (r->ctx->json) {
-		json_t *o = json_object();
-		json_put_str(o, "check", name);
-		json_put_str(o, "result", result_json[result]);
-		json_put_str(o, "text", text);
-		if (seq)
-			json_put_int(o, "seq", (int64_t)seq);
-		cmd_json(r->ctx, o);
-		return;
+		v->damaged = true;
+	tell(v, report_add(&v->report, "record", as[result], name, text, NULL, &seq, seq ? 1 : 0));
+}
+
+/* --- the checks of people and ours ---------------------------------------------------------------------------------- */
+
+static void take_results(struct verification *v, const char *group, json_t *results)
+{
+	size_t from = v->report.nr;
+	report_add_checks(&v->report, group, results);
+	json_decref(results);
+	for (size_t i = from; i < v->report.nr; i++)
+		tell(v, &v->report.item[i]);
+}
+
+static int with_file(struct verification *v, struct session *s, const char *path, struct err *err)
+{
+	json_t *results;
+	const char *slash = strrchr(path, '/');
+	if (check_file(s, path, &results, err) < 0)
+		return -1;
+	take_results(v, slash ? slash + 1 : path, results);
+	return 0;
+}
+
+static int checks(struct verification *v, struct session *s, struct err *err)
+{
+	json_t *results;
+	const char *word;
+	for (size_t i = 0; (word = command_opt_nth(v->ctx->line, "with", i)); i++)
+		if (with_file(v, s, word, err) < 0)
+			return -1;
+	for (size_t i = 0; (word = command_opt_nth(v->ctx->line, "check", i)); i++) {
+		if (check_named(s, word, &results, err) < 0)
+			return -1;
+		take_results(v, "check", results);
 	}
-	if (r->ctx->quiet && result != VERIFY_FAIL)
-		return;
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	cmd_safe(&b, text, strlen(text), false);
-	fprintf(r->ctx->out, "  %-4s  %-11s %s", result_word[result], name, buf_cstr(&b));
-	if (seq)
-		fprintf(r->ctx->out, " (first at #%llu)", (unsigned long long)seq);
-	fputc('\n', r->ctx->out);
+	return 0;
 }
 
-static int write_junit(struct report *r, const char *file, const struct verify_totals *t, struct err *err)
+/* --- the whole ------------------------------------------------------------------------------------------------------ */
+
+struct sums {
+	unsigned ok, failed, warn, skipped;
+};
+
+static struct sums sum(const struct report *r)
 {
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	buf_printf(&b,
-		   "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites>\n  <testsuite name=\"sandglass verify\" "
-		   "tests=\"%u\" failures=\"%u\" skipped=\"%u\">\n",
-		   t->ok + t->failed + t->skipped, t->failed, t->skipped);
-	buf_append(&b, r->junit.data, r->junit.len);
-	buf_puts(&b, "  </testsuite>\n</testsuites>\n");
-	return file_write_atomic(file, b.data, b.len, 0644, err);
+	struct sums n = { 0 };
+	unsigned *const by[] = { &n.ok, &n.failed, &n.warn, &n.skipped };
+	for (size_t i = 0; i < r->nr; i++)
+		(*by[r->item[i].result])++;
+	return n;
 }
 
-static void verdict(struct report *r, struct session *s, const struct verify_totals *t)
+static void verdict(struct verification *v, struct session *s, const struct verify_totals *t)
 {
-	const char *word = t->failed ? r->damaged ? "damaged" : "failed" : "verified";
-	if (r->ctx->json) {
+	struct sums n = sum(&v->report);
+	const char *word = n.failed ? v->damaged ? "damaged" : "failed" : "verified";
+	if (v->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(s));
 		json_put_str(o, "verdict", word);
@@ -106,21 +105,42 @@ static void verdict(struct report *r, struct session *s, const struct verify_tot
 		json_put_int(o, "messages", (int64_t)t->messages);
 		json_put_int(o, "checkpoints", (int64_t)t->checkpoints);
 		json_put_int(o, "redacted", (int64_t)t->redacted);
-		json_put_int(o, "ok", t->ok);
-		json_put_int(o, "failed", t->failed);
-		json_put_int(o, "skipped", t->skipped);
+		json_put_int(o, "ok", n.ok);
+		json_put_int(o, "failed", n.failed);
+		json_put_int(o, "warnings", n.warn);
+		json_put_int(o, "skipped", n.skipped);
 		if (t->first_bad)
 			json_put_int(o, "first_bad", (int64_t)t->first_bad);
-		cmd_json(r->ctx, o);
+		cmd_json(v->ctx, o);
 		return;
 	}
-	fprintf(r->ctx->out, "%s %s: %u ok, %u failed, %u skipped; %llu events", session_id(s), word, t->ok, t->failed,
-		t->skipped, (unsigned long long)t->events);
+	fprintf(v->ctx->out, "%s %s: %u ok, %u failed, %u skipped", session_id(s), word, n.ok, n.failed, n.skipped);
+	if (n.warn)
+		fprintf(v->ctx->out, ", %u warning%s", n.warn, n.warn == 1 ? "" : "s");
+	fprintf(v->ctx->out, "; %llu events", (unsigned long long)t->events);
 	if (t->redacted)
-		fprintf(r->ctx->out, ", %llu redacted", (unsigned long long)t->redacted);
+		fprintf(v->ctx->out, ", %llu redacted", (unsigned long long)t->redacted);
 	if (t->first_bad)
-		fprintf(r->ctx->out, "; first bad event #%llu", (unsigned long long)t->first_bad);
-	fputc('\n', r->ctx->out);
+		fprintf(v->ctx->out, "; first bad event #%llu", (unsigned long long)t->first_bad);
+	fputc('\n', v->ctx->out);
+}
+
+static int documents(struct verification *v, struct err *err)
+{
+	static const struct {
+		const char *option;
+		void (*make)(const struct report *r, struct buf *out);
+	} kind[] = { { "junit", report_junit }, { "tap", report_tap }, { "sarif", report_sarif } };
+	for (size_t i = 0; i < ARRAY_LEN(kind); i++) {
+		const char *file = cmd_opt(v->ctx, kind[i].option);
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		if (!file)
+			continue;
+		kind[i].make(&v->report, &b);
+		if (file_write_atomic(file, b.data, b.len, 0644, err) < 0)
+			return -1;
+	}
+	return 0;
 }
 
 static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_KEY_LEN], struct err *err)
@@ -133,26 +153,46 @@ static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_
 	return 0;
 }
 
+static int list_checks(struct cmd_ctx *ctx)
+{
+	struct err err = ERR_INIT;
+	json_t *list, *c;
+	size_t i;
+	if (check_list(&list, &err) < 0)
+		return cmd_fail(ctx, &err);
+	json_array_foreach(list, i, c)
+	{
+		if (ctx->json)
+			cmd_json(ctx, json_deep_copy(c));
+		else
+			fprintf(ctx->out, "%-24s %s\n", json_str(c, "usage", ""), json_str(c, "about", ""));
+	}
+	json_decref(list);
+	return EXIT_DONE;
+}
+
 int cmd_verify(struct cmd_ctx *ctx)
 {
 	struct session *s;
 	struct err err = ERR_INIT;
 	struct verify_opts o = { 0 };
 	struct verify_totals t = { 0 };
-	struct report r = { .ctx = ctx };
+	struct verification v = { .ctx = ctx };
 	uint8_t key[SIGN_KEY_LEN];
 	uint64_t seq;
+	if (cmd_has(ctx, "list"))
+		return list_checks(ctx);
 	if (options(ctx, &o, key, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int status;
-	if (verify_session(s, &o, on_check, &r, &t, &err) < 0 ||
-	    (cmd_opt(ctx, "junit") && write_junit(&r, cmd_opt(ctx, "junit"), &t, &err) < 0)) {
+	v.report.session = xstrdup(session_id(s));
+	if (verify_session(s, &o, on_check, &v, &t, &err) < 0 || checks(&v, s, &err) < 0 || documents(&v, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
-		verdict(&r, s, &t);
-		status = !t.failed ? EXIT_DONE : r.damaged ? EXIT_DAMAGED : EXIT_UNSUCCESSFUL;
+		verdict(&v, s, &t);
+		status = !sum(&v.report).failed ? EXIT_DONE : v.damaged ? EXIT_DAMAGED : EXIT_UNSUCCESSFUL;
 	}
-	buf_release(&r.junit);
+	report_release(&v.report);
 	session_close(&s);
 	return status;
 }

@@ -251,6 +251,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "name", "skill ", out);
 		put_key(b, "path", ": ", out);
 		break;
+	case EV_CHECK_DONE:
+		put_key(b, "file", "check ", out);
+		buf_printf(out, ": %zu results, %lld failed", json_array_size(json_object_get(b, "results")),
+			   (long long)json_int(b, "failed", 0));
+		break;
 	case EV_AGENT_TURN:
 		put_key(b, "n", "turn ", out);
 		break;

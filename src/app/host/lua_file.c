@@ -19,6 +19,7 @@
 enum { FILE_MAX = 1 << 20, LIMIT_MS = 10000, HOST_MEM = 64 << 20 };
 
 struct eval {
+	const struct lua_file_run *run;
 	int sock, pid, pidfd;
 	char *dir; /* where its own modules lie */
 	int64_t end_us;
@@ -49,13 +50,13 @@ static int send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, s
 	return frame_send(e->sock, type, id, b.data, b.len, NULL, 0, err);
 }
 
-static int send_start(struct eval *e, const char *mode, const char *path, const struct buf *text, struct err *err)
+static int send_start(struct eval *e, const struct buf *text, struct err *err)
 {
 	json_t *body = json_object();
-	json_put_str(body, "mode", mode);
-	json_put_str(body, "script", path);
+	json_put_str(body, "mode", e->run->mode);
+	json_put_str(body, "script", e->run->path);
 	json_put_bytes(body, "text", text->data, text->len);
-	json_put(body, "args", json_array());
+	json_put(body, "args", e->run->args ? json_incref(e->run->args) : json_array());
 	json_put_str(body, "seed", "0000000000000001"); /* nothing in such a file is random */
 	json_put_int(body, "mem_bytes", HOST_MEM);
 	json_put(body, "env", json_object());
@@ -100,13 +101,22 @@ static int answer_module(struct eval *e, uint64_t id, const char *name, struct e
 static int answer(struct eval *e, uint64_t id, const json_t *call, struct err *err)
 {
 	const char *op = json_str(call, "op", "");
+	const json_t *args = json_object_get(call, "args");
+	struct err why = ERR_INIT;
+	json_t *value = NULL;
 	if (!strcmp(op, "module"))
-		return answer_module(e, id, json_str(json_object_get(call, "args"), "name", ""), err);
-	json_t *body = json_object(), *o = json_object();
-	CLEANUP(free_ptr) char *msg = xasprintf("a file like this can not do anything ('%s')", op);
-	json_put_str(o, "code", "script");
-	json_put_str(o, "msg", msg);
-	json_put(body, "err", o);
+		return answer_module(e, id, json_str(args, "name", ""), err);
+	json_t *body = json_object();
+	int rc = e->run->call ? e->run->call(e->run->self, op, args, &value, &why) :
+				err_set(&why, ERR_SCRIPT, "a file like this can not do anything ('%s')", op);
+	if (rc == 0) {
+		json_put(body, "value", value);
+	} else {
+		json_t *o = json_object();
+		json_put_str(o, "code", "script");
+		json_put_str(o, "msg", why.text);
+		json_put(body, "err", o);
+	}
 	return send_json(e, HOST_ANSWER, id, body, err);
 }
 
@@ -131,6 +141,11 @@ static int one_frame(struct eval *e, const struct frame *f, const json_t *body, 
 	return err_set(err, ERR_SCRIPT, "%s", msg ? msg : json_str(body, "why", "the file could not be run"));
 }
 
+static int limit_ms(const struct lua_file_run *run)
+{
+	return run->limit_ms ? run->limit_ms : LIMIT_MS;
+}
+
 static int serve(struct eval *e, struct err *err)
 {
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
@@ -139,7 +154,7 @@ static int serve(struct eval *e, struct err *err)
 		int64_t left = (e->end_us - clock_mono_us()) / 1000;
 		struct pollfd p = { .fd = e->sock, .events = POLLIN };
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
-			return err_set(err, ERR_SCRIPT, "ran for %d s without an end", LIMIT_MS / 1000);
+			return err_set(err, ERR_SCRIPT, "ran for %d s without an end", limit_ms(e->run) / 1000);
 		if (frame_recv(e->sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");
 		CLEANUP(json_release) json_t *j = json_parse(f.body, f.len, "a frame of the Lua host", err);
@@ -151,19 +166,21 @@ static int serve(struct eval *e, struct err *err)
 	}
 }
 
-int lua_file_read(const char *mode, const char *path, json_t **data_out, struct err *err)
+int lua_file_run(const struct lua_file_run *run, json_t **data_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	struct eval e = { .sock = -1, .pidfd = -1, .end_us = clock_mono_us() + LIMIT_MS * 1000LL };
+	struct eval e = { .run = run, .sock = -1, .pidfd = -1, .end_us = clock_mono_us() + limit_ms(run) * 1000LL };
 	int status;
 	struct err none = ERR_INIT;
-	if (file_read(path, &text, FILE_MAX, err) < 0)
+	if (run->text)
+		buf_puts(&text, run->text);
+	else if (file_read(run->path, &text, FILE_MAX, err) < 0)
 		return -1;
-	const char *slash = strrchr(path, '/');
-	e.dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(".");
+	const char *slash = strrchr(run->path, '/');
+	e.dir = slash ? xstrndup(run->path, (size_t)(slash - run->path)) : xstrdup(".");
 	int rc = start(&e, err);
 	if (rc == 0)
-		rc = send_start(&e, mode, path, &text, err);
+		rc = send_start(&e, &text, err);
 	if (rc == 0)
 		rc = serve(&e, err);
 	if (e.pidfd >= 0) {
@@ -179,4 +196,9 @@ int lua_file_read(const char *mode, const char *path, json_t **data_out, struct 
 	}
 	*data_out = e.data ? e.data : json_object();
 	return 0;
+}
+
+int lua_file_read(const char *mode, const char *path, json_t **data_out, struct err *err)
+{
+	return lua_file_run(&(struct lua_file_run){ .mode = mode, .path = path }, data_out, err);
 }

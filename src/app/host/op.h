@@ -48,6 +48,7 @@ void op_host_push(struct call *c);
 void op_host_exec(struct call *c);
 void op_instructions(struct call *c);
 void op_skill(struct call *c);
+void op_check(struct call *c);
 
 /* Shared by the families. */
 

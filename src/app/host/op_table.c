@@ -39,6 +39,7 @@ static const struct op table[] = {
 	{ "agent.end", op_agent_end, OP_ENDING },
 	{ "instructions", op_instructions, 0 },
 	{ "skill", op_skill, 0 },
+	{ "check", op_check, 0 },
 	{ "model.call", op_model_call, 0 },
 	{ "tool.call", op_tool_call, 0 },
 	{ "budget.new", op_budget_new, 0 },

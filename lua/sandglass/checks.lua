@@ -1,0 +1,139 @@
+-- Ready-made checks over a record: sandglass verify --check NAME[=ARGS], or from a check file:
+--   require("sandglass.checks").run("egress", log, t, { "packages.example.org" })
+-- Each adds one or more results to t, with the events that show it.
+local rt = require "sandglass.runtime"
+local check = require "sandglass.check"
+local v = require "sandglass.verify"
+local claims = require "sandglass.claims"
+local fail = rt.fail
+
+local M, rows = {}, {}
+
+-- "src/*.c" as a pattern for the whole of a path; * and ? do not stop at a slash.
+local function glob(pattern)
+  local p = pattern:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*+", ".*"):gsub("%?", ".")
+  return "^" .. p .. "$"
+end
+
+local function any(list, text)
+  for _, pattern in ipairs(list) do if text:find(glob(pattern)) then return true end end
+  return false
+end
+
+local function add(name, usage, about, fn) rows[#rows + 1] = { name = name, usage = usage, about = about, fn = fn } end
+
+add("tests_after_edit", "tests_after_edit[=CMD]", "the last run of the tests came after the last edit and passed",
+  function(log, t, args)
+    local tests = claims.test_runs(log, args[1])
+    local last, edit = tests[#tests], claims.last_edit(log, tests)
+    if not edit then return t:skip("tests ran after the last edit", "nothing was edited") end
+    local ok = last and last.exit == 0 and last.last > edit.id
+    local why = not last and "no tests ran" or last.exit ~= 0 and ("the last run ended %s"):format(last.exit or last["end"])
+      or last.last <= edit.id and "edited after the last run" or nil
+    t:check("tests ran after the last edit", ok, { last or edit, edit }, { text = why })
+  end)
+
+local SECRETS = {
+  { "an AWS key", "AKIA[0-9A-Z]{16}" }, { "a GitHub token", "gh[pousr]_[A-Za-z0-9]{36}" },
+  { "a GitLab token", "glpat-[A-Za-z0-9_-]{20}" }, { "a model provider's key", "sk-[A-Za-z0-9_-]{20,}" },
+  { "a Google key", "AIza[0-9A-Za-z_-]{35}" }, { "a Slack token", "xox[abprs]-[0-9A-Za-z-]{10,}" },
+  { "a private key", "-----BEGIN [A-Z ]*PRIVATE KEY-----" },
+}
+add("no_secrets", "no_secrets", "nothing that looks like a live secret stands in a command, an output or a message",
+  function(log, t)
+    for _, s in ipairs(SECRETS) do
+      local found = log:find(('text~"%s"'):format(s[2]))
+      local seen = {}
+      for _, e in ipairs(found) do seen[e.id] = true end
+      for _, id in ipairs(log:grep(s[2])) do
+        if not seen[id] then found[#found + 1] = log:row(id) end
+      end
+      t:none("no " .. s[1]:gsub("^an? ", ""), found)
+    end
+  end)
+
+add("egress", "egress=HOST,...", "every connection went to one of these hosts (* stands for anything)", function(log, t, args)
+  local bad, all = {}, log:find "kind:connect,fetch"
+  for _, e in ipairs(all) do
+    local host = e.host or (e.url or ""):match "^%a+://([^/:]+)" or ""
+    if e.started_us and not any(args, host) then bad[#bad + 1] = e end
+  end
+  t:none("egress within " .. (#args > 0 and table.concat(args, " ") or "nothing"), bad)
+end)
+
+add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was changed", function(log, t, args)
+  if #args == 0 then fail "check 'paths' wants at least one path: paths=src/*,test/*" end
+  local bad, names = {}, {}
+  for _, c in ipairs(log:changes()) do
+    if c.path:sub(1, 5) ~= ".git/" and not any(args, c.path) then
+      bad[#bad + 1] = c.id
+      if #names < 3 then names[#names + 1] = c.path end
+    end
+  end
+  t:check("nothing outside " .. table.concat(args, " "), #bad == 0, bad,
+    { text = #bad > 0 and ("%d changes: %s"):format(#bad, table.concat(names, ", ")) or nil })
+end)
+
+add("attributed", "attributed", "every decision of a person names that person", function(log, t)
+  local bad, n = {}, 0
+  for e in log:each "by:human" do
+    n = n + 1
+    if not e.person then bad[#bad + 1] = e end
+  end
+  t:check("every decision is attributed", #bad == 0, bad, { text = ("%d decisions"):format(n) })
+end)
+
+add("no_rubber_stamp", "no_rubber_stamp[=SECONDS]", "no approval came sooner than a person can read (default 2 s)",
+  function(log, t, args)
+    local least, bad = (tonumber(args[1] or "2") or fail "no_rubber_stamp wants seconds") * 1e6, {}
+    for e in log:each "by:human verdict:allow" do
+      if e.wait_us and e.wait_us < least then bad[#bad + 1] = e end
+    end
+    t:none(("no approval within %g s"):format(least / 1e6), bad)
+  end)
+
+add("budgets", "budgets[=DOLLARS]", "no budget ran out, and all together cost at most so much", function(log, t, args)
+  local empty = log:sql "SELECT seq AS id FROM event WHERE kind=133"
+  t:none("no budget ran out", empty)
+  if args[1] then t:max("cost", log:sum "cost", tonumber(args[1]) or fail "budgets wants dollars") end
+end)
+
+add("claims", "claims", "what the agents say at the end is borne out by what ran", function(log, t)
+  local list = claims.of(log)
+  if #list == 0 then return t:skip("claims", "no agent claims anything at its end") end
+  for _, c in ipairs(list) do
+    t:check(("%s: \"%s\""):format(c.agent, c.text), c.verdict == "supported", c.evidence,
+      { text = c.verdict .. (c.why and ": " .. c.why or "") })
+  end
+end)
+
+add("ordered", "ordered", "nothing ran before its verdict, and nothing that was denied ran", function(log, t)
+  t:none("nothing ran before its verdict", log:sql [[SELECT action AS id FROM v_action a WHERE started IS NOT NULL AND
+    NOT EXISTS(SELECT 1 FROM event j WHERE j.action=a.action AND j.kind=101 AND j.seq<a.started)]])
+  t:none("nothing denied ran", log:sql [[SELECT action AS id FROM v_action WHERE started IS NOT NULL AND verdict='deny' AND
+    coalesce(decision,'') NOT IN ('approve','edit','promote')]])
+end)
+
+local function find(name)
+  for _, r in ipairs(rows) do if r.name == name then return r end end
+  local names = {}
+  for i, r in ipairs(rows) do names[i] = r.name end
+  fail("no check '%s'%s; sandglass verify --list names them", name, check.suggest(name, names))
+end
+
+function M.run(name, log, t, args) return find(name).fn(log, t, args or {}) end
+
+-- For --check: args are the words behind "=".
+function M.named(name, ...)
+  local row, args = find(name), { ... }
+  return v.checks(function(log, t) row.fn(log, t, args) end)
+end
+
+-- For --list.
+function M.list()
+  return v.checks(function(_, t)
+    for _, r in ipairs(rows) do t.list[#t.list + 1] = { name = r.name, usage = r.usage, about = r.about } end
+  end)
+end
+
+return M

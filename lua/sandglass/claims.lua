@@ -1,0 +1,202 @@
+-- What an agent says at its end, held against what ran. English sentences of a few forms are understood; what is not understood
+-- is no claim. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it).
+local M = {}
+
+local TESTS = { "make test", "make check", "pytest", "py.test", "npm test", "npm run test", "npx jest", "yarn test", "pnpm test",
+  "cargo test", "cargo nextest", "go test", "ctest", "prove ", "mvn test", "gradle test", "tox", "rspec", "unittest", "meson test",
+  "ninja test", "node --test", "bats " }
+local BUILDS = { "make", "cmake", "cargo build", "cargo check", "go build", "npm run build", "gcc", "clang", "cc ", "ninja", "meson",
+  "mvn", "gradle", "tsc" }
+
+local function has(text, list)
+  for _, w in ipairs(list) do if text:find(w, 1, true) then return true end end
+  return false
+end
+
+-- A glob of the filter language as a plain test; without one: what looks like a test run.
+local function matcher(glob)
+  if not glob then return function(cmd) return has(cmd, TESTS) end end
+  local p = "^" .. glob:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$"
+  return function(cmd) return cmd:find(p) ~= nil end
+end
+
+-- Test runs that have ended, oldest first.
+function M.test_runs(log, glob)
+  local out, is = {}, matcher(glob)
+  for e in log:each "kind:exec,shell" do
+    if e.started_us and e.ended_us and type(e.cmd) == "string" and is(e.cmd) then out[#out + 1] = e end
+  end
+  return out
+end
+
+-- The newest change of a file that none of the actions @but made (a run of the tests builds, too); {id, path} or nil.
+function M.last_edit(log, but)
+  local skip, last = {}, nil
+  for _, e in ipairs(but or {}) do skip[e.id] = true end
+  for _, c in ipairs(log:changes()) do
+    local theirs = #c.by > 0
+    for _, id in ipairs(c.by) do theirs = theirs and skip[id] end
+    if not theirs and not c.hash_only and c.path:sub(1, 5) ~= ".git/" and (not last or c.id > last.id) then last = { id = c.id, path = c.path } end
+  end
+  return last
+end
+
+-- Sentences ----------------------------------------------------------------------------------------------------------
+
+local HEDGES = { "should", "will ", "would", "could", "might", "may ", "please", "n't", " not ", "cannot", "unable", "if you", "unless",
+  "expected to", "failed to", "did not", "next step", "you can", "to do", "todo" }
+
+local function sentences(text)
+  local out = {}
+  for line in (text .. "\n"):gmatch "(.-)\n" do
+    -- a dot inside `code` or a file name ends nothing
+    for s in (line .. " "):gmatch "(.-[%.!%?;])%s" do out[#out + 1] = s end
+    local rest = line:match "[%.!%?;]%s([^%.!%?;]*)$" or (not line:find "[%.!%?;]%s" and line) or ""
+    if rest:match "%S" and out[#out] ~= rest then out[#out + 1] = rest end
+  end
+  return out
+end
+
+local function hedged(low)
+  if low:find "%?%s*$" then return true end
+  return has(" " .. low .. " ", HEDGES)
+end
+
+-- Words that look like a path, and words in `backticks` that are one of the changed files (else they name something else).
+local function paths(s, log)
+  local out, seen, known = {}, {}, {}
+  for _, c in ipairs(log:changes()) do known[c.path] = true end
+  local function take(p)
+    local like = p:find "[%./]" and not p:find "^%d" and p:find "%a"
+    if not seen[p] and not p:find "%s" and (like or known[p]) then
+      seen[p] = true
+      out[#out + 1] = p
+    end
+  end
+  for p in s:gmatch "`([^`]+)`" do take(p) end
+  for p in s:gmatch "[%w_%-%./]+%.%a[%w]*" do take((p:gsub("%.$", ""))) end
+  return out
+end
+
+-- What stands -----------------------------------------------------------------------------------------------------------
+
+local function run_verdict(log, agent, runs, what)
+  local mine = {}
+  for _, e in ipairs(runs) do if not agent.id or e.agent_id == agent.id or #runs == 1 then mine[#mine + 1] = e end end
+  if #mine == 0 then mine = runs end
+  local last = mine[#mine]
+  if not last then return "unsupported", {}, "no " .. what .. " ran" end
+  if last.exit ~= 0 then
+    return "contradicted", { last }, ("the last run ended %s"):format(last.exit and "with " .. last.exit or last["end"] or "?")
+  end
+  local edit = M.last_edit(log, mine)
+  if edit and edit.id > last.last then return "stale", { last, edit.id }, edit.path .. " was changed afterwards" end
+  return "supported", { last }
+end
+
+local function changed(log, path, ops)
+  local ids = {}
+  for _, c in ipairs(log:changes()) do
+    local same = c.path == path or c.path:sub(-#path - 1) == "/" .. path or path:sub(-#c.path - 1) == "/" .. c.path
+    if same and ops:find(c.op, 1, true) then ids[#ids + 1] = c.id end
+  end
+  return ids
+end
+
+local FORMS = {}
+local function form(kind, test, judge) FORMS[#FORMS + 1] = { kind = kind, test = test, judge = judge } end
+
+form("tests", function(low)
+  return low:find "tests?%f[%A].*pass" or low:find "pass.*tests?%f[%A]" or low:find "test suite is green"
+    or low:find "^it passes" or low:find "all green"
+end, function(log, agent) return run_verdict(log, agent, M.test_runs(log), "tests") end)
+
+form("build", function(low)
+  return low:find "%f[%a]builds?%f[%A].*%f[%a]clean" or low:find "%f[%a]builds successfully" or low:find "%f[%a]compiles%f[%A]"
+    or low:find "build succeed"
+end, function(log, agent)
+  local runs = {}
+  for e in log:each "kind:exec,shell" do
+    if e.ended_us and type(e.cmd) == "string" and has(e.cmd, BUILDS) then runs[#runs + 1] = e end
+  end
+  return run_verdict(log, agent, runs, "build")
+end)
+
+form("ran", function(low, s) return low:find "%f[%a]i?%s?ran%f[%A]" and s:match "`([^`]+)`" or low:find "executed" and s:match "`([^`]+)`" end,
+  function(log, _, s)
+    local cmd = s:match "`([^`]+)`"
+    local found
+    for e in log:each "kind:exec,shell" do
+      if e.started_us and type(e.cmd) == "string" and e.cmd:find(cmd, 1, true) then found = e end
+    end
+    if not found then return "unsupported", {}, ("'%s' was never run"):format(cmd) end
+    if s:lower():find "success" and found.exit ~= 0 then return "contradicted", { found }, ("it ended with %s"):format(found.exit) end
+    return "supported", { found }
+  end)
+
+form("pushed", function(low) return low:find "%f[%a]pushed%f[%A]" end, function(log)
+  local e = log:last 'cmd:"git push*" exit=0' or log:last "kind:host tool:*push* exit=0"
+  if e and not e.started_us then e = nil end
+  if e then return "supported", { e } end
+  return "unsupported", {}, "no push ended well"
+end)
+
+form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(log)
+  local e = log:last 'cmd:"*git*commit*" exit=0'
+  if e then return "supported", { e } end
+  return "unsupported", {}, "no commit ended well"
+end)
+
+local VERBS = { { "%f[%a]delet", "D" }, { "%f[%a]remov", "DMT" }, { "%f[%a]creat", "AM" }, { "%f[%a]add", "AM" }, { "%f[%a]wrote", "AM" },
+  { "%f[%a]fix", "AMT" }, { "%f[%a]edit", "AMT" }, { "%f[%a]updat", "AMT" }, { "%f[%a]chang", "AMT" }, { "%f[%a]modif", "AMT" } }
+local function verb(low) for _, w in ipairs(VERBS) do if low:find(w[1]) then return w[2] end end end
+
+form("files", function(low, s, log) return verb(low) and #paths(s, log) > 0 end, function(log, _, s)
+  local ids, missing, ops = {}, {}, verb(s:lower())
+  for _, p in ipairs(paths(s, log)) do
+    local found = changed(log, p, ops)
+    if #found == 0 then missing[#missing + 1] = p end
+    for _, id in ipairs(found) do ids[#ids + 1] = id end
+  end
+  if #missing == 0 then return "supported", ids end
+  return #ids > 0 and "contradicted" or "unsupported", ids, table.concat(missing, ", ") .. " did not change so"
+end)
+
+form("nothing", function(low) return low:find "no files? %a+ changed" or low:find "made no changes" or low:find "nothing was changed" end,
+  function(log)
+    local all = log:changes()
+    if #all == 0 then return "supported", {} end
+    return "contradicted", { all[1].id }, ("%d changes are recorded"):format(#all)
+  end)
+
+-- All claims of the agents' last words: a list of {agent, agent_id, event, kind, text, verdict, why, evidence}.
+function M.of(log)
+  local out = {}
+  for _, agent in ipairs(log:session().agents) do
+    for _, s in ipairs(sentences(type(agent.text) == "string" and agent.text or "")) do
+      local low = s:lower()
+      for _, f in ipairs(hedged(low) and {} or FORMS) do
+        if f.test(low, s, log) then
+          local verdict, evidence, why = f.judge(log, agent, s)
+          out[#out + 1] = { agent = agent.name, agent_id = agent.id, event = agent.ended, kind = f.kind,
+            text = s:match "^%s*(.-)%s*$", verdict = verdict, why = why, evidence = evidence }
+        end
+      end
+    end
+  end
+  return out
+end
+
+-- For the command line: the same as plain data, evidence as numbers.
+function M.list()
+  return require "sandglass.verify".checks(function(log, t)
+    for _, c in ipairs(M.of(log)) do
+      t:check(c.text, c.verdict == "supported", c.evidence)
+      local r = t.list[#t.list]
+      c.evidence = r.evidence
+      t.list[#t.list] = c
+    end
+  end)
+end
+
+return M

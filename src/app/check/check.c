@@ -1,0 +1,61 @@
+#include "app/check/check.h"
+
+#include <string.h>
+
+#include "app/check/log_ops.h"
+#include "app/host/lua_file.h"
+#include "base/mem.h"
+
+enum { LIMIT_MS = 60000 };
+
+static int run(struct session *s, const char *path, const char *text, json_t *args, json_t **results_out, struct err *err)
+{
+	const struct lua_file_run r = { .mode = "checks", .path = path, .text = text, .args = args, .call = log_call, .self = s,
+					.limit_ms = LIMIT_MS };
+	json_t *data;
+	if (lua_file_run(&r, &data, err) < 0)
+		return -1;
+	json_t *list = json_object_get(data, "results");
+	*results_out = json_is_array(list) ? json_incref(list) : json_array();
+	json_decref(data);
+	return 0;
+}
+
+int check_file(struct session *s, const char *path, json_t **results_out, struct err *err)
+{
+	return run(s, path, NULL, NULL, results_out, err);
+}
+
+/* "egress=a,b" -> ["egress", "a", "b"] */
+static json_t *words_of(const char *spec)
+{
+	json_t *args = json_array();
+	size_t len = strcspn(spec, "=");
+	json_array_append_new(args, json_bytes(spec, len));
+	for (const char *p = spec[len] ? spec + len + 1 : NULL; p && *p;) {
+		len = strcspn(p, ",");
+		json_array_append_new(args, json_bytes(p, len));
+		p += len + (p[len] == ',');
+	}
+	return args;
+}
+
+int check_named(struct session *s, const char *spec, json_t **results_out, struct err *err)
+{
+	static const char text[] = "return require('sandglass.checks').named(...)";
+	CLEANUP(json_release) json_t *args = words_of(spec);
+	CLEANUP(free_ptr) char *name = xasprintf("check %s", spec);
+	return run(s, name, text, args, results_out, err);
+}
+
+int check_list(json_t **out, struct err *err)
+{
+	static const char text[] = "return require('sandglass.checks').list()";
+	return run(NULL, "checks", text, NULL, out, err);
+}
+
+int check_claims(struct session *s, json_t **out, struct err *err)
+{
+	static const char text[] = "return require('sandglass.claims').list()";
+	return run(s, "claims", text, NULL, out, err);
+}

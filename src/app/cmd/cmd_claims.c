@@ -1,0 +1,56 @@
+/* sandglass claims: what agents say at their end, held against what ran. */
+#include <string.h>
+
+#include "app/check/check.h"
+#include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
+#include "base/mem.h"
+
+static void print(struct cmd_ctx *ctx, const json_t *c)
+{
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	const char *text = json_str(c, "text", ""), *agent = json_str(c, "agent", ""), *why = json_str(c, "why", NULL);
+	const json_t *evidence = json_object_get(c, "evidence");
+	buf_printf(&line, "%-12s ", json_str(c, "verdict", ""));
+	cmd_safe(&line, agent, strlen(agent), false);
+	buf_puts(&line, ": ");
+	cmd_safe(&line, text, strlen(text), false);
+	if (why) {
+		buf_puts(&line, "\n             ");
+		cmd_safe(&line, why, strlen(why), false);
+	}
+	for (size_t i = 0; i < json_array_size(evidence) && i < 5; i++)
+		buf_printf(&line, "%s#%lld", i ? " " : "  (", (long long)json_integer_value(json_array_get(evidence, i)));
+	fprintf(ctx->out, "%s%s\n", buf_cstr(&line), json_array_size(evidence) ? ")" : "");
+}
+
+int cmd_claims(struct cmd_ctx *ctx)
+{
+	struct session *s;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	CLEANUP(json_release) json_t *list = NULL;
+	const char *agent = cmd_opt(ctx, "agent");
+	size_t i, n = 0, borne = 0;
+	json_t *c;
+	if (session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
+		return cmd_fail(ctx, &err);
+	int rc = check_claims(s, &list, &err);
+	session_close(&s);
+	if (rc < 0)
+		return cmd_fail(ctx, &err);
+	json_array_foreach(list, i, c)
+	{
+		if (agent && strcmp(agent, json_str(c, "agent", "")) != 0)
+			continue;
+		n++;
+		borne += !strcmp(json_str(c, "verdict", ""), "supported");
+		if (ctx->json)
+			cmd_json(ctx, json_deep_copy(c));
+		else
+			print(ctx, c);
+	}
+	if (!ctx->json && !ctx->quiet)
+		fprintf(ctx->out, n ? "%zu claim%s, %zu supported\n" : "nothing is claimed\n", n, n == 1 ? "" : "s", borne);
+	return borne == n ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+}

@@ -1,0 +1,135 @@
+/* sg.check: the session so far held against a check file, the same that `verify --with` runs later. In a thread, over a
+ * reader's connection of its own, after all that the script has done is in the file. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/check/check.h"
+#include "app/host/op.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/paths.h"
+
+enum { TEXT_MAX = 1 << 20 };
+
+struct check_job {
+	struct call *call; /* NULL: it has gone */
+	struct super *super;
+	char *session, *file;
+	uint64_t head;
+	json_t *results;
+	struct err err;
+	int rc;
+};
+
+static void job_free(struct check_job *j)
+{
+	free(j->session);
+	free(j->file);
+	json_decref(j->results);
+	free(j);
+}
+
+static void work(void *self)
+{
+	struct check_job *j = self;
+	struct session *s;
+	j->rc = session_open(&s, j->session, &j->err);
+	if (j->rc < 0)
+		return;
+	j->rc = check_file(s, j->file, &j->results, &j->err);
+	session_close(&s);
+}
+
+static int64_t failures(const json_t *results)
+{
+	json_t *r;
+	size_t i;
+	int64_t n = 0;
+	json_array_foreach(results, i, r)
+	{
+		const char *word = json_str(r, "result", "");
+		n += !strcmp(word, "failed") || !strcmp(word, "error");
+	}
+	return n;
+}
+
+static json_t *body_of(const struct check_job *j)
+{
+	json_t *body = json_object();
+	CLEANUP(buf_release) struct buf text = BUF_INIT, hex = BUF_INIT;
+	struct err none = ERR_INIT;
+	struct hash h;
+	json_put_bytes(body, "file", j->file, strlen(j->file));
+	if (file_read(j->file, &text, TEXT_MAX, &none) == 0) {
+		hash_of(text.data, text.len, &h);
+		hex_append(&hex, h.b, HASH_LEN);
+		json_put_str(body, "hash", buf_cstr(&hex));
+	}
+	json_put_int(body, "head", (int64_t)j->head);
+	json_put_int(body, "failed", failures(j->results));
+	json_put_flag(body, "ok", !failures(j->results));
+	json_put(body, "results", json_incref(j->results));
+	return body;
+}
+
+static void answer(struct check_job *j)
+{
+	struct call *c = j->call;
+	c->data = NULL;
+	if (j->rc < 0) {
+		call_fail_err(c, &j->err);
+		return;
+	}
+	json_t *v = json_object(), *body = body_of(j);
+	json_put_flag(v, "ok", json_flag(body, "ok", false));
+	json_put_int(v, "failed", json_int(body, "failed", 0));
+	json_put(v, "results", json_incref(j->results));
+	json_put_int(body, "call", (int64_t)c->id);
+	json_put_int(v, "event", (int64_t)record_append_json(c->super->record, EV_CHECK_DONE, c->agent ? c->agent : c->super->start_seq,
+							     c->agent, 0, 0, body));
+	call_answer(c, v);
+}
+
+static void done(void *self)
+{
+	struct check_job *j = self;
+	j->super->background--;
+	if (j->call)
+		answer(j);
+	job_free(j);
+}
+
+static void forget(void *data)
+{
+	struct check_job *j = data;
+	j->call = NULL; /* its thread goes on; nobody hears of it */
+}
+
+static void drop(void *data)
+{
+	job_free(data); /* before its thread began */
+}
+
+/* All that the script has done is in the file. */
+static void begin(void *self)
+{
+	struct call *c = self;
+	struct check_job *j = c->data;
+	c->free_data = forget;
+	j->super->background++;
+	loop_job_run(j->super->loop, work, done, j);
+}
+
+void op_check(struct call *c)
+{
+	const char *name = json_str(c->args, "file", ""), *dir = host_dir(c->host);
+	struct check_job *j = NEW(struct check_job);
+	j->call = c;
+	j->super = c->super;
+	j->session = xstrdup(record_path(c->super->record));
+	j->file = *name == '/' || !dir ? xstrdup(name) : path_join(dir, name);
+	j->head = record_head(c->super->record);
+	c->data = j;
+	c->free_data = drop;
+	record_barrier(c->super->record, j->head, begin, c);
+}

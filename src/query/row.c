@@ -1,0 +1,239 @@
+#include "query/row.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Steps of an action's life; its output and snapshots are many and are not read for a row. */
+static const char steps_sql[] = "SELECT seq,kind,ts_us,mono_us,body FROM event WHERE action=? AND kind BETWEEN 101 AND 109 ORDER BY seq";
+
+static void take_str(json_t *row, const char *as, const json_t *body, const char *key)
+{
+	const char *text = json_str(body, key, NULL);
+	if (text && *text)
+		json_put_str(row, as, text);
+}
+
+static void take_int(json_t *row, const char *as, const json_t *body, const char *key)
+{
+	if (json_is_integer(json_object_get(body, key)))
+		json_put_int(row, as, json_int(body, key, 0));
+}
+
+/* Bytes (text or {"b64"}) as they are in the body. */
+static void take_bytes(json_t *row, const char *as, const json_t *body, const char *key)
+{
+	json_t *v = json_object_get(body, key);
+	if (v && !json_is_null(v))
+		json_put(row, as, json_incref(v));
+}
+
+/* "sh -c TEXT" stands for TEXT, as in the filter language; else the words with blanks between. */
+static void take_cmd(json_t *row, const json_t *body)
+{
+	struct strv v = STRV_INIT;
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	if (json_object_get(body, "cmd")) {
+		take_bytes(row, "cmd", body, "cmd");
+		return;
+	}
+	if (!json_get_argv(json_object_get(body, "argv"), &v) || !v.nr) {
+		strv_release(&v);
+		return;
+	}
+	if (v.nr == 3 && strcmp(v.item[1], "-c") == 0)
+		buf_append(&line, v.item[2], v.len[2]);
+	else
+		for (size_t i = 0; i < v.nr; i++) {
+			if (i)
+				buf_putc(&line, ' ');
+			buf_append(&line, v.item[i], v.len[i]);
+		}
+	json_put_bytes(row, "cmd", line.data, line.len);
+	strv_release(&v);
+}
+
+static void requested(json_t *row, const json_t *body)
+{
+	static const char *const same[] = { "kind", "tool", "host", "cwd", "where", "profile", "intent" };
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		take_str(row, same[i], body, same[i]);
+	take_cmd(row, body);
+	take_bytes(row, "path", body, "path");
+	take_int(row, "port", body, "port");
+	take_int(row, "call", body, "call");
+	const json_t *args = json_object_get(body, "args");
+	take_bytes(row, "url", args, "url");
+}
+
+static void judged(json_t *row, const json_t *body)
+{
+	const json_t *rules = json_object_get(body, "rules"), *first = json_array_get(rules, 0);
+	take_str(row, "verdict", body, "verdict");
+	take_str(row, "risk", body, "risk");
+	json_put_int(row, "rules", (int64_t)json_array_size(rules));
+	take_str(row, "rule", first, "name");
+	take_str(row, "file", first, "file");
+	take_int(row, "line", first, "line");
+}
+
+static void decided(json_t *row, const json_t *body, int64_t ts_us, int64_t held_us)
+{
+	static const char *const same[] = { "decision", "by", "note" };
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		take_str(row, same[i], body, same[i]);
+	take_str(row, "person", json_object_get(body, "who"), "name");
+	json_put_int(row, "decided_us", ts_us);
+	if (held_us)
+		json_put_int(row, "wait_us", ts_us - held_us);
+}
+
+static void ended(json_t *row, const json_t *body, int64_t ts_us)
+{
+	static const char *const same[] = { "signal", "dur_us", "cost_uusd", "tokens", "out_bytes", "err_bytes" };
+	json_put_int(row, "ended_us", ts_us);
+	take_str(row, "end", body, "end");
+	take_str(row, "why", body, "why");
+	take_int(row, "exit", body, "code");
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		take_int(row, same[i], body, same[i]);
+}
+
+struct life {
+	json_t *row;
+	int64_t held_us;
+	uint64_t last;
+};
+
+static void step(struct life *l, uint16_t kind, int64_t ts_us, const json_t *body)
+{
+	switch (kind) {
+	case EV_ACTION_JUDGED:
+		judged(l->row, body);
+		break;
+	case EV_ACTION_HELD:
+		if (!l->held_us)
+			l->held_us = ts_us;
+		json_put_flag(l->row, "held", true);
+		break;
+	case EV_ACTION_DECIDED:
+		decided(l->row, body, ts_us, l->held_us);
+		break;
+	case EV_ACTION_STARTED:
+		json_put_int(l->row, "started_us", ts_us);
+		if (json_flag(body, "edited", false))
+			json_put_flag(l->row, "edited", true);
+		break;
+	case EV_ACTION_ENDED:
+		ended(l->row, body, ts_us);
+		break;
+	default:
+		break;
+	}
+}
+
+static int life(struct session *s, struct life *l, uint64_t seq, struct err *err)
+{
+	sqlite3 *db = session_handle(s);
+	sqlite3_stmt *st = NULL;
+	int rc;
+	if (sqlite3_prepare_v2(db, steps_sql, -1, &st, NULL) != SQLITE_OK)
+		return err_set(err, ERR_IO, "cannot read the steps of #%llu: %s", (unsigned long long)seq, sqlite3_errmsg(db));
+	sqlite3_bind_int64(st, 1, (int64_t)seq);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct err none = ERR_INIT;
+		const char *text = (const char *)sqlite3_column_text(st, 4);
+		CLEANUP(json_release) json_t *body = text ? json_parse(text, strlen(text), "event", &none) : NULL;
+		l->last = (uint64_t)sqlite3_column_int64(st, 0);
+		step(l, (uint16_t)sqlite3_column_int(st, 1), sqlite3_column_int64(st, 2), body);
+	}
+	sqlite3_finalize(st);
+	return rc == SQLITE_DONE ? 0 : err_set(err, ERR_IO, "cannot read the steps of #%llu: %s", (unsigned long long)seq,
+					       sqlite3_errmsg(db));
+}
+
+/* The name that an agent or a box began with. */
+static void name_of(struct session *s, json_t *row, const char *key, const char *key_id, uint64_t id)
+{
+	struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct event ev;
+	if (!id)
+		return;
+	json_put_int(row, key_id, (int64_t)id);
+	if (session_event(s, id, &ev, &arena, &none) == 0 && ev.body) {
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
+		take_str(row, key, body, "name");
+	}
+	arena_release(&arena);
+}
+
+static void other(json_t *row, const struct event *ev, const json_t *body)
+{
+	const char *kind = ev->kind == EV_SNAPSHOT_TAKEN ? "snapshot" :
+			   ev->kind == EV_NOTE		 ? "note" :
+			   ev->kind == EV_AGENT_END	 ? "end" :
+							   event_kind_name(ev->kind);
+	json_put_str(row, "kind", kind ? kind : "unknown");
+	take_str(row, "text", body, "text");
+	take_str(row, "level", body, "level");
+	take_str(row, "stop", body, "stop");
+	take_str(row, "tree", body, "tree");
+	take_int(row, "cost_uusd", body, "cost_uusd");
+	if (ev->kind == EV_SNAPSHOT_TAKEN)
+		json_put_int(row, "changes", json_int(body, "changed", (int64_t)json_array_size(json_object_get(body, "changes"))));
+}
+
+static int fill(struct session *s, json_t *row, const struct event *ev, struct err *err)
+{
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
+	struct life l = { .row = row, .last = ev->seq };
+	json_put_int(row, "id", (int64_t)ev->seq);
+	json_put_int(row, "seq", (int64_t)ev->seq);
+	json_put_int(row, "ts_us", ev->ts_us);
+	const char *name = event_kind_name(ev->kind);
+	json_put_str(row, "event", name ? name : "unknown");
+	if (!ev->body)
+		json_put_flag(row, "redacted", true);
+	name_of(s, row, "agent", "agent_id", ev->agent);
+	name_of(s, row, "box", "box_id", ev->box);
+	if (ev->kind != EV_ACTION_REQUESTED) {
+		other(row, ev, body);
+		return 0;
+	}
+	requested(row, body);
+	if (life(s, &l, ev->seq, err) < 0)
+		return -1;
+	json_put_int(row, "last", (int64_t)l.last);
+	return 0;
+}
+
+int row_of(struct session *s, uint64_t seq, json_t **out, struct err *err)
+{
+	struct arena arena = ARENA_INIT;
+	struct event ev;
+	json_t *row = json_object();
+	int rc = session_event(s, seq, &ev, &arena, err);
+	if (rc == 0)
+		rc = fill(s, row, &ev, err);
+	arena_release(&arena);
+	if (rc < 0)
+		json_decref(row);
+	else
+		*out = row;
+	return rc;
+}
+
+void row_what(const json_t *row, struct buf *out)
+{
+	static const char *const from[] = { "cmd", "path", "url", "host", "tool", "text", "kind" };
+	for (size_t i = 0; i < ARRAY_LEN(from); i++) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		const json_t *v = json_object_get(row, from[i]);
+		if (v && json_get_bytes(v, &b) && b.len) {
+			buf_append(out, b.data, b.len);
+			return;
+		}
+	}
+}

@@ -1,0 +1,41 @@
+#include "query/views.h"
+
+#include <sqlite3.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* The path is relative to the top of the tree, where make runs. */
+__asm__(".pushsection .rodata\nquery_views_text:\n.incbin \"schema/views.sql\"\n.byte 0\n.popsection\n");
+extern const char query_views_text[] __attribute__((visibility("hidden")));
+
+static const char make[] = "CREATE VIEW ";
+
+static int one(sqlite3 *db, const char *from, size_t len, struct err *err)
+{
+	CLEANUP(free_ptr) char *sql = xasprintf("CREATE TEMP VIEW IF NOT EXISTS %.*s", (int)len, from);
+	return sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK ?
+		       0 :
+		       err_set(err, ERR_IO, "cannot make the views: %s", sqlite3_errmsg(db));
+}
+
+static int all(sqlite3 *db, struct err *err)
+{
+	for (const char *p = query_views_text; (p = strstr(p, make));) {
+		p += strlen(make);
+		size_t len = strcspn(p, ";");
+		if (one(db, p, len, err) < 0)
+			return -1;
+		p += len;
+	}
+	return 0;
+}
+
+int views_make(void *db, struct err *err)
+{
+	/* a reader's connection refuses every write, also that of a temporary view */
+	sqlite3_exec(db, "PRAGMA query_only=0", NULL, NULL, NULL);
+	int rc = all(db, err);
+	sqlite3_exec(db, "PRAGMA query_only=1", NULL, NULL, NULL);
+	return rc;
+}

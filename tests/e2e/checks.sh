@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Checks over a record: a person's own file live (sg.check) and offline (verify --with) with the same verdicts, ours by name,
+# reports in four formats, claims against what ran.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+repo=$t/words
+mkdir "$repo"
+printf 'test:\n\tgrep -q right word\n' >"$repo/Makefile"
+echo wrong >"$repo/word"
+git init -q "$repo"
+git -C "$repo" add . && git -C "$repo" commit -qm begin
+cp "$here/../../lua/examples/release.lua" "$t/release.lua"
+cat >"$t/turns.lua" <<'L'
+return {
+  { call = { "shell", { cmd = "make test" } } },
+  { call = { "edit", { path = "word", old = "wrong", new = "right" } } },
+  { call = { "shell", { cmd = "make test" } } },
+  { say = "I fixed `word`. All tests pass. I ran `make lint` successfully. I pushed the branch.\nI created `notes.txt`. It should work." },
+}
+L
+cat >"$t/fix.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { repo = "words", name = "fix" }
+local r = assert(sg.agent.run { task = "fix it", box = box, model = "scripted:turns.lua", name = "fixer" })
+local ok, results = sg.check "release.lua"
+for _, x in ipairs(results) do print(x.result, x.name) end
+print("live", ok)
+assert(box:run "echo again >> word")
+print("stale", (sg.check "release.lua"))
+print("wrong", select(2, sg.check "nofile.lua"))
+L
+cd "$t" || exit 1
+"$sg" run --no-tui --name fix fix.lua >out 2>&1 </dev/null
+is $? 0 'a script that checks itself'
+like "$(cat out)" '(^|[^a-z])live[[:space:]]+true' 'live: all checks pass'
+like "$(cat out)" 'stale[[:space:]]+false' 'live: after a further change they do not'
+like "$(cat out)" "wrong.*nofile.lua" 'a file that is not there is an error value'
+s=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass)
+"$sg" verify "$s" >v 2>&1
+is $? 0 'the record verifies'
+"$sg" verify "$s" --with release.lua --junit j.xml --tap r.tap --sarif r.sarif >v 2>&1
+is $? 1 'offline: the same file, the same verdict: status 1'
+like "$(cat v)" 'FAIL  release.lua tests ran after the last edit: edited after the last run' 'which one, and why'
+like "$(cat v)" 'ok    release.lua the snapshots are what the changes make' 'the trees agree with the changes'
+live=$(sqlite3 "$s" "SELECT body FROM event WHERE kind=600 ORDER BY seq DESC LIMIT 1" | python3 -c 'import json,sys; print(sorted((r["name"],r["result"]) for r in json.load(sys.stdin)["results"]))')
+off=$("$sg" verify "$s" --with release.lua --json 2>/dev/null | python3 -c 'import json,sys; print(sorted((r["check"],r["result"]) for r in map(json.loads,sys.stdin) if r.get("group")=="release.lua"))')
+is "$live" "$off" 'each check has live and offline the same verdict'
+python3 - <<'P' >p 2>&1
+import json, re, xml.etree.ElementTree as E
+x = E.parse("j.xml").getroot().find("testsuite")
+cases = x.findall("testcase")
+assert int(x.get("tests")) == len(cases) > 10 and int(x.get("failures")) == len(x.findall("testcase/failure")) == 1
+tap = open("r.tap").read().splitlines()
+assert tap[0] == "TAP version 14" and tap[1] == "1..%d" % len(cases)
+assert sum(l.startswith("not ok") for l in tap) == 1 and sum(bool(re.match(r"(not )?ok \d+ - ", l)) for l in tap) == len(cases)
+s = json.load(open("r.sarif"))
+run = s["runs"][0]
+assert s["version"] == "2.1.0" and len(run["results"]) == len(cases)
+bad = [r for r in run["results"] if r["level"] == "error"]
+assert len(bad) == 1 and bad[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("release.lua") or bad
+assert all(run["tool"]["driver"]["rules"][r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"])
+print("fine")
+P
+is "$(cat p)" fine 'JUnit, TAP and SARIF say the same'
+"$sg" verify "$s" -q --check no_secrets --check attributed --check 'paths=word' --check ordered --check egress >v 2>&1
+is $? 0 'checks of ours'
+"$sg" verify "$s" --check 'paths=src/*' >v 2>&1
+is $? 1 'a change outside of the paths'
+like "$(cat v)" 'FAIL  check .*word' 'is named'
+out=$("$sg" verify "$s" --check claim 2>&1)
+is $? 3 'an unknown check'
+like "$out" "no check 'claim' \(did you mean 'claims'\?\)" 'suggests the nearest'
+echo 'return 7' >seven.lua
+out=$("$sg" verify "$s" --with seven.lua 2>&1)
+is $? 3 'a file that is no check file'
+like "$out" 'seven.lua: a check file returns v.checks' 'is told what it should return'
+cat >bad.lua <<'L'
+local v = require "sandglass.verify"
+return v.checks(function(log, t)
+  t:check("first", true)
+  log:find "kind:exek"
+end)
+L
+out=$("$sg" verify "$s" --with bad.lua 2>&1)
+is $? 1 'a check that raises has failed'
+like "$out" "FAIL  bad.lua .*exek" 'with its reason'
+cat >endless.lua <<'L'
+return require("sandglass.verify").checks(function(log, t) log:sql "DELETE FROM event" end)
+L
+out=$("$sg" verify "$s" --with endless.lua 2>&1)
+like "$out" 'only SELECT is run here' 'the record cannot be changed by a check'
+out=$("$sg" claims "$s" 2>&1)
+is $? 1 'claims that do not hold'
+like "$out" '^stale +fixer: All tests pass' 'tests passed, then a file was changed'
+like "$out" '^supported +fixer: I fixed `word`' 'the file was edited'
+like "$out" '^unsupported +fixer: I ran `make lint`' 'a command that never ran'
+like "$out" '^unsupported +fixer: I pushed' 'a push that never was'
+like "$out" '^unsupported +fixer: I created `notes.txt`' 'a file that was not made'
+unlike "$out" 'should work' 'what should be is no claim'
+is "$("$sg" claims "$s" --json | python3 -c 'import json,sys; print(sum(1 for l in sys.stdin if json.loads(l)["evidence"] is not None))')" 5 'as JSON'
+like "$("$sg" verify --list)" '^tests_after_edit' 'the list of ours'
+finish
