@@ -154,7 +154,8 @@ struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out)
 	closedir(d);
 	if (!p)
 		return xcalloc(1, sizeof *p);
-	qsort(p, nr, sizeof *p, by_pid);
+	if (nr)
+		qsort(p, nr, sizeof *p, by_pid);
 	if (!g->init) {
 		bool *ours = xcalloc(nr, sizeof *ours);
 		for (size_t i = 0; i < nr; i++)

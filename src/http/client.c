@@ -51,6 +51,7 @@ struct http_call {
 	int status;
 	bool head_told, paused, dead, over;
 	bool refused, turned_down;
+	bool went_out, held_back; /* of a call that goes out once */
 	bool (*address_ok)(void *self, const struct sockaddr *addr);
 };
 
@@ -333,7 +334,7 @@ static void finish(struct http_call *c, CURLcode code)
 	if (c->dead)
 		return;
 	long conns = 1;
-	const char *text = c->slow ? c->slow : c->fail[0] ? c->fail : curl_easy_strerror(code);
+	const char *text = c->slow ? c->slow : c->held_back ? "the connection died before the answer began" : c->fail[0] ? c->fail : curl_easy_strerror(code);
 	curl_easy_getinfo(c->easy, CURLINFO_NUM_CONNECTS, &conns);
 	struct http_end end = {
 		.how = how_of(code, c),
@@ -450,7 +451,8 @@ static void set_url(struct http_call *c, const struct http_request *r)
 		curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	else {
 		curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
-		curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, 1L);
+		/* a connection on which several streams may run is worth waiting for; plain HTTP has none such */
+		curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, strncmp(r->url, "https:", 6) == 0 ? 1L : 0L);
 	}
 }
 
@@ -499,6 +501,25 @@ static void set_address_check(struct http_call *c, const struct http_request *r)
 	curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, 0L);
 }
 
+/* Called each time before the request is written to a connection. */
+static int on_going_out(void *self, char *to, char *from, int to_port, int from_port)
+{
+	struct http_call *c = self;
+	(void)to, (void)from, (void)to_port, (void)from_port;
+	if (c->went_out) {
+		c->held_back = true;
+		return CURL_PREREQFUNC_ABORT;
+	}
+	c->went_out = true;
+	return CURL_PREREQFUNC_OK;
+}
+
+static void set_once(struct http_call *c)
+{
+	curl_easy_setopt(c->easy, CURLOPT_PREREQFUNCTION, on_going_out);
+	curl_easy_setopt(c->easy, CURLOPT_PREREQDATA, c);
+}
+
 static void set_callbacks(struct http_call *c)
 {
 	curl_easy_setopt(c->easy, CURLOPT_PRIVATE, (char *)c);
@@ -537,6 +558,8 @@ struct http_call *http_send(struct http *h, const struct http_request *r, const 
 	set_method(c, r);
 	set_callbacks(c);
 	set_address_check(c, r);
+	if (r->once)
+		set_once(c);
 	int64_t connect = limit(r->connect_us, CONNECT_US);
 	if (connect < INT64_MAX)
 		curl_easy_setopt(c->easy, CURLOPT_CONNECTTIMEOUT_MS, (long)(connect / 1000 ? connect / 1000 : 1));

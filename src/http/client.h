@@ -44,6 +44,9 @@ struct http_request {
 	 * made (HTTP_REFUSED when no other is left). Such a call shares no connection with others. With a proxy it sees
 	 * the proxy's address. May be NULL; @self is the handler's. */
 	bool (*address_ok)(void *self, const struct sockaddr *addr);
+	/* Goes out at most once. libcurl by itself sends a request again, POST or not, when a connection that it had kept dies
+	 * before the first byte of the answer; with this the call ends with HTTP_CUT, and whoever asks decides, in the record. */
+	bool once;
 	bool lines;         /* the answer is text in lines: crumbs of less than a line (or 1 KiB) do not hold off idle_us */
 };
 

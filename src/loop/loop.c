@@ -188,6 +188,11 @@ void loop_stop(struct loop *l)
 	uv_stop(&l->uv);
 }
 
+bool loop_alive(const struct loop *l)
+{
+	return uv_loop_alive(&l->uv);
+}
+
 int64_t loop_now_us(const struct loop *l)
 {
 	return l->now_us;

@@ -25,6 +25,7 @@ void loop_run(struct loop *l);  /* until loop_stop */
  * has run in it, so that "while (!done) loop_turn(l, -1)" ends whoever sets done. */
 void loop_turn(struct loop *l, int timeout_ms);
 void loop_stop(struct loop *l);
+bool loop_alive(const struct loop *l); /* something is left that can still call: a descriptor, a timer that runs, a job */
 int64_t loop_now_us(const struct loop *l); /* monotonic, once per turn */
 
 /* Watches @fd (borrowed, must be non-blocking, not a regular file). A broken descriptor reports all events. */

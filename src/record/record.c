@@ -151,12 +151,12 @@ uint64_t record_queue_event(struct record *r, struct item *i)
 		note_suspend(r, asleep);
 	if (drift > JUMP_US || drift < -JUMP_US)
 		note_jump(r, wall - mono);
-	i->ev.seq = ++r->head;
+	uint64_t seq = i->ev.seq = ++r->head;
 	i->ev.ts_us = wall;
 	i->ev.mono_us = mono;
 	follow_action(r, &i->ev);
-	record_queue(r, i);
-	return i->ev.seq;
+	record_queue(r, i); /* from here on the writer's: it may be written and freed already */
+	return seq;
 }
 
 static uint64_t append(struct record *r, const struct event *ev, const char *body, size_t len)

@@ -161,7 +161,8 @@ void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_
 		hash_add(&one, s->item[i].bytes, s->item[i].len);
 		hash_end(&one, &each[nr++]);
 	}
-	qsort(each, nr, sizeof(*each), by_bytes); /* the order in which they were told does not matter */
+	if (nr)
+		qsort(each, nr, sizeof(*each), by_bytes); /* the order in which they were told does not matter */
 	struct hash_ctx all;
 	hash_begin(&all);
 	hash_add(&all, salt, salt_len);

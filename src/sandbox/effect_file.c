@@ -293,7 +293,8 @@ static void glob_step(struct file_job *j)
 		j->slot->driver->list(j->slot->box, *dir ? dir : ".", on_list, j);
 		return;
 	}
-	qsort(j->found.item, j->found.nr, sizeof(*j->found.item), by_name);
+	if (j->found.nr)
+		qsort(j->found.item, j->found.nr, sizeof(*j->found.item), by_name);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	for (size_t i = 0; i < j->found.nr; i++)
 		buf_printf(&text, "%s\n", j->found.item[i]);

@@ -315,12 +315,13 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	if (rc == 0)
 		loop_run(v->loop);
 	mcp_conn_close(&v->conn);
-	for (int i = 0; rc == 0 && !url && i < 60; i++) /* it may want a moment to end */
-		loop_turn(v->loop, 5);
 	strv_release(&argv);
 	strv_release(&env);
 	strv_release(&headers);
 	http_free(&http);
+	while (loop_alive(v->loop)) /* a server of ours may want a moment to end; it is not asked for ever */
+		loop_turn(v->loop, 50);
+	loop_free(v->loop);
 	return rc;
 }
 

@@ -358,7 +358,8 @@ static void put_all(struct golden *g, struct buf *out)
 	for (size_t i = 0; i < g->nr; i++)
 		for (size_t k = 0; k < g->group[i].nr; k++)
 			buf_printf(&g->group[i].text, "  %s\n", buf_cstr(&g->group[i].line[k].text));
-	qsort(g->group, g->nr, sizeof(*g->group), by_name);
+	if (g->nr)
+		qsort(g->group, g->nr, sizeof(*g->group), by_name);
 	for (size_t i = 0; i < g->nr; i++)
 		if (g->group[i].text.len)
 			buf_printf(out, "%s\n%s", g->group[i].head, buf_cstr(&g->group[i].text));

@@ -297,7 +297,8 @@ void op_store_keys(struct call *c)
 	const char **keys = xcalloc(json_object_size(st) + 1, sizeof(*keys)), *key;
 	json_object_foreach(st, key, value)
 		keys[nr++] = key;
-	qsort(keys, nr, sizeof(*keys), by_text);
+	if (nr)
+		qsort(keys, nr, sizeof(*keys), by_text);
 	json_t *v = json_object(), *list = json_array();
 	for (size_t i = 0; i < nr; i++)
 		json_array_append_new(list, json_string(keys[i]));

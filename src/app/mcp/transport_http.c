@@ -274,12 +274,13 @@ static void on_http_end(void *self, const struct http_end *end)
 	}
 }
 
-static void send_request(struct web_post *p, const char *method, const struct strv *headers, const char *body, size_t len)
+/* @once: it may have done something although no answer came. */
+static void send_request(struct web_post *p, const char *method, const struct strv *headers, const char *body, size_t len, bool once)
 {
 	const struct http_handler h = { .head = on_head, .data = on_data, .end = on_http_end, .self = p };
 	const struct http_request rq = {
 		.method = method, .url = p->web->url, .headers = (const char *const *)(uintptr_t)headers->item, .body = body,
-		.body_len = len, .first_us = -1, .idle_us = -1,
+		.body_len = len, .first_us = -1, .idle_us = -1, .once = once,
 	};
 	p->call = http_send(p->web->http, &rq, &h);
 }
@@ -302,7 +303,7 @@ static void take_up_again(void *self)
 	sse_release(&p->sse);
 	sse_init(&p->sse, 0, on_event, p);
 	p->sse.retry_ms = retry;
-	send_request(p, "GET", &headers, NULL, 0);
+	send_request(p, "GET", &headers, NULL, 0, false);
 	strv_release(&headers);
 }
 
@@ -324,7 +325,7 @@ void mcp_web_send(struct mcp_web *w, const struct mcp_send *m)
 	if (m->modern && m->tool)
 		put_params(&headers, json_object_get(json_object_get(m->tool, "inputSchema"), "properties"), m->args);
 	CLEANUP(free_ptr) char *text = json_dump_str(m->msg);
-	send_request(p, "POST", &headers, text, strlen(text));
+	send_request(p, "POST", &headers, text, strlen(text), m->name != NULL);
 	strv_release(&headers);
 }
 

@@ -335,6 +335,7 @@ static void send_http(struct ask_model *m, const char *key)
 		.first_us = json_int(m->provider->config, "first_us", 0),
 		.idle_us = json_int(m->provider->config, "idle_us", 0),
 		.lines = true,
+		.once = true,
 	};
 	m->call = tape_send(m->tape, json_str(m->made, "path", ""), &r, &handler);
 	wipe(&headers);

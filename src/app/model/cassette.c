@@ -89,7 +89,8 @@ static void put_object(const json_t *o, struct buf *out)
 	json_object_foreach((json_t *)(uintptr_t)o, key, item)
 		if (!left_out(key))
 			name[nr++] = key;
-	qsort(name, nr, sizeof(*name), by_name);
+	if (nr)
+		qsort(name, nr, sizeof(*name), by_name);
 	buf_putc(out, '{');
 	for (size_t i = 0; i < nr; i++) {
 		buf_printf(out, "%s\"%s\":", i ? "," : "", name[i]);

@@ -46,7 +46,8 @@ static bool parse_numbers(struct pick_file *f, const char *s)
 		if (*s != ',')
 			break;
 	}
-	qsort(f->hunk, f->nr, sizeof(*f->hunk), by_number);
+	if (f->nr)
+		qsort(f->hunk, f->nr, sizeof(*f->hunk), by_number);
 	for (size_t i = 0; i < f->nr; i++)
 		if (!kept || f->hunk[kept - 1] != f->hunk[i])
 			f->hunk[kept++] = f->hunk[i];

@@ -121,7 +121,8 @@ static void put_tree(const struct ws_store *st, struct entry *e, size_t nr, stru
 	*out = (struct object_id){ 0 };
 	if (!nr)
 		return;
-	qsort(e, nr, sizeof(*e), cmp_entry);
+	if (nr)
+		qsort(e, nr, sizeof(*e), cmp_entry);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	for (size_t i = 0; i < nr; i++)
 		tree_append(&b, e[i].mode, e[i].node->name, e[i].node->name_len, &e[i].oid);

@@ -320,6 +320,87 @@ static void cancel_and_pause(struct http *h, struct loop *l)
 	saw_release(&c);
 }
 
+/* A connection that was kept and dies when the next request has gone out. */
+static void once(struct http *h, struct loop *l)
+{
+	static const char *const answers[] = {
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", NULL, "!", NULL,
+		"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok", NULL, "!", NULL,
+		"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nagain", NULL, NULL,
+	};
+	struct server srv;
+	start(&srv, answers);
+	struct saw a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
+	get(h, l, &srv, "/first", &a, (struct http_request){ .once = true });
+	get(h, l, &srv, "/paid", &b, (struct http_request){ .body = "x", .body_len = 1, .once = true });
+	const char *sent = strstr(buf_cstr(&srv.got), "POST /paid");
+	ok(a.how == HTTP_OK && b.how == HTTP_CUT && b.status == 0 && strstr(buf_cstr(&b.text), "died before"), "a kept connection dies: %s", buf_cstr(&b.text));
+	get(h, l, &srv, "/second", &c, (struct http_request){ 0 });
+	ok(sent && !strstr(strstr(buf_cstr(&srv.got), "POST /paid") + 1, "POST /paid"), "with once it went out one time");
+	get(h, l, &srv, "/free", &d, (struct http_request){ 0 });
+	ok(c.how == HTTP_OK && strcmp(buf_cstr(&d.body), "again") == 0, "without it libcurl has asked again");
+	stop(&srv);
+	saw_release(&a);
+	saw_release(&b);
+	saw_release(&c);
+	saw_release(&d);
+}
+
+enum { MANY = 100 };
+
+struct crowd {
+	int fd, nr;
+};
+
+/* Answers nobody before all have asked: who waits for another's connection waits for ever. */
+static void *serve_crowd(void *self)
+{
+	struct crowd *w = self;
+	int fd[MANY];
+	for (w->nr = 0; w->nr < MANY; w->nr++) {
+		char b[4096];
+		fd[w->nr] = accept(w->fd, NULL, NULL);
+		if (fd[w->nr] < 0 || read(fd[w->nr], b, sizeof b) <= 0)
+			return NULL;
+	}
+	static const char answer[] = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok";
+	for (int i = 0; i < MANY; i++) {
+		if (write(fd[i], answer, sizeof answer - 1) < 0)
+			perror("write");
+		close(fd[i]);
+	}
+	return NULL;
+}
+
+static void crowd(struct http *h, struct loop *l)
+{
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof a;
+	struct crowd w = { .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0) };
+	static struct saw s[MANY];
+	int good = 0;
+	pthread_t t;
+	if (bind(w.fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(w.fd, MANY) < 0)
+		exit(1);
+	getsockname(w.fd, (struct sockaddr *)&a, &len);
+	pthread_create(&t, NULL, serve_crowd, &w);
+	char *url = xasprintf("http://127.0.0.1:%u/", ntohs(a.sin_port));
+	struct http_request r = { .url = url, .body = "x", .body_len = 1, .first_us = 30000000 };
+	for (int i = 0; i < MANY; i++)
+		begin(h, &s[i], &r);
+	for (int i = 0; i < MANY; i++)
+		until(l, &s[i], 800);
+	shutdown(w.fd, SHUT_RDWR);
+	pthread_join(t, NULL);
+	for (int i = 0; i < MANY; i++) {
+		good += s[i].how == HTTP_OK && s[i].ends == 1 && strcmp(buf_cstr(&s[i].body), "ok") == 0;
+		saw_release(&s[i]);
+	}
+	is_int(good, MANY, "100 streams of plain HTTP run at once: none waits for another");
+	close(w.fd);
+	free(url);
+}
+
 static void *serve_unix(void *self)
 {
 	int fd = accept(*(int *)self, NULL, NULL);
@@ -408,6 +489,8 @@ int main(void)
 	limits(h, l);
 	cancel_and_pause(h, l);
 	unix_socket(h, l);
+	once(h, l);
+	crowd(h, l);
 	retries();
 	http_free(&h);
 	loop_turn(l, 0);

@@ -97,6 +97,10 @@ static void test_limit_over_before_the_sleep(void)
 	while (left)
 		loop_turn(loop, -1);
 	ok(clock_mono_us() - begin < 30000000 && deferred == before + 1, "nor over what was deferred");
+	loop_timer_stop(far);
+	ok(!loop_alive(loop), "nothing is left that could call");
+	loop_timer_set(far, 60000, 0);
+	ok(loop_alive(loop), "a timer that runs could");
 	loop_timer_free(&due);
 	loop_timer_free(&far);
 }

@@ -16,6 +16,30 @@ static void set_flag(void *self)
 	*(bool *)self = true;
 }
 
+/* An event that fills a turn goes to the writer inside of record_append and may be written and freed before that returns: its
+ * number must not be read there any more (what only the address sanitiser sees). */
+static void test_large(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	enum { LARGE = RECORD_FLOOD / 8 + 1024, NR = 12 };
+	static char text[LARGE];
+	uint64_t wrong = 0, last = 0;
+	memset(text, 'x', sizeof(text) - 1);
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "large", NULL, NULL, NULL, &err) == 0, "a session: %s", err.text);
+	for (int i = 0; i < NR; i++) {
+		json_t *b = json_object();
+		json_put_str(b, "text", text);
+		last = record_append_json(r, 420, 0, 0, 0, 0, b);
+		wrong += last != record_head(r);
+	}
+	is_int(wrong, 0, "events that fill a turn each have their number");
+	is_int(last, 1 + NR, "one after the other");
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	loop_free(l);
+}
+
 static void test_life(void)
 {
 	struct err err = ERR_INIT;
@@ -130,6 +154,7 @@ int main(void)
 {
 	help_init();
 	test_life();
+	test_large();
 	test_many();
 	return help_done();
 }
