@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -317,4 +318,10 @@ void store_rollback(struct store *s)
 	if (!sqlite3_get_autocommit(s->db)) /* some failures roll back by themselves */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	s->now = s->before;
+}
+
+void store_rest(struct store *s)
+{
+	sqlite3_db_release_memory(s->db);
+	malloc_trim(0);
 }

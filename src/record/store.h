@@ -76,5 +76,7 @@ void store_rollback(struct store *s);
 enum store_rc store_scrub(struct store *s);
 /* Adds up to @bytes of text to the search index, in a transaction of its own. False when there is nothing left to do. */
 bool store_index(struct store *s, size_t bytes);
+/* Gives the memory of the page cache back; what comes next reads the few pages that it needs again. */
+void store_rest(struct store *s);
 
 #endif

@@ -13,6 +13,7 @@ enum {
 	RETRY_MS = 200,
 	CLOSE_TRIES = 25,      /* of RETRY_MS: then record_close gives up on a disk that stays full */
 	IDLE_MS = 200,         /* of silence before the index gets its turn */
+	REST_MS = 800,         /* of more silence before the page cache goes */
 	INDEX_BYTES = 64 << 10,
 };
 
@@ -177,22 +178,43 @@ static bool idle_work(struct record *r)
 	return more;
 }
 
+static bool quiet(const struct record *r)
+{
+	return !r->queue && !r->stop && !r->abandon;
+}
+
+/* What has been written since it was last looked at. */
+enum idle { IDLE_FRESH, IDLE_INDEXED, IDLE_RESTING };
+
+/* Nothing is queued: one step of what is done meanwhile, or the wait for more. */
+static enum idle idle_step(struct record *r, enum idle state)
+{
+	if (state == IDLE_RESTING) {
+		pthread_cond_wait(&r->cond, &r->mu);
+		return state;
+	}
+	wait_ms(r, state == IDLE_FRESH ? IDLE_MS : REST_MS);
+	if (state == IDLE_INDEXED && quiet(r)) {
+		pthread_mutex_unlock(&r->mu);
+		store_rest(r->store);
+		pthread_mutex_lock(&r->mu);
+		return IDLE_RESTING;
+	}
+	while (state == IDLE_FRESH && quiet(r))
+		state = idle_work(r) ? IDLE_FRESH : IDLE_INDEXED;
+	return state;
+}
+
 static void *writer_main(void *arg)
 {
 	struct record *r = arg;
-	bool fresh = true; /* something was written since the index last finished */
+	enum idle idle = IDLE_FRESH;
 	pthread_mutex_lock(&r->mu);
 	while (!r->abandon) {
 		if (!r->queue) {
 			if (r->stop)
 				break;
-			if (!fresh) {
-				pthread_cond_wait(&r->cond, &r->mu);
-				continue;
-			}
-			wait_ms(r, IDLE_MS);
-			while (fresh && !r->queue && !r->stop && !r->abandon)
-				fresh = idle_work(r);
+			idle = idle_step(r, idle);
 			continue;
 		}
 		struct batch *turns = take_turns(r);
@@ -202,7 +224,7 @@ static void *writer_main(void *arg)
 		bool good = write_out(r, turns);
 		if (good)
 			scrub(r, turns);
-		fresh = true;
+		idle = IDLE_FRESH;
 		atomic_fetch_sub(&r->backlog, cost);
 		loop_wake_send(r->wake);
 		pthread_mutex_unlock(&r->mu);

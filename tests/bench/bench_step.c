@@ -430,6 +430,7 @@ static const char agents_lua[] =
 	"  end\n"
 	"end\n"
 	"blocks()\n"
+	"sg.sleep(2)\n" /* both are measured at rest */
 	"sg.mark('alone')\n"
 	"sg.sleep(1)\n"
 	"local all = %d\n"
