@@ -11,7 +11,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "launcher/inner.h"
+#include "wire/groups.h"
 
 /* What a hierarchy is used for. One directory of version 2 may serve as all of them; in hybrid set-ups the controllers
  * are version 1, and the unified hierarchy, which has none, freezes and kills only where version 1 cannot: going into
@@ -21,6 +23,7 @@ static const char *const controller[ROLES] = { "memory", "pids", "cpu", "cpuacct
 
 struct cgroups {
 	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
+	int lock[ROLES];  /* held on it, -1 none */
 	bool v2;	  /* the controllers are in ROLE_UNIFIED */
 	char why[200];
 };
@@ -147,49 +150,22 @@ static char *base_of(const char *name, bool at_root)
 	return access(mnt, W_OK) == 0 ? xstrdup(mnt) : NULL;
 }
 
-/* Directories named after launchers that have gone. One with processes in it stays: it cannot be removed. */
-static void sweep(const char *base)
-{
-	DIR *d = opendir(base);
-	const struct dirent *e;
-	while (d && (e = readdir(d))) {
-		int pid = 0, end = 0;
-		if (sscanf(e->d_name, "sandglass-%d%n", &pid, &end) != 1 || e->d_name[end] || kill(pid, 0) == 0 ||
-		    errno != ESRCH)
-			continue;
-		CLEANUP(free_ptr) char *dir = xasprintf("%s/%s", base, e->d_name);
-		DIR *in = opendir(dir);
-		const struct dirent *sub;
-		while (in && (sub = readdir(in)))
-			if (sub->d_type == DT_DIR && sub->d_name[0] == 'b')
-				unlinkat(dirfd(in), sub->d_name, AT_REMOVEDIR);
-		if (in)
-			closedir(in);
-		rmdir(dir);
-	}
-	if (d)
-		closedir(d);
-}
-
-static char *make_ours(const char *name, bool at_root)
+static char *make_ours(const char *name, bool at_root, int *lock_out)
 {
 	CLEANUP(free_ptr) char *base = base_of(name, at_root);
 	if (!base)
 		return NULL;
-	sweep(base);
 	if (!*name)
 		put(base, "cgroup.subtree_control", "+memory +pids +cpu"); /* what cannot be is seen below */
-	char *dir = xasprintf("%s/sandglass-%d", base, (int)getpid());
-	if (mkdir(dir, 0755) == 0 || errno == EEXIST)
-		return dir;
-	free(dir);
-	return NULL;
+	return groups_make(base, lock_out);
 }
 
 struct cgroups *cgroups_new(void)
 {
 	struct cgroups *cs = NEW(struct cgroups);
-	cs->dir[ROLE_UNIFIED] = make_ours("", geteuid() == 0);
+	for (int r = 0; r < ROLES; r++)
+		cs->lock[r] = -1;
+	cs->dir[ROLE_UNIFIED] = make_ours("", geteuid() == 0, &cs->lock[ROLE_UNIFIED]);
 	if (cs->dir[ROLE_UNIFIED]) {
 		put(cs->dir[ROLE_UNIFIED], "cgroup.subtree_control", "+memory +pids +cpu");
 		char have[256] = "";
@@ -198,9 +174,10 @@ struct cgroups *cgroups_new(void)
 	}
 	if (!cs->v2)
 		for (int r = 0; r < ROLE_UNIFIED; r++)
-			cs->dir[r] = make_ours(controller[r], false);
+			cs->dir[r] = make_ours(controller[r], false, &cs->lock[r]);
 	if (!cs->v2 && cs->dir[ROLE_FREEZER] && cs->dir[ROLE_UNIFIED]) {
 		rmdir(cs->dir[ROLE_UNIFIED]);
+		fd_close(&cs->lock[ROLE_UNIFIED]);
 		free_ptr(&cs->dir[ROLE_UNIFIED]);
 	}
 	if (strcmp(cgroups_kind(cs), "none") == 0)
@@ -216,6 +193,7 @@ void cgroups_free(struct cgroups **cs)
 	for (int r = 0; r < ROLES; r++) {
 		if ((*cs)->dir[r])
 			rmdir((*cs)->dir[r]);
+		fd_close(&(*cs)->lock[r]);
 		free_ptr(&(*cs)->dir[r]);
 	}
 	free_ptr(cs);
@@ -353,6 +331,47 @@ static void signal_all(const char *dir)
 		long pid = strtol(line, NULL, 10);
 		if (pid > 1)
 			kill((pid_t)pid, SIGKILL);
+	}
+}
+
+/* Whatever kind of hierarchy @dir lies in; what it does not have cannot be written. */
+static void end_box(const char *dir)
+{
+	if (put(dir, "cgroup.kill", "1") < 0)
+		signal_all(dir);
+	put(dir, "cpu.cfs_quota_us", "-1");
+	put(dir, "freezer.state", "THAWED");
+	put(dir, "cgroup.freeze", "0");
+}
+
+/* One that a dead launcher left, frozen boxes too. What still dies then is told in *@left. */
+static void sweep_one(void *left, const char *ours, bool held)
+{
+	DIR *d = held ? NULL : opendir(ours);
+	const struct dirent *e;
+	while (d && (e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] != 'b' || unlinkat(dirfd(d), e->d_name, AT_REMOVEDIR) == 0)
+			continue;
+		CLEANUP(free_ptr) char *box = path_join(ours, e->d_name);
+		end_box(box);
+		*(bool *)left |= rmdir(box) < 0 && errno == EBUSY;
+	}
+	if (d)
+		closedir(d);
+	if (!held)
+		rmdir(ours);
+}
+
+void cgroups_sweep(void)
+{
+	enum { TRIES = 10, PAUSE_MS = 5 };
+	for (int i = 0; i < TRIES; i++) {
+		bool left = false;
+		groups_each(sweep_one, &left);
+		if (!left)
+			return;
+		struct timespec t = { .tv_nsec = PAUSE_MS * 1000000 };
+		nanosleep(&t, NULL);
 	}
 }
 

@@ -31,7 +31,8 @@ struct cgroup_stats {
 }; /* -1 = unknown */
 enum { CGROUP_FDS_MAX = 6 };
 
-struct cgroups *cgroups_new(void); /* removes what dead launchers left */
+struct cgroups *cgroups_new(void);
+void cgroups_sweep(void); /* ends and removes what dead launchers left, wherever it lies; at most 50 ms */
 void cgroups_free(struct cgroups **cs);
 const char *cgroups_kind(const struct cgroups *cs); /* "v1" "v2" "none": memory and processes can be limited */
 const char *cgroups_why(const struct cgroups *cs);  /* what is missing, "" if nothing */

@@ -91,6 +91,7 @@ struct service *service_new(int channel, uid_t wanted, struct err *err)
 	s->trees = trees_new(&s->who);
 	s->cgroups = cgroups_new();
 	hello(s);
+	cgroups_sweep(); /* while the supervisor goes on */
 	return s;
 fail:
 	fd_close(&s->keeper);

@@ -19,6 +19,7 @@
 #include "control/socket.h"
 #include "sandbox/driver.h"
 #include "sandbox/probe.h"
+#include "wire/groups.h"
 
 struct doctor {
 	struct cmd_ctx *ctx;
@@ -330,6 +331,13 @@ static void print_unmerged(struct cmd_ctx *ctx)
 	session_files_release(&files);
 }
 
+static void print_group(void *self, const char *dir, bool held)
+{
+	struct stat st;
+	if (lstat(dir, &st) == 0 && st.st_uid == geteuid())
+		print_path(self, held ? "cgroup" : "dead cgroup", dir);
+}
+
 static int print_paths(struct cmd_ctx *ctx)
 {
 	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
@@ -354,6 +362,7 @@ static int print_paths(struct cmd_ctx *ctx)
 	print_unmerged(ctx);
 	print_entries(ctx, "socket", runtime, "");
 	print_entries(ctx, "temporary", tmp && *tmp ? tmp : "/tmp", "sandglass-");
+	groups_each(print_group, ctx);
 	for (size_t i = 0; i < ARRAY_LEN(programs); i++)
 		print_owned(ctx, "program", paths_libexec(programs[i]));
 	return EXIT_DONE;

@@ -1,6 +1,9 @@
 /* The launcher's parts: who boxes run as, what a child becomes, cgroups. */
 #include <fcntl.h>
 #include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +11,7 @@
 #include "base/mem.h"
 #include "launcher/inner.h"
 #include "tap.h"
+#include "wire/groups.h"
 
 static void who(void)
 {
@@ -133,10 +137,106 @@ static void cgroups(void)
 	cgroups_free(&cs);
 }
 
+/* How many folders of that launcher there are, and of how many it is said that it lives. */
+struct seen {
+	pid_t pid;
+	int nr, held;
+};
+
+static void see(void *self, const char *dir, bool held)
+{
+	struct seen *s = self;
+	CLEANUP(free_ptr) char *name = xasprintf("/sandglass-%d", (int)s->pid);
+	const char *at = strstr(dir, name);
+	if (!at || strcmp(at, name) != 0)
+		return;
+	s->nr++;
+	s->held += held;
+}
+
+/* A launcher with a frozen box; it says when that is there, and waits to be killed. */
+static NORETURN void play_launcher(int told)
+{
+	struct err err = ERR_INIT;
+	struct cgroups *cs = cgroups_new();
+	struct cgroup_limits l = { .pids = 10 };
+	struct cgroup *c = cgroup_new(cs, 1, &l, &err);
+	int doors[CGROUP_FDS_MAX];
+	size_t nr = c ? cgroup_doors(c, doors) : 0;
+	int ready[2];
+	char word;
+	if (pipe(ready) < 0)
+		_exit(1);
+	pid_t inside = fork();
+	if (inside == 0) {
+		for (size_t i = 0; i < nr; i++)
+			if (write(doors[i], "0", 1) != 1)
+				_exit(1);
+		dup2(ready[1], 3); /* no more: as after executing a program only a launcher holds its folders */
+		if (syscall(SYS_close_range, 4U, ~0U, 0U) < 0 || write(3, "r", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	if (read(ready[0], &word, 1) != 1)
+		_exit(1);
+	if (c && cgroups_freezer(cs) && cgroup_freeze(c, true, &err) < 0)
+		_exit(1);
+	if (write(told, &inside, sizeof(inside)) != sizeof(inside))
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+/* What a killed launcher leaves goes at the next one's start, frozen boxes too; what lives stays. */
+static void swept(void)
+{
+	struct cgroups *cs = cgroups_new();
+	if (strcmp(cgroups_kind(cs), "none") == 0) {
+		skip(6, "no cgroup can be written here: %s", cgroups_why(cs));
+		cgroups_free(&cs);
+		return;
+	}
+	int told[2], status = 0;
+	pid_t inside = 0;
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	is_int(pipe(told), 0, "a pipe");
+	pid_t pid = fork();
+	if (pid == 0)
+		play_launcher(told[1]);
+	close(told[1]);
+	bool there = read(told[0], &inside, sizeof(inside)) == sizeof(inside);
+	ok(there, "a launcher with a box that stands still");
+	struct seen before = { .pid = pid }, after = { .pid = pid }, own = { .pid = getpid() };
+	cgroups_sweep();
+	groups_each(see, &before);
+	ok(before.nr > 0 && before.held == before.nr, "while it lives nothing of it goes");
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	for (int i = 0; i < 600 && (i == 0 || after.nr); i++) {
+		cgroups_sweep();
+		after.nr = 0;
+		groups_each(see, &after);
+	}
+	is_int(after.nr, 0, "once it is killed its cgroups go");
+	pid_t ended = 0;
+	for (int i = 0; inside > 0 && i < 30000 && ended == 0; i++) {
+		ended = waitpid(inside, &status, WNOHANG);
+		usleep(1000);
+	}
+	ok(ended > 0 && WIFSIGNALED(status), "and what was frozen in its box");
+	groups_each(see, &own);
+	ok(own.nr > 0 && own.held == own.nr, "ours stay");
+	close(told[0]);
+	cgroups_free(&cs);
+}
+
 int main(void)
 {
 	who();
 	child();
 	cgroups();
+	swept();
 	return done_testing();
 }

@@ -1,0 +1,22 @@
+/* The cgroups of launchers, for whoever makes, sweeps or lists them.
+ *
+ *  1. A launcher makes a folder "sandglass-PID" in each hierarchy that it uses, below its own cgroup, and in it "b<n>"
+ *     for each box, also for one that is only prepared.
+ *  2. It holds a lock (flock) on each of these folders as long as it lives, which others see from every PID namespace.
+ *     A folder that nobody holds is what a dead launcher left. */
+#ifndef WIRE_GROUPS_H
+#define WIRE_GROUPS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Makes rule 1's folder of this process below @base and holds it. Returns its path (owned) and the lock, a descriptor
+ * of the caller's; NULL if it cannot be made. */
+char *groups_make(const char *base, int *lock_out);
+
+/* @held: its launcher lives. @dir is borrowed; it may be removed. */
+typedef void groups_fn(void *self, const char *dir, bool held);
+/* Calls @fn for every such folder in every mounted hierarchy, inner ones first. */
+void groups_each(groups_fn *fn, void *self);
+
+#endif
