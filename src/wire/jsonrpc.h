@@ -20,6 +20,7 @@ enum rpc_code {
 	RPC_NO_METHOD = -32601,
 	RPC_PARAMS = -32602,
 	RPC_INTERNAL = -32603,
+	RPC_NO_RESOURCE = -32002,  /* of the old era; the new one says RPC_PARAMS */
 	RPC_HEADERS = -32020,      /* HTTP headers say something else than the message */
 	RPC_CAPABILITY = -32021,   /* the client lacks what this needs */
 	RPC_VERSION = -32022,      /* data: {supported[], requested} */

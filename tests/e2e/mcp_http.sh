@@ -110,15 +110,17 @@ server-sse-multiple-streams 2026-07-28
 dns-rebinding-protection 2025-11-25
 dns-rebinding-protection 2026-07-28
 http-header-validation 2026-07-28
+caching 2026-07-28
 S
-# these two want tools, prompts and resources of the suite's own, which nobody else offers: everything else in them passes
-only() { # scenario, checks that may fail
-	$suite server --url "$url" --scenario "$1" --spec-version 2026-07-28 >"$t/out" 2>&1 </dev/null
-	is "$(sed 's/\x1b\[[0-9;]*m//g' "$t/out" | sed -n 's/.*\[\([a-z0-9-]*\) *\] FAILURE.*/\1/p' | sort -u | tr '\n' ' ')" "$2" \
-		"conformance: $1 2026-07-28, but for what only the suite's own server has"
-	like "$(cat "$t/out")" 'Passed: [1-9]' "  and something was checked"
-}
-only server-stateless 'sep-2575-http-server-no-independent-requests-on-stream sep-2575-missing-capability-http-400 sep-2575-server-no-log-without-loglevel sep-2575-server-rejects-undeclared-capability '
-only caching 'sep-2549-prompts-list-caching-hints sep-2549-resources-list-caching-hints sep-2549-resources-templates-list-caching-hints '
+# Four checks call diagnostic tools that only the suite's own example server has (test_missing_capability,
+# test_streaming_elicitation, test_logging_tool): ours asks its client for nothing and logs nothing to it. They are left out
+# only while the suite itself calls each of them not testable for that reason; everything else has to pass.
+$suite server --url "$url" --scenario server-stateless --spec-version 2026-07-28 2>&1 </dev/null | sed 's/\x1b\[[0-9;]*m//g' >"$t/out"
+is "$(sed -n 's/.*\[\([a-z0-9-]*\) *\] FAILURE.*/\1/p' "$t/out" | sort -u | tr '\n' ' ')" \
+	'sep-2575-http-server-no-independent-requests-on-stream sep-2575-missing-capability-http-400 sep-2575-server-no-log-without-loglevel sep-2575-server-rejects-undeclared-capability ' \
+	'conformance: server-stateless 2026-07-28, but for four checks'
+is "$(grep -c "Not testable: server does not list the diagnostic tool 'test_" "$t/out")" 4 'which want tools of the suite'
+is "$(grep -c ' Error: ' "$t/out")" 4 'and nothing else is an error'
+like "$(cat "$t/out")" 'Passed: (2[4-9]|[3-9][0-9])/' 'all the others have passed'
 kill "$server"; wait "$server" 2>/dev/null
 finish

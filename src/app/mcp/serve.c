@@ -134,6 +134,8 @@ static json_t *capabilities(void)
 {
 	json_t *o = json_object();
 	json_put(o, "tools", json_object());
+	json_put(o, "prompts", json_object());
+	json_put(o, "resources", json_object());
 	return o;
 }
 
@@ -197,17 +199,51 @@ static void discover(struct mcp_peer *p, const struct rpc_msg *m)
 	finish(p, m->id, o, true);
 }
 
-static void list_tools(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
+/* What can be listed. Sandboxes are tools; prompts and resources there are none, which is an answer and no error: clients ask
+ * for them whatever a server says of itself. */
+static const struct list {
+	const char *method, *field;
+	json_t *(*make)(void); /* NULL: it is empty */
+} lists[] = {
+	{ "tools/list", "tools", mcp_tools_list },
+	{ "prompts/list", "prompts", NULL },
+	{ "resources/list", "resources", NULL },
+	{ "resources/templates/list", "resourceTemplates", NULL },
+};
+
+static bool answer_list(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
 {
+	const struct list *l = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
+		if (!strcmp(lists[i].method, m->method))
+			l = &lists[i];
+	if (!l)
+		return false;
 	if (json_object_get(m->params, "cursor")) {
-		refuse(p, m->id, RPC_PARAMS, NULL, "tools/list: there is only one page");
-		return;
+		CLEANUP(free_ptr) char *text = xasprintf("%s: there is only one page", l->method);
+		refuse(p, m->id, RPC_PARAMS, NULL, text);
+		return true;
 	}
 	json_t *o = json_object();
-	json_put(o, "tools", mcp_tools_list());
+	json_put(o, l->field, l->make ? l->make() : json_array());
 	if (modern)
 		put_cache(o);
 	finish(p, m->id, o, modern);
+	return true;
+}
+
+/* One of those that there are none of. */
+static bool answer_one(struct mcp_peer *p, const struct rpc_msg *m, bool modern)
+{
+	bool resource = !strcmp(m->method, "resources/read");
+	if (!resource && strcmp(m->method, "prompts/get") != 0)
+		return false;
+	const char *name = json_str(m->params, resource ? "uri" : "name", "");
+	CLEANUP(free_ptr) char *text = xasprintf("there is no %s '%.200s'", resource ? "resource" : "prompt", name);
+	json_t *data = json_object();
+	json_put_str(data, resource ? "uri" : "name", name);
+	refuse(p, m->id, resource && !modern ? RPC_NO_RESOURCE : RPC_PARAMS, data, text);
+	return true;
 }
 
 static struct open_request *open_request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_msg *m, bool modern)
@@ -305,9 +341,9 @@ static void request(struct mcp_server *s, struct mcp_peer *p, const struct rpc_m
 	int modern = era_of(p, m);
 	if (modern < 0)
 		return;
-	if (!strcmp(m->method, "tools/list"))
-		list_tools(p, m, modern);
-	else if (!strcmp(m->method, "tools/call"))
+	if (answer_list(p, m, modern) || answer_one(p, m, modern))
+		return;
+	if (!strcmp(m->method, "tools/call"))
 		call_tool(s, p, m, modern);
 	else if (modern && !strcmp(m->method, "server/discover"))
 		discover(p, m);

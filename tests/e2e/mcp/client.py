@@ -67,13 +67,19 @@ check("+three" in r["patch"] and [f["path"] for f in r["files"]] == ["a/b.txt"],
 tool("sandbox_rollback", to="s1")
 check(text(tool("sandbox_read", path="a/b.txt")) == "one\ntwo\n", "rollback")
 check(tool("sandbox_list", pattern="**/*.txt")["structuredContent"]["paths"] == ["a/b.txt"], "list")
+check(tool("sandbox_list", pattern="**/*.none")["structuredContent"]["paths"] == [], "a list of nothing")
 two = tool("sandbox_create", name="two")["structuredContent"]["sandbox_id"]
 check(tool("sandbox_exec", sandbox_id=two, cmd="ls")["structuredContent"]["stdout"] == "", "a second sandbox is another one")
 check("there is no sandbox" in text(tool("sandbox_exec", sandbox_id="nope", cmd="ls")), "an unknown sandbox")
 check(tool("sandbox_exec", cmd="sleep 9", timeout_ms=100)["isError"], "a time-out is a tool error")
 check("cmd" in text(tool("sandbox_exec", cmd=True)), "a wrong argument is named")
 check(tool("nope").get("error", {}).get("code") == -32602, "an unknown tool")
-check(read(send("resources/list")).get("error", {}).get("code") == -32601, "an unknown method")
+check(read(send("logging/setLevel")).get("error", {}).get("code") == -32601, "an unknown method")
+for method, field in (("prompts/list", "prompts"), ("resources/list", "resources"), ("resources/templates/list", "resourceTemplates")):
+    r = read(send(method))["result"]
+    check(r[field] == [] and r["ttlMs"] > 0 and read(send(method, {}, False))["result"] == {field: []}, method + ": there are none, which is an answer")
+check(read(send("prompts/get", {"name": "x"})).get("error", {}).get("code") == -32602, "a prompt that there is not")
+check(read(send("resources/read", {"uri": "file:///x"}, False)).get("error", {}).get("code") == -32002, "a resource that there is not")
 raw('{"broken')
 m = read(None)
 check(m["error"]["code"] == -32700, "broken JSON", m)
