@@ -207,14 +207,14 @@ static bool set_regex(struct parser *x, const char *at, struct node *n)
 	return true;
 }
 
-static bool add_value(struct parser *x, const char *at, struct node *n, char *text, bool was_quoted)
+static bool add_value(struct parser *x, const char *at, struct node *n, char *text)
 {
 	const struct field *f = &filter_field[n->field];
 	GROW(n->value, n->nr, n->cap);
 	struct value *v = &n->value[n->nr++];
 	*v = (struct value){ .text = text };
 	if (f->type == F_TEXT || f->type == F_IS || f->type == F_HAS) {
-		v->glob = n->op == OP_IS && !was_quoted && strpbrk(text, "*?");
+		v->glob = n->op == OP_IS && strpbrk(text, "*?");
 		if (n->field == FIELD_KIND && !strcmp(text, "snap")) {
 			free(v->text);
 			v->text = xstrdup("snapshot");
@@ -247,7 +247,7 @@ static bool read_values(struct parser *x, struct node *n)
 			fail(x, at, "%s needs a value", filter_field[n->field].name);
 			return false;
 		}
-		if (!add_value(x, at, n, text, was_quoted))
+		if (!add_value(x, at, n, text))
 			return false;
 		if (n->op == OP_REGEX)
 			return set_regex(x, at, n);

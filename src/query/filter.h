@@ -2,7 +2,7 @@
  *
  *   filter = and { "or" and }      and = not { ["and"] not }      not = [ "not" | "!" ] term
  *   term   = "(" filter ")" | "@"name | field op value | word["*"] | '"' phrase '"'
- *   op     = ":" (is; glob if * or ?)  "=" (exactly)  "!="  "~" (regular expression)  "<" "<=" ">" ">="
+ *   op     = ":" (is; glob if * or ?, also in quotes)  "=" (exactly)  "!="  "~" (regular expression)  "<" "<=" ">" ">="
  *   value  = word | '"' text '"' | number[unit] | a..b | v1,v2,v3 (any of)
  *   units  : ms s m h d (time), k M (thousands), $ (money)
  *   fields : session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id text

@@ -23,7 +23,7 @@ lua_file_call_fn log_call;
 /* Actions whose output (stdout, stderr, terminal; however long) matches: appends their ids to the array @ids. */
 NODISCARD int log_grep(struct session *s, const char *regex, json_t *ids, struct err *err);
 
-/* The trees of all boxes as text, "box repo path mode-less oid" a line: of every path that was ever changed, as the newest
+/* The trees of all boxes as text, "box repo oid path" a line (box: its name): of every path that was ever changed, as the newest
  * snapshot has it (@rebuild: as all recorded changes, one after another, leave it). ERR_UNSUPPORTED where the record does
  * not list all changes. */
 NODISCARD int log_tree(struct session *s, bool rebuild, struct buf *out, struct err *err);

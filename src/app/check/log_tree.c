@@ -150,8 +150,24 @@ static const char *final_oid(struct session *s, const struct layer *l, const str
 	return hex;
 }
 
+/* Numbers of boxes differ from run to run, their names do not. */
+static char *box_name(struct session *s, uint64_t box)
+{
+	struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct event ev;
+	char *name = NULL;
+	if (session_event(s, box, &ev, &arena, &none) == 0 && ev.body) {
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
+		name = xstrdup(json_str(body, "name", "box"));
+	}
+	arena_release(&arena);
+	return name ? name : xasprintf("%llu", (unsigned long long)box);
+}
+
 static void put_layer(struct session *s, const struct layer *l, bool rebuild, struct buf *out)
 {
+	CLEANUP(free_ptr) char *name = box_name(s, l->box);
 	const char *key;
 	json_t *v;
 	json_object_foreach(l->files, key, v)
@@ -166,7 +182,7 @@ static void put_layer(struct session *s, const struct layer *l, bool rebuild, st
 		const char *folded = json_string_value(v), *oid = rebuild ? folded : final_oid(s, l, &path, folded, hex);
 		if (!*oid)
 			continue;
-		buf_printf(out, "%llu %s %s ", (unsigned long long)l->box, *l->repo ? l->repo : ".", oid);
+		buf_printf(out, "%s %s %s ", name, *l->repo ? l->repo : ".", oid);
 		buf_append(out, path.data, path.len);
 		buf_putc(out, '\n');
 	}

@@ -6,29 +6,10 @@
 
 #include "action/added.h"
 #include "app/cmd/cmd_inner.h"
-#include "app/host/lua_file.h"
+#include "app/cmd/policy_file.h"
 #include "app/super/trust.h"
 #include "base/mem.h"
 #include "base/paths.h"
-
-static const char project_file[] = ".sandglass/policy.lua";
-static const char machine_file[] = "/etc/sandglass/policy.lua";
-
-static int load(const char *path, struct policy **out, struct err *err)
-{
-	json_t *data;
-	if (lua_file_read("policy", path, &data, err) < 0)
-		return -1;
-	const json_t *inner = json_object_get(data, "policy");
-	CLEANUP(json_release) json_t *doc = json_copy((json_t *)(uintptr_t)(inner ? inner : data));
-	json_decref(data);
-	if (!json_object_get(doc, "file"))
-		json_put_str(doc, "file", path);
-	size_t len = strlen(path), added = strlen(ADDED_FILE);
-	json_put_flag(doc, "added", len >= added && !strcmp(path + len - added, ADDED_FILE));
-	json_put_flag(doc, "firm", !strcmp(path, machine_file));
-	return policy_from_json(out, doc, err);
-}
 
 /* --- check ----------------------------------------------------------------------------------------------------------
  */
@@ -38,7 +19,7 @@ static char *file_to_check(struct cmd_ctx *ctx)
 	const char *named = cmd_word(ctx, 1) ? cmd_word(ctx, 1) : cmd_opt(ctx, "file");
 	if (named)
 		return xstrdup(named);
-	return access(project_file, F_OK) == 0 ? xstrdup(project_file) : paths_config("policy.lua");
+	return access(policy_file_project, F_OK) == 0 ? xstrdup(policy_file_project) : paths_config("policy.lua");
 }
 
 static int check(struct cmd_ctx *ctx)
@@ -46,7 +27,7 @@ static int check(struct cmd_ctx *ctx)
 	struct policy *p;
 	struct err err = ERR_INIT;
 	CLEANUP(free_ptr) char *file = file_to_check(ctx);
-	if (load(file, &p, &err) < 0)
+	if (policy_file_load(file, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	static const char *const defaults[] = { "", "allow", "boxed", "careful", "ask", "deny" };
 	for (size_t i = 0; i < p->nr_rules; i++) {
@@ -89,7 +70,7 @@ static int add(struct set *s, const char *path, struct err *err)
 {
 	if (access(path, F_OK) != 0)
 		return 0;
-	if (load(path, &s->item[s->nr], err) < 0)
+	if (policy_file_load(path, &s->item[s->nr], err) < 0)
 		return -1;
 	s->nr++;
 	return 0;
@@ -112,9 +93,9 @@ static int load_all(struct cmd_ctx *ctx, struct set *s, struct err *err)
 	const char *only = cmd_opt(ctx, "file");
 	if (only)
 		return access(only, F_OK) == 0 ? add(s, only, err) : err_sys(err, "cannot open '%s'", only);
-	if (add(s, machine_file, err) < 0 || add(s, user, err) < 0)
+	if (add(s, policy_file_machine, err) < 0 || add(s, user, err) < 0)
 		return -1;
-	return add_project(ctx, s, project_file, err) < 0 ? -1 : add_project(ctx, s, ADDED_FILE, err);
+	return add_project(ctx, s, policy_file_project, err) < 0 ? -1 : add_project(ctx, s, ADDED_FILE, err);
 }
 
 static const char *match_word(enum match_state s)
@@ -216,8 +197,12 @@ int cmd_policy(struct cmd_ctx *ctx)
 	const char *what = cmd_word(ctx, 0);
 	if (!strcmp(what, "check"))
 		return cmd_word(ctx, 2) ? cmd_usage(ctx, "one file at a time") : check(ctx);
+	if (!strcmp(what, "past"))
+		return cmd_policy_past(ctx);
+	if (!strcmp(what, "mine"))
+		return cmd_policy_mine(ctx);
 	if (strcmp(what, "explain") != 0)
-		return cmd_usage(ctx, "'%s' is neither check nor explain", what);
+		return cmd_usage(ctx, "'%s' is none of check, explain, past and mine", what);
 	if (!cmd_word(ctx, 1))
 		return cmd_usage(ctx, "explain which command?");
 	return explain(ctx);

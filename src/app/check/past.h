@@ -1,0 +1,30 @@
+/* The actions of recorded sessions, one after another: for policies over the past, reports and comparisons. */
+#ifndef APP_PAST_H
+#define APP_PAST_H
+
+#include "app/cmd/cmd.h"
+#include "record/read/session.h"
+
+struct past_action {
+	struct session *s;
+	uint64_t id;
+	const json_t *requested; /* body of action.requested */
+	const json_t *row;	 /* query/row.h */
+};
+/* Returns 0 to go on, -1 with @err to stop. */
+typedef int past_fn(void *self, const struct past_action *a, struct err *err);
+
+struct past {
+	struct strv paths; /* of session files, oldest first */
+	size_t unread;	   /* files that could not be read; each was named on ctx->err */
+};
+/* The sessions that words @from... of the command line name; none: all in the folder. */
+NODISCARD int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err);
+void past_release(struct past *p);
+
+/* Every action that matches @filter (text of the filter language; NULL = all) of one session, oldest first. */
+NODISCARD int past_each(struct session *s, const char *filter, past_fn *fn, void *self, struct err *err);
+/* The same over all sessions of @p; one that cannot be read is named, counted and left out. */
+NODISCARD int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *fn, void *self, struct err *err);
+
+#endif

@@ -1,0 +1,140 @@
+#include "app/check/summary.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/check/log_ops.h"
+#include "app/front/sessions.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "query/sql.h"
+
+/* One row; events of an action are found by their kind: 100 requested, 101 judged, 102 held, 103 decided, 105 ended. */
+static const char figures_sql[] =
+	"SELECT (SELECT count(*) FROM event),"
+	"(SELECT min(ts_us) FROM event),(SELECT max(mono_us)-min(mono_us) FROM event),"
+	"(SELECT count(*) FROM event WHERE kind=100),"
+	"(SELECT count(*) FROM event WHERE kind=100 AND json_extract(body,'$.kind')='exec'),"
+	"(SELECT count(*) FROM event WHERE kind=105 AND (json_extract(body,'$.end') NOT IN ('ok','denied') OR "
+	"coalesce(json_extract(body,'$.code'),0)<>0)),"
+	"(SELECT count(*) FROM event WHERE kind=430),"
+	"(SELECT total(json_extract(body,'$.usage.in')) FROM event WHERE kind=431),"
+	"(SELECT total(json_extract(body,'$.usage.out')) FROM event WHERE kind=431),"
+	"(SELECT total(json_extract(body,'$.cost_uusd')) FROM event WHERE kind=431),"
+	"(SELECT count(DISTINCT action) FROM event WHERE kind=102),"
+	"(SELECT count(*) FROM event WHERE kind=103 AND json_extract(body,'$.by')='human' AND json_extract(body,'$.decision') IN "
+	"('approve','edit','promote')),"
+	"(SELECT count(*) FROM event WHERE kind=103 AND json_extract(body,'$.by')='human' AND json_extract(body,'$.decision') IN "
+	"('deny','deny_pause','kill')),"
+	"(SELECT count(*) FROM event WHERE kind=101 AND json_extract(body,'$.verdict')='deny'),"
+	"(SELECT total(json_extract(e.body,'$.dur_us')) FROM event e JOIN event r ON r.seq=e.action WHERE e.kind=105 AND "
+	"json_extract(r.body,'$.kind')='model'),"
+	"(SELECT total(json_extract(e.body,'$.dur_us')) FROM event e JOIN event r ON r.seq=e.action WHERE e.kind=105 AND "
+	"json_extract(r.body,'$.kind') IN ('exec','shell','read','write','edit')),"
+	"(SELECT total(d.ts_us-(SELECT min(h.ts_us) FROM event h WHERE h.action=d.action AND h.kind=102)) FROM event d WHERE "
+	"d.kind=103 AND json_extract(d.body,'$.by')='human'),"
+	"(SELECT body FROM event WHERE kind=3 ORDER BY seq DESC LIMIT 1)";
+
+static int64_t number(const struct sql_table *t, size_t col)
+{
+	return t->cell[col] ? (int64_t)strtod(t->cell[col], NULL) : 0;
+}
+
+static void fill(struct summary *m, struct session *s, const struct sql_table *t)
+{
+	uint64_t *const count[] = { &m->events, NULL, NULL, &m->actions, &m->execs, &m->failed, &m->model_calls, &m->tokens_in,
+				    &m->tokens_out, NULL, &m->asked, &m->approved, &m->denied, &m->denied_by_rule };
+	for (size_t i = 0; i < ARRAY_LEN(count); i++)
+		if (count[i])
+			*count[i] = (uint64_t)number(t, i);
+	m->begun_us = number(t, 1);
+	m->took_us = number(t, 2);
+	m->cost_uusd = number(t, 9);
+	m->model_us = number(t, 14);
+	m->box_us = number(t, 15);
+	m->people_us = number(t, 16);
+	m->tokens = m->tokens_in + m->tokens_out;
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *end = t->cell[17] ? json_parse(t->cell[17], strlen(t->cell[17]), "event", &none) : NULL;
+	m->state = end ? json_flag(end, "ok", false) ? "ok" : "failed" : session_live(s) ? "running" : "broken off";
+	const char *why = json_str(end, "why", NULL);
+	m->why = why ? xstrdup(why) : NULL;
+}
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* H over the lines of log_tree, sorted; what git keeps for itself holds times and is left out. */
+static char *tree_hash(struct session *s)
+{
+	CLEANUP(buf_release) struct buf tree = BUF_INIT, hex = BUF_INIT;
+	CLEANUP(strv_release) struct strv line = STRV_INIT;
+	struct err none = ERR_INIT;
+	struct hash_ctx c;
+	struct hash h;
+	if (log_tree(s, false, &tree, &none) < 0)
+		return NULL;
+	for (char *save = NULL, *l = strtok_r((char *)(uintptr_t)buf_cstr(&tree), "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+		if (!strstr(l, " .git/"))
+			strv_push(&line, l);
+	if (line.nr)
+		qsort(line.item, line.nr, sizeof(*line.item), by_text);
+	hash_begin(&c);
+	for (size_t i = 0; i < line.nr; i++)
+		hash_add(&c, line.item[i], strlen(line.item[i]) + 1);
+	hash_end(&c, &h);
+	hex_append(&hex, h.b, HASH_LEN);
+	return buf_take(&hex);
+}
+
+int summary_of(struct session *s, struct summary *out, struct err *err)
+{
+	struct sql_table t;
+	if (sql_select(s, figures_sql, 1, &t, err) < 0)
+		return -1;
+	if (t.timeout || !t.rows) {
+		sql_table_release(&t);
+		return err_set(err, ERR_TIMEOUT, "session '%s' is too long to be added up in %d s", session_id(s), SQL_SECONDS);
+	}
+	*out = (struct summary){ .id = xstrdup(session_id(s)), .name = xstrdup(session_name(s)) };
+	fill(out, s, &t);
+	sql_table_release(&t);
+	out->tree = tree_hash(s);
+	return 0;
+}
+
+void summary_release(struct summary *m)
+{
+	free(m->id);
+	free(m->name);
+	free(m->tree);
+	free(m->why);
+	*m = (struct summary){ 0 };
+}
+
+json_t *summary_json(const struct summary *m)
+{
+	json_t *o = json_object();
+	const struct {
+		const char *key;
+		int64_t v;
+	} n[] = {
+		{ "begun_us", m->begun_us }, { "took_us", m->took_us }, { "events", (int64_t)m->events },
+		{ "actions", (int64_t)m->actions }, { "execs", (int64_t)m->execs }, { "failed", (int64_t)m->failed },
+		{ "model_calls", (int64_t)m->model_calls }, { "tokens_in", (int64_t)m->tokens_in },
+		{ "tokens_out", (int64_t)m->tokens_out }, { "cost_uusd", m->cost_uusd }, { "asked", (int64_t)m->asked },
+		{ "approved", (int64_t)m->approved }, { "denied", (int64_t)m->denied },
+		{ "denied_by_rule", (int64_t)m->denied_by_rule }, { "model_us", m->model_us }, { "box_us", m->box_us },
+		{ "people_us", m->people_us },
+	};
+	json_put_str(o, "session", m->id);
+	json_put_str(o, "name", m->name);
+	json_put_str(o, "state", m->state);
+	for (size_t i = 0; i < ARRAY_LEN(n); i++)
+		json_put_int(o, n[i].key, n[i].v);
+	json_put_str(o, "tree", m->tree);
+	json_put_str(o, "why", m->why);
+	return o;
+}

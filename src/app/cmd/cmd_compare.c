@@ -1,0 +1,262 @@
+/* sandglass compare A B [C...]: sessions side by side, aligned by what they did; the first difference; which of many ended
+ * with the same files and which took the same way. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/check/past.h"
+#include "app/check/summary.h"
+#include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "query/row.h"
+
+enum { STEPS_MAX = 20000, AROUND = 3 };
+
+struct step {
+	char *key;	/* "exec make test": what is compared */
+	char *outcome;	/* "exit 0", "denied" */
+	char *agent;	/* name; "" = the script */
+	uint64_t id;
+};
+struct run {
+	struct session *s;
+	struct summary sum;
+	struct step *step;
+	size_t nr, cap;
+	char *way; /* H over the keys in order, 8 digits */
+	size_t same_way, same_tree; /* number of the first run that took the same way, ended with the same files */
+};
+
+static char *outcome_of(const json_t *row)
+{
+	if (json_is_integer(json_object_get(row, "exit")))
+		return xasprintf("exit %lld", (long long)json_int(row, "exit", 0));
+	return xstrdup(json_str(row, "end", "open"));
+}
+
+static int take_step(void *self, const struct past_action *a, struct err *err)
+{
+	struct run *r = self;
+	CLEANUP(buf_release) struct buf what = BUF_INIT;
+	const char *kind = json_str(a->row, "kind", "");
+	if (r->nr == STEPS_MAX)
+		return err_set(err, ERR_FULL, "more than %d actions; --filter takes fewer", STEPS_MAX);
+	row_what(a->row, &what);
+	GROW(r->step, r->nr, r->cap);
+	struct step *s = &r->step[r->nr++];
+	s->id = a->id;
+	s->agent = xstrdup(json_str(a->row, "agent", ""));
+	s->key = xasprintf("%-5s %s", kind, buf_cstr(&what));
+	s->outcome = outcome_of(a->row);
+	return 0;
+}
+
+/* Agent by agent, each in its order: who runs at the same time takes turns as it comes. */
+static int by_agent(const void *a, const void *b)
+{
+	const struct step *x = a, *y = b;
+	int c = strcmp(x->agent, y->agent);
+	return c ? c : x->id < y->id ? -1 : 1;
+}
+
+static int load(struct cmd_ctx *ctx, const char *word, struct run *r, struct err *err)
+{
+	uint64_t seq;
+	struct hash_ctx h;
+	struct hash way;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	if (session_open_ref(ctx, word, &r->s, &seq, err) < 0)
+		return -1;
+	if (summary_of(r->s, &r->sum, err) < 0 || past_each(r->s, cmd_opt(ctx, "filter"), take_step, r, err) < 0)
+		return err_wrap(err, "%s", word);
+	if (r->nr)
+		qsort(r->step, r->nr, sizeof(*r->step), by_agent);
+	hash_begin(&h);
+	for (size_t i = 0; i < r->nr; i++)
+		hash_add(&h, r->step[i].key, strlen(r->step[i].key) + 1);
+	hash_end(&h, &way);
+	hex_append(&hex, way.b, 4);
+	r->way = buf_take(&hex);
+	return 0;
+}
+
+static void run_release(struct run *r)
+{
+	for (size_t i = 0; i < r->nr; i++) {
+		free(r->step[i].key);
+		free(r->step[i].outcome);
+		free(r->step[i].agent);
+	}
+	free(r->step);
+	free(r->way);
+	summary_release(&r->sum);
+	session_close(&r->s);
+}
+
+/* --- two of them: how far they go together ---------------------------------------------------------------------------- */
+
+/* Length of the longest common subsequence, by rows: memory of one of them. */
+static size_t common(const struct run *a, const struct run *b)
+{
+	size_t *row = xcalloc(b->nr + 1, sizeof(*row)), best;
+	for (size_t i = 0; i < a->nr; i++) {
+		size_t diagonal = 0;
+		for (size_t j = 0; j < b->nr; j++) {
+			size_t above = row[j + 1];
+			if (!strcmp(a->step[i].key, b->step[j].key))
+				row[j + 1] = diagonal + 1;
+			else if (row[j] > above)
+				row[j + 1] = row[j];
+			diagonal = above;
+		}
+	}
+	best = row[b->nr];
+	free(row);
+	return best;
+}
+
+static bool step_same(const struct run *a, const struct run *b, size_t i)
+{
+	return i < a->nr && i < b->nr && !strcmp(a->step[i].key, b->step[i].key) && !strcmp(a->step[i].outcome, b->step[i].outcome);
+}
+
+static size_t together(const struct run *a, const struct run *b)
+{
+	size_t i = 0;
+	while (step_same(a, b, i))
+		i++;
+	return i;
+}
+
+static void put_step(struct cmd_ctx *ctx, const struct run *r, size_t i, const char *mark)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (i >= r->nr) {
+		fprintf(ctx->out, "  %s %s  (ends here)\n", mark, r->sum.id);
+		return;
+	}
+	if (*r->step[i].agent) {
+		cmd_safe(&b, r->step[i].agent, strlen(r->step[i].agent), false);
+		buf_puts(&b, ": ");
+	}
+	cmd_safe(&b, r->step[i].key, strlen(r->step[i].key), false);
+	fprintf(ctx->out, "  %s %s#%-6llu %s -> %s\n", mark, r->sum.id, (unsigned long long)r->step[i].id, buf_cstr(&b), r->step[i].outcome);
+}
+
+static void first_difference(struct cmd_ctx *ctx, const struct run *a, const struct run *b)
+{
+	size_t at = together(a, b);
+	if (at == a->nr && at == b->nr) {
+		fprintf(ctx->out, "%s and %s did the same: %zu actions\n", a->sum.id, b->sum.id, at);
+		return;
+	}
+	fprintf(ctx->out, "%s and %s: the first %zu actions are the same, %zu in all; then\n", a->sum.id, b->sum.id, at, common(a, b));
+	for (size_t i = at > AROUND ? at - AROUND : 0; i < at; i++)
+		put_step(ctx, a, i, " ");
+	for (size_t i = at; i < at + AROUND && i < (a->nr > at ? a->nr : at + 1); i++)
+		put_step(ctx, a, i, "-");
+	for (size_t i = at; i < at + AROUND && i < (b->nr > at ? b->nr : at + 1); i++)
+		put_step(ctx, b, i, "+");
+}
+
+static json_t *difference_json(const struct run *a, const struct run *b)
+{
+	json_t *o = json_object();
+	size_t at = together(a, b);
+	json_put_str(o, "a", a->sum.id);
+	json_put_str(o, "b", b->sum.id);
+	json_put_int(o, "same_from_start", (int64_t)at);
+	json_put_int(o, "same", (int64_t)common(a, b));
+	json_put_flag(o, "same_way", at == a->nr && at == b->nr);
+	if (at < a->nr)
+		json_put_int(o, "a_differs_at", (int64_t)a->step[at].id);
+	if (at < b->nr)
+		json_put_int(o, "b_differs_at", (int64_t)b->step[at].id);
+	return o;
+}
+
+/* --- all of them -------------------------------------------------------------------------------------------------------- */
+
+static void cluster(struct run *r, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		r[i].same_way = r[i].same_tree = i;
+		for (size_t k = i; k-- > 0;) {
+			if (!strcmp(r[k].way, r[i].way))
+				r[i].same_way = k;
+			if (r[k].sum.tree && r[i].sum.tree && !strcmp(r[k].sum.tree, r[i].sum.tree))
+				r[i].same_tree = k;
+		}
+	}
+}
+
+static size_t kinds(const struct run *r, size_t nr, bool tree)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < nr; i++)
+		n += (tree ? r[i].same_tree : r[i].same_way) == i;
+	return n;
+}
+
+static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
+{
+	fprintf(ctx->out, "  %-10s %-11s %9s %7s %7s %6s %6s %9s  %-5s %-5s\n", "session", "state", "time", "actions", "failed", "asked",
+		"denied", "cost", "way", "files");
+	for (size_t i = 0; i < nr; i++) {
+		const struct summary *m = &r[i].sum;
+		CLEANUP(buf_release) struct buf took = BUF_INIT;
+		clock_span(m->took_us, &took);
+		/* ways and ends are named by letters: the same letter, the same thing */
+		fprintf(ctx->out, "  %-10s %-11s %9s %7llu %7llu %6llu %6llu %9.4f  %-5c %-5c\n", m->id, m->state, buf_cstr(&took),
+			(unsigned long long)m->actions, (unsigned long long)m->failed, (unsigned long long)m->asked,
+			(unsigned long long)(m->denied + m->denied_by_rule), (double)m->cost_uusd / 1e6, (char)('A' + r[i].same_way % 26),
+			m->tree ? (char)('a' + r[i].same_tree % 26) : '?');
+	}
+	if (nr > 2)
+		fprintf(ctx->out, "%zu ways, %zu ends among %zu sessions\n", kinds(r, nr, false), kinds(r, nr, true), nr);
+}
+
+static bool tell(struct cmd_ctx *ctx, const struct run *r, size_t nr)
+{
+	bool same = true;
+	if (!ctx->json)
+		table(ctx, r, nr);
+	for (size_t i = 0; ctx->json && i < nr; i++) {
+		json_t *o = summary_json(&r[i].sum);
+		json_put_str(o, "way", r[i].way);
+		cmd_json(ctx, o);
+	}
+	for (size_t i = 1; i < nr; i++) {
+		same = same && r[i].same_way == 0 && r[i].same_tree == 0;
+		if (ctx->json)
+			cmd_json(ctx, difference_json(&r[0], &r[i]));
+		else
+			first_difference(ctx, &r[0], &r[i]);
+	}
+	return same;
+}
+
+int cmd_compare(struct cmd_ctx *ctx)
+{
+	struct err err = ERR_INIT;
+	size_t nr = 0;
+	int rc = 0;
+	bool same = false;
+	while (cmd_word(ctx, nr))
+		nr++;
+	if (nr < 2)
+		return cmd_usage(ctx, "compare which two sessions?");
+	struct run *r = xcalloc(nr, sizeof(*r));
+	for (size_t i = 0; rc == 0 && i < nr; i++)
+		rc = load(ctx, cmd_word(ctx, i), &r[i], &err);
+	if (rc == 0) {
+		cluster(r, nr);
+		same = tell(ctx, r, nr);
+	}
+	for (size_t i = 0; i < nr; i++)
+		run_release(&r[i]);
+	free(r);
+	return rc < 0 ? cmd_fail(ctx, &err) : same ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+}

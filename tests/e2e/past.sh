@@ -1,0 +1,103 @@
+#!/usr/bin/env bash
+# Recorded sessions looked at together: a policy over the past, rules mined from people's answers and proved on them,
+# sessions side by side, figures of many.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+cat >asks.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "notes" { cmd = { "touch *", "rm *" } } }
+L
+cat >work.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { last = "echo end" }
+local box <close> = sg.sandbox { name = "b" }
+for _, cmd in ipairs { "true", "touch one.txt", "rm precious.txt", "touch two.txt", a.last } do
+  local r, e = box:exec(cmd)
+  print(cmd, r and r.code or e.code)
+end
+L
+held() { "$sg" state -S "$1" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+is_held() { [ -n "$(held "$1")" ]; }
+other() { h=$(held "$1") && [ -n "$h" ] && [ "$h" != "$2" ]; }
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$1"; }
+session() { # name, last command: runs, a person approves what touches and denies what removes; sets s
+	local line before=0 h
+	line=$("$sg" run -d work.lua --policy asks.lua --name "$1" --json -- --last "$2" 2>out)
+	s=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+	for verb in approve deny approve; do
+		wait_for 30 other "$s" "$before" || break
+		h=$(held "$s")
+		wait_for 10 "$sg" $verb "$h" -S "$s" -m because
+		before=$h
+	done
+	wait_for 30 ended "$s"
+}
+session one 'echo end'
+one=$s
+session two 'echo other'
+two=$s
+"$sg" verify "$one" >out 2>&1
+is $? 0 'a session with three answers of a person'
+
+cat >same.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "notes" { cmd = { "touch *", "rm *" } } }
+L
+out=$("$sg" policy past same.lua 2>&1)
+is $? 0 'the same policy: nothing would be another answer'
+like "$out" '^10 actions of 2 sessions: 10 the same' 'as the sum says'
+cat >loose.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "no-true" { cmd = "true" }, p.ask "ends" { cmd = "echo end" } }
+L
+out=$("$sg" policy past loose.lua 2>&1)
+is $? 1 'a looser policy would allow what a person denied: status 1'
+like "$out" "$one#[0-9]+  a person denied it, would be allowed: exec rm precious.txt" 'named with its session and event'
+like "$out" "ran, would be denied: exec true  \(no-true, line 2\)" 'what would be denied, by which line'
+like "$out" 'ran unasked, would ask: exec echo end' 'what would ask'
+out=$("$sg" policy past loose.lua "$two" --filter 'cmd:"touch*"' --json 2>&1)
+is $? 0 'one session, some actions'
+is "$(printf '%s\n' "$out" | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["actions"], r[-1]["now_allowed"], r[0]["what"])' 2>&1)" '2 2 touch one.txt' 'as JSON'
+out=$("$sg" policy past nofile.lua 2>&1)
+is $? 2 'no such policy'
+like "$out" "nofile.lua" 'is named'
+echo 'return 7' >wrong.lua
+out=$("$sg" policy past wrong.lua 2>&1)
+is $? 3 'a file that is no policy'
+
+"$sg" policy mine >mined.lua 2>out
+is $? 0 'rules from what people said'
+like "$(cat mined.lua)" 'answer 4 of 4 approvals of people; none touches any of their 2 denials' 'proved on the past'
+like "$(cat mined.lua)" 'p.allow "mined-1" \{ kind = "exec", cmd = "touch ' 'as a rule'
+unlike "$(cat mined.lua)" '"rm' 'and none for what was denied'
+"$sg" policy check mined.lua >out 2>&1
+is $? 0 'it is a policy file'
+cat asks.lua >both.lua && sed -n 's/^  p.allow "mined-1" { \(.*\) },.*/\1/p' mined.lua >rule
+sed -i "s/return p.rules { default = \"boxed\",/&\n  p.ask \"mined\" { $(tr -d '\n' <rule) },/" both.lua
+"$sg" policy past both.lua >out 2>&1
+is $? 0 'with the rule that asks nothing is allowed that a person denied'
+
+out=$("$sg" compare "$one" "$two" 2>&1)
+is $? 1 'two sessions that part'
+like "$out" "the first 4 actions are the same, 4 in all; then" 'where'
+like "$out" "^  - $one#[0-9]+ +exec +echo end -> exit 0" 'what the one did'
+like "$out" "^  \+ $two#[0-9]+ +exec +echo other -> exit 0" 'and the other'
+like "$out" "$two +ok .* B +a" 'another way, the same files'
+"$sg" compare "$one" "$two" --filter 'cmd:"touch*"' >out 2>&1
+is $? 0 'compared in what matches, they are the same'
+out=$("$sg" compare "$one" "$two" "$one" 2>&1)
+like "$out" '2 ways, 1 ends among 3 sessions' 'three of them: clusters'
+is "$("$sg" compare "$one" "$two" --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[2]["same_from_start"], r[2]["same"], r[2]["same_way"], r[0]["tree"]==r[1]["tree"])')" '4 4 False True' 'as JSON'
+out=$("$sg" compare "$one" 2>&1)
+is $? 2 'one alone'
+
+out=$("$sg" report 2>&1)
+is $? 0 'a report'
+like "$out" '^2 sessions, 2 ended well; 10 actions' 'the sum'
+like "$out" 'notes +6 +4 +2 ' 'how often a rule asked and what people said'
+like "$("$sg" report --json | tail -1)" '"sessions":2,"ok":2,"actions":10' 'as JSON'
+out=$("$sg" report --since never 2>&1)
+is $? 2 'a span that is none'
+finish
