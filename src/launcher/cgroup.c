@@ -24,6 +24,7 @@ static const char *const controller[ROLES] = { "memory", "pids", "cpu", "cpuacct
 struct cgroups {
 	char *dir[ROLES]; /* ours in that hierarchy: .../sandglass-PID; NULL: not usable */
 	int lock[ROLES];  /* held on it, -1 none */
+	uint64_t made;	  /* boxes, for their names */
 	bool v2;	  /* the controllers are in ROLE_UNIFIED */
 	char why[200];
 };
@@ -244,28 +245,30 @@ static int limit_v1(const struct cgroup *c, const struct cgroup_limits *l)
 	return 0;
 }
 
-struct cgroup *cgroup_new(struct cgroups *cs, uint64_t box, const struct cgroup_limits *l, struct err *err)
+struct cgroup *cgroup_new(struct cgroups *cs, struct err *err)
 {
 	struct cgroup *c = NEW(struct cgroup);
 	c->cs = cs;
+	cs->made++;
 	for (int r = 0; r < ROLES; r++) {
 		if (!cs->dir[r])
 			continue;
-		c->dir[r] = xasprintf("%s/b%llu", cs->dir[r], (unsigned long long)box);
+		c->dir[r] = xasprintf("%s/b%llu", cs->dir[r], (unsigned long long)cs->made);
 		if (mkdir(c->dir[r], 0755) < 0 && errno != EEXIST) {
 			err_sys(err, "cannot make cgroup '%s'", c->dir[r]);
-			goto fail;
+			cgroup_remove(c);
+			cgroup_free(&c);
+			return NULL;
 		}
 	}
-	if ((cs->v2 ? limit_v2(c->dir[ROLE_UNIFIED], l) : limit_v1(c, l)) < 0) {
-		err_sys(err, "cannot limit box %llu by cgroup", (unsigned long long)box);
-		goto fail;
-	}
 	return c;
-fail:
-	cgroup_remove(c);
-	cgroup_free(&c);
-	return NULL;
+}
+
+int cgroup_limit(const struct cgroup *c, const struct cgroup_limits *l, struct err *err)
+{
+	if ((c->cs->v2 ? limit_v2(c->dir[ROLE_UNIFIED], l) : limit_v1(c, l)) < 0)
+		return err_sys(err, "cannot limit a box by cgroup");
+	return 0;
 }
 
 size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])

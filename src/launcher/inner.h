@@ -37,7 +37,8 @@ void cgroups_free(struct cgroups **cs);
 const char *cgroups_kind(const struct cgroups *cs); /* "v1" "v2" "none": memory and processes can be limited */
 const char *cgroups_why(const struct cgroups *cs);  /* what is missing, "" if nothing */
 bool cgroups_freezer(const struct cgroups *cs);
-struct cgroup *cgroup_new(struct cgroups *cs, uint64_t box, const struct cgroup_limits *l, struct err *err);
+struct cgroup *cgroup_new(struct cgroups *cs, struct err *err); /* without limits */
+NODISCARD int cgroup_limit(const struct cgroup *c, const struct cgroup_limits *l, struct err *err);
 /* Descriptors of cgroup.procs: who writes "0" there is in; owned by the caller. Returns their number. */
 size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX]);
 NODISCARD int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err);
@@ -73,5 +74,26 @@ struct child {
 NODISCARD int child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err);
 /* Kills every process of @uid (never 0, never our own). */
 void child_kill_uid(uid_t uid);
+
+/* --- keepers.c --- */
+enum { KEEPER_CHANNELS = 3, KEEPER_FILTERS_MAX = 4 }; /* loop, worker, guest: wire/keeper.h */
+struct keeper_want {
+	uid_t uid;
+	gid_t gid;
+	int filter[KEEPER_FILTERS_MAX]; /* memfds */
+	size_t nr_filters;
+};
+struct keeper_made {
+	pid_t pid;
+	int pidfd, channel[KEEPER_CHANNELS]; /* our ends; owned */
+	struct cgroup *cgroup;		     /* owned; without limits */
+};
+/* Starts one: a box of its own but for its limits, its files and its guest. @drop: we are root. */
+NODISCARD int keeper_make(struct cgroups *cs, int exe, bool drop, const struct keeper_want *w, struct keeper_made *out,
+			  struct err *err);
+void keeper_close(struct keeper_made *m); /* its descriptors; a keeper whose channels end ends */
+bool keeper_want_equal(const struct keeper_want *a, const struct keeper_want *b);
+struct keeper_want keeper_want_copy(const struct keeper_want *w); /* owns its filters, read from their beginning */
+void keeper_want_release(struct keeper_want *w);
 
 #endif

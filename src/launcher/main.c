@@ -15,7 +15,7 @@
 #include "base/log.h"
 #include "launcher/service.h"
 
-enum { CHANNEL = 3 };
+enum { CHANNEL = 3, QUIET_MS = 5 }; /* without a request, before the next keeper is prepared */
 
 static int signals(struct err *err)
 {
@@ -37,9 +37,11 @@ static void serve(struct service *s, int sigfd)
 {
 	struct pollfd p[2] = { { .fd = CHANNEL, .events = POLLIN }, { .fd = sigfd, .events = POLLIN } };
 	for (;;) {
-		int n = poll(p, 2, service_dying(s) ? 2 : -1);
+		int n = poll(p, 2, service_dying(s) ? 2 : service_idle(s) ? -1 : QUIET_MS);
 		if (n < 0 && errno != EINTR)
 			return;
+		if (n == 0 && !service_dying(s))
+			service_ahead(s);
 		struct signalfd_siginfo si;
 		while (read(sigfd, &si, sizeof(si)) == (ssize_t)sizeof(si))
 			if (si.ssi_signo == SIGTERM)

@@ -10,17 +10,21 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "wire/frame.h"
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
+enum { SPARES_LOST_MAX = 3 }; /* one after the other; then none is made any more */
+
 struct started {
 	pid_t pid;
 	uint64_t box; /* 0: a host */
 	struct cgroup *cgroup;
 	uid_t own_uid; /* profile reduced: every process of it is the box's */
+	bool spare;    /* has no box yet; nobody else knows of it */
 	bool ended;    /* waiting for its cgroup to be empty */
 	int status, tries;
 };
@@ -31,6 +35,9 @@ struct service {
 	struct trees *trees;
 	struct cgroups *cgroups;
 	int keeper, guest; /* the programs, opened before anybody can swap them */
+	struct keeper_want want; /* of the spare; no filters: none is wanted */
+	struct keeper_made spare; /* pid 0: not there */
+	int spares_lost;	  /* that died before they were used */
 	struct started *item;
 	size_t nr, cap;
 };
@@ -80,6 +87,7 @@ struct service *service_new(int channel, uid_t wanted, struct err *err)
 {
 	struct service *s = NEW(struct service);
 	s->channel = channel;
+	s->spare = (struct keeper_made){ .pidfd = -1, .channel = { -1, -1, -1 } };
 	s->keeper = open_program("sandglass-keeper");
 	s->guest = open_program("sandglass-guest");
 	if (who_find(wanted, &s->who, err) < 0)
@@ -110,13 +118,13 @@ static struct started *find_box(struct service *s, uint64_t box)
 
 /* --- requests --- */
 
-static struct cgroup *make_cgroup(struct service *s, const json_t *body, uint64_t box, struct err *err)
+static int limit(const struct cgroup *c, const json_t *body, struct err *err)
 {
 	const json_t *l = json_object_get(body, "limits");
-	struct cgroup_limits limits = { .mem_bytes = json_int(l, "mem_bytes", 0),
-					.cpu_milli = json_int(l, "cpu_milli", 0),
-					.pids = json_int(l, "pids", 0) };
-	return cgroup_new(s->cgroups, box, &limits, err);
+	const struct cgroup_limits limits = { .mem_bytes = json_int(l, "mem_bytes", 0),
+					      .cpu_milli = json_int(l, "cpu_milli", 0),
+					      .pids = json_int(l, "pids", 0) };
+	return cgroup_limit(c, &limits, err);
 }
 
 static struct started *remember(struct service *s, pid_t pid, uint64_t box, struct cgroup *c, uid_t own)
@@ -126,71 +134,170 @@ static struct started *remember(struct service *s, pid_t pid, uint64_t box, stru
 	return &s->item[s->nr++];
 }
 
-static int spawn_box(struct service *s, const struct request *r, struct child *c, uint64_t box, bool keeper,
-		     struct answer *a, struct err *err)
+static void tell_started(struct service *s, pid_t pid, int pidfd, struct answer *a)
 {
-	int doors[CGROUP_FDS_MAX], pidfd, fds[KEEPER_FD_FILTERS + FD_PASS_MAX + CGROUP_FDS_MAX] = { -1, -1, 2 };
-	size_t nr = 3, nr_doors = 0;
-	pid_t pid;
-	struct cgroup *cg = make_cgroup(s, r->body, box, err);
+	a->body = json_object();
+	json_put_int(a->body, "pid", pid);
+	json_put_flag(a->body, "cgroup", strcmp(cgroups_kind(s->cgroups), "none") != 0);
+	json_put_flag(a->body, "freezer", cgroups_freezer(s->cgroups));
+	a->fds[a->nr_fds++] = pidfd;
+}
+
+static int read_box(struct service *s, const struct request *r, size_t least, uint64_t *box, uid_t *uid, gid_t *gid,
+		    struct err *err)
+{
+	int64_t b = json_int(r->body, "box", 0), u = json_int(r->body, "uid", -1), g = json_int(r->body, "gid", -1);
+	if (b <= 0 || find_box(s, (uint64_t)b) || u <= 0 || g <= 0 || r->nr_fds < least || r->nr_fds > least + 2)
+		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense", (long long)b);
+	*box = (uint64_t)b;
+	*uid = (uid_t)u;
+	*gid = (gid_t)g;
+	return 0;
+}
+
+/* --- keepers --- */
+
+static bool read_want(const struct request *r, struct keeper_want *out)
+{
+	int64_t uid = json_int(r->body, "uid", -1), gid = json_int(r->body, "gid", -1);
+	if (uid <= 0 || gid <= 0 || r->nr_fds == 0 || r->nr_fds > KEEPER_FILTERS_MAX)
+		return false;
+	*out = (struct keeper_want){ .uid = (uid_t)uid, .gid = (gid_t)gid };
+	for (size_t i = 0; i < r->nr_fds; i++)
+		out->filter[out->nr_filters++] = r->fds[i]; /* borrowed */
+	return true;
+}
+
+/* It has no box, so nobody waits for its end; its cgroup goes when it is reaped. */
+static void drop_spare(struct service *s)
+{
+	if (s->spare.pid)
+		kill(s->spare.pid, SIGKILL);
+	keeper_close(&s->spare);
+	s->spare.pid = 0;
+}
+
+static struct started *find_pid(struct service *s, pid_t pid)
+{
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->item[i].pid == pid && !s->item[i].ended)
+			return &s->item[i];
+	return NULL;
+}
+
+static int make_keeper(struct service *s, const struct keeper_want *w, struct keeper_made *out, struct err *err)
+{
+	if (keeper_make(s->cgroups, s->keeper, s->who.root, w, out, err) < 0)
+		return -1;
+	remember(s, out->pid, 0, take(&out->cgroup), 0)->spare = true;
+	return 0;
+}
+
+static int start_keeper(struct service *s, const struct request *r, struct answer *a, struct err *err)
+{
+	uint64_t box;
+	struct keeper_want w;
+	struct keeper_made m;
+	if (read_box(s, r, 1, &box, &w.uid, &w.gid, err) < 0)
+		return -1;
+	if (!read_want(r, &w))
+		return err_set(err, ERR_INVALID, "box %llu: no filter", (unsigned long long)box);
+	service_reap(s); /* a spare that has died is none */
+	if (s->spare.pid && keeper_want_equal(&w, &s->want)) {
+		m = s->spare;
+		s->spare.pid = 0;
+	} else if (make_keeper(s, &w, &m, err) < 0) {
+		return -1;
+	}
+	struct started *one = find_pid(s, m.pid);
+	assert(one);
+	if (limit(one->cgroup, r->body, err) < 0) {
+		kill(m.pid, SIGKILL);
+		keeper_close(&m);
+		return -1;
+	}
+	one->spare = false;
+	one->box = box;
+	s->spares_lost = 0;
+	tell_started(s, m.pid, m.pidfd, a);
+	for (int i = 0; i < KEEPER_CHANNELS; i++)
+		a->fds[a->nr_fds++] = m.channel[i];
+	return 0;
+}
+
+/* LAUNCH_SPARE: only what is wanted; it is made when nobody waits for us. */
+static int want_spare(struct service *s, const struct request *r, struct answer *a, struct err *err)
+{
+	struct keeper_want w;
+	if (!read_want(r, &w))
+		return err_set(err, ERR_INVALID, "spare: not a request that makes sense");
+	a->body = json_object();
+	if (keeper_want_equal(&w, &s->want))
+		return 0;
+	drop_spare(s);
+	keeper_want_release(&s->want);
+	s->want = keeper_want_copy(&w);
+	s->spares_lost = 0;
+	return 0;
+}
+
+bool service_idle(const struct service *s)
+{
+	return s->want.nr_filters == 0 || s->spare.pid || s->spares_lost >= SPARES_LOST_MAX;
+}
+
+void service_ahead(struct service *s)
+{
+	struct err err = ERR_INIT;
+	if (service_idle(s))
+		return;
+	struct keeper_want w = keeper_want_copy(&s->want);
+	if (make_keeper(s, &w, &s->spare, &err) < 0) {
+		log_debug("no keeper ahead: %s", err.text);
+		s->spares_lost = SPARES_LOST_MAX;
+	}
+	keeper_want_release(&w);
+}
+
+/* --- guests of profile reduced --- */
+
+static int start_guest(struct service *s, const struct request *r, struct answer *a, struct err *err)
+{
+	uint64_t box;
+	struct child c = { .exe = s->guest, .drop = s->who.root, .confine = true };
+	CLEANUP(buf_release) struct buf dir = BUF_INIT;
+	if (read_box(s, r, 1, &box, &c.uid, &c.gid, err) < 0)
+		return -1;
+	if (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir))
+		return err_set(err, ERR_UNSUPPORTED, "profile reduced needs root, for a uid of its own");
+	struct cgroup *cg = cgroup_new(s->cgroups, err);
 	if (!cg)
 		return -1;
-	nr_doors = cgroup_doors(cg, doors);
-	for (size_t i = 0; i < (keeper ? r->nr_fds : 1); i++)
-		fds[nr++] = r->fds[i];
-	CLEANUP(free_ptr) char *uid = xasprintf("%u", (unsigned)c->uid);
-	CLEANUP(free_ptr) char *gid = xasprintf("%u", (unsigned)c->gid);
-	CLEANUP(free_ptr) char *filters = xasprintf("%zu", keeper ? r->nr_fds - 3 : 0);
-	CLEANUP(free_ptr) char *doors_nr = xasprintf("%zu", nr_doors);
-	char keeper_name[] = "sandglass-keeper", guest_name[] = "sandglass-guest", *env[] = { NULL };
-	char *keeper_argv[] = { keeper_name, uid, gid, filters, doors_nr, NULL }, *guest_argv[] = { guest_name, NULL };
-	for (size_t i = 0; keeper && i < nr_doors; i++)
-		fds[nr++] = doors[i];
-	c->exe = keeper ? s->keeper : s->guest;
-	c->argv = keeper ? keeper_argv : guest_argv;
-	c->env = env;
-	c->fds = fds;
-	c->nr_fds = nr;
-	if (!keeper) {
-		c->filters = r->fds + 1;
-		c->nr_filters = r->nr_fds - 1;
-		c->doors = doors;
-		c->nr_doors = nr_doors;
-	}
-	int rc = child_start(c, &pid, &pidfd, err);
-	for (size_t i = 0; i < nr_doors; i++)
+	int doors[CGROUP_FDS_MAX], fds[] = { -1, -1, 2, r->fds[0] }, pidfd = -1;
+	char name[] = "sandglass-guest", *env[] = { NULL }, *argv[] = { name, NULL };
+	pid_t pid = 0;
+	c.nr_doors = cgroup_doors(cg, doors);
+	c.doors = doors;
+	c.dir = dir.data;
+	c.argv = argv;
+	c.env = env;
+	c.fds = fds;
+	c.nr_fds = ARRAY_LEN(fds);
+	c.filters = r->fds + 1;
+	c.nr_filters = r->nr_fds - 1;
+	int rc = limit(cg, r->body, err);
+	if (rc == 0)
+		rc = child_start(&c, &pid, &pidfd, err);
+	for (size_t i = 0; i < c.nr_doors; i++)
 		fd_close(&doors[i]);
 	if (rc < 0) {
 		cgroup_remove(cg);
 		cgroup_free(&cg);
 		return -1;
 	}
-	remember(s, pid, box, cg, keeper ? 0 : c->uid);
-	a->body = json_object();
-	json_put_int(a->body, "pid", pid);
-	json_put_flag(a->body, "cgroup", strcmp(cgroups_kind(s->cgroups), "none") != 0);
-	json_put_flag(a->body, "freezer", cgroups_freezer(s->cgroups));
-	a->fds[a->nr_fds++] = pidfd;
+	remember(s, pid, box, cg, c.uid);
+	tell_started(s, pid, pidfd, a);
 	return 0;
-}
-
-static int start_box(struct service *s, const struct request *r, bool keeper, struct answer *a, struct err *err)
-{
-	int64_t box = json_int(r->body, "box", 0), uid = json_int(r->body, "uid", -1),
-		gid = json_int(r->body, "gid", -1);
-	CLEANUP(buf_release) struct buf dir = BUF_INIT;
-	size_t least = keeper ? 3 : 1;
-	if (box <= 0 || find_box(s, (uint64_t)box) || uid <= 0 || gid <= 0 || r->nr_fds < least ||
-	    r->nr_fds > least + 2)
-		return err_set(err, ERR_INVALID, "box %lld: not a request that makes sense", (long long)box);
-	if (!keeper && (!s->who.root || !json_get_bytes(json_object_get(r->body, "dir"), &dir)))
-		return err_set(err, ERR_UNSUPPORTED, "profile reduced needs root, for a uid of its own");
-	struct child c = { .drop = s->who.root,
-			   .uid = (uid_t)uid,
-			   .gid = (gid_t)gid,
-			   .dir = keeper ? NULL : dir.data,
-			   .confine = !keeper };
-	return spawn_box(s, r, &c, (uint64_t)box, keeper, a, err);
 }
 
 static int start_host(struct service *s, const struct request *r, struct answer *a, struct err *err)
@@ -255,8 +362,11 @@ static int dispatch(struct service *s, const struct request *r, struct answer *a
 {
 	switch (r->f->type) {
 	case LAUNCH_KEEPER:
+		return start_keeper(s, r, a, err);
+	case LAUNCH_SPARE:
+		return want_spare(s, r, a, err);
 	case LAUNCH_GUEST:
-		return start_box(s, r, r->f->type == LAUNCH_KEEPER, a, err);
+		return start_guest(s, r, a, err);
 	case LAUNCH_TREES:
 		a->body = trees_open(s->trees, r->body, a->fds, &a->nr_fds, err);
 		return a->body ? 0 : -1;
@@ -325,7 +435,8 @@ static void bury(struct service *s)
 			i++;
 			continue;
 		}
-		tell(s, one);
+		if (!one->spare)
+			tell(s, one);
 		cgroup_free(&one->cgroup);
 		s->item[i] = s->item[--s->nr];
 	}
@@ -341,6 +452,11 @@ void service_reap(struct service *s)
 				continue;
 			one->ended = true;
 			one->status = status;
+			if (pid == s->spare.pid) {
+				keeper_close(&s->spare);
+				s->spare.pid = 0;
+				s->spares_lost++;
+			}
 			if (one->own_uid)
 				child_kill_uid(one->own_uid);
 			if (one->cgroup)
@@ -360,6 +476,8 @@ bool service_dying(const struct service *s)
 void service_free(struct service **sp)
 {
 	struct service *s = *sp;
+	drop_spare(s);
+	keeper_want_release(&s->want);
 	for (size_t i = 0; i < s->nr; i++) {
 		if (s->item[i].cgroup)
 			cgroup_kill(s->item[i].cgroup);

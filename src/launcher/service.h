@@ -10,6 +10,9 @@ struct service *service_new(int channel, uid_t wanted, struct err *err); /* says
 void service_free(struct service **s);	     /* kills everything that was started and waits for it */
 bool service_request(struct service *s);     /* takes one; false: the channel has ended */
 void service_reap(struct service *s);	     /* collects the dead and tells of them */
+/* Nothing is left to prepare; else call service_ahead when nobody has asked for anything for a while. */
+bool service_idle(const struct service *s);
+void service_ahead(struct service *s);
 bool service_dying(const struct service *s); /* a cgroup is not empty yet: call service_reap again soon */
 
 #endif

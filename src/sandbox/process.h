@@ -19,6 +19,10 @@ int process_pool_ready(void); /* how many could be handed out now */
 /* Ends the waiting ones and calls @done once they have gone. */
 void process_pool_drain(struct loop *l, loop_fn *done, void *self);
 
+/* From now on the running launcher keeps the next box's keeper ready, so that also one that is not warm opens sooner.
+ * To be said again to a new launcher. */
+void process_ahead(void);
+
 /* The processes of an open box as the host sees them: its guest (PID 1 of the box) and its keeper; 0 if there is none.
  */
 int process_box_guest_pid(const struct box *b);

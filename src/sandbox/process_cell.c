@@ -58,8 +58,7 @@ static void keeper_closed(void *self, const struct err *err)
 	rpc_free(&c->keeper);
 	(void)err;
 	err_set(&why, ERR_CLOSED, "the keeper of the box has died");
-	if (c->keeper_pid || !c->asked) /* else the launcher's answer says more */
-		fail(c, &why);
+	fail(c, &why);
 }
 
 static void keeper_other(void *self, unsigned type, json_t *body)
@@ -229,62 +228,67 @@ static void ask_for_trees(struct cell *c, const struct cell_spec *s)
 
 static void on_keeper(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
 {
-	struct cell *c = self;
-	c->asked = false;
-	if (!body || nr != 1) {
-		struct err odd = ERR_INIT;
-		err_set(&odd, ERR_PARSE, "the launcher gave no pidfd");
-		fail(c, err ? err : &odd);
-		return;
-	}
-	c->keeper_pid = (int)json_int(body, "pid", 0);
-	c->keeper_pidfd = fds[0];
-	fds[0] = -1;
-	launcher_watch(c->launcher, c->keeper_pid, keeper_exited, c);
-	maybe_ready(c);
-}
-
-static int ask_for_keeper(struct cell *c, const struct cell_spec *s, struct err *err)
-{
 	static const struct rpc_ops keeper_ops = {
 		.ok = KEEPER_OK, .failed = KEEPER_ERR, .on_other = keeper_other, .on_close = keeper_closed
 	};
 	static const struct guest_ops guest_ops = { .on_ready = guest_ready, .on_gone = guest_gone };
-	const struct launcher_info *info = launcher_info(c->launcher);
-	CLEANUP(json_release) json_t *body = json_object();
-	json_t *limits = json_object();
-	int pair[3][2], fds[3 + SECCOMP_PROGRAMS];
-	bool bounded = strcmp(info->cgroup, "none") != 0;
-	if (seccomp_memfds(bounded ? 0 : SECCOMP_NO_SHARED_MEMORY, fds + 3, err) < 0)
-		return -1;
-	for (int i = 0; i < 3; i++) {
-		if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair[i]) == 0)
-			continue;
-		err_sys(err, "cannot make a socket for the box");
-		for (int j = 0; j < i; j++) {
-			fd_close(&pair[j][0]);
-			fd_close(&pair[j][1]);
-		}
-		for (int j = 0; j < SECCOMP_PROGRAMS; j++)
-			fd_close(&fds[3 + j]);
-		return -1;
+	struct cell *c = self;
+	struct err odd = ERR_INIT;
+	if (!body || nr != 4) {
+		err_set(&odd, ERR_PARSE, "the launcher gave no channels to a keeper");
+		fail(c, err ? err : &odd);
+		return;
 	}
-	for (int i = 0; i < 3; i++)
-		fds[i] = pair[i][1];
-	if (fd_nonblock(pair[0][0], err) < 0 || fd_nonblock(pair[2][0], err) < 0)
-		log_warn("%s", err->text);
-	c->keeper = rpc_new(c->loop, pair[0][0], KEEPER_MAX_BODY, &keeper_ops, c);
-	c->worker = pair[1][0];
-	c->guest = guest_new(c->loop, pair[2][0], NULL, &guest_ops, c);
+	c->keeper_pid = (int)json_int(body, "pid", 0);
+	launcher_watch(c->launcher, c->keeper_pid, keeper_exited, c);
+	if (fd_nonblock(fds[1], &odd) < 0 || fd_nonblock(fds[3], &odd) < 0)
+		log_warn("%s", odd.text);
+	c->keeper_pidfd = fds[0];
+	c->keeper = rpc_new(c->loop, fds[1], KEEPER_MAX_BODY, &keeper_ops, c);
+	c->worker = fds[2];
+	c->guest = guest_new(c->loop, fds[3], NULL, &guest_ops, c);
+	for (size_t i = 0; i < nr; i++)
+		fds[i] = -1;
+	confine_ahead(c);
+}
+
+static int filters(const struct launcher_info *info, int fds[SECCOMP_PROGRAMS], struct err *err)
+{
+	bool bounded = strcmp(info->cgroup, "none") != 0;
+	return seccomp_memfds(bounded ? 0 : SECCOMP_NO_SHARED_MEMORY, fds, err);
+}
+
+static json_t *owner(const struct launcher_info *info)
+{
+	json_t *body = json_object();
+	json_put_int(body, "uid", info->uid);
+	json_put_int(body, "gid", info->gid);
+	return body;
+}
+
+void cell_ahead(struct launcher *la)
+{
+	int fds[SECCOMP_PROGRAMS];
+	struct err err = ERR_INIT;
+	CLEANUP(json_release) json_t *body = owner(launcher_info(la));
+	if (filters(launcher_info(la), fds, &err) == 0)
+		launcher_call(la, LAUNCH_SPARE, body, fds, SECCOMP_PROGRAMS, NULL, NULL);
+}
+
+static int ask_for_keeper(struct cell *c, const struct cell_spec *s, struct err *err)
+{
+	const struct launcher_info *info = launcher_info(c->launcher);
+	CLEANUP(json_release) json_t *body = owner(info);
+	json_t *limits = json_object();
+	int fds[SECCOMP_PROGRAMS];
+	if (filters(info, fds, err) < 0)
+		return -1;
 	json_put_int(limits, "mem_bytes", s->limits.mem_bytes);
 	json_put_int(limits, "cpu_milli", s->limits.cpu_milli);
 	json_put_int(limits, "pids", s->limits.pids);
 	json_put_int(body, "box", (int64_t)c->box);
-	json_put_int(body, "uid", info->uid);
-	json_put_int(body, "gid", info->gid);
 	json_put(body, "limits", limits);
-	c->asked = true;
-	launcher_call(c->launcher, LAUNCH_KEEPER, body, fds, ARRAY_LEN(fds), on_keeper, c);
+	launcher_call(c->launcher, LAUNCH_KEEPER, body, fds, SECCOMP_PROGRAMS, on_keeper, c);
 	return 0;
 }
 
@@ -314,7 +318,6 @@ struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spe
 		loop_defer(l, fail_deferred, c);
 		return c;
 	}
-	confine_ahead(c);
 	ask_for_trees(c, s);
 	return c;
 }

@@ -33,7 +33,7 @@ struct cell {
 	char *key;
 	struct strv roots; /* of the key */
 	uint64_t box;	/* the launcher's number */
-	int keeper_pid; /* 0 before the launcher has answered */
+	int keeper_pid; /* 0 before the launcher has answered; so are keeper and guest */
 	int keeper_pidfd, guest_pidfd;
 	struct rpc *keeper;   /* NULL once it has gone */
 	struct guest *guest;  /* NULL once it has gone */
@@ -41,7 +41,7 @@ struct cell {
 	pthread_mutex_t lock; /* one request at a time on it */
 	json_t *start;	      /* request under way */
 	json_t *info;	      /* {"guest_pid":n} */
-	bool asked, sent, started, ready, gone, keeper_ended; /* sent: the keeper has been told to start */
+	bool sent, started, ready, gone, keeper_ended; /* sent: the keeper has been told to start */
 	struct err why;	       /* why it has gone */
 	struct loop_fd *watch; /* guest_pidfd while closing */
 	struct loop_timer *late;
@@ -52,6 +52,7 @@ struct cell {
 char *cell_key(const struct cell_spec *s); /* returns owned */
 struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops,
 		      void *self);
+void cell_ahead(struct launcher *la); /* has the launcher keep one keeper ready for what comes */
 void cell_hand_over(struct cell *c, const struct cell_ops *ops, void *self); /* from the pool to a box */
 /* Kills everything in it, waits until its namespace and its cgroup are empty, frees it, calls @done (may be NULL). */
 void cell_close(struct cell *c, box_done_fn *done, void *self);

@@ -99,6 +99,12 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s)
 	}
 }
 
+void process_ahead(void)
+{
+	if (launcher_current())
+		cell_ahead(launcher_current());
+}
+
 void process_pool_set(struct loop *l, int nr)
 {
 	(void)l;

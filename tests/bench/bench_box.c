@@ -261,10 +261,10 @@ static struct series floor_small = { .name = "spawn" }, floor_big = { .name = "s
 		     in_mb = { .name = "exec, 1 MB of output" }, freeze = { .name = "freeze" },
 		     thaw = { .name = "thaw" };
 
-/* The end of the last box is work of the kernel's that nobody waits for. */
+/* The end of the last box is work of the kernel's that nobody waits for; then the next keeper is prepared. */
 static void settle(void)
 {
-	for (int64_t until = now_ns() + 10000000; now_ns() < until;)
+	for (int64_t until = now_ns() + 20000000; now_ns() < until;)
 		loop_turn(fx_loop, 5);
 }
 
@@ -275,7 +275,9 @@ static void opening(int rounds, const char *repo)
 	CLEANUP(free_ptr) char *home = fx_path("plain-home");
 	fx_file(dir, "x", "", 0644);
 	fx_file(home, "x", "", 0644);
+	process_ahead(); /* as every session has it */
 	for (int i = 0; i < rounds; i++) {
+		settle();
 		spawn_wait(&floor_small, truth);
 		bwrap_same(&bwrap, dir, home);
 		struct box *b = open_timed(&cold, repo, i, false);

@@ -233,6 +233,7 @@ static void launcher_died(void *self, const struct err *err)
 	super_warn(s, NULL, "the launcher has died (%s): its boxes are gone, a new one was started", err->text);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
+	process_ahead();
 }
 
 /* --- the end --- */
@@ -523,6 +524,7 @@ static int compose(struct super *s, struct err *err)
 	if (!s->launcher)
 		return EXIT_SANDBOX;
 	process_pool_set(s->loop, WARM_BOXES);
+	process_ahead();
 	s->vault = vault_new(o->secrets);
 	if (open_record(s, err) < 0)
 		return exit_of(err);

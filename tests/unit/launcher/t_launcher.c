@@ -99,8 +99,9 @@ static void cgroups(void)
 		return;
 	}
 	struct cgroup_limits l = { .mem_bytes = 64 << 20, .pids = 10, .cpu_milli = 500 };
-	struct cgroup *c = cgroup_new(cs, 7, &l, &err);
+	struct cgroup *c = cgroup_new(cs, &err);
 	ok(c != NULL, "a cgroup (%s) %s", cgroups_kind(cs), err.text);
+	is_int(cgroup_limit(c, &l, &err), 0, "with limits");
 	int doors[CGROUP_FDS_MAX];
 	size_t nr = cgroup_doors(c, doors);
 	pid_t pid = fork();
@@ -159,8 +160,7 @@ static NORETURN void play_launcher(int told)
 {
 	struct err err = ERR_INIT;
 	struct cgroups *cs = cgroups_new();
-	struct cgroup_limits l = { .pids = 10 };
-	struct cgroup *c = cgroup_new(cs, 1, &l, &err);
+	struct cgroup *c = cgroup_new(cs, &err);
 	int doors[CGROUP_FDS_MAX];
 	size_t nr = c ? cgroup_doors(c, doors) : 0;
 	int ready[2];

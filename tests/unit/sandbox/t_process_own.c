@@ -333,6 +333,67 @@ static void warm(void)
 	process_pool_set(fx_loop, 0);
 }
 
+/* A child of the launcher's other than @not; 0: none. */
+static pid_t launched(pid_t not)
+{
+	char path[64];
+	int launcher = launcher_info(fx_launcher)->pid;
+	pid_t found = 0;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/children", launcher, launcher);
+	FILE *f = fopen(path, "re");
+	for (int pid; f && fscanf(f, "%d", &pid) == 1;)
+		if (pid != not)
+			found = pid;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+/* Waits until there is one, or none (@any false); returns it. */
+static pid_t wait_launched(pid_t not, bool any)
+{
+	for (int64_t until = clock_mono_us() + 30000000; clock_mono_us() < until; loop_turn(fx_loop, 5))
+		if ((launched(not) > 0) == any)
+			break;
+	return launched(not);
+}
+
+static bool ends(pid_t pid)
+{
+	int64_t until = clock_mono_us() + 30000000;
+	while (kill(pid, 0) == 0 && clock_mono_us() < until)
+		loop_turn(fx_loop, 5);
+	return kill(pid, 0) < 0;
+}
+
+/* One keeper is ready before it is asked for, is the next box's, and is replaced; its death matters to nobody. */
+static void ahead(void)
+{
+	is_int(wait_launched(0, false), 0, "no box is left");
+	process_ahead();
+	pid_t first = wait_launched(0, true);
+	ok(first > 0, "a keeper is started ahead");
+	struct box *b = fx_box("ahead", NULL, NULL);
+	is_int(b ? process_box_keeper_pid(b) : -1, first, "the next box has it");
+	if (b)
+		out_is(b, "pwd", "/workspace", "and works");
+	pid_t second = wait_launched(first, true);
+	ok(second > 0, "then there is another");
+	kill(second, SIGKILL);
+	ok(ends(second), "which may be killed");
+	struct box *c = fx_box("after", NULL, NULL);
+	ok(c && process_box_keeper_pid(c) != second, "without harm to the next box");
+	if (c)
+		out_is(c, "pwd", "/workspace", "which works");
+	if (b)
+		fx_close(b);
+	if (c)
+		fx_close(c);
+	pid_t third = wait_launched(0, true);
+	kill(launcher_info(fx_launcher)->pid, SIGKILL);
+	ok(third > 0 && ends(third), "it ends with a killed launcher");
+}
+
 int main(void)
 {
 	fx_start();
@@ -345,5 +406,6 @@ int main(void)
 	freezing();
 	network();
 	warm();
+	ahead(); /* last: the launcher dies */
 	return fx_end();
 }
