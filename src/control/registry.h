@@ -28,6 +28,7 @@ enum command_flags {
 	COMMAND_HIDDEN = 1 << 1,  /* not listed */
 	COMMAND_TAIL = 1 << 2,	  /* options end at the first operand (say AGENT TEXT); not where usage has "--" */
 	COMMAND_NO_JSON = 1 << 3, /* prints nothing that a program would read */
+	COMMAND_DECIDES = 1 << 4, /* also for those whom a session was shared with to decide (control/share.h) */
 };
 
 struct command {

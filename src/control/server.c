@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "control/share.h"
 #include "control/socket.h"
 #include "loop/stream.h"
 #include "wire/control.h"
@@ -34,6 +35,7 @@ struct client {
 	pid_t pid;
 	json_t *who; /* NULL before HELLO */
 	bool watch, stays, leaving;
+	bool guest; /* of the group that the session is shared with */
 	uint64_t head;	   /* last one told */
 	bool state_behind; /* has not got the newest STATE */
 	int64_t since_us;  /* connected, before HELLO */
@@ -54,6 +56,10 @@ struct control_server {
 	char *path;
 	int sock;
 	struct loop_fd *watch;
+	struct share share;
+	char *share_path;
+	int share_sock;
+	struct loop_fd *share_watch;
 	struct loop_timer *push, *sweep, *check;
 	bool push_armed, sweep_armed;
 	int64_t pushed_us;
@@ -264,6 +270,8 @@ static void on_sweep(void *self)
 	bool again = false;
 	s->sweep_armed = false;
 	loop_fd_events(s->watch, LOOP_READ);
+	if (s->share_watch)
+		loop_fd_events(s->share_watch, LOOP_READ);
 	for (struct client *c = s->clients, *next; c; c = next) {
 		next = c->next;
 		size_t queued = stream_queued(c->stream);
@@ -285,11 +293,17 @@ static void on_sweep(void *self)
 		arm_sweep(s);
 }
 
-static json_t *welcome(struct control_server *s, int version)
+static bool allowed(const struct client *c, const struct command *cmd)
 {
+	return !c->guest || cmd->flags & COMMAND_LOOKS || (c->server->share.decide && cmd->flags & COMMAND_DECIDES);
+}
+
+static json_t *welcome(const struct client *c, int version)
+{
+	struct control_server *s = c->server;
 	json_t *o = json_object(), *names = json_array();
 	for (size_t i = 0; i < command_count(); i++)
-		if (command_at(i)->where == COMMAND_SUPERVISOR)
+		if (command_at(i)->where == COMMAND_SUPERVISOR && allowed(c, command_at(i)))
 			json_array_append_new(names, json_string(command_at(i)->name));
 	json_put_int(o, "version", version);
 	json_put_str(o, "program", s->program);
@@ -300,6 +314,8 @@ static json_t *welcome(struct control_server *s, int version)
 	json_put_int(o, "uid", geteuid());
 	json_put_int(o, "head", (int64_t)s->head);
 	json_put(o, "commands", names);
+	if (c->guest)
+		json_put_str(o, "role", s->share.decide ? "decide" : "watch");
 	json_put(o, "state", state_json(s));
 	return o;
 }
@@ -327,9 +343,15 @@ static void on_hello(struct client *c, const json_t *hello)
 	c->who = json_object();
 	json_put_int(c->who, "uid", c->uid);
 	json_put_int(c->who, "pid", c->pid);
-	put_claim(c->who, "name", hello);
+	if (c->guest) {
+		CLEANUP(free_ptr) char *user = share_user(c->uid);
+		json_put_str(c->who, "name", user); /* what the system says, not what they say */
+		json_put_str(c->who, "group", s->share.group);
+	} else {
+		put_claim(c->who, "name", hello);
+	}
 	put_claim(c->who, "tty", hello);
-	c->watch = json_flag(hello, "watch", false);
+	c->watch = json_flag(hello, "watch", false) || (c->guest && !s->share.decide);
 	c->stays = json_flag(hello, "stays", false);
 	c->head = s->head;
 	s->nr_clients++;
@@ -339,7 +361,7 @@ static void on_hello(struct client *c, const json_t *hello)
 		json_put_str(body, "program", json_str(hello, "program", ""));
 		keep(s, c, EV_CONTROL_ATTACH, body);
 	}
-	send_json(c, CONTROL_WELCOME, 0, welcome(s, version));
+	send_json(c, CONTROL_WELCOME, 0, welcome(c, version));
 	control_server_changed(s);
 	c->state_behind = false; /* WELCOME had it */
 	tell_clients(s);
@@ -364,6 +386,14 @@ static int check(const struct client *c, const struct command_line *l, struct er
 	if (l->command->where != COMMAND_SUPERVISOR)
 		return err_set(err, ERR_USAGE, "'%s' is not for a supervisor, run it yourself: sandglass %s", name,
 			       name);
+	if (c->guest && !c->server->share.decide && !(l->command->flags & COMMAND_LOOKS))
+		return err_set(err, ERR_DENIED, "'%s' changes something; this session is shared with group '%s' to watch", name,
+			       c->server->share.group);
+	if (!allowed(c, l->command))
+		return err_set(err, ERR_DENIED, "'%s' is for its owner; this session is shared with group '%s' to decide what waits",
+			       name, c->server->share.group);
+	if (c->guest && command_has(l, "rule"))
+		return err_set(err, ERR_DENIED, "rules of the project are its owner's; --session lasts as long as this session");
 	if (c->watch && !(l->command->flags & COMMAND_LOOKS))
 		return err_set(err, ERR_DENIED, "'%s' changes something and you only watch, attach without --watch",
 			       name);
@@ -471,11 +501,24 @@ static void on_close(void *self, const struct err *err)
 
 static const struct stream_ops stream_ops = { .on_frame = on_frame, .on_close = on_close };
 
-static void add_client(struct control_server *s, int sock)
+/* Our own uid and root are at home at either socket; at the shared one also who is in the group. */
+static int who_is_it(const struct control_server *s, int sock, bool shared, struct client *c, struct err *err)
+{
+	if (!shared)
+		return control_peer(sock, &c->uid, &c->pid, err);
+	if (control_peer_any(sock, &c->uid, &c->pid, err) < 0)
+		return -1;
+	c->guest = c->uid != geteuid() && c->uid != 0;
+	if (c->guest && !share_member(sock, s->share.gid))
+		return err_set(err, ERR_DENIED, "uid %u is not in group '%s'", c->uid, s->share.group);
+	return 0;
+}
+
+static void add_client(struct control_server *s, int sock, bool shared)
 {
 	struct err err = ERR_INIT;
 	struct client *c = NEW(struct client);
-	if (control_peer(sock, &c->uid, &c->pid, &err) < 0) {
+	if (who_is_it(s, sock, shared, c, &err) < 0) {
 		log_warn("control socket: %s, closed", err.text);
 		close(sock);
 		free(c);
@@ -495,24 +538,45 @@ static void add_client(struct control_server *s, int sock)
 		say_bye(c, "too many are attached", "detach one of the others");
 }
 
-static void on_connect(void *self, int fd, unsigned events)
+static void accept_from(struct control_server *s, int fd, struct loop_fd *watch, bool shared)
 {
-	struct control_server *s = self;
-	(void)events;
 	for (int i = 0; i < 16; i++) {
 		int sock = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (sock >= 0) {
-			add_client(s, sock);
+			add_client(s, sock, shared);
 			continue;
 		}
 		if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED)
 			return;
 		log_warn("control socket: cannot accept: %s", strerror(errno));
 		/* out of descriptors: it would be readable again at once, for ever */
-		loop_fd_events(s->watch, 0);
+		loop_fd_events(watch, 0);
 		arm_sweep(s);
 		return;
 	}
+}
+
+static void on_connect(void *self, int fd, unsigned events)
+{
+	struct control_server *s = self;
+	(void)events;
+	accept_from(s, fd, s->watch, false);
+}
+
+static void on_connect_shared(void *self, int fd, unsigned events)
+{
+	struct control_server *s = self;
+	(void)events;
+	accept_from(s, fd, s->share_watch, true);
+}
+
+int control_server_share(struct control_server *s, const struct share *share, struct err *err)
+{
+	if (share_listen(s->file, share, &s->share_path, &s->share_sock, err) < 0)
+		return -1;
+	s->share = *share;
+	s->share_watch = loop_fd_new(s->loop, s->share_sock, LOOP_READ, on_connect_shared, s);
+	return 0;
 }
 
 static int listen_now(struct control_server *s, struct err *err)
@@ -548,7 +612,7 @@ int control_server_new(struct control_server **out, struct loop *l, const struct
 	s->loop = l;
 	s->ops = ops;
 	s->self = self;
-	s->sock = -1;
+	s->sock = s->share_sock = -1;
 	s->session = xstrdup(info->session);
 	if (listen_now(s, err) < 0) {
 		free(s->session);
@@ -573,8 +637,12 @@ void control_server_free(struct control_server **sp, const char *why)
 	if (!s)
 		return;
 	unlink(s->path); /* first, so that nobody finds it any more */
+	if (s->share_path)
+		unlink(s->share_path);
 	loop_fd_free(&s->watch);
+	loop_fd_free(&s->share_watch);
 	fd_close(&s->sock);
+	fd_close(&s->share_sock);
 	while (s->clients) {
 		struct client *c = s->clients;
 		s->clients = c->next;
@@ -593,6 +661,7 @@ void control_server_free(struct control_server **sp, const char *why)
 	free(s->name);
 	free(s->file);
 	free(s->path);
+	free(s->share_path);
 	free(s);
 }
 

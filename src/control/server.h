@@ -44,6 +44,9 @@ NODISCARD int control_server_new(struct control_server **out, struct loop *l, co
 				 const struct control_ops *ops, void *self, struct err *err);
 /* Says goodbye with @why (NULL: "session ended"), removes the socket. Open tickets are forgotten. */
 void control_server_free(struct control_server **s, const char *why);
+/* Lets the members of a group in as well, at the socket beside the session file (control/share.h). Once. */
+struct share;
+NODISCARD int control_server_share(struct control_server *s, const struct share *share, struct err *err);
 const char *control_server_path(const struct control_server *s); /* of the socket; borrows */
 size_t control_server_clients(const struct control_server *s);
 

@@ -74,54 +74,77 @@ static bool nobody_listens(const struct err *err)
 	return err->code == ERR_CLOSED || err->code == ERR_NOENT;
 }
 
-int control_listen(const char *id, char **path_out, int *fd_out, struct err *err)
+/* Bound under another name first, so that it appears only when it listens. */
+int control_listen_at(const char *dir, const char *name, mode_t mode, gid_t gid, int *fd_out, struct err *err)
 {
-	CLEANUP(free_ptr) char *dir = NULL;
-	CLEANUP(free_ptr) char *path = control_path(id);
-	CLEANUP(free_ptr) char *name = xasprintf("%s%s", id, suffix);
-	CLEANUP(fd_close) int dirfd = -1;
+	CLEANUP(fd_close) int dirfd = open_dir(dir, err);
 	CLEANUP(fd_close) int sock = -1;
-	CLEANUP(fd_close) int other = -1;
-	struct err none = ERR_INIT;
 	struct sockaddr_un sa;
 	char tmp[40];
 	uint32_t r;
-	if (strchr(id, '/') || id[0] == '.')
-		return err_set(err, ERR_INVALID, "'%s' cannot name a socket", id);
-	if (control_dir(&dir, err) < 0 || (dirfd = open_dir(dir, err)) < 0)
-		return -1;
-	if (control_connect(path, 1000, &other, &none) == 0 || !nobody_listens(&none))
-		return err_set(err, ERR_BUSY, "somebody listens at '%s' already", path);
 	random_bytes(&r, sizeof(r));
 	snprintf(tmp, sizeof(tmp), ".new-%08x", r);
-	if (address(dirfd, tmp, &sa, err) < 0)
+	if (dirfd < 0 || address(dirfd, tmp, &sa, err) < 0)
 		return -1;
 	sock = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (sock < 0)
 		return err_sys(err, "cannot make a control socket");
 	if (bind(sock, (const struct sockaddr *)&sa, sizeof(sa)) < 0)
 		return err_sys(err, "cannot make a socket in '%s'", dir);
-	if (fchmodat(dirfd, tmp, 0600, 0) < 0 || listen(sock, 64) < 0 || renameat(dirfd, tmp, dirfd, name) < 0) {
-		err_sys(err, "cannot listen at '%s'", path);
+	if ((gid != (gid_t)-1 && fchownat(dirfd, tmp, (uid_t)-1, gid, AT_SYMLINK_NOFOLLOW) < 0) ||
+	    fchmodat(dirfd, tmp, mode, 0) < 0 || listen(sock, 64) < 0 || renameat(dirfd, tmp, dirfd, name) < 0) {
+		err_sys(err, "cannot listen at '%s/%s'", dir, name);
 		unlinkat(dirfd, tmp, 0);
 		return -1;
 	}
-	*path_out = take(&path);
 	*fd_out = sock;
 	sock = -1;
 	return 0;
 }
 
-int control_peer(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
+int control_listen(const char *id, char **path_out, int *fd_out, struct err *err)
+{
+	CLEANUP(free_ptr) char *dir = NULL;
+	CLEANUP(free_ptr) char *path = control_path(id);
+	CLEANUP(free_ptr) char *name = xasprintf("%s%s", id, suffix);
+	CLEANUP(fd_close) int other = -1;
+	struct err none = ERR_INIT;
+	if (strchr(id, '/') || id[0] == '.')
+		return err_set(err, ERR_INVALID, "'%s' cannot name a socket", id);
+	if (control_dir(&dir, err) < 0)
+		return -1;
+	if (control_connect(path, 1000, &other, &none) == 0 || !nobody_listens(&none))
+		return err_set(err, ERR_BUSY, "somebody listens at '%s' already", path);
+	if (control_listen_at(dir, name, 0600, (gid_t)-1, fd_out, err) < 0)
+		return -1;
+	*path_out = take(&path);
+	return 0;
+}
+
+int control_peer_any(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
 {
 	struct ucred cred;
 	socklen_t len = sizeof(cred);
 	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
 		return err_sys(err, "cannot tell who is at the other end");
-	if (cred.uid != geteuid() && cred.uid != 0)
-		return err_set(err, ERR_DENIED, "uid %u is at the other end", cred.uid);
 	*uid_out = cred.uid;
 	*pid_out = cred.pid;
+	return 0;
+}
+
+static int stranger(uid_t uid, struct err *err)
+{
+	return err_set(err, ERR_DENIED, "uid %u is at the other end", uid);
+}
+
+int control_peer(int sock, uid_t *uid_out, pid_t *pid_out, struct err *err)
+{
+	uid_t uid;
+	if (control_peer_any(sock, &uid, pid_out, err) < 0)
+		return -1;
+	if (uid != geteuid() && uid != 0)
+		return stranger(uid, err);
+	*uid_out = uid;
 	return 0;
 }
 
@@ -149,6 +172,7 @@ int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *e
 	CLEANUP(fd_close) int dirfd = open_dir(dir, err);
 	CLEANUP(fd_close) int sock = -1;
 	struct sockaddr_un sa;
+	struct stat st;
 	uid_t uid;
 	pid_t pid;
 	if (dirfd < 0 || address(dirfd, slash ? slash + 1 : path, &sa, err) < 0)
@@ -161,8 +185,12 @@ int control_connect(const char *path, int timeout_ms, int *fd_out, struct err *e
 			return err_set(err, ERR_CLOSED, "nobody listens at '%s'", path);
 		return err_sys(err, "cannot connect to '%s'", path);
 	}
-	if (control_peer(sock, &uid, &pid, err) < 0)
+	if (control_peer_any(sock, &uid, &pid, err) < 0)
 		return err_wrap(err, "'%s'", path);
+	if (uid != geteuid() && uid != 0 && (fstat(dirfd, &st) < 0 || uid != st.st_uid)) {
+		stranger(uid, err);
+		return err_wrap(err, "'%s'", path);
+	}
 	*fd_out = sock;
 	sock = -1;
 	return 0;

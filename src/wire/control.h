@@ -2,7 +2,8 @@
  *
  *  1. A unix stream socket RUNTIME/s-7k2m9q.sock, one per session, named by its id; RUNTIME is paths_runtime("") with
  *     mode 0700 and our owner, the socket has mode 0600. Whoever connects must have the supervisor's uid or be root
- *     (SO_PEERCRED, both ways); others are closed without a word.
+ *     (SO_PEERCRED, both ways); others are closed without a word. A session that is shared has a second one beside its
+ *     file, for the members of a group, who may watch or decide (control/share.h); WELCOME has "role" for them.
  *  2. Frames of wire/frame.h, no descriptors, body one JSON object of at most CONTROL_MAX_BODY bytes.
  *  3. The client begins with HELLO {version, min, program, name, tty, watch}. version is the newest protocol it speaks,
  *     min the oldest. name and tty are claims; uid and pid are taken from the kernel. watch: true asks for a connection

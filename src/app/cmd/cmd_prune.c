@@ -13,6 +13,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "control/share.h"
 #include "control/socket.h"
 #include "record/read/lease.h"
 
@@ -126,6 +127,9 @@ static int remove_one(const struct session_file *f, struct err *err)
 		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
 		unlink(name);
 	}
+	CLEANUP(free_ptr) char *shared = share_socket(f->path); /* of one that was killed */
+	if (rc == 0)
+		unlink(shared);
 	close(lease);
 	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", f->id);
 	CLEANUP(free_ptr) char *boxes = paths_state(tail);

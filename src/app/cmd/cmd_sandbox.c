@@ -14,6 +14,7 @@
 #include "app/front/unmerged.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "control/share.h"
 #include "control/socket.h"
 #include "record/record.h"
 
@@ -33,8 +34,9 @@ static int find_live(struct cmd_ctx *ctx, const char *text, char **path, char **
 	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
 	session_close(&s);
 	if (!live)
-		return err_set(err, ERR_CLOSED, "session %s does not run any more; look at it with: sandglass replay %s", id, id);
-	*socket = control_path(id);
+		return err_set(err, ERR_CLOSED, "session %s does not run any more; look at it with: sandglass replay %s", id,
+			       text && strchr(text, '/') ? text : id);
+	*socket = share_find(id, *path);
 	return 0;
 }
 

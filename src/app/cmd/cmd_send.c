@@ -13,6 +13,7 @@
 #include "app/super/live.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "control/share.h"
 #include "control/socket.h"
 #include "loop/loop.h"
 
@@ -95,13 +96,23 @@ static int the_only_one(const struct strv *ids, const struct control_client_opts
 	return err_set(err, ERR_USAGE, "several sessions run, say which one (--in ID): %s", buf_cstr(&all));
 }
 
+/* A path: of a session file (one that is shared with us, too), or of a socket. */
+static int by_path(const char *text, const struct control_client_opts *o, struct control_client **out, struct err *err)
+{
+	CLEANUP(free_ptr) char *name = NULL;
+	CLEANUP(free_ptr) char *id = NULL;
+	bool file = session_file_name(strrchr(text, '/') + 1, &name, &id);
+	CLEANUP(free_ptr) char *socket = file ? share_find(id, text) : xstrdup(text);
+	return control_client_open(out, socket, o, NULL, NULL, err);
+}
+
 int live_open(const char *text, bool watch, struct control_client **out, struct err *err)
 {
 	struct strv ids = STRV_INIT;
 	struct control_client_opts o = { .watch = watch };
 	int rc = control_list(&ids, err);
 	if (rc == 0 && text && strchr(text, '/'))
-		rc = control_client_open(out, text, &o, NULL, NULL, err);
+		rc = by_path(text, &o, out, err);
 	else if (rc == 0 && !ids.nr)
 		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
 	else if (rc == 0 && text)
@@ -269,8 +280,12 @@ static int send(struct cmd_ctx *ctx, struct control_client *c, json_t *words, js
 {
 	json_t *result;
 	if (!control_client_knows(c, ctx->command->name)) {
+		const char *role = json_str(control_client_welcome(c), "role", "");
 		json_decref(words);
 		json_decref(opts);
+		if (*role)
+			return err_set(err, ERR_DENIED, "'%s' is for its owner: this session is shared with you to %s", ctx->command->name,
+				       role);
 		return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) does not know '%s' yet",
 			       json_str(control_client_welcome(c), "program", "an older one"), ctx->command->name);
 	}
@@ -335,7 +350,7 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 	if (session_open(&s, a->path, err) < 0)
 		return -1;
 	/* one that ends just now answers nobody any more and still holds its file */
-	CLEANUP(free_ptr) char *socket = control_path(session_id(s));
+	CLEANUP(free_ptr) char *socket = share_find(session_id(s), session_path(s));
 	for (int i = 0; i < CLOSING_TICKS && session_live(s) && access(socket, F_OK) != 0; i++)
 		usleep(CLOSING_TICK_US);
 	if (session_live(s))

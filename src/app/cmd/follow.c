@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "control/client.h"
-#include "control/socket.h"
+#include "control/share.h"
 
 enum { LOOK_MS = 200, SURE_MS = 5000 };
 
@@ -27,7 +27,7 @@ struct follow *follow_new(struct session *s)
 	struct follow *f = NEW(struct follow);
 	struct control_client_opts o = { .watch = true };
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *path = control_path(session_id(s));
+	CLEANUP(free_ptr) char *path = share_find(session_id(s), session_path(s));
 	f->session = s;
 	if (!session_live(s) || control_client_open(&f->client, path, &o, &ops, f, &err) < 0)
 		f->client = NULL;

@@ -1,6 +1,7 @@
 #include "app/front/front_act.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 
@@ -43,6 +44,7 @@ struct hands *hands_new(const char *socket, bool watch, struct err *err)
 		free(h);
 		return NULL;
 	}
+	h->watch |= !strcmp(hands_role(h), "watch");
 	return h;
 }
 
@@ -85,6 +87,11 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 struct act hands_act(struct hands *h)
 {
 	return h && !h->watch ? (struct act){ .command = command, .self = h } : (struct act){ 0 };
+}
+
+const char *hands_role(const struct hands *h)
+{
+	return json_str(control_client_welcome(h->c), "role", "");
 }
 
 const char *hands_path(const struct hands *h)

@@ -11,6 +11,7 @@ struct hands;
 struct hands *hands_new(const char *socket, bool watch, struct err *err);
 void hands_free(struct hands **h);
 struct act hands_act(struct hands *h); /* borrows @h; read-only for NULL and for watchers */
+const char *hands_role(const struct hands *h); /* "" it is ours; "watch", "decide": shared with us. Borrows */
 const char *hands_path(const struct hands *h); /* of the session file; borrows */
 int hands_fd(const struct hands *h);
 bool hands_pump(void *h);        /* false: the supervisor has gone */

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,13 +54,16 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		src.wants_write = hands_wants_write;
 		src.self = h;
 	}
+	const char *role = h ? hands_role(h) : "";
 	struct console_opts o = {
 		.source = &src,
 		.nr_sources = 1,
-		.shell = fo->watch ? NULL : own_shell,
+		.shell = fo->watch || *role ? NULL : own_shell,
 		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
 		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
-			    fo->watch ? "watching: nothing can be changed from here" : fo->greeting,
+			    fo->watch ? "watching: nothing can be changed from here" :
+			    !strcmp(role, "watch") ? "this session is shared with you to watch: nothing can be changed from here" :
+			    !strcmp(role, "decide") ? "this session is shared with you: what waits, you may decide" : fo->greeting,
 		.notes_fd = fo->notes,
 	};
 	struct looks looks;

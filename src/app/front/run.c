@@ -19,6 +19,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "control/share.h"
 
 enum { SCRIPT_MAX = 4 << 20 };
 
@@ -280,6 +281,17 @@ static int print_plan(struct cmd_ctx *ctx, json_t *o)
 	return EXIT_DONE;
 }
 
+/* The one line that those need who are to look at it. */
+static void tell_share(struct cmd_ctx *ctx, const json_t *o, const char *path)
+{
+	const char *share = json_str(o, "share", NULL);
+	if (!share || ctx->quiet || ctx->json)
+		return;
+	int n = (int)strcspn(share, ":");
+	fprintf(ctx->err, "sandglass: group %.*s %s it with: sandglass attach %s\n", n, share,
+		!strcmp(share + n, ":decide") ? "sees and decides" : "watches", path);
+}
+
 /* Starts what @o says and stays with it. */
 int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 {
@@ -291,6 +303,7 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
 		return cmd_fail_with(ctx, status, "%s", err.text);
+	tell_share(ctx, o, sp.path);
 	if (detach) {
 		if (ctx->json) {
 			json_t *j = json_object();
@@ -337,6 +350,19 @@ static int cassette_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return 0;
 }
 
+/* All that can be wrong with it is told before anything starts. */
+static int share_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
+{
+	struct share share;
+	const char *text = cmd_opt(ctx, "share");
+	if (!text)
+		return 0;
+	json_put_str(o, "share", text);
+	if (share_parse(text, &share, err) < 0 || dir_make(ctx->sessions, 0700, err) < 0)
+		return -1;
+	return share_reach(ctx->sessions, &share, err);
+}
+
 int cmd_run(struct cmd_ctx *ctx)
 {
 	CLEANUP(json_release) json_t *o = json_object();
@@ -348,7 +374,7 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
 	if (common_opts(ctx, o, &err) < 0 || (task ? built_in(ctx, task, o, &err) : load_script(ctx, o, &err)) < 0)
 		return cmd_fail(ctx, &err);
-	if (cassette_opts(ctx, o, &err) < 0)
+	if (cassette_opts(ctx, o, &err) < 0 || share_opts(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (cmd_has(ctx, "dry"))
 		return print_plan(ctx, o);

@@ -158,6 +158,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.hold = json_str(j, "hold", NULL),
 		.policy = (const char *const *)policy,
 		.notify = json_str(j, "notify", NULL),
+		.share = json_str(j, "share", NULL),
 		.budget = json_object_get(j, "budget"),
 		.roots = json_object_get(j, "roots"),
 		.secrets = json_object_get(j, "secrets"),

@@ -13,7 +13,7 @@ struct spawned {
 void spawned_release(struct spawned *s);
 
 /* @opts: the fields of struct super_opts by name ("name","script_path","script","args","sessions_dir","resume","model",
- * "backend","hold","policy","notify","budget","roots","step","no_input","accept_reduced"). Returns an exit status: 0 when
+ * "backend","hold","policy","notify","share","budget","roots","step","no_input","accept_reduced"). Returns an exit status: 0 when
  * it runs, else @err says why it does not. */
 NODISCARD int spawn_supervisor(const json_t *opts, struct spawned *out, struct err *err);
 

@@ -408,6 +408,7 @@ static json_t *kept_options(const struct super_opts *o)
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
 	json_put_flag(k, "accept_reduced", o->accept_reduced);
 	json_put_str(k, "notify", o->notify);
+	json_put_str(k, "share", o->share);
 	return k;
 }
 
@@ -546,7 +547,7 @@ static int compose(struct super *s, struct err *err)
 	s->state_dir = paths_state(tail);
 	if (super_box_init(s, err) < 0)
 		return EXIT_SANDBOX;
-	if (super_listen(s, err) < 0)
+	if (super_listen(s, err) < 0 || super_share(s, err) < 0)
 		return EXIT_UNSUCCESSFUL;
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		s->sig[i] = loop_signal_new(s->loop, signals[i], on_signal, s);

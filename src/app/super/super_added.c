@@ -226,3 +226,18 @@ void added_drop(struct super *s)
 	added_free(s->added);
 	s->added = NULL;
 }
+
+/* "406,407": the held actions that were named as going with a pattern or a rule. "none" is none. */
+int added_others(const char *list, json_t *out, struct err *err)
+{
+	const char *p = list;
+	while (strcmp(list, "none") != 0 && *p) {
+		char *end;
+		uint64_t id = strtoull(p += *p == '#', &end, 10);
+		if (end == p || !id || (*end && *end != ','))
+			return err_set(err, ERR_USAGE, "--others '%s' is not a list of numbers like 406,407, or 'none'", list);
+		json_array_append_new(out, json_integer((json_int_t)id));
+		p = *end ? end + 1 : end;
+	}
+	return 0;
+}

@@ -17,4 +17,7 @@ NODISCARD int added_begin(struct super *s, uint64_t ticket, const struct decide 
 			  struct err *err);
 void added_drop(struct super *s);
 
+/* Reads --others ("406,407", "none") into the array @out. */
+NODISCARD int added_others(const char *list, json_t *out, struct err *err);
+
 #endif

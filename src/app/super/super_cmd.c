@@ -41,21 +41,6 @@ static int parse_id(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
-/* "406,407": the held actions that were named as going with a pattern or a rule. "none" is none. */
-static int read_others(const char *list, json_t *out, struct err *err)
-{
-	const char *p = list;
-	while (strcmp(list, "none") != 0 && *p) {
-		char *end;
-		uint64_t id = strtoull(p += *p == '#', &end, 10);
-		if (end == p || !id || (*end && *end != ','))
-			return err_set(err, ERR_USAGE, "--others '%s' is not a list of numbers like 406,407, or 'none'", list);
-		json_array_append_new(out, json_integer((json_int_t)id));
-		p = *end ? end + 1 : end;
-	}
-	return 0;
-}
-
 /* What the words and options of approve and deny say. */
 static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 {
@@ -80,7 +65,7 @@ static int decide(struct ask_for *a, struct decide *d, json_t *out, struct err *
 {
 	const char *rule = command_opt(a->line, "rule"), *list = command_opt(a->line, "others");
 	CLEANUP(json_release) json_t *others = json_array();
-	if (read_decide(a, d, err) < 0 || (list && read_others(list, others, err) < 0))
+	if (read_decide(a, d, err) < 0 || (list && added_others(list, others, err) < 0))
 		return -1;
 	if (list && !rule && !d->waiver)
 		return err_set(err, ERR_USAGE, "--others goes with --session or --rule");

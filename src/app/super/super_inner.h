@@ -213,6 +213,7 @@ void policy_hosts_free(struct super *s);
 
 /* --- super_cmd.c --- */
 NODISCARD int super_listen(struct super *s, struct err *err); /* opens the control socket */
+NODISCARD int super_share(struct super *s, struct err *err); /* --share; after super_listen */
 void super_changed(struct super *s); /* the standing state has changed: whoever is attached learns it */
 
 #endif

@@ -1,0 +1,186 @@
+#include "control/share.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "control/socket.h"
+
+#ifndef SO_PEERGROUPS
+#define SO_PEERGROUPS 59
+#endif
+
+static const char suffix[] = ".glass";
+
+static bool in_group(gid_t gid)
+{
+	gid_t list[1024];
+	int nr = getgroups(ARRAY_LEN(list), list);
+	bool in = geteuid() == 0 || getegid() == gid;
+	for (int i = 0; i < nr && !in; i++)
+		in = list[i] == gid;
+	return in;
+}
+
+int share_parse(const char *text, struct share *out, struct err *err)
+{
+	size_t n = strcspn(text, ":");
+	const char *role = text[n] ? text + n + 1 : "watch";
+	struct share s = { .decide = !strcmp(role, "decide") };
+	if (!s.decide && strcmp(role, "watch") != 0)
+		return err_set(err, ERR_USAGE, "--share '%s': '%s' is neither watch nor decide", text, role);
+	if (!n || n >= sizeof(s.group))
+		return err_set(err, ERR_USAGE, "--share '%s': name a group of this machine, as in devs:decide", text);
+	memcpy(s.group, text, n);
+	const struct group *g = getgrnam(s.group);
+	if (!g)
+		return err_set(err, ERR_USAGE, "--share: there is no group '%s' on this machine ('id' lists yours)", s.group);
+	s.gid = g->gr_gid;
+	if (!in_group(s.gid))
+		return err_set(err, ERR_USAGE, "--share: you are not in group '%s', so you cannot share with it ('id' lists yours)",
+			       s.group);
+	*out = s;
+	return 0;
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------------- */
+
+static bool lets_through(const struct stat *st, gid_t gid)
+{
+	return st->st_mode & (st->st_gid == gid ? S_IXGRP : S_IXOTH);
+}
+
+/* Folders that we made for sessions. */
+static bool is_ours(const char *dir, const char *sessions)
+{
+	CLEANUP(free_ptr) char *data = paths_data("");
+	struct stat a, b;
+	if (!strcmp(dir, sessions))
+		return true;
+	return stat(dir, &a) == 0 && stat(data, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+}
+
+/* Calls for every folder on the way to @dir, from the top; adds those that keep the group out and are not ours to @closed,
+ * opens the others if @mend. */
+static int walk(const char *dir, const struct share *s, bool mend, struct buf *closed, struct err *err)
+{
+	size_t len = strlen(dir);
+	for (size_t i = 1; i <= len; i++) {
+		if (dir[i] != '/' && dir[i])
+			continue;
+		CLEANUP(free_ptr) char *part = xstrndup(dir, i);
+		struct stat st;
+		if (stat(part, &st) < 0)
+			return err_sys(err, "cannot look at '%s'", part);
+		if (lets_through(&st, s->gid))
+			continue;
+		if (!is_ours(part, dir) || st.st_uid != geteuid())
+			buf_printf(closed, " %s", part);
+		else if (mend && chmod(part, (st.st_mode & 07777) | S_IXOTH | (st.st_gid == s->gid ? S_IXGRP : 0)) < 0)
+			return err_sys(err, "cannot let group '%s' through '%s'", s->group, part);
+	}
+	return 0;
+}
+
+static int reach(const char *dir, const struct share *s, bool mend, struct err *err)
+{
+	CLEANUP(free_ptr) char *full = realpath(dir, NULL);
+	CLEANUP(buf_release) struct buf closed = BUF_INIT;
+	if (!full)
+		return err_sys(err, "cannot look at '%s'", dir);
+	if (walk(full, s, mend, &closed, err) < 0)
+		return -1;
+	if (!closed.len)
+		return 0;
+	return err_set(err, ERR_DENIED, "--share: group '%s' cannot come to '%s'; either: chmod o+x%s  or put sessions elsewhere: --sessions DIR",
+		       s->group, dir, buf_cstr(&closed));
+}
+
+int share_reach(const char *dir, const struct share *s, struct err *err)
+{
+	return reach(dir, s, false, err);
+}
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? xstrndup(path, slash == path ? 1 : (size_t)(slash - path)) : xstrdup(".");
+}
+
+int share_open(const char *path, const struct share *s, struct err *err)
+{
+	static const char *const tail[] = { "", "-wal", "-shm", "-lease" };
+	CLEANUP(free_ptr) char *dir = folder_of(path);
+	if (reach(dir, s, true, err) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
+		CLEANUP(free_ptr) char *file = xasprintf("%s%s", path, tail[i]);
+		if (chown(file, (uid_t)-1, s->gid) < 0 || chmod(file, 0640) < 0) {
+			if (errno == ENOENT && i > 0)
+				continue;
+			return err_sys(err, "cannot let group '%s' read '%s'", s->group, file);
+		}
+	}
+	return 0;
+}
+
+/* --- the socket ------------------------------------------------------------------------------------------------------ */
+
+char *share_socket(const char *path)
+{
+	size_t n = strlen(path), cut = sizeof(suffix) - 1;
+	if (n > cut && !strcmp(path + n - cut, suffix))
+		n -= cut;
+	return xasprintf("%.*s.sock", (int)n, path);
+}
+
+char *share_find(const char *id, const char *path)
+{
+	CLEANUP(free_ptr) char *own = control_path(id);
+	CLEANUP(free_ptr) char *shared = share_socket(path);
+	return access(own, F_OK) != 0 && access(shared, F_OK) == 0 ? take(&shared) : take(&own);
+}
+
+int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out, struct err *err)
+{
+	CLEANUP(free_ptr) char *socket = share_socket(path);
+	CLEANUP(free_ptr) char *dir = folder_of(socket);
+	const char *slash = strrchr(socket, '/');
+	if (control_listen_at(dir, slash ? slash + 1 : socket, 0660, s->gid, fd_out, err) < 0)
+		return -1;
+	*socket_out = take(&socket);
+	return 0;
+}
+
+bool share_member(int sock, gid_t gid)
+{
+	struct ucred cred;
+	socklen_t len = sizeof(cred);
+	gid_t list[1024];
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0)
+		return false;
+	if (cred.gid == gid)
+		return true;
+	len = sizeof(list);
+	if (getsockopt(sock, SOL_SOCKET, SO_PEERGROUPS, list, &len) < 0)
+		return false;
+	for (size_t i = 0; i < len / sizeof(*list); i++)
+		if (list[i] == gid)
+			return true;
+	return false;
+}
+
+char *share_user(uid_t uid)
+{
+	const struct passwd *pw = getpwuid(uid);
+	return pw ? xstrdup(pw->pw_name) : xasprintf("uid %u", uid);
+}
