@@ -166,10 +166,15 @@ UNIT := $(wildcard tests/unit/*/t_*.c)
 UNIT_BIN := $(patsubst tests/unit/%.c,$B/tests/%,$(UNIT))
 .SECONDEXPANSION:
 $(filter $B/tests/script/%,$(UNIT_BIN)): | $B/sandglass-host
-$B/tests/%: tests/unit/%.c tests/unit/tap.h $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*)))) $(GEN)
+# what tests are made of: compiled apart, so that a change of an archive only links anew
+$B/test-objs/%.o: tests/%.c $(GEN)
+	@mkdir -p $(@D)
+	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP -c $< -o $@
+.SECONDARY:
+$B/tests/%: $B/test-objs/unit/%.o $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*))))
 	@mkdir -p $(@D)
 	@echo "  TEST  $@"
-	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(LIBS_$(subst /,,$(dir $*))) $(LIBS_ALL)
 
 # tests that open boxes need the small programs
@@ -228,15 +233,15 @@ unit-programs: $(UNIT_BIN)
 # programs that only tests and measurements use
 HELPER_BIN := $(patsubst tests/%.c,$B/helpers/%,$(wildcard tests/sessions/make_session.c tests/bench/bench_*.c tests/crash/*.c tests/drivers/*.c tests/hostile/*.c))
 helpers: $(HELPER_BIN)
-$B/helpers/bench/bench_lua: tests/bench/bench_lua.c $(call lib,script wire base) $(GEN)
+$B/helpers/bench/bench_lua: $B/test-objs/bench/bench_lua.o $(call lib,script wire base)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group \
 		$(LIBS_script) $(LIBS_base)
-$B/helpers/%: tests/%.c $(call lib,app control proxy sandbox action http query record read guest loop wire base) $B/libui.a $(GEN)
+$B/helpers/%: $B/test-objs/%.o $(call lib,app control proxy sandbox action http query record read guest loop wire base) $B/libui.a
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
-	@$(CC) $(ALL_CFLAGS) -Itests/unit -MMD -MP $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL)
+	@$(CC) $(ALL_CFLAGS) $(LDFLAGS_ALL) -o $@ $< -Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL)
 
 # Fuzz targets: with a plain main they replay their corpus in `make test`; `make fuzz` (clang) looks for more.
 FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
