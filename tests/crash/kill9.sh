@@ -35,6 +35,20 @@ family() {
 	done
 	echo $all
 }
+# waits until none of these processes is left; names those that stay
+gone() {
+	local p left
+	for _ in $(seq 300); do
+		left=
+		for p in "$@"; do [ -d "/proc/$p" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$p/stat" 2>/dev/null)" != Z ] && left="$left $p"; done
+		[ -z "$left" ] && return 0
+		sleep 0.1
+	done
+	for p in $left; do
+		echo "# survivor of $want in round $round: $(grep -E '^(Name|State|Pid|PPid):' "/proc/$p/status" | tr -s '\t\n' ' ') $(tr '\0' ' ' <"/proc/$p/cmdline") $(grep -o 'sandglass-.*' "/proc/$p/cgroup" | head -1)"
+	done
+	return 1
+}
 who_is() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | cut -d' ' -f1; }
 lost=0 unverified=0 survivors=0 open=0 done_=0 hit=
 RANDOM=${SEED:-4711}
@@ -55,19 +69,13 @@ for round in $(seq "$rounds"); do
 	hit="$hit$want "
 	kill -9 "$victim" 2>/dev/null
 	if [ "$victim" = "$sup" ]; then
-		for _ in $(seq 50); do
-			left=0
-			for p in $all; do [ -d "/proc/$p" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$p/stat" 2>/dev/null)" != Z ] && left=1; done
-			[ $left = 0 ] && break
-			sleep 0.1
-		done
-		[ $left = 0 ] || survivors=$((survivors + 1))
+		gone $all || survivors=$((survivors + 1))
 		"$sg" verify "$id" >"$t/out" 2>&1 || unverified=$((unverified + 1))
 		timeout 60 "$sg" resume "$id" --no-input >"$t/out" 2>&1 </dev/null || true
 	else
 		for _ in $(seq 600); do kill -0 "$sup" 2>/dev/null || break; sleep 0.1; done
 		kill -0 "$sup" 2>/dev/null && { lost=$((lost + 1)); kill -9 "$sup"; }
-		for p in $all; do [ "$p" != "$sup" ] && [ -d "/proc/$p" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$p/stat" 2>/dev/null)" != Z ] && survivors=$((survivors + 1)); done
+		gone $all || survivors=$((survivors + 1))
 	fi
 	"$sg" verify "$id" >"$t/verify" 2>&1 || { unverified=$((unverified + 1)); cp "$t/verify" "$t/out"; }
 	grep -q 'actions are open' "$t/verify" && { open=$((open + 1)); cp "$t/verify" "$t/out"; }
