@@ -49,7 +49,7 @@ gone() {
 	done
 	return 1
 }
-who_is() { tr '\0' ' ' <"/proc/$1/cmdline" 2>/dev/null | cut -d' ' -f1; }
+who_is() { { tr "\0" " " <"/proc/$1/cmdline"; } 2>/dev/null | cut -d" " -f1; }
 lost=0 unverified=0 survivors=0 open=0 done_=0 hit=
 RANDOM=${SEED:-4711}
 for round in $(seq "$rounds"); do
