@@ -4,7 +4,7 @@ set -eu
 build="gcc make pkg-config libc6-dev libncurses-dev liblua5.4-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev libuv1-dev
 libseccomp-dev libsodium-dev libzstd-dev libjansson-dev libutf8proc-dev libvterm-dev libarchive-dev"
 run="bubblewrap"
-test="git tmux sqlite3 python3 openssl xxd locales-all procps zstd e2fsprogs"
+test="git tmux sqlite3 python3 openssl xxd locales-all procps zstd e2fsprogs openssh-server openssh-client"
 if ! command -v dpkg-query >/dev/null; then
 	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, SQLite >= 3.40, libgit2 >= 1.5, libuv," >&2
 	echo "libseccomp, libsodium, zstd, jansson, utf8proc, libvterm, libarchive (with headers; static jansson, sodium" >&2

@@ -53,7 +53,13 @@ local sg = {}
 
 ---@class sg.SandboxOpts
 ---@field name string?
----@field backend string?   # "process" (default), "container", "vm", "host", a plugin
+---@field backend string?   # "process" (default), "container", "ssh", "vm", "kubernetes", "host", a plugin
+---@field host string?      # backend ssh: "user@machine"; with user, port, key, config, dir
+---@field user string?
+---@field port integer?
+---@field key string?       # file of a key
+---@field config string?    # instead of ~/.ssh/config
+---@field dir string?       # folder for boxes on that machine
 ---@field image (string|{dir:string})? name at the engine, or a root file system on this machine (container boxes)
 ---@field build (string|table)? folder with a Dockerfile, a Dockerfile, or {dir=, file=, args=, net=} (container boxes)
 ---@field repo string|table<string,string>?
@@ -62,7 +68,6 @@ local sg = {}
 ---@field net "none"|string[]?         # "host:port" that may be reached
 ---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? }?
 ---@field env table<string,string>?
----@field user string?
 ---@field keep boolean?
 ---@field policy string?
 ---@field expose string[]?  # masked paths that the box shall see

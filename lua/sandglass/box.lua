@@ -408,6 +408,10 @@ local SANDBOX = {
   expose = "list",
   accept = "string", options = "table",
 }
+-- What one backend alone understands; it travels in the options.
+local OWN = {
+  ssh = { host = "string", user = "string", port = "integer", key = "string", config = "string", dir = "string" },
+}
 local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
 local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes",
   "mcp", "pyodide" }
@@ -430,9 +434,27 @@ local function repositories(o)
   return r
 end
 
+-- The options of @o that are the backend's own, together with those that stand in o.options.
+local function own_options(o, backend)
+  local own, spec, all = OWN[backend], {}, nil
+  for k, v in pairs(SANDBOX) do spec[k] = v end
+  for k, v in pairs(own or {}) do spec[k] = v end
+  check.options("sandbox", o, spec)
+  for k in pairs(own or {}) do
+    if o[k] ~= nil and not all then
+      all = {}
+      for name, v in pairs(o.options or {}) do all[name] = v end
+    end
+    if o[k] ~= nil then all[k] = o[k] end
+  end
+  return all or o.options
+end
+
 -- Opens a box; raises when that fails, since nothing can follow without it.
 function M.sandbox(o)
-  o = check.options("sandbox", o, SANDBOX)
+  local backend = type(o) == "table" and o.backend or rt.env.backend
+  local options = own_options(o or {}, backend)
+  o = o or {}
   if o.backend then known_backend(o.backend) end
   if type(o.net) == "string" and o.net ~= "none" then
     fail("sandbox: net is \"none\" or a list of \"host:port\", not \"%s\"", o.net)
@@ -450,7 +472,7 @@ function M.sandbox(o)
     repo = repositories(o), copy = o.copy,
     net = o.net,
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
-    options = o.options,
+    options = options,
   })
   if not v then error(err, 0) end
   return M.handle(v)

@@ -198,6 +198,10 @@ static int remove_children(int dir, int top, dev_t dev, unsigned *serial, bool *
 			errno = EXDEV;
 			rc = -1;
 		} else if (unlinkat(dir, e->d_name, AT_REMOVEDIR) < 0) {
+			if (errno != ENOTEMPTY && errno != EEXIST) { /* trying again would not help */
+				rc = errno == ENOENT ? 0 : -1;
+				continue;
+			}
 			*again = true;
 			if ((st.st_mode & 0700) != 0700)
 				make_enterable(dir, e->d_name);
@@ -221,6 +225,8 @@ int dir_remove(const char *path, struct err *err)
 		return errno == ENOENT ? 0 : err_sys(err, "cannot look at '%s'", path);
 	if (!S_ISDIR(st.st_mode))
 		return unlink(path) < 0 ? err_sys(err, "cannot remove '%s'", path) : 0;
+	if ((st.st_mode & 0700) != 0700)
+		make_enterable(AT_FDCWD, path);
 	CLEANUP(fd_close) int top = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (top < 0)
 		return err_sys(err, "cannot open '%s'", path);

@@ -127,6 +127,9 @@ struct box_tree_ops {
 	/* Any thread: the option "lowers" (process.h) with which another box begins on the files of this one as they are.
 	 * While that box is open this one must be frozen or gone. Returns owned; NULL: the driver cannot. */
 	json_t *(*lowers)(struct box *b);
+	/* Before a walk, where what is walked is a copy of what lies elsewhere (mirror.h): brings it up to date. NULL: it is
+	 * the box's own. */
+	int (*fresh)(struct box *b, struct err *err);
 };
 
 struct box {

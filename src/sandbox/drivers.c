@@ -3,11 +3,15 @@
 
 #include "sandbox/driver.h"
 #include "sandbox/container.h"
+#include "sandbox/host.h"
 #include "sandbox/process.h"
+#include "sandbox/ssh.h"
 
 static const struct driver *const drivers[] = {
 	&driver_process,
 	&driver_container,
+	&driver_ssh,
+	&driver_host,
 };
 
 const struct driver *driver_at(size_t i)

@@ -71,6 +71,9 @@ struct guest_attach {
  * fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
 
+/* What commands may touch of a system that is not the box's own: its programs and settings to read. Returns the number. */
+size_t guest_rules_shared(const struct guest_rule **out);
+
 /* --- runs ---
  * prepare forks, sets up and waits; go lets it exec. @o and what it points to are copied. Never NULL: failures arrive
  * as on_exit (guest_run_failure tells which step). A command that cannot be found ends with 127, one that cannot be

@@ -39,6 +39,31 @@ static const struct guest_rule defaults[] = {
 	{ "/dev/pts", RW | GUEST_DEVICE },
 };
 
+static const struct guest_rule shared[] = {
+	{ "/usr", RX },
+	{ "/bin", RX },
+	{ "/sbin", RX },
+	{ "/lib", RX },
+	{ "/lib32", RX },
+	{ "/lib64", RX },
+	{ "/etc", GUEST_READ },
+	{ "/proc", GUEST_READ },
+	{ "/dev/null", RW | GUEST_DEVICE },
+	{ "/dev/zero", RW },
+	{ "/dev/full", RW },
+	{ "/dev/random", GUEST_READ },
+	{ "/dev/urandom", GUEST_READ },
+	{ "/dev/tty", RW | GUEST_DEVICE },
+	{ "/dev/ptmx", RW | GUEST_DEVICE },
+	{ "/dev/pts", RW | GUEST_DEVICE },
+};
+
+size_t guest_rules_shared(const struct guest_rule **out)
+{
+	*out = shared;
+	return ARRAY_LEN(shared);
+}
+
 /* The workspace and the home folder are mounted last, and again with each rotation. */
 static bool wanted(const struct guest_attach *a, const struct guest_rule *r)
 {

@@ -27,6 +27,7 @@ struct call {
 };
 
 struct mirror {
+	struct mirror *next; /* of all */
 	struct loop *loop;
 	struct loop_wake *wake;
 	struct mirror_opts o;
@@ -37,6 +38,8 @@ struct mirror {
 	bool over;
 	struct listing far; /* as it was when both sides were equal */
 };
+
+static struct mirror *mirrors;
 
 /* --- from a worker to the loop and back --- */
 
@@ -92,10 +95,21 @@ static int ask(struct mirror *m, const char *verb, const void *in, size_t len, s
 	return c.err.code ? -1 : 0;
 }
 
+/* The program ends while a worker waits for a far side that does not answer: nobody turns the loop any more. */
+static void at_exit(void)
+{
+	for (struct mirror *m = mirrors; m; m = m->next)
+		mirror_over(m);
+}
+
 struct mirror *mirror_new(const struct mirror_opts *o)
 {
+	static bool known;
 	struct mirror *m = NEW(struct mirror);
-	*m = (struct mirror){ .loop = o->loop, .o = *o, .far_root = xstrdup(o->far_root) };
+	if (!known)
+		known = atexit(at_exit) == 0;
+	*m = (struct mirror){ .next = mirrors, .loop = o->loop, .o = *o, .far_root = xstrdup(o->far_root) };
+	mirrors = m;
 	m->wake = loop_wake_new(o->loop, on_wake, m);
 	pthread_mutex_init(&m->lock, NULL);
 	pthread_cond_init(&m->answered, NULL);
@@ -119,6 +133,11 @@ void mirror_free(struct mirror **mp)
 	struct mirror *m = take(mp);
 	if (!m)
 		return;
+	for (struct mirror **at = &mirrors; *at; at = &(*at)->next)
+		if (*at == m) {
+			*at = m->next;
+			break;
+		}
 	loop_wake_free(&m->wake);
 	pthread_mutex_destroy(&m->lock);
 	pthread_cond_destroy(&m->answered);
@@ -280,12 +299,12 @@ int mirror_push(struct mirror *m, struct err *err)
 /* --- coming here --- */
 
 /* Fetches what @c wants, in pieces, into its contents. */
-static int fetch(struct mirror *m, struct changes *c, struct err *err)
+static int fetch(struct mirror *m, struct mirror_news *c, struct err *err)
 {
 	for (size_t i = 0; i < c->nr_want;) {
 		CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
-		size_t end = changes_ask(c, i, &in);
-		if (ask(m, "get", in.data, in.len, &out, err) < 0 || changes_take(c, i, end, &out, err) < 0)
+		size_t end = mirror_ask(c, i, &in);
+		if (ask(m, "get", in.data, in.len, &out, err) < 0 || mirror_take(c, i, end, &out, err) < 0)
 			return -1;
 		while (i < end && c->want[i].whole)
 			i++;
@@ -303,12 +322,12 @@ int mirror_pull(struct mirror *m, struct err *err)
 	}
 	if (same)
 		return 0;
-	struct changes c = { .contents = memfd_create("mirror", MFD_CLOEXEC) };
+	struct mirror_news c = { .contents = memfd_create("mirror", MFD_CLOEXEC) };
 	CLEANUP(fd_close) int root = open_here(m, err);
-	changes_find(&c, &m->far, &now);
+	mirror_find(&c, &m->far, &now);
 	int rc = root < 0 ? -1 : fetch(m, &c, err);
 	if (rc == 0) {
-		changes_plan(&c);
+		mirror_plan(&c);
 		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents, 1, err) : 0;
 	}
 	if (rc == 0) {
@@ -317,7 +336,7 @@ int mirror_pull(struct mirror *m, struct err *err)
 		now = (struct listing){ 0 };
 	} else
 		buf_reset(&m->far.digest);
-	changes_release(&c);
+	mirror_release(&c);
 	listing_release(&now);
 	return rc < 0 ? err_wrap(err, "cannot bring over what the box has changed") : 0;
 }

@@ -115,7 +115,7 @@ static const struct manifest_entry *find(const struct listing *l, const char *pa
 	return NULL;
 }
 
-static void open_up(struct changes *c, const struct manifest_entry *dir)
+static void open_up(struct mirror_news *c, const struct manifest_entry *dir)
 {
 	if (!dir || dir->kind != MANIFEST_DIR || (dir->mode & 0300) == 0300)
 		return;
@@ -123,14 +123,14 @@ static void open_up(struct changes *c, const struct manifest_entry *dir)
 		strv_push(&c->opened, dir->path);
 }
 
-static void open_parent(struct changes *c, const struct listing *old, const char *path)
+static void open_parent(struct mirror_news *c, const struct listing *old, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	if (slash)
 		open_up(c, find(old, path, (size_t)(slash - path)));
 }
 
-static void removed(struct changes *c, const struct listing *old, const struct manifest_entry *e)
+static void removed(struct mirror_news *c, const struct listing *old, const struct manifest_entry *e)
 {
 	const char *top = c->nr_removed ? c->removed[c->nr_removed - 1]->path : NULL;
 	size_t len = top ? strlen(top) : 0;
@@ -142,7 +142,7 @@ static void removed(struct changes *c, const struct listing *old, const struct m
 	c->removed[c->nr_removed++] = e;
 }
 
-static void set(struct changes *c, const struct listing *old, struct manifest_entry *e)
+static void set(struct mirror_news *c, const struct listing *old, struct manifest_entry *e)
 {
 	if (e->kind == MANIFEST_OTHER)
 		return;
@@ -155,7 +155,7 @@ static void set(struct changes *c, const struct listing *old, struct manifest_en
 	c->want[c->nr_want++] = (struct want){ .e = e, .size = e->size };
 }
 
-void changes_find(struct changes *c, const struct listing *old, struct listing *now)
+void mirror_find(struct mirror_news *c, const struct listing *old, struct listing *now)
 {
 	c->now = now;
 	for (size_t i = 0, k = 0; i < old->nr || k < now->nr;) {
@@ -173,7 +173,7 @@ void changes_find(struct changes *c, const struct listing *old, struct listing *
 
 /* --- contents --- */
 
-size_t changes_ask(const struct changes *c, size_t i, struct buf *in)
+size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in)
 {
 	uint64_t bytes = 0;
 	size_t end = i;
@@ -188,7 +188,7 @@ size_t changes_ask(const struct changes *c, size_t i, struct buf *in)
 	return end;
 }
 
-static void stamp(struct changes *c, struct want *w, const struct manifest_entry *is)
+static void stamp(struct mirror_news *c, struct want *w, const struct manifest_entry *is)
 {
 	struct manifest_entry *e = w->e;
 	bool torn = is->size != w->size || (w->begun && is->mtime_ns != e->mtime_ns);
@@ -202,7 +202,7 @@ static void stamp(struct changes *c, struct want *w, const struct manifest_entry
 	w->begun = true;
 }
 
-static int keep(struct changes *c, struct want *w, const char *bytes, uint64_t n, struct err *err)
+static int keep(struct mirror_news *c, struct want *w, const char *bytes, uint64_t n, struct err *err)
 {
 	if (!w->got)
 		w->off = c->contents_len;
@@ -220,7 +220,7 @@ static int keep(struct changes *c, struct want *w, const char *bytes, uint64_t n
 	return 0;
 }
 
-int changes_take(struct changes *c, size_t i, size_t end, const struct buf *out, struct err *err)
+int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out, struct err *err)
 {
 	struct unpack u = { .p = buf_cstr(out), .left = out->len };
 	for (; i < end; i++) {
@@ -249,7 +249,7 @@ int changes_take(struct changes *c, size_t i, size_t end, const struct buf *out,
 
 /* --- the plan --- */
 
-static void add(struct changes *c, enum plan_kind kind, const char *path, unsigned mode, const struct want *w, const char *target)
+static void add(struct mirror_news *c, enum plan_kind kind, const char *path, unsigned mode, const struct want *w, const char *target)
 {
 	const struct plan_op op = { .kind = kind, .mode = mode & 01777, .path = path, .path_len = strlen(path),
 				    .off = w ? w->off : 0, .len = w ? w->got : 0, .target = target,
@@ -258,7 +258,7 @@ static void add(struct changes *c, enum plan_kind kind, const char *path, unsign
 	c->nr_ops++;
 }
 
-static void add_set(struct changes *c, const struct manifest_entry *e, const struct want *w)
+static void add_set(struct mirror_news *c, const struct manifest_entry *e, const struct want *w)
 {
 	switch (e->kind) {
 	case MANIFEST_FILE:
@@ -281,7 +281,7 @@ static void add_set(struct changes *c, const struct manifest_entry *e, const str
 	}
 }
 
-void changes_plan(struct changes *c)
+void mirror_plan(struct mirror_news *c)
 {
 	plan_begin(&c->plan);
 	for (size_t i = 0; i < c->opened.nr; i++)
@@ -298,7 +298,7 @@ void changes_plan(struct changes *c)
 	}
 }
 
-void changes_release(struct changes *c)
+void mirror_release(struct mirror_news *c)
 {
 	fd_close(&c->contents);
 	strv_release(&c->opened);

@@ -18,7 +18,7 @@ void listing_release(struct listing *l);
 void listing_adopt(struct listing *far, struct listing *now, const struct strv *paths);
 
 /* What leads from one manifest to the next. */
-struct changes {
+struct mirror_news {
 	int contents; /* memfd: what the files are to hold; owned */
 	uint64_t contents_len;
 	struct want {
@@ -36,11 +36,11 @@ struct changes {
 	struct buf plan;
 	size_t nr_ops;
 };
-void changes_find(struct changes *c, const struct listing *old, struct listing *now);
+void mirror_find(struct mirror_news *c, const struct listing *old, struct listing *now);
 /* Appends what to ask for from want @i on, about one piece; returns the first that is not asked for. */
-size_t changes_ask(const struct changes *c, size_t i, struct buf *in);
-NODISCARD int changes_take(struct changes *c, size_t i, size_t end, const struct buf *out, struct err *err);
-void changes_plan(struct changes *c);
-void changes_release(struct changes *c);
+size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in);
+NODISCARD int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out, struct err *err);
+void mirror_plan(struct mirror_news *c);
+void mirror_release(struct mirror_news *c);
 
 #endif

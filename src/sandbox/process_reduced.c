@@ -144,43 +144,24 @@ static void take_env(struct reduced *r)
 static void on_ready(void *self, const struct guest_info *info)
 {
 	struct reduced *r = self;
-	const unsigned rx = GUEST_READ | GUEST_EXEC, rw = GUEST_READ | GUEST_WRITE, all = rx | rw;
+	const unsigned rx = GUEST_READ | GUEST_EXEC, all = rx | GUEST_WRITE;
 	CLEANUP(free_ptr) char *workspace = path_join(r->root, "workspace");
 	CLEANUP(free_ptr) char *home = path_join(r->root, "home");
 	CLEANUP(free_ptr) char *tmp = path_join(r->root, "tmp");
-	const struct guest_rule fixed[] = {
-		{ "/usr", rx },
-		{ "/bin", rx },
-		{ "/sbin", rx },
-		{ "/lib", rx },
-		{ "/lib32", rx },
-		{ "/lib64", rx },
-		{ "/etc", GUEST_READ },
-		{ "/proc", GUEST_READ },
-		{ workspace, all },
-		{ home, all },
-		{ tmp, all },
-		{ "/dev/null", rw | GUEST_DEVICE },
-		{ "/dev/zero", rw },
-		{ "/dev/full", rw },
-		{ "/dev/random", GUEST_READ },
-		{ "/dev/urandom", GUEST_READ },
-		{ "/dev/tty", rw | GUEST_DEVICE },
-		{ "/dev/ptmx", rw | GUEST_DEVICE },
-		{ "/dev/pts", rw | GUEST_DEVICE },
-	};
+	const struct guest_rule own[] = { { workspace, all }, { home, all }, { tmp, all } };
 	(void)info;
 	take_env(r);
-	struct guest_rule *extra = xcalloc(r->p->roots.nr + 1, sizeof(*extra));
+	size_t nr = ARRAY_LEN(own);
+	struct guest_rule *extra = xcalloc(nr + r->p->roots.nr, sizeof(*extra));
+	memcpy(extra, own, sizeof(own));
 	for (size_t i = 0; i < r->p->roots.nr; i++)
-		extra[i] = (struct guest_rule){ .path = r->p->roots.item[i], .access = rx };
-	struct guest_attach a = { .rules = fixed,
-				  .nr_rules = ARRAY_LEN(fixed),
-				  .extra = extra,
-				  .nr_extra = r->p->roots.nr,
+		extra[nr++] = (struct guest_rule){ .path = r->p->roots.item[i], .access = rx };
+	struct guest_attach a = { .extra = extra,
+				  .nr_extra = nr,
 				  .scope = true,
 				  .unconfined_ok = true,
 				  .limits = profile_rlimits(PROFILE_REDUCED, &r->p->limits) };
+	a.nr_rules = guest_rules_shared(&a.rules);
 	guest_attach(r->guest, &a, on_confined, r);
 	free(extra);
 }

@@ -379,7 +379,7 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	json_put_str(v, "name", sb->name);
 	json_put_str(v, "backend", b->driver->name);
 	json_put_str(v, "profile", b->profile);
-	json_put_str(v, "workspace", "/workspace");
+	json_put_str(v, "workspace", b->workspace ? b->workspace : "/workspace");
 	json_put(v, "caps", caps_of(b->driver));
 	const char *name, *dir;
 	struct trees *t = super_box_trees(s, box);

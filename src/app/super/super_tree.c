@@ -157,6 +157,9 @@ const struct ws_store *tree_store(struct trees *t, struct ws_store *out)
 void tree_take(struct trees *t, struct taken *k, struct err *err)
 {
 	struct ws_store st;
+	const struct box_tree_ops *ops = t->box->driver->tree;
+	if (ops->fresh && ops->fresh(t->box, err) < 0)
+		return;
 	k->body = xcalloc(t->nr_layers, sizeof(*k->body));
 	if (!t->objects)
 		t->objects = objects_new();

@@ -1,0 +1,362 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/far.h"
+#include "sandbox/guest_drive.h"
+#include "wire/tool.h"
+
+static struct far *of(struct box *b)
+{
+	return CONTAINER_OF(b, struct far, b);
+}
+
+/* --- answers that come later --- */
+
+struct refusal {
+	box_done_fn *done;
+	void *self;
+	struct err err;
+};
+
+static void say_refusal(void *self)
+{
+	struct refusal *r = self;
+	r->done(r->self, NULL, &r->err);
+	free(r);
+}
+
+static void say_dead(struct far *f, box_done_fn *done, void *self)
+{
+	struct refusal *r = NEW(struct refusal);
+	*r = (struct refusal){ .done = done, .self = self };
+	err_set(&r->err, ERR_CLOSED, "the connection to the box has ended");
+	loop_defer(f->loop, say_refusal, r);
+}
+
+/* --- our tool --- */
+
+struct far_tool {
+	struct far_tool *next;
+	struct far *f;
+	struct run *run;
+	struct loop *loop;
+	struct buf out, said;
+	mirror_done_fn *done;
+	void *self;
+};
+
+static void tool_bury(void *self)
+{
+	struct far_tool *t = self;
+	guest_drive_free(t->run);
+	buf_release(&t->out);
+	buf_release(&t->said);
+	free(t);
+}
+
+static void tool_unlink(struct far_tool *t)
+{
+	for (struct far_tool **at = &t->f->tools; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			return;
+		}
+}
+
+static void tool_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct far_tool *t = self;
+	if (stream == 1)
+		buf_append(&t->out, bytes, len);
+	else if (t->said.len < 4096)
+		buf_append(&t->said, bytes, len);
+}
+
+static void tool_exit(void *self, int code, int signal, bool lost, int left)
+{
+	struct far_tool *t = self;
+	struct err gone = ERR_INIT;
+	(void)left;
+	tool_unlink(t);
+	if (lost) {
+		err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
+		t->done(t->self, NULL, 0, &gone);
+	} else {
+		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->said), t->done, t->self);
+	}
+	loop_defer(t->loop, tool_bury, t);
+}
+
+void far_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+{
+	static const struct run_ops ops = { .on_output = tool_output, .on_exit = tool_exit };
+	struct far *f = self;
+	struct strv argv = STRV_INIT;
+	struct far_tool *t = NEW(struct far_tool);
+	*t = (struct far_tool){ .f = f, .loop = f->loop, .next = f->tools, .done = done, .self = done_self };
+	f->tools = t;
+	strv_push(&argv, f->tool);
+	strv_push(&argv, TOOL_OPTION);
+	for (; *arg; arg++)
+		strv_push(&argv, *arg);
+	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = true, .ours = true };
+	t->run = guest_drive(f->loop, f->guest, &f->env, "/", &o, &ops, t);
+	guest_drive_stdin(t->run, in, len, true);
+	guest_drive_go(t->run);
+	strv_release(&argv);
+}
+
+void far_tools_end(struct far *f)
+{
+	struct err gone = ERR_INIT;
+	err_set(&gone, ERR_CLOSED, "the connection to the box has ended");
+	while (f->tools) {
+		struct far_tool *t = f->tools;
+		f->tools = t->next;
+		t->done(t->self, NULL, 0, &gone);
+		tool_bury(t);
+	}
+}
+
+/* --- runs --- */
+
+char *far_path(const struct far *f, const char *path)
+{
+	static const struct {
+		const char *box, *there;
+	} tops[] = { { "/workspace", "workspace" }, { "/home/agent", "home" }, { "/tmp", "tmp" } };
+	if (*path != '/')
+		return *path && strcmp(path, ".") != 0 ? path_join(f->workspace, path) : xstrdup(f->workspace);
+	for (size_t i = 0; i < ARRAY_LEN(tops) && *f->root; i++) {
+		size_t n = strlen(tops[i].box);
+		if (strncmp(path, tops[i].box, n) == 0 && (path[n] == 0 || path[n] == '/'))
+			return xasprintf("%s/%s%s", f->root, tops[i].there, path + n);
+	}
+	return xstrdup(path);
+}
+
+struct run *far_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	struct far *f = of(b);
+	CLEANUP(free_ptr) char *cwd = far_path(f, o->cwd ? o->cwd : "");
+	return guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);
+}
+
+/* --- files --- */
+
+struct look {
+	box_done_fn *done;
+	void *self;
+	bool file;
+};
+
+static void on_look(void *self, const char *out, size_t len, const struct err *err)
+{
+	struct look *l = self;
+	struct err bad = ERR_INIT;
+	CLEANUP(json_release) json_t *r = NULL;
+	size_t n = !err && len >= 4 ? get_u32le(out) : 0;
+	if (!err && n && n <= len - 4)
+		r = json_parse(out + 4, n, "what the box says of a file", &bad);
+	else if (!err)
+		err_set(&bad, ERR_PARSE, "what the box says of a file is cut");
+	if (r && l->file)
+		json_put_bytes(r, "data", out + 4 + n, len - 4 - n);
+	l->done(l->self, r, r ? NULL : err ? err : &bad);
+	free(l);
+}
+
+static void look(struct box *b, const char *path, const char *as, size_t max, box_done_fn *done, void *self)
+{
+	struct far *f = of(b);
+	CLEANUP(free_ptr) char *there = far_path(f, path);
+	char most[32];
+	if (!f->guest) {
+		say_dead(f, done, self);
+		return;
+	}
+	if (f->kind->here) {
+		folder_look(f->folder, path, as, max, done, self);
+		return;
+	}
+	struct look *l = NEW(struct look);
+	*l = (struct look){ .done = done, .self = self, .file = strcmp(as, "file") == 0 };
+	snprintf(most, sizeof(most), "%zu", max);
+	char *const arg[] = { (char *)(uintptr_t)"look", there, (char *)(uintptr_t)as, most, NULL };
+	far_tool(f, arg, NULL, 0, on_look, l);
+}
+
+void far_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+{
+	look(b, path, "file", max, done, self);
+}
+
+void far_list(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	look(b, path, "dir", 0, done, self);
+}
+
+void far_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	look(b, path, "stat", 0, done, self);
+}
+
+static void on_written(void *self, const char *out, size_t len, const struct err *err)
+{
+	struct look *l = self;
+	struct err bad = ERR_INIT;
+	CLEANUP(json_release) json_t *r = err ? NULL : json_parse(out, len, "what the box says of a file", &bad);
+	l->done(l->self, r, r ? NULL : err ? err : &bad);
+	free(l);
+}
+
+void far_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+{
+	struct far *f = of(b);
+	CLEANUP(free_ptr) char *there = far_path(f, path);
+	char octal[16];
+	if (!f->guest) {
+		say_dead(f, done, self);
+		return;
+	}
+	if (f->kind->here) {
+		folder_write(f->folder, path, data, len, mode, done, self);
+		return;
+	}
+	struct look *l = NEW(struct look);
+	*l = (struct look){ .done = done, .self = self };
+	snprintf(octal, sizeof(octal), mode < 0 ? "-1" : "%o", (unsigned)mode);
+	char *const arg[] = { (char *)(uintptr_t)"write", there, octal, NULL };
+	far_tool(f, arg, data, len, on_written, l);
+}
+
+/* --- the box as a whole --- */
+
+static void nobody(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result;
+	(void)err;
+}
+
+void far_kill(struct box *b)
+{
+	if (of(b)->guest)
+		guest_kill_all(of(b)->guest, nobody, NULL);
+}
+
+void far_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	struct far *f = of(b);
+	if (f->guest)
+		guest_freeze(f->guest, frozen, done, self);
+	else
+		say_dead(f, done, self);
+}
+
+void far_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct far *f = of(b);
+	if (f->guest)
+		guest_listen(f->guest, port, done, self);
+	else
+		say_dead(f, done, self);
+}
+
+void far_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	struct far *f = of(b);
+	if (f->guest)
+		guest_dial(f->guest, port, done, self);
+	else
+		say_dead(f, done, self);
+}
+
+void far_stats(struct box *b, box_done_fn *done, void *self)
+{
+	struct far *f = of(b);
+	if (f->guest)
+		guest_ps(f->guest, done, self);
+	else
+		say_dead(f, done, self);
+}
+
+/* --- trees: of the copy here, which is brought up to date first --- */
+
+static const char *layer_name(const struct far *f, size_t i, size_t *layer, struct err *err)
+{
+	int at = layers_index(&f->layers, i);
+	if (at < 0) {
+		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
+		return NULL;
+	}
+	*layer = (size_t)at;
+	return f->layers.item[at].name;
+}
+
+static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+{
+	size_t layer;
+	const char *name = layer_name(of(b), i, &layer, err);
+	return name ? folder_tree(of(b)->folder, layer, name, which, err) : -1;
+}
+
+static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+{
+	size_t layer;
+	const char *name = layer_name(of(b), i, &layer, err);
+	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
+}
+
+static int tree_fresh(struct box *b, struct err *err)
+{
+	struct far *f = of(b);
+	return f->mirror ? mirror_pull(f->mirror, err) : 0;
+}
+
+static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+{
+	size_t layer;
+	struct far *f = of(b);
+	const char *name = layer_name(f, i, &layer, err);
+	if (!name)
+		return -1;
+	if (!f->mirror || *name == ':')
+		return folder_tree_apply(f->folder, layer, name, plan, len, fds, nr_fds, err);
+	return mirror_apply(f->mirror, name, plan, len, fds, nr_fds, err);
+}
+
+static json_t *tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+{
+	(void)b;
+	(void)i;
+	(void)which;
+	(void)path;
+	err_set(err, ERR_UNSUPPORTED, "what cannot be listed here nobody can list");
+	return NULL;
+}
+
+static int tree_rotate(struct box *b, struct err *err)
+{
+	(void)b;
+	return err_set(err, ERR_UNSUPPORTED, "the workspace is a copy: there is no overlay to rotate");
+}
+
+static json_t *tree_lowers(struct box *b)
+{
+	(void)b;
+	return NULL;
+}
+
+static bool tree_overlay(struct box *b)
+{
+	(void)b;
+	return false;
+}
+
+const struct box_tree_ops far_tree = {
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = tree_rotate, .overlay = tree_overlay, .list = tree_list,
+	.lowers = tree_lowers, .fresh = tree_fresh,
+};

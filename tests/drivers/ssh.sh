@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# The ssh driver with a real sshd on loopback: the conformance suite, a script, a supervisor that is killed, what is refused.
+. "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/suite.bash"
+sshd_start || { skip "${no_sshd:-no keys for sshd}"; finish; }
+trap 'sshd_stop; end_all' EXIT
+box() { printf '{"backend": "ssh", "host": "%s", "config": "%s", "dir": "%s"%s}' "$1" "${3:-$t/ssh/config}" "$t/far" "${2:-}"; }
+export DRIVER_OPTIONS="{\"host\": \"there\", \"config\": \"$t/ssh/config\", \"dir\": \"$t/far\"}"
+conform ssh ssh
+case $(ls "$t/far/boxes") in '') ok 0 'nothing is left there but our program' ;; *) ok 1 'something is left there' ;; esac
+
+mkdir -p "$t/far/boxes/orphan-1.4194305" # no process has this number
+use_box "$(box there)" ssh '(reduced|none)' "$t/far/boxes/c-[0-9a-f]+\.[0-9]+/workspace"
+[ ! -e "$t/far/boxes/orphan-1.4194305" ]
+ok $? 'what a machine that lost its power kept is removed by the next box'
+[ -z "${LONG:-}" ] || resume_box "$(box there)" ssh
+wait_for 30 sh -c "[ -z \"\$(ls '$t/far/boxes')\" ]"
+ok $? 'and nothing is left there'
+
+cp "$t/ssh/config" "$t/ssh/refused" && sed -i "s,/key$,/other," "$t/ssh/refused"
+refused "$(box there '' "$t/ssh/refused")" "on 'there': .*Permission denied.*names? one with key=" 'a key that is not taken'
+refused "$(box nowhere.invalid)" "'nowhere.invalid': .*is the name right" 'a machine that nobody knows'
+refused "$(box there ', "port": 1')" 'Connection refused; does sshd run there' 'no sshd'
+cp "$t/ssh/config" "$t/ssh/stranger" && sed -i "s,/known$,/unknown," "$t/ssh/stranger"
+refused "$(box there '' "$t/ssh/stranger")" 'Host key verification failed; connect once by hand' 'a machine whose key is not known'
+refused '{"backend": "ssh"}' 'needs a machine: host = ' 'no machine'
+refused "$(box -oProxyCommand=x)" 'is not the name of a machine' 'an option for a name'
+refused "$(box there ', "key": "/nowhere/key"')" "the key '/nowhere/key' cannot be read" 'a key that is not there'
+refused "$(box there ', "hots": "x"')" "no option 'hots'" 'a wrong option'
+finish

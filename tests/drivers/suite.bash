@@ -1,0 +1,135 @@
+# For the tests of drivers: runs the conformance suite as part of a test, and starts an sshd. Sourced after e2e/lib.sh.
+suite=${B:-build}/helpers/drivers/conformance
+case $suite in /*) ;; *) suite=$here/../../$suite ;; esac
+guest=${SANDGLASS%/*}/sandglass-guest
+[ "${suite%/*}/sandglass-guest" -ef "$guest" ] || ln -sf "$(readlink -f "$guest")" "${suite%/*}/sandglass-guest"
+
+conform() { # driver, what stands before each name
+	local said line
+	said=$(timeout 200 "$suite" "$1" </dev/null 2>&1)
+	while IFS= read -r line; do
+		case $line in
+		'ok '*' # '*) skip "$2: ${line#*# }" ;;
+		'ok '*) ok 0 "$2: ${line#* - }" ;;
+		'not ok '*) ok 1 "$2: ${line#* - }" ;;
+		'#'*) echo "$line" ;;
+		esac
+	done <<<"$said"
+	[ "$(grep -c '^ok ' <<<"$said")" -gt 30 ]
+	ok $? "$2: the suite has run"
+}
+
+# A real sshd on a port of its own, for the user that runs the test: $t/ssh/config is what ssh takes to get there ("there"),
+# $t/far its folder for boxes. false: cannot be had, $no_sshd says why.
+sshd_start() {
+	local sshd port i
+	sshd=$(command -v sshd || echo /usr/sbin/sshd)
+	[ -x "$sshd" ] || { no_sshd='no sshd (package openssh-server)'; return 1; }
+	mkdir -p "$t/ssh" "$t/far" && chmod 700 "$t/ssh"
+	ssh-keygen -q -t ed25519 -N '' -f "$t/ssh/host" && ssh-keygen -q -t ed25519 -N '' -f "$t/ssh/key" &&
+		ssh-keygen -q -t ed25519 -N '' -f "$t/ssh/other" || return 1
+	cp "$t/ssh/key.pub" "$t/ssh/authorized"
+	[ "$(id -u)" != 0 ] || mkdir -p /run/sshd
+	for i in 1 2 3 4 5 6 7 8; do
+		port=$((20000 + RANDOM % 12000))
+		cat >"$t/ssh/sshd_config" <<-C
+			Port $port
+			ListenAddress 127.0.0.1
+			HostKey $t/ssh/host
+			AuthorizedKeysFile $t/ssh/authorized
+			StrictModes no
+			PasswordAuthentication no
+			KbdInteractiveAuthentication no
+			PermitRootLogin yes
+			UsePAM no
+			PidFile none
+			MaxStartups 100
+		C
+		"$sshd" -D -e -f "$t/ssh/sshd_config" >"$t/ssh/log" 2>&1 </dev/null &
+		sshd_pid=$!
+		wait_for 10 grep -qE 'Server listening|error|fatal' "$t/ssh/log"
+		grep -q 'Server listening' "$t/ssh/log" && break
+		wait "$sshd_pid" 2>/dev/null
+		sshd_pid=
+	done
+	[ -n "$sshd_pid" ] || { no_sshd="sshd does not start: $(tail -1 "$t/ssh/log")"; return 1; }
+	echo "[127.0.0.1]:$port $(cat "$t/ssh/host.pub")" >"$t/ssh/known"
+	sshd_port=$port
+	cat >"$t/ssh/config" <<-C
+		Host there
+		HostName 127.0.0.1
+		Port $port
+		IdentityFile $t/ssh/key
+		IdentitiesOnly yes
+		UserKnownHostsFile $t/ssh/known
+		GlobalKnownHostsFile /dev/null
+		StrictHostKeyChecking yes
+	C
+}
+sshd_stop() { [ -z "${sshd_pid:-}" ] || kill "$sshd_pid" 2>/dev/null; }
+
+# A script that uses a box in every way (use.lua), and what its record says.
+use_box() { # the box as JSON, driver, its profile, where its workspace is (extended regular expression)
+	local id out
+	mkdir -p "$t/use" && cd "$t/use" || return
+	[ -d repo ] || { git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x; }
+	cp "$here/../drivers/use.lua" . && chmod -R a+rX .
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+	timeout 100 "$SANDGLASS" run --no-tui --policy any.lua use.lua -- "$1" </dev/null >"$t/out" 2>&1
+	is $? 0 "$2: a script uses a box"
+	id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
+	out=$("$SANDGLASS" events "$id" --json)
+	like "$out" "profile $3 at $4" "$2: profile and workspace are said"
+	like "$out" "where $4\\\\none" "$2: commands begin in the workspace, with the repository in it"
+	out=$(grep '"kind":"note"' <<<"$out")
+	like "$out" 'diff b.txt' "$2: the diff"
+	like "$out" 'second a.txt[^"]*d/e/l' "$2: what was removed and made"
+	like "$out" 'after \. \./a.txt \./b.txt \./odd one ' "$2: rolled back"
+	like "$out" 'fork a.txt b.txt d\*\\none\\ntwo' "$2: copied"
+	like "$out" 'files one\\n[^"]*new' "$2: files"
+	like "$out" 'count 3' "$2: with a process that writes meanwhile"
+	like "$out" 'exit 7' "$2: exit status"
+	unlike "$("$SANDGLASS" events "$id" --json)" '"kind":"snapshot.failed"' "$2: no snapshot failed"
+	"$SANDGLASS" verify "$id" >"$t/out" 2>&1
+	is $? 0 "$2: the record verifies"
+	[ ! -e repo/b.txt ] && [ "$(cat repo/a.txt)" = one ]
+	ok $? "$2: the repository itself is as it was"
+	cd "$t" || return
+}
+
+# The supervisor is killed while a command runs; the session goes on in a new box with the files of the old.
+resume_box() { # the box as JSON, driver
+	local id pid out
+	mkdir -p "$t/use" && cd "$t/use" || return
+	rm -f "$t/go"
+	cat >long.lua <<-L
+		local sg = require "sandglass"
+		local how = sg.json.decode [[$1]]
+		how.name, how.repo = "c", "repo"
+		local box <close> = sg.sandbox(how)
+		box:exec "echo before >f"
+		box:exec "touch again; sleep 3"
+		print("kept " .. box:exec("cat f").out)
+	L
+	id=$("$SANDGLASS" run -d --policy any.lua long.lua 2>"$t/out")
+	ok $? "$2: a session begins"
+	wait_for 30 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qx 2"
+	pid=$("$SANDGLASS" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
+	kill -9 "$pid"
+	wait_for 10 sh -c "! kill -0 $pid"
+	timeout 100 "$SANDGLASS" resume "$id" --no-tui --no-input </dev/null >"$t/out" 2>&1
+	out=$("$SANDGLASS" events "$id" --json)
+	like "$(grep '"kind":"note"' <<<"$out")" 'kept before' "$2: after a kill -9 of the supervisor it goes on with its files"
+	cd "$t" || return
+}
+
+# What cannot be opened is one line.
+refused() { # the box as JSON, what is said, name
+	local out
+	mkdir -p "$t/use" && cd "$t/use" || return
+	printf 'local sg = require "sandglass"\nlocal b = sg.sandbox(sg.json.decode [[%s]])\n' "$1" >bad.lua
+	out=$(timeout 60 "$SANDGLASS" run --no-tui bad.lua </dev/null 2>&1)
+	[ $? -ne 0 ] && [ $? -ne 124 ]
+	like "$(tail -1 <<<"$out")" "$2" "$3"
+	cd "$t" || return
+}
