@@ -47,7 +47,7 @@ sshd_start() {
 		C
 		"$sshd" -D -e -f "$t/ssh/sshd_config" >"$t/ssh/log" 2>&1 </dev/null &
 		sshd_pid=$!
-		wait_for 10 grep -qE 'Server listening|error|fatal' "$t/ssh/log"
+		wait_for 30 grep -qE 'Server listening|error|fatal' "$t/ssh/log"
 		grep -q 'Server listening' "$t/ssh/log" && break
 		wait "$sshd_pid" 2>/dev/null
 		sshd_pid=
@@ -113,10 +113,10 @@ resume_box() { # the box as JSON, driver
 	L
 	id=$("$SANDGLASS" run -d --policy any.lua long.lua 2>"$t/out")
 	ok $? "$2: a session begins"
-	wait_for 30 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qx 2"
+	wait_for 30 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qvx '[01]'"
 	pid=$("$SANDGLASS" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 	kill -9 "$pid"
-	wait_for 10 sh -c "! kill -0 $pid"
+	wait_for 30 sh -c "! kill -0 $pid"
 	timeout 100 "$SANDGLASS" resume "$id" --no-tui --no-input </dev/null >"$t/out" 2>&1
 	out=$("$SANDGLASS" events "$id" --json)
 	like "$(grep '"kind":"note"' <<<"$out")" 'kept before' "$2: after a kill -9 of the supervisor it goes on with its files"
