@@ -4,21 +4,7 @@
 
 #include "base/json.h"
 #include "ui/model/journal.h"
-
-static void set_text(char **at, const char *s)
-{
-	if (!s)
-		return;
-	free(*at);
-	*at = xstrdup(s);
-}
-
-static void set_bytes(char **at, const json_t *o, const char *key)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (json_get_bytes(json_object_get(o, key), &b))
-		set_text(at, buf_cstr(&b));
-}
+#include "ui/model/model_fold.h"
 
 static const char *intern(struct model *m, const char *s)
 {
@@ -34,18 +20,6 @@ static struct model_agent *agent_of(struct model *m, uint64_t id)
 {
 	struct model_agent *a = (struct model_agent *)(uintptr_t)model_agent(m, id);
 	journal_keep_agent(m->journal, a);
-	return a;
-}
-static struct model_box *box_of(struct model *m, uint64_t id)
-{
-	struct model_box *b = (struct model_box *)(uintptr_t)model_box(m, id);
-	journal_keep_box(m->journal, b);
-	return b;
-}
-static struct model_action *action_of(struct model *m, uint64_t id)
-{
-	struct model_action *a = (struct model_action *)(uintptr_t)model_action(m, id);
-	journal_keep_action(m->journal, a);
 	return a;
 }
 
@@ -148,8 +122,8 @@ static void agent_start(struct model *m, const struct event *ev, const json_t *o
 
 static void agent_end(struct model_agent *a, const struct event *ev, const json_t *o)
 {
-	set_text(&a->stop, json_str(o, "stop", "end"));
-	set_bytes(&a->text, o, "text");
+	fold_text(&a->stop, json_str(o, "stop", "end"));
+	fold_bytes(&a->text, o, "text");
 	a->ended = true;
 	a->good = json_flag(o, "ok", false);
 	a->end_us = ev->ts_us;
@@ -165,7 +139,7 @@ static void note(struct model *m, struct model_agent *a, const json_t *o)
 		a->total = json_int(o, "total", 0);
 	}
 	if (strcmp(level, "warn") == 0)
-		set_bytes(&m->notice, o, "text");
+		fold_bytes(&m->notice, o, "text");
 }
 
 static void mark(struct model *m, const struct event *ev, const json_t *o)
@@ -173,8 +147,8 @@ static void mark(struct model *m, const struct event *ev, const json_t *o)
 	struct model_mark k = { .seq = ev->seq, .on = ev->cause ? ev->cause : ev->seq };
 	if (strcmp(json_str(o, "level", ""), "mark") != 0)
 		return;
-	set_text(&k.text, json_str(o, "text", ""));
-	set_text(&k.key, json_str(o, "key", ""));
+	fold_text(&k.text, json_str(o, "text", ""));
+	fold_text(&k.key, json_str(o, "key", ""));
 	GROW(m->mark, m->nr_marks, m->cap_marks);
 	m->mark[m->nr_marks++] = k;
 }
@@ -184,7 +158,7 @@ static void reply(struct model *m, struct model_agent *a, const struct event *ev
 	const json_t *usage = json_object_get(o, "usage");
 	int64_t tokens = json_int(usage, "in", 0) + json_int(usage, "out", 0);
 	int64_t uusd = json_int(o, "cost_uusd", 0);
-	struct model_action *act = action_of(m, ev->action);
+	struct model_action *act = fold_action(m, ev->action);
 	m->tokens += tokens;
 	m->uusd += uusd;
 	if (act)
@@ -222,45 +196,9 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 
 /* --- actions ----------------------------------------------------------------------------------------------------- */
 
-static void redo_step(struct model *m, struct model_redo r)
-{
-	GROW(m->redo, m->nr_redos, m->cap_redos);
-	m->redo[m->nr_redos++] = r;
-}
-
-static struct model_redo redo_of_seq(const struct model *m, uint64_t seq)
-{
-	for (size_t i = m->nr_redos; i > 0; i--)
-		if (m->redo[i - 1].seq == seq)
-			return m->redo[i - 1];
-	return (struct model_redo){ 0 };
-}
-
-static void redo_event(struct model *m, const struct event *ev, const json_t *o)
-{
-	const json_t *origin = json_object_get(o, "origin");
-	struct model_redo r = { .seq = ev->seq, .begin_us = ev->ts_us, .of = (uint64_t)json_int(origin, "action", 0),
-				.here = m->id && strcmp(json_str(origin, "session", ""), m->id) == 0 };
-	if (ev->kind == EV_REDO_ENDED) {
-		r = redo_of_seq(m, (uint64_t)json_int(o, "started", 0));
-		r.ended = ev->seq;
-	}
-	if (r.seq)
-		redo_step(m, r);
-}
-
-/* The second run of a command names the redo as its cause. */
-static void redo_action(struct model *m, const struct event *ev)
-{
-	struct model_redo r = ev->agent ? (struct model_redo){ 0 } : redo_of_seq(m, ev->cause);
-	r.again = ev->seq;
-	if (r.seq)
-		redo_step(m, r);
-}
-
 static void action_requested(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
-	redo_action(m, ev);
+	fold_redo_action(m, ev);
 	if (!a)
 		a = script_agent(m, ev);
 	GROW(m->action, m->nr_actions, m->cap_actions);
@@ -335,7 +273,7 @@ static void action_ended(struct model *m, struct model_action *act, struct model
 
 static void action_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
-	struct model_action *act = action_of(m, ev->action);
+	struct model_action *act = fold_action(m, ev->action);
 	if (!act)
 		return;
 	if (!a)
@@ -379,111 +317,6 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 		GROW(m->size, m->nr_sizes, m->cap_sizes);
 		m->size[m->nr_sizes++] = (struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
 							      (int)json_int(o, "rows", 24) };
-		break;
-	default:
-		break;
-	}
-}
-
-static void preview_event(struct model *m, const struct event *ev, const json_t *o)
-{
-	struct model_action *act = action_of(m, ev->action);
-	if (!act)
-		return;
-	if (ev->kind == EV_PREVIEW_STARTED) {
-		act->preview = ev->seq;
-		act->preview_us = ev->ts_us;
-		act->previewed = 0;
-		act->promotable = false;
-	} else if ((uint64_t)json_int(o, "preview", 0) != act->preview) {
-		return;
-	} else if (ev->kind == EV_PREVIEW_ENDED) {
-		act->previewed = ev->seq;
-		act->promotable = strcmp(json_str(o, "end", ""), "ok") == 0 && !json_flag(o, "cut", false);
-	} else if (ev->kind == EV_PREVIEW_DROPPED) {
-		act->promotable = false;
-	}
-}
-
-/* What a supervisor that was killed had begun to try is gone with it. */
-static void forget_previews(struct model *m)
-{
-	for (size_t i = 0; i < m->nr_actions; i++) {
-		struct model_action *act = &m->action[i];
-		if (!act->promotable && (act->previewed || !act->preview))
-			continue;
-		journal_keep_action(m->journal, act);
-		act->promotable = false;
-		if (!act->previewed)
-			act->preview = 0;
-	}
-}
-
-/* --- boxes ------------------------------------------------------------------------------------------------------- */
-
-static void box_open(struct model *m, const struct event *ev, const json_t *o)
-{
-	const json_t *net = json_object_get(o, "net");
-	GROW(m->box, m->nr_boxes, m->cap_boxes);
-	m->box[m->nr_boxes++] = (struct model_box){
-		.id = ev->seq,
-		.asked_us = ev->ts_us,
-		.name = xstrdup(json_str(o, "name", "box")),
-		.driver = xstrdup(json_str(o, "driver", "")),
-		.profile = xstrdup(""),
-		.net = json_is_string(net) ? xstrdup(json_string_value(net)) : xstrdup(""),
-	};
-}
-
-static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
-{
-	const char *repo = json_str(o, "repo", ""), *why = json_str(o, "why", "");
-	const json_t *by = json_object_get(o, "by");
-	size_t i = 0;
-	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
-		i++;
-	if (i == b->nr_snapshots) {
-		GROW(b->snapshot, b->nr_snapshots, b->cap_snapshots);
-		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = xstrdup(repo) };
-	}
-	b->snapshot[i].seq = ev->seq;
-	b->touched = (uint32_t)json_int(o, "touched", 0);
-	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
-		b->changed = ev->seq;
-	for (size_t k = 0; k < json_array_size(by); k++) {
-		struct model_action *act = action_of(m, (uint64_t)json_integer_value(json_array_get(by, k)));
-		if (act)
-			act->snapshot = ev->seq, m->owner = act->agent;
-	}
-}
-
-static void box_event(struct model *m, const struct event *ev, const json_t *o)
-{
-	struct model_box *b = box_of(m, ev->box);
-	if (!b)
-		return;
-	switch (ev->kind) {
-	case EV_BOX_READY:
-		b->ready = true;
-		set_text(&b->profile, json_str(o, "profile", ""));
-		break;
-	case EV_BOX_CLOSED:
-		b->closed = true;
-		break;
-	case EV_BOX_FROZEN:
-		b->frozen = json_flag(o, "frozen", false);
-		break;
-	case EV_BOX_WARN:
-		set_bytes(&m->warning, o, "text");
-		break;
-	case EV_SNAPSHOT_TAKEN:
-		snapshot(m, b, ev, o);
-		break;
-	case EV_MERGE_DONE:
-		if (json_int(o, "left", 0) == 0) {
-			b->merged = ev->seq;
-			strncpy(b->merge, json_str(o, "merge", ""), sizeof(b->merge) - 1);
-		}
 		break;
 	default:
 		break;
@@ -538,7 +371,7 @@ static void merge_undone(struct model *m, const json_t *o)
 	const char *id = json_str(o, "merge", "");
 	for (size_t i = 0; *id && i < m->nr_boxes; i++)
 		if (strcmp(m->box[i].merge, id) == 0)
-			box_of(m, m->box[i].id)->merged = 0;
+			fold_box(m, m->box[i].id)->merged = 0;
 }
 
 static void session_end(struct model *m, const struct event *ev, const json_t *o)
@@ -551,16 +384,16 @@ static void session_end(struct model *m, const struct event *ev, const json_t *o
 	script->ended = true;
 	script->good = m->good;
 	script->end_us = script->since_us = ev->ts_us;
-	set_text(&script->stop, m->good ? "done" : "not successful");
+	fold_text(&script->stop, m->good ? "done" : "not successful");
 }
 
 static void session_event(struct model *m, const struct event *ev, const json_t *o)
 {
 	switch (ev->kind) {
 	case EV_SESSION_START:
-		set_text(&m->id, json_str(o, "id", ""));
-		set_text(&m->name, json_str(o, "name", ""));
-		set_bytes(&m->script, o, "script_path");
+		fold_text(&m->id, json_str(o, "id", ""));
+		fold_text(&m->name, json_str(o, "name", ""));
+		fold_bytes(&m->script, o, "script_path");
 		m->start_us = ev->ts_us;
 		m->start = ev->seq;
 		break;
@@ -568,7 +401,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 	case EV_SESSION_FORKED: /* whoever was attached was so to the supervisor before */
 		m->ended = false;
 		m->attached = 0;
-		forget_previews(m);
+		fold_forget_previews(m);
 		break;
 	case EV_SESSION_END:
 		session_end(m, ev, o);
@@ -577,7 +410,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		merge_undone(m, o);
 		break;
 	case EV_LATCH_HOLD:
-		set_text(&m->hold, json_str(o, "filter", ""));
+		fold_text(&m->hold, json_str(o, "filter", ""));
 		break;
 	case EV_POLICY_LOADED:
 		m->policies++;
@@ -595,7 +428,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		m->saved_us = json_int(o, "us", 0);
 		break;
 	case EV_SUPER_WARN:
-		set_bytes(&m->warning, o, "text");
+		fold_bytes(&m->warning, o, "text");
 		break;
 	default:
 		break;
@@ -614,7 +447,7 @@ static void agent_event(struct model *m, struct model_agent *a, const struct eve
 		break;
 	case EV_AGENT_STATE:
 		if (a)
-			set_text(&a->word, json_str(o, "state", ""));
+			fold_text(&a->word, json_str(o, "state", ""));
 		break;
 	case EV_AGENT_END:
 		if (a)
@@ -656,17 +489,17 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 	else if (ev->kind == EV_BUDGET_NEW || ev->kind == EV_BUDGET_EXTENDED || ev->kind == EV_BUDGET_EMPTY)
 		budget(m, a, ev, o);
 	else if (ev->kind == EV_BOX_OPEN)
-		box_open(m, ev, o);
+		fold_box_open(m, ev, o);
 	else if (ev->kind == EV_REVIEW_CHOICE)
 		review_choice(m, ev);
 	else if (ev->kind > EV_BOX_OPEN && ev->kind < 300)
-		box_event(m, ev, o);
+		fold_box_event(m, ev, o);
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
 		agent_event(m, a, ev, o);
 	else if (ev->kind >= EV_PREVIEW_STARTED && ev->kind <= EV_PREVIEW_DROPPED)
-		preview_event(m, ev, o);
+		fold_preview(m, ev, o);
 	else if (ev->kind == EV_REDO_STARTED || ev->kind == EV_REDO_ENDED)
-		redo_event(m, ev, o);
+		fold_redo(m, ev, o);
 	session_event(m, ev, o);
 }
 

@@ -11,26 +11,18 @@
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/removal.h"
-#include "app/super/super_added.h"
 #include "app/super/super_box.h"
-#include "app/super/super_inner.h"
+#include "app/super/super_cmd.h"
 #include "app/super/super_tree.h"
 #include "base/clock.h"
 #include "base/log.h"
 
-struct ask_for { /* one command that is being carried out */
-	struct super *s;
-	const struct control_request *rq;
-	const struct command_line *line;
-};
-
-static const char *word(const struct ask_for *a, size_t i)
+const char *asked_word(const struct ask_for *a, size_t i)
 {
 	return i < a->line->words.nr ? a->line->words.item[i] : NULL;
 }
 
-/* "405", "#405", "s-7k2m9q#405". */
-static int parse_id(const char *text, uint64_t *out, struct err *err)
+int asked_id(const char *text, uint64_t *out, struct err *err)
 {
 	const char *hash = strchr(text, '#');
 	char *end;
@@ -41,111 +33,10 @@ static int parse_id(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
-/* What the words and options of approve and deny say. */
-static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
-{
-	const char *intent = command_opt(a->line, "intent"), *span = command_opt(a->line, "for");
-	d->message = command_opt(a->line, "message");
-	d->note = command_opt(a->line, "note");
-	d->confirm = command_opt(a->line, "confirm");
-	d->who = a->rq->who;
-	if (parse_id(word(a, 0), &d->action, err) < 0)
-		return -1;
-	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
-		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
-	if (!d->waiver && (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
-		return err_set(err, ERR_USAGE, "--for, --uses and --all-agents go with --session PATTERN");
-	if (span && (!clock_parse_span(span, &d->waiver_for_us) || d->waiver_for_us <= 0))
-		return err_set(err, ERR_USAGE, "--for '%s' is not a time like 30m", span);
-	d->waiver_all = command_has(a->line, "all-agents");
-	return command_opt_int(a->line, "uses", 1, INT32_MAX, &d->waiver_uses, err);
-}
-
-static int decide(struct ask_for *a, struct decide *d, json_t *out, struct err *err)
-{
-	const char *rule = command_opt(a->line, "rule"), *list = command_opt(a->line, "others");
-	CLEANUP(json_release) json_t *others = json_array();
-	if (read_decide(a, d, err) < 0 || (list && added_others(list, others, err) < 0))
-		return -1;
-	if (list && !rule && !d->waiver)
-		return err_set(err, ERR_USAGE, "--others goes with --session or --rule");
-	d->others = others;
-	if (rule && (d->waiver || d->edit))
-		return err_set(err, ERR_USAGE, "--rule does not go with --session, --cmd or --edit");
-	if (rule) {
-		bool deny = d->decision != DECIDE_APPROVE;
-		return added_begin(a->s, a->rq->ticket, d, deny ? VERDICT_DENY : VERDICT_ALLOW, rule, err) < 0 ? -1 : 1;
-	}
-	CLEANUP(json_release) json_t *opts = command_line_opts(a->line);
-	struct tree_request rq = { .s = a->s, .who = a->rq->who };
-	if (d->decision == DECIDE_APPROVE && trees_review_approve(&rq, d->action, opts, err) < 0)
-		return -1;
-	CLEANUP(json_release) json_t *went = json_array();
-	d->others_done = went;
-	int rc = gate_decide(a->s->gate, d, err);
-	if (json_array_size(went))
-		json_put(out, "others", json_incref(went));
-	if (rc < 0)
-		trees_review_forget(a->s, d->action);
-	super_changed(a->s);
-	return rc;
-}
-
-static int cmd_approve(struct ask_for *a, json_t *out, struct err *err)
-{
-	const char *cmd = command_opt(a->line, "cmd");
-	json_put_str(out, "decision", cmd ? "edited" : "approved");
-	CLEANUP(json_release) json_t *edit = cmd ? json_object() : NULL;
-	if (cmd)
-		json_put_str(edit, "cmd", cmd);
-	struct decide d = { .decision = cmd ? DECIDE_EDIT : DECIDE_APPROVE, .edit = edit,
-			    .waiver = command_opt(a->line, "session") };
-	return decide(a, &d, out, err);
-}
-
-static int cmd_deny(struct ask_for *a, json_t *out, struct err *err)
-{
-	struct decide d = { .decision = command_has(a->line, "kill")  ? DECIDE_KILL :
-					command_has(a->line, "pause") ? DECIDE_DENY_PAUSE :
-									DECIDE_DENY };
-	json_put_str(out, "decision", "denied");
-	return decide(a, &d, out, err);
-}
-
-/* Looked at, and left: with a note for whoever comes next. */
-static int cmd_later(struct ask_for *a, json_t *out, struct err *err)
-{
-	struct decide d = { .decision = DECIDE_LATER };
-	json_put_str(out, "decision", "later");
-	return decide(a, &d, out, err);
-}
-
-static int cmd_answer(struct ask_for *a, json_t *out, struct err *err)
-{
-	uint64_t id;
-	const char *choice = word(a, 1), *text = command_opt(a->line, "message"), *field;
-	(void)out;
-	if (parse_id(word(a, 0), &id, err) < 0)
-		return -1;
-	CLEANUP(json_release) json_t *form = NULL;
-	for (size_t i = 0; (field = command_opt_nth(a->line, "field", i)); i++) {
-		const char *eq = strchr(field, '=');
-		if (!eq)
-			return err_set(err, ERR_USAGE, "--field '%s' is not NAME=VALUE", field);
-		if (!form)
-			form = json_object();
-		CLEANUP(free_ptr) char *name = xstrndup(field, (size_t)(eq - field));
-		json_put_str(form, name, eq + 1);
-	}
-	if (!choice && !text && !form)
-		return err_set(err, ERR_USAGE, "what is the answer? give a choice, --message or --field");
-	return ask_answer(a->s, id, choice ? choice : text, form, a->rq->who, err);
-}
-
 /* The agent that the first word names; 0 = all. */
 static int agent_word(struct ask_for *a, uint64_t *out, struct err *err)
 {
-	const char *name = word(a, 0);
+	const char *name = asked_word(a, 0);
 	*out = 0;
 	if (!name)
 		return 0;
@@ -219,7 +110,7 @@ static int one_box(struct ask_for *a, const char *name, uint64_t *out, struct er
 static int freeze(struct ask_for *a, bool frozen, struct err *err)
 {
 	uint64_t id;
-	if (box_word(a, word(a, 0), &id, err) < 0)
+	if (box_word(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	boxes_freeze(a->s->boxes, id, frozen, a->rq->cause);
 	return 0;
@@ -228,7 +119,7 @@ static int freeze(struct ask_for *a, bool frozen, struct err *err)
 static int cmd_freeze(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	if (!word(a, 0)) /* "freeze everything" also holds what has not begun */
+	if (!asked_word(a, 0)) /* "freeze everything" also holds what has not begun */
 		gate_pause(a->s->gate, 0, a->rq->who);
 	return freeze(a, true, err);
 }
@@ -236,7 +127,7 @@ static int cmd_freeze(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	if (!word(a, 0)) {
+	if (!asked_word(a, 0)) {
 		gate_continue(a->s->gate, 0, a->rq->who);
 		op_agents_continue(a->s);
 	}
@@ -248,9 +139,9 @@ static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (!word(a, 0))
+	if (!asked_word(a, 0))
 		return err_set(err, ERR_USAGE, "close which box? name it");
-	if (box_word(a, word(a, 0), &id, err) < 0)
+	if (box_word(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	super_box_close(a->s, id);
 	return 0;
@@ -267,8 +158,8 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 			host_stop(a->s->host, id, why ? why : "killed by a person");
 		return 0;
 	}
-	if (parse_id(word(a, 0), &id, err) < 0)
-		return err_set(err, ERR_NOENT, "no agent and no action '%s' in this session", word(a, 0));
+	if (asked_id(asked_word(a, 0), &id, err) < 0)
+		return err_set(err, ERR_NOENT, "no agent and no action '%s' in this session", asked_word(a, 0));
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
@@ -291,8 +182,8 @@ static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 	(void)out;
 	if (agent_word(a, &id, err) < 0)
 		return -1;
-	for (size_t i = 1; word(a, i); i++)
-		buf_printf(&text, "%s%s", i > 1 ? " " : "", word(a, i));
+	for (size_t i = 1; asked_word(a, i); i++)
+		buf_printf(&text, "%s%s", i > 1 ? " " : "", asked_word(a, i));
 	json_t *body = json_object();
 	json_put_str(body, "text", buf_cstr(&text));
 	json_put(body, "who", json_incref(a->rq->who));
@@ -308,8 +199,8 @@ static int cmd_hold(struct ask_for *a, json_t *out, struct err *err)
 	struct super *s = a->s;
 	CLEANUP(buf_release) struct buf filter = BUF_INIT;
 	int rc = 0;
-	for (size_t i = 0; word(a, i); i++)
-		buf_printf(&filter, "%s%s", i ? " " : "", word(a, i));
+	for (size_t i = 0; asked_word(a, i); i++)
+		buf_printf(&filter, "%s%s", i ? " " : "", asked_word(a, i));
 	if (command_has(a->line, "off")) {
 		rc = gate_hold(s->gate, "", a->rq->who, err);
 	} else if (command_has(a->line, "on")) {
@@ -332,14 +223,14 @@ static int cmd_mark(struct ask_for *a, json_t *out, struct err *err)
 	const char *key = command_opt(a->line, "key");
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	uint64_t on;
-	if (!word(a, 0) || parse_id(word(a, 0), &on, err) < 0)
-		return word(a, 0) ? -1 : err_set(err, ERR_USAGE, "mark what? name an event");
+	if (!asked_word(a, 0) || asked_id(asked_word(a, 0), &on, err) < 0)
+		return asked_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "mark what? name an event");
 	if (on > record_head(a->s->record))
 		return err_set(err, ERR_NOENT, "there is no event %" PRIu64 " yet", on);
 	if (key && (strlen(key) != 1 || !isalnum((unsigned char)*key)))
 		return err_set(err, ERR_USAGE, "--key '%s' is not one letter or digit", key);
-	for (size_t i = 1; word(a, i); i++)
-		buf_printf(&text, "%s%s", i > 1 ? " " : "", word(a, i));
+	for (size_t i = 1; asked_word(a, i); i++)
+		buf_printf(&text, "%s%s", i > 1 ? " " : "", asked_word(a, i));
 	json_t *body = json_object();
 	json_put_str(body, "level", "mark");
 	json_put_str(body, "text", buf_cstr(&text));
@@ -404,24 +295,6 @@ static json_t *state_of(void *self)
 	return st;
 }
 
-static int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
-{
-	uint64_t id;
-	const char *rule = command_opt(a->line, "rule"), *pattern = word(a, 1);
-	if (parse_id(word(a, 0), &id, err) < 0)
-		return -1;
-	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
-	if (!pattern)
-		return 0;
-	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)
-		return err_set(err, ERR_USAGE, "--rule is 'allow' or 'deny'");
-	json_t *tried = rule ? added_look(a->s, id, *rule == 'd' ? VERDICT_DENY : VERDICT_ALLOW, pattern,
-					  command_opt(a->line, "note"), err)
-			     : gate_waiver_try(a->s->gate, id, pattern, err);
-	json_put(out, "tried", tried);
-	return tried ? 0 : -1;
-}
-
 static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)err;
@@ -442,7 +315,7 @@ static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	int64_t cols = 80, rows = 24;
-	if (one_box(a, word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	if (one_box(a, asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *args = json_object();
@@ -487,7 +360,7 @@ static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	const char *b64 = command_opt(a->line, "base64");
 	(void)out;
-	if (parse_id(word(a, 0), &id, err) < 0)
+	if (asked_id(asked_word(a, 0), &id, err) < 0)
 		return -1;
 	struct action *act = gate_action(a->s->gate, id);
 	if (!act || action_spec(act)->kind != ACT_SHELL)
@@ -511,7 +384,7 @@ static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	int64_t cols = 80, rows = 24;
 	(void)out;
-	if (parse_id(word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	if (asked_id(asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
 	if (boxes_resize(a->s->boxes, id, (uint16_t)cols, (uint16_t)rows, err) < 0)
@@ -529,7 +402,7 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (one_box(a, word(a, 0), &id, err) < 0)
+	if (one_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
@@ -539,7 +412,7 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_pick(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	if (one_box(a, word(a, 0), &id, err) < 0)
+	if (one_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	struct tree_request rq = { .s = a->s, .box = id, .cause = a->rq->cause, .who = a->rq->who };
@@ -550,7 +423,7 @@ static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id, to;
 	(void)out;
-	if (parse_id(word(a, 0), &to, err) < 0 || one_box(a, command_opt(a->line, "box"), &id, err) < 0)
+	if (asked_id(asked_word(a, 0), &to, err) < 0 || one_box(a, command_opt(a->line, "box"), &id, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return trees_rollback_command(&rq, to, command_has(a->line, "tell"), err) < 0 ? -1 : 1;
@@ -560,7 +433,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t what = 0;
 	(void)out;
-	if (word(a, 0) && parse_id(word(a, 0), &what, err) < 0)
+	if (asked_word(a, 0) && asked_id(asked_word(a, 0), &what, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
@@ -570,7 +443,7 @@ static int cmd_preview(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (parse_id(word(a, 0), &id, err) < 0)
+	if (asked_id(asked_word(a, 0), &id, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return preview_begin(&rq, id, err) < 0 ? -1 : 1;
@@ -582,7 +455,7 @@ static int cmd_promote(struct ask_for *a, json_t *out, struct err *err)
 	struct hash hash = { { 0 } };
 	const char *intent = command_opt(a->line, "intent");
 	(void)out;
-	if (parse_id(word(a, 0), &id, err) < 0)
+	if (asked_id(asked_word(a, 0), &id, err) < 0)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), hash.b, HASH_LEN))
 		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
@@ -613,8 +486,8 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 		.who = a->rq->who,
 	};
 	(void)out;
-	if (!w.object && (!word(a, 0) || parse_id(word(a, 0), &w.seq, err) < 0))
-		return word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
+	if (!w.object && (!asked_word(a, 0) || asked_id(asked_word(a, 0), &w.seq, err) < 0))
+		return asked_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
 	struct removal_answer *r = NEW(struct removal_answer);
 	*r = (struct removal_answer){ a->s, a->rq->ticket };
 	if (removal_begin(a->s->record, &w, removed, r, err) == 0)
@@ -628,7 +501,7 @@ static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 	struct redo_want w = { .from = command_opt(a->line, "from"), .keep = command_has(a->line, "keep"),
 			       .end = command_has(a->line, "end") };
 	(void)out;
-	if (parse_id(word(a, 0), &w.action, err) < 0)
+	if (asked_id(asked_word(a, 0), &w.action, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return redo_begin(&rq, &w, err) < 0 ? -1 : 1;
@@ -637,7 +510,7 @@ static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_mcp_call(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
-	return mcp_inbox_command(a->s, a->rq, word(a, 0), err);
+	return mcp_inbox_command(a->s, a->rq, asked_word(a, 0), err);
 }
 
 /* 0 = done, @out is the answer; 1 = the answer comes later by the ticket; -1 = @err. */

@@ -1,0 +1,24 @@
+/* Inside of model_apply: model_fold.c for agents, actions and the session, model_fold_box.c for boxes, previews and second
+ * runs of commands. */
+#ifndef UI_MODEL_FOLD_H
+#define UI_MODEL_FOLD_H
+
+#include "base/json.h"
+#include "ui/model/model.h"
+
+/* Replaces a text (owned); NULL, or a field that is not there, leaves it. */
+void fold_text(char **at, const char *s);
+void fold_bytes(char **at, const json_t *o, const char *key);
+
+/* Whatever changes an element finds it by these: its old state is kept for the way back. NULL: unknown. */
+struct model_box *fold_box(struct model *m, uint64_t id);
+struct model_action *fold_action(struct model *m, uint64_t id);
+
+void fold_box_open(struct model *m, const struct event *ev, const json_t *o);
+void fold_box_event(struct model *m, const struct event *ev, const json_t *o);
+void fold_preview(struct model *m, const struct event *ev, const json_t *o);
+void fold_forget_previews(struct model *m);
+void fold_redo(struct model *m, const struct event *ev, const json_t *o);
+void fold_redo_action(struct model *m, const struct event *ev);
+
+#endif

@@ -1,0 +1,180 @@
+/* model_apply for what actions leave behind and work in: boxes, previews, second runs. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "ui/model/journal.h"
+#include "ui/model/model_fold.h"
+
+void fold_text(char **at, const char *s)
+{
+	if (!s)
+		return;
+	free(*at);
+	*at = xstrdup(s);
+}
+
+void fold_bytes(char **at, const json_t *o, const char *key)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (json_get_bytes(json_object_get(o, key), &b))
+		fold_text(at, buf_cstr(&b));
+}
+
+struct model_box *fold_box(struct model *m, uint64_t id)
+{
+	struct model_box *b = (struct model_box *)(uintptr_t)model_box(m, id);
+	journal_keep_box(m->journal, b);
+	return b;
+}
+struct model_action *fold_action(struct model *m, uint64_t id)
+{
+	struct model_action *a = (struct model_action *)(uintptr_t)model_action(m, id);
+	journal_keep_action(m->journal, a);
+	return a;
+}
+
+/* --- boxes ------------------------------------------------------------------------------------------------------- */
+
+void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
+{
+	const json_t *net = json_object_get(o, "net");
+	GROW(m->box, m->nr_boxes, m->cap_boxes);
+	m->box[m->nr_boxes++] = (struct model_box){
+		.id = ev->seq,
+		.asked_us = ev->ts_us,
+		.name = xstrdup(json_str(o, "name", "box")),
+		.driver = xstrdup(json_str(o, "driver", "")),
+		.profile = xstrdup(""),
+		.net = json_is_string(net) ? xstrdup(json_string_value(net)) : xstrdup(""),
+	};
+}
+
+static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
+{
+	const char *repo = json_str(o, "repo", ""), *why = json_str(o, "why", "");
+	const json_t *by = json_object_get(o, "by");
+	size_t i = 0;
+	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
+		i++;
+	if (i == b->nr_snapshots) {
+		GROW(b->snapshot, b->nr_snapshots, b->cap_snapshots);
+		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = xstrdup(repo) };
+	}
+	b->snapshot[i].seq = ev->seq;
+	b->touched = (uint32_t)json_int(o, "touched", 0);
+	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
+		b->changed = ev->seq;
+	for (size_t k = 0; k < json_array_size(by); k++) {
+		struct model_action *act = fold_action(m, (uint64_t)json_integer_value(json_array_get(by, k)));
+		if (act)
+			act->snapshot = ev->seq, m->owner = act->agent;
+	}
+}
+
+void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_box *b = fold_box(m, ev->box);
+	if (!b)
+		return;
+	switch (ev->kind) {
+	case EV_BOX_READY:
+		b->ready = true;
+		fold_text(&b->profile, json_str(o, "profile", ""));
+		break;
+	case EV_BOX_CLOSED:
+		b->closed = true;
+		break;
+	case EV_BOX_FROZEN:
+		b->frozen = json_flag(o, "frozen", false);
+		break;
+	case EV_BOX_WARN:
+		fold_bytes(&m->warning, o, "text");
+		break;
+	case EV_SNAPSHOT_TAKEN:
+		snapshot(m, b, ev, o);
+		break;
+	case EV_MERGE_DONE:
+		if (json_int(o, "left", 0) == 0) {
+			b->merged = ev->seq;
+			strncpy(b->merge, json_str(o, "merge", ""), sizeof(b->merge) - 1);
+		}
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- previews ---------------------------------------------------------------------------------------------------- */
+
+void fold_preview(struct model *m, const struct event *ev, const json_t *o)
+{
+	struct model_action *act = fold_action(m, ev->action);
+	if (!act)
+		return;
+	if (ev->kind == EV_PREVIEW_STARTED) {
+		act->preview = ev->seq;
+		act->preview_us = ev->ts_us;
+		act->previewed = 0;
+		act->promotable = false;
+	} else if ((uint64_t)json_int(o, "preview", 0) != act->preview) {
+		return;
+	} else if (ev->kind == EV_PREVIEW_ENDED) {
+		act->previewed = ev->seq;
+		act->promotable = strcmp(json_str(o, "end", ""), "ok") == 0 && !json_flag(o, "cut", false);
+	} else if (ev->kind == EV_PREVIEW_DROPPED) {
+		act->promotable = false;
+	}
+}
+
+/* What a supervisor that was killed had begun to try is gone with it. */
+void fold_forget_previews(struct model *m)
+{
+	for (size_t i = 0; i < m->nr_actions; i++) {
+		struct model_action *act = &m->action[i];
+		if (!act->promotable && (act->previewed || !act->preview))
+			continue;
+		journal_keep_action(m->journal, act);
+		act->promotable = false;
+		if (!act->previewed)
+			act->preview = 0;
+	}
+}
+
+/* --- second runs ------------------------------------------------------------------------------------------------- */
+
+static void redo_step(struct model *m, struct model_redo r)
+{
+	GROW(m->redo, m->nr_redos, m->cap_redos);
+	m->redo[m->nr_redos++] = r;
+}
+
+static struct model_redo redo_of_seq(const struct model *m, uint64_t seq)
+{
+	for (size_t i = m->nr_redos; i > 0; i--)
+		if (m->redo[i - 1].seq == seq)
+			return m->redo[i - 1];
+	return (struct model_redo){ 0 };
+}
+
+void fold_redo(struct model *m, const struct event *ev, const json_t *o)
+{
+	const json_t *origin = json_object_get(o, "origin");
+	struct model_redo r = { .seq = ev->seq, .begin_us = ev->ts_us, .of = (uint64_t)json_int(origin, "action", 0),
+				.here = m->id && strcmp(json_str(origin, "session", ""), m->id) == 0 };
+	if (ev->kind == EV_REDO_ENDED) {
+		r = redo_of_seq(m, (uint64_t)json_int(o, "started", 0));
+		r.ended = ev->seq;
+	}
+	if (r.seq)
+		redo_step(m, r);
+}
+
+/* The second run of a command names the redo as its cause. */
+void fold_redo_action(struct model *m, const struct event *ev)
+{
+	struct model_redo r = ev->agent ? (struct model_redo){ 0 } : redo_of_seq(m, ev->cause);
+	r.again = ev->seq;
+	if (r.seq)
+		redo_step(m, r);
+}
