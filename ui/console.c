@@ -508,6 +508,8 @@ int console_main(const struct console_opts *o, struct err *err)
 		if (o->hints != CONSOLE_HINTS_NONE)
 			c.ui.coach = coach_new(o->hints == CONSOLE_HINTS_NEW ? seen : NULL);
 		c.ui.replay = o->replay;
+		if (o->arm_ms > 0)
+			c.ui.dead_us = o->arm_ms * 1000L;
 		c.ui.limit = o->at;
 		c.ui.slice_us = SLICE_US;
 		for (size_t i = 0; i < o->nr_sources && o->replay; i++)

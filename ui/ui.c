@@ -12,7 +12,7 @@
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
-	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr };
+	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000 };
 	grid_init(&ui->grid, rows, cols, ascii);
 	ui->message = xstrdup("");
 	ui->find = finder_new();

@@ -60,6 +60,7 @@ struct ui {
 	bool flush;              /* throw typed-ahead keys away */
 	char *edit;              /* a text to hand to $EDITOR; edited comes back through ui_edited */
 	void (*edited)(struct ui *ui, const char *text);
+	int64_t dead_us;         /* how long a question that opens takes no keys */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */

@@ -68,4 +68,58 @@ touch -d '40 days ago' "$old"
 like "$(cat "$t/out")" "1 session older than 30 days removed \(keep.days\)" "keep.days takes away what is older"
 [ ! -e "$old" ]
 ok $? "it is gone"
+
+# --- what every box and session gets from the file ---
+cat >"$HOME/.config/sandglass/config.lua" <<'L'
+local c = require "sandglass.config"
+c.limits = { pids = 77, mem = "300M" }
+c.env = { FROM_FILE = "of the file", BOTH = "file" }
+c.expose = { ".env" }
+c.keep = { hash_only = { "*.big" } }
+c.budget = { actions = 3 }
+c.approvals = { arm_ms = 700 }
+c.a11y = true
+c.pool = { size = 0 }
+return c
+L
+mkdir -p "$t/repo"
+echo SECRET=1 >"$t/repo/.env"
+cat >"$t/every.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b", repo = sg.args[1], env = { BOTH = "script" }, limits = { pids = 88 } }
+print(box:exec "echo $FROM_FILE, $BOTH; cat .env; echo x >a.big; ls").out)
+local two <close> = sg.sandbox { name = "c" }
+L
+sed -i 's/box:exec "\(.*\)").out/box:exec("\1").out/' "$t/every.lua"
+"$sg" run --no-tui "$t/every.lua" -- "$t/repo" >"$t/out" 2>&1 </dev/null
+is $? 0 "a script with settings of the file"
+note=$(notes)
+like "$note" 'of the file, script' "env: the file's, and the script's before it"
+like "$note" 'SECRET=1' "expose: a file that would be masked is there"
+like "$("$sg" events --json | grep '"kind":"box.open"' | head -1)" '"mem_bytes":314572800.*"pids":88' "limits: the file's, and the script's before it"
+like "$("$sg" events --json | grep '"kind":"box.open"' | tail -1)" '"pids":77' "the file's alone"
+like "$("$sg" events --json | grep '"snapshot.taken"' | grep a.big)" '"hash_only":true' "keep.hash_only: only the hash of such a path is kept"
+like "$("$sg" events --json | grep '"budget.new"')" '"actions":3' "budget: what the session may use up"
+like "$("$sg" config approvals.arm_ms)" '700 ' "and config shows them"
+for word in keys filters mask; do
+	printf 'local c = require "sandglass.config"\nc.%s = {}\nreturn c\n' $word >"$t/wrong.lua"
+	like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*no name '$word'" "a name that means nothing is refused: $word"
+done
+printf 'return { pool = { idle = "1s" } }\n' >"$t/wrong.lua"
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "no name 'pool.idle'" "and so is one in a table"
+if command -v tmux >/dev/null; then
+	printf 'local sg = require "sandglass"\nlocal b = sg.ask { text = "now?", choices = { "yes", "no" } }\nprint(b.choice)\n' >"$t/q.lua"
+	tmux -S "$t/tmux" -f /dev/null new-session -d -x 100 -y 24 "LC_ALL=C.UTF-8 $sg run '$t/q.lua'; exec sleep 600"
+	wait_for 30 sh -c "tmux -S '$t/tmux' capture-pane -p | grep -q 'now?'"
+	is "$(tmux -S "$t/tmux" display-message -p '#{alternate_on}')" 0 "a11y: line mode on a terminal"
+	tmux -S "$t/tmux" kill-server
+	sed -i 's/^c.a11y.*/c.ascii = true/' "$HOME/.config/sandglass/config.lua"
+	tmux -S "$t/tmux" -f /dev/null new-session -d -x 100 -y 24 "LC_ALL=C.UTF-8 $sg run '$t/q.lua'; exec sleep 600"
+	wait_for 30 sh -c "tmux -S '$t/tmux' capture-pane -p | grep -q 'AGENT'"
+	like "$(tmux -S "$t/tmux" capture-pane -p)" '^-{60}' "ascii: the console draws with ASCII only"
+	unlike "$(tmux -S "$t/tmux" capture-pane -p)" '─' "and nothing else"
+	tmux -S "$t/tmux" kill-server
+else
+	skip "no tmux: make deps installs it"
+fi
 finish

@@ -7,7 +7,7 @@
 #include "ui/term/draw.h"
 #include "ui/ui.h"
 
-enum { DEAD_US = 400000, NOTE_MAX = 400, WIDEN_ROWS = 6 };
+enum { NOTE_MAX = 400, WIDEN_ROWS = 6 };
 
 /* The second screen: a pattern for the session, or a rule for the project. What it says of a pattern comes from the
  * supervisor (command `waivers`), because the gate alone knows what a pattern matches. */

@@ -97,7 +97,7 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "there is nothing to decide";
 	if (v->info.decided)
 		return "it is decided";
-	if (ui->mono_us - v->opened_us < DEAD_US)
+	if (ui->mono_us - v->opened_us < ui->dead_us)
 		return "keys are off for a moment, so that nothing is decided by mistake";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";

@@ -133,7 +133,7 @@ void widen_open(struct approval *v, struct ui *ui, bool rule)
 	w->action = v->action;
 	w->opened_us = v->opened_us = ui->mono_us; /* back on the first screen nothing is decided by mistake either */
 	ui->flush = true;
-	ui->wake_us = ui->mono_us + DEAD_US;
+	ui->wake_us = ui->mono_us + ui->dead_us;
 	ask(v, ui);
 }
 
@@ -204,7 +204,7 @@ static void save(struct approval *v, struct ui *ui)
 	const struct widen_row *r = at(w);
 	if (!ui_may_act(ui, v->source))
 		return;
-	if (ui->mono_us - w->opened_us < DEAD_US) {
+	if (ui->mono_us - w->opened_us < ui->dead_us) {
 		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is saved by mistake");
 	} else if (!r || !*r->pattern || *w->wrong || !r->tried) {
 		ui_say(ui, ROLE_WARN, "%s",

@@ -8,7 +8,6 @@
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
 
-enum { DEAD_US = 400000 };
 
 static size_t find(const struct batch *b, size_t source, uint64_t action)
 {
@@ -135,7 +134,7 @@ static int64_t asked_us;
 
 static bool too_soon(struct ui *ui, uint32_t key)
 {
-	return key != K_ESC && ui->mono_us - asked_us < DEAD_US;
+	return key != K_ESC && ui->mono_us - asked_us < ui->dead_us;
 }
 
 void batch_approve(struct batch *b, struct ui *ui)

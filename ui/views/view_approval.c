@@ -19,10 +19,11 @@ void approval_arm(struct approval *v, struct ui *ui)
 	widen_close(&v->widen);
 	json_release(&v->pending);
 	ui->flush = true;
-	ui->wake_us = ui->mono_us + DEAD_US;
+	ui->wake_us = ui->mono_us + ui->dead_us;
 	if (ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_DIM,
-		       "keys typed before this screen was drawn were thrown away; keys are off for 0.4 s");
+		       "keys typed before this screen was drawn were thrown away; keys are off for %lld.%lld s",
+		       (long long)ui->dead_us / 1000000, (long long)ui->dead_us / 100000 % 10);
 }
 
 /* It has been covered by another screen: what was typed there was not meant for this one. */
@@ -34,7 +35,7 @@ static void uncovered(struct approval *v, struct ui *ui)
 	v->opened_us = v->widen.opened_us = ui->mono_us;
 	v->armed = v->sure = v->widen.sure = false;
 	ui->flush = true;
-	ui->wake_us = ui->mono_us + DEAD_US;
+	ui->wake_us = ui->mono_us + ui->dead_us;
 }
 
 static void open_view(void *self, struct ui *ui, const struct subject *on)

@@ -33,12 +33,15 @@ static const struct setting settings[] = {
 	{ "ascii", NULL, "SANDGLASS_ASCII", "false", "draw with ASCII only" },
 	{ "sync", NULL, "SANDGLASS_SYNC", "true", "synchronised screen updates where the terminal has them" },
 	{ "log", NULL, "SANDGLASS_LOG", "warn", "the program's own diary: debug, info, warn, error" },
+	{ "expose", NULL, NULL, NULL, "paths of every repository that are not masked although they look like secrets" },
+	{ "pool.size", NULL, NULL, "1", "warm boxes that wait for the next sandbox" },
 	{ "tools", NULL, NULL, NULL, "read-only folders of this machine for every box" },
 	{ "user", NULL, "SANDGLASS_USER", NULL, "name to put on decisions (default: of the account)" },
 	{ "box_uid", NULL, NULL, NULL, "uid of boxes when started by root" },
 	{ "keep.file_bytes", NULL, NULL, "16777216", "larger files are kept by hash only" },
+	{ "keep.hash_only", NULL, NULL, NULL, "patterns whose bytes are not kept, instead of node_modules, target and their like" },
 	{ "keep.days", NULL, NULL, NULL, "sessions whose work is merged are removed after so many days" },
-	{ "approvals.arm_ms", NULL, NULL, NULL, "how long a new question ignores keys" },
+	{ "approvals.arm_ms", NULL, NULL, "400", "how long a new question ignores keys" },
 	{ "approvals.timeout_us", NULL, NULL, NULL, "after which an unanswered question is denied" },
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
@@ -351,6 +354,14 @@ json_t *config_below(const struct config *c, const char *name)
 				json_put(out, key + len + 1, json_incref(v));
 	}
 	return out;
+}
+
+void config_to_env(const struct config *c, const char *name, const char *variable)
+{
+	const char *set = getenv(variable);
+	CLEANUP(free_ptr) char *value = set && *set ? NULL : config_value(c, name);
+	if (value)
+		setenv(variable, strcmp(value, "true") == 0 ? "1" : "0", 1);
 }
 
 void config_user(struct cmd_ctx *ctx)

@@ -4,20 +4,33 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/config.h"
 #include "app/front/front_console.h"
 #include "app/front/front_line.h"
 #include "base/mem.h"
 
 bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo)
 {
-	const char *term = getenv("TERM");
-	if (fo->automatic || ctx->no_tui || ctx->json || getenv("SANDGLASS_A11Y"))
+	const char *term = getenv("TERM"), *a11y = getenv("SANDGLASS_A11Y");
+	if (fo->automatic || ctx->no_tui || ctx->json || (a11y && *a11y && strcmp(a11y, "0") != 0))
 		return false;
 	return isatty(0) && isatty(1) && term && strcmp(term, "dumb") != 0;
 }
 
+/* Somebody who uses a screen reader says so once. */
+static void choose(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err ignored = ERR_INIT; /* what is wrong there is told by what needs it */
+	if (config_open(&c, ctx, &ignored) < 0)
+		return;
+	config_to_env(c, "a11y", "SANDGLASS_A11Y");
+	config_close(&c);
+}
+
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 {
+	choose(ctx);
 	if (front_is_console(ctx, fo))
 		return front_console_all(ctx, fo);
 	return cmd_usage(ctx, "several sessions run: say which one, 'sandglass ls --live' lists them");
@@ -27,6 +40,7 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 {
 	struct session *s;
 	struct err err = ERR_INIT;
+	choose(ctx);
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (fo->raw) {

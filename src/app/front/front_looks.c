@@ -61,6 +61,10 @@ static void read_config(struct looks *l, struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *map = config_below(c, "map");
 	CLEANUP(free_ptr) char *bell = config_value(c, "notify.bell");
 	CLEANUP(free_ptr) char *coach = config_value(c, "coach");
+	CLEANUP(free_ptr) char *arm = config_value(c, "approvals.arm_ms");
+	config_to_env(c, "ascii", "SANDGLASS_ASCII");
+	config_to_env(c, "sync", "SANDGLASS_SYNC");
+	l->arm_ms = arm ? (int)strtol(arm, NULL, 10) : 0;
 	l->no_hints = coach && strcmp(coach, "false") == 0;
 	l->theme = config_value(c, "theme");
 	l->pager = config_value(c, "pager");
@@ -85,6 +89,7 @@ void looks_open(struct looks *l, struct cmd_ctx *ctx, struct console_opts *o)
 	o->pager = l->pager;
 	o->keys = l->keys;
 	o->quiet = l->quiet;
+	o->arm_ms = l->arm_ms;
 	if (l->no_hints)
 		o->hints = CONSOLE_HINTS_NONE;
 }

@@ -9,6 +9,7 @@ struct looks {
 	char *theme, *pager;
 	json_t *keys;
 	bool quiet, no_hints;
+	int arm_ms;
 };
 
 /* Fills @l and the fields of @o that are about looks. A file that is wrong is told on ctx->err and does not count. */

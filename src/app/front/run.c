@@ -133,6 +133,24 @@ int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	return 0;
 }
 
+/* What every box has, and what the session may use up, unless script and options say otherwise. */
+static void put_boxes(json_t *o, const struct config *c)
+{
+	struct err none = ERR_INIT;
+	CLEANUP(free_ptr) char *expose = config_value(c, "expose");
+	json_t *box = json_object(), *budget = config_object(c, "budget");
+	json_put(box, "limits", config_object(c, "limits"));
+	json_put(box, "env", config_object(c, "env"));
+	if (expose)
+		json_put(box, "expose", json_parse(expose, strlen(expose), "expose", &none));
+	if (json_object_size(box))
+		json_put(o, "box", box);
+	else
+		json_decref(box);
+	if (budget)
+		json_put(o, "budget", budget);
+}
+
 /* What the options leave open, the configuration says. */
 static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
@@ -154,6 +172,8 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	CLEANUP(free_ptr) char *notify = config_value(c, "notify.command");
 	CLEANUP(free_ptr) char *tools = config_value(c, "tools");
 	CLEANUP(free_ptr) char *asks = config_value(c, "approvals.timeout_us");
+	CLEANUP(free_ptr) char *hash_only = config_value(c, "keep.hash_only");
+	CLEANUP(free_ptr) char *pool = config_value(c, "pool.size");
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
 	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
@@ -162,6 +182,11 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		shell_words(o, "notify", argv);
 	if (json_is_array(roots))
 		json_array_extend(json_object_get(o, "roots"), roots);
+	put_boxes(o, c);
+	if (hash_only)
+		json_put(o, "hash_only", json_parse(hash_only, strlen(hash_only), "keep.hash_only", &none));
+	if (pool)
+		json_put_int(o, "pool", strtoll(pool, NULL, 10));
 	if (accept && !strcmp(accept, "reduced"))
 		json_put_flag(o, "accept_reduced", true);
 	if (policy)

@@ -124,7 +124,7 @@ static char **strings(const json_t *list)
 
 static void free_strings(char **v)
 {
-	for (size_t i = 0; v[i]; i++)
+	for (size_t i = 0; v && v[i]; i++)
 		free(v[i]);
 	free(v);
 }
@@ -144,7 +144,8 @@ int cmd_supervise(struct cmd_ctx *ctx)
 	if (!j)
 		return cmd_fail(ctx, &err);
 	json_get_bytes(json_object_get(j, "script"), &script);
-	char **args = strings(json_object_get(j, "args")), **policy = strings(json_object_get(j, "policy"));
+	char **args = strings(json_object_get(j, "args")), **policy = strings(json_object_get(j, "policy")),
+	     **hash_only = json_array_size(json_object_get(j, "hash_only")) ? strings(json_object_get(j, "hash_only")) : NULL;
 	struct super_opts o = {
 		.name = json_str(j, "name", "session"),
 		.script_path = json_str(j, "script_path", NULL),
@@ -161,6 +162,10 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.share = json_str(j, "share", NULL),
 		.budget = json_object_get(j, "budget"),
 		.roots = json_object_get(j, "roots"),
+		.box = json_object_get(j, "box"),
+		.hash_only = (const char *const *)hash_only,
+		.nr_hash_only = json_array_size(json_object_get(j, "hash_only")),
+		.pool = (int)json_int(j, "pool", -1),
 		.secrets = json_object_get(j, "secrets"),
 		.saved_us = json_int(j, "saved_us", 0),
 		.cassette = json_str(j, "cassette", NULL),
@@ -181,5 +186,6 @@ int cmd_supervise(struct cmd_ctx *ctx)
 	int status = super_run(&o);
 	free_strings(args);
 	free_strings(policy);
+	free_strings(hash_only);
 	return status;
 }

@@ -58,7 +58,8 @@ static int look(struct preview *p, size_t i, struct memstore *mem, struct err *e
 	const struct box_tree_ops *ops = p->driver->tree;
 	struct over_open lo = { .p = p, .i = i };
 	struct ws_store st = memstore_store(mem);
-	struct ws_opts o = { .name = ly->name, .no_hint = true, .keep_max = p->s->opts->keep_file_bytes };
+	struct ws_opts o = { .name = ly->name, .no_hint = true, .keep_max = p->s->opts->keep_file_bytes,
+			     .hash_only = p->s->opts->hash_only, .nr_hash_only = p->s->opts->nr_hash_only };
 	struct ws_how how = { .why = "preview", .full = true };
 	struct ws_view none = WS_VIEW_INIT, view = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;

@@ -403,6 +403,9 @@ static json_t *kept_options(const struct super_opts *o)
 	}
 	json_put(k, "policy", policy);
 	json_put(k, "roots", json_incref(o->roots));
+	json_put(k, "box", json_incref(o->box));
+	if (o->hash_only)
+		json_put(k, "hash_only", json_argv((char *const *)(uintptr_t)o->hash_only, o->nr_hash_only));
 	json_put_int(k, "box_uid", o->box_uid);
 	json_put_int(k, "ask_timeout_us", o->ask_timeout_us);
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
@@ -524,7 +527,7 @@ static int compose(struct super *s, struct err *err)
 	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid }, launcher_died, s, err);
 	if (!s->launcher)
 		return EXIT_SANDBOX;
-	process_pool_set(s->loop, WARM_BOXES);
+	process_pool_set(s->loop, o->pool >= 0 ? o->pool : WARM_BOXES);
 	process_ahead();
 	s->vault = vault_new(o->secrets);
 	if (open_record(s, err) < 0)

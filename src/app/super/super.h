@@ -29,6 +29,10 @@ struct super_opts {
 	unsigned cassette_speed;   /* 0 at once */
 	int64_t saved_us;          /* when the script that is resumed with other text was saved; 0 it was not */
 	json_t *secrets;           /* the configuration's: {NAME: where} (vault.h), or NULL; borrowed */
+	json_t *box;               /* what a box has if its script says nothing else: {"limits":{..},"env":{..},"expose":[..]}; borrowed */
+	const char *const *hash_only; /* patterns of paths whose bytes are not kept; NULL: the built-in ones */
+	size_t nr_hash_only;
+	int pool;                  /* warm boxes; -1 = the default */
 	json_t *roots;             /* extra read-only roots for every box, or NULL; borrowed */
 	unsigned box_uid;          /* of boxes when root starts us; 0 = choose */
 	uint64_t keep_file_bytes;  /* larger files are kept by hash only; 0 = the default */

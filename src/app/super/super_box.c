@@ -158,6 +158,20 @@ static char *unique_name(struct super *s, const char *want)
 	return name;
 }
 
+/* What of @field the script says, upon what the configuration says of every box. Returns owned. */
+static json_t *over(const struct super *s, const json_t *args, const char *field)
+{
+	const json_t *every = json_object_get(s->opts->box, field), *mine = json_object_get(args, field);
+	json_t *all = every ? json_deep_copy(every) : NULL;
+	if (!all)
+		return json_incref((json_t *)(uintptr_t)mine);
+	if (json_is_array(all) && json_is_array(mine))
+		json_array_extend(all, (json_t *)(uintptr_t)mine);
+	else if (json_is_object(all) && json_is_object(mine))
+		json_object_update(all, (json_t *)(uintptr_t)mine);
+	return all;
+}
+
 /* A script's options in the form of a box.open event, which is the one that a box is opened from. */
 static int wanted(struct super *s, const json_t *args, json_t *open, struct err *err)
 {
@@ -165,14 +179,16 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		const char *script, *record;
 	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" }, { "cpus_milli", "cpu_milli" },
 		      { "pids", "pids" },	    { "time_us", "wall_us" } };
-	static const char *const same[] = { "expose", "keep", "options" };
-	const json_t *lim = json_object_get(args, "limits"), *net = json_object_get(args, "net");
+	static const char *const same[] = { "keep", "options" };
+	CLEANUP(json_release) json_t *lim = over(s, args, "limits"), *vars = over(s, args, "env");
+	const json_t *net = json_object_get(args, "net");
 	json_t *limits = json_object(), *repos = json_array(), *roots = json_object_get(args, "roots");
 	struct strv env = STRV_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(limit); i++)
 		json_put_int(limits, limit[i].record, json_int(lim, limit[i].script, 0));
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(open, same[i], json_incref(json_object_get(args, same[i])));
+	json_put(open, "expose", over(s, args, "expose"));
 	if (json_object_get(args, "image") || json_object_get(args, "build")) {
 		static const char *const from[] = { "image", "build" };
 		json_t *options = json_object_get(open, "options") ? json_deep_copy(json_object_get(open, "options")) : json_object();
@@ -180,7 +196,7 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 			json_put(options, from[i], json_incref(json_object_get(args, from[i])));
 		json_put(open, "options", options);
 	}
-	op_env(json_object_get(args, "env"), &env);
+	op_env(vars, &env);
 	if (json_array_size(net)) /* "none", null and {} open no way out */
 		net_env(&env);
 	json_put(open, "limits", limits);

@@ -328,7 +328,8 @@ static void open_layers(struct trees *t, struct err *err)
 			return;
 		struct err none = ERR_INIT;
 		int lower = l->host_dir ? root_of(t, i, "lower", &none) : -1;
-		struct ws_opts o = { .name = l->name, .copy = !overlay, .keep_max = t->s->opts->keep_file_bytes };
+		struct ws_opts o = { .name = l->name, .copy = !overlay, .keep_max = t->s->opts->keep_file_bytes,
+				     .hash_only = t->s->opts->hash_only, .nr_hash_only = t->s->opts->nr_hash_only };
 		l->ws = ws_new(&o, upper, lower);
 		l->open = (struct layer_open){ .t = t, .i = i };
 		ws_set_open(l->ws, open_foreign, &l->open);
