@@ -37,6 +37,7 @@ struct mirror {
 	struct call *call;
 	bool over;
 	struct listing far; /* as it was when both sides were equal */
+	bool torn; /* a plan was carried out in part: what lies here is to be looked at, and every file to be fetched */
 };
 
 static struct mirror *mirrors;
@@ -312,10 +313,28 @@ static int fetch(struct mirror *m, struct mirror_news *c, struct err *err)
 	return 0;
 }
 
+/* What stands here, as if nothing were known of any file's contents. */
+static int look_here(struct mirror *m, int root, struct err *err)
+{
+	struct listing here = { 0 };
+	if (manifest_make(root, &here.bytes, err) < 0 || listing_read(&here, err) < 0) {
+		listing_release(&here);
+		return -1;
+	}
+	for (size_t i = 0; i < here.nr; i++)
+		here.item[i].ctime_ns = 0;
+	listing_release(&m->far);
+	m->far = here;
+	return 0;
+}
+
 int mirror_pull(struct mirror *m, struct err *err)
 {
 	struct listing now = { 0 };
 	bool same;
+	CLEANUP(fd_close) int root = open_here(m, err);
+	if (root < 0 || (m->torn && look_here(m, root, err) < 0))
+		return -1;
 	if (list_far(m, &now, &same, err) < 0) {
 		listing_release(&now);
 		return -1;
@@ -323,12 +342,12 @@ int mirror_pull(struct mirror *m, struct err *err)
 	if (same)
 		return 0;
 	struct mirror_news c = { .contents = memfd_create("mirror", MFD_CLOEXEC) };
-	CLEANUP(fd_close) int root = open_here(m, err);
 	mirror_find(&c, &m->far, &now);
-	int rc = root < 0 ? -1 : fetch(m, &c, err);
+	int rc = fetch(m, &c, err);
 	if (rc == 0) {
 		mirror_plan(&c);
 		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents, 1, err) : 0;
+		m->torn = rc < 0;
 	}
 	if (rc == 0) {
 		listing_release(&m->far);
@@ -393,6 +412,7 @@ int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t l
 	int rc = send_plan(m, under, plan, len, fds, nr_fds, &paths, err);
 	if (rc == 0)
 		rc = folder_plan(m->o.folder, root, plan, len, fds, nr_fds, err);
+	m->torn |= rc < 0;
 	buf_reset(&m->far.digest);
 	if (rc == 0)
 		rc = list_far(m, &now, &same, err);

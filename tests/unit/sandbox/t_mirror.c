@@ -1,0 +1,248 @@
+/* A mirror whose other side is a folder of this machine: what goes over, what comes back, and what a lying side can do. */
+#include <poll.h>
+#include <stdlib.h>
+
+#include "box_fixture.h"
+#include "sandbox/mirror_inner.h"
+#include "sandbox/mirror.h"
+#include "wire/guest.h"
+#include "wire/plan.h"
+#include "wire/tool.h"
+
+static char *tool; /* our guest program */
+
+/* --- the other side: the tool as a child of ours, or an answer that was made up --- */
+
+struct question {
+	mirror_done_fn *done;
+	void *self;
+	struct buf out;
+	int code;
+};
+
+static const char *lie_to; /* verb that is answered with lie */
+static struct buf lie;
+static int asked;
+
+static void tell(void *self)
+{
+	struct question *q = self;
+	mirror_answer(buf_cstr(&q->out), q->out.len, q->code, 0, "", q->done, q->self);
+	buf_release(&q->out);
+	free(q);
+}
+
+static int run_tool(char *const *arg, const void *in, size_t len, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	CLEANUP(free_ptr) char *given = fx_path("in");
+	CLEANUP(free_ptr) char *got = fx_path("out");
+	int pid, pidfd, status = 255;
+	strv_push(&argv, tool);
+	strv_push(&argv, TOOL_OPTION);
+	for (; *arg; arg++)
+		strv_push(&argv, *arg);
+	CLEANUP(fd_close) int to = open(given, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	CLEANUP(fd_close) int from = open(got, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd_write_all(to, in ? in : "", len, &err) < 0 || lseek(to, 0, SEEK_SET) < 0)
+		return 255;
+	const int fds[] = { to, from, 2 };
+	if (proc_spawn(tool, argv.item, environ, fds, 3, &pid, &pidfd, &err) < 0)
+		return 255;
+	struct pollfd p = { .fd = pidfd, .events = POLLIN };
+	poll(&p, 1, 30000);
+	if (proc_reap(pidfd, &status, &err) < 0)
+		status = 255;
+	fd_close(&pidfd);
+	if (file_read(got, out, 1 << 30, &err) < 0)
+		return 255;
+	return status;
+}
+
+static void run(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+{
+	struct question *q = NEW(struct question);
+	(void)self;
+	*q = (struct question){ .done = done, .self = done_self };
+	asked++;
+	if (lie_to && strcmp(arg[0], lie_to) == 0)
+		buf_append(&q->out, lie.data, lie.len);
+	else
+		q->code = run_tool(arg, in, len, &q->out);
+	loop_defer(fx_loop, tell, q);
+}
+
+/* --- one mirror and its two sides --- */
+
+static struct folder *folder;
+static struct mirror *mirror;
+static char *here, *far;
+
+struct work {
+	int (*fn)(struct mirror *m, struct err *err);
+	struct err err;
+	int rc;
+	bool here;
+};
+
+static void work(void *self)
+{
+	struct work *w = self;
+	w->rc = w->fn(mirror, &w->err);
+}
+
+static void worked(void *self)
+{
+	((struct work *)self)->here = true;
+}
+
+static struct err does(int (*fn)(struct mirror *m, struct err *err))
+{
+	struct work w = { .fn = fn };
+	loop_job_run(fx_loop, work, worked, &w);
+	fx_wait(&w.here);
+	return w.err;
+}
+
+static int shell(const char *dir, const char *command)
+{
+	CLEANUP(free_ptr) char *line = xasprintf("cd '%s' && %s", dir, command);
+	return system(line);
+}
+
+static bool alike(void)
+{
+	CLEANUP(free_ptr) char *line = xasprintf("diff -r --no-dereference '%s' '%s' >/dev/null 2>&1 && "
+						 "[ \"$(cd '%s' && find . -printf '%%P %%y %%m %%l\\n' | sort)\" = "
+						 "\"$(cd '%s' && find . -printf '%%P %%y %%m %%l\\n' | sort)\" ]",
+						 here, far, here, far);
+	return system(line) == 0;
+}
+
+static void both_ways(void)
+{
+	static const char *const steps[] = {
+		"echo new >new; mkdir -p n/n; echo 2 >n/n/f; : >empty",
+		"rm -r doc; echo more >>src/a.c; chmod 600 src/a.c",
+		"mkdir doc; echo other >doc/one; ln -s ../new doc/l; ln -s nowhere dangling",
+		"rm -r src; echo now-a-file >src",
+		"rm src; mkdir -p src/deep/er; echo a >src/deep/er/a; chmod 0500 src/deep",
+		"chmod 0700 src/deep; rm src/deep/er/a; echo b >src/deep/b; chmod 0500 src/deep",
+		"chmod 0700 src/deep; rm -r src; printf x >\"$(printf '\\377\\n')\"; mkdir -p .git; echo ref >.git/HEAD",
+		"head -c 20000000 /dev/zero | tr '\\0' q >big; head -c 9000000 /dev/urandom >big2; seq 1 2000 | split -l 1 -a 4 - many",
+		"rm -rf ./* .git",
+	};
+	struct err err = does(mirror_push);
+	ok(err.code == 0 && alike(), "what is here goes over: %s", err.text);
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		if (shell(far, steps[i]) != 0)
+			printf("# %s\n", steps[i]);
+		err = does(mirror_pull);
+		ok(err.code == 0 && alike(), "and comes back, step %zu %s", i, err.text);
+	}
+	int before = asked;
+	err = does(mirror_pull);
+	ok(err.code == 0 && asked == before + 1, "where nothing has changed one question is asked");
+}
+
+/* --- lies --- */
+
+static void list_with(const struct manifest_entry *e, size_t nr)
+{
+	buf_reset(&lie);
+	buf_putc(&lie, 0);
+	buf_append(&lie, "digest!!", 8);
+	for (size_t i = 0; i < nr; i++)
+		manifest_put(&lie, &e[i]);
+}
+
+static void lies(void)
+{
+	static const struct {
+		const char *name;
+		struct manifest_entry e[2];
+		size_t nr;
+	} cases[] = {
+		{ "a way up", { { .kind = MANIFEST_DIR, .mode = 0755, .path = "../out" } }, 1 },
+		{ "a way up inside", { { .kind = MANIFEST_DIR, .mode = 0755, .path = "a/../../out" } }, 1 },
+		{ "an absolute path", { { .kind = MANIFEST_LINK, .path = "/tmp/out", .target = "x" } }, 1 },
+		{ "a path twice", { { .kind = MANIFEST_DIR, .mode = 0700, .path = "a" }, { .kind = MANIFEST_DIR, .mode = 0700, .path = "a" } }, 2 },
+		{ "a wrong order", { { .kind = MANIFEST_DIR, .mode = 0700, .path = "b" }, { .kind = MANIFEST_DIR, .mode = 0700, .path = "a" } }, 2 },
+		{ "an unknown kind", { { .kind = (enum manifest_kind)9, .path = "a" } }, 1 },
+		{ "a link without a target", { { .kind = MANIFEST_LINK, .path = "a" } }, 1 },
+	};
+	lie_to = "list";
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		list_with(cases[i].e, cases[i].nr);
+		struct err err = does(mirror_pull);
+		ok(err.code == ERR_PARSE, "%s is refused: %s", cases[i].name, err.text);
+	}
+	/* a name that becomes a link, and what would be written through it */
+	static const struct manifest_entry through[] = { { .kind = MANIFEST_LINK, .path = "a", .target = "/tmp" },
+							 { .kind = MANIFEST_DIR, .mode = 0755, .path = "a/sandglass-mirror-escape" } };
+	list_with(through, 2);
+	struct err err = does(mirror_pull);
+	ok(err.code != 0 && access("/tmp/sandglass-mirror-escape", F_OK) < 0, "nothing is written through a link: %s", err.text);
+	for (size_t len = 0; len < lie.len; len += 3) { /* cut anywhere: an end or an error, no more */
+		size_t all = lie.len;
+		lie.len = len;
+		err = does(mirror_pull);
+		lie.len = all;
+		if (err.code == 0 && len != 9)
+			printf("# cut at %zu is taken\n", len);
+	}
+	buf_reset(&lie);
+	buf_putc(&lie, ERR_DENIED);
+	buf_puts(&lie, "no");
+	err = does(mirror_pull);
+	ok(err.code == ERR_DENIED && strstr(err.text, "no"), "an error of the tool is told: %s", err.text);
+	lie_to = NULL;
+	err = does(mirror_pull);
+	ok(err.code == 0 && alike(), "afterwards both sides are equal again: %s", err.text);
+	lie_to = "get";
+	buf_reset(&lie);
+	buf_append(&lie, "\0\1\1", 3);
+	shell(far, "echo changed >changed");
+	err = does(mirror_pull);
+	ok(err.code == ERR_PARSE, "contents that are cut are refused: %s", err.text);
+	lie_to = NULL;
+	err = does(mirror_pull);
+	ok(err.code == 0 && alike(), "and asked for again: %s", err.text);
+}
+
+int main(void)
+{
+	struct err err = ERR_INIT;
+	fx_start();
+	tool = fx_program("sandglass-guest");
+	if (access(tool, X_OK) < 0)
+		skip_all("sandglass-guest is not built");
+	CLEANUP(free_ptr) char *repo = fx_path("repo"), *state = fx_path("state");
+	far = fx_path("far");
+	fx_file(repo, "src/a.c", "a\n", 0644);
+	fx_file(repo, "doc/one", "1\n", 0755);
+	fx_file(repo, "shut/f", "f\n", 0600);
+	shell(repo, "chmod 0500 shut; ln -s doc/one l");
+	if (dir_make(state, 0700, &err) < 0 || dir_make(far, 0700, &err) < 0)
+		printf("# %s\n", err.text);
+	const struct folder_opts fo = { .loop = fx_loop, .state_dir = state, .name = "f", .uid = geteuid(), .gid = getegid() };
+	const struct folder_layer layer = { .name = "", .host_dir = repo };
+	folder = folder_new(&fo);
+	ok(folder_fill(folder, &layer, 1, &err) == 0, "the copy: %s", err.text);
+	here = path_join(folder_root(folder), "workspace");
+	const struct mirror_opts mo = { .loop = fx_loop, .folder = folder, .far_root = far, .run = run };
+	mirror = mirror_new(&mo);
+	both_ways();
+	lies();
+	mirror_over(mirror);
+	err = does(mirror_pull);
+	ok(err.code == ERR_CLOSED, "a side that has gone is said to have: %s", err.text);
+	mirror_free(&mirror);
+	folder_free(&folder);
+	buf_release(&lie);
+	free(here);
+	free(far);
+	free(tool);
+	return fx_end();
+}
