@@ -1,0 +1,500 @@
+/* The whole history as ordinary commits in a new bare repository, written by `git fast-import`: one branch for each layer
+ * (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit with the files of the base that the session came to
+ * touch, then one for each snapshot: author is the agent, trailers name event, action, verdict and who approved.
+ *
+ * Only lists of changes are read, no trees. What a box's own .git held is left out; so is a content that the record does not
+ * hold (hash only): the commit says so in a trailer and the file keeps its last known bytes. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "app/cmd/describe.h"
+#include "app/exchange/act.h"
+#include "app/exchange/export.h"
+#include "app/exchange/states.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "sandbox/workspace/diff.h"
+#include "sandbox/workspace/view.h"
+
+extern char **environ;
+
+struct oids { /* contents that git has been given */
+	struct object_id *slot;
+	size_t nr, cap;
+};
+
+struct history {
+	struct export *x;
+	FILE *git;
+	struct oids sent;
+	uint64_t *snapshot; /* of one layer, newest first while they are collected */
+	size_t nr, cap;
+	struct agent_names names;
+	struct err *err;
+	json_t *base; /* path -> state, as it was before it was touched first */
+	json_t *seen;
+};
+
+/* --- contents --- */
+
+static size_t slot_of(const struct oids *o, const struct object_id *id)
+{
+	uint64_t h;
+	memcpy(&h, id->b, sizeof(h));
+	size_t i = (size_t)h & (o->cap - 1);
+	while (!object_is_null(&o->slot[i]) && memcmp(&o->slot[i], id, sizeof(*id)) != 0)
+		i = (i + 1) & (o->cap - 1);
+	return i;
+}
+
+/* True if it was not known before. */
+static bool add_oid(struct oids *o, const struct object_id *id)
+{
+	if (o->nr * 2 >= o->cap) {
+		struct oids next = { .cap = o->cap ? o->cap * 2 : 1024 };
+		next.slot = xcalloc(next.cap, sizeof(*next.slot));
+		for (size_t i = 0; i < o->cap; i++)
+			if (!object_is_null(&o->slot[i]))
+				next.slot[slot_of(&next, &o->slot[i])] = o->slot[i];
+		next.nr = o->nr;
+		free(o->slot);
+		*o = next;
+	}
+	size_t i = slot_of(o, id);
+	if (!object_is_null(&o->slot[i]))
+		return false;
+	o->slot[i] = *id;
+	o->nr++;
+	return true;
+}
+
+/* Gives git the bytes; false when the record does not hold them. */
+static bool send_blob(struct history *h, const struct object_id *id)
+{
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	struct err none = ERR_INIT;
+	if (session_object(h->x->s, id, NULL, &bytes, &none) < 0)
+		return false;
+	if (add_oid(&h->sent, id)) {
+		fprintf(h->git, "blob\ndata %zu\n", bytes.len);
+		fwrite(buf_cstr(&bytes), 1, bytes.len, h->git);
+		fputc('\n', h->git);
+	}
+	return true;
+}
+
+/* --- a change --- */
+
+static bool path_of(const json_t *change, struct buf *path)
+{
+	return json_get_bytes(json_object_get(change, "path"), path) && path->len && !ws_path_is_git(buf_cstr(path), path->len);
+}
+
+static void put_path(FILE *out, const struct buf *path)
+{
+	fputc('"', out);
+	for (size_t i = 0; i < path->len; i++) {
+		unsigned char c = (unsigned char)path->data[i];
+		if (c < 0x20 || c >= 0x7f || c == '"' || c == '\\')
+			fprintf(out, "\\%03o", c);
+		else
+			fputc(c, out);
+	}
+	fputc('"', out);
+}
+
+static bool is_file(unsigned mode)
+{
+	return mode == 0100644 || mode == 0100755 || mode == 0120000;
+}
+
+/* "M 100644 OID path"; modes that git does not know become the nearest one. */
+static void put_file(struct history *h, const json_t *state, const struct buf *path, struct buf *missing)
+{
+	struct object_id id;
+	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
+	const char *hex = json_str(state, "oid", "");
+	if ((mode & 0170000) == 0100000)
+		mode = mode & 0100 ? 0100755 : 0100644;
+	if (!is_file(mode) || !object_parse(hex, &id)) {
+		if ((mode & 0170000) != 040000)
+			buf_printf(missing, "%s%s", missing->len ? ", " : "", buf_cstr(path));
+		return;
+	}
+	struct err none = ERR_INIT;
+	CLEANUP(buf_release) struct buf held = BUF_INIT;
+	if (!session_row_of(h->x->s, "object", 0, &id) || session_object(h->x->s, &id, NULL, &held, &none) < 0) {
+		buf_printf(missing, "%s%s", missing->len ? ", " : "", buf_cstr(path));
+		return;
+	}
+	fprintf(h->git, "M %o %s ", mode, hex);
+	put_path(h->git, path);
+	fputc('\n', h->git);
+}
+
+/* --- a commit --- */
+
+/* One line without what would end or confuse it. */
+static void put_clean(struct buf *out, const char *text, size_t max)
+{
+	size_t n = 0;
+	for (; *text && n < max; text++, n++)
+		buf_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f || *text == '<' || *text == '>' ? ' ' : *text);
+}
+
+/* Returns the agent whose work it is. */
+static uint64_t put_message(struct history *h, const struct event *ev, const json_t *body, const struct buf *missing,
+			    struct buf *out)
+{
+	uint64_t agent = ev->agent;
+	struct act a;
+	struct err none = ERR_INIT;
+	const json_t *by = json_object_get(body, "by");
+	uint64_t action = ev->action ? ev->action : (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
+	CLEANUP(buf_release) struct buf what = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT;
+	if (action && act_load(&a, h->x->s, action, &none) == 0) {
+		agent = a.agent;
+		buf_printf(&what, "%s ", act_kind(&a));
+		act_what(&a, &what);
+		put_clean(out, buf_cstr(&what), 200);
+		if (json_str(a.wanted, "said", NULL)) {
+			buf_puts(out, "\n\n");
+			for (const char *p = json_str(a.wanted, "said", ""); *p; p++)
+				if ((unsigned char)*p >= 0x20 || *p == '\n')
+					buf_putc(out, *p);
+		}
+		buf_printf(&tail, "\nSandglass-Action: #%" PRIu64 "%s\nSandglass-End: %s\nSandglass-Verdict: %s", action,
+			   json_flag(body, "shared", false) ? " (one of several)" : "", act_end(&a),
+			   json_str(a.judged, "verdict", "unknown"));
+		act_rules(&a, &rules);
+		if (rules.len) {
+			buf_puts(&tail, "\nSandglass-Rules: ");
+			put_clean(&tail, buf_cstr(&rules), 1000);
+		}
+		if (a.decided) {
+			buf_printf(&tail, "\nSandglass-Decision: %s\n%s: ", json_str(a.decided, "decision", "unknown"),
+				   act_person(&a) ? "Approved-by" : "Decided-by");
+			put_clean(&tail, act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "unknown"), 200);
+		}
+		act_release(&a);
+	} else {
+		put_clean(out, json_str(body, "why", "snapshot"), 50);
+	}
+	buf_printf(out, "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64, session_id(h->x->s), ev->seq);
+	buf_append(out, buf_cstr(&tail), tail.len);
+	if (missing->len) {
+		buf_puts(out, "\nSandglass-Missing: ");
+		put_clean(out, buf_cstr(missing), 2000);
+	}
+	buf_putc(out, '\n');
+	return agent;
+}
+
+static void put_commit(struct history *h, const char *ref, const char *author, int64_t ts_us, const struct buf *message)
+{
+	CLEANUP(buf_release) struct buf name = BUF_INIT, mail = BUF_INIT;
+	put_clean(&name, author && *author ? author : "sandglass", 100);
+	for (size_t i = 0; i < name.len; i++) {
+		char c = name.data[i];
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';
+		buf_putc(&mail, plain ? c : '-');
+	}
+	fprintf(h->git, "commit %s\n", ref);
+	fprintf(h->git, "author %s <%s@%s.invalid> %" PRId64 " +0000\n", buf_cstr(&name), buf_cstr(&mail), session_id(h->x->s),
+		ts_us / 1000000);
+	fprintf(h->git, "committer sandglass <recorder@sandglass.invalid> %" PRId64 " +0000\n", ts_us / 1000000);
+	fprintf(h->git, "data %zu\n", message->len);
+	fwrite(message->data, 1, message->len, h->git);
+	fputc('\n', h->git);
+}
+
+/* A list that was cut: the tree and what it differs from say everything. */
+static int send_view(struct history *h, const json_t *body, struct ws_view *v)
+{
+	struct ws_store st = states_store(h->x->s);
+	if (ws_view_load(v, &st, body, h->err) < 0)
+		return -1;
+	for (size_t i = 0; i < v->nr; i++)
+		if (!object_is_null(&v->item[i].now.oid) && !ws_path_is_git(v->item[i].path, v->item[i].len))
+			send_blob(h, &v->item[i].now.oid);
+	return 0;
+}
+
+static void put_view(struct history *h, const struct ws_view *v, struct buf *missing)
+{
+	for (size_t i = 0; i < v->nr; i++) {
+		const struct ws_path *p = &v->item[i];
+		struct buf path = { .data = (char *)(uintptr_t)p->path, .len = p->len };
+		char hex[41];
+		if (ws_path_is_git(p->path, p->len))
+			continue;
+		if (p->now.kind == WS_NONE) {
+			fputs("D ", h->git);
+			put_path(h->git, &path);
+			fputc('\n', h->git);
+		} else if (ws_git_mode(&p->now)) {
+			json_t *state = json_object();
+			object_hex(&p->now.oid, hex);
+			json_put_str(state, "oid", hex);
+			json_put(state, "mode", json_sprintf("%o", ws_git_mode(&p->now)));
+			put_file(h, state, &path, missing);
+			json_decref(state);
+		}
+	}
+}
+
+static int one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body)
+{
+	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, files = BUF_INIT;
+	struct ws_view v = WS_VIEW_INIT;
+	bool cut = json_int(body, "more", 0) > 0;
+	size_t i;
+	json_t *change;
+	struct object_id id;
+	if (cut && send_view(h, body, &v) < 0)
+		return -1;
+	json_array_foreach(json_object_get(body, "changes"), i, change) {
+		if (cut || !path_of(change, &path) || !object_parse(json_str(change, "oid", ""), &id))
+			continue;
+		if (!send_blob(h, &id))
+			buf_printf(&missing, "%s%s", missing.len ? ", " : "", buf_cstr(&path));
+	}
+	uint64_t agent = put_message(h, ev, body, &missing, &message);
+	put_commit(h, ref, agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
+	if (cut)
+		put_view(h, &v, &missing);
+	json_array_foreach(json_object_get(body, "changes"), i, change) {
+		if (cut || !path_of(change, &path))
+			continue;
+		if (!strcmp(json_str(change, "op", ""), "D")) {
+			fputs("D ", h->git);
+			put_path(h->git, &path);
+			fputc('\n', h->git);
+		} else {
+			put_file(h, change, &path, &missing);
+		}
+	}
+	ws_view_release(&v);
+	if (missing.len)
+		export_lacks(h->x, "contents of which the record has only the hash: %.200s", buf_cstr(&missing));
+	return 0;
+}
+
+/* --- the base: what was there before it was touched first --- */
+
+static void look_at_base(struct history *h, const json_t *body)
+{
+	CLEANUP(buf_release) struct buf path = BUF_INIT, key = BUF_INIT;
+	size_t i;
+	json_t *change, *was;
+	json_array_foreach(json_object_get(body, "changes"), i, change) {
+		if (!path_of(change, &path))
+			continue;
+		buf_reset(&key);
+		ws_quote_path(&key, "", path.data, path.len);
+		if (json_object_get(h->seen, buf_cstr(&key)))
+			continue;
+		json_put(h->seen, buf_cstr(&key), json_true());
+		was = json_object_get(change, "was");
+		if (!strcmp(json_str(change, "op", "A"), "A") || !was)
+			continue;
+		json_t *state = json_copy(was);
+		json_put(state, "path", json_incref(json_object_get(change, "path")));
+		json_put(h->base, buf_cstr(&key), state);
+	}
+}
+
+static void put_base(struct history *h, const char *ref, int64_t ts_us)
+{
+	CLEANUP(buf_release) struct buf message = BUF_INIT, path = BUF_INIT, missing = BUF_INIT;
+	const char *key;
+	json_t *state;
+	struct object_id id;
+	json_object_foreach(h->base, key, state)
+		if (object_parse(json_str(state, "oid", ""), &id))
+			send_blob(h, &id);
+	buf_printf(&message, "base\n\nThe files that the session came to touch, as they were before.\n\nSandglass-Session: %s\n",
+		   session_id(h->x->s));
+	put_commit(h, ref, "base", ts_us, &message);
+	json_object_foreach(h->base, key, state)
+		if (path_of(state, &path))
+			put_file(h, state, &path, &missing);
+	if (missing.len)
+		export_lacks(h->x, "contents of the base that the record does not hold: %.200s", buf_cstr(&missing));
+}
+
+/* --- a layer --- */
+
+static bool collect(void *self, uint64_t seq, const struct event *ev, const json_t *body)
+{
+	struct history *h = self;
+	(void)ev;
+	(void)body;
+	GROW(h->snapshot, h->nr, h->cap);
+	h->snapshot[h->nr++] = seq;
+	return true;
+}
+
+/* Both passes over the chain, oldest first: @ref NULL looks for the base. */
+static int walk(struct history *h, const char *ref)
+{
+	struct arena arena = ARENA_INIT;
+	int rc = 0;
+	for (size_t i = h->nr; rc == 0 && i-- > 0;) {
+		struct event ev;
+		rc = session_event(h->x->s, h->snapshot[i], &ev, &arena, h->err);
+		json_t *body = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "snapshot", h->err) : NULL;
+		if (rc == 0 && !body)
+			rc = -1;
+		else if (rc == 0 && !ref)
+			look_at_base(h, body);
+		else if (rc == 0 && i == h->nr - 1)
+			put_base(h, ref, ev.ts_us);
+		if (rc == 0 && ref && json_array_size(json_object_get(body, "changes")))
+			rc = one_snapshot(h, ref, &ev, body);
+		json_decref(body);
+		arena_reset(&arena);
+	}
+	arena_release(&arena);
+	return rc;
+}
+
+/* What git takes as a part of a ref's name. */
+static void put_ref(struct buf *out, const char *name)
+{
+	for (; *name; name++) {
+		char c = *name;
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+		buf_putc(out, plain ? c : '-');
+	}
+}
+
+static void put_branch(struct buf *out, const struct layer_at *l)
+{
+	buf_puts(out, "refs/heads/boxes/");
+	put_ref(out, *l->box_name ? l->box_name : "box");
+	buf_printf(out, "-%" PRIu64, l->box);
+	if (*l->repo) {
+		buf_putc(out, '-');
+		put_ref(out, l->repo);
+	}
+}
+
+static int one_layer(struct history *h, const struct layer_at *l)
+{
+	CLEANUP(buf_release) struct buf ref = BUF_INIT;
+	put_branch(&ref, l);
+	h->nr = 0;
+	h->base = json_object();
+	h->seen = json_object();
+	int rc = snapshots_back(h->x->s, l->snapshot, collect, h, h->err);
+	if (rc == 0)
+		rc = walk(h, NULL);
+	json_decref(h->seen);
+	if (rc == 0)
+		rc = walk(h, buf_cstr(&ref));
+	json_decref(h->base);
+	return rc;
+}
+
+/* --- git --- */
+
+static pid_t start(char *const argv[], int in, struct err *err)
+{
+	posix_spawn_file_actions_t fa;
+	pid_t pid = -1;
+	posix_spawn_file_actions_init(&fa);
+	if (in >= 0)
+		posix_spawn_file_actions_adddup2(&fa, in, STDIN_FILENO);
+	else
+		posix_spawn_file_actions_addopen(&fa, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addopen(&fa, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+	int e = posix_spawnp(&pid, argv[0], &fa, NULL, argv, environ);
+	posix_spawn_file_actions_destroy(&fa);
+	if (e) {
+		errno = e;
+		err_sys(err, "cannot start git, which this form needs");
+		return -1;
+	}
+	return pid;
+}
+
+static int ended(pid_t pid, const char *what, struct err *err)
+{
+	int status = 0;
+	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return err_set(err, ERR_IO, "git %s failed", what);
+}
+
+static int init(const char *path, struct err *err)
+{
+	CLEANUP(free_ptr) char *to = xstrdup(path);
+	char *const argv[] = { (char[]){ "git" }, (char[]){ "init" }, (char[]){ "-q" }, (char[]){ "--bare" },
+			       (char[]){ "--template=" }, to, NULL };
+	pid_t pid = start(argv, -1, err);
+	return pid < 0 ? -1 : ended(pid, "init", err);
+}
+
+/* A clone begins with the newest box's branch. */
+static int point_head(const char *path, const struct layers_at *l, struct err *err)
+{
+	CLEANUP(buf_release) struct buf ref = BUF_INIT;
+	CLEANUP(free_ptr) char *dir = xasprintf("--git-dir=%s", path);
+	put_branch(&ref, &l->item[l->nr - 1]);
+	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "symbolic-ref" }, (char[]){ "HEAD" }, ref.data, NULL };
+	pid_t pid = start(argv, -1, err);
+	return pid < 0 ? -1 : ended(pid, "symbolic-ref", err);
+}
+
+static int import(struct history *h, const struct layers_at *l, struct err *err)
+{
+	int fds[2];
+	CLEANUP(free_ptr) char *dir = xasprintf("--git-dir=%s", h->x->path);
+	char *const argv[] = { (char[]){ "git" }, dir, (char[]){ "fast-import" }, (char[]){ "--quiet" }, NULL };
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_sys(err, "cannot make a pipe");
+	pid_t pid = start(argv, fds[0], err);
+	close(fds[0]);
+	h->git = fdopen(fds[1], "w");
+	int rc = pid < 0 || !h->git ? -1 : 0;
+	for (size_t i = 0; rc == 0 && i < l->nr; i++)
+		rc = one_layer(h, &l->item[i]);
+	if (h->git && rc == 0)
+		fputs("done\n", h->git);
+	if (h->git && fclose(h->git) != 0 && rc == 0)
+		rc = err_sys(err, "git fast-import has gone");
+	struct err late = ERR_INIT;
+	if (pid > 0 && ended(pid, "fast-import", rc == 0 ? err : &late) < 0)
+		rc = -1;
+	return rc;
+}
+
+int export_git(struct export *x, struct err *err)
+{
+	struct history h = { .x = x, .err = err };
+	struct layers_at l;
+	if (layers_at(&l, x->s, 0, x->box, err) < 0)
+		return -1;
+	void (*was)(int) = signal(SIGPIPE, SIG_IGN); /* a git that dies is an error, not our end */
+	int rc = l.nr ? init(x->path, err) : err_set(err, ERR_NOENT, "session %s has no snapshot of files", session_id(x->s));
+	if (rc == 0)
+		rc = import(&h, &l, err);
+	if (rc == 0)
+		rc = point_head(x->path, &l, err);
+	signal(SIGPIPE, was);
+	layers_at_release(&l);
+	agent_names_release(&h.names);
+	free(h.snapshot);
+	free(h.sent.slot);
+	return rc;
+}

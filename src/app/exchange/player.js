@@ -1,0 +1,86 @@
+"use strict";
+/* Plays the items of a session. Everything recorded goes onto the page as text (textContent), never as markup. */
+(function () {
+  const items = JSON.parse(document.getElementById("data").textContent);
+  const main = document.getElementById("items"), bar = document.getElementById("bar");
+  const IDLE = 2000;
+  let at = items.length, timer = 0, speed = 1, agent = "";
+
+  function make(name, cls, text) {
+    const e = document.createElement(name);
+    if (cls) e.className = cls;
+    if (text !== undefined) e.textContent = text;
+    return e;
+  }
+  function span(ms) {
+    const s = Math.floor(ms / 1000);
+    return Math.floor(s / 60) + ":" + String(s % 60).padStart(2, "0") + "." + Math.floor(ms % 1000 / 100);
+  }
+  const words = { task: "task", says: "says", person: "a person says", ends: "ended", note: "note" };
+  function card(it) {
+    const a = make("article", it.type), head = make("div", "head");
+    head.append(make("span", "id", "#" + it.id), make("span", "time", span(it.ms)));
+    if (it.agent) head.append(make("span", "who", it.agent));
+    head.append(make("span", "kind", it.type === "action" ? it.kind : words[it.type] || it.type));
+    if (it.type === "action") {
+      let mark = it.end === "ok" ? (it.code ? "exit " + it.code : "ok") : it.end;
+      if (it.decision) mark += " (" + it.decision + " by " + it.by + ")";
+      a.classList.add(it.decision ? "held" : it.good ? "good" : "bad");
+      head.append(make("span", "mark", mark), make("span", "time", it.took + " ms"));
+    }
+    a.append(head, make("div", "what", it.what));
+    if (it.rules) a.append(make("div", "time", "rules: " + it.rules));
+    if (it.why) a.append(make("div", "time", "why: " + it.why));
+    if (it.files && it.files.length) a.append(make("div", "files", it.files.join("   ")));
+    if (it.output) a.append(make("pre", "", it.output));
+    return a;
+  }
+  const cards = items.map(card);
+  main.append(...cards);
+
+  const play = make("button", "", "Play"), back = make("button", "", "<"), next = make("button", "", ">");
+  const bad = make("button", "", "next failed"), range = make("input"), out = make("output"), who = make("select"), fast = make("select");
+  range.type = "range"; range.min = 0; range.max = items.length; range.step = 1;
+  play.id = "play"; range.setAttribute("aria-label", "position");
+  for (const x of [0.5, 1, 2, 4, 16, 64]) { const o = make("option", "", x + "x"); o.value = x; if (x === 1) o.selected = true; fast.append(o); }
+  who.append(make("option", "", "everybody")); who.firstChild.value = "";
+  for (const n of [...new Set(items.map(i => i.agent))].filter(Boolean)) { const o = make("option", "", n); o.value = n; who.append(o); }
+  bar.append(play, back, next, bad, range, out, fast, who);
+
+  function shown(i) { return !agent || items[i].agent === agent; }
+  function show(n, scroll) {
+    at = Math.max(0, Math.min(items.length, n));
+    cards.forEach((c, i) => { c.hidden = i >= at || !shown(i); c.classList.toggle("now", i === at - 1 && at < items.length); });
+    range.value = at;
+    out.textContent = at + "/" + items.length + "  " + (at ? span(items[at - 1].ms) : "0:00.0");
+    if (scroll && at) cards[at - 1].scrollIntoView({ block: "center" });
+  }
+  function stop() { clearTimeout(timer); timer = 0; play.textContent = "Play"; }
+  function tick() {
+    if (at >= items.length) return stop();
+    show(at + 1, true);
+    const wait = at < items.length ? Math.min(IDLE, items[at].ms - items[at - 1].ms) : 0;
+    timer = setTimeout(tick, Math.max(20, wait / speed));
+  }
+  play.onclick = () => { if (timer) return stop(); if (at >= items.length) show(0); play.textContent = "Pause"; tick(); };
+  back.onclick = () => { stop(); show(at - 1, true); };
+  next.onclick = () => { stop(); show(at + 1, true); };
+  bad.onclick = () => {
+    stop();
+    const from = at >= items.length ? 0 : at;
+    const i = items.findIndex((it, k) => k >= from && it.type === "action" && !it.good && shown(k));
+    if (i >= 0) show(i + 1, true);
+  };
+  range.oninput = () => { stop(); show(+range.value, true); };
+  fast.onchange = () => { speed = +fast.value; };
+  who.onchange = () => { agent = who.value; show(at); };
+  document.onkeydown = e => {
+    if (e.target.tagName === "SELECT") return;
+    if (e.key === " ") { e.preventDefault(); play.onclick(); }
+    else if (e.key === "," || e.key === "ArrowLeft") back.onclick();
+    else if (e.key === "." || e.key === "ArrowRight") next.onclick();
+  };
+  show(items.length);
+  const m = /^#(\d+)$/.exec(location.hash);
+  if (m) { const i = items.findIndex(it => it.id >= +m[1]); if (i >= 0) show(i + 1, true); }
+})();

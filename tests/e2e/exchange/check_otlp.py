@@ -1,0 +1,35 @@
+"""OTLP/HTTP JSON by the rules of its protobuf mapping: names, types, ids. With opentelemetry-proto installed it is decoded by
+the published definitions as well. Prints how many spans, and 'decoded' or 'rules only'."""
+import json, sys
+
+SPAN = {"traceId", "spanId", "parentSpanId", "name", "kind", "startTimeUnixNano", "endTimeUnixNano", "attributes", "status"}
+VALUE = {"stringValue": str, "boolValue": bool, "intValue": str, "arrayValue": dict}
+doc = json.load(open(sys.argv[1]))
+spans = [s for r in doc["resourceSpans"] for c in r["scopeSpans"] for s in c["spans"]]
+ids = {s["spanId"] for s in spans}
+assert len(ids) == len(spans)
+for s in spans:
+    assert set(s) <= SPAN, set(s) - SPAN
+    assert len(bytes.fromhex(s["traceId"])) == 16 and len(bytes.fromhex(s["spanId"])) == 8
+    assert "parentSpanId" not in s or s["parentSpanId"] in ids
+    assert isinstance(s["kind"], int) and int(s["startTimeUnixNano"]) <= int(s["endTimeUnixNano"])
+    for a in s["attributes"]:
+        (kind, value), = a["value"].items()
+        assert isinstance(value, VALUE[kind]), a
+    names = {a["key"] for a in s["attributes"]}
+    assert "gen_ai.operation.name" in names
+how = "rules only"
+try:
+    import base64
+    from google.protobuf import json_format
+    from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
+    for s in spans:
+        for k in ("traceId", "spanId", "parentSpanId"):
+            if k in s:
+                s[k] = base64.b64encode(bytes.fromhex(s[k])).decode()
+    m = json_format.ParseDict(doc, ExportTraceServiceRequest())
+    assert sum(len(c.spans) for r in m.resource_spans for c in r.scope_spans) == len(spans)
+    how = "decoded"
+except ImportError:
+    pass
+print(len(spans), how)

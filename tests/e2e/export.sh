@@ -1,0 +1,159 @@
+#!/usr/bin/env bash
+# Exports: each form whole or not at all, and read by somebody else's reader where there is one.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+make=${SANDGLASS%/*}/helpers/sessions/make_session
+if [ ! -x "$make" ]; then
+	skip "$make is not built (make helpers)"
+	finish
+fi
+export SANDGLASS_SESSIONS=$t/sessions TZ=UTC
+mkdir -m 700 "$t/sessions"
+whole=$("$make" "$t/sessions" whole 2000 3 1)
+[ -s "$whole" ]
+ok $? 'a session'
+actions=$("$sg" events whole --json | grep -c '"kind":"action.requested"')
+replies=$("$sg" events whole --json | grep -c '"kind":"model.reply"')
+
+# what people type
+"$sg" export whole -F html5 >"$t/out" 2>&1
+is $? 2 'an unknown form'
+like "$(cat "$t/out")" "did you mean 'html'.*export --list" 'it names the near one and the command that lists them'
+"$sg" export whole >"$t/out" 2>&1
+is $? 2 'no form'
+like "$(cat "$t/out")" 'export --list' 'the same command is named'
+is "$("$sg" export --list | wc -l)" "$("$sg" export --list --json | grep -c '"needs_output"')" 'the list, with and without --json'
+"$sg" export whole -F git >"$t/out" 2>&1
+is $? 2 'a folder wants -o'
+echo mine >"$t/there"
+"$sg" export whole -F jsonl -o "$t/there" >"$t/out" 2>&1
+is "$?$(cat "$t/there")" "2mine" 'a file that is there is kept'
+"$sg" export whole -F jsonl -o "$t/no/such/folder" >"$t/out" 2>&1
+[ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'a place that is not there: one line'
+like "$("$sg" export whole -F jsonl -o "$t/j" --json)" '^\{"schema":1,"session":"s-f00001","format":"jsonl",' '--json tells what was written'
+is "$(ls "$t" | grep -c part-)" 0 'nothing half is left'
+
+# half of a session file
+head -c 40000 "$whole" >"$t/half.glass"
+"$sg" export "$t/half.glass" -F jsonl -o "$t/h" >"$t/out" 2>&1
+[ $? -ne 0 ] && [ ! -e "$t/h" ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'half of a session file: one line, no file'
+head -c 3000 /dev/urandom >"$t/noise.glass"
+"$sg" export "$t/noise.glass" -F atif -o "$t/h" >"$t/out" 2>&1
+[ $? -ne 0 ] && [ ! -e "$t/h" ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'noise: one line, no file'
+
+# jsonl
+is "$(wc -l <"$t/j")" $(($(sqlite3 "$whole" 'SELECT count(*) FROM event') + 1)) 'jsonl: every event'
+python3 -c 'import json,sys; [json.loads(l) for l in open(sys.argv[1])]' "$t/j"
+ok $? 'jsonl: each line is JSON'
+
+# casts
+for v in 2 3; do
+	"$sg" export whole -F asciicast-v$v -o "$t/v$v.cast" >/dev/null
+	read -r out marks < <(python3 "$here/exchange/check_cast.py" "$t/v$v.cast")
+	[ "${out:-0}" -gt "$actions" ] && [ "$marks" = $((actions - replies)) ]
+	ok $? "asciicast $v: rules kept, a marker for each action"
+done
+python3 "$here/exchange/check_cast.py" "$t/v2.cast" text | tail -n +2 >"$t/a"
+python3 "$here/exchange/check_cast.py" "$t/v3.cast" text | tail -n +2 >"$t/b"
+cmp -s "$t/a" "$t/b"
+ok $? 'asciicast 2 and 3 draw the same'
+if command -v asciinema >/dev/null; then
+	"$sg" export "whole#$("$sg" events whole --filter kind:exec --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)" \
+		-F asciicast-v2 -o "$t/one.cast" >/dev/null
+	LC_ALL=C.UTF-8 script -qec "asciinema play -s 100 -i 0.01 $t/one.cast" "$t/typescript" </dev/null >/dev/null
+	is $? 0 'asciinema plays it'
+else
+	skip 'asciinema is not installed (apt-get install asciinema)'
+fi
+
+# conversations
+"$sg" export whole -F atif -o "$t/atif" >/dev/null
+read -r steps calls in out < <(python3 "$here/exchange/check_atif.py" "$t/atif")
+is "$calls" $((actions - replies)) 'ATIF: rules kept, every action is a call'
+is "$in $out" "$(sqlite3 -separator ' ' "$whole" "SELECT sum(json_extract(body, '\$.usage.in')), sum(json_extract(body, '\$.usage.out')) FROM event WHERE kind = 431")" 'ATIF: tokens'
+"$sg" export whole -F inspect -o "$t/inspect.json" >/dev/null
+python3 -c 'import json,sys; d=json.load(open(sys.argv[1])); print(sum(e["event"]=="tool" for s in d["samples"] for e in s["events"]))' "$t/inspect.json" >"$t/n"
+is "$(cat "$t/n")" $((actions - replies)) 'Inspect: every action is a tool event'
+if python3 -c 'import inspect_ai' 2>/dev/null; then
+	python3 -c 'import sys; from inspect_ai.log import read_eval_log; read_eval_log(sys.argv[1])' "$t/inspect.json"
+	ok $? 'Inspect: its own reader takes it'
+else
+	skip 'inspect_ai is not installed (pip install inspect_ai)'
+fi
+"$sg" export whole -F otlp -o "$t/otlp" >/dev/null
+read -r spans how < <(python3 "$here/exchange/check_otlp.py" "$t/otlp")
+is "$spans" $((actions + 3 + 1)) "OTLP: a span for each action, agent and the session ($how)"
+"$sg" export whole -F markdown >"$t/md"
+like "$(cat "$t/md")" "^\\| actions \\| $((actions - replies)) \\|" 'Markdown: sums'
+
+# what was recorded is text to a page: a hostile file name, output and answer
+cat >"$t/hostile.lua" <<'LUA'
+local sg = require "sandglass"
+local box <close> = sg.sandbox {}
+box:exec "echo '</script><script>document.title=1</script><img src=x onerror=alert(1)>'; printf '\\033]52;c;eA==\\007\\033[31mred\\033[0m\\n'"
+box:write("a<b>.txt", "one\ntwo\n")
+box:edit("a<b>.txt", "two", "zwei")
+LUA
+accept_any
+timeout 120 "$sg" run "$t/hostile.lua" --name hostile --no-input --no-tui $accept >"$t/out" 2>&1 </dev/null
+ok $? 'a session with hostile content'
+"$sg" export hostile -F html -o "$t/page.html" >/dev/null
+is "$(grep -c '<script' "$t/page.html")" 2 'HTML: no script but its own two blocks'
+like "$(cat "$t/page.html")" "default-src 'none'; script-src 'sha256-[A-Za-z0-9+/=]*'; style-src 'sha256-" 'HTML: its policy lets nothing else run'
+want=$(python3 - "$t/page.html" <<'PY'
+import base64, hashlib, re, sys
+page = open(sys.argv[1], encoding="utf-8").read()
+code = re.search(r"<script>(.*?)</script>", page, re.S).group(1)
+print("sha256-" + base64.b64encode(hashlib.sha256(code.encode()).digest()).decode())
+PY
+)
+grep -qF "script-src '$want'" "$t/page.html"
+ok $? 'HTML: the policy names the hash of the script'
+browser=$(command -v chromium-headless-shell || command -v chromium || true)
+if [ -n "$browser" ]; then
+	timeout 60 "$browser" --headless --no-sandbox --disable-gpu --user-data-dir="$t/chrome" --virtual-time-budget=3000 --dump-dom \
+		"file://$t/page.html" >"$t/dom" 2>/dev/null
+	like "$(cat "$t/dom")" '<article class="action' 'HTML: a browser plays it'
+	unlike "$(cat "$t/dom")" '<title>1|<img' 'HTML: nothing recorded has become markup'
+else
+	skip 'no Chromium here (apt-get install chromium-headless-shell)'
+fi
+"$sg" export hostile -F asciicast-v3 -o "$t/hostile.cast" >/dev/null
+python3 "$here/exchange/check_cast.py" "$t/hostile.cast" >/dev/null
+ok $? 'a cast does not speak to the clipboard'
+
+# files at any event
+is "$("$sg" cat 'a<b>.txt' --at hostile)" $'one\nzwei' 'cat: at the end'
+first=$("$sg" events hostile --filter kind:write --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)
+edit=$("$sg" events hostile --filter kind:edit --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)
+is "$("$sg" cat 'a<b>.txt' --at "hostile#$first")" $'one\ntwo' 'cat: at an action'
+like "$("$sg" tree hostile)" '^A file 0644  a<b>\.txt$' 'tree'
+like "$("$sg" blame 'a<b>.txt' --at hostile)" "^#$edit +2  zwei" 'blame: the edited line'
+like "$("$sg" blame 'a<b>.txt' --at hostile)" "^#$first +1  one" 'blame: the line that stayed'
+like "$("$sg" blame 'a<b>.txt' --at hostile --json | sed -n 2p)" "\"action\":$edit,.*\"verdict\":\"allow\"" 'blame --json: action and verdict'
+is "$("$sg" when two --at hostile --json | sed 's/.*"what":"\([a-z]*\)".*"action":\([0-9]*\).*/\1 \2/')" "appeared $first
+vanished $edit" 'when: appeared, vanished'
+"$sg" when nowhere --at hostile >/dev/null
+is $? 1 'when: not at all'
+"$sg" tree hostile -o "$t/co" >/dev/null
+is "$(cat "$t/co/a<b>.txt")" $'one\nzwei' 'tree -o: written'
+"$sg" cat none --at hostile >"$t/out" 2>&1
+[ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'cat: a file of which nothing is known: one line'
+
+# git
+"$sg" export hostile -F git -o "$t/h.git" >/dev/null
+git --git-dir="$t/h.git" fsck --strict >"$t/out" 2>&1
+ok $? 'git: fsck'
+is "$(git --git-dir="$t/h.git" show 'HEAD:a<b>.txt')" $'one\nzwei' 'git: the last commit has the last files'
+is "$(git --git-dir="$t/h.git" show 'HEAD~1:a<b>.txt')" $'one\ntwo' 'git: the one before the ones before'
+like "$(git --git-dir="$t/h.git" log -1 --format=%B)" "^Sandglass-Action: #$edit" 'git: trailers'
+"$sg" export hostile -F git -o "$t/h.git" >"$t/out" 2>&1
+is $? 2 'git: never into a folder that is there'
+mkdir "$t/apply" && git -C "$t/apply" init -q
+"$sg" export hostile -F patch >"$t/p" && git -C "$t/apply" apply "$t/p"
+is "$(cat "$t/apply/a<b>.txt")" $'one\nzwei' 'patch: git applies it'
+finish
