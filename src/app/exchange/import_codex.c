@@ -1,0 +1,255 @@
+/* Codex: rollout files, {timestamp, type, payload} on each line, and what `codex exec --json` prints.
+ *
+ * Rollout: an answer of the model is the run of its items (message, function_call, ...) up to the token_count that follows;
+ * results of calls that come before that wait for it. A token_count without an answer counts as spent by nobody in
+ * particular. exec: one turn.started ... turn.completed is one answer; its items are its calls; there are no times. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/exchange/import.h"
+#include "base/mem.h"
+
+struct result {
+	char *id, *text;
+	int code;
+	bool failed;
+};
+
+struct codex {
+	bool open;	/* an answer is under way */
+	bool answered;	/* ... and results of its calls have come */
+	struct buf text;
+	json_t *calls;
+	struct result *result;
+	size_t nr, cap;
+	struct usage usage;
+	char *model;
+	int64_t last_total;
+};
+
+static void add_call(struct codex *c, const char *id, const char *name, json_t *args)
+{
+	json_t *call = json_object();
+	json_put(call, "id", json_string(id));
+	json_put(call, "name", json_string(name));
+	json_put(call, "args", args ? args : json_object());
+	json_array_append_new(c->calls, call);
+}
+
+static void add_result(struct codex *c, const char *id, char *text, bool failed, int code)
+{
+	GROW(c->result, c->nr, c->cap);
+	c->result[c->nr++] = (struct result){ xstrdup(id), text, code, failed };
+	c->answered = true;
+}
+
+static void begin(struct codex *c)
+{
+	if (!c->open)
+		c->calls = json_array();
+	c->open = true;
+}
+
+static void give(struct codex *c, struct import *im)
+{
+	size_t i;
+	json_t *call;
+	if (c->open) {
+		import_reply(im, c->model, buf_cstr(&c->text), c->calls, &c->usage, json_array_size(c->calls) ? "calls" : "end");
+		c->usage = USAGE_INIT;
+	}
+	json_array_foreach(c->calls, i, call)
+		import_call(im, json_str(call, "id", ""), json_str(call, "name", "?"), json_object_get(call, "args"));
+	for (i = 0; i < c->nr; i++) {
+		struct result *r = &c->result[i];
+		import_result(im, r->id, r->text, strlen(r->text), r->failed, r->code);
+		free(r->id);
+		free(r->text);
+	}
+	json_decref(c->calls);
+	c->calls = NULL;
+	c->nr = 0;
+	c->open = c->answered = false;
+	buf_reset(&c->text);
+}
+
+static void release(struct codex *c, struct import *im)
+{
+	give(c, im);
+	if (c->usage.in || c->usage.out)
+		import_spent(im, &c->usage);
+	free(c->result);
+	free(c->model);
+	buf_release(&c->text);
+}
+
+/* --- rollout --- */
+
+/* {"output": text, "metadata": {"exit_code": N}}, as text or as it is; else the text itself. */
+static char *output_of(const json_t *out, int *code)
+{
+	struct err none = ERR_INIT;
+	json_t *inner = json_is_string(out) && json_string_value(out)[0] == '{' ?
+				json_parse(json_string_value(out), json_string_length(out), "output", &none) : NULL;
+	const json_t *o = inner ? inner : out;
+	char *text = json_is_object(o) && json_object_get(o, "output") ? import_text(json_object_get(o, "output")) : import_text(out);
+	*code = (int)json_int(json_object_get(o, "metadata"), "exit_code", -1);
+	json_decref(inner);
+	return text;
+}
+
+static json_t *arguments_of(const json_t *p)
+{
+	struct err none = ERR_INIT;
+	const char *text = json_str(p, "arguments", NULL);
+	json_t *args = text ? json_parse(text, strlen(text), "arguments", &none) : NULL;
+	if (!args && (text || json_object_get(p, "input"))) {
+		args = json_object();
+		json_put(args, "input", json_string(text ? text : json_str(p, "input", "")));
+	}
+	return args ? args : json_deep_copy(json_object_get(p, "action"));
+}
+
+static bool on_item(struct codex *c, struct import *im, const json_t *p)
+{
+	const char *type = json_str(p, "type", ""), *id = json_str(p, "call_id", json_str(p, "id", ""));
+	if (!strcmp(type, "message")) {
+		const char *role = json_str(p, "role", "user");
+		CLEANUP(free_ptr) char *text = import_text(json_object_get(p, "content"));
+		if (strcmp(role, "assistant") != 0) {
+			give(c, im);
+			import_say(im, strcmp(role, "user") ? "system" : "user", text, !strcmp(role, "user") && text[0] != '<');
+			return true;
+		}
+		if (c->answered)
+			give(c, im);
+		begin(c);
+		buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "", text);
+	} else if (!strcmp(type, "function_call") || !strcmp(type, "custom_tool_call") || !strcmp(type, "local_shell_call")) {
+		if (c->answered)
+			give(c, im);
+		begin(c);
+		add_call(c, id, json_str(p, "name", !strcmp(type, "local_shell_call") ? "local_shell" : "?"), arguments_of(p));
+	} else if (!strcmp(type, "function_call_output") || !strcmp(type, "custom_tool_call_output")) {
+		int code;
+		char *text = output_of(json_object_get(p, "output"), &code);
+		add_result(c, id, text, false, code);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void on_tokens(struct codex *c, struct import *im, const json_t *p)
+{
+	const json_t *info = json_object_get(p, "info"), *u = json_object_get(info, "last_token_usage");
+	int64_t total = json_int(json_object_get(info, "total_token_usage"), "total_tokens", -1);
+	if (!u || (total >= 0 && total == c->last_total)) /* limits only, or said again */
+		return;
+	c->last_total = total;
+	c->usage.in += json_int(u, "input_tokens", 0);
+	c->usage.out += json_int(u, "output_tokens", 0);
+	c->usage.cached += json_int(u, "cached_input_tokens", 0);
+	if (c->open) {
+		give(c, im);
+	} else {
+		import_spent(im, &c->usage);
+		c->usage = USAGE_INIT;
+	}
+}
+
+static void on_rollout(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+{
+	struct codex *c = self;
+	const char *type = json_str(j, "type", "");
+	const json_t *p = json_object_get(j, "payload");
+	import_time(im, json_str(j, "timestamp", NULL));
+	if (!strcmp(type, "turn_context") && json_str(p, "model", NULL)) {
+		free(c->model);
+		c->model = xstrdup(json_str(p, "model", ""));
+		import_agent(im, "codex", c->model);
+	}
+	if (!strcmp(type, "response_item")) {
+		import_agent(im, "codex", c->model);
+		if (on_item(c, im, p))
+			return;
+	}
+	if (!strcmp(type, "event_msg") && !strcmp(json_str(p, "type", ""), "token_count")) {
+		on_tokens(c, im, p);
+		return;
+	}
+	CLEANUP(free_ptr) char *name = xasprintf("%s %s", *type ? type : "unknown", json_str(p, "type", ""));
+	import_keep(im, line, name, text, len);
+}
+
+int sniff_codex(const char *head, size_t len)
+{
+	(void)len;
+	return head[0] == '{' && strstr(head, "\"payload\"") && (strstr(head, "\"session_meta\"") || strstr(head, "\"response_item\"")) ? 90 : 0;
+}
+
+int import_codex(struct import *im, FILE *in, struct err *err)
+{
+	struct codex c = { .usage = USAGE_INIT, .last_total = -1 };
+	int rc = import_lines(im, in, on_rollout, &c, err);
+	release(&c, im);
+	return rc;
+}
+
+/* --- exec --json --- */
+
+static bool on_exec_item(struct codex *c, const json_t *item)
+{
+	const char *type = json_str(item, "type", ""), *id = json_str(item, "id", "");
+	begin(c);
+	if (!strcmp(type, "agent_message")) {
+		buf_printf(&c->text, "%s%s", c->text.len ? "\n" : "", json_str(item, "text", ""));
+	} else if (!strcmp(type, "command_execution")) {
+		json_t *args = json_object();
+		json_put(args, "command", json_string(json_str(item, "command", "")));
+		add_call(c, id, "shell", args);
+		add_result(c, id, xstrdup(json_str(item, "aggregated_output", "")), false, (int)json_int(item, "exit_code", -1));
+	} else if (!strcmp(type, "file_change") || !strcmp(type, "mcp_tool_call") || !strcmp(type, "web_search")) {
+		CLEANUP(free_ptr) char *name = !strcmp(type, "mcp_tool_call") ? xasprintf("mcp:%s:%s", json_str(item, "server", "?"),
+											 json_str(item, "tool", "?")) : xstrdup(type);
+		add_call(c, id, name, json_deep_copy(item));
+		add_result(c, id, import_text(json_object_get(item, "result")), !strcmp(json_str(item, "status", ""), "failed"), -1);
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void on_exec(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
+{
+	struct codex *c = self;
+	const char *type = json_str(j, "type", "");
+	const json_t *u = json_object_get(j, "usage");
+	if (!strcmp(type, "item.completed") && on_exec_item(c, json_object_get(j, "item")))
+		return;
+	if (!strcmp(type, "turn.completed")) {
+		begin(c);
+		c->usage = (struct usage){ .in = json_int(u, "input_tokens", 0), .out = json_int(u, "output_tokens", 0),
+					   .cached = json_int(u, "cached_input_tokens", 0), .cost_uusd = -1 };
+		import_agent(im, "codex", c->model);
+		give(c, im);
+		return;
+	}
+	if (!strcmp(type, "item.started") || !strcmp(type, "item.updated") || !strcmp(type, "turn.started"))
+		return; /* item.completed says the same and more */
+	import_keep(im, line, *type ? type : "unknown", text, len);
+}
+
+int sniff_codex_exec(const char *head, size_t len)
+{
+	(void)len;
+	return head[0] == '{' && (strstr(head, "\"thread.started\"") || strstr(head, "\"turn.started\"")) ? 90 : 0;
+}
+
+int import_codex_exec(struct import *im, FILE *in, struct err *err)
+{
+	struct codex c = { .usage = USAGE_INIT, .last_total = -1 };
+	int rc = import_lines(im, in, on_exec, &c, err);
+	release(&c, im);
+	return rc;
+}

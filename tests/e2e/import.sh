@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# Imports: counts as an independent count has them, broken lines marked, nothing left of what fails, exports taken back.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+export SANDGLASS_SESSIONS=$t/sessions TZ=UTC
+number() { sed "s/.*\"$1\":\([0-9]*\).*/\1/"; }
+sums() { # an answer of import --json
+	echo "$(number turns <<<"$1") $(number calls <<<"$1") $(number people <<<"$1") $(number tokens_in <<<"$1") $(number tokens_out <<<"$1")"
+}
+
+# Claude Code
+want=$(python3 "$here/exchange/make_claude.py" "$t/claude.jsonl" 40)
+got=$("$sg" import "$t/claude.jsonl" --name one --json)
+is "$(sums "$got")" "$want" 'claude: answers, calls, people, tokens as they were made'
+if command -v jq >/dev/null; then
+	is "$(number turns <<<"$got") $(number calls <<<"$got") $(number tokens_out <<<"$got")" "$(jq -rs '[.[] | select(.type == "assistant") | .message]
+		| [(group_by(.id) | length), ([.[].content[] | select(.type == "tool_use")] | length), (group_by(.id) | map(last.usage.output_tokens) | add)]
+		| join(" ")' "$t/claude.jsonl")" 'claude: as jq counts'
+else
+	skip 'no jq here (apt-get install jq)'
+fi
+is "$(number kept <<<"$got") $(number gaps <<<"$got")" '4 0' 'claude: lines without a meaning are kept, no gap'
+"$sg" verify one >"$t/out"
+is $? 0 'an imported session verifies'
+like "$("$sg" search 'echo 17' --in one)" 'exec: echo 17' 'it can be searched'
+call=$("$sg" events one --filter 'cmd:"echo 17"' --json | head -1 | number seq)
+is "$("$sg" out "one#$call")" 17 'output of a call'
+is "$(sqlite3 "$t"/sessions/*one*.glass "SELECT count(*) FROM event e JOIN kind k ON k.number = e.kind WHERE k.name IN ('action.judged', 'action.started')")" 0 \
+	'it claims no verdict and no start'
+like "$("$sg" events one | grep 'exec: echo 3$')" '^00:00:14' 'times are those of the file'
+
+# broken lines
+{ head -5 "$t/claude.jsonl"; echo '{"type":"assistant","message":'; printf '\377\376\n'; echo '[1,2'; tail -n +6 "$t/claude.jsonl" | head -20; head -c 50 "$t/claude.jsonl"; } >"$t/broken.jsonl"
+got=$("$sg" import "$t/broken.jsonl" --name broken --json)
+is "$? $(number gaps <<<"$got") $(number first_gap <<<"$got")" '0 4 6' 'broken lines are gaps, with the first line'
+is "$("$sg" events broken | grep -c 'import.gap')" 4 'they stand in the record'
+"$sg" import "$t/broken.jsonl" --name broken2 >/dev/null 2>"$t/out"
+like "$(cat "$t/out")" '4 pieces could not be read \(the first in line 6\)' 'people are told'
+before=$(ls "$t/sessions" | wc -l)
+head -c 5000 /dev/urandom >"$t/noise"
+"$sg" import "$t/noise" >"$t/out" 2>&1
+[ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'noise: one line'
+"$sg" import "$t/noise" -F claude >"$t/out" 2>&1
+[ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'noise that is said to be something: one line'
+echo '{"schema_version":"ATIF-v1.7","steps":[' >"$t/half"
+"$sg" import "$t/half" >"$t/out" 2>&1
+[ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'half of a document: one line'
+"$sg" import "$t/no-such-file" >"$t/out" 2>&1
+[ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
+ok $? 'no such file: one line'
+"$sg" import "$t/claude.jsonl" -F clawd >"$t/out" 2>&1
+is $? 2 'an unknown form'
+is "$(ls "$t/sessions" | wc -l)" "$before" 'nothing is left of what failed'
+
+# Codex
+cat >"$t/rollout.jsonl" <<'JSON'
+{"timestamp":"2026-08-01T10:00:00.000Z","type":"session_meta","payload":{"id":"x","cwd":"/w","cli_version":"1"}}
+{"timestamp":"2026-08-01T10:00:00.100Z","type":"turn_context","payload":{"cwd":"/w","model":"gpt-y"}}
+{"timestamp":"2026-08-01T10:00:00.200Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"fix it"}]}}
+{"timestamp":"2026-08-01T10:00:01.200Z","type":"response_item","payload":{"type":"function_call","name":"shell","arguments":"{\"command\":[\"bash\",\"-lc\",\"ls\"]}","call_id":"c1"}}
+{"timestamp":"2026-08-01T10:00:01.300Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":110},"last_token_usage":{"input_tokens":100,"cached_input_tokens":50,"output_tokens":10}}}}
+{"timestamp":"2026-08-01T10:00:02.200Z","type":"response_item","payload":{"type":"function_call_output","call_id":"c1","output":"{\"output\":\"a.c\\n\",\"metadata\":{\"exit_code\":3}}"}}
+{"timestamp":"2026-08-01T10:00:03.200Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"Done."}]}}
+{"timestamp":"2026-08-01T10:00:03.300Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":230},"last_token_usage":{"input_tokens":110,"cached_input_tokens":100,"output_tokens":10}}}}
+{"timestamp":"2026-08-01T10:00:03.400Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"total_tokens":230},"last_token_usage":{"input_tokens":110,"cached_input_tokens":100,"output_tokens":10}}}}
+JSON
+is "$(sums "$("$sg" import "$t/rollout.jsonl" --json)")" '2 1 1 210 20' 'codex rollout: a count that is said twice counts once'
+like "$("$sg" events codex | grep '#.*done')" 'exit 3' 'codex: exit status'
+cat >"$t/exec.jsonl" <<'JSON'
+{"type":"thread.started","thread_id":"x"}
+{"type":"turn.started"}
+{"type":"item.started","item":{"id":"i0","type":"command_execution","command":"ls","aggregated_output":"","status":"in_progress"}}
+{"type":"item.completed","item":{"id":"i0","type":"command_execution","command":"ls","aggregated_output":"a.c\n","exit_code":0,"status":"completed"}}
+{"type":"item.completed","item":{"id":"i1","type":"file_change","changes":[{"path":"a.c","kind":"update"}],"status":"completed"}}
+{"type":"item.completed","item":{"id":"i2","type":"agent_message","text":"Done."}}
+{"type":"turn.completed","usage":{"input_tokens":500,"cached_input_tokens":100,"output_tokens":50}}
+JSON
+is "$(sums "$("$sg" import "$t/exec.jsonl" --json)")" '1 2 0 500 50' 'codex exec --json'
+cat >"$t/run.traj" <<'JSON'
+{"trajectory":[{"action":"ls","observation":"a.c\n","response":"I look.","thought":"I look.","execution_time":0.1},
+{"action":"submit","observation":"","response":"Done.","thought":"Done."}],"history":[],
+"info":{"exit_status":"submitted","model_stats":{"tokens_sent":900,"tokens_received":90,"api_calls":2,"instance_cost":0.01}}}
+JSON
+is "$(sums "$("$sg" import "$t/run.traj" --json)")" '2 2 0 900 90' 'SWE-agent'
+
+# there and back
+for form in atif inspect; do
+	"$sg" export one -F $form -o "$t/one.$form" >/dev/null
+	is "$(sums "$("$sg" import "$t/one.$form" --name $form --json)")" "$want" "$form: out and in again"
+done
+"$sg" export atif -F atif -o "$t/again.atif" >/dev/null
+is "$(python3 "$here/exchange/check_atif.py" "$t/again.atif")" "$(python3 "$here/exchange/check_atif.py" "$t/one.atif")" 'ATIF of ATIF: the same counts'
+"$sg" export "one#$call" -F asciicast-v3 -o "$t/one.cast" >/dev/null
+"$sg" import "$t/one.cast" --name cast >/dev/null
+like "$("$sg" out "cast#$("$sg" events cast --filter kind:exec --json | head -1 | number seq)" | tr -d '\r')" '^17$' 'asciicast: out and in again'
+
+# ten times as many lines cost about ten times as much (a square would cost a hundred times)
+python3 "$here/exchange/make_claude.py" "$t/small.jsonl" 600 >/dev/null
+python3 "$here/exchange/make_claude.py" "$t/large.jsonl" 6000 >/dev/null
+cpu() { # processor time in ms of an import: what neighbours do does not count
+	TIMEFORMAT='%U %S'
+	{ time "$sg" import "$1" --name "$2" >/dev/null; } 2>&1 | awk '{ printf "%d", ($1 + $2) * 1000 }'
+}
+small=$(cpu "$t/small.jsonl" small) large=$(cpu "$t/large.jsonl" large)
+[ "$large" -lt $((40 * small + 500)) ]
+ok $? "linear: $small ms and $large ms of processor time for ten times as many"
+finish
