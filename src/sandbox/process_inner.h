@@ -8,7 +8,7 @@
 #include "sandbox/driver.h"
 #include "sandbox/guest_client.h"
 #include "sandbox/launcher_client.h"
-#include "sandbox/masks.h"
+#include "sandbox/layers.h"
 #include "sandbox/process.h"
 
 /* --- process_cell.c --- */
@@ -63,13 +63,11 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s)
 
 /* --- a box --- */
 
+/* What a layer of the box has beside the rest of layers.h. */
 struct layer_want {
-	char *name;	    /* "", ":home", NAME */
-	char *host_dir;	    /* NULL: none */
 	char *state;	    /* below opts.state_dir */
 	struct strv lowers; /* newest first */
-	struct masks masks;
-	json_t *trees; /* answer of the launcher */
+	json_t *trees;	    /* answer of the launcher */
 };
 
 struct process_box {
@@ -78,10 +76,9 @@ struct process_box {
 	struct cell *cell;	 /* NULL in profile reduced */
 	struct reduced *reduced; /* NULL in the others */
 	char *name, *state_dir, profile[16];
-	struct layer_want *layer;
-	size_t nr_layers, nr_repos; /* repos as the caller counts them, at least 1 */
-	bool named;		    /* layer 0 is /workspace itself, repo i is layer i + 1 */
-	struct strv expose, roots, env;
+	struct layers layers;
+	struct layer_want *want; /* of each of them */
+	struct strv roots, env;
 	struct box_limits limits;
 	bool accept_reduced, net, warm;
 	/* opening */
@@ -117,8 +114,6 @@ void errand_free(struct loop_errand **e);
 NODISCARD int errand_run(struct loop_errand *e, enum errand what, struct err *err); /* worker thread */
 /* Opens the landlock rules: afresh, or what the cell has not opened yet. */
 void process_confine(struct process_box *p, bool afresh, box_done_fn *done, void *self);
-/* The index of a layer: repos first, then /home/agent, then /workspace itself where repos have names. -1: none. */
-int process_layer(const struct process_box *p, size_t i);
 
 /* Answers later through @done: what a verb of a dead box says. Takes the reference of @result; one of the two is NULL.
  */

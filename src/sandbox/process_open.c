@@ -17,33 +17,27 @@
 
 /* --- what is wanted --- */
 
-static struct layer_want *add_layer(struct process_box *p, const char *name, const char *host_dir, const char *state)
+/* The folder below the box's state that holds a layer's upper. */
+static char *state_of(const struct process_box *p, const struct layer *l)
 {
-	struct layer_want *w = &p->layer[p->nr_layers++];
-	w->name = xstrdup(name);
-	w->host_dir = host_dir ? xstrdup(host_dir) : NULL;
-	w->state = path_join(p->state_dir, state);
-	return w;
+	if (strcmp(l->name, ":home") == 0)
+		return path_join(p->state_dir, "home");
+	if (!*l->name)
+		return path_join(p->state_dir, "workspace");
+	return xasprintf("%s/repo-%s", p->state_dir, l->name);
 }
 
 static void take_layers(struct process_box *p, const struct box_opts *o)
 {
-	p->layer = xcalloc(o->nr_repos + 3, sizeof(*p->layer));
-	p->nr_repos = o->nr_repos ? o->nr_repos : 1;
-	p->named = o->nr_repos && o->repo[0].name && *o->repo[0].name;
-	if (p->named || o->nr_repos == 0)
-		add_layer(p, "", NULL, "workspace");
-	for (size_t i = 0; i < o->nr_repos; i++) {
-		const char *name = p->named ? o->repo[i].name : "";
-		CLEANUP(free_ptr) char *state = xasprintf("repo-%s", name);
-		add_layer(p, name, o->repo[i].host_dir, *name ? state : "workspace");
-	}
-	add_layer(p, ":home", NULL, "home");
 	const json_t *lowers = json_object_get(o->driver, "lowers");
-	for (size_t i = 0; i < p->nr_layers; i++) {
-		const json_t *list = json_object_get(lowers, p->layer[i].name);
-		if (!json_get_argv(list, &p->layer[i].lowers))
-			strv_release(&p->layer[i].lowers);
+	layers_take(&p->layers, o);
+	p->want = xcalloc(p->layers.nr, sizeof(*p->want));
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		const struct layer *l = &p->layers.item[i];
+		struct layer_want *w = &p->want[i];
+		w->state = state_of(p, l);
+		if (!json_get_argv(json_object_get(lowers, l->name), &w->lowers))
+			strv_release(&w->lowers);
 	}
 }
 
@@ -88,67 +82,19 @@ static void open_failed(struct process_box *p, const struct err *err)
 		failed_closed(p, NULL, NULL);
 }
 
-static json_t *masked_list(const struct process_box *p)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < p->nr_layers; i++)
-		for (size_t m = 0; m < p->layer[i].masks.nr; m++) {
-			const struct mask *mask = &p->layer[i].masks.item[m];
-			json_t *one = json_object();
-			json_put_str(one, "repo", p->layer[i].name);
-			json_put_bytes(one, "path", mask->path, mask->len);
-			json_put_str(one, "why", mask->why);
-			json_put_flag(one, "shown_cleaned", mask->clean);
-			json_array_append_new(list, one);
-		}
-	return list;
-}
-
-static json_t *strings(const struct strv *v)
-{
-	json_t *list = json_array();
-	for (size_t i = 0; i < v->nr; i++)
-		json_array_append_new(list, json_bytes(v->item[i], v->len[i]));
-	return list;
-}
-
 json_t *process_describe(const struct process_box *p)
 {
-	json_t *r = json_object(), *foreign = json_array(), *exposed = json_array(), *limits = json_object(),
-	       *repos = json_array();
-	int64_t nr_foreign = 0, files = 0, looked = 0, unread = 0;
-	for (size_t i = 0; i < p->nr_layers; i++) {
-		const struct layer_want *w = &p->layer[i];
-		nr_foreign += w->masks.foreign;
-		files += w->masks.files;
-		looked += w->masks.looked;
-		unread += w->masks.unread;
-		CLEANUP(json_release) json_t *f = strings(&w->masks.foreign_path);
-		CLEANUP(json_release) json_t *e = strings(&w->masks.exposed);
-		json_array_extend(foreign, f);
-		json_array_extend(exposed, e);
-		if (!w->host_dir)
-			continue;
-		json_t *one = json_object();
-		json_put_str(one, "name", w->name);
-		json_put_bytes(one, "dir", w->host_dir, strlen(w->host_dir));
-		json_array_append_new(repos, one);
-	}
+	json_t *r = json_object(), *limits = json_object(), *roots = json_array();
 	json_put_str(r, "profile", p->profile);
-	json_put(r, "repos", repos);
-	json_put(r, "masked", masked_list(p));
-	json_put(r, "exposed", exposed);
-	json_put_int(r, "files", files);
-	json_put_int(r, "looked_into", looked);
-	json_put_int(r, "not_looked_into", unread);
-	json_put_int(r, "foreign", nr_foreign);
-	json_put(r, "foreign_paths", foreign);
+	layers_describe(&p->layers, r);
 	json_put_int(limits, "mem_bytes", p->limits.mem_bytes);
 	json_put_int(limits, "pids", p->limits.pids);
 	json_put_int(limits, "cpu_milli", p->limits.cpu_milli);
 	json_put_int(limits, "file_bytes", p->limits.disk_bytes);
 	json_put(r, "limits", limits);
-	json_put(r, "roots", strings(&p->roots));
+	for (size_t i = 0; i < p->roots.nr; i++)
+		json_array_append_new(roots, json_bytes(p->roots.item[i], p->roots.len[i]));
+	json_put(r, "roots", roots);
 	json_put_flag(r, "warm", p->warm);
 	return r;
 }
@@ -198,11 +144,11 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	enum profile profile = profile_of(info, abi);
 	snprintf(p->profile, sizeof(p->profile), "%s", profile_name(profile));
 	json_t *r = process_describe(p), *unmapped = json_array();
-	for (size_t i = 0; i < p->nr_layers; i++) {
-		const json_t *trees = json_object_get(p->layer[i].trees, "trees"), *repo = json_array_get(trees, 1);
-		if (p->layer[i].host_dir && info->root && !json_flag(repo, "idmap", false) &&
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		const json_t *trees = json_object_get(p->want[i].trees, "trees"), *repo = json_array_get(trees, 1);
+		if (p->layers.item[i].host_dir && info->root && !json_flag(repo, "idmap", false) &&
 		    json_int(repo, "uid", -1) != info->uid)
-			json_array_append_new(unmapped, json_bytes_z(p->layer[i].host_dir));
+			json_array_append_new(unmapped, json_bytes_z(p->layers.item[i].host_dir));
 	}
 	json_t *lacks = profile_lacks(profile, info, abi);
 	if (json_array_size(unmapped))
@@ -269,7 +215,7 @@ static void on_attached(void *self, json_t *body, int *fds, size_t nr, const str
 
 static json_t *tree_of(struct process_box *p, size_t layer, size_t n, const char *path, int64_t *fd)
 {
-	const json_t *answer = json_array_get(json_object_get(p->layer[layer].trees, "trees"), n);
+	const json_t *answer = json_array_get(json_object_get(p->want[layer].trees, "trees"), n);
 	json_t *tree = json_object();
 	json_put_bytes(tree, "path", path, strlen(path));
 	if (json_flag(answer, "fd", false))
@@ -279,20 +225,22 @@ static json_t *tree_of(struct process_box *p, size_t layer, size_t n, const char
 
 static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
 {
-	struct layer_want *w = &p->layer[i];
+	const struct layer *l = &p->layers.item[i];
+	const struct layer_want *w = &p->want[i];
 	json_t *ly = json_object(), *masks = json_array(), *lowers = json_array();
 	size_t n = 0;
-	json_put_str(ly, "name", w->name);
+	json_put_str(ly, "name", l->name);
 	json_put(ly, "state", tree_of(p, i, n++, w->state, fd));
-	if (w->host_dir)
-		json_put(ly, "repo", tree_of(p, i, n++, w->host_dir, fd));
-	for (size_t l = 0; l < w->lowers.nr; l++)
-		json_array_append_new(lowers, tree_of(p, i, n++, w->lowers.item[l], fd));
-	for (size_t m = 0; m < w->masks.nr; m++) {
+	if (l->host_dir)
+		json_put(ly, "repo", tree_of(p, i, n++, l->host_dir, fd));
+	for (size_t k = 0; k < w->lowers.nr; k++)
+		json_array_append_new(lowers, tree_of(p, i, n++, w->lowers.item[k], fd));
+	for (size_t m = 0; m < l->masks.nr; m++) {
+		const struct mask *one = &l->masks.item[m];
 		json_t *mask = json_object();
-		json_put_bytes(mask, "path", w->masks.item[m].path, w->masks.item[m].len);
-		if (w->masks.item[m].clean)
-			json_put_bytes(mask, "text", buf_cstr(&w->masks.item[m].text), w->masks.item[m].text.len);
+		json_put_bytes(mask, "path", one->path, one->len);
+		if (one->clean)
+			json_put_bytes(mask, "text", buf_cstr(&one->text), one->text.len);
 		json_array_append_new(masks, mask);
 	}
 	json_put(ly, "lowers", lowers);
@@ -310,7 +258,7 @@ static void attach_layers(struct process_box *p, size_t first, size_t end, size_
 		json_array_append_new(layers, layer_request(p, i, &fd));
 	json_put(request, "layers", layers);
 	json_put_int(request, "first", (int64_t)first);
-	json_put_int(request, "of", (int64_t)p->nr_layers);
+	json_put_int(request, "of", (int64_t)p->layers.nr);
 	size_t sent = 0;
 	for (; nr - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
 		rpc_push(p->cell->keeper, KEEPER_FDS, p->fds + sent, FD_PASS_MAX);
@@ -325,12 +273,12 @@ static void maybe_attach(struct process_box *p)
 	if (p->dead || p->attaching || p->trees_here == 0 || !p->cell || !p->cell->sent || !p->cell->keeper)
 		return;
 	if (!p->home_sent)
-		attach_layers(p, p->nr_layers - 1, p->nr_layers, p->nr_home_fds);
+		attach_layers(p, p->layers.nr - 1, p->layers.nr, p->nr_home_fds);
 	p->home_sent = true;
-	if (!p->scanned || p->trees_here < p->nr_layers)
+	if (!p->scanned || p->trees_here < p->layers.nr)
 		return;
 	p->attaching = true;
-	attach_layers(p, 0, p->nr_layers - 1, p->nr_fds);
+	attach_layers(p, 0, p->layers.nr - 1, p->nr_fds);
 }
 
 static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
@@ -350,7 +298,7 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 	}
 	if (p->trees_here == 0) /* asked for first */
 		p->nr_home_fds = nr;
-	p->layer[p->trees_here ? p->trees_here - 1 : p->nr_layers - 1].trees = json_incref(body);
+	p->want[p->trees_here ? p->trees_here - 1 : p->layers.nr - 1].trees = json_incref(body);
 	p->trees_here++;
 	maybe_attach(p);
 }
@@ -358,14 +306,16 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 static void ask_for_layers(struct process_box *p)
 {
 	struct launcher *la = launcher_current();
-	for (size_t i = 0; i < p->nr_layers; i++) {
-		const struct layer_want *w = &p->layer[i ? i - 1 : p->nr_layers - 1];
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		size_t at = i ? i - 1 : p->layers.nr - 1;
+		const struct layer_want *w = &p->want[at];
+		const char *host_dir = p->layers.item[at].host_dir;
 		CLEANUP(json_release) json_t *body = json_object();
 		json_t *trees = json_array();
 		const char *paths[2 + FD_PASS_MAX] = { w->state }, *kinds[2 + FD_PASS_MAX] = { "own" };
 		size_t nr = 1;
-		if (w->host_dir)
-			paths[nr] = w->host_dir, kinds[nr++] = "repo";
+		if (host_dir)
+			paths[nr] = host_dir, kinds[nr++] = "repo";
 		for (size_t l = 0; l < w->lowers.nr && nr < FD_PASS_MAX; l++)
 			paths[nr] = w->lowers.item[l], kinds[nr++] = "plain";
 		for (size_t n = 0; n < nr; n++) {
@@ -386,10 +336,8 @@ static void ask_for_layers(struct process_box *p)
 static void scan(void *self)
 {
 	struct process_box *p = self;
-	for (size_t i = 0; i < p->nr_layers && p->failed.code == ERR_NONE; i++)
-		if (p->layer[i].host_dir &&
-		    masks_scan(p->layer[i].host_dir, &p->expose, &p->layer[i].masks, &p->failed) < 0)
-			return;
+	if (layers_scan(&p->layers, &p->failed) < 0)
+		return; /* scan_done sees it */
 }
 
 static void reduced_opened(void *self, json_t *result, const struct err *err);
@@ -490,8 +438,6 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 		return &p->b;
 	}
 	p->state_dir = xstrdup(o->state_dir);
-	for (size_t i = 0; i < o->nr_expose; i++)
-		strv_push(&p->expose, o->expose[i]);
 	for (size_t i = 0; i < o->nr_roots; i++)
 		strv_push(&p->roots, o->roots[i]);
 	for (size_t i = 0; o->env && o->env[i]; i++)
@@ -517,22 +463,19 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 void process_box_free(struct process_box *p)
 {
 	launcher_forget(launcher_current(), p);
-	for (size_t i = 0; i < p->nr_layers; i++) {
-		struct layer_want *w = &p->layer[i];
-		free(w->name);
-		free(w->host_dir);
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		struct layer_want *w = &p->want[i];
 		free(w->state);
 		strv_release(&w->lowers);
-		masks_release(&w->masks);
 		json_release(&w->trees);
 	}
 	for (size_t i = 0; i < p->nr_fds; i++)
 		fd_close(&p->fds[i]);
-	free(p->layer);
+	free(p->want);
+	layers_release(&p->layers);
 	loop_timer_free(&p->wall);
 	errand_free(&p->errand);
 	reduced_free(&p->reduced);
-	strv_release(&p->expose);
 	strv_release(&p->roots);
 	strv_release(&p->env);
 	free(p->state_dir);

@@ -69,10 +69,10 @@ static void make_copy(void *self)
 {
 	struct reduced *r = self;
 	const struct process_box *p = r->p;
-	struct folder_layer *layer = xcalloc(p->nr_layers, sizeof(*layer));
-	for (size_t i = 0; i < p->nr_layers; i++)
-		layer[i] = (struct folder_layer){ p->layer[i].name, p->layer[i].host_dir, &p->layer[i].masks };
-	if (folder_fill(r->folder, layer, p->nr_layers, &r->failed) == 0)
+	struct folder_layer *layer = xcalloc(p->layers.nr, sizeof(*layer));
+	for (size_t i = 0; i < p->layers.nr; i++)
+		layer[i] = (struct folder_layer){ p->layers.item[i].name, p->layers.item[i].host_dir, &p->layers.item[i].masks };
+	if (folder_fill(r->folder, layer, p->layers.nr, &r->failed) == 0)
 		r->root = folder_root(r->folder);
 	free(layer);
 }

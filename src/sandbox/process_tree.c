@@ -11,13 +11,9 @@
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
-int process_layer(const struct process_box *p, size_t i)
+static int layer_at(const struct process_box *p, size_t i)
 {
-	if (i < p->nr_repos)
-		return (int)(p->named ? i + 1 : i);
-	if (i == p->nr_repos)
-		return (int)p->nr_layers - 1;
-	return i == p->nr_repos + 1 && p->named ? 0 : -1;
+	return layers_index(&p->layers, i);
 }
 
 static struct process_box *of(struct box *b)
@@ -27,7 +23,7 @@ static struct process_box *of(struct box *b)
 
 static const char *layer_name(const struct process_box *p, size_t i)
 {
-	return p->layer[process_layer(p, i)].name;
+	return p->layers.item[layer_at(p, i)].name;
 }
 
 /* One request, one answer; the answer's descriptor to @fd_out (NULL: none expected). Returns the body, owned. */
@@ -74,7 +70,7 @@ static json_t *talk(struct cell *c, uint16_t type, const json_t *body, const int
 static json_t *ask_layer(struct box *b, size_t i, const char *which, struct err *err)
 {
 	struct process_box *p = of(b);
-	int layer = process_layer(p, i);
+	int layer = layer_at(p, i);
 	if (layer < 0) {
 		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
 		return NULL;
@@ -94,7 +90,7 @@ static int tree_root(struct box *b, size_t i, const char *which, struct err *err
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return folder_tree(reduced_folder(p->reduced), (size_t)process_layer(p, i), layer_name(p, i), which, err);
+		return folder_tree(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), which, err);
 	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_ROOT, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
 }
@@ -107,7 +103,7 @@ static int tree_open(struct box *b, size_t i, const char *which, const char *pat
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return folder_tree_open(reduced_folder(p->reduced), (size_t)process_layer(p, i), layer_name(p, i), which, path, err);
+		return folder_tree_open(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), which, path, err);
 	json_put_bytes(body, "path", path, strlen(path));
 	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_OPEN, body, NULL, 0, &fd, err);
 	return answer ? fd : -1;
@@ -137,7 +133,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	if (!body)
 		return -1;
 	if (p->reduced)
-		return folder_tree_apply(reduced_folder(p->reduced), (size_t)process_layer(p, i), layer_name(p, i), plan, len, fds, nr_fds, err);
+		return folder_tree_apply(reduced_folder(p->reduced), (size_t)layer_at(p, i), layer_name(p, i), plan, len, fds, nr_fds, err);
 	CLEANUP(fd_close) int memfd = memfd_create("plan", MFD_CLOEXEC);
 	if (memfd < 0)
 		return err_sys(err, "cannot make a memory file");
@@ -171,8 +167,8 @@ static json_t *tree_lowers(struct box *b)
 	if (p->reduced)
 		return NULL;
 	json_t *all = json_object();
-	for (size_t i = 0; i < p->nr_layers; i++) {
-		const struct layer_want *w = &p->layer[i];
+	for (size_t i = 0; i < p->layers.nr; i++) {
+		const struct layer_want *w = &p->want[i];
 		json_t *list = json_array();
 		unsigned gens = 0;
 		for (;; gens++) {
@@ -186,7 +182,7 @@ static json_t *tree_lowers(struct box *b)
 		}
 		for (size_t l = 0; l < w->lowers.nr; l++)
 			json_array_append_new(list, json_bytes_z(w->lowers.item[l]));
-		json_put(all, w->name, list);
+		json_put(all, p->layers.item[i].name, list);
 	}
 	return all;
 }
