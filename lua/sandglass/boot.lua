@@ -522,6 +522,14 @@ function modes.checks(start)
   core.send("result", 0, made.run(chunk(unpack(rt.argv)), start.script))
 end
 
+-- A suite of scenarios: as plain data, and the expectations of one of them over a recorded session.
+function modes.suite(start)
+  local made = require_module "sandglass.suite"
+  local chunk, wrong = core.load(start.text, "@" .. start.script, G)
+  if not chunk then error(err { code = "script", msg = wrong }, 0) end
+  core.send("result", 0, made.run(chunk(), start.script, rt.argv[1]))
+end
+
 -- A theme of the console: a table of roles, checked by who asked for it.
 function modes.theme(start)
   local chunk, wrong = core.load(start.text, "@" .. start.script, G)

@@ -151,10 +151,20 @@ local function numbers(evidence)
   return out
 end
 
-local function note(self, name, result, text, evidence)
+-- What kind of failure it would be; suites count them.
+local CLASSES = { "knowledge", "reasoning", "context", "instruction", "tool use", "safety", "communication", "operational",
+  "coordination" }
+
+local function class_of(o)
+  if not (o and o.class) then return nil end
+  for _, c in ipairs(CLASSES) do if c == o.class then return c end end
+  fail("check: no class '%s'%s", tostring(o.class), check.suggest(tostring(o.class), CLASSES))
+end
+
+local function note(self, name, result, text, evidence, o)
   check.arg("check", "the name", name, "string")
   self.list[#self.list + 1] = { name = name, result = result, text = text, evidence = numbers(evidence),
-    at = rt.core.where() }
+    class = class_of(o), part = o and o.part, at = rt.core.where() }
   return result == "ok"
 end
 
@@ -162,30 +172,35 @@ local function outcome(ok, o) return ok and "ok" or (o and o.warn and "warn" or 
 
 -- @ok: true or false; @evidence: rows or numbers that show it; @o: { warn = true, text = "..." }.
 function Test:check(name, ok, evidence, o)
-  return note(self, name, outcome(ok, o), o and o.text, evidence)
+  return note(self, name, outcome(ok, o), o and o.text, evidence, o)
 end
 
 function Test:none(name, rows, o)
   check.arg("none", "the rows", rows, "table")
   return note(self, name, outcome(#rows == 0, o),
-    #rows == 0 and "none" or ("%d found"):format(#rows), rows)
+    #rows == 0 and "none" or ("%d found"):format(#rows), rows, o)
 end
 
 function Test:some(name, rows, o)
   check.arg("some", "the rows", rows, "table")
-  return note(self, name, outcome(#rows > 0, o), ("%d found"):format(#rows), rows)
+  return note(self, name, outcome(#rows > 0, o), ("%d found"):format(#rows), rows, o)
 end
 
 function Test:max(name, value, most, o)
   check.arg("max", "the value", value, "number")
   check.arg("max", "the limit", most, "number")
-  return note(self, name, outcome(value <= most, o), ("%.6g of at most %.6g"):format(value, most), o and o.evidence)
+  return note(self, name, outcome(value <= most, o), ("%.6g of at most %.6g"):format(value, most), o and o.evidence, o)
 end
 
 function Test:equal(name, got, want, o)
   local same = got ~= nil and got == want
   local text = same and "equal" or ("%s, not %s"):format(tostring(got):sub(1, 60), tostring(want):sub(1, 60))
-  return note(self, name, outcome(same, o), text, o and o.evidence)
+  return note(self, name, outcome(same, o), text, o and o.evidence, o)
+end
+
+-- For suites: what had to come about. All else is the way to it: a right result by a wrong way is a failure.
+function Test:result(name, ok, evidence, o)
+  return note(self, name, outcome(ok, o), o and o.text, evidence, { part = "result", class = o and o.class })
 end
 
 function Test:skip(name, why) return note(self, name, "skipped", why) end

@@ -11,6 +11,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/golden.h"
+#include "app/suite/suite.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "loop/loop.h"
@@ -273,6 +274,8 @@ int cmd_test(struct cmd_ctx *ctx)
 	char *end = NULL;
 	long seconds = timeout ? strtol(timeout, &end, 10) : TIMEOUT_S;
 	size_t nr = ctx->words->nr, bad = 0;
+	if (cmd_has(ctx, "suite"))
+		return nr == 1 ? suite_test(ctx, cmd_word(ctx, 0)) : cmd_usage(ctx, "--suite wants one file");
 	if (!nr)
 		return cmd_usage(ctx, "which script? for instance: test fix.lua");
 	if (timeout && (!*timeout || *end || seconds < 1 || seconds > 86400))

@@ -1,0 +1,13 @@
+/* Behaviour tests: sandglass test --suite FILE (lua/sandglass/suite.lua says what is in one). */
+#ifndef APP_SUITE_H
+#define APP_SUITE_H
+
+#include "app/cmd/cmd.h"
+
+/* Runs all scenarios, tells each run and each scenario; the exit status. */
+int suite_test(struct cmd_ctx *ctx, const char *file);
+
+/* The 95 % interval of a rate of @good among @all after Wilson (1927), in thousandths. */
+void suite_interval(size_t good, size_t all, int *low, int *high);
+
+#endif
