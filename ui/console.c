@@ -23,7 +23,10 @@
 #include "ui/finder.h"
 #include "ui/transport.h"
 
-enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 8000 };
+/* While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
+ * writes on, it rests as long after each slice: who writes is what we watch, he needs the processor, and who has rested
+ * gets it at once when a key comes. */
+enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000 };
 
 struct console {
 	const struct console_opts *o;
@@ -36,12 +39,13 @@ struct console {
 	struct ui ui;
 	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
 	int64_t frame_us;       /* between two frames */
-	int64_t drawn_us;
+	int64_t drawn_us, read_us; /* when a frame was drawn, news read, last */
 	struct notify notify;
 	bool dirty, resized;
 	struct buf note;        /* of notes_fd: a line that has begun */
 	bool taken;             /* notes_fd has ended */
 	bool told_saved;
+	bool pressed;           /* a person has pressed something and has seen no answer to it yet */
 	bool slow;              /* the terminal has not taken the last frame yet */
 };
 
@@ -68,6 +72,12 @@ static void drain(int fd)
 	while (n > 0 || (n < 0 && errno == EINTR));
 }
 
+static bool key_waits(void)
+{
+	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+	return poll(&p, 1, 0) > 0;
+}
+
 static int add_source(struct console *c, const struct console_source *s, struct err *err)
 {
 	size_t i = c->nr;
@@ -75,6 +85,7 @@ static int add_source(struct console *c, const struct console_source *s, struct 
 		return err_set(err, ERR_FULL, "at most %d sessions on one screen", CONSOLE_SOURCES);
 	if (source_open(&c->src[i], s->path, err) < 0)
 		return -1;
+	c->src[i]->stop = key_waits;
 	c->from[i] = *s;
 	c->act[i] = s->act;
 	int fd = s->wake_fd >= 0 ? s->wake_fd : c->o->replay ? -1 : watch_file(s->path);
@@ -169,11 +180,12 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 {
 	int64_t until = ui_next(&c->ui);
 	if (c->dirty && !c->slow)
-		until = c->drawn_us + c->frame_us;
+		until = c->pressed || c->resized ? now : c->drawn_us + c->frame_us;
 	if (notify_next(&c->notify) < until)
 		until = notify_next(&c->notify);
-	if (ui_reading(&c->ui))
-		until = now;
+	int64_t rest = ui_growing(&c->ui) ? c->read_us + REST_US : now;
+	if (ui_reading(&c->ui) && rest < until)
+		until = rest;
 	if (term_key_wait_ms() >= 0 && until > now + term_key_wait_ms() * 1000)
 		until = now + term_key_wait_ms() * 1000;
 	if (until == INT64_MAX)
@@ -183,13 +195,22 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 	return true;
 }
 
+/* ppoll takes no signal while there is something to read, and a busy console always has something. */
+static void let_signals_in(const struct console *c)
+{
+	sigset_t blocked;
+	sigprocmask(SIG_SETMASK, &c->outside, &blocked);
+	sigprocmask(SIG_SETMASK, &blocked, NULL);
+}
+
 static void wait_for_news(struct console *c)
 {
 	nfds_t nr = (nfds_t)c->nr + 4;
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct console_source *s = &c->from[i];
 		bool write = s->wants_write && !c->gone[i] && s->wants_write(s->self);
-		c->poll[i + 1].events = (short)(POLLIN | (write ? POLLOUT : 0));
+		bool known = !s->pump && ui_reading(&c->ui); /* that there is more */
+		c->poll[i + 1].events = (short)((known ? 0 : POLLIN) | (write ? POLLOUT : 0));
 	}
 	c->poll[nr - 3] = (struct pollfd){ .fd = c->o->notes_fd > 0 ? c->o->notes_fd : -1, .events = POLLIN };
 	c->poll[nr - 2] = (struct pollfd){ .fd = c->o->more ? c->o->more_fd : -1, .events = POLLIN };
@@ -197,6 +218,8 @@ static void wait_for_news(struct console *c)
 	struct timespec time;
 	bool timed = wait_time(c, clock_mono_us(), &time), esc = term_key_wait_ms() >= 0;
 	int n = ppoll(c->poll, nr, timed ? &time : NULL, &c->outside);
+	if (n > 0)
+		let_signals_in(c);
 	if (n == 0 && !esc)
 		c->dirty = true; /* an age has grown */
 	if (n <= 0)
@@ -321,7 +344,7 @@ static void take_keys(struct console *c)
 			ui_mouse(&c->ui, term_mouse());
 		else
 			ui_key(&c->ui, k);
-		c->dirty = true;
+		c->dirty = c->pressed = true;
 		if (c->ui.flush)
 			break; /* what was typed ahead was not meant for the new screen */
 	}
@@ -388,24 +411,39 @@ static bool draw(struct console *c, int64_t now)
 		return false;
 	tell(c, now);
 	c->drawn_us = now;
-	c->dirty = false;
+	c->dirty = c->pressed = false;
 	return true;
+}
+
+static void read_news(struct console *c)
+{
+	ui_sync(&c->ui);
+	say_saved(c);
+	c->read_us = clock_mono_us();
+}
+
+/* Keys are answered before news is read, but for one slice a frame, so that nobody can hold news up by typing. */
+static void read_and_draw(struct console *c)
+{
+	int64_t now = clock_mono_us();
+	bool due = now - c->drawn_us >= c->frame_us, at_once = c->pressed || c->ui.flush || c->resized;
+	c->ui.mono_us = now;
+	c->ui.now_us = clock_wall_us();
+	if (c->dirty && !c->slow && (due || at_once)) {
+		if (!at_once || now - c->read_us >= c->frame_us)
+			read_news(c);
+		if (at_once || !key_waits()) /* else one frame shows both */
+			c->slow = !draw(c, now);
+	} else if (ui_reading(&c->ui)) {
+		read_news(c);
+		c->dirty = true;
+	}
 }
 
 static int loop(struct console *c)
 {
 	while (!c->ui.quit) {
-		int64_t now = clock_mono_us();
-		c->ui.mono_us = now;
-		c->ui.now_us = clock_wall_us();
-		if (c->dirty && !c->slow && (now - c->drawn_us >= c->frame_us || c->ui.flush || c->resized)) {
-			ui_sync(&c->ui);
-			say_saved(c);
-			c->slow = !draw(c, now);
-		} else if (ui_reading(&c->ui)) {
-			ui_sync(&c->ui);
-			c->dirty = true;
-		}
+		read_and_draw(c);
 		int end = c->o->ended ? c->o->ended(c->o->self) : -1;
 		if (end >= 0)
 			return end;
@@ -422,8 +460,6 @@ static int loop(struct console *c)
 		if (c->poll[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			break; /* the terminal has gone */
 		play(c);
-		if (c->ui.flush || c->dirty)
-			c->drawn_us -= c->poll[0].revents ? c->frame_us : 0; /* an answer to a key waits for no frame */
 	}
 	return 0;
 }

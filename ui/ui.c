@@ -5,10 +5,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "ui/coach.h"
 #include "ui/finder.h"
 #include "ui/prompt.h"
 #include "ui/transport.h"
+
+enum { COUNT_US = 1000000 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
@@ -168,15 +171,26 @@ static size_t count_held(const struct ui *ui)
 	return n;
 }
 
-bool ui_sync(struct ui *ui)
+/* One slice for all of them: who is late in the row this time comes first the next time. */
+static bool read_sources(struct ui *ui)
 {
+	int64_t until = clock_mono_us() + ui->slice_us;
 	bool news = false;
-	for (size_t i = 0; i < ui->nr_src; i++) {
-		int n = source_sync(ui->src[i], ui->limit, ui->slice_us);
+	for (size_t k = 0; k < ui->nr_src; k++) {
+		size_t i = (ui->first_src + k) % ui->nr_src;
+		int64_t left = until - clock_mono_us();
+		int n = source_sync(ui->src[i], ui->limit, ui->slice_us == 0 ? 0 : left > 1 ? left : 1);
 		if (n < 0)
 			ui_say(ui, ROLE_ERROR, "%s", ui->src[i]->why.text);
 		news = news || n != 0;
 	}
+	ui->first_src = ui->nr_src ? (ui->first_src + 1) % ui->nr_src : 0;
+	return news;
+}
+
+bool ui_sync(struct ui *ui)
+{
+	bool news = read_sources(ui);
 	while (ui->depth > 1 && ui_top(ui)->ops->finished && ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
 		ui_back(ui);
 	size_t held = count_held(ui);
@@ -189,6 +203,14 @@ bool ui_reading(const struct ui *ui)
 {
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (source_reading(ui->src[i]))
+			return true;
+	return false;
+}
+
+bool ui_growing(const struct ui *ui)
+{
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (ui->src[i]->growing)
 			return true;
 	return false;
 }
@@ -254,10 +276,20 @@ void ui_edited(struct ui *ui, const char *text)
 		edited(ui, text);
 }
 
+static uint64_t events_of(const struct ui *ui)
+{
+	uint64_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.events;
+	return n;
+}
+
 int64_t ui_next(const struct ui *ui)
 {
 	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX, find = finder_next(ui);
 	next = find < next ? find : next;
+	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.events != events_of(ui) && next > ui->counted.at_us + COUNT_US)
+		next = ui->counted.at_us + COUNT_US;
 	if (ui->playing && ui->transport.next_us < next)
 		next = ui->transport.next_us;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
@@ -279,6 +311,17 @@ static void paint_too_small(struct ui *ui, struct area a)
 	putf(a, 0, 0, ROLE_TEXT, "sandglass: %zu held, %zu run (window too small)", held, run);
 }
 
+/* A number that moves with every line of output would cost as much as a short line. */
+static void count_events(struct ui *ui)
+{
+	uint64_t n = events_of(ui);
+	bool still = !ui->replay && ui->counted.at_us > 0 && ui->mono_us < ui->counted.at_us + COUNT_US;
+	if (n == ui->counted.events || (still && n > ui->counted.events))
+		return;
+	ui->counted.events = n;
+	ui->counted.at_us = ui->mono_us;
+}
+
 void ui_draw(struct ui *ui)
 {
 	struct view *v = ui_top(ui);
@@ -289,6 +332,7 @@ void ui_draw(struct ui *ui)
 		return;
 	}
 	coach_look(ui);
+	count_events(ui);
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
 	recalc(ui);
 	v->ops->paint(v->self, ui, body);

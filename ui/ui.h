@@ -63,7 +63,12 @@ struct ui {
 	int64_t dead_us;         /* how long a question that opens takes no keys */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
+	struct {
+		uint64_t events;
+		int64_t at_us;
+	} counted;               /* the number of events as it is shown: it moves once a second */
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
+	size_t first_src;        /* read first in the next */
 	enum ui_wish wish;       /* the program clears it and takes wish_text */
 	struct buf wish_text;
 	int (*theme)(void *self, const char *name, struct err *err); /* ":set theme="; NULL without a terminal */
@@ -77,6 +82,7 @@ void ui_release(struct ui *ui);
 bool ui_sync(struct ui *ui);
 /* What is shown is a first picture (source.h); ui_sync goes on. */
 bool ui_reading(const struct ui *ui);
+bool ui_growing(const struct ui *ui); /* more has come since ui_sync before the last */
 void ui_key(struct ui *ui, uint32_t key);
 void ui_mouse(struct ui *ui, struct mouse m); /* mouse.c */
 void ui_draw(struct ui *ui);

@@ -84,14 +84,12 @@ static uint64_t all_events(const struct ui *ui)
 
 static void paint_message(const struct ui *ui, struct area a, int row)
 {
-	uint64_t events = 0;
+	uint64_t events = ui->counted.events;
 	uint32_t attached = 0;
 	char right[64];
-	for (size_t i = 0; i < ui->nr_src; i++) {
-		events += ui->src[i]->model.events;
+	for (size_t i = 0; i < ui->nr_src; i++)
 		attached += ui->src[i]->model.attached;
-	}
-	if (ui_reading(ui))
+	if (ui_reading(ui) && percent_read(ui) < 100)
 		snprintf(right, sizeof(right), "reading %d%%  %" PRIu64 " ev", percent_read(ui), all_events(ui));
 	else if (ui->replay)
 		snprintf(right, sizeof(right), "read only  %" PRIu64 " ev", events);

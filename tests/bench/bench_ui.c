@@ -3,8 +3,8 @@
  *   first paint   from the fork to the first agents on the screen, of a session that is far too long to be read by then
  *   idle          bytes and wake-ups in five seconds in which nothing happens
  *   key to paint  a character typed into the command line until the terminal has it, while 50 agents write events as fast
- *                 as they can be recorded
- *   a row up      bytes for one row of the log that comes in at the top */
+ *                 as they can be recorded; the floor: a program that does nothing but send it back, at the same time
+ *   a line        bytes for a line of output that comes, its pane scrolled by it: 80x24 and 120x36, followed live */
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -14,13 +14,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <termios.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "ui/console.h"
 
-enum { MAX = 4000, PAINTS = 9, IDLE_S = 5, STREAMING_EVENTS = 4000000, ROWS_UP = 60 };
+enum { MAX = 4000, PAINTS = 9, IDLE_S = 5, STREAMING_EVENTS = 4000000, LINES = 120, FIRST_LINES = 40 };
 
 static int master;
 static pid_t child;
@@ -38,9 +39,9 @@ static int by_size(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void open_console(const char *path, const char *view)
+static void open_sized(const char *path, const char *view, unsigned short rows, unsigned short cols)
 {
-	struct winsize ws = { .ws_row = 36, .ws_col = 120 };
+	struct winsize ws = { .ws_row = rows, .ws_col = cols };
 	struct err err = ERR_INIT;
 	child = forkpty(&master, NULL, NULL, &ws);
 	if (child < 0)
@@ -52,6 +53,11 @@ static void open_console(const char *path, const char *view)
 	struct console_source src = { .path = path, .wake_fd = -1 };
 	struct console_opts o = { .source = &src, .nr_sources = 1, .view = view, .quiet = true };
 	_exit(console_main(&o, &err) < 0 ? 1 : 0);
+}
+
+static void open_console(const char *path, const char *view)
+{
+	open_sized(path, view, 36, 120);
 }
 
 static void close_console(void)
@@ -140,15 +146,6 @@ static void idle(const char *path)
 	long bytes = listen_for(NULL, IDLE_S * 1000);
 	judge("idle for 5 s, bytes", (double)bytes, "", 0);
 	judge("idle for 5 s, wake-ups", (double)(wakes() - before), "", 0);
-	press("L");
-	listen_for(NULL, 300);
-	long most = 0;
-	for (int i = 0; i < ROWS_UP; i++) {
-		press("k");
-		long n = listen_for(NULL, 100);
-		most += i >= ROWS_UP / 2 ? n : 0;
-	}
-	printf("  %-44s %8.1f bytes\n", "a row of the log up, cursor and counts too", (double)most / (ROWS_UP - ROWS_UP / 2));
 	close_console();
 }
 
@@ -174,12 +171,53 @@ static pid_t stream(const char *maker, const char *dir, char path[4096])
 	return pid;
 }
 
+/* A terminal with a program that sends back what comes, at once. */
+static int echo_back(pid_t *pid)
+{
+	int fd;
+	struct termios raw;
+	*pid = forkpty(&fd, NULL, NULL, NULL);
+	if (*pid < 0)
+		exit(2);
+	if (*pid > 0)
+		return fd;
+	tcgetattr(0, &raw);
+	cfmakeraw(&raw);
+	tcsetattr(0, TCSANOW, &raw);
+	for (char c; read(0, &c, 1) == 1 && write(1, &c, 1) == 1;)
+		;
+	_exit(0);
+}
+
+static double one_echo(int fd)
+{
+	char c;
+	double from = now_ms();
+	if (write(fd, "~", 1) != 1 || read(fd, &c, 1) != 1)
+		exit(2);
+	return now_ms() - from;
+}
+
+/* What the console says meanwhile is read. */
+static void pause_for(int ms)
+{
+	double until = now_ms() + ms;
+	while (now_ms() < until) {
+		struct pollfd p = { .fd = master, .events = POLLIN };
+		char bytes[65536];
+		if (poll(&p, 1, 1) > 0 && read(master, bytes, sizeof(bytes)) <= 0)
+			exit(2);
+	}
+}
+
 static void key_to_paint(const char *maker, const char *dir, int samples)
 {
-	static double ms[MAX];
+	static double ms[MAX], floor_ms[MAX];
 	char path[4096];
 	int status;
-	pid_t writer = stream(maker, dir, path);
+	pid_t echo, writer = stream(maker, dir, path);
+	int fd = echo_back(&echo);
+	usleep(100000);
 	open_console(path, "fleet");
 	if (listen_for("AGENT", 20000) < 0)
 		exit(2);
@@ -188,13 +226,9 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 	for (int i = 0; i < samples && i < MAX; i++) {
 		if (i % 40 == 39)
 			press("\x15");
-		double until = now_ms() + 5 + i * 7 % 40; /* not in step with the frames */
-		while (now_ms() < until) {
-			struct pollfd p = { .fd = master, .events = POLLIN };
-			char bytes[65536];
-			if (poll(&p, 1, 1) > 0 && read(master, bytes, sizeof(bytes)) <= 0)
-				exit(2);
-		}
+		pause_for(5 + i * 7 % 40); /* not in step with the frames */
+		floor_ms[i] = one_echo(fd);
+		pause_for(3);
 		double from = now_ms();
 		press("~");
 		if (listen_for("~", 5000) < 0)
@@ -203,12 +237,80 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 	}
 	bool running = waitpid(writer, &status, WNOHANG) == 0;
 	close_console();
+	kill(echo, SIGKILL);
+	waitpid(echo, &status, 0);
+	close(fd);
 	kill(writer, SIGKILL);
 	waitpid(writer, &status, 0);
+	unlink(path);
+	if (!running) {
+		printf("  the 50 agents had ended before the keys\n");
+		exit(2);
+	}
 	qsort(ms, (size_t)samples, sizeof(*ms), by_size);
-	printf("  50 agents streaming%s: median %.1f ms, most %.1f ms\n", running ? "" : " (they had ended)", ms[samples / 2],
-	       ms[samples - 1]);
+	qsort(floor_ms, (size_t)samples, sizeof(*ms), by_size);
+	printf("  50 agents streaming: median %.1f ms, most %.1f ms\n", ms[samples / 2], ms[samples - 1]);
+	printf("  floor, a program that sends the key back: median %.1f ms, p99 %.1f ms\n", floor_ms[samples / 2],
+	       floor_ms[samples * 99 / 100]);
 	judge("key to paint while 50 agents stream, p99", ms[samples * 99 / 100], "ms", 16);
+}
+
+/* A build that talks: its output in the agent's pane, which follows. */
+static void scrolled(const char *maker, const char *dir, unsigned short rows, unsigned short cols)
+{
+	static const char *const said[] = {
+		"cc -O2 -c src/parser.c -o build/parser.o", "ok   41 - lex: nested comment", "\x1b[32mall 42 passed\x1b[0m",
+		"src/lexer.c:57: warning: unused variable 'n' [-Wunused-variable]", "", "make[1]: Leaving directory 'build'",
+		"\xe6\xa4\x9c\xe6\x9f\xbb\xe4\xb8\xad 3/120", "not ok 4 - lex: string escape   # got \"a\\tb\" wanted \"a\tb\"",
+	};
+	static double bytes[LINES];
+	char path[4096], what[64], seed[8];
+	int in[2], status;
+	if (pipe2(in, O_CLOEXEC) < 0)
+		exit(2);
+	snprintf(seed, sizeof(seed), "%d", cols);
+	snprintf(path, sizeof(path), "%s/2025-11-21-lines-f%05d.glass", dir, cols);
+	unlink(path);
+	pid_t writer = fork();
+	if (writer == 0) {
+		dup2(in[0], STDIN_FILENO);
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		execl(maker, maker, dir, "lines", "400", "1", seed, "--live", NULL);
+		_exit(127);
+	}
+	close(in[0]);
+	for (int i = 0; i < 500 && access(path, R_OK) != 0; i++)
+		usleep(10000);
+	usleep(300000);
+	for (int i = 0; i < FIRST_LINES; i++)
+		dprintf(in[1], "%3d %s\n", i, said[(size_t)i % ARRAY_LEN(said)]);
+	usleep(300000);
+	open_sized(path, "agent", rows, cols);
+	if (listen_for("make world", 20000) < 0)
+		exit(2);
+	press(cols < 100 ? "G\no" : "Go");
+	listen_for(NULL, 700);
+	for (int i = 0; i < LINES; i++) {
+		dprintf(in[1], "%3d %s\n", i, said[(size_t)i % ARRAY_LEN(said)]);
+		struct pollfd p = { .fd = master, .events = POLLIN };
+		bytes[i] = poll(&p, 1, 5000) > 0 ? (double)listen_for(NULL, 80) : 0;
+	}
+	close_console();
+	close(in[1]);
+	kill(writer, SIGKILL);
+	waitpid(writer, &status, 0);
+	unlink(path);
+	qsort(bytes, LINES, sizeof(*bytes), by_size);
+	if (bytes[0] <= 0) {
+		printf("  a line did not come to the screen\n");
+		exit(2);
+	}
+	if (cols < 100) {
+		judge("a scrolled line at 80x24, median", bytes[LINES / 2], "bytes", 100);
+		judge("a scrolled line at 80x24, 99 of 100", bytes[LINES * 99 / 100], "bytes", 100);
+	}
+	snprintf(what, sizeof(what), "a scrolled line at %dx%d, most", cols, rows);
+	printf("  %-44s %8.1f bytes%s\n", what, bytes[LINES - 1], cols < 100 ? "" : " (beside the timeline: no region to scroll)");
 }
 
 int main(int argc, char **argv)
@@ -221,6 +323,8 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	first_paint(argv[1]);
 	idle(argv[1]);
+	scrolled(argv[2], argv[3], 24, 80);
+	scrolled(argv[2], argv[3], 36, 120);
 	key_to_paint(argv[2], argv[3], samples);
 	return 0;
 }

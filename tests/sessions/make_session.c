@@ -3,7 +3,8 @@
  *     make_session DIR NAME EVENTS [AGENTS [SEED]] [--live] [--crash]
  *
  * The same arguments give the same events, times and id; salts and signatures differ. Prints the path of the file.
- * --crash leaves it as a killed supervisor does, --live holds it open until standard input ends. */
+ * --crash leaves it as a killed supervisor does, --live holds it open until standard input ends; each line that comes
+ * there is a line of output of a command that runs. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -447,6 +448,34 @@ static int fill(struct maker *m, const char *dir, const char *name, struct err *
 	return 0;
 }
 
+/* Lines of standard input as output of one command, each committed before the next is read. */
+static void hold_open(struct maker *m)
+{
+	char line[4096];
+	uint64_t action = 0;
+	do
+		loop_turn(m->l, 10);
+	while (record_committed(m->r) < record_head(m->r));
+	while (fgets(line, sizeof(line), stdin)) {
+		struct agent *a = &m->agent[0];
+		if (!action) {
+			json_t *more = json_object();
+			json_put_str(more, "cmd", "make world");
+			action = request(m, a, a->id, "exec", more);
+			judge(m, a, action, "allow", NULL);
+			start(m, a, action);
+		}
+		pass(40000);
+		uint64_t before = record_head(m->r);
+		record_output(m->r, action, STREAM_OUT, line, strlen(line));
+		do /* the recorder gathers output for a moment, by our clock */
+			pass(20000), loop_turn(m->l, 10);
+		while (record_head(m->r) == before || record_committed(m->r) < record_head(m->r));
+	}
+	if (action)
+		finish(m, &m->agent[0], action, "ok", 0, 1000000);
+}
+
 int main(int argc, char **argv)
 {
 	struct err err = ERR_INIT;
@@ -479,8 +508,7 @@ int main(int argc, char **argv)
 	if (live) {
 		printf("%s\n", path);
 		fflush(stdout);
-		for (char c; loop_turn(m.l, 10), read(STDIN_FILENO, &c, 1) > 0;)
-			;
+		hold_open(&m);
 	}
 	if (crash) {
 		while (record_committed(m.r) < record_head(m.r))

@@ -40,7 +40,7 @@ void source_close(struct source **sp)
 
 /* --- folding ------------------------------------------------------------------------------------------------------ */
 
-enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000 };
+enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000, EARLY_MORE = 256, EARLY_AGAIN_US = 250000 };
 
 static struct model *folded(struct source *s)
 {
@@ -106,8 +106,12 @@ static void begin_early(struct source *s, uint64_t seq)
 	session_hold(s->session);
 	int rc = session_outline(s->session, seq, EARLY_EVENTS, &list, &nr, &err);
 	if (rc == 0 && nr > 0) {
-		s->whole = s->model;
+		if (s->early)
+			model_release(&s->model);
+		else
+			s->whole = s->model;
 		s->early = true;
+		s->early_us = clock_mono_us();
 		model_init(&s->model);
 		for (size_t i = 0; i < nr; i++)
 			add_early(s, list[i]);
@@ -117,14 +121,25 @@ static void begin_early(struct source *s, uint64_t seq)
 	free(list);
 }
 
-/* What has come since the first picture was made. */
+/* What has come since the first picture was made; when that is much, a new picture, but not all the time. */
 static int go_on_early(struct source *s, uint64_t seq)
 {
 	int n = 0;
+	if (seq > s->model.head + EARLY_MORE) {
+		if (clock_mono_us() - s->early_us < EARLY_AGAIN_US)
+			return 0;
+		begin_early(s, seq);
+		return 1;
+	}
 	for (uint64_t at = s->model.head + 1; at <= seq; at++, n++)
 		add_early(s, at);
 	arena_reset(&s->arena);
 	return n;
+}
+
+static bool goes_on(const struct source *s, int64_t until)
+{
+	return clock_mono_us() < until && !(s->stop && s->stop());
 }
 
 /* The whole up to its end for once, while the screens show a picture of @to. */
@@ -137,7 +152,7 @@ static int survey(struct source *s, uint64_t to, int64_t until)
 	do {
 		got = source_take(s, 0, SLICE);
 		n += got > 0 ? got : 0;
-	} while (got > 0 && clock_mono_us() < until);
+	} while (got > 0 && goes_on(s, until));
 	if (s->early)
 		n += go_on_early(s, to);
 	s->surveyed = got == 0;
@@ -149,6 +164,8 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	uint64_t head = session_head(s->session), to = limit_seq && limit_seq < head ? limit_seq : head;
 	int64_t until = clock_mono_us() + budget_us;
 	int n = 0, got = 0;
+	s->growing = s->end > 0 && head != s->end;
+	s->end = head;
 	if (s->early && to < s->model.head)
 		forget_early(s);
 	if (s->journal && !s->surveyed) {
@@ -163,21 +180,23 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	do {
 		got = source_take(s, limit_seq, budget_us ? SLICE : 0);
 		n += got > 0 ? got : 0;
-	} while (got > 0 && budget_us && clock_mono_us() < until);
-	if (got < 0 || folded(s)->head >= to) {
+	} while (got > 0 && budget_us && goes_on(s, until));
+	s->behind = got >= 0 && folded(s)->head < to;
+	if (!s->behind) {
 		n += s->early;
 		forget_early(s);
 	} else if (s->early) {
 		n += go_on_early(s, to);
-	} else if (budget_us) {
+	} else if (budget_us && !s->was_whole) {
 		begin_early(s, to);
 	}
+	s->was_whole = s->was_whole || !s->behind;
 	return got < 0 ? -1 : n;
 }
 
 bool source_reading(const struct source *s)
 {
-	return !s->failed && (s->early || (s->journal && !s->surveyed));
+	return !s->failed && (s->early || s->behind || (s->journal && !s->surveyed));
 }
 
 int source_percent(const struct source *s, uint64_t limit_seq)

@@ -4,7 +4,8 @@
  *
  * A long session is folded in slices, so that keys work at once. Until that has reached the cursor, @model is a first
  * picture, folded from the few events that tell most (session_outline): agents, what they do now, what waits, the newest
- * rows are right, sums and older rows are not there yet, and @early says so. Then the whole takes its place. */
+ * rows are right, sums and older rows are not there yet, and @early says so. Then the whole takes its place. Who is only
+ * a little behind (a busy session) is shown what stood a moment ago, whole. */
 #ifndef UI_SOURCE_H
 #define UI_SOURCE_H
 
@@ -21,8 +22,14 @@ struct source {
 	struct feed *feed;      /* of the whole */
 	struct model model;     /* what screens show */
 	bool early;             /* it is a first picture; the whole is on its way: */
+	int64_t early_us;       /* when it was made (mono) */
 	struct model whole;
 	struct track track;      /* of what has been folded so far */
+	bool (*stop)(void);      /* asked every few events of a slice: true ends it; NULL never */
+	bool behind;             /* there was more than the last slice could take */
+	bool was_whole;          /* it was folded up to the cursor once */
+	uint64_t end;            /* of the file, when it was looked at last, */
+	bool growing;            /* and it was not the same then as the time before */
 	bool surveyed;           /* with a way back: the whole has been folded once, up to its end */
 	struct journal *journal; /* the way back; NULL: back is by folding anew */
 	struct arena arena;
@@ -34,8 +41,8 @@ struct source {
 
 NODISCARD int source_open(struct source **out, const char *path, struct err *err);
 void source_close(struct source **s);
-/* Goes on towards @limit_seq (0 = the end), or back to it, for about @budget_us (0 = until it is there). Returns how
- * many events were taken in; -1 on failure. */
+/* Goes on towards @limit_seq (0 = the end), or back to it, for about @budget_us (0 = until it is there; a first picture,
+ * once in a long while, takes some 5 ms more). Returns how many events were taken in; -1 on failure. */
 int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us);
 /* At most @max events (0 = all), whatever it takes. */
 int source_take(struct source *s, uint64_t limit_seq, int max);

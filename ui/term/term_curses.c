@@ -23,6 +23,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "ui/term/input.h"
+#include "ui/term/squeeze.h"
 #include "ui/term/tty.h"
 
 /* Curses has names of its own for keys; ours come from ui/term/term.h. */
@@ -31,6 +32,7 @@ static FILE *sink; /* what curses takes for the terminal */
 static struct theme theme;
 static bool colours, sync_updates;
 static struct grid shown; /* what the terminal has, or will have when the queue is empty */
+static struct squeeze pen = SQUEEZE_INIT;
 static struct input input;
 static struct tty_answers answers;
 
@@ -72,8 +74,11 @@ static void take_frame(struct buf *out)
 
 static void pass_on(bool whole_frame)
 {
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	take_frame(&b);
+	CLEANUP(buf_release) struct buf all = BUF_INIT, b = BUF_INIT;
+	take_frame(&all);
+	squeeze(&pen, all.data, all.len, &b);
+	if (!whole_frame)
+		squeeze_settle(&pen, &b);
 	if (b.len == 0)
 		return;
 	bool wrap = whole_frame && sync_updates;
@@ -308,13 +313,12 @@ bool term_show(const struct grid *g)
 				put_cell(row, col, &now[col]);
 		memcpy(then, now, size);
 	}
-	if (g->cursor_row >= 0) {
-		curs_set(1);
+	bool typing = g->cursor_row >= 0, hidden = curs_set(typing ? 1 : 0) != ERR && !typing;
+	leaveok(stdscr, hidden); /* nobody sees where it stays */
+	if (typing)
 		move(g->cursor_row, g->cursor_col);
-	} else {
-		curs_set(0);
+	else
 		move(g->rows - 1, 0);
-	}
 	wnoutrefresh(stdscr);
 	doupdate();
 	pass_on(true);
@@ -345,6 +349,7 @@ void term_leave(void)
 void term_return(void)
 {
 	tty_return();
+	pen.foreign = true; /* somebody else wrote there */
 	reset_prog_mode();
 	term_redraw();
 }

@@ -157,6 +157,39 @@ static void killed(void)
 	ok(memmem(seen.data, seen.len, "\x1b[?1049l", 8), "and the terminal is put back");
 }
 
+static bool always(void *self)
+{
+	(void)self;
+	usleep(200);
+	return true;
+}
+
+/* News all the time, as from a supervisor that talks without end: signals and keys come through. */
+static void busy(void)
+{
+	struct winsize ws = { .ws_row = 36, .ws_col = 120 };
+	int news[2];
+	buf_reset(&seen);
+	if (pipe(news) < 0 || write(news[1], "x", 1) != 1)
+		exit(99);
+	child = forkpty(&master, NULL, NULL, &ws);
+	if (child == 0) {
+		struct err err = ERR_INIT;
+		setenv("TERM", "xterm-256color", 1);
+		struct console_source src = { .path = "tests/screens/fleet.jsonl", .wake_fd = news[0], .pump = always };
+		struct console_opts o = { .source = &src, .nr_sources = 1, .quiet = true };
+		_exit(console_main(&o, &err) < 0 ? 50 : 7);
+	}
+	ok(expect("HELD"), "up, with news that never ends");
+	ws = (struct winsize){ .ws_row = 10, .ws_col = 50 };
+	ioctl(master, TIOCSWINSZ, &ws);
+	ok(expect("too small"), "it takes a new size");
+	press("q");
+	is_int(ended(), 7, "and a key");
+	close(news[0]);
+	close(news[1]);
+}
+
 static void resized(void)
 {
 	struct winsize ws = { .ws_row = 10, .ws_col = 50 };
@@ -178,6 +211,7 @@ int main(void)
 	colours();
 	killed();
 	resized();
+	busy();
 	buf_release(&seen);
 	return done_testing();
 }
