@@ -20,6 +20,7 @@ enum {
 	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_TABLE = 1 << 8, IN_PALETTE = 1 << 9, IN_REDO = 1 << 10, IN_JOBS = 1 << 11, IN_BOXES = 1 << 12,
 	IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
+	IN_DECIDE = IN_APPROVAL | IN_QUEUE | IN_DIFF, /* where keys mark, take, decide */
 	IN_LISTS = IN_FLEET | IN_AGENT | IN_QUEUE | IN_LOG,
 	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE | IN_REDO | IN_JOBS |
 		  IN_BOXES, /* what can be taken along; not the dialog */

@@ -27,6 +27,18 @@ static bool hint_fits(int col, const char *hint, int cols)
 	return col + (int)strlen(hint) <= cols;
 }
 
+/* A key line of the view's own, while what the table says is off. False: it has none. */
+static bool own_keys(const struct ui *ui, struct area a, int row)
+{
+	const struct view *v = &ui->stack[ui->depth - 1];
+	const char *const *hint = v->ops->hints ? v->ops->hints(v->self, ui) : NULL;
+	if (!hint)
+		return false;
+	for (int col = 1; *hint && hint_fits(col, *hint, a.cols); hint++)
+		col = put_hint(a, row, col, *hint, false) + 2;
+	return true;
+}
+
 /* Lays the key line out and draws it; or, with @a of no grid, says whose hint stands at column @at. */
 static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 {
@@ -59,7 +71,7 @@ static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 
 enum verb ui_frame_verb_at(const struct ui *ui, int row, int col)
 {
-	if (row != ui->grid.rows - 2)
+	if (row != ui->grid.rows - 2 || own_keys(ui, (struct area){ 0 }, 0))
 		return VERB_NONE;
 	return lay_keys(ui, (struct area){ .cols = ui->grid.cols }, row, col);
 }
@@ -112,7 +124,7 @@ void ui_frame_paint(const struct ui *ui, struct area a)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
 	if (ui->prompt.active && ui->prompt.ops && ui->prompt.ops->hint)
 		ui->prompt.ops->hint(ui, a, row);
-	else
+	else if (!own_keys(ui, a, row))
 		lay_keys(ui, a, row, -1);
 	if (ui->prompt.active)
 		prompt_paint(ui, a, row + 1);

@@ -51,6 +51,8 @@ struct view_ops {
 	bool (*finished)(const void *self, const struct ui *ui);
 	/* May be NULL: why a verb does nothing here now; NULL it does. */
 	const char *(*off)(const void *self, const struct ui *ui, enum verb v);
+	/* May be NULL: hints ("Esc back") in the place of those of the key table, NULL at their end; NULL the table's. */
+	const char *const *(*hints)(const void *self, const struct ui *ui);
 	/* May be NULL: what the pane holds, whole, as sanitised text: for the clipboard, the pager, a file. */
 	void (*text)(const void *self, struct ui *ui, struct buf *out);
 	/* May be NULL: the mouse at a cell of the body. CLICK_AGAIN: what is there was selected already (it is opened);

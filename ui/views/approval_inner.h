@@ -89,6 +89,7 @@ void widen_close(struct widen *w);
 int widen_rows(int rows);
 void widen_paint(const struct approval *v, const struct ui *ui, struct area a);
 void widen_key(struct approval *v, struct ui *ui, uint32_t key);
+const char *const *widen_hints(const struct widen *w); /* for the key line */
 
 /* approval_others.c: held actions that the pattern or rule under the cursor answers as well. At most OTHERS_MAX are named,
  * and those alone go with the decision. Rows that they take; the text of --others ("none" when there are none; owned). */

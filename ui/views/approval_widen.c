@@ -270,6 +270,14 @@ void widen_key(struct approval *v, struct ui *ui, uint32_t key)
 
 /* --- on the screen ------------------------------------------------------------------------------------------------ */
 
+const char *const *widen_hints(const struct widen *w)
+{
+	static const char *const session[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "u until",
+					       "a for whom", NULL },
+		*const rule[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "d allow or deny", NULL };
+	return w->what == WIDEN_RULE ? rule : session;
+}
+
 int widen_rows(int rows)
 {
 	return rows < 30 ? 15 : 20;

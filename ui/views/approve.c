@@ -290,10 +290,13 @@ static void brief_rest(struct text *t, struct source *s, const struct approval_i
 		       const json_t *judged, const char *said, size_t rows)
 {
 	size_t room = rows > t->nr + 2 ? rows - (*said ? 2 : 0) : t->nr + 2;
+	size_t before = t->nr;
 	if (info->act->preview) {
 		head(t, "WHAT IT WOULD DO");
 		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
 	}
+	if (t->nr + 2 > room) /* the rule that won comes before what was tried */
+		t->nr = room > before + 3 ? room - 2 : before;
 	head(t, "WHY");
 	reasons(t, held, judged, info);
 	if (t->nr > room)
@@ -342,10 +345,13 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	info->counts = byte_counts(req, info->hidden, foreign, lines, a);
 	size_t basis = t->nr;
 	full_rest(t, s, req, held, judged, info, said);
-	if (rows > 0 && t->nr > rows) {
-		t->nr = basis;
-		brief_rest(t, s, info, held, judged, said, rows);
-	}
+	if (rows == 0 || t->nr <= rows)
+		return;
+	bool tight = basis + 2 > rows; /* the rule that won is seen before where it would run: that is one page on */
+	t->nr = tight ? *command_end : basis;
+	brief_rest(t, s, info, held, judged, tight ? "" : said, rows);
+	if (tight)
+		circumstances(t, s, req, info->act);
 }
 
 void approval_output(struct text *t, struct source *s, const struct approval_info *info)

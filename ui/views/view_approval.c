@@ -201,6 +201,13 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return key == K_ENTER;
 }
 
+static const char *const *hints(const void *self, const struct ui *ui)
+{
+	const struct approval *v = self;
+	(void)ui;
+	return v->widen.what && !v->info.decided ? widen_hints(&v->widen) : NULL;
+}
+
 static void close_view(void *self)
 {
 	struct approval *v = self;
@@ -230,4 +237,5 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 const struct view_ops view_approval = {
 	.name = "approval", .where = IN_APPROVAL, .size = sizeof(struct approval), .open = open_view, .close = close_view, .recalc = recalc,
 	.paint = approval_paint, .verb = verb, .key = key, .click = click, .finished = finished, .subject = subject, .off = off,
+	.hints = hints,
 };

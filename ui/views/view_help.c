@@ -1,4 +1,5 @@
-/* The keys of the screen below, made from the key table; pressing one does it there. Esc goes back. */
+/* The keys of the screen below, made from the key table; pressing one does it there, but not where people decide: what
+ * they do there they do looking at it. Esc goes back. */
 #include <stdio.h>
 #include <string.h>
 
@@ -118,7 +119,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	bool more = h->deepest > h->page;
 	(void)ui;
 	snprintf(title, sizeof(title), "help: %s", h->below->name);
-	snprintf(note, sizeof(note), "%s%s/ search, Esc back", a.cols >= 90 ? "press the key to do it, " : "",
+	bool reads = h->where & IN_DECIDE;
+	snprintf(note, sizeof(note), "%s%s/ search, Esc back", a.cols >= 90 && !reads ? "press the key to do it, " : "",
 		 !more ? "" : h->top + h->page < h->deepest ? "j more, " : "k back up, ");
 	put_rule(a, 0, title, ROLE_TITLE, note);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
@@ -192,7 +194,7 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 	}
 }
 
-/* A key of the screen below is done there. */
+/* A key of the screen below is done there, where nobody decides anything. */
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct help *h = self;
@@ -205,7 +207,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
 	} else if (verb(h, ui, v)) {
 		return true;
-	} else if (v != VERB_NONE && verb_group(v) != GROUP_DECIDE) {
+	} else if (v != VERB_NONE && !(h->where & IN_DECIDE)) {
 		ui_back(ui);
 		ui_do(ui, v);
 	}

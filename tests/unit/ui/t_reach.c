@@ -1,9 +1,9 @@
-/* From every screen to the dialog of what waits in at most two keys. */
+/* From every screen to the dialog of what waits in at most two keys; and no key of the help reaches what is decided below. */
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/ui.h"
 
-static bool reaches(const char *view, const char *keys)
+static bool leads_to(const char *view, const char *keys, const char *where)
 {
 	struct err err = ERR_INIT;
 	struct source *s = NULL;
@@ -20,10 +20,28 @@ static bool reaches(const char *view, const char *keys)
 		ui_key(&ui, (uint32_t)(unsigned char)*keys);
 		ui_draw(&ui);
 	}
-	bool there = strcmp(ui_top(&ui)->ops->name, "approval") == 0;
+	bool there = strcmp(ui_top(&ui)->ops->name, where) == 0;
 	ui_release(&ui);
 	source_close(&s);
 	return there;
+}
+
+static bool reaches(const char *view, const char *keys)
+{
+	return leads_to(view, keys, "approval");
+}
+
+/* Every key but those that move, search and leave, on the help over a screen where people decide. */
+static void help_keeps_keys(const char *view)
+{
+	char keys[] = "? ";
+	bool kept = true;
+	for (char c = ' '; c <= '~'; c++) {
+		keys[1] = c;
+		if (!strchr("q?/nN", c))
+			kept = leads_to(view, keys, "help") && kept;
+	}
+	ok(kept, "%s: keys of its help stay there", view);
 }
 
 int main(void)
@@ -33,5 +51,8 @@ int main(void)
 		const char *view = view_at(i)->name;
 		ok(reaches(view, "a") || reaches(view, "A\n") || reaches(view, "Aa") || reaches(view, "\x1b""a"), "%s: two keys", view);
 	}
+	help_keeps_keys("queue");
+	help_keeps_keys("approval");
+	help_keeps_keys("review");
 	return done_testing();
 }
