@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/elsewhere.h"
 #include "sandbox/far.h"
 #include "sandbox/guest_drive.h"
 #include "sandbox/handover.h"
@@ -195,13 +196,15 @@ static void on_ended(void *self, int pidfd, unsigned events)
 {
 	struct ssh *s = self;
 	struct err err = ERR_INIT, ignored = ERR_INIT;
-	int status;
+	int status = 255; /* as ssh says that the connection broke */
 	(void)events;
 	if (s->watch_said)
 		on_said(s, s->said_fd, LOOP_READ);
 	(void)!proc_reap(pidfd, &status, &ignored);
 	loop_fd_free(&s->watch_pid);
 	loop_timer_free(&s->patience);
+	if (status < 255 || !s->f.root) /* it ended with the script, which removes the folder; or never came so far */
+		elsewhere_gone(s->f.state_dir);
 	if (s->left) {
 		far_gone(&s->f);
 		return;
@@ -256,7 +259,9 @@ static int begin(struct ssh *s, struct err *err)
 	CLEANUP(buf_release) struct buf script = BUF_INIT;
 	CLEANUP(free_ptr) char *name = box_name(&s->f);
 	int pair[2], said[2];
-	if (handover_script(name, s->dir, &script, err) < 0)
+	CLEANUP(free_ptr) char *where = xasprintf("%s%s%s:%s/boxes/%s.*", s->user ? s->user : "", s->user ? "@" : "", s->host,
+						  s->dir ? s->dir : "~/.cache/sandglass", name);
+	if (handover_script(name, s->dir, &script, err) < 0 || elsewhere_note(s->f.state_dir, "ssh", where, err) < 0)
 		return -1;
 	if (pipe2(said, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_sys(err, "cannot make a pipe for ssh");

@@ -13,7 +13,11 @@ mkdir -p "$t/far/boxes/orphan-1.4194305" # no process has this number
 use_box "$(box there)" ssh '(reduced|none)' "$t/far/boxes/c-[0-9a-f]+\.[0-9]+/workspace"
 [ ! -e "$t/far/boxes/orphan-1.4194305" ]
 ok $? 'what a machine that lost its power kept is removed by the next box'
-[ -z "${LONG:-}" ] || resume_box "$(box there)" ssh
+if [ -n "${LONG:-}" ]; then
+	resume_box "$(box there)" ssh
+	like "$paths" "elsewhere +ssh +there:$t/far/boxes/c-" 'doctor --paths names the folder over there meanwhile'
+	unlike "$("$SANDGLASS" doctor --paths 2>&1)" '^elsewhere' 'and not when the session has ended'
+fi
 wait_for 30 sh -c "[ -z \"\$(ls '$t/far/boxes')\" ]"
 ok $? 'and nothing is left there'
 

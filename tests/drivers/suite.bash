@@ -116,6 +116,7 @@ resume_box() { # the box as JSON, driver
 	wait_for 30 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qvx '[01]'"
 	pid=$("$SANDGLASS" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 	kill -9 "$pid"
+	paths=$("$SANDGLASS" doctor --paths 2>&1) # what it says of a box that nobody closed
 	wait_for 30 sh -c "! kill -0 $pid"
 	timeout 100 "$SANDGLASS" resume "$id" --no-tui --no-input </dev/null >"$t/out" 2>&1
 	out=$("$SANDGLASS" events "$id" --json)

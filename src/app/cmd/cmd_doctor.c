@@ -18,6 +18,7 @@
 #include "base/paths.h"
 #include "control/socket.h"
 #include "sandbox/driver.h"
+#include "sandbox/elsewhere.h"
 #include "sandbox/probe.h"
 #include "wire/groups.h"
 
@@ -338,6 +339,24 @@ static void print_group(void *self, const char *dir, bool held)
 		print_path(self, held ? "cgroup" : "dead cgroup", dir);
 }
 
+/* What a box that was not closed may have left on another machine. */
+static void print_elsewhere(void *self, const char *driver, const char *where, const char *box)
+{
+	struct cmd_ctx *ctx = self;
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "what", "elsewhere");
+		json_put_str(o, "driver", driver);
+		json_put(o, "where", json_bytes_z(where));
+		json_put(o, "box", json_bytes_z(box));
+		cmd_json(ctx, o);
+		return;
+	}
+	cmd_safe(&safe, where, strlen(where), false);
+	fprintf(ctx->out, "%-15s %10s  %s\n", "elsewhere", driver, buf_cstr(&safe));
+}
+
 static int print_paths(struct cmd_ctx *ctx)
 {
 	static const char *const programs[] = { "sandglass-launcher", "sandglass-keeper", "sandglass-guest",
@@ -359,6 +378,7 @@ static int print_paths(struct cmd_ctx *ctx)
 	print_owned(ctx, "state", paths_state(""));
 	print_owned(ctx, "cache", paths_cache(""));
 	print_entries(ctx, "box", boxes, "");
+	elsewhere_each(boxes, print_elsewhere, ctx);
 	print_unmerged(ctx);
 	print_entries(ctx, "socket", runtime, "");
 	print_entries(ctx, "temporary", tmp && *tmp ? tmp : "/tmp", "sandglass-");

@@ -1,0 +1,16 @@
+/* What boxes may have left where this machine's own clean-up does not reach: written down below the box's state folder
+ * before it is made, taken away once it is known to be gone. What a killed supervisor leaves is therefore told by `sandglass
+ * doctor --paths`. Any thread. */
+#ifndef SANDBOX_ELSEWHERE_H
+#define SANDBOX_ELSEWHERE_H
+
+#include "base/err.h"
+
+/* @driver: its name, @where: for people, one line that they can go to ("vm1:~/.cache/sandglass/boxes/fix-3a"). */
+NODISCARD int elsewhere_note(const char *state_dir, const char *driver, const char *where, struct err *err);
+void elsewhere_gone(const char *state_dir); /* none is fine */
+
+/* Calls @fn for each that stands in a folder of @boxes (boxes/SESSION/BOX). @box: that path; all borrowed. */
+void elsewhere_each(const char *boxes, void (*fn)(void *self, const char *driver, const char *where, const char *box), void *self);
+
+#endif
