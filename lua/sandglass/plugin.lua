@@ -1,7 +1,7 @@
 -- What plugins share: JSON as text (so that bytes that a provider sent can go back unchanged), text that JSON can hold,
 -- and the service of a plugin host.
 --
--- A plugin file returns a table. A model plugin has
+-- A plugin file returns a table. One with kind = "sandbox": see plugin_sandbox.lua. A model plugin has
 --   request(req, st)   -> { path or url, headers = { NAME = value }, body = text, method? }; "{key}" in a header stands for
 --                         the credential, which is put in outside
 --   event(ev, st)      -> nil, or { text = , thinking = , effect = bool }: one server-sent event { type, data }
@@ -116,6 +116,7 @@ local states = {}
 
 -- Runs one function of the plugin for a call; state lives from "request" to "finish" or "drop".
 function M.serve(plugin, ask)
+  if plugin.kind == "sandbox" then return require("sandglass.plugin_sandbox").serve(plugin, ask) end
   local st = states[ask.call]
   if ask.fn == "request" then
     st = { retry = ask.args.retry }
@@ -170,7 +171,9 @@ function M.face(plugin)
     return out
   end
   local face, has = plain(plugin), M.list {}
-  for _, fn in ipairs { "request", "event", "finish", "whole", "wrong" } do
+  local names = { "request", "event", "finish", "whole", "wrong" }
+  if plugin.kind == "sandbox" then names = require("sandglass.plugin_sandbox").functions end
+  for _, fn in ipairs(names) do
     if type(plugin[fn]) == "function" then has[#has + 1] = fn end
   end
   face.functions = has

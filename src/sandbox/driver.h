@@ -78,6 +78,8 @@ struct driver {
 	json_t *(*probe)(void);
 	/* Opens; @done with {"profile":..,"uid":..,"masked":[..],"foreign":n,...}. The box is valid once @done had no error. */
 	struct box *(*open)(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
+	/* The same for drivers of which there are several: what they are told apart by is @d. Call driver_open. */
+	struct box *(*open_as)(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
 	void (*close)(struct box *b, box_done_fn *done, void *self); /* kills what is in it; frees @b after @done */
 
 	/* Prepares (forks, sets up, waits) if CAP_PREPARE; run_go lets it exec. Without the cap start does nothing before go. */
@@ -140,6 +142,7 @@ struct box {
 	const char *workspace; /* where commands find it; NULL: /workspace */
 };
 
+struct box *driver_open(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
 const struct driver *driver_find(const char *name); /* NULL if there is none */
 const struct driver *driver_at(size_t i);           /* NULL past the end */
 

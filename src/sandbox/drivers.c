@@ -5,6 +5,7 @@
 #include "sandbox/container.h"
 #include "sandbox/host.h"
 #include "sandbox/process.h"
+#include "sandbox/remote.h"
 #include "sandbox/ssh.h"
 
 static const struct driver *const drivers[] = {
@@ -13,6 +14,20 @@ static const struct driver *const drivers[] = {
 	&driver_ssh,
 	&driver_host,
 };
+
+static driver_finder *more;
+static void *more_self;
+
+void driver_more(driver_finder *find, void *self)
+{
+	more = find;
+	more_self = self;
+}
+
+struct box *driver_open(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+{
+	return d->open_as ? d->open_as(d, l, o, done, self) : d->open(l, o, done, self);
+}
 
 const struct driver *driver_at(size_t i)
 {
@@ -24,5 +39,5 @@ const struct driver *driver_find(const char *name)
 	for (size_t i = 0; i < ARRAY_LEN(drivers); i++)
 		if (strcmp(drivers[i]->name, name) == 0)
 			return drivers[i];
-	return NULL;
+	return more ? more(more_self, name) : NULL;
 }

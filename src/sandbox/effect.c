@@ -75,6 +75,7 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 		json_put_str(body, "why", why.text);
 	if (result && json_is_integer(json_object_get(result, "killed")))
 		json_put_int(body, "killed", json_int(result, "killed", 0));
+	json_put(body, "cost", json_incref(json_object_get(result, "cost")));
 	record_append_json(b->record, EV_BOX_CLOSED, id, s->agent, id, 0, body);
 	slot_drop(s);
 	b->ops.gone(b->ops.self, id, err ? &why : NULL);
@@ -139,7 +140,7 @@ static void open_now(void *self)
 {
 	struct slot *s = self;
 	masks_values(record_hidden(s->boxes->record));
-	s->box = s->driver->open(s->boxes->loop, &s->opts.o, on_opened, s);
+	s->box = driver_open(s->driver, s->boxes->loop, &s->opts.o, on_opened, s);
 }
 
 uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent)

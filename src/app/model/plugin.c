@@ -117,11 +117,11 @@ static int start(struct plugin *p, struct err *err)
 	return host_new(&p->host, p->super, &st, &ops, p, err);
 }
 
-int plugin_open(struct plugin **out, struct super *s, const char *name, struct err *err)
+int plugin_open(struct plugin **out, struct super *s, const char *folder, const char *name, struct err *err)
 {
 	struct buf text = BUF_INIT;
 	size_t len = strlen(name), file_len;
-	CLEANUP(free_ptr) char *inside = xasprintf("plugins/models/%s.lua", name);
+	CLEANUP(free_ptr) char *inside = xasprintf("plugins/%s/%s.lua", folder, name);
 	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
 	const char *shipped = is_path ? NULL : library_file(inside, &file_len);
 	if (shipped)

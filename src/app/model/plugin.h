@@ -12,9 +12,9 @@ struct plugin;
 /* @value NULL: @why says what went wrong. Both borrowed. */
 typedef void plugin_fn(void *self, const json_t *value, const char *why);
 
-/* @name: of a file below plugins/models, or a path that ends in .lua. The file is read at once; ERR_NOENT if there is
- * none. */
-NODISCARD int plugin_open(struct plugin **out, struct super *s, const char *name, struct err *err);
+/* @name: of a file below plugins/@folder ("models", "sandboxes"), or a path that ends in .lua. The file is read at once;
+ * ERR_NOENT if there is none. */
+NODISCARD int plugin_open(struct plugin **out, struct super *s, const char *folder, const char *name, struct err *err);
 void plugin_free(struct plugin **p); /* nobody is called any more */
 /* Asks function @fn for call @call; @args is taken. @done may be NULL. Never calls back from inside. */
 void plugin_ask(struct plugin *p, const char *fn, uint64_t call, json_t *args, plugin_fn *done, void *self);

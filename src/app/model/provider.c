@@ -136,7 +136,7 @@ int provider_of(struct providers *p, const char *model, struct provider **out, s
 		buf_printf(&names, ", %s", v->name);
 		if (strlen(v->name) != len || strncmp(v->name, model, len) != 0)
 			continue;
-		if (!v->plugin && plugin_open(&v->plugin, p->super, v->plugin_name, err) < 0)
+		if (!v->plugin && plugin_open(&v->plugin, p->super, "models", v->plugin_name, err) < 0)
 			return err_wrap(err, "model provider '%s'", v->name);
 		*out = v;
 		return 0;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/rent/rent.h"
 #include "app/super/away.h"
 #include "app/super/mcp_hub.h"
 #include "app/web/web.h"
@@ -535,6 +536,8 @@ static int compose(struct super *s, struct err *err)
 	vault_attach(s->vault, s->loop, s->record);
 	if (models_open(&s->models, s, err) < 0)
 		return EXIT_SCRIPT;
+	if (rent_open(&s->rent, s, err) < 0)
+		return EXIT_SANDBOX;
 	s->start_seq = record_head(s->record);
 	s->gate = gate_new(s->loop, s->record, &gate_ops);
 	if (s->resume) {
@@ -604,6 +607,7 @@ static void release(struct super *s)
 		}
 	}
 	models_free(&s->models);
+	rent_free(&s->rent);
 	mcp_inbox_free(s);
 	mcp_hub_free(s);
 	web_free(s);

@@ -33,6 +33,7 @@ struct super {
 	struct vault *vault;        /* secrets by name */
 	struct models *models;      /* who answers for models */
 	struct boxes *boxes;
+	struct rent *rent;          /* app/rent: plugins that rent out boxes */
 	struct launcher *launcher;
 	struct control_server *server;
 	size_t nr_clients;          /* people attached now */

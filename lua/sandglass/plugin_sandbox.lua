@@ -1,0 +1,293 @@
+-- Plugins of kind "sandbox": boxes that somebody rents out through an HTTP API. What such a file may and must say:
+--
+--   kind = "sandbox", name, about, url, hosts, env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" },
+--   auth = { "Authorization: Bearer {key}" }       headers of every request; {NAME of env} is filled in outside
+--   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they are "{hidden:N}", which
+--                                                  may stand in a header and is filled in outside, too
+--   open(o, host)     -> box: a plain table with what finds it again (at least id); host.keep(box) as soon as there is an id.
+--                        o = { name, tag, tags, image, build, snapshot, region, size, env, secrets, hosts, limits, ttl, options }
+--   exec(box, text, host)   runs text in the box's sh; what it prints goes to host.out as it comes. Exit status and stderr
+--                        do not matter: the text tells them itself. A connection that breaks is host.fail("cut", ...).
+--   close(box, host)  what is gone already is no error
+-- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close";
+--   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; url(box, port, host) -> { url,
+--   headers }; read(box, path, host) -> bytes, write(box, path, bytes, host) for what is large; price(box, o) -> millionths
+--   of a dollar per hour.
+--
+-- host.http { method, path or url, json or body, headers, accept = { [404] = true }, once = true } -> { status, body, json,
+--   headers }; other than 2xx and what is accepted fails. A request that is not known to change nothing (anything but GET)
+-- is not repeated by anybody: when no answer comes it fails with "lost".
+-- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
+-- host.out(text), host.say(text) a line for people, host.fail(code, format, ...).
+-- Codes: "gone" the box is no more, "cut" the connection broke, "lost" unknown whether it was done, "quota", "denied" (the
+-- key), "bad" everything else.
+local rt = require "sandglass.runtime"
+local p = require "sandglass.plugin"
+
+local M = {}
+local ops = {}
+
+function M.fail(code, fmt, ...)
+  local msg = select("#", ...) > 0 and fmt:format(...) or fmt
+  error({ code = code, msg = p.clean(msg):gsub("%s+", " ") }, 0)
+end
+
+local function as_wrong(e)
+  if type(e) == "table" and e.msg then return { code = e.code or "bad", msg = tostring(e.msg) } end
+  return { code = "bad", msg = tostring(e) }
+end
+
+-- Coroutines of one op ---------------------------------------------------------------------------------------------
+
+local function run(op, co, ...)
+  local before = op.now
+  op.now = co
+  local ok, e = coroutine.resume(co, ...)
+  op.now = before
+  if coroutine.status(co) ~= "dead" then return end
+  local after = op.after[co]
+  op.after[co] = nil
+  if after then after(ok, e) end
+end
+
+local function order(op, todo)
+  op.last = op.last + 1
+  todo.id = op.last
+  op.todo[#op.todo + 1] = todo
+  op.waiting[todo.id] = op.now
+  return todo.id
+end
+
+local function wait(op, id)
+  local ev = coroutine.yield()
+  if ev.over then op.waiting[id] = nil end
+  return ev
+end
+
+-- What an answer that is no success says, in one line with what to do.
+local function refuse(face, req, ev)
+  local msg, v = p.error_text(ev.body or "")
+  local s = ev.status
+  local where = ("%s (%s %s)"):format(face.name, req.method, req.path or req.url)
+  if (ev.body or ""):find "^%s*<" and s ~= 502 and s ~= 503 and s ~= 504 then
+    M.fail("bad", "%s: what answers there is not the API (status %d): %s", where, s, msg)
+  elseif s == 401 or s == 403 then
+    M.fail("denied", "%s refuses the key in %s: %s", face.name, (face.env or {}).key or "?", msg)
+  elseif s == 404 or s == 410 then
+    M.fail("gone", "%s: %s", where, msg)
+  elseif s == 429 then
+    local after = ev.headers and ev.headers["retry-after"]
+    M.fail("quota", "%s refuses more (429): %s%s", face.name, msg, after and (" (again after " .. after .. " s)") or "")
+  elseif s >= 500 or s == 408 then
+    M.fail("cut", "%s is in trouble (status %d): %s", where, s, msg)
+  end
+  M.fail("bad", "%s: status %d: %s", where, s, msg)
+end
+
+local function broken(face, req, ev)
+  local where = ("%s (%s %s)"):format(face.name, req.method, req.path or req.url)
+  local code = ev.unreached and "cut" or req.method ~= "GET" and "lost" or "cut"
+  M.fail(ev.code or code, "%s: %s", where, ev.wrong)
+end
+
+local function wanted(face, r, stream)
+  local body, headers = r.body, {}
+  for k, v in pairs(r.headers or {}) do headers[k] = v end
+  if r.json then
+    body = p.encode(r.json)
+    headers["Content-Type"] = headers["Content-Type"] or "application/json"
+  end
+  local method = r.method or (body and "POST" or "GET")
+  return { ["do"] = "http", method = method, path = r.path, url = r.url, headers = headers, body = body, stream = stream,
+    h2 = r.h2, bare = r.bare, idle = r.idle, first = r.first, again = r.again or method == "GET" or nil, name = face.name }
+end
+
+local function host_of(op)
+  local face = op.face
+  local h = { fail = M.fail, clean = p.clean, encode = p.encode, decode = p.decode, list = p.list, options = op.options }
+
+  function h.http(r)
+    local todo = wanted(face, r)
+    local ev = wait(op, order(op, todo))
+    if ev.wrong then broken(face, todo, ev) end
+    if (ev.status < 200 or ev.status > 299) and not (r.accept and r.accept[ev.status]) then refuse(face, todo, ev) end
+    if ev.body and ev.body:find "^%s*[{%[]" then ev.json = p.decode(ev.body) end
+    if r.want == "json" and type(ev.json) ~= "table" then
+      M.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, r.path or r.url, p.error_text(ev.body or ""))
+    end
+    return ev
+  end
+
+  -- Returns the head's status and trailers; fails when it breaks off.
+  function h.stream(r, fn)
+    local todo = wanted(face, r, true)
+    local id = order(op, todo)
+    local head
+    while true do
+      local ev = wait(op, id)
+      if ev.status and not head then head = ev end
+      local good = head and (head.status >= 200 and head.status < 300)
+      if ev.chunk and good then fn(ev.chunk) end
+      if ev.over then
+        if head and not good and not (r.accept and r.accept[head.status]) then
+          refuse(face, todo, { status = head.status, body = ev.body, headers = head.headers })
+        end
+        if ev.wrong then broken(face, todo, ev) end
+        return { status = head and head.status, headers = head and head.headers or {}, trailers = ev.trailers or {},
+          body = ev.body }
+      end
+    end
+  end
+
+  function h.sleep(s) wait(op, order(op, { ["do"] = "sleep", ms = math.floor(s * 1000) })) end
+
+  -- Runs all; when one fails the rest is forgotten and its error is the error of all.
+  function h.all(list)
+    local me, left, wrong, waiting = op.now, #list, nil, false
+    for _, fn in ipairs(list) do
+      local co = coroutine.create(fn)
+      op.after[co] = function(ok, e)
+        left = left - 1
+        if not ok and not wrong then wrong = { e } end
+        if waiting and (left == 0 or wrong) then
+          waiting = false
+          run(op, me)
+        end
+      end
+      run(op, co)
+    end
+    if left > 0 and not wrong then
+      waiting = true
+      coroutine.yield()
+    end
+    if wrong then error(wrong[1], 0) end
+  end
+
+  function h.out(text) if text ~= "" then op.todo[#op.todo + 1] = { ["do"] = "out", data = text } end end
+  function h.keep(box) op.todo[#op.todo + 1] = { ["do"] = "keep", box = box } end
+  function h.say(fmt, ...) op.todo[#op.todo + 1] = { ["do"] = "say", text = select("#", ...) > 0 and fmt:format(...) or fmt } end
+  function h.uuid()
+    return (("xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx"):gsub("x", function() return ("%x"):format(math.random(0, 15)) end))
+  end
+  return h
+end
+
+-- Text in lines, as a function that takes pieces.
+function M.lines(fn)
+  local rest = ""
+  return function(piece)
+    rest = rest .. piece
+    local from = 1
+    while true do
+      local at = rest:find("\n", from, true)
+      if not at then break end
+      fn((rest:sub(from, at - 1):gsub("\r$", "")))
+      from = at + 1
+    end
+    rest = rest:sub(from)
+  end
+end
+
+-- Server-sent events: fn(type, data).
+function M.events(fn)
+  local kind, data = "message", {}
+  return M.lines(function(line)
+    if line == "" then
+      if #data > 0 then fn(kind, table.concat(data, "\n")) end
+      kind, data = "message", {}
+    elseif line:sub(1, 5) == "data:" then
+      data[#data + 1] = (line:sub(6):gsub("^ ", ""))
+    elseif line:sub(1, 6) == "event:" then
+      kind = (line:sub(7):gsub("^ ", ""))
+    end
+  end)
+end
+
+-- Messages with a head of five bytes (Connect, gRPC): fn(flags, body).
+function M.envelopes(fn)
+  local rest = ""
+  return function(piece)
+    rest = rest .. piece
+    while #rest >= 5 do
+      local flags, n = (">BI4"):unpack(rest)
+      if #rest < 5 + n then break end
+      local body = rest:sub(6, 5 + n)
+      rest = rest:sub(6 + n)
+      fn(flags, body)
+    end
+  end
+end
+
+function M.escape(s)
+  return (s:gsub("[^%w%-_.~]", function(c) return ("%%%02X"):format(c:byte()) end))
+end
+
+function M.envelope(flags, body) return (">BI4"):pack(flags, #body) .. body end
+
+local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+local VALUE = {}
+for i = 1, 64 do VALUE[DIGITS:byte(i)] = i - 1 end
+
+function M.base64_decode(s)
+  local out, n = {}, 0
+  s = s:gsub("[^%w+/]", "")
+  for i = 1, #s, 4 do
+    local a, b, c, d = s:byte(i, i + 3)
+    local v = (VALUE[a] or 0) << 18 | (VALUE[b or 65] or 0) << 12 | (c and VALUE[c] or 0) << 6 | (d and VALUE[d] or 0)
+    n = n + 1
+    out[n] = d and string.char(v >> 16, v >> 8 & 255, v & 255) or c and string.char(v >> 16, v >> 8 & 255)
+      or string.char(v >> 16)
+  end
+  return table.concat(out)
+end
+
+-- Questions --------------------------------------------------------------------------------------------------------
+
+local function answer(op)
+  local todo = op.todo
+  op.todo = p.list {}
+  return { todo = todo, over = op.over, value = op.value, wrong = op.wrong }
+end
+
+local function begin(plugin, call, args)
+  local fn = plugin[args.fn]
+  if type(fn) ~= "function" then return { todo = p.list {}, over = true, wrong = { code = "bad",
+    msg = ("%s cannot do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
+  local op = { face = plugin, todo = p.list {}, waiting = {}, after = {}, last = 0, options = args.options or {} }
+  ops[call] = op
+  local host = host_of(op)
+  local list = args.args or {}
+  list[#list + 1] = host
+  local co = coroutine.create(function() return fn(table.unpack(list)) end)
+  op.after[co] = function(ok, v)
+    op.over = true
+    ops[call] = nil
+    if ok then op.value = v else op.wrong = as_wrong(v) end
+  end
+  run(op, co)
+  return answer(op)
+end
+
+local function resume(call, events)
+  local op = ops[call]
+  if not op then return { todo = p.list {} } end
+  for _, ev in ipairs(events) do
+    local co = op.waiting[ev.id]
+    if co and not op.over then run(op, co, ev) end
+  end
+  return answer(op)
+end
+
+function M.serve(plugin, ask)
+  if ask.fn == "begin" then return begin(plugin, ask.call, ask.args) end
+  if ask.fn == "resume" then return resume(ask.call, ask.args.events) end
+  if ask.fn == "drop" then
+    ops[ask.call] = nil
+    return {}
+  end
+  error("no function '" .. tostring(ask.fn) .. "'", 0)
+end
+
+M.functions = { "open", "exec", "close", "alive", "sleep", "wake", "list", "url", "read", "write", "price" }
+
+return M

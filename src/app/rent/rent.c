@@ -1,0 +1,108 @@
+#include "app/rent/rent_inner.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/host/library.h"
+#include "app/super/super_inner.h"
+#include "base/fd.h"
+#include "sandbox/remote.h"
+
+#define FOLDER "plugins/sandboxes/"
+
+const char *rent_name(size_t i)
+{
+	static char *names[64];
+	static size_t nr;
+	if (!nr)
+		for (size_t k = 0; library_path(k) && nr + 1 < ARRAY_LEN(names); k++) {
+			const char *path = library_path(k), *name = path + strlen(FOLDER);
+			if (!strncmp(path, FOLDER, strlen(FOLDER)))
+				names[nr++] = xstrndup(name, strlen(name) - strlen(".lua"));
+		}
+	return i < nr ? names[i] : NULL;
+}
+
+static bool has(void *self, const char *fn)
+{
+	const struct lessor *l = self;
+	const json_t *list = json_object_get(l->face, "functions");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (!strcmp(json_string_value(json_array_get(list, i)), fn))
+			return true;
+	return false;
+}
+
+static bool shipped(const char *name)
+{
+	for (size_t i = 0; rent_name(i); i++)
+		if (!strcmp(rent_name(i), name))
+			return true;
+	return false;
+}
+
+static const struct driver *find(void *self, const char *name)
+{
+	struct rent *r = self;
+	size_t len = strlen(name);
+	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
+	for (struct lessor *l = r->first; l; l = l->next)
+		if (!strcmp(l->name, name))
+			return l->driver;
+	if (!(is_path ? access(name, R_OK) == 0 : shipped(name)))
+		return NULL;
+	struct lessor *l = NEW(struct lessor);
+	struct err err = ERR_INIT;
+	*l = (struct lessor){ .next = r->first, .rent = r, .name = xstrdup(name) };
+	if (plugin_open(&l->plugin, r->super, "sandboxes", name, &err) < 0) {
+		free(l->name);
+		free(l);
+		return NULL;
+	}
+	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .self = l };
+	const char *slash = strrchr(name, '/');
+	CLEANUP(free_ptr) char *plain = xasprintf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
+	l->driver = remote_driver_new(is_path ? plain : name, "boxes that somebody rents out", &port);
+	r->first = l;
+	return l->driver;
+}
+
+int rent_open(struct rent **out, struct super *s, struct err *err)
+{
+	struct rent *r = NEW(struct rent);
+	r->super = s;
+	if (http_new(&r->http, s->loop, NULL, err) < 0) {
+		free(r);
+		return -1;
+	}
+	driver_more(find, r);
+	*out = r;
+	return 0;
+}
+
+void rent_free(struct rent **rp)
+{
+	struct rent *r = *rp;
+	*rp = NULL;
+	if (!r)
+		return;
+	driver_more(NULL, NULL);
+	while (r->ops) {
+		struct remote_op *op = r->ops;
+		op_cancel(&op);
+	}
+	while (r->first) {
+		struct lessor *l = r->first;
+		r->first = l->next;
+		plugin_free(&l->plugin);
+		for (size_t i = 0; i < l->hidden.nr; i++)
+			explicit_bzero(l->hidden.item[i], l->hidden.len[i]);
+		strv_release(&l->hidden);
+		free(l->name);
+		free(l->url);
+		free(l);
+	}
+	http_free(&r->http);
+	free(r);
+}

@@ -1,0 +1,19 @@
+/* Plugins that rent out boxes (plugins/sandboxes, or a file of the user's own): each is a driver (sandbox/remote.h) whose
+ * questions a Lua host without hands answers with requests, which are sent here, with the keys put in by name. A request
+ * goes to the hosts that the plugin declares, or to the one that the user has named, and is recorded (box.call). */
+#ifndef APP_RENT_H
+#define APP_RENT_H
+
+#include "base/json.h"
+
+struct super;
+struct rent;
+
+/* From now on driver_find knows them: by the name of a shipped file, or by a path that ends in .lua. */
+NODISCARD int rent_open(struct rent **out, struct super *s, struct err *err);
+void rent_free(struct rent **r); /* every box must be gone */
+
+/* Names of the shipped ones, one by one; NULL past the end. Borrowed. */
+const char *rent_name(size_t i);
+
+#endif

@@ -1,0 +1,66 @@
+/* Inside of rent.h: providers in rent.c, ops in rent_op.c, requests in rent_request.c. */
+#ifndef APP_RENT_INNER_H
+#define APP_RENT_INNER_H
+
+#include "app/model/plugin.h"
+#include "app/rent/rent.h"
+#include "base/mem.h"
+#include "http/client.h"
+#include "sandbox/remote.h"
+
+struct lessor {
+	struct lessor *next;
+	struct rent *rent;
+	char *name; /* as it was asked for: "daytona", "./mine.lua" */
+	char *path; /* of the user's own file, NULL: shipped */
+	const struct driver *driver;
+	struct plugin *plugin;
+	const json_t *face; /* borrowed of the plugin; NULL not yet known */
+	char *url;          /* without a slash at its end */
+	struct strv hidden; /* credentials that answers held */
+};
+
+struct rent {
+	struct super *super;
+	struct http *http;
+	struct lessor *first;
+	struct remote_op *ops;
+	uint64_t last;
+};
+
+struct request;
+struct remote_op {
+	struct remote_op *next;
+	struct lessor *lessor;
+	uint64_t id, box;
+	char *fn;
+	json_t *args, *options;
+	struct remote_heard heard;
+	void *to;
+	struct request *requests;
+	json_t *events; /* for the plugin */
+	size_t pending; /* bytes of them */
+	bool asking, paused, over;
+	json_t *value;
+	struct err err;
+	struct strv keys; /* names that it waits for */
+	size_t keys_left;
+};
+
+/* --- rent_op.c --- */
+struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
+			   const struct remote_heard *heard, void *to);
+void op_pause(struct remote_op *op, bool paused);
+void op_cancel(struct remote_op **op);
+void op_event(struct remote_op *op, json_t *event, size_t bytes); /* takes */
+bool op_slow(const struct remote_op *op); /* requests of it hand on nothing for now */
+
+/* --- rent_request.c --- */
+void request_begin(struct remote_op *op, const json_t *todo);
+void requests_end(struct remote_op *op);
+void requests_pause(struct remote_op *op, bool paused);
+/* Names of the credentials in a template "x: {key}" or "{hidden:1}" of @l are filled in; false when one is not there. */
+bool lessor_fill(const struct lessor *l, const char *template, struct buf *out);
+int lessor_may(const struct lessor *l, const char *url, struct err *err); /* 0: its host is declared */
+
+#endif

@@ -1,0 +1,292 @@
+/* One question to a plugin: what it wants done is done, what comes of it is told, until it says that it is over. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/rent/rent_inner.h"
+#include "app/super/super_inner.h"
+#include "app/super/vault.h"
+
+enum { PENDING_MAX = 512 << 10 };
+
+static void ask(struct remote_op *op);
+
+static void op_free(struct remote_op *op)
+{
+	struct rent *r = op->lessor->rent;
+	for (struct remote_op **p = &r->ops; *p; p = &(*p)->next)
+		if (*p == op) {
+			*p = op->next;
+			break;
+		}
+	requests_end(op);
+	plugin_forget(op->lessor->plugin, op);
+	vault_forget(r->super->vault, op);
+	json_decref(op->args);
+	json_decref(op->options);
+	json_decref(op->events);
+	json_decref(op->value);
+	strv_release(&op->keys);
+	free(op->fn);
+	free(op);
+}
+
+void op_cancel(struct remote_op **opp)
+{
+	struct remote_op *op = *opp;
+	*opp = NULL;
+	if (!op)
+		return;
+	if (!op->over && op->lessor->face)
+		plugin_ask(op->lessor->plugin, "drop", op->id, NULL, NULL, NULL);
+	op_free(op);
+}
+
+static void end(struct remote_op *op)
+{
+	struct remote_heard heard = op->heard;
+	void *to = op->to;
+	op->over = true;
+	CLEANUP(json_release) json_t *value = op->value ? json_incref(op->value) : NULL;
+	struct err err = op->err;
+	op_free(op);
+	if (heard.done)
+		heard.done(to, err.code ? NULL : value, err.code ? &err : NULL);
+}
+
+static void fail(struct remote_op *op, enum err_code code, const char *why)
+{
+	err_set(&op->err, code, "%s", why);
+	end(op);
+}
+
+static enum err_code code_of(const char *word)
+{
+	static const struct {
+		const char *word;
+		enum err_code code;
+	} known[] = { { "gone", ERR_CLOSED },	{ "cut", ERR_IO },	  { "lost", ERR_CANCELLED },
+		      { "quota", ERR_FULL },	{ "denied", ERR_DENIED }, { "noent", ERR_NOENT },
+		      { "unable", ERR_UNSUPPORTED } };
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].word, word))
+			return known[i].code;
+	return ERR_PARSE;
+}
+
+/* --- what the plugin wants --- */
+
+struct nap {
+	struct remote_op *op; /* NULL: forgotten */
+	uint64_t op_id;
+	struct rent *rent;
+	int64_t id;
+	struct loop_timer *timer;
+};
+
+static struct remote_op *op_of(struct rent *r, uint64_t id)
+{
+	struct remote_op *op = r->ops;
+	while (op && op->id != id)
+		op = op->next;
+	return op;
+}
+
+static void woke(void *self)
+{
+	struct nap *n = self;
+	struct remote_op *op = op_of(n->rent, n->op_id);
+	int64_t id = n->id;
+	loop_timer_free(&n->timer);
+	free(n);
+	if (!op)
+		return;
+	json_t *ev = json_object();
+	json_put_int(ev, "id", id);
+	json_put_flag(ev, "over", true);
+	op_event(op, ev, 0);
+}
+
+static void nap(struct remote_op *op, const json_t *todo)
+{
+	struct nap *n = NEW(struct nap);
+	*n = (struct nap){ .op_id = op->id, .rent = op->lessor->rent, .id = json_int(todo, "id", 0) };
+	n->timer = loop_timer_new(op->lessor->rent->super->loop, woke, n);
+	loop_timer_set(n->timer, (uint64_t)json_int(todo, "ms", 0), 0);
+}
+
+static void do_one(struct remote_op *op, const json_t *todo)
+{
+	const char *what = json_str(todo, "do", "");
+	if (!strcmp(what, "http")) {
+		request_begin(op, todo);
+	} else if (!strcmp(what, "sleep")) {
+		nap(op, todo);
+	} else if (!strcmp(what, "out") && op->heard.out) {
+		CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+		if (json_get_bytes(json_object_get(todo, "data"), &bytes))
+			op->heard.out(op->to, bytes.data, bytes.len);
+	} else if (!strcmp(what, "keep") && op->heard.keep) {
+		op->heard.keep(op->to, json_object_get(todo, "box"));
+	} else if (!strcmp(what, "say") && op->heard.say) {
+		op->heard.say(op->to, json_str(todo, "text", ""));
+	}
+}
+
+static void on_answer(void *self, const json_t *value, const char *why)
+{
+	struct remote_op *op = self;
+	struct rent *r = op->lessor->rent;
+	uint64_t id = op->id;
+	const json_t *list = json_object_get(value, "todo");
+	CLEANUP(json_release) json_t *held = json_incref((json_t *)(uintptr_t)value);
+	op->asking = false;
+	if (!value) {
+		fail(op, ERR_PARSE, why);
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		do_one(op, json_array_get(list, i));
+		if (op_of(r, id) != op) /* who heard that has had enough */
+			return;
+	}
+	if (!json_flag(value, "over", false)) {
+		ask(op);
+		return;
+	}
+	const json_t *wrong = json_object_get(value, "wrong");
+	if (json_is_object(wrong)) {
+		fail(op, code_of(json_str(wrong, "code", "")), json_str(wrong, "msg", "failed"));
+		return;
+	}
+	op->value = json_incref(json_object_get(value, "value"));
+	end(op);
+}
+
+/* Tells the plugin what has happened, all at once, when it has answered what was before. */
+static void ask(struct remote_op *op)
+{
+	if (op->asking || op->paused || !json_array_size(op->events))
+		return;
+	json_t *args = json_object();
+	bool slow = op_slow(op);
+	json_put(args, "events", op->events);
+	op->events = json_array();
+	op->pending = 0;
+	op->asking = true;
+	plugin_ask(op->lessor->plugin, "resume", op->id, args, on_answer, op);
+	if (slow)
+		requests_pause(op, false);
+}
+
+bool op_slow(const struct remote_op *op)
+{
+	return op->pending > PENDING_MAX;
+}
+
+void op_event(struct remote_op *op, json_t *event, size_t bytes)
+{
+	json_array_append_new(op->events, event);
+	op->pending += bytes;
+	if (op_slow(op))
+		requests_pause(op, true);
+	ask(op);
+}
+
+void op_pause(struct remote_op *op, bool paused)
+{
+	op->paused = paused;
+	if (!paused)
+		ask(op);
+}
+
+/* --- the beginning: who it is, then the keys, then the question --- */
+
+static void put_question(struct remote_op *op)
+{
+	json_t *args = json_object();
+	json_put_str(args, "fn", op->fn);
+	json_put(args, "args", take(&op->args));
+	json_put(args, "options", take(&op->options));
+	op->asking = true;
+	plugin_ask(op->lessor->plugin, "begin", op->id, args, on_answer, op);
+}
+
+static void on_key(void *self, const char *value, size_t len, const struct err *err)
+{
+	struct remote_op *op = self;
+	(void)value;
+	if (err || !len) {
+		const char *name = op->keys.item[op->keys.nr - op->keys_left];
+		CLEANUP(free_ptr) char *why = xasprintf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s", op->lessor->name, name,
+							name, err ? ": " : "", err ? err->text : "");
+		fail(op, ERR_DENIED, why);
+		return;
+	}
+	if (--op->keys_left == 0)
+		put_question(op);
+}
+
+static void url_of(struct lessor *l, const json_t *options)
+{
+	const char *variable = json_str(json_object_get(l->face, "env"), "url", NULL);
+	const char *url = variable ? getenv(variable) : NULL;
+	if (!url || !*url)
+		url = json_str(options, "url", json_str(l->face, "url", ""));
+	size_t len = strlen(url);
+	while (len && url[len - 1] == '/')
+		len--;
+	free(l->url);
+	l->url = xstrndup(url, len);
+}
+
+static void on_face(void *self, const json_t *face, const char *why)
+{
+	struct remote_op *op = self;
+	struct lessor *l = op->lessor;
+	struct vault *vault = l->rent->super->vault;
+	if (!face || strcmp(json_str(face, "kind", ""), "sandbox") != 0) {
+		CLEANUP(free_ptr) char *text = face ? xasprintf("the plugin '%s' is of kind '%s', not 'sandbox'", l->name, json_str(face, "kind", "?")) :
+						      xstrdup(why);
+		fail(op, ERR_PARSE, text);
+		return;
+	}
+	if (!l->face)
+		url_of(l, op->options);
+	l->face = face;
+	const char *name;
+	json_t *variable;
+	json_object_foreach(json_object_get(face, "env"), name, variable)
+		if (strcmp(name, "url") != 0 && json_is_string(variable))
+			strv_push(&op->keys, json_string_value(variable));
+	op->keys_left = op->keys.nr;
+	if (!op->keys_left)
+		put_question(op);
+	uint64_t id = op->id;
+	struct rent *r = l->rent;
+	for (size_t i = 0; op_of(r, id) == op && i < op->keys.nr; i++)
+		vault_get(vault, op->keys.item[i], l->name, op->box ? op->box : r->super->start_seq, 0, on_key, op);
+}
+
+static void begin(void *self)
+{
+	struct nap *n = self;
+	struct remote_op *op = op_of(n->rent, n->op_id);
+	free(n);
+	if (op)
+		plugin_face(op->lessor->plugin, on_face, op);
+}
+
+struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
+			   const struct remote_heard *heard, void *to)
+{
+	struct lessor *l = self;
+	struct remote_op *op = NEW(struct remote_op);
+	*op = (struct remote_op){ .next = l->rent->ops, .lessor = l, .id = ++l->rent->last, .box = box, .fn = xstrdup(fn), .args = args,
+				  .options = options ? json_deep_copy(options) : json_object(), .heard = *heard, .to = to,
+				  .events = json_array() };
+	l->rent->ops = op;
+	struct nap *n = NEW(struct nap);
+	*n = (struct nap){ .op_id = op->id, .rent = l->rent };
+	loop_defer(l->rent->super->loop, begin, n);
+	return op;
+}

@@ -1,0 +1,358 @@
+/* The requests of plugins that rent out boxes: to hosts that they declare, with credentials that they never see. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/rent/rent_inner.h"
+#include "app/super/super_inner.h"
+#include "app/super/vault.h"
+#include "base/clock.h"
+#include "base/hash.h"
+#include "http/retry.h"
+#include "http/url.h"
+
+enum { WHOLE_MAX = 80 << 20, ERROR_MAX = 64 << 10, TRIES = 3, WAIT_MAX_US = 20000000, FIRST_US = 120000000 };
+
+struct request {
+	struct request *next;
+	struct remote_op *op;
+	int64_t id;
+	json_t *todo;
+	char *url;
+	struct http_call *call;
+	struct loop_timer *again;
+	struct retry_hint hint;
+	json_t *headers; /* of the answer, then what comes after it */
+	struct buf whole;
+	int status;
+	unsigned tries;
+	bool stream, good, spoke, too_large;
+};
+
+static void request_free(struct request *q)
+{
+	for (struct request **p = &q->op->requests; *p; p = &(*p)->next)
+		if (*p == q) {
+			*p = q->next;
+			break;
+		}
+	http_cancel(&q->call);
+	loop_timer_free(&q->again);
+	json_decref(q->todo);
+	json_decref(q->headers);
+	buf_release(&q->whole);
+	free(q->url);
+	free(q);
+}
+
+void requests_end(struct remote_op *op)
+{
+	while (op->requests)
+		request_free(op->requests);
+}
+
+void requests_pause(struct remote_op *op, bool paused)
+{
+	for (struct request *q = op->requests; q; q = q->next)
+		if (q->call && q->stream)
+			http_pause(q->call, paused);
+}
+
+/* --- credentials --- */
+
+static const char *value_of(const struct lessor *l, const char *name, size_t *len)
+{
+	if (!strncmp(name, "hidden:", 7)) {
+		size_t i = strtoul(name + 7, NULL, 10);
+		*len = i < l->hidden.nr ? l->hidden.len[i] : 0;
+		return i < l->hidden.nr ? l->hidden.item[i] : NULL;
+	}
+	const char *variable = json_str(json_object_get(l->face, "env"), name, NULL);
+	return variable ? vault_value(l->rent->super->vault, variable, len) : NULL;
+}
+
+bool lessor_fill(const struct lessor *l, const char *template, struct buf *out)
+{
+	for (const char *p = template; *p;) {
+		const char *shut = *p == '{' ? strchr(p, '}') : NULL;
+		size_t len = 0;
+		if (!shut) {
+			buf_putc(out, *p++);
+			continue;
+		}
+		CLEANUP(free_ptr) char *name = xstrndup(p + 1, (size_t)(shut - p - 1));
+		const char *value = value_of(l, name, &len);
+		if (!value)
+			return false;
+		buf_append(out, value, len);
+		p = shut + 1;
+	}
+	return !memchr(out->data, '\n', out->len) && !memchr(out->data, '\r', out->len);
+}
+
+/* Values of fields that the plugin calls credentials become a name. */
+static void hide(struct lessor *l, json_t *j, const json_t *fields)
+{
+	const char *key;
+	json_t *v;
+	void *tmp;
+	size_t i;
+	if (json_is_array(j))
+		json_array_foreach(j, i, v)
+			hide(l, v, fields);
+	if (!json_is_object(j))
+		return;
+	json_object_foreach_safe(j, tmp, key, v) {
+		bool secret = false;
+		for (size_t k = 0; k < json_array_size(fields); k++)
+			secret |= !strcmp(json_string_value(json_array_get(fields, k)), key);
+		if (secret && json_is_string(v)) {
+			CLEANUP(free_ptr) char *name = xasprintf("{hidden:%zu}", l->hidden.nr);
+			strv_push_bytes(&l->hidden, json_string_value(v), json_string_length(v));
+			json_put_str(j, key, name);
+		} else {
+			hide(l, v, fields);
+		}
+	}
+}
+
+static void put_body(struct request *q, json_t *ev)
+{
+	struct lessor *l = q->op->lessor;
+	const json_t *fields = json_object_get(l->face, "hide");
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *j = json_array_size(fields) && q->whole.len && strchr("{[", q->whole.data[0]) ?
+						  json_parse(buf_cstr(&q->whole), q->whole.len, "answer", &none) : NULL;
+	if (!j) {
+		json_put_bytes(ev, "body", buf_cstr(&q->whole), q->whole.len);
+		return;
+	}
+	hide(l, j, fields);
+	CLEANUP(free_ptr) char *text = json_dump_str(j);
+	json_put_str(ev, "body", text);
+}
+
+/* --- hosts --- */
+
+static char *host_of(const char *url)
+{
+	const char *p = strstr(url, "://");
+	p = p ? p + 3 : url;
+	size_t len = *p == '[' ? strcspn(p, "]") + 1 : strcspn(p, ":/?#");
+	return xstrndup(p, len);
+}
+
+static bool host_matches(const char *pattern, const char *host)
+{
+	size_t n = strlen(pattern), h = strlen(host);
+	if (!strncmp(pattern, "*.", 2))
+		return h > n - 1 && !strcasecmp(host + h - (n - 1), pattern + 1);
+	return !strcasecmp(pattern, host);
+}
+
+int lessor_may(const struct lessor *l, const char *url, struct err *err)
+{
+	CLEANUP(free_ptr) char *host = host_of(url);
+	CLEANUP(free_ptr) char *own = host_of(l->url);
+	const json_t *hosts = json_object_get(l->face, "hosts");
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	if (strpbrk(url, "@ \r\n\t"))
+		return err_set(err, ERR_DENIED, "'%s' is no plain address", url);
+	if (!strcmp(host, own))
+		return 0;
+	for (size_t i = 0; i < json_array_size(hosts); i++) {
+		const char *h = json_string_value(json_array_get(hosts, i));
+		if (h && host_matches(h, host) && !strncmp(url, "https://", 8))
+			return 0;
+		buf_printf(&known, "%s%s", i ? ", " : "", h ? h : "?");
+	}
+	return err_set(err, ERR_DENIED, "the plugin '%s' asked for '%s', which is not among the hosts that it declares (%s)", l->name, host,
+		       buf_cstr(&known));
+}
+
+/* --- the record --- */
+
+static void note(struct request *q, const struct http_end *end, const char *why)
+{
+	struct super *s = q->op->lessor->rent->super;
+	json_t *body = json_object();
+	CLEANUP(free_ptr) char *host = host_of(q->url);
+	const char *path = strstr(q->url, "://");
+	path = path ? strchr(path + 3, '/') : NULL;
+	size_t len = path ? strcspn(path, "?") : 0; /* what follows may hold a token */
+	CLEANUP(free_ptr) char *plain = xstrndup(path ? path : "", len);
+	json_put_str(body, "provider", q->op->lessor->name);
+	json_put_str(body, "fn", q->op->fn);
+	json_put_str(body, "method", json_str(q->todo, "method", "GET"));
+	json_put_str(body, "host", host);
+	json_put_str(body, "path", plain);
+	json_put_int(body, "status", end ? end->status : 0);
+	json_put_str(body, "why", why && *why ? why : NULL);
+	json_put_int(body, "bytes", end ? (int64_t)end->bytes : 0);
+	json_put_int(body, "took_us", end ? end->total_us : 0);
+	json_put_int(body, "tries", q->tries);
+	uint64_t box = q->op->box;
+	record_append_json(s->record, EV_BOX_CALL, box ? box : s->start_seq, 0, box, 0, body);
+}
+
+/* --- what comes --- */
+
+static void send(struct request *q);
+
+static void send_again(void *self)
+{
+	send(self);
+}
+
+static json_t *event_of(const struct request *q, bool over)
+{
+	json_t *ev = json_object();
+	json_put_int(ev, "id", q->id);
+	if (q->status)
+		json_put_int(ev, "status", q->status);
+	if (over)
+		json_put_flag(ev, "over", true);
+	return ev;
+}
+
+static void on_head(void *self, const struct http_head *head)
+{
+	struct request *q = self;
+	q->status = head->status;
+	q->good = head->status >= 200 && head->status < 300;
+	q->hint = retry_hint(head, clock_wall_us() / 1000000);
+	json_decref(q->headers);
+	q->headers = json_object();
+	for (size_t i = 0; i < head->nr; i++)
+		json_put_str(q->headers, head->header[i].name, head->header[i].value);
+}
+
+static void on_data(void *self, const void *bytes, size_t len)
+{
+	struct request *q = self;
+	if (!q->stream || !q->good) {
+		if (q->whole.len + len > (q->good ? (size_t)WHOLE_MAX : (size_t)ERROR_MAX))
+			q->too_large = true;
+		else
+			buf_append(&q->whole, bytes, len);
+		return;
+	}
+	json_t *ev = event_of(q, false);
+	q->spoke = true;
+	json_put_bytes(ev, "chunk", bytes, len);
+	op_event(q->op, ev, len); /* may end us: nothing after this */
+}
+
+/* A request that changes nothing, or that was surely not taken, is sent again. */
+static bool retry(struct request *q, const struct http_end *end)
+{
+	bool untouched = end->how == HTTP_UNREACHED || q->status == 429;
+	if ((!json_flag(q->todo, "again", false) && !untouched) || q->spoke)
+		return false;
+	const struct retry_case c = { .how = end->how, .status = q->status, .hint = q->hint, .body = buf_cstr(&q->whole),
+				      .tries = q->tries, .most = TRIES };
+	uint32_t random;
+	random_bytes(&random, sizeof(random));
+	int64_t wait = retry_after_us(&c, random);
+	if (wait < 0 || wait > WAIT_MAX_US)
+		return false;
+	q->call = NULL;
+	if (!q->again)
+		q->again = loop_timer_new(q->op->lessor->rent->super->loop, send_again, q);
+	loop_timer_set(q->again, (uint64_t)wait / 1000, 0);
+	return true;
+}
+
+static void on_end(void *self, const struct http_end *end)
+{
+	struct request *q = self;
+	q->call = NULL;
+	note(q, end, q->too_large ? "the answer is too large" : end->text);
+	if (retry(q, end))
+		return;
+	struct remote_op *op = q->op;
+	json_t *ev = event_of(q, true);
+	if (end->how != HTTP_OK || q->too_large) {
+		json_put_str(ev, "wrong", q->too_large ? "the answer is too large" : end->text);
+		json_put_flag(ev, "unreached", end->how == HTTP_UNREACHED || end->how == HTTP_TLS || end->how == HTTP_REFUSED);
+	}
+	json_put(ev, "headers", q->headers ? json_incref(q->headers) : NULL);
+	put_body(q, ev);
+	request_free(q);
+	op_event(op, ev, 0);
+}
+
+/* --- on its way --- */
+
+static bool headers_of(struct request *q, struct strv *out)
+{
+	struct lessor *l = q->op->lessor;
+	const json_t *auth = json_object_get(l->face, "auth");
+	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	const char *name;
+	json_t *v;
+	bool good = true;
+	for (size_t i = 0; !json_flag(q->todo, "bare", false) && i < json_array_size(auth); i++) {
+		buf_reset(&line);
+		good = good && lessor_fill(l, json_string_value(json_array_get(auth, i)), &line);
+		strv_push(out, buf_cstr(&line));
+	}
+	json_object_foreach(json_object_get(q->todo, "headers"), name, v) {
+		CLEANUP(free_ptr) char *text = xasprintf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
+		buf_reset(&line);
+		good = good && lessor_fill(l, text, &line);
+		strv_push(out, buf_cstr(&line));
+	}
+	explicit_bzero(line.data, line.cap);
+	return good;
+}
+
+static void refuse(struct request *q, const char *why)
+{
+	struct remote_op *op = q->op;
+	json_t *ev = event_of(q, true);
+	note(q, NULL, why);
+	json_put_str(ev, "wrong", why);
+	json_put_str(ev, "code", "bad");
+	request_free(q);
+	op_event(op, ev, 0);
+}
+
+static void send(struct request *q)
+{
+	static const struct http_handler handler = { .head = on_head, .data = on_data, .end = on_end };
+	struct err err = ERR_INIT;
+	struct strv headers = STRV_INIT;
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	struct http_handler mine = handler;
+	mine.self = q;
+	q->tries++;
+	q->status = 0;
+	buf_reset(&q->whole);
+	bool has_body = json_get_bytes(json_object_get(q->todo, "body"), &body);
+	bool filled = headers_of(q, &headers);
+	if (filled && lessor_may(q->op->lessor, q->url, &err) == 0) {
+		const struct http_request r = {
+			.method = json_str(q->todo, "method", "GET"), .url = q->url, .headers = (const char *const *)headers.item,
+			.body = has_body ? buf_cstr(&body) : NULL, .body_len = body.len,
+			.first_us = json_int(q->todo, "first", 0) ? json_int(q->todo, "first", 0) * 1000000 : FIRST_US,
+			.idle_us = json_int(q->todo, "idle", 0) ? json_int(q->todo, "idle", 0) * 1000000 : q->stream ? -1 : 0,
+		};
+		q->call = http_send(q->op->lessor->rent->http, &r, &mine);
+	}
+	for (size_t i = 0; i < headers.nr; i++)
+		explicit_bzero(headers.item[i], headers.len[i]);
+	strv_release(&headers);
+	if (!q->call)
+		refuse(q, filled ? err.text : "a credential that a header names is not there");
+}
+
+void request_begin(struct remote_op *op, const json_t *todo)
+{
+	struct request *q = NEW(struct request);
+	const char *path = json_str(todo, "path", NULL);
+	*q = (struct request){ .next = op->requests, .op = op, .id = json_int(todo, "id", 0), .todo = json_deep_copy(todo),
+			       .stream = json_flag(todo, "stream", false) };
+	q->url = path ? xasprintf("%s%s", op->lessor->url, path) : xstrdup(json_str(todo, "url", ""));
+	op->requests = q;
+	send(q);
+}

@@ -1,0 +1,292 @@
+#include "sandbox/remote.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "sandbox/remote_inner.h"
+
+static struct remote *of(struct box *b)
+{
+	return CONTAINER_OF(b, struct remote, b);
+}
+
+json_t *remote_args(const struct remote *r)
+{
+	json_t *args = json_array();
+	json_array_append_new(args, r->box ? json_deep_copy(r->box) : json_object());
+	return args;
+}
+
+struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to)
+{
+	return r->of->port.begin(r->of->port.self, fn, args, r->options, r->b.id, h, to);
+}
+
+/* --- files: each verb is a text or, for what is large, some --- */
+
+struct file {
+	struct remote *remote;
+	box_done_fn *done;
+	void *self;
+	enum { FILE_READ, FILE_WRITE, FILE_PART, FILE_STAT, FILE_LIST, FILE_KILL } what;
+	char *path, id[16];
+	size_t max;
+	int mode;
+	struct buf data; /* read or to be written */
+	size_t sent;     /* parts of it */
+	json_t *stat, *stats; /* of the file; of the entries of a folder */
+	struct err err;
+};
+
+static void file_end(struct file *f, json_t *result, const struct err *err)
+{
+	f->done(f->self, result, err);
+	json_decref(result);
+	json_decref(f->stat);
+	json_decref(f->stats);
+	buf_release(&f->data);
+	free(f->path);
+	free(f);
+}
+
+static void part_of(const struct file *f, size_t *from, size_t *len)
+{
+	*from = f->sent * (WRAP_TEXT_MAX / 2);
+	*len = f->data.len - *from < WRAP_TEXT_MAX / 2 ? f->data.len - *from : WRAP_TEXT_MAX / 2;
+}
+
+static void make(void *self, struct buf *text)
+{
+	struct file *f = self;
+	size_t from, len;
+	switch (f->what) {
+	case FILE_READ:
+		wrap_read(text, f->path, f->max);
+		break;
+	case FILE_PART:
+		part_of(f, &from, &len);
+		wrap_part(text, f->remote->base, f->id, (unsigned)f->sent, f->data.data + from, len);
+		break;
+	case FILE_WRITE:
+		wrap_write(text, f->remote->base, f->id, (unsigned)f->sent, f->path, f->mode);
+		break;
+	case FILE_STAT:
+		wrap_stat(text, f->path);
+		break;
+	case FILE_LIST:
+		wrap_list(text, f->path);
+		break;
+	case FILE_KILL:
+		wrap_kill_all(text, f->remote->base);
+		break;
+	}
+	if (f->what == FILE_READ)
+		buf_reset(&f->data); /* asked again: from the beginning */
+	json_decref(f->stats);
+	f->stats = json_array();
+}
+
+static bool line(void *self, char kind, const char *text, size_t len)
+{
+	struct file *f = self;
+	switch (kind) {
+	case 's':
+		if (f->what == FILE_LIST) {
+			json_array_append_new(f->stats, wrap_stat_of(text));
+		} else {
+			json_decref(f->stat);
+			f->stat = wrap_stat_of(text);
+		}
+		return false;
+	case 'd':
+		base64_parse(text, len, &f->data);
+		return false;
+	case 'n':
+		err_set(&f->err, ERR_NOENT, "'%s': No such file or directory", f->path);
+		return true;
+	case '!':
+		err_set(&f->err, strstr(text, "ermission") ? ERR_DENIED : strstr(text, "space") ? ERR_FULL : ERR_INVALID, "'%s': %s",
+			f->path, text);
+		return true;
+	default:
+		return kind == '.';
+	}
+}
+
+/* The names stand in the order of what is said about them. */
+static json_t *entries(struct file *f)
+{
+	json_t *list = json_array(), *result = json_object();
+	const char *p = buf_cstr(&f->data), *end = p + f->data.len;
+	for (size_t i = 0; p < end && i < json_array_size(f->stats); i++) {
+		json_t *e = json_deep_copy(json_array_get(f->stats, i));
+		json_put(e, "name", json_bytes_z(p));
+		json_array_append_new(list, e);
+		p += strlen(p) + 1;
+	}
+	json_put(result, "entries", list);
+	return result;
+}
+
+static void end(void *self, const struct err *err);
+
+static const struct script_how how = { .make = make, .line = line, .end = end };
+
+static void end(void *self, const struct err *err)
+{
+	struct file *f = self;
+	if (!err && f->err.code)
+		err = &f->err;
+	if (err) {
+		struct err copy = *err;
+		file_end(f, NULL, &copy);
+		return;
+	}
+	if (f->what == FILE_PART) {
+		f->sent++;
+		if (f->sent * (WRAP_TEXT_MAX / 2) >= f->data.len)
+			f->what = FILE_WRITE;
+		script_begin(f->remote, &how, f);
+		return;
+	}
+	json_t *result = f->what == FILE_LIST ? entries(f) : f->stat ? json_incref(f->stat) : json_object();
+	if (f->what == FILE_READ)
+		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
+	file_end(f, result, NULL);
+}
+
+static struct file *file_new(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	struct file *f = NEW(struct file);
+	*f = (struct file){ .remote = of(b), .done = done, .self = self };
+	f->path = *path == '/' ? xstrdup(path) : xasprintf("%s/%s", REMOTE_WORKSPACE, path);
+	snprintf(f->id, sizeof(f->id), "f%u", ++f->remote->ids);
+	return f;
+}
+
+static void box_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_READ;
+	f->max = max;
+	script_begin(f->remote, &how, f);
+}
+
+static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_PART;
+	f->mode = mode;
+	buf_append(&f->data, data, len);
+	script_begin(f->remote, &how, f);
+}
+
+static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_LIST;
+	script_begin(f->remote, &how, f);
+}
+
+static void box_stat(struct box *b, const char *path, box_done_fn *done, void *self)
+{
+	struct file *f = file_new(b, path, done, self);
+	f->what = FILE_STAT;
+	script_begin(f->remote, &how, f);
+}
+
+static void nobody(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result;
+	(void)err;
+}
+
+static void box_kill(struct box *b)
+{
+	struct file *f = file_new(b, "/", nobody, NULL);
+	f->what = FILE_KILL;
+	script_begin(f->remote, &how, f);
+}
+
+/* --- what nobody rents out --- */
+
+struct refusal {
+	box_done_fn *done;
+	void *self;
+	struct err err;
+	json_t *result;
+};
+
+static void say(void *self)
+{
+	struct refusal *r = self;
+	r->done(r->self, r->result, r->result ? NULL : &r->err);
+	json_decref(r->result);
+	free(r);
+}
+
+static struct refusal *later(struct box *b, box_done_fn *done, void *self)
+{
+	struct refusal *r = NEW(struct refusal);
+	*r = (struct refusal){ .done = done, .self = self };
+	loop_defer(of(b)->loop, say, r);
+	return r;
+}
+
+static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "a box of %s cannot be %s", b->driver->name, frozen ? "frozen" : "thawed");
+}
+
+static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: nothing here can listen inside a box of %s", port, b->driver->name);
+}
+
+static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: a box of %s is reached by its own address", port, b->driver->name);
+}
+
+static void box_stats(struct box *b, box_done_fn *done, void *self)
+{
+	struct refusal *r = later(b, done, self);
+	struct remote *remote = of(b);
+	if (remote->dead)
+		r->err = remote->why;
+	else
+		r->result = remote_cost(remote);
+}
+
+/* --- the driver --- */
+
+static const struct driver verbs = {
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL,
+	.close = remote_close,
+	.run_prepare = remote_run_prepare, .run_go = remote_run_go, .run_stdin = remote_run_stdin, .run_signal = remote_run_signal,
+	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_free = remote_run_free,
+	.read = box_read, .write = box_write, .list = box_list, .stat = box_stat,
+	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats,
+};
+
+static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
+{
+	return remote_open((struct remote_provider *)(uintptr_t)d, l, o, done, self);
+}
+
+const struct driver *remote_driver_new(const char *name, const char *about, const struct remote_port *port)
+{
+	struct remote_provider *p = NEW(struct remote_provider);
+	p->name = xstrdup(name);
+	p->about = xstrdup(about);
+	p->port = *port;
+	p->d = verbs;
+	p->d.name = p->port.name = p->name;
+	p->d.about = p->about;
+	p->d.open_as = open_as;
+	return &p->d;
+}

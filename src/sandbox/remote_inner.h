@@ -1,0 +1,96 @@
+/* Inside of the rented boxes (remote.h): opening and ending in remote_open.c, verbs in remote.c, commands in remote_run.c,
+ * texts on their way through the provider in remote_script.c, sleep and keep-alive in remote_sleep.c. */
+#ifndef SANDBOX_REMOTE_INNER_H
+#define SANDBOX_REMOTE_INNER_H
+
+#include "sandbox/remote.h"
+#include "sandbox/remote_book.h"
+#include "sandbox/wrap.h"
+
+#define REMOTE_WORKSPACE "/workspace"
+
+struct remote_provider {
+	struct driver d; /* first */
+	struct remote_port port;
+	char *name, *about;
+	bool swept;
+};
+
+struct script;
+
+struct remote {
+	struct box b; /* first */
+	struct remote_provider *of;
+	struct loop *loop;
+	char *name, *base /* folder in the box for what we keep there */, *owner;
+	struct strv env;
+	json_t *options, *box; /* given; as the plugin keeps it */
+	struct book_entry *book;
+	bool open, dead, closing;
+	struct err why; /* it is dead or could not be opened */
+	unsigned ids;   /* of runs and files in the box */
+	struct buf finished; /* ids whose files in the box can go */
+	struct script *scripts;
+	struct run *runs;
+	unsigned busy;  /* scripts under way */
+	int64_t opened_us, busy_since_us, busy_us, asleep_since_us, asleep_us;
+	int64_t uusd_hour; /* what it costs; -1 unknown */
+	/* remote_sleep.c */
+	enum { AWAKE, FALLING_ASLEEP, ASLEEP, WAKING } state;
+	struct loop_timer *idle, *alive;
+	int64_t idle_ms, ttl_s;
+	const char *idle_how; /* NULL: never */
+	struct remote_op *sleep_op, *alive_op;
+	/* remote_open.c */
+	struct remote_op *op;
+	box_done_fn *opened, *closed;
+	void *opened_self, *closed_self;
+	struct script *setup;
+	unsigned tries;
+	struct loop_timer *again;
+	char *setup_done; /* what the box said about itself; NULL not yet */
+	void (*progress)(void *self, const char *line, size_t len);
+	void *progress_self;
+	json_t *asked; /* what open was asked with */
+	struct strv hosts;
+};
+
+/* The box with everything that is to be handed to the plugin as first argument; returns an array. */
+json_t *remote_args(const struct remote *r);
+struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, const struct remote_heard *h, void *to);
+
+/* --- remote_script.c: text that the box's shell runs, sent again with what make says when the connection breaks. --- */
+struct script_how {
+	void (*make)(void *self, struct buf *text);
+	bool (*line)(void *self, char kind, const char *text, size_t len); /* true: that was the last one */
+	void (*end)(void *self, const struct err *err); /* once; NULL: complete; ERR_CLOSED: the box is gone */
+	bool once; /* must not be sent twice */
+};
+struct script *script_begin(struct remote *r, const struct script_how *how, void *self);
+void script_cancel(struct script **s); /* no callback any more; what runs in the box goes on */
+void script_pause(struct script *s, bool paused);
+void scripts_go(struct remote *r);    /* the box has woken */
+void remote_died(struct remote *r, const struct err *err); /* the box is gone: everything ends */
+
+/* --- remote_sleep.c --- */
+bool remote_awake(struct remote *r); /* false: it will be, then scripts_go */
+void remote_quiet(struct remote *r); /* nothing runs in it (any more) */
+void remote_alive_begin(struct remote *r);
+void remote_sleep_end(struct remote *r);
+
+/* --- remote_run.c --- */
+struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
+void remote_run_go(struct run *r);
+void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);
+void remote_run_signal(struct run *r, int signo);
+void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows);
+void remote_run_pause(struct run *r, bool paused);
+void remote_run_free(struct run *r);
+void remote_runs_drop(struct remote *r); /* frees the first */
+
+/* --- remote_open.c --- */
+struct box *remote_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
+void remote_close(struct box *b, box_done_fn *done, void *self);
+json_t *remote_cost(const struct remote *r); /* {"open_us","exec_us","asleep_us","uusd_hour","uusd"} */
+
+#endif

@@ -1,0 +1,303 @@
+/* Commands in rented boxes: one text per command, which starts it and reads what it puts out until it has ended. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "sandbox/remote_inner.h"
+
+enum { KILL_AFTER_MS = 2000 };
+
+struct run {
+	struct run *next;
+	struct remote *remote;
+	const struct run_ops *ops;
+	void *self;
+	char id[16];
+	struct strv argv, env;
+	char *cwd;
+	struct run_opts o;
+	struct buf in;        /* input that was not sent yet */
+	bool in_eof, eof_sent, streams; /* all input is there; the box knows; it comes while the command runs */
+	int64_t off[2];
+	struct script *script, *input, *killer;
+	int signal, sent;     /* to be sent, 0 none; on its way */
+	struct loop_timer *late;
+	bool has_status;
+	int code, by;         /* the status: code, or the signal it died by */
+	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
+};
+
+static void run_drop(struct run *r)
+{
+	if (r->pending)
+		return; /* begin does it */
+	for (struct run **p = &r->remote->runs; *p; p = &(*p)->next)
+		if (*p == r) {
+			*p = r->next;
+			break;
+		}
+	script_cancel(&r->script);
+	script_cancel(&r->input);
+	script_cancel(&r->killer);
+	loop_timer_free(&r->late);
+	strv_release(&r->argv);
+	strv_release(&r->env);
+	buf_release(&r->in);
+	free(r->cwd);
+	free(r);
+}
+
+static struct wrap_run wrap_of(const struct run *r)
+{
+	return (struct wrap_run){ .base = r->remote->base, .id = r->id, .workspace = REMOTE_WORKSPACE, .o = &r->o,
+				  .env = &r->remote->env, .in = r->streams ? NULL : &r->in, .out_off = r->off[0], .err_off = r->off[1] };
+}
+
+static void finish(struct run *r, int code, int signal, bool lost)
+{
+	if (r->ended)
+		return;
+	r->ended = true;
+	script_cancel(&r->input);
+	script_cancel(&r->killer);
+	loop_timer_free(&r->late);
+	if (!lost) {
+		buf_printf(&r->remote->finished, "%s%s", r->remote->finished.len ? " " : "", r->id);
+	}
+	if (r->freed)
+		run_drop(r);
+	else
+		r->ops->on_exit(r->self, code, signal, lost, 0);
+}
+
+/* --- the text of the command --- */
+
+static void make(void *self, struct buf *text)
+{
+	struct run *r = self;
+	struct wrap_run w = wrap_of(r);
+	w.done = r->remote->finished.len ? buf_cstr(&r->remote->finished) : NULL;
+	wrap_exec(text, &w);
+	buf_reset(&r->remote->finished);
+}
+
+static bool on_line(void *self, char kind, const char *text, size_t len)
+{
+	struct run *r = self;
+	if (kind == 'o' || kind == 'e') {
+		struct buf bytes = BUF_INIT;
+		if (base64_parse(text, len, &bytes) && bytes.len) {
+			r->off[kind == 'e'] += (int64_t)bytes.len;
+			if (!r->freed)
+				r->ops->on_output(r->self, kind == 'e' ? 2 : 1, bytes.data, bytes.len);
+		}
+		buf_release(&bytes);
+		return false;
+	}
+	if (kind == 'l')
+		return true; /* the box does not know it: no status */
+	if (kind != 'x')
+		return false;
+	r->has_status = sscanf(text, "%d %d", &r->code, &r->by) == 2;
+	return r->has_status;
+}
+
+static void on_end(void *self, const struct err *err)
+{
+	struct run *r = self;
+	r->script = NULL;
+	if (!err && r->has_status) {
+		finish(r, r->by ? 0 : r->code, r->by, false);
+		return;
+	}
+	if (err && !r->freed) {
+		CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", err->text);
+		r->ops->on_output(r->self, 2, line, strlen(line));
+	}
+	finish(r, 0, 0, true);
+}
+
+static const struct script_how exec_how = { .make = make, .line = on_line, .end = on_end };
+
+/* --- signals --- */
+
+static void make_kill(void *self, struct buf *text)
+{
+	const struct run *r = self;
+	struct wrap_run w = wrap_of(r);
+	wrap_signal(text, &w, r->sent);
+}
+
+static bool any_end(void *self, char kind, const char *text, size_t len)
+{
+	(void)self;
+	(void)text;
+	(void)len;
+	return kind == '.';
+}
+
+static void send_signal(struct run *r);
+
+static void killed(void *self, const struct err *err)
+{
+	struct run *r = self;
+	(void)err;
+	r->killer = NULL;
+	if (r->signal && !r->ended)
+		send_signal(r);
+}
+
+static const struct script_how kill_how = { .make = make_kill, .line = any_end, .end = killed };
+
+static void send_signal(struct run *r)
+{
+	r->sent = r->signal;
+	r->signal = 0;
+	r->killer = script_begin(r->remote, &kill_how, r);
+}
+
+void remote_run_signal(struct run *r, int signo)
+{
+	if (r->ended)
+		return;
+	r->signal = signo;
+	if (r->going && !r->killer)
+		send_signal(r);
+}
+
+static void on_late(void *self)
+{
+	struct run *r = self;
+	bool again = r->sent == SIGTERM || r->signal == SIGTERM;
+	remote_run_signal(r, again ? SIGKILL : SIGTERM);
+	if (!again)
+		loop_timer_set(r->late, KILL_AFTER_MS, 0);
+}
+
+/* --- input --- */
+
+static void make_input(void *self, struct buf *text)
+{
+	struct run *r = self;
+	struct wrap_run w = wrap_of(r);
+	size_t n = r->in.len < WRAP_TEXT_MAX / 2 ? r->in.len : WRAP_TEXT_MAX / 2;
+	r->eof_sent = r->in_eof && n == r->in.len;
+	wrap_input(text, &w, r->in.data, n, r->eof_sent);
+	buf_drop(&r->in, n);
+}
+
+static void send_input(struct run *r);
+
+static void input_sent(void *self, const struct err *err)
+{
+	struct run *r = self;
+	r->input = NULL;
+	if (err && !r->ended)
+		remote_run_signal(r, SIGKILL); /* what it has read is not known any more */
+	else
+		send_input(r);
+}
+
+static const struct script_how input_how = { .make = make_input, .line = any_end, .end = input_sent, .once = true };
+
+static void send_input(struct run *r)
+{
+	bool more = r->in.len || (r->in_eof && !r->eof_sent);
+	if (r->going && r->streams && !r->input && !r->ended && more)
+		r->input = script_begin(r->remote, &input_how, r);
+}
+
+void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
+{
+	if (r->ended || r->in_eof)
+		return;
+	buf_append(&r->in, bytes, len);
+	r->in_eof |= eof;
+	send_input(r);
+}
+
+/* --- life --- */
+
+static void begin(void *self)
+{
+	struct run *r = self;
+	r->pending = false;
+	if (r->ended || r->freed) {
+		r->ended = true;
+		if (r->freed)
+			run_drop(r);
+		return;
+	}
+	r->streams = r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2);
+	r->going = true;
+	r->script = script_begin(r->remote, &exec_how, r);
+	if (r->o.timeout_us > 0) {
+		r->late = loop_timer_new(r->remote->loop, on_late, r);
+		loop_timer_set(r->late, (uint64_t)(r->o.timeout_us + 999) / 1000, 0);
+	}
+	if (r->signal)
+		send_signal(r);
+	send_input(r);
+}
+
+struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	struct remote *remote = CONTAINER_OF(b, struct remote, b);
+	struct run *r = NEW(struct run);
+	*r = (struct run){ .next = remote->runs, .remote = remote, .ops = ops, .self = self, .o = *o };
+	remote->runs = r;
+	snprintf(r->id, sizeof(r->id), "r%u", ++remote->ids);
+	for (size_t i = 0; i < o->nr_argv; i++)
+		strv_push(&r->argv, o->argv[i]);
+	for (size_t i = 0; o->env && o->env[i]; i++)
+		strv_push(&r->env, o->env[i]);
+	r->cwd = o->cwd ? xstrdup(o->cwd) : NULL;
+	r->o.argv = r->argv.item;
+	r->o.env = r->env.nr ? r->env.item : NULL;
+	r->o.cwd = r->cwd;
+	return r;
+}
+
+/* At the end of the turn: what is given to its input by then goes along. */
+void remote_run_go(struct run *r)
+{
+	r->pending = true;
+	loop_defer(r->remote->loop, begin, r);
+}
+
+void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows)
+{
+	(void)r;
+	(void)cols;
+	(void)rows;
+}
+
+void remote_run_pause(struct run *r, bool paused)
+{
+	if (r->script)
+		script_pause(r->script, paused);
+}
+
+void remote_run_free(struct run *r)
+{
+	if (!r || r->freed)
+		return;
+	r->freed = true;
+	if (r->ended || (!r->going && !r->pending)) {
+		run_drop(r);
+	} else if (r->going) { /* nobody listens any more, but it must end */
+		remote_run_pause(r, false);
+		remote_run_signal(r, SIGKILL);
+	}
+}
+
+/* The box is freed: whoever still has a run of it may only free it. */
+void remote_runs_drop(struct remote *remote)
+{
+	struct run *r = remote->runs;
+	r->pending = false;
+	run_drop(r);
+}

@@ -1,0 +1,214 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/remote_inner.h"
+
+enum { MOST_TRIES = 6, FIRST_WAIT_MS = 150, NOISE_MAX = 300 };
+
+struct script {
+	struct script *next;
+	struct remote *remote; /* NULL: nobody wants it any more */
+	const struct script_how *how;
+	void *self;
+	struct remote_op *op;
+	struct wrap_reader reader;
+	struct loop_timer *again;
+	struct buf noise; /* what the shell said that is not ours */
+	struct err failed;
+	unsigned tries;
+	bool complete, told, moved, paused;
+};
+
+static void leave(struct script *s)
+{
+	struct remote *r = s->remote;
+	if (!r)
+		return;
+	for (struct script **p = &r->scripts; *p; p = &(*p)->next)
+		if (*p == s) {
+			*p = s->next;
+			break;
+		}
+	s->remote = NULL;
+	if (--r->busy == 0)
+		remote_quiet(r);
+}
+
+static void script_free(struct script *s)
+{
+	leave(s);
+	loop_timer_free(&s->again);
+	wrap_reader_release(&s->reader);
+	buf_release(&s->noise);
+	free(s);
+}
+
+/* Tells the end. Only the op's own end frees it, if there is one. */
+static void tell(struct script *s, const struct err *err)
+{
+	struct remote *r = s->remote;
+	if (s->told)
+		return;
+	s->told = true;
+	struct err copy = err ? *err : ERR_INIT;
+	leave(s);
+	if (r)
+		s->how->end(s->self, err ? &copy : NULL);
+}
+
+static void on_line(void *self, char kind, const char *text, size_t len)
+{
+	struct script *s = self;
+	if (s->told || !s->remote)
+		return;
+	if (!kind) {
+		if (s->noise.len + len < NOISE_MAX) {
+			buf_puts(&s->noise, s->noise.len ? "; " : "");
+			buf_append(&s->noise, text, len);
+		}
+		return;
+	}
+	s->moved = true;
+	s->complete |= s->how->line(s->self, kind, text, len);
+	if (s->complete)
+		tell(s, NULL);
+}
+
+static void on_out(void *self, const void *bytes, size_t len)
+{
+	struct script *s = self;
+	wrap_feed(&s->reader, bytes, len);
+}
+
+static void send(struct script *s);
+
+static void send_again(void *self)
+{
+	send(self);
+}
+
+/* Again after a while; progress gives new patience. */
+static bool retry(struct script *s, enum err_code code)
+{
+	bool may = code == ERR_IO || code == ERR_CANCELLED || code == ERR_BUSY || code == ERR_FULL;
+	if (s->moved)
+		s->tries = 0;
+	s->moved = false;
+	if (!may || s->how->once || ++s->tries > MOST_TRIES)
+		return false;
+	if (!s->again)
+		s->again = loop_timer_new(s->remote->loop, send_again, s);
+	loop_timer_set(s->again, (uint64_t)FIRST_WAIT_MS << (s->tries - 1), 0);
+	return true;
+}
+
+static void on_done(void *self, const json_t *value, const struct err *err)
+{
+	struct script *s = self;
+	(void)value;
+	s->op = NULL;
+	if (s->told || !s->remote) {
+		script_free(s);
+		return;
+	}
+	struct err why = ERR_INIT;
+	if (err)
+		why = *err;
+	else
+		err_set(&why, ERR_IO, "the box's shell broke off%s%s", s->noise.len ? ": " : "", buf_cstr(&s->noise));
+	if (why.code == ERR_CLOSED) {
+		remote_died(s->remote, &why); /* ends this one, too */
+		script_free(s);
+		return;
+	}
+	if (retry(s, why.code))
+		return;
+	tell(s, &why);
+	script_free(s);
+}
+
+static void send(struct script *s)
+{
+	static const struct remote_heard heard = { .out = on_out, .done = on_done };
+	struct buf text = BUF_INIT;
+	json_t *args;
+	buf_reset(&s->reader.line);
+	buf_reset(&s->noise);
+	s->how->make(s->self, &text);
+	args = remote_args(s->remote);
+	json_array_append_new(args, json_bytes(text.data, text.len));
+	s->op = remote_ask(s->remote, "exec", args, &heard, s);
+	if (s->paused)
+		s->remote->of->port.pause(s->op, true);
+	buf_release(&text);
+}
+
+static void dead(void *self)
+{
+	struct script *s = self;
+	if (s->remote)
+		tell(s, &s->remote->why);
+	script_free(s);
+}
+
+struct script *script_begin(struct remote *r, const struct script_how *how, void *self)
+{
+	struct script *s = NEW(struct script);
+	*s = (struct script){ .next = r->scripts, .remote = r, .how = how, .self = self, .reader = { .on_line = on_line, .self = s } };
+	r->scripts = s;
+	r->busy++;
+	if (r->dead)
+		loop_defer(r->loop, dead, s);
+	else if (remote_awake(r))
+		send(s);
+	return s;
+}
+
+void scripts_go(struct remote *r)
+{
+	for (struct script *s = r->scripts, *next; s; s = next) {
+		next = s->next;
+		if (!s->op && !s->again)
+			send(s);
+	}
+}
+
+void script_cancel(struct script **sp)
+{
+	struct script *s = *sp;
+	*sp = NULL;
+	if (!s)
+		return;
+	struct remote *r = s->remote;
+	s->told = true;
+	if (r && r->dead && !s->op) { /* its deferred end frees it */
+		leave(s);
+		return;
+	}
+	if (s->op && r)
+		r->of->port.cancel(&s->op);
+	script_free(s);
+}
+
+void script_pause(struct script *s, bool paused)
+{
+	s->paused = paused;
+	if (s->op && s->remote)
+		s->remote->of->port.pause(s->op, paused);
+}
+
+void remote_died(struct remote *r, const struct err *err)
+{
+	if (!r->dead) {
+		r->dead = true;
+		r->why = *err;
+	}
+	while (r->scripts) {
+		struct script *s = r->scripts;
+		bool idle = !s->op;
+		tell(s, err);
+		if (idle)
+			script_free(s);
+	}
+}

@@ -1,0 +1,289 @@
+#include "sandbox/wrap.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { LINE_MAX_LEN = 1 << 20 };
+
+void wrap_quote(struct buf *out, const char *word)
+{
+	buf_putc(out, '\'');
+	for (const char *p = word; *p; p++)
+		if (*p == '\'')
+			buf_puts(out, "'\\''");
+		else
+			buf_putc(out, *p);
+	buf_putc(out, '\'');
+}
+
+static void quoted(struct buf *out, const char *before, const char *word, const char *after)
+{
+	buf_puts(out, before);
+	wrap_quote(out, word);
+	buf_puts(out, after);
+}
+
+static void base64_of(struct buf *out, const void *bytes, size_t len)
+{
+	buf_puts(out, "printf %s ");
+	buf_putc(out, '\'');
+	base64_append(out, bytes, len);
+	buf_puts(out, "' | base64 -d");
+}
+
+static void folder(struct buf *out, const struct wrap_run *r)
+{
+	CLEANUP(free_ptr) char *dir = xasprintf("%s/%s", r->base, r->id);
+	quoted(out, "d=", dir, "\n");
+}
+
+/* --- a run --- */
+
+/* The words of the command, so that each arrives as it is: a shell sees them once, in quotes. */
+static void words(struct buf *out, const struct wrap_run *r)
+{
+	bool env = r->env && r->env->nr;
+	if (env || (r->o->env && r->o->env[0]))
+		buf_puts(out, "env -- ");
+	for (size_t i = 0; r->env && i < r->env->nr; i++)
+		quoted(out, "", r->env->item[i], " ");
+	for (size_t i = 0; r->o->env && r->o->env[i]; i++)
+		quoted(out, "", r->o->env[i], " ");
+	for (size_t i = 0; i < r->o->nr_argv; i++)
+		quoted(out, "", r->o->argv[i], " ");
+}
+
+/* The command itself, in a session of its own: its number is kept, then it takes the place of the shell. */
+static void command(struct buf *out, const struct wrap_run *r)
+{
+	CLEANUP(buf_release) struct buf inner = BUF_INIT;
+	const char *cwd = r->o->cwd ? r->o->cwd : r->workspace;
+	CLEANUP(free_ptr) char *full = *cwd == '/' ? xstrdup(cwd) : xasprintf("%s/%s", r->workspace, cwd);
+	buf_puts(&inner, "echo $$ >\"$1/p\"; ");
+	quoted(&inner, "cd -- ", full, " || exit 126; exec ");
+	words(&inner, r);
+	quoted(out, "$s sh -c ", buf_cstr(&inner), " sh \"$d\"");
+}
+
+/* What a shell says about a child is how we know a signal from a status above 128; of two signals shells say nothing. */
+static const char ending[] = " >>\"$d/o\" 2>>\"$d/e\"\n"
+			     "r=$? s=0\n"
+			     "if [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
+			     "if [ -s \"$d/w\" ] || [ $r = 130 ] || [ $r = 141 ]; then s=$((r - 128)); fi; fi\n"
+			     "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); fi\n"
+			     "echo \"$r $s\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
+			     ") </dev/null >/dev/null 2>\"$d/w\" &\nfi\n";
+
+static void begin(struct buf *out, const struct wrap_run *r)
+{
+	buf_puts(out, "if mkdir \"$d\" 2>/dev/null; then\n: >\"$d/o\"; : >\"$d/e\"\n"
+		      "if command -v setsid >/dev/null; then s=setsid; else s=; fi\n");
+	const char *input = "</dev/null";
+	if (r->in && r->in->len) {
+		base64_of(out, r->in->data, r->in->len);
+		buf_puts(out, " >\"$d/i\"\n");
+		input = "<\"$d/i\"";
+	} else if (!r->in && r->o->stdin_open) {
+		buf_puts(out, "mkfifo \"$d/i\"\n( exec >\"$d/i\"; exec sleep 2147483647 ) </dev/null 2>/dev/null &\necho $! >\"$d/h\"\n");
+		input = "<\"$d/i\"";
+	}
+	buf_puts(out, "(\ntrap '' HUP\n");
+	command(out, r);
+	buf_printf(out, " %s", input);
+	buf_puts(out, ending);
+}
+
+/* Reads on until the end file was there before nothing more came. Waits longer while nothing happens. */
+static const char follow[] = "w=1\n"
+			     "while :; do\n"
+			     "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
+			     "g=$(dd bs=49152 count=1 2>/dev/null <&3 | base64 | tr -d '\\n')\n"
+			     "f=$(dd bs=49152 count=1 2>/dev/null <&4 | base64 | tr -d '\\n')\n"
+			     "if [ -n \"$g\" ]; then echo \"@o$g\"; fi\n"
+			     "if [ -n \"$f\" ]; then echo \"@e$f\"; fi\n"
+			     "if [ -n \"$g$f\" ]; then w=1; continue; fi\n"
+			     "if [ -n \"$x\" ]; then break; fi\n"
+			     "if [ $w -lt 3 ]; then sleep 0.01; elif [ $w -lt 12 ]; then sleep 0.03; else sleep 0.1; fi\n"
+			     "w=$((w + 1))\n"
+			     "done\n"
+			     "echo \"@x$(cat \"$d/c\")\"\n";
+
+static void skip(struct buf *out, int fd, int64_t off)
+{
+	if (off > 0)
+		buf_printf(out, "head -c %lld <&%d >/dev/null\n", (long long)off, fd);
+}
+
+void wrap_exec(struct buf *out, const struct wrap_run *r)
+{
+	buf_puts(out, "(\n");
+	quoted(out, "b=", r->base, "\nmkdir -p \"$b\"\n");
+	if (r->done && *r->done)
+		buf_printf(out, "for i in %s; do rm -f \"$b/$i\"/*; done\n", r->done);
+	folder(out, r);
+	begin(out, r);
+	buf_puts(out, "if [ ! -e \"$d/o\" ]; then sleep 0.2; fi\n"
+		      "if [ ! -e \"$d/o\" ] || [ ! -e \"$d/e\" ]; then echo '@l'; else\n"
+		      "exec 3<\"$d/o\" 4<\"$d/e\"\n");
+	skip(out, 3, r->out_off);
+	skip(out, 4, r->err_off);
+	buf_puts(out, follow);
+	buf_puts(out, "fi\n)\n");
+}
+
+void wrap_signal(struct buf *out, const struct wrap_run *r, int signo)
+{
+	buf_puts(out, "(\n");
+	folder(out, r);
+	buf_printf(out,
+		   "i=0\nwhile [ $i -lt 20 ] && [ -d \"$d\" ] && [ ! -s \"$d/p\" ]; do sleep 0.05; i=$((i + 1)); done\n"
+		   "if [ -s \"$d/p\" ] && [ ! -e \"$d/c\" ]; then p=$(cat \"$d/p\"); kill -%d -- -$p 2>/dev/null || kill -%d $p "
+		   "2>/dev/null; fi\necho '@.'\n)\n",
+		   signo, signo);
+}
+
+void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, size_t len, bool eof)
+{
+	buf_puts(out, "(\n");
+	folder(out, r);
+	if (len) {
+		buf_puts(out, "if [ -p \"$d/i\" ] && [ ! -e \"$d/c\" ]; then ");
+		base64_of(out, bytes, len);
+		buf_puts(out, " >\"$d/i\"; fi\n");
+	}
+	if (eof)
+		buf_puts(out, "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); rm -f \"$d/h\"; fi\n");
+	buf_puts(out, "echo '@.'\n)\n");
+}
+
+void wrap_kill_all(struct buf *out, const char *base)
+{
+	quoted(out, "(\nfor f in ", base, "/*/p; do if [ -s \"$f\" ] && [ ! -e \"${f%p}c\" ]; then kill -9 -- -$(cat \"$f\") 2>/dev/null; fi; "
+					"done\necho '@.'\n)\n");
+}
+
+void wrap_setup(struct buf *out, const char *base, const char *workspace)
+{
+	quoted(out, "(\nb=", base, "\n");
+	quoted(out, "w=", workspace, "\n");
+	buf_puts(out, "umask 077; mkdir -p \"$b\"; umask 022\n"
+		      "mkdir -p \"$w\" 2>/dev/null || sudo -n sh -c \"mkdir -p '$w' && chown $(id -u):$(id -g) '$w'\" 2>/dev/null\n"
+		      "if [ ! -w \"$w\" ]; then sudo -n chown $(id -u):$(id -g) \"$w\" 2>/dev/null; fi\n"
+		      "m=; for t in base64 dd tr cat stat head sed mkfifo env xargs sleep; do command -v $t >/dev/null || m=\"$m $t\"; done\n"
+		      "if [ ! -w \"$w\" ]; then echo \"@!$w cannot be made or written to by user $(id -u)\"\n"
+		      "elif [ ! -w \"$b\" ]; then echo \"@!$b cannot be written to by user $(id -u)\"\n"
+		      "else echo \"@i$(id -u) $(date +%s)$m\"; echo '@.'; fi\n)\n");
+}
+
+/* --- files --- */
+
+void wrap_read(struct buf *out, const char *path, size_t max)
+{
+	quoted(out, "(\nf=", path, "\n");
+	buf_printf(out,
+		   "if [ ! -e \"$f\" ]; then if [ -r \"${f%%/*}/.\" ] || [ ! -e \"${f%%/*}\" ]; then echo '@n'; else echo '@!cannot be "
+		   "looked at'; fi\n"
+		   "elif [ ! -f \"$f\" ]; then echo '@!is not a regular file'\n"
+		   "elif [ ! -r \"$f\" ]; then echo '@!permission denied'\n"
+		   "else echo \"@s$(stat -L -c '%%f %%s' -- \"$f\")\"; head -c %zu <\"$f\" | base64 | sed 's/^/@d/'; echo '@.'; fi\n)\n",
+		   max);
+}
+
+void wrap_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len)
+{
+	quoted(out, "(\nb=", base, "\nmkdir -p \"$b\" && ");
+	base64_of(out, bytes, len);
+	buf_printf(out, " >\"$b/%s.%u\" && echo '@.' || echo '@!cannot write'\n)\n", id, part);
+}
+
+void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, const char *path, int mode)
+{
+	quoted(out, "(\nb=", base, "\n");
+	quoted(out, "f=", path, "\nset --\n");
+	buf_printf(out, "i=0\nwhile [ $i -lt %u ]; do set -- \"$@\" \"$b/%s.$i\"; i=$((i + 1)); done\n", parts, id);
+	buf_puts(out, "if [ -d \"$f\" ]; then echo '@!is a folder'\n"
+		      "elif m=$( { mkdir -p -- \"${f%/*}/\" && umask 022 && cat -- \"$@\" >\"$f\"");
+	if (mode >= 0)
+		buf_printf(out, " && chmod %o -- \"$f\"", (unsigned)mode & 07777);
+	buf_puts(out, "; } 2>&1 ); then echo '@.'; else echo \"@!${m##*: }\"; fi\nrm -f -- \"$@\"\n)\n");
+}
+
+void wrap_stat(struct buf *out, const char *path)
+{
+	quoted(out, "(\nf=", path, "\n");
+	buf_puts(out, "if [ -e \"$f\" ] || [ -L \"$f\" ]; then echo \"@s$(stat -c '%f %s' -- \"$f\")\"; echo '@.'; else echo '@n'; fi\n)\n");
+}
+
+void wrap_list(struct buf *out, const char *path)
+{
+	quoted(out, "(\nf=", path, "\n");
+	buf_puts(out, "if [ ! -e \"$f\" ]; then echo '@n'; elif [ ! -d \"$f\" ]; then echo '@!is not a folder'\n"
+		      "elif ! cd -- \"$f\" 2>/dev/null; then echo '@!permission denied'; else\n"
+		      "set --\nfor i in .[!.]* ..?* *; do if [ -e \"$i\" ] || [ -L \"$i\" ]; then set -- \"$@\" \"$i\"; fi; done\n"
+		      "if [ $# -gt 0 ]; then\n"
+		      "printf '%s\\0' \"$@\" | xargs -0 stat -c '%f %s' -- | sed 's/^/@s/'\n"
+		      "printf '%s\\0' \"$@\" | base64 | sed 's/^/@d/'\nfi\necho '@.'; fi\n)\n");
+}
+
+/* --- what comes back --- */
+
+static void one_line(struct wrap_reader *r)
+{
+	struct buf *l = &r->line;
+	while (l->len && l->data[l->len - 1] == '\r')
+		l->data[--l->len] = 0;
+	if (l->len > 1 && l->data[0] == '@')
+		r->on_line(r->self, l->data[1], l->data + 2, l->len - 2);
+	else if (l->len)
+		r->on_line(r->self, 0, buf_cstr(l), l->len);
+}
+
+void wrap_feed(struct wrap_reader *r, const void *bytes, size_t len)
+{
+	const char *p = bytes, *end = p + len;
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t n = (size_t)((nl ? nl : end) - p);
+		if (r->line.len + n > LINE_MAX_LEN)
+			r->too_long = true;
+		else
+			buf_append(&r->line, p, n);
+		p += n;
+		if (!nl)
+			return;
+		p++;
+		if (!r->too_long)
+			one_line(r);
+		r->too_long = false;
+		buf_reset(&r->line);
+	}
+}
+
+void wrap_reader_release(struct wrap_reader *r)
+{
+	buf_release(&r->line);
+}
+
+static const char *kind_of(unsigned mode)
+{
+	return S_ISREG(mode) ? "file" : S_ISDIR(mode) ? "dir" : S_ISLNK(mode) ? "link" : "other";
+}
+
+json_t *wrap_stat_of(const char *text)
+{
+	char *end;
+	unsigned long mode = strtoul(text, &end, 16);
+	if (end == text || *end != ' ')
+		return NULL;
+	json_t *o = json_object();
+	json_put_str(o, "kind", kind_of((unsigned)mode));
+	json_put_int(o, "mode", (int64_t)(mode & 07777));
+	json_put_int(o, "size", strtoll(end + 1, NULL, 10));
+	return o;
+}

@@ -1,0 +1,64 @@
+/* Commands for a box that lies elsewhere and that somebody else's shell runs for us: what we want as POSIX shell text, and
+ * what that text prints, read back. All of it is ASCII lines that begin with '@', so a provider may carry it as text, cut it
+ * anywhere, or mix it with lines of its own.
+ *
+ * A command is started detached and writes into files in the box; the same text then reads these files until the command
+ * has ended. So stdout and stderr are apart and exact to the byte, the end is the end of the process, signals reach its
+ * session, and when the connection breaks, the same text with other offsets goes on where it was: what is sent twice runs
+ * once, for the folder of a run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
+ * env, mkfifo (coreutils or busybox).
+ *
+ * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL end, @l the run is unknown there, @n no such file, @!TEXT why not,
+ * @sMODE SIZE of a file (mode in hexadecimal), @dBASE64 data, @. complete. */
+#ifndef SANDBOX_WRAP_H
+#define SANDBOX_WRAP_H
+
+#include <sys/types.h>
+
+#include "base/buf.h"
+#include "sandbox/driver.h"
+
+enum { WRAP_TEXT_MAX = 96 << 10 }; /* of input or data that goes into one text: a word of a command line is at most 128 KiB */
+
+void wrap_quote(struct buf *out, const char *word); /* appends it as one word of sh */
+
+/* Begins run @id (letters and digits) unless it has begun, and reads on from the offsets. @base: folder for runs.
+ * @in: all of its input (NULL with o->stdin_open: it comes by wrap_input). @env: "NAME=value" before those of @o. */
+struct wrap_run {
+	const char *base, *id, *workspace;
+	const struct run_opts *o;
+	const struct strv *env;
+	const struct buf *in;
+	int64_t out_off, err_off;
+	const char *done; /* ids whose files can go, with blanks between; may be NULL */
+};
+void wrap_exec(struct buf *out, const struct wrap_run *r);
+void wrap_signal(struct buf *out, const struct wrap_run *r, int signo);
+void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, size_t len, bool eof);
+
+void wrap_kill_all(struct buf *out, const char *base);
+/* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why". */
+void wrap_setup(struct buf *out, const char *base, const char *workspace);
+
+/* Files. @path absolute. write: the content is put together from @parts pieces of wrap_part, then takes its place. */
+void wrap_read(struct buf *out, const char *path, size_t max);
+void wrap_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len);
+void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, const char *path, int mode);
+void wrap_stat(struct buf *out, const char *path);
+void wrap_list(struct buf *out, const char *path);
+
+/* Reads lines out of what comes. */
+struct wrap_reader {
+	struct buf line;
+	bool too_long;
+	/* @kind: the letter after '@'; @text: the rest, NUL-terminated. Lines of others come with kind 0. */
+	void (*on_line)(void *self, char kind, const char *text, size_t len);
+	void *self;
+};
+void wrap_feed(struct wrap_reader *r, const void *bytes, size_t len);
+void wrap_reader_release(struct wrap_reader *r);
+
+/* {"kind","mode","size"} of an @s line; NULL if it is none. Returns owned. */
+json_t *wrap_stat_of(const char *text);
+
+#endif
