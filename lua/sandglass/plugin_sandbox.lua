@@ -8,6 +8,7 @@
 --                        o = { name, tag, tags, image, build, snapshot, region, size, env, secrets, hosts, limits, ttl, options }
 --   exec(box, text, host)   runs text in the box's sh; what it prints goes to host.out as it comes. Exit status and stderr
 --                        do not matter: the text tells them itself. A connection that breaks is host.fail("cut", ...).
+--   poll = 20         if exec tells everything at its end: it is asked in pieces of so many seconds, or until there is output
 --   close(box, host)  what is gone already is no error
 -- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close";
 --   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; url(box, port, host) -> { url,

@@ -1,7 +1,6 @@
 -- Daytona: the control plane is REST (API base), the box itself a REST service behind a proxy ("toolbox").
--- Source: @daytonaio/sdk 0.218 and the daemon's own source of June 2026. A command runs in a session of its own, for the
--- one-shot call merges the streams and gives nothing before the end. A log is always whole, so it is asked for with pauses
--- that grow; what our text prints is short lines, which the session passes on one by one.
+-- Source: @daytonaio/sdk 0.218 and the daemon's own source of June 2026. Of its ways to run something only the one-shot call
+-- takes one request; a session's log is always whole, by lines, without NUL, and has to be asked for again and again.
 local sandbox = require "sandglass.plugin_sandbox"
 local p = require "sandglass.plugin"
 
@@ -12,6 +11,7 @@ local M = {
   -- the version decides how the service answers: from 0.167 on, output comes apart and as JSON
   auth = p.list { "Authorization: Bearer {key}", "X-Daytona-SDK-Version: 0.218.0", "X-Daytona-Source: sandglass" },
   hide = p.list { "token", "authToken" },
+  poll = 20,
   -- list prices of 2026, in millionths of a dollar per hour: a vCPU, a GiB of memory, a GiB of disk
   prices = { cpu = 50400, memory = 16200, disk = 108 },
 }
@@ -89,39 +89,18 @@ local function is_there(box, host)
   end
 end
 
+-- stdout and stderr come as one, at the end; our text tells all on stdout, a piece at a time (poll).
 function M.exec(box, text, host)
-  local session = "sg-" .. host.uuid()
-  local base = toolbox(box, "/process/session")
-  local function ask(r)
-    r.accept = { [404] = true, [410] = true, [502] = true, [504] = true }
-    local a = host.http(r)
-    if a.status >= 300 then
-      is_there(box, host)
-      host.fail("cut", "daytona: %s", p.error_text(a.body or ""))
-    end
-    return a.json or {}
+  local r = host.http { method = "POST", url = toolbox(box, "/process/execute"),
+    json = { command = text, timeout = M.poll + 20 }, accept = { [404] = true, [408] = true, [502] = true, [504] = true } }
+  if r.status >= 300 then
+    is_there(box, host)
+    host.fail("cut", "daytona: %s", p.error_text(r.body or ""))
   end
-  ask { method = "POST", url = base, json = { sessionId = session } }
-  local cmd = ask { method = "POST", url = base .. "/" .. session .. "/exec",
-    json = { command = text, runAsync = true, suppressInputEcho = true } }.cmdId
-  if not cmd then host.fail("cut", "daytona: the command has no id") end
-  local at = base .. "/" .. session .. "/command/" .. cmd
-  local seen, pause, ended = 0, 0.02, false
-  while true do
-    local log = ask { url = at .. "/logs" }.stdout or ""
-    if #log > seen then
-      host.out(log:sub(seen + 1))
-      seen, pause = #log, 0.02
-    end
-    if ended then break end
-    if log:find("\n@[xl.!][^\n]*\n*$") or log:find("^@[xl.!][^\n]*\n*$") then break end
-    ended = ask { url = at }.exitCode ~= nil
-    if not ended then
-      host.sleep(pause)
-      pause = math.min(pause * 1.3 + #log / 4e7, 1)   -- the whole log comes each time
-    end
+  if type(r.json) ~= "table" or type(r.json.result) ~= "string" then
+    host.fail("bad", "daytona: what answers at the box is not its toolbox: %s", p.error_text(r.body or ""))
   end
-  host.http { method = "DELETE", url = base .. "/" .. session, accept = { [404] = true, [502] = true } }
+  host.out(r.json.result .. "\n")
 end
 
 function M.close(box, host)

@@ -34,7 +34,8 @@ struct remote_port {
 				   const struct remote_heard *heard, void *to);
 	void (*pause)(struct remote_op *op, bool paused); /* take no more of what it puts out */
 	void (*cancel)(struct remote_op **op);            /* nothing is called any more; NULL inside is fine */
-	bool (*has)(void *self, const char *fn);          /* known once an op was done */
+	bool (*has)(void *self, const char *fn);          /* known once an op was done; fn or field of the plugin */
+	int (*poll_s)(void *self); /* not 0: exec tells what it puts out at its end only, and should last no longer */
 	void *self;
 };
 

@@ -25,7 +25,7 @@ struct run {
 	struct script *script, *input, *killer;
 	int signal, sent;     /* to be sent, 0 none; on its way */
 	struct loop_timer *late;
-	bool has_status;
+	bool has_status, goes_on, held; /* ask again; not now */
 	int code, by;         /* the status: code, or the signal it died by */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
@@ -53,7 +53,8 @@ static void run_drop(struct run *r)
 static struct wrap_run wrap_of(const struct run *r)
 {
 	return (struct wrap_run){ .base = r->remote->base, .id = r->id, .workspace = REMOTE_WORKSPACE, .o = &r->o,
-				  .env = &r->remote->env, .in = r->streams ? NULL : &r->in, .out_off = r->off[0], .err_off = r->off[1] };
+				  .env = &r->remote->env, .in = r->streams ? NULL : &r->in, .out_off = r->off[0], .err_off = r->off[1],
+				  .poll_s = r->remote->of->port.poll_s(r->remote->of->port.self) };
 }
 
 static void finish(struct run *r, int code, int signal, bool lost)
@@ -97,13 +98,17 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		buf_release(&bytes);
 		return false;
 	}
-	if (kind == 'l')
-		return true; /* the box does not know it: no status */
+	if (kind == 'l' || kind == 'w') {
+		r->goes_on = kind == 'w';
+		return true; /* l: the box does not know it, so there is no status */
+	}
 	if (kind != 'x')
 		return false;
 	r->has_status = sscanf(text, "%d %d", &r->code, &r->by) == 2;
 	return r->has_status;
 }
+
+static void follow_on(struct run *r);
 
 static void on_end(void *self, const struct err *err)
 {
@@ -111,6 +116,11 @@ static void on_end(void *self, const struct err *err)
 	r->script = NULL;
 	if (!err && r->has_status) {
 		finish(r, r->by ? 0 : r->code, r->by, false);
+		return;
+	}
+	if (!err && r->goes_on) {
+		r->goes_on = false;
+		follow_on(r);
 		return;
 	}
 	if (err && !r->freed) {
@@ -121,6 +131,14 @@ static void on_end(void *self, const struct err *err)
 }
 
 static const struct script_how exec_how = { .make = make, .line = on_line, .end = on_end };
+
+static void follow_on(struct run *r)
+{
+	if (r->held)
+		r->goes_on = true;
+	else
+		r->script = script_begin(r->remote, &exec_how, r);
+}
 
 /* --- signals --- */
 
@@ -277,8 +295,13 @@ void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows)
 
 void remote_run_pause(struct run *r, bool paused)
 {
+	r->held = paused;
 	if (r->script)
 		script_pause(r->script, paused);
+	else if (!paused && r->goes_on && !r->ended) {
+		r->goes_on = false;
+		follow_on(r);
+	}
 }
 
 void remote_run_free(struct run *r)

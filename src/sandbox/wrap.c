@@ -60,19 +60,19 @@ static void words(struct buf *out, const struct wrap_run *r)
 }
 
 /* The command itself, in a session of its own: its number is kept, then it takes the place of the shell. */
-static void command(struct buf *out, const struct wrap_run *r)
+static void command(struct buf *out, const struct wrap_run *r, const char *input)
 {
 	CLEANUP(buf_release) struct buf inner = BUF_INIT;
 	const char *cwd = r->o->cwd ? r->o->cwd : r->workspace;
 	CLEANUP(free_ptr) char *full = *cwd == '/' ? xstrdup(cwd) : xasprintf("%s/%s", r->workspace, cwd);
-	buf_puts(&inner, "echo $$ >\"$1/p\"; ");
+	buf_printf(&inner, "echo $$ >\"$1/p\"; exec <%s >>\"$1/o\" 2>>\"$1/e\"; ", input); /* here: what a shell says of it goes elsewhere */
 	quoted(&inner, "cd -- ", full, " || exit 126; exec ");
 	words(&inner, r);
 	quoted(out, "$s sh -c ", buf_cstr(&inner), " sh \"$d\"");
 }
 
 /* What a shell says about a child is how we know a signal from a status above 128; of two signals shells say nothing. */
-static const char ending[] = " >>\"$d/o\" 2>>\"$d/e\"\n"
+static const char ending[] = "\n"
 			     "r=$? s=0\n"
 			     "if [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
 			     "if [ -s \"$d/w\" ] || [ $r = 130 ] || [ $r = 141 ]; then s=$((r - 128)); fi; fi\n"
@@ -83,36 +83,40 @@ static const char ending[] = " >>\"$d/o\" 2>>\"$d/e\"\n"
 static void begin(struct buf *out, const struct wrap_run *r)
 {
 	buf_puts(out, "if mkdir \"$d\" 2>/dev/null; then\n: >\"$d/o\"; : >\"$d/e\"\n"
-		      "if command -v setsid >/dev/null; then s=setsid; else s=; fi\n");
-	const char *input = "</dev/null";
+		      "if command -v setsid >/dev/null; then s=setsid; else s=; fi\n"
+		      /* a shell lets what it runs in the background ignore these two */
+		      "if env --default-signal=INT true 2>/dev/null; then s=\"env --default-signal=INT,QUIT $s\"; fi\n");
+	const char *input = "/dev/null";
 	if (r->in && r->in->len) {
 		base64_of(out, r->in->data, r->in->len);
 		buf_puts(out, " >\"$d/i\"\n");
-		input = "<\"$d/i\"";
+		input = "\"$1/i\"";
 	} else if (!r->in && r->o->stdin_open) {
 		buf_puts(out, "mkfifo \"$d/i\"\n( exec >\"$d/i\"; exec sleep 2147483647 ) </dev/null 2>/dev/null &\necho $! >\"$d/h\"\n");
-		input = "<\"$d/i\"";
+		input = "\"$1/i\"";
 	}
 	buf_puts(out, "(\ntrap '' HUP\n");
-	command(out, r);
-	buf_printf(out, " %s", input);
+	command(out, r, input);
 	buf_puts(out, ending);
 }
 
-/* Reads on until the end file was there before nothing more came. Waits longer while nothing happens. */
-static const char follow[] = "w=1\n"
+/* Reads on until the end file was there before nothing more came. Waits longer while nothing happens. With $q seconds it
+ * ends earlier, so that a provider that answers only at the end has something to answer: when there was output and then
+ * none, when there was much, or when the seconds are over. */
+static const char follow[] = "w=1 k=0 t=0\n"
 			     "while :; do\n"
 			     "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
-			     "g=$(dd bs=49152 count=1 2>/dev/null <&3 | base64 | tr -d '\\n')\n"
-			     "f=$(dd bs=49152 count=1 2>/dev/null <&4 | base64 | tr -d '\\n')\n"
+			     "g=$(dd bs=262144 count=1 2>/dev/null <&3 | base64 | tr -d '\\n')\n"
+			     "f=$(dd bs=65536 count=1 2>/dev/null <&4 | base64 | tr -d '\\n')\n"
 			     "if [ -n \"$g\" ]; then echo \"@o$g\"; fi\n"
 			     "if [ -n \"$f\" ]; then echo \"@e$f\"; fi\n"
-			     "if [ -n \"$g$f\" ]; then w=1; continue; fi\n"
-			     "if [ -n \"$x\" ]; then break; fi\n"
-			     "if [ $w -lt 3 ]; then sleep 0.01; elif [ $w -lt 12 ]; then sleep 0.03; else sleep 0.1; fi\n"
+			     "if [ -n \"$g$f\" ]; then w=1 k=$((k + 1)); if [ $q = 0 ] || [ $k -lt 8 ]; then continue; fi; fi\n"
+			     "if [ -n \"$x\" ] && [ -z \"$g$f\" ]; then echo \"@x$(cat \"$d/c\")\"; break; fi\n"
+			     "if [ $q -gt 0 ]; then if [ $k -ge 8 ] || [ $t -ge $q ]; then echo '@w'; break; fi\n"
+			     "if [ $k -gt 0 ] && [ $w -gt 3 ]; then echo '@w'; break; fi; fi\n"
+			     "if [ $w -lt 3 ]; then sleep 0.01; elif [ $w -lt 12 ]; then sleep 0.03; else sleep 0.1; t=$((t + 1)); fi\n"
 			     "w=$((w + 1))\n"
-			     "done\n"
-			     "echo \"@x$(cat \"$d/c\")\"\n";
+			     "done\n";
 
 static void skip(struct buf *out, int fd, int64_t off)
 {
@@ -133,6 +137,7 @@ void wrap_exec(struct buf *out, const struct wrap_run *r)
 		      "exec 3<\"$d/o\" 4<\"$d/e\"\n");
 	skip(out, 3, r->out_off);
 	skip(out, 4, r->err_off);
+	buf_printf(out, "q=%d\n", r->poll_s * 10);
 	buf_puts(out, follow);
 	buf_puts(out, "fi\n)\n");
 }
@@ -142,7 +147,7 @@ void wrap_signal(struct buf *out, const struct wrap_run *r, int signo)
 	buf_puts(out, "(\n");
 	folder(out, r);
 	buf_printf(out,
-		   "i=0\nwhile [ $i -lt 20 ] && [ -d \"$d\" ] && [ ! -s \"$d/p\" ]; do sleep 0.05; i=$((i + 1)); done\n"
+		   "i=0\nwhile [ $i -lt 100 ] && [ ! -s \"$d/p\" ]; do sleep 0.05; i=$((i + 1)); done\n"
 		   "if [ -s \"$d/p\" ] && [ ! -e \"$d/c\" ]; then p=$(cat \"$d/p\"); kill -%d -- -$p 2>/dev/null || kill -%d $p "
 		   "2>/dev/null; fi\necho '@.'\n)\n",
 		   signo, signo);
@@ -152,6 +157,8 @@ void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, si
 {
 	buf_puts(out, "(\n");
 	folder(out, r);
+	/* the command's own text may be on its way yet */
+	buf_puts(out, "i=0\nwhile [ $i -lt 100 ] && [ ! -e \"$d/h\" ] && [ ! -e \"$d/c\" ]; do sleep 0.05; i=$((i + 1)); done\n");
 	if (len) {
 		buf_puts(out, "if [ -p \"$d/i\" ] && [ ! -e \"$d/c\" ]; then ");
 		base64_of(out, bytes, len);

@@ -34,6 +34,12 @@ static bool has(void *self, const char *fn)
 	return false;
 }
 
+static int poll_s(void *self)
+{
+	const struct lessor *l = self;
+	return (int)json_int(l->face, "poll", 0);
+}
+
 static bool shipped(const char *name)
 {
 	for (size_t i = 0; rent_name(i); i++)
@@ -60,7 +66,7 @@ static const struct driver *find(void *self, const char *name)
 		free(l);
 		return NULL;
 	}
-	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .self = l };
+	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .poll_s = poll_s, .self = l };
 	const char *slash = strrchr(name, '/');
 	CLEANUP(free_ptr) char *plain = xasprintf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
 	l->driver = remote_driver_new(is_path ? plain : name, "boxes that somebody rents out", &port);

@@ -17,6 +17,7 @@ struct lessor {
 	struct plugin *plugin;
 	const json_t *face; /* borrowed of the plugin; NULL not yet known */
 	char *url;          /* without a slash at its end */
+	bool has_keys;
 	struct strv hidden; /* credentials that answers held */
 };
 

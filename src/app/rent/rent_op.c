@@ -222,8 +222,10 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 		fail(op, ERR_DENIED, why);
 		return;
 	}
-	if (--op->keys_left == 0)
-		put_question(op);
+	if (--op->keys_left)
+		return;
+	op->lessor->has_keys = true; /* the vault keeps them for the session */
+	put_question(op);
 }
 
 static void url_of(struct lessor *l, const json_t *options)
@@ -250,17 +252,20 @@ static void on_face(void *self, const json_t *face, const char *why)
 		fail(op, ERR_PARSE, text);
 		return;
 	}
-	if (!l->face)
-		url_of(l, op->options);
+	bool first = !l->face;
 	l->face = face;
+	if (first)
+		url_of(l, op->options);
 	const char *name;
 	json_t *variable;
 	json_object_foreach(json_object_get(face, "env"), name, variable)
 		if (strcmp(name, "url") != 0 && json_is_string(variable))
 			strv_push(&op->keys, json_string_value(variable));
-	op->keys_left = op->keys.nr;
-	if (!op->keys_left)
+	op->keys_left = l->has_keys ? 0 : op->keys.nr;
+	if (!op->keys_left) {
 		put_question(op);
+		return;
+	}
 	uint64_t id = op->id;
 	struct rent *r = l->rent;
 	for (size_t i = 0; op_of(r, id) == op && i < op->keys.nr; i++)

@@ -273,7 +273,9 @@ static void on_end(void *self, const struct http_end *end)
 	json_t *ev = event_of(q, true);
 	if (end->how != HTTP_OK || q->too_large) {
 		json_put_str(ev, "wrong", q->too_large ? "the answer is too large" : end->text);
-		json_put_flag(ev, "unreached", end->how == HTTP_UNREACHED || end->how == HTTP_TLS || end->how == HTTP_REFUSED);
+		json_put_flag(ev, "unreached", end->how == HTTP_UNREACHED);
+		if (end->how == HTTP_TLS || end->how == HTTP_REFUSED || q->too_large)
+			json_put_str(ev, "code", "bad");
 	}
 	json_put(ev, "headers", q->headers ? json_incref(q->headers) : NULL);
 	put_body(q, ev);
