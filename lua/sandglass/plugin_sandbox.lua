@@ -1,6 +1,7 @@
 -- Plugins of kind "sandbox": boxes that somebody rents out through an HTTP API. What such a file may and must say:
 --
---   kind = "sandbox", name, about, url, hosts, env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" },
+--   kind = "sandbox", name, about, url, hosts, env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" }, names of
+--                  variables: of credentials, and of addresses (names that end in url; host.urls has their values)
 --   auth = { "Authorization: Bearer {key}" }       headers of every request; {NAME of env} is filled in outside
 --   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they are "{hidden:N}", which
 --                                                  may stand in a header and is filled in outside, too
@@ -105,7 +106,8 @@ end
 
 local function host_of(op)
   local face = op.face
-  local h = { fail = M.fail, clean = p.clean, encode = p.encode, decode = p.decode, list = p.list, options = op.options }
+  local h = { fail = M.fail, clean = p.clean, encode = p.encode, decode = p.decode, list = p.list, options = op.options,
+    urls = op.urls }
 
   function h.http(r)
     local todo = wanted(face, r)
@@ -254,7 +256,8 @@ local function begin(plugin, call, args)
   local fn = plugin[args.fn]
   if type(fn) ~= "function" then return { todo = p.list {}, over = true, wrong = { code = "bad",
     msg = ("%s cannot do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
-  local op = { face = plugin, todo = p.list {}, waiting = {}, after = {}, last = 0, options = args.options or {} }
+  local op = { face = plugin, todo = p.list {}, waiting = {}, after = {}, last = 0, options = args.options or {},
+    urls = args.urls or {} }
   ops[call] = op
   local host = host_of(op)
   local list = args.args or {}

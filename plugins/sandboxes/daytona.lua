@@ -1,4 +1,5 @@
--- Daytona: the control plane is REST (API base), the box itself a REST service behind a proxy ("toolbox").
+-- Daytona: containers and VMs, asleep they keep their disk
+-- The control plane is REST (API base), the box itself a REST service behind a proxy ("toolbox").
 -- Source: @daytonaio/sdk 0.218 and the daemon's own source of June 2026. Of its ways to run something only the one-shot call
 -- takes one request; a session's log is always whole, by lines, without NUL, and has to be asked for again and again.
 local sandbox = require "sandglass.plugin_sandbox"
@@ -101,6 +102,14 @@ function M.exec(box, text, host)
     host.fail("bad", "daytona: what answers at the box is not its toolbox: %s", p.error_text(r.body or ""))
   end
   host.out(r.json.result .. "\n")
+end
+
+function M.write(box, path, bytes, host)
+  local mark = "sandglass" .. host.uuid()
+  local body = ('--%s\r\nContent-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream'
+    .. '\r\n\r\n%s\r\n--%s--\r\n'):format(mark, bytes, mark)
+  host.http { method = "POST", url = toolbox(box, "/files/upload-v2?path=" .. sandbox.escape(path)), body = body, again = true,
+    headers = { ["Content-Type"] = "multipart/form-data; boundary=" .. mark } }
 end
 
 function M.close(box, host)

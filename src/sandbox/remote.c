@@ -152,10 +152,37 @@ static void end(void *self, const struct err *err)
 		script_begin(f->remote, &how, f);
 		return;
 	}
+	if (f->what == FILE_WRITE)
+		__atomic_add_fetch(&f->remote->changes, 1, __ATOMIC_RELEASE);
 	json_t *result = f->what == FILE_LIST ? entries(f) : f->stat ? json_incref(f->stat) : json_object();
 	if (f->what == FILE_READ)
 		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
 	file_end(f, result, NULL);
+}
+
+/* What is large goes over as it is, if the provider takes files. */
+static void on_sent(void *self, const json_t *value, const struct err *err)
+{
+	struct file *f = self;
+	(void)value;
+	if (err) {
+		struct err copy = *err;
+		file_end(f, NULL, &copy);
+		return;
+	}
+	f->sent = 1;
+	f->what = FILE_WRITE;
+	script_begin(f->remote, &how, f);
+}
+
+static void send_whole(struct file *f)
+{
+	static const struct remote_heard heard = { .done = on_sent };
+	json_t *args = remote_args(f->remote);
+	CLEANUP(free_ptr) char *to = xasprintf("%s/%s.0", f->remote->base, f->id);
+	json_array_append_new(args, json_string(to));
+	json_array_append_new(args, json_bytes(buf_cstr(&f->data), f->data.len));
+	remote_ask(f->remote, "write", args, &heard, f);
 }
 
 static struct file *file_new(struct box *b, const char *path, box_done_fn *done, void *self)
@@ -181,7 +208,10 @@ static void box_write(struct box *b, const char *path, const void *data, size_t 
 	f->what = FILE_PART;
 	f->mode = mode;
 	buf_append(&f->data, data, len);
-	script_begin(f->remote, &how, f);
+	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE && f->remote->of->port.has(f->remote->of->port.self, "write"))
+		send_whole(f);
+	else
+		script_begin(f->remote, &how, f);
 }
 
 static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)
@@ -270,6 +300,7 @@ static const struct driver verbs = {
 	.run_prepare = remote_run_prepare, .run_go = remote_run_go, .run_stdin = remote_run_stdin, .run_signal = remote_run_signal,
 	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_free = remote_run_free,
 	.read = box_read, .write = box_write, .list = box_list, .stat = box_stat,
+	.tree = &remote_tree,
 	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats,
 };
 

@@ -3,6 +3,8 @@
 #ifndef SANDBOX_REMOTE_INNER_H
 #define SANDBOX_REMOTE_INNER_H
 
+#include "sandbox/layers.h"
+#include "sandbox/mirror.h"
 #include "sandbox/remote.h"
 #include "sandbox/remote_book.h"
 #include "sandbox/wrap.h"
@@ -52,7 +54,13 @@ struct remote {
 	void (*progress)(void *self, const char *line, size_t len);
 	void *progress_self;
 	json_t *asked; /* what open was asked with */
-	struct strv hosts;
+	/* remote_tree.c */
+	struct layers layers;
+	struct folder *folder;
+	struct mirror *mirror;
+	loop_fn *tree_done;        /* why says how it went */
+	unsigned changes, running; /* of its files by commands, so many; commands under way. Atomic: workers read them */
+	unsigned pulled;           /* the mirror is as after so many; the worker's */
 };
 
 /* The box with everything that is to be handed to the plugin as first argument; returns an array. */
@@ -86,7 +94,16 @@ void remote_run_signal(struct run *r, int signo);
 void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows);
 void remote_run_pause(struct run *r, bool paused);
 void remote_run_free(struct run *r);
+void remote_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
 void remote_runs_drop(struct remote *r); /* frees the first */
+
+/* --- remote_tree.c --- */
+extern const struct box_tree_ops remote_tree;
+NODISCARD int remote_tree_take(struct remote *r, const struct box_opts *o, struct err *err);
+void remote_tree_fill(struct remote *r, loop_fn *done); /* the folder here; then done(r) */
+void remote_tree_send(struct remote *r, loop_fn *done); /* our program and the files over there; then done(r) */
+void remote_tree_over(struct remote *r);                /* nobody waits for its files any more */
+void remote_tree_free(struct remote *r);
 
 /* --- remote_open.c --- */
 struct box *remote_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);

@@ -40,6 +40,7 @@ json_t *remote_cost(const struct remote *r)
 static void remote_free(struct remote *r)
 {
 	remote_sleep_end(r);
+	remote_tree_free(r);
 	script_cancel(&r->setup);
 	while (r->runs)
 		remote_runs_drop(r);
@@ -51,7 +52,6 @@ static void remote_free(struct remote *r)
 	loop_timer_free(&r->again);
 	book_close(&r->book, false);
 	strv_release(&r->env);
-	strv_release(&r->hosts);
 	json_decref(r->options);
 	json_decref(r->box);
 	json_decref(r->asked);
@@ -108,6 +108,7 @@ void remote_close(struct box *b, box_done_fn *done, void *self)
 	r->closed_self = self;
 	r->tries = 0;
 	remote_sleep_end(r);
+	remote_tree_over(r);
 	give_back(r);
 }
 
@@ -146,6 +147,7 @@ static json_t *describe(const struct remote *r)
 	json_put_str(o, "profile", r->b.profile);
 	json_put_int(o, "uid", uid);
 	json_put_str(o, "workspace", REMOTE_WORKSPACE);
+	layers_describe(&r->layers, o);
 	json_put_str(o, "provider", r->of->name);
 	json_put_str(o, "id", json_str(r->box, "id", "?"));
 	json_put_str(o, "tag", book_tag(r->book));
@@ -178,6 +180,8 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 	return kind == '.' || kind == '!';
 }
 
+static void files_there(void *self);
+
 static void setup_end(void *self, const struct err *err)
 {
 	struct remote *r = self;
@@ -196,6 +200,17 @@ static void setup_end(void *self, const struct err *err)
 	if (r->why.code) {
 		struct err why = r->why;
 		r->dead = false;
+		fail(r, &why);
+		return;
+	}
+	remote_tree_send(r, files_there);
+}
+
+static void files_there(void *self)
+{
+	struct remote *r = self;
+	if (r->why.code) {
+		struct err why = r->why;
 		fail(r, &why);
 		return;
 	}
@@ -236,7 +251,7 @@ static void stands(struct remote *r, const json_t *box)
 		return;
 	}
 	r->opened_us = loop_now_us(r->loop);
-	r->uusd_hour = json_int(r->box, "uusd_hour", -1);
+	r->uusd_hour = json_int(r->options, "uusd_hour", json_int(r->box, "uusd_hour", -1));
 	r->tries = 0;
 	r->setup = script_begin(r, &setup_how, r);
 }
@@ -469,7 +484,16 @@ static int take_opts(struct remote *r, const struct box_opts *o, struct err *err
 		return -1;
 	r->base = xasprintf("/tmp/.sandglass-%s", book_tag(r->book));
 	r->asked = question(r, o);
-	return 0;
+	return remote_tree_take(r, o, err);
+}
+
+static void files_made(void *self)
+{
+	struct remote *r = self;
+	if (r->why.code)
+		fail_early(r);
+	else
+		ask_open(r);
 }
 
 struct box *remote_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
@@ -484,7 +508,7 @@ struct box *remote_open(struct remote_provider *of, struct loop *l, const struct
 		loop_defer(l, fail_early, r);
 		return &r->b;
 	}
-	ask_open(r);
+	remote_tree_fill(r, files_made);
 	sweep(of, r->owner);
 	return &r->b;
 }

@@ -27,6 +27,7 @@ struct run {
 	struct loop_timer *late;
 	bool has_status, goes_on, held; /* ask again; not now */
 	int code, by;         /* the status: code, or the signal it died by */
+	bool quiet;           /* a tool of the mirror's */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
 
@@ -65,6 +66,10 @@ static void finish(struct run *r, int code, int signal, bool lost)
 	script_cancel(&r->input);
 	script_cancel(&r->killer);
 	loop_timer_free(&r->late);
+	if (r->going && !r->quiet) {
+		__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
+		__atomic_sub_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
+	}
 	if (!lost) {
 		buf_printf(&r->remote->finished, "%s%s", r->remote->finished.len ? " " : "", r->id);
 	}
@@ -251,6 +256,8 @@ static void begin(void *self)
 	}
 	r->streams = r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2);
 	r->going = true;
+	if (!r->quiet)
+		__atomic_add_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	r->script = script_begin(r->remote, &exec_how, r);
 	if (r->o.timeout_us > 0) {
 		r->late = loop_timer_new(r->remote->loop, on_late, r);
@@ -284,6 +291,11 @@ void remote_run_go(struct run *r)
 {
 	r->pending = true;
 	loop_defer(r->remote->loop, begin, r);
+}
+
+void remote_run_quiet(struct run *r)
+{
+	r->quiet = true;
 }
 
 void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows)

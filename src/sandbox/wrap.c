@@ -198,7 +198,8 @@ void wrap_read(struct buf *out, const char *path, size_t max)
 		   "looked at'; fi\n"
 		   "elif [ ! -f \"$f\" ]; then echo '@!is not a regular file'\n"
 		   "elif [ ! -r \"$f\" ]; then echo '@!permission denied'\n"
-		   "else echo \"@s$(stat -L -c '%%f %%s' -- \"$f\")\"; head -c %zu <\"$f\" | base64 | sed 's/^/@d/'; echo '@.'; fi\n)\n",
+		   "else echo \"@s$(stat -L -c '%%f %%s' -- \"$f\")\"; head -c %zu <\"$f\" |\n"
+		   "while b=$(dd bs=262144 count=1 2>/dev/null | base64 | tr -d '\\n'); [ -n \"$b\" ]; do echo \"@d$b\"; done; echo '@.'; fi\n)\n",
 		   max);
 }
 

@@ -201,9 +201,29 @@ void op_pause(struct remote_op *op, bool paused)
 
 /* --- the beginning: who it is, then the keys, then the question --- */
 
+/* Names of `env` that end in url are no credentials: their values are told. */
+static bool is_address(const char *name)
+{
+	size_t len = strlen(name);
+	return len >= 3 && !strcmp(name + len - 3, "url");
+}
+
+static json_t *addresses(const struct lessor *l)
+{
+	json_t *o = json_object(), *variable;
+	const char *name;
+	json_object_foreach(json_object_get(l->face, "env"), name, variable) {
+		const char *value = json_is_string(variable) && is_address(name) ? getenv(json_string_value(variable)) : NULL;
+		if (value && *value)
+			json_put_str(o, name, value);
+	}
+	return o;
+}
+
 static void put_question(struct remote_op *op)
 {
 	json_t *args = json_object();
+	json_put(args, "urls", addresses(op->lessor));
 	json_put_str(args, "fn", op->fn);
 	json_put(args, "args", take(&op->args));
 	json_put(args, "options", take(&op->options));
@@ -259,7 +279,7 @@ static void on_face(void *self, const json_t *face, const char *why)
 	const char *name;
 	json_t *variable;
 	json_object_foreach(json_object_get(face, "env"), name, variable)
-		if (strcmp(name, "url") != 0 && json_is_string(variable))
+		if (!is_address(name) && json_is_string(variable))
 			strv_push(&op->keys, json_string_value(variable));
 	op->keys_left = l->has_keys ? 0 : op->keys.nr;
 	if (!op->keys_left) {

@@ -1,0 +1,252 @@
+/* The workspace of a rented box: a folder of ours that mirrors it (sandbox/mirror.h), so that its trees are looked at here.
+ * Our guest program goes over once and does there what the mirror asks for. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/launcher_client.h"
+#include "sandbox/remote_inner.h"
+#include "wire/tool.h"
+
+enum { TOOL_FILE_MAX = 64 << 20 };
+
+/* --- our program there --- */
+
+struct tool_run {
+	struct remote *remote;
+	struct run *run;
+	struct buf out, err;
+	mirror_done_fn *done;
+	void *done_self;
+};
+
+static void on_output(void *self, int stream, const void *bytes, size_t len)
+{
+	struct tool_run *t = self;
+	buf_append(stream == 2 ? &t->err : &t->out, bytes, len);
+}
+
+static void free_later(void *self)
+{
+	struct tool_run *t = self;
+	remote_run_free(t->run);
+	buf_release(&t->out);
+	buf_release(&t->err);
+	free(t);
+}
+
+static void on_exit_(void *self, int code, int signal, bool lost, int left)
+{
+	struct tool_run *t = self;
+	struct err err = ERR_INIT;
+	(void)left;
+	if (lost) {
+		err_set(&err, ERR_CLOSED, "the files of the box cannot be reached%s%.300s", t->err.len ? ": " : "", buf_cstr(&t->err));
+		t->done(t->done_self, NULL, 0, &err);
+	} else {
+		mirror_answer(buf_cstr(&t->out), t->out.len, code, signal, buf_cstr(&t->err), t->done, t->done_self);
+	}
+	loop_defer(t->remote->loop, free_later, t);
+}
+
+static void tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+{
+	static const struct run_ops ops = { .on_output = on_output, .on_exit = on_exit_ };
+	struct remote *r = self;
+	struct tool_run *t = NEW(struct tool_run);
+	CLEANUP(free_ptr) char *program = xasprintf("%s/tool", r->base);
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	*t = (struct tool_run){ .remote = r, .done = done, .done_self = done_self };
+	strv_push(&argv, program);
+	strv_push(&argv, TOOL_OPTION);
+	for (; *arg; arg++)
+		strv_push(&argv, *arg);
+	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = len > 0 };
+	t->run = remote_run_prepare(&r->b, &o, &ops, t);
+	remote_run_quiet(t->run);
+	remote_run_go(t->run);
+	if (len)
+		remote_run_stdin(t->run, in, len, true);
+}
+
+/* --- opening --- */
+
+int remote_tree_take(struct remote *r, const struct box_opts *o, struct err *err)
+{
+	struct launcher *la = launcher_current();
+	if (layers_check(o, err) < 0)
+		return -1;
+	layers_take(&r->layers, o);
+	const struct folder_opts f = { .loop = r->loop, .state_dir = o->state_dir, .name = "files",
+				       .uid = geteuid() == 0 && la ? launcher_info(la)->uid : geteuid(),
+				       .gid = geteuid() == 0 && la ? launcher_info(la)->gid : getegid() };
+	r->folder = folder_new(&f);
+	const struct mirror_opts m = { .loop = r->loop, .folder = r->folder, .far_root = REMOTE_WORKSPACE, .run = tool, .self = r };
+	r->mirror = mirror_new(&m);
+	return dir_make(o->state_dir, 0700, err);
+}
+
+static void make_files(void *self)
+{
+	struct remote *r = self;
+	struct folder_layer *layer = xcalloc(r->layers.nr, sizeof(*layer));
+	if (layers_scan(&r->layers, &r->why) == 0) {
+		for (size_t i = 0; i < r->layers.nr; i++)
+			layer[i] = (struct folder_layer){ r->layers.item[i].name, r->layers.item[i].host_dir, &r->layers.item[i].masks };
+		if (folder_fill(r->folder, layer, r->layers.nr, &r->why) < 0)
+			err_wrap(&r->why, "cannot copy the workspace for the box");
+	}
+	free(layer);
+}
+
+static void files_made(void *self)
+{
+	struct remote *r = self;
+	take(&r->tree_done)(r);
+}
+
+void remote_tree_fill(struct remote *r, loop_fn *done)
+{
+	r->tree_done = done;
+	loop_job_run(r->loop, make_files, files_made, r);
+}
+
+static void push(void *self)
+{
+	struct remote *r = self;
+	if (mirror_push(r->mirror, &r->why) < 0)
+		err_wrap(&r->why, "cannot send the workspace to the box");
+}
+
+static void on_tool_there(void *self, json_t *result, const struct err *err)
+{
+	struct remote *r = self;
+	(void)result;
+	if (err) {
+		r->why = *err;
+		err_wrap(&r->why, "our program cannot be put into the box");
+		take(&r->tree_done)(r);
+		return;
+	}
+	loop_job_run(r->loop, push, files_made, r);
+}
+
+void remote_tree_send(struct remote *r, loop_fn *done)
+{
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
+	CLEANUP(free_ptr) char *there = xasprintf("%s/tool", r->base);
+	struct err err = ERR_INIT;
+	r->tree_done = done;
+	if (file_read(guest, &bytes, TOOL_FILE_MAX, &err) < 0)
+		bytes.len = 0; /* what is sent is no program then, which the first use tells */
+	r->b.driver->write(&r->b, there, bytes.data, bytes.len, 0755, on_tool_there, r);
+}
+
+void remote_tree_over(struct remote *r)
+{
+	mirror_over(r->mirror);
+}
+
+void remote_tree_free(struct remote *r)
+{
+	mirror_free(&r->mirror);
+	folder_free(&r->folder);
+	layers_release(&r->layers);
+}
+
+/* --- as box_tree_ops has them --- */
+
+static struct remote *of(struct box *b)
+{
+	return CONTAINER_OF(b, struct remote, b);
+}
+
+static const char *layer_name(const struct remote *r, size_t i, size_t *layer, struct err *err)
+{
+	int at = layers_index(&r->layers, i);
+	if (at < 0) {
+		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
+		return NULL;
+	}
+	*layer = (size_t)at;
+	return r->layers.item[at].name;
+}
+
+/* Before somebody looks: what has changed over there comes here. */
+static int tree_fresh(struct box *b, struct err *err)
+{
+	struct remote *r = of(b);
+	unsigned changes = __atomic_load_n(&r->changes, __ATOMIC_ACQUIRE);
+	bool same = r->pulled == changes && !__atomic_load_n(&r->running, __ATOMIC_ACQUIRE);
+	if (same)
+		return 0;
+	if (mirror_pull(r->mirror, err) < 0)
+		return err_wrap(err, "the files of the box");
+	r->pulled = changes;
+	return 0;
+}
+
+static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
+{
+	size_t layer;
+	struct remote *r = of(b);
+	const char *name = layer_name(r, i, &layer, err);
+	return name ? folder_tree(r->folder, layer, name, which, err) : -1;
+}
+
+static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+{
+	size_t layer;
+	const char *name = layer_name(of(b), i, &layer, err);
+	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
+}
+
+static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
+{
+	size_t layer;
+	struct remote *r = of(b);
+	const char *name = layer_name(r, i, &layer, err);
+	if (!name)
+		return -1;
+	if (*name == ':') /* of the home folder there is no mirror */
+		return folder_tree_apply(r->folder, layer, name, plan, len, fds, nr_fds, err);
+	return mirror_apply(r->mirror, name, plan, len, fds, nr_fds, err);
+}
+
+static json_t *tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
+{
+	(void)b;
+	(void)i;
+	(void)which;
+	(void)path;
+	err_set(err, ERR_UNSUPPORTED, "what cannot be listed in the mirror of a box nobody can list");
+	return NULL;
+}
+
+static int tree_rotate(struct box *b, struct err *err)
+{
+	(void)b;
+	return err_set(err, ERR_UNSUPPORTED, "a rented box has no overlay to rotate");
+}
+
+static json_t *tree_lowers(struct box *b)
+{
+	(void)b;
+	return NULL;
+}
+
+static bool tree_overlay(struct box *b)
+{
+	(void)b;
+	return false;
+}
+
+const struct box_tree_ops remote_tree = {
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = tree_rotate, .overlay = tree_overlay, .list = tree_list,
+	.lowers = tree_lowers, .fresh = tree_fresh,
+};
