@@ -282,6 +282,7 @@ install: all
 	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host $(LIBEXEC)/
 	cp -R lua $(SHARE)/
 	install -m 644 schema/README.md $(SHARE)/FORMAT.md
+	install -m 755 schema/check_proof.sh $(SHARE)/
 	install -d $(dir $(COMPLETION))
 	for f in $(COMPLETION); do case $$f in *.fish) sh=fish;; */_sandglass) sh=zsh;; *) sh=bash;; esac; \
 		$B/sandglass completion $$sh > $$f && chmod 644 $$f || exit 1; done

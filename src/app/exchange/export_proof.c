@@ -1,0 +1,8 @@
+/* A proof bundle: record/handout.h, checked by schema/check_proof.sh. */
+#include "app/exchange/export.h"
+#include "record/handout.h"
+
+int export_proof(struct export *x, struct err *err)
+{
+	return handout_proof(session_path(x->s), x->path, err);
+}
