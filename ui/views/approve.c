@@ -6,6 +6,7 @@
 
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
+#include "ui/model/wall.h"
 #include "ui/views/tried.h"
 
 static const char *decision_line(struct source *s, const struct model_action *act, struct arena *a)
@@ -152,7 +153,7 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 		buf_puts(&cwd, "/workspace");
 	buf_printf(&line, "cwd  %s      ", cwd.data);
 	if (b)
-		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "", b->profile);
+		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "", wall_words(b->profile));
 	if (limit > 0)
 		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
 	buf_printf(&line, "stdin %s", in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in)) : "closed");

@@ -28,6 +28,7 @@ struct line {
 	enum agent_state state;
 	bool moved;
 	const char *box, *now, *age;
+	bool bare; /* its box has no wall */
 	int64_t done, total;
 };
 

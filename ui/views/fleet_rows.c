@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/finder.h"
+#include "ui/model/wall.h"
 #include "ui/term/fmt.h"
 
 static const char *box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
@@ -255,6 +256,7 @@ static void fill(struct line *l, struct ui *ui, struct arena *ar)
 	if (!l->agent)
 		return;
 	l->box = box_name(&ui->src[l->source]->model, l->agent, ar);
+	l->bare = wall_none(model_box(&ui->src[l->source]->model, l->agent->box));
 	l->now = fleet_now(l, ui, ar);
 	if (waits(l))
 		l->age = fmt_age(ar, ui_now(ui) - l->agent->since_us);

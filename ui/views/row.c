@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/term/fmt.h"
+#include "ui/model/wall.h"
 #include "ui/views/tried.h"
 
 static const char *bytes_of(const json_t *o, const char *key, struct arena *a)
@@ -479,7 +480,7 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		break;
 	case EV_BOX_READY:
 		out->word = "box";
-		out->what = arena_printf(a, "ready, profile %s", json_str(o, "profile", ""));
+		out->what = arena_printf(a, "ready, profile %s", wall_words(json_str(o, "profile", "")));
 		break;
 	case EV_BOX_CLOSED:
 		out->word = "box";

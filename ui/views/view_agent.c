@@ -10,6 +10,7 @@
 #include "ui/term/fmt.h"
 #include "ui/views/pane.h"
 #include "ui/finder.h"
+#include "ui/model/wall.h"
 
 enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
 enum {
@@ -139,13 +140,13 @@ static const char *facts_of(struct agent_view *v, struct source *s)
 	if (json_get_bytes(json_object_get(o, "cwd"), &cwd) && cwd.len > 0)
 		buf_printf(&f, "cwd %s  ", cwd.data);
 	if (b)
-		buf_printf(&f, "net %s  ", b->net && *b->net ? b->net : "none");
+		buf_printf(&f, "net %s  ", wall_net(b));
 	if (json_int(o, "timeout_us", 0) > 0)
 		buf_printf(&f, "limit %s  ", fmt_span(v->arena, json_int(o, "timeout_us", 0)));
 	if (act->out_bytes + act->err_bytes > 0)
 		buf_printf(&f, "%s out  ", fmt_bytes(v->arena, (int64_t)(act->out_bytes + act->err_bytes)));
 	if (b && *b->profile && strcmp(b->profile, "enforced") != 0)
-		buf_printf(&f, "%s", b->profile);
+		buf_printf(&f, "%s", wall_words(b->profile));
 	return arena_strdup(v->arena, buf_cstr(&f));
 }
 

@@ -8,6 +8,7 @@
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
+#include "ui/model/wall.h"
 
 struct boxed {
 	size_t source;
@@ -165,7 +166,7 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	if (c->wall > c->session)
 		put_field(a, row, c->session, c->wall - c->session - 1, ROLE_DIM, ui->src[b->source]->model.id);
 	put_field(a, row, c->wall, c->state - c->wall - 1, weak ? ROLE_WARN : ROLE_TEXT,
-		  arena_printf(ar, "%s %s", b->box->driver, profile));
+		  arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
 	put_field(a, row, c->state, 8, r, state);
 	put_field(a, row, c->net, c->run - c->net - 1, ROLE_TEXT, b->box->net ? b->box->net : "");
 	put_right(a, row, c->run, 4, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");

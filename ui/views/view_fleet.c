@@ -199,7 +199,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	if (c->box > c->session)
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
 	if (c->state > c->box)
-		put_field(a, row, c->box, c->state - c->box - 1, ROLE_DIM, l->box);
+		put_field(a, row, c->box, c->state - c->box - 1, l->bare ? ROLE_WARN : ROLE_DIM, l->box);
 	put_field(a, row, c->state, c->now - c->state - 1, r,
 		  *l->age ? arena_printf(ar, "%s %s", state, l->age) : state);
 	int now_end = c->step - 1;
