@@ -247,7 +247,11 @@ $B/helpers/%: $B/test-objs/%.o $(call lib,app control proxy sandbox action http 
 FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
-$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $B/libui.a $(call lib,app control proxy sandbox action http query record read guest script loop wire base) $(GEN)
+# the app's own parsers, or the Lua host's: the two never share a program
+FUZZ_APP := import
+fuzz_libs = $(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
+	$(call lib,control proxy sandbox action http query record read guest loop wire base)
+$B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \

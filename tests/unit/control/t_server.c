@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
@@ -305,7 +306,7 @@ static void check_slow(void)
 	struct seen seen = { 0 };
 	struct control_client *c = attach(&seen, false);
 	bool dropped = false;
-	for (int i = 0; c && i < 3000 && !dropped; i++) {
+	for (int64_t until = clock_mono_us() + 60000000; c && clock_mono_us() < until && !dropped;) {
 		CLEANUP(json_release) json_t *state = call(c, words("state", NULL, NULL), &err);
 		dropped = state && json_int(state, "clients", 0) == 1;
 		poll(NULL, 0, 2);
