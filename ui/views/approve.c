@@ -260,10 +260,12 @@ static void effect(struct text *t, struct source *s, const json_t *req, const st
 		denied += act->person && !act->started;
 	}
 	bool tried = tried_text(t, s, info->act, info->now_us, TRIED_FULL);
+	bool bare = wall_none(model_box(m, info->act->box));
 	if (!effect_lines(t, req) && !tried)
-		text_puts(t, ROLE_TEXT,
+		text_puts(t, bare ? ROLE_WARN : ROLE_TEXT,
 			  json_flag(req, "leaves_box", false)
 				  ? "it reaches outside of the sandbox: not undoable from here"
+			  : bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
 			  : json_flag(req, "may_write", false)
 				  ? "not known; what it changes in the sandbox can be rolled back"
 				  : "not known");
