@@ -1,12 +1,13 @@
 #!/usr/bin/env bash
-# Scripts with concurrency, time, randomness and models are functions of their record. For scripts made at random (SEED,
-# SCRIPTS; LONG=1: more of both): fork at event n repeats the events 1..n exactly and no model call, has the files of n,
+# Scripts with concurrency, time, randomness and models are functions of their record. For scripts made at random (SEED; SCRIPTS
+# of them, forked at FORKS of their events; LONG=1: eight, at every event; SMALL=1: one that is small, at every event): fork at event n repeats the events 1..n exactly and no model call, has the files of n,
 # and ends as it should; rerun of the script as it was finds nothing; of one with a changed character says where.
 . "$(dirname "$0")/lib.sh"
 need_boxes
 sg=$SANDGLASS
-scripts=${SCRIPTS:-3} forks=${FORKS:-12}
-[ -n "${LONG:-}" ] && scripts=${SCRIPTS:-20} forks=${FORKS:-1000}
+scripts=${SCRIPTS:-2} forks=${FORKS:-12} begin=1
+[ -n "${SMALL:-}" ] && scripts=0 begin=0 # every_event.sh
+[ -n "${LONG:-}" ] && scripts=${SCRIPTS:-8} forks=${FORKS:-100000}
 seed=${SEED:-161803}
 cd "$t" || exit 1
 cat >turns.lua <<'L'
@@ -32,7 +33,9 @@ def step(depth):
     if k == 8: return "do local c = sg.channel(1) local w <close> = sg.spawn(function() for i = 1, 3 do sg.sleep(math.random() / 100) c:send(i) end c:close() end) for v in c:each() do seen[#seen + 1] = v end " + block(depth) + " end"
     return "do local w <close> = sg.spawn(function() " + block(depth) + " end) w:await() end"
 def block(depth): return " ".join(step(depth + 1) for _ in range(r.randrange(1, 3)))
-body = "\n".join(step(0) for _ in range(7)) + "\nagent(7)\n" + line()
+small = sys.argv[2] == "0"
+body = ("seen[1] = os.time() % 2 + math.random(1000) sg.map({ 1, 2 }, function(i) sg.sleep(math.random() / 100) seen[#seen + 1] = i end)" if small
+        else "\n".join(step(0) for _ in range(7))) + "\nagent(7)\n" + ("" if small else line())
 print(f'''local sg = require "sandglass"
 local box <close> = sg.sandbox {{ name = "b", accept = "reduced" }}
 local seen, adds, agents = {{}}, 0, 0
@@ -66,8 +69,20 @@ P
 sessions=$HOME/.local/share/sandglass/sessions
 replies() { "$sg" events "$1" --json | grep -c '"kind":"model.reply"'; }
 RANDOM=$seed
-for i in $(seq "$scripts"); do
-	python3 make.py $((seed + i)) >script.lua
+fork_at() { # event: what is wrong of the fork there goes to files rows.N, ends.N, calls.N, records.N
+	local at=$1 fork
+	timeout 60 "$sg" fork "$file#$at" --no-tui -q --name "f$at" >"fork.$at" 2>&1 </dev/null
+	fork=$(ls -t "$sessions"/*-f"$at"-*.glass 2>/dev/null | head -1)
+	[ -n "$fork" ] || { cp "fork.$at" "ends.$at"; return; }
+	grep -q 'the files are right' "fork.$at" || cp "fork.$at" "ends.$at"
+	python3 same.py "$file" "$fork" "$at" >"same.$at" 2>&1 || cp "same.$at" "rows.$at"
+	[ "$(replies "$fork")" = "$models" ] || replies "$fork" >"calls.$at"
+	"$sg" verify "$fork" >"verify.$at" 2>&1 || cp "verify.$at" "records.$at"
+	[ -n "${KEEP:-}" ] || rm -f "$fork"
+}
+wrong() { find . -maxdepth 1 -name "$1.[0-9]*" -printf '%f ' -exec sed 's/^/#   /' {} + >"$t/out"; find . -maxdepth 1 -name "$1.[0-9]*" -printf '%f '; }
+for i in $(seq "$begin" "$scripts"); do # 0: the small one
+	python3 make.py $((seed + i)) "$i" >script.lua
 	timeout 60 "$sg" run --no-tui -q script.lua >"$t/out" 2>&1 </dev/null
 	like "$(cat "$t/out")" 'the files are right' "script $i: runs (seed $((seed + i)))"
 	file=$(ls -t "$sessions"/*.glass | head -1)
@@ -86,24 +101,19 @@ for i in $(seq "$scripts"); do
 	last=$(printf '%s\n' "$events" | grep '"host.end"' | grep -v plugin | tail -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 	models=$(replies "$file")
 	points=$(seq "$first" $((last - 1)))
-	[ $((last - first)) -gt "$forks" ] && points=$(for _ in $(seq "$forks"); do echo $((first + RANDOM * 32768 % (last - first) + RANDOM % 32768 % 97)); done | awk -v l="$last" '$1 < l' | sort -nu)
-	bad_rows= bad_ends= bad_calls= bad_records=
-	for at in $points; do
-		timeout 60 "$sg" fork "$file#$at" --no-tui -q --name "f$at" >"$t/out" 2>&1 </dev/null
-		fork=$(ls -t "$sessions"/*-f"$at"-*.glass 2>/dev/null | head -1)
-		[ -n "$fork" ] || { bad_ends="$bad_ends $at:none"; continue; }
-		grep -q 'the files are right' "$t/out" || { bad_ends="$bad_ends $at"; cp "$t/out" "$t/bad.$at"; }
-		python3 same.py "$file" "$fork" "$at" >"$t/rows" 2>&1 || { bad_rows="$bad_rows $at"; sed 's/^/# /' "$t/rows"; }
-		[ "$(replies "$fork")" = "$models" ] || bad_calls="$bad_calls $at:$(replies "$fork")"
-		"$sg" verify "$fork" >/dev/null 2>&1 || bad_records="$bad_records $at"
-		[ -n "${KEEP:-}" ] || rm -f "$fork"
+	[ "$i" -gt 0 ] && [ $((last - first)) -gt "$forks" ] && points=$(for _ in $(seq "$forks"); do echo $((first + RANDOM * 32768 % (last - first) + RANDOM % 32768 % 97)); done | awk -v l="$last" '$1 < l' | sort -nu)
+	busy=0
+	for at in $points; do # four at once: most of a fork's time is waiting
+		[ $busy -lt 4 ] || { wait -n; busy=$((busy - 1)); }
+		fork_at "$at" &
+		busy=$((busy + 1))
 	done
-	for f in "$t"/bad.*; do [ -f "$f" ] && { cp "$f" "$t/out"; rm -f "$f"; }; done
+	wait
 	nr=$(echo $points | wc -w)
-	is "$bad_rows" '' "script $i: forks at $nr of events $first..$((last - 1)) repeat the events before exactly"
-	is "$bad_calls" '' "script $i: they repeat no model call ($models of them)"
-	is "$bad_ends" '' "script $i: they go on with the files of then, and end well"
-	is "$bad_records" '' "script $i: they verify"
-	rm -f "$t"/base.glass "$sessions"/*.glass
+	is "$(wrong rows)" '' "script $i: forks at $nr of events $first..$((last - 1)) repeat the events before exactly"
+	is "$(wrong calls)" '' "script $i: they repeat no model call ($models of them)"
+	is "$(wrong ends)" '' "script $i: they go on with the files of then, and end well"
+	is "$(wrong records)" '' "script $i: they verify"
+	rm -f "$t"/base.glass "$sessions"/*.glass {rows,ends,calls,records}.[0-9]*
 done
 finish

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/mcp/said.h"
 #include "app/mcp/serve.h"
 #include "base/mem.h"
 
@@ -138,16 +139,6 @@ static const char *method_of(enum what w)
 	return name[w];
 }
 
-static const json_t *tool_named(const struct mcp_client *c, const char *name)
-{
-	size_t i;
-	const json_t *t;
-	json_array_foreach(c->tools, i, t)
-		if (name && !strcmp(json_str(t, "name", ""), name))
-			return t;
-	return NULL;
-}
-
 static void send_note(struct mcp_client *c, const char *method, json_t *params)
 {
 	json_t *msg = rpc_note(method, params);
@@ -220,7 +211,7 @@ static void ask(struct mcp_client *c, struct asked *a, json_t *params)
 	}
 	json_t *id = json_integer((json_int_t)a->id), *msg = rpc_request(id, method, params);
 	const struct mcp_send m = { .msg = msg, .id = a->id, .method = method, .name = a->name, .version = c->version,
-				    .tool = tool_named(c, a->name), .args = a->args, .modern = c->modern };
+				    .tool = mcp_tool_named(c->tools, a->name), .args = a->args, .modern = c->modern };
 	json_decref(id);
 	c->ops->send(c->self, &m);
 	json_decref(msg);
@@ -271,12 +262,7 @@ static void keep_words(struct mcp_client *c, const json_t *r, const json_t *info
 
 static void discovered(struct mcp_client *c, const json_t *r)
 {
-	size_t i;
-	const json_t *v;
-	bool known = false;
-	json_array_foreach(json_object_get(r, "supportedVersions"), i, v)
-		known |= json_is_string(v) && !strcmp(json_string_value(v), MCP_MODERN);
-	if (!known)
+	if (!mcp_names_modern(json_object_get(r, "supportedVersions")))
 		initialize(c);
 	else
 		keep_words(c, r, json_object_get(json_object_get(r, "_meta"), META "serverInfo"));
@@ -285,10 +271,7 @@ static void discovered(struct mcp_client *c, const json_t *r)
 static void initialized(struct mcp_client *c, const json_t *r)
 {
 	const char *v = json_str(r, "protocolVersion", "");
-	bool known = false;
-	for (size_t i = 1; mcp_versions[i]; i++)
-		known |= !strcmp(mcp_versions[i], v);
-	if (!known) {
+	if (!mcp_is_older(v)) {
 		fail_open(c, ERR_UNSUPPORTED, "the server speaks a protocol version that is not known here", v);
 		return;
 	}
@@ -313,56 +296,6 @@ static void begin_list(struct mcp_client *c)
 	c->listing = json_array();
 	c->pages = 0;
 	list_page(c, NULL);
-}
-
-/* "x-mcp-header": a token, on a plain value, each name once; a tool with another one must not be used. */
-static bool good_headers(const json_t *schema, json_t *seen, bool reachable)
-{
-	static const char token[] = "!#$%&'*+-.^_`|~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
-	const char *key;
-	json_t *p;
-	if (!json_is_object(schema))
-		return true;
-	const json_t *named = json_object_get(schema, "x-mcp-header");
-	if (named) {
-		const char *name = json_is_string(named) ? json_string_value(named) : "", *type = json_str(schema, "type", "");
-		CLEANUP(free_ptr) char *low = xstrdup(name);
-		for (char *c = low; *c; c++)
-			*c = (char)(*c >= 'A' && *c <= 'Z' ? *c + 32 : *c);
-		if (!*name || strspn(name, token) != strlen(name) || json_object_get(seen, low) || !reachable ||
-		    (strcmp(type, "string") != 0 && strcmp(type, "integer") != 0 && strcmp(type, "boolean") != 0))
-			return false;
-		json_put_flag(seen, low, true);
-	}
-	json_object_foreach((json_t *)(uintptr_t)schema, key, p) {
-		const char *inner;
-		json_t *sub;
-		size_t i;
-		bool properties = !strcmp(key, "properties");
-		if (properties) {
-			json_object_foreach(p, inner, sub)
-				if (!good_headers(sub, seen, reachable))
-					return false;
-		} else if (json_is_array(p)) {
-			json_array_foreach(p, i, sub)
-				if (!good_headers(sub, seen, false))
-					return false;
-		} else if (!good_headers(p, seen, false)) {
-			return false;
-		}
-	}
-	return true;
-}
-
-static bool good_tool(const struct mcp_client *c, const json_t *t)
-{
-	CLEANUP(json_release) json_t *seen = json_object();
-	if (c->modern && !good_headers(json_object_get(t, "inputSchema"), seen, true))
-		return false;
-	const char *name = json_str(t, "name", "");
-	size_t n = strlen(name);
-	return n && n <= 128 && strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-/") == n &&
-	       json_is_object(json_object_get(t, "inputSchema"));
 }
 
 static void list_done(struct mcp_client *c)
@@ -394,12 +327,7 @@ static void listed(struct mcp_client *c, const json_t *r)
 	json_t *t;
 	const char *next = json_str(r, "nextCursor", NULL);
 	json_array_foreach(json_object_get(r, "tools"), i, t) {
-		bool twice = false;
-		size_t k;
-		const json_t *have;
-		json_array_foreach(c->listing, k, have)
-			twice |= !strcmp(json_str(have, "name", ""), json_str(t, "name", ""));
-		if (good_tool(c, t) && !twice && json_array_size(c->listing) < TOOLS_MAX)
+		if (mcp_good_tool(t, c->modern) && !mcp_tool_named(c->listing, json_str(t, "name", "")) && json_array_size(c->listing) < TOOLS_MAX)
 			json_array_append(c->listing, t);
 		else
 			say(c, "a tool of the server is left out: its name or schema cannot be used");
@@ -499,21 +427,14 @@ static void answer(struct mcp_client *c, const struct rpc_msg *m)
 	else
 		err_set(&err, ERR_INVALID, "%.300s (error %" PRId64 ")", m->message, m->code);
 	if (a->what == ASK_DISCOVER && (m->code == RPC_VERSION || m->code == RPC_HEADERS || m->code == RPC_CAPABILITY)) {
-		size_t k;
-		const json_t *v;
-		bool old = false, ours = false;
-		json_array_foreach(json_object_get(m->data, "supported"), k, v)
-			ours |= json_is_string(v) && !strcmp(json_string_value(v), MCP_MODERN);
-		if (ours && !c->asked_twice) { /* it says no and yes: once more */
+		const json_t *versions = json_object_get(m->data, "supported");
+		if (mcp_names_modern(versions) && !c->asked_twice) { /* it says no and yes: once more */
 			c->asked_twice = true;
 			asked_free(a);
 			ask(c, new_asked(c, ASK_DISCOVER, PROBE_MS), json_object());
 			return;
 		}
-		json_array_foreach(json_object_get(m->data, "supported"), k, v)
-			for (size_t n = 1; json_is_string(v) && mcp_versions[n]; n++)
-				old |= !strcmp(mcp_versions[n], json_string_value(v));
-		if (!old) {
+		if (!mcp_names_older(versions)) {
 			asked_free(a);
 			fail_open(c, ERR_UNSUPPORTED, "server/discover", err.text);
 			return;
@@ -682,40 +603,4 @@ const char *mcp_client_instructions(const struct mcp_client *c)
 uint64_t mcp_client_strange(const struct mcp_client *c)
 {
 	return c->strange;
-}
-
-json_t *mcp_result_text(const json_t *result)
-{
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	json_t *o = json_object(), *structured = json_object_get(result, "structuredContent");
-	size_t i;
-	const json_t *item;
-	int64_t images = 0;
-	json_array_foreach(json_object_get(result, "content"), i, item) {
-		const char *type = json_str(item, "type", ""), *said = json_str(item, "text", NULL);
-		const json_t *res = json_object_get(item, "resource");
-		if (text.len)
-			buf_putc(&text, '\n');
-		if (said) {
-			buf_puts(&text, said);
-		} else if (json_str(res, "text", NULL)) {
-			buf_puts(&text, json_str(res, "text", ""));
-		} else if (res || json_str(item, "uri", NULL)) {
-			buf_printf(&text, "[%.300s]", json_str(res ? res : item, "uri", "resource"));
-		} else {
-			images++;
-			buf_printf(&text, "[%.40s %.80s, %zu bytes of base64]", type, json_str(item, "mimeType", ""),
-				   strlen(json_str(item, "data", "")));
-		}
-	}
-	if (!text.len && structured) {
-		CLEANUP(free_ptr) char *dump = json_dump_str(structured);
-		buf_puts(&text, dump);
-	}
-	json_put_bytes(o, "text", buf_cstr(&text), text.len);
-	json_put(o, "structured", json_incref(structured));
-	json_put_flag(o, "is_error", json_flag(result, "isError", false));
-	if (images)
-		json_put_int(o, "images", images);
-	return o;
 }

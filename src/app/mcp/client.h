@@ -68,7 +68,4 @@ const json_t *mcp_client_info(const struct mcp_client *c);  /* the server's name
 const char *mcp_client_instructions(const struct mcp_client *c); /* may be NULL */
 uint64_t mcp_client_strange(const struct mcp_client *c); /* messages that made no sense */
 
-/* What a CallToolResult says, as text and data. Returns owned. */
-json_t *mcp_result_text(const json_t *result);
-
 #endif
