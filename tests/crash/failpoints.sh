@@ -32,7 +32,7 @@ for point in $points; do
 			[ -f "$1" ] || { ok 0 "$point:$pass: nothing was begun"; continue; }
 			id=$1
 		}
-		for _ in $(seq 100); do "$sg" ls --live 2>/dev/null | grep -q . || break; sleep 0.05; done
+		for _ in $(seq 600); do "$sg" ls --live 2>/dev/null | grep -q . || break; sleep 0.05; done
 		"$sg" verify "$id" >"$t/out" 2>&1 || { ok 1 "$point:$pass: verifies after the kill"; continue; }
 		if "$sg" ls 2>/dev/null | grep -q 'broken off'; then
 			timeout 60 "$sg" resume "$id" --no-input >"$t/out" 2>&1 </dev/null
