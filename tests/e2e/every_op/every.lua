@@ -185,6 +185,7 @@ good("store.keys", { store = "every" }, function(v) return #v.keys == 4 and v.ke
 -- what the project says
 good("instructions", { box = box }, function(v) return #v.files == 0 and #v.skills == 0 end)
 bad("instructions", { box = 99999 }, "backend", "in no box")
+bad("check", { file = "none.lua" }, "io", "of a file that is not there")
 bad("skill", { box = box, path = "none/SKILL.md", hash = "" }, "io", "that is not there")
 
 -- the machine, time, modules
