@@ -65,7 +65,8 @@ local sg = {}
 ---@field repo string|table<string,string>?
 ---@field repos table<string,string>?  # { api = "../api" }: each at /workspace/NAME
 ---@field copy boolean?
----@field net "none"|string[]?         # "host:port" that may be reached
+---@field net "none"|string[]|{ only: sg.Proxy }|nil  # "host:port" that may be reached
+---@field proxies sg.Proxy[]?          # what it reaches with credentials of the host side
 ---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? }?
 ---@field env table<string,string>?
 ---@field keep boolean?
@@ -680,6 +681,41 @@ function Store:keys() end
 ---@param name string
 ---@return sg.Secret
 function sg.secret(name) end
+
+---@class sg.ProxyRoute
+---@field provider string?            # of models: its address, key and dialect ("anthropic", "openai", a row of the configuration)
+---@field url string?                 # else where it leads; default https://NAME
+---@field speak "anthropic"|"openai"|"gemini"|nil  # it is a model's API: calls are recorded, counted, gated
+---@field git boolean?                # git over HTTP: a push waits for a decision, with the refs that it would move
+---@field rewrite boolean?            # addresses of the routes in JSON and HTML answers become the proxy's (registries)
+---@field allow string[]?             # "GET /x/*"; default: GET and HEAD
+---@field header table<string, string|sg.Secret|(string|sg.Secret)[]>?
+---@field basic { user: string?, password: sg.Secret }?
+
+---@class sg.ProxyOpts
+---@field name string?
+---@field routes table<string, sg.ProxyRoute>
+---@field tool_gate boolean?          # default true: calls in answers are judged before the agent sees them
+---@field budget { usd: number?, tokens: integer?, calls: integer? }?
+---@field prompt_host string?         # file whose text is put before the system prompt, outside of the box
+
+---@class sg.Proxy
+---@field url string                  # as the box sees it; routes are below it, by name
+---@field urls table<string, string>
+---@field key string                  # what stands for the key in the box; worth nothing outside
+local Proxy = {}
+
+---@async
+---@return { calls: integer, ["in"]: integer, out: integer, uusd: integer, usd: number, refused: integer }?
+---@return sg.Error? err
+function Proxy:used() end
+function Proxy:close() end
+
+---The way of boxes to models, repositories and registries; credentials are put on outside, by name.
+---@async
+---@param o sg.ProxyOpts
+---@return sg.Proxy
+function sg.proxy(o) end
 
 ---@class sg.host
 sg.host = {}

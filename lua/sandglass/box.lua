@@ -1,6 +1,7 @@
 -- Boxes, processes, shells, snapshots, diffs: handles over the operations of the same names.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
+local proxy = require "sandglass.proxy"
 local call, fail = rt.call, rt.fail
 local type, pairs, ipairs, setmetatable, math = type, pairs, ipairs, setmetatable, math
 
@@ -404,7 +405,7 @@ end
 
 local SANDBOX = {
   name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
-  net = "string|list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
+  net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
   expose = "list",
   accept = "string", options = "table",
 }
@@ -459,6 +460,11 @@ function M.sandbox(o)
   if type(o.net) == "string" and o.net ~= "none" then
     fail("sandbox: net is \"none\" or a list of \"host:port\", not \"%s\"", o.net)
   end
+  local proxies, net = o.proxies, o.net
+  if type(net) == "table" and net.only then
+    check.options("sandbox: net", net, { only = "sg.Proxy" })
+    proxies, net = { net.only }, nil
+  end
   local limits
   if o.limits then
     local l = check.options("sandbox: limits", o.limits, BOX_LIMITS)
@@ -470,7 +476,7 @@ function M.sandbox(o)
   local v, err = call("box.open", {
     name = o.name, backend = o.backend or rt.env.backend, image = o.image, build = o.build,
     repo = repositories(o), copy = o.copy,
-    net = o.net,
+    net = net, proxies = proxy.specs(proxies),
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
     options = options,
   })

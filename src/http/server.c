@@ -38,6 +38,8 @@ struct http_visit { /* a connection; as a visit it lives in BUSY */
 	bool last;    /* no request after this one */
 	bool inside;  /* take_in is running */
 	bool tell;    /* DEAD: the owner does not know yet */
+	bool drained; /* the owner is to be told so, from the loop */
+	bool begun;   /* a stream of the owner's is under way */
 	void *tag;
 };
 
@@ -110,6 +112,7 @@ static void limit(struct http_visit *v)
 
 static void send_some(struct http_visit *v)
 {
+	bool drained = false;
 	while (v->state != DEAD && v->out.len > v->sent) {
 		ssize_t n = send(v->sock, v->out.data + v->sent, v->out.len - v->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (n < 0 && errno == EINTR)
@@ -123,6 +126,7 @@ static void send_some(struct http_visit *v)
 		v->sent += (size_t)n;
 	}
 	if (v->sent == v->out.len) {
+		drained = v->sent && v->state == BUSY && v->begun && v->server->ops->drained;
 		buf_release(&v->out);
 		v->sent = 0;
 		if (v->state == LINGER)
@@ -134,6 +138,7 @@ static void send_some(struct http_visit *v)
 		return;
 	watch(v);
 	limit(v);
+	v->drained |= drained;
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -146,7 +151,8 @@ static const char *reason(int status)
 	} table[] = { { 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
 		      { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" }, { 406, "Not Acceptable" },
 		      { 409, "Conflict" }, { 413, "Content Too Large" }, { 415, "Unsupported Media Type" },
-		      { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" }, { 503, "Service Unavailable" } };
+		      { 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" }, { 502, "Bad Gateway" },
+		      { 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 529, "Overloaded" } };
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
 		if (table[i].status == status)
 			return table[i].text;
@@ -170,6 +176,7 @@ static void answered(struct http_visit *v)
 	http_ask_release(&v->ask);
 	buf_release(&v->body);
 	v->tag = NULL;
+	v->begun = v->drained = false;
 	v->state = v->last ? LINGER : HEAD;
 	send_some(v);
 	if (v->state == HEAD && v->in.len && !v->inside)
@@ -196,6 +203,7 @@ void http_begin(struct http_visit *v, int status, const char *type, const char *
 {
 	if (v->state == DEAD)
 		return;
+	v->begun = true;
 	v->last |= v->ask.old; /* the end of the connection is that of the stream */
 	put_head(v, status, type, headers);
 	buf_puts(&v->out, v->ask.old ? "\r\n" : "Transfer-Encoding: chunked\r\n\r\n");
@@ -222,6 +230,23 @@ void http_finish(struct http_visit *v)
 	if (!v->ask.old)
 		buf_puts(&v->out, "0\r\n\r\n");
 	answered(v);
+}
+
+size_t http_queued(const struct http_visit *v)
+{
+	return v->out.len - v->sent;
+}
+
+bool http_begun(const struct http_visit *v)
+{
+	return v->begun;
+}
+
+void http_break(struct http_visit *v)
+{
+	if (v->state != DEAD)
+		die(v);
+	v->tell = false;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */
@@ -316,6 +341,13 @@ static void read_some(struct http_visit *v)
 	take_in(v);
 }
 
+static bool take_flag(bool *flag)
+{
+	bool was = *flag;
+	*flag = false;
+	return was;
+}
+
 static void on_socket(void *self, int fd, unsigned events)
 {
 	struct http_visit *v = self;
@@ -324,6 +356,10 @@ static void on_socket(void *self, int fd, unsigned events)
 		send_some(v);
 	if (v->state == DEAD)
 		return;
+	if (take_flag(&v->drained) && v->state == BUSY && !(events & LOOP_HUP)) {
+		v->server->ops->drained(v->server->self, v);
+		return;
+	}
 	if (v->state == BUSY) {
 		if (events & LOOP_HUP)
 			die(v);
@@ -434,6 +470,15 @@ int http_server_new(struct http_server **out, struct loop *l, const char *host, 
 	s->again = loop_timer_new(l, on_again, s);
 	*out = s;
 	return 0;
+}
+
+struct http_server *http_server_on(struct loop *l, int listener, size_t body_max, const struct http_server_ops *ops, void *self)
+{
+	struct http_server *s = NEW(struct http_server);
+	*s = (struct http_server){ .loop = l, .ops = ops, .self = self, .sock = listener, .body_max = body_max, .local = true };
+	s->watch = loop_fd_new(l, s->sock, LOOP_READ, on_accept, s);
+	s->again = loop_timer_new(l, on_again, s);
+	return s;
 }
 
 void http_server_free(struct http_server **sp)

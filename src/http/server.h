@@ -1,5 +1,5 @@
 /* HTTP/1.1 as a server, for few and mostly local clients (sandglass mcp serve --http): whole requests in, answers or
- * streams out.
+ * streams out; also what a box reaches its model through (src/app/inside).
  *
  *  1. Requests of one connection are answered one after another; each gets exactly one http_reply, or one http_begin and
  *     one http_finish. Until then its visit lives, unless gone() says that the client went away: then it is freed when
@@ -22,11 +22,15 @@ enum { HTTP_CLIENTS_MAX = 256, HTTP_QUEUE_MAX = 64 << 20 };
 struct http_server_ops {
 	void (*request)(void *self, struct http_visit *v);
 	void (*gone)(void *self, struct http_visit *v);
+	/* What was written is on its way to the last byte (http_queued is 0 again). May be NULL. */
+	void (*drained)(void *self, struct http_visit *v);
 };
 
 /* @host: an address or a name, e.g. "127.0.0.1", "::1", "localhost"; @port 0: a free one. @ops and @self are borrowed. */
 NODISCARD int http_server_new(struct http_server **out, struct loop *l, const char *host, uint16_t port, size_t body_max,
 			      const struct http_server_ops *ops, void *self, struct err *err);
+/* The same on a socket that listens already (taken; that of a box's own loopback, driver.h). Never NULL. */
+struct http_server *http_server_on(struct loop *l, int listener, size_t body_max, const struct http_server_ops *ops, void *self);
 /* Ends all connections, without gone(). Not from a callback. */
 void http_server_free(struct http_server **s);
 uint16_t http_server_port(const struct http_server *s);
@@ -43,5 +47,9 @@ void http_reply(struct http_visit *v, int status, const char *type, const char *
 void http_begin(struct http_visit *v, int status, const char *type, const char *const *headers);
 void http_write(struct http_visit *v, const void *bytes, size_t len);
 void http_finish(struct http_visit *v);
+size_t http_queued(const struct http_visit *v); /* bytes that the client has not taken */
+bool http_begun(const struct http_visit *v);    /* its stream has begun */
+/* Ends the connection at once: an answer that broke off must not look whole. @v is gone after, without gone(). */
+void http_break(struct http_visit *v);
 
 #endif

@@ -44,6 +44,7 @@ struct box_opts {
 	bool keep;                        /* what is on disk of it outlives the session */
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
+	json_t *proxies;                  /* what it reaches by credentials of ours (app/inside/proxy.h); nobody's but the session's */
 	json_t *driver;                   /* options of this driver only; borrowed */
 	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built). */
 	void (*progress)(void *self, const char *line, size_t len); void *progress_self;

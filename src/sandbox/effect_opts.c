@@ -26,6 +26,7 @@ static const struct row {
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
 	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
 	{ NULL, "call", ROW_INT64, offsetof(struct box_opts, call), 0 },
+	{ NULL, "proxies", ROW_JSON, offsetof(struct box_opts, proxies), 0 },
 	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
 };
 
@@ -155,7 +156,7 @@ static void value_from(struct owned_opts *to, const struct row *r, json_t *v)
 		repos_from(to, v);
 		break;
 	case ROW_JSON:
-		*FIELD(o, json_t *, r->at) = json_is_object(v) ? json_incref(v) : NULL;
+		*FIELD(o, json_t *, r->at) = json_is_object(v) || json_is_array(v) ? json_incref(v) : NULL;
 		break;
 	}
 }
@@ -183,5 +184,6 @@ void box_opts_copy(struct owned_opts *to, const struct box_opts *from)
 void box_opts_free(struct owned_opts *o)
 {
 	json_decref(o->o.driver);
+	json_decref(o->o.proxies);
 	arena_release(&o->arena);
 }

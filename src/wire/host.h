@@ -42,7 +42,7 @@
  *   module        {name} -> {text,path}: require. err io: not found. "sandglass.x.y" is lua/sandglass/x/y.lua and
  *                 "sandglass" its init.lua; others lie beside the script; a name that ends in .lua is a path there
  *   box.open      {name?,backend?,image?,repo?: path|{NAME:path},copy?,net?: "none"|["host:port"],
- *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,time_us},env?:{},user?,keep?,policy?,expose?:[],
+ *                 limits?:{mem_bytes,cpus_milli,pids,disk_bytes,time_us},env?:{},proxies?:[],user?,keep?,policy?,expose?:[],
  *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{},project?:true (its
  *                 repositories hold instructions or skills)}
  *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?: [..]|"none",user?,label?,
@@ -84,6 +84,11 @@
  *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?} (nl false: no line end)
  *   observe       TELL {events:[..]}: from now on exactly these
  *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
+ *   proxy.open    {name?,routes:{NAME: ROUTE},tool_gate?,limits?:{uusd,tokens,calls},prompt_host? (a file, by the script)} ->
+ *                 {proxy: what box.open takes in "proxies":[..] (src/app/inside/proxy.h),url,key (a placeholder),urls:{NAME}}.
+ *                 ROUTE = {provider} (of models) or {url?,speak?: "anthropic"|"openai"|"gemini",git?,rewrite?,allow?:[..],
+ *                 header?:{NAME: text, SECRET or list of both},basic?:{user,password: SECRET}}; without url: https://NAME
+ *   proxy.usage   {key} -> {calls,in,out,uusd,refused}
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add {store,key,value} -> {value}: a
  *                 number is added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};
@@ -104,7 +109,7 @@
  *   mcp.next      {} -> {request,tool,args,client} | {cancel: request} | {leave: client} | {eof:true}: what the
  *                 clients of `mcp serve` want; waits
  *   mcp.answer    {request,structured?,text?,blob?,path?,error?:bool} -> {}
- * A secret is {"$secret":"NAME"}: in host.exec's env values and stdin, in host.fetch's headers, in mcp.open's env and headers of a server on the
+ * A secret is {"$secret":"NAME"}: in proxy.open's header and basic, in host.exec's env values and stdin, in host.fetch's headers, in mcp.open's env and headers of a server on the
  * host; in no op of a box (err script). */
 #ifndef WIRE_HOST_H
 #define WIRE_HOST_H

@@ -370,6 +370,17 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 	case EV_MODEL_AGAIN:
 		*word = "again";
 		return arena_printf(a, "%s; asked again in %s", json_str(o, "why", ""), fmt_span(a, json_int(o, "wait_us", 0)));
+	case EV_PROXY_OPEN:
+		*word = "proxy";
+		return arena_printf(a, "%s, %zu routes", json_str(json_object_get(o, "proxy"), "name", ""),
+				    json_array_size(json_object_get(json_object_get(o, "proxy"), "routes")));
+	case EV_PROXY_REFUSED:
+		*word = "refused";
+		return arena_printf(a, "%s %s: %s", json_str(o, "method", ""), json_str(o, "path", ""), json_str(o, "why", ""));
+	case EV_PROXY_GATED:
+		*word = "gated";
+		return arena_printf(a, "the answer's calls are kept from the agent; the %s",
+				    strcmp(json_str(o, "then", ""), "end") ? "model is asked again" : "turn ends");
 	case EV_SECRET_WANTED:
 		*word = "secret";
 		return arena_printf(a, "%s is wanted", json_str(o, "name", ""));

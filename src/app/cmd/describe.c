@@ -323,6 +323,18 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 	case EV_MODEL_CALL:
 		put_key(b, "model", "asks ", out);
 		break;
+	case EV_PROXY_OPEN:
+		put_key(json_object_get(b, "proxy"), "name", "proxy ", out);
+		break;
+	case EV_PROXY_REFUSED:
+		put_key(b, "method", "refused: ", out);
+		put_key(b, "path", " ", out);
+		put_key(b, "why", ": ", out);
+		break;
+	case EV_PROXY_GATED:
+		buf_puts(out, "calls of the answer are kept from the agent; ");
+		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again" : "the turn ends");
+		break;
 	case EV_MODEL_REPLY:
 		reply(b, out);
 		break;

@@ -52,6 +52,15 @@ static void secret_ready(void *self, const char *value, size_t len, const struct
 		op_find(c->op)->start(c);
 }
 
+static bool secret_in(const json_t *j)
+{
+	struct strv names = STRV_INIT;
+	secret_names(j, &names);
+	bool any = names.nr > 0;
+	strv_release(&names);
+	return any;
+}
+
 /* The op begins when the vault has what it names. In a box nothing is ever given. */
 static void start_op(struct call *c, const struct op *op)
 {
@@ -59,6 +68,12 @@ static void start_op(struct call *c, const struct op *op)
 	secret_names(c->args, &c->secrets);
 	if (!c->secrets.nr) {
 		op->start(c);
+		return;
+	}
+	if (!strcmp(c->op, "box.open") && secret_in(json_object_get(c->args, "env"))) {
+		call_fail(c, "script", NULL, NULL, 0,
+			  "no secret enters a box: make a route for %s (sg.proxy: models, git, registries, any HTTP API) and give the box its "
+			  "address and placeholder instead", c->secrets.item[0]);
 		return;
 	}
 	if (!(op->flags & OP_SECRETS)) {

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "app/host/op.h"
+#include "app/inside/proxy.h"
 #include "app/model/model_call.h"
 #include "app/super/mcp_hub.h"
 #include "app/super/mcp_inbox.h"
@@ -44,6 +45,8 @@ static const struct op table[] = {
 	{ "tool.call", op_tool_call, 0 },
 	{ "budget.new", op_budget_new, 0 },
 	{ "budget.left", op_budget_left, 0 },
+	{ "proxy.open", op_proxy_open, OP_SECRETS },
+	{ "proxy.usage", op_proxy_usage, OP_ENDING },
 	{ "ask", op_ask, 0 },
 	{ "notify", op_notify, 0 },
 	{ "store.get", op_store_get, OP_ENDING },

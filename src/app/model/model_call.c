@@ -10,7 +10,7 @@
 struct models {
 	struct super *super;
 	struct providers *providers;
-	struct tape tape;
+	struct tape tape, wire; /* wire: never a cassette */
 	struct effector effector;
 	struct asked *open;
 };
@@ -45,6 +45,23 @@ json_t *models_names(const struct models *m)
 	return providers_names(m->providers);
 }
 
+struct tape *models_tape(struct models *m)
+{
+	return &m->tape;
+}
+
+struct tape *models_wire(struct models *m)
+{
+	m->wire = m->tape;
+	m->wire.cassette = NULL;
+	return &m->wire;
+}
+
+struct providers *models_providers(struct models *m)
+{
+	return m->providers;
+}
+
 static void asked_free(struct asked *a)
 {
 	for (struct asked **at = &a->models->open; *at; at = &(*at)->next)
@@ -73,11 +90,11 @@ void models_free(struct models **mp)
 
 /* --- the record --------------------------------------------------------------------------------------------------- */
 
-static void pool(struct super *s, json_t *ids, const void *bytes, size_t len)
+void models_pool(struct record *r, json_t *ids, const void *bytes, size_t len)
 {
 	struct hash h;
 	struct buf hex = BUF_INIT;
-	record_message(s->record, bytes, len, &h);
+	record_message(r, bytes, len, &h);
 	hex_append(&hex, h.b, HASH_LEN);
 	json_array_append_new(ids, json_string(buf_cstr(&hex)));
 	buf_release(&hex);
@@ -90,7 +107,7 @@ static json_t *pool_messages(struct super *s, const json_t *messages)
 	json_t *m;
 	json_array_foreach((json_t *)(uintptr_t)messages, i, m) {
 		char *text = json_dump_str(m);
-		pool(s, ids, text, strlen(text));
+		models_pool(s->record, ids, text, strlen(text));
 		free(text);
 	}
 	return record_list(s->record, ids);
@@ -146,7 +163,7 @@ static void on_sending(void *self, const char *url, const json_t *pieces)
 	size_t i, bytes = 0;
 	json_t *p;
 	json_array_foreach((json_t *)(uintptr_t)pieces, i, p) {
-		pool(s, ids, json_string_value(p), json_string_length(p));
+		models_pool(s->record, ids, json_string_value(p), json_string_length(p));
 		bytes += json_string_length(p);
 	}
 	json_put_str(body, "url", url);

@@ -14,6 +14,14 @@ NODISCARD int models_open(struct models **out, struct super *s, struct err *err)
 void models_free(struct models **m); /* calls under way are dropped */
 json_t *models_names(const struct models *m); /* of the providers; returns owned */
 
+/* What whoever else speaks with providers (app/inside) shares with it. */
+struct tape *models_tape(struct models *m);
+struct tape *models_wire(struct models *m); /* the same without a cassette */
+struct providers *models_providers(struct models *m);
+/* Pools @bytes as a message and appends its name to @ids (record_message, record_list). */
+struct record;
+void models_pool(struct record *r, json_t *ids, const void *bytes, size_t len);
+
 void op_model_call(struct call *c);
 
 #endif

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "app/host/op.h"
+#include "app/inside/proxy.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
 #include "app/super/project.h"
@@ -28,6 +29,7 @@ struct super_box {
 	struct call *opener; /* box.open that waits for it */
 	struct trees *trees; /* its files; NULL when the driver shows none */
 	struct net *net;     /* its way out; NULL = none */
+	struct proxies *proxies; /* what it reaches with credentials of ours; NULL = nothing */
 	struct disk_watch *disk; /* holds it to its limit; NULL = it has none */
 	const struct old_snap *adopt; /* its files are to become those of these; borrowed from the resume */
 	size_t nr_adopt;
@@ -61,6 +63,7 @@ static void drop(struct super *s, struct super_box *b)
 			break;
 		}
 	net_free(&b->net);
+	proxies_free(&b->proxies);
 	disk_watch_free(&b->disk);
 	trees_free(&b->trees);
 	free(b->name);
@@ -74,6 +77,14 @@ void super_box_release(struct super *s)
 	struct err err = ERR_INIT;
 	if (s->state_dir && !s->keep_boxes && dir_remove(s->state_dir, &err) < 0)
 		fprintf(stderr, "sandglass: %s\n", err.text);
+}
+
+json_t *super_box_proxy_usage(struct super *s, const char *key)
+{
+	json_t *sum = json_object();
+	for (struct super_box *b = s->box; b; b = b->next)
+		proxies_usage(b->proxies, key, sum);
+	return sum;
 }
 
 bool super_box_busy(struct super *s)
@@ -179,7 +190,7 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		const char *script, *record;
 	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" }, { "cpus_milli", "cpu_milli" },
 		      { "pids", "pids" },	    { "time_us", "wall_us" } };
-	static const char *const same[] = { "keep", "options" };
+	static const char *const same[] = { "keep", "options", "proxies" };
 	CLEANUP(json_release) json_t *lim = over(s, args, "limits"), *vars = over(s, args, "env");
 	const json_t *net = json_object_get(args, "net");
 	json_t *limits = json_object(), *repos = json_array(), *roots = json_object_get(args, "roots");
@@ -246,6 +257,8 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 	s->box = b;
 	if (o.o.net)
 		b->net = net_new(s, b->id, o.o.host, o.o.nr_hosts);
+	if (json_array_size(o.o.proxies))
+		b->proxies = proxies_new(s, b->id, o.o.proxies);
 	box_opts_free(&o);
 	return b;
 }
@@ -467,6 +480,8 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 	sb->disk = disk_watch_new(s, b, boxes_opts(s->boxes, box));
 	if (sb->net)
 		net_attach(sb->net, b);
+	if (sb->proxies)
+		proxies_attach(sb->proxies, b);
 	if (b->driver->tree)
 		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
 	else if (sb->reopened)

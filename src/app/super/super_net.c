@@ -149,13 +149,13 @@ static void on_ended(void *self, uint64_t ticket, const struct egress_end *e)
 static const struct egress_ops egress_ops = { .ask = on_ask, .ended = on_ended };
 
 /* The list is the script author's word: a rule that allows, which every stricter rule of a policy file still beats. */
-static void add_rule(struct super *s, const char *box, const json_t *allow)
+void net_allow(struct super *s, const char *file, const char *box, const json_t *allow)
 {
 	struct policy *p;
 	struct err err = ERR_INIT;
 	CLEANUP(json_release) json_t *doc = json_object();
 	json_t *rules = json_array(), *rule = json_object();
-	json_put_str(doc, "file", "(sandbox option net)");
+	json_put_str(doc, "file", file);
 	json_put_str(rule, "name", "net");
 	json_put_str(rule, "verdict", "allow");
 	json_put_int(rule, "line", 1);
@@ -181,7 +181,7 @@ struct net *net_new(struct super *s, uint64_t box, const char *const *host, size
 		strv_push(&n->allow, host[i]);
 		json_array_append_new(allow, json_bytes_z(host[i]));
 	}
-	add_rule(s, boxes_name(s->boxes, box), allow);
+	net_allow(s, "(sandbox option net)", boxes_name(s->boxes, box), allow);
 	return n;
 }
 

@@ -1,0 +1,198 @@
+/* Calls of tools in an answer, one action each, before the agent sees them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/inside/inner.h"
+#include "app/inside/tool_spec.h"
+
+enum { TOOLS_MAX = 1024, RESULT_MAX = 64 << 10 };
+
+static void tool_unlink(struct tool *t)
+{
+	for (struct tool **at = &t->proxy->tools; *at; at = &(*at)->next)
+		if (*at == t) {
+			*at = t->next;
+			return;
+		}
+}
+
+static void tool_free(struct tool *t)
+{
+	tool_unlink(t);
+	t->gone = true;
+	t->flow = NULL;
+	if (t->open)
+		return;
+	free(t->id);
+	free(t);
+}
+
+/* Agents that never send their results must not make us grow. */
+static struct tool *tool_new(struct flow *f, size_t index)
+{
+	struct proxy *p = f->proxy;
+	struct tool *t = NEW(struct tool), *old = NULL;
+	size_t nr = 0;
+	for (struct tool *i = p->tools; i; i = i->next, nr++)
+		if (!i->open)
+			old = i; /* the last of the list is the oldest */
+	if (nr >= TOOLS_MAX && old)
+		tool_free(old);
+	t->proxy = p;
+	t->flow = f;
+	t->index = index;
+	t->id = xstrdup(f->answer.call[index].id);
+	t->next = p->tools;
+	p->tools = t;
+	return t;
+}
+
+static void permit(void *self, struct action *a)
+{
+	(void)self;
+	action_ended(a, END_OK, NULL);
+}
+
+static void no_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self;
+	(void)a;
+	(void)how; /* it has ended before anybody could ask */
+}
+
+static char *refusal(const struct action_result *res)
+{
+	if (res->end == END_CANCELLED || res->end == END_KILLED)
+		return xasprintf("Stopped by a person. %s", res->why ? res->why : "");
+	if (res->end == END_BUDGET)
+		return xstrdup("The budget is used up.");
+	return xasprintf("Refused%s%s%s%s", res->rule ? " by rule " : "", res->rule ? res->rule : "", res->why ? ": " : ".",
+			 res->why ? res->why : "");
+}
+
+/* A person's edit cannot be put into the model's mouth: it is told, and asks for that instead. */
+static char *edited(const struct action_result *res)
+{
+	const json_t *ran = json_object_get(res->body, "ran");
+	const char *cmd = json_str(ran, "cmd", NULL);
+	return cmd ? xasprintf("A person wants this instead: %s", cmd) : xstrdup("A person wants this done otherwise.");
+}
+
+static void done(void *self, const struct action_result *res)
+{
+	struct tool *t = self;
+	struct flow *f = t->flow;
+	t->open = false;
+	t->flow = NULL;
+	if (t->gone) {
+		free(t->id);
+		free(t);
+		return;
+	}
+	if (!f)
+		return;
+	if (res->end != END_OK)
+		f->why[t->index] = refusal(res);
+	else if (res->edited)
+		f->why[t->index] = edited(res);
+	if (f->why[t->index])
+		tool_free(t);
+	if (--f->undecided == 0)
+		model_judged(f);
+}
+
+static void judge(struct flow *f, size_t i)
+{
+	struct answer_call *c = &f->answer.call[i];
+	CLEANUP(json_release) json_t *args = answer_call_args(c);
+	struct super *s = f->proxy->all->s;
+	struct tool *t = tool_new(f, i);
+	struct action_spec spec;
+	const struct action_client client = { .done = done, .self = t };
+	tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+	spec.cause = f->cause;
+	spec.agent = f->proxy->agent;
+	spec.box = f->proxy->all->box;
+	spec.parallel = true;
+	spec.said = f->answer.said.len ? buf_cstr(&f->answer.said) : NULL;
+	t->effector = (struct effector){ .name = "tool", .start = permit, .cancel = no_cancel, .self = t };
+	t->open = true;
+	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
+	strv_release(&spec.argv);
+}
+
+void tools_judge(struct flow *f)
+{
+	size_t nr = f->answer.nr_calls;
+	f->why = xcalloc(nr + 1, sizeof(*f->why));
+	f->nr_why = nr;
+	f->undecided = nr;
+	if (f->answer.over || !nr) {
+		for (size_t i = 0; i < nr; i++)
+			f->why[i] = xstrdup("The answer is too long to be judged.");
+		model_judged(f);
+		return;
+	}
+	for (size_t i = 0; i < nr; i++)
+		judge(f, i);
+}
+
+void tools_observe(struct flow *f)
+{
+	struct super *s = f->proxy->all->s;
+	for (size_t i = 0; i < f->answer.nr_calls; i++) {
+		const struct answer_call *c = &f->answer.call[i];
+		struct tool *t = tool_new(f, i);
+		json_t *body = json_object(), *args = answer_call_args(c);
+		t->flow = NULL;
+		json_put_str(body, "name", c->name);
+		json_put_str(body, "where", "box");
+		if (args)
+			json_put(body, "args", args);
+		t->action = record_append_json(s->record, EV_TOOL_CALL, f->cause ? f->cause : f->proxy->all->box, f->proxy->agent, 0, 0, body);
+	}
+}
+
+static void on_result(void *self, const char *id, const char *text, bool error)
+{
+	struct proxy *p = self;
+	for (struct tool *t = p->tools; t; t = t->next) {
+		if (t->open || strcmp(t->id, id) != 0)
+			continue;
+		json_t *body = json_object();
+		size_t len = strlen(text);
+		json_put_flag(body, "ok", !error);
+		json_put_bytes(body, "text", text, len < RESULT_MAX ? len : RESULT_MAX);
+		if (len > RESULT_MAX)
+			json_put_int(body, "text_bytes", (int64_t)len);
+		json_put_flag(body, "claimed", true);
+		record_append_json(p->all->s->record, EV_TOOL_END, t->action, p->agent, 0, 0, body);
+		tool_free(t);
+		return;
+	}
+}
+
+void tools_results(struct proxy *p, enum speak speak, const json_t *req)
+{
+	speak_results(speak, req, on_result, p);
+}
+
+void tools_forget(struct flow *f)
+{
+	struct gate *g = f->proxy->all->s->gate;
+	for (struct tool *t = f->proxy->tools, *next; t; t = next) {
+		next = t->next;
+		if (t->flow != f)
+			continue;
+		uint64_t action = t->open ? t->action : 0;
+		tool_free(t);
+		if (action)
+			gate_cancel(g, action, "cancel", "the agent does not wait any more");
+	}
+}
+
+void tools_free(struct proxy *p)
+{
+	while (p->tools)
+		tool_free(p->tools);
+}

@@ -1,0 +1,544 @@
+#include "proxy/answer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void answer_init(struct answer *a, enum speak speak, bool stream, bool gate, const struct answer *after)
+{
+	*a = (struct answer){ .speak = speak, .stream = stream, .gate = gate, .blocks = json_array(), .open = -1 };
+	if (!after)
+		return;
+	a->headless = after->begun;
+	a->begun = after->begun;
+	a->shift = a->items = after->items;
+}
+
+void answer_release(struct answer *a)
+{
+	for (size_t i = 0; i < a->nr_calls; i++) {
+		free(a->call[i].id);
+		free(a->call[i].name);
+		buf_release(&a->call[i].args);
+		json_decref(a->call[i].item);
+	}
+	free(a->call);
+	free(a->id);
+	free(a->model);
+	free(a->stop);
+	json_decref(a->blocks);
+	buf_release(&a->said);
+	buf_release(&a->held);
+	buf_release(&a->event);
+	buf_release(&a->part);
+	buf_release(&a->sign);
+	*a = (struct answer){ 0 };
+}
+
+static void set(char **to, const char *value)
+{
+	if (!value || !*value)
+		return;
+	free(*to);
+	*to = xstrdup(value);
+}
+
+static void say(struct answer *a, const json_t *text)
+{
+	size_t len = json_is_string(text) ? json_string_length(text) : 0;
+	if (!len)
+		return;
+	buf_append(&a->said, json_string_value(text), len);
+	if (a->text)
+		a->text(a->self, json_string_value(text), len);
+}
+
+static struct answer_call *call_new(struct answer *a, int64_t index, const char *id, const char *name)
+{
+	static struct answer_call none;
+	if (a->nr_calls == ANSWER_CALLS_MAX) {
+		a->over = true;
+		buf_reset(&none.args);
+		return &none;
+	}
+	GROW(a->call, a->nr_calls, a->cap_calls);
+	struct answer_call *c = &a->call[a->nr_calls++];
+	*c = (struct answer_call){ .id = xstrdup(id ? id : ""), .name = xstrdup(name ? name : "?"), .index = index };
+	return c;
+}
+
+static struct answer_call *call_at(struct answer *a, int64_t index)
+{
+	for (size_t i = a->nr_calls; i-- > 0;)
+		if (a->call[i].index == index)
+			return &a->call[i];
+	return NULL;
+}
+
+static void add_text(struct buf *b, const json_t *v)
+{
+	if (json_is_string(v))
+		buf_append(b, json_string_value(v), json_string_length(v));
+}
+
+static void add_json(struct buf *b, const json_t *v)
+{
+	if (json_is_string(v))
+		add_text(b, v);
+	else if (v)
+		json_dump_buf(v, b);
+}
+
+/* --- Anthropic ---------------------------------------------------------------------------------------------------- */
+
+static void anthropic_usage(struct answer *a, const json_t *u)
+{
+	if (!json_is_object(u))
+		return;
+	a->usage.known = true;
+	a->usage.cached = json_int(u, "cache_read_input_tokens", a->usage.cached);
+	a->usage.written = json_int(u, "cache_creation_input_tokens", a->usage.written);
+	if (json_object_get(u, "input_tokens"))
+		a->usage.in = json_int(u, "input_tokens", 0) + a->usage.cached + a->usage.written;
+	a->usage.out = json_int(u, "output_tokens", a->usage.out);
+}
+
+static void anthropic_block_end(struct answer *a)
+{
+	json_t *b = json_array_get(a->blocks, json_array_size(a->blocks) - 1);
+	const char *type = json_str(b, "type", "");
+	struct err none = ERR_INIT;
+	if (a->open < 0 || !b)
+		return;
+	if (!strcmp(type, "text"))
+		json_object_set_new(b, "text", json_stringn(buf_cstr(&a->part), a->part.len));
+	else if (!strcmp(type, "thinking"))
+		json_object_set_new(b, "thinking", json_stringn(buf_cstr(&a->part), a->part.len));
+	else if (a->part.len)
+		json_object_set_new(b, "input", json_parse(a->part.data, a->part.len, "input", &none));
+	if (a->sign.len)
+		json_object_set_new(b, "signature", json_stringn(a->sign.data, a->sign.len));
+	if (!json_object_get(b, "input") && !strcmp(type, "tool_use"))
+		json_object_set_new(b, "input", json_object());
+	a->open = -1;
+}
+
+static void anthropic_block(struct answer *a, int64_t index, const json_t *block)
+{
+	anthropic_block_end(a);
+	buf_reset(&a->part);
+	buf_reset(&a->sign);
+	a->open = index;
+	json_array_append_new(a->blocks, json_deep_copy(block));
+	if (!strcmp(json_str(block, "type", ""), "tool_use")) {
+		struct answer_call *c = call_new(a, index, json_str(block, "id", ""), json_str(block, "name", "?"));
+		if (json_object_size(json_object_get(block, "input")))
+			json_dump_buf(json_object_get(block, "input"), &c->args);
+	} else if (!strcmp(json_str(block, "type", ""), "text")) {
+		add_text(&a->part, json_object_get(block, "text"));
+		say(a, json_object_get(block, "text"));
+	} else if (json_object_get(block, "thinking")) {
+		add_text(&a->part, json_object_get(block, "thinking"));
+	}
+}
+
+static void anthropic_delta(struct answer *a, const json_t *e)
+{
+	const json_t *d = json_object_get(e, "delta");
+	const char *type = json_str(d, "type", "");
+	if (!strcmp(type, "text_delta")) {
+		add_text(&a->part, json_object_get(d, "text"));
+		say(a, json_object_get(d, "text"));
+	} else if (!strcmp(type, "thinking_delta")) {
+		add_text(&a->part, json_object_get(d, "thinking"));
+	} else if (!strcmp(type, "signature_delta")) {
+		add_text(&a->sign, json_object_get(d, "signature"));
+	} else if (!strcmp(type, "input_json_delta")) {
+		struct answer_call *c = call_at(a, json_int(e, "index", -1));
+		add_text(&a->part, json_object_get(d, "partial_json"));
+		if (c)
+			add_text(&c->args, json_object_get(d, "partial_json"));
+	}
+}
+
+static void anthropic_head(struct answer *a, const json_t *m)
+{
+	set(&a->id, json_str(m, "id", NULL));
+	set(&a->model, json_str(m, "model", NULL));
+	set(&a->stop, json_str(m, "stop_reason", NULL));
+	anthropic_usage(a, json_object_get(m, "usage"));
+}
+
+static void anthropic_event(struct answer *a, const json_t *e)
+{
+	const char *type = json_str(e, "type", "");
+	if (!strcmp(type, "message_start")) {
+		anthropic_head(a, json_object_get(e, "message"));
+	} else if (!strcmp(type, "content_block_start")) {
+		anthropic_block(a, json_int(e, "index", 0), json_object_get(e, "content_block"));
+	} else if (!strcmp(type, "content_block_delta")) {
+		anthropic_delta(a, e);
+	} else if (!strcmp(type, "content_block_stop")) {
+		anthropic_block_end(a);
+	} else if (!strcmp(type, "message_delta")) {
+		set(&a->stop, json_str(json_object_get(e, "delta"), "stop_reason", NULL));
+		anthropic_usage(a, json_object_get(e, "usage"));
+	} else if (!strcmp(type, "message_stop")) {
+		a->complete = true;
+	} else if (!strcmp(type, "error")) {
+		a->failed = true;
+	} else if (!strcmp(type, "message")) { /* a whole answer */
+		size_t i;
+		json_t *b;
+		anthropic_head(a, e);
+		json_array_foreach(json_object_get(e, "content"), i, b)
+			anthropic_block(a, (int64_t)i, b);
+		anthropic_block_end(a);
+		a->complete = true;
+	}
+}
+
+/* --- Chat Completions --------------------------------------------------------------------------------------------- */
+
+static void chat_call(struct answer *a, const json_t *f, size_t position)
+{
+	const json_t *fn = json_object_get(f, "function");
+	const char *id = json_str(f, "id", NULL), *name = json_str(fn, "name", NULL);
+	int64_t index = json_int(f, "index", (int64_t)position);
+	struct answer_call *c = call_at(a, index);
+	if (!c || (id && *id && *c->id && strcmp(id, c->id) != 0))
+		c = call_new(a, index, id, name);
+	else if (id && *id && !*c->id)
+		set(&c->id, id);
+	add_json(&c->args, json_object_get(fn, "arguments"));
+}
+
+static void chat_usage(struct answer *a, const json_t *u)
+{
+	if (!json_is_object(u))
+		return;
+	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "prompt_tokens", 0), .out = json_int(u, "completion_tokens", 0),
+					  .cached = json_int(json_object_get(u, "prompt_tokens_details"), "cached_tokens", 0) };
+}
+
+static void chat_event(struct answer *a, const json_t *e)
+{
+	const json_t *c = json_array_get(json_object_get(e, "choices"), 0);
+	const json_t *whole = json_object_get(c, "message"), *d = whole ? whole : json_object_get(c, "delta");
+	size_t i;
+	json_t *f;
+	set(&a->id, json_str(e, "id", NULL));
+	set(&a->model, json_str(e, "model", NULL));
+	chat_usage(a, json_object_get(e, "usage"));
+	a->failed |= json_object_get(e, "error") != NULL;
+	say(a, json_object_get(d, "content"));
+	json_array_foreach(json_object_get(d, "tool_calls"), i, f)
+		chat_call(a, f, i);
+	set(&a->stop, json_str(c, "finish_reason", NULL));
+	a->complete |= a->stop != NULL;
+}
+
+/* --- Responses ---------------------------------------------------------------------------------------------------- */
+
+/* Calls that the agent carries out, not the provider. */
+static bool agents_call(const json_t *item)
+{
+	static const char *const type[] = { "function_call", "custom_tool_call", "local_shell_call", "shell_call", "apply_patch_call",
+					    "computer_call" };
+	for (size_t i = 0; i < ARRAY_LEN(type); i++)
+		if (!strcmp(json_str(item, "type", ""), type[i]))
+			return true;
+	return false;
+}
+
+static void responses_item(struct answer *a, int64_t index, const json_t *item)
+{
+	json_array_append_new(a->blocks, json_deep_copy(item));
+	if (!agents_call(item))
+		return;
+	const char *type = json_str(item, "type", "");
+	struct answer_call *c = call_new(a, index, json_str(item, "call_id", json_str(item, "id", "")), json_str(item, "name", type));
+	c->custom = !strcmp(type, "custom_tool_call");
+	if (json_object_get(item, "arguments"))
+		add_json(&c->args, json_object_get(item, "arguments"));
+	else if (c->custom)
+		add_text(&c->args, json_object_get(item, "input"));
+	else
+		add_json(&c->args, json_object_get(item, "action") ? json_object_get(item, "action") : item);
+}
+
+static void responses_end(struct answer *a, const json_t *r)
+{
+	const json_t *u = json_object_get(r, "usage");
+	set(&a->id, json_str(r, "id", NULL));
+	set(&a->model, json_str(r, "model", NULL));
+	set(&a->stop, json_str(json_object_get(r, "incomplete_details"), "reason", NULL));
+	if (!json_is_object(u))
+		return;
+	a->usage = (struct answer_usage){ .known = true, .in = json_int(u, "input_tokens", 0), .out = json_int(u, "output_tokens", 0),
+					  .cached = json_int(json_object_get(u, "input_tokens_details"), "cached_tokens", 0) };
+}
+
+static void responses_whole(struct answer *a, const json_t *r)
+{
+	size_t i, k;
+	json_t *item, *part;
+	responses_end(a, r);
+	json_array_foreach(json_object_get(r, "output"), i, item) {
+		responses_item(a, (int64_t)i, item);
+		json_array_foreach(json_object_get(item, "content"), k, part)
+			if (!strcmp(json_str(part, "type", ""), "output_text"))
+				say(a, json_object_get(part, "text"));
+	}
+	a->complete = true;
+}
+
+static void responses_event(struct answer *a, const json_t *e)
+{
+	const char *type = json_str(e, "type", "");
+	if (!strcmp(json_str(e, "object", ""), "response")) {
+		responses_whole(a, e);
+	} else if (!strcmp(type, "response.output_text.delta")) {
+		say(a, json_object_get(e, "delta"));
+	} else if (!strcmp(type, "response.output_item.done")) {
+		responses_item(a, json_int(e, "output_index", 0), json_object_get(e, "item"));
+	} else if (!strcmp(type, "response.completed") || !strcmp(type, "response.incomplete")) {
+		responses_end(a, json_object_get(e, "response"));
+		a->complete = true;
+	} else if (!strcmp(type, "response.failed") || !strcmp(type, "error")) {
+		a->failed = true;
+	} else if (!strcmp(type, "response.created")) {
+		responses_end(a, json_object_get(e, "response"));
+	}
+}
+
+/* --- Gemini ------------------------------------------------------------------------------------------------------- */
+
+static void gemini_event(struct answer *a, const json_t *e)
+{
+	const json_t *c = json_array_get(json_object_get(e, "candidates"), 0), *u = json_object_get(e, "usageMetadata");
+	size_t i;
+	json_t *part;
+	if (json_is_array(e)) {
+		json_array_foreach(e, i, part)
+			gemini_event(a, part);
+		return;
+	}
+	set(&a->id, json_str(e, "responseId", NULL));
+	set(&a->model, json_str(e, "modelVersion", NULL));
+	a->failed |= json_object_get(e, "error") != NULL;
+	json_array_foreach(json_object_get(json_object_get(c, "content"), "parts"), i, part) {
+		const json_t *call = json_object_get(part, "functionCall");
+		json_array_append(a->blocks, part);
+		if (call) {
+			const char *name = json_str(call, "name", "?");
+			struct answer_call *n = call_new(a, (int64_t)a->nr_calls, json_str(call, "id", name), name);
+			json_t *args = json_object_get(call, "args");
+			if (args)
+				json_dump_buf(args, &n->args);
+		} else if (!json_flag(part, "thought", false)) {
+			say(a, json_object_get(part, "text"));
+		}
+	}
+	if (json_is_object(u))
+		a->usage = (struct answer_usage){
+			.known = true, .in = json_int(u, "promptTokenCount", 0),
+			.out = json_int(u, "candidatesTokenCount", 0) + json_int(u, "thoughtsTokenCount", 0),
+			.cached = json_int(u, "cachedContentTokenCount", 0),
+		};
+	set(&a->stop, json_str(c, "finishReason", NULL));
+	a->complete |= a->stop != NULL;
+}
+
+/* --- events out of bytes ------------------------------------------------------------------------------------------ */
+
+static void understand(struct answer *a, const json_t *e)
+{
+	switch (a->speak) {
+	case SPEAK_ANTHROPIC:
+		anthropic_event(a, e);
+		break;
+	case SPEAK_CHAT:
+		chat_event(a, e);
+		break;
+	case SPEAK_RESPONSES:
+		responses_event(a, e);
+		break;
+	case SPEAK_GEMINI:
+		gemini_event(a, e);
+		break;
+	case SPEAK_NONE:
+		break;
+	}
+}
+
+/* Does a call begin here? */
+static bool begins_call(const struct answer *a, const json_t *e)
+{
+	if (a->speak == SPEAK_RESPONSES && !strcmp(json_str(e, "type", ""), "response.output_item.added"))
+		return agents_call(json_object_get(e, "item"));
+	return a->nr_calls > 0;
+}
+
+static void note_passed(struct answer *a, const json_t *e)
+{
+	const char *type = json_str(e, "type", "");
+	a->begun = true;
+	if (!strcmp(type, "content_block_stop") || !strcmp(type, "response.output_item.done"))
+		a->items++;
+}
+
+/* Rule 3: an event of an answer that continues another one. false: it is left out. */
+static bool shifted(const struct answer *a, json_t *e, struct buf *out)
+{
+	const char *type = json_str(e, "type", NULL);
+	if (type && a->headless &&
+	    (!strcmp(type, "message_start") || !strcmp(type, "response.created") || !strcmp(type, "response.in_progress")))
+		return false;
+	const char *key = a->speak == SPEAK_ANTHROPIC ? "index" : "output_index";
+	if (json_is_integer(json_object_get(e, key)))
+		json_object_set_new(e, key, json_integer(json_int(e, key, 0) + (json_int_t)a->shift));
+	if (type)
+		buf_printf(out, "event: %s\n", type);
+	buf_puts(out, "data: ");
+	json_dump_buf(e, out);
+	buf_puts(out, "\n\n");
+	return true;
+}
+
+static void give(struct answer *a, const void *bytes, size_t len)
+{
+	if (!a->holding) {
+		a->pass(a->self, bytes, len);
+	} else if (a->held.len + len > ANSWER_HELD_MAX) {
+		a->over = true;
+	} else {
+		buf_append(&a->held, bytes, len);
+	}
+}
+
+/* The data of an event: all its data lines. */
+static void data_of(const char *p, size_t len, struct buf *out)
+{
+	const char *end = p + len;
+	while (p < end) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p)), *stop = nl ? nl : end;
+		size_t n = (size_t)(stop - p);
+		if (n && p[n - 1] == '\r')
+			n--;
+		if (n >= 5 && !memcmp(p, "data:", 5)) {
+			size_t skip = n > 5 && p[5] == ' ' ? 6 : 5;
+			if (out->len)
+				buf_putc(out, '\n');
+			buf_append(out, p + skip, n - skip);
+		}
+		p = nl ? nl + 1 : end;
+	}
+}
+
+static void on_event(struct answer *a, const char *raw, size_t len)
+{
+	CLEANUP(buf_release) struct buf data = BUF_INIT, again = BUF_INIT;
+	struct err none = ERR_INIT;
+	data_of(raw, len, &data);
+	CLEANUP(json_release) json_t *e = data.len ? json_parse(data.data, data.len, "event", &none) : NULL;
+	if (e)
+		understand(a, e);
+	if (!a->gate)
+		return; /* it has passed already */
+	if (!a->holding && e && begins_call(a, e))
+		a->holding = true;
+	if (e && !a->holding)
+		note_passed(a, e);
+	if (!a->shift && !a->headless)
+		give(a, raw, len);
+	else if (!e)
+		give(a, raw, len);
+	else if (shifted(a, e, &again))
+		give(a, again.data, again.len);
+}
+
+/* An event ends with an empty line. */
+static void split(struct answer *a)
+{
+	size_t from = 0, at = a->scanned;
+	const char *p = buf_cstr(&a->event);
+	for (; at < a->event.len; at++) {
+		if (p[at] != '\n')
+			continue;
+		size_t prev = at && p[at - 1] == '\r' ? at - 1 : at;
+		bool empty = prev == from || (prev > from && p[prev - 1] == '\n');
+		if (!empty)
+			continue;
+		on_event(a, p + from, at + 1 - from);
+		from = at + 1;
+	}
+	buf_drop(&a->event, from);
+	a->scanned = a->event.len;
+}
+
+void answer_feed(struct answer *a, const void *bytes, size_t len)
+{
+	if (!a->gate) {
+		a->pass(a->self, bytes, len);
+		a->begun = true;
+	}
+	if (a->event.len + len > ANSWER_HELD_MAX) {
+		a->over = true;
+		return;
+	}
+	buf_append(&a->event, bytes, len);
+	if (a->stream)
+		split(a);
+}
+
+void answer_end(struct answer *a)
+{
+	CLEANUP(buf_release) struct buf rest = a->event;
+	struct err none = ERR_INIT;
+	a->event = BUF_INIT;
+	if (a->stream && rest.len) {
+		on_event(a, rest.data, rest.len);
+	} else if (!a->stream) {
+		CLEANUP(json_release) json_t *e = rest.len ? json_parse(rest.data, rest.len, "answer", &none) : NULL;
+		if (e)
+			understand(a, e);
+		a->holding = a->gate && a->nr_calls;
+		if (a->gate)
+			give(a, buf_cstr(&rest), rest.len);
+	}
+	if (a->holding && !a->nr_calls && !a->over)
+		answer_pass(a);
+}
+
+void answer_pass(struct answer *a)
+{
+	a->holding = false;
+	if (a->held.len)
+		a->pass(a->self, a->held.data, a->held.len);
+	a->begun = true;
+	buf_release(&a->held);
+}
+
+json_t *answer_call_args(const struct answer_call *c)
+{
+	struct err none = ERR_INIT;
+	json_t *j = c->args.len && !c->custom ? json_parse(c->args.data, c->args.len, "arguments", &none) : NULL;
+	if (json_is_object(j))
+		return j;
+	json_decref(j);
+	return NULL;
+}
+
+const char *answer_stop(const struct answer *a)
+{
+	const char *s = a->stop ? a->stop : "";
+	if (a->nr_calls)
+		return "calls";
+	if (!strcmp(s, "max_tokens") || !strcmp(s, "length") || !strcmp(s, "max_output_tokens") || !strcmp(s, "MAX_TOKENS"))
+		return "length";
+	if (!strcmp(s, "refusal") || !strcmp(s, "content_filter") || !strcmp(s, "SAFETY"))
+		return "refused";
+	return "end";
+}

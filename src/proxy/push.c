@@ -1,0 +1,99 @@
+#include "proxy/push.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+void push_release(struct push *p)
+{
+	for (size_t i = 0; i < p->nr; i++)
+		free(p->ref[i].name);
+	free(p->ref);
+	*p = (struct push){ 0 };
+}
+
+static bool ends(const char *s, const char *with)
+{
+	size_t n = strlen(s), m = strlen(with);
+	return n > m && !strcmp(s + n - m, with);
+}
+
+static int hex4(const char *p)
+{
+	int v = 0;
+	for (int i = 0; i < 4; i++) {
+		const char *digits = "0123456789abcdef", *at = p[i] ? strchr(digits, p[i] | 0x20) : NULL;
+		if (!at)
+			return -1;
+		v = v * 16 + (int)(at - digits);
+	}
+	return v;
+}
+
+static size_t object_name(const char *p, size_t len)
+{
+	size_t n = 0;
+	while (n < len && strchr("0123456789abcdef", p[n]) && p[n])
+		n++;
+	return n == 40 || n == 64 ? n : 0;
+}
+
+/* "OLD NEW REF", perhaps with NUL and capabilities, perhaps with a line end. */
+static const char *command(struct push *out, const char *line, size_t len)
+{
+	size_t n = object_name(line, len);
+	if (len > 8 && !memcmp(line, "shallow ", 8))
+		return NULL;
+	if (len > 9 && !memcmp(line, "push-cert", 9))
+		return "a signed push cannot be read; push without --signed";
+	if (!n || len < 2 * n + 3 || line[n] != ' ' || object_name(line + n + 1, len - n - 1) != n || line[2 * n + 1] != ' ')
+		return "not a push that git makes";
+	const char *name = line + 2 * n + 2;
+	size_t size = len - 2 * n - 2;
+	const char *nul = memchr(name, 0, size);
+	size = nul ? (size_t)(nul - name) : size;
+	while (size && (name[size - 1] == '\n'))
+		size--;
+	if (!size || out->nr == PUSH_REFS_MAX)
+		return out->nr ? "a push of too many refs at once" : "not a push that git makes";
+	GROW(out->ref, out->nr, out->cap);
+	struct push_ref *r = &out->ref[out->nr++];
+	*r = (struct push_ref){ .name = xstrndup(name, size) };
+	memcpy(r->old, line, n);
+	memcpy(r->new, line + n + 1, n);
+	return NULL;
+}
+
+static const char *commands(struct push *out, const char *p, size_t len)
+{
+	while (len >= 4) {
+		int n = hex4(p);
+		if (n == 0) /* the pack follows */
+			return out->nr ? NULL : "a push that moves nothing";
+		if (n < 5 || (size_t)n > len)
+			return "not a push that git makes";
+		const char *why = command(out, p + 4, (size_t)n - 4);
+		if (why)
+			return why;
+		p += n;
+		len -= (size_t)n;
+	}
+	return "a push without its end";
+}
+
+const char *push_request(struct push *out, const char *method, const char *path, const char *query, const char *body, size_t len)
+{
+	bool get = !strcmp(method, "GET"), post = !strcmp(method, "POST");
+	*out = (struct push){ 0 };
+	if (get && ends(path, "/info/refs"))
+		return strstr(query, "service=git-upload-pack") || strstr(query, "service=git-receive-pack") ? NULL :
+												    "only git's smart protocol passes";
+	if (post && ends(path, "/git-upload-pack"))
+		return NULL;
+	if (!post || !ends(path, "/git-receive-pack"))
+		return "not a request that git makes";
+	if (len == 4 && !memcmp(body, "0000", 4))
+		return NULL; /* git asks whether it is let in before it sends much */
+	return commands(out, body, len);
+}

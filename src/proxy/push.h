@@ -1,0 +1,25 @@
+/* Git's smart HTTP protocol, as far as somebody in between must read it: which refs a push would move. No I/O.
+ * Source: git's gitprotocol-http and gitprotocol-pack. Fuzzed with the other parsers. Any thread. */
+#ifndef PROXY_PUSH_H
+#define PROXY_PUSH_H
+
+#include "base/buf.h"
+
+enum { PUSH_REFS_MAX = 512 };
+
+struct push_ref {
+	char *name;
+	char old[65], new[65]; /* object names in hexadecimal; all zeros: it does not exist (yet, or any more) */
+};
+
+struct push {
+	struct push_ref *ref;
+	size_t nr, cap;
+};
+
+/* NULL: a request that git makes; @out has the refs if it is a push (release it in every case). Else why not. @query "" or
+ * "?...". */
+const char *push_request(struct push *out, const char *method, const char *path, const char *query, const char *body, size_t len);
+void push_release(struct push *p);
+
+#endif

@@ -1,0 +1,119 @@
+#!/usr/bin/env bash
+# The proxy of a box: four dialects through it with the real key put on outside, what is refused, calls of tools that are
+# judged before the agent sees them, what is recorded; and that the key is nowhere.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v curl >/dev/null && command -v python3 >/dev/null || { skip "needs curl and python3"; finish; }
+sg=$SANDGLASS key=sk-REAL-7731 pids=
+stop_model() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
+trap stop_model EXIT
+export REAL=$key no_proxy=127.0.0.1,localhost
+cd "$t" || exit 1
+model() { # steps: the model's script; its port is $port
+	printf '%s' "$1" >steps.json
+	: >port
+	: >log
+	python3 "$here/inside/model.py" steps.json log >port 2>model.err &
+	pids="$pids $!"
+	wait_for 30 test -s port
+	port=$(cat port)
+}
+cat >ask.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { port = "", gate = true, calls = 0, "cmd" }
+local url = "http://127.0.0.1:" .. a.port
+local key = sg.secret "REAL"
+local px <close> = sg.proxy { name = "llm", tool_gate = a.gate, budget = a.calls > 0 and { calls = a.calls } or nil, routes = {
+  anthropic = { speak = "anthropic", url = url, header = { ["x-api-key"] = key } },
+  openai = { speak = "openai", url = url .. "/v1", header = { authorization = { "Bearer ", key } } },
+  gemini = { speak = "gemini", url = url, header = { ["x-goog-api-key"] = key } },
+} }
+local other <close> = sg.proxy { name = "other", routes = { anthropic = { speak = "anthropic", url = url } } }
+local box <close> = sg.sandbox { proxies = { px }, env = { K = px.key, U = px.url, OTHER = other.key } }
+local r = assert(box:exec(a.cmd))
+print(r.out .. r.err)
+local u = px:used()
+print(("used calls=%d in=%d out=%d refused=%d"):format(u.calls, u["in"], u.out, u.refused))
+L
+ask() { # options... command: output in $out, record in $file
+	timeout 90 "$sg" run --no-tui --no-input ${policy:+--policy "$policy"} ask.lua -- --port "$port" "$@" >"$t/out" 2>&1 </dev/null
+	status=$? file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	out=$(events | python3 -c 'import json, sys
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == "note": print(e["body"].get("text"))')
+}
+events() { "$sg" events "$file" --json 2>/dev/null; }
+H='-sS -N -m 30 -H content-type:application/json'
+anthropic="curl $H \$U/anthropic/v1/messages -H \"x-api-key: \$K\" -d '{\"model\":\"m-1\",\"stream\":true,\"tools\":[{\"name\":\"Bash\"}],\"messages\":[{\"role\":\"user\",\"content\":\"go\"}]}'"
+chat="curl $H \$U/openai/v1/chat/completions -H \"Authorization: Bearer \$K\" -d '{\"model\":\"m-1\",\"stream\":true,\"tools\":[{\"type\":\"function\",\"function\":{\"name\":\"bash\"}}],\"messages\":[{\"role\":\"user\",\"content\":\"go\"}]}'"
+responses="curl $H \$U/openai/v1/responses -H \"Authorization: Bearer \$K\" -d '{\"model\":\"m-1\",\"stream\":true,\"tools\":[{\"type\":\"function\",\"name\":\"exec_command\"}],\"input\":\"go\"}'"
+gemini="curl $H \"\$U/gemini/v1beta/models/m-1:streamGenerateContent?alt=sse\" -H \"x-goog-api-key: \$K\" -d '{\"tools\":[{\"functionDeclarations\":[{\"name\":\"run_shell_command\"}]}],\"contents\":[{\"role\":\"user\",\"parts\":[{\"text\":\"go\"}]}]}'"
+whole=${anthropic/\"stream\":true,/}
+
+# --- four dialects, and what is refused ---
+model '[{"bash":"echo hello > hello.txt"},{"text":"done"}]'
+ask "$anthropic; $chat; $responses; $gemini; $whole
+echo; echo ==refused; curl $H \$U/anthropic/v1/files -H \"x-api-key: \$K\"; curl $H \$U/anthropic/v1/messages -d '{}'
+curl $H \$U/anthropic/v1/messages -H 'x-api-key: sk-mine' -d '{}'; curl $H \$U/anthropic/v1/messages -H \"x-api-key: \$OTHER\" -d '{}'
+curl $H -m 3 http://127.0.0.1:$port/v1/messages; echo; echo found:\$(env | grep -c sk-REA[L]):\$(cat /proc/[0-9]*/environ 2>/dev/null | grep -c sk-REA[L])"
+is $status 0 "an agent's requests pass the proxy"
+is "$(printf '%s' "$out" | grep -c 'echo hello > hello.txt\|mand.*echo hello')" 6 "all of them have the call of the tool, whole or in its parts (four streams, one body)"
+like "$out" '"type": ?"message_stop"' "Anthropic: to the last event"
+like "$out" 'data: \[DONE\]' "Chat: to the last event"
+like "$out" 'response.completed' "Responses: to the last event"
+like "$out" 'used calls=5 in=6735 out=2055 refused=4' "tokens of four dialects are counted, refusals too"
+is "$(grep -c '"good": true' log)" 5 "the provider saw the real key, and nothing of what was refused"
+like "$out" 'no path that this proxy serves' "another path is refused"
+like "$out" 'no placeholder' "no placeholder: refused"
+like "$out" 'placeholder of another box' "the placeholder of another proxy: refused"
+like "$out" 'found:0:0' "the key is in no environment of the box"
+like "$out" "Couldn.t connect|Failed to connect" "there is no other way out"
+is "$(events | grep -c '"kind":"proxy.refused"')" 4 "each refusal is recorded"
+is "$(events | grep -c '"kind":"model.reply"')" 5 "each answer is recorded"
+is "$(events | grep '"kind":"action.requested"' | grep -c '"cmd":"echo hello > hello.txt"')" 5 "each call of a tool is an action"
+"$sg" verify "$file" >"$t/out" 2>&1
+ok $? "the record verifies"
+ask --no-gate "$anthropic"
+is "$(events | grep -c '"kind":"tool.call"')" 1 "without the gate calls are told, not judged"
+
+# --- judged before the agent sees it ---
+cat >deny.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "no-rm" { cmd = "rm ...", say = "Nothing is removed here." } }
+L
+policy=$t/deny.lua
+model '[{"say":"First.","bash":"rm -rf /workspace"},{"text":"I will not, then."}]'
+ask "$anthropic; $chat; $responses; $gemini"
+unlike "$out" 'rm -rf|"rm"' "a call that is refused never reaches the agent"
+is "$(printf '%s' "$out" | grep -c 'not, then')" 6 "the model was told and asked again, in each dialect; its other answer came"
+is "$(grep -c 'Nothing is removed here' log)" 4 "what the rule says stood in the second question"
+is "$(printf '%s' "$out" | grep -o '"message_start"' | sort -u | wc -l)" 1 "one head"
+is "$(events | grep -c '"kind":"proxy.gated"')" 4 "each is recorded"
+model '[{"bash":"rm -rf a"},{"bash":"rm -rf b"},{"bash":"rm -rf c"},{"bash":"rm -rf d"}]'
+ask "$anthropic; $whole"
+like "$out" 'turn ends here: tool calls were refused 3 times' "three in a row end the turn"
+is "$(wc -l <log)" 6 "and nothing more is asked"
+unlike "$out" 'rm -rf' "none of them reached the agent"
+policy=
+
+# --- limits, errors ---
+model '[{"status":529,"times":1,"then":{"text":"done"}}]'
+ask --calls 2 "$anthropic; $anthropic; $anthropic"
+like "$out" 'overloaded' "a provider's error is passed on as it is"
+like "$out" 'budget of this proxy is used up \(calls\)' "what is beyond the limit is refused before it is asked"
+is "$(wc -l <log)" 2 "and costs nothing"
+cat >env.lua <<'L'
+local sg = require "sandglass"
+sg.sandbox { env = { TOKEN = sg.secret "REAL" } }
+L
+timeout 60 "$sg" run --no-tui env.lua >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" 'no secret enters a box: make a route for REAL' "a secret in a box's environment is an error that names the way"
+
+# --- the key is nowhere ---
+is "$(grep -rlF "$key" "$HOME" "$XDG_RUNTIME_DIR" 2>/dev/null | wc -l)" 0 "no file of ours holds the key"
+for f in "$HOME"/.local/share/sandglass/sessions/*.glass; do
+	"$sg" events "$f" --json 2>/dev/null
+	"$sg" replay "$f" --screen 2>/dev/null
+done | grep -cF "$key" >"$t/found"
+is "$(cat "$t/found")" 0 "nor do events and screens"
+finish
