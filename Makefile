@@ -196,6 +196,7 @@ help:
 	@echo 'make demo        install what is missing, build, show the demo'
 	@echo 'make test        install what is missing, build, run every test (<= 20 minutes)'
 	@echo 'make check       unit tests, golden screens, one end to end (<= 2 minutes)'
+	@echo 'make test-agents the real agents from npm in boxes, with a scripted model (installs them: 2 GB)'
 	@echo 'make test-long   1,000 kills, soaks, long fuzzing'
 	@echo 'make bench       speed and size as ratios to their floors'
 	@echo 'make san         unit tests and the whole supervisor under ASan and UBSan'
@@ -218,6 +219,11 @@ test: deps
 	@$(MAKE) --no-print-directory all unit-programs helpers
 	@$(MAKE) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=$B tests/suite test
+
+test-agents: deps
+	@$(MAKE) --no-print-directory all
+	@tests/npm/agents.sh $B/agents
+	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents.sh
 
 test-long: deps
 	@$(MAKE) --no-print-directory all unit-programs helpers

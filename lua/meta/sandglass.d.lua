@@ -71,6 +71,7 @@ local sg = {}
 ---@field env table<string,string>?
 ---@field keep boolean?
 ---@field policy string?
+---@field roots string[]?   # read-only folders of this machine (programs outside of /usr)
 ---@field expose string[]?  # masked paths that the box shall see
 ---@field accept string?    # "reduced": go on with less isolation than asked for
 ---@field options table?    # of the backend
@@ -716,6 +717,35 @@ function Proxy:close() end
 ---@param o sg.ProxyOpts
 ---@return sg.Proxy
 function sg.proxy(o) end
+
+---@class sg.InsideOpts
+---@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"custom"
+---@field task string
+---@field name string?
+---@field model string?               # provider:name; default: that of the agent's profile
+---@field program string?             # where it lies in the box; default: found on its PATH
+---@field command string[]?           # of a custom one; the task is added
+---@field path string?                # more folders of programs, with ":" between them
+---@field roots string[]?             # read-only folders of this machine that it needs
+---@field repo string|table<string,string>?
+---@field env table<string,string>?
+---@field net string[]?
+---@field limits table?
+---@field budget { usd: number?, tokens: integer?, time: sg.Time?, actions: integer? }?
+---@field timeout sg.Time?
+---@field tool_gate boolean?
+---@field prompt_host string?
+---@field keep boolean?
+---@field accept string?
+---@field backend string?
+---@field on_event? fun(ev: table)    # what it prints, one JSON object at a time
+
+---Somebody else's agent in a box of its own; its model is reached through a proxy that has the key.
+---@async
+---@param o sg.InsideOpts
+---@return { ok: boolean, code: integer?, text: string, error: string?, box: sg.Box, usage: table, settings: string[] }?
+---@return sg.Error? err
+function sg.inside(o) end
 
 ---@class sg.host
 sg.host = {}

@@ -406,7 +406,7 @@ end
 local SANDBOX = {
   name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
   net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
-  expose = "list",
+  expose = "list", roots = "list",
   accept = "string", options = "table",
 }
 -- What one backend alone understands; it travels in the options.
@@ -478,7 +478,7 @@ function M.sandbox(o)
     repo = repositories(o), copy = o.copy,
     net = net, proxies = proxy.specs(proxies),
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
-    options = options,
+    options = options, roots = o.roots,
   })
   if not v then error(err, 0) end
   return M.handle(v)

@@ -3,7 +3,7 @@ local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 
 local sg = {}
-for _, part in ipairs { "box", "task", "text", "people", "outside", "args", "agent", "mcp", "proxy" } do
+for _, part in ipairs { "box", "task", "text", "people", "outside", "args", "agent", "mcp", "proxy", "inside" } do
   local ok, m = pcall(rt.require, "sandglass." .. part)
   if not ok then error(m, 0) end
   for name, value in pairs(m.sg or {}) do sg[name] = value end

@@ -10,6 +10,7 @@
 #include "app/cmd/cmd_inner.h"
 #include "app/config.h"
 #include "app/front/front.h"
+#include "app/front/inner_agent.h"
 #include "app/host/library.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
@@ -285,6 +286,38 @@ static int built_in(struct cmd_ctx *ctx, const char *task, json_t *o, struct err
 	return 0;
 }
 
+/* --agent NAME -e TASK: somebody else's agent does it, in a box. */
+static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct err *err)
+{
+	const char *name = cmd_opt(ctx, "agent"), *repo = cmd_opt(ctx, "repo") ? cmd_opt(ctx, "repo") : ".";
+	struct inner_agent a;
+	size_t len;
+	const char *text = library_file("agents/inside.lua", &len);
+	char full[PATH_MAX];
+	if (!realpath(repo, full))
+		return err_sys(err, "workspace '%s' cannot be used", repo);
+	if (!text)
+		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
+	if (inner_agent_find(&a, name, err) < 0)
+		return -1;
+	struct strv args = STRV_INIT;
+	const char *const pair[][2] = { { "--agent", name }, { "--repo", full }, { "--program", a.program }, { "--root", a.roots },
+					{ "--path", a.path }, { "--model", cmd_opt(ctx, "model") } };
+	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
+		if (pair[i][1] && *pair[i][1]) {
+			strv_push(&args, pair[i][0]);
+			strv_push(&args, pair[i][1]);
+		}
+	strv_push(&args, "--");
+	strv_push(&args, task);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : name);
+	json_put_bytes(o, "script", text, len);
+	json_put(o, "args", json_argv(args.item, args.nr));
+	strv_release(&args);
+	inner_agent_release(&a);
+	return 0;
+}
+
 static int print_plan(struct cmd_ctx *ctx, json_t *o)
 {
 	json_object_del(o, "script");
@@ -395,9 +428,14 @@ int cmd_run(struct cmd_ctx *ctx)
 	const char *task = cmd_opt(ctx, "execute");
 	if (!task && !cmd_word(ctx, 0))
 		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
+	if (cmd_has(ctx, "agent") && !task)
+		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
-	if (common_opts(ctx, o, &err) < 0 || (task ? built_in(ctx, task, o, &err) : load_script(ctx, o, &err)) < 0)
+	if (common_opts(ctx, o, &err) < 0 || 
+	    (cmd_has(ctx, "agent") ? inner_agent(ctx, task, o, &err) :
+	     task		   ? built_in(ctx, task, o, &err) :
+				     load_script(ctx, o, &err)) < 0)
 		return cmd_fail(ctx, &err);
 	if (cassette_opts(ctx, o, &err) < 0 || share_opts(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);

@@ -63,7 +63,8 @@ const char *library_find(const char *module, size_t *len_out)
 	for (char *p = base; *p; p++)
 		if (*p == '.')
 			*p = '/';
-	CLEANUP(free_ptr) char *plain = xasprintf("%s.lua", base);
+	bool agent = !strncmp(base, "sandglass/agents/", 17); /* profiles of inner agents lie with the plugins */
+	CLEANUP(free_ptr) char *plain = xasprintf("%s%s.lua", agent ? "plugins" : "", agent ? base + 9 : base);
 	CLEANUP(free_ptr) char *init = xasprintf("%s/init.lua", base);
 	const char *text = library_file(plain, len_out);
 	return text ? text : library_file(init, len_out);

@@ -212,7 +212,10 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		net_env(&env);
 	json_put(open, "limits", limits);
 	json_put(open, "net", json_is_array(net) ? json_incref((json_t *)(uintptr_t)net) : json_array());
-	json_put(open, "roots", json_incref(roots ? roots : s->opts->roots));
+	json_t *all = json_array();
+	json_array_extend(all, s->opts->roots);
+	json_array_extend(all, roots);
+	json_put(open, "roots", all);
 	json_put(open, "env", json_argv(env.item, env.nr));
 	json_put_flag(open, "accept_reduced",
 		      s->opts->accept_reduced || !strcmp(json_str(args, "accept", ""), "reduced"));

@@ -1,0 +1,25 @@
+-- The agent of `sandglass run --agent NAME TASK`: somebody else's program in a box, on a repository.
+local sg = require "sandglass"
+local a = sg.args { repo = "", agent = "claude", program = "", root = "", path = "", model = "", timeout = "", merge = true, "task" }
+
+local roots = {}
+for dir in a.root:gmatch "[^\n]+" do roots[#roots + 1] = dir end
+local function given(v) return v ~= "" and v or nil end
+local r, err = sg.inside {
+  agent = a.agent, task = a.task, program = given(a.program), model = given(a.model), repo = given(a.repo), roots = #roots > 0 and roots or nil,
+  path = given(a.path),
+  timeout = given(a.timeout),
+}
+if not r then sg.exit(err.exit, "%s", err) end
+if r.text ~= "" then print(r.text) end
+local u = r.usage
+print(("%d model calls, %d tokens in, %d out, $%.2f"):format(u.calls, u["in"], u.out, u.usd))
+local d = r.box:diff()
+if d and #d > 0 then
+  print(d:stat())
+  if a.merge and a.repo ~= "" and r.ok then
+    local ok, why = r.box:merge { into = a.repo, mode = "branch", branch = "sandglass/" .. a.agent, review = true }
+    if not ok then sg.exit(why.exit, "not merged: %s", why) end
+  end
+end
+if not r.ok then sg.exit(1, "the agent ended badly: %s", r.error or ("exit " .. tostring(r.code)) .. " " .. (r.err or "")) end

@@ -1,0 +1,26 @@
+-- Claude Code. As root inside of a box it wants IS_SANDBOX to skip its own questions; ours are asked at the proxy.
+local function text_of(content)
+  for _, b in ipairs(type(content) == "table" and content or {}) do
+    if b.type == "text" and b.text and b.text ~= "" then return b.text end
+  end
+end
+
+return {
+  name = "claude", about = "Claude Code (npm @anthropic-ai/claude-code)", program = "claude", versions = "2.1.329, 2.1.197",
+  install = "npm install @anthropic-ai/claude-code", speak = "anthropic", provider = "anthropic", model = "sonnet",
+  argv = function(x)
+    local argv = { x.program, "-p", x.task, "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions" }
+    return argv
+  end,
+  env = function(x)
+    return {
+      ANTHROPIC_BASE_URL = x.url, ANTHROPIC_API_KEY = x.key, ANTHROPIC_MODEL = x.model, ANTHROPIC_DEFAULT_HAIKU_MODEL = x.model,
+      IS_SANDBOX = "1", DISABLE_TELEMETRY = "1", DISABLE_AUTOUPDATER = "1", DISABLE_ERROR_REPORTING = "1",
+      CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC = "1",
+    }
+  end,
+  line = function(ev)
+    if ev.type == "assistant" then return text_of(ev.message and ev.message.content) end
+    if ev.type == "result" then return nil, ev.result, ev.is_error and (ev.result or ev.subtype) or nil end
+  end,
+}

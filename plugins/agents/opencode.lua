@@ -1,0 +1,38 @@
+-- OpenCode. It prints a tool call when it has ended.
+local p = require "sandglass.text".sg.json
+
+return {
+  name = "opencode", about = "OpenCode (npm opencode-ai)", program = "opencode", versions = "1.18.33",
+  install = "npm install opencode-ai", speak = "openai", provider = "openai-chat", model = "gpt-5",
+  argv = function(x) return { x.program, "run", "--format", "json", x.task } end,
+  env = function()
+    return {
+      OPENCODE_DISABLE_AUTOUPDATE = "1", OPENCODE_DISABLE_MODELS_FETCH = "1", OPENCODE_DISABLE_LSP_DOWNLOAD = "1",
+      OPENCODE_DISABLE_DEFAULT_PLUGINS = "1",
+    }
+  end,
+  files = function(x)
+    local model = "sandglass/" .. x.model
+    return {
+      [".config/opencode/opencode.json"] = p.encode {
+        ["$schema"] = "https://opencode.ai/config.json",   -- else it adds that itself
+        autoupdate = false, share = "disabled", model = model, small_model = model, enabled_providers = { "sandglass" },
+        permission = { ["*"] = "allow" },
+        provider = {
+          sandglass = {
+            npm = "@ai-sdk/openai-compatible", name = "sandglass",
+            options = { baseURL = x.url .. "/v1", apiKey = x.key, timeout = false },
+            models = { [x.model] = { name = x.model, tool_call = true, limit = { context = 200000, output = 32000 } } },
+          },
+        },
+      },
+    }
+  end,
+  line = function(ev)
+    if ev.type == "text" and ev.part then return ev.part.text, ev.part.text end
+    if ev.type == "error" then
+      local e = type(ev.error) == "table" and ev.error or {}
+      return nil, nil, e.data and e.data.message or e.name or "error"
+    end
+  end,
+}

@@ -1,0 +1,35 @@
+-- pi. It never asks anybody: the proxy is where its calls are judged. Its exit status says nothing about errors.
+local p = require "sandglass.text".sg.json
+
+local function last_text(messages)
+  local m = type(messages) == "table" and messages[#messages]
+  if type(m) ~= "table" then return nil end
+  if m.errorMessage then return nil, m.errorMessage end
+  for _, b in ipairs(type(m.content) == "table" and m.content or {}) do
+    if b.type == "text" then return b.text end
+  end
+end
+
+return {
+  name = "pi", about = "pi (npm @earendil-works/pi-coding-agent)", program = "pi", versions = "0.87.1, 0.74.2",
+  install = "npm install @earendil-works/pi-coding-agent", speak = "openai", provider = "openai-chat", model = "gpt-5",
+  argv = function(x) return { x.program, "-p", "--mode", "json", "--provider", "sandglass", "--model", x.model, x.task } end,
+  env = function() return { PI_OFFLINE = "1", PI_TELEMETRY = "0" } end,
+  files = function(x)
+    return {
+      [".pi/agent/models.json"] = p.encode {
+        providers = {
+          sandglass = {
+            baseUrl = x.url .. "/v1", api = "openai-completions", apiKey = x.key,
+            models = { { id = x.model, name = x.model, contextWindow = 200000, maxTokens = 32000 } },
+          },
+        },
+      },
+    }
+  end,
+  line = function(ev)
+    if ev.type ~= "agent_end" then return nil end
+    local text, wrong = last_text(ev.messages)
+    return text, text, wrong
+  end,
+}

@@ -1,0 +1,18 @@
+/* Programs of others on this machine that can work inside a box (plugins/agents/): where one lies, and which folders a box
+ * must be given, read-only, so that it runs there. */
+#ifndef APP_INNER_AGENT_H
+#define APP_INNER_AGENT_H
+
+#include "base/err.h"
+
+struct inner_agent {
+	char *program; /* absolute, without links */
+	char *roots;   /* folders outside of /usr, one a line */
+	char *path;    /* of what it is run by (node), outside of /usr; "" none */
+};
+
+/* Fills @out (release it). ERR_USAGE: no such agent, with the nearest name; ERR_NOENT: not installed, says how. */
+NODISCARD int inner_agent_find(struct inner_agent *out, const char *name, struct err *err);
+void inner_agent_release(struct inner_agent *a);
+
+#endif

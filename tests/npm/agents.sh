@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# agents.sh DIR: the agents of plugins/agents/ from npm, each in a folder of its own below DIR, in the versions that the tests
+# were written against. What is there stays; what npm cannot give is said and left out.
+set -u
+dir=${1:?a folder}
+command -v npm >/dev/null || { echo "npm is needed for the agents" >&2; exit 1; }
+get() { # folder, package
+	[ -d "$dir/$1/node_modules" ] && return
+	mkdir -p "$dir/$1"
+	echo '{"private":true}' >"$dir/$1/package.json"
+	(cd "$dir/$1" && timeout 900 npm install --no-audit --no-fund --loglevel=error "$2") </dev/null ||
+		{ rm -rf "${dir:?}/$1"; echo "npm could not fetch $2; its tests are left out" >&2; }
+}
+get node22 node@22
+get claude @anthropic-ai/claude-code
+get codex @openai/codex
+get opencode opencode-ai
+get gemini @google/gemini-cli
+[ -d "$dir/node22" ] && PATH=$(cd "$dir/node22" && pwd)/node_modules/node/bin:$PATH
+get pi @earendil-works/pi-coding-agent@0.87.1
+exit 0
