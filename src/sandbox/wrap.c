@@ -215,11 +215,13 @@ void wrap_write(struct buf *out, const char *base, const char *id, unsigned part
 	quoted(out, "(\nb=", base, "\n");
 	quoted(out, "f=", path, "\nset --\n");
 	buf_printf(out, "i=0\nwhile [ $i -lt %u ]; do set -- \"$@\" \"$b/%s.$i\"; i=$((i + 1)); done\n", parts, id);
-	buf_puts(out, "if [ -d \"$f\" ]; then echo '@!is a folder'\n"
+	/* sent twice, the parts are gone: the mark says that it was done */
+	buf_printf(out, "k=\"$b/%s.done\"\n", id);
+	buf_puts(out, "if [ -e \"$k\" ]; then echo '@.'\nelif [ -d \"$f\" ]; then echo '@!is a folder'\n"
 		      "elif m=$( { mkdir -p -- \"${f%/*}/\" && umask 022 && cat -- \"$@\" >\"$f\"");
 	if (mode >= 0)
 		buf_printf(out, " && chmod %o -- \"$f\"", (unsigned)mode & 07777);
-	buf_puts(out, "; } 2>&1 ); then echo '@.'; else echo \"@!${m##*: }\"; fi\nrm -f -- \"$@\"\n)\n");
+	buf_puts(out, "; } 2>&1 ); then : >\"$k\"; rm -f -- \"$@\"; echo '@.'; else echo \"@!${m##*: }\"; fi\n)\n");
 }
 
 void wrap_stat(struct buf *out, const char *path)

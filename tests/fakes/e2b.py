@@ -24,7 +24,7 @@ class E2B(fake.Handler):
         return self.boxes[ident]
 
     def answer(self, method, path, data):
-        if path.startswith(("/process.", "/filesystem.", "/files", "/health")):
+        if path.startswith(("/process.", "/filesystem.", "/health")) or path == "/files":
             return self.envd(method, path, data)
         if self.headers.get("X-API-KEY") != "e2b_00":
             raise Refused(401, {"code": 401, "message": "Invalid API key"})
@@ -71,7 +71,7 @@ class E2B(fake.Handler):
             return self.say(204)
         if self.headers.get("X-Access-Token") != "tok-" + b.id:
             raise Refused(401, {"code": 401, "message": "unauthorized access, please provide a valid access token"})
-        if path.startswith("/files"):
+        if path == "/files":
             return self.files(b, method, data)
         verb = path.split("/")[-1]
         if "connect+json" in self.headers["Content-Type"]:

@@ -1,0 +1,27 @@
+// The vendor's SDK against our fake: what it takes for good is what our plugin may rely on.
+import { createRequire } from "node:module";
+const require = createRequire(process.argv[3] + "/x.js");
+process.env.DAYTONA_API_KEY = "dtn_test";
+process.env.DAYTONA_API_URL = process.argv[2] + "/api";
+process.env.DAYTONA_TARGET = "us";
+const { Daytona } = require("@daytonaio/sdk");
+const ok = (good, name) => { console.log((good ? "ok " : "not ok ") + name); if (!good) process.exitCode = 1; };
+const d = new Daytona();
+const box = await d.create({ image: "debian:12", labels: { of: "sdk" } }, { timeout: 30 });
+ok(box.id && box.state === "started", "creates a box");
+const r = await box.process.executeCommand("echo hi; exit 7");
+ok(r.exitCode === 7 && r.result.includes("hi"), "runs a command");
+await box.process.createSession("s");
+const s = await box.process.executeSessionCommand("s", { command: "echo out; echo err >&2" });
+ok(s.exitCode === 0 && s.stdout.includes("out") && s.stderr.includes("err"), "and one in a session");
+await box.fs.uploadFile(Buffer.from("bytes\n"), "/workspace/f");
+ok((await box.fs.downloadFile("/workspace/f")).toString() === "bytes\n", "files go and come");
+ok((await box.fs.listFiles("/workspace")).some((f) => f.name === "f"), "and are listed");
+const link = await box.getPreviewLink(3000);
+ok(link.url && link.token, "has a link to a port");
+await box.stop();
+await box.start();
+ok(box.state === "started", "stops and starts");
+await box.delete();
+ok(true, "deletes it");
+process.exit();

@@ -1,0 +1,23 @@
+// The vendor's SDK against our fake: what it takes for good is what our plugin may rely on.
+import { createRequire } from "node:module";
+const require = createRequire(process.argv[3] + "/x.js");
+Object.assign(process.env, { E2B_API_KEY: "e2b_00", E2B_API_URL: process.argv[2], E2B_SANDBOX_URL: process.argv[2] });
+const { Sandbox } = require("e2b");
+const ok = (good, name) => { console.log((good ? "ok " : "not ok ") + name); if (!good) process.exitCode = 1; };
+const box = await Sandbox.create({ metadata: { of: "sdk" } });
+ok(box.sandboxId, "creates a box");
+const r = await box.commands.run("echo hi; echo err >&2");
+ok(r.exitCode === 0 && r.stdout === "hi\n" && r.stderr === "err\n", "runs a command");
+const bad = await box.commands.run("exit 7").catch((e) => e);
+ok(bad.exitCode === 7, "and one that fails");
+await box.files.write("/workspace/f", "bytes\n");
+ok((await box.files.read("/workspace/f")) === "bytes\n", "files go and come");
+ok((await box.files.list("/workspace")).some((f) => f.name === "f"), "and are listed");
+await box.setTimeout(600000);
+const page = await Sandbox.list({ query: { metadata: { of: "sdk" } } }).nextItems();
+ok(page.length === 1 && page[0].sandboxId === box.sandboxId, "finds it by its metadata");
+ok(await box.pause(), "pauses");
+const again = await Sandbox.connect(box.sandboxId);
+ok((await again.commands.run("cat /workspace/f")).stdout === "bytes\n", "connects and wakes");
+ok(await again.kill(), "kills it");
+process.exit();

@@ -1,0 +1,20 @@
+// The vendor's SDK against our fake: what it takes for good is what our plugin may rely on.
+import { createRequire } from "node:module";
+const require = createRequire(process.argv[3] + "/x.js");
+const { Runloop } = require("@runloop/api-client");
+const ok = (good, name) => { console.log((good ? "ok " : "not ok ") + name); if (!good) process.exitCode = 1; };
+const r = new Runloop({ bearerToken: "ak_test", baseURL: process.argv[2], http2: false });
+const box = await r.devboxes.createAndAwaitRunning({ name: "n", metadata: { of: "sdk" } });
+ok(box.id && box.status === "running", "creates a devbox");
+const e = await r.devboxes.executeAndAwaitCompletion(box.id, { command: "echo hi; echo err >&2; exit 7" });
+ok(e.exit_status === 7 && e.stdout === "hi\n" && e.stderr === "err\n", "runs a command");
+await r.devboxes.writeFileContents(box.id, { file_path: "/workspace/f", contents: "bytes\n" });
+ok((await r.devboxes.readFileContents(box.id, { file_path: "/workspace/f" })) === "bytes\n", "files go and come");
+const list = [];
+for await (const d of r.devboxes.list()) list.push(d.id);
+ok(list.includes(box.id), "lists it");
+await r.devboxes.keepAlive(box.id);
+ok((await r.devboxes.suspend(box.id)).status === "suspended", "suspends");
+ok((await r.devboxes.resume(box.id)).id === box.id, "resumes");
+ok((await r.devboxes.shutdown(box.id)).status === "shutdown", "shuts it down");
+process.exit();
