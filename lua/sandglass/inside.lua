@@ -39,7 +39,9 @@ end
 local function write_files(box, files)
   for path, text in pairs(files or {}) do
     local full = HOME .. "/" .. path
-    local r, err = box:exec({ "sh", "-c", 'mkdir -p "$(dirname "$1")" && cat > "$1"', "sh", full }, { stdin = text })
+    -- words, no shell: rules over commands then see what they are
+    local r, err = box:exec { "mkdir", "-p", full:match "^(.*)/" }
+    if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = text }) end
     if not r then return nil, err end
     if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: '%s' cannot be written: %s"):format(full, r.err) } end
   end
@@ -128,9 +130,12 @@ local function body(o)
     done, err = write_files(box, files)
     if not done then return end
     local env = environment(profile, x, o.env)
-    local there = box:exec({ "sh", "-c", 'command -v "$1" >/dev/null', "sh", profile.argv(x)[1] }, { env = env })
-    if not there or not there.ok then
+    local program, there = profile.argv(x)[1], nil
+    there, err = box:exec(program:find("/", 1, true) and { "test", "-x", program } or "command -v " .. program, { env = env })
+    if there and not there.ok then
       err = rt.err { code = "backend", msg = ("inside: '%s' is not in the box; %s, and give its folder with --root"):format(x.program, profile.install) }
+    end
+    if err then
       box:close()
       return
     end

@@ -72,6 +72,8 @@ static const struct known *find(const char *name, struct err *err)
 			return &known[i];
 	}
 	const char *near = nearest_name(name, names);
+	for (size_t i = 0; !near && i < ARRAY_LEN(known); i++)
+		near = strncmp(name, known[i].name, 2) ? NULL : known[i].name;
 	err_set(err, ERR_USAGE, "--agent: no agent '%s'%s%s%s (known: %s)", name, near ? " (did you mean '" : "", near ? near : "",
 		near ? "'?)" : "", buf_cstr(&all));
 	return NULL;
