@@ -137,10 +137,22 @@ static void own_sql(struct ui *ui, const char *const *words, size_t nr, const ch
 		table_open(ui, subject_of(ui).source, rest);
 }
 
-static void own_shell(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+static void own_host(struct ui *ui, const char *cmd)
 {
-	(void)words, (void)nr, (void)rest;
-	ui_say(ui, ROLE_ERROR, "!: commands of this machine are not run from here; s opens a shell in the box");
+	const struct subject on = subject_of(ui);
+	const struct source *s = ui_source(ui, on.source);
+	cmd += strspn(cmd, " ");
+	if (!ui->trust) {
+		ui_say(ui, ROLE_ERROR, "!: commands of this machine run from a console begun with --trust only; s opens a shell in the box");
+	} else if (!s || !ui_may_act(ui, on.source)) {
+		ui_say(ui, ROLE_ERROR, "!: there is no running session here that could record it");
+	} else if (!*cmd) {
+		ui_say(ui, ROLE_DIM, ":!COMMAND runs it on this machine, recorded as yours");
+	} else {
+		ui->wish = WISH_HOST;
+		buf_reset(&ui->wish_text);
+		buf_printf(&ui->wish_text, "%s %s", s->model.id, cmd);
+	}
 }
 
 static const struct own own[] = {
@@ -217,7 +229,7 @@ void ui_command_line(struct ui *ui, const char *text)
 	const char *rest = text + strlen(words[0]);
 	rest += strspn(rest, " ");
 	if (*text == '!') {
-		own_shell(ui, words, nr, rest);
+		own_host(ui, text + 1);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(own); i++)

@@ -273,6 +273,30 @@ static void shell(struct console *c, const char *where)
 		ui_say(&c->ui, ROLE_DIM, "the shell in %s has ended", box);
 }
 
+/* @what: "SESSION COMMAND" */
+static void host(struct console *c, const char *what)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *session = xstrndup(what, strcspn(what, " "));
+	const char *cmd = what + strlen(session) + 1;
+	int key;
+	term_leave();
+	printf("$ %s\n", cmd);
+	fflush(stdout);
+	int status = c->o->host(c->o->self, session, cmd, &err);
+	if (status >= 0)
+		printf("-- exit %d; recorded as yours; Enter comes back ", status);
+	fflush(stdout);
+	while (status >= 0 && (key = getchar()) != EOF && key != '\n')
+		;
+	clearerr(stdin);
+	term_return();
+	if (status < 0 || err.code != ERR_NONE)
+		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
+	else
+		ui_say(&c->ui, ROLE_DIM, "exit %d: %s", status, cmd);
+}
+
 /* What a screen wanted done that takes the terminal. */
 static void away(struct console *c)
 {
@@ -301,6 +325,9 @@ static void away(struct console *c)
 		break;
 	case WISH_SHELL:
 		shell(c, s);
+		break;
+	case WISH_HOST:
+		host(c, s);
 		break;
 	case WISH_COPY:
 		copy(c, s, text.len);
@@ -546,6 +573,9 @@ int console_main(const struct console_opts *o, struct err *err)
 		c.ui.replay = o->replay;
 		if (o->arm_ms > 0)
 			c.ui.dead_us = o->arm_ms * 1000L;
+		c.ui.trust = o->host != NULL;
+		if (o->filter)
+			filter_begin(&c.ui, o->filter);
 		c.ui.limit = o->at;
 		c.ui.slice_us = SLICE_US;
 		for (size_t i = 0; i < o->nr_sources && o->replay; i++)

@@ -47,6 +47,9 @@ struct console_opts {
 	/* A shell in a box of a running session, on this terminal, until it is left. Returns its exit status, -1 with @err.
 	 * May be NULL. */
 	int (*shell)(void *self, const char *session, const char *box, struct err *err);
+	/* A command of the person's own on this machine, on this terminal. As shell(). NULL: not from here. */
+	int (*host)(void *self, const char *session, const char *cmd, struct err *err);
+	const char *filter;   /* of the lists, to begin with; NULL */
 	/* Optional, asked each turn: >= 0 ends the console with that value. */
 	int (*ended)(void *self);
 	/* A theme of the person's own as data (theme.h); returns owned, NULL with @err. May be NULL. */

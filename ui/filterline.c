@@ -126,6 +126,16 @@ void filter_set(struct ui *ui, const char *text)
 	ui_say(ui, ROLE_DIM, "Esc takes the filter away, :filter save NAME keeps it");
 }
 
+void filter_begin(struct ui *ui, const char *text)
+{
+	static const char *const lists[] = { "fleet", "agent", "log" };
+	for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
+		struct view_filter *v = &ui->find->filter[view_index(view_find(lists[i]))];
+		free(v->text);
+		v->text = xstrdup(text);
+	}
+}
+
 /* A session that began after the filter was set gets its own. */
 static struct pick *pick_of(struct ui *ui, struct view_filter *v, size_t source)
 {

@@ -28,6 +28,7 @@ bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a);
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq);
 const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
 void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
+void filter_begin(struct ui *ui, const char *text); /* of fleet, agent and log; it is known to be one */
 void filter_ask(struct ui *ui, const char *text);
 /* Filters that the person has saved, used as "@name". */
 struct filter_saved filter_names(struct ui *ui); /* for filter_parse */

@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "query/filter.h"
+#include "ui/model/facts.h"
 #include "ui/views/approve.h"
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
@@ -180,10 +182,25 @@ static void print_time(struct line *l, int64_t wall_us, struct arena *a)
 	fprintf(l->out, "%s ", same ? fmt_hms(a, wall_us) : when);
 }
 
+void line_filter(struct line *l, const struct filter *f)
+{
+	l->filter = f;
+}
+
+static bool lets(struct line *l, const struct event *ev)
+{
+	if (!l->filter)
+		return true;
+	CLEANUP(json_release) json_t *row = facts_row(l->s, ev->action ? ev->action : ev->seq);
+	return filter_match(l->filter, row, ev->ts_us);
+}
+
 static void print_event(struct line *l, const struct event *ev)
 {
 	struct arena a = ARENA_INIT;
 	struct row_info r;
+	if (!lets(l, ev))
+		return;
 	if (l->json) {
 		print_json(l, ev);
 		return;

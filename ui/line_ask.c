@@ -4,10 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "ui/term/fmt.h"
 #include "ui/cmdtable.h"
 #include "ui/views/approve.h"
 #include "ui/views/row.h"
+
+enum { EARLY_US = 400000 };
 
 /* --- prompts ------------------------------------------------------------------------------------------------------ */
 
@@ -75,6 +78,15 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	arena_release(&a);
 }
 
+/* Text or bytes, made safe. */
+static void print_bytes(struct line *l, const json_t *value)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
+	if (json_get_bytes(value, &b))
+		sanitize_line(buf_cstr(&b), b.len, 0, &safe);
+	fputs(buf_cstr(&safe), l->out);
+}
+
 static void prompt_question(struct line *l, uint64_t seq)
 {
 	CLEANUP(json_release) json_t *o = source_body(l->s, seq);
@@ -82,12 +94,12 @@ static void prompt_question(struct line *l, uint64_t seq)
 	l->asked = seq;
 	l->awaiting = AWAIT_ANSWER;
 	fprintf(l->out, "question %" PRIu64 ": ", seq);
-	line_print_safe(l->out, json_str(o, "text", ""));
+	print_bytes(l, json_object_get(o, "text"));
 	fputc('\n', l->out);
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *c = json_array_get(list, i);
 		fprintf(l->out, "  %zu ", i + 1);
-		line_print_safe(l->out, json_is_string(c) ? json_string_value(c) : json_str(c, "text", "?"));
+		print_bytes(l, json_is_object(c) && json_object_get(c, "text") ? json_object_get(c, "text") : c);
 	}
 	fputc('\n', l->out);
 	show_prompt(l);
@@ -114,8 +126,10 @@ void line_prompt(struct line *l)
 		show_prompt(l);
 		return;
 	}
-	if (l->asked)
+	if (l->asked) {
 		fputs("(it is decided)\n", l->out);
+		l->swapped_us = clock_mono_us();
+	}
 	l->asked = 0;
 	l->awaiting = AWAIT_COMMAND;
 	for (size_t i = 0; i < m->nr_held; i++)
@@ -442,6 +456,13 @@ static void answered(struct line *l, const char *text)
 /* Taken apart as on the command line: quotes, options. */
 static void command(struct line *l, const char *text)
 {
+	while (*text == ':' || *text == ' ')
+		text++;
+	if (*text == '!') {
+		const char *words[] = { "!", text + 1 + strspn(text + 1, " ") };
+		send_words(l, words, *words[1] ? 2 : 1, NULL);
+		return;
+	}
 	struct cmd_line c;
 	struct err err = ERR_INIT;
 	if (cmd_parse(&c, text, &err) < 0) {
@@ -456,7 +477,21 @@ static void command(struct line *l, const char *text)
 	cmd_line_release(&c);
 }
 
-/* A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
+/* A decision of somebody else has put another question in the place of the one that was there a moment ago. */
+static bool early(const struct line *l)
+{
+	return l->swapped_us && l->awaiting != AWAIT_COMMAND && clock_mono_us() - l->swapped_us < EARLY_US;
+}
+
+/* Begins with a word of the table. */
+static bool is_command(const char *text)
+{
+	CLEANUP(free_ptr) char *first = xstrndup(text, strcspn(text, " "));
+	return cmd_find(first) || !strcmp(first, "detach") || !strcmp(first, "quit");
+}
+
+/* At a question for a text, what begins with a command's name is taken for neither; ":" makes it a command, "=" an answer.
+ * A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
 void line_typed(struct line *l, const char *text)
 {
 	l->at_prompt = false;
@@ -465,6 +500,13 @@ void line_typed(struct line *l, const char *text)
 		fputs("it is decided already\n", l->out);
 		l->asked = 0;
 		l->awaiting = AWAIT_COMMAND;
+	} else if (*text == ':' || *text == '!') {
+		command(l, text);
+		if (l->asked)
+			show_prompt(l);
+	} else if (early(l) && !(l->awaiting == AWAIT_CHOICE && word)) {
+		fputs("that was typed before this was asked; it is thrown away\n", l->out);
+		show_prompt(l);
 	} else if (l->awaiting == AWAIT_CHOICE && !word) {
 		chosen(l, text);
 	} else if (l->awaiting == AWAIT_MESSAGE) {
@@ -486,8 +528,11 @@ void line_typed(struct line *l, const char *text)
 		} else {
 			show_prompt(l);
 		}
+	} else if (l->awaiting == AWAIT_ANSWER && *text != '=' && is_command(text)) {
+		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n", l->out);
+		show_prompt(l);
 	} else if (l->awaiting == AWAIT_ANSWER) {
-		answered(l, text);
+		answered(l, *text == '=' ? text + 1 + strspn(text + 1, " ") : text);
 	} else {
 		command(l, text);
 	}

@@ -15,6 +15,7 @@ struct line {
 	const struct act *act;
 	FILE *out;
 	bool json, ask;
+	const struct filter *filter; /* NULL everything */
 	enum awaiting awaiting;
 	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
 	uint64_t later;     /* not asked again by itself up to this one */
@@ -26,6 +27,7 @@ struct line {
 	bool rule;          /* it becomes a rule of the project */
 	json_t *pending;    /* an approval that waits for the name */
 	const char *pending_word;
+	int64_t swapped_us; /* mono: another prompt took the place of one that was not answered here */
 	bool at_prompt;     /* the prompt is the last thing on the screen */
 	char zone[16];	    /* of the line before */
 };

@@ -28,12 +28,13 @@ struct finder;
 struct coach;
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */
-enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL };
+enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL, WISH_HOST };
 
 struct ui {
 	struct source **src; /* borrowed */
 	size_t nr_src;
 	const struct act *act; /* one per source; its command NULL = read-only */
+	bool trust;            /* commands of this machine may be run from here */
 	bool replay;           /* a record: keys move the cursor, nothing is sent */
 	uint64_t limit;        /* replay: seq of the cursor; 0 the end */
 	bool playing;

@@ -308,6 +308,15 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_CONTROL_DETACH:
 		*word = "people";
 		return arena_printf(a, "%s %s", who_name(o), kind == EV_CONTROL_ATTACH ? "has attached" : "has gone");
+	case EV_CONTROL_SHARE:
+		*word = "shared";
+		return arena_printf(a, "with group %s, to %s", json_str(o, "group", ""), json_str(o, "role", ""));
+	case EV_CONTROL_HOST: {
+		*word = "host";
+		int64_t of = json_int(o, "of", 0);
+		return arena_printf(a, "%s %s on this machine: %s%s", who_name(o), of ? "has run" : "runs", json_str(o, "cmd", ""),
+				    of ? arena_printf(a, ", exit %" PRId64, json_int(o, "status", 0)) : "");
+	}
 	case EV_CONTROL_REFUSED:
 		*word = "refused";
 		return arena_printf(a, "%s", json_str(o, "text", ""));
@@ -389,7 +398,8 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		return arena_printf(a, "%s is used: %s", json_str(o, "name", ""), json_str(o, "what", ""));
 	case EV_ASK_ANSWERED:
 		*word = "answer";
-		return arena_printf(a, "%s%s by %s", json_str(o, "choice", ""), json_str(o, "text", ""), who_name(o));
+		return arena_printf(a, "%s%s by %s", json_str(o, "choice", ""),
+				    strcmp(json_str(o, "choice", ""), json_str(o, "text", "")) ? json_str(o, "text", "") : "", who_name(o));
 	case EV_ROLLBACK_DONE:
 		*word = "rollback";
 		return arena_printf(a, "to #%" PRId64 " %s", json_int(o, "to", 0), json_str(o, "why", ""));

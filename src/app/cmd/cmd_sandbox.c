@@ -52,7 +52,11 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	CLEANUP(free_ptr) char *path = NULL;
 	CLEANUP(free_ptr) char *socket = NULL;
 	struct err err = ERR_INIT;
-	const struct front_opts fo = { .watch = watch };
+	struct filter *filter = NULL;
+	const struct front_opts fo = { .watch = watch, .filter = cmd_opt(ctx, "filter"), .trust = !watch && cmd_has(ctx, "trust") };
+	if (cmd_filter(ctx, &filter, &err) < 0)
+		return cmd_fail(ctx, &err);
+	filter_free(&filter);
 	config_user(ctx);
 	if (!cmd_word(ctx, 0) && several_run())
 		return front_show_all(ctx, &fo);

@@ -231,6 +231,39 @@ static void print_held(struct cmd_ctx *ctx, const json_t *row)
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
 
+/* A question of a script, whatever bytes it is made of. */
+static void print_question(struct cmd_ctx *ctx, const json_t *row)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT, one = BUF_INIT, safe = BUF_INIT;
+	const json_t *choices = json_object_get(row, "choices"), *text = json_object_get(row, "text");
+	buf_printf(&b, "question #%lld: ", (long long)json_int(row, "ask", 0));
+	if (json_get_bytes(text, &one))
+		buf_append(&b, one.data, one.len);
+	for (size_t i = 0; i < json_array_size(choices); i++) {
+		const json_t *c = json_array_get(choices, i);
+		buf_reset(&one);
+		if (json_get_bytes(json_is_object(c) && json_object_get(c, "text") ? json_object_get(c, "text") : c, &one)) {
+			buf_printf(&b, "%s%zu ", i ? ", " : "  (", i + 1);
+			buf_append(&b, one.data, one.len);
+		}
+	}
+	buf_puts(&b, json_array_size(choices) ? ")" : "");
+	cmd_safe(&safe, buf_cstr(&b), b.len, false);
+	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+}
+
+static void print_row(struct cmd_ctx *ctx, const char *key, const json_t *row)
+{
+	if (!strcmp(key, "held"))
+		print_held(ctx, row);
+	else if (!strcmp(key, "asks"))
+		print_question(ctx, row);
+	else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
+		fprintf(ctx->out, "paused: everybody\n");
+	else
+		print_value(ctx, key, row);
+}
+
 static void print_result(struct cmd_ctx *ctx, const json_t *result)
 {
 	const char *key;
@@ -254,10 +287,7 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 			continue;
 		}
 		json_t *row;
-		json_array_foreach(v, i, row) if (!strcmp(key, "held")) print_held(ctx, row);
-		else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
-			fprintf(ctx->out, "paused: everybody\n");
-		else print_value(ctx, key, row);
+		json_array_foreach(v, i, row) print_row(ctx, key, row);
 	}
 }
 

@@ -295,6 +295,17 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "rule", ", with a new rule ", out);
 		put_key(b, "note", ", note: ", out);
 		break;
+	case EV_CONTROL_HOST:
+		buf_puts(out, json_int(b, "of", 0) ? "ended on the host" : "a person's own command on the host");
+		who(b, out);
+		put_key(b, "cmd", ": ", out);
+		if (json_int(b, "of", 0))
+			buf_printf(out, ", exit %lld", (long long)json_int(b, "status", 0));
+		break;
+	case EV_CONTROL_SHARE:
+		put_key(b, "group", "shared with group ", out);
+		put_key(b, "role", ", to ", out);
+		break;
 	case EV_ACTION_LATER:
 		buf_puts(out, "left held");
 		who(b, out);

@@ -11,6 +11,8 @@ struct front_opts {
 	bool raw;       /* only the output of what runs, to our own streams */
 	int notes;      /* run --watch: a socket of words for the console, whose end takes it away (ui/console.h); 0 none */
 	const char *greeting; /* first message line of the console; NULL */
+	const char *filter; /* what is listed; checked; NULL everything */
+	bool trust;     /* the person may run commands of this machine from here */
 	bool automatic; /* nobody is there: what is held is denied with a word, questions get their first choice */
 };
 

@@ -10,6 +10,7 @@
 #include "app/front/front_fleet.h"
 #include "app/front/front_line.h"
 #include "app/front/front_looks.h"
+#include "app/front/host_command.h"
 #include "ui/console.h"
 
 static int wait_for(pid_t pid, struct err *err)
@@ -42,6 +43,13 @@ static int own_shell(void *self, const char *session, const char *box, struct er
 	return status;
 }
 
+/* A command of the person's own on this machine. Not before the record has it; its end follows. */
+static int own_host(void *self, const char *session, const char *cmd, struct err *err)
+{
+	(void)self;
+	return host_command(session, cmd, err);
+}
+
 /* The console stays open when its session ends, so that one can look at what happened; leaving it then gives the
  * session's own status. */
 int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo)
@@ -59,6 +67,8 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		.source = &src,
 		.nr_sources = 1,
 		.shell = fo->watch || *role ? NULL : own_shell,
+		.host = fo->trust && !*role ? own_host : NULL,
+		.filter = fo->filter,
 		.hints = fo->coach ? CONSOLE_HINTS_ALL : CONSOLE_HINTS_NEW,
 		.greeting = fo->coach ? "Watch: fix runs the failing test. Enter looks inside; a opens what waits for you; ? all keys" :
 			    fo->watch ? "watching: nothing can be changed from here" :
@@ -118,6 +128,8 @@ int front_console_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 		.source = src, .nr_sources = nr, .greeting = all_greeting(fo),
 		.more_fd = fleet_watch_fd(f), .more = fleet_watch_next, .self = f,
 		.shell = fo->watch ? NULL : own_shell,
+		.host = fo->trust ? own_host : NULL,
+		.filter = fo->filter,
 	};
 	struct looks looks;
 	looks_open(&looks, ctx, &o);

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "app/cmd/cmd_inner.h"
 #include "app/front/front_act.h"
+#include "app/front/host_command.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "ui/line.h"
@@ -120,6 +122,15 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 	m->left = !strcmp(words[0], "detach") || !strcmp(words[0], "quit") || !strcmp(words[0], "q");
 	if (m->left)
 		return;
+	if (!strcmp(words[0], "!")) {
+		int status = m->fo->trust && nr > 1 ? host_command(session_id(m->s), words[1], &err) :
+			     err_set(&err, ERR_USAGE, "! runs commands of this machine only when this was begun with --trust");
+		if (status >= 0)
+			fprintf(m->ctx->out, "exit %d, recorded as yours\n", status);
+		if (done && (status < 0 || err.code != ERR_NONE))
+			done(done_self, NULL, &err);
+		return;
+	}
 	bool asks = c && (!strcmp(c->name, "state") || ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
 							 !json_object_size(opts)));
 	if (asks && m->act.command) {
@@ -243,12 +254,17 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	m.act = hands_act(m.hands);
 	const struct act typed = { .command = typed_command, .self = &m };
 	m.line = line_new(src, m.act.command ? &typed : &m.act, ctx->out, ctx->json, person(&m));
+	struct filter *filter = NULL;
+	if (fo->filter && cmd_filter_text(fo->filter, &filter, &err) < 0)
+		filter = NULL; /* it has been checked */
+	line_filter(m.line, filter);
 	if (m.hands && !fo->watch) {
 		signal(SIGINT, on_int);
 		signal(SIGTERM, on_int);
 	}
 	int asked = stay(&m, &err);
 	line_free(&m.line);
+	filter_free(&filter);
 	feed_free(&m.feed);
 	source_close(&src);
 	hands_free(&m.hands);

@@ -12,6 +12,7 @@
 #include "app/front/front.h"
 #include "app/front/inner_agent.h"
 #include "app/host/library.h"
+#include "app/rent/rent.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
 #include "app/front/tool_roots.h"
@@ -20,6 +21,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "query/filter.h"
+#include "sandbox/driver.h"
 #include "control/share.h"
 
 enum { SCRIPT_MAX = 4 << 20 };
@@ -71,6 +74,30 @@ static json_t *parse_budget(const char *text, struct err *err)
 		}
 	}
 	return o;
+}
+
+/* A driver that is not there is told before anything starts. */
+static int check_backend(const char *name, struct err *err)
+{
+	const char *names[64] = { NULL };
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	size_t nr = 0, len = name ? strlen(name) : 0;
+	if (!name)
+		return 0;
+	if (len > 4 && !strcmp(name + len - 4, ".lua"))
+		return access(name, R_OK) == 0 ? 0 : err_sys(err, "sandbox plugin '%s' cannot be read", name);
+	for (size_t i = 0; driver_at(i) && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = driver_at(i)->name;
+	for (size_t i = 0; rent_name(i) && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = rent_name(i);
+	for (size_t i = 0; i < nr; i++) {
+		if (!strcmp(names[i], name))
+			return 0;
+		buf_printf(&known, "%s%s", i ? ", " : "", names[i]);
+	}
+	const char *near = !strncmp(name, "dock", 4) || !strncmp(name, "podm", 4) ? "container" : nearest_name(name, names);
+	return err_set(err, ERR_USAGE, "no sandbox driver '%s'%s%s%s (there are: %s)", name, near ? ", did you mean '" : "",
+		       near ? near : "", near ? "'?" : "", buf_cstr(&known));
 }
 
 static char *name_of_script(const char *script_path)
@@ -219,6 +246,8 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put(o, "policy", opt_list(ctx, "policy"));
 	json_put(o, "roots", opt_list(ctx, "root"));
 	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 || configured(ctx, o, err) < 0)
+		return -1;
+	if (check_backend(json_str(o, "backend", NULL), err) < 0)
 		return -1;
 	const json_t *policy = json_object_get(o, "policy");
 	for (size_t i = 0; i < json_array_size(policy); i++)
@@ -443,7 +472,7 @@ int cmd_run(struct cmd_ctx *ctx)
 		return print_plan(ctx, o);
 	if (cmd_has(ctx, "watch"))
 		return task ? cmd_usage(ctx, "--watch needs a script") : run_watch(ctx, o, cmd_word(ctx, 0));
-	struct front_opts fo = { 0 };
+	struct front_opts fo = { .trust = cmd_has(ctx, "trust") };
 	return run_session(ctx, o, &fo);
 }
 

@@ -7,6 +7,7 @@
 
 #include "app/super/ask.h"
 #include "app/super/away.h"
+#include "app/super/host_note.h"
 #include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
@@ -463,6 +464,12 @@ static int cmd_promote(struct ask_for *a, json_t *out, struct err *err)
 	return preview_promote(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
 }
 
+static int cmd_host_command(struct ask_for *a, json_t *out, struct err *err)
+{
+	(void)out;
+	return host_note(a->s, a->rq, err) < 0 ? -1 : 1;
+}
+
 struct removal_answer {
 	struct super *s;
 	uint64_t ticket;
@@ -524,6 +531,7 @@ static const struct {
 	{ "kill", cmd_kill },	      { "stop", cmd_stop },	    { "say", cmd_say },	      { "hold", cmd_hold },
 	{ "budget", cmd_budget },     { "mark", cmd_mark },	        { "state", cmd_state },	    { "merge", cmd_merge },   { "pick", cmd_pick },   { "rollback", cmd_rollback },
 	{ "redact", cmd_redact },     { "waivers", cmd_waivers },   { "undo", cmd_undo },	      { "preview", cmd_preview }, { "promote", cmd_promote },
+	{ "host_command", cmd_host_command },
 	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
 };

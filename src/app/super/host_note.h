@@ -1,0 +1,11 @@
+/* What people run on the host by their own hand, outside every box: nothing judges it, but it stands in the record before it
+ * runs, and its end after it. */
+#ifndef APP_HOST_NOTE_H
+#define APP_HOST_NOTE_H
+
+#include "app/super/super_inner.h"
+
+/* Keeps the command `host_command`; its ticket is answered with {"event": seq} once that is durable. */
+NODISCARD int host_note(struct super *s, const struct control_request *rq, struct err *err);
+
+#endif

@@ -1,0 +1,97 @@
+#!/usr/bin/env bash
+# Line mode as a twin of the console: the verbs of the table typed at its prompt; questions and commands that cannot be taken
+# for each other; hostile text; commands of this machine with --trust only; lists that are filtered.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v tmux >/dev/null || { skip 'no tmux: apt-get install tmux'; finish; }
+sg=$SANDGLASS
+export TZ=UTC
+cd "$t" || exit 1
+cat >policy.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { p.ask "no-push" { cmd = "echo push *", why = "publishing needs a person" } }
+L
+cat >ask.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "work" }
+local function answer(a) return a and (a.text or a.choice) or "nothing" end
+print("answered: " .. answer(sg.ask("which \27[31mcolour\226\128\174 \255 is it?")))
+print(box:exec("echo push it") and "ran" or "did not run")
+print(box:exec("echo plain") and "ran" or "did not run")
+print("second: " .. answer(sg.ask { text = "go on?", choices = { "yes", "no" } }))
+L
+tm() { tmux -S "$t/tmux" "$@"; }
+shows() { tm capture-pane -p -J -S - -t "$1" >"$t/out"; grep -qE -- "$2" "$t/out"; }
+says() { tm send-keys -t line -l -- "$1"; tm send-keys -t line Enter; }
+id=$("$sg" run -d ask.lua --policy policy.lua --hold 'cmd~plain' --name verbs </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
+tm -f /dev/null new-session -d -s line -x 150 -y 60 "LC_ALL=C.UTF-8 $sg attach --no-tui $id; echo it has ended; exec sleep 60"
+wait_for 30 shows line '^question [0-9]+: which .*colour.*is it'
+ok $? 'a question is asked'
+unlike "$(cat "$t/out")" $'\e|\u202e' 'its text can do nothing to the terminal'
+says state
+wait_for 30 shows line 'is that the answer, or a command\?'
+ok $? 'a word that is a command is not taken for the answer'
+says ':state'
+wait_for 30 shows line '^question #[0-9]+: which .*colour'
+ok $? 'with a colon it is a command; the question is shown as text'
+unlike "$(cat "$t/out")" 'b64' 'not as base64'
+says ':note'
+wait_for 30 shows line "not done: no command 'note'|unknown command|no command"
+ok $? 'a command that is none is not an answer either'
+says '!touch x'
+wait_for 30 shows line 'only when this was begun with --trust'
+ok $? 'commands of this machine are not run'
+says '= show me'
+wait_for 30 shows line 'answered: show me'
+ok $? 'an answer that begins like a command is one, when it says so'
+wait_for 30 shows line '^ask [0-9]+, risk'
+ok $? 'then something is held'
+act=$(grep -oE '^ask [0-9]+' "$t/out" | tail -1 | grep -oE '[0-9]+')
+for v in "hold cmd~plain|cmd~plain" "pause script|pause" "step|step" "freeze work|freeze|frozen|FROZEN" "thaw work|thaw" \
+	"mark $act here it is|here it is" "later $act --note ask-ann|ask-ann" "say script hello there|hello there" "budget|no budget" "waivers $act|echo push it" \
+	"preview $act|preview" "diff --stat|" "events --last 2|event" "out $act|" "show $act|echo push it" "search push|push" "verify|chain"; do
+	says "${v%%|*}"
+	want=${v#*|}
+	wait_for 30 shows line "${want:-> *$}"
+	ok $? "typed: ${v%%|*}"
+done
+says 'kil 5'
+wait_for 30 shows line "kill"
+ok $? 'a typing error is told'
+says "approve $act"
+wait_for 30 shows line 'note: ran'
+ok $? "typed: approve $act"
+wait_for 30 shows line 'HELD by hold.*echo plain|HELD.*echo plain'
+ok $? 'the next one is stopped by the hold'
+says ':continue'
+wait_for 30 shows line '^question [0-9]+: go on'
+ok $? 'continue lets go what only a hold stopped; the next question comes'
+sleep 0.6 # what is typed in the moment in which one question takes the place of another is thrown away
+says 2
+wait_for 30 shows line 'second: no'
+ok $? 'a number chooses'
+wait_for 30 shows line 'it has ended'
+ok $? 'the end'
+
+# what is listed, and commands of this machine
+two=$("$sg" run -d ask.lua --policy policy.lua --name two </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
+"$sg" attach --filter 'kidn:exec' "$two" </dev/null >"$t/out" 2>&1
+like "$?$(cat "$t/out")" '^2.*did you mean "kind"' 'a filter that is none is told at once'
+timeout 3 "$sg" watch --no-tui --filter 'kind:ask' "$two" </dev/null >"$t/filtered" 2>&1
+like "$(cat "$t/filtered")" 'colour' 'watch --filter prints what matches'
+unlike "$(cat "$t/filtered")" 'box' 'and nothing else'
+tm new-session -d -s con -x 110 -y 30 "LC_ALL=C.UTF-8 $sg attach --trust --filter agent:none $two; exec sleep 60"
+wait_for 30 shows con 'filter: agent:none|f: *agent:none|agent:none'
+ok $? 'attach --filter: the console begins with it'
+tm send-keys -t con -l ":!echo mine >$t/mine"
+tm send-keys -t con Enter
+wait_for 30 shows con 'exit 0; recorded as yours'
+ok $? ':! runs a command of this machine with --trust'
+is "$(cat mine 2>/dev/null)" mine 'it ran'
+tm send-keys -t con Enter
+out=$("$sg" events "$two" --json | grep control.host)
+like "$out" '"cmd": ?"echo mine.*"who": ?\{|"who": ?\{.*"cmd": ?"echo mine' 'the record says what and who'
+like "$out" '"status": ?0' 'and its end'
+"$sg" stop --now -S "$two" >/dev/null 2>&1
+tm kill-server
+finish
