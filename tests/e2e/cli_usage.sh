@@ -52,7 +52,7 @@ fails 2 "no session runs" pause
 fails 2 "cannot go to" -C "$t/nowhere" ls
 fails 2 "no terminal to ask at" new
 fails 2 "did you mean" new --from codin
-fails 2 "neither check nor explain" policy chek
+fails 2 ".chek. is none of check, explain" policy chek
 fails 2 "color is auto" --color sometimes ls
 printf 'this is not a session, but long enough to have a header of some kind or other in it' >"$t/foreign.glass"
 fails 2 "foreign.glass" show "$t/foreign.glass"
