@@ -507,6 +507,12 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		out->word = "box";
 		out->what = arena_printf(a, "closed %s", json_str(o, "why", ""));
 		break;
+	case EV_BOX_CALL:
+		out->word = "box";
+		out->what = arena_printf(a, "%s: %s %s%s %lld%s%s", json_str(o, "provider", "?"), json_str(o, "method", ""), json_str(o, "host", ""),
+					 json_str(o, "path", ""), (long long)json_int(o, "status", 0), json_str(o, "why", NULL) ? ": " : "",
+					 json_str(o, "why", ""));
+		break;
 	case EV_ASK:
 		out->word = "ask";
 		out->what = text_of(o, a);
