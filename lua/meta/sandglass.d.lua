@@ -710,6 +710,8 @@ local Proxy = {}
 ---@return { calls: integer, ["in"]: integer, out: integer, uusd: integer, usd: number, refused: integer }?
 ---@return sg.Error? err
 function Proxy:used() end
+
+---For <close>; what boxes have of it goes with them.
 function Proxy:close() end
 
 ---The way of boxes to models, repositories and registries; credentials are put on outside, by name.
