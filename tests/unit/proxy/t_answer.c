@@ -1,0 +1,127 @@
+/* Answers of models on their way to an agent: the same whatever the pieces in which they come; requests in their parts; the
+ * refs of a push. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proxy/answer.h"
+#include "proxy/push.h"
+#include "tap.h"
+
+static const char *const stream[] = {
+	[SPEAK_ANTHROPIC] =
+		"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"usage\":{\"input_tokens\":7,\"output_tokens\":1}}}\n\n"
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"Hi\"}}\n\n"
+		"data: {\"type\":\"content_block_stop\",\"index\":0}\n\n"
+		"data: {\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"t1\",\"name\":\"Bash\",\"input\":{}}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"{\\\"command\\\":\"}}\n\n"
+		"data: {\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\\\"ls\\\"}\"}}\n\n"
+		"data: {\"type\":\"content_block_stop\",\"index\":1}\n\n"
+		"data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"tool_use\"},\"usage\":{\"output_tokens\":5}}\n\n"
+		"data: {\"type\":\"message_stop\"}\n\n",
+	[SPEAK_CHAT] =
+		"data: {\"choices\":[{\"delta\":{\"role\":\"assistant\",\"content\":\"Hi\"}}]}\r\n\r\n"
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"t1\",\"function\":{\"name\":\"Bash\",\"arguments\":\"{\\\"command\\\":\"}}]}}]}\r\n\r\n"
+		"data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"\\\"ls\\\"}\"}}]}}]}\r\n\r\n"
+		"data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"tool_calls\"}]}\r\n\r\n"
+		"data: {\"choices\":[],\"usage\":{\"prompt_tokens\":7,\"completion_tokens\":5}}\r\n\r\n"
+		"data: [DONE]\r\n\r\n",
+	[SPEAK_RESPONSES] =
+		"data: {\"type\":\"response.output_text.delta\",\"delta\":\"Hi\"}\n\n"
+		"data: {\"type\":\"response.output_item.added\",\"output_index\":0,\"item\":{\"type\":\"function_call\"}}\n\n"
+		"data: {\"type\":\"response.output_item.done\",\"output_index\":0,\"item\":{\"type\":\"function_call\",\"call_id\":\"t1\",\"name\":\"Bash\",\"arguments\":\"{\\\"command\\\":\\\"ls\\\"}\"}}\n\n"
+		"data: {\"type\":\"response.completed\",\"response\":{\"id\":\"r\",\"usage\":{\"input_tokens\":7,\"output_tokens\":5}}}\n\n",
+	[SPEAK_GEMINI] =
+		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"Hi\"}]}}]}\r\n\r\n"
+		"data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{\"id\":\"t1\",\"name\":\"Bash\",\"args\":{\"command\":\"ls\"}}}]},\"finishReason\":\"STOP\"}],\"usageMetadata\":{\"promptTokenCount\":7,\"candidatesTokenCount\":5}}\r\n\r\n",
+};
+
+static void collect(void *self, const void *bytes, size_t len)
+{
+	buf_append(self, bytes, len);
+}
+
+/* One answer in two pieces, split at @at: as it should be? */
+static bool split_ok(enum speak s, size_t at, bool gate)
+{
+	const char *text = stream[s];
+	size_t len = strlen(text);
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	struct answer a;
+	answer_init(&a, s, true, gate, NULL);
+	a.pass = collect;
+	a.self = &out;
+	answer_feed(&a, text, at);
+	answer_feed(&a, text + at, len - at);
+	answer_end(&a);
+	bool ok = a.nr_calls == 1 && !strcmp(a.call[0].id, "t1") && !strcmp(a.call[0].name, "Bash") && a.usage.in == 7 && a.usage.out == 5 &&
+		  a.complete && !strcmp(buf_cstr(&a.said), "Hi") && !strcmp(answer_stop(&a), "calls");
+	json_t *args = ok ? answer_call_args(&a.call[0]) : NULL;
+	ok = ok && !strcmp(json_str(args, "command", ""), "ls");
+	json_decref(args);
+	ok = ok && (gate ? a.holding && !memmem(buf_cstr(&out), out.len, "Bash", 4) : out.len == len);
+	answer_pass(&a);
+	ok = ok && out.len == len && !memcmp(out.data, text, len);
+	answer_release(&a);
+	return ok;
+}
+
+static void pieces_join(void *self, const char *bytes, size_t len)
+{
+	buf_append(self, bytes, len);
+}
+
+static void t_pieces(void)
+{
+	static const char *const body[] = { "{\"model\":\"m\", \"messages\": [ {\"a\":\"]},\\\"\"} , [1,2],3 ],\"x\":{}}", "{\"messages\":[]}",
+					    "{\"messages\":\"no list\"}", "[]", "", "{\"x\":[{\"messages\":1}]", "{\"messages\":[1,", "{\"messages\"" };
+	bool all = true;
+	for (size_t i = 0; i < ARRAY_LEN(body); i++) {
+		CLEANUP(buf_release) struct buf out = BUF_INIT;
+		speak_pieces(SPEAK_ANTHROPIC, body[i], strlen(body[i]), pieces_join, &out);
+		all &= !strcmp(buf_cstr(&out), body[i]);
+	}
+	ok(all, "the parts of a request are the request, whatever it is");
+}
+
+static void t_push(void)
+{
+	struct push p;
+	char line[400], zero[41];
+	memset(zero, '0', 40);
+	zero[40] = 0;
+	int n = snprintf(line, sizeof(line), "%04x%s 1111111111111111111111111111111111111111 refs/heads/x%c report-status\n0000PACK", 4 + 40 + 1 + 40 + 1 + 12 + 16, zero, 0);
+	const char *why = push_request(&p, "POST", "/r.git/git-receive-pack", "", line, (size_t)n);
+	ok(!why && p.nr == 1 && !strcmp(p.ref[0].name, "refs/heads/x") && !strcmp(p.ref[0].old, zero), "a push names the ref that it would move");
+	push_release(&p);
+	for (size_t cut = 0; cut < 100; cut++) {
+		if (cut == 4)
+			continue;
+		why = push_request(&p, "POST", "/r.git/git-receive-pack", "", line, cut);
+		if (!why)
+			ok(false, "a push that was cut passes");
+		push_release(&p);
+	}
+	ok(push_request(&p, "POST", "/r.git/other", "", "", 0) != NULL, "what git does not ask for is refused");
+	push_release(&p);
+	ok(!push_request(&p, "GET", "/r.git/info/refs", "?service=git-upload-pack", "", 0), "a fetch passes");
+	push_release(&p);
+}
+
+int main(void)
+{
+	for (enum speak s = SPEAK_ANTHROPIC; s <= SPEAK_GEMINI; s++)
+		for (int gate = 0; gate < 2; gate++) {
+			bool all = true;
+			for (size_t at = 0; at <= strlen(stream[s]); at++)
+				all &= split_ok(s, at, gate);
+			ok(all, "%s, %s: the same at whatever byte it is split", speak_name(s), gate ? "gated" : "not gated");
+		}
+	enum speak s;
+	ok(speak_path("anthropic", "POST", "/v1/messages", &s) && s == SPEAK_ANTHROPIC, "a path that is served");
+	ok(!speak_path("anthropic", "POST", "/v1/files", &s) && !speak_path("gemini", "POST", "/v1beta/../x:generateContent", &s), "paths that are not");
+	t_pieces();
+	t_push();
+	return done_testing();
+}
