@@ -252,7 +252,7 @@ static void put_view(struct history *h, const struct ws_view *v, struct buf *mis
 
 static int one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body)
 {
-	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, files = BUF_INIT;
+	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT;
 	struct ws_view v = WS_VIEW_INIT;
 	bool cut = json_int(body, "more", 0) > 0;
 	size_t i;

@@ -139,6 +139,7 @@ static void on_answer(void *self, const json_t *value, const char *why)
 	uint64_t id = op->id;
 	const json_t *list = json_object_get(value, "todo");
 	CLEANUP(json_release) json_t *held = json_incref((json_t *)(uintptr_t)value);
+	(void)held; /* @value outlives what those who hear do to its owner */
 	op->asking = false;
 	if (!value) {
 		fail(op, ERR_PARSE, why);
