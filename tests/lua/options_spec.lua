@@ -15,7 +15,7 @@ it "an unknown option names the one that was meant, and the line" (function()
 end)
 
 it "the wrong type is said" (function()
-  fails("~sandbox: option 'net' is number, string or list is wanted", function() sg.sandbox { net = 3 } end)
+  fails("~sandbox: option 'net' is number, string or table is wanted", function() sg.sandbox { net = 3 } end)
   fails("~exec: option 'timeout' is string, a time (seconds or \"5m\") is wanted",
     function() box:exec("x", { timeout = "soon" }) end)
   fails("~exec: a command is a string (for sh -c) or a list of words, not a nil", function() box:exec() end)
