@@ -77,6 +77,14 @@ static void set_cell(struct area a, int row, int col, const struct cell *c)
 	*at = *c;
 }
 
+static bool is_ascii(const struct glyph *g)
+{
+	for (size_t i = 0; i < g->len; i++)
+		if ((unsigned char)g->s[i] >= 0x80)
+			return false;
+	return true;
+}
+
 bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph *g)
 {
 	if (*col < 0 || row < 0 || row >= a.rows || *col + g->width > a.cols)
@@ -86,12 +94,15 @@ bool put_glyph(struct area a, int row, int *col, enum role r, const struct glyph
 	c.flags = g->flags & (GLYPH_BOLD | GLYPH_UNDERLINE | GLYPH_REVERSE);
 	if (g->flags & GLYPH_ESCAPED)
 		c.role = ROLE_HIDDEN;
-	if (a.g->ascii && (unsigned char)c.s[0] >= 0x80) /* sanitised for another screen */
-		c = (struct cell){ .s = "?", .len = 1, .width = c.width, .role = c.role };
+	bool stand_in = a.g->ascii && !is_ascii(g); /* sanitised for another screen */
+	if (stand_in)
+		c = (struct cell){ .s = "?", .len = 1, .width = 1, .role = c.role };
 	if (g->width == 0)
 		return true;
 	set_cell(a, row, *col, &c);
-	struct cell *half = g->width == 2 ? cell_at(a, row, *col + 1) : NULL;
+	if (stand_in && g->width == 2) /* what follows keeps its column */
+		set_cell(a, row, *col + 1, &blank);
+	struct cell *half = !stand_in && g->width == 2 ? cell_at(a, row, *col + 1) : NULL;
 	if (half) {
 		if (half->width == 2 && a.col + *col + 2 < a.g->cols)
 			half[1] = blank;

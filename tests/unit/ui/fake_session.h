@@ -4,7 +4,7 @@
  * Fixture (tests/screens/NAME.jsonl): one JSON object per line. An event: {"at":SECONDS since the start (a number with
  * at most 3 decimals, as a string), "kind":"...", "agent":, "box":, "action":, "cause":, "body":{}}; its seq is its
  * ordinal among events. With "out":"text" an output event gets that text. {"tree":"NAME","files":{"path":"text"}} makes
- * git objects; in bodies "@NAME" stands for the tree's id. */
+ * git objects; in bodies "@NAME" stands for the tree's id. Either text may be {"b64":"..."}: any bytes. */
 #ifndef FAKE_SESSION_H
 #define FAKE_SESSION_H
 
@@ -23,6 +23,7 @@ struct fake_output {
 	uint64_t action;
 	int stream;
 	char *text;
+	size_t len;
 };
 
 struct fake_object {
@@ -81,7 +82,9 @@ static void fake_tree(struct session *s, const json_t *files, struct object_id *
 		if (json_is_integer(text)) { /* a blob that the file does not hold */
 			memset(&blob, 7, sizeof(blob));
 		} else {
-			fake_object(s, OBJECT_BLOB, json_string_value(text), strlen(json_string_value(text)), &blob);
+			CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+			json_get_bytes(text, &bytes);
+			fake_object(s, OBJECT_BLOB, buf_cstr(&bytes), bytes.len, &blob);
 		}
 		buf_printf(&raw, "100644 %s", path);
 		buf_putc(&raw, 0);
@@ -130,17 +133,18 @@ static void fake_event(struct session *s, json_t *o)
 			    .action = (uint64_t)json_int(o, "action", 0),
 			    .ts_us = fake_time(json_str(o, "at", "0")) };
 	json_t *body = json_object_get(o, "body");
-	const char *out = json_str(o, "out", NULL), *kind = json_str(o, "kind", "");
+	const char *kind = json_str(o, "kind", "");
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	if (!event_kind_find(kind, &ev.kind)) {
 		fprintf(stderr, "fixture: unknown kind '%s'\n", kind);
 		exit(99);
 	}
 	CLEANUP(json_release) json_t *own = body ? json_incref(body) : json_object();
-	if (out) {
+	if (json_get_bytes(json_object_get(o, "out"), &out)) {
 		GROW(s->output, s->nr_outputs, s->cap_outputs);
-		s->output[s->nr_outputs++] =
-			(struct fake_output){ ev.action, (int)json_int(own, "stream", 1), xstrdup(out) };
-		json_put_int(own, "len", (int64_t)strlen(out));
+		s->output[s->nr_outputs++] = (struct fake_output){ ev.action, (int)json_int(own, "stream", 1),
+								   xstrndup(buf_cstr(&out), out.len), out.len };
+		json_put_int(own, "len", (int64_t)out.len);
 	}
 	fake_names(s, own);
 	char *text = json_dump_str(own);
@@ -300,7 +304,7 @@ int session_output(struct session *s, uint64_t action, int stream, uint64_t off,
 	(void)err;
 	for (size_t i = 0; i < s->nr_outputs && max > 0; i++) {
 		const struct fake_output *o = &s->output[i];
-		size_t len = strlen(o->text);
+		size_t len = o->len;
 		if (o->action != action || o->stream != stream)
 			continue;
 		if (off >= len) {
@@ -319,7 +323,7 @@ uint64_t session_output_size(struct session *s, uint64_t action, int stream)
 {
 	uint64_t n = 0;
 	for (size_t i = 0; i < s->nr_outputs; i++)
-		n += s->output[i].action == action && s->output[i].stream == stream ? strlen(s->output[i].text) : 0;
+		n += s->output[i].action == action && s->output[i].stream == stream ? s->output[i].len : 0;
 	return n;
 }
 
@@ -328,7 +332,7 @@ int session_output_each(struct session *s, uint64_t action, session_output_fn *f
 	(void)err;
 	for (size_t i = 0; i < s->nr_outputs; i++)
 		if (s->output[i].action == action && s->output[i].stream < 4 &&
-		    !fn(self, s->output[i].stream, 0, s->output[i].text, strlen(s->output[i].text)))
+		    !fn(self, s->output[i].stream, 0, s->output[i].text, s->output[i].len))
 			break;
 	return 0;
 }
@@ -346,11 +350,13 @@ int session_object(struct session *s, const struct object_id *id, enum object_ty
 	return err_set(err, ERR_NOENT, "no such object");
 }
 
-/* No SQL here: filters are asked by their predicate. */
+/* No SQL here, filters are asked by their predicate; unless a test opens a database of its own for ":sql". */
+static void *fake_handle;
+
 void *session_handle(struct session *s)
 {
 	(void)s;
-	return NULL;
+	return fake_handle;
 }
 
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
