@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# The scripts of lua/examples/patterns: each tells what it measured, and what it tells agrees with what happened.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS p=$here/../../lua/examples/patterns
+cd "$t" || exit 1
+mkdir sessions
+export SANDGLASS_SESSIONS=$t/sessions CANARY_KEY=canary-key-7731 SIGN_KEY=canary-key-8842
+run() { # script, arguments...: its status in $status, what it printed in $out, its record in $file
+	local script=$1
+	shift
+	timeout 90 "$sg" run --no-tui --no-input ${policy:+--policy "$p/policy.lua"} "$p/$script.lua" -- "$@" >"$t/out" 2>&1 </dev/null
+	status=$? file=$(ls -t "$SANDGLASS_SESSIONS"/*.glass | head -1)
+	out=$(sed -n 's/^.* event [0-9]* note: //p' "$t/out")
+}
+events() { "$sg" events "$file" --json 2>/dev/null; }
+policy=
+
+# --- where key, prompt and source lie ---
+run where
+is $status 0 "where: the script ends well"
+row() { printf '%s\n' "$out" | sed -n "s/^$1  *\([0-9]*\)  *\([0-9]*\)  *\([0-9]*\)  *#[0-9]*$/\1 \2 \3/p"; }
+like "$(row 'box as a tool')" '^0 0 [1-9]' "the box as a tool: source only"
+like "$(row 'agent inside, key by proxy')" '^0 [1-9][0-9]* [1-9]' "the agent inside: its prompt too, no key"
+like "$(row 'agent inside, prompt by proxy')" '^0 0 [1-9]' "the prompt put on by the proxy is not inside"
+like "$(row 'agent inside with its key')" '^[1-9][0-9]* [1-9][0-9]* [1-9]' "a key that is put inside is found"
+is "$(grep -rlF "$CANARY_KEY" "$SANDGLASS_SESSIONS" "$HOME" | wc -l)" 0 "the key is in no file of ours"
+
+# --- 200 small executions ---
+run executions --n 200
+is $status 0 "executions: every way has the right answers"
+is "$(printf '%s\n' "$out" | awk '/^(one|four) / && $(NF-1) > 0 && $NF > 0 { print $(NF-2) }' | tr '\n' ' ')" '200 200 200 1 ' "four ways with their times"
+is "$(events | grep -c '"kind":"action.requested"')" 602 "each execution is an action of its own; the shell and the script are one each"
+
+# --- the box dies under its agent ---
+run box_dies
+is $status 0 "box_dies: the script ends well"
+like "$out" "^tool +call 1 in first: .*: error '[a-z]+' \(event #[0-9]+\)" "the agent outside is told an error"
+like "$out" '^tool +call 2 in second: echo I go on: exit 0' "and goes on in another box"
+like "$out" '^tool +the agent: end after 3 turns: the last thing I saw: I go on' "to its end"
+like "$out" "^inside +the agent's program: error '[a-z]+'" "the agent inside ends with its box"
+
+# --- a file that is too big ---
+run big_file --size 256M
+is $status 0 "big_file: all lines are found"
+like "$out" '^in the box +268435456 bytes read in [0-9.]+ s' "every byte is read"
+like "$out" '^came out +5 lines, 75 bytes' "only the answer comes out"
+[ "$(stat -c %s "$file")" -lt 1000000 ]
+ok $? "the session file stays small"
+
+# --- where a tool call breaks ---
+if perl -MIO::Socket::INET -e 1 2>/dev/null; then
+	run breaks
+	is $status 0 "breaks: the script ends well"
+	like "$out" '^asks +hello Ada' "a program that asks has its answer"
+	like "$out" '^server +answer 2 to a request' "a server goes on between calls"
+	like "$out" '^job +ended by SIGTERM after 3 steps' "a long job is watched and ended"
+	like "$out" '^large +6888896 bytes, [0-9]+ of them here \(cut: true\)' "of a large result both ends come"
+	is "$("$sg" out "$(printf '%s\n' "$out" | sed -n 's/.*sandglass out //p')" 2>/dev/null | wc -c)" 6888896 "and the record has all of it"
+else
+	skip "breaks: needs perl with IO::Socket::INET (apt install perl)"
+fi
+policy=yes
+
+# --- a tool with more rights than the shell ---
+if perl -MDigest::SHA -e 1 2>/dev/null; then
+	run rights
+	is $status 0 "rights: the script ends well"
+	want=$(SIGN_KEY=$SIGN_KEY perl -MDigest::SHA=hmac_sha256_hex -e 'print hmac_sha256_hex("release 1.0\n", $ENV{SIGN_KEY})' | cut -c1-16)
+	like "$out" "^host +sign release.txt: $want" "the tool signs with the key of the host"
+	like "$out" '^the same signature: no; the key, found in the box: 0 times' "the box cannot"
+else
+	skip "rights: needs perl with Digest::SHA (apt install perl)"
+fi
+
+# --- prompt injection ---
+if command -v python3 >/dev/null; then
+	python3 - >port 2>/dev/null <<'P' &
+import socket, sys
+s = socket.socket()
+s.bind(("127.0.0.1", 0))
+s.listen(5)
+print(s.getsockname()[1], flush=True)
+while True:
+    c, _ = s.accept()
+    open("came", "ab").write(b"connected " + c.recv(65536))
+    c.close()
+P
+	attacker=$!
+	trap 'kill $attacker 2>/dev/null; end_all' EXIT
+	wait_for 30 test -s port
+	run injection --to "127.0.0.1:$(cat port)"
+	is $status 0 "injection: nothing left, says the script"
+	[ ! -e came ]
+	ok $? "nothing came to who listens, either"
+	like "$out" '^key outside: it obeyed 6 times; key reached 0, source reached 1; sent: 0' "with the key outside the source alone is reached"
+	like "$out" '^key inside: it obeyed 6 times; key reached 1, source reached 1; sent: 0' "a key in the box is reached"
+	is "$(printf '%s\n' "$out" | grep -c 'stopped by no-push')" 4 "the pushes are stopped by the rule, the hidden one too"
+	n1=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *git push.*/\1/p' | head -1)
+	like "$("$sg" show "$n1" 2>/dev/null)" 'no-push' "the event is that of the push"
+else
+	skip "injection: needs python3"
+fi
+
+# --- five repositories, all or none ---
+for r in api web docs lib ops; do
+	git init -q "five/$r"
+	echo 1.0 >"five/$r/VERSION"
+	git -C "five/$r" add -A
+	git -C "five/$r" commit -qm start
+done
+run five --dir "$t/five"
+is $status 0 "five: the script ends well"
+like "$out" '^first merge +refused: .*docs' "a conflict in one is told"
+like "$out" '^on the host +api: 1.0, web: 1.0, docs: 1.1 by somebody else, lib: 1.0, ops: 1.0' "and none is touched"
+is "$(cat five/*/VERSION | sort | uniq -c | tr -s ' \n' ' ')" ' 1 1.1 by somebody else 4 2.0 by the agent ' "resolved: all are"
+finish
