@@ -24,6 +24,7 @@ local NAMES = {
   map = { each = "table" }, pager = "string",
   search = { url = "string", shape = "string", method = "string", body = "string", headers = { each = "string|table" },
     results = "string", title = "string", link = "string", text = "string" },
+  otlp = { endpoint = "string", headers = { each = "string|table" }, every = "time", content = "boolean" },
   pool = { size = "integer" },
   budget = { usd = "number", tokens = "integer", time = "time", steps = "integer", actions = "integer" },
 }

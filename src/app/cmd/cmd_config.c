@@ -46,6 +46,7 @@ static const struct setting settings[] = {
 	{ "notify.bell", NULL, NULL, "true", "ring when an action is held" },
 	{ "notify.command", NULL, NULL, NULL, "run when something waits and nobody is attached" },
 	{ "search.url", NULL, "SANDGLASS_SEARCH", NULL, "search service of web_search: SearXNG, or with shape = \"generic\" any JSON" },
+	{ "otlp.endpoint", NULL, NULL, NULL, "OpenTelemetry collector that gets spans and metrics of sessions that run" },
 	{ "pager", NULL, "PAGER", "less -R", "for long output" },
 	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
 };
@@ -114,6 +115,9 @@ static int load(struct config *c, struct err *err)
 /* Keys may stand in a file by value although they should not. */
 static bool hidden(const char *name)
 {
+	size_t n = strlen(name);
+	if (!strncmp(name, "otlp.headers.", 13))
+		return strcmp(name + n - 7, ".secret") != 0;
 	return !strncmp(name, "keys.", 5) || !strncmp(name, "secrets.", 8) || !strncmp(name, "env.", 4);
 }
 

@@ -12,6 +12,7 @@
 #include "app/front/front.h"
 #include "app/front/inner_agent.h"
 #include "app/host/library.h"
+#include "app/super/otlp_live.h"
 #include "app/rent/rent.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
@@ -137,18 +138,29 @@ static void shell_words(json_t *o, const char *field, const json_t *list)
 		json_put_str(o, field, line.data);
 }
 
-/* Whoever answers from outside: models, what they cost, the search service. */
-static void put_models(json_t *o, const struct config *c)
+/* Who collects spans and metrics: wrong settings are told before anything starts. */
+static int put_otlp(json_t *o, const struct config *c, struct err *err)
+{
+	CLEANUP(json_release) json_t *otlp = config_object(c, "otlp");
+	int rc = otlp_live_check(otlp, err);
+	if (rc > 0)
+		json_put(o, "otlp", json_incref(otlp));
+	return rc < 0 ? -1 : 0;
+}
+
+/* Whoever is outside: models, what they cost, the search service, the collector. */
+static int put_models(json_t *o, const struct config *c, struct err *err)
 {
 	json_put(o, "models", config_object(c, "models"));
 	json_put(o, "prices", config_object(c, "prices"));
 	CLEANUP(free_ptr) char *search = config_value(c, "search.url");
 	if (!search)
-		return;
+		return put_otlp(o, c, err);
 	json_t *conf = config_object(c, "search");
 	conf = conf ? conf : json_object();
 	json_put_str(conf, "url", search);
 	json_put(o, "search", conf);
+	return put_otlp(o, c, err);
 }
 
 int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err)
@@ -156,9 +168,9 @@ int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	struct config *c;
 	if (config_open(&c, ctx, err) < 0)
 		return -1;
-	put_models(o, c);
+	int rc = put_models(o, c, err);
 	config_close(&c);
-	return 0;
+	return rc;
 }
 
 /* What every box has, and what the session may use up, unless script and options say otherwise. */
@@ -205,7 +217,7 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *argv = notify ? json_parse(notify, strlen(notify), "notify.command", &none) : NULL;
 	CLEANUP(json_release) json_t *roots = tools ? json_parse(tools, strlen(tools), "tools", &none) : NULL;
-	put_models(o, c);
+	int rc = put_models(o, c, err);
 	if (!json_object_get(o, "notify"))
 		shell_words(o, "notify", argv);
 	if (json_is_array(roots))
@@ -227,7 +239,7 @@ static int configured(struct cmd_ctx *ctx, json_t *o, struct err *err)
 		json_put_int(o, "keep_file_bytes", strtoll(keep, NULL, 10));
 	json_put(o, "secrets", config_object(c, "secrets"));
 	config_close(&c);
-	return 0;
+	return rc;
 }
 
 /* Options that run, demo and sandbox have in common. */

@@ -174,6 +174,7 @@ int cmd_supervise(struct cmd_ctx *ctx)
 		.models = json_object_get(j, "models"),
 		.prices = json_object_get(j, "prices"),
 		.search = json_object_get(j, "search"),
+		.otlp = json_object_get(j, "otlp"),
 		.step = json_flag(j, "step", false),
 		.no_input = json_flag(j, "no_input", false),
 		.accept_reduced = json_flag(j, "accept_reduced", false),

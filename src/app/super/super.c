@@ -16,6 +16,7 @@
 #include "app/super/mcp_hub.h"
 #include "app/web/web.h"
 #include "app/super/mcp_inbox.h"
+#include "app/super/otlp_live.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/resume.h"
@@ -534,6 +535,8 @@ static int compose(struct super *s, struct err *err)
 	if (open_record(s, err) < 0)
 		return exit_of(err);
 	vault_attach(s->vault, s->loop, s->record);
+	if (otlp_live_begin(s, err) < 0)
+		return EXIT_SCRIPT;
 	if (models_open(&s->models, s, err) < 0)
 		return EXIT_SCRIPT;
 	if (rent_open(&s->rent, s, err) < 0)
@@ -593,6 +596,7 @@ static void release(struct super *s)
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);
 	gate_free(&s->gate);
+	otlp_live_end(s, !stuck);
 	if (s->record) {
 		json_t *end = json_object();
 		json_put_flag(end, "ok", s->status == EXIT_DONE);

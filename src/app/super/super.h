@@ -24,6 +24,7 @@ struct super_opts {
 	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *models, *prices;   /* the configuration's (model/provider.h), or NULL; borrowed */
 	json_t *search;            /* settings "search" (app/web), or NULL; borrowed */
+	json_t *otlp;              /* settings "otlp" (otlp_live.h), or NULL; borrowed */
 	const char *cassette;      /* model traffic comes from this file (model/cassette.h), or NULL */
 	bool cassette_add;         /* what it does not know is asked, and added */
 	unsigned cassette_speed;   /* 0 at once */

@@ -48,6 +48,7 @@ struct super {
 	struct redo *redo;          /* redo.c */
 	struct mcp_inbox *mcp;      /* mcp_inbox.c; NULL while nobody asks */
 	struct web *web;            /* app/web; NULL before it is first used */
+	struct otlp_live *otlp;     /* otlp_live.c; NULL when nobody collects */
 	struct mcp_hub *mcp_hub;    /* mcp_hub.c: MCP servers that the script uses; may be NULL */
 	struct call *calls;         /* open calls of the script */
 	uint64_t session_budget;
