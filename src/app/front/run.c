@@ -362,6 +362,7 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 static int print_plan(struct cmd_ctx *ctx, json_t *o)
 {
 	json_object_del(o, "script");
+	json_object_del(json_object_get(o, "otlp"), "headers"); /* a key may stand there by value */
 	if (ctx->json) {
 		cmd_json(ctx, json_incref(o));
 		return EXIT_DONE;
