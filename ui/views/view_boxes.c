@@ -9,6 +9,7 @@
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
 #include "ui/model/wall.h"
+#include "ui/views/listed.h"
 
 struct boxed {
 	size_t source;
@@ -22,7 +23,7 @@ struct boxes {
 	size_t source;
 	uint64_t box;
 	struct boxed *b;
-	size_t nr, at, top;
+	struct listed l;
 	size_t open, frozen, changed;
 	struct arena *arena;
 };
@@ -66,13 +67,13 @@ static void list(struct boxes *v, struct ui *ui, struct arena *ar)
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_boxes;
 	v->b = arena_alloc(ar, (n + 1) * sizeof(*v->b));
-	v->nr = v->open = v->frozen = v->changed = 0;
+	v->l.nr = v->open = v->frozen = v->changed = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
-		struct boxed *first = v->b + v->nr;
+		struct boxed *first = v->b + v->l.nr;
 		for (size_t k = 0; k < m->nr_boxes; k++) {
 			const struct model_box *b = &m->box[k];
-			v->b[v->nr++] = (struct boxed){ .source = i, .box = b, .agent = agent_of(m, b->id) };
+			v->b[v->l.nr++] = (struct boxed){ .source = i, .box = b, .agent = agent_of(m, b->id) };
 			v->open += b->ready && !b->closed;
 			v->frozen += b->frozen && !b->closed;
 			v->changed += unmerged(b);
@@ -90,61 +91,40 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->box = a ? a->box : 0;
 }
 
+/* The row under the cursor is known by its box, not by its place. */
+static void keep(struct boxes *v)
+{
+	if (v->l.nr == 0)
+		return;
+	v->source = v->b[v->l.at].source;
+	v->box = v->b[v->l.at].box->id;
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct boxes *v = self;
-	size_t page = rows > 4 ? (size_t)rows - 3 : 1;
 	(void)cols;
 	v->arena = ar;
 	list(v, ui, ar);
-	v->at = 0;
-	for (size_t i = 0; i < v->nr; i++)
+	v->l.at = 0;
+	for (size_t i = 0; i < v->l.nr; i++)
 		if (v->b[i].source == v->source && v->b[i].box->id == v->box)
-			v->at = i;
-	if (v->at < v->top)
-		v->top = v->at;
-	if (v->at >= v->top + page)
-		v->top = v->at - page + 1;
-	if (v->nr > 0) {
-		v->source = v->b[v->at].source;
-		v->box = v->b[v->at].box->id;
-	}
+			v->l.at = i;
+	list_settle(&v->l, rows);
+	keep(v);
 }
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
-struct columns {
-	int session, wall, state, net, run, changed, output, agent;
+enum { COL_BOX, COL_SESSION, COL_WALL, COL_STATE, COL_NET, COL_RUN, COL_CHANGED, COL_OUTPUT, COL_AGENT, COL_NR };
+
+static const struct column columns[COL_NR] = {
+	{ "BOX", { 16, 16 }, { 1, 1 }, false },   { "SESSION", { 0, 9 }, { 1, 1 }, false },
+	{ "WALL", { 17, 21 }, { 1, 1 }, false },  { "STATE", { 8, 8 }, { 1, 1 }, false },
+	{ "NET", { 7, 13 }, { 1, 1 }, false },    { "RUN", { 4, 4 }, { 1, 1 }, true },
+	{ "CHANGED", { 8, 8 }, { 1, 1 }, true },  { "OUTPUT", { 0, 8 }, { 1, 1 }, true },
+	{ "AGENT", { 0, 0 }, { 2, 2 }, false },
 };
-
-static struct columns columns_for(int cols)
-{
-	bool wide = cols >= 110;
-	struct columns c = { .session = 20 };
-	c.wall = c.session + (wide ? 10 : 0);
-	c.state = c.wall + (wide ? 22 : 18);
-	c.net = c.state + 9;
-	c.run = c.net + (wide ? 14 : 8);
-	c.changed = c.run + 5;
-	c.output = c.changed + 9;
-	c.agent = c.output + (wide ? 9 : 0);
-	return c;
-}
-
-static void paint_heads(struct area a, int row, const struct columns *c)
-{
-	put(a, row, 3, ROLE_HEAD, "BOX");
-	if (c->wall > c->session)
-		put(a, row, c->session, ROLE_HEAD, "SESSION");
-	put(a, row, c->wall, ROLE_HEAD, "WALL");
-	put(a, row, c->state, ROLE_HEAD, "STATE");
-	put(a, row, c->net, ROLE_HEAD, "NET");
-	put_right(a, row, c->run, 4, ROLE_HEAD, "RUN");
-	put_right(a, row, c->changed, 8, ROLE_HEAD, "CHANGED");
-	if (c->agent > c->output)
-		put_right(a, row, c->output, 8, ROLE_HEAD, "OUTPUT");
-	put(a, row, c->agent + 1, ROLE_HEAD, "AGENT");
-}
 
 static const char *state_word(const struct boxed *b, enum role *r, char *sign)
 {
@@ -162,64 +142,53 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	const char *state = state_word(b, &r, &sign), *profile = b->box->profile ? b->box->profile : "";
 	bool weak = strcmp(profile, "reduced") == 0 || strcmp(profile, "none") == 0;
 	put(a, row, 1, r, arena_printf(ar, "%c", sign));
-	put_field(a, row, 3, c->session - 4, ROLE_NAME, b->box->name);
-	if (c->wall > c->session)
-		put_field(a, row, c->session, c->wall - c->session - 1, ROLE_DIM, ui->src[b->source]->model.id);
-	put_field(a, row, c->wall, c->state - c->wall - 1, weak ? ROLE_WARN : ROLE_TEXT,
-		  arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
-	put_field(a, row, c->state, 8, r, state);
-	put_field(a, row, c->net, c->run - c->net - 1, ROLE_TEXT, b->box->net ? b->box->net : "");
-	put_right(a, row, c->run, 4, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
-	put_right(a, row, c->changed, 8, unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
+	list_cell(a, row, c, COL_BOX, ROLE_NAME, b->box->name);
+	list_cell(a, row, c, COL_SESSION, ROLE_DIM, ui->src[b->source]->model.id);
+	list_cell(a, row, c, COL_WALL, weak ? ROLE_WARN : ROLE_TEXT, arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
+	list_cell(a, row, c, COL_STATE, r, state);
+	list_cell(a, row, c, COL_NET, ROLE_TEXT, b->box->net ? b->box->net : "");
+	list_cell(a, row, c, COL_RUN, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
+	list_cell(a, row, c, COL_CHANGED, unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
 		  !b->box->touched ? "-" : unmerged(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");
-	if (c->agent > c->output)
-		put_right(a, row, c->output, 8, ROLE_DIM, fmt_bytes(ar, b->kept));
-	put_field(a, row, c->agent + 1, a.cols - c->agent - 2, ROLE_TEXT, b->agent ? b->agent->name : "");
+	list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, b->kept));
+	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, b->agent ? b->agent->name : "");
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct boxes *v = self;
 	struct arena *ar = v->arena;
-	struct columns c = columns_for(a.cols);
+	struct columns c;
+	int row;
 	const struct piece p[] = {
-		{ ROLE_TEXT, fmt_plural(ar, (int64_t)v->nr, "box", "boxes") },
+		{ ROLE_TEXT, fmt_plural(ar, (int64_t)v->l.nr, "box", "boxes") },
 		{ ROLE_RUN, v->open ? arena_printf(ar, "%zu open", v->open) : "" },
 		{ ROLE_PAUSED, v->frozen ? arena_printf(ar, "%zu FROZEN", v->frozen) : "" },
 		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu not merged", v->changed) : "" },
 	};
 	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
 	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.." : "d changes");
-	paint_heads(a, 2, &c);
-	for (size_t i = v->top; i < v->nr && (int)(i - v->top) < a.rows - 3; i++) {
-		int row = (int)(i - v->top) + 3;
+	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
+	list_heads(a, 2, &c);
+	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		paint_box(v, ui, a, row, &v->b[i], &c);
-		if (i == v->at)
+		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
-	if (v->nr == 0)
+	if (v->l.nr == 0)
 		put(a, 4, 3, ROLE_DIM, "no box has been opened");
 }
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static bool move(struct boxes *v, int64_t to)
+static const struct boxed *here(const struct boxes *v)
 {
-	if (v->nr == 0)
-		return true;
-	if (to < 0)
-		to = 0;
-	if (to >= (int64_t)v->nr)
-		to = (int64_t)v->nr - 1;
-	v->at = (size_t)to;
-	v->source = v->b[to].source;
-	v->box = v->b[to].box->id;
-	return true;
+	return v->l.nr > 0 ? &v->b[v->l.at] : NULL;
 }
 
 static bool open_changes(struct boxes *v, struct ui *ui)
 {
-	const struct boxed *b = v->nr > 0 ? &v->b[v->at] : NULL;
+	const struct boxed *b = here(v);
 	if (b && b->agent)
 		ui_open(ui, "diff", &(struct subject){ .source = b->source, .agent = b->agent->id });
 	else
@@ -229,7 +198,7 @@ static bool open_changes(struct boxes *v, struct ui *ui)
 
 static bool freeze(const struct boxes *v, struct ui *ui)
 {
-	const struct model_box *b = v->nr > 0 ? v->b[v->at].box : NULL;
+	const struct model_box *b = here(v) ? here(v)->box : NULL;
 	if (b && b->closed)
 		ui_say(ui, ROLE_DIM, "it is closed");
 	else if (b)
@@ -272,7 +241,7 @@ static void close_named(struct ui *ui, const char *name)
 
 static bool ask_close(const struct boxes *v, struct ui *ui)
 {
-	const struct boxed *b = v->nr > 0 ? &v->b[v->at] : NULL;
+	const struct boxed *b = here(v);
 	struct subject on = { .source = v->source, .action = b ? b->box->id : 0 };
 	char label[160];
 	if (!b)
@@ -293,26 +262,17 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct boxes *v = self;
-	int64_t at = (int64_t)v->at;
+	if (list_verb(&v->l, verb)) {
+		keep(v);
+		return true;
+	}
 	switch ((int)verb) {
-	case VERB_UP:
-		return move(v, at - 1);
-	case VERB_DOWN:
-		return move(v, at + 1);
-	case VERB_PAGE_UP:
-		return move(v, at - 8);
-	case VERB_PAGE_DOWN:
-		return move(v, at + 8);
-	case VERB_FIRST:
-		return move(v, 0);
-	case VERB_LAST:
-		return move(v, INT32_MAX);
 	case VERB_OPEN:
 	case VERB_DIFF:
 		return open_changes(v, ui);
 	case VERB_SHELL:
-		if (v->nr > 0)
-			ui_shell(ui, v->source, v->b[v->at].box);
+		if (here(v))
+			ui_shell(ui, v->source, here(v)->box);
 		return true;
 	case VERB_THAW:
 		return freeze(v, ui);
@@ -326,14 +286,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 static enum click click(void *self, struct ui *ui, int row, int col)
 {
 	struct boxes *v = self;
-	size_t at = v->top + (size_t)(row < 3 ? 0 : row - 3);
+	enum click c = list_click(&v->l, row);
 	(void)ui, (void)col;
-	if (row < 3 || at >= v->nr)
-		return CLICK_NONE;
-	if (at == v->at)
-		return CLICK_AGAIN;
-	move(v, (int64_t)at);
-	return CLICK_SELECTED;
+	keep(v);
+	return c;
 }
 
 static void subject(const void *self, const struct ui *ui, struct subject *out)
@@ -341,8 +297,8 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	const struct boxes *v = self;
 	(void)ui;
 	*out = (struct subject){ .source = v->source };
-	if (v->nr > 0 && v->b[v->at].agent)
-		out->agent = v->b[v->at].agent->id;
+	if (here(v) && here(v)->agent)
+		out->agent = here(v)->agent->id;
 }
 
 static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
@@ -359,13 +315,15 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct boxes *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->nr, .line = line, .at = v->at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = line, .at = v->l.at };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)
 {
+	struct boxes *v = self;
 	(void)ui;
-	move(self, (int64_t)to);
+	list_move(&v->l, (int64_t)to);
+	keep(v);
 }
 
 const struct view_ops view_boxes = {

@@ -8,6 +8,7 @@
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
+#include "ui/views/listed.h"
 
 enum { MOST_OVER = 100, LOOK_BACK = 20000, LONG_US = 10000000 };
 
@@ -26,7 +27,8 @@ struct jobs {
 	size_t source;
 	uint64_t id;
 	struct job *job;
-	size_t nr, cap, at, top, running;
+	struct listed l;
+	size_t cap, running;
 	struct arena *arena;
 };
 
@@ -34,15 +36,15 @@ struct jobs {
 
 static void add(struct jobs *v, struct arena *ar, struct job j)
 {
-	if (v->nr == v->cap) {
+	if (v->l.nr == v->cap) {
 		size_t cap = v->cap ? v->cap * 2 : 64;
 		struct job *wider = arena_alloc(ar, cap * sizeof(*wider));
-		if (v->nr > 0)
-			memcpy(wider, v->job, v->nr * sizeof(*wider));
+		if (v->l.nr > 0)
+			memcpy(wider, v->job, v->l.nr * sizeof(*wider));
 		v->job = wider;
 		v->cap = cap;
 	}
-	v->job[v->nr++] = j;
+	v->job[v->l.nr++] = j;
 }
 
 /* A model's answer is an agent that thinks, which the fleet shows; a question waits for a person. */
@@ -94,55 +96,46 @@ static void add_over(struct jobs *v, struct arena *ar, size_t source, const stru
 	}
 }
 
+/* The row under the cursor is known by its work, not by its place. */
+static void keep(struct jobs *v)
+{
+	if (v->l.nr == 0)
+		return;
+	v->source = v->job[v->l.at].source;
+	v->id = v->job[v->l.at].id;
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct jobs *v = self;
-	size_t page = rows > 4 ? (size_t)rows - 3 : 1;
 	(void)cols;
 	v->arena = ar;
 	v->job = NULL;
-	v->nr = v->cap = 0;
+	v->l.nr = v->cap = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		add_running(v, ar, i, &ui->src[i]->model);
 		add_redos(v, ar, i, &ui->src[i]->model);
 	}
-	v->running = v->nr;
+	v->running = v->l.nr;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		add_over(v, ar, i, &ui->src[i]->model);
-	size_t was = v->at;
-	v->at = v->nr;
-	for (size_t i = 0; i < v->nr; i++)
+	for (size_t i = 0; i < v->l.nr; i++) /* if it has gone: what stands in its place now */
 		if (v->job[i].source == v->source && v->job[i].id == v->id)
-			v->at = i;
-	if (v->at == v->nr) /* it has gone from the list: what stands in its place now */
-		v->at = was < v->nr ? was : v->nr > 0 ? v->nr - 1 : 0;
-	if (v->at < v->top)
-		v->top = v->at;
-	if (v->at >= v->top + page)
-		v->top = v->at - page + 1;
-	if (v->nr > 0) {
-		v->source = v->job[v->at].source;
-		v->id = v->job[v->at].id;
-	}
+			v->l.at = i;
+	list_settle(&v->l, rows);
+	keep(v);
 }
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
 
-struct columns {
-	int session, state, time, agent, output, what;
-};
+enum { COL_WORK, COL_SESSION, COL_STATE, COL_TIME, COL_AGENT, COL_OUTPUT, COL_WHAT, COL_NR };
 
-static struct columns columns_for(int cols, bool many)
-{
-	bool wide = cols >= 100;
-	struct columns c = { .session = 12 };
-	c.state = c.session + (wide && many ? 10 : 0);
-	c.time = c.state + 10;
-	c.agent = c.time + 9;
-	c.output = c.agent + (wide ? 15 : 12);
-	c.what = c.output + (wide ? 9 : 0);
-	return c;
-}
+static const struct column columns[COL_NR] = {
+	{ "WORK", { 8, 8 }, { 1, 1 }, false },    { "SESSION", { 0, 9 }, { 1, 1 }, false },
+	{ "STATE", { 9, 9 }, { 1, 1 }, false },   { "TIME", { 7, 7 }, { 1, 1 }, true },
+	{ "AGENT", { 11, 14 }, { 2, 2 }, false }, { "OUTPUT", { 0, 7 }, { 1, 1 }, true },
+	{ "WHAT", { 0, 0 }, { 1, 2 }, false },
+};
 
 static const char *work_word(const struct job *j, const struct row_info *info)
 {
@@ -177,68 +170,45 @@ static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, 
 	const struct model_agent *agent = j->act ? model_agent(&s->model, j->act->agent) : NULL;
 	const char *state = state_word(j, &info, &r, &sign), *what = what_text(v, j, &info);
 	put(a, row, 1, r, arena_printf(ar, "%c", sign));
-	put_field(a, row, 3, c->session - 4, ROLE_NAME, work_word(j, &info));
-	if (c->state > c->session)
-		put_field(a, row, c->session, c->state - c->session - 1, ROLE_DIM, s->model.id);
-	put_field(a, row, c->state, c->time - c->state - 1, r, state);
-	put_right(a, row, c->time, 7, ROLE_TEXT, j->end_us ? fmt_span(ar, j->end_us - j->begin_us)
-							    : fmt_age(ar, ui_now(ui) - j->begin_us));
-	put_field(a, row, c->agent, c->output - c->agent - 1, ROLE_TEXT, agent ? agent->name : "");
-	if (c->what > c->output && j->act && j->kind == JOB_ACTION)
-		put_right(a, row, c->output, 7, ROLE_DIM, fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));
-	put_bytes(a, row, c->what, a.cols - c->what - 1, j->end_us ? ROLE_DIM : ROLE_TEXT, what, strlen(what), 0);
-}
-
-static void paint_heads(struct area a, int row, const struct columns *c)
-{
-	put(a, row, 3, ROLE_HEAD, "WORK");
-	if (c->state > c->session)
-		put(a, row, c->session, ROLE_HEAD, "SESSION");
-	put(a, row, c->state, ROLE_HEAD, "STATE");
-	put_right(a, row, c->time, 7, ROLE_HEAD, "TIME");
-	put(a, row, c->agent, ROLE_HEAD, "AGENT");
-	if (c->what > c->output)
-		put_right(a, row, c->output, 7, ROLE_HEAD, "OUTPUT");
-	put(a, row, c->what, ROLE_HEAD, "WHAT");
+	list_cell(a, row, c, COL_WORK, ROLE_NAME, work_word(j, &info));
+	list_cell(a, row, c, COL_SESSION, ROLE_DIM, s->model.id);
+	list_cell(a, row, c, COL_STATE, r, state);
+	list_cell(a, row, c, COL_TIME, ROLE_TEXT,
+		  j->end_us ? fmt_span(ar, j->end_us - j->begin_us) : fmt_age(ar, ui_now(ui) - j->begin_us));
+	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, agent ? agent->name : "");
+	if (j->act && j->kind == JOB_ACTION)
+		list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));
+	list_cell(a, row, c, COL_WHAT, j->end_us ? ROLE_DIM : ROLE_TEXT, what);
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct jobs *v = self;
 	struct arena *ar = v->arena;
-	struct columns c = columns_for(a.cols, ui->nr_src > 1);
+	struct columns c;
+	int row;
 	const struct piece p[] = {
 		{ ROLE_RUN, v->running ? arena_printf(ar, "%zu run", v->running) : "" },
-		{ ROLE_DIM, v->nr > v->running ? arena_printf(ar, "%zu over", v->nr - v->running) : "" },
+		{ ROLE_DIM, v->l.nr > v->running ? arena_printf(ar, "%zu over", v->l.nr - v->running) : "" },
 	};
 	draw_title(a, 0, "jobs: work that takes its time", p, ARRAY_LEN(p));
 	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open");
-	paint_heads(a, 2, &c);
-	for (size_t i = v->top; i < v->nr && (int)(i - v->top) < a.rows - 3; i++) {
-		int row = (int)(i - v->top) + 3;
+	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 100, ui->nr_src > 1 ? COL_NR : COL_SESSION);
+	list_heads(a, 2, &c);
+	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		paint_job(v, ui, a, row, &v->job[i], &c);
-		if (i == v->at)
+		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
-	if (v->nr == 0)
+	if (v->l.nr == 0)
 		put(a, 4, 3, ROLE_DIM, "nothing runs, and nothing took longer than 10 s");
 }
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
 
-static bool move(struct jobs *v, int64_t to)
-{
-	if (v->nr == 0)
-		return true;
-	v->at = to < 0 ? 0 : to >= (int64_t)v->nr ? v->nr - 1 : (size_t)to;
-	v->source = v->job[v->at].source;
-	v->id = v->job[v->at].id;
-	return true;
-}
-
 static const struct job *here(const struct jobs *v)
 {
-	return v->at < v->nr ? &v->job[v->at] : NULL;
+	return v->l.nr > 0 ? &v->job[v->l.at] : NULL;
 }
 
 static void end_chosen(struct ui *ui, const char *key)
@@ -286,20 +256,11 @@ static bool open_job(const struct jobs *v, struct ui *ui)
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct jobs *v = self;
-	int64_t at = (int64_t)v->at;
+	if (list_verb(&v->l, verb)) {
+		keep(v);
+		return true;
+	}
 	switch ((int)verb) {
-	case VERB_UP:
-		return move(v, at - 1);
-	case VERB_DOWN:
-		return move(v, at + 1);
-	case VERB_PAGE_UP:
-		return move(v, at - 8);
-	case VERB_PAGE_DOWN:
-		return move(v, at + 8);
-	case VERB_FIRST:
-		return move(v, 0);
-	case VERB_LAST:
-		return move(v, INT32_MAX);
 	case VERB_OPEN:
 		return open_job(v, ui);
 	case VERB_KILL:
@@ -312,14 +273,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 static enum click click(void *self, struct ui *ui, int row, int col)
 {
 	struct jobs *v = self;
-	size_t at = v->top + (size_t)(row < 3 ? 0 : row - 3);
+	enum click c = list_click(&v->l, row);
 	(void)ui, (void)col;
-	if (row < 3 || at >= v->nr)
-		return CLICK_NONE;
-	if (at == v->at)
-		return CLICK_AGAIN;
-	move(v, (int64_t)at);
-	return CLICK_SELECTED;
+	keep(v);
+	return c;
 }
 
 static void subject(const void *self, const struct ui *ui, struct subject *out)
@@ -348,13 +305,15 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct jobs *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->nr, .line = line, .at = v->at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = line, .at = v->l.at };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)
 {
+	struct jobs *v = self;
 	(void)ui;
-	move(self, (int64_t)to);
+	list_move(&v->l, (int64_t)to);
+	keep(v);
 }
 
 const struct view_ops view_jobs = {

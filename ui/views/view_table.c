@@ -7,6 +7,7 @@
 #include "ui/finder.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
+#include "ui/views/listed.h"
 #include "ui/views/table.h"
 
 enum { MOST_ROWS = 5000, WIDEST = 60, SAMPLE = 200 };
@@ -14,8 +15,8 @@ enum { MOST_ROWS = 5000, WIDEST = 60, SAMPLE = 200 };
 struct table {
 	struct sql_table t;
 	char *statement;
-	size_t source, at, top, left; /* left: first column shown */
-	int page;
+	struct listed l;
+	size_t source, left; /* left: first column shown */
 	int width[64];
 	struct arena *arena;
 };
@@ -69,13 +70,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	struct table *v = self;
 	(void)ui, (void)cols;
 	v->arena = ar;
-	v->page = rows - 3 > 1 ? rows - 3 : 1;
-	if (v->at >= v->t.rows)
-		v->at = v->t.rows > 0 ? v->t.rows - 1 : 0;
-	if (v->at < v->top)
-		v->top = v->at;
-	if (v->at >= v->top + (size_t)v->page)
-		v->top = v->at - (size_t)v->page + 1;
+	v->l.nr = v->t.rows;
+	list_settle(&v->l, rows);
 }
 
 static void paint_row(const struct table *v, struct area a, int row, size_t r)
@@ -97,7 +93,7 @@ static void paint_row(const struct table *v, struct area a, int row, size_t r)
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct table *v = self;
-	int col = 1;
+	int col = 1, row;
 	(void)ui;
 	draw_title(a, 0, v->statement ? v->statement : "sql",
 		   &(struct piece){ ROLE_DIM, fmt_plural(v->arena, (int64_t)v->t.rows, "row", "rows") }, 1);
@@ -110,58 +106,37 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_field(a, 2, col, width, ROLE_HEAD, v->t.name[c]);
 		col += width + 2;
 	}
-	for (size_t i = v->top; i < v->t.rows && (int)(i - v->top) < a.rows - 3; i++) {
-		int row = (int)(i - v->top) + 3;
+	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
 		paint_row(v, a, row, i);
-		if (i == v->at)
+		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
 	if (v->t.rows == 0)
 		put(a, 4, 3, ROLE_DIM, "no rows");
 }
 
-static bool move(struct table *v, int64_t by)
-{
-	int64_t at = (int64_t)v->at + by, last = (int64_t)v->t.rows - 1;
-	v->at = at < 0 || last < 0 ? 0 : (size_t)(at > last ? last : at);
-	return true;
-}
-
 static uint64_t event_at(const struct table *v)
 {
 	static const char *const names[] = { "id", "seq", "event", "action" };
 	for (size_t k = 0; k < ARRAY_LEN(names); k++)
-		for (size_t c = 0; c < v->t.cols && v->at < v->t.rows; c++)
-			if (strcmp(v->t.name[c], names[k]) == 0 && v->t.cell[v->at * v->t.cols + c])
-				return strtoull(v->t.cell[v->at * v->t.cols + c], NULL, 10);
+		for (size_t c = 0; c < v->t.cols && v->l.at < v->t.rows; c++)
+			if (strcmp(v->t.name[c], names[k]) == 0 && v->t.cell[v->l.at * v->t.cols + c])
+				return strtoull(v->t.cell[v->l.at * v->t.cols + c], NULL, 10);
 	return 0;
 }
 
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct table *v = self;
-	switch ((int)verb) {
-	case VERB_UP:
-		return move(v, -1);
-	case VERB_DOWN:
-		return move(v, 1);
-	case VERB_PAGE_UP:
-		return move(v, -v->page / 2);
-	case VERB_PAGE_DOWN:
-		return move(v, v->page / 2);
-	case VERB_FIRST:
-		return move(v, INT32_MIN);
-	case VERB_LAST:
-		return move(v, INT32_MAX);
-	case VERB_OPEN:
-		if (event_at(v))
-			jump_to(ui, v->source, event_at(v));
-		else
-			ui_say(ui, ROLE_DIM, "no column id, seq or event in this row");
+	if (list_verb(&v->l, verb))
 		return true;
-	default:
+	if (verb != VERB_OPEN)
 		return false;
-	}
+	if (event_at(v))
+		jump_to(ui, v->source, event_at(v));
+	else
+		ui_say(ui, ROLE_DIM, "no column id, seq or event in this row");
+	return true;
 }
 
 static bool key(void *self, struct ui *ui, uint32_t key)
@@ -175,6 +150,13 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	else
 		return false;
 	return true;
+}
+
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct table *v = self;
+	(void)ui, (void)col;
+	return list_click(&v->l, row);
 }
 
 static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
@@ -191,14 +173,14 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct table *v = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->t.rows, .line = line, .at = v->at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->t.rows, .line = line, .at = v->l.at };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)
 {
 	struct table *v = self;
 	(void)ui;
-	v->at = (size_t)to;
+	list_move(&v->l, (int64_t)to);
 }
 
 static void subject(const void *self, const struct ui *ui, struct subject *out)
@@ -210,5 +192,5 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 
 const struct view_ops view_table = {
 	.name = "table", .where = IN_TABLE, .size = sizeof(struct table), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .subject = subject, .look = look, .go = go,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .look = look, .go = go,
 };
