@@ -1,5 +1,5 @@
 -- "Our files are too big for a tool call": a file of 10 GB, read line by line in the box; only the answer comes out.
---   sandglass run big_file.lua -- --size 10G
+--   sandglass run big_file.lua -- --size 10G      (about a minute: it is read, then hashed; 1G takes seconds)
 local sg = require "sandglass"
 local a = sg.args { size = "10G", errors = 5 }
 local box <close> = sg.sandbox { name = "big", limits = { disk = "100G" } }
