@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "record/record.h"
 
-enum { AGENTS_MOST = 64, TURN_EVENTS = 400 };
+enum { AGENTS_MOST = 2000, NAMES_AGAIN = 64, TURN_EVENTS = 400 };
 
 static uint64_t chance_state;
 static int64_t now_us = 1763735527000000; /* 2025-11-21 14:32:07 UTC */
@@ -42,7 +42,7 @@ static void pass(uint64_t us)
 
 struct agent {
 	uint64_t id, box;
-	const char *name;
+	char name[16];
 	int turn, snapshots;
 	uint64_t snapshot;
 };
@@ -50,7 +50,7 @@ struct agent {
 struct maker {
 	struct record *r;
 	struct loop *l;
-	struct agent agent[AGENTS_MOST];
+	struct agent *agent; /* owned */
 	size_t agents;
 	uint64_t want;
 	struct hash system;
@@ -389,7 +389,9 @@ static void turn(struct maker *m, struct agent *a)
 
 static void begin_agent(struct maker *m, struct agent *a, size_t n)
 {
-	a->name = names[n % ARRAY_LEN(names)];
+	snprintf(a->name, sizeof(a->name), "%s", names[n % ARRAY_LEN(names)]);
+	if (m->agents > NAMES_AGAIN) /* a fleet: each has its own */
+		snprintf(a->name, sizeof(a->name), "%s-%zu", names[n % ARRAY_LEN(names)], n / ARRAY_LEN(names));
 	json_t *b = json_object();
 	json_put_str(b, "name", a->name);
 	json_put_str(b, "task", "repair the failing test and publish the fix");
@@ -494,6 +496,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "make_session: 1 to %d agents\n", AGENTS_MOST);
 		return 2;
 	}
+	m.agent = xcalloc(m.agents, sizeof(*m.agent));
 	char id[7];
 	snprintf(id, sizeof(id), "f%05u", (unsigned)(seed % 100000));
 	struct record_fixed fixed = { .wall_us = wall, .mono_us = mono, .id = id, .host = "fixture" };
@@ -526,6 +529,7 @@ int main(int argc, char **argv)
 	if (!live)
 		printf("%s\n", path);
 	free(path);
+	free(m.agent);
 	loop_free(m.l);
 	return rc < 0 ? 1 : 0;
 }

@@ -58,12 +58,12 @@ int draw_pieces(struct area a, int row, int col, const struct piece *p, size_t n
 	return col;
 }
 
-static int pieces_cells(struct area a, const struct piece *p, size_t nr)
+int draw_pieces_cells(const struct piece *p, size_t nr, bool ascii)
 {
 	int n = 0;
 	for (size_t i = 0; i < nr; i++)
 		if (p[i].text && *p[i].text)
-			n += text_cells(p[i].text, a.g->ascii) + 2;
+			n += text_cells(p[i].text, ascii) + 2;
 	return n;
 }
 
@@ -90,7 +90,7 @@ void draw_title(struct area a, int row, const char *title, const struct piece *r
 	nr = nr < ARRAY_LEN(p) ? nr : ARRAY_LEN(p);
 	for (size_t i = 0; i < nr; i++)
 		p[i] = right[i];
-	while ((n = pieces_cells(a, p, nr)) + col + own > a.cols - 1 && drop_piece(p, nr))
+	while ((n = draw_pieces_cells(p, nr, a.g->ascii)) + col + own > a.cols - 1 && drop_piece(p, nr))
 		;
 	put_bytes(a, row, col, a.cols - n - col, ROLE_TITLE, title, strlen(title), 0);
 	draw_pieces(a, row, a.cols - n + 1, p, nr);

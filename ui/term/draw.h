@@ -24,5 +24,7 @@ struct piece {
 void draw_title(struct area a, int row, const char *title, const struct piece *right, size_t nr);
 /* Pieces from @col on, two blanks between; a piece that does not fit is left out. Returns the column after. */
 int draw_pieces(struct area a, int row, int col, const struct piece *p, size_t nr);
+/* Cells that they take, each with the blanks after it. */
+int draw_pieces_cells(const struct piece *p, size_t nr, bool ascii);
 
 #endif

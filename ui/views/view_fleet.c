@@ -232,9 +232,6 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 	const struct group *g = l->group;
 	struct arena *ar = f->arena;
 	struct piece p[ARRAY_LEN(words) + 1] = { { ROLE_TEXT, fmt_plural(ar, (int64_t)g->nr, "agent", "agents") } };
-	put(a, row, 1, ROLE_TITLE, g->folded ? "+" : "-");
-	int col = put_field(a, row, c->agent, c->state - c->agent - 1, ROLE_TITLE,
-			    arena_printf(ar, "%s  %s%s", m->id, m->name, m->ended ? "  (ended)" : ""));
 	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
 		size_t n = g->count[words[i].state];
 		if (words[i].with != words[i].state)
@@ -243,7 +240,14 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 			n += g->count[words[i].and];
 		p[i + 1] = (struct piece){ draw_state_role(words[i].state), n ? arena_printf(ar, "%zu %s", n, words[i].word) : "" };
 	}
-	draw_pieces(area_sub(a, row, 0, 1, c->step), 0, col < c->state ? c->state : col, p, ARRAY_LEN(p));
+	/* Its name takes what the counts leave. */
+	int least = c->state - c->agent - 1, room = c->step - c->agent - 1 - draw_pieces_cells(p, ARRAY_LEN(p), a.g->ascii);
+	const char *name = arena_printf(ar, "%s  %s%s", m->id, m->name, m->ended ? "  (ended)" : "");
+	int need = text_cells(name, a.g->ascii);
+	room = need < room ? need : room;
+	put(a, row, 1, ROLE_TITLE, g->folded ? "+" : "-");
+	int col = put_field(a, row, c->agent, room > least ? room : least, ROLE_TITLE, name);
+	draw_pieces(area_sub(a, row, 0, 1, c->step), 0, room > least ? col + 2 : c->state, p, ARRAY_LEN(p));
 	put_right(a, row, c->step, 5, ROLE_TEXT, fmt_count(ar, (int64_t)g->steps));
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, g->tokens));
@@ -393,12 +397,25 @@ static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area
 	paint_pending(f, ui, area_sub(a, a.rows - 1, 0, 1, a.cols));
 }
 
+/* Which rows are seen when there are more, and what is held back from now on. */
+static void paint_rule(const struct fleet *f, const struct ui *ui, struct area a)
+{
+	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "", *seen = NULL;
+	size_t rows = (size_t)f->list_rows - 1, first = (size_t)f->top;
+	if (*hold)
+		hold = arena_printf(f->arena, "hold: %s", hold);
+	if (f->nr > rows)
+		seen = arena_printf(f->arena, "rows %zu to %zu of %zu", first + 1, first + rows < f->nr ? first + rows : f->nr, f->nr);
+	if (seen && *hold && text_cells(seen, false) + text_cells(hold, a.g->ascii) + 10 > a.cols)
+		seen = NULL;
+	put_rule(a, 1, seen, ROLE_DIM, *hold ? hold : NULL);
+}
+
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct fleet *f = self;
-	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "";
 	draw_title(a, 0, f->title, f->piece, f->nr_pieces);
-	put_rule(a, 1, NULL, ROLE_RULE, *hold ? arena_printf(f->arena, "hold: %s", hold) : NULL);
+	paint_rule(f, ui, a);
 	bool wide = a.rows >= 30;
 	int rows = f->list_rows;
 	paint_list(f, ui, area_sub(a, 2, 0, rows, a.cols));
@@ -440,7 +457,7 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 static bool verb(void *self, struct ui *ui, enum verb v)
 {
 	struct fleet *f = self;
-	int64_t at = (int64_t)f->at;
+	int64_t at = (int64_t)f->at, page = f->list_rows > 3 ? f->list_rows - 2 : 1; /* a row is seen again */
 	(void)ui;
 	switch ((int)v) {
 	case VERB_UP:
@@ -450,10 +467,10 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		select_line(f, at + 1);
 		return true;
 	case VERB_PAGE_UP:
-		select_line(f, at - 8);
+		select_line(f, at - page);
 		return true;
 	case VERB_PAGE_DOWN:
-		select_line(f, at + 8);
+		select_line(f, at + page);
 		return true;
 	case VERB_FIRST:
 		select_line(f, 0);
