@@ -69,7 +69,7 @@ for how in long trickle mute; do
 	use --how $how --timeout 3s
 	like "$?:$(grep -c '^open: nil \[' "$t/out"):$(grep -c . "$t/out")" '^0:1:' "begins with $how: an error value"
 	like "$(cat "$t/out")" "$(case $how in long) echo longer ;; *) echo 'time is up|not answered' ;; esac)" '  that says what'
-	out=$(timeout 60 "$sg" mcp test -- python3 bad_server.py - $how 2>&1 </dev/null)
+	out=$(timeout 60 "$sg" mcp test --timeout 4 -- python3 bad_server.py - $how 2>&1 </dev/null)
 	is "$(printf '%s\n' "$out" | grep -c .)" 1 "  and mcp test says it in one line"
 done
 use --what 'trickle echo=e' --timeout 2s

@@ -299,6 +299,9 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 	struct strv env = STRV_INIT, headers = STRV_INIT, argv = STRV_INIT;
 	struct http *http = NULL;
 	const char *url = json_str(server, "url", NULL);
+	int64_t seconds = 0;
+	if (command_opt_int(v->ctx->line, "timeout", 1, 86400, &seconds, err) < 0)
+		return -1;
 	int rc = loop_new(&v->loop, err);
 	if (rc < 0)
 		return -1;
@@ -309,7 +312,7 @@ static int run_visit(struct visit *v, const json_t *server, const json_t *secret
 		rc = -1;
 	mcp_env(&env);
 	const struct mcp_conn_spec spec = { .argv = url ? NULL : &argv, .env = &env, .cwd = json_str(server, "cwd", NULL),
-					    .url = url, .headers = &headers, .http = http };
+					    .url = url, .headers = &headers, .http = http, .open_us = seconds * 1000000 };
 	if (rc == 0)
 		rc = mcp_conn_open(&v->conn, v->loop, &spec, &ops, v, err);
 	if (rc == 0)
