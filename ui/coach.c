@@ -93,22 +93,22 @@ static bool later(const struct ui *ui)
 	return on_agents(ui) && ui->coach->nr_done > 0;
 }
 
-/* The first that fits and has not been shown is said. */
+/* The first that fits and has not been shown is said. Texts of at most 72 cells: they are whole on 80. */
 static const struct hint hints[] = {
-	{ "decide", "read why it stopped, then choose: n denies with a reason that the agent is told; Esc leaves it held",
+	{ "decide", "read why it stopped, then choose: n denies with a reason, Esc is later",
 	  deciding, { 0 }, true },
-	{ "held", "an action waits for you: a shows why and asks you to decide; nothing opens by itself", something_held,
+	{ "held", "an action waits for you: a shows why and asks; nothing opens by itself", something_held,
 	  { VERB_APPROVE, VERB_QUEUE, VERB_NONE }, false },
-	{ "replay", "a record: Space plays it, . and , step, 50% and ]e seek; nothing runs here", replaying,
+	{ "replay", "a record: Space plays it, . , step, 50% and ]e seek; nothing runs here", replaying,
 	  { VERB_REPLAY_PLAY, VERB_REPLAY_NEXT, VERB_REPLAY_PREV }, false },
-	{ "open", "Enter looks inside an agent: its timeline, its output, what it said; Esc comes back", some_agent,
+	{ "open", "Enter looks inside an agent: timeline, output, what it said; Esc back", some_agent,
 	  { VERB_OPEN, VERB_AGENT, VERB_NONE }, false },
 	{ "diff", "files have changed in a box, yours have not: d shows what", changed_now, { VERB_DIFF, VERB_NONE }, false },
-	{ "review", "it is over, its work still lies in its box: :review takes it into your files hunk by hunk", changed_at_end,
+	{ "review", "it is over, its work is still in its box: :review takes it, by hunks", changed_at_end,
 	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
 	{ "many", "many agents: f filters, / searches, :group folds by session, S sorts", many_agents,
 	  { VERB_FILTER, VERB_SEARCH, VERB_SORT }, false },
-	{ "keys", "? has the keys of every screen, Ctrl-p finds anything by name, : takes commands", later,
+	{ "keys", "? has the keys of every screen, Ctrl-p finds anything, : takes commands", later,
 	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
 };
 

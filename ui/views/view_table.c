@@ -37,10 +37,10 @@ void table_open(struct ui *ui, size_t source, const char *statement)
 	v->t = t;
 	v->statement = xstrdup(statement);
 	for (size_t c = 0; c < t.cols; c++) {
-		v->width[c] = text_cells(t.name[c], false);
+		v->width[c] = text_cells(t.name[c], ui->grid.ascii);
 		for (size_t r = 0; r < t.rows && r < SAMPLE; r++) {
 			const char *cell = t.cell[r * t.cols + c];
-			int n = cell ? text_cells(cell, false) : 4;
+			int n = cell ? text_cells(cell, ui->grid.ascii) : 4;
 			v->width[c] = n > v->width[c] ? n : v->width[c];
 		}
 		v->width[c] = v->width[c] > WIDEST && c + 1 < t.cols ? WIDEST : v->width[c];
@@ -80,12 +80,13 @@ static void paint_row(const struct table *v, struct area a, int row, size_t r)
 	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
 		const char *cell = v->t.cell[r * v->t.cols + c];
 		int room = a.cols - col - 1, width = v->width[c] < room ? v->width[c] : room;
+		enum role look = cell ? ROLE_TEXT : ROLE_DIM;
 		if (!cell)
-			put_field(a, row, col, width, ROLE_DIM, "NULL");
-		else if (v->t.number[c])
-			put_right(a, row, col, width, ROLE_TEXT, cell);
+			cell = "NULL";
+		if (v->t.number[c])
+			put_right(a, row, col, width, look, cell);
 		else
-			put_bytes(a, row, col, width, ROLE_TEXT, cell, strlen(cell), 0);
+			put_bytes(a, row, col, width, look, cell, strlen(cell), 0);
 		col += width + 2;
 	}
 }

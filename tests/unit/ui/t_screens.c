@@ -1,8 +1,11 @@
 /* Golden screens: each row of the table is drawn over its fixture and compared with tests/screens/NAME.txt (glyphs,
  * then role letters). GOLDEN=1 in the environment writes the files anew; the difference is for a person to look at. */
+#include <sqlite3.h>
+
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
+#include "ui/coach.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
@@ -149,6 +152,14 @@ static const struct {
 	{ "preview-diff-120x36", "preview", 120, 36, false, "approval", 0, "d" },
 	{ "preview-diff-80x24", "preview", 80, 24, false, "approval", 0, "d]]" },
 	{ "preview-runs-80x24", "preview", 80, 24, false, "approval", 10, "" },
+	{ "table-80x24", "fleet", 80, 24, false, "fleet", 0, ":sql SELECT * FROM file\njj" },
+	{ "table-60x16-ascii", "fleet", 60, 16, true, "fleet", 0, ":sql SELECT * FROM file\nGl" },
+	{ "wide-table-120x36", "wide", 120, 36, false, "fleet", 0, ":sql SELECT * FROM file\n" },
+	{ "wide-table-80x24", "wide", 80, 24, false, "fleet", 0, ":sql SELECT * FROM file\njl" },
+	{ "hint-fleet-80x24", "fleet", 80, 24, false, "fleet", 0, "" },
+	{ "hint-approval-80x24-ascii", "fleet", 80, 24, true, "approval", 0, "" },
+	{ "hint-wide-agent-80x24", "wide", 80, 24, false, "agent", 0, "" },
+	{ "hint-wide-approval-120x36", "wide", 120, 36, false, "approval", 0, "" },
 };
 
 static void press(struct ui *ui, const char *keys)
@@ -162,7 +173,7 @@ static void press(struct ui *ui, const char *keys)
 	}
 }
 
-/* For "decide-": somebody who may decide, and a supervisor that knows what patterns match. */
+/* For "decide-" and "hint-": somebody who may decide, and a supervisor that knows what patterns match. */
 static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
 {
 	(void)self;
@@ -170,6 +181,20 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 }
 
 static const struct act act = { .command = command };
+
+/* For "table": what ":sql" asks. */
+static sqlite3 *tables(void)
+{
+	static const char rows[] =
+		"CREATE TABLE file(seq INTEGER, \"路径\" TEXT, bytes INTEGER, note TEXT);"
+		"INSERT INTO file VALUES(12, 'src/lexer.c', 9120, 'reads \"0x\"'), (17, '文档/说明.md', 42, '还有一行，里面有很多很多字'),"
+		"(23, 'docs/使い方.md', NULL, '日本語テキスト'), (31, '한국어.txt', 1048576, 'e\u0301 ' || char(0x1b) || '[31m' || char(0x202e)),"
+		"(47, 'a', -1, '这一格比它的栏目宽得多：' || replace(hex(zeroblob(20)), '00', '宽宽宽'));";
+	sqlite3 *db = NULL;
+	if (sqlite3_open(":memory:", &db) != SQLITE_OK || sqlite3_exec(db, rows, NULL, NULL, NULL) != SQLITE_OK)
+		printf("# no table: %s\n", sqlite3_errmsg(db));
+	return db;
+}
 
 static void draw(size_t i, struct buf *out)
 {
@@ -181,9 +206,13 @@ static void draw(size_t i, struct buf *out)
 	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", cases[i].fixture);
 	if (source_open(&s, path, &err) < 0)
 		return;
-	bool acts = strncmp(cases[i].name, "decide-", 7) == 0;
+	bool acts = strncmp(cases[i].name, "decide-", 7) == 0 || strncmp(cases[i].name, "hint-", 5) == 0;
+	sqlite3 *db = strstr(cases[i].name, "table-") ? tables() : NULL;
+	fake_handle = db;
 	ui_init(&ui, &s, acts ? &act : NULL, 1, cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
+	if (strncmp(cases[i].name, "hint-", 5) == 0)
+		ui.coach = coach_new(NULL);
 	ui.replay = strncmp(cases[i].name, "replay-", 7) == 0;
 	if (ui.replay)
 		source_keep_way(s);
@@ -201,6 +230,8 @@ static void draw(size_t i, struct buf *out)
 	free(text);
 	ui_release(&ui);
 	source_close(&s);
+	fake_handle = NULL;
+	sqlite3_close(db);
 }
 
 static void show_difference(const char *got, const char *want)
