@@ -5,6 +5,7 @@
 #include "app/check/check.h"
 #include "app/check/report.h"
 #include "app/cmd/cmd_inner.h"
+#include "app/cmd/verify_redo.h"
 #include "app/front/sessions.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -74,6 +75,19 @@ static int checks(struct verification *v, struct session *s, struct err *err)
 		take_results(v, "check", results);
 	}
 	return 0;
+}
+
+static void tell_redo(void *self, const struct report_item *i)
+{
+	struct verification *v = self;
+	tell(v, i);
+	fflush(v->ctx->out);
+}
+
+static int redo(struct verification *v, struct session *s, struct err *err)
+{
+	const char *which = cmd_opt(v->ctx, "redo");
+	return which ? verify_redo(v->ctx, s, which, &v->report, tell_redo, v, err) : 0;
 }
 
 /* --- the whole ------------------------------------------------------------------------------------------------------ */
@@ -150,7 +164,8 @@ static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_
 	if (hex && !hex_parse(hex, strlen(hex), key, SIGN_KEY_LEN))
 		return err_set(err, ERR_USAGE, "--key wants %d hexadecimal digits, not '%s'", 2 * SIGN_KEY_LEN, hex);
 	o->key = hex ? key : NULL;
-	return 0;
+	uint64_t n;
+	return cmd_opt(ctx, "redo") ? verify_redo_which(cmd_opt(ctx, "redo"), &n, err) : 0;
 }
 
 static int list_checks(struct cmd_ctx *ctx)
@@ -186,7 +201,8 @@ int cmd_verify(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	int status;
 	v.report.session = xstrdup(session_id(s));
-	if (verify_session(s, &o, on_check, &v, &t, &err) < 0 || checks(&v, s, &err) < 0 || documents(&v, &err) < 0) {
+	if (verify_session(s, &o, on_check, &v, &t, &err) < 0 || checks(&v, s, &err) < 0 || redo(&v, s, &err) < 0 ||
+	    documents(&v, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
 		verdict(&v, s, &t);
