@@ -116,3 +116,9 @@ void fmt_argv(const struct strv *argv, struct buf *out)
 		buf_putc(out, '\'');
 	}
 }
+
+const char *fmt_seen(struct arena *a, size_t first, size_t rows, size_t nr)
+{
+	size_t last = first + rows < nr ? first + rows : nr;
+	return nr > rows ? arena_printf(a, "rows %zu-%zu of %zu", first + 1, last, nr) : NULL;
+}

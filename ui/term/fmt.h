@@ -19,5 +19,7 @@ const char *fmt_zone(struct arena *a, int64_t wall_us); /* "times in CET", for a
 const char *fmt_plural(struct arena *a, int64_t n, const char *one, const char *many);
 /* argv as a person would type it: words that need it in single quotes, bytes unchanged. */
 void fmt_argv(const struct strv *argv, struct buf *out);
+/* "rows 8-14 of 1001" of a list that shows @rows from @first (0 the first) on; NULL when all are seen. */
+const char *fmt_seen(struct arena *a, size_t first, size_t rows, size_t nr);
 
 #endif

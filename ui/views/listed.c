@@ -1,5 +1,7 @@
 #include "ui/views/listed.h"
 
+#include "ui/term/fmt.h"
+
 /* --- the cursor --------------------------------------------------------------------------------------------------- */
 
 void list_settle(struct listed *l, int rows)
@@ -62,6 +64,11 @@ bool list_sees(const struct listed *l, size_t i, struct area a, int *row)
 {
 	*row = (int)(i - l->top) + LIST_HEAD;
 	return i < l->nr && *row < a.rows;
+}
+
+void list_rule(const struct listed *l, struct area a, const char *note, struct arena *ar)
+{
+	put_rule(a, 1, fmt_seen(ar, l->top, (size_t)l->page, l->nr), ROLE_DIM, note);
 }
 
 /* --- columns ------------------------------------------------------------------------------------------------------ */

@@ -24,6 +24,9 @@ enum click list_click(struct listed *l, int row);
 /* Rows that are seen, as: for (size_t i = l->top; list_sees(l, i, a, &row); i++) */
 bool list_sees(const struct listed *l, size_t i, struct area a, int *row);
 
+/* The rule under the title: which rows are seen, and what keys do here. */
+void list_rule(const struct listed *l, struct area a, const char *note, struct arena *ar);
+
 /* A column as it is declared: cells that it takes on a narrow and on a wide screen (0: it is not there; of the last
  * column: what is left), and blanks before it. */
 struct column {

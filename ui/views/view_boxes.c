@@ -167,7 +167,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		{ ROLE_ADD, v->changed ? arena_printf(ar, "%zu not merged", v->changed) : "" },
 	};
 	draw_title(a, 0, "boxes", p, ARRAY_LEN(p));
-	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.." : "d changes");
+	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "d changes   s shell   z freeze, thaw   X close.." : "d changes", ar);
 	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {

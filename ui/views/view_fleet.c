@@ -400,12 +400,10 @@ static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area
 /* Which rows are seen when there are more, and what is held back from now on. */
 static void paint_rule(const struct fleet *f, const struct ui *ui, struct area a)
 {
-	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "", *seen = NULL;
-	size_t rows = (size_t)f->list_rows - 1, first = (size_t)f->top;
+	const char *hold = ui->nr_src > 0 ? ui->src[f->source]->model.hold : "", *seen;
+	seen = fmt_seen(f->arena, (size_t)f->top, (size_t)f->list_rows - 1, f->nr);
 	if (*hold)
 		hold = arena_printf(f->arena, "hold: %s", hold);
-	if (f->nr > rows)
-		seen = arena_printf(f->arena, "rows %zu to %zu of %zu", first + 1, first + rows < f->nr ? first + rows : f->nr, f->nr);
 	if (seen && *hold && text_cells(seen, false) + text_cells(hold, a.g->ascii) + 10 > a.cols)
 		seen = NULL;
 	put_rule(a, 1, seen, ROLE_DIM, *hold ? hold : NULL);

@@ -192,7 +192,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		{ ROLE_DIM, v->l.nr > v->running ? arena_printf(ar, "%zu over", v->l.nr - v->running) : "" },
 	};
 	draw_title(a, 0, "jobs: work that takes its time", p, ARRAY_LEN(p));
-	put_rule(a, 1, NULL, ROLE_RULE, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open");
+	list_rule(&v->l, a, ui_may_act(ui, v->source) ? "Enter open   X end it.." : "Enter open", ar);
 	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 100, ui->nr_src > 1 ? COL_NR : COL_SESSION);
 	list_heads(a, 2, &c);
 	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {

@@ -98,7 +98,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	(void)ui;
 	draw_title(a, 0, v->statement ? v->statement : "sql",
 		   &(struct piece){ ROLE_DIM, fmt_plural(v->arena, (int64_t)v->t.rows, "row", "rows") }, 1);
-	put_rule(a, 1, NULL, ROLE_RULE, "h l sideways   Enter goes to the event   / search");
+	list_rule(&v->l, a, "h l sideways   Enter goes to the event   / search", v->arena);
 	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
 		int room = a.cols - col - 1, width = v->width[c] < room ? v->width[c] : room;
 		if (v->t.number[c])
