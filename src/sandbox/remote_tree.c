@@ -218,35 +218,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return mirror_apply(r->mirror, name, plan, len, fds, nr_fds, err);
 }
 
-static json_t *tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
-{
-	(void)b;
-	(void)i;
-	(void)which;
-	(void)path;
-	err_set(err, ERR_UNSUPPORTED, "what cannot be listed in the mirror of a box nobody can list");
-	return NULL;
-}
-
-static int tree_rotate(struct box *b, struct err *err)
-{
-	(void)b;
-	return err_set(err, ERR_UNSUPPORTED, "a rented box has no overlay to rotate");
-}
-
-static json_t *tree_lowers(struct box *b)
-{
-	(void)b;
-	return NULL;
-}
-
-static bool tree_overlay(struct box *b)
-{
-	(void)b;
-	return false;
-}
-
 const struct box_tree_ops remote_tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = tree_rotate, .overlay = tree_overlay, .list = tree_list,
-	.lowers = tree_lowers, .fresh = tree_fresh,
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = folder_tree_rotate, .overlay = folder_tree_overlay,
+	.list = folder_tree_list, .lowers = folder_tree_lowers, .fresh = tree_fresh,
 };
