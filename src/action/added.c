@@ -9,34 +9,6 @@
 
 /* --- which rule --------------------------------------------------------------------------------------------------- */
 
-static const char *pattern_key(enum action_kind k)
-{
-	switch (k) {
-	case ACT_EXEC:
-	case ACT_SHELL:
-		return "cmd";
-	case ACT_READ:
-	case ACT_WRITE:
-	case ACT_EDIT:
-	case ACT_PUT:
-	case ACT_GET:
-		return "path";
-	case ACT_CONNECT:
-	case ACT_FETCH:
-		return "host";
-	case ACT_MODEL:
-	case ACT_HOST:
-	case ACT_MCP:
-	case ACT_ASK:
-	case ACT_SNAPSHOT:
-	case ACT_ROLLBACK:
-	case ACT_MERGE:
-	case ACT_KIND_NR:
-		break;
-	}
-	return "tool";
-}
-
 /* The asks of this action that a rule can answer. */
 static json_t *lifts_of(const struct judgement *j)
 {
@@ -99,7 +71,7 @@ json_t *gate_rule(struct gate *g, uint64_t id, enum verdict verdict, const char 
 	json_t *rule = json_object();
 	json_put_str(rule, "verdict", verdict_name(verdict));
 	json_put_str(rule, "kind", action_kind_name(a->spec.kind));
-	json_put_str(rule, pattern_key(a->spec.kind), pattern);
+	json_put_str(rule, waiver_key(a->spec.kind), pattern);
 	if (verdict == VERDICT_ALLOW) {
 		json_t *lifts = lifts_of(&a->judgement);
 		if (json_array_size(lifts))

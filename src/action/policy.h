@@ -107,6 +107,8 @@ struct waiver {
 	int64_t until_us; /* wall; 0 = as long as the session: the holder drops it then */
 	int64_t uses;     /* how often it may still lift; 0 = any number: the holder counts */
 };
+/* The word of a rule that such a pattern stands behind: cmd, path, host or tool. Static. */
+const char *waiver_key(enum action_kind kind);
 /* ERR_PARSE if @pattern cannot be one ("*" alone is refused: it would lift everything). */
 NODISCARD int waiver_check(enum action_kind kind, const char *pattern, struct err *err);
 

@@ -35,6 +35,12 @@ static enum waiver_by waiver_by(enum action_kind k)
 	return BY_TOOL;
 }
 
+const char *waiver_key(enum action_kind kind)
+{
+	static const char *const key[] = { [BY_WORDS] = "cmd", [BY_PATH] = "path", [BY_HOST] = "host", [BY_TOOL] = "tool" };
+	return key[waiver_by(kind)];
+}
+
 int waiver_check(enum action_kind kind, const char *pattern, struct err *err)
 {
 	size_t first = strcspn(pattern, " \t");

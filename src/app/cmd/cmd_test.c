@@ -11,12 +11,11 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/golden.h"
+#include "app/suite/apart.h"
 #include "app/suite/suite.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "loop/loop.h"
-
-extern char **environ;
 
 enum { LIST_MAX = 16 << 20, TIMEOUT_S = 120, AROUND = 3 };
 
@@ -94,24 +93,6 @@ static void words_of(struct cmd_ctx *ctx, const struct trial *t, struct strv *ou
 		strv_push_bytes(out, ctx->line->rest.item[i], ctx->line->rest.len[i]);
 }
 
-/* The environment, its store and sessions elsewhere. */
-static void environment_of(const struct trial *t, struct strv *out)
-{
-	CLEANUP(free_ptr) char *data = xasprintf("XDG_DATA_HOME=%s/data", t->dir);
-	for (char **e = environ; *e; e++)
-		if (strncmp(*e, "XDG_DATA_HOME=", 14) != 0 && strncmp(*e, "SANDGLASS_SESSIONS=", 19) != 0)
-			strv_push(out, *e);
-	strv_push(out, data);
-}
-
-static char **terminated(const struct strv *v)
-{
-	char **list = xcalloc(v->nr + 1, sizeof(*list));
-	for (size_t i = 0; i < v->nr; i++)
-		list[i] = v->item[i];
-	return list;
-}
-
 /* Waits, at most @ms; a script that hangs is ended with all that it began: its supervisor stops when it is told to. */
 static int wait_for(struct trial *t, int pid, int pidfd, int out, int64_t ms, struct err *err)
 {
@@ -135,17 +116,14 @@ static int run(struct cmd_ctx *ctx, struct trial *t, int64_t ms, struct err *err
 	struct strv words = STRV_INIT, env = STRV_INIT;
 	CLEANUP(free_ptr) char *log = xasprintf("%s/said", t->dir);
 	words_of(ctx, t, &words);
-	environment_of(t, &env);
-	char **argv = terminated(&words), **envp = terminated(&env);
+	apart_environment(t->dir, &env);
 	CLEANUP(fd_close) int out = open(log, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	CLEANUP(fd_close) int pidfd = -1;
 	int pid, fds[] = { -1, out, out };
 	int rc = out < 0 ? err_sys(err, "cannot open '%s'", log) :
-			   proc_spawn("/proc/self/exe", argv, envp, fds, ARRAY_LEN(fds), &pid, &pidfd, err);
+			   proc_spawn("/proc/self/exe", words.item, env.item, fds, ARRAY_LEN(fds), &pid, &pidfd, err);
 	if (rc == 0)
 		rc = wait_for(t, pid, pidfd, out, ms, err);
-	free(argv);
-	free(envp);
 	strv_release(&words);
 	strv_release(&env);
 	return rc;

@@ -1,18 +1,15 @@
 #include "app/host/lua_file.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
+#include "app/host/host_start.h"
 #include "app/host/library.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
-#include "loop/loop.h"
 #include "wire/frame.h"
 #include "wire/host.h"
 
@@ -20,26 +17,11 @@ enum { FILE_MAX = 1 << 20, LIMIT_MS = 10000, HOST_MEM = 64 << 20 };
 
 struct eval {
 	const struct lua_file_run *run;
-	int sock, pid, pidfd;
+	struct host_process host;
 	char *dir; /* where its own modules lie */
 	int64_t end_us;
 	json_t *data;
 };
-
-static int start(struct eval *e, struct err *err)
-{
-	int sp[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
-		return err_sys(err, "cannot make a socket pair");
-	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
-	char name[] = "sandglass-host";
-	char *argv[] = { name, NULL }, *env[] = { NULL };
-	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };
-	int rc = proc_spawn(path, argv, env, fds, ARRAY_LEN(fds), &e->pid, &e->pidfd, err);
-	close(sp[1]);
-	e->sock = sp[0];
-	return rc < 0 ? err_wrap(err, "cannot start the Lua host '%s'", path) : 0;
-}
 
 static int send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, struct err *err)
 {
@@ -47,7 +29,7 @@ static int send_json(struct eval *e, uint16_t type, uint64_t id, json_t *body, s
 	json_put_int(body, "t", clock_wall_us());
 	json_dump_buf(body, &b);
 	json_decref(body);
-	return frame_send(e->sock, type, id, b.data, b.len, NULL, 0, err);
+	return frame_send(e->host.sock, type, id, b.data, b.len, NULL, 0, err);
 }
 
 static int send_start(struct eval *e, const struct buf *text, struct err *err)
@@ -152,10 +134,10 @@ static int serve(struct eval *e, struct err *err)
 	for (;;) {
 		struct frame f;
 		int64_t left = (e->end_us - clock_mono_us()) / 1000;
-		struct pollfd p = { .fd = e->sock, .events = POLLIN };
+		struct pollfd p = { .fd = e->host.sock, .events = POLLIN };
 		if (left <= 0 || poll(&p, 1, (int)left) == 0)
 			return err_set(err, ERR_SCRIPT, "ran for %d s without an end", limit_ms(e->run) / 1000);
-		if (frame_recv(e->sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
+		if (frame_recv(e->host.sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");
 		CLEANUP(json_release) json_t *j = json_parse(f.body, f.len, "a frame of the Lua host", err);
 		if (!j)
@@ -169,26 +151,19 @@ static int serve(struct eval *e, struct err *err)
 int lua_file_run(const struct lua_file_run *run, json_t **data_out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	struct eval e = { .run = run, .sock = -1, .pidfd = -1, .end_us = clock_mono_us() + limit_ms(run) * 1000LL };
-	int status;
-	struct err none = ERR_INIT;
+	struct eval e = { .run = run, .host = HOST_PROCESS_NONE, .end_us = clock_mono_us() + limit_ms(run) * 1000LL };
 	if (run->text)
 		buf_puts(&text, run->text);
 	else if (file_read(run->path, &text, FILE_MAX, err) < 0)
 		return -1;
 	const char *slash = strrchr(run->path, '/');
 	e.dir = slash ? xstrndup(run->path, (size_t)(slash - run->path)) : xstrdup(".");
-	int rc = start(&e, err);
+	int rc = host_process_start(&e.host, err);
 	if (rc == 0)
 		rc = send_start(&e, &text, err);
 	if (rc == 0)
 		rc = serve(&e, err);
-	if (e.pidfd >= 0) {
-		kill(e.pid, SIGKILL); /* it has said what it had to say */
-		(void)!proc_reap(e.pidfd, &status, &none);
-	}
-	fd_close(&e.pidfd);
-	fd_close(&e.sock);
+	host_process_end(&e.host);
 	free_ptr(&e.dir);
 	if (rc < 0) {
 		json_decref(e.data);

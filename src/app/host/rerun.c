@@ -1,14 +1,12 @@
 #include "app/host/rerun.h"
 
 #include <poll.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include "app/host/host_call.h"
 #include "app/host/host_record.h"
+#include "app/host/host_start.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/paths.h"
@@ -31,7 +29,7 @@ struct rerun {
 	size_t nr_frames, cap_frames;
 	struct asked *call;
 	size_t nr_calls, cap_calls;
-	int sock, pid, pidfd;
+	struct host_process process;
 	uint64_t now;      /* the frame that is being answered */
 	bool last;         /* there is none after it */
 	bool stopped;      /* a person ended it: what comes after is no answer */
@@ -241,21 +239,6 @@ static int compare(struct rerun *r, uint64_t id, const json_t *live, struct err 
 
 /* --- the host ----------------------------------------------------------------------------------------------------- */
 
-static int start(struct rerun *r, struct err *err)
-{
-	int sp[2];
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sp) < 0)
-		return err_sys(err, "cannot make a socket pair");
-	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-host");
-	char name[] = "sandglass-host";
-	char *argv[] = { name, NULL }, *env[] = { NULL };
-	int fds[HOST_FD + 1] = { -1, -1, -1, sp[1] };
-	int rc = proc_spawn(path, argv, env, fds, ARRAY_LEN(fds), &r->pid, &r->pidfd, err);
-	close(sp[1]);
-	r->sock = sp[0];
-	return rc < 0 ? err_wrap(err, "cannot start the Lua host '%s'", path) : 0;
-}
-
 static int send_recorded(struct rerun *r, uint64_t seq, const struct buf *script, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -273,7 +256,7 @@ static int send_recorded(struct rerun *r, uint64_t seq, const struct buf *script
 		buf_reset(&body);
 		json_dump_buf(j, &body);
 	}
-	return frame_send(r->sock, type, id, buf_cstr(&body), body.len, NULL, 0, err);
+	return frame_send(r->process.sock, type, id, buf_cstr(&body), body.len, NULL, 0, err);
 }
 
 /* Everything that the host says in one turn. 1: the turn is over; 0: the script is. */
@@ -282,10 +265,10 @@ static int take_turn(struct rerun *r, struct err *err)
 	CLEANUP(buf_release) struct buf body = BUF_INIT;
 	for (;;) {
 		struct frame f;
-		struct pollfd p = { .fd = r->sock, .events = POLLIN };
+		struct pollfd p = { .fd = r->process.sock, .events = POLLIN };
 		if (poll(&p, 1, TURN_MS) <= 0)
 			return err_set(err, ERR_TIMEOUT, "the script did not come to a wait for %d s", TURN_MS / 1000);
-		if (frame_recv(r->sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
+		if (frame_recv(r->process.sock, HOST_BODY_MAX, &f, &body, NULL, NULL, err) < 0)
 			return err_wrap(err, "the Lua host ended");
 		CLEANUP(json_release) json_t *j = json_parse(f.len ? f.body : "{}", f.len ? f.len : 2, "a frame of the Lua host", err);
 		if (!j)
@@ -328,22 +311,15 @@ static int run(struct rerun *r, const struct buf *script, struct err *err)
 
 int rerun_session(struct session *s, const struct buf *script, struct rerun_result *out, struct err *err)
 {
-	struct rerun r = { .s = s, .sock = -1, .pidfd = -1, .out = out };
-	struct err none = ERR_INIT;
-	int status;
+	struct rerun r = { .s = s, .process = HOST_PROCESS_NONE, .out = out };
 	*out = (struct rerun_result){ 0 };
 	int rc = read_record(&r, err);
 	out->event = r.until;
 	if (rc == 0)
-		rc = start(&r, err);
+		rc = host_process_start(&r.process, err);
 	if (rc == 0)
 		rc = run(&r, script, err);
-	if (r.pidfd >= 0) {
-		kill(r.pid, SIGKILL);
-		(void)!proc_reap(r.pidfd, &status, &none);
-	}
-	fd_close(&r.pidfd);
-	fd_close(&r.sock);
+	host_process_end(&r.process);
 	for (size_t i = 0; i < r.nr_calls; i++)
 		json_decref(r.call[i].body);
 	free(r.call);

@@ -93,6 +93,10 @@ struct tool {
 /* --- proxy.c --- */
 void flow_free(struct flow *f);
 void flow_refuse(struct flow *f, int status, const char *why); /* answers the client in a vendor's form */
+/* Ends its action, if one runs; takes @body. */
+void flow_end_action(struct flow *f, enum action_end end, json_t *body);
+/* Refuses it with HTTP status @status; the flow is freed. */
+void flow_fail(struct flow *f, int status, const char *why);
 void flow_headers(struct flow *f, const struct http_head *head, struct strv *out); /* of an answer, to pass on */
 void flow_begin(struct flow *f, const struct http_head *head);
 void flow_write(struct flow *f, const void *bytes, size_t len);

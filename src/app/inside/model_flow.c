@@ -117,25 +117,6 @@ static json_t *record_reply(struct flow *f)
 
 /* --- the end of a flow -------------------------------------------------------------------------------------------- */
 
-static void end_action(struct flow *f, enum action_end end, json_t *body)
-{
-	struct action *a = take(&f->running);
-	f->handled = true;
-	if (a)
-		action_ended(a, end, body);
-	else
-		json_decref(body);
-}
-
-static void fail(struct flow *f, int status, const char *why)
-{
-	json_t *body = json_object();
-	json_put_str(body, "why", why);
-	flow_refuse(f, status, why);
-	end_action(f, END_FAILED, body);
-	flow_free(f);
-}
-
 static void done(void *self, const struct action_result *res)
 {
 	struct flow *f = self;
@@ -233,7 +214,7 @@ static void ended_as_it_is(struct flow *f, const struct http_end *end)
 		flow_end(f, end->how == HTTP_OK);
 	else
 		flow_refuse(f, 502, why);
-	end_action(f, f->status >= 300 ? END_FAILED : END_OK, body);
+	flow_end_action(f, f->status >= 300 ? END_FAILED : END_OK, body);
 	flow_free(f);
 }
 
@@ -243,7 +224,7 @@ static void on_end(void *self, const struct http_end *end)
 	bool whole = end->how == HTTP_OK;
 	f->call = NULL;
 	if (!end->status) {
-		fail(f, 502, end->text);
+		flow_fail(f, 502, end->text);
 		return;
 	}
 	if (f->as_it_is) {
@@ -256,7 +237,7 @@ static void on_end(void *self, const struct http_end *end)
 		json_put_str(body, "why", end->text);
 	f->judging = whole && f->answer.holding && (f->answer.nr_calls || f->answer.over);
 	f->cause = f->action;
-	end_action(f, END_OK, body);
+	flow_end_action(f, END_OK, body);
 	if (f->judging) {
 		keep_alive(f, ALIVE_MS);
 		tools_judge(f);
@@ -371,7 +352,7 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 {
 	struct flow *f = self;
 	if (!value) {
-		fail(f, 502, err->text);
+		flow_fail(f, 502, err->text);
 		return;
 	}
 	key_line(f, json_str(json_object_get(f->face, "auth"), "header", NULL), value, len);
@@ -383,7 +364,7 @@ static void on_face(void *self, const json_t *face, const char *why)
 	struct flow *f = self;
 	struct super *s = super_of(f);
 	if (!face) {
-		fail(f, 502, why);
+		flow_fail(f, 502, why);
 		return;
 	}
 	f->face = json_incref((json_t *)(uintptr_t)face);
@@ -399,7 +380,7 @@ static void on_face(void *self, const json_t *face, const char *why)
 static void on_own(struct flow *f, const char *why)
 {
 	if (why)
-		fail(f, 502, why);
+		flow_fail(f, 502, why);
 	else
 		send_it(f);
 }
@@ -451,7 +432,7 @@ static void start(void *self, struct action *a)
 	}
 	CLEANUP(free_ptr) char *name = xasprintf("%s:", provider);
 	if (provider_of(models_providers(s->models), name, &f->provider, &err) < 0)
-		fail(f, 502, err.text);
+		flow_fail(f, 502, err.text);
 	else
 		plugin_face(f->provider->plugin, on_face, f);
 }
@@ -465,7 +446,7 @@ static void cancel(void *self, struct action *a, const char *how)
 		return;
 	}
 	flow_refuse(f, 403, "stopped by a person");
-	end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
+	flow_end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
 	model_drop(f);
 }
 
@@ -584,7 +565,7 @@ void model_drop(struct flow *f)
 	tools_forget(f);
 	tape_cancel(&f->call);
 	if (f->running) {
-		end_action(f, END_CANCELLED, NULL);
+		flow_end_action(f, END_CANCELLED, NULL);
 	} else if (f->action && !f->handled) {
 		f->handled = true;
 		gate_cancel(s->gate, f->action, "cancel", "the box has gone");
@@ -602,7 +583,7 @@ void model_gone(struct flow *f)
 	if (f->running) {
 		json_t *body = json_object();
 		json_put_str(body, "why", "the agent went away");
-		end_action(f, END_CANCELLED, body);
+		flow_end_action(f, END_CANCELLED, body);
 	}
 	model_drop(f);
 }

@@ -14,25 +14,6 @@ static struct super *super_of(const struct flow *f)
 	return f->proxy->all->s;
 }
 
-static void end_action(struct flow *f, enum action_end end, json_t *body)
-{
-	struct action *a = take(&f->running);
-	f->handled = true;
-	if (a)
-		action_ended(a, end, body);
-	else
-		json_decref(body);
-}
-
-static void fail(struct flow *f, int status, const char *why)
-{
-	json_t *body = json_object();
-	json_put_str(body, "why", why);
-	flow_refuse(f, status, why);
-	end_action(f, END_FAILED, body);
-	flow_free(f);
-}
-
 /* --- addresses in an answer --- */
 
 static void replace(struct buf *text, const char *from, const char *to)
@@ -95,7 +76,7 @@ static void on_end(void *self, const struct http_end *end)
 	f->call = NULL;
 	if (!end->status) {
 		json_decref(body);
-		fail(f, 502, end->text);
+		flow_fail(f, 502, end->text);
 		return;
 	}
 	json_put_int(body, "status", end->status);
@@ -109,7 +90,7 @@ static void on_end(void *self, const struct http_end *end)
 		http_reply(v, f->status, f->type, NULL, buf_cstr(&f->whole), f->whole.len);
 	}
 	flow_end(f, end->how == HTTP_OK);
-	end_action(f, END_OK, body);
+	flow_end_action(f, END_OK, body);
 	flow_free(f);
 }
 
@@ -120,7 +101,7 @@ static void on_known(struct flow *f, const char *why)
 	struct super *s = super_of(f);
 	struct http_handler on = { .head = on_head, .data = on_data, .end = on_end, .self = f };
 	if (why) {
-		fail(f, 502, why);
+		flow_fail(f, 502, why);
 		return;
 	}
 	strv_push(&f->headers, "accept-encoding: identity");
@@ -153,7 +134,7 @@ static void cancel(void *self, struct action *a, const char *how)
 		return;
 	}
 	flow_refuse(f, 403, "stopped by a person");
-	end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
+	flow_end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
 	flow_free(f);
 }
 
@@ -292,7 +273,7 @@ void plain_drop(struct flow *f)
 	tape_cancel(&f->call);
 	flow_forget(f);
 	if (f->running) {
-		end_action(f, END_CANCELLED, NULL);
+		flow_end_action(f, END_CANCELLED, NULL);
 	} else if (f->action && !f->handled) {
 		f->handled = true;
 		gate_cancel(super_of(f)->gate, f->action, "cancel", "nobody waits for it any more");

@@ -42,6 +42,25 @@ void flow_refuse(struct flow *f, int status, const char *why)
 	http_reply(v, status, "application/json", NULL, body.data, body.len);
 }
 
+void flow_end_action(struct flow *f, enum action_end end, json_t *body)
+{
+	struct action *a = take(&f->running);
+	f->handled = true;
+	if (a)
+		action_ended(a, end, body);
+	else
+		json_decref(body);
+}
+
+void flow_fail(struct flow *f, int status, const char *why)
+{
+	json_t *body = json_object();
+	json_put_str(body, "why", why);
+	flow_refuse(f, status, why);
+	flow_end_action(f, END_FAILED, body);
+	flow_free(f);
+}
+
 static bool passes_back(const char *name)
 {
 	static const char *const not[] = { "connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade", "content-length",

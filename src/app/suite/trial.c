@@ -13,6 +13,7 @@
 #include "app/check/summary.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/host/lua_file.h"
+#include "app/suite/apart.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -20,8 +21,6 @@
 #include "loop/loop.h"
 
 enum { TIMEOUT_S = 120, SAID_MAX = 64 << 10, PENDING = 16 };
-
-extern char **environ;
 
 static void failed(struct trial_run *t, const char *why)
 {
@@ -33,23 +32,6 @@ static void failed(struct trial_run *t, const char *why)
 
 /* --- programs ------------------------------------------------------------------------------------------------------- */
 
-static void environment(const struct trial_run *t, struct strv *out)
-{
-	CLEANUP(free_ptr) char *data = xasprintf("XDG_DATA_HOME=%s/data", t->dir);
-	for (char **e = environ; *e; e++)
-		if (strncmp(*e, "XDG_DATA_HOME=", 14) != 0 && strncmp(*e, "SANDGLASS_SESSIONS=", 19) != 0)
-			strv_push(out, *e);
-	strv_push(out, data);
-}
-
-static char **terminated(const struct strv *v)
-{
-	char **list = xcalloc(v->nr + 1, sizeof(*list));
-	for (size_t i = 0; i < v->nr; i++)
-		list[i] = v->item[i];
-	return list;
-}
-
 /* Its output goes to the end of DIR/said. */
 static int spawn(struct trial_run *t, const char *path, const struct strv *words, struct err *err)
 {
@@ -59,12 +41,8 @@ static int spawn(struct trial_run *t, const char *path, const struct strv *words
 	int fds[] = { -1, out, out };
 	if (out < 0)
 		return err_sys(err, "cannot open '%s'", said);
-	environment(t, &env);
-	char **argv = terminated(words), **envp = terminated(&env);
-	int rc = proc_spawn(path, argv, envp, fds, ARRAY_LEN(fds), &t->pid, &t->pidfd, err);
-	free(argv);
-	free(envp);
-	return rc;
+	apart_environment(t->dir, &env);
+	return proc_spawn(path, words->item, env.item, fds, ARRAY_LEN(fds), &t->pid, &t->pidfd, err);
 }
 
 static int finish(struct trial_run *t, int *status, struct err *err)
