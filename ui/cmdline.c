@@ -179,7 +179,7 @@ static const char *nearest(const char *word)
 	for (size_t i = 0; i < view_count(); i++)
 		names[nr++] = view_at(i)->name;
 	for (size_t i = 0; i < cmd_count() && nr < ARRAY_LEN(names) - VERB_NR - 1; i++)
-		if (cmd_at(i)->supervisor && !cmd_at(i)->hidden)
+		if (!cmd_at(i)->hidden)
 			names[nr++] = cmd_at(i)->name;
 	for (int v = 1; v < VERB_NR; v++)
 		names[nr++] = verb_name((enum verb)v);

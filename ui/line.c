@@ -187,8 +187,64 @@ void line_filter(struct line *l, const struct filter *f)
 	l->filter = f;
 }
 
+void line_quiet(struct line *l)
+{
+	l->quiet = true;
+}
+
+static bool body_says(const struct event *ev, const char *key, const char *value)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(json_release) json_t *o = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
+	return strcmp(json_str(o, key, ""), value) == 0;
+}
+
+/* Is said also with -q. */
+static bool is_loud(const struct model *m, const struct event *ev)
+{
+	const struct model_agent *a;
+	switch (ev->kind) {
+	case EV_ACTION_HELD:
+	case EV_ASK:
+	case EV_BUDGET_EMPTY:
+	case EV_SUPER_WARN:
+	case EV_BOX_WARN:
+	case EV_SNAPSHOT_FAILED:
+	case EV_MERGE_FAILED:
+	case EV_RECORD_STALLED:
+	case EV_SESSION_END:
+		return true;
+	case EV_NOTE:
+		return body_says(ev, "level", "warn");
+	case EV_ACTION_ENDED:
+		return body_says(ev, "end", "failed");
+	case EV_AGENT_END:
+		a = model_agent(m, ev->agent);
+		return a && !a->good;
+	default:
+		return false;
+	}
+}
+
+/* A key that each model call needs is said once, not each time. */
+static bool said_before(struct line *l, const struct event *ev)
+{
+	struct err err = ERR_INIT;
+	if (ev->kind != EV_SECRET_USED || !ev->body)
+		return false;
+	CLEANUP(json_release) json_t *o = json_parse(ev->body, ev->len, "event", &err);
+	const char *name = json_str(o, "name", "");
+	for (size_t i = 0; i < l->secrets.nr; i++)
+		if (strcmp(l->secrets.item[i], name) == 0)
+			return true;
+	strv_push(&l->secrets, name);
+	return false;
+}
+
 static bool lets(struct line *l, const struct event *ev)
 {
+	if (!l->json && ((l->quiet && !is_loud(&l->s->model, ev)) || said_before(l, ev)))
+		return false;
 	if (!l->filter)
 		return true;
 	CLEANUP(json_release) json_t *row = facts_row(l->s, ev->action ? ev->action : ev->seq);
@@ -240,8 +296,10 @@ struct line *line_new(struct source *s, const struct act *act, FILE *out, bool j
 
 void line_free(struct line **l)
 {
-	if (*l)
+	if (*l) {
 		line_forget(*l);
+		strv_release(&(*l)->secrets);
+	}
 	free(*l);
 	*l = NULL;
 }

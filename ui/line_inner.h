@@ -2,6 +2,7 @@
 #ifndef UI_LINE_INNER_H
 #define UI_LINE_INNER_H
 
+#include "base/buf.h"
 #include "ui/line.h"
 
 /* What the person's next line is taken for. */
@@ -14,7 +15,8 @@ struct line {
 	struct source *s;
 	const struct act *act;
 	FILE *out;
-	bool json, ask;
+	bool json, ask, quiet;
+	struct strv secrets; /* whose use has been said */
 	const struct filter *filter; /* NULL everything */
 	enum awaiting awaiting;
 	uint64_t asked;     /* the action or question that a prompt is about; 0 none */

@@ -26,15 +26,24 @@ static size_t distance(const char *a, const char *b)
 	return d[la][lb];
 }
 
+/* What people mistype is seldom the beginning: of two that are as near, the one that begins alike is meant. */
+static size_t alike(const char *a, const char *b)
+{
+	size_t n = 0;
+	while (a[n] && a[n] == b[n])
+		n++;
+	return n;
+}
+
 const char *nearest_name(const char *word, const char *const *names)
 {
 	const char *best = NULL;
-	size_t best_distance = strlen(word) < 4 ? 2 : 3;
+	size_t least = strlen(word) < 4 ? 2 : 3;
 	for (; *names; names++) {
 		size_t n = distance(word, *names);
-		if (n < best_distance) {
+		if (n < least || (best && n == least && alike(word, *names) > alike(word, best))) {
 			best = *names;
-			best_distance = n;
+			least = n;
 		}
 	}
 	return best;

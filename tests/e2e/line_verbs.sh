@@ -73,6 +73,23 @@ ok $? 'a number chooses'
 wait_for 30 shows line 'it has ended'
 ok $? 'the end'
 
+# -q: what waits, what goes wrong, the end
+cat >quiet.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "work" }
+box:exec "echo heard; exit 3"
+print "said"
+sg.warn "something to know"
+local r, err = box:exec "echo push it"
+print(r and "ran" or err.code)
+sg.exit(1, "not done")
+L
+"$sg" run -q --no-tui --policy policy.lua quiet.lua --no-input </dev/null >"$t/quiet" 2>"$t/out"
+is $? 8 '-q leaves the status'
+is "$(grep -c . "$t/quiet")" 2 'and says only what counts'
+like "$(cat "$t/quiet")" 'something to know' 'a warning'
+like "$(tail -1 "$t/quiet")" 'ends|ended' 'and the end'
+
 # what is listed, and commands of this machine
 two=$("$sg" run -d ask.lua --policy policy.lua --name two </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
 "$sg" attach --filter 'kidn:exec' "$two" </dev/null >"$t/out" 2>&1

@@ -55,6 +55,9 @@ is $? 0 "a decision for one of them"
 said() { "$sg" show "$two" --handover | grep -q 'note: not this one'; }
 wait_for 10 said
 ok $? "stands in its handover, with its note"
+longest() { [ "$("$sg" ls --waiting | cut -d'#' -f1 | tr '\n' ' ')" = "$one $three $two " ]; }
+wait_for 10 longest
+ok $? "what has waited longest is on top, whichever session is older"
 unlike "$("$sg" show "$one" --handover)" 'not this one' "and not in another's"
 like "$("$sg" show "$one" --handover)" 'WAITS FOR A PERSON \(1\)' "the handover says what waits"
 tm send-keys -t b H

@@ -69,7 +69,9 @@ class Console:
         if termios.tcgetattr(self.slave) != self.before:
             wrong.append("terminal not restored")
         if b"\x1b[?1049l" not in self.tail:
-            wrong.append("screen not restored")
+            wrong.append("screen not restored; it ended with %r" % self.tail[-400:])
+        if self.status and os.WIFSIGNALED(self.status):
+            wrong.append("it died of signal %d" % os.WTERMSIG(self.status))
         os.close(self.master)
         os.close(self.slave)
         return wrong

@@ -70,7 +70,7 @@ struct fleet {
 	size_t nr_changes;
 	int rows, list_rows;
 	const char *title;
-	struct piece piece[8];
+	struct piece piece[10];
 	size_t nr_pieces;
 	struct arena *arena;
 };

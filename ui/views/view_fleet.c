@@ -22,6 +22,7 @@ static const char *output_tail(struct source *s, const struct row_info *r, struc
 	if (!act || strcmp(act->kind, "model") == 0 || act->out_bytes + act->err_bytes == 0)
 		return NULL;
 	source_tail(s, r->seq, act->out_bytes ? 1 : 2, 400, &b);
+	sanitize_drop_colours(&b);
 	while (b.len > 0 && (b.data[b.len - 1] == '\n' || b.data[b.len - 1] == '\r' || b.data[b.len - 1] == ' '))
 		b.data[--b.len] = 0;
 	if (b.len == 0)
@@ -90,13 +91,14 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 		tokens += ui->src[i]->model.tokens;
 		limit += ui->src[i]->model.limits.uusd;
 	}
-	size_t run = count[AGENT_RUN] + count[AGENT_THINK] + count[AGENT_IDLE],
+	size_t run = count[AGENT_RUN] + count[AGENT_THINK],
 	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
 	if (cols >= 100)
 		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
 	add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
 	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
+	add_piece(f, ROLE_DIM, count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE]) : "");
 	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
 	add_piece(f, ROLE_FAILED, count[AGENT_FAILED] ? arena_printf(ar, "%zu failed", count[AGENT_FAILED]) : "");
 	add_piece(f, ROLE_TEXT, limit ? arena_printf(ar, "%s/%s", fmt_cost(ar, uusd, f->cost_unknown), fmt_money(ar, limit)) :
@@ -221,12 +223,12 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 			const struct columns *c)
 {
 	static const struct {
-		enum agent_state state, with, and;
+		enum agent_state state, with;
 		const char *word;
 	} words[] = {
-		{ AGENT_HELD, AGENT_ASK, AGENT_ASK, "HELD" }, { AGENT_RUN, AGENT_THINK, AGENT_IDLE, "run" },
-		{ AGENT_PAUSED, AGENT_PAUSED, AGENT_PAUSED, "paused" }, { AGENT_FAILED, AGENT_FAILED, AGENT_FAILED, "failed" },
-		{ AGENT_DONE, AGENT_DONE, AGENT_DONE, "done" },
+		{ AGENT_HELD, AGENT_ASK, "HELD" },	    { AGENT_RUN, AGENT_THINK, "run" },
+		{ AGENT_IDLE, AGENT_IDLE, "wait" },	    { AGENT_PAUSED, AGENT_PAUSED, "paused" },
+		{ AGENT_FAILED, AGENT_FAILED, "failed" }, { AGENT_DONE, AGENT_DONE, "done" },
 	};
 	const struct model *m = &ui->src[l->source]->model;
 	const struct group *g = l->group;
@@ -236,8 +238,6 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 		size_t n = g->count[words[i].state];
 		if (words[i].with != words[i].state)
 			n += g->count[words[i].with];
-		if (words[i].and != words[i].with)
-			n += g->count[words[i].and];
 		p[i + 1] = (struct piece){ draw_state_role(words[i].state), n ? arena_printf(ar, "%zu %s", n, words[i].word) : "" };
 	}
 	/* Its name takes what the counts leave. */

@@ -1,6 +1,7 @@
 /* What a person needs who comes to sessions that others have begun: show --handover (one page on one session) and ls
  * --waiting (one line for each thing that waits, over all of them). */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
@@ -71,45 +72,73 @@ static void print_waiting(struct cmd_ctx *ctx, const json_t *h, const json_t *w)
 	fprintf(ctx->out, "%s)\n", buf_cstr(&line));
 }
 
-static size_t list_one(struct cmd_ctx *ctx, const json_t *h)
+struct waiting {
+	json_t *h; /* of its session; owned */
+	const json_t *w;
+};
+struct waitings {
+	struct waiting *item;
+	size_t nr, cap;
+};
+
+static void add_waiting(struct waitings *all, const json_t *h)
 {
 	const json_t *list = json_object_get(h, "waits");
 	for (size_t i = 0; i < json_array_size(list); i++) {
-		json_t *w = json_array_get(list, i);
-		if (!ctx->json) {
-			print_waiting(ctx, h, w);
-			continue;
-		}
-		json_t *o = json_object();
-		json_put_str(o, "session", json_str(h, "session", ""));
-		json_put_str(o, "name", json_str(h, "name", ""));
-		json_object_update(o, w);
-		cmd_json(ctx, o);
+		GROW(all->item, all->nr, all->cap);
+		all->item[all->nr++] = (struct waiting){ json_incref((json_t *)(uintptr_t)h), json_array_get(list, i) };
 	}
-	return json_array_size(list);
+}
+
+static int longest_first(const void *a, const void *b)
+{
+	const struct waiting *x = a, *y = b;
+	int64_t l = json_int(x->w, "since_us", 0), r = json_int(y->w, "since_us", 0);
+	if (l == r)
+		l = json_int(x->w, "event", 0), r = json_int(y->w, "event", 0);
+	return (l > r) - (l < r);
+}
+
+static void put_waiting(struct cmd_ctx *ctx, const struct waiting *one)
+{
+	if (!ctx->json) {
+		print_waiting(ctx, one->h, one->w);
+		return;
+	}
+	json_t *o = json_object();
+	json_put_str(o, "session", json_str(one->h, "session", ""));
+	json_put_str(o, "name", json_str(one->h, "name", ""));
+	json_object_update(o, (json_t *)(uintptr_t)one->w);
+	cmd_json(ctx, o);
 }
 
 int ls_waiting(struct cmd_ctx *ctx)
 {
 	struct session_files files = SESSION_FILES_INIT;
+	struct waitings all = { 0 };
 	struct err err = ERR_INIT;
-	size_t nr = 0;
 	if (session_files_list(&files, ctx->sessions, &err) < 0)
 		return cmd_fail(ctx, &err);
-	for (size_t i = files.nr; i > 0; i--) { /* oldest first: what has waited longest is on top */
+	for (size_t i = 0; i < files.nr; i++) {
 		struct session *s;
 		struct err none = ERR_INIT;
-		if (session_open(&s, files.item[i - 1].path, &none) < 0)
+		if (session_open(&s, files.item[i].path, &none) < 0)
 			continue;
 		bool live = session_live(s);
 		session_close(&s);
-		json_t *h = live ? made(files.item[i - 1].path, &none) : NULL;
+		CLEANUP(json_release) json_t *h = live ? made(files.item[i].path, &none) : NULL;
 		if (h)
-			nr += list_one(ctx, h);
-		json_decref(h);
+			add_waiting(&all, h);
 	}
 	session_files_release(&files);
-	if (!nr && !ctx->quiet && !ctx->json)
+	if (all.nr)
+		qsort(all.item, all.nr, sizeof(*all.item), longest_first);
+	for (size_t i = 0; i < all.nr; i++) {
+		put_waiting(ctx, &all.item[i]);
+		json_decref(all.item[i].h);
+	}
+	if (!all.nr && !ctx->quiet && !ctx->json)
 		fputs("sandglass: nothing waits for a person\n", ctx->err);
+	free(all.item);
 	return EXIT_DONE;
 }

@@ -149,6 +149,11 @@ static int by_date(const void *a, const void *b)
 	return strcmp(((const struct day *)a)->date, ((const struct day *)b)->date);
 }
 
+static const char *s_of(uint64_t nr)
+{
+	return nr == 1 ? "" : "s";
+}
+
 static void days(struct figures *f)
 {
 	int64_t most_cost = 0, most_actions = 0;
@@ -162,8 +167,9 @@ static void days(struct figures *f)
 		const struct day *d = &f->day[i];
 		fprintf(f->ctx->out, "  %s ", d->date);
 		bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions, most_cost ? most_cost : most_actions);
-		fprintf(f->ctx->out, " $%.4f  %llu sessions, %llu actions, %llu tokens\n", (double)d->cost_uusd / 1e6,
-			(unsigned long long)d->sessions, (unsigned long long)d->actions, (unsigned long long)d->tokens);
+		fprintf(f->ctx->out, " $%.4f  %llu session%s, %llu action%s, %llu token%s\n", (double)d->cost_uusd / 1e6,
+			(unsigned long long)d->sessions, s_of(d->sessions), (unsigned long long)d->actions, s_of(d->actions),
+			(unsigned long long)d->tokens, s_of(d->tokens));
 	}
 }
 
@@ -238,8 +244,9 @@ static void tell(struct figures *f)
 		cmd_json(f->ctx, o);
 		return;
 	}
-	fprintf(f->ctx->out, "%zu sessions, %zu ended well; %llu actions, %llu tokens, $%.4f\n", f->sessions, f->good,
-		(unsigned long long)f->sum.actions, (unsigned long long)f->sum.tokens, (double)f->sum.cost_uusd / 1e6);
+	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%.4f\n", f->sessions, s_of(f->sessions),
+		f->good, (unsigned long long)f->sum.actions, s_of(f->sum.actions), (unsigned long long)f->sum.tokens,
+		s_of(f->sum.tokens), (double)f->sum.cost_uusd / 1e6);
 	if (!f->sessions)
 		return;
 	days(f);

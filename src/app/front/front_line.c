@@ -258,6 +258,8 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	if (fo->filter && cmd_filter_text(fo->filter, &filter, &err) < 0)
 		filter = NULL; /* it has been checked */
 	line_filter(m.line, filter);
+	if (ctx->quiet)
+		line_quiet(m.line);
 	if (m.hands && !fo->watch) {
 		signal(SIGINT, on_int);
 		signal(SIGTERM, on_int);

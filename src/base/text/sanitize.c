@@ -483,3 +483,26 @@ void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *ou
 {
 	sanitize(bytes, len, flags, add_line, out);
 }
+
+/* How long the colour sequence at @p is; 0: it is none. */
+static size_t colour_len(const char *p, size_t len)
+{
+	size_t n = 2;
+	if (len < 3 || p[0] != '\033' || p[1] != '[')
+		return 0;
+	while (n < len && strchr("0123456789;:", p[n]) && p[n])
+		n++;
+	return n < len && p[n] == 'm' ? n + 1 : 0;
+}
+
+void sanitize_drop_colours(struct buf *b)
+{
+	size_t to = 0;
+	for (size_t at = 0, n; at < b->len; at += n) {
+		n = colour_len(b->data + at, b->len - at);
+		if (n == 0)
+			b->data[to++] = b->data[at], n = 1;
+	}
+	if (b->len)
+		b->data[b->len = to] = 0;
+}

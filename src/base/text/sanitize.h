@@ -80,5 +80,8 @@ uint32_t sanitize(const void *bytes, size_t len, unsigned flags, glyph_fn *fn, v
 uint32_t sanitize_text(const void *bytes, size_t len, unsigned flags, struct buf *out);
 /* Into one line: line ends become one space. */
 void sanitize_line(const void *bytes, size_t len, unsigned flags, struct buf *out);
+/* For a summary of one line, before it goes through one of the above: whole colour sequences (ESC [ numbers m) go, all
+ * other escapes stay and will be marked. Not for what a person is asked to approve. */
+void sanitize_drop_colours(struct buf *b);
 
 #endif

@@ -156,6 +156,25 @@ static void limits(void)
 	is_str(buf_cstr(&out), "a b c", "one line");
 }
 
+static void colours(void)
+{
+	static const struct {
+		const char *in, *out;
+	} rows[] = {
+		{ "\033[32mok\033[0m", "ok" },	  { "\033[1;38:5:7mx\033[m", "x" },
+		{ "\033[2Jx", "\033[2Jx" },	  { "\033]0;t\007\033[31mx", "\033]0;t\007x" },
+		{ "\033[3", "\033[3" },		  { "\033[31", "\033[31" },
+		{ "\033\033[0mm", "\033m" },	  { "", "" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct buf b = BUF_INIT;
+		buf_puts(&b, rows[i].in);
+		sanitize_drop_colours(&b);
+		is_str(buf_cstr(&b), rows[i].out, "colours go, the rest stays");
+		buf_release(&b);
+	}
+}
+
 static void widths(void)
 {
 	is_int(text_width('a'), 1, "a letter is one cell");
@@ -172,6 +191,7 @@ int main(void)
 		whole_and_split(i);
 	attributes();
 	limits();
+	colours();
 	widths();
 	return done_testing();
 }
