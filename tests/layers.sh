@@ -68,7 +68,7 @@ lauxlib.h|^src/script/
 lualib.h|^src/script/
 curl/|^src/http/
 archive.h|^src/sandbox/tar
-seccomp.h|^src/(sandbox|script|launcher)/
+seccomp.h|^src/(sandbox|script|launcher|guest)/
 ncurses.h|^ui/term/term_curses\.c
 curses.h|^ui/term/term_curses\.c
 vterm.h|^ui/

@@ -72,6 +72,8 @@ local sg = {}
 ---@field keep boolean?
 ---@field policy string?
 ---@field roots string[]?   # read-only folders of this machine (programs outside of /usr)
+---@field trace "exec"|false?  # events for every program that runs and every connection, below the command that caused it, as the kernel sees them; for watching, no wall
+---@field hold_exec string|string[]?  # word patterns ("git push *"): a process that is about to execute such a program waits until a person decides; denied: EPERM
 ---@field expose string[]?  # masked paths that the box shall see
 ---@field accept string?    # "reduced": go on with less isolation than asked for
 ---@field options table?    # of the backend
@@ -729,6 +731,8 @@ function sg.proxy(o) end
 ---@field command string[]?           # of a custom one; the task is added
 ---@field path string?                # more folders of programs, with ":" between them
 ---@field roots string[]?             # read-only folders of this machine that it needs
+---@field trace "exec"|false?          # as of a sandbox; "exec" unless said otherwise
+---@field hold_exec string|string[]?
 ---@field repo string|table<string,string>?
 ---@field env table<string,string>?
 ---@field net string[]?

@@ -407,7 +407,7 @@ local SANDBOX = {
   name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
   net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
   expose = "list", roots = "list",
-  accept = "string", options = "table",
+  accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list",
 }
 -- What one backend alone understands; it travels in the options.
 local OWN = {
@@ -451,6 +451,20 @@ local function own_options(o, backend)
   return all or o.options
 end
 
+-- What of what runs in it is to be seen below the commands that are asked for.
+local function watching(o)
+  local hold = type(o.hold_exec) == "string" and { o.hold_exec } or o.hold_exec
+  for i, p in ipairs(hold or {}) do
+    if type(p) ~= "string" or p:match "^%s*$" then fail("sandbox: hold_exec: pattern %d must be words: \"git push *\"", i) end
+  end
+  if o.trace ~= nil and o.trace ~= "exec" and type(o.trace) ~= "boolean" then
+    fail("sandbox: trace is \"exec\" or false, not \"%s\"", o.trace)
+  end
+  if o.trace == false and hold then fail "sandbox: hold_exec needs trace" end
+  if not o.trace and not hold then return nil end
+  return { exec = true, hold = hold }
+end
+
 -- Opens a box; raises when that fails, since nothing can follow without it.
 function M.sandbox(o)
   local backend = type(o) == "table" and o.backend or rt.env.backend
@@ -478,7 +492,7 @@ function M.sandbox(o)
     repo = repositories(o), copy = o.copy,
     net = net, proxies = proxy.specs(proxies),
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
-    options = options, roots = o.roots,
+    options = options, roots = o.roots, trace = watching(o),
   })
   if not v then error(err, 0) end
   return M.handle(v)

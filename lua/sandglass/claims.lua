@@ -1,5 +1,6 @@
 -- What an agent says at its end, held against what ran. English sentences of a few forms are understood; what is not understood
 -- is no claim. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it).
+local rt = require "sandglass.runtime"
 local M = {}
 
 local TESTS = { "make test", "make check", "pytest", "py.test", "npm test", "npm run test", "npx jest", "yarn test", "pnpm test",
@@ -187,10 +188,72 @@ function M.of(log)
   return out
 end
 
+-- What tool calls of agents inside boxes came to ----------------------------------------------------------------------
+
+local SHOWN = 20
+
+-- One thing that the kernel saw, from the row of its event.
+local function effect(e)
+  local b = rt.core.decode(e.body)
+  local words = {}
+  for i, w in ipairs(b.argv or {}) do words[i] = type(w) == "string" and w or "?" end
+  local to = b.address and ("%s port %d"):format(b.address, b.port or 0) or b.path
+  return { event = e.seq, pid = b.pid, exec = #words > 0 and table.concat(words, " ") or nil,
+    path = e.kind == 206 and type(b.path) == "string" and b.path or nil, connect = e.kind == 207 and tostring(to) or nil, held = b.held }
+end
+
+local function effects(log, where)
+  local out = {}
+  local rows = log:sql(("SELECT seq, kind, body FROM event WHERE kind IN (206,207) AND %s ORDER BY seq LIMIT %d"):format(where, SHOWN))
+  for i, e in ipairs(rows) do out[i] = effect(e) end
+  return out, log:sql(("SELECT count(*) AS n FROM event WHERE kind IN (206,207) AND %s"):format(where))[1].n
+end
+
+-- What the call says that it is: the command as its agent wrote it.
+local function said(e)
+  local b = rt.core.decode(e.body)
+  local args = type(b.args) == "table" and b.args or {}
+  local cmd = b.cmd or args.command or args.cmd
+  if type(cmd) ~= "string" then return nil end
+  return cmd, b.tool or b.name
+end
+
+-- One row for each command that an agent in a watched box says it has run: claim and effects side by side; then what it ran
+-- that belongs to no call. A row: {kind = "call"|"beside", agent, agent_id, event, text, verdict, why, ran, more, evidence}.
+function M.effects(log)
+  local out, names = {}, {}
+  for _, a in ipairs(log:session().agents) do names[a.id] = a.name end
+  local calls = log:sql [[SELECT c.seq, c.agent, c.body, z.body AS ended FROM event z JOIN event c ON c.seq=z.cause
+    WHERE z.kind=433 AND json_extract(z.body,'$.claimed')=1 AND c.agent IN (SELECT agent FROM event WHERE kind=206) ORDER BY c.seq LIMIT 1000]]
+  local with_calls = {}
+  for _, c in ipairs(calls) do
+    local cmd, tool = said(c)
+    with_calls[c.agent] = true
+    if cmd then
+      local ran, n = effects(log, "cause=" .. c.seq)
+      local ids = {}
+      for i, e in ipairs(ran) do ids[i] = e.event end
+      out[#out + 1] = { kind = "call", agent = names[c.agent] or "", agent_id = c.agent, event = c.seq,
+        text = ("%s: %s"):format(tool or "call", cmd), ran = ran, more = n - #ran, evidence = ids,
+        verdict = n > 0 and "supported" or "unsupported", why = n == 0 and "nothing was seen to run for it" or nil }
+    end
+  end
+  for agent in pairs(with_calls) do
+    local ran, n = effects(log, ("agent=%d AND cause=action"):format(agent))
+    if n > 0 then
+      out[#out + 1] = { kind = "beside", agent = names[agent] or "", agent_id = agent, text = "ran beside its calls", verdict = "seen",
+        ran = ran, more = n - #ran, evidence = {} }
+    end
+  end
+  return out
+end
+
 -- For the command line: the same as plain data, evidence as numbers.
 function M.list()
   return require "sandglass.verify".checks(function(log, t)
-    for _, c in ipairs(M.of(log)) do
+    local all = M.of(log)
+    for _, e in ipairs(M.effects(log)) do all[#all + 1] = e end
+    for _, c in ipairs(all) do
       t:check(c.text, c.verdict == "supported", c.evidence)
       local r = t.list[#t.list]
       c.evidence = r.evidence

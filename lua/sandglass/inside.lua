@@ -19,6 +19,7 @@ local INSIDE = {
   agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
+  trace = "string|boolean", hold_exec = "string|list",
 }
 
 local function profile_of(name)
@@ -123,7 +124,7 @@ local function body(o)
     }
     local box = box_lib.sandbox {
       name = o.name or o.agent, repo = o.repo, net = o.net, proxies = { px }, limits = o.limits, keep = o.keep, accept = o.accept,
-      backend = o.backend, roots = o.roots,
+      backend = o.backend, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
     }
     local files = profile.files and profile.files(x)
     local done

@@ -410,7 +410,7 @@ static void judged(struct action *a)
 	struct gate *g = a->gate;
 	const struct match *m = judgement_winner(&a->judgement);
 	enum verdict v = a->judgement.verdict;
-	bool filtered = !a->by_person && gate_holds(g, a);
+	bool filtered = !a->by_person && ((a->spec.hold && !a->released) || gate_holds(g, a));
 	bool nobody = g->unattended && ((v == VERDICT_ASK && !a->by_person) || (v != VERDICT_DENY && filtered));
 	g->person_missed |= nobody;
 	past_judged(g, a);

@@ -110,6 +110,8 @@ int inner_child_main(void *self)
 		fail(c, step, rc);
 	if ((rc = enter_dir(c->body.cwd)) < 0)
 		fail(c, GS_CWD, rc);
+	if (c->trace >= 0 && (rc = inner_trace(c->trace)) < 0 && c->trace_must)
+		fail(c, GS_TRACE, rc);
 	wait_for_go(c->slot);
 	fail(c, GS_EXEC, exec_command(c->body.argv, c->env));
 }

@@ -124,6 +124,8 @@ struct inner_child { /* stays as it is while the child reads it */
 	char **env;
 	int fd[3]; /* stdin, stdout, stderr; -1 = /dev/null */
 	int tty;   /* the terminal's slave, or -1 */
+	int trace; /* where the listener of its filter goes, or -1 */
+	bool trace_must;
 	int null_fd;
 	bool die_with_guest;
 	struct inner_rules rules;
@@ -141,6 +143,10 @@ void inner_attach(struct inner *g);
 void inner_confine(struct inner *g);
 /* In the child. 0, or -errno with the step that failed. */
 long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
+
+/* --- trace.c: what it executes waits for an answer from outside --- */
+/* In the child: installs the filter and sends its listener to @sock. 0 or -errno, which has been sent too. */
+long inner_trace(int sock);
 
 /* --- procs.c: who lives here --- */
 struct inner_proc {

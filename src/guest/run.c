@@ -121,7 +121,9 @@ struct ends {
 	int child[3];
 	int ours[3];
 	int tty, master;
+	int trace;
 };
+#define ENDS_NONE (struct ends){ .child = { -1, -1, -1 }, .ours = { -1, -1, -1 }, .tty = -1, .master = -1, .trace = -1 }
 
 static void ends_close(int *fds, size_t nr)
 {
@@ -162,11 +164,16 @@ static unsigned open_ends(struct inner *g, const struct guest_prepare_body *b, c
 {
 	bool pass = b->flags & GUEST_FDS, in = b->flags & GUEST_STDIN, tty = b->flags & GUEST_PTY;
 	size_t want = !pass || tty ? 0 : in ? 3 : 2;
-	*e = (struct ends){ .child = { -1, -1, -1 }, .ours = { -1, -1, -1 }, .tty = -1, .master = -1 };
-	if (!inner_take_fds(g, f, e->child + 3 - want, want) || (pass && !g->socket)) {
+	bool trace = b->flags & GUEST_TRACE;
+	int fds[4];
+	*e = ENDS_NONE;
+	if (!inner_take_fds(g, f, fds, want + trace) || ((pass || trace) && !g->socket)) {
 		errno = EBADMSG;
 		return GS_PROTOCOL;
 	}
+	memcpy(e->child + 3 - want, fds, want * sizeof fds[0]);
+	if (trace)
+		e->trace = fds[want];
 	return tty ? open_tty(b, e) : pass ? GS_NONE : open_pipes(b, e);
 }
 
@@ -191,7 +198,7 @@ static struct inner_child *child_new(struct inner *g, const struct frame *f)
 	struct inner_child *c = NEW(struct inner_child);
 	struct err err = ERR_INIT;
 	c->frame = xmemdup(f->body, f->len);
-	c->fd[0] = c->fd[1] = c->fd[2] = c->tty = -1;
+	c->fd[0] = c->fd[1] = c->fd[2] = c->tty = c->trace = -1;
 	c->null_fd = g->null_fd;
 	c->die_with_guest = !g->init;
 	if (guest_prepare_unpack(c->frame, f->len, &c->body, &err) < 0)
@@ -230,6 +237,8 @@ static unsigned prepare(struct inner *g, const struct frame *f, struct inner_chi
 	c->rules = g->rules;
 	c->tty = e->tty;
 	memcpy(c->fd, e->child, sizeof c->fd);
+	c->trace = e->trace;
+	c->trace_must = flags & GUEST_TRACE_MUST;
 	bool ours = flags & GUEST_OURS;
 	c->slot->go = flags & GUEST_GO && (!g->frozen || ours);
 	pid_t pid = clone_child(g, c);
@@ -254,7 +263,7 @@ static unsigned prepare(struct inner *g, const struct frame *f, struct inner_chi
 
 void inner_prepare(struct inner *g, const struct frame *f)
 {
-	struct ends e = { .child = { -1, -1, -1 }, .ours = { -1, -1, -1 }, .tty = -1, .master = -1 };
+	struct ends e = ENDS_NONE;
 	struct inner_child *c = inner_run_find(g, f->id) ? NULL : child_new(g, f);
 	if (!c) {
 		g->over = true;
@@ -270,6 +279,7 @@ void inner_prepare(struct inner *g, const struct frame *f)
 	ends_close(e.ours, 3);
 	fd_close(&e.tty);
 	fd_close(&e.master);
+	fd_close(&e.trace);
 }
 
 static void wake(struct inner_run *r)

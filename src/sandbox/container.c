@@ -262,7 +262,7 @@ static json_t *probe(void)
 const struct driver driver_container = {
 	.name = "container",
 	.about = "a container of Docker or Podman on this machine, our guest as its first process",
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL |
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_TRACE |
 		CAP_PREPARE,
 	.probe = probe,
 	.open = container_open,

@@ -26,6 +26,7 @@ enum box_caps {
 	CAP_DIAL = 1 << 8,
 	CAP_PREPARE = 1 << 9,  /* run_prepare before run_go */
 	CAP_WATCH = 1 << 10,   /* change hint */
+	CAP_TRACE = 1 << 11,   /* run_opts.trace */
 };
 
 struct box_limits { int64_t mem_bytes, disk_bytes, cpu_milli; int pids; int64_t wall_us; }; /* 0 = default */
@@ -45,6 +46,7 @@ struct box_opts {
 	bool accept_reduced;              /* the reduced profile is acceptable */
 	const char *const *env;           /* "NAME=value", NULL-terminated, may be NULL */
 	json_t *proxies;                  /* what it reaches by credentials of ours (app/inside/proxy.h); nobody's but the session's */
+	json_t *trace;                    /* {"exec":true,"hold":[word patterns]}; NULL: what runs in it is not watched */
 	json_t *driver;                   /* options of this driver only; borrowed */
 	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built). */
 	void (*progress)(void *self, const char *line, size_t len); void *progress_self;
@@ -58,6 +60,9 @@ struct run_ops {
 	/* The process has ended and its streams are drained (not: pipe EOF). signal 0 = exited with @code. @lost: the box
 	 * died under it. @left: processes of it still alive. */
 	void (*on_exit)(void *self, int code, int signal, bool lost, int left);
+	/* With run_opts.trace, once, before it executes anything (may be NULL without): the listener of a seccomp filter
+	 * (sandbox/trace.h; the callee's), or -1 and the errno of why there is none. */
+	void (*on_trace)(void *self, int listener, int sys);
 };
 struct run_opts {
 	char *const *argv; size_t nr_argv;
@@ -67,6 +72,7 @@ struct run_opts {
 	bool stdin_open;                    /* false: stdin is /dev/null */
 	int64_t timeout_us;                 /* TERM, 2 s, KILL; 0 = none */
 	bool background;                    /* spawn: may outlive the action */
+	enum { TRACE_NONE, TRACE_IF, TRACE_MUST } trace; /* what it executes is asked for: if that can be; else it does not run */
 	bool ours;                          /* a program of ours: it runs in a frozen box, too */
 };
 

@@ -51,6 +51,7 @@ static void slot_drop(struct slot *s)
 			b->nr--;
 			break;
 		}
+	slot_untrace(s);
 	loop_timer_free(&s->still_timer);
 	box_opts_free(&s->opts);
 	free(s->name);
@@ -131,6 +132,7 @@ static void on_opened(void *self, json_t *result, const struct err *err)
 	s->open = true;
 	s->box->id = s->id;
 	record_append_json(b->record, EV_BOX_READY, s->id, s->agent, s->id, 0, json_incref(result));
+	trace_not_here(s);
 	b->ops.opened(b->ops.self, s->id, result, NULL);
 	if (s->close_wanted)
 		close_slot(s);
@@ -232,6 +234,7 @@ static void job_free(struct job *j)
 			*p = j->next;
 			break;
 		}
+	job_untrace(j);
 	if (j->run)
 		s->driver->run_free(j->run);
 	loop_timer_free(&j->timer);
@@ -318,7 +321,7 @@ static void end_jobs(struct slot *s, enum action_end end)
 	}
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited };
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_trace = job_trace };
 
 static void kill_now(void *self)
 {
@@ -361,6 +364,7 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.cols = (uint16_t)json_int(spec->args, "cols", 80),
 		.rows = (uint16_t)json_int(spec->args, "rows", 24),
 		.stdin_open = spec->stdin_len || json_flag(spec->args, "stdin", false) || json_flag(spec->args, "pty", false),
+		.trace = !box_traced(s) ? TRACE_NONE : box_holds_execs(s) ? TRACE_MUST : TRACE_IF,
 		.background = json_flag(spec->args, "spawn", false),
 	};
 	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);

@@ -29,6 +29,10 @@ struct boxes_ops {
 	void (*opened)(void *self, uint64_t box, json_t *result, const struct err *err);
 	/* A box that had been opened has gone: closed on demand, or died (@err). */
 	void (*gone)(void *self, uint64_t box, const struct err *err);
+	/* May be NULL. Somebody else's agent in the box has begun a program with these words (array of bytes): for which call of
+	 * its tools (an event or an action)? 0: for none. @how_out: "words" its command is in them, "time" the only call that is
+	 * under way. */
+	uint64_t (*caller)(void *self, uint64_t box, const json_t *argv, const char **how_out);
 	void *self;
 };
 

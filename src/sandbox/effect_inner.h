@@ -16,6 +16,7 @@ struct job {
 	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
 	int64_t bytes[2];         /* stdout and pty, stderr */
 	enum action_end end;
+	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
 };
 
 struct slot {
@@ -28,6 +29,8 @@ struct slot {
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
 	struct job *jobs;
+	struct watch *watches; /* of runs whose processes live, also of ended actions */
+	bool trace_warned;
 	unsigned holds; /* workers in its files; while there are any it is not closed */
 	int alive; /* processes that ended actions left behind, as the box says */
 	uint64_t still; /* still.c: the action for whose sake it is to stand still; 0 = none */
@@ -48,5 +51,13 @@ struct slot *slot_find(struct boxes *b, uint64_t id);
 void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
 void slot_works(struct slot *s); /* still.c: an action begins in it */
+
+/* --- effect_trace.c --- */
+bool box_traced(const struct slot *s);	    /* what runs in it is to be seen */
+bool box_holds_execs(const struct slot *s); /* and some of it waits for a person */
+void trace_not_here(struct slot *s);	    /* says so, if its driver cannot show it */
+void job_trace(void *job, int listener, int sys); /* run_ops.on_trace */
+void job_untrace(struct job *j); /* its action ends; what it left running is watched on */
+void slot_untrace(struct slot *s);
 
 #endif

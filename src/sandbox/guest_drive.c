@@ -24,6 +24,12 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 	r->ops->on_exit(r->self, code, signal, lost, left);
 }
 
+static void on_trace(void *self, int listener, int sys)
+{
+	struct run *r = self;
+	r->ops->on_trace(r->self, listener, sys);
+}
+
 static void lost(void *self)
 {
 	struct run *r = self;
@@ -36,7 +42,7 @@ static void lost(void *self)
 struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
 			const struct run_ops *ops, void *self)
 {
-	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_ };
+	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_, .on_trace = on_trace };
 	struct run *r = NEW(struct run);
 	*r = (struct run){ .ops = ops, .self = self };
 	if (!g) {

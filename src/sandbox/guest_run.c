@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <termios.h>
 #include <unistd.h>
@@ -44,6 +45,8 @@ struct guest_run {
 	int64_t timeout_us;
 	struct loop_timer *timer;
 	struct guest_ended_body how;
+	int trace; /* the listener comes here */
+	struct loop_fd *trace_watch;
 };
 
 static void update(struct guest_run *r);
@@ -59,6 +62,12 @@ static void end_close(struct end *e)
 	e->over = true;
 }
 
+static void trace_close(struct guest_run *r)
+{
+	loop_fd_free(&r->trace_watch);
+	fd_close(&r->trace);
+}
+
 static void forget(struct guest_run *r)
 {
 	struct guest *g = r->g;
@@ -72,6 +81,7 @@ static void detach(struct guest_run *r)
 {
 	for (int i = 0; i < 4; i++)
 		end_close(&r->end[i]);
+	trace_close(r);
 	loop_timer_free(&r->timer);
 	forget(r);
 }
@@ -492,6 +502,44 @@ void guest_runs_lost(struct guest *g)
 		lose(g->run[0]);
 }
 
+/* --- what it executes --- */
+
+static void on_trace(void *self, int fd, unsigned events)
+{
+	struct guest_run *r = self;
+	struct err err = ERR_INIT;
+	int fds[FD_PASS_MAX];
+	size_t nr = 0;
+	uint32_t why = 0;
+	(void)events;
+	ssize_t n = fd_recv(fd, &why, sizeof why, fds, &nr, &err);
+	if (n < 0 && err.sys == EAGAIN)
+		return;
+	int listener = n == sizeof why && nr == 1 && !why ? fds[0] : -1;
+	for (size_t i = 0; i < nr; i++)
+		if (fds[i] != listener)
+			fd_close(&fds[i]);
+	trace_close(r);
+	if (listener >= 0 || n > 0) /* else it ended before it came so far */
+		r->ops->on_trace(r->self, listener, why < 4096 ? (int)why : EIO);
+}
+
+/* Returns the end for the child, or -1. */
+static int open_trace(struct guest_run *r)
+{
+	int pair[2];
+	struct err err = ERR_INIT;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return -1;
+	r->trace = pair[0];
+	if (fd_nonblock(r->trace, &err) < 0) {
+		fd_close(&pair[1]);
+		return -1;
+	}
+	r->trace_watch = loop_fd_new(r->g->loop, r->trace, LOOP_READ, on_trace, r);
+	return pair[1];
+}
+
 /* --- verbs --- */
 
 static bool open_pipes(struct guest_run *r, bool in, int child[3])
@@ -549,9 +597,9 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 {
 	struct guest_run *r = NEW(struct guest_run);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	int child[3] = { -1, -1, -1 };
+	int child[4] = { -1, -1, -1, -1 };
 	*r = (struct guest_run){
-		.g = g, .id = guest_next_id(g), .ops = ops, .self = self, .pty = o->pty, .framed = g->framed
+		.g = g, .id = guest_next_id(g), .ops = ops, .self = self, .pty = o->pty, .framed = g->framed, .trace = -1
 	};
 	r->timeout_us = o->timeout_us;
 	for (unsigned i = 0; i < 4; i++)
@@ -560,7 +608,8 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 	GROW(g->run, g->nr_runs, g->cap_runs);
 	g->run[g->nr_runs++] = r;
 	unsigned flags = (o->pty ? GUEST_PTY : 0U) | (r->framed ? 0U : GUEST_FDS) |
-			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) | (o->ours ? GUEST_OURS : 0U);
+			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) | (o->ours ? GUEST_OURS : 0U) |
+			 (o->trace && !r->framed ? GUEST_TRACE : 0U) | (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
 	pack_prepare(o, flags, &b);
 	if (g->gone) {
 		fail(r, GS_NONE, 0);
@@ -568,14 +617,16 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 		fail(r, GS_EXEC, E2BIG);
 	} else if (!r->framed && !r->pty && !open_pipes(r, o->stdin_open, child)) {
 		fail(r, GS_PIPE, errno);
+	} else if (r->framed ? o->trace == TRACE_MUST : o->trace && (child[3] = open_trace(r)) < 0) {
+		fail(r, GS_TRACE, r->framed ? EOPNOTSUPP : errno);
 	} else {
-		size_t first = o->stdin_open ? 0 : 1;
+		size_t first = r->framed || r->pty ? 3 : o->stdin_open ? 0 : 1;
 		stream_send_fds(g->stream, GF_PREPARE, r->id, b.data, b.len, child + first,
-				r->framed || r->pty ? 0 : 3 - first);
+				3 - first + (child[3] >= 0));
 		update(r);
 		return r;
 	}
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < 4; i++)
 		fd_close(&child[i]);
 	return r;
 }

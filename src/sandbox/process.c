@@ -249,7 +249,7 @@ const struct driver driver_process = {
 	.name = "process",
 	.about = "bubblewrap, overlay, seccomp, landlock and cgroups on this machine",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN |
-		CAP_DIAL | CAP_PREPARE | CAP_WATCH,
+		CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE,
 	.probe = probe_process,
 	.open = process_open,
 	.close = box_close,

@@ -12,7 +12,9 @@
  *     DATA gives CREDIT back. EOF says that no DATA follows in this direction.
  *  6. Descriptors (GUEST_FDS): with PREPARE ride the child's ends, in the order stdin (with GUEST_STDIN), stdout,
  *     stderr; with PREPARED the terminal's master; with the ANSWER to LISTEN and DIAL the socket. 5 is not for these
- *     streams.
+ *     streams. With GUEST_TRACE a unix socket comes last: before it waits for GO the child says there u32 0 with the
+ *     listener of a seccomp filter (execve, execveat and connect of it and of all that comes from it wait for an answer), or the
+ *     errno of why there is none; with GUEST_TRACE_MUST it does not run then.
  *  7. ENDED means: the process has ended, and what was written before its end has been sent (5) or lies in the pipe
  *     (6). It does not wait for the end of the pipes: a child left behind may hold them. What such a child writes
  *     later is read and thrown away, so that it neither blocks nor dies.
@@ -94,6 +96,8 @@ enum guest_flag {
 	GUEST_STDIN = 4,
 	GUEST_FDS = 8,
 	GUEST_OURS = 16, /* a program of ours (wire/tool.h): it runs in a frozen box, too */
+	GUEST_TRACE = 32,
+	GUEST_TRACE_MUST = 64,
 };
 enum guest_attach_flag {
 	GUEST_TCP = 1,
@@ -131,6 +135,7 @@ enum guest_step {
 	GS_BIND,
 	GS_CONNECT,
 	GS_PROC,
+	GS_TRACE, /* no filter whose calls could be watched */
 	GS_BUSY, /* prepared runs wait; try again when they have gone */
 	GS_LAST_,
 };

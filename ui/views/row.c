@@ -354,6 +354,15 @@ static const char *limits_text(const json_t *o, struct arena *a)
 	return b.len ? arena_strdup(a, b.data) : "no limit";
 }
 
+/* What the kernel saw, below the call that caused it. */
+static const char *executed(const json_t *o, struct arena *a)
+{
+	const char *words = argv_text(o, a), *path = bytes_of(o, "path", a);
+	if (!words)
+		return path ? arena_printf(a, "  %s", path) : "  something that could not be read";
+	return arena_printf(a, "  %s", one_line(words, a));
+}
+
 /* Budgets, bases, merges, people's answers. NULL: no words for it. */
 static const char *work_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
@@ -424,6 +433,18 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		*word = "preview";
 		return arena_printf(a, "of #%" PRId64 ": %s%s", json_int(o, "of", 0), tried_sum(o, a),
 				    json_array_size(json_object_get(o, "incomplete")) ? ", incomplete" : "");
+	case EV_PROC_EXEC:
+		*word = "ran";
+		return executed(o, a);
+	case EV_PROC_CONNECT:
+		*word = "net";
+		return json_object_get(o, "address") ? arena_printf(a, "  connects to %s port %" PRId64, json_str(o, "address", ""),
+								    json_int(o, "port", 0))
+						     : arena_printf(a, "  connects to %s", json_object_get(o, "path") ? bytes_of(o, "path", a) : "?");
+	case EV_PROC_GAP:
+		*word = "ran";
+		return arena_printf(a, "  %s and %s more, not told", fmt_plural(a, json_int(o, "execs", 0), "program", "programs"),
+				    fmt_plural(a, json_int(o, "connects", 0), "connection", "connections"));
 	case EV_TOOL_CALL:
 		*word = "tool";
 		return arena_strdup(a, json_str(o, "name", ""));

@@ -6,6 +6,22 @@
 #include "app/front/sessions.h"
 #include "base/mem.h"
 
+/* What the kernel saw for a claim. */
+static void print_ran(struct cmd_ctx *ctx, const json_t *c)
+{
+	const json_t *e;
+	size_t i;
+	json_array_foreach(json_object_get(c, "ran"), i, e) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		const char *exec = json_str(e, "exec", json_str(e, "path", NULL)), *to = json_str(e, "connect", "?");
+		buf_puts(&line, exec ? "ran  " : "net  ");
+		cmd_safe(&line, exec ? exec : to, strcspn(exec ? exec : to, "\n"), false);
+		fprintf(ctx->out, "               %s  #%lld\n", buf_cstr(&line), (long long)json_int(e, "event", 0));
+	}
+	if (json_int(c, "more", 0) > 0)
+		fprintf(ctx->out, "               and %lld more\n", (long long)json_int(c, "more", 0));
+}
+
 static void print(struct cmd_ctx *ctx, const json_t *c)
 {
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -19,9 +35,11 @@ static void print(struct cmd_ctx *ctx, const json_t *c)
 		buf_puts(&line, "\n             ");
 		cmd_safe(&line, why, strlen(why), false);
 	}
-	for (size_t i = 0; i < json_array_size(evidence) && i < 5; i++)
+	size_t shown = json_object_get(c, "ran") ? 0 : json_array_size(evidence);
+	for (size_t i = 0; i < shown && i < 5; i++)
 		buf_printf(&line, "%s#%lld", i ? " " : "  (", (long long)json_integer_value(json_array_get(evidence, i)));
-	fprintf(ctx->out, "%s%s\n", buf_cstr(&line), json_array_size(evidence) ? ")" : "");
+	fprintf(ctx->out, "%s%s\n", buf_cstr(&line), shown ? ")" : "");
+	print_ran(ctx, c);
 }
 
 int cmd_claims(struct cmd_ctx *ctx)
@@ -43,7 +61,7 @@ int cmd_claims(struct cmd_ctx *ctx)
 	{
 		if (agent && strcmp(agent, json_str(c, "agent", "")) != 0)
 			continue;
-		n++;
+		n += strcmp(json_str(c, "verdict", ""), "seen") != 0;
 		borne += !strcmp(json_str(c, "verdict", ""), "supported");
 		if (ctx->json)
 			cmd_json(ctx, json_deep_copy(c));

@@ -225,6 +225,24 @@ static void generic(uint16_t kind, const json_t *body, struct buf *out)
 	}
 }
 
+/* "ran /usr/bin/git push (process 12)". */
+static void executed(const json_t *b, struct buf *out)
+{
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	(void)!json_get_bytes(json_object_get(b, "path"), &path);
+	if (!json_get_argv(json_object_get(b, "argv"), &argv) || !argv.nr)
+		buf_puts(out, path.len ? path.data : "something that could not be read");
+	else
+		describe_argv(json_object_get(b, "argv"), out);
+	if (argv.nr && strcmp(argv.item[0], buf_cstr(&path)) != 0 && path.len)
+		buf_printf(out, " as %s", path.data);
+	put_key(b, "pid", " (process ", out);
+	put_key(b, "parent", " of ", out);
+	buf_puts(out, ")");
+	put_key(b, "held", ", held as #", out);
+}
+
 static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 {
 	switch (kind) {
@@ -359,6 +377,23 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_BOX_READY:
 		put_key(b, "profile", "box ready, ", out);
+		break;
+	case EV_PROC_EXEC:
+		buf_puts(out, "ran ");
+		executed(b, out);
+		break;
+	case EV_PROC_CONNECT:
+		buf_puts(out, "connects to ");
+		if (!put_key(b, "address", "", out))
+			put_key(b, "path", "", out);
+		put_key(b, "port", " port ", out);
+		put_key(b, "pid", " (process ", out);
+		buf_puts(out, ")");
+		break;
+	case EV_PROC_GAP:
+		put_key(b, "execs", "", out);
+		put_key(b, "connects", " more programs and ", out);
+		buf_puts(out, " more connections were not told");
 		break;
 	case EV_SNAPSHOT_TAKEN:
 		put_key(b, "n", "snapshot ", out);

@@ -24,6 +24,7 @@ static void tool_free(struct tool *t)
 	if (t->open)
 		return;
 	free(t->id);
+	free(t->cmd);
 	free(t);
 }
 
@@ -86,6 +87,7 @@ static void done(void *self, const struct action_result *res)
 	t->flow = NULL;
 	if (t->gone) {
 		free(t->id);
+		free(t->cmd);
 		free(t);
 		return;
 	}
@@ -101,6 +103,15 @@ static void done(void *self, const struct action_result *res)
 		model_judged(f);
 }
 
+static void take_command(struct tool *t, const struct action_spec *spec)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	for (size_t i = 0; i < spec->argv.nr; i++)
+		buf_printf(&b, "%s%s", i ? " " : "", spec->argv.item[i]);
+	if (spec->kind == ACT_EXEC)
+		t->cmd = xstrdup(spec->cmdline ? spec->cmdline : buf_cstr(&b));
+}
+
 static void judge(struct flow *f, size_t i)
 {
 	struct answer_call *c = &f->answer.call[i];
@@ -110,6 +121,7 @@ static void judge(struct flow *f, size_t i)
 	struct action_spec spec;
 	const struct action_client client = { .done = done, .self = t };
 	tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+	take_command(t, &spec);
 	spec.cause = f->cause;
 	spec.agent = f->proxy->agent;
 	spec.box = f->proxy->all->box;
@@ -144,7 +156,11 @@ void tools_observe(struct flow *f)
 		const struct answer_call *c = &f->answer.call[i];
 		struct tool *t = tool_new(f, i);
 		json_t *body = json_object(), *args = answer_call_args(c);
+		struct action_spec spec;
 		t->flow = NULL;
+		tool_spec(&spec, c->name, args, args ? NULL : buf_cstr(&c->args));
+		take_command(t, &spec);
+		strv_release(&spec.argv);
 		json_put_str(body, "name", c->name);
 		json_put_str(body, "where", "box");
 		if (args)
@@ -175,6 +191,56 @@ static void on_result(void *self, const char *id, const char *text, bool error)
 void tools_results(struct proxy *p, enum speak speak, const json_t *req)
 {
 	speak_results(speak, req, on_result, p);
+}
+
+/* Only what quoting does not change: agents wrap a command into shells, with quotes of their own. */
+static void bare(const char *text, size_t len, struct buf *out)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!strchr(" \t\n'\"\\", text[i]) || !text[i])
+			buf_putc(out, text[i]);
+}
+
+static bool is_shell(const char *path)
+{
+	static const char *const shells[] = { "sh", "bash", "zsh", "dash", "ash", "ksh", "fish" };
+	const char *name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	for (size_t i = 0; i < ARRAY_LEN(shells); i++)
+		if (!strcmp(name, shells[i]))
+			return true;
+	return false;
+}
+
+uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char **how_out)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT, one = BUF_INIT, cmd = BUF_INIT;
+	const struct tool *only = NULL;
+	size_t nr = 0;
+	bool shell = false;
+	for (size_t i = 0; i < json_array_size(argv); i++) {
+		if (!json_get_bytes(json_array_get(argv, i), &one))
+			continue;
+		shell |= i == 0 && is_shell(buf_cstr(&one));
+		bare(one.data, one.len, &text);
+	}
+	for (const struct proxy *p = all->first; p; p = p->next)
+		for (const struct tool *t = p->tools; t; t = t->next) {
+			if (t->open || !t->cmd)
+				continue;
+			buf_reset(&cmd);
+			bare(t->cmd, strlen(t->cmd), &cmd);
+			if (cmd.len && memmem(buf_cstr(&text), text.len, cmd.data, cmd.len)) {
+				*how_out = "words";
+				return t->action;
+			}
+			only = t;
+			nr++;
+		}
+	if (!shell || nr != 1)
+		return 0;
+	*how_out = "time";
+	return only->action;
 }
 
 void tools_forget(struct flow *f)

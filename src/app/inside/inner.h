@@ -84,6 +84,7 @@ struct tool {
 	struct flow *flow; /* while it is judged */
 	size_t index;
 	char *id;          /* the provider's */
+	char *cmd;         /* what it would run, as its agent wrote it; NULL: it is no command */
 	struct effector effector;
 	uint64_t action;
 	bool open; /* its action is */
@@ -123,6 +124,8 @@ void tools_observe(struct flow *f);          /* not gated: they are only told */
 void tools_results(struct proxy *p, enum speak speak, const json_t *req);
 void tools_forget(struct flow *f);           /* what is being judged is cancelled */
 void tools_free(struct proxy *p);
+/* Which call that agents of the box carry out now began a program with these words: its action or event, 0 none. */
+uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char **how_out);
 
 /* --- plain_flow.c --- */
 void plain_begin(struct flow *f);

@@ -555,6 +555,11 @@ void proxies_free(struct proxies **pp)
 	free(all);
 }
 
+uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char **how_out)
+{
+	return p ? tools_caller(p, argv, how_out) : 0;
+}
+
 void proxies_usage(const struct proxies *all, const char *key, json_t *sum)
 {
 	for (const struct proxy *p = all ? all->first : NULL; p; p = p->next)

@@ -33,6 +33,9 @@ void proxies_free(struct proxies **p);
 /* Adds {"calls","in","out","uusd","refused"} of the proxy with placeholder @key to @sum. */
 void proxies_usage(const struct proxies *p, const char *key, json_t *sum);
 
+/* boxes_ops.caller for the box of @p (may be NULL). */
+uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char **how_out);
+
 /* ops proxy.open {name?,routes:{NAME:{...}},tool_gate?,budget?,prompt_host?} -> the data above; proxy.usage {key} -> sums */
 void op_proxy_open(struct call *c);
 void op_proxy_usage(struct call *c);

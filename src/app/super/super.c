@@ -523,7 +523,7 @@ static int compose(struct super *s, struct err *err)
 	const struct gate_ops gate_ops = {
 		.snapshot = on_snapshot, .on_held = on_held, .on_budget = on_budget, .on_kill = on_kill, .self = s
 	};
-	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .self = s };
+	const struct boxes_ops boxes_ops = { .opened = box_opened, .gone = box_gone, .caller = super_box_caller, .self = s };
 	if (loop_new(&s->loop, err) < 0)
 		return EXIT_UNSUCCESSFUL;
 	s->launcher = launcher_start(s->loop, &(struct launcher_opts){ .box_uid = o->box_uid }, launcher_died, s, err);

@@ -87,6 +87,12 @@ json_t *super_box_proxy_usage(struct super *s, const char *key)
 	return sum;
 }
 
+uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out)
+{
+	const struct super_box *b = find(super, box);
+	return b ? proxies_caller(b->proxies, argv, how_out) : 0;
+}
+
 bool super_box_busy(struct super *s)
 {
 	for (struct super_box *b = s->box; b; b = b->next)
@@ -190,7 +196,7 @@ static int wanted(struct super *s, const json_t *args, json_t *open, struct err 
 		const char *script, *record;
 	} limit[] = { { "mem_bytes", "mem_bytes" }, { "disk_bytes", "disk_bytes" }, { "cpus_milli", "cpu_milli" },
 		      { "pids", "pids" },	    { "time_us", "wall_us" } };
-	static const char *const same[] = { "keep", "options", "proxies" };
+	static const char *const same[] = { "keep", "options", "proxies", "trace" };
 	CLEANUP(json_release) json_t *lim = over(s, args, "limits"), *vars = over(s, args, "env");
 	const json_t *net = json_object_get(args, "net");
 	json_t *limits = json_object(), *repos = json_array(), *roots = json_object_get(args, "roots");
@@ -289,6 +295,9 @@ int super_box_open(struct call *c, struct err *err)
 	const struct driver *d = choose_driver(s, c->args, err);
 	if (!d || wanted(s, c->args, open, err) < 0)
 		return -1;
+	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
+		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
+			       d->name);
 	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open, c->agent ? c->agent : s->start_seq,
 					c->agent, err);
 	if (b)

@@ -28,6 +28,7 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 void super_box_close(struct super *s, uint64_t box);
 /* What went through the proxies with placeholder @key, of boxes that are open. Returns owned. */
 json_t *super_box_proxy_usage(struct super *s, const char *key);
+uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out); /* boxes_ops.caller */
 /* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);
 

@@ -1,0 +1,326 @@
+/* Runs that are watched (trace.h): what they execute becomes events below the action that caused it, what matches a held
+ * pattern becomes an action of its own, which the process waits for. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "action/glob.h"
+#include "action/shell.h"
+#include "base/mem.h"
+#include "sandbox/effect_inner.h"
+#include "sandbox/trace.h"
+
+enum { ORIGINS_MAX = 1024, ANCESTORS_MAX = 12 };
+
+/* The run of one action and all that comes from it, also after the action's end. */
+struct watch {
+	struct watch *next;
+	struct slot *slot;
+	struct trace *trace; /* NULL: it has not come yet */
+	struct job *job;     /* NULL: its action has ended */
+	uint64_t action, agent;
+	struct waiting *waiting;
+	/* Processes that somebody else's tool call began: what they begin is that call's, too. The oldest are forgotten. */
+	struct origin {
+		int pid;
+		uint64_t cause;
+	} * origin;
+	size_t nr_origins, cap_origins;
+	struct { /* refused last: a search through PATH asks for the same in each folder */
+		int pid;
+		json_t *argv;
+	} refused;
+};
+
+/* A call that waits for a decision: an action. */
+struct waiting {
+	struct waiting *next;
+	struct watch *watch; /* NULL: nothing in the box waits for it any more */
+	struct effector effector;
+	uint64_t action, cause;
+	json_t *args, *argv;
+	int pid;
+	bool allowed, decided;
+};
+
+bool box_traced(const struct slot *s)
+{
+	return json_flag(s->opts.o.trace, "exec", false);
+}
+
+bool box_holds_execs(const struct slot *s)
+{
+	return json_array_size(json_object_get(s->opts.o.trace, "hold")) > 0;
+}
+
+static void warn(struct slot *s, uint64_t action, const char *text)
+{
+	if (s->trace_warned)
+		return;
+	s->trace_warned = true;
+	json_t *body = json_object();
+	json_put_str(body, "text", text);
+	record_append_json(s->boxes->record, EV_BOX_WARN, action, s->agent, s->id, 0, body);
+}
+
+void trace_not_here(struct slot *s)
+{
+	CLEANUP(free_ptr) char *text = xasprintf("what really runs in box '%s' is not seen here: backend '%s' does not show it; what its "
+						 "programs tell is all there is", s->name, s->driver->name);
+	if (box_traced(s) && !(s->driver->caps & CAP_TRACE))
+		warn(s, s->id, text);
+}
+
+/* --- whose it is --- */
+
+static uint64_t origin_of(const struct watch *w, int pid)
+{
+	for (size_t i = w->nr_origins; i-- > 0;)
+		if (w->origin[i].pid == pid)
+			return w->origin[i].cause;
+	return 0;
+}
+
+static void remember(struct watch *w, int pid, uint64_t cause)
+{
+	if (w->nr_origins == ORIGINS_MAX)
+		memmove(w->origin, w->origin + 1, --w->nr_origins * sizeof(*w->origin));
+	GROW(w->origin, w->nr_origins, w->cap_origins);
+	w->origin[w->nr_origins++] = (struct origin){ pid, cause };
+}
+
+/* Processes that came between and executed nothing are found by asking for parents. */
+static uint64_t inherited(const struct watch *w, const struct trace_call *c)
+{
+	uint64_t cause = w->nr_origins ? origin_of(w, c->pid) : 0;
+	int pid = c->parent;
+	for (int i = 0; w->nr_origins && !cause && pid > 1 && i < ANCESTORS_MAX; i++) {
+		cause = origin_of(w, pid);
+		pid = cause ? 0 : trace_parent(pid);
+	}
+	return cause;
+}
+
+static uint64_t cause_of(struct watch *w, const struct trace_call *c, const char **how_out)
+{
+	struct boxes *b = w->slot->boxes;
+	uint64_t cause = inherited(w, c);
+	if (!cause && !c->connect && b->ops.caller)
+		cause = b->ops.caller(b->ops.self, w->slot->id, json_object_get(c->body, "argv"), how_out);
+	if (!cause)
+		return w->action;
+	if (!c->connect && origin_of(w, c->pid) != cause)
+		remember(w, c->pid, cause);
+	return cause;
+}
+
+static void waiting_free(struct waiting *h)
+{
+	json_decref(h->args);
+	json_decref(h->argv);
+	free(h);
+}
+
+/* Nothing in the box waits for it any more. */
+static void release(struct waiting *h, const char *why)
+{
+	struct watch *w = h->watch;
+	for (struct waiting **p = &w->waiting; *p; p = &(*p)->next)
+		if (*p == h) {
+			*p = h->next;
+			break;
+		}
+	h->watch = NULL;
+	if (h->decided)
+		waiting_free(h);
+	else
+		gate_cancel(w->slot->boxes->gate, h->action, "cancel", why);
+}
+
+/* --- what is told --- */
+
+static void ran(void *self, const struct trace_call *c, void *tag)
+{
+	struct watch *w = self;
+	struct waiting *h = tag;
+	struct record *r = w->slot->boxes->record;
+	json_t *body = json_copy(c->body);
+	const char *how = NULL;
+	uint64_t cause = h ? h->cause : cause_of(w, c, &how);
+	json_put_str(body, "matched", how);
+	if (h)
+		json_put_int(body, "held", (int64_t)h->action);
+	if (!w->job)
+		json_put_flag(body, "late", true);
+	record_append_json(r, c->connect ? EV_PROC_CONNECT : EV_PROC_EXEC, cause, w->agent, w->slot->id, w->action, body);
+	if (h)
+		release(h, "");
+}
+
+static bool flooded(void *self)
+{
+	struct watch *w = self;
+	return w->job && action_flooded(w->job->action);
+}
+
+/* --- what waits --- */
+
+static bool matches(const struct slot *s, const struct trace_call *c)
+{
+	const json_t *hold = json_object_get(s->opts.o.trace, "hold"), *p;
+	CLEANUP(strv_release) struct strv argv = STRV_INIT;
+	struct shell_word word[TRACE_ARGS] = { 0 };
+	struct shell_part part = { .word = word };
+	size_t i;
+	if (!json_get_argv(json_object_get(c->body, "argv"), &argv))
+		return false;
+	for (i = 0; i < argv.nr && i < TRACE_ARGS; i++)
+		word[part.nr_words++] = (struct shell_word){ .text = argv.item[i], .len = argv.len[i] };
+	json_array_foreach(hold, i, p) {
+		if (words_match(json_string_value(p), &part, false) != GLOB_NO)
+			return true;
+	}
+	return false;
+}
+
+static void permit(void *self, struct action *a)
+{
+	struct waiting *h = self;
+	h->allowed = true;
+	action_ended(a, END_OK, NULL);
+}
+
+static void no_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self;
+	(void)a;
+	(void)how;
+}
+
+static void decided(void *self, const struct action_result *res)
+{
+	struct waiting *h = self;
+	struct watch *w = h->watch;
+	bool allow = h->allowed && !res->edited; /* what a process is about to execute cannot be changed */
+	h->decided = true;
+	if (!w) {
+		waiting_free(h);
+		return;
+	}
+	if (!allow) {
+		w->refused.pid = h->pid;
+		json_decref(w->refused.argv);
+		w->refused.argv = json_incref(h->argv);
+	}
+	trace_answer(w->trace, h, allow);
+}
+
+static enum trace_say asked(void *self, const struct trace_call *c, void **tag_out)
+{
+	struct watch *w = self;
+	struct slot *s = w->slot;
+	const char *how = NULL;
+	const json_t *argv = json_object_get(c->body, "argv");
+	if (!matches(s, c))
+		return TRACE_GO;
+	if (w->refused.pid == c->pid && json_equal(w->refused.argv, argv))
+		return TRACE_REFUSE;
+	struct waiting *h = NEW(struct waiting);
+	h->pid = c->pid;
+	h->argv = json_incref((json_t *)(uintptr_t)argv);
+	h->watch = w;
+	h->next = w->waiting;
+	w->waiting = h;
+	h->cause = cause_of(w, c, &how);
+	h->args = json_object();
+	json_put_int(h->args, "below", (int64_t)w->action);
+	json_put(h->args, "pid", json_incref(json_object_get(c->body, "pid")));
+	json_put(h->args, "path", json_incref(json_object_get(c->body, "path")));
+	CLEANUP(buf_release) struct buf cwd = BUF_INIT;
+	struct action_spec spec = { .kind = ACT_EXEC, .cause = h->cause, .agent = w->agent, .box = s->id, .tool = "execve",
+				    .args = h->args, .parallel = true, .hold = true };
+	spec.cwd = json_get_bytes(json_object_get(c->body, "cwd"), &cwd) ? buf_cstr(&cwd) : NULL;
+	(void)!json_get_argv(argv, &spec.argv);
+	h->effector = (struct effector){ .name = "execve", .start = permit, .cancel = no_cancel, .self = h };
+	const struct action_client client = { .done = decided, .self = h };
+	h->action = gate_submit(s->boxes->gate, &spec, &h->effector, &client);
+	strv_release(&spec.argv);
+	*tag_out = h;
+	return TRACE_HOLD;
+}
+
+static void gone(void *self, void *tag)
+{
+	(void)self;
+	release(tag, "the process that waited was killed");
+}
+
+/* --- the life of a watch --- */
+
+static void watch_free(struct watch *w)
+{
+	struct slot *s = w->slot;
+	int64_t untold[2] = { 0, 0 };
+	for (struct watch **p = &s->watches; *p; p = &(*p)->next)
+		if (*p == w) {
+			*p = w->next;
+			break;
+		}
+	if (w->trace)
+		trace_untold(w->trace, &untold[0], &untold[1]);
+	if (untold[0] || untold[1]) {
+		json_t *body = json_object();
+		json_put_int(body, "execs", untold[0]);
+		json_put_int(body, "connects", untold[1]);
+		json_put_int(body, "told", TRACE_EVENTS);
+		record_append_json(s->boxes->record, EV_PROC_GAP, w->action, w->agent, s->id, w->action, body);
+	}
+	while (w->waiting)
+		release(w->waiting, "its box is gone");
+	trace_free(&w->trace);
+	if (w->job)
+		w->job->watch = NULL;
+	json_decref(w->refused.argv);
+	free(w->origin);
+	free(w);
+}
+
+static void over(void *self)
+{
+	watch_free(self);
+}
+
+void job_trace(void *self, int listener, int sys)
+{
+	static const struct trace_ops ops = { .asked = asked, .ran = ran, .gone = gone, .flooded = flooded, .over = over };
+	struct job *j = self;
+	struct slot *s = j->slot;
+	struct err err = ERR_INIT;
+	const struct action_spec *spec = action_spec(j->action);
+	if (listener < 0) {
+		CLEANUP(free_ptr) char *text = xasprintf("what really runs in box '%s' is not seen here: %s", s->name, strerror(sys));
+		warn(s, action_id(j->action), text);
+		return;
+	}
+	struct watch *w = NEW(struct watch);
+	*w = (struct watch){ .slot = s, .job = j, .action = action_id(j->action), .agent = spec->agent, .next = s->watches };
+	if (trace_new(s->boxes->loop, listener, box_holds_execs(s), &ops, w, &w->trace, &err) < 0) {
+		warn(s, w->action, err.text);
+		free(w);
+		return;
+	}
+	s->watches = w;
+	j->watch = w;
+}
+
+void job_untrace(struct job *j)
+{
+	if (j->watch)
+		j->watch->job = NULL;
+	j->watch = NULL;
+}
+
+void slot_untrace(struct slot *s)
+{
+	while (s->watches)
+		watch_free(s->watches);
+}

@@ -1,0 +1,128 @@
+#!/usr/bin/env bash
+# What really ran: programs and connections of a box are told as the kernel sees them, below the command or the tool call
+# that caused them; a pattern makes a process wait for a person. Hostile: daemons, closed descriptors, a bomb of execs, a
+# supervisor that is killed while a process waits for it.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+cat >cmd.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { trace = true, hold = "", backend = "process", pids = 200, "cmd" }
+local box <close> = sg.sandbox { name = "b", backend = a.backend, trace = a.trace and "exec" or false, hold_exec = a.hold ~= "" and a.hold or nil,
+  limits = { pids = a.pids } }
+local r, err = box:exec(a.cmd, { timeout = "60s" })
+print("[" .. (r and r.out .. r.err or tostring(err)) .. "]")
+if r and r.out:find "wait" then box:exec "sleep 1" end
+L
+events() { "$sg" events "$file" --json 2>/dev/null; }
+run() { # arguments...: status, record in $file, what was printed in $out
+	timeout 100 ${as:-} "$sg" run --no-tui --no-input cmd.lua -- "$@" >"$t/out" 2>&1 </dev/null
+	status=$? out=$(cat "$t/out")
+	file=$(ls -t "${home:-$HOME}"/.local/share/sandglass/sessions/*.glass | head -1)
+}
+ran() { events | python3 -c 'import json, sys
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == "proc.exec": print(("late " if e["body"].get("late") else "") + " ".join(e["body"].get("argv", ["?"])))'; }
+field() { events | python3 -c 'import json, sys
+kind, key = sys.argv[1:]
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == kind: print(e.get(key, e["body"].get(key)))' "$@"; }
+
+# --- what is told ---
+run 'cd /tmp; ls / >/dev/null; (echo x; /bin/echo y z) >/dev/null; env A=1 true; exec true last'
+is $status 0 'a watched box: the script ends well'
+is "$(ran | tail -n +2 | tr '\n' ';')" 'ls /;/bin/echo y z;env A=1 true;true;true last;' 'every program, in its order, tried folders of PATH not among them'
+id=$(events | sed -n 's/^{"schema":1,"seq":\([0-9]*\),.*"kind":"action.requested".*/\1/p' | head -1)
+is "$(field proc.exec cause | sort -u)" "$id" 'below the command that caused them'
+is "$(field proc.exec cwd | tr '\n' ' ')" '/workspace /tmp /tmp /tmp /tmp /tmp ' 'with their directory'
+like "$out" 'ran:   /bin/echo y z' 'on the lines, too'
+"$sg" verify "$file" >"$t/out" 2>&1
+ok $? 'the record verifies'
+run --no-trace 'true; /bin/true'
+is "$(events | grep -c '"kind":"proc\.')" 0 'a box that is not watched tells nothing'
+run 'bash -c "exec 3<>/dev/tcp/127.0.0.1/9" 2>/dev/null; echo done'
+is "$(field proc.connect address) $(field proc.connect port)" '127.0.0.1 9' 'a connection: where to'
+
+# --- hostile ---
+run 'setsid sh -c "sleep 0.3; (setsid /bin/echo daemon &)" >/dev/null 2>&1 & echo wait'
+like "$(ran)" 'late /bin/echo daemon' 'a daemon is told though its command has ended'
+run 'i=0; while [ $i -lt 60 ]; do eval "exec $i>&-"; i=$((i + 1)); done 2>/dev/null; exec /bin/true closed'
+like "$(ran)" '/bin/true closed' 'who closes everything is seen all the same'
+run 'printf "#!/bin/sh\nexec /bin/echo script\n" >s; chmod +x s; ./s >/dev/null; /nowhere/x; ./s a b 2>/dev/null >&2; perl -e "exec {\"/bin/echo\"} \"a\nb\", \"\e[31m\"" >/dev/null'
+like "$(ran)" '^\./s$' 'a script is told as what it was called'
+unlike "$(ran)" '^/nowhere' 'what is not there does not run'
+unlike "$(cat "$t/out")" "$(printf '\033')" 'words for a terminal do not reach it'
+run --pids 40 'b() { while :; do /bin/true & /bin/true; done; }; for i in 1 2 3 4 5 6; do b & done 2>/dev/null; sleep 1; echo over; kill 0'
+is $status 0 'a bomb of execs: the session ends well'
+[ "$(ran | grep -c '^/bin/true')" -gt 50 ]
+ok $? 'and they are told'
+"$sg" verify "$file" >"$t/out" 2>&1
+ok $? 'and the record verifies'
+
+# --- elsewhere ---
+run --backend host --hold 'x *' true
+is "$status" 6 'a backend that cannot hold refuses to'
+like "$out" "hold_exec: backend 'host' does not show what runs" 'and says which'
+printf 'return require("sandglass.policy").rules { default = "boxed" }\n' >any.lua
+timeout 60 "$sg" run --no-tui --policy any.lua cmd.lua -- --backend host true >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" "what really runs in box 'b' is not seen here: backend 'host' does not show it" 'one that cannot see says so'
+
+# --- a person decides ---
+held() { "$sg" state -S "$1" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+is_held() { [ -n "$(held "$1")" ]; }
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$1"; }
+begin() { # name, command: its id in $s, its supervisor in $pid
+	line=$("$sg" run -d cmd.lua --name "$1" --json -- --hold 'touch ...' "$2" 2>"$t/out")
+	s=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+	pid=$(printf '%s' "$line" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
+	wait_for 30 is_held "$s"
+}
+begin yes 'sh -c "touch a; ls"'
+ok $? 'a process waits where its pattern matches'
+like "$("$sg" state -S "$s" --json)" '"reasons": ?\["hold"\]' 'as a hold'
+"$sg" freeze -S "$s" >/dev/null 2>&1
+"$sg" thaw -S "$s" >/dev/null 2>&1
+"$sg" approve "$s#$(held "$s")" >"$t/out" 2>&1
+wait_for 20 ended "$s"
+ok $? 'approved: it goes on, though its box was frozen meanwhile'
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+like "$(events | grep '"kind":"note"')" '\[a' 'and has done it'
+is "$(ran | grep -c '^touch a')" 1 'it is told once'
+is "$(field action.requested tool | grep -c execve)" 1 'one question'
+begin no 'touch a; echo "$?"; ls'
+"$sg" deny "$s#$(held "$s")" >"$t/out" 2>&1
+wait_for 20 ended "$s"
+ok $? 'denied: it goes on'
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+like "$(events | grep '"kind":"note"')" '\[126' 'and was not allowed to'
+is "$(ran | grep -c touch)$(field action.requested tool | grep -c execve)" "$(ran | grep -c 'sh -c')1" 'denied once is denied in every folder of PATH'
+begin gone 'touch a & sleep 0.2; kill -9 $!; wait; echo killed'
+wait_for 20 ended "$s"
+ok $? 'what is killed while it waits asks nothing any more'
+begin orphan 'exec touch a'
+guest=$(pgrep -P "$(pgrep -P "$(pgrep -P "$pid" | head -1)" | head -1)" | head -1)
+kill -9 "$pid"
+wait_for 10 ended "$s"
+[ -n "$guest" ] && wait_for 10 test ! -d "/proc/$guest"
+ok $? 'a supervisor is killed: what waited for it does not hang'
+
+# --- an ordinary user ---
+if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
+	home=$t/uhome
+	mkdir "$home" "$t/urun" "$t/prog"
+	cp "${sg%/*}"/sandglass* "$t/prog/" 2>/dev/null
+	cp cmd.lua "$home/"
+	chmod 755 "$t/prog" "$t"/prog/*
+	chown -R 6173 "$home" "$t/urun"
+	root=$sg sg=$t/prog/sandglass as="env HOME=$home XDG_RUNTIME_DIR=$t/urun setpriv --reuid 6173 --regid 6173 --clear-groups"
+	cd "$home" || exit 1
+	run 'true; /bin/echo user'
+	cd "$t" || exit 1
+	sg=$root as=
+	like "$(ran)" '/bin/echo user' 'an ordinary user sees the same'
+	is "$(field proc.exec unread | sort -u)" None 'all of it'
+else
+	skip 'an ordinary user: needs root and setpriv'
+fi
+finish
