@@ -7,6 +7,7 @@
 
 #include "ui/cmdtable.h"
 #include "ui/finder_inner.h"
+#include "ui/ruler.h"
 #include "ui/transport.h"
 #include "ui/views/redo.h"
 #include "ui/views/table.h"
@@ -105,6 +106,14 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 		redo_ask(ui, &on);
 }
 
+static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)rest;
+	if (!ui->replay || nr != 2 || !ruler_choose(ui, words[1]))
+		ui_say(ui, ROLE_ERROR, ui->replay ? "ruler exec, events, model, cost, tokens or output"
+						  : "the ruler is that of a record: sandglass replay");
+}
+
 static void own_filter(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	filter_command(ui, words, nr, rest);
@@ -163,6 +172,7 @@ static const struct own own[] = {
 	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
 	{ "redo", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
+	{ "ruler", "exec | events | model | cost | tokens | output", "replay: what the timeline counts", own_ruler },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },

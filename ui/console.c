@@ -88,7 +88,8 @@ static int add_source(struct console *c, const struct console_source *s, struct 
 	c->src[i]->stop = key_waits;
 	c->from[i] = *s;
 	c->act[i] = s->act;
-	int fd = s->wake_fd >= 0 ? s->wake_fd : c->o->replay ? -1 : watch_file(s->path);
+	bool grows = !c->o->replay || session_live(c->src[i]->session);
+	int fd = s->wake_fd >= 0 ? s->wake_fd : grows ? watch_file(s->path) : -1;
 	c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	c->nr++;
 	return 0;
@@ -123,6 +124,7 @@ static void more_sources(struct console *c)
 			continue;
 		}
 		c->ui.nr_src = c->nr;
+		marks_load(&c->ui, c->nr - 1);
 		c->dirty = true;
 		ui_say(&c->ui, ROLE_TEXT, "session %s has begun", session_id(c->src[c->nr - 1]->session));
 	}
@@ -567,6 +569,8 @@ int console_main(const struct console_opts *o, struct err *err)
 		ui_init(&c.ui, c.src, c.act, c.nr, rows, cols, !term_utf8());
 		CLEANUP(free_ptr) char *history = paths_state("history");
 		history_file(&c.ui, history);
+		CLEANUP(free_ptr) char *marks = paths_state("marks");
+		marks_folder(&c.ui, marks);
 		CLEANUP(free_ptr) char *seen = paths_state("hints");
 		if (o->hints != CONSOLE_HINTS_NONE)
 			c.ui.coach = coach_new(o->hints == CONSOLE_HINTS_NEW ? seen : NULL);

@@ -19,8 +19,11 @@ void finder_free(struct finder *f)
 		for (size_t k = 0; k < FINDER_SOURCES; k++)
 			pick_free(&f->filter[i].pick[k]);
 	}
-	for (size_t k = 0; k < FINDER_SOURCES; k++)
+	for (size_t k = 0; k < FINDER_SOURCES; k++) {
 		pick_free(&f->draft[k]);
+		own_marks_release(&f->own[k]);
+	}
+	free(f->marks_folder);
 	choices_clear(f);
 	free(f->needle);
 	for (size_t i = 0; i < f->history.nr; i++)

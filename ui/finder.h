@@ -43,6 +43,9 @@ void search_next(struct ui *ui, int by);
 /* --- marks and jumps (marks.c, prefix.c) --- */
 void mark_ask(struct ui *ui, uint32_t key);  /* after "m": @key is its letter */
 void mark_go(struct ui *ui, uint32_t key);   /* after "'" */
+/* Own marks are kept below @folder: those of the sessions that are there, and (marks_load) of one that has come. */
+void marks_folder(struct ui *ui, const char *folder);
+void marks_load(struct ui *ui, size_t source);
 void jump_kind(struct ui *ui, char kind, int by); /* e d a h m s t: error, diff, approval, hold, mark, snapshot, turn */
 void jump_to(struct ui *ui, size_t source, uint64_t seq); /* in this view, or in the log if it is none of rows */
 

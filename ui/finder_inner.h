@@ -4,17 +4,17 @@
 
 #include "ui/finder.h"
 #include "ui/model/pick.h"
+#include "ui/own_marks.h"
 #include "ui/prompt.h"
 
-enum { FINDER_VIEWS = 24, FINDER_SOURCES = 64, FINDER_MARKS = 64, FINDER_CHOICES = 24 };
+enum { FINDER_VIEWS = 24, FINDER_SOURCES = 64, FINDER_CHOICES = 24 };
 
 struct view_filter {
 	char *text;
 	struct pick *pick[FINDER_SOURCES];
 };
 
-struct mark {
-	char key;
+struct mark { /* a place to go back to */
 	size_t source;
 	uint64_t seq;
 };
@@ -44,8 +44,9 @@ struct finder {
 	/* prefix */
 	uint32_t prefix;
 	int64_t prefix_us;
-	struct mark mark[FINDER_MARKS], back;
-	size_t nr_marks;
+	struct mark back;
+	char *marks_folder; /* NULL: own marks are not kept */
+	struct own_marks own[FINDER_SOURCES];
 	struct history history;
 	struct saved_filters saved;
 	bool saved_loaded;

@@ -1,7 +1,10 @@
-/* Marks and jumps. "m" and a letter is this console's own; "m" Enter asks for a text and puts the mark into the record
- * (command "mark"), where everybody has it. "'" and its letter goes there, "''" comes back. */
+/* Marks and jumps. "m" and a letter is the reader's own (own_marks.h); "m" Enter asks for a text and puts the mark into
+ * the record (command "mark"), where everybody has it, or, where nothing can be sent, among the reader's own. "'" and its
+ * letter goes there, "''" comes back. In replay they are about the cursor. */
+#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ui/finder_inner.h"
@@ -11,6 +14,11 @@ static bool place(struct ui *ui, size_t *source, uint64_t *seq)
 {
 	struct view *top = ui_top(ui);
 	struct subject on = { 0 };
+	if (ui->replay) {
+		*source = 0;
+		*seq = transport_cursor(ui);
+		return *seq > 0;
+	}
 	if (top->ops->subject)
 		top->ops->subject(top->self, ui, &on);
 	*source = on.source;
@@ -27,6 +35,10 @@ void jump_to(struct ui *ui, size_t source, uint64_t seq)
 	if (!s)
 		return;
 	place(ui, &back->source, &back->seq);
+	if (ui->replay && source == 0) {
+		transport_go(ui, seq);
+		return;
+	}
 	if (top->ops->look)
 		top->ops->look(top->self, ui, &l);
 	size_t i = l.what == LOOK_ROWS && l.source == source ? rows_find(l.rows, seq) : 0;
@@ -51,49 +63,71 @@ static void mark_text(struct ui *ui, const char *text)
 	ui_send(ui, on.source, (const char *[]){ "mark", id, *text ? text : "here", NULL }, NULL);
 }
 
+static void set_own(struct ui *ui, size_t source, uint64_t seq, char key, const char *text)
+{
+	struct err err = ERR_INIT;
+	if (own_marks_set(&ui->find->own[source], seq, key, text, &err) < 0)
+		ui_say(ui, ROLE_WARN, "%s", err.text);
+	else if (key)
+		ui_say(ui, ROLE_DIM, "marked #%" PRIu64 " as %c; '%c comes back here, :marks lists them", seq, key, key);
+	else
+		ui_say(ui, ROLE_DIM, "marked #%" PRIu64 "; ]m finds it, :marks lists them", seq);
+}
+
+static void own_text(struct ui *ui, const char *text)
+{
+	const struct subject on = ui->prompt.on;
+	if (text)
+		set_own(ui, on.source, on.action, 0, text);
+}
+
 void mark_ask(struct ui *ui, uint32_t key)
 {
-	struct finder *f = ui->find;
-	struct mark m = { .key = (char)key };
+	struct subject on = { 0 };
 	char label[64];
-	if (!place(ui, &m.source, &m.seq)) {
+	if (!place(ui, &on.source, &on.action)) {
 		ui_say(ui, ROLE_DIM, "nothing is selected here");
 		return;
 	}
 	if (key == K_ENTER) {
-		if (!ui_may_act(ui, m.source)) {
-			ui_say(ui, ROLE_DIM, "read only: m and a letter marks it for this console");
-			return;
-		}
-		snprintf(label, sizeof(label), "mark #%" PRIu64 " with a text:", m.seq);
-		ui_ask(ui, label, &(struct subject){ .source = m.source, .action = m.seq }, mark_text);
+		snprintf(label, sizeof(label), "mark #%" PRIu64 " with a text:", on.action);
+		ui_ask(ui, label, &on, ui_may_act(ui, on.source) ? mark_text : own_text);
 		return;
 	}
-	if (key <= ' ' || key >= 0x7f || key == '\'') {
+	if (key >= 0x7f || !isalnum((int)key)) {
 		ui_say(ui, ROLE_DIM, "a mark is a letter or a digit");
 		return;
 	}
-	size_t i = 0;
-	while (i < f->nr_marks && f->mark[i].key != m.key)
-		i++;
-	if (i == FINDER_MARKS)
-		return;
-	f->mark[i] = m;
-	f->nr_marks += i == f->nr_marks;
-	ui_say(ui, ROLE_DIM, "marked #%" PRIu64 " as %c; '%c comes back here", m.seq, m.key, m.key);
+	set_own(ui, on.source, on.action, (char)key, "");
+}
+
+void marks_folder(struct ui *ui, const char *folder)
+{
+	free(ui->find->marks_folder);
+	ui->find->marks_folder = xstrdup(folder);
+	for (size_t i = 0; i < ui->nr_src; i++)
+		marks_load(ui, i);
+}
+
+void marks_load(struct ui *ui, size_t source)
+{
+	const char *folder = ui->find->marks_folder;
+	if (folder && source < FINDER_SOURCES)
+		own_marks_load(&ui->find->own[source], own_marks_path(folder, session_id(ui->src[source]->session)));
 }
 
 void mark_go(struct ui *ui, uint32_t key)
 {
 	struct finder *f = ui->find;
+	const struct own_mark *own;
 	if (key == '\'') {
 		if (f->back.seq)
 			jump_to(ui, f->back.source, f->back.seq);
 		return;
 	}
-	for (size_t i = 0; i < f->nr_marks; i++)
-		if ((uint32_t)f->mark[i].key == key) {
-			jump_to(ui, f->mark[i].source, f->mark[i].seq);
+	for (size_t i = 0; i < ui->nr_src && key < 0x7f; i++)
+		if ((own = own_marks_find(&f->own[i], (char)key))) {
+			jump_to(ui, i, own->seq);
 			return;
 		}
 	for (size_t i = 0; i < ui->nr_src; i++)
@@ -104,20 +138,22 @@ void mark_go(struct ui *ui, uint32_t key)
 				return;
 			}
 		}
-	ui_say(ui, ROLE_DIM, "there is no such mark");
+	ui_say(ui, ROLE_DIM, "there is no such mark; :marks lists them");
 }
 
 /* --- jumps -------------------------------------------------------------------------------------------------------- */
 
-static bool marked(const struct model *m, uint64_t seq)
+static bool marked(const struct ui *ui, size_t source, const struct model *m, uint64_t seq)
 {
+	if (own_marks_next(&ui->find->own[source], seq - 1, 1) == seq)
+		return true;
 	for (size_t i = 0; i < m->nr_marks; i++)
 		if (m->mark[i].on == seq || m->mark[i].seq == seq)
 			return true;
 	return false;
 }
 
-static bool is_kind(const struct model *m, const struct row *r, char kind)
+static bool is_kind(const struct ui *ui, size_t source, const struct model *m, const struct row *r, char kind)
 {
 	const struct model_action *act = model_action(m, r->seq);
 	switch (kind) {
@@ -130,7 +166,7 @@ static bool is_kind(const struct model *m, const struct row *r, char kind)
 	case 'h':
 		return act && act->held;
 	case 'm':
-		return marked(m, r->seq);
+		return marked(ui, source, m, r->seq);
 	case 's':
 		return r->kind == EV_SNAPSHOT_TAKEN || (act && act->snapshot);
 	default:
@@ -154,7 +190,7 @@ void jump_kind(struct ui *ui, char kind, int by)
 		return;
 	const struct model *m = &ui->src[l.source]->model;
 	for (int64_t i = (int64_t)rows_find(l.rows, l.at) + by; i >= 0 && i < (int64_t)l.rows->nr; i += by)
-		if (is_kind(m, &l.rows->row[i], kind)) {
+		if (is_kind(ui, l.source, m, &l.rows->row[i], kind)) {
 			place(ui, &ui->find->back.source, &ui->find->back.seq);
 			top->ops->go(top->self, ui, l.rows->row[i].seq);
 			ui_say(ui, ROLE_DIM, "%s #%" PRIu64, words[(int)kind], l.rows->row[i].seq);

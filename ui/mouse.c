@@ -1,7 +1,7 @@
 /* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a split is dragged. A
  * key in the key line can be clicked. It never decides anything: decisions are not in the key line, and a dialog has no
  * clicks of its own. */
-#include "ui/ui.h"
+#include "ui/transport.h"
 
 enum { WHEEL_ROWS = 3 };
 
@@ -11,6 +11,8 @@ static void press(struct ui *ui, int row, int col)
 	int body = ui->grid.rows - ui_frame_rows(ui);
 	if (row >= body) {
 		enum verb at = ui_frame_verb_at(ui, row, col);
+		if (transport_click(ui, row, col))
+			return;
 		if (at != VERB_NONE)
 			ui_do(ui, at);
 		return;

@@ -94,11 +94,13 @@ static int put_choice(struct area a, int row, int col, const char *key, const ch
 static void paint_marks(const struct ui *ui, struct area a, int row, int col)
 {
 	const struct finder *f = ui->find;
-	for (size_t i = 0; i < f->nr_marks; i++) {
-		char key[2] = { f->mark[i].key, 0 }, doc[32];
-		snprintf(doc, sizeof(doc), "#%llu", (unsigned long long)f->mark[i].seq);
-		col = put_choice(a, row, col, key, doc);
-	}
+	for (size_t i = 0; i < ui->nr_src; i++)
+		for (size_t k = 0; k < f->own[i].nr; k++) {
+			char key[2] = { f->own[i].mark[k].key, 0 }, doc[32];
+			snprintf(doc, sizeof(doc), "#%llu", (unsigned long long)f->own[i].mark[k].seq);
+			if (*key)
+				col = put_choice(a, row, col, key, doc);
+		}
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < ui->src[i]->model.nr_marks; k++) {
 			const struct model_mark *m = &ui->src[i]->model.mark[k];
@@ -123,7 +125,8 @@ void prefix_paint(const struct ui *ui, struct area all)
 	if (f->prefix == '\'') {
 		paint_marks(ui, all, row, col);
 	} else if (f->prefix == 'm') {
-		put(all, row, col, ROLE_TEXT, "a letter marks this place;  Enter marks it in the record, with a text");
+		put(all, row, col, ROLE_TEXT, ui->replay ? "a letter marks the event under the cursor for you;  Enter marks it with a text"
+							 : "a letter marks this place for you;  Enter marks it in the record, with a text");
 	} else {
 		for (const struct choice_row *r = rows_of(f->prefix); r && r->key; r++) {
 			char key[2] = { r->key, 0 };

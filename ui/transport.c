@@ -7,7 +7,8 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "ui/finder.h"
+#include "ui/finder_inner.h"
+#include "ui/ruler.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 
@@ -118,7 +119,10 @@ static unsigned flags_for(char kind)
 void transport_jump(struct ui *ui, char kind, const char *word, int by)
 {
 	struct source *s = record_of(ui);
-	uint64_t to = s ? track_find(&s->track, cursor(ui), flags_for(kind), by) : 0;
+	uint64_t at = cursor(ui), to = s ? track_find(&s->track, at, flags_for(kind), by) : 0;
+	uint64_t own = s && kind == 'm' ? own_marks_next(&ui->find->own[0], at, by) : 0;
+	if (own && (!to || (by > 0 ? own < to : own > to)))
+		to = own;
 	ui->playing = false;
 	if (!to) {
 		ui_say(ui, ROLE_DIM, "no more %s %s", by > 0 ? "after this:" : "before this:", word);
@@ -171,6 +175,17 @@ static int64_t clock_time(const char *text, int64_t near_us)
 	return (int64_t)mktime(&tm) * 1000000 + 999999;
 }
 
+/* The end of a session that runs is a moment, not a place. */
+static void follow(struct ui *ui)
+{
+	struct source *s = record_of(ui);
+	bool live = s && session_live(s->session);
+	ui->playing = false;
+	ui->limit = 0;
+	ui_sync(ui);
+	ui_say(ui, ROLE_DIM, live ? "follows the end; any step or seek stands still again" : "that is the end");
+}
+
 void transport_seek(struct ui *ui, const char *to)
 {
 	struct source *s = record_of(ui);
@@ -180,8 +195,10 @@ void transport_seek(struct ui *ui, const char *to)
 	uint64_t head = session_head(s->session), at = cursor(ui), n = strtoull(to + (*to == '#'), &end, 10);
 	int64_t span = 0, now = time_of(s, at), clock;
 	ui->playing = false;
-	if (strcmp(to, "start") == 0 || strcmp(to, "end") == 0)
-		go(ui, *to == 's' ? 1 : head);
+	if (strcmp(to, "start") == 0)
+		go(ui, 1);
+	else if (strcmp(to, "end") == 0)
+		follow(ui);
 	else if ((*to == '+' || *to == '-') && clock_parse_span(to + 1, &span))
 		go(ui, seq_at(s, now + (*to == '+' ? span : -span)));
 	else if (*to >= '0' && *to <= '9' && strcmp(end, "%") == 0 && n <= 100)
@@ -230,8 +247,7 @@ static void play(struct ui *ui, bool on)
 
 static bool end_of_play(struct ui *ui)
 {
-	ui->playing = false;
-	ui_say(ui, ROLE_DIM, "that is the end");
+	follow(ui);
 	return true;
 }
 
@@ -319,58 +335,45 @@ bool transport_verb(struct ui *ui, enum verb v, const struct subject *on)
 		t->tick_us = t->next_us = ui->mono_us;
 		return true;
 	case VERB_REPLAY_START:
+		go(ui, 1);
+		return true;
 	case VERB_REPLAY_END:
-		go(ui, v == VERB_REPLAY_START ? 1 : session_head(s->session));
+	case VERB_FOLLOW:
+		follow(ui);
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* --- the two lines ------------------------------------------------------------------------------------------------ */
+/* --- its rows ----------------------------------------------------------------------------------------------------- */
 
 int transport_rows(const struct ui *ui)
 {
-	return !ui->replay ? 0 : ui->grid.rows >= 20 ? 2 : 1;
+	return ui->replay ? ruler_rows(ui) + 1 : 0;
 }
 
-/* How many events and what kinds of them stand in one column. */
-static unsigned bucket(const struct track *t, uint64_t from, uint64_t to)
+void transport_go(struct ui *ui, uint64_t seq)
 {
-	unsigned flags = 0;
-	for (uint64_t i = from; i < to; i++)
-		flags |= t->flags[i];
-	return flags;
+	ui->playing = false;
+	go(ui, seq);
 }
 
-static void paint_strip(const struct ui *ui, const struct track *t, struct area a)
+uint64_t transport_cursor(const struct ui *ui)
 {
-	uint64_t at = cursor(ui);
-	int width = a.cols - 2, here = -1;
-	int64_t all = track_length(t) + 1;
-	uint64_t from = 0, most = 1;
-	for (int pass = 0; pass < 2 && t->nr > 0; pass++, from = 0)
-		for (int i = 0; i < width; i++) {
-			uint64_t to = i + 1 == width ? t->nr : track_seq(t, all * (i + 1) / width);
-			uint64_t n = to - from;
-			unsigned f = pass ? bucket(t, from, to) : 0;
-			most = n > most ? n : most;
-			if (pass && (at > from || from == 0) && (at <= to || i + 1 == width) && here < 0)
-				here = i;
-			if (pass && f & (TRACK_ERROR | TRACK_DENIED))
-				put(a, 0, i + 1, ROLE_ERROR, f & TRACK_DENIED ? "D" : "x");
-			else if (pass && f & (TRACK_HELD | TRACK_APPROVED))
-				put(a, 0, i + 1, ROLE_HELD, f & TRACK_APPROVED ? "A" : "!");
-			else if (pass && f & TRACK_MARK)
-				put(a, 0, i + 1, ROLE_TITLE, "m");
-			else if (pass && n)
-				put_sign(a, 0, i + 1, ROLE_SPARK, (enum sign)(SIGN_SPARK1 + (int)(n * 7 / most)));
-			else if (pass)
-				put_sign(a, 0, i + 1, ROLE_RULE, SIGN_DOT);
-			from = to;
-		}
-	if (here >= 0)
-		put(a, 0, here + 1, ROLE_HIDDEN, "^"); /* reversed in every theme */
+	return cursor(ui);
+}
+
+bool transport_click(struct ui *ui, int row, int col)
+{
+	int from = ui->grid.rows - ui_frame_rows(ui);
+	struct source *s = record_of(ui);
+	uint64_t to = s && ui->replay && row >= from && row < from + ruler_rows(ui) ? ruler_seq(ui, 0, col) : 0;
+	if (!to)
+		return false;
+	ui->playing = false;
+	go(ui, to);
+	return true;
 }
 
 static void paint_status(const struct ui *ui, struct source *s, struct area a, int row, struct arena *ar)
@@ -383,9 +386,9 @@ static void paint_status(const struct ui *ui, struct source *s, struct area a, i
 	for (size_t i = 0; i < m->nr_agents; i++)
 		turn += m->agent[i].turn;
 	const char *how = t->by_event ? "by event" : speeds[t->speed + SPEED_ONE].name;
-	bool wide = a.cols >= 100;
+	bool wide = a.cols >= 100, moves = ui->playing || (ui->limit == 0 && !m->ended && session_live(s->session));
 	struct piece p[] = {
-		{ ui->playing ? ROLE_RUN : ROLE_PAUSED, ui->playing ? "> PLAY" : "= STOP" },
+		{ moves ? ROLE_RUN : ROLE_PAUSED, ui->playing ? "> PLAY" : moves ? "> FOLLOW" : "= STOP" },
 		{ ROLE_TITLE, arena_printf(ar, "%s / %s", fmt_age(ar, time_of(s, at) - begin), fmt_age(ar, end - begin)) },
 		{ ROLE_TEXT, arena_printf(ar, "event %" PRIu64 " / %" PRIu64, at, head) },
 		{ ROLE_TEXT, how },
@@ -402,8 +405,7 @@ void transport_paint(const struct ui *ui, struct area a)
 	struct source *s = record_of(ui);
 	if (!s || a.rows < 1)
 		return;
-	if (a.rows > 1)
-		paint_strip(ui, &s->track, a);
+	ruler_paint(ui, 0, cursor(ui), area_sub(a, 0, 0, a.rows - 1, a.cols));
 	paint_status(ui, s, a, a.rows - 1, &ar);
 	arena_release(&ar);
 }

@@ -124,6 +124,8 @@ void ui_do(struct ui *ui, enum verb v)
 		why = ui->replay ? "read only: nothing runs in replay" : "read only: not attached to a running session";
 	if (why)
 		ui_say(ui, ROLE_DIM, "%s: %s", verb_name(v), why);
+	else if (ui->replay && v == VERB_FOLLOW)
+		transport_verb(ui, v, &on);
 	else if (!top->ops->verb || !top->ops->verb(top->self, ui, v))
 		ui_common_verb(ui, v, &on);
 }

@@ -44,6 +44,7 @@ struct ui {
 		int64_t tick_us, next_us; /* mono: played up to, goes on at */
 		int64_t left_us;   /* of the playing clock, not used up yet */
 		char digits[8];    /* "50" of "50%" */
+		int lane;          /* what the timeline's first lane counts: index into ruler.c's table */
 	} transport;
 	struct grid grid;
 	struct view stack[UI_VIEWS];

@@ -11,10 +11,21 @@ enum { TRACK_IDLE_US = 2000000 };
 
 enum track_flag {
 	TRACK_TURN = 1 << 0, TRACK_ERROR = 1 << 1, TRACK_HELD = 1 << 2, TRACK_APPROVED = 1 << 3, TRACK_DENIED = 1 << 4,
-	TRACK_DIFF = 1 << 5, TRACK_MARK = 1 << 6, TRACK_END = 1 << 7, TRACK_SNAPSHOT = 1 << 8,
+	TRACK_DIFF = 1 << 5, TRACK_MARK = 1 << 6, TRACK_END = 1 << 7, TRACK_SNAPSHOT = 1 << 8, TRACK_EXEC = 1 << 9,
+	TRACK_EDIT = 1 << 10, TRACK_MODEL = 1 << 11, TRACK_ROLLBACK = 1 << 12,
 };
 
+/* What is counted by stretches, so that a ruler of a long session is drawn without looking at each event. */
+enum track_lane { LANE_EVENTS, LANE_EXEC, LANE_EDIT, LANE_MODEL, LANE_NR };
+enum { TRACK_STRETCH = 256 };
+
 enum track_what { TRACK_COST, TRACK_TOKENS, TRACK_OUTPUT, TRACK_ACTIONS, TRACK_WHAT_NR };
+
+struct track_sum {
+	uint32_t count[LANE_NR];
+	unsigned flags;
+	int64_t amount[TRACK_WHAT_NR];
+};
 
 struct track_step {
 	int64_t ts_us;
@@ -27,6 +38,8 @@ struct track {
 	int64_t *at_us;   /* of event seq - 1: on the playing clock */
 	uint16_t *flags;
 	size_t nr, cap, cap_flags;
+	struct track_sum *stretch; /* of events 1 to 256, 257 to 512, ... */
+	size_t nr_stretches, cap_stretches;
 	int64_t last_ts;
 	struct track_step *step;
 	size_t nr_steps, cap_steps;
@@ -44,6 +57,8 @@ void track_release(struct track *t);
 /* The event that stands at @at_us of the playing clock: the last one that is not later; 0 none. */
 uint64_t track_seq(const struct track *t, int64_t at_us);
 int64_t track_length(const struct track *t);
+/* What stands in events @from + 1 to @to. */
+struct track_sum track_between(const struct track *t, uint64_t from, uint64_t to);
 /* The next event with one of @flags behind (@by 1) or before (-1) @seq; 0 none. */
 uint64_t track_find(const struct track *t, uint64_t seq, unsigned flags, int by);
 

@@ -1,0 +1,187 @@
+/* The marks of a session: those of its record, whoever set them, and the reader's own. Enter goes there, D takes an own one
+ * away. Reads: the track (where the record has marks), the marks' events, own_marks. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/finder_inner.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/listed.h"
+#include "ui/views/row.h"
+
+enum { SEEN_MOST = 2000 };
+
+struct marked {
+	uint64_t seq;    /* what is marked */
+	int64_t ts_us;
+	char key;
+	bool own;
+	const char *text, *by;
+	uint16_t kind;   /* of the event, for a mark without a text */
+};
+
+struct marks {
+	size_t source;
+	struct arena *arena;
+	struct marked *mark;
+	struct listed l;
+};
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct marks *v = self;
+	v->source = ui->replay ? 0 : on->source;
+}
+
+/* --- recalc ------------------------------------------------------------------------------------------------------- */
+
+static void look_up(struct source *s, struct marked *m)
+{
+	struct event ev[1];
+	struct err err = ERR_INIT;
+	size_t nr = 0;
+	if (session_headers(s->session, m->seq - 1, ev, 1, &nr, &err) == 0 && nr && ev[0].seq == m->seq) {
+		m->ts_us = ev[0].ts_us;
+		m->kind = ev[0].kind;
+	}
+}
+
+static void add_recorded(struct marks *v, struct source *s, uint64_t seq)
+{
+	struct event ev;
+	struct err err = ERR_INIT;
+	struct marked *m = &v->mark[v->l.nr];
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_event(s->session, seq, &ev, &a, &err) < 0 || !ev.body)
+		return;
+	CLEANUP(json_release) json_t *o = json_parse(ev.body, ev.len, "event", &err);
+	const json_t *who = json_object_get(o, "who");
+	*m = (struct marked){ .seq = ev.cause ? ev.cause : seq, .key = *json_str(o, "key", "") };
+	m->text = arena_strdup(v->arena, json_str(o, "text", ""));
+	m->by = arena_strdup(v->arena, who ? json_str(who, "name", "a person") : "the script");
+	look_up(s, m);
+	v->l.nr++;
+}
+
+static int by_seq(const void *x, const void *y)
+{
+	const struct marked *a = x, *b = y;
+	return a->seq != b->seq ? (a->seq > b->seq) - (a->seq < b->seq) : a->own - b->own;
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct marks *v = self;
+	struct source *s = ui_source(ui, v->source);
+	(void)cols;
+	v->arena = ar;
+	v->l.nr = 0;
+	if (!s)
+		return;
+	const struct own_marks *own = &ui->find->own[v->source];
+	v->mark = arena_alloc(ar, (SEEN_MOST + own->nr) * sizeof(*v->mark));
+	for (uint64_t at = 0; v->l.nr < SEEN_MOST && (at = track_find(&s->track, at, TRACK_MARK, 1));)
+		add_recorded(v, s, at);
+	for (size_t i = 0; i < own->nr; i++, v->l.nr++) {
+		const struct own_mark *o = &own->mark[i];
+		v->mark[v->l.nr] = (struct marked){ .seq = o->seq, .own = true, .key = o->key, .text = o->text, .by = "you" };
+		look_up(s, &v->mark[v->l.nr]);
+	}
+	if (v->l.nr > 1)
+		qsort(v->mark, v->l.nr, sizeof(*v->mark), by_seq);
+	list_settle(&v->l, rows);
+}
+
+/* --- paint -------------------------------------------------------------------------------------------------------- */
+
+enum { COL_KEY, COL_EVENT, COL_TIME, COL_BY, COL_TEXT, COL_NR };
+
+static const struct column columns[COL_NR] = {
+	{ "KEY", { 4, 4 }, { 1, 1 }, false },  { "EVENT", { 9, 9 }, { 1, 1 }, true },
+	{ "TIME", { 8, 8 }, { 2, 2 }, false }, { "BY", { 10, 14 }, { 2, 2 }, false },
+	{ "TEXT", { 0, 0 }, { 1, 1 }, false },
+};
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct marks *v = self;
+	struct columns c;
+	int row;
+	const struct piece p[] = { { ROLE_TEXT, fmt_plural(v->arena, (int64_t)v->l.nr, "mark", "marks") } };
+	draw_title(a, 0, "marks", p, ARRAY_LEN(p));
+	list_rule(&v->l, a, "Enter goes there   D removes one of your own", v->arena);
+	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
+	list_heads(a, 2, &c);
+	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
+		const struct marked *m = &v->mark[i];
+		const char key[2] = { m->key, 0 };
+		list_cell(a, row, &c, COL_KEY, ROLE_KEY, *key ? key : "-");
+		list_cell(a, row, &c, COL_EVENT, ROLE_TEXT, arena_printf(v->arena, "#%" PRIu64, m->seq));
+		list_cell(a, row, &c, COL_TIME, ROLE_DIM, m->ts_us ? fmt_hms(v->arena, m->ts_us) : "");
+		list_cell(a, row, &c, COL_BY, m->own ? ROLE_WHO : ROLE_NAME, m->by);
+		const char *kind = m->kind ? event_kind_name(m->kind) : "not in this file";
+		list_cell(a, row, &c, COL_TEXT, *m->text ? ROLE_TEXT : ROLE_DIM, *m->text ? m->text : kind ? kind : "");
+		if (i == v->l.at)
+			put_cursor_row(a, row);
+	}
+	if (v->l.nr == 0)
+		put(a, 4, 3, ROLE_DIM, ui->replay ? "no marks: m and a letter marks where the cursor is, m Enter with a text"
+						  : "no marks: m and a letter marks an event for you, m Enter in the record");
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static void remove_own(struct marks *v, struct ui *ui)
+{
+	struct err err = ERR_INIT;
+	const struct marked *m = v->l.nr ? &v->mark[v->l.at] : NULL;
+	if (!m || !m->own)
+		ui_say(ui, ROLE_DIM, "%s", m ? "what is in the record stays there" : "there is no mark");
+	else if (own_marks_remove(&ui->find->own[v->source], m->seq, m->key, &err) < 0)
+		ui_say(ui, ROLE_ERROR, "%s", err.text);
+	else
+		ui->stale = true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct marks *v = self;
+	if (verb != VERB_OPEN)
+		return list_verb(&v->l, verb);
+	if (v->l.nr > 0) {
+		size_t source = v->source;
+		uint64_t seq = v->mark[v->l.at].seq;
+		ui_back(ui);
+		jump_to(ui, source, seq);
+	}
+	return true;
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	if (key != 'D' && key != K_DEL)
+		return false;
+	remove_own(self, ui);
+	return true;
+}
+
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct marks *v = self;
+	(void)ui;
+	(void)col;
+	return list_click(&v->l, row);
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct marks *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .action = v->l.nr ? v->mark[v->l.at].seq : 0 };
+}
+
+const struct view_ops view_marks = {
+	.name = "marks", .where = IN_TABLE, .size = sizeof(struct marks), .open = open_view, .recalc = recalc, .paint = paint,
+	.verb = verb, .key = key, .click = click, .subject = subject,
+};
