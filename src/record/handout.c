@@ -6,6 +6,7 @@
 #include "base/buf.h"
 #include "record/read/chain.h"
 #include "record/read/codec.h"
+#include "record/vfs.h"
 
 struct copy {
 	sqlite3 *from, *to;
@@ -22,7 +23,8 @@ static int open_both(struct copy *c, const char *from, const char *to, struct er
 {
 	if (sqlite3_open_v2(from, &c->from, SQLITE_OPEN_READONLY | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
 		return failed(c->from, "read the session file", err);
-	if (sqlite3_open_v2(to, &c->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, NULL) != SQLITE_OK)
+	vfs_register();
+	if (sqlite3_open_v2(to, &c->to, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOFOLLOW, RECORD_VFS) != SQLITE_OK)
 		return failed(c->to, "write the copy", err);
 	sqlite3_busy_timeout(c->from, 5000);
 	return 0;

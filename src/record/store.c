@@ -11,6 +11,7 @@
 #include "base/failpoint.h"
 #include "record/key.h"
 #include "record/store_inner.h"
+#include "record/vfs.h"
 
 const char *const store_sql[SQL_NR] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -36,6 +37,12 @@ const char *const store_sql[SQL_NR] = {
 uint64_t store_seq(const struct store *s)
 {
 	return s->now.seq;
+}
+
+void store_note(const struct store *s, struct lease_note *out)
+{
+	out->seq = s->now.seq;
+	vfs_log_end(s->db, &out->salt, &out->end);
 }
 
 const char *store_why(const struct store *s)

@@ -7,6 +7,7 @@
 
 #include "record/read/chain.h"
 #include "record/read/codec.h"
+#include "record/read/lease.h"
 
 struct store;
 
@@ -57,6 +58,8 @@ struct store_origin {
 bool store_origin(struct store *s, struct store_origin *out);
 
 uint64_t store_seq(const struct store *s); /* last event written */
+/* What is to be noted beside the file (read/lease.h). */
+void store_note(const struct store *s, struct lease_note *out);
 const char *store_why(const struct store *s); /* of the last failure, for people */
 
 /* @full: the commit is on the disk. @writes: an event will be in it; else a row is written that makes it one. */

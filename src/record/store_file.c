@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -11,6 +12,8 @@
 #include "base/mem.h"
 #include "record/schema.h"
 #include "record/store_inner.h"
+#include "record/read/sums.h"
+#include "record/vfs.h"
 
 static int fail(struct store *s, struct err *err, const char *what)
 {
@@ -56,7 +59,8 @@ static void store_free(struct store **s)
 static int connect_db(struct store *s, struct err *err)
 {
 	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOFOLLOW | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
-	if (sqlite3_open_v2(s->path, &s->db, flags, NULL) != SQLITE_OK)
+	vfs_register();
+	if (sqlite3_open_v2(s->path, &s->db, flags, RECORD_VFS) != SQLITE_OK)
 		return fail(s, err, "open");
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -96,6 +100,8 @@ static int fill_kinds(struct store *s, struct err *err)
 static int make_tables(struct store *s, const char *id, const char *name, struct err *err)
 {
 	char sql[160];
+	if (vfs_keep_sums(s->db) != SQLITE_OK)
+		return fail(s, err, "make");
 	snprintf(sql, sizeof(sql), "PRAGMA page_size=4096; PRAGMA journal_mode=MEMORY; PRAGMA application_id=%d; BEGIN IMMEDIATE",
 		 SCHEMA_APPLICATION);
 	if (run(s, sql, "make", err) < 0)
@@ -193,11 +199,24 @@ static int read_state(struct store *s, char **id_out, struct err *err)
 	return 0;
 }
 
+/* A killed session whose log is empty: whoever emptied it may have written no sums. */
+static bool emptied_by_others(const char *path)
+{
+	uint8_t header[20] = { 0 };
+	struct stat st;
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	return fd >= 0 && pread(fd, header, sizeof(header), 0) == sizeof(header) && header[18] == 2 &&
+	       (stat(wal, &st) < 0 || st.st_size == 0);
+}
+
 int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEED_LEN], char **id_out,
 	       uint8_t uuid_out[UUID_LEN], struct err *err)
 {
 	CLEANUP(store_free) struct store *s = store_new(path, seed);
 	CLEANUP(free_ptr) char *id = NULL;
+	if (emptied_by_others(path) && vfs_mend_sums(path, err) < 0)
+		return -1;
 	if (connect_db(s, err) < 0 || enter_wal(s, err) < 0)
 		return -1;
 	if (run(s, "BEGIN IMMEDIATE", "open", err) < 0 || run(s, schema_views(), "open", err) < 0 ||
@@ -216,9 +235,14 @@ int store_open(struct store **out, const char *path, const uint8_t seed[SIGN_SEE
  * all that differs. Readers that stay connected go on reading the main file through the names that they hold. */
 static int leave_wal_by_hand(const char *path, struct err *err)
 {
-	static const uint8_t legacy[2] = { 1, 1 };
+	uint8_t page[SUMS_PAGE];
 	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-	if (fd < 0 || pwrite(fd, legacy, sizeof(legacy), 18) != sizeof(legacy) || fsync(fd) < 0)
+	if (fd < 0 || pread(fd, page, sizeof(page), 0) != sizeof(page))
+		return err_sys(err, "cannot close session file '%s'", path);
+	page[18] = page[19] = 1;
+	if (page[20] == SUMS_TAIL)
+		sums_make(page);
+	if (pwrite(fd, page, sizeof(page), 0) != sizeof(page) || fsync(fd) < 0)
 		return err_sys(err, "cannot close session file '%s'", path);
 	static const char *const tail[] = { "-wal", "-shm" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {

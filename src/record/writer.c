@@ -106,6 +106,13 @@ static void release_reserve(struct record *r)
 	r->reserve = -1;
 }
 
+static void note(struct record *r)
+{
+	struct lease_note now;
+	store_note(r->store, &now);
+	lease_note(r->lease, &now);
+}
+
 /* Called and returns with the mutex held; false when it was given up. */
 static bool write_out(struct record *r, const struct batch *first)
 {
@@ -113,6 +120,8 @@ static bool write_out(struct record *r, const struct batch *first)
 	for (int closing = 0;;) {
 		pthread_mutex_unlock(&r->mu);
 		enum store_rc rc = write_turns(r, first, &full);
+		if (rc == STORE_OK)
+			note(r);
 		pthread_mutex_lock(&r->mu);
 		if (rc == STORE_OK) {
 			r->committed = store_seq(r->store);
@@ -164,6 +173,7 @@ static void scrub(struct record *r, struct batch *first)
 		return;
 	while (!r->abandon && store_scrub(r->store) == STORE_RETRY)
 		wait_ms(r, 20);
+	note(r);
 	struct redact_done **last = &r->redacted;
 	while (*last)
 		last = &(*last)->next;
@@ -174,6 +184,7 @@ static bool idle_work(struct record *r)
 {
 	pthread_mutex_unlock(&r->mu);
 	bool more = store_index(r->store, INDEX_BYTES);
+	note(r);
 	pthread_mutex_lock(&r->mu);
 	return more;
 }

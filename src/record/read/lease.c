@@ -2,12 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/buf.h"
 #include "base/mem.h"
+
+enum { NOTE_AT = 64, NOTE_LEN = 50 };
+
+static void boot_id(char out[40])
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err err;
+	snprintf(out, 40, "%.36s", file_read("/proc/sys/kernel/random/boot_id", &text, 64, &err) == 0 ? buf_cstr(&text) : "-");
+	out[strcspn(out, "\n")] = 0;
+}
 
 static char *companion(const char *session_path)
 {
@@ -27,10 +40,12 @@ int lease_take(const char *session_path, struct err *err)
 		return err_set(err, ERR_BUSY, "session '%s' is being written by process %d: attach to it instead",
 			       session_path, lease_pid(session_path));
 	}
-	char text[32];
-	int n = snprintf(text, sizeof(text), "%ld\n", (long)getpid());
+	char text[NOTE_AT], boot[40];
+	boot_id(boot);
+	int n = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), boot);
 	if (ftruncate(fd, 0) < 0 || fd_write_all(fd, text, (size_t)n, err) < 0)
 		return err_sys(err, "cannot write '%s'", path);
+	lease_note(fd, &(struct lease_note){ 0 });
 	int got = fd;
 	fd = -1;
 	return got;
@@ -49,5 +64,31 @@ int lease_pid(const char *session_path)
 	CLEANUP(free_ptr) char *path = companion(session_path);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err;
-	return file_read(path, &text, 64, &err) == 0 ? atoi(buf_cstr(&text)) : 0;
+	return file_read(path, &text, 256, &err) == 0 ? atoi(buf_cstr(&text)) : 0;
+}
+
+/* "SEQ SALT END CHECK" in hexadecimal; half a note is none. */
+void lease_note(int lease, const struct lease_note *note)
+{
+	char text[NOTE_LEN + 2];
+	snprintf(text, sizeof(text), "%016" PRIx64 " %08" PRIx32 " %012" PRIx64 " %08" PRIx32 "\n", note->seq, note->salt,
+		 note->end & 0xffffffffffff, note->salt ^ (uint32_t)note->end ^ (uint32_t)note->seq);
+	if (lease >= 0 && pwrite(lease, text, strlen(text), NOTE_AT) < 0)
+		return; /* nobody depends on it */
+}
+
+bool lease_noted(const char *session_path, struct lease_note *out)
+{
+	CLEANUP(free_ptr) char *path = companion(session_path);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err err;
+	char boot[40], said[40] = "";
+	uint32_t turned;
+	boot_id(boot);
+	if (file_read(path, &text, 256, &err) < 0 || text.len <= NOTE_AT)
+		return false;
+	if (sscanf(buf_cstr(&text), "%*d %39s", said) != 1 || strcmp(said, boot) != 0)
+		return false;
+	return sscanf(buf_cstr(&text) + NOTE_AT, "%16" SCNx64 " %8" SCNx32 " %12" SCNx64 " %8" SCNx32, &out->seq, &out->salt,
+		      &out->end, &turned) == 4 && turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
 }

@@ -11,4 +11,15 @@ bool lease_held(const char *session_path);
 /* Of the program that holds it or held it last; 0 = unknown. */
 int lease_pid(const char *session_path);
 
+/* How far the file reached when its writer last committed: what is written beside it, never synced, tells after a kill
+ * whether the write-ahead log is shorter than it was. */
+struct lease_note {
+	uint64_t seq;
+	uint32_t salt; /* of the run through the log */
+	uint64_t end;  /* of its newest frame; 0 = the log was empty */
+};
+void lease_note(int lease, const struct lease_note *note);
+/* False: there is none (an old one, a copy without its companion), or the machine was started anew since. */
+bool lease_noted(const char *session_path, struct lease_note *out);
+
 #endif

@@ -12,6 +12,7 @@
 #include "base/paths.h"
 #include "record/read/inner.h"
 #include "record/read/lease.h"
+#include "record/read/verify.h"
 
 enum { APPLICATION = 0x53474c53, FORMAT = 1, HEADER = 100 };
 
@@ -40,14 +41,27 @@ static int look(const char *path, struct err *err)
 	return 0;
 }
 
+/* Do its sums tell where it is damaged? */
+static bool is_damaged(const char *path, struct err *err)
+{
+	char place[160];
+	bool told = verify_unopened(path, place, sizeof(place));
+	return told && err_set(err, ERR_DAMAGED, "session file '%s' is damaged: %s", path, place) < 0;
+}
+
 static int check_header(const char *path, uint32_t application, uint32_t format, struct err *err)
 {
+	char place[160], doubt[200] = "";
+	bool known = application == APPLICATION && format <= FORMAT;
+	if (!known && verify_unopened(path, place, sizeof(place)))
+		snprintf(doubt, sizeof(doubt), "; or it is damaged: %s", place);
 	if (application != APPLICATION)
-		return err_set(err, ERR_INVALID, "'%s' is an SQLite database of another program, not a session file", path);
+		return err_set(err, ERR_INVALID, "'%s' is an SQLite database of another program, not a session file%s", path,
+			       doubt);
 	if (format > FORMAT)
 		return err_set(err, ERR_UNSUPPORTED,
-			       "session file '%s' has format %u, this version reads up to %d: use a newer sandglass", path,
-			       format, FORMAT);
+			       "session file '%s' has format %u, this version reads up to %d: use a newer sandglass%s",
+			       path, format, FORMAT, doubt);
 	return 0;
 }
 
@@ -57,6 +71,10 @@ static int explain(struct session *s, const char *path, struct err *err)
 	uint8_t head[HEADER];
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	ssize_t n = fd < 0 ? -1 : pread(fd, head, sizeof(head), 0);
+	if (n == (ssize_t)sizeof(head) && is_damaged(path, err))
+		return -1;
+	if (n >= 16 && n < (ssize_t)sizeof(head) && !memcmp(head, "SQLite format 3", 16))
+		return err_set(err, ERR_DAMAGED, "'%s' is cut off at byte %zd", path, n);
 	if (n < (ssize_t)sizeof(head) || memcmp(head, "SQLite format 3", 16))
 		return err_set(err, ERR_INVALID, "'%s' is not a session file", path);
 	if (check_header(path, be32(head + 68), be32(head + 60), err) < 0)

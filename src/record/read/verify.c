@@ -173,7 +173,9 @@ int verify_session(struct session *s, const struct verify_opts *opts, verify_rep
 	bool whole = !session_live(s); /* one transaction, unless that would keep a writer's WAL from being emptied */
 	if (whole)
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
-	int rc = verify_pages(&v, err);
+	int rc = verify_bytes(&v, err);
+	if (rc == 0)
+		rc = verify_pages(&v, err);
 	if (rc == 0)
 		rc = verify_chain(&v, err);
 	if (rc == 0)

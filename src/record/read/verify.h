@@ -1,6 +1,7 @@
 /* Is a session file what was written, and did everything happen in the right order?
  *
  * Checks, in this order (name: what it proves):
+ *   bytes        every byte of the file and its write-ahead log is what was put there, also in unused space (sums.h)
  *   pages        the file is whole as a database: pages, indexes, the search index
  *   chain        seqs without a hole, every body and header under one chain of hashes
  *   signatures   every checkpoint is signed by a key that the chain names, over the chain as it stands
@@ -36,6 +37,9 @@ struct verify_totals {
 /* 0 when it ran (see totals.failed), -1 when the file could not be read. @opts and @report may be NULL. */
 NODISCARD int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report, void *self,
 			     struct verify_totals *totals, struct err *err);
+
+/* Where a file that could not be opened is damaged, as far as its sums tell: "page 7 (bytes ...) is ..."; false: they do not. */
+bool verify_unopened(const char *path, char *out, size_t cap);
 
 /* Only from the last checkpoint on, and against the anchor: before a new writer goes on. ERR_DAMAGED says what is wrong. */
 NODISCARD int verify_tail(struct session *s, struct err *err);

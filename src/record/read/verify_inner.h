@@ -35,6 +35,8 @@ void verify_say(struct verify *v, const char *name, enum verify_result result, u
 void verify_see(struct verify *v, const struct event *ev);
 void verify_order(struct verify *v);
 void verify_closed(struct verify *v);
+/* verify_bytes.c */
+int verify_bytes(struct verify *v, struct err *err);
 /* verify_pages.c */
 int verify_pages(struct verify *v, struct err *err);
 /* verify_sign.c */

@@ -1,0 +1,134 @@
+/* Is every byte of the file, and of the write-ahead log beside it, what was put there? Also those that no query reads. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "record/read/lease.h"
+#include "record/read/sums.h"
+#include "record/read/verify_inner.h"
+
+/* Through SQLite's own descriptor: closing another one would drop the locks of this process. */
+static bool read_raw(void *self, uint64_t at, void *buf, size_t len)
+{
+	sqlite3_file *f = self;
+	return f->pMethods->xRead(f, buf, (int)len, (sqlite3_int64)at) == SQLITE_OK;
+}
+
+/* The table or index that page @page belongs to. */
+static void owner_of(struct verify *v, uint64_t page, char out[80])
+{
+	struct err err;
+	snprintf(out, 80, "%s", page == 1 ? "header and schema" : "free space");
+	sqlite3_stmt *st = page > 1 ? verify_sql(v, "SELECT name FROM dbstat WHERE pageno = ?1", &err) : NULL;
+	if (!st)
+		return;
+	sqlite3_bind_int64(st, 1, (int64_t)page);
+	int rc = sqlite3_step(st);
+	if (rc == SQLITE_ROW)
+		snprintf(out, 80, "%.70s", (const char *)sqlite3_column_text(st, 0));
+	else if (rc != SQLITE_DONE)
+		snprintf(out, 80, "what it holds is unknown");
+	sqlite3_finalize(st);
+}
+
+/* The log; false and a report if it is not whole. */
+static bool log_is_whole(struct verify *v, const char *path, const struct lease_note *note, bool live, struct log_end *log)
+{
+	struct err err;
+	if (sums_look_log(path, log, &err) < 0) {
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "%s", err.text);
+		return false;
+	}
+	uint64_t noted = note && note->salt == log->salt ? note->end : 0;
+	if (log->why && log->bad_at == 1) {
+		if (!live)
+			verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s at byte 0: nothing in it is read", log->why);
+		return live;
+	}
+	/* behind what was committed: a frame that was being written when its writer was killed */
+	bool under_way = log->bad_at >= noted && (note || live);
+	if (log->why && !under_way) {
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64 "): what follows is not read",
+			   log->why, log->bad_at, log->frames + 1);
+		return false;
+	}
+	if (!live && log->there && log->end < noted) {
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log ends at byte %" PRIu64 ", its writer had written up to %" PRIu64,
+			   log->end, noted);
+		return false;
+	}
+	return true;
+}
+
+static void say_whole(struct verify *v, const struct sums *sums, const struct log_end *log, bool demanded)
+{
+	char behind[120] = "";
+	if (log->there)
+		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames, log->left ? " (what is left behind them counts for nothing)" : "");
+	if (!sums->kept)
+		verify_say(v, "bytes", VERIFY_SKIP, 0, "this file was made without sums: unused space in it is not looked at%s", behind);
+	else if (!demanded)
+		verify_say(v, "bytes", VERIFY_SKIP, 0, "not ended, and its log was emptied (by another program?): unused space is not looked at");
+	else
+		verify_say(v, "bytes", VERIFY_OK, 0, "%" PRIu64 " pages are what was put there%s", sums->pages, behind);
+}
+
+static bool reaches(struct verify *v, const struct lease_note *note)
+{
+	uint64_t head = session_head(v->s);
+	if (!note || head >= note->seq)
+		return true;
+	verify_say(v, "bytes", VERIFY_FAIL, head + 1, "gap: the file ends at event %" PRIu64 ", its writer had committed event %" PRIu64,
+		   head, note->seq);
+	return false;
+}
+
+int verify_bytes(struct verify *v, struct err *err)
+{
+	struct lease_note noted;
+	const struct lease_note *note = !v->s->copy && lease_noted(v->s->path, &noted) ? &noted : NULL;
+	const char *path = sqlite3_db_filename(v->s->db, "main");
+	bool live = session_live(v->s);
+	sqlite3_file *file = NULL;
+	sqlite3_int64 size = 0;
+	struct sums sums;
+	struct log_end log;
+	if (sqlite3_file_control(v->s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
+	    file->pMethods->xFileSize(file, &size) != SQLITE_OK)
+		return err_set(err, ERR_IO, "cannot read session file '%s'", v->s->path);
+	sums_look(read_raw, file, (uint64_t)size, live, &sums);
+	if (!log_is_whole(v, path, note, live, &log))
+		return 0;
+	bool demanded = sums.kept && (sums.ended || log.there || live);
+	if (demanded && sums.bad) {
+		char owner[80];
+		owner_of(v, sums.first_bad, owner);
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "page %" PRIu64 " (%s, bytes %" PRIu64 " to %" PRIu64 ") is not what was put there%s", sums.first_bad,
+			   owner, (sums.first_bad - 1) * SUMS_PAGE, sums.first_bad * SUMS_PAGE - 1,
+			   sums.bad > 1 ? ", nor are others" : "");
+	} else if (!live && sums.cut) {
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "the file is cut off at byte %lld of %" PRIu64, (long long)size, sums.pages * SUMS_PAGE);
+	} else if (!live && sums.more && sums.ended) {
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "there are %lld bytes behind the last page", (long long)size - (long long)(sums.pages * SUMS_PAGE));
+	} else if (live || reaches(v, note)) {
+		say_whole(v, &sums, &log, demanded);
+	}
+	return 0;
+}
+
+bool verify_unopened(const char *path, char *out, size_t cap)
+{
+	struct sums sums;
+	struct err err;
+	uint64_t size;
+	if (sums_look_file(path, &sums, &size, &err) < 0 || !sums.kept)
+		return false;
+	if (sums.bad)
+		snprintf(out, cap, "page %" PRIu64 " (bytes %" PRIu64 " to %" PRIu64 ") is not what was put there%s", sums.first_bad,
+			 (sums.first_bad - 1) * SUMS_PAGE, sums.first_bad * SUMS_PAGE - 1, sums.bad > 1 ? ", nor are others" : "");
+	else if (sums.cut)
+		snprintf(out, cap, "the file is cut off at byte %" PRIu64 " of %" PRIu64, size, sums.pages * SUMS_PAGE);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,228 @@
+#include "record/vfs.h"
+
+#include <endian.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "record/read/sums.h"
+
+enum which { MAIN, LOG };
+enum keeps { UNKNOWN, NONE, KEPT };
+
+/* The file of the VFS below stands behind it. */
+struct file {
+	sqlite3_file base;
+	enum which which;
+	enum keeps sums;
+	uint32_t salt; /* of LOG */
+	uint64_t end;
+};
+
+static sqlite3_vfs ours;
+static sqlite3_vfs *below;
+
+static sqlite3_file *real(sqlite3_file *f)
+{
+	return (sqlite3_file *)((struct file *)f + 1);
+}
+
+static enum keeps says(const uint8_t *header)
+{
+	return header[20] == SUMS_TAIL && header[16] == (SUMS_PAGE >> 8) && !header[17] ? KEPT : NONE;
+}
+
+static int write_page(struct file *f, const void *bytes, sqlite3_int64 at)
+{
+	uint8_t page[SUMS_PAGE], header[24];
+	sqlite3_file *to = real(&f->base);
+	if (at == 0)
+		f->sums = says(bytes);
+	else if (f->sums == UNKNOWN)
+		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK ? says(header) : NONE;
+	if (f->sums != KEPT)
+		return to->pMethods->xWrite(to, bytes, SUMS_PAGE, at);
+	memcpy(page, bytes, sizeof(page));
+	sums_make(page);
+	return to->pMethods->xWrite(to, page, SUMS_PAGE, at);
+}
+
+static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
+{
+	uint32_t salt;
+	if (at == 0 && len >= 20) {
+		memcpy(&salt, (const char *)bytes + 16, sizeof(salt));
+		f->salt = be32toh(salt);
+		f->end = 0;
+	}
+	if ((uint64_t)at + (uint64_t)len > f->end)
+		f->end = (uint64_t)at + (uint64_t)len;
+}
+
+static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 at)
+{
+	struct file *f = (struct file *)file;
+	if (f->which == MAIN && len == SUMS_PAGE)
+		return write_page(f, bytes, at);
+	int rc = real(file)->pMethods->xWrite(real(file), bytes, len, at);
+	if (f->which == LOG && rc == SQLITE_OK)
+		note_log(f, bytes, len, at);
+	return rc;
+}
+
+static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
+{
+	struct file *f = (struct file *)file;
+	if (f->which == LOG && f->end > (uint64_t)size)
+		f->end = (uint64_t)size;
+	return real(file)->pMethods->xTruncate(real(file), size);
+}
+
+/* --- the rest is handed on --- */
+
+static int file_close(sqlite3_file *f)
+{
+	return real(f)->pMethods->xClose(real(f));
+}
+
+static int file_read_at(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
+{
+	return real(f)->pMethods->xRead(real(f), buf, len, at);
+}
+
+static int file_sync(sqlite3_file *f, int flags)
+{
+	return real(f)->pMethods->xSync(real(f), flags);
+}
+
+static int file_size(sqlite3_file *f, sqlite3_int64 *out)
+{
+	return real(f)->pMethods->xFileSize(real(f), out);
+}
+
+static int file_lock(sqlite3_file *f, int how)
+{
+	return real(f)->pMethods->xLock(real(f), how);
+}
+
+static int file_unlock(sqlite3_file *f, int how)
+{
+	return real(f)->pMethods->xUnlock(real(f), how);
+}
+
+static int file_reserved(sqlite3_file *f, int *out)
+{
+	return real(f)->pMethods->xCheckReservedLock(real(f), out);
+}
+
+static int file_control(sqlite3_file *f, int op, void *arg)
+{
+	return real(f)->pMethods->xFileControl(real(f), op, arg);
+}
+
+static int file_sector(sqlite3_file *f)
+{
+	return real(f)->pMethods->xSectorSize(real(f));
+}
+
+static int file_traits(sqlite3_file *f)
+{
+	return real(f)->pMethods->xDeviceCharacteristics(real(f));
+}
+
+static int shm_map(sqlite3_file *f, int page, int size, int extend, void volatile **out)
+{
+	return real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
+}
+
+static int shm_lock(sqlite3_file *f, int from, int nr, int flags)
+{
+	return real(f)->pMethods->xShmLock(real(f), from, nr, flags);
+}
+
+static void shm_barrier(sqlite3_file *f)
+{
+	real(f)->pMethods->xShmBarrier(real(f));
+}
+
+static int shm_unmap(sqlite3_file *f, int remove)
+{
+	return real(f)->pMethods->xShmUnmap(real(f), remove);
+}
+
+static const sqlite3_io_methods methods = {
+	2, /* no memory maps: what is read through them would not be looked at */
+	file_close, file_read_at, file_write, file_truncate, file_sync, file_size, file_lock, file_unlock, file_reserved,
+	file_control, file_sector, file_traits, shm_map, shm_lock, shm_barrier, shm_unmap, NULL, NULL,
+};
+
+static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file, int flags, int *flags_out)
+{
+	struct file *f = (struct file *)file;
+	(void)vfs;
+	if (!(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
+		return below->xOpen(below, name, file, flags, flags_out);
+	*f = (struct file){ .which = flags & SQLITE_OPEN_WAL ? LOG : MAIN };
+	int rc = below->xOpen(below, name, real(file), flags, flags_out);
+	f->base.pMethods = real(file)->pMethods ? &methods : NULL;
+	return rc;
+}
+
+static void make_vfs(void)
+{
+	below = sqlite3_vfs_find(NULL);
+	ours = *below;
+	ours.zName = RECORD_VFS;
+	ours.pNext = NULL;
+	ours.szOsFile = (int)sizeof(struct file) + below->szOsFile;
+	ours.xOpen = open_file;
+	sqlite3_vfs_register(&ours, 0);
+}
+
+void vfs_register(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	pthread_once(&once, make_vfs);
+}
+
+int vfs_keep_sums(sqlite3 *db)
+{
+	int room = SUMS_TAIL;
+	return sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &room);
+}
+
+void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out)
+{
+	sqlite3_file *file = NULL;
+	*salt_out = 0;
+	*end_out = 0;
+	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || !file || file->pMethods != &methods)
+		return;
+	*salt_out = ((struct file *)file)->salt;
+	*end_out = ((struct file *)file)->end;
+}
+
+int vfs_mend_sums(const char *path, struct err *err)
+{
+	uint8_t page[SUMS_PAGE];
+	struct stat st;
+	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return err_sys(err, "cannot open session file '%s'", path);
+	for (off_t at = 0; at + SUMS_PAGE <= st.st_size; at += SUMS_PAGE) {
+		if (pread(fd, page, sizeof(page), at) != sizeof(page))
+			return err_sys(err, "cannot read session file '%s'", path);
+		if (at == 0 && says(page) != KEPT)
+			return 0;
+		if (sums_hold(page))
+			continue;
+		sums_make(page);
+		if (pwrite(fd, page, sizeof(page), at) != sizeof(page))
+			return err_sys(err, "cannot write session file '%s'", path);
+	}
+	return 0;
+}

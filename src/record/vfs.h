@@ -1,0 +1,23 @@
+/* SQLite's way to the disk with two additions, for whoever writes session files: pages of the main file get their sums
+ * (read/sums.h), and where the newest frame of the write-ahead log ends is known.
+ *
+ * Any thread; a connection opened with the name RECORD_VFS behaves as one without it. */
+#ifndef RECORD_VFS_H
+#define RECORD_VFS_H
+
+#include <sqlite3.h>
+
+#include "base/err.h"
+
+#define RECORD_VFS "sandglass"
+
+/* Before the first open with that name; again does nothing. */
+void vfs_register(void);
+/* A new, still empty database: its pages keep room for sums. */
+int vfs_keep_sums(sqlite3 *db);
+/* The log of a connection in WAL mode: salt of this run, offset behind the newest frame (0 = nothing since it was emptied). */
+void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out);
+/* Gives the pages that lack them their sums: for a file that another program may have written to. */
+NODISCARD int vfs_mend_sums(const char *path, struct err *err);
+
+#endif

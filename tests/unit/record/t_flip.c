@@ -1,0 +1,234 @@
+/* One bit is turned, or the end cut off, anywhere in a session file or in the write-ahead log of a killed one: verify
+ * says so, and where. Some hundreds of places (LONG=1: 10,000 bits, 1,000 ends). */
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "record/read/session.h"
+#include "record_help.h"
+
+static void set_flag(void *self)
+{
+	*(bool *)self = true;
+}
+
+static void add(struct record *r, uint16_t kind, uint64_t action, const char *field, const char *value)
+{
+	json_t *b = json_object();
+	json_put_str(b, field, value);
+	record_append_json(r, kind, 2, 2, 3, action, b);
+}
+
+static void act(struct record *r, struct loop *l, int i)
+{
+	char text[80];
+	struct hash m;
+	struct object_id id;
+	bool done = false;
+	uint64_t a = record_head(r) + 1;
+	add(r, 100, 0, "kind", "exec");
+	add(r, 101, a, "verdict", "allow");
+	add(r, 104, a, "x", "y");
+	int n = snprintf(text, sizeof(text), "line %d of the output, %x, said again and again\n", i, (unsigned)i * 2654435761U);
+	for (int k = 0; k < 30; k++)
+		record_output(r, a, STREAM_OUT, text, (size_t)n);
+	record_output_end(r, a);
+	add(r, 105, a, "end", "ok");
+	record_message(r, text, (size_t)n, &m);
+	struct objects *o = objects_new();
+	objects_add(o, OBJECT_BLOB, text, (size_t)n, &id);
+	struct event ev = { .kind = 210, .action = a, .box = 3, .body = "{}", .len = 2 };
+	record_objects(r, o, &ev);
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+}
+
+/* A session of @nr actions, its event 20 redacted if @end; not ended but left as by a kill if not. Owned. */
+static char *make(const char *name, int nr, bool end)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	bool gone = false;
+	if (!ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), name, NULL, NULL, NULL, &err) == 0, "%s: begun %s", name, err.text))
+		exit(1);
+	char *path = xstrdup(record_path(r));
+	for (int i = 0; i < nr; i++)
+		act(r, l, i);
+	if (end) {
+		ok(record_redact(r, "event", 20, NULL, "ann", "a test", set_flag, &gone, &err) == 0, "redacted");
+		help_wait(l, &gone);
+		ok(record_close(&r, NULL, &err) == 0, "%s: ended %s", name, err.text);
+	} else {
+		record_abandon(&r);
+	}
+	loop_free(l);
+	return path;
+}
+
+/* --- one damage ------------------------------------------------------------------------------------------------------ */
+
+struct told {
+	bool failed, placed;
+	char text[400];
+};
+
+/* Does it say where? */
+static bool names_a_place(const char *text)
+{
+	static const char *const word[] = { "page ", "byte", "event ", "frame ", "is empty" };
+	for (size_t i = 0; i < ARRAY_LEN(word); i++)
+		if (strstr(text, word[i]))
+			return true;
+	return false;
+}
+
+static void on_report(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+{
+	struct told *t = self;
+	if (result != VERIFY_FAIL)
+		return;
+	if (!t->text[0] || (!t->placed && names_a_place(text)))
+		snprintf(t->text, sizeof(t->text), "%s: %s", name, text);
+	t->failed = true;
+	t->placed |= seq || names_a_place(text);
+}
+
+static struct told look(const char *path)
+{
+	struct told t = { 0 };
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	struct verify_totals totals;
+	if (session_open(&s, path, &err) < 0 || verify_session(s, NULL, on_report, &t, &totals, &err) < 0) {
+		t.failed = true;
+		t.placed |= names_a_place(err.text);
+		snprintf(t.text + strlen(t.text), sizeof(t.text) - strlen(t.text), "%s%s", t.text[0] ? "; " : "", err.text);
+	}
+	session_close(&s);
+	return t;
+}
+
+static uint64_t state = 88172645463325252ULL;
+
+static uint64_t any(uint64_t below)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % below;
+}
+
+struct score {
+	unsigned nr, silent, placeless;
+};
+
+static void judge(struct score *s, const struct told *t, const char *what, uint64_t at, unsigned bit)
+{
+	s->nr++;
+	if (t->failed && t->placed)
+		return;
+	s->silent += !t->failed;
+	s->placeless += t->failed;
+	if (s->silent + s->placeless <= 8)
+		printf("#   %s at %" PRIu64 " bit %u: %s\n", what, at, bit, t->failed ? t->text : "nothing is said");
+}
+
+/* Turns one bit of @file, looks at the session at @path, turns it back. */
+static void flip(const char *path, const char *file, uint64_t at, unsigned bit, struct score *s)
+{
+	uint8_t byte = 0;
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+	bool good = pread(fd, &byte, 1, (off_t)at) == 1;
+	byte ^= (uint8_t)(1U << bit);
+	good = good && pwrite(fd, &byte, 1, (off_t)at) == 1;
+	close(fd);
+	struct told t = look(path);
+	judge(s, &t, file, at, bit);
+	byte ^= (uint8_t)(1U << bit);
+	fd = open(file, O_RDWR | O_CLOEXEC);
+	if (!good || pwrite(fd, &byte, 1, (off_t)at) != 1)
+		ok(false, "byte %" PRIu64 " of %s is turned and turned back", at, file);
+	close(fd);
+}
+
+static void cut(const char *path, const char *file, uint64_t at, const struct buf *whole, struct score *s)
+{
+	if (truncate(file, (off_t)at) < 0)
+		ok(false, "%s is cut", file);
+	struct told t = look(path);
+	judge(s, &t, "cut", at, 0);
+	int fd = open(file, O_WRONLY | O_CLOEXEC);
+	if (pwrite(fd, whole->data + at, whole->len - at, (off_t)at) != (ssize_t)(whole->len - at))
+		ok(false, "%s is whole again", file);
+	close(fd);
+}
+
+static void damage(const char *path, const char *file, unsigned flips, unsigned cuts, const char *what)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf whole = BUF_INIT;
+	struct score bits = { 0 }, ends = { 0 };
+	bool read = file_read(file, &whole, 64 << 20, &err) == 0 && whole.len > 0;
+	if (!ok(read, "%s: %zu bytes %s", what, whole.len, err.text))
+		return;
+	for (unsigned i = 0; i < flips; i++)
+		flip(path, file, any(whole.len), (unsigned)any(8), &bits);
+	for (unsigned i = 0; i < cuts; i++)
+		cut(path, file, any(whole.len), &whole, &ends);
+	ok(!bits.silent && !bits.placeless, "%s: %u bits turned: %u not told, %u without a place", what, bits.nr, bits.silent, bits.placeless);
+	ok(!ends.silent && !ends.placeless, "%s: %u times cut off: %u not told, %u without a place", what, ends.nr, ends.silent, ends.placeless);
+}
+
+/* --- what is no damage ------------------------------------------------------------------------------------------------ */
+
+static void whole(const char *path, const char *what, uint64_t redacted)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	if (!ok(session_open(&s, path, &err) == 0, "%s: opens %s", what, err.text))
+		return;
+	struct verify_totals t = help_verify(s, 0, what);
+	is_int((int64_t)t.redacted, (int64_t)redacted, what);
+	session_close(&s);
+}
+
+/* Somebody looks into a killed session with a program that knows nothing of sums: no false alarm, and the next end of the
+ * session covers every byte again. */
+static void test_another_reader(void)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *path = make("looked-at", 12, false), *wal = xasprintf("%s-wal", path);
+	sqlite3 *db;
+	ok(sqlite3_open(path, &db) == SQLITE_OK && sqlite3_exec(db, "SELECT count(*) FROM event", NULL, NULL, NULL) == SQLITE_OK &&
+	   sqlite3_close(db) == SQLITE_OK, "read with another program");
+	ok(access(wal, F_OK) < 0, "which empties the log and takes it away");
+	whole(path, "looked at by another program", 0);
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	ok(loop_new(&l, &err) == 0 && record_resume(&r, l, path, NULL, NULL, &err) == 0, "goes on %s", err.text);
+	act(r, l, 99);
+	ok(record_close(&r, NULL, &err) == 0, "ends %s", err.text);
+	loop_free(l);
+	whole(path, "ended after that", 0);
+	damage(path, path, 40, 5, "ended after that");
+}
+
+int main(void)
+{
+	bool all = getenv("LONG") != NULL;
+	unsigned few = getenv("SANDGLASS_SLOW") ? 20 : 60;
+	help_init();
+	CLEANUP(free_ptr) char *ended = make("ended", 40, true), *killed = make("killed", 12, false);
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", killed);
+	whole(ended, "ended, one event redacted", 1);
+	whole(killed, "killed", 0);
+	damage(ended, ended, all ? 5000 : few * 3, all ? 500 : few, "an ended session");
+	damage(killed, killed, all ? 1500 : few, all ? 100 : few / 3, "a killed session");
+	damage(killed, wal, all ? 3500 : few * 2, all ? 400 : few, "its write-ahead log");
+	whole(ended, "ended, as before", 1);
+	whole(killed, "killed, as before", 0);
+	test_another_reader();
+	return help_done();
+}
