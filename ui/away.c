@@ -1,5 +1,6 @@
 #include "ui/away.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -90,6 +91,52 @@ bool away_edit(const char *before, struct buf *out)
 	return ok && (out->len == 0 || memchr(out->data, 0, out->len) == NULL);
 }
 
+/* --- the tool for differences ------------------------------------------------------------------------------------ */
+
+/* "NAME\nBYTES OF THE OLD CONTENT\n" and both. The name is bytes of a box: what a shell or a tool could take amiss goes. */
+void compare_text(const char *name, const struct buf *old, const struct buf *new_, struct buf *out)
+{
+	for (; *name; name++)
+		buf_putc(out, isalnum((unsigned char)*name) || *name == '.' || *name == '_' ? *name : '_');
+	buf_printf(out, "\n%zu\n", old->len);
+	buf_append(out, buf_cstr(old), old->len);
+	buf_append(out, buf_cstr(new_), new_->len);
+}
+
+static bool put_file(const char *dir, const char *side, const char *name, const char *bytes, size_t len)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/%s-%s", dir, side, name);
+	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0400);
+	return fd >= 0 && fd_write_all(fd, bytes, len, &err) == 0;
+}
+
+bool away_compare(const struct buf *text, const char **why)
+{
+	struct err err = ERR_INIT;
+	char dir[] = "/tmp/sandglass-diff-XXXXXX", *end;
+	const char *p = buf_cstr(text), *size = strchr(p, '\n');
+	size_t old = size ? strtoul(size + 1, &end, 10) : 0;
+	if (run("git config diff.tool || git config merge.tool", NULL, -1, true) != 0) {
+		*why = "git has no diff.tool: git config --global diff.tool vimdiff";
+		return false;
+	}
+	if (!size || !mkdtemp(dir)) {
+		*why = "no folder for the two files can be made in /tmp";
+		return false;
+	}
+	CLEANUP(free_ptr) char *name = xstrndup(p, (size_t)(size - p));
+	const char *bytes = end + 1;
+	bool ok = put_file(dir, "old", name, bytes, old) && put_file(dir, "new", name, bytes + old, text->len - (size_t)(bytes + old - p));
+	CLEANUP(free_ptr) char *script = xasprintf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'", name, name);
+	term_leave();
+	ok = ok && run(script, dir, -1, false) >= 0;
+	term_return();
+	if (dir_remove(dir, &err) < 0 || !ok)
+		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed" : "the tool could not be run";
+	return ok && err.code == ERR_NONE;
+}
+
 /* --- pager -------------------------------------------------------------------------------------------------------- */
 
 static int text_file(const char *text, size_t len)
@@ -125,7 +172,7 @@ void away_plain(const char *text, size_t len)
 	term_leave();
 	bool tty = tcgetattr(STDIN_FILENO, &was) == 0;
 	one = was;
-	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG); /* Ctrl-C is a key like any: it must not end the console */
 	if (tty)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &one);
 	bool ok = fd_write_all(STDOUT_FILENO, text, len, &err) == 0 &&

@@ -11,6 +11,10 @@
 bool away_edit(const char *text, struct buf *out);
 /* @pager NULL: $PAGER, "less -R". False: it could not be run. */
 bool away_page(const char *pager, const char *text, size_t len);
+/* What away_compare takes as one text: the file's name, for the tool's idea of its language, and both contents. */
+void compare_text(const char *name, const struct buf *old, const struct buf *new_, struct buf *out);
+/* Both versions in the user's own diff.tool of git, read only. False with @why: none is set, or it could not be run. */
+bool away_compare(const struct buf *text, const char **why);
 /* Leaves the full screen and prints @text, so that the terminal's own selection copies it whole; until a key. */
 void away_plain(const char *text, size_t len);
 

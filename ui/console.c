@@ -304,7 +304,7 @@ static void away(struct console *c)
 {
 	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
 	enum ui_wish wish = c->ui.wish;
-	const char *s = buf_cstr(&text);
+	const char *s = buf_cstr(&text), *why = "";
 	c->ui.wish = WISH_NONE;
 	c->ui.wish_text = BUF_INIT;
 	c->dirty = true;
@@ -324,6 +324,10 @@ static void away(struct console *c)
 		break;
 	case WISH_PLAIN:
 		away_plain(s, text.len);
+		break;
+	case WISH_COMPARE:
+		if (!away_compare(&text, &why))
+			ui_say(&c->ui, ROLE_ERROR, "%s", why);
 		break;
 	case WISH_SHELL:
 		shell(c, s);

@@ -28,7 +28,7 @@ struct finder;
 struct coach;
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */
-enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL, WISH_HOST };
+enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL, WISH_HOST, WISH_COMPARE };
 
 struct ui {
 	struct source **src; /* borrowed */

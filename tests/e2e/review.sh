@@ -13,6 +13,7 @@ git -C repo commit -qm one
 cat >r.lua <<'L'
 local sg = require "sandglass"
 local box = sg.sandbox { repo = "repo", name = "work" }
+box:exec "test -f a.txt"
 assert(box:run "sed -i 's/^line 5$/line FIVE/; s/^line 30$/line THIRTY/; s/^line 55$/line 55b/' a.txt; echo new >c.txt")
 sg.ask { text = "enough?", choices = { "yes" } }
 L
@@ -59,6 +60,31 @@ is "$(git -C repo show pick:a.txt | sed -n '5p;30p;55p' | tr '\n' ' ')" 'line 5 
 ok $? "a hunk that is not there"
 like "$(cat out)" 'a.txt.* has 3 hunks' "is told"
 is "$(git -C repo branch --list none)" "" "and nothing is made"
+shows 'checks +r runs'
+ok $? "a command that looks like a check is listed"
+keys r
+again() { "$sg" events "$id" --json | grep '"kind":"redo.ended"' | grep -q '"now":true.*"same":true\|"same":true.*"now":true'; }
+wait_for 15 again
+ok $? "r: it runs again in a box of its own, on the files of now"
+wait_for 5 shows 'own box'
+ok $? "and stands there as such"
+git config --global diff.tool fake
+git config --global difftool.fake.cmd "cat \"\$LOCAL\" \"\$REMOTE\" >$t/compared"
+keys g
+keys C-t
+wait_for 10 test -s compared
+is "$(grep -cE '^line (5|FIVE)$' compared)" 2 "Ctrl-t: both versions in the user's own diff.tool"
+keys D
+keys other Enter
+wait_for 5 shows 'not its name'
+ok $? "D wants the name of the box"
+keys D
+keys work Enter
+wait_for 10 shows 'no file has changed'
+ok $? "and takes all of it back"
+keys z
+wait_for 10 shows 'hunk 3'
+ok $? "z undoes that"
 "$sg" stop -S "$id" >/dev/null 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
 "$sg" verify "$id" >/dev/null

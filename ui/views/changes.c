@@ -329,3 +329,9 @@ const char *changes_total(const struct change *c, size_t nr, struct arena *a)
 	const char *sum = changes_sum(c, nr, a);
 	return sum ? arena_printf(a, "%s  since start", sum) : NULL;
 }
+
+bool change_contents(struct source *s, const struct change *c, struct buf *old, struct buf *new_)
+{
+	bool had = !object_is_null(&c->old) && read_blob(s, &c->old, c->old_mode, old);
+	return (!object_is_null(&c->new_) && read_blob(s, &c->new_, c->new_mode, new_)) || had;
+}

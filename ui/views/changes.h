@@ -26,6 +26,9 @@ size_t changes_preview(struct source *s, uint64_t ended, struct change **out);
 /* The lines of one change; out->binary when there are none to show (see note). Texts live in @a. */
 void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out);
 
+/* Old and new content as bytes, empty where there is none; false: the record has neither (hash only, redacted). */
+bool change_contents(struct source *s, const struct change *c, struct buf *old, struct buf *new_);
+
 const char *change_counts(const struct change *c, struct arena *a); /* "+31 -9" */
 int change_put_counts(struct area a, int row, int col, const struct change *c, struct arena *arena);
 const char *changes_total(const struct change *c, size_t nr, struct arena *a); /* "3 files +41 -9 since start" */

@@ -1,5 +1,6 @@
 /* What is pressed in the review screen: words about a part, and what becomes of all of them. */
 #include "ui/views/review_inner.h"
+#include "ui/away.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -155,6 +156,49 @@ static json_t *taken_opts(struct review *v)
 	return opts;
 }
 
+/* --- another tool, nothing of it ------------------------------------------------------------------------------- */
+
+static void difftool(struct review *v, struct ui *ui)
+{
+	struct source *s = ui_source(ui, v->source);
+	const struct change *c = &v->change[v->part[v->at].file];
+	CLEANUP(buf_release) struct buf old = BUF_INIT, now = BUF_INIT;
+	if (!s || !change_contents(s, c, &old, &now)) {
+		ui_say(ui, ROLE_DIM, "no contents of this file are in the record: nothing to compare");
+		return;
+	}
+	const char *name = strrchr(c->path, '/');
+	buf_reset(&ui->wish_text);
+	compare_text(name ? name + 1 : c->path, &old, &now, &ui->wish_text);
+	ui->wish = WISH_COMPARE;
+}
+
+static void discarded(struct ui *ui, const char *text)
+{
+	struct review *v = on_top(ui);
+	char id[32];
+	if (!v || !text || !*text || !v->box)
+		return;
+	if (strcmp(text, v->box) != 0) {
+		ui_say(ui, ROLE_WARN, "that is not its name: nothing was discarded");
+		return;
+	}
+	json_t *opts = json_object();
+	json_put_str(opts, "box", v->box);
+	snprintf(id, sizeof(id), "%" PRIu64, v->box_id);
+	if (ui_send(ui, v->source, (const char *[]){ "rollback", id, NULL }, opts))
+		ui_say(ui, ROLE_WARN, "the files of %s go back to what they were at its start; z undoes that", v->box);
+}
+
+static void discard(struct review *v, struct ui *ui)
+{
+	const struct subject on = about(v);
+	if (!ui_may_act(ui, v->source))
+		ui_say(ui, ROLE_WARN, "this is a record: nothing can be changed in it");
+	else
+		ui_ask(ui, arena_printf(v->arena, "discard all changes of %s, taken or left; type its name: ", v->box), &on, discarded);
+}
+
 static void patch_named(struct ui *ui, const char *name)
 {
 	struct review *v = on_top(ui);
@@ -243,6 +287,10 @@ static bool of_part(struct review *v, struct ui *ui, uint32_t key)
 		ui_ask(ui, "comment, for the agent and the record: ", &on, said);
 	else if (key == 'e')
 		edit(v, ui);
+	else if (key == K_CTRL('t'))
+		difftool(v, ui);
+	else if (key == 'D' && v->box)
+		discard(v, ui);
 	else
 		return false;
 	return true;
@@ -263,6 +311,8 @@ bool review_key(void *self, struct ui *ui, uint32_t key)
 		v->no_blanks = !v->no_blanks;
 	else if (key == 'z')
 		ui_send(ui, v->source, undo, NULL);
+	else if (key == 'r')
+		review_check_again(v, ui);
 	else if (key == 'n' && v->waits)
 		ui_ask(ui, "refuse the merge; why, for the agent: ", &on, refused);
 	else if (key == 'a')

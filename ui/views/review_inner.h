@@ -1,5 +1,5 @@
 /* Between the files of the review screen: its state (view_review.c), what it draws (review_paint.c), what is decided in it
- * (review_decide.c). */
+ * (review_decide.c), what has been run to check the result (review_checks.c). */
 #ifndef UI_REVIEW_INNER_H
 #define UI_REVIEW_INNER_H
 
@@ -9,7 +9,7 @@
 #include "ui/views/pane.h"
 #include "ui/views/parts.h"
 
-enum { REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60 };
+enum { REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
 
 struct own_word { /* outlives a recalc: what was seen here, and pressed but is not in the record yet */
 	struct object_id of; /* the new content, or the old one of what was removed */
@@ -17,6 +17,16 @@ struct own_word { /* outlives a recalc: what was seen here, and pressed but is n
 	bool seen;
 	enum part_choice choice;
 	uint64_t at; /* what was pressed counts over words up to this seq; 0 nothing was */
+};
+
+/* A command that ran in the box and looks like a check of it (test, lint, build, ..), the newest run of each. */
+struct review_check {
+	uint64_t action;     /* that ran, in the box or again in a box of its own */
+	uint64_t of;         /* what a second run repeats: the newest run in the box */
+	const char *cmd;
+	const char *outcome; /* "exit 0" */
+	bool ok, runs, own;  /* own: in a box of its own, on the files of then */
+	bool old;            /* something has changed since */
 };
 
 struct review {
@@ -37,6 +47,9 @@ struct review {
 	size_t nr_parts, take, leave, unseen, open;
 	uint64_t waits;      /* a script's merge that waits for the review; 0 none */
 	const char *wanted, *intent; /* what it wants, its hash */
+	const char *into;    /* the folder on the host that it came from; NULL none */
+	struct review_check check[REVIEW_CHECKS];
+	size_t nr_checks;
 	struct text text;
 	struct text_diff side_lines;
 	size_t text_top;
@@ -48,6 +61,8 @@ struct own_word *review_own(struct review *v, const struct part *p);
 enum part_choice review_choice(struct review *v, const struct part *p);
 /* "[x]" taken, "[ ]" left, "[?]" nobody has decided; files with hunks: "[-]" mixed. */
 const char *review_mark(struct review *v, size_t i);
+void review_checks(struct review *v, struct source *s); /* fills check[] */
+void review_check_again(struct review *v, struct ui *ui); /* asks which; it runs in a box of its own */
 void review_side(struct review *v); /* old and new beside each other, as rows of v->text */
 void review_paint(const void *self, const struct ui *ui, struct area a);
 bool review_key(void *self, struct ui *ui, uint32_t key);

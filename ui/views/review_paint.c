@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/text/sanitize.h"
+#include "ui/views/row.h"
 
 static const char *mark_of(enum part_choice c)
 {
@@ -88,16 +89,50 @@ static void paint_flags(struct review *v, struct area a)
 		put(a, 1, 1, ROLE_DIM, "no link, CI, hook, policy, lock");
 }
 
+static const char *check_word(const struct review_check *c)
+{
+	return c->runs ? ">" : c->old ? "--" : c->ok ? "ok" : "x";
+}
+
+static enum role check_role(const struct review_check *c)
+{
+	return c->runs ? ROLE_RUN : c->old ? ROLE_DIM : c->ok ? ROLE_OK : ROLE_FAILED;
+}
+
+static const char *check_says(const struct review *v, const struct review_check *c)
+{
+	return arena_printf(v->arena, "%s%s", c->outcome, c->runs ? "" : c->old ? ", older" : c->own ? ", own box" : "");
+}
+
+/* Below that: what was run to check it. */
+static void paint_checks(struct review *v, struct area a)
+{
+	int col = put(a, 0, 1, ROLE_TITLE, "checks") + 2;
+	put(a, 0, col, ROLE_DIM, "r runs one again");
+	for (size_t i = 0; i < v->nr_checks && (int)i + 1 < a.rows; i++) {
+		const struct review_check *c = &v->check[i];
+		const char *says = check_says(v, c);
+		int n = text_cells(says, a.g->ascii), row = (int)i + 1;
+		put(a, row, 1, check_role(c), check_word(c));
+		put_bytes(a, row, 4, a.cols - n - 6, c->old ? ROLE_DIM : ROLE_TEXT, c->cmd, strcspn(c->cmd, "\n"), 0);
+		put_right(a, row, 0, a.cols - 1, check_role(c), says);
+	}
+}
+
 static void paint_left(struct review *v, struct area a)
 {
-	int flags = 0;
+	int flags = 0, checks = v->nr_checks ? (int)v->nr_checks + 2 : 0;
 	for (size_t i = 0; i < v->nr; i++)
 		flags += v->flag[i] != NULL;
 	flags = (flags > 6 ? 6 : flags ? flags : 1) + 1;
-	bool room = v->nr_parts > 0 && a.rows > flags + 6;
-	paint_parts(v, area_sub(a, 0, 0, a.rows - (room ? flags + 1 : 0), a.cols));
-	if (room)
-		paint_flags(v, area_sub(a, a.rows - flags, 0, flags, a.cols));
+	bool room = v->nr_parts > 0 && a.rows > flags + checks + 6;
+	int list = a.rows - (room ? flags + checks + 1 : 0);
+	paint_parts(v, area_sub(a, 0, 0, list, a.cols));
+	if (!room)
+		return;
+	paint_flags(v, area_sub(a, list + 1, 0, flags, a.cols));
+	if (checks)
+		paint_checks(v, area_sub(a, a.rows - checks + 1, 0, checks - 1, a.cols));
 }
 
 static void paint_head(struct review *v, struct area a)
@@ -130,20 +165,23 @@ static void paint_head(struct review *v, struct area a)
 static void paint_foot(struct review *v, struct area a)
 {
 	bool wide = a.cols >= REVIEW_WIDE;
+	const struct review_check *c = !wide && v->nr_checks ? &v->check[0] : NULL;
 	put_rule(a, a.rows - 2, v->waits ? "a script waits for this" : "merge back", v->waits ? ROLE_HELD : ROLE_TITLE,
-		 v->waits ? arena_printf(v->arena, "%s", v->wanted) : NULL);
+		 v->waits ? arena_printf(v->arena, "%s", v->wanted) :
+		 c ? arena_printf(v->arena, "%s %.30s: %s", check_word(c), one_line(c->cmd, v->arena), check_says(v, c)) : NULL);
 	put(a, a.rows - 1, 1, ROLE_DIM,
-	    v->waits && wide ? "Space take, leave  t take  x leave  M comment  e edit  = beside  W blanks  J K scroll  a let it merge..  n refuse.." :
-	    v->waits ? "Space t x  M comment  e edit  = beside  W blanks  a let it merge..  n refuse.." :
-	    wide ? "Space take, leave  t take  x leave  M comment  e edit  = beside  W blanks  J K scroll  a accept..  z undo last" :
-		   "Space t x  M comment  e edit  = beside  W blanks  J K  a accept..  z undo");
+	    v->waits && wide ? "Space t x take, leave  M comment  e edit  = beside  W blanks  J K  ^T tool  r check  a let it merge..  n refuse..  D.." :
+	    v->waits ? "Space t x M comment e edit = W ^T tool r check a let it merge.. n refuse.. D.." :
+	    wide ? "Space t x take, leave  M comment  e edit  = beside  W blanks  J K  ^T tool  r check  a accept..  z undo  D discard.." :
+		   "Space t x M comment e edit = W ^T tool r check a accept.. z undo D discard..");
 }
 
 void review_paint(const void *self, const struct ui *ui, struct area a)
 {
 	struct review *v = (struct review *)(uintptr_t)self; /* words that are looked up may be added */
 	(void)ui;
-	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", &(struct piece){ ROLE_NAME, v->box ? v->box : "" }, 1);
+	const char *where = !v->box ? "" : v->into && a.cols >= REVIEW_WIDE ? arena_printf(v->arena, "%s -> %s", v->box, v->into) : v->box;
+	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", &(struct piece){ ROLE_NAME, where }, 1);
 	put_rule(a, 1, NULL, ROLE_RULE,
 		 v->nr ? arena_printf(v->arena, "%s  %zu take  %zu leave  %zu not seen", changes_sum(v->change, v->nr, v->arena),
 				      v->take, v->leave, v->unseen) : NULL);

@@ -177,7 +177,13 @@ static void gather_end(struct redo_view *v, struct source *s)
 		return;
 	}
 	bool same = json_flag(o, "same", false);
-	set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
+	int64_t code = json_int(json_object_get(json_object_get(o, "status"), "now"), "code", -1);
+	if (json_flag(o, "now", false)) {
+		set_state(v, code == 0 ? ROLE_OK : ROLE_FAILED, code == 0 ? "passes" : "FAILS");
+		text_puts(&v->sum, ROLE_DIM, "on the files as they are, not as they were then: output and files are not compared");
+	} else {
+		set_state(v, same ? ROLE_OK : ROLE_WARN, same ? "the same" : "DIFFERS");
+	}
 	redone_lines(o, &lines);
 	for (const char *l = buf_cstr(&lines), *nl; (nl = strchr(l, '\n')); l = nl + 1)
 		sum_line(&v->sum, l, (size_t)(nl - l));
@@ -198,7 +204,8 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 	} else {
 		set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
 		text_puts(&v->sum, ROLE_DIM,
-			  v->there ? "a box of its own is made, with the files of then" : "r runs it again, in a box of its own");
+			  v->there ? json_flag(started, "now", false) ? "a box of its own is made, with the files of now" :
+								       "a box of its own is made, with the files of then" : "r runs it again, in a box of its own");
 	}
 	redone_lacks(started, &lacks);
 	if (lacks.len)
@@ -256,7 +263,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	gather_sum(v, s, started);
 	v->rows = rows - 3 - sum_rows(v, rows);
 	v->what = what_runs(v);
-	find_difference(v);
+	if (!json_flag(started, "now", false))
+		find_difference(v);
 	place_texts(v);
 }
 

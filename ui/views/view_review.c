@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text/sanitize.h"
+
 static void open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct review *v = self;
@@ -42,12 +44,25 @@ enum part_choice review_choice(struct review *v, const struct part *p)
 	return w->at && p->said <= w->at ? w->choice : p->choice;
 }
 
+/* A second run's box: nobody works in it. */
+static bool of_redo(const struct model *m, uint64_t box)
+{
+	for (size_t i = 0; i < m->nr_redos; i++) {
+		const struct model_action *again = m->redo[i].again ? model_action(m, m->redo[i].again) : NULL;
+		if (again && again->box == box)
+			return true;
+	}
+	return false;
+}
+
 static uint64_t box_of(const struct review *v, const struct model *m)
 {
 	const struct model_action *act = model_action(m, v->action);
 	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
 	uint64_t box = act && act->box ? act->box : a && a->box ? a->box : 0;
-	return box || m->nr_boxes == 0 ? box : m->box[m->nr_boxes - 1].id;
+	for (size_t i = m->nr_boxes; !box && i > 0; i--)
+		box = of_redo(m, m->box[i - 1].id) ? 0 : m->box[i - 1].id;
+	return box;
 }
 
 static void count(struct review *v)
@@ -83,6 +98,21 @@ static void find_waiting(struct review *v, struct source *s)
 		CLEANUP(json_release) json_t *held = act->held ? source_body(s, act->held) : NULL;
 		v->intent = arena_strdup(v->arena, json_str(held, "intent", json_str(body, "intent", "")));
 	}
+}
+
+/* Where it came from and goes back to. */
+static void find_into(struct review *v, struct source *s)
+{
+	CLEANUP(json_release) json_t *open = source_body(s, v->box_id);
+	CLEANUP(buf_release) struct buf dir = BUF_INIT, clean = BUF_INIT;
+	const json_t *repos = json_object_get(open, "repos");
+	v->into = NULL;
+	if (!json_get_bytes(json_object_get(json_array_get(repos, 0), "dir"), &dir))
+		return;
+	sanitize_line(buf_cstr(&dir), dir.len, 0, &clean);
+	if (json_array_size(repos) > 1)
+		buf_printf(&clean, " and %zu more", json_array_size(repos) - 1);
+	v->into = arena_strdup(v->arena, buf_cstr(&clean));
 }
 
 /* Only blanks differ: the new line stands as it was. */
@@ -187,6 +217,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->arena = ar;
 	v->nr = v->nr_parts = 0;
 	v->rows = rows - 5 - (cols < REVIEW_WIDE);
+	v->nr_checks = 0;
+	v->into = NULL;
 	v->box = NULL;
 	v->box_id = 0;
 	text_init(&v->text, ar, cols >= REVIEW_WIDE ? cols - REVIEW_LEFT - 1 : cols - 1, 3, ui->grid.ascii);
@@ -201,6 +233,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	for (size_t i = 0; i < v->nr; i++)
 		v->flag[i] = change_flag(s, &v->change[i]);
 	find_waiting(v, s);
+	find_into(v, s);
+	review_checks(v, s);
 	if (v->at >= v->nr_parts)
 		v->at = v->nr_parts ? v->nr_parts - 1 : 0;
 	if (v->nr_parts == 0) {

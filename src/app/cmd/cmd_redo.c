@@ -91,6 +91,8 @@ static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64
 		json_put_flag(opts, "end", true);
 	if (cmd_has(ctx, "keep"))
 		json_put_flag(opts, "keep", true);
+	if (cmd_has(ctx, "now"))
+		json_put_flag(opts, "now", true);
 	told_begin(&told, path);
 	int rc = control_client_call(c, words, opts, -1, reply, err);
 	on_head(&told, 0);

@@ -166,6 +166,8 @@ static int session_opts(struct cmd_ctx *ctx, const char *script, json_t *o, stru
 		return err_set(err, ERR_NOENT, "'%s' is missing from this build", script);
 	if (accept && strcmp(accept, "reduced") != 0)
 		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
+	if (run_backend_known(cmd_opt(ctx, "backend"), err) < 0)
+		return -1;
 	json_t *roots = json_array();
 	const char *root;
 	for (size_t i = 0; (root = command_opt_nth(ctx->line, "root", i)); i++)

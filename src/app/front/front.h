@@ -36,5 +36,7 @@ NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
 NODISCARD int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err);
 /* What options (those of them that the command has) and configuration say for any session, into the supervisor's options. */
 NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* A driver that is not there is told before anything starts: ERR_USAGE with what there is. @name NULL: the default. */
+NODISCARD int run_backend_known(const char *name, struct err *err);
 
 #endif

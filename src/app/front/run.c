@@ -77,8 +77,7 @@ static json_t *parse_budget(const char *text, struct err *err)
 	return o;
 }
 
-/* A driver that is not there is told before anything starts. */
-static int check_backend(const char *name, struct err *err)
+int run_backend_known(const char *name, struct err *err)
 {
 	const char *names[64] = { NULL };
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
@@ -259,7 +258,7 @@ static int common_opts(struct cmd_ctx *ctx, json_t *o, struct err *err)
 	json_put(o, "roots", opt_list(ctx, "root"));
 	if (tool_roots_remember(ctx, json_object_get(o, "roots"), err) < 0 || configured(ctx, o, err) < 0)
 		return -1;
-	if (check_backend(json_str(o, "backend", NULL), err) < 0)
+	if (run_backend_known(json_str(o, "backend", NULL), err) < 0)
 		return -1;
 	const json_t *policy = json_object_get(o, "policy");
 	for (size_t i = 0; i < json_array_size(policy); i++)

@@ -69,6 +69,8 @@ static void finish(struct redo *r)
 	json_put(r->result, "origin", origin_json(r));
 	json_put_str(r->result, "end", action_end_name(r->end));
 	json_put_flag(r->result, "kept", r->keep);
+	if (r->now)
+		json_put_flag(r->result, "now", true);
 	if (r->missing)
 		json_put_flag(r->result, "files_missing", true);
 	if (r->err.code != ERR_NONE) {
@@ -277,11 +279,11 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 {
 	struct super *s = rq->s;
 	struct redo *r = NEW(struct redo);
-	*r = (struct redo){ .s = s, .ticket = rq->ticket, .cause = rq->cause, .who = json_incref(rq->who), .keep = w->keep,
+	*r = (struct redo){ .s = s, .ticket = rq->ticket, .cause = rq->cause, .who = json_incref(rq->who), .keep = w->keep, .now = w->now,
 			    .end_session = w->end };
 	r->next = s->redo;
 	s->redo = r;
-	if (origin_read(&r->o, w->from ? w->from : record_path(s->record), w->action, err) < 0) {
+	if (origin_read(&r->o, w->from ? w->from : record_path(s->record), w->action, w->now, err) < 0) {
 		redo_free(r);
 		return -1;
 	}
@@ -290,6 +292,8 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 	json_put(body, "cmd", json_incref(json_object_get(r->o.requested, "cmd")));
 	json_put(body, "argv", json_incref(json_object_get(r->o.requested, "argv")));
 	json_put(body, "lacks", lacks(r));
+	if (r->now)
+		json_put_flag(body, "now", true);
 	json_put(body, "who", json_incref(rq->who));
 	r->seq = record_append_json(s->record, EV_REDO_STARTED, rq->cause, 0, 0, 0, body);
 	record_barrier(s->record, r->seq, begin, r);

@@ -25,7 +25,8 @@ struct origin {
 	bool shared;      /* what changed may come from others, too */
 };
 
-NODISCARD int origin_read(struct origin *o, const char *path, uint64_t action, struct err *err);
+/* @now: "before" are the newest snapshots of all. */
+NODISCARD int origin_read(struct origin *o, const char *path, uint64_t action, bool now, struct err *err);
 void origin_release(struct origin *o);
 /* Worker: the state of @repo at snapshot @seq. */
 NODISCARD int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err);
@@ -38,7 +39,7 @@ struct redo {
 	uint64_t ticket, cause, box, seq, action;
 	uint64_t before; /* newest event when the run began */
 	json_t *who;
-	bool keep, end_session, missing;
+	bool keep, end_session, missing, now;
 	enum action_end end;
 	json_t *body; /* of the new action.ended */
 	json_t *result;

@@ -93,7 +93,7 @@ static int read_action(struct origin *o, uint64_t *began, struct err *err)
 	return rc;
 }
 
-int origin_read(struct origin *o, const char *path, uint64_t action, struct err *err)
+int origin_read(struct origin *o, const char *path, uint64_t action, bool now, struct err *err)
 {
 	struct event ev;
 	uint64_t began = 0;
@@ -111,7 +111,7 @@ int origin_read(struct origin *o, const char *path, uint64_t action, struct err 
 		return err_set(err, ERR_UNSUPPORTED, "#%" PRIu64 " did not run itself, it was promoted from a preview", action);
 	if (body_of(o->read, o->box, &ev, &o->open, err) < 0)
 		return -1;
-	return read_box(o, began, err);
+	return read_box(o, now ? UINT64_MAX : began, err);
 }
 
 void origin_release(struct origin *o)

@@ -506,7 +506,7 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct redo_want w = { .from = command_opt(a->line, "from"), .keep = command_has(a->line, "keep"),
-			       .end = command_has(a->line, "end") };
+			       .end = command_has(a->line, "end"), .now = command_has(a->line, "now") };
 	(void)out;
 	if (asked_id(asked_word(a, 0), &w.action, err) < 0)
 		return -1;
