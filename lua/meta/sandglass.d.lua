@@ -2,7 +2,7 @@
 
 ---What can go wrong in the world: calls return `nil, err`. tostring(err) is one line; err.code is what programs test.
 ---@class sg.Error
----@field code "exit"|"timeout"|"denied"|"cancelled"|"budget"|"limit"|"net"|"model"|"backend"|"io"|"diverged"|"interrupted"|"script"
+---@field code "exit"|"timeout"|"denied"|"cancelled"|"budget"|"limit"|"net"|"model"|"backend"|"io"|"diverged"|"interrupted"|"lost"|"script"
 ---@field msg string
 ---@field why string?      # the person's or the rule's text
 ---@field rule string?     # name of the rule that denied
@@ -77,6 +77,7 @@ local sg = {}
 ---@field expose string[]?  # masked paths that the box shall see
 ---@field accept string?    # "reduced": go on with less isolation than asked for
 ---@field options table?    # of the backend
+---@field on_lost string?   # "restore": when the box dies, the call fails with code "lost" and the handle goes on in another box with the files of the last snapshot; else "error"
 
 ---Opens a box; raises when that fails.
 ---@async
@@ -101,6 +102,16 @@ local Box = {}
 ---@return sg.Error? err
 ---@nodiscard
 function Box:exec(cmd, o) end
+
+---Runs several commands one after another as one action: one question, one way to the box and back, one snapshot. Each
+---runs in a shell of its own; `stop = true` ends it at the first that fails.
+---@async
+---@param list string[]
+---@param o? sg.ExecOpts
+---@return sg.Result[]? results   # of those that ran; `event` is that of the whole
+---@return sg.Error? err
+---@nodiscard
+function Box:batch(list, o) end
 
 ---As exec, but a non-zero exit is an error with code "exit".
 ---@async

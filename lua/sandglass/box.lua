@@ -9,6 +9,35 @@ local M = {}
 local Box, Proc, Shell = {}, {}, {}
 local box_mt, proc_mt, shell_mt
 
+-- A box that dies ------------------------------------------------------------------------------------------------
+
+local DIED = { interrupted = true, io = true, backend = true }
+
+-- With on_lost = "restore" another box takes the place of one that has died; what was under way in it fails all the same,
+-- with code "lost", and says what is there now.
+local function restored(self, id, err)
+  local s = self.state
+  while s.restoring do call("sleep", { us = 20000 }) end
+  if self.id ~= id then return s.lost end
+  s.restoring = true
+  local v, why = call("box.restore", { box = id })
+  s.restoring = false
+  if not v then err.why = "it could not be opened again: " .. tostring(why) end
+  if not v or not v.box then return err end
+  s.lost = rt.err { code = "lost", event = err.event, cause = err, why = err.why,
+    msg = ("box '%s' has died while this was under way; it goes on in box '%s', with the files of the last snapshot: what was not "
+      .. "in it must be done again, processes have ended"):format(self.name, v.name) }
+  self.id, self.name = v.box, v.name
+  return s.lost
+end
+
+-- call() for an operation of the box.
+local function ask(self, op, args, on_chunk)
+  local v, err = call(op, args, on_chunk)
+  if v or self.state.on_lost ~= "restore" or not DIED[err.code] then return v, err end
+  return nil, restored(self, args.box or self.id, err)
+end
+
 -- Commands -------------------------------------------------------------------------------------------------------
 
 local EXEC = {
@@ -87,20 +116,60 @@ local function result(v)
 end
 
 -- An operation of a box whose process died under it: the box was put back, so it may be asked for once more.
-local function again_if_interrupted(op, args, on_chunk, o)
-  local v, err = call(op, args, on_chunk)
+local function again_if_interrupted(self, op, args, on_chunk, o)
+  local v, err = ask(self, op, args, on_chunk)
   if v or err.code ~= "interrupted" or not err.retry or o.on_interrupted == "error" then return v, err end
   args.retry_of = err.event
-  return call(op, args, on_chunk)
+  return ask(self, op, args, on_chunk)
 end
 
 function Box:exec(cmd, o)
   check.self(box_mt, self, "box", "exec")
   o = check.options("exec", o, EXEC)
   local args = command("exec", cmd, o, { box = self.id })
-  local v, err = again_if_interrupted("box.exec", args, args.stream and whole_characters(o.on_out), o)
+  local v, err = again_if_interrupted(self, "box.exec", args, args.stream and whole_characters(o.on_out), o)
   if not v then return nil, err end
   return result(v)
+end
+
+local SHOWN = 32768 -- of each end of an output
+
+-- Bytes from..to of an output of which `text` holds all, or both ends.
+local function part(text, total, from, to)
+  if #text >= total and total <= 2 * SHOWN then return text:sub(from + 1, to), false end
+  local head = text:sub(from + 1, math.min(to, SHOWN))
+  local first = total - SHOWN   -- of the tail
+  local tail = to > first and text:sub(#text - SHOWN + 1 + math.max(from - first, 0), #text - (total - to)) or ""
+  return head .. tail, #head + #tail < to - from
+end
+
+-- Commands (texts for sh) one after another in one go: one action, one way there and back. A list of results, one for each
+-- that ran; o.stop: the first that fails is the last. A batch that a person edited has one result.
+function Box:batch(list, o)
+  check.self(box_mt, self, "box", "batch")
+  check.arg("batch", "the commands", list, "table")
+  if #list == 0 then fail "batch: no commands" end
+  for i, cmd in ipairs(list) do
+    if type(cmd) ~= "string" or cmd == "" then fail("batch: command %d is a %s, a text for sh is wanted", i, check.type_of(cmd)) end
+  end
+  local spec = { stop = "boolean" }
+  for k, v in pairs(EXEC) do spec[k] = v end
+  o = check.options("batch", o, spec)
+  local args = command("batch", "true", o, { box = self.id, stop = o.stop })
+  args.cmd, args.batch = nil, setmetatable(table.move(list, 1, #list, 1, {}), rt.core.array_mt)
+  local v, err = again_if_interrupted(self, "box.exec", args, args.stream and whole_characters(o.on_out), o)
+  if not v then return nil, err end
+  if not v.batch then return { result(v) } end
+  local results = {}
+  for i, p in ipairs(v.batch) do
+    local r = { code = p.code, ok = p.code == 0, event = v.event, ms = v.ms, out_bytes = p.out[2] - p.out[1] }
+    local cut
+    r.out, cut = part(v.out or "", v.out_bytes, p.out[1], p.out[2])
+    r.err, r.cut = part(v.err or "", v.err_bytes, p.err[1], p.err[2])
+    r.cut = r.cut or cut
+    results[i] = r
+  end
+  return results
 end
 
 local function shown(cmd)
@@ -125,7 +194,7 @@ end
 function Box:spawn(cmd, o)
   check.self(box_mt, self, "box", "spawn")
   o = check.options("spawn", o, EXEC)
-  local v, err = call("box.spawn", command("spawn", cmd, o, { box = self.id }))
+  local v, err = ask(self, "box.spawn", command("spawn", cmd, o, { box = self.id }))
   if not v then return nil, err end
   return check.new(proc_mt, { id = v.proc, event = v.event, box = self, buffer = { out = "", err = "" } })
 end
@@ -133,7 +202,7 @@ end
 function Box:shell(o)
   check.self(box_mt, self, "box", "shell")
   o = check.options("shell", o, { cwd = "string", env = "table" })
-  local v, err = call("shell.open", { box = self.id, cwd = o.cwd, env = o.env })
+  local v, err = ask(self, "shell.open", { box = self.id, cwd = o.cwd, env = o.env })
   if not v then return nil, err end
   return check.new(shell_mt, { id = v.shell, box = self })
 end
@@ -196,7 +265,7 @@ end
 
 function Proc:wait()
   check.self(proc_mt, self, "proc", "wait")
-  local v, err = call("proc.wait", { proc = self.id })
+  local v, err = ask(self.box, "proc.wait", { proc = self.id })
   if not v then return nil, err end
   return result(v)
 end
@@ -212,7 +281,7 @@ function Shell:run(cmd, o)
   check.self(shell_mt, self, "shell", "run")
   check.arg("run", "command", cmd, "string")
   o = check.options("run", o, { timeout = "time", on_out = "function" })
-  local v, err = call("shell.run", {
+  local v, err = ask(self.box, "shell.run", {
     shell = self.id, cmd = cmd, timeout_us = check.us(o.timeout), stream = o.on_out ~= nil or nil,
   }, o.on_out and whole_characters(o.on_out))
   if not v then return nil, err end
@@ -240,14 +309,14 @@ end
 function Box:read(path, o)
   check.self(box_mt, self, "box", "read")
   o = check.options("read", o, { from = "integer", len = "integer" })
-  local v, err = call("box.read", { box = self.id, path = path_arg("read", path), off = o.from, len = o.len })
+  local v, err = ask(self, "box.read", { box = self.id, path = path_arg("read", path), off = o.from, len = o.len })
   if not v then return nil, err end
   return v.data or ""
 end
 
 -- The event's number, or nil and the error.
-local function event_of(op, args)
-  local v, err = call(op, args)
+local function event_of(self, op, args)
+  local v, err = ask(self, op, args)
   if not v then return nil, err end
   return v.event or 0
 end
@@ -255,7 +324,7 @@ end
 function Box:write(path, data)
   check.self(box_mt, self, "box", "write")
   check.arg("write", "data", data, "string")
-  return event_of("box.write", { box = self.id, path = path_arg("write", path), data = data })
+  return event_of(self, "box.write", { box = self.id, path = path_arg("write", path), data = data })
 end
 
 function Box:edit(path, old, new, o)
@@ -264,25 +333,25 @@ function Box:edit(path, old, new, o)
   check.arg("edit", "new text", new, "string")
   o = check.options("edit", o, { all = "boolean" })
   if old == "" then fail "edit: the old text is empty" end
-  return event_of("box.edit", { box = self.id, path = path_arg("edit", path), old = old, new = new, all = o.all })
+  return event_of(self, "box.edit", { box = self.id, path = path_arg("edit", path), old = old, new = new, all = o.all })
 end
 
 function Box:glob(pattern)
   check.self(box_mt, self, "box", "glob")
   check.arg("glob", "pattern", pattern, "string")
-  local v, err = call("box.glob", { box = self.id, pattern = pattern })
+  local v, err = ask(self, "box.glob", { box = self.id, pattern = pattern })
   if not v then return nil, err end
   return v.paths or {}
 end
 
 function Box:put(host, path)
   check.self(box_mt, self, "box", "put")
-  return event_of("box.put", { box = self.id, host = path_arg("put", host), path = path_arg("put", path) })
+  return event_of(self, "box.put", { box = self.id, host = path_arg("put", host), path = path_arg("put", path) })
 end
 
 function Box:get(path, host)
   check.self(box_mt, self, "box", "get")
-  return event_of("box.get", { box = self.id, path = path_arg("get", path), host = path_arg("get", host) })
+  return event_of(self, "box.get", { box = self.id, path = path_arg("get", path), host = path_arg("get", host) })
 end
 
 -- Versions -------------------------------------------------------------------------------------------------------
@@ -306,7 +375,7 @@ end
 function Box:rollback(to)
   check.self(box_mt, self, "box", "rollback")
   if to == nil then fail "rollback: to what? (a snapshot, a label or the number of an event)" end
-  return event_of("box.rollback", { box = self.id, to = version("rollback", to) })
+  return event_of(self, "box.rollback", { box = self.id, to = version("rollback", to) })
 end
 
 function Box:fork(o)
@@ -314,7 +383,7 @@ function Box:fork(o)
   o = check.options("fork", o, { name = "string", at = "any" })
   local v, err = call("box.fork", { box = self.id, name = o.name, at = version("fork", o.at) })
   if not v then return nil, err end
-  return M.handle(v)
+  return M.handle(v, self.state.on_lost)
 end
 
 local Diff = {}
@@ -396,10 +465,10 @@ proc_mt = check.class("sg.Proc", "proc", Proc)
 shell_mt = check.class("sg.Shell", "shell", Shell)
 M.box_mt = box_mt
 
-function M.handle(v)
+function M.handle(v, on_lost)
   return check.new(box_mt, {
     id = v.box, name = v.name or ("b" .. v.box), backend = v.backend, profile = v.profile, caps = v.caps or {},
-    workspace = v.workspace or "/workspace", state = { project = v.project },
+    workspace = v.workspace or "/workspace", state = { project = v.project, on_lost = on_lost },
   })
 end
 
@@ -407,7 +476,7 @@ local SANDBOX = {
   name = "string", backend = "string", image = "string|table", build = "string|table", repo = "string|table", repos = "table", copy = "boolean",
   net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
   expose = "list", roots = "list",
-  accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list",
+  accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list", on_lost = "string",
 }
 -- What one backend alone understands; it travels in the options.
 local OWN = {
@@ -471,6 +540,9 @@ function M.sandbox(o)
   local options = own_options(o or {}, backend)
   o = o or {}
   if o.backend then known_backend(o.backend) end
+  if o.on_lost and o.on_lost ~= "error" and o.on_lost ~= "restore" then
+    fail("sandbox: on_lost is \"error\" or \"restore\", not \"%s\"", o.on_lost)
+  end
   if type(o.net) == "string" and o.net ~= "none" then
     fail("sandbox: net is \"none\" or a list of \"host:port\", not \"%s\"", o.net)
   end
@@ -495,7 +567,7 @@ function M.sandbox(o)
     options = options, roots = o.roots, trace = watching(o),
   })
   if not v then error(err, 0) end
-  return M.handle(v)
+  return M.handle(v, o.on_lost)
 end
 
 return M

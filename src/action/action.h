@@ -124,6 +124,12 @@ const struct hash *action_intent(const struct action *a);
 
 /* From the effector, while RUNNING. Raw bytes: the recorder cleans them before anybody gets them. */
 void action_output(struct action *a, enum record_stream s, const void *bytes, size_t len);
+/* The bytes of @s so far are told in full, also what could be the beginning of a secret; returns how many they are as
+ * recorded. For an effect that is several commands: where one ends and the next begins. */
+uint64_t action_output_mark(struct action *a, enum record_stream s);
+/* How long the way into the box took, and how long it ran there; before action_ended. What is left of its time is the way
+ * back. Not called: all of it was in the box. */
+void action_took(struct action *a, int64_t out_us, int64_t box_us);
 bool action_flooded(const struct action *a);        /* recorder behind: stop reading until it is false (poll per turn) */
 void action_ended(struct action *a, enum action_end end, json_t *body); /* takes @body (may be NULL) */
 void action_fail(struct action *a, const struct err *err);             /* END_FAILED with the error's text */

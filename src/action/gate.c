@@ -354,6 +354,7 @@ struct action *gate_add_action(struct gate *g)
 {
 	struct action *a = NEW(struct action);
 	a->gate = g;
+	a->box_us = -1;
 	*g->all_end = a;
 	g->all_end = &a->next;
 	return a;
@@ -379,6 +380,7 @@ uint64_t gate_submit(struct gate *g, const struct action_spec *spec, const struc
 	if (!a)
 		a = gate_add_action(g);
 	a->orphan = false;
+	a->asked_us = clock_awake_us();
 	a->intent = intent;
 	action_spec_release(&a->spec);
 	spec_copy(&a->spec, spec);

@@ -62,7 +62,9 @@ struct action {
 	int64_t deadline_us;   /* monotonic: a question's, or that of its `when`; 0 = none */
 	int64_t until_us;      /* the same as wall time, for people */
 	int64_t held_us;       /* wall: since when it has been held */
+	int64_t asked_us, hold_us, people_us, admitted_us, begun_us; /* asked for; held since, so long until now; may run; its turn */
 	int64_t started_us;
+	int64_t out_us, box_us; /* action_took; box -1 = not told */
 	int64_t reserved[5];   /* in its budgets */
 	uint64_t budget;
 	uint64_t promoted;     /* seq of the preview whose effect it gets; 0 = it runs itself */
@@ -147,6 +149,7 @@ bool gate_latched(struct gate *g, const struct action *a);      /* paused, and n
 bool gate_holds(struct gate *g, const struct action *a);
 void action_hold(struct action *a, unsigned reasons);
 void action_unhold(struct action *a);
+void action_waited(struct action *a); /* it is not held any more, or held anew: what it has waited for people so far */
 /* Takes @what from the reasons of a held action; with none left it goes its way. */
 void action_release(struct action *a, unsigned what, const char *by);
 json_t *reasons_json(unsigned reasons);

@@ -116,7 +116,9 @@ void action_hold(struct action *a, unsigned reasons)
 {
 	struct gate *g = a->gate;
 	json_t *body = json_object();
+	action_waited(a);
 	a->state = ACTION_HELD;
+	a->hold_us = clock_awake_us();
 	a->reasons = reasons;
 	a->held_us = clock_wall_us();
 	a->deadline_us = a->until_us = 0;
@@ -140,8 +142,16 @@ void action_hold(struct action *a, unsigned reasons)
 	gate_todo(a, TODO_HELD);
 }
 
+void action_waited(struct action *a)
+{
+	if (a->hold_us)
+		a->people_us += clock_awake_us() - a->hold_us;
+	a->hold_us = 0;
+}
+
 void action_unhold(struct action *a)
 {
+	action_waited(a);
 	a->deadline_us = a->until_us = 0;
 	a->reasons = 0;
 	if (a->todo & TODO_HELD)

@@ -43,6 +43,7 @@ static void start(struct action *a)
 	if (a->promoted)
 		json_put_int(body, "promoted", (int64_t)a->promoted);
 	a->state = ACTION_BARRIER;
+	a->begun_us = clock_awake_us();
 	a->started = true;
 	uint64_t seq = action_event(a, EV_ACTION_STARTED, body);
 	record_barrier(g->record, seq, on_barrier, a);
@@ -58,6 +59,7 @@ static bool takes_turns(const struct action *a)
 void action_admit(struct action *a)
 {
 	struct gate_box *b = a->spec.box ? gate_make_box(a->gate, a->spec.box) : NULL;
+	a->admitted_us = clock_awake_us();
 	bool waits = b && (b->locked || (takes_turns(a) && (b->busy || b->nr_queue)));
 	if (!waits && !takes_turns(a)) {
 		start(a);
@@ -169,6 +171,28 @@ void gate_settled(struct gate *g, uint64_t action)
 		}
 }
 
+/* Where its time went; what is nothing is left out. */
+static json_t *times_of(const struct action *a, int64_t dur)
+{
+	int64_t gate = (a->admitted_us ? a->admitted_us : clock_awake_us()) - a->asked_us - a->people_us;
+	int64_t back = a->box_us < 0 ? 0 : dur - a->out_us - a->box_us;
+	const struct {
+		const char *key;
+		int64_t us;
+	} part[] = { { "gate_us", gate },
+		     { "people_us", a->people_us },
+		     { "queue_us", a->begun_us ? a->begun_us - a->admitted_us : 0 },
+		     { "disk_us", a->started_us ? a->started_us - a->begun_us : 0 },
+		     { "out_us", a->out_us },
+		     { "box_us", a->box_us },
+		     { "back_us", back } };
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(part); i++)
+		if (part[i].us > 0)
+			json_put_int(o, part[i].key, part[i].us);
+	return o;
+}
+
 void action_finish(struct action *a, enum action_end end, json_t *body, const char *why, const char *rule)
 {
 	struct gate *g = a->gate;
@@ -176,11 +200,13 @@ void action_finish(struct action *a, enum action_end end, json_t *body, const ch
 	int64_t dur = ran ? clock_awake_us() - a->started_us : 0;
 	json_t *ev = json_object();
 	assert(a->state != ACTION_ENDED);
+	action_waited(a);
 	json_put_str(ev, "end", action_end_name(end));
 	json_put_str(ev, "why", why);
 	json_put_str(ev, "rule", rule);
 	json_put_int(ev, "dur_us", dur);
 	json_put_flag(ev, "started", ran);
+	json_put(ev, "times", times_of(a, dur));
 	if (body)
 		json_object_update_missing(ev, body);
 	record_barrier_forget(g->record, a);
@@ -215,6 +241,22 @@ void action_output(struct action *a, enum record_stream s, const void *bytes, si
 	a->gate->speaking = a;
 	record_output(a->gate->record, a->id, s, bytes, len); /* what is kept of it comes to gate_on_output */
 	a->gate->speaking = outer;
+}
+
+uint64_t action_output_mark(struct action *a, enum record_stream s)
+{
+	struct action *outer = a->gate->speaking;
+	a->gate->speaking = a;
+	uint64_t at = record_output_mark(a->gate->record, a->id, s);
+	a->gate->speaking = outer;
+	return at;
+}
+
+void action_took(struct action *a, int64_t out_us, int64_t box_us)
+{
+	int64_t most = clock_awake_us() - a->started_us;
+	a->out_us = out_us < 0 ? 0 : out_us > most ? most : out_us;
+	a->box_us = box_us < 0 ? 0 : box_us > most - a->out_us ? most - a->out_us : box_us;
 }
 
 void gate_on_output(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len)

@@ -158,16 +158,28 @@ void record_output(struct record *r, uint64_t action, enum record_stream nr, con
 	keep(r, o, (int)nr, clean->data, clean->len);
 }
 
-static void end_stream(struct record *r, struct output *o, int nr)
+static void keep_held(struct record *r, struct output *o, int nr)
 {
 	struct stream *s = &o->stream[nr];
-	if (s->held.len) {
-		struct buf *clean = &r->outputs->clean;
-		buf_reset(clean);
-		secrets_stream(r->secrets, &s->held, "", 0, true, clean);
-		keep(r, o, nr, clean->data, clean->len);
-	}
-	seal(r, o->action, nr, s);
+	if (!s->held.len)
+		return;
+	struct buf *clean = &r->outputs->clean;
+	buf_reset(clean);
+	secrets_stream(r->secrets, &s->held, "", 0, true, clean);
+	keep(r, o, nr, clean->data, clean->len);
+}
+
+static void end_stream(struct record *r, struct output *o, int nr)
+{
+	keep_held(r, o, nr);
+	seal(r, o->action, nr, &o->stream[nr]);
+}
+
+uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream nr)
+{
+	struct output *o = output_of(r->outputs, action, true);
+	keep_held(r, o, (int)nr);
+	return o->stream[nr].off + o->stream[nr].data.len;
 }
 
 void record_output_end(struct record *r, uint64_t action)

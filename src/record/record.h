@@ -89,6 +89,9 @@ enum record_stream { STREAM_OUT = 1, STREAM_ERR = 2, STREAM_PTY = 3, STREAM_REQU
 		     STREAM_TEXT = 6 };
 void record_output(struct record *r, uint64_t action, enum record_stream s, const void *bytes, size_t len);
 void record_output_end(struct record *r, uint64_t action); /* all its streams; call before action.ended is appended */
+/* What is held back of @s, because it could be the beginning of a secret, is kept now. Returns the bytes of it so far, as
+ * they are kept. */
+uint64_t record_output_mark(struct record *r, uint64_t action, enum record_stream s);
 /* The producer had to leave @bytes bytes out: recorded as output.gap; offsets go on behind it. */
 void record_output_gap(struct record *r, uint64_t action, enum record_stream s, uint64_t bytes, const char *why);
 /* What was taken in, cleaned of secrets, in order, before it is kept (for whoever asked for the action). One tap. */

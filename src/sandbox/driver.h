@@ -63,6 +63,9 @@ struct run_ops {
 	/* With run_opts.trace, once, before it executes anything (may be NULL without): the listener of a seccomp filter
 	 * (sandbox/trace.h; the callee's), or -1 and the errno of why there is none. */
 	void (*on_trace)(void *self, int listener, int sys);
+	/* May be NULL. Before on_exit, from drivers whose boxes lie elsewhere: how long it took until it ran there, and how
+	 * long it ran. */
+	void (*on_took)(void *self, int64_t out_us, int64_t box_us);
 };
 struct run_opts {
 	char *const *argv; size_t nr_argv;

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/failpoint.h"
 #include "base/mem.h"
+#include "sandbox/several.h"
 #include "sandbox/effect_file.h"
 #include "sandbox/effect_inner.h"
 #include "sandbox/masks.h"
@@ -182,6 +183,12 @@ void boxes_close(struct boxes *b, uint64_t box)
 	}
 }
 
+bool boxes_lost(struct boxes *b, uint64_t box)
+{
+	const struct slot *s = slot_find(b, box);
+	return s && s->lost;
+}
+
 size_t boxes_count(const struct boxes *b)
 {
 	return b->nr;
@@ -239,6 +246,7 @@ static void job_free(struct job *j)
 		s->driver->run_free(j->run);
 	loop_timer_free(&j->timer);
 	loop_timer_free(&j->flood);
+	several_free(&j->batch);
 	free(j);
 }
 
@@ -268,7 +276,10 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 	struct job *j = self;
 	failpoint("effect.output");
 	j->bytes[stream == STREAM_ERR] += (int64_t)len;
-	action_output(j->action, (enum record_stream)stream, bytes, len);
+	if (j->batch)
+		several_output(j->batch, (enum record_stream)stream, bytes, len);
+	else
+		action_output(j->action, (enum record_stream)stream, bytes, len);
 	if (!j->paused && action_flooded(j->action)) {
 		j->paused = true;
 		if (!j->unread)
@@ -290,6 +301,7 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 {
 	struct job *j = self;
 	struct action *a = j->action;
+	j->slot->lost |= lost;
 	if (action_state(a) != ACTION_RUNNING) { /* lost while it was prepared: start() says so when its turn comes */
 		j->slot->driver->run_free(j->run);
 		j->run = NULL;
@@ -305,6 +317,8 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	json_put_int(body, "err_bytes", j->bytes[1]);
 	if (left)
 		json_put_int(body, "left", left);
+	if (j->batch)
+		json_put(body, "batch", several_end(j->batch));
 	j->slot->alive += left;
 	job_free(j);
 	failpoint("effect.ended");
@@ -321,7 +335,14 @@ static void end_jobs(struct slot *s, enum action_end end)
 	}
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_trace = job_trace };
+static void run_took(void *self, int64_t out_us, int64_t box_us)
+{
+	struct job *j = self;
+	if (action_state(j->action) == ACTION_RUNNING)
+		action_took(j->action, out_us, box_us);
+}
+
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_trace = job_trace };
 
 static void kill_now(void *self)
 {
@@ -367,6 +388,9 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.trace = !box_traced(s) ? TRACE_NONE : box_holds_execs(s) ? TRACE_MUST : TRACE_IF,
 		.background = json_flag(spec->args, "spawn", false),
 	};
+	j->batch = several_new(a);
+	if (j->batch)
+		o.argv = several_argv(j->batch, &o.nr_argv);
 	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);
 	action_set_tag(a, j);
 	failpoint("effect.prepared");
@@ -417,6 +441,7 @@ static void start(void *self, struct action *a)
 	if (!j)
 		j = job_prepare(s, a);
 	if (!j->run) {
+		s->lost = true;
 		job_free(j);
 		err_set(&err, ERR_CLOSED, "box '%s' has died; nothing was started", s->name);
 		action_fail(a, &err);

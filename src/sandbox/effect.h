@@ -47,6 +47,7 @@ void boxes_close(struct boxes *b, uint64_t box);
 void boxes_kill(struct boxes *b, uint64_t box, const char *why);
 size_t boxes_count(const struct boxes *b); /* opening, open and closing ones */
 struct box *boxes_get(struct boxes *b, uint64_t box); /* NULL while opening and when gone */
+bool boxes_lost(struct boxes *b, uint64_t box); /* it has died, as an action in it has found */
 const char *boxes_name(struct boxes *b, uint64_t box); /* borrows; "" when unknown */
 const struct box_opts *boxes_opts(struct boxes *b, uint64_t box); /* what it was opened with; borrows; NULL when gone */
 uint64_t boxes_find(struct boxes *b, const char *name); /* by name; 0 = none */

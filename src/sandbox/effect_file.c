@@ -31,6 +31,7 @@ static void finish(struct file_job *j, enum action_end end, json_t *body, const 
 	strv_release(&j->found);
 	bool cancelled = j->cancelled;
 	struct slot *s = j->slot;
+	s->lost |= err && err->code == ERR_CLOSED && !s->closing;
 	free(j);
 	boxes_hold(s->boxes, s->id, false);
 	if (cancelled) {

@@ -13,6 +13,7 @@ struct job {
 	struct run *run; /* NULL: the box died under it before it was let go */
 	struct loop_timer *timer; /* time-out, later the grace before KILL */
 	struct loop_timer *flood;
+	struct several *batch;      /* NULL: it is one command */
 	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
 	int64_t bytes[2];         /* stdout and pty, stderr */
 	enum action_end end;
@@ -28,6 +29,7 @@ struct slot {
 	struct owned_opts opts;
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
+	bool lost; /* it died under an action, or would have */
 	struct job *jobs;
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
 	bool trace_warned;

@@ -36,6 +36,7 @@ struct remote {
 	struct run *runs;
 	unsigned busy;  /* scripts under way */
 	int64_t opened_us, busy_since_us, busy_us, asleep_since_us, asleep_us;
+	int64_t least_way_us, clock_off_us; /* remote_run.c: there and back at best, 0 = not known; the box's clock before ours */
 	int64_t uusd_hour; /* what it costs; -1 unknown */
 	/* remote_sleep.c */
 	enum { AWAKE, FALLING_ASLEEP, ASLEEP, WAKING } state;

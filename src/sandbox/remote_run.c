@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
 #include "sandbox/remote_inner.h"
@@ -27,6 +28,7 @@ struct run {
 	struct loop_timer *late;
 	bool has_status, goes_on, held; /* ask again; not now */
 	int code, by;         /* the status: code, or the signal it died by */
+	int64_t sent_us, box_begin_us, box_end_us; /* asked for by our clock; the rest by the box's, 0 = not told */
 	bool quiet;           /* a tool of the mirror's */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
@@ -109,8 +111,27 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 	}
 	if (kind != 'x')
 		return false;
-	r->has_status = sscanf(text, "%d %d", &r->code, &r->by) == 2;
+	long long ends = 0, begins = 0;
+	r->has_status = sscanf(text, "%d %d %lld %lld", &r->code, &r->by, &ends, &begins) >= 2;
+	r->box_begin_us = begins;
+	r->box_end_us = ends;
 	return r->has_status;
+}
+
+/* The box's clock against ours, from the command whose way there and back took the least time, as if both took the same
+ * (how NTP does it): wrong by half of that at most. */
+static void tell_times(struct run *r)
+{
+	struct remote *box = r->remote;
+	int64_t now = clock_mono_us(), in_box = r->box_end_us - r->box_begin_us, way = now - r->sent_us - in_box;
+	if (!r->ops->on_took || !r->box_begin_us || in_box < 0 || way < 0)
+		return;
+	if (!box->least_way_us || way < box->least_way_us) {
+		box->least_way_us = way ? way : 1;
+		box->clock_off_us = r->box_begin_us - r->sent_us - way / 2;
+	}
+	int64_t out = r->box_begin_us - box->clock_off_us - r->sent_us;
+	r->ops->on_took(r->self, out < 0 ? 0 : out > way ? way : out, in_box);
 }
 
 static void follow_on(struct run *r);
@@ -120,6 +141,8 @@ static void on_end(void *self, const struct err *err)
 	struct run *r = self;
 	r->script = NULL;
 	if (!err && r->has_status) {
+		if (!r->freed && !r->ended)
+			tell_times(r);
 		finish(r, r->by ? 0 : r->code, r->by, false);
 		return;
 	}
@@ -256,6 +279,7 @@ static void begin(void *self)
 	}
 	r->streams = r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2);
 	r->going = true;
+	r->sent_us = clock_mono_us();
 	if (!r->quiet)
 		__atomic_add_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	r->script = script_begin(r->remote, &exec_how, r);

@@ -73,11 +73,11 @@ static void command(struct buf *out, const struct wrap_run *r, const char *input
 
 /* What a shell says about a child is how we know a signal from a status above 128; of two signals shells say nothing. */
 static const char ending[] = "\n"
-			     "r=$? s=0\n"
+			     "r=$? s=0\nnow\n"
 			     "if [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
 			     "if [ -s \"$d/w\" ] || [ $r = 130 ] || [ $r = 141 ]; then s=$((r - 128)); fi; fi\n"
 			     "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); fi\n"
-			     "echo \"$r $s\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
+			     "echo \"$r $s $n $b\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
 			     ") </dev/null >/dev/null 2>\"$d/w\" &\nfi\n";
 
 static void begin(struct buf *out, const struct wrap_run *r)
@@ -95,7 +95,11 @@ static void begin(struct buf *out, const struct wrap_run *r)
 		buf_puts(out, "mkfifo \"$d/i\"\n( exec >\"$d/i\"; exec sleep 2147483647 ) </dev/null 2>/dev/null &\necho $! >\"$d/h\"\n");
 		input = "\"$1/i\"";
 	}
-	buf_puts(out, "(\ntrap '' HUP\n");
+	/* of the box's clock, in microseconds; where date knows no parts of a second (busybox) the time since the start, in tens of
+	 * milliseconds */
+	buf_puts(out, "(\ntrap '' HUP\n"
+		      "now() { n=$(date +%s%N); case $n in *[!0-9]*|'') read -r n u </proc/uptime; n=${n%.*}${n#*.}0000;; *) n=${n%???};; esac; }\n"
+		      "now; b=$n\n");
 	command(out, r, input);
 	buf_puts(out, ending);
 }

@@ -8,7 +8,7 @@
  * once, for the folder of a run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
  * env, mkfifo (coreutils or busybox).
  *
- * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL end, @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not,
+ * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN end (by a clock of the box, in microseconds), @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not,
  * @sMODE SIZE of a file (mode in hexadecimal), @dBASE64 data, @. complete. */
 #ifndef SANDBOX_WRAP_H
 #define SANDBOX_WRAP_H

@@ -46,8 +46,9 @@
  *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{},project?:true (its
  *                 repositories hold instructions or skills)}
  *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?: [..]|"none",user?,label?,
- *                 stream?,parallel?,retry_of?} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
- *                 edited?:bool,ran?: text of the edited form}; out and err: at most first and last 32 KiB each, cut
+ *                 stream?,parallel?,retry_of?; or batch:[texts of sh] instead of a command,stop?: at the first that fails} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
+ *                 edited?:bool,ran?: text of the edited form,batch?:[{code,out:[from,to],err:[from,to]}] in bytes of the
+ *                 whole output}; out and err: at most first and last 32 KiB each, cut
  *                 says so; signal is its number or name; a time-out is err "timeout"
  *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data,left_out?} or {eof:true}, waits for output
  *                 (left_out: bytes before data that nobody read in time, while it was waited for or told to end);
@@ -62,6 +63,8 @@
  *   box.snapshot  {box,label?} -> {event,oid,label?}
  *   box.rollback  {box,to: event number|label} -> {event}
  *   box.fork      {box,name?,at?} -> as box.open
+ *   box.restore   {box} -> as box.open: another one with its files as the newest snapshot has them, if it has died; {} if
+ *                 it has not
  *   box.diff      {box,from?,to?} -> {lines,files:[{path,status,added,removed,binary?,note?}],patch}
  *   box.merge     {box,into?,mode?,branch?,review?,message?} -> {event,ref?,targets,taken,left:[paths],partly,by?,comments?}
  *   box.freeze box.thaw box.close  {box} -> {}

@@ -3,6 +3,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
+#include "app/cmd/show.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"
 #include "base/hash.h"
@@ -315,12 +316,21 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 	free_ptr(&pretty);
 }
 
+static void print_times(struct cmd_ctx *ctx, const struct show_times *t)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	show_times_line(t, &b);
+	if (b.len && !ctx->json)
+		line(ctx, "time", buf_cstr(&b));
+}
+
 /* What became of an action, one line an event. */
 static int print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action, struct err *err)
 {
 	struct feed *feed;
 	struct arena arena = ARENA_INIT;
 	struct event ev;
+	struct show_times times = { 0 };
 	int rc;
 	if (feed_new(&feed, s, FEED_ACTION, action, err) < 0)
 		return -1;
@@ -338,10 +348,16 @@ static int print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action,
 			cmd_print_safe(ctx->out, buf_cstr(&text), text.len, false);
 			fputc('\n', ctx->out);
 		}
+		CLEANUP(json_release) json_t *body = ctx->json ? NULL : body_of(&ev);
+		show_times_add(&times, &ev, body);
 		arena_reset(&arena);
 	}
 	arena_release(&arena);
 	feed_free(&feed);
+	if (!ctx->json)
+		show_times_snapshot(&times, s);
+	print_times(ctx, &times);
+	show_times_release(&times);
 	uint64_t bytes = 0;
 	for (int stream = 1; stream <= 3; stream++)
 		bytes += session_output_size(s, action, stream);
@@ -366,6 +382,8 @@ int cmd_show(struct cmd_ctx *ctx)
 	struct event ev;
 	if (cmd_has(ctx, "handover")) {
 		status = show_handover(ctx, s);
+	} else if (!seq && cmd_has(ctx, "time")) {
+		status = show_session_time(ctx, s);
 	} else if (!seq) {
 		status = show_session(ctx, s);
 	} else if (session_event(s, seq, &ev, &arena, &err) < 0) {

@@ -288,6 +288,7 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	json_put_int(v, "err_bytes", (int64_t)c->out[1].total);
 	json_put_flag(v, "cut",
 		      c->out[0].total > 2 * HOST_OUTPUT_SHOWN || c->out[1].total > 2 * HOST_OUTPUT_SHOWN);
+	json_put(v, "batch", json_incref(json_object_get(res->body, "batch")));
 	if (res->edited) {
 		json_put_flag(v, "edited", true);
 		put_ran(v, json_object_get(res->body, "ran"));

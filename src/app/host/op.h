@@ -7,6 +7,7 @@
 void op_module(struct call *c);
 void op_box_open(struct call *c);
 void op_box_close(struct call *c);
+void op_box_restore(struct call *c);
 void op_box_freeze(struct call *c);
 void op_box_thaw(struct call *c);
 void op_box_exec(struct call *c);

@@ -7,6 +7,7 @@
 #include "app/host/op.h"
 #include "app/super/super_box.h"
 #include "base/paths.h"
+#include "sandbox/several.h"
 
 void op_env(const json_t *env, struct strv *out)
 {
@@ -61,6 +62,18 @@ void op_box_close(struct call *c)
 	call_answer(c, NULL);
 }
 
+void op_box_restore(struct call *c)
+{
+	struct err err = ERR_INIT;
+	uint64_t id;
+	if (!call_box(c, &id))
+		return;
+	if (!boxes_lost(c->super->boxes, id))
+		call_answer(c, NULL);
+	else if (super_box_fork(c, id, record_head(c->super->record), &err) < 0)
+		call_fail_err(c, &err);
+}
+
 static void freeze(struct call *c, bool frozen)
 {
 	uint64_t id;
@@ -90,6 +103,11 @@ static bool command_spec(struct call *c, struct action_spec *spec, struct buf *i
 	if (!box)
 		return false;
 	const char *cmd = json_str(c->args, "cmd", NULL);
+	CLEANUP(buf_release) struct buf batch = BUF_INIT;
+	if (several_text(json_object_get(c->args, "batch"), &batch)) {
+		json_put_str(c->args, "cmd", buf_cstr(&batch)); /* lives as long as the call */
+		cmd = json_str(c->args, "cmd", NULL);
+	}
 	if (cmd) {
 		strv_push(&spec->argv, "sh");
 		strv_push(&spec->argv, "-c");

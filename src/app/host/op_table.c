@@ -12,6 +12,7 @@ static const struct op table[] = {
 	{ "module", op_module, OP_ANYWHERE | OP_ENDING },
 	{ "box.open", op_box_open, 0 },
 	{ "box.close", op_box_close, OP_ENDING },
+	{ "box.restore", op_box_restore, 0 },
 	{ "box.freeze", op_box_freeze, 0 },
 	{ "box.thaw", op_box_thaw, 0 },
 	{ "box.exec", op_box_exec, OP_ENDING },

@@ -179,8 +179,11 @@ static void fork_done(struct tree_op *o)
 	struct forking *f = (struct forking *)o;
 	tree_record(o->t, &o->taken);
 	free(f->seq);
+	bool lost = boxes_lost(s->boxes, o->from);
 	if (f->src)
 		boxes_hold(s->boxes, o->from, false);
+	if (lost)
+		super_box_close(s, o->from);
 	if (o->err.code != ERR_NONE) {
 		super_box_close(s, o->t->id);
 		call_fail_err(c, &o->err);
@@ -190,7 +193,7 @@ static void fork_done(struct tree_op *o)
 	json_put_int(body, "from", (int64_t)o->from);
 	json_put_int(body, "to", (int64_t)o->t->id);
 	json_put_int(body, "n", (int64_t)o->to);
-	json_put_str(body, "how", "copy");
+	json_put_str(body, "how", lost ? "restore" : "copy");
 	json_put_int(body, "files", (int64_t)o->nr_ops);
 	record_append_json(s->record, EV_FORK_DONE, o->from, c->agent, o->t->id, 0, body);
 	super_box_answer(s, o->t->id, c);

@@ -102,6 +102,8 @@ good("box.read", { box = box, path = "f.txt" }, function(v) return v.data == "tw
 bad("box.rollback", { box = box, to = "no such label" }, "io", "to an unknown label")
 local f = good("box.fork", { box = box, name = "second", at = "here" }, function(v) return v.box ~= box end)
 bad("box.fork", { box = box, at = "no such label" }, "io", "at an unknown label")
+good("box.restore", { box = box }, function(v) return v.box == nil end)
+bad("box.restore", { box = 99999 }, "backend", "of no box")
 good("box.read", { box = f.box, path = "f.txt" }, function(v) return v.data == "two\n" end)
 good("box.freeze", { box = f.box })
 good("box.thaw", { box = f.box })
