@@ -22,6 +22,7 @@ struct pattern {
 struct rules {
 	char *dir; /* "" or "a/b" */
 	size_t dir_len;
+	const struct rules *above; /* of the nearest folder over it that has any; NULL = none */
 	struct pattern *item;
 	size_t nr, cap;
 };
@@ -218,19 +219,32 @@ static bool read_lower(struct ignore *ig, const char *path, size_t len, size_t m
 	return fd >= 0 && fd_read_all(fd, out, max, &err) == 0;
 }
 
-static struct rules *rules_of(struct ignore *ig, const char *dir, size_t len)
+static bool find_rules(const struct ignore *ig, const char *dir, size_t len, size_t *at_out)
 {
 	size_t lo = 0, hi = ig->nr;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
 		int c = ws_path_cmp(dir, len, ig->loaded[mid]->dir, ig->loaded[mid]->dir_len);
+		*at_out = mid;
 		if (c == 0)
-			return ig->loaded[mid];
+			return true;
 		if (c < 0)
 			hi = mid;
 		else
 			lo = mid + 1;
 	}
+	*at_out = lo;
+	return false;
+}
+
+static size_t parent_len(const char *path, size_t len)
+{
+	const char *slash = memrchr(path, '/', len);
+	return slash ? (size_t)(slash - path) : 0;
+}
+
+static struct rules *load_rules(struct ignore *ig, const char *dir, size_t len)
+{
 	struct rules *r = rules_new(dir, len);
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	buf_append(&b, dir, len);
@@ -238,9 +252,23 @@ static struct rules *rules_of(struct ignore *ig, const char *dir, size_t len)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	if (read_lower(ig, buf_cstr(&b), b.len, FILE_MAX, &text))
 		parse_rules(r, buf_cstr(&text), text.len);
+	return r;
+}
+
+/* Folders lie as deep as a box likes: each remembers who has something to say above it, so that nobody climbs in vain. The
+ * recursion ends at the first folder that is known, which is the parent when a walk comes from above. */
+static struct rules *rules_of(struct ignore *ig, const char *dir, size_t len)
+{
+	size_t at;
+	if (find_rules(ig, dir, len, &at))
+		return ig->loaded[at];
+	const struct rules *parent = len ? rules_of(ig, dir, parent_len(dir, len)) : NULL;
+	struct rules *r = load_rules(ig, dir, len);
+	r->above = parent && !parent->nr ? parent->above : parent;
+	(void)find_rules(ig, dir, len, &at);
 	GROW(ig->loaded, ig->nr, ig->cap);
-	memmove(ig->loaded + lo + 1, ig->loaded + lo, (ig->nr - lo) * sizeof(struct rules *));
-	ig->loaded[lo] = r;
+	memmove(ig->loaded + at + 1, ig->loaded + at, (ig->nr - at) * sizeof(struct rules *));
+	ig->loaded[at] = r;
 	ig->nr++;
 	return r;
 }
@@ -299,10 +327,8 @@ bool ignore_match(struct ignore *ig, const char *path, size_t len, bool dir)
 		return true;
 	if (ig->lower < 0)
 		return false;
-	for (size_t end = len; end > 0;) {
-		const char *slash = memrchr(path, '/', end);
-		end = slash ? (size_t)(slash - path) : 0;
-		v = judge(rules_of(ig, path, end), path, len, dir);
+	for (const struct rules *r = len ? rules_of(ig, path, parent_len(path, len)) : NULL; r; r = r->above) {
+		v = judge(r, path, len, dir);
 		if (v >= 0)
 			return v > 0;
 	}

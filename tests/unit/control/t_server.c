@@ -304,9 +304,11 @@ static void check_slow(void)
 		if (frame_send(sock, CONTROL_COMMAND, i, ask, sizeof(ask) - 1, NULL, 0, &err) < 0)
 			break;
 	struct seen seen = { 0 };
-	struct control_client *c = attach(&seen, false);
+	struct control_client *c = NULL;
 	bool dropped = false;
-	for (int64_t until = clock_mono_us() + 60000000; c && clock_mono_us() < until && !dropped;) {
+	for (int64_t until = clock_mono_us() + 60000000; clock_mono_us() < until && !dropped;) {
+		if (!c && !(c = attach(&seen, false))) /* a server that is busy with the other may be late for its hello */
+			continue;
 		CLEANUP(json_release) json_t *state = call(c, words("state", NULL, NULL), &err);
 		dropped = state && json_int(state, "clients", 0) == 1;
 		poll(NULL, 0, 2);

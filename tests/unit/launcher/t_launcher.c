@@ -104,14 +104,22 @@ static void cgroups(void)
 	is_int(cgroup_limit(c, &l, &err), 0, "with limits");
 	int doors[CGROUP_FDS_MAX];
 	size_t nr = cgroup_doors(c, doors);
+	int in[2];
+	char inside = 0;
+	if (pipe(in) < 0)
+		return;
 	pid_t pid = fork();
 	if (pid == 0) {
 		for (size_t i = 0; i < nr; i++)
 			if (write(doors[i], "0", 1) != 1)
 				_exit(1);
+		(void)!write(in[1], "i", 1);
 		for (;;)
 			pause();
 	}
+	close(in[1]);
+	ok(read(in[0], &inside, 1) == 1, "through all its doors");
+	close(in[0]);
 	for (size_t i = 0; i < nr; i++)
 		fd_close(&doors[i]);
 	struct cgroup_stats st = { 0 };

@@ -123,15 +123,21 @@ static void moves_while_reading(const char *path)
 	source_close(&s);
 }
 
+#ifdef __SANITIZE_ADDRESS__ /* ten times as slow: the same moves, fewer of them */
+enum { MOVES = 15, LONG_MOVES = 10, TIMES = 8 };
+#else
+enum { MOVES = 60, LONG_MOVES = 80, TIMES = 25 };
+#endif
+
 int main(void)
 {
 	char path[] = "/tmp/t_journal.XXXXXX";
 	int fd = mkstemp(path);
-	wander("tests/screens/fleet.jsonl", 60);
-	wander("tests/screens/wide.jsonl", 60);
-	wander("tests/screens/redo.jsonl", 60);
-	longer("tests/screens/fleet.jsonl", path, 25);
-	wander(path, 80);
+	wander("tests/screens/fleet.jsonl", MOVES);
+	wander("tests/screens/wide.jsonl", MOVES);
+	wander("tests/screens/redo.jsonl", MOVES);
+	longer("tests/screens/fleet.jsonl", path, TIMES);
+	wander(path, LONG_MOVES);
 	slices(path);
 	moves_while_reading(path);
 	close(fd);
