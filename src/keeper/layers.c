@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/fd.h"
@@ -42,15 +43,15 @@ static bool newest_gen(const char *state, unsigned *gen)
 static int make_gen(const struct layer *ly, unsigned gen, struct err *err)
 {
 	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", ly->dir, gen);
-	CLEANUP(free_ptr) char *work = xasprintf("%s/state/w%u", ly->dir, gen);
 	CLEANUP(free_ptr)
 	char *below = gen ? xasprintf("%s/state/u%u", ly->dir, gen - 1) : xasprintf("%s/repo", ly->dir);
 	struct stat st;
 	mode_t mode = stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 	if (strcmp(ly->name, ":home") == 0)
 		mode = 0700;
-	if ((mkdir(work, 0700) < 0 && errno != EEXIST) || (mkdir(upper, mode) < 0 && errno != EEXIST) ||
-	    chmod(upper, mode) < 0)
+	bool made = mkdir(upper, mode) == 0;
+	if ((!made && errno != EEXIST) ||
+	    ((!made || mode & 022) && chmod(upper, mode) < 0)) /* the umask is 022 */
 		return err_sys(err, "cannot make '%s'", upper);
 	return 0;
 }
@@ -67,9 +68,25 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 	return 0;
 }
 
+/* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself is the folder. */
+static int mount_plain(struct layer *ly, struct err *err)
+{
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	struct mount_attr attr = { .attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV };
+	if (mount(upper, ly->at, NULL, MS_BIND, NULL) < 0 ||
+	    syscall(SYS_mount_setattr, AT_FDCWD, ly->at, 0, &attr, sizeof(attr)) < 0)
+		return err_sys(err, "cannot mount the folder of layer '%s'", *ly->name ? ly->name : "workspace");
+	ly->mounted = true;
+	return 0;
+}
+
 static int mount_layer(struct layer *ly, struct err *err)
 {
 	CLEANUP(buf_release) struct buf options = BUF_INIT;
+	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make '%s'", ly->at);
+	if (ly->gen == 0 && strcmp(ly->lowers, "empty") == 0)
+		return mount_plain(ly, err);
 	buf_puts(&options, "lowerdir=");
 	for (unsigned g = ly->gen; g > 0; g--)
 		buf_printf(&options, "state/u%u:", g - 1);
@@ -78,8 +95,10 @@ static int mount_layer(struct layer *ly, struct err *err)
 		return err_set(err, ERR_FULL, "layer '%s' has too many lowers", ly->name);
 	if (chdir(ly->dir) < 0) /* short relative names: no characters of foreign paths, and room for many */
 		return err_sys(err, "cannot enter '%s'", ly->dir);
-	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make '%s'", ly->at);
+	char work[32];
+	snprintf(work, sizeof(work), "state/w%u", ly->gen);
+	if (mkdir(work, 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make '%s' of layer '%s'", work, *ly->name ? ly->name : "workspace");
 	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
 		return err_sys(err,
 			       "cannot mount the overlay of layer '%s' (its state folder must not lie on an overlay or "

@@ -221,6 +221,8 @@ static void close_bare(void *self)
 static void box_close(struct box *b, box_done_fn *done, void *self)
 {
 	struct process_box *p = of(b);
+	if (p->refill)
+		process_refill(p);
 	struct cell *c = take(&p->cell);
 	struct ask *a = NEW(struct ask);
 	*a = (struct ask){ .p = p, .done = done, .self = self };

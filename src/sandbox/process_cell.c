@@ -71,7 +71,8 @@ static void keeper_other(void *self, unsigned type, json_t *body)
 
 static void ahead(void *self, json_t *result, const struct err *err)
 {
-	(void)self;
+	struct cell *c = self;
+	c->warm = true;
 	(void)result; /* where it fails, the attach that builds on it fails and says so */
 	if (err)
 		log_debug("landlock rules ahead: %s", err->text);

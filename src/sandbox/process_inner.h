@@ -42,6 +42,7 @@ struct cell {
 	json_t *start;	      /* request under way */
 	json_t *info;	      /* {"guest_pid":n} */
 	bool sent, started, ready, gone, keeper_ended; /* sent: the keeper has been told to start */
+	bool warm;	       /* the guest has done all that needs no workspace */
 	struct err why;	       /* why it has gone */
 	struct loop_fd *watch; /* guest_pidfd while closing */
 	struct loop_timer *late;
@@ -89,7 +90,7 @@ struct process_box {
 	int fds[512]; /* trees: those of the home folder first, until it has been sent; then as the keeper's request counts */
 	size_t nr_fds, nr_home_fds;
 	struct err failed;
-	struct loop_timer *wall;
+	struct loop_timer *wall, *refill;
 	struct loop_errand *errand;
 };
 
@@ -98,6 +99,7 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 void process_box_free(struct process_box *p);
 json_t *process_describe(const struct process_box *p);	    /* what open answers in every profile; returns owned */
 void process_opened(struct process_box *p, json_t *result); /* takes @result */
+void process_refill(void *self); /* the box's own: fills the pool for the next one like it */
 void process_spec(const struct process_box *p, struct cell_spec *out);
 /* process_files.c */
 void process_read(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);

@@ -15,6 +15,8 @@
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
+enum { REFILL_MS = 10 };
+
 /* --- what is wanted --- */
 
 /* The folder below the box's state that holds a layer's upper. */
@@ -114,6 +116,17 @@ static void wall_time(void *self)
 		guest_kill_all(g, ignore, NULL); /* the runs end by signal; the box stays for a look */
 }
 
+void process_refill(void *self)
+{
+	struct process_box *p = self;
+	struct cell_spec spec;
+	loop_timer_free(&p->refill);
+	if (p->dead || !p->cell)
+		return;
+	process_spec(p, &spec);
+	pool_refill(p->loop, p->cell->launcher, &spec);
+}
+
 void process_opened(struct process_box *p, json_t *result)
 {
 	p->open = true;
@@ -124,10 +137,9 @@ void process_opened(struct process_box *p, json_t *result)
 		loop_timer_set(p->wall, (uint64_t)(p->limits.wall_us / 1000), 0);
 	}
 	opened(p, result, NULL);
-	if (p->cell) { /* only now: starting the next one would compete with this one */
-		struct cell_spec spec;
-		process_spec(p, &spec);
-		pool_refill(p->loop, p->cell->launcher, &spec);
+	if (p->cell) { /* only now, and not at once: starting the next one would compete with what this one is opened for */
+		p->refill = loop_timer_new(p->loop, process_refill, p);
+		loop_timer_set(p->refill, REFILL_MS, 0);
 	}
 }
 
@@ -474,6 +486,7 @@ void process_box_free(struct process_box *p)
 	free(p->want);
 	layers_release(&p->layers);
 	loop_timer_free(&p->wall);
+	loop_timer_free(&p->refill);
 	errand_free(&p->errand);
 	reduced_free(&p->reduced);
 	strv_release(&p->roots);

@@ -70,7 +70,7 @@ struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_sp
 	CLEANUP(free_ptr) char *key = cell_key(s);
 	for (struct waiting **at = &pool.first; *at; at = &(*at)->next) {
 		struct cell *c = (*at)->cell;
-		if (c->loop != l || c->launcher != la || !c->ready || c->gone || strcmp(c->key, key) != 0)
+		if (c->loop != l || c->launcher != la || !c->ready || !c->warm || c->gone || strcmp(c->key, key) != 0)
 			continue;
 		drop(at);
 		return c;
@@ -117,7 +117,7 @@ int process_pool_ready(void)
 {
 	int nr = 0;
 	for (const struct waiting *w = pool.first; w; w = w->next)
-		nr += w->cell->ready && !w->cell->gone;
+		nr += w->cell->ready && w->cell->warm && !w->cell->gone;
 	return nr;
 }
 

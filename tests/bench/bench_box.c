@@ -91,10 +91,11 @@ static void spawn_wait(struct series *s, const char *const *argv)
 	add(s, t);
 }
 
-/* posix_spawn with two pipes read to their end, as any program does it that wants output and status. */
+/* posix_spawn with two pipes read to their end and kept, as any program does it that wants output and status. */
 static void spawn_pipes(struct series *s, const char *const *argv)
 {
-	static char buf[65536];
+	static char chunk[65536];
+	CLEANUP(buf_release) struct buf kept = BUF_INIT; /* as box_exec keeps it */
 	int out[2], err[2];
 	pid_t pid;
 	char path[] = "PATH=/usr/bin:/bin", *env[] = { path, NULL };
@@ -112,9 +113,14 @@ static void spawn_pipes(struct series *s, const char *const *argv)
 	struct pollfd p[2] = { { .fd = out[0], .events = POLLIN }, { .fd = err[0], .events = POLLIN } };
 	for (int open = 2; open > 0 && poll(p, 2, -1) > 0;)
 		for (int i = 0; i < 2; i++)
-			if (p[i].revents && read(p[i].fd, buf, sizeof(buf)) <= 0) {
-				p[i].fd = -1;
-				open--;
+			if (p[i].revents) {
+				ssize_t n = read(p[i].fd, chunk, sizeof(chunk));
+				if (n > 0) {
+					buf_append(&kept, chunk, (size_t)n);
+				} else {
+					p[i].fd = -1;
+					open--;
+				}
 			}
 	wait_for(pid);
 	close(out[0]);
