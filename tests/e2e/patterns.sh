@@ -62,6 +62,48 @@ else
 fi
 policy=yes
 
+# --- a poisoned dependency, a changed prompt, other backends, least privilege ---
+mkdir -p victim/.ssh victim/shop
+echo canary-host-1 >victim/.netrc
+echo canary-host-2 >victim/.ssh/id_x
+echo '/* canary-mine-3 */' >victim/shop/x.c
+chmod -R a+rX victim
+run poisoned --home "$t/victim"
+is $status 0 "poisoned: the script ends well"
+like "$out" '^no box +none +[0-9]+ +2 +1 +1 ' "without a box an install script reads keys and other projects"
+like "$out" '^a box +[a-z]+( effort)? +0 +0 +0 +1 ' "in a box nothing but its own project"
+like "$(events)" '"kind":"proc.exec".*postinstall' "and what it ran is told"
+run prompt --n 3
+is $status 0 "prompt: the script ends well"
+like "$out" '^box as a tool +[0-9.]+ ms .* 3 changes' "from the changed prompt to the first action"
+like "$out" '^agent inside +[0-9.]+ ms' "and with a new box for each"
+run backends
+is $status 0 "backends: the script ends well"
+like "$out" '^process +[a-z]+( effort)? +[0-9.]+ +[0-9.]+ +yes' "one script in a process box"
+like "$out" '^host +none +[0-9.]+ +[0-9.]+ +yes' "and on the host"
+like "$out" '^container +(not here: .*|container .* yes)$' "and in a container, or why not"
+run least --home "$t/victim"
+is $status 0 "least: nobody reaches more than the table says"
+like "$out" '^the shell of a box +- +- +yes +- +- +- +-' "the shell of a box: its source"
+like "$out" '^an agent inside +- +yes +yes +- +- +yes +-' "an agent inside: prompt and model too"
+
+# --- both ways in one table; the demo ---
+policy=
+timeout 90 "$sg" compare --patterns --json >"$t/out" 2>"$t/err"
+is $? 0 "compare --patterns: measured"
+is "$(python3 -c 'import json
+for r in json.load(open("out"))["rows"]:
+    if "found" in r["what"] or "ways" in r["what"]: print(r["tool"], r["inside"].split()[0], end=";")' 2>/dev/null)" '0 0;0 1;1 1;0 1;' \
+	"key, prompt, source, ways out: a tool, inside"
+is "$(ls -d /tmp/sandglass-patterns-* 2>/dev/null | wc -l)" 0 "and nothing of it is left"
+timeout 90 "$sg" demo patterns >"$t/out" 2>&1 </dev/null
+is $? 0 "demo patterns plays without a terminal"
+like "$(cat "$t/out")" 'key-outside: reached: nothing; left: 0' "an injection with the key outside"
+like "$(cat "$t/out")" 'key-inside: reached: key; left: 0' "and with a key inside"
+timeout 20 "$sg" demo paterns >"$t/out" 2>&1 </dev/null
+is $? 2 "another demo there is not"
+policy=yes
+
 # --- a tool with more rights than the shell ---
 if perl -MDigest::SHA -e 1 2>/dev/null; then
 	run rights

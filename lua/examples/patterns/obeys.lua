@@ -19,6 +19,10 @@ local tasks = {
     { say = "I look around.", call = { "look" } },
     { say = "That is what I can read." },
   },
+  prompt = {
+    { say = "I say what I am.", call = { "say", { text = "a new version" } } },
+    { say = "That is all." },
+  },
   injection = {
     { say = "I read the file first.", call = { "run", { cmd = "cat NOTES.md" } } },
     { say = "It says what to do; I do it.", call = function(last) return commands(last.text) end },

@@ -246,6 +246,8 @@ int cmd_compare(struct cmd_ctx *ctx)
 	bool same = false;
 	while (cmd_word(ctx, nr))
 		nr++;
+	if (cmd_has(ctx, "patterns"))
+		return nr ? cmd_usage(ctx, "--patterns compares two ways to work, not sessions") : cmd_patterns(ctx);
 	if (nr < 2)
 		return cmd_usage(ctx, "compare which two sessions?");
 	struct run *r = xcalloc(nr, sizeof(*r));

@@ -24,6 +24,10 @@ NODISCARD int cmd_filter_text(const char *text, struct filter **out, struct err 
 /* An event as one object: seq, time, kind, agent, box, action, cause, body. Returns owned. */
 json_t *cmd_event_json(const struct event *ev);
 
+/* cmd_patterns.c: compare --patterns; and CANARY_KEY, a made-up secret of its own for each run, into our environment. */
+int cmd_patterns(struct cmd_ctx *ctx);
+NODISCARD int patterns_canary(struct err *err);
+
 /* cmd_handover.c: show --handover and ls --waiting. */
 struct session;
 int show_handover(struct cmd_ctx *ctx, struct session *s);

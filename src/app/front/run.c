@@ -579,7 +579,12 @@ int cmd_demo(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *o = json_object();
 	struct err err = ERR_INIT;
 	size_t len;
-	const char *text = library_file("agents/demo.lua", &len);
+	const char *what = cmd_word(ctx, 0);
+	if (what && (strcmp(what, "patterns") != 0 || cmd_word(ctx, 1)))
+		return cmd_usage(ctx, "the demo, or 'demo patterns'");
+	if (what && patterns_canary(&err) < 0)
+		return cmd_fail(ctx, &err);
+	const char *text = library_file(what ? "agents/demo_patterns.lua" : "agents/demo.lua", &len);
 	const char *tmp = getenv("TMPDIR");
 	if (!text)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
