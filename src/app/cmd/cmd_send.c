@@ -372,9 +372,11 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 		a->box = xstrdup(word);
 	}
 	int rc = control_list(&live, err);
-	bool maybe = rc == 0 && (a->session || !live.nr);
+	CLEANUP(free_ptr) char *before_hash = session_in_word(word);
+	const char *named = a->session ? a->session : before_hash;
+	bool maybe = rc == 0 && (named || !live.nr);
 	strv_release(&live);
-	if (!maybe || session_find(ctx->sessions, a->session, &a->path, err) < 0)
+	if (!maybe || session_find(ctx->sessions, named, &a->path, err) < 0)
 		return rc;
 	struct session *s;
 	if (session_open(&s, a->path, err) < 0)

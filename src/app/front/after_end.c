@@ -363,6 +363,11 @@ int after_end_undo(struct cmd_ctx *ctx, const char *path)
 	json_t *body = NULL;
 	CLEANUP(free_ptr) char *dir = paths_state("undo");
 	int rc = open_again(&g, ctx, path, &err);
+	const char *word = cmd_word(ctx, 0);
+	if (rc == 0 && word && (strchr(word, '#') || strspn(word, "0123456789") == strlen(word)))
+		rc = err_set(&err, ERR_UNSUPPORTED,
+			     "session %s does not run and has no box whose files could be changed: 'resume' or 'fork' it, and undo there",
+			     session_id(g.read));
 	if (rc == 0 && !g.u.merge[0])
 		rc = err_set(&err, ERR_NOENT,
 			     "there is no merge of session %s that could be undone; its boxes have gone",

@@ -430,6 +430,23 @@ static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
 	return trees_rollback_command(&rq, to, command_has(a->line, "tell"), err) < 0 ? -1 : 1;
 }
 
+/* Is @seq an action in a box, whose files it may have changed? Then its box. */
+static bool is_action(struct super *s, uint64_t seq, uint64_t *box_out)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct session *read;
+	struct event ev;
+	struct err err;
+	if (!seq || session_open(&read, record_path(s->record), &err) < 0)
+		return false;
+	bool is = session_event(read, seq, &ev, &arena, &err) == 0 && ev.kind == EV_ACTION_REQUESTED && ev.box;
+	CLEANUP(json_release) json_t *body = is && ev.body ? json_parse(ev.body, ev.len, "action", &err) : NULL;
+	*box_out = ev.box;
+	session_close(&read);
+	const char *kind = json_str(body, "kind", "");
+	return is && strcmp(kind, "merge") != 0;
+}
+
 static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t what = 0;
@@ -437,6 +454,10 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	if (asked_word(a, 0) && asked_id(asked_word(a, 0), &what, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	if (what > record_head(a->s->record))
+		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", what);
+	if (is_action(a->s, what, &rq.box))
+		return trees_undo_action(&rq, what, err) < 0 ? -1 : 1;
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
 }
 

@@ -49,6 +49,8 @@ NODISCARD int trees_pick_command(const struct tree_request *rq, const json_t *op
 NODISCARD int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts, struct err *err);
 void trees_review_forget(struct super *s, uint64_t action); /* it was not approved after all */
 NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err);
+/* Takes back what @action (of box rq->box) changed, on the files of now; nothing when later work is in the way. */
+NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, struct err *err);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
 
 #endif

@@ -119,14 +119,22 @@ int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const str
 {
 	struct trees *t = o->t;
 	struct ws_diff d = WS_DIFF_INIT;
-	struct ws_plan p = WS_PLAN_INIT;
 	struct ws_store st;
-	struct err none = ERR_INIT;
-	CLEANUP(fd_close) int lower = other >= 0 ? -1 : t->box->driver->tree->root(t->box, i, "lower", &none);
 	tree_store(t, &st);
 	int rc = ws_diff_views(&d, now, wanted, false, NULL, &o->err);
 	if (rc == 0)
-		rc = ws_plan_make(&p, &d, &st, other >= 0 ? other : lower, false, &o->err);
+		rc = tree_apply(o, i, &d, &st, other);
+	ws_diff_release(&d);
+	return rc;
+}
+
+int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other)
+{
+	struct trees *t = o->t;
+	struct ws_plan p = WS_PLAN_INIT;
+	struct err none = ERR_INIT;
+	CLEANUP(fd_close) int lower = other >= 0 ? -1 : t->box->driver->tree->root(t->box, i, "lower", &none);
+	int rc = ws_plan_make(&p, d, st, other >= 0 ? other : lower, false, &o->err);
 	failpoint("apply.before");
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, &o->err);
@@ -134,7 +142,6 @@ int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const str
 	o->nr_ops += p.nr_ops;
 	strv_copy(&o->missing, &p.missing);
 	ws_plan_release(&p);
-	ws_diff_release(&d);
 	return rc;
 }
 

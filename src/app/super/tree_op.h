@@ -35,6 +35,8 @@ NODISCARD int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view 
 NODISCARD int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err);
 /* Worker: brings layer @i of @t to @wanted; contents that the record lacks are looked for below @other (-1: in its base). */
 NODISCARD int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other);
+/* Worker: applies @d, of which contents are in @st, to layer @i. */
+NODISCARD int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other);
 /* Loop: tells whoever asked. Takes @result. */
 void tree_op_answer(struct tree_op *o, json_t *result);
 /* "n" or a label -> seq. ERR_NOENT. */

@@ -10,6 +10,7 @@
 #include "base/fd.h"
 #include "sandbox/workspace/content.h"
 #include "base/beneath.h"
+#include "sandbox/workspace/gitchild.h"
 #include "wire/plan.h"
 
 static void add_op(struct ws_plan *p, const struct plan_op *op)
@@ -243,8 +244,36 @@ static const struct ws_state *state_in(const struct ws_view *v, const struct ws_
 	return p ? &p->base : NULL;
 }
 
+/* Three-way, the undone state as the common one: true and @c leads from @present to what is left without that change. */
+static bool undo_lines(struct ws_change *c, const struct ws_state *present, const struct ws_store *st)
+{
+	const struct ws_state *side[] = { &c->was, present, &c->now };
+	struct buf text[3] = { BUF_INIT, BUF_INIT, BUF_INIT };
+	CLEANUP(buf_release) struct buf merged = BUF_INIT;
+	struct err none = ERR_INIT;
+	enum object_type type;
+	bool good = c->was.mode == present->mode || c->was.mode == c->now.mode;
+	for (size_t i = 0; i < ARRAY_LEN(side) && good; i++)
+		good = side[i]->kind == WS_FILE && !(side[i]->flags & (WS_HASH_ONLY | WS_UNREADABLE | WS_TORN)) &&
+		       st->get(st->self, &side[i]->oid, &type, &text[i], &none) == 0;
+	ws_git_ready();
+	good = good && merge_lines(&text[0], &text[1], &text[2], &merged, &none) == 0;
+	if (good) {
+		uint16_t mode = c->was.mode == present->mode ? c->now.mode : present->mode;
+		c->op = 'M';
+		c->was = *present;
+		c->now = *present;
+		c->now.mode = mode;
+		c->now.size = merged.len;
+		st->add(st->self, OBJECT_BLOB, buf_cstr(&merged), merged.len, &c->now.oid);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(text); i++)
+		buf_release(&text[i]);
+	return good;
+}
+
 int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct ws_view *after,
-		 const struct ws_view *now, struct strv *conflicts, struct err *err)
+		 const struct ws_view *now, const struct ws_store *st, struct strv *conflicts, struct err *err)
 {
 	struct ws_diff back;
 	if (ws_diff_views(&back, after, before, false, NULL, err) < 0)
@@ -257,9 +286,12 @@ int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct w
 		if (!s)
 			s = state_in(now, c, before);
 		if (s && !ws_state_eq(s, &c->was)) {
-			if (!ws_state_eq(s, &c->now)) /* else it is undone already */
+			if (ws_state_eq(s, &c->now)) /* it is undone already */
+				continue;
+			if (!st || !undo_lines(c, s, st)) {
 				strv_push_bytes(conflicts, c->path, c->len);
-			continue;
+				continue;
+			}
 		}
 		back.item[keep++] = *c;
 	}

@@ -27,8 +27,9 @@ void ws_plan_release(struct ws_plan *p);
 NODISCARD int ws_diff_only(struct ws_diff *d, char *const *paths, const size_t *lens, size_t nr, struct err *err);
 
 /* Undo: what leads from @now to a state without the changes that lead from @before to @after. Paths that have changed
- * again since (now is not as in @after) are left alone and listed in @conflicts. */
+ * again since (now is not as in @after) are merged by lines, what comes of it is added to @st; where that does not go, or
+ * without @st (NULL), they are left alone and listed in @conflicts. */
 NODISCARD int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct ws_view *after,
-			   const struct ws_view *now, struct strv *conflicts, struct err *err);
+			   const struct ws_view *now, const struct ws_store *st, struct strv *conflicts, struct err *err);
 
 #endif

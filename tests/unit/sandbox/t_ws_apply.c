@@ -116,7 +116,7 @@ static void undo(void)
 	struct ws_diff d;
 	struct strv conflicts = STRV_INIT;
 	struct buf out = BUF_INIT;
-	is_int(ws_diff_undo(&d, &v[0], &v[1], &v[2], &conflicts, &err), 0, "undo of the second step");
+	is_int(ws_diff_undo(&d, &v[0], &v[1], &v[2], NULL, &conflicts, &err), 0, "undo of the second step");
 	names(&d, &out);
 	is_str(buf_cstr(&out), "Dfour Mone ", "takes back what nobody has touched since");
 	is_int(conflicts.nr, 1, "one path has changed since");

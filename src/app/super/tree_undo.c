@@ -1,0 +1,170 @@
+/* Undo of one action on the files of now: what its snapshot changed is taken back, by lines where a file has changed again
+ * since; where that does not go nothing is touched at all. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/super/super_box.h"
+#include "app/super/tree_op.h"
+#include "sandbox/workspace/memstore.h"
+
+struct undo_one {
+	struct tree_op op; /* first: freed with it */
+	uint64_t action;
+	struct strv conflicts;
+	json_t *paths;     /* what was put back */
+	bool found, shared;
+};
+
+/* Is @seq the snapshot of the action's work? */
+static bool is_its_snapshot(struct undo_one *u, uint64_t seq)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct trees *t = u->op.t;
+	struct event ev;
+	struct err err;
+	if (session_event(t->read, seq, &ev, &a, &err) < 0 || !ev.body)
+		return false;
+	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", &err);
+	const json_t *by = json_object_get(body, "by");
+	for (size_t i = 0; i < json_array_size(by); i++)
+		if ((uint64_t)json_integer_value(json_array_get(by, i)) == u->action) {
+			u->shared |= json_array_size(by) > 1;
+			return true;
+		}
+	return false;
+}
+
+/* What undoes the snapshot @k of its layer, on the files of now. */
+static int difference(struct undo_one *u, const struct snap *k, const struct ws_store *st, struct ws_diff *d)
+{
+	struct trees *t = u->op.t;
+	struct err *err = &u->op.err;
+	struct ws_view before = WS_VIEW_INIT, after = WS_VIEW_INIT, now = WS_VIEW_INIT;
+	int rc = tree_view(t, k->layer, k->seq - 1, &before, err);
+	if (rc == 0)
+		rc = tree_view(t, k->layer, k->seq, &after, err);
+	if (rc == 0)
+		rc = tree_view(t, k->layer, UINT64_MAX, &now, err);
+	if (rc == 0)
+		rc = ws_diff_undo(d, &before, &after, &now, st, &u->conflicts, err);
+	ws_view_release(&before);
+	ws_view_release(&after);
+	ws_view_release(&now);
+	return rc;
+}
+
+static void note_paths(struct undo_one *u, size_t layer, const struct ws_diff *d)
+{
+	const char *repo = u->op.t->layer[layer].name;
+	for (size_t i = 0; i < d->nr; i++) {
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		if (*repo)
+			buf_printf(&path, "%s/", repo);
+		buf_append(&path, d->item[i].path, d->item[i].len);
+		json_array_append_new(u->paths, json_bytes(buf_cstr(&path), path.len));
+	}
+}
+
+static void tell_conflicts(struct undo_one *u)
+{
+	CLEANUP(buf_release) struct buf names = BUF_INIT;
+	for (size_t i = 0; i < u->conflicts.nr && i < 5; i++)
+		buf_printf(&names, "%s%s", i ? ", " : "", u->conflicts.item[i]);
+	if (u->conflicts.nr > 5)
+		buf_printf(&names, " and %zu more", u->conflicts.nr - 5);
+	err_set(&u->op.err, ERR_BUSY, "#%" PRIu64 " cannot be undone: later work stands in the same place of %s; nothing was changed", u->action,
+		buf_cstr(&names));
+}
+
+/* Two rounds over the snapshots that hold its work: all differences are known to be clean before the first is applied. */
+static int both_rounds(struct undo_one *u, const struct ws_store *st)
+{
+	struct trees *t = u->op.t;
+	for (int apply = 0; apply < 2; apply++) {
+		for (size_t i = 0; i < t->nr_snaps; i++) {
+			const struct snap *k = &t->snap[i];
+			struct ws_diff d = WS_DIFF_INIT;
+			if (k->seq <= u->action || !is_its_snapshot(u, k->seq))
+				continue;
+			u->found = true;
+			int rc = difference(u, k, st, &d);
+			if (rc == 0 && apply)
+				rc = tree_apply(&u->op, k->layer, &d, st, -1);
+			if (rc == 0 && apply)
+				note_paths(u, k->layer, &d);
+			ws_diff_release(&d);
+			if (rc < 0)
+				return -1;
+		}
+		if (!u->found)
+			return err_set(&u->op.err, ERR_NOENT, "#%" PRIu64 " changed no files that are recorded", u->action);
+		if (u->shared)
+			return err_set(&u->op.err, ERR_UNSUPPORTED, "what #%" PRIu64 " changed was recorded together with other work at the same time: "
+				       "'rollback' goes back before all of it", u->action);
+		if (u->conflicts.nr) {
+			tell_conflicts(u);
+			return -1;
+		}
+	}
+	return 0;
+}
+
+static void undo_work(struct tree_op *o)
+{
+	struct undo_one *u = (struct undo_one *)o;
+	struct ws_store below;
+	struct err none = ERR_INIT;
+	tree_store(o->t, &below);
+	if (!o->t->read && session_open(&o->t->read, record_path(o->t->s->record), &o->err) < 0)
+		return;
+	struct memstore *merged = memstore_new(&below);
+	struct ws_store st = memstore_store(merged);
+	int rc = both_rounds(u, &st);
+	memstore_free(&merged);
+	o->taken = (struct taken){ .why = "rollback", .cause = o->cause };
+	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &none);
+}
+
+static void undo_done(struct tree_op *o)
+{
+	struct undo_one *u = (struct undo_one *)o;
+	uint64_t seq = tree_record(o->t, &o->taken);
+	json_t *body = json_object(), *missing = json_array();
+	for (size_t i = 0; i < o->missing.nr; i++)
+		json_array_append_new(missing, json_bytes(o->missing.item[i], o->missing.len[i]));
+	json_put_int(body, "to", (int64_t)o->from);
+	json_put_str(body, "how", "undo");
+	json_put_int(body, "of", (int64_t)u->action);
+	json_put_int(body, "ops", (int64_t)o->nr_ops);
+	json_put(body, "paths", json_incref(u->paths));
+	json_put(body, "missing", missing);
+	if (o->err.code != ERR_NONE)
+		json_put_str(body, "why", o->err.text);
+	else
+		o->t->undo = o->from; /* an undo without a number takes this one back */
+	record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
+	json_t *v = json_object();
+	json_put_int(v, "event", (int64_t)seq);
+	json_put_int(v, "of", (int64_t)u->action);
+	json_put_int(v, "changes", (int64_t)o->nr_ops);
+	json_put(v, "paths", u->paths);
+	if (o->missing.nr)
+		json_put(v, "missing", json_argv(o->missing.item, o->missing.nr));
+	strv_release(&u->conflicts);
+	tree_op_answer(o, v);
+}
+
+int trees_undo_action(const struct tree_request *rq, uint64_t action, struct err *err)
+{
+	struct trees *t = super_box_trees(rq->s, rq->box);
+	if (!t)
+		return err_set(err, ERR_NOENT, "the box of #%" PRIu64 " has gone, or its driver shows no files", action);
+	struct undo_one *u = NEW(struct undo_one);
+	u->action = action;
+	u->paths = json_array();
+	u->op = (struct tree_op){ .t = t, .rq = *rq, .work = undo_work, .done = undo_done, .why = "background", .freeze = true,
+				  .from = record_head(t->s->record), .cause = rq->cause };
+	tree_op_start(&u->op);
+	return 0;
+}

@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# undo SESSION#n takes back what one action did to the files, on the files of now; the rest stays.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+boxes || { skip 'boxes cannot be opened here'; finish; }
+mkdir "$t/repo"
+seq 1 30 >"$t/repo/long"
+printf 'one\n' >"$t/repo/short"
+cat >"$t/work.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { repo = "." }
+local box = sg.sandbox { name = "work", repo = a.repo }
+for _, cmd in ipairs {
+  "sed -i 's/^3$/three/' long; echo new > added",
+  "sed -i 's/^28$/twenty-eight/' long",
+  "echo two >> short",
+  "echo three >> short",
+  "rm added; chmod +x short",
+} do assert(box:exec(cmd)) end
+sg.ask { text = "go on?", choices = { "yes" } }
+print((assert(box:exec "head -3 long; cat short; ls").out))
+L
+"$sg" run -d "$t/work.lua" -- --repo "$t/repo" >"$t/out" 2>&1
+ok $? 'a session runs'
+wait_for 30 sh -c "'$sg' state 2>/dev/null | grep -q 'go on'"
+ok $? 'and asks'
+id=$("$sg" ls --json | jq -r .session | head -1)
+mapfile -t act < <("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and .body.kind == "exec") | .seq')
+is ${#act[@]} 5 'five actions'
+now() { "$sg" cat "$1" --at "$id" 2>/dev/null; }
+"$sg" undo "$id#${act[0]}" >"$t/out" 2>&1
+ok $? 'the first is undone'
+like "$(cat "$t/out")" 'long' 'it says what was put back'
+is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'its line is as it was, a later one in the same file stays'
+is "$(now short | xargs)" 'one two three' 'other files stay'
+"$sg" undo "$id#${act[2]}" >"$t/out" 2>&1
+is $? 1 'where later work stands in the same place it is refused'
+like "$(cat "$t/out")" 'short' 'with the name of the file'
+is "$(now short | xargs)" 'one two three' 'and nothing was changed'
+"$sg" undo "#${act[3]}" >"$t/out" 2>&1
+ok $? 'the later one first'
+"$sg" undo "#${act[2]}" >"$t/out" 2>&1
+ok $? 'then the earlier one'
+is "$(now short | xargs)" 'one' 'is all undone'
+"$sg" undo >"$t/out" 2>&1
+is "$(now short | xargs)" 'one two' 'an undo without a number takes the last one back'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "undo" and .body.of != null and .body.why == null) | .body.of' | xargs)" \
+	"${act[0]} ${act[3]} ${act[2]}" 'each stands in the record'
+"$sg" undo "$id#999999" >"$t/out" 2>&1
+ok $((! $?)) 'there is nothing at a number that nobody gave'
+"$sg" stop --now >/dev/null 2>&1
+wait_for 20 sh -c "! '$sg' state"
+"$sg" undo "$id#${act[1]}" >"$t/out" 2>&1
+ok $((! $?)) 'after the end there is no box'
+like "$(cat "$t/out")" 'fork' 'and it says what to do'
+"$sg" verify "$id" >"$t/out" 2>&1
+ok $? 'the record verifies'
+finish
