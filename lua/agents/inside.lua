@@ -1,6 +1,7 @@
 -- The agent of `sandglass run --agent NAME TASK`: somebody else's program in a box, on a repository.
 local sg = require "sandglass"
-local a = sg.args { repo = "", agent = "claude", program = "", root = "", path = "", model = "", timeout = "", merge = true, "task" }
+local a = sg.args { repo = "", agent = "claude", program = "", root = "", path = "", model = "", timeout = "", merge = true,
+  control = "", mode = "", beside = "", linger = "", idle = "", "task", "command..." }
 
 local roots = {}
 for dir in a.root:gmatch "[^\n]+" do roots[#roots + 1] = dir end
@@ -8,7 +9,8 @@ local function given(v) return v ~= "" and v or nil end
 local r, err = sg.inside {
   agent = a.agent, task = a.task, program = given(a.program), model = given(a.model), repo = given(a.repo), roots = #roots > 0 and roots or nil,
   path = given(a.path),
-  timeout = given(a.timeout),
+  timeout = given(a.timeout), control = given(a.control), mode = given(a.mode), beside = given(a.beside), linger = given(a.linger), idle = given(a.idle),
+  command = #a.command > 0 and a.command or nil,
 }
 if not r then sg.exit(err.exit, "%s", err) end
 if r.text ~= "" then print(r.text) end

@@ -734,7 +734,7 @@ function Proxy:close() end
 function sg.proxy(o) end
 
 ---@class sg.InsideOpts
----@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"custom"
+---@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"custom"|string   # or FILE.lua: a profile of your own
 ---@field task string
 ---@field name string?
 ---@field model string?               # provider:name; default: that of the agent's profile
@@ -756,11 +756,17 @@ function sg.proxy(o) end
 ---@field accept string?
 ---@field backend string?
 ---@field on_event? fun(ev: table)    # what it prints, one JSON object at a time
+---@field control "acp"|"stream"|"app-server"|"rpc"|"print"|nil   # how it is spoken with; default: the best that it has
+---@field mode string?                # the agent's own mode: of permissions, of approvals
+---@field start sg.Time?              # it must be there within; default: two to three minutes
+---@field linger sg.Time?             # after its task it waits so long for words of people
+---@field idle sg.Time?               # of lingering: after so long without any it sleeps, until there are some; default: 60 s
+---@field beside string?              # another program that this one starts
 
 ---Somebody else's agent in a box of its own; its model is reached through a proxy that has the key.
 ---@async
 ---@param o sg.InsideOpts
----@return { ok: boolean, code: integer?, text: string, error: string?, box: sg.Box, usage: table, settings: string[] }?
+---@return { ok: boolean, code: integer?, text: string, error: string?, stop: string?, box: sg.Box, usage: table, settings: string[], settings_patch: string?, session: string?, turns: integer, control: string }?
 ---@return sg.Error? err
 function sg.inside(o) end
 

@@ -592,7 +592,9 @@ end
 
 function on.message(_, body)
   local a = rt.agents[body.agent or 0]
-  if a then a.inbox[#a.inbox + 1] = body end
+  if not a then return end
+  a.inbox[#a.inbox + 1] = body
+  if a.heard then a.heard() end
 end
 
 function on.stop(_, body)

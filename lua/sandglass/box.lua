@@ -218,27 +218,36 @@ function Proc:read()
   return v.data or "", v.stream or "out"
 end
 
--- Lines of stdout, without their ends; stderr goes to o.on_err.
+-- Lines of stdout, without their ends; stderr goes to o.on_err. A line beyond o.max bytes comes in pieces of that.
 function Proc:lines(o)
   check.self(proc_mt, self, "proc", "lines")
-  o = check.options("lines", o, { on_err = "function" })
-  local buffer, done = "", false
+  o = check.options("lines", o, { on_err = "function", max = "integer" })
+  local buffer, from, parts, held, done = "", 1, {}, 0, false
+  local function line_with(rest)
+    parts[#parts + 1] = rest
+    local line = #parts == 1 and rest or table.concat(parts)
+    parts, held = {}, 0
+    return line
+  end
   return function()
     while true do
-      local line, rest = buffer:match "^([^\n]*)\n(.*)$"
-      if line then
-        buffer = rest
+      local nl = buffer:find("\n", from, true)
+      if nl then
+        local line = line_with(buffer:sub(from, nl - 1))
+        from = nl + 1
         return line
       end
-      if done then
-        line, buffer = buffer, ""
-        return line ~= "" and line or nil
+      parts[#parts + 1] = from <= #buffer and buffer:sub(from) or nil
+      held, buffer, from = held + #buffer - from + 1, "", 1
+      if done or held > (o.max or math.maxinteger) then
+        local line = held > 0 and line_with "" or nil
+        if line or done then return line end
       end
       local data, stream = self:read()
       if not data then
         done = true
       elseif stream == "out" then
-        buffer = buffer .. data
+        buffer = data
       elseif o.on_err then
         o.on_err(data)
       end

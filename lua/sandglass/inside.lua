@@ -1,32 +1,69 @@
 -- Somebody else's agent, inside a box: it speaks with its model through a proxy that has the key; what it wants is judged
--- and recorded out here. One profile per agent: plugins/agents/NAME.lua, which is a table of
---   program, about, versions, speak ("anthropic" "openai" "gemini"), provider (default), model (default),
---   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text)
--- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder), home }.
+-- and recorded out here. One profile per agent: plugins/agents/NAME.lua, or a file of the user's own, which is a table of
+--   program, about, versions, install, speak ("anthropic" "openai" "gemini"), provider (default), model (default),
+--   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text),
+--   control? { NAME of a protocol -> { argv(x), program?, env(x)?, mode? (the agent's own), asks? } }, best? (one of them), settings? (files of its own that are rules)
+-- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
+--       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
+--       everything), beside? (another program that this one starts) }.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local task = require "sandglass.task".sg
 local box_lib = require "sandglass.box"
 local proxy = require "sandglass.proxy".sg
+local people = require "sandglass.people".sg
+local tell = require "sandglass.inside.told"
+local wires = require "sandglass.inside.wire"
+local home = require "sandglass.inside.home"
 local call, fail = rt.call, rt.fail
 local type, pairs, ipairs, pcall, error, tostring = type, pairs, ipairs, pcall, error, tostring
 
 local M = { sg = {} }
-local HOME = "/home/agent"
+local HOME = home.DIR
 
 local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "custom" }
+-- How one can be spoken with; "print": its command line does the task and prints what happens.
+local PROTOCOLS = {
+  { name = "print", module = "print" },
+  { name = "acp", module = "acp" },              -- Agent Client Protocol
+  { name = "stream", module = "stream" },        -- Claude Code's stream-json
+  { name = "app-server", module = "app_server" },-- Codex
+  { name = "rpc", module = "pi_rpc" },           -- pi
+}
 local INSIDE = {
   agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
   trace = "string|boolean", hold_exec = "string|list",
+  control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
 }
 
 local function profile_of(name)
   for _, known in ipairs(AGENTS) do
     if known == name then return rt.require("sandglass.agents." .. name) end
   end
-  fail("inside: no agent '%s'%s (known: %s)", name, check.suggest(name, AGENTS), table.concat(AGENTS, ", "))
+  if not name:find "%.lua$" then
+    fail("inside: no agent '%s'%s (known: %s; or a profile of your own: FILE.lua)", name, check.suggest(name, AGENTS), table.concat(AGENTS, ", "))
+  end
+  local own = rt.require(name)
+  for _, field in ipairs { "argv", "env", "speak", "provider", "model" } do
+    if type(own) ~= "table" or own[field] == nil then fail("inside: %s is no profile of an agent: it lacks '%s'", name, field) end
+  end
+  own.name, own.install = own.name or name:match "([^/]+)%.lua$", own.install or "install it"
+  return own
+end
+
+local function protocol_of(profile, wish)
+  local names, module = {}, nil
+  local name = wish or profile.best or "print"
+  for _, p in ipairs(PROTOCOLS) do
+    if p.name == "print" or (profile.control or {})[p.name] then
+      names[#names + 1] = p.name
+      if p.name == name then module = p.module end
+    end
+  end
+  if not module then fail("inside: %s cannot be controlled by '%s' (it can by: %s)", profile.name, name, table.concat(names, ", ")) end
+  return name, rt.require("sandglass.inside." .. module)
 end
 
 -- "anthropic:sonnet" -> "anthropic", "sonnet".
@@ -37,124 +74,281 @@ local function model_of(profile, model)
   return provider, name
 end
 
-local function write_files(box, files)
-  for path, text in pairs(files or {}) do
-    local full = HOME .. "/" .. path
-    -- words, no shell: rules over commands then see what they are
-    local r, err = box:exec { "mkdir", "-p", full:match "^(.*)/" }
-    if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = text }) end
-    if not r then return nil, err end
-    if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: '%s' cannot be written: %s"):format(full, r.err) } end
-  end
-  return true
-end
-
--- What the agent changed of its own settings, for people: they are rules on disk that nobody else sees.
-local function settings_changed(box, files)
-  local changed = {}
-  for path, text in pairs(files or {}) do
-    local r = box:exec({ "cat", HOME .. "/" .. path })
-    if r and r.ok and r.out ~= text and not r.cut then changed[#changed + 1] = path end
-  end
-  return changed
-end
-
-local function environment(profile, x, extra)
+local function environment(r)
+  local x, profile = r.x, r.profile
   local env = { HOME = HOME, PWD = "/workspace", LANG = "C.UTF-8", NO_COLOR = "1", TERM = "dumb" }
   local dir = x.program:match "^(.*)/[^/]*$"
   env.PATH = (x.path and x.path .. ":" or "") .. (dir and dir .. ":" or "") .. "/usr/local/bin:/usr/bin:/bin"
   for k, v in pairs(profile.env(x)) do env[k] = v end
-  for k, v in pairs(extra or {}) do env[k] = v end
+  if r.how.env then for k, v in pairs(r.how.env(x)) do env[k] = v end end
+  for k, v in pairs(r.o.env or {}) do env[k] = v end
   return env
 end
 
-local function json_of(line)
-  local v = line:sub(1, 1) == "{" and rt.core.decode(line) or nil
-  return type(v) == "table" and v or nil
+-- In plain words, no shell: rules over commands then see what it is.
+local function program_there(r, argv, env)
+  local test = { "test", "-x", argv[1] }
+  if not argv[1]:find("/", 1, true) then
+    test = { "test" }
+    for dir in env.PATH:gmatch "[^:]+" do
+      for _, w in ipairs { "-o", "-x", dir .. "/" .. argv[1] } do test[#test + 1] = w end
+    end
+    table.remove(test, 2)
+  end
+  local there, err = r.box:exec(test, { env = env })
+  if not there then return nil, err end
+  if there.ok then return true end
+  return nil, rt.err { code = "backend", msg = ("inside: '%s' is not in the box; %s, and give its folder with --root"):format(argv[1],
+    r.how.install or r.profile.install) }
 end
 
--- Reads what it prints until it ends. The result: its last words, how it ended.
-local function follow(o, profile, p, timeout)
-  local text, last, errors
-  local function read()
-    for line in p:lines { on_err = function(s) last = s end } do
-      local ev = json_of(line)
-      local note, final, wrong
-      if ev and profile.line then note, final, wrong = profile.line(ev) else note = not ev and line or nil end
-      if ev and o.on_event then o.on_event(ev) end
-      if note and note ~= "" then rt.tell("note", { level = "note", text = note }) end
-      text, errors = final or text, wrong or errors
+-- What one run is: r.box and r.wire are there while the agent is awake; r.x.session is what it goes on with.
+local function new_run(o)
+  local profile = profile_of(o.agent)
+  local provider, model = model_of(profile, o.model)
+  local control, protocol = protocol_of(profile, o.control)
+  local r = { o = o, profile = profile, provider = provider, model = model, control = control, protocol = protocol, inbox = {}, turns = 0 }
+  r.how = (profile.control or {})[control] or { argv = profile.argv }
+  r.name = o.name or profile.name
+  return r
+end
+
+local function open_box(r)
+  local o = r.o
+  return box_lib.sandbox {
+    name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = { r.px }, limits = o.limits, keep = o.keep, accept = o.accept,
+    backend = o.backend, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
+  }
+end
+
+local function first_box(r)
+  local o = r.o
+  r.px = proxy.proxy {
+    name = r.profile.name, tool_gate = o.tool_gate, prompt_host = o.prompt_host, routes = { model = { provider = r.provider } },
+  }
+  r.x = {
+    program = o.program or r.how.program or r.profile.program, command = o.command, path = o.path, task = o.task, model = r.model,
+    url = r.px.urls.model, key = r.px.key, home = HOME, mode = o.mode or r.how.mode, profile = r.profile,
+    asks = r.how.asks, beside = o.beside, start_s = o.start and check.us(o.start) / 1e6 or nil,
+  }
+  r.box = open_box(r)
+  r.box_name = r.box.name
+  r.home = home.new(r.profile, r.x)
+  local ok, err = r.home.write(r.box)
+  if not ok then return nil, err end
+  return program_there(r, r.how.argv(r.x), environment(r))
+end
+
+local function wake_step(r, step, say, why) rt.tell("agent.told", { what = "wake", say = say, step = step, why = why }) end
+
+-- The agent sleeps or is gone: the same box again, with its files and its home, and its own session. Each step is told.
+local function wake(r)
+  if r.wire then return true end
+  local again = r.x.session ~= nil or r.turns > 0
+  if again and r.box then
+    local there = r.box:exec { "true" }
+    if not there or not there.ok then
+      call("box.close", { box = r.box.id, wait = true })
+      r.box = nil
     end
-    return p:wait()
   end
-  local r, err
-  if timeout then r, err = task.timeout(timeout, read) else r, err = read() end
-  if not r then
-    p:kill "SIGKILL"
-    if err and (err.code == "backend" or err.code == "interrupted" or err.code == "cancelled") then
-      err = rt.err { code = err.code, msg = "the agent's box went away in the middle of its turn: " .. err.msg, event = err.event }
-    end
+  if not r.box then
+    wake_step(r, "box", "its box is opened again, with its files and its home")
+    local ok, box = pcall(open_box, r)
+    if not ok then return nil, rt.as_error(box) end
+    r.box = box
+  end
+  if again then wake_step(r, "start", "it is started again") end
+  local err
+  r.told = tell.new(function(body) rt.tell("agent.told", body) end)
+  r.x.told, r.x.box = r.told, r.box
+  r.wire, err = wires.open(r.box, r.how.argv(r.x), environment(r), r.told.put)
+  if not r.wire then return nil, err end
+  r.wire.on_event = r.o.on_event
+  r.session, err = r.protocol.open(r.wire, r.x)
+  if not r.session then
+    r.wire.shut(0)
+    r.wire = nil
     return nil, err
   end
-  if r.signal then
-    return nil, rt.err { code = "backend", msg = ("the agent was killed by %s in the middle of its turn"):format(r.signal), event = r.event }
+  r.x.session = r.session.id or r.x.session
+  if again then wake_step(r, "awake", "it is awake, with its session") end
+  return true
+end
+
+local function sleep(r, why, close_box)
+  if r.wire then
+    r.wire.shut(3)
+    r.wire, r.session = nil, nil
   end
-  return { code = r.code, ok = r.ok and not errors, text = text or "", error = errors, err = last, event = r.event }
+  if close_box and r.box then
+    call("box.close", { box = r.box.id, wait = true })
+    r.box = nil
+  end
+  wake_step(r, "asleep", why, nil)
+end
+
+-- One prompt, to its end. A wire that broke is gone; what was begun is never said again.
+local function prompt(r, text)
+  r.x.task, r.x.again = text, r.turns > 0
+  local awake, err = wake(r)
+  if not awake then return nil, err end
+  r.turns = r.turns + 1
+  rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text })
+  r.told.begin()
+  r.wire.turn = true
+  local t
+  if r.o.timeout then
+    t, err = r.wire.within(check.us(r.o.timeout) / 1e6, "no end of its turn", r.protocol.prompt, r.session, text)
+  else
+    t, err = r.protocol.prompt(r.session, text)
+  end
+  r.told.flush()
+  if t then r.x.session = r.session.id or r.x.session end
+  if t and not r.protocol.once then r.wire.turn = nil else r.wire, r.session = nil, nil end
+  if not t then return nil, err end
+  rt.tell("agent.told", { what = "turn", say = tell.line_of(t.error or t.stop or "end"), stop = t.stop, usage = t.usage, text = t.error })
+  t.text = r.told.text or t.text
+  return t
+end
+
+-- People's words, in the order they came; nil when there are none.
+local function said(r)
+  if not r.inbox[1] then return nil end
+  local parts = {}
+  while r.inbox[1] do parts[#parts + 1] = table.remove(r.inbox, 1).text or "" end
+  return table.concat(parts, "\n")
+end
+
+-- Waits for words of people, asleep after a while. nil: nobody said anything in time.
+local function await_words(r)
+  local o = r.o
+  if not o.linger then return said(r) end
+  local me, over, idle = rt.current(), false, false
+  local function wait_for(us, fn)
+    return rt.later("sleep", { us = us }, function()
+      fn()
+      rt.wake(me)
+    end)
+  end
+  local drop_over = wait_for(check.us(o.linger), function() over = true end)
+  local drop_idle = wait_for(check.us(o.idle or 60), function() idle = true end)
+  r.slot.heard = function() rt.wake(me) end
+  rt.tell("agent.state", { state = "wait" })
+  local ok, raised = pcall(function()
+    while not r.inbox[1] and not over do
+      rt.wait()
+      if idle and drop_idle then
+        drop_idle = nil
+        sleep(r, "nobody speaks: it sleeps until somebody does", true)
+      end
+    end
+  end)
+  r.slot.heard = nil
+  if not over then drop_over() end
+  if drop_idle and not idle then drop_idle() end
+  if not ok then error(raised, 0) end
+  return said(r)
+end
+
+-- Broken off by the end of a supervisor: what it did meanwhile is not known, so a person says whether it goes on.
+local function go_on(r, err)
+  if err.code ~= "interrupted" then return false end
+  local d = people.ask {
+    text = ("%s was interrupted in the middle of its turn. Wake it, with its own session, and let it go on?"):format(r.name),
+    choices = { "go on", "stop" }, default = "stop", risk = "low",
+  }
+  return d and d.choice == "go on"
+end
+
+local INTERRUPTED = "You were interrupted in the middle of your work. Look at what is there, then go on."
+local AFTER_REFUSAL = "What you asked for was refused: %s. Find another way, or say what you need."
+
+local function converse(r)
+  local text, t, err, told_off = r.o.task, nil, nil, 0
+  while text do
+    local ok
+    ok, err = call("agent.turn", { agent = r.agent, n = r.turns + 1 })
+    if not ok then break end
+    rt.tell("agent.state", { state = "run" })
+    t, err = prompt(r, text)
+    text = nil
+    if t and t.refused and t.stop ~= "cancelled" and told_off < 3 then
+      told_off = told_off + 1
+      text = AFTER_REFUSAL:format(t.refused)   -- its protocol has no words for why
+    elseif not t and go_on(r, err) then
+      text = INTERRUPTED
+    else
+      if not t then wake_step(r, "gone", tostring(err), err.code) end
+      if t or r.o.linger then text = await_words(r) or said(r) end
+    end
+  end
+  if not t then return nil, err end
+  return t
+end
+
+-- Somebody cancels it: whoever asks gets an answer, its turn may end by itself, then it is ended.
+local function stop(r)
+  if not r.wire or not r.session then return end
+  if not r.wire.turn or not r.protocol.cancel then return r.wire.shut(2) end
+  pcall(r.wire.within, 5, "it does not stop", function()
+    r.protocol.cancel(r.session)
+    call("proc.write", { proc = r.wire.proc.id, data = "", eof = true })
+    while r.wire.recv() do end
+  end)
+  rt.tell("agent.told", { what = "turn", say = "cancelled", stop = "cancelled" })
+end
+
+local function answer_of(r, t)
+  local ok = t.error == nil and (t.stop == "end_turn" or t.stop == "cancelled" and false or t.stop == nil)
+  local code = t.code
+  if r.wire then r.wire.shut(3) end
+  local usage = r.px:used()
+  local settings, patch = {}, nil
+  if r.box then settings, patch = r.home.changed(r.box) end
+  if #settings > 0 then
+    rt.tell("agent.told", { what = "settings", say = "it changed its own settings: " .. table.concat(settings, ", "), paths = settings, text = patch })
+  end
+  return {
+    ok = ok and (code == nil or code == 0), code = code or (ok and 0 or 1), text = t.text or "", error = t.error or (not ok and t.stop or nil), err = t.err,
+    stop = t.stop, box = r.box, usage = usage, settings = settings, settings_patch = patch, session = r.x.session, turns = r.turns,
+    control = r.control, event = t.event,
+  }
 end
 
 local function body(o)
   local me = rt.current()
-  local profile = profile_of(o.agent)
-  local provider, model = model_of(profile, o.model)
+  local r = new_run(o)
   local v, err = call("agent.start", {
-    name = o.name or o.agent, task = o.task, model = provider .. ":" .. model, tools = setmetatable({}, rt.core.array_mt),
+    name = r.name, task = o.task, model = r.provider .. ":" .. r.model, tools = setmetatable({}, rt.core.array_mt),
     limits = o.budget and check.limits("inside: budget", o.budget) or nil,
   })
   if not v then return nil, err end
   local parent = me.agent
-  me.agent = v.agent
+  me.agent, r.agent = v.agent, v.agent
+  r.slot = { task = me, inbox = r.inbox }
+  rt.agents[v.agent] = r.slot
   local answer
   local ok, raised = pcall(function()
-    local px = proxy.proxy {
-      name = o.agent, tool_gate = o.tool_gate, prompt_host = o.prompt_host, routes = { model = { provider = provider } },
-    }
-    local x = {
-      program = o.program or profile.program, command = o.command, path = o.path, task = o.task, model = model, url = px.urls.model, key = px.key,
-      home = HOME,
-    }
-    local box = box_lib.sandbox {
-      name = o.name or o.agent, repo = o.repo, net = o.net, proxies = { px }, limits = o.limits, keep = o.keep, accept = o.accept,
-      backend = o.backend, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
-    }
-    local files = profile.files and profile.files(x)
-    local done
-    done, err = write_files(box, files)
-    if not done then return end
-    local env = environment(profile, x, o.env)
-    local program, there = profile.argv(x)[1], nil
-    there, err = box:exec(program:find("/", 1, true) and { "test", "-x", program } or "command -v " .. program, { env = env })
-    if there and not there.ok then
-      err = rt.err { code = "backend", msg = ("inside: '%s' is not in the box; %s, and give its folder with --root"):format(x.program, profile.install) }
-    end
-    if err then
-      box:close()
+    local ready
+    ready, err = first_box(r)
+    if not ready then
+      if r.box then r.box:close() end
       return
     end
-    local p
-    p, err = box:spawn(profile.argv(x), { env = env })
-    if not p then return end
-    if profile.stdin then p:write(profile.stdin(x), { eof = true }) else p:write("", { eof = true }) end
-    answer, err = follow(o, profile, p, o.timeout)
-    if answer then
-      answer.box, answer.usage, answer.settings = box, px:used(), settings_changed(box, files)
-      if #answer.settings > 0 then
-        rt.tell("note", { level = "warn", text = "the agent changed its own settings: " .. table.concat(answer.settings, ", ") })
-      end
+    local t
+    t, err = converse(r)
+    if t then
+      if not r.box then r.box = open_box(r) end   -- it slept at the end
+      answer = answer_of(r, t)
     end
   end)
+  rt.agents[v.agent] = nil
   rt.shield(function()
+    if not ok then stop(r) end
     call("agent.end", {
-      agent = v.agent, stop = answer and answer.ok and "done" or "error", ok = answer and answer.ok or false, steps = 0,
+      agent = v.agent, stop = answer and answer.ok and "done" or not ok and rt.as_error(raised).code == "cancelled" and "stopped" or "error",
+      ok = answer and answer.ok or false, steps = r.turns,
       text = answer and (answer.error or answer.text) or tostring(err or raised or ""),
     })
   end)
@@ -164,10 +358,11 @@ local function body(o)
   return answer
 end
 
--- Runs the agent until it ends: { ok, code, text, error?, box, usage, settings (files of its own that it changed) }.
+-- Runs the agent until it ends: { ok, code, text, error?, stop, box, usage, settings (files of its own that it changed),
+-- settings_patch?, session (its own), turns, control }.
 function M.sg.inside(o)
   o = check.options("inside", o, INSIDE)
-  profile_of(o.agent)
+  protocol_of(profile_of(o.agent), o.control)
   local t <close> = task.spawn(body, o)
   local answer, err = t:await()
   if not answer and err.code == "script" then error(err, 0) end

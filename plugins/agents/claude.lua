@@ -10,8 +10,28 @@ return {
   install = "npm install @anthropic-ai/claude-code", speak = "anthropic", provider = "anthropic", model = "sonnet",
   argv = function(x)
     local argv = { x.program, "-p", x.task, "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions" }
+    if x.again then argv[#argv + 1] = "-c" end
     return argv
   end,
+  best = "stream", settings = { ".claude/settings.json", ".claude/settings.local.json" },
+  control = {
+    stream = {
+      argv = function(x)
+        local argv = {
+          x.program, "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", "--permission-prompt-tool", "stdio",
+        }
+        if x.session then
+          argv[#argv + 1] = "--resume"
+          argv[#argv + 1] = x.session
+        end
+        return argv
+      end,
+    },
+    acp = {
+      program = "claude-agent-acp", install = "npm install @agentclientprotocol/claude-agent-acp", argv = function(x) return { x.program } end,
+      mode = "default",   -- the one in which it asks
+    },
+  },
   env = function(x)
     return {
       ANTHROPIC_BASE_URL = x.url, ANTHROPIC_API_KEY = x.key, ANTHROPIC_MODEL = x.model, ANTHROPIC_DEFAULT_HAIKU_MODEL = x.model,

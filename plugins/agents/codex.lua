@@ -3,8 +3,19 @@ return {
   name = "codex", about = "Codex (npm @openai/codex)", program = "codex", versions = "0.169.0",
   install = "npm install @openai/codex", speak = "openai", provider = "openai", model = "gpt-5",
   argv = function(x)
-    return { x.program, "exec", "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", x.task }
+    local argv = { x.program, "exec" }
+    if x.again then argv[3], argv[4] = "resume", "--last" end
+    for _, w in ipairs { "--json", "--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox", x.task } do argv[#argv + 1] = w end
+    return argv
   end,
+  best = "app-server", settings = { ".codex/rules/default.rules" },
+  control = {
+    ["app-server"] = { argv = function(x) return { x.program, "app-server" } end },
+    acp = {
+      program = "codex-acp", install = "npm install @agentclientprotocol/codex-acp", argv = function(x) return { x.program } end,
+      mode = "agent-full-access",   -- in the others its own sandbox refuses what ours allows
+    },
+  },
   env = function(x) return { SANDGLASS_PLACEHOLDER = x.key } end,
   files = function(x)
     return {
@@ -21,6 +32,9 @@ request_max_retries = 1
 stream_max_retries = 1
 [analytics]
 enabled = false
+
+[projects."/workspace"]
+trust_level = "trusted"
 ]]):format(x.model, x.url),
     }
   end,

@@ -8,6 +8,7 @@ return {
     argv[#argv + 1] = x.task
     return argv
   end,
+  control = { acp = { argv = function(x) return x.command or { x.program } end } },
   env = function(x)
     return {
       ANTHROPIC_BASE_URL = x.url, ANTHROPIC_API_KEY = x.key, OPENAI_BASE_URL = x.url .. "/v1", OPENAI_API_KEY = x.key,

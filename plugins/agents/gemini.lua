@@ -5,8 +5,11 @@ return {
   name = "gemini", about = "Gemini CLI (npm @google/gemini-cli)", program = "gemini", versions = "0.61.0",
   install = "npm install @google/gemini-cli", speak = "gemini", provider = "gemini", model = "gemini-3.1-pro-preview",
   argv = function(x)
-    return { x.program, "-m", x.model, "-p", x.task, "--yolo", "--output-format", "stream-json", "--skip-trust" }
+    local argv = { x.program, "-m", x.model, "-p", x.task, "--yolo", "--output-format", "stream-json", "--skip-trust" }
+    if x.again then argv[#argv + 1], argv[#argv + 2] = "--resume", "latest" end
+    return argv
   end,
+  best = "acp", control = { acp = { argv = function(x) return { x.program, "--acp", "-m", x.model } end } },
   env = function(x)
     return { GEMINI_API_KEY = x.key, GOOGLE_GEMINI_BASE_URL = x.url, GEMINI_CLI_TRUST_WORKSPACE = "true" }
   end,

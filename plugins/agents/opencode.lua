@@ -4,7 +4,13 @@ local p = require "sandglass.text".sg.json
 return {
   name = "opencode", about = "OpenCode (npm opencode-ai)", program = "opencode", versions = "1.18.33",
   install = "npm install opencode-ai", speak = "openai", provider = "openai-chat", model = "gpt-5",
-  argv = function(x) return { x.program, "run", "--format", "json", x.task } end,
+  argv = function(x)
+    local argv = { x.program, "run", "--format", "json" }
+    if x.again then argv[#argv + 1] = "--continue" end
+    argv[#argv + 1] = x.task
+    return argv
+  end,
+  best = "acp", control = { acp = { argv = function(x) return { x.program, "acp" } end, asks = true } },
   env = function()
     return {
       OPENCODE_DISABLE_AUTOUPDATE = "1", OPENCODE_DISABLE_MODELS_FETCH = "1", OPENCODE_DISABLE_LSP_DOWNLOAD = "1",
@@ -17,7 +23,7 @@ return {
       [".config/opencode/opencode.json"] = p.encode {
         ["$schema"] = "https://opencode.ai/config.json",   -- else it adds that itself
         autoupdate = false, share = "disabled", model = model, small_model = model, enabled_providers = { "sandglass" },
-        permission = { ["*"] = "allow" },
+        permission = { ["*"] = x.asks and "ask" or "allow" },
         provider = {
           sandglass = {
             npm = "@ai-sdk/openai-compatible", name = "sandglass",

@@ -13,7 +13,26 @@ end
 return {
   name = "pi", about = "pi (npm @earendil-works/pi-coding-agent)", program = "pi", versions = "0.87.1, 0.74.2",
   install = "npm install @earendil-works/pi-coding-agent", speak = "openai", provider = "openai-chat", model = "gpt-5",
-  argv = function(x) return { x.program, "-p", "--mode", "json", "--provider", "sandglass", "--model", x.model, x.task } end,
+  argv = function(x)
+    local argv = { x.program, "-p", "--mode", "json", "--provider", "sandglass", "--model", x.model }
+    if x.again then argv[#argv + 1] = "--continue" end
+    argv[#argv + 1] = x.task
+    return argv
+  end,
+  best = "rpc",
+  control = {
+    rpc = {
+      argv = function(x)
+        local argv = { x.program, "--mode", "rpc", "--provider", "sandglass", "--model", x.model }
+        if x.session then argv[#argv + 1], argv[#argv + 2] = "--session", x.session end
+        return argv
+      end,
+    },
+    acp = {
+      program = "pi-acp", install = "npm install pi-acp", argv = function(x) return { x.program } end,
+      env = function(x) return { PI_ACP_PI_COMMAND = x.beside } end,
+    },
+  },
   env = function() return { PI_OFFLINE = "1", PI_TELEMETRY = "0" } end,
   files = function(x)
     return {

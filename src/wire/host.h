@@ -67,7 +67,7 @@
  *                 it has not
  *   box.diff      {box,from?,to?} -> {lines,files:[{path,status,added,removed,binary?,note?}],patch}
  *   box.merge     {box,into?,mode?,branch?,review?,message?} -> {event,ref?,targets,taken,left:[paths],partly,by?,comments?}
- *   box.freeze box.thaw box.close  {box} -> {}
+ *   box.freeze box.thaw box.close  {box} -> {}; box.close {box,wait:true} -> {} when it has gone
  *   agent.start   {name,task,model,budget?,limits?:{uusd,tokens,time_us,steps,actions},box?,tools:[names],policy?} ->
  *                 {agent}; the CALL's own agent is the parent
  *   agent.turn    {agent,n} -> {}: before each model call; latches hold it here, the step budget counts it
@@ -92,6 +92,9 @@
  *                 ROUTE = {provider} (of models) or {url?,speak?: "anthropic"|"openai"|"gemini",git?,rewrite?,allow?:[..],
  *                 header?:{NAME: text, SECRET or list of both},basic?:{user,password: SECRET}}; without url: https://NAME
  *   proxy.usage   {key} -> {calls,in,out,uusd,refused}
+ *   inner.permit  {box,tool,call,args:{},title?,options?:[texts],text?} -> {event,before?:true,edited?:true,ran?}: what an agent
+ *                 in a box asks to be allowed, judged as what it would do; before: the proxy has had it judged already.
+ *                 TELL agent.told {what,say,...} (app/kinds.def) is what it says of itself
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain
  *   store.get     {store,key} -> {value?}; store.set {store,key,value?}; store.add {store,key,value} -> {value}: a
  *                 number is added, anything else appended to a list; store.find {store,text} -> {items:[{key,value}]};

@@ -18,4 +18,9 @@ get opencode opencode-ai
 get gemini @google/gemini-cli
 [ -d "$dir/node22" ] && PATH=$(cd "$dir/node22" && pwd)/node_modules/node/bin:$PATH
 get pi @earendil-works/pi-coding-agent@0.87.1
+get claude-acp @agentclientprotocol/claude-agent-acp
+get codex-acp @agentclientprotocol/codex-acp
+get pi-acp pi-acp
+get sandbox-agent @sandbox-agent/cli
+get acp-sdk @agentclientprotocol/sdk
 exit 0

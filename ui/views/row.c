@@ -493,6 +493,10 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		out->sign = json_flag(o, "ok", false) ? '.' : 'x';
 		out->role = out->sign == 'x' ? ROLE_FAILED : ROLE_OK;
 		break;
+	case EV_AGENT_TOLD:
+		out->word = arena_strdup(a, json_str(o, "what", "told"));
+		out->what = arena_strdup(a, json_str(o, "say", ""));
+		break;
 	case EV_AGENT_SAY:
 		out->word = "say";
 		out->what = arena_printf(a, "you: %s", json_str(o, "text", ""));

@@ -284,6 +284,10 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "stop", "agent ends: ", out);
 		put_key(b, "text", ": ", out);
 		break;
+	case EV_AGENT_TOLD:
+		put_key(b, "what", "says of itself: ", out);
+		put_key(b, "say", ", ", out);
+		break;
 	case EV_AGENT_SAY:
 		buf_puts(out, "told");
 		who(b, out);

@@ -10,12 +10,18 @@
 #include "base/paths.h"
 #include "query/filter.h"
 
+/* An agent's own program, and those that translate for it when it does not speak a protocol itself. */
 static const struct known {
-	const char *name, *program, *package;
+	const char *name, *control, *program, *package, *beside;
 } known[] = {
-	{ "claude", "claude", "@anthropic-ai/claude-code" },	{ "codex", "codex", "@openai/codex" },
-	{ "opencode", "opencode", "opencode-ai" },		{ "gemini", "gemini", "@google/gemini-cli" },
-	{ "pi", "pi", "@earendil-works/pi-coding-agent" },
+	{ "claude", NULL, "claude", "@anthropic-ai/claude-code", NULL },
+	{ "claude", "acp", "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", NULL },
+	{ "codex", NULL, "codex", "@openai/codex", NULL },
+	{ "codex", "acp", "codex-acp", "@agentclientprotocol/codex-acp", NULL },
+	{ "opencode", NULL, "opencode", "opencode-ai", NULL },
+	{ "gemini", NULL, "gemini", "@google/gemini-cli", NULL },
+	{ "pi", NULL, "pi", "@earendil-works/pi-coding-agent", NULL },
+	{ "pi", "acp", "pi-acp", "pi-acp", "pi" },
 };
 
 void inner_agent_release(struct inner_agent *a)
@@ -23,6 +29,8 @@ void inner_agent_release(struct inner_agent *a)
 	free(a->program);
 	free(a->roots);
 	free(a->path);
+	free(a->beside);
+	free(a->profile);
 	*a = (struct inner_agent){ 0 };
 }
 
@@ -32,6 +40,8 @@ static char *on_path(const char *program)
 	const char *path = getenv("PATH");
 	char full[PATH_MAX], *save = NULL;
 	CLEANUP(free_ptr) char *copy = xstrdup(path ? path : "");
+	if (strchr(program, '/'))
+		return access(program, X_OK) == 0 && realpath(program, full) ? xstrdup(full) : NULL;
 	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
 		CLEANUP(free_ptr) char *at = path_join(dir, program);
 		if (access(at, X_OK) == 0 && realpath(at, full))
@@ -61,40 +71,77 @@ static char *root_of(const char *program)
 	return root;
 }
 
-static const struct known *find(const char *name, struct err *err)
+static const struct known *find(const char *name, const char *control, struct err *err)
 {
 	const char *names[ARRAY_LEN(known) + 1] = { 0 };
+	const struct known *plain = NULL;
+	size_t nr = 0;
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
 	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		names[i] = known[i].name;
-		buf_printf(&all, "%s%s", i ? ", " : "", known[i].name);
-		if (!strcmp(known[i].name, name))
+		if (!strcmp(known[i].name, name) && known[i].control && control && !strcmp(known[i].control, control))
 			return &known[i];
+		if (!known[i].control && !strcmp(known[i].name, name))
+			plain = &known[i];
+		if (!known[i].control) {
+			buf_printf(&all, "%s%s", nr ? ", " : "", known[i].name);
+			names[nr++] = known[i].name;
+		}
 	}
+	if (plain)
+		return plain;
 	const char *near = nearest_name(name, names);
-	for (size_t i = 0; !near && i < ARRAY_LEN(known); i++)
-		near = strncmp(name, known[i].name, 2) ? NULL : known[i].name;
-	err_set(err, ERR_USAGE, "--agent: no agent '%s'%s%s%s (known: %s)", name, near ? " (did you mean '" : "", near ? near : "",
-		near ? "'?)" : "", buf_cstr(&all));
+	for (size_t i = 0; !near && i < nr; i++)
+		near = strncmp(name, names[i], 2) ? NULL : names[i];
+	err_set(err, ERR_USAGE, "--agent: no agent '%s'%s%s%s (known: %s, custom; or FILE.lua)", name, near ? " (did you mean '" : "",
+		near ? near : "", near ? "'?)" : "", buf_cstr(&all));
 	return NULL;
 }
 
-int inner_agent_find(struct inner_agent *out, const char *name, struct err *err)
+/* Adds the folders of @program to @roots, each once. */
+static void add_root(struct buf *roots, const char *program)
 {
-	const struct known *k = find(name, err);
+	CLEANUP(free_ptr) char *root = program ? root_of(program) : NULL;
+	CLEANUP(free_ptr) char *line = root ? xasprintf("%s\n", root) : NULL;
+	if (line && !strstr(buf_cstr(roots), line))
+		buf_puts(roots, line);
+}
+
+static int programs(struct inner_agent *out, const char *name, const char *program, const char *beside, const char *package,
+		    struct err *err)
+{
+	CLEANUP(free_ptr) char *node = on_path("node"), *node_root = node ? root_of(node) : NULL;
 	CLEANUP(buf_release) struct buf roots = BUF_INIT;
-	*out = (struct inner_agent){ 0 };
-	if (!k)
-		return -1;
-	out->program = on_path(k->program);
+	out->program = on_path(program);
+	if (!out->program && package)
+		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH; npm install -g %s", name, program, package);
 	if (!out->program)
-		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH; npm install -g %s", name, k->program, k->package);
-	CLEANUP(free_ptr) char *node = on_path("node"), *root = root_of(out->program), *node_root = node ? root_of(node) : NULL;
-	if (root)
-		buf_printf(&roots, "%s\n", root);
-	if (node_root && (!root || strcmp(root, node_root) != 0))
-		buf_printf(&roots, "%s\n", node_root);
+		return err_set(err, ERR_NOENT, "--agent %s: '%s' is not on your PATH", name, program);
+	out->beside = beside ? on_path(beside) : NULL;
+	if (beside && !out->beside)
+		return err_set(err, ERR_NOENT, "--agent %s: it needs '%s', which is not on your PATH", name, beside);
+	add_root(&roots, out->program);
+	add_root(&roots, out->beside);
+	add_root(&roots, node);
 	out->roots = buf_take(&roots);
 	out->path = node_root ? xstrndup(node, (size_t)(strrchr(node, '/') - node)) : xstrdup("");
 	return 0;
+}
+
+int inner_agent_find(struct inner_agent *out, const char *name, const char *control, const char *program, struct err *err)
+{
+	size_t n = strlen(name);
+	char full[PATH_MAX];
+	*out = (struct inner_agent){ 0 };
+	if (n > 4 && !strcmp(name + n - 4, ".lua")) {
+		if (!realpath(name, full))
+			return err_sys(err, "--agent: the profile '%s' cannot be read", name);
+		out->profile = xstrdup(full);
+		return program ? programs(out, name, program, NULL, NULL, err) : 0;
+	}
+	out->profile = xstrdup(name);
+	if (!strcmp(name, "custom"))
+		return program ? programs(out, name, program, NULL, NULL, err) :
+				 err_set(err, ERR_USAGE, "--agent custom: which program? name it after --");
+	const struct known *k = find(name, control, err);
+	return k ? programs(out, name, k->program, k->beside, k->package, err) : -1;
 }

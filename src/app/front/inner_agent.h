@@ -9,10 +9,14 @@ struct inner_agent {
 	char *program; /* absolute, without links */
 	char *roots;   /* folders outside of /usr, one a line */
 	char *path;    /* of what it is run by (node), outside of /usr; "" none */
+	char *beside;  /* another program that it starts; NULL none */
+	char *profile; /* what lua/sandglass/inside.lua knows it by: its name, or the file of a profile */
 };
 
-/* Fills @out (release it). ERR_USAGE: no such agent, with the nearest name; ERR_NOENT: not installed, says how. */
-NODISCARD int inner_agent_find(struct inner_agent *out, const char *name, struct err *err);
+/* Fills @out (release it). @name: of a known agent; "custom" with @program; or a profile's file (*.lua). @control: how it is
+ * spoken with, NULL the usual way. ERR_USAGE: no such agent, with the nearest name; ERR_NOENT: not installed, says how. */
+NODISCARD int inner_agent_find(struct inner_agent *out, const char *name, const char *control, const char *program,
+			       struct err *err);
 void inner_agent_release(struct inner_agent *a);
 
 #endif

@@ -338,11 +338,15 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 		return err_sys(err, "workspace '%s' cannot be used", repo);
 	if (!text)
 		return err_set(err, ERR_NOENT, "the agent's script is missing from this build");
-	if (inner_agent_find(&a, name, err) < 0)
+	const struct strv *command = &ctx->line->rest;
+	if (inner_agent_find(&a, name, cmd_opt(ctx, "control"), command->nr ? command->item[0] : NULL, err) < 0) {
+		inner_agent_release(&a);
 		return -1;
+	}
 	struct strv args = STRV_INIT;
-	const char *const pair[][2] = { { "--agent", name }, { "--repo", full }, { "--program", a.program }, { "--root", a.roots },
-					{ "--path", a.path }, { "--model", cmd_opt(ctx, "model") } };
+	const char *const pair[][2] = { { "--agent", a.profile }, { "--repo", full }, { "--program", a.program }, { "--root", a.roots },
+					{ "--path", a.path }, { "--beside", a.beside }, { "--model", cmd_opt(ctx, "model") },
+					{ "--control", cmd_opt(ctx, "control") }, { "--linger", cmd_opt(ctx, "linger") } };
 	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
 		if (pair[i][1] && *pair[i][1]) {
 			strv_push(&args, pair[i][0]);
@@ -350,7 +354,9 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 		}
 	strv_push(&args, "--");
 	strv_push(&args, task);
-	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : name);
+	for (size_t i = 0; i < command->nr; i++)
+		strv_push(&args, i || !a.program ? command->item[i] : a.program);
+	json_put_str(o, "name", cmd_opt(ctx, "name") ? cmd_opt(ctx, "name") : strrchr(name, '/') ? "agent" : name);
 	json_put_bytes(o, "script", text, len);
 	json_put(o, "args", json_argv(args.item, args.nr));
 	strv_release(&args);
@@ -469,6 +475,8 @@ int cmd_run(struct cmd_ctx *ctx)
 	const char *task = cmd_opt(ctx, "execute");
 	if (!task && !cmd_word(ctx, 0))
 		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
+	if (!cmd_has(ctx, "agent") && (cmd_has(ctx, "control") || cmd_has(ctx, "linger")))
+		return cmd_usage(ctx, "--control and --linger say how somebody else's agent is used: name it with --agent");
 	if (cmd_has(ctx, "agent") && !task)
 		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
 	if (task && cmd_word(ctx, 0))

@@ -244,6 +244,8 @@ void call_tell(struct super *s, const json_t *frame)
 		json_t *body = json_object();
 		json_put_str(body, "state", json_str(args, "state", ""));
 		record_append_json(s->record, EV_AGENT_STATE, agent, agent, 0, 0, body);
+	} else if (!strcmp(op, "agent.told")) {
+		record_append_json(s->record, EV_AGENT_TOLD, cause, agent, 0, 0, json_copy(args));
 	} else if (!strcmp(op, "tool.end")) {
 		json_t *body = json_object();
 		json_put_flag(body, "ok", json_flag(args, "ok", false));

@@ -58,8 +58,10 @@ void op_box_close(struct call *c)
 	uint64_t id;
 	if (!call_box(c, &id))
 		return;
+	bool waits = json_flag(c->args, "wait", false) && super_box_await_end(c, id);
 	super_box_close(c->super, id);
-	call_answer(c, NULL);
+	if (!waits)
+		call_answer(c, NULL);
 }
 
 void op_box_restore(struct call *c)
@@ -198,7 +200,10 @@ static struct proc *proc_of(struct call *c)
 	for (struct proc *p = procs; p; p = p->next)
 		if (p->action == id && p->super == c->super)
 			return p;
-	call_fail(c, "script", NULL, NULL, id, "process %llu is not known", (unsigned long long)id);
+	if (c->super->resume)
+		call_fail(c, "interrupted", NULL, NULL, id, "the supervisor died, and process %llu with it", (unsigned long long)id);
+	else
+		call_fail(c, "script", NULL, NULL, id, "process %llu is not known", (unsigned long long)id);
 	return NULL;
 }
 

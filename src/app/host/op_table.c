@@ -48,6 +48,7 @@ static const struct op table[] = {
 	{ "budget.left", op_budget_left, 0 },
 	{ "proxy.open", op_proxy_open, OP_SECRETS },
 	{ "proxy.usage", op_proxy_usage, OP_ENDING },
+	{ "inner.permit", op_inner_permit, 0 },
 	{ "ask", op_ask, 0 },
 	{ "notify", op_notify, 0 },
 	{ "store.get", op_store_get, OP_ENDING },

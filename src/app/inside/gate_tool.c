@@ -25,6 +25,7 @@ static void tool_free(struct tool *t)
 		return;
 	free(t->id);
 	free(t->cmd);
+	free(t->what);
 	free(t);
 }
 
@@ -88,6 +89,7 @@ static void done(void *self, const struct action_result *res)
 	if (t->gone) {
 		free(t->id);
 		free(t->cmd);
+		free(t->what);
 		free(t);
 		return;
 	}
@@ -129,6 +131,7 @@ static void judge(struct flow *f, size_t i)
 	spec.said = f->answer.said.len ? buf_cstr(&f->answer.said) : NULL;
 	t->effector = (struct effector){ .name = "tool", .start = permit, .cancel = no_cancel, .self = t };
 	t->open = true;
+	t->what = spec.cmdline ? xstrdup(spec.cmdline) : spec.path ? xstrdup(spec.path) : NULL;
 	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
 	strv_release(&spec.argv);
 }
@@ -241,6 +244,14 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 		return 0;
 	*how_out = "time";
 	return only->action;
+}
+
+uint64_t tools_allowed(const struct proxy *p, const char *id, const char *what)
+{
+	for (const struct tool *t = p->tools; t; t = t->next)
+		if (!t->open && t->what && ((*id && !strcmp(t->id, id)) || (what && !strcmp(t->what, what))))
+			return t->action;
+	return 0;
 }
 
 void tools_forget(struct flow *f)

@@ -39,5 +39,10 @@ uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char 
 /* ops proxy.open {name?,routes:{NAME:{...}},tool_gate?,budget?,prompt_host?} -> the data above; proxy.usage {key} -> sums */
 void op_proxy_open(struct call *c);
 void op_proxy_usage(struct call *c);
+/* inner.permit: permit.c */
+void op_inner_permit(struct call *c);
+/* The action that allowed a call which an agent of @agent carries out now: by the model's id for it, or because it is the same
+ * command or path (@what, may be NULL). 0: none. */
+uint64_t proxies_allowed(const struct proxies *p, uint64_t agent, const char *id, const char *what);
 
 #endif

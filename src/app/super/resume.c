@@ -135,7 +135,8 @@ static void see(struct resume *r, const struct event *ev)
 	} else if (ev->kind == EV_HOST_FRAME && ev->cause == r->host) {
 		r->frames++;
 		r->told = 0;
-	} else if (ev->kind == EV_NOTE || ev->kind == EV_TOOL_END || ev->kind == EV_AGENT_STATE) {
+	} else if (ev->kind == EV_NOTE || ev->kind == EV_TOOL_END || ev->kind == EV_AGENT_STATE ||
+		   ev->kind == EV_AGENT_TOLD) {
 		r->told++;
 	} else if (ev->kind == EV_AGENT_START) {
 		see_agent(r, ev, body);

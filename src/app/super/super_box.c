@@ -27,6 +27,7 @@ struct super_box {
 	uint64_t id;
 	char *name;
 	struct call *opener; /* box.open that waits for it */
+	struct call *closer; /* box.close that waits until it has gone */
 	struct trees *trees; /* its files; NULL when the driver shows none */
 	struct net *net;     /* its way out; NULL = none */
 	struct proxies *proxies; /* what it reaches with credentials of ours; NULL = nothing */
@@ -62,6 +63,8 @@ static void drop(struct super *s, struct super_box *b)
 			*p = b->next;
 			break;
 		}
+	if (b->closer)
+		call_answer(b->closer, NULL);
 	net_free(&b->net);
 	proxies_free(&b->proxies);
 	disk_watch_free(&b->disk);
@@ -91,6 +94,12 @@ uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const c
 {
 	const struct super_box *b = find(super, box);
 	return b ? proxies_caller(b->proxies, argv, how_out) : 0;
+}
+
+uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, const char *id, const char *what)
+{
+	struct super_box *b = find(s, box);
+	return b ? proxies_allowed(b->proxies, agent, id, what) : 0;
 }
 
 bool super_box_busy(struct super *s)
@@ -533,6 +542,29 @@ void super_box_gone(struct super *s, uint64_t box)
 		tell_ready(sb, &gone);
 	}
 	drop(s, sb);
+}
+
+static void forget_closer(void *box)
+{
+	struct super_box *b = box;
+	b->closer = NULL;
+}
+
+static void cancel_closer(struct call *c)
+{
+	call_fail(c, "cancelled", NULL, NULL, 0, "cancelled");
+}
+
+bool super_box_await_end(struct call *c, uint64_t box)
+{
+	struct super_box *b = find(c->super, box);
+	if (!b || b->closer)
+		return false;
+	b->closer = c;
+	c->data = b;
+	c->free_data = forget_closer;
+	c->cancel = cancel_closer;
+	return true;
 }
 
 void super_box_close(struct super *s, uint64_t box)

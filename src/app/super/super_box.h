@@ -26,9 +26,13 @@ typedef void super_box_ready_fn(void *self, uint64_t box, const struct err *err)
 uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
 			   void *self, struct err *err);
 void super_box_close(struct super *s, uint64_t box);
+/* @c is answered when the box has gone; false: it has, or somebody else waits for that. */
+bool super_box_await_end(struct call *c, uint64_t box);
 /* What went through the proxies with placeholder @key, of boxes that are open. Returns owned. */
 json_t *super_box_proxy_usage(struct super *s, const char *key);
 uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out); /* boxes_ops.caller */
+/* proxies_allowed (app/inside/proxy.h) of @box. */
+uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, const char *id, const char *what);
 /* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);
 

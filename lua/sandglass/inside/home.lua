@@ -1,0 +1,42 @@
+-- The files that an agent finds in its home, and what it made of them: its own settings are rules on disk that nobody else sees.
+local rt = require "sandglass.runtime"
+local quote = require "sandglass.text".sg.quote
+
+local M = { DIR = "/home/agent" }
+local PATCH_MAX = 16 << 10
+
+-- profile.files(x): what it begins with; profile.settings: more files of that kind, which it may make.
+function M.new(profile, x)
+  local h = { files = profile.files and profile.files(x) or {} }
+
+  function h.write(box)
+    for path, text in pairs(h.files) do
+      local full = M.DIR .. "/" .. path
+      -- words, no shell: rules over commands then see what they are
+      local r, err = box:exec { "mkdir", "-p", full:match "^(.*)/" }
+      if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = text }) end
+      if not r then return nil, err end
+      if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: '%s' cannot be written: %s"):format(full, r.err) } end
+    end
+    return true
+  end
+
+  -- Paths of what is other than it was, and the difference as a patch.
+  function h.changed(box)
+    local texts, changed, patches = {}, {}, {}
+    for _, path in ipairs(profile.settings or {}) do texts[path] = "" end
+    for path, text in pairs(h.files) do texts[path] = text end
+    for path, text in pairs(texts) do
+      local label = quote(path)
+      local r = box:exec(("diff -u -N --label %s --label %s - %s || :"):format(label, label, quote(M.DIR .. "/" .. path)), { stdin = text })
+      if r and r.ok and r.out ~= "" then
+        changed[#changed + 1] = path
+        patches[#patches + 1] = r.out
+      end
+    end
+    return changed, #patches > 0 and table.concat(patches):sub(1, PATCH_MAX) or nil
+  end
+  return h
+end
+
+return M

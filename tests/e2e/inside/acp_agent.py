@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""A small agent that speaks ACP version 1 on its stdin and stdout, for tests of the client. It uses no model: a prompt holds words
+that say what it does, in order: touch:NAME (asks first), write:NAME (with a diff, does not ask), ids (asks with a string as id),
+both (asks twice at once), plan, usage, odd (what no agent should send), fs (asks for what was not offered), hang (until it is
+cancelled), die (in the middle of its turn), say:TEXT. Its session lies in its home, so that it can load it."""
+import json, os, subprocess, sys
+
+HOME = os.environ["HOME"] + "/.acp_agent"
+LIST = [{"optionId": "y1", "name": "Allow", "kind": "allow_once"}, {"optionId": "ya", "name": "Always allow touch", "kind": "allow_always"},
+        {"optionId": "n1", "name": "Reject", "kind": "reject_once"}]
+answers, session, cancelled, next_id = {}, None, False, 0
+queue = []
+
+
+def send(**m):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **m}) + "\n")
+    sys.stdout.flush()
+
+
+def update(**u):
+    send(method="session/update", params={"sessionId": session, "update": u})
+
+
+def read():
+    """One message: answers are kept, a cancellation is noted, a request is queued."""
+    global cancelled
+    line = sys.stdin.readline()
+    if not line:
+        sys.exit(0)
+    m = json.loads(line)
+    if "method" not in m:
+        answers[json.dumps(m["id"])] = m
+    elif m["method"] == "session/cancel":
+        cancelled = True
+    else:
+        queue.append(m)
+
+
+def ask(method, params, id_=None):
+    global next_id
+    if id_ is None:
+        id_, next_id = next_id, next_id + 1
+    send(id=id_, method=method, params=params)
+    return json.dumps(id_)
+
+
+def answer(key):
+    while key not in answers:
+        read()
+    return answers.pop(key)
+
+
+def permission(name, id_=None):
+    call = "call-" + name
+    update(sessionUpdate="tool_call", toolCallId=call, title="touch " + name, kind="execute", status="pending", rawInput={"command": "touch " + name})
+    return call, ask("session/request_permission", {"sessionId": session, "toolCall": {"toolCallId": call}, "options": LIST}, id_)
+
+
+def settle(name, call, key):
+    a = answer(key)
+    outcome = a.get("result", {}).get("outcome", {})
+    good = outcome.get("optionId") in ("y1", "ya")
+    if good:
+        subprocess.run(["touch", name])
+    update(sessionUpdate="tool_call_update", toolCallId=call, status="completed" if good else "failed",
+           content=[{"type": "content", "content": {"type": "text", "text": json.dumps(outcome)}}])
+
+
+def do(word):
+    what, _, arg = word.partition(":")
+    if what == "touch":
+        settle(arg, *permission(arg))
+    elif what == "ids":
+        settle("stringid", *permission("stringid", "a-string"))
+    elif what == "both":
+        one, two = permission("both1"), permission("both2", "two")
+        settle("both2", *two)
+        settle("both1", *one)
+    elif what == "write":
+        open(arg, "w").write("new\n")
+        update(sessionUpdate="tool_call_update", toolCallId="w", title="write " + arg, kind="edit", status="completed", locations=[{"path": arg}],
+               content=[{"type": "diff", "path": arg, "oldText": None, "newText": "new\n"}])
+    elif what == "plan":
+        update(sessionUpdate="plan", entries=[{"content": "first", "priority": "high", "status": "completed"},
+                                              {"content": "second", "priority": "low", "status": "pending"}])
+    elif what == "usage":
+        update(sessionUpdate="usage_update", used=1237, size=200000, cost={"amount": 0.5, "currency": "USD"})
+    elif what == "odd":
+        sys.stdout.write("{not json\n\nplain words\n" + '{"a":[1,\n')
+        sys.stderr.write("on stderr\n")
+        update(sessionUpdate="never_heard_of")
+        update(sessionUpdate="tool_call_update", toolCallId="unknown", status="completed", title="unknown first")
+        update(sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "x" * (5 << 20)})
+        send(method="_vendor/thing", params={})
+        send(id=77, result={"nobody": "asked"})
+    elif what == "fs":
+        a = answer(ask("fs/write_text_file", {"sessionId": session, "path": "/etc/x", "content": "x"}))
+        b = answer(ask("terminal/create", {"sessionId": session, "command": "id"}))
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "fs %s %s" % (a["error"]["code"], b["error"]["code"])})
+    elif what == "hang":
+        while not cancelled:
+            read()
+    elif what == "die":
+        os._exit(9)
+    elif what == "say":
+        for part in (arg[:2], arg[2:]):
+            update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": part})
+
+
+def serve(m):
+    global session, cancelled
+    p = m.get("params", {})
+    if m["method"] == "initialize":
+        assert p["clientCapabilities"] == {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+        return {"protocolVersion": 1, "agentCapabilities": {"loadSession": True}, "agentInfo": {"name": "small", "version": "7"}, "authMethods": []}
+    if m["method"] == "session/new":
+        if os.environ.get("NEVER"):
+            while True:
+                read()
+        session = "s-%d" % os.getpid()
+        os.makedirs(HOME, exist_ok=True)
+        open(HOME + "/" + session, "w").close()
+        return {"sessionId": session, "modes": {"currentModeId": "ask", "availableModes": [{"id": "ask", "name": "Ask"}, {"id": "go", "name": "Go"}]}}
+    if m["method"] == "session/load":
+        session = p["sessionId"]
+        for line in open(HOME + "/" + session):
+            update(sessionUpdate="user_message_chunk", content={"type": "text", "text": line})
+        return {}
+    if m["method"] == "session/set_mode":
+        update(sessionUpdate="current_mode_update", currentModeId=p["modeId"])
+        return {}
+    cancelled = False
+    text = p["prompt"][0]["text"]
+    with open(HOME + "/" + session, "a") as f:
+        f.write(text + "\n")
+    for word in text.split():
+        if not cancelled:
+            do(word)
+    said = sum(1 for _ in open(HOME + "/" + session))
+    if not cancelled:
+        update(sessionUpdate="agent_message_chunk", messageId="last", content={"type": "text", "text": "prompt %d done" % said})
+    return {"stopReason": "cancelled" if cancelled else "end_turn", "usage": {"inputTokens": 1, "outputTokens": 2, "totalTokens": 3}}
+
+
+while True:
+    while not queue:
+        read()
+    m = queue.pop(0)
+    r = serve(m)
+    if "id" in m:
+        send(id=m["id"], result=r)

@@ -1,0 +1,127 @@
+#!/usr/bin/env bash
+# Agents in boxes that are spoken with by protocol: what they ask is judged and waits for people, what they say of themselves is
+# told, words reach them between turns, also when they sleep or their box is gone; what no agent should send does no harm. With
+# a small agent of ours (inside/acp_agent.py), which the protocol's own library takes for one (make test-agents).
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v python3 >/dev/null || { skip "needs python3"; finish; }
+sg=$SANDGLASS dir=$here/inside
+mkdir "$t/repo"
+cp "$dir/acp_agent.py" "$t/repo/"
+cd "$t" || exit 1
+cat >rules.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "touch" { cmd = "touch ask*" }, p.deny "never" { cmd = "touch never*", say = "Not that." } }
+L
+events() { "$sg" events "$file" --json 2>/dev/null; }
+told() { # what it said of itself, a line each
+	events | python3 -c 'import json, sys
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == "agent.told": print(e["body"].get("what") + " | " + e["body"].get("say", ""))'
+}
+printed() { events | python3 -c 'import json, sys
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == "note" and e["body"].get("level") == "print": print(e["body"]["text"])'; }
+small() { # words...: to its end
+	timeout 30 "$sg" run --no-tui --no-input --policy rules.lua "$dir/control.lua" -- --repo "$t/repo" "$@" >"$t/out" 2>&1 </dev/null
+	status=$? file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	out=$(printed) said=$(told)
+}
+begin() { # words...: detached
+	id=$("$sg" run -d --policy rules.lua "$dir/control.lua" -- --repo "$t/repo" "$@" </dev/null 2>"$t/out")
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+}
+says() { told | grep -q "$1"; }
+prints() { printed | grep -q "$1"; }
+held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"(action|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+is_held() { [ -n "$(held)" ]; }
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+
+# --- a turn ---
+small touch:a ids both write:w plan usage say:hello
+is $status 0 "a turn goes to its end"
+like "$out" 'END ok=true stop=end_turn turns=1 session=true text=prompt 1 done' "its last words, how it stopped, its session"
+like "$out" 'FILES a acp_agent.py both1 both2 stringid w' "what was allowed is done, with ids that are numbers and texts, two at once"
+like "$said" 'session \| small 7 over ACP, new session' "its session is told"
+is "$(grep -c '^permit | allowed' <<<"$said")" 4 "so is each permission"
+like "$said" 'plan \| 1 of 2 done: first' "its plan"
+like "$said" 'usage \| 1237 of 200000 tokens, 0.5 USD' "its usage"
+like "$(events | grep '"what":"call"' | grep '"diffs"')" '"new":"new.n".*"path":"w"' "the difference of a file that it wrote"
+like "$(events | grep '"what":"permit"' | head -1)" 'Always allow touch' "what its \"always\" would mean stands beside"
+is "$(events | grep '"kind":"action.requested"' | grep -c '"cmd":"touch ')" 4 "each permission is an action"
+"$sg" verify "$file" >"$t/out" 2>&1
+ok $? "the record verifies"
+
+# --- what no agent should send; what it is not offered ---
+small odd fs touch:b
+like "$out" 'END ok=true .*text=prompt 1 done' "lines that are no message, 5 MB in one, updates that nobody knows: it goes on"
+like "$said" 'odd \| printed 9 bytes that are no message: \{not json' "they are told"
+like "$said" 'call \| completed: unknown first' "an update of a call that is not known begins it"
+like "$said" 'text \| fs -32601 -32601' "files and terminals of ours are not offered, and refused"
+small die
+like "$out" 'ERR backend the agent ended with status 9 in the middle of its turn' "an agent that dies in its turn: a typed error"
+is $status 6 "and a status"
+small --never --start 1s x
+like "$out" 'ERR timeout the agent opens no session after 1s' "one that opens no session: an error within the limit"
+small --mode go never:x touch:never1
+like "$said" 'mode \| go' "its mode is set"
+like "$said" 'permit \| refused: touch never1' "what a rule denies is refused"
+unlike "$out" 'FILES.*never1' "and not done"
+
+# --- people ---
+begin touch:ask1 touch:ask2
+wait_for 20 is_held
+"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
+wait_for 20 says 'permit | allowed: touch ask1'
+ok $? "a permission waits for a person, who allows it"
+wait_for 20 is_held
+"$sg" approve "$(held)" --cmd 'touch other' -S "$id" >"$t/out" 2>&1
+wait_for 20 prints FILES
+like "$(told)" 'permit \| edited: touch ask2' "who wants something else instead is not lost"
+like "$(told)" 'prompt \| What you asked for was refused: run this instead: touch other' "this protocol cannot say it, so the next prompt does"
+like "$(printed)" 'FILES acp_agent.py ask1 $' "and what was not allowed is not done"
+
+# --- words to one that sleeps, its box killed, its turn cancelled ---
+begin --linger 60s --idle 300ms say:one
+wait_for 20 says 'it sleeps until somebody does'
+ok $? "nobody speaks: it sleeps"
+"$sg" say -S "$id" small say:two touch:awake >"$t/out" 2>&1
+wait_for 20 says 'text | prompt 2 done'
+ok $? "a word wakes it, and it goes on with its session"
+like "$(told)" 'session \| small 7 over ACP, loaded session' "which it has loaded from its home"
+is "$(told | grep -c '^prompt |')" 2 "the words were delivered once"
+"$sg" say -S "$id" small hang >"$t/out" 2>&1
+wait_for 20 says 'prompt | hang'
+proc=$(events | grep '"kind":"action.requested"' | grep acp_agent.py | tail -1 | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
+"$sg" kill "$proc" -S "$id" >"$t/out" 2>&1
+wait_for 20 says 'wake | .*in the middle of its turn'
+ok $? "killed in its turn: the turn ends with an error"
+"$sg" say -S "$id" small say:three >"$t/out" 2>&1
+wait_for 20 says 'text | prompt 4 done'
+ok $? "and the next word wakes it again"
+"$sg" say -S "$id" small hang >"$t/out" 2>&1
+wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 2 ]'
+"$sg" kill small -S "$id" >"$t/out" 2>&1
+wait_for 20 ended
+like "$(told)" 'turn \| cancelled' "who cancels it: its turn is cancelled, it ends"
+like "$(printed)" 'ERR cancelled' "with an error"
+
+# --- a supervisor that dies ---
+begin say:one hang
+wait_for 20 says 'prompt | say:one hang'
+pid=$(events | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | tail -1 | grep -oE '[0-9]+')
+kill -9 "$pid"
+wait_for 20 ended
+timeout 60 "$sg" resume "$id" --no-tui >"$t/resumed" 2>&1 </dev/null &
+asks() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"ask": ?[0-9]+' | grep -oE '[0-9]+'; }
+has_asked() { [ -n "$(asks)" ]; }
+wait_for 30 has_asked
+ok $? "resumed: a person is asked whether it goes on"
+"$sg" answer "$(asks)" 'go on' -S "$id" >"$t/out" 2>&1
+wait_for 30 prints END
+like "$(printed)" 'END ok=true stop=end_turn turns=2' "it is woken and goes on"
+like "$(told)" 'session \| small 7 over ACP, loaded session' "with its own session"
+wait
+"$sg" verify "$file" >"$t/out" 2>&1
+ok $? "the record verifies"
+finish
