@@ -103,9 +103,14 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return name ? folder_tree_apply(of(b)->folder, layer, name, plan, len, fds, nr_fds, err) : -1;
 }
 
+static json_t *tree_seed(struct box *b)
+{
+	return folder_tree_seed(of(b)->folder, &of(b)->layers);
+}
+
 static const struct box_tree_ops tree = {
 	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = folder_tree_rotate, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .lowers = folder_tree_lowers,
+	.list = folder_tree_list, .seed = tree_seed,
 };
 
 /* --- the box as a whole --- */

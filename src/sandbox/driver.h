@@ -136,9 +136,10 @@ struct box_tree_ops {
 	/* What a folder holds that @open alone cannot tell (mode 0: no stat below it): array of {name, kind, mode, size,
 	 * mtime_us, nlink, target of a symlink}, sorted by bytes. Returns owned or NULL. */
 	json_t *(*list)(struct box *b, size_t i, const char *which, const char *path, struct err *err);
-	/* Any thread: the option "lowers" (process.h) with which another box begins on the files of this one as they are.
-	 * While that box is open this one must be frozen or gone. Returns owned; NULL: the driver cannot. */
-	json_t *(*lowers)(struct box *b);
+	/* Any thread: options with which another box of this driver begins on the files of this one as they are: "lowers"
+	 * (process.h; while that box is open this one must be frozen or gone) or "copy_of" (layers.h; until it is open). Its
+	 * newest folders are where this box's own changes lie. Returns owned; NULL: the driver cannot. */
+	json_t *(*seed)(struct box *b);
 	/* Before a walk, where what is walked is a copy of what lies elsewhere (mirror.h): brings it up to date. NULL: it is
 	 * the box's own. */
 	int (*fresh)(struct box *b, struct err *err);

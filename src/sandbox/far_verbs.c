@@ -330,5 +330,5 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 
 const struct box_tree_ops far_tree = {
 	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = folder_tree_rotate, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .lowers = folder_tree_lowers, .fresh = tree_fresh,
+	.list = folder_tree_list, .seed = folder_tree_no_seed, .fresh = tree_fresh,
 };

@@ -1,6 +1,11 @@
 /* What a copied workspace has not: the verbs of an overlay. */
 #include "sandbox/folder.h"
 
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/layers.h"
+
 json_t *folder_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	(void)b;
@@ -17,7 +22,24 @@ int folder_tree_rotate(struct box *b, struct err *err)
 	return err_set(err, ERR_UNSUPPORTED, "the workspace is a copy: there is no overlay to rotate");
 }
 
-json_t *folder_tree_lowers(struct box *b)
+json_t *folder_tree_seed(const struct folder *f, const struct layers *l)
+{
+	const char *root = folder_root(f);
+	if (!root)
+		return NULL;
+	json_t *options = json_object(), *all = json_object();
+	for (size_t i = 0; i < l->nr; i++) {
+		const char *name = l->item[i].name;
+		CLEANUP(free_ptr) char *path = !strcmp(name, ":home") ? xasprintf("%s/home", root) :
+					       *name		      ? xasprintf("%s/workspace/%s", root, name) :
+									xasprintf("%s/workspace", root);
+		json_put(all, name, json_bytes_z(path));
+	}
+	json_put(options, "copy_of", all);
+	return options;
+}
+
+json_t *folder_tree_no_seed(struct box *b)
 {
 	(void)b;
 	return NULL;

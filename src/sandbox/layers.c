@@ -25,6 +25,18 @@ static void add(struct layers *l, const char *name, const char *host_dir)
 	l->item[l->nr++] = (struct layer){ .name = xstrdup(name), .host_dir = host_dir ? xstrdup(host_dir) : NULL };
 }
 
+static void copy_of(struct layers *l, const json_t *from)
+{
+	for (size_t i = 0; i < l->nr; i++) {
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		if (!json_get_bytes(json_object_get(from, l->item[i].name), &dir))
+			continue;
+		free(l->item[i].host_dir);
+		l->item[i].host_dir = xstrdup(buf_cstr(&dir));
+		l->item[i].as_is = true;
+	}
+}
+
 void layers_take(struct layers *l, const struct box_opts *o)
 {
 	*l = (struct layers){ .item = xcalloc(o->nr_repos + 3, sizeof(*l->item)) };
@@ -37,6 +49,7 @@ void layers_take(struct layers *l, const struct box_opts *o)
 	add(l, ":home", NULL);
 	for (size_t i = 0; i < o->nr_expose; i++)
 		strv_push(&l->expose, o->expose[i]);
+	copy_of(l, json_object_get(o->driver, "copy_of"));
 }
 
 void layers_release(struct layers *l)
@@ -54,7 +67,7 @@ void layers_release(struct layers *l)
 int layers_scan(struct layers *l, struct err *err)
 {
 	for (size_t i = 0; i < l->nr; i++)
-		if (l->item[i].host_dir && masks_scan(l->item[i].host_dir, &l->expose, &l->item[i].masks, err) < 0)
+		if (l->item[i].host_dir && !l->item[i].as_is && masks_scan(l->item[i].host_dir, &l->expose, &l->item[i].masks, err) < 0)
 			return -1;
 	return 0;
 }

@@ -1,5 +1,9 @@
 /* The files that a box begins with, in layers: its repositories, /home/agent, and /workspace itself where the
- * repositories have names; with what is masked in them. */
+ * repositories have names; with what is masked in them.
+ *
+ * Option of every driver that copies its workspace (box_opts.driver): "copy_of": {"NAME": folder, ..}: the box begins on
+ * these instead ("" the workspace, ":home" /home/agent), as they are: what is masked in a repository is not in a copy of
+ * it, and what the box made itself is its own. */
 #ifndef SANDBOX_LAYERS_H
 #define SANDBOX_LAYERS_H
 
@@ -9,6 +13,7 @@
 struct layer {
 	char *name;	/* "", ":home", NAME */
 	char *host_dir; /* NULL: begins empty */
+	bool as_is;	/* host_dir is another box's copy: nothing is masked */
 	struct masks masks;
 };
 struct layers {

@@ -161,12 +161,12 @@ static int tree_rotate(struct box *b, struct err *err)
 }
 
 /* Its own generations, newest first, then what it was given itself. */
-static json_t *tree_lowers(struct box *b)
+static json_t *tree_seed(struct box *b)
 {
 	const struct process_box *p = of(b);
 	if (p->reduced)
-		return NULL;
-	json_t *all = json_object();
+		return folder_tree_seed(reduced_folder(p->reduced), &p->layers);
+	json_t *options = json_object(), *all = json_object();
 	for (size_t i = 0; i < p->layers.nr; i++) {
 		const struct layer_want *w = &p->want[i];
 		json_t *list = json_array();
@@ -184,7 +184,8 @@ static json_t *tree_lowers(struct box *b)
 			json_array_append_new(list, json_bytes_z(w->lowers.item[l]));
 		json_put(all, p->layers.item[i].name, list);
 	}
-	return all;
+	json_put(options, "lowers", all);
+	return options;
 }
 
 static bool tree_overlay(struct box *b)
@@ -199,5 +200,5 @@ const struct box_tree_ops process_tree = {
 	.rotate = tree_rotate,
 	.overlay = tree_overlay,
 	.list = tree_list,
-	.lowers = tree_lowers,
+	.seed = tree_seed,
 };

@@ -81,6 +81,39 @@ is $? 0 'verify'
 in_it "$sg" replay small --screen >"$t/out" 2>&1
 is $? 0 'replay --screen'
 like "$(cat "$t/out")" 'small' 'shows the session'
+# trying before and running again, where the workspace is a copy
+cat >"$t/try.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "small", repo = sg.args[1] }
+box:exec "echo early >> f; echo h0 > ~/h0; cat f"
+local r, err = box:exec ": held; cat f; echo two >> f; echo new > g; echo h > ~/h; rm ~/h0; echo t > $TMPDIR/x; exit 3"
+print(r and ("end " .. r.code .. " [" .. r.out .. "]") or ("err " .. tostring(err)))
+print("after: " .. box:exec("cat f g; ls ~").out)
+L
+in_it "$sg" run "$t/try.lua" --accept reduced --policy "$t/policy.lua" --hold 'cmd~held' --name try -- "$t/repo" </dev/null >"$t/ran" 2>&1 &
+run=$!
+wait_for 60 is_held
+h=$(held)
+out=$("$sg" preview "$h" 2>&1)
+is $? 0 'a preview where the workspace is a copy'
+like "$out" 'exit 3 .*4 files \+3 -1' 'says exit status and sum'
+like "$out" 'M f \+1 -0' 'each file, against what the box has now'
+like "$out" 'D /home/agent/h0' 'home counts'
+like "$out" 'incomplete: it wrote to /tmp' 'its /tmp is not kept'
+like "$out" 'incomplete: .*network.* cannot be seen' 'that this profile sees no wish for the network is said'
+is "$(held)" "$h" 'the action still waits'
+first=$("$sg" events try --json | grep -m1 '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | grep -oE '[0-9]+')
+out=$("$sg" redo "$first" 2>&1)
+is $? 0 'a recorded command runs again in a copy'
+like "$out" 'files +same' 'and its files are compared'
+"$sg" promote "$h" >"$t/out" 2>&1
+is $? 0 'promote'
+wait $run
+like "$(tr '\n' ' ' <"$t/ran")" 'end 3 .one' 'the script gets what the preview had'
+like "$("$sg" events try)" 'after: one early two new h ?$' 'and the copy exactly its difference'
+"$sg" verify try >"$t/out" 2>&1
+is $? 0 'the record verifies'
+
 pgrep -f 'sleep 31277' >"$t/out"
 is $? 1 'no process survives'
 finish

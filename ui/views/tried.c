@@ -59,6 +59,7 @@ static const char *reason_text(const char *word, const json_t *o, struct arena *
 		{ "procs", "it left processes running, which were ended" },
 		{ "time", "it ran longer than 30 s" },
 		{ "output", "it printed more than can be shown" },
+		{ "blind", "it had no network; whether it wanted it cannot be seen in this profile" },
 		{ "hash_only", "some contents are known by hash only" },
 	};
 	if (strcmp(word, "network") == 0)

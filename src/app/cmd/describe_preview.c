@@ -46,6 +46,7 @@ static const char *reason(const char *word)
 		{ "procs", "it left processes running, which were ended" },
 		{ "time", "it ran longer than 30 s" },
 		{ "output", "it printed more than can be kept" },
+		{ "blind", "it had no network; whether it wanted it cannot be seen in this profile" },
 		{ "hash_only", "some contents are known by hash only" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)

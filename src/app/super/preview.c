@@ -84,6 +84,8 @@ static void preview_free(struct preview *p)
 		}
 	for (size_t i = 0; i < p->nr_layers; i++) {
 		free(p->layer[i].name);
+		free(p->layer[i].upper);
+		ws_free(&p->layer[i].ws);
 		json_decref(p->layer[i].body);
 	}
 	free(p->layer);
@@ -130,6 +132,7 @@ static json_t *reasons(const struct preview *p)
 		{ !strcmp(p->end, "timeout"), "time" },
 		{ p->flooded, "output" },
 		{ p->hash_only, "hash_only" },
+		{ p->blind, "blind" },
 	};
 	json_t *list = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -364,7 +367,7 @@ static uint64_t record_started(const struct preview *p)
 	json_t *body = json_object();
 	json_put_int(body, "of", (int64_t)p->action);
 	put_hash(body, "intent", &p->intent);
-	json_put_str(body, "how", "overlay");
+	json_put_str(body, "how", p->copy ? "copy" : "overlay");
 	json_put_int(body, "limit_us", PREVIEW_LIMIT_MS * 1000);
 	json_put(body, "who", json_incref(p->who));
 	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box, p->action, body);
@@ -380,10 +383,14 @@ static int check(struct super *s, uint64_t id, struct action **a_out, struct tre
 		return err_set(err, ERR_UNSUPPORTED, "a preview is for commands, writes and edits in a box; #%" PRIu64 " is %s %s", id,
 			       strchr("aeimo", *action_kind_name(spec->kind)) ? "an" : "a", action_kind_name(spec->kind));
 	struct trees *t = super_box_trees(s, spec->box);
-	if (!t || !t->box->driver->tree->lowers)
-		return err_set(err, ERR_UNSUPPORTED, "the driver of this box cannot lay one box over another");
-	if (!t->box->driver->tree->overlay(t->box))
-		return err_set(err, ERR_UNSUPPORTED, "profile reduced: a copy for previews is not made yet");
+	if (!t)
+		return err_set(err, ERR_UNSUPPORTED, "the box of #%" PRIu64 " shows no files: there is nothing to try it on", id);
+	CLEANUP(json_release) json_t *seed = t->box->driver->tree->seed(t->box);
+	if (!strcmp(t->box->profile, "none"))
+		return err_set(err, ERR_UNSUPPORTED, "profile none: nothing would hold a try in");
+	if (!seed)
+		return err_set(err, ERR_UNSUPPORTED, "a box of driver '%s' lies elsewhere and cannot be frozen and copied for a try",
+			       t->box->driver->name);
 	if (record_state(s->record) != RECORD_OK)
 		return err_set(err, ERR_BUSY, "the session file cannot be written now: no preview begins");
 	const struct preview *old = of_action(s, id);
@@ -410,6 +417,7 @@ int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	*p = (struct preview){ .s = s, .t = t, .action = id, .box = action_spec(a)->box, .ticket = rq->ticket, .end = "ok",
 			       .driver = t->box->driver, .who = json_incref(rq->who), .intent = *action_intent(a) };
 	take_spec(p, action_spec(a));
+	p->copy = !t->box->driver->tree->overlay(t->box);
 	name_layers(p);
 	p->seq = record_started(p);
 	CLEANUP(free_ptr) char *name = xasprintf(".preview-%" PRIu64, p->seq);

@@ -1,5 +1,6 @@
 /* The effect preview: what would a held action do? Its box is frozen, the action runs in a second box whose files are a
- * throw-away layer above the live ones, without network, for at most 30 s; then the box goes on as it was.
+ * throw-away layer above the live ones (where the workspace is a copy: a copy of it), without network, for at most 30 s;
+ * then the box goes on as it was.
  *
  * Laws: preview.started is durable before anything of it begins. The live upper is a lower of the second box only while
  * its own box is frozen and locked at the gate. Nothing of a preview is the action: no event of an action's life is

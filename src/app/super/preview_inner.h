@@ -16,7 +16,7 @@ enum preview_stage {
 	PREVIEW_BARRIER, /* preview.started is on its way to the disk */
 	PREVIEW_QUIET,	 /* waits until no file action runs in the box */
 	PREVIEW_LOOKING, /* the box is frozen, its files are looked at */
-	PREVIEW_OPENING,
+	PREVIEW_OPENING, /* and of a copy: what it began with is looked at */
 	PREVIEW_RUNNING,
 	PREVIEW_ASKING, /* counters of the second box's network */
 	PREVIEW_WALKING,
@@ -27,6 +27,8 @@ enum preview_stage {
 /* What the second box changed in one layer. */
 struct preview_layer {
 	char *name;   /* "", NAME, ":home" */
+	char *upper;  /* the folder that holds what the second box wrote there */
+	struct ws *ws;
 	json_t *body; /* of its preview.tree; NULL = nothing */
 	uint64_t seq; /* of that event */
 };
@@ -56,6 +58,7 @@ struct preview {
 	struct loop_timer *timer, *flood;
 	struct egress *egress;
 	bool cancelled, locked, paused, promoting, net;
+	bool copy; /* the second box has a copy, not a layer above the live one */
 	int64_t began_us, took_us;
 	uint64_t quiet_tries;
 	/* what came of it */
@@ -63,7 +66,7 @@ struct preview {
 	struct err err;
 	int code, signal, left;
 	int64_t bytes[2], refused, names, local, tmp;
-	bool flooded, hash_only;
+	bool flooded, hash_only, blind; /* blind: nobody can tell whether it wanted the network */
 	struct buf answer; /* of the question after the run */
 	json_t *hosts, *files;
 	int64_t more, added, removed;

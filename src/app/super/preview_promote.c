@@ -44,15 +44,10 @@ static int load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *er
 	return body ? ws_view_load(v, tree_store(t, &st), body, err) : -1;
 }
 
-/* What is held by hash only still lies in the layer that was put away; its name is checked like everywhere. */
+/* What is held by hash only still lies in the folders that were put away. */
 static int upper_of(const struct preview *p, size_t i)
 {
-	const char *name = p->layer[i].name;
-	CLEANUP(free_ptr) char *sub = !strcmp(name, ":home") ? xstrdup("home") :
-				      *name		     ? xasprintf("repo-%s", name) :
-							       xstrdup("workspace");
-	CLEANUP(free_ptr) char *path = xasprintf("%s/%s/u0", p->dir ? p->dir : "", sub);
-	return open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return p->layer[i].upper ? open(p->layer[i].upper, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
 }
 
 static int layer(struct promoting *pr, struct trees *t, size_t i, bool apply, struct err *err)

@@ -51,26 +51,67 @@ static int open_foreign(void *self, const char *which, const char *path, struct 
 	return lo->p->driver->tree->open(lo->p->over, lo->i, which, path, err);
 }
 
+static int open_layer(struct preview *p, size_t i, struct err *err)
+{
+	struct preview_layer *ly = &p->layer[i];
+	const struct box_tree_ops *ops = p->driver->tree;
+	struct ws_opts o = { .name = ly->name, .no_hint = true, .copy = p->copy, .keep_max = p->s->opts->keep_file_bytes,
+			     .hash_only = p->s->opts->hash_only, .nr_hash_only = p->s->opts->nr_hash_only };
+	int upper = ops->root(p->over, i, p->copy ? "merged" : "upper", err);
+	int lower = upper < 0 ? -1 : ops->root(p->over, i, "lower", err);
+	if (upper < 0)
+		return -1;
+	ly->ws = ws_new(&o, upper, lower);
+	return 0;
+}
+
+static int take_layer(struct preview *p, size_t i, struct ws_store *st, json_t **body, struct err *err)
+{
+	struct preview_layer *ly = &p->layer[i];
+	struct over_open lo = { .p = p, .i = i };
+	struct ws_how how = { .why = "preview", .full = true };
+	if (!ly->ws && open_layer(p, i, err) < 0)
+		return -1;
+	ws_set_open(ly->ws, open_foreign, &lo);
+	return ws_take(ly->ws, st, &how, body, err) < 0 ? -1 : 0;
+}
+
+/* Worker: a copy is compared with what it was before anything ran in it. */
+static void prime_work(void *self)
+{
+	struct preview *p = self;
+	struct memstore *mem = memstore_new(NULL);
+	struct ws_store st = memstore_store(mem);
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		CLEANUP(json_release) json_t *body = NULL;
+		if (take_layer(p, i, &st, &body, &p->err) < 0)
+			break;
+	}
+	memstore_free(&mem);
+}
+
+/* Where what it writes lies: the newest folder of each layer. */
+static void note_uppers(struct preview *p)
+{
+	CLEANUP(json_release) json_t *seed = p->driver->tree->seed(p->over);
+	const json_t *all = json_object_get(seed, p->copy ? "copy_of" : "lowers");
+	for (size_t i = 0; i < p->nr_layers; i++) {
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		const json_t *one = json_object_get(all, p->layer[i].name);
+		if (!p->layer[i].upper && json_get_bytes(p->copy ? one : json_array_get(one, 0), &path))
+			p->layer[i].upper = xstrdup(buf_cstr(&path));
+	}
+}
+
 /* One layer: the body of its preview.tree and its lines of the list of files. */
 static int look(struct preview *p, size_t i, struct memstore *mem, struct err *err)
 {
 	struct preview_layer *ly = &p->layer[i];
-	const struct box_tree_ops *ops = p->driver->tree;
-	struct over_open lo = { .p = p, .i = i };
 	struct ws_store st = memstore_store(mem);
-	struct ws_opts o = { .name = ly->name, .no_hint = true, .keep_max = p->s->opts->keep_file_bytes,
-			     .hash_only = p->s->opts->hash_only, .nr_hash_only = p->s->opts->nr_hash_only };
-	struct ws_how how = { .why = "preview", .full = true };
 	struct ws_view none = WS_VIEW_INIT, view = WS_VIEW_INIT;
 	struct ws_diff d = WS_DIFF_INIT;
-	int upper = ops->root(p->over, i, "upper", err);
-	int lower = upper < 0 ? -1 : ops->root(p->over, i, "lower", err);
-	if (upper < 0)
-		return -1;
-	struct ws *ws = ws_new(&o, upper, lower);
-	ws_set_open(ws, open_foreign, &lo);
-	int rc = ws_take(ws, &st, &how, &ly->body, err) < 0 ? -1 : 0;
-	ws_free(&ws);
+	int rc = take_layer(p, i, &st, &ly->body, err);
+	ws_free(&ly->ws);
 	if (rc == 0 && ly->body)
 		rc = ws_view_load(&view, &st, ly->body, err);
 	if (rc == 0)
@@ -172,13 +213,13 @@ static void ask_exit(void *self, int code, int signal, bool lost, int left)
 	(void)code;
 	(void)signal;
 	(void)left;
-	if (!lost) {
+	if (!lost && !p->blind) {
 		p->refused = preview_counter(text, "Ip", "OutNoRoutes") + preview_counter(text, "", "Ip6OutNoRoutes");
 		p->names = preview_counter(text, "Udp", "NoPorts") + preview_counter(text, "", "Udp6NoPorts");
 		p->local = preview_counter(text, "Tcp", "AttemptFails") + preview_counter(text, "Tcp", "EstabResets");
-		const char *tmp = strstr(text, "tmp=");
-		p->tmp = tmp ? strtoll(tmp + 4, NULL, 10) : 0;
 	}
+	const char *tmp = strstr(text, "tmp=");
+	p->tmp = tmp ? strtoll(tmp + 4, NULL, 10) : 0;
 	walk_over(p);
 }
 
@@ -192,7 +233,7 @@ static void ask(struct preview *p)
 {
 	static const struct run_ops ops = { .on_output = ask_output, .on_exit = ask_exit };
 	char sh[] = "/bin/sh", dash_c[] = "-c",
-	     text[] = "PATH=/usr/bin:/bin; echo tmp=$(ls -A /tmp | wc -l); cat /proc/net/snmp /proc/net/snmp6 2>/dev/null";
+	     text[] = "PATH=/usr/bin:/bin; echo tmp=$(ls -A \"${TMPDIR:-/tmp}\" | wc -l); cat /proc/net/snmp /proc/net/snmp6 2>/dev/null";
 	char *argv[] = { sh, dash_c, text, NULL };
 	struct run_opts o = { .argv = argv, .nr_argv = 3, .cwd = "/" };
 	p->stage = PREVIEW_ASKING;
@@ -369,16 +410,9 @@ static void on_listening(void *self, json_t *result, const struct err *err)
 		run(p);
 }
 
-static void on_opened(void *self, json_t *result, const struct err *err)
+static void begin_run(struct preview *p)
 {
-	struct preview *p = self;
-	(void)result;
-	if (err) {
-		p->over = NULL;
-		p->err = *err;
-		p->end = "failed";
-		preview_closed(p);
-	} else if (p->cancelled) {
+	if (p->cancelled) {
 		close_over(p);
 	} else if (p->net && (p->driver->caps & CAP_LISTEN)) {
 		p->driver->listen(p->over, PROXY_PORT, on_listening, p);
@@ -387,19 +421,48 @@ static void on_opened(void *self, json_t *result, const struct err *err)
 	}
 }
 
+static void primed(void *self)
+{
+	struct preview *p = self;
+	if (p->err.code == ERR_NONE) {
+		begin_run(p);
+		return;
+	}
+	p->end = "failed";
+	close_over(p);
+}
+
+static void on_opened(void *self, json_t *result, const struct err *err)
+{
+	struct preview *p = self;
+	if (err) {
+		p->over = NULL;
+		p->err = *err;
+		p->end = "failed";
+		preview_closed(p);
+		return;
+	}
+	note_uppers(p);
+	/* it shares the machine's network stack and is kept from it: nothing is counted */
+	p->blind = !strcmp(p->over->profile, "reduced");
+	if (p->blind && !json_int(result, "landlock", 0)) {
+		p->end = "failed";
+		err_set(&p->err, ERR_UNSUPPORTED, "the kernel has no landlock: what a try writes outside of its copy could not be taken back");
+		close_over(p);
+	} else if (p->copy) {
+		loop_job_run(p->s->loop, prime_work, primed, p);
+	} else {
+		begin_run(p);
+	}
+}
+
 void preview_open(struct preview *p)
 {
 	struct super *s = p->s;
 	struct box_opts o = *boxes_opts(s->boxes, p->box);
-	json_t *lowers = p->t->box->driver->tree->lowers(p->t->box);
+	CLEANUP(json_release) json_t *seed = p->t->box->driver->tree->seed(p->t->box);
 	CLEANUP(json_release) json_t *options = o.driver ? json_copy(o.driver) : json_object();
-	struct err err = ERR_INIT;
-	if (!lowers) {
-		err_set(&err, ERR_UNSUPPORTED, "this box has no overlay: there is nothing to try an action above");
-		preview_fail(p, &err);
-		return;
-	}
-	json_put(options, "lowers", lowers);
+	json_object_update(options, seed);
 	o.name = "preview";
 	o.state_dir = p->dir;
 	o.driver = options;
