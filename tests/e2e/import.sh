@@ -29,6 +29,21 @@ is "$(sqlite3 "$t"/sessions/*one*.glass "SELECT count(*) FROM event e JOIN kind 
 	'it claims no verdict and no start'
 like "$("$sg" events one | grep 'exec: echo 3$')" '^00:00:14' 'times are those of the file'
 
+# files that the real agents wrote (made as tests/e2e/agents_files.sh does; paths and long texts are cut)
+real() { # form, jq program over all lines: turns calls tokens_in tokens_out
+	got=$("$sg" import "$here/exchange/real/$1.jsonl" --name "real-$1" --json)
+	is "$(number turns <<<"$got") $(number calls <<<"$got") $(number tokens_in <<<"$got") $(number tokens_out <<<"$got") $(number gaps <<<"$got")" \
+		"$(jq -rs "$2 | join(\" \")" "$here/exchange/real/$1.jsonl") 0" "$1: a real file, as jq counts"
+	codes=$("$sg" events "real-$1" --json | grep '"kind":"action.ended"' | grep -o '"code":[0-9]*' | grep -v ':0$' | head -1)
+	is "$codes" '"code":2' "$1: the status of the command that failed"
+}
+if command -v jq >/dev/null; then
+	. "$here/exchange/counts.bash"
+	for form in claude codex codex-exec; do real $form "${count[$form]}"; done
+else
+	skip 'no jq here (apt-get install jq)'
+fi
+
 # broken lines
 { head -5 "$t/claude.jsonl"; echo '{"type":"assistant","message":'; printf '\377\376\n'; echo '[1,2'; tail -n +6 "$t/claude.jsonl" | head -20; head -c 50 "$t/claude.jsonl"; } >"$t/broken.jsonl"
 got=$("$sg" import "$t/broken.jsonl" --name broken --json)

@@ -92,7 +92,11 @@ static void on_user(struct claude *c, struct import *im, const json_t *m, bool m
 	json_array_foreach(content, i, block) {
 		if (!strcmp(json_str(block, "type", ""), "tool_result")) {
 			CLEANUP(free_ptr) char *text = import_text(json_object_get(block, "content"));
-			import_result(im, json_str(block, "tool_use_id", ""), text, strlen(text), json_flag(block, "is_error", false), -1);
+			bool failed = json_flag(block, "is_error", false);
+			int code = -1, head = 0;
+			if (failed && sscanf(text, "Exit code %d%n", &code, &head) == 1)
+				head += text[head] == '\n';
+			import_result(im, json_str(block, "tool_use_id", ""), text + head, strlen(text + head), failed, code);
 		} else {
 			CLEANUP(free_ptr) char *text = import_text(block);
 			buf_printf(&said, "%s%s", said.len ? "\n" : "", text);

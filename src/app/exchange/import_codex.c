@@ -85,6 +85,19 @@ static void release(struct codex *c, struct import *im)
 
 /* --- rollout --- */
 
+/* "Wall time: ...\nProcess exited with code N\n...Output:\n" in front is the tool's, not the command's. */
+static void take_head(char *text, int *code)
+{
+	char *output = strstr(text, "Output:\n"), *exited = strstr(text, "Process exited with code ");
+	if (!exited)
+		exited = !strncmp(text, "Exit code: ", 11) ? text : NULL;
+	if (!output || !exited || exited > output || output - text > 400)
+		return;
+	*code = atoi(exited + strcspn(exited, "0123456789"));
+	output += strlen("Output:\n");
+	memmove(text, output, strlen(output) + 1);
+}
+
 /* {"output": text, "metadata": {"exit_code": N}}, as text or as it is; else the text itself. */
 static char *output_of(const json_t *out, int *code)
 {
@@ -94,6 +107,8 @@ static char *output_of(const json_t *out, int *code)
 	const json_t *o = inner ? inner : out;
 	char *text = json_is_object(o) && json_object_get(o, "output") ? import_text(json_object_get(o, "output")) : import_text(out);
 	*code = (int)json_int(json_object_get(o, "metadata"), "exit_code", -1);
+	if (*code < 0)
+		take_head(text, code);
 	json_decref(inner);
 	return text;
 }
