@@ -21,6 +21,7 @@
 #include "ui/term/notify.h"
 #include "ui/term/tty.h"
 #include "ui/finder.h"
+#include "ui/soon.h"
 #include "ui/transport.h"
 
 /* While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
@@ -566,6 +567,7 @@ int console_main(const struct console_opts *o, struct err *err)
 	setlocale(LC_CTYPE, "");
 	if (open_sources(&c, err) == 0 && term_open(err) == 0) {
 		block_signals(&c);
+		soon_please();
 		c.frame_us = getenv("SSH_CONNECTION") ? FRAME_SSH_US : FRAME_US;
 		notify_init(&c.notify);
 		c.notify.quiet = o->quiet;

@@ -11,7 +11,7 @@
 #include "ui/prompt.h"
 #include "ui/transport.h"
 
-enum { COUNT_US = 1000000 };
+enum { CALM_US = 5000000 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
@@ -290,8 +290,8 @@ int64_t ui_next(const struct ui *ui)
 {
 	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX, find = finder_next(ui);
 	next = find < next ? find : next;
-	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.events != events_of(ui) && next > ui->counted.at_us + COUNT_US)
-		next = ui->counted.at_us + COUNT_US;
+	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.shown != events_of(ui) && next > ui->counted.at_us + CALM_US)
+		next = ui->counted.at_us + CALM_US;
 	if (ui->playing && ui->transport.next_us < next)
 		next = ui->transport.next_us;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
@@ -313,15 +313,13 @@ static void paint_too_small(struct ui *ui, struct area a)
 	putf(a, 0, 0, ROLE_TEXT, "sandglass: %zu held, %zu run (window too small)", held, run);
 }
 
-/* A number that moves with every line of output would cost as much as a short line. */
-static void count_events(struct ui *ui)
+uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t value)
 {
-	uint64_t n = events_of(ui);
-	bool still = !ui->replay && ui->counted.at_us > 0 && ui->mono_us < ui->counted.at_us + COUNT_US;
-	if (n == ui->counted.events || (still && n > ui->counted.events))
-		return;
-	ui->counted.events = n;
-	ui->counted.at_us = ui->mono_us;
+	bool still = !ui->replay && c->at_us > 0 && ui->mono_us < c->at_us + CALM_US;
+	if (c->of == of && (c->shown == value || (still && value > c->shown)))
+		return c->shown;
+	*c = (struct calm){ .of = of, .shown = value, .at_us = ui->mono_us };
+	return value;
 }
 
 void ui_draw(struct ui *ui)
@@ -334,7 +332,7 @@ void ui_draw(struct ui *ui)
 		return;
 	}
 	coach_look(ui);
-	count_events(ui);
+	ui_calm(ui, &ui->counted, 0, events_of(ui));
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
 	recalc(ui);
 	v->ops->paint(v->self, ui, body);

@@ -27,6 +27,13 @@ struct prompt {
 struct finder;
 struct coach;
 
+/* A number that would move with every line of output, and cost as many bytes as a short line: it is shown anew at once
+ * when it is of something else, else every few seconds. */
+struct calm {
+	uint64_t of, shown;
+	int64_t at_us; /* mono; 0: it does not stay back */
+};
+
 /* What the program is asked to do with the terminal; the text is in wish_text. */
 enum ui_wish { WISH_NONE, WISH_EDIT, WISH_LOOK, WISH_PAGE, WISH_PLAIN, WISH_COPY, WISH_SHELL, WISH_HOST, WISH_COMPARE };
 
@@ -65,10 +72,7 @@ struct ui {
 	int64_t dead_us;         /* how long a question that opens takes no keys */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
-	struct {
-		uint64_t events;
-		int64_t at_us;
-	} counted;               /* the number of events as it is shown: it moves once a second */
+	struct calm counted;     /* the number of events as it is shown */
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
 	size_t first_src;        /* read first in the next */
 	enum ui_wish wish;       /* the program clears it and takes wish_text */
@@ -111,6 +115,8 @@ static inline struct source *ui_source(const struct ui *ui, size_t i)
 {
 	return i < ui->nr_src ? ui->src[i] : NULL;
 }
+/* What is to be shown of @value, which is of @of. */
+uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t value);
 /* The moment that ages on the screen are counted to. */
 int64_t ui_now(const struct ui *ui);
 unsigned ui_where(const struct ui *ui);

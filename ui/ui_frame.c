@@ -96,7 +96,7 @@ static uint64_t all_events(const struct ui *ui)
 
 static void paint_message(const struct ui *ui, struct area a, int row)
 {
-	uint64_t events = ui->counted.events;
+	uint64_t events = ui->counted.shown;
 	uint32_t attached = 0;
 	char right[64];
 	for (size_t i = 0; i < ui->nr_src; i++)

@@ -1,6 +1,7 @@
-/* The console on a pseudo terminal, as a person meets it: bench_ui SESSION MAKE_SESSION DIR [SAMPLES]
+/* The console on a pseudo terminal, as a person meets it: bench_ui SESSION TENTH MAKE_SESSION DIR [SAMPLES]
  *
  *   first paint   from the fork to the first agents on the screen, of a session that is far too long to be read by then
+ *   replay        open, seek to a place, page through the log: of SESSION and of TENTH, which has a tenth of its events
  *   idle          bytes and wake-ups in five seconds in which nothing happens
  *   key to paint  a character typed into the command line until the terminal has it, while 50 agents write events as fast
  *                 as they can be recorded; the floor: a program that does nothing but send it back, at the same time
@@ -20,6 +21,7 @@
 
 #include "base/mem.h"
 #include "ui/console.h"
+#include "ui/ui.h"
 
 enum { MAX = 4000, PAINTS = 9, IDLE_S = 5, STREAMING_EVENTS = 4000000, LINES = 120, FIRST_LINES = 40 };
 
@@ -99,6 +101,12 @@ static void press(const char *key)
 static void judge(const char *what, double got, const char *unit, double most)
 {
 	printf("  %-44s %8.1f %-6s reach %.0f  %s\n", what, got, unit, most, got <= most ? "PASS" : "FAIL");
+	fflush(stdout);
+}
+
+static void judge_ratio(const char *what, double got, double most)
+{
+	printf("  %-44s %8.2f x      reach %.1f  %s\n", what, got, most, got <= most ? "PASS" : "FAIL");
 	fflush(stdout);
 }
 
@@ -210,9 +218,34 @@ static void pause_for(int ms)
 	}
 }
 
+/* What the console had of the machine, in ms: computing, and waiting for a processor that others had. */
+struct had {
+	double ran, waited;
+};
+
+static struct had had(void)
+{
+	struct had h = { 0 };
+	char path[64];
+	unsigned long long ran = 0, waited = 0;
+	snprintf(path, sizeof(path), "/proc/%d/schedstat", (int)child);
+	FILE *f = fopen(path, "re");
+	if (f && fscanf(f, "%llu %llu", &ran, &waited) == 2)
+		h = (struct had){ (double)ran / 1e6, (double)waited / 1e6 };
+	if (f)
+		fclose(f);
+	return h;
+}
+
+struct sample {
+	double ms; /* first: by_size looks at it */
+	struct had of;
+};
+
 static void key_to_paint(const char *maker, const char *dir, int samples)
 {
-	static double ms[MAX], floor_ms[MAX];
+	static struct sample got[MAX];
+	static double floor_ms[MAX];
 	char path[4096];
 	int status;
 	pid_t echo, writer = stream(maker, dir, path);
@@ -229,11 +262,15 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 		pause_for(5 + i * 7 % 40); /* not in step with the frames */
 		floor_ms[i] = one_echo(fd);
 		pause_for(3);
+		struct had before = had();
 		double from = now_ms();
 		press("~");
 		if (listen_for("~", 5000) < 0)
 			exit(2);
-		ms[i] = now_ms() - from;
+		got[i].ms = now_ms() - from;
+		got[i].of = had();
+		got[i].of.ran -= before.ran;
+		got[i].of.waited -= before.waited;
 	}
 	bool running = waitpid(writer, &status, WNOHANG) == 0;
 	close_console();
@@ -247,12 +284,16 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 		printf("  the 50 agents had ended before the keys\n");
 		exit(2);
 	}
-	qsort(ms, (size_t)samples, sizeof(*ms), by_size);
-	qsort(floor_ms, (size_t)samples, sizeof(*ms), by_size);
-	printf("  50 agents streaming: median %.1f ms, most %.1f ms\n", ms[samples / 2], ms[samples - 1]);
+	qsort(got, (size_t)samples, sizeof(*got), by_size);
+	qsort(floor_ms, (size_t)samples, sizeof(*floor_ms), by_size);
+	const struct sample *mid = &got[samples / 2], *late = &got[samples * 99 / 100];
+	printf("  50 agents streaming: median %.1f ms (computing %.1f, waiting for a processor %.1f), most %.1f ms\n", mid->ms,
+	       mid->of.ran, mid->of.waited, got[samples - 1].ms);
 	printf("  floor, a program that sends the key back: median %.1f ms, p99 %.1f ms\n", floor_ms[samples / 2],
 	       floor_ms[samples * 99 / 100]);
-	judge("key to paint while 50 agents stream, p99", ms[samples * 99 / 100], "ms", 16);
+	printf("  the p99: computing %.1f ms, waiting for a processor %.1f ms; the rest is this program's own waiting\n",
+	       late->of.ran, late->of.waited);
+	judge("key to paint while 50 agents stream, p99", late->ms, "ms", 16);
 }
 
 /* A build that talks: its output in the agent's pane, which follows. */
@@ -313,18 +354,116 @@ static void scrolled(const char *maker, const char *dir, unsigned short rows, un
 	printf("  %-44s %8.1f bytes%s\n", what, bytes[LINES - 1], cols < 100 ? "" : " (beside the timeline: no region to scroll)");
 }
 
+/* --- a record, without a terminal ------------------------------------------------------------------------------------ */
+
+enum { SEEKS = 41, MOVES_COLS = 120, MOVES_ROWS = 36 };
+
+struct moves {
+	double open, seek, page; /* ms, medians */
+};
+
+static double median(double *ms, size_t nr)
+{
+	qsort(ms, nr, sizeof(*ms), by_size);
+	return ms[nr / 2];
+}
+
+static void show(struct ui *ui)
+{
+	ui->mono_us = (int64_t)(now_ms() * 1e3);
+	ui_sync(ui);
+	ui_draw(ui);
+}
+
+static double shown_after(struct ui *ui, void (*act)(struct ui *ui, uint64_t arg), uint64_t arg)
+{
+	double from = now_ms();
+	act(ui, arg);
+	show(ui);
+	return now_ms() - from;
+}
+
+static void to_event(struct ui *ui, uint64_t seq)
+{
+	ui->limit = seq;
+}
+
+static void press_key(struct ui *ui, uint64_t key)
+{
+	ui_key(ui, (uint32_t)key);
+}
+
+struct replay {
+	struct source *s;
+	struct ui ui;
+};
+
+/* As the console does it, in slices, to the first picture. */
+static double replay_open(struct replay *r, const char *path)
+{
+	struct err err = ERR_INIT;
+	double from = now_ms();
+	if (source_open(&r->s, path, &err) < 0) {
+		printf("  %s\n", err.text);
+		exit(2);
+	}
+	source_keep_way(r->s);
+	ui_init(&r->ui, &r->s, NULL, 1, MOVES_ROWS, MOVES_COLS, false);
+	r->ui.replay = true;
+	r->ui.slice_us = 4000;
+	show(&r->ui);
+	return now_ms() - from;
+}
+
+static void replay_close(struct replay *r)
+{
+	ui_release(&r->ui);
+	source_close(&r->s);
+}
+
+/* Each time to a picture of the place; pages are those of the log. */
+static struct moves moves_in(const char *path)
+{
+	double open[PAINTS], seek[SEEKS], page[SEEKS];
+	struct replay r;
+	for (int i = 0; i < PAINTS; i++) {
+		if (i > 0)
+			replay_close(&r);
+		open[i] = replay_open(&r, path);
+	}
+	uint64_t head = session_head(r.s->session);
+	for (uint64_t i = 0; i < SEEKS; i++)
+		seek[i] = shown_after(&r.ui, to_event, head / SEEKS * (i * 17 % SEEKS) + 1);
+	press_key(&r.ui, 'L');
+	for (uint64_t i = 0; i < SEEKS; i++)
+		page[i] = shown_after(&r.ui, press_key, K_PGUP);
+	replay_close(&r);
+	return (struct moves){ median(open, PAINTS), median(seek, SEEKS), median(page, SEEKS) };
+}
+
+static void moves(const char *path, const char *tenth)
+{
+	struct moves few = moves_in(tenth), many = moves_in(path);
+	printf("  replay: open %.1f ms, seek %.1f ms, page %.1f ms; of a tenth of it: %.1f, %.1f, %.1f\n", many.open, many.seek,
+	       many.page, few.open, few.seek, few.page);
+	judge_ratio("open, over a tenth of the events", many.open / few.open, 1.5);
+	judge_ratio("seek, over a tenth of the events", many.seek / few.seek, 1.5);
+	judge_ratio("page, over a tenth of the events", many.page / few.page, 1.5);
+}
+
 int main(int argc, char **argv)
 {
-	int samples = argc > 4 ? atoi(argv[4]) : 300;
-	if (argc < 4 || samples < 10 || samples > MAX) {
-		fprintf(stderr, "usage: bench_ui SESSION MAKE_SESSION DIR [SAMPLES]\n");
+	int samples = argc > 5 ? atoi(argv[5]) : 300;
+	if (argc < 5 || samples < 10 || samples > MAX) {
+		fprintf(stderr, "usage: bench_ui SESSION TENTH MAKE_SESSION DIR [SAMPLES]\n");
 		return 2;
 	}
 	signal(SIGPIPE, SIG_IGN);
 	first_paint(argv[1]);
+	moves(argv[1], argv[2]);
 	idle(argv[1]);
-	scrolled(argv[2], argv[3], 24, 80);
-	scrolled(argv[2], argv[3], 36, 120);
-	key_to_paint(argv[2], argv[3], samples);
+	scrolled(argv[3], argv[4], 24, 80);
+	scrolled(argv[3], argv[4], 36, 120);
+	key_to_paint(argv[3], argv[4], samples);
 	return 0;
 }

@@ -153,6 +153,11 @@ static void escape(struct squeeze *s, const char *p, size_t n, struct buf *out)
 		attributes(s, p, n, out);
 		return;
 	}
+	int region[PARAMS];
+	if (last == 'r' && n > 3 && s->rows > 0 && numbers(p + 2, n - 3, region) == 2 && region[0] == 1 && region[1] == s->rows) {
+		buf_append(out, "\x1b[r", 3);
+		return;
+	}
 	bool erases = n > 2 && p[1] == '[' && strchr("JKXP@LMST", last);
 	if ((erases || n == 2) && (s->told.underline || s->told.reverse || s->wanted.underline || s->wanted.reverse))
 		squeeze_settle(s, out);

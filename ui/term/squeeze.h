@@ -10,7 +10,8 @@
  *    other bytes pass through as they are, in order.
  * 2. Attributes that we do not know (a background, blinking) are passed on as they came, and nothing is left out until the
  *    next "everything off".
- * 3. Erasing shows underline and reverse on some terminals: it comes after what is wanted of these. */
+ * 3. A scroll region of the whole screen (@rows) is said by its short form, CSI r.
+ * 4. Erasing shows underline and reverse on some terminals: it comes after what is wanted of these. */
 #ifndef UI_SQUEEZE_H
 #define UI_SQUEEZE_H
 
@@ -24,6 +25,7 @@ struct pen {
 struct squeeze {
 	struct pen wanted, told;
 	bool foreign; /* rule 2 */
+	int rows;     /* of the screen; 0 not known */
 };
 
 #define SQUEEZE_INIT { .wanted = { .fg = -1 }, .told = { .fg = -1 } }

@@ -76,6 +76,7 @@ static void pass_on(bool whole_frame)
 {
 	CLEANUP(buf_release) struct buf all = BUF_INIT, b = BUF_INIT;
 	take_frame(&all);
+	pen.rows = LINES;
 	squeeze(&pen, all.data, all.len, &b);
 	if (!whole_frame)
 		squeeze_settle(&pen, &b);

@@ -31,6 +31,7 @@ struct agent_view {
 	int cols;
 	enum tab tab;
 	int64_t top;         /* of the text, when it does not follow */
+	struct calm out;     /* bytes of output as they are said */
 	/* made by recalc */
 	const struct model_agent *a;
 	const struct rows *rows; /* what the filter lets through */
@@ -128,7 +129,7 @@ static void gather_text(struct agent_view *v, struct source *s, int rows, int co
 	v->top = (int64_t)v->text_top;
 }
 
-static const char *facts_of(struct agent_view *v, struct source *s)
+static const char *facts_of(struct agent_view *v, const struct ui *ui, struct source *s)
 {
 	uint64_t id = action_at(v, &s->model);
 	const struct model_action *act = model_action(&s->model, id);
@@ -143,8 +144,10 @@ static const char *facts_of(struct agent_view *v, struct source *s)
 		buf_printf(&f, "net %s  ", wall_net(b));
 	if (json_int(o, "timeout_us", 0) > 0)
 		buf_printf(&f, "limit %s  ", fmt_span(v->arena, json_int(o, "timeout_us", 0)));
-	if (act->out_bytes + act->err_bytes > 0)
-		buf_printf(&f, "%s out  ", fmt_bytes(v->arena, (int64_t)(act->out_bytes + act->err_bytes)));
+	/* of what has ended nothing stays back */
+	uint64_t out = ui_calm(ui, &v->out, act->ended ? act->ended : id, act->out_bytes + act->err_bytes);
+	if (out > 0)
+		buf_printf(&f, "%s out  ", fmt_bytes(v->arena, (int64_t)out));
 	if (b && *b->profile && strcmp(b->profile, "enforced") != 0)
 		buf_printf(&f, "%s", wall_words(b->profile));
 	return arena_strdup(v->arena, buf_cstr(&f));
@@ -228,7 +231,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->state = model_agent_state(&s->model, v->a);
 	gather_title(v, ui, s, cols);
 	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
-	v->facts = facts_of(v, s);
+	v->facts = facts_of(v, ui, s);
 	gather_text(v, s, rows - 4 - (strip ? 7 : 0), wide ? cols - left_cols(v) - 1 : cols - 1);
 	if (strip)
 		gather_strip(v, s, cols);

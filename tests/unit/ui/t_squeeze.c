@@ -12,6 +12,7 @@ static void becomes(const char *frame, const char *want, const char *name)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	struct squeeze s = SQUEEZE_INIT;
+	s.rows = ROWS;
 	squeeze(&s, frame, strlen(frame), &out);
 	is_str(buf_cstr(&out), want, name);
 }
@@ -25,6 +26,7 @@ static void cases(void)
 	becomes("\x1b[5ma\x1b[32mb\x1b[mc", "\x1b[5ma\x1b[32mb\x1b[mc", "what we do not know goes through");
 	becomes("\x1b[7m\x1b[K\x1b[m", "\x1b[7m\x1b[K", "erasing comes after a reverse");
 	becomes("\x1b[2;5H\x1b[3;20r\x1bM\r\n\x1b[31m", "\x1b[2;5H\x1b[3;20r\x1bM\r\n", "moves need no colour");
+	becomes("\x1b[2;5r\x1b[2;1H\n\x1b[1;6r\x1b[1;5r", "\x1b[2;5r\x1b[2;1H\n\x1b[r\x1b[1;5r", "a region of all rows is said shortly");
 	becomes("\x1b[m\x0f" "a\x1b[", "a\x1b[", "half a sequence at the end");
 }
 
@@ -84,6 +86,7 @@ static char *picture(struct vt *v)
 static void looks_the_same(void)
 {
 	struct squeeze s = SQUEEZE_INIT;
+	s.rows = ROWS;
 	struct vt *a = vt_new(ROWS, COLS, false), *b = vt_new(ROWS, COLS, false);
 	size_t wrong = 0, before = 0, after = 0;
 	for (int i = 0; i < FRAMES; i++) {
