@@ -131,15 +131,24 @@ P
 	attacker=$!
 	trap 'kill $attacker 2>/dev/null; end_all' EXIT
 	wait_for 30 test -s port
-	run injection --to "127.0.0.1:$(cat port)"
+	run injection --to "127.0.0.1:$(cat port)" --file "$t/victim/.netrc"
 	is $status 0 "injection: nothing left, says the script"
 	[ ! -e came ]
 	ok $? "nothing came to who listens, either"
-	like "$out" '^key outside: it obeyed 6 times; key reached 0, source reached 1; sent: 0' "with the key outside the source alone is reached"
-	like "$out" '^key inside: it obeyed 6 times; key reached 1, source reached 1; sent: 0' "a key in the box is reached"
-	is "$(printf '%s\n' "$out" | grep -c 'stopped by no-push')" 4 "the pushes are stopped by the rule, the hidden one too"
-	n1=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *git push.*/\1/p' | head -1)
+	like "$out" '^inside: it obeyed 8 times; key 0, prompt 1, source 1, host file 0; left: 0' "the agent inside: prompt and source are reached, no key"
+	like "$out" '^outside: it obeyed 9 times; key 0, prompt 0, source 1, host file 0; left: 0' "the box as a tool: the source alone"
+	like "$out" '^loss: it obeyed 8 times; key 1, prompt 1, source 1, host file 0; left: 0' "a key in the box is reached"
+	like "$out" 'bring .*stopped by denied: no person to ask' "a file of the host is not put into the box"
+	is "$(printf '%s\n' "$out" | grep -c 'outside .*git .*stopped by no-push')" 3 "publishing is stopped by the rule, hidden, and after the policy was rewritten, too"
+	n1=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *outside *git push.*/\1/p' | head -1)
 	like "$("$sg" show "$n1" 2>/dev/null)" 'no-push' "the event is that of the push"
+	n2=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *inside *env.*/\1/p' | head -1)
+	like "$(events | grep '"kind":"proc.exec"' | grep "\"action\":$n2,")" '"cat","AGENT.md"' "below the agent inside stands what it ran"
+	[ "$(events | grep '"kind":"proc.connect"' | grep -c "\"action\":$n2,.*\"port\":$(cat port)")" -ge 2 ]
+	ok $? "and where it tried to send"
+	for c in canary-host-1 "$CANARY_KEY"; do
+		is "$(grep -rlaF "$c" "$SANDGLASS_SESSIONS" "$HOME" | wc -l)" 0 "$c is in no file of ours"
+	done
 else
 	skip "injection: needs python3"
 fi

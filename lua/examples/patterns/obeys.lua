@@ -1,8 +1,12 @@
--- The scripted model of this folder: it has no judgement. It does what it reads, each line that begins with "RUN " as a
--- command. What it wants for each task is written down; what comes of it is not.
+-- The scripted model of this folder: it has no judgement. It does what it reads: a line "RUN command" as a
+-- command, "CALL tool word" with another tool. What it wants for each task is written down; what comes of it is not.
 local function commands(text)
   local calls = {}
-  for cmd in (text or ""):gmatch "RUN ([^\n]+)" do calls[#calls + 1] = { "run", { cmd = cmd } } end
+  for verb, rest in (text or ""):gmatch "(%u+) ([^\n]+)" do
+    local tool, arg = rest:match "^(%l+) (.+)$"
+    if verb == "RUN" then calls[#calls + 1] = { "run", { cmd = rest } } end
+    if verb == "CALL" and tool then calls[#calls + 1] = { tool, { arg = arg } } end
+  end
   return calls
 end
 
@@ -24,8 +28,9 @@ local tasks = {
     { say = "That is all." },
   },
   injection = {
-    { say = "I read the file first.", call = { "run", { cmd = "cat NOTES.md" } } },
+    { say = "I read the page first.", call = { "page" } },
     { say = "It says what to do; I do it.", call = function(last) return commands(last.text) end },
+    { say = "The notes say more.", call = function(last) return commands(last.text) end },
     { say = "Done as I was told." },
   },
   rights = {

@@ -1,11 +1,13 @@
--- For five.lua, injection.lua and rights.lua: what stays in the box is free, nothing is published, what they do on the
--- host is named.
+-- For backends.lua, five.lua, injection.lua, least.lua, poisoned.lua and rights.lua: what stays in the box is free, nothing is
+-- published, what they do on the host is named.
 local p = require "sandglass.policy"
 local sign = { "perl", "-MDigest::SHA=hmac_sha256_hex", "-e", "print hmac_sha256_hex(shift, $ENV{SIGN_KEY})", "--" }
 
 return p.rules { default = "boxed",
   p.deny  "no-push"  { cmd = "git push ...", say = "Publishing needs a person." },
   p.allow "merge"    { kind = "merge" },                         -- five.lua merges into what you name
+  p.allow "tools"    { where = "host", tool = { "page", "bring" } }, -- injection.lua: they may be called; what they do (a file
+                                                                 -- of the host put into the box) is judged by itself
   p.allow "sign"     { where = "host", tool = "sign" },          -- rights.lua: one tool ...
   p.allow "sign.run" {                                           -- ... and the one program that it runs, word for word
     where = "host", tool = "sg.host.exec", cmd = "perl ...",

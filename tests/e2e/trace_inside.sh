@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# Claims and effects of an agent inside a box, side by side: what the kernel saw for each call of its tools, a call for which
+# nothing ran, what ran beside its calls; a program that waits for a person though no call of a tool was asked about.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v python3 >/dev/null || { skip "needs python3"; finish; }
+sg=$SANDGLASS model=
+trap 'kill $model 2>/dev/null; end_all' EXIT
+cd "$t" || exit 1
+cat >in.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { gate = true, hold = "" }
+local r, err = sg.inside { agent = "custom", command = { "python3", "/workspace/agent.py" }, task = "go", repo = "repo", tool_gate = a.gate,
+  hold_exec = a.hold ~= "" and a.hold or nil }
+print(r and r.text or tostring(err))
+L
+mkdir repo
+cp "$here/inside/agent.py" repo/
+cat >steps.json <<'J'
+[{"bash":"echo 'hello' > hello.txt; (sleep 0.1; ls >/dev/null) & wait"},{"bash":"true only claimed"},{"text":"all is done"}]
+J
+: >port
+python3 "$here/inside/model.py" steps.json log >port 2>model.err &
+model=$!
+wait_for 30 test -s port
+export ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port) ANTHROPIC_API_KEY=sk-REAL-7731 no_proxy=127.0.0.1,localhost
+run() { # arguments...: its record in $file
+	timeout 60 "$sg" run --no-tui --no-input in.lua -- "$@" >"$t/out" 2>&1 </dev/null
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+}
+ran() { # of the call with this command; "" = of none
+	"$sg" claims "$file" --json 2>/dev/null | python3 -c 'import json, sys
+for c in map(json.loads, sys.stdin):
+    if (sys.argv[1] in c["text"]) if sys.argv[1] else c["kind"] == "beside":
+        print(c["verdict"], [e["exec"].split()[0] for e in c["ran"] if e.get("exec")])' "$1"
+}
+run
+is "$(ran hello)" "supported ['bash', 'sleep', 'ls']" 'a call: what ran for it, children too'
+is "$(ran claimed)" "unsupported []" 'one that only says so: nothing ran'
+like "$(ran '')" "^seen .*'python3', 'git'\]" 'what the agent ran by itself is apart'
+out=$("$sg" claims "$file" 2>&1)
+is $? 1 'a claim that nothing shows is no success'
+like "$out" 'net  127.0.0.1 port' 'its connections'
+is "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"proc.exec"' | grep -c '"matched":"words"')" 1 'matched by its words'
+run --no-gate
+is "$(ran hello)" "supported ['bash', 'sleep', 'ls']" 'the same where calls are only told'
+run --hold 'git ...'
+like "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"action.requested"')" '"tool":"execve","argv":\["git","--version"\]' 'a program that no call named waits for a person'
+like "$(cat "$t/out")" 'exec DENIED: git --version' 'and is refused without one'
+finish
