@@ -19,6 +19,8 @@
 -- host.http { method, path or url, json or body, headers, accept = { [404] = true }, once = true } -> { status, body, json,
 --   headers }; other than 2xx and what is accepted fails. A request that is not known to change nothing (anything but GET)
 -- is not repeated by anybody: when no answer comes it fails with "lost".
+-- host.socket { path or url, protocols = "a, b", headers, idle } -> a WebSocket: s.protocol; s:send(bytes, text?); s:next() ->
+-- the next message, nil when it was closed; s:close(). Fails as host.http does, also when it breaks off.
 -- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
 -- host.out(text), host.say(text) a line for people, host.fail(code, format, ...).
 -- Codes: "gone" the box is no more, "cut" the connection broke, "lost" unknown whether it was done, "quota", "denied" (the
@@ -142,6 +144,56 @@ local function host_of(op)
     end
   end
 
+  -- Events of a socket come when they come: what nobody waits for is kept.
+  function h.socket(r)
+    local todo = wanted(face, { method = "GET", path = r.path, url = r.url, headers = r.headers, bare = r.bare, idle = r.idle })
+    todo["do"], todo.protocols, todo.again = "socket", r.protocols, nil
+    local s = { got = {}, first = 1, last = 0 }
+    local id = order(op, todo)
+    op.waiting[id] = nil
+    op.sockets[id] = s
+
+    local function event()
+      if not s.got[s.first] then
+        s.waits = op.now
+        coroutine.yield()
+        s.waits = nil
+      end
+      local ev = s.got[s.first]
+      s.got[s.first] = nil
+      s.first = s.first + 1
+      return ev
+    end
+
+    function s:send(bytes, text) op.todo[#op.todo + 1] = { ["do"] = "send", to = id, data = bytes, text = text } end
+
+    function s:close()
+      if op.sockets[id] and not s.over then op.todo[#op.todo + 1] = { ["do"] = "send", to = id, close = true } end
+      op.sockets[id] = nil
+    end
+
+    function s:next()
+      if s.over then return nil end
+      local ev = event()
+      if ev.message then return ev.message end
+      s.over, s.code = true, ev.closed
+      op.sockets[id] = nil
+      if ev.wrong then broken(face, todo, ev) end
+      return nil
+    end
+
+    local ev = event()
+    if not ev.over then
+      s.protocol = ev.open
+      return s
+    end
+    s.over = true
+    op.sockets[id] = nil
+    if ev.wrong then broken(face, todo, ev) end
+    if r.accept and r.accept[ev.status] then return nil, ev end
+    refuse(face, todo, ev)
+  end
+
   function h.sleep(s) wait(op, order(op, { ["do"] = "sleep", ms = math.floor(s * 1000) })) end
 
   -- Runs all; when one fails the rest is forgotten and its error is the error of all.
@@ -256,7 +308,7 @@ local function begin(plugin, call, args)
   local fn = plugin[args.fn]
   if type(fn) ~= "function" then return { todo = p.list {}, over = true, wrong = { code = "bad",
     msg = ("%s cannot do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
-  local op = { face = plugin, todo = p.list {}, waiting = {}, after = {}, last = 0, options = args.options or {},
+  local op = { face = plugin, todo = p.list {}, waiting = {}, sockets = {}, after = {}, last = 0, options = args.options or {},
     urls = args.urls or {} }
   ops[call] = op
   local host = host_of(op)
@@ -277,6 +329,11 @@ local function resume(call, events)
   if not op then return { todo = p.list {} } end
   for _, ev in ipairs(events) do
     local co = op.waiting[ev.id]
+    local socket = op.sockets[ev.id]
+    if socket then
+      socket.got[socket.last + 1], socket.last = ev, socket.last + 1
+      co = socket.waits
+    end
     if co and not op.over then run(op, co, ev) end
   end
   return answer(op)

@@ -1,9 +1,8 @@
 /* libcurl's multi interface driven by our loop: it says which descriptors and which timer it wants, we say what
  * happened. Easy handles are never freed inside a callback of libcurl: calls that ended or were cancelled go to
  * `dead` and are swept afterwards. */
-#include "http/client.h"
+#include "http/client_inner.h"
 
-#include <curl/curl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -19,19 +18,8 @@ enum {
 	HEAD_MAX = 256 << 10,
 };
 
-struct http {
-	struct loop *loop;
-	CURLM *multi;
-	struct loop_timer *timer;
-	struct http_call *calls; /* under way, and those not swept yet */
-	size_t nr_open;
-	struct loop_timer *later; /* what may not happen inside a caller or libcurl */
-	bool inside;              /* libcurl is on the stack */
-	char *ca_file, *proxy, *agent;
-	bool http1;
-};
-
 struct http_call {
+	struct http_transfer transfer; /* first */
 	struct http *http;
 	struct http_call *next;
 	struct http_handler handler;
@@ -352,16 +340,21 @@ static void finish(struct http_call *c, CURLcode code)
 	c->dead = true;
 }
 
+static void on_done(struct http_transfer *t, CURLcode code)
+{
+	finish(CONTAINER_OF(t, struct http_call, transfer), code);
+}
+
 static void check(struct http *h)
 {
 	int left = 0;
 	CURLMsg *m;
 	while ((m = curl_multi_info_read(h->multi, &left)))
 		if (m->msg == CURLMSG_DONE) {
-			struct http_call *c = NULL;
-			curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&c);
+			struct http_transfer *t = NULL;
+			curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, (char **)&t);
 			CURLcode code = m->data.result; /* m is gone with the next call into libcurl */
-			finish(c, code);
+			t->done(t, code);
 		}
 	sweep(h);
 }
@@ -522,7 +515,7 @@ static void set_once(struct http_call *c)
 
 static void set_callbacks(struct http_call *c)
 {
-	curl_easy_setopt(c->easy, CURLOPT_PRIVATE, (char *)c);
+	curl_easy_setopt(c->easy, CURLOPT_PRIVATE, (char *)&c->transfer);
 	curl_easy_setopt(c->easy, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(c->easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(c->easy, CURLOPT_ERRORBUFFER, c->fail);
@@ -544,6 +537,7 @@ static void on_later(void *self)
 struct http_call *http_send(struct http *h, const struct http_request *r, const struct http_handler *handler)
 {
 	struct http_call *c = NEW(struct http_call);
+	c->transfer.done = on_done;
 	c->http = h;
 	c->handler = *handler;
 	c->easy = curl_easy_init();
@@ -654,4 +648,9 @@ const char *http_header(const struct http_head *head, const char *name)
 size_t http_open_calls(const struct http *h)
 {
 	return h->nr_open;
+}
+
+struct loop *http_loop(const struct http *h)
+{
+	return h->loop;
 }

@@ -102,5 +102,6 @@ void http_pause(struct http_call *call, bool paused);
 /* Value of a header of the answer, NULL if absent; @name in lower case. Borrowed from @head. */
 const char *http_header(const struct http_head *head, const char *name);
 size_t http_open_calls(const struct http *h);
+struct loop *http_loop(const struct http *h); /* that it runs on */
 
 #endif

@@ -57,8 +57,11 @@ print("said " .. (r and r.out or tostring(err)))
 L
 one() { timeout 60 "$sg" run --no-tui one.lua --json -- --backend "$kind" "$@" </dev/null >one.out 2>&1; grep -aoE '"text":"said [^"]*|sandglass: .*' one.out | tail -1; }
 
+declare -F before >/dev/null && before # what else drives the fake
 suite "$kind"
+declare -F own >/dev/null && own # what it alone can or cannot
 # --- faults ---
+if [ -z "${few:-}" ] || [ -n "${LONG:-}" ]; then # opening is the same code for all of them
 fault "2 POST $create status:429"
 like "$(one)" 'said fine' 'too many requests: waited for'
 if [ "$kind" = daytona ] || [ -n "${LONG:-}" ]; then
@@ -75,11 +78,12 @@ wait_for 10 none_left
 ok $? 'and there was one only'
 fault "1 POST $create html"
 like "$(one)" 'is not the API: .*Welcome to nginx' 'what answers is a web page: one line'
-fault "1 POST $exec_path slow"
-fault "2 POST $exec_path lost"
+fi
+fault "1 ${exec_method:-POST} $exec_path slow"
+fault "2 ${exec_method:-POST} $exec_path lost"
 like "$(one --cmd 'echo x >>n; cat n')" 'said x\\n"?$' 'a command whose answer is lost runs once'
-fault "1 POST $exec_path status:503"
-fault "2 POST $exec_path cut"
+fault "1 ${exec_method:-POST} $exec_path status:503"
+fault "2 ${exec_method:-POST} $exec_path cut"
 like "$(one --cmd 'echo x >>n; cat n; head -c 100000 /dev/zero | wc -c')" 'said x\\n100000' 'trouble, and an answer that breaks off: gone on where it was'
 fake calm >/dev/null
 cat >gone.lua <<'L'

@@ -1,4 +1,5 @@
-/* Inside of rent.h: providers in rent.c, ops in rent_op.c, requests in rent_request.c. */
+/* Inside of rent.h: providers in rent.c, ops in rent_op.c, requests in rent_request.c,
+ * WebSockets in rent_socket.c. */
 #ifndef APP_RENT_INNER_H
 #define APP_RENT_INNER_H
 
@@ -30,6 +31,7 @@ struct rent {
 };
 
 struct request;
+struct socket;
 struct remote_op {
 	struct remote_op *next;
 	struct lessor *lessor;
@@ -39,6 +41,7 @@ struct remote_op {
 	struct remote_heard heard;
 	void *to;
 	struct request *requests;
+	struct socket *sockets;
 	json_t *events; /* for the plugin */
 	size_t pending; /* bytes of them */
 	bool asking, paused, over;
@@ -60,6 +63,25 @@ bool op_slow(const struct remote_op *op); /* requests of it hand on nothing for 
 void request_begin(struct remote_op *op, const json_t *todo);
 void requests_end(struct remote_op *op);
 void requests_pause(struct remote_op *op, bool paused);
+/* box.call */
+struct call_note {
+	const char *method, *url, *why;
+	int status;
+	int64_t bytes, took_us;
+	unsigned tries;
+};
+void rent_note(struct remote_op *op, const struct call_note *n);
+char *op_url(const struct remote_op *op, const json_t *todo); /* returns owned */
+/* Those of the plugin and of @todo, filled in; false: one names a credential that is not there. */
+bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out);
+void headers_release(struct strv *headers); /* wiped */
+
+/* --- rent_socket.c --- */
+void socket_begin(struct remote_op *op, const json_t *todo);
+void socket_send(struct remote_op *op, const json_t *todo); /* or closes */
+void sockets_end(struct remote_op *op);
+void sockets_pause(struct remote_op *op, bool paused);
+
 /* Names of the credentials in a template "x: {key}" or "{hidden:1}" of @l are filled in; false when one is not there. */
 bool lessor_fill(const struct lessor *l, const char *template, struct buf *out);
 int lessor_may(const struct lessor *l, const char *url, struct err *err); /* 0: its host is declared */

@@ -19,6 +19,7 @@ static void op_free(struct remote_op *op)
 			break;
 		}
 	requests_end(op);
+	sockets_end(op);
 	plugin_forget(op->lessor->plugin, op);
 	vault_forget(r->super->vault, op);
 	json_decref(op->args);
@@ -119,6 +120,10 @@ static void do_one(struct remote_op *op, const json_t *todo)
 	const char *what = json_str(todo, "do", "");
 	if (!strcmp(what, "http")) {
 		request_begin(op, todo);
+	} else if (!strcmp(what, "socket")) {
+		socket_begin(op, todo);
+	} else if (!strcmp(what, "send")) {
+		socket_send(op, todo);
 	} else if (!strcmp(what, "sleep")) {
 		nap(op, todo);
 	} else if (!strcmp(what, "out") && op->heard.out) {
@@ -175,8 +180,10 @@ static void ask(struct remote_op *op)
 	op->pending = 0;
 	op->asking = true;
 	plugin_ask(op->lessor->plugin, "resume", op->id, args, on_answer, op);
-	if (slow)
+	if (slow) {
 		requests_pause(op, false);
+		sockets_pause(op, false);
+	}
 }
 
 bool op_slow(const struct remote_op *op)
@@ -188,8 +195,10 @@ void op_event(struct remote_op *op, json_t *event, size_t bytes)
 {
 	json_array_append_new(op->events, event);
 	op->pending += bytes;
-	if (op_slow(op))
+	if (op_slow(op)) {
 		requests_pause(op, true);
+		sockets_pause(op, true);
+	}
 	ask(op);
 }
 

@@ -171,27 +171,34 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 
 /* --- the record --- */
 
-static void note(struct request *q, const struct http_end *end, const char *why)
+void rent_note(struct remote_op *op, const struct call_note *n)
 {
-	struct super *s = q->op->lessor->rent->super;
+	struct super *s = op->lessor->rent->super;
 	json_t *body = json_object();
-	CLEANUP(free_ptr) char *host = host_of(q->url);
-	const char *path = strstr(q->url, "://");
+	CLEANUP(free_ptr) char *host = host_of(n->url);
+	const char *path = strstr(n->url, "://");
 	path = path ? strchr(path + 3, '/') : NULL;
 	size_t len = path ? strcspn(path, "?") : 0; /* what follows may hold a token */
 	CLEANUP(free_ptr) char *plain = xstrndup(path ? path : "", len);
-	json_put_str(body, "provider", q->op->lessor->name);
-	json_put_str(body, "fn", q->op->fn);
-	json_put_str(body, "method", json_str(q->todo, "method", "GET"));
+	json_put_str(body, "provider", op->lessor->name);
+	json_put_str(body, "fn", op->fn);
+	json_put_str(body, "method", n->method);
 	json_put_str(body, "host", host);
 	json_put_str(body, "path", plain);
-	json_put_int(body, "status", end ? end->status : 0);
-	json_put_str(body, "why", why && *why ? why : NULL);
-	json_put_int(body, "bytes", end ? (int64_t)end->bytes : 0);
-	json_put_int(body, "took_us", end ? end->total_us : 0);
-	json_put_int(body, "tries", q->tries);
-	uint64_t box = q->op->box;
-	record_append_json(s->record, EV_BOX_CALL, box ? box : s->start_seq, 0, box, 0, body);
+	json_put_int(body, "status", n->status);
+	json_put_str(body, "why", n->why && *n->why ? n->why : NULL);
+	json_put_int(body, "bytes", n->bytes);
+	json_put_int(body, "took_us", n->took_us);
+	json_put_int(body, "tries", n->tries);
+	record_append_json(s->record, EV_BOX_CALL, op->box ? op->box : s->start_seq, 0, op->box, 0, body);
+}
+
+static void note(struct request *q, const struct http_end *end, const char *why)
+{
+	const struct call_note n = { .method = json_str(q->todo, "method", "GET"), .url = q->url, .why = why,
+				     .status = end ? end->status : 0, .bytes = end ? (int64_t)end->bytes : 0,
+				     .took_us = end ? end->total_us : 0, .tries = q->tries };
+	rent_note(q->op, &n);
 }
 
 /* --- what comes --- */
@@ -285,20 +292,20 @@ static void on_end(void *self, const struct http_end *end)
 
 /* --- on its way --- */
 
-static bool headers_of(struct request *q, struct strv *out)
+bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out)
 {
-	struct lessor *l = q->op->lessor;
+	const struct lessor *l = op->lessor;
 	const json_t *auth = json_object_get(l->face, "auth");
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
 	const char *name;
 	json_t *v;
 	bool good = true;
-	for (size_t i = 0; !json_flag(q->todo, "bare", false) && i < json_array_size(auth); i++) {
+	for (size_t i = 0; !json_flag(todo, "bare", false) && i < json_array_size(auth); i++) {
 		buf_reset(&line);
 		good = good && lessor_fill(l, json_string_value(json_array_get(auth, i)), &line);
 		strv_push(out, buf_cstr(&line));
 	}
-	json_object_foreach(json_object_get(q->todo, "headers"), name, v) {
+	json_object_foreach(json_object_get(todo, "headers"), name, v) {
 		CLEANUP(free_ptr) char *text = xasprintf("%s: %s", name, json_is_string(v) ? json_string_value(v) : "");
 		buf_reset(&line);
 		good = good && lessor_fill(l, text, &line);
@@ -306,6 +313,19 @@ static bool headers_of(struct request *q, struct strv *out)
 	}
 	explicit_bzero(line.data, line.cap);
 	return good;
+}
+
+void headers_release(struct strv *headers)
+{
+	for (size_t i = 0; i < headers->nr; i++)
+		explicit_bzero(headers->item[i], headers->len[i]);
+	strv_release(headers);
+}
+
+char *op_url(const struct remote_op *op, const json_t *todo)
+{
+	const char *path = json_str(todo, "path", NULL);
+	return path ? xasprintf("%s%s", op->lessor->url, path) : xstrdup(json_str(todo, "url", ""));
 }
 
 static void refuse(struct request *q, const char *why)
@@ -331,19 +351,19 @@ static void send(struct request *q)
 	q->status = 0;
 	buf_reset(&q->whole);
 	bool has_body = json_get_bytes(json_object_get(q->todo, "body"), &body);
-	bool filled = headers_of(q, &headers);
+	bool filled = op_headers(q->op, q->todo, &headers);
 	if (filled && lessor_may(q->op->lessor, q->url, &err) == 0) {
 		const struct http_request r = {
 			.method = json_str(q->todo, "method", "GET"), .url = q->url, .headers = (const char *const *)headers.item,
 			.body = has_body ? buf_cstr(&body) : NULL, .body_len = body.len,
 			.first_us = json_int(q->todo, "first", 0) ? json_int(q->todo, "first", 0) * 1000000 : FIRST_US,
+			/* libcurl sends anew what a kept connection swallowed; where that would do harm we look first (retry) */
+			.once = !json_flag(q->todo, "again", false),
 			.idle_us = json_int(q->todo, "idle", 0) ? json_int(q->todo, "idle", 0) * 1000000 : q->stream ? -1 : 0,
 		};
 		q->call = http_send(q->op->lessor->rent->http, &r, &mine);
 	}
-	for (size_t i = 0; i < headers.nr; i++)
-		explicit_bzero(headers.item[i], headers.len[i]);
-	strv_release(&headers);
+	headers_release(&headers);
 	if (!q->call)
 		refuse(q, filled ? err.text : "a credential that a header names is not there");
 }
@@ -351,10 +371,9 @@ static void send(struct request *q)
 void request_begin(struct remote_op *op, const json_t *todo)
 {
 	struct request *q = NEW(struct request);
-	const char *path = json_str(todo, "path", NULL);
 	*q = (struct request){ .next = op->requests, .op = op, .id = json_int(todo, "id", 0), .todo = json_deep_copy(todo),
 			       .stream = json_flag(todo, "stream", false) };
-	q->url = path ? xasprintf("%s%s", op->lessor->url, path) : xstrdup(json_str(todo, "url", ""));
+	q->url = op_url(op, todo);
 	op->requests = q;
 	send(q);
 }

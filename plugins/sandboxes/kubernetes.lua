@@ -1,0 +1,230 @@
+-- Kubernetes: a pod per box, in a cluster of yours
+-- The plain API: pods, and their exec over a WebSocket (v5.channel.k8s.io, else v4). KUBERNETES_API_URL names the API server
+-- (or `kubectl proxy`: http://127.0.0.1:8001, with any token), KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and
+-- networkpolicies. The cluster's own CA goes into SSL_CERT_FILE.
+-- Nobody extends the life of a pod from outside, so its first process looks whether somebody has touched a file of ours.
+local sandbox = require "sandglass.plugin_sandbox"
+local p = require "sandglass.plugin"
+
+local M = {
+  kind = "sandbox", name = "kubernetes", about = "Kubernetes: a pod per box, in a cluster of yours",
+  url = "https://kubernetes.default.svc", hosts = p.list {},
+  env = { key = "KUBERNETES_TOKEN", url = "KUBERNETES_API_URL" },
+  auth = p.list { "Authorization: Bearer {key}" },
+}
+
+local ALIVE = "/tmp/.sandglass-alive"
+local LONGEST = 24 * 3600     -- seconds, whatever happens
+local POLICY = "sandglass-closed"
+
+local function pods(box, tail) return ("/api/v1/namespaces/%s/pods%s"):format(box.namespace, tail or "") end
+local function pod(box, tail) return pods(box, "/" .. box.id .. (tail or "")) end
+
+-- Values of labels: letters, digits, '-', '_', '.', at most 63, a letter or digit at both ends.
+local function label(s) return (s:gsub("[^%w%-_.]", "-"):sub(1, 63):gsub("^[^%w]+", ""):gsub("[^%w]+$", "")) end
+
+local function labels_of(tags)
+  local out = {}
+  for k, v in pairs(tags) do out[k] = label(v) end
+  return out
+end
+
+local function box_of(v)
+  local m = v.metadata
+  return { id = m.name, namespace = m.namespace or "default", tag = (m.annotations or {})["sandglass-box"] or (m.labels or {})["sandglass-box"] }
+end
+
+local function environment(o)
+  local list = p.list {}
+  for k, v in pairs(o.env) do list[#list + 1] = { name = k, value = v } end
+  for k, v in pairs(o.secrets or {}) do
+    local name, key = v:match "^([^/]+)/(.+)$"
+    list[#list + 1] = { name = k, valueFrom = { secretKeyRef = { name = name or v, key = key or k } } }
+  end
+  return #list > 0 and list or nil
+end
+
+local function resources(l)
+  local most = {
+    cpu = l.cpu_milli > 0 and l.cpu_milli .. "m" or nil, memory = l.mem_bytes > 0 and tostring(l.mem_bytes) or nil,
+    ["ephemeral-storage"] = l.disk_bytes > 0 and tostring(l.disk_bytes) or nil,
+  }
+  return next(most) and { limits = most, requests = most } or nil
+end
+
+local function first_process(ttl)
+  return ("touch %s; trap 'exit 0' TERM; while [ $(($(date +%%s) - $(stat -c %%Y %s))) -lt %d ]; do sleep 5 & wait $!; done"):format(
+    ALIVE, ALIVE, ttl)
+end
+
+local function spec_of(o)
+  local user = o.options.user or 1000
+  local folder = p.list { { name = "workspace", mountPath = "/workspace" }, { name = "tmp", mountPath = "/tmp" } }
+  return {
+    restartPolicy = "Never", automountServiceAccountToken = false, enableServiceLinks = false, activeDeadlineSeconds = LONGEST,
+    terminationGracePeriodSeconds = 1, nodeSelector = o.options.node, runtimeClassName = o.options.runtime_class,
+    securityContext = { runAsUser = user, runAsGroup = user, fsGroup = user, runAsNonRoot = user ~= 0,
+      seccompProfile = { type = "RuntimeDefault" } },
+    volumes = p.list { { name = "workspace", emptyDir = p.decode "{}" }, { name = "tmp", emptyDir = p.decode "{}" } },
+    containers = p.list { {
+      name = "box", image = o.image or o.template or "debian:12", command = p.list { "sh", "-c", first_process(o.ttl) },
+      workingDir = "/workspace", env = environment(o), resources = resources(o.limits), volumeMounts = folder,
+      securityContext = { allowPrivilegeEscalation = false, capabilities = { drop = p.list { "ALL" } } },
+    } },
+  }
+end
+
+-- One policy for all closed boxes of a namespace: nothing in, nothing out.
+local function close_network(namespace, host)
+  host.http { path = ("/apis/networking.k8s.io/v1/namespaces/%s/networkpolicies"):format(namespace), accept = { [409] = true },
+    json = { apiVersion = "networking.k8s.io/v1", kind = "NetworkPolicy", metadata = { name = POLICY },
+      spec = { podSelector = { matchLabels = { ["sandglass-net"] = "closed" } }, policyTypes = p.list { "Ingress", "Egress" } } } }
+end
+
+local HOPELESS = { ErrImagePull = true, ImagePullBackOff = true, InvalidImageName = true, ErrImageNeverPull = true,
+  CreateContainerConfigError = true, CreateContainerError = true, RunContainerError = true, CrashLoopBackOff = true }
+
+-- Why it does not run, as far as the pod says so: reason, text.
+local function trouble(v)
+  local s = v.status or {}
+  for _, c in ipairs(s.containerStatuses or {}) do
+    local state = c.state or {}
+    if state.waiting and HOPELESS[state.waiting.reason] then return state.waiting.reason, state.waiting.message or "" end
+    if state.terminated then
+      return state.terminated.reason or "ended", state.terminated.message or ("exit %s"):format(tostring(state.terminated.exitCode))
+    end
+  end
+  if s.phase == "Failed" or s.phase == "Succeeded" then return s.reason or s.phase, s.message or "" end
+end
+
+local function waiting(v)
+  for _, c in ipairs((v.status or {}).conditions or {}) do
+    if c.type == "PodScheduled" and c.status == "False" then return (c.reason or "?") .. ": " .. (c.message or "") end
+  end
+  return "phase " .. tostring((v.status or {}).phase)
+end
+
+local function until_ready(box, o, host)
+  local pause, waited, said = 0.1, 0, nil
+  local most = tonumber(o.options.start) or 300
+  while true do
+    local v = host.http { path = pod(box), want = "json" }.json
+    local reason, text = trouble(v)
+    if reason then host.fail("bad", "kubernetes: the pod does not start: %s: %s", reason, text) end
+    for _, c in ipairs((v.status or {}).conditions or {}) do
+      if c.type == "Ready" and c.status == "True" and v.status.phase == "Running" then return end
+    end
+    if waited > most then host.fail("bad", "kubernetes: the pod does not run after %d seconds: %s", most, waiting(v)) end
+    if waited > 3 and said ~= waiting(v) then
+      said = waiting(v)
+      host.say("kubernetes: the pod waits: %s", said)
+    end
+    host.sleep(pause)
+    waited = waited + pause
+    pause = math.min(pause * 1.3, 2)
+  end
+end
+
+function M.open(o, host)
+  if o.build then host.fail("unable", "kubernetes: a cluster builds no images: push one to its registry, then image = \"its name\"") end
+  local closed = o.options.network ~= "open"
+  if closed and #o.hosts > 0 then
+    host.fail("unable", "kubernetes: a network policy knows no names of hosts; options = { network = \"open\" } opens all of it, "
+      .. "net = \"none\" closes it")
+  end
+  local namespace = o.options.namespace or o.region or "default"
+  if closed then close_network(namespace, host) end
+  local labels = labels_of(o.tags)
+  labels["sandglass-net"] = closed and "closed" or "open"
+  local name = o.name:lower():gsub("[^%w%-]", "-"):sub(1, 63):gsub("%-+$", "")
+  local v = host.http { path = ("/api/v1/namespaces/%s/pods"):format(namespace), want = "json",
+    json = { apiVersion = "v1", kind = "Pod", metadata = { name = name, labels = labels, annotations = { ["sandglass-box"] = o.tag } },
+      spec = spec_of(o) } }.json
+  if not v.metadata or not v.metadata.name then host.fail("bad", "kubernetes: what answers there is not the API: no pod in the answer") end
+  local box = box_of(v)
+  box.namespace = namespace
+  box.lacks = p.list { closed and "the network is as closed as the cluster's network plugin keeps its policies" or "the network is open" }
+  host.keep(box)
+  until_ready(box, o, host)
+  return box
+end
+
+local function is_there(box, host, msg)
+  local r = host.http { path = pod(box), accept = { [404] = true } }
+  if r.status == 404 then host.fail("gone", "kubernetes: the pod '%s' is no more: %s", box.id, msg) end
+  local reason, text = trouble(r.json or {})
+  if reason then host.fail("gone", "kubernetes: the pod '%s' has ended: %s: %s", box.id, reason, text) end
+  host.fail("cut", "kubernetes: %s", msg)
+end
+
+local PIECE = 32768
+
+-- Runs words with input; what they print goes to host.out. Its status does not matter, only that there is one.
+local function run(box, words, input, host)
+  local query = {}
+  for i, w in ipairs(words) do query[i] = "command=" .. sandbox.escape(w) end
+  local s, refused = host.socket { protocols = "v5.channel.k8s.io, v4.channel.k8s.io", idle = 120, accept = { [404] = true, [400] = true, [500] = true },
+    path = pod(box, "/exec?container=box&stdin=true&stdout=true&stderr=true&tty=false&" .. table.concat(query, "&")) }
+  if not s then is_there(box, host, (p.error_text(refused.body or ""))) end
+  for at = 1, #input, PIECE do s:send("\0" .. input:sub(at, at + PIECE - 1)) end
+  if s.protocol == "v5.channel.k8s.io" then s:send "\255\0" end
+  local status, noise = nil, ""
+  for m in function() return s:next() end do
+    local channel = m:byte(1)
+    if channel == 1 then
+      host.out(m:sub(2))
+    elseif channel == 2 and #noise < 300 then
+      noise = noise .. m:sub(2)
+    elseif channel == 3 and #m > 1 then
+      status = p.decode(m:sub(2))
+    end
+  end
+  if not status then is_there(box, host, "the connection to the command broke off") end
+  if status.status ~= "Success" and status.reason ~= "NonZeroExitCode" then
+    is_there(box, host, status.message or noise)
+  end
+end
+
+-- The text comes as input: a line of words would be too long for some who stand between. Version 4 of the channels knows no
+-- end of input, so the text says where it ends.
+function M.exec(box, text, host) run(box, { "sh" }, text .. "\nexit 0\n", host) end
+
+-- Writing the same once more does no harm.
+function M.write(box, path, bytes, host)
+  local good, wrong
+  for try = 1, 3 do
+    good, wrong = pcall(run, box, { "sh", "-c", ('head -c %d >"$0"'):format(#bytes), path }, bytes, host)
+    if good then return end
+    if type(wrong) ~= "table" or wrong.code ~= "cut" then break end
+    host.sleep(0.2 * try)
+  end
+  error(wrong, 0)
+end
+
+function M.close(box, host)
+  host.http { method = "DELETE", path = pod(box), accept = { [404] = true }, again = true,
+    json = { apiVersion = "v1", kind = "DeleteOptions", gracePeriodSeconds = 0, propagationPolicy = "Background" } }
+end
+
+function M.alive(box, ttl, host) M.exec(box, "touch " .. ALIVE, host) end
+
+function M.list(tags, host)
+  local words, found, more = {}, p.list {}, nil
+  for k, v in pairs(labels_of(tags)) do words[#words + 1] = k .. "=" .. v end
+  repeat
+    local page = host.http { path = "/api/v1/pods?limit=500&labelSelector=" .. sandbox.escape(table.concat(words, ","))
+      .. (more and "&continue=" .. sandbox.escape(more) or ""), want = "json" }.json
+    for _, v in ipairs(page.items or {}) do
+      if not v.metadata.deletionTimestamp then found[#found + 1] = box_of(v) end
+    end
+    more = page.metadata and page.metadata.continue
+  until not more or more == ""
+  return found
+end
+
+-- Through the API server: whoever asks there needs the token.
+function M.url(box, port, host)
+  return { path = pod(box, (":%d/proxy/"):format(port)), headers = { Authorization = "Bearer {key}" } }
+end
+
+return M

@@ -1,0 +1,355 @@
+#include "http/websock.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/hash.h"
+#include "base/mem.h"
+#include "http/sha1.h"
+#include "http/url.h"
+#include "http/wire.h"
+#include "http/websock_frame.h"
+#include "loop/loop.h"
+
+enum { HEAD_MAX = 64 << 10, BODY_MAX = 64 << 10, CLOSE_NORMAL = 1000, CLOSE_PROTOCOL = 1002, CLOSE_EMPTY = 1005 };
+enum { ANSWER_US = 60000000, IDLE_US = 90000000 };
+
+struct websock {
+	struct websock_handler handler;
+	struct wire *wire;
+	struct loop *loop;
+	struct loop_timer *timer;
+	struct websock_reader reader;
+	struct buf head;     /* of the answer, then what of a body came with it */
+	char *protocols, *protocol;
+	char accept[32];     /* what the server must say */
+	int64_t last_us, idle_us;
+	int status, code;
+	size_t body_at, body_len; /* of an answer that is no upgrade */
+	char *reason;
+	bool up, over, paused;
+	bool *freed;
+};
+
+/* --- the end --- */
+
+static void end(struct websock *w, enum http_how how, const char *text)
+{
+	if (w->over)
+		return;
+	w->over = true;
+	loop_timer_stop(w->timer);
+	const char *body = w->body_at && w->body_at <= w->head.len ? w->head.data + w->body_at : "";
+	const struct websock_end e = { .how = how, .status = w->status, .code = w->code, .text = text, .body = body,
+				  .body_len = w->body_at ? w->head.len - w->body_at : 0 };
+	w->handler.end(w->handler.self, &e);
+}
+
+static void say_close(struct websock *w, int code)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char body[2] = { (char)(code >> 8), (char)(code & 255) };
+	websock_frame(&b, WS_CLOSE, body, sizeof(body));
+	wire_send(w->wire, b.data, b.len);
+}
+
+/* --- the answer to the upgrade --- */
+
+/* The value of a header line of the head, NULL if there is none. Returns owned. */
+static char *field(const struct websock *w, const char *name)
+{
+	size_t n = strlen(name);
+	for (const char *p = strchr(buf_cstr(&w->head), '\n'); p; p = strchr(p, '\n')) {
+		p++;
+		if (strncasecmp(p, name, n) != 0 || p[n] != ':')
+			continue;
+		const char *v = p + n + 1 + strspn(p + n + 1, " \t");
+		size_t len = strcspn(v, "\r\n");
+		while (len && (v[len - 1] == ' ' || v[len - 1] == '\t'))
+			len--;
+		return xstrndup(v, len);
+	}
+	return NULL;
+}
+
+/* @list: words with commas between. */
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',') {
+		p += strspn(p, " \t");
+		size_t len = strcspn(p, ", \t");
+		if (len == n && !strncasecmp(p, word, n))
+			return true;
+	}
+	return false;
+}
+
+static const char *not_upgraded(struct websock *w)
+{
+	CLEANUP(free_ptr) char *upgrade = field(w, "upgrade"), *connection = field(w, "connection");
+	CLEANUP(free_ptr) char *accept = field(w, "sec-websocket-accept"), *ext = field(w, "sec-websocket-extensions");
+	w->protocol = field(w, "sec-websocket-protocol");
+	if (!has_word(upgrade, "websocket") || !has_word(connection, "upgrade"))
+		return "the answer 101 is no upgrade to websocket";
+	if (!accept || strcmp(accept, w->accept) != 0)
+		return "the answer is not to our question (Sec-WebSocket-Accept)";
+	if (ext && *ext)
+		return "the server wants an extension that was not offered";
+	if (w->protocol ? !w->protocols || !has_word(w->protocols, w->protocol) : w->protocols != NULL)
+		return "the server speaks none of the protocols that were offered";
+	return NULL;
+}
+
+static bool on_message(void *self, enum websock_op op, const void *bytes, size_t len)
+{
+	struct websock *w = self;
+	bool freed = false, *outer = w->freed;
+	w->freed = &freed;
+	if (op == WS_PING) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		websock_frame(&b, WS_PONG, bytes, len);
+		wire_send(w->wire, b.data, b.len);
+	} else if (op == WS_CLOSE) {
+		const uint8_t *p = bytes;
+		w->code = len >= 2 ? p[0] << 8 | p[1] : CLOSE_EMPTY;
+		w->reason = xstrndup(len > 2 ? (const char *)bytes + 2 : "", len > 2 ? len - 2 : 0);
+		say_close(w, w->code == CLOSE_EMPTY ? CLOSE_NORMAL : w->code);
+		end(w, HTTP_OK, w->reason);
+	} else if (op != WS_PONG) {
+		w->handler.message(w->handler.self, op == WS_TEXT, bytes, len);
+	}
+	if (!freed)
+		w->freed = outer;
+	else if (outer)
+		*outer = true;
+	return !freed && !w->over;
+}
+
+static void feed(struct websock *w, const void *bytes, size_t len)
+{
+	const char *why = NULL;
+	int rc = websock_feed(&w->reader, bytes, len, &why);
+	if (rc >= 0)
+		return; /* 1: we may be gone */
+	say_close(w, CLOSE_PROTOCOL);
+	end(w, HTTP_CUT, why);
+}
+
+/* The whole head is there, @len bytes of it. */
+static void answered(struct websock *w, size_t len)
+{
+	int used = 0;
+	if (sscanf(buf_cstr(&w->head), "HTTP/1.1 %3d%n", &w->status, &used) != 1 || w->status < 100) {
+		w->status = 0;
+		end(w, HTTP_CUT, "what answers there does not speak HTTP");
+		return;
+	}
+	if (w->status != 101) {
+		CLEANUP(free_ptr) char *length = field(w, "content-length");
+		w->body_at = len;
+		w->body_len = length ? strtoul(length, NULL, 10) : BODY_MAX;
+		return; /* its body says why */
+	}
+	CLEANUP(buf_release) struct buf rest = BUF_INIT;
+	buf_append(&rest, w->head.data + len, w->head.len - len);
+	buf_reset(&w->head);
+	w->up = true;
+	bool freed = false, *outer = w->freed;
+	w->freed = &freed;
+	w->handler.open(w->handler.self, w->protocol ? w->protocol : "");
+	if (freed) {
+		if (outer)
+			*outer = true;
+		return;
+	}
+	w->freed = outer;
+	if (rest.len)
+		feed(w, rest.data, rest.len);
+}
+
+static void take_head(struct websock *w, const void *bytes, size_t len)
+{
+	buf_append(&w->head, bytes, len);
+	if (!w->body_at) {
+		char *shut = memmem(w->head.data, w->head.len, "\r\n\r\n", 4);
+		if (!shut && w->head.len > HEAD_MAX)
+			end(w, HTTP_CUT, "the head of the answer is too long");
+		if (!shut)
+			return;
+		size_t head = (size_t)(shut + 4 - w->head.data);
+		if (memchr(w->head.data, 0, head)) {
+			end(w, HTTP_CUT, "what answers there does not speak HTTP");
+			return;
+		}
+		if (!strncmp(w->head.data, "HTTP/1.1 101", 12)) {
+			w->head.data[head - 1] = 0; /* fields end here */
+			w->status = 101;
+			const char *why = not_upgraded(w);
+			w->head.data[head - 1] = '\n';
+			if (why) {
+				end(w, HTTP_CUT, why);
+				return;
+			}
+		}
+		answered(w, head);
+		return;
+	}
+	if (w->head.len - w->body_at > BODY_MAX)
+		w->body_len = 0;
+}
+
+static void finish_answer(struct websock *w)
+{
+	if (!w->over && w->body_at && w->head.len - w->body_at >= w->body_len)
+		end(w, HTTP_OK, "");
+}
+
+/* --- the wire --- */
+
+static void on_up(void *self)
+{
+	struct websock *w = self;
+	w->last_us = loop_now_us(w->loop);
+}
+
+static void on_data(void *self, const void *bytes, size_t len)
+{
+	struct websock *w = self;
+	bool freed = false;
+	w->freed = &freed;
+	w->last_us = loop_now_us(w->loop);
+	if (w->over) {
+		w->freed = NULL;
+		return;
+	}
+	if (w->up)
+		feed(w, bytes, len);
+	else
+		take_head(w, bytes, len);
+	if (freed)
+		return;
+	if (!w->up)
+		finish_answer(w);
+	if (!freed)
+		w->freed = NULL;
+}
+
+static void on_end(void *self, enum http_how how, const char *text)
+{
+	struct websock *w = self;
+	bool body = w->body_at != 0;
+	end(w, body ? HTTP_OK : how == HTTP_OK ? HTTP_CUT : how, body ? "" : how == HTTP_OK ? "the connection was closed" : text);
+}
+
+static void on_timer(void *self)
+{
+	struct websock *w = self;
+	int64_t quiet = loop_now_us(w->loop) - w->last_us;
+	if (!w->paused && quiet > (w->up ? w->idle_us : ANSWER_US)) {
+		end(w, HTTP_SLOW, w->up ? "nothing came, not even an answer to a ping" : "no answer to the upgrade");
+		return;
+	}
+	if (w->up && quiet > w->idle_us / 4) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		websock_frame(&b, WS_PING, "", 0);
+		wire_send(w->wire, b.data, b.len);
+	}
+	loop_timer_set(w->timer, (uint64_t)w->idle_us / 4000, 0);
+}
+
+static void ask(struct websock *w, const struct url *u, const struct websock_request *req)
+{
+	static const char guid[] = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
+	CLEANUP(buf_release) struct buf key = BUF_INIT, head = BUF_INIT, accept = BUF_INIT;
+	uint8_t random[16], sum[SHA1_LEN];
+	random_bytes(random, sizeof(random));
+	base64_append(&key, random, sizeof(random));
+	const char *path = strchr(strstr(u->text, "://") + 3, '/');
+	const char *host = strstr(u->text, "://") + 3;
+	buf_printf(&head, "GET %s HTTP/1.1\r\nHost: %.*s\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n", path ? path : "/",
+		   (int)strcspn(host, "/"), host);
+	buf_printf(&head, "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\n", buf_cstr(&key));
+	if (w->protocols)
+		buf_printf(&head, "Sec-WebSocket-Protocol: %s\r\n", w->protocols);
+	for (size_t i = 0; req->headers && req->headers[i]; i++)
+		buf_printf(&head, "%s\r\n", req->headers[i]);
+	buf_puts(&head, "\r\n");
+	buf_puts(&key, guid);
+	sha1_of(key.data, key.len, sum);
+	base64_append(&accept, sum, sizeof(sum));
+	snprintf(w->accept, sizeof(w->accept), "%s", buf_cstr(&accept));
+	wire_send(w->wire, head.data, head.len);
+	explicit_bzero(head.data, head.cap);
+}
+
+static void refuse(void *self)
+{
+	struct websock *w = self;
+	end(w, HTTP_REFUSED, w->reason);
+}
+
+struct websock *websock_open(struct http *h, const struct websock_request *req, const struct websock_handler *handler)
+{
+	struct websock *w = NEW(struct websock);
+	struct url u = { 0 };
+	struct err err = ERR_INIT;
+	w->handler = *handler;
+	w->loop = http_loop(h);
+	w->reader = (struct websock_reader){ .on_message = on_message, .self = w };
+	w->protocols = req->protocols ? xstrdup(req->protocols) : NULL;
+	w->idle_us = req->idle_us ? req->idle_us : IDLE_US;
+	w->last_us = loop_now_us(w->loop);
+	if (url_parse(&u, NULL, req->url, &err) < 0) {
+		w->reason = xstrdup(err.text);
+		w->timer = loop_timer_new(w->loop, refuse, w);
+		loop_timer_set(w->timer, 0, 0);
+		return w;
+	}
+	const struct wire_handler wire = { .up = on_up, .data = on_data, .end = on_end, .self = w };
+	w->wire = wire_new(h, u.text, &wire);
+	w->timer = loop_timer_new(w->loop, on_timer, w);
+	loop_timer_set(w->timer, (uint64_t)w->idle_us / 4000, 0);
+	ask(w, &u, req);
+	url_release(&u);
+	return w;
+}
+
+void websock_send(struct websock *w, bool text, const void *bytes, size_t len)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (w->over || !w->wire)
+		return;
+	websock_frame(&b, text ? WS_TEXT : WS_BYTES, bytes, len);
+	wire_send(w->wire, b.data, b.len);
+}
+
+void websock_pause(struct websock *w, bool paused)
+{
+	w->paused = paused;
+	w->last_us = loop_now_us(w->loop);
+	if (w->wire)
+		wire_pause(w->wire, paused);
+}
+
+void websock_free(struct websock **wp)
+{
+	struct websock *w = *wp;
+	*wp = NULL;
+	if (!w)
+		return;
+	if (w->freed)
+		*w->freed = true;
+	if (w->up && !w->over)
+		say_close(w, CLOSE_NORMAL);
+	wire_free(&w->wire);
+	loop_timer_free(&w->timer);
+	websock_reader_release(&w->reader);
+	buf_release(&w->head);
+	free(w->protocols);
+	free(w->protocol);
+	free(w->reason);
+	free(w);
+}

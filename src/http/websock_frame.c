@@ -1,0 +1,128 @@
+#include "http/websock_frame.h"
+
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/text/utf8.h"
+
+static bool is_control(unsigned op)
+{
+	return op >= WS_CLOSE;
+}
+
+/* How many bytes the head has, as far as its first two tell. */
+static size_t head_len(const struct buf *head)
+{
+	unsigned n = head->len > 1 ? (uint8_t)head->data[1] & 127u : 0;
+	return n == 126 ? 4 : n == 127 ? 10 : 2;
+}
+
+static const char *take_head(struct websock_reader *r)
+{
+	const uint8_t *p = (const uint8_t *)r->head.data;
+	unsigned op = p[0] & 15u;
+	uint64_t n = p[1] & 127u;
+	for (size_t i = 2; i < r->head.len; i++)
+		n = (i == 2 ? 0 : n << 8) | p[i];
+	r->fin = (p[0] & 128) != 0;
+	if (p[0] & 0x70)
+		return "a reserved bit is set";
+	if (p[1] & 128)
+		return "a frame of the server is masked";
+	if ((r->head.len == 4 && n < 126) || (r->head.len == 10 && n < 65536) || n >> 63)
+		return "a length is not in its shortest form";
+	if (op > WS_BYTES && (op < WS_CLOSE || op > WS_PONG))
+		return "an unknown opcode";
+	if (is_control(op) && (!r->fin || n > WS_CONTROL_MAX))
+		return "a control frame in parts, or too long";
+	if (!is_control(op) && (op == WS_MORE) != (r->op != 0))
+		return "the parts of a message do not follow one another";
+	if (!is_control(op) && n > WS_MESSAGE_MAX - r->message.len)
+		return "a message is too long";
+	if (!is_control(op) && op)
+		r->op = op;
+	r->frame = op;
+	r->left = n;
+	r->in_payload = true;
+	return NULL;
+}
+
+static const char *close_wrong(const struct buf *b)
+{
+	if (b->len == 1)
+		return "a close frame with half a code";
+	return b->len > 2 && !utf8_valid(b->data + 2, b->len - 2) ? "the reason of a close frame is no UTF-8" : NULL;
+}
+
+/* The frame is whole. */
+static int give(struct websock_reader *r, const char **why_out)
+{
+	bool control = is_control(r->frame);
+	struct buf *b = control ? &r->control : &r->message;
+	r->in_payload = false;
+	buf_reset(&r->head);
+	if (!control && !r->fin)
+		return 0;
+	unsigned op = control ? r->frame : r->op;
+	*why_out = op == WS_TEXT && !utf8_valid(buf_cstr(b), b->len) ? "a text that is no UTF-8" : op == WS_CLOSE ? close_wrong(b) : NULL;
+	if (*why_out)
+		return -1;
+	if (!control)
+		r->op = 0;
+	r->closed |= op == WS_CLOSE;
+	struct buf whole = *b;
+	memset(b, 0, sizeof(*b));
+	bool go_on = r->on_message(r->self, (enum websock_op)op, buf_cstr(&whole), whole.len);
+	buf_release(&whole);
+	return go_on ? 0 : 1;
+}
+
+int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const char **why_out)
+{
+	const char *p = bytes, *end = p + len;
+	while (p < end || (r->in_payload && !r->left)) {
+		if (r->closed) {
+			*why_out = "something follows a close frame";
+			return -1;
+		}
+		if (!r->in_payload) {
+			buf_putc(&r->head, *p++);
+			*why_out = r->head.len >= 2 && r->head.len == head_len(&r->head) ? take_head(r) : NULL;
+			if (*why_out)
+				return -1;
+			continue;
+		}
+		size_t n = (uint64_t)(end - p) < r->left ? (size_t)(end - p) : (size_t)r->left;
+		buf_append(is_control(r->frame) ? &r->control : &r->message, p, n);
+		p += n;
+		r->left -= n;
+		int rc = r->left ? 0 : give(r, why_out);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+void websock_reader_release(struct websock_reader *r)
+{
+	buf_release(&r->head);
+	buf_release(&r->message);
+	buf_release(&r->control);
+}
+
+void websock_frame(struct buf *out, enum websock_op op, const void *bytes, size_t len)
+{
+	uint8_t mask[4];
+	const uint8_t *p = bytes;
+	random_bytes(mask, sizeof(mask));
+	buf_putc(out, (char)(128 | op));
+	unsigned wide = len < 126 ? 0 : len < 65536 ? 2 : 8;
+	buf_putc(out, (char)(128 | (wide == 0 ? len : wide == 2 ? 126 : 127)));
+	for (unsigned i = wide; i; i--)
+		buf_putc(out, (char)((uint64_t)len >> (8 * (i - 1)) & 255));
+	buf_append(out, mask, sizeof(mask));
+	size_t at = out->len;
+	buf_append(out, p, len);
+	for (size_t i = 0; i < len; i++)
+		out->data[at + i] ^= (char)mask[i % 4];
+}
