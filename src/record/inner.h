@@ -30,9 +30,6 @@ struct item {
 	char bytes[]; /* body of the event, or the message; ev.body points here */
 };
 
-/* What has been observed waits so long, and until it is so much, for what follows: then they are one transaction. */
-enum { LINGER_MS = 2, LINGER_BYTES = 64 << 10 };
-
 struct batch {
 	struct batch *next;
 	struct item *first, **last;

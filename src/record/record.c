@@ -83,11 +83,9 @@ void record_flush(struct record *r)
 		return;
 	}
 	pthread_mutex_lock(&r->mu);
-	bool wake = !r->queue || b->full || b->cost >= LINGER_BYTES; /* else the writer is awake, and takes it along */
 	*r->queue_last = b;
 	r->queue_last = &b->next;
-	if (wake)
-		pthread_cond_signal(&r->cond);
+	pthread_cond_signal(&r->cond);
 	pthread_mutex_unlock(&r->mu);
 }
 

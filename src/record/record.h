@@ -2,7 +2,7 @@
  *
  * Rules (DESIGN.md 4, schema/README.md):
  * 1. record_append gives the seq at once and keeps a copy of the event. What was appended in one loop turn is committed
- *    in one transaction (NORMAL), in order; within 2 ms if nobody waits for it.
+ *    in one transaction (NORMAL), in order.
  * 2. record_barrier is the only way to an effect: its callback runs on the loop after a FULL commit that holds
  *    everything up to its seq (events, segments, objects handed in before it).
  * 3. A batch that fails for want of space, quota or a lock is kept and retried whole; barriers wait meanwhile and

@@ -12,6 +12,7 @@
 #include "record/read/sums.h"
 
 enum which { MAIN, LOG };
+enum { FRAME_HEAD = 24 }; /* before each page of a WAL, written by itself */
 enum keeps { UNKNOWN, NONE, KEPT };
 
 /* The file of the VFS below stands behind it. */
@@ -21,6 +22,9 @@ struct file {
 	enum keeps sums;
 	uint32_t salt; /* of LOG */
 	uint64_t end;
+	bool holds; /* a frame's head, which goes out with its page: one call instead of two, in front of every barrier */
+	uint8_t head[FRAME_HEAD];
+	sqlite3_int64 head_at;
 };
 
 static sqlite3_vfs ours;
@@ -63,20 +67,57 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 		f->end = (uint64_t)at + (uint64_t)len;
 }
 
+static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
+{
+	sqlite3_file *to = real(&f->base);
+	int rc = to->pMethods->xWrite(to, bytes, len, at);
+	if (rc == SQLITE_OK)
+		note_log(f, bytes, len, at);
+	return rc;
+}
+
+/* Before anything but the page of the head that is held. */
+static int give_out(sqlite3_file *file)
+{
+	struct file *f = (struct file *)file;
+	if (!f->holds)
+		return SQLITE_OK;
+	f->holds = false;
+	return put_log(f, f->head, FRAME_HEAD, f->head_at);
+}
+
+static int write_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
+{
+	uint8_t frame[FRAME_HEAD + SUMS_PAGE];
+	if (f->holds && len == SUMS_PAGE && at == f->head_at + FRAME_HEAD) {
+		f->holds = false;
+		memcpy(frame, f->head, FRAME_HEAD);
+		memcpy(frame + FRAME_HEAD, bytes, SUMS_PAGE);
+		return put_log(f, frame, sizeof(frame), f->head_at);
+	}
+	int rc = give_out(&f->base);
+	if (rc != SQLITE_OK || len != FRAME_HEAD)
+		return rc != SQLITE_OK ? rc : put_log(f, bytes, len, at);
+	memcpy(f->head, bytes, FRAME_HEAD);
+	f->head_at = at;
+	f->holds = true;
+	return SQLITE_OK;
+}
+
 static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 at)
 {
 	struct file *f = (struct file *)file;
-	if (f->which == MAIN && len == SUMS_PAGE)
-		return write_page(f, bytes, at);
-	int rc = real(file)->pMethods->xWrite(real(file), bytes, len, at);
-	if (f->which == LOG && rc == SQLITE_OK)
-		note_log(f, bytes, len, at);
-	return rc;
+	if (f->which == LOG)
+		return write_log(f, bytes, len, at);
+	return len == SUMS_PAGE ? write_page(f, bytes, at) : real(file)->pMethods->xWrite(real(file), bytes, len, at);
 }
 
 static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 {
 	struct file *f = (struct file *)file;
+	int rc = give_out(file);
+	if (rc != SQLITE_OK)
+		return rc;
 	if (f->which == LOG && f->end > (uint64_t)size)
 		f->end = (uint64_t)size;
 	return real(file)->pMethods->xTruncate(real(file), size);
@@ -91,17 +132,20 @@ static int file_close(sqlite3_file *f)
 
 static int file_read_at(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
 {
-	return real(f)->pMethods->xRead(real(f), buf, len, at);
+	int rc = give_out(f);
+	return rc == SQLITE_OK ? real(f)->pMethods->xRead(real(f), buf, len, at) : rc;
 }
 
 static int file_sync(sqlite3_file *f, int flags)
 {
-	return real(f)->pMethods->xSync(real(f), flags);
+	int rc = give_out(f);
+	return rc == SQLITE_OK ? real(f)->pMethods->xSync(real(f), flags) : rc;
 }
 
 static int file_size(sqlite3_file *f, sqlite3_int64 *out)
 {
-	return real(f)->pMethods->xFileSize(real(f), out);
+	int rc = give_out(f);
+	return rc == SQLITE_OK ? real(f)->pMethods->xFileSize(real(f), out) : rc;
 }
 
 static int file_lock(sqlite3_file *f, int how)

@@ -17,41 +17,14 @@ enum {
 	INDEX_BYTES = 64 << 10,
 };
 
-static struct timespec in_ms(int ms)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	t.tv_nsec += (long)ms * 1000000;
-	t.tv_sec += t.tv_nsec / 1000000000;
-	t.tv_nsec %= 1000000000;
-	return t;
-}
-
 static void wait_ms(struct record *r, int ms)
 {
-	struct timespec until = in_ms(ms);
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += (long)ms * 1000000;
+	until.tv_sec += until.tv_nsec / 1000000000;
+	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&r->cond, &r->mu, &until);
-}
-
-/* Nobody waits for what is queued, and it is little. */
-static bool can_wait(const struct record *r)
-{
-	size_t cost = 0;
-	for (const struct batch *b = r->queue; b; b = b->next) {
-		if (b->full)
-			return false;
-		cost += b->cost;
-	}
-	return cost < LINGER_BYTES && !r->stop && !r->abandon;
-}
-
-/* The end of an action is followed by the next one's request: in one transaction with it the barrier does not wait for
- * another, and half of the commits are saved. */
-static void linger(struct record *r)
-{
-	struct timespec until = in_ms(LINGER_MS);
-	while (can_wait(r) && pthread_cond_timedwait(&r->cond, &r->mu, &until) == 0)
-		continue;
 }
 
 static enum store_rc write_item(struct record *r, const struct item *i, bool *decided)
@@ -255,9 +228,6 @@ static void *writer_main(void *arg)
 			idle = idle_step(r, idle);
 			continue;
 		}
-		linger(r);
-		if (r->abandon)
-			break;
 		struct batch *turns = take_turns(r);
 		size_t cost = 0;
 		for (struct batch *b = turns; b; b = b->next)
