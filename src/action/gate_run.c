@@ -214,6 +214,7 @@ void action_finish(struct action *a, enum action_end end, json_t *body, const ch
 		record_output_end(g->record, a->id);
 	action_event(a, EV_ACTION_ENDED, ev);
 	a->end = end;
+	free(a->why);
 	a->why = why ? xstrdup(why) : NULL;
 	a->rule = rule ? xstrdup(rule) : NULL;
 	a->body = body ? json_deep_copy(body) : json_object();
@@ -275,7 +276,8 @@ bool action_flooded(const struct action *a)
 void action_ended(struct action *a, enum action_end end, json_t *body)
 {
 	assert(a->state == ACTION_RUNNING || (a->state == ACTION_BARRIER && a->cancelled));
-	CLEANUP(free_ptr) char *why = json_str(body, "why", NULL) ? xstrdup(json_str(body, "why", NULL)) : NULL;
+	const char *said = json_str(body, "why", end == END_KILLED ? a->why : NULL);
+	CLEANUP(free_ptr) char *why = said ? xstrdup(said) : NULL;
 	action_finish(a, end, body, why, NULL);
 }
 
@@ -306,6 +308,8 @@ void gate_cancel(struct gate *g, uint64_t id, const char *how, const char *why)
 		}
 		break;
 	case ACTION_RUNNING:
+		free(a->why); /* what its agent is told, unless how it ends says more */
+		a->why = why ? xstrdup(why) : NULL;
 		if (a->eff->cancel)
 			a->eff->cancel(a->eff->self, a, how);
 		return;

@@ -73,6 +73,49 @@ ok $? 'a number chooses'
 wait_for 30 shows line 'it has ended'
 ok $? 'the end'
 
+# verbs on the work of a box: tried, made so, picked, merged, taken back, rolled back, killed, removed, closed
+git init -q repo && seq 20 >repo/a.txt && git -C repo add . && git -C repo commit -qm one
+cat >work.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "work", repo = "repo" }
+box:exec "sed -i 's/^5$/five/; s/^15$/fifteen/' a.txt"
+local r, err = box:exec ": held; echo more >> a.txt; echo made"
+print(r and "promoted: " .. r.out or "not: " .. err.msg)
+r, err = box:exec "sleep 1000"
+print("sleeper: " .. tostring(err))
+sg.ask "enough?"
+r, err = box:exec "true"
+print(r and "still open" or "box: " .. tostring(err))
+L
+id=$("$sg" run -d work.lua --hold 'cmd~held' --name work </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
+tm new-session -d -s w -x 150 -y 50 "LC_ALL=C.UTF-8 $sg attach --no-tui $id; echo it has ended; exec sleep 60"
+wait_for 30 shows w '^ask [0-9]+, risk'
+act=$(grep -oE '^ask [0-9]+' "$t/out" | grep -oE '[0-9]+')
+verb() { # what is typed, what must be shown then, name
+	tm send-keys -t w -l -- "$1"
+	tm send-keys -t w Enter
+	wait_for 30 shows w "$2"
+	ok $? "${3:-typed: $1}"
+}
+verb "preview $act" "preview: of #$act: exit 0"
+verb "promote $act" 'note: promoted: made'
+wait_for 30 shows w 'exec allowed: sleep 1000'
+sleeper=$(grep -oE 'event [0-9]+ exec allowed: sleep 1000' "$t/out" | grep -oE '[0-9]+' | head -1)
+verb "pick --hunks a.txt:2 --leave -m 'not this'" 'review: a.txt hunk 2 left by [^ ]+: not this'
+verb 'merge --hunks a.txt:1 --to kept' 'merge: done, branch'
+is "$(git -C repo show kept:a.txt | grep -cE '^(five|fifteen)$')" 1 'one hunk of it is on the branch'
+verb 'undo' 'undo: the merge to refs/heads/kept is taken back'
+is "$(git -C repo branch --list kept)" '' 'the branch has gone'
+verb "rollback $act" 'rollback: to #'
+verb 'undo' 'rollback: to #.*'
+verb "kill $sleeper -m 'took too long'" 'sleeper: .*took too long' 'typed: kill, its reason reaches the script'
+verb ":redact #$act --why 'a word' --yes" "redact: event #$act by .*: a word"
+verb ':close work' 'box: closed'
+verb '= yes' 'note: box: ' 'a closed box is an error that the script is told'
+wait_for 30 shows w 'it has ended'
+ok $? 'and the session ends'
+unlike "$(cat "$t/out")" '(review.choice|merge.undone|action.cancel|redacted|box.frozen): [{]' 'every event has words'
+
 # -q: what waits, what goes wrong, the end
 cat >quiet.lua <<'L'
 local sg = require "sandglass"

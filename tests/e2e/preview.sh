@@ -181,7 +181,8 @@ for how in ended runs; do
 		n=$((n)) && "$sg" verify "$new" >"$t/out" 2>&1
 		is $? 0 'and verifies'
 	else
-		wait_for 10 test -z "$("$sg" state -S "$s" | grep redo-)"
+		no_redo() { ! "$sg" state -S "$s" | grep -q redo-; }
+		wait_for 10 no_redo
 		ok $? 'the new box is gone'
 		close 'redo in a session that runs'
 	fi

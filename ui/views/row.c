@@ -284,7 +284,7 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return "goes on under a new supervisor";
 	case EV_POLICY_LOADED:
 		*word = "policy";
-		return arena_printf(a, "%s, %" PRId64 " rules", json_str(o, "file", ""), json_int(o, "rules", 0));
+		return arena_printf(a, "%s, %s", json_str(o, "file", ""), fmt_plural(a, json_int(o, "rules", 0), "rule", "rules"));
 	case EV_POLICY_WAIVER:
 		*word = "waiver";
 		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), who_name(o));
@@ -554,6 +554,7 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 			out->word = "session";
 		text = session_text(r->kind, o, &out->word, a);
 		text = text ? text : work_text(r->kind, o, &out->word, a);
+		text = text || !o ? text : row_befell(r->kind, o, &out->word, a);
 		out->what = text ? text : text_or_raw(o, a);
 		break;
 	}
