@@ -323,12 +323,12 @@ void file_start(struct slot *s, struct action *a)
 		strv_push(&j->todo, "");
 		glob_step(j);
 	} else if (spec->kind == ACT_READ && spec->path) {
-		s->driver->read(s->box, spec->path, FILE_MAX, on_read, j);
+		s->driver->read(s->box, spec->path, BOX_FILE_MAX, on_read, j);
 	} else if (spec->kind == ACT_WRITE && spec->path) {
 		s->driver->write(s->box, spec->path, spec->data_len ? spec->data : "", spec->data_len,
 				 (int)json_int(spec->args, "mode", -1), on_written, j);
 	} else if (spec->kind == ACT_EDIT && spec->path) {
-		s->driver->read(s->box, spec->path, FILE_MAX, on_edit_read, j);
+		s->driver->read(s->box, spec->path, BOX_FILE_MAX, on_edit_read, j);
 	} else {
 		err_set(&err, ERR_UNSUPPORTED, "a box cannot do '%s' without a path", action_kind_name(spec->kind));
 		finish(j, END_FAILED, NULL, &err);

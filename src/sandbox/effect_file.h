@@ -4,8 +4,6 @@
 
 #include "sandbox/effect_inner.h"
 
-enum { FILE_MAX = 64 << 20 };
-
 /* Starts an action of kind read (also tool "glob" with args {"glob":pattern}), write or edit (args {"old","new"}).
  * What is read goes out as output stream 1. */
 void file_start(struct slot *s, struct action *a);

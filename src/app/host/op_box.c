@@ -490,14 +490,25 @@ static void free_buf(void *data)
 	free(data);
 }
 
+/* A script holds what it reads, so one answer is bounded; BOX_FILE_MAX is what a driver hands out of a file. */
+enum { READ_ANSWER_MAX = 16 << 20 };
+
 static void read_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
 	struct buf *b = c->data;
 	size_t off = (size_t)json_int(c->args, "off", 0), len = (size_t)json_int(c->args, "len", (json_int_t)b->len);
+	bool beyond = b->len >= BOX_FILE_MAX && len && (off >= b->len || (json_object_get(c->args, "len") && len > b->len - off));
 	off = off > b->len ? b->len : off;
 	len = len > b->len - off ? b->len - off : len;
+	if (beyond || len > READ_ANSWER_MAX) {
+		const char *advice = beyond ? "what lies behind can be had by a command in the box" :
+					      "read a part of it ({ from =, len = }), or let a command in the box do it";
+		call_fail(c, "limit", NULL, NULL, res->id, "'%s' is larger than %d MiB: %s", json_str(c->args, "path", ""),
+			  (beyond ? (int)BOX_FILE_MAX : (int)READ_ANSWER_MAX) >> 20, advice);
+		return;
+	}
 	json_t *v = json_object();
 	json_put_bytes(v, "data", buf_cstr(b) + off, len);
 	json_put_int(v, "event", (int64_t)res->id);

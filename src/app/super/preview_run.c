@@ -345,7 +345,7 @@ static void run(struct preview *p)
 		return;
 	}
 	if (p->kind == ACT_EDIT) {
-		p->driver->read(p->over, p->path, FILE_MAX, on_edit_read, p);
+		p->driver->read(p->over, p->path, BOX_FILE_MAX, on_edit_read, p);
 		return;
 	}
 	struct run_opts o = {
