@@ -43,6 +43,8 @@ void search_next(struct ui *ui, int by);
 /* --- marks and jumps (marks.c, prefix.c) --- */
 void mark_ask(struct ui *ui, uint32_t key);  /* after "m": @key is its letter */
 void mark_go(struct ui *ui, uint32_t key);   /* after "'" */
+/* A mark of the reader's own at what is selected, in replay at the cursor; @key 0 none. */
+void ui_mark(struct ui *ui, char key, const char *text);
 /* Own marks are kept below @folder: those of the sessions that are there, and (marks_load) of one that has come. */
 void marks_folder(struct ui *ui, const char *folder);
 void marks_load(struct ui *ui, size_t source);

@@ -251,18 +251,18 @@ static bool lets(struct line *l, const struct event *ev)
 	return filter_match(l->filter, row, ev->ts_us);
 }
 
-static void print_event(struct line *l, const struct event *ev)
+bool line_event(struct line *l, const struct event *ev)
 {
 	struct arena a = ARENA_INIT;
 	struct row_info r;
 	if (!lets(l, ev))
-		return;
+		return false;
 	if (l->json) {
 		print_json(l, ev);
-		return;
+		return true;
 	}
 	if (!is_line(&l->s->model, ev))
-		return;
+		return false;
 	if (l->at_prompt)
 		fputc('\n', l->out);
 	l->at_prompt = false;
@@ -283,6 +283,7 @@ static void print_event(struct line *l, const struct event *ev)
 	}
 	fputc('\n', l->out);
 	arena_release(&a);
+	return true;
 }
 
 /* --- following ---------------------------------------------------------------------------------------------------- */
@@ -311,7 +312,7 @@ int line_sync(struct line *l, uint64_t limit_seq, struct err *err)
 	int rc;
 	while ((rc = feed_next(l->s->feed, &ev, &a, limit_seq, err)) == 1) {
 		model_apply(&l->s->model, &ev);
-		print_event(l, &ev);
+		line_event(l, &ev);
 		arena_reset(&a);
 	}
 	arena_release(&a);

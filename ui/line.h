@@ -45,6 +45,9 @@ NODISCARD int line_sync(struct line *l, uint64_t limit_seq, struct err *err);
 /* One typed line without its end: a number or the text that the prompt asked for, else a command of the registry. */
 void line_typed(struct line *l, const char *text);
 
+/* A record by words: commands come on standard input (help lists them) until it ends or "q". Own marks lie below @marks. */
+NODISCARD int line_replay(const char *path, uint64_t at, const char *marks, FILE *out, struct err *err);
+
 /* The screens fleet, agent and log after every event from @from to @to (0 = the end), as text: what the live = replay test
  * compares. @follow: goes on while the session runs, until its end; the same screens as they come to be. */
 NODISCARD int line_dump(const char *path, uint64_t from, uint64_t to, bool follow, FILE *out, struct err *err);

@@ -34,6 +34,8 @@ struct line {
 	char zone[16];	    /* of the line before */
 };
 
+/* Prints what one event is, as it stands where the model is. False: it is no line. */
+bool line_event(struct line *l, const struct event *ev);
 void line_print_safe(FILE *out, const char *text);
 /* Asks about what waits next; never while an answer is being typed for something that still waits. */
 void line_prompt(struct line *l);

@@ -101,6 +101,15 @@ void mark_ask(struct ui *ui, uint32_t key)
 	set_own(ui, on.source, on.action, (char)key, "");
 }
 
+void ui_mark(struct ui *ui, char key, const char *text)
+{
+	struct subject on = { 0 };
+	if (key && !isalnum((unsigned char)key))
+		ui_say(ui, ROLE_ERROR, "a mark is a letter or a digit");
+	else if (place(ui, &on.source, &on.action))
+		set_own(ui, on.source, on.action, key, text);
+}
+
 void marks_folder(struct ui *ui, const char *folder)
 {
 	free(ui->find->marks_folder);

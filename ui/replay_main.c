@@ -10,6 +10,7 @@
 
 #include "base/hash.h"
 #include "base/log.h"
+#include "base/paths.h"
 #include "ui/console.h"
 #include "ui/line.h"
 #include "ui/transport.h"
@@ -24,7 +25,8 @@ static const char usage[] = "usage: sandglass-replay [options] FILE\n"
 			    "  --theme NAME      auto, dark, light, mono\n"
 			    "  --screens         print the screens after every event: live or not, they are the same\n"
 			    "  --follow          with --screens: goes on until the session ends\n"
-			    "  --no-tui          one event per line\n"
+			    "  --no-tui          one event per line; on a terminal: by words, as --step\n"
+			    "  --step            the cursor by words, from standard input (\"help\" lists them)\n"
 			    "  --json            with --no-tui: JSON lines\n"
 			    "  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
 			    "keys: ? shows them. Nothing runs.\n";
@@ -36,7 +38,7 @@ static int fail(const struct err *err)
 }
 
 struct options {
-	bool screen, screens, follow, line, json;
+	bool screen, screens, follow, line, json, step;
 	struct screen_opts s;
 	struct console_opts c;
 	int num, den;
@@ -66,6 +68,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{ "screens", 0, NULL, 'S' },
 		{ "follow", 0, NULL, 'F' },
 		{ "json", 0, NULL, 'j' },
+		{ "step", 0, NULL, 'w' },
 		{ "speed", 1, NULL, 'p' },
 		{ "help", 0, NULL, 'h' },
 		{ 0 },
@@ -105,6 +108,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		case 'l':
 			o->line = true;
 			break;
+		case 'w':
+			o->step = true;
+			break;
 		case 'j':
 			o->line = o->json = true;
 			break;
@@ -141,7 +147,12 @@ int main(int argc, char **argv)
 		return console_screen(&o.s, stdout, &err) < 0 ? fail(&err) : 0;
 	if (o.screens)
 		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? fail(&err) : 0;
-	if (o.line || !isatty(STDOUT_FILENO) || !isatty(STDIN_FILENO)) {
+	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
+	if (o.step || (o.line && terminal && !o.json && o.den == 0)) {
+		CLEANUP(free_ptr) char *marks = paths_state("marks");
+		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? fail(&err) : 0;
+	}
+	if (o.line || !terminal) {
 		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .to = o.c.at,
 				       .num = o.num, .den = o.den };
 		return line_print(&l, &err) < 0 ? fail(&err) : 0;

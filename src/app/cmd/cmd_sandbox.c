@@ -108,6 +108,10 @@ int cmd_replay(struct cmd_ctx *ctx)
 			strv_push(&argv, flag);
 			strv_push(&argv, cmd_opt(ctx, passed[i]));
 		}
+	if (ctx->no_tui)
+		strv_push(&argv, "--no-tui");
+	if (cmd_has(ctx, "step"))
+		strv_push(&argv, "--step");
 	strv_push(&argv, path);
 	program = paths_libexec("sandglass-replay");
 	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */

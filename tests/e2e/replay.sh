@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# A record by words: steps, jumps, seeks, marks of one's own that stay out of the file, screens as of the cursor, a session
+# that grows; and files that are none, cut off, turned over or of a newer format: one clear line, never a crash.
+. "$(dirname "$0")/lib.sh"
+make=${SANDGLASS%/*}/helpers/sessions/make_session
+replay=$SANDGLASS-replay
+file=$("$make" "$t" small 1500 4)
+by() { printf '%s\n' "$@" | timeout 60 "$replay" --step "$file" 2>&1; }
+
+before=$(sha256sum "$file")
+out=$(by 'next error' next turn 50% where)
+like "$out" '^1> error #[0-9]+' 'to the next error'
+like "$out" ' FAILED: ' 'what the cursor has come to is said'
+like "$out" 'turn #[0-9]+' 'to the next turn'
+like "$out" 'event [0-9]+ of [0-9]+, [0-9]+:[0-9]{2} of [0-9]+:[0-9]{2}, .* cost so far \$' 'where it is, in words'
+like "$(by end where)" 'event ([0-9]+) of \1,' 'the end'
+like "$(by '#700' prev next event-back where)" 'event 701 of' 'back and on'
+like "$(by 400 fleet)" '^400> [^$]*\$0\.[0-9]+' 'a screen as of the cursor'
+[ "$(by 400 fleet | cksum)" != "$(by 1200 fleet | cksum)" ]
+ok $? 'another place, another screen'
+like "$(by 300 'mark a look here' 600 mark marks)" 'a +#300 .* look here' 'marks are listed'
+like "$(by marks)" '#600' 'and are there the next time'
+like "$(by 'go a' where)" 'event 300 of' 'and gone to by their letter'
+like "$(by 'next mark' 'next mark' 'next mark')" 'mark #600' 'and one after the other'
+is "$(sha256sum "$file")" "$before" 'the record is not written to'
+is "$(stat -c %a "$HOME"/.local/state/sandglass/marks/*.jsonl)" 600 'the marks are nobody else'\''s'
+like "$(by 800 timeline)" 'exec +\|.*\|' 'lanes over time'
+like "$(by 'ruler tokens' timeline)" 'tokens +\|.*\|' 'which count what is wanted'
+like "$(by 900 out)" '^  cc -O2' 'output as of the cursor'
+like "$(by 'approve 5' 'pause all' 'exec rm')" 'read only|there is no command' 'nothing runs'
+like "$("$SANDGLASS" replay "$file" --step <<<where)" 'event 1 of' 'the same by the one program'
+
+# --- a session that runs ---
+mkfifo "$t/feed" "$t/say"
+"$make" "$t" grows 400 1 7 --live <"$t/feed" >"$t/path" 2>&1 &
+maker=$!
+exec 7>"$t/feed"
+live() { grow=$(ls "$t"/*-grows-*.glass 2>/dev/null) && [ -n "$grow" ] && [ -s "$t/path" ]; }
+wait_for 30 live
+grow=$(ls "$t"/*-grows-*.glass)
+"$replay" --step "$grow" <"$t/say" >"$t/out" 2>&1 &
+reader=$!
+exec 8>"$t/say"
+echo follow >&8
+wait_for 20 grep -q 'follows the end' "$t/out"
+ok $? 'a session that runs is followed'
+head=$(sqlite3 -readonly "$grow" 'SELECT max(seq) FROM event')
+echo 'a line that comes now' >&7
+more() { [ "$(sqlite3 -readonly "$grow" 'SELECT max(seq) FROM event')" -gt "$head" ]; }
+wait_for 20 more
+printf '\nwhere\nout\n' >&8
+wait_for 20 grep -q 'a line that comes now' "$t/out"
+ok $? 'what comes is there'
+exec 8>&-
+wait "$reader"
+is $? 0 'the end of what is typed ends it'
+exec 7>&-
+wait "$maker"
+
+# --- files that are not what they should be ---
+says() { # file, pattern, name: ends, by itself, with one line on standard error
+	local rc
+	timeout 20 "$replay" --screen 0 "$1" >"$t/screen" 2>"$t/out" </dev/null
+	rc=$?
+	[ $rc -gt 0 ] && [ $rc -lt 100 ] && [ "$(wc -l <"$t/out")" = 1 ] && grep -qE "$2" "$t/out"
+	ok $? "$3: $(head -c 150 "$t/out" | tr '\n' ' ')"
+}
+: >"$t/empty.glass"
+head -c 100000 /dev/urandom >"$t/noise.glass"
+head -c 5000 "$file" >"$t/cut.glass"
+cp "$file" "$t/newer.glass"
+sqlite3 "$t/newer.glass" 'PRAGMA user_version=9999' 2>/dev/null
+sqlite3 "$t/other.glass" 'CREATE TABLE x(y)'
+says "$t/none.glass" 'none.glass' 'no file'
+says "$t" 'directory' 'a folder'
+says "$t/empty.glass" 'empty.glass' 'an empty file'
+says "$t/noise.glass" 'noise.glass' 'noise'
+says "$t/other.glass" 'other.glass' 'another program'\''s database'
+says "$t/newer.glass" 'newer' 'a newer format'
+says "$t/cut.glass" 'cut.glass' 'the beginning of a file'
+crashed=0
+for i in $(seq 12); do # a stretch is noise: whatever can be read is shown, or one line says why not
+	cp "$file" "$t/hurt.glass"
+	head -c 600 /dev/urandom | dd of="$t/hurt.glass" bs=1 seek=$((i * $(stat -c %s "$file") / 13)) conv=notrunc 2>/dev/null
+	printf '50%%\nfleet\nnext error\nout\nfiles\nend\n' | timeout 20 "$replay" --step "$t/hurt.glass" >"$t/out" 2>&1
+	[ $? -ge 100 ] && crashed=$((crashed + 1))
+done
+is "$crashed" 0 'twelve hurt files: no crash, no hanging'
+finish
