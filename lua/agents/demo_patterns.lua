@@ -28,7 +28,7 @@ do
     local t0 = os.clock()
     for i = 1, 40 do assert(box:run(("echo $((%d * %d))"):format(i, i))) end
     local t1 = os.clock()
-    assert(box:run "i=1; while [ $i -le 40 ]; do sh -c \"echo $((i * i))\"; i=$((i + 1)); done")
+    assert(box:run "i=1; while [ $i -le 40 ]; do expr $i '*' $i; i=$((i + 1)); done")
     return ("%.1f ms each as actions, %.1f ms each in a loop inside"):format((t1 - t0) * 25, (os.clock() - t1) * 25)
   end }
   print(assert(sg.agent.run { name = "small", task = "small", model = P.MODEL, tools = { many } }).text)

@@ -239,7 +239,7 @@ function M.effects(log)
     end
   end
   for agent in pairs(with_calls) do
-    local ran, n = effects(log, ("agent=%d AND cause=action"):format(agent))
+    local ran, n = effects(log, ("agent=%d AND cause=action AND action IN (SELECT seq FROM event WHERE kind=100 AND json_extract(body,'$.tool')='spawn')"):format(agent))
     if n > 0 then
       out[#out + 1] = { kind = "beside", agent = names[agent] or "", agent_id = agent, text = "ran beside its calls", verdict = "seen",
         ran = ran, more = n - #ran, evidence = {} }

@@ -60,6 +60,13 @@ ok $? 'and they are told'
 "$sg" verify "$file" >"$t/out" 2>&1
 ok $? 'and the record verifies'
 
+if [ -n "${LONG:-}" ]; then
+	run 'i=0; while [ $i -lt 10500 ]; do /bin/true; i=$((i + 1)); done'
+	is "$(ran | wc -l) $(field proc.gap execs)" '10000 501' 'of more than 10,000 the numbers are told'
+	[ "$(stat -c %s "$file")" -lt 8000000 ]
+	ok $? 'and the record stays small'
+fi
+
 # --- elsewhere ---
 run --backend host --hold 'x *' true
 is "$status" 6 'a backend that cannot hold refuses to'

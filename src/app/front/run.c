@@ -607,7 +607,7 @@ int cmd_demo(struct cmd_ctx *ctx)
 	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
 	json_put(o, "policy", policy);
 	json_put_flag(o, "accept_reduced", true); /* the demo's models are scripted: what they do is known */
-	struct front_opts fo = { .coach = true, .automatic = !isatty(0) || !isatty(1) };
+	struct front_opts fo = { .coach = !what, .automatic = !isatty(0) || !isatty(1) };
 	int status = run_session(ctx, o, &fo);
 	if (!keep && dir_remove(dir, &err) < 0)
 		fprintf(ctx->err, "sandglass: %s\n", err.text);
