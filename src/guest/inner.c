@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -265,29 +266,51 @@ static void loop(struct inner *g)
 	free(fds);
 }
 
+/* The thread of the next confined loop: started as soon as there is time, so that ATTACH only has to wake it. */
+static struct {
+	pthread_t thread;
+	sem_t go;
+	bool there;
+} parked;
+
 static void *confined_loop(void *self)
 {
 	struct inner *g = self;
+	while (sem_wait(&parked.go) < 0)
+		continue;
 	inner_confine(g);
 	loop(g);
 	return NULL;
 }
 
+static bool park(struct inner *g)
+{
+	pthread_attr_t attr;
+	if (parked.there)
+		return true;
+	sem_init(&parked.go, 0, 0);
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, 512 << 10);
+	parked.there = pthread_create(&parked.thread, &attr, confined_loop, g) == 0;
+	pthread_attr_destroy(&attr);
+	return parked.there;
+}
+
 static void run_loop(struct inner *g)
 {
-	pthread_t thread;
-	pthread_attr_t attr;
+	if (g->init && g->ahead >= 0)
+		park(g); /* where it fails, it is tried again */
 	if (!g->rules.shared) {
 		loop(g);
 		return;
 	}
-	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, 512 << 10);
-	if (pthread_create(&thread, &attr, confined_loop, g) == 0)
-		pthread_join(thread, NULL);
-	else
+	if (!park(g)) {
 		g->over = true;
-	pthread_attr_destroy(&attr);
+		return;
+	}
+	sem_post(&parked.go);
+	pthread_join(parked.thread, NULL);
+	parked.there = false;
 }
 
 int inner_main(int channel, int answers, bool init)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -68,7 +69,15 @@ static int mount_lower_view(struct layer *ly, struct err *err)
 	return 0;
 }
 
-/* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself is the folder. */
+/* What lies on nothing needs no overlay, which costs a quarter of a millisecond: the upper itself is the folder. But a
+ * mount that forbids programs would hand that on. */
+static bool is_plain(const struct layer *ly)
+{
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	struct statvfs v;
+	return ly->gen == 0 && strcmp(ly->lowers, "empty") == 0 && statvfs(upper, &v) == 0 && !(v.f_flag & ST_NOEXEC);
+}
+
 static int mount_plain(struct layer *ly, struct err *err)
 {
 	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
@@ -85,7 +94,7 @@ static int mount_layer(struct layer *ly, struct err *err)
 	CLEANUP(buf_release) struct buf options = BUF_INIT;
 	if (mkdir(ly->at, 0755) < 0 && errno != EEXIST)
 		return err_sys(err, "cannot make '%s'", ly->at);
-	if (ly->gen == 0 && strcmp(ly->lowers, "empty") == 0)
+	if (is_plain(ly))
 		return mount_plain(ly, err);
 	buf_puts(&options, "lowerdir=");
 	for (unsigned g = ly->gen; g > 0; g--)

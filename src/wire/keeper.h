@@ -11,7 +11,8 @@
  *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
  *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the
- *     path, one with text shows that instead of the file. -> {"layers":[{"gen":n}]}, once all are there
+ *     path, one with text shows that instead of the file. A layer on nothing (no repo, no lowers) is its upper itself
+ *     until it is rotated, else it is an overlay. -> {"layers":[{"gen":n}]}, once all are there
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
  *     (masks, given lowers, repo); rotated uppers are not in it.
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;
