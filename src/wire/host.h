@@ -92,7 +92,7 @@
  *                 ROUTE = {provider} (of models) or {url?,speak?: "anthropic"|"openai"|"gemini",git?,rewrite?,allow?:[..],
  *                 header?:{NAME: text, SECRET or list of both},basic?:{user,password: SECRET}}; without url: https://NAME
  *   proxy.usage   {key} -> {calls,in,out,uusd,refused}
- *   inner.permit  {box,tool,call,args:{},title?,options?:[texts],text?} -> {event,before?:true,edited?:true,ran?}: what an agent
+ *   inner.permit  {box? (none: it works outside of any),tool,call,args:{},title?,options?:[texts],text?} -> {event,before?:true,edited?:true,ran?}: what an agent
  *                 in a box asks to be allowed, judged as what it would do; before: the proxy has had it judged already.
  *                 TELL agent.told {what,say,...} (app/kinds.def) is what it says of itself
  *   budget.new    {parent?,limits} -> {budget}; budget.left {budget} -> limits that remain

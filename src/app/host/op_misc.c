@@ -72,7 +72,7 @@ void op_module(struct call *c)
 	const char *dir = host_dir(c->host);
 	size_t n = strlen(name);
 	bool is_file = strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".lua"));
-	CLEANUP(free_ptr) char *path = !dir ? NULL : is_file ? (*name == '/' ? xstrdup(name) : path_join(dir, name)) :
+	CLEANUP(free_ptr) char *path = *name == '/' && is_file ? xstrdup(name) : !dir ? NULL : is_file ? path_join(dir, name) :
 							       module_path(dir, name);
 	if (give_file(c, name, path))
 		return;

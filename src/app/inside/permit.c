@@ -63,6 +63,7 @@ void op_inner_permit(struct call *c)
 		call_answer(c, v);
 	} else {
 		spec.box = box;
+		spec.leaves_box = !box && spec.kind != ACT_READ; /* an agent without a box, told by its hooks */
 		spec.parallel = true;
 		call_action(c, &spec, &effector, done);
 	}

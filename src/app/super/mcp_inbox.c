@@ -108,7 +108,8 @@ int mcp_inbox_command(struct super *s, const struct control_request *rq, const c
 	CLEANUP(json_release) json_t *j = json_parse(text, strlen(text), "mcp_call", err);
 	if (!j)
 		return -1;
-	watch_client(s, m, rq->who);
+	if (!json_flag(j, "passing", false))
+		watch_client(s, m, rq->who);
 	const json_t *cancel = json_object_get(j, "cancel");
 	if (json_flag(j, "end", false)) {
 		m->gone = true;

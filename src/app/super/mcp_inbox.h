@@ -6,7 +6,8 @@
 
 #include "app/super/super_inner.h"
 
-/* The command mcp_call TEXT: {"id","tool","args","client"} or {"cancel":id}. 1: answered later by @rq's ticket. */
+/* The command mcp_call TEXT: {"id","tool","args","client"} or {"cancel":id}; "passing":
+ * whoever sends it goes away again, and that means nothing. 1: answered later by @rq's ticket. */
 NODISCARD int mcp_inbox_command(struct super *s, const struct control_request *rq, const char *text, struct err *err);
 void op_mcp_next(struct call *c);
 void op_mcp_answer(struct call *c);

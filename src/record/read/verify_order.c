@@ -88,6 +88,13 @@ static void see_start(struct verify *v, struct verify_action *a, const struct ev
 	a->started = true;
 }
 
+/* The edited form is judged anew, as something that asks: whoever edited has answered that with the same decision. */
+static bool edit_still_asks(const struct verify_action *a, const json_t *body)
+{
+	return body && json_flag(body, "edited", false) && !strcmp(json_str(body, "verdict", ""), "ask") && a->may && a->approved[0] &&
+	       !strcmp(a->approved, json_str(body, "intent", ""));
+}
+
 static void see_action(struct verify *v, enum step step, const struct event *ev, const json_t *body)
 {
 	struct verify_action *a = action_of(v, ev->action);
@@ -95,6 +102,8 @@ static void see_action(struct verify *v, enum step step, const struct event *ev,
 		out_of_order(v, ev->seq, ev->action, "was never requested");
 		return;
 	}
+	if (step == JUDGED && edit_still_asks(a, body))
+		return;
 	if (step == JUDGED) {
 		const char *verdict = body ? json_str(body, "verdict", "") : "allow";
 		a->allowed[0] = a->approved[0] = 0; /* an edited action is judged anew: what was allowed before is void */
