@@ -106,6 +106,38 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 		redo_ask(ui, &on);
 }
 
+/* "a", "#188", "188": an own or a recorded mark, or an event; 0 there is none. */
+static uint64_t place_named(const struct ui *ui, size_t source, const char *word)
+{
+	char *end;
+	const struct model *m = &ui->src[source]->model;
+	const struct own_mark *own = word[0] && !word[1] ? own_marks_find(&ui->find->own[source], *word) : NULL;
+	if (own)
+		return own->seq;
+	for (size_t i = m->nr_marks; i > 0; i--)
+		if (*m->mark[i - 1].key && strcmp(m->mark[i - 1].key, word) == 0)
+			return m->mark[i - 1].on;
+	uint64_t seq = strtoull(word + (*word == '#'), &end, 10);
+	return *end ? 0 : seq;
+}
+
+static void own_diff(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	uint64_t *to[] = { &on.since, &on.until };
+	(void)rest;
+	if (nr > 3 || !ui_source(ui, on.source)) {
+		ui_say(ui, ROLE_ERROR, "diff, diff FROM, diff FROM TO: marks or events");
+		return;
+	}
+	for (size_t i = 1; i < nr; i++)
+		if (!(*to[i - 1] = place_named(ui, on.source, words[i]))) {
+			ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them", words[i]);
+			return;
+		}
+	ui_open(ui, "diff", &on);
+}
+
 static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	(void)rest;
@@ -166,6 +198,7 @@ static void own_host(struct ui *ui, const char *cmd)
 
 static const struct own own[] = {
 	{ "detach", "", "leave; agents go on", own_quit },
+	{ "diff", "[FROM [TO]]", "what changed since the start, since a mark or event, between two", own_diff },
 	{ "filter", "FILTER | save NAME | rm NAME", "filter what is listed", own_filter },
 	{ "goto", "<event>", "to an event", own_goto },
 	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },

@@ -18,6 +18,7 @@ struct subject {
 	size_t source;   /* index */
 	uint64_t agent;  /* 0 none */
 	uint64_t action; /* 0 none */
+	uint64_t since, until; /* for the diff: between these two events; 0 from the base, to the cursor */
 };
 
 /* What search, marks and jumps work on in a view. */

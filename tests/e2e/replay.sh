@@ -24,6 +24,12 @@ like "$(by 'go a' where)" 'event 300 of' 'and gone to by their letter'
 like "$(by 'next mark' 'next mark' 'next mark')" 'mark #600' 'and one after the other'
 is "$(sha256sum "$file")" "$before" 'the record is not written to'
 is "$(stat -c %a "$HOME"/.local/state/sandglass/marks/*.jsonl)" 600 'the marks are nobody else'\''s'
+shown() { sed -nE '/FILES/,$s/^ ([AMDTm] [^ ]+) +[-+].*\|.*/\1/p' | sort; }
+b=$(sqlite3 -readonly "$file" "SELECT json_extract(body, '$.name') FROM event WHERE kind = 200 LIMIT 1")
+cli=$("$SANDGLASS" diff "$file#300" "$file#1200" --box "$b" --stat 2>"$t/out" | sed -nE 's/^([AMDTm])  ([^ ]+) .*/\1 \2/p' | sort)
+is "$(by 1200 agent 'diff 300 1200' | shown)" "$cli" 'files between two events, as the one program says'
+is "$(by 300 'mark f' 1200 'mark g' agent 'diff f g' | shown)" "$cli" 'and between two marks'
+like "$(by 'diff nowhere')" "no mark or event 'nowhere'" 'a place that is none is told'
 like "$(by 800 timeline)" 'exec +\|.*\|' 'lanes over time'
 like "$(by 'ruler tokens' timeline)" 'tokens +\|.*\|' 'which count what is wanted'
 like "$(by 900 out)" '^  cc -O2' 'output as of the cursor'

@@ -274,6 +274,93 @@ size_t changes_preview(struct source *s, uint64_t ended, struct change **out)
 	return k->nr;
 }
 
+/* --- between two places ------------------------------------------------------------------------------------------- */
+
+enum { REPOS = 16, LOOK_BACK = 100000 };
+
+/* Changes against the base as of event @seq: those of the newest snapshot of each layer. */
+static void changes_at(struct list *l, uint64_t box, uint64_t seq)
+{
+	struct feed *f = NULL;
+	struct event ev;
+	struct err err = ERR_INIT;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	char *repos[REPOS];
+	size_t nr = 0;
+	const struct model_box *b = model_box(&l->s->model, box);
+	size_t layers = b && b->nr_snapshots ? b->nr_snapshots : 1;
+	if (feed_new(&f, l->s->session, FEED_BOX, box, &err) < 0)
+		return;
+	feed_seek(f, seq + 1);
+	for (int i = 0; i < LOOK_BACK && nr < layers && nr < REPOS && feed_prev(f, &ev, &a, &err) == 1; i++) {
+		struct object_id tree, under;
+		char *repo = NULL;
+		size_t known = 0;
+		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.box == box && snapshot_trees(l->s, ev.seq, &tree, &under, &repo)) {
+			while (known < nr && strcmp(repos[known], repo) != 0)
+				known++;
+			if (known == nr) {
+				walk(l, repo, &under, &tree, 0);
+				repos[nr++] = arena_strdup(l->arena, repo);
+			}
+		}
+		free(repo);
+		arena_reset(&a);
+	}
+	feed_free(&f);
+}
+
+static int by_path(const void *x, const void *y)
+{
+	return strcmp(((const struct change *)x)->path, ((const struct change *)y)->path);
+}
+
+static void add_between(struct list *l, const char *path, const struct object_id *old, uint32_t old_mode,
+			const struct object_id *new_, uint32_t new_mode)
+{
+	const struct entry a = { .mode = old_mode, .id = *old }, b = { .mode = new_mode, .id = *new_ };
+	if (old_mode != new_mode || (old_mode && memcmp(old->b, new_->b, sizeof(old->b)) != 0))
+		add_change(l, path, old_mode ? &a : NULL, new_mode ? &b : NULL);
+}
+
+/* What only one of them has changed is the base's in the other. */
+static void fill_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct kept *k)
+{
+	struct list a = { .s = s, .arena = &k->arena }, b = { .s = s, .arena = &k->arena }, l = { .s = s, .arena = &k->arena };
+	changes_at(&a, box, from);
+	changes_at(&b, box, to);
+	if (a.nr > 1)
+		qsort(a.change, a.nr, sizeof(*a.change), by_path);
+	if (b.nr > 1)
+		qsort(b.change, b.nr, sizeof(*b.change), by_path);
+	for (size_t i = 0, j = 0; i < a.nr || j < b.nr;) {
+		int d = i == a.nr ? 1 : j == b.nr ? -1 : by_path(&a.change[i], &b.change[j]);
+		struct change only = d <= 0 ? a.change[i] : b.change[j], then = d >= 0 ? b.change[j] : only;
+		if (d == 0)
+			add_between(&l, only.path, &only.new_, only.new_mode, &then.new_, then.new_mode);
+		else if (d < 0)
+			add_between(&l, only.path, &only.new_, only.new_mode, &only.old, only.old_mode);
+		else
+			add_between(&l, only.path, &only.old, only.old_mode, &only.new_, only.new_mode);
+		i += d <= 0;
+		j += d >= 0;
+	}
+	free(a.change);
+	free(b.change);
+	k->nr = l.nr;
+	finish(&l, &k->change);
+}
+
+size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct change **out)
+{
+	bool fresh;
+	struct kept *k = keep(s, box, from << 32 ^ to ^ UINT64_C(1) << 63, &fresh);
+	if (fresh)
+		fill_between(s, box, from, to, k);
+	*out = k->change;
+	return k->nr;
+}
+
 size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a)
 {
 	bool fresh;

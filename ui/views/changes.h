@@ -21,6 +21,8 @@ struct change {
 
 /* Files changed in @box since its start, by path. @out borrows from the source until the next call. */
 size_t changes_list(struct source *s, uint64_t box, struct change **out, struct arena *a);
+/* What differs in @box's files between two places of the record, wherever the cursor is: as of event @from and @to. */
+size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct change **out);
 /* The same for what a preview did: @ended is the seq of its preview.ended. */
 size_t changes_preview(struct source *s, uint64_t ended, struct change **out);
 /* The lines of one change; out->binary when there are none to show (see note). Texts live in @a. */

@@ -1,5 +1,5 @@
-/* What a box's files have become since its start: the list of files, and their lines. ] and [ go from file to file.
- * Reads: the newest snapshot at the cursor. */
+/* What a box's files have become since its start, or between two places of the record (":diff a b"): the list of files, and
+ * their lines. ] and [ go from file to file. Reads: the newest snapshot at the cursor, or those of the two places. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -12,7 +12,7 @@ enum { LEFT_COLS = 36, WIDE_COLS = 100 };
 
 struct diff_view {
 	size_t source;
-	uint64_t agent, action;
+	uint64_t agent, action, since, until;
 	size_t file;
 	int64_t top;
 	struct change *change;
@@ -31,6 +31,8 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->source = on->source;
 	v->agent = on->agent;
 	v->action = on->action;
+	v->since = on->since;
+	v->until = on->until;
 }
 
 static uint64_t box_of(const struct diff_view *v, const struct model *m)
@@ -57,7 +59,10 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	const struct model_box *b = model_box(&s->model, box);
 	const struct model_action *act = model_action(&s->model, v->action);
 	bool tried = act && act->state == ACT_WAITS && act->previewed; /* what waits is asked about: what would it do? */
-	v->nr = tried ? changes_preview(s, act->previewed, &v->change) : changes_list(s, box, &v->change, ar);
+	tried = tried && !v->since;
+	uint64_t until = v->until ? v->until : s->model.head;
+	v->nr = v->since ? changes_between(s, box, v->since, until, &v->change)
+		: tried ? changes_preview(s, act->previewed, &v->change) : changes_list(s, box, &v->change, ar);
 	if (v->file >= v->nr)
 		v->file = v->nr > 0 ? v->nr - 1 : 0;
 	v->rows = rows - 3;
@@ -68,6 +73,12 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		text_puts(&v->text, ROLE_DIM, tried ? "the preview changed no file" : b ? "no file has changed" : "there is no box yet");
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
+	if (v->since && b) {
+		const char *end = v->until ? arena_printf(ar, "#%" PRIu64, v->until) : "the cursor";
+		v->title = arena_printf(ar, "diff  %s:%s  from #%" PRIu64 " to %s", b->driver, b->name, v->since, end);
+		v->total = changes_sum(v->change, v->nr, ar);
+		return;
+	}
 	v->title = tried ? arena_printf(ar, "diff  preview of #%" PRIu64, act->id)
 		   : b   ? arena_printf(ar, "diff  %s:%s", b->driver, b->name)
 			 : "diff";
@@ -167,7 +178,8 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_PREV:
 	case VERB_PREV_PANE:
 		return to_file(v, (int64_t)v->file - 1);
-	case VERB_DIFF:
+	case VERB_DIFF: /* since the start again */
+		v->since = v->until = 0;
 		return true;
 	default:
 		return false;

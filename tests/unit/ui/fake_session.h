@@ -256,6 +256,14 @@ int feed_next(struct feed *f, struct event *ev, struct arena *arena, uint64_t li
 	return session_event(f->s, ++f->seq, ev, arena, err) < 0 ? -1 : 1;
 }
 
+/* Of everything, whatever it was made for. */
+int feed_prev(struct feed *f, struct event *ev, struct arena *arena, struct err *err)
+{
+	if (f->seq <= 1)
+		return 0;
+	return session_event(f->s, --f->seq, ev, arena, err) < 0 ? -1 : 1;
+}
+
 const char *session_id(const struct session *s)
 {
 	(void)s;

@@ -101,6 +101,8 @@ static const struct {
 	{ "replay-fleet-120x36-ascii", "fleet", 120, 36, true, "fleet", 0, "300Gmm:ruler tokens\n" },
 	{ "replay-marks-120x36", "fleet", 120, 36, false, "fleet", 0, "300Gma]em\nwhy does it fail?\n:marks\nj" },
 	{ "replay-marks-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "300Gma]em\nwhy does it fail?\n:marks\nD" },
+	{ "replay-diff-120x36", "fleet", 120, 36, false, "agent", 0, ":diff 600 760\n" },
+	{ "replay-diff-80x24-ascii", "fleet", 80, 24, true, "agent", 0, "600Gma760G:diff a\n" },
 	{ "replay-plot-120x36", "fleet", 120, 36, false, "fleet", 0, ":seek 300\n:plot output\n" },
 	{ "wide-fleet-80x24", "wide", 80, 24, false, "fleet", 0, "" },
 	{ "wide-agent-80x24-ascii", "wide", 80, 24, true, "agent", 0, "kkkko" },
