@@ -609,17 +609,28 @@ int console_main(const struct console_opts *o, struct err *err)
 	return rc;
 }
 
+static void close_all(struct source **src, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		source_close(&src[i]);
+}
+
 int console_screen(const struct screen_opts *o, FILE *to, struct err *err)
 {
-	struct source *s = NULL;
+	struct source *src[CONSOLE_SOURCES] = { NULL };
+	size_t nr = 0;
 	struct ui ui;
 	if (o->view && !view_find(o->view))
 		return err_set(err, ERR_USAGE,
 			       "there is no view '%s'; there are fleet, agent, approval, queue, diff, log, help",
 			       o->view);
-	if (source_open(&s, o->path, err) < 0)
-		return -1;
-	ui_init(&ui, &s, NULL, 1, o->rows, o->cols, o->ascii);
+	for (; nr < o->nr_beside + 1 && nr < CONSOLE_SOURCES; nr++)
+		if (source_open(&src[nr], nr == 0 ? o->path : o->beside[nr - 1], err) < 0) {
+			close_all(src, nr);
+			return -1;
+		}
+	const struct source *s = src[0];
+	ui_init(&ui, src, NULL, nr, o->rows, o->cols, o->ascii);
 	ui.replay = true;
 	ui.limit = o->seq;
 	ui_sync(&ui);
@@ -631,6 +642,6 @@ int console_screen(const struct screen_opts *o, FILE *to, struct err *err)
 	ui_draw(&ui);
 	term_dump(&ui.grid, to);
 	ui_release(&ui);
-	source_close(&s);
+	close_all(src, nr);
 	return 0;
 }

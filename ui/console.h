@@ -63,6 +63,8 @@ int console_main(const struct console_opts *o, struct err *err);
 
 struct screen_opts {
 	const char *path, *view; /* view NULL = fleet */
+	const char *const *beside; /* more sessions, as of the same time after their beginning */
+	size_t nr_beside;
 	uint64_t seq;            /* 0 = the end */
 	int rows, cols;
 	bool ascii;

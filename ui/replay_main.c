@@ -15,7 +15,8 @@
 #include "ui/line.h"
 #include "ui/transport.h"
 
-static const char usage[] = "usage: sandglass-replay [options] FILE\n"
+static const char usage[] = "usage: sandglass-replay [options] FILE [FILE...]\n"
+			    "Several stand beside each other, each as long after its beginning as the first.\n"
 			    "  --at SEQ          begin at this event (default: the end)\n"
 			    "  --screen SEQ      print one screen as text and end (0 = the end)\n"
 			    "  --view NAME       fleet, agent, approval, queue, diff, log, help\n"
@@ -125,9 +126,13 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			return err_set(err, ERR_USAGE, "see --help");
 		}
 	}
-	if (optind + 1 != argc)
-		return err_set(err, ERR_USAGE, "name one session file (see --help)");
+	if (optind == argc)
+		return err_set(err, ERR_USAGE, "name a session file (see --help)");
+	if (argc - optind > CONSOLE_SOURCES)
+		return err_set(err, ERR_USAGE, "at most %d sessions beside each other", CONSOLE_SOURCES);
 	o->s.path = argv[optind];
+	o->s.beside = (const char *const *)argv + optind + 1;
+	o->s.nr_beside = (size_t)(argc - optind - 1);
 	return 0;
 }
 
@@ -140,14 +145,18 @@ int main(int argc, char **argv)
 	setlocale(LC_CTYPE, "");
 	if (parse(argc, argv, &o, &err) < 0)
 		return fail(&err);
-	struct console_source src = { .path = o.s.path, .wake_fd = -1 };
-	o.c.source = &src;
-	o.c.nr_sources = 1;
+	struct console_source src[CONSOLE_SOURCES];
+	for (size_t i = 0; i < o.s.nr_beside + 1; i++)
+		src[i] = (struct console_source){ .path = i == 0 ? o.s.path : o.s.beside[i - 1], .wake_fd = -1 };
+	o.c.source = src;
+	o.c.nr_sources = o.s.nr_beside + 1;
 	if (o.screen)
 		return console_screen(&o.s, stdout, &err) < 0 ? fail(&err) : 0;
+	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO), words = o.screens || o.step || o.line || !terminal;
+	if (words && o.s.nr_beside > 0)
+		return fail((err_set(&err, ERR_USAGE, "one session at a time by words; 'sandglass compare' puts several side by side"), &err));
 	if (o.screens)
 		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? fail(&err) : 0;
-	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO);
 	if (o.step || (o.line && terminal && !o.json && o.den == 0)) {
 		CLEANUP(free_ptr) char *marks = paths_state("marks");
 		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? fail(&err) : 0;

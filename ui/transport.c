@@ -158,6 +158,14 @@ static uint64_t seq_at(struct source *s, int64_t ts_us)
 	return low;
 }
 
+uint64_t transport_limit(const struct ui *ui, size_t source)
+{
+	struct source *first = record_of(ui), *s = ui_source(ui, source);
+	if (!ui->replay || source == 0 || ui->limit == 0 || !first || !s)
+		return ui->limit;
+	return seq_at(s, time_of(s, 1) + time_of(first, ui->limit) - time_of(first, 1));
+}
+
 /* "14:32:07" or "14:32" on the day where the cursor is; -1 it is not one. */
 static int64_t clock_time(const char *text, int64_t near_us)
 {

@@ -1,6 +1,7 @@
 /* Replay: where the cursor is, how it moves by itself and by keys, and the rows at the bottom that show it: the timeline
  * (ruler.h) and a line of state. The screens are those of a live session; the cursor is ui->limit, and 0 is the end, which
- * it follows while the session runs. One session at a time (the first). */
+ * it follows while the session runs. Of several sessions beside each other the timeline is that of the first; the others stand
+ * where they stood as long after their own beginning. */
 #ifndef UI_TRANSPORT_H
 #define UI_TRANSPORT_H
 
@@ -16,6 +17,7 @@ void transport_jump(struct ui *ui, char kind, const char *word, int by);
 /* Plays on up to ui->mono_us. True if the cursor has moved or playing has ended. */
 bool transport_tick(struct ui *ui);
 void transport_go(struct ui *ui, uint64_t seq);
+uint64_t transport_limit(const struct ui *ui, size_t source); /* the same in another session; 0 its end */
 uint64_t transport_cursor(const struct ui *ui); /* its seq */
 bool transport_click(struct ui *ui, int row, int col); /* the cursor to where the timeline was clicked */
 int transport_rows(const struct ui *ui); /* how many rows it takes at the bottom; 0 outside of replay */

@@ -181,7 +181,7 @@ static bool read_sources(struct ui *ui)
 	for (size_t k = 0; k < ui->nr_src; k++) {
 		size_t i = (ui->first_src + k) % ui->nr_src;
 		int64_t left = until - clock_mono_us();
-		int n = source_sync(ui->src[i], ui->limit, ui->slice_us == 0 ? 0 : left > 1 ? left : 1);
+		int n = source_sync(ui->src[i], transport_limit(ui, i), ui->slice_us == 0 ? 0 : left > 1 ? left : 1);
 		if (n < 0)
 			ui_say(ui, ROLE_ERROR, "%s", ui->src[i]->why.text);
 		news = news || n != 0;

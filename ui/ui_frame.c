@@ -80,7 +80,7 @@ static int percent_read(const struct ui *ui)
 {
 	int least = 100;
 	for (size_t i = 0; i < ui->nr_src; i++) {
-		int n = source_percent(ui->src[i], ui->limit);
+		int n = source_percent(ui->src[i], transport_limit(ui, i));
 		least = n < least ? n : least;
 	}
 	return least;

@@ -36,6 +36,16 @@ like "$(by 900 out)" '^  cc -O2' 'output as of the cursor'
 like "$(by 'approve 5' 'pause all' 'exec rm')" 'read only|there is no command' 'nothing runs'
 like "$("$SANDGLASS" replay "$file" --step <<<where)" 'event 1 of' 'the same by the one program'
 
+# --- beside each other ---
+other=$("$make" "$t" other 800 2 9)
+both=$("$SANDGLASS" replay "$file" "$other" --screen --at 500 2>&1)
+like "$both" '2 sessions +6 agents' 'two sessions in one fleet'
+like "$both" 's-f00009' 'each by its name'
+[ "$(printf '%s' "$both" | cksum)" != "$("$SANDGLASS" replay "$file" "$other" --screen --at 100 | cksum)" ]
+ok $? 'both as of the cursor'
+"$replay" --step "$file" "$other" >"$t/out" 2>&1 </dev/null
+is $? 2 'by words it is one at a time'
+
 # --- a session that runs ---
 mkfifo "$t/feed" "$t/say"
 "$make" "$t" grows 400 1 7 --live <"$t/feed" >"$t/path" 2>&1 &
@@ -50,10 +60,8 @@ exec 8>"$t/say"
 echo follow >&8
 wait_for 20 grep -q 'follows the end' "$t/out"
 ok $? 'a session that runs is followed'
-head=$(sqlite3 -readonly "$grow" 'SELECT max(seq) FROM event')
 echo 'a line that comes now' >&7
-more() { [ "$(sqlite3 -readonly "$grow" 'SELECT max(seq) FROM event')" -gt "$head" ]; }
-wait_for 20 more
+wait_for 20 grep -q 'event [0-9]* output$' "$t/out"
 printf '\nwhere\nout\n' >&8
 wait_for 20 grep -q 'a line that comes now' "$t/out"
 ok $? 'what comes is there'

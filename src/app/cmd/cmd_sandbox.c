@@ -113,6 +113,12 @@ int cmd_replay(struct cmd_ctx *ctx)
 	if (cmd_has(ctx, "step"))
 		strv_push(&argv, "--step");
 	strv_push(&argv, path);
+	for (size_t i = 1; cmd_word(ctx, i); i++) {
+		CLEANUP(free_ptr) char *beside = NULL;
+		if (session_ref(ctx->sessions, cmd_word(ctx, i), &beside, &seq, &err) < 0)
+			return cmd_fail(ctx, &err);
+		strv_push(&argv, beside);
+	}
 	program = paths_libexec("sandglass-replay");
 	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */
 		free(program);
