@@ -241,7 +241,7 @@ static void job_free(struct job *j)
 			*p = j->next;
 			break;
 		}
-	job_untrace(j);
+	watch_leave(&j->watch); /* what it left running is watched on */
 	if (j->run)
 		s->driver->run_free(j->run);
 	loop_timer_free(&j->timer);
@@ -385,7 +385,7 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.cols = (uint16_t)json_int(spec->args, "cols", 80),
 		.rows = (uint16_t)json_int(spec->args, "rows", 24),
 		.stdin_open = spec->stdin_len || json_flag(spec->args, "stdin", false) || json_flag(spec->args, "pty", false),
-		.trace = !box_traced(s) ? TRACE_NONE : box_holds_execs(s) ? TRACE_MUST : TRACE_IF,
+		.trace = boxes_watched(s->boxes, s->id),
 		.background = json_flag(spec->args, "spawn", false),
 	};
 	j->batch = several_new(a);

@@ -77,6 +77,15 @@ void boxes_hold(struct boxes *b, uint64_t box, bool held);
 /* Nobody takes the output of exec or shell @id at the moment: it stays in the box's pipe and so slows its writer down. Does
  * nothing once its end is asked for. */
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held);
+/* What runs in a box is told where its options say so (driver.h, box_opts.trace), for runs of others, too: what run_opts.trace
+ * is to be; what run_ops.on_trace brought, for a run that stands for @a now; that it stands for another action; that the run
+ * has ended. @owner is NULL or a watch from then on, and must live until watch_leave. */
+struct watch;
+int boxes_watched(struct boxes *b, uint64_t box);
+void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys, struct watch **owner);
+void watch_turn(struct watch *w, struct action *a); /* NULL is fine */
+void watch_leave(struct watch **owner);
+
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
 

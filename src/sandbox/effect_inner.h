@@ -59,7 +59,6 @@ bool box_traced(const struct slot *s);	    /* what runs in it is to be seen */
 bool box_holds_execs(const struct slot *s); /* and some of it waits for a person */
 void trace_not_here(struct slot *s);	    /* says so, if its driver cannot show it */
 void job_trace(void *job, int listener, int sys); /* run_ops.on_trace */
-void job_untrace(struct job *j); /* its action ends; what it left running is watched on */
 void slot_untrace(struct slot *s);
 
 #endif

@@ -5,6 +5,7 @@
 
 #include "action/glob.h"
 #include "action/shell.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "sandbox/effect_inner.h"
 #include "sandbox/trace.h"
@@ -16,7 +17,8 @@ struct watch {
 	struct watch *next;
 	struct slot *slot;
 	struct trace *trace; /* NULL: it has not come yet */
-	struct job *job;     /* NULL: its action has ended */
+	struct watch **owner; /* who holds it; NULL: the run has ended */
+	struct action *live; /* whose it is now; NULL: it has ended */
 	uint64_t action, agent;
 	struct waiting *waiting;
 	/* Processes that somebody else's tool call began: what they begin is that call's, too. The oldest are forgotten. */
@@ -149,7 +151,7 @@ static void ran(void *self, const struct trace_call *c, void *tag)
 	json_put_str(body, "matched", how);
 	if (h)
 		json_put_int(body, "held", (int64_t)h->action);
-	if (!w->job)
+	if (!w->live)
 		json_put_flag(body, "late", true);
 	record_append_json(r, c->connect ? EV_PROC_CONNECT : EV_PROC_EXEC, cause, w->agent, w->slot->id, w->action, body);
 	if (h)
@@ -159,7 +161,7 @@ static void ran(void *self, const struct trace_call *c, void *tag)
 static bool flooded(void *self)
 {
 	struct watch *w = self;
-	return w->job && action_flooded(w->job->action);
+	return w->live && action_flooded(w->live);
 }
 
 /* --- what waits --- */
@@ -277,8 +279,8 @@ static void watch_free(struct watch *w)
 	while (w->waiting)
 		release(w->waiting, "its box is gone");
 	trace_free(&w->trace);
-	if (w->job)
-		w->job->watch = NULL;
+	if (w->owner)
+		*w->owner = NULL;
 	json_decref(w->refused.argv);
 	free(w->origin);
 	free(w);
@@ -289,34 +291,64 @@ static void over(void *self)
 	watch_free(self);
 }
 
-void job_trace(void *self, int listener, int sys)
+static void watch(struct slot *s, struct action *a, int listener, int sys, struct watch **owner)
 {
 	static const struct trace_ops ops = { .asked = asked, .ran = ran, .gone = gone, .flooded = flooded, .over = over };
-	struct job *j = self;
-	struct slot *s = j->slot;
 	struct err err = ERR_INIT;
-	const struct action_spec *spec = action_spec(j->action);
 	if (listener < 0) {
 		CLEANUP(free_ptr) char *text = xasprintf("what really runs in box '%s' is not seen here: %s", s->name, strerror(sys));
-		warn(s, action_id(j->action), text);
+		warn(s, action_id(a), text);
 		return;
 	}
 	struct watch *w = NEW(struct watch);
-	*w = (struct watch){ .slot = s, .job = j, .action = action_id(j->action), .agent = spec->agent, .next = s->watches };
+	*w = (struct watch){ .slot = s, .owner = owner, .next = s->watches };
 	if (trace_new(s->boxes->loop, listener, box_holds_execs(s), &ops, w, &w->trace, &err) < 0) {
-		warn(s, w->action, err.text);
+		warn(s, action_id(a), err.text);
 		free(w);
 		return;
 	}
 	s->watches = w;
-	j->watch = w;
+	*owner = w;
+	watch_turn(w, a);
 }
 
-void job_untrace(struct job *j)
+void watch_turn(struct watch *w, struct action *a)
 {
-	if (j->watch)
-		j->watch->job = NULL;
-	j->watch = NULL;
+	if (!w)
+		return;
+	w->live = a;
+	w->action = action_id(a);
+	w->agent = action_spec(a)->agent;
+}
+
+void watch_leave(struct watch **owner)
+{
+	if (*owner) {
+		(*owner)->owner = NULL;
+		(*owner)->live = NULL;
+	}
+	*owner = NULL;
+}
+
+void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys, struct watch **owner)
+{
+	struct slot *s = slot_find(b, box);
+	if (s)
+		watch(s, a, listener, sys, owner);
+	else
+		fd_close(&listener);
+}
+
+int boxes_watched(struct boxes *b, uint64_t box)
+{
+	const struct slot *s = slot_find(b, box);
+	return !s || !box_traced(s) ? TRACE_NONE : box_holds_execs(s) ? TRACE_MUST : TRACE_IF;
+}
+
+void job_trace(void *self, int listener, int sys)
+{
+	struct job *j = self;
+	watch(j->slot, j->action, listener, sys, &j->watch);
 }
 
 void slot_untrace(struct slot *s)

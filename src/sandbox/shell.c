@@ -191,7 +191,13 @@ static void on_end(void *self, int code, int signal, bool lost, int left)
 	leave(s);
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end };
+static void on_trace(void *self, int listener, int sys)
+{
+	struct box_shell *s = self;
+	s->ops->on_trace(s->self, listener, sys);
+}
+
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end, .on_trace = on_trace };
 
 static void on_timeout(void *self)
 {
@@ -237,7 +243,8 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 			       .pty = true,
 			       .cols = o && o->cols ? o->cols : 120,
 			       .rows = o && o->rows ? o->rows : 40,
-			       .stdin_open = true };
+			       .stdin_open = true,
+			       .trace = o ? o->trace : TRACE_NONE };
 	unsigned char random[16];
 	struct buf hex = BUF_INIT;
 	random_bytes(random, sizeof random);

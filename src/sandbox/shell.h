@@ -24,12 +24,14 @@ struct box_shell_ops {
 	void (*on_done)(void *self, const struct box_shell_result *r); /* once per box_shell_run */
 	/* The shell has ended, by itself or with its box; once. box_shell_free may be called in any of the three. */
 	void (*on_end)(void *self, bool lost, int left);
+	void (*on_trace)(void *self, int listener, int sys); /* as of run_ops; with box_shell_opts.trace */
 };
 
 struct box_shell_opts {
 	const char *cwd;     /* NULL = /workspace */
 	char *const *env;    /* as in run_opts */
 	uint16_t cols, rows; /* 0 = 120 x 40 */
+	int trace;	     /* as in run_opts */
 };
 
 /* Prepares it; nothing runs before box_shell_go. Never NULL. */

@@ -44,6 +44,18 @@ is "$(events | grep -c '"kind":"proc\.')" 0 'a box that is not watched tells not
 run 'bash -c "exec 3<>/dev/tcp/127.0.0.1/9" 2>/dev/null; echo done'
 is "$(field proc.connect address) $(field proc.connect port)" '127.0.0.1 9' 'a connection: where to'
 
+cat >shell.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { trace = "exec" }
+local sh <close> = assert(box:shell())
+assert(sh:run "cd /tmp")
+assert(sh:run "/bin/echo in a shell")
+L
+timeout 60 "$sg" run --no-tui shell.lua >"$t/out" 2>&1 </dev/null
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+id=$(events | grep '"kind":"action.requested"' | grep '"cmd":"/bin/echo in a shell"' | sed 's/^{"schema":1,"seq":\([0-9]*\),.*/\1/')
+is "$(events | grep '"kind":"proc.exec"' | grep '"in","a","shell"' | grep -c "\"action\":$id,")" 1 'in a shell that stays: below the command that was typed'
+
 # --- hostile ---
 run 'setsid sh -c "sleep 0.3; (setsid /bin/echo daemon &)" >/dev/null 2>&1 & echo wait'
 like "$(ran)" 'late /bin/echo daemon' 'a daemon is told though its command has ended'

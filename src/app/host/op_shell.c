@@ -1,6 +1,7 @@
 /* Stateful shells: one action for the shell's life, one for each command in it. */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/host/op.h"
 #include "app/super/recorded.h"
@@ -17,6 +18,7 @@ struct shell_job {
 	struct action *run;    /* the command under way */
 	struct effector effector;
 	struct loop_timer *flood;
+	struct watch *watch;   /* of what it executes; NULL */
 	bool gone, paused;
 };
 
@@ -75,6 +77,10 @@ static void on_done(void *self, const struct box_shell_result *r)
 	j->run = NULL;
 	if (!a)
 		return;
+	if (j->life)
+		watch_turn(j->watch, j->life);
+	else
+		watch_leave(&j->watch);
 	json_t *body = json_object();
 	if (r->status >= 0)
 		json_put_int(body, "code", r->status);
@@ -88,6 +94,7 @@ static void on_end(void *self, bool lost, int left)
 	struct action *a = j->life;
 	j->gone = true;
 	j->life = NULL;
+	watch_leave(&j->watch);
 	if (!a)
 		return;
 	json_t *body = json_object();
@@ -95,7 +102,17 @@ static void on_end(void *self, bool lost, int left)
 	action_ended(a, lost ? END_INTERRUPTED : END_OK, body);
 }
 
-static const struct box_shell_ops shell_ops = { .on_output = on_output, .on_done = on_done, .on_end = on_end };
+static void on_trace(void *self, int listener, int sys)
+{
+	struct shell_job *j = self;
+	struct action *a = j->run ? j->run : j->life;
+	if (a)
+		boxes_watch(j->s->boxes, j->box, a, listener, sys, &j->watch);
+	else if (listener >= 0)
+		close(listener);
+}
+
+static const struct box_shell_ops shell_ops = { .on_output = on_output, .on_done = on_done, .on_end = on_end, .on_trace = on_trace };
 
 /* --- the shell's own life --- */
 
@@ -110,7 +127,8 @@ static void life_start(void *self, struct action *a)
 		action_fail(a, &err);
 		return;
 	}
-	struct box_shell_opts o = { .cwd = spec->cwd, .env = spec->env.nr ? spec->env.item : NULL };
+	struct box_shell_opts o = { .cwd = spec->cwd, .env = spec->env.nr ? spec->env.item : NULL,
+				    .trace = boxes_watched(j->s->boxes, j->box) };
 	j->life = a;
 	j->sh = box_shell_open(j->s->loop, b->driver, b, &o, &shell_ops, j);
 	box_shell_go(j->sh);
@@ -126,6 +144,7 @@ static void life_start(void *self, struct action *a)
 
 static void shell_over(struct shell_job *j)
 {
+	watch_leave(&j->watch);
 	box_shell_free(take(&j->sh));
 	loop_timer_free(&j->flood);
 	j->gone = true;
@@ -208,8 +227,11 @@ static void run_start(void *self, struct action *a)
 		return;
 	}
 	j->run = a;
+	watch_turn(j->watch, a);
 	if (box_shell_run(j->sh, spec->cmdline ? spec->cmdline : "", spec->timeout_us, &err) < 0) {
 		j->run = NULL;
+		if (j->life)
+			watch_turn(j->watch, j->life);
 		action_fail(a, &err);
 	}
 }
@@ -307,6 +329,7 @@ void op_shells_free(struct super *s)
 			continue;
 		}
 		*pp = j->next;
+		watch_leave(&j->watch);
 		box_shell_free(j->sh);
 		loop_timer_free(&j->flood);
 		free(j);

@@ -368,6 +368,7 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(like, "was", 0);
 	json_object_del(like, "call");
+	json_object_del(like, "trace"); /* nothing is asked a second time */
 	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0, err) : NULL;
 	if (!b)
 		return 0;
