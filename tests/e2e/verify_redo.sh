@@ -44,6 +44,16 @@ is $? 0 'only the last one'
 like "$(cat out)" 'ok +redo +#[0-9]+ cat a.txt; echo x >last: same' 'as people read it'
 "$sg" verify "$id" --redo none >out 2>&1
 like "$? $(cat out)" "^2 sandglass: --redo is 'all' or how many" 'what is neither is refused at once'
+# a range: one after the other, up to the first that is not the same
+mapfile -t act < <("$sg" events "$id" --json | grep '"kind":"action.requested"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+timeout 60 "$sg" redo "$id#${act[0]}..${act[4]}" >out 2>err </dev/null
+is $? 1 'a range with a difference in it'
+is "$(grep -c 'run again as' out)" 2 'stops there'
+like "$(tail -1 out)" '^2 of 5 commands run again: stopped at the first difference$' 'and says so'
+timeout 60 "$sg" redo "$id#${act[3]}..${act[4]}" --in fresh --backend process >out 2>err </dev/null
+like "$? $(tail -1 out)" '^0 2 of 2 commands the same$' 'a range without one'
+timeout 60 "$sg" redo "$id#${act[3]}..1" >out 2>&1
+like "$? $(cat out)" '^2 .*ends before it begins' 'a range the wrong way round'
 printf 'local sg = require "sandglass"\nsg.mark "x"\n' >none.lua
 "$sg" run --no-tui --no-input none.lua >out 2>&1 </dev/null
 id=$(sed -nE 's/.* session: (s-[a-z0-9]+) .*/\1/p' out | head -1)

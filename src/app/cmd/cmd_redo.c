@@ -1,8 +1,10 @@
 /* redo: in the session that runs, else in a new one. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
+#include "app/cmd/verify_redo.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
 #include "app/host/library.h"
@@ -73,9 +75,10 @@ static void told_end(struct told *t)
 	session_close(&t->read);
 }
 
-/* @path: the record that the second run goes to; @from: the session of the first, NULL the same. */
-static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action, const char *from, json_t **reply,
-	       struct err *err)
+/* @path: the record that the second run goes to; @from: the session of the first, NULL the same;
+ * @end: the session ends with it. */
+static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64_t action, const char *from, bool end,
+	       json_t **reply, struct err *err)
 {
 	static const struct control_client_ops ops = { .head = on_head };
 	struct told told = { .ctx = ctx, .action = action };
@@ -87,12 +90,14 @@ static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64
 	json_array_append_new(words, json_string("redo_here"));
 	json_array_append_new(words, json_string(id));
 	json_put_str(opts, "from", from);
-	if (from)
+	if (end)
 		json_put_flag(opts, "end", true);
-	if (cmd_has(ctx, "keep"))
+	const char *in = cmd_opt(ctx, "in");
+	if (cmd_has(ctx, "keep") || (in && !strcmp(in, "fork")))
 		json_put_flag(opts, "keep", true);
-	if (cmd_has(ctx, "now"))
+	if (cmd_has(ctx, "now") || (in && !strcmp(in, "live")))
 		json_put_flag(opts, "now", true);
+	json_put_str(opts, "backend", cmd_opt(ctx, "backend"));
 	told_begin(&told, path);
 	int rc = control_client_call(c, words, opts, -1, reply, err);
 	on_head(&told, 0);
@@ -102,10 +107,9 @@ static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64
 }
 
 /* A session of its own whose record names the origin. */
-static int in_new_session(struct cmd_ctx *ctx, const char *path, uint64_t action, json_t **reply, struct err *err)
+static int new_session(struct cmd_ctx *ctx, struct spawned *sp, struct err *err)
 {
 	CLEANUP(json_release) json_t *o = json_object();
-	struct spawned sp = { 0 };
 	size_t len;
 	const char *text = library_file("agents/redo.lua", &len), *accept = cmd_opt(ctx, "accept");
 	if (!text)
@@ -116,9 +120,116 @@ static int in_new_session(struct cmd_ctx *ctx, const char *path, uint64_t action
 	json_put_bytes(o, "script", text, len);
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put_flag(o, "accept_reduced", accept != NULL);
-	if (spawn_supervisor(o, &sp, err))
+	return spawn_supervisor(o, sp, err) ? -1 : 0;
+}
+
+static void end_session(const char *socket)
+{
+	struct control_client *c;
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *ignored = NULL;
+	json_t *words = json_array();
+	json_array_append_new(words, json_string("stop"));
+	if (control_client_open(&c, socket, NULL, NULL, NULL, &none) < 0) {
+		json_decref(words);
+		return; /* it has ended by itself */
+	}
+	if (control_client_call(c, words, json_object(), -1, &ignored, &none) < 0)
+		none.code = ERR_NONE;
+	control_client_free(&c);
+}
+
+static void tell(struct cmd_ctx *ctx, const json_t *reply)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (ctx->json) {
+		cmd_json(ctx, json_incref((json_t *)(uintptr_t)reply));
+		return;
+	}
+	describe_redo(reply, &text);
+	buf_puts(&text, "\n");
+	cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);
+	fflush(ctx->out);
+}
+
+/* What is run again, and where. */
+struct wanted {
+	char *path;	  /* of the record */
+	uint64_t *action; /* ascending */
+	size_t nr;
+	bool live;
+	char *socket;	  /* of the live session */
+};
+
+static void wanted_release(struct wanted *w)
+{
+	free(w->path);
+	free(w->action);
+	free(w->socket);
+}
+
+/* "ID" or "ID..M": one action, or all commands in between. */
+static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
+{
+	const char *word = cmd_word(ctx, 0), *dots = word ? strstr(word, "..") : NULL;
+	bool range = dots && dots > word && strspn(dots + 2, "0123456789") == strlen(dots + 2) && dots[2];
+	CLEANUP(free_ptr) char *first = range ? xstrndup(word, (size_t)(dots - word)) : xstrdup(word ? word : "");
+	uint64_t from, to = range ? strtoull(dots + 2, NULL, 10) : 0;
+	const char *in = cmd_opt(ctx, "in");
+	struct session *s;
+	if (in && strcmp(in, "fresh") != 0 && strcmp(in, "fork") != 0 && strcmp(in, "live") != 0)
+		return err_set(err, ERR_USAGE, "--in '%s': it is fresh, fork or live", in);
+	if (session_ref(ctx->sessions, first, &w->path, &from, err) < 0 || session_open(&s, w->path, err) < 0)
 		return -1;
-	int rc = ask(ctx, sp.socket, sp.path, action, path, reply, err);
+	w->live = session_live(s);
+	w->socket = control_path(session_id(s));
+	int rc = 0;
+	if (!from) {
+		rc = err_set(err, ERR_USAGE, "which action? give its number: redo s-7k2m9q#403, or #403..420");
+	} else if (!range) {
+		w->action = xcalloc(1, sizeof(*w->action));
+		w->action[0] = from;
+		w->nr = 1;
+	} else if (to < from) {
+		rc = err_set(err, ERR_USAGE, "'%s' ends before it begins", word);
+	} else {
+		rc = verify_redo_actions(s, from, to, &w->action, &w->nr, err);
+		if (rc == 0 && !w->nr)
+			rc = err_set(err, ERR_NOENT, "no command ran in a box between #%llu and #%llu", (unsigned long long)from,
+				     (unsigned long long)to);
+	}
+	session_close(&s);
+	return rc;
+}
+
+/* One after the other; the first that is not the same is the last. */
+static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *socket, const char *path, bool *same, struct err *err)
+{
+	size_t done = 0;
+	*same = true;
+	for (; done < w->nr && *same; done++) {
+		CLEANUP(json_release) json_t *reply = NULL;
+		if (ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path, !w->live && done + 1 == w->nr, &reply, err) < 0)
+			return -1;
+		tell(ctx, reply);
+		*same = json_flag(reply, "same", false);
+	}
+	if (w->nr > 1 && !ctx->quiet && !ctx->json)
+		fprintf(ctx->out, *same ? "%zu of %zu commands the same\n" : "%zu of %zu commands run again: stopped at the first difference\n", done,
+			w->nr);
+	return 0;
+}
+
+static int run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, struct err *err)
+{
+	struct spawned sp = { 0 };
+	if (w->live)
+		return run_wanted(ctx, w, w->socket, w->path, same, err);
+	if (new_session(ctx, &sp, err) < 0)
+		return -1;
+	int rc = run_wanted(ctx, w, sp.socket, sp.path, same, err);
+	if (rc < 0 || !*same)
+		end_session(sp.socket);
 	if (!ctx->quiet)
 		fprintf(ctx->err, "recorded as %s\n", sp.id);
 	spawned_release(&sp);
@@ -127,28 +238,12 @@ static int in_new_session(struct cmd_ctx *ctx, const char *path, uint64_t action
 
 int cmd_redo(struct cmd_ctx *ctx)
 {
-	CLEANUP(free_ptr) char *path = NULL;
-	CLEANUP(json_release) json_t *reply = NULL;
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct wanted w = { 0 };
 	struct err err = ERR_INIT;
-	struct session *s;
-	uint64_t action;
-	if (session_ref(ctx->sessions, cmd_word(ctx, 0), &path, &action, &err) < 0 || session_open(&s, path, &err) < 0)
-		return cmd_fail(ctx, &err);
-	bool live = session_live(s);
-	CLEANUP(free_ptr) char *socket = control_path(session_id(s));
-	session_close(&s);
-	if (!action)
-		return cmd_usage(ctx, "which action? give its number: redo s-7k2m9q#403");
-	int rc = live ? ask(ctx, socket, path, action, NULL, &reply, &err) : in_new_session(ctx, path, action, &reply, &err);
-	if (rc < 0)
-		return cmd_fail(ctx, &err);
-	if (ctx->json) {
-		cmd_json(ctx, json_incref(reply));
-	} else {
-		describe_redo(reply, &text);
-		buf_puts(&text, "\n");
-		cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);
-	}
-	return json_flag(reply, "same", false) ? EXIT_DONE : EXIT_UNSUCCESSFUL;
+	bool same = false;
+	int rc = read_wanted(ctx, &w, &err);
+	if (rc == 0)
+		rc = run_all(ctx, &w, &same, &err);
+	wanted_release(&w);
+	return rc < 0 ? cmd_fail(ctx, &err) : same ? EXIT_DONE : EXIT_UNSUCCESSFUL;
 }

@@ -18,7 +18,7 @@ struct again {
 	verify_redo_fn *tell;
 	void *self;
 	uint64_t *action; /* what is run again, ascending */
-	size_t nr, cap;
+	size_t nr;
 	struct control_client *client;
 };
 
@@ -30,29 +30,34 @@ static bool worth(const struct act *a)
 	return !a->wanted || (!strcmp(act_kind(a), "exec") && a->box && a->started_us && !strcmp(act_end(a), "ok"));
 }
 
-static int find(struct again *g, struct err *err)
+int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out, size_t *nr_out, struct err *err)
 {
 	struct event page[PAGE];
-	uint64_t after = 0;
-	size_t nr = 0;
+	uint64_t after = from ? from - 1 : 0, *action = NULL;
+	size_t nr = 0, found = 0, cap = 0;
 	do {
-		if (session_headers(g->s, after, page, PAGE, &nr, err) < 0)
-			return -1;
-		for (size_t i = 0; i < nr; i++) {
+		if (session_headers(s, after, page, PAGE, &nr, err) < 0)
+			goto failed;
+		for (size_t i = 0; i < nr && (!to || page[i].seq <= to); i++) {
 			struct act a;
 			after = page[i].seq;
 			if (page[i].kind != EV_ACTION_REQUESTED)
 				continue;
-			if (act_load(&a, g->s, after, err) < 0)
-				return -1;
+			if (act_load(&a, s, after, err) < 0)
+				goto failed;
 			if (worth(&a)) {
-				GROW(g->action, g->nr, g->cap);
-				g->action[g->nr++] = after;
+				GROW(action, found, cap);
+				action[found++] = after;
 			}
 			act_release(&a);
 		}
-	} while (nr);
+	} while (nr && (!to || page[nr - 1].seq <= to));
+	*out = action;
+	*nr_out = found;
 	return 0;
+failed:
+	free(action);
+	return -1;
 }
 
 int verify_redo_which(const char *which, uint64_t *n_out, struct err *err)
@@ -76,7 +81,7 @@ static int choose(struct again *g, const char *which, struct err *err)
 	if (session_live(g->s))
 		return err_set(err, ERR_BUSY, "session %s still runs: --redo is for one that has ended ('sandglass redo' does one command)",
 			       session_id(g->s));
-	if (find(g, err) < 0)
+	if (verify_redo_actions(g->s, 0, 0, &g->action, &g->nr, err) < 0)
 		return -1;
 	if (n && n < g->nr) {
 		memmove(g->action, g->action + (g->nr - n), (size_t)n * sizeof(*g->action));

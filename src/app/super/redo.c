@@ -287,8 +287,11 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 		redo_free(r);
 		return -1;
 	}
+	if (w->backend)
+		json_put_str(r->o.open, "driver", w->backend);
 	json_t *body = json_object();
 	json_put(body, "origin", origin_json(r));
+	json_put_str(body, "backend", w->backend);
 	json_put(body, "cmd", json_incref(json_object_get(r->o.requested, "cmd")));
 	json_put(body, "argv", json_incref(json_object_get(r->o.requested, "argv")));
 	json_put(body, "lacks", lacks(r));

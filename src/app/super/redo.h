@@ -12,6 +12,7 @@ struct redo_want {
 	const char *from; /* session file; NULL = this session's */
 	uint64_t action;
 	bool keep, end;   /* end: the session ends with it, successful if all was the same */
+	const char *backend; /* the new box is of this driver; NULL = of the one that the first was of */
 	bool now;	  /* on the files as they are now instead: only how it ends is compared */
 };
 

@@ -527,8 +527,10 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_redo_here(struct ask_for *a, json_t *out, struct err *err)
 {
 	struct redo_want w = { .from = command_opt(a->line, "from"), .keep = command_has(a->line, "keep"),
-			       .end = command_has(a->line, "end"), .now = command_has(a->line, "now") };
+			       .end = command_has(a->line, "end"), .now = command_has(a->line, "now"), .backend = command_opt(a->line, "backend") };
 	(void)out;
+	if (w.backend && !driver_find(w.backend))
+		return err_set(err, ERR_USAGE, "there is no backend '%s'; 'sandglass doctor' names them", w.backend);
 	if (asked_id(asked_word(a, 0), &w.action, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
