@@ -13,6 +13,8 @@
 #define FALLTHROUGH __attribute__((fallthrough))
 #define UNUSED __attribute__((unused))
 #define NORETURN __attribute__((noreturn))
+/* A large buffer that is filled before it is read: the build sets every other local variable to zero. */
+#define UNSET __attribute__((uninitialized))
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 #define CONTAINER_OF(ptr, type, member) \

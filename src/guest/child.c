@@ -74,7 +74,7 @@ static const char *search_path(char *const *env)
 /* execvp without its habit to hand a file that is no program to a shell. Returns on failure only. */
 static long exec_command(const char *const *argv, char *const *env)
 {
-	char path[PATH_MAX];
+	UNSET char path[PATH_MAX];
 	long worst = -ENOENT;
 	if (strchr(argv[0], '/'))
 		return sys3(SYS_execve, argv[0], argv, env);

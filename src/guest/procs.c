@@ -181,7 +181,7 @@ static bool live(const struct inner_proc *p)
  * are known already and none came from @run, nothing of it is left and /proc need not be walked. */
 static bool nobody_new(struct inner *g, pid_t run)
 {
-	char text[8192];
+	UNSET char text[8192];
 	if (g->children_fd < 0)
 		return false;
 	ssize_t n = pread(g->children_fd, text, sizeof text - 1, 0);

@@ -191,7 +191,7 @@ static void end_reading(struct inner *g, struct inner_pump *p)
 /* One read of what credit allows. */
 static void read_in(struct inner *g, struct inner_pump *p)
 {
-	char bytes[GUEST_CHUNK - 1];
+	UNSET char bytes[GUEST_CHUNK - 1];
 	size_t want = sizeof bytes;
 	if (!p->sink && want > p->credit)
 		want = p->credit;

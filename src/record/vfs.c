@@ -42,7 +42,7 @@ static enum keeps says(const uint8_t *header)
 
 static int write_page(struct file *f, const void *bytes, sqlite3_int64 at)
 {
-	uint8_t page[SUMS_PAGE], header[24];
+	UNSET uint8_t page[SUMS_PAGE], header[24];
 	sqlite3_file *to = real(&f->base);
 	if (at == 0)
 		f->sums = says(bytes);
@@ -88,7 +88,7 @@ static int give_out(sqlite3_file *file)
 
 static int write_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
-	uint8_t frame[FRAME_HEAD + SUMS_PAGE];
+	UNSET uint8_t frame[FRAME_HEAD + SUMS_PAGE];
 	if (f->holds && len == SUMS_PAGE && at == f->head_at + FRAME_HEAD) {
 		f->holds = false;
 		memcpy(frame, f->head, FRAME_HEAD);

@@ -122,7 +122,7 @@ static bool write_out(struct guest_conn *c)
 /* false if the connection has gone. */
 static bool read_in(struct guest_conn *c)
 {
-	char bytes[GUEST_CHUNK - 1];
+	UNSET char bytes[GUEST_CHUNK - 1];
 	ssize_t n = recv(c->fd, bytes, c->credit < sizeof bytes ? c->credit : sizeof bytes, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;

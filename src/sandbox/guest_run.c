@@ -161,7 +161,7 @@ static void deliver(struct guest_run *r, unsigned stream, const void *bytes, siz
 /* Reads once; true if there may be more. The run may be freed inside; the caller holds it by busy. */
 static bool read_end(struct guest_run *r, struct end *e)
 {
-	char bytes[READ_MAX];
+	UNSET char bytes[READ_MAX];
 	size_t want = r->ended && e->drain < sizeof bytes ? e->drain : sizeof bytes;
 	ssize_t n = read(e->fd, bytes, want);
 	if (n < 0 && errno == EINTR)

@@ -30,7 +30,7 @@ static void sink_free(struct guest_sink *s)
 
 static void on_sink(void *self, int fd, unsigned events)
 {
-	char bytes[READ_MAX];
+	UNSET char bytes[READ_MAX];
 	(void)events;
 	ssize_t n = read(fd, bytes, sizeof bytes);
 	if (n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR))

@@ -174,7 +174,7 @@ static void sort_once(struct strv *v)
 
 bool watch_collect(struct watch *w, struct strv *told)
 {
-	_Alignas(struct inotify_event) char b[16384];
+	UNSET _Alignas(struct inotify_event) char b[16384];
 	ssize_t n;
 	while ((n = read(w->fd, b, sizeof(b))) > 0)
 		for (ssize_t at = 0; at < n;) {
