@@ -1,4 +1,6 @@
 /* What the workspace gets of a box: roots, files that the box hid, plans, rotation, masks. */
+#include <sys/statvfs.h>
+
 #include "box_fixture.h"
 
 #include <sys/mman.h>
@@ -155,6 +157,12 @@ static void plans(struct box *b)
 	out_is(b, "ls /tmp | wc -l", "0", "nothing was made behind it");
 }
 
+static bool programs_may_run(void)
+{
+	struct statvfs v;
+	return statvfs(fx_dir, &v) == 0 && !(v.f_flag & ST_NOEXEC);
+}
+
 static void rotation(struct box *b)
 {
 	struct ran held = { 0 };
@@ -170,7 +178,11 @@ static void rotation(struct box *b)
 	fx_wait(&held.here);
 	is_int(held.signal, SIGKILL, "killed");
 	b->driver->run_free(r);
+	out_is(b, "echo kept >/home/agent/k; grep -c '^overlay /home/agent ' /proc/mounts", programs_may_run() ? "0" : "1",
+	       "the home folder is its upper");
 	is_int(on_worker(b, rotate).rc, 0, "rotation without one");
+	out_is(b, "cat /home/agent/k; echo more >>/home/agent/k; cat /home/agent/k; rm /home/agent/k; ls -A /home/agent",
+	       "kept\nkept\nmore", "after it that lies below an overlay");
 	j = on_worker(b, list_upper);
 	is_int((int64_t)json_array_size(j.list), 0, "the new upper is empty");
 	json_release(&j.list);
