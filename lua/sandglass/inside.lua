@@ -273,7 +273,7 @@ local function converse(r)
     rt.tell("agent.state", { state = "run" })
     t, err = prompt(r, text)
     text = nil
-    if t and t.refused and t.stop ~= "cancelled" and told_off < 3 then
+    if t and t.refused and told_off < 3 then
       told_off = told_off + 1
       text = AFTER_REFUSAL:format(t.refused)   -- its protocol has no words for why
     elseif not t and go_on(r, err) then
