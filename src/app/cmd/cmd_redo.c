@@ -202,6 +202,23 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 	return rc;
 }
 
+/* In a range, files of which the record has the changes of several commands in one snapshot are no difference: whose they
+ * are is not known. */
+static bool counts_as_same(const json_t *reply)
+{
+	static const char *const part[] = { "status", "stdout", "stderr", "pty" };
+	const json_t *tree = json_object_get(reply, "tree");
+	bool same = json_flag(reply, "same", false);
+	if (same || *json_str(reply, "why", "") || !json_flag(tree, "shared", false))
+		return same;
+	for (size_t i = 0; i < ARRAY_LEN(part); i++) {
+		const json_t *p = json_object_get(reply, part[i]);
+		if (p && !json_flag(p, "same", false))
+			return false;
+	}
+	return true;
+}
+
 /* One after the other; the first that is not the same is the last. */
 static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *socket, const char *path, bool *same, struct err *err)
 {
@@ -212,7 +229,7 @@ static int run_wanted(struct cmd_ctx *ctx, const struct wanted *w, const char *s
 		if (ask(ctx, socket, path, w->action[done], w->live ? NULL : w->path, !w->live && done + 1 == w->nr, &reply, err) < 0)
 			return -1;
 		tell(ctx, reply);
-		*same = json_flag(reply, "same", false);
+		*same = w->nr > 1 ? counts_as_same(reply) : json_flag(reply, "same", false);
 	}
 	if (w->nr > 1 && !ctx->quiet && !ctx->json)
 		fprintf(ctx->out, *same ? "%zu of %zu commands the same\n" : "%zu of %zu commands run again: stopped at the first difference\n", done,
