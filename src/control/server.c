@@ -58,7 +58,7 @@ struct control_server {
 	struct loop_fd *watch;
 	struct share share;
 	char *share_path;
-	int share_sock;
+	int share_sock, share_said; /* share_said: share_announce's */
 	struct loop_fd *share_watch;
 	struct loop_timer *push, *sweep, *check;
 	bool push_armed, sweep_armed;
@@ -574,6 +574,7 @@ int control_server_share(struct control_server *s, const struct share *share, st
 {
 	if (share_listen(s->file, share, &s->share_path, &s->share_sock, err) < 0)
 		return -1;
+	s->share_said = share_announce(s->file);
 	s->share = *share;
 	s->share_watch = loop_fd_new(s->loop, s->share_sock, LOOP_READ, on_connect_shared, s);
 	return 0;
@@ -612,7 +613,7 @@ int control_server_new(struct control_server **out, struct loop *l, const struct
 	s->loop = l;
 	s->ops = ops;
 	s->self = self;
-	s->sock = s->share_sock = -1;
+	s->sock = s->share_sock = s->share_said = -1;
 	s->session = xstrdup(info->session);
 	if (listen_now(s, err) < 0) {
 		free(s->session);
@@ -643,6 +644,7 @@ void control_server_free(struct control_server **sp, const char *why)
 	loop_fd_free(&s->share_watch);
 	fd_close(&s->sock);
 	fd_close(&s->share_sock);
+	fd_close(&s->share_said);
 	while (s->clients) {
 		struct client *c = s->clients;
 		s->clients = c->next;

@@ -4,13 +4,17 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <pwd.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/buf.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "control/socket.h"
@@ -159,6 +163,54 @@ int share_listen(const char *path, const struct share *s, char **socket_out, int
 		return -1;
 	*socket_out = take(&socket);
 	return 0;
+}
+
+/* --- being found --------------------------------------------------------------------------------------------------- */
+
+static const char announced[] = "sandglass-share:";
+enum { SHARES_MAX = 64 };
+
+int share_announce(const char *path)
+{
+	struct sockaddr_un sa = { .sun_family = AF_UNIX };
+	CLEANUP(free_ptr) char *full = realpath(path, NULL);
+	size_t n = full ? strlen(full) : 0, cut = sizeof(suffix) - 1;
+	if (n <= cut || strcmp(full + n - cut, suffix) != 0 || strpbrk(full, " \t\n@"))
+		return -1;
+	CLEANUP(free_ptr) char *name = xasprintf("%s%.*s", announced, (int)(n - cut), full);
+	if (strlen(name) > sizeof(sa.sun_path) - 1)
+		return -1;
+	memcpy(sa.sun_path + 1, name, strlen(name));
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0 && bind(fd, (const struct sockaddr *)&sa, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name))) < 0)
+		fd_close(&fd);
+	return fd;
+}
+
+static bool shared_with_us(const char *path)
+{
+	CLEANUP(free_ptr) char *socket = share_socket(path);
+	struct stat st;
+	return lstat(path, &st) == 0 && S_ISREG(st.st_mode) && st.st_uid != geteuid() && in_group(st.st_gid) &&
+	       access(path, R_OK) == 0 && access(socket, W_OK) == 0;
+}
+
+void share_list(struct strv *out)
+{
+	CLEANUP(free_ptr) char *line = NULL;
+	FILE *f = fopen("/proc/net/unix", "re");
+	size_t cap = 0;
+	while (f && out->nr < SHARES_MAX && getline(&line, &cap, f) > 0) {
+		char *at = strstr(line, announced);
+		if (!at || at == line || at[-1] != '@')
+			continue;
+		at[strcspn(at, "\n")] = 0;
+		CLEANUP(free_ptr) char *path = xasprintf("%s%s", at + sizeof(announced) - 1, suffix);
+		if (*path == '/' && shared_with_us(path))
+			strv_push(out, path);
+	}
+	if (f)
+		fclose(f);
 }
 
 bool share_member(int sock, gid_t gid)

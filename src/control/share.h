@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "base/err.h"
 
 struct share {
@@ -31,6 +32,12 @@ char *share_socket(const char *path);
 char *share_find(const char *id, const char *path);
 /* Listens there, in place of a stale one; mode 0660, group of @s. Non-blocking. */
 NODISCARD int share_listen(const char *path, const struct share *s, char **socket_out, int *fd_out, struct err *err);
+/* Says in the kernel's table of sockets where the session file @path lies, for as long as the descriptor is open, so that
+ * share_list of others finds it: "sandglass-share:PATH" without ".glass", abstract. -1: too long or odd a path for that. */
+int share_announce(const char *path);
+/* Paths of session files that others announce now and that a group of ours may read. A name that anybody could have made
+ * up: taken only for a file whose group we are in, with its socket beside it. */
+void share_list(struct strv *out);
 /* Is the process at the other end of @sock in the group? */
 bool share_member(int sock, gid_t gid);
 /* The name that the system knows @uid by, or its number; returns owned. */

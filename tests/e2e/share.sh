@@ -67,6 +67,17 @@ as other approve "$a" -S "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^[1-9].*(ermission denied|not permitted)' 'nor decide'
 as member state -S "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^0.*HELD #$a|HELD #$a" 'a member sees what waits'
+id=s-$(basename "$file" .glass | grep -oE '[^-]*$')
+as member state -S "$id" >"$t/out" 2>&1
+like "$?$(cat "$t/out")" "^0.*HELD #$a" 'a member finds it by its id, without the path'
+like "$(as member ls --waiting 2>&1)" "^$id#$a " 'and among what waits'
+like "$(as member ls --live 2>&1)" "^$id " 'and among what runs'
+unlike "$(as other ls --live 2>&1)$(as other ls --waiting 2>&1)" "$id" 'who is not in the group does not'
+as member attach --no-tui --json >"$t/attached" 2>&1 &
+follows=$!
+wait_for 20 grep -q '"kind":"session.start"' "$t/attached"
+ok $? 'attach without a word, when nothing of his own runs'
+kill "$follows"
 as member deny "$a" -m 'use the mirror' -S "$file" >"$t/out" 2>&1
 is $? 0 'a member decides'
 wait_for 30 is_held "$a"

@@ -119,6 +119,7 @@ int ls_waiting(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (session_files_list(&files, ctx->sessions, &err) < 0)
 		return cmd_fail(ctx, &err);
+	session_files_shared(&files);
 	for (size_t i = 0; i < files.nr; i++) {
 		struct session *s;
 		struct err none = ERR_INIT;

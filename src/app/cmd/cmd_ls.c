@@ -205,6 +205,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 		filter_free(&filter);
 		return cmd_fail(ctx, &err);
 	}
+	if (cmd_has(ctx, "live"))
+		session_files_shared(&files);
 	for (size_t i = 0; i < files.nr; i++) {
 		if (!wanted(&files.item[i], cmd_word(ctx, 0)) || !matches(&files.item[i], filter))
 			continue;

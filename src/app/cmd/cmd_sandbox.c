@@ -47,8 +47,28 @@ static bool several_run(void)
 	return control_list(&ids, &err) == 0 && ids.nr > 1;
 }
 
+/* Nothing of ours runs, but something that is shared with us does. 1: @path, 0: none, -1: several, which. */
+static int find_shared(char **path, struct err *err)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	CLEANUP(strv_release) struct strv own = STRV_INIT;
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	struct err none = ERR_INIT;
+	if (control_list(&own, &none) < 0 || own.nr > 0)
+		return 0;
+	session_files_shared(&files);
+	for (size_t i = 0; i < files.nr; i++)
+		buf_printf(&all, "%s%s (%s)", i ? ", " : "", files.item[i].id, files.item[i].name);
+	int rc = files.nr == 1 ? 1 : files.nr == 0 ? 0 : err_set(err, ERR_USAGE, "several sessions are shared with you, say which: %s", buf_cstr(&all));
+	if (rc == 1)
+		*path = xstrdup(files.item[0].path);
+	session_files_release(&files);
+	return rc;
+}
+
 static int attach(struct cmd_ctx *ctx, bool watch)
 {
+	CLEANUP(free_ptr) char *shared = NULL;
 	CLEANUP(free_ptr) char *path = NULL;
 	CLEANUP(free_ptr) char *socket = NULL;
 	struct err err = ERR_INIT;
@@ -60,7 +80,8 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	config_user(ctx);
 	if (!cmd_word(ctx, 0) && several_run())
 		return front_show_all(ctx, &fo);
-	if (find_live(ctx, cmd_word(ctx, 0), &path, &socket, &err) < 0)
+	if ((!cmd_word(ctx, 0) && find_shared(&shared, &err) < 0) ||
+	    find_live(ctx, shared ? shared : cmd_word(ctx, 0), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
 	return front_show(ctx, path, socket, &fo);
 }

@@ -106,13 +106,29 @@ static int by_path(const char *text, const struct control_client_opts *o, struct
 	return control_client_open(out, socket, o, NULL, NULL, err);
 }
 
+/* The path of the one that is shared with us under this id or name, or the only one if @text is NULL; NULL: none or several. */
+static char *shared_path(const char *text)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	char *found = NULL;
+	session_files_shared(&files);
+	for (size_t i = 0; i < files.nr; i++) {
+		const struct session_file *f = &files.item[i];
+		if (text ? !strcmp(f->id, text) || !strcmp(f->id + 2, text) || !strcmp(f->name, text) : files.nr == 1)
+			found = found ? found : xstrdup(f->path);
+	}
+	session_files_release(&files);
+	return found;
+}
+
 int live_open(const char *text, bool watch, struct control_client **out, struct err *err)
 {
 	struct strv ids = STRV_INIT;
 	struct control_client_opts o = { .watch = watch };
 	int rc = control_list(&ids, err);
-	if (rc == 0 && text && strchr(text, '/'))
-		rc = by_path(text, &o, out, err);
+	CLEANUP(free_ptr) char *shared = rc == 0 && !ids.nr && !(text && strchr(text, '/')) ? shared_path(text) : NULL;
+	if (rc == 0 && ((text && strchr(text, '/')) || shared))
+		rc = by_path(shared ? shared : text, &o, out, err);
 	else if (rc == 0 && !ids.nr)
 		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
 	else if (rc == 0 && text)

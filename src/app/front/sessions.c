@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/paths.h"
+#include "control/share.h"
 #include "control/socket.h"
 #include "wire/event.h"
 
@@ -96,6 +97,26 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 	return 0;
 }
 
+void session_files_shared(struct session_files *out)
+{
+	CLEANUP(strv_release) struct strv paths = STRV_INIT;
+	share_list(&paths);
+	for (size_t i = 0; i < paths.nr; i++) {
+		const char *slash = strrchr(paths.item[i], '/');
+		struct session_file f = { 0 };
+		struct stat st;
+		if (!session_file_name(slash ? slash + 1 : paths.item[i], &f.name, &f.id))
+			continue;
+		f.path = xstrdup(paths.item[i]);
+		if (stat(f.path, &st) == 0) {
+			f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
+			f.size = st.st_size;
+		}
+		GROW(out->item, out->nr, out->cap);
+		out->item[out->nr++] = f;
+	}
+}
+
 /* --- what people type -----------------------------------------------------------------------------------------------
  */
 
@@ -177,10 +198,14 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 	} else {
 		static bool (*const ways[])(const struct session_file *, const char *) = { same, begins, named };
 		struct match m = { 0 };
-		for (size_t w = 0; w < ARRAY_LEN(ways) && !m.nr; w++)
-			for (size_t i = 0; i < files.nr; i++)
-				if (ways[w](&files.item[i], text))
-					add_match(&m, &files.item[i]);
+		for (size_t from = 0, own = files.nr; from <= own && !m.nr; from += own ? own : 1) { /* ours, then shared ones */
+			if (from == own)
+				session_files_shared(&files);
+			for (size_t w = 0; w < ARRAY_LEN(ways) && !m.nr; w++)
+				for (size_t i = from; i < files.nr; i++)
+					if (ways[w](&files.item[i], text))
+						add_match(&m, &files.item[i]);
+		}
 		if (m.nr)
 			rc = one_of(&m, text, path_out, err);
 		else if (stat(text, &st) == 0)

@@ -1,7 +1,7 @@
 /* Which session is meant: files in the sessions folder, their ids, and what people type for them.
  *
  * A file is DATE-NAME-ID.glass and its session is s-ID. People type an id (s-7k2m9q, 7k2m9q), a unique beginning of
- * one, a name, or a path; "#405" or "405" is an event of the session that is meant by default: the one that runs if
+ * one, a name, or a path; what is none of ours may be one that somebody shares with us (run --share). "#405" or "405" is an event of the session that is meant by default: the one that runs if
  * there is exactly one, else the newest. */
 #ifndef APP_SESSIONS_H
 #define APP_SESSIONS_H
@@ -22,6 +22,8 @@ struct session_files {
 void session_files_release(struct session_files *f);
 /* Fills @out (empty). A folder that does not exist holds none. */
 NODISCARD int session_files_list(struct session_files *out, const char *dir, struct err *err);
+/* Adds those that others share with a group of ours and that run. */
+void session_files_shared(struct session_files *out);
 /* Takes "DATE-NAME-ID.glass" apart; false if it is named otherwise. Out strings are owned. */
 bool session_file_name(const char *file, char **name_out, char **id_out);
 
