@@ -276,7 +276,7 @@ local function converse(r)
     if t and t.refused and told_off < 3 then
       told_off = told_off + 1
       text = AFTER_REFUSAL:format(t.refused)   -- its protocol has no words for why
-    elseif not t and go_on(r, err) then
+    elseif not t and not r.o.linger and go_on(r, err) then   -- else the next words wake it
       text = INTERRUPTED
     else
       if not t then wake_step(r, "gone", tostring(err), err.code) end

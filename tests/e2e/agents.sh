@@ -115,7 +115,7 @@ for one in 'claude|stream' 'codex|app-server' 'opencode|acp' 'gemini|acp' 'claud
 	wait_for 90 ended
 	like "$(told)" '^permit \| refused' "$what: refused, that is told"
 	unlike "$(printed)" '^FILES .*asked' "$what: and it is not done"
-	like "$(cat log)" 'not today|rejected|denied|refused' "$what: its model hears of it"
+	like "$(cat log)" 'not today|rejected|denied|refused|cancel' "$what: its model hears of it"
 	"$sg" verify "$file" >"$t/out" 2>&1
 	ok $? "$what: the record verifies"
 done

@@ -101,6 +101,20 @@ wait_for 20 says 'text | prompt 4 done'
 ok $? "and the next word wakes it again"
 "$sg" say -S "$id" small hang >"$t/out" 2>&1
 wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 2 ]'
+box=$(ps -eo pid,args | awk -v d="$t" '/[a]cp_agent.py/ { print $1 }' | while read -r p; do
+	[ "$(stat -Lc %i "/proc/$p/root/workspace/acp_agent.py" 2>/dev/null)" = "$(stat -c %i "$t/repo/acp_agent.py")" ] && ps -o ppid= -p "$p"
+done | head -1)
+if [ -n "$box" ] && kill -9 $box 2>/dev/null; then
+	wait_for 20 eval '[ "$(told | grep -c "^wake | .*in the middle of its turn")" = 2 ]'
+	ok $? "its box killed: the turn ends with an error"
+	"$sg" say -S "$id" small say:four >"$t/out" 2>&1
+	wait_for 20 says 'text | prompt 6 done'
+	ok $? "and a word brings back box, files, home and session"
+	"$sg" say -S "$id" small hang >"$t/out" 2>&1
+	wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 3 ]'
+else
+	skip "its box is not found among the processes"
+fi
 "$sg" kill small -S "$id" >"$t/out" 2>&1
 wait_for 20 ended
 like "$(told)" 'turn \| cancelled' "who cancels it: its turn is cancelled, it ends"
