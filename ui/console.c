@@ -26,8 +26,8 @@
 
 /* While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
  * writes on, it rests as long after each slice: who writes is what we watch, he needs the processor, and who has rested
- * gets it at once when a key comes. */
-enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000 };
+ * gets it at once when a key comes. While keys come it rests longer: the news may be a moment late. */
+enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000, REST_KEYS_US = 16000, KEYS_US = 1000000 };
 
 struct console {
 	const struct console_opts *o;
@@ -40,7 +40,7 @@ struct console {
 	struct ui ui;
 	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
 	int64_t frame_us;       /* between two frames */
-	int64_t drawn_us, read_us; /* when a frame was drawn, news read, last */
+	int64_t drawn_us, read_us, key_us; /* when a frame was drawn, news read, a key came, last */
 	struct notify notify;
 	bool dirty, resized;
 	struct buf note;        /* of notes_fd: a line that has begun */
@@ -186,7 +186,8 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 		until = c->pressed || c->resized ? now : c->drawn_us + c->frame_us;
 	if (notify_next(&c->notify) < until)
 		until = notify_next(&c->notify);
-	int64_t rest = ui_growing(&c->ui) ? c->read_us + REST_US : now;
+	bool typing = c->key_us > 0 && now < c->key_us + KEYS_US;
+	int64_t rest = ui_growing(&c->ui) ? c->read_us + (typing ? REST_KEYS_US : REST_US) : now;
 	if (ui_reading(&c->ui) && rest < until)
 		until = rest;
 	if (term_key_wait_ms() >= 0 && until > now + term_key_wait_ms() * 1000)
@@ -368,7 +369,7 @@ static void take_keys(struct console *c)
 {
 	uint32_t k;
 	while (!c->ui.quit && (k = term_key()) != KEY_NONE_) {
-		c->ui.mono_us = clock_mono_us();
+		c->ui.mono_us = c->key_us = clock_mono_us();
 		c->ui.now_us = clock_wall_us();
 		if (k == K_CTRL('z'))
 			suspend(c);

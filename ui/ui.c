@@ -11,7 +11,7 @@
 #include "ui/prompt.h"
 #include "ui/transport.h"
 
-enum { CALM_US = 5000000 };
+enum { CALM_US = 10000000, REST_US = 1000000 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
@@ -286,12 +286,17 @@ static uint64_t events_of(const struct ui *ui)
 	return n;
 }
 
+static int64_t calm_until(const struct calm *c)
+{
+	return c->came_us + REST_US < c->at_us + CALM_US ? c->came_us + REST_US : c->at_us + CALM_US;
+}
+
 int64_t ui_next(const struct ui *ui)
 {
 	int64_t next = ui->wake_us > ui->mono_us ? ui->wake_us : INT64_MAX, find = finder_next(ui);
 	next = find < next ? find : next;
-	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.shown != events_of(ui) && next > ui->counted.at_us + CALM_US)
-		next = ui->counted.at_us + CALM_US;
+	if (!ui->replay && ui->counted.at_us > 0 && ui->counted.shown != events_of(ui) && next > calm_until(&ui->counted))
+		next = calm_until(&ui->counted);
 	if (ui->playing && ui->transport.next_us < next)
 		next = ui->transport.next_us;
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
@@ -315,10 +320,15 @@ static void paint_too_small(struct ui *ui, struct area a)
 
 uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t value)
 {
-	bool still = !ui->replay && c->at_us > 0 && ui->mono_us < c->at_us + CALM_US;
+	if (value != c->value)
+		c->came_us = ui->mono_us;
+	c->value = value;
+	bool still = !ui->replay && c->at_us > 0 && ui->mono_us < calm_until(c);
 	if (c->of == of && (c->shown == value || (still && value > c->shown)))
 		return c->shown;
-	*c = (struct calm){ .of = of, .shown = value, .at_us = ui->mono_us };
+	c->of = of;
+	c->shown = value;
+	c->at_us = ui->mono_us;
 	return value;
 }
 

@@ -28,10 +28,10 @@ struct finder;
 struct coach;
 
 /* A number that would move with every line of output, and cost as many bytes as a short line: it is shown anew at once
- * when it is of something else, else every few seconds. */
+ * when it is of something else, a second after it has come to rest, else every few seconds. */
 struct calm {
-	uint64_t of, shown;
-	int64_t at_us; /* mono; 0: it does not stay back */
+	uint64_t of, shown, value;
+	int64_t at_us, came_us; /* mono: shown, moved last; at_us 0: it does not stay back */
 };
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */

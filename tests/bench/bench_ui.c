@@ -375,22 +375,21 @@ static void show(struct ui *ui)
 	ui_draw(ui);
 }
 
-static double shown_after(struct ui *ui, void (*act)(struct ui *ui, uint64_t arg), uint64_t arg)
+static double seek_to(struct ui *ui, uint64_t seq)
 {
 	double from = now_ms();
-	act(ui, arg);
+	ui->limit = seq;
 	show(ui);
 	return now_ms() - from;
 }
 
-static void to_event(struct ui *ui, uint64_t seq)
+/* The console answers a key before it reads on. */
+static double key_shown(struct ui *ui, uint32_t key)
 {
-	ui->limit = seq;
-}
-
-static void press_key(struct ui *ui, uint64_t key)
-{
-	ui_key(ui, (uint32_t)key);
+	double from = now_ms();
+	ui_key(ui, key);
+	ui_draw(ui);
+	return now_ms() - from;
 }
 
 struct replay {
@@ -433,10 +432,10 @@ static struct moves moves_in(const char *path)
 	}
 	uint64_t head = session_head(r.s->session);
 	for (uint64_t i = 0; i < SEEKS; i++)
-		seek[i] = shown_after(&r.ui, to_event, head / SEEKS * (i * 17 % SEEKS) + 1);
-	press_key(&r.ui, 'L');
+		seek[i] = seek_to(&r.ui, head / SEEKS * (i * 17 % SEEKS) + 1);
+	key_shown(&r.ui, 'L');
 	for (uint64_t i = 0; i < SEEKS; i++)
-		page[i] = shown_after(&r.ui, press_key, K_PGUP);
+		page[i] = key_shown(&r.ui, K_PGUP);
 	replay_close(&r);
 	return (struct moves){ median(open, PAINTS), median(seek, SEEKS), median(page, SEEKS) };
 }
