@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/cmd/tombstone.h"
 #include "app/config.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
@@ -114,14 +115,14 @@ static bool may(struct prune *p)
 	return cmd_ask(p->ctx, q, &answer) && (!strcmp(buf_cstr(&answer), "y") || !strcmp(buf_cstr(&answer), "yes"));
 }
 
-static int remove_one(const struct session_file *f, struct err *err)
+static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
 {
 	/* whoever would begin to write it now meets the lease */
 	int lease = lease_take(f->path, err);
 	if (lease < 0)
 		return -1;
-	int rc = 0;
-	if (unlink(f->path) < 0)
+	int rc = tombstone_write(ctx->sessions, f, why, err);
+	if (rc == 0 && unlink(f->path) < 0)
 		rc = err_sys(err, "cannot remove '%s'", f->path);
 	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(companions); i++) {
 		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
@@ -161,7 +162,7 @@ static void remove_chosen(struct prune *p)
 		struct err err = ERR_INIT;
 		if (!p->chosen[i])
 			continue;
-		if (!dry && remove_one(&p->files.item[i], &err) < 0) {
+		if (!dry && remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"), &err) < 0) {
 			p->failed++;
 			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
 			continue;
@@ -209,7 +210,7 @@ void prune_old(struct cmd_ctx *ctx)
 	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
 	choose_older(&p, days);
 	for (size_t i = 0; i < p.files.nr; i++)
-		if (p.chosen[i] && remove_one(&p.files.item[i], &err) < 0)
+		if (p.chosen[i] && remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
 			fprintf(ctx->err, "sandglass: %s\n", err.text);
 	if (p.nr && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
@@ -223,6 +224,8 @@ int cmd_prune(struct cmd_ctx *ctx)
 	struct prune p = { .ctx = ctx };
 	struct err err = ERR_INIT;
 	int status = EXIT_DONE;
+	if (cmd_has(ctx, "removed"))
+		return tombstone_list(ctx, ctx->sessions, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
 	int64_t days = plain ? keep_days(ctx) : 0;
 	if (plain && days <= 0)

@@ -60,6 +60,25 @@ const char *session_id(const struct session *s)
 	return s->id;
 }
 
+int session_end(struct session *s, struct session_end *out, struct err *err)
+{
+	sqlite3_stmt *st;
+	if (sqlite3_prepare_v2(s->db, "SELECT seq, chain FROM event ORDER BY seq DESC LIMIT 1", -1, &st, NULL) != SQLITE_OK)
+		return session_failed(s, err);
+	int rc = sqlite3_step(st);
+	out->seq = 0;
+	memcpy(out->uuid, s->uuid, UUID_LEN);
+	session_chain_start(s, &out->chain);
+	if (rc == SQLITE_ROW && sqlite3_column_bytes(st, 1) == HASH_LEN) {
+		out->seq = (uint64_t)sqlite3_column_int64(st, 0);
+		memcpy(out->chain.b, sqlite3_column_blob(st, 1), HASH_LEN);
+	}
+	bool good = rc == SQLITE_ROW || rc == SQLITE_DONE;
+	int failed = good ? 0 : session_failed(s, err);
+	sqlite3_finalize(st);
+	return failed;
+}
+
 const char *session_name(const struct session *s)
 {
 	return s->name;

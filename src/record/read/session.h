@@ -6,6 +6,7 @@
 #define RECORD_READ_SESSION_H
 
 #include "base/mem.h"
+#include "record/read/chain.h"
 #include "record/read/object.h"
 #include "wire/event.h"
 
@@ -23,6 +24,14 @@ const char *session_id(const struct session *s);   /* "s-7k2m9q" */
 const char *session_name(const struct session *s);
 bool session_live(struct session *s);               /* its writer holds the lease now */
 uint64_t session_head(struct session *s);           /* last committed seq; 0 = empty */
+
+/* Whose events these are and where their chain stands: enough to know a copy of the file by. */
+struct session_end {
+	uint64_t seq; /* of the last event; 0 = none, then chain is that of event 0 */
+	uint8_t uuid[UUID_LEN];
+	struct hash chain;
+};
+NODISCARD int session_end(struct session *s, struct session_end *out, struct err *err);
 
 /* Event @seq into @ev; the body lives in @arena. ERR_NOENT if there is none. */
 NODISCARD int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err);
