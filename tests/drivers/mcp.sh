@@ -37,7 +37,9 @@ wait_for 20 test -s addr
 MCP_URL=$(sed 's/.*"url": *"\([^"]*\)".*/\1/' addr) MCP_TOKEN=$(cat "$HOME/.local/state/sandglass/mcp-token")
 export MCP_URL MCP_TOKEN
 uses 'mcp serve'
-closed_there() { "$sg" events --json "$("$sg" ls --live --json | grep -oE 's-[a-z0-9]+' | tail -1)" 2>/dev/null | grep -q '"kind":"box.closed"'; }
+like "$("$sg" doctor)" 'mcp boxes +MCP_TOKEN is set' 'doctor knows that there is a key'
+like "$(env -u MCP_TOKEN "$sg" doctor)" 'mcp boxes +not here: no MCP_TOKEN' 'and that there is none'
+closed_there() { "$sg" events "$("$sg" ls --json | grep '"name":"mcp"' | grep -oE '"session":"s-[a-z0-9]+' | cut -d'"' -f4)" --json 2>"$t/out" | grep -q '"kind":"box.closed"'; }
 wait_for 10 closed_there
 ok $? 'mcp serve: its sandbox is closed again'
 like "$(timeout 60 "$sg" run --no-tui --no-input box.lua -- --tool none </dev/null 2>&1 | tail -1)" 'no tool that runs shell commands \(it has: sandbox_create, sandbox_exec' 'a tool that is not there: one line that names those that are'

@@ -13,6 +13,8 @@
 #include "app/cmd/cmd_inner.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
+#include "app/host/library.h"
+#include "app/rent/rent.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -211,6 +213,29 @@ static void check_drivers(struct doctor *d)
 	}
 }
 
+/* The variable with the key of a shipped plugin: what its file says (env = { key = "NAME" }). Returns owned or NULL. */
+static char *key_of(const char *plugin)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("plugins/sandboxes/%s.lua", plugin);
+	size_t len;
+	const char *text = library_file(path, &len), *env = text ? strstr(text, "env = { key = \"") : NULL;
+	const char *name = env ? strchr(env, '"') + 1 : NULL;
+	return name ? xstrndup(name, strcspn(name, "\"")) : NULL;
+}
+
+/* Those that are rented are asked nothing here: only whether there is a key. */
+static void check_rented(struct doctor *d)
+{
+	for (size_t i = 0; rent_name(i); i++) {
+		CLEANUP(free_ptr) char *key = key_of(rent_name(i)), *name = xasprintf("%s boxes", rent_name(i));
+		bool set = key && getenv(key) && *getenv(key);
+		CLEANUP(free_ptr) char *text = set  ? xasprintf("%s is set; 'sandglass plugin test %s' tries it", key, rent_name(i)) :
+					       key ? xasprintf("not here: no %s (set it, or 'sandglass secret set %s')", key, key) :
+						     xstrdup("needs no key");
+		check(d, name, true, text, "");
+	}
+}
+
 static int run_checks(struct doctor *d)
 {
 	CLEANUP(json_release) json_t *box = probe_process();
@@ -223,6 +248,7 @@ static int run_checks(struct doctor *d)
 		check(d, json_str(c, "name", "?"), good, text, json_str(c, "fix", ""));
 	}
 	check_drivers(d);
+	check_rented(d);
 	check_programs(d);
 	check_sessions(d);
 	check_runtime(d);
