@@ -19,6 +19,24 @@
 
 enum { EDIT_MAX = 16 << 20 };
 
+/* Off the screen the terminal's own Ctrl-C works again: it is for the program that runs, never for the console. */
+static struct sigaction was_int, was_quit;
+
+static void leave(void)
+{
+	struct sigaction ign = { .sa_handler = SIG_IGN };
+	sigaction(SIGINT, &ign, &was_int);
+	sigaction(SIGQUIT, &ign, &was_quit);
+	term_leave();
+}
+
+static void come_back(void)
+{
+	term_return();
+	sigaction(SIGINT, &was_int, NULL);
+	sigaction(SIGQUIT, &was_quit, NULL);
+}
+
 /* --- one program in the foreground -------------------------------------------------------------------------------- */
 
 static void child(const char *script, const char *arg, int in, bool silent)
@@ -80,9 +98,9 @@ bool away_edit(const char *before, struct buf *out)
 	CLEANUP(fd_close) int fd = mkostemp(path, O_CLOEXEC);
 	CLEANUP(free_ptr) char *script = xasprintf("%s \"$1\"", variable("VISUAL", "EDITOR", "vi"));
 	bool ok = fd >= 0 && fd_write_all(fd, before, strlen(before), &err) == 0;
-	term_leave();
+	leave();
 	ok = ok && run(script, path, -1, false) == 0 && file_read(path, out, EDIT_MAX, &err) == 0;
-	term_return();
+	come_back();
 	if (fd >= 0)
 		unlink(path);
 	/* editors end a file with a line end that nobody typed */
@@ -129,9 +147,9 @@ bool away_compare(const struct buf *text, const char **why)
 	const char *bytes = end + 1;
 	bool ok = put_file(dir, "old", name, bytes, old) && put_file(dir, "new", name, bytes + old, text->len - (size_t)(bytes + old - p));
 	CLEANUP(free_ptr) char *script = xasprintf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'", name, name);
-	term_leave();
+	leave();
 	ok = ok && run(script, dir, -1, false) >= 0;
-	term_return();
+	come_back();
 	if (dir_remove(dir, &err) < 0 || !ok)
 		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed" : "the tool could not be run";
 	return ok && err.code == ERR_NONE;
@@ -155,9 +173,9 @@ bool away_page(const char *pager, const char *text, size_t len)
 		pager = variable("PAGER", NULL, "less -R");
 	if (fd < 0)
 		return false;
-	term_leave();
+	leave();
 	int status = run(pager, NULL, fd, false);
-	term_return();
+	come_back();
 	return status >= 0 && status != 126 && status != 127;
 }
 
@@ -169,7 +187,7 @@ void away_plain(const char *text, size_t len)
 	struct err err = ERR_INIT;
 	struct termios was, one;
 	char key[64];
-	term_leave();
+	leave();
 	bool tty = tcgetattr(STDIN_FILENO, &was) == 0;
 	one = was;
 	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG); /* Ctrl-C is a key like any: it must not end the console */
@@ -184,7 +202,7 @@ void away_plain(const char *text, size_t len)
 	ok = ok && fd_write_all(STDOUT_FILENO, "\n", 1, &err) == 0;
 	if (tty)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
-	term_return();
+	come_back();
 }
 
 /* --- clipboard ---------------------------------------------------------------------------------------------------- */

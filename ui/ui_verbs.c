@@ -94,6 +94,45 @@ static void ask_say(struct ui *ui, const struct subject *on)
 	ui_ask(ui, label, on, said);
 }
 
+static void rolled_back(struct ui *ui, const char *key)
+{
+	const struct subject on = ui->prompt.on;
+	const struct source *s = ui_source(ui, on.source);
+	const struct model_action *act = s ? model_action(&s->model, on.action) : NULL;
+	const struct model_box *b = act ? model_box(&s->model, act->box) : NULL;
+	char id[32];
+	if (!b || !key || !strchr("yt", *key))
+		return;
+	json_t *opts = json_object();
+	json_put_str(opts, "box", b->name);
+	if (*key == 't')
+		json_put_flag(opts, "tell", true);
+	snprintf(id, sizeof(id), "%" PRIu64, act->snapshot ? act->snapshot : act->ended ? act->ended : act->id);
+	ui_send(ui, on.source, (const char *[]){ "rollback", id, NULL }, opts);
+}
+
+/* Files come back; what left the box does not. */
+static void ask_rollback(struct ui *ui, const struct subject *on)
+{
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
+	const struct model_box *b = act ? model_box(&s->model, act->box) : NULL;
+	char label[200];
+	size_t out = 0;
+	if (!b || act->state != ACT_OVER) {
+		ui_say(ui, ROLE_DIM, "choose an action of a box that has ended");
+		return;
+	}
+	for (size_t i = 0; i < s->model.nr_actions; i++) {
+		const struct model_action *later = &s->model.action[i];
+		out += later->id > act->id && later->box == b->id && later->started &&
+		       (strcmp(later->kind, "connect") == 0 || strcmp(later->kind, "merge") == 0);
+	}
+	snprintf(label, sizeof(label), "files of %.40s back to after #%" PRIu64 "%s?  y yes  t and tell the agent  n no", b->name, act->id,
+		 out ? "; what has left the box since does not come back" : "");
+	ui_choose(ui, label, "ytn", on, rolled_back);
+}
+
 static void pause_agent(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);
@@ -199,6 +238,12 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_REDO:
 		redo_ask(ui, on);
+		return true;
+	case VERB_UNDO:
+		send1(ui, on, "undo", NULL);
+		return true;
+	case VERB_ROLLBACK:
+		ask_rollback(ui, on);
 		return true;
 	case VERB_PAUSE_ALL:
 		pause_all(ui, on);

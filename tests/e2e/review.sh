@@ -85,6 +85,20 @@ ok $? "and takes all of it back"
 keys z
 wait_for 10 shows 'hunk 3'
 ok $? "z undoes that"
+keys ':log' Enter
+wait_for 5 shows 'test -f a.txt'
+keys g
+keys / 'test -f' Enter
+keys R
+wait_for 5 shows 'files of work back to after #'
+ok $? "R on an action asks"
+keys y
+back() { "$sg" events "$id" --json | grep '"kind":"rollback.done"' | tail -1 | grep -q "\"how\":\"$1\""; }
+wait_for 10 back rollback
+ok $? "and rolls the files back to after it"
+keys u
+wait_for 10 back undo
+ok $? "u undoes that"
 "$sg" stop -S "$id" >/dev/null 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
 "$sg" verify "$id" >/dev/null
