@@ -81,6 +81,24 @@ like "$(told)" 'permit \| edited: touch ask2' "who wants something else instead 
 like "$(told)" 'prompt \| What you asked for was refused: run this instead: touch other' "this protocol cannot say it, so the next prompt does"
 like "$(printed)" 'FILES acp_agent.py ask1 $' "and what was not allowed is not done"
 
+# --- on the command line: any program, and a profile of one's own ---
+cat >mine.lua <<'L'
+return {
+  program = "python3", speak = "anthropic", provider = "anthropic", model = "m-1", best = "acp", env = function() return {} end,
+  argv = function(x) return { x.program, "/workspace/acp_agent.py", x.task } end,
+  control = { acp = { argv = function(x) return { x.program, "/workspace/acp_agent.py" } end } },
+}
+L
+cli() { # options of run
+	timeout 30 "$sg" run --no-tui --no-input --repo "$t/repo" -e 'write:w say:hi' "$@" >"$t/out" 2>&1 </dev/null
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+}
+cli --agent custom --control acp -- python3 /workspace/acp_agent.py
+like "$(told)" 'text \| prompt 1 done' "any program that speaks it: --agent custom -- PROGRAM"
+cli --agent ./mine.lua
+like "$(told)" 'text \| prompt 1 done' "a profile of one's own: --agent FILE.lua"
+like "$(cat "$t/out")" 'sandglass/mine"' "its branch bears the profile's name"
+
 # --- words to one that sleeps, its box killed, its turn cancelled ---
 begin --linger 60s --idle 300ms say:one
 wait_for 20 says 'it sleeps until somebody does'
