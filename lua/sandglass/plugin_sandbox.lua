@@ -12,7 +12,7 @@
 --   poll = 20         if exec tells everything at its end: it is asked in pieces of so many seconds, or until there is output
 --   close(box, host)  what is gone already is no error
 -- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close";
---   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; url(box, port, host) -> { url,
+--   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; address(box, port, host) -> { url,
 --   headers }; read(box, path, host) -> bytes, write(box, path, bytes, host) for what is large; price(box, o) -> millionths
 --   of a dollar per hour.
 --
@@ -349,6 +349,6 @@ function M.serve(plugin, ask)
   error("no function '" .. tostring(ask.fn) .. "'", 0)
 end
 
-M.functions = { "open", "exec", "close", "alive", "sleep", "wake", "list", "url", "read", "write", "price" }
+M.functions = { "open", "exec", "close", "alive", "sleep", "wake", "list", "address", "read", "write", "price" }
 
 return M

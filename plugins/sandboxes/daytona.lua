@@ -144,7 +144,7 @@ function M.list(tags, host)
   return found
 end
 
-function M.url(box, port, host)
+function M.address(box, port, host)
   local a = host.http { path = ("/sandbox/%s/ports/%d/preview-url"):format(box.id, port), want = "json" }.json
   return { url = a.url, headers = { ["x-daytona-preview-token"] = a.token } }
 end

@@ -125,7 +125,7 @@ function M.list(tags, host)
   return found
 end
 
-function M.url(box, port, host)
+function M.address(box, port, host)
   return { url = ("https://%d-%s.%s"):format(port, box.id, type(box.domain) == "string" and box.domain or "e2b.app"),
     headers = box.traffic and { ["e2b-traffic-access-token"] = box.traffic } or nil }
 end

@@ -223,8 +223,8 @@ function M.list(tags, host)
 end
 
 -- Through the API server: whoever asks there needs the token.
-function M.url(box, port, host)
-  return { path = pod(box, (":%d/proxy/"):format(port)), headers = { Authorization = "Bearer {key}" } }
+function M.address(box, port, host)
+  return { url = (host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = { Authorization = "Bearer {key}" } }
 end
 
 return M

@@ -116,7 +116,7 @@ function M.list(tags, host)
   return found
 end
 
-function M.url(box, port, host)
+function M.address(box, port, host)
   local t = host.http { method = "POST", path = devbox(box, "/enable_tunnel"), json = { auth_mode = "authenticated" }, want = "json" }.json
   return { url = ("https://%d-%s.tunnel.runloop.ai"):format(port, t.tunnel_key),
     headers = { ["X-Runloop-Tunnel-Authorization"] = "Bearer " .. tostring(t.auth_token) } }
