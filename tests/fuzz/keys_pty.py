@@ -6,7 +6,7 @@ terminal must be as it was. Usage: keys_pty.py SECONDS SEED -- COMMAND..."""
 import fcntl, os, pty, random, select, signal, struct, sys, termios, time
 
 seconds, seed, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[4:]
-never = set(b"yspemYSPEM") | {0x1A, 0x1C}
+never = set(b"yspemYSPEM") | {0x1A, 0x1C, 0x13}  # nor what stops a job or, off the screen, the terminal itself
 pieces = [b"\r", b"\x1b", b"\t", b"A", b"a", b"X", b"n", b"x", b"d", b"v", b"o", b"t", b"j", b"k", b"J", b"G", b"gg", b"/", b"?",
           b"\x10", b":", b"1", b"2", b"\x1b[A", b"\x1b[B", b"\x1b[5~", b"\x1b[6~", b"\x1bOP", b"\x1b[200~", b"\x1b[201~",
           b"\x1b[", b"\x1b]52;", b"\x9b", b"\xff\xfe", b"\xe2\x82", b" ", b"\x03", b"\x04", b"\x15", b"!", b"$", b"i", b"I", b"'"]
