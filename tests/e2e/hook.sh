@@ -22,15 +22,14 @@ bash_call() { # session, id, command, options...
 }
 newest() { ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1; }
 events() { "$sg" events "$file" --json 2>/dev/null; }
-live() { "$sg" ls --live 2>/dev/null | grep -q 's-'; }
-over() { ! live; }
+over() { events | grep -q '"kind":"session.end"'; }
 
 bash_call one t1 'echo hi' & # the first events come at once: one of them begins the session
 tell one SessionStart '"source":"startup"'
 wait
 is $status 0 "a session of the agent begins one of ours"
 is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" 1 "one, also when its hooks begin at once"
-file=$(newest)
+file=$(newest) id=s-$(basename "$(newest)" .glass | sed 's/.*-//')
 bash_call one t1 'echo hi'
 like "$said" '"permissionDecision":"allow"' "what a rule allows is allowed, in the form that hooks read"
 tell one PostToolUse '"tool_name":"Bash","tool_use_id":"t1","tool_response":{"stdout":"hi","stderr":""}'
@@ -40,11 +39,11 @@ like "$said" '"permissionDecision":"deny","permissionDecisionReason":"Nothing is
 tell one PreToolUse '"tool_name":"Read","tool_use_id":"t3","tool_input":{"file_path":"/etc/hostname"}'
 like "$said" '"permissionDecision":"allow"' "without a rule it may read"
 bash_call one t4 'make test' &
-held() { "$sg" state --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
 is_held() { [ -n "$(held)" ]; }
 wait_for 20 is_held
 ok $? "all else waits for a person"
-"$sg" approve "$(held)" --cmd 'make check' >"$t/out" 2>&1
+"$sg" approve "$(held)" -S "$id" --cmd 'make check' >"$t/out" 2>&1
 wait
 like "$(cat "$t/said")" '"permissionDecision":"allow".*"updatedInput":\{"command":"make check","description":"d"\}' "who may change the command"
 tell one SessionEnd '"reason":"exit"'
@@ -57,6 +56,7 @@ ok $? "the record verifies"
 
 bash_call two t1 'make test' --defer
 like "$said" '"permissionDecision":"ask"' "--defer: what asks is asked by the agent's own prompt"
+file=$(newest)
 tell two SessionEnd ''
 wait_for 20 over
 printf 'no event' | "$sg" hook >"$t/out" 2>&1
