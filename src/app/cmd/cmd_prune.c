@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
@@ -17,6 +18,8 @@
 #include "control/share.h"
 #include "control/socket.h"
 #include "record/read/lease.h"
+
+enum { LITTLE_ROOM = 1 << 30 }; /* bytes; and less than a tenth of the disk */
 
 /* What lies beside a session file and belongs to it. */
 static const char *const companions[] = { "-wal", "-shm", "-lease", "-reserve", "-journal" };
@@ -178,6 +181,20 @@ static bool agreed(struct prune *p)
 			"sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
 			p->unmerged);
 	return cmd_has(p->ctx, "dry-run") || may(p);
+}
+
+void prune_warn(struct cmd_ctx *ctx)
+{
+	struct statvfs fs;
+	CLEANUP(buf_release) struct buf left = BUF_INIT;
+	if (ctx->quiet || statvfs(ctx->sessions, &fs) < 0 || !fs.f_blocks)
+		return;
+	uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
+	if (room >= LITTLE_ROOM || fs.f_bavail >= fs.f_blocks / 10)
+		return;
+	cmd_size(room, &left);
+	fprintf(ctx->err, "sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",
+		buf_cstr(&left), ctx->sessions);
 }
 
 /* keep.days; 0 = it is not set. */

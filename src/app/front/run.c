@@ -404,6 +404,7 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 	struct err err = ERR_INIT;
 	bool detach = fo->detach || cmd_has(ctx, "detach");
 	config_user(ctx);
+	prune_warn(ctx);
 	json_put_flag(o, "stand", detach);
 	int status = spawn_supervisor(o, &sp, &err);
 	if (status)
