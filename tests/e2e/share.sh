@@ -8,6 +8,7 @@ no_users() { skip "$1: run this as root where users can be added (apt-get instal
 [ "$(id -u)" -eq 0 ] || no_users 'users can be made by root only'
 command -v useradd >/dev/null && command -v runuser >/dev/null || no_users 'no useradd or runuser'
 gone() {
+	as own stop --now >/dev/null 2>&1 # a shared session would be found by every other test on the machine
 	for u in "$own" "$member" "$other"; do userdel -f "$u" >/dev/null 2>&1; done
 	groupdel "$group" >/dev/null 2>&1
 	end_all
