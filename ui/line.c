@@ -215,7 +215,7 @@ static bool is_loud(const struct model *m, const struct event *ev)
 	case EV_SESSION_END:
 		return true;
 	case EV_NOTE:
-		return body_says(ev, "level", "warn");
+		return body_says(ev, "level", "warn") || body_says(ev, "level", "print"); /* what a script prints was asked for */
 	case EV_ACTION_ENDED:
 		return body_says(ev, "end", "failed");
 	case EV_AGENT_END:

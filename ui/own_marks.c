@@ -51,7 +51,7 @@ static void add(struct own_marks *m, uint64_t seq, char key, const char *text)
 	GROW(m->mark, m->nr, m->cap);
 	for (i = m->nr++; i > 0 && m->mark[i - 1].seq > seq; i--)
 		m->mark[i] = m->mark[i - 1];
-	m->mark[i] = (struct own_mark){ .seq = seq, .key = key, .text = xstrndup(text, OWN_MARK_TEXT) };
+	m->mark[i] = (struct own_mark){ .seq = seq, .key = key, .text = xstrndup(text, strnlen(text, OWN_MARK_TEXT)) };
 }
 
 /* --- the file ----------------------------------------------------------------------------------------------------- */

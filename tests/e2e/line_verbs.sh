@@ -116,7 +116,7 @@ wait_for 30 shows w 'it has ended'
 ok $? 'and the session ends'
 unlike "$(cat "$t/out")" '(review.choice|merge.undone|action.cancel|redacted|box.frozen): [{]' 'every event has words'
 
-# -q: what waits, what goes wrong, the end
+# -q: what waits, what goes wrong, what the script prints, the end
 cat >quiet.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "work" }
@@ -129,7 +129,8 @@ sg.exit(1, "not done")
 L
 "$sg" run -q --no-tui --policy policy.lua quiet.lua --no-input </dev/null >"$t/quiet" 2>"$t/out"
 is $? 8 '-q leaves the status'
-is "$(grep -c . "$t/quiet")" 2 'and says only what counts'
+is "$(grep -c . "$t/quiet")" 3 'and says only what counts'
+like "$(cat "$t/quiet")" ': said' 'what the script prints'
 like "$(cat "$t/quiet")" 'something to know' 'a warning'
 like "$(tail -1 "$t/quiet")" 'ends|ended' 'and the end'
 
