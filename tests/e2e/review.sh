@@ -39,11 +39,19 @@ wait_for 5 shows '\[ \] hunk 2'
 ok $? "a hunk is left"
 keys j
 keys j
-keys a
-wait_for 5 shows 'accept as|was not seen'
-shows 'was not seen' && keys y
-wait_for 5 shows 'accept as'
+accept() {
+	keys a
+	wait_for 5 shows 'accept as|was not seen'
+	shows 'was not seen' && keys y
+	wait_for 5 shows 'accept as'
+}
+accept
 ok $? "then it asks what to make of it"
+keys 5
+wait_for 10 shows 'applies cleanly to the working files of'
+ok $? "it can be asked whether it would apply"
+is "$(git -C repo status --porcelain)" "" "which touches nothing"
+accept
 keys 2
 wait_for 10 test -f repo/c.txt
 ok $? "the working files have what was taken"
@@ -52,6 +60,12 @@ is "$(sed -n '5p;30p;55p' repo/a.txt | tr '\n' ' ')" 'line FIVE line 30 line 55b
 like "$("$sg" events "$id" --json | grep '"kind":"merge.done"')" '"taken":\[' "the record says what was taken and left"
 git -C repo reset -q --hard
 git -C repo clean -fdq
+sed -i 's/^line 5$/line of mine/' repo/a.txt
+accept
+keys 5
+wait_for 10 shows 'would not apply.*1 conflict, first a.txt'
+ok $? "and is told what stands in the way"
+git -C repo reset -q --hard
 "$sg" merge "$id" --hunks a.txt:2 --to pick </dev/null >out 2>&1
 is $? 0 "one hunk to a branch, from the command line"
 is "$(git -C repo show pick:a.txt | sed -n '5p;30p;55p' | tr '\n' ' ')" 'line 5 line THIRTY line 55 ' "exactly that one"

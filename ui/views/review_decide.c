@@ -7,6 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text/sanitize.h"
+
 /* The review that is on top; NULL: it has gone meanwhile. */
 static struct review *on_top(struct ui *ui)
 {
@@ -212,11 +214,69 @@ static void patch_named(struct ui *ui, const char *name)
 	ui_send(ui, v->source, words, opts);
 }
 
+/* --- would it apply? --- */
+
+static void put_first_conflict(const json_t *targets, struct buf *out)
+{
+	size_t i, nr = 0;
+	json_t *t, *first = NULL;
+	json_array_foreach((json_t *)(uintptr_t)targets, i, t)
+	{
+		const json_t *list = json_object_get(t, "conflicts");
+		first = first ? first : json_array_get(list, 0);
+		nr += json_array_size(list);
+	}
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	json_get_bytes(json_object_get(first, "path"), &path);
+	buf_printf(out, "would not apply, nothing was touched: %zu conflict%s, first ", nr, nr == 1 ? "" : "s");
+	sanitize_line(buf_cstr(&path), path.len, 0, out);
+	buf_printf(out, " (%s)", json_str(first, "why", "changed on both sides"));
+}
+
+static void planned(void *self, const json_t *result, const struct err *err)
+{
+	struct ui *ui = self;
+	const json_t *targets = json_object_get(result, "targets"), *t = json_array_get(targets, 0);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	bool clean = !err && json_flag(result, "clean", false);
+	if (err)
+		buf_puts(&text, err->text);
+	else if (!clean)
+		put_first_conflict(targets, &text);
+	else
+		buf_printf(&text, "applies cleanly to the working files of %s; nothing was touched",
+			   json_array_size(targets) > 1 ? "all repositories" : json_str(t, "branch", "its folder"));
+	const json_t *skipped = json_object_get(t, "skipped");
+	if (clean && json_array_size(skipped))
+		buf_printf(&text, "; %zu left out: %s", json_array_size(skipped), json_str(json_array_get(skipped, 0), "why", "?"));
+	ui_say(ui, clean ? ROLE_OK : ROLE_WARN, "%s", buf_cstr(&text));
+}
+
+/* The supervisor plans the merge into the working files as they are; the plan stands in the record. */
+static void plan(struct review *v, struct ui *ui)
+{
+	const char *words[] = { "merge", v->box };
+	if (!ui_may_act(ui, v->source)) {
+		ui_say(ui, ROLE_DIM, "read only");
+		return;
+	}
+	json_t *opts = taken_opts(v);
+	json_put_flag(opts, "dry-run", true);
+	json_put_flag(opts, "apply", true);
+	ui_say(ui, ROLE_DIM, "would it apply? it is being planned");
+	ui->act[v->source].command(ui->act[v->source].self, words, ARRAY_LEN(words), opts, planned, ui);
+	json_decref(opts);
+}
+
 static void accepted(struct ui *ui, const char *key)
 {
 	struct review *v = on_top(ui);
-	if (!v || !key || !strchr("1234", *key) || !v->box)
+	if (!v || !key || !strchr("12345", *key) || !v->box)
 		return;
+	if (*key == '5') {
+		plan(v, ui);
+		return;
+	}
 	const char *words[] = { "merge", v->box, NULL };
 	const struct subject on = about(v);
 	if (*key == '4') {
@@ -250,7 +310,7 @@ static void ask_how(struct ui *ui, const char *key)
 	if (v->waits)
 		ui_choose(ui, arena_printf(v->arena, "let the script merge what is taken (%s)?  (y/n)", v->wanted), "yn", &on, let_merge);
 	else
-		ui_choose(ui, "accept as: 1 commits on this branch  2 working files  3 a branch  4 a patch file", "1234", &on, accepted);
+		ui_choose(ui, "accept as: 1 commits  2 working files  3 a branch  4 a patch  5 would it apply?", "12345", &on, accepted);
 }
 
 static void accept(struct review *v, struct ui *ui)
