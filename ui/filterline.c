@@ -402,6 +402,14 @@ void filter_ask(struct ui *ui, const char *text)
 	prompt_ask(ui, "f:", text, &ops, &(struct subject){ 0 }, done);
 }
 
+void filter_ask_saved(struct ui *ui)
+{
+	if (filter_saved_count(ui) > 0)
+		filter_ask(ui, "@"); /* Tab goes through their names */
+	else
+		ui_say(ui, ROLE_DIM, "no filter is saved yet: f sets one, :filter save NAME keeps it");
+}
+
 /* --- holds are filters, too --------------------------------------------------------------------------------------- */
 
 static void hold_changed(struct ui *ui)
@@ -442,6 +450,56 @@ void hold_ask(struct ui *ui)
 		top->ops->subject(top->self, ui, &on);
 	const struct source *s = ui_source(ui, on.source);
 	prompt_ask(ui, "hold:", s && s->model.hold ? s->model.hold : "", &hold_ops, &on, hold_done);
+}
+
+/* Nothing in it that the language, a glob or a shell takes apart. */
+static bool plain(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!isalnum((unsigned char)text[i]) && !strchr("_./+-@", text[i]))
+			return false;
+	return len > 0;
+}
+
+/* By its first word, and the second where that is a word of the program's ("git push"). */
+static void like_command(const char *cmd, struct buf *out)
+{
+	size_t end = strcspn(cmd, " ");
+	if (!plain(cmd, end))
+		return;
+	size_t second = cmd[end] ? strcspn(cmd + end + 1, " ") : 0;
+	if (plain(cmd + end + 1, second) && isalpha((unsigned char)cmd[end + 1]) && !memchr(cmd + end + 1, '/', second))
+		end += 1 + second;
+	buf_printf(out, " cmd:\"%.*s%s\"", (int)end, cmd, cmd[end] ? " *" : "*");
+}
+
+static void like(struct source *s, const struct model_action *act, struct buf *out)
+{
+	static const char *const fields[] = { "path", "host", "tool" };
+	CLEANUP(json_release) json_t *row = facts_row(s, act->id);
+	buf_printf(out, "kind:%s", act->kind);
+	const size_t bare = out->len; /* the tool is said where nothing else tells it apart */
+	like_command(json_str(row, "cmd", ""), out);
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
+		const char *value = json_str(row, fields[i], "");
+		if (plain(value, strlen(value)) && (strcmp(fields[i], "tool") != 0 || out->len == bare))
+			buf_printf(out, " %s:\"%s\"", fields[i], value);
+	}
+}
+
+void hold_like(struct ui *ui, const struct subject *on)
+{
+	struct source *s = ui_source(ui, on->source);
+	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (!act) {
+		ui_say(ui, ROLE_DIM, "choose an action: what is like it is held from then on");
+		return;
+	}
+	if (s->model.hold && *s->model.hold)
+		buf_printf(&text, "%s or ", s->model.hold);
+	like(s, act, &text);
+	prompt_ask(ui, "hold:", buf_cstr(&text), &hold_ops, on, hold_done);
 }
 
 void hold_toggle(struct ui *ui)

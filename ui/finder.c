@@ -58,10 +58,12 @@ bool finder_key(struct ui *ui, uint32_t key)
 
 bool finder_verb(struct ui *ui, enum verb v, const struct subject *on)
 {
-	(void)on;
 	switch ((int)v) {
 	case VERB_FILTER:
 		filter_ask(ui, ui_filter(ui));
+		return true;
+	case VERB_FILTER_SAVED:
+		filter_ask_saved(ui);
 		return true;
 	case VERB_SEARCH:
 		search_ask(ui, "");
@@ -79,6 +81,9 @@ bool finder_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_HOLD:
 		hold_ask(ui);
+		return true;
+	case VERB_HOLD_LIKE:
+		hold_like(ui, on);
 		return true;
 	case VERB_HOLD_SWITCH:
 		hold_toggle(ui);

@@ -30,6 +30,7 @@ const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
 void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
 void filter_begin(struct ui *ui, const char *text); /* of fleet, agent and log; it is known to be one */
 void filter_ask(struct ui *ui, const char *text);
+void filter_ask_saved(struct ui *ui);
 /* Filters that the person has saved, used as "@name". */
 struct filter_saved filter_names(struct ui *ui); /* for filter_parse */
 void filter_command(struct ui *ui, const char *const *words, size_t nr, const char *rest);
@@ -62,6 +63,8 @@ const char *history_get(struct ui *ui, char kind, size_t back); /* 1 = the newes
 void cmdline_ask(struct ui *ui, const char *text);
 /* "hold FILTER" with what it would have matched. */
 void hold_ask(struct ui *ui);
+/* The same with what @on->action is like, after what is held already: to be looked at, edited, sent. */
+void hold_like(struct ui *ui, const struct subject *on);
 void hold_toggle(struct ui *ui);
 
 #endif

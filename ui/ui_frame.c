@@ -39,6 +39,12 @@ static bool own_keys(const struct ui *ui, struct area a, int row)
 	return true;
 }
 
+/* In a record nothing is decided and nothing is sent. */
+static bool works(const struct ui *ui, enum verb v)
+{
+	return !ui->replay || (!verb_acts(v) && v != VERB_APPROVE);
+}
+
 /* Lays the key line out and draws it; or, with @a of no grid, says whose hint stands at column @at. */
 static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 {
@@ -52,9 +58,7 @@ static enum verb lay_keys(const struct ui *ui, struct area a, int row, int at)
 		const struct key_row *k = keymap_row(i);
 		if (!k->hint || !(k->where & where) || seen[k->verb] || keymap_verb(where, k->key) != k->verb)
 			continue;
-		if (verb_acts(k->verb) && ui->replay)
-			continue;
-		if (!hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
+		if (!works(ui, k->verb) || !hint_fits(col, k->hint, a.cols - (int)sizeof(help) - gap))
 			continue;
 		seen[k->verb] = true;
 		int end = col + (int)strlen(k->hint);

@@ -133,6 +133,45 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 	ui_choose(ui, label, "ytn", on, rolled_back);
 }
 
+/* The new session is begun from a shell: it may want a terminal, keys, another folder. */
+static void put_fork(const struct ui *ui, const struct subject *on, struct buf *out)
+{
+	buf_printf(out, "sandglass fork %s#%" PRIu64, ui->src[on->source]->model.id, on->until);
+}
+
+static void fork_copied(struct ui *ui, const char *key)
+{
+	const struct subject on = ui->prompt.on;
+	if (!key || !ui_source(ui, on.source))
+		return;
+	ui->wish = WISH_COPY;
+	buf_reset(&ui->wish_text);
+	put_fork(ui, &on, &ui->wish_text);
+}
+
+/* After the action under the cursor; of a record: after where its cursor is. */
+static void ask_fork(struct ui *ui, const struct subject *on)
+{
+	const struct source *s = ui_source(ui, on->source);
+	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
+	CLEANUP(buf_release) struct buf label = BUF_INIT;
+	struct subject at = *on;
+	if (!s || !s->model.id)
+		return;
+	if (ui->replay && on->source == 0)
+		at.until = transport_cursor(ui);
+	else
+		at.until = !act ? on->action : act->ended && act->snapshot > act->ended ? act->snapshot : act->ended;
+	if (!at.until) {
+		ui_say(ui, ROLE_DIM, "choose an action that has ended: a new session goes on from there");
+		return;
+	}
+	buf_puts(&label, "y copies: ");
+	put_fork(ui, &at, &label);
+	buf_puts(&label, "  (goes on from there in a new session)");
+	ui_choose(ui, buf_cstr(&label), "y", &at, fork_copied);
+}
+
 static void pause_agent(struct ui *ui, const struct subject *on)
 {
 	const struct model_agent *a = agent_on(ui, on);
@@ -244,6 +283,12 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_ROLLBACK:
 		ask_rollback(ui, on);
+		return true;
+	case VERB_FORK:
+		ask_fork(ui, on);
+		return true;
+	case VERB_ZOOM:
+		ui_say(ui, ROLE_DIM, "this screen has one pane");
 		return true;
 	case VERB_PAUSE_ALL:
 		pause_all(ui, on);

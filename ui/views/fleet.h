@@ -45,6 +45,7 @@ struct fleet {
 	int pane, top;
 	bool moved;      /* until a person moves it, the selection is the most urgent row */
 	bool by_name;
+	bool zoom;       /* a wide screen shows one pane below, too */
 	enum { GROUP_AUTO, GROUP_YES, GROUP_NO } grouping;
 	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a person; 0 as it comes */
 	struct {

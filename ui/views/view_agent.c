@@ -27,6 +27,7 @@ struct agent_view {
 	size_t source;
 	uint64_t agent, seq; /* seq: the selected row */
 	bool follow, right, text_follow, render;
+	bool zoom;           /* the pane that keys move, alone */
 	int split;           /* columns of the timeline, its rule included; 0 = as we like it */
 	int cols;
 	enum tab tab;
@@ -60,6 +61,12 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	if (!a && s && s->model.nr_agents > 0)
 		v->agent = s->model.agent[0].id;
 	v->follow = v->text_follow = true;
+}
+
+/* Timeline and text beside each other. */
+static bool beside(const struct agent_view *v, int cols)
+{
+	return cols >= WIDE_COLS && !v->zoom;
 }
 
 static int left_cols(const struct agent_view *v)
@@ -226,7 +233,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	}
 	if (!s || !v->a)
 		return;
-	bool wide = cols >= WIDE_COLS, strip = wide && rows >= 30;
+	bool wide = beside(v, cols), strip = wide && rows >= 30;
 	v->rows = ui_rows(ui, v->source, &v->a->rows);
 	v->state = model_agent_state(&s->model, v->a);
 	gather_title(v, ui, s, cols);
@@ -330,7 +337,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	}
 	draw_title(a, 0, v->title, v->piece, v->nr_pieces);
 	put_rule(a, 1, NULL, ROLE_RULE, v->head);
-	bool wide = a.cols >= WIDE_COLS, strip = wide && a.rows >= 30;
+	bool wide = beside(v, a.cols), strip = wide && a.rows >= 30;
 	struct area body = area_sub(a, 2, 0, a.rows - 2 - (strip ? 7 : 0), a.cols);
 	if (wide) {
 		int left = left_cols(v);
@@ -442,6 +449,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 		v->right = !v->right;
 		ui_say(ui, ROLE_DIM, v->right ? "keys move the text" : "keys move the timeline");
 		return true;
+	case VERB_ZOOM:
+		v->zoom = !v->zoom && v->cols >= WIDE_COLS;
+		ui_say(ui, ROLE_DIM, v->zoom || v->cols < WIDE_COLS ? "one pane: Tab goes over" : "both panes");
+		return true;
 	case VERB_OPEN:
 		v->right = true;
 		return true;
@@ -481,7 +492,7 @@ static bool click_tab(struct agent_view *v, int col)
 static enum click click(void *self, struct ui *ui, int row, int col)
 {
 	struct agent_view *v = self;
-	bool wide = v->cols >= WIDE_COLS, strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
+	bool wide = beside(v, v->cols), strip = wide && ui->grid.rows - ui_frame_rows(ui) >= 30;
 	int left = wide ? left_cols(v) : 0, end = ui->grid.rows - ui_frame_rows(ui) - (strip ? 7 : 0);
 	if (!v->a || row < 2 || row >= end)
 		return CLICK_NONE;

@@ -122,6 +122,12 @@ static int list_rows(size_t nr, int rows, bool wide)
 	return want < least ? least : want > most ? most : want;
 }
 
+/* All panes below each other. */
+static bool beside(const struct fleet *f, int rows)
+{
+	return rows >= 30 && !f->zoom;
+}
+
 /* Before the rows are known: from how many agents there are, and as many as there were rows. */
 static int wanted_rows(const struct fleet *f, const struct ui *ui, int rows)
 {
@@ -129,7 +135,7 @@ static int wanted_rows(const struct fleet *f, const struct ui *ui, int rows)
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_agents;
 	n += f->grouped ? ui->nr_src : 0; /* headings */
-	return list_rows(n, rows, rows >= 30);
+	return list_rows(n, rows, beside(f, rows));
 }
 
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
@@ -414,7 +420,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	const struct fleet *f = self;
 	draw_title(a, 0, f->title, f->piece, f->nr_pieces);
 	paint_rule(f, ui, a);
-	bool wide = a.rows >= 30;
+	bool wide = beside(f, a.rows);
 	int rows = f->list_rows;
 	paint_list(f, ui, area_sub(a, 2, 0, rows, a.cols));
 	if (wide)
@@ -481,6 +487,10 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		return true;
 	case VERB_PREV_PANE:
 		f->pane = (f->pane + PANE_NR - 1) % PANE_NR;
+		return true;
+	case VERB_ZOOM:
+		f->zoom = !f->zoom && f->rows >= 30;
+		ui_say(ui, ROLE_DIM, beside(f, f->rows) ? "all panes" : "one pane: Tab goes on");
 		return true;
 	case VERB_OPEN:
 		return f->agent == 0 && fleet_fold(f);

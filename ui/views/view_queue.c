@@ -117,11 +117,11 @@ static void paint_one(const struct queue *q, const struct ui *ui, struct area a,
 	put_bytes(a, row, c->what, room_for(a.cols), ROLE_TEXT, what, strlen(what), 0);
 }
 
-static const char *marks_text(const struct queue *q)
+static const char *marks_text(const struct queue *q, const struct ui *ui)
 {
 	const char *why = batch_why_not(&q->marked);
 	if (q->marked.nr == 0)
-		return "Enter looks at one, Space marks";
+		return ui->replay ? "Enter looks at one" : "Enter looks at one, Space marks";
 	return arena_printf(q->arena, "%zu marked: n denies%s%s", q->marked.nr, why ? "; y not: " : ", y approves",
 			    why ? why : "");
 }
@@ -131,7 +131,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	const struct queue *q = self;
 	draw_title(a, 0, "what waits for you",
 		   &(struct piece){ ROLE_HELD, q->nr ? arena_printf(q->arena, "%zu", q->nr) : "" }, 1);
-	put_rule(a, 1, NULL, ROLE_RULE, marks_text(q));
+	put_rule(a, 1, NULL, ROLE_RULE, marks_text(q, ui));
 	for (size_t i = 0; i < q->nr && (int)i < a.rows - 2; i++) {
 		paint_one(q, ui, a, (int)i + 2, &q->w[i]);
 		if (i == q->at)

@@ -25,6 +25,7 @@ struct redo_view {
 	uint64_t of;     /* the action that is repeated; 0: the newest redo, whosever */
 	uint64_t after;  /* redos begun up to here are not meant */
 	bool now;        /* narrow: the second run is shown */
+	bool zoom;       /* wide: one of the two alone, too */
 	bool moved;      /* it does not follow */
 	int64_t top;
 	/* made by recalc */
@@ -38,6 +39,12 @@ struct redo_view {
 	enum role state_role;
 	struct arena *arena;
 };
+
+/* Both beside each other. */
+static bool beside(const struct redo_view *v, int cols)
+{
+	return cols >= WIDE_COLS && !v->zoom;
+}
 
 void redo_ask(struct ui *ui, const struct subject *on)
 {
@@ -252,7 +259,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->there = r && r->seq > v->after;
 	v->r = v->there ? *r : (struct model_redo){ 0 };
 	CLEANUP(json_release) json_t *started = v->there ? source_body(s, v->r.seq) : NULL;
-	int width = cols >= WIDE_COLS ? cols / 2 - 1 : cols - 1;
+	int width = beside(v, cols) ? cols / 2 - 1 : cols - 1;
 	gather_origin(v, ui, started);
 	v->side[1].source = s;
 	v->side[1].action = v->r.again;
@@ -291,7 +298,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	(void)ui;
 	draw_title(a, 0, v->title, &(struct piece){ v->state_role, v->state }, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, v->what);
-	if (a.cols >= WIDE_COLS) {
+	if (beside(v, a.cols)) {
 		int half = a.cols / 2;
 		paint_side(v, area_sub(body, 0, 0, body.rows, half - 1), &v->side[0], NULL);
 		put_vline(body, 0, half - 1, body.rows);
@@ -369,6 +376,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_PREV_PANE:
 		v->now = !v->now;
 		return true;
+	case VERB_ZOOM:
+		v->zoom = !v->zoom && ui->grid.cols >= WIDE_COLS;
+		ui_say(ui, ROLE_DIM, beside(v, ui->grid.cols) ? "both runs" : "one of the two: Tab goes over");
+		return true;
 	case VERB_APPROVE:
 		return approve(v, ui);
 	case VERB_REDO:
@@ -401,7 +412,7 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct redo_view *v = self;
 	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .at = (uint64_t)v->top,
-				.text = &v->side[ui->grid.cols >= WIDE_COLS || v->now].text };
+				.text = &v->side[beside(v, ui->grid.cols) || v->now].text };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)
