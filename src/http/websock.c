@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "http/head.h"
 #include "http/sha1.h"
 #include "http/url.h"
 #include "http/wire.h"
@@ -22,14 +23,16 @@ struct websock {
 	struct loop *loop;
 	struct loop_timer *timer;
 	struct websock_reader reader;
-	struct buf head;     /* of the answer, then what of a body came with it */
+	struct buf head;     /* of the answer */
+	struct buf body;     /* of one that is no upgrade */
+	struct http_chunks chunks;
 	char *protocols, *protocol;
 	char accept[32];     /* what the server must say */
 	int64_t last_us, idle_us;
 	int status, code;
-	size_t body_at, body_len; /* of an answer that is no upgrade */
+	size_t body_len;     /* so long it is, or as much of it as is wanted */
 	char *reason;
-	bool up, over, paused;
+	bool up, turned_down, in_chunks, over, paused;
 	bool *freed;
 };
 
@@ -41,9 +44,8 @@ static void end(struct websock *w, enum http_how how, const char *text)
 		return;
 	w->over = true;
 	loop_timer_stop(w->timer);
-	const char *body = w->body_at && w->body_at <= w->head.len ? w->head.data + w->body_at : "";
-	const struct websock_end e = { .how = how, .status = w->status, .code = w->code, .text = text, .body = body,
-				  .body_len = w->body_at ? w->head.len - w->body_at : 0 };
+	const struct websock_end e = { .how = how, .status = w->status, .code = w->code, .text = text, .body = buf_cstr(&w->body),
+				  .body_len = w->body.len };
 	w->handler.end(w->handler.self, &e);
 }
 
@@ -138,26 +140,10 @@ static void feed(struct websock *w, const void *bytes, size_t len)
 	end(w, HTTP_CUT, why);
 }
 
-/* The whole head is there, @len bytes of it. */
-static void answered(struct websock *w, size_t len)
+static void open_up(struct websock *w, const char *rest, size_t len)
 {
-	int used = 0;
-	if (sscanf(buf_cstr(&w->head), "HTTP/1.1 %3d%n", &w->status, &used) != 1 || w->status < 100) {
-		w->status = 0;
-		end(w, HTTP_CUT, "what answers there does not speak HTTP");
-		return;
-	}
-	if (w->status != 101) {
-		CLEANUP(free_ptr) char *length = field(w, "content-length");
-		w->body_at = len;
-		w->body_len = length ? strtoul(length, NULL, 10) : BODY_MAX;
-		return; /* its body says why */
-	}
-	CLEANUP(buf_release) struct buf rest = BUF_INIT;
-	buf_append(&rest, w->head.data + len, w->head.len - len);
-	buf_reset(&w->head);
-	w->up = true;
 	bool freed = false, *outer = w->freed;
+	w->up = true;
 	w->freed = &freed;
 	w->handler.open(w->handler.self, w->protocol ? w->protocol : "");
 	if (freed) {
@@ -166,45 +152,69 @@ static void answered(struct websock *w, size_t len)
 		return;
 	}
 	w->freed = outer;
-	if (rest.len)
-		feed(w, rest.data, rest.len);
+	if (len)
+		feed(w, rest, len);
+}
+
+/* An answer that is no upgrade: its body says why. */
+static void take_body(struct websock *w, const char *bytes, size_t len)
+{
+	bool whole;
+	if (w->in_chunks) {
+		whole = http_chunks_feed(&w->chunks, bytes, len, BODY_MAX, &w->body) < 0 || w->chunks.done;
+	} else {
+		buf_append(&w->body, bytes, len);
+		whole = w->body.len >= w->body_len;
+	}
+	if (whole)
+		end(w, HTTP_OK, "");
+}
+
+static void begin_body(struct websock *w)
+{
+	CLEANUP(free_ptr) char *length = field(w, "content-length"), *coding = field(w, "transfer-encoding");
+	unsigned long len = length ? strtoul(length, NULL, 10) : BODY_MAX;
+	w->turned_down = true;
+	w->in_chunks = has_word(coding, "chunked");
+	w->body_len = len < BODY_MAX ? len : BODY_MAX;
+}
+
+/* The whole head is there, and its fields end where it does. NULL: it is one. */
+static const char *head_wrong(struct websock *w)
+{
+	int minor = 0;
+	bool http = !memchr(buf_cstr(&w->head), 0, w->head.len) &&
+		    sscanf(buf_cstr(&w->head), "HTTP/1.%1d %3d", &minor, &w->status) == 2 && w->status >= 100;
+	if (http && w->status == 101 && minor == 1)
+		return not_upgraded(w);
+	if (http && w->status != 101)
+		return NULL;
+	w->status = 0;
+	return "what answers there does not speak HTTP";
 }
 
 static void take_head(struct websock *w, const void *bytes, size_t len)
 {
+	CLEANUP(buf_release) struct buf rest = BUF_INIT;
 	buf_append(&w->head, bytes, len);
-	if (!w->body_at) {
-		char *shut = memmem(w->head.data, w->head.len, "\r\n\r\n", 4);
-		if (!shut && w->head.len > HEAD_MAX)
-			end(w, HTTP_CUT, "the head of the answer is too long");
-		if (!shut)
-			return;
-		size_t head = (size_t)(shut + 4 - w->head.data);
-		if (memchr(w->head.data, 0, head)) {
-			end(w, HTTP_CUT, "what answers there does not speak HTTP");
-			return;
-		}
-		if (!strncmp(w->head.data, "HTTP/1.1 101", 12)) {
-			w->head.data[head - 1] = 0; /* fields end here */
-			w->status = 101;
-			const char *why = not_upgraded(w);
-			w->head.data[head - 1] = '\n';
-			if (why) {
-				end(w, HTTP_CUT, why);
-				return;
-			}
-		}
-		answered(w, head);
+	const char *shut = memmem(w->head.data, w->head.len, "\r\n\r\n", 4);
+	if (!shut && w->head.len > HEAD_MAX)
+		end(w, HTTP_CUT, "the head of the answer is too long");
+	if (!shut)
 		return;
+	size_t head = (size_t)(shut + 4 - w->head.data);
+	buf_append(&rest, shut + 4, w->head.len - head);
+	w->head.len = head;
+	w->head.data[head] = 0;
+	const char *why = head_wrong(w);
+	if (why) {
+		end(w, HTTP_CUT, why);
+	} else if (w->status == 101) {
+		open_up(w, rest.data, rest.len);
+	} else {
+		begin_body(w);
+		take_body(w, buf_cstr(&rest), rest.len);
 	}
-	if (w->head.len - w->body_at > BODY_MAX)
-		w->body_len = 0;
-}
-
-static void finish_answer(struct websock *w)
-{
-	if (!w->over && w->body_at && w->head.len - w->body_at >= w->body_len)
-		end(w, HTTP_OK, "");
 }
 
 /* --- the wire --- */
@@ -227,12 +237,10 @@ static void on_data(void *self, const void *bytes, size_t len)
 	}
 	if (w->up)
 		feed(w, bytes, len);
+	else if (w->turned_down)
+		take_body(w, bytes, len);
 	else
 		take_head(w, bytes, len);
-	if (freed)
-		return;
-	if (!w->up)
-		finish_answer(w);
 	if (!freed)
 		w->freed = NULL;
 }
@@ -240,8 +248,10 @@ static void on_data(void *self, const void *bytes, size_t len)
 static void on_end(void *self, enum http_how how, const char *text)
 {
 	struct websock *w = self;
-	bool body = w->body_at != 0;
-	end(w, body ? HTTP_OK : how == HTTP_OK ? HTTP_CUT : how, body ? "" : how == HTTP_OK ? "the connection was closed" : text);
+	if (w->turned_down)
+		end(w, HTTP_OK, "");
+	else
+		end(w, how == HTTP_OK ? HTTP_CUT : how, how == HTTP_OK ? "the connection was closed" : text);
 }
 
 static void on_timer(void *self)
@@ -249,7 +259,10 @@ static void on_timer(void *self)
 	struct websock *w = self;
 	int64_t quiet = loop_now_us(w->loop) - w->last_us;
 	if (!w->paused && quiet > (w->up ? w->idle_us : ANSWER_US)) {
-		end(w, HTTP_SLOW, w->up ? "nothing came, not even an answer to a ping" : "no answer to the upgrade");
+		if (w->turned_down)
+			end(w, HTTP_OK, ""); /* without the rest of its body */
+		else
+			end(w, HTTP_SLOW, w->up ? "nothing came, not even an answer to a ping" : "no answer to the upgrade");
 		return;
 	}
 	if (w->up && quiet > w->idle_us / 4) {
@@ -348,6 +361,7 @@ void websock_free(struct websock **wp)
 	loop_timer_free(&w->timer);
 	websock_reader_release(&w->reader);
 	buf_release(&w->head);
+	buf_release(&w->body);
 	free(w->protocols);
 	free(w->protocol);
 	free(w->reason);

@@ -20,7 +20,7 @@ struct websock_end {
 	int status;        /* of the answer to the upgrade: 101; 0 none came */
 	int code;          /* of the close frame; 0 none, 1005 one without */
 	const char *text;  /* one line, what failed; the close frame's reason */
-	const char *body;  /* of an answer that was no upgrade, as far as it came with its head; "" */
+	const char *body;  /* of an answer that was no upgrade, the first 64 KiB of it; "" */
 	size_t body_len;
 };
 

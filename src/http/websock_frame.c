@@ -47,10 +47,19 @@ static const char *take_head(struct websock_reader *r)
 	return NULL;
 }
 
+/* What may stand in a frame (RFC 6455, 7.4): 1005, 1006 and 1015 are for what is told inside a program. */
+static bool is_code(unsigned code)
+{
+	return code >= 1000 && code < 5000 && code != 1004 && code != 1005 && code != 1006 && code != 1015;
+}
+
 static const char *close_wrong(const struct buf *b)
 {
+	const uint8_t *p = (const uint8_t *)b->data;
 	if (b->len == 1)
 		return "a close frame with half a code";
+	if (b->len && !is_code((unsigned)p[0] << 8 | p[1]))
+		return "a close frame with a code that is none";
 	return b->len > 2 && !utf8_valid(b->data + 2, b->len - 2) ? "the reason of a close frame is no UTF-8" : NULL;
 }
 
