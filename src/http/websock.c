@@ -7,8 +7,8 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "base/sha1.h"
 #include "http/head.h"
-#include "http/sha1.h"
 #include "http/url.h"
 #include "http/wire.h"
 #include "http/websock_frame.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "sandbox/workspace/sha1.h"
+#include "base/sha1.h"
 
 enum { PIECE = 256 << 10, TRIES = 2 };
 
@@ -23,7 +23,9 @@ static ssize_t read_at(int fd, void *to, size_t len, uint64_t off)
 static bool read_all(int fd, uint64_t size, bool keep, struct buf *bytes, struct object_id *oid)
 {
 	struct sha1 s;
-	sha1_begin_object(&s, OBJECT_BLOB, size);
+	char head[32];
+	sha1_begin(&s);
+	sha1_add(&s, head, object_header(OBJECT_BLOB, size, head));
 	buf_reset(bytes);
 	buf_reserve(bytes, keep && size > PIECE ? (size_t)size : size < PIECE ? (size_t)size : PIECE);
 	for (uint64_t off = 0; off < size;) {
@@ -40,7 +42,7 @@ static bool read_all(int fd, uint64_t size, bool keep, struct buf *bytes, struct
 		bytes->len = 0;
 	if (bytes->data)
 		bytes->data[bytes->len] = 0;
-	sha1_end(&s, oid);
+	sha1_end(&s, oid->b);
 	return true;
 }
 

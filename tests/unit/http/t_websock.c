@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
-#include "http/sha1.h"
+#include "base/sha1.h"
 #include "http/websock_frame.h"
 #include "loop/loop.h"
 

@@ -1,12 +1,12 @@
-#include "sandbox/workspace/sha1.h"
+#include "base/sha1.h"
 
-#include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
 #endif
+
+#include "base/buf.h"
 
 /* FIPS 180-4, 6.1. */
 static uint32_t left(uint32_t v, unsigned n)
@@ -107,17 +107,16 @@ static void blocks(uint32_t h[5], const uint8_t *p, size_t nr)
 	fn(h, p, nr);
 }
 
-void sha1_begin_object(struct sha1 *s, enum object_type type, uint64_t size)
+void sha1_begin(struct sha1 *s)
 {
-	char head[40];
-	int n = snprintf(head, sizeof(head), "%s %" PRIu64, type == OBJECT_TREE ? "tree" : "blob", size);
 	*s = (struct sha1){ .h = { 0x67452301u, 0xefcdab89u, 0x98badcfeu, 0x10325476u, 0xc3d2e1f0u } };
-	sha1_add(s, head, (size_t)n + 1);
 }
 
 void sha1_add(struct sha1 *s, const void *bytes, size_t len)
 {
 	const uint8_t *p = bytes;
+	if (!len)
+		return;
 	s->total += len;
 	if (s->used) {
 		size_t n = 64 - s->used < len ? 64 - s->used : len;
@@ -136,7 +135,7 @@ void sha1_add(struct sha1 *s, const void *bytes, size_t len)
 	s->used = len % 64;
 }
 
-void sha1_end(struct sha1 *s, struct object_id *out)
+void sha1_end(struct sha1 *s, uint8_t out[SHA1_LEN])
 {
 	static const uint8_t pad[64] = { 0x80 };
 	uint8_t bits[8];
@@ -144,5 +143,13 @@ void sha1_end(struct sha1 *s, struct object_id *out)
 	sha1_add(s, pad, s->used < 56 ? 56 - s->used : 120 - s->used);
 	sha1_add(s, bits, sizeof(bits));
 	for (size_t i = 0; i < 5; i++)
-		put_u32be(out->b + i * 4, s->h[i]);
+		put_u32be(out + i * 4, s->h[i]);
+}
+
+void sha1_of(const void *bytes, size_t len, uint8_t out[SHA1_LEN])
+{
+	struct sha1 s;
+	sha1_begin(&s);
+	sha1_add(&s, bytes, len);
+	sha1_end(&s, out);
 }
