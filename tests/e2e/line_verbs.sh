@@ -129,7 +129,7 @@ sg.exit(1, "not done")
 L
 "$sg" run -q --no-tui --policy policy.lua quiet.lua --no-input </dev/null >"$t/quiet" 2>"$t/out"
 is $? 8 '-q leaves the status'
-is "$(grep -c . "$t/quiet")" 3 'and says only what counts'
+is "$(grep -c . "$t/quiet")" 4 'and says only what counts'
 like "$(cat "$t/quiet")" ': said' 'what the script prints'
 like "$(cat "$t/quiet")" 'something to know' 'a warning'
 like "$(tail -1 "$t/quiet")" 'ends|ended' 'and the end'

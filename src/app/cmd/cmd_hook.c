@@ -28,7 +28,9 @@ static int print_settings(struct cmd_ctx *ctx, const char *agent)
 			continue;
 		json_t *one = json_object(), *row = json_object();
 		json_put_str(one, "type", "command");
-		json_put_str(one, "command", command);
+		/* Claude Code goes on after every status but 2: a program that is not there must not let a tool run unjudged */
+		CLEANUP(free_ptr) char *closed = xasprintf("%s%s", command, !codex && !strcmp(told[i], "PreToolUse") ? " || exit 2" : "");
+		json_put_str(one, "command", closed);
 		json_put_int(one, "timeout", strcmp(told[i], "SessionEnd") ? 86400 : 3); /* whoever decides may take long */
 		if (strstr(told[i], "ToolUse"))
 			json_put_str(row, "matcher", codex ? ".*" : "*");

@@ -69,6 +69,10 @@ void op_module(struct call *c)
 		give_module(c, name, name, text, len);
 		return;
 	}
+	if (c->host != c->super->host && (*name == '/' || strstr(name, ".."))) { /* plugins and policies see no files of the user */
+		call_fail(c, "denied", NULL, NULL, 0, "module '%s' lies outside of what this file may load", name);
+		return;
+	}
 	const char *dir = host_dir(c->host);
 	size_t n = strlen(name);
 	bool is_file = strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".lua"));

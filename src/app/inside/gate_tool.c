@@ -131,6 +131,7 @@ static void judge(struct flow *f, size_t i)
 	spec.said = f->answer.said.len ? buf_cstr(&f->answer.said) : NULL;
 	t->effector = (struct effector){ .name = "tool", .start = permit, .cancel = no_cancel, .self = t };
 	t->open = true;
+	t->kind = spec.kind;
 	t->what = spec.cmdline ? xstrdup(spec.cmdline) : spec.path ? xstrdup(spec.path) : NULL;
 	t->action = gate_submit(s->gate, &spec, &t->effector, &client);
 	strv_release(&spec.argv);
@@ -246,11 +247,15 @@ uint64_t tools_caller(const struct proxies *all, const json_t *argv, const char 
 	return only->action;
 }
 
-uint64_t tools_allowed(const struct proxy *p, const char *id, const char *what)
+/* A number alone is not enough: what is asked for now may be something else than what was judged under it. */
+uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id, const char *what)
 {
-	for (const struct tool *t = p->tools; t; t = t->next)
-		if (!t->open && t->what && ((*id && !strcmp(t->id, id)) || (what && !strcmp(t->what, what))))
+	for (const struct tool *t = p->tools; t; t = t->next) {
+		bool same = what && t->what && t->kind == kind && !strcmp(t->what, what);
+		bool bare_number = !what && *id && !strcmp(t->id, id); /* the agent says no more than which call it is */
+		if (!t->open && t->what && (same || bare_number))
 			return t->action;
+	}
 	return 0;
 }
 

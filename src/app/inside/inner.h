@@ -85,6 +85,7 @@ struct tool {
 	size_t index;
 	char *id;          /* the provider's */
 	char *cmd;         /* what it would run, as its agent wrote it; NULL: it is no command */
+	enum action_kind kind;
 	char *what;        /* the command or path; may be NULL */
 	struct effector effector;
 	uint64_t action;
@@ -123,7 +124,7 @@ void model_judged(struct flow *f); /* all calls of its answer are decided */
 void tools_judge(struct flow *f);            /* f->answer's calls */
 void tools_observe(struct flow *f);          /* not gated: they are only told */
 void tools_results(struct proxy *p, enum speak speak, const json_t *req);
-uint64_t tools_allowed(const struct proxy *p, const char *id, const char *what); /* judged, and its result is awaited; 0: none */
+uint64_t tools_allowed(const struct proxy *p, enum action_kind kind, const char *id, const char *what); /* judged, and its result is awaited; 0: none */
 void tools_forget(struct flow *f);           /* what is being judged is cancelled */
 void tools_free(struct proxy *p);
 /* Which call that agents of the box carry out now began a program with these words: its action or event, 0 none. */

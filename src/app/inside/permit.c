@@ -54,7 +54,7 @@ void op_inner_permit(struct call *c)
 	uint64_t box = resume_box(c->super->resume, (uint64_t)json_int(c->args, "box", 0));
 	CLEANUP(json_release) json_t *args = shown_args(c);
 	tool_spec(&spec, json_str(c->args, "tool", "permission"), args, json_str(c->args, "text", NULL));
-	uint64_t before = super_box_allowed(c->super, box, c->agent, json_str(c->args, "call", ""),
+	uint64_t before = super_box_allowed(c->super, box, c->agent, spec.kind, json_str(c->args, "call", ""),
 					    spec.cmdline ? spec.cmdline : spec.path);
 	if (before) {
 		json_t *v = json_object();

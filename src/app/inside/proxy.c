@@ -560,10 +560,10 @@ uint64_t proxies_caller(const struct proxies *p, const json_t *argv, const char 
 	return p ? tools_caller(p, argv, how_out) : 0;
 }
 
-uint64_t proxies_allowed(const struct proxies *all, uint64_t agent, const char *id, const char *what)
+uint64_t proxies_allowed(const struct proxies *all, uint64_t agent, enum action_kind kind, const char *id, const char *what)
 {
 	for (const struct proxy *p = all ? all->first : NULL; p; p = p->next) {
-		uint64_t action = p->agent == agent && p->gate ? tools_allowed(p, id, what) : 0;
+		uint64_t action = p->agent == agent && p->gate ? tools_allowed(p, kind, id, what) : 0;
 		if (action)
 			return action;
 	}

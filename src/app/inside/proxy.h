@@ -43,6 +43,6 @@ void op_proxy_usage(struct call *c);
 void op_inner_permit(struct call *c);
 /* The action that allowed a call which an agent of @agent carries out now: by the model's id for it, or because it is the same
  * command or path (@what, may be NULL). 0: none. */
-uint64_t proxies_allowed(const struct proxies *p, uint64_t agent, const char *id, const char *what);
+uint64_t proxies_allowed(const struct proxies *p, uint64_t agent, enum action_kind kind, const char *id, const char *what);
 
 #endif

@@ -165,6 +165,7 @@ static void submit(struct redo *r)
 	json_t *args = json_is_object(had) ? json_copy((json_t *)(uintptr_t)had) : json_object();
 	json_put(args, "who", json_incref(r->who));
 	json_object_del(args, "spawn"); /* it is waited for */
+	json_object_del(args, "stdin"); /* nobody would close it */
 	json_decref(spec.args);
 	spec.args = args;
 	spec.cause = r->seq;

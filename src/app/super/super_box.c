@@ -96,10 +96,10 @@ uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const c
 	return b ? proxies_caller(b->proxies, argv, how_out) : 0;
 }
 
-uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, const char *id, const char *what)
+uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind, const char *id, const char *what)
 {
 	struct super_box *b = find(s, box);
-	return b ? proxies_allowed(b->proxies, agent, id, what) : 0;
+	return b ? proxies_allowed(b->proxies, agent, kind, id, what) : 0;
 }
 
 bool super_box_busy(struct super *s)

@@ -29,7 +29,7 @@ static bool is_its_snapshot(struct undo_one *u, uint64_t seq)
 	const json_t *by = json_object_get(body, "by");
 	for (size_t i = 0; i < json_array_size(by); i++)
 		if ((uint64_t)json_integer_value(json_array_get(by, i)) == u->action) {
-			u->shared |= json_array_size(by) > 1;
+			u->shared |= json_flag(body, "shared", false) || json_array_size(by) > 1;
 			return true;
 		}
 	return false;
