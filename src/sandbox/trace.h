@@ -64,4 +64,9 @@ struct seccomp_notif;
 bool trace_read(const struct seccomp_notif *n, struct trace_call *out);
 int trace_parent(int pid); /* of a process, as this machine numbers them; 0: unknown */
 
+/* --- trace_there.c --- */
+/* Would that process, which waits, find a program of that name? Programs that a search through PATH only tries are not told.
+ * false is certain but for what changes meanwhile; true: it is there, it cannot be known, or the way leads through a /proc. */
+bool trace_there(int pid, const char *path);
+
 #endif

@@ -12,7 +12,6 @@
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
-#include <linux/openat2.h>
 #include <linux/seccomp.h>
 
 #include "base/fd.h"
@@ -122,20 +121,6 @@ int trace_parent(int pid)
 	return status_of(pid, &s) ? s.parent : 0;
 }
 
-/* Nothing is opened but the name: programs that a search through PATH only tries are not told. */
-static bool there(pid_t pid, const char *cwd, const char *path)
-{
-	char root[64];
-	struct open_how how = { .flags = O_PATH | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS };
-	CLEANUP(free_ptr) char *full = *path == '/' ? xstrdup(path) : xasprintf("%s/%s", cwd, path);
-	snprintf(root, sizeof root, "/proc/%d/root", pid);
-	CLEANUP(fd_close) int dir = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return true; /* it cannot be asked */
-	CLEANUP(fd_close) int fd = (int)syscall(SYS_openat2, dir, full, &how, sizeof how);
-	return fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
-}
-
 /* --- the calls --- */
 
 static void unread(json_t *body)
@@ -164,7 +149,7 @@ static bool read_exec(const struct seccomp_notif *n, json_t *body)
 			if (below.len)
 				buf_printf(&path, "/%s", buf_cstr(&below));
 		}
-	} else if (!there(pid, cwd, buf_cstr(&path))) {
+	} else if (!trace_there(pid, buf_cstr(&path))) {
 		return false;
 	}
 	json_put_bytes(body, "path", path.data, path.len);

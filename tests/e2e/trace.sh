@@ -68,6 +68,10 @@ run 'printf "#!/bin/sh\nexec /bin/echo script\n" >s; chmod +x s; ./s >/dev/null;
 like "$(ran)" '^\./s$' 'a script is told as what it was called'
 unlike "$(ran)" '^/nowhere' 'what is not there does not run'
 unlike "$(cat "$t/out")" "$(printf '\033')" 'words for a terminal do not reach it'
+run 'ln -s /proc/self/root r; /proc/self/root/bin/echo 1; r/bin/echo 2; mkdir t; cd t; rmdir ../t; ../../bin/echo 3; ../../../bin/echo 4'
+is "$(ran | grep -c '^[./a-z]*bin/echo [1-4]$')" 4 'what runs by way of /proc, of a removed folder or from above the root is told'
+run 'exec 2>/dev/null; ln -s /bin/nothing n; ./n; /bin/../bin/./nothing; ../bin/nothing; env PATH=/bin:/sbin:/workspace:/no:n:/usr/bin nothing'
+is "$(ran | grep -c '^[^ ]*nothing\|^\./n')" 0 'what is not there is not, by whatever links'
 run --pids 40 'b() { while :; do /bin/true & /bin/true; done; }; for i in 1 2 3 4 5 6; do b & done 2>/dev/null; sleep 1; echo over; kill 0'
 is $status 0 'a bomb of execs: the session ends well'
 [ "$(ran | grep -c '^/bin/true')" -gt 20 ]
