@@ -53,10 +53,12 @@ is "$(events | grep '"kind":"action.requested"' | grep -c '"cmd":"touch ')" 4 "e
 ok $? "the record verifies"
 
 # --- what no agent should send; what it is not offered ---
-small odd fs touch:b
+small odd bad fs touch:b
 like "$out" 'END ok=true .*text=prompt 1 done' "lines that are no message, 5 MB in one, updates that nobody knows: it goes on"
 like "$said" 'odd \| printed 9 bytes that are no message: \{not json' "they are told"
 like "$said" 'call \| completed: unknown first' "an update of a call that is not known begins it"
+is "$(grep -c '^odd | a message that cannot be taken: ' <<<"$said")" 4 "so is each message of a wrong shape"
+like "$said" 'text \| bad -32603' "and a question of one is answered"
 like "$said" 'text \| fs -32601 -32601' "files and terminals of ours are not offered, and refused"
 small die
 like "$out" 'ERR backend the agent ended with status 9 in the middle of its turn' "an agent that dies in its turn: a typed error"
@@ -69,7 +71,12 @@ like "$said" 'permit \| refused: touch never1' "what a rule denies is refused"
 unlike "$out" 'FILES.*never1' "and not done"
 
 # --- people ---
-begin touch:ask1 touch:ask2
+begin touch:ask0 touch:ask1 touch:ask2
+wait_for 20 is_held
+"$sg" kill "#$(held)" -S "$id" >"$t/out" 2>&1
+wait_for 20 says 'call | failed: touch ask0'
+ok $? "a permission that waits is killed: the agent hears a refusal, and goes on"
+like "$(told)" 'permit \| refused: touch ask0' "which is told"
 wait_for 20 is_held
 "$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
 wait_for 20 says 'permit | allowed: touch ask1'

@@ -5,14 +5,13 @@ local rt = require "sandglass.runtime"
 local M = {}
 
 -- o: call (its id), tool, args, title, options [{ id, kind, name }], text. Returns { allowed, option (one of options), edited (command
--- text)?, why? }.
+-- text)?, why? }. Whatever else it comes to than a yes is a refusal, which the agent hears: a rule, a person, a kill while it waited.
 function M.ask(told, box, o)
   local names = {}
   for i, x in ipairs(o.options or {}) do names[i] = x.kind and ("%s (%s)"):format(x.name, x.kind) or x.name end
   local v, err = rt.call("inner.permit", {
     box = box.id, tool = o.tool, call = o.call, args = o.args, title = o.title, options = #names > 0 and names or nil, text = o.text,
   })
-  if not v and err.code ~= "denied" and err.code ~= "budget" then error(err, 0) end
   local option
   for _, kind in ipairs(v and { "allow_once", "allow_always" } or { "reject_once", "reject_always" }) do
     for _, x in ipairs(o.options or {}) do if not option and x.kind == kind then option = x end end

@@ -51,7 +51,7 @@ end
 function M.pump(s)
   local m, err = s.wire.recv()
   if not m then return nil, err end
-  if on[m.type] then on[m.type](s, m) end
+  if on[m.type] then s.wire.take(on[m.type], s, m) end
   return true
 end
 

@@ -14,7 +14,7 @@ function M.prompt(s)
     local ev, line = s.wire.line()
     if not line then break end
     local note, final, bad
-    if ev and profile.line then note, final, bad = profile.line(ev) else note = not ev and line or nil end
+    if ev and profile.line then note, final, bad = s.wire.take(profile.line, ev) else note = not ev and line or nil end
     if note and note ~= "" then
       s.told.piece("text", note)
       s.told.flush()

@@ -56,7 +56,7 @@ function M.new(w, o)
   function p.pump()
     local m, err = w.recv()
     if not m then return nil, err end
-    take(m)
+    w.take(take, m)
     return true
   end
 
@@ -68,7 +68,8 @@ function M.new(w, o)
     if not ok then return nil, err end
     local a = answers[id]
     answers[id] = nil
-    if not a.error then return a.result or {} end
+    local result = a.result ~= rt.core.null and a.result or {}
+    if not a.error and type(result) == "table" then return result end
     local e = type(a.error) == "table" and a.error or {}
     local detail = type(e.data) == "table" and (e.data.message or e.data.details) or nil
     return nil, rt.err {

@@ -105,9 +105,16 @@ function on.control_request(s, m)
     s.wire.send { type = "control_response", response = { subtype = "error", request_id = m.request_id, error = "not offered" } }
     return
   end
-  s.asking[m.request_id] = task.spawn(function()
-    permission(s, m.request_id, r)
-    s.asking[m.request_id] = nil
+  local id = m.request_id
+  if id == nil then return s.told.put("odd", "asked to be allowed something, without a number to answer: not heard") end
+  s.asking[id] = task.spawn(function()
+    local ok, e = pcall(permission, s, id, r)
+    e = not ok and rt.as_error(e) or nil
+    if e and e.code == "cancelled" then error(e, 0) end   -- whoever cancelled it has answered
+    s.asking[id] = nil
+    if not e then return end
+    s.told.put("odd", "a question that cannot be judged, so denied: " .. e.msg)
+    answer(s, id, { behavior = "deny", message = "this cannot be judged" })
   end)
 end
 
@@ -128,7 +135,7 @@ function M.pump(s)
   local m, err = s.wire.recv()
   if not m then return nil, err end
   if on[m.type] then
-    on[m.type](s, m)
+    s.wire.take(on[m.type], s, m)
   elseif not QUIET[m.type] then
     s.told.put("odd", "a message of a kind that is not known: " .. tostring(m.type))
   end

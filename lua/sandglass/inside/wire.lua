@@ -3,6 +3,7 @@
 --   w.send(object)            one line to it: true, or nil and an error
 --   w.on_event                fn(object) of each that it prints, when set
 --   w.recv()                  the next object; nil and an error at its end (w.late says what took too long)
+--   w.take(fn, ...)           fn's values for a message; one that it cannot take (fn raises) is told, and nothing comes back
 --   w.within(seconds, what, fn, ...)  fn's values; if it takes longer the program is ended, which ends whatever waits for it
 --   w.shut(seconds)           closes its stdin, lets it end, kills it then
 local rt = require "sandglass.runtime"
@@ -63,6 +64,15 @@ function M.open(box, argv, env, told)
       end
     end
     return nil, gone(w)
+  end
+
+  function w.take(fn, ...)
+    local r = table.pack(pcall(fn, ...))
+    if r[1] then return table.unpack(r, 2, r.n) end
+    local e = rt.as_error(r[2])
+    if e.code ~= "script" then error(e, 0) end   -- its task is to end
+    w.nr_odd = w.nr_odd + 1
+    if w.nr_odd <= 20 then told("odd", "a message that cannot be taken: " .. e.msg:gsub("^sandglass/[^%s:]+:%d+: ", "")) end
   end
 
   -- The next line, and the object that it is, if it is one; nil, nil at the end.

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A small agent that speaks ACP version 1 on its stdin and stdout, for tests of the client. It uses no model: a prompt holds words
 that say what it does, in order: touch:NAME (asks first), write:NAME (with a diff, does not ask), ids (asks with a string as id),
-both (asks twice at once), plan, usage, odd (what no agent should send), fs (asks for what was not offered), hang (until it is
+both (asks twice at once), plan, usage, odd (what no agent should send), bad (messages
+of the wrong shape), fs (asks for what was not offered), hang (until it is
 cancelled), die (in the middle of its turn), say:TEXT. Its session lies in its home, so that it can load it."""
 import json, os, subprocess, sys
 
@@ -93,6 +94,13 @@ def do(word):
         update(sessionUpdate="agent_thought_chunk", content={"type": "text", "text": "x" * (5 << 20)})
         send(method="_vendor/thing", params={})
         send(id=77, result={"nobody": "asked"})
+    elif what == "bad":
+        update(sessionUpdate="tool_call", title="a call without its id")
+        update(sessionUpdate="plan", entries=5)
+        send(method="session/update", params=5)
+        send(method="$/cancel_request", params=5)
+        a = answer(ask("session/request_permission", 5))
+        update(sessionUpdate="agent_message_chunk", content={"type": "text", "text": "bad %s" % a["error"]["code"]})
     elif what == "fs":
         a = answer(ask("fs/write_text_file", {"sessionId": session, "path": "/etc/x", "content": "x"}))
         b = answer(ask("terminal/create", {"sessionId": session, "command": "id"}))
