@@ -166,22 +166,36 @@ static bool flooded(void *self)
 
 /* --- what waits --- */
 
-static bool matches(const struct slot *s, const struct trace_call *c)
+static bool matches(const struct slot *s, const struct strv *argv)
 {
 	const json_t *hold = json_object_get(s->opts.o.trace, "hold"), *p;
-	CLEANUP(strv_release) struct strv argv = STRV_INIT;
-	struct shell_word word[TRACE_ARGS] = { 0 };
+	struct shell_word word[TRACE_ARGS + 1] = { 0 };
 	struct shell_part part = { .word = word };
 	size_t i;
-	if (!json_get_argv(json_object_get(c->body, "argv"), &argv))
-		return false;
-	for (i = 0; i < argv.nr && i < TRACE_ARGS; i++)
-		word[part.nr_words++] = (struct shell_word){ .text = argv.item[i], .len = argv.len[i] };
+	for (i = 0; i < argv->nr && i < ARRAY_LEN(word); i++)
+		word[part.nr_words++] = (struct shell_word){ .text = argv->item[i], .len = argv->len[i] };
 	json_array_foreach(hold, i, p) {
 		if (words_match(json_string_value(p), &part, false) != GLOB_NO)
 			return true;
 	}
 	return false;
+}
+
+/* Fills @argv with what it is held as: what it is called, or the file, whatever that is called. */
+static bool holds(const struct slot *s, const struct trace_call *c, struct strv *argv)
+{
+	CLEANUP(strv_release) struct strv called = STRV_INIT;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	(void)!json_get_argv(json_object_get(c->body, "argv"), &called);
+	(void)!json_get_bytes(json_object_get(c->body, "path"), &path);
+	if (matches(s, &called)) {
+		strv_copy(argv, &called);
+		return true;
+	}
+	strv_push_bytes(argv, buf_cstr(&path), path.len);
+	for (size_t i = 1; i < called.nr; i++)
+		strv_push_bytes(argv, called.item[i], called.len[i]);
+	return matches(s, argv);
 }
 
 static void permit(void *self, struct action *a)
@@ -222,7 +236,12 @@ static enum trace_say asked(void *self, const struct trace_call *c, void **tag_o
 	struct slot *s = w->slot;
 	const char *how = NULL;
 	const json_t *argv = json_object_get(c->body, "argv");
-	if (!matches(s, c))
+	CLEANUP(strv_release) struct strv as = STRV_INIT;
+	if (json_object_get(c->body, "unread")) {
+		warn(s, w->action, "a program was refused: what it is cannot be read, so nobody can be asked about it");
+		return TRACE_REFUSE;
+	}
+	if (!holds(s, c, &as))
 		return TRACE_GO;
 	if (w->refused.pid == c->pid && json_equal(w->refused.argv, argv))
 		return TRACE_REFUSE;
@@ -241,11 +260,10 @@ static enum trace_say asked(void *self, const struct trace_call *c, void **tag_o
 	struct action_spec spec = { .kind = ACT_EXEC, .cause = h->cause, .agent = w->agent, .box = s->id, .tool = "execve",
 				    .args = h->args, .parallel = true, .hold = true };
 	spec.cwd = json_get_bytes(json_object_get(c->body, "cwd"), &cwd) ? buf_cstr(&cwd) : NULL;
-	(void)!json_get_argv(argv, &spec.argv);
+	spec.argv = as;
 	h->effector = (struct effector){ .name = "execve", .start = permit, .cancel = no_cancel, .self = h };
 	const struct action_client client = { .done = decided, .self = h };
 	h->action = gate_submit(s->boxes->gate, &spec, &h->effector, &client);
-	strv_release(&spec.argv);
 	*tag_out = h;
 	return TRACE_HOLD;
 }

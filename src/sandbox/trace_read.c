@@ -48,32 +48,39 @@ static int peek_string(pid_t pid, uint64_t at, size_t max, struct buf *out, bool
 	return 0;
 }
 
+/* -1 with errno: some of them cannot be read from here, though perhaps by the kernel. */
 static int words(pid_t pid, uint64_t at, json_t *body)
 {
 	CLEANUP(buf_release) struct buf one = BUF_INIT;
 	json_t *argv = json_array();
-	uint64_t pointer;
+	uint64_t pointer = 0;
 	size_t nr = 0, bytes = 0;
 	bool cut, any_cut = false;
-	for (;; nr++, at += sizeof pointer) {
-		if (peek(pid, at, &pointer, sizeof pointer) != sizeof pointer || nr == TRACE_ARGS * 16) {
-			any_cut = true; /* nobody has so many, or the list is no list */
+	int why = 0;
+	for (; at; nr++, at += sizeof pointer) {
+		errno = EFAULT; /* of a part */
+		if (peek(pid, at, &pointer, sizeof pointer) != sizeof pointer) {
+			why = errno;
 			break;
 		}
-		if (!pointer)
+		any_cut |= pointer && nr == TRACE_ARGS * 16; /* nobody has so many */
+		if (!pointer || nr == TRACE_ARGS * 16)
 			break;
 		if (nr >= TRACE_ARGS || bytes >= TRACE_ALL_BYTES)
 			continue;
-		if (peek_string(pid, pointer, TRACE_ARG_BYTES, &one, &cut) < 0)
+		if (peek_string(pid, pointer, TRACE_ARG_BYTES, &one, &cut) < 0) {
+			why = errno;
 			break;
+		}
 		bytes += one.len + 1;
 		any_cut |= cut;
 		json_array_append_new(argv, json_bytes(one.data, one.len));
 	}
-	if (any_cut || nr > json_array_size(argv))
+	if (any_cut || why || nr > json_array_size(argv))
 		json_put_int(body, "argc", (int64_t)nr);
 	json_put(body, "argv", argv);
-	return nr || any_cut ? 0 : -1;
+	errno = why;
+	return why ? -1 : 0;
 }
 
 /* --- /proc --- */
@@ -153,7 +160,7 @@ static bool read_exec(const struct seccomp_notif *n, json_t *body)
 		return false;
 	}
 	json_put_bytes(body, "path", path.data, path.len);
-	if (words(pid, n->data.args[at ? 2 : 1], body) < 0 && errno == EPERM)
+	if (words(pid, n->data.args[at ? 2 : 1], body) < 0)
 		unread(body);
 	if (n_cwd > 0)
 		json_put_bytes(body, "cwd", cwd, (size_t)n_cwd);

@@ -123,6 +123,13 @@ ok $? 'denied: it goes on'
 file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 like "$(events | grep '"kind":"note"')" '\[126' 'and was not allowed to'
 is "$(ran | grep -c touch)$(field action.requested tool | grep -c execve)" "$(ran | grep -c 'sh -c')1" 'denied once is denied in every folder of PATH'
+nr=59
+[ "$(uname -m)" = x86_64 ] || nr=221 # execve
+run --hold 'touch ...' 'perl -e "exec {\"/bin/touch\"} \"x\", \"a\""; /proc/self/root/bin/touch b; perl -e "\$p = \"/bin/touch\"; syscall('$nr', \$p, 0, 0)"
+perl -e "\$p = \"/bin/touch\"; \$a = pack(\"Q*\", 8, 0); syscall('$nr', \$p, \$a, 0); print int(\$!)"; exec ls touch'
+is "$(ran | grep -c '^[^ ]*touch\|^x a') $(field action.requested argv | grep -c "^\['/[a-z/]*/bin/touch', '[ab]'\]\|^\['/bin/touch', 'a'\]\|^\['/bin/touch'\]")" '0 3' 'a file waits, whatever it is called and on whatever way'
+like "$(field box.warn text)" 'cannot be read' 'what cannot be read is refused'
+like "$(ran)" '^ls touch' 'and nothing else'
 begin gone 'touch a & sleep 0.2; kill -9 $!; wait; echo killed'
 wait_for 20 ended "$s"
 ok $? 'what is killed while it waits asks nothing any more'
