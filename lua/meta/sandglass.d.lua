@@ -77,6 +77,7 @@ local sg = {}
 ---@field expose string[]?  # masked paths that the box shall see
 ---@field accept string?    # "reduced": go on with less isolation than asked for
 ---@field options table?    # of the backend
+---@field honeytokens (boolean|("aws"|"npm"|"github"|"env")[])?  # plants fake credentials in it; one that turns up in an output, a request, a message or a file is the event honeytoken.seen
 ---@field on_lost string?   # "restore": when the box dies, the call fails with code "lost" and the handle goes on in another box with the files of the last snapshot; else "error"
 
 ---Opens a box; raises when that fails.
@@ -744,6 +745,7 @@ function sg.proxy(o) end
 ---@field roots string[]?             # read-only folders of this machine that it needs
 ---@field trace "exec"|false?          # as of a sandbox; "exec" unless said otherwise
 ---@field hold_exec string|string[]?
+---@field honeytokens (boolean|("aws"|"npm"|"github"|"env")[])?
 ---@field repo string|table<string,string>?
 ---@field env table<string,string>?
 ---@field net string[]?

@@ -487,6 +487,7 @@ local SANDBOX = {
   net = "string|table", proxies = "list", limits = "table", env = "table", user = "string", keep = "boolean", policy = "string",
   expose = "list", roots = "list",
   accept = "string", options = "table", trace = "string|boolean", hold_exec = "string|list", on_lost = "string",
+  honeytokens = "boolean|list",
 }
 -- What one backend alone understands; it travels in the options.
 local OWN = {
@@ -574,7 +575,7 @@ function M.sandbox(o)
     repo = repositories(o), copy = o.copy,
     net = net, proxies = proxy.specs(proxies),
     limits = limits, env = o.env, user = o.user, keep = o.keep, policy = o.policy, expose = o.expose, accept = o.accept,
-    options = options, roots = o.roots, trace = watching(o),
+    options = options, roots = o.roots, trace = watching(o), honeytokens = o.honeytokens,
   })
   if not v then error(err, 0) end
   return M.handle(v, o.on_lost)

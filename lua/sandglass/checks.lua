@@ -52,6 +52,12 @@ add("no_secrets", "no_secrets", "nothing that looks like a live secret stands in
     end
   end)
 
+add("honeytokens", "honeytokens", "no honeytoken was seen outside the place where it was planted", function(log, t)
+  local planted = log:sql "SELECT seq AS id FROM event WHERE kind=492"
+  if #planted == 0 then return t:skip("no honeytoken was seen", "none were planted: sg.sandbox { honeytokens = true }") end
+  t:none("no honeytoken was seen", log:sql "SELECT seq AS id FROM event WHERE kind=24")
+end)
+
 add("egress", "egress=HOST,...", "every connection went to one of these hosts (* stands for anything)", function(log, t, args)
   local bad, all = {}, log:find "kind:connect,fetch"
   for _, e in ipairs(all) do

@@ -34,7 +34,7 @@ local INSIDE = {
   agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
-  trace = "string|boolean", hold_exec = "string|list",
+  trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
   control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
 }
 
@@ -117,7 +117,7 @@ local function open_box(r)
   local o = r.o
   return box_lib.sandbox {
     name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = { r.px }, limits = o.limits, keep = o.keep, accept = o.accept,
-    backend = o.backend, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
+    backend = o.backend, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec, honeytokens = o.honeytokens,
   }
 end
 

@@ -36,6 +36,7 @@ struct egress_want {
 	const char *method; /* "CONNECT", "GET", ... */
 	const char *path;   /* of a plain http request; NULL for CONNECT */
 	bool listed;	    /* on the allow list */
+	const char *fields; size_t fields_len; /* of a plain http request; NULL for CONNECT */
 };
 
 struct egress_end {
@@ -52,6 +53,8 @@ struct egress_end {
 struct egress_ops {
 	/* @ticket is never 0 and never used twice. May be NULL (rule 4). */
 	void (*ask)(void *self, uint64_t ticket, const struct egress_want *w);
+	/* What the box sends after its head, when it is about to go out; in the order and the pieces in which it comes. May be NULL. */
+	void (*sends)(void *self, uint64_t ticket, const void *bytes, size_t len);
 	/* The end of what was asked for, once per ticket, whatever the answer was or if none came. Refusals that came
 	 * before the question (rules 1 to 3) have ticket 0. May be NULL. */
 	void (*ended)(void *self, uint64_t ticket, const struct egress_end *e);

@@ -161,8 +161,15 @@ static void rewrite(struct egress_conn *c)
 	c->up = b;
 }
 
+static void tell_sends(struct egress_conn *c, size_t from)
+{
+	if (c->e->ops && c->e->ops->sends && c->up.len > from)
+		c->e->ops->sends(c->e->self, c->ticket, c->up.data + from, c->up.len - from);
+}
+
 static void connected(struct egress_conn *c)
 {
+	tell_sends(c, 0);
 	c->state = EGRESS_PUMP;
 	c->end.connected = true;
 	setsockopt(c->server, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
@@ -272,8 +279,12 @@ static void ask(struct egress_conn *c)
 {
 	struct egress *e = c->e;
 	struct egress_want w = {
-		.host = c->host, .port = c->head.port, .method = c->head.method, .path = c->head.path
+		.host = c->host, .port = c->head.port, .method = c->head.method, .path = c->head.path,
 	};
+	if (!c->head.connect) {
+		w.fields = buf_cstr(&c->head.fields);
+		w.fields_len = c->head.fields.len;
+	}
 	w.listed = egress_listed((const char *const *)e->allow, e->nr_allow, c->host, c->head.port);
 	c->state = EGRESS_ASKING;
 	c->ticket = ++e->last_ticket;
@@ -360,6 +371,8 @@ static void read_client(struct egress_conn *c)
 		on_head(c);
 	else if (!frame_body(c, from))
 		egress_conn_close(c, "malformed");
+	else if (c->state == EGRESS_PUMP)
+		tell_sends(c, from);
 }
 
 static void read_server(struct egress_conn *c)

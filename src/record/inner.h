@@ -64,6 +64,7 @@ struct record {
 	struct loop_timer *quiet_timer; /* a checkpoint after 60 s */
 	struct flusher *flusher;
 	struct secrets *secrets;
+	struct found *found; /* bait.c */
 	struct outputs *outputs;
 	struct hash *pooled; /* messages handed over already, open addressing */
 	size_t pooled_nr, pooled_cap;
@@ -121,6 +122,19 @@ uint64_t record_queue_event(struct record *r, struct item *i);
 void record_queue(struct record *r, struct item *i);
 /* Hands this turn's batch to the writer. */
 void record_flush(struct record *r);
+
+/* bait.c: honeytokens that were found since they were noted last. */
+struct object_found {
+	const char *instead;
+	struct object_id oid;
+};
+void bait_begin(struct record *r);
+void bait_end(struct record *r);
+size_t bait_mark(const struct record *r);
+void bait_forget(struct record *r, size_t mark); /* those found since: what was looked at is a copy of what the record has */
+/* Appends honeytoken.seen for each; @at: seq, agent, box and action of what held them. */
+void bait_note(struct record *r, const char *where, const struct event *at);
+void bait_note_file(struct record *r, const struct object_found *f, const struct event *at);
 
 /* The open action of that id, or NULL. */
 const struct open_action *record_open_action(const struct record *r, uint64_t action);

@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/mem.h"
 #include "record/inner.h"
@@ -8,6 +9,9 @@ struct objects {
 	size_t nr, cap;
 	struct packer *packer;
 	struct buf packed;
+	const struct secrets *bait;
+	struct object_found found[4];
+	size_t nr_found;
 };
 
 struct objects *objects_new(void)
@@ -30,6 +34,18 @@ void objects_free(struct objects **o)
 	*o = NULL;
 }
 
+void objects_look(struct objects *o, const struct secrets *bait)
+{
+	o->bait = bait;
+}
+
+static void look(struct objects *o, const void *bytes, size_t len, const struct object_id *oid)
+{
+	const char *instead = secrets_within(o->bait, bytes, len);
+	if (instead && o->nr_found < ARRAY_LEN(o->found))
+		o->found[o->nr_found++] = (struct object_found){ instead, *oid };
+}
+
 void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len, struct object_id *id_out)
 {
 	GROW(o->item, o->nr, o->cap);
@@ -38,6 +54,8 @@ void objects_add(struct objects *o, enum object_type type, const void *bytes, si
 	s->size = len;
 	object_name(type, bytes, len, &s->oid);
 	chain_object(type, bytes, len, &s->hash);
+	if (o->bait && type == OBJECT_BLOB)
+		look(o, bytes, len, &s->oid);
 	s->codec = codec_pack(o->packer, bytes, len, &o->packed);
 	s->data = xmemdup(o->packed.data, o->packed.len + 1); /* the NUL that ends every buf: never an empty allocation */
 	s->len = o->packed.len;
@@ -76,5 +94,13 @@ uint64_t record_objects(struct record *r, struct objects *o, const struct event 
 	i->ev.len = len;
 	i->objects = o;
 	i->cost += objects_cost(o);
-	return record_queue_event(r, i);
+	struct object_found found[ARRAY_LEN(o->found)];
+	size_t nr = o->nr_found;
+	memcpy(found, o->found, sizeof(found));
+	struct event at = *ev;
+	at.seq = record_queue_event(r, i); /* with it @o is the writer's */
+	for (size_t n = 0; n < nr; n++)
+		bait_note_file(r, &found[n], &at);
+	bait_note(r, NULL, &at);
+	return at.seq;
 }

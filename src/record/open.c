@@ -184,6 +184,7 @@ static void begin(struct record *r, struct loop *l, const struct record_ops *ops
 	r->clock_off = record_wall_us() - record_mono_us();
 	r->asleep = record_asleep_us();
 	r->secrets = secrets_copy(hidden);
+	bait_begin(r);
 	r->outputs = outputs_new();
 	r->wake = loop_wake_new(l, record_on_wake, r);
 	r->timer = loop_timer_new(l, outputs_on_timer, r);
@@ -346,6 +347,7 @@ static void free_parts(struct record *r)
 		free(r->redacted);
 		r->redacted = next;
 	}
+	bait_end(r);
 	secrets_free(&r->secrets);
 	outputs_free(&r->outputs);
 	free(r->pooled);

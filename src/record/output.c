@@ -143,6 +143,13 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 	}
 }
 
+static void note_bait(struct record *r, uint64_t action)
+{
+	const struct open_action *open = bait_mark(r) ? record_open_action(r, action) : NULL;
+	struct event at = { .seq = action, .action = action, .agent = open ? open->agent : 0, .box = open ? open->box : 0 };
+	bait_note(r, "output", &at);
+}
+
 void record_output(struct record *r, uint64_t action, enum record_stream nr, const void *bytes, size_t len)
 {
 	assert(nr >= STREAM_OUT && nr <= STREAM_TEXT);
@@ -155,6 +162,7 @@ void record_output(struct record *r, uint64_t action, enum record_stream nr, con
 	struct buf *clean = &r->outputs->clean;
 	buf_reset(clean);
 	secrets_stream(r->secrets, &s->held, bytes, len, false, clean);
+	note_bait(r, action);
 	keep(r, o, (int)nr, clean->data, clean->len);
 }
 
@@ -166,6 +174,7 @@ static void keep_held(struct record *r, struct output *o, int nr)
 	struct buf *clean = &r->outputs->clean;
 	buf_reset(clean);
 	secrets_stream(r->secrets, &s->held, "", 0, true, clean);
+	note_bait(r, o->action);
 	keep(r, o, nr, clean->data, clean->len);
 }
 

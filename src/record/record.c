@@ -171,7 +171,10 @@ static uint64_t append(struct record *r, const struct event *ev, const char *bod
 	i->ev = *ev;
 	i->ev.body = copy;
 	i->ev.len = len;
-	return record_queue_event(r, i);
+	struct event at = *ev;
+	at.seq = record_queue_event(r, i);
+	bait_note(r, NULL, &at);
+	return at.seq;
 }
 
 uint64_t record_append(struct record *r, const struct event *ev)
@@ -197,17 +200,23 @@ int record_secret(struct record *r, const char *name, const char *value, size_t 
 
 struct secrets *record_hidden(const struct record *r)
 {
-	return secrets_copy(r->secrets);
+	return secrets_part(r->secrets, false);
 }
 
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out)
 {
-	return secrets_clean_body(r->secrets, text, len, out);
+	size_t mark = bait_mark(r);
+	bool held = secrets_clean_body(r->secrets, text, len, out);
+	bait_forget(r, mark);
+	return held;
 }
 
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out)
 {
-	return secrets_clean(r->secrets, bytes, len, out);
+	size_t mark = bait_mark(r);
+	bool held = secrets_clean(r->secrets, bytes, len, out);
+	bait_forget(r, mark);
+	return held;
 }
 
 /* --- messages ------------------------------------------------------------------------------------------------- */

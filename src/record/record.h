@@ -63,10 +63,19 @@ void record_hide(const struct secrets *s);
 /* What a record knows now, for a search on another thread. Returns owned. */
 struct secrets *record_hidden(const struct record *r);
 
+/* The same for a honeytoken: wherever it is found (an event, an output, a message of a model), honeytoken.seen follows;
+ * once for each place and action, as far as the last of them are remembered. The rules of record_secret hold. */
+NODISCARD int record_bait(struct record *r, const char *name, const char *value, size_t len, struct err *err);
+/* The honeytokens of a record, for objects_look. Returns owned; NULL: there are none. */
+struct secrets *record_baits(const struct record *r);
+/* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in them? @held: the
+ * caller's, one for each connection. */
+void record_look(struct record *r, uint64_t action, struct buf *held, const void *bytes, size_t len);
+
 /* Values that the records created or opened after it know from the beginning. Copies @s; NULL = none. */
 struct secrets;
 void record_hide(const struct secrets *s);
-/* What a record knows now, for a search on another thread. Returns owned. */
+/* The secrets that a record knows now, for a search on another thread; without honeytokens. Returns owned. */
 struct secrets *record_hidden(const struct record *r);
 
 /* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
@@ -112,6 +121,9 @@ size_t record_backlog(const struct record *r);
 struct objects;
 struct objects *objects_new(void);
 void objects_free(struct objects **o);
+/* Files that are added from now on are looked through for @bait (borrowed until record_objects or objects_free); what is
+ * found is noted by record_objects. NULL: no longer. */
+void objects_look(struct objects *o, const struct secrets *bait);
 /* Copies the bytes (compresses them). Fills @id_out. */
 void objects_add(struct objects *o, enum object_type type, const void *bytes, size_t len, struct object_id *id_out);
 size_t objects_count(const struct objects *o);

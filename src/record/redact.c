@@ -37,7 +37,7 @@ int record_redact(struct record *r, const char *what, uint64_t id, const struct 
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	json_dump_buf(body, &text);
 	json_decref(body);
-	if (secrets_clean_body(r->secrets, text.data, text.len, &r->clean)) {
+	if (record_clean_json(r, text.data, text.len, &r->clean)) {
 		buf_reset(&text);
 		buf_append(&text, r->clean.data, r->clean.len);
 	}

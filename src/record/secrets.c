@@ -14,6 +14,7 @@ struct pattern {
 	char *instead; /* "<secret:NAME>" */
 	int next;      /* with the same pair of bytes at the place that is looked at first */
 	bool form;     /* made from a value, not one itself */
+	bool bait;
 };
 
 /* To look for all patterns at once (Wu and Manber): of the first @window bytes of a possible match the last two are looked
@@ -25,6 +26,9 @@ struct secrets {
 	uint8_t *away;
 	int *first;
 	bool begins[256];
+	bool bait; /* some of them are */
+	secrets_found_fn *found;
+	void *found_self;
 };
 
 struct secrets *secrets_new(void)
@@ -83,7 +87,8 @@ static void build(struct secrets *s)
 	}
 }
 
-static void add_pattern(struct secrets *s, const char *instead, bool form, const void *bytes, size_t len)
+/* As @like, of which nothing is taken. */
+static void add_pattern(struct secrets *s, const struct pattern *like, const void *bytes, size_t len)
 {
 	if (len < SECRET_SHORTEST)
 		return;
@@ -92,24 +97,24 @@ static void add_pattern(struct secrets *s, const char *instead, bool form, const
 			return;
 	GROW(s->item, s->nr, s->cap);
 	s->item[s->nr++] = (struct pattern){
-		.bytes = xmemdup(bytes, len), .len = len, .instead = xstrdup(instead), .form = form
+		.bytes = xmemdup(bytes, len), .len = len, .instead = xstrdup(like->instead), .form = like->form, .bait = like->bait
 	};
+	s->bait |= like->bait;
 }
 
 struct adding {
 	struct secrets *s;
-	char *instead;
-	bool form;
+	struct pattern like;
 };
 
 static void add_form(void *self, const void *bytes, size_t len)
 {
 	struct adding *a = self;
-	add_pattern(a->s, a->instead, a->form, bytes, len);
-	a->form = true;
+	add_pattern(a->s, &a->like, bytes, len);
+	a->like.form = true;
 }
 
-int secrets_add(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
+static int add(struct secrets *s, const char *name, const char *value, size_t len, bool bait, struct err *err)
 {
 	if (len < SECRET_SHORTEST)
 		return err_set(err, ERR_INVALID,
@@ -117,25 +122,57 @@ int secrets_add(struct secrets *s, const char *name, const char *value, size_t l
 			       SECRET_SHORTEST);
 	if (len > SECRET_LONGEST)
 		return err_set(err, ERR_INVALID, "secret '%s' is longer than %d bytes", name, SECRET_LONGEST);
-	struct adding a = { s, xasprintf("<secret:%s>", name), false };
+	struct adding a = { s, { .instead = xasprintf("<secret:%s>", name), .bait = bait } };
 	/* the replacement stands inside JSON strings: it may hold nothing that would have to be escaped there */
-	for (char *c = a.instead + 8; c[1]; c++)
+	for (char *c = a.like.instead + 8; c[1]; c++)
 		if (!isalnum((unsigned char)*c) && !strchr("_.-/", *c))
 			*c = '_';
 	secret_forms(value, len, add_form, &a);
-	free(a.instead);
+	free(a.like.instead);
 	build(s);
 	return 0;
 }
 
-struct secrets *secrets_copy(const struct secrets *s)
+int secrets_add(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
+{
+	return add(s, name, value, len, false, err);
+}
+
+int secrets_add_bait(struct secrets *s, const char *name, const char *value, size_t len, struct err *err)
+{
+	return add(s, name, value, len, true, err);
+}
+
+void secrets_watch(struct secrets *s, secrets_found_fn *found, void *self)
+{
+	s->found = found;
+	s->found_self = self;
+}
+
+static struct secrets *copy_of(const struct secrets *s, bool plain, bool bait)
 {
 	struct secrets *copy = secrets_new();
 	for (size_t i = 0; s && i < s->nr; i++)
-		add_pattern(copy, s->item[i].instead, s->item[i].form, s->item[i].bytes, s->item[i].len);
+		if (s->item[i].bait ? bait : plain)
+			add_pattern(copy, &s->item[i], s->item[i].bytes, s->item[i].len);
 	if (copy->nr)
 		build(copy);
 	return copy;
+}
+
+struct secrets *secrets_copy(const struct secrets *s)
+{
+	return copy_of(s, true, true);
+}
+
+struct secrets *secrets_part(const struct secrets *s, bool bait)
+{
+	return copy_of(s, !bait, bait);
+}
+
+bool secrets_any_bait(const struct secrets *s)
+{
+	return s && s->bait;
 }
 
 bool secrets_any(const struct secrets *s)
@@ -204,6 +241,8 @@ static size_t clean_to(const struct secrets *s, const char *text, size_t len, st
 		buf_append(out, text + done, at - done);
 		buf_puts(out, p->instead);
 		done = at + p->len;
+		if (p->bait && s->found)
+			s->found(s->found_self, p->instead);
 	}
 	return done;
 }

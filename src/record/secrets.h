@@ -21,7 +21,15 @@ void secrets_free(struct secrets **s);
 struct secrets *secrets_copy(const struct secrets *s); /* returns owned; @s may be NULL */
 /* Adds all forms of a value. A value that is there already keeps its first name. ERR_INVALID: too short or too long. */
 NODISCARD int secrets_add(struct secrets *s, const char *name, const char *value, size_t len, struct err *err);
+/* The same for bait: a value that is worth nothing and that nobody has a reason to carry anywhere. */
+NODISCARD int secrets_add_bait(struct secrets *s, const char *name, const char *value, size_t len, struct err *err);
+/* From now on @found is told the "<secret:NAME>" (borrows while @s lives) of each bait that is replaced. Not copied. */
+typedef void secrets_found_fn(void *self, const char *instead);
+void secrets_watch(struct secrets *s, secrets_found_fn *found, void *self);
+/* Those that are bait, or those that are not. Returns owned; @s may be NULL. */
+struct secrets *secrets_part(const struct secrets *s, bool bait);
 bool secrets_any(const struct secrets *s);
+bool secrets_any_bait(const struct secrets *s);
 /* H over @salt and all values: says whether two sets are the same without telling what they hold. */
 void secrets_fingerprint(const struct secrets *s, const void *salt, size_t salt_len, struct hash *out);
 

@@ -55,6 +55,7 @@ static void slot_drop(struct slot *s)
 	slot_untrace(s);
 	loop_timer_free(&s->still_timer);
 	box_opts_free(&s->opts);
+	strv_release(&s->env);
 	free(s->name);
 	free(s);
 }
@@ -139,11 +140,42 @@ static void on_opened(void *self, json_t *result, const struct err *err)
 		close_slot(s);
 }
 
+/* The variables of the options, then those that stand nowhere. */
+static const char *const *env_of(struct slot *s)
+{
+	const char *const *own = s->opts.o.env;
+	size_t nr = 0;
+	while (own && own[nr])
+		nr++;
+	const char **all = arena_alloc(&s->opts.arena, (nr + s->env.nr + 1) * sizeof(*all));
+	for (size_t i = 0; i < nr; i++)
+		all[i] = own[i];
+	for (size_t i = 0; i < s->env.nr; i++)
+		all[nr + i] = s->env.item[i];
+	all[nr + s->env.nr] = NULL;
+	return all;
+}
+
 static void open_now(void *self)
 {
 	struct slot *s = self;
 	masks_values(record_hidden(s->boxes->record));
-	s->box = driver_open(s->driver, s->boxes->loop, &s->opts.o, on_opened, s);
+	s->given = s->opts.o;
+	if (s->env.nr)
+		s->given.env = env_of(s);
+	s->box = driver_open(s->driver, s->boxes->loop, &s->given, on_opened, s);
+}
+
+bool boxes_env(struct boxes *b, uint64_t box, const char *entry)
+{
+	struct slot *s = slot_find(b, box);
+	size_t name = strcspn(entry, "=") + 1;
+	for (const char *const *e = s ? s->opts.o.env : NULL; e && *e; e++)
+		if (!strncmp(*e, entry, name))
+			return false;
+	if (s)
+		strv_push(&s->env, entry);
+	return s != NULL;
 }
 
 uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent)

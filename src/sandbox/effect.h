@@ -41,6 +41,9 @@ void boxes_free(struct boxes **b); /* every box must be gone */
 
 /* Appends box.open and opens behind its barrier. @o is copied. Returns the box's id; boxes_ops.opened follows. */
 uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_opts *o, uint64_t cause, uint64_t agent);
+/* Every program in @box finds the variable ("NAME=value"), which stands in no event and no copy of the box's options. Call
+ * it in the turn of boxes_open. False, and nothing is done: the options have one of that name. */
+bool boxes_env(struct boxes *b, uint64_t box, const char *entry);
 /* Kills what is in it; boxes_ops.gone follows. Boxes that are being opened are closed when they are there. */
 void boxes_close(struct boxes *b, uint64_t box);
 /* Kills what runs in the box, also what actions left behind; their actions end as killed, with @why. */

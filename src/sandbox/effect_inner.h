@@ -27,6 +27,8 @@ struct slot {
 	const struct driver *driver;
 	struct box *box;
 	struct owned_opts opts;
+	struct box_opts given; /* opts, and what boxes_env has added */
+	struct strv env;
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
 	bool lost; /* it died under an action, or would have */

@@ -27,6 +27,7 @@ static const struct row {
 	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
 	{ NULL, "call", ROW_INT64, offsetof(struct box_opts, call), 0 },
 	{ NULL, "proxies", ROW_JSON, offsetof(struct box_opts, proxies), 0 },
+	{ NULL, "honeytokens", ROW_JSON, offsetof(struct box_opts, honeytokens), 0 },
 	{ NULL, "trace", ROW_JSON, offsetof(struct box_opts, trace), 0 },
 	{ NULL, "options", ROW_JSON, offsetof(struct box_opts, driver), 0 },
 };
@@ -187,5 +188,6 @@ void box_opts_free(struct owned_opts *o)
 	json_decref(o->o.driver);
 	json_decref(o->o.trace);
 	json_decref(o->o.proxies);
+	json_decref(o->o.honeytokens);
 	arena_release(&o->arena);
 }

@@ -428,6 +428,7 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		m->saved_us = json_int(o, "us", 0);
 		break;
 	case EV_SUPER_WARN:
+	case EV_HONEYTOKEN_SEEN:
 		fold_bytes(&m->warning, o, "text");
 		break;
 	default:

@@ -402,6 +402,9 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 	case EV_SECRET_WANTED:
 		*word = "secret";
 		return arena_printf(a, "%s is wanted", json_str(o, "name", ""));
+	case EV_HONEYTOKEN_PLANTED:
+		*word = "honey";
+		return arena_printf(a, "planted: %s", fmt_plural(a, (int64_t)json_array_size(json_object_get(o, "tokens")), "fake credential", "fake credentials"));
 	case EV_SECRET_USED:
 		*word = "secret";
 		return arena_printf(a, "%s is used: %s", json_str(o, "name", ""), json_str(o, "what", ""));
@@ -541,6 +544,12 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 	case EV_ASK:
 		out->word = "ask";
 		out->what = text_of(o, a);
+		break;
+	case EV_HONEYTOKEN_SEEN:
+		out->word = "leak";
+		out->sign = '!';
+		out->role = ROLE_FAILED;
+		out->what = text_or_raw(o, a);
 		break;
 	case EV_SUPER_WARN:
 	case EV_BOX_WARN:

@@ -83,6 +83,7 @@ static void count(struct counts *c, const struct event *ev)
 	case EV_AGENT_END:
 	case EV_BOX_OPEN:
 	case EV_BOX_WARN:
+	case EV_HONEYTOKEN_SEEN:
 	case EV_ACTION_ENDED:
 		break;
 	default:
@@ -102,7 +103,7 @@ static void count(struct counts *c, const struct event *ev)
 		end_agent(c->agents, ev->agent, body);
 	} else if (ev->kind == EV_BOX_OPEN) {
 		note_name(c->boxes, ev, body);
-	} else if (ev->kind == EV_BOX_WARN) {
+	} else if (ev->kind == EV_BOX_WARN || ev->kind == EV_HONEYTOKEN_SEEN) {
 		json_array_append(c->warnings, body);
 	} else {
 		const char *end = json_str(body, "end", "");

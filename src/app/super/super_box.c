@@ -11,6 +11,7 @@
 #include "app/inside/proxy.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
+#include "app/super/honey.h"
 #include "app/super/project.h"
 #include "app/super/recorded.h"
 #include "app/super/resume.h"
@@ -37,6 +38,7 @@ struct super_box {
 	bool reopened, restore;
 	super_box_ready_fn *ready;  /* super_box_open_as; NULL once called */
 	void *ready_self;
+	struct honey *honey;        /* what is to be planted in it; NULL = nothing, or done */
 	uint64_t fork_from, fork_n; /* its files are to become those of another box */
 };
 
@@ -68,6 +70,7 @@ static void drop(struct super *s, struct super_box *b)
 	net_free(&b->net);
 	proxies_free(&b->proxies);
 	disk_watch_free(&b->disk);
+	honey_forget(&b->honey);
 	trees_free(&b->trees);
 	free(b->name);
 	free(b);
@@ -277,6 +280,7 @@ static struct super_box *box_begin(struct super *s, const struct driver *d, cons
 		b->net = net_new(s, b->id, o.o.host, o.o.nr_hosts);
 	if (json_array_size(o.o.proxies))
 		b->proxies = proxies_new(s, b->id, o.o.proxies);
+	b->honey = honey_new(s, b->id, o.o.honeytokens);
 	box_opts_free(&o);
 	return b;
 }
@@ -302,7 +306,7 @@ int super_box_open(struct call *c, struct err *err)
 		return 0;
 	call_mark(c, open);
 	const struct driver *d = choose_driver(s, c->args, err);
-	if (!d || wanted(s, c->args, open, err) < 0)
+	if (!d || wanted(s, c->args, open, err) < 0 || honey_option(d, json_object_get(c->args, "honeytokens"), open, err) < 0)
 		return -1;
 	if (json_array_size(json_object_get(json_object_get(open, "trace"), "hold")) && !(d->caps & CAP_TRACE))
 		return err_set(err, ERR_UNSUPPORTED, "hold_exec: backend '%s' does not show what runs; use \"process\", or leave it out",
@@ -473,6 +477,18 @@ static void warn_foreign(struct super *s, const struct super_box *sb, const json
 		 sb->name, buf_cstr(&names), nr > FOREIGN_NAMED ? ", ..." : "");
 }
 
+static void look_at_files(struct super *s, struct super_box *sb, struct box *b);
+
+static void planted(struct super *s, uint64_t box)
+{
+	struct super_box *sb = find(s, box);
+	struct box *b = boxes_get(s->boxes, box);
+	if (sb)
+		sb->honey = NULL;
+	if (sb && b)
+		look_at_files(s, sb, b);
+}
+
 void super_box_opened(struct super *s, uint64_t box, json_t *result, const struct err *err)
 {
 	struct super_box *sb = find(s, box);
@@ -504,6 +520,15 @@ void super_box_opened(struct super *s, uint64_t box, json_t *result, const struc
 		net_attach(sb->net, b);
 	if (sb->proxies)
 		proxies_attach(sb->proxies, b);
+	if (sb->honey)
+		honey_plant(sb->honey, b, planted);
+	else
+		look_at_files(s, sb, b);
+}
+
+static void look_at_files(struct super *s, struct super_box *sb, struct box *b)
+{
+	uint64_t box = sb->id;
 	if (b->driver->tree)
 		sb->trees = trees_new(s, b, sb->name, boxes_opts(s->boxes, box));
 	else if (sb->reopened)

@@ -24,6 +24,7 @@ struct conn {
 	struct net *net;
 	uint64_t ticket, action;
 	struct action *running;
+	struct buf sent; /* its last bytes, if they could be the beginning of a honeytoken */
 };
 
 void net_env(struct strv *env)
@@ -45,6 +46,7 @@ static void conn_free(struct conn *c)
 			*p = c->next;
 			break;
 		}
+	buf_release(&c->sent);
 	free(c);
 	if (n->dead && !n->conns) {
 		strv_release(&n->allow);
@@ -121,6 +123,16 @@ static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 	};
 	const struct action_client client = { .done = done, .self = c };
 	c->action = gate_submit(n->s->gate, &spec, &n->effector, &client);
+	if (w->fields)
+		record_look(n->s->record, c->action, &c->sent, w->fields, w->fields_len);
+}
+
+static void on_sends(void *self, uint64_t ticket, const void *bytes, size_t len)
+{
+	struct net *n = self;
+	for (struct conn *c = n->conns; c; c = c->next)
+		if (c->ticket == ticket)
+			record_look(n->s->record, c->action, &c->sent, bytes, len);
 }
 
 static void on_ended(void *self, uint64_t ticket, const struct egress_end *e)
@@ -146,7 +158,7 @@ static void on_ended(void *self, uint64_t ticket, const struct egress_end *e)
 	}
 }
 
-static const struct egress_ops egress_ops = { .ask = on_ask, .ended = on_ended };
+static const struct egress_ops egress_ops = { .ask = on_ask, .sends = on_sends, .ended = on_ended };
 
 /* The list is the script author's word: a rule that allows, which every stricter rule of a policy file still beats. */
 void net_allow(struct super *s, const char *file, const char *box, const json_t *allow)

@@ -9,6 +9,7 @@
 #include "app/super/tree_base.h"
 #include "app/super/tree_op.h"
 #include "base/failpoint.h"
+#include "record/secrets.h"
 
 /* --- jobs, one at a time per box --- */
 
@@ -34,6 +35,7 @@ static void trees_destroy(struct trees *t)
 	trees_review_free(t);
 	session_close(&t->read);
 	objects_free(&t->objects);
+	secrets_free(&t->baits);
 	free(t->layer);
 	free(t->snap);
 	free(t->by);
@@ -163,6 +165,7 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 	k->body = xcalloc(t->nr_layers, sizeof(*k->body));
 	if (!t->objects)
 		t->objects = objects_new();
+	objects_look(t->objects, t->baits);
 	for (size_t i = 0; i < t->nr_layers; i++) {
 		struct ws_how how = { .why = k->why, .sync = t->running && t->running->frozen };
 		if (ws_take(t->layer[i].ws, tree_store(t, &st), &how, &k->body[i], err) < 0)
@@ -369,6 +372,7 @@ struct trees *trees_new(struct super *s, struct box *b, const char *name, const 
 	t->s = s;
 	t->box = b;
 	t->id = b->id;
+	t->baits = record_baits(s->record); /* those planted by now: also its own */
 	t->name = xstrdup(name);
 	t->last = &t->first;
 	t->nr_layers = opts->nr_repos ? opts->nr_repos : 1;

@@ -56,6 +56,7 @@ struct trees {
 	struct tree_op *waiting;  /* tree_op.c: ops between their two jobs, at a barrier */
 	struct session *read;     /* worker's: objects of the past */
 	struct objects *objects;  /* of the job under way */
+	struct secrets *baits;    /* honeytokens that files are looked through for; NULL = there are none */
 	bool dead;                /* freed while a job ran: it cleans up */
 	struct loop_timer *drift;
 	struct review *review;    /* tree_review.c; NULL = nobody has said anything */

@@ -1,0 +1,135 @@
+/* Honeytokens: values of no worth that a box is given, so that whoever carries one away gives himself away. They are found
+ * by what finds secrets; here each find becomes an event. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "record/inner.h"
+#include "record/read/object.h"
+
+enum { FOUND = 16, RECENT = 256 };
+
+struct found {
+	const char *item[FOUND]; /* "<secret:NAME>", of r->secrets */
+	size_t nr;
+	struct hash recent[RECENT]; /* token, place and action of the last that were noted */
+	size_t next;
+};
+
+static void on_found(void *self, const char *instead)
+{
+	struct record *r = self;
+	struct found *f = r->found;
+	for (size_t i = 0; i < f->nr; i++)
+		if (!strcmp(f->item[i], instead))
+			return;
+	if (f->nr < FOUND)
+		f->item[f->nr++] = instead;
+}
+
+void bait_begin(struct record *r)
+{
+	r->found = NEW(struct found);
+	secrets_watch(r->secrets, on_found, r);
+}
+
+void bait_end(struct record *r)
+{
+	free(take(&r->found));
+}
+
+size_t bait_mark(const struct record *r)
+{
+	return r->found->nr;
+}
+
+void bait_forget(struct record *r, size_t mark)
+{
+	r->found->nr = mark;
+}
+
+static bool noted_before(struct found *f, const char *instead, const char *where, const struct event *at)
+{
+	struct hash_ctx c;
+	struct hash h;
+	hash_begin(&c);
+	hash_add(&c, instead, strlen(instead) + 1);
+	hash_add(&c, where, strlen(where) + 1);
+	hash_add(&c, &at->action, sizeof(at->action));
+	hash_end(&c, &h);
+	for (size_t i = 0; i < RECENT; i++)
+		if (hash_eq(&f->recent[i], &h))
+			return true;
+	f->recent[f->next++ % RECENT] = h;
+	return false;
+}
+
+static const char *words(const char *where)
+{
+	static const struct {
+		const char *where, *words;
+	} known[] = { { "output", "an output" }, { "request", "what a box sends out" }, { "file", "a file of a workspace" },
+		      { "action.requested", "an action that is asked for" }, { "host.call", "what a script asks for" }, { "model.sent", "a request to a model" },
+		      { "model.call", "a request to a model" }, { "model.reply", "an answer of a model" } };
+	for (size_t i = 0; i < ARRAY_LEN(known); i++)
+		if (!strcmp(known[i].where, where))
+			return known[i].words;
+	return where;
+}
+
+static void note(struct record *r, const char *instead, const char *where, const char *oid, const struct event *at)
+{
+	if (noted_before(r->found, instead, where, at))
+		return;
+	json_t *body = json_object();
+	size_t begin = strlen("<secret:"), len = strlen(instead);
+	CLEANUP(free_ptr) char *token = xstrndup(instead + begin, len - begin - 1);
+	CLEANUP(free_ptr) char *text = xasprintf("%s was seen in %s", token, words(where));
+	json_put_str(body, "token", token);
+	json_put_str(body, "where", where);
+	json_put_str(body, "text", text);
+	if (oid)
+		json_put_str(body, "oid", oid);
+	if (at->action)
+		json_put_int(body, "action", (int64_t)at->action);
+	record_append_json(r, EV_HONEYTOKEN_SEEN, at->seq, at->agent, at->box, 0, body);
+}
+
+void bait_note(struct record *r, const char *where, const struct event *at)
+{
+	const char *item[FOUND];
+	size_t nr = r->found->nr;
+	if (!nr)
+		return;
+	memcpy(item, r->found->item, sizeof(item));
+	r->found->nr = 0; /* what is appended now is looked at as well */
+	for (size_t i = 0; i < nr; i++)
+		note(r, item[i], where ? where : event_kind_name(at->kind), NULL, at);
+}
+
+void bait_note_file(struct record *r, const struct object_found *f, const struct event *at)
+{
+	char oid[41];
+	object_hex(&f->oid, oid);
+	note(r, f->instead, "file", oid, at);
+}
+
+int record_bait(struct record *r, const char *name, const char *value, size_t len, struct err *err)
+{
+	return secrets_add_bait(r->secrets, name, value, len, err);
+}
+
+struct secrets *record_baits(const struct record *r)
+{
+	return secrets_any_bait(r->secrets) ? secrets_part(r->secrets, true) : NULL;
+}
+
+void record_look(struct record *r, uint64_t action, struct buf *held, const void *bytes, size_t len)
+{
+	CLEANUP(buf_release) struct buf unused = BUF_INIT;
+	const struct open_action *open = record_open_action(r, action);
+	struct event at = { .seq = action, .action = action, .agent = open ? open->agent : 0, .box = open ? open->box : 0 };
+	if (!secrets_any_bait(r->secrets))
+		return;
+	secrets_stream(r->secrets, held, bytes, len, false, &unused);
+	bait_note(r, "request", &at);
+}
