@@ -69,7 +69,7 @@ lua.h|^src/script/
 lauxlib.h|^src/script/
 lualib.h|^src/script/
 curl/|^src/http/
-archive.h|^src/sandbox/tar
+archive.h|^src/(sandbox/tar|app/exchange/unzip)
 seccomp.h|^src/(sandbox|script|launcher|guest)/
 ncurses.h|^ui/term/term_curses\.c
 curses.h|^ui/term/term_curses\.c

@@ -106,6 +106,28 @@ for form in atif inspect; do
 	"$sg" export one -F $form -o "$t/one.$form" >/dev/null
 	is "$(sums "$("$sg" import "$t/one.$form" --name $form --json)")" "$want" "$form: out and in again"
 done
+# Inspect's own archive, as its recorder lays it out
+python3 - "$t/one.inspect" "$t/one.eval" "$t/other.zip" <<'P'
+import json, sys, zipfile
+log = json.load(open(sys.argv[1]))
+with zipfile.ZipFile(sys.argv[2], "w", zipfile.ZIP_DEFLATED) as z:
+    z.writestr("_journal/start.json", json.dumps({"version": 2, "eval": log["eval"], "plan": {}}))
+    for s in log["samples"]:
+        z.writestr("samples/%s_epoch_%d.json" % (s["id"], s["epoch"]), json.dumps(s))
+    z.writestr("samples/bad_epoch_1.json", "{ no JSON")
+    z.writestr("_journal/summaries/1.json", "[]")
+    z.writestr("summaries.json", "[]")
+    z.writestr("header.json", json.dumps({k: v for k, v in log.items() if k != "samples"}))
+zipfile.ZipFile(sys.argv[3], "w").writestr("header.json.txt", "{}")
+P
+is "$(sums "$("$sg" import "$t/one.eval" --name eval --json 2>/dev/null)")" "$want" 'inspect: the samples of an .eval archive'
+like "$("$sg" events eval --json | grep import.gap)" 'samples/bad_epoch_1.json: ' 'one that is broken is a gap with its name'
+size=$(stat -c %s "$t/one.eval")
+head -c $((size / 2)) "$t/one.eval" >"$t/half.eval"
+"$sg" import "$t/half.eval" --name half >"$t/out" 2>&1
+is "$?$(grep -c 'could be read as inspect: no line is whole' "$t/out")$(wc -l <"$t/out")" 211 'half an archive, of its only sample: refused in one line'
+"$sg" import "$t/other.zip" --name zip >"$t/out" 2>&1
+is "$?$(grep -c 'no eval log' "$t/out")" 21 'another archive is refused'
 "$sg" export atif -F atif -o "$t/again.atif" >/dev/null
 is "$(python3 "$here/exchange/check_atif.py" "$t/again.atif")" "$(python3 "$here/exchange/check_atif.py" "$t/one.atif")" 'ATIF of ATIF: the same counts'
 "$sg" export "one#$call" -F asciicast-v3 -o "$t/one.cast" >/dev/null

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/exchange/import.h"
+#include "app/exchange/import_inspect.h"
 #include "base/mem.h"
 
 static json_t *call_of(const char *id, const char *name, const json_t *args)
@@ -162,31 +162,41 @@ static void inspect_message(struct import *im, const json_t *sample, const json_
 
 int sniff_inspect(const char *head, size_t len)
 {
-	(void)len;
+	if (is_eval(head, len))
+		return 80;
 	return head[0] == '{' && strstr(head, "\"eval\"") && strstr(head, "\"version\"") && strstr(head, "\"status\"") ? 80 : 0;
+}
+
+void inspect_sample(struct import *im, const json_t *sample, const char *model)
+{
+	const json_t *id = json_object_get(sample, "id");
+	CLEANUP(free_ptr) char *name = json_is_string(id) ? xstrdup(json_string_value(id)) :
+		xasprintf("sample %d", (int)json_integer_value(id));
+	CLEANUP(free_ptr) char *who = xasprintf("%s epoch %d", name, (int)json_int(sample, "epoch", 1));
+	size_t at = 0, i;
+	json_t *m;
+	import_agent(im, json_int(sample, "epoch", 1) > 1 ? who : name, model);
+	json_array_foreach(json_object_get(sample, "messages"), i, m)
+		inspect_message(im, sample, m, &at);
 }
 
 int import_inspect(struct import *im, FILE *in, struct err *err)
 {
-	size_t i, k;
-	json_t *sample, *m, *doc = import_document(in, err);
+	int first = fgetc(in);
+	if (first == 'P')
+		return import_eval(im, in, err);
+	ungetc(first, in);
+	size_t i;
+	json_t *sample, *doc = import_document(in, err);
 	if (!doc)
 		return -1;
 	int rc = json_is_array(json_object_get(doc, "samples")) ? 0 :
-		err_set(err, ERR_PARSE, "no eval log with samples (write the log as .json: inspect log convert --to json)");
+		err_set(err, ERR_PARSE, "no eval log with samples");
 	const json_t *eval = json_object_get(doc, "eval");
 	import_time(im, json_str(eval, "created", NULL));
 	if (rc == 0)
-		json_array_foreach(json_object_get(doc, "samples"), i, sample) {
-			const json_t *id = json_object_get(sample, "id");
-			CLEANUP(free_ptr) char *name = json_is_string(id) ? xstrdup(json_string_value(id)) :
-				xasprintf("sample %d", (int)json_integer_value(id));
-			CLEANUP(free_ptr) char *who = xasprintf("%s epoch %d", name, (int)json_int(sample, "epoch", 1));
-			size_t at = 0;
-			import_agent(im, json_int(sample, "epoch", 1) > 1 ? who : name, json_str(eval, "model", NULL));
-			json_array_foreach(json_object_get(sample, "messages"), k, m)
-				inspect_message(im, sample, m, &at);
-		}
+		json_array_foreach(json_object_get(doc, "samples"), i, sample)
+			inspect_sample(im, sample, json_str(eval, "model", NULL));
 	json_decref(doc);
 	return rc;
 }
