@@ -174,7 +174,7 @@ void gate_settled(struct gate *g, uint64_t action)
 /* Where its time went; what is nothing is left out. */
 static json_t *times_of(const struct action *a, int64_t dur)
 {
-	int64_t gate = (a->admitted_us ? a->admitted_us : clock_awake_us()) - a->asked_us - a->people_us;
+	int64_t gate = a->asked_us ? (a->admitted_us ? a->admitted_us : clock_awake_us()) - a->asked_us - a->people_us : 0;
 	int64_t back = a->box_us < 0 ? 0 : dur - a->out_us - a->box_us;
 	const struct {
 		const char *key;

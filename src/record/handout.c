@@ -66,7 +66,8 @@ int handout_copy(const char *from, const char *to, struct err *err)
 		rc = back_up(&c, err);
 	if (rc == 0)
 		rc = run(c.to, "PRAGMA journal_mode = DELETE", err);
-	return close_both(&c, rc, err);
+	rc = close_both(&c, rc, err);
+	return rc == 0 ? vfs_mend_sums(to, err) : rc; /* pages may have been written before the first one, which says that they have sums */
 }
 
 /* --- proof --- */

@@ -4,14 +4,17 @@
 #include "record/read/text.h"
 #include "record/store_inner.h"
 
-/* Words of an event or of the segment that it proves; NULL text when redacted. */
-static bool text_of(struct text_reader *t, uint64_t seq, struct buf *out)
+/* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read now. */
+static int text_of(struct text_reader *t, uint64_t seq, struct buf *out)
 {
 	struct err err;
-	if (text_of_event(t, seq, out, &err) != 1)
-		return false;
+	int rc = text_of_event(t, seq, out, &err);
+	if (rc != 1)
+		return rc;
+	for (char *nul; out->len && (nul = memchr(out->data, 0, out->len));)
+		*nul = ' '; /* the tokenizer ends at one */
 	buf_puts(out, "\n\n"); /* so that every character begins a trigram: one and two characters are found by prefix */
-	return true;
+	return 1;
 }
 
 static uint64_t read_mark(struct store *s, const char *name)
@@ -64,8 +67,9 @@ bool store_index(struct store *s, size_t bytes)
 	rc = SQLITE_DONE;
 	while (rc == SQLITE_DONE && seq < s->now.seq && done < bytes) {
 		seq++;
-		if (text_of(&reader, seq, &text))
-			rc = add(st, seq, &text);
+		int has = text_of(&reader, seq, &text);
+		if (has)
+			rc = has > 0 ? add(st, seq, &text) : SQLITE_IOERR;
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
@@ -83,8 +87,9 @@ enum store_rc index_forget(struct store *s, uint64_t seq)
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(s->db);
 	sqlite3_stmt *st = NULL;
-	if (!seq || seq > read_mark(s, "indexed") || !text_of(&reader, seq, &text))
-		return STORE_OK;
+	int has = !seq || seq > read_mark(s, "indexed") ? 0 : text_of(&reader, seq, &text);
+	if (has <= 0) /* what cannot be read now would stay in the index: it is tried again */
+		return has == 0 ? STORE_OK : store_failed(s, SQLITE_IOERR);
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(search, rowid, text) VALUES('delete', ?1, ?2)", -1, &st, NULL);
 	if (rc == SQLITE_OK)
 		rc = add(st, seq, &text);

@@ -315,10 +315,11 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	secret_wipe(seed, sizeof(seed));
 	if (rc < 0)
 		return -1;
+	struct store_origin from;
+	bool known = store_origin(r->store, &from); /* before the writer has the store */
 	begin(r, l, ops, self);
 	json_t *body = json_object();
-	struct store_origin from;
-	bool forked = store_origin(r->store, &from) && from.seq == r->head;
+	bool forked = known && from.seq == r->head;
 	json_put_int(body, "head", (int64_t)r->head);
 	if (forked) {
 		json_put_str(body, "from", from.id);

@@ -21,7 +21,7 @@ struct file {
 	enum which which;
 	enum keeps sums;
 	uint32_t salt; /* of LOG */
-	uint64_t end;
+	uint64_t end, top; /* of the last transaction that is whole; of what was written at all */
 	bool holds; /* a frame's head, which goes out with its page: one call instead of two, in front of every barrier */
 	uint8_t head[FRAME_HEAD];
 	sqlite3_int64 head_at;
@@ -61,10 +61,13 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 	if (at == 0 && len >= 20) {
 		memcpy(&salt, (const char *)bytes + 16, sizeof(salt));
 		f->salt = be32toh(salt);
-		f->end = 0;
+		f->end = f->top = 0;
 	}
-	if ((uint64_t)at + (uint64_t)len > f->end)
-		f->end = (uint64_t)at + (uint64_t)len;
+	if ((uint64_t)at + (uint64_t)len > f->top)
+		f->top = (uint64_t)at + (uint64_t)len;
+	/* the head of a frame that ends a transaction names the size of the database then */
+	if (at && (len == FRAME_HEAD || len == FRAME_HEAD + SUMS_PAGE) && memcmp((const char *)bytes + 4, "\0\0\0", 4) != 0)
+		f->end = (uint64_t)at + FRAME_HEAD + SUMS_PAGE;
 }
 
 static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
@@ -96,8 +99,10 @@ static int write_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 		return put_log(f, frame, sizeof(frame), f->head_at);
 	}
 	int rc = give_out(&f->base);
-	if (rc != SQLITE_OK || len != FRAME_HEAD)
-		return rc != SQLITE_OK ? rc : put_log(f, bytes, len, at);
+	if (rc != SQLITE_OK)
+		return rc;
+	if (len != FRAME_HEAD || (uint64_t)at < f->top) /* a head that is written anew has its page already: none follows */
+		return put_log(f, bytes, len, at);
 	memcpy(f->head, bytes, FRAME_HEAD);
 	f->head_at = at;
 	f->holds = true;
@@ -120,6 +125,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 		return rc;
 	if (f->which == LOG && f->end > (uint64_t)size)
 		f->end = (uint64_t)size;
+	if (f->which == LOG && f->top > (uint64_t)size)
+		f->top = (uint64_t)size;
 	return real(file)->pMethods->xTruncate(real(file), size);
 }
 
@@ -127,7 +134,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 
 static int file_close(sqlite3_file *f)
 {
-	return real(f)->pMethods->xClose(real(f));
+	int rc = give_out(f), closed = real(f)->pMethods->xClose(real(f));
+	return rc != SQLITE_OK ? rc : closed;
 }
 
 static int file_read_at(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)

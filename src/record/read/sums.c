@@ -85,7 +85,8 @@ void sums_look(sums_read_fn *read, void *self, uint64_t size, bool again, struct
 	*out = (struct sums){ 0 };
 	read(self, 0, page, sizeof(page));
 	bool first = sums_hold(page);
-	out->kept = (page[20] == SUMS_TAIL && first) || others_hold(read, self) || page[20] == SUMS_TAIL;
+	out->kept = (page[20] == SUMS_TAIL && first) || others_hold(read, self) ||
+		    (page[20] == SUMS_TAIL && !memcmp(page, "SQLite format 3", 16));
 	out->ended = page[18] != 2;
 	out->pages = be32_at(page + 28);
 	if (first || !out->kept) {

@@ -23,8 +23,10 @@ static int segment_text(struct text_reader *t, uint64_t seq, struct buf *out, st
 	if (!st)
 		return -1;
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
-	int result = 0;
-	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 2) != SQLITE_NULL)
+	int result = 0, rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
+		result = err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
+	else if (rc == SQLITE_ROW && sqlite3_column_type(st, 2) != SQLITE_NULL)
 		result = codec_unpack((enum codec)sqlite3_column_int(st, 1), sqlite3_column_blob(st, 2),
 				      (size_t)sqlite3_column_bytes(st, 2), (size_t)sqlite3_column_int64(st, 0), out, err) < 0
 				 ? -1
@@ -40,8 +42,10 @@ int text_of_event(struct text_reader *t, uint64_t seq, struct buf *out, struct e
 		return -1;
 	buf_reset(out);
 	sqlite3_bind_int64(st, 1, (int64_t)seq);
-	int result = 0, kind = 0;
-	if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 1) != SQLITE_NULL) {
+	int result = 0, kind = 0, rc = sqlite3_step(st);
+	if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+		result = err_set(err, ERR_IO, "cannot read the session file: %s", sqlite3_errmsg(t->db));
+	} else if (rc == SQLITE_ROW && sqlite3_column_type(st, 1) != SQLITE_NULL) {
 		kind = sqlite3_column_int(st, 0);
 		buf_append(out, sqlite3_column_text(st, 1), (size_t)sqlite3_column_bytes(st, 1));
 		result = 1;

@@ -147,6 +147,7 @@ static int is_found(sqlite3_stmt *st, struct text_reader *t, uint64_t seq)
 	int rc = SQLITE_DONE;
 	if (text_of_event(t, seq, &text, &err) != 1)
 		return 1;
+	text.len = text.len ? strnlen(text.data, text.len) : 0; /* older files have no words behind a NUL in their index */
 	for (size_t nth = 0; nth < 3 && rc == SQLITE_DONE; nth++) {
 		char query[8];
 		if (!a_query(&text, nth, query))
