@@ -73,7 +73,7 @@ local sg = {}
 ---@field policy string?
 ---@field roots string[]?   # read-only folders of this machine (programs outside of /usr)
 ---@field trace "exec"|false?  # events for every program that runs and every connection, below the command that caused it, as the kernel sees them; for watching, no wall
----@field hold_exec string|string[]?  # word patterns ("git push *"): a process that is about to execute such a program waits until a person decides; denied: EPERM
+---@field hold_exec string|string[]?  # word patterns ("git push *"): a process that is about to execute such a program, by its words or by its file, waits until a person decides; denied: EPERM
 ---@field expose string[]?  # masked paths that the box shall see
 ---@field accept string?    # "reduced": go on with less isolation than asked for
 ---@field options table?    # of the backend

@@ -160,8 +160,9 @@ static void ran(void *self, const struct trace_call *c, void *tag)
 
 static bool flooded(void *self)
 {
-	struct watch *w = self;
-	return w->live && action_flooded(w->live);
+	const struct watch *w = self;
+	const struct record *r = w->slot->boxes->record;
+	return record_state(r) != RECORD_OK || record_backlog(r) > RECORD_FLOOD; /* also after the action's end */
 }
 
 /* --- what waits --- */

@@ -11,10 +11,11 @@
 #include <unistd.h>
 #include <linux/seccomp.h>
 
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
 
-enum { AT_ONCE = 64, FLOOD_MS = 5, LOOK_MS = 500 };
+enum { AT_ONCE = 64, AT_ONCE_US = 2000, FLOOD_MS = 5, LOOK_MS = 500 }; /* then others have their turn */
 
 #ifndef SECCOMP_IOCTL_NOTIF_SET_FLAGS
 #define SECCOMP_IOCTL_NOTIF_SET_FLAGS SECCOMP_IOW(4, __u64)
@@ -245,9 +246,10 @@ static void over(struct trace *t)
 static void on_events(void *self, int fd, unsigned events)
 {
 	struct trace *t = self;
+	int64_t until = clock_awake_us() + AT_ONCE_US;
 	(void)events;
 	t->busy++;
-	for (int i = 0; i < AT_ONCE && !t->freed; i++) {
+	for (int i = 0; i < AT_ONCE && !t->freed && clock_awake_us() < until; i++) {
 		union notif n = { .n = { 0 } };
 		struct pollfd p = { .fd = fd, .events = POLLIN };
 		if (poll(&p, 1, 0) <= 0)
