@@ -20,9 +20,8 @@ local function restored(self, id, err)
   while s.restoring do call("sleep", { us = 20000 }) end
   if self.id ~= id then return s.lost end
   s.restoring = true
-  local ok, v, why = pcall(call, "box.restore", { box = id })
-  s.restoring = false   -- also when this task is cancelled: another one tries then
-  if not ok then error(v, 0) end
+  local v, why = rt.shield(call, "box.restore", { box = id })   -- a task that is cancelled here opens it for the others
+  s.restoring = false
   if not v then err.why = "it could not be opened again: " .. tostring(why) end
   if not v or not v.box then return err end
   s.lost = rt.err { code = "lost", event = err.event, cause = err, why = err.why,
