@@ -106,6 +106,22 @@ cli --agent ./mine.lua
 like "$(told)" 'text \| prompt 1 done' "a profile of one's own: --agent FILE.lua"
 like "$(cat "$t/out")" 'sandglass/mine"' "its branch bears the profile's name"
 
+# --- messages of a wrong shape, in the other protocols ---
+cp "$dir/bad_lines.py" "$t/repo/"
+cat >bad.lua <<'L'
+local argv = function(how) return function() return { "python3", "/workspace/bad_lines.py", how } end end
+return {
+  program = "python3", speak = "anthropic", provider = "anthropic", model = "m-1", env = function() return {} end, argv = argv "print",
+  line = function(e) return e.bad and e.bad.never.there or e.say end, control = { stream = { argv = argv "stream" }, rpc = { argv = argv "rpc" } },
+}
+L
+for how in stream:3:deny rpc:2:all print:1:all; do
+	cli --agent ./bad.lua --control "${how%%:*}"
+	said=$(told)
+	is "$(grep -c '^odd | a message that cannot be taken: ' <<<"$said")" "$(cut -d: -f2 <<<"$how")" "${how%%:*}: each is told"
+	like "$said" "text \\| heard ${how##*:}" "${how%%:*}: and it goes on"
+done
+
 # --- words to one that sleeps, its box killed, its turn cancelled ---
 begin --linger 60s --idle 300ms say:one
 wait_for 20 says 'it sleeps until somebody does'

@@ -163,7 +163,9 @@ function M.open(w, x)
   s.id = id
   local modes = type(v.modes) == "table" and v.modes or {}
   local names = {}
-  for i, m in ipairs(modes.availableModes or {}) do names[i] = m.id end
+  for _, m in ipairs(type(modes.availableModes) == "table" and modes.availableModes or {}) do
+    names[#names + 1] = type(m) == "table" and m.id or nil
+  end
   s.told.put("session", ("%s %s over ACP, %s session"):format(s.info.name or "an agent", s.info.version or "", how), {
     protocol = "acp", session = id, how = how, name = s.info.name, version = s.info.version, mode = modes.currentModeId,
     modes = #names > 0 and names or nil,

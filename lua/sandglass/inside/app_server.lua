@@ -160,7 +160,7 @@ function M.open(w, x)
   })
   local v, err = w.within(x.start_s or INIT_S + SESSION_S, "the agent opens no session", begin, s, x)
   if not v then return nil, err end
-  s.id = v.thread and v.thread.id
+  s.id = type(v.thread) == "table" and v.thread.id or nil
   s.policy = x.mode or "untrusted"
   s.told.put("session", ("Codex over app-server, %s session"):format(s.how), {
     protocol = "app-server", session = s.id, how = s.how, name = "codex", mode = s.policy,
@@ -178,7 +178,7 @@ function M.prompt(s, text)
     if s.wire.late or err.cause == nil then return nil, err end
     return { stop = "error", error = tostring(err) }
   end
-  s.turn = s.turn or (v.turn and v.turn.id)
+  s.turn = s.turn or (type(v.turn) == "table" and v.turn.id or nil)
   local ok = true
   while ok and not s.done do ok, err = s.peer.pump() end
   if not ok then return nil, err end
