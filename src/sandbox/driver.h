@@ -55,6 +55,9 @@ struct box_opts {
 
 typedef void box_done_fn(void *self, json_t *result, const struct err *err); /* one of the two is NULL; borrowed */
 
+/* Whether what a run executes is asked for: not; if that can be; or else it does not run. */
+enum trace_want { TRACE_NONE, TRACE_IF, TRACE_MUST };
+
 /* Events of a running process, in this order: on_output..., on_exit once. */
 struct run_ops {
 	void (*on_output)(void *self, int stream, const void *bytes, size_t len); /* 1 out, 2 err, 3 pty */
@@ -76,7 +79,7 @@ struct run_opts {
 	bool stdin_open;                    /* false: stdin is /dev/null */
 	int64_t timeout_us;                 /* TERM, 2 s, KILL; 0 = none */
 	bool background;                    /* spawn: may outlive the action */
-	enum { TRACE_NONE, TRACE_IF, TRACE_MUST } trace; /* what it executes is asked for: if that can be; else it does not run */
+	enum trace_want trace;              /* what it executes is asked for */
 	bool ours;                          /* a program of ours: it runs in a frozen box, too */
 };
 

@@ -84,7 +84,7 @@ void boxes_hold_output(struct boxes *b, uint64_t id, bool held);
  * is to be; what run_ops.on_trace brought, for a run that stands for @a now; that it stands for another action; that the run
  * has ended. @owner is NULL or a watch from then on, and must live until watch_leave. */
 struct watch;
-int boxes_watched(struct boxes *b, uint64_t box);
+enum trace_want boxes_watched(struct boxes *b, uint64_t box);
 void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, int sys, struct watch **owner);
 void watch_turn(struct watch *w, struct action *a); /* NULL is fine */
 void watch_leave(struct watch **owner);

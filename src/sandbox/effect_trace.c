@@ -358,7 +358,7 @@ void boxes_watch(struct boxes *b, uint64_t box, struct action *a, int listener, 
 		fd_close(&listener);
 }
 
-int boxes_watched(struct boxes *b, uint64_t box)
+enum trace_want boxes_watched(struct boxes *b, uint64_t box)
 {
 	const struct slot *s = slot_find(b, box);
 	return !s || !box_traced(s) ? TRACE_NONE : box_holds_execs(s) ? TRACE_MUST : TRACE_IF;

@@ -31,7 +31,7 @@ struct box_shell_opts {
 	const char *cwd;     /* NULL = /workspace */
 	char *const *env;    /* as in run_opts */
 	uint16_t cols, rows; /* 0 = 120 x 40 */
-	int trace;	     /* as in run_opts */
+	enum trace_want trace; /* as in run_opts */
 };
 
 /* Prepares it; nothing runs before box_shell_go. Never NULL. */
