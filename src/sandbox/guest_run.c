@@ -11,50 +11,13 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "sandbox/guest_priv.h"
+#include "sandbox/guest_run_priv.h"
 
-enum { READ_MAX = 64 << 10, TTY_MAX = 256 << 10, KILL_AFTER_MS = 2000 };
-
-/* One stream of a run. With descriptors: @fd is our end. Framed: credit both ways, and what came while paused. */
-struct end {
-	struct guest_run *run;
-	unsigned nr; /* enum guest_stream_nr */
-	int fd;
-	struct loop_fd *watch;
-	unsigned events;
-	bool over;	 /* nothing more comes */
-	size_t drain;	 /* after the end: bytes that are from before it */
-	size_t credit;	 /* framed stdin: what we may send */
-	size_t got;	 /* framed output: received and not given back */
-	struct buf held; /* framed output: came while paused */
-};
-
-struct guest_run {
-	struct guest *g; /* NULL: detached */
-	uint64_t id;
-	const struct run_ops *ops;
-	void *self;
-	int pid;
-	bool pty, framed;
-	struct end end[4];
-	struct buf in; /* towards stdin or the terminal */
-	bool in_eof, in_over;
-	bool paused, ended, exited, freed, timed_out;
-	unsigned busy;
-	uint16_t cols, rows;
-	int64_t timeout_us;
-	struct loop_timer *timer;
-	struct guest_ended_body how;
-	int trace; /* the listener comes here */
-	struct loop_fd *trace_watch;
-};
-
-static void update(struct guest_run *r);
-static void on_events(void *self, int fd, unsigned events);
+enum { TTY_MAX = 256 << 10, KILL_AFTER_MS = 2000 };
 
 /* --- memory --- */
 
-static void end_close(struct end *e)
+void run_end_close(struct end *e)
 {
 	loop_fd_free(&e->watch);
 	fd_close(&e->fd);
@@ -80,13 +43,13 @@ static void forget(struct guest_run *r)
 static void detach(struct guest_run *r)
 {
 	for (int i = 0; i < 4; i++)
-		end_close(&r->end[i]);
+		run_end_close(&r->end[i]);
 	trace_close(r);
 	loop_timer_free(&r->timer);
 	forget(r);
 }
 
-static void leave(struct guest_run *r)
+void run_leave(struct guest_run *r)
 {
 	if (--r->busy || !r->freed)
 		return;
@@ -103,7 +66,7 @@ void guest_run_free(struct guest_run *r)
 		guest_send(r->g, GF_DROP, r->id, NULL);
 	detach(r);
 	r->freed = true;
-	leave(r);
+	run_leave(r);
 }
 
 void guest_runs_detach(struct guest *g)
@@ -144,174 +107,15 @@ static bool drained(const struct guest_run *r)
 	return true;
 }
 
-static void check_end(struct guest_run *r)
+void run_check_end(struct guest_run *r)
 {
 	if (r->ended && !r->exited && drained(r))
 		tell_exit(r, false);
 }
 
-/* --- output --- */
-
-static void deliver(struct guest_run *r, unsigned stream, const void *bytes, size_t len)
-{
-	if (len && r->ops->on_output)
-		r->ops->on_output(r->self, (int)stream, bytes, len);
-}
-
-/* Reads once; true if there may be more. The run may be freed inside; the caller holds it by busy. */
-static bool read_end(struct guest_run *r, struct end *e)
-{
-	UNSET char bytes[READ_MAX];
-	size_t want = r->ended && e->drain < sizeof bytes ? e->drain : sizeof bytes;
-	ssize_t n = read(e->fd, bytes, want);
-	if (n < 0 && errno == EINTR)
-		return true;
-	if (n < 0 && errno == EAGAIN) {
-		e->drain = 0;
-		return false;
-	}
-	if (n <= 0) { /* a terminal whose other side has closed says EIO */
-		e->over = true;
-		e->drain = 0;
-		return false;
-	}
-	if (r->ended)
-		e->drain -= (size_t)n;
-	deliver(r, e->nr, bytes, (size_t)n);
-	return !r->freed && r->g && !r->paused && (!r->ended || e->drain) && (size_t)n == want;
-}
-
-static void read_some(struct guest_run *r, struct end *e)
-{
-	for (int round = 0; round < 16 && e->fd >= 0 && !e->over; round++)
-		if (!read_end(r, e))
-			return;
-}
-
-/* --- input --- */
-
-static struct end *in_end(struct guest_run *r)
-{
-	return &r->end[r->pty ? GUEST_TTY : GUEST_IN];
-}
-
-static void in_closed(struct guest_run *r)
-{
-	buf_reset(&r->in);
-	r->in_over = true;
-	if (!r->pty)
-		end_close(in_end(r));
-}
-
-static void send_in_framed(struct guest_run *r, struct end *e)
-{
-	size_t at = 0;
-	while (at < r->in.len && e->credit) {
-		size_t n = r->in.len - at;
-		if (n > GUEST_CHUNK - 1)
-			n = GUEST_CHUNK - 1;
-		if (n > e->credit)
-			n = e->credit;
-		guest_send_stream(r->g, GF_DATA, r->id, e->nr, r->in.data + at, n);
-		e->credit -= n;
-		at += n;
-	}
-	buf_drop(&r->in, at);
-	if (!r->in.len && r->in_eof && !r->pty) {
-		guest_send_stream(r->g, GF_EOF, r->id, e->nr, NULL, 0);
-		r->in_over = true;
-	}
-}
-
-static void write_in(struct guest_run *r)
-{
-	struct end *e = in_end(r);
-	if (!r->g || r->in_over)
-		return;
-	if (r->framed) {
-		send_in_framed(r, e);
-		return;
-	}
-	while (r->in.len && e->fd >= 0) {
-		ssize_t n = write(e->fd, r->in.data, r->in.len);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0 && errno == EAGAIN)
-			break;
-		if (n < 0) {
-			in_closed(r); /* the command does not read: that is its right */
-			return;
-		}
-		buf_drop(&r->in, (size_t)n);
-	}
-	if (!r->in.len && r->in_eof && !r->pty)
-		in_closed(r);
-}
-
-void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof)
-{
-	if (!r->g || r->in_over || r->in_eof)
-		return;
-	buf_append(&r->in, bytes, len);
-	if (eof && r->pty)
-		buf_putc(&r->in, 4); /* a terminal has no end of input; ^D at the start of a line stands for it */
-	else if (eof)
-		r->in_eof = true;
-	write_in(r);
-	update(r);
-}
-
-size_t guest_stdin_queued(const struct guest_run *r)
-{
-	return r->in.len;
-}
-
-/* --- watching --- */
-
-static void watch(struct guest_run *r, struct end *e, unsigned events)
-{
-	if (e->fd < 0 || e->over)
-		events = 0;
-	if (events && !e->watch)
-		e->watch = loop_fd_new(r->g->loop, e->fd, events, on_events, e);
-	else if (e->watch && events != e->events)
-		loop_fd_events(e->watch, events);
-	e->events = events;
-}
-
-static void update(struct guest_run *r)
-{
-	if (!r->g || r->framed)
-		return;
-	for (int i = 0; i < 4; i++) {
-		struct end *e = &r->end[i];
-		unsigned events = i > 0 && !r->paused && (!r->ended || e->drain) ? LOOP_READ : 0;
-		if (e == in_end(r) && r->in.len)
-			events |= LOOP_WRITE;
-		watch(r, e, events);
-	}
-}
-
-static void on_events(void *self, int fd, unsigned events)
-{
-	struct end *e = self;
-	struct guest_run *r = e->run;
-	(void)fd;
-	r->busy++;
-	if (events & LOOP_WRITE)
-		write_in(r);
-	if (r->g && events & (LOOP_READ | LOOP_HUP) && !r->paused && e->nr != GUEST_IN)
-		read_some(r, e);
-	if (r->g) {
-		check_end(r);
-		update(r);
-	}
-	leave(r);
-}
-
 /* --- frames --- */
 
-static struct guest_run *find(const struct guest *g, uint64_t id)
+struct guest_run *run_find(const struct guest *g, uint64_t id)
 {
 	for (size_t i = g->nr_runs; i-- > 0;)
 		if (g->run[i]->id == id)
@@ -331,7 +135,7 @@ void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t
 {
 	struct unpack u = { .p = f->body, .left = f->len };
 	uint32_t pid = unpack_u32(&u);
-	struct guest_run *r = find(g, f->id);
+	struct guest_run *r = run_find(g, f->id);
 	bool want_fd = r && r->pty && !r->framed;
 	if (!unpack_done(&u) || pid > INT32_MAX) {
 		guest_broken(g, "a damaged frame about a run");
@@ -351,16 +155,16 @@ void guest_run_prepared(struct guest *g, const struct frame *f, int *fds, size_t
 			guest_resize(r, r->cols, r->rows);
 	}
 	r->busy++;
-	write_in(r);
-	update(r);
-	leave(r);
+	run_write_in(r);
+	run_update(r);
+	run_leave(r);
 }
 
 void guest_run_ended(struct guest *g, const struct frame *f)
 {
 	struct guest_ended_body b;
 	struct err err = ERR_INIT;
-	struct guest_run *r = find(g, f->id);
+	struct guest_run *r = run_find(g, f->id);
 	if (guest_ended_unpack(f->body, f->len, &b, &err) < 0) {
 		guest_broken(g, "a damaged end of a run");
 		return;
@@ -374,7 +178,7 @@ void guest_run_ended(struct guest *g, const struct frame *f)
 	r->ended = true;
 	r->busy++;
 	buf_reset(&r->in);
-	end_close(&r->end[GUEST_IN]);
+	run_end_close(&r->end[GUEST_IN]);
 	for (int i = 1; i < 4; i++) {
 		struct end *e = &r->end[i];
 		int there = 0;
@@ -386,86 +190,15 @@ void guest_run_ended(struct guest *g, const struct frame *f)
 			there = 0;
 		e->drain = (size_t)there;
 		if (!r->paused)
-			read_some(r, e);
+			run_read_some(r, e);
 		if (r->freed || !r->g)
 			break;
 	}
 	if (r->g) {
-		check_end(r);
-		update(r);
+		run_check_end(r);
+		run_update(r);
 	}
-	leave(r);
-}
-
-static void give_back(struct guest_run *r, struct end *e)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (e->got < GUEST_WINDOW / 4 || !r->g)
-		return;
-	pack_u8(&b, (uint8_t)e->nr);
-	buf_u32le(&b, (uint32_t)e->got);
-	e->got = 0;
-	guest_send(r->g, GF_CREDIT, r->id, &b);
-}
-
-bool guest_run_data(struct guest *g, uint64_t id, unsigned stream, const char *bytes, size_t len)
-{
-	struct guest_run *r = find(g, id);
-	if (!r)
-		return false;
-	struct end *e = &r->end[stream & 3];
-	if (!r->framed || stream == GUEST_IN || stream > GUEST_TTY || (stream == GUEST_TTY) != r->pty ||
-	    e->got + len > GUEST_WINDOW) {
-		guest_broken(g, "more output than there was room for");
-		return true;
-	}
-	e->got += len;
-	if (r->paused) {
-		buf_append(&e->held, bytes, len);
-		return true;
-	}
-	r->busy++;
-	deliver(r, stream, bytes, len);
-	if (!r->freed)
-		give_back(r, e);
-	leave(r);
-	return true;
-}
-
-bool guest_run_credit(struct guest *g, uint64_t id, unsigned stream, uint32_t more)
-{
-	struct guest_run *r = find(g, id);
-	if (!r)
-		return false;
-	struct end *e = in_end(r);
-	if (!r->framed || stream != e->nr || e->credit + more > GUEST_WINDOW) {
-		guest_broken(g, "credit out of bounds");
-		return true;
-	}
-	e->credit += more;
-	write_in(r);
-	return true;
-}
-
-void guest_pause(struct guest_run *r, bool paused)
-{
-	if (!r->g || r->paused == paused)
-		return;
-	r->paused = paused;
-	r->busy++;
-	for (int i = 1; i < 4 && r->framed && !r->paused && !r->freed; i++) {
-		struct buf held = r->end[i].held;
-		r->end[i].held = BUF_INIT;
-		deliver(r, (unsigned)i, held.data, held.len);
-		buf_release(&held);
-		if (!r->freed)
-			give_back(r, &r->end[i]);
-	}
-	if (!r->freed) {
-		check_end(r);
-		update(r);
-	}
-	leave(r);
+	run_leave(r);
 }
 
 /* What the pipes still hold is real: it is handed over before the bad news, paused or not. */
@@ -478,11 +211,11 @@ static void lose(struct guest_run *r)
 		if (r->framed && e->held.len) {
 			struct buf held = e->held;
 			e->held = BUF_INIT;
-			deliver(r, (unsigned)i, held.data, held.len);
+			run_deliver(r, (unsigned)i, held.data, held.len);
 			buf_release(&held);
 		} else if (e->fd >= 0 && !r->freed) {
 			r->ended = false;
-			read_some(r, e);
+			run_read_some(r, e);
 		}
 		if (r->freed)
 			break;
@@ -493,7 +226,7 @@ static void lose(struct guest_run *r)
 		r->how.left = 0;
 		tell_exit(r, true);
 	}
-	leave(r);
+	run_leave(r);
 }
 
 void guest_runs_lost(struct guest *g)
@@ -579,7 +312,7 @@ static void fail_later(void *self)
 	struct guest_run *r = self;
 	if (!r->freed && r->g)
 		tell_exit(r, r->how.step == GS_NONE);
-	leave(r);
+	run_leave(r);
 }
 
 /* The run fails before a frame about it is sent. */
@@ -623,7 +356,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 		size_t first = r->framed || r->pty ? 3 : o->stdin_open ? 0 : 1;
 		stream_send_fds(g->stream, GF_PREPARE, r->id, b.data, b.len, child + first,
 				3 - first + (child[3] >= 0));
-		update(r);
+		run_update(r);
 		return r;
 	}
 	for (int i = 0; i < 4; i++)

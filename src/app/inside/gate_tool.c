@@ -49,19 +49,6 @@ static struct tool *tool_new(struct flow *f, size_t index)
 	return t;
 }
 
-static void permit(void *self, struct action *a)
-{
-	(void)self;
-	action_ended(a, END_OK, NULL);
-}
-
-static void no_cancel(void *self, struct action *a, const char *how)
-{
-	(void)self;
-	(void)a;
-	(void)how; /* it has ended before anybody could ask */
-}
-
 static char *refusal(const struct action_result *res)
 {
 	if (res->end == END_CANCELLED || res->end == END_KILLED)
@@ -129,7 +116,7 @@ static void judge(struct flow *f, size_t i)
 	spec.box = f->proxy->all->box;
 	spec.parallel = true;
 	spec.said = f->answer.said.len ? buf_cstr(&f->answer.said) : NULL;
-	t->effector = (struct effector){ .name = "tool", .start = permit, .cancel = no_cancel, .self = t };
+	t->effector = (struct effector){ .name = "tool", .start = permission_start, .cancel = permission_cancel, .self = t };
 	t->open = true;
 	t->kind = spec.kind;
 	t->what = spec.cmdline ? xstrdup(spec.cmdline) : spec.path ? xstrdup(spec.path) : NULL;

@@ -7,20 +7,7 @@
 #include "app/super/resume.h"
 #include "app/super/super_box.h"
 
-static void grant(void *self, struct action *a)
-{
-	(void)self;
-	action_ended(a, END_OK, NULL);
-}
-
-static void no_cancel(void *self, struct action *a, const char *how)
-{
-	(void)self;
-	(void)a;
-	(void)how; /* it has ended before anybody could ask */
-}
-
-static const struct effector effector = { .name = "permit", .start = grant, .cancel = no_cancel };
+static const struct effector effector = { .name = "permit", .start = permission_start, .cancel = permission_cancel };
 
 static void done(struct call *c, const struct action_result *res)
 {

@@ -82,3 +82,16 @@ void tool_spec(struct action_spec *out, const char *name, json_t *args, const ch
 	if (!out->path)
 		out->path = "?";
 }
+
+void permission_start(void *self, struct action *a)
+{
+	(void)self;
+	action_ended(a, END_OK, NULL);
+}
+
+void permission_cancel(void *self, struct action *a, const char *how)
+{
+	(void)self;
+	(void)a;
+	(void)how; /* it has ended before anybody could ask */
+}

@@ -10,4 +10,8 @@
  * arguments when they are no JSON object (a patch, a script). */
 void tool_spec(struct action_spec *out, const char *name, json_t *args, const char *text);
 
+/* The effector of an action that only permits: it is over when it is allowed; who asked then does it. */
+void permission_start(void *self, struct action *a);
+void permission_cancel(void *self, struct action *a, const char *how);
+
 #endif

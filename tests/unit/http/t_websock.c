@@ -1,215 +1,8 @@
-/* WebSocket as a client, and the wire below it, against a peer that keeps to the rules or breaks them: a thread with plain
+/* WebSocket as a client against a peer that keeps to the rules or breaks them: a thread with plain
  * sockets, one connection each. */
 #include "http/websock.h"
-#include "http/wire.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <pthread.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "base/hash.h"
-#include "base/mem.h"
-#include "base/sha1.h"
-#include "http/websock_frame.h"
-#include "loop/loop.h"
-
-#include "../tap.h"
-
-/* --- the peer --------------------------------------------------------------------------------------------------- */
-
-struct peer {
-	int fd, sock;        /* listens; the connection */
-	pthread_t thread;
-	char *url;
-	struct buf ask;      /* the head of the request */
-	char accept[32];     /* what it is answered with */
-	struct buf frame;    /* payload of the frame that was heard last */
-	unsigned op;         /* its opcode; 0xff none: the connection has ended */
-	bool unmasked;       /* a frame without a mask was heard */
-	const void *play_self;
-	void (*play)(struct peer *p);
-};
-
-static bool say(struct peer *p, const void *bytes, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t n = send(p->sock, (const char *)bytes + at, len - at, MSG_NOSIGNAL);
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
-}
-
-static bool take_exactly(struct peer *p, void *to, size_t len)
-{
-	for (size_t at = 0; at < len;) {
-		ssize_t n = recv(p->sock, (char *)to + at, len - at, 0);
-		if (n <= 0)
-			return false;
-		at += (size_t)n;
-	}
-	return true;
-}
-
-/* A frame as servers send it. */
-static void put_frame(struct buf *b, unsigned first, const void *bytes, size_t len)
-{
-	unsigned wide = len < 126 ? 0 : len < 65536 ? 2 : 8;
-	buf_putc(b, (char)first);
-	buf_putc(b, (char)(wide == 0 ? len : wide == 2 ? 126 : 127));
-	for (unsigned i = wide; i; i--)
-		buf_putc(b, (char)((len >> (8 * (i - 1))) & 255));
-	buf_append(b, bytes, len);
-}
-
-static void say_frame(struct peer *p, unsigned first, const void *bytes, size_t len)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	put_frame(&b, first, bytes, len);
-	say(p, b.data, b.len);
-}
-
-static void say_close(struct peer *p, unsigned code, const char *why)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	buf_putc(&b, (char)(code >> 8));
-	buf_putc(&b, (char)(code & 255));
-	buf_puts(&b, why);
-	say_frame(p, 0x88, b.data, b.len);
-}
-
-/* The next frame of the client; false when there is none any more. */
-static bool hear(struct peer *p)
-{
-	uint8_t head[2], more[8], mask[4];
-	buf_reset(&p->frame);
-	p->op = 0xff;
-	if (!take_exactly(p, head, 2))
-		return false;
-	uint64_t len = head[1] & 127;
-	unsigned wide = len < 126 ? 0 : len == 126 ? 2 : 8;
-	if (!take_exactly(p, more, wide))
-		return false;
-	for (unsigned i = 0; i < wide; i++)
-		len = (i ? len << 8 : 0) | more[i];
-	p->unmasked |= !(head[1] & 128) || (head[0] & 0x70);
-	if (!take_exactly(p, mask, 4) || len > 16 << 20)
-		return false;
-	buf_reserve(&p->frame, len + 1);
-	if (!take_exactly(p, p->frame.data, len))
-		return false;
-	for (size_t i = 0; i < len; i++)
-		p->frame.data[i] = (char)((uint8_t)p->frame.data[i] ^ mask[i % 4]);
-	p->frame.len = len;
-	p->frame.data[len] = 0;
-	p->op = head[0] & 15;
-	return true;
-}
-
-static unsigned heard_code(const struct peer *p)
-{
-	return p->op == WS_CLOSE && p->frame.len >= 2 ? (unsigned)(uint8_t)p->frame.data[0] << 8 | (uint8_t)p->frame.data[1] : 0;
-}
-
-static void until_closed(struct peer *p)
-{
-	char b[4096];
-	while (recv(p->sock, b, sizeof b, 0) > 0)
-		;
-}
-
-/* The connection is reset instead of closed. */
-static void reset(struct peer *p)
-{
-	struct linger now = { 1, 0 };
-	setsockopt(p->sock, SOL_SOCKET, SO_LINGER, &now, sizeof now);
-}
-
-static void accept_of(const char *key, char out[32])
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
-	uint8_t sum[SHA1_LEN];
-	buf_printf(&b, "%s258EAFA5-E914-47DA-95CA-C5AB0DC85B11", key);
-	sha1_of(b.data, b.len, sum);
-	base64_append(&text, sum, sizeof sum);
-	snprintf(out, 32, "%s", buf_cstr(&text));
-}
-
-static bool read_ask(struct peer *p)
-{
-	char b[4096];
-	while (!strstr(buf_cstr(&p->ask), "\r\n\r\n")) {
-		ssize_t n = recv(p->sock, b, sizeof b, 0);
-		if (n <= 0)
-			return false;
-		buf_append(&p->ask, b, (size_t)n);
-	}
-	const char *key = strstr(buf_cstr(&p->ask), "Sec-WebSocket-Key: ");
-	if (key) {
-		key += strlen("Sec-WebSocket-Key: ");
-		CLEANUP(free_ptr) char *value = xstrndup(key, strcspn(key, "\r"));
-		accept_of(value, p->accept);
-	}
-	return true;
-}
-
-/* The answer that opens, with what follows in the same breath. */
-static void welcome(struct peer *p, const char *more, const void *bytes, size_t len)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	buf_printf(&b, "HTTP/1.1 101 Switching Protocols\r\nupgrade: WebSocket\r\nConnection: keep-alive, Upgrade\r\n"
-		       "Sec-WebSocket-Accept:  %s \r\n%s\r\n", p->accept, more);
-	buf_append(&b, bytes, len);
-	say(p, b.data, b.len);
-}
-
-static void *serve(void *self)
-{
-	struct peer *p = self;
-	struct timeval limit = { 20, 0 };
-	int one = 1;
-	p->sock = accept(p->fd, NULL, NULL);
-	if (p->sock < 0)
-		return NULL;
-	setsockopt(p->sock, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	setsockopt(p->sock, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-	setsockopt(p->sock, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-	if (read_ask(p))
-		p->play(p);
-	close(p->sock);
-	return NULL;
-}
-
-static void start(struct peer *p, void (*play)(struct peer *p), const void *play_self)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof a;
-	*p = (struct peer){ .fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), .sock = -1, .play = play, .play_self = play_self };
-	if (bind(p->fd, (struct sockaddr *)&a, sizeof a) < 0 || listen(p->fd, 4) < 0)
-		exit(1);
-	getsockname(p->fd, (struct sockaddr *)&a, &len);
-	p->url = xasprintf("http://127.0.0.1:%u/a/b?c=d", ntohs(a.sin_port));
-	pthread_create(&p->thread, NULL, serve, p);
-}
-
-static void join(struct peer *p)
-{
-	shutdown(p->fd, SHUT_RDWR);
-	pthread_join(p->thread, NULL);
-	close(p->fd);
-}
-
-static void peer_release(struct peer *p)
-{
-	buf_release(&p->ask);
-	buf_release(&p->frame);
-	free(p->url);
-}
+#include "ws_peer.h"
 
 /* --- what the client saw ---------------------------------------------------------------------------------------- */
 
@@ -261,9 +54,6 @@ static void on_end(void *self, const struct websock_end *e)
 	if (s->leave == FREE_IN_END)
 		websock_free(&s->w);
 }
-
-static struct loop *loop;
-static struct http *http;
 
 static void open_url(struct saw *s, const char *url, struct websock_request r)
 {
@@ -452,14 +242,6 @@ static void large(void)
 /* --- messages --------------------------------------------------------------------------------------------------- */
 
 static const size_t lengths[] = { 0, 1, 125, 126, 127, 65535, 65536, 200000 };
-
-static char *pattern(size_t len)
-{
-	char *p = xmalloc(len + 1);
-	for (size_t i = 0; i < len; i++)
-		p[i] = (char)(i * 7 + len);
-	return p;
-}
 
 /* Each goes out as it is and comes back the same; the last word says how many did. */
 static void play_lengths(struct peer *p)
@@ -808,81 +590,9 @@ static void busy(void)
 	done(&p, &s);
 }
 
-/* --- the wire --------------------------------------------------------------------------------------------------- */
-
-struct line {
-	struct wire *wire;
-	struct buf got;
-	int ups, ends;
-	enum http_how how;
-};
-
-static void line_up(void *self)
-{
-	((struct line *)self)->ups++;
-}
-
-static void line_data(void *self, const void *bytes, size_t len)
-{
-	buf_append(&((struct line *)self)->got, bytes, len);
-}
-
-static void line_end(void *self, enum http_how how, const char *text)
-{
-	struct line *l = self;
-	(void)text;
-	l->ends++;
-	l->how = how;
-}
-
-enum { MUCH = 3 << 20 };
-
-/* Sends back all that comes after the head. */
-static void play_mirror(struct peer *p)
-{
-	char b[32 << 10];
-	const char *rest = strstr(buf_cstr(&p->ask), "\r\n\r\n") + 4;
-	size_t early = p->ask.len - (size_t)(rest - p->ask.data);
-	if (!say(p, rest, early))
-		return;
-	for (size_t left = MUCH - early; left;) {
-		ssize_t n = recv(p->sock, b, sizeof b, 0);
-		if (n <= 0 || !say(p, b, (size_t)n))
-			return;
-		left -= (size_t)n;
-	}
-}
-
-static void wires(void)
-{
-	struct peer p;
-	struct line l = { 0 };
-	const struct wire_handler on = { line_up, line_data, line_end, &l };
-	CLEANUP(free_ptr) char *much = pattern(MUCH);
-	start(&p, play_mirror, NULL);
-	l.wire = wire_new(http, p.url, &on);
-	wire_send(l.wire, "hello\r\n\r\n", 9);
-	ok(!l.ups && wire_unsent(l.wire) == 9, "what is sent before it is up is kept");
-	for (int i = 0; i < 400 && !l.ups; i++)
-		loop_turn(loop, 50);
-	wire_send(l.wire, much, MUCH);
-	for (int i = 0; i < 4000 && !l.ends; i++)
-		loop_turn(loop, 50);
-	join(&p);
-	ok(l.ups == 1 && l.ends == 1 && l.how == HTTP_OK && wire_unsent(l.wire) == 0, "the other side closes when it has all");
-	ok(l.got.len == MUCH && !memcmp(l.got.data, much, MUCH), "3 MB go there and come back at once");
-	wire_send(l.wire, "x", 1);
-	is_int(wire_unsent(l.wire), 0, "after the end nothing is kept");
-	wire_free(&l.wire);
-	buf_release(&l.got);
-	peer_release(&p);
-}
-
 int main(void)
 {
-	struct err err = ERR_INIT;
-	hash_init();
-	if (loop_new(&loop, &err) < 0 || http_new(&http, loop, &(struct http_settings){ .proxy = "" }, &err) < 0)
+	if (!begin())
 		return 1;
 	good();
 	bad();
@@ -893,9 +603,5 @@ int main(void)
 	leaving();
 	quiet();
 	busy();
-	wires();
-	http_free(&http);
-	loop_turn(loop, 0);
-	loop_free(loop);
-	return done_testing();
+	return end();
 }

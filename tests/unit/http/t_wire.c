@@ -1,0 +1,80 @@
+/* The wire below a WebSocket: bytes there and back, and what is kept while it is not up. */
+#include "http/wire.h"
+
+#include "ws_peer.h"
+
+struct line {
+	struct wire *wire;
+	struct buf got;
+	int ups, ends;
+	enum http_how how;
+};
+
+static void line_up(void *self)
+{
+	((struct line *)self)->ups++;
+}
+
+static void line_data(void *self, const void *bytes, size_t len)
+{
+	buf_append(&((struct line *)self)->got, bytes, len);
+}
+
+static void line_end(void *self, enum http_how how, const char *text)
+{
+	struct line *l = self;
+	(void)text;
+	l->ends++;
+	l->how = how;
+}
+
+enum { MUCH = 3 << 20 };
+
+/* Sends back all that comes after the head. */
+static void play_mirror(struct peer *p)
+{
+	char b[32 << 10];
+	const char *rest = strstr(buf_cstr(&p->ask), "\r\n\r\n") + 4;
+	size_t early = p->ask.len - (size_t)(rest - p->ask.data);
+	if (!say(p, rest, early))
+		return;
+	for (size_t left = MUCH - early; left;) {
+		ssize_t n = recv(p->sock, b, sizeof b, 0);
+		if (n <= 0 || !say(p, b, (size_t)n))
+			return;
+		left -= (size_t)n;
+	}
+}
+
+static void wires(void)
+{
+	struct peer p;
+	struct line l = { 0 };
+	const struct wire_handler on = { line_up, line_data, line_end, &l };
+	CLEANUP(free_ptr) char *much = pattern(MUCH);
+	start(&p, play_mirror, NULL);
+	l.wire = wire_new(http, p.url, &on);
+	wire_send(l.wire, "hello\r\n\r\n", 9);
+	ok(!l.ups && wire_unsent(l.wire) == 9, "what is sent before it is up is kept");
+	for (int i = 0; i < 400 && !l.ups; i++)
+		loop_turn(loop, 50);
+	wire_send(l.wire, much, MUCH);
+	for (int i = 0; i < 4000 && !l.ends; i++)
+		loop_turn(loop, 50);
+	join(&p);
+	ok(l.ups == 1 && l.ends == 1 && l.how == HTTP_OK && wire_unsent(l.wire) == 0, "the other side closes when it has all");
+	ok(l.got.len == MUCH && !memcmp(l.got.data, much, MUCH), "3 MB go there and come back at once");
+	wire_send(l.wire, "x", 1);
+	is_int(wire_unsent(l.wire), 0, "after the end nothing is kept");
+	wire_free(&l.wire);
+	buf_release(&l.got);
+	peer_release(&p);
+}
+
+int main(void)
+{
+	if (!begin())
+		return 1;
+	wires();
+	return end();
+}
