@@ -55,6 +55,16 @@ static int parse_speed(struct options *o, const char *text, struct err *err)
 	return 0;
 }
 
+static int parse_seq(const char *option, const char *text, uint64_t *out, struct err *err)
+{
+	const char *digits = text + (*text == '#');
+	char *end;
+	*out = strtoull(digits, &end, 10);
+	if (*digits < '0' || *digits > '9' || *end)
+		return err_set(err, ERR_USAGE, "%s '%s' is no event's number, like 405", option, text);
+	return 0;
+}
+
 static int parse(int argc, char **argv, struct options *o, struct err *err)
 {
 	static const struct option names[] = {
@@ -77,11 +87,13 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 	for (int ch; (ch = getopt_long(argc, argv, "h", names, NULL)) != -1;) {
 		switch (ch) {
 		case 'a':
-			o->c.at = strtoull(optarg, NULL, 10);
+			if (parse_seq("--at", optarg, &o->c.at, err) < 0)
+				return -1;
 			break;
 		case 's':
 			o->screen = true;
-			o->s.seq = strtoull(optarg, NULL, 10);
+			if (parse_seq("--screen", optarg, &o->s.seq, err) < 0)
+				return -1;
 			break;
 		case 'v':
 			o->s.view = o->c.view = optarg;
@@ -92,7 +104,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 				return err_set(err, ERR_USAGE, "--size '%s' is not like 120x36", optarg);
 			break;
 		case 'c':
-			o->s.action = strtoull(optarg, NULL, 10);
+			if (parse_seq("--action", optarg, &o->s.action, err) < 0)
+				return -1;
 			break;
 		case 'A':
 			o->s.ascii = true;

@@ -92,6 +92,10 @@ says "$t/noise.glass" 'noise.glass' 'noise'
 says "$t/other.glass" 'other.glass' 'another program'\''s database'
 says "$t/newer.glass" 'newer' 'a newer format'
 says "$t/cut.glass" 'cut.glass' 'the beginning of a file'
+for wrong in '--at zz' '--screen -5' '--action 4x'; do
+	"$replay" $wrong "$file" </dev/null >"$t/out" 2>&1
+	like "$?$(cat "$t/out")" '^2.*is no event.s number' "$wrong: one line, nothing shown"
+done
 crashed=0
 for i in $(seq 12); do # a stretch is noise: whatever can be read is shown, or one line says why not
 	cp "$file" "$t/hurt.glass"
