@@ -30,8 +30,9 @@ static struct subject subject_of(struct ui *ui)
 
 static void own_quit(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
+	const struct subject on = subject_of(ui);
 	(void)words, (void)nr, (void)rest;
-	ui_do(ui, VERB_QUIT);
+	ui_leave(ui, &on);
 }
 
 static void own_set(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -229,17 +230,49 @@ static const char *nearest(const char *word)
 	return nearest_name(word, names);
 }
 
+/* A session on the screen by its id or the beginning of it; SIZE_MAX none. */
+static size_t session_named(const struct ui *ui, const char *id, size_t len)
+{
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (ui->src[i]->model.id && len > 2 && strncmp(ui->src[i]->model.id, id, len) == 0)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Which session a line is for: "-S s-7k2m9q", "s-7k2m9q#405" (the number stays), else the one that is selected. */
+static size_t route(struct ui *ui, struct cmd_line *l)
+{
+	const char *in = json_str(l->opts, "in", NULL);
+	size_t at = in ? session_named(ui, in, strlen(in)) : SIZE_MAX;
+	if (in && at == SIZE_MAX) {
+		ui_say(ui, ROLE_ERROR, "session '%s' is not on this screen", in);
+		return SIZE_MAX;
+	}
+	json_object_del(l->opts, "in");
+	for (size_t i = 1; i < l->words.nr && !in; i++) {
+		char *word = l->words.item[i], *hash = strncmp(word, "s-", 2) == 0 ? strchr(word, '#') : NULL;
+		size_t named = hash ? session_named(ui, word, (size_t)(hash - word)) : SIZE_MAX;
+		if (named == SIZE_MAX)
+			continue;
+		at = named;
+		l->words.len[i] = strlen(hash + 1);
+		memmove(word, hash + 1, l->words.len[i] + 1);
+	}
+	return at == SIZE_MAX ? subject_of(ui).source : at;
+}
+
 static void send(struct ui *ui, const char *text)
 {
 	struct cmd_line l;
 	struct err err = ERR_INIT;
+	size_t to;
 	if (cmd_parse(&l, text, &err) < 0)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
-	else if (l.words.nr > 0) {
+	else if (l.words.nr > 0 && (to = route(ui, &l)) != SIZE_MAX) {
 		const char **words = xcalloc(l.words.nr + 1, sizeof(*words));
 		for (size_t i = 0; i < l.words.nr; i++)
 			words[i] = l.words.item[i];
-		ui_send(ui, subject_of(ui).source, words, json_incref(l.opts));
+		ui_send(ui, to, words, json_incref(l.opts));
 		free(words);
 	}
 	cmd_line_release(&l);

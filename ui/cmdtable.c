@@ -92,6 +92,22 @@ static bool option_row(const char *table, const char *typed, size_t len, char na
 	return false;
 }
 
+/* An option that is given again has a list of values. */
+static void put_value(json_t *opts, const char *name, const char *value)
+{
+	json_t *before = json_object_get(opts, name);
+	if (json_is_array(before)) {
+		json_array_append_new(before, json_string(value));
+	} else if (before) {
+		json_t *list = json_array();
+		json_array_append(list, before);
+		json_array_append_new(list, json_string(value));
+		json_put(opts, name, list);
+	} else {
+		json_put_str(opts, name, value);
+	}
+}
+
 static int option(struct cmd_line *out, const struct cmd_row *c, const struct strv *all, size_t *i, struct err *err)
 {
 	static const char common[] = "-S, --in SESSION   which\n";
@@ -108,7 +124,7 @@ static int option(struct cmd_line *out, const struct cmd_row *c, const struct st
 	const char *given = typed[len] ? typed + len + 1 : *i + 1 < all->nr ? all->item[++*i] : NULL;
 	if (!given)
 		return err_set(err, ERR_USAGE, "--%s needs a value", name);
-	json_put_str(out->opts, name, given);
+	put_value(out->opts, name, given);
 	return 0;
 }
 

@@ -76,6 +76,9 @@ bool finder_verb(struct ui *ui, enum verb v, const struct subject *on)
 	case VERB_JUMP:
 		prefix_begin(ui, v == VERB_MARK ? 'm' : '\'');
 		return true;
+	case VERB_JUMP_BACK:
+		mark_go(ui, '\'');
+		return true;
 	case VERB_PALETTE:
 		ui_open(ui, "palette", on);
 		return true;

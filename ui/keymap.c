@@ -95,8 +95,8 @@ static const char *special_name(uint32_t key)
 {
 	static const char *const names[] = { "Up", "Down", "Left", "Right", "PgUp", "PgDn", "Home", "End", "Del",
 					     "Backspace", "S-Tab", "F1", "F2", "F3", "F4", "F5", "F6", "F7", "F8",
-					     "F9", "F10" };
-	if (key >= K_UP && key <= K_F10)
+					     "F9", "F10", "S-F3" };
+	if (key >= K_UP && key <= K_SF3)
 		return names[key - K_UP];
 	return key == K_ENTER ? "Enter" : key == K_TAB ? "Tab" : key == K_ESC ? "Esc" : key == ' ' ? "Space" : NULL;
 }

@@ -21,7 +21,7 @@ uint32_t key_parse(const char *name)
 		return K_CTRL(name[5]);
 	if (len > 0 && utf8_next(name, len, &cp, &used) == UTF8_OK && used == len && cp > 0x20)
 		return cp;
-	for (uint32_t k = K_UP; k <= K_F10; k++) {
+	for (uint32_t k = K_UP; k <= K_SF3; k++) {
 		key_name(k, other);
 		if (strcmp(other, name) == 0)
 			return k;

@@ -82,9 +82,34 @@ static void prompt_action(struct line *l, const struct model_action *act)
 static void print_bytes(struct line *l, const json_t *value)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
-	if (json_get_bytes(value, &b))
+	if (!json_get_bytes(value, &b) && value)
+		json_dump_buf((json_t *)(uintptr_t)value, &b);
+	if (b.len > 0)
 		sanitize_line(buf_cstr(&b), b.len, 0, &safe);
 	fputs(buf_cstr(&safe), l->out);
+}
+
+/* A form has a value for each of its fields: too much for one line without names. */
+static void print_form(struct line *l, uint64_t seq, json_t *form)
+{
+	const char *name;
+	json_t *value;
+	size_t i;
+	if (!json_array_size(form) && !json_object_size(form))
+		return;
+	fprintf(l->out, "  fields; say \": answer %" PRIu64, seq);
+	json_array_foreach(form, i, value) {
+		fputs(" --field ", l->out);
+		print_bytes(l, value);
+		fputs("=..", l->out);
+	}
+	json_object_foreach(form, name, value) {
+		fputs(" --field ", l->out);
+		line_print_safe(l->out, name);
+		fputc('=', l->out);
+		print_bytes(l, value);
+	}
+	fputs("\"\n", l->out);
 }
 
 static void prompt_question(struct line *l, uint64_t seq)
@@ -101,7 +126,14 @@ static void prompt_question(struct line *l, uint64_t seq)
 		fprintf(l->out, "  %zu ", i + 1);
 		print_bytes(l, json_is_object(c) && json_object_get(c, "text") ? json_object_get(c, "text") : c);
 	}
-	fputc('\n', l->out);
+	if (json_array_size(list))
+		fputc('\n', l->out);
+	print_form(l, seq, json_object_get(o, "form"));
+	if (json_object_get(o, "default")) {
+		fputs(json_int(o, "timeout_us", 0) > 0 ? "  if nobody answers in time: " : "  if nobody answers: ", l->out);
+		print_bytes(l, json_object_get(o, "default"));
+		fputc('\n', l->out);
+	}
 	show_prompt(l);
 }
 

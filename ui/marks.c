@@ -132,6 +132,8 @@ void mark_go(struct ui *ui, uint32_t key)
 	if (key == '\'') {
 		if (f->back.seq)
 			jump_to(ui, f->back.source, f->back.seq);
+		else
+			ui_say(ui, ROLE_DIM, "nothing was jumped from yet");
 		return;
 	}
 	for (size_t i = 0; i < ui->nr_src && key < 0x7f; i++)

@@ -53,6 +53,44 @@ static void prompt_end(struct ui *ui, const char *text)
 		prompt_clear(p);
 }
 
+/* --- a text in the editor ----------------------------------------------------------------------------------------- */
+
+static void text_edited(struct ui *ui, const char *text)
+{
+	struct prompt *p = &ui->prompt;
+	if (!p->away)
+		return;
+	p->active = true; /* as it was, with what came back: Enter takes it */
+	p->away = false;
+	if (text)
+		prompt_set(ui, text);
+}
+
+static bool to_editor(struct ui *ui, uint32_t key)
+{
+	struct prompt *p = &ui->prompt;
+	if (key != K_CTRL('e') || p->ops || p->choice || p->by_hand || p->at != p->text.len)
+		return false;
+	free(ui->edit);
+	ui->edit = xstrdup(buf_cstr(&p->text));
+	ui->edited = text_edited;
+	p->active = false;
+	p->away = true;
+	return true;
+}
+
+void prompt_hint(const struct ui *ui, struct area a, int row)
+{
+	const struct prompt *p = &ui->prompt;
+	if (p->ops && p->ops->hint)
+		p->ops->hint(ui, a, row);
+	else if (p->choice || p->by_hand)
+		put(a, row, 1, ROLE_DIM, p->choice ? "Esc leaves it" : "Enter takes it  Esc leaves it");
+	else
+		put(a, row, 1, ROLE_DIM, p->ops ? "Enter takes it  Esc leaves it  Ctrl-u empties it" :
+						  "Enter takes it  Esc leaves it  Ctrl-e opens $EDITOR  Ctrl-u empties it");
+}
+
 /* --- editing ------------------------------------------------------------------------------------------------------ */
 
 static size_t left_of(const struct buf *b, size_t at)
@@ -181,6 +219,8 @@ void prompt_key(struct ui *ui, uint32_t key)
 	struct prompt *p = &ui->prompt;
 	char one[2] = { 0 };
 	if (p->ops && p->ops->key && p->ops->key(ui, key))
+		return;
+	if (to_editor(ui, key))
 		return;
 	if (key == K_ESC || key == K_CTRL('c') || key == K_F10) {
 		prompt_end(ui, NULL);

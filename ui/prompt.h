@@ -24,6 +24,8 @@ void prompt_clear(struct prompt *p);
 /* Replaces bytes [from, at) of the text by @with; the cursor stands after it. */
 void prompt_replace(struct ui *ui, size_t from, const char *with);
 void prompt_set(struct ui *ui, const char *text);
+/* What its keys do, in the place of the key line. */
+void prompt_hint(const struct ui *ui, struct area a, int row);
 void prompt_paint(const struct ui *ui, struct area a, int row);
 
 #endif

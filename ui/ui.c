@@ -120,7 +120,8 @@ void ui_do(struct ui *ui, enum verb v)
 	const char *why = top->ops->off ? top->ops->off(top->self, ui, v) : NULL;
 	if (top->ops->subject)
 		top->ops->subject(top->self, ui, &on);
-	if (verb_acts(v) && !ui_may_act(ui, on.source))
+	bool all = v == VERB_FREEZE || v == VERB_PAUSE_ALL; /* whatever session is selected */
+	if (verb_acts(v) && (all ? ui_reached(ui) == 0 : !ui_may_act(ui, on.source)))
 		why = ui->replay ? "read only: nothing runs in replay" : "read only: not attached to a running session";
 	if (why)
 		ui_say(ui, ROLE_DIM, "%s: %s", verb_name(v), why);
@@ -155,6 +156,8 @@ void ui_key(struct ui *ui, uint32_t key)
 	if (finder_key(ui, key))
 		return;
 	if (top->ops->key && top->ops->key(top->self, ui, key))
+		return;
+	if (count_key(ui, key))
 		return;
 	if (key == K_CTRL('c')) {
 		ui_say(ui, ROLE_TEXT, "q leaves the console, agents go on; :stop ends the session");

@@ -14,6 +14,7 @@ enum { UI_VIEWS = 8, UI_MIN_COLS = 60, UI_MIN_ROWS = 16 };
 struct prompt {
 	bool active, choice; /* choice: one key out of keys ends it */
 	bool by_hand;        /* what is pasted does not count */
+	bool away;           /* its text is in the editor: not active until it is back */
 	char *label, *keys;
 	struct buf text;
 	/* @text NULL: given up. For a choice it is the key. */
@@ -72,6 +73,8 @@ struct ui {
 	int64_t dead_us;         /* how long a question that opens takes no keys */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
+	unsigned count;          /* a number typed before a key; 0 none */
+	size_t leaving;          /* answers that are waited for before the console goes */
 	struct calm counted;     /* the number of events as it is shown */
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
 	size_t first_src;        /* read first in the next */
@@ -120,6 +123,15 @@ uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t valu
 /* The moment that ages on the screen are counted to. */
 int64_t ui_now(const struct ui *ui);
 unsigned ui_where(const struct ui *ui);
+
+/* Numbers before keys (count.c). True if it was taken. */
+bool count_key(struct ui *ui, uint32_t key);
+/* To every session that runs and can be commanded (everywhere.c), and how many those are. */
+size_t ui_reached(const struct ui *ui);
+void ui_freeze_all(struct ui *ui);
+void ui_pause_all(struct ui *ui); /* or lets all go on, when all are paused */
+void ui_leave(struct ui *ui, const struct subject *on);     /* after one question; agents go on */
+void ui_leave_how(struct ui *ui, const struct subject *on); /* asks what becomes of them */
 
 /* Verbs that every view has (ui_verbs.c). True if it was one. */
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);

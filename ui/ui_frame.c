@@ -126,8 +126,8 @@ void ui_frame_paint(const struct ui *ui, struct area a)
 		put_bytes(a, row, put(a, row, 1, ROLE_HELD, "hint") + 2, a.cols - 8, ROLE_WARN, hint, strlen(hint), 0), row++;
 	else if (ui->grid.rows >= 30)
 		put_rule(a, row++, NULL, ROLE_RULE, NULL);
-	if (ui->prompt.active && ui->prompt.ops && ui->prompt.ops->hint)
-		ui->prompt.ops->hint(ui, a, row);
+	if (ui->prompt.active)
+		prompt_hint(ui, a, row);
 	else if (!own_keys(ui, a, row))
 		lay_keys(ui, a, row, -1);
 	if (ui->prompt.active)

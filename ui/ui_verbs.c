@@ -20,23 +20,6 @@ static void send1(struct ui *ui, const struct subject *on, const char *word, con
 	ui_send(ui, on->source, words, NULL);
 }
 
-static void leave_chosen(struct ui *ui, const char *key)
-{
-	ui->quit = key && *key == 'y';
-}
-
-static void leave(struct ui *ui, const struct subject *on)
-{
-	bool running = false;
-	for (size_t i = 0; i < ui->nr_src; i++)
-		running = running || !ui->src[i]->model.ended;
-	if (ui->replay || !running)
-		ui->quit = true;
-	else
-		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on,
-			  leave_chosen);
-}
-
 static void kill_chosen(struct ui *ui, const char *key)
 {
 	const struct subject on = ui->prompt.on;
@@ -160,6 +143,8 @@ static void ask_fork(struct ui *ui, const struct subject *on)
 		return;
 	if (ui->replay && on->source == 0)
 		at.until = transport_cursor(ui);
+	else if (act && act->state == ACT_WAITS)
+		at.until = act->id - 1; /* the new session comes to it anew */
 	else
 		at.until = !act ? on->action : act->ended && act->snapshot > act->ended ? act->snapshot : act->ended;
 	if (!at.until) {
@@ -186,16 +171,28 @@ static void send_for_agent(struct ui *ui, const struct subject *on, const char *
 		send1(ui, on, word, a->script ? NULL : a->name);
 }
 
-static void pause_all(struct ui *ui, const struct subject *on)
+/* What a script asks: of the agent that is looked at, else the first. */
+static bool open_question(struct ui *ui, const struct subject *on)
 {
-	const struct source *s = ui_source(ui, on->source);
-	send1(ui, on, s && s->model.paused_all ? "continue" : "pause", NULL);
+	const struct model_agent *a = agent_on(ui, on);
+	struct subject to = { .source = on->source, .action = a ? a->ask : 0 };
+	for (size_t i = 0; i < ui->nr_src && !to.action; i++) {
+		const struct model *m = &ui->src[(on->source + i) % ui->nr_src]->model;
+		to.source = (on->source + i) % ui->nr_src;
+		to.action = m->nr_asks ? m->ask[0].seq : 0;
+	}
+	if (to.action)
+		ui_open(ui, "question", &to);
+	return to.action != 0;
 }
 
 /* Held actions first; with none held, what the person is looking at. */
 static void open_approval(struct ui *ui, const struct subject *on)
 {
+	const struct model_agent *at = agent_on(ui, on);
 	struct subject to = *on;
+	if (at && at->ask && !at->held && open_question(ui, on))
+		return;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[(on->source + i) % ui->nr_src]->model;
 		const struct model_agent *a = i == 0 ? agent_on(ui, on) : NULL;
@@ -209,7 +206,8 @@ static void open_approval(struct ui *ui, const struct subject *on)
 			return;
 		}
 	}
-	ui_say(ui, ROLE_DIM, "nothing is held");
+	if (!open_question(ui, on))
+		ui_say(ui, ROLE_DIM, "nothing waits for you");
 }
 
 static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
@@ -248,7 +246,7 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 		if (ui->depth > 1)
 			ui_back(ui);
 		else if (v == VERB_BACK)
-			leave(ui, on);
+			ui_leave(ui, on);
 		return true;
 	default:
 		return false;
@@ -261,7 +259,7 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	switch ((int)v) {
 	case VERB_QUIT:
-		leave(ui, on);
+		ui_leave_how(ui, on);
 		return true;
 	case VERB_LINE:
 		cmdline_ask(ui, "");
@@ -291,14 +289,14 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		ui_say(ui, ROLE_DIM, "this screen has one pane");
 		return true;
 	case VERB_PAUSE_ALL:
-		pause_all(ui, on);
+		ui_pause_all(ui);
 		return true;
 	case VERB_STEP:
 	case VERB_CONTINUE:
 		send_for_agent(ui, on, verb_name(v));
 		return true;
 	case VERB_FREEZE:
-		send1(ui, on, "freeze", NULL);
+		ui_freeze_all(ui);
 		return true;
 	case VERB_KILL:
 		ask_kill(ui, on);

@@ -63,8 +63,8 @@ ok $? "? shows the keys"
 tm send-keys Escape
 sleep 0.2
 tm send-keys Q
-wait_for 5 shows 'leave the console|left'
-tm send-keys y
+wait_for 5 shows 'leave: 1 agents go on|left'
+tm send-keys 1
 wait_for 10 shows 'left'
 ok $? "leaving gives the terminal back"
 tm kill-server

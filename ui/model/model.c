@@ -99,6 +99,14 @@ const struct model_action *model_action(const struct model *m, uint64_t id)
 	return find(m->action, m->nr_actions, sizeof(*m->action), id);
 }
 
+bool model_ask(const struct model *m, uint64_t seq)
+{
+	for (size_t i = 0; i < m->nr_asks; i++)
+		if (m->ask[i].seq == seq)
+			return true;
+	return false;
+}
+
 const struct model_redo *model_redo(const struct model *m, uint64_t of)
 {
 	for (size_t i = m->nr_redos; i > 0; i--)

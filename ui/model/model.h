@@ -168,6 +168,7 @@ void model_apply(struct model *m, const struct event *ev);
 const struct model_agent *model_agent(const struct model *m, uint64_t id); /* NULL */
 const struct model_box *model_box(const struct model *m, uint64_t id);
 const struct model_action *model_action(const struct model *m, uint64_t id);
+bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */
 /* The newest redo of this session's action @of, or (0) the newest of all; NULL. */
 const struct model_redo *model_redo(const struct model *m, uint64_t of);
 enum agent_state model_agent_state(const struct model *m, const struct model_agent *a);

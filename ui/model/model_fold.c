@@ -183,15 +183,20 @@ static void ask(struct model *m, struct model_agent *a, const struct event *ev)
 /* An answer names its question by cause, or belongs to the same action, or is the agent's only one. */
 static void ask_answered(struct model *m, struct model_agent *a, const struct event *ev)
 {
-	for (size_t i = 0; i < m->nr_asks; i++) {
-		if (m->ask[i].seq != ev->cause && m->ask[i].agent != ev->agent)
-			continue;
-		memmove(&m->ask[i], &m->ask[i + 1], (m->nr_asks - i - 1) * sizeof(*m->ask));
-		m->nr_asks--;
-		break;
-	}
-	if (a)
-		a->ask = 0;
+	size_t i = 0;
+	while (i < m->nr_asks && m->ask[i].seq != ev->cause)
+		i++;
+	for (size_t k = 0; i == m->nr_asks && k < m->nr_asks; k++)
+		if (m->ask[k].agent == ev->agent)
+			i = k;
+	if (i < m->nr_asks)
+		memmove(&m->ask[i], &m->ask[i + 1], (--m->nr_asks - i) * sizeof(*m->ask));
+	if (!a)
+		return;
+	a->ask = 0;
+	for (size_t k = 0; k < m->nr_asks; k++) /* it may have asked more than one */
+		if (m->ask[k].agent == ev->agent)
+			a->ask = m->ask[k].seq;
 }
 
 /* --- actions ----------------------------------------------------------------------------------------------------- */

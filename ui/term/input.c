@@ -99,6 +99,9 @@ static uint32_t control(struct input *in, const struct params *p, bool plain, ch
 		return mouse(in, p, final);
 	if (p->mark || !plain)
 		return KEY_NONE_; /* a report */
+	bool shift = p->nr > 1 && p->value[1] == 2;
+	if (shift && ((final == 'R' && p->value[0] == 1) || (final == '~' && p->value[0] == 13)))
+		return K_SF3;
 	if (final == '~')
 		return tilde(in, p->value[0]);
 	if (final == 'I' || final == 'O')

@@ -12,7 +12,7 @@ enum key {
 	KEY_NONE_ = 0,
 	KEY_FIRST_ = 0x200000,
 	K_UP, K_DOWN, K_LEFT, K_RIGHT, K_PGUP, K_PGDN, K_HOME, K_END, K_DEL, K_BACKSPACE, K_STAB,
-	K_F1, K_F2, K_F3, K_F4, K_F5, K_F6, K_F7, K_F8, K_F9, K_F10,
+	K_F1, K_F2, K_F3, K_F4, K_F5, K_F6, K_F7, K_F8, K_F9, K_F10, K_SF3,
 	K_RESIZE, K_EOF, K_MOUSE, K_FOCUS_IN, K_FOCUS_OUT,
 	K_PASTED = 0x1000000, /* a flag: the character was pasted */
 };

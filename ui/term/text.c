@@ -131,9 +131,24 @@ void text_blank(struct text *t)
 	new_row(t, NULL);
 }
 
+static const struct glyph cut_mark = { .s = ">", .len = 1, .width = 1 };
+
+void text_cut(struct text *t, size_t nr)
+{
+	if (t->nr <= nr || nr == 0)
+		return;
+	t->nr = nr;
+	struct text_row *r = &t->row[nr - 1];
+	int width = 1;
+	for (uint32_t i = 0; i < r->nr; i++)
+		width += r->glyph[i].width;
+	while (r->nr > 0 && width > t->width - t->gutter)
+		width -= r->glyph[--r->nr].width;
+	push_glyph(t, r, &cut_mark);
+}
+
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
 {
-	static const struct glyph cut = { .s = ">", .len = 1, .width = 1 };
 	t->role = r;
 	struct text_row *row = new_row(t, NULL);
 	int room = t->width - t->gutter, all = 0;
@@ -142,7 +157,7 @@ void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
 	for (size_t i = 0; i < nr && t->col + g[i].width <= (all > room ? room - 1 : room); i++)
 		push_glyph(t, row, &g[i]);
 	if (all > room)
-		push_glyph(t, row, &cut);
+		push_glyph(t, row, &cut_mark);
 }
 
 void text_plain(const struct text *t, bool gutters, struct buf *out)

@@ -47,6 +47,8 @@ void text_putf(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4);
 void text_blank(struct text *t);
 /* A row of glyphs as they are; what does not fit the width is cut with its mark, never wrapped. */
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
+/* Keeps the first @nr rows; the last of them ends with the mark of what is cut. */
+void text_cut(struct text *t, size_t nr);
 /* The rows as lines of text; @gutters: with their marks ("+", "-", "$") before them. */
 void text_plain(const struct text *t, bool gutters, struct buf *out);
 void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4); /* a row that is flush */

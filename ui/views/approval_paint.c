@@ -27,7 +27,7 @@ static const char *deadline(const struct approval *v)
 			    fmt_age(v->arena, act->until_us - v->now_us));
 }
 
-static void paint_top(const struct approval *v, struct area a)
+static void paint_top(const struct approval *v, const struct ui *ui, struct area a)
 {
 	struct arena *ar = v->arena;
 	const struct model_action *act = v->info.act;
@@ -35,6 +35,7 @@ static void paint_top(const struct approval *v, struct area a)
 	const char *name = v->info.agent ? v->info.agent->name : "no agent";
 	struct piece p[] = {
 		{ ROLE_NAME, name },
+		{ ROLE_DIM, a.cols >= 100 ? ui->src[v->source]->model.id : "" },
 		{ ROLE_DIM, v->info.agent && a.cols >= 100 ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
 		{ ROLE_TEXT, arena_printf(ar, "action #%" PRIu64, v->action) },
 		{ ROLE_HELD,
@@ -157,7 +158,8 @@ static void paint_decisions(const struct approval *v, const struct ui *ui, struc
 {
 	bool two = a.rows < 8;
 	size_t half = (ARRAY_LEN(decisions) + 1) / 2;
-	put_rule(a, 0, "decide", ROLE_TITLE, v->armed ? "y again to approve, any other key not" : NULL);
+	put_rule(a, 0, "decide", ROLE_TITLE,
+		 v->armed ? "y again to approve, any other key not" : v->info.folded ? "v has all of it" : NULL);
 	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
 		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, i,
 			       !two);
@@ -180,7 +182,7 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	}
 	int below = approval_decide_rows(v, a.rows);
 	struct area body = area_sub(a, 2, 1, a.rows - 2 - below, a.cols - 1);
-	paint_top(v, a);
+	paint_top(v, ui, a);
 	text_paint(&v->text, body, v->text_top);
 	paint_counts(v, body);
 	if (v->text_top + (size_t)body.rows < v->text.nr)

@@ -9,6 +9,15 @@
 #include "ui/model/wall.h"
 #include "ui/views/tried.h"
 
+enum { SAME_MOST = 500 };
+
+static const char *when(struct source *s, uint64_t seq, struct arena *a)
+{
+	struct event ev;
+	struct err err = ERR_INIT;
+	return session_event(s->session, seq, &ev, a, &err) < 0 ? "" : arena_printf(a, " at %s", fmt_hms(a, ev.ts_us));
+}
+
 static const char *decision_line(struct source *s, const struct model_action *act, struct arena *a)
 {
 	struct row_info r;
@@ -16,7 +25,7 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 		return NULL;
 	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, a);
 	if (act->decided)
-		return arena_printf(a, "%s by %s%s%s", r.verdict, r.by, *r.why ? ": " : "", r.why);
+		return arena_printf(a, "%s by %s%s%s%s", r.verdict, r.by, when(s, act->decided, a), *r.why ? ": " : "", r.why);
 	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
 }
 
@@ -223,6 +232,12 @@ static void reasons(struct text *t, const json_t *held, const json_t *judged, co
 
 /* --- what it would do -------------------------------------------------------------------------------------------- */
 
+static bool is_text_change(const json_t *req)
+{
+	const char *kind = json_str(req, "kind", "");
+	return strcmp(kind, "write") == 0 || strcmp(kind, "edit") == 0;
+}
+
 static bool effect_lines(struct text *t, const json_t *req)
 {
 	const json_t *args = json_object_get(req, "args");
@@ -248,7 +263,52 @@ static bool effect_lines(struct text *t, const json_t *req)
 	return true;
 }
 
-static void effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+/* What is known without a difference or a preview. */
+static void effect_words(struct text *t, const struct source *s, const json_t *req, const struct approval_info *info)
+{
+	bool bare = wall_none(model_box(&s->model, info->act->box));
+	text_puts(t, bare ? ROLE_WARN : ROLE_TEXT,
+		  json_flag(req, "leaves_box", false)
+			  ? "it reaches outside of the sandbox: not undoable from here"
+		  : bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
+		  : json_flag(req, "may_write", false)
+			  ? "not known; what it changes in the sandbox can be rolled back"
+			  : "not known");
+}
+
+/* How often the same was asked before, among the last actions of its kind. Looked up once for each action. */
+static const char *same_before(struct source *s, const json_t *req, const struct approval_info *info, struct arena *a)
+{
+	static struct {
+		const struct source *s;
+		int64_t start_us;
+		uint64_t action;
+		size_t times, denied, looked;
+	} known;
+	const struct model *m = &s->model;
+	const char *what = action_what(req, a);
+	if (known.s != s || known.start_us != m->start_us || known.action != info->action) {
+		known.s = s, known.start_us = m->start_us, known.action = info->action;
+		known.times = known.denied = known.looked = 0;
+		for (size_t i = m->nr_actions; i-- > 0 && known.looked < SAME_MOST;) {
+			const struct model_action *act = &m->action[i];
+			if (act->id >= info->action || act->kind != info->act->kind)
+				continue;
+			CLEANUP(json_release) json_t *other = source_body(s, act->id);
+			known.looked++;
+			if (strcmp(action_what(other, a), what) != 0)
+				continue;
+			known.times++;
+			known.denied += act->person && !act->started;
+		}
+	}
+	if (known.times == 0)
+		return "the same: never";
+	return arena_printf(a, "the same: %s%s", fmt_plural(a, (int64_t)known.times, "time", "times"),
+			    known.denied ? arena_printf(a, " (%zu denied)", known.denied) : "");
+}
+
+static void seen(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
 {
 	const struct model *m = &s->model;
 	uint64_t since = 0, denied = 0;
@@ -259,20 +319,23 @@ static void effect(struct text *t, struct source *s, const json_t *req, const st
 		since = act->person ? 0 : since + 1;
 		denied += act->person && !act->started;
 	}
-	bool tried = tried_text(t, s, info->act, info->now_us, TRIED_FULL);
-	bool bare = wall_none(model_box(m, info->act->box));
-	if (!effect_lines(t, req) && !tried)
-		text_puts(t, bare ? ROLE_WARN : ROLE_TEXT,
-			  json_flag(req, "leaves_box", false)
-				  ? "it reaches outside of the sandbox: not undoable from here"
-			  : bare ? "not known; nothing holds it: only what it changes in the workspace can be rolled back"
-			  : json_flag(req, "may_write", false)
-				  ? "not known; what it changes in the sandbox can be rolled back"
-				  : "not known");
-	text_putf(t, ROLE_DIM, "since the last decision: %s, %" PRIu64 " denied by a person in this session",
-		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied);
+	text_putf(t, ROLE_DIM, "%s since the last decision; %" PRIu64 " denied so far; %s",
+		  fmt_plural(t->arena, (int64_t)since, "action", "actions"), denied, same_before(s, req, info, t->arena));
+}
+
+static void taint(struct text *t, const json_t *req)
+{
 	if (json_flag(req, "tainted", false))
 		text_puts(t, ROLE_WARN, "it follows input from outside (tainted)");
+}
+
+static void effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
+{
+	bool tried = tried_text(t, s, info->act, info->now_us, TRIED_FULL);
+	if (!effect_lines(t, req) && !tried)
+		effect_words(t, s, req, info);
+	seen(t, s, req, info);
+	taint(t, req);
 }
 
 /* What the agent said with the action, else its last words before it. */
@@ -288,28 +351,63 @@ static const char *said_text(struct source *s, const json_t *req, const struct a
 	return "";
 }
 
-/* What there is room for: the winner first. */
-static void brief_rest(struct text *t, struct source *s, const struct approval_info *info, const json_t *held,
+/* Takes rows out, [from, to). */
+static void drop(struct text *t, size_t from, size_t to)
+{
+	if (from >= to)
+		return;
+	memmove(&t->row[from], &t->row[to], (t->nr - to) * sizeof(*t->row));
+	t->nr -= to - from;
+}
+
+/* The part that begins at row @from has a name in the gutter, and at most @rows. */
+static void name_part(struct text *t, size_t from, const char *name, size_t rows)
+{
+	if (from >= t->nr)
+		return;
+	t->row[from].gutter = name;
+	t->row[from].gutter_role = ROLE_TITLE;
+	if (rows < t->nr - from)
+		text_cut(t, from + rows);
+}
+
+/* What there is room for, a line for each part: first the rule that won, then what it would do, what was said, what came
+ * before; the other rules where there is room. The difference of a write comes last and may go on below. */
+static void brief_rest(struct text *t, struct source *s, const json_t *req, const struct approval_info *info, const json_t *held,
 		       const json_t *judged, const char *said, size_t rows)
 {
-	size_t room = rows > t->nr + 2 ? rows - (*said ? 2 : 0) : t->nr + 2;
-	size_t before = t->nr;
-	if (info->act->preview) {
-		head(t, "WHAT IT WOULD DO");
-		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
-	}
-	if (t->nr + 2 > room) /* the rule that won comes before what was tried */
-		t->nr = room > before + 3 ? room - 2 : before;
-	head(t, "WHY");
+	size_t why = t->nr, does, before;
 	reasons(t, held, judged, info);
-	if (t->nr > room)
-		t->nr = room;
-	if (!*said)
-		return;
-	text_head(t, ROLE_TITLE, "SAID");
-	text_putf(t, ROLE_TEXT, "\"%s\"", first_line(said, t->arena));
-	if (rows > 0 && t->nr > rows && rows > room)
-		t->nr = rows;
+	name_part(t, why, "WHY", SIZE_MAX);
+	before = t->nr;
+	if (*said) {
+		text_putf(t, ROLE_TEXT, "\"%s\"", first_line(said, t->arena));
+		name_part(t, before, "SAID", 1);
+	}
+	does = t->nr;
+	if (info->act->preview)
+		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
+	else if (!is_text_change(req))
+		effect_words(t, s, req, info);
+	taint(t, req);
+	name_part(t, does, "DOES", SIZE_MAX);
+	size_t saw = t->nr;
+	seen(t, s, req, info);
+	name_part(t, saw, "SEEN", 2);
+	size_t over = t->nr > rows ? t->nr - rows : 0;
+	if (over) { /* what came before goes first, then the rules that did not win, then what was said */
+		over -= t->nr - saw < over ? t->nr - saw : over;
+		t->nr = saw;
+		size_t n = before - why > 1 ? before - why - 1 : 0;
+		n = n < over ? n : over;
+		drop(t, before - n, before);
+		over -= n, before -= n, does -= n;
+		if (over)
+			drop(t, before, does);
+	}
+	size_t diff = t->nr;
+	if (!info->act->preview && effect_lines(t, req))
+		name_part(t, diff, "DOES", SIZE_MAX);
 }
 
 static void full_rest(struct text *t, struct source *s, const json_t *req, const json_t *held, const json_t *judged,
@@ -352,7 +450,8 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 		return;
 	bool tight = basis + 2 > rows; /* the rule that won is seen before where it would run: that is one page on */
 	t->nr = tight ? *command_end : basis;
-	brief_rest(t, s, info, held, judged, tight ? "" : said, rows);
+	info->folded = true;
+	brief_rest(t, s, req, info, held, judged, tight ? "" : said, rows);
 	if (tight)
 		circumstances(t, s, req, info->act);
 }

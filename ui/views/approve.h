@@ -21,8 +21,9 @@ struct approval_info {
 	const char *counts;     /* "exact bytes, 4 words, ASCII only, no hidden characters" */
 	uint32_t hidden;
 	bool again, changed;    /* shown before; the workspace has changed since */
+	bool folded;            /* not all of it is shown */
 	bool trying, tried;     /* a preview runs, or is over */
-	const char *decided;    /* "approved by ann 14:32:30", NULL while it waits */
+	const char *decided;    /* "approved by ann at 14:32:30", NULL while it waits */
 };
 
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);

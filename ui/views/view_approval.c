@@ -180,8 +180,11 @@ static void choose(struct approval *v, bool down)
 
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
+	static const char numbered[] = "yspenxX"; /* 1 to 7, in the order of line mode */
 	struct approval *v = self;
+	bool number = key >= '1' && key <= '7' && !v->widen.what;
 	uncovered(v, ui);
+	key = number ? (uint32_t)numbered[key - '1'] : key;
 	v->armed = v->armed && key == 'y'; /* any other key takes it back, one that means nothing too */
 	v->sure = v->sure && key == 'm';
 	if (v->info.decided) { /* somebody was first */
@@ -190,6 +193,10 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	}
 	if (v->widen.what) {
 		widen_key(v, ui, key);
+		return true;
+	}
+	if (number) {
+		ui_do(ui, keymap_verb(IN_APPROVAL, key));
 		return true;
 	}
 	if (key == 'j' || key == K_DOWN || key == 'k' || key == K_UP) {

@@ -1,11 +1,13 @@
 /* Everything that waits for a person: held actions of all agents, questions of scripts. Oldest first. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
 #include "ui/views/batch.h"
+#include "ui/views/listed.h"
 
 struct waiting {
 	size_t source;
@@ -16,39 +18,57 @@ struct waiting {
 	bool whole; /* all of what it wants stands in its line */
 };
 
+struct cells {
+	bool wide;
+	int session, agent, what, rule, risk, age;
+};
+
 struct queue {
 	size_t source;
 	uint64_t seq;
 	struct waiting *w;
-	size_t nr, at;
+	struct listed l; /* of w */
 	struct batch marked;
+	struct cells cells;
 	struct arena *arena;
 };
+
+static int64_t since(const struct waiting *w)
+{
+	return w->act ? w->act->held_us : w->info.ts_us;
+}
+
+static int oldest_first(const void *x, const void *y)
+{
+	const struct waiting *a = x, *b = y;
+	int d = (since(a) > since(b)) - (since(a) < since(b));
+	if (!d)
+		d = (a->source > b->source) - (a->source < b->source);
+	return d ? d : (a->seq > b->seq) - (a->seq < b->seq);
+}
 
 static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
 {
 	struct source *s = ui->src[source];
 	if (!ui_lets_row(ui, source, seq))
 		return;
-	struct waiting *w = &q->w[q->nr++];
+	struct waiting *w = &q->w[q->l.nr++];
 	*w = (struct waiting){ .source = source, .seq = seq, .act = model_action(&s->model, seq) };
 	row_load(&w->info, s, &(struct row){ seq, kind }, q->arena);
 	w->agent = model_agent(&s->model, w->info.agent);
 }
 
-/* Columns of the line, from both ends; what an action wants has the rest. */
-static const struct cells {
-	int agent, what, rule, risk, age;
-} wide = { 14, 31, 30, 10, 8 }, narrow = { 9, 25, 12, 5, 6 };
-
-static const struct cells *cells_of(int cols)
+/* Columns of the line, from both ends; what an action wants has the rest. The session's is there when there are several. */
+static struct cells cells_of(int cols, size_t sessions)
 {
-	return cols >= 100 ? &wide : &narrow;
+	int session = cols >= 100 && sessions > 1 ? 9 : 0;
+	if (cols >= 100)
+		return (struct cells){ true, session, 14, 31 + session, 30, 6, 8 };
+	return (struct cells){ false, 0, 9, 25, 12, 5, 6 };
 }
 
-static int room_for(int cols)
+static int room_for(const struct cells *c, int cols)
 {
-	const struct cells *c = cells_of(cols);
 	return cols - 1 - c->age - c->risk - c->rule - c->what - 2;
 }
 
@@ -56,20 +76,30 @@ static int room_for(int cols)
 static const char *rule_of(const struct waiting *w, const struct cells *c, struct arena *a)
 {
 	const char *quote = strchr(w->info.by, '\'');
-	if (c == &wide || !quote)
+	if (c->wide || !quote)
 		return w->info.by;
 	return arena_strndup(a, quote + 1, strcspn(quote + 1, "'"));
+}
+
+/* The choice is by what it is, not by its place: rows come and go. */
+static bool follow_cursor(struct queue *q)
+{
+	if (q->l.at < q->l.nr) {
+		q->source = q->w[q->l.at].source;
+		q->seq = q->w[q->l.at].seq;
+	}
+	return true;
 }
 
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct queue *q = self;
 	size_t n = 0;
-	(void)rows;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
 	q->arena = ar;
-	q->nr = 0;
+	q->cells = cells_of(cols, ui->nr_src);
+	q->l.nr = 0;
 	q->w = arena_alloc(ar, (n + 1) * sizeof(*q->w));
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
@@ -78,43 +108,56 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		for (size_t k = 0; k < m->nr_asks; k++)
 			add(q, ui, i, m->ask[k].seq, EV_ASK);
 	}
+	qsort(q->w, q->l.nr, sizeof(*q->w), oldest_first);
 	batch_refresh(&q->marked, ui);
-	for (size_t i = 0; i < q->nr; i++) {
+	for (size_t i = 0; i < q->l.nr; i++) {
 		const char *what = q->w[i].info.what;
-		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) < room_for(cols) && !strchr(what, '\n');
+		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) < room_for(&q->cells, cols) && !strchr(what, '\n');
 	}
-	q->at = 0;
-	for (size_t i = 0; i < q->nr; i++)
+	for (size_t i = 0; i < q->l.nr; i++)
 		if (q->w[i].source == q->source && q->w[i].seq == q->seq)
-			q->at = i;
-	if (q->nr > 0) {
-		q->source = q->w[q->at].source;
-		q->seq = q->w[q->at].seq;
-	}
+			q->l.at = i;
+	list_settle(&q->l, rows); /* what was chosen is gone: the cursor stays at its place */
+	follow_cursor(q);
+}
+
+static void paint_heads(const struct cells *c, struct area a)
+{
+	int right = a.cols - 1 - c->age - c->risk - c->rule;
+	put(a, 2, 3, ROLE_HEAD, "ID");
+	if (c->session)
+		put(a, 2, 9, ROLE_HEAD, "SESSION");
+	put(a, 2, 9 + c->session, ROLE_HEAD, "AGENT");
+	put(a, 2, 9 + c->session + c->agent, ROLE_HEAD, "KIND");
+	put(a, 2, c->what, ROLE_HEAD, "WHAT");
+	put(a, 2, right, ROLE_HEAD, "STOPPED BY");
+	put(a, 2, right + c->rule, ROLE_HEAD, "RISK");
+	put_right(a, 2, a.cols - 1 - c->age, c->age, ROLE_HEAD, "HELD");
 }
 
 static void paint_one(const struct queue *q, const struct ui *ui, struct area a, int row, const struct waiting *w)
 {
 	struct arena *ar = q->arena;
+	const struct cells *c = &q->cells;
 	bool marked = batch_has(&q->marked, w->source, w->seq);
 	put(a, row, 1, ROLE_HELD, "!");
 	put(a, row, 2, ROLE_NAME, marked ? "*" : "");
 	int col = put(a, row, 3, ROLE_HELD, arena_printf(ar, "%" PRIu64, w->seq)) + 1;
 	if (col < 9)
 		col = 9;
-	const struct cells *c = cells_of(a.cols);
+	if (c->session)
+		col = put_field(a, row, col, c->session, ROLE_DIM, ui->src[w->source]->model.id);
 	col = put_field(a, row, col, c->agent, ROLE_NAME, w->agent ? w->agent->name : "");
 	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
-	int64_t since = w->act ? w->act->held_us : w->info.ts_us;
 	int right = a.cols - 1 - c->age;
-	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now(ui) - since));
+	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now(ui) - since(w)));
 	right -= c->risk;
 	if (w->act && w->act->high_risk)
-		put(a, row, right, ROLE_FAILED, c == &wide ? "RISK high" : "HIGH");
+		put(a, row, right, ROLE_FAILED, "HIGH");
 	right -= c->rule;
-	put_field(a, row, right, c->rule - 1, ROLE_DIM, rule_of(w, c, ar));
+	put_field(a, row, right, c->rule - 1, ROLE_DIM, w->act ? rule_of(w, c, ar) : "the script");
 	const char *what = one_line(w->info.what, ar);
-	put_bytes(a, row, c->what, room_for(a.cols), ROLE_TEXT, what, strlen(what), 0);
+	put_bytes(a, row, c->what, room_for(c, a.cols), ROLE_TEXT, what, strlen(what), 0);
 }
 
 static const char *marks_text(const struct queue *q, const struct ui *ui)
@@ -129,28 +172,19 @@ static const char *marks_text(const struct queue *q, const struct ui *ui)
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct queue *q = self;
+	int row;
 	draw_title(a, 0, "what waits for you",
-		   &(struct piece){ ROLE_HELD, q->nr ? arena_printf(q->arena, "%zu", q->nr) : "" }, 1);
-	put_rule(a, 1, NULL, ROLE_RULE, marks_text(q, ui));
-	for (size_t i = 0; i < q->nr && (int)i < a.rows - 2; i++) {
-		paint_one(q, ui, a, (int)i + 2, &q->w[i]);
-		if (i == q->at)
-			put_cursor_row(a, (int)i + 2);
+		   &(struct piece){ ROLE_HELD, q->l.nr ? arena_printf(q->arena, "%zu HELD", q->l.nr) : "" }, 1);
+	list_rule(&q->l, a, marks_text(q, ui), q->arena);
+	paint_heads(&q->cells, a);
+	for (size_t i = q->l.top; list_sees(&q->l, i, a, &row); i++) {
+		paint_one(q, ui, a, row, &q->w[i]);
+		if (i == q->l.at)
+			put_cursor_row(a, row);
 	}
-	if (q->nr == 0)
-		put(a, 3, 3, ROLE_DIM,
+	if (q->l.nr == 0)
+		put(a, LIST_HEAD, 3, ROLE_DIM,
 		    *ui_filter(ui) ? "nothing that waits matches the filter" : "nothing waits for you");
-}
-
-static bool move_to(struct queue *q, int64_t to)
-{
-	if (q->nr > 0) {
-		to = to < 0 ? 0 : to >= (int64_t)q->nr ? (int64_t)q->nr - 1 : to;
-		q->source = q->w[to].source;
-		q->seq = q->w[to].seq;
-		q->at = (size_t)to;
-	}
-	return true;
 }
 
 static enum click click(void *self, struct ui *ui, int row, int col)
@@ -158,30 +192,22 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	struct queue *q = self;
 	(void)ui;
 	(void)col;
-	if (row < 2 || (size_t)(row - 2) >= q->nr)
-		return CLICK_NONE;
-	if ((size_t)(row - 2) == q->at)
-		return CLICK_AGAIN;
-	move_to(q, row - 2);
-	return CLICK_SELECTED;
+	enum click c = list_click(&q->l, row);
+	follow_cursor(q);
+	return c;
 }
 
 static bool verb(void *self, struct ui *ui, enum verb v)
 {
 	struct queue *q = self;
+	if (list_verb(&q->l, v))
+		return follow_cursor(q);
 	switch ((int)v) {
-	case VERB_UP:
-		return move_to(q, (int64_t)q->at - 1);
-	case VERB_DOWN:
-		return move_to(q, (int64_t)q->at + 1);
-	case VERB_FIRST:
-		return move_to(q, 0);
-	case VERB_LAST:
-		return move_to(q, INT32_MAX);
 	case VERB_PICK:
-		if (q->at < q->nr)
-			batch_pick(&q->marked, ui, q->w[q->at].source, q->w[q->at].seq, q->w[q->at].whole);
-		return move_to(q, (int64_t)q->at + 1);
+		if (q->l.at < q->l.nr)
+			batch_pick(&q->marked, ui, q->w[q->l.at].source, q->w[q->l.at].seq, q->w[q->l.at].whole);
+		list_move(&q->l, (int64_t)q->l.at + 1);
+		return follow_cursor(q);
 	case VERB_YES:
 		batch_approve(&q->marked, ui);
 		return true;
@@ -190,8 +216,9 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		return true;
 	case VERB_OPEN:
 	case VERB_APPROVE:
-		if (q->nr > 0)
-			ui_open(ui, "approval", &(struct subject){ .source = q->source, .action = q->seq });
+		if (q->l.nr > 0)
+			ui_open(ui, q->w[q->l.at].act ? "approval" : "question",
+				&(struct subject){ .source = q->source, .action = q->seq });
 		return true;
 	default:
 		return false;
@@ -220,8 +247,8 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	const struct queue *q = self;
 	(void)ui;
 	*out = (struct subject){ .source = q->source, .action = q->seq };
-	if (q->at < q->nr && q->w[q->at].agent)
-		out->agent = q->w[q->at].agent->id;
+	if (q->l.at < q->l.nr && q->w[q->l.at].agent)
+		out->agent = q->w[q->l.at].agent->id;
 }
 
 static const char *line(const void *self, const struct ui *ui, size_t i, struct arena *a)
@@ -237,13 +264,15 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct queue *q = self;
 	(void)ui;
-	*out = (struct looked){ .what = LOOK_LINES, .source = q->source, .nr = q->nr, .line = line, .at = q->at };
+	*out = (struct looked){ .what = LOOK_LINES, .source = q->source, .nr = q->l.nr, .line = line, .at = q->l.at };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)
 {
+	struct queue *q = self;
 	(void)ui;
-	move_to(self, (int64_t)to);
+	list_move(&q->l, (int64_t)to);
+	follow_cursor(q);
 }
 
 const struct view_ops view_queue = {

@@ -1,7 +1,7 @@
 /* Random keys, pastes, clicks and sizes while high-risk actions wait: whatever is pressed, an approval leaves the console
  * only by the rules of the dialog. They are judged here from outside, by the keys and times that went in:
  *
- *   approve        y twice, nothing between, on the approval screen, which had been open for 0.4 s before the first
+ *   approve        y (or 1: the decisions have numbers, too) twice, nothing between, on the approval screen, which had been open for 0.4 s before the first
  *   promote        the same with m
  *   with a pattern s on that screen and then Enter on the second one, which had been open for 0.4 s; with a rule: p and
  *                  Enter in the same way; with another command: e, and a text that came back
@@ -140,7 +140,7 @@ static void fixture(char *path)
 
 static uint32_t any_key(void)
 {
-	static const uint32_t likely[] = { 'a', 'y', 'y', 'y', 'm', 'A', 's', 'p', ' ', ' ', 'e', 'n', 'x', 'j', 'k', ']', 'q', 'd', 't', 'v', 'G',
+	static const uint32_t likely[] = { 'a', 'y', 'y', '1', 'y', 'm', 'A', 's', 'p', ' ', ' ', 'e', 'n', 'x', 'j', 'k', ']', 'q', 'd', 't', 'v', 'G',
 					   K_ENTER, K_ENTER, K_ESC, K_TAB, K_UP, K_DOWN, K_PGDN, K_F10, K_END, ':', '/', 'f' };
 	static const uint32_t keys[] = { K_LEFT, K_RIGHT, K_PGUP, K_HOME, K_DEL, K_BACKSPACE, K_STAB, K_F1, K_F2, K_F3, K_F4,
 					 K_F5, K_F6, K_F7, K_F8, K_F9 };
@@ -190,23 +190,23 @@ static void a_key(uint32_t key)
 	key_before = key_now;
 	dialog_before = dialog_now;
 	opened_before_us = opened_us;
-	key_now = key;
 	dialog_now = on_dialog();
+	key_now = dialog_now && key >= '1' && key <= '7' ? (uint32_t)"yspenxX"[key - '1'] : key; /* two names of one key */
 	history[at_history++ % HISTORY] = key;
-	if (dialog_now && key == 's')
+	if (dialog_now && key_now == 's')
 		asked_s = on.action;
-	if (dialog_now && key == 'p')
+	if (dialog_now && key_now == 'p')
 		asked_p = on.action;
 	if (strcmp(top->ops->name, "queue") == 0 && !ui.prompt.active && key == ' ' && nr_marked < ARRAY_LEN(marked))
 		marked[nr_marked++] = on.action;
 	queue_question = strcmp(top->ops->name, "queue") == 0 && ui.prompt.active && ui.prompt.choice;
 	name_asked = ui.prompt.active && ui.prompt.by_hand && key == K_ENTER;
 	bool was_asked = ui.prompt.active;
-	if (dialog_now && key == 'e')
+	if (dialog_now && key_now == 'e')
 		asked_e = on.action;
 	snprintf(typed, sizeof(typed), "%s", key == K_ENTER && ui.prompt.active ? buf_cstr(&ui.prompt.text) : "");
 	ui_key(&ui, key);
-	if (dialog_now && (key == 's' || key == 'p') && ui.flush)
+	if (dialog_now && (key_now == 's' || key_now == 'p') && ui.flush)
 		second_us = ui.mono_us;
 	if (!was_asked && ui.prompt.active && ui.prompt.choice)
 		batch_us = ui.mono_us;

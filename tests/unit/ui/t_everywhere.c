@@ -1,0 +1,286 @@
+/* Several sessions on one screen: what goes to all of them, what goes to the one that is meant, and leaving. Questions of
+ * scripts, numbers before keys, a queue longer than the screen. */
+#include <unistd.h>
+
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/finder.h"
+#include "ui/ui.h"
+
+enum { SESSIONS = 3, HELD = 40 };
+
+static struct buf sent; /* "1:freeze 2:.." : the source, the words, the options */
+static act_done_fn *done_last;
+static void *done_self_last;
+static size_t where[SESSIONS] = { 0, 1, 2 };
+
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	buf_printf(&sent, "%s%zu:", sent.len ? " " : "", *(size_t *)self);
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&sent, "%s%s", i ? "," : "", words[i]);
+	if (opts && json_object_size(opts) > 0)
+		json_dump_buf(opts, &sent);
+	done_last = done;
+	done_self_last = done_self;
+}
+
+static struct source *src[SESSIONS];
+static struct act act[SESSIONS];
+static struct ui ui;
+
+static void line(FILE *f, uint64_t at, const char *kind, uint64_t agent, uint64_t action, const char *body)
+{
+	fprintf(f, "{\"at\":\"%lu.000\",\"kind\":\"%s\",\"agent\":%lu,\"action\":%lu,\"body\":%s}\n", (unsigned long)at, kind,
+		(unsigned long)agent, (unsigned long)action, body);
+}
+
+/* A session of one agent with @held actions that wait, and @asks questions of it; the k-th session's wait since second k. */
+static void make(const char *path, size_t k, size_t held, size_t asks, bool ended)
+{
+	FILE *f = fopen(path, "w");
+	char body[200];
+	uint64_t seq = 2;
+	snprintf(body, sizeof(body), "{\"id\":\"s-00000%zu\",\"name\":\"n%zu\"}", k, k);
+	line(f, 0, "session.start", 0, 0, body);
+	line(f, 0, "agent.start", 0, 0, "{\"name\":\"fix\",\"task\":\"t\"}");
+	for (size_t i = 0; i < held; i++) {
+		snprintf(body, sizeof(body), "{\"kind\":\"exec\",\"cmd\":\"rm %zu\",\"intent\":\"ab\"}", i);
+		line(f, 10 * i + k, "action.requested", 2, 0, body);
+		line(f, 10 * i + k, "action.held", 2, ++seq, "{\"reasons\":[\"ask\"],\"rule\":\"r\",\"intent\":\"ab\"}");
+		seq++;
+	}
+	for (size_t i = 0; i < asks; i++)
+		line(f, 500, "ask", 2, 0, i ? "{\"text\":\"which?\",\"choices\":[\"red\",\"blue\"]}" : "{\"text\":\"what?\"}");
+	if (ended)
+		line(f, 600, "session.end", 0, 0, "{\"status\":\"done\"}");
+	fclose(f);
+}
+
+static char dir[] = "/tmp/t_everywhere-XXXXXX";
+
+static void begin(size_t held, size_t asks, bool first_ended)
+{
+	struct err err = ERR_INIT;
+	for (size_t i = 0; i < SESSIONS; i++) {
+		CLEANUP(free_ptr) char *path = xasprintf("%s/%zu.jsonl", dir, i);
+		make(path, i, i == 1 ? held : 1, i == 2 ? asks : 0, first_ended && i == 0);
+		if (source_open(&src[i], path, &err) < 0)
+			exit(99);
+		act[i] = (struct act){ .command = command, .self = &where[i] };
+	}
+	ui_init(&ui, src, act, SESSIONS, 24, 80, false);
+	ui_sync(&ui);
+	ui.mono_us = 1000000;
+	ui_draw(&ui);
+	buf_reset(&sent);
+}
+
+static void end(void)
+{
+	ui_release(&ui);
+	for (size_t i = 0; i < SESSIONS; i++)
+		source_close(&src[i]);
+}
+
+static void press(const char *keys)
+{
+	for (; *keys; keys++) {
+		ui_key(&ui, (uint32_t)(unsigned char)*keys);
+		ui_draw(&ui);
+	}
+}
+
+static const char *took(void)
+{
+	static char text[600];
+	snprintf(text, sizeof(text), "%s", buf_cstr(&sent));
+	buf_reset(&sent);
+	return text;
+}
+
+static struct subject subject(void)
+{
+	struct subject on = { 0 };
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	return on;
+}
+
+static void everything(void)
+{
+	begin(2, 0, false);
+	press("!");
+	is_str(took(), "0:freeze 1:freeze 2:freeze", "! freezes every session");
+	press("P");
+	is_str(took(), "0:pause 1:pause 2:pause", "P pauses every session");
+	for (size_t i = 0; i < SESSIONS; i++)
+		src[i]->model.paused_all = i != 1;
+	press("P");
+	is_str(took(), "0:pause 1:pause 2:pause", "also when some are paused already");
+	src[1]->model.paused_all = true;
+	press("P");
+	is_str(took(), "0:continue 1:continue 2:continue", "and lets them go on when all are");
+	press("a!");
+	is_str(took(), "0:freeze 1:freeze 2:freeze", "! works in the dialog, too");
+	end();
+	begin(1, 0, true);
+	press("G");
+	for (size_t i = 0; i < 4 && subject().source != 0; i++)
+		press("k");
+	is_int((int)subject().source, 0, "a session that has ended is chosen");
+	press("!");
+	is_str(took(), "1:freeze 2:freeze", "! reaches those that run");
+	end();
+}
+
+static void leaving(void)
+{
+	struct err err = ERR_INIT;
+	begin(1, 0, false);
+	press("Q1");
+	ok(ui.quit && *took() == 0, "Q 1 leaves; nothing is sent");
+	end();
+	begin(1, 0, false);
+	press("Q2");
+	is_str(took(), "0:pause 1:pause 2:pause", "Q 2 pauses all");
+	ok(!ui.quit, "and stays until they have it");
+	for (int i = 0; i < SESSIONS; i++)
+		done_last(done_self_last, NULL, NULL);
+	ok(ui.quit, "then it leaves");
+	end();
+	begin(1, 0, false);
+	press("Q2");
+	took();
+	done_last(done_self_last, NULL, NULL);
+	(void)!err_set(&err, ERR_IO, "no answer");
+	done_last(done_self_last, NULL, &err);
+	done_last(done_self_last, NULL, NULL);
+	ok(!ui.quit && strstr(ui.message, "no answer"), "one that has not got it keeps the console");
+	press("Q3n");
+	ok(!ui.quit && *took() == 0, "Q 3 asks once more");
+	press("Q3y");
+	is_str(took(), "0:stop 1:stop 2:stop", "and stops all");
+	press("Q\033");
+	ok(!ui.quit, "Esc stays");
+	end();
+}
+
+static void one_session(void)
+{
+	begin(2, 0, false);
+	press(":deny 3 -S s-000002\n");
+	is_str(took(), "2:deny,3", "-S sends it to that session");
+	press(":deny s-000001#5 -m no\n");
+	is_str(took(), "1:deny,5{\"message\":\"no\"}", "so does the session in an id");
+	press(":deny 3 -S s-9\n");
+	ok(*took() == 0 && strstr(ui.message, "not on this screen"), "one that is not here is told: %s", ui.message);
+	press(":answer 4 --field a=1 --field b=2\n");
+	ok(strstr(took(), "{\"field\":[\"a=1\",\"b=2\"]}"), "an option that is given twice has two values");
+	end();
+}
+
+static void long_queue(void)
+{
+	begin(HELD, 0, false);
+	press("A");
+	is_int((int)subject().source, 0, "what waits longest is first, whichever session");
+	press("j");
+	is_int((int)subject().source, 1, "then the next");
+	press("jj");
+	uint64_t third = subject().action;
+	press("G");
+	ui_draw(&ui);
+	is_int((int64_t)subject().action, 3 + 2 * (HELD - 1), "G goes to the last");
+	press("g4j"); /* g alone waits for its second key */
+	ok(subject().action != third, "a number before a key moves so many rows");
+	press("gg2j");
+	is_int((int64_t)subject().action, 3, "2j: two rows down");
+	press("50%");
+	ok(subject().action > 30 && subject().action < 55, "50%%: the middle (#%lu)", (unsigned long)subject().action);
+	bool shown = false;
+	for (int row = 0; row < ui.grid.rows; row++)
+		shown = shown || (ui.grid.cell[row * ui.grid.cols].flags & GRID_CURSOR);
+	ok(shown, "the chosen row is on the screen");
+	press("\033");
+	end();
+}
+
+static void questions(void)
+{
+	begin(1, 2, false);
+	uint64_t what = src[2]->model.ask[0].seq, which = src[2]->model.ask[1].seq;
+	is_int(src[2]->model.nr_asks, 2, "two questions of one agent");
+	press("AG\n");
+	is_str(ui_top(&ui)->ops->name, "question", "Enter on a question opens it, not another's dialog");
+	is_int((int64_t)subject().action, (int64_t)which, "that one");
+	press("2");
+	ok(*took() == 0, "keys are dead for a moment");
+	ui.mono_us += 500000;
+	press("\n9");
+	ok(*took() == 0 && !ui.prompt.active, "Enter answers nothing, nor a number that is none");
+	press("2");
+	CLEANUP(free_ptr) char *want = xasprintf("2:answer,%lu,2", (unsigned long)which);
+	is_str(took(), want, "its number does");
+	struct event ev = { .seq = 100, .cause = which, .agent = 2, .kind = EV_ASK_ANSWERED, .body = "{}", .len = 2 };
+	model_apply(&src[2]->model, &ev);
+	ok(src[2]->model.nr_asks == 1 && src[2]->model.ask[0].seq == what, "the answer takes away its own question");
+	is_int((int64_t)model_agent(&src[2]->model, 2)->ask, (int64_t)what, "the agent asks still");
+	ui_sync(&ui);
+	ui_draw(&ui);
+	is_str(ui_top(&ui)->ops->name, "queue", "answered: back");
+	press("G\n");
+	ui.mono_us += 500000;
+	press("\nsome words\n");
+	CLEANUP(free_ptr) char *words = xasprintf("2:answer,%lu,some words", (unsigned long)what);
+	is_str(took(), words, "a text is typed");
+	end();
+}
+
+static void decisions_by_number(void)
+{
+	begin(2, 0, false);
+	press("a1");
+	ok(*took() == 0, "1 is dead for 0.4 s like y");
+	ui.mono_us += 500000;
+	press("1");
+	is_str(took(), "0:approve,3{\"intent\":\"ab\"}", "then it approves once");
+	press("6");
+	ok(strstr(took(), "deny,3{\"pause\":true"), "6 denies and pauses, as in line mode");
+	end();
+}
+
+static void editor(void)
+{
+	begin(1, 0, false);
+	press("a");
+	ui.mono_us += 500000;
+	press("nno");
+	ui_key(&ui, K_CTRL('e'));
+	ok(ui.edit && strcmp(ui.edit, "no") == 0 && !ui.prompt.active, "Ctrl-e takes a message to the editor");
+	free_ptr(&ui.edit);
+	void (*back)(struct ui *, const char *) = ui.edited;
+	ui.edited = NULL;
+	back(&ui, "no, make a branch");
+	ok(ui.prompt.active && *took() == 0, "it comes back to the line; nothing is sent yet");
+	press("\n");
+	ok(strstr(took(), "\"message\":\"no, make a branch\""), "Enter sends it");
+	end();
+}
+
+int main(void)
+{
+	struct err err = ERR_INIT;
+	setenv("TZ", "UTC", 1);
+	if (!mkdtemp(dir))
+		return 99;
+	everything();
+	leaving();
+	one_session();
+	long_queue();
+	questions();
+	decisions_by_number();
+	editor();
+	ok(dir_remove(dir, &err) == 0, "tidy");
+	buf_release(&sent);
+	return done_testing();
+}

@@ -1,0 +1,126 @@
+/* What goes to every session on the screen at once: freeze, pause, and what becomes of them when the person leaves. */
+#include <stdio.h>
+
+#include "ui/ui.h"
+
+static bool reaches(const struct ui *ui, size_t i)
+{
+	return ui_may_act(ui, i) && !ui->src[i]->model.ended;
+}
+
+size_t ui_reached(const struct ui *ui)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += reaches(ui, i);
+	return n;
+}
+
+static void send_all(struct ui *ui, const char *word)
+{
+	const char *words[] = { word, NULL };
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (reaches(ui, i))
+			ui_send(ui, i, words, NULL);
+}
+
+static const char *sessions(size_t n, char out[32])
+{
+	snprintf(out, 32, n == 1 ? "the session" : "%zu sessions", n);
+	return out;
+}
+
+void ui_freeze_all(struct ui *ui)
+{
+	char of[32];
+	size_t n = ui_reached(ui);
+	send_all(ui, "freeze");
+	ui_say(ui, ROLE_HELD, "FROZEN: every box of %s stands still, nothing begins; P lets all go on", sessions(n, of));
+}
+
+void ui_pause_all(struct ui *ui)
+{
+	char of[32];
+	bool all = true;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		all = all && (!reaches(ui, i) || ui->src[i]->model.paused_all);
+	send_all(ui, all ? "continue" : "pause");
+	ui_say(ui, all ? ROLE_TEXT : ROLE_PAUSED, all ? "%s: all go on" : "%s: all pause before their next action; P lets them go on",
+	       sessions(ui_reached(ui), of));
+}
+
+/* --- leaving ------------------------------------------------------------------------------------------------------ */
+
+static bool nobody_runs(const struct ui *ui)
+{
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (!ui->src[i]->model.ended)
+			return false;
+	return true;
+}
+
+static void left(struct ui *ui, const char *key)
+{
+	ui->quit = key && *key == 'y';
+}
+
+void ui_leave(struct ui *ui, const struct subject *on)
+{
+	if (ui->replay || nobody_runs(ui))
+		ui->quit = true;
+	else
+		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, left);
+}
+
+/* The console goes when every supervisor has taken the command; one that has not keeps it here. */
+static void taken(void *self, const json_t *result, const struct err *err)
+{
+	struct ui *ui = self;
+	(void)result;
+	if (err) {
+		ui->leaving = 0;
+		ui_say(ui, ROLE_ERROR, "still here: %s", err->text);
+	} else if (ui->leaving > 0 && --ui->leaving == 0) {
+		ui->quit = true;
+	}
+}
+
+static void leave_after(struct ui *ui, const char *word)
+{
+	const char *words[] = { word };
+	ui->leaving = ui_reached(ui);
+	ui_say(ui, ROLE_DIM, "%s..", word);
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (reaches(ui, i))
+			ui->act[i].command(ui->act[i].self, words, 1, NULL, taken, ui);
+}
+
+static void stop_chosen(struct ui *ui, const char *key)
+{
+	if (key && *key == 'y')
+		leave_after(ui, "stop");
+}
+
+static void how_chosen(struct ui *ui, const char *key)
+{
+	const struct subject on = ui->prompt.on;
+	char of[32], label[96];
+	if (!key)
+		return;
+	if (*key == '1') {
+		ui->quit = true;
+	} else if (*key == '2') {
+		leave_after(ui, "pause");
+	} else {
+		snprintf(label, sizeof(label), "stop %s? agents and boxes end, the record is closed  (y/n)", sessions(ui_reached(ui), of));
+		ui_choose(ui, label, "yn", &on, stop_chosen);
+	}
+}
+
+void ui_leave_how(struct ui *ui, const struct subject *on)
+{
+	if (ui->replay || nobody_runs(ui) || ui_reached(ui) == 0)
+		ui_leave(ui, on);
+	else
+		ui_choose(ui, "leave: 1 agents go on  2 pause all  3 stop all..   Esc stays", "123", on, how_chosen);
+}

@@ -1,0 +1,335 @@
+/* A question of a script, and the answer to it: one of its choices by its number, a text, or the fields of its form one
+ * after the other.
+ *
+ * As with a held action it opens only when asked for; keys that were typed ahead are thrown away and the keys that answer
+ * are dead for a moment; Enter by itself answers nothing; who is first wins, and the others see who it was. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ui/prompt.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/term/text.h"
+#include "ui/ui.h"
+
+enum { CHOICES = 9 };
+
+struct question {
+	size_t source;
+	uint64_t seq;
+	int64_t opened_us; /* mono */
+	unsigned shown;
+	bool sent;
+	int64_t top;
+	json_t *fields;    /* "name=value" as they have been typed; owned */
+	/* made by recalc */
+	bool waits;
+	const struct model_agent *agent;
+	struct row_info info;
+	struct text text;
+	const char *choice[CHOICES], *field[32], *preset[32];
+	size_t nr_choices, nr_fields, text_top;
+	int64_t until_us, since_us;
+	bool high;
+	const char *default_, *answered;
+	int rows;
+	struct arena *arena;
+};
+
+static void arm(struct question *v, struct ui *ui)
+{
+	v->shown = ui->nr_shown;
+	v->opened_us = ui->mono_us;
+	ui->flush = true;
+	ui->wake_us = ui->mono_us + ui->dead_us;
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct question *v = self;
+	v->source = on->source;
+	v->seq = on->action;
+	const struct source *s = ui_source(ui, v->source);
+	if (s && !model_ask(&s->model, v->seq) && s->model.nr_asks > 0)
+		v->seq = s->model.ask[0].seq;
+	arm(v, ui);
+	if (ui_may_act(ui, v->source))
+		ui_say(ui, ROLE_DIM, "keys typed before this screen was drawn were thrown away");
+}
+
+static void close_view(void *self)
+{
+	json_release(&((struct question *)self)->fields);
+}
+
+/* --- recalc ------------------------------------------------------------------------------------------------------ */
+
+static const char *words_of(const json_t *v, struct arena *ar)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const json_t *text = json_is_object(v) ? json_object_get(v, "text") : NULL;
+	if (!json_get_bytes(text ? text : v, &b) && v)
+		json_dump_buf((json_t *)(uintptr_t)v, &b);
+	return arena_strndup(ar, buf_cstr(&b), b.len);
+}
+
+static void load_form(struct question *v, json_t *form)
+{
+	const char *name;
+	json_t *value;
+	size_t i;
+	v->nr_fields = 0;
+	if (json_is_array(form))
+		json_array_foreach(form, i, value)
+			if (json_is_string(value) && v->nr_fields < ARRAY_LEN(v->field))
+				v->preset[v->nr_fields] = "", v->field[v->nr_fields++] = words_of(value, v->arena);
+	if (json_is_object(form))
+		json_object_foreach(form, name, value)
+			if (v->nr_fields < ARRAY_LEN(v->field))
+				v->preset[v->nr_fields] = words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
+}
+
+/* Who answered what, from the first row after the question that is its answer. */
+static const char *answer_of(const struct question *v, struct source *s)
+{
+	struct row_info r;
+	for (size_t i = rows_find(&s->model.rows, v->seq); i < s->model.rows.nr; i++) {
+		if (s->model.rows.row[i].kind != EV_ASK_ANSWERED)
+			continue;
+		CLEANUP(json_release) json_t *o = source_body(s, s->model.rows.row[i].seq);
+		row_load(&r, s, &s->model.rows.row[i], v->arena);
+		if (r.agent == v->info.agent)
+			return json_flag(o, "timeout", false) ? "nobody answered in time" : arena_printf(v->arena, "answered: %s", r.what);
+	}
+	return "it does not wait any more";
+}
+
+static void compose(struct question *v, const json_t *o)
+{
+	struct text *t = &v->text;
+	const char *asked = words_of(json_object_get(o, "text"), v->arena);
+	text_head(t, ROLE_TITLE, "THE SCRIPT ASKS");
+	text_add(t, ROLE_CMD, "", asked, strlen(asked), TEXT_SOFT);
+	text_blank(t);
+	if (v->nr_choices)
+		text_head(t, ROLE_TITLE, "CHOICES");
+	for (size_t i = 0; i < v->nr_choices; i++)
+		text_add(t, ROLE_TEXT, arena_printf(v->arena, "%zu", i + 1), v->choice[i], strlen(v->choice[i]), TEXT_SOFT);
+	if (v->nr_fields)
+		text_head(t, ROLE_TITLE, "FIELDS");
+	for (size_t i = 0; i < v->nr_fields; i++) {
+		const char *given = json_string_value(json_array_get(v->fields, i)), *eq = given ? strchr(given, '=') : NULL;
+		const char *line = arena_printf(v->arena, "%s  %s", v->field[i], eq ? eq + 1 : v->preset[i]);
+		text_add(t, eq ? ROLE_TEXT : ROLE_DIM, "", line, strlen(line), TEXT_SOFT);
+	}
+	if (v->default_) {
+		text_blank(t);
+		text_putf(t, ROLE_DIM, "if nobody answers%s: %s", v->until_us ? " in time" : "", v->default_);
+	}
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct question *v = self;
+	struct source *s = ui_source(ui, v->source);
+	if (v->shown != ui->nr_shown)
+		arm(v, ui);
+	v->arena = ar;
+	v->rows = rows - 2;
+	v->waits = s && model_ask(&s->model, v->seq);
+	v->agent = NULL;
+	v->nr_choices = v->nr_fields = 0;
+	text_init(&v->text, ar, cols - 2, 5, ui->grid.ascii);
+	CLEANUP(json_release) json_t *o = s ? source_body(s, v->seq) : NULL;
+	if (!o)
+		return;
+	row_load(&v->info, s, &(struct row){ v->seq, EV_ASK }, ar);
+	v->agent = model_agent(&s->model, v->info.agent);
+	v->since_us = v->info.ts_us;
+	int64_t limit = json_int(o, "timeout_us", 0);
+	v->until_us = limit > 0 ? v->since_us + limit : 0;
+	v->high = strcmp(json_str(o, "risk", ""), "high") == 0;
+	v->default_ = json_object_get(o, "default") ? words_of(json_object_get(o, "default"), ar) : NULL;
+	const json_t *list = json_object_get(o, "choices");
+	for (size_t i = 0; i < json_array_size(list) && v->nr_choices < CHOICES; i++)
+		v->choice[v->nr_choices++] = words_of(json_array_get(list, i), ar);
+	load_form(v, json_object_get(o, "form"));
+	v->answered = v->waits ? NULL : answer_of(v, s);
+	compose(v, o);
+	v->text_top = text_clamp(&v->text, v->top, v->rows);
+	v->top = (int64_t)v->text_top;
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct question *v = self;
+	struct arena *ar = v->arena;
+	if (!v->info.seq) {
+		draw_title(a, 0, "question", NULL, 0);
+		put_rule(a, 1, NULL, ROLE_RULE, NULL);
+		put(a, 3, 3, ROLE_DIM, "nothing is asked");
+		return;
+	}
+	struct piece p[] = {
+		{ ROLE_NAME, v->agent ? v->agent->name : "script" },
+		{ ROLE_TEXT, arena_printf(ar, "question #%" PRIu64, v->seq) },
+		{ ROLE_HELD, v->waits ? arena_printf(ar, "asks for %s", fmt_age(ar, ui_now(ui) - v->since_us)) : "" },
+		{ ROLE_WARN, v->waits && v->until_us ? arena_printf(ar, "gives up in %s", fmt_age(ar, v->until_us - ui_now(ui))) : "" },
+	};
+	draw_title(a, 0, arena_printf(ar, "question of %s", ui->src[v->source]->model.id), p, ARRAY_LEN(p));
+	put_rule(a, 1, v->high ? "RISK high" : NULL, ROLE_FAILED, v->answered ? "any key closes" : NULL);
+	text_paint(&v->text, area_sub(a, 2, 1, v->rows, a.cols - 1), v->text_top);
+	int row = 3 + (int)(v->text.nr - v->text_top);
+	if (v->answered && row < a.rows)
+		put(a, row, 3, ROLE_HELD, v->answered);
+}
+
+static const char *const *hints(const void *self, const struct ui *ui)
+{
+	static const char *const numbers[] = { "1.. the answer of that number", "Esc later", "t transcript", "? help", NULL },
+		*const form[] = { "Enter fills the fields in", "Esc later", "t transcript", "? help", NULL },
+		*const text[] = { "Enter types the answer", "Esc later", "t transcript", "? help", NULL },
+		*const look[] = { "Esc back", "t transcript", "? help", NULL };
+	const struct question *v = self;
+	if (!v->waits || !ui_may_act(ui, v->source))
+		return look;
+	return v->nr_choices ? numbers : v->nr_fields ? form : text;
+}
+
+/* --- answering --------------------------------------------------------------------------------------------------- */
+
+static struct question *on_top(struct ui *ui)
+{
+	struct view *top = ui_top(ui);
+	struct question *v = top->self;
+	return strcmp(top->ops->name, "question") == 0 && v->seq == ui->prompt.on.action ? v : NULL;
+}
+
+static void answer(struct question *v, struct ui *ui, const char *text, json_t *opts)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, v->seq);
+	v->sent = ui_send(ui, v->source, (const char *[]){ "answer", id, text, NULL }, opts);
+}
+
+static void typed(struct ui *ui, const char *text)
+{
+	struct question *v = on_top(ui);
+	if (v && text && *text)
+		answer(v, ui, text, NULL);
+}
+
+static void ask_field(struct question *v, struct ui *ui);
+
+static void field_typed(struct ui *ui, const char *text)
+{
+	struct question *v = on_top(ui);
+	if (!v)
+		return;
+	size_t i = json_array_size(v->fields);
+	if (!text || i >= v->nr_fields) {
+		json_release(&v->fields);
+		ui_say(ui, ROLE_DIM, "nothing was sent; it still asks");
+		return;
+	}
+	json_array_append_new(v->fields, json_string(arena_printf(v->arena, "%s=%s", v->field[i], text)));
+	if (i + 1 < v->nr_fields) {
+		ask_field(v, ui);
+		return;
+	}
+	json_t *opts = json_object();
+	json_put(opts, "field", take(&v->fields));
+	answer(v, ui, NULL, opts);
+}
+
+static void ask_field(struct question *v, struct ui *ui)
+{
+	const struct subject on = { .source = v->source, .action = v->seq };
+	size_t i = json_array_size(v->fields);
+	prompt_ask(ui, arena_printf(v->arena, "%s (%zu of %zu):", v->field[i], i + 1, v->nr_fields), v->preset[i], NULL, &on, field_typed);
+}
+
+static void begin(struct question *v, struct ui *ui)
+{
+	const struct subject on = { .source = v->source, .action = v->seq };
+	if (v->nr_choices) {
+		ui_say(ui, ROLE_DIM, "Enter answers nothing: the number of a choice does");
+	} else if (v->nr_fields) {
+		json_release(&v->fields);
+		v->fields = json_array();
+		ask_field(v, ui);
+	} else {
+		ui_ask(ui, "answer:", &on, typed);
+	}
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct question *v = self;
+	char number[2] = { (char)key, 0 };
+	bool digit = key >= '1' && key <= '9';
+	if (v->answered) {
+		ui_back(ui);
+		return true;
+	}
+	if (!digit && key != K_ENTER)
+		return false;
+	if (!ui_may_act(ui, v->source))
+		ui_say(ui, ROLE_DIM, ui->replay ? "read only: nothing runs in replay" : "read only");
+	else if (!v->waits)
+		ui_say(ui, ROLE_DIM, "nothing is asked");
+	else if (ui->mono_us - v->opened_us < ui->dead_us)
+		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is answered by mistake");
+	else if (key == K_ENTER)
+		begin(v, ui);
+	else if ((size_t)(key - '0') <= v->nr_choices)
+		answer(v, ui, number, NULL);
+	else
+		ui_say(ui, ROLE_DIM, "there is no choice %s", number);
+	return true;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct question *v = self;
+	int half = v->rows / 2 > 0 ? v->rows / 2 : 1;
+	(void)ui;
+	switch ((int)verb) {
+	case VERB_UP:
+	case VERB_DOWN:
+		v->top += verb == VERB_UP ? -1 : 1;
+		return true;
+	case VERB_PAGE_UP:
+	case VERB_PAGE_DOWN:
+		v->top += verb == VERB_PAGE_UP ? -half : half;
+		return true;
+	case VERB_FIRST:
+	case VERB_LAST:
+		v->top = verb == VERB_FIRST ? 0 : INT32_MAX;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool finished(const void *self, const struct ui *ui)
+{
+	const struct question *v = self;
+	const struct source *s = ui_source(ui, v->source);
+	return v->sent && s && !model_ask(&s->model, v->seq);
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct question *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .agent = v->agent ? v->agent->id : 0, .action = v->seq };
+}
+
+const struct view_ops view_question = {
+	.name = "question", .where = IN_QUESTION, .size = sizeof(struct question), .open = open_view, .close = close_view,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .finished = finished, .subject = subject, .hints = hints,
+};
