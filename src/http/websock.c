@@ -16,6 +16,7 @@
 
 enum { HEAD_MAX = 64 << 10, BODY_MAX = 64 << 10, CLOSE_NORMAL = 1000, CLOSE_PROTOCOL = 1002, CLOSE_EMPTY = 1005 };
 enum { ANSWER_US = 60000000, IDLE_US = 90000000 };
+enum { PONGS_MAX = 8 << 10 }; /* bytes of answers to pings that wait to be sent: who does not read them needs no more */
 
 struct websock {
 	struct websock_handler handler;
@@ -32,6 +33,7 @@ struct websock {
 	int status, code;
 	size_t body_len;     /* so long it is, or as much of it as is wanted */
 	char *reason;
+	size_t pongs;        /* bytes of them since all was sent */
 	bool up, turned_down, in_chunks, over, paused;
 	bool *freed;
 };
@@ -105,15 +107,25 @@ static const char *not_upgraded(struct websock *w)
 	return NULL;
 }
 
+static void answer_ping(struct websock *w, const void *bytes, size_t len)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (!wire_unsent(w->wire))
+		w->pongs = 0;
+	if (w->pongs >= PONGS_MAX)
+		return;
+	websock_frame(&b, WS_PONG, bytes, len);
+	w->pongs += b.len;
+	wire_send(w->wire, b.data, b.len);
+}
+
 static bool on_message(void *self, enum websock_op op, const void *bytes, size_t len)
 {
 	struct websock *w = self;
 	bool freed = false, *outer = w->freed;
 	w->freed = &freed;
 	if (op == WS_PING) {
-		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		websock_frame(&b, WS_PONG, bytes, len);
-		wire_send(w->wire, b.data, b.len);
+		answer_ping(w, bytes, len);
 	} else if (op == WS_CLOSE) {
 		const uint8_t *p = bytes;
 		w->code = len >= 2 ? p[0] << 8 | p[1] : CLOSE_EMPTY;

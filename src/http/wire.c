@@ -8,7 +8,7 @@
 #include "http/client_inner.h"
 #include "loop/loop.h"
 
-enum { CONNECT_MS = 10000, CHUNK = 32 << 10 };
+enum { CONNECT_MS = 10000, CHUNK = 32 << 10, CHUNKS_MAX = 8 /* in one turn: then others have theirs */ };
 
 struct wire {
 	struct http_transfer transfer; /* first */
@@ -53,11 +53,13 @@ static void pull(void *self)
 	char chunk[CHUNK];
 	bool freed = false;
 	w->freed = &freed;
-	while (!w->paused && !w->over) {
+	for (int i = 0; i < CHUNKS_MAX && !w->paused && !w->over; i++) {
 		size_t len = 0;
 		CURLcode code = curl_easy_recv(w->easy, chunk, sizeof(chunk), &len);
-		if (code == CURLE_AGAIN)
-			break;
+		if (code == CURLE_AGAIN) {
+			w->freed = NULL;
+			return;
+		}
 		if (code != CURLE_OK || !len)
 			end(w, code == CURLE_OK ? HTTP_OK : HTTP_CUT, code == CURLE_OK ? "the other side closed it" : curl_easy_strerror(code));
 		else
@@ -66,6 +68,8 @@ static void pull(void *self)
 			return;
 	}
 	w->freed = NULL;
+	if (!w->paused && !w->over)
+		loop_timer_set(w->again, 0, 0);
 }
 
 static void on_fd(void *self, int fd, unsigned events)

@@ -590,6 +590,40 @@ static void busy(void)
 	done(&p, &s);
 }
 
+/* Pings without end, nothing is read; then all that came of them, and one more. */
+enum { PINGS = 100000 };
+
+static void play_pings(struct peer *p)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	char full[125], word[40];
+	int small = 16 << 10, pongs = 0;
+	memset(full, 'p', sizeof full);
+	setsockopt(p->sock, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+	welcome(p, "", "", 0);
+	for (int i = 0; i < PINGS; i++)
+		put_frame(&b, 0x89, full, sizeof full);
+	say(p, b.data, b.len);
+	say_frame(p, 0x81, "over", 4);
+	while (hear(p) && p->op == WS_PONG)
+		pongs++;
+	bool said = p->op == WS_TEXT;
+	say_frame(p, 0x89, "still there?", 12);
+	bool last = hear(p) && p->op == WS_PONG && p->frame.len == 12;
+	snprintf(word, sizeof word, "%s %s %s", said ? "said" : "", last ? "answered" : "", pongs > 0 && pongs < PINGS * 3 / 4 ? "few" : "all");
+	say_close(p, 1000, word);
+	hear(p);
+}
+
+static void flooded(void)
+{
+	struct peer p;
+	struct saw s = { .echo = true };
+	meet(&p, &s, play_pings, NULL);
+	is_str(buf_cstr(&s.text), "said answered few", "who pings and does not read is not answered for ever");
+	done(&p, &s);
+}
+
 int main(void)
 {
 	if (!begin())
@@ -603,5 +637,6 @@ int main(void)
 	leaving();
 	quiet();
 	busy();
+	flooded();
 	return end();
 }
