@@ -43,7 +43,7 @@ struct remote_op {
 	struct request *requests;
 	struct socket *sockets;
 	json_t *events; /* for the plugin */
-	size_t pending; /* bytes of them */
+	size_t pending; /* bytes of them, and what each costs besides */
 	bool asking, paused, over;
 	json_t *value;
 	struct err err;

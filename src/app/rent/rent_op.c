@@ -6,7 +6,7 @@
 #include "app/super/super_inner.h"
 #include "app/super/vault.h"
 
-enum { PENDING_MAX = 512 << 10 };
+enum { PENDING_MAX = 512 << 10, EVENT_BYTES = 256 /* what one costs that holds nothing */ };
 
 static void ask(struct remote_op *op);
 
@@ -194,7 +194,7 @@ bool op_slow(const struct remote_op *op)
 void op_event(struct remote_op *op, json_t *event, size_t bytes)
 {
 	json_array_append_new(op->events, event);
-	op->pending += bytes;
+	op->pending += bytes + EVENT_BYTES;
 	if (op_slow(op)) {
 		requests_pause(op, true);
 		sockets_pause(op, true);
