@@ -1,6 +1,7 @@
 /* What a command executes and where it connects to is asked for outside first: a seccomp filter whose answers somebody
  * else gives (SECCOMP_RET_USER_NOTIF). One filter for each run, so that the one who answers knows which run it was however
- * its processes have come about; whoever closes descriptors in the box closes none of this. */
+ * its processes have come about; whoever closes descriptors in the box closes none of this. Calls of another ABI, which
+ * would pass it unseen, are refused: a program of another architecture is killed, x32 is ENOSYS. */
 #include <stddef.h>
 #include <sys/socket.h>
 #include <linux/audit.h>
@@ -18,17 +19,23 @@
 #define ARCH 0 /* nothing is asked for */
 #endif
 
+/* Numbers of another kind of call (x32's): they would be the same calls, and nobody asked. */
+enum { OTHER_CALLS = 0x40000000 };
+
 static long install(void)
 {
 	static const struct sock_filter code[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 0, 5),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, ARCH, 1, 0),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS), /* as the filters of a process box do */
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JGE | BPF_K, OTHER_CALLS, 5, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execve, 2, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_execveat, 1, 0),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_connect, 0, 1),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
 	};
 	const struct sock_fprog prog = { .len = sizeof code / sizeof code[0],
 					 .filter = (struct sock_filter *)(uintptr_t)code };
