@@ -280,19 +280,20 @@ static void gone(void *self, void *tag)
 static void watch_free(struct watch *w)
 {
 	struct slot *s = w->slot;
-	int64_t untold[2] = { 0, 0 };
+	struct trace_counts n = { 0 };
 	for (struct watch **p = &s->watches; *p; p = &(*p)->next)
 		if (*p == w) {
 			*p = w->next;
 			break;
 		}
 	if (w->trace)
-		trace_untold(w->trace, &untold[0], &untold[1]);
-	if (untold[0] || untold[1]) {
+		trace_untold(w->trace, &n);
+	if (n.execs || n.connects || n.missed >= TRACE_MISSES) {
 		json_t *body = json_object();
-		json_put_int(body, "execs", untold[0]);
-		json_put_int(body, "connects", untold[1]);
-		json_put_int(body, "told", TRACE_EVENTS);
+		json_put_int(body, "execs", n.execs);
+		json_put_int(body, "connects", n.connects);
+		json_put_int(body, "missed", n.missed);
+		json_put_int(body, "told", n.told);
 		record_append_json(s->boxes->record, EV_PROC_GAP, w->action, w->agent, s->id, w->action, body);
 	}
 	while (w->waiting)

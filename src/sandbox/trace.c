@@ -40,7 +40,7 @@ struct trace {
 	unsigned busy;
 	struct held **held;
 	size_t nr_held, cap_held;
-	int64_t told, untold[2]; /* execs, connects */
+	struct trace_counts counts;
 };
 
 /* The kernel's structures may be larger than those we know. */
@@ -168,7 +168,7 @@ static void let_go(struct trace *t, uint64_t id, struct trace_call *c)
 {
 	if (!answer(t, id, true))
 		return;
-	t->told++;
+	t->counts.told++;
 	t->ops->ran(t->self, c, NULL);
 }
 
@@ -177,9 +177,9 @@ static void take_call(struct trace *t, const struct seccomp_notif *n)
 	struct trace_call c = { 0 };
 	void *tag = NULL;
 	enum trace_say say;
-	bool full = t->told >= TRACE_EVENTS;
+	bool full = t->counts.told >= TRACE_EVENTS || t->counts.missed >= TRACE_MISSES;
 	if (full && (!t->ask || n->data.nr == SYS_connect)) {
-		t->untold[n->data.nr == SYS_connect]++;
+		(*(n->data.nr == SYS_connect ? &t->counts.connects : &t->counts.execs))++;
 		answer(t, n->id, true);
 		return;
 	}
@@ -187,20 +187,21 @@ static void take_call(struct trace *t, const struct seccomp_notif *n)
 	struct held *h = known && t->nr_held ? held_before(t, &c) : NULL;
 	if (!waits(t, n->id)) { /* what was read may be another's memory */
 	} else if (!known) {
+		t->counts.missed += !c.connect;
 		answer(t, n->id, true);
 	} else if (h) {
 		h->id = n->id;
 		if (h->decided)
 			finish_held(t, h);
 	} else if (t->ask && !c.connect && (say = t->ops->asked(t->self, &c, &tag)) != TRACE_GO) {
-		t->told++;
+		t->counts.told++;
 		if (say == TRACE_HOLD) {
 			hold(t, n->id, &c, tag);
 			return;
 		}
 		answer(t, n->id, false);
 	} else if (full) {
-		t->untold[0]++;
+		t->counts.execs++;
 		answer(t, n->id, true);
 	} else {
 		let_go(t, n->id, &c);
@@ -301,8 +302,7 @@ void trace_free(struct trace **tp)
 	leave(t);
 }
 
-void trace_untold(const struct trace *t, int64_t *execs_out, int64_t *connects_out)
+void trace_untold(const struct trace *t, struct trace_counts *out)
 {
-	*execs_out = t->untold[0];
-	*connects_out = t->untold[1];
+	*out = t->counts;
 }

@@ -19,6 +19,7 @@ enum {
 	TRACE_ARG_BYTES = 1024, /* of each */
 	TRACE_ALL_BYTES = 4096, /* of all */
 	TRACE_EVENTS = 10000,	/* calls of one run that are told; of the rest the numbers */
+	TRACE_MISSES = 100000,	/* programs of one run that are looked for and not there; then nobody looks any more */
 };
 
 struct trace;
@@ -55,8 +56,13 @@ NODISCARD int trace_new(struct loop *l, int listener, bool ask, const struct tra
 void trace_free(struct trace **t);
 /* Lets a held call run, or refuses it (EPERM): ran or gone follows, in here or when its box is thawed. */
 void trace_answer(struct trace *t, void *tag, bool allow);
-/* Calls that were not told, because there were more than TRACE_EVENTS. */
-void trace_untold(const struct trace *t, int64_t *execs_out, int64_t *connects_out);
+/* Calls that were not told, because there were more than TRACE_EVENTS, or TRACE_MISSES of programs that are not there. */
+struct trace_counts {
+	int64_t execs, connects; /* not told; of the first nobody knows whether there was such a program */
+	int64_t missed;		 /* programs that were not there */
+	int64_t told;
+};
+void trace_untold(const struct trace *t, struct trace_counts *out);
 
 /* --- trace_read.c: what a process that waits in such a call wants --- */
 struct seccomp_notif;
