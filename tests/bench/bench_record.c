@@ -21,10 +21,11 @@
 #include "record/read/session.h"
 #include "record/record.h"
 #include "record/store.h"
+#include "tests/bench/scratch.h"
 
 extern char **environ;
 
-static char root[] = "/tmp/sandglass-bench-XXXXXX";
+static char root[128];
 static struct loop *l;
 static int failed;
 
@@ -615,6 +616,7 @@ static bool wanted(int argc, char **argv, const char *part)
 int main(int argc, char **argv)
 {
 	struct err err;
+	scratch_name(root, sizeof(root));
 	if (!mkdtemp(root) || loop_new(&l, &err) < 0)
 		return 1;
 	setenv("XDG_STATE_HOME", root, 1);

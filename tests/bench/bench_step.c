@@ -24,6 +24,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "record/read/session.h"
+#include "tests/bench/scratch.h"
 #include "tests/bench/verdict.h"
 
 extern char **environ;
@@ -35,7 +36,7 @@ struct series {
 	int nr;
 };
 
-static char root[] = "/tmp/sandglass-bench-XXXXXX", *program, *sessions;
+static char root[128], *program, *sessions;
 static struct series spawn_true = { .name = "posix_spawn /bin/true" }, spawn_echo = { .name = "spawn+pipes sh -c 'echo hi'" },
 		     syncs = { .name = "fdatasync of 4 KB" }, step_none = { .name = "step, nothing changed" },
 		     step_one = { .name = "step, 1 file changed" }, exec_none = { .name = "exec through gate and recorder" },
@@ -540,6 +541,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: bench_step [steps] [files] [agents], beside a built sandglass\n");
 		return 2;
 	}
+	scratch_name(root, sizeof(root));
 	if (!mkdtemp(root) || chmod(root, 0755) < 0)
 		return 1;
 	CLEANUP(free_ptr) char *home = own_dir("home", 0755);
