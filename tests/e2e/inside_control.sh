@@ -29,7 +29,7 @@ small() { # words...: to its end
 }
 begin() { # words...: detached
 	id=$("$sg" run -d --policy rules.lua "$dir/control.lua" -- --repo "$t/repo" "$@" </dev/null 2>"$t/out")
-	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	file=$(echo "$HOME"/.local/share/sandglass/sessions/*-"${id#s-}".glass)
 }
 says() { told | grep -q "$1"; }
 prints() { printed | grep -q "$1"; }
@@ -164,8 +164,9 @@ like "$(printed)" 'ERR cancelled' "with an error"
 # --- a supervisor that dies ---
 begin say:one hang
 wait_for 20 says 'prompt | say:one hang'
-pid=$(events | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | tail -1 | grep -oE '[0-9]+')
-kill -9 "$pid"
+pid=$(supervisor "$id")
+kill -9 $pid
+ok $? "its supervisor is killed"
 wait_for 20 ended
 timeout 60 "$sg" resume "$id" --no-tui >"$t/resumed" 2>&1 </dev/null &
 asks() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"ask": ?[0-9]+' | grep -oE '[0-9]+'; }

@@ -59,6 +59,12 @@ wait_for() { # seconds, command...: until it succeeds
 		sleep 0.1
 	done
 }
+# The process of a session's supervisor, if that lives: whoever kills must not hit another that has got the number since.
+supervisor() { # session
+	local pid
+	pid=$(head -1 "$HOME"/.local/share/sandglass/sessions/*-"${1#s-}".glass-lease 2>/dev/null | cut -d' ' -f1)
+	[ -n "$pid" ] && [ "/proc/$pid/exe" -ef "$SANDGLASS" ] && echo "$pid"
+}
 # Can boxes with namespaces be opened here? Only the program's own word that the machine cannot counts as no: a box that
 # is broken must fail the test, not skip it.
 boxes() {
