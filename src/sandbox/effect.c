@@ -421,8 +421,10 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 		.background = json_flag(spec->args, "spawn", false),
 	};
 	j->batch = several_new(a);
-	if (j->batch)
+	if (j->batch) {
 		o.argv = several_argv(j->batch, &o.nr_argv);
+		o.stdin_open = true;
+	}
 	j->run = s->driver->run_prepare(s->box, &o, &run_ops, j);
 	action_set_tag(a, j);
 	failpoint("effect.prepared");
@@ -438,6 +440,10 @@ static void job_go(struct job *j)
 	}
 	j->slot->driver->run_go(j->run);
 	failpoint("effect.started");
+	if (j->batch) {
+		const char *first = several_input(j->batch);
+		j->slot->driver->run_stdin(j->run, first, strlen(first), !spec->stdin_len && !json_flag(spec->args, "stdin", false));
+	}
 	if (spec->stdin_len)
 		j->slot->driver->run_stdin(j->run, spec->stdin_bytes, spec->stdin_len,
 					   !json_flag(spec->args, "stdin", false));

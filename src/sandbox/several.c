@@ -11,7 +11,8 @@
 /* The first byte is rare, so that little is held back; '@' ends it. */
 enum { MARK_FIRST = 0x1e, CODE_MAX = 8 };
 
-static const char runner[] = "m=$1 stop=$2; shift 2\n"
+/* The mark comes on its input and is a variable of this shell only: no command finds it among words or variables. */
+static const char runner[] = "IFS= read -r m; stop=$1; [ $2 = 1 ] || exec </dev/null; shift 2\n"
 			     "for c; do\n"
 			     "sh -c \"$c\"; r=$?\n"
 			     "printf '\\036%s %d@' \"$m\" $r >&2; printf '\\036%s %d@' \"$m\" $r\n"
@@ -27,7 +28,7 @@ struct part {
 struct several {
 	struct action *action;
 	struct strv argv;
-	char mark[40];
+	char mark[40], first[40]; /* as it is printed; as it is told */
 	size_t mark_len;
 	struct buf held[2]; /* may be the beginning of a mark */
 	size_t done[2];     /* marks seen */
@@ -63,7 +64,9 @@ struct several *several_new(struct action *a)
 	b->mark_len = (size_t)snprintf(b->mark, sizeof(b->mark), "%c%s ", MARK_FIRST, buf_cstr(&hex));
 	b->nr = json_array_size(list);
 	b->part = xcalloc(b->nr, sizeof(*b->part));
-	const char *const first[] = { "sh", "-c", runner, "sh", buf_cstr(&hex), json_flag(spec->args, "stop", false) ? "1" : "0" };
+	snprintf(b->first, sizeof(b->first), "%s\n", buf_cstr(&hex));
+	bool stop = json_flag(spec->args, "stop", false), input = spec->stdin_len || json_flag(spec->args, "stdin", false);
+	const char *const first[] = { "sh", "-c", runner, "sh", stop ? "1" : "0", input ? "1" : "0" };
 	for (size_t i = 0; i < ARRAY_LEN(first); i++)
 		strv_push(&b->argv, first[i]);
 	for (size_t i = 0; i < b->nr; i++)
@@ -88,6 +91,11 @@ char *const *several_argv(const struct several *b, size_t *nr_out)
 {
 	*nr_out = b->argv.nr;
 	return b->argv.item;
+}
+
+const char *several_input(const struct several *b)
+{
+	return b->first;
 }
 
 static void ended(struct several *b, int i, enum record_stream s, int code)

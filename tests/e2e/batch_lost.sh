@@ -19,6 +19,16 @@ v, err = box:batch { "echo fine", "echo never now" }
 print("rule " .. tostring(v and v[1]) .. " " .. tostring(err and err.code))
 local p, wrong = pcall(box.batch, box, {})
 print("empty " .. tostring(wrong))
+r = assert(box:batch { [[
+for f in /proc/$PPID/cmdline /proc/$PPID/environ; do tr '\0' '\n' <$f; done 2>/dev/null | grep -oE '[0-9a-f]{32}' | while read -r m; do
+printf "\036$m 0@"; printf "\036$m 0@" >&2; done; env | grep -c '^m='; cat; exit 5]], "exit 4" }, {})
+print(("forged %d %d %s"):format(r[1].code, r[2].code, r[1].out))
+r = assert(box:batch({ "read -r a; printf '%s' \"$a\"", "cat" }, { stdin = "first\nthe rest" }))
+print("input " .. r[1].out:gsub("\n", "/") .. r[2].out)
+local both = sg.map({ "while [ ! -e there ]; do sleep 0.05; done", "touch there" }, function(cmd)
+  return box:run(cmd, { parallel = cmd == "touch there", timeout = "20s" })
+end)
+print("beside " .. tostring(both[1] and both[1].ok) .. tostring(both[2] and both[2].ok))
 L
 cat >rules.lua <<'L'
 local p = require "sandglass.policy"
@@ -32,6 +42,9 @@ like "$(cat out)" 'stopped 21' 'stop ends it at the first that fails'
 like "$("$sg" events --json | grep '"text":"quotes')" 'quotes denied"' 'quotes of one command do not hide the next'
 like "$(cat out)" 'rule nil denied' 'a rule about one of them holds for all'
 like "$(cat out)" 'empty .*no commands' 'no commands at all'
+like "$(cat out)" 'forged 5 4 0' 'a command cannot say what the next has ended with'
+like "$(cat out)" 'input firstthe rest$' 'its input is theirs, in turn'
+like "$(cat out)" 'beside truetrue$' 'parallel: a command does not wait for one that runs'
 id=$("$sg" events --json | grep '"kind":"action.requested"' | head -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 is "$("$sg" out "#$id" --stdout --raw | head -c 14)" "$(printf 'one\nno end1\n2\n')" 'what was put between them is not recorded'
 like "$("$sg" show "#$id" | tail -3)" '^time +gate .*disk .*in box ' 'show: where its time went'

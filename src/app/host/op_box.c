@@ -132,6 +132,7 @@ static bool command_spec(struct call *c, struct action_spec *spec, struct buf *i
 	spec->cwd = json_str(c->args, "cwd", NULL);
 	spec->timeout_us = json_int(c->args, "timeout_us", 0);
 	spec->may_write = true;
+	spec->parallel = json_flag(c->args, "parallel", false);
 	spec->args = c->args;
 	op_env(json_object_get(c->args, "env"), &spec->env);
 	if (json_get_bytes(json_object_get(c->args, "stdin"), in)) {
