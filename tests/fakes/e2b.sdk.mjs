@@ -1,7 +1,7 @@
 // The vendor's SDK against our fake: what it takes for good is what our plugin may rely on.
 import { createRequire } from "node:module";
 const require = createRequire(process.argv[3] + "/x.js");
-Object.assign(process.env, { E2B_API_KEY: "e2b_00", E2B_API_URL: process.argv[2], E2B_SANDBOX_URL: process.argv[2] });
+Object.assign(process.env, { E2B_API_KEY: process.env.E2B_API_KEY ?? "e2b_00", E2B_API_URL: process.argv[2], E2B_SANDBOX_URL: process.argv[2] });
 const { Sandbox } = require("e2b");
 const ok = (good, name) => { console.log((good ? "ok " : "not ok ") + name); if (!good) process.exitCode = 1; };
 const box = await Sandbox.create({ metadata: { of: "sdk" } });

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 
 #include "app/exit.h"
+#include "app/front/door.h"
 #include "app/mcp/serve_web.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -44,47 +45,9 @@ static void refuse(struct http_visit *v, int status, json_t *id, enum rpc_code c
 
 /* --- who asks ----------------------------------------------------------------------------------------------------- */
 
-/* The host of "host", "host:port" or "[address]:port", without brackets. Returns owned. */
-static char *host_part(const char *s)
-{
-	const char *end = *s == '[' ? strchr(s, ']') : s + strcspn(s, ":/");
-	return *s == '[' ? xstrndup(s + 1, end ? (size_t)(end - s - 1) : strlen(s + 1)) : xstrndup(s, (size_t)(end - s));
-}
-
-static bool is_this_machine(const struct front *f, const char *host)
-{
-	return !strcasecmp(host, "localhost") || !strcmp(host, "127.0.0.1") || !strcmp(host, "::1") || !strcasecmp(host, f->host);
-}
-
-/* A name of somebody else that leads here, or a page of the web: what browsers can be made to do (DNS rebinding). */
-static const char *foreign(const struct front *f, const struct http_ask *a)
-{
-	const char *origin = http_ask_field(a, "origin"), *named = http_ask_field(a, "host");
-	CLEANUP(free_ptr) char *host = host_part(named ? named : "");
-	if (http_server_local(f->http) && !is_this_machine(f, host))
-		return "this Host is not served here";
-	if (!origin)
-		return NULL;
-	const char *rest = !strncmp(origin, "http://", 7) ? origin + 7 : !strncmp(origin, "https://", 8) ? origin + 8 : NULL;
-	CLEANUP(free_ptr) char *from = host_part(rest ? rest : "");
-	if (!*from || !(http_server_local(f->http) ? is_this_machine(f, from) : !strcasecmp(from, host)))
-		return "pages of this origin may not ask here";
-	return NULL;
-}
-
-/* Compared by hash: how long it takes says nothing about the token. */
 static bool has_token(const struct front *f, const struct http_ask *a)
 {
-	const char *given = http_ask_field(a, "authorization");
-	struct hash want, have;
-	if (!f->token.len)
-		return true;
-	if (!given || strncasecmp(given, "bearer ", 7) != 0)
-		return false;
-	given += 7 + strspn(given + 7, " ");
-	hash_of(f->token.data, f->token.len, &want);
-	hash_of(given, strlen(given), &have);
-	return hash_eq(&want, &have);
+	return !f->token.len || door_same(&f->token, door_bearer(a));
 }
 
 /* --- the new era -------------------------------------------------------------------------------------------------- */
@@ -251,7 +214,7 @@ static void on_request(void *self, struct http_visit *v)
 	static const char *const bearer[] = { "WWW-Authenticate: Bearer realm=\"sandglass\"", NULL };
 	struct front *f = self;
 	const struct http_ask *a = http_visit_ask(v);
-	const char *strange = foreign(f, a);
+	const char *strange = door_foreign(f->http, f->host, a);
 	struct web_session *s;
 	if (strange)
 		refuse(v, 403, NULL, RPC_INVALID, strange);
@@ -286,20 +249,6 @@ static void on_signal(void *self, int signo)
 
 /* --- the start ---------------------------------------------------------------------------------------------------- */
 
-/* "8000", ":8000", "host", "host:8000", "[::1]:8000". */
-static int split_address(const char *s, char **host, uint16_t *port, struct err *err)
-{
-	const char *colon = strrchr(s, ':'), *close = strchr(s, ']');
-	const char *digits = strspn(s, "0123456789") == strlen(s) ? s : colon && (!close || colon > close) ? colon + 1 : NULL;
-	size_t len = digits == s ? 0 : digits ? (size_t)(digits - 1 - s) : strlen(s);
-	long n = PORT;
-	if (digits && (!*digits || strlen(digits) > 5 || strspn(digits, "0123456789") != strlen(digits) || (n = atol(digits)) > 65535))
-		return err_set(err, ERR_USAGE, "'%.80s' is no address: PORT, HOST or HOST:PORT", s);
-	*port = (uint16_t)n;
-	*host = len ? s[0] == '[' && s[len - 1] == ']' ? xstrndup(s + 1, len - 2) : xstrndup(s, len) : xstrdup("127.0.0.1");
-	return 0;
-}
-
 /* The user's token: the same from start to start, so that what clients have been told stays true. */
 static int load_token(struct buf *out, const char *path, struct err *err)
 {
@@ -330,9 +279,7 @@ static int load_token(struct buf *out, const char *path, struct err *err)
 /* Where it is and how to get in. The token itself is not shown. */
 static void announce(const struct front *f, const struct mcp_http *how, const char *token_path)
 {
-	bool six = strchr(f->host, ':') != NULL;
-	CLEANUP(free_ptr) char *url =
-		xasprintf("http://%s%s%s:%u/mcp", six ? "[" : "", f->host, six ? "]" : "", http_server_port(f->http));
+	CLEANUP(free_ptr) char *base = door_url(f->host, http_server_port(f->http)), *url = xasprintf("%s/mcp", base);
 	if (how->json) {
 		CLEANUP(json_release) json_t *o = json_object();
 		json_put_str(o, "url", url);
@@ -356,8 +303,8 @@ static void announce(const struct front *f, const struct mcp_http *how, const ch
 static int open_front(struct front *f, const struct mcp_http *how, const char *token_path, struct err *err)
 {
 	static const struct http_server_ops ops = { .request = on_request, .gone = on_gone };
-	uint16_t port;
-	if (split_address(how->address ? how->address : "127.0.0.1", &f->host, &port, err) < 0 ||
+	uint16_t port = PORT;
+	if (door_address(how->address ? how->address : "127.0.0.1", &f->host, &port, err) < 0 ||
 	    (!how->open && load_token(&f->token, token_path, err) < 0) ||
 	    http_server_new(&f->http, f->loop, f->host, port, BODY_MAX, &ops, f, err) < 0)
 		return -1;

@@ -1,0 +1,435 @@
+-- What the APIs of `sandglass serve` share. The serving process hands on each request whole; here it finds its route, and what
+-- acts becomes an operation of a box of this session, so that it is judged, recorded and shown like any other.
+--
+-- An API is a table: name, env = { NAME = "{url}/api" or "{token}" } of the programs that are served, error(status, text, code, q) ->
+-- the body of a refusal, and routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets what stands in {...}, a
+-- {box} as the box of that id, or the box that of(q) says; it runs as the box's agent unless the route is bare. It returns status, a
+-- table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or M.stream(...). q = { method,
+-- path, query, headers, body }. M.fail(status, text, code) refuses.
+local rt = require "sandglass.runtime"
+local sg = require "sandglass"
+local p = require "sandglass.plugin"
+
+local M = { list = p.list, clean = p.clean, encode = p.encode }
+local PIECE, HELD = 256 << 10, 64
+local OUTPUT = 16 << 20        -- of a command, what is kept for who asks later; the record has all of it
+local boxes, streams, uploads = {}, {}, {}
+local nr_boxes, next_stream = 0, 1
+local api, base, opts
+
+-- Refusals ---------------------------------------------------------------------------------------------------------
+
+function M.fail(status, text, code) error({ refused = status, text = text, code = code }, 0) end
+
+local STATUS = { denied = 403, budget = 403, timeout = 408, cancelled = 409, limit = 429, io = 404, script = 400 }
+
+local function refusal(q, e)
+  if type(e) == "table" and e.refused then return e.refused, api.error(e.refused, e.text, e.code, q) end
+  local err = rt.as_error(e)
+  local status = STATUS[err.code] or 502
+  return status, api.error(status, tostring(err), err.code, q)
+end
+
+-- Requests ---------------------------------------------------------------------------------------------------------
+
+local function unescape(s)
+  return (s:gsub("%%(%x%x)", function(h) return string.char(tonumber(h, 16)) end))
+end
+M.unescape = unescape
+
+local function query_of(text)
+  local t = {}
+  for k, v in text:gmatch "([^&=]+)=?([^&]*)" do t[unescape((k:gsub("+", " ")))] = unescape((v:gsub("+", " "))) end
+  return t
+end
+
+-- The body as a table; none is an empty one.
+function M.json(q)
+  if q.body == "" then return {} end
+  local v, why = p.decode(q.body)
+  if type(v) ~= "table" then M.fail(400, "the body is not a JSON object" .. (why and ": " .. why or ""), "BAD_REQUEST") end
+  return v
+end
+
+-- Parts of a multipart body: { name, file, body } each.
+function M.parts(q)
+  local mark = (q.headers["content-type"] or ""):match 'boundary="?([^";]+)'
+  if not mark then M.fail(400, "the body is no multipart/form-data with a boundary", "BAD_REQUEST") end
+  local out, at = {}, 1
+  local line = "--" .. mark
+  local from = select(2, q.body:find(line, 1, true))
+  while from do
+    at = q.body:find("\r\n" .. line, from, true)
+    local head_end = at and q.body:find("\r\n\r\n", from, true)
+    if not at or not head_end or head_end > at then break end
+    local head = q.body:sub(from + 1, head_end)
+    out[#out + 1] = { name = head:match '[ ;]name="([^"]*)"', file = head:match 'filename="([^"]*)"', body = q.body:sub(head_end + 4, at - 1) }
+    from = at + 1 + #line
+    if q.body:sub(from + 1, from + 2) == "--" then break end
+  end
+  return out
+end
+
+-- Streams ----------------------------------------------------------------------------------------------------------
+
+-- An answer that comes bit by bit: fn(write) runs in a task of its own; write(bytes) waits while the client is slow.
+function M.stream(status, type, fn)
+  local s = { id = next_stream, pieces = sg.channel(HELD) }
+  next_stream = next_stream + 1
+  streams[s.id] = s
+  s.task = sg.spawn(function()
+    local ok, e = pcall(fn, function(bytes)
+      for at = 1, #bytes, PIECE do
+        if s.gone then return end
+        s.pieces:send(bytes:sub(at, at + PIECE - 1))
+      end
+    end)
+    if not ok then s.wrong = rt.as_error(e) end
+    s.pieces:close()
+  end)
+  return status, { stream = s.id }, type
+end
+
+local function more(args)
+  local s = streams[args.stream]
+  if not s then return { over = true, broken = true } end
+  local piece = s.pieces:recv()
+  if piece then return { body = piece } end
+  streams[s.id] = nil
+  return { over = true, broken = s.wrong ~= nil or nil }
+end
+
+local function leave(args)
+  local s = streams[args.stream]
+  if not s then return {} end
+  s.gone = true
+  streams[s.id] = nil
+  s.pieces:close()
+  return {}
+end
+
+-- Boxes ------------------------------------------------------------------------------------------------------------
+
+local function hex(n)
+  local s = {}
+  for i = 1, n do s[i] = ("%02x"):format(math.random(0, 255)) end
+  return table.concat(s)
+end
+M.hex = hex
+function M.uuid() return (hex(16):gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(%x%x%x%x)", "%1-%2-%3-%4-")) end
+
+function M.boxes()
+  local list = {}
+  for _, b in pairs(boxes) do list[#list + 1] = b end
+  table.sort(list, function(x, y) return x.nr < y.nr end)
+  return list
+end
+
+function M.box(id)
+  if boxes[id] then return boxes[id] end
+  for _, b in ipairs(M.boxes()) do if b.name == id then return b end end
+end
+
+function M.now() return os.date("!%Y-%m-%dT%H:%M:%SZ", rt.now() // 1000000) end
+function M.base() return base end
+
+-- What goes wrong in one task of an agent's ends no other.
+local function quietly(fn)
+  local ok, e = pcall(fn)
+  e = not ok and rt.as_error(e)
+  if e and e.code ~= "cancelled" then sg.warn("%s: %s", api.name, tostring(e)) end
+end
+
+-- Whoever works in a box is an agent of this session; its requests are children of a task of its own, so that one can be stopped
+-- without the others.
+local function begin(name, task)
+  local v, err = rt.call("agent.start", { name = name, task = task, model = "outside", tools = p.list {} })
+  if not v then error(err, 0) end
+  local who = { agent = v.agent, wants = sg.channel(1000), running = {} }
+  who.task = sg.spawn(function()
+    rt.current().agent = v.agent
+    rt.agents[v.agent] = { task = rt.current(), inbox = {} }
+    for fn in function() return who.wants:recv() end do sg.spawn(quietly, fn) end
+  end)
+  return who
+end
+
+-- Runs fn in a task of the agent's and waits for it; raises what it raises.
+local function as(who, fn)
+  if who.task:done() then M.fail(409, "a person has stopped this agent; nothing more is done for it in this session", "STOPPED") end
+  local done = sg.channel(1)
+  local task
+  who.wants:send(function()
+    task = rt.current()
+    local r = table.pack(pcall(fn))
+    done:send(r)
+  end)
+  local ok, r = pcall(done.recv, done)
+  if not ok then
+    if task then rt.cancel(task, rt.err { code = "cancelled", msg = "cancelled by the client" }) end
+    error(r, 0)
+  end
+  if not r[1] then error(r[2], 0) end
+  return table.unpack(r, 2, r.n)
+end
+
+-- Opens a box for a program: o is what sg.sandbox takes. what: fields of the API's own.
+function M.open(o, what)
+  nr_boxes = nr_boxes + 1
+  local b = what
+  b.nr, b.id, b.busy, b.born = nr_boxes, b.id or M.uuid(), 0, M.now()
+  o.name = (o.name or api.name):gsub("[^%w_.-]", "-"):sub(1, 40)
+  b.name = b.name or o.name
+  o.repo, o.keep = opts.repo, opts.repo and true or nil
+  b.who = begin(b.name, "works through " .. api.name .. "'s API")
+  b.box = as(b.who, function() return sg.sandbox(o) end)
+  boxes[b.id] = b
+  return b
+end
+
+function M.close(b)
+  if not boxes[b.id] then return end
+  boxes[b.id] = nil
+  if not b.who.task:done() then
+    as(b.who, function() b.box:close() end)
+    b.who.wants:close()
+    b.who.task:await()
+  end
+  rt.current().agent = b.who.agent
+  rt.call("agent.end", { agent = b.who.agent, stop = "end", ok = true, steps = 0 })
+  rt.current().agent = 0
+end
+
+-- Commands ---------------------------------------------------------------------------------------------------------
+
+local function keep(c, stream, data)
+  c.bytes = c.bytes + #data
+  if c.bytes > OUTPUT then
+    if not c.cut then c.pieces[#c.pieces + 1] = { "err", "\n[sandglass: more output than is kept here; all of it is in the record]\n" } end
+    c.cut = true
+    return
+  end
+  c.pieces[#c.pieces + 1] = { stream, data }
+end
+
+-- What a command has printed: all of it, or that of one stream.
+function M.printed(c, stream)
+  local t = {}
+  for _, one in ipairs(c.pieces) do if not stream or one[1] == stream then t[#t + 1] = one[2] end end
+  return table.concat(t)
+end
+
+local function over(c, r, err)
+  if r then
+    c.signal = r.signal
+    c.code = r.code or 128 + (math.type(r.signal) == "integer" and r.signal or 9)
+    c.event = r.event
+    return
+  end
+  c.event, c.wrong, c.timeout = err.event, err, err.code == "timeout"
+  c.code = c.timeout and 124 or err.code == "denied" and 126 or err.code == "cancelled" and 137 or 125
+  keep(c, "err", ("sandglass: %s\n"):format(tostring(err)))
+end
+
+local function new_command(a) return { pieces = {}, bytes = 0, text = a.cmd or a.argv[#a.argv] } end
+
+local function arguments(b, a)
+  local args = { box = b.box.id }
+  for k, v in pairs(a) do args[k] = v end
+  if next(args.env or {}) == nil then args.env = nil end
+  return args
+end
+
+-- Runs a command to its end. a: args of the operation box.exec. One that was not allowed has run, with code 126 and the reason on
+-- stderr: what the model sees is the truth. Returns { code, signal?, pieces, timeout?, wrong? }.
+function M.run(b, a)
+  local c, args = new_command(a), arguments(b, a)
+  args.stream, args.parallel = true, b.busy > 0 or nil
+  b.busy = b.busy + 1
+  local ok, v, err = pcall(rt.call, "box.exec", args, function(body) keep(c, body.stream or "out", body.data or "") end)
+  b.busy = b.busy - 1
+  if not ok then error(v, 0) end
+  over(c, v, err)
+  return c
+end
+
+-- Starts a command. told(c, stream, data) for each piece, then told(c) once; may wait. stdin: it stays open.
+function M.start(b, a, told)
+  local c = new_command(a)
+  local stdin = a.stdin_open
+  local args = arguments(b, a)
+  args.stdin_open = nil
+  local v, err = rt.call("box.spawn", args)
+  if not v then error(err, 0) end
+  c.proc, c.event = v.proc, v.event
+  if not stdin then rt.call("proc.write", { proc = c.proc, data = "", eof = true }) end
+  b.who.wants:send(function()
+    while true do
+      local piece = rt.call("proc.read", { proc = c.proc })
+      if not piece or piece.eof then break end
+      keep(c, piece.stream or "out", piece.data or "")
+      if told then told(c, piece.stream or "out", piece.data or "") end
+    end
+    local r, why = rt.call("proc.wait", { proc = c.proc })
+    local before = #c.pieces
+    over(c, r, why)
+    for i = before + 1, #c.pieces do if told then told(c, c.pieces[i][1], c.pieces[i][2]) end end
+    c.done = true
+    if told then told(c) end
+  end)
+  return c
+end
+
+function M.input(c, data, eof)
+  local v, err = rt.call("proc.write", { proc = c.proc, data = data, eof = eof })
+  if not v then M.fail(410, tostring(err), "COMMAND_ALREADY_COMPLETED") end
+end
+
+function M.signal(c, signal) return rt.call("proc.kill", { proc = c.proc, signal = signal }) end
+
+-- Runs a small text of ours in the box for an operation that has no other way: its words are the text's $1, $2...
+function M.ask(b, text, ...)
+  local c = M.run(b, { argv = { "sh", "-c", text, "sh", ... } })
+  return c.code, M.printed(c, "out"), M.printed(c, "err"), c
+end
+
+-- Files ------------------------------------------------------------------------------------------------------------
+
+local LIST = "find \"$1\" -mindepth %d -maxdepth %d -printf '%%y\\t%%s\\t%%m\\t%%u\\t%%g\\t%%T@\\t%%l\\t%%p\\0'"
+
+local function entry(line)
+  local y, size, mode, user, group, time, link, path = line:match "^(.)\t(%d+)\t(%d+)\t([^\t]*)\t([^\t]*)\t(%d+)[^\t]*\t([^\t]*)\t(.*)$"
+  if not y then return nil end
+  return { kind = y, size = math.tointeger(size), mode = mode, user = user, group = group, time = math.tointeger(time), link = link,
+    path = path, name = path:match "([^/]+)/*$" or "/" }
+end
+
+-- What lies at a path (depth 0) or below it: { kind = "f" "d" "l" ..., name, path, size, mode, user, group, time }.
+function M.entries(b, path, depth)
+  local code, out, err = M.ask(b, LIST:format(depth > 0 and 1 or 0, depth), path)
+  if code ~= 0 and out == "" then
+    M.fail(err:find "denied" and 403 or 404, p.clean(err ~= "" and err:gsub("%s+$", "") or path .. ": no such file"), "FILE_NOT_FOUND")
+  end
+  local list = {}
+  for line in out:gmatch "([^\0]+)\0" do list[#list + 1] = entry(line) end
+  table.sort(list, function(x, y) return x.path < y.path end)
+  return list
+end
+
+function M.read(b, path)
+  local data, err = b.box:read(path)
+  if data then return data end
+  if err.code ~= "io" and err.code ~= "backend" then error(err, 0) end
+  M.fail(404, tostring(err), "FILE_NOT_FOUND")
+end
+
+function M.write(b, path, data)
+  local ok, err = b.box:write(path, data)
+  if ok then return end
+  if err.code ~= "io" then error(err, 0) end
+  M.fail(400, tostring(err), "FILE_NOT_WRITTEN")
+end
+
+-- The service ------------------------------------------------------------------------------------------------------
+
+local function compile(routes)
+  for _, r in ipairs(routes) do
+    local names = {}
+    r.pattern = "^" .. r[2]:gsub("[%-%.%+]", "%%%0"):gsub("{(%w+)}", function(n)
+      names[#names + 1] = n
+      return "([^/]+)"
+    end) .. "$"
+    r.names = names
+  end
+end
+
+local function find(q)
+  local other
+  for _, r in ipairs(api.routes) do
+    local words = table.pack(q.path:match(r.pattern))
+    if words[1] and r[1] == q.method then return r, words end
+    other = other or words[1] and r[1]
+  end
+  if other then M.fail(405, ("%s is no method of %s here (%s is)"):format(q.method, q.path, other), "METHOD_NOT_ALLOWED") end
+  sg.warn("%s: %s %s is not served: the program was told so", api.name, q.method, q.path)
+  M.fail(404, ("sandglass serves no %s %s"):format(q.method, q.path), "NOT_SERVED")
+end
+
+local function act(q)
+  local r, words = find(q)
+  local b
+  for i, name in ipairs(r.names) do
+    words[i] = unescape(words[i])
+    if name == "box" then
+      b = M.box(words[i])
+      if not b then M.fail(404, ("there is no sandbox '%s' (any more)"):format(words[i]), "SANDBOX_NOT_FOUND") end
+      words[i] = b
+    end
+  end
+  if r.bare or not b and not api.of then return r[3](q, table.unpack(words, 1, #r.names)) end
+  b = b or api.of(q)
+  return as(b.who, function()
+    rt.current().tool = api.name .. ":" .. q.method .. " " .. r[2]:gsub("^/%w+/{box}", ""):gsub("^/api", "")
+    return r[3](q, b, table.unpack(words, r.names[1] == "box" and 2 or 1, #r.names))
+  end)
+end
+
+local function http(args)
+  local q = { method = args.method, path = args.path, query = query_of(args.query or ""), headers = args.headers or {},
+    body = (args.upload and table.concat(uploads[args.upload] or {}) or "") .. (args.body or "") }
+  if args.upload then uploads[args.upload] = nil end
+  local ok, status, value, type_, fill = pcall(act, q)
+  if not ok then status, value, type_ = refusal(q, status) end
+  if type(value) == "table" and value.stream then return { status = status, type = type_, stream = value.stream } end
+  if type(value) == "table" then value, type_ = p.encode(value), type_ or "application/json" end
+  if value and #value > 4 * PIECE then
+    local whole = value
+    local s, v = M.stream(status, type_, function(write) write(whole) end)
+    return { status = s, type = type_, stream = v.stream }
+  end
+  return { status = status, type = value and (type_ or "text/plain; charset=utf-8") or nil, body = value, fill = fill }
+end
+
+local tools = { http = http, more = more, leave = leave }
+
+function tools.part(args)
+  local list = uploads[args.upload] or {}
+  uploads[args.upload] = list
+  list[#list + 1] = args.body
+  return {}
+end
+
+function tools.hello(args)
+  base = args.url
+  return { name = api.name, env = api.env }
+end
+
+local function serve(r)
+  local ok, answer = pcall(tools[r.tool] or function() return { status = 500 } end, r.args)
+  if not ok then answer = { status = 499, over = true, broken = true } end
+  answer.request = r.request
+  return answer
+end
+
+function M.run_api(which, o)
+  api, opts = which, o
+  compile(api.routes)
+  local running = {}
+  while true do
+    local r, err = rt.call("mcp.next", {})
+    if not r then error(err, 0) end
+    if r.eof then break end
+    if r.cancel then
+      if running[r.cancel] then running[r.cancel]:cancel "the client has gone" end
+    elseif r.request then
+      running[r.request] = sg.spawn(function()
+        local answer = serve(r)
+        running[r.request] = nil
+        rt.shield(function() rt.call("mcp.answer", answer) end)
+      end)
+    end
+  end
+  for _, b in ipairs(M.boxes()) do M.close(b) end
+end
+
+return M

@@ -1,0 +1,435 @@
+#include "app/serve/serve.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "app/exit.h"
+#include "app/front/door.h"
+#include "app/mcp/session.h"
+#include "base/fd.h"
+#include "base/hash.h"
+#include "base/mem.h"
+
+enum { BODY_MAX = 64 << 20, PIECE = 1 << 20, AHEAD_MAX = 1 << 20, TOKEN_BYTES = 20 };
+
+struct serve;
+
+struct ask { /* one request */
+	struct ask *next;
+	struct serve *s;
+	struct http_visit *visit; /* NULL: the client went away */
+	uint64_t call;            /* that is under way; 0: none */
+	uint64_t upload;          /* its body goes in pieces; 0: not */
+	size_t sent;              /* of the body */
+	int64_t stream;           /* 0: none */
+};
+
+struct serve {
+	struct loop *loop;
+	struct http_server *http;
+	struct mcp_session *session;
+	const struct serve_how *how;
+	struct ask *asks;
+	struct buf token;
+	char *host, *url;
+	uint64_t hello, uploads;
+	int pidfd, pid;
+	struct loop_fd *watch;
+	int status;
+};
+
+static void ask_free(struct ask *a)
+{
+	for (struct ask **at = &a->s->asks; *at; at = &(*at)->next)
+		if (*at == a) {
+			*at = a->next;
+			break;
+		}
+	free(a);
+}
+
+/* {"statusCode","code","message"}: what the SDKs of both providers read. */
+static void refuse(struct http_visit *v, int status, const char *text)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	json_put_int(o, "statusCode", status);
+	json_put_int(o, "code", status);
+	json_put_str(o, "message", text);
+	CLEANUP(free_ptr) char *body = json_dump_str(o);
+	http_reply(v, status, "application/json", NULL, body, strlen(body));
+}
+
+/* Takes @args. 0 with the client told why. */
+static bool call(struct ask *a, const char *tool, json_t *args)
+{
+	struct err err = ERR_INIT;
+	a->call = mcp_session_call(a->s->session, tool, args, "serve", &err);
+	json_decref(args);
+	if (a->call)
+		return true;
+	if (a->visit && http_begun(a->visit))
+		http_break(a->visit);
+	else if (a->visit)
+		refuse(a->visit, 503, err.text);
+	ask_free(a);
+	return false;
+}
+
+/* --- requests ----------------------------------------------------------------------------------------------------- */
+
+static json_t *headers_of(const struct http_ask *ask)
+{
+	static const char *const told[] = { "content-type", "user-agent", "connect-timeout-ms", "e2b-sandbox-id", "e2b-sandbox-port" };
+	json_t *o = json_object();
+	for (size_t i = 0; i < ARRAY_LEN(told); i++)
+		json_put_str(o, told[i], http_ask_field(ask, told[i]));
+	return o;
+}
+
+/* The next piece of the body, the last with the request itself. */
+static void hand_on(struct ask *a)
+{
+	const struct http_ask *ask = http_visit_ask(a->visit);
+	const struct buf *body = http_visit_body(a->visit);
+	size_t left = body->len - a->sent, n = left < PIECE ? left : PIECE;
+	json_t *args = json_object();
+	if (a->upload)
+		json_put_int(args, "upload", (int64_t)a->upload);
+	json_put_bytes(args, "body", n ? body->data + a->sent : "", n);
+	a->sent += n;
+	if (a->sent < body->len) {
+		call(a, "part", args);
+		return;
+	}
+	size_t path = strcspn(ask->target, "?");
+	CLEANUP(free_ptr) char *plain = xstrndup(ask->target, path);
+	json_put_str(args, "method", ask->method);
+	json_put_str(args, "path", plain);
+	json_put_str(args, "query", ask->target[path] ? ask->target + path + 1 : "");
+	json_put(args, "headers", headers_of(ask));
+	call(a, "http", args);
+}
+
+/* "dtn_TOKEN", "e2b_TOKEN" or "TOKEN". */
+static bool has_token(const struct serve *s, const struct http_ask *ask)
+{
+	const char *const given[] = { door_bearer(ask), http_ask_field(ask, "x-api-key"), http_ask_field(ask, "x-access-token") };
+	for (size_t i = 0; i < ARRAY_LEN(given); i++) {
+		const char *bar = given[i] ? strrchr(given[i], '_') : NULL;
+		if (door_same(&s->token, bar ? bar + 1 : given[i]))
+			return true;
+	}
+	return false;
+}
+
+static void on_request(void *self, struct http_visit *v)
+{
+	struct serve *s = self;
+	const struct http_ask *ask = http_visit_ask(v);
+	const char *strange = door_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
+	if (strange) {
+		refuse(v, 403, strange);
+	} else if (!has_token(s, ask)) {
+		refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
+	} else if (coding && strcmp(coding, "identity") != 0) {
+		refuse(v, 415, "a compressed body is not read here; send it plain");
+	} else {
+		struct ask *a = NEW(struct ask);
+		*a = (struct ask){ .next = s->asks, .s = s, .visit = v };
+		s->asks = a;
+		http_visit_set_tag(v, a);
+		if (http_visit_body(v)->len > PIECE)
+			a->upload = ++s->uploads;
+		hand_on(a);
+	}
+}
+
+static void on_gone(void *self, struct http_visit *v)
+{
+	struct ask *a = http_visit_tag(v);
+	(void)self;
+	if (!a)
+		return;
+	a->visit = NULL;
+	if (a->call)
+		mcp_session_cancel(a->s->session, a->call);
+	a->call = 0;
+	json_t *args = json_object();
+	json_put_int(args, "stream", a->stream);
+	if (!a->stream || call(a, "leave", args)) { /* its answer finds nobody */
+		if (!a->stream)
+			json_decref(args);
+		ask_free(a);
+	}
+}
+
+/* --- answers ------------------------------------------------------------------------------------------------------ */
+
+/* "{token}" becomes the token. */
+static void fill(const struct serve *s, struct buf *text)
+{
+	static const char mark[] = "{token}";
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	const char *from = buf_cstr(text), *at;
+	for (; (at = strstr(from, mark)); from = at + sizeof(mark) - 1) {
+		buf_append(&out, from, (size_t)(at - from));
+		buf_append(&out, s->token.data, s->token.len);
+	}
+	buf_puts(&out, from);
+	buf_reset(text);
+	buf_append(text, out.data, out.len);
+}
+
+static void want_more(struct ask *a)
+{
+	if (a->call || http_queued(a->visit) > AHEAD_MAX)
+		return;
+	json_t *args = json_object();
+	json_put_int(args, "stream", a->stream);
+	call(a, "more", args);
+}
+
+static void on_drained(void *self, struct http_visit *v)
+{
+	struct ask *a = http_visit_tag(v);
+	(void)self;
+	if (a && a->stream)
+		want_more(a);
+}
+
+static void on_piece(struct ask *a, const json_t *answer)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	if (json_get_bytes(json_object_get(answer, "body"), &body) && body.len)
+		http_write(a->visit, body.data, body.len);
+	if (!json_flag(answer, "over", false)) {
+		want_more(a);
+		return;
+	}
+	if (json_flag(answer, "broken", false))
+		http_break(a->visit);
+	else
+		http_finish(a->visit);
+	ask_free(a);
+}
+
+static void on_whole(struct ask *a, const json_t *answer)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	const char *type = json_str(answer, "type", NULL);
+	int status = (int)json_int(answer, "status", 500);
+	a->stream = json_int(answer, "stream", 0);
+	if (a->stream) {
+		http_begin(a->visit, status, type, NULL);
+		want_more(a);
+		return;
+	}
+	if (json_get_bytes(json_object_get(answer, "body"), &body) && json_flag(answer, "fill", false))
+		fill(a->s, &body);
+	http_reply(a->visit, status, type, NULL, buf_cstr(&body), body.len);
+	ask_free(a);
+}
+
+static void on_hello(struct serve *s, const json_t *answer, const struct err *err);
+
+static void on_answer(void *self, uint64_t nr, const json_t *answer, const struct err *err)
+{
+	struct serve *s = self;
+	struct ask *a = s->asks;
+	if (nr == s->hello) {
+		on_hello(s, answer, err);
+		return;
+	}
+	while (a && a->call != nr)
+		a = a->next;
+	if (!a)
+		return;
+	a->call = 0;
+	if (!answer && http_begun(a->visit))
+		http_break(a->visit);
+	else if (!answer)
+		refuse(a->visit, 503, err->text);
+	else if (a->sent < http_visit_body(a->visit)->len)
+		hand_on(a);
+	else if (a->stream)
+		on_piece(a, answer);
+	else
+		on_whole(a, answer);
+	if (!answer)
+		ask_free(a);
+}
+
+static void on_state(void *self)
+{
+	(void)self;
+}
+
+/* --- the start ---------------------------------------------------------------------------------------------------- */
+
+static void on_program_end(void *self, int fd, unsigned events)
+{
+	struct serve *s = self;
+	struct err err = ERR_INIT;
+	int status = 0;
+	(void)fd;
+	(void)events;
+	if (proc_reap(s->pidfd, &status, &err) == 0)
+		s->status = status < 256 ? status : 128 + status - 256;
+	loop_fd_free(&s->watch);
+	fd_close(&s->pidfd);
+	loop_stop(s->loop);
+}
+
+static bool is_named(const char *line, const struct strv *words)
+{
+	size_t n = strcspn(line, "=");
+	for (size_t i = 0; i < words->nr; i++)
+		if (!strncmp(words->item[i], line, n + 1))
+			return true;
+	return false;
+}
+
+/* Found in PATH by env(1); the key is in its environment and in no command line. */
+static int start_program(struct serve *s, const struct strv *words, struct err *err)
+{
+	const struct strv *program = s->how->program;
+	static const int fds[] = { 0, 1, 2 };
+	char **argv = xcalloc(program->nr + 2, sizeof(*argv));
+	struct strv env = STRV_INIT;
+	argv[0] = (char *)(uintptr_t)"env";
+	for (size_t i = 0; i < program->nr; i++)
+		argv[i + 1] = program->item[i];
+	for (char **e = environ; *e; e++)
+		if (!is_named(*e, words))
+			strv_push(&env, *e);
+	for (size_t i = 0; i < words->nr; i++)
+		strv_push(&env, words->item[i]);
+	int rc = proc_spawn("/usr/bin/env", argv, env.item, fds, ARRAY_LEN(fds), &s->pid, &s->pidfd, err);
+	for (size_t i = 0; i < env.nr; i++)
+		explicit_bzero(env.item[i], env.len[i]);
+	strv_release(&env);
+	free(argv);
+	if (rc == 0)
+		s->watch = loop_fd_new(s->loop, s->pidfd, LOOP_READ, on_program_end, s);
+	return rc;
+}
+
+static void announce(const struct serve *s, const json_t *answer, const struct strv *words)
+{
+	const char *session = mcp_session_id(s->session);
+	if (s->how->json) {
+		CLEANUP(json_release) json_t *o = json_object();
+		json_t *env = json_object();
+		json_put_str(o, "url", s->url);
+		json_put_str(o, "session", session);
+		for (size_t i = 0; i < words->nr; i++) {
+			CLEANUP(free_ptr) char *name = xstrndup(words->item[i], strcspn(words->item[i], "="));
+			json_put_str(env, name, words->item[i] + strlen(name) + 1);
+		}
+		json_put(o, "env", env);
+		CLEANUP(free_ptr) char *text = json_dump_str(o);
+		printf("%s\n", text);
+	} else if (!s->how->quiet) {
+		fprintf(stderr, "sandglass: %s's API at %s, session %s: sandglass attach %s\n", json_str(answer, "name", "the provider"), s->url,
+			session, session);
+		for (size_t i = 0; i < words->nr && !s->how->program->nr; i++)
+			printf("export %s\n", words->item[i]);
+	}
+	fflush(stdout);
+}
+
+static void on_hello(struct serve *s, const json_t *answer, const struct err *err)
+{
+	struct strv words = STRV_INIT;
+	struct err why = ERR_INIT;
+	const char *name;
+	json_t *v;
+	s->hello = 0;
+	json_object_foreach(json_object_get(answer, "env"), name, v) {
+		CLEANUP(buf_release) struct buf url = BUF_INIT;
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		const char *text = json_string_value(v), *at = strstr(text, "{url}");
+		buf_printf(&line, "%s=%.*s%s%s", name, at ? (int)(at - text) : 0, text, at ? s->url : "", at ? at + 5 : text);
+		fill(s, &line);
+		strv_push(&words, buf_cstr(&line));
+	}
+	if (answer)
+		announce(s, answer, &words);
+	if (!answer || (s->how->program->nr && start_program(s, &words, &why) < 0)) {
+		fprintf(stderr, "sandglass: serve: %s\n", answer ? why.text : err->text);
+		s->status = EXIT_UNSUCCESSFUL;
+		loop_stop(s->loop);
+	}
+	strv_release(&words);
+}
+
+static void on_signal(void *self, int signo)
+{
+	struct serve *s = self;
+	if (s->pid > 0 && s->pidfd >= 0) { /* its end is ours; ^C it has had itself */
+		if (signo != SIGINT)
+			kill(s->pid, signo);
+		return;
+	}
+	s->status = signo == SIGINT ? EXIT_INT : EXIT_TERM;
+	loop_stop(s->loop);
+}
+
+static int begin(struct serve *s, struct err *err)
+{
+	static const struct http_server_ops ops = { .request = on_request, .gone = on_gone, .drained = on_drained };
+	uint8_t raw[TOKEN_BYTES];
+	uint16_t port = 0;
+	random_bytes(raw, sizeof(raw));
+	hex_append(&s->token, raw, sizeof(raw));
+	if (door_address(s->how->address ? s->how->address : "127.0.0.1", &s->host, &port, err) < 0 ||
+	    http_server_new(&s->http, s->loop, s->host, port, BODY_MAX, &ops, s, err) < 0)
+		return -1;
+	s->url = door_url(s->host, http_server_port(s->http));
+	if (!http_server_local(s->http))
+		fprintf(stderr, "sandglass: warn: other machines can reach this address, and nothing encrypts what they send; "
+				"put a front end with TLS before it\n");
+	CLEANUP(json_release) json_t *args = json_object();
+	json_put_str(args, "url", s->url);
+	s->hello = mcp_session_call(s->session, "hello", args, "serve", err);
+	return s->hello ? 0 : -1;
+}
+
+int serve_run(json_t *opts, const struct serve_how *how)
+{
+	static const struct mcp_session_ops ops = { .answer = on_answer, .state = on_state };
+	struct serve s = { .how = how, .status = EXIT_DONE, .pidfd = -1 };
+	struct err err = ERR_INIT;
+	if (loop_new(&s.loop, &err) < 0) {
+		fprintf(stderr, "sandglass: %s\n", err.text);
+		json_decref(opts);
+		return EXIT_UNSUCCESSFUL;
+	}
+	signal(SIGPIPE, SIG_IGN);
+	struct loop_signal *sig[] = { loop_signal_new(s.loop, SIGINT, on_signal, &s), loop_signal_new(s.loop, SIGTERM, on_signal, &s),
+				      loop_signal_new(s.loop, SIGHUP, on_signal, &s) };
+	s.session = mcp_session_new(s.loop, opts, &ops, &s);
+	if (begin(&s, &err) < 0) {
+		fprintf(stderr, "sandglass: serve: %s\n", err.text);
+		s.status = err.code == ERR_USAGE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
+	} else {
+		loop_run(s.loop);
+	}
+	http_server_free(&s.http);
+	while (s.asks)
+		ask_free(s.asks);
+	mcp_session_free(&s.session);
+	loop_fd_free(&s.watch);
+	fd_close(&s.pidfd);
+	for (size_t i = 0; i < ARRAY_LEN(sig); i++)
+		loop_signal_free(&sig[i]);
+	loop_free(s.loop);
+	secret_wipe(s.token.data, s.token.len);
+	buf_release(&s.token);
+	free(s.host);
+	free(s.url);
+	return s.status;
+}

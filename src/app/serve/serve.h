@@ -1,0 +1,26 @@
+/* `sandglass serve KIND`: the API of a sandbox provider with boxes of ours behind it, so that programs that were written for its
+ * SDK run supervised. This is the outer half: HTTP on this machine, who may ask, bytes in and out. What a request means and does is
+ * lua/sandglass/serve.lua in the session, which is handed each one whole and recorded with it.
+ *
+ *  1. A request comes in with the token of this start, in any of the headers that the SDKs use; {token} in the words for programs
+ *     and in answers marked "fill" is filled in here: the session never knows it.
+ *  2. Tools of the session's script (app/mcp/session.h): hello {url} -> {name,env}; http {method,path,query,headers,body,upload?}
+ *     -> {status,type?,body?,stream?,fill?}; part {upload,body} ahead of a long request; more {stream} -> {body?,over?,broken?},
+ *     asked again and again while the client takes what comes; leave {stream}: nobody takes it any more.
+ *  3. Who goes away cancels what he has asked for; a stream's command goes on.
+ * Loop thread only. */
+#ifndef APP_SERVE_H
+#define APP_SERVE_H
+
+#include "base/json.h"
+
+struct serve_how {
+	const char *address;        /* "PORT", "HOST" or "HOST:PORT"; NULL: 127.0.0.1 and a free port */
+	bool quiet, json;           /* what is said at the start: nothing, one JSON object */
+	const struct strv *program; /* runs with the words for programs in its environment; its end is ours. Empty: until a signal */
+};
+
+/* @opts: of the supervisor; takes it. Returns an exit status: the program's, if there is one. */
+int serve_run(json_t *opts, const struct serve_how *how);
+
+#endif

@@ -1,0 +1,80 @@
+#!/usr/bin/env bash
+# `sandglass serve`: the APIs of Daytona and E2B with boxes of ours behind them, driven by hand and by the vendors' own SDKs.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+npm=$(dirname "$sg")/npm
+cat >rules.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "allow", p.deny "no-rm" { cmd = "rm -rf ...", say = "Nothing is removed here." }, p.ask "held" { cmd = "touch HELD" } }
+L
+serving() { # kind: in the background; $url, $key, $session
+	rm -f said
+	"$sg" serve "$1" --json --policy rules.lua >said 2>"$t/out" </dev/null &
+	server=$!
+	wait_for 20 test -s said
+	url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' said) key=$(sed 's/.*_API_KEY":"\([^"]*\)".*/\1/' said) session=$(sed 's/.*"session":"\([^"]*\)".*/\1/' said)
+}
+over() { kill "$server"; wait "$server" 2>/dev/null; wait_for 20 ended; }
+ended() { ! "$sg" ls --live | grep -q "$session"; }
+ask() { # method, path, curl's words...: body and "status" in a line of its own
+	local m=$1 p=$2
+	shift 2
+	curl -s -m 60 -w '\n%{http_code}' -X "$m" -H "Authorization: Bearer $key" "$url$p" "$@"
+}
+json() { ask "$1" "$2" -H 'Content-Type: application/json' -d "$3"; }
+events() { "$sg" events "$session" --json; }
+
+serving daytona
+like "$key:$session" '^dtn_[0-9a-f]{40}:s-' 'the start says where, with which key, and the session'
+is "$(curl -s -o said2 -w '%{http_code}' "$url/api/sandbox")" 401 'without the key: 401'
+like "$(cat said2)" '"message":"this is not the key' 'and why, as JSON'
+is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer dtn_0000" "$url/api/sandbox")" 401 'another key: 401'
+is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Host: evil.example' "$url/api/sandbox")" 403 'a name of somebody else that leads here'
+is "$(curl -s -o said2 -w '%{http_code}' -H "Authorization: Bearer $key" -H 'Origin: http://evil.example' "$url/api/sandbox")" 403 'a page of the web'
+id=$(json POST /api/sandbox '{"name":"first","labels":{"a":"b"},"env":{"GIVEN":"to it"}}' | sed 's/.*"id":"\([^"]*\)".*/\1/;q')
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo $GIVEN; echo err >&2; exit 3"}')" '"exitCode":3,.*to it' 'a command runs in the box with its environment'
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"rm -rf /workspace/x"}')" '"exitCode":126.*Nothing is removed here' 'one that a rule denies has run with 126 and says why'
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"sleep 30","timeout":1}' | tail -1)" '^408$' 'one that takes too long: 408'
+like "$(ask GET "/toolbox/$id/lsp/completions")" '"message":"sandglass serves no GET .*"statusCode":404' 'what is not served: 404 with a clear word'
+like "$(events)" '"kind":"note".*serve.*lsp/completions|daytona: GET .*lsp/completions is not served' 'and it is in the record'
+like "$(ask GET "/toolbox/$id/process/execute" | tail -1)" '^405$' 'a wrong method: 405'
+like "$(json POST "/toolbox/$id/process/execute" 'no json')" 'not a JSON object' 'a wrong body: 400'
+like "$(ask GET "/toolbox/none/files?path=/")" "there is no sandbox 'none'" 'a box that is not there'
+like "$(ask GET "/toolbox/$id/files/download?path=/workspace/none" | tail -1)" '^404$' 'a file that is not there: 404'
+json POST "/toolbox/$id/process/execute" '{"command":"touch HELD"}' >held.out &
+held() { "$sg" state -S "$session" --json | grep -q HELD; }
+wait_for 20 held
+ok $? 'what the policy asks about waits for a person'
+"$sg" approve -S "$session" "$("$sg" state -S "$session" --json | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" >"$t/out" 2>&1
+wait $!
+like "$(cat held.out)" '"exitCode":0' 'and goes on when it is approved'
+head -c 3000000 /dev/urandom >big
+ask POST "/toolbox/$id/files/upload-v2?path=/workspace/big" -F "file=@big" >"$t/out"
+curl -s -H "Authorization: Bearer $key" "$url/toolbox/$id/files/download?path=/workspace/big" | cmp - big
+ok $? '3 MB of any bytes go in and come out'
+over
+like "$(events)" '"kind":"box.closed"' 'the end closes its boxes'
+is "$(events | grep -c "${key#dtn_}")" 0 'the key is not in the record'
+"$sg" verify "$session" >"$t/out" 2>&1
+ok $? 'which verifies'
+"$sg" serve fly >"$t/out" 2>&1
+is "$?:$(grep -c "no API 'fly' is served" "$t/out")" 2:1 'an API that is not served: one line'
+"$sg" serve daytona 127.0.0.1:x >"$t/out" 2>&1
+is "$?:$(grep -c 'is no address' "$t/out")" 2:1 'an address that is no number: one line'
+"$sg" serve daytona -- sh -c 'echo "$DAYTONA_API_URL"; exit 9' >said 2>"$t/out" </dev/null
+is "$?:$(grep -c '^http://127.0.0.1:.*/api$' said)" 9:1 'a program gets the variables, and its status is ours'
+
+# --- the vendors' own programs --------------------------------------------------------------------------------------
+command -v node >/dev/null || { skip 'no node for the SDKs'; finish; }
+for pair in daytona=@daytonaio/sdk e2b=e2b; do
+	kind=${pair%%=*} sdk=${pair#*=}
+	[ -d "$npm/node_modules/$sdk" ] || { skip "$sdk is not installed (make deps, with npm)"; continue; }
+	NO_LINK=1 timeout 60 "$sg" serve "$kind" -- sh -c 'at=${DAYTONA_API_URL:-$E2B_API_URL}; exec node "$1" "${at%/api}" "$2"' sh "$here/../fakes/$kind.sdk.mjs" "$npm" >sdk.out 2>"$t/out" </dev/null
+	is $? 0 "$sdk drives it to its end"
+	while IFS= read -r line; do
+		case $line in 'ok '*) ok 0 "$sdk: ${line#ok }" ;; 'not ok '*) ok 1 "$sdk: ${line#not ok }" ;; esac
+	done <sdk.out
+done
+finish
