@@ -117,7 +117,7 @@ static bool print_action(struct line *l, const struct event *ev, const struct ro
 		}
 		break;
 	case EV_ACTION_HELD:
-		fprintf(l->out, "HELD");
+		fputs(r->verdict, l->out);
 		break;
 	case EV_ACTION_DECIDED:
 		fprintf(l->out, "%s", r->verdict);

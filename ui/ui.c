@@ -1,5 +1,6 @@
 #include "ui/ui.h"
 
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,9 @@
 #include "ui/coach.h"
 #include "ui/finder.h"
 #include "ui/prompt.h"
+#include "ui/term/fmt.h"
 #include "ui/transport.h"
+#include "ui/views/row.h"
 
 enum { CALM_US = 10000000, REST_US = 1000000 };
 
@@ -40,6 +43,7 @@ void ui_release(struct ui *ui)
 	finder_free(ui->find);
 	coach_free(ui->coach);
 	free(ui->message);
+	free(ui->waits);
 	free(ui->edit);
 	buf_release(&ui->wish_text);
 }
@@ -193,12 +197,35 @@ static bool read_sources(struct ui *ui)
 	return news;
 }
 
+/* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked at anyhow. */
+static char *waits_text(const struct ui *ui)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	const struct model_action *newest = NULL;
+	size_t source = 0;
+	struct row_info r;
+	for (size_t i = 0; i < ui->nr_src && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)); i++) {
+		const struct model *m = &ui->src[i]->model;
+		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
+		if (act && (!newest || act->held_us > newest->held_us))
+			newest = act, source = i;
+	}
+	if (!newest)
+		return NULL;
+	const struct model_agent *agent = model_agent(&ui->src[source]->model, newest->agent);
+	row_load(&r, ui->src[source], &(struct row){ newest->id, EV_ACTION_REQUESTED }, &a);
+	return xasprintf("%s held #%" PRIu64 " %s: %.300s", fmt_hms(&a, newest->held_us), newest->id, agent ? agent->name : r.word,
+			 one_line(r.what, &a));
+}
+
 bool ui_sync(struct ui *ui)
 {
 	bool news = read_sources(ui);
 	while (ui->depth > 1 && ui_top(ui)->ops->finished && ui_top(ui)->ops->finished(ui_top(ui)->self, ui))
 		ui_back(ui);
 	size_t held = count_held(ui);
+	if (held > ui->nr_held_seen && !ui->replay && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)))
+		ui_say(ui, ROLE_TEXT, "%s", ""); /* the line says what waits now */
 	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
 	ui->nr_held_seen = held;
 	return news;
@@ -345,6 +372,8 @@ void ui_draw(struct ui *ui)
 		return;
 	}
 	coach_look(ui);
+	free(ui->waits);
+	ui->waits = *ui->message ? NULL : waits_text(ui);
 	ui_calm(ui, &ui->counted, 0, events_of(ui));
 	struct area body = area_sub(all, 0, 0, all.rows - ui_frame_rows(ui), all.cols);
 	recalc(ui);

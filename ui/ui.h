@@ -65,6 +65,7 @@ struct ui {
 	int64_t mono_us;       /* of the last key or tick */
 	enum role message_role;
 	char *message;
+	char *waits;             /* what waits newest, in the place of a message that is empty; NULL nothing */
 	bool stale;              /* what the top view has found is of a filter that has gone: it looks again before a key */
 	bool quit, redraw, bell; /* wishes of the program; it clears redraw and bell */
 	bool flush;              /* throw typed-ahead keys away */

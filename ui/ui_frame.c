@@ -114,7 +114,8 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 	else
 		snprintf(right, sizeof(right), "rec %" PRIu64 " ev", events);
 	int n = (int)strlen(right);
-	put_bytes(a, row, 1, a.cols - n - 4, ui->message_role, ui->message, strlen(ui->message), 0);
+	const char *text = *ui->message ? ui->message : ui->waits ? ui->waits : "";
+	put_bytes(a, row, 1, a.cols - n - 4, *ui->message ? ui->message_role : ROLE_HELD, text, strlen(text), 0);
 	put(a, row, a.cols - n - 1, ROLE_DIM, right);
 }
 

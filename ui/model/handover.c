@@ -87,6 +87,11 @@ static json_t *waits(struct source *s)
 	json_t *list = json_array();
 	for (size_t i = 0; i < m->nr_held; i++)
 		add_waiting(list, s, m->held[i], EV_ACTION_REQUESTED);
+	for (size_t i = 0; i < m->nr_agents; i++) {
+		const struct model_action *act = model_stands(m, &m->agent[i]);
+		if (act && act->latched)
+			add_waiting(list, s, act->id, EV_ACTION_REQUESTED);
+	}
 	for (size_t i = 0; i < m->nr_asks; i++)
 		add_waiting(list, s, m->ask[i].seq, EV_ASK);
 	return list;

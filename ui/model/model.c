@@ -115,6 +115,13 @@ const struct model_redo *model_redo(const struct model *m, uint64_t of)
 	return NULL;
 }
 
+const struct model_action *model_stands(const struct model *m, const struct model_agent *a)
+{
+	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;
+	const struct model_box *box = now && now->state == ACT_RUNS ? model_box(m, now->box) : NULL;
+	return now && ((now->state == ACT_WAITS && now->latched) || (box && box->frozen)) ? now : NULL;
+}
+
 enum agent_state model_agent_state(const struct model *m, const struct model_agent *a)
 {
 	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;
@@ -124,6 +131,8 @@ enum agent_state model_agent_state(const struct model *m, const struct model_age
 		return AGENT_HELD;
 	if (a->ask)
 		return AGENT_ASK;
+	if (model_stands(m, a))
+		return AGENT_PAUSED;
 	if (now && now->state == ACT_RUNS)
 		return strcmp(now->kind, "model") == 0 ? AGENT_THINK : AGENT_RUN;
 	if (a->paused || m->paused_all)

@@ -89,6 +89,7 @@ struct model_action {
 	const char *kind;     /* "exec"; interned, "" unknown */
 	enum act_state state;
 	int code;             /* exit status; -1 not known */
+	bool latched;               /* it stands before its start only because of a pause: there is nothing to decide */
 	bool ok, high_risk, person; /* person: somebody decided */
 	bool promotable;            /* the newest preview may be promoted */
 	uint32_t kept;
@@ -167,6 +168,8 @@ void model_apply(struct model *m, const struct event *ev);
 
 const struct model_agent *model_agent(const struct model *m, uint64_t id); /* NULL */
 const struct model_box *model_box(const struct model *m, uint64_t id);
+/* What it would do next if it were not paused, or what stands still in its frozen box; NULL. */
+const struct model_action *model_stands(const struct model *m, const struct model_agent *a);
 const struct model_action *model_action(const struct model *m, uint64_t id);
 bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */
 /* The newest redo of this session's action @of, or (0) the newest of all; NULL. */

@@ -227,14 +227,22 @@ static void unhold(struct model *m, struct model_action *act, struct model_agent
 {
 	if (act->state != ACT_WAITS)
 		return;
-	for (size_t i = 0; i < m->nr_held; i++)
-		if (m->held[i] == act->id) {
-			memmove(&m->held[i], &m->held[i + 1], (m->nr_held - i - 1) * sizeof(*m->held));
-			m->nr_held--;
-			break;
-		}
+	size_t i = 0;
+	while (i < m->nr_held && m->held[i] != act->id)
+		i++;
+	if (i == m->nr_held)
+		return;
+	memmove(&m->held[i], &m->held[i + 1], (m->nr_held - i - 1) * sizeof(*m->held));
+	m->nr_held--;
 	if (a && a->held > 0)
 		a->held--;
+}
+
+static bool only_paused(const json_t *held)
+{
+	const json_t *why = json_object_get(held, "reasons");
+	const char *first = json_string_value(json_array_get(why, 0));
+	return json_array_size(why) == 1 && first && strcmp(first, "pause") == 0;
 }
 
 static void action_held(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
@@ -246,12 +254,15 @@ static void action_held(struct model *m, struct model_action *act, struct model_
 	act->held_us = ev->ts_us;
 	act->until_us = json_int(o, "until_us", 0);
 	act->high_risk = strcmp(json_str(o, "risk", ""), "high") == 0;
+	act->latched = only_paused(o);
+	if (a)
+		a->since_us = ev->ts_us;
+	if (act->latched)
+		return;
 	GROW(m->held, m->nr_held, m->cap_held);
 	m->held[m->nr_held++] = act->id;
-	if (a) {
+	if (a)
 		a->held++;
-		a->since_us = ev->ts_us;
-	}
 }
 
 static void action_ended(struct model *m, struct model_action *act, struct model_agent *a, const struct event *ev,
@@ -335,10 +346,12 @@ static void latch(struct model *m, const struct event *ev, const json_t *o)
 	uint64_t id = (uint64_t)json_int(o, "agent", (json_int_t)ev->agent);
 	bool on = ev->kind == EV_LATCH_PAUSE;
 	struct model_agent *a = agent_of(m, id);
-	if (a)
-		a->paused = on, a->since_us = ev->ts_us;
-	else
+	if (a) {
+		a->paused = on;
+		a->since_us = a->held ? a->since_us : ev->ts_us; /* what waits has waited since before */
+	} else {
 		m->paused_all = on;
+	}
 	for (size_t i = 0; !a && !on && i < m->nr_agents; i++)
 		if (m->agent[i].paused)
 			agent_of(m, m->agent[i].id)->paused = false;

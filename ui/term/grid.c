@@ -244,6 +244,17 @@ int put_bar(struct area a, int row, int col, int width, enum role r, int64_t don
 	return col + width;
 }
 
+int put_time_bar(struct area a, int row, int col, int width, int64_t done, int64_t total)
+{
+	if (total <= 0 || width < 3)
+		return col;
+	int room = width - 2, full = done >= total ? room : done <= 0 ? 0 : (int)(done * room / total);
+	put(a, row, col, ROLE_RULE, "[");
+	for (int i = 0; i < full; i++)
+		put(a, row, col + 1 + i, ROLE_DIM, ":");
+	return put(a, row, col + width - 1, ROLE_RULE, "]");
+}
+
 void put_cursor_row(struct area a, int row)
 {
 	for (int col = 0; col < a.cols; col++) {

@@ -59,6 +59,8 @@ void put_rule(struct area a, int row, const char *title, enum role r, const char
 void put_vline(struct area a, int row, int col, int rows);
 /* A bar of @width cells, @done of @total. */
 int put_bar(struct area a, int row, int col, int width, enum role r, int64_t done, int64_t total);
+/* "[::   ]": time that is gone, which says nothing of work that is done. */
+int put_time_bar(struct area a, int row, int col, int width, int64_t done, int64_t total);
 void put_cursor_row(struct area a, int row);
 
 #endif

@@ -29,7 +29,8 @@ struct line {
 	bool moved;
 	const char *box, *now, *age;
 	bool bare; /* its box has no wall */
-	int64_t done, total;
+	int64_t done, total; /* total 0: not known */
+	bool timed;          /* of its time limit, not of its work */
 };
 
 struct pending {
@@ -44,7 +45,7 @@ struct fleet {
 	uint64_t agent;  /* 0: the heading of the source */
 	int pane, top;
 	bool moved;      /* until a person moves it, the selection is the most urgent row */
-	bool by_name;
+	enum { SORT_STATE, SORT_NAME, SORT_RECENT, SORT_COST, SORT_NR } sort;
 	bool zoom;       /* a wide screen shows one pane below, too */
 	enum { GROUP_AUTO, GROUP_YES, GROUP_NO } grouping;
 	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a person; 0 as it comes */

@@ -5,8 +5,11 @@
 #include <string.h>
 
 #include "ui/finder.h"
+#include "ui/model/progress.h"
 #include "ui/model/wall.h"
 #include "ui/term/fmt.h"
+
+enum { TAIL_BYTES = 200, TIMED_US = 10000000 };
 
 static const char *box_name(const struct model *m, const struct model_agent *a, struct arena *ar)
 {
@@ -30,6 +33,9 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 	if (!id)
 		return "";
 	row_load(&r, ui->src[l->source], &(struct row){ id, a->ask == id ? EV_ASK : EV_ACTION_REQUESTED }, ar);
+	const struct model_action *stands = model_stands(&ui->src[l->source]->model, a);
+	if (l->state == AGENT_PAUSED && stands)
+		return arena_printf(ar, "%s %s  %s", stands->latched ? "before" : "FROZEN in", r.word, one_line(r.what, ar));
 	if (l->state == AGENT_PAUSED)
 		return arena_printf(ar, "at #%" PRIu64, id);
 	if (strcmp(r.word, "model") == 0 && l->state == AGENT_THINK)
@@ -70,11 +76,39 @@ static int compare_names(const void *x, const void *y)
 	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
 }
 
+/* The quarter of a minute of its newest event. */
+static int64_t newest(const struct model_agent *a)
+{
+	int64_t at = 0;
+	for (size_t i = 0; i < SPARK_SLOTS; i++)
+		at = a->spark.slot[i] > at ? a->spark.slot[i] : at;
+	return at;
+}
+
+/* What did something last comes first; within a quarter of a minute nothing changes places. */
+static int compare_recent(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+	int64_t at = newest(a->agent), bt = newest(b->agent);
+	int d = (bt > at) - (bt < at);
+	return d ? d : compare_names(x, y);
+}
+
+static int compare_cost(const void *x, const void *y)
+{
+	const struct line *a = x, *b = y;
+	int d = (b->agent->uusd > a->agent->uusd) - (b->agent->uusd < a->agent->uusd);
+	if (d == 0)
+		d = (b->agent->tokens > a->agent->tokens) - (b->agent->tokens < a->agent->tokens);
+	return d ? d : compare_names(x, y);
+}
+
 /* Sorts @nr rows and puts the one under the cursor back to where it was when the cursor came. */
 static void order(struct fleet *f, struct line *line, size_t nr)
 {
+	static int (*const by[SORT_NR])(const void *, const void *) = { compare_lines, compare_names, compare_recent, compare_cost };
 	if (nr > 1)
-		qsort(line, nr, sizeof(*line), f->by_name ? compare_names : compare_lines);
+		qsort(line, nr, sizeof(*line), by[f->sort]);
 	size_t at = 0;
 	while (at < nr && !(line[at].source == f->source && line[at].agent->id == f->agent))
 		at++;
@@ -251,6 +285,27 @@ static void scroll(struct fleet *f, int visible)
 	f->pin.set = true;
 }
 
+/* What a command prints of how far it is; else, when it takes its time, how much of its limit is gone. */
+static void running(struct line *l, struct ui *ui)
+{
+	struct source *s = ui->src[l->source];
+	const struct model_action *act = model_action(&s->model, l->agent->current);
+	if (!act || !act->started)
+		return;
+	CLEANUP(buf_release) struct buf tail = BUF_INIT;
+	if (act->out_bytes > 0)
+		source_tail(s, act->id, 1, TAIL_BYTES, &tail);
+	if (tail.len > 0 && progress_parse(tail.data, tail.len, &l->done, &l->total))
+		return;
+	int64_t gone = ui_now(ui) - act->start_us;
+	if (gone < TIMED_US)
+		return;
+	CLEANUP(json_release) json_t *req = source_body(s, act->id);
+	l->total = json_int(req, "timeout_us", 0);
+	l->done = gone;
+	l->timed = true;
+}
+
 static void fill(struct line *l, struct ui *ui, struct arena *ar)
 {
 	if (!l->agent)
@@ -263,6 +318,8 @@ static void fill(struct line *l, struct ui *ui, struct arena *ar)
 	if (!l->agent->ended && l->agent->total > 0) {
 		l->done = l->agent->done;
 		l->total = l->agent->total;
+	} else if (l->state == AGENT_RUN) {
+		running(l, ui);
 	}
 }
 

@@ -67,6 +67,7 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 		return;
 	if (act->out_bytes + act->err_bytes == 0) {
 		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM, act->state == ACT_OVER ? "(no output)" :
+			  act->state == ACT_WAITS && act->latched ? "it begins when the pause ends: . steps, c continues" :
 			  act->state == ACT_WAITS ? "it waits for a decision: a looks at it" : "(no output yet)");
 		return;
 	}

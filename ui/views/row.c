@@ -136,6 +136,14 @@ static void held(struct row_info *out, const json_t *o, struct arena *a)
 	out->sign = '!';
 	out->role = ROLE_HELD;
 	out->why = arena_strdup(a, json_str(o, "why", ""));
+	const json_t *reasons = json_object_get(o, "reasons");
+	if (json_array_size(reasons) == 1 && strcmp(first_string(reasons), "pause") == 0) {
+		out->verdict = "PAUSED";
+		out->sign = '=';
+		out->role = ROLE_PAUSED;
+		out->by = "a person";
+		return;
+	}
 	if (*file)
 		out->by = arena_printf(a, "%s:%" PRId64 " '%s'", file_tail(file), json_int(o, "line", 0), rule);
 	else if (*rule)

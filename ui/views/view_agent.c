@@ -170,6 +170,18 @@ static const char *of_limit(struct arena *ar, const char *used, const char *limi
 	return limited ? arena_printf(ar, "%s/%s%s", used, limit, unit) : arena_printf(ar, "%s%s", used, unit);
 }
 
+/* "= PAUSED before #378", "! HELD, paused" */
+static const char *state_text(const struct agent_view *v, const struct source *s)
+{
+	const struct model_action *stands = model_stands(&s->model, v->a);
+	const char *more = "";
+	if (v->state == AGENT_PAUSED && stands)
+		more = arena_printf(v->arena, " %s #%" PRIu64, stands->latched ? "before" : "FROZEN in", stands->id);
+	else if (v->state != AGENT_PAUSED && !v->a->ended && (v->a->paused || s->model.paused_all))
+		more = ", paused";
+	return arena_printf(v->arena, "%c %s%s", agent_state_sign(v->state), agent_state_word(v->state), more);
+}
+
 static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, int cols)
 {
 	struct arena *ar = v->arena;
@@ -181,8 +193,7 @@ static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, 
 	v->nr_pieces = 0;
 	v->title = arena_printf(ar, "%s / %s", s->model.id, a->name);
 	add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
-	add_piece(v, draw_state_role(v->state),
-		  arena_printf(ar, "%c %s", agent_state_sign(v->state), agent_state_word(v->state)));
+	add_piece(v, draw_state_role(v->state), state_text(v, s));
 	add_piece(v, ROLE_TEXT,
 		  of_limit(ar, arena_printf(ar, "step %u", a->turn), fmt_count(ar, l->steps), l->steps > 0, ""));
 	if (wide)
@@ -251,9 +262,10 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 {
 	struct arena *ar = v->arena;
 	char id[32];
-	snprintf(id, sizeof(id), "%s%" PRIu64, r->sign == '>' || r->sign == '!' || r->sign == 'x' ? "" : "#", r->seq);
+	bool sign = r->sign && strchr(">!x=", r->sign);
+	snprintf(id, sizeof(id), "%s%" PRIu64, sign ? "" : "#", r->seq);
 	int col = 0;
-	if (r->sign == '>' || r->sign == '!' || r->sign == 'x')
+	if (sign)
 		col = put(a, row, 0, r->role, arena_printf(ar, "%c", r->sign));
 	col = put(a, row, col, ROLE_DIM, id) + 1;
 	if (col < 6)
@@ -271,7 +283,7 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 		put_right(a, row, right - 6, 6, ROLE_DIM, r->dur_us >= 0 ? fmt_span(ar, r->dur_us) : "");
 		right -= 7;
 	}
-	const char *outcome = r->sign == '!' ? "HELD" : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome : "";
+	const char *outcome = r->sign == '!' ? "HELD" : r->sign == '=' ? "PAUSED" : *r->outcome && strcmp(r->outcome, "ok") != 0 ? r->outcome : "";
 	if (*outcome) {
 		int n = text_cells(outcome, false);
 		put(a, row, right - n, r->role, outcome);

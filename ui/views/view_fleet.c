@@ -203,6 +203,8 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	if (l->moved)
 		put(a, row, 0, ROLE_DIM, "~");
 	put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
+	if (l->state != AGENT_PAUSED && !l->agent->ended && (l->agent->paused || m->paused_all))
+		put(a, row, 2, ROLE_PAUSED, "="); /* and paused besides */
 	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, l->agent->name);
 	if (c->box > c->session)
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
@@ -213,7 +215,10 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	int now_end = c->step - 1;
 	if (l->total > 0 && now_end - c->now > 24) {
 		now_end -= 11;
-		put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
+		if (l->timed)
+			put_time_bar(a, row, now_end + 1, 9, l->done, l->total);
+		else
+			put_bar(a, row, now_end + 1, 9, ROLE_RUN, l->done, l->total);
 	}
 	put_bytes(a, row, c->now, now_end - c->now,
 		  l->state == AGENT_DONE || l->state == AGENT_IDLE ? ROLE_DIM : ROLE_TEXT, l->now, strlen(l->now), 0);
@@ -461,6 +466,7 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 static bool verb(void *self, struct ui *ui, enum verb v)
 {
 	struct fleet *f = self;
+	static const char *const sorts[SORT_NR] = { "state: held, failed, running", "name", "newest event", "cost" };
 	int64_t at = (int64_t)f->at, page = f->list_rows > 3 ? f->list_rows - 2 : 1; /* a row is seen again */
 	(void)ui;
 	switch ((int)v) {
@@ -503,8 +509,8 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		ui_say(ui, ROLE_DIM, f->grouping == GROUP_YES ? "grouped by session; Space folds" : "not grouped");
 		return true;
 	case VERB_SORT:
-		f->by_name = !f->by_name;
-		ui_say(ui, ROLE_DIM, f->by_name ? "sorted by name" : "sorted: held, failed, running");
+		f->sort = (f->sort + 1) % SORT_NR;
+		ui_say(ui, ROLE_DIM, "sorted by %s; S once more: by %s", sorts[f->sort], sorts[(f->sort + 1) % SORT_NR]);
 		return true;
 	default:
 		return false;

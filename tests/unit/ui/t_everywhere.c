@@ -236,6 +236,78 @@ static void questions(void)
 	end();
 }
 
+static const char *shot(void)
+{
+	static char *text;
+	size_t len = 0;
+	free(text);
+	FILE *to = open_memstream(&text, &len);
+	ui_draw(&ui);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	return text;
+}
+
+static void event(size_t source, uint16_t kind, uint64_t action, const char *body)
+{
+	struct model *m = &src[source]->model;
+	struct event ev = { .seq = m->head + 1, .agent = 2, .action = action, .kind = kind, .body = body, .len = strlen(body),
+			    .ts_us = m->last_us + 1000000 };
+	model_apply(m, &ev);
+}
+
+/* What a pause keeps back is paused, not held: there is nothing to decide. */
+static void paused(void)
+{
+	begin(1, 0, false);
+	struct model *m = &src[2]->model;
+	ok(strstr(shot(), " held #3 fix: rm 0"), "what waits is said");
+	event(2, EV_ACTION_DECIDED, 3, "{\"decision\":\"approve\",\"by\":\"human\"}");
+	ok(!strstr(shot(), " held #3 fix: rm 0") || strstr(shot(), "2 HELD"), "and no longer than it is so");
+	size_t waits = m->nr_held;
+	event(2, EV_LATCH_PAUSE, 0, "{\"agent\":2}");
+	event(2, EV_ACTION_HELD, 3, "{\"reasons\":[\"pause\"]}");
+	is_int((int)m->nr_held, (int)waits, "what stands before its start by a pause does not wait for a decision");
+	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
+	ok(strstr(shot(), "before exec  rm 0"), "its row says before what");
+	ui_open(&ui, "agent", &(struct subject){ .source = 2, .agent = 2 });
+	ok(strstr(shot(), "= PAUSED before #3"), "so does the agent's own screen");
+	event(2, EV_ACTION_HELD, 3, "{\"reasons\":[\"ask\",\"pause\"]}");
+	is_int((int)m->nr_held, (int)waits + 1, "what a rule stopped as well waits");
+	ok(strstr(shot(), "! HELD, paused"), "held, and paused besides");
+	end();
+}
+
+static void frozen(void)
+{
+	begin(1, 0, false);
+	struct model *m = &src[0]->model;
+	struct event box = { .seq = m->head + 1, .kind = EV_BOX_OPEN, .body = "{\"name\":\"b\"}", .len = 12, .ts_us = m->last_us };
+	model_apply(m, &box);
+	m->action[0].box = box.seq;
+	event(0, EV_ACTION_DECIDED, 3, "{\"decision\":\"approve\",\"by\":\"human\"}");
+	event(0, EV_ACTION_STARTED, 3, "{}");
+	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_RUN, "it runs");
+	struct event freeze = { .seq = m->head + 1, .kind = EV_BOX_FROZEN, .box = box.seq, .body = "{\"frozen\":true}", .len = 15,
+				.ts_us = m->last_us };
+	model_apply(m, &freeze);
+	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "what stands still in a frozen box does not run");
+	ok(strstr(shot(), "FROZEN in exec  rm 0"), "its row says so");
+	end();
+}
+
+static void sorting(void)
+{
+	begin(1, 0, false);
+	static const char *const by[] = { "name", "newest event", "cost", "state" };
+	for (size_t i = 0; i < ARRAY_LEN(by); i++) {
+		press("S");
+		CLEANUP(free_ptr) char *want = xasprintf("sorted by %s", by[i]);
+		ok(strncmp(ui.message, want, strlen(want)) == 0, "%s", ui.message);
+	}
+	end();
+}
+
 static void decisions_by_number(void)
 {
 	begin(2, 0, false);
@@ -278,6 +350,9 @@ int main(void)
 	one_session();
 	long_queue();
 	questions();
+	paused();
+	frozen();
+	sorting();
 	decisions_by_number();
 	editor();
 	ok(dir_remove(dir, &err) == 0, "tidy");

@@ -1,0 +1,13 @@
+/* How far a command is, from the last line that it has printed: "[12/47]", "(12/47)", "12 of 47", "45%". Bytes of a box:
+ * what it says is shown as its own, never acted upon. */
+#ifndef UI_PROGRESS_H
+#define UI_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* False: the text says nothing of the kind. Of several in the last line, the last. */
+bool progress_parse(const char *text, size_t len, int64_t *done, int64_t *total);
+
+#endif
