@@ -32,10 +32,13 @@ static const char usage[] = "usage: sandglass-replay [options] FILE [FILE...]\n"
 			    "  --speed N         with --no-tui: as it went, 0.25 to 64 times as fast\n"
 			    "keys: ? shows them. Nothing runs.\n";
 
+/* The numbers are those of src/app/exit.h. */
 static int fail(const struct err *err)
 {
+	bool io = err->code == ERR_IO || err->code == ERR_DENIED || err->code == ERR_BUSY || err->code == ERR_FULL ||
+		  err->code == ERR_TIMEOUT || err->code == ERR_CLOSED;
 	fprintf(stderr, "sandglass-replay: %s\n", err->text);
-	return err->code == ERR_USAGE ? 2 : err->code == ERR_DAMAGED ? 9 : 3;
+	return err->code == ERR_DAMAGED ? 9 : io ? 1 : 2;
 }
 
 struct options {

@@ -420,6 +420,15 @@ function Chat:fork() end
 ---@field name string
 ---@field provider string
 
+---One turn of a scripted model; its file returns a list of them, or a function of the task that does.
+---@class sg.Turn
+---@field say (string|fun(last: { text: string, how: string }?): string)?
+---@field call (table|fun(last: { text: string, how: string }?): table?)?  # { "shell", { cmd = "ls" } }, or a list of such
+---@field expect string?             # pattern that the last result must hold
+---@field on { allowed: table?, denied: table?, edited: table?, failed: table? }?  # turns that go on from here, by how the calls ended
+---@field think sg.Time?
+---@field stop string?
+
 ---"provider:name"; "scripted:demo" and "scripted:FILE.lua" need no key.
 ---@async
 ---@param spec string|sg.Model

@@ -204,12 +204,12 @@ chat_mt = check.class("sg.Chat", "chat", Chat)
 
 -- The loop -------------------------------------------------------------------------------------------------------
 
-local RUN = {
+local RUN = check.spec("sg.AgentOpts", {
   task = "string!", model = "string|sg.Model", box = "sg.Box", tools = "list", system = "string",
   budget = "table|sg.Budget",
   done = "function", on = "table", output = "table", history = "list", agents = "list", name = "string",
   compact = "boolean|table", policy = "string", options = "table", instructions = "boolean",
-}
+})
 local ON = { text = "function", call = "function", result = "function", turn = "function" }
 local USUAL = { "shell", "read", "write", "edit", "glob", "grep" }
 

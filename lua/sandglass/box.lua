@@ -40,10 +40,10 @@ end
 
 -- Commands -------------------------------------------------------------------------------------------------------
 
-local EXEC = {
+local EXEC = check.spec("sg.ExecOpts", {
   timeout = "time", cwd = "string", env = "table", stdin = "string", on_out = "function", net = "string|list",
   user = "string", label = "string", on_interrupted = "string", parallel = "boolean",
-}
+})
 
 local function command(where, cmd, o, args)
   if type(cmd) == "string" then
@@ -492,6 +492,11 @@ local SANDBOX = {
 local OWN = {
   ssh = { host = "string", user = "string", port = "integer", key = "string", config = "string", dir = "string" },
 }
+local every = {}
+for _, spec in ipairs { SANDBOX, OWN.ssh } do
+  for k, v in pairs(spec) do every[k] = v end
+end
+check.spec("sg.SandboxOpts", every)
 local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
 local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes",
   "mcp", "pyodide" }

@@ -96,6 +96,13 @@ local function type_of(v)
 end
 M.type_of = type_of
 
+-- The options of a class of the types (lua/meta), which are held against it; returns @spec.
+M.specs = {}
+function M.spec(class, spec)
+  M.specs[class] = spec
+  return spec
+end
+
 -- Checks an options table: spec[name] = "string", "time|number", "table!" (! = must be there). Returns it ({} for nil).
 function M.options(where, o, spec)
   if o == nil then o = {} end

@@ -10,7 +10,7 @@ local fail = rt.fail
 
 local LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
 -- Type, or the fields of a table; { each = T } is a table of names with values of one type; { list = T } a list.
-local NAMES = {
+local NAMES = check.spec("sg.Config", {
   model = "string", backend = "string", theme = "string", sessions = "string", policy = "string", ascii = "boolean",
   a11y = "boolean", sync = "boolean", coach = "boolean", accept = "string", box_uid = "integer", user = "string",
   keep = { file = "size", hash_only = { list = "string" }, days = "integer" },
@@ -27,7 +27,7 @@ local NAMES = {
   otlp = { endpoint = "string", headers = { each = "string|table" }, every = "time", content = "boolean" },
   pool = { size = "integer" },
   budget = { usd = "number", tokens = "integer", time = "time", steps = "integer", actions = "integer" },
-}
+})
 
 local function convert(key, types, v)
   if types == "size" then return key .. "_bytes", check.bytes(v) end

@@ -30,13 +30,13 @@ local PROTOCOLS = {
   { name = "app-server", module = "app_server" },-- Codex
   { name = "rpc", module = "pi_rpc" },           -- pi
 }
-local INSIDE = {
+local INSIDE = check.spec("sg.InsideOpts", {
   agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
   trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
   control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
-}
+})
 
 local function profile_of(name)
   for _, known in ipairs(AGENTS) do

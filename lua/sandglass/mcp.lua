@@ -5,10 +5,10 @@ local tools = require "sandglass.tools"
 local call, fail = rt.call, rt.fail
 
 local sg = {}
-local OPTIONS = {
+local OPTIONS = check.spec("sg.McpOpts", {
   name = "string", command = "list", url = "string", where = "string", box = "sg.Box", only = "list", env = "table",
   headers = "table", cwd = "string", timeout = "time",
-}
+})
 local NAME_MOST = 64         -- what every model API takes
 
 -- A name of our own for a server that has none.

@@ -91,9 +91,9 @@ local function next_turn(state)
   end
 end
 
-local TURN = {
+local TURN = check.spec("sg.Turn", {
   say = "string|function", call = "table|function", expect = "string", on = "table", think = "time", stop = "string",
-}
+})
 local BRANCHES = { denied = true, edited = true, failed = true, allowed = true }
 
 local function check_turn(model, n, turn)

@@ -11,7 +11,7 @@ local rules_mt, rule_mt = { __name = "policy rules", __metatable = false },
 local functions, lines = {}, {}      -- when functions by number, and by the line of their rule
 
 local LIST = "string|list"
-local RULE = {
+local RULE = check.spec("sg.Rule", {
   kind = LIST, cmd = LIST, path = LIST, host = LIST, tool = LIST, agent = LIST, box = LIST, url = LIST, method = LIST,
   lifts = LIST,
   where = "string",
@@ -19,7 +19,7 @@ local RULE = {
   match = "string", when = "function", why = "string", say = "string", risk = "string", confirm = "string",
   limit = "table",
   timeout = "time", on_timeout = "string",
-}
+})
 local function set(...)
   local t = {}
   for _, name in ipairs { ... } do t[name] = true end

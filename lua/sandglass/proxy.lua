@@ -8,11 +8,11 @@ local M = { sg = {} }
 local Proxy = {}
 local proxy_mt
 
-local PROXY = { name = "string", routes = "table", tool_gate = "boolean", budget = "table", prompt_host = "string" }
-local ROUTE = {
+local PROXY = check.spec("sg.ProxyOpts", { name = "string", routes = "table", tool_gate = "boolean", budget = "table", prompt_host = "string" })
+local ROUTE = check.spec("sg.ProxyRoute", {
   provider = "string", url = "string", speak = "string", git = "boolean", rewrite = "boolean", allow = "list",
   header = "table", basic = "table",
-}
+})
 local BUDGET = { usd = "number", tokens = "integer", calls = "integer" }
 
 local function limits(b)

@@ -20,8 +20,8 @@ local fail = rt.fail
 local M = {}
 local suite_mt, scenario_mt = { __name = "suite", __metatable = false }, { __name = "scenario", __metatable = false }
 
-local OPTIONS = { script = "string!", args = "list", model = "string", policy = "string", runs = "integer", timeout = "time",
-  files = "table", fixture = "string", git = "boolean", people = "list", expect = "function!" }
+local OPTIONS = check.spec("sg.Scenario", { script = "string!", args = "list", model = "string", policy = "string", runs = "integer", timeout = "time",
+  files = "table", fixture = "string", git = "boolean", people = "list", expect = "function!" })
 local PERSON = { when = "string", say = "string!", why = "string" }
 local SAYS = { approve = true, deny = true }
 

@@ -15,11 +15,11 @@ local tool_mt = check.class("sg.Tool", "tool", {},
   { ask = true, risk = true, timeout = true, agent = true, builtin = true })
 M.tool_mt = tool_mt
 
-local TOOL = {
+local TOOL = check.spec("sg.ToolOpts", {
   name = "string!", about = "string", params = "table", run = "function!", where = "string", ask = "boolean",
   risk = "string",
   timeout = "time", reads = "boolean",
-}
+})
 
 local function make(o)
   if not o.name:match "^[%w_-]+$" or #o.name > 64 then

@@ -99,7 +99,7 @@ int file_read(const char *path, struct buf *out, size_t max, struct err *err)
 	if (fd < 0)
 		return err_sys(err, "cannot open '%s'", path);
 	if (fd_read_all(fd, out, max, err) < 0)
-		return err_wrap(err, "'%s'", path);
+		return err->sys == EISDIR ? err_set(err, ERR_INVALID, "'%s' is a directory, not a file", path) : err_wrap(err, "'%s'", path);
 	return 0;
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "sandbox/container_inner.h"
+#include "sandbox/elsewhere.h"
 #include "sandbox/guest_drive.h"
 
 static struct container *of(struct box *b)
@@ -225,6 +226,8 @@ static void on_removed(void *self, json_t *body, const struct err *err)
 	if (!gone)
 		err_set(&why, err->code, "the container '%s' may still be there: %.500s", c->id, err->text);
 	json_put_flag(r, "empty", gone);
+	if (gone)
+		elsewhere_gone(c->state_dir);
 	container_free(c);
 	if (done)
 		done(to, gone ? r : NULL, gone ? NULL : &why);

@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/container_inner.h"
+#include "sandbox/elsewhere.h"
 #include "sandbox/launcher_client.h"
 #include "sandbox/profile.h"
 
@@ -30,7 +31,8 @@ static void removed(void *self, json_t *result, const struct err *err)
 	struct container *c = self;
 	box_done_fn *done = take(&c->opened);
 	(void)result;
-	(void)err;
+	if (c->state_dir && (!err || err->code == ERR_NOENT || err->code == ERR_BUSY))
+		elsewhere_gone(c->state_dir);
 	if (done)
 		done(c->opened_self, NULL, &c->failed);
 	container_free(c);
@@ -353,6 +355,13 @@ static void create(struct container *c, box_done_fn *done)
 	engine_call(c->engine, "POST", path, body, done, c);
 }
 
+/* For `doctor --paths`, before there can be one. */
+static int note_it(const struct container *c, struct err *err)
+{
+	CLEANUP(free_ptr) char *where = xasprintf("%s: %s", engine_path(c->engine), c->id);
+	return elsewhere_note(c->state_dir, driver_container.name, where, err);
+}
+
 static void on_image(void *self, const struct err *err)
 {
 	struct container *c = self;
@@ -361,7 +370,7 @@ static void on_image(void *self, const struct err *err)
 		return;
 	if (err)
 		fail(c, err);
-	else if (listen_for_guest(c, &why) < 0)
+	else if (listen_for_guest(c, &why) < 0 || note_it(c, &why) < 0)
 		fail(c, &why);
 	else
 		create(c, on_first_created);

@@ -67,7 +67,7 @@ char *engine_socket(const char *want, struct err *err)
 		else if (access(path, F_OK) == 0)
 			return path;
 		else
-			err_set(err, ERR_NOENT, "no container engine at '%s'; start it or name another with 'engine'", path);
+			err_set(err, ERR_UNSUPPORTED, "no container engine at '%s'; start it or name another with 'engine'", path);
 		free(path);
 		return NULL;
 	}
@@ -82,7 +82,7 @@ char *engine_socket(const char *want, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(usual); i++)
 		if (access(usual[i], F_OK) == 0)
 			return xstrdup(usual[i]);
-	err_set(err, ERR_NOENT, "no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
+	err_set(err, ERR_UNSUPPORTED, "no container engine: neither DOCKER_HOST nor /run/docker.sock nor /run/podman/podman.sock; "
 				"install docker.io or podman and start its service");
 	return NULL;
 }
@@ -316,6 +316,11 @@ void engine_forget(struct engine *e, void *self)
 	for (struct ask *a = e ? e->asks : NULL; a; a = a->next)
 		if (a->self == self)
 			a->done = NULL;
+}
+
+const char *engine_path(const struct engine *e)
+{
+	return e->socket;
 }
 
 const json_t *engine_about(const struct engine *e)

@@ -14,7 +14,7 @@
 struct engine;
 
 /* The socket that is meant: @want (a path, unix:PATH, or NULL), DOCKER_HOST, CONTAINER_HOST, then the usual places of
- * Docker and Podman; the first of these that exists. Returns owned; NULL: @err says where it was looked for. */
+ * Docker and Podman; the first of these that exists. Returns owned; NULL: ERR_UNSUPPORTED, @err says where it was looked for. */
 char *engine_socket(const char *want, struct err *err);
 /* Owned by one more; engine_put gives it back. */
 NODISCARD int engine_get(struct engine **out, struct loop *l, const char *socket, struct err *err);
@@ -35,6 +35,7 @@ void engine_send(struct engine *e, const struct engine_request *r, box_done_fn *
 void engine_call(struct engine *e, const char *method, const char *path, const json_t *body, box_done_fn *done, void *self);
 /* Whoever had asked as @self hears nothing any more. */
 void engine_forget(struct engine *e, void *self);
+const char *engine_path(const struct engine *e); /* of its socket; borrowed */
 /* {"name","version","api"} once the version is known, else NULL; borrowed. */
 const json_t *engine_about(const struct engine *e);
 

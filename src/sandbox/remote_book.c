@@ -155,6 +155,28 @@ struct book_entry *book_orphan(const char *provider)
 	return found;
 }
 
+void book_each(book_entry_fn *fn, void *self)
+{
+	CLEANUP(free_ptr) char *dir = folder();
+	DIR *d = opendir(dir);
+	const struct dirent *f;
+	while (d && (f = readdir(d))) {
+		const size_t len = strlen(f->d_name), tail = 1 + 2 * TAG_BYTES + 5; /* -TAG.json */
+		if (len <= tail || f->d_name[len - tail] != '-' || strcmp(f->d_name + len - 5, ".json") != 0)
+			continue;
+		CLEANUP(free_ptr) char *provider = xstrndup(f->d_name, len - tail);
+		CLEANUP(free_ptr) char *tag = xstrndup(f->d_name + len - tail + 1, 2 * TAG_BYTES);
+		struct book_entry *e = entry_of(dir, provider, tag);
+		CLEANUP(json_release) json_t *box = book_box(e);
+		if (!box)
+			box = json_object();
+		entry_free(e);
+		fn(self, provider, tag, box, book_lives(provider, tag));
+	}
+	if (d)
+		closedir(d);
+}
+
 json_t *book_box(const struct book_entry *e)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;

@@ -18,6 +18,9 @@ char *book_owner(struct err *err);
 /* Entries of @provider whose supervisor has died, locked from now on by us; NULL when there is none (left). */
 struct book_entry *book_orphan(const char *provider);
 json_t *book_box(const struct book_entry *e);                 /* as last put; NULL nothing; returns owned */
+/* Calls @fn for each entry of any provider. @box: as last put, an empty object before it is made. All borrowed. */
+typedef void book_entry_fn(void *self, const char *provider, const char *tag, const json_t *box, bool lives);
+void book_each(book_entry_fn *fn, void *self);
 bool book_lives(const char *provider, const char *tag);       /* somebody holds its entry */
 
 #endif

@@ -146,10 +146,12 @@ use() { # name, socket
 	waits() { "$sg" events "$id" 2>/dev/null | grep -q 'waits'; }
 	wait_for 30 waits
 	ok $? "$1: two boxes are open"
+	is "$("$sg" doctor --paths | grep -c "^elsewhere  *container  $2: sandglass-[0-9a-f]*$")" 2 "$1: doctor --paths names both containers"
 	kill -9 "$("$sg" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
 	none() { [ "$(containers "$1")" = 0 ]; }
 	wait_for 30 none "$2"
 	ok $? "$1: a supervisor is killed: its containers end and are gone"
+	unlike "$("$sg" doctor --paths)" '^elsewhere' "$1: and doctor --paths names none"
 }
 engine_pids=
 trap 'kill $engine_pids 2>/dev/null; wait $engine_pids 2>/dev/null; umount -q "$t"/docker/data/* 2>/dev/null; end_all' EXIT

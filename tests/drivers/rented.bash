@@ -120,10 +120,13 @@ up() { "$sg" events "$(cat id)" 2>/dev/null | grep -q waits; }
 wait_for 30 up
 one_left
 ok $? 'a box is open'
+like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
 kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
-like "$(one)" 'said fine' 'a supervisor is killed; the next one'
+like "$("$sg" doctor --paths)" "^rented +$kind .*its session was killed" 'a supervisor is killed: doctor --paths names what it left'
+like "$(one)" 'said fine' 'the next one'
 wait_for 20 none_left
 ok $? 'has given back the box that it left'
+unlike "$("$sg" doctor --paths)" '^rented' 'and doctor --paths names none'
 id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
 out=$("$sg" events "$id" --json)
 like "$out" '"cost":\{"open_us":[0-9]+,"asleep_us":0,"exec_us":[0-9]+,"uusd_hour":[0-9]+,"uusd":[0-9]+' 'what it has cost, open and executing'

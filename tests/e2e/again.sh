@@ -89,4 +89,14 @@ like "$("$sg" events "$new" --json | grep host.changed)" '"us":' "the time from 
 kill -INT $pid
 wait $pid
 is $? 130 "Ctrl-C leaves"
+echo 'print "nothing asked"' >w.lua
+"$sg" run --watch --no-tui w.lua </dev/null >watch.out 2>&1 &
+pid=$!
+wait_for 30 waits 1
+printf 'print "nothing asked"\nrequire("sandglass").sleep(0.01)\nprint "now it does"\n' >w.lua
+said() { grep -q 'now it does' watch.out; }
+wait_for 30 said
+ok $? "a script that asked for nothing goes on where it asks for something"
+kill -INT $pid
+wait $pid
 finish

@@ -83,14 +83,48 @@ whole=$(find "$HOME" -name '*.glass')
 mv "$whole" "$t/whole.glass"
 printf 'not a session\n' >foreign.glass
 head -c 3000 whole.glass >damaged.glass
-cp whole.glass older.glass && chmod 644 older.glass
+cp whole.glass newer.glass && chmod 644 newer.glass
 mkdir folder.glass
-sqlite3 older.glass 'pragma user_version = 999' 2>/dev/null || printf '\377' | dd of=older.glass bs=1 seek=60 conv=notrunc 2>/dev/null
-for c in show events verify; do
-	bad "$c: foreign" '[29]' 'foreign\.glass' "$sg" $c "$t/foreign.glass"
-	bad "$c: damaged" '[29]' 'damaged\.glass' "$sg" $c "$t/damaged.glass"
-	bad "$c: of another version" '[29]' 'older\.glass' "$sg" $c "$t/older.glass"
-	bad "$c: a directory" 2 'folder\.glass' "$sg" $c "$t/folder.glass"
+sqlite3 newer.glass 'pragma user_version = 999' 2>/dev/null || printf '\377' | dd of=newer.glass bs=1 seek=60 conv=notrunc 2>/dev/null
+for c in show events verify diff out resume replay export rerun fork; do
+	words=$c
+	case $c in replay) words="replay --screen" ;; export) words="export -F markdown" ;; esac
+	at='' && [ $c = fork ] && at='#5'
+	[ $c = out ] && at='#5'
+	# shellcheck disable=SC2086
+	{
+		bad "$c: foreign" 2 "foreign\.glass.*not a session" "$sg" $words "$t/foreign.glass$at"
+		bad "$c: damaged" 9 'damaged\.glass' "$sg" $words "$t/damaged.glass$at"
+		bad "$c: of a newer version" 2 'newer\.glass.*(newer|version|format)' "$sg" $words "$t/newer.glass$at"
+		bad "$c: a directory" 2 'folder\.glass.*(directory|folder)' "$sg" $words "$t/folder.glass$at"
+		bad "$c: not there" 2 'nothing\.glass' "$sg" $words "$t/nothing.glass$at"
+	}
 done
+# one that somebody writes: it can be read, not taken
+script waits 'print "waits" sg.sleep(60)'
+id=$("$sg" run -d waits.lua --name busy)
+waiting() { "$sg" events "$id" 2>/dev/null | grep -q waits; }
+wait_for 20 waiting
+busy=$(ls "$HOME"/.local/share/sandglass/sessions/*-busy-*.glass)
+for c in resume 'prune --yes'; do
+	# shellcheck disable=SC2086
+	timeout 60 "$sg" $c "$id" >"$t/stdout" 2>"$t/out" </dev/null
+	like "$?$(cat "$t/out")" "^1sandglass: .*${id#s-}.*(runs|is being written by process)" "$c: one that is written: says so"
+	is "$(wc -l <"$t/out")" 1 "$c: one that is written: in one line"
+done
+for c in verify show events; do
+	timeout 60 "$sg" $c "$busy" >"$t/out" 2>&1 </dev/null
+	is $? 0 "$c: one that is written can be looked at"
+done
+"$sg" stop --now -S "$id" >"$t/out" 2>&1
+gone() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+wait_for 20 gone
+"$sg" verify "$busy" >"$t/out" 2>&1
+is $? 0 'and it was not harmed'
+rm -f "$HOME"/.local/share/sandglass/sessions/*
+# something else where ours should be
+printf 'x\n' >"$t/file"
+bad 'a file for the folder of sessions' '[12]' "$t/file.*(directory|folder)" "$sg" run good.lua --sessions "$t/file"
+bad 'a directory for the configuration' 2 "'.*repo' is a directory" "$sg" --config "$t/repo" run good.lua
 is "$(cd repo && find . -type f -exec cksum {} + | sort | cksum)" "$before" 'nothing was changed'
 finish

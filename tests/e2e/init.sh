@@ -6,7 +6,7 @@ mkdir "$t/p"
 cd "$t/p" || exit 1
 "$sg" init >"$t/out" 2>&1 </dev/null
 ok $? 'init'
-is "$(find . -type f | LC_ALL=C sort | tr '\n' ' ')" './.luarc.json ./.sandglass/.types/sandglass.d.lua ./.sandglass/config.lua ./.sandglass/policy.lua ' 'what it writes'
+is "$(find . -type f | LC_ALL=C sort | tr '\n' ' ')" './.luarc.json ./.sandglass/.types/config.d.lua ./.sandglass/.types/policy.d.lua ./.sandglass/.types/sandglass.d.lua ./.sandglass/.types/suite.d.lua ./.sandglass/.types/verify.d.lua ./.sandglass/config.lua ./.sandglass/policy.lua ' 'what it writes'
 "$sg" policy check .sandglass/policy.lua >"$t/out" 2>&1
 ok $? 'the rules are right'
 like "$("$sg" policy explain 'git push origin main' 2>&1)" 'no-push at .sandglass/policy.lua' 'and hold'

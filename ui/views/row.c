@@ -371,6 +371,12 @@ static const char *executed(const json_t *o, struct arena *a)
 	return arena_printf(a, "  %s", one_line(words, a));
 }
 
+/* What is limited, as people write it. */
+static const char *budget_word(const char *what)
+{
+	return !strcmp(what, "uusd") ? "usd" : !strcmp(what, "time_us") ? "time" : what;
+}
+
 /* Budgets, bases, merges, people's answers. NULL: no words for it. */
 static const char *work_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
@@ -382,7 +388,7 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 	case EV_BUDGET_WARN:
 	case EV_BUDGET_EMPTY:
 		*word = "budget";
-		return arena_printf(a, "%s: %s", json_str(o, "what", ""),
+		return arena_printf(a, "%s: %s", budget_word(json_str(o, "what", "")),
 				    kind == EV_BUDGET_EMPTY ? "used up" : "80 % used");
 	case EV_BASE_LISTED:
 		*word = "base";

@@ -19,9 +19,11 @@
 #include "base/mem.h"
 #include "base/paths.h"
 #include "control/socket.h"
+#include "sandbox/container.h"
 #include "sandbox/driver.h"
 #include "sandbox/elsewhere.h"
 #include "sandbox/probe.h"
+#include "sandbox/remote_book.h"
 #include "wire/groups.h"
 
 struct doctor {
@@ -370,6 +372,10 @@ static void print_elsewhere(void *self, const char *driver, const char *where, c
 {
 	struct cmd_ctx *ctx = self;
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	if (!strcmp(driver, driver_container.name) && container_there(where) == 0) {
+		elsewhere_gone(box); /* an engine removes the containers of a killed supervisor by itself */
+		return;
+	}
 	if (ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "what", "elsewhere");
@@ -381,6 +387,27 @@ static void print_elsewhere(void *self, const char *driver, const char *where, c
 	}
 	cmd_safe(&safe, where, strlen(where), false);
 	fprintf(ctx->out, "%-15s %10s  %s\n", "elsewhere", driver, buf_cstr(&safe));
+}
+
+/* A machine that a provider rents to us: of a session that runs, or left by one that was killed. */
+static void print_rented(void *self, const char *provider, const char *tag, const json_t *box, bool lives)
+{
+	struct cmd_ctx *ctx = self;
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	const char *id = json_str(box, "id", "not made yet");
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "what", "rented");
+		json_put_str(o, "provider", provider);
+		json_put_str(o, "tag", tag);
+		json_put_str(o, "id", id);
+		json_put_flag(o, "live", lives);
+		cmd_json(ctx, o);
+		return;
+	}
+	cmd_safe(&safe, id, strlen(id), false);
+	fprintf(ctx->out, "%-15s %10s  %s (sandglass-%s)%s\n", "rented", provider, buf_cstr(&safe), tag,
+		lives ? "" : ": its session was killed, the next one with this backend gives it back");
 }
 
 static int print_paths(struct cmd_ctx *ctx)
@@ -405,6 +432,7 @@ static int print_paths(struct cmd_ctx *ctx)
 	print_owned(ctx, "cache", paths_cache(""));
 	print_entries(ctx, "box", boxes, "");
 	elsewhere_each(boxes, print_elsewhere, ctx);
+	book_each(print_rented, ctx);
 	print_unmerged(ctx);
 	print_entries(ctx, "socket", runtime, "");
 	print_entries(ctx, "temporary", tmp && *tmp ? tmp : "/tmp", "sandglass-");

@@ -24,6 +24,10 @@ static const struct {
 	{ ".sandglass/policy.lua", "templates/policy.lua", NULL, true, false, "rules: what is allowed, asked, denied" },
 	{ ".sandglass/config.lua", "templates/config.lua", NULL, true, false, "settings" },
 	{ ".sandglass/.types/sandglass.d.lua", "meta/sandglass.d.lua", NULL, false, true, "types for editors" },
+	{ ".sandglass/.types/policy.d.lua", "meta/policy.d.lua", NULL, false, true, "the same for policies," },
+	{ ".sandglass/.types/config.d.lua", "meta/config.d.lua", NULL, false, true, "configurations," },
+	{ ".sandglass/.types/verify.d.lua", "meta/verify.d.lua", NULL, false, true, "checks" },
+	{ ".sandglass/.types/suite.d.lua", "meta/suite.d.lua", NULL, false, true, "and suites" },
 	{ ".luarc.json", NULL, luarc, false, false, "tells editors where they are" },
 };
 

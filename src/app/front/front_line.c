@@ -30,11 +30,11 @@ struct line_mode {
 	bool ended, left; /* left: the person has gone, the agents go on */
 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t interrupted, interrupted_by;
 
 static void on_int(int signo)
 {
-	(void)signo;
+	interrupted_by = signo;
 	interrupted++;
 }
 
@@ -280,5 +280,5 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);
 	}
-	return asked && status == EXIT_TERM ? EXIT_INT : status;
+	return asked && status == EXIT_TERM && interrupted_by == SIGINT ? EXIT_INT : status;
 }

@@ -1,5 +1,5 @@
-/* lua/meta/sandglass.d.lua and what is really registered agree both ways; every function has its comment, and those
- * that wait are marked @async. */
+/* lua/meta and what is really there agree both ways: functions of the library and of the modules for policies, suites and
+ * checks, each with its comment; fields of options tables by class. */
 #include "fake_super.c" /* NOLINT: tests are one file each */
 #include "tap.h"
 
@@ -13,7 +13,33 @@ static const char *const registered =
 	"end\n"
 	"list(sg, 'sg.')\n"
 	"print 'sg.args'\n"
-	"for name, methods in pairs(check.classes) do list(methods, name:sub(4) .. ':') end\n";
+	"for name, methods in pairs(check.classes) do list(methods, name:sub(4) .. ':') end\n"
+	"for _, m in ipairs { 'policy', 'suite', 'verify' } do\n"
+	"  for k, v in next, require('sandglass.' .. m) do\n"
+	"    if type(v) == 'function' and k ~= 'result' and k ~= 'judge' and k ~= 'run' then print(m .. '.' .. k) end\n"
+	"  end\n"
+	"end\n"
+	"require 'sandglass.config'\n"
+	"for class, spec in pairs(check.specs) do\n"
+	"  for option in pairs(spec) do print(class .. ' ' .. option) end\n"
+	"end\n";
+
+/* Types beside those of the library; "M.x" in them is x of that module. */
+static const char *const modules[] = { "policy", "suite", "verify", "config" };
+
+static bool has_line(const char *text, const char *word);
+
+/* "---@field name? type": a line "CLASS name" for what is an option. */
+static void field_of(const char *line, const char *class, const char *registered_, struct buf *typed)
+{
+	size_t n = strcspn(line, "? ");
+	CLEANUP(free_ptr) char *name = xasprintf("%s %.*s", class, (int)n, line);
+	CLEANUP(free_ptr) char *any = xasprintf("\n%s ", class);
+	if (!strstr(registered_, any))
+		return; /* not a class of options */
+	buf_printf(typed, "%s\n", name);
+	ok(has_line(registered_, name), "%s is an option", name);
+}
 
 static bool has_line(const char *text, const char *word)
 {
@@ -35,29 +61,44 @@ static bool name_of(const char *line, char *out, size_t cap)
 	return true;
 }
 
+/* One file of types against what is there. @module: NULL for the library itself. */
+static void types(const char *module, const char *registered_, struct buf *typed)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("lua/meta/%s.d.lua", module ? module : "sandglass");
+	char *meta = fake_source(path), *save = NULL, class[100] = "";
+	bool commented = false;
+	for (char *line = strtok_r(meta, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char name[100];
+		if (sscanf(line, "---@class %99s", class) == 1 || strncmp(line, "---@field ", 10) != 0)
+			;
+		else
+			field_of(line + 10, class, registered_, typed);
+		bool own = module && name_of(line, name, sizeof(name)) && strncmp(name, "M.", 2) == 0;
+		if (own || (!module && name_of(line, name, sizeof(name)))) {
+			CLEANUP(free_ptr) char *full = own ? xasprintf("%s.%s", module, name + 2) : xstrdup(name);
+			buf_printf(typed, "%s\n", full);
+			ok(has_line(registered_, full), "%s exists", full);
+			ok(commented, "%s has its comment", full);
+		}
+		commented = strncmp(line, "---", 3) == 0;
+	}
+	free(meta);
+}
+
 int main(void)
 {
 	struct fake_run r;
 	struct buf typed = BUF_INIT;
 	fake_run(&(struct fake_opts){ .text = registered }, &r);
 	ok(r.end && json_flag(r.end, "ok", false), "the library is listed (%s)", fake_why(&r));
-	char *meta = fake_source("lua/meta/sandglass.d.lua"), *save = NULL;
-	bool commented = false;
 	buf_puts(&typed, "sg.args\n");
-	for (char *line = strtok_r(meta, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		char name[100];
-		if (name_of(line, name, sizeof(name))) {
-			buf_printf(&typed, "%s\n", name);
-			ok(has_line(buf_cstr(&r.printed), name), "%s exists", name);
-			ok(commented, "%s has its comment", name);
-		}
-		commented = strncmp(line, "---", 3) == 0;
-	}
-	char *names = xstrdup(buf_cstr(&r.printed));
+	types(NULL, buf_cstr(&r.printed), &typed);
+	for (size_t i = 0; i < ARRAY_LEN(modules); i++)
+		types(modules[i], buf_cstr(&r.printed), &typed);
+	char *names = xstrdup(buf_cstr(&r.printed)), *save = NULL;
 	for (char *name = strtok_r(names, "\n", &save); name; name = strtok_r(NULL, "\n", &save))
 		ok(has_line(buf_cstr(&typed), name), "%s is typed", name);
 	free(names);
-	free(meta);
 	buf_release(&typed);
 	fake_release(&r);
 	return done_testing();

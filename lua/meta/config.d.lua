@@ -1,0 +1,34 @@
+---@meta sandglass.config
+
+---What `local c = require "sandglass.config"` gives: set its fields and return it.
+---@class sg.Config
+---@field model? string           "provider:name"
+---@field backend? string
+---@field theme? string
+---@field sessions? string        folder of the session files
+---@field policy? string          one more policy file
+---@field ascii? boolean
+---@field a11y? boolean           line mode instead of the console
+---@field sync? boolean
+---@field coach? boolean
+---@field accept? "reduced"
+---@field box_uid? integer        started as root: whose uid boxes have
+---@field user? string            the name that decisions are given under
+---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? }
+---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? }
+---@field notify? { command: string[]?, bell: boolean? }
+---@field approvals? { arm_ms: integer?, timeout: sg.Time? }
+---@field expose? string[]
+---@field tools? string[]         read-only folders for every box
+---@field env? table<string, string>
+---@field prices? table<string, { input: number?, output: number?, read: number?, write: number? }> USD for a million tokens
+---@field models? table<string, table>
+---@field secrets? table<string, string|string[]> "env:NAME", "file:PATH", or a command
+---@field map? table<string, table> keys of the console
+---@field pager? string
+---@field search? table           a search service: url, shape, method, body, headers, results, title, link, text
+---@field otlp? { endpoint: string?, headers: table<string, string|sg.Secret>?, every: sg.Time?, content: boolean? }
+---@field pool? { size: integer? }
+---@field budget? { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
+local c = {}
+return c

@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# `doctor`: one line a check, an end that says whether boxes can be opened; `--paths`: while a session runs everything of ours
+# on this machine lies in what it lists, and afterwards nothing that it lists is a process's.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+export TMPDIR=$t/tmp
+mkdir "$TMPDIR"
+"$sg" doctor >"$t/out" 2>&1
+is $? 0 'ready'
+is "$(grep -vcE '^(ok|NO) +[^ ]|^ +repair: |^ready: ' "$t/out")" 0 'a line a check, with its repair below what is not well'
+like "$(tail -1 "$t/out")" '^ready: process backend, profile (enforced|best effort); .*model' 'the last one says what can be done'
+like "$("$sg" doctor -q | head -1)" '^(NO|ready:)' '-q: only what is not well'
+is "$("$sg" doctor --json | grep -c '"schema":1')" "$("$sg" doctor --json | wc -l)" '--json: an object a line'
+like "$("$sg" doctor --json | tail -1)" '"ready":true,"backend":"process"' 'the last one says so'
+
+mkdir repo && git init -q repo && echo one >repo/f && git -C repo add f && git -C repo commit -qm one
+cat >wait.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b", repo = "repo" }
+assert(box:exec "echo two >> f")
+sg.store("s"):set("k", 1)
+print "waits"
+sg.sleep(100)
+L
+id=$("$sg" run -d wait.lua 2>"$t/out")
+wait_for 30 sh -c "'$sg' events $id 2>/dev/null | grep -q waits"
+"$sg" doctor --paths --json >paths 2>"$t/out"
+listed() { grep -oE '"path":"[^"]*"' paths | cut -d'"' -f4; }
+lost=
+while read -r path; do [ -e "$path" ] || lost="$lost $path"; done < <(listed)
+is "$lost" '' 'all that is listed is there'
+lost=
+while read -r file; do
+	while read -r path; do case $file/ in "${path%/}"/*) continue 2 ;; esac; done < <(listed)
+	lost="$lost $file"
+done < <(find "$HOME" "$XDG_RUNTIME_DIR" "$TMPDIR" -mindepth 1 ! -type d ! -name .gitconfig; find /tmp -maxdepth 1 -name "sandglass-*$id*")
+is "$lost" '' 'every file and socket of ours lies in what is listed'
+for what in sessions state 'box' socket program; do like "$(grep -c "\"what\":\"$what\"" paths)" '^[1-9]' "listed: $what"; done
+like "$("$sg" doctor --paths)" "^socket .*$id" 'as text, too'
+"$sg" stop --now -S "$id" >"$t/out" 2>&1
+wait_for 20 sh -c "! '$sg' ls --live 2>/dev/null | grep -q $id"
+unlike "$("$sg" doctor --paths)" '^(socket|box|elsewhere|rented|dead cgroup) ' 'after the end no socket, box or group is left'
+finish

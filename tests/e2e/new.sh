@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# `new`: four questions at a terminal, the pattern with its reasons, and a script that works as it was written; the same by
+# options; whoever leaves in between finds nothing written.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+mkdir "$t/w" && cd "$t/w" || exit 1
+git init -q . && printf 'test:\n\ttrue\n' >Makefile && git add . && git commit -qm one
+# --- by options: each answer has its weight, and the reason is said ---
+plan() { # pattern, expression for the reasons, options...
+	local pattern=$1 why=$2
+	shift 2
+	rm -f x.lua x.script.lua
+	"$sg" new x "$@" >"$t/out" 2>&1 </dev/null
+	like "$?$(cat "$t/out")" "^0pattern: .*\\($pattern\\)" "new $*: $pattern"
+	like "$(tr '\n' ' ' <"$t/out")" "$why" "new $*: and why"
+	[ -s x.lua ]
+	ok $? "new $*: its script is there"
+}
+plan coding 'because the loop is yours.*because a change takes effect at once.*because keys and prompts never' \
+	--coupling tool --iteration fast --keys outside --mirror no
+plan inside 'because the program expects.*although a change takes effect at once' --coupling inside --iteration fast --keys anywhere --mirror yes
+plan coding 'although the program expects files' --coupling inside --iteration fast --keys outside --mirror no
+plan inside 'because it works as it would on your own machine' --coupling inside --mirror yes
+plan coding 'although it works as it would' --coupling tool --mirror yes
+
+# --- at a terminal ---
+if command -v tmux >/dev/null; then
+	tm() { tmux -S "$t/tmux" "$@"; }
+	shows() { tm capture-pane -p -J -S - | grep -qE -- "$1"; }
+	say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
+	asks() { # number of prompts, words of the last question
+		wait_for 10 sh -c "[ \$(tmux -S '$t/tmux' capture-pane -p -S - | grep -c '^\\[1\\]') = $1 ]" && shows "$2"
+		ok $? "asks: $2"
+	}
+	tm -f /dev/null new-session -d -x 100 -y 40 "exec bash --norc --noprofile -i"
+	tm send-keys -l "PS1='ready> '; clear" && tm send-keys Enter
+	wait_for 10 shows '^ready>'
+	say "$sg new four; echo status \$?"
+	asks 1 'What is the agent'
+	say 7
+	asks 2 '1 or 2, or the word'
+	say inside
+	asks 3 'How often will you change the agent itself'
+	say 2
+	asks 4 'Where may keys and prompts be'
+	say any
+	asks 5 'just like work on your own machine'
+	[ ! -e four.lua ]
+	ok $? 'nothing is written before all is known'
+	say 2
+	wait_for 10 shows 'status 0'
+	ok $? 'four answers'
+	shows 'pattern: the agent runs inside the box .inside.' && shows 'because the program expects' && shows 'wrote four.lua'
+	ok $? 'name the pattern, with its reasons'
+	[ -s four.lua ]
+	ok $? 'and its script is written'
+	tm send-keys -l "clear; $sg new five; echo status \$?" && tm send-keys Enter
+	asks 1 'What is the agent'
+	tm send-keys C-d
+	wait_for 10 shows 'status 8'
+	ok $? 'the end of the input: status 8'
+	[ ! -e five.lua ]
+	ok $? 'and nothing is written'
+	tm kill-server
+else
+	skip 'no tmux: apt-get install tmux'
+fi
+
+# --- what is written works ---
+for p in coding fanout inside bare; do "$sg" new "my-$p" --from $p >"$t/out" 2>&1; done
+"$sg" new my-coding --from bare --force >"$t/out" 2>&1
+like "$?$(head -3 my-coding.lua)" '^0.*my-coding' '--force writes over what is there'
+"$sg" new my-coding --from coding --force >"$t/out" 2>&1
+need_boxes
+for p in coding fanout inside bare; do
+	timeout 60 "$sg" run --no-tui -d "my-$p.lua" >id 2>"$t/out"
+	id=$(cat id)
+	ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+	step() { # whoever has begun it says yes
+		h=$("$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+')
+		[ -z "$h" ] || "$sg" approve "$h" -S "$id" >/dev/null 2>&1
+		ended
+	}
+	wait_for 60 step
+	like "$("$sg" events "$id" 2>&1 | tail -1)" 'session ends, successful' "$p: the script runs as it was written"
+done
+finish
