@@ -39,7 +39,7 @@ static void own_set(struct ui *ui, const char *const *words, size_t nr, const ch
 {
 	(void)words;
 	if (nr == 1)
-		ui_say(ui, ROLE_TEXT, "mouse %s; others: theme=NAME, ambiwidth=1 or 2 (Tab completes)",
+		ui_say(ui, ROLE_TEXT, "mouse %s; others: theme=NAME, keys=emacs, approvals.popup=true, ambiwidth=2 (Tab completes)",
 		       ui->no_mouse ? "off" : "on");
 	else
 		ui_set(ui, rest);
@@ -393,7 +393,7 @@ static void complete_option(struct finder *f, const char *table, const char *beg
 static void complete_setting(struct finder *f, const char *begin)
 {
 	static const char *const settings[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc",
-						"theme=mono", "mouse", "nomouse", "coach", "nocoach", "ambiwidth=1", "ambiwidth=2", NULL };
+						"theme=mono", "keys=emacs", "keys=own", "approvals.popup=true", "approvals.popup=false", "mouse", "nomouse", "coach", "nocoach", "ambiwidth=1", "ambiwidth=2", NULL };
 	for (const char *const *s = settings; *s; s++)
 		add_if(f, *s, begin);
 }

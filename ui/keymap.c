@@ -22,6 +22,16 @@ static const struct {
 #undef VERB
 };
 
+/* ":set keys=emacs" */
+static const struct key_row emacs[] = {
+	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('n'), VERB_DOWN, NULL },
+	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('p'), VERB_UP, NULL },
+	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('v'), VERB_PAGE_DOWN, NULL },
+	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('s'), VERB_SEARCH, NULL },
+	{ IN_ALL & ~(unsigned)IN_APPROVAL, K_CTRL('g'), VERB_BACK, NULL },
+};
+static size_t nr_emacs; /* 0 or all of them */
+
 enum { USER_MAX = 128 };
 static struct key_row user[USER_MAX];
 static size_t nr_user;
@@ -36,6 +46,16 @@ enum verb keymap_verb(unsigned where, uint32_t key)
 	return VERB_NONE;
 }
 
+void keymap_emacs(bool on)
+{
+	nr_emacs = on ? ARRAY_LEN(emacs) : 0;
+}
+
+bool keymap_is_emacs(void)
+{
+	return nr_emacs > 0;
+}
+
 bool keymap_add(const struct key_row *k)
 {
 	if (nr_user == USER_MAX)
@@ -46,12 +66,14 @@ bool keymap_add(const struct key_row *k)
 
 size_t keymap_count(void)
 {
-	return nr_user + ARRAY_LEN(rows);
+	return nr_user + nr_emacs + ARRAY_LEN(rows);
 }
 
 const struct key_row *keymap_row(size_t i)
 {
-	return i < nr_user ? &user[i] : &rows[i - nr_user];
+	if (i < nr_user)
+		return &user[i];
+	return i < nr_user + nr_emacs ? &emacs[i - nr_user] : &rows[i - nr_user - nr_emacs];
 }
 
 const char *verb_name(enum verb v)

@@ -44,6 +44,9 @@ const struct key_row *keymap_row(size_t i);
  * name that there is not, a key of the approval dialog, which is fixed) is left out; that and what hides something (a
  * key that had another meaning, a verb that has no key left) is told in @said, a line each. May be called once. */
 void keymap_user(const json_t *map, struct buf *said);
+/* Ctrl-n p v s g as there, before ours; prompts take Ctrl-g for Esc. */
+void keymap_emacs(bool on);
+bool keymap_is_emacs(void);
 /* "j", "Ctrl-d", "F5", "Enter": KEY_NONE_ if it is no key. */
 uint32_t key_parse(const char *name);
 const char *verb_name(enum verb v);

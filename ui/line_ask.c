@@ -27,6 +27,8 @@ void line_forget(struct line *l)
 	free(l->others);
 	l->intent = l->type = l->note = l->pattern = l->others = NULL;
 	json_release(&l->pending);
+	l->high = false;
+	l->armed = 0;
 }
 
 static bool can_act(const struct line *l)
@@ -57,6 +59,7 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	line_forget(l);
 	l->intent = xstrdup(info.intent);
 	l->type = info.type ? xstrdup(info.type) : NULL;
+	l->high = info.high;
 	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
 	if (act->until_us)
 		fprintf(l->out, ", %s in %s if nobody answers",
@@ -416,11 +419,26 @@ static void leave(struct line *l)
 	line_prompt(l);
 }
 
+/* As in the dialog: twice, and nothing between. */
+static bool once_more(struct line *l, unsigned long n)
+{
+	bool lets_run = n == 1 || n == 11, again = l->armed == n;
+	l->armed = lets_run && l->high && !again ? n : 0;
+	if (!l->armed)
+		return false;
+	fprintf(l->out, "the risk is high: %lu once more %s\n", n, n == 1 ? "approves it" : "makes the preview so");
+	show_prompt(l);
+	return true;
+}
+
 static void chosen(struct line *l, const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
-	switch (*end ? 0 : n) {
+	n = *end || end == text ? 0 : n;
+	if (once_more(l, n))
+		return;
+	switch (n) {
 	case 1:
 		pass(l, "approve", json_object());
 		break;
@@ -528,6 +546,8 @@ void line_typed(struct line *l, const char *text)
 {
 	l->at_prompt = false;
 	bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
+	if (l->awaiting != AWAIT_CHOICE || word || *text == ':' || *text == '!')
+		l->armed = 0;
 	if (l->asked && !still_waits(l)) {
 		fputs("it is decided already\n", l->out);
 		l->asked = 0;

@@ -23,6 +23,8 @@ struct line {
 	uint64_t later;     /* not asked again by itself up to this one */
 	char *intent;
 	char *type;         /* the name that a rule wants typed; NULL none */
+	bool high;          /* its risk: what lets it run is said twice */
+	unsigned long armed; /* the number that was said once; 0 none */
 	char *note;         /* for the record, with the decision; NULL none */
 	char *pattern;      /* to be saved when the person is sure */
 	char *others;       /* numbers of what was named as going with it; NULL none */

@@ -222,6 +222,8 @@ void prompt_key(struct ui *ui, uint32_t key)
 		return;
 	if (to_editor(ui, key))
 		return;
+	if (key == K_CTRL('g') && keymap_is_emacs())
+		key = K_ESC;
 	if (key == K_ESC || key == K_CTRL('c') || key == K_F10) {
 		prompt_end(ui, NULL);
 	} else if (p->choice) {

@@ -38,17 +38,42 @@ static void set_ambiwidth(struct ui *ui, const char *value)
 	ui_say(ui, ROLE_DIM, "ambiwidth %s", value);
 }
 
+static void set_keys(struct ui *ui, const char *value)
+{
+	if (strcmp(value, "emacs") != 0 && strcmp(value, "own") != 0) {
+		ui_say(ui, ROLE_ERROR, "keys are own or emacs");
+		return;
+	}
+	keymap_emacs(*value == 'e');
+	ui_say(ui, ROLE_DIM, keymap_is_emacs() ? "Ctrl-n p v move, Ctrl-s searches, Ctrl-g goes back; :palette finds anything" : "keys as shown by ?");
+}
+
+static void set_popup(struct ui *ui, const char *value)
+{
+	if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
+		ui_say(ui, ROLE_ERROR, "approvals.popup is true or false");
+		return;
+	}
+	ui->popup = *value == 't';
+	ui_say(ui, ROLE_DIM, ui->popup ? "what waits opens by itself, unless something is being typed" : "nothing opens by itself");
+}
+
 void ui_set(struct ui *ui, const char *what)
 {
+	static const char keys[] = "keys=", popup[] = "approvals.popup=";
 	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=";
 	if (strncmp(what, theme, sizeof(theme) - 1) == 0)
 		set_theme(ui, what + sizeof(theme) - 1);
 	else if (strncmp(what, ambiwidth, sizeof(ambiwidth) - 1) == 0)
 		set_ambiwidth(ui, what + sizeof(ambiwidth) - 1);
+	else if (strncmp(what, keys, sizeof(keys) - 1) == 0)
+		set_keys(ui, what + sizeof(keys) - 1);
+	else if (strncmp(what, popup, sizeof(popup) - 1) == 0)
+		set_popup(ui, what + sizeof(popup) - 1);
 	else if (strcmp(what, "mouse") == 0 || strcmp(what, "nomouse") == 0)
 		set_mouse(ui, *what == 'm');
 	else if (strcmp(what, "coach") == 0 || strcmp(what, "nocoach") == 0)
 		set_coach(ui, *what == 'c');
 	else
-		ui_say(ui, ROLE_ERROR, "set: theme=NAME, mouse, nomouse, coach, nocoach, ambiwidth=1 or 2; not '%s'", what);
+		ui_say(ui, ROLE_ERROR, "set: theme=NAME, mouse, nomouse, coach, nocoach, ambiwidth=, keys=, approvals.popup=; not '%s'", what);
 }

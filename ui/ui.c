@@ -218,6 +218,16 @@ static char *waits_text(const struct ui *ui)
 			 one_line(r.what, &a));
 }
 
+/* The line says what waits now; a screen opens by itself only for who wants that, and never into what is being typed. */
+static void news_waits(struct ui *ui)
+{
+	ui_say(ui, ROLE_TEXT, "%s", "");
+	bool typing = ui->prompt.active || ui->prompt.away || ui->count || finder_waits(ui);
+	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG)) && ui->grid.rows >= UI_MIN_ROWS &&
+	    ui->grid.cols >= UI_MIN_COLS)
+		ui_do(ui, VERB_APPROVE);
+}
+
 bool ui_sync(struct ui *ui)
 {
 	bool news = read_sources(ui);
@@ -225,7 +235,7 @@ bool ui_sync(struct ui *ui)
 		ui_back(ui);
 	size_t held = count_held(ui);
 	if (held > ui->nr_held_seen && !ui->replay && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)))
-		ui_say(ui, ROLE_TEXT, "%s", ""); /* the line says what waits now */
+		news_waits(ui);
 	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
 	ui->nr_held_seen = held;
 	return news;

@@ -74,6 +74,7 @@ struct ui {
 	int64_t dead_us;         /* how long a question that opens takes no keys */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
+	bool popup;              /* what waits opens by itself: only if somebody has said so */
 	unsigned count;          /* a number typed before a key; 0 none */
 	size_t leaving;          /* answers that are waited for before the console goes */
 	struct calm counted;     /* the number of events as it is shown */

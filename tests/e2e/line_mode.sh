@@ -97,4 +97,27 @@ like "$("$sg" events "$one")" 'ran: held' 'and is done'
 wait_for 20 eval '! "$sg" ls --live | grep -q "$one"'
 "$sg" verify "$one" >"$t/out" 2>&1
 is $? 0 'the record verifies'
+# what is of high risk is said twice
+cat >high.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "high" }
+local r, err = box:exec "echo risky"
+print(r and "ran: " .. r.out or "not run: " .. err.msg)
+L
+cat >high_policy.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "risky" { cmd = "echo risky", why = "look twice", risk = "high" } }
+L
+begins "'$sg' run high.lua --no-tui --policy high_policy.lua --name high"
+nth_ask 1
+like "$(cat "$t/pty")" 'ask [0-9]+, risk high' 'a high risk is named'
+step 1 'the risk is high: 1 once more approves it' '1: said once'
+step state 'HELD #[0-9]+' 'something else between'
+types 1
+wait_for 30 eval '[ "$(grep -c "once more" "$t/pty")" -ge 2 ]'
+ok $? 'takes it back'
+step 1 'ran: risky' 'said twice it runs'
+shows 'session.*ends'
+exec 7>&-
+wait $pty
 finish

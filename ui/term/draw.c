@@ -150,6 +150,17 @@ static int draw_verdict(struct area a, int row, int right, const struct row_info
 	return right - width - 1;
 }
 
+int draw_id_cells(const struct row_info *r, size_t nr)
+{
+	uint64_t most = 0;
+	int cells = 2;
+	for (size_t i = 0; i < nr; i++)
+		most = r[i].seq > most ? r[i].seq : most;
+	while (most /= 10)
+		cells++;
+	return cells;
+}
+
 void draw_row(struct area a, int row, const struct row_info *r, const struct draw_row_opts *o, struct arena *ar)
 {
 	char id[32];
@@ -158,6 +169,8 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 	if (r->sign != ' ')
 		put(a, row, col, r->role, arena_printf(ar, "%c", r->sign));
 	col = put(a, row, col + 2, ROLE_DIM, id) + 1;
+	if (col < 4 + o->id)
+		col = 4 + o->id;
 	if (col < 8)
 		col = 8;
 	if (o->clock)

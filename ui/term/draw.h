@@ -14,7 +14,10 @@ int draw_spark(struct area a, int row, int col, int width, const struct spark *s
 struct draw_row_opts {
 	bool clock, cost, verdict;
 	const char *agent; /* name to show first, or NULL */
+	int id;            /* cells of the longest "#405" of the list, so that columns stand; 0: as long as it is */
 };
+/* As it is wanted there, of @nr rows. */
+int draw_id_cells(const struct row_info *r, size_t nr);
 void draw_row(struct area a, int row, const struct row_info *r, const struct draw_row_opts *o, struct arena *arena);
 /* " sandglass  TITLE" at the left; pieces at the right end in their roles, separated by blanks. */
 struct piece {

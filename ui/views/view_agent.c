@@ -268,6 +268,8 @@ static void paint_row(const struct agent_view *v, struct area a, int row, const 
 	if (sign)
 		col = put(a, row, 0, r->role, arena_printf(ar, "%c", r->sign));
 	col = put(a, row, col, ROLE_DIM, id) + 1;
+	if (col < 1 + draw_id_cells(v->row, v->nr))
+		col = 1 + draw_id_cells(v->row, v->nr);
 	if (col < 6)
 		col = 6;
 	if (r->turn) {

@@ -210,9 +210,10 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 
 static const char *const *hints(const void *self, const struct ui *ui)
 {
+	static const char *const over[] = { "Esc back", NULL };
 	const struct approval *v = self;
 	(void)ui;
-	return v->widen.what && !v->info.decided ? widen_hints(&v->widen) : NULL;
+	return v->info.decided ? over : v->widen.what ? widen_hints(&v->widen) : NULL;
 }
 
 static void close_view(void *self)

@@ -284,7 +284,8 @@ static void paint_list(const struct fleet *f, const struct ui *ui, struct area a
 
 static void paint_events(const struct fleet *f, struct area a)
 {
-	struct draw_row_opts o = { .clock = a.cols >= 100, .cost = a.cols >= 100, .verdict = true };
+	struct draw_row_opts o = { .clock = a.cols >= 100, .cost = a.cols >= 100, .verdict = true,
+				   .id = draw_id_cells(f->event, f->nr_events) };
 	int need = 0, row = 0;
 	size_t first = 0;
 	for (size_t i = 0; i < f->nr_events; i++)
@@ -296,7 +297,7 @@ static void paint_events(const struct fleet *f, struct area a)
 	for (size_t i = first; i < f->nr_events; i++) {
 		draw_row(a, row++, &f->event[i], &o, f->arena);
 		if (f->tail[i]) {
-			int col = o.clock ? 18 : 8;
+			int col = (o.id > 4 ? 4 + o.id : 8) + (o.clock ? 10 : 0);
 			put_sign(a, row, col, ROLE_RULE, SIGN_VLINE);
 			put_bytes(a, row++, col + 2, a.cols - col - 3, ROLE_DIM, f->tail[i], strlen(f->tail[i]), 0);
 		}

@@ -24,16 +24,37 @@ struct help {
 	struct help_line line[GROUP_NR][MAX_LINES];
 	size_t nr[GROUP_NR];
 	int top;
+	size_t other; /* which screen after this one's; 0: this one */
 	bool replay;
 };
 
-static void open_view(void *self, struct ui *ui, const struct subject *on)
+/* The screen whose keys are shown: the one below, or, with Tab, another. */
+static void choose_screen(struct help *h, const struct ui *ui)
 {
-	struct help *h = self;
-	(void)on;
 	h->below = ui->depth > 1 ? ui->stack[ui->depth - 2].ops : view_find("fleet");
+	size_t at = 0;
+	while (view_at(at) != h->below)
+		at++;
+	h->below = view_at((at + h->other) % view_count());
+	h->top = 0;
 	h->where = h->below->where | (ui->replay ? IN_REPLAY : 0u);
 	h->replay = ui->replay;
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	(void)on;
+	choose_screen(self, ui);
+}
+
+/* To the next screen that has keys of its own. */
+static void other_screen(struct help *h, const struct ui *ui, bool next)
+{
+	unsigned was = h->where;
+	for (size_t i = 0; i < view_count() && (h->where == was || h->below->where & (IN_HELP | IN_PALETTE)); i++) {
+		h->other = (h->other + (next ? 1 : view_count() - 1)) % view_count();
+		choose_screen(h, ui);
+	}
 }
 
 static struct help_line *line_for(struct help *h, enum verb v)
@@ -80,7 +101,7 @@ static void scroll(struct help *h, int to)
 static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int cols)
 {
 	struct help *h = self;
-	(void)ui;
+	const struct view *below = ui->depth > 1 ? &ui->stack[ui->depth - 2] : NULL;
 	(void)a;
 	memset(h->nr, 0, sizeof(h->nr));
 	for (size_t i = 0; i < keymap_count(); i++) {
@@ -95,7 +116,8 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 		if (*l->keys)
 			strcat(l->keys, " ");
 		strcat(l->keys, name);
-		l->off = verb_acts(k->verb) && h->replay ? "not in replay" : NULL;
+		l->off = verb_acts(k->verb) && h->replay ? "not in replay" : h->other || !below || !below->ops->off ? NULL :
+			 below->ops->off(below->self, ui, k->verb);
 	}
 	lay_out(h, rows, cols);
 	scroll(h, h->top);
@@ -119,8 +141,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	bool more = h->deepest > h->page;
 	(void)ui;
 	snprintf(title, sizeof(title), "help: %s", h->below->name);
-	bool reads = h->where & IN_DECIDE;
-	snprintf(note, sizeof(note), "%s%s/ search, Esc back", a.cols >= 90 && !reads ? "press the key to do it, " : "",
+	bool reads = h->where & IN_DECIDE || h->other;
+	snprintf(note, sizeof(note), "%s%sTab other screens, / search, Esc back", a.cols >= 90 && !reads ? "press the key to do it, " : "",
 		 !more ? "" : h->top + h->page < h->deepest ? "j more, " : "k back up, ");
 	put_rule(a, 0, title, ROLE_TITLE, note);
 	for (size_t i = 0; i < ARRAY_LEN(order); i++)
@@ -199,7 +221,9 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct help *h = self;
 	enum verb v = keymap_verb(h->where, key);
-	if (key == K_ESC || key == 'q' || key == '?' || key == K_F1) {
+	if (key == K_TAB || key == K_STAB) {
+		other_screen(h, ui, key == K_TAB);
+	} else if (key == K_ESC || key == 'q' || key == '?' || key == K_F1) {
 		ui_back(ui);
 	} else if (v == VERB_SEARCH || key == '/') {
 		ui_do(ui, VERB_SEARCH);
@@ -207,7 +231,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
 	} else if (verb(h, ui, v)) {
 		return true;
-	} else if (v != VERB_NONE && !(h->where & IN_DECIDE)) {
+	} else if (v != VERB_NONE && !(h->where & IN_DECIDE) && !h->other) {
 		ui_back(ui);
 		ui_do(ui, v);
 	}

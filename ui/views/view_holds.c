@@ -78,7 +78,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	put_bytes(a, 2, 3, a.cols - 4, ROLE_TITLE, v->text, strlen(v->text), 0);
 	putf(a, 3, 3, ROLE_DIM, "would have matched %zu of this session's actions%s", v->total, v->total ? ", newest first:" : "");
 	for (size_t i = 0; i < v->nr; i++) {
-		struct draw_row_opts o = { .clock = a.cols >= 90, .verdict = a.cols >= 90 };
+		struct draw_row_opts o = { .id = draw_id_cells(v->row, v->nr), .clock = a.cols >= 90, .verdict = a.cols >= 90 };
 		draw_row(a, (int)i + 5, &v->row[i], &o, v->arena);
 	}
 }

@@ -67,8 +67,9 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	struct piece zone = { ROLE_DIM, v->nr && a.cols >= 90 ? fmt_zone(v->arena, v->row[v->nr - 1].ts_us) : "" };
 	draw_title(a, 0, s ? arena_printf(v->arena, "log of %s %s", s->model.id, s->model.name) : "log", &zone, 1);
 	put_rule(a, 1, NULL, ROLE_RULE, note);
+	int id = draw_id_cells(v->row, v->nr);
 	for (size_t i = 0; i < v->nr; i++) {
-		struct draw_row_opts o = { .clock = a.cols >= 90, .cost = a.cols >= 110, .verdict = a.cols >= 90,
+		struct draw_row_opts o = { .id = id, .clock = a.cols >= 90, .cost = a.cols >= 110, .verdict = a.cols >= 90,
 					   .agent = v->name[i] };
 		draw_row(a, (int)i + 2, &v->row[i], &o, v->arena);
 		if (i == v->at)

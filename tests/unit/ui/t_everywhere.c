@@ -296,6 +296,43 @@ static void frozen(void)
 	end();
 }
 
+/* Only for who has said so, and never into what is being typed. */
+static void opening_by_itself(void)
+{
+	static const char more[] = "{\"reasons\":[\"ask\"],\"intent\":\"ab\"}";
+	for (int typing = 0; typing < 2; typing++) {
+		begin(2, 0, false);
+		event(0, EV_ACTION_DECIDED, 3, "{\"decision\":\"approve\",\"by\":\"human\"}");
+		ui_sync(&ui);
+		press(":set approvals.popup=true\n");
+		if (typing)
+			press(":den");
+		event(0, EV_ACTION_HELD, 3, more);
+		ui_sync(&ui);
+		ui_draw(&ui);
+		is_str(ui_top(&ui)->ops->name, typing ? "fleet" : "approval", typing ? "what is typed goes on" : "it opens by itself");
+		press("y");
+		ok(*took() == 0, "and decides nothing");
+		end();
+	}
+}
+
+static void emacs(void)
+{
+	begin(HELD, 0, false);
+	press("A:set keys=emacs\n\x0e\x0e\x0e\x0e");
+	uint64_t at = subject().action;
+	press("\x10\x0e");
+	ok(subject().action == at && at > 3, "Ctrl-n and Ctrl-p move");
+	press(":x\x07");
+	ok(!ui.prompt.active, "Ctrl-g leaves a line");
+	press("\x07");
+	is_str(ui_top(&ui)->ops->name, "fleet", "and a screen");
+	press(":set keys=own\n\x10");
+	is_str(ui_top(&ui)->ops->name, "palette", "back to our own");
+	end();
+}
+
 static void sorting(void)
 {
 	begin(1, 0, false);
@@ -353,6 +390,8 @@ int main(void)
 	paused();
 	frozen();
 	sorting();
+	opening_by_itself();
+	emacs();
 	decisions_by_number();
 	editor();
 	ok(dir_remove(dir, &err) == 0, "tidy");
