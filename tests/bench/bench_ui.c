@@ -2,6 +2,7 @@
  *
  *   first paint   from the fork to the first agents on the screen, of a session that is far too long to be read by then
  *   replay        open, seek to a place, page through the log: of SESSION and of TENTH, which has a tenth of its events
+ *   memory        of both when every event has been read, with the way back that a replay keeps
  *   idle          bytes and wake-ups in five seconds in which nothing happens
  *   key to paint  a character typed into the command line until the terminal has it, while 50 agents write events as fast
  *                 as they can be recorded; the floor: a program that does nothing but send it back, at the same time
@@ -450,6 +451,58 @@ static void moves(const char *path, const char *tenth)
 	judge_ratio("page, over a tenth of the events", many.page / few.page, 1.5);
 }
 
+struct weight {
+	double own_mb, file_mb, s; /* heap; pages of its files that lie in memory; until it had read all */
+};
+
+static double status_mb(const char *what)
+{
+	char line[256];
+	double kb = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, what, strlen(what)))
+			kb = atof(line + strlen(what));
+	if (f)
+		fclose(f);
+	return kb / 1024;
+}
+
+/* In a process of its own: what others have left in the heap does not count. */
+static struct weight weight_of(const char *path)
+{
+	struct weight w = { 0 };
+	int out[2];
+	if (pipe2(out, O_CLOEXEC) < 0)
+		exit(2);
+	pid_t pid = fork();
+	if (pid == 0) {
+		struct replay r;
+		double from = now_ms(), own = status_mb("RssAnon:"), file = status_mb("RssFile:");
+		replay_open(&r, path);
+		while (source_reading(r.s))
+			show(&r.ui);
+		w = (struct weight){ status_mb("RssAnon:") - own, status_mb("RssFile:") + status_mb("RssShmem:") - file,
+				     (now_ms() - from) / 1e3 };
+		_exit(write(out[1], &w, sizeof(w)) == (ssize_t)sizeof(w) ? 0 : 1);
+	}
+	close(out[1]);
+	if (read(out[0], &w, sizeof(w)) != (ssize_t)sizeof(w))
+		exit(2);
+	close(out[0]);
+	waitpid(pid, NULL, 0);
+	return w;
+}
+
+static void memory(const char *path, const char *tenth)
+{
+	struct weight few = weight_of(tenth), many = weight_of(path);
+	printf("  read whole: after %.1f s, a tenth of it after %.1f s; pages of files that lie in memory: %.1f MB, %.1f MB\n", many.s,
+	       few.s, many.file_mb, few.file_mb);
+	judge("memory of its own, when all has been read", many.own_mb, "MB", 64);
+	printf("  %-44s %8.1f MB\n", "the same of a tenth of the events", few.own_mb);
+}
+
 int main(int argc, char **argv)
 {
 	int samples = argc > 5 ? atoi(argv[5]) : 300;
@@ -460,6 +513,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	first_paint(argv[1]);
 	moves(argv[1], argv[2]);
+	memory(argv[1], argv[2]);
 	idle(argv[1]);
 	scrolled(argv[3], argv[4], 24, 80);
 	scrolled(argv[3], argv[4], 36, 120);

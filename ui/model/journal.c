@@ -3,9 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/longlist.h"
+
 /* One stretch: the model's own fields at its beginning and the elements that it changed. */
 struct stretch {
 	struct model m;      /* strings, held and ask are ours; of the other lists only the lengths hold */
+	uint32_t id;         /* what was kept in it knows it by this */
 	bool script;         /* there was a row for what the script does itself */
 	struct model_agent *agent;
 	size_t nr_agents, cap_agents;
@@ -15,14 +18,27 @@ struct stretch {
 	size_t nr_actions, cap_actions;
 };
 
+enum { COPIES = 32768, LEAST_STRETCHES = 8 };
+
 struct journal {
 	struct stretch *stretch;
 	size_t nr, cap;
+	uint64_t length; /* of a stretch, in events */
+	uint32_t ids;    /* given out */
+	size_t copies, most;
 };
 
 struct journal *journal_new(void)
 {
-	return NEW(struct journal);
+	struct journal *j = NEW(struct journal);
+	j->length = JOURNAL_STRETCH;
+	j->most = COPIES;
+	return j;
+}
+
+void journal_keep_most(struct journal *j, size_t copies)
+{
+	j->most = copies;
 }
 
 static char *dup(const char *s)
@@ -132,23 +148,90 @@ void journal_free(struct journal **j)
 	*j = NULL;
 }
 
+static size_t copies_of(const struct stretch *s)
+{
+	return s->nr_agents + s->nr_boxes + s->nr_actions;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	uint64_t a, b;
+	memcpy(&a, x, sizeof(a));
+	memcpy(&b, y, sizeof(b));
+	return (a > b) - (a < b);
+}
+
+/* Of an element that both kept something of, the older copy counts; what is younger than the first needs none. */
+#define MERGE(to, from, item, nr, cap, drop, is_younger)                                                     \
+	do {                                                                                                 \
+		size_t had = (to)->nr;                                                                       \
+		if (had > 1)                                                                                 \
+			qsort((to)->item, had, sizeof(*(to)->item), by_id);                                  \
+		for (size_t k = 0; k < (from)->nr; k++) {                                                    \
+			if ((from)->item[k].id > (to)->m.head || (is_younger) ||                             \
+			    (had > 0 && bsearch(&(from)->item[k], (to)->item, had, sizeof(*(to)->item), by_id))) { \
+				drop(&(from)->item[k]);                                                      \
+				continue;                                                                    \
+			}                                                                                    \
+			GROW((to)->item, (to)->nr, (to)->cap);                                               \
+			(to)->item[(to)->nr++] = (from)->item[k];                                            \
+		}                                                                                            \
+		(from)->nr = 0;                                                                              \
+	} while (0)
+
+static void action_drop(struct model_action *a)
+{
+	(void)a;
+}
+
+static void merge(struct stretch *to, struct stretch *from)
+{
+	MERGE(to, from, agent, nr_agents, cap_agents, agent_drop, from->agent[k].script && !to->script);
+	MERGE(to, from, box, nr_boxes, cap_boxes, box_drop, false);
+	MERGE(to, from, action, nr_actions, cap_actions, action_drop, false);
+	stretch_release(from);
+	model_drop(&from->m);
+}
+
+/* Stretches become twice as long, so that what is kept of a session has a limit whatever its length. */
+static void lengthen(struct journal *j)
+{
+	size_t left = 0;
+	j->copies = 0;
+	for (size_t i = 0; i < j->nr; i += 2, left++) {
+		if (i + 1 < j->nr)
+			merge(&j->stretch[i], &j->stretch[i + 1]);
+		j->stretch[left] = j->stretch[i];
+		j->copies += copies_of(&j->stretch[left]);
+	}
+	j->nr = left;
+	j->length *= 2;
+}
+
 void journal_next(struct journal *j, const struct model *m)
 {
-	if (j->nr > 0 && m->events < j->stretch[j->nr - 1].m.events + JOURNAL_STRETCH)
+	if (j->nr > 0 && m->events < j->stretch[j->nr - 1].m.events + j->length)
 		return;
+	if (j->copies > j->most && j->nr >= LEAST_STRETCHES) {
+		lengthen(j);
+		if (m->events < j->stretch[j->nr - 1].m.events + j->length)
+			return; /* the last one had no other */
+	}
 	GROW(j->stretch, j->nr, j->cap);
 	struct stretch *s = &j->stretch[j->nr++];
-	*s = (struct stretch){ .m = *m, .script = m->nr_agents > 0 && m->agent[0].script };
+	*s = (struct stretch){ .m = *m, .id = ++j->ids, .script = m->nr_agents > 0 && m->agent[0].script };
 	model_own(&s->m);
 }
 
 /* Younger than the stretch: going back takes it away altogether. */
 static struct stretch *stretch_for(struct journal *j, uint64_t id, uint32_t *kept)
 {
-	if (!j || j->nr == 0 || *kept == j->nr || id > j->stretch[j->nr - 1].m.head)
+	struct stretch *s = j && j->nr > 0 ? &j->stretch[j->nr - 1] : NULL;
+	if (!s || *kept == s->id || id > s->m.head)
 		return NULL;
-	*kept = (uint32_t)j->nr;
-	return &j->stretch[j->nr - 1];
+	*kept = s->id;
+	j->copies++;
+	return s;
 }
 
 void journal_keep_agent(struct journal *j, struct model_agent *a)
@@ -209,7 +292,7 @@ static void restore_elements(struct stretch *s, struct model *m)
 static void agent_remove(struct model *m, size_t i)
 {
 	agent_drop(&m->agent[i]);
-	free(m->agent[i].rows.row);
+	long_free(m->agent[i].rows.row);
 	memmove(&m->agent[i], &m->agent[i + 1], (m->nr_agents - i - 1) * sizeof(*m->agent));
 	m->nr_agents--;
 }
@@ -253,6 +336,7 @@ bool journal_back(struct journal *j, struct model *m, uint64_t seq)
 	for (bool more = true; more;) {
 		struct stretch *s = &j->stretch[j->nr - 1];
 		more = s->m.head > seq;
+		j->copies -= copies_of(s);
 		restore_elements(s, m);
 		remove_younger(s, m);
 		restore_own(s, m);

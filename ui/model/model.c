@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/longlist.h"
+
 void model_init(struct model *m)
 {
 	*m = (struct model){ 0 };
@@ -20,7 +22,7 @@ static void agent_release(struct model_agent *a)
 	free(a->word);
 	free(a->stop);
 	free(a->text);
-	free(a->rows.row);
+	long_free(a->rows.row);
 }
 
 void model_release(struct model *m)
@@ -48,11 +50,11 @@ void model_release(struct model *m)
 	free(m->choice);
 	free(m->agent);
 	free(m->box);
-	free(m->action);
+	long_free(m->action);
 	free(m->held);
 	free(m->size);
 	free(m->ask);
-	free(m->rows.row);
+	long_free(m->rows.row);
 	free(m->id);
 	free(m->name);
 	free(m->script);

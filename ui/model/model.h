@@ -4,7 +4,7 @@
  * 1. model_apply takes the events in order, once each, and cannot fail: a body that is not what its kind says changes
  *    nothing but the counts. No input or output, no clock: live and replay fold the same events to the same state.
  * 2. Texts of actions stay in the record; the model keeps the seqs where they are found (row.h reads them). So its size
- *    is some 200 bytes an action and 16 a row.
+ *    is some 200 bytes an action and 16 a row; the lists of these are longlist.h's, so that memory stays flat.
  * 3. Ids are seqs and arrays are in ascending order of them, so that a look-up is a binary search.
  * Pointers to elements hold until the next model_apply. */
 #ifndef UI_MODEL_H

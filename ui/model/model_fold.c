@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/longlist.h"
 #include "ui/model/journal.h"
 #include "ui/model/model_fold.h"
 
@@ -31,7 +32,7 @@ static struct limits limits_of(const json_t *o)
 
 static void add_row(struct rows *r, const struct event *ev)
 {
-	GROW(r->row, r->nr, r->cap);
+	LONG_GROW(r->row, r->nr, r->cap);
 	r->row[r->nr++] = (struct row){ ev->seq, ev->kind };
 }
 
@@ -206,7 +207,7 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 	fold_redo_action(m, ev);
 	if (!a)
 		a = script_agent(m, ev);
-	GROW(m->action, m->nr_actions, m->cap_actions);
+	LONG_GROW(m->action, m->nr_actions, m->cap_actions);
 	m->action[m->nr_actions++] = (struct model_action){
 		.id = ev->seq,
 		.agent = a ? a->id : ev->agent,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/longlist.h"
 #include "ui/model/facts.h"
 
 enum { PIECE = 20000, PAGE = 4096, LISTS = 8 };
@@ -49,8 +50,8 @@ void pick_free(struct pick **pp)
 		return;
 	filter_free(&p->filter);
 	for (size_t i = 0; i < LISTS; i++)
-		free(p->list[i].rows.row);
-	free(p->seq);
+		long_free(p->list[i].rows.row);
+	long_free(p->seq);
 	free(p->open);
 	free(p);
 }
@@ -91,7 +92,7 @@ static void set(struct pick *p, uint64_t seq, bool in)
 		return;
 	p->version++;
 	if (in) {
-		GROW(p->seq, p->nr, p->cap);
+		LONG_GROW(p->seq, p->nr, p->cap);
 		memmove(&p->seq[i + 1], &p->seq[i], (p->nr - i) * sizeof(*p->seq));
 		p->seq[i] = seq;
 		p->nr++;
@@ -215,7 +216,7 @@ const struct rows *pick_rows(struct pick *p, struct source *s, const struct rows
 	l->rows.nr = 0;
 	for (size_t i = 0, at = 0; i < of->nr; i++)
 		if (matches(p, s, &of->row[i], &at, now_us)) {
-			GROW(l->rows.row, l->rows.nr, l->rows.cap);
+			LONG_GROW(l->rows.row, l->rows.nr, l->rows.cap);
 			l->rows.row[l->rows.nr++] = of->row[i];
 		}
 	l->nr = of->nr;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/longlist.h"
 #include "ui/views/changes.h"
 #include "ui/views/pty.h"
 
@@ -156,6 +157,8 @@ static int survey(struct source *s, uint64_t to, int64_t until)
 	if (s->early)
 		n += go_on_early(s, to);
 	s->surveyed = got == 0;
+	if (s->surveyed)
+		long_rest();
 	return got < 0 ? -1 : n;
 }
 
@@ -184,6 +187,8 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	s->behind = got >= 0 && folded(s)->head < to;
 	if (!s->behind) {
 		n += s->early;
+		if (s->early)
+			long_rest();
 		forget_early(s);
 	} else if (s->early) {
 		n += go_on_early(s, to);

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/longlist.h"
+
 static uint64_t output_of(const struct model *m, uint64_t action)
 {
 	const struct model_action *a = model_action(m, action);
@@ -79,7 +81,7 @@ static void add_step(struct track *t, const struct model *m, const struct event 
 	const struct model_action *a = ev->agent ? NULL : model_action(m, ev->action);
 	if (amount <= 0)
 		return;
-	GROW(t->step, t->nr_steps, t->cap_steps);
+	LONG_GROW(t->step, t->nr_steps, t->cap_steps);
 	t->step[t->nr_steps++] = (struct track_step){
 		.ts_us = ev->ts_us,
 		.seq = ev->seq,
@@ -98,8 +100,8 @@ void track_after(struct track *t, const struct model *m, const struct event *ev)
 	gap = gap < 0 ? 0 : gap > TRACK_IDLE_US ? TRACK_IDLE_US : gap;
 	int64_t at = t->nr ? t->at_us[t->nr - 1] + gap : 0;
 	size_t nr = t->nr;
-	GROW(t->flags, nr, t->cap_flags);
-	GROW(t->at_us, t->nr, t->cap);
+	LONG_GROW(t->flags, nr, t->cap_flags);
+	LONG_GROW(t->at_us, t->nr, t->cap);
 	t->flags[t->nr] = (uint16_t)flags_of(m, ev);
 	if (t->nr % TRACK_STRETCH == 0) {
 		GROW(t->stretch, t->nr_stretches, t->cap_stretches);
@@ -118,9 +120,9 @@ void track_after(struct track *t, const struct model *m, const struct event *ev)
 
 void track_release(struct track *t)
 {
-	free(t->at_us);
-	free(t->flags);
-	free(t->step);
+	long_free(t->at_us);
+	long_free(t->flags);
+	long_free(t->step);
 	free(t->stretch);
 	*t = (struct track){ 0 };
 }

@@ -55,7 +55,7 @@ static void longer(const char *path, const char *to, int times)
 		exit(99);
 }
 
-static void wander(const char *path, int steps)
+static void wander(const char *path, int steps, size_t copies)
 {
 	struct err err = ERR_INIT;
 	struct source *s = NULL;
@@ -63,6 +63,8 @@ static void wander(const char *path, int steps)
 	if (source_open(&s, path, &err) < 0)
 		exit(99);
 	source_keep_way(s);
+	if (copies)
+		journal_keep_most(s->journal, copies);
 	uint64_t all = session_head(s->session);
 	for (int i = 0; i < steps; i++) {
 		chance = chance * 6364136223846793005u + 1442695040888963407u;
@@ -74,7 +76,7 @@ static void wander(const char *path, int steps)
 		free(a);
 		free(b);
 	}
-	ok(wrong == 0, "%d moves over %" PRIu64 " events", steps, all);
+	ok(wrong == 0, "%d moves over %" PRIu64 " events%s", steps, all, copies ? ", few copies" : "");
 	source_close(&s);
 }
 
@@ -133,11 +135,12 @@ int main(void)
 {
 	char path[] = "/tmp/t_journal.XXXXXX";
 	int fd = mkstemp(path);
-	wander("tests/screens/fleet.jsonl", MOVES);
-	wander("tests/screens/wide.jsonl", MOVES);
-	wander("tests/screens/redo.jsonl", MOVES);
+	wander("tests/screens/fleet.jsonl", MOVES, 0);
+	wander("tests/screens/wide.jsonl", MOVES, 0);
+	wander("tests/screens/redo.jsonl", MOVES, 0);
 	longer("tests/screens/fleet.jsonl", path, TIMES);
-	wander(path, LONG_MOVES);
+	wander(path, LONG_MOVES, 0);
+	wander(path, LONG_MOVES / 4, 20);
 	slices(path);
 	moves_while_reading(path);
 	close(fd);
