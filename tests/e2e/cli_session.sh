@@ -103,4 +103,26 @@ mkfifo "$t/hold"
 live=$("$make" "$t/sessions" live 200 1 3 --live <"$t/hold" >"$t/live" & exec 9>"$t/hold"; for _ in $(seq 100); do [ -s "$t/live" ] && break; sleep 0.1; done; cat "$t/live"; "$sg" prune live --yes >"$t/out" 2>&1; echo "prune $?"; exec 9>&-; wait)
 like "$live" 'prune 1' 'a session that runs is not removed'
 like "$(cat "$t/out")" 'runs' 'and says why'
+
+# what boxes have left behind: of a session that has ended, of one that was broken off, of nobody; a rented one
+boxes=$HOME/.local/state/sandglass/box rented=$HOME/.local/state/sandglass/rented
+over=$("$make" "$t/sessions" over 100 1 31) broken=$("$make" "$t/sessions" broken 100 1 32 --crash)
+over=s-$(basename "${over##*-}" .glass) broken=s-$(basename "${broken##*-}" .glass)
+mkdir -p "$boxes/$over/b/up" "$boxes/$broken" "$boxes/s-nobody" "$rented"
+head -c 3000000 /dev/urandom >"$boxes/$over/b/up/file"
+head -c 9000 /dev/urandom >"$boxes/s-nobody/file"
+echo '{"id":"sbx-77"}' >"$rented/daytona-0123456789abcdef.json"
+like "$("$sg" prune "$over" -n)" ' (2\.9|3\.0) MiB ' 'prune counts what the boxes of a session take'
+out=$("$sg" prune --boxes -n)
+is $? 0 'prune --boxes says what there is'
+like "$(head -1 <<<"$out")" "2\.[89] MiB +folder +$boxes/$over" 'the largest first'
+like "$out" "broken off: sandglass resume $broken goes on" 'a session that may go on keeps its own'
+like "$out" "not in the sessions folder: sandglass prune --boxes s-nobody" 'one that nobody here knows is named'
+like "$out" "its supervisor has died: sandglass sandbox exec --backend daytona" 'so is what gives back a rented one'
+"$sg" prune --boxes >"$t/out" 2>&1 </dev/null
+is $? 8 'it does not remove without a yes'
+"$sg" prune --boxes --yes --json >"$t/out"
+is "$? $(grep -c '"removed":true' "$t/out") $(ls "$boxes" | tr '\n' ' ')" "0 1 $(printf '%s\n' "$broken" s-nobody | sort | tr '\n' ' ')" 'it removes what nobody needs'
+"$sg" prune --boxes s-nobody --yes >/dev/null 2>&1
+is "$? $(ls "$boxes")" "0 $broken" 'and what is named'
 finish

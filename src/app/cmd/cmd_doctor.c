@@ -281,37 +281,22 @@ static int run_checks(struct doctor *d)
 /* --- --paths: everything of ours ------------------------------------------------------------------------------------
  */
 
-static _Thread_local int64_t walked_bytes;
-
-static int add_size(const char *path, const struct stat *st, int type, struct FTW *at)
-{
-	(void)path;
-	(void)at;
-	if (type == FTW_F || type == FTW_SL)
-		walked_bytes += st->st_blocks * 512;
-	return 0;
-}
-
 static void print_path(struct cmd_ctx *ctx, const char *what, const char *path)
 {
 	struct stat st;
 	if (lstat(path, &st) < 0)
 		return;
 	CLEANUP(buf_release) struct buf size = BUF_INIT, safe = BUF_INIT;
-	walked_bytes = 0;
-	if (S_ISDIR(st.st_mode))
-		nftw(path, add_size, 32, FTW_PHYS | FTW_MOUNT);
-	else
-		walked_bytes = st.st_blocks * 512;
+	int64_t bytes = cmd_disk_usage(path);
 	if (ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "what", what);
 		json_put(o, "path", json_bytes_z(path));
-		json_put_int(o, "size_bytes", walked_bytes);
+		json_put_int(o, "size_bytes", bytes);
 		cmd_json(ctx, o);
 		return;
 	}
-	cmd_size((uint64_t)walked_bytes, &size);
+	cmd_size((uint64_t)bytes, &size);
 	cmd_safe(&safe, path, strlen(path), false);
 	fprintf(ctx->out, "%-15s %10s  %s\n", what, buf_cstr(&size), buf_cstr(&safe));
 }

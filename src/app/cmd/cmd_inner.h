@@ -18,6 +18,7 @@ void cmd_time(int64_t wall_us, struct buf *out);
 /* "2026-11-21T14:32:07.123456Z" into @o as @key. */
 void cmd_json_time(json_t *o, const char *key, int64_t wall_us);
 void cmd_size(uint64_t bytes, struct buf *out); /* "17 B", "4.2 KiB", "1.1 GiB" */
+int64_t cmd_disk_usage(const char *path); /* bytes that a file or folder takes on disk; 0: there is none */
 /* Reads a whole line from standard input after printing @question to ctx->err. false at the end of input. */
 bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer);
 /* --filter TEXT, with the filters that the person has saved as @name; @out NULL when it is not given. */

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/cmd/leftovers.h"
 #include "app/cmd/tombstone.h"
 #include "app/config.h"
 #include "app/front/sessions.h"
@@ -28,6 +29,7 @@ struct prune {
 	struct cmd_ctx *ctx;
 	struct session_files files;
 	bool *chosen;
+	int64_t *takes; /* of those that are chosen */
 	int64_t bytes;
 	bool merged; /* leave those with work that is not */
 	size_t nr, running, failed, unmerged, spared;
@@ -49,6 +51,19 @@ static size_t not_merged(const struct session_file *f)
 	return nr;
 }
 
+/* The file, what lies beside it, and the folders of its boxes. */
+static int64_t takes(const struct session_file *f)
+{
+	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", f->id);
+	CLEANUP(free_ptr) char *boxes = paths_state(tail);
+	int64_t bytes = f->size + cmd_disk_usage(boxes);
+	for (size_t i = 0; i < ARRAY_LEN(companions); i++) {
+		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
+		bytes += cmd_disk_usage(name);
+	}
+	return bytes;
+}
+
 static void choose(struct prune *p, size_t i)
 {
 	if (p->chosen[i])
@@ -65,7 +80,8 @@ static void choose(struct prune *p, size_t i)
 	p->unmerged += work;
 	p->chosen[i] = true;
 	p->nr++;
-	p->bytes += p->files.item[i].size;
+	p->takes[i] = takes(&p->files.item[i]);
+	p->bytes += p->takes[i];
 }
 
 static int choose_named(struct prune *p, struct err *err)
@@ -104,6 +120,25 @@ static int choose_by_age(struct prune *p, struct err *err)
 	return 0;
 }
 
+static void print_one(struct prune *p, size_t i, const char *what)
+{
+	const struct session_file *f = &p->files.item[i];
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	if (p->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", f->id);
+		json_put_str(o, "name", f->name);
+		json_put_int(o, "size_bytes", p->takes[i]);
+		json_put_str(o, "done", what);
+		cmd_json(p->ctx, o);
+		return;
+	}
+	cmd_size((uint64_t)p->takes[i], &size);
+	fprintf(p->ctx->out, "%s %s  %s  ", what, f->id, buf_cstr(&size));
+	cmd_print_safe(p->ctx->out, f->name, strlen(f->name), false);
+	fputc('\n', p->ctx->out);
+}
+
 static bool may(struct prune *p)
 {
 	CLEANUP(buf_release) struct buf answer = BUF_INIT, size = BUF_INIT;
@@ -111,6 +146,9 @@ static bool may(struct prune *p)
 		return true;
 	if (!isatty(0))
 		return false;
+	for (size_t i = 0; i < p->files.nr && !p->ctx->json; i++)
+		if (p->chosen[i])
+			print_one(p, i, "would remove");
 	cmd_size((uint64_t)p->bytes, &size);
 	CLEANUP(free_ptr)
 	char *q = xasprintf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s",
@@ -140,24 +178,6 @@ static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, c
 	return rc == 0 ? dir_remove(boxes, err) : rc;
 }
 
-static void print_one(struct prune *p, const struct session_file *f, const char *what)
-{
-	CLEANUP(buf_release) struct buf size = BUF_INIT;
-	if (p->ctx->json) {
-		json_t *o = json_object();
-		json_put_str(o, "session", f->id);
-		json_put_str(o, "name", f->name);
-		json_put_int(o, "size_bytes", f->size);
-		json_put_str(o, "done", what);
-		cmd_json(p->ctx, o);
-		return;
-	}
-	cmd_size((uint64_t)f->size, &size);
-	fprintf(p->ctx->out, "%s %s  %s  ", what, f->id, buf_cstr(&size));
-	cmd_print_safe(p->ctx->out, f->name, strlen(f->name), false);
-	fputc('\n', p->ctx->out);
-}
-
 static void remove_chosen(struct prune *p)
 {
 	bool dry = cmd_has(p->ctx, "dry-run");
@@ -170,7 +190,7 @@ static void remove_chosen(struct prune *p)
 			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
 			continue;
 		}
-		print_one(p, &p->files.item[i], dry ? "would remove" : "removed");
+		print_one(p, i, dry ? "would remove" : "removed");
 	}
 }
 
@@ -225,6 +245,7 @@ void prune_old(struct cmd_ctx *ctx)
 	if (days <= 0 || session_files_list(&p.files, ctx->sessions, &err) < 0)
 		return;
 	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
+	p.takes = xcalloc(p.files.nr + 1, sizeof(*p.takes));
 	choose_older(&p, days);
 	for (size_t i = 0; i < p.files.nr; i++)
 		if (p.chosen[i] && remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
@@ -233,6 +254,7 @@ void prune_old(struct cmd_ctx *ctx)
 		fprintf(ctx->err, "sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
 			p.nr == 1 ? "" : "s", (long long)days);
 	free(p.chosen);
+	free(p.takes);
 	session_files_release(&p.files);
 }
 
@@ -243,12 +265,15 @@ int cmd_prune(struct cmd_ctx *ctx)
 	int status = EXIT_DONE;
 	if (cmd_has(ctx, "removed"))
 		return tombstone_list(ctx, ctx->sessions, &err) < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
+	if (cmd_has(ctx, "boxes"))
+		return leftovers_prune(ctx);
 	bool plain = !cmd_word(ctx, 0) && !cmd_has(ctx, "older-than") && !cmd_has(ctx, "keep");
 	int64_t days = plain ? keep_days(ctx) : 0;
 	if (plain && days <= 0)
-		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep, or set keep.days");
+		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep, or set keep.days; --boxes: what boxes have left behind");
 	int rc = session_files_list(&p.files, ctx->sessions, &err);
 	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
+	p.takes = xcalloc(p.files.nr + 1, sizeof(*p.takes));
 	if (rc == 0 && plain)
 		choose_older(&p, days);
 	else if (rc == 0)
@@ -267,6 +292,7 @@ int cmd_prune(struct cmd_ctx *ctx)
 	if (p.running && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu that run were left alone\n", p.running);
 	free(p.chosen);
+	free(p.takes);
 	session_files_release(&p.files);
 	return p.failed ? EXIT_UNSUCCESSFUL : status;
 }

@@ -1,4 +1,6 @@
+#include <ftw.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,24 @@ void cmd_json_time(json_t *o, const char *key, int64_t wall_us)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	clock_rfc3339(wall_us, &b);
 	json_put_str(o, key, buf_cstr(&b));
+}
+
+static _Thread_local int64_t walked_bytes;
+
+static int add_size(const char *path, const struct stat *st, int type, struct FTW *at)
+{
+	(void)path;
+	(void)at;
+	if (type == FTW_F || type == FTW_SL)
+		walked_bytes += st->st_blocks * 512;
+	return 0;
+}
+
+int64_t cmd_disk_usage(const char *path)
+{
+	walked_bytes = 0;
+	nftw(path, add_size, 32, FTW_PHYS | FTW_MOUNT);
+	return walked_bytes;
 }
 
 void cmd_size(uint64_t bytes, struct buf *out)
