@@ -168,6 +168,14 @@ function Box:edit(path, old, new, o) end
 ---@return sg.Error? err
 function Box:glob(pattern) end
 
+---An address on this machine ("http://127.0.0.1:PORT") that leads to what listens on a port of the box's own loopback, until the
+---box goes. An action of kind "port"; the policy decides. After resume it has to be asked for again.
+---@async
+---@param port integer
+---@return string? url
+---@return sg.Error? err
+function Box:url(port) end
+
 ---Copies a host path in; the policy decides.
 ---@async
 ---@param host string

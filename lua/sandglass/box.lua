@@ -353,6 +353,16 @@ function Box:glob(pattern)
   return v.paths or {}
 end
 
+-- An address on this machine that leads to a port of the box's own loopback.
+function Box:url(port)
+  check.self(box_mt, self, "box", "url")
+  check.arg("url", "port", port, "integer")
+  if port < 1 or port > 65535 then fail("url: %d is no port", port) end
+  local v, err = ask(self, "box.url", { box = self.id, port = port })
+  if not v then return nil, err end
+  return v.url
+end
+
 function Box:put(host, path)
   check.self(box_mt, self, "box", "put")
   return event_of(self, "box.put", { box = self.id, host = path_arg("put", host), path = path_arg("put", path) })

@@ -27,7 +27,7 @@ local function set(...)
 end
 local WORDS = {
   kind = set("exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask", "snapshot", "rollback",
-    "merge", "put", "get", "shell", "fetch"),
+    "merge", "put", "get", "shell", "fetch", "port"),
   where = set("box", "host"), risk = set("low", "medium", "high"), confirm = set "type",
   on_timeout = set("deny", "hold", "allow"), default = set("allow", "ask", "deny", "boxed", "careful"),
 }

@@ -11,7 +11,7 @@
 
 enum action_kind {
 	ACT_EXEC, ACT_READ, ACT_WRITE, ACT_EDIT, ACT_CONNECT, ACT_MODEL, ACT_HOST, ACT_MCP, ACT_ASK, ACT_SNAPSHOT,
-	ACT_ROLLBACK, ACT_MERGE, ACT_PUT, ACT_GET, ACT_SHELL, ACT_FETCH, ACT_KIND_NR
+	ACT_ROLLBACK, ACT_MERGE, ACT_PUT, ACT_GET, ACT_SHELL, ACT_FETCH, ACT_PORT, ACT_KIND_NR
 };
 const char *action_kind_name(enum action_kind k); /* "exec" ... "fetch"; "host" for host tools */
 bool action_kind_find(const char *name, enum action_kind *out);

@@ -41,6 +41,7 @@ static bool stays_in_box(const struct action_spec *s)
 	case ACT_CONNECT:
 	case ACT_HOST:
 	case ACT_FETCH:
+	case ACT_PORT:
 	case ACT_PUT:
 	case ACT_GET:
 	case ACT_MERGE:

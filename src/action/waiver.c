@@ -21,6 +21,7 @@ static enum waiver_by waiver_by(enum action_kind k)
 		return BY_PATH;
 	case ACT_CONNECT:
 	case ACT_FETCH:
+	case ACT_PORT:
 		return BY_HOST;
 	case ACT_MODEL:
 	case ACT_HOST:

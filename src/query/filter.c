@@ -37,7 +37,7 @@ const struct field filter_field[FIELD_NR] = {
 static const char *const is_names[] = { "pending", "error", "live", "edited", "marked", NULL };
 static const char *const has_names[] = { "diff", "output", "note", NULL };
 static const char *const kind_names[] = { "exec", "read", "write", "edit", "connect", "model", "host", "mcp", "ask",
-					  "snapshot", "snap", "rollback", "merge", "put", "get", "shell", "fetch", "note", "end", NULL };
+					  "snapshot", "snap", "rollback", "merge", "put", "get", "shell", "fetch", "port", "note", "end", NULL };
 static const char *const verdict_names[] = { "allow", "ask", "deny", "held", NULL };
 static const char *const risk_names[] = { "none", "low", "medium", "high", NULL };
 

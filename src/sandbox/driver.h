@@ -116,6 +116,8 @@ struct driver {
 	void (*freeze)(struct box *b, bool frozen, box_done_fn *done, void *self);
 	/* A socket that listens on the box's own loopback @port, in our hands: result {"fd":n} (owned by the callee). */
 	void (*listen)(struct box *b, uint16_t port, box_done_fn *done, void *self);
+	/* A connection to it, for a server in the box: result {"fd":n} (owned by the callee). Both are what ports of boxes and proxies
+	 * into them are made of; whoever has them (CAP_LISTEN, CAP_DIAL) passes "ports" of tests/drivers/conformance.c. */
 	void (*dial)(struct box *b, uint16_t port, box_done_fn *done, void *self);
 	void (*stats)(struct box *b, box_done_fn *done, void *self); /* {"cpu_us","mem_bytes","pids","procs":[..]} */
 

@@ -59,6 +59,8 @@
  *   box.write     {box,path,data} -> {event}
  *   box.edit      {box,path,old,new,all?} -> {event,count}; old occurs exactly once unless all; else err io
  *   box.glob      {box,pattern} -> {paths:[bytes]}
+ *   box.url       {box,port} -> {url,event}: what a server in the box listens on at its own loopback, reachable from this machine
+ *                 until the box goes; an action of kind port
  *   box.put       {box,host,path} -> {event}; box.get {box,path,host} -> {event}
  *   box.snapshot  {box,label?} -> {event,oid,label?}
  *   box.rollback  {box,to: event number|label} -> {event}

@@ -1,5 +1,8 @@
 /* What every driver must do, through driver.h alone: conformance DRIVER. What a driver does not claim (caps) is
  * skipped. */
+#include <poll.h>
+#include <sys/socket.h>
+
 #include "tests/unit/sandbox/box_fixture.h"
 
 static const struct driver *drv;
@@ -191,6 +194,53 @@ static void freezing(struct box *b)
 	json_release(&a.result);
 }
 
+/* Something can be read from @fd, while the loop goes on. */
+static bool comes(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+	for (int i = 0; i < 1000; i++) {
+		if (poll(&p, 1, 0) == 1)
+			return true;
+		loop_turn(fx_loop, 10);
+	}
+	return false;
+}
+
+static int fd_of(struct answer *a)
+{
+	int fd = (int)json_int(verb(a), "fd", -1);
+	json_release(&a->result);
+	return fd;
+}
+
+/* The way in and the way out: a listener on the box's own loopback is ours, and so is a connection to it. */
+static void ports(struct box *b)
+{
+	enum { PORT = 47011, NOBODY = 47012 };
+	if ((drv->caps & (CAP_LISTEN | CAP_DIAL)) != (CAP_LISTEN | CAP_DIAL)) {
+		skip(4, "no ports");
+		return;
+	}
+	struct answer a = { 0 };
+	drv->listen(b, PORT, fx_done, &a);
+	int door = fd_of(&a);
+	ok(door >= 0, "a port of the box is listened on from outside");
+	a = (struct answer){ 0 };
+	drv->dial(b, PORT, fx_done, &a);
+	int in = fd_of(&a), out = comes(door) ? accept(door, NULL, NULL) : -1;
+	ok(in >= 0 && out >= 0, "and reached from outside");
+	char got[5] = "";
+	ok(write(in, "ping", 4) == 4 && comes(out) && read(out, got, 4) == 4 && !strcmp(got, "ping") && write(out, "pong", 4) == 4 &&
+		   comes(in) && read(in, got, 4) == 4 && !strcmp(got, "pong"),
+	   "bytes go both ways");
+	close(in);
+	close(out);
+	close(door);
+	a = (struct answer){ 0 };
+	drv->dial(b, NOBODY, fx_done, &a);
+	ok(verb(&a) == NULL, "where nobody listens nobody answers");
+}
+
 static void many(struct box *b)
 {
 	enum { NR = 20 };
@@ -233,6 +283,7 @@ int main(int argc, char **argv)
 		signals(b);
 		files(b);
 		freezing(b);
+		ports(b);
 		many(b);
 		struct answer a = { 0 };
 		drv->stats(b, fx_done, &a);

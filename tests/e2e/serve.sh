@@ -71,7 +71,7 @@ command -v node >/dev/null || { skip 'no node for the SDKs'; finish; }
 for pair in daytona=@daytonaio/sdk e2b=e2b; do
 	kind=${pair%%=*} sdk=${pair#*=}
 	[ -d "$npm/node_modules/$sdk" ] || { skip "$sdk is not installed (make deps, with npm)"; continue; }
-	NO_LINK=1 timeout 60 "$sg" serve "$kind" -- sh -c 'at=${DAYTONA_API_URL:-$E2B_API_URL}; exec node "$1" "${at%/api}" "$2"' sh "$here/../fakes/$kind.sdk.mjs" "$npm" >sdk.out 2>"$t/out" </dev/null
+	timeout 60 "$sg" serve "$kind" --policy rules.lua -- sh -c 'at=${DAYTONA_API_URL:-$E2B_API_URL}; exec node "$1" "${at%/api}" "$2"' sh "$here/../fakes/$kind.sdk.mjs" "$npm" >sdk.out 2>"$t/out" </dev/null
 	is $? 0 "$sdk drives it to its end"
 	while IFS= read -r line; do
 		case $line in 'ok '*) ok 0 "$sdk: ${line#ok }" ;; 'not ok '*) ok 1 "$sdk: ${line#not ok }" ;; esac

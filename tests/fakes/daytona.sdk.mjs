@@ -17,7 +17,7 @@ ok(s.exitCode === 0 && s.stdout.includes("out") && s.stderr.includes("err"), "an
 await box.fs.uploadFile(Buffer.from("bytes\n"), "/workspace/f");
 ok((await box.fs.downloadFile("/workspace/f")).toString() === "bytes\n", "files go and come");
 ok((await box.fs.listFiles("/workspace")).some((f) => f.name === "f"), "and are listed");
-const link = process.env.NO_LINK ? { url: 1, token: 1 } : await box.getPreviewLink(3000);
+const link = await box.getPreviewLink(3000);
 ok(link.url && link.token, "has a link to a port");
 await box.stop();
 await box.start();

@@ -313,6 +313,13 @@ local function grep(q, b)
   return 200, found
 end
 
+-- The link leads to a listener on this machine; nothing more is needed than to reach it.
+local function link(_, b, port)
+  local url, err = b.box:url(math.tointeger(port) or s.fail(400, "'" .. port .. "' is no port", "BAD_REQUEST"))
+  if not url then error(err, 0) end
+  return 200, { sandboxId = b.id, port = math.tointeger(port), url = url, token = "local" }
+end
+
 local function home() return 200, { dir = "/home/agent" } end
 local function work(_, b) return 200, { dir = b.box.workspace } end
 
@@ -335,6 +342,8 @@ A.routes = {
   { "POST", "/api/sandbox/{box}/last-activity", noted, bare = true },
   { "PUT", "/api/sandbox/{box}/labels", labels, bare = true },
   { "GET", "/api/sandbox/{box}/toolbox-proxy-url", function() return 200, { url = s.base() .. "/toolbox" } end, bare = true },
+  { "GET", "/api/sandbox/{box}/ports/{port}/preview-url", link },
+  { "GET", "/api/sandbox/{box}/ports/{port}/signed-preview-url", link },
   { "POST", "/toolbox/{box}/process/execute", execute },
   { "POST", "/toolbox/{box}/process/code-run", code_run },
   { "POST", "/toolbox/{box}/process/session", session_create },

@@ -144,7 +144,7 @@ static void lua_string(const char *text, struct buf *out)
 static const char *key_of(const char *kind)
 {
 	return !strcmp(kind, "exec") || !strcmp(kind, "shell")	   ? "cmd" :
-	       !strcmp(kind, "connect") || !strcmp(kind, "fetch") ? "host" :
+	       !strcmp(kind, "connect") || !strcmp(kind, "fetch") || !strcmp(kind, "port") ? "host" :
 	       strstr("read write edit put get", kind)		   ? "path" :
 								     "tool";
 }

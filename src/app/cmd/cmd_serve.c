@@ -20,6 +20,7 @@ static int options(struct cmd_ctx *ctx, const char *kind, json_t *o, struct err 
 	}
 	json_put(o, "args", args);
 	json_put_str(o, "name", name ? name : kind);
+	json_put_str(o, "served_as", "serve");
 	if (!text)
 		return err_set(err, ERR_NOENT, "'agents/serve.lua' is missing from this build");
 	json_put_bytes(o, "script", text, len);

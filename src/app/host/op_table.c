@@ -4,6 +4,7 @@
 #include "app/host/op.h"
 #include "app/inside/proxy.h"
 #include "app/model/model_call.h"
+#include "app/super/box_port.h"
 #include "app/super/mcp_hub.h"
 #include "app/super/mcp_inbox.h"
 #include "app/web/web.h"
@@ -21,6 +22,7 @@ static const struct op table[] = {
 	{ "box.write", op_box_write, OP_ENDING },
 	{ "box.edit", op_box_edit, OP_ENDING },
 	{ "box.glob", op_box_glob, OP_ENDING },
+	{ "box.url", op_box_url, 0 },
 	{ "box.put", op_box_put, 0 },
 	{ "box.get", op_box_get, 0 },
 	{ "box.snapshot", op_box_snapshot, OP_ENDING },

@@ -110,7 +110,7 @@ static void on_closed(void *self, const struct err *err)
 static int begin(struct mcp_session *s, struct err *err)
 {
 	static const struct control_client_ops ops = { .reply = on_reply, .state = on_state, .closed = on_closed };
-	const struct control_client_opts o = { .name = "mcp serve", .tty = "" };
+	const struct control_client_opts o = { .name = json_str(s->opts, "served_as", "mcp serve"), .tty = "" };
 	if (s->client && control_client_alive(s->client))
 		return 0;
 	forget(s);

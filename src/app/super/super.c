@@ -13,6 +13,7 @@
 #include "app/exit.h"
 #include "app/rent/rent.h"
 #include "app/super/away.h"
+#include "app/super/box_port.h"
 #include "app/super/mcp_hub.h"
 #include "app/web/web.h"
 #include "app/super/mcp_inbox.h"
@@ -613,6 +614,7 @@ static void release(struct super *s)
 	models_free(&s->models);
 	rent_free(&s->rent);
 	mcp_inbox_free(s);
+	box_ports_gone(s, 0);
 	mcp_hub_free(s);
 	web_free(s);
 	vault_free(&s->vault);

@@ -9,6 +9,7 @@
 
 #include "app/host/op.h"
 #include "app/inside/proxy.h"
+#include "app/super/box_port.h"
 #include "app/super/preview.h"
 #include "app/super/disk_watch.h"
 #include "app/super/honey.h"
@@ -558,6 +559,7 @@ void super_box_gone(struct super *s, uint64_t box)
 {
 	struct super_box *sb = find(s, box);
 	op_shells_end(s, box);
+	box_ports_gone(s, box);
 	if (!sb)
 		return;
 	answer_opener(s, sb);

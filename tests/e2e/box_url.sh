@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# box:url: a server in a box is reached from this machine through a port that is an action, and from nowhere when that is denied.
+. "$(dirname "$0")/lib.sh"
+accept_any
+sg=$SANDGLASS
+cd "$t" || exit 1
+head -c 300000 /dev/urandom >any
+cat >serve.lua <<'L'
+local sg = require "sandglass"
+local box = sg.sandbox { name = "web" }
+local server = [[import socket
+s = socket.create_server(("127.0.0.1", 8000))
+print("up", flush=True)
+while True:
+    c, _ = s.accept()
+    while piece := c.recv(65536): c.sendall(piece)
+    c.close()]]
+local p = assert(box:spawn { "python3", "-c", server })
+p:read()
+local url, err = box:url(8000)
+print("url " .. (url or tostring(err)))
+assert(box:url(8000) == url or not url)
+print("odd " .. tostring(select(2, pcall(box.url, box, 70000))))
+sg.ask { text = "done?" }
+box:close()
+print "closed"
+sg.ask { text = "over?" }
+L
+printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").allow "it" { kind = "port", host = "web:8000" } }\n' >yes.lua
+printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "no" { kind = "port", say = "No way in." } }\n' >no.lua
+cat >echo.py <<'P'
+import socket, sys, threading
+host, port = sys.argv[1].split("//")[1].split(":")
+want = open("any", "rb").read()
+def one(out):
+    s = socket.create_connection((host, int(port)), 10)
+    threading.Thread(target=lambda: (s.sendall(want), s.shutdown(socket.SHUT_WR))).start()
+    got = b""
+    while piece := s.recv(65536): got += piece
+    out.append(got == want)
+try:
+    out = []
+    for _ in range(3): one(out)
+    print(out)
+except OSError as e:
+    print("refused", e.errno)
+P
+run() { # policy
+	"$sg" run -d serve.lua ${accept:+--accept reduced} --policy "$1" </dev/null >id 2>"$t/out"
+	id=$(cat id)
+	wait_for 30 said url
+	url=$(words url)
+}
+words() { "$sg" events "$id" --json | grep -oE "\"text\": ?\"$1 [^\"]*" | sed "s/.*\"$1 //" | head -1; }
+said() { [ -n "$(words "$1")" ]; }
+asked() { "$sg" state -S "$id" --json | grep -q "$1"; }
+answer() { "$sg" answer -S "$id" "$("$sg" state -S "$id" --json | grep -oE '"(action|ask|id)": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" yes >"$t/out" 2>&1; }
+run yes.lua
+like "$url" '^http://127\.0\.0\.1:[0-9]+$' 'it is an address on this machine'
+is "$(python3 echo.py "$url")" '[True, True, True]' 'what goes in and comes out is the same, both ends closed, three times'
+like "$(words odd)" '70000 is no port' 'a number that is no port'
+like "$("$sg" events "$id" --json | grep action.requested)" '"kind":"port".*"host":"web".*"port":8000' 'it is an action of kind port'
+wait_for 20 asked 'done?'
+answer
+wait_for 20 asked 'over?'
+is "$(python3 echo.py "$url")" 'refused 111' 'when the box is closed nobody listens any more'
+"$sg" stop --now -S "$id" >"$t/out" 2>&1
+run no.lua
+like "$url" 'denied by rule no: No way in' 'a rule can deny it'
+finish
