@@ -272,7 +272,7 @@ int record_create(struct record **out, struct loop *l, const char *dir, const ch
 		return -1;
 	random_bytes(r->uuid, UUID_LEN);
 	sign_key(seed, key);
-	r->lease = lease_take(r->path, err);
+	r->lease = lease_take(r->path, NULL, err);
 	int rc = r->lease < 0 ? -1 : store_create(&r->store, r->path, r->id, r->uuid, name, seed, err);
 	secret_wipe(seed, sizeof(seed));
 	if (rc < 0) {
@@ -308,8 +308,10 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	if (refuse_network(*dir ? dir : "/", err) < 0 || key_load(seed, err) < 0)
 		return -1;
 	sign_key(seed, key);
-	r->lease = lease_take(r->path, err);
-	int rc = r->lease < 0 ? -1 : resume_check(r->path, err);
+	struct lease_note was;
+	char torn[160] = "";
+	r->lease = lease_take(r->path, &was, err);
+	int rc = r->lease < 0 ? -1 : resume_check(r->path, &was, torn, sizeof(torn), err);
 	if (rc == 0)
 		rc = store_open(&r->store, r->path, seed, &r->id, r->uuid, err);
 	secret_wipe(seed, sizeof(seed));
@@ -321,6 +323,8 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	json_t *body = json_object();
 	bool forked = known && from.seq == r->head;
 	json_put_int(body, "head", (int64_t)r->head);
+	if (*torn)
+		json_put_str(body, "torn", torn);
 	if (forked) {
 		json_put_str(body, "from", from.id);
 		put_hex(body, "from_uuid", from.uuid, UUID_LEN);

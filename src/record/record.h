@@ -35,7 +35,7 @@ NODISCARD int record_create(struct record **out, struct loop *l, const char *dir
 
 /* Opens a session whose supervisor has gone, to go on writing it (after a crash, or resume): verifies from the last
  * checkpoint against the anchor, appends session.resumed. ERR_BUSY if its writer lives, ERR_DAMAGED if it is shorter
- * than its anchor. */
+ * than its anchor, or than what its writer had committed. */
 NODISCARD int record_resume(struct record **out, struct loop *l, const char *path, const struct record_ops *ops,
 			    void *self, struct err *err);
 

@@ -1,12 +1,34 @@
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "record/inner.h"
+#include "record/read/sums.h"
 #include "record/read/verify.h"
 
-int resume_check(const char *path, struct err *err)
+/* What was committed and is not there any more was taken away: the machine has not gone down since. */
+static int reaches(struct session *s, const struct lease_note *was, struct err *err)
+{
+	uint64_t head = session_head(s);
+	if (head >= was->seq)
+		return 0;
+	return err_set(err, ERR_DAMAGED,
+		       "session file '%s' ends at event %" PRIu64 ", but event %" PRIu64 " was committed: its write-ahead log was cut off or damaged; "
+		       "'sandglass fork %s#%" PRIu64 "' makes a new session of what is left",
+		       session_path(s), head, was->seq, session_id(s), head);
+}
+
+int resume_check(const char *path, const struct lease_note *was, char *torn, size_t cap, struct err *err)
 {
 	struct session *s;
-	if (session_open(&s, path, err) < 0)
+	struct log_end log;
+	*torn = 0;
+	if (sums_look_log(path, &log, err) < 0 || session_open(&s, path, err) < 0)
 		return -1;
 	int rc = verify_tail(s, err);
+	if (rc == 0)
+		rc = reaches(s, was, err);
 	session_close(&s);
+	if (log.why && !was->seq)
+		snprintf(torn, cap, "the write-ahead log %s at byte %" PRIu64, log.why, log.bad_at);
 	return rc;
 }

@@ -9,6 +9,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "record/due.h"
 #include "record/read/sums.h"
 
 enum which { MAIN, LOG };
@@ -20,7 +21,9 @@ struct file {
 	sqlite3_file base;
 	enum which which;
 	enum keeps sums;
-	uint32_t salt; /* of LOG */
+	struct due due;    /* of MAIN */
+	struct file *main; /* of LOG: the file that it is the log of; NULL: one without sums */
+	uint32_t salt;     /* of LOG */
 	uint64_t end, top; /* of the last transaction that is whole; of what was written at all */
 	bool holds; /* a frame's head, which goes out with its page: one call instead of two, in front of every barrier */
 	uint8_t head[FRAME_HEAD];
@@ -40,19 +43,79 @@ static enum keeps says(const uint8_t *header)
 	return header[20] == SUMS_TAIL && header[16] == (SUMS_PAGE >> 8) && !header[17] ? KEPT : NONE;
 }
 
+static bool keeps_sums(struct file *f)
+{
+	UNSET uint8_t header[24];
+	sqlite3_file *to = real(&f->base);
+	if (f->sums == UNKNOWN)
+		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK ? says(header) : NONE;
+	return f->sums == KEPT;
+}
+
 static int write_page(struct file *f, const void *bytes, sqlite3_int64 at)
 {
-	UNSET uint8_t page[SUMS_PAGE], header[24];
+	UNSET uint8_t page[SUMS_PAGE];
 	sqlite3_file *to = real(&f->base);
 	if (at == 0)
 		f->sums = says(bytes);
-	else if (f->sums == UNKNOWN)
-		f->sums = to->pMethods->xRead(to, header, sizeof(header), 0) == SQLITE_OK ? says(header) : NONE;
-	if (f->sums != KEPT)
+	if (!keeps_sums(f))
 		return to->pMethods->xWrite(to, bytes, SUMS_PAGE, at);
 	memcpy(page, bytes, sizeof(page));
 	sums_make(page);
-	return to->pMethods->xWrite(to, page, SUMS_PAGE, at);
+	int rc = to->pMethods->xWrite(to, page, SUMS_PAGE, at);
+	if (rc == SQLITE_OK)
+		due_summed(&f->due, (uint32_t)(at / SUMS_PAGE) + 1, page);
+	return rc;
+}
+
+/* The log begins anew, so all that stood in it is in the main file: pages that another program has moved there get their
+ * sums. What cannot be read or written now is found by whoever verifies. */
+static void give_sums(struct file *f)
+{
+	UNSET uint8_t page[SUMS_PAGE];
+	sqlite3_file *to = real(&f->base);
+	const struct due_page *p;
+	bool any = false;
+	for (size_t at = 0; (p = due_next(&f->due, &at));) {
+		sqlite3_int64 where = (sqlite3_int64)(p->nr - 1) * SUMS_PAGE;
+		if (to->pMethods->xRead(to, page, SUMS_PAGE, where) != SQLITE_OK || sums_hold(page))
+			continue;
+		sums_make(page);
+		if (!memcmp(page + SUMS_PAGE - SUMS_TAIL, p->sum, SUMS_TAIL))
+			any |= to->pMethods->xWrite(to, page, SUMS_PAGE, where) == SQLITE_OK;
+	}
+	due_reset(&f->due);
+	if (any)
+		(void)to->pMethods->xSync(to, SQLITE_SYNC_NORMAL);
+}
+
+static uint32_t page_of(const uint8_t head[FRAME_HEAD])
+{
+	return (uint32_t)head[0] << 24 | (uint32_t)head[1] << 16 | (uint32_t)head[2] << 8 | head[3];
+}
+
+/* A page of a frame that was written before: its head says which. */
+static void note_again(struct file *f, const void *bytes, sqlite3_int64 at)
+{
+	uint8_t head[FRAME_HEAD];
+	sqlite3_file *log = real(&f->base);
+	if (log->pMethods->xRead(log, head, sizeof(head), at - FRAME_HEAD) == SQLITE_OK)
+		due_logged(&f->main->due, page_of(head), bytes);
+}
+
+/* What is about to be written to the log of a file with sums. */
+static void note_due(struct file *f, const void *bytes, int len, sqlite3_int64 at)
+{
+	if (!f->main || !keeps_sums(f->main))
+		return;
+	if (at == 0)
+		give_sums(f->main);
+	else if (len == FRAME_HEAD + SUMS_PAGE)
+		due_logged(&f->main->due, page_of(bytes), (const uint8_t *)bytes + FRAME_HEAD);
+	else if (len == FRAME_HEAD)
+		due_logged(&f->main->due, page_of(bytes), NULL);
+	else if (len == SUMS_PAGE)
+		note_again(f, bytes, at);
 }
 
 static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
@@ -73,6 +136,7 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
 	sqlite3_file *to = real(&f->base);
+	note_due(f, bytes, len, at);
 	int rc = to->pMethods->xWrite(to, bytes, len, at);
 	if (rc == SQLITE_OK)
 		note_log(f, bytes, len, at);
@@ -123,6 +187,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 	int rc = give_out(file);
 	if (rc != SQLITE_OK)
 		return rc;
+	if (f->which == LOG && size == 0 && f->main)
+		give_sums(f->main);
 	if (f->which == LOG && f->end > (uint64_t)size)
 		f->end = (uint64_t)size;
 	if (f->which == LOG && f->top > (uint64_t)size)
@@ -135,6 +201,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int file_close(sqlite3_file *f)
 {
 	int rc = give_out(f), closed = real(f)->pMethods->xClose(real(f));
+	due_release(&((struct file *)f)->due);
 	return rc != SQLITE_OK ? rc : closed;
 }
 
@@ -221,6 +288,9 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
 	*f = (struct file){ .which = flags & SQLITE_OPEN_WAL ? LOG : MAIN };
 	int rc = below->xOpen(below, name, real(file), flags, flags_out);
 	f->base.pMethods = real(file)->pMethods ? &methods : NULL;
+	sqlite3_file *of = flags & SQLITE_OPEN_WAL ? sqlite3_database_file_object(name) : NULL;
+	if (of && of->pMethods == &methods)
+		f->main = (struct file *)of;
 	return rc;
 }
 

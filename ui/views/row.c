@@ -289,6 +289,8 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_SESSION_END:
 		return json_flag(o, "ok", false) ? "ends well" : "ends, not successful";
 	case EV_SESSION_RESUMED:
+		if (json_str(o, "torn", NULL))
+			return arena_printf(a, "goes on under a new supervisor; %s", json_str(o, "torn", ""));
 		return "goes on under a new supervisor";
 	case EV_POLICY_LOADED:
 		*word = "policy";

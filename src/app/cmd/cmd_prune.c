@@ -159,7 +159,7 @@ static bool may(struct prune *p)
 static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, const char *why, struct err *err)
 {
 	/* whoever would begin to write it now meets the lease */
-	int lease = lease_take(f->path, err);
+	int lease = lease_take(f->path, NULL, err);
 	if (lease < 0)
 		return -1;
 	int rc = tombstone_write(ctx->sessions, f, why, err);

@@ -27,9 +27,23 @@ static char *companion(const char *session_path)
 	return xasprintf("%s-lease", session_path);
 }
 
-int lease_take(const char *session_path, struct err *err)
+/* Of the machine's present run; false: there is none, or half of one. */
+static bool read_note(const struct buf *text, struct lease_note *out)
+{
+	char boot[40], said[40] = "";
+	uint32_t turned;
+	boot_id(boot);
+	if (text->len <= NOTE_AT || sscanf(text->data, "%*d %39s", said) != 1 || strcmp(said, boot) != 0)
+		return false;
+	return sscanf(text->data + NOTE_AT, "%16" SCNx64 " %8" SCNx32 " %12" SCNx64 " %8" SCNx32, &out->seq, &out->salt, &out->end,
+		      &turned) == 4 && turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
+}
+
+int lease_take(const char *session_path, struct lease_note *was_out, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = companion(session_path);
+	CLEANUP(buf_release) struct buf before = BUF_INIT;
+	struct lease_note was;
 	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
 		return err_sys(err, "cannot make '%s'", path);
@@ -40,12 +54,17 @@ int lease_take(const char *session_path, struct err *err)
 		return err_set(err, ERR_BUSY, "session '%s' is being written by process %d: attach to it instead",
 			       session_path, lease_pid(session_path));
 	}
-	char text[NOTE_AT], boot[40];
+	char text[NOTE_AT] = "", boot[40];
+	if (file_read(path, &before, 256, err) < 0 || !read_note(&before, &was)) {
+		was = (struct lease_note){ 0 };
+		lease_note(fd, &was);
+	}
 	boot_id(boot);
-	int n = snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), boot);
-	if (ftruncate(fd, 0) < 0 || fd_write_all(fd, text, (size_t)n, err) < 0)
+	snprintf(text, sizeof(text), "%ld %s\n", (long)getpid(), boot);
+	if (pwrite(fd, text, sizeof(text), 0) != sizeof(text))
 		return err_sys(err, "cannot write '%s'", path);
-	lease_note(fd, &(struct lease_note){ 0 });
+	if (was_out)
+		*was_out = was;
 	int got = fd;
 	fd = -1;
 	return got;
@@ -82,13 +101,5 @@ bool lease_noted(const char *session_path, struct lease_note *out)
 	CLEANUP(free_ptr) char *path = companion(session_path);
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	struct err err;
-	char boot[40], said[40] = "";
-	uint32_t turned;
-	boot_id(boot);
-	if (file_read(path, &text, 256, &err) < 0 || text.len <= NOTE_AT)
-		return false;
-	if (sscanf(buf_cstr(&text), "%*d %39s", said) != 1 || strcmp(said, boot) != 0)
-		return false;
-	return sscanf(buf_cstr(&text) + NOTE_AT, "%16" SCNx64 " %8" SCNx32 " %12" SCNx64 " %8" SCNx32, &out->seq, &out->salt,
-		      &out->end, &turned) == 4 && turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
+	return file_read(path, &text, 256, &err) == 0 && read_note(&text, out);
 }

@@ -5,8 +5,6 @@
 
 #include "base/err.h"
 
-/* Takes the lease: the descriptor that holds it, or -1 (ERR_BUSY names the process that has it). */
-NODISCARD int lease_take(const char *session_path, struct err *err);
 bool lease_held(const char *session_path);
 /* Of the program that holds it or held it last; 0 = unknown. */
 int lease_pid(const char *session_path);
@@ -19,6 +17,9 @@ struct lease_note {
 	uint64_t end;  /* of its newest frame; 0 = the log was empty */
 };
 void lease_note(int lease, const struct lease_note *note);
+/* Takes the lease: the descriptor that holds it, or -1 (ERR_BUSY names the process that has it). @was_out (may be NULL):
+ * what the writer before had noted, as lease_noted; seq 0: nothing is known. It stays noted until the next lease_note. */
+NODISCARD int lease_take(const char *session_path, struct lease_note *was_out, struct err *err);
 /* False: there is none (an old one, a copy without its companion), or the machine was started anew since. */
 bool lease_noted(const char *session_path, struct lease_note *out);
 

@@ -79,7 +79,7 @@ static bool others_hold(sums_read_fn *read, void *self)
 	return held >= 2;
 }
 
-void sums_look(sums_read_fn *read, void *self, uint64_t size, bool again, struct sums *out)
+void sums_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out)
 {
 	uint8_t page[SUMS_PAGE];
 	*out = (struct sums){ 0 };
@@ -95,7 +95,7 @@ void sums_look(sums_read_fn *read, void *self, uint64_t size, bool again, struct
 	}
 	uint64_t last = size / SUMS_PAGE + (size % SUMS_PAGE ? 1 : 0);
 	for (uint64_t n = 1; out->kept && n <= last; n++)
-		if (!page_holds(read, self, n, again, page)) {
+		if (!page_holds(read, self, n, again, page) && !(excused && excused(self, n, page))) {
 			out->bad++;
 			out->first_bad = out->first_bad ? out->first_bad : n;
 		}
@@ -116,7 +116,7 @@ int sums_look_file(const char *path, struct sums *out, uint64_t *size_out, struc
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_sys(err, "cannot open session file '%s'", path);
 	*size_out = (uint64_t)st.st_size;
-	sums_look(read_fd, &fd, *size_out, false, out);
+	sums_look(read_fd, NULL, &fd, *size_out, false, out);
 	return 0;
 }
 
@@ -147,6 +147,35 @@ static bool more_of_this_run(struct log_walk *w, uint64_t at, uint64_t size)
 		if (pread(w->fd, h, sizeof(h), (off_t)at) == sizeof(h) && !memcmp(h + 8, w->salt, sizeof(w->salt)))
 			return true;
 	}
+	return false;
+}
+
+/* Does the frame behind the one at @at follow from it, be that damaged itself? */
+static bool is_followed(struct log_walk *w, uint64_t at)
+{
+	uint8_t head[FRAME_HEADER], next[FRAME];
+	if (pread(w->fd, head, sizeof(head), (off_t)at) != sizeof(head) ||
+	    pread(w->fd, next, sizeof(next), (off_t)(at + FRAME)) != sizeof(next) || memcmp(next + 8, w->salt, sizeof(w->salt)) != 0)
+		return false;
+	for (int said = 0; said < 2; said++) { /* from its sum as it is, or as that says */
+		uint32_t sum[2] = { w->sum[0], w->sum[1] };
+		if (said) {
+			sum[0] = be32_at(head + 16);
+			sum[1] = be32_at(head + 20);
+		}
+		sum_of(next, 8, w->big, sum);
+		sum_of(next + FRAME_HEADER, SUMS_PAGE, w->big, sum);
+		if (be32_at(next + 16) == sum[0] && be32_at(next + 20) == sum[1])
+			return true;
+	}
+	return false;
+}
+
+static bool goes_on(struct log_walk *w, uint64_t at, uint64_t size)
+{
+	for (; at + 2 * FRAME <= size; at += FRAME)
+		if (is_followed(w, at))
+			return true;
 	return false;
 }
 
@@ -197,10 +226,54 @@ int sums_look_log(const char *path, struct log_end *out, struct err *err)
 		if (n < (ssize_t)sizeof(header) || !log_header(&w, header)) {
 			out->bad_at = 1;
 			out->why = n < (ssize_t)sizeof(header) ? "is cut off" : "is damaged";
+			out->goes_on = st.st_size >= FRAME;
 		} else {
 			walk_log(&w, (uint64_t)st.st_size, out);
+			out->goes_on = out->why && goes_on(&w, out->bad_at, (uint64_t)st.st_size);
 		}
 	}
 	close(w.fd);
 	return 0;
+}
+
+/* --- pages in the log ------------------------------------------------------------------------------------------------- */
+
+int sums_log_pages(const char *path, struct log_pages *out, struct err *err)
+{
+	struct log_end log;
+	uint8_t h[FRAME_HEADER];
+	size_t whole = 0; /* of transactions that have ended */
+	*out = (struct log_pages){ 0 };
+	if (sums_look_log(path, &log, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	for (uint64_t i = 0, at = LOG_HEADER; fd >= 0 && i < log.frames; i++, at += FRAME) {
+		if (pread(fd, h, sizeof(h), (off_t)at) != sizeof(h))
+			break;
+		GROW(out->page, out->nr, out->cap);
+		out->page[out->nr++] = (struct log_page){ be32_at(h), at + FRAME_HEADER };
+		if (be32_at(h + 4)) /* it ends one */
+			whole = out->nr;
+	}
+	out->nr = whole;
+	return 0;
+}
+
+bool sums_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE])
+{
+	uint8_t page[SUMS_PAGE];
+	CLEANUP(free_ptr) char *name = xasprintf("%s-wal", path);
+	CLEANUP(fd_close) int fd = open(name, O_RDONLY | O_CLOEXEC);
+	for (size_t i = in->nr; fd >= 0 && i-- > 0;)
+		if (in->page[i].nr == nr && pread(fd, page, sizeof(page), (off_t)in->page[i].at) == sizeof(page) &&
+		    !memcmp(page, bytes, SUMS_PAGE - SUMS_TAIL))
+			return true;
+	return false;
+}
+
+void log_pages_release(struct log_pages *p)
+{
+	free(p->page);
+	*p = (struct log_pages){ 0 };
 }

@@ -4,8 +4,10 @@
  * 1. The last 8 bytes of each page (SQLite keeps them free: byte 20 of the file is 8) are a sum over those before them,
  *    that of SQLite's own checksum extension (cksumvfs): two words s1, s2, little-endian; for each pair of words a, b of the
  *    page s1 += a + s2, s2 += b + s1. A page of zeros has the sum 0. It finds accidents; people are found by the chain.
- * 2. Only the recorder writes sums. Another program that empties the log of a killed session does not: pages are held against
- *    their sums if the file was ended (byte 18 is 1), if its writer lives or if its log holds something.
+ * 2. Only the recorder writes sums. Another program that moves pages out of the log does not. Of a running session the
+ *    recorder puts them in when its log begins anew (record/due.h); until then such a page is what the log still has. Where the
+ *    log of a killed session was emptied nobody does: pages are held against their sums if the file was ended (byte 18 is 1),
+ *    if its writer lives or if its log holds something.
  * 3. A frame of the log is proven by SQLite's own sums. Frames behind the newest ones are left over from before and mean
  *    nothing; where the newest ones end says FILE-lease (lease.h), which the recorder keeps beside a file it writes.
  * Reading only, any thread; a live file is read again where its writer may have been in between. */
@@ -34,10 +36,22 @@ struct sums {
 	bool more;	/* ... or longer */
 };
 
-/* @size: of the main file, in bytes. @again: a writer may be at it. */
-void sums_look(sums_read_fn *read, void *self, uint64_t size, bool again, struct sums *out);
+/* @size: of the main file, in bytes. @again: a writer may be at it. @excused (may be NULL) with @read's self: that page, whose
+ * sum does not hold, is right all the same. */
+typedef bool sums_excused_fn(void *self, uint64_t page, const uint8_t bytes[SUMS_PAGE]);
+void sums_look(sums_read_fn *read, sums_excused_fn *excused, void *self, uint64_t size, bool again, struct sums *out);
 /* The same for a file that nobody has open in this process. */
 NODISCARD int sums_look_file(const char *path, struct sums *out, uint64_t *size_out, struct err *err);
+
+/* A page that stands in the log. */
+struct log_page {
+	uint32_t nr;
+	uint64_t at; /* of its bytes */
+};
+struct log_pages {
+	struct log_page *page;
+	size_t nr, cap;
+};
 
 struct log_end {
 	bool there;	 /* it holds something */
@@ -46,10 +60,15 @@ struct log_end {
 	uint32_t salt;	 /* of this run through the log */
 	uint64_t bad_at; /* offset of the first thing that is damaged, 0 = none (1 = the header) */
 	const char *why; /* what is wrong there; NULL = nothing */
+	bool goes_on;	 /* whole frames of this run stand behind it: it was not what was written last */
 	uint64_t left;	 /* bytes behind, of an earlier run */
 };
 
 /* The write-ahead log of the session file at @path. */
 NODISCARD int sums_look_log(const char *path, struct log_end *out, struct err *err);
+/* What stands there, of whole transactions; release it. Is @bytes, without its sum, such a page @nr? */
+NODISCARD int sums_log_pages(const char *path, struct log_pages *out, struct err *err);
+bool sums_in_log(const char *path, const struct log_pages *in, uint64_t nr, const uint8_t bytes[SUMS_PAGE]);
+void log_pages_release(struct log_pages *p);
 
 #endif

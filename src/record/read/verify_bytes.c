@@ -7,11 +7,29 @@
 #include "record/read/sums.h"
 #include "record/read/verify_inner.h"
 
+struct raw {
+	sqlite3_file *file;
+	const char *path;
+	struct log_pages in_log; /* read when the first page is in doubt */
+	bool looked;
+};
+
 /* Through SQLite's own descriptor: closing another one would drop the locks of this process. */
 static bool read_raw(void *self, uint64_t at, void *buf, size_t len)
 {
-	sqlite3_file *f = self;
+	sqlite3_file *f = ((struct raw *)self)->file;
 	return f->pMethods->xRead(f, buf, (int)len, (sqlite3_int64)at) == SQLITE_OK;
+}
+
+/* Another program has moved it out of the log of a running session; its sum follows. */
+static bool moved_by_others(void *self, uint64_t page, const uint8_t bytes[SUMS_PAGE])
+{
+	struct raw *r = self;
+	struct err err;
+	if (!r->looked && sums_log_pages(r->path, &r->in_log, &err) < 0)
+		r->in_log.nr = 0;
+	r->looked = true;
+	return sums_in_log(r->path, &r->in_log, page, bytes);
 }
 
 /* The table or index that page @page belongs to. */
@@ -31,6 +49,34 @@ static void owner_of(struct verify *v, uint64_t page, char out[80])
 	sqlite3_finalize(st);
 }
 
+static uint32_t run_of_log(const char *path)
+{
+	struct log_end log;
+	struct err err;
+	return sums_look_log(path, &log, &err) == 0 ? log.salt : 0;
+}
+
+/* Once more where a running session's log began anew meanwhile: what was seen of both does not belong together. */
+static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums *out)
+{
+	for (int tries = 0; tries < 3; tries++) {
+		uint32_t before = live ? run_of_log(raw->path) : 0;
+		raw->looked = false;
+		sums_look(read_raw, moved_by_others, raw, size, live, out);
+		log_pages_release(&raw->in_log);
+		if (!live || !out->bad || run_of_log(raw->path) == before)
+			return;
+	}
+}
+
+/* Nobody knows how far its writer had come, the machine has been down since: what a power cut leaves at the end of a log is
+ * what nobody had been told was durable, so that is no damage. What was synced is whole, and what follows a break is
+ * written later. */
+static bool is_torn(const struct lease_note *note, bool live, const struct log_end *log)
+{
+	return log->why && !note && !live && !log->goes_on;
+}
+
 /* The log; false and a report if it is not whole. */
 static bool log_is_whole(struct verify *v, const char *path, const struct lease_note *note, bool live, struct log_end *log)
 {
@@ -40,6 +86,8 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 		return false;
 	}
 	uint64_t noted = note && note->salt == log->salt ? note->end : 0;
+	if (is_torn(note, live, log))
+		return true;
 	if (log->why && log->bad_at == 1) {
 		if (!live)
 			verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s at byte 0: nothing in it is read", log->why);
@@ -60,12 +108,15 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 	return true;
 }
 
-static void say_whole(struct verify *v, const struct sums *sums, const struct log_end *log, bool demanded)
+static void say_whole(struct verify *v, const struct sums *sums, const struct log_end *log, bool demanded, bool torn)
 {
 	char behind[120] = "";
 	if (log->there)
 		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames, log->left ? " (what is left behind them counts for nothing)" : "");
-	if (!sums->kept)
+	if (torn)
+		verify_say(v, "bytes", VERIFY_SKIP, 0, "the write-ahead log %s at byte %" PRIu64 ", as a power cut leaves what nobody had been told was durable; what was"
+			   " anchored is looked for", log->why, log->bad_at);
+	else if (!sums->kept)
 		verify_say(v, "bytes", VERIFY_SKIP, 0, "this file was made without sums: unused space in it is not looked at%s", behind);
 	else if (!demanded)
 		verify_say(v, "bytes", VERIFY_SKIP, 0, "not ended, and its log was emptied (by another program?): unused space is not looked at");
@@ -89,6 +140,7 @@ int verify_bytes(struct verify *v, struct err *err)
 	const struct lease_note *note = !v->s->copy && lease_noted(v->s->path, &noted) ? &noted : NULL;
 	const char *path = sqlite3_db_filename(v->s->db, "main");
 	bool live = session_live(v->s);
+	struct raw raw = { .path = path };
 	sqlite3_file *file = NULL;
 	sqlite3_int64 size = 0;
 	struct sums sums;
@@ -96,11 +148,14 @@ int verify_bytes(struct verify *v, struct err *err)
 	if (sqlite3_file_control(v->s->db, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK || !file->pMethods ||
 	    file->pMethods->xFileSize(file, &size) != SQLITE_OK)
 		return err_set(err, ERR_IO, "cannot read session file '%s'", v->s->path);
-	sums_look(read_raw, file, (uint64_t)size, live, &sums);
+	raw.file = file;
+	look_at_pages(&raw, (uint64_t)size, live, &sums);
 	if (!log_is_whole(v, path, note, live, &log))
 		return 0;
 	bool demanded = sums.kept && (sums.ended || log.there || live);
-	if (demanded && sums.bad) {
+	if (demanded && sums.bad && live && !log.there) {
+		verify_say(v, "bytes", VERIFY_SKIP, 0, "another program has emptied the log: %" PRIu64 " pages are looked at when the session has gone on", sums.bad);
+	} else if (demanded && sums.bad) {
 		char owner[80];
 		owner_of(v, sums.first_bad, owner);
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "page %" PRIu64 " (%s, bytes %" PRIu64 " to %" PRIu64 ") is not what was put there%s", sums.first_bad,
@@ -111,7 +166,7 @@ int verify_bytes(struct verify *v, struct err *err)
 	} else if (!live && sums.more && sums.ended) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "there are %lld bytes behind the last page", (long long)size - (long long)(sums.pages * SUMS_PAGE));
 	} else if (live || reaches(v, note)) {
-		say_whole(v, &sums, &log, demanded);
+		say_whole(v, &sums, &log, demanded, is_torn(note, live, &log));
 	}
 	return 0;
 }

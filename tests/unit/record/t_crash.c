@@ -197,6 +197,104 @@ static void test_torn_wal(void)
 	free(path);
 }
 
+/* Events behind barriers, no anchor; left as by a kill. Owned. */
+static char *left_behind(struct loop *l, const char *name)
+{
+	struct err err = ERR_INIT;
+	struct record *r = NULL;
+	ok(record_create(&r, l, help_dir(), name, NULL, NULL, NULL, &err) == 0, "%s: a session", name);
+	char *path = xstrdup(record_path(r));
+	for (int i = 0; i < 50; i++) {
+		bool done = false;
+		struct event ev = { .kind = 420, .body = "{}", .len = 2 };
+		record_append(r, &ev);
+		record_barrier(r, record_head(r), set_flag, &done);
+		help_wait(l, &done);
+	}
+	record_abandon(&r);
+	return path;
+}
+
+static void verifies(const char *path, unsigned failures, const char *what)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	ok(session_open(&s, path, &err) == 0, "%s: opens %s", what, err.text);
+	help_verify(s, failures, what);
+	session_close(&s);
+}
+
+/* Cut where a transaction ends, and nothing of it was anchored: what was noted beside the file tells. */
+static void test_cut_wal(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	ok(loop_new(&l, &err) == 0, "a loop");
+	CLEANUP(free_ptr) char *path = left_behind(l, "cut"), *wal = xasprintf("%s-wal", path);
+	ok(truncate(wal, 32 + 4120 * 20) == 0, "the WAL loses its end");
+	for (int i = 0; i < 2; i++) {
+		verifies(path, 1, "cut");
+		ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED && strstr(err.text, "was committed"), "nobody goes on with it: %s", err.text);
+	}
+	loop_free(l);
+}
+
+/* As if the machine had gone down since: what was noted then tells nothing now. */
+static void other_boot(const char *path)
+{
+	CLEANUP(free_ptr) char *lease = xasprintf("%s-lease", path);
+	int fd = open(lease, O_WRONLY | O_CLOEXEC);
+	ok(pwrite(fd, "1 00000000-0000-0000-0000-000000000000\n", 39, 0) == 39, "the machine is started anew");
+	close(fd);
+}
+
+static void turn_bit(const char *file, off_t at)
+{
+	char c = 0;
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+	bool good = pread(fd, &c, 1, at) == 1;
+	c ^= 4;
+	ok(good && pwrite(fd, &c, 1, at) == 1, "a bit turns");
+	close(fd);
+}
+
+static char *torn_of(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	if (session_open(&s, path, &err) < 0 || session_event(s, session_head(s) - 1, &ev, &a, &err) < 0)
+		return xstrdup(err.text);
+	char *body = xstrdup(ev.body);
+	session_close(&s);
+	return body;
+}
+
+/* The end of a log that a power cut has left. */
+static void test_power_cut(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	ok(loop_new(&l, &err) == 0, "a loop");
+	CLEANUP(free_ptr) char *path = left_behind(l, "power"), *wal = xasprintf("%s-wal", path);
+	other_boot(path);
+	verifies(path, 0, "whole after a power cut");
+	turn_bit(wal, 32 + 4120 * 10 + 777);
+	verifies(path, 1, "damaged in the middle, after a power cut");
+	turn_bit(wal, 32 + 4120 * 10 + 777);
+	ok(truncate(wal, 32 + 4120 * 20 + 900) == 0, "the last frame is written by half");
+	verifies(path, 0, "torn at its end");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it goes on: %s", err.text);
+	ok(record_close(&r, NULL, &err) == 0, "and ends");
+	CLEANUP(free_ptr) char *said = torn_of(path);
+	ok(strstr(said, "\"torn\":\"the write-ahead log is cut off at byte 82432\"") != NULL, "and says so: %s", said);
+	verifies(path, 0, "gone on");
+	loop_free(l);
+}
+
 static void test_two_writers(void)
 {
 	struct err err = ERR_INIT;
@@ -220,6 +318,8 @@ int main(void)
 	test_failpoints(); /* first: a process looks at FAILPOINT once */
 	test_kills();
 	test_torn_wal();
+	test_cut_wal();
+	test_power_cut();
 	test_two_writers();
 	return help_done();
 }

@@ -215,6 +215,41 @@ static void test_another_reader(void)
 	damage(path, path, 40, 5, "ended after that");
 }
 
+/* The same while the session runs: its last checkpoint is somebody else's. */
+static void test_checkpoint_of_others(const char *mode, bool goes_on)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
+	if (!ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), mode, NULL, NULL, NULL, &err) == 0, "%s: begun %s", mode, err.text))
+		return;
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(r)), *sql = xasprintf("PRAGMA wal_checkpoint(%s)", mode);
+	for (int i = 0; i < 24; i++) {
+		sqlite3 *db = NULL;
+		act(r, l, i);
+		if (i % 8 != 5)
+			continue;
+		ok(sqlite3_open(path, &db) == SQLITE_OK && sqlite3_exec(db, "SELECT count(*) FROM event", NULL, NULL, NULL) == SQLITE_OK &&
+		   sqlite3_exec(db, sql, NULL, NULL, NULL) == SQLITE_OK && sqlite3_close(db) == SQLITE_OK, "%s: another program empties the log", mode);
+		ok(session_open(&s, path, &err) == 0, "%s: opens", mode);
+		help_verify(s, 0, mode);
+		session_close(&s);
+	}
+	if (goes_on) {
+		ok(record_close(&r, NULL, &err) == 0, "%s: ended %s", mode, err.text);
+	} else {
+		record_abandon(&r);
+		whole(path, mode, 0);
+		ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "%s: goes on %s", mode, err.text);
+		act(r, l, 99);
+		ok(record_close(&r, NULL, &err) == 0, "%s: ends %s", mode, err.text);
+	}
+	loop_free(l);
+	whole(path, mode, 0);
+	damage(path, path, 30, 5, mode);
+}
+
 int main(void)
 {
 	bool all = getenv("LONG") != NULL;
@@ -230,5 +265,8 @@ int main(void)
 	whole(ended, "ended, as before", 1);
 	whole(killed, "killed, as before", 0);
 	test_another_reader();
+	test_checkpoint_of_others("PASSIVE", true);
+	test_checkpoint_of_others("TRUNCATE", true);
+	test_checkpoint_of_others("RESTART", false);
 	return help_done();
 }
