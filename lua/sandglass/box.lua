@@ -501,6 +501,7 @@ local SANDBOX = {
 -- What one backend alone understands; it travels in the options.
 local OWN = {
   ssh = { host = "string", user = "string", port = "integer", key = "string", config = "string", dir = "string" },
+  vm = { kernel = "string", modules = "string", accel = "string" },
 }
 local every = {}
 for _, spec in ipairs { SANDBOX, OWN.ssh } do

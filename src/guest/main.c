@@ -1,5 +1,5 @@
 /* sandglass-guest [--fd N | --port PATH | --connect SOCKET | --stdio]: what it does is described in guest/inner.h.
- * sandglass-guest --tool VERB ...: wire/tool.h. */
+ * sandglass-guest --tool VERB ...: wire/tool.h. As PID 1 of a virtual machine, --machine: wire/machine.h. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "guest/inner.h"
+#include "guest/machine.h"
 #include "guest/tool.h"
+#include "wire/machine.h"
 #include "wire/tool.h"
 
 static int usage(void)
@@ -18,6 +20,16 @@ static int usage(void)
 	      "started by sandglass inside a box; talks to it over descriptor 3, N, the port, the socket or its standard streams\n",
 	      stderr);
 	return 2;
+}
+
+static int machine_main(void)
+{
+	int channel = getpid() == 1 ? machine_up() : -1;
+	if (channel >= 0)
+		(void)inner_main(channel, -1, true);
+	if (getpid() == 1)
+		machine_down();
+	return usage();
 }
 
 static int connect_to(const char *path)
@@ -35,6 +47,8 @@ int main(int argc, char **argv)
 	int channel = 3, answers = -1;
 	if (argc >= 2 && strcmp(argv[1], TOOL_OPTION) == 0)
 		return tool_main(argc - 2, argv + 2);
+	if (argc == 2 && strcmp(argv[1], MACHINE_OPTION) == 0)
+		return machine_main();
 	if (argc == 2 && strcmp(argv[1], "--stdio") == 0) {
 		channel = fcntl(0, F_DUPFD_CLOEXEC, 3);
 		answers = fcntl(1, F_DUPFD_CLOEXEC, 3);

@@ -93,37 +93,15 @@ static int theirs(struct keeper *k, const char *path, struct err *err)
 
 static int etc_folder(struct keeper *k, struct err *err)
 {
-	static const char *const of_machine[] = { "/etc/alternatives",
-						  "/etc/ld.so.cache",
-						  "/etc/ld.so.conf",
-						  "/etc/ld.so.conf.d",
-						  "/etc/ssl/certs",
-						  "/etc/ssl/openssl.cnf",
-						  "/etc/ca-certificates.conf",
-						  "/etc/pki/tls/certs",
-						  "/etc/localtime",
-						  "/etc/timezone",
-						  "/etc/mime.types",
-						  "/etc/protocols",
-						  "/etc/services",
-						  "/etc/terminfo",
-						  "/etc/inputrc",
-						  "/etc/debian_version",
-						  "/etc/os-release",
-						  "/etc/python3",
-						  "/etc/python3.11",
-						  "/etc/perl",
-						  "/etc/java-17-openjdk",
-						  "/etc/bash.bashrc" };
+	static const char *const of_machine[] = {
+#define THEIRS(path) path,
+#define OURS(name, text)
+#include "wire/etc.def"
+	};
 	static const char *const ours[][2] = {
-		{ "passwd", "root:x:0:0:root:/nonexistent:/usr/sbin/nologin\n"
-			    "agent:x:1000:1000:agent:/home/agent:/bin/sh\n"
-			    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n" },
-		{ "group", "root:x:0:\nagent:x:1000:\nnogroup:x:65534:\n" },
-		{ "hosts", "127.0.0.1 localhost sandbox\n::1 localhost\n" },
-		{ "nsswitch.conf", "passwd: files\ngroup: files\nhosts: files dns\n" },
-		{ "gitconfig", "[user]\n\tname = agent\n\temail = agent@sandbox.invalid\n"
-			       "[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n" },
+#define THEIRS(path)
+#define OURS(name, text) { name, text },
+#include "wire/etc.def"
 	};
 	static const char *const dirs[] = { SPACE_BOX "/etc", SPACE_BOX "/etc/ssl", SPACE_BOX "/etc/pki",
 					    SPACE_BOX "/etc/pki/tls", NULL };

@@ -49,7 +49,8 @@ struct box_opts {
 	json_t *honeytokens;              /* which are planted in it (app/super/honey.h); nobody's but the session's */
 	json_t *trace;                    /* {"exec":true,"hold":[word patterns]}; NULL: what runs in it is not watched */
 	json_t *driver;                   /* options of this driver only; borrowed */
-	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built). */
+	/* May be NULL: a line for people about what takes long before the box is open (an image that is fetched or built), and
+	 * what a machine prints on its console, until it is closed. Bytes of the box: bounded and cleaned by the callee. */
 	void (*progress)(void *self, const char *line, size_t len); void *progress_self;
 };
 

@@ -7,10 +7,12 @@
 #include "sandbox/process.h"
 #include "sandbox/remote.h"
 #include "sandbox/ssh.h"
+#include "sandbox/vm.h"
 
 static const struct driver *const drivers[] = {
 	&driver_process,
 	&driver_container,
+	&driver_vm,
 	&driver_ssh,
 	&driver_host,
 };

@@ -12,7 +12,7 @@
 #include "sandbox/effect_inner.h"
 #include "sandbox/masks.h"
 
-enum { GRACE_MS = 2000, FLOOD_POLL_MS = 5 };
+enum { GRACE_MS = 2000, FLOOD_POLL_MS = 5, SAID_MOST = 2000 };
 
 struct boxes *boxes_new(struct loop *l, struct record *r, struct gate *g, const struct boxes_ops *ops)
 {
@@ -156,11 +156,26 @@ static const char *const *env_of(struct slot *s)
 	return all;
 }
 
+/* box_opts.progress. A machine may print on its console for ever. */
+static void on_said(void *self, const char *line, size_t len)
+{
+	struct slot *s = self;
+	if (s->said >= SAID_MOST)
+		return;
+	json_t *body = json_object();
+	json_put_bytes(body, "text", line, len);
+	if (++s->said == SAID_MOST)
+		json_put_flag(body, "last", true);
+	record_append_json(s->boxes->record, EV_BOX_SAID, s->id, s->agent, s->id, 0, body);
+}
+
 static void open_now(void *self)
 {
 	struct slot *s = self;
 	masks_values(record_hidden(s->boxes->record));
 	s->given = s->opts.o;
+	s->given.progress = on_said;
+	s->given.progress_self = s;
 	if (s->env.nr)
 		s->given.env = env_of(s);
 	s->box = driver_open(s->driver, s->boxes->loop, &s->given, on_opened, s);

@@ -35,6 +35,7 @@ struct slot {
 	struct job *jobs;
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
 	bool trace_warned;
+	unsigned said; /* lines */
 	unsigned holds; /* workers in its files; while there are any it is not closed */
 	int alive; /* processes that ended actions left behind, as the box says */
 	uint64_t still; /* still.c: the action for whose sake it is to stand still; 0 = none */

@@ -551,6 +551,10 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		out->word = "box";
 		out->what = arena_printf(a, "closed %s", json_str(o, "why", ""));
 		break;
+	case EV_BOX_SAID:
+		out->word = "box";
+		out->what = text_or_raw(o, a);
+		break;
 	case EV_BOX_CALL:
 		out->word = "box";
 		out->what = arena_printf(a, "%s: %s %s%s %lld%s%s", json_str(o, "provider", "?"), json_str(o, "method", ""), json_str(o, "host", ""),
