@@ -392,10 +392,8 @@ static void complete_option(struct finder *f, const char *table, const char *beg
 
 static void complete_setting(struct finder *f, const char *begin)
 {
-	static const char *const settings[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc",
-						"theme=mono", "keys=emacs", "keys=own", "approvals.popup=true", "approvals.popup=false", "mouse", "nomouse", "coach", "nocoach", "ambiwidth=1", "ambiwidth=2", NULL };
-	for (const char *const *s = settings; *s; s++)
-		add_if(f, *s, begin);
+	for (size_t i = 0; ui_setting(i); i++)
+		add_if(f, ui_setting(i), begin);
 }
 
 static void complete_word(struct ui *ui, const char *command, const char *begin)

@@ -12,7 +12,8 @@ static const struct {
 	bool tail;
 } rows[] = {
 #define COMMAND(name, where, flags, usage, options, summary, help) \
-	{ { #name, usage, options, summary, (where) == SUPERVISOR, ((flags) & COMMAND_HIDDEN) != 0 }, \
+	{ { #name, usage, options, summary, (where) == SUPERVISOR, ((flags) & COMMAND_HIDDEN) != 0, \
+	    ((flags) & COMMAND_LOOKS) != 0 }, \
 	  ((flags) & COMMAND_TAIL) != 0 },
 #include "commands.inc"
 #undef COMMAND

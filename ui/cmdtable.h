@@ -9,6 +9,7 @@ struct cmd_row {
 	const char *name, *usage, *options, *summary;
 	bool supervisor; /* sent to the session; else done by the program in another terminal */
 	bool hidden;
+	bool looks;      /* changes nothing */
 };
 size_t cmd_count(void);
 const struct cmd_row *cmd_at(size_t i);

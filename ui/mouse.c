@@ -10,6 +10,8 @@ static void press(struct ui *ui, int row, int col)
 	struct view *v = ui_top(ui);
 	int body = ui->grid.rows - ui_frame_rows(ui);
 	if (row >= body) {
+		if (ui_where(ui) & IN_APPROVAL) /* wherever it is: a y after it is a first one again */
+			v->ops->click(v->self, ui, row, col);
 		enum verb at = ui_frame_verb_at(ui, row, col);
 		if (transport_click(ui, row, col))
 			return;

@@ -58,6 +58,14 @@ static void set_popup(struct ui *ui, const char *value)
 	ui_say(ui, ROLE_DIM, ui->popup ? "what waits opens by itself, unless something is being typed" : "nothing opens by itself");
 }
 
+const char *ui_setting(size_t i)
+{
+	static const char *const all[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc", "theme=mono",
+					   "keys=emacs", "keys=own", "approvals.popup=true", "approvals.popup=false", "mouse", "nomouse",
+					   "coach", "nocoach", "ambiwidth=1", "ambiwidth=2" };
+	return i < ARRAY_LEN(all) ? all[i] : NULL;
+}
+
 void ui_set(struct ui *ui, const char *what)
 {
 	static const char keys[] = "keys=", popup[] = "approvals.popup=";

@@ -146,6 +146,7 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
 void ui_more_budget(struct ui *ui, const struct subject *on);
 /* ":set name=value" (set.c). */
 void ui_set(struct ui *ui, const char *what);
+const char *ui_setting(size_t i); /* what can be set, as it is typed; NULL past the last */
 /* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */
 int ui_frame_rows(const struct ui *ui);
 void ui_frame_paint(const struct ui *ui, struct area a);

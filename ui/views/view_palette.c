@@ -120,8 +120,6 @@ static void add_commands(struct palette *v, struct ui *ui, struct arena *ar)
 
 static void add_things(struct palette *v, struct ui *ui, struct arena *ar)
 {
-	static const char *const settings[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc",
-						"theme=mono", "mouse", "nomouse" };
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_agents; k++)
@@ -137,9 +135,9 @@ static void add_things(struct palette *v, struct ui *ui, struct arena *ar)
 		add(v, (struct entry){ .what = IS_FILTER, .text = arena_printf(ar, "filter @%s  %s", name, text), .right = "",
 				       .command = arena_printf(ar, "filter @%s", name) });
 	}
-	for (size_t i = 0; i < ARRAY_LEN(settings); i++)
-		add(v, (struct entry){ .what = IS_SETTING, .text = arena_printf(ar, "set %s", settings[i]), .right = "",
-				       .command = arena_printf(ar, "set %s", settings[i]) });
+	for (size_t i = 0; ui_setting(i); i++)
+		add(v, (struct entry){ .what = IS_SETTING, .text = arena_printf(ar, "set %s", ui_setting(i)), .right = "",
+				       .command = arena_printf(ar, "set %s", ui_setting(i)) });
 }
 
 /* Events by the search index: whole words of what is typed, not single letters. */
@@ -217,13 +215,20 @@ static void blank(struct area a)
 			put(a, r, c, ROLE_TEXT, " ");
 }
 
+/* Where it lies on a body of @rows. */
+static struct area place(struct area a, int rows)
+{
+	int width = a.cols < WIDTH + 2 ? a.cols : WIDTH, height = rows < HEIGHT + 2 ? rows : HEIGHT;
+	return area_sub(a, 2, (a.cols - width) / 2, height, width);
+}
+
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct palette *v = self;
 	if (ui->depth > 1)
 		ui->stack[ui->depth - 2].ops->paint(ui->stack[ui->depth - 2].self, ui, a);
-	int width = a.cols < WIDTH + 2 ? a.cols : WIDTH, height = a.rows < HEIGHT + 2 ? a.rows : HEIGHT;
-	struct area box = area_sub(a, 2, (a.cols - width) / 2, height, width);
+	struct area box = place(a, a.rows);
+	int width = box.cols, height = box.rows;
 	blank(box);
 	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu found", v->nr));
 	int col = put(box, 1, 1, ROLE_KEY, ">") + 1;
@@ -259,8 +264,9 @@ static void run(struct ui *ui, struct entry e)
 		ui_open(ui, "log", &(struct subject){ .source = e.source });
 	} else if (e.what == IS_EVENT) {
 		jump_to(ui, e.source, e.id);
-	} else if (c && *c->usage && *c->usage != '[') {
-		CLEANUP(free_ptr) char *text = xasprintf("%s ", command); /* it needs words */
+	} else if (c && (!c->looks || (*c->usage && *c->usage != '['))) {
+		/* it needs words, or changes something: it is looked at once more */
+		CLEANUP(free_ptr) char *text = xasprintf("%s ", command);
 		cmdline_ask(ui, text);
 	} else if (command) {
 		ui_command_line(ui, command);
@@ -310,6 +316,31 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	return true;
 }
 
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct palette *v = self;
+	struct area box = place(area_all(&ui->grid), ui->grid.rows - ui_frame_rows(ui));
+	size_t at = v->top + (size_t)(row - box.row - 2);
+	if (row < box.row + 2 || row >= box.row + box.rows - 2 || col < box.col || col >= box.col + box.cols || at >= v->nr)
+		return CLICK_NONE;
+	if (at == v->at)
+		return CLICK_AGAIN;
+	v->at = at;
+	return CLICK_SELECTED;
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct palette *v = self;
+	if (verb == VERB_UP || verb == VERB_DOWN)
+		v->at = verb == VERB_UP ? v->at - (v->at > 0) : v->at + (v->at + 1 < v->nr);
+	else if (verb == VERB_OPEN && v->nr > 0)
+		run(ui, v->entry[v->at]);
+	else
+		return false;
+	return true;
+}
+
 static void subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct palette *v = self;
@@ -319,5 +350,5 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 
 const struct view_ops view_palette = {
 	.name = "palette", .where = IN_PALETTE, .size = sizeof(struct palette), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .key = key, .subject = subject,
+	.recalc = recalc, .paint = paint, .key = key, .verb = verb, .click = click, .subject = subject,
 };

@@ -98,6 +98,22 @@ static void never_by_itself(void)
 	end();
 }
 
+/* y, a click anywhere, y: two first ones. */
+static void clicks_between(void)
+{
+	for (int row = 0; row < 36; row++) {
+		begin("tests/screens/fleet.jsonl", &act, 36);
+		later(500000);
+		press("y");
+		ui_mouse(&ui, (struct mouse){ MOUSE_PRESS, row, 119 });
+		press("y");
+		if (nr_sent > 0)
+			ok(false, "y, a click on row %d, y", row);
+		end();
+	}
+	ok(true, "a click between takes the first y back");
+}
+
 static void dead_keys(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
@@ -406,6 +422,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	never_by_itself();
 	dead_keys();
+	clicks_between();
 	denials();
 	widening();
 	adding();

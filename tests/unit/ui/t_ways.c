@@ -1,0 +1,172 @@
+/* The ways to each command of the registry and to each verb of the screens: the ":" line, the palette (keys and mouse),
+ * line mode, keys. What the tables hold is what is tried, so that a new row cannot be left out; that a supervisor knows
+ * each command is read from its table of handlers. */
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "fake_session.h"
+#include "tap.h"
+#include "ui/cmdtable.h"
+#include "ui/line.h"
+#include "ui/term/term.h"
+#include "ui/ui.h"
+
+static char sent[64];
+
+static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
+{
+	(void)self, (void)nr, (void)opts, (void)done, (void)done_self;
+	snprintf(sent, sizeof(sent), "%s", words[0]);
+}
+static const struct act act = { .command = command };
+
+static struct source *s;
+static struct ui ui;
+
+static void begin(void)
+{
+	struct err err = ERR_INIT;
+	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0)
+		exit(99);
+	ui_init(&ui, &s, &act, 1, 36, 120, false);
+	ui_sync(&ui);
+	ui_draw(&ui);
+	sent[0] = 0;
+}
+
+static void end(void)
+{
+	ui_release(&ui);
+	source_close(&s);
+}
+
+static void press(const char *keys)
+{
+	for (; *keys; keys++)
+		ui_key(&ui, (uint32_t)(unsigned char)*keys);
+	ui_draw(&ui);
+}
+
+/* The row of the screen that has @text; -1 none. */
+static int row_with(const char *text)
+{
+	char *screen = NULL;
+	size_t len = 0;
+	int row = 0, found = -1;
+	FILE *to = open_memstream(&screen, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	for (const char *p = screen; *p && row < ui.grid.rows; row++) {
+		size_t n = strcspn(p, "\n");
+		if (found < 0 && memmem(p, n, text, strlen(text)))
+			found = row;
+		p += n + (p[n] != 0);
+	}
+	free(screen);
+	return found;
+}
+
+/* With words that every command takes for what it wants: it is sent, or the screen that is meant opens. */
+static bool by_line(const struct cmd_row *c)
+{
+	begin();
+	size_t depth = ui.depth;
+	CLEANUP(free_ptr) char *text = xasprintf(":%s%s\n", c->name, !*c->usage ? "" : strcmp(c->name, "hold") == 0 ? " kind:exec" : " 767 x");
+	press(text);
+	bool is = strcmp(sent, c->name) == 0 || ui.depth > depth || ui.prompt.active || ui.quit;
+	end();
+	return is;
+}
+
+static bool by_palette(const struct cmd_row *c, bool mouse)
+{
+	begin();
+	CLEANUP(free_ptr) char *text = xasprintf("\020%s", c->name), *shown = xasprintf(" :%s ", c->name);
+	press(text);
+	int row = row_with(shown);
+	if (mouse && row >= 0) {
+		for (int i = 0; i < 2 && strcmp(ui_top(&ui)->ops->name, "palette") == 0; i++)
+			ui_mouse(&ui, (struct mouse){ MOUSE_PRESS, row, 40 });
+		row = ui.prompt.active && strncmp(buf_cstr(&ui.prompt.text), c->name, strlen(c->name)) == 0	? row
+		      : *sent ? row
+			      : -1;
+	}
+	end();
+	return row >= 0;
+}
+
+static bool by_words(const struct cmd_row *c)
+{
+	char *out = NULL;
+	size_t len = 0;
+	begin();
+	FILE *to = open_memstream(&out, &len);
+	struct line *l = line_new(s, &act, to, false, false);
+	CLEANUP(free_ptr) char *text = xasprintf("%s 767 x", c->name);
+	line_typed(l, text);
+	bool is = strcmp(sent, c->name) == 0;
+	line_free(&l);
+	fclose(to);
+	free(out);
+	end();
+	return is;
+}
+
+static void commands(void)
+{
+	CLEANUP(buf_release) struct buf handlers = BUF_INIT;
+	struct err err = ERR_INIT;
+	ok(file_read("src/app/super/super_cmd.c", &handlers, 1 << 20, &err) == 0, "the table of handlers");
+	for (size_t i = 0; i < cmd_count(); i++) {
+		const struct cmd_row *c = cmd_at(i);
+		if (!c->supervisor)
+			continue;
+		CLEANUP(free_ptr) char *handler = xasprintf("{ \"%s\", cmd_", c->name);
+		ok(strstr(buf_cstr(&handlers), handler) != NULL, "%s: a supervisor knows it", c->name);
+		if (c->hidden)
+			continue;
+		ok(by_line(c), "%s: the : line", c->name);
+		ok(by_palette(c, false), "%s: the palette", c->name);
+		ok(by_palette(c, true), "%s: the mouse, in the palette", c->name);
+		ok(by_words(c), "%s: line mode", c->name);
+	}
+}
+
+static bool has_key(enum verb v)
+{
+	for (size_t i = 0; i < keymap_count(); i++)
+		if (keymap_row(i)->verb == v)
+			return true;
+	return false;
+}
+
+static void verbs(void)
+{
+	for (int v = 1; v < VERB_NR; v++) {
+		const char *name = verb_name((enum verb)v);
+		ok(has_key((enum verb)v) || view_find(name) || verb_group((enum verb)v) == GROUP_REPLAY || v == VERB_GROUP || v == VERB_AGENT,
+		   "%s: a key, or a screen's name", name);
+		if (verb_group((enum verb)v) == GROUP_DECIDE || verb_group((enum verb)v) == GROUP_REPLAY)
+			continue; /* what decides is in its dialog only */
+		begin();
+		CLEANUP(free_ptr) char *text = xasprintf(":%s\n", name);
+		press(text);
+		ok(!strstr(ui.message, "there is no command"), "%s: the : line", name);
+		end();
+	}
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/t_ways-XXXXXX";
+	struct err err = ERR_INIT;
+	setenv("TZ", "UTC", 1);
+	if (!mkdtemp(dir))
+		return 99;
+	setenv("XDG_STATE_HOME", dir, 1);
+	setenv("XDG_CONFIG_HOME", dir, 1);
+	commands();
+	verbs();
+	ok(dir_remove(dir, &err) == 0, "tidy");
+	return done_testing();
+}
