@@ -130,6 +130,14 @@ function Box:run(cmd, o) end
 ---@return sg.Error? err
 function Box:spawn(cmd, o) end
 
+---Connects to a server that listens in the box on its own loopback: read, lines, write and wait as of a process, kill closes it.
+---@async
+---@param port integer
+---@param o? { wait: sg.Time? }       # wait: so long it is tried, for a server that is about to start
+---@return sg.Proc?
+---@return sg.Error? err
+function Box:dial(port, o) end
+
 ---Opens a shell that keeps folder, variables and jobs from one command to the next.
 ---@async
 ---@param o? { cwd: string?, env: table<string,string>? }
@@ -752,7 +760,7 @@ function Proxy:close() end
 function sg.proxy(o) end
 
 ---@class sg.InsideOpts
----@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"custom"|string   # or FILE.lua: a profile of your own
+---@field agent "claude"|"codex"|"opencode"|"gemini"|"pi"|"deepagents"|"amp"|"cursor"|"custom"|string   # or FILE.lua: a profile of your own
 ---@field task string
 ---@field name string?
 ---@field model string?               # provider:name; default: that of the agent's profile
@@ -775,12 +783,15 @@ function sg.proxy(o) end
 ---@field accept string?
 ---@field backend string?
 ---@field on_event? fun(ev: table)    # what it prints, one JSON object at a time
----@field control "acp"|"stream"|"app-server"|"rpc"|"print"|nil   # how it is spoken with; default: the best that it has
+---@field control "acp"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # how it is spoken with; default: the best that it has
 ---@field mode string?                # the agent's own mode: of permissions, of approvals
 ---@field start sg.Time?              # it must be there within; default: two to three minutes
 ---@field linger sg.Time?             # after its task it waits so long for words of people
 ---@field idle sg.Time?               # of lingering: after so long without any it sleeps, until there are some; default: 60 s
 ---@field beside string?              # another program that this one starts
+---@field port integer?               # of one that is a server: where it listens in the box; default: any
+---@field token string?               # and what it wants to be told; default: made up
+---@field serves string?              # of a custom one over sandbox-agent: its name of the agent, "claude" unless said otherwise
 
 ---Somebody else's agent in a box of its own; its model is reached through a proxy that has the key.
 ---@async

@@ -599,7 +599,11 @@ end
 
 function on.stop(_, body)
   local e = err { code = "cancelled", msg = "stopped", why = body.why }
-  if body.agent then
+  if body.turn then   -- only what it does at the moment
+    local a = rt.agents[body.agent]
+    if a and a.break_off then return a.break_off(body.why) end
+    rt.tell("note", { level = "warn", text = "kill --turn: it has no turn of its own to break off; kill without --turn ends it" })
+  elseif body.agent then
     local a = rt.agents[body.agent]
     if a then cancel(a.task, e) end
   elseif body.task then

@@ -199,6 +199,17 @@ function Box:spawn(cmd, o)
   return check.new(proc_mt, { id = v.proc, event = v.event, box = self, buffer = { out = "", err = "" } })
 end
 
+-- A connection to a server that listens in the box on its own loopback: read, lines, write, wait as of a process; kill closes
+-- it. o.wait: so long it is tried, for a server that is about to start.
+function Box:dial(port, o)
+  check.self(box_mt, self, "box", "dial")
+  check.arg("dial", "the port", port, "integer")
+  o = check.options("dial", o, { wait = "time" })
+  local v, err = ask(self, "box.dial", { box = self.id, port = port, timeout_us = check.us(o.wait) })
+  if not v then return nil, err end
+  return check.new(proc_mt, { id = v.proc, event = v.event, box = self, buffer = { out = "", err = "" } })
+end
+
 function Box:shell(o)
   check.self(box_mt, self, "box", "shell")
   o = check.options("shell", o, { cwd = "string", env = "table" })

@@ -2,10 +2,11 @@
 -- and recorded out here. One profile per agent: plugins/agents/NAME.lua, or a file of the user's own, which is a table of
 --   program, about, versions, install, speak ("anthropic" "openai" "gemini"), provider (default), model (default),
 --   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text),
---   control? { NAME of a protocol -> { argv(x), program?, env(x)?, mode? (the agent's own), asks? } }, best? (one of them), settings? (files of its own that are rules)
+--   control? { NAME of a protocol -> { argv(x), program?, env(x)?, files(x)?, mode? (the agent's own), asks?, serves? (sandbox-agent's
+--   name of it) } }, best? (one of them), settings? (files of its own that are rules)
 -- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
---       everything), beside? (another program that this one starts) }.
+--       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
 local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local task = require "sandglass.task".sg
@@ -21,7 +22,7 @@ local type, pairs, ipairs, pcall, error, tostring = type, pairs, ipairs, pcall, 
 local M = { sg = {} }
 local HOME = home.DIR
 
-local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "custom" }
+local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "deepagents", "amp", "cursor", "custom" }
 -- How one can be spoken with; "print": its command line does the task and prints what happens.
 local PROTOCOLS = {
   { name = "print", module = "print" },
@@ -29,6 +30,8 @@ local PROTOCOLS = {
   { name = "stream", module = "stream" },        -- Claude Code's stream-json
   { name = "app-server", module = "app_server" },-- Codex
   { name = "rpc", module = "pi_rpc" },           -- pi
+  { name = "serve", module = "opencode" },       -- OpenCode's server
+  { name = "sandbox-agent", module = "sandbox_agent" },
 }
 local INSIDE = check.spec("sg.InsideOpts", {
   agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
@@ -36,6 +39,7 @@ local INSIDE = check.spec("sg.InsideOpts", {
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
   trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
   control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
+  port = "integer", token = "string", serves = "string",
 })
 
 local function profile_of(name)
@@ -130,10 +134,11 @@ local function first_box(r)
     program = o.program or r.how.program or r.profile.program, command = o.command, path = o.path, task = o.task, model = r.model,
     url = r.px.urls.model, key = r.px.key, home = HOME, mode = o.mode or r.how.mode, profile = r.profile,
     asks = r.how.asks, beside = o.beside, start_s = o.start and check.us(o.start) / 1e6 or nil,
+    port = o.port or math.random(40000, 48000), password = o.token or ("%016x"):format(math.random(0)), serves = o.serves or r.how.serves,
   }
   r.box = open_box(r)
   r.box_name = r.box.name
-  r.home = home.new(r.profile, r.x)
+  r.home = home.new(r.profile, r.x, r.how)
   local ok, err = r.home.write(r.box)
   if not ok then return nil, err end
   return program_there(r, r.how.argv(r.x), environment(r))
@@ -188,6 +193,52 @@ local function sleep(r, why, close_box)
   wake_step(r, "asleep", why, nil)
 end
 
+-- People's words, in the order they came; nil when there are none.
+local function said(r)
+  if not r.inbox[1] then return nil end
+  local parts = {}
+  while r.inbox[1] do parts[#parts + 1] = table.remove(r.inbox, 1).text or "" end
+  return table.concat(parts, "\n")
+end
+
+-- fn as a task that nobody waits for, of this agent.
+local function beside(r, fn)
+  rt.spawn(nil, function()
+    rt.current().agent = r.agent
+    local ok, e = pcall(fn)
+    e = not ok and rt.as_error(e)
+    if e and e.code ~= "cancelled" then rt.tell("agent.told", { what = "odd", say = tell.line_of(tostring(e)) }) end
+  end)
+end
+
+-- Words in the middle of a turn, for those that can take them there; from the others they wait for its end.
+local function steer(r)
+  beside(r, function()
+    local text = said(r)
+    if not text or not r.session or not r.wire then return end
+    rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text })
+    r.protocol.steer(r.session, text, function(why)
+      rt.tell("agent.told", { what = "notice", say = "it does not take words in its turn: " .. tell.line_of(why) .. "; they wait for the end" })
+      table.insert(r.inbox, 1, { text = text })
+    end)
+  end)
+end
+
+local BREAK_S = 10
+
+-- A person breaks off its turn: it is told so, if it can be told; one that does not hear is ended.
+local function break_off(r, why)
+  beside(r, function()
+    if not r.wire or not r.wire.turn or r.broken then return end
+    local w = r.wire
+    r.broken = true
+    rt.tell("agent.told", { what = "notice", say = "its turn is broken off: " .. tell.line_of(why or "by a person") })
+    if r.session and r.protocol.cancel then r.protocol.cancel(r.session) else return w.kill() end
+    rt.call("sleep", { us = BREAK_S * 1000000 })
+    if r.broken and w.turn and r.wire == w then w.kill() end
+  end)
+end
+
 -- One prompt, to its end. A wire that broke is gone; what was begun is never said again.
 local function prompt(r, text)
   r.x.task, r.x.again = text, r.turns > 0
@@ -196,28 +247,26 @@ local function prompt(r, text)
   r.turns = r.turns + 1
   rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text })
   r.told.begin()
-  r.wire.turn = true
+  r.wire.turn, r.broken = true, nil
+  r.slot.heard = r.protocol.steer and function() steer(r) end
   local t
   if r.o.timeout then
     t, err = r.wire.within(check.us(r.o.timeout) / 1e6, "no end of its turn", r.protocol.prompt, r.session, text)
   else
     t, err = r.protocol.prompt(r.session, text)
   end
+  r.slot.heard = nil
   r.told.flush()
+  if r.broken and (t and t.stop ~= "end_turn" or not t and err.code == "backend") then   -- what a person wanted is no failure
+    t = t or { gone = true }
+    t.stop, t.error, t.refused = "cancelled", nil, nil
+  end
   if t then r.x.session = r.session.id or r.x.session end
-  if t and not r.protocol.once then r.wire.turn = nil else r.wire, r.session = nil, nil end
+  if t and not t.gone and not r.protocol.once then r.wire.turn = nil else r.wire, r.session = nil, nil end
   if not t then return nil, err end
   rt.tell("agent.told", { what = "turn", say = tell.line_of(t.error or t.stop or "end"), stop = t.stop, usage = t.usage, text = t.error })
   t.text = r.told.text or t.text
   return t
-end
-
--- People's words, in the order they came; nil when there are none.
-local function said(r)
-  if not r.inbox[1] then return nil end
-  local parts = {}
-  while r.inbox[1] do parts[#parts + 1] = table.remove(r.inbox, 1).text or "" end
-  return table.concat(parts, "\n")
 end
 
 -- Waits for words of people, asleep after a while. nil: nobody said anything in time.
@@ -293,8 +342,13 @@ local function stop(r)
   if not r.wire.turn or not r.protocol.cancel then return r.wire.shut(2) end
   pcall(r.wire.within, 5, "it does not stop", function()
     r.protocol.cancel(r.session)
-    call("proc.write", { proc = r.wire.proc.id, data = "", eof = true })
-    while r.wire.recv() do end
+    if not r.wire.server then
+      call("proc.write", { proc = r.wire.proc.id, data = "", eof = true })
+      while r.wire.recv() do end
+      return
+    end
+    while not r.session.done and r.protocol.pump(r.session) do end   -- a server does not end by itself
+    r.wire.shut(2)
   end)
   rt.tell("agent.told", { what = "turn", say = "cancelled", stop = "cancelled" })
 end
@@ -326,7 +380,7 @@ local function body(o)
   if not v then return nil, err end
   local parent = me.agent
   me.agent, r.agent = v.agent, v.agent
-  r.slot = { task = me, inbox = r.inbox }
+  r.slot = { task = me, inbox = r.inbox, break_off = function(why) break_off(r, why) end }
   rt.agents[v.agent] = r.slot
   local answer
   local ok, raised = pcall(function()

@@ -1,4 +1,6 @@
 -- Claude Code. As root inside of a box it wants IS_SANDBOX to skip its own questions; ours are asked at the proxy.
+local launch = require "sandglass.inside.launch"
+
 local function text_of(content)
   for _, b in ipairs(type(content) == "table" and content or {}) do
     if b.type == "text" and b.text and b.text ~= "" then return b.text end
@@ -31,6 +33,7 @@ return {
       program = "claude-agent-acp", install = "npm install @agentclientprotocol/claude-agent-acp", argv = function(x) return { x.program } end,
       mode = "default",   -- the one in which it asks
     },
+    ["sandbox-agent"] = launch.control("claude", "", nil, "default"),
   },
   env = function(x)
     return {

@@ -1,4 +1,6 @@
 -- Codex. Its own sandbox is off: the box is the wall.
+local launch = require "sandglass.inside.launch"
+
 return {
   name = "codex", about = "Codex (npm @openai/codex)", program = "codex", versions = "0.169.0",
   install = "npm install @openai/codex", speak = "openai", provider = "openai", model = "gpt-5",
@@ -15,6 +17,7 @@ return {
       program = "codex-acp", install = "npm install @agentclientprotocol/codex-acp", argv = function(x) return { x.program } end,
       mode = "agent-full-access",   -- in the others its own sandbox refuses what ours allows
     },
+    ["sandbox-agent"] = launch.control("codex", "", nil, "agent-full-access"),
   },
   env = function(x) return { SANDGLASS_PLACEHOLDER = x.key } end,
   files = function(x)

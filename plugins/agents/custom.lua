@@ -8,7 +8,11 @@ return {
     argv[#argv + 1] = x.task
     return argv
   end,
-  control = { acp = { argv = function(x) return x.command or { x.program } end } },
+  control = {
+    acp = { argv = function(x) return x.command or { x.program } end },
+    -- without a command: it listens in the box already (port, token)
+    ["sandbox-agent"] = { argv = function(x) return x.command or { "sleep", "infinity" } end, serves = "claude" },
+  },
   env = function(x)
     return {
       ANTHROPIC_BASE_URL = x.url, ANTHROPIC_API_KEY = x.key, OPENAI_BASE_URL = x.url .. "/v1", OPENAI_API_KEY = x.key,

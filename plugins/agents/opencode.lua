@@ -1,5 +1,6 @@
 -- OpenCode. It prints a tool call when it has ended.
 local p = require "sandglass.text".sg.json
+local launch = require "sandglass.inside.launch"
 
 return {
   name = "opencode", about = "OpenCode (npm opencode-ai)", program = "opencode", versions = "1.18.33",
@@ -10,7 +11,15 @@ return {
     argv[#argv + 1] = x.task
     return argv
   end,
-  best = "acp", control = { acp = { argv = function(x) return { x.program, "acp" } end, asks = true } },
+  best = "acp",
+  control = {
+    serve = {
+      argv = function(x) return { x.program, "serve", "--hostname", "127.0.0.1", "--port", tostring(x.port) } end, asks = true,
+      env = function(x) return { OPENCODE_SERVER_PASSWORD = x.password } end,
+    },
+    acp = { argv = function(x) return { x.program, "acp" } end, asks = true },
+    ["sandbox-agent"] = launch.control("opencode", " acp", true),
+  },
   env = function()
     return {
       OPENCODE_DISABLE_AUTOUPDATE = "1", OPENCODE_DISABLE_MODELS_FETCH = "1", OPENCODE_DISABLE_LSP_DOWNLOAD = "1",

@@ -39,6 +39,7 @@ static bool stays_in_box(const struct action_spec *s)
 {
 	switch (s->kind) {
 	case ACT_CONNECT:
+		return !s->host && !s->leaves_box; /* into it, to a server that listens there */
 	case ACT_HOST:
 	case ACT_FETCH:
 	case ACT_PORT:

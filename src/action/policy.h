@@ -39,8 +39,8 @@
  * What follows:
  *  7. The strictest verdict of all files wins, order does not matter; every matching rule is in the answer.
  *  8. No rule: the strictest `default` of the files that have one; if none has, the wall decides: `boxed` allows what
- *     stays in the box and asks for connect, host, fetch, put, get, merge and whatever leaves it; `careful` asks for
- *     everything but reads; a box without a wall asks for all. Defaults do not concern model (budgets do), ask,
+ *     stays in the box (a connection into it, too) and asks for connect, host, fetch, put, get, merge and whatever leaves it;
+ *     `careful` asks for everything but reads; a box without a wall asks for all. Defaults do not concern model (budgets do), ask,
  *     snapshot and a person's own shell.
  *  9. A `when` that fails, dies or takes longer than 50 ms asks. It is not asked when a plain deny has matched.
  * 10. A waiver lifts the ask of the parts that it matches for certain. It never lifts a deny, and never covers what is

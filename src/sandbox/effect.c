@@ -8,6 +8,7 @@
 #include "base/failpoint.h"
 #include "base/mem.h"
 #include "sandbox/several.h"
+#include "sandbox/effect_dial.h"
 #include "sandbox/effect_file.h"
 #include "sandbox/effect_inner.h"
 #include "sandbox/masks.h"
@@ -73,6 +74,7 @@ static void on_closed(void *self, json_t *result, const struct err *err)
 	if (err)
 		why = *err;
 	end_jobs(s, err ? END_INTERRUPTED : END_CANCELLED);
+	dials_end(s, err ? END_INTERRUPTED : END_CANCELLED);
 	json_t *body = json_object();
 	if (err)
 		json_put_str(body, "why", why.text);
@@ -486,6 +488,10 @@ static void start(void *self, struct action *a)
 		return;
 	}
 	slot_works(s);
+	if (is_dial(action_spec(a))) {
+		dial_start(s, a);
+		return;
+	}
 	if (!is_run(action_spec(a))) {
 		file_start(s, a);
 		return;
@@ -518,6 +524,10 @@ static void cancel(void *self, struct action *a, const char *how)
 	struct job *j;
 	if (action_state(a) != ACTION_RUNNING && !action_tag(a)) { /* nothing had to be made for it */
 		action_ended(a, END_CANCELLED, NULL);
+		return;
+	}
+	if (is_dial(action_spec(a))) {
+		dial_cancel(s, a, how);
 		return;
 	}
 	if (!is_run(action_spec(a))) {
@@ -557,18 +567,24 @@ static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
 
 int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err)
 {
-	struct job *j = job_of(b, id, err);
+	struct dialled *d = dial_find(b, id);
+	struct job *j = d ? NULL : job_of(b, id, err);
+	if (d)
+		dial_send(d, bytes, len, eof);
 	if (!j)
-		return -1;
+		return d ? 0 : -1;
 	j->slot->driver->run_stdin(j->run, bytes, len, eof);
 	return 0;
 }
 
 int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 {
-	struct job *j = job_of(b, id, err);
+	struct dialled *d = dial_find(b, id);
+	struct job *j = d ? NULL : job_of(b, id, err);
+	if (d)
+		dial_close(d);
 	if (!j)
-		return -1;
+		return d ? 0 : -1;
 	j->slot->driver->run_signal(j->run, signo);
 	return 0;
 }
@@ -576,7 +592,10 @@ int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 void boxes_hold_output(struct boxes *b, uint64_t id, bool held)
 {
 	struct err none = ERR_INIT;
-	struct job *j = job_of(b, id, &none);
+	struct dialled *d = dial_find(b, id);
+	struct job *j = d ? NULL : job_of(b, id, &none);
+	if (d)
+		dial_hold(d, held);
 	if (j && j->end == END_OK)
 		hold_output(j, held);
 }

@@ -33,6 +33,7 @@ struct slot {
 	bool open, closing, close_wanted, frozen, pinned;
 	bool lost; /* it died under an action, or would have */
 	struct job *jobs;
+	struct dialled *dials; /* effect_dial.c: connections into it */
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
 	bool trace_warned;
 	unsigned said; /* lines */

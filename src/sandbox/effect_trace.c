@@ -167,7 +167,9 @@ static bool flooded(void *self)
 
 /* --- what waits --- */
 
-static bool matches(const struct slot *s, const struct strv *argv)
+/* @cut: not all of its words, or of one of them, could be read. Then it is held for its first word alone: what was cut away may
+ * be what the pattern means. */
+static bool matches(const struct slot *s, const struct strv *argv, bool cut)
 {
 	const json_t *hold = json_object_get(s->opts.o.trace, "hold"), *p;
 	struct shell_word word[TRACE_ARGS + 1] = { 0 };
@@ -176,7 +178,9 @@ static bool matches(const struct slot *s, const struct strv *argv)
 	for (i = 0; i < argv->nr && i < ARRAY_LEN(word); i++)
 		word[part.nr_words++] = (struct shell_word){ .text = argv->item[i], .len = argv->len[i] };
 	json_array_foreach(hold, i, p) {
-		if (words_match(json_string_value(p), &part, false) != GLOB_NO)
+		const char *pattern = json_string_value(p);
+		CLEANUP(free_ptr) char *first = cut ? xasprintf("%.*s *", (int)strcspn(pattern, " "), pattern) : NULL;
+		if (words_match(first ? first : pattern, &part, false) != GLOB_NO)
 			return true;
 	}
 	return false;
@@ -189,14 +193,15 @@ static bool holds(const struct slot *s, const struct trace_call *c, struct strv 
 	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	(void)!json_get_argv(json_object_get(c->body, "argv"), &called);
 	(void)!json_get_bytes(json_object_get(c->body, "path"), &path);
-	if (matches(s, &called)) {
+	bool cut = json_object_get(c->body, "argc") != NULL;
+	if (matches(s, &called, cut)) {
 		strv_copy(argv, &called);
 		return true;
 	}
 	strv_push_bytes(argv, buf_cstr(&path), path.len);
 	for (size_t i = 1; i < called.nr; i++)
 		strv_push_bytes(argv, called.item[i], called.len[i]);
-	return matches(s, argv);
+	return matches(s, argv, cut);
 }
 
 static void permit(void *self, struct action *a)

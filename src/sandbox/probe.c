@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <linux/magic.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -188,6 +189,15 @@ static void check_landlock(json_t *list)
 	      "the kernel has no landlock: commands have the mounts as their only wall", "boot with lsm=landlock,...");
 }
 
+static void check_trace(json_t *list)
+{
+	uint32_t notify = SECCOMP_RET_USER_NOTIF;
+	bool can = syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &notify) == 0;
+	check(list, "tracing", can, can ? "programs and connections of a box, by seccomp" : "no",
+	      "the kernel hands over no calls (seccomp user notification): with trace = \"exec\" nothing is seen, hold_exec refuses",
+	      "Linux 5.9 or later; in a container: --security-opt seccomp=unconfined");
+}
+
 static bool cgroup_writable(const char *dir)
 {
 	CLEANUP(free_ptr) char *path = xasprintf("%s/sandglass-probe-%d", dir, (int)getpid());
@@ -303,6 +313,7 @@ json_t *probe_process(void)
 	check_root(list);
 	bool spaces = check_namespaces(list), bwrap = check_bwrap(list), cgroups = check_cgroups(list);
 	check_landlock(list);
+	check_trace(list);
 	check_fanotify(list);
 	check_sizes(list);
 	bool box = spaces && bwrap;

@@ -21,7 +21,8 @@
  *   ANSWER  rule 5.
  *   CHUNK   {"t","stream":"out"|"err"|"text","data":bytes,"off":n}: output of a call whose args have "stream":true.
  *   MESSAGE {"t","agent":id,"text","who":{}}: a person's words to an agent; they stand before its next model call.
- *   STOP    {"t","task":n?,"agent":id?,"why"}: cancels a task, an agent or (neither given) the whole script.
+ *   STOP    {"t","task":n?,"agent":id?,"turn":true?,"why"}: cancels a task, an agent or (neither given) the whole script; turn:
+ *           only what the agent is doing.
  *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on, after observe.
  *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n of the RESULT, or found by its line).
  *   ASK     id = ticket {"t","fn","call":n,"args":{}}: a function of a plugin (lua/sandglass/plugin.lua).
@@ -53,6 +54,9 @@
  *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data,left_out?} or {eof:true}, waits for output
  *                 (left_out: bytes before data that nobody read in time, while it was waited for or told to end);
  *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES
+ *   box.dial      {box,port,timeout_us? (so long it is tried, for a server that starts)} -> {proc,event}: a connection to a port
+ *                 of the box's own loopback, an action of kind connect. proc.read, write, wait are of the connection, proc.kill
+ *                 closes it; nobody there: proc.read is at its end, proc.wait is an err
  *   shell.open    {box,cwd?,env?} -> {shell}; shell.run {shell,cmd,timeout_us?,stream?} -> RES;
  *                 shell.send {shell,data} -> {}; shell.close {shell}
  *   box.read      {box,path,off?,len?} -> {data,event,bytes}

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Streams /N/...: an answer of Anthropic's Messages API with N pieces of text, as fast as it is read. Prints its port."""
+"""Streams /N/...: an answer of Anthropic's Messages API with N pieces of text, as fast as it is read; /N@R/...: R pieces a
+second, as a model would. Prints its port."""
 import json
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -22,14 +24,17 @@ class Handler(BaseHTTPRequestHandler):
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("content-length", 0)))
-        n = int(self.path.split("/")[1])
+        n, rate = (int(v) for v in (self.path.split("/")[1] + "@0").split("@")[:2])
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("content-length", str(len(HEAD) + n * len(PIECE) + len(TAIL)))
         self.end_headers()
         self.wfile.write(HEAD)
-        for i in range(0, n, 100):
-            self.wfile.write(PIECE * min(100, n - i))
+        began = time.perf_counter()
+        for i in range(0, n, 1 if rate else 100):
+            self.wfile.write(PIECE * (1 if rate else min(100, n - i)))
+            if rate:
+                time.sleep(max(0, began + (i + 1) / rate - time.perf_counter()))
         self.wfile.write(TAIL)
 
 

@@ -5,22 +5,8 @@
 . "$(dirname "$0")/lib.sh"
 need_boxes
 command -v node >/dev/null && command -v python3 >/dev/null || { skip "needs node and python3"; finish; }
-sg=$SANDGLASS key=sk-REAL-7731 pids=
-agents=${AGENTS_DIR:-$(dirname "$sg")/agents}
-stop_model() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
-trap stop_model EXIT
-export ANTHROPIC_API_KEY=$key OPENAI_API_KEY=$key GEMINI_API_KEY=$key no_proxy=127.0.0.1,localhost
 cd "$t" || exit 1
-model() { # steps
-	printf '%s' "$1" >steps.json
-	: >port
-	: >log
-	python3 "$here/inside/model.py" steps.json log >port 2>model.err &
-	pids="$pids $!"
-	wait_for 30 test -s port
-	export ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port) OPENAI_BASE_URL=http://127.0.0.1:$(cat port)/v1
-	export GEMINI_BASE_URL=http://127.0.0.1:$(cat port)/v1beta
-}
+. "$here/inside/real.bash"
 cat >deny.lua <<'L'
 local p = require "sandglass.policy"
 return p.rules { default = "boxed", p.deny "no-rm" { cmd = "rm ...", say = "Nothing is removed here." } }
@@ -32,10 +18,6 @@ run() { # agent: its output in $out, its status $status, its record $file
 	status=$? file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 	out=$(cat "$t/out")
 }
-events() { "$sg" events "$file" --json 2>/dev/null; }
-told() { events | python3 -c 'import json, sys
-for e in map(json.loads, sys.stdin):
-    if e["kind"] == "agent.told": print(e["body"].get("what") + " | " + e["body"].get("say", ""))'; }
 for pair in claude=anthropic:m-1 codex=openai:m-1 opencode=openai-chat:m-1 gemini=gemini:gemini-3.1-pro-preview pi=openai-chat:m-1; do
 	agent=${pair%%=*}
 	if [ ! -x "$agents/$agent/node_modules/.bin/$agent" ]; then
@@ -60,45 +42,7 @@ for pair in claude=anthropic:m-1 codex=openai:m-1 opencode=openai-chat:m-1 gemin
 done
 
 # --- what they ask by their protocols, with nothing judged at the proxy ---
-cat >ask.lua <<'L'
-local p = require "sandglass.policy"
-return p.rules { default = "boxed", p.ask "touch" { cmd = "touch ..." } }
-L
-node22=$agents/node22/node_modules/node/bin/node
-node22=$([ -x "$node22" ] && dirname "$(realpath "$node22")")
-rows='claude|stream|anthropic:m-1|claude|claude
-codex|app-server|openai:m-1|codex|codex
-opencode|acp|openai-chat:m-1|opencode|opencode
-gemini|acp|gemini:gemini-3.1-pro-preview|gemini|gemini
-pi|rpc|openai-chat:m-1|pi|pi
-claude|acp|anthropic:m-1|claude-acp|claude-agent-acp
-codex|acp|openai:m-1|codex-acp|codex-acp
-pi|acp|openai-chat:m-1|pi-acp|pi-acp'
-row() { # agent|control: sets agent control m folder program; false and a skip if it is not installed
-	IFS='|' read -r agent control m folder program < <(grep -F "$1|" <<<"$rows")
-	what="$agent by $control" roots=$agents/$folder:$agents/node22 beside=
-	program=$(realpath -q "$agents/$folder/node_modules/.bin/$program")
-	[ "$1" != 'pi|acp' ] || { beside=$(realpath -q "$agents/pi/node_modules/.bin/pi") roots=$roots:$agents/pi; }
-	[ -x "$program" ] && return
-	skip "$what is not installed: make test-agents"
-	false
-}
-begin() { # options of real.lua
-	rm -rf repo && mkdir repo && git -C repo init -q && echo precious >repo/keep.txt && git -C repo add . && git -C repo commit -qm first
-	id=$("$sg" run -d --policy ask.lua "$here/inside/real.lua" -- --agent $agent --control $control --model $m --program "$program" \
-		--roots "$roots" --path "$node22" --beside "$beside" --repo "$t/repo" "$@" 'do the thing' </dev/null 2>"$t/out")
-	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
-}
-held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
-is_held() { [ -n "$(held)" ]; }
-printed() { events | python3 -c 'import json, sys
-for e in map(json.loads, sys.stdin):
-    if e["kind"] == "note" and e["body"].get("level") == "print": print(e["body"]["text"])'; }
-prints() { printed | grep -q "$1"; }
-says() { told | grep -q "$1"; }
-ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
-
-for one in 'claude|stream' 'codex|app-server' 'opencode|acp' 'gemini|acp' 'claude|acp'; do
+for one in 'claude|stream' 'codex|app-server' 'opencode|acp' 'opencode|serve' 'gemini|acp' 'claude|acp' 'claude|sandbox-agent' 'opencode|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"touch asked"},{"text":"all is done"}]'
 	begin
@@ -127,7 +71,7 @@ if row 'claude|stream'; then
 	wait_for 90 ended
 	like "$(printed)" '^FILES instead keep.txt ' "$what: an edited command is the one that runs"
 fi
-for one in 'codex|acp' 'pi|acp'; do
+for one in 'codex|acp' 'pi|acp' 'codex|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"echo hello > hello.txt"},{"text":"all is done"}]'
 	begin --gate
@@ -137,7 +81,7 @@ for one in 'codex|acp' 'pi|acp'; do
 done
 
 # --- asleep, and woken by a word: the same session, in a new process ---
-for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp'; do
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"echo hello > hello.txt"},{"text":"all is done"}]'
 	begin --gate --linger 300s --idle 500ms
@@ -151,6 +95,68 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp'; do
 	"$sg" stop -S "$id" >"$t/out" 2>&1
 	wait_for 30 ended
 done
+
+# --- a turn that is broken off; words in the middle of one ---
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|acp' 'claude|sandbox-agent'; do
+	row "$one" || continue
+	model '[{"bash":"touch begun; tail -f /dev/null"},{"text":"all is done"}]'
+	begin --gate --linger 300s
+	wait_for 90 ran_there 'tail -f'
+	"$sg" kill it --turn -S "$id" >"$t/out" 2>&1
+	wait_for 30 says '^turn | cancelled'
+	ok $? "$what: its turn is broken off, and it lives"
+	"$sg" say -S "$id" it go on please >"$t/out" 2>&1
+	wait_for 60 says '^turn | end_turn'
+	ok $? "$what: and takes words again"
+	"$sg" stop -S "$id" >"$t/out" 2>&1
+	wait_for 30 ended
+done
+for one in 'codex|app-server' 'pi|rpc' 'opencode|serve'; do
+	row "$one" || continue
+	model '[{"bash":"touch asked"},{"text":"all is done"}]'
+	begin --gate
+	wait_for 90 is_held
+	"$sg" say -S "$id" and mind the gap >"$t/out" 2>&1
+	wait_for 30 says '^prompt | and mind the gap'
+	"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
+	wait_for 90 ended
+	ok "$(grep -q 'mind the gap' log; echo $?)" "$what: words in the middle of its turn reach its model in that turn"
+	is "$(told | grep -c '^turn | end_turn')" 1 "$what: which is one turn"
+done
+
+# --- deepagents: inside a box, and with a box as its sandbox backend ---
+if [ -x "$agents/deepagents/bin/python3" ]; then
+	agent=deepagents control=acp m=anthropic:m-1 program=$agents/deepagents/bin/python3 roots=$agents/deepagents beside=
+	model '[{"bash":"touch asked"},{"text":"all is done"}]'
+	begin
+	wait_for 90 is_held
+	ok $? "deepagents inside: what it asks waits for a person"
+	"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
+	wait_for 90 ended
+	like "$(printed)" '^FILES .*asked' "deepagents inside: allowed, it is done"
+	like "$(told)" '^session \| .*over ACP' "deepagents inside: it is spoken with over ACP"
+	"$sg" verify "$file" >"$t/out" 2>&1
+	ok $? "deepagents inside: the record verifies"
+	model '[{"bash":"cat keep.txt; echo hello > hello.txt"},{"tool":"write_file","args":{"file_path":"/workspace/notes.txt","content":"one\ntwo\n"}},
+		{"tool":"edit_file","args":{"file_path":"/workspace/notes.txt","old_string":"two","new_string":"three"}},
+		{"tool":"read_file","args":{"file_path":"/workspace/notes.txt"}},{"bash":"rm keep.txt"},{"text":"all is done"}]'
+	rm -rf repo && mkdir repo && git -C repo init -q && echo precious >repo/keep.txt && git -C repo add . && git -C repo commit -qm first
+	PYTHONDONTWRITEBYTECODE=1 timeout 90 "$agents/deepagents/bin/python3" "$here/inside/deep.py" "$here/../../plugins/deepagents" "$sg" "$t/repo" \
+		"$t/deny.lua" >"$t/out" 2>"$t/deep.err" </dev/null
+	ok $? "deepagents with a box as its backend: it works to its end"
+	like "$(cat "$t/out")" '^END all is done' "deepagents with a box: its last words"
+	like "$(cat "$t/out")" '^NOTES one three' "deepagents with a box: a file written, edited, fetched"
+	like "$(cat log)" 'precious' "deepagents with a box: its model sees what the command printed"
+	like "$(cat log)" 'Nothing is removed here' "deepagents with a box: a rule refuses, and the model hears why"
+	is "$(cat repo/keep.txt; ls repo)" "precious
+keep.txt" "deepagents with a box: the repository is untouched"
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	like "$(events | grep '"kind":"action.requested"')" 'echo hello > hello.txt' "deepagents with a box: each command is an action of a session"
+	"$sg" verify "$file" >"$t/out" 2>&1
+	ok $? "deepagents with a box: the record verifies"
+else
+	skip "deepagents is not installed: make test-agents"
+fi
 
 # --- without a box, by its hooks ---
 cat >hooks.lua <<'L'

@@ -133,15 +133,21 @@ like "$(told)" 'session \| small 7 over ACP, loaded session' "which it has loade
 is "$(told | grep -c '^prompt |')" 2 "the words were delivered once"
 "$sg" say -S "$id" small hang >"$t/out" 2>&1
 wait_for 20 says 'prompt | hang'
+"$sg" kill small --turn -S "$id" >"$t/out" 2>&1
+wait_for 20 says 'turn | cancelled'
+ok $? "kill --turn: its turn is broken off"
+is "$(told | grep -c '^wake | .*in the middle of its turn')" 0 "which is no failure: it lives and waits for words"
+"$sg" say -S "$id" small hang >"$t/out" 2>&1
+wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 2 ]'
 proc=$(events | grep '"kind":"action.requested"' | grep acp_agent.py | tail -1 | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')
 "$sg" kill "$proc" -S "$id" >"$t/out" 2>&1
 wait_for 20 says 'wake | .*in the middle of its turn'
 ok $? "killed in its turn: the turn ends with an error"
 "$sg" say -S "$id" small say:three >"$t/out" 2>&1
-wait_for 20 says 'text | prompt 4 done'
+wait_for 20 says 'text | prompt 5 done'
 ok $? "and the next word wakes it again"
 "$sg" say -S "$id" small hang >"$t/out" 2>&1
-wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 2 ]'
+wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 3 ]'
 box=$(ps -eo pid,args | awk -v d="$t" '/[a]cp_agent.py/ { print $1 }' | while read -r p; do
 	[ "$(stat -Lc %i "/proc/$p/root/workspace/acp_agent.py" 2>/dev/null)" = "$(stat -c %i "$t/repo/acp_agent.py")" ] && ps -o ppid= -p "$p"
 done | head -1)
@@ -149,10 +155,10 @@ if [ -n "$box" ] && kill -9 $box 2>/dev/null; then
 	wait_for 20 eval '[ "$(told | grep -c "^wake | .*in the middle of its turn")" = 2 ]'
 	ok $? "its box killed: the turn ends with an error"
 	"$sg" say -S "$id" small say:four >"$t/out" 2>&1
-	wait_for 20 says 'text | prompt 6 done'
+	wait_for 20 says 'text | prompt 7 done'
 	ok $? "and a word brings back box, files, home and session"
 	"$sg" say -S "$id" small hang >"$t/out" 2>&1
-	wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 3 ]'
+	wait_for 20 eval '[ "$(told | grep -c "prompt | hang")" = 4 ]'
 else
 	skip "its box is not found among the processes"
 fi

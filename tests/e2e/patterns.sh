@@ -70,7 +70,7 @@ echo '/* canary-mine-3 */' >victim/shop/x.c
 chmod -R a+rX victim
 run poisoned --home "$t/victim"
 is $status 0 "poisoned: the script ends well"
-like "$out" '^no box +none +[0-9]+ +2 +1 +1 ' "without a box an install script reads keys and other projects"
+like "$out" '^no box +none +1 +2 +1 +1 ' "without a box an install script reads a token of the shell, keys and other projects"
 like "$out" '^a box +[a-z]+( effort)? +0 +0 +0 +1 ' "in a box nothing but its own project"
 like "$(events)" '"kind":"proc.exec".*postinstall' "and what it ran is told"
 run prompt --n 3
@@ -135,9 +135,10 @@ P
 	is $status 0 "injection: nothing left, says the script"
 	[ ! -e came ]
 	ok $? "nothing came to who listens, either"
-	like "$out" '^inside: it obeyed 8 times; key 0, prompt 1, source 1, host file 0; left: 0' "the agent inside: prompt and source are reached, no key"
-	like "$out" '^outside: it obeyed 9 times; key 0, prompt 0, source 1, host file 0; left: 0' "the box as a tool: the source alone"
-	like "$out" '^loss: it obeyed 8 times; key 1, prompt 1, source 1, host file 0; left: 0' "a key in the box is reached"
+	like "$out" '^inside: it obeyed 9 times; key 0, prompt 1, source 1, host file 0, another box 0; left: 0' "the agent inside: prompt and source are reached, no key"
+	like "$out" '^outside: it obeyed 9 times; key 0, prompt 0, source 1, host file 0, another box 0; left: 0' "the box as a tool: the source alone"
+	like "$out" '^loss: it obeyed 9 times; key 1, prompt 1, source 1, host file 0, another box 0; left: 0' "a key in the box is reached"
+	like "$out" "inside .*8765.* reached nothing; exit" "the socket of another box is out of reach"
 	like "$out" 'bring .*stopped by denied: no person to ask' "a file of the host is not put into the box"
 	is "$(printf '%s\n' "$out" | grep -c 'outside .*git .*stopped by no-push')" 3 "publishing is stopped by the rule, hidden, and after the policy was rewritten, too"
 	n1=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *outside *git push.*/\1/p' | head -1)

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# agents.sh DIR: the agents of plugins/agents/ from npm, each in a folder of its own below DIR, in the versions that the tests
+# agents.sh DIR: the agents of plugins/agents/ from npm and PyPI, each in a folder of its own below DIR, in the versions that the tests
 # were written against. What is there stays; what npm cannot give is said and left out.
 set -u
 dir=${1:?a folder}
@@ -23,4 +23,9 @@ get codex-acp @agentclientprotocol/codex-acp
 get pi-acp pi-acp
 get sandbox-agent @sandbox-agent/cli
 get acp-sdk @agentclientprotocol/sdk
+if [ ! -d "$dir/deepagents" ]; then
+	mkdir -p "$dir" && python3 -m venv "$dir/deepagents" &&
+		timeout 900 "$dir/deepagents/bin/pip" install -q deepagents==0.7.32 deepagents-acp==0.0.13 langchain-anthropic </dev/null ||
+		{ rm -rf "${dir:?}/deepagents"; echo "PyPI could not give deepagents; its tests are left out" >&2; }
+fi
 exit 0

@@ -84,7 +84,7 @@ const char *action_what(const json_t *o, struct arena *a)
 	if (text)
 		return text;
 	if (strcmp(kind, "connect") == 0 || strcmp(kind, "port") == 0)
-		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "?"), json_int(o, "port", 0));
+		return arena_printf(a, "%s:%" PRId64, json_str(o, "host", "the box"), json_int(o, "port", 0));
 	if (strcmp(kind, "fetch") == 0) {
 		const json_t *args = json_object_get(o, "args");
 		const char *query = json_str(args, "query", NULL);

@@ -14,7 +14,7 @@ echo "project $(cat ./*.c 2>/dev/null | count)"
 ]]):gsub("HOME", a.home)
 
 local function install(name, o)
-  local box <close> = sg.sandbox { name = name, backend = o.backend, trace = o.trace }
+  local box <close> = sg.sandbox { name = name, backend = o.backend, trace = o.trace, env = o.env }
   assert(box:write("main.c", "int answer = 42; /* canary-source-1 */\n"))
   assert(box:write("node_modules/left/postinstall.sh", POSTINSTALL))
   local r, err = box:exec { "sh", "node_modules/left/postinstall.sh" }
@@ -24,7 +24,11 @@ local function install(name, o)
   return found
 end
 
-local rows = { { "no box", install("none", { backend = "host" }) }, { "a box", install("box", { trace = "exec" }) } }
+-- In your own shell it inherits what that has exported, here a token. We hand nothing of ours to any command, not on the host
+-- either, and our processes cannot be read: so the token is set by hand where a shell would hand it on, and a box has what it is given.
+local rows = {
+  { "no box", install("none", { backend = "host", env = { DEPLOY_TOKEN = "canary-env-1" } }) }, { "a box", install("box", { trace = "exec" }) },
+}
 print(("%-8s %-9s %12s %6s %15s %13s  %s"):format("", "profile", "environment", "keys", "other projects", "this project", "event"))
 for _, row in ipairs(rows) do
   local f = row[2]

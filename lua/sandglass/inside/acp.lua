@@ -5,6 +5,7 @@ local list = require "sandglass.text".sg.json.list
 local rpc = require "sandglass.inside.rpc"
 local permits = require "sandglass.inside.permit"
 local given = require "sandglass.inside.told".given
+local str = require "sandglass.inside.told".str
 
 local M = { name = "acp" }
 local INIT_S, SESSION_S = 60, 120
@@ -58,19 +59,19 @@ function updates.plan(s, u)
     entries[i] = { text = e.content, status = e.status, priority = e.priority }
     if e.status == "completed" then done = done + 1 end
   end
-  s.told.put("plan", ("%d of %d done%s"):format(done, #entries, entries[1] and ": " .. tostring(entries[1].text) or ""), { entries = entries })
+  s.told.put("plan", ("%d of %d done%s"):format(done, #entries, entries[1] and ": " .. str(entries[1].text) or ""), { entries = entries })
 end
-function updates.current_mode_update(s, u) s.told.put("mode", tostring(u.currentModeId), { mode = u.currentModeId }) end
+function updates.current_mode_update(s, u) s.told.put("mode", str(u.currentModeId), { mode = u.currentModeId }) end
 function updates.usage_update(s, u)
-  local cost = type(u.cost) == "table" and ("%s %s"):format(tostring(u.cost.amount), tostring(u.cost.currency)) or nil
-  s.told.put("usage", ("%s of %s tokens%s"):format(tostring(u.used), tostring(u.size), cost and ", " .. cost or ""), {
+  local cost = type(u.cost) == "table" and ("%s %s"):format(str(u.cost.amount), str(u.cost.currency)) or nil
+  s.told.put("usage", ("%s of %s tokens%s"):format(str(u.used), str(u.size), cost and ", " .. cost or ""), {
     used = math.tointeger(u.used), size = math.tointeger(u.size), cost = cost,
   })
 end
 function updates.session_info_update(s, u)
   if given(u.title) then s.told.put("title", u.title) end
 end
-function updates.notice(s, u) s.told.put("notice", tostring(u.title), { text = given(u.description) }) end
+function updates.notice(s, u) s.told.put("notice", str(u.title), { text = given(u.description) }) end
 local SILENT = { available_commands_update = true, config_option_update = true, compaction_summary_chunk = true }
 
 local function heard(s, method, params)
@@ -78,7 +79,7 @@ local function heard(s, method, params)
   local u = params.update
   local fn = updates[u.sessionUpdate]
   if fn then return fn(s, u) end
-  if not SILENT[u.sessionUpdate] then s.told.put("odd", "an update that is not known: " .. tostring(u.sessionUpdate)) end
+  if not SILENT[u.sessionUpdate] then s.told.put("odd", "an update that is not known: " .. str(u.sessionUpdate)) end
 end
 
 local function permission(s, params)
@@ -111,7 +112,7 @@ end
 
 local function serve(s, method, params)
   if method == "session/request_permission" then return permission(s, params) end
-  s.told.put("odd", ("asked for %s %s: refused, nothing of the kind is offered"):format(method, tostring(params.path or params.command or "")))
+  s.told.put("odd", ("asked for %s %s: refused, nothing of the kind is offered"):format(method, str(params.path or params.command or "")))
   return nil, { code = -32601, message = "this client offers no " .. method .. "; use your own tools" }
 end
 
@@ -122,7 +123,7 @@ local function begin(s, x)
   })
   if not v then return nil, err end
   if v.protocolVersion ~= 1 then
-    return nil, rt.err { code = "backend", msg = ("the agent speaks version %s of ACP, 1 is wanted"):format(tostring(v.protocolVersion)) }
+    return nil, rt.err { code = "backend", msg = ("the agent speaks version %s of ACP, 1 is wanted"):format(str(v.protocolVersion)) }
   end
   s.info = type(v.agentInfo) == "table" and v.agentInfo or {}
   local can = type(v.agentCapabilities) == "table" and v.agentCapabilities or {}
@@ -142,7 +143,7 @@ local function session(s, x)
     s.told.quiet = false
     if v then return v, s.load and "loaded" or "resumed", x.session end
     if err.code ~= "backend" or s.wire.late then return nil, err end
-    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. tostring(err))
+    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. str(err))
     where.sessionId = nil
   end
   v, err = s.peer.ask("session/new", where)
@@ -166,8 +167,8 @@ function M.open(w, x)
   for _, m in ipairs(type(modes.availableModes) == "table" and modes.availableModes or {}) do
     names[#names + 1] = type(m) == "table" and m.id or nil
   end
-  s.told.put("session", ("%s %s over ACP, %s session"):format(s.info.name or "an agent", s.info.version or "", how), {
-    protocol = "acp", session = id, how = how, name = s.info.name, version = s.info.version, mode = modes.currentModeId,
+  s.told.put("session", ("%s %s over %s, %s session"):format(s.info.name or "an agent", s.info.version or "", x.over or "ACP", how), {
+    protocol = x.over or "acp", session = id, how = how, name = s.info.name, version = s.info.version, mode = modes.currentModeId,
     modes = #names > 0 and names or nil,
   })
   if x.mode then
@@ -189,7 +190,7 @@ function M.prompt(s, text)
   local v, err = s.peer.ask("session/prompt", { sessionId = s.id, prompt = { { type = "text", text = text } } })
   if not v then
     if s.wire.late or err.cause == nil then return nil, err end
-    return { stop = "error", error = tostring(err) }
+    return { stop = "error", error = str(err) }
   end
   local u = type(v.usage) == "table" and v.usage or {}
   return {

@@ -5,6 +5,7 @@ local list = require "sandglass.text".sg.json.list
 local rpc = require "sandglass.inside.rpc"
 local permits = require "sandglass.inside.permit"
 local given = require "sandglass.inside.told".given
+local str = require "sandglass.inside.told".str
 
 local M = { name = "app-server" }
 local INIT_S, SESSION_S = 60, 120
@@ -33,9 +34,9 @@ function items.fileChange(s, it)
   })
 end
 function items.mcpToolCall(s, it)
-  s.told.call(it.id, { name = ("%s:%s"):format(tostring(it.server), tostring(it.tool)), title = it.tool, status = STATUS[it.status] })
+  s.told.call(it.id, { name = ("%s:%s"):format(str(it.server), str(it.tool)), title = it.tool, status = STATUS[it.status] })
 end
-function items.webSearch(s, it) s.told.call(it.id, { name = "web_search", title = "web search " .. tostring(it.query), status = "completed" }) end
+function items.webSearch(s, it) s.told.call(it.id, { name = "web_search", title = "web search " .. str(it.query), status = "completed" }) end
 
 local heard = {}
 heard["item/started"] = function(s, p)
@@ -65,7 +66,7 @@ heard["thread/tokenUsage/updated"] = function(s, p)
   local u = type(p.tokenUsage) == "table" and p.tokenUsage or {}
   local total = type(u.total) == "table" and u.total or {}
   s.usage = { ["in"] = math.tointeger(total.inputTokens), out = math.tointeger(total.outputTokens) }
-  s.told.put("usage", ("%s of %s tokens"):format(tostring(total.totalTokens), tostring(given(u.modelContextWindow) or "?")), {
+  s.told.put("usage", ("%s of %s tokens"):format(str(total.totalTokens), str(given(u.modelContextWindow) or "?")), {
     used = math.tointeger(total.totalTokens), size = math.tointeger(given(u.modelContextWindow)),
   })
 end
@@ -73,12 +74,12 @@ heard["turn/started"] = function(s, p) s.turn = p.turn and p.turn.id end
 heard["turn/completed"] = function(s, p)
   local t = p.turn or {}
   local e = type(t.error) == "table" and t.error or nil
-  s.done = { stop = t.status == "completed" and "end_turn" or t.status == "interrupted" and "cancelled" or "error", error = e and tostring(e.message) or nil }
+  s.done = { stop = t.status == "completed" and "end_turn" or t.status == "interrupted" and "cancelled" or "error", error = e and str(e.message) or nil }
 end
-heard.warning = function(s, p) s.told.put("notice", tostring(p.message)) end
+heard.warning = function(s, p) s.told.put("notice", str(p.message)) end
 heard.error = function(s, p)
   local e = type(p.error) == "table" and p.error or p
-  s.told.put("notice", tostring(e.message))
+  s.told.put("notice", str(e.message))
 end
 
 local asks = {}
@@ -147,7 +148,7 @@ local function begin(s, x)
       return v
     end
     if err.code ~= "backend" or s.wire.late then return nil, err end
-    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. tostring(err))
+    s.told.put("notice", "its session cannot be loaded, a new one begins: " .. str(err))
     o.threadId = nil
   end
   return s.peer.ask("thread/start", o)
@@ -176,7 +177,7 @@ function M.prompt(s, text)
   })
   if not v then
     if s.wire.late or err.cause == nil then return nil, err end
-    return { stop = "error", error = tostring(err) }
+    return { stop = "error", error = str(err) }
   end
   s.turn = s.turn or (type(v.turn) == "table" and v.turn.id or nil)
   local ok = true
@@ -190,6 +191,13 @@ end
 function M.cancel(s)
   s.peer.drop_theirs { decision = "cancel" }
   if s.turn then rt.shield(function() s.wire.send { id = "cancel", method = "turn/interrupt", params = { threadId = s.id, turnId = s.turn } } end) end
+end
+
+function M.steer(s, text, refused)
+  if not s.turn then return refused "its turn has not begun" end
+  s.peer.post("turn/steer", { threadId = s.id, expectedTurnId = s.turn, input = list { { type = "text", text = text } } }, function(m)
+    if m.error then refused(str(type(m.error) == "table" and m.error.message or m.error)) end
+  end)
 end
 
 function M.pump(s) return s.peer.pump() end

@@ -5,9 +5,11 @@ local quote = require "sandglass.text".sg.quote
 local M = { DIR = "/home/agent" }
 local PATCH_MAX = 16 << 10
 
--- profile.files(x): what it begins with; profile.settings: more files of that kind, which it may make.
-function M.new(profile, x)
+-- profile.files(x), how.files(x): what it begins with (one that begins with "#!" is a program); profile.settings: more files of
+-- that kind, which it may make.
+function M.new(profile, x, how)
   local h = { files = profile.files and profile.files(x) or {} }
+  for path, text in pairs(how.files and how.files(x) or {}) do h.files[path] = text end
 
   function h.write(box)
     for path, text in pairs(h.files) do
@@ -15,6 +17,7 @@ function M.new(profile, x)
       -- words, no shell: rules over commands then see what they are
       local r, err = box:exec { "mkdir", "-p", full:match "^(.*)/" }
       if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = text }) end
+      if r and r.ok and text:sub(1, 2) == "#!" then r, err = box:exec { "chmod", "755", full } end
       if not r then return nil, err end
       if not r.ok then return nil, rt.err { code = "backend", msg = ("inside: '%s' cannot be written: %s"):format(full, r.err) } end
     end

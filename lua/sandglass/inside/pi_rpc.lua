@@ -1,5 +1,6 @@
 -- pi's RPC mode. pi asks nobody: its calls are judged at the proxy.
 local rt = require "sandglass.runtime"
+local str = require "sandglass.inside.told".str
 
 local M = { name = "rpc" }
 local INIT_S = 60
@@ -39,12 +40,17 @@ end
 function on.agent_settled(s) s.done = true end
 function on.auto_retry_start(s, m)
   s.wrong = nil
-  s.told.put("notice", ("asks its model again, attempt %s: %s"):format(tostring(m.attempt), tostring(m.errorMessage)))
+  s.told.put("notice", ("asks its model again, attempt %s: %s"):format(str(m.attempt), str(m.errorMessage)))
 end
-function on.response(s, m) s.answers[m.id or ""] = m end
+function on.response(s, m)
+  local fn = s.heard[m.id or ""]
+  if not fn then s.answers[m.id or ""] = m return end
+  s.heard[m.id] = nil
+  fn(m)
+end
 function on.extension_ui_request(s, m)
   if m.id == nil or m.method == "notify" or m.method == "setStatus" or m.method == "setWidget" or m.method == "setTitle" then return end
-  s.told.put("odd", ("an extension asks (%s): cancelled, nobody can see it"):format(tostring(m.method)))
+  s.told.put("odd", ("an extension asks (%s): cancelled, nobody can see it"):format(str(m.method)))
   s.wire.send { type = "extension_ui_response", id = m.id, cancelled = true }
 end
 
@@ -64,11 +70,11 @@ local function ask(s, command)
   local r = s.answers[command.id]
   s.answers[command.id] = nil
   if r.success then return type(r.data) == "table" and r.data or {} end
-  return nil, rt.err { code = "backend", msg = ("%s: %s"):format(command.type, tostring(r.error)), cause = r }
+  return nil, rt.err { code = "backend", msg = ("%s: %s"):format(command.type, str(r.error)), cause = r }
 end
 
 function M.open(w, x)
-  local s = { wire = w, told = x.told, box = x.box, answers = {}, nr = 0 }
+  local s = { wire = w, told = x.told, box = x.box, answers = {}, heard = {}, nr = 0 }
   local v, err = w.within(x.start_s or INIT_S, "the agent does not answer", ask, s, { type = "get_state" })
   if not v then return nil, err end
   s.id = v.sessionId or v.sessionFile
@@ -82,7 +88,7 @@ function M.prompt(s, text)
   local v, err = ask(s, { type = "prompt", message = text })
   if not v then
     if s.wire.late or err.cause == nil then return nil, err end
-    return { stop = "error", error = tostring(err) }
+    return { stop = "error", error = str(err) }
   end
   local ok = true
   while ok and not s.done do ok, err = M.pump(s) end
@@ -91,5 +97,11 @@ function M.prompt(s, text)
 end
 
 function M.cancel(s) s.wire.send { type = "abort" } end
+
+function M.steer(s, text, refused)
+  s.nr = s.nr + 1
+  s.heard["sg-" .. s.nr] = function(m) if not m.success then refused(str(m.error)) end end
+  s.wire.send { type = "steer", id = "sg-" .. s.nr, message = text }
+end
 
 return M

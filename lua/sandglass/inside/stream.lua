@@ -3,6 +3,7 @@
 local rt = require "sandglass.runtime"
 local task = require "sandglass.task".sg
 local permits = require "sandglass.inside.permit"
+local str = require "sandglass.inside.told".str
 
 local M = { name = "stream" }
 local INIT_S = 60
@@ -59,14 +60,14 @@ function on.system(s, m)
       })
     end
   elseif m.subtype == "api_retry" then
-    s.told.put("notice", ("asks its model again, attempt %s: %s"):format(tostring(m.attempt), tostring(m.error)))
+    s.told.put("notice", ("asks its model again, attempt %s: %s"):format(str(m.attempt), str(m.error)))
   end
 end
 
 function on.result(s, m)
   local u = type(m.usage) == "table" and m.usage or {}
   s.done = {
-    stop = m.subtype == "success" and "end_turn" or m.subtype, error = m.is_error and tostring(m.result or m.subtype) or nil,
+    stop = m.subtype == "success" and "end_turn" or m.subtype, error = m.is_error and str(m.result or m.subtype) or nil,
     text = m.result, usage = { ["in"] = math.tointeger(u.input_tokens), out = math.tointeger(u.output_tokens) },
   }
 end
@@ -80,10 +81,10 @@ local function permission(s, id, r)
   local options = { { id = "allow", kind = "allow_once", name = "Allow" } }
   for _, p in ipairs(type(r.permission_suggestions) == "table" and r.permission_suggestions or {}) do
     local rules = {}
-    for i, rule in ipairs(p.rules or {}) do rules[i] = ("%s(%s)"):format(tostring(rule.toolName), tostring(rule.ruleContent or "*")) end
+    for i, rule in ipairs(p.rules or {}) do rules[i] = ("%s(%s)"):format(str(rule.toolName), str(rule.ruleContent or "*")) end
     options[#options + 1] = {
       id = p.type or "suggestion", kind = "always",
-      name = ("Always: %s %s, kept in %s"):format(p.type or "", table.concat(rules, " ") .. (p.mode or ""), tostring(p.destination)),
+      name = ("Always: %s %s, kept in %s"):format(p.type or "", table.concat(rules, " ") .. (p.mode or ""), str(p.destination)),
     }
   end
   options[#options + 1] = { id = "deny", kind = "reject_once", name = "Deny" }
@@ -101,7 +102,7 @@ end
 function on.control_request(s, m)
   local r = m.request or {}
   if r.subtype ~= "can_use_tool" then
-    s.told.put("odd", "asked for " .. tostring(r.subtype) .. ": refused, nothing of the kind is offered")
+    s.told.put("odd", "asked for " .. str(r.subtype) .. ": refused, nothing of the kind is offered")
     s.wire.send { type = "control_response", response = { subtype = "error", request_id = m.request_id, error = "not offered" } }
     return
   end
@@ -137,7 +138,7 @@ function M.pump(s)
   if on[m.type] then
     s.wire.take(on[m.type], s, m)
   elseif not QUIET[m.type] then
-    s.told.put("odd", "a message of a kind that is not known: " .. tostring(m.type))
+    s.told.put("odd", "a message of a kind that is not known: " .. str(m.type))
   end
   return true
 end
@@ -150,7 +151,7 @@ local function control(s, request)
   if not ok then return nil, err end
   local r = s.answers[id]
   if r.subtype == "success" then return r.response or {} end
-  return nil, rt.err { code = "backend", msg = ("%s: %s"):format(request.subtype, tostring(r.error)) }
+  return nil, rt.err { code = "backend", msg = ("%s: %s"):format(request.subtype, str(r.error)) }
 end
 
 function M.open(w, x)

@@ -5,8 +5,16 @@ local rt = require "sandglass.runtime"
 local M = {}
 local TEXT_MAX, DIFF_MAX, SAY_MAX = 16 << 10, 32 << 10, 160
 
+-- As text: a table would be its address, which is another one each time.
+local function str(v)
+  if v == rt.core.null then return "" end
+  if type(v) == "table" and not rt.is_error(v) then return rt.core.encode(v) end
+  return tostring(v)
+end
+M.str = str
+
 local function line_of(s)
-  s = tostring(s):gsub("%s+", " ")
+  s = str(s):gsub("%s+", " ")
   if #s <= SAY_MAX then return s end
   local n = SAY_MAX - 3
   while n > 0 and (s:byte(n + 1) or 0) & 0xC0 == 0x80 do n = n - 1 end   -- not in the middle of a character
@@ -68,6 +76,7 @@ function M.new(put)
     local c = calls[id] or { call = id, status = "pending" }
     calls[id] = c
     for k, v in pairs(fields) do c[k] = given(v) end
+    for _, k in ipairs { "name", "title", "kind", "status" } do c[k] = c[k] ~= nil and str(c[k]) or nil end
     local stage = TELLING[c.status] or 1
     if stage <= (c.stage or 0) or (stage == 1 and not (c.title or c.name)) then return c end
     c.stage = stage

@@ -5,8 +5,11 @@
 --   w.recv()                  the next object; nil and an error at its end (w.late says what took too long)
 --   w.take(fn, ...)           fn's values for a message; one that it cannot take (fn raises) is told, and nothing comes back
 --   w.within(seconds, what, fn, ...)  fn's values; if it takes longer the program is ended, which ends whatever waits for it
+--   w.aside(heard)            what it prints goes to heard(line), nil at its end: it is a server, spoken with otherwise (server.lua)
+--   w.kill(signal?)           ends it; w.gone(): the error for whoever still waits for it, when it has ended
 --   w.shut(seconds)           closes its stdin, lets it end, kills it then
 local rt = require "sandglass.runtime"
+local task = require "sandglass.task".sg
 local call = rt.call
 
 local M = {}
@@ -93,7 +96,20 @@ function M.open(box, argv, env, told)
   end
 
   local function after(seconds, fn) return rt.later("sleep", { us = (seconds * 1000000) // 1 | 0 }, fn) end
-  local function kill() rt.later("proc.kill", { proc = proc.id, signal = "KILL" }, function() end) end
+  local function kill(signal) rt.later("proc.kill", { proc = proc.id, signal = signal or "KILL" }, function() end) end
+  w.kill = kill
+  function w.gone() return gone(w) end
+
+  local aside
+  function w.aside(heard)
+    aside = task.spawn(function()
+      for line in lines do
+        if line ~= "" then w.last = line:sub(1, SHOWN) end
+        heard(line)
+      end
+      heard(nil)
+    end)
+  end
 
   function w.within(seconds, what, fn, ...)
     local fired
@@ -114,7 +130,7 @@ function M.open(box, argv, env, told)
       fired = true
       kill()
     end)
-    for _ in lines do end
+    if aside then aside:await() else for _ in lines do end end
     proc:wait()
     if not fired then drop() end
   end

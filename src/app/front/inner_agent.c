@@ -13,15 +13,22 @@
 /* An agent's own program, and those that translate for it when it does not speak a protocol itself. */
 static const struct known {
 	const char *name, *control, *program, *package, *beside;
+	const char *speaks; /* of an agent's own row: all that its profile has, apart by blanks */
 } known[] = {
-	{ "claude", NULL, "claude", "@anthropic-ai/claude-code", NULL },
-	{ "claude", "acp", "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", NULL },
-	{ "codex", NULL, "codex", "@openai/codex", NULL },
-	{ "codex", "acp", "codex-acp", "@agentclientprotocol/codex-acp", NULL },
-	{ "opencode", NULL, "opencode", "opencode-ai", NULL },
-	{ "gemini", NULL, "gemini", "@google/gemini-cli", NULL },
-	{ "pi", NULL, "pi", "@earendil-works/pi-coding-agent", NULL },
-	{ "pi", "acp", "pi-acp", "pi-acp", "pi" },
+	{ "claude", NULL, "claude", "@anthropic-ai/claude-code", NULL, "stream acp sandbox-agent print" },
+	{ "claude", "acp", "claude-agent-acp", "@agentclientprotocol/claude-agent-acp", NULL, NULL },
+	{ "claude", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "claude-agent-acp", NULL },
+	{ "codex", NULL, "codex", "@openai/codex", NULL, "app-server acp sandbox-agent print" },
+	{ "codex", "acp", "codex-acp", "@agentclientprotocol/codex-acp", NULL, NULL },
+	{ "codex", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "codex-acp", NULL },
+	{ "opencode", NULL, "opencode", "opencode-ai", NULL, "acp serve sandbox-agent print" },
+	{ "opencode", "sandbox-agent", "sandbox-agent", "@sandbox-agent/cli", "opencode", NULL },
+	{ "gemini", NULL, "gemini", "@google/gemini-cli", NULL, "acp print" },
+	{ "pi", NULL, "pi", "@earendil-works/pi-coding-agent", NULL, "rpc acp print" },
+	{ "pi", "acp", "pi-acp", "pi-acp", "pi", NULL },
+	{ "deepagents", NULL, "python3", NULL, NULL, "acp print" },
+	{ "amp", NULL, "amp", "@sourcegraph/amp", NULL, "print" },
+	{ "cursor", NULL, "cursor-agent", NULL, NULL, "print" },
 };
 
 void inner_agent_release(struct inner_agent *a)
@@ -34,18 +41,21 @@ void inner_agent_release(struct inner_agent *a)
 	*a = (struct inner_agent){ 0 };
 }
 
-/* The first on PATH, without links. Returns owned or NULL. */
+/* The first on PATH, without links. A Python is where its packages are, so that its own link stays. Returns owned or NULL. */
 static char *on_path(const char *program)
 {
-	const char *path = getenv("PATH");
+	const char *path = getenv("PATH"), *base = strrchr(program, '/') ? strrchr(program, '/') + 1 : program;
 	char full[PATH_MAX], *save = NULL;
 	CLEANUP(free_ptr) char *copy = xstrdup(path ? path : "");
+	bool python = !strncmp(base, "python", 6);
+	if (python && *program == '/' && access(program, X_OK) == 0)
+		return xstrdup(program);
 	if (strchr(program, '/'))
 		return access(program, X_OK) == 0 && realpath(program, full) ? xstrdup(full) : NULL;
 	for (char *dir = strtok_r(copy, ":", &save); dir; dir = strtok_r(NULL, ":", &save)) {
 		CLEANUP(free_ptr) char *at = path_join(dir, program);
 		if (access(at, X_OK) == 0 && realpath(at, full))
-			return xstrdup(full);
+			return xstrdup(python && *at == '/' ? at : full);
 	}
 	return NULL;
 }
@@ -71,6 +81,15 @@ static char *root_of(const char *program)
 	return root;
 }
 
+static bool has_word(const char *list, const char *word)
+{
+	size_t n = strlen(word);
+	for (const char *p = list; (p = strstr(p, word)); p += n)
+		if ((p == list || p[-1] == ' ') && (p[n] == ' ' || !p[n]))
+			return n > 0;
+	return false;
+}
+
 static const struct known *find(const char *name, const char *control, struct err *err)
 {
 	const char *names[ARRAY_LEN(known) + 1] = { 0 };
@@ -86,6 +105,10 @@ static const struct known *find(const char *name, const char *control, struct er
 			buf_printf(&all, "%s%s", nr ? ", " : "", known[i].name);
 			names[nr++] = known[i].name;
 		}
+	}
+	if (plain && control && !has_word(plain->speaks, control)) {
+		err_set(err, ERR_USAGE, "--control: %s cannot be controlled by '%s' (it can by: %s)", name, control, plain->speaks);
+		return NULL;
 	}
 	if (plain)
 		return plain;
@@ -152,5 +175,5 @@ int inner_agent_find(struct inner_agent *out, const char *name, const char *cont
 		return program ? programs(out, name, program, NULL, NULL, err) :
 				 err_set(err, ERR_USAGE, "--agent custom: which program? name it after --");
 	const struct known *k = find(name, control, err);
-	return k ? programs(out, name, k->program, k->beside, k->package, err) : -1;
+	return k ? programs(out, name, program ? program : k->program, k->beside, k->package, err) : -1;
 }

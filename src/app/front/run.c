@@ -344,9 +344,16 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 		return -1;
 	}
 	struct strv args = STRV_INIT;
+	CLEANUP(buf_release) struct buf hold = BUF_INIT;
+	CLEANUP(json_release) json_t *patterns = opt_list(ctx, "hold-exec");
+	size_t nr;
+	json_t *pattern;
+	json_array_foreach(patterns, nr, pattern)
+		buf_printf(&hold, "%s\n", json_string_value(pattern));
 	const char *const pair[][2] = { { "--agent", a.profile }, { "--repo", full }, { "--program", a.program }, { "--root", a.roots },
 					{ "--path", a.path }, { "--beside", a.beside }, { "--model", cmd_opt(ctx, "model") },
-					{ "--control", cmd_opt(ctx, "control") }, { "--linger", cmd_opt(ctx, "linger") } };
+					{ "--control", cmd_opt(ctx, "control") }, { "--linger", cmd_opt(ctx, "linger") },
+					{ "--hold", buf_cstr(&hold) } };
 	for (size_t i = 0; i < ARRAY_LEN(pair); i++)
 		if (pair[i][1] && *pair[i][1]) {
 			strv_push(&args, pair[i][0]);
@@ -476,8 +483,8 @@ int cmd_run(struct cmd_ctx *ctx)
 	const char *task = cmd_opt(ctx, "execute");
 	if (!task && !cmd_word(ctx, 0))
 		return cmd_usage(ctx, "what is to be run? name a script, or give a task with -e");
-	if (!cmd_has(ctx, "agent") && (cmd_has(ctx, "control") || cmd_has(ctx, "linger")))
-		return cmd_usage(ctx, "--control and --linger say how somebody else's agent is used: name it with --agent");
+	if (!cmd_has(ctx, "agent") && (cmd_has(ctx, "control") || cmd_has(ctx, "linger") || cmd_has(ctx, "hold-exec")))
+		return cmd_usage(ctx, "--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
 	if (cmd_has(ctx, "agent") && !task)
 		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
 	if (task && cmd_word(ctx, 0))

@@ -358,6 +358,15 @@ void host_stop(struct host *h, uint64_t agent, const char *why)
 	host_send(h, HOST_STOP, 0, body);
 }
 
+void host_break_off(struct host *h, uint64_t agent, const char *why)
+{
+	json_t *body = json_object();
+	json_put_int(body, "agent", (int64_t)agent);
+	json_put_flag(body, "turn", true);
+	json_put_str(body, "why", why);
+	host_send(h, HOST_STOP, 0, body);
+}
+
 void host_message(struct host *h, uint64_t agent, const char *text, json_t *who)
 {
 	json_t *body = json_object();

@@ -12,6 +12,7 @@ void op_box_freeze(struct call *c);
 void op_box_thaw(struct call *c);
 void op_box_exec(struct call *c);
 void op_box_spawn(struct call *c);
+void op_box_dial(struct call *c);
 void op_box_read(struct call *c);
 void op_box_write(struct call *c);
 void op_box_edit(struct call *c);

@@ -298,35 +298,56 @@ static const struct action_client *proc_client(struct proc *p, struct action_cli
 	return out;
 }
 
+/* The action of @spec goes on when the call has been answered. */
+static void begin_proc(struct call *c, struct action_spec *spec)
+{
+	struct proc *p = NEW(struct proc);
+	struct action_client client;
+	p->super = c->super;
+	p->next = procs;
+	procs = p;
+	p->began_us = c->began_us;
+	spec->parallel = true;
+	spec->said = c->said;
+	spec->cause = c->agent ? c->agent : c->super->start_seq;
+	spec->agent = c->agent;
+	p->action = gate_submit(c->super->gate, spec, boxes_effector(c->super->boxes, spec->box), proc_client(p, &client));
+	json_t *v = json_object();
+	json_put_int(v, "proc", (int64_t)p->action);
+	json_put_int(v, "event", (int64_t)p->action);
+	call_answer(c, v);
+}
+
 void op_box_spawn(struct call *c)
 {
 	struct action_spec spec = { 0 };
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
 	if (!command_spec(c, &spec, &in))
 		return;
-	struct proc *p = NEW(struct proc);
-	struct action_client client;
 	json_t *args = json_copy(c->args);
 	json_put_flag(args, "spawn", true);
 	json_put_flag(args, "stdin", true);
-	p->super = c->super;
-	p->next = procs;
-	procs = p;
-	p->began_us = c->began_us;
 	spec.args = args;
-	spec.parallel = true;
 	spec.tool = c->tool ? c->tool : "spawn";
-	spec.said = c->said;
-	spec.cause = c->agent ? c->agent : c->super->start_seq;
-	spec.agent = c->agent;
-	p->action = gate_submit(c->super->gate, &spec, boxes_effector(c->super->boxes, spec.box), proc_client(p, &client));
+	begin_proc(c, &spec);
 	strv_release(&spec.argv);
 	strv_release(&spec.env);
 	json_decref(args);
-	json_t *v = json_object();
-	json_put_int(v, "proc", (int64_t)p->action);
-	json_put_int(v, "event", (int64_t)p->action);
-	call_answer(c, v);
+}
+
+void op_box_dial(struct call *c)
+{
+	uint64_t id;
+	int64_t port = json_int(c->args, "port", 0);
+	if (!call_box(c, &id))
+		return;
+	if (port < 1 || port > 65535) {
+		call_fail(c, "script", NULL, NULL, 0, "a port is a number from 1 to 65535");
+		return;
+	}
+	struct action_spec spec = { .kind = ACT_CONNECT, .tool = "dial", .box = id, .port = (uint16_t)port,
+				    .timeout_us = json_int(c->args, "timeout_us", 0) };
+	begin_proc(c, &spec);
 }
 
 void op_procs_free(struct super *s)

@@ -18,6 +18,7 @@ static const struct op table[] = {
 	{ "box.thaw", op_box_thaw, 0 },
 	{ "box.exec", op_box_exec, OP_ENDING },
 	{ "box.spawn", op_box_spawn, 0 },
+	{ "box.dial", op_box_dial, 0 },
 	{ "box.read", op_box_read, OP_ENDING },
 	{ "box.write", op_box_write, OP_ENDING },
 	{ "box.edit", op_box_edit, OP_ENDING },

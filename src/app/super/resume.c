@@ -90,7 +90,7 @@ static void see_requested(struct resume *r, const struct event *ev, const json_t
 		.box = ev->box,
 		.writes = json_flag(body, "may_write", false),
 		.outside = json_flag(body, "leaves_box", false) && strcmp(json_str(body, "kind", ""), "model") != 0,
-		.connect = !strcmp(json_str(body, "kind", ""), "connect"),
+		.connect = !strcmp(json_str(body, "kind", ""), "connect") && json_flag(body, "leaves_box", false),
 	};
 }
 

@@ -154,11 +154,14 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 	const char *why = command_opt(a->line, "message");
 	struct err not_agent = ERR_INIT;
 	(void)out;
+	bool turn = command_has(a->line, "turn");
 	if (agent_word(a, &id, &not_agent) == 0) {
 		if (a->s->host)
-			host_stop(a->s->host, id, why ? why : "killed by a person");
+			(turn ? host_break_off : host_stop)(a->s->host, id, why ? why : turn ? "broken off by a person" : "killed by a person");
 		return 0;
 	}
+	if (turn)
+		return err_set(err, ERR_NOENT, "no agent '%s' in this session", asked_word(a, 0));
 	if (asked_id(asked_word(a, 0), &id, err) < 0)
 		return err_set(err, ERR_NOENT, "no agent and no action '%s' in this session", asked_word(a, 0));
 	if (!gate_action(a->s->gate, id))

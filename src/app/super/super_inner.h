@@ -172,6 +172,7 @@ void host_free(struct host **h); /* kills it; no callback */
 void host_answer(struct host *h, uint64_t call, json_t *value, json_t *error); /* takes both; one is NULL */
 void host_chunk(struct host *h, uint64_t call, const char *stream, const void *bytes, size_t len, uint64_t off);
 void host_stop(struct host *h, uint64_t agent, const char *why); /* 0: the whole script unwinds */
+void host_break_off(struct host *h, uint64_t agent, const char *why); /* its turn only */
 void host_message(struct host *h, uint64_t agent, const char *text, json_t *who);
 void host_event(struct host *h, const char *name, json_t *body); /* for sg.on, if observed; takes */
 void host_judge(struct host *h, uint64_t ticket, int line, json_t *act);

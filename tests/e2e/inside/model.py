@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A scripted model that speaks all four dialects. Prints its port; wants the key sk-REAL-7731 and nothing else.
 
-The script is a JSON list of steps: {"bash": COMMAND}, {"tool": NAME, "args": {...}}, {"text": TEXT}, {"status": N, "times": N, "then": STEP}.
+The script is a JSON list of steps: {"bash": COMMAND}, {"tool": NAME, "args": {...}}, {"text": TEXT}, {"status": N, "times": N, "then": STEP}; instead of a
+status "cut": true (its stream breaks off in the middle) or "stall": SECONDS (it stands still there).
 The step is the number of tool results in the request, so it does not matter how often it is asked. A file named as the
 second argument gets one line of JSON for each request.
 """
@@ -12,7 +13,7 @@ KEY = "sk-REAL-7731"
 steps = json.load(open(sys.argv[1]))
 log = open(sys.argv[2], "a", buffering=1)
 lock, failed = threading.Lock(), {}
-SHELLS = ("Bash", "bash", "exec_command", "shell", "shell_command", "run_shell_command", "local_shell")
+SHELLS = ("Bash", "bash", "exec_command", "shell", "shell_command", "run_shell_command", "local_shell", "execute")
 
 
 def texts(v):
@@ -68,7 +69,12 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-        for e in list_:
+        for i, e in enumerate(list_):
+            if self.step.get("cut") and i > len(list_) // 2:
+                self.close_connection = True
+                return
+            if self.step.get("stall") and i > len(list_) // 2:
+                time.sleep(self.step["stall"])
             data = (("event: %s\n" % e["type"] if "type" in e else "") + "data: %s\n\n" % json.dumps(e)).encode() if isinstance(e, dict) else e.encode()
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
@@ -101,6 +107,11 @@ class Handler(BaseHTTPRequestHandler):
             if n <= step.get("times", 1):
                 return self.give(step["status"], '{"type":"error","error":{"type":"overloaded_error","message":"overloaded"}}')
             step = step["then"]
+        if ("cut" in step or "stall" in step) and "then" in step:
+            with lock:
+                n = failed[at] = failed.get(at, 0) + 1
+            step = {**step["then"], **({k: step[k] for k in ("cut", "stall") if k in step} if n <= step.get("times", 1) else {})}
+        self.step = step
         stream = body.get("stream") or "streamGenerateContent" in self.path
         getattr(self, "say_" + dialect)(body, step, names, at, stream, step.get("pause", 0))
 

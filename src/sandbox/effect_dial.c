@@ -1,0 +1,238 @@
+#include "sandbox/effect_dial.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+
+enum { AGAIN_MS = 50, FLOOD_MS = 5, READ_SIZE = 64 << 10 };
+
+struct dialled {
+	struct dialled *next;
+	struct slot *slot;
+	struct action *action; /* NULL: it has ended while the driver was asked */
+	int fd;		       /* -1: not connected yet */
+	struct loop_fd *watch;
+	struct loop_timer *timer; /* until it is tried, or looked at, again */
+	struct buf out;
+	int64_t until_us, in, sent;
+	bool asking; /* the driver; the box stays until it has answered */
+	bool eof_wanted, eof_done, unread, flooded;
+};
+
+bool is_dial(const struct action_spec *spec)
+{
+	return spec->kind == ACT_CONNECT && spec->tool && !strcmp(spec->tool, "dial") && !spec->leaves_box;
+}
+
+static void on_events(void *self, int fd, unsigned events);
+
+static void drop(struct dialled *d)
+{
+	struct slot *s = d->slot;
+	for (struct dialled **p = &s->dials; *p; p = &(*p)->next)
+		if (*p == d) {
+			*p = d->next;
+			break;
+		}
+	loop_fd_free(&d->watch);
+	loop_timer_free(&d->timer);
+	fd_close(&d->fd);
+	buf_release(&d->out);
+	free(d);
+}
+
+/* The action ends now; what belongs to it goes when the driver has answered. */
+static void end(struct dialled *d, enum action_end how, const struct err *err)
+{
+	struct action *a = d->action;
+	json_t *body = json_object();
+	json_put_int(body, "in_bytes", d->sent);
+	json_put_int(body, "out_bytes", d->in);
+	d->action = NULL;
+	action_set_tag(a, NULL);
+	if (!d->asking)
+		drop(d);
+	if (err) {
+		json_decref(body);
+		action_fail(a, err);
+	} else {
+		action_ended(a, how, body);
+	}
+}
+
+static void update(struct dialled *d)
+{
+	if (d->watch)
+		loop_fd_events(d->watch, (d->unread || d->flooded ? 0U : (unsigned)LOOP_READ) | (d->out.len ? (unsigned)LOOP_WRITE : 0U));
+}
+
+static void on_flood_over(void *self)
+{
+	struct dialled *d = self;
+	d->flooded = action_flooded(d->action);
+	if (d->flooded)
+		loop_timer_set(d->timer, FLOOD_MS, 0);
+	update(d);
+}
+
+/* false: the connection has ended. */
+static bool take_bytes(struct dialled *d)
+{
+	char bytes[READ_SIZE];
+	ssize_t n = recv(d->fd, bytes, sizeof bytes, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	if (n <= 0) {
+		end(d, END_OK, NULL);
+		return false;
+	}
+	d->in += n;
+	action_output(d->action, STREAM_OUT, bytes, (size_t)n);
+	if (action_flooded(d->action)) {
+		d->flooded = true;
+		loop_timer_free(&d->timer);
+		d->timer = loop_timer_new(d->slot->boxes->loop, on_flood_over, d);
+		loop_timer_set(d->timer, FLOOD_MS, 0);
+		update(d);
+	}
+	return true;
+}
+
+static void flush(struct dialled *d)
+{
+	while (d->out.len) {
+		ssize_t n = send(d->fd, d->out.data, d->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0 && errno != EAGAIN)
+			buf_reset(&d->out); /* reading says how it ended */
+		if (n < 0)
+			break;
+		d->sent += n;
+		buf_drop(&d->out, (size_t)n);
+	}
+	if (!d->out.len && d->eof_wanted && !d->eof_done) {
+		d->eof_done = true;
+		shutdown(d->fd, SHUT_WR);
+	}
+	update(d);
+}
+
+static void on_events(void *self, int fd, unsigned events)
+{
+	struct dialled *d = self;
+	(void)fd;
+	if (events & LOOP_WRITE)
+		flush(d);
+	if (events & (LOOP_READ | LOOP_HUP))
+		(void)take_bytes(d);
+}
+
+static void reach(struct dialled *d);
+
+static void on_again(void *self)
+{
+	struct dialled *d = self;
+	loop_timer_free(&d->timer);
+	reach(d);
+}
+
+static void on_dialled(void *self, json_t *result, const struct err *err)
+{
+	struct dialled *d = self;
+	struct slot *s = d->slot;
+	int fd = result ? (int)json_int(result, "fd", -1) : -1;
+	bool over = !d->action || s->closing;
+	d->asking = false;
+	if (!d->action) {
+		fd_close(&fd);
+		drop(d);
+	} else if (over || (fd < 0 && (!err || err->code == ERR_CLOSED || err->code == ERR_UNSUPPORTED || clock_awake_us() >= d->until_us))) {
+		struct err why = ERR_INIT;
+		fd_close(&fd);
+		err_set(&why, err ? err->code : ERR_CLOSED, "port %u of box '%s': %s", action_spec(d->action)->port, s->name,
+			err ? err->text : "the box is closed");
+		end(d, END_FAILED, &why);
+	} else if (fd < 0) {
+		d->timer = loop_timer_new(s->boxes->loop, on_again, d);
+		loop_timer_set(d->timer, AGAIN_MS, 0);
+	} else {
+		struct err none = ERR_INIT;
+		(void)!fd_nonblock(fd, &none);
+		d->fd = fd;
+		d->watch = loop_fd_new(s->boxes->loop, fd, 0, on_events, d);
+		flush(d);
+	}
+	boxes_hold(s->boxes, s->id, false);
+}
+
+static void reach(struct dialled *d)
+{
+	struct slot *s = d->slot;
+	d->asking = true;
+	boxes_hold(s->boxes, s->id, true);
+	s->driver->dial(s->box, action_spec(d->action)->port, on_dialled, d);
+}
+
+void dial_start(struct slot *s, struct action *a)
+{
+	const struct action_spec *spec = action_spec(a);
+	struct dialled *d = NEW(struct dialled);
+	*d = (struct dialled){ .next = s->dials, .slot = s, .action = a, .fd = -1, .until_us = clock_awake_us() + spec->timeout_us };
+	s->dials = d;
+	action_set_tag(a, d);
+	if (s->driver->dial) {
+		reach(d);
+		return;
+	}
+	struct err err = ERR_INIT;
+	err_set(&err, ERR_UNSUPPORTED, "boxes of backend '%s' have no way in to a port", s->driver->name);
+	end(d, END_FAILED, &err);
+}
+
+void dial_cancel(struct slot *s, struct action *a, const char *how)
+{
+	(void)s;
+	end(action_tag(a), strcmp(how, "kill") ? END_CANCELLED : END_KILLED, NULL);
+}
+
+void dials_end(struct slot *s, enum action_end how)
+{
+	for (struct dialled *d = s->dials, *next; d; d = next) {
+		next = d->next;
+		if (d->action)
+			end(d, how, NULL);
+	}
+}
+
+struct dialled *dial_find(struct boxes *b, uint64_t id)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		for (struct dialled *d = b->item[i]->dials; d; d = d->next)
+			if (d->action && action_id(d->action) == id)
+				return d;
+	return NULL;
+}
+
+void dial_send(struct dialled *d, const void *bytes, size_t len, bool eof)
+{
+	buf_append(&d->out, bytes, len);
+	d->eof_wanted |= eof;
+	if (d->fd >= 0)
+		flush(d);
+}
+
+void dial_close(struct dialled *d)
+{
+	end(d, END_OK, NULL);
+}
+
+void dial_hold(struct dialled *d, bool held)
+{
+	d->unread = held;
+	update(d);
+}
