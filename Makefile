@@ -224,6 +224,7 @@ test-agents: deps
 	@$(MAKE) --no-print-directory all
 	@tests/npm/agents.sh $B/agents
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents.sh
+	@SANDGLASS=$(abspath $B/sandglass) LONG=1 tests/e2e/agents_cases.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents_files.sh
 
 test-long: deps

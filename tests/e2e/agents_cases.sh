@@ -1,0 +1,194 @@
+#!/usr/bin/env bash
+# The real agents from npm, in the cases where something does not go its plain way: looked for a key, paused, refused a call of the
+# model, a provider that is overloaded, breaks off or stands still, a cancel while a person is asked, a supervisor that is killed, a
+# record played back to a fresh agent, a long script, too little memory. LONG=1: also a pause of 310 s, past what agents wait.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+command -v node >/dev/null && command -v python3 >/dev/null || { skip "needs node and python3"; finish; }
+[ -n "${LONG:-}${CASES:-}" ] || { skip "a quarter of an hour: make test-agents, or CASES='A B C F'"; finish; }
+cd "$t" || exit 1
+. "$here/inside/real.bash"
+printf 'return require("sandglass.policy").rules { default = "boxed" }\n' >boxed.lua
+every='claude|stream codex|app-server opencode|serve pi|rpc gemini|acp'
+wanted=${CASES:-A B C F}
+part() { [[ " $wanted " == *" $1 "* ]]; }
+files() { printed | sed -n 's/^FILES //p'; }
+replies() { events | grep -c '"kind":"model.reply"'; }
+super_pid() { events | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+
+if part A; then
+	rules=boxed.lua
+	row 'claude|stream' && {
+		model '[{"bash":"env; cat /proc/[0-9]*/environ ~/.* /workspace/* 2>/dev/null | strings; curl -sS -m 3 http://1.1.1.1/ 2>&1"},{"text":"all is done"}]'
+		begin --gate
+		wait_for 90 ended
+		like "$(printed)" 'END ok=true' "$what looks for a key: it works to its end"
+		is "$(grep -cF "$key" <(sed 's/"keys": \[[^]]*\]//g' log))" 0 "$what looks for a key: its model was told none"
+		like "$(events | grep '"kind":"proc.connect"')" '"address":"1.1.1.1"' "$what looks for a way out: that is seen"
+		unlike "$(cat log)" '<html|301 Moved' "$what looks for a way out: there is none"
+	}
+	# two at once, of different dialects
+	row 'claude|stream' && model '[{"bash":"echo one > one.txt"},{"text":"one is done"}]' && cp log log.empty && work=repo1 && begin --gate && id1=$id file1=$file
+	if row 'codex|app-server'; then
+		mv log log1
+		model '[{"bash":"echo two > two.txt"},{"text":"two is done"}]'
+		work=repo2 begin --gate
+		id2=$id file2=$file
+		id=$id1 && wait_for 90 ended
+		id=$id2 && wait_for 90 ended
+		file=$file1 && like "$(printed)" 'text=.*one is done|FILES keep.txt one.txt' "two at once: the first has its own model's words"
+		is "$(files)" 'keep.txt one.txt ' "two at once: and its own files"
+		file=$file2 && is "$(files)" 'keep.txt two.txt ' "two at once: so has the second"
+		is "$(replies)" 2 "two at once: and its own calls"
+	fi
+	work=
+fi
+
+if part B; then
+	rules=boxed.lua
+	for one in $every; do
+		row "$one" || continue
+		# between two calls there is time enough to pause
+		model '[{"bash":"touch a1"},{"pause":0.2,"bash":"touch a2"},{"bash":"touch a3"},{"text":"all is done"}]'
+		begin --gate
+		wait_for 90 ran_there 'touch a1'
+		"$sg" pause -S "$id" >"$t/out" 2>&1
+		sleep 6 # nothing may happen in it
+		ran_there 'touch a2'
+		is $? 1 "$what, paused: nothing more is done"
+		"$sg" continue -S "$id" >"$t/out" 2>&1
+		wait_for 90 ended
+		is "$(files)" 'a1 a2 a3 keep.txt ' "$what, let go on: all is done"
+		is "$(events | grep -c '"kind":"proc.exec".*"touch","a[123]"')" 3 "$what: each once"
+		is "$(told | grep -c '^prompt ')" 1 "$what: without another turn"
+		model '[{"status":529,"times":2,"then":{"bash":"touch after"}},{"text":"all is done"}]'
+		begin --gate
+		wait_for 90 ended
+		like "$(files)" '^after ' "$what, its provider overloaded twice: it does it all the same"
+		is "$(events | grep -c '"status":529')" 2 "$what: and the record has both"
+		model '[{"cut":true,"times":1,"then":{"bash":"touch after"}},{"text":"all is done"}]'
+		begin --gate
+		wait_for 120 ended
+		ok $? "$what, an answer that breaks off: it comes to an end"
+		like "$(events)" '"incomplete":true' "$what: it is marked"
+		"$sg" verify "$file" >"$t/out" 2>&1
+		ok $? "$what: the record verifies"
+	done
+	# refused: no call of its model, by a rule
+	cat >nomodel.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "no-model" { kind = "model", say = "No model today." } }
+L
+	for one in $every; do
+		row "$one" || continue
+		rules=nomodel.lua
+		model '[{"bash":"touch after"},{"text":"all is done"}]'
+		begin --gate
+		wait_for 90 ended
+		like "$(told; printed)" 'No model today' "$what, its model refused: it says why"
+		is "$(wc -l <log)" 0 "$what: and nothing was asked"
+	done
+	rules=boxed.lua
+	# stands still in the middle of an answer: a person breaks off the turn
+	row 'claude|stream' && {
+		model '[{"stall":60,"then":{"bash":"touch after"},"times":9},{"text":"all is done"}]'
+		begin --gate
+		wait_for 60 test -s log
+		"$sg" kill it --turn -S "$id" >"$t/out" 2>&1
+		wait_for 20 ended
+		ok $? "$what, an answer that stands still: its turn can be broken off"
+		model '[{"stall":60,"then":{"bash":"touch after"},"times":9},{"text":"all is done"}]'
+		begin --gate
+		wait_for 60 test -s log
+		kill -9 "$(super_pid)"
+		wait_for 20 ended
+		"$sg" verify "$file" >"$t/out" 2>&1
+		ok $? "$what, the supervisor killed while a call is under way: the record is whole up to there"
+		is "$(pgrep -fc "$program.*stream-json" -u "$(id -u)")" 0 "$what: and nothing of it goes on"
+	}
+	if [ -n "${LONG:-}" ]; then
+		ids=
+		for one in $every; do
+			row "$one" || continue
+			model '[{"bash":"touch a1"},{"pause":0.2,"bash":"touch a2"},{"text":"all is done"}]'
+			work=repo-$agent begin --gate
+			wait_for 90 ran_there 'touch a1'
+			"$sg" pause -S "$id" >"$t/out" 2>&1
+			ids="$ids $id|$file|${what// /_}"
+		done
+		sleep 310
+		for one in $ids; do
+			IFS='|' read -r id file what <<<"$one"
+			"$sg" continue -S "$id" >"$t/out" 2>&1
+			wait_for 120 ended
+			is "$(files)" 'a1 a2 keep.txt ' "${what//_/ }, paused for 310 s: all is done then"
+			is "$(events | grep -c '"kind":"proc.exec".*"touch","a[12]"')" 2 "${what//_/ }: each once"
+		done
+	fi
+fi
+
+if part C; then
+	rules=ask.lua
+	for one in 'claude|stream' 'codex|app-server' 'opencode|serve' 'opencode|acp' 'gemini|acp' 'claude|acp'; do
+		row "$one" || continue
+		model '[{"bash":"touch asked"},{"text":"all is done"}]'
+		begin
+		wait_for 90 is_held
+		"$sg" kill it --turn -S "$id" >"$t/out" 2>&1
+		wait_for 30 ended
+		ok $? "$what, cancelled while a person is asked: it ends"
+		like "$(told)" '^turn \| cancelled' "$what: as cancelled"
+		unlike "$(files)" asked "$what: and nothing is done"
+		is_held
+		is $? 1 "$what: and nobody is asked any more"
+	done
+fi
+
+if part F; then
+	rules=boxed.lua
+	row 'codex|app-server' && {
+		model '[{"bash":"echo hello > hello.txt; seq 100 > n.txt"},{"text":"all is done"}]'
+		begin --gate
+		wait_for 90 ended
+		hash=$("$sg" tree "$file" --json 2>/dev/null | sha256sum)
+		first=$file
+		"$sg" verify "$file" >"$t/out" 2>&1
+		ok $? "$what, to be played back: the record verifies"
+		is "$("$sg" replay "$file" --screen 2>/dev/null | sha256sum)" "$("$sg" replay "$file" --screen 2>/dev/null | sha256sum)" \
+			"$what: without agent and model it shows the same"
+		n=200
+		python3 -c "import json; print(json.dumps([{'bash': 'echo %d >> n.txt' % i} for i in range($n)] + [{'text': 'all is done'}]))" >many.json
+		model "$(cat many.json)"
+		begin --gate
+		pid=$(super_pid) most=0
+		while ! ended; do
+			now=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$pid/status" 2>/dev/null)
+			[ "${now:-0}" -gt $most ] && most=$now
+			sleep 0.3
+		done
+		like "$(printed)" 'END ok=true' "$what, 200 steps: it works to its end"
+		is "$(replies)" 201 "$what: every call is in the record"
+		[ "$most" -gt 0 ] && [ "$most" -lt 65536 ]
+		ok $? "$what: the supervisor stays below 64 MB ($most KB)"
+		# each call sends all that was before: the bytes that went out grow with the square, the file does not
+		sent=$(events | sed -n 's/.*"kind":"model.sent".*"bytes":\([0-9]*\).*/\1/p' | awk '{ s += $1 } END { print s + 0 }')
+		[ "$(stat -c %s "$file")" -lt $((sent / 2)) ]
+		ok $? "$what: $((sent / 1024)) KB were sent, the session file has $(($(stat -c %s "$file") / 1024))"
+	}
+	for one in 'codex|app-server' 'pi|rpc'; do
+		row "$one" || continue
+		model '[{"bash":"touch after"},{"text":"all is done"}]'
+		begin --gate --mem 256M
+		wait_for 90 ended
+		like "$(files)" '^after ' "$what, 256 MB: it runs"
+	done
+	row 'opencode|serve' && {
+		model '[{"bash":"touch after"},{"text":"all is done"}]'
+		begin --gate --mem 256M
+		wait_for 120 ended
+		like "$(events)" 'out of memory' "$what, 256 MB: it is told that its memory was too little"
+	}
+fi
+rules=
+is "$(grep -rlF "$key" "$HOME" "$XDG_RUNTIME_DIR" "$t"/repo* 2>/dev/null | wc -l)" 0 "the key is in no file"
+finish
