@@ -122,6 +122,9 @@ for how in stream:3:deny rpc:2:all print:1:all; do
 	like "$said" "text \\| heard ${how##*:}" "${how%%:*}: and it goes on"
 done
 
+timeout 30 "$sg" run --agent claude --control telnet -e x >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" "claude cannot be controlled by 'telnet' \(it can by: stream acp" "a protocol that it has not is said, whether or not it is installed"
+
 # --- words to one that sleeps, its box killed, its turn cancelled ---
 begin --linger 60s --idle 300ms say:one
 wait_for 20 says 'it sleeps until somebody does'

@@ -130,6 +130,8 @@ perl -e "\$p = \"/bin/touch\"; \$a = pack(\"Q*\", 8, 0); syscall('$nr', \$p, \$a
 is "$(ran | grep -c '^[^ ]*touch\|^x a') $(field action.requested argv | grep -c "^\['/[a-z/]*/bin/touch', '[ab]'\]\|^\['/bin/touch', 'a'\]\|^\['/bin/touch'\]")" '0 3' 'a file waits, whatever it is called and on whatever way'
 like "$(field box.warn text)" 'cannot be read' 'what cannot be read is refused'
 like "$(ran)" '^ls touch' 'and nothing else'
+run --hold 'env x' 'env $(for i in $(seq 70); do echo A$i=1; done) true; printf "%s" $(seq 70) >/dev/null; ls $(seq 70)'
+is "$(field action.requested tool | grep -c execve) $(ran | grep -c '^env ') $(ran | grep -c '^ls 1 2')" '1 0 1' 'of more words than are read the first one decides'
 begin gone 'touch a & sleep 0.2; kill -9 $!; wait; echo killed'
 wait_for 20 ended "$s"
 ok $? 'what is killed while it waits asks nothing any more'
