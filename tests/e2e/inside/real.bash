@@ -49,7 +49,7 @@ row() { # agent|control: sets agent control m folder program; false and a skip i
 begin() { # options of real.lua
 	local repo=${work:-repo}
 	rm -rf "$repo" && mkdir "$repo" && git -C "$repo" init -q && echo precious >"$repo/keep.txt" && git -C "$repo" add . && git -C "$repo" commit -qm first
-	id=$("$sg" run -d --policy "$t/${rules:-ask.lua}" "$here/inside/real.lua" -- --agent $agent --control $control --model $m --program "$program" \
+	id=$("$sg" run -d ${more:-} --policy "$t/${rules:-ask.lua}" "$here/inside/real.lua" -- --agent $agent --control $control --model $m --program "$program" \
 		--roots "$roots" --path "$node22" --beside "$beside" --repo "$t/$repo" "$@" 'do the thing' </dev/null 2>"$t/out")
 	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 }
