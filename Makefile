@@ -223,9 +223,11 @@ test: deps
 test-agents: deps
 	@$(MAKE) --no-print-directory all
 	@tests/npm/agents.sh $B/agents
+	@tests/npm/python.sh $B/py
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents.sh
 	@SANDGLASS=$(abspath $B/sandglass) LONG=1 tests/e2e/agents_cases.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents_files.sh
+	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/serve_py.sh
 
 test-long: deps
 	@$(MAKE) --no-print-directory all unit-programs helpers

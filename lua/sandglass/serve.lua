@@ -143,7 +143,11 @@ end
 -- Whoever works in a box is an agent of this session; its requests are children of a task of its own, so that one can be stopped
 -- without the others.
 local function begin(name, task)
+  local me = rt.current()
+  local was = me.agent
+  me.agent = M.program or 0
   local v, err = rt.call("agent.start", { name = name, task = task, model = "outside", tools = p.list {} })
+  me.agent = was
   if not v then error(err, 0) end
   local who = { agent = v.agent, wants = sg.channel(1000), running = {} }
   who.task = sg.spawn(function()
@@ -399,14 +403,33 @@ function tools.part(args)
   return {}
 end
 
+-- The program that is served: whoever works in its boxes works for it, and so do its models if they are asked through here.
+local function program(args)
+  local v, err = rt.call("agent.start", { name = "program", task = "uses " .. api.name .. "'s API", model = "outside", tools = p.list {} })
+  if not v then error(err, 0) end
+  M.program = v.agent
+  if not args.models then return end
+  rt.current().agent = v.agent
+  local px, why = rt.call("proxy.open", { name = "models", here = true, tool_gate = false,
+    routes = { anthropic = { provider = "anthropic" }, openai = { provider = "openai" } } })
+  if not px then error(why, 0) end
+  return px
+end
+
 function tools.hello(args)
   base = args.url
-  return { name = api.name, env = api.env }
+  local env, px = {}, program(args)
+  for k, v in pairs(api.env) do env[k] = v end
+  if px then
+    env.ANTHROPIC_BASE_URL, env.ANTHROPIC_API_KEY = px.urls.anthropic, px.key
+    env.OPENAI_BASE_URL, env.OPENAI_API_KEY = px.urls.openai .. "/v1", px.key
+  end
+  return { name = api.name, env = env }
 end
 
 local function serve(r)
   local ok, answer = pcall(tools[r.tool] or function() return { status = 500 } end, r.args)
-  if not ok then answer = { status = 499, over = true, broken = true } end
+  if not ok then answer = { status = 499, over = true, broken = true, wrong = tostring(answer) } end
   answer.request = r.request
   return answer
 end
@@ -430,6 +453,7 @@ function M.run_api(which, o)
     end
   end
   for _, b in ipairs(M.boxes()) do M.close(b) end
+  rt.call("agent.end", { agent = M.program, stop = "end", ok = true, steps = 0 })
 end
 
 return M

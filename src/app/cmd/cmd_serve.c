@@ -43,6 +43,6 @@ int cmd_serve(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	}
 	config_user(ctx);
-	const struct serve_how how = { .address = cmd_word(ctx, 1), .quiet = ctx->quiet, .json = ctx->json, .program = &ctx->line->rest };
+	const struct serve_how how = { .address = cmd_word(ctx, 1), .quiet = ctx->quiet, .json = ctx->json, .models = cmd_has(ctx, "models"), .program = &ctx->line->rest };
 	return serve_run(o, &how);
 }

@@ -181,18 +181,11 @@ static void answer(struct call *c, json_t *spec)
 	call_answer(c, v);
 }
 
-void op_proxy_open(struct call *c)
+/* What proxy.h wants; NULL with @err. */
+static json_t *spec_of(struct call *c, struct err *err)
 {
 	static unsigned opened;
-	struct super *s = c->super;
-	struct err err = ERR_INIT;
-	uint64_t seq;
-	const json_t *was = call_done_before(c, EV_PROXY_OPEN, &seq);
-	if (was) {
-		answer(c, json_object_get(was, "proxy"));
-		return;
-	}
-	CLEANUP(json_release) json_t *spec = json_object();
+	json_t *spec = json_object();
 	uint8_t dice[16];
 	CLEANUP(buf_release) struct buf key = BUF_INIT;
 	random_bytes(dice, sizeof(dice));
@@ -205,7 +198,25 @@ void op_proxy_open(struct call *c)
 	json_put_flag(spec, "gate", json_flag(c->args, "tool_gate", true));
 	json_put_int(spec, "agent", (int64_t)c->agent);
 	json_put(spec, "limits", json_incref(json_object_get(c->args, "limits")));
-	if (routes_of(s, spec, json_object_get(c->args, "routes"), &err) < 0 || prompt_of(c, spec, &err) < 0) {
+	if (routes_of(c->super, spec, json_object_get(c->args, "routes"), err) == 0 && prompt_of(c, spec, err) == 0)
+		return spec;
+	json_decref(spec);
+	return NULL;
+}
+
+/* One for a box is opened with its box; one for this machine now. */
+void op_proxy_open(struct call *c)
+{
+	struct super *s = c->super;
+	struct err err = ERR_INIT;
+	uint64_t seq;
+	const json_t *was = call_done_before(c, EV_PROXY_OPEN, &seq);
+	if (was) {
+		answer(c, json_object_get(was, "proxy"));
+		return;
+	}
+	CLEANUP(json_release) json_t *spec = spec_of(c, &err);
+	if (!spec || (json_flag(c->args, "here", false) && proxies_here(s, spec, &err) < 0)) {
 		call_fail_err(c, &err);
 		return;
 	}

@@ -528,6 +528,27 @@ void proxies_attach(struct proxies *all, struct box *b)
 			super_warn(all->s, NULL, "driver '%s' cannot give its boxes a proxy", b->driver->name);
 }
 
+int proxies_here(struct super *s, json_t *spec, struct err *err)
+{
+	const json_t *r;
+	size_t i;
+	json_array_foreach(json_object_get(spec, "routes"), i, r)
+		if (!is_model(r))
+			return err_set(err, ERR_SCRIPT, "proxy: only models are reached from this machine through it, not '%s'", json_str(r, "name", ""));
+	if (s->here)
+		return err_set(err, ERR_SCRIPT, "proxy: this session has its proxy for this machine already");
+	CLEANUP(json_release) json_t *specs = json_array();
+	json_array_append(specs, spec);
+	struct proxies *all = proxies_new(s, 0, specs);
+	if (http_server_new(&all->first->server, s->loop, "127.0.0.1", 0, BODY_MAX, &server_ops, all->first, err) < 0) {
+		proxies_free(&all);
+		return -1;
+	}
+	s->here = all;
+	json_put_int(spec, "port", http_server_port(all->first->server));
+	return 0;
+}
+
 void proxies_free(struct proxies **pp)
 {
 	struct proxies *all = *pp;

@@ -29,6 +29,8 @@ struct proxies;
 /* @specs: array of the above; borrowed. They begin with proxies_attach, when the box is there. */
 struct proxies *proxies_new(struct super *s, uint64_t box, const json_t *specs);
 void proxies_attach(struct proxies *p, struct box *b);
+/* One for programs of this machine, on its own loopback: models only, for the rest of the session. Sets the "port" of @spec. */
+NODISCARD int proxies_here(struct super *s, json_t *spec, struct err *err);
 void proxies_free(struct proxies **p);
 /* Adds {"calls","in","out","uusd","refused"} of the proxy with placeholder @key to @sum. */
 void proxies_usage(const struct proxies *p, const char *key, json_t *sum);

@@ -348,6 +348,11 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 	const char *name;
 	json_t *v;
 	s->hello = 0;
+	if (answer && json_str(answer, "wrong", NULL)) {
+		err_set(&why, ERR_CLOSED, "%s", json_str(answer, "wrong", ""));
+		err = &why;
+		answer = NULL;
+	}
 	json_object_foreach(json_object_get(answer, "env"), name, v) {
 		CLEANUP(buf_release) struct buf url = BUF_INIT;
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -394,6 +399,7 @@ static int begin(struct serve *s, struct err *err)
 				"put a front end with TLS before it\n");
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_str(args, "url", s->url);
+	json_put_flag(args, "models", s->how->models);
 	s->hello = mcp_session_call(s->session, "hello", args, "serve", err);
 	return s->hello ? 0 : -1;
 }

@@ -13,6 +13,7 @@
 #include "app/exit.h"
 #include "app/rent/rent.h"
 #include "app/super/away.h"
+#include "app/inside/proxy.h"
 #include "app/super/box_port.h"
 #include "app/super/mcp_hub.h"
 #include "app/web/web.h"
@@ -615,6 +616,7 @@ static void release(struct super *s)
 	rent_free(&s->rent);
 	mcp_inbox_free(s);
 	box_ports_gone(s, 0);
+	proxies_free(&s->here);
 	mcp_hub_free(s);
 	web_free(s);
 	vault_free(&s->vault);
