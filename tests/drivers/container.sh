@@ -99,6 +99,13 @@ end
 L
 mkdir bad && printf 'FROM sgtest:latest\nRUN echo no luck; exit 3\n' >bad/Dockerfile
 git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
+cat >bait.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine" }
+local box <close> = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = a.engine }, honeytokens = true }
+print("there " .. box:exec("test -n \"$DEPLOY_TOKEN\" && test -s ~/.aws/credentials && stat -c '%a %u' ~/.npmrc; id -u").out)
+box:exec "cat ~/.npmrc; cp ~/.aws/credentials taken"
+L
 containers() { ask "$1" 'http://x/v1.41/containers/json?all=1' | grep -o '"Id"' | wc -l; }
 use() { # name, socket
 	wait_for 30 test -S "$2"
@@ -132,6 +139,11 @@ use() { # name, socket
 	is "$(containers "$2")" 0 "$1: no container is left"
 	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \
 		"image 'sgtest:none'" "$1: an image that nobody has"
+	# fake credentials
+	timeout 60 "$sg" run --no-tui --name "bait-$1" bait.lua -- "$2" </dev/null >out 2>&1
+	like "$("$sg" events "bait-$1" --json)" 'there 600 ([0-9]+)\\n\1\\n' "$1: honeytokens lie in its home, for its user alone"
+	is "$("$sg" events "bait-$1" --json | grep '"kind":"honeytoken.seen"' | grep -oE 'c/(npm|aws) was seen in an? [a-z]+' | tr '\n' ' ')" \
+		'c/npm was seen in an output c/aws was seen in a file ' "$1: one that turns up is seen"
 	# built from a Dockerfile, and from a root file system
 	timeout 120 "$sg" run --no-tui build.lua -- "$2" </dev/null >out 2>&1
 	id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
