@@ -60,4 +60,7 @@ const char *regex_cost(const char *s); /* why it is too dear to compile, or NULL
 /* Is @text what @v says? ':' does not mind case, globs know `*` and `?`; paths are compared below /workspace. */
 bool value_matches_text(enum field_id field, enum op op, const struct value *v, const char *text);
 
+/* noted.c: the function glass_noted, once for a connection; an SQLite code. */
+int filter_noted(void *db);
+
 #endif

@@ -59,7 +59,6 @@ static const struct {
 };
 
 #define STEP(cond) "EXISTS(SELECT 1 FROM event x WHERE x.action=r.seq AND x.action>0 AND " cond ")"
-#define MARKED "EXISTS(SELECT 1 FROM event x WHERE x.kind=420 AND x.cause=r.seq AND " X_BODY("level") "='mark')"
 
 static const struct {
 	const char *name, *sql;
@@ -70,7 +69,7 @@ static const struct {
 			"ifnull(" X_BODY("code") ",0)<>0 OR " X_BODY("signal") ">0)") },
 	{ "live", "(r.kind=100 AND " STEP("x.kind=104") " AND NOT " STEP("x.kind=105") ")" },
 	{ "edited", STEP("x.kind=103 AND " X_BODY("decision") "='edit'") },
-	{ "marked", MARKED },
+	{ "marked", "glass_noted(r.seq,1)" },
 };
 
 static const struct {
@@ -78,7 +77,7 @@ static const struct {
 } has_sql[] = {
 	{ "diff", STEP("x.kind=210 AND json_array_length(x.body,'$.changes')>0") },
 	{ "output", "EXISTS(SELECT 1 FROM segment g WHERE g.action=r.seq)" },
-	{ "note", "EXISTS(SELECT 1 FROM event x WHERE x.kind=420 AND x.cause=r.seq)" },
+	{ "note", "glass_noted(r.seq,0)" },
 };
 
 static void put_closed(const struct node *n, struct buf *out)
@@ -312,7 +311,8 @@ int filter_functions(void *db, struct err *err)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
 	if (sqlite3_create_function(db, "glass_is", 5, flags, NULL, sql_is, NULL, NULL) != SQLITE_OK ||
-	    sqlite3_create_function(db, "glass_regex", 2, flags, NULL, sql_regex, NULL, NULL) != SQLITE_OK)
+	    sqlite3_create_function(db, "glass_regex", 2, flags, NULL, sql_regex, NULL, NULL) != SQLITE_OK ||
+	    filter_noted(db) != SQLITE_OK)
 		return err_set(err, ERR_IO, "cannot add the filter's functions: %s", sqlite3_errmsg(db));
 	return 0;
 }

@@ -128,6 +128,7 @@ static void queries(struct session *s)
 	WANT("by:ann", id[RMRF]);
 	WANT("is:live", id[READ]);
 	WANT("is:marked", id[NOTED]);
+	WANT("has:note", id[NOTED]);
 	WANT("kind:note", note);
 	WANT("\xc3\xbc" "ber", note);
 	WANT("has:output", id[EXEC_OK], id[EXEC_BAD]);
