@@ -2,7 +2,10 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
+
+#include "base/mem.h"
 
 static int64_t now(clockid_t id)
 {
@@ -53,11 +56,39 @@ void clock_local_hms(int64_t wall_us, bool zone, struct buf *out)
 	int64_t rest;
 	struct tm tm;
 	split(wall_us, &s, &rest);
-	tzset(); /* the zone may change while we run */
+	tzset();
 	localtime_r(&s, &tm);
 	buf_printf(out, "%02d:%02d:%02d", tm.tm_hour, tm.tm_min, tm.tm_sec);
 	if (zone)
 		buf_printf(out, " %s", tm.tm_zone ? tm.tm_zone : "UTC");
+}
+
+void clock_zone_look(void)
+{
+	static struct timespec changed;
+	static ino_t ino;
+	static int64_t next_us;
+	const char *tz = getenv("TZ"), *path = !tz ? "/etc/localtime" : tz + (*tz == ':');
+	struct stat st;
+	if (*path != '/' || clock_mono_us() < next_us)
+		return;
+	next_us = clock_mono_us() + 1000000;
+	if (stat(path, &st) < 0)
+		return;
+	bool new = ino && (ino != st.st_ino || changed.tv_sec != st.st_mtim.tv_sec || changed.tv_nsec != st.st_mtim.tv_nsec);
+	ino = st.st_ino;
+	changed = st.st_mtim;
+	if (!new)
+		return;
+	char *keep = tz ? xstrdup(tz) : NULL;
+	setenv("TZ", "UTC0", 1);
+	tzset();
+	if (keep)
+		setenv("TZ", keep, 1);
+	else
+		unsetenv("TZ");
+	tzset();
+	free(keep);
 }
 
 void clock_span(int64_t us, struct buf *out)

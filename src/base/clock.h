@@ -13,6 +13,9 @@ int64_t clock_awake_us(void); /* as clock_mono_us without the time that the mach
 void clock_rfc3339(int64_t wall_us, struct buf *out);
 /* "14:32:07" and "14:32:07 CET" in the local zone of that instant. */
 void clock_local_hms(int64_t wall_us, bool zone, struct buf *out);
+/* For who shows times for long: a zone file that was replaced meanwhile (/etc/localtime, or TZ=:FILE) counts from now on;
+ * libc reads it once. Looks at most once a second. Processes of one thread only: it sets TZ for a moment. */
+void clock_zone_look(void);
 /* "850ms", "6.1s", "3:12", "2h04m": short, one form everywhere. */
 void clock_span(int64_t us, struct buf *out);
 /* "500ms", "30s", "5m", "2h", "1d", or seconds as "1.5": fills *us_out. false if it is not a time. */

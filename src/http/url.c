@@ -43,13 +43,14 @@ static bool has(CURLU *h, CURLUPart what)
 	return s != NULL;
 }
 
-/* Without brackets and the final dot, so that rules see one name for one place. */
+/* Without brackets and final dots, in lower case, so that rules see one name for one place. */
 static char *plain_host(const char *host)
 {
 	size_t len = strlen(host);
-	if (len > 2 && host[0] == '[' && host[len - 1] == ']')
-		return xstrndup(host + 1, len - 2);
-	char *s = xstrndup(host, len - (len > 1 && host[len - 1] == '.'));
+	bool brackets = len > 2 && host[0] == '[' && host[len - 1] == ']';
+	while (len && host[len - 1] == '.')
+		len--;
+	char *s = brackets ? xstrndup(host + 1, len - 2) : xstrndup(host, len);
 	for (char *p = s; *p; p++)
 		if (*p >= 'A' && *p <= 'Z')
 			*p = (char)(*p + 32);
@@ -68,9 +69,11 @@ static int fill(CURLU *h, struct url *out, struct err *err)
 	if (!host || !*host || !port || has(h, CURLUPART_ZONEID))
 		return err_set(err, ERR_INVALID, "the address has no host that can be used");
 	struct url u = { .host = plain_host(host), .port = (uint16_t)strtoul(port, NULL, 10), .tls = scheme[4] == 's' };
+	CLEANUP(free_ptr) char *as_set = xasprintf(strchr(host, '[') ? "[%s]" : "%s", u.host);
 	curl_url_set(h, CURLUPART_FRAGMENT, NULL, 0);
-	curl_url_set(h, CURLUPART_HOST, strchr(host, '[') ? host : u.host, 0);
-	u.text = part(h, CURLUPART_URL, CURLU_NO_DEFAULT_PORT);
+	if (*u.host)
+		curl_url_set(h, CURLUPART_HOST, as_set, 0);
+	u.text = *u.host ? part(h, CURLUPART_URL, CURLU_NO_DEFAULT_PORT) : NULL;
 	if (!u.text) {
 		url_release(&u);
 		return err_set(err, ERR_INVALID, "the address cannot be read");
@@ -96,6 +99,18 @@ int url_parse(struct url *out, const struct url *base, const char *text, struct 
 	int n = rc == CURLUE_OK ? fill(h, out, err)
 				: err_set(err, ERR_INVALID, "'%.80s' is not an address: %s", text, curl_url_strerror(rc));
 	curl_url_cleanup(h);
+	/* "0x7f.1." is no number to the parser before its dot is gone */
+	size_t len = n == 0 ? strlen(out->host) : 0;
+	if (len && strspn(out->host, "0123456789abcdefx.") == len && !strchr(out->text, '[')) {
+		struct url again = { 0 };
+		n = strcmp(out->text, text) == 0 ? 0 : url_parse(&again, NULL, out->text, err);
+		if (n < 0)
+			url_release(out);
+		else if (again.text) {
+			url_release(out);
+			*out = again;
+		}
+	}
 	return n;
 }
 

@@ -46,6 +46,16 @@ tm send-keys -t kathmandu L
 wait_for 10 shows kathmandu 'log of .* times in \+0545'
 ok $? 'the log says it as well'
 
+# the machine itself moves: its zone file is replaced while a console is open
+zone_file() { cp "/usr/share/zoneinfo/$1" "$t/new-zone" && mv "$t/new-zone" "$t/localtime"; }
+zone_file Asia/Tokyo
+console moves ":$t/localtime"
+wait_for 15 shows moves ' JST$'
+ok $? 'a console shows the zone of the machine'
+zone_file America/Los_Angeles
+wait_for 15 shows moves '[0-9:]{8} P[SD]T$'
+ok $? 'and the new one when the machine is elsewhere'
+
 at() { TZ=$1 "$sg" events "$id" | head -1 | grep -oE '[0-9]{2}:[0-9]{2}:[0-9]{2} [A-Z+0-9]+' | head -1; }
 like "$(at Asia/Tokyo)" ' JST$' 'events: with the zone'
 a=$(at UTC) b=$(at Asia/Kathmandu)

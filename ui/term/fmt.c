@@ -65,6 +65,7 @@ const char *fmt_bytes(struct arena *a, int64_t n)
 const char *fmt_hms(struct arena *a, int64_t wall_us)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	clock_zone_look();
 	clock_local_hms(wall_us, false, &b);
 	return arena_strdup(a, buf_cstr(&b));
 }
@@ -72,6 +73,7 @@ const char *fmt_hms(struct arena *a, int64_t wall_us)
 const char *fmt_hms_zone(struct arena *a, int64_t wall_us)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	clock_zone_look();
 	clock_local_hms(wall_us, true, &b);
 	return arena_strdup(a, buf_cstr(&b));
 }

@@ -1,0 +1,94 @@
+/* Bodies between an agent and its model, from either side: what is passed on is what came, whole or in two pieces, gated or
+ * not, understood or not. First byte: the dialect, a stream or not, gated or not; second: where it is cut. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "proxy/answer.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void collect(void *self, const void *bytes, size_t len)
+{
+	buf_append(self, bytes, len);
+}
+
+static void piece(void *self, const char *bytes, size_t len)
+{
+	buf_append(self, bytes, len);
+}
+
+static void result(void *self, const char *id, const char *text, bool error)
+{
+	(void)error;
+	*(size_t *)self += strlen(id) + strlen(text);
+}
+
+static void calls_of(const struct answer *a, const json_t *req)
+{
+	CLEANUP(free_ptr) const char **why = xcalloc(a->nr_calls + 1, sizeof(*why));
+	for (size_t i = 0; i < a->nr_calls; i++) {
+		json_decref(answer_call_args(&a->call[i]));
+		why[i] = "refused";
+	}
+	if (req && a->nr_calls)
+		json_decref(answer_ask_again(a, req, why));
+	if (!*answer_stop(a))
+		abort();
+}
+
+/* Returns how many calls it has; @out: what has passed. */
+static size_t read_it(const uint8_t *p, size_t len, size_t cut, uint8_t how, const json_t *req, struct buf *out)
+{
+	struct answer a;
+	answer_init(&a, (enum speak)(1 + (how & 3)), how & 4, how & 8, NULL);
+	a.pass = collect;
+	a.self = out;
+	answer_feed(&a, p, cut);
+	answer_feed(&a, p + cut, len - cut);
+	answer_end(&a);
+	if (out->len > len)
+		abort();
+	size_t nr = a.nr_calls;
+	if (nr > ANSWER_CALLS_MAX || (nr && (how & 8) && !a.holding))
+		abort();
+	answer_pass(&a);
+	calls_of(&a, req);
+	if (out->len != len || (len && memcmp(out->data, p, len) != 0))
+		abort();
+	answer_release(&a);
+	return nr;
+}
+
+static void as_request(enum speak s, json_t *req, const char *bytes, size_t len)
+{
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	size_t nr = 0;
+	speak_pieces(s, bytes, len, piece, &all);
+	if (all.len != len || (len && memcmp(all.data, bytes, len) != 0))
+		abort();
+	if (!req)
+		return;
+	speak_model(req, "/v1beta/models/m:generateContent");
+	speak_streams(s, req, "/v1/messages");
+	json_decref(speak_tools(req));
+	json_decref(speak_provider_tools(req));
+	speak_results(s, req, result, &nr);
+	speak_prompt(s, req, "mind");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct err err = ERR_INIT;
+	if (size < 2 || size > 1 << 16)
+		return 0;
+	const uint8_t *p = data + 2;
+	size_t len = size - 2;
+	CLEANUP(json_release) json_t *body = json_parse((const char *)p, len, "body", &err);
+	json_t *req = json_is_object(body) ? body : NULL;
+	CLEANUP(buf_release) struct buf one = BUF_INIT, two = BUF_INIT;
+	if (read_it(p, len, len, data[0], req, &one) != read_it(p, len, data[1] * len / 255, data[0], req, &two))
+		abort();
+	as_request((enum speak)(1 + (data[0] & 3)), req, (const char *)p, len);
+	return 0;
+}

@@ -1,0 +1,40 @@
+/* What the shell of a box elsewhere prints: the same lines in whatever pieces it comes, each without a control that could end
+ * it early. First byte: where it is cut. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "sandbox/wrap.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void keep(void *self, char kind, const char *text, size_t len)
+{
+	struct buf *b = self;
+	if (strlen(text) > len)
+		abort();
+	buf_printf(b, "%d:%zu:", kind, len);
+	buf_append(b, text, len);
+	if (kind == 's')
+		json_decref(wrap_stat_of(text));
+}
+
+static void read_it(const uint8_t *p, size_t len, size_t cut, struct buf *out)
+{
+	struct wrap_reader r = { .on_line = keep, .self = out };
+	wrap_feed(&r, p, cut);
+	wrap_feed(&r, p + cut, len - cut);
+	wrap_reader_release(&r);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 1 || size > 1 << 18)
+		return 0;
+	CLEANUP(buf_release) struct buf one = BUF_INIT, two = BUF_INIT;
+	read_it(data + 1, size - 1, size - 1, &one);
+	read_it(data + 1, size - 1, data[0] * (size - 1) / 255, &two);
+	if (one.len != two.len || (one.len && memcmp(one.data, two.data, one.len) != 0))
+		abort();
+	return 0;
+}
