@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sha256.h"
+
 static_assert(sizeof(crypto_hash_sha256_state) <= sizeof(struct hash_ctx), "hash_ctx too small");
 
 void hash_init(void)
@@ -25,19 +27,59 @@ void hash_begin(struct hash_ctx *c)
 	crypto_hash_sha256_init(state(c));
 }
 
+/* As libsodium keeps it: bits so far, and the bytes that fill no block yet. */
+static void add_fast(crypto_hash_sha256_state *s, const uint8_t *p, size_t len)
+{
+	size_t used = s->count / 8 % sizeof(s->buf), room = sizeof(s->buf) - used;
+	s->count += (uint64_t)len * 8;
+	if (used && len >= room) {
+		memcpy(s->buf + used, p, room);
+		sha256_blocks(s->state, s->buf, 1);
+		p += room;
+		len -= room;
+		used = 0;
+	}
+	size_t whole = used ? 0 : len / sizeof(s->buf) * sizeof(s->buf);
+	if (whole)
+		sha256_blocks(s->state, p, whole / sizeof(s->buf));
+	if (len > whole)
+		memcpy(s->buf + used, p + whole, len - whole);
+}
+
+static void end_fast(crypto_hash_sha256_state *s, struct hash *out)
+{
+	static const uint8_t pad[64] = { 0x80 };
+	uint8_t bits[8];
+	size_t used = s->count / 8 % sizeof(s->buf);
+	put_u64be(bits, s->count);
+	add_fast(s, pad, used < 56 ? 56 - used : 120 - used);
+	add_fast(s, bits, sizeof(bits));
+	for (size_t i = 0; i < 8; i++)
+		put_u32be(out->b + i * 4, s->state[i]);
+}
+
 void hash_add(struct hash_ctx *c, const void *bytes, size_t len)
 {
-	crypto_hash_sha256_update(state(c), bytes, len);
+	if (sha256_fast())
+		add_fast(state(c), bytes, len);
+	else
+		crypto_hash_sha256_update(state(c), bytes, len);
 }
 
 void hash_end(struct hash_ctx *c, struct hash *out)
 {
-	crypto_hash_sha256_final(state(c), out->b);
+	if (sha256_fast())
+		end_fast(state(c), out);
+	else
+		crypto_hash_sha256_final(state(c), out->b);
 }
 
 void hash_of(const void *bytes, size_t len, struct hash *out)
 {
-	crypto_hash_sha256(out->b, bytes, len);
+	struct hash_ctx c;
+	hash_begin(&c);
+	hash_add(&c, bytes, len);
+	hash_end(&c, out);
 }
 
 bool hash_eq(const struct hash *a, const struct hash *b)
