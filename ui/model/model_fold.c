@@ -176,7 +176,7 @@ static void reply(struct model *m, struct model_agent *a, const struct event *ev
 static void ask(struct model *m, struct model_agent *a, const struct event *ev)
 {
 	GROW(m->ask, m->nr_asks, m->cap_asks);
-	m->ask[m->nr_asks++] = (struct model_ask){ ev->seq, ev->agent };
+	m->ask[m->nr_asks++] = (struct model_ask){ ev->seq, a ? a->id : ev->agent };
 	if (a)
 		a->ask = ev->seq;
 }
@@ -187,8 +187,9 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 	size_t i = 0;
 	while (i < m->nr_asks && m->ask[i].seq != ev->cause)
 		i++;
+	uint64_t by = a ? a->id : ev->agent;
 	for (size_t k = 0; i == m->nr_asks && k < m->nr_asks; k++)
-		if (m->ask[k].agent == ev->agent)
+		if (m->ask[k].agent == by)
 			i = k;
 	if (i < m->nr_asks)
 		memmove(&m->ask[i], &m->ask[i + 1], (--m->nr_asks - i) * sizeof(*m->ask));
@@ -196,7 +197,7 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 		return;
 	a->ask = 0;
 	for (size_t k = 0; k < m->nr_asks; k++) /* it may have asked more than one */
-		if (m->ask[k].agent == ev->agent)
+		if (m->ask[k].agent == by)
 			a->ask = m->ask[k].seq;
 }
 
@@ -481,10 +482,10 @@ static void agent_event(struct model *m, struct model_agent *a, const struct eve
 		reply(m, a, ev, o);
 		break;
 	case EV_ASK:
-		ask(m, a, ev);
+		ask(m, a ? a : script_agent(m, ev), ev);
 		break;
 	case EV_ASK_ANSWERED:
-		ask_answered(m, a, ev);
+		ask_answered(m, a ? a : agent_of(m, m->start), ev);
 		break;
 	default:
 		break;

@@ -146,7 +146,7 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	list_cell(a, row, c, COL_SESSION, ROLE_DIM, ui->src[b->source]->model.id);
 	list_cell(a, row, c, COL_WALL, weak ? ROLE_WARN : ROLE_TEXT, arena_printf(ar, "%s %s", b->box->driver, wall_words(profile)));
 	list_cell(a, row, c, COL_STATE, r, state);
-	list_cell(a, row, c, COL_NET, ROLE_TEXT, b->box->net ? b->box->net : "");
+	list_cell(a, row, c, COL_NET, ROLE_TEXT, b->box->ready ? wall_net(b->box) : "");
 	list_cell(a, row, c, COL_RUN, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
 	list_cell(a, row, c, COL_CHANGED, unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
 		  !b->box->touched ? "-" : unmerged(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");

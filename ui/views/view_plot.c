@@ -169,13 +169,23 @@ static int cursor_column(const struct plot *v)
 	return v->column < 0 ? v->width - 1 : v->column;
 }
 
+/* A small number is not said of two rows. */
+static const char *put_level(const struct plot *v, struct area a, int row, int64_t level, const char *above)
+{
+	const char *text = v->total ? value(v, level) : "";
+	if (strcmp(text, above) != 0)
+		put_right(a, row, 1, NAME - 2, ROLE_DIM, text);
+	return text;
+}
+
 static void paint_curve(const struct plot *v, struct area a)
 {
 	int64_t most = v->total > 0 ? v->total : 1;
+	const char *above = "";
 	for (int row = 0; row < a.rows; row++) {
 		int64_t level = most * (a.rows - row) / a.rows;
 		if (row % 2 == 0 || row == a.rows - 1)
-			put_right(a, row, 1, NAME - 2, ROLE_DIM, v->total ? value(v, level) : "");
+			above = put_level(v, a, row, level, above);
 		put_sign(a, row, NAME, ROLE_RULE, SIGN_VLINE);
 		for (int i = 0; i < v->width; i++) {
 			int64_t eighths = v->sum[i] * a.rows * 8 / most - (int64_t)(a.rows - 1 - row) * 8;
@@ -234,8 +244,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	paint_curve(v, area_sub(a, 2, 0, curve, a.cols));
 	int64_t before = at > 0 ? v->sum[at - 1] : 0;
 	put(a, row, NAME + 1 + at, ROLE_TITLE, "^");
-	const char *text = arena_printf(v->arena, "%s  %s (+%s)  %" PRIu32 " steps", fmt_hms(v->arena, time_at(v, at)),
-					value(v, v->sum[at]), value(v, v->sum[at] - before), v->events[at]);
+	const char *text = arena_printf(v->arena, "%s  %s (+%s)  %s", fmt_hms(v->arena, time_at(v, at)),
+					value(v, v->sum[at]), value(v, v->sum[at] - before), fmt_plural(v->arena, v->events[at], "step", "steps"));
 	int n = text_cells(text, a.g->ascii), left = NAME + 1 + at + 2;
 	put(a, row++, left + n < a.cols ? left : NAME + at - n, ROLE_TEXT, text);
 	paint_heat(v, a, row++);

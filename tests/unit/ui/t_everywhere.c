@@ -236,6 +236,21 @@ static void questions(void)
 	end();
 }
 
+/* Of the script itself, by no agent. */
+static void script_asks(void)
+{
+	begin(1, 0, false);
+	struct model *m = &src[0]->model;
+	struct event ev = { .seq = m->head + 1, .kind = EV_ASK, .body = "{\"text\":\"go on?\"}", .len = 17, .ts_us = m->last_us };
+	model_apply(m, &ev);
+	const struct model_agent *a = model_agent(m, m->start);
+	ok(a && model_agent_state(m, a) == AGENT_ASK, "a question of the script is its row's state");
+	struct event done = { .seq = m->head + 1, .cause = ev.seq, .kind = EV_ASK_ANSWERED, .body = "{}", .len = 2, .ts_us = m->last_us };
+	model_apply(m, &done);
+	ok(m->nr_asks == 0 && model_agent(m, m->start)->ask == 0, "until it is answered");
+	end();
+}
+
 static const char *shot(void)
 {
 	static char *text;
@@ -387,6 +402,7 @@ int main(void)
 	one_session();
 	long_queue();
 	questions();
+	script_asks();
 	paused();
 	frozen();
 	sorting();
