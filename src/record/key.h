@@ -2,7 +2,8 @@
  * visible. Both in the state directory, 0600.
  *
  * anchor.log is only ever appended to (O_APPEND|O_DSYNC), one line per checkpoint:
- *     1 UUID SEQ CHAIN TS_US KEY SIG      (hex, decimal) */
+ *     1 UUID SEQ CHAIN TS_US KEY SIG      (hex, decimal)
+ * The same line goes to the systemd journal where there is one (SYSLOG_IDENTIFIER=sandglass). */
 #ifndef RECORD_KEY_H
 #define RECORD_KEY_H
 
