@@ -135,4 +135,20 @@ for i in 0 1 2 3; do
 	found=$(grep -rlaF -- "${value[i]}" "$HOME" "$XDG_RUNTIME_DIR" 2>/dev/null | grep -v '/sandglass/secrets/' || true)
 	is "$found" '' "found nowhere: secret $i in the boxes' folders, caches and state"
 done
+
+# --- in the arguments of a script, under a name that tells nothing ---
+export SPOON=canary-spoon-4711 FORK=canary-fork-0815
+cat >"$t/args.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { token = "", other = "" }
+print("token " .. a.token)
+local known, later = sg.secret "SPOON", sg["sec" .. "ret"] "FORK"
+sg.sleep "100ms"
+L
+timeout 60 "$sg" run "$t/args.lua" --name args --no-tui -- --token "$SPOON" --other "$FORK" >"$t/screen" 2>&1 </dev/null
+is $? 0 'a script gets a secret in its arguments'
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*args*.glass | head -1)
+is "$(cat "$file" "$t/screen" | grep -aqF "$SPOON" && echo there)" '' 'one that its text declares is in no event, not in the first either'
+like "$(cat "$t/screen")" 'token <secret:SPOON>' 'and the script sees its name'
+like "$("$sg" events "$file" --json | grep '"kind":"note"')" '"level":"warn".*FORK.*stands in the arguments' 'one that nobody could know of is told'
 finish

@@ -533,7 +533,7 @@ static int compose(struct super *s, struct err *err)
 		return EXIT_SANDBOX;
 	process_pool_set(s->loop, o->pool >= 0 ? o->pool : WARM_BOXES);
 	process_ahead();
-	s->vault = vault_new(o->secrets);
+	s->vault = vault_new(&(struct vault_start){ o->secrets, o->script, o->script_len, o->args });
 	if (open_record(s, err) < 0)
 		return exit_of(err);
 	vault_attach(s->vault, s->loop, s->record);

@@ -1,5 +1,6 @@
 #include "app/super/vault.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,6 +29,7 @@ struct vault {
 	struct loop *loop;
 	struct record *record;
 	json_t *conf;
+	char *const *args;
 	struct secret *all;
 	struct asked *asked;
 	struct flush { struct vault *v; } *flush; /* a deferred call outlives us with NULL inside */
@@ -90,20 +92,41 @@ static void read_early(struct vault *v, struct secrets *hide, const char *name)
 	secret_source_release(&source);
 }
 
-struct vault *vault_new(const json_t *conf)
+/* sg.secret "NAME", sg.secret('NAME'): what the text of a script declares, as far as that can be seen without running it. */
+static void names_in(const char *text, size_t len, struct strv *out)
+{
+	static const char word[] = ".secret";
+	const char *at = text, *end = text + len;
+	while (at && at < end && (at = memmem(at, (size_t)(end - at), word, sizeof(word) - 1))) {
+		at += sizeof(word) - 1;
+		while (at < end && (isspace((unsigned char)*at) || *at == '('))
+			at++;
+		if (at == end || (*at != '"' && *at != '\''))
+			continue;
+		const char *shut = memchr(at + 1, *at, (size_t)(end - at - 1));
+		CLEANUP(free_ptr) char *name = shut ? xstrndup(at + 1, (size_t)(shut - at - 1)) : NULL;
+		if (name && secret_name_ok(name))
+			strv_push(out, name);
+	}
+}
+
+struct vault *vault_new(const struct vault_start *start)
 {
 	struct vault *v = NEW(struct vault);
 	struct secrets *hide = secrets_new();
 	struct strv names = STRV_INIT;
 	const char *key;
 	json_t *entry;
-	v->conf = json_is_object(conf) ? json_deep_copy(conf) : json_object();
+	v->conf = json_is_object(start->conf) ? json_deep_copy(start->conf) : json_object();
+	v->args = start->args;
 	v->flush = NEW(struct flush);
 	v->flush->v = v;
 	json_object_foreach(v->conf, key, entry)
 		strv_push(&names, key);
 	secret_store_list(&names);
 	secret_ambient(&names);
+	if (start->script)
+		names_in(start->script, start->script_len, &names);
 	for (size_t i = 0; i < names.nr; i++)
 		read_early(v, hide, names.item[i]);
 	strv_release(&names);
@@ -190,6 +213,23 @@ static void flush(void *self)
 			tell(v, s, &none);
 }
 
+/* The first event of the session was written before anybody knew that this is a secret. */
+static void look_at_args(struct vault *v, const struct secret *s)
+{
+	bool there = false;
+	for (size_t i = 0; v->args && v->args[i]; i++)
+		there |= memmem(v->args[i], strlen(v->args[i]), s->value, s->len) != NULL;
+	if (!there)
+		return;
+	CLEANUP(free_ptr) char *text = xasprintf("the value of secret '%s' stands in the arguments of this session, and so in its first event, which cannot "
+						 "be taken out: remove the session ('sandglass prune %s'), and say sg.secret \"%s\" in the script's own text",
+						 s->name, record_id(v->record), s->name);
+	json_t *body = json_object();
+	json_put_str(body, "level", "warn");
+	json_put_str(body, "text", text);
+	record_append_json(v->record, EV_NOTE, 0, 0, 0, 0, body);
+}
+
 static void read_value(void *self)
 {
 	struct reading *r = self;
@@ -212,6 +252,7 @@ static void read_done(void *self)
 		if (r->err.code == ERR_NONE && record_secret(v->record, s->name, r->value.data, r->value.len, &r->err) == 0) {
 			keep(s, r->source.kind, &r->value);
 			note(v, s, "read", r->cause, r->agent);
+			look_at_args(v, s);
 		}
 		tell(v, s, &r->err);
 	}

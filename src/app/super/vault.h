@@ -11,10 +11,18 @@
 
 struct vault;
 
-/* Before the record is there: reads what can be read at once (files and variables of the configuration, what is kept, and
- * environment variables that by their name hold a credential) so that the very first event is clean, too. @conf: "secrets"
- * of the configuration, may be NULL. What cannot be read is told when somebody asks for it. */
-struct vault *vault_new(const json_t *conf);
+/* Before the record is there: reads what can be read at once (files and variables of the configuration, what is kept,
+ * environment variables that by their name hold a credential, and what the script's text names by sg.secret "NAME") so that
+ * the very first event is clean, too. @conf: "secrets" of the configuration, may be NULL. What cannot be read is told when
+ * somebody asks for it; a note says so when a value that is learned later stands in the arguments (those of the session,
+ * NULL-terminated, may be NULL; borrowed), which that event holds. */
+struct vault_start {
+	const json_t *conf;
+	const char *script;
+	size_t script_len;
+	char *const *args;
+};
+struct vault *vault_new(const struct vault_start *start);
 void vault_attach(struct vault *v, struct loop *l, struct record *r);
 void vault_free(struct vault **v); /* wipes */
 
