@@ -2,10 +2,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "record/read/lease.h"
 #include "record/read/sums.h"
 #include "record/read/verify_inner.h"
+
+enum { LOOKS = 5 };
 
 struct raw {
 	sqlite3_file *file;
@@ -77,11 +80,23 @@ static bool is_torn(const struct lease_note *note, bool live, const struct log_e
 	return log->why && !note && !live && !log->goes_on;
 }
 
+/* Of a running session it may be emptied, at its end cut to nothing, in the middle of a look: then another one tells. */
+static int look_at_log(const char *path, bool live, struct log_end *out, struct err *err)
+{
+	static const struct timespec while_it_is_emptied = { .tv_nsec = 5000000 };
+	int rc = sums_look_log(path, out, err);
+	for (int tries = 1; live && rc == 0 && out->why && tries < LOOKS; tries++) {
+		nanosleep(&while_it_is_emptied, NULL);
+		rc = sums_look_log(path, out, err);
+	}
+	return rc;
+}
+
 /* The log; false and a report if it is not whole. */
 static bool log_is_whole(struct verify *v, const char *path, const struct lease_note *note, bool live, struct log_end *log)
 {
 	struct err err;
-	if (sums_look_log(path, log, &err) < 0) {
+	if (look_at_log(path, live, log, &err) < 0) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "%s", err.text);
 		return false;
 	}

@@ -126,6 +126,8 @@ static int check_search(struct verify *v, int64_t bytes)
 	return rc == SQLITE_OK ? end : rc;
 }
 
+static const char find_sql[] = "SELECT 1 FROM search WHERE search MATCH ?1 AND rowid = ?2";
+
 /* Three characters from the @nth third of @text as a query; false if there are none that need no care. */
 static bool a_query(const struct buf *text, size_t nth, char out[8])
 {
@@ -161,6 +163,25 @@ static int is_found(sqlite3_stmt *st, struct text_reader *t, uint64_t seq)
 	return rc == SQLITE_ROW || (rc == SQLITE_DONE && !asked) ? 1 : rc == SQLITE_DONE ? 0 : -1;
 }
 
+/* In how many of events @from to @to no word leads to the event, of all; and the words of event @from that were tried. */
+static void tell_lost(struct verify *v, int64_t from, int64_t to)
+{
+	CLEANUP(text_reader_release) struct text_reader reader = TEXT_READER(v->s->db);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err err;
+	char query[3][8] = { "", "", "" };
+	int64_t lost = 0;
+	sqlite3_stmt *st = verify_sql(v, find_sql, &err);
+	for (int64_t seq = from; st && seq <= to; seq++)
+		lost += is_found(st, &reader, (uint64_t)seq) == 0;
+	sqlite3_finalize(st);
+	if (text_of_event(&reader, (uint64_t)from, &text, &err) == 1)
+		for (size_t nth = 0; nth < 3; nth++)
+			a_query(&text, nth, query[nth]);
+	verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: event %" PRId64 " is not found any more by %s %s %s, nor are %" PRId64 " others up to event %" PRId64
+		   ", which it reaches", from, query[0], query[1], query[2], lost > 0 ? lost - 1 : 0, to);
+}
+
 /* A well-formed index may still have lost what was in it: events spread over the session are looked for by their words.
  * 0: they are found; else the first that is not; -1: the index cannot be read. */
 static int64_t lost_event(struct verify *v)
@@ -169,7 +190,7 @@ static int64_t lost_event(struct verify *v)
 	int64_t indexed = number(v, "SELECT value FROM mark WHERE name = 'indexed'"), lost = 0;
 	int64_t step = indexed / SAMPLES + 1;
 	struct err err;
-	sqlite3_stmt *st = verify_sql(v, "SELECT 1 FROM search WHERE search MATCH ?1 AND rowid = ?2", &err);
+	sqlite3_stmt *st = verify_sql(v, find_sql, &err);
 	if (!st)
 		return -1;
 	for (int64_t seq = 1; seq <= indexed && !lost; seq += step) {
@@ -178,6 +199,16 @@ static int64_t lost_event(struct verify *v)
 	}
 	sqlite3_finalize(st);
 	return lost;
+}
+
+/* What came at once and at the end is not in the index: whoever searches reads it through (search.c). */
+static void say_whole(struct verify *v, int64_t pages)
+{
+	uint64_t head = session_head(v->s), indexed = session_indexed(v->s);
+	char rest[80] = "";
+	if (indexed < head && !session_live(v->s))
+		snprintf(rest, sizeof(rest), " (the search index reaches event %" PRIu64 ", what follows is read through)", indexed);
+	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole%s", pages, rest);
 }
 
 int verify_pages(struct verify *v, struct err *err)
@@ -195,12 +226,12 @@ int verify_pages(struct verify *v, struct err *err)
 	int primary = rc & 0xff;
 	int64_t lost = bytes >= 0 && rc == SQLITE_OK ? lost_event(v) : 0;
 	if (lost > 0)
-		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: event %" PRId64 " is not found any more", lost);
+		tell_lost(v, lost, number(v, "SELECT value FROM mark WHERE name = 'indexed'"));
 	else if (lost < 0 || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
 		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: searches may find less than there is");
 	else if (rc != SQLITE_OK)
 		verify_say(v, "pages", VERIFY_SKIP, 0, "the search index could not be looked at: %s", sqlite3_errstr(rc));
 	else
-		verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole", pages);
+		say_whole(v, pages);
 	return 0;
 }
