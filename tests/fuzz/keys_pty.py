@@ -1,14 +1,14 @@
 """Random bytes into the real console in a real pseudo terminal, on a session where high-risk actions wait.
 
-The letters without which the dialog cannot approve (y, s, p, e, m) are never typed, so nothing at all may be approved: by
+The keys without which the dialog cannot approve (y, s, p, e, m, or their numbers) are never typed, so nothing at all may be approved: by
 no click, escape sequence, paste, half of a sequence, or resize. A console that was left is begun again; each time its
 terminal must be as it was. Usage: keys_pty.py SECONDS SEED -- COMMAND..."""
 import fcntl, os, pty, random, select, signal, struct, sys, termios, time
 
 seconds, seed, command = float(sys.argv[1]), int(sys.argv[2]), sys.argv[4:]
-never = set(b"yspemYSPEM") | {0x1A, 0x1C, 0x13}  # nor what stops a job or, off the screen, the terminal itself
+never = set(b"yspemYSPEM1234") | {0x1A, 0x1C, 0x13}  # nor what stops a job or, off the screen, the terminal itself
 pieces = [b"\r", b"\x1b", b"\t", b"A", b"a", b"X", b"n", b"x", b"d", b"v", b"o", b"t", b"j", b"k", b"J", b"G", b"gg", b"/", b"?",
-          b"\x10", b":", b"1", b"2", b"\x1b[A", b"\x1b[B", b"\x1b[5~", b"\x1b[6~", b"\x1bOP", b"\x1b[200~", b"\x1b[201~",
+          b"\x10", b":", b"5", b"7", b"\x1b[A", b"\x1b[B", b"\x1b[5~", b"\x1b[6~", b"\x1bOP", b"\x1b[200~", b"\x1b[201~",
           b"\x1b[", b"\x1b]52;", b"\x9b", b"\xff\xfe", b"\xe2\x82", b" ", b"\x03", b"\x04", b"\x15", b"!", b"$", b"i", b"I", b"'"]
 random.seed(seed)
 
@@ -56,7 +56,7 @@ class Console:
         """Out of whatever is open, then away; why that did not do, or nothing."""
         self.size(36, 120)
         for _ in range(40):
-            for piece in (b"\x1b[201~", b"\x1b", b"\x1b", b"\x1b", b"Q", b"y"):
+            for piece in (b"\x1b[201~", b"\x1b", b"\x1b", b"\x1b", b"Q", b"1"):
                 if self.gone():
                     break
                 os.write(self.master, piece)
