@@ -60,8 +60,8 @@ class SandglassBackend(BaseSandbox):
             raise RuntimeError(message["error"].get("message", "sandglass refused"))
         return message["result"]
 
-    def _tool(self, name, **arguments):
-        return self._ask("tools/call", {"name": name, "arguments": arguments})
+    def _tool(self, which, **arguments):
+        return self._ask("tools/call", {"name": which, "arguments": arguments})
 
     @staticmethod
     def _text(result):

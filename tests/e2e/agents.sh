@@ -99,7 +99,7 @@ done
 # --- a turn that is broken off; words in the middle of one ---
 for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|acp' 'claude|sandbox-agent'; do
 	row "$one" || continue
-	model '[{"bash":"touch begun; tail -f /dev/null"},{"text":"all is done"}]'
+	model '[{"bash":"echo begun > begun; tail -f /dev/null"},{"text":"all is done"}]'
 	begin --gate --linger 300s
 	wait_for 90 ran_there 'tail -f'
 	"$sg" kill it --turn -S "$id" >"$t/out" 2>&1
@@ -127,6 +127,8 @@ done
 # --- deepagents: inside a box, and with a box as its sandbox backend ---
 if [ -x "$agents/deepagents/bin/python3" ]; then
 	agent=deepagents control=acp m=anthropic:m-1 program=$agents/deepagents/bin/python3 roots=$agents/deepagents beside=
+	python=$(realpath "$program")
+	[[ $python = /usr/bin/* ]] || roots=$roots:${python%/bin/*} # a Python of one's own
 	model '[{"bash":"touch asked"},{"text":"all is done"}]'
 	begin
 	wait_for 90 is_held

@@ -149,7 +149,10 @@ static int programs(struct inner_agent *out, const char *name, const char *progr
 	out->beside = beside ? on_path(beside) : NULL;
 	if (beside && !out->beside)
 		return err_set(err, ERR_NOENT, "--agent %s: it needs '%s', which is not on your PATH", name, beside);
+	char full[PATH_MAX];
 	add_root(&roots, out->program);
+	if (realpath(out->program, full)) /* the Python that an environment was made with */
+		add_root(&roots, full);
 	add_root(&roots, out->beside);
 	add_root(&roots, node);
 	out->roots = buf_take(&roots);
