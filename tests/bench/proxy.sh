@@ -74,6 +74,7 @@ while [ -d "/proc/$super" ]; do
 	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$super/status" >>rss 2>/dev/null
 	sleep 0.1
 done
+[ -z "${RSS:-}" ] || cp rss "$RSS"
 took=$((($(date +%s%N) - began) / 1000))
 got=$("$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" --json | grep -c '"kind":"model.reply"')
 early=$(head -$(($(wc -l <rss) / 4 + 1)) rss | sort -n | tail -1) late=$(sort -n rss | tail -1)
