@@ -195,7 +195,7 @@ if part F; then
 		model '[{"bash":"touch after"},{"text":"all is done"}]'
 		begin --gate --mem 256M
 		wait_for 120 ended
-		like "$(events)" 'out of memory' "$what, 256 MB: it is told that its memory was too little"
+		like "$(events | grep '"kind":"agent.end"')" 'the agent (was killed by SIGKILL|ended with status)' "$what, 256 MB: that it was killed is told"
 	}
 fi
 rules=

@@ -197,8 +197,8 @@ local function ask(s, method, path, body)
 end
 
 local function begin(s, x)
-  s.server.await()
-  local v, err = ask(s, "GET", "/global/health")
+  local v, err = s.server.await()
+  if v then v, err = ask(s, "GET", "/global/health") end
   if not v then return nil, err end
   s.version = v.version
   v, err = s.server.listen()

@@ -16,6 +16,7 @@ function M.new(w, x, o)
   local events, last, lost = nil, nil, 0
   local ready = task.channel(1)
   w.aside(function(line)
+    s.dead = line == nil
     if o.ready and line and not line:find(o.ready) then return end
     o.ready = nil
     ready:close()
@@ -23,8 +24,12 @@ function M.new(w, x, o)
   w.server = true
   s.http.wait = START_S
 
-  -- Until it listens, or has ended. Some lose what they are asked before.
-  function s.await() if o.ready then ready:recv() end end
+  -- Until it listens: true; nil and an error when it has ended instead. Some lose what they are asked before.
+  function s.await()
+    if o.ready then ready:recv() end
+    if s.dead then return nil, w.gone() end
+    return true
+  end
 
   function s.listen()
     local err
