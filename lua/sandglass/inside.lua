@@ -216,8 +216,8 @@ local function steer(r)
   beside(r, function()
     local text = said(r)
     if not text or not r.session or not r.wire then return end
-    rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text })
     r.protocol.steer(r.session, text, function(why)
+      if not why then return rt.tell("agent.told", { what = "prompt", say = tell.line_of(text), text = text }) end
       rt.tell("agent.told", { what = "notice", say = "it does not take words in its turn: " .. tell.line_of(why) .. "; they wait for the end" })
       table.insert(r.inbox, 1, { text = text })
     end)

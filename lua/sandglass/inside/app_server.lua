@@ -193,10 +193,11 @@ function M.cancel(s)
   if s.turn then rt.shield(function() s.wire.send { id = "cancel", method = "turn/interrupt", params = { threadId = s.id, turnId = s.turn } } end) end
 end
 
-function M.steer(s, text, refused)
-  if not s.turn then return refused "its turn has not begun" end
+-- heard(why): it has taken it, or why not.
+function M.steer(s, text, heard)
+  if not s.turn then return heard "its turn has not begun" end
   s.peer.post("turn/steer", { threadId = s.id, expectedTurnId = s.turn, input = list { { type = "text", text = text } } }, function(m)
-    if m.error then refused(str(type(m.error) == "table" and m.error.message or m.error)) end
+    heard(m.error and str(type(m.error) == "table" and m.error.message or m.error) or nil)
   end)
 end
 

@@ -254,9 +254,9 @@ function M.prompt(s, text)
 end
 
 -- Words in the middle of a turn: it takes them with its next question to the model.
-function M.steer(s, text, refused)
+function M.steer(s, text, heard)
   local ok, err = say(s, text)
-  if not ok then refused(str(err)) end
+  heard(not ok and str(err) or nil)
 end
 
 function M.cancel(s)

@@ -98,9 +98,10 @@ end
 
 function M.cancel(s) s.wire.send { type = "abort" } end
 
-function M.steer(s, text, refused)
+-- heard(why): it has taken it, or why not.
+function M.steer(s, text, heard)
   s.nr = s.nr + 1
-  s.heard["sg-" .. s.nr] = function(m) if not m.success then refused(str(m.error)) end end
+  s.heard["sg-" .. s.nr] = function(m) heard(not m.success and str(m.error) or nil) end
   s.wire.send { type = "steer", id = "sg-" .. s.nr, message = text }
 end
 
