@@ -70,7 +70,7 @@ class Handler(BaseHTTPRequestHandler):
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         for i, e in enumerate(list_):
-            if self.step.get("cut") and i > len(list_) // 2:
+            if self.step.get("cut") and i >= len(list_) // 2:
                 self.close_connection = True
                 return
             if self.step.get("stall") and i > len(list_) // 2:
