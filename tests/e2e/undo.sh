@@ -27,7 +27,7 @@ ok $? 'and asks'
 id=$("$sg" ls --json | jq -r .session | head -1)
 mapfile -t act < <("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and .body.kind == "exec") | .seq')
 is ${#act[@]} 5 'five actions'
-now() { "$sg" cat "$1" --at "$id" 2>/dev/null; }
+now() { "$sg" cat "$1" --at "$id" --box work 2>/dev/null; }
 "$sg" undo "$id#${act[0]}" >"$t/out" 2>&1
 ok $? 'the first is undone'
 like "$(cat "$t/out")" 'long' 'it says what was put back'
@@ -46,6 +46,30 @@ is "$(now short | xargs)" 'one' 'is all undone'
 is "$(now short | xargs)" 'one two' 'an undo without a number takes the last one back'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "undo" and .body.of != null and .body.why == null) | .body.of' | xargs)" \
 	"${act[0]} ${act[3]} ${act[2]}" 'each stands in the record'
+# a redo's changes taken over: the second run changed its own box, promote makes exactly that so in the first one's
+"$sg" undo >"$t/out" 2>&1
+is "$(now short | xargs)" 'one' 'and back again'
+"$sg" undo --again >"$t/out" 2>&1
+is "$(now short | xargs)" 'one two' 'undo --again brings back what was undone last'
+"$sg" undo --again >"$t/out" 2>&1
+ok $((! $?)) 'once'
+"$sg" undo >"$t/out" 2>&1
+again=$("$sg" redo "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
+"$sg" promote "$id#$again" >"$t/out" 2>&1
+ok $? 'a second run is promoted'
+is "$(now short | xargs)" 'one two' 'its change is in the box'
+is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'and nothing else'
+is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)")" "rollback $again" 'as an action'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "redo" and .body.why == null) | .body.of')" "$again" 'that stands in the record'
+"$sg" undo >"$t/out" 2>&1
+is "$(now short | xargs)" 'one' 'undo takes it back'
+again=$("$sg" redo "$id#${act[3]}" --json 2>/dev/null | jq -r .action)
+"$sg" promote "$id#$again" >"$t/out" 2>&1
+is $? 1 'where the box has other lines there it is refused'
+like "$(cat "$t/out")" 'other work in the same place of short; nothing was changed' 'in one clear line'
+is "$(now short | xargs)" 'one' 'and nothing was changed'
+"$sg" promote "$id#${act[1]}" >"$t/out" 2>&1
+ok $((! $?)) 'a first run is none'
 "$sg" undo "$id#999999" >"$t/out" 2>&1
 ok $((! $?)) 'there is nothing at a number that nobody gave'
 "$sg" stop --now >/dev/null 2>&1

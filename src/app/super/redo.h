@@ -18,6 +18,11 @@ struct redo_want {
 
 /* Answers rq's ticket with the body of redo.ended. -1: @err, nothing begun. */
 NODISCARD int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct err *err);
+/* Is @action of this session a second run (of whatever session)? */
+bool redo_is_second_run(struct super *s, uint64_t action);
+/* What the second run @again changed becomes so in the box of the first, as an action of its own; answers rq's ticket when
+ * that has ended. -1: @err, nothing begun. */
+NODISCARD int redo_promote(const struct tree_request *rq, uint64_t again, struct err *err);
 void redos_free(struct super *s);
 
 #endif

@@ -459,6 +459,8 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	if (what > record_head(a->s->record))
 		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", what);
+	if (command_has(a->line, "again"))
+		return what ? err_set(err, ERR_USAGE, "--again takes the last undo back, of whatever it was") : trees_again_command(&rq, err) < 0 ? -1 : 1;
 	if (is_action(a->s, what, &rq.box))
 		return trees_undo_action(&rq, what, err) < 0 ? -1 : 1;
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
@@ -485,6 +487,8 @@ static int cmd_promote(struct ask_for *a, json_t *out, struct err *err)
 	if (intent && !hex_parse(intent, strlen(intent), hash.b, HASH_LEN))
 		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
+	if (!gate_action(a->s->gate, id) && redo_is_second_run(a->s, id))
+		return redo_promote(&rq, id, err) < 0 ? -1 : 1;
 	return preview_promote(&rq, id, command_opt(a->line, "message"), &hash, err) < 0 ? -1 : 1;
 }
 

@@ -52,5 +52,7 @@ NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to,
 /* Takes back what @action (of box rq->box) changed, on the files of now; nothing when later work is in the way. */
 NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, struct err *err);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
+/* Takes the last undo back, if nothing has come after it. */
+NODISCARD int trees_again_command(const struct tree_request *rq, struct err *err);
 
 #endif

@@ -44,6 +44,7 @@ static void back_done(struct tree_op *o)
 {
 	struct trees *t = o->t;
 	t->undo = o->from; /* the state before: an undo goes there */
+	t->undone = o->rq.undo;
 	uint64_t seq = tree_record(t, &o->taken);
 	record_rollback(o, o->rq.undo ? "undo" : "rollback");
 	json_t *v = json_object();
@@ -136,7 +137,7 @@ int trees_undo_rollback(const struct tree_request *rq, struct trees *t)
 {
 	struct tree_op *o = back_op(t, t->undo, rq->cause);
 	o->rq = *rq;
-	o->rq.undo = true;
+	o->rq.undo = !t->undone; /* an undo of an undo: what was undone is there again */
 	tree_op_start(o);
 	return 0;
 }

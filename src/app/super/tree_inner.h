@@ -62,6 +62,7 @@ struct trees {
 	struct review *review;    /* tree_review.c; NULL = nobody has said anything */
 	uint64_t agent;           /* who had an action in it last; 0 = none */
 	uint64_t undo;            /* seq before the last rollback; 0 = none */
+	bool undone;              /* the last one was an undo */
 	char *merged_ref;
 	struct err broken;        /* the layers could not be opened: why */
 };

@@ -400,15 +400,29 @@ static void undo_done(void *self)
 	super_maybe_finish(s);
 }
 
-int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
+static struct trees *newest_undo(struct super *s)
 {
-	struct super *s = rq->s;
 	struct trees *newest = NULL;
 	for (size_t i = 0; boxes_at(s->boxes, i); i++) {
 		struct trees *t = super_box_trees(s, boxes_at(s->boxes, i));
 		if (t && t->undo && (!newest || t->undo > newest->undo))
 			newest = t;
 	}
+	return newest;
+}
+
+int trees_again_command(const struct tree_request *rq, struct err *err)
+{
+	struct trees *newest = newest_undo(rq->s);
+	if (!newest || !newest->undone || (rq->s->last_merge[0] && newest->undo < rq->s->last_merge_seq))
+		return err_set(err, ERR_NOENT, "the last change of files was no undo: there is nothing to bring back (a merge is made again with 'merge')");
+	return trees_undo_rollback(rq, newest);
+}
+
+int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
+{
+	struct super *s = rq->s;
+	struct trees *newest = newest_undo(s);
 	if (newest && (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
 		return trees_undo_rollback(rq, newest);
 	if (!s->last_merge[0])

@@ -37,6 +37,13 @@ NODISCARD int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, str
 NODISCARD int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other);
 /* Worker: applies @d, of which contents are in @st, to layer @i. */
 NODISCARD int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other);
+/* Worker: what the step from snapshot @from to @to (seqs, of any box; 0 = the base) changed, for layer @layer as it is now:
+ * by lines where it has changed otherwise meanwhile (into @st), else into @conflicts. With @to before @from: an undo. */
+NODISCARD int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, const struct ws_store *st,
+			  struct ws_diff *d, struct strv *conflicts);
+/* Its paths, as people name them, appended to @paths; the names of conflicts, the first few. */
+void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths);
+void tree_change_names(const struct strv *conflicts, struct buf *out);
 /* Loop: tells whoever asked. Takes @result. */
 void tree_op_answer(struct tree_op *o, json_t *result);
 /* "n" or a label -> seq. ERR_NOENT. */

@@ -35,44 +35,55 @@ static bool is_its_snapshot(struct undo_one *u, uint64_t seq)
 	return false;
 }
 
-/* What undoes the snapshot @k of its layer, on the files of now. */
-static int difference(struct undo_one *u, const struct snap *k, const struct ws_store *st, struct ws_diff *d)
+int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, const struct ws_store *st, struct ws_diff *d,
+		struct strv *conflicts)
 {
-	struct trees *t = u->op.t;
-	struct err *err = &u->op.err;
-	struct ws_view before = WS_VIEW_INIT, after = WS_VIEW_INIT, now = WS_VIEW_INIT;
-	int rc = tree_view(t, k->layer, k->seq - 1, &before, err);
+	struct trees *t = o->t;
+	struct err *err = &o->err;
+	struct ws_view was = WS_VIEW_INIT, wanted = WS_VIEW_INIT, now = WS_VIEW_INIT;
+	int rc = tree_view_of(t, from, &was, err);
 	if (rc == 0)
-		rc = tree_view(t, k->layer, k->seq, &after, err);
+		rc = tree_view_of(t, to, &wanted, err);
 	if (rc == 0)
-		rc = tree_view(t, k->layer, UINT64_MAX, &now, err);
+		rc = tree_view(t, layer, UINT64_MAX, &now, err);
 	if (rc == 0)
-		rc = ws_diff_undo(d, &before, &after, &now, st, &u->conflicts, err);
-	ws_view_release(&before);
-	ws_view_release(&after);
+		rc = ws_diff_undo(d, &wanted, &was, &now, st, conflicts, err);
+	ws_view_release(&was);
+	ws_view_release(&wanted);
 	ws_view_release(&now);
 	return rc;
 }
 
-static void note_paths(struct undo_one *u, size_t layer, const struct ws_diff *d)
+/* What undoes the snapshot @k of its layer, on the files of now. */
+static int difference(struct undo_one *u, const struct snap *k, const struct ws_store *st, struct ws_diff *d)
 {
-	const char *repo = u->op.t->layer[layer].name;
+	return tree_change(&u->op, k->layer, k->seq, tree_snap_at(u->op.t, k->layer, k->seq - 1), st, d, &u->conflicts);
+}
+
+void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths)
+{
+	const char *repo = t->layer[layer].name;
 	for (size_t i = 0; i < d->nr; i++) {
 		CLEANUP(buf_release) struct buf path = BUF_INIT;
 		if (*repo)
 			buf_printf(&path, "%s/", repo);
 		buf_append(&path, d->item[i].path, d->item[i].len);
-		json_array_append_new(u->paths, json_bytes(buf_cstr(&path), path.len));
+		json_array_append_new(paths, json_bytes(buf_cstr(&path), path.len));
 	}
+}
+
+void tree_change_names(const struct strv *conflicts, struct buf *out)
+{
+	for (size_t i = 0; i < conflicts->nr && i < 5; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", conflicts->item[i]);
+	if (conflicts->nr > 5)
+		buf_printf(out, " and %zu more", conflicts->nr - 5);
 }
 
 static void tell_conflicts(struct undo_one *u)
 {
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
-	for (size_t i = 0; i < u->conflicts.nr && i < 5; i++)
-		buf_printf(&names, "%s%s", i ? ", " : "", u->conflicts.item[i]);
-	if (u->conflicts.nr > 5)
-		buf_printf(&names, " and %zu more", u->conflicts.nr - 5);
+	tree_change_names(&u->conflicts, &names);
 	err_set(&u->op.err, ERR_BUSY, "#%" PRIu64 " cannot be undone: later work stands in the same place of %s; nothing was changed", u->action,
 		buf_cstr(&names));
 }
@@ -92,7 +103,7 @@ static int both_rounds(struct undo_one *u, const struct ws_store *st)
 			if (rc == 0 && apply)
 				rc = tree_apply(&u->op, k->layer, &d, st, -1);
 			if (rc == 0 && apply)
-				note_paths(u, k->layer, &d);
+				tree_change_paths(t, k->layer, &d, u->paths);
 			ws_diff_release(&d);
 			if (rc < 0)
 				return -1;
@@ -141,8 +152,10 @@ static void undo_done(struct tree_op *o)
 	json_put(body, "missing", missing);
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
-	else
+	else {
 		o->t->undo = o->from; /* an undo without a number takes this one back */
+		o->t->undone = true;
+	}
 	record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)seq);

@@ -292,6 +292,8 @@ int ws_diff_undo(struct ws_diff *d, const struct ws_view *before, const struct w
 				strv_push_bytes(conflicts, c->path, c->len);
 				continue;
 			}
+			if (ws_state_eq(s, &c->now)) /* these lines are so already */
+				continue;
 		}
 		back.item[keep++] = *c;
 	}
