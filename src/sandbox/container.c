@@ -130,6 +130,7 @@ static void box_kill(struct box *b)
 }
 
 struct ask {
+	struct ask *next;
 	struct container *c;
 	box_done_fn *done;
 	void *self;
@@ -143,6 +144,8 @@ static struct ask *ask_new(struct container *c, box_done_fn *done, void *self)
 	return a;
 }
 
+static void freeze_next(struct container *c);
+
 static void on_frozen(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;
@@ -152,8 +155,29 @@ static void on_frozen(void *self, json_t *body, const struct err *err)
 		json_put_str(r, "how", "engine");
 		json_put_flag(r, "frozen", a->frozen);
 	}
+	a->c->asking = false;
+	freeze_next(a->c);
 	a->done(a->self, r, err);
 	free(a);
+}
+
+static void so_already(void *self)
+{
+	CLEANUP(json_release) json_t *nothing = json_object();
+	on_frozen(self, nothing, NULL);
+}
+
+static void freeze_next(struct container *c)
+{
+	struct ask *a = c->asked;
+	if (c->asking || !a)
+		return;
+	c->asked = a->next;
+	c->asking = true;
+	if (a->frozen == c->frozen) /* to pause what is paused is an error to an engine */
+		loop_defer(c->loop, so_already, a);
+	else
+		container_call(c, "POST", a->frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
 }
 
 static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
@@ -165,7 +189,11 @@ static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self
 	}
 	struct ask *a = ask_new(c, done, self);
 	a->frozen = frozen;
-	container_call(c, "POST", frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
+	struct ask **last = &c->asked;
+	while (*last)
+		last = &(*last)->next;
+	*last = a;
+	freeze_next(c);
 }
 
 static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
@@ -248,6 +276,11 @@ static void box_close(struct box *b, box_done_fn *done, void *self)
 	c->closed = done;
 	c->closed_self = self;
 	guest_free(&c->guest);
+	for (struct ask *a; (a = c->asked);) {
+		c->asked = a->next;
+		say_dead(c, a->done, a->self);
+		free(a);
+	}
 	if (c->frozen) /* engines do not like to remove what is paused */
 		container_call(c, "POST", "/unpause", NULL, remove_it, c);
 	else

@@ -31,6 +31,8 @@ struct container {
 	struct loop_fd *watch;
 	struct loop_timer *late, *wall;
 	bool busy; /* a worker has us */
+	struct ask *asked; /* freeze and thaw, one after the other: an engine answers requests in no order */
+	bool asking;
 };
 
 struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);

@@ -83,6 +83,17 @@ print("fork " .. other:exec("echo *").out)
 print(box:read "a.txt", box:write("n/e/w", "new"), box:exec("cat n/e/w").out)
 if a.wait == "1" then print "waits" sg.sleep(60) end
 L
+cat >try.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine" }
+local box = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = a.engine }, repo = "repo" }
+local r = box:exec "cat a.txt; echo new >n.txt; rm a.txt; echo hi"
+print("ran " .. (r and r.out or "not") .. "files " .. box:exec("echo *").out)
+L
+cat >ask.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { p.ask "first" { cmd = "cat a.txt", why = "a person looks" }, p.allow "rest" { kind = "exec" } }
+L
 mkdir -p bld/skip && printf 'FROM sgtest:latest\nCOPY . /ctx\nRUN echo ran >/ran\n' >bld/Dockerfile
 printf '# no\nskip\n*.key\n!public.key\n' >bld/.dockerignore
 touch bld/skip/x bld/private.key bld/public.key "bld/$(printf 'a%.0s' {1..120})"
@@ -144,6 +155,20 @@ use() { # name, socket
 	like "$("$sg" events "bait-$1" --json)" 'there 600 ([0-9]+)\\n\1\\n' "$1: honeytokens lie in its home, for its user alone"
 	is "$("$sg" events "bait-$1" --json | grep '"kind":"honeytoken.seen"' | grep -oE 'c/(npm|aws) was seen in an? [a-z]+' | tr '\n' ' ')" \
 		'c/npm was seen in an output c/aws was seen in a file ' "$1: one that turns up is seen"
+	# a preview: tried on a copy of the box's files, which stay as they are; then exactly that is made so
+	id=$("$sg" run -d try.lua --policy ask.lua -- "$2" </dev/null)
+	held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+	is_held() { [ -n "$(held)" ]; }
+	wait_for 30 is_held
+	local held=$(held)
+	out=$("$sg" preview "$held" -S "$id" --json 2>&1)
+	like "$out" '"end": ?"ok".*"code": ?0' "$1: a held command is tried"
+	like "$out" '"op": ?"A", ?"path": ?"n.txt"|"path": ?"n.txt".*"op": ?"A"' "$1: and says what it would change"
+	"$sg" promote "$held" -S "$id" >out 2>&1
+	ok $? "$1: that is made so"
+	over() { ! "$sg" state -S "$id"; }
+	wait_for 30 over
+	like "$("$sg" events "$id" --json | grep '"print"\|"note"')" 'ran one\\nhi\\nfiles n.txt' "$1: with the output of the try"
 	# built from a Dockerfile, and from a root file system
 	timeout 120 "$sg" run --no-tui build.lua -- "$2" </dev/null >out 2>&1
 	id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
