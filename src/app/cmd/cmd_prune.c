@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
@@ -11,6 +10,7 @@
 #include "app/cmd/tombstone.h"
 #include "app/config.h"
 #include "app/front/sessions.h"
+#include "app/super/room.h"
 #include "app/front/unmerged.h"
 #include "base/clock.h"
 #include "base/fd.h"
@@ -20,7 +20,6 @@
 #include "control/socket.h"
 #include "record/read/lease.h"
 
-enum { LITTLE_ROOM = 1 << 30 }; /* bytes; and less than a tenth of the disk */
 
 /* What lies beside a session file and belongs to it. */
 static const char *const companions[] = { "-wal", "-shm", "-lease", "-reserve", "-journal" };
@@ -205,12 +204,9 @@ static bool agreed(struct prune *p)
 
 void prune_warn(struct cmd_ctx *ctx)
 {
-	struct statvfs fs;
 	CLEANUP(buf_release) struct buf left = BUF_INIT;
-	if (ctx->quiet || statvfs(ctx->sessions, &fs) < 0 || !fs.f_blocks)
-		return;
-	uint64_t room = (uint64_t)fs.f_bavail * fs.f_frsize;
-	if (room >= LITTLE_ROOM || fs.f_bavail >= fs.f_blocks / 10)
+	uint64_t room;
+	if (ctx->quiet || !room_is_little(ctx->sessions, &room))
 		return;
 	cmd_size(room, &left);
 	fprintf(ctx->err, "sandglass: only %s are left for sessions in '%s'; 'sandglass prune --older-than 30d -n' says what could go\n",

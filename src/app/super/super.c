@@ -21,6 +21,7 @@
 #include "app/super/otlp_live.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
+#include "app/super/room.h"
 #include "app/super/resume.h"
 #include "app/super/stand.h"
 #include "app/super/super_box.h"
@@ -149,6 +150,7 @@ static void on_head(void *self, uint64_t seq)
 	struct super *s = self;
 	if (s->server)
 		control_server_head(s->server, seq);
+	room_look(s);
 }
 
 static void on_state(void *self, enum record_state state, const char *why)
@@ -587,6 +589,7 @@ static void release(struct super *s)
 	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
 	previews_free(s);
 	redos_free(s);
+	room_free(s);
 	super_box_release(s); /* first: what still waits for its files is answered */
 	host_free(&s->host);
 	policy_hosts_free(s);

@@ -66,6 +66,7 @@ struct super {
 	json_t *ready;              /* stand.c: what is to be told when it stands; NULL = it is told */
 	size_t nr_people;           /* who are attached, stay and may decide */
 	struct away *away;          /* away.c; may be NULL */
+	struct room *room;          /* room.c; may be NULL */
 	struct loop_signal *sig[3];
 	json_t *store;              /* {"name":{"key":value}}, also kept in the record */
 	enum record_state record_state;
