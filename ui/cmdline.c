@@ -11,6 +11,7 @@
 #include "ui/transport.h"
 #include "ui/views/redo.h"
 #include "ui/views/table.h"
+#include "ui/views/tree.h"
 
 struct own {
 	const char *name, *usage, *summary;
@@ -107,8 +108,22 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 		redo_ask(ui, &on);
 }
 
+static void own_redo_promote(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
+	char *end = NULL;
+	(void)rest;
+	if (nr > 1)
+		on.action = strtoull(id, &end, 10);
+	if (nr > 1 && (*end || !on.action))
+		ui_say(ui, ROLE_ERROR, "redo! wants the number of a command that ran again: :redo! 403");
+	else
+		redo_promote_ask(ui, &on);
+}
+
 /* "a", "#188", "188": an own or a recorded mark, or an event; 0 there is none. */
-static uint64_t place_named(const struct ui *ui, size_t source, const char *word)
+uint64_t place_named(const struct ui *ui, size_t source, const char *word)
 {
 	char *end;
 	const struct model *m = &ui->src[source]->model;
@@ -137,6 +152,14 @@ static void own_diff(struct ui *ui, const char *const *words, size_t nr, const c
 			return;
 		}
 	ui_open(ui, "diff", &on);
+}
+
+static void own_tree(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	(void)words;
+	(void)nr;
+	tree_open(ui, &on, rest);
 }
 
 static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -206,9 +229,11 @@ static const struct own own[] = {
 	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
 	{ "redo", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
+	{ "redo!", "[<event>]", "make what the second run of a command changed so in its box", own_redo_promote },
 	{ "ruler", "exec | events | model | cost | tokens | output", "replay: what the timeline counts", own_ruler },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
+	{ "tree", "[PATH]", "the files of the box as they are here; a file is opened", own_tree },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },
 };
 

@@ -341,7 +341,7 @@ static const char *count(const struct ui *ui, char *out, size_t size)
 	return out;
 }
 
-static void hint(const struct ui *ui, struct area a, int row)
+static void hint_saying(const struct ui *ui, struct area a, int row, const char *keys)
 {
 	struct finder *f = ui->find;
 	char text[64];
@@ -363,9 +363,14 @@ static void hint(const struct ui *ui, struct area a, int row)
 	} else if (f->nr_choices > 0) {
 		choices_paint(f, area_sub(a, 0, 0, a.rows, a.cols - n - 2), row);
 	} else {
-		put(a, row, 1, ROLE_DIM, "Enter filters  Esc leaves  Up history  Ctrl-t SQL");
+		put(a, row, 1, ROLE_DIM, keys);
 	}
 	put(a, row, a.cols - n - 1, ROLE_OK, text);
+}
+
+static void hint(const struct ui *ui, struct area a, int row)
+{
+	hint_saying(ui, a, row, "Enter filters  Esc leaves  Up history  Ctrl-t SQL");
 }
 
 /* What is wrong: from the column to the end of the word. */
@@ -420,8 +425,13 @@ static void hold_changed(struct ui *ui)
 		f->wrong_column = 1;
 }
 
+static void hold_hint(const struct ui *ui, struct area a, int row)
+{
+	hint_saying(ui, a, row, ui->prompt.text.len ? "Enter holds what matches  Esc leaves  Up history" : "Enter holds nothing any more  Esc leaves");
+}
+
 static const struct prompt_ops hold_ops = {
-	.history = 'f', .key = key, .changed = hold_changed, .hint = hint, .part = part,
+	.history = 'f', .key = key, .changed = hold_changed, .hint = hold_hint, .part = part,
 };
 
 static void hold_done(struct ui *ui, const char *text)

@@ -50,6 +50,8 @@ void ui_mark(struct ui *ui, char key, const char *text);
 void marks_folder(struct ui *ui, const char *folder);
 void marks_load(struct ui *ui, size_t source);
 void jump_kind(struct ui *ui, char kind, int by); /* e d a h m s t: error, diff, approval, hold, mark, snapshot, turn */
+/* "a", "#188", "188": an own or a recorded mark, or an event; 0 there is none. */
+uint64_t place_named(const struct ui *ui, size_t source, const char *word);
 void jump_to(struct ui *ui, size_t source, uint64_t seq); /* in this view, or in the log if it is none of rows */
 
 /* --- history (history.c) --- */

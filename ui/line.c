@@ -14,6 +14,7 @@
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
+enum { RAN_NAMES = 6 };    /* programs that a line names */
 enum { LINE_ANSWER = 800 }; /* bytes that are shown of a model's answer */
 
 void line_print_safe(FILE *out, const char *text)
@@ -252,6 +253,62 @@ static bool lets(struct line *l, const struct event *ev)
 	return filter_match(l->filter, row, ev->ts_us);
 }
 
+/* --- programs that an action runs: one line for all until something else of it is told ------------------------------ */
+
+static void ran_tell(struct line *l, struct line_ran *r, int64_t wall_us, struct arena *a)
+{
+	const struct model *m = &l->s->model;
+	const struct model_action *act = model_action(m, r->action);
+	const struct model_agent *agent = model_agent(m, act ? act->agent : 0);
+	if (l->at_prompt)
+		fputc('\n', l->out);
+	l->at_prompt = false;
+	print_time(l, wall_us, a);
+	line_print_safe(l->out, agent ? agent->name : "session");
+	fprintf(l->out, " event %" PRIu64 " ran %s: ", r->action, fmt_plural(a, (int64_t)r->nr, "program", "programs"));
+	for (size_t i = 0; i < r->names.nr; i++) {
+		fputs(i ? ", " : "", l->out);
+		line_print_safe(l->out, r->names.item[i]);
+	}
+	fprintf(l->out, "%s\n", r->more ? " .." : "");
+	strv_release(&r->names);
+	*r = (struct line_ran){ .names = STRV_INIT };
+}
+
+/* What waits to be told of @action (0: of any). */
+static void ran_flush(struct line *l, uint64_t action, int64_t wall_us, struct arena *a)
+{
+	for (size_t i = 0; i < ARRAY_LEN(l->ran); i++)
+		if (l->ran[i].action && (!action || l->ran[i].action == action))
+			ran_tell(l, &l->ran[i], wall_us, a);
+}
+
+static void ran_add(struct line *l, const struct event *ev, struct arena *a)
+{
+	struct err err = ERR_INIT;
+	struct line_ran *r = NULL;
+	CLEANUP(json_release) json_t *o = ev->body ? json_parse(ev->body, ev->len, "proc.exec", &err) : NULL;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(l->ran); i++)
+		if (l->ran[i].action == ev->action || (!r && !l->ran[i].action))
+			r = &l->ran[i];
+	if (!r) { /* too many at the same time */
+		r = &l->ran[0];
+		ran_tell(l, r, ev->ts_us, a);
+	}
+	r->action = ev->action;
+	r->nr++;
+	json_get_bytes(json_object_get(o, "path"), &path);
+	const char *name = strrchr(buf_cstr(&path), '/');
+	name = name ? name + 1 : path.len ? buf_cstr(&path) : "?";
+	for (size_t i = 0; i < r->names.nr; i++)
+		if (strcmp(r->names.item[i], name) == 0)
+			return;
+	r->more = r->names.nr == RAN_NAMES;
+	if (!r->more)
+		strv_push(&r->names, name);
+}
+
 bool line_event(struct line *l, const struct event *ev)
 {
 	struct arena a = ARENA_INIT;
@@ -264,6 +321,14 @@ bool line_event(struct line *l, const struct event *ev)
 	}
 	if (!is_line(&l->s->model, ev))
 		return false;
+	if (ev->kind == EV_PROC_EXEC && ev->action) {
+		if (l->s->model.rows.nr && l->s->model.rows.row[l->s->model.rows.nr - 1].seq == ev->seq) /* not the command itself */
+			ran_add(l, ev, &a);
+		arena_release(&a);
+		return false;
+	}
+	if (ev->action || ev->kind == EV_SESSION_END)
+		ran_flush(l, ev->action, ev->ts_us, &a);
 	if (l->at_prompt)
 		fputc('\n', l->out);
 	l->at_prompt = false;
@@ -301,6 +366,8 @@ void line_free(struct line **l)
 	if (*l) {
 		line_forget(*l);
 		strv_release(&(*l)->secrets);
+		for (size_t i = 0; i < ARRAY_LEN((*l)->ran); i++)
+			strv_release(&(*l)->ran[i].names);
 	}
 	free(*l);
 	*l = NULL;

@@ -34,6 +34,12 @@ struct line {
 	int64_t swapped_us; /* mono: another prompt took the place of one that was not answered here */
 	bool at_prompt;     /* the prompt is the last thing on the screen */
 	char zone[16];	    /* of the line before */
+	struct line_ran {   /* programs that an action has run and that have not been told yet */
+		uint64_t action; /* 0: free */
+		uint64_t nr;
+		struct strv names; /* the first few, each once */
+		bool more;
+	} ran[8];
 };
 
 /* Prints what one event is, as it stands where the model is. False: it is no line. */

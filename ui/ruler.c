@@ -122,7 +122,7 @@ static char mark_in(const struct ui *ui, size_t source, const struct slot *c, en
 		char sign;
 		enum role role;
 	} signs[] = { { TRACK_MARK, 'm', ROLE_TITLE },	{ TRACK_DENIED, 'D', ROLE_ERROR }, { TRACK_ERROR, 'E', ROLE_ERROR },
-		      { TRACK_ROLLBACK, 'R', ROLE_WARN }, { TRACK_APPROVED, 'A', ROLE_OK },  { TRACK_HELD, '!', ROLE_HELD },
+		      { TRACK_ROLLBACK, 'R', ROLE_WARN }, { TRACK_DRIFT, 'B', ROLE_WARN }, { TRACK_APPROVED, 'A', ROLE_OK },  { TRACK_HELD, '!', ROLE_HELD },
 		      { TRACK_END, 'X', ROLE_DIM } };
 	char own = own_mark(ui, source, c);
 	*r = ROLE_KEY;
@@ -155,8 +155,8 @@ static void paint_tall(const struct ui *ui, size_t source, struct area a, const 
 {
 	struct arena ar = ARENA_INIT;
 	const struct track *t = &ui->src[source]->track;
-	const char *scale = arena_printf(&ar, "A approved  D denied  E error  R rollback  X end   column = %s, pauses over 2s cut",
-					 fmt_span(&ar, track_length(t) / width));
+	const char *scale = arena_printf(&ar, "A approved  D denied  E error  R rollback  B base changed  X end   column = %s, pauses over 2s cut",
+					 fmt_span_fine(&ar, track_length(t) / width));
 	put_rule(a, 0, "timeline", ROLE_TITLE, scale);
 	label(a, 1, lanes[ui->transport.lane].name, width);
 	paint_bars(a, 1, c, width);

@@ -225,6 +225,8 @@ static bool view_verb(struct ui *ui, enum verb v, const struct subject *on)
 			ui_do(ui, v);
 		return true;
 	case VERB_DIFF:
+	case VERB_TREE:
+	case VERB_COMPARE:
 	case VERB_QUEUE:
 	case VERB_LOG:
 	case VERB_BOXES:
@@ -278,6 +280,15 @@ bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on)
 		return true;
 	case VERB_UNDO:
 		send1(ui, on, "undo", NULL);
+		return true;
+	case VERB_UNDO_BACK: {
+		json_t *opts = json_object();
+		json_put_flag(opts, "again", true);
+		ui_send(ui, on->source, (const char *[]){ "undo", NULL }, opts);
+		return true;
+	}
+	case VERB_REDO_PROMOTE:
+		redo_promote_ask(ui, on);
 		return true;
 	case VERB_ROLLBACK:
 		ask_rollback(ui, on);

@@ -101,6 +101,12 @@ ok $? "approved, it is compared"
 keys ":redo $one" Enter
 wait_for 20 shows 'files +same'
 ok $? "a command by its number, from the line"
+keys C-r
+wait_for 5 shows 'make what #[0-9]+ changed in its own box so in work\?'
+ok $? "Ctrl-r asks whether its changes are taken over"
+keys y
+wait_for 10 shows 'the files of work are so already'
+ok $? "they are: here there is nothing left to do"
 $T kill-server
 "$sg" stop -S "$id" >out 2>&1
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }

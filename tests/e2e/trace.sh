@@ -39,7 +39,7 @@ is "$(ran | tail -n +2 | tr '\n' ';')" 'ls /;/bin/echo y z;env A=1 true;true;tru
 id=$(events | sed -n 's/^{"schema":1,"seq":\([0-9]*\),.*"kind":"action.requested".*/\1/p' | head -1)
 is "$(field proc.exec cause | sort -u)" "$id" 'below the command that caused them'
 is "$(field proc.exec cwd | tr '\n' ' ')" '/workspace /tmp /tmp /tmp /tmp /tmp ' 'with their directory'
-like "$out" 'ran:   /bin/echo y z' 'on the lines, too'
+like "$out" 'ran 5 programs: ls, echo, env, true$' 'on one line, too'
 "$sg" verify "$file" >"$t/out" 2>&1
 ok $? 'the record verifies'
 run --no-trace 'true; /bin/true'

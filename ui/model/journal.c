@@ -325,6 +325,7 @@ static void restore_own(struct stretch *s, struct model *m)
 	m->mark = now.mark, m->cap_marks = now.cap_marks;
 	m->redo = now.redo, m->cap_redos = now.cap_redos;
 	m->choice = now.choice, m->cap_choices = now.cap_choices;
+	m->drift = now.drift, m->cap_drifts = now.cap_drifts;
 	m->word = now.word, m->nr_words = now.nr_words, m->cap_words = now.cap_words;
 	m->journal = now.journal;
 }

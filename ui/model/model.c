@@ -48,6 +48,7 @@ void model_release(struct model *m)
 	free(m->mark);
 	free(m->redo);
 	free(m->choice);
+	free(m->drift);
 	free(m->agent);
 	free(m->box);
 	long_free(m->action);

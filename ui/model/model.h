@@ -62,7 +62,8 @@ struct model_agent {
 
 struct box_snapshot {
 	char *repo;    /* name of the layer, "" = /workspace itself */
-	uint64_t seq;  /* its newest snapshot.taken */
+	uint64_t seq;  /* its newest snapshot.taken; 0 none yet */
+	uint64_t base; /* its base.hashed; 0 not known yet */
 };
 
 struct model_box {
@@ -92,6 +93,7 @@ struct model_action {
 	bool latched;               /* it stands before its start only because of a pause: there is nothing to decide */
 	bool ok, high_risk, person; /* person: somebody decided */
 	bool promotable;            /* the newest preview may be promoted */
+	bool traced;                /* its first program has been told: that is the command itself, and no row */
 	uint32_t kept;
 };
 
@@ -114,7 +116,7 @@ struct model_redo {
 	int64_t begin_us;
 };
 
-struct model_choice { /* somebody said something of a part of a box's changes (review.choice) */
+struct model_choice { /* somebody said something of a part of a box's changes (review.choice); its base changed (base.drift) */
 	uint64_t seq, box;
 };
 
@@ -127,7 +129,7 @@ struct model {
 	char *id, *name, *script;
 	uint64_t head, events;
 	int64_t start_us, last_us;
-	bool ended, good, stalled, paused_all, broken_order;
+	bool ended, good, stalled, no_room, paused_all, broken_order;
 	int64_t saved_us; /* run --watch: from the save of the script to its first new action; 0 not such a session */
 	struct model_agent *agent;
 	size_t nr_agents, cap_agents;
@@ -148,6 +150,8 @@ struct model {
 	size_t nr_redos, cap_redos;
 	struct model_choice *choice; /* oldest first */
 	size_t nr_choices, cap_choices;
+	struct model_choice *drift; /* oldest first */
+	size_t nr_drifts, cap_drifts;
 	char *hold;       /* the hold filter; "" none */
 	char *warning;    /* last super.warn or box.warn */
 	char *notice;     /* for people in one line: the last thing worth it */

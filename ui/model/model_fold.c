@@ -331,6 +331,9 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 		if (json_int(o, "stream", 1) == 3)
 			act->pty_bytes += (uint64_t)json_int(o, "len", 0);
 		break;
+	case EV_PROC_EXEC:
+		act->traced = true;
+		break;
 	case EV_PROC_RESIZE:
 		GROW(m->size, m->nr_sizes, m->cap_sizes);
 		m->size[m->nr_sizes++] = (struct model_size){ act->id, act->pty_bytes, (int)json_int(o, "cols", 80),
@@ -448,6 +451,10 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		m->saved_us = json_int(o, "us", 0);
 		break;
 	case EV_SUPER_WARN:
+		if (strcmp(json_str(o, "topic", ""), "room") == 0)
+			m->no_room = !json_flag(o, "over", false);
+		fold_bytes(&m->warning, o, "text");
+		break;
 	case EV_HONEYTOKEN_SEEN:
 		fold_bytes(&m->warning, o, "text");
 		break;
@@ -498,11 +505,17 @@ static void review_choice(struct model *m, const struct event *ev)
 	m->choice[m->nr_choices++] = (struct model_choice){ ev->seq, ev->box };
 }
 
+static void base_drift(struct model *m, const struct event *ev)
+{
+	GROW(m->drift, m->nr_drifts, m->cap_drifts);
+	m->drift[m->nr_drifts++] = (struct model_choice){ ev->seq, ev->box };
+}
+
 static void apply_body(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	if (ev->kind == EV_ACTION_REQUESTED)
 		action_requested(m, a, ev, o);
-	else if (ev->kind == EV_OUTPUT || ev->kind == EV_PROC_RESIZE ||
+	else if (ev->kind == EV_OUTPUT || ev->kind == EV_PROC_RESIZE || ev->kind == EV_PROC_EXEC ||
 		 (ev->kind > EV_ACTION_REQUESTED && ev->kind < EV_LATCH_PAUSE))
 		action_event(m, a, ev, o);
 	else if (ev->kind == EV_LATCH_PAUSE || ev->kind == EV_LATCH_CONTINUE)
@@ -513,6 +526,8 @@ static void apply_body(struct model *m, struct model_agent *a, const struct even
 		fold_box_open(m, ev, o);
 	else if (ev->kind == EV_REVIEW_CHOICE)
 		review_choice(m, ev);
+	else if (ev->kind == EV_BASE_DRIFT)
+		base_drift(m, ev);
 	else if (ev->kind > EV_BOX_OPEN && ev->kind < 300)
 		fold_box_event(m, ev, o);
 	else if (ev->kind >= EV_AGENT_START && ev->kind <= EV_ASK_ANSWERED)
@@ -544,6 +559,13 @@ static struct model_agent *row_owner(struct model *m, const struct event *ev)
 	return a && !ev->agent && !act && !m->owner && !a->script && ev->kind != EV_AGENT_START ? NULL : a;
 }
 
+/* The first program of a command is the command: its row says so already. */
+static bool is_the_command(const struct model *m, const struct event *ev)
+{
+	const struct model_action *act = ev->kind == EV_PROC_EXEC ? model_action(m, ev->action) : NULL;
+	return act && !act->traced && strcmp(act->kind, "exec") == 0;
+}
+
 void model_apply(struct model *m, const struct event *ev)
 {
 	struct err err = ERR_INIT;
@@ -553,6 +575,7 @@ void model_apply(struct model *m, const struct event *ev)
 	m->events++;
 	m->last_us = ev->ts_us;
 	m->owner = 0;
+	bool itself = is_the_command(m, ev);
 	CLEANUP(json_release)
 	json_t *o = ev->body && has_news(ev->kind) ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 	if (json_is_object(o) || !has_news(ev->kind))
@@ -562,7 +585,7 @@ void model_apply(struct model *m, const struct event *ev)
 		const struct model_action *act = ev->kind == EV_ACTION_ENDED ? model_action(m, ev->action) : NULL;
 		spark_add(&a->spark, ev, ev->kind == EV_ACTION_HELD, act && !act->ok);
 	}
-	if (!model_is_row(ev->kind))
+	if (!model_is_row(ev->kind) || itself)
 		return;
 	add_row(&m->rows, ev);
 	if (a)

@@ -50,10 +50,8 @@ void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
 	};
 }
 
-static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
+static struct box_snapshot *layer(struct model_box *b, const char *repo)
 {
-	const char *repo = json_str(o, "repo", ""), *why = json_str(o, "why", "");
-	const json_t *by = json_object_get(o, "by");
 	size_t i = 0;
 	while (i < b->nr_snapshots && strcmp(b->snapshot[i].repo, repo) != 0)
 		i++;
@@ -61,7 +59,14 @@ static void snapshot(struct model *m, struct model_box *b, const struct event *e
 		GROW(b->snapshot, b->nr_snapshots, b->cap_snapshots);
 		b->snapshot[b->nr_snapshots++] = (struct box_snapshot){ .repo = xstrdup(repo) };
 	}
-	b->snapshot[i].seq = ev->seq;
+	return &b->snapshot[i];
+}
+
+static void snapshot(struct model *m, struct model_box *b, const struct event *ev, const json_t *o)
+{
+	const char *why = json_str(o, "why", "");
+	const json_t *by = json_object_get(o, "by");
+	layer(b, json_str(o, "repo", ""))->seq = ev->seq;
 	b->touched = (uint32_t)json_int(o, "touched", 0);
 	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
 		b->changed = ev->seq;
@@ -93,6 +98,9 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o)
 		break;
 	case EV_SNAPSHOT_TAKEN:
 		snapshot(m, b, ev, o);
+		break;
+	case EV_BASE_HASHED:
+		layer(b, json_str(o, "repo", ""))->base = ev->seq;
 		break;
 	case EV_MERGE_DONE:
 		if (json_int(o, "left", 0) == 0) {

@@ -41,7 +41,8 @@ void source_close(struct source **sp)
 
 /* --- folding ------------------------------------------------------------------------------------------------------ */
 
-enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000, EARLY_MORE = 256, EARLY_AGAIN_US = 250000 };
+enum { SLICE = 64, EARLY_EVENTS = 700, LONG = 20000, EARLY_MORE = 256, EARLY_AGAIN_US = 250000,
+       GROWN_US = 500000, GROWN_SHARE = 20 };
 
 static struct model *folded(struct source *s)
 {
@@ -162,6 +163,18 @@ static int survey(struct source *s, uint64_t to, int64_t until)
 	return got < 0 ? -1 : n;
 }
 
+/* The file goes on while the cursor stands: to its end and back, so that what tells of the whole of it grows, too. Where the
+ * cursor is far behind that would take too long, and is left until it moves. */
+static int grown(struct source *s)
+{
+	int64_t began = clock_mono_us();
+	if (s->early || began < s->grown_us || s->end > folded(s)->head + LONG)
+		return 0;
+	int n = source_take(s, 0, 0);
+	s->grown_us = began + GROWN_US + GROWN_SHARE * (clock_mono_us() - began);
+	return n > 0 ? n : 0;
+}
+
 int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 {
 	uint64_t head = session_head(s->session), to = limit_seq && limit_seq < head ? limit_seq : head;
@@ -171,6 +184,8 @@ int source_sync(struct source *s, uint64_t limit_seq, int64_t budget_us)
 	s->end = head;
 	if (s->early && to < s->model.head)
 		forget_early(s);
+	if (s->journal && s->surveyed && s->track.nr < head && to < head)
+		n += grown(s);
 	if (s->journal && !s->surveyed) {
 		n = survey(s, to, budget_us ? until : INT64_MAX);
 		if (n < 0 || !s->surveyed)

@@ -30,7 +30,8 @@ struct source {
 	bool was_whole;          /* it was folded up to the cursor once */
 	uint64_t end;            /* of the file, when it was looked at last, */
 	bool growing;            /* and it was not the same then as the time before */
-	bool surveyed;           /* with a way back: the whole has been folded once, up to its end */
+	bool surveyed;           /* with a way back: the whole has been folded, up to its end as it was then */
+	int64_t grown_us;        /* mono: not before then again to the end, when the file has grown behind the cursor */
 	struct journal *journal; /* the way back; NULL: back is by folding anew */
 	struct arena arena;
 	struct changes *changes; /* changes.c's */

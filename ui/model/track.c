@@ -45,6 +45,8 @@ static unsigned flags_of(const struct model *m, const struct event *ev)
 		return wish_of(m, ev);
 	case EV_ROLLBACK_DONE:
 		return TRACK_ROLLBACK;
+	case EV_BASE_DRIFT:
+		return TRACK_DRIFT;
 	case EV_AGENT_TURN:
 		return TRACK_TURN;
 	case EV_ACTION_HELD:

@@ -12,7 +12,7 @@ enum { TRACK_IDLE_US = 2000000 };
 enum track_flag {
 	TRACK_TURN = 1 << 0, TRACK_ERROR = 1 << 1, TRACK_HELD = 1 << 2, TRACK_APPROVED = 1 << 3, TRACK_DENIED = 1 << 4,
 	TRACK_DIFF = 1 << 5, TRACK_MARK = 1 << 6, TRACK_END = 1 << 7, TRACK_SNAPSHOT = 1 << 8, TRACK_EXEC = 1 << 9,
-	TRACK_EDIT = 1 << 10, TRACK_MODEL = 1 << 11, TRACK_ROLLBACK = 1 << 12,
+	TRACK_EDIT = 1 << 10, TRACK_MODEL = 1 << 11, TRACK_ROLLBACK = 1 << 12, TRACK_DRIFT = 1 << 13,
 };
 
 /* What is counted by stretches, so that a ruler of a long session is drawn without looking at each event. */

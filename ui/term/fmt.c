@@ -48,6 +48,13 @@ const char *fmt_span(struct arena *a, int64_t us)
 	return fmt_age(a, us);
 }
 
+const char *fmt_span_fine(struct arena *a, int64_t us)
+{
+	if (us < 1000)
+		return arena_printf(a, "%" PRId64 "us", us);
+	return us < 1000000 ? arena_printf(a, "%" PRId64 "ms", us / 1000) : fmt_span(a, us);
+}
+
 const char *fmt_bytes(struct arena *a, int64_t n)
 {
 	static const char units[] = "KMGT";

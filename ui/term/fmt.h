@@ -9,6 +9,7 @@ const char *fmt_money(struct arena *a, int64_t uusd);  /* "$0.41", "$1.84"; less
 /* The same where a price may be unknown: "$?", "$0.41+?". */
 const char *fmt_cost(struct arena *a, int64_t uusd, bool unknown);
 const char *fmt_count(struct arena *a, int64_t n);     /* "212", "3.1k", "61k", "1.2M" */
+const char *fmt_span_fine(struct arena *a, int64_t us); /* also "40ms", "7us" */
 const char *fmt_span(struct arena *a, int64_t us);     /* "0.1s", "6.1s", "0:41", "3:12", "2h04m" */
 const char *fmt_age(struct arena *a, int64_t us);      /* "0:41", "12:05", "2h04m": for what goes on */
 const char *fmt_bytes(struct arena *a, int64_t n);     /* "512", "4.0K", "16M" */

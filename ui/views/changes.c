@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KEPT = 4, DEPTH_MAX = 64, COUNT_FILES = 200, COUNT_MAX = 1 << 20, MODE_TREE = 0040000, MODE_KIND = 0170000 };
+#include "ui/views/gittree.h"
+
+enum { KEPT = 4, DEPTH_MAX = 64, COUNT_FILES = 200, COUNT_MAX = 1 << 20 };
 
 struct kept {
 	uint64_t key; /* sum of the snapshots' seqs: each only grows */
@@ -27,19 +29,6 @@ struct list {
 	struct arena *arena;
 };
 
-struct entry {
-	const char *name;
-	size_t len;
-	uint32_t mode;
-	struct object_id id;
-};
-
-struct entries {
-	struct entry *entry;
-	size_t nr, cap;
-	struct buf raw;
-};
-
 void changes_release(struct source *s)
 {
 	for (size_t i = 0; s->changes && i < KEPT; i++)
@@ -50,49 +39,7 @@ void changes_release(struct source *s)
 
 /* --- git trees --------------------------------------------------------------------------------------------------- */
 
-static int by_name(const void *x, const void *y)
-{
-	const struct entry *a = x, *b = y;
-	int d = memcmp(a->name, b->name, a->len < b->len ? a->len : b->len);
-	return d ? d : (a->len > b->len) - (a->len < b->len);
-}
-
-/* "MODE NAME\0" and 20 bytes, again and again. */
-static void parse_tree(struct entries *e)
-{
-	const char *p = e->raw.data, *end = p + e->raw.len;
-	while (p && p < end) {
-		const char *space = memchr(p, ' ', (size_t)(end - p));
-		const char *nul = space ? memchr(space, 0, (size_t)(end - space)) : NULL;
-		if (!nul || end - nul < 21)
-			break;
-		struct entry en = { .name = space + 1, .len = (size_t)(nul - space - 1) };
-		en.mode = (uint32_t)strtoul(p, NULL, 8);
-		memcpy(en.id.b, nul + 1, sizeof(en.id.b));
-		GROW(e->entry, e->nr, e->cap);
-		e->entry[e->nr++] = en;
-		p = nul + 21;
-	}
-	if (e->nr > 1)
-		qsort(e->entry, e->nr, sizeof(*e->entry), by_name);
-}
-
-static void read_tree(struct source *s, const struct object_id *id, struct entries *e)
-{
-	struct err err = ERR_INIT;
-	enum object_type type;
-	*e = (struct entries){ 0 };
-	if (!object_is_null(id) && session_object(s->session, id, &type, &e->raw, &err) == 0 && type == OBJECT_TREE)
-		parse_tree(e);
-}
-
-static void entries_release(struct entries *e)
-{
-	free(e->entry);
-	buf_release(&e->raw);
-}
-
-static void add_change(struct list *l, const char *path, const struct entry *old, const struct entry *new_)
+static void add_change(struct list *l, const char *path, const struct tree_entry *old, const struct tree_entry *new_)
 {
 	struct change c = { .path = path };
 	c.old_mode = old ? old->mode : 0;
@@ -101,7 +48,7 @@ static void add_change(struct list *l, const char *path, const struct entry *old
 		c.old = old->id;
 	if (new_)
 		c.new_ = new_->id;
-	bool kind = old && new_ && (old->mode & MODE_KIND) != (new_->mode & MODE_KIND);
+	bool kind = old && new_ && (old->mode & TREE_MODE_KIND) != (new_->mode & TREE_MODE_KIND);
 	bool bytes = old && new_ && memcmp(old->id.b, new_->id.b, sizeof(old->id.b)) != 0;
 	c.op = !old ? 'A' : !new_ ? 'D' : kind ? 'T' : bytes ? 'M' : 'm';
 	GROW(l->change, l->nr, l->cap);
@@ -110,42 +57,37 @@ static void add_change(struct list *l, const char *path, const struct entry *old
 
 static void walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth);
 
-static bool is_tree(const struct entry *e)
-{
-	return e && (e->mode & MODE_KIND) == MODE_TREE;
-}
-
-static void one_name(struct list *l, const char *dir, const struct entry *old, const struct entry *new_, int depth)
+static void one_name(struct list *l, const char *dir, const struct tree_entry *old, const struct tree_entry *new_, int depth)
 {
 	static const struct object_id none;
-	const struct entry *any = old ? old : new_;
+	const struct tree_entry *any = old ? old : new_;
 	if (!any)
 		return;
 	char *path = arena_printf(l->arena, "%s%s%.*s", dir, *dir ? "/" : "", (int)any->len, any->name);
 	if (old && new_ && old->mode == new_->mode && memcmp(old->id.b, new_->id.b, sizeof(none.b)) == 0)
 		return;
-	if (is_tree(old) || is_tree(new_))
-		walk(l, path, is_tree(old) ? &old->id : &none, is_tree(new_) ? &new_->id : &none, depth + 1);
-	if ((old && !is_tree(old)) || (new_ && !is_tree(new_)))
-		add_change(l, path, old && !is_tree(old) ? old : NULL, new_ && !is_tree(new_) ? new_ : NULL);
+	if (tree_entry_is_dir(old) || tree_entry_is_dir(new_))
+		walk(l, path, tree_entry_is_dir(old) ? &old->id : &none, tree_entry_is_dir(new_) ? &new_->id : &none, depth + 1);
+	if ((old && !tree_entry_is_dir(old)) || (new_ && !tree_entry_is_dir(new_)))
+		add_change(l, path, old && !tree_entry_is_dir(old) ? old : NULL, new_ && !tree_entry_is_dir(new_) ? new_ : NULL);
 }
 
 static void walk(struct list *l, const char *dir, const struct object_id *old, const struct object_id *new_, int depth)
 {
-	struct entries a, b;
+	struct tree_entries a, b;
 	size_t i = 0, j = 0;
 	if (depth > DEPTH_MAX)
 		return;
-	read_tree(l->s, old, &a);
-	read_tree(l->s, new_, &b);
+	tree_read(l->s, old, &a);
+	tree_read(l->s, new_, &b);
 	while (i < a.nr || j < b.nr) {
-		int d = i == a.nr ? 1 : j == b.nr ? -1 : by_name(&a.entry[i], &b.entry[j]);
+		int d = i == a.nr ? 1 : j == b.nr ? -1 : tree_entry_cmp(&a.entry[i], &b.entry[j]);
 		one_name(l, dir, d <= 0 ? &a.entry[i] : NULL, d >= 0 ? &b.entry[j] : NULL, depth);
 		i += d <= 0;
 		j += d >= 0;
 	}
-	entries_release(&a);
-	entries_release(&b);
+	tree_entries_release(&a);
+	tree_entries_release(&b);
 }
 
 /* --- contents ---------------------------------------------------------------------------------------------------- */
@@ -288,7 +230,10 @@ static void changes_at(struct list *l, uint64_t box, uint64_t seq)
 	char *repos[REPOS];
 	size_t nr = 0;
 	const struct model_box *b = model_box(&l->s->model, box);
-	size_t layers = b && b->nr_snapshots ? b->nr_snapshots : 1;
+	size_t layers = 0;
+	for (size_t i = 0; b && i < b->nr_snapshots; i++)
+		layers += b->snapshot[i].seq != 0;
+	layers = layers ? layers : 1;
 	if (feed_new(&f, l->s->session, FEED_BOX, box, &err) < 0)
 		return;
 	feed_seek(f, seq + 1);
@@ -318,7 +263,7 @@ static int by_path(const void *x, const void *y)
 static void add_between(struct list *l, const char *path, const struct object_id *old, uint32_t old_mode,
 			const struct object_id *new_, uint32_t new_mode)
 {
-	const struct entry a = { .mode = old_mode, .id = *old }, b = { .mode = new_mode, .id = *new_ };
+	const struct tree_entry a = { .mode = old_mode, .id = *old }, b = { .mode = new_mode, .id = *new_ };
 	if (old_mode != new_mode || (old_mode && memcmp(old->b, new_->b, sizeof(old->b)) != 0))
 		add_change(l, path, old_mode ? &a : NULL, new_mode ? &b : NULL);
 }

@@ -8,4 +8,8 @@
 /* Asks the supervisor to run @on->action again and opens the screen, or says on the message line why not. */
 void redo_ask(struct ui *ui, const struct subject *on);
 
+/* Asks whether what the second run of @on->action (first or second run; 0: the newest) changed becomes so in the box of the
+ * first, and sends it. */
+void redo_promote_ask(struct ui *ui, const struct subject *on);
+
 #endif

@@ -351,6 +351,8 @@ static bool of_part(struct review *v, struct ui *ui, uint32_t key)
 		difftool(v, ui);
 	else if (key == 'D' && v->box)
 		discard(v, ui);
+	else if (key == K_ENTER)
+		review_open_whose(v, ui);
 	else
 		return false;
 	return true;

@@ -8,8 +8,9 @@
 #include "ui/ui.h"
 #include "ui/views/pane.h"
 #include "ui/views/parts.h"
+#include "ui/views/who.h"
 
-enum { REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
+enum { REVIEW_WHOSE = 6, REVIEW_LEFT = 36, REVIEW_WIDE = 100, REVIEW_SIDE = 60, REVIEW_CHECKS = 4 };
 
 struct own_word { /* outlives a recalc: what was seen here, and pressed but is not in the record yet */
 	struct object_id of; /* the new content, or the old one of what was removed */
@@ -42,6 +43,14 @@ struct review {
 	uint64_t box_id;
 	struct change *change;
 	const char **flag;   /* of each change; NULL none */
+	bool *drifted;       /* of each change: the user has changed that file of the base meanwhile */
+	size_t nr_drifted, nr_drifted_here; /* files of the base; of these, changed in the box as well */
+	struct arena whose_kept; /* outlives a recalc: who brought the lines of a file */
+	struct object_id whose_of;
+	uint64_t whose_box;
+	struct blame whose;
+	uint64_t by[REVIEW_WHOSE]; /* who changed the part on the screen */
+	size_t nr_by;
 	size_t nr;
 	struct part *part;
 	size_t nr_parts, take, leave, unseen, open;
@@ -62,6 +71,10 @@ enum part_choice review_choice(struct review *v, const struct part *p);
 /* "[x]" taken, "[ ]" left, "[?]" nobody has decided; files with hunks: "[-]" mixed. */
 const char *review_mark(struct review *v, size_t i);
 void review_checks(struct review *v, struct source *s); /* fills check[] */
+void review_drift(struct review *v, struct source *s);  /* fills drifted */
+/* Whose work the part @p is: fills by[], and says so below its lines. */
+void review_whose(struct review *v, struct source *s, const struct part *p);
+void review_open_whose(struct review *v, struct ui *ui); /* goes to that action; asks which where several are */
 void review_check_again(struct review *v, struct ui *ui); /* asks which; it runs in a box of its own */
 void review_side(struct review *v); /* old and new beside each other, as rows of v->text */
 void review_paint(const void *self, const struct ui *ui, struct area a);

@@ -77,12 +77,13 @@ static void paint_flags(struct review *v, struct area a)
 	int row = 1;
 	put(a, 0, 1, ROLE_TITLE, "look twice");
 	for (size_t i = 0; i < v->nr && row < a.rows; i++) {
-		if (!v->flag[i])
+		const char *flag = v->flag[i] ? v->flag[i] : v->drifted[i] ? "base changed" : NULL;
+		if (!flag)
 			continue;
 		int col = put(a, row, 1, ROLE_WARN, "!") + 1;
-		int n = text_cells(v->flag[i], a.g->ascii);
+		int n = text_cells(flag, a.g->ascii);
 		put_bytes(a, row, col, a.cols - n - col - 2, ROLE_TEXT, v->change[i].path, strlen(v->change[i].path), 0);
-		put_right(a, row, 0, a.cols - 1, ROLE_WARN, v->flag[i]);
+		put_right(a, row, 0, a.cols - 1, ROLE_WARN, flag);
 		row++;
 	}
 	if (row == 1)
@@ -123,7 +124,7 @@ static void paint_left(struct review *v, struct area a)
 {
 	int flags = 0, checks = v->nr_checks ? (int)v->nr_checks + 2 : 0;
 	for (size_t i = 0; i < v->nr; i++)
-		flags += v->flag[i] != NULL;
+		flags += v->flag[i] != NULL || v->drifted[i];
 	flags = (flags > 6 ? 6 : flags ? flags : 1) + 1;
 	bool room = v->nr_parts > 0 && a.rows > flags + checks + 6;
 	int list = a.rows - (room ? flags + checks + 1 : 0);
@@ -176,12 +177,22 @@ static void paint_foot(struct review *v, struct area a)
 		   "Space t x M comment e edit = W ^T tool r check a accept.. z undo D discard..");
 }
 
+/* Files that the user changed while the box was in use. */
+static const char *drift_note(const struct review *v)
+{
+	if (!v->nr_drifted)
+		return "";
+	return v->nr_drifted_here ? arena_printf(v->arena, "base changed: %zu, %zu here", v->nr_drifted, v->nr_drifted_here) :
+				    arena_printf(v->arena, "base changed: %s", fmt_plural(v->arena, (int64_t)v->nr_drifted, "file", "files"));
+}
+
 void review_paint(const void *self, const struct ui *ui, struct area a)
 {
 	struct review *v = (struct review *)(uintptr_t)self; /* words that are looked up may be added */
 	(void)ui;
 	const char *where = !v->box ? "" : v->into && a.cols >= REVIEW_WIDE ? arena_printf(v->arena, "%s -> %s", v->box, v->into) : v->box;
-	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", &(struct piece){ ROLE_NAME, where }, 1);
+	const struct piece right[] = { { ROLE_WARN, drift_note(v) }, { ROLE_NAME, where } };
+	draw_title(a, 0, v->no_blanks ? "review  blanks hidden" : "review", right, ARRAY_LEN(right));
 	put_rule(a, 1, NULL, ROLE_RULE,
 		 v->nr ? arena_printf(v->arena, "%s  %zu take  %zu leave  %zu not seen", changes_sum(v->change, v->nr, v->arena),
 				      v->take, v->leave, v->unseen) : NULL);

@@ -95,6 +95,9 @@ const char *action_what(const json_t *o, struct arena *a)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "model", ""));
 	if (strcmp(kind, "ask") == 0)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "text", ""));
+	int64_t second = json_int(json_object_get(o, "args"), "redo", 0);
+	if (strcmp(kind, "rollback") == 0 && second)
+		return arena_printf(a, "takes over what #%" PRId64 " changed", second);
 	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0)
 		return point_text(o, a);
 	text = bytes_of(o, "path", a);
@@ -379,6 +382,29 @@ static const char *budget_word(const char *what)
 	return !strcmp(what, "uusd") ? "usd" : !strcmp(what, "time_us") ? "time" : what;
 }
 
+/* What was done to the files: to a place, one action's work out, a second run's work in. */
+static const char *went_back(const json_t *o, struct arena *a)
+{
+	const char *how = json_str(o, "how", ""), *why = json_str(o, "why", "");
+	int64_t of = json_int(o, "of", 0);
+	const char *what = strcmp(how, "redo") == 0 ? arena_printf(a, "what #%" PRId64 " changed is taken over", of) :
+			   of ? arena_printf(a, "what #%" PRId64 " changed is taken back", of) : arena_printf(a, "to #%" PRId64, json_int(o, "to", 0));
+	return arena_printf(a, "%s%s%s", what, *why ? ": not done: " : "", why);
+}
+
+static const char *drift_text(const json_t *o, struct arena *a)
+{
+	const json_t *list = json_object_get(o, "changes"), *first = json_array_get(list, 0);
+	int64_t nr = (int64_t)json_array_size(list) + json_int(o, "more", 0);
+	const char *path = first ? bytes_of(first, "path", a) : NULL;
+	bool touched = false;
+	for (size_t i = 0; i < json_array_size(list); i++)
+		touched = touched || json_flag(json_array_get(list, i), "touched", false);
+	return arena_printf(a, "the base changed from outside: %s%s%s%s", path ? one_line(path, a) : fmt_plural(a, nr, "file", "files"),
+			    path && nr > 1 ? arena_printf(a, " and %" PRId64 " more", nr - 1) : "", touched ? "; the box has changed it, too" : "",
+			    touched ? ": a merge goes three ways" : "");
+}
+
 /* Budgets, bases, merges, people's answers. NULL: no words for it. */
 static const char *work_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
@@ -400,7 +426,7 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		return "contents known";
 	case EV_BASE_DRIFT:
 		*word = "drift";
-		return "files below the box were changed from outside";
+		return drift_text(o, a);
 	case EV_MODEL_AGAIN:
 		*word = "again";
 		return arena_printf(a, "%s; asked again in %s", json_str(o, "why", ""), fmt_span(a, json_int(o, "wait_us", 0)));
@@ -430,7 +456,7 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 				    strcmp(json_str(o, "choice", ""), json_str(o, "text", "")) ? json_str(o, "text", "") : "", who_name(o));
 	case EV_ROLLBACK_DONE:
 		*word = "rollback";
-		return arena_printf(a, "to #%" PRId64 " %s", json_int(o, "to", 0), json_str(o, "why", ""));
+		return went_back(o, a);
 	case EV_MERGE_DONE:
 		*word = "merge";
 		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
@@ -573,9 +599,9 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		break;
 	case EV_SUPER_WARN:
 	case EV_BOX_WARN:
-		out->word = "warn";
-		out->sign = '!';
-		out->role = ROLE_WARN;
+		out->word = json_flag(o, "over", false) ? "note" : "warn";
+		out->sign = json_flag(o, "over", false) ? '.' : '!';
+		out->role = json_flag(o, "over", false) ? ROLE_OK : ROLE_WARN;
 		out->what = text_or_raw(o, a);
 		break;
 	default:

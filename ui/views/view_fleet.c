@@ -97,6 +97,11 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 	if (cols >= 100)
 		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
 	add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (ui->src[i]->model.no_room && !ui->src[i]->model.ended) {
+			add_piece(f, ROLE_WARN, "DISK nearly full");
+			break;
+		}
 	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
 	add_piece(f, ROLE_DIM, count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE]) : "");
 	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");

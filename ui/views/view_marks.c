@@ -181,7 +181,15 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source, .action = v->l.nr ? v->mark[v->l.at].seq : 0 };
 }
 
+static const char *const *hints(const void *self, const struct ui *ui)
+{
+	static const char *const all[] = { "Enter goes there", "D remove", "/ search", ": cmd", "? help", "q back", NULL };
+	(void)self;
+	(void)ui;
+	return all;
+}
+
 const struct view_ops view_marks = {
-	.name = "marks", .where = IN_TABLE, .size = sizeof(struct marks), .open = open_view, .recalc = recalc, .paint = paint,
+	.name = "marks", .where = IN_TABLE, .hints = hints, .size = sizeof(struct marks), .open = open_view, .recalc = recalc, .paint = paint,
 	.verb = verb, .key = key, .click = click, .subject = subject,
 };

@@ -65,13 +65,68 @@ void redo_ask(struct ui *ui, const struct subject *on)
 	v->now = true;
 }
 
+/* By its first or second run; 0: the newest. */
+static const struct model_redo *redo_meant(const struct model *m, uint64_t action)
+{
+	for (size_t i = m->nr_redos; i > 0; i--)
+		if (!action || m->redo[i - 1].again == action || (m->redo[i - 1].here && m->redo[i - 1].of == action))
+			return &m->redo[i - 1];
+	return NULL;
+}
+
+static void promoted(void *self, const json_t *result, const struct err *err)
+{
+	struct ui *ui = self;
+	size_t nr = json_array_size(json_object_get(result, "paths"));
+	if (err)
+		ui_say(ui, ROLE_ERROR, "%s", err->text);
+	else if (!json_int(result, "changes", 0))
+		ui_say(ui, ROLE_OK, "the files of %s are so already", json_str(result, "box", "the box"));
+	else
+		ui_say(ui, ROLE_OK, "promoted: %zu path%s of %s; u takes it back", nr, nr == 1 ? "" : "s", json_str(result, "box", "the box"));
+}
+
+static void promote_chosen(struct ui *ui, const char *key)
+{
+	const struct subject on = ui->prompt.on;
+	char id[32];
+	if (!key || *key != 'y' || !ui_may_act(ui, on.source))
+		return;
+	snprintf(id, sizeof(id), "%" PRIu64, on.action);
+	const char *words[] = { "promote", id };
+	CLEANUP(json_release) json_t *opts = json_object();
+	ui_say(ui, ROLE_DIM, "promoting..");
+	ui->act[on.source].command(ui->act[on.source].self, words, ARRAY_LEN(words), opts, promoted, ui);
+}
+
+void redo_promote_ask(struct ui *ui, const struct subject *on)
+{
+	struct source *s = ui_source(ui, on->source);
+	const struct model_redo *r = s ? redo_meant(&s->model, on->action) : NULL;
+	const struct model_action *first = r && r->here ? model_action(&s->model, r->of) : NULL;
+	const struct model_box *b = first ? model_box(&s->model, first->box) : NULL;
+	if (!ui_may_act(ui, on->source)) {
+		ui_say(ui, ROLE_DIM, "redo!: read only: nothing can be changed here");
+	} else if (!r || !r->ended) {
+		ui_say(ui, ROLE_DIM, r ? "it is not compared yet" : "nothing has run again here: r on a command does it");
+	} else if (!b || b->closed) {
+		ui_say(ui, ROLE_DIM, "the box of the first run has gone: there is nothing to change");
+	} else {
+		CLEANUP(buf_release) struct buf label = BUF_INIT;
+		buf_printf(&label, "make what #%" PRIu64 " changed in its own box so in %.40s?  (y/n)", r->again, b->name);
+		const struct subject second = { .source = on->source, .action = r->again };
+		ui_choose(ui, buf_cstr(&label), "yn", &second, promote_chosen);
+	}
+}
+
 static void open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct redo_view *v = self;
 	const struct source *s = ui_source(ui, on->source);
 	const struct model_redo *r = s ? model_redo(&s->model, on->action) : NULL;
 	v->source = on->source;
-	v->of = r || (s && model_action(&s->model, on->action)) ? on->action : 0;
+	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
+	v->of = r || (act && strcmp(act->kind, "exec") == 0) ? on->action : 0;
 	for (size_t i = 0; s && on->action && i < s->model.nr_redos; i++) /* on the second run: the redo is meant */
 		if (s->model.redo[i].again == on->action)
 			v->of = s->model.redo[i].here ? s->model.redo[i].of : 0;

@@ -23,6 +23,7 @@ static void close_view(void *self)
 {
 	struct review *v = self;
 	free(v->own);
+	arena_release(&v->whose_kept);
 }
 
 struct own_word *review_own(struct review *v, const struct part *p)
@@ -232,6 +233,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->flag = arena_alloc(ar, (v->nr + 1) * sizeof(*v->flag));
 	for (size_t i = 0; i < v->nr; i++)
 		v->flag[i] = change_flag(s, &v->change[i]);
+	review_drift(v, s);
 	find_waiting(v, s);
 	find_into(v, s);
 	review_checks(v, s);
@@ -244,9 +246,11 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	const struct part *p = &v->part[v->at];
 	show_part(v, s, p);
 	show_words(v, p);
+	const size_t lines = v->text.nr; /* these are what is to be seen */
+	review_whose(v, s, p);
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
-	if (v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= v->text.nr) /* its end was in sight */
+	if (v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= lines) /* its end was in sight */
 		review_own(v, p)->seen = true;
 	count(v);
 }

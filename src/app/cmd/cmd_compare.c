@@ -1,7 +1,10 @@
 /* sandglass compare A B [C...]: sessions side by side, aligned by what they did; the first difference; which of many ended
  * with the same files and which took the same way. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "app/check/past.h"
 #include "app/check/summary.h"
@@ -238,6 +241,36 @@ static bool tell(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 	return same;
 }
 
+/* On a terminal, unless words were asked for. */
+static bool on_screen(const struct cmd_ctx *ctx)
+{
+	return !ctx->json && !ctx->no_tui && !cmd_has(ctx, "filter") && isatty(STDIN_FILENO) && isatty(STDOUT_FILENO);
+}
+
+static int show(struct run *r, size_t nr, struct err *err)
+{
+	CLEANUP(free_ptr) char *program = cmd_replay_program();
+	struct strv argv = STRV_INIT;
+	int status = 0;
+	strv_push(&argv, "sandglass-replay");
+	strv_push(&argv, "--view");
+	strv_push(&argv, "compare");
+	for (size_t i = 0; i < nr; i++)
+		strv_push(&argv, session_path(r[i].s));
+	pid_t pid = fork();
+	if (pid == 0) {
+		execv(program, argv.item);
+		_exit(127);
+	}
+	int rc = pid < 0 ? err_sys(err, "cannot start '%s'", program) : 0;
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		rc = err_set(err, ERR_NOENT, "cannot run '%s'", program);
+	strv_release(&argv);
+	return rc;
+}
+
 int cmd_compare(struct cmd_ctx *ctx)
 {
 	struct err err = ERR_INIT;
@@ -255,7 +288,12 @@ int cmd_compare(struct cmd_ctx *ctx)
 		rc = load(ctx, cmd_word(ctx, i), &r[i], &err);
 	if (rc == 0) {
 		cluster(r, nr);
-		same = tell(ctx, r, nr);
+		for (size_t i = 1; i < nr && on_screen(ctx); i++)
+			same = r[i].same_way == 0 && r[i].same_tree == 0 && (i == 1 || same);
+		if (on_screen(ctx))
+			rc = show(r, nr, &err);
+		else
+			same = tell(ctx, r, nr);
 	}
 	for (size_t i = 0; i < nr; i++)
 		run_release(&r[i]);

@@ -40,4 +40,7 @@ struct control_client;
 /* Names the other held actions that a pattern or rule answers; puts into @opts those that the person wants decided, too. */
 void send_others(struct cmd_ctx *ctx, struct control_client *c, const char *id, json_t *opts);
 
+/* The program that shows records and has nothing in it that could run something. Returns owned. */
+char *cmd_replay_program(void);
+
 #endif

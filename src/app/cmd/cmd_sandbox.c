@@ -96,6 +96,16 @@ int cmd_watch(struct cmd_ctx *ctx)
 	return attach(ctx, true);
 }
 
+char *cmd_replay_program(void)
+{
+	char *program = paths_libexec("sandglass-replay");
+	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */
+		free(program);
+		program = xasprintf("%s/bin/sandglass-replay", SANDGLASS_PREFIX);
+	}
+	return program;
+}
+
 /* The program that replays is another one: it has nothing in it that could run something. */
 int cmd_replay(struct cmd_ctx *ctx)
 {
@@ -140,11 +150,7 @@ int cmd_replay(struct cmd_ctx *ctx)
 			return cmd_fail(ctx, &err);
 		strv_push(&argv, beside);
 	}
-	program = paths_libexec("sandglass-replay");
-	if (access(program, X_OK) != 0) { /* installed: it lies beside us, for people */
-		free(program);
-		program = xasprintf("%s/bin/sandglass-replay", SANDGLASS_PREFIX);
-	}
+	program = cmd_replay_program();
 	execv(program, argv.item);
 	err_sys(&err, "cannot start '%s'", program);
 	strv_release(&argv);

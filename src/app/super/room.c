@@ -6,7 +6,7 @@
 #include "app/super/super_inner.h"
 #include "base/clock.h"
 
-enum { LITTLE = 1 << 30, AGAIN_US = 1000000, AGAIN_MS = 5000 };
+enum { LITTLE = 1 << 30, AGAIN_US = 1000000, AGAIN_MS = 2000 };
 
 struct room {
 	struct super *s;

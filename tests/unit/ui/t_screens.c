@@ -152,6 +152,18 @@ static const struct {
 	{ "review-blanks-80x24", "review", 80, 24, false, "review", 0, "jjjjjW" },
 	{ "review-wide-120x36", "review", 120, 36, false, "review", 0, "Gk" },
 	{ "review-wide-80x24", "review", 80, 24, false, "review", 0, "G" },
+	{ "compare-120x36", "preview+review", 120, 36, false, "compare", 0, "" },
+	{ "compare-80x24", "preview+review", 80, 24, false, "compare", 0, "]" },
+	{ "compare-80x24-ascii", "redo+redo", 80, 24, true, "compare", 0, "x" },
+	{ "compare-one-80x24", "review", 80, 24, false, "compare", 0, "" },
+	{ "tree-120x36", "review", 120, 36, false, "tree", 0, "j" },
+	{ "tree-80x24", "review", 80, 24, false, "tree", 0, "" },
+	{ "tree-80x24-ascii", "review", 80, 24, true, "tree", 0, "l" },
+	{ "tree-file-120x36", "review", 120, 36, false, "tree", 0, ":tree src/parse.c\n" },
+	{ "tree-who-120x36", "review", 120, 36, false, "tree", 0, ":tree src/parse.c\nB" },
+	{ "tree-who-80x24-ascii", "review", 80, 24, true, "tree", 0, ":tree src/parse.c\nB" },
+	{ "tree-diff-80x24", "review", 80, 24, false, "tree", 0, ":tree src/parse.c\nd\n" },
+	{ "tree-wide-80x24", "wide", 80, 24, false, "tree", 0, "" },
 	{ "review-early-120x36", "review", 120, 36, false, "review", 6, "" },
 	{ "fleet-60x16", "fleet", 60, 16, false, "fleet", 0, "" },
 	{ "fleet-59x15", "fleet", 59, 15, false, "fleet", 0, "" },
@@ -217,17 +229,22 @@ static sqlite3 *tables(void)
 static void draw(size_t i, struct buf *out)
 {
 	struct err err = ERR_INIT;
-	struct source *s = NULL;
+	struct source *s = NULL, *all[2] = { NULL };
 	struct ui ui;
 	char path[256], *text = NULL;
 	size_t len = 0;
-	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", cases[i].fixture);
+	const char *beside = strchr(cases[i].fixture, '+'); /* two sessions: "fleet+wide" */
+	snprintf(path, sizeof(path), "tests/screens/%.*s.jsonl", (int)strcspn(cases[i].fixture, "+"), cases[i].fixture);
 	if (source_open(&s, path, &err) < 0)
+		return;
+	all[0] = s;
+	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", beside ? beside + 1 : "");
+	if (beside && source_open(&all[1], path, &err) < 0)
 		return;
 	bool acts = strncmp(cases[i].name, "decide-", 7) == 0 || strncmp(cases[i].name, "hint-", 5) == 0;
 	sqlite3 *db = strstr(cases[i].name, "table-") ? tables() : NULL;
 	fake_handle = db;
-	ui_init(&ui, &s, acts ? &act : NULL, 1, cases[i].rows, cases[i].cols, cases[i].ascii);
+	ui_init(&ui, all, acts ? &act : NULL, beside ? 2 : 1, cases[i].rows, cases[i].cols, cases[i].ascii);
 	ui.limit = cases[i].limit;
 	if (strncmp(cases[i].name, "hint-", 5) == 0)
 		ui.coach = coach_new(NULL);
@@ -248,6 +265,7 @@ static void draw(size_t i, struct buf *out)
 	free(text);
 	ui_release(&ui);
 	source_close(&s);
+	source_close(&all[1]);
 	fake_handle = NULL;
 	sqlite3_close(db);
 }

@@ -1,0 +1,42 @@
+/* The files of a box at any place of the record: one directory at a time, and what is in a file.
+ *
+ * The record holds the base below the box as a tree of names and hashes (base.hashed), and with each snapshot the paths that
+ * were touched: as they are, and as the base has them. What it holds of contents is what the box has changed; a file that is
+ * as in the base is there by name and hash. */
+#ifndef UI_FILES_H
+#define UI_FILES_H
+
+#include "ui/views/gittree.h"
+
+struct file_entry {
+	const char *name;  /* bytes */
+	bool dir;
+	char op;           /* ' ' as in the base, A, M, D, m (its mode), T (its kind); a folder: ' ', A, D, or M: something below */
+	uint32_t mode;
+	struct object_id id, was; /* was: in the base; null not there */
+	uint32_t was_mode;
+};
+
+struct files {
+	struct file_entry *entry; /* folders first */
+	size_t nr;
+	bool base;     /* all of them; else only what was touched */
+	bool there;    /* there is such a folder */
+};
+
+/* Folder @dir ("" the workspace, else without slashes at its ends) of @box as of event @at (0: the cursor). */
+void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, struct arena *a, struct files *out);
+/* One path of it; false: nothing of that name. */
+bool files_find(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct file_entry *out);
+/* Its bytes. False: the record does not hold them (a file of the base that nobody has changed, by hash only, redacted). */
+bool files_read(struct source *s, const struct object_id *id, struct buf *out);
+
+/* Who brought each line of @path as it is at @at. @by is per line (from 0) an event: the action, or the snapshot where it is
+ * not known whose work it was; 0 the base, or older than what the record holds. */
+struct blame {
+	uint64_t *by;
+	size_t nr;
+};
+void files_blame(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct blame *out);
+
+#endif

@@ -1,0 +1,474 @@
+/* Sessions side by side: which went the same way and ended with the same files, and two of them action by action, aligned
+ * by what was done. The first place where they part is marked. The left one is the first session; Tab chooses the right one.
+ * Reads: the actions of all sessions that are open, up to their cursors; the newest trees of their boxes. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/text/sanitize.h"
+#include "ui/finder.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/align.h"
+#include "ui/views/row.h"
+
+enum { MOST = 12, HEAD_ROWS = 8 }; /* sessions compared; of them in the table */
+
+struct step {
+	uint64_t id, ended, started;
+	char *key, *what, *outcome, *agent;
+	enum role role;
+	int64_t dur_us;
+};
+
+/* One session. */
+struct side {
+	struct step *step;
+	size_t nr, cap;
+	uint64_t head; /* read up to here */
+	char letter_way, letter_files;
+	const char *files; /* trees of its boxes, as text; "" none */
+};
+
+struct compare {
+	struct side side[MOST];
+	size_t nr, left, right;
+	size_t at, top;
+	bool on_right;
+	struct arena kept; /* of rows */
+	struct align_row *row;
+	size_t nr_rows, same, first; /* first: row from which on they differ; SIZE_MAX they do not */
+	uint64_t made_of;  /* what rows were made from */
+	int page;
+	bool several;      /* agents */
+	struct arena *arena;
+};
+
+static void step_free(struct step *s)
+{
+	free(s->key);
+	free(s->what);
+	free(s->outcome);
+	free(s->agent);
+}
+
+static void close_view(void *self)
+{
+	struct compare *v = self;
+	for (size_t i = 0; i < MOST; i++) {
+		for (size_t k = 0; k < v->side[i].nr; k++)
+			step_free(&v->side[i].step[k]);
+		free(v->side[i].step);
+	}
+	arena_release(&v->kept);
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct compare *v = self;
+	(void)on;
+	v->nr = ui->nr_src < MOST ? ui->nr_src : MOST;
+	v->right = v->nr > 1 ? 1 : 0;
+}
+
+/* --- what each did ------------------------------------------------------------------------------------------------ */
+
+static void load_step(struct step *st, struct source *s, const struct model_action *act, struct arena *ar)
+{
+	const struct model_agent *agent = model_agent(&s->model, act->agent);
+	struct row_info r;
+	step_free(st);
+	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, ar);
+	bool model = strcmp(act->kind, "model") == 0; /* what it answers is how it came out, not what was done */
+	*st = (struct step){ .id = act->id, .ended = act->ended, .started = act->started, .role = r.role, .dur_us = r.dur_us,
+			     .agent = xstrdup(agent && !agent->script ? agent->name : "") };
+	st->what = xasprintf("%-5s %s", r.word, one_line(r.what, ar));
+	st->key = model ? xasprintf("%s\n%s", st->agent, r.word) : xasprintf("%s\n%s\n%s", st->agent, r.word, r.what);
+	st->outcome = xstrdup(model ? "" : strcmp(r.verdict, "denied") == 0 ? "denied" : r.outcome);
+}
+
+static int by_agent(const void *x, const void *y)
+{
+	const struct step *a = x, *b = y;
+	int c = strcmp(a->agent, b->agent);
+	return c ? c : a->id < b->id ? -1 : a->id > b->id;
+}
+
+static int by_id(const void *x, const void *y)
+{
+	const struct step *a = x, *b = y;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static void read_side(struct side *d, struct source *s)
+{
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	const struct model *m = &s->model;
+	if (d->head == m->head)
+		return;
+	size_t known = 0;
+	for (size_t i = 0; i < d->nr; i++) /* the cursor may have gone back; what ran may have ended */
+		if (model_action(m, d->step[i].id))
+			d->step[known++] = d->step[i];
+		else
+			step_free(&d->step[i]);
+	d->nr = known;
+	if (known > 1)
+		qsort(d->step, known, sizeof(*d->step), by_id);
+	for (size_t i = 0, k = 0; i < m->nr_actions; i++) { /* both by their ids */
+		const struct model_action *act = &m->action[i];
+		struct step *st = NULL;
+		while (k < known && d->step[k].id < act->id)
+			k++;
+		if (k < known && d->step[k].id == act->id) {
+			st = &d->step[k];
+		} else {
+			GROW(d->step, d->nr, d->cap);
+			st = &d->step[d->nr++];
+			*st = (struct step){ 0 };
+		}
+		if (st->id && st->ended == act->ended && st->started == act->started)
+			continue;
+		load_step(st, s, act, &ar);
+		arena_reset(&ar);
+	}
+	if (d->nr > 1)
+		qsort(d->step, d->nr, sizeof(*d->step), by_agent);
+	d->head = m->head;
+}
+
+static const char *files_of(struct source *s, struct arena *ar)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const struct model *m = &s->model;
+	for (size_t i = 0; i < m->nr_boxes; i++)
+		for (size_t k = 0; k < m->box[i].nr_snapshots; k++) {
+			CLEANUP(json_release) json_t *o = m->box[i].snapshot[k].seq ? source_body(s, m->box[i].snapshot[k].seq) : NULL;
+			buf_printf(&b, "%s/%s %s\n", m->box[i].name, m->box[i].snapshot[k].repo, json_str(o, "tree", ""));
+		}
+	return arena_strdup(ar, buf_cstr(&b));
+}
+
+static bool same_way(const struct side *a, const struct side *b)
+{
+	if (a->nr != b->nr)
+		return false;
+	for (size_t i = 0; i < a->nr; i++)
+		if (strcmp(a->step[i].key, b->step[i].key) != 0)
+			return false;
+	return true;
+}
+
+/* The same letter, the same thing. */
+static void letters(struct compare *v)
+{
+	char way = 'A', files = 'a';
+	for (size_t i = 0; i < v->nr; i++) {
+		struct side *d = &v->side[i];
+		d->letter_way = 0;
+		d->letter_files = *d->files ? 0 : '-';
+		for (size_t k = 0; k < i; k++) {
+			d->letter_way = d->letter_way ? d->letter_way : same_way(&v->side[k], d) ? v->side[k].letter_way : 0;
+			if (!d->letter_files && strcmp(v->side[k].files, d->files) == 0)
+				d->letter_files = v->side[k].letter_files;
+		}
+		d->letter_way = d->letter_way ? d->letter_way : way++;
+		d->letter_files = d->letter_files ? d->letter_files : files++;
+	}
+}
+
+/* --- two of them --------------------------------------------------------------------------------------------------- */
+
+static const struct step *step_at(const struct compare *v, size_t row, bool right)
+{
+	const struct side *d = &v->side[right ? v->right : v->left];
+	int32_t i = row < v->nr_rows ? right ? v->row[row].b : v->row[row].a : -1;
+	return i >= 0 && (size_t)i < d->nr ? &d->step[i] : NULL;
+}
+
+static bool row_differs(const struct compare *v, size_t row)
+{
+	const struct step *a = step_at(v, row, false), *b = step_at(v, row, true);
+	return !v->row[row].same || !a || !b || strcmp(a->outcome, b->outcome) != 0;
+}
+
+static void align(struct compare *v)
+{
+	const struct side *a = &v->side[v->left], *b = &v->side[v->right];
+	uint64_t of = a->head * 1000003 + b->head * 31 + v->left * 7 + v->right + 1;
+	if (of == v->made_of)
+		return;
+	arena_reset(&v->kept);
+	const char **x = arena_alloc(&v->kept, (a->nr + 1) * sizeof(*x)), **y = arena_alloc(&v->kept, (b->nr + 1) * sizeof(*y));
+	for (size_t i = 0; i < a->nr; i++)
+		x[i] = a->step[i].key;
+	for (size_t i = 0; i < b->nr; i++)
+		y[i] = b->step[i].key;
+	v->nr_rows = align_steps(x, a->nr, y, b->nr, &v->kept, &v->row);
+	v->same = 0;
+	v->first = SIZE_MAX;
+	for (size_t i = 0; i < v->nr_rows; i++) {
+		bool differs = row_differs(v, i);
+		v->same += !differs;
+		if (differs && v->first == SIZE_MAX)
+			v->first = i;
+	}
+	if (!v->made_of && v->first != SIZE_MAX)
+		v->at = v->first;
+	v->made_of = of;
+}
+
+static size_t table_rows(const struct compare *v)
+{
+	return v->nr < HEAD_ROWS ? v->nr : HEAD_ROWS;
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct compare *v = self;
+	(void)cols;
+	v->arena = ar;
+	v->several = false;
+	for (size_t i = 0; i < v->nr; i++) {
+		read_side(&v->side[i], ui->src[i]);
+		v->side[i].files = files_of(ui->src[i], ar);
+		for (size_t k = 1; k < v->side[i].nr; k++)
+			v->several |= strcmp(v->side[i].step[k].agent, v->side[i].step[0].agent) != 0;
+	}
+	letters(v);
+	if (v->nr < 2)
+		return;
+	align(v);
+	v->page = rows - 5 - (int)table_rows(v);
+	v->page = v->page > 1 ? v->page : 1;
+	if (v->at >= v->nr_rows)
+		v->at = v->nr_rows ? v->nr_rows - 1 : 0;
+	if (v->at < v->top)
+		v->top = v->at;
+	if (v->at >= v->top + (size_t)v->page)
+		v->top = v->at - (size_t)v->page + 1;
+}
+
+/* --- paint -------------------------------------------------------------------------------------------------------- */
+
+static void paint_session(const struct compare *v, const struct ui *ui, struct area a, int row, size_t i)
+{
+	const struct model *m = &ui->src[i]->model;
+	const struct side *d = &v->side[i];
+	const char *which = i == v->left ? "<" : i == v->right ? ">" : " ", *name = m->name ? m->name : "";
+	const char *state = !m->ended ? "runs" : m->good ? "ok" : "failed";
+	put(a, row, 1, ROLE_KEY, which);
+	int col = put_bytes(a, row, 3, 11, ROLE_NAME, m->id ? m->id : "?", strlen(m->id ? m->id : "?"), 0);
+	if (a.cols >= 100)
+		put_bytes(a, row, 15, 20, ROLE_TEXT, name, strlen(name), 0);
+	col = a.cols >= 100 ? 36 : 15;
+	put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : ROLE_FAILED, state);
+	put_right(a, row, col + 7, 9, ROLE_TEXT, fmt_span(v->arena, m->last_us - m->start_us));
+	put_right(a, row, col + 17, 8, ROLE_TEXT, fmt_cost(v->arena, m->uusd, false));
+	put_right(a, row, col + 26, 12, ROLE_TEXT, fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));
+	put(a, row, col + 40, ROLE_HUNK, arena_printf(v->arena, "way %c  files %c", d->letter_way, d->letter_files));
+}
+
+static void paint_step(const struct compare *v, struct area a, int row, const struct step *s, bool chosen, bool plain)
+{
+	if (!s) {
+		put(a, row, 1, ROLE_DIM, "-");
+		return;
+	}
+	const char *span = s->dur_us >= 0 && a.cols > 50 ? arena_printf(v->arena, "%s %6s", s->outcome, fmt_span(v->arena, s->dur_us)) : s->outcome;
+	int n = text_cells(span, a.g->ascii), col = 1;
+	col = put(a, row, col, chosen ? ROLE_KEY : ROLE_DIM, arena_printf(v->arena, "#%-5" PRIu64, s->id)) + 1;
+	if (v->several && *s->agent)
+		col = put_bytes(a, row, col, 12, ROLE_NAME, s->agent, strlen(s->agent), 0) + 1;
+	put_bytes(a, row, col, a.cols - n - col - 2, plain ? ROLE_DIM : ROLE_TEXT, s->what, strlen(s->what), 0);
+	put_right(a, row, a.cols - n - 1, n, s->role, span);
+}
+
+static const char *sign_of(const struct compare *v, size_t row, enum role *r)
+{
+	bool a = step_at(v, row, false), b = step_at(v, row, true);
+	*r = ROLE_DIM;
+	if (a && b && !row_differs(v, row))
+		return "=";
+	*r = ROLE_WARN;
+	return a && b ? "!" : a ? "<" : ">";
+}
+
+static void paint_rows(const struct compare *v, struct area a)
+{
+	int half = (a.cols - 3) / 2;
+	for (int row = 0; row < a.rows && v->top + (size_t)row < v->nr_rows; row++) {
+		size_t i = v->top + (size_t)row;
+		enum role r;
+		const char *sign = sign_of(v, i, &r);
+		bool same = *sign == '=';
+		struct area left = area_sub(a, row, 2, 1, half - 1), right = area_sub(a, row, half + 3, 1, a.cols - half - 3);
+		if (i == v->first)
+			put(a, row, 0, ROLE_WARN, ">>");
+		paint_step(v, left, 0, step_at(v, i, false), i == v->at && !v->on_right, same);
+		put(a, row, half + 1, r, sign);
+		paint_step(v, right, 0, step_at(v, i, true), i == v->at && v->on_right, same);
+		if (i == v->at)
+			put_cursor_row(a, row);
+	}
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct compare *v = self;
+	int top = 2 + (int)table_rows(v);
+	if (v->nr < 2) {
+		draw_title(a, 0, "compare", NULL, 0);
+		put_rule(a, 1, NULL, ROLE_RULE, NULL);
+		put(a, 3, 3, ROLE_DIM, "one session is open here: 'sandglass compare A B' lays two beside each other");
+		return;
+	}
+	const char *parts = v->first == SIZE_MAX ? "the same" : arena_printf(v->arena, "parts at row %zu", v->first + 1);
+	const struct piece p[] = { { ROLE_OK, arena_printf(v->arena, "%zu of %zu the same", v->same, v->nr_rows) },
+				   { v->first == SIZE_MAX ? ROLE_OK : ROLE_WARN, parts } };
+	draw_title(a, 0, "compare", p, ARRAY_LEN(p));
+	put_rule(a, 1, "sessions", ROLE_TITLE, "the same letter, the same way, the same files");
+	for (size_t i = 0; i < table_rows(v); i++)
+		paint_session(v, ui, a, 2 + (int)i, i);
+	put_rule(a, top, arena_printf(v->arena, "%s and %s, action by action", ui->src[v->left]->model.id, ui->src[v->right]->model.id), ROLE_TITLE,
+		 "= same  ! differs  x swap  h l side");
+	paint_rows(v, area_sub(a, top + 1, 0, a.rows - top - 1, a.cols));
+}
+
+/* --- verbs -------------------------------------------------------------------------------------------------------- */
+
+static bool to(struct compare *v, int64_t row)
+{
+	int64_t last = (int64_t)v->nr_rows - 1;
+	v->at = row < 0 || last < 0 ? 0 : (size_t)(row > last ? last : row);
+	return true;
+}
+
+static bool next_difference(struct compare *v, struct ui *ui, int step)
+{
+	for (int64_t i = (int64_t)v->at + step; i >= 0 && i < (int64_t)v->nr_rows; i += step)
+		if (row_differs(v, (size_t)i))
+			return to(v, i);
+	ui_say(ui, ROLE_DIM, step > 0 ? "no difference below" : "no difference above");
+	return true;
+}
+
+static bool other(struct compare *v, int step)
+{
+	if (v->nr < 2)
+		return true;
+	do
+		v->right = (v->right + v->nr + (size_t)step) % v->nr;
+	while (v->right == v->left);
+	v->at = v->top = 0;
+	v->made_of = 0;
+	return true;
+}
+
+static void open_step(struct compare *v, struct ui *ui)
+{
+	const struct step *s = step_at(v, v->at, v->on_right);
+	bool right = v->on_right;
+	if (!s)
+		s = step_at(v, v->at, right = !right);
+	if (s)
+		jump_to(ui, right ? v->right : v->left, s->id);
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct compare *v = self;
+	int64_t at = (int64_t)v->at, half = v->page > 3 ? v->page / 2 : 1;
+	switch ((int)verb) {
+	case VERB_UP:
+		return to(v, at - 1);
+	case VERB_DOWN:
+		return to(v, at + 1);
+	case VERB_PAGE_UP:
+		return to(v, at - half);
+	case VERB_PAGE_DOWN:
+		return to(v, at + half);
+	case VERB_FIRST:
+		return to(v, 0);
+	case VERB_LAST:
+		return to(v, INT32_MAX);
+	case VERB_NEXT:
+		return next_difference(v, ui, 1);
+	case VERB_PREV:
+		return next_difference(v, ui, -1);
+	case VERB_NEXT_PANE:
+		return other(v, 1);
+	case VERB_PREV_PANE:
+		return other(v, -1);
+	case VERB_OPEN:
+		open_step(v, ui);
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct compare *v = self;
+	(void)ui;
+	if (key == 'h' || key == 'l') {
+		v->on_right = key == 'l';
+	} else if (key == 'x' && v->nr > 1) {
+		size_t was = v->left;
+		v->left = v->right;
+		v->right = was;
+		v->made_of = 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct compare *v = self;
+	const struct step *s = step_at(v, v->at, v->on_right);
+	size_t source = v->on_right ? v->right : v->left;
+	const struct model_action *act = s && ui_source(ui, source) ? model_action(&ui->src[source]->model, s->id) : NULL;
+	*out = (struct subject){ .source = source, .action = s ? s->id : 0, .agent = act ? act->agent : 0 };
+}
+
+static const char *line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct compare *v = self;
+	const struct step *x = step_at(v, i, false), *y = step_at(v, i, true);
+	(void)ui;
+	return arena_printf(a, "%s %s | %s %s", x ? x->what : "-", x ? x->outcome : "", y ? y->what : "-", y ? y->outcome : "");
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct compare *v = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->left, .nr = v->nr_rows, .line = line_of, .at = v->at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t where)
+{
+	(void)ui;
+	to(self, (int64_t)where);
+}
+
+static void as_text(const void *self, struct ui *ui, struct buf *out)
+{
+	const struct compare *v = self;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	for (size_t i = 0; i < v->nr_rows; i++) {
+		enum role r;
+		const char *line = line_of(v, ui, i, &a);
+		buf_printf(out, "%s %s ", i == v->first ? ">>" : "  ", sign_of(v, i, &r));
+		sanitize_line(line, strlen(line), 0, out);
+		buf_putc(out, '\n');
+	}
+}
+
+const struct view_ops view_compare = {
+	.name = "compare", .where = IN_COMPARE, .size = sizeof(struct compare), .open = open_view, .close = close_view, .recalc = recalc,
+	.paint = paint, .verb = verb, .key = key, .subject = subject, .look = look, .go = go, .text = as_text,
+};

@@ -1,0 +1,569 @@
+/* The files of a box as of the cursor: a folder at a time, any file opened, who brought each of its lines, how it differs
+ * from another place of the record. Live and in replay; wide screens show the chosen file beside the list.
+ * Reads: base and snapshots of the box up to the cursor, contents as far as the record holds them. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/finder_inner.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/views/listed.h"
+#include "ui/views/pane.h"
+#include "ui/views/tree.h"
+#include "ui/views/who.h"
+
+enum { WIDE_COLS = 100, LEFT_COLS = 44, TEXT_MAX = 2 << 20, WHO_ROWS = 4, WHO_COLS = 8, NUMBER_COLS = 6 };
+
+/* What the text on the screen was made from: it is made anew when one of these has changed. */
+struct shown {
+	struct object_id id, was;
+	uint64_t at, box;
+	int width;
+	bool blame, diff, ascii;
+};
+
+struct tree_view {
+	size_t source;
+	uint64_t agent, action, box; /* box 0: the subject's */
+	char *dir, *file;            /* "src/lex"; file: a name in it, "" none is open */
+	bool blame, diff;
+	uint64_t against;            /* of the difference; 0 the base */
+	struct listed l;
+	int64_t top;
+	/* made by recalc */
+	struct files f;
+	struct shown shown;
+	struct arena kept;           /* of text and blame */
+	struct text text;
+	struct blame by;
+	size_t *line;                /* line of each row, from 1 */
+	size_t text_top;
+	int rows;
+	const char *title, *note;
+	struct arena *arena;
+};
+
+static char *joined(const char *dir, const char *name)
+{
+	return xasprintf("%s%s%s", dir, *dir ? "/" : "", name);
+}
+
+static void go_to(struct tree_view *v, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *dir = slash ? xstrndup(path, (size_t)(slash - path)) : xstrdup(""), *file = xstrdup(slash ? slash + 1 : path);
+	free(v->dir);
+	free(v->file);
+	v->dir = dir;
+	v->file = file;
+	v->top = 0;
+}
+
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct tree_view *v = self;
+	(void)ui;
+	v->source = on->source;
+	v->agent = on->agent;
+	v->action = on->action;
+	v->dir = xstrdup("");
+	v->file = xstrdup("");
+}
+
+static void close_view(void *self)
+{
+	struct tree_view *v = self;
+	free(v->dir);
+	free(v->file);
+	arena_release(&v->kept);
+}
+
+void tree_open(struct ui *ui, const struct subject *on, const char *path)
+{
+	ui_open(ui, "tree", on);
+	struct tree_view *v = ui_top(ui)->self;
+	CLEANUP(free_ptr) char *plain = xstrdup(strncmp(path, "/workspace/", 11) == 0 ? path + 11 : path);
+	size_t n = strlen(plain);
+	while (n && plain[n - 1] == '/')
+		plain[--n] = 0;
+	if (*plain)
+		go_to(v, plain);
+}
+
+/* --- recalc ------------------------------------------------------------------------------------------------------ */
+
+static uint64_t box_of(const struct tree_view *v, const struct model *m)
+{
+	const struct model_action *act = model_action(m, v->action);
+	const struct model_agent *a = model_agent(m, v->agent ? v->agent : act ? act->agent : 0);
+	if (v->box && model_box(m, v->box))
+		return v->box;
+	if (act && act->box)
+		return act->box;
+	return a && a->box ? a->box : m->nr_boxes ? m->box[m->nr_boxes - 1].id : 0;
+}
+
+/* The file that is open, or the one under the cursor. */
+static const struct file_entry *chosen(const struct tree_view *v)
+{
+	for (size_t i = 0; *v->file && i < v->f.nr; i++)
+		if (strcmp(v->f.entry[i].name, v->file) == 0)
+			return &v->f.entry[i];
+	return !*v->file && v->l.at < v->f.nr ? &v->f.entry[v->l.at] : NULL;
+}
+
+static void number_rows(struct tree_view *v)
+{
+	size_t line = 0;
+	v->line = arena_alloc(&v->kept, (v->text.nr + 1) * sizeof(*v->line));
+	for (size_t i = 0; i < v->text.nr; i++) {
+		line += v->text.row[i].gutter != NULL;
+		v->line[i] = line;
+	}
+}
+
+/* "   #381     12", the number of the event only where it is another than in the line before. */
+static const char *gutter_of(struct tree_view *v, struct source *s, size_t line)
+{
+	bool new_ = v->shown.blame && line < v->by.nr && (line == 0 || v->by.by[line] != v->by.by[line - 1]);
+	if (!v->shown.blame)
+		return arena_printf(&v->kept, "%zu", line + 1);
+	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, new_ ? who_mark(s, v->by.by[line], &v->kept) : "", NUMBER_COLS - 1, line + 1);
+}
+
+static void add_lines(struct tree_view *v, struct source *s, const struct buf *b)
+{
+	size_t line = 0, cut = b->len > TEXT_MAX ? TEXT_MAX : b->len;
+	const char *p = buf_cstr(b), *end = p + cut;
+	for (; p < end; line++) {
+		const char *nl = memchr(p, '\n', (size_t)(end - p));
+		size_t len = (size_t)((nl ? nl : end) - p);
+		text_add(&v->text, ROLE_TEXT, gutter_of(v, s, line), p, len, 0);
+		p += len + 1;
+	}
+	if (b->len > cut)
+		text_putf(&v->text, ROLE_WARN, "%zu more bytes: 'sandglass cat' prints all of it", b->len - cut);
+}
+
+static void add_difference(struct tree_view *v, struct source *s, const char *path, const struct file_entry *now)
+{
+	struct file_entry then = { .id = now->was, .mode = now->was_mode };
+	if (v->against && !files_find(s, v->shown.box, v->against, path, &v->kept, &then))
+		then = (struct file_entry){ 0 };
+	struct change c = { .op = 'M', .path = path };
+	c.old = then.id;
+	c.old_mode = object_is_null(&then.id) ? 0 : then.mode;
+	if (now->op != 'D') {
+		c.new_ = now->id;
+		c.new_mode = now->mode;
+	}
+	if (c.old_mode && c.new_mode && memcmp(c.old.b, c.new_.b, sizeof(c.old.b)) == 0)
+		text_puts(&v->text, ROLE_DIM, "no difference");
+	else
+		pane_change(&v->text, s, &c, 3);
+}
+
+static void add_contents(struct tree_view *v, struct source *s, const char *path, const struct file_entry *e)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (e->op == 'D') {
+		text_puts(&v->text, ROLE_DIM, "removed: what it was");
+		text_blank(&v->text);
+	}
+	if (!files_read(s, &e->id, &b)) {
+		text_puts(&v->text, ROLE_DIM, e->op == ' ' ? "as in the base: the record holds its name and hash, not its bytes" :
+							      "the record holds its name and hash, not its bytes");
+		return;
+	}
+	if ((e->mode & TREE_MODE_KIND) == TREE_MODE_LINK) {
+		text_putf(&v->text, ROLE_TEXT, "link to %s", buf_cstr(&b));
+		return;
+	}
+	if (memchr(buf_cstr(&b), 0, b.len > 8000 ? 8000 : b.len)) {
+		text_putf(&v->text, ROLE_DIM, "no text: %s bytes", fmt_count(&v->kept, (int64_t)b.len));
+		return;
+	}
+	if (v->shown.blame)
+		files_blame(s, v->shown.box, 0, path, &v->kept, &v->by);
+	add_lines(v, s, &b);
+}
+
+static void make_text(struct tree_view *v, struct source *s, const struct file_entry *e, const struct shown *want)
+{
+	CLEANUP(free_ptr) char *path = e ? joined(v->dir, e->name) : NULL;
+	arena_reset(&v->kept);
+	v->by = (struct blame){ 0 };
+	v->shown = *want;
+	int gutter = want->diff ? 3 : want->blame ? WHO_COLS + NUMBER_COLS + 1 : NUMBER_COLS + 1;
+	text_init(&v->text, &v->kept, want->width, gutter, want->ascii);
+	if (!e || e->dir)
+		text_puts(&v->text, ROLE_DIM, *v->file && !e ? "there is no such file here" : "");
+	else if (want->diff)
+		add_difference(v, s, path, e);
+	else
+		add_contents(v, s, path, e);
+	number_rows(v);
+}
+
+static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int width)
+{
+	const struct file_entry *e = chosen(v);
+	struct shown want = { .box = box_of(v, &s->model), .width = width, .blame = v->blame && *v->file, .diff = v->diff && *v->file,
+			      .ascii = ui->grid.ascii };
+	if (e) {
+		want.id = e->id;
+		want.was = e->was;
+		want.at = want.blame ? s->model.head : v->against;
+	}
+	if (v->text.arena != &v->kept || memcmp(&want, &v->shown, sizeof(want)) != 0)
+		make_text(v, s, e, &want);
+}
+
+static void head(struct tree_view *v, const struct ui *ui, struct source *s)
+{
+	const char *here = ui->replay ? arena_printf(v->arena, "#%" PRIu64, s->model.head) : "now";
+	const struct model_box *b = model_box(&s->model, box_of(v, &s->model));
+	struct arena *ar = v->arena;
+	v->title = b ? arena_printf(ar, "files  %s:%s", b->driver, b->name) : "files";
+	if (v->diff && *v->file)
+		v->note = v->against ? arena_printf(ar, "changed from #%" PRIu64 " to here", v->against) : "changed against the base";
+	else
+		v->note = !b ? "there is no box yet" :
+			  arena_printf(ar, "as of %s%s", here, v->f.base ? "" : ": what was touched, the base is not in the record");
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct tree_view *v = self;
+	struct source *s = ui_source(ui, v->source);
+	v->arena = ar;
+	v->f = (struct files){ 0 };
+	v->title = "files";
+	v->note = NULL;
+	if (!s)
+		return;
+	files_list(s, box_of(v, &s->model), 0, v->dir, ar, &v->f);
+	const struct file_entry *e = *v->file ? chosen(v) : NULL;
+	if (e && e->dir) { /* a path of a folder was asked for */
+		CLEANUP(free_ptr) char *path = joined(v->dir, v->file);
+		free(v->dir);
+		v->dir = take(&path);
+		*v->file = 0;
+		files_list(s, box_of(v, &s->model), 0, v->dir, ar, &v->f);
+	}
+	v->l.nr = v->f.nr;
+	list_settle(&v->l, rows);
+	head(v, ui, s);
+	v->rows = rows - 3 - (v->blame && !v->diff && *v->file ? WHO_ROWS : 0);
+	bool beside = cols >= WIDE_COLS && !*v->file;
+	keep_text(v, ui, s, beside ? cols - LEFT_COLS - 1 : cols - 1);
+	v->text_top = text_clamp(&v->text, v->top, v->rows);
+	v->top = (int64_t)v->text_top;
+}
+
+/* --- paint ------------------------------------------------------------------------------------------------------- */
+
+static enum role op_role(char op)
+{
+	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : op == ' ' ? ROLE_DIM : ROLE_HUNK;
+}
+
+static const char *kind_of(const struct file_entry *e)
+{
+	switch (e->mode & TREE_MODE_KIND) {
+	case TREE_MODE_DIR:
+		return "folder";
+	case TREE_MODE_LINK:
+		return "link";
+	default:
+		return e->mode & 0111 ? "program" : "file";
+	}
+}
+
+static void paint_list(const struct tree_view *v, struct area a)
+{
+	int row;
+	for (size_t i = v->l.top; list_sees(&v->l, i, a, &row); i++) {
+		const struct file_entry *e = &v->f.entry[i];
+		const char *name = e->dir ? arena_printf(v->arena, "%s/", e->name) : e->name;
+		put(a, row, 1, op_role(e->op), arena_printf(v->arena, "%c", e->op));
+		put_bytes(a, row, 3, a.cols - 13, e->dir ? ROLE_NAME : e->op == 'D' ? ROLE_DIM : ROLE_TEXT, name, strlen(name), 0);
+		put_right(a, row, a.cols - 9, 8, ROLE_DIM, kind_of(e));
+		if (i == v->l.at)
+			put_cursor_row(a, row);
+	}
+	if (v->f.nr == 0)
+		put(a, LIST_HEAD, 3, ROLE_DIM, v->f.there ? "nothing is in here" : "there is no such folder here");
+}
+
+/* Who brought the lines on the screen, the first few, each once. */
+static void paint_who(const struct tree_view *v, const struct ui *ui, struct area a)
+{
+	struct source *s = ui_source(ui, v->source);
+	uint64_t told[WHO_ROWS];
+	int nr = 0, most = WHO_ROWS - 1;
+	put_rule(a, 0, "who brought these lines", ROLE_TITLE, "~ several at the same time");
+	for (size_t i = v->text_top; i < v->text_top + (size_t)v->rows && i < v->text.nr && nr < most; i++) {
+		size_t line = v->line[i];
+		uint64_t by = line && line <= v->by.nr ? v->by.by[line - 1] : 0;
+		bool known = !by;
+		for (int k = 0; k < nr; k++)
+			known = known || told[k] == by;
+		if (known)
+			continue;
+		const char *text = who_text(s, by, v->arena);
+		put_bytes(a, 1 + nr, 1, a.cols - 2, ROLE_TEXT, text, strlen(text), 0);
+		told[nr++] = by;
+	}
+	if (nr == 0)
+		put(a, 1, 1, ROLE_DIM, v->by.nr ? "these are of the base, or older than the record" : "not known");
+}
+
+static void paint_text(const struct tree_view *v, struct area a)
+{
+	const struct file_entry *e = chosen(v);
+	if (e && !e->dir) {
+		int col = put(a, 0, 1, op_role(e->op), e->op == ' ' ? "=" : arena_printf(v->arena, "%c", e->op)) + 1;
+		put_bytes(a, 0, col, a.cols - col - 20, ROLE_NAME, e->name, strlen(e->name), 0);
+	}
+	text_paint(&v->text, area_sub(a, 1, 0, v->rows, a.cols), v->text_top);
+	if (v->text_top + (size_t)v->rows < v->text.nr)
+		put_right(a, 0, 0, a.cols - 1, ROLE_DIM, arena_printf(v->arena, "%zu of %zu lines", v->text_top + (size_t)v->rows, v->text.nr));
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct tree_view *v = self;
+	bool open = *v->file, wide = a.cols >= WIDE_COLS;
+	const char *path = arena_printf(v->arena, "/workspace%s%s", *v->dir ? "/" : "", v->dir);
+	draw_title(a, 0, v->title, &(struct piece){ ROLE_DIM, v->note ? v->note : "" }, 1);
+	put_rule(a, 1, path, ROLE_NAME, open ? NULL : fmt_plural(v->arena, (int64_t)v->f.nr, "entry", "entries"));
+	if (open) {
+		paint_text(v, area_sub(a, 2, 0, a.rows - 2, a.cols));
+		if (v->blame && !v->diff)
+			paint_who(v, ui, area_sub(a, a.rows - WHO_ROWS, 0, WHO_ROWS, a.cols));
+		return;
+	}
+	put(a, 2, 3, ROLE_HEAD, "NAME");
+	paint_list(v, area_sub(a, 0, 0, a.rows, wide ? LEFT_COLS - 1 : a.cols));
+	if (wide) {
+		put_vline(a, 2, LEFT_COLS - 1, a.rows - 2);
+		paint_text(v, area_sub(a, 2, LEFT_COLS, a.rows - 2, a.cols - LEFT_COLS));
+	}
+}
+
+/* --- verbs ------------------------------------------------------------------------------------------------------- */
+
+static bool up(struct tree_view *v)
+{
+	if (v->diff && *v->file) {
+		v->diff = false;
+	} else if (*v->file) {
+		*v->file = 0;
+		v->top = 0;
+	} else if (*v->dir) {
+		char *slash = strrchr(v->dir, '/');
+		*(slash ? slash : v->dir) = 0;
+		v->l.at = v->l.top = 0;
+	} else {
+		return false;
+	}
+	return true;
+}
+
+static bool down_into(struct tree_view *v)
+{
+	const struct file_entry *e = chosen(v);
+	if (*v->file || !e)
+		return true;
+	if (!e->dir) {
+		free(v->file);
+		v->file = xstrdup(e->name);
+		v->top = 0;
+		return true;
+	}
+	char *path = joined(v->dir, e->name);
+	free(v->dir);
+	v->dir = path;
+	v->l.at = v->l.top = 0;
+	return true;
+}
+
+static void compared(struct ui *ui, const char *text)
+{
+	struct view *top = ui_top(ui);
+	struct tree_view *v = top->ops == view_find("tree") ? top->self : NULL;
+	if (!v || !text)
+		return;
+	uint64_t at = *text ? place_named(ui, v->source, text) : 0;
+	if (*text && !at) {
+		ui_say(ui, ROLE_ERROR, "there is no mark or event '%s'; :marks lists them", text);
+		return;
+	}
+	const struct file_entry *e = chosen(v);
+	if (e && !e->dir && !*v->file)
+		down_into(v);
+	v->against = at;
+	v->diff = true;
+	v->top = 0;
+}
+
+static bool ask_diff(struct tree_view *v, struct ui *ui)
+{
+	const struct file_entry *e = chosen(v);
+	if (!e || e->dir)
+		return false; /* of all files: the diff screen */
+	if (v->diff && *v->file)
+		v->diff = false;
+	else
+		ui_ask(ui, "differs from which mark or event (empty: the base): ", &(struct subject){ .source = v->source }, compared);
+	return true;
+}
+
+static bool next_box(struct tree_view *v, struct ui *ui)
+{
+	const struct source *s = ui_source(ui, v->source);
+	uint64_t now = s ? box_of(v, &s->model) : 0;
+	for (size_t i = 0; s && i < s->model.nr_boxes; i++)
+		if (s->model.box[i].id == now) {
+			v->box = s->model.box[(i + 1) % s->model.nr_boxes].id;
+			ui_say(ui, ROLE_DIM, "box %s", s->model.box[(i + 1) % s->model.nr_boxes].name);
+		}
+	v->l.at = v->l.top = 0;
+	return true;
+}
+
+static bool scroll(struct tree_view *v, enum verb verb)
+{
+	int page = v->rows / 2 > 0 ? v->rows / 2 : 1;
+	switch ((int)verb) {
+	case VERB_UP:
+		v->top--;
+		return true;
+	case VERB_DOWN:
+		v->top++;
+		return true;
+	case VERB_PAGE_UP:
+		v->top -= page;
+		return true;
+	case VERB_PAGE_DOWN:
+		v->top += page;
+		return true;
+	case VERB_FIRST:
+		v->top = 0;
+		return true;
+	case VERB_LAST:
+		v->top = INT32_MAX;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct tree_view *v = self;
+	if (*v->file ? scroll(v, verb) : list_verb(&v->l, verb)) {
+		if (!*v->file)
+			v->top = 0;
+		return true;
+	}
+	switch ((int)verb) {
+	case VERB_OPEN:
+		return down_into(v);
+	case VERB_BACK:
+		return up(v);
+	case VERB_DIFF:
+		return ask_diff(v, ui);
+	case VERB_BLAME:
+		if (!*v->file)
+			down_into(v);
+		v->blame = !v->blame;
+		return true;
+	case VERB_NEXT_PANE:
+		return next_box(v, ui);
+	case VERB_TREE:
+		*v->file = *v->dir = 0;
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct tree_view *v = self;
+	(void)ui;
+	if (key == 'J' || key == 'K')
+		v->top += key == 'J' ? 1 : -1;
+	else if (key == 'h' || key == K_BACKSPACE)
+		up(v);
+	else if (key == 'l')
+		down_into(v);
+	else
+		return false;
+	return true;
+}
+
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct tree_view *v = self;
+	bool list = !*v->file && (ui->grid.cols < WIDE_COLS || col < LEFT_COLS);
+	return list ? list_click(&v->l, row) : CLICK_NONE;
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct tree_view *v = self;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .agent = v->agent, .action = v->action };
+}
+
+static const char *name_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct tree_view *v = self;
+	(void)ui;
+	(void)a;
+	return i < v->f.nr ? v->f.entry[i].name : "";
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct tree_view *v = self;
+	(void)ui;
+	if (*v->file)
+		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+	else
+		*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->f.nr, .line = name_of, .at = v->l.at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct tree_view *v = self;
+	(void)ui;
+	if (*v->file)
+		v->top = (int64_t)to;
+	else
+		list_move(&v->l, (int64_t)to);
+}
+
+static void as_text(const void *self, struct ui *ui, struct buf *out)
+{
+	const struct tree_view *v = self;
+	(void)ui;
+	if (*v->file) {
+		text_plain(&v->text, v->blame || v->diff, out);
+		return;
+	}
+	for (size_t i = 0; i < v->f.nr; i++) {
+		buf_printf(out, "%c ", v->f.entry[i].op);
+		sanitize_line(v->f.entry[i].name, strlen(v->f.entry[i].name), 0, out);
+		buf_puts(out, v->f.entry[i].dir ? "/\n" : "\n");
+	}
+}
+
+const struct view_ops view_tree = {
+	.name = "tree", .where = IN_FILES, .size = sizeof(struct tree_view), .open = open_view, .close = close_view, .recalc = recalc,
+	.paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .look = look, .go = go, .text = as_text,
+};
