@@ -33,5 +33,6 @@ own() {
 	touch "$t/port.v4"
 	like "$(one --cmd 'printf %s end | wc -c')" 'said 3' 'an older API server: version 4 of the channels'
 	rm "$t/port.v4"
+	orphans
 }
 . "$(dirname "$0")/rented.bash"

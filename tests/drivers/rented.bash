@@ -57,6 +57,22 @@ print("said " .. (r and r.out or tostring(err)))
 L
 one() { timeout 60 "$sg" run --no-tui one.lua --json -- --backend "$kind" "$@" </dev/null >one.out 2>&1; grep -aoE '"text":"said [^"]*|sandglass: .*' one.out | tail -1; }
 
+orphans() { # a supervisor that is killed leaves its box to the next one
+	"$sg" run -d one.lua -- --backend "$kind" --wait 100 </dev/null >id 2>/dev/null
+	one_left() { [ "$(fake boxes | wc -l)" = 1 ]; }
+	up() { "$sg" events "$(cat id)" 2>/dev/null | grep -q waits; }
+	wait_for 30 up
+	one_left
+	ok $? 'a box is open'
+	like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
+	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
+	like "$("$sg" doctor --paths)" "^rented +$kind .*its session was killed" 'a supervisor is killed: doctor --paths names what it left'
+	like "$(one)" 'said fine' 'the next one'
+	wait_for 20 none_left
+	ok $? 'has given back the box that it left'
+	unlike "$("$sg" doctor --paths)" '^rented' 'and doctor --paths names none'
+}
+
 declare -F before >/dev/null && before # what else drives the fake
 suite "$kind"
 declare -F own >/dev/null && own # what it alone can or cannot
@@ -114,19 +130,7 @@ like "$(one --name "$(printf 'n%.0s' {1..300})")" 'said fine' 'a name with 300 c
 # --- asleep, and what dies with its supervisor ---
 like "$(one --idle pause --wait 3)" 'said fine' 'asleep after a while, woken by the next call'
 like "$(fake seen)" "$asleep" 'it was'
-"$sg" run -d one.lua -- --backend "$kind" --wait 100 </dev/null >id 2>/dev/null
-one_left() { [ "$(fake boxes | wc -l)" = 1 ]; }
-up() { "$sg" events "$(cat id)" 2>/dev/null | grep -q waits; }
-wait_for 30 up
-one_left
-ok $? 'a box is open'
-like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
-kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
-like "$("$sg" doctor --paths)" "^rented +$kind .*its session was killed" 'a supervisor is killed: doctor --paths names what it left'
-like "$(one)" 'said fine' 'the next one'
-wait_for 20 none_left
-ok $? 'has given back the box that it left'
-unlike "$("$sg" doctor --paths)" '^rented' 'and doctor --paths names none'
+orphans
 id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
 out=$("$sg" events "$id" --json)
 like "$out" '"cost":\{"open_us":[0-9]+,"asleep_us":0,"exec_us":[0-9]+,"uusd_hour":[0-9]+,"uusd":[0-9]+' 'what it has cost, open and executing'

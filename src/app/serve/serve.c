@@ -354,7 +354,6 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 		answer = NULL;
 	}
 	json_object_foreach(json_object_get(answer, "env"), name, v) {
-		CLEANUP(buf_release) struct buf url = BUF_INIT;
 		CLEANUP(buf_release) struct buf line = BUF_INIT;
 		const char *text = json_string_value(v), *at = strstr(text, "{url}");
 		buf_printf(&line, "%s=%.*s%s%s", name, at ? (int)(at - text) : 0, text, at ? s->url : "", at ? at + 5 : text);

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Boxes that are far away: 1, 100 and 200 executions over a link of 20 ms each way (a real sshd behind a relay that is late), done in
+# five ways; and many rented boxes at once from one supervisor (a fake provider): its memory.
+set -u
+cd "$(dirname "$0")/../.." || exit 2
+export SANDGLASS=$PWD/${B:-build}/sandglass
+bench=$PWD/tests/bench rounds=${1:-1,100,200} fleet=${2:-100}
+. tests/e2e/lib.sh
+. tests/drivers/suite.bash
+verdict() { [ "$1" = 1 ] && echo PASS || echo FAIL; }
+link_pid='' fake_pid=''
+over() { kill $link_pid $fake_pid 2>/dev/null; sshd_stop; end_all; }
+trap over EXIT
+cd "$t" || exit 2
+
+if boxes && sshd_start; then
+	python3 "$bench/far_relay.py" "$sshd_port" 20 >link 2>/dev/null </dev/null &
+	link_pid=$!
+	wait_for 30 test -s link
+	read -r port trip <link
+	sed "s/^\([[:space:]]*Port\).*/\1 $port/" ssh/config >ssh/far
+	sed "s/^\[127.0.0.1\]:[0-9]*/[127.0.0.1]:$port/" ssh/known >>ssh/known.far && cat ssh/known.far >>ssh/known
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
+	"$SANDGLASS" run --no-tui --no-input --policy allow.lua "$bench/far.lua" -- --rounds "$rounds" --config "$t/ssh/far" --dir "$t/far" >out 2>&1 </dev/null ||
+		{ tail -5 out >&2; exit 2; }
+	printf 'a byte there and back: %d us\n' "$trip"
+	# reach: one round trip for each that waits for its answer, few for all of them where nothing waits (a half more is allowed)
+	grep -oE 'ROW\|.*' out | while IFS='|' read -r _ way n us; do
+		trips=$((us * 10 / trip))
+		case $way in 'one by one' | 'stateful shell' | REPL) most=$((n * 15)) ;; *) most=$((40 + n * 2)) ;; esac
+		printf '%-16s %4d executions: %8d us, %6d.%d round trips (reach %d.%d) %s\n' "$way" "$n" "$us" $((trips / 10)) $((trips % 10)) \
+			$((most / 10)) $((most % 10)) "$([ "$n" = 1 ] && echo || verdict $((trips <= most)))"
+	done
+	sshd_stop
+else
+	echo 'the far link is skipped: no sshd, or no boxes'
+fi
+
+python3 "$bench/../fakes/e2b.py" "$t/port" </dev/null >fake.log 2>&1 &
+fake_pid=$!
+wait_for 30 test -s port
+export E2B_API_KEY=e2b_00 E2B_API_URL=http://127.0.0.1:$(cat port) E2B_SANDBOX_URL=http://127.0.0.1:$(cat port) no_proxy=127.0.0.1
+rss() { # N: KiB of the supervisor at its most, and when N boxes are open and have worked
+	local id pid memory
+	id=$("$SANDGLASS" run -d "$bench/fleet.lua" -- --n "$1" </dev/null 2>why) || { cat why >&2; exit 2; }
+	worked() { "$SANDGLASS" events "$id" --json 2>/dev/null | grep -q '"text":"MEASURE done'; }
+	wait_for 200 worked || { "$SANDGLASS" events "$id" | tail -3 >&2; exit 2; }
+	pid=$("$SANDGLASS" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')
+	"$SANDGLASS" events "$id" --json | grep -oE 'ROW\|[0-9]+\|[0-9]+\|[0-9]+' | head -1 >"row.$1"
+	memory=$(awk '/VmHWM/ { most = $2 } /VmRSS/ { print most, $2 }' "/proc/$pid/status")
+	"$SANDGLASS" stop --now -S "$id" >/dev/null 2>&1
+	echo "$memory"
+}
+read -r few_most few < <(rss 3)
+read -r many_most many < <(rss "$fleet")
+IFS='|' read -r _ _ open_us work_us <"row.$fleet"
+printf '%d rented boxes at once: open %d ms, three commands in each %d ms (fakes of this machine)\n' "$fleet" $((open_us / 1000)) $((work_us / 1000))
+memory() { # what, KiB with few, with many, reach
+	local each=$((($3 - $2) / (fleet - 3)))
+	printf '%-44s %6d KiB each (supervisor: %d MiB with 3, %d MiB with %d; reach %d) %s\n' "$1" "$each" $(($2 / 1024)) $(($3 / 1024)) "$fleet" "$4" \
+		"$(verdict $((each <= $4)))"
+}
+memory 'a rented box more, when it has worked' "$few" "$many" 256
+memory 'a rented box more, while all are opened' "$few_most" "$many_most" 1024
