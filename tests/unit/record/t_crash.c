@@ -312,6 +312,65 @@ static void test_two_writers(void)
 	loop_free(l);
 }
 
+/* Looks at the session whose path comes by @from until its writer has left it. Returns the failures. */
+static int look_on(int from)
+{
+	char path[300] = "";
+	unsigned failed = 0;
+	struct err err = ERR_INIT;
+	if (read(from, path, sizeof(path) - 1) <= 0)
+		return 100;
+	while (lease_held(path)) {
+		struct session *s = NULL;
+		struct verify_totals t = { 0 };
+		if (session_open(&s, path, &err) == 0 && verify_session(s, NULL, on_failure, NULL, &t, &err) == 0)
+			failed += t.failed;
+		else if (++failed)
+			printf("# %s\n", err.text);
+		session_close(&s);
+	}
+	return (int)failed;
+}
+
+/* Whoever verifies a session while it comes to its end raises no alarm. */
+static void test_looked_at_while_it_ends(void)
+{
+	int bad = 0;
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	ok(loop_new(&l, &err) == 0, "a loop");
+	for (int i = 0; i < 30; i++) {
+		int to[2], status = 0;
+		struct record *r = NULL;
+		if (pipe2(to, O_CLOEXEC) < 0)
+			exit(99);
+		fflush(stdout);
+		pid_t pid = fork();
+		if (pid == 0) {
+			int failed = look_on(to[0]);
+			fflush(stdout);
+			_exit(failed);
+		}
+		bool good = record_create(&r, l, help_dir(), "ends", NULL, NULL, NULL, &err) == 0;
+		bool done = false;
+		for (int k = 0; good && k < 1200; k++) {
+			struct event ev = { .kind = 420, .body = "{\"text\":\"all the words of an event\"}", .len = 36 };
+			record_append(r, &ev);
+		}
+		record_barrier(r, record_head(r), set_flag, &done);
+		help_wait(l, &done);
+		good = good && write(to[1], record_path(r), strlen(record_path(r))) > 0;
+		usleep((unsigned)i * 700);
+		good = record_close(&r, NULL, &err) == 0 && good;
+		waitpid(pid, &status, 0);
+		close(to[0]);
+		close(to[1]);
+		bad += !good || status != 0;
+	}
+	is_int(bad, 0, "30 times looked at while it ends: no alarm");
+	loop_free(l);
+}
+
 int main(void)
 {
 	help_init();
@@ -321,5 +380,6 @@ int main(void)
 	test_cut_wal();
 	test_power_cut();
 	test_two_writers();
+	test_looked_at_while_it_ends();
 	return help_done();
 }
