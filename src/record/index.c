@@ -59,7 +59,7 @@ bool store_index(struct store *s, size_t bytes)
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
-	if (rc != SQLITE_OK || store_begin(s, false, true) != STORE_OK) {
+	if (rc != SQLITE_OK || store_begin(s) != STORE_OK) {
 		sqlite3_finalize(st);
 		s->indexed = true; /* tried again after the next event */
 		return false;
@@ -73,7 +73,7 @@ bool store_index(struct store *s, size_t bytes)
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
-	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL)) {
+	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
 		store_rollback(s);
 		s->indexed = true;
 		return false;

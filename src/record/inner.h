@@ -35,6 +35,19 @@ struct batch {
 	struct item *first, **last;
 	size_t cost;
 	bool full;    /* must be durable */
+	bool scrub;   /* holds a redaction */
+	bool written; /* into the transaction that is open */
+};
+
+/* The writer's: turns that were taken and are not committed yet. */
+struct unsettled {
+	struct batch *first, **last;
+	size_t cost;
+	int64_t since_us;
+	bool begun;      /* the transaction */
+	bool full;       /* what is asked of its commit */
+	bool checkpoint; /* signed at its end */
+	bool scrub;
 };
 
 struct barrier {
@@ -98,6 +111,7 @@ struct record {
 	struct redact_done *redacted;
 
 	struct store *store;   /* the writer's; the loop thread's before and after */
+	struct unsettled unsettled;
 };
 
 int64_t record_wall_us(void); /* the clocks, or what stands for them */

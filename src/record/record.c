@@ -95,6 +95,7 @@ void record_queue(struct record *r, struct item *i)
 	*b->last = i;
 	b->last = &i->next;
 	b->cost += i->cost;
+	b->scrub |= i->type == ITEM_REDACT;
 	atomic_fetch_add(&r->backlog, i->cost);
 	if (b->cost > RECORD_FLOOD / 8) /* a turn that brings so much need not wait for its end */
 		record_flush(r);

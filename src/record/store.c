@@ -13,6 +13,8 @@
 #include "record/store_inner.h"
 #include "record/vfs.h"
 
+enum { LOG_FRAMES = 2000 }; /* pages of the log that are moved when there is time; twice as many, when there is none */
+
 const char *const store_sql[SQL_NR] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
@@ -101,21 +103,12 @@ void store_salt(struct store *s, uint8_t out[SALT_LEN])
 	memcpy(out, s->salts + s->salts_left, SALT_LEN);
 }
 
-enum store_rc store_begin(struct store *s, bool full, bool writes)
+enum store_rc store_begin(struct store *s)
 {
-	if (full != s->full) {
-		sqlite3_exec(s->db, full ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL", NULL, NULL, NULL);
-		s->full = full;
-	}
 	s->before = s->now;
+	s->changes = sqlite3_total_changes64(s->db);
 	buf_reset(&s->anchor);
-	enum store_rc rc = run(s, SQL_BEGIN);
-	if (rc == STORE_OK && full && !writes) { /* a commit that writes nothing would not sync */
-		sqlite3_bind_text(s->stmt[SQL_MARK], 1, "durable", -1, SQLITE_STATIC);
-		bind_int(s->stmt[SQL_MARK], 2, s->now.seq);
-		rc = run(s, SQL_MARK);
-	}
-	return rc;
+	return run(s, SQL_BEGIN);
 }
 
 enum store_rc store_event(struct store *s, const struct event *ev)
@@ -304,14 +297,33 @@ enum store_rc store_checkpoint(struct store *s)
 	return run(s, SQL_CHECKPOINT);
 }
 
-enum store_rc store_commit(struct store *s)
+enum store_rc store_commit_now(struct store *s, bool full)
+{
+	vfs_relax(s->db, !full);
+	enum store_rc rc = run(s, SQL_COMMIT);
+	vfs_relax(s->db, false);
+	return rc;
+}
+
+/* A commit that changes no page would not sync. */
+static enum store_rc mark_durable(struct store *s)
+{
+	sqlite3_bind_text(s->stmt[SQL_MARK], 1, "durable", -1, SQLITE_STATIC);
+	bind_int(s->stmt[SQL_MARK], 2, s->now.seq);
+	return run(s, SQL_MARK);
+}
+
+enum store_rc store_commit(struct store *s, bool full)
 {
 	/* signed: every 1,000 events, but in a flood not more often than four times a second */
 	bool due = s->now.seq - s->now.signed_seq >= 1000 && clock_wall_us() - s->now.signed_us >= 250000;
 	enum store_rc rc = due ? store_checkpoint(s) : STORE_OK;
+	full |= s->anchor.len > 0; /* what an anchor names must be durable */
+	if (rc == STORE_OK && full && sqlite3_total_changes64(s->db) == s->changes)
+		rc = mark_durable(s);
 	failpoint("record-before-commit");
 	if (rc == STORE_OK)
-		rc = run(s, SQL_COMMIT);
+		rc = store_commit_now(s, full);
 	failpoint("record-after-commit");
 	if (rc == STORE_OK && s->anchor.len)
 		anchor_append(s->anchor.data, s->anchor.len);
@@ -325,6 +337,24 @@ void store_rollback(struct store *s)
 	if (!sqlite3_get_autocommit(s->db)) /* some failures roll back by themselves */
 		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
 	s->now = s->before;
+}
+
+/* How many frames the log has after a commit. */
+int store_on_log(void *self, sqlite3 *db, const char *name, int frames)
+{
+	struct store *s = self;
+	(void)db;
+	(void)name;
+	s->frames = frames;
+	return SQLITE_OK;
+}
+
+void store_tidy(struct store *s, bool busy)
+{
+	if (s->frames < (busy ? 2 * LOG_FRAMES : LOG_FRAMES))
+		return;
+	s->frames = 0; /* what a reader keeps from being moved is moved after the next commit */
+	sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
 }
 
 void store_rest(struct store *s)

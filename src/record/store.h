@@ -62,8 +62,7 @@ uint64_t store_seq(const struct store *s); /* last event written */
 void store_note(const struct store *s, struct lease_note *out);
 const char *store_why(const struct store *s); /* of the last failure, for people */
 
-/* @full: the commit is on the disk. @writes: an event will be in it; else a row is written that makes it one. */
-enum store_rc store_begin(struct store *s, bool full, bool writes);
+enum store_rc store_begin(struct store *s);
 enum store_rc store_event(struct store *s, const struct event *ev);
 enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg);
 /* @o is sorted by the call; those that the file has are left out. */
@@ -72,8 +71,11 @@ enum store_rc store_message(struct store *s, const struct hash *id, const void *
 enum store_rc store_redact(struct store *s, const struct event *ev, const struct store_redact *r);
 /* Signs what is written so far in this transaction; the anchor follows after its commit. */
 enum store_rc store_checkpoint(struct store *s);
-enum store_rc store_commit(struct store *s);
+/* @full: it is on the disk when this returns, whether anything was written or not. */
+enum store_rc store_commit(struct store *s, bool full);
 void store_rollback(struct store *s);
+/* What has come into the write-ahead log goes into the file, if it has become much. @busy: others wait for the writer. */
+void store_tidy(struct store *s, bool busy);
 
 /* After a redaction: index optimised, WAL emptied. RETRY while a reader is in the way. */
 enum store_rc store_scrub(struct store *s);

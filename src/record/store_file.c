@@ -75,8 +75,10 @@ static int connect_db(struct store *s, struct err *err)
 /* From here on the WAL keeps its size, so that a sync overwrites and does not grow the file. */
 static int enter_wal(struct store *s, struct err *err)
 {
-	s->full = true;
-	return run(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=2000", "open", err);
+	if (run(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", "open", err) < 0)
+		return -1;
+	sqlite3_wal_hook(s->db, store_on_log, s); /* instead of SQLite's own, which moves pages while a barrier waits */
+	return 0;
 }
 
 static int fill_kinds(struct store *s, struct err *err)

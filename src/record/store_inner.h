@@ -25,7 +25,8 @@ struct store {
 	char *path;
 	uint8_t uuid[UUID_LEN], seed[SIGN_SEED_LEN], key[SIGN_KEY_LEN];
 	struct store_count now, before;
-	bool full;   /* PRAGMA synchronous of the connection */
+	int64_t changes; /* of the connection when the transaction began */
+	int frames;   /* in the write-ahead log */
 	bool indexed; /* nothing is left for the search index */
 	bool scrub;   /* the index holds pages of what was taken out */
 	struct packer *packer;
@@ -39,6 +40,8 @@ extern const char *const store_sql[SQL_NR];
 
 void store_salt(struct store *s, uint8_t out[SALT_LEN]);
 NODISCARD int store_prepare(struct store *s, struct err *err);
+enum store_rc store_commit_now(struct store *s, bool full); /* nothing but that */
+int store_on_log(void *self, sqlite3 *db, const char *name, int frames);
 /* Takes what sqlite said apart; keeps the text. */
 enum store_rc store_failed(struct store *s, int rc);
 /* index.c: takes the text of an event or segment out of the index, before it is erased. */

@@ -28,6 +28,8 @@ struct file {
 	bool holds; /* a frame's head, which goes out with its page: one call instead of two, in front of every barrier */
 	uint8_t head[FRAME_HEAD];
 	sqlite3_int64 head_at;
+	bool relaxed; /* LOG: commits are not synced */
+	bool fresh;   /* LOG: begun anew, and not synced since: its head must be on the disk before its frames count */
 };
 
 static sqlite3_vfs ours;
@@ -125,6 +127,7 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 		memcpy(&salt, (const char *)bytes + 16, sizeof(salt));
 		f->salt = be32toh(salt);
 		f->end = f->top = 0;
+		f->fresh = true;
 	}
 	if ((uint64_t)at + (uint64_t)len > f->top)
 		f->top = (uint64_t)at + (uint64_t)len;
@@ -211,10 +214,15 @@ static int file_read_at(sqlite3_file *f, void *buf, int len, sqlite3_int64 at)
 	return rc == SQLITE_OK ? real(f)->pMethods->xRead(real(f), buf, len, at) : rc;
 }
 
-static int file_sync(sqlite3_file *f, int flags)
+static int file_sync(sqlite3_file *file, int flags)
 {
-	int rc = give_out(f);
-	return rc == SQLITE_OK ? real(f)->pMethods->xSync(real(f), flags) : rc;
+	struct file *f = (struct file *)file;
+	int rc = give_out(file);
+	if (rc != SQLITE_OK || (f->relaxed && !f->fresh))
+		return rc;
+	rc = real(file)->pMethods->xSync(real(file), flags);
+	f->fresh &= rc != SQLITE_OK;
+	return rc;
 }
 
 static int file_size(sqlite3_file *f, sqlite3_int64 *out)
@@ -317,15 +325,27 @@ int vfs_keep_sums(sqlite3 *db)
 	return sqlite3_file_control(db, "main", SQLITE_FCNTL_RESERVE_BYTES, &room);
 }
 
-void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out)
+/* NULL: it has none now. */
+static struct file *log_of(sqlite3 *db)
 {
 	sqlite3_file *file = NULL;
-	*salt_out = 0;
-	*end_out = 0;
 	if (sqlite3_file_control(db, "main", SQLITE_FCNTL_JOURNAL_POINTER, &file) != SQLITE_OK || !file || file->pMethods != &methods)
-		return;
-	*salt_out = ((struct file *)file)->salt;
-	*end_out = ((struct file *)file)->end;
+		return NULL;
+	return (struct file *)file;
+}
+
+void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out)
+{
+	const struct file *f = log_of(db);
+	*salt_out = f ? f->salt : 0;
+	*end_out = f ? f->end : 0;
+}
+
+void vfs_relax(sqlite3 *db, bool relaxed)
+{
+	struct file *f = log_of(db);
+	if (f)
+		f->relaxed = relaxed;
 }
 
 int vfs_mend_sums(const char *path, struct err *err)

@@ -1,5 +1,5 @@
-/* SQLite's way to the disk with two additions, for whoever writes session files: pages of the main file get their sums
- * (read/sums.h), and where the newest frame of the write-ahead log ends is known.
+/* SQLite's way to the disk with a few additions, for whoever writes session files: pages of the main file get their sums
+ * (read/sums.h), where the newest frame of the write-ahead log ends is known, and a commit can do without its sync.
  *
  * Any thread; a connection opened with the name RECORD_VFS behaves as one without it. */
 #ifndef RECORD_VFS_H
@@ -17,6 +17,9 @@ void vfs_register(void);
 int vfs_keep_sums(sqlite3 *db);
 /* The log of a connection in WAL mode: salt of this run, offset behind the newest frame (0 = nothing since it was emptied). */
 void vfs_log_end(sqlite3 *db, uint32_t *salt_out, uint64_t *end_out);
+/* Whether commits from now on may be left to the kernel to write (as PRAGMA synchronous=NORMAL has it), which also the last
+ * moment before a commit can say. What keeps the log itself readable is synced all the same. */
+void vfs_relax(sqlite3 *db, bool relaxed);
 /* Gives the pages that lack them their sums: for a file that another program may have written to. */
 NODISCARD int vfs_mend_sums(const char *path, struct err *err);
 

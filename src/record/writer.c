@@ -1,4 +1,7 @@
-/* The writer thread: takes whole turns from the queue, writes them in one transaction, says what is committed. */
+/* The writer thread: takes whole turns from the queue, writes them into a transaction, says what is committed.
+ *
+ * What somebody waits for is committed at once. What was only observed is written at once, too, but its transaction stays
+ * open a moment longer: what follows then, most often the next action's barrier, needs one commit for both. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +9,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "record/inner.h"
 
 enum {
-	TAKE_BYTES = 4 << 20,  /* of several turns into one transaction */
+	TAKE_BYTES = 1 << 20,  /* of several turns into one transaction */
+	OPEN_US = 2000,        /* so long it waits for more */
 	RETRY_MS = 200,
 	CLOSE_TRIES = 25,      /* of RETRY_MS: then record_close gives up on a disk that stays full */
 	IDLE_MS = 200,         /* of silence before the index gets its turn */
@@ -17,14 +22,19 @@ enum {
 	INDEX_BYTES = 64 << 10,
 };
 
-static void wait_ms(struct record *r, int ms)
+static void wait_us(struct record *r, int64_t us)
 {
 	struct timespec until;
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += (long)ms * 1000000;
+	until.tv_nsec += (long)us * 1000;
 	until.tv_sec += until.tv_nsec / 1000000000;
 	until.tv_nsec %= 1000000000;
 	pthread_cond_timedwait(&r->cond, &r->mu, &until);
+}
+
+static void wait_ms(struct record *r, int ms)
+{
+	wait_us(r, (int64_t)ms * 1000);
 }
 
 static enum store_rc write_item(struct record *r, const struct item *i, bool *decided)
@@ -54,37 +64,46 @@ static enum store_rc write_item(struct record *r, const struct item *i, bool *de
 	return STORE_FATAL;
 }
 
-/* Does a transaction of these turns change a page for certain? */
-static bool has_event(const struct batch *first)
+static enum store_rc write_turn(struct record *r, struct batch *b)
 {
-	for (const struct batch *b = first; b; b = b->next)
-		for (const struct item *i = b->first; i; i = i->next)
-			if (i->type != ITEM_MESSAGE && i->type != ITEM_CHECKPOINT)
-				return true;
-	return false;
+	struct unsettled *u = &r->unsettled;
+	enum store_rc rc = STORE_OK;
+	u->full |= b->full;
+	for (const struct item *i = b->first; i && rc == STORE_OK; i = i->next) {
+		u->full |= i->type == ITEM_CHECKPOINT; /* it goes out to the anchor: what it names must be durable */
+		rc = write_item(r, i, &u->checkpoint);
+	}
+	b->written = rc == STORE_OK;
+	return rc;
 }
 
-/* One transaction of all turns in the list. */
-static enum store_rc write_turns(struct record *r, const struct batch *first, bool *full)
+/* Those turns of the transaction that are not in it yet. */
+static enum store_rc write_turns(struct record *r)
 {
-	bool checkpoint = false;
-	for (const struct batch *b = first; b; b = b->next)
-		*full |= b->full;
-	/* a checkpoint goes out to the anchor: what it names must be durable */
-	for (const struct batch *b = first; b && !*full; b = b->next)
-		for (const struct item *i = b->first; i && !*full; i = i->next)
-			*full = i->type == ITEM_CHECKPOINT;
-	enum store_rc rc = store_begin(r->store, *full, has_event(first));
-	for (const struct batch *b = first; b && rc == STORE_OK; b = b->next)
-		for (const struct item *i = b->first; i && rc == STORE_OK; i = i->next)
-			rc = write_item(r, i, &checkpoint);
-	if (rc == STORE_OK && checkpoint)
-		rc = store_checkpoint(r->store);
-	if (rc == STORE_OK)
-		rc = store_commit(r->store);
-	if (rc != STORE_OK)
-		store_rollback(r->store);
+	struct unsettled *u = &r->unsettled;
+	enum store_rc rc = u->begun ? STORE_OK : store_begin(r->store);
+	u->begun = rc == STORE_OK;
+	for (struct batch *b = u->first; b && rc == STORE_OK; b = b->next)
+		if (!b->written)
+			rc = write_turn(r, b);
 	return rc;
+}
+
+static enum store_rc commit_turns(struct record *r)
+{
+	struct unsettled *u = &r->unsettled;
+	enum store_rc rc = u->checkpoint ? store_checkpoint(r->store) : STORE_OK;
+	return rc == STORE_OK ? store_commit(r->store, u->full) : rc;
+}
+
+/* What was written is to be written again. */
+static void roll_back(struct record *r)
+{
+	struct unsettled *u = &r->unsettled;
+	store_rollback(r->store);
+	u->begun = u->checkpoint = false; /* @full stays: it is asked for */
+	for (struct batch *b = u->first; b; b = b->next)
+		b->written = false;
 }
 
 static void set_state(struct record *r, enum record_state state, const char *why)
@@ -113,23 +132,44 @@ static void note(struct record *r)
 	lease_note(r->lease, &now);
 }
 
-/* Called and returns with the mutex held; false when it was given up. */
-static bool write_out(struct record *r, const struct batch *first)
+/* Somebody waits for it, or it has become much. */
+static bool to_be_committed(const struct record *r)
 {
-	bool full = false;
+	return r->unsettled.full || r->unsettled.scrub || r->unsettled.cost >= TAKE_BYTES;
+}
+
+static void settled(struct record *r)
+{
+	struct unsettled *u = &r->unsettled;
+	u->begun = false;
+	r->committed = store_seq(r->store);
+	if (u->full)
+		r->durable = r->committed;
+	set_state(r, RECORD_OK, "");
+	atomic_fetch_sub(&r->backlog, u->cost);
+}
+
+/* Writes the turns taken, and commits them if @now or if it must be. Called and returns with the mutex held; false when it
+ * was given up. */
+static bool write_out(struct record *r, bool now)
+{
 	for (int closing = 0;;) {
 		pthread_mutex_unlock(&r->mu);
-		enum store_rc rc = write_turns(r, first, &full);
-		if (rc == STORE_OK)
+		enum store_rc rc = write_turns(r);
+		bool commit = now || to_be_committed(r);
+		if (rc == STORE_OK && commit)
+			rc = commit_turns(r);
+		if (rc == STORE_OK && commit)
 			note(r);
+		if (rc != STORE_OK)
+			roll_back(r);
 		pthread_mutex_lock(&r->mu);
 		if (rc == STORE_OK) {
-			r->committed = store_seq(r->store);
-			if (full)
-				r->durable = r->committed;
-			set_state(r, RECORD_OK, "");
+			if (commit)
+				settled(r);
 			return true;
 		}
+		now = true;
 		if (rc == STORE_FATAL) {
 			set_state(r, RECORD_DEAD, store_why(r->store));
 			return false;
@@ -143,19 +183,23 @@ static bool write_out(struct record *r, const struct batch *first)
 	}
 }
 
-static struct batch *take_turns(struct record *r)
+/* Moves turns from the queue into the transaction. */
+static void take_turns(struct record *r)
 {
-	struct batch *first = r->queue, *b = first;
-	size_t cost = b->cost;
-	while (b->next && cost < TAKE_BYTES) {
-		b = b->next;
-		cost += b->cost;
-	}
-	r->queue = b->next;
+	struct unsettled *u = &r->unsettled;
+	if (!u->first)
+		*u = (struct unsettled){ .last = &u->first, .since_us = clock_awake_us() };
+	do {
+		struct batch *b = r->queue;
+		r->queue = b->next;
+		b->next = NULL;
+		*u->last = b;
+		u->last = &b->next;
+		u->cost += b->cost;
+		u->scrub |= b->scrub;
+	} while (r->queue && u->cost < TAKE_BYTES);
 	if (!r->queue)
 		r->queue_last = &r->queue;
-	b->next = NULL;
-	return first;
 }
 
 /* Redactions of these turns: nothing may be left in WAL and index before their callback. */
@@ -216,34 +260,56 @@ static enum idle idle_step(struct record *r, enum idle state)
 	return state;
 }
 
+/* The transaction is over: what it held is told, and forgotten. */
+static void tell(struct record *r)
+{
+	struct batch *first = take(&r->unsettled.first);
+	if (r->unsettled.scrub)
+		scrub(r, first);
+	bool busy = r->queue != NULL;
+	pthread_mutex_unlock(&r->mu);
+	loop_wake_send(r->wake);
+	batch_free(first);
+	store_tidy(r->store, busy);
+	pthread_mutex_lock(&r->mu);
+}
+
+/* Waits for more; false when it has waited long enough. */
+static bool wait_for_more(struct record *r)
+{
+	int64_t left = r->unsettled.since_us + OPEN_US - clock_awake_us();
+	if (left <= 0 || r->stop)
+		return false;
+	wait_us(r, left);
+	return true;
+}
+
 static void *writer_main(void *arg)
 {
 	struct record *r = arg;
 	enum idle idle = IDLE_FRESH;
 	pthread_mutex_lock(&r->mu);
 	while (!r->abandon) {
-		if (!r->queue) {
+		bool open = r->unsettled.first, more = r->queue;
+		if (!more && !open) {
 			if (r->stop)
 				break;
 			idle = idle_step(r, idle);
 			continue;
 		}
-		struct batch *turns = take_turns(r);
-		size_t cost = 0;
-		for (struct batch *b = turns; b; b = b->next)
-			cost += b->cost;
-		bool good = write_out(r, turns);
-		if (good)
-			scrub(r, turns);
-		idle = IDLE_FRESH;
-		atomic_fetch_sub(&r->backlog, cost);
-		loop_wake_send(r->wake);
-		pthread_mutex_unlock(&r->mu);
-		batch_free(turns);
-		pthread_mutex_lock(&r->mu);
-		if (!good)
+		if (more)
+			take_turns(r);
+		else if (wait_for_more(r))
+			continue;
+		if (!write_out(r, !more))
 			break;
+		idle = IDLE_FRESH;
+		if (!r->unsettled.begun)
+			tell(r);
 	}
+	if (r->unsettled.begun)
+		roll_back(r);
+	batch_free(take(&r->unsettled.first));
 	batch_free(r->queue);
 	r->queue = NULL;
 	r->queue_last = &r->queue;

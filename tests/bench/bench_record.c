@@ -210,14 +210,14 @@ static double store_rate(int batch, bool full)
 	int64_t t = now_ns();
 	struct event ev = { .kind = 420, .agent = 2, .box = 3, .action = 9, .body = body, .len = sizeof(body) - 1 };
 	for (int i = 0; i < n;) {
-		if (store_begin(s, full, true) != STORE_OK)
+		if (store_begin(s) != STORE_OK)
 			exit(1);
 		for (int k = 0; k < batch && i < n; k++, i++) {
 			ev.seq++;
 			if (store_event(s, &ev) != STORE_OK)
 				exit(1);
 		}
-		if (store_commit(s) != STORE_OK)
+		if (store_commit(s, full) != STORE_OK)
 			exit(1);
 	}
 	double rate = n * 1e9 / (double)(now_ns() - t);
