@@ -59,8 +59,11 @@ local sg = {}
 ---@field port integer?
 ---@field key string?       # file of a key
 ---@field config string?    # instead of ~/.ssh/config
+---@field kernel string?    # backend vm: file; with modules (folder), accel ("kvm", "tcg")
+---@field modules string?
+---@field accel "kvm"|"tcg"?
 ---@field dir string?       # folder for boxes on that machine
----@field image (string|{dir:string})? name at the engine, or a root file system on this machine (container boxes)
+---@field image (string|{dir:string})? name at the engine, or a root file system on this machine (container boxes; vm: a folder)
 ---@field build (string|table)? folder with a Dockerfile, a Dockerfile, or {dir=, file=, args=, net=} (container boxes)
 ---@field repo string|table<string,string>?
 ---@field repos table<string,string>?  # { api = "../api" }: each at /workspace/NAME
