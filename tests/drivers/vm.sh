@@ -4,9 +4,9 @@
 . "$(dirname "$0")/suite.bash"
 [ -x /usr/bin/qemu-system-x86_64 ] || { skip 'no QEMU (package qemu-system-x86)'; finish; }
 at=${suite%/helpers/*}/vm
-[ -z "${LONG:-}" ] || "$here/../vm/kernel.sh" "$at"
+[ -z "${LONG:-}" ] || "$here/../kernel.sh" "$at"
 kernel=$(ls "$at"/boot/vmlinuz-* 2>/dev/null | head -1)
-[ -n "$kernel" ] || { skip 'no kernel for a machine (make test-long fetches it, or: tests/vm/kernel.sh build/vm)'; finish; }
+[ -n "$kernel" ] || { skip 'no kernel for a machine (make test-long fetches it, or: tests/kernel.sh build/vm)'; finish; }
 at=$(cd "$at" && pwd)
 kernel=$at/boot/${kernel##*/}
 with="\"kernel\": \"$kernel\", \"modules\": \"$at/lib/modules/${kernel#*vmlinuz-}\", \"accel\": \"tcg\""
