@@ -69,6 +69,11 @@ static int fill(CURLU *h, struct url *out, struct err *err)
 	if (!host || !*host || !port || has(h, CURLUPART_ZONEID))
 		return err_set(err, ERR_INVALID, "the address has no host that can be used");
 	struct url u = { .host = plain_host(host), .port = (uint16_t)strtoul(port, NULL, 10), .tls = scheme[4] == 's' };
+	for (const char *p = u.host; *p; p++)
+		if ((unsigned char)*p <= ' ' || *p == 0x7f || strchr("%/\\@?#", *p)) {
+			url_release(&u);
+			return err_set(err, ERR_INVALID, "the address has no host that can be used");
+		}
 	CLEANUP(free_ptr) char *as_set = xasprintf(strchr(host, '[') ? "[%s]" : "%s", u.host);
 	curl_url_set(h, CURLUPART_FRAGMENT, NULL, 0);
 	if (*u.host)
@@ -101,7 +106,7 @@ int url_parse(struct url *out, const struct url *base, const char *text, struct 
 	curl_url_cleanup(h);
 	/* "0x7f.1." is no number to the parser before its dot is gone */
 	size_t len = n == 0 ? strlen(out->host) : 0;
-	if (len && strspn(out->host, "0123456789abcdefx.") == len && !strchr(out->text, '[')) {
+	if (len && strspn(out->host, "0123456789abcdefx.") == len) {
 		struct url again = { 0 };
 		n = strcmp(out->text, text) == 0 ? 0 : url_parse(&again, NULL, out->text, err);
 		if (n < 0)

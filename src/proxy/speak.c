@@ -81,7 +81,7 @@ static void blanks(struct walk *w)
 static void skip_string(struct walk *w)
 {
 	for (w->p++; w->p < w->end && *w->p != '"'; w->p++)
-		if (*w->p == '\\')
+		if (*w->p == '\\' && w->p + 1 < w->end)
 			w->p++;
 	if (w->p < w->end)
 		w->p++;

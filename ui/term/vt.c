@@ -17,6 +17,8 @@ struct vt {
 	struct line back[VT_BACK_MAX]; /* a ring: the oldest at first */
 	size_t first, nr;
 	bool bare_lf;
+	char begun[4]; /* of a character */
+	size_t nr_begun;
 };
 
 /* --- cells to glyphs ---------------------------------------------------------------------------------------------- */
@@ -161,7 +163,20 @@ static void drop_answers(struct vt *v)
 		;
 }
 
-void vt_feed(struct vt *v, const void *bytes, size_t len)
+/* How many bytes at the end of <p, len> are the beginning of a character that goes on. */
+static size_t begun(const char *p, size_t len)
+{
+	for (size_t n = 1; n <= 3 && n <= len; n++) {
+		unsigned char c = (unsigned char)p[len - n];
+		if (c >= 0xc0)
+			return n < (c >= 0xf0 ? 4U : c >= 0xe0 ? 3U : 2U) ? n : 0;
+		if (c < 0x80)
+			return 0;
+	}
+	return 0;
+}
+
+static void feed(struct vt *v, const void *bytes, size_t len)
 {
 	const char *p = bytes, *end = p + len;
 	while (p < end) { /* in pieces: answers must not pile up */
@@ -173,10 +188,29 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 			continue;
 		}
 		n = lf ? (size_t)(lf - p) : n;
+		if (!lf && n < (size_t)(end - p) && n > begun(p, n))
+			n -= begun(p, n);
 		vterm_input_write(v->vterm, p, n);
 		drop_answers(v);
 		p += n;
 	}
+}
+
+void vt_feed(struct vt *v, const void *bytes, size_t len)
+{
+	CLEANUP(buf_release) struct buf whole = BUF_INIT;
+	if (!len)
+		return;
+	if (v->nr_begun) {
+		buf_append(&whole, v->begun, v->nr_begun);
+		buf_append(&whole, bytes, len);
+		bytes = whole.data;
+		len = whole.len;
+	}
+	/* libvterm loses a character that comes in two pieces */
+	v->nr_begun = begun(bytes, len);
+	memcpy(v->begun, (const char *)bytes + len - v->nr_begun, v->nr_begun);
+	feed(v, bytes, len - v->nr_begun);
 }
 
 void vt_resize(struct vt *v, int rows, int cols)
