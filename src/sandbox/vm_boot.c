@@ -57,8 +57,9 @@ static char *newest(void)
 		}
 	if (d)
 		closedir(d);
-	CLEANUP(free_ptr) char *name = best;
-	return best ? path_join("/boot", best) : NULL;
+	char *path = best ? path_join("/boot", best) : NULL;
+	free(best);
+	return path;
 }
 
 static char *installed(void)

@@ -5,8 +5,8 @@ n=0 bad=0
 result() { n=$((n + 1)); if [ -z "$1" ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; printf '%s\n' "$1" | sed 's/^/#   /'; bad=1; fi; }
 
 result "$(grep -lE '^#!' $(find tests -name '*.sh') | while read -r f; do [ -x "$f" ] || echo "$f"; done)" 'every script that says what runs it is executable'
-# tests/sessions makes what other tests read, tests/bench is run by make bench, tests/npm fetches
-result "$(for d in $(find tests -mindepth 2 -maxdepth 2 -name '*.sh' ! -path "tests/sessions/*" ! -path "tests/bench/*" ! -path "tests/npm/*" -perm -u+x -printf "%h\n" | sort -u); do
+# tests/sessions makes what other tests read, tests/bench is run by make bench, tests/npm and tests/vm fetch
+result "$(for d in $(find tests -mindepth 2 -maxdepth 2 -name '*.sh' ! -path "tests/sessions/*" ! -path "tests/bench/*" ! -path "tests/npm/*" ! -path "tests/vm/*" -perm -u+x -printf "%h\n" | sort -u); do
 	grep -qE "scripts ${d#tests/}\b" tests/suite || echo "$d"; done)" 'every folder of scripts is in tests/suite'
 result "$(sed 's/[[:space:]]*#.*//; /^$/d' tests/alone | while read -r f; do
 	[ -e "tests/$f" ] || [ -e "tests/unit/$f.c" ] || echo "$f"; done)" 'tests/alone names programs that are there'
