@@ -77,6 +77,9 @@ wait_for 20 sh -c "! '$sg' state"
 "$sg" undo "$id#${act[1]}" >"$t/out" 2>&1
 ok $((! $?)) 'after the end there is no box'
 like "$(cat "$t/out")" 'fork' 'and it says what to do'
+out=$("$sg" replay "$id" --screen --view tree --size 120x36 2>&1)
+like "$out" '^ M long  .*file' 'replay lists the files as they are at the cursor'
+like "$out" '1 1$' 'with what is in the first'
 "$sg" verify "$id" >"$t/out" 2>&1
 ok $? 'the record verifies'
 finish
