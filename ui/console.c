@@ -392,18 +392,35 @@ static void play(struct console *c)
 		c->dirty = true;
 }
 
-/* Agent and session of what was held last, for people who do not look at this screen. */
+/* The rule that held it, or what else did; words of rules, no bytes of a command. */
+static void why_held(struct source *s, const struct model_action *act, char out[48])
+{
+	CLEANUP(json_release) json_t *held = source_body(s, act->held);
+	const char *reason = json_string_value(json_array_get(json_object_get(held, "reasons"), 0));
+	const char *rule = json_str(held, "rule", "");
+	snprintf(out, 48, "%s", *rule ? rule : reason && strcmp(reason, "hold") == 0 ? "a hold" :
+		 reason && strcmp(reason, "budget") == 0 ? "the budget" : "no rule allows it");
+}
+
+/* Agent, session and reason of what was held last, for people who do not look at this screen. */
 static const char *where_held(const struct console *c, char *out, size_t size)
 {
+	char why[48];
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct model *m = &c->src[i]->model;
 		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
 		const struct model_agent *a = act ? model_agent(m, act->agent) : NULL;
 		if (!act)
 			continue;
-		snprintf(out, size, "%s of %s waits for you", a ? a->name : "an action", m->id);
+		why_held(c->src[i], act, why);
+		snprintf(out, size, "%.24s of %s waits for you, %s", a ? a->name : "an action", m->id, why);
 		return out;
 	}
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->src[i]->model.nr_asks) {
+			snprintf(out, size, "a script asks, %s", c->src[i]->model.id);
+			return out;
+		}
 	return NULL;
 }
 
@@ -419,7 +436,8 @@ static void tell(struct console *c, int64_t now)
 	c->ui.bell = false;
 	if (c->o->replay)
 		return;
-	notify_due(&c->notify, waits, where_held(c, where, sizeof(where)), now, &b);
+	bool due = notify_next(&c->notify) <= now;
+	notify_due(&c->notify, waits, due ? where_held(c, where, sizeof(where)) : NULL, now, &b);
 	notify_title(&c->notify, waits, &b);
 	if (b.len == 0)
 		return;

@@ -132,4 +132,10 @@ tm kill-server
 sleep 0.5
 "$sg" ls | grep -qiE 'held|waits|run'
 ok $? "a terminal that goes away takes nothing with it"
+
+# --- told outside of the screen: agent, session and rule, and no byte of the command ---
+if command -v script >/dev/null; then
+	(sleep 3) | env -u TMUX VTE_VERSION=7000 TERM=xterm script -qec "timeout 2 '$sg' attach" "$t/told" >/dev/null 2>&1
+	like "$(tr '\033\007' '^^' <"$t/told")" "777;notify;sandglass, 1 held;script of s-[a-z0-9]+ waits for you, look\^" 'OSC 777 says who waits, where and by which rule'
+fi
 finish

@@ -40,7 +40,8 @@ static bool tmux_passes(void)
 
 void notify_init(struct notify *n)
 {
-	*n = (struct notify){ .form = form_of_terminal(), .tmux = getenv("TMUX") != NULL, .titles = tty_modern() };
+	const char *tmux = getenv("TMUX");
+	*n = (struct notify){ .form = form_of_terminal(), .tmux = tmux && *tmux, .titles = tty_modern() };
 	if (n->tmux && n->form != NOTIFY_BELL && !tmux_passes())
 		n->form = NOTIFY_BELL;
 }
