@@ -79,8 +79,8 @@ is $? 1 "the command says that there is no such box"
 keys q
 sleep 0.3
 keys Q
-wait_for 5 shows 'leave the console'
-keys y
+wait_for 5 shows 'leave: 1 agents go on'
+keys 1
 wait_for 10 shows '^left'
 ok $? "left"
 
