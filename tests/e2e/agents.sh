@@ -120,7 +120,7 @@ for one in 'codex|app-server' 'pi|rpc' 'opencode|serve'; do
 	model '[{"bash":"touch asked"},{"text":"all is done"}]'
 	begin --gate
 	wait_for 90 is_held
-	"$sg" say -S "$id" and mind the gap >"$t/out" 2>&1
+	"$sg" say -S "$id" it and mind the gap >"$t/out" 2>&1
 	wait_for 30 says '^prompt | and mind the gap'
 	wait_for 60 approved_to_its_end # some ask their model anew at once, and so a second time
 	ok "$(grep -q 'mind the gap' log; echo $?)" "$what: words in the middle of its turn reach its model in that turn"
