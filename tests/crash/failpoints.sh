@@ -1,11 +1,14 @@
 #!/usr/bin/env bash
-# The supervisor is killed at every labelled step (failpoint("...") in the sources), at its 1st, 2nd and 5th pass: the file
-# opens and verifies, resuming closes what was open and the script comes to its end, with the right files.
+# The supervisor is killed at every labelled step (failpoint("...") in the sources), at its 1st, 2nd
+# and 5th pass: the file opens and verifies, resuming closes what was open and the script comes to its end, with the right
+# files. What only a person sets going (previews, promotions) has a script of its own, in which a person goes on where it
+# stood. The steps of a merge are those of a child: unit/sandbox/t_ws_merge_more kills it.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
 boxes || { skip 'boxes cannot be opened here'; finish; }
 top=$(cd "$here/../.." && pwd)
-points=$(grep -rhoE 'failpoint\("[^"]+"\)' "$top/src" | cut -d'"' -f2 | sort -u)
+points=$(grep -rhoE --include='*.c' 'failpoint\("[^"]+"\)' "$top/src" | cut -d'"' -f2 | grep -v '^merge-' | sort -u)
+by_hand=$(grep -E '^(preview|promote)' <<<"$points")
 git init -q "$t/repo"
 echo one >"$t/repo/f"
 git -C "$t/repo" add f
@@ -23,18 +26,20 @@ local out = assert(box:run "cat f made").out
 sg.store("crash"):set("files", out)
 print(out)
 L
-for point in $points; do
+hit=
+for point in $(grep -vxF "$by_hand" <<<"$points"); do
 	for pass in 1 2 5; do
 		rm -rf "$HOME/.local"
 		id=$(FAILPOINT=$point:$pass timeout 30 "$sg" run -d "$t/steps.lua" --json -- --repo "$t/repo" 2>"$t/out" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
 		[ -n "$id" ] || { # killed before it could say its name
 			set -- "$HOME"/.local/share/sandglass/sessions/*.glass
-			[ -f "$1" ] || { ok 0 "$point:$pass: nothing was begun"; continue; }
+			[ -f "$1" ] || { hit="$hit $point"; ok 0 "$point:$pass: nothing was begun"; continue; }
 			id=$1
 		}
 		for _ in $(seq 600); do "$sg" ls --live 2>/dev/null | grep -q . || break; sleep 0.05; done
 		"$sg" verify "$id" >"$t/out" 2>&1 || { ok 1 "$point:$pass: verifies after the kill"; continue; }
 		if "$sg" ls 2>/dev/null | grep -q 'broken off'; then
+			hit="$hit $point"
 			timeout 60 "$sg" resume "$id" --no-input >"$t/out" 2>&1 </dev/null
 			rc=$?
 			grep -q 'broke off before its script began' "$t/out" && { ok 0 "$point:$pass: broke off before anything began"; continue; }
@@ -45,6 +50,55 @@ for point in $points; do
 		got=$("$sg" events "$id" --json 2>/dev/null | grep -c 'one\\nthree\\nmade')
 		[ "$got" -ge 1 ]
 		ok $? "$point:$pass: every step took effect once"
+	done
+done
+missed=
+for point in $(grep -vxF "$by_hand" <<<"$points"); do case "$hit " in *" $point "*) ;; *) missed="$missed $point" ;; esac; done
+is "$missed" '' 'no step was passed by'
+
+cat >"$t/hands.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { repo = "." }
+local box <close> = sg.sandbox { name = "b", repo = a.repo }
+assert(box:run ": held; echo two >> f; echo out")
+local done, err = box:merge { into = a.repo, mode = "apply" }
+print("merged " .. tostring(done and true or err) .. " " .. box:run("cat f").out)
+L
+state() { "$sg" state -S "$id" 2>/dev/null; }
+held() { state | grep -oE '^HELD #[0-9]+' | grep -oE '[0-9]+' | head -1; }
+live() { "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+go_on() { # as a person would, until it has ended or died: 0 when it has ended
+	local h tried=
+	for ((until = SECONDS + 40; SECONDS < until; )); do
+		live || break
+		h=$(held)
+		if [ -n "$h" ] && state | grep -q "HELD #$h .*: held"; then
+			[ -n "$tried" ] || "$sg" preview "$h" -S "$id" >"$t/said" 2>&1
+			tried=1
+			"$sg" promote "$h" -S "$id" >>"$t/said" 2>&1 || "$sg" approve "$h" -S "$id" >>"$t/said" 2>&1
+		elif [ -n "$h" ]; then
+			"$sg" approve "$h" -S "$id" >>"$t/said" 2>&1
+		fi
+		sleep 0.05
+	done
+	"$sg" ls 2>/dev/null | grep "$id" | grep -q ended
+}
+for point in $by_hand; do
+	for pass in 1 ${LONG:+2}; do
+		rm -rf "$HOME/.local" "$t/repo2"
+		git clone -q "$t/repo" "$t/repo2"
+		id=$(FAILPOINT=$point:$pass timeout 30 "$sg" run -d "$t/hands.lua" --hold 'cmd~held' --json -- --repo "$t/repo2" 2>"$t/out" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+		go_on && died=no || died=yes
+		"$sg" verify "$id" >"$t/out" 2>&1 || { ok 1 "$point:$pass: verifies after the kill"; continue; }
+		if [ $died = yes ]; then
+			timeout 60 "$sg" resume -d "$id" >"$t/out" 2>&1 </dev/null || { ok 1 "$point:$pass: resumes"; continue; }
+			go_on || { cp "$t/said" "$t/out"; ok 1 "$point:$pass: comes to its end"; continue; }
+		fi
+		said=$("$sg" events "$id" | grep -oE 'print: merged .*|note: merged .*' | tail -1)
+		[ $died = yes ] && [[ $said == *'merged true one two'* ]] && [ "$(tr '\n' ' ' <"$t/repo2/f")" = 'one two ' ]
+		ok $? "$point:$pass: killed, taken up again, done once: $said"
+		"$sg" verify "$id" >"$t/out" 2>&1
+		ok $? "$point:$pass: verifies"
 	done
 done
 pgrep -f "$t" >/dev/null 2>&1

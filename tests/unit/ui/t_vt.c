@@ -59,6 +59,19 @@ static void keeps_to_itself(void)
 	vt_free(&v);
 }
 
+/* Characters of two, three and four bytes, byte by byte. */
+static void byte_by_byte(void)
+{
+	static const char text[] = "a\xc3\xa4 \xe6\x97\xa5\xe6\x9c\xac \xf0\x9f\x9a\x80 b";
+	struct vt *v = vt_new(24, 80, false);
+	for (size_t i = 0; i < sizeof(text) - 1; i++)
+		vt_feed(v, text + i, 1);
+	CLEANUP(free_ptr) char *got = shown(v);
+	vt_free(&v);
+	CLEANUP(free_ptr) char *want = xasprintf("%s\n", text);
+	is_str(got, want, "characters that come byte by byte are whole");
+}
+
 static void scrolls(void)
 {
 	struct vt *v = vt_new(5, 20, true);
@@ -129,6 +142,7 @@ int main(void)
 {
 	draws();
 	keeps_to_itself();
+	byte_by_byte();
 	scrolls();
 	resizes();
 	in_pieces();
