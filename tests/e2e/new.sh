@@ -84,4 +84,15 @@ for p in coding fanout inside bare; do
 	wait_for 60 step
 	like "$("$sg" events "$id" 2>&1 | tail -1)" 'session ends, successful' "$p: the script runs as it was written"
 done
+
+# --- no script at all: the built-in agent ---
+before=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)
+"$sg" run -e 'say hello' --repo . --budget steps=5 --dry >"$t/out" 2>&1 </dev/null
+like "$?$(tr '\n' ' ' <"$t/out")" '^0would run .nothing was started.* args .*"--repo","\.".*say hello' 'run -e --dry says what would be run'
+is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" "$before" 'and starts nothing'
+timeout 60 "$sg" run -e 'say hello' --repo . --test true --no-tui --no-input >"$t/out" 2>&1 </dev/null
+is $? 8 'run -e TASK --repo .: nobody can let it merge'
+like "$("$sg" diff --name-only)" '^hello.txt' 'its work is in the record'
+[ ! -e hello.txt ]
+ok $? 'and not in the repository'
 finish

@@ -22,6 +22,11 @@ plant .netrc "machine example.org login me password $k-netrc"
 plant .git-credentials "https://me:$k-gitcred@example.org"
 plant .aws/credentials "[default]
 aws_secret_access_key = $k-aws"
+# every other name and ending that a box hides
+more=(tls.key x.p12 y.pfx z.jks a.keystore b.kdbx c.ppk prod.tfvars .pypirc .htpasswd .pgpass .vault-token kubeconfig .boto .s3cfg _netrc
+	secrets.yaml secrets.json secrets.toml credentials-prod.json service-account-x.json id_dsa id_ecdsa id_ed25519)
+mkdir "$repo/.kube" "$repo/.docker" "$repo/.gnupg" "$repo/.azure"
+for f in "${more[@]}" .kube/config .docker/config.json .gnupg/ring .azure/token; do plant "$f" "value = $k-more"; done
 git -C "$repo" remote add origin "https://me:$k-url@example.org/x.git"
 token=ghp_R7kQ2mZp9X # in two pieces, so that this file is not hidden itself
 token=${token}vTs4LwB8nYc6HdJ3fGa5KeUt1o
@@ -54,7 +59,7 @@ is $? 0 'the session ends well'
 unlike "$(cat "$t/out")" "$k" 'nothing on the screen'
 db=$(find "$HOME" -name '*.glass' | head -1)
 "$sg" events look --json >"$t/json"
-for kind in env envlocal subenv pem rsa npm netrc gitcred aws url; do
+for kind in env envlocal subenv pem rsa npm netrc gitcred aws url more; do
 	grep -qa -- "$k-$kind" "$db"* "$t/json"
 	is $? 1 "found nowhere: $kind"
 done
@@ -71,7 +76,7 @@ if command -v python3 >/dev/null && command -v zstd >/dev/null; then
 	is $? 0 'nor in any value of the record, unpacked'
 else skip 'python3 or zstd is missing: values are not unpacked'; fi
 ready=$(grep '"kind": *"box.ready"' "$t/json")
-for f in .env .env.local sub/.env server.pem .ssh .npmrc .netrc .git-credentials secrets.yml src/settings.py notes.txt; do
+for f in .env .env.local sub/.env server.pem .ssh .npmrc .netrc .git-credentials secrets.yml src/settings.py notes.txt "${more[@]}" .kube .docker .gnupg .azure; do
 	like "$ready" "${f//./\\.}" "the box says that it hides $f"
 done
 is "$(cat "$repo/.env")" "TOKEN=$k-env" "the user's file is as it was"
