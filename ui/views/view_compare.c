@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/text/sanitize.h"
 #include "ui/finder.h"
 #include "ui/term/draw.h"
@@ -13,10 +14,14 @@
 #include "ui/views/row.h"
 
 enum { MOST = 12, HEAD_ROWS = 8 }; /* sessions compared; of them in the table */
+enum { WHAT_MOST = 120, KEY_BYTES = 16 };
+enum { READ_US = 1000000 }; /* what runs is read again at most so often */
 
+/* Long sessions have many: what was done is kept as a hash, and as much of its text as a row shows. */
 struct step {
 	uint64_t id, ended, started;
-	char *key, *what, *outcome, *agent;
+	char key[2 * KEY_BYTES + 1]; /* hex; the same key, the same thing done */
+	char *what, *outcome, *agent;
 	enum role role;
 	int64_t dur_us;
 };
@@ -27,7 +32,7 @@ struct side {
 	size_t nr, cap;
 	uint64_t head; /* read up to here */
 	char letter_way, letter_files;
-	const char *files; /* trees of its boxes, as text; "" none */
+	char *files; /* trees of its boxes, as text; "" none; owned */
 };
 
 struct compare {
@@ -39,6 +44,8 @@ struct compare {
 	struct align_row *row;
 	size_t nr_rows, same, first; /* first: row from which on they differ; SIZE_MAX they do not */
 	uint64_t made_of;  /* what rows were made from */
+	int64_t read_us;   /* mono: when the sessions were read last; */
+	bool read;         /* they were */
 	int page;
 	bool several;      /* agents */
 	struct arena *arena;
@@ -46,7 +53,6 @@ struct compare {
 
 static void step_free(struct step *s)
 {
-	free(s->key);
 	free(s->what);
 	free(s->outcome);
 	free(s->agent);
@@ -59,6 +65,7 @@ static void close_view(void *self)
 		for (size_t k = 0; k < v->side[i].nr; k++)
 			step_free(&v->side[i].step[k]);
 		free(v->side[i].step);
+		free(v->side[i].files);
 	}
 	arena_release(&v->kept);
 }
@@ -73,6 +80,30 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 /* --- what each did ------------------------------------------------------------------------------------------------ */
 
+static void make_key(char key[2 * KEY_BYTES + 1], const char *const part[3])
+{
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	struct hash_ctx c;
+	struct hash h;
+	hash_begin(&c);
+	for (size_t i = 0; i < 3; i++)
+		hash_add(&c, part[i], strlen(part[i]) + 1);
+	hash_end(&c, &h);
+	hex_append(&hex, h.b, KEY_BYTES);
+	memcpy(key, buf_cstr(&hex), 2 * KEY_BYTES + 1);
+}
+
+/* As much of a line as is kept, whole characters. */
+static int part_of(const char *line)
+{
+	size_t len = strlen(line);
+	if (len <= WHAT_MOST)
+		return (int)len;
+	for (len = WHAT_MOST; len > 0 && ((unsigned char)line[len] & 0xc0) == 0x80;)
+		len--;
+	return (int)len;
+}
+
 static void load_step(struct step *st, struct source *s, const struct model_action *act, struct arena *ar)
 {
 	const struct model_agent *agent = model_agent(&s->model, act->agent);
@@ -82,8 +113,10 @@ static void load_step(struct step *st, struct source *s, const struct model_acti
 	bool model = strcmp(act->kind, "model") == 0; /* what it answers is how it came out, not what was done */
 	*st = (struct step){ .id = act->id, .ended = act->ended, .started = act->started, .role = r.role, .dur_us = r.dur_us,
 			     .agent = xstrdup(agent && !agent->script ? agent->name : "") };
-	st->what = xasprintf("%-5s %s", r.word, one_line(r.what, ar));
-	st->key = model ? xasprintf("%s\n%s", st->agent, r.word) : xasprintf("%s\n%s\n%s", st->agent, r.word, r.what);
+	const char *line = one_line(r.what, ar);
+	int part = part_of(line);
+	st->what = xasprintf("%-5s %.*s%s", r.word, part, line, line[part] ? "..." : "");
+	make_key(st->key, (const char *[]){ st->agent, r.word, model ? "" : r.what });
 	st->outcome = xstrdup(model ? "" : strcmp(r.verdict, "denied") == 0 ? "denied" : r.outcome);
 }
 
@@ -137,7 +170,7 @@ static void read_side(struct side *d, struct source *s)
 	d->head = m->head;
 }
 
-static const char *files_of(struct source *s, struct arena *ar)
+static char *files_of(struct source *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const struct model *m = &s->model;
@@ -146,7 +179,7 @@ static const char *files_of(struct source *s, struct arena *ar)
 			CLEANUP(json_release) json_t *o = m->box[i].snapshot[k].seq ? source_body(s, m->box[i].snapshot[k].seq) : NULL;
 			buf_printf(&b, "%s/%s %s\n", m->box[i].name, m->box[i].snapshot[k].repo, json_str(o, "tree", ""));
 		}
-	return arena_strdup(ar, buf_cstr(&b));
+	return xstrdup(buf_cstr(&b));
 }
 
 static bool same_way(const struct side *a, const struct side *b)
@@ -223,22 +256,70 @@ static size_t table_rows(const struct compare *v)
 	return v->nr < HEAD_ROWS ? v->nr : HEAD_ROWS;
 }
 
+/* True if there is news of a session and it is time to read it; else the screen wakes up when it is. */
+static bool time_to_read(const struct compare *v, struct ui *ui)
+{
+	bool news = !v->read;
+	for (size_t i = 0; i < v->nr; i++)
+		news = news || v->side[i].head != ui->src[i]->model.head;
+	if (!news || !v->read || ui->replay || ui->mono_us - v->read_us >= READ_US)
+		return news;
+	ui->wake_us = v->read_us + READ_US;
+	return false;
+}
+
+static void read_all(struct compare *v, struct ui *ui)
+{
+	v->several = false;
+	for (size_t i = 0; i < v->nr; i++) {
+		struct side *d = &v->side[i];
+		read_side(d, ui->src[i]);
+		free(d->files);
+		d->files = files_of(ui->src[i]);
+		for (size_t k = 1; k < d->nr; k++)
+			v->several = v->several || strcmp(d->step[k].agent, d->step[0].agent) != 0;
+	}
+	letters(v);
+	v->read = true;
+	v->read_us = ui->mono_us;
+}
+
+/* What the cursor is on: the action of its side, of the other where that did nothing; 0 none. */
+static uint64_t chosen(const struct compare *v, bool *right)
+{
+	const struct step *s = step_at(v, v->at, *right = v->on_right);
+	if (!s)
+		s = step_at(v, v->at, *right = !v->on_right);
+	return s ? s->id : 0;
+}
+
+/* The choice is by what it is, not by its place: rows come between. It stays where it is on the screen, too. */
+static void find_chosen(struct compare *v, bool right, uint64_t id)
+{
+	for (size_t i = 0; i < v->nr_rows; i++) {
+		const struct step *s = step_at(v, i, right);
+		if (!s || s->id != id)
+			continue;
+		v->top = v->top + i > v->at ? v->top + i - v->at : 0;
+		v->at = i;
+		return;
+	}
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct compare *v = self;
 	(void)cols;
 	v->arena = ar;
-	v->several = false;
-	for (size_t i = 0; i < v->nr; i++) {
-		read_side(&v->side[i], ui->src[i]);
-		v->side[i].files = files_of(ui->src[i], ar);
-		for (size_t k = 1; k < v->side[i].nr; k++)
-			v->several |= strcmp(v->side[i].step[k].agent, v->side[i].step[0].agent) != 0;
-	}
-	letters(v);
+	bool right = false, made = v->made_of != 0;
+	uint64_t id = made ? chosen(v, &right) : 0;
+	if (time_to_read(v, ui))
+		read_all(v, ui);
 	if (v->nr < 2)
 		return;
 	align(v);
+	if (id)
+		find_chosen(v, right, id);
 	v->page = rows - 5 - (int)table_rows(v);
 	v->page = v->page > 1 ? v->page : 1;
 	if (v->at >= v->nr_rows)
