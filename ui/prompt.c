@@ -39,6 +39,14 @@ void ui_choose(struct ui *ui, const char *label, const char *keys, const struct 
 	ui->prompt.keys = xstrdup(keys);
 }
 
+void prompt_sure(struct ui *ui, const char *label, const char *keys, const struct subject *on,
+		 void (*done)(struct ui *, const char *))
+{
+	ui_choose(ui, label, keys, on, done);
+	ui->prompt.dead_until_us = ui->mono_us + ui->dead_us;
+	ui->flush = true;
+}
+
 /* The prompt is closed before its callback, which may open the next. */
 static void prompt_end(struct ui *ui, const char *text)
 {
@@ -218,6 +226,8 @@ void prompt_key(struct ui *ui, uint32_t key)
 {
 	struct prompt *p = &ui->prompt;
 	char one[2] = { 0 };
+	if (key != K_ESC && ui->mono_us < p->dead_until_us)
+		return;
 	if (p->ops && p->ops->key && p->ops->key(ui, key))
 		return;
 	if (to_editor(ui, key))

@@ -19,6 +19,9 @@ struct prompt_ops {
 
 void prompt_ask(struct ui *ui, const char *label, const char *text, const struct prompt_ops *ops,
 		const struct subject *on, void (*done)(struct ui *, const char *));
+/* One key of @keys, as a second thought: keys typed ahead are thrown away and it is dead for a moment, but for Esc. */
+void prompt_sure(struct ui *ui, const char *label, const char *keys, const struct subject *on,
+		 void (*done)(struct ui *, const char *));
 void prompt_key(struct ui *ui, uint32_t key);
 void prompt_clear(struct prompt *p);
 /* Replaces bytes [from, at) of the text by @with; the cursor stands after it. */

@@ -15,6 +15,7 @@ struct prompt {
 	bool active, choice; /* choice: one key out of keys ends it */
 	bool by_hand;        /* what is pasted does not count */
 	bool away;           /* its text is in the editor: not active until it is back */
+	int64_t dead_until_us; /* mono: no key but Esc before then */
 	char *label, *keys;
 	struct buf text;
 	/* @text NULL: given up. For a choice it is the key. */

@@ -129,17 +129,8 @@ static void denied(struct ui *ui, const char *text)
 		send_all(b, ui, "deny", text);
 }
 
-/* What is typed right after the question came up was not an answer to it. */
-static int64_t asked_us;
-
-static bool too_soon(struct ui *ui, uint32_t key)
-{
-	return key != K_ESC && ui->mono_us - asked_us < ui->dead_us;
-}
-
 void batch_approve(struct batch *b, struct ui *ui)
 {
-	static const struct prompt_ops ops = { .key = too_soon };
 	const struct subject on = { .source = b->item[0].source, .action = b->item[0].action };
 	CLEANUP(buf_release) struct buf label = BUF_INIT, what = BUF_INIT;
 	bool same = true;
@@ -148,10 +139,7 @@ void batch_approve(struct batch *b, struct ui *ui)
 	sanitize_line(b->item[0].what, strlen(b->item[0].what), SANITIZE_EXACT, &what);
 	buf_printf(&label, "approve %zu x `%.40s`%s by rule '%.24s'?  (y/n)", b->nr, buf_cstr(&what),
 		   same ? "" : " and others", b->item[0].rule);
-	ui_choose(ui, buf_cstr(&label), "yn", &on, approved);
-	ui->prompt.ops = &ops;
-	asked_us = ui->mono_us;
-	ui->flush = true;
+	prompt_sure(ui, buf_cstr(&label), "yn", &on, approved);
 }
 
 void batch_deny(struct batch *b, struct ui *ui)

@@ -44,8 +44,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->source = on->source;
 	v->action = on->action;
 	const struct source *s = ui_source(ui, v->source);
-	const struct model_action *act = s ? model_action(&s->model, v->action) : NULL;
-	if (s && (!act || act->state != ACT_WAITS) && s->model.nr_held > 0)
+	if (s && v->action == 0 && s->model.nr_held > 0) /* one that was chosen stays, decided meanwhile or not */
 		v->action = s->model.held[0];
 	approval_arm(v, ui);
 }

@@ -2,9 +2,11 @@
  * after the other.
  *
  * As with a held action it opens only when asked for; keys that were typed ahead are thrown away and the keys that answer
- * are dead for a moment; Enter by itself answers nothing; who is first wins, and the others see who it was. */
+ * are dead for a moment; a choice can be taken once it has been on the screen; Enter by itself answers nothing: a form is
+ * sent by y, and so is everything when the risk is high; who is first wins, and the others see who it was. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ui/prompt.h"
@@ -13,7 +15,7 @@
 #include "ui/term/text.h"
 #include "ui/ui.h"
 
-enum { CHOICES = 9 };
+enum { BY_KEY = 9 }; /* up to so many choices one digit takes one; of more the number is typed */
 
 struct question {
 	size_t source;
@@ -23,12 +25,15 @@ struct question {
 	bool sent;
 	int64_t top;
 	json_t *fields;    /* "name=value" as they have been typed; owned */
+	char *word;        /* the answer that waits for y; owned */
+	bool *seen;        /* by choice: its end was on the screen; owned */
 	/* made by recalc */
 	bool waits;
 	const struct model_agent *agent;
 	struct row_info info;
 	struct text text;
-	const char *choice[CHOICES], *field[32], *preset[32];
+	const char **choice, *field[32], *preset[32];
+	size_t *choice_end; /* the row after it */
 	size_t nr_choices, nr_fields, text_top;
 	int64_t until_us, since_us;
 	bool high;
@@ -51,7 +56,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->source = on->source;
 	v->seq = on->action;
 	const struct source *s = ui_source(ui, v->source);
-	if (s && !model_ask(&s->model, v->seq) && s->model.nr_asks > 0)
+	if (s && v->seq == 0 && s->model.nr_asks > 0) /* one that was chosen stays, answered meanwhile or not */
 		v->seq = s->model.ask[0].seq;
 	arm(v, ui);
 	if (ui_may_act(ui, v->source))
@@ -60,7 +65,10 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 static void close_view(void *self)
 {
-	json_release(&((struct question *)self)->fields);
+	struct question *v = self;
+	json_release(&v->fields);
+	free(v->word);
+	free(v->seen);
 }
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
@@ -90,19 +98,47 @@ static void load_form(struct question *v, json_t *form)
 				v->preset[v->nr_fields] = words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
 }
 
+/* An answer names its question by cause; one that names none is of its agent's. */
+static bool answers(const struct question *v, struct source *s, uint64_t seq)
+{
+	struct event ev;
+	struct err err = ERR_INIT;
+	if (session_event(s->session, seq, &ev, v->arena, &err) < 0)
+		return false;
+	return ev.cause ? ev.cause == v->seq : ev.agent == v->info.agent;
+}
+
 /* Who answered what, from the first row after the question that is its answer. */
 static const char *answer_of(const struct question *v, struct source *s)
 {
 	struct row_info r;
 	for (size_t i = rows_find(&s->model.rows, v->seq); i < s->model.rows.nr; i++) {
-		if (s->model.rows.row[i].kind != EV_ASK_ANSWERED)
+		const struct row *row = &s->model.rows.row[i];
+		if (row->kind != EV_ASK_ANSWERED || !answers(v, s, row->seq))
 			continue;
-		CLEANUP(json_release) json_t *o = source_body(s, s->model.rows.row[i].seq);
-		row_load(&r, s, &s->model.rows.row[i], v->arena);
-		if (r.agent == v->info.agent)
-			return json_flag(o, "timeout", false) ? "nobody answered in time" : arena_printf(v->arena, "answered: %s", r.what);
+		CLEANUP(json_release) json_t *o = source_body(s, row->seq);
+		row_load(&r, s, row, v->arena);
+		return json_flag(o, "timeout", false) ? "nobody answered in time" : arena_printf(v->arena, "answered: %s", r.what);
 	}
 	return "it does not wait any more";
+}
+
+static void load_choices(struct question *v, const json_t *list)
+{
+	v->nr_choices = json_array_size(list);
+	v->choice = arena_alloc(v->arena, (v->nr_choices + 1) * sizeof(*v->choice));
+	v->choice_end = arena_alloc(v->arena, (v->nr_choices + 1) * sizeof(*v->choice_end));
+	for (size_t i = 0; i < v->nr_choices; i++)
+		v->choice[i] = words_of(json_array_get(list, i), v->arena);
+	if (!v->seen && v->nr_choices)
+		v->seen = xcalloc(v->nr_choices, sizeof(*v->seen));
+}
+
+static void note_seen(struct question *v)
+{
+	size_t end = v->text_top + (size_t)(v->rows > 0 ? v->rows : 0);
+	for (size_t i = 0; i < v->nr_choices; i++)
+		v->seen[i] = v->seen[i] || (v->choice_end[i] > v->text_top && v->choice_end[i] <= end);
 }
 
 static void compose(struct question *v, const json_t *o)
@@ -114,8 +150,10 @@ static void compose(struct question *v, const json_t *o)
 	text_blank(t);
 	if (v->nr_choices)
 		text_head(t, ROLE_TITLE, "CHOICES");
-	for (size_t i = 0; i < v->nr_choices; i++)
+	for (size_t i = 0; i < v->nr_choices; i++) {
 		text_add(t, ROLE_TEXT, arena_printf(v->arena, "%zu", i + 1), v->choice[i], strlen(v->choice[i]), TEXT_SOFT);
+		v->choice_end[i] = t->nr;
+	}
 	if (v->nr_fields)
 		text_head(t, ROLE_TITLE, "FIELDS");
 	for (size_t i = 0; i < v->nr_fields; i++) {
@@ -151,14 +189,13 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->until_us = limit > 0 ? v->since_us + limit : 0;
 	v->high = strcmp(json_str(o, "risk", ""), "high") == 0;
 	v->default_ = json_object_get(o, "default") ? words_of(json_object_get(o, "default"), ar) : NULL;
-	const json_t *list = json_object_get(o, "choices");
-	for (size_t i = 0; i < json_array_size(list) && v->nr_choices < CHOICES; i++)
-		v->choice[v->nr_choices++] = words_of(json_array_get(list, i), ar);
+	load_choices(v, json_object_get(o, "choices"));
 	load_form(v, json_object_get(o, "form"));
 	v->answered = v->waits ? NULL : answer_of(v, s);
 	compose(v, o);
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
+	note_seen(v);
 }
 
 /* --- paint ------------------------------------------------------------------------------------------------------- */
@@ -180,7 +217,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		{ ROLE_WARN, v->waits && v->until_us ? arena_printf(ar, "gives up in %s", fmt_age(ar, v->until_us - ui_now(ui))) : "" },
 	};
 	draw_title(a, 0, arena_printf(ar, "question of %s", ui->src[v->source]->model.id), p, ARRAY_LEN(p));
-	put_rule(a, 1, v->high ? "RISK high" : NULL, ROLE_FAILED, v->answered ? "any key closes" : NULL);
+	bool below = v->text_top + (size_t)(v->rows > 0 ? v->rows : 0) < v->text.nr;
+	put_rule(a, 1, v->high ? "RISK high" : NULL, ROLE_FAILED, v->answered ? "any key closes" : below ? "more below" : NULL);
 	text_paint(&v->text, area_sub(a, 2, 1, v->rows, a.cols - 1), v->text_top);
 	int row = 3 + (int)(v->text.nr - v->text_top);
 	if (v->answered && row < a.rows)
@@ -215,11 +253,84 @@ static void answer(struct question *v, struct ui *ui, const char *text, json_t *
 	v->sent = ui_send(ui, v->source, (const char *[]){ "answer", id, text, NULL }, opts);
 }
 
+/* y to "send it?", where Enter means nothing. */
+static void sure(struct ui *ui, const char *key)
+{
+	struct question *v = on_top(ui);
+	if (!v)
+		return;
+	CLEANUP(free_ptr) char *word = v->word;
+	CLEANUP(json_release) json_t *fields = take(&v->fields);
+	v->word = NULL;
+	if (!key || *key != 'y') {
+		ui_say(ui, ROLE_DIM, "nothing was sent; it still asks");
+		return;
+	}
+	json_t *opts = fields ? json_object() : NULL;
+	if (fields)
+		json_put(opts, "field", take(&fields));
+	answer(v, ui, word, opts);
+}
+
+static void ask_sure(struct question *v, struct ui *ui, const char *label)
+{
+	const struct subject on = { .source = v->source, .action = v->seq };
+	prompt_sure(ui, label, "yn", &on, sure);
+}
+
+/* @shown: the answer @text as a person reads it. */
+static void give(struct question *v, struct ui *ui, const char *text, const char *shown)
+{
+	if (!v->high) {
+		answer(v, ui, text, NULL);
+		return;
+	}
+	free(v->word);
+	v->word = xstrdup(text);
+	ask_sure(v, ui, arena_printf(v->arena, "send it?  (y/n)  the risk is high: %s", shown));
+}
+
 static void typed(struct ui *ui, const char *text)
 {
 	struct question *v = on_top(ui);
 	if (v && text && *text)
-		answer(v, ui, text, NULL);
+		give(v, ui, text, text);
+}
+
+/* The choice of number @n, from 1. Words come before numbers where both could be meant, so that a choice that reads like a
+ * number is named by its words. */
+static void choose(struct question *v, struct ui *ui, size_t n)
+{
+	if (n == 0 || n > v->nr_choices) {
+		ui_say(ui, ROLE_DIM, "there is no choice of that number");
+		return;
+	}
+	if (!v->seen[n - 1]) {
+		ui_say(ui, ROLE_DIM, "choice %zu has not been on the screen: Space scrolls to it", n);
+		return;
+	}
+	const char *text = arena_printf(v->arena, "%zu", n);
+	for (size_t i = 0; i < v->nr_choices; i++)
+		if (strcmp(v->choice[i], text) == 0) {
+			text = v->choice[n - 1];
+			break;
+		}
+	give(v, ui, text, arena_printf(v->arena, "%zu %s", n, v->choice[n - 1]));
+}
+
+static void number_typed(struct ui *ui, const char *text)
+{
+	struct question *v = on_top(ui);
+	if (!v || !text)
+		return;
+	size_t len = strlen(text);
+	choose(v, ui, len > 0 && len < 6 && strspn(text, "0123456789") == len ? strtoul(text, NULL, 10) : 0);
+}
+
+static void ask_number(struct question *v, struct ui *ui, const char *first)
+{
+	const struct subject on = { .source = v->source, .action = v->seq };
+	prompt_ask(ui, arena_printf(v->arena, "number of the choice (1 to %zu):", v->nr_choices), first, NULL, &on, number_typed);
 }
 
 static void ask_field(struct question *v, struct ui *ui);
@@ -240,9 +351,7 @@ static void field_typed(struct ui *ui, const char *text)
 		ask_field(v, ui);
 		return;
 	}
-	json_t *opts = json_object();
-	json_put(opts, "field", take(&v->fields));
-	answer(v, ui, NULL, opts);
+	ask_sure(v, ui, v->high ? "send the form?  (y/n)  the risk is high" : "send the form?  (y/n)");
 }
 
 static void ask_field(struct question *v, struct ui *ui)
@@ -285,10 +394,10 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		ui_say(ui, ROLE_DIM, "keys are off for a moment, so that nothing is answered by mistake");
 	else if (key == K_ENTER)
 		begin(v, ui);
-	else if ((size_t)(key - '0') <= v->nr_choices)
-		answer(v, ui, number, NULL);
+	else if (v->nr_choices > BY_KEY)
+		ask_number(v, ui, number);
 	else
-		ui_say(ui, ROLE_DIM, "there is no choice %s", number);
+		choose(v, ui, (size_t)(key - '0'));
 	return true;
 }
 

@@ -378,6 +378,23 @@ static void decided_elsewhere(void)
 	end();
 }
 
+/* Decided between the choice and the screen: another one that waits does not take its place. */
+static void decided_before(void)
+{
+	begin_at(25);
+	press("\x1b");
+	decision_comes("ann");
+	ui_open(&ui, "approval", &(struct subject){ .action = 25 });
+	ui_draw(&ui);
+	later(1000000);
+	struct subject on = { 0 };
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	ok(src->model.nr_held > 0 && on.action == 25, "what was chosen is shown, though others wait");
+	press("y");
+	ok(nr_sent == 0, "and y decides none of them");
+	end();
+}
+
 static void decided_here(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
@@ -433,6 +450,7 @@ int main(void)
 	editing();
 	others();
 	decided_elsewhere();
+	decided_before();
 	decided_here();
 	long_command();
 	return done_testing();
