@@ -140,31 +140,37 @@ struct ask {
 static struct ask *ask_new(struct container *c, box_done_fn *done, void *self)
 {
 	struct ask *a = NEW(struct ask);
-	*a = (struct ask){ .c = c, .done = done, .self = self };
+	*a = (struct ask){ .c = c, .done = done, .self = self, .frozen = c->frozen };
 	return a;
 }
 
 static void freeze_next(struct container *c);
+static void take_away(struct container *c);
+
+/* To pause what is paused is an error to an engine: its answer to the last time was lost, or somebody else did it. */
+static bool so_already(const struct ask *a, const struct err *err)
+{
+	return strstr(err->text, a->frozen ? "already paused" : "not paused") != NULL;
+}
 
 static void on_frozen(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;
-	CLEANUP(json_release) json_t *r = body ? json_object() : NULL;
-	if (body) {
-		a->c->frozen = a->frozen;
+	struct container *c = a->c;
+	bool so = body || so_already(a, err);
+	CLEANUP(json_release) json_t *r = so ? json_object() : NULL;
+	if (so) {
+		c->frozen = c->thaw = a->frozen;
 		json_put_str(r, "how", "engine");
 		json_put_flag(r, "frozen", a->frozen);
 	}
-	a->c->asking = false;
-	freeze_next(a->c);
-	a->done(a->self, r, err);
+	c->asking = false;
+	if (c->closing)
+		take_away(c);
+	else
+		freeze_next(c);
+	a->done(a->self, r, so ? NULL : err);
 	free(a);
-}
-
-static void so_already(void *self)
-{
-	CLEANUP(json_release) json_t *nothing = json_object();
-	on_frozen(self, nothing, NULL);
 }
 
 static void freeze_next(struct container *c)
@@ -174,10 +180,8 @@ static void freeze_next(struct container *c)
 		return;
 	c->asked = a->next;
 	c->asking = true;
-	if (a->frozen == c->frozen) /* to pause what is paused is an error to an engine */
-		loop_defer(c->loop, so_already, a);
-	else
-		container_call(c, "POST", a->frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
+	c->thaw |= a->frozen;
+	container_call(c, "POST", a->frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
 }
 
 static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
@@ -219,7 +223,7 @@ static void on_ps(void *self, json_t *body, const struct err *err)
 	struct ask *a = self;
 	CLEANUP(json_release) json_t *r = body ? json_copy(body) : NULL;
 	if (r)
-		json_put_flag(r, "frozen", a->c->frozen);
+		json_put_flag(r, "frozen", a->frozen);
 	a->done(a->self, r, err);
 	free(a);
 }
@@ -269,6 +273,14 @@ static void remove_it(void *self, json_t *body, const struct err *err)
 	container_call(c, "DELETE", "?force=1&v=1", NULL, on_removed, c);
 }
 
+static void take_away(struct container *c)
+{
+	if (c->thaw) /* engines do not like to remove what is paused */
+		container_call(c, "POST", "/unpause", NULL, remove_it, c);
+	else
+		remove_it(c, NULL, NULL);
+}
+
 static void box_close(struct box *b, box_done_fn *done, void *self)
 {
 	struct container *c = of(b);
@@ -281,10 +293,9 @@ static void box_close(struct box *b, box_done_fn *done, void *self)
 		say_dead(c, a->done, a->self);
 		free(a);
 	}
-	if (c->frozen) /* engines do not like to remove what is paused */
-		container_call(c, "POST", "/unpause", NULL, remove_it, c);
-	else
-		remove_it(c, NULL, NULL);
+	c->closing = true;
+	if (!c->asking)
+		take_away(c);
 }
 
 /* --- what is needed --- */

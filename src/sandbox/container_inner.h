@@ -32,7 +32,7 @@ struct container {
 	struct loop_timer *late, *wall;
 	bool busy; /* a worker has us */
 	struct ask *asked; /* freeze and thaw, one after the other: an engine answers requests in no order */
-	bool asking;
+	bool asking, closing /* it is removed when the engine has answered */, thaw /* the engine may hold it paused */;
 };
 
 struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);

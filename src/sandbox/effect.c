@@ -101,10 +101,11 @@ static void close_slot(struct slot *s)
 	if (s->closing)
 		return;
 	s->closing = true;
+	s->holds++; /* what ends below may give others back */
 	gate_box_gone(s->boxes->gate, s->id);
 	cancel_prepared(s);
-	if (!s->holds)
-		s->box->driver->close(s->box, on_closed, s);
+	dials_stop(s);
+	boxes_hold(s->boxes, s->id, false);
 }
 
 void boxes_hold(struct boxes *b, uint64_t box, bool held)
@@ -563,6 +564,12 @@ static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
 				return j;
 	err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
 	return NULL;
+}
+
+int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err)
+{
+	const struct dialled *d = dial_find(b, id);
+	return d ? dial_room(d, err) : 0;
 }
 
 int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err)

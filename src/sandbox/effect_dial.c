@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 
-enum { AGAIN_MS = 50, FLOOD_MS = 5, READ_SIZE = 64 << 10 };
+enum { AGAIN_MS = 50, FLOOD_MS = 5, READ_SIZE = 64 << 10, AHEAD_MAX = 256 << 10 };
 
 struct dialled {
 	struct dialled *next;
@@ -21,6 +21,7 @@ struct dialled {
 	int64_t until_us, in, sent;
 	bool asking; /* the driver; the box stays until it has answered */
 	bool eof_wanted, eof_done, unread, flooded;
+	bool said_all; /* nothing more comes from it; what it was told before still goes out */
 };
 
 bool is_dial(const struct action_spec *spec)
@@ -67,7 +68,8 @@ static void end(struct dialled *d, enum action_end how, const struct err *err)
 static void update(struct dialled *d)
 {
 	if (d->watch)
-		loop_fd_events(d->watch, (d->unread || d->flooded ? 0U : (unsigned)LOOP_READ) | (d->out.len ? (unsigned)LOOP_WRITE : 0U));
+		loop_fd_events(d->watch, (d->unread || d->flooded || d->said_all ? 0U : (unsigned)LOOP_READ) |
+						 (d->out.len ? (unsigned)LOOP_WRITE : 0U));
 }
 
 static void on_flood_over(void *self)
@@ -86,6 +88,11 @@ static bool take_bytes(struct dialled *d)
 	ssize_t n = recv(d->fd, bytes, sizeof bytes, MSG_DONTWAIT);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
+	if (n == 0 && d->out.len) {
+		d->said_all = true;
+		update(d);
+		return true;
+	}
 	if (n <= 0) {
 		end(d, END_OK, NULL);
 		return false;
@@ -102,7 +109,8 @@ static bool take_bytes(struct dialled *d)
 	return true;
 }
 
-static void flush(struct dialled *d)
+/* false: the connection has ended. */
+static bool flush(struct dialled *d)
 {
 	while (d->out.len) {
 		ssize_t n = send(d->fd, d->out.data, d->out.len, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -115,20 +123,25 @@ static void flush(struct dialled *d)
 		d->sent += n;
 		buf_drop(&d->out, (size_t)n);
 	}
+	if (!d->out.len && d->said_all) {
+		end(d, END_OK, NULL);
+		return false;
+	}
 	if (!d->out.len && d->eof_wanted && !d->eof_done) {
 		d->eof_done = true;
 		shutdown(d->fd, SHUT_WR);
 	}
 	update(d);
+	return true;
 }
 
 static void on_events(void *self, int fd, unsigned events)
 {
 	struct dialled *d = self;
 	(void)fd;
-	if (events & LOOP_WRITE)
-		flush(d);
-	if (events & (LOOP_READ | LOOP_HUP))
+	if ((events & LOOP_WRITE) && !flush(d))
+		return;
+	if ((events & (LOOP_READ | LOOP_HUP)) && !d->said_all)
 		(void)take_bytes(d);
 }
 
@@ -165,7 +178,7 @@ static void on_dialled(void *self, json_t *result, const struct err *err)
 		(void)!fd_nonblock(fd, &none);
 		d->fd = fd;
 		d->watch = loop_fd_new(s->boxes->loop, fd, 0, on_events, d);
-		flush(d);
+		(void)flush(d);
 	}
 	boxes_hold(s->boxes, s->id, false);
 }
@@ -173,6 +186,7 @@ static void on_dialled(void *self, json_t *result, const struct err *err)
 static void reach(struct dialled *d)
 {
 	struct slot *s = d->slot;
+	assert(!s->closing);
 	d->asking = true;
 	boxes_hold(s->boxes, s->id, true);
 	s->driver->dial(s->box, action_spec(d->action)->port, on_dialled, d);
@@ -200,13 +214,23 @@ void dial_cancel(struct slot *s, struct action *a, const char *how)
 	end(action_tag(a), strcmp(how, "kill") ? END_CANCELLED : END_KILLED, NULL);
 }
 
-void dials_end(struct slot *s, enum action_end how)
+static void end_those(struct slot *s, enum action_end how, bool connected)
 {
 	for (struct dialled *d = s->dials, *next; d; d = next) {
 		next = d->next;
-		if (d->action)
+		if (d->action && (connected || d->fd < 0))
 			end(d, how, NULL);
 	}
+}
+
+void dials_stop(struct slot *s)
+{
+	end_those(s, END_CANCELLED, false);
+}
+
+void dials_end(struct slot *s, enum action_end how)
+{
+	end_those(s, how, true);
 }
 
 struct dialled *dial_find(struct boxes *b, uint64_t id)
@@ -223,7 +247,15 @@ void dial_send(struct dialled *d, const void *bytes, size_t len, bool eof)
 	buf_append(&d->out, bytes, len);
 	d->eof_wanted |= eof;
 	if (d->fd >= 0)
-		flush(d);
+		(void)flush(d);
+}
+
+int dial_room(const struct dialled *d, struct err *err)
+{
+	if (d->out.len < AHEAD_MAX)
+		return 0;
+	return err_set(err, ERR_BUSY, "port %u of box '%s' has not taken the %zu bytes that it was told before; read what it says, or "
+		       "write later", action_spec(d->action)->port, d->slot->name, d->out.len);
 }
 
 void dial_close(struct dialled *d)

@@ -56,7 +56,8 @@
  *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES
  *   box.dial      {box,port,timeout_us? (so long it is tried, for a server that starts)} -> {proc,event}: a connection to a port
  *                 of the box's own loopback, an action of kind connect. proc.read, write, wait are of the connection, proc.kill
- *                 closes it; nobody there: proc.read is at its end, proc.wait is an err
+ *                 closes it; nobody there: proc.read is at its end, proc.wait is an err; proc.write is an err while it has
+ *                 256 KiB or more still to take
  *   shell.open    {box,cwd?,env?} -> {shell}; shell.run {shell,cmd,timeout_us?,stream?} -> RES;
  *                 shell.send {shell,data} -> {}; shell.close {shell}
  *   box.read      {box,path,off?,len?} -> {data,event,bytes}

@@ -184,6 +184,27 @@ use() { # name, socket
 	wait_for 30 waits
 	ok $? "$1: two boxes are open"
 	is "$("$sg" doctor --paths | grep -c "^elsewhere  *container  $2: sandglass-[0-9a-f]*$")" 2 "$1: doctor --paths names both containers"
+	# somebody else has a hand in it: what is asked for is so all the same
+	both() { ask "$sock" http://x/v1.41/containers/json?all=1 | grep -oE '"/?sandglass-[0-9a-f]+"' | tr -d '"/' | sort -u; }
+	state_of() { for c in $(both); do ask "$sock" "http://x/v1.41/containers/$c/json" | grep -oE '"Paused": ?(true|false)'; done | grep -oE 'true|false' | sort | uniq -c | tr -s ' \n' ' '; }
+	last_two() { "$sg" events "$id" --json | grep '"kind":"box.frozen"' | tail -2 | grep -c "\"frozen\":$1"; }
+	frozen() { [ "$(last_two "$1")" = 2 ] && [ "$(state_of)" = " 2 $1 " ]; }
+	local sock=$2 c
+	"$sg" freeze -S "$id" >out 2>&1
+	wait_for 30 frozen true
+	ok $? "$1: frozen"
+	for c in $(both); do ask "$2" -X POST "http://x/v1.41/containers/$c/unpause"; done >out
+	"$sg" thaw -S "$id" >out 2>&1
+	wait_for 30 frozen false
+	ok $? "$1: thawed by somebody else, thawed"
+	for c in $(both); do ask "$2" -X POST "http://x/v1.41/containers/$c/pause"; done >out
+	"$sg" freeze -S "$id" >out 2>&1
+	wait_for 30 frozen true
+	ok $? "$1: frozen by somebody else, frozen"
+	"$sg" thaw -S "$id" >out 2>&1
+	wait_for 30 frozen false
+	ok $? "$1: and thawed again"
+	unlike "$("$sg" events "$id" --json | grep '"kind":"box.frozen"')" '"why"' "$1: none of that is an error"
 	kill -9 "$("$sg" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
 	none() { [ "$(containers "$1")" = 0 ]; }
 	wait_for 30 none "$2"

@@ -429,8 +429,13 @@ static void write_now(void *self)
 void op_proc_write(struct call *c)
 {
 	struct proc *p = proc_of(c);
+	struct err err = ERR_INIT;
 	if (!p)
 		return;
+	if (boxes_stdin_room(c->super->boxes, p->action, &err) < 0) {
+		call_fail_err(c, &err);
+		return;
+	}
 	json_t *body = json_object();
 	json_put(body, "data", json_incref(json_object_get(c->args, "data")));
 	json_put_flag(body, "eof", json_flag(c->args, "eof", false));

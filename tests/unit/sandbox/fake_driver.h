@@ -28,7 +28,7 @@ struct fake_call {
 
 struct fake_box {
 	struct box box;
-	struct fake_call open, close, frozen, file;
+	struct fake_call open, close, frozen, file, dial;
 	struct run run[FD_MAX];
 	size_t nr_runs, live, opens, closes;
 	struct buf log;  /* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze" "thaw" */
@@ -157,6 +157,13 @@ static void fake_freeze(struct box *b, bool frozen, box_done_fn *done, void *sel
 	fake.frozen = (struct fake_call){ done, self };
 }
 
+static void fake_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
+{
+	assert(b == &fake.box && !fake.closes);
+	fake_note("dial:%u", port);
+	fake.dial = (struct fake_call){ done, self };
+}
+
 static const struct driver fake_driver = {
 	.name = "fake",
 	.about = "for tests",
@@ -175,6 +182,7 @@ static const struct driver fake_driver = {
 	.write = fake_write,
 	.list = fake_list,
 	.freeze = fake_freeze,
+	.dial = fake_dial,
 };
 
 /* What the box says of a run. */

@@ -1,4 +1,7 @@
 /* Between gate and driver: what runs, what is written down of it and how it ends, over a driver that the test answers for. */
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "tap.h"
 
 #include "action/fake_record.c"
@@ -12,6 +15,7 @@ static struct record *R;
 static struct gate *G;
 static struct boxes *B;
 static uint64_t box;
+enum { AHEAD = 1 << 20 }; /* more than a socket and what waits for it take */
 
 static struct {
 	size_t opened, gone, done;
@@ -458,6 +462,89 @@ static void test_freeze(void)
 	close_end();
 }
 
+/* --- connections into it --- */
+
+static uint64_t dial(void)
+{
+	struct action_spec s = { .kind = ACT_CONNECT, .tool = "dial", .port = 80, .timeout_us = 60 * 1000000LL };
+	uint64_t id = submit(&s);
+	turns(3);
+	return id;
+}
+
+/* What the driver says when nobody listens yet. */
+static void dial_refused(void)
+{
+	struct fake_call call = fake.dial;
+	struct err err = ERR_INIT;
+	fake.dial = (struct fake_call){ 0 };
+	err_set(&err, ERR_IO, "refused");
+	call.done(call.self, NULL, &err);
+}
+
+static void test_dial_closed(void)
+{
+	begin_open();
+	dial();
+	dial_refused();
+	boxes_close(B, box);
+	is_int(fake.closes, 1, "a box closes while a connection waits for its next try");
+	turns(3);
+	ok(seen.done == 1 && seen.end == END_CANCELLED, "which ends with it");
+	for (int64_t until = clock_mono_us() + 120000; clock_mono_us() < until;)
+		loop_turn(L, 20);
+	ok(fake.closes == 1 && !fake.dial.done, "it is not tried again, and the box is closed once");
+	fake_answer(&fake.close, json_object(), NULL);
+	end();
+
+	begin_open();
+	dial();
+	boxes_close(B, box);
+	turns(3);
+	ok(fake.closes == 0 && seen.done == 1 && seen.end == END_CANCELLED, "one that is being tried ends, and the box waits for it");
+	dial_refused();
+	turns(3);
+	is_int(fake.closes, 1, "then it closes, once");
+	fake_answer(&fake.close, json_object(), NULL);
+	end();
+}
+
+/* The server has said its last word and reads on. */
+static void test_dial_half(void)
+{
+	static char text[AHEAD], got[65536];
+	int pair[2];
+	size_t nr = 0;
+	struct err err = ERR_INIT;
+	begin_open();
+	uint64_t id = dial();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	fake_answer(&fake.dial, json_pack("{s:i}", "fd", pair[0]), NULL);
+	ok(boxes_stdin_room(B, id, &err) == 0 && boxes_stdin(B, id, text, sizeof text, false, &err) == 0, "much is said to it");
+	ok(boxes_stdin_room(B, id, &err) < 0 && err.code == ERR_BUSY, "it must take some of that before more is said");
+	shutdown(pair[1], SHUT_WR);
+	turns(5);
+	is_int(seen.done, 0, "it says no more: what it was told before still goes out");
+	for (int64_t until = clock_mono_us() + 20000000; !seen.done && clock_mono_us() < until; turns(1))
+		for (ssize_t n; (n = recv(pair[1], got, sizeof got, MSG_DONTWAIT)) > 0;)
+			nr += (size_t)n;
+	for (ssize_t n; (n = recv(pair[1], got, sizeof got, MSG_DONTWAIT)) > 0;)
+		nr += (size_t)n;
+	ok(nr == sizeof text && seen.end == END_OK, "to the last byte; then it ends");
+	close(pair[1]);
+
+	seen.done = 0;
+	dial();
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		abort();
+	fake_answer(&fake.dial, json_pack("{s:i}", "fd", pair[0]), NULL);
+	close(pair[1]);
+	turns(5);
+	ok(seen.done == 1 && seen.end == END_OK, "with nothing to be sent it ends at once");
+	close_end();
+}
+
 int main(void)
 {
 	hash_init();
@@ -471,6 +558,8 @@ int main(void)
 	test_files_cancelled();
 	test_glob();
 	test_freeze();
+	test_dial_closed();
+	test_dial_half();
 	buf_release(&seen.out);
 	return done_testing();
 }
