@@ -255,34 +255,63 @@ static const char *nearest(const char *word)
 	return nearest_name(word, names);
 }
 
-/* A session on the screen by its id or the beginning of it; SIZE_MAX none. */
-static size_t session_named(const struct ui *ui, const char *id, size_t len)
+/* The one session on the screen that has this id, or whose id begins so; SIZE_MAX, and says why: none, or several. */
+static size_t session_named(struct ui *ui, const char *id, size_t len)
 {
-	for (size_t i = 0; i < ui->nr_src; i++)
-		if (ui->src[i]->model.id && len > 2 && strncmp(ui->src[i]->model.id, id, len) == 0)
+	size_t at = SIZE_MAX, nr = 0;
+	for (size_t i = 0; i < ui->nr_src && len > 2; i++) {
+		const char *whole = ui->src[i]->model.id;
+		if (!whole || strncmp(whole, id, len) != 0)
+			continue;
+		if (!whole[len])
 			return i;
+		at = i;
+		nr++;
+	}
+	if (nr == 1)
+		return at;
+	ui_say(ui, ROLE_ERROR, nr ? "session '%.*s' may be one of several on this screen: type more of its id"
+				  : "session '%.*s' is not on this screen", (int)len, id);
 	return SIZE_MAX;
 }
 
-/* Which session a line is for: "-S s-7k2m9q", "s-7k2m9q#405" (the number stays), else the one that is selected. */
+/* The # of "s-7k2m9q#405" where a command wants the number of an event first; else NULL. Words behind it are text. The
+ * supervisor looks at the number alone: a session that is not here must not get that far. */
+static char *hash_of_session(const struct cmd_line *l)
+{
+	const struct cmd_row *c = cmd_find(l->words.item[0]);
+	char *word = l->words.nr > 1 ? l->words.item[1] : NULL, *hash = word ? strchr(word, '#') : NULL;
+	const char *first = c ? c->usage + (c->usage[0] == '[') : "";
+	if (!hash || hash == word || (strncmp(first, "ID", 2) != 0 && strncmp(first, "SESSION]#", 9) != 0))
+		return NULL;
+	return strstr(first, "AGENT") && strncmp(word, "s-", 2) != 0 ? NULL : hash; /* an agent's name may have one */
+}
+
+/* Which session a line is for: "-S s-7k2m9q", "s-7k2m9q#405" (the number stays), else the one that is selected. SIZE_MAX,
+ * and says why, where that is not one session. */
 static size_t route(struct ui *ui, struct cmd_line *l)
 {
-	const char *in = json_str(l->opts, "in", NULL);
-	size_t at = in ? session_named(ui, in, strlen(in)) : SIZE_MAX;
-	if (in && at == SIZE_MAX) {
-		ui_say(ui, ROLE_ERROR, "session '%s' is not on this screen", in);
+	const json_t *in = json_object_get(l->opts, "in");
+	const char *id = json_string_value(in);
+	char *hash = hash_of_session(l);
+	size_t at = SIZE_MAX, by_word = SIZE_MAX;
+	if (in && !id)
+		ui_say(ui, ROLE_ERROR, "-S names one session");
+	if (in && (!id || (at = session_named(ui, id, strlen(id))) == SIZE_MAX))
 		return SIZE_MAX;
+	if (hash) {
+		char *word = l->words.item[1];
+		if ((by_word = session_named(ui, word, (size_t)(hash - word))) == SIZE_MAX)
+			return SIZE_MAX;
+		if (in && by_word != at) {
+			ui_say(ui, ROLE_ERROR, "-S %s and %s are two sessions", id, word);
+			return SIZE_MAX;
+		}
+		at = by_word;
+		l->words.len[1] = strlen(hash + 1);
+		memmove(word, hash + 1, l->words.len[1] + 1);
 	}
 	json_object_del(l->opts, "in");
-	for (size_t i = 1; i < l->words.nr && !in; i++) {
-		char *word = l->words.item[i], *hash = strncmp(word, "s-", 2) == 0 ? strchr(word, '#') : NULL;
-		size_t named = hash ? session_named(ui, word, (size_t)(hash - word)) : SIZE_MAX;
-		if (named == SIZE_MAX)
-			continue;
-		at = named;
-		l->words.len[i] = strlen(hash + 1);
-		memmove(word, hash + 1, l->words.len[i] + 1);
-	}
 	return at == SIZE_MAX ? subject_of(ui).source : at;
 }
 

@@ -1,5 +1,6 @@
 /* What goes to every session on the screen at once: freeze, pause, and what becomes of them when the person leaves. */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "ui/ui.h"
 
@@ -72,27 +73,47 @@ void ui_leave(struct ui *ui, const struct subject *on)
 		ui_choose(ui, "leave the console? agents go on, 'sandglass attach' comes back  (y/n)", "yn", on, left);
 }
 
+/* One answer of the person to "leave: ..": each counts its own answers, so that a late one of an earlier is none of it. */
+struct leaving {
+	struct leaving *before;
+	struct ui *ui;
+	size_t wanted; /* answers that are still to come; 0 it is over */
+};
+
 /* The console goes when every supervisor has taken the command; one that has not keeps it here. */
 static void taken(void *self, const json_t *result, const struct err *err)
 {
-	struct ui *ui = self;
+	struct leaving *l = self;
 	(void)result;
+	if (l != l->ui->leaving || l->wanted == 0)
+		return;
 	if (err) {
-		ui->leaving = 0;
-		ui_say(ui, ROLE_ERROR, "still here: %s", err->text);
-	} else if (ui->leaving > 0 && --ui->leaving == 0) {
-		ui->quit = true;
+		l->wanted = 0;
+		ui_say(l->ui, ROLE_ERROR, "still here: %s", err->text);
+	} else if (--l->wanted == 0) {
+		l->ui->quit = true;
+	}
+}
+
+void ui_leave_free(struct ui *ui)
+{
+	while (ui->leaving) {
+		struct leaving *l = ui->leaving;
+		ui->leaving = l->before;
+		free(l);
 	}
 }
 
 static void leave_after(struct ui *ui, const char *word)
 {
 	const char *words[] = { word };
-	ui->leaving = ui_reached(ui);
+	struct leaving *l = NEW(struct leaving);
+	*l = (struct leaving){ .before = ui->leaving, .ui = ui, .wanted = ui_reached(ui) };
+	ui->leaving = l;
 	ui_say(ui, ROLE_DIM, "%s..", word);
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (reaches(ui, i))
-			ui->act[i].command(ui->act[i].self, words, 1, NULL, taken, ui);
+			ui->act[i].command(ui->act[i].self, words, 1, NULL, taken, l);
 }
 
 static void stop_chosen(struct ui *ui, const char *key)

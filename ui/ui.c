@@ -42,6 +42,7 @@ void ui_release(struct ui *ui)
 	grid_release(&ui->grid);
 	finder_free(ui->find);
 	coach_free(ui->coach);
+	ui_leave_free(ui);
 	free(ui->message);
 	free(ui->waits);
 	free(ui->edit);

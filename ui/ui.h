@@ -77,7 +77,7 @@ struct ui {
 	size_t nr_held_seen;
 	bool popup;              /* what waits opens by itself: only if somebody has said so */
 	unsigned count;          /* a number typed before a key; 0 none */
-	size_t leaving;          /* answers that are waited for before the console goes */
+	struct leaving *leaving; /* everywhere.c: the newest of those that wait for answers before the console goes; owned */
 	struct calm counted;     /* the number of events as it is shown */
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
 	size_t first_src;        /* read first in the next */
@@ -135,6 +135,7 @@ void ui_freeze_all(struct ui *ui);
 void ui_pause_all(struct ui *ui); /* or lets all go on, when all are paused */
 void ui_leave(struct ui *ui, const struct subject *on);     /* after one question; agents go on */
 void ui_leave_how(struct ui *ui, const struct subject *on); /* asks what becomes of them */
+void ui_leave_free(struct ui *ui); /* no answer may come after it */
 
 /* Verbs that every view has (ui_verbs.c). True if it was one. */
 bool ui_common_verb(struct ui *ui, enum verb v, const struct subject *on);

@@ -163,6 +163,56 @@ static void leaving(void)
 	press("Q\033");
 	ok(!ui.quit, "Esc stays");
 	end();
+	begin(1, 0, false);
+	press("Q2");
+	act_done_fn *first = done_last;
+	void *first_self = done_self_last;
+	first(first_self, NULL, &err);
+	press("Q3y");
+	for (int i = 1; i < SESSIONS; i++)
+		first(first_self, NULL, NULL);
+	done_last(done_self_last, NULL, NULL);
+	first(first_self, NULL, &err);
+	ok(!ui.quit, "late answers of an earlier leaving count for nothing");
+	for (int i = 1; i < SESSIONS; i++)
+		done_last(done_self_last, NULL, NULL);
+	ok(ui.quit, "its own do");
+	end();
+}
+
+static void refused(const char *typed, const char *why)
+{
+	press(typed);
+	ok(*took() == 0 && strstr(ui.message, why), "%.*s: %s", (int)strlen(typed) - 1, typed, ui.message);
+}
+
+/* Nothing is decided in a session that was not meant. */
+static void which_session(void)
+{
+	static char longer[] = "s-0000012";
+	begin(2, 0, false);
+	refused(":deny s-000#5\n", "one of several");
+	refused(":deny 3 -S s-00\n", "one of several");
+	refused(":deny 3 -S s-000001 -S s-000002\n", "names one session");
+	refused(":deny s-000009#5\n", "not on this screen");
+	refused(":deny other#5\n", "not on this screen");
+	refused(":deny s-000001#5 -S s-000002\n", "two sessions");
+	press(":deny s-000001#5 -S s-000001\n");
+	is_str(took(), "1:deny,5", "named twice, the same");
+	press(":say fix look at s-000001#5\n");
+	const char *said = took();
+	ok(*said && strcmp(said + 1, ":say,fix,look,at,s-000001#5") == 0, "a text names no session: %s", said);
+	press(":mark s-000001#5 see s-000002#3\n");
+	is_str(took(), "1:mark,5,see,s-000002#3", "nor does the text of a mark");
+	press(":kill worker#2\n");
+	said = took();
+	ok(*said && strcmp(said + 1, ":kill,worker#2") == 0, "nor an agent's name: %s", said);
+	char *was = src[2]->model.id;
+	src[2]->model.id = longer;
+	press(":deny s-000001#5\n");
+	is_str(took(), "1:deny,5", "a whole id is that session, though another begins so");
+	src[2]->model.id = was;
+	end();
 }
 
 static void one_session(void)
@@ -400,6 +450,7 @@ int main(void)
 	everything();
 	leaving();
 	one_session();
+	which_session();
 	long_queue();
 	questions();
 	script_asks();
