@@ -276,7 +276,26 @@ static void effect_words(struct text *t, const struct source *s, const json_t *r
 			  : "not known");
 }
 
-/* How often the same was asked before, among the last actions of its kind. Looked up once for each action. */
+/* The same intent: what runs and where, its environment, input and contents. In a record without intents: all that is
+ * recorded of it; values of an environment are not. */
+static bool same_action(const json_t *a, const json_t *b)
+{
+	static const char *const keys[] = { "tool", "argv", "cmd", "cwd", "stdin_hash", "path", "host_path", "host", "port", "data",
+					    "data_bytes", "data_hash", "args" };
+	const char *x = json_str(a, "intent", NULL), *y = json_str(b, "intent", NULL);
+	if (!a || !b)
+		return false;
+	if (x || y)
+		return x && y && strcmp(x, y) == 0;
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		const json_t *one = json_object_get(a, keys[i]), *other = json_object_get(b, keys[i]);
+		if ((one || other) && !json_equal(one, other))
+			return false;
+	}
+	return !json_object_get(a, "env") && !json_object_get(b, "env");
+}
+
+/* How often the same was asked before in this box, among the last actions of its kind. Looked up once for each action. */
 static const char *same_before(struct source *s, const json_t *req, const struct approval_info *info, struct arena *a)
 {
 	static struct {
@@ -286,7 +305,6 @@ static const char *same_before(struct source *s, const json_t *req, const struct
 		size_t times, denied, looked;
 	} known;
 	const struct model *m = &s->model;
-	const char *what = action_what(req, a);
 	if (known.s != s || known.start_us != m->start_us || known.action != info->action) {
 		known.s = s, known.start_us = m->start_us, known.action = info->action;
 		known.times = known.denied = known.looked = 0;
@@ -296,7 +314,7 @@ static const char *same_before(struct source *s, const json_t *req, const struct
 				continue;
 			CLEANUP(json_release) json_t *other = source_body(s, act->id);
 			known.looked++;
-			if (strcmp(action_what(other, a), what) != 0)
+			if (act->box != info->act->box || !same_action(other, req))
 				continue;
 			known.times++;
 			known.denied += act->person && !act->started;

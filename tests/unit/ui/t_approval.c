@@ -434,6 +434,55 @@ static void long_command(void)
 	unlink(path);
 }
 
+static bool shows(const char *text)
+{
+	char *all = NULL;
+	size_t len = 0;
+	FILE *to = open_memstream(&all, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	bool is = strstr(all, text) != NULL;
+	free(all);
+	return is;
+}
+
+/* Each a body of action.requested but for its braces: the last one waits. */
+static void asked_before(const char *const *bodies, size_t nr, const char *want, const char *what)
+{
+	struct err err = ERR_INIT;
+	char path[] = "/tmp/sandglass-ui-XXXXXX";
+	CLEANUP(fd_close) int fd = mkstemp(path);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n");
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&text, "{\"at\":\"%zu\",\"kind\":\"action.requested\",\"body\":{%s}}\n", i + 1, bodies[i]);
+	buf_printf(&text, "{\"at\":\"9\",\"kind\":\"action.held\",\"action\":%zu,\"body\":{\"reasons\":[\"ask\"]}}\n", nr + 1);
+	if (fd_write_all(fd, text.data, text.len, &err) < 0)
+		exit(99);
+	begin(path, &act, 36);
+	ok(shows(want), "%s: %s", what, want);
+	end();
+	unlink(path);
+}
+
+/* What is said to have been asked before is that, not something that looks like it. */
+static void the_same(void)
+{
+	static const char *const writes[] = {
+		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"one\",\"data_bytes\":3,\"intent\":\"aa\"",
+		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"two\",\"data_bytes\":3,\"intent\":\"bb\"",
+		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"two\",\"data_bytes\":3,\"intent\":\"bb\"",
+	};
+	static const char *const old[] = {
+		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/x\"", "\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
+		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
+	};
+	asked_before(writes, 2, "the same: never", "other contents of the same size");
+	asked_before(writes, 3, "the same: 1 time", "one of two has this intent");
+	asked_before(old, 2, "the same: never", "without intents: another folder");
+	asked_before(old, 3, "the same: 1 time", "without intents: all that is known");
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -453,5 +502,6 @@ int main(void)
 	decided_before();
 	decided_here();
 	long_command();
+	the_same();
 	return done_testing();
 }
