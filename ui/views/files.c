@@ -192,6 +192,15 @@ void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, st
 	out->entry = kept;
 }
 
+uint64_t files_state(const struct source *s, uint64_t box)
+{
+	const struct model_box *b = model_box(&s->model, box);
+	uint64_t of = box;
+	for (size_t i = 0; b && i < b->nr_snapshots; i++)
+		of = (of * UINT64_C(1099511628211) ^ b->snapshot[i].seq) * UINT64_C(1099511628211) ^ b->snapshot[i].base;
+	return of;
+}
+
 bool files_find(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct file_entry *out)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -210,7 +219,8 @@ bool files_read(struct source *s, const struct object_id *id, struct buf *out)
 	struct err err = ERR_INIT;
 	enum object_type type;
 	buf_reset(out);
-	return !object_is_null(id) && session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
+	return !object_is_null(id) && session_object_size(s->session, id) <= FILES_READ_MAX &&
+	       session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
 }
 
 /* --- blame ------------------------------------------------------------------------------------------------------- */
@@ -326,7 +336,7 @@ void files_blame(struct source *s, uint64_t box, uint64_t at, const char *path, 
 		return;
 	find_versions(s, box, at ? at : s->model.head, l->repo, below, v);
 	for (size_t i = v->nr; i-- > 0;) {
-		if (!files_read(s, &v->item[i].id, &now)) { /* removed here, or its bytes are not known: it begins anew */
+		if (!files_read(s, &v->item[i].id, &now)) { /* removed here, or not known or read: it begins anew */
 			buf_reset(&old);
 			out->nr = 0;
 			continue;

@@ -26,9 +26,14 @@ struct files {
 
 /* Folder @dir ("" the workspace, else without slashes at its ends) of @box as of event @at (0: the cursor). */
 void files_list(struct source *s, uint64_t box, uint64_t at, const char *dir, struct arena *a, struct files *out);
+/* What files_list gives as of the cursor stays as it is while this number does. */
+uint64_t files_state(const struct source *s, uint64_t box);
 /* One path of it; false: nothing of that name. */
 bool files_find(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct file_entry *out);
-/* Its bytes. False: the record does not hold them (a file of the base that nobody has changed, by hash only, redacted). */
+enum { FILES_READ_MAX = 4 << 20 };
+
+/* Its bytes. False: the record does not hold them (a file of the base that nobody has changed, by hash only, redacted), or
+ * they are more than FILES_READ_MAX: then nothing is read. */
 bool files_read(struct source *s, const struct object_id *id, struct buf *out);
 
 /* Who brought each line of @path as it is at @at. @by is per line (from 0) an event: the action, or the snapshot where it is

@@ -20,7 +20,7 @@ struct shown {
 	struct object_id id, was;
 	uint64_t at, box;
 	int width;
-	bool blame, diff, ascii;
+	bool blame, diff, ascii, reading;
 };
 
 struct tree_view {
@@ -33,6 +33,9 @@ struct tree_view {
 	int64_t top;
 	/* made by recalc */
 	struct files f;
+	struct arena listing;        /* of f, which is of: */
+	uint64_t listed;             /* files_state */
+	char *listed_dir;            /* NULL: it is of nothing */
 	struct shown shown;
 	struct arena kept;           /* of text and blame */
 	struct text text;
@@ -76,6 +79,8 @@ static void close_view(void *self)
 	struct tree_view *v = self;
 	free(v->dir);
 	free(v->file);
+	free(v->listed_dir);
+	arena_release(&v->listing);
 	arena_release(&v->kept);
 }
 
@@ -171,6 +176,11 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 		text_puts(&v->text, ROLE_DIM, "removed: what it was");
 		text_blank(&v->text);
 	}
+	int64_t size = session_object_size(s->session, &e->id);
+	if (size > FILES_READ_MAX) {
+		text_putf(&v->text, ROLE_WARN, "%s bytes are not read here: 'sandglass cat' prints them", fmt_count(&v->kept, size));
+		return;
+	}
 	if (!files_read(s, &e->id, &b)) {
 		text_puts(&v->text, ROLE_DIM, e->op == ' ' ? "as in the base: the record holds its name and hash, not its bytes" :
 							      "the record holds its name and hash, not its bytes");
@@ -210,11 +220,11 @@ static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int 
 {
 	const struct file_entry *e = chosen(v);
 	struct shown want = { .box = box_of(v, &s->model), .width = width, .blame = v->blame && *v->file, .diff = v->diff && *v->file,
-			      .ascii = ui->grid.ascii };
+			      .ascii = ui->grid.ascii, .reading = ui_reading(ui) };
 	if (e) {
 		want.id = e->id;
 		want.was = e->was;
-		want.at = want.blame ? s->model.head : v->against;
+		want.at = want.blame && !want.diff ? files_state(s, want.box) : v->against;
 	}
 	if (v->text.arena != &v->kept || memcmp(&want, &v->shown, sizeof(want)) != 0)
 		make_text(v, s, e, &want);
@@ -233,24 +243,36 @@ static void head(struct tree_view *v, const struct ui *ui, struct source *s)
 			  arena_printf(ar, "as of %s%s", here, v->f.base ? "" : ": what was touched, the base is not in the record");
 }
 
+/* The folder is read anew when a snapshot has come, or another folder is wanted. */
+static void keep_listing(struct tree_view *v, struct source *s)
+{
+	uint64_t box = box_of(v, &s->model), state = files_state(s, box);
+	if (v->listed_dir && v->listed == state && strcmp(v->listed_dir, v->dir) == 0)
+		return;
+	free(v->listed_dir);
+	v->listed_dir = xstrdup(v->dir);
+	v->listed = state;
+	arena_reset(&v->listing);
+	files_list(s, box, 0, v->dir, &v->listing, &v->f);
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct tree_view *v = self;
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
-	v->f = (struct files){ 0 };
 	v->title = "files";
 	v->note = NULL;
 	if (!s)
 		return;
-	files_list(s, box_of(v, &s->model), 0, v->dir, ar, &v->f);
+	keep_listing(v, s);
 	const struct file_entry *e = *v->file ? chosen(v) : NULL;
 	if (e && e->dir) { /* a path of a folder was asked for */
 		CLEANUP(free_ptr) char *path = joined(v->dir, v->file);
 		free(v->dir);
 		v->dir = take(&path);
 		*v->file = 0;
-		files_list(s, box_of(v, &s->model), 0, v->dir, ar, &v->f);
+		keep_listing(v, s);
 	}
 	v->l.nr = v->f.nr;
 	list_settle(&v->l, rows);

@@ -185,6 +185,18 @@ int session_object(struct session *s, const struct object_id *id, enum object_ty
 	return result;
 }
 
+int64_t session_object_size(struct session *s, const struct object_id *id)
+{
+	struct err err = ERR_INIT;
+	sqlite3_stmt *st = session_sql(s, READ_OBJECT, &err);
+	if (!st)
+		return -1;
+	sqlite3_bind_blob(st, 1, id->b, sizeof(id->b), SQLITE_STATIC);
+	int64_t size = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 1) : -1;
+	sqlite3_reset(st);
+	return size;
+}
+
 int session_message(struct session *s, const struct hash *id, struct buf *out, struct err *err)
 {
 	int64_t row;

@@ -75,6 +75,8 @@ NODISCARD int session_segment_each(struct session *s, uint64_t segment, session_
 /* Raw git object; @out reset first. ERR_NOENT when the file does not hold it (hash only), ERR_CANCELLED redacted. */
 NODISCARD int session_object(struct session *s, const struct object_id *id, enum object_type *type_out, struct buf *out,
 			     struct err *err);
+/* How many bytes that would be; none of them is read. -1 when the file has no such object. */
+int64_t session_object_size(struct session *s, const struct object_id *id);
 NODISCARD int session_message(struct session *s, const struct hash *id, struct buf *out, struct err *err);
 
 /* The row number of an event (its seq), segment, message (number given) or object (by @oid); 0 = there is none. */

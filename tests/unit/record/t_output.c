@@ -167,6 +167,8 @@ int main(void)
 	is_int((int64_t)strlen(json_str(oj, "objects_hash", "")), 64, "their hash");
 	enum object_type type;
 	ok(session_object(s, &tree, &type, &out, &err) == 0 && type == OBJECT_TREE && out.len == entry.len, "the tree");
+	is_int(session_object_size(s, &tree), (int64_t)entry.len, "its size alone");
+	is_int(session_object_size(s, &(struct object_id){ { 1 } }), -1, "no size where there is none");
 	ok(session_object(s, &(struct object_id){ { 1 } }, &type, &out, &err) < 0 && err.code == ERR_NOENT, "none: %s", err.text);
 	is_int(session_event(s, a + 1, &got, &arena, &err), 0, "an event after the request");
 	struct feed *f;

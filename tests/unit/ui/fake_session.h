@@ -358,6 +358,14 @@ int session_object(struct session *s, const struct object_id *id, enum object_ty
 	return err_set(err, ERR_NOENT, "no such object");
 }
 
+int64_t session_object_size(struct session *s, const struct object_id *id)
+{
+	for (size_t i = 0; i < s->nr_objects; i++)
+		if (memcmp(s->object[i].id.b, id->b, sizeof(id->b)) == 0)
+			return (int64_t)s->object[i].bytes.len;
+	return -1;
+}
+
 /* No SQL here, filters are asked by their predicate; unless a test opens a database of its own for ":sql". */
 static void *fake_handle;
 

@@ -1,9 +1,12 @@
 /* Live == replay over screens: a session that grows under a console shows, event by event, byte for byte what its
  * record shows with the cursor there. (Over real files and the real recorder: t_file.) */
+#include <unistd.h>
+
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
+#include "ui/views/tree.h"
 
 static const char *const views[] = { "fleet", "agent", "approval", "queue", "diff", "log" };
 
@@ -85,10 +88,77 @@ static void same(const char *path, uint64_t step)
 	free(b);
 }
 
+/* The files of the box at each event: @live on one screen that stays open, else each on a new one. */
+static char *files(const char *path, const char *file, bool live, size_t *len)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct ui ui;
+	char *text = NULL;
+	FILE *to = open_memstream(&text, len);
+	uint64_t all = 1;
+	for (uint64_t at = 1; at <= all; at++) {
+		bool anew = at == 1 || !live;
+		if (anew && source_open(&s, path, &err) < 0)
+			exit(99);
+		all = at == 1 ? session_head(s->session) : all;
+		s->session->committed = at;
+		if (anew)
+			ui_init(&ui, &s, NULL, 1, 36, 120, false);
+		ui_sync(&ui);
+		if (anew)
+			tree_open(&ui, &(struct subject){ 0 }, file);
+		ui_draw(&ui);
+		if (anew && *file)
+			ui_key(&ui, 'B');
+		ui.message[0] = 0;
+		ui_draw(&ui);
+		term_dump(&ui.grid, to);
+		if (!live || at == all) {
+			ui_release(&ui);
+			source_close(&s);
+		}
+	}
+	fclose(to);
+	return text;
+}
+
+static void files_follow(void)
+{
+	static const char record[] =
+		"{\"tree\":\"t1\",\"files\":{\"a\":\"one\\n\"}}\n"
+		"{\"tree\":\"t2\",\"files\":{\"a\":\"one\\ntwo\\n\",\"b\":\"new\\n\"}}\n"
+		"{\"tree\":\"t3\",\"files\":{\"a\":\"one\\n\",\"c\":\"late\\n\"}}\n"
+		"{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n"
+		"{\"at\":\"1\",\"kind\":\"box.open\",\"body\":{\"name\":\"b\"}}\n"
+		"{\"at\":\"2\",\"kind\":\"action.requested\",\"box\":2,\"body\":{\"kind\":\"exec\",\"cmd\":\"x\"}}\n"
+		"{\"at\":\"3\",\"kind\":\"snapshot.taken\",\"box\":2,\"body\":{\"repo\":\"\",\"by\":[3],\"tree\":\"@t1\"}}\n"
+		"{\"at\":\"4\",\"kind\":\"action.requested\",\"box\":2,\"body\":{\"kind\":\"exec\",\"cmd\":\"y\"}}\n"
+		"{\"at\":\"5\",\"kind\":\"snapshot.taken\",\"box\":2,\"body\":{\"repo\":\"\",\"by\":[5],\"tree\":\"@t2\"}}\n"
+		"{\"at\":\"6\",\"kind\":\"action.requested\",\"box\":2,\"body\":{\"kind\":\"exec\",\"cmd\":\"z\"}}\n"
+		"{\"at\":\"7\",\"kind\":\"snapshot.taken\",\"box\":2,\"body\":{\"repo\":\"\",\"by\":[7],\"tree\":\"@t3\"}}\n";
+	static const char *const file[] = { "", "a" };
+	struct err err = ERR_INIT;
+	char path[] = "/tmp/sandglass-ui-XXXXXX";
+	CLEANUP(fd_close) int fd = mkstemp(path);
+	if (fd_write_all(fd, record, sizeof(record) - 1, &err) < 0)
+		exit(99);
+	for (size_t i = 0; i < ARRAY_LEN(file); i++) {
+		size_t one_len, other_len;
+		CLEANUP(free_ptr) char *one = files(path, file[i], true, &one_len), *other = files(path, file[i], false, &other_len);
+		ok(strstr(one, i ? "two" : " c ") && strcmp(one, other) == 0, "%s that stays open follows its snapshots",
+		   i ? "a file and who brought its lines" : "a folder");
+		if (strcmp(one, other) != 0)
+			printf("# %s\n# %s\n", one, other);
+	}
+	unlink(path);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
 	same("tests/screens/wide.jsonl", 1);
 	same("tests/screens/fleet.jsonl", 11);
+	files_follow();
 	return done_testing();
 }
