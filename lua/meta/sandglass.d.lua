@@ -180,7 +180,8 @@ function Box:edit(path, old, new, o) end
 function Box:glob(pattern) end
 
 ---An address on this machine ("http://127.0.0.1:PORT") that leads to what listens on a port of the box's own loopback, until the
----box goes. An action of kind "port"; the policy decides. After resume it has to be asked for again.
+---box goes. Only this user and root are let in, and nobody while it is paused or frozen. An action of kind "port"; the policy
+---decides. After resume nothing listens at an address from before: it has to be asked for again.
 ---@async
 ---@param port integer
 ---@return string? url

@@ -45,6 +45,19 @@ try:
 except OSError as e:
     print("refused", e.errno)
 P
+cat >knock.py <<'P'
+import os, socket, sys
+if len(sys.argv) > 2: os.setuid(int(sys.argv[2]))
+host, port = sys.argv[1].split("//")[1].split(":")
+try:
+    s = socket.socket()
+    s.settimeout(20)
+    s.connect((host, int(port)))
+    s.sendall(b"x")
+    print("let in" if s.recv(1) else "turned away")
+except OSError:
+    print("turned away")
+P
 run() { # policy
 	"$sg" run -d serve.lua ${accept:+--accept reduced} --policy "$1" </dev/null >id 2>"$t/out"
 	id=$(cat id)
@@ -58,6 +71,24 @@ answer() { "$sg" answer -S "$id" "$("$sg" state -S "$id" --json | grep -oE '"(ac
 run yes.lua
 like "$url" '^http://127\.0\.0\.1:[0-9]+$' 'it is an address on this machine'
 is "$(python3 echo.py "$url")" '[True, True, True]' 'what goes in and comes out is the same, both ends closed, three times'
+closed() { "$sg" events "$id" --json | grep -F '"kind":"port.closed"'; }
+closed_times() { [ "$(closed | grep -c "$2")" = "$1" ]; }
+wait_for 20 closed_times 3 '"connected":true.*"down_bytes":300000.*"up_bytes":300000\|"up_bytes":300000.*"down_bytes":300000'
+is $? 0 'each connection is an event with what went both ways'
+if [ "$(id -u)" = 0 ]; then
+	is "$(python3 knock.py "$url" 12345)" 'turned away' 'another user of this machine is not let in'
+	like "$(closed)" "another user's" 'and that is told'
+else
+	skip 'only root can be another user'
+fi
+"$sg" pause -S "$id" >"$t/out" 2>&1
+is "$(python3 knock.py "$url")" 'turned away' 'while it is paused nobody is let in'
+"$sg" continue -S "$id" >"$t/out" 2>&1
+is "$(python3 knock.py "$url")" 'let in' 'and then again'
+"$sg" freeze -S "$id" >"$t/out" 2>&1
+is "$(python3 knock.py "$url")" 'turned away' 'while the box is frozen nobody is let in'
+"$sg" thaw -S "$id" >"$t/out" 2>&1
+is "$(python3 knock.py "$url")" 'let in' 'and then again'
 like "$(words odd)" '70000 is no port' 'a number that is no port'
 like "$("$sg" events "$id" --json | grep action.requested)" '"kind":"port".*"host":"web".*"port":8000' 'it is an action of kind port'
 wait_for 20 asked 'done?'

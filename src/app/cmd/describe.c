@@ -364,6 +364,11 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "path", " ", out);
 		put_key(b, "why", ": ", out);
 		break;
+	case EV_PORT_CLOSED:
+		buf_printf(out, "a connection to port %d of the box %s", (int)json_int(b, "port", 0),
+			   json_flag(b, "turned_away", false) ? "was turned away" : "is over");
+		put_key(b, "why", ": ", out);
+		break;
 	case EV_PROXY_GATED:
 		buf_puts(out, "calls of the answer are kept from the agent; ");
 		buf_puts(out, strcmp(json_str(b, "then", ""), "end") ? "the model is asked again" : "the turn ends");

@@ -10,6 +10,7 @@
 #include "app/host/op.h"
 #include "app/super/super_box.h"
 #include "base/fd.h"
+#include "base/tcp_peer.h"
 
 enum { AHEAD_MAX = 256 << 10, READ_MAX = 64 << 10, LINKS_MAX = 256 };
 
@@ -18,26 +19,40 @@ struct side { /* one end of a link and what is to be sent to it */
 	int fd;
 	struct loop_fd *watch;
 	struct buf out;
+	int64_t bytes; /* that came from it */
 	bool eof, shut; /* nothing more comes from it; it has been told that nothing more goes to it */
 };
 
 struct link {
 	struct link *next;
+	struct super *s;
 	struct box_port *port; /* NULL: it goes as soon as the box has answered */
 	struct side side[2];   /* who came, and the box */
-	bool dialling;
+	uint64_t box;
+	uid_t uid; /* whose came */
+	bool dialling; /* the box stays until it has answered */
 };
 
 struct box_port {
 	struct box_port *next;
 	struct super *s;
-	uint64_t box;
+	uint64_t box, action, agent; /* the action that opened it, and whose that was */
 	uint16_t port, host_port;
+	unsigned turned; /* reasons (bits) for which somebody was turned away since one was let in: told once */
 	int fd;
 	struct loop_fd *watch;
 	struct link *links;
 	size_t nr_links;
 };
+
+/* What became of a connection: one event each. Takes @body. */
+static void tell(struct box_port *p, json_t *body, const char *why)
+{
+	json_put_int(body, "port", p->port);
+	json_put_int(body, "host_port", p->host_port);
+	json_put_str(body, "why", why);
+	record_append_json(p->s->record, EV_PORT_CLOSED, p->action, p->agent, p->box, 0, body);
+}
 
 /* --- links -------------------------------------------------------------------------------------------------------- */
 
@@ -57,6 +72,18 @@ static void link_free(struct link *l)
 	l->port = NULL;
 	if (!l->dialling)
 		free(l);
+}
+
+/* @why: NULL when both sides had said all that they wanted to. */
+static void link_over(struct link *l, const char *why)
+{
+	json_t *body = json_object();
+	json_put_int(body, "uid", l->uid);
+	json_put_flag(body, "connected", l->side[1].fd >= 0);
+	json_put_int(body, "up_bytes", l->side[0].bytes);
+	json_put_int(body, "down_bytes", l->side[1].bytes);
+	tell(l->port, body, why);
+	link_free(l);
 }
 
 static struct side *other(struct side *d)
@@ -97,6 +124,7 @@ static bool read_in(struct side *d)
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
 	to->out.len += (size_t)n;
+	d->bytes += n;
 	d->eof = n == 0;
 	return true;
 }
@@ -110,7 +138,7 @@ static void on_side(void *self, int fd, unsigned events)
 	if (alive && (events & (LOOP_READ | LOOP_HUP)) && !d->eof && other(d)->out.len < AHEAD_MAX)
 		alive = read_in(d) && (other(d)->fd < 0 || send_out(other(d)));
 	if (!alive || (l->side[0].shut && l->side[1].shut)) {
-		link_free(l);
+		link_over(l, alive ? NULL : d == &l->side[0] ? "whoever came broke it off" : "the box broke it off");
 		return;
 	}
 	watch_side(&l->side[0]);
@@ -120,19 +148,58 @@ static void on_side(void *self, int fd, unsigned events)
 static void on_dialled(void *self, json_t *result, const struct err *err)
 {
 	struct link *l = self;
+	struct super *s = l->s;
+	uint64_t box = l->box;
 	int fd = result ? (int)json_int(result, "fd", -1) : -1;
-	(void)err; /* nobody listens there: the connection ends */
 	l->dialling = false;
 	struct err none = ERR_INIT;
 	if (!l->port || fd < 0 || fd_nonblock(fd, &none) < 0) {
 		fd_close(&fd);
-		link_free(l);
-		return;
+		if (l->port)
+			link_over(l, err ? err->text : "the box cannot be reached");
+		else
+			link_free(l);
+	} else {
+		l->side[1].fd = fd;
+		l->side[1].watch = loop_fd_new(s->loop, fd, 0, on_side, &l->side[1]);
+		watch_side(&l->side[0]);
+		watch_side(&l->side[1]);
 	}
-	l->side[1].fd = fd;
-	l->side[1].watch = loop_fd_new(l->port->s->loop, fd, 0, on_side, &l->side[1]);
-	watch_side(&l->side[0]);
-	watch_side(&l->side[1]);
+	boxes_hold(s->boxes, box, false);
+}
+
+/* Who is not let in: whoever is neither this user nor root (the people of a machine are not one), and anybody while nothing is to
+ * happen in the box. */
+enum reason { WELCOME, NOBODYS, ANOTHERS, PAUSED, FROZEN, FULL };
+static const char *const REASON[] = {
+	[NOBODYS] = "it cannot be said whose it was", [ANOTHERS] = "another user's", [PAUSED] = "paused",
+	[FROZEN] = "the box is frozen",		      [FULL] = "too many at once",
+};
+
+static enum reason unwelcome(const struct box_port *p, int sock, uid_t *uid)
+{
+	struct err none = ERR_INIT;
+	if (tcp_peer_uid(sock, uid, &none) < 0)
+		return NOBODYS;
+	if (*uid != 0 && *uid != geteuid())
+		return ANOTHERS;
+	if (gate_paused(p->s->gate, p->agent))
+		return PAUSED;
+	if (boxes_frozen(p->s->boxes, p->box))
+		return FROZEN;
+	return p->nr_links >= LINKS_MAX ? FULL : WELCOME;
+}
+
+static void turn_away(struct box_port *p, enum reason reason, uid_t uid)
+{
+	if (p->turned & 1U << reason)
+		return;
+	p->turned |= 1U << reason;
+	json_t *body = json_object();
+	if (reason != NOBODYS)
+		json_put_int(body, "uid", uid);
+	json_put_flag(body, "turned_away", true);
+	tell(p, body, REASON[reason]);
 }
 
 static void on_come(void *self, int fd, unsigned events)
@@ -143,17 +210,24 @@ static void on_come(void *self, int fd, unsigned events)
 	(void)events;
 	if (sock < 0)
 		return;
-	if (!b || p->nr_links >= LINKS_MAX) {
+	uid_t uid = 0;
+	enum reason reason = b ? unwelcome(p, sock, &uid) : WELCOME; /* no box: it is about to go, and this with it */
+	if (!b || reason != WELCOME) {
 		close(sock);
+		if (b)
+			turn_away(p, reason, uid);
 		return;
 	}
+	p->turned = 0;
 	setsockopt(sock, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof(yes));
 	struct link *l = NEW(struct link);
-	*l = (struct link){ .next = p->links, .port = p, .side = { { .fd = sock }, { .fd = -1 } }, .dialling = true };
+	*l = (struct link){ .next = p->links, .s = p->s, .port = p, .side = { { .fd = sock }, { .fd = -1 } }, .box = p->box, .uid = uid,
+			    .dialling = true };
 	l->side[0].link = l->side[1].link = l;
 	l->side[0].watch = loop_fd_new(p->s->loop, sock, 0, on_side, &l->side[0]);
 	p->links = l;
 	p->nr_links++;
+	boxes_hold(p->s->boxes, p->box, true);
 	b->driver->dial(b, p->port, on_dialled, l);
 }
 
@@ -162,7 +236,7 @@ static void on_come(void *self, int fd, unsigned events)
 static void port_free(struct box_port *p)
 {
 	while (p->links)
-		link_free(p->links);
+		link_over(p->links, "the box is closed");
 	loop_fd_free(&p->watch);
 	fd_close(&p->fd);
 	free(p);
@@ -194,13 +268,16 @@ static int port_listen(struct box_port *p, struct err *err)
 	return 0;
 }
 
-static struct box_port *port_of(struct super *s, uint64_t box, uint16_t port, struct err *err)
+static struct box_port *port_of(struct super *s, const struct action *a, struct err *err)
 {
+	const struct action_spec *spec = action_spec(a);
+	uint16_t port = (uint16_t)spec->port;
 	for (struct box_port *p = s->box_ports; p; p = p->next)
-		if (p->box == box && p->port == port)
+		if (p->box == spec->box && p->port == port)
 			return p;
 	struct box_port *p = NEW(struct box_port);
-	*p = (struct box_port){ .next = s->box_ports, .s = s, .box = box, .port = port, .fd = -1 };
+	*p = (struct box_port){ .next = s->box_ports, .s = s, .box = spec->box, .action = action_id(a), .agent = spec->agent, .port = port,
+				.fd = -1 };
 	if (port_listen(p, err) < 0) {
 		port_free(p);
 		return NULL;
@@ -221,7 +298,7 @@ static void start(void *self, struct action *a)
 	else if (!(b->driver->caps & CAP_DIAL) || !b->driver->dial)
 		err_set(&err, ERR_UNSUPPORTED, "a port of a box of '%s' cannot be reached from here", b->driver->name);
 	else
-		p = port_of(s, spec->box, (uint16_t)spec->port, &err);
+		p = port_of(s, a, &err);
 	if (!p) {
 		action_fail(a, &err);
 		return;
