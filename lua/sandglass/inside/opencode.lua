@@ -1,4 +1,6 @@
--- OpenCode's server: HTTP to ask it, server-sent events for what it does.
+-- OpenCode's server: HTTP to ask it, server-sent events for what it does. What it asks is its own word: a program in its box that has
+-- the server's password (it stands in the environment of the agent) can answer in our place, and then the agent goes on; that is
+-- told as odd. What holds whoever is in the box is the box.
 local rt = require "sandglass.runtime"
 local task = require "sandglass.task".sg
 local people = require "sandglass.people".sg
@@ -65,7 +67,7 @@ function parts.retry(s, p)
 end
 
 local function reply(s, id, how, why)
-  s.asking[id] = nil
+  s.asking[id], s.replied[id] = nil, how
   server.later(s, "POST", "/permission/" .. id .. "/reply", { reply = how, message = why })
 end
 
@@ -81,10 +83,9 @@ local function permission(s, p)
   if tool == "edit" then args.path = args.filePath or args.filepath or patterns[1] end
   local options = { table.unpack(OPTIONS) }
   options[2] = { id = "always", kind = "allow_always", name = "Always: " .. table.concat(always, ", ") }
-  local d = permits.ask(s.told, s.box, {
-    call = call, tool = tool, args = args, title = title_of(tool, args):gsub("%s+$", "") .. (tool ~= "bash" and patterns[1] and " " .. patterns[1] or ""),
-    options = options,
-  })
+  local title = title_of(tool, args):gsub("%s+$", "") .. (tool ~= "bash" and patterns[1] and " " .. patterns[1] or "")
+  s.titles[p.id] = title
+  local d = permits.ask(s.told, s.box, { call = call, tool = tool, args = args, title = title, options = options })
   if d.is_edited then return reply(s, p.id, "reject", "A person wants this instead: " .. (d.edited or "do it otherwise")) end
   if not d.allowed then return reply(s, p.id, "reject", d.why or "refused") end
   reply(s, p.id, "once")
@@ -127,10 +128,16 @@ on["message.part.updated"] = function(s, p)
 end
 on["permission.asked"] = function(s, p) asks(s, p, permission) end
 on["question.asked"] = function(s, p) asks(s, p, question) end
+-- One that we did not send. A refusal is mostly its own: with one question it refuses all that wait.
 on["permission.replied"] = function(s, p)
-  local t = s.asking[p.requestID or p.permissionID]
-  s.asking[p.requestID or p.permissionID or ""] = nil
-  if t then t:cancel "it was answered elsewhere" end
+  local id, how = given(p.requestID) or given(p.permissionID) or "", given(p.reply) or given(p.response)
+  local t, ours, title = s.asking[id], s.replied[id], s.titles[id]
+  s.asking[id], s.replied[id], s.titles[id] = nil, nil, nil
+  if ours and (ours == how or not how) or p.sessionID ~= s.id and not s.children[p.sessionID] then return end
+  s.told.put(how == "reject" and "notice" or "odd", ("its question was answered in the box, not from here: %s: %s"):format(how or "?", title or str(id)), {
+    why = "whoever has the password of its server can answer",
+  })
+  if t then t:cancel "it was answered in the box" end
 end
 on["session.created"] = function(s, p)
   local info = table_of(p.info)
@@ -215,7 +222,7 @@ end
 
 function M.open(w, x)
   local s = {
-    wire = w, told = x.told, box = x.box, asking = {}, role = {}, over = {}, children = {}, usage = { ["in"] = 0, out = 0 },
+    wire = w, told = x.told, box = x.box, asking = {}, replied = {}, titles = {}, role = {}, over = {}, children = {}, usage = { ["in"] = 0, out = 0 },
   }
   s.server = server.new(w, x, { path = "/event", ready = "listening on", headers = { authorization = basic("opencode", x.password) } })
   s.http = s.server.http
@@ -261,7 +268,7 @@ end
 
 function M.cancel(s)
   for id, t in pairs(s.asking) do
-    s.asking[id] = nil
+    s.asking[id], s.replied[id] = nil, "reject"   -- it refuses them itself
     t:cancel "the turn is cancelled"
   end
   server.later(s, "POST", "/session/" .. s.id .. "/abort", {})

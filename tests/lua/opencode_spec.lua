@@ -1,0 +1,51 @@
+-- OpenCode's questions that somebody in the box answers in our place. The server's and the supervisor's parts are played here.
+local rt = require "sandglass.runtime"
+local real, ended = rt.call, {}
+function rt.call(op, args, on_chunk)
+  if op ~= "inner.permit" then return real(op, args, on_chunk) end
+  local held <close> = setmetatable({}, { __close = function() ended[#ended + 1] = args.title end })
+  real("sleep", { us = args.title:find "slow" and 60000000 or 1000 })
+  if args.title:find "bad" then return nil, rt.err { code = "denied", msg = "denied", why = "no" } end
+  return { event = 7 }
+end
+local sg = require "sandglass"
+local opencode = require "sandglass.inside.opencode"
+local told = require "sandglass.inside.told"
+local spec = require "spec"
+local it, eq = spec.it, spec.eq
+
+-- events: { type, properties }, "wait" lets what was asked go on. Returns what was told and what was posted.
+local function play(events)
+  local says, posts = {}, {}
+  local s = {
+    id = "S", box = { id = 1 }, asking = {}, replied = {}, titles = {}, role = {}, over = {}, children = {},
+    told = told.new(function(b) says[#says + 1] = b.what .. " | " .. b.say end),
+    http = { ask = function(_, path, body) posts[#posts + 1] = path .. " " .. body.reply return { status = 200 } end },
+  }
+  for _, e in ipairs(events) do
+    s.wire = { recv = function() return { type = "permission." .. e[1], properties = e[2] } end, take = function(fn, ...) return fn(...) end }
+    if e == "wait" then sg.sleep "20ms" else opencode.pump(s) end
+  end
+  return says, posts
+end
+local function asked(id, cmd) return { "asked", { id = id, sessionID = "S", permission = "bash", patterns = { cmd }, always = {} } } end
+local function replied(id, how, session) return { "replied", { sessionID = session or "S", requestID = id, reply = how } } end
+
+it "a yes that we did not give is told as odd, and the question is nobody's any more" (function()
+  local says, posts = play { asked("p", "slow"), "wait", replied("p", "always"), "wait" }
+  eq(says, { "odd | its question was answered in the box, not from here: always: bash slow" })
+  eq({ posts, ended }, { {}, { "bash slow" } })
+end)
+
+it "our own answers come back without a word" (function()
+  local says, posts = play { asked("p", "touch a"), asked("q", "bad"), "wait", replied("p", "once"), replied("q", "reject") }
+  eq(says, { "permit | allowed: bash touch a", "permit | refused: bash bad" })
+  eq(posts, { "/permission/p/reply once", "/permission/q/reply reject" })
+end)
+
+it "a yes ahead of our no is told; a no that it gives itself is no oddity; other sessions are not ours" (function()
+  local says = play { asked("q", "bad"), "wait", replied("q", "once") }
+  eq(says[2], "odd | its question was answered in the box, not from here: once: bash bad")
+  eq(play { asked("p", "slow"), "wait", replied("p", "reject") }, { "notice | its question was answered in the box, not from here: reject: bash slow" })
+  eq(play { replied("z", "once", "another") }, {})
+end)
