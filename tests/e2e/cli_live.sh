@@ -69,6 +69,52 @@ like "$(cat "$t/follow")" 'ran: edited|started as edited: .*echo edited' 'what r
 like "$(tail -1 "$t/follow")" 'session ends' 'the last line is the end'
 "$sg" verify "$one" >/dev/null
 is $? 0 'the record is whole'
+git init -q repo && echo old >repo/a && git -C repo add . && git -C repo commit -qm first && chmod -R a+rX repo
+cat >stay.lua <<'LUA'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "fix", repo = "repo" }
+box:exec "echo made >made; mkdir sub; seq 3 >sub/three"
+sg.mark "ready"
+sg.sleep "1h"
+LUA
+cat >rules.lua <<'LUA'
+local p = require "sandglass.policy"
+return p.rules { p.deny "no-keys" { kind = "put", path = "**/*.key", say = "Keys stay outside." } }
+LUA
+three=$("$sg" run -d stay.lua --policy rules.lua --name three)
+is_ready() { "$sg" events "$three" --json | grep -q '"text":"ready"'; }
+wait_for 10 is_ready
+ok $? 'a box that stays'
+mkdir got
+like "$("$sg" sandbox cp fix:sub/three got 2>&1)" "^fix:sub/three, 6 B, to .*/got/three$" 'sandbox cp copies out of a box'
+is "$(tr '\n' ' ' <got/three)" '1 2 3 ' 'the same bytes, into a folder'
+echo mine >in.txt
+like "$("$sg" sandbox cp in.txt "$three:fix:sub/" --json 2>&1)" '^\{"schema":1,"session":"'"$three"'","action":[0-9]+,"done":"put","box":"fix","path":"sub/in.txt","host":".*/in.txt","bytes":5\}$' 'and into one'
+"$sg" sandbox cp three:fix:/workspace/sub/in.txt back.txt >"$t/out" 2>&1 && cmp -s in.txt back.txt
+ok $? 'it is there'
+touch a.key
+"$sg" sandbox cp a.key fix: >"$t/out" 2>&1
+like "$? $(cat "$t/out")" '^1 sandglass: it was denied: Keys stay outside' 'what a rule denies is denied'
+out=$("$sg" events "$three")
+like "$out" 'command box_copy, get, fix, .* by ' 'it is recorded as a command'
+like "$("$sg" events "$three" --json | grep action.decided)" '"by":"human".*"name"' 'its question was answered by its person'
+shot=$("$sg" sandbox snapshot fix 'so far' --json | sed 's/.*"snapshot":\([0-9]*\),"label":"so far".*/\1/')
+like "$shot" '^[0-9]+$' 'sandbox snapshot, with a label'
+echo other >in.txt && "$sg" sandbox cp in.txt fix:sub/in.txt >"$t/out" 2>&1 && "$sg" rollback "$shot" >"$t/out" 2>&1 && "$sg" sandbox cp -q fix:sub/in.txt then.txt
+is "$(cat then.txt)" mine 'rollback goes back to it'
+for wrong in 'cp a b' 'cp fix:a fix:b' 'cp fix: .' 'cp fix:none .' 'cp none:a .' 'cp got fix:' 'cp fix:made no/such/' 'cp fix:made' 'snapshot none' 'rm none' 'prone' 'ls fix'; do
+	out=$("$sg" sandbox $wrong 2>&1 </dev/null)
+	s=$?
+	like "$s $(printf '%s\n' "$out" | wc -l) $out" '^[1-9] [12] sandglass' "sandbox $wrong: $(printf '%s' "$out" | head -1)"
+done
+like "$("$sg" sandbox rm fix 2>&1 </dev/null; echo "=$?")" "nothing was closed, --yes does it: box fix of $three: .*3 files not merged" 'sandbox rm asks, and names what is not merged'
+is "$("$sg" sandbox rm fix --yes)" 'closed fix' '--yes closes it'
+unlike "$("$sg" sandbox ls)" "$three +fix +[0-9]+ processes" 'it has gone'
+"$sg" stop --now -S three >/dev/null
+wait_for 10 ended "$three"
+"$sg" verify "$three" >"$t/out" 2>&1
+is $? 0 'the record is whole'
+is "$("$sg" sandbox prune -n 2>&1)" "$("$sg" prune --boxes -n 2>&1)" 'sandbox prune is prune --boxes'
 [ -z "$(ls "$XDG_RUNTIME_DIR/sandglass" 2>/dev/null)" ]
 ok $? 'no socket is left'
 

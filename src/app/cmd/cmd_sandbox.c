@@ -1,9 +1,11 @@
-/* sandbox exec, shell, ls; shell; attach, watch, replay: boxes and sessions by hand. */
+/* sandbox exec, shell, ls, prune; shell; attach, watch, replay: boxes and sessions by hand. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "app/cmd/box_verbs.h"
 #include "app/cmd/cmd_inner.h"
+#include "app/cmd/leftovers.h"
 #include "app/config.h"
 #include "app/front/front.h"
 #include "app/front/front_line.h"
@@ -374,12 +376,39 @@ static int sandbox_ls(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
+/* prune --boxes, without its words. */
+static int sandbox_prune(struct cmd_ctx *ctx)
+{
+	const struct strv none = STRV_INIT;
+	struct cmd_ctx all = *ctx;
+	all.words = &none;
+	return leftovers_prune(&all);
+}
+
 int cmd_sandbox(struct cmd_ctx *ctx)
 {
-	const char *verb = cmd_word(ctx, 0);
-	if (!strcmp(verb, "exec"))
-		return sandbox_exec(ctx);
-	if (!strcmp(verb, "shell"))
-		return sandbox_shell(ctx);
-	return sandbox_ls(ctx);
+	static const struct {
+		const char *name;
+		int (*run)(struct cmd_ctx *ctx);
+		size_t min, max; /* words after it */
+		const char *words;
+	} verb[] = {
+		{ "exec", sandbox_exec, 0, 0, "-- COMMAND" }, { "shell", sandbox_shell, 0, 0, "" }, { "ls", sandbox_ls, 0, 0, "" },
+		{ "cp", box_cp, 2, 2, "FROM TO" }, { "snapshot", box_snapshot, 1, 2, "BOX [LABEL]" }, { "rm", box_rm, 1, 1, "BOX" },
+		{ "prune", sandbox_prune, 0, 0, "" },
+	};
+	const char *names[ARRAY_LEN(verb)], *word = cmd_word(ctx, 0);
+	size_t nr = ctx->words->nr - 1;
+	for (size_t i = 0; i < ARRAY_LEN(verb); i++) {
+		names[i] = verb[i].name;
+		if (strcmp(verb[i].name, word) != 0)
+			continue;
+		if (nr < verb[i].min || nr > verb[i].max)
+			return cmd_usage(ctx, "it is: sandglass sandbox %s%s%s", word, *verb[i].words ? " " : "", verb[i].words);
+		if (ctx->line->rest.nr && strcmp(word, "exec") != 0)
+			return cmd_usage(ctx, "'%s' runs no command, 'exec' does", word);
+		return verb[i].run(ctx);
+	}
+	const char *near = word_nearest(word, names, ARRAY_LEN(names));
+	return near ? cmd_usage(ctx, "there is no '%s', did you mean '%s'?", word, near) : cmd_usage(ctx, "there is no '%s'", word);
 }

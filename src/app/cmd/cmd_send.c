@@ -139,6 +139,17 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 	return rc;
 }
 
+int live_knows(const struct control_client *c, const char *command, struct err *err)
+{
+	const char *role = json_str(control_client_welcome(c), "role", "");
+	if (control_client_knows(c, command))
+		return 0;
+	if (*role)
+		return err_set(err, ERR_DENIED, "'%s' is for its owner: this session is shared with you to %s", command, role);
+	return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) does not know '%s' yet",
+		       json_str(control_client_welcome(c), "program", "an older one"), command);
+}
+
 /* --- approve --edit -------------------------------------------------------------------------------------------------
  */
 
@@ -325,15 +336,10 @@ static char *session_in_word(const char *word)
 static int send(struct cmd_ctx *ctx, struct control_client *c, json_t *words, json_t *opts, struct err *err)
 {
 	json_t *result;
-	if (!control_client_knows(c, ctx->command->name)) {
-		const char *role = json_str(control_client_welcome(c), "role", "");
+	if (live_knows(c, ctx->command->name, err) < 0) {
 		json_decref(words);
 		json_decref(opts);
-		if (*role)
-			return err_set(err, ERR_DENIED, "'%s' is for its owner: this session is shared with you to %s", ctx->command->name,
-				       role);
-		return err_set(err, ERR_UNSUPPORTED, "the session's supervisor (%s) does not know '%s' yet",
-			       json_str(control_client_welcome(c), "program", "an older one"), ctx->command->name);
+		return -1;
 	}
 	if (control_client_call(c, words, opts, -1, &result, err) < 0)
 		return -1;

@@ -57,6 +57,10 @@ void op_check(struct call *c);
 /* The files of args.box; answers with an error and returns NULL if there are none. */
 struct trees *op_trees(struct call *c, uint64_t *box_out);
 
+/* What brings about put and get, and a snapshot of @t. */
+void op_copy_effector(struct super *s, struct effector *out);
+void op_snapshot_effector(struct trees *t, struct effector *out);
+
 /* "NAME=value" words from an object of strings. */
 void op_env(const json_t *env, struct strv *out);
 /* A short, valid name for a box or file: letters, digits, "-", "_", "."; else "box". Returns owned. */

@@ -41,11 +41,14 @@ static void get_done(void *self, json_t *result, const struct err *err)
 	struct copy *cp = self;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	struct err why = ERR_INIT;
+	if (!err && json_get_bytes(json_object_get(result, "data"), &data) && data.len >= COPY_MAX) { /* a driver gives no more */
+		err_set(&why, ERR_FULL, "it is larger than %d MiB", COPY_MAX >> 20);
+		err = &why;
+	}
 	if (err) {
 		copy_end(cp, NULL, err);
 		return;
 	}
-	json_get_bytes(json_object_get(result, "data"), &data);
 	/* set-uid and the like never cross: a plain file of the user's */
 	mode_t mode = json_int(result, "mode", 0) & 0100 ? 0755 : 0644;
 	if (file_write_atomic(cp->host, buf_cstr(&data), data.len, mode, &why) < 0)
@@ -84,6 +87,11 @@ static void cancel(void *self, struct action *a, const char *how)
 	(void)how;
 }
 
+void op_copy_effector(struct super *s, struct effector *out)
+{
+	*out = (struct effector){ .name = "copy", .start = start, .cancel = cancel, .self = s };
+}
+
 static void answer(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
@@ -104,7 +112,7 @@ static void copy(struct call *c, enum action_kind kind, const char *tool)
 		return;
 	}
 	struct effector *eff = NEW(struct effector);
-	*eff = (struct effector){ .name = "copy", .start = start, .cancel = cancel, .self = c->super };
+	op_copy_effector(c->super, eff);
 	c->data = eff;
 	c->free_data = free;
 	struct action_spec spec = {

@@ -72,7 +72,7 @@ static void shot_cancel(void *self, struct action *a, const char *how)
 	(void)how;
 }
 
-static void op_tree_effector(struct trees *t, struct effector *out)
+void op_snapshot_effector(struct trees *t, struct effector *out)
 {
 	*out = (struct effector){ .name = "files", .start = shot_start, .cancel = shot_cancel, .self = t };
 }
@@ -94,7 +94,7 @@ void op_box_snapshot(struct call *c)
 	if (!t)
 		return;
 	struct effector *eff = NEW(struct effector);
-	op_tree_effector(t, eff);
+	op_snapshot_effector(t, eff);
 	c->data = eff;
 	c->free_data = free;
 	struct action_spec spec = { .kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = c->args };

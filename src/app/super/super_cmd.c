@@ -7,6 +7,7 @@
 
 #include "app/super/ask.h"
 #include "app/super/away.h"
+#include "app/super/box_person.h"
 #include "app/super/host_note.h"
 #include "app/super/mcp_inbox.h"
 #include "app/super/preview.h"
@@ -340,6 +341,31 @@ static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 	return 0;
 }
 
+static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	const char *which = asked_word(a, 0), *host = asked_word(a, 3);
+	bool put = !strcmp(which, "put");
+	(void)out;
+	if (!put && strcmp(which, "get") != 0)
+		return err_set(err, ERR_USAGE, "'%s' is neither put nor get", which);
+	if (*host != '/')
+		return err_set(err, ERR_USAGE, "'%s' is not an absolute path", host);
+	if (box_word(a, asked_word(a, 1), &id, err) < 0)
+		return -1;
+	box_person_copy(a, id, put, asked_word(a, 2), host);
+	return 1;
+}
+
+static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (box_word(a, asked_word(a, 0), &id, err) < 0)
+		return -1;
+	return box_person_snapshot(a, id, asked_word(a, 1), err) < 0 ? -1 : 1;
+}
+
 struct typed {
 	struct super *s;
 	uint64_t action, ticket;
@@ -564,6 +590,7 @@ static const struct {
 	{ "host_command", cmd_host_command },
 	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
+	{ "box_copy", cmd_box_copy }, { "box_snapshot", cmd_box_snapshot },
 };
 
 static void on_command(void *self, const struct control_request *rq)

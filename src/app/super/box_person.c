@@ -1,0 +1,87 @@
+#include "app/super/box_person.h"
+
+#include <stdlib.h>
+
+#include "app/host/op.h"
+#include "app/super/super_tree.h"
+
+struct deed {
+	struct super *s;
+	uint64_t ticket;
+	struct effector eff;
+	bool told; /* that it waits */
+};
+
+static struct deed *deed_new(const struct ask_for *a)
+{
+	struct deed *d = NEW(struct deed);
+	d->s = a->s;
+	d->ticket = a->rq->ticket;
+	return d;
+}
+
+static void answer(struct deed *d, uint64_t id, json_t *out)
+{
+	json_put_int(out, "action", (int64_t)id);
+	control_answer(d->s->server, d->ticket, out);
+}
+
+static void over(void *self, const struct action_result *res)
+{
+	struct deed *d = self;
+	struct err err = ERR_INIT;
+	if (res->end == END_DENIED)
+		err_set(&err, ERR_DENIED, "it was denied: %s", res->why ? res->why : res->rule ? res->rule : "by a rule");
+	else if (res->end != END_OK)
+		err_set(&err, ERR_IO, "%s", res->why ? res->why : action_end_name(res->end));
+	if (d->s->server && !d->told && err.code != ERR_NONE)
+		control_refuse(d->s->server, d->ticket, &err);
+	else if (d->s->server && !d->told)
+		answer(d, res->id, res->body ? json_copy(res->body) : json_object());
+	free(d);
+}
+
+/* What is asked before it happens, its person has answered by his command. */
+static void submit(struct deed *d, const struct ask_for *a, struct action_spec *spec)
+{
+	struct gate *g = a->s->gate;
+	CLEANUP(json_release) json_t *args = spec->args ? json_incref(spec->args) : json_object();
+	const struct action_client client = { .done = over, .self = d };
+	struct err err = ERR_INIT;
+	json_put(args, "who", json_incref(a->rq->who));
+	spec->args = args;
+	spec->cause = a->rq->cause;
+	spec->person = true;
+	uint64_t id = gate_submit(g, spec, &d->eff, &client);
+	const struct decide yes = { .action = id, .decision = DECIDE_APPROVE, .note = "by the command itself", .who = a->rq->who };
+	const struct action *now = gate_action(g, id);
+	if (now && action_state(now) == ACTION_HELD && gate_decide(g, &yes, &err) < 0) {
+		json_t *out = json_object();
+		json_put_str(out, "held", err.text);
+		d->told = true;
+		answer(d, id, out);
+	}
+}
+
+void box_person_copy(const struct ask_for *a, uint64_t box, bool put, const char *path, const char *host)
+{
+	struct deed *d = deed_new(a);
+	struct action_spec spec = { .kind = put ? ACT_PUT : ACT_GET, .tool = put ? "put" : "get", .box = box, .path = path, .host_path = host,
+				    .leaves_box = true, .may_write = put, .parallel = true };
+	op_copy_effector(a->s, &d->eff);
+	submit(d, a, &spec);
+}
+
+int box_person_snapshot(const struct ask_for *a, uint64_t box, const char *label, struct err *err)
+{
+	struct trees *t = super_box_trees(a->s, box);
+	if (!t)
+		return err_set(err, ERR_UNSUPPORTED, "the driver of this box shows no files");
+	CLEANUP(json_release) json_t *args = json_object();
+	struct deed *d = deed_new(a);
+	struct action_spec spec = { .kind = ACT_SNAPSHOT, .tool = "snapshot", .box = box, .args = args };
+	json_put_str(args, "label", label);
+	op_snapshot_effector(t, &d->eff);
+	submit(d, a, &spec);
+	return 0;
+}
