@@ -117,6 +117,15 @@ local box <close> = sg.sandbox { name = "c", backend = "container", image = "sgt
 print("there " .. box:exec("test -n \"$DEPLOY_TOKEN\" && test -s ~/.aws/credentials && stat -c '%a %u' ~/.npmrc; id -u").out)
 box:exec "cat ~/.npmrc; cp ~/.aws/credentials taken"
 L
+cat >pause.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine" }
+for _ = 1, 3 do
+  local box = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = a.engine } }
+  box:freeze()
+  box:close()
+end
+L
 containers() { ask "$1" 'http://x/v1.41/containers/json?all=1' | grep -o '"Id"' | wc -l; }
 use() { # name, socket
 	wait_for 30 test -S "$2"
@@ -155,6 +164,10 @@ use() { # name, socket
 	like "$("$sg" events "bait-$1" --json)" 'there 600 ([0-9]+)\\n\1\\n' "$1: honeytokens lie in its home, for its user alone"
 	is "$("$sg" events "bait-$1" --json | grep '"kind":"honeytoken.seen"' | grep -oE 'c/(npm|aws) was seen in an? [a-z]+' | tr '\n' ' ')" \
 		'c/npm was seen in an output c/aws was seen in a file ' "$1: one that turns up is seen"
+	timeout 60 "$sg" run --no-tui --name "pause-$1" pause.lua -- "$2" </dev/null >out 2>&1
+	is "$? $("$sg" events "pause-$1" --json | grep -oE '"kind":"box.(frozen|closed)"' | cut -d. -f2 | tr -d '"' | sort | uniq -c | tr -s ' \n' ' ')" \
+		'0  3 closed 3 frozen ' "$1: closed while it is being paused: paused, then gone"
+	is "$(containers "$2")" 0 "$1: without a container left"
 	# a preview: tried on a copy of the box's files, which stay as they are; then exactly that is made so
 	id=$("$sg" run -d try.lua --policy ask.lua -- "$2" </dev/null)
 	held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }

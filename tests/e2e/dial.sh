@@ -44,8 +44,11 @@ local n = assert(box:dial(81))
 print("NOBODY", n:read(), select(2, n:wait()))
 local open = assert(box:dial(8123))
 open:write "GET"
+local late = assert(box:dial(82, { wait = "60s" }))
+sg.sleep(0.1)
 box:close()
 print("CLOSED", open:read())
+print("LATE", late:read())
 L
 "$sg" run --no-tui --no-input dial.lua >"$t/out" 2>&1 </dev/null
 is $? 0 "it runs to its end"
@@ -55,12 +58,15 @@ for e in map(json.loads, sys.stdin):
     if e["kind"] == "note": print(e["body"].get("text").replace("\t", " "))')
 like "$out" '^ECHO 200 10000' "a server that is about to start is waited for; what was said comes back, in pieces"
 like "$out" '^AGAIN 1' "on the same connection again"
-is "$(events=$("$sg" events "$file" --json); grep -c '"tool":"dial"' <<<"$events")" 5 "each connection is an action"
+events=$("$sg" events "$file" --json)
+is "$(grep -c '"tool":"dial"' <<<"$events")" 6 "each connection is an action"
 is "$(grep '^EVENT' <<<"$out" | tr '\n' '|')" 'EVENT 7 message one|EVENT 7 message two/lines|EVENT 7 x |' "server-sent events, however they are cut"
 like "$out" '^STATUS .*answers 404 to /nothing' "no stream of events: an error that says so"
 like "$out" '^GONE .*closed the connection' "one that closes instead of answering"
 like "$out" '^NOBODY nil .*port 81.*refused' "nobody listens there"
 like "$out" '^CLOSED nil' "a box that closes ends it"
+like "$out" '^LATE nil' "and one that is tried again and again"
+is "$(grep -c '"kind":"box.closed"' <<<"$events")" 1 "it closes once"
 "$sg" verify "$file" >"$t/out" 2>&1
 ok $? "the record verifies"
 printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "in" { kind = "connect", where = "box" } }\n' >no.lua
