@@ -306,7 +306,7 @@ static void choose(struct question *v, struct ui *ui, size_t n)
 		return;
 	}
 	if (!v->seen[n - 1]) {
-		ui_say(ui, ROLE_DIM, "choice %zu has not been on the screen: Space scrolls to it", n);
+		ui_say(ui, ROLE_DIM, "Space first: choice %zu has not been shown yet", n);
 		return;
 	}
 	const char *text = arena_printf(v->arena, "%zu", n);
