@@ -515,7 +515,7 @@ local OWN = {
   vm = { kernel = "string", modules = "string", accel = "string" },
 }
 local every = {}
-for _, spec in ipairs { SANDBOX, OWN.ssh } do
+for _, spec in ipairs { SANDBOX, OWN.ssh, OWN.vm } do
   for k, v in pairs(spec) do every[k] = v end
 end
 check.spec("sg.SandboxOpts", every)

@@ -60,10 +60,10 @@ NODISCARD int record_secret(struct record *r, const char *name, const char *valu
 /* Values that the records created or opened after it know from the beginning. Copies @s; NULL = none. */
 struct secrets;
 void record_hide(const struct secrets *s);
-/* What a record knows now, for a search on another thread. Returns owned. */
+/* The secrets that a record knows now, for a search on another thread; without honeytokens. Returns owned. */
 struct secrets *record_hidden(const struct record *r);
 
-/* The same for a honeytoken: wherever it is found (an event, an output, a message of a model), honeytoken.seen follows;
+/* As record_secret, for a honeytoken: wherever it is found (an event, an output, a message of a model), honeytoken.seen follows;
  * once for each place and action, as far as the last of them are remembered. The rules of record_secret hold. */
 NODISCARD int record_bait(struct record *r, const char *name, const char *value, size_t len, struct err *err);
 /* The honeytokens of a record, for objects_look. Returns owned; NULL: there are none. */
@@ -71,12 +71,6 @@ struct secrets *record_baits(const struct record *r);
 /* Bytes of action @action that are sent out and not kept (a connection's): are there honeytokens in them? @held: the
  * caller's, one for each connection. */
 void record_look(struct record *r, uint64_t action, struct buf *held, const void *bytes, size_t len);
-
-/* Values that the records created or opened after it know from the beginning. Copies @s; NULL = none. */
-struct secrets;
-void record_hide(const struct secrets *s);
-/* The secrets that a record knows now, for a search on another thread; without honeytokens. Returns owned. */
-struct secrets *record_hidden(const struct record *r);
 
 /* Appends one event; @ev's seq, ts_us and mono_us are filled in by the recorder, its body is copied. Returns the seq;
  * cannot fail (rule 3). A body that is not a JSON object is a bug (assert). */
@@ -112,8 +106,6 @@ bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *o
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */
 enum { RECORD_FLOOD = 8 << 20 };
-/* The same for JSON text, which stays JSON: what goes to a script or a console. */
-bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 size_t record_backlog(const struct record *r);
 
 /* Git objects of one snapshot, handed over as a unit that is committed in one transaction together with @ev. The set is

@@ -37,7 +37,7 @@ struct vm {
 	struct vm_boot boot;
 	struct err made; /* by the worker */
 	bool kvm, only;  /* how it is tried now; only so */
-	bool working, running, left, heard;
+	bool working, running, left, heard, late;
 	int pidfd, port, console;
 	struct loop_fd *watch_port, *watch_console;
 	struct loop_timer *patience;
@@ -55,15 +55,28 @@ static struct vm *of(struct far *f)
 
 /* --- options --- */
 
-static int take_image(struct vm *v, const json_t *image, struct err *err)
+/* Does @dir contain @path, or is it that? */
+static bool holds(const char *dir, const char *path)
 {
+	CLEANUP(free_ptr) char *full = path ? realpath(path, NULL) : NULL;
+	size_t len = strlen(dir);
+	return !strcmp(dir, "/") || (full && !strncmp(full, dir, len) && (full[len] == '/' || !full[len]));
+}
+
+static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
+{
+	const json_t *image = json_object_get(o->driver, "image");
 	const char *dir = json_is_object(image) ? json_str(image, "dir", NULL) : NULL;
 	if (!image || json_is_null(image))
 		return 0;
 	if (!dir)
 		return err_set(err, ERR_INVALID, "backend vm takes a folder with a root file system: image = { dir = \"rootfs\" }");
 	v->boot.image = realpath(dir, NULL);
-	return v->boot.image ? 0 : err_sys(err, "the image '%s' cannot be used", dir);
+	if (!v->boot.image)
+		return err_sys(err, "the image '%s' cannot be used", dir);
+	if (holds(v->boot.image, getenv("HOME")) || holds(v->boot.image, o->state_dir))
+		return err_set(err, ERR_INVALID, "the image '%s' would show the box what is yours; name a folder with a root file system only", dir);
+	return 0;
 }
 
 static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
@@ -92,7 +105,7 @@ static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 	v->boot.modules = json_str(o->driver, "modules", NULL) ? xstrdup(json_str(o->driver, "modules", "")) : NULL;
 	v->boot.disk = path_join(o->state_dir, "vm.disk");
 	v->boot.disk_bytes = o->limits.disk_bytes > 0 ? o->limits.disk_bytes : disk_default;
-	if (take_image(v, json_object_get(o->driver, "image"), err) < 0)
+	if (take_image(v, o, err) < 0)
 		return -1;
 	return vm_boot_find(&v->boot, err);
 }
@@ -135,11 +148,14 @@ static void kill_it(struct vm *v)
 		syscall(SYS_pidfd_send_signal, v->pidfd, SIGKILL, NULL, 0);
 }
 
+/* Until the box is open: a machine may greet and hang then. */
 static void too_late(void *self)
 {
 	struct vm *v = self;
-	if (!v->last || !v->kvm)
-		far_progress(&v->f, "nothing is heard of the machine: it is stopped");
+	if (v->f.open)
+		return;
+	far_progress(&v->f, "nothing is heard of the machine: it is stopped");
+	v->late = true;
 	kill_it(v);
 }
 
@@ -155,7 +171,7 @@ static void on_port(void *self, int fd, unsigned events)
 	loop_fd_free(&v->watch_port);
 	if (n <= 0)
 		return; /* the machine ends, too */
-	loop_timer_free(&v->patience);
+	loop_timer_set(v->patience, TCG_LATE_MS, 0);
 	v->heard = true;
 	v->port = -1;
 	far_connected(&v->f, fd);
@@ -167,7 +183,7 @@ static void settle(struct vm *v)
 	loop_timer_free(&v->patience);
 	fd_close(&v->port);
 	fd_close(&v->pidfd);
-	v->running = false;
+	v->running = v->late = false;
 }
 
 static void on_started(void *self, int pid, int pidfd)
@@ -175,7 +191,7 @@ static void on_started(void *self, int pid, int pidfd)
 	struct vm *v = self;
 	(void)pid;
 	v->pidfd = pidfd;
-	if (v->left)
+	if (v->left || v->late)
 		kill_it(v);
 }
 
@@ -221,7 +237,11 @@ static void command(const struct vm *v, struct strv *argv)
 	const struct box_limits *l = &v->f.limits;
 	CLEANUP(free_ptr) char *mem = xasprintf("%lldM", (long long)((l->mem_bytes > 0 ? l->mem_bytes : MEM_DEFAULT) >> 20));
 	CLEANUP(free_ptr) char *cpus = xasprintf("%lld", (long long)((l->cpu_milli > 0 ? l->cpu_milli + 999 : 1000) / 1000));
-	CLEANUP(free_ptr) char *share = xasprintf("local,id=root,path=%s,security_model=none,readonly=on", v->boot.image ? v->boot.image : "/usr");
+	CLEANUP(buf_release) struct buf share = BUF_INIT;
+	buf_puts(&share, "local,id=root,path=");
+	for (const char *p = v->boot.image ? v->boot.image : "/usr"; *p; p++)
+		buf_puts(&share, *p == ',' ? ",," : (const char[]){ *p, 0 }); /* QEMU's way to write one */
+	buf_puts(&share, ",security_model=none,readonly=on");
 	CLEANUP(free_ptr) char *append = xasprintf("console=ttyS0 quiet panic=-1 " MACHINE_ROOT "=%s -- " MACHINE_OPTION,
 						   v->boot.image ? "image" : "usr");
 	const char *const words[] = {
@@ -232,7 +252,7 @@ static void command(const struct vm *v, struct strv *argv)
 		"-chardev", "socket,id=port,fd=3", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=port,name=sandglass",
 		"-drive", "file=/proc/self/fd/6,if=none,id=disk,format=raw,cache=unsafe",
 		"-device", "virtio-blk-pci,drive=disk",
-		"-fsdev", share, "-device", v->boot.image ? "virtio-9p-pci,fsdev=root,mount_tag=image" : "virtio-9p-pci,fsdev=root,mount_tag=usr",
+		"-fsdev", buf_cstr(&share), "-device", v->boot.image ? "virtio-9p-pci,fsdev=root,mount_tag=image" : "virtio-9p-pci,fsdev=root,mount_tag=usr",
 		"-device", "virtio-rng-pci",
 		/* whoever takes over the emulator finds that it can do little */
 		"-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny",
@@ -341,6 +361,7 @@ static void release_vm(struct far *f)
 
 static bool explain_vm(struct far *f)
 {
+	kill_it(of(f)); /* it may hang */
 	return of(f)->running; /* its end comes, and with it what it has to say */
 }
 

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/suite.bash"
 [ -x /usr/bin/qemu-system-x86_64 ] || { skip 'no QEMU (package qemu-system-x86)'; finish; }
 at=${suite%/helpers/*}/vm
-[ -z "${LONG:-}" ] || "$here/../kernel.sh" "$at"
+[ -z "${LONG:-}" ] || { "$here/../kernel.sh" "$at"; ok $? 'the kernel is there'; }
 kernel=$(ls "$at"/boot/vmlinuz-* 2>/dev/null | head -1)
 [ -n "$kernel" ] || { skip 'no kernel for a machine (make test-long fetches it, or: tests/kernel.sh build/vm)'; finish; }
 at=$(cd "$at" && pwd)
@@ -59,7 +59,7 @@ unlike "$notes" 'after ran' 'nor have those after it'
 ok $? 'the record verifies'
 
 # a root of its own
-root=$t/root
+root=$t/root,with,commas
 mkdir -p "$root"/{bin,etc,lib64} && echo 'root:x:0:0::/:/bin/sh' >"$root/etc/passwd" && echo mine >"$root/etc/whose"
 for p in sh cat ls; do cp "$(command -v $p)" "$root/bin/"; done
 for l in $(ldd /bin/sh /bin/cat /bin/ls | grep -oE '/[^ ]+\.so[^ ]*' | sort -u); do mkdir -p "$root${l%/*}" && cp -L "$l" "$root$l"; done
@@ -82,6 +82,8 @@ refused '{"backend": "vm", "kernel": "/nowhere/vmlinuz"}' "the kernel '/nowhere/
 refused "{\"backend\": \"vm\", \"kernel\": \"$kernel\", \"modules\": \"/nowhere\"}" "modules '/nowhere' cannot be read .name their folder" 'no modules'
 refused "{\"backend\": \"vm\", $with, \"image\": \"debian:12\"}" 'takes a folder with a root file system' 'an image by name'
 refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"/nowhere\"}}" "the image '/nowhere' cannot be used" 'no such folder'
+refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"/\"}}" 'would show the box what is yours' 'all of this machine'
+refused "{\"backend\": \"vm\", $with, \"image\": {\"dir\": \"$HOME/..\"}}" 'would show the box what is yours' 'what holds your home'
 refused "{\"backend\": \"vm\", \"kernal\": \"x\"}" "option 'kernal'" 'a wrong option'
 cp /etc/hostname "$t/no-kernel" 2>/dev/null || echo no >"$t/no-kernel"
 refused "{\"backend\": \"vm\", \"kernel\": \"$t/no-kernel\", \"modules\": \"$at/lib/modules/${kernel#*vmlinuz-}\", \"accel\": \"tcg\"}" \

@@ -53,6 +53,8 @@ kill \$pid
 S
 if unshare -rm true 2>/dev/null; then
 	unshare -rm bash "$t/in_run.sh" >"$t/out" 2>&1 </dev/null
+	[ -s "$t/journal" ]
+	ok $? 'the journal is told'
 	"$sg" verify told --anchor "$t/journal" >"$t/out" 2>&1
 	is "$? $(grep -c "$(wc -l <"$t/journal") anchors agree" "$t/out")" '0 1' 'the journal holds it'
 else

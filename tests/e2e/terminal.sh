@@ -135,7 +135,14 @@ ok $? "a terminal that goes away takes nothing with it"
 
 # --- told outside of the screen: agent, session and rule, and no byte of the command ---
 if command -v script >/dev/null; then
-	(sleep 3) | env -u TMUX VTE_VERSION=7000 TERM=xterm script -qec "timeout 2 '$sg' attach" "$t/told" >/dev/null 2>&1
+	mkfifo "$t/keys" && exec 7<>"$t/keys" # keys that nobody types
+	env -u TMUX VTE_VERSION=7000 TERM=xterm script -qfec "timeout 30 '$sg' attach" "$t/told" <&7 >/dev/null 2>&1 &
+	told=$!
+	wait_for 25 grep -q '777;notify' "$t/told"
+	kill $told 2>/dev/null
+	exec 7>&-
 	like "$(tr '\033\007' '^^' <"$t/told")" "777;notify;sandglass, 1 held;script of s-[a-z0-9]+ waits for you, look\^" 'OSC 777 says who waits, where and by which rule'
+else
+	skip 'no program script'
 fi
 finish

@@ -92,7 +92,7 @@ static void record_done(const struct promote_op *po)
 {
 	const struct tree_op *o = &po->op;
 	json_t *body = json_object();
-	json_put_int(body, "to", (int64_t)o->from);
+	json_put_int(body, "to", (int64_t)o->before);
 	json_put_str(body, "how", "redo");
 	json_put_int(body, "of", (int64_t)po->p->again);
 	json_put_int(body, "ops", (int64_t)o->nr_ops);
@@ -109,7 +109,7 @@ static void promote_done(struct tree_op *o)
 	uint64_t seq = tree_record(o->t, &o->taken);
 	record_done(po);
 	if (o->err.code == ERR_NONE && o->nr_ops) { /* an undo takes this back */
-		o->t->undo = o->from;
+		o->t->undo = o->before;
 		o->t->undone = false;
 	}
 	json_t *v = json_object();
@@ -139,7 +139,7 @@ static void start(void *self, struct action *a)
 	po->p = p;
 	po->paths = json_array();
 	po->op = (struct tree_op){ .t = t, .action = a, .work = promote_work, .done = promote_done, .why = "background", .freeze = true,
-				   .from = record_head(p->s->record), .cause = action_id(a) };
+				   .cause = action_id(a) };
 	tree_op_start(&po->op);
 }
 

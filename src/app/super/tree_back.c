@@ -43,7 +43,7 @@ static void back_work(struct tree_op *o)
 static void back_done(struct tree_op *o)
 {
 	struct trees *t = o->t;
-	t->undo = o->from; /* the state before: an undo goes there */
+	t->undo = o->before;
 	t->undone = o->rq.undo;
 	uint64_t seq = tree_record(t, &o->taken);
 	record_rollback(o, o->rq.undo ? "undo" : "rollback");
@@ -67,7 +67,7 @@ static struct tree_op *back_op(struct trees *t, uint64_t to, uint64_t cause)
 {
 	struct tree_op *o = NEW(struct tree_op);
 	*o = (struct tree_op){ .t = t, .work = back_work, .done = back_done, .why = "background", .freeze = true,
-			       .to = to, .from = record_head(t->s->record), .cause = cause };
+			       .to = to, .cause = cause };
 	return o;
 }
 

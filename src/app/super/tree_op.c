@@ -63,6 +63,7 @@ static void first_done(struct tree_job *j)
 {
 	struct tree_op *o = j->data;
 	tree_record(j->t, &o->taken);
+	o->before = record_head(o->t->s->record);
 	if (j->err.code != ERR_NONE) {
 		o->err = j->err;
 		finish(o);

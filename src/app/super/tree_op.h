@@ -17,6 +17,7 @@ struct tree_op {
 	const char *why;           /* of the snapshot that is taken first */
 	bool freeze;
 	uint64_t from, to;         /* seqs; what they mean is the op's */
+	uint64_t before;           /* seq at which the present state is recorded: who takes the op back goes there; from @work on */
 	uint64_t cause;
 	struct taken taken;
 	struct err err;

@@ -144,7 +144,7 @@ static void undo_done(struct tree_op *o)
 	json_t *body = json_object(), *missing = json_array();
 	for (size_t i = 0; i < o->missing.nr; i++)
 		json_array_append_new(missing, json_bytes(o->missing.item[i], o->missing.len[i]));
-	json_put_int(body, "to", (int64_t)o->from);
+	json_put_int(body, "to", (int64_t)o->before);
 	json_put_str(body, "how", "undo");
 	json_put_int(body, "of", (int64_t)u->action);
 	json_put_int(body, "ops", (int64_t)o->nr_ops);
@@ -153,7 +153,7 @@ static void undo_done(struct tree_op *o)
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
 	else {
-		o->t->undo = o->from; /* an undo without a number takes this one back */
+		o->t->undo = o->before; /* an undo without a number takes this one back */
 		o->t->undone = true;
 	}
 	record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
@@ -177,7 +177,7 @@ int trees_undo_action(const struct tree_request *rq, uint64_t action, struct err
 	u->action = action;
 	u->paths = json_array();
 	u->op = (struct tree_op){ .t = t, .rq = *rq, .work = undo_work, .done = undo_done, .why = "background", .freeze = true,
-				  .from = record_head(t->s->record), .cause = rq->cause };
+				  .cause = rq->cause };
 	tree_op_start(&u->op);
 	return 0;
 }
