@@ -430,7 +430,9 @@ static void on_request(void *self, struct http_visit *v)
 	f->query = query_without_key(ask->target[n] ? ask->target + n + 1 : "", &key);
 	buf_append(&f->body, http_visit_body(v)->data, http_visit_body(v)->len);
 	take_fields(f, ask);
-	if (!f->route)
+	if (p->all->s->ending)
+		flow_fail(f, 503, "the session ends");
+	else if (!f->route)
 		turn_down(f, 403, "no route of this name");
 	else if (is_model(f->route))
 		begin_model(f, ask, key);

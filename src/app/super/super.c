@@ -274,6 +274,13 @@ static void end_timeout(void *self)
 	loop_stop(s->loop);
 }
 
+/* Deferred: the end may come from within one of its own requests. */
+static void drop_here(void *self)
+{
+	struct super *s = self;
+	proxies_free(&s->here);
+}
+
 void super_end(struct super *s, int status, const char *fmt, ...)
 {
 	if (s->ending)
@@ -288,6 +295,7 @@ void super_end(struct super *s, int status, const char *fmt, ...)
 	s->why = why[0] ? xstrdup(why) : NULL;
 	cancel_open(s, "the session ends");
 	previews_stop(s);
+	loop_defer(s->loop, drop_here, s);
 	for (size_t i = boxes_count(s->boxes); i > 0; i--)
 		boxes_close(s->boxes, boxes_at(s->boxes, i - 1));
 	s->end_timer = loop_timer_new(s->loop, end_timeout, s);
@@ -591,6 +599,7 @@ static void release(struct super *s)
 	redos_free(s);
 	room_free(s);
 	super_box_release(s); /* first: what still waits for its files is answered */
+	proxies_free(&s->here); /* its questions are actions of the gate */
 	host_free(&s->host);
 	policy_hosts_free(s);
 	while (s->calls)
@@ -619,7 +628,6 @@ static void release(struct super *s)
 	rent_free(&s->rent);
 	mcp_inbox_free(s);
 	box_ports_gone(s, 0);
-	proxies_free(&s->here);
 	mcp_hub_free(s);
 	web_free(s);
 	vault_free(&s->vault);
