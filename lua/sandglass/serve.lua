@@ -100,6 +100,7 @@ local function more(args)
 end
 
 local function leave(args)
+  uploads[args.upload or 0] = nil
   local s = streams[args.stream]
   if not s then return {} end
   s.gone = true

@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { BODY_MAX = 64 << 20, PIECE = 1 << 20, AHEAD_MAX = 1 << 20, TOKEN_BYTES = 20 };
+enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 1 << 20, AHEAD_MAX = 1 << 20, TOKEN_BYTES = 20 };
 
 struct serve;
 
@@ -23,7 +23,7 @@ struct ask { /* one request */
 	struct http_visit *visit; /* NULL: the client went away */
 	uint64_t call;            /* that is under way; 0: none */
 	uint64_t upload;          /* its body goes in pieces; 0: not */
-	size_t sent;              /* of the body */
+	size_t size, sent;        /* of the body */
 	int64_t stream;           /* 0: none */
 };
 
@@ -36,6 +36,7 @@ struct serve {
 	struct buf token;
 	char *host, *url;
 	uint64_t hello, uploads;
+	size_t uploading; /* bytes of the bodies that go in pieces */
 	int pidfd, pid;
 	struct loop_fd *watch;
 	int status;
@@ -48,6 +49,7 @@ static void ask_free(struct ask *a)
 			*at = a->next;
 			break;
 		}
+	a->s->uploading -= a->upload ? a->size : 0;
 	free(a);
 }
 
@@ -129,6 +131,7 @@ static void on_request(void *self, struct http_visit *v)
 {
 	struct serve *s = self;
 	const struct http_ask *ask = http_visit_ask(v);
+	size_t size = http_visit_body(v)->len;
 	const char *strange = door_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
 	if (strange) {
 		refuse(v, 403, strange);
@@ -136,13 +139,17 @@ static void on_request(void *self, struct http_visit *v)
 		refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
 	} else if (coding && strcmp(coding, "identity") != 0) {
 		refuse(v, 415, "a compressed body is not read here; send it plain");
+	} else if (size > PIECE && s->uploading + size > UPLOADS_MAX) {
+		refuse(v, 503, "too much is being sent here at once; send it again when the other uploads are done");
 	} else {
 		struct ask *a = NEW(struct ask);
-		*a = (struct ask){ .next = s->asks, .s = s, .visit = v };
+		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size };
 		s->asks = a;
 		http_visit_set_tag(v, a);
-		if (http_visit_body(v)->len > PIECE)
+		if (size > PIECE) {
 			a->upload = ++s->uploads;
+			s->uploading += size;
+		}
 		hand_on(a);
 	}
 }
@@ -157,13 +164,15 @@ static void on_gone(void *self, struct http_visit *v)
 	if (a->call)
 		mcp_session_cancel(a->s->session, a->call);
 	a->call = 0;
+	if (!a->stream && !a->upload) {
+		ask_free(a);
+		return;
+	}
 	json_t *args = json_object();
 	json_put_int(args, "stream", a->stream);
-	if (!a->stream || call(a, "leave", args)) { /* its answer finds nobody */
-		if (!a->stream)
-			json_decref(args);
+	json_put_int(args, "upload", (int64_t)a->upload);
+	if (call(a, "leave", args)) /* its answer finds nobody */
 		ask_free(a);
-	}
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -252,7 +261,7 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 		http_break(a->visit);
 	else if (!answer)
 		refuse(a->visit, 503, err->text);
-	else if (a->sent < http_visit_body(a->visit)->len)
+	else if (a->sent < a->size)
 		hand_on(a);
 	else if (a->stream)
 		on_piece(a, answer);

@@ -6,7 +6,7 @@
  *     and in answers marked "fill" is filled in here: the session never knows it.
  *  2. Tools of the session's script (app/mcp/session.h): hello {url,models?} -> {name,env} or {wrong}; http {method,path,query,headers,body,upload?}
  *     -> {status,type?,body?,stream?,fill?}; part {upload,body} ahead of a long request; more {stream} -> {body?,over?,broken?},
- *     asked again and again while the client takes what comes; leave {stream}: nobody takes it any more.
+ *     asked again and again while the client takes what comes; leave {stream,upload}: nobody takes or sends it any more.
  *  3. Who goes away cancels what he has asked for; a stream's command goes on.
  * Loop thread only. */
 #ifndef APP_SERVE_H
