@@ -23,6 +23,7 @@ struct mcp_session {
 	struct open_call *open;
 	size_t nr_open, cap_open;
 	uint64_t next;
+	bool begun;
 };
 
 struct mcp_session *mcp_session_new(struct loop *l, json_t *opts, const struct mcp_session_ops *ops, void *self)
@@ -104,6 +105,8 @@ static void on_closed(void *self, const struct err *err)
 		uint64_t call = s->open[--s->nr_open].call;
 		s->ops->answer(s->self, call, NULL, &why);
 	}
+	if (s->ops->closed)
+		s->ops->closed(s->self, &why);
 	loop_defer(s->loop, drop_client, s);
 }
 
@@ -113,9 +116,12 @@ static int begin(struct mcp_session *s, struct err *err)
 	const struct control_client_opts o = { .name = json_str(s->opts, "served_as", "mcp serve"), .tty = "" };
 	if (s->client && control_client_alive(s->client))
 		return 0;
+	if (s->begun && s->ops->closed)
+		return err_set(err, ERR_CLOSED, "the session has ended");
 	forget(s);
 	if (spawn_supervisor(s->opts, &s->sp, err) != 0)
 		return -1;
+	s->begun = true;
 	if (control_client_open(&s->client, s->sp.socket, &o, &ops, s, err) < 0) {
 		forget(s);
 		return -1;

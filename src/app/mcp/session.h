@@ -12,6 +12,8 @@ struct mcp_session_ops {
 	void (*answer)(void *self, uint64_t call, const json_t *answer, const struct err *err);
 	/* What stands now has changed (held actions). */
 	void (*state)(void *self);
+	/* The session has ended; all calls have had their answer. NULL: the next call starts another one; else none does. */
+	void (*closed)(void *self, const struct err *why);
 };
 
 /* @opts: of the supervisor (app/front/spawn.h); takes it. */

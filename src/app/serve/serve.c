@@ -40,6 +40,7 @@ struct serve {
 	int pidfd, pid;
 	struct loop_fd *watch;
 	int status;
+	bool told, lost; /* programs know where to ask; the session has ended */
 };
 
 static void ask_free(struct ask *a)
@@ -271,6 +272,21 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 		ask_free(a);
 }
 
+/* Its sandboxes are gone, and another session would not have them. */
+static void on_lost(void *self, const struct err *why)
+{
+	struct serve *s = self;
+	if (!s->told)
+		return;
+	fprintf(stderr, "sandglass: serve: %s\n", why->text);
+	s->lost = true;
+	s->status = EXIT_UNSUCCESSFUL;
+	if (s->pid > 0 && s->pidfd >= 0)
+		kill(s->pid, SIGTERM); /* its end is ours */
+	else
+		loop_stop(s->loop);
+}
+
 static void on_state(void *self)
 {
 	(void)self;
@@ -285,7 +301,7 @@ static void on_program_end(void *self, int fd, unsigned events)
 	int status = 0;
 	(void)fd;
 	(void)events;
-	if (proc_reap(s->pidfd, &status, &err) == 0)
+	if (proc_reap(s->pidfd, &status, &err) == 0 && !s->lost)
 		s->status = status < 256 ? status : 128 + status - 256;
 	loop_fd_free(&s->watch);
 	fd_close(&s->pidfd);
@@ -369,6 +385,7 @@ static void on_hello(struct serve *s, const json_t *answer, const struct err *er
 		fill(s, &line);
 		strv_push(&words, buf_cstr(&line));
 	}
+	s->told = answer != NULL;
 	if (answer)
 		announce(s, answer, &words);
 	if (!answer || (s->how->program->nr && start_program(s, &words, &why) < 0)) {
@@ -414,7 +431,7 @@ static int begin(struct serve *s, struct err *err)
 
 int serve_run(json_t *opts, const struct serve_how *how)
 {
-	static const struct mcp_session_ops ops = { .answer = on_answer, .state = on_state };
+	static const struct mcp_session_ops ops = { .answer = on_answer, .state = on_state, .closed = on_lost };
 	struct serve s = { .how = how, .status = EXIT_DONE, .pidfd = -1 };
 	struct err err = ERR_INIT;
 	if (loop_new(&s.loop, &err) < 0) {
