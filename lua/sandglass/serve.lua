@@ -178,6 +178,17 @@ local function as(who, fn)
   return table.unpack(r, 2, r.n)
 end
 
+-- Its tasks end, then itself.
+local function dismiss(who, ok)
+  who.wants:close()
+  if not who.task:done() then who.task:await() end
+  local me = rt.current()
+  local was = me.agent
+  me.agent = who.agent
+  rt.call("agent.end", { agent = who.agent, stop = ok and "end" or "error", ok = ok, steps = 0 })
+  me.agent = was
+end
+
 -- Opens a box for a program: o is what sg.sandbox takes. what: fields of the API's own.
 function M.open(o, what)
   nr_boxes = nr_boxes + 1
@@ -187,22 +198,26 @@ function M.open(o, what)
   b.name = b.name or o.name
   o.repo, o.keep = opts.repo, opts.repo and true or nil
   b.who = begin(b.name, "works through " .. api.name .. "'s API")
-  b.box = as(b.who, function() return sg.sandbox(o) end)
+  local ok, box = pcall(as, b.who, function() return sg.sandbox(o) end)
+  if not ok then
+    rt.shield(dismiss, b.who, false)
+    error(box, 0)
+  end
+  b.box = box
   boxes[b.id] = b
   return b
 end
 
+-- To its end, also when whoever wants it goes away.
 function M.close(b)
   if not boxes[b.id] then return end
   boxes[b.id] = nil
-  if not b.who.task:done() then
-    as(b.who, function() b.box:close() end)
-    b.who.wants:close()
-    b.who.task:await()
-  end
-  rt.current().agent = b.who.agent
-  rt.call("agent.end", { agent = b.who.agent, stop = "end", ok = true, steps = 0 })
-  rt.current().agent = 0
+  rt.shield(function()
+    local ok, e = true, nil
+    if not b.who.task:done() then ok, e = pcall(as, b.who, function() b.box:close() end) end
+    dismiss(b.who, true)
+    if not ok then error(e, 0) end
+  end)
 end
 
 -- Commands ---------------------------------------------------------------------------------------------------------
