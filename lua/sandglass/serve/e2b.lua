@@ -147,11 +147,10 @@ local function start(q, b)
   local ms = tonumber(q.headers["connect-timeout-ms"] or "")
   b.next_pid = b.next_pid + 1
   local proc = { pid = b.next_pid, config = p, tag = a.tag, subs = {}, over = {} }
-  b.procs[proc.pid] = proc
   local args = { argv = argv, cwd = p.cwd, env = p.envs, stdin_open = a.stdin ~= false, timeout_us = ms and ms > 0 and ms * 1000 // 1 | 0 or nil }
-  local status, stream, type_ = follow(proc, envelope { event = { start = { pid = proc.pid } } })
-  proc.c = s.start(b, args, told(b, proc))
-  return status, stream, type_
+  proc.c = s.start(b, args, told(b, proc))   -- or raises; what it says comes after its follower, which begins before the next answer
+  b.procs[proc.pid] = proc
+  return follow(proc, envelope { event = { start = { pid = proc.pid } } })
 end
 
 local function proc_of(b, a)
