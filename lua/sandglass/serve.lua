@@ -220,6 +220,13 @@ function M.close(b)
   end)
 end
 
+-- Freezes or thaws it; raises what prevents that.
+function M.sleep(b, asleep)
+  local ok, err
+  if asleep then ok, err = b.box:freeze() else ok, err = b.box:thaw() end
+  if not ok then error(err, 0) end
+end
+
 -- Commands ---------------------------------------------------------------------------------------------------------
 
 local function keep(c, stream, data)

@@ -72,14 +72,14 @@ end
 
 local function stop(state)
   return function(_, b)
-    b.box:freeze()
+    s.sleep(b, true)
     b.state = state
     return 200, seen(b)
   end
 end
 
 local function start(_, b)
-  b.box:thaw()
+  s.sleep(b, false)
   b.state = "started"
   return 200, seen(b)
 end

@@ -67,14 +67,14 @@ end
 
 local function pause(_, b)
   if b.paused then s.fail(409, "it is paused already") end
-  b.box:freeze()
+  s.sleep(b, true)
   b.paused = true
   return 204
 end
 
 local function connect(_, b)
   local was = b.paused
-  if was then b.box:thaw() end
+  if was then s.sleep(b, false) end
   b.paused = nil
   return was and 201 or 200, face(b), nil, true
 end
