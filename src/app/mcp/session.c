@@ -157,6 +157,11 @@ void mcp_session_cancel(struct mcp_session *s, uint64_t call)
 			s->open[i] = s->open[--s->nr_open];
 			break;
 		}
+	mcp_session_break(s, call);
+}
+
+void mcp_session_break(struct mcp_session *s, uint64_t call)
+{
 	if (!s->client || !control_client_alive(s->client))
 		return;
 	json_t *j = json_object();

@@ -23,6 +23,8 @@ void mcp_session_free(struct mcp_session **s); /* tells the script that nobody i
 /* Returns the call's number (not 0), or 0 and @err when no session can be started. @args is borrowed. */
 uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args, const char *client, struct err *err);
 void mcp_session_cancel(struct mcp_session *s, uint64_t call);
+/* The same, but its answer comes all the same: it may be on its way, with something that is to be given back. */
+void mcp_session_break(struct mcp_session *s, uint64_t call);
 void mcp_session_leave(struct mcp_session *s, const char *client); /* the client's sandboxes go */
 /* If an action of the tool @tool waits for a person, appends a line that says so and how to decide. */
 bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf *out);

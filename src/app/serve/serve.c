@@ -155,6 +155,20 @@ static void on_request(void *self, struct http_visit *v)
 	}
 }
 
+/* Nobody takes its answer, nobody sends the rest of its body. */
+static void leave(struct ask *a)
+{
+	json_t *args = json_object();
+	a->call = 0;
+	json_put_int(args, "stream", a->stream);
+	json_put_int(args, "upload", (int64_t)a->upload);
+	if (!a->stream && !a->upload)
+		json_decref(args);
+	else if (!call(a, "leave", args)) /* it is freed */
+		return;
+	ask_free(a); /* the answer finds nobody */
+}
+
 static void on_gone(void *self, struct http_visit *v)
 {
 	struct ask *a = http_visit_tag(v);
@@ -162,18 +176,13 @@ static void on_gone(void *self, struct http_visit *v)
 	if (!a)
 		return;
 	a->visit = NULL;
-	if (a->call)
-		mcp_session_cancel(a->s->session, a->call);
-	a->call = 0;
-	if (!a->stream && !a->upload) {
-		ask_free(a);
+	if (a->call && !a->stream && a->sent == a->size) { /* its answer may bring a stream */
+		mcp_session_break(a->s->session, a->call);
 		return;
 	}
-	json_t *args = json_object();
-	json_put_int(args, "stream", a->stream);
-	json_put_int(args, "upload", (int64_t)a->upload);
-	if (call(a, "leave", args)) /* its answer finds nobody */
-		ask_free(a);
+	if (a->call)
+		mcp_session_cancel(a->s->session, a->call);
+	leave(a);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -258,6 +267,11 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 	if (!a)
 		return;
 	a->call = 0;
+	if (!a->visit) {
+		a->stream = json_int(answer, "stream", 0);
+		leave(a);
+		return;
+	}
 	if (!answer && http_begun(a->visit))
 		http_break(a->visit);
 	else if (!answer)
