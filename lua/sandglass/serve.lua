@@ -409,7 +409,7 @@ local function http(args)
   if not ok then status, value, type_ = refusal(q, status) end
   if type(value) == "table" and value.stream then return { status = status, type = type_, stream = value.stream } end
   if type(value) == "table" then value, type_ = p.encode(value), type_ or "application/json" end
-  if value and #value > 4 * PIECE then
+  if value and #value > PIECE then
     local whole = value
     local s, v = M.stream(status, type_, function(write) write(whole) end)
     return { status = s, type = type_, stream = v.stream }

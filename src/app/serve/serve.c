@@ -13,7 +13,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 1 << 20, AHEAD_MAX = 1 << 20, TOKEN_BYTES = 20 };
+enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, AHEAD_MAX = 1 << 20, TOKEN_BYTES = 20 };
 
 struct serve;
 
