@@ -433,7 +433,7 @@ local function program(args)
   M.program = v.agent
   if not args.models then return end
   rt.current().agent = v.agent
-  local px, why = rt.call("proxy.open", { name = "models", here = true, tool_gate = false,
+  local px, why = rt.call("proxy.open", { name = "models", here = true, key_hash = args.models, tool_gate = false,
     routes = { anthropic = { provider = "anthropic" }, openai = { provider = "openai" } } })
   if not px then error(why, 0) end
   return px
@@ -444,8 +444,8 @@ function tools.hello(args)
   local env, px = {}, program(args)
   for k, v in pairs(api.env) do env[k] = v end
   if px then
-    env.ANTHROPIC_BASE_URL, env.ANTHROPIC_API_KEY = px.urls.anthropic, px.key
-    env.OPENAI_BASE_URL, env.OPENAI_API_KEY = px.urls.openai .. "/v1", px.key
+    env.ANTHROPIC_BASE_URL, env.ANTHROPIC_API_KEY = px.urls.anthropic, "sk-sg-{token}"
+    env.OPENAI_BASE_URL, env.OPENAI_API_KEY = px.urls.openai .. "/v1", "sk-sg-{token}"
   end
   return { name = api.name, env = env }
 end

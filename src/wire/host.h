@@ -94,7 +94,7 @@
  *   note          TELL {level:"note"|"warn"|"print"|"mark"|"progress",text,done?,total?,nl?} (nl false: no line end)
  *   observe       TELL {events:[..]}: from now on exactly these
  *   secret        TELL {name}: a script names a secret; its value is read, so that it is kept out of all that is recorded
- *   proxy.open    {name?,here? (on this machine's own loopback, now, models only),routes:{NAME: ROUTE},tool_gate?,limits?:{uusd,tokens,calls},prompt_host? (a file, by the script)} ->
+ *   proxy.open    {name?,here? (on this machine's own loopback, now, models only; with key_hash?: of the key that its programs have),routes:{NAME: ROUTE},tool_gate?,limits?:{uusd,tokens,calls},prompt_host? (a file, by the script)} ->
  *                 {proxy: what box.open takes in "proxies":[..] (src/app/inside/proxy.h),url,key (a placeholder),urls:{NAME}}.
  *                 ROUTE = {provider} (of models) or {url?,speak?: "anthropic"|"openai"|"gemini",git?,rewrite?,allow?:[..],
  *                 header?:{NAME: text, SECRET or list of both},basic?:{user,password: SECRET}}; without url: https://NAME

@@ -194,7 +194,8 @@ static json_t *spec_of(struct call *c, struct err *err)
 	hex_append(&key, dice, sizeof(dice));
 	json_put_str(spec, "name", json_str(c->args, "name", "proxy"));
 	json_put_int(spec, "port", PORT_FIRST + opened % 1000);
-	json_put_str(spec, "key", buf_cstr(&key));
+	const char *hash = json_flag(c->args, "here", false) ? json_str(c->args, "key_hash", NULL) : NULL;
+	json_put_str(spec, hash ? "key_hash" : "key", hash ? hash : buf_cstr(&key));
 	json_put_flag(spec, "gate", json_flag(c->args, "tool_gate", true));
 	json_put_int(spec, "agent", (int64_t)c->agent);
 	json_put(spec, "limits", json_incref(json_object_get(c->args, "limits")));

@@ -351,6 +351,16 @@ static char *query_without_key(const char *query, char **key_out)
 	return xstrdup(buf_cstr(&out));
 }
 
+static bool is_key(const struct proxy *p, const char *value)
+{
+	const char *hex = json_str(p->spec, "key_hash", NULL);
+	struct hash want, got;
+	if (!hex)
+		return !strcmp(value, p->key);
+	hash_of(value, strlen(value), &got);
+	return hex_parse(hex, strlen(hex), &want, sizeof(want)) && hash_eq(&want, &got);
+}
+
 /* Rule 2. NULL: it is fine. */
 static const char *wrong_key(const struct proxy *p, const struct http_ask *ask, const char *in_query)
 {
@@ -361,11 +371,11 @@ static const char *wrong_key(const struct proxy *p, const struct http_ask *ask, 
 			continue;
 		if (!strncasecmp(value, "bearer ", 7))
 			value += 7;
-		if (strcmp(value, p->key) != 0)
+		if (!is_key(p, value))
 			return !strncmp(value, "sk-sg-", 6) ? "the placeholder of another box" : "a credential that is not this box's placeholder";
 		seen = true;
 	}
-	if (in_query && strcmp(in_query, p->key) != 0)
+	if (in_query && !is_key(p, in_query))
 		return "a credential that is not this box's placeholder";
 	return seen || in_query ? NULL : "no placeholder";
 }

@@ -6,6 +6,8 @@
  *    "routes":[{"name","kind":"model"|"git"|"plain","dialect"?,"provider"? | "url","allow"?:["METHOD path, * any text"],
  *               "headers"?:{NAME:["Bearer ",{"key":"NAME"}]},"basic"?:{"user","key"},"rewrite"?: bool}]}
  *
+ * One for this machine, whose every user can reach it, may have "key_hash" (hexadecimal) instead of "key": only who opened it knows the key.
+ *
  * Rules
  *  1. http://127.0.0.1:PORT/NAME/rest goes to the route NAME; what names none goes to the only model route.
  *  2. Model routes want the placeholder where the key would stand, and nothing but it. What lacks it, what bears another

@@ -438,7 +438,15 @@ static int begin(struct serve *s, struct err *err)
 				"put a front end with TLS before it\n");
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_str(args, "url", s->url);
-	json_put_flag(args, "models", s->how->models);
+	if (s->how->models) {
+		CLEANUP(free_ptr) char *key = xasprintf("sk-sg-%s", buf_cstr(&s->token));
+		CLEANUP(buf_release) struct buf hex = BUF_INIT;
+		struct hash h;
+		hash_of(key, strlen(key), &h);
+		hex_append(&hex, h.b, HASH_LEN);
+		json_put_str(args, "models", buf_cstr(&hex));
+		secret_wipe(key, strlen(key));
+	}
 	s->hello = mcp_session_call(s->session, "hello", args, "serve", err);
 	return s->hello ? 0 : -1;
 }
