@@ -59,6 +59,31 @@ like "$(events)" '"kind":"box.closed"' 'the end closes its boxes'
 is "$(events | grep -c "${key#dtn_}")" 0 'the key is not in the record'
 "$sg" verify "$session" >"$t/out" 2>&1
 ok $? 'which verifies'
+serving daytona
+is "$(json POST /api/sandbox '{"name":"odd","env":{"A":5}}' | tail -1)" 400 'a sandbox that cannot be is refused'
+odd_over() { events | grep '"kind":"agent.end' | grep -q '"stop":"error"'; }
+wait_for 20 odd_over
+ok $? 'and its agent has ended'
+json POST /api/sandbox '{"name":"second"}' >"$t/out"
+before=$("$sg" ls | wc -l)
+"$sg" stop -S "$session" >"$t/out" 2>&1
+wait "$server"
+is "$?:$("$sg" ls | wc -l)" "1:$before" 'a session that is stopped ends what serves it, and no other one begins'
+echo '[{"text":"It answers."}]' >steps.json
+python3 "$here/inside/model.py" steps.json log >port 2>model.err &
+model=$!
+trap 'kill $model 2>/dev/null; end_all' EXIT
+wait_for 30 test -s port
+cat >ask.sh <<'S'
+for k in "$ANTHROPIC_API_KEY" sk-sg-0000; do
+	curl -s -m 30 -w ' %{http_code}\n' -H "x-api-key: $k" -H 'content-type: application/json' "$ANTHROPIC_BASE_URL/v1/messages" \
+		-d '{"model":"claude-sonnet-4-20250514","max_tokens":9,"messages":[{"role":"user","content":"Hi"}]}'
+done
+echo "$ANTHROPIC_API_KEY" >model.key
+S
+ANTHROPIC_API_KEY=sk-REAL-7731 ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port) "$sg" serve daytona --models -- sh ask.sh >said 2>"$t/out" </dev/null
+like "$(tr '\n' ' ' <said)" 'It answers.* 200 .* 403 ' 'models are asked with the key of the start and with no other'
+is "$("$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" --json | grep -c "$(cut -c7- model.key)")" 0 'which is not in the record'
 "$sg" serve fly >"$t/out" 2>&1
 is "$?:$(grep -c "no API 'fly' is served" "$t/out")" 2:1 'an API that is not served: one line'
 "$sg" serve daytona 127.0.0.1:x >"$t/out" 2>&1
