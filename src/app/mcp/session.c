@@ -23,7 +23,7 @@ struct mcp_session {
 	struct open_call *open;
 	size_t nr_open, cap_open;
 	uint64_t next;
-	bool begun;
+	bool begun, going; /* the caller has freed it */
 };
 
 struct mcp_session *mcp_session_new(struct loop *l, json_t *opts, const struct mcp_session_ops *ops, void *self)
@@ -57,6 +57,7 @@ void mcp_session_free(struct mcp_session **sp)
 	*sp = NULL;
 	if (!s)
 		return;
+	s->going = true;
 	if (s->client) {
 		json_t *j = json_object();
 		json_put_flag(j, "end", true);
@@ -100,6 +101,8 @@ static void on_closed(void *self, const struct err *err)
 {
 	struct mcp_session *s = self;
 	struct err why = ERR_INIT;
+	if (s->going)
+		return;
 	err_set(&why, ERR_CLOSED, "the session %s has ended (%s); its sandboxes are gone", s->sp.id, err ? err->text : "closed");
 	while (s->nr_open) {
 		uint64_t call = s->open[--s->nr_open].call;
