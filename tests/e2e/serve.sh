@@ -60,7 +60,7 @@ is "$(events | grep -c "${key#dtn_}")" 0 'the key is not in the record'
 "$sg" verify "$session" >"$t/out" 2>&1
 ok $? 'which verifies'
 serving daytona
-is "$(json POST /api/sandbox '{"name":"odd","env":{"A":5}}' | tail -1)" 400 'a sandbox that cannot be is refused'
+is "$(json POST /api/sandbox '{"name":"odd","cpu":"many"}' | tail -1)" 400 'a sandbox that cannot be is refused'
 odd_over() { events | grep '"kind":"agent.end' | grep -q '"stop":"error"'; }
 wait_for 20 odd_over
 ok $? 'and its agent has ended'
