@@ -353,8 +353,10 @@ void store_tidy(struct store *s, bool busy)
 {
 	if (s->frames < (busy ? 2 * LOG_FRAMES : LOG_FRAMES))
 		return;
-	s->frames = 0; /* what a reader keeps from being moved is moved after the next commit */
-	sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, NULL, NULL);
+	int log = 0, moved = 0;
+	int rc = sqlite3_wal_checkpoint_v2(s->db, NULL, SQLITE_CHECKPOINT_PASSIVE, &log, &moved);
+	if (rc == SQLITE_OK && moved == log) /* else a reader is in the way: the next call tries again */
+		s->frames = 0;
 }
 
 void store_rest(struct store *s)

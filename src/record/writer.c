@@ -229,6 +229,7 @@ static bool idle_work(struct record *r)
 	pthread_mutex_unlock(&r->mu);
 	bool more = store_index(r->store, INDEX_BYTES);
 	note(r);
+	store_tidy(r->store, false); /* the index is a multiple of the text */
 	pthread_mutex_lock(&r->mu);
 	return more;
 }
@@ -251,6 +252,7 @@ static enum idle idle_step(struct record *r, enum idle state)
 	wait_ms(r, state == IDLE_FRESH ? IDLE_MS : REST_MS);
 	if (state == IDLE_INDEXED && quiet(r)) {
 		pthread_mutex_unlock(&r->mu);
+		store_tidy(r->store, false);
 		store_rest(r->store);
 		pthread_mutex_lock(&r->mu);
 		return IDLE_RESTING;
