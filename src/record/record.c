@@ -77,16 +77,18 @@ void record_flush(struct record *r)
 	struct batch *b = take(&r->turn);
 	if (!b)
 		return;
-	if (record_state(r) == RECORD_DEAD) { /* nobody is there to take it */
+	pthread_mutex_lock(&r->mu);
+	bool dead = record_state(r) == RECORD_DEAD; /* nobody is there to take it */
+	if (!dead) {
+		*r->queue_last = b;
+		r->queue_last = &b->next;
+		pthread_cond_signal(&r->cond);
+	}
+	pthread_mutex_unlock(&r->mu);
+	if (dead) {
 		atomic_fetch_sub(&r->backlog, b->cost);
 		batch_free(b);
-		return;
 	}
-	pthread_mutex_lock(&r->mu);
-	*r->queue_last = b;
-	r->queue_last = &b->next;
-	pthread_cond_signal(&r->cond);
-	pthread_mutex_unlock(&r->mu);
 }
 
 void record_queue(struct record *r, struct item *i)

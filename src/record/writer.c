@@ -286,6 +286,14 @@ static bool wait_for_more(struct record *r)
 	return true;
 }
 
+/* Nobody writes these any more: they count no longer, whoever waits for room goes on and finds out why. */
+static void drop(struct record *r, struct batch *first)
+{
+	for (const struct batch *b = first; b; b = b->next)
+		atomic_fetch_sub(&r->backlog, b->cost);
+	batch_free(first);
+}
+
 static void *writer_main(void *arg)
 {
 	struct record *r = arg;
@@ -311,11 +319,11 @@ static void *writer_main(void *arg)
 	}
 	if (r->unsettled.begun)
 		roll_back(r);
-	batch_free(take(&r->unsettled.first));
-	batch_free(r->queue);
-	r->queue = NULL;
+	drop(r, take(&r->unsettled.first));
+	drop(r, take(&r->queue));
 	r->queue_last = &r->queue;
 	pthread_mutex_unlock(&r->mu);
+	loop_wake_send(r->wake);
 	return NULL;
 }
 

@@ -120,6 +120,43 @@ static void test_lock(void)
 	loop_free(l);
 }
 
+static void note_death(void *self, enum record_state state, const char *why)
+{
+	printf("# %s\n", why);
+	if (state == RECORD_DEAD)
+		*(bool *)self = true;
+}
+
+/* Another program takes a table away: the end, and nobody waits for room that never comes. */
+static void test_death(void)
+{
+	static const struct record_ops dying = { .on_state = note_death };
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	sqlite3 *db = NULL;
+	bool done = false, dead = false;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "dies", NULL, &dying, &dead, &err) == 0, "a session");
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	ok(sqlite3_open(record_path(r), &db) == SQLITE_OK && sqlite3_exec(db, "DROP TABLE event", NULL, NULL, NULL) == SQLITE_OK,
+	   "a table is taken away: %s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	done = false;
+	record_barrier(r, put_big(r), set_flag, &done);
+	help_wait(l, &dead);
+	ok(dead && !done, "the record is dead, its barrier does not run");
+	for (int i = 0; i < 1000 && record_backlog(r); i++)
+		loop_turn(l, 10);
+	is_int((int64_t)record_backlog(r), 0, "nothing is waited for");
+	put_big(r);
+	for (int i = 0; i < 1000 && record_backlog(r); i++)
+		loop_turn(l, 10);
+	is_int((int64_t)record_backlog(r), 0, "nor what comes later");
+	record_abandon(&r);
+	loop_free(l);
+}
+
 /* In a namespace of its own: a disk of 20 MB with the reserve on it is filled up. 0 good, 77 cannot mount. */
 static int on_small_disk(void)
 {
@@ -177,5 +214,6 @@ int main(void)
 		is_int(status >> 8, 0, "a full disk: the reserve lets the end be written");
 	test_limit();
 	test_lock();
+	test_death();
 	return help_done();
 }
