@@ -43,7 +43,8 @@ void due_logged(struct due *d, uint32_t nr, const uint8_t page[SUMS_PAGE])
 		grow(d);
 	struct due_page *p = slot(d, nr);
 	d->nr += !p->nr;
-	*p = (struct due_page){ .nr = nr, .done = !page };
+	p->nr = nr;
+	p->done = false;
 	if (page)
 		sum_of(page, p->sum);
 }

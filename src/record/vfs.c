@@ -22,6 +22,7 @@ struct file {
 	enum which which;
 	enum keeps sums;
 	struct due due;    /* of MAIN */
+	const char *name;  /* of MAIN, as long as it is open */
 	struct file *main; /* of LOG: the file that it is the log of; NULL: one without sums */
 	uint32_t salt;     /* of LOG */
 	uint64_t end, top; /* of the last transaction that is whole; of what was written at all */
@@ -70,23 +71,39 @@ static int write_page(struct file *f, const void *bytes, sqlite3_int64 at)
 	return rc;
 }
 
-/* The log begins anew, so all that stood in it is in the main file: pages that another program has moved there get their
- * sums. What cannot be read or written now is found by whoever verifies. */
+/* What is committed in the log, read when it is first asked for. */
+struct in_log {
+	bool looked;
+	struct log_pages pages;
+};
+
+static bool was_committed(const struct file *f, struct in_log *log, uint32_t nr, const uint8_t page[SUMS_PAGE])
+{
+	struct err err;
+	if (!log->looked && sums_log_pages(f->name, &log->pages, &err) < 0)
+		log->pages.nr = 0;
+	log->looked = true;
+	return sums_in_log(f->name, &log->pages, nr, page);
+}
+
+/* The log is about to begin anew, so all that stands in it is in the main file: pages that another program has moved there
+ * get their sums. What cannot be read or written now is found by whoever verifies. */
 static void give_sums(struct file *f)
 {
 	UNSET uint8_t page[SUMS_PAGE];
 	sqlite3_file *to = real(&f->base);
 	const struct due_page *p;
+	struct in_log log = { 0 };
 	bool any = false;
 	for (size_t at = 0; (p = due_next(&f->due, &at));) {
 		sqlite3_int64 where = (sqlite3_int64)(p->nr - 1) * SUMS_PAGE;
 		if (to->pMethods->xRead(to, page, SUMS_PAGE, where) != SQLITE_OK || sums_hold(page))
 			continue;
 		sums_make(page);
-		if (!memcmp(page + SUMS_PAGE - SUMS_TAIL, p->sum, SUMS_TAIL))
+		if (!memcmp(page + SUMS_PAGE - SUMS_TAIL, p->sum, SUMS_TAIL) || was_committed(f, &log, p->nr, page))
 			any |= to->pMethods->xWrite(to, page, SUMS_PAGE, where) == SQLITE_OK;
 	}
-	due_reset(&f->due);
+	log_pages_release(&log.pages);
 	if (any)
 		(void)to->pMethods->xSync(to, SQLITE_SYNC_NORMAL);
 }
@@ -105,13 +122,11 @@ static void note_again(struct file *f, const void *bytes, sqlite3_int64 at)
 		due_logged(&f->main->due, page_of(head), bytes);
 }
 
-/* What is about to be written to the log of a file with sums. */
+/* What was written to the log of a file with sums. */
 static void note_due(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
-	if (!f->main || !keeps_sums(f->main))
-		return;
 	if (at == 0)
-		give_sums(f->main);
+		due_reset(&f->main->due);
 	else if (len == FRAME_HEAD + SUMS_PAGE)
 		due_logged(&f->main->due, page_of(bytes), (const uint8_t *)bytes + FRAME_HEAD);
 	else if (len == FRAME_HEAD)
@@ -139,11 +154,16 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
 	sqlite3_file *to = real(&f->base);
-	note_due(f, bytes, len, at);
+	bool due = f->main && keeps_sums(f->main);
+	if (due && at == 0)
+		give_sums(f->main);
 	int rc = to->pMethods->xWrite(to, bytes, len, at);
-	if (rc == SQLITE_OK)
-		note_log(f, bytes, len, at);
-	return rc;
+	if (rc != SQLITE_OK)
+		return rc;
+	if (due)
+		note_due(f, bytes, len, at);
+	note_log(f, bytes, len, at);
+	return SQLITE_OK;
 }
 
 /* Before anything but the page of the head that is held. */
@@ -190,13 +210,17 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 	int rc = give_out(file);
 	if (rc != SQLITE_OK)
 		return rc;
-	if (f->which == LOG && size == 0 && f->main)
+	bool emptied = f->which == LOG && size == 0 && f->main;
+	if (emptied)
 		give_sums(f->main);
 	if (f->which == LOG && f->end > (uint64_t)size)
 		f->end = (uint64_t)size;
 	if (f->which == LOG && f->top > (uint64_t)size)
 		f->top = (uint64_t)size;
-	return real(file)->pMethods->xTruncate(real(file), size);
+	rc = real(file)->pMethods->xTruncate(real(file), size);
+	if (rc == SQLITE_OK && emptied)
+		due_reset(&f->main->due);
+	return rc;
 }
 
 /* --- the rest is handed on --- */
@@ -293,7 +317,7 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
 	(void)vfs;
 	if (!(flags & (SQLITE_OPEN_MAIN_DB | SQLITE_OPEN_WAL)))
 		return below->xOpen(below, name, file, flags, flags_out);
-	*f = (struct file){ .which = flags & SQLITE_OPEN_WAL ? LOG : MAIN };
+	*f = (struct file){ .which = flags & SQLITE_OPEN_WAL ? LOG : MAIN, .name = name };
 	int rc = below->xOpen(below, name, real(file), flags, flags_out);
 	f->base.pMethods = real(file)->pMethods ? &methods : NULL;
 	sqlite3_file *of = flags & SQLITE_OPEN_WAL ? sqlite3_database_file_object(name) : NULL;

@@ -120,6 +120,60 @@ static void test_lock(void)
 	loop_free(l);
 }
 
+static bool moved(const char *path)
+{
+	sqlite3 *db = NULL;
+	bool good = sqlite3_open(path, &db) == SQLITE_OK &&
+		    sqlite3_exec(db, "SELECT count(*) FROM event; PRAGMA wal_checkpoint(PASSIVE)", NULL, NULL, NULL) == SQLITE_OK;
+	sqlite3_close(db);
+	return good;
+}
+
+static void verifies_live(const char *path, const char *what)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	if (!ok(session_open(&s, path, &err) == 0, "%s: opens %s", what, err.text))
+		return;
+	help_verify(s, 0, what);
+	session_close(&s);
+}
+
+/* A transaction is taken back in the middle; another program moves what the log had before: that is no damage. */
+static void test_moved_while_stalled(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct seen seen = { 0 };
+	struct stat st = { 0 };
+	bool done = false;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "moved", NULL, &ops, &seen, &err) == 0, "a session");
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(r)), *wal = xasprintf("%s-wal", path);
+	record_barrier(r, put_big(r), set_flag, &done);
+	help_wait(l, &done);
+	turns(l, 400); /* the index, too */
+	ok(stat(wal, &st) == 0, "a log");
+	struct rlimit old, small;
+	getrlimit(RLIMIT_FSIZE, &old);
+	small = old;
+	small.rlim_cur = (rlim_t)st.st_size + 30 * 4120;
+	setrlimit(RLIMIT_FSIZE, &small);
+	done = false;
+	record_barrier(r, put_big(r), set_flag, &done);
+	help_wait(l, &seen.stalled);
+	ok(seen.stalled && !done, "stalled: %s", seen.why);
+	ok(moved(path), "another program moves what is committed");
+	verifies_live(path, "while it is stalled");
+	setrlimit(RLIMIT_FSIZE, &old);
+	help_wait(l, &done);
+	ok(done && seen.recovered, "it goes on");
+	verifies_live(path, "gone on");
+	ok(record_close(&r, NULL, &err) == 0, "closed: %s", err.text);
+	verifies_live(path, "ended");
+	loop_free(l);
+}
+
 static void note_death(void *self, enum record_state state, const char *why)
 {
 	printf("# %s\n", why);
@@ -214,6 +268,7 @@ int main(void)
 		is_int(status >> 8, 0, "a full disk: the reserve lets the end be written");
 	test_limit();
 	test_lock();
+	test_moved_while_stalled();
 	test_death();
 	return help_done();
 }
