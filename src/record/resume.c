@@ -27,6 +27,8 @@ int resume_check(const char *path, const struct lease_note *was, char *torn, siz
 	int rc = verify_tail(s, err);
 	if (rc == 0)
 		rc = reaches(s, was, err);
+	if (rc == 0 && log.was_synced)
+		rc = err_set(err, ERR_DAMAGED, "session file '%s': its write-ahead log %s at byte 0, so nothing in it can be read", path, log.why);
 	session_close(&s);
 	if (log.why && !was->seq)
 		snprintf(torn, cap, "the write-ahead log %s at byte %" PRIu64, log.why, log.bad_at);

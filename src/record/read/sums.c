@@ -150,35 +150,6 @@ static bool more_of_this_run(struct log_walk *w, uint64_t at, uint64_t size)
 	return false;
 }
 
-/* Does the frame behind the one at @at follow from it, be that damaged itself? */
-static bool is_followed(struct log_walk *w, uint64_t at)
-{
-	uint8_t head[FRAME_HEADER], next[FRAME];
-	if (pread(w->fd, head, sizeof(head), (off_t)at) != sizeof(head) ||
-	    pread(w->fd, next, sizeof(next), (off_t)(at + FRAME)) != sizeof(next) || memcmp(next + 8, w->salt, sizeof(w->salt)) != 0)
-		return false;
-	for (int said = 0; said < 2; said++) { /* from its sum as it is, or as that says */
-		uint32_t sum[2] = { w->sum[0], w->sum[1] };
-		if (said) {
-			sum[0] = be32_at(head + 16);
-			sum[1] = be32_at(head + 20);
-		}
-		sum_of(next, 8, w->big, sum);
-		sum_of(next + FRAME_HEADER, SUMS_PAGE, w->big, sum);
-		if (be32_at(next + 16) == sum[0] && be32_at(next + 20) == sum[1])
-			return true;
-	}
-	return false;
-}
-
-static bool goes_on(struct log_walk *w, uint64_t at, uint64_t size)
-{
-	for (; at + 2 * FRAME <= size; at += FRAME)
-		if (is_followed(w, at))
-			return true;
-	return false;
-}
-
 /* Walks over the frames that count. */
 static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 {
@@ -226,10 +197,9 @@ int sums_look_log(const char *path, struct log_end *out, struct err *err)
 		if (n < (ssize_t)sizeof(header) || !log_header(&w, header)) {
 			out->bad_at = 1;
 			out->why = n < (ssize_t)sizeof(header) ? "is cut off" : "is damaged";
-			out->goes_on = st.st_size >= FRAME;
+			out->was_synced = st.st_size >= FRAME;
 		} else {
 			walk_log(&w, (uint64_t)st.st_size, out);
-			out->goes_on = out->why && goes_on(&w, out->bad_at, (uint64_t)st.st_size);
 		}
 	}
 	close(w.fd);

@@ -60,7 +60,7 @@ struct log_end {
 	uint32_t salt;	 /* of this run through the log */
 	uint64_t bad_at; /* offset of the first thing that is damaged, 0 = none (1 = the header) */
 	const char *why; /* what is wrong there; NULL = nothing */
-	bool goes_on;	 /* whole frames of this run stand behind it: it was not what was written last */
+	bool was_synced; /* it is the header, with frames behind it, which are not written before it is on the disk */
 	uint64_t left;	 /* bytes behind, of an earlier run */
 };
 

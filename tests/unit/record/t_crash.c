@@ -283,7 +283,7 @@ static void test_power_cut(void)
 	other_boot(path);
 	verifies(path, 0, "whole after a power cut");
 	turn_bit(wal, 32 + 4120 * 10 + 777);
-	verifies(path, 1, "damaged in the middle, after a power cut");
+	verifies(path, 0, "broken in the middle, after a power cut: nobody knows what was synced");
 	turn_bit(wal, 32 + 4120 * 10 + 777);
 	ok(truncate(wal, 32 + 4120 * 20 + 900) == 0, "the last frame is written by half");
 	verifies(path, 0, "torn at its end");
@@ -292,6 +292,42 @@ static void test_power_cut(void)
 	CLEANUP(free_ptr) char *said = torn_of(path);
 	ok(strstr(said, "\"torn\":\"the write-ahead log is cut off at byte 82432\"") != NULL, "and says so: %s", said);
 	verifies(path, 0, "gone on");
+	loop_free(l);
+}
+
+/* What is synced before any frame is no power cut's. */
+static void test_log_header(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	ok(loop_new(&l, &err) == 0, "a loop");
+	CLEANUP(free_ptr) char *path = left_behind(l, "header"), *wal = xasprintf("%s-wal", path);
+	other_boot(path);
+	turn_bit(wal, 17);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
+	loop_free(l);
+}
+
+/* A break like a power cut's, but something behind it was anchored, so synced. */
+static void test_anchored_behind(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	bool done = false;
+	ok(loop_new(&l, &err) == 0, "a loop");
+	CLEANUP(free_ptr) char *path = left_behind(l, "behind"), *wal = xasprintf("%s-wal", path);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it goes on: %s", err.text);
+	record_checkpoint(r);
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	record_abandon(&r);
+	other_boot(path);
+	verifies(path, 0, "anchored, whole");
+	turn_bit(wal, 32 + 4120 * 10 + 777);
+	verifies(path, 1, "anchored, broken before that");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
 	loop_free(l);
 }
 
@@ -379,6 +415,8 @@ int main(void)
 	test_torn_wal();
 	test_cut_wal();
 	test_power_cut();
+	test_anchored_behind();
+	test_log_header();
 	test_two_writers();
 	test_looked_at_while_it_ends();
 	return help_done();
