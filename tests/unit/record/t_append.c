@@ -150,61 +150,11 @@ static void test_many(void)
 	free(path);
 }
 
-static char *words(size_t len)
-{
-	char *text = xmalloc(len);
-	random_bytes(text, len);
-	for (size_t i = 0; i < len; i++)
-		text[i] = i % 9 ? (char)('a' + (uint8_t)text[i] % 26) : ' ';
-	return text;
-}
-
-static void wait_indexed(struct loop *l, const char *path, uint64_t head)
-{
-	struct err err;
-	int64_t until = clock_mono_us() + 60000000;
-	for (bool all = false; !all && clock_mono_us() < until;) {
-		struct session *s = NULL;
-		loop_turn(l, 50);
-		if (session_open(&s, path, &err) < 0)
-			continue;
-		all = session_indexed(s) >= head;
-		session_close(&s);
-	}
-}
-
-/* The index is many times its text: made in silence, it does not make the log grow. */
-static void test_log_while_indexing(void)
-{
-	enum { PIECES = 12, PIECE = 256 << 10, MOST = 20 << 20 };
-	struct err err = ERR_INIT;
-	struct loop *l = NULL;
-	struct record *r = NULL;
-	struct stat st = { 0 };
-	if (!ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "words", NULL, NULL, NULL, &err) == 0, "a session"))
-		return;
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r)), *wal = xasprintf("%s-wal", path);
-	for (int i = 0; i < PIECES; i++) {
-		bool done = false;
-		CLEANUP(free_ptr) char *text = words(PIECE);
-		json_t *b = json_object();
-		json_put_bytes(b, "text", text, PIECE);
-		record_barrier(r, record_append_json(r, 420, 0, 0, 0, 0, b), set_flag, &done);
-		help_wait(l, &done);
-	}
-	wait_indexed(l, path, record_head(r));
-	ok(stat(wal, &st) == 0 && st.st_size < MOST, "much text, then silence: the log stays small (%lld bytes)", (long long)st.st_size);
-	ok(stat(path, &st) == 0 && st.st_size > PIECES * PIECE * 2, "what is in it has come into the file (%lld bytes)", (long long)st.st_size);
-	record_abandon(&r);
-	loop_free(l);
-}
-
 int main(void)
 {
 	help_init();
 	test_life();
 	test_large();
 	test_many();
-	test_log_while_indexing();
 	return help_done();
 }
