@@ -101,7 +101,7 @@ static void resizes(void)
 		vt_feed(v, "\x1b[999999999@\x1b[99999;99999Hx\x1b[999999999L\x1b[3;4r\n", 41);
 	}
 	vt_resize(v, 3, 10);
-	vt_feed(v, "\x1b[r\x1b[2J\x1b[Hend", 15);
+	vt_feed(v, "\x1b[r\x1b[2J\x1b[Hend", 13);
 	CLEANUP(free_ptr) char *last = shown(v);
 	ok(strstr(last, "end"), "a storm of sizes and huge numbers leaves a terminal that works");
 	vt_free(&v);
