@@ -136,7 +136,7 @@ ok $? "a terminal that goes away takes nothing with it"
 # --- told outside of the screen: agent, session and rule, and no byte of the command ---
 if command -v script >/dev/null; then
 	mkfifo "$t/keys" && exec 7<>"$t/keys" # keys that nobody types
-	env -u TMUX VTE_VERSION=7000 TERM=xterm script -qfec "timeout 30 '$sg' attach" "$t/told" <&7 >/dev/null 2>&1 &
+	env -u TMUX VTE_VERSION=7000 TERM=xterm script -qfec "timeout --foreground 30 '$sg' attach" "$t/told" <&7 >/dev/null 2>&1 &
 	told=$!
 	wait_for 25 grep -q '777;notify' "$t/told"
 	kill $told 2>/dev/null
