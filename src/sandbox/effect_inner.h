@@ -56,6 +56,7 @@ struct boxes {
 struct slot *slot_find(struct boxes *b, uint64_t id);
 void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
+void end_jobs(struct slot *s, enum action_end end); /* effect.c: all that runs in it is told to have ended so */
 void slot_works(struct slot *s); /* still.c: an action begins in it */
 
 /* --- effect_trace.c --- */
