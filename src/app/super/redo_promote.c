@@ -58,8 +58,9 @@ static int round_of(struct promote_op *po, const struct ws_store *st, int apply)
 	return rc;
 }
 
-static int both_rounds(struct promote_op *po, const struct ws_store *st)
+static int both_rounds(struct tree_op *o, const struct ws_store *st)
 {
+	struct promote_op *po = (struct promote_op *)o;
 	CLEANUP(buf_release) struct buf names = BUF_INIT;
 	if (round_of(po, st, 0) < 0)
 		return -1;
@@ -72,18 +73,7 @@ static int both_rounds(struct promote_op *po, const struct ws_store *st)
 
 static void promote_work(struct tree_op *o)
 {
-	struct promote_op *po = (struct promote_op *)o;
-	struct ws_store below;
-	struct err none = ERR_INIT;
-	tree_store(o->t, &below);
-	if (!o->t->read && session_open(&o->t->read, record_path(o->t->s->record), &o->err) < 0)
-		return;
-	struct memstore *merged = memstore_new(&below);
-	struct ws_store st = memstore_store(merged);
-	int rc = both_rounds(po, &st);
-	memstore_free(&merged);
-	o->taken = (struct taken){ .why = "rollback", .cause = o->cause };
-	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &none);
+	tree_change_work(o, both_rounds);
 }
 
 /* --- loop --- */

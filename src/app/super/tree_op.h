@@ -42,6 +42,8 @@ NODISCARD int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, c
  * by lines where it has changed otherwise meanwhile (into @st), else into @conflicts. With @to before @from: an undo. */
 NODISCARD int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, const struct ws_store *st,
 			  struct ws_diff *d, struct strv *conflicts);
+/* Worker, as an op's @work: @rounds with a store for what is merged, then what is there is recorded in any case. */
+void tree_change_work(struct tree_op *o, int (*rounds)(struct tree_op *o, const struct ws_store *st));
 /* Its paths, as people name them, appended to @paths; the names of conflicts, the first few. */
 void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths);
 void tree_change_names(const struct strv *conflicts, struct buf *out);

@@ -89,8 +89,9 @@ static void tell_conflicts(struct undo_one *u)
 }
 
 /* Two rounds over the snapshots that hold its work: all differences are known to be clean before the first is applied. */
-static int both_rounds(struct undo_one *u, const struct ws_store *st)
+static int both_rounds(struct tree_op *o, const struct ws_store *st)
 {
+	struct undo_one *u = (struct undo_one *)o;
 	struct trees *t = u->op.t;
 	for (int apply = 0; apply < 2; apply++) {
 		for (size_t i = 0; i < t->nr_snaps; i++) {
@@ -121,9 +122,8 @@ static int both_rounds(struct undo_one *u, const struct ws_store *st)
 	return 0;
 }
 
-static void undo_work(struct tree_op *o)
+void tree_change_work(struct tree_op *o, int (*rounds)(struct tree_op *o, const struct ws_store *st))
 {
-	struct undo_one *u = (struct undo_one *)o;
 	struct ws_store below;
 	struct err none = ERR_INIT;
 	tree_store(o->t, &below);
@@ -131,10 +131,15 @@ static void undo_work(struct tree_op *o)
 		return;
 	struct memstore *merged = memstore_new(&below);
 	struct ws_store st = memstore_store(merged);
-	int rc = both_rounds(u, &st);
+	int rc = rounds(o, &st);
 	memstore_free(&merged);
 	o->taken = (struct taken){ .why = "rollback", .cause = o->cause };
 	tree_take(o->t, &o->taken, rc == 0 ? &o->err : &none);
+}
+
+static void undo_work(struct tree_op *o)
+{
+	tree_change_work(o, both_rounds);
 }
 
 static void undo_done(struct tree_op *o)
