@@ -49,6 +49,33 @@ bool list_verb(struct listed *l, enum verb v)
 	}
 }
 
+bool scroll_verb(int64_t *top, int rows, enum verb v)
+{
+	int page = rows / 2 > 0 ? rows / 2 : 1;
+	switch ((int)v) {
+	case VERB_UP:
+		--*top;
+		return true;
+	case VERB_DOWN:
+		++*top;
+		return true;
+	case VERB_PAGE_UP:
+		*top -= page;
+		return true;
+	case VERB_PAGE_DOWN:
+		*top += page;
+		return true;
+	case VERB_FIRST:
+		*top = 0;
+		return true;
+	case VERB_LAST:
+		*top = INT32_MAX;
+		return true;
+	default:
+		return false;
+	}
+}
+
 enum click list_click(struct listed *l, int row)
 {
 	size_t at = l->top + (size_t)(row < LIST_HEAD ? 0 : row - LIST_HEAD);

@@ -19,6 +19,8 @@ void list_settle(struct listed *l, int rows);
 void list_move(struct listed *l, int64_t to); /* as far as there are rows */
 /* Up, down, half a page, first, last. True if @v was one of them. */
 bool list_verb(struct listed *l, enum verb v);
+/* The same for text of which @rows lines are seen from @top on; who draws it keeps @top within the text. */
+bool scroll_verb(int64_t *top, int rows, enum verb v);
 enum click list_click(struct listed *l, int row);
 
 /* Rows that are seen, as: for (size_t i = l->top; list_sees(l, i, a, &row); i++) */

@@ -5,6 +5,7 @@
 
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
+#include "ui/views/listed.h"
 #include "ui/views/pane.h"
 #include "ui/ui.h"
 
@@ -151,27 +152,8 @@ static bool to_file(struct diff_view *v, int64_t to)
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct diff_view *v = self;
-	int page = v->rows / 2;
 	(void)ui;
 	switch ((int)verb) {
-	case VERB_UP:
-		v->top--;
-		return true;
-	case VERB_DOWN:
-		v->top++;
-		return true;
-	case VERB_PAGE_UP:
-		v->top -= page;
-		return true;
-	case VERB_PAGE_DOWN:
-		v->top += page;
-		return true;
-	case VERB_FIRST:
-		v->top = 0;
-		return true;
-	case VERB_LAST:
-		v->top = INT32_MAX;
-		return true;
 	case VERB_NEXT:
 	case VERB_NEXT_PANE:
 		return to_file(v, (int64_t)v->file + 1);
@@ -182,7 +164,7 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 		v->since = v->until = 0;
 		return true;
 	default:
-		return false;
+		return scroll_verb(&v->top, v->rows, verb);
 	}
 }
 

@@ -456,37 +456,10 @@ static bool next_box(struct tree_view *v, struct ui *ui)
 	return true;
 }
 
-static bool scroll(struct tree_view *v, enum verb verb)
-{
-	int page = v->rows / 2 > 0 ? v->rows / 2 : 1;
-	switch ((int)verb) {
-	case VERB_UP:
-		v->top--;
-		return true;
-	case VERB_DOWN:
-		v->top++;
-		return true;
-	case VERB_PAGE_UP:
-		v->top -= page;
-		return true;
-	case VERB_PAGE_DOWN:
-		v->top += page;
-		return true;
-	case VERB_FIRST:
-		v->top = 0;
-		return true;
-	case VERB_LAST:
-		v->top = INT32_MAX;
-		return true;
-	default:
-		return false;
-	}
-}
-
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct tree_view *v = self;
-	if (*v->file ? scroll(v, verb) : list_verb(&v->l, verb)) {
+	if (*v->file ? scroll_verb(&v->top, v->rows, verb) : list_verb(&v->l, verb)) {
 		if (!*v->file)
 			v->top = 0;
 		return true;
