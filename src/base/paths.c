@@ -91,3 +91,10 @@ char *paths_share(const char *tail)
 		return path_join(dir, tail);
 	return xasprintf("%s/share/sandglass/%s", SANDGLASS_PREFIX, tail);
 }
+
+bool path_holds(const char *dir, const char *path)
+{
+	CLEANUP(free_ptr) char *full = path ? realpath(path, NULL) : NULL;
+	size_t len = strlen(dir);
+	return !strcmp(dir, "/") || (full && !strncmp(full, dir, len) && (full[len] == '/' || !full[len]));
+}

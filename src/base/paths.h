@@ -15,5 +15,7 @@ char *paths_libexec(const char *name);
 /* Shipped Lua, schema, examples: SANDGLASS_DATA (development), else installed share folder. */
 char *paths_share(const char *tail);
 char *path_join(const char *a, const char *b);
+/* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or NULL) is in "/" alone. */
+bool path_holds(const char *dir, const char *path);
 
 #endif

@@ -536,6 +536,23 @@ bool filter_words(const struct filter *f)
 	return has_words(f->root);
 }
 
+static bool asks_kind(const struct node *n, const char *kind)
+{
+	if (!n || (n->type == NODE_TERM && n->field != FIELD_KIND))
+		return false;
+	if (n->type == NODE_TERM && n->op == OP_REGEX)
+		return regexec(&n->regex, kind, 0, NULL, 0) == 0;
+	for (size_t i = 0; n->type == NODE_TERM && i < n->nr; i++)
+		if (value_matches_text(n->field, n->op, &n->value[i], kind))
+			return true;
+	return asks_kind(n->left, kind) || asks_kind(n->right, kind);
+}
+
+bool filter_asks_kind(const struct filter *f, const char *kind)
+{
+	return asks_kind(f->root, kind);
+}
+
 const char *filter_field_name(size_t i)
 {
 	return i < FIELD_NR ? filter_field[i].name : NULL;

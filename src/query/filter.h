@@ -55,6 +55,8 @@ NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_
 			       size_t max, uint64_t *seqs, size_t *nr_out, struct err *err);
 /* True if it asks for words or phrases: those look into output, too, and what they cost is not less for a piece. */
 bool filter_words(const struct filter *f);
+/* True if a term of it asks for that kind of event by name, pattern or regular expression. */
+bool filter_asks_kind(const struct filter *f, const char *kind);
 
 /* The pieces of filter_search, for statements of one's own and for showing the SQL: appends the condition for
  * "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */

@@ -152,7 +152,31 @@ static void put_term(const struct node *n, struct buf *out)
 	}
 }
 
-static void put(const struct node *n, struct buf *out)
+/* Which of @w's words @n is; -1 none. */
+static int words_at(const struct words *w, const struct node *n)
+{
+	for (size_t i = 0; w && i < w->nr; i++)
+		if (w->node[i] == n)
+			return (int)i;
+	return -1;
+}
+
+/* A step in an action's life stands for the action. */
+#define STEP_KINDS(h) "(" h ".kind BETWEEN 101 AND 109 OR " h ".kind IN (10,11))"
+
+static void put_words(const struct node *n, const struct words *w, struct buf *out)
+{
+	if (words_at(w, n) < 0) /* the found seqs come as a list */
+		buf_puts(out, "r.seq IN (SELECT CASE WHEN h.action>0 AND " STEP_KINDS("h") " THEN h.action ELSE h.seq END "
+			      "FROM json_each(?) l JOIN event h ON h.seq=l.value)");
+	else if (n == w->given)
+		buf_putc(out, '1');
+	else
+		buf_puts(out, "EXISTS(SELECT 1 FROM (SELECT r.seq AS q UNION ALL SELECT x.seq FROM event x WHERE x.action=r.seq AND "
+			      "x.action>0 AND " STEP_KINDS("x") ") WHERE glass_look(q,?))");
+}
+
+static void put(const struct node *n, const struct words *w, struct buf *out)
 {
 	switch (n->type) {
 	case NODE_ALL:
@@ -160,31 +184,35 @@ static void put(const struct node *n, struct buf *out)
 		return;
 	case NODE_NOT:
 		buf_puts(out, "NOT ");
-		put(n->left, out);
+		put(n->left, w, out);
 		return;
 	case NODE_AND:
 	case NODE_OR:
 		buf_putc(out, '(');
-		put(n->left, out);
+		put(n->left, w, out);
 		buf_puts(out, n->type == NODE_AND ? " AND " : " OR ");
-		put(n->right, out);
+		put(n->right, w, out);
 		buf_putc(out, ')');
 		return;
 	case NODE_TERM:
 		put_term(n, out);
 		return;
-	case NODE_WORDS: /* the found seqs come as a list: a step in an action's life stands for the action */
-		buf_puts(out, "r.seq IN (SELECT CASE WHEN h.action>0 AND (h.kind BETWEEN 101 AND 109 OR h.kind IN (10,11)) THEN "
-			      "h.action ELSE h.seq END FROM json_each(?) l JOIN event h ON h.seq=l.value)");
+	case NODE_WORDS:
+		put_words(n, w, out);
 		return;
 	}
 }
 
-void filter_sql(const struct filter *f, struct buf *out)
+void filter_sql_words(const struct filter *f, const struct words *w, struct buf *out)
 {
 	buf_puts(out, "(r.kind NOT BETWEEN 101 AND 109 AND r.kind NOT IN (10,11) AND ");
-	put(f->root, out);
+	put(f->root, w, out);
 	buf_putc(out, ')');
+}
+
+void filter_sql(const struct filter *f, struct buf *out)
+{
+	filter_sql_words(f, NULL, out);
 }
 
 /* --- binding -------------------------------------------------------------------------------------------------------- */
@@ -193,11 +221,21 @@ enum { HITS_PAGE = 4096, HITS_MAX = 1 << 20 };
 
 struct binder {
 	struct session *s;
+	const struct words *w;
 	sqlite3_stmt *st;
 	int next;
 	int64_t now_us;
 	struct err *err;
 };
+
+void filter_match_text(const struct node *n, struct buf *out)
+{
+	buf_putc(out, '"');
+	for (const char *c = n->value[0].text; *c; c++)
+		if (*c != '"')
+			buf_putc(out, *c);
+	buf_puts(out, n->prefix ? "\"*" : "\"");
+}
 
 /* Seqs of everything in which the words stand, as a JSON list. */
 static int bind_words(struct binder *b, const struct node *n)
@@ -207,11 +245,7 @@ static int bind_words(struct binder *b, const struct node *n)
 	uint64_t *seqs = xcalloc(HITS_PAGE, sizeof(*seqs)), after = 0;
 	size_t nr = HITS_PAGE, total = 0;
 	int rc = 0;
-	buf_putc(&match, '"');
-	for (const char *c = n->value[0].text; *c; c++)
-		if (*c != '"')
-			buf_putc(&match, *c);
-	buf_puts(&match, n->prefix ? "\"*" : "\"");
+	filter_match_text(n, &match);
 	buf_putc(&list, '[');
 	while (rc == 0 && nr == HITS_PAGE && total < HITS_MAX) {
 		rc = session_search(b->s, buf_cstr(&match), after, HITS_PAGE, seqs, &nr, b->err);
@@ -268,19 +302,31 @@ static int bind_term(struct binder *b, const struct node *n)
 
 static int bind_node(struct binder *b, const struct node *n)
 {
+	int at = words_at(b->w, n);
 	if (!n)
 		return 0;
 	if (n->type == NODE_TERM)
 		return bind_term(b, n);
-	if (n->type == NODE_WORDS)
+	if (n->type == NODE_WORDS && at < 0)
 		return bind_words(b, n);
+	if (n->type == NODE_WORDS) {
+		if (n != b->w->given)
+			sqlite3_bind_pointer(b->st, b->next++, b->w->look[at], "glass_look", free_nothing);
+		return 0;
+	}
 	return bind_node(b, n->left) < 0 ? -1 : bind_node(b, n->right);
+}
+
+int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us,
+		      struct err *err)
+{
+	struct binder b = { s, w, stmt, first, now_us, err };
+	return bind_node(&b, f->root) < 0 ? -1 : b.next;
 }
 
 int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us, struct err *err)
 {
-	struct binder b = { s, stmt, first, now_us, err };
-	return bind_node(&b, f->root) < 0 ? -1 : b.next;
+	return filter_bind_words(f, NULL, s, stmt, first, now_us, err);
 }
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
@@ -307,52 +353,20 @@ static void sql_regex(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int(ctx, text && re && regexec(re, text, 0, NULL, 0) == 0);
 }
 
+static void sql_look(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	(void)argc;
+	struct look *l = sqlite3_value_pointer(argv[1], "glass_look");
+	sqlite3_result_int(ctx, l && look_holds(l, (uint64_t)sqlite3_value_int64(argv[0])));
+}
+
 int filter_functions(void *db, struct err *err)
 {
 	const int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY;
 	if (sqlite3_create_function(db, "glass_is", 5, flags, NULL, sql_is, NULL, NULL) != SQLITE_OK ||
 	    sqlite3_create_function(db, "glass_regex", 2, flags, NULL, sql_regex, NULL, NULL) != SQLITE_OK ||
+	    sqlite3_create_function(db, "glass_look", 2, flags, NULL, sql_look, NULL, NULL) != SQLITE_OK ||
 	    filter_noted(db) != SQLITE_OK)
 		return err_set(err, ERR_IO, "cannot add the filter's functions: %s", sqlite3_errmsg(db));
 	return 0;
-}
-
-int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
-		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
-{
-	sqlite3 *db = session_handle(s);
-	sqlite3_stmt *st = NULL;
-	CLEANUP(buf_release) struct buf sql = BUF_INIT;
-	size_t nr = 0;
-	int rc = SQLITE_DONE;
-	if (filter_functions(db, err) < 0)
-		return -1;
-	buf_puts(&sql, "SELECT r.seq FROM event r WHERE r.seq>? AND r.seq<=? AND ");
-	filter_sql(f, &sql);
-	buf_puts(&sql, " ORDER BY r.seq LIMIT ?");
-	if (sqlite3_prepare_v2(db, buf_cstr(&sql), -1, &st, NULL) != SQLITE_OK)
-		return err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(db));
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)after_seq);
-	sqlite3_bind_int64(st, 2, to_seq > INT64_MAX ? INT64_MAX : (sqlite3_int64)to_seq);
-	int next = filter_bind(f, s, st, 3, now_us, err);
-	if (next < 0) {
-		sqlite3_finalize(st);
-		return -1;
-	}
-	sqlite3_bind_int64(st, next, (sqlite3_int64)max);
-	while (nr < max && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		seqs[nr++] = (uint64_t)sqlite3_column_int64(st, 0);
-	bool good = rc == SQLITE_ROW || rc == SQLITE_DONE;
-	if (!good)
-		err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(db));
-	sqlite3_finalize(st);
-	if (good)
-		*nr_out = nr;
-	return good ? 0 : -1;
-}
-
-int filter_search(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, size_t max, uint64_t *seqs,
-		  size_t *nr_out, struct err *err)
-{
-	return filter_search_to(f, s, now_us, after_seq, INT64_MAX, max, seqs, nr_out, err);
 }

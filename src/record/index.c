@@ -74,12 +74,19 @@ bool store_index(struct store *s, size_t bytes)
 	}
 	sqlite3_finalize(st);
 	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
+		if (rc != SQLITE_DONE)
+			store_failed(s, rc);
 		store_rollback(s);
 		s->indexed = true;
 		return false;
 	}
 	s->indexed = seq == s->now.seq;
 	return !s->indexed;
+}
+
+uint64_t store_indexed(struct store *s)
+{
+	return read_mark(s, "indexed");
 }
 
 enum store_rc index_forget(struct store *s, uint64_t seq)

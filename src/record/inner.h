@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include "base/mem.h"
+#include "record/recent.h"
 #include "record/record.h"
 #include "record/secrets.h"
 #include "record/store.h"
@@ -79,9 +80,8 @@ struct record {
 	struct secrets *secrets;
 	struct found *found; /* bait.c */
 	struct outputs *outputs;
-	struct hash *pooled; /* messages handed over already, open addressing */
-	size_t pooled_nr, pooled_cap;
-	struct lists *lists; /* of messages, kept already; NULL none yet */
+	struct recent *pooled; /* messages handed over; NULL none yet */
+	struct recent *lists;  /* list.c; NULL none yet */
 	record_clean_fn *tap;
 	void *tap_self;
 	struct batch *turn; /* what this loop turn has appended */
@@ -120,7 +120,6 @@ int64_t record_asleep_us(void);
 
 /* Hands <bytes, len> to the pool of messages unless it was before; fills @id_out with H of it. */
 void record_pool(struct record *r, const void *bytes, size_t len, bool plain, struct hash *id_out);
-void lists_free(struct lists **l); /* list.c; what is listed next is written whole */
 
 struct redact_done {
 	struct redact_done *next;

@@ -1,7 +1,7 @@
-/* Lists of messages in the pool (schema/README.md, rules 24 to 28). For each beginning of a list that this writer has kept,
- * by the hash of the names in it: in which kept list it was seen first. A chat asks with what it asked with before and some
- * more, so the next list is that one and the rest; a beginning always stands in the first list that had it, so a chain is
- * never longer than its list. */
+/* Lists of messages in the pool (schema/README.md, rules 24 to 28). For each beginning of a list that this writer has kept
+ * lately, by the hash of the names in it: in which kept list it was seen first. A chat asks with what it asked with before and
+ * some more, so the next list is that one and the rest. A list begins with one that had a shorter beginning in common with those
+ * before it, so a chain is never longer than its list. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,59 +9,16 @@
 #include "base/mem.h"
 #include "record/inner.h"
 
-enum { WHOLE_MAX = 2 }; /* a name and a row cost more than so many hashes */
+enum {
+	WHOLE_MAX = 2, /* a name and a row cost more than so many hashes */
+	BEGINNINGS = 8192,
+};
 
 struct beginning {
-	uint8_t fold[16]; /* all 0: free */
-	uint32_t list, len;
+	uint8_t key[RECENT_KEY];
+	struct hash list; /* the name of the kept one */
+	uint32_t len;     /* of that list */
 };
-
-struct kept {
-	struct hash name;
-	uint32_t len;
-};
-
-struct lists {
-	struct kept *kept;
-	size_t nr_kept, cap_kept;
-	struct beginning *slot; /* open addressing */
-	size_t nr, cap;
-};
-
-static struct beginning *slot_of(struct beginning *slot, size_t cap, const struct hash *fold)
-{
-	static const uint8_t none[sizeof(slot->fold)];
-	size_t at = (size_t)get_u64le(fold->b) & (cap - 1);
-	while (memcmp(slot[at].fold, none, sizeof(none)) != 0 && memcmp(slot[at].fold, fold->b, sizeof(slot->fold)) != 0)
-		at = (at + 1) & (cap - 1);
-	return &slot[at];
-}
-
-static void grow(struct lists *l)
-{
-	size_t cap = l->cap ? l->cap * 2 : 256;
-	struct beginning *bigger = xcalloc(cap, sizeof(*bigger));
-	for (size_t i = 0; i < l->cap; i++)
-		if (l->slot[i].len) {
-			struct hash fold = { 0 };
-			memcpy(fold.b, l->slot[i].fold, sizeof(l->slot[i].fold));
-			*slot_of(bigger, cap, &fold) = l->slot[i];
-		}
-	free(l->slot);
-	l->slot = bigger;
-	l->cap = cap;
-}
-
-static void add_beginning(struct lists *l, const struct hash *fold, uint32_t list, uint32_t len)
-{
-	if ((l->nr + 1) * 2 > l->cap)
-		grow(l);
-	struct beginning *b = slot_of(l->slot, l->cap, fold);
-	memcpy(b->fold, fold->b, sizeof(b->fold));
-	b->list = list;
-	b->len = len;
-	l->nr++;
-}
 
 /* Of each beginning of @names: what stands for it in the table. False if one of them is no name. */
 static bool fold_all(const json_t *names, struct hash *fold)
@@ -78,12 +35,12 @@ static bool fold_all(const json_t *names, struct hash *fold)
 	return true;
 }
 
-static json_t *row(const struct kept *as, size_t shared, const json_t *names)
+static json_t *row(const struct beginning *as, size_t shared, const json_t *names)
 {
 	json_t *o = json_object(), *plus = json_array();
 	if (as) {
 		struct buf hex = BUF_INIT;
-		hex_append(&hex, as->name.b, HASH_LEN);
+		hex_append(&hex, as->list.b, HASH_LEN);
 		json_put_str(o, "as", buf_cstr(&hex));
 		buf_release(&hex);
 		if (shared < as->len)
@@ -104,29 +61,28 @@ static json_t *name_of(const struct hash *h)
 	return name;
 }
 
-static json_t *keep(struct record *r, struct lists *l, const json_t *names, const struct hash *fold)
+static json_t *keep(struct record *r, const json_t *names, const struct hash *fold)
 {
 	size_t nr = json_array_size(names), shared = nr;
-	const struct beginning *b = NULL;
-	for (; shared >= WHOLE_MAX && l->cap; shared--) {
-		b = slot_of(l->slot, l->cap, &fold[shared - 1]);
-		if (b->len)
+	const struct beginning *as = NULL;
+	for (; shared >= WHOLE_MAX; shared--) {
+		as = recent_find(r->lists, &fold[shared - 1]);
+		if (as)
 			break;
 	}
-	const struct kept *as = b && b->len ? &l->kept[b->list] : NULL;
 	if (!as)
 		shared = 0;
-	if (as && shared == nr && as->len == nr)
-		return name_of(&as->name);
+	else if (shared == nr && as->len == nr)
+		return name_of(&as->list);
 	CLEANUP(json_release) json_t *o = row(as, shared, names);
 	CLEANUP(free_ptr) char *text = json_dump_str(o);
 	struct hash name;
 	record_pool(r, text, strlen(text), true, &name);
-	GROW(l->kept, l->nr_kept, l->cap_kept);
-	l->kept[l->nr_kept] = (struct kept){ name, (uint32_t)nr };
-	for (size_t i = shared; i < nr; i++)
-		add_beginning(l, &fold[i], (uint32_t)l->nr_kept, (uint32_t)i + 1);
-	l->nr_kept++;
+	for (size_t i = shared < WHOLE_MAX ? WHOLE_MAX - 1 : shared; i < nr; i++) {
+		struct beginning *b = recent_add(r->lists, &fold[i]);
+		b->list = name;
+		b->len = (uint32_t)nr;
+	}
 	return name_of(&name);
 }
 
@@ -139,21 +95,10 @@ json_t *record_list(struct record *r, json_t *names)
 	json_t *out = names;
 	if (fold_all(names, fold)) {
 		if (!r->lists)
-			r->lists = NEW(struct lists);
-		out = keep(r, r->lists, names, fold);
+			r->lists = recent_new(sizeof(struct beginning), BEGINNINGS);
+		out = keep(r, names, fold);
 		json_decref(names);
 	}
 	free(fold);
 	return out;
-}
-
-void lists_free(struct lists **lp)
-{
-	struct lists *l = *lp;
-	*lp = NULL;
-	if (!l)
-		return;
-	free(l->kept);
-	free(l->slot);
-	free(l);
 }

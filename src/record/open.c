@@ -18,6 +18,7 @@
 #include "record/schema.h"
 
 enum { RESERVE = 16 << 20, QUIET_MS = 60000, NAME_MAX_BYTES = 48 };
+enum { INDEX_US = 2000000, INDEX_BYTES = 4 << 20 }; /* at the end */
 
 static const struct record_fixed *fixed;
 static struct secrets *hidden;
@@ -355,8 +356,8 @@ static void free_parts(struct record *r)
 	bait_end(r);
 	secrets_free(&r->secrets);
 	outputs_free(&r->outputs);
-	free(r->pooled);
-	lists_free(&r->lists);
+	recent_free(&r->pooled);
+	recent_free(&r->lists);
 	free(r->barrier);
 	free(r->open);
 	buf_release(&r->text);
@@ -379,9 +380,9 @@ int record_close(struct record **rp, json_t *end_body, struct err *err)
 	if (!whole)
 		rc = err_set(err, record_state(r) == RECORD_STALLED ? ERR_FULL : ERR_IO,
 			     "the end of session '%s' could not be written: %s", r->path, r->why);
-	int64_t until = clock_mono_us() + 1000000;
-	while (whole && clock_mono_us() < until && store_index(r->store, 256 << 10)) /* what is left is searched without */
-		;
+	int64_t until = clock_mono_us() + INDEX_US;
+	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES)) /* what is left: record/later.h */
+		store_tidy(r->store, false);
 	if (store_close(&r->store, whole, err) < 0)
 		rc = -1;
 	if (rc == 0) {

@@ -8,7 +8,7 @@
 
 #include "record/inner.h"
 
-enum { JUMP_US = 2000000 };
+enum { JUMP_US = 2000000, POOLED_MAX = 32768 };
 
 struct item *item_new(enum item_type type, const void *bytes, size_t len)
 {
@@ -224,42 +224,24 @@ bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *o
 
 /* --- messages ------------------------------------------------------------------------------------------------- */
 
-/* Where @id stands in the table or would stand. */
-static size_t pool_slot(const struct hash *table, size_t cap, const struct hash *id)
+/* True if it was handed over lately; what was handed over longer ago is kept once all the same. */
+static bool pooled_lately(struct record *r, const struct hash *id)
 {
-	static const struct hash none;
-	size_t at = (size_t)get_u64le(id->b) & (cap - 1);
-	while (!hash_eq(&table[at], &none) && !hash_eq(&table[at], id))
-		at = (at + 1) & (cap - 1);
-	return at;
-}
-
-/* True if it was handed over before. */
-static bool pool_add(struct record *r, const struct hash *id)
-{
-	if (r->pooled_nr * 2 >= r->pooled_cap) {
-		size_t cap = r->pooled_cap ? r->pooled_cap * 2 : 256;
-		struct hash *bigger = xcalloc(cap, sizeof(*bigger));
-		static const struct hash none;
-		for (size_t i = 0; i < r->pooled_cap; i++)
-			if (!hash_eq(&r->pooled[i], &none))
-				bigger[pool_slot(bigger, cap, &r->pooled[i])] = r->pooled[i];
-		free(r->pooled);
-		r->pooled = bigger;
-		r->pooled_cap = cap;
-	}
-	size_t at = pool_slot(r->pooled, r->pooled_cap, id);
-	if (hash_eq(&r->pooled[at], id))
+	struct pooled {
+		uint8_t key[RECENT_KEY];
+	};
+	if (!r->pooled)
+		r->pooled = recent_new(sizeof(struct pooled), POOLED_MAX);
+	if (recent_find(r->pooled, id))
 		return true;
-	r->pooled[at] = *id;
-	r->pooled_nr++;
+	recent_add(r->pooled, id);
 	return false;
 }
 
 void record_pool(struct record *r, const void *bytes, size_t len, bool plain, struct hash *id_out)
 {
 	hash_of(bytes, len, id_out);
-	if (pool_add(r, id_out))
+	if (pooled_lately(r, id_out))
 		return;
 	struct item *i = item_new(ITEM_MESSAGE, bytes, len);
 	i->message.id = *id_out;

@@ -29,6 +29,9 @@ int resume_check(const char *path, const struct lease_note *was, char *torn, siz
 		rc = reaches(s, was, err);
 	if (rc == 0 && log.was_synced)
 		rc = err_set(err, ERR_DAMAGED, "session file '%s': its write-ahead log %s at byte 0, so nothing in it can be read", path, log.why);
+	if (rc == 0 && log.turned_at && !was->seq)
+		rc = err_set(err, ERR_DAMAGED, "session file '%s': a bit of byte %" PRIu64 " of its write-ahead log is turned, what follows it cannot be read; "
+			     "'sandglass fork %s' makes a new session of what is left", path, log.turned_at, session_id(s));
 	session_close(&s);
 	if (log.why && !was->seq)
 		snprintf(torn, cap, "the write-ahead log %s at byte %" PRIu64, log.why, log.bad_at);

@@ -349,8 +349,22 @@ int store_on_log(void *self, sqlite3 *db, const char *name, int frames)
 	return SQLITE_OK;
 }
 
+/* In a transaction, which nobody waits for: no other program writes there meanwhile. */
+static void lengthen_log(struct store *s)
+{
+	if (run(s, SQL_BEGIN) != STORE_OK) {
+		s->why[0] = 0; /* nothing is retried: another time will do */
+		return;
+	}
+	vfs_log_grow(s->db);
+	(void)run(s, SQL_ROLLBACK);
+}
+
 void store_tidy(struct store *s, bool busy)
 {
+	vfs_catch_up(s->db);
+	if (s->frames < LOG_FRAMES && !busy && vfs_log_is_short(s->db))
+		lengthen_log(s);
 	if (s->frames < (busy ? 2 * LOG_FRAMES : LOG_FRAMES))
 		return;
 	int log = 0, moved = 0;

@@ -13,6 +13,7 @@
 #include "record/schema.h"
 #include "record/store_inner.h"
 #include "record/read/sums.h"
+#include "record/trigram.h"
 #include "record/vfs.h"
 
 static int fail(struct store *s, struct err *err, const char *what)
@@ -62,6 +63,8 @@ static int connect_db(struct store *s, struct err *err)
 	vfs_register();
 	if (sqlite3_open_v2(s->path, &s->db, flags, RECORD_VFS) != SQLITE_OK)
 		return fail(s, err, "open");
+	if (trigram_register(s->db) != SQLITE_OK)
+		return err_set(err, ERR_UNSUPPORTED, "this machine's SQLite has no full text search (FTS5 with trigrams)");
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
 	sqlite3_db_config(s->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, NULL);

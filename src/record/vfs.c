@@ -10,11 +10,13 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "record/due.h"
+#include "record/frames.h"
 #include "record/read/sums.h"
 
 enum which { MAIN, LOG };
-enum { FRAME_HEAD = 24 }; /* before each page of a WAL, written by itself */
+enum { LOG_HEADER = 32, AHEAD = 60 }; /* frames that the log should have room for */
 enum keeps { UNKNOWN, NONE, KEPT };
+enum { LOG_WRITE_LOCK }; /* of the log, in its shared memory: WAL_WRITE_LOCK in SQLite's description of the format */
 
 /* The file of the VFS below stands behind it. */
 struct file {
@@ -24,11 +26,13 @@ struct file {
 	struct due due;    /* of MAIN */
 	const char *name;  /* of MAIN, as long as it is open */
 	struct file *main; /* of LOG: the file that it is the log of; NULL: one without sums */
+	struct file *log;  /* of MAIN, as long as it is open */
 	uint32_t salt;     /* of LOG */
 	uint64_t end, top; /* of the last transaction that is whole; of what was written at all */
-	bool holds; /* a frame's head, which goes out with its page: one call instead of two, in front of every barrier */
-	uint8_t head[FRAME_HEAD];
-	sqlite3_int64 head_at;
+	struct frames out; /* of LOG */
+	bool gone;	   /* ... they are written, and not noted yet in @due of MAIN */
+	uint64_t room;	   /* of LOG: its size, as far as it is known */
+	bool tight;	   /* there was no space for more of it */
 	bool relaxed; /* LOG: commits are not synced */
 	bool fresh;   /* LOG: begun anew, and not synced since: its head must be on the disk before its frames count */
 };
@@ -122,12 +126,17 @@ static void note_again(struct file *f, const void *bytes, sqlite3_int64 at)
 		due_logged(&f->main->due, page_of(head), bytes);
 }
 
+static bool logs_sums(const struct file *f)
+{
+	return f->main && keeps_sums(f->main);
+}
+
 /* What was written to the log of a file with sums. */
 static void note_due(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
 	if (at == 0)
 		due_reset(&f->main->due);
-	else if (len == FRAME_HEAD + SUMS_PAGE)
+	else if (len == FRAME_LEN)
 		due_logged(&f->main->due, page_of(bytes), (const uint8_t *)bytes + FRAME_HEAD);
 	else if (len == FRAME_HEAD)
 		due_logged(&f->main->due, page_of(bytes), NULL);
@@ -143,18 +152,20 @@ static void note_log(struct file *f, const void *bytes, int len, sqlite3_int64 a
 		f->salt = be32toh(salt);
 		f->end = f->top = 0;
 		f->fresh = true;
+		f->tight = false;
 	}
 	if ((uint64_t)at + (uint64_t)len > f->top)
 		f->top = (uint64_t)at + (uint64_t)len;
-	/* the head of a frame that ends a transaction names the size of the database then */
-	if (at && (len == FRAME_HEAD || len == FRAME_HEAD + SUMS_PAGE) && memcmp((const char *)bytes + 4, "\0\0\0", 4) != 0)
-		f->end = (uint64_t)at + FRAME_HEAD + SUMS_PAGE;
+	if (f->top > f->room)
+		f->room = f->top;
+	if (at && (len == FRAME_HEAD || len == FRAME_LEN) && frame_ends(bytes))
+		f->end = (uint64_t)at + FRAME_LEN;
 }
 
 static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
 	sqlite3_file *to = real(&f->base);
-	bool due = f->main && keeps_sums(f->main);
+	bool due = logs_sums(f);
 	if (due && at == 0)
 		give_sums(f->main);
 	int rc = to->pMethods->xWrite(to, bytes, len, at);
@@ -166,34 +177,52 @@ static int put_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 	return SQLITE_OK;
 }
 
-/* Before anything but the page of the head that is held. */
+/* Frames that have been written: what nobody waits for. */
+static void catch_up(struct file *f)
+{
+	const uint8_t *frame;
+	int len;
+	if (!f->gone)
+		return;
+	sqlite3_int64 at = f->out.at;
+	for (size_t n = 0; logs_sums(f) && (frame = frames_next(&f->out, &n, &len)); at += len)
+		note_due(f, frame, len, at);
+	frames_clear(&f->out);
+	f->gone = false;
+}
+
+/* Before anything but what goes on with the frames that are held. */
 static int give_out(sqlite3_file *file)
 {
 	struct file *f = (struct file *)file;
-	if (!f->holds)
+	const uint8_t *frame;
+	int len;
+	if (f->gone || !f->out.len)
 		return SQLITE_OK;
-	f->holds = false;
-	return put_log(f, f->head, FRAME_HEAD, f->head_at);
+	int rc = real(file)->pMethods->xWrite(real(file), f->out.bytes, (int)f->out.len, f->out.at);
+	if (rc != SQLITE_OK) {
+		frames_clear(&f->out);
+		return rc;
+	}
+	f->gone = true;
+	sqlite3_int64 at = f->out.at;
+	for (size_t n = 0; (frame = frames_next(&f->out, &n, &len)); at += len)
+		note_log(f, frame, len, at);
+	return SQLITE_OK;
 }
 
 static int write_log(struct file *f, const void *bytes, int len, sqlite3_int64 at)
 {
-	UNSET uint8_t frame[FRAME_HEAD + SUMS_PAGE];
-	if (f->holds && len == SUMS_PAGE && at == f->head_at + FRAME_HEAD) {
-		f->holds = false;
-		memcpy(frame, f->head, FRAME_HEAD);
-		memcpy(frame + FRAME_HEAD, bytes, SUMS_PAGE);
-		return put_log(f, frame, sizeof(frame), f->head_at);
-	}
+	catch_up(f);
+	if (f->out.len && frames_take(&f->out, bytes, len, at))
+		return frames_due(&f->out) ? give_out(&f->base) : SQLITE_OK;
 	int rc = give_out(&f->base);
 	if (rc != SQLITE_OK)
 		return rc;
-	if (len != FRAME_HEAD || (uint64_t)at < f->top) /* a head that is written anew has its page already: none follows */
-		return put_log(f, bytes, len, at);
-	memcpy(f->head, bytes, FRAME_HEAD);
-	f->head_at = at;
-	f->holds = true;
-	return SQLITE_OK;
+	catch_up(f);
+	/* a head that is written anew has its page already: none follows */
+	bool more = (uint64_t)at >= f->top && frames_take(&f->out, bytes, len, at);
+	return more ? SQLITE_OK : put_log(f, bytes, len, at);
 }
 
 static int file_write(sqlite3_file *file, const void *bytes, int len, sqlite3_int64 at)
@@ -210,6 +239,7 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 	int rc = give_out(file);
 	if (rc != SQLITE_OK)
 		return rc;
+	catch_up(f);
 	bool emptied = f->which == LOG && size == 0 && f->main;
 	if (emptied)
 		give_sums(f->main);
@@ -218,6 +248,8 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 	if (f->which == LOG && f->top > (uint64_t)size)
 		f->top = (uint64_t)size;
 	rc = real(file)->pMethods->xTruncate(real(file), size);
+	if (rc == SQLITE_OK)
+		f->room = (uint64_t)size;
 	if (rc == SQLITE_OK && emptied)
 		due_reset(&f->main->due);
 	return rc;
@@ -228,7 +260,11 @@ static int file_truncate(sqlite3_file *file, sqlite3_int64 size)
 static int file_close(sqlite3_file *f)
 {
 	int rc = give_out(f), closed = real(f)->pMethods->xClose(real(f));
+	struct file *of = ((struct file *)f)->main;
+	if (of)
+		of->log = NULL;
 	due_release(&((struct file *)f)->due);
+	frames_release(&((struct file *)f)->out);
 	return rc != SQLITE_OK ? rc : closed;
 }
 
@@ -290,8 +326,18 @@ static int shm_map(sqlite3_file *f, int page, int size, int extend, void volatil
 	return real(f)->pMethods->xShmMap(real(f), page, size, extend, out);
 }
 
+/* A commit has given out all its frames. So those that are held while the right to write goes are of a transaction that was
+ * rolled back, and their place belongs to whoever writes next. */
+static void drop_undone(struct file *log)
+{
+	if (log && !log->gone)
+		frames_clear(&log->out);
+}
+
 static int shm_lock(sqlite3_file *f, int from, int nr, int flags)
 {
+	if (from == LOG_WRITE_LOCK && (flags & SQLITE_SHM_UNLOCK) && (flags & SQLITE_SHM_EXCLUSIVE))
+		drop_undone(((struct file *)f)->log);
 	return real(f)->pMethods->xShmLock(real(f), from, nr, flags);
 }
 
@@ -321,8 +367,10 @@ static int open_file(sqlite3_vfs *vfs, sqlite3_filename name, sqlite3_file *file
 	int rc = below->xOpen(below, name, real(file), flags, flags_out);
 	f->base.pMethods = real(file)->pMethods ? &methods : NULL;
 	sqlite3_file *of = flags & SQLITE_OPEN_WAL ? sqlite3_database_file_object(name) : NULL;
-	if (of && of->pMethods == &methods)
+	if (rc == SQLITE_OK && of && of->pMethods == &methods) {
 		f->main = (struct file *)of;
+		f->main->log = f;
+	}
 	return rc;
 }
 
@@ -370,6 +418,49 @@ void vfs_relax(sqlite3 *db, bool relaxed)
 	struct file *f = log_of(db);
 	if (f)
 		f->relaxed = relaxed;
+}
+
+void vfs_catch_up(sqlite3 *db)
+{
+	struct file *f = log_of(db);
+	if (f)
+		catch_up(f);
+}
+
+bool vfs_log_is_short(sqlite3 *db)
+{
+	const struct file *f = log_of(db);
+	return f && f->top && !f->tight && f->top + AHEAD * FRAME_LEN > f->room;
+}
+
+/* From @at on. Its size is that of whole frames, as a log's is. */
+static int add_room(sqlite3_file *log, uint64_t at, uint64_t *end_out)
+{
+	static uint8_t zeros[FRAMES_MAX * FRAME_LEN];
+	int rc = SQLITE_OK;
+	at += (FRAME_LEN - (at - LOG_HEADER) % FRAME_LEN) % FRAME_LEN;
+	for (int n = 0; rc == SQLITE_OK && n < 2 * AHEAD; n += FRAMES_MAX, at += sizeof(zeros))
+		rc = log->pMethods->xWrite(log, zeros, sizeof(zeros), (sqlite3_int64)at);
+	*end_out = at;
+	return rc == SQLITE_OK ? log->pMethods->xSync(log, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY) : rc;
+}
+
+void vfs_log_grow(sqlite3 *db)
+{
+	struct file *f = log_of(db);
+	sqlite3_file *log = f ? real(&f->base) : NULL;
+	sqlite3_int64 size = 0;
+	uint64_t end;
+	if (!f || file_size(&f->base, &size) != SQLITE_OK)
+		return;
+	f->room = (uint64_t)size;
+	if (size < LOG_HEADER || !vfs_log_is_short(db))
+		return;
+	f->tight = add_room(log, (uint64_t)size, &end) != SQLITE_OK;
+	if (f->tight)
+		(void)log->pMethods->xTruncate(log, size);
+	else
+		f->room = end;
 }
 
 int vfs_mend_sums(const char *path, struct err *err)

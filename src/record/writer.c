@@ -268,7 +268,7 @@ static void tell(struct record *r)
 	struct batch *first = take(&r->unsettled.first);
 	if (r->unsettled.scrub)
 		scrub(r, first);
-	bool busy = r->queue != NULL;
+	bool busy = r->queue || r->stop;
 	pthread_mutex_unlock(&r->mu);
 	loop_wake_send(r->wake);
 	batch_free(first);

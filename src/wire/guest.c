@@ -26,6 +26,7 @@ const char *guest_step_text(unsigned step)
 		[GS_CONNECT] = "cannot connect to the port",
 		[GS_PROC] = "cannot list processes",
 		[GS_TRACE] = "what it executes cannot be watched",
+		[GS_OFFLINE] = "it cannot be kept off the network",
 		[GS_BUSY] = "commands are about to start",
 	};
 	return step < GS_LAST_ && text[step] ? text[step] : "something failed";

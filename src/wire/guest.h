@@ -25,7 +25,7 @@
  *            u16 n, n x u16 port
  *   PREPARE  u16 flags; u16 cols, u16 rows; str cwd ("" = /workspace, then /; relative: below /workspace);
  *            u32 n, n x str argv; u32 n, n x str "NAME=value"
- *   GO       -
+ *   GO       -, or u64 run: it goes when that one has ended, after its ENDED; at once where there is none
  *   DATA     u8 stream; bytes (both ways, like the next two)
  *   EOF      u8 stream
  *   CREDIT   u8 stream; u32 bytes
@@ -98,6 +98,7 @@ enum guest_flag {
 	GUEST_OURS = 16, /* a program of ours (wire/tool.h): it runs in a frozen box, too */
 	GUEST_TRACE = 32,
 	GUEST_TRACE_MUST = 64,
+	GUEST_OFFLINE = 128, /* it and what comes from it can make no socket */
 };
 enum guest_attach_flag {
 	GUEST_TCP = 1,
@@ -136,6 +137,7 @@ enum guest_step {
 	GS_CONNECT,
 	GS_PROC,
 	GS_TRACE, /* no filter whose calls could be watched */
+	GS_OFFLINE, /* no filter that keeps it from making sockets */
 	GS_BUSY, /* prepared runs wait; try again when they have gone */
 	GS_LAST_,
 };

@@ -9,27 +9,25 @@
  *  4. KEEPER_ATTACH, once or in parts ("first":n of "of":n layers; without them all at once), after START (its answer
  *     need not have come): {"layers":[{"name":n,"state":tree,"repo":tree or absent,"lowers":[tree],
  *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
- *     /home/agent (always last), any other /workspace/NAME. state: holds u0, u1, .. and w0, w1, .. (uppers and works by
- *     generation: the highest is live, the others are lowers). lowers: newest first. A mask without text hides the
- *     path, one with text shows that instead of the file. A layer on nothing (no repo, no lowers) is its upper itself
- *     until it is rotated, else it is an overlay. -> {"layers":[{"gen":n}]}, once all are there
+ *     /home/agent (always last), any other /workspace/NAME. state: holds u0 and w0 (upper and work). lowers: newest first.
+ *     A mask without text hides the path, one with text shows that instead of the file. A layer on nothing (no repo, no
+ *     lowers) is its upper itself, else it is an overlay. -> {"layers":n}, those that are there
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
- *     (masks, given lowers, repo); rotated uppers are not in it.
+ *     (masks, given lowers, repo).
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;
  *     beneath, no links of any kind followed. Path "" is the root. With "list":true instead of a descriptor
- *     {"entries":[..]} as in 9 with "target" of symbolic links: what a folder of mode 0 holds.
+ *     {"entries":[..]} as in 8 with "target" of symbolic links: what a folder of mode 0 holds.
  *  7. KEEPER_APPLY {"layer":n}, descriptors: the plan (wire/plan.h) in a memfd, then those that it writes from.
  *     -> {"done":n operations}. KEEPER_FDS sends descriptors ahead of a frame that needs more than FD_PASS_MAX: they
  *     come before the frame's own; it has no answer.
- *  8. KEEPER_ROTATE {} -> {"gen":n}: uppers become lowers; the guest must hold nothing open (ERR_BUSY).
- *  9. KEEPER_LOOK {"path":bytes,"as":"file"|"dir"|"stat"}: a path as processes in the box see it, links followed inside
+ *  8. KEEPER_LOOK {"path":bytes,"as":"file"|"dir"|"stat"}: a path as processes in the box see it, links followed inside
  *     the box only -> {"kind","mode","size","mtime_us","nlink"}, for file a descriptor (O_RDONLY), for dir
  *     "entries":[{"name":bytes,"kind","mode","size","mtime_us","nlink"}] sorted by bytes, "more":true past
  *     KEEPER_LIST_MAX. kind: "file" "dir" "symlink" "fifo" "socket" "device" "whiteout".
- * 10. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd -> {"size":n,"created":bool}. Missing
+ *  9. KEEPER_WRITE {"path":bytes,"mode":n or -1}, descriptor: content in a memfd -> {"size":n,"created":bool}. Missing
  *     folders are made. The content is truncated and rewritten in place, so links and owner stay.
- * 11. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
- * 12. The end of the loop's channel ends the keeper and with it the box. */
+ * 10. KEEPER_GONE {"code":n,"signal":n}, id 0, on the loop's channel: bubblewrap has ended.
+ * 11. The end of the loop's channel ends the keeper and with it the box. */
 #ifndef WIRE_KEEPER_H
 #define WIRE_KEEPER_H
 
@@ -49,7 +47,6 @@ enum keeper_frame {
 	KEEPER_OPEN,
 	KEEPER_FDS,
 	KEEPER_APPLY,
-	KEEPER_ROTATE,
 	KEEPER_LOOK,
 	KEEPER_WRITE,
 };

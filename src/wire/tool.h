@@ -12,7 +12,13 @@
  *  5. look PATH AS MAX   AS: file, dir, stat. answer: u32 n, n bytes of JSON as rule 9 of wire/keeper.h says; for file the
  *                        first MAX bytes of it.
  *  6. write PATH MODE    input: the contents. MODE octal, or -1 as rule 10 of wire/keeper.h. answer: JSON as there.
- *  7. remove ROOT        all of it. No answer. */
+ *  7. remove ROOT        all of it. No answer.
+ *  8. offline WORD...    is no question: it becomes the command of these words, which can make no socket. What cannot be
+ *                        executed ends with 127 or 126, as in a shell.
+ *  9. news ROOT DIGEST SINCE MAX   DIGEST: 16 digits of hexadecimal, SINCE: ns since 1970. answer: u64 digest, then, unless it is the
+ *                        one given, u64 n, the manifest of n bytes, and for files whose inode changed after SINCE what get answers,
+ *                        whole files in the order of the manifest, as many as go into an answer of MAX bytes. ERR_FULL: not even
+ *                        the manifest does. */
 #ifndef WIRE_TOOL_H
 #define WIRE_TOOL_H
 

@@ -32,6 +32,8 @@ struct session {
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */
 	json_t *list;
+	session_reading_fn *reading; /* search.c */
+	void *reading_self;
 };
 
 /* The uuid under which the event @seq was signed. */

@@ -6,13 +6,24 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
 #include "base/buf.h"
 #include "base/mem.h"
 
-enum { NOTE_AT = 64, NOTE_LEN = 50 };
+enum { NOTE_AT = 64, NOTE_LEN = 50, WAIT_MS = 10000, LOOK_MS = 10 };
+
+/* Bytes of the companion that are locked (none of them needs to be there): a session's writer has both of the first, whoever
+ * borrows the file the second alone, and whoever waits for him the third. */
+enum { BYTE_LIVE, BYTE_WRITES, BYTE_WANTS };
+
+static struct flock range(short type, int first, int last)
+{
+	return (struct flock){ .l_type = type, .l_whence = SEEK_SET, .l_start = first, .l_len = last - first + 1 };
+}
 
 static void boot_id(char out[40])
 {
@@ -39,21 +50,57 @@ static bool read_note(const struct buf *text, struct lease_note *out)
 		      &turned) == 4 && turned == (out->salt ^ (uint32_t)out->end ^ (uint32_t)out->seq);
 }
 
-int lease_take(const char *session_path, struct lease_note *was_out, struct err *err)
+static int refuse(const char *session_path, struct err *err)
+{
+	return err_set(err, ERR_BUSY, "session '%s' is being written by process %d: attach to it instead", session_path,
+		       lease_pid(session_path));
+}
+
+/* Whoever has borrowed it looks now and then whether it is wanted. */
+static int lock(int fd, const char *session_path, int first, struct err *err)
+{
+	struct flock both = range(F_WRLCK, first, BYTE_WRITES), want = range(F_WRLCK, BYTE_WANTS, BYTE_WANTS);
+	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
+	int left = WAIT_MS / LOOK_MS, rc;
+	while ((rc = fcntl(fd, F_OFD_SETLK, &both)) < 0 && (errno == EAGAIN || errno == EACCES)) {
+		if (first != BYTE_LIVE || lease_held(session_path) || !left--)
+			return refuse(session_path, err);
+		fcntl(fd, F_OFD_SETLK, &want); /* two who wait want the same */
+		nanosleep(&pause, NULL);
+	}
+	if (rc < 0)
+		return err_sys(err, "cannot lock '%s-lease'", session_path);
+	want.l_type = F_UNLCK;
+	fcntl(fd, F_OFD_SETLK, &want);
+	return 0;
+}
+
+/* The companion, locked. One that was removed while it was waited for binds nobody. */
+static int open_locked(const char *path, const char *session_path, int first, struct err *err)
+{
+	for (;;) {
+		struct stat mine, there;
+		CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			return err_sys(err, "cannot make '%s'", path);
+		if (lock(fd, session_path, first, err) < 0)
+			return -1;
+		if (fstat(fd, &mine) == 0 && stat(path, &there) == 0 && mine.st_ino == there.st_ino) {
+			int got = fd;
+			fd = -1;
+			return got;
+		}
+	}
+}
+
+static int take_from(const char *session_path, int first, struct lease_note *was_out, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = companion(session_path);
 	CLEANUP(buf_release) struct buf before = BUF_INIT;
 	struct lease_note was;
-	CLEANUP(fd_close) int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	CLEANUP(fd_close) int fd = open_locked(path, session_path, first, err);
 	if (fd < 0)
-		return err_sys(err, "cannot make '%s'", path);
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-	if (fcntl(fd, F_OFD_SETLK, &lock) < 0) {
-		if (errno != EAGAIN && errno != EACCES)
-			return err_sys(err, "cannot lock '%s'", path);
-		return err_set(err, ERR_BUSY, "session '%s' is being written by process %d: attach to it instead",
-			       session_path, lease_pid(session_path));
-	}
+		return -1;
 	char text[NOTE_AT] = "", boot[40];
 	if (file_read(path, &before, 256, err) < 0 || !read_note(&before, &was)) {
 		was = (struct lease_note){ 0 };
@@ -70,12 +117,42 @@ int lease_take(const char *session_path, struct lease_note *was_out, struct err 
 	return got;
 }
 
-bool lease_held(const char *session_path)
+int lease_take(const char *session_path, struct lease_note *was_out, struct err *err)
+{
+	return take_from(session_path, BYTE_LIVE, was_out, err);
+}
+
+int lease_borrow(const char *session_path, struct err *err)
+{
+	return take_from(session_path, BYTE_WRITES, NULL, err);
+}
+
+static bool is_locked(int fd, int byte)
+{
+	struct flock l = range(F_RDLCK, byte, byte);
+	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &l) == 0 && l.l_type != F_UNLCK;
+}
+
+static bool asked(const char *session_path, int byte)
 {
 	CLEANUP(free_ptr) char *path = companion(session_path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	struct flock lock = { .l_type = F_RDLCK, .l_whence = SEEK_SET };
-	return fd >= 0 && fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+	return is_locked(fd, byte);
+}
+
+bool lease_held(const char *session_path)
+{
+	return asked(session_path, BYTE_LIVE);
+}
+
+bool lease_busy(const char *session_path)
+{
+	return asked(session_path, BYTE_WRITES);
+}
+
+bool lease_wanted(int lease)
+{
+	return is_locked(lease, BYTE_WANTS);
 }
 
 int lease_pid(const char *session_path)

@@ -6,6 +6,8 @@
 #include "base/err.h"
 
 bool lease_held(const char *session_path);
+/* The file is being written: by its session, or by somebody who has borrowed it. */
+bool lease_busy(const char *session_path);
 /* Of the program that holds it or held it last; 0 = unknown. */
 int lease_pid(const char *session_path);
 
@@ -18,8 +20,13 @@ struct lease_note {
 };
 void lease_note(int lease, const struct lease_note *note);
 /* Takes the lease: the descriptor that holds it, or -1 (ERR_BUSY names the process that has it). @was_out (may be NULL):
- * what the writer before had noted, as lease_noted; seq 0: nothing is known. It stays noted until the next lease_note. */
+ * what the writer before had noted, as lease_noted; seq 0: nothing is known. It stays noted until the next lease_note.
+ * One that is borrowed is asked for and waited for, some seconds. */
 NODISCARD int lease_take(const char *session_path, struct lease_note *was_out, struct err *err);
+/* For work on the file of a session that has ended, which goes on being one that has ended (its search index). */
+NODISCARD int lease_borrow(const char *session_path, struct err *err);
+/* Somebody waits for what was borrowed: it is to be given back now. */
+bool lease_wanted(int lease);
 /* False: there is none (an old one, a copy without its companion), or the machine was started anew since. */
 bool lease_noted(const char *session_path, struct lease_note *out);
 

@@ -262,7 +262,7 @@ static int connect_somehow(struct session *s, const char *path, struct err *err)
 	if (primary == SQLITE_NOTADB || primary == SQLITE_CORRUPT || primary == SQLITE_ERROR)
 		return explain(s, path, err);
 	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
-	bool unclean = (stat(wal, &st) == 0 && st.st_size > 0) || lease_held(path);
+	bool unclean = (stat(wal, &st) == 0 && st.st_size > 0) || lease_busy(path);
 	if (unclean)
 		return open_copy(s, path, err);
 	return connect_to(s, path, "?immutable=1") == SQLITE_OK ? 0 : session_failed(s, err);

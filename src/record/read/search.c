@@ -11,14 +11,14 @@
 
 enum { TERMS = 32, SHORT_MOST = 2000 };
 
-struct search {
+struct look {
 	struct session *s;
 	struct text_reader reader;
 	struct buf term[TERMS]; /* lower case */
 	size_t terms;
-	uint64_t *seqs;
-	size_t nr, max;
 	struct buf text, folded;
+	uint64_t *seqs; /* session_search */
+	size_t nr, max;
 };
 
 static void fold(const char *bytes, size_t len, struct buf *out)
@@ -49,7 +49,7 @@ static void fold(const char *bytes, size_t len, struct buf *out)
 	}
 }
 
-static void add_term(struct search *q, const char *bytes, size_t len)
+static void add_term(struct look *q, const char *bytes, size_t len)
 {
 	while (len && bytes[len - 1] == '*') /* a prefix: words are found inside longer ones anyway */
 		len--;
@@ -57,7 +57,7 @@ static void add_term(struct search *q, const char *bytes, size_t len)
 		fold(bytes, len, &q->term[q->terms++]);
 }
 
-static void parse(struct search *q, const char *match)
+static void parse(struct look *q, const char *match)
 {
 	while (*match) {
 		if (*match == ' ' || *match == '\t' || *match == '\n') {
@@ -102,7 +102,7 @@ static void put_token(struct buf *out, const char *bytes, size_t len)
 }
 
 /* A term of one or two characters: every trigram that begins with it. False if there are too many. */
-static bool put_short(struct search *q, const struct buf *term, struct buf *out)
+static bool put_short(struct look *q, const struct buf *term, struct buf *out)
 {
 	sqlite3_stmt *st = NULL;
 	size_t nr = 0;
@@ -134,7 +134,7 @@ static void put_and(struct buf *out)
 }
 
 /* The query for the index; empty when no term can be looked up there. */
-static void compile(struct search *q, struct buf *out)
+static void compile(struct look *q, struct buf *out)
 {
 	for (size_t i = 0; i < q->terms; i++) {
 		size_t start[67];
@@ -158,7 +158,7 @@ static void compile(struct search *q, struct buf *out)
 	}
 }
 
-static bool holds(struct search *q, uint64_t seq)
+bool look_holds(struct look *q, uint64_t seq)
 {
 	struct err err;
 	if (text_of_event(&q->reader, seq, &q->text, &err) != 1)
@@ -170,13 +170,13 @@ static bool holds(struct search *q, uint64_t seq)
 	return true;
 }
 
-static void look_at(struct search *q, uint64_t seq)
+static void look_at(struct look *q, uint64_t seq)
 {
-	if (holds(q, seq))
+	if (look_holds(q, seq))
 		q->seqs[q->nr++] = seq;
 }
 
-static int through_index(struct search *q, const char *query, uint64_t after, uint64_t upto, struct err *err)
+static int through_index(struct look *q, const char *query, uint64_t after, uint64_t upto, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
 	if (sqlite3_prepare_v2(q->s->db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid <= ?3"
@@ -211,10 +211,42 @@ static void open_vocabulary(struct session *s)
 			    " fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON", NULL, NULL, NULL);
 }
 
+static void look_release(struct look *q)
+{
+	for (size_t i = 0; i < q->terms; i++)
+		buf_release(&q->term[i]);
+	text_reader_release(&q->reader);
+	buf_release(&q->text);
+	buf_release(&q->folded);
+}
+
+struct look *look_new(struct session *s, const char *match)
+{
+	struct look *l = NEW(struct look);
+	l->s = s;
+	l->reader = TEXT_READER(s->db);
+	parse(l, match);
+	return l;
+}
+
+void look_free(struct look **l)
+{
+	if (*l)
+		look_release(*l);
+	free(*l);
+	*l = NULL;
+}
+
+void session_on_reading(struct session *s, session_reading_fn *fn, void *self)
+{
+	s->reading = fn;
+	s->reading_self = self;
+}
+
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
 		   struct err *err)
 {
-	struct search q = { .s = s, .reader = TEXT_READER(s->db), .seqs = seqs, .max = max };
+	struct look q = { .s = s, .reader = TEXT_READER(s->db), .seqs = seqs, .max = max };
 	CLEANUP(buf_release) struct buf query = BUF_INIT;
 	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq;
 	int result = 0;
@@ -235,12 +267,10 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 		for (int i = 0; i < 500 && q.nr < q.max && at < head; i++)
 			look_at(&q, ++at);
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
+		if (s->reading)
+			s->reading(s->reading_self, at, head);
 	}
-	for (size_t i = 0; i < q.terms; i++)
-		buf_release(&q.term[i]);
-	text_reader_release(&q.reader);
-	buf_release(&q.text);
-	buf_release(&q.folded);
+	look_release(&q);
 	if (result == 0)
 		*nr_out = q.nr;
 	return result;

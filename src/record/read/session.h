@@ -94,6 +94,16 @@ NODISCARD int session_search(struct session *s, const char *match, uint64_t afte
 /* How far the search index reaches (a seq); it follows in the background. */
 uint64_t session_indexed(struct session *s);
 
+/* Called now and then while events behind the index are read through: where that is, and where it ends. NULL: nobody is. */
+typedef void session_reading_fn(void *self, uint64_t at, uint64_t head);
+void session_on_reading(struct session *s, session_reading_fn *fn, void *self);
+
+/* The same words asked of one event after the other; the session outlives it. */
+struct look;
+struct look *look_new(struct session *s, const char *match);
+void look_free(struct look **l);
+bool look_holds(struct look *l, uint64_t seq);
+
 /* For src/query only: the connection (struct sqlite3 *), to run a compiled filter. */
 void *session_handle(struct session *s);
 

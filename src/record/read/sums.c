@@ -11,8 +11,9 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "record/read/turned.h"
 
-enum { LOG_HEADER = 32, FRAME_HEADER = 24, FRAME = FRAME_HEADER + SUMS_PAGE, TRIES = 5 };
+enum { LOG_HEADER = 32, TRIES = 5 };
 
 static uint32_t be32_at(const uint8_t *p)
 {
@@ -150,6 +151,13 @@ static bool more_of_this_run(struct log_walk *w, uint64_t at, uint64_t size)
 	return false;
 }
 
+/* The offset of the byte that alone is wrong in the frame at @at, by one bit; 0 = it is not that. */
+static uint64_t turned_in(const struct log_walk *w, const uint8_t *frame, uint64_t at, const uint32_t before[2])
+{
+	int byte = turned_byte(frame, w->big, before, w->salt);
+	return byte < 0 ? 0 : at + (uint64_t)byte;
+}
+
 /* Walks over the frames that count. */
 static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 {
@@ -163,15 +171,18 @@ static void walk_log(struct log_walk *w, uint64_t size, struct log_end *out)
 			return;
 		}
 		if (!ours) {
-			out->why = more_of_this_run(w, at + FRAME, size) ? "is damaged" : NULL;
+			out->turned_at = turned_in(w, frame, at, w->sum);
+			out->why = out->turned_at || more_of_this_run(w, at + FRAME, size) ? "is damaged" : NULL;
 			out->bad_at = out->why ? at : 0;
 			out->left = size - at;
 			return;
 		}
+		const uint32_t before[2] = { w->sum[0], w->sum[1] };
 		sum_of(frame, 8, w->big, w->sum);
 		sum_of(frame + FRAME_HEADER, SUMS_PAGE, w->big, w->sum);
 		if (be32_at(frame + 16) != w->sum[0] || be32_at(frame + 20) != w->sum[1]) {
 			out->why = "is damaged";
+			out->turned_at = turned_in(w, frame, at, before);
 			return;
 		}
 		out->bad_at = 0;

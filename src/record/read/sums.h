@@ -8,8 +8,9 @@
  *    recorder puts them in when its log begins anew (record/due.h); until then such a page is what the log still has. Where the
  *    log of a killed session was emptied nobody does: pages are held against their sums if the file was ended (byte 18 is 1),
  *    if its writer lives or if its log holds something.
- * 3. A frame of the log is proven by SQLite's own sums. Frames behind the newest ones are left over from before and mean
- *    nothing; where the newest ones end says FILE-lease (lease.h), which the recorder keeps beside a file it writes.
+ * 3. A frame of the log is proven by SQLite's own sums. What stands behind the newest ones, left over from before or
+ *    zeros (room for more), means nothing; where the newest ones end says FILE-lease (lease.h), which the recorder keeps beside
+ *    a file it writes.
  * Reading only, any thread; a live file is read again where its writer may have been in between. */
 #ifndef RECORD_READ_SUMS_H
 #define RECORD_READ_SUMS_H
@@ -60,6 +61,7 @@ struct log_end {
 	uint32_t salt;	 /* of this run through the log */
 	uint64_t bad_at; /* offset of the first thing that is damaged, 0 = none (1 = the header) */
 	const char *why; /* what is wrong there; NULL = nothing */
+	uint64_t turned_at; /* offset of the byte of it that has one bit turned, and nothing else is wrong; 0 = it is not that */
 	bool was_synced; /* it is the header, with frames behind it, which are not written before it is on the disk */
 	uint64_t left;	 /* bytes behind, of an earlier run */
 };

@@ -74,10 +74,11 @@ static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums
 
 /* Nobody knows how far its writer had come, the machine has been down since: what a power cut leaves at the end of a log is
  * what nobody had been told was durable, so that is no damage. Whole frames behind a break prove nothing: commits that nobody
- * waits for are not synced, and the kernel writes them in any order. What was anchored was synced: that check tells. */
+ * waits for are not synced, and the kernel writes them in any order. What was anchored was synced: that check tells. A frame
+ * that is whole but for one bit was written to its end: that is damage. */
 static bool is_torn(const struct lease_note *note, bool live, const struct log_end *log)
 {
-	return log->why && !note && !live && !log->was_synced;
+	return log->why && !note && !live && !log->was_synced && !log->turned_at;
 }
 
 /* Of a running session it may be emptied, at its end cut to nothing, in the middle of a look: then another one tells. */
@@ -110,6 +111,11 @@ static bool log_is_whole(struct verify *v, const char *path, const struct lease_
 	}
 	/* behind what was committed: a frame that was being written when its writer was killed */
 	bool under_way = log->bad_at >= noted && (note || live);
+	if (log->why && !under_way && log->turned_at) {
+		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s: a bit of byte %" PRIu64 " is turned (frame %" PRIu64 "): from there on it is not read",
+			   log->why, log->turned_at, log->frames + 1);
+		return false;
+	}
 	if (log->why && !under_way) {
 		verify_say(v, "bytes", VERIFY_FAIL, 0, "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64 "): what follows is not read",
 			   log->why, log->bad_at, log->frames + 1);
@@ -154,7 +160,7 @@ int verify_bytes(struct verify *v, struct err *err)
 	struct lease_note noted;
 	const struct lease_note *note = !v->s->copy && lease_noted(v->s->path, &noted) ? &noted : NULL;
 	const char *path = sqlite3_db_filename(v->s->db, "main");
-	bool live = session_live(v->s);
+	bool live = lease_busy(v->s->path); /* also when its index is being added to */
 	struct raw raw = { .path = path };
 	sqlite3_file *file = NULL;
 	sqlite3_int64 size = 0;

@@ -161,6 +161,19 @@ int main(void)
 		ok(filter_parse(&f, manual_rows[i], &saved, NULL, &err) == 0, "row %zu of the manual", i + 1);
 		filter_free(&f);
 	}
+	static const struct {
+		const char *filter;
+		bool asks;
+	} frames[] = {
+		{ "wrong kind:host.frame", true }, { "a or kind:host.*", true },   { "x not kind~^host", true },
+		{ "localhost.", false },	   { "kind:host x", false },	   { "host:host.frame cmd:host.frame", false },
+		{ "kind:exec,read x", false },	   { "\"host.frame\"", false },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(frames); i++) {
+		ok(filter_parse(&f, frames[i].filter, NULL, NULL, &err) == 0 && filter_asks_kind(f, "host.frame") == frames[i].asks,
+		   "%s %s frames", frames[i].filter, frames[i].asks ? "asks for" : "leaves out");
+		filter_free(&f);
+	}
 	char deep[4000];
 	memset(deep, '(', sizeof(deep) - 1);
 	deep[sizeof(deep) - 1] = 0;

@@ -283,8 +283,12 @@ static void test_power_cut(void)
 	other_boot(path);
 	verifies(path, 0, "whole after a power cut");
 	turn_bit(wal, 32 + 4120 * 10 + 777);
+	turn_bit(wal, 32 + 4120 * 10 + 1777);
 	verifies(path, 0, "broken in the middle, after a power cut: nobody knows what was synced");
 	turn_bit(wal, 32 + 4120 * 10 + 777);
+	verifies(path, 1, "whole but for one bit: that is no power cut's");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED && strstr(err.text, "byte 43009 "), "nobody goes on with it: %s", err.text);
+	turn_bit(wal, 32 + 4120 * 10 + 1777);
 	ok(truncate(wal, 32 + 4120 * 20 + 900) == 0, "the last frame is written by half");
 	verifies(path, 0, "torn at its end");
 	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "it goes on: %s", err.text);
@@ -326,6 +330,7 @@ static void test_anchored_behind(void)
 	other_boot(path);
 	verifies(path, 0, "anchored, whole");
 	turn_bit(wal, 32 + 4120 * 10 + 777);
+	turn_bit(wal, 32 + 4120 * 10 + 1777);
 	verifies(path, 1, "anchored, broken before that");
 	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_DAMAGED, "nobody goes on with it: %s", err.text);
 	loop_free(l);

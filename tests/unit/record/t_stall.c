@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "record/read/lease.h"
 #include "record_help.h"
 
 struct seen {
@@ -105,7 +106,8 @@ static void test_lock(void)
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
 	sqlite3 *db;
-	ok(sqlite3_open(record_path(r), &db) == SQLITE_OK && sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK,
+	ok(sqlite3_open(record_path(r), &db) == SQLITE_OK && sqlite3_busy_timeout(db, 10000) == SQLITE_OK &&
+	   sqlite3_exec(db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK,
 	   "another program locks it");
 	done = false;
 	struct event ev = { .kind = 420, .body = "{}", .len = 2 };
@@ -146,18 +148,18 @@ static void test_moved_while_stalled(void)
 	struct loop *l = NULL;
 	struct record *r = NULL;
 	struct seen seen = { 0 };
-	struct stat st = { 0 };
+	struct lease_note noted = { 0 };
 	bool done = false;
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "moved", NULL, &ops, &seen, &err) == 0, "a session");
-	CLEANUP(free_ptr) char *path = xstrdup(record_path(r)), *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
 	record_barrier(r, put_big(r), set_flag, &done);
 	help_wait(l, &done);
 	turns(l, 400); /* the index, too */
-	ok(stat(wal, &st) == 0, "a log");
+	ok(lease_noted(path, &noted) && noted.end, "a log");
 	struct rlimit old, small;
 	getrlimit(RLIMIT_FSIZE, &old);
 	small = old;
-	small.rlim_cur = (rlim_t)st.st_size + 30 * 4120;
+	small.rlim_cur = (rlim_t)noted.end + 30 * 4120;
 	setrlimit(RLIMIT_FSIZE, &small);
 	done = false;
 	record_barrier(r, put_big(r), set_flag, &done);
@@ -193,7 +195,8 @@ static void test_death(void)
 	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "dies", NULL, &dying, &dead, &err) == 0, "a session");
 	record_barrier(r, record_head(r), set_flag, &done);
 	help_wait(l, &done);
-	ok(sqlite3_open(record_path(r), &db) == SQLITE_OK && sqlite3_exec(db, "DROP TABLE event", NULL, NULL, NULL) == SQLITE_OK,
+	ok(sqlite3_open(record_path(r), &db) == SQLITE_OK && sqlite3_busy_timeout(db, 10000) == SQLITE_OK &&
+	   sqlite3_exec(db, "DROP TABLE event", NULL, NULL, NULL) == SQLITE_OK,
 	   "a table is taken away: %s", sqlite3_errmsg(db));
 	sqlite3_close(db);
 	done = false;

@@ -1,0 +1,105 @@
+/* sandglass index: what the end of a session left out of its search index is added. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
+#include "base/mem.h"
+#include "record/later.h"
+
+struct work {
+	struct cmd_ctx *ctx;
+	const char *id; /* borrowed */
+	bool shows;
+	size_t done, left, failed;
+};
+
+static volatile sig_atomic_t asked_to_end;
+
+static void on_signal(int nr)
+{
+	(void)nr;
+	asked_to_end = 1;
+}
+
+static void listen(void)
+{
+	struct sigaction sa = { .sa_handler = on_signal, .sa_flags = SA_RESTART };
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+}
+
+static bool step(void *self, uint64_t at, uint64_t head)
+{
+	struct work *w = self;
+	if (w->shows && head)
+		fprintf(w->ctx->err, "\r%s: %3" PRIu64 " %% of %" PRIu64 " events\x1b[K", w->id, at * 100 / head, head);
+	return !asked_to_end;
+}
+
+static void told(struct work *w, int rc, const struct err *err)
+{
+	if (w->shows)
+		fprintf(w->ctx->err, "\r\x1b[K");
+	if (rc < 0) {
+		w->failed++;
+		fprintf(w->ctx->err, "sandglass: %s: ", w->id);
+		cmd_print_safe(w->ctx->err, err->text, strlen(err->text), false);
+		fputc('\n', w->ctx->err);
+	} else if (!w->ctx->quiet) {
+		fprintf(w->ctx->out, "%s: the search index %s\n", w->id, rc ? "is whole" : "is not whole yet: it was ended, or the file is wanted");
+	}
+	w->done += rc > 0;
+	w->left += rc == 0;
+}
+
+static void one(struct work *w, const char *path, bool named)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	if (session_open(&s, path, &err) < 0) {
+		w->id = path;
+		if (named)
+			told(w, -1, &err);
+		return;
+	}
+	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
+	bool due = later_due(s), whole = session_indexed(s) >= session_head(s);
+	session_close(&s); /* its journal changes */
+	w->id = id;
+	if (due)
+		told(w, later_index(path, step, w, &err), &err);
+	else if (named && whole)
+		told(w, 1, NULL);
+	else if (named)
+		told(w, err_set(&err, ERR_BUSY, "it runs, was broken off or may not be written to: its index stays as it is"), &err);
+}
+
+int cmd_index(struct cmd_ctx *ctx)
+{
+	struct work w = { .ctx = ctx, .shows = !ctx->quiet && isatty(fileno(ctx->err)) };
+	struct session_files files = SESSION_FILES_INIT;
+	struct err err = ERR_INIT;
+	listen();
+	if (cmd_has(ctx, "behind"))
+		setpriority(PRIO_PROCESS, 0, 19);
+	for (size_t i = 0; cmd_word(ctx, i) && !asked_to_end; i++) {
+		CLEANUP(free_ptr) char *path = NULL;
+		if (session_find(ctx->sessions, cmd_word(ctx, i), &path, &err) < 0)
+			return cmd_fail(ctx, &err);
+		one(&w, path, true);
+	}
+	if (!cmd_word(ctx, 0) && session_files_list(&files, ctx->sessions, &err) < 0)
+		return cmd_fail(ctx, &err);
+	for (size_t i = 0; i < files.nr && !asked_to_end; i++)
+		one(&w, files.item[i].path, false);
+	if (!cmd_word(ctx, 0) && !w.done && !w.left && !w.failed && !ctx->quiet)
+		fprintf(ctx->out, "every index is whole\n");
+	session_files_release(&files);
+	return w.failed || w.left || asked_to_end ? EXIT_UNSUCCESSFUL : EXIT_DONE;
+}

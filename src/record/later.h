@@ -1,0 +1,22 @@
+/* The search index of a session that has ended: what its end left out is added afterwards.
+ *
+ * The end of a session waits for its index some two seconds; a flood wants more. The file is borrowed (read/lease.h): the
+ * session stays one that has ended, and whoever wants to write to it gets it within a moment. What has been added stays when
+ * the rest is not: nothing is begun again. Memory is bounded by one step of the index. The file keeps its time of change. */
+#ifndef RECORD_LATER_H
+#define RECORD_LATER_H
+
+#include "record/read/session.h"
+
+/* It has ended, nobody writes it, it is ours, and its index lacks something. */
+bool later_due(struct session *s);
+
+/* Called after each step; false: enough for now. */
+typedef bool later_fn(void *self, uint64_t at, uint64_t head);
+
+/* 1 the index is whole, 0 @fn or somebody who wants the file has ended it before, -1 failure: ERR_BUSY while others read it
+ * in a way that does not let its journal change (some seconds are waited for), ERR_FULL, ... Nobody of this process has the
+ * file open. */
+NODISCARD int later_index(const char *path, later_fn *fn, void *self, struct err *err);
+
+#endif

@@ -1,0 +1,19 @@
+/* Is it one turned bit? A frame of the write-ahead log that does not hold may have been written by half, as a power cut leaves
+ * it, or be damaged. A frame that holds once a single bit is turned back was whole: no power cut leaves that.
+ *
+ * SQLite's sum is linear, so the bit is computed: microseconds, whichever it is. */
+#ifndef RECORD_READ_TURNED_H
+#define RECORD_READ_TURNED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "record/read/sums.h"
+
+enum { FRAME_HEADER = 24, FRAME = FRAME_HEADER + SUMS_PAGE };
+
+/* The offset in @frame of the byte whose bit is turned, or -1. @big: the byte order of the log's sums; @before: the sum up to
+ * this frame; @salt: of this run through the log. */
+int turned_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2], const uint8_t salt[8]);
+
+#endif

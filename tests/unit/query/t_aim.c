@@ -1,0 +1,23 @@
+#include "query/aim.h"
+#include "tap.h"
+
+static void says(const char *requested, const char *want)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	CLEANUP(json_release) json_t *o = json_loads(requested, 0, NULL);
+	ok(action_aim(o, &out) == (want != NULL), "known or not: %s", requested);
+	is_str(buf_cstr(&out), want ? want : "", "and what is said");
+}
+
+int main(void)
+{
+	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{\"branch\":\"b\",\"review\":true}}", "to branch b of /r, hunk by hunk");
+	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{}}", "to branch (a new one) of /r");
+	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{\"mode\":\"apply\"}}", "into the files of /r");
+	says("{\"kind\":\"merge\",\"host_path\":\"/r\",\"args\":{\"mode\":\"commits\",\"branch\":\"b\"}}", "as commits into /r, branch b");
+	says("{\"kind\":\"merge\",\"host_path\":\"/p.patch\",\"args\":{\"mode\":\"patch\"}}", "as the patch /p.patch");
+	says("{\"kind\":\"merge\",\"args\":{\"into\":\".\"}}", "to branch (a new one) of .");
+	says("{\"kind\":\"merge\",\"args\":7}", "to branch (a new one) of its repository");
+	says("{\"kind\":\"exec\",\"argv\":[\"make\"]}", NULL);
+	return done_testing();
+}

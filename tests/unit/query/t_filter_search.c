@@ -1,0 +1,131 @@
+/* Pages of a search for words: the same rows whether they are asked for one by one or all at once. */
+#include "tap.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/mem.h"
+#include "query/filter.h"
+#include "record/read/session.h"
+#include "record/record.h"
+
+enum { ACTIONS = 300, ROWS = 4000 };
+
+static struct record *R;
+static uint64_t early, agent;
+
+static uint64_t add(uint16_t kind, uint64_t action, json_t *body)
+{
+	return record_append_json(R, kind, 1, agent, 0, action, body);
+}
+
+static uint64_t request(const char *cmd)
+{
+	json_t *b = json_object();
+	json_put_str(b, "kind", "exec");
+	json_put_str(b, "cmd", cmd);
+	return add(EV_ACTION_REQUESTED, 0, b);
+}
+
+static void end(uint64_t action, int code)
+{
+	json_t *b = json_object();
+	json_put_str(b, "end", "ok");
+	json_put_int(b, "code", code);
+	add(EV_ACTION_ENDED, action, b);
+}
+
+/* A long one begins first and says last what the others say all the time. */
+static void fill(struct loop *l)
+{
+	early = request("tail -f log");
+	for (int i = 0; i < ACTIONS; i++) {
+		CLEANUP(buf_release) struct buf out = BUF_INIT;
+		uint64_t id = request(i % 3 ? "make" : "make check");
+		buf_printf(&out, "needle number%d%s\n", i, i % 7 ? "" : " seventh");
+		record_output(R, id, STREAM_OUT, out.data, out.len);
+		record_output_end(R, id);
+		end(id, i % 2);
+		loop_turn(l, 0);
+	}
+	record_output(R, early, STREAM_OUT, "the needle at last\n", 19);
+	record_output_end(R, early);
+	end(early, 0);
+}
+
+static size_t all(struct session *s, const char *text, size_t page, uint64_t *out)
+{
+	struct err err = ERR_INIT;
+	struct filter *f = NULL;
+	size_t total = 0, nr = page;
+	if (filter_parse(&f, text, NULL, NULL, &err) < 0)
+		printf("# %s\n", err.text);
+	while (f && nr == page && total + page <= ROWS) {
+		uint64_t after = total ? out[total - 1] : 0;
+		if (filter_search(f, s, clock_wall_us(), after, page, out + total, &nr, &err) < 0) {
+			printf("# %s\n", err.text);
+			break;
+		}
+		total += nr;
+	}
+	filter_free(&f);
+	return total;
+}
+
+static void same(struct session *s, const char *text, size_t want)
+{
+	static uint64_t whole[ROWS], paged[ROWS];
+	static const size_t pages[] = { 1, 7, 256 };
+	size_t nr = all(s, text, 2000, whole);
+	ok(nr == want, "%s: %zu, want %zu", text, nr, want);
+	for (size_t i = 0; i < ARRAY_LEN(pages); i++) {
+		size_t n = all(s, text, pages[i], paged);
+		ok(n == nr && !memcmp(whole, paged, nr * sizeof(*whole)), "%s, %zu at a time: %zu", text, pages[i], n);
+	}
+}
+
+static void queries(struct session *s)
+{
+	uint64_t first = 0;
+	same(s, "needle", ACTIONS + 1);
+	struct filter *f = NULL;
+	struct err err = ERR_INIT;
+	size_t nr = 0;
+	ok(filter_parse(&f, "needle", NULL, NULL, &err) == 0 && filter_search(f, s, 0, 0, 1, &first, &nr, &err) == 0 && nr == 1 &&
+		   first == early, "the one that says it last began first: %" PRIu64, first);
+	filter_free(&f);
+	same(s, "needle seventh", (ACTIONS + 6) / 7);
+	same(s, "needle exit:1", ACTIONS / 2);
+	same(s, "make needle", ACTIONS);
+	same(s, "check needle not seventh", (ACTIONS + 2) / 3 - (ACTIONS + 20) / 21);
+	same(s, "seventh or \"at last\"", (ACTIONS + 6) / 7 + 1);
+	same(s, "needle nowhere", 0);
+}
+
+int main(void)
+{
+	char dir[] = "/tmp/t_filter_search.XXXXXX", path[300];
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct session *s = NULL;
+	const struct record_ops none = { 0 };
+	hash_init();
+	if (!mkdtemp(dir) || loop_new(&l, &err) < 0 || record_create(&R, l, dir, "search", NULL, &none, NULL, &err) < 0)
+		return 1;
+	json_t *name = json_object();
+	json_put_str(name, "name", "fix");
+	agent = record_append_json(R, EV_AGENT_START, 1, 0, 0, 0, name);
+	fill(l);
+	snprintf(path, sizeof(path), "%s", record_path(R));
+	ok(record_close(&R, json_object(), &err) == 0 && session_open(&s, path, &err) == 0, "a session is made %s", err.text);
+	queries(s);
+	session_close(&s);
+	loop_turn(l, 0);
+	loop_free(l);
+	if (dir_remove(dir, &err) < 0)
+		printf("# %s\n", err.text);
+	return done_testing();
+}

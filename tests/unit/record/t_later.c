@@ -1,0 +1,160 @@
+/* The search index of a session that has ended is finished afterwards: in steps, for whoever wants the file, without a trace. */
+#include <fcntl.h>
+#include <pthread.h>
+#include <sqlite3.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "record/later.h"
+#include "record/read/lease.h"
+#include "record_help.h"
+
+enum { NOTES = 1500, NOTE = 6000 };
+
+static char *make(struct err *err)
+{
+	static const struct record_ops none = { 0 };
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	if (loop_new(&l, err) < 0 || record_create(&r, l, help_dir(), "later", NULL, &none, NULL, err) < 0)
+		return NULL;
+	for (int i = 0; i < NOTES; i++) {
+		CLEANUP(buf_release) struct buf text = BUF_INIT;
+		while (text.len < NOTE)
+			buf_printf(&text, "line %d of note %d; ", (int)text.len, i);
+		json_t *body = json_object();
+		json_put_str(body, "text", text.data);
+		record_append_json(r, EV_NOTE, 1, 0, 0, 0, body);
+		loop_turn(l, 0);
+	}
+	char *path = xstrdup(record_path(r));
+	if (record_close(&r, json_object(), err) < 0)
+		printf("# %s\n", err->text);
+	loop_turn(l, 0);
+	loop_free(l);
+	return path;
+}
+
+/* As a flood leaves it: nothing is in the index. */
+static void forget_index(const char *path)
+{
+	sqlite3 *db = NULL;
+	if (sqlite3_open(path, &db) != SQLITE_OK ||
+	    sqlite3_exec(db, "INSERT INTO search(search) VALUES('delete-all'); UPDATE mark SET value=0 WHERE name='indexed'", NULL,
+			 NULL, NULL) != SQLITE_OK)
+		printf("# %s\n", sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
+struct seen {
+	const char *path;
+	int steps, stop_after;
+	bool wants;
+	pthread_t other;
+	bool live, busy, grew;
+	uint64_t at;
+};
+
+static void *want_it(void *path)
+{
+	struct err err = ERR_INIT;
+	int lease = lease_take(path, NULL, &err);
+	bool got = lease >= 0;
+	fd_close(&lease);
+	return got ? path : NULL;
+}
+
+/* Until the other thread has said that it wants the file; 20 s at most. */
+static void wait_for_want(const char *path)
+{
+	CLEANUP(free_ptr) char *companion = xasprintf("%s-lease", path);
+	CLEANUP(fd_close) int fd = open(companion, O_RDWR | O_CLOEXEC);
+	for (int i = 0; i < 2000 && !lease_wanted(fd); i++)
+		usleep(10000);
+}
+
+static bool on_step(void *self, uint64_t at, uint64_t head)
+{
+	struct seen *x = self;
+	x->steps++;
+	x->live |= lease_held(x->path);
+	x->busy |= lease_busy(x->path);
+	x->grew = at > x->at && at <= head;
+	x->at = at;
+	if (x->wants && x->steps == 1 && pthread_create(&x->other, NULL, want_it, (void *)(uintptr_t)x->path) == 0)
+		wait_for_want(x->path);
+	return !x->stop_after || x->steps < x->stop_after;
+}
+
+static bool due(const char *path, uint64_t *indexed)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	if (session_open(&s, path, &err) < 0)
+		printf("# %s\n", err.text);
+	bool yes = later_due(s);
+	*indexed = session_indexed(s);
+	session_close(&s);
+	return yes;
+}
+
+static bool is_there(const char *path, const char *tail)
+{
+	CLEANUP(free_ptr) char *beside = xasprintf("%s%s", path, tail);
+	return access(beside, F_OK) == 0;
+}
+
+static void check_whole(const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	uint64_t seq = 0;
+	size_t nr = 0;
+	ok(session_open(&s, path, &err) == 0 && session_search(s, "\"of note 1499;\"", 0, 1, &seq, &nr, &err) == 0 && nr == 1,
+	   "what stands at the end is found: event %" PRIu64, seq);
+	help_verify(s, 0, "verify");
+	session_close(&s);
+}
+
+int main(void)
+{
+	struct err err = ERR_INIT;
+	struct stat before, after;
+	uint64_t first = 0, second = 0;
+	help_init();
+	CLEANUP(free_ptr) char *path = make(&err);
+	if (!path)
+		return 1;
+	forget_index(path);
+	ok(due(path, &first) && first == 0, "a session that has ended without its index");
+	if (stat(path, &before) < 0)
+		return 1;
+
+	struct seen stopped = { .path = path, .stop_after = 1 };
+	is_int(later_index(path, on_step, &stopped, &err), 0, "ended after a step");
+	ok(!stopped.live && stopped.busy, "meanwhile it is one that has ended, and busy");
+	ok(due(path, &first) && first > 0 && first == stopped.at, "what was added stays: %" PRIu64 " events", first);
+
+	struct seen wanted = { .path = path, .wants = true };
+	void *got = NULL;
+	is_int(later_index(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
+	pthread_join(wanted.other, &got);
+	ok(got, "and he gets it");
+	ok(due(path, &second) && second > first, "what was added stays: %" PRIu64 " events", second);
+
+	struct seen rest = { .path = path };
+	is_int(later_index(path, on_step, &rest, &err), 1, "the rest: it is whole");
+	ok(rest.grew && !due(path, &second) && second > (uint64_t)NOTES, "up to event %" PRIu64, second);
+	ok(stat(path, &after) == 0 && !memcmp(&before.st_mtim, &after.st_mtim, sizeof(before.st_mtim)), "its time of change is the old one");
+	ok(!is_there(path, "-wal") && !is_there(path, "-shm") && !is_there(path, "-lease"), "nothing is left beside it");
+	check_whole(path);
+
+	int lease = lease_take(path, NULL, &err);
+	ok(lease >= 0 && later_index(path, on_step, &rest, &err) < 0 && err.code == ERR_BUSY, "one that is written is left alone: %s", err.text);
+	fd_close(&lease);
+
+	CLEANUP(free_ptr) char *odd = path_join(help_dir(), "odd.glass");
+	ok(file_write_atomic(odd, "no session", 10, 0600, &err) == 0 && later_index(odd, on_step, &rest, &err) < 0 &&
+	   !is_there(odd, "-lease"), "one that cannot be opened has nothing left beside it either: %s", err.text);
+	return help_done();
+}
