@@ -199,11 +199,8 @@ static void take_header(struct http_call *c, const char *line, size_t len)
 	c->nr_header++;
 }
 
-static void tell_head(struct http_call *c)
+static const struct http_header *lines_taken(struct http_call *c)
 {
-	if (c->head_told)
-		return;
-	c->head_told = true;
 	c->header = xrealloc(c->header, (c->nr_header + 1) * sizeof *c->header);
 	const char *p = buf_cstr(&c->head_text);
 	for (size_t i = 0; i < c->nr_header; i++) {
@@ -212,9 +209,18 @@ static void tell_head(struct http_call *c)
 		c->header[i].value = p;
 		p += strlen(p) + 1;
 	}
-	struct http_head head = { .status = c->status, .header = c->header, .nr = c->nr_header };
+	return c->header;
+}
+
+static void tell_head(struct http_call *c)
+{
+	if (c->head_told)
+		return;
+	c->head_told = true;
+	struct http_head head = { .status = c->status, .header = lines_taken(c), .nr = c->nr_header };
 	if (c->handler.head)
 		c->handler.head(c->handler.self, &head);
+	forget_head(c); /* what is taken from here on are trailers */
 }
 
 static size_t on_header(char *data, size_t one, size_t len, void *self)
@@ -234,8 +240,7 @@ static size_t on_header(char *data, size_t one, size_t len, void *self)
 	if (c->head_text.len + len > HEAD_MAX)
 		return 0;
 	if (len > 2 || (len && data[0] != '\r' && data[0] != '\n')) {
-		if (!c->head_told) /* else a trailer */
-			take_header(c, data, len);
+		take_header(c, data, len);
 	} else if (c->status >= 200) {
 		tell_head(c);
 	}
@@ -335,6 +340,10 @@ static void finish(struct http_call *c, CURLcode code)
 	};
 	if (end.how == HTTP_OK)
 		tell_head(c);
+	if (c->head_told) {
+		end.trailer = lines_taken(c);
+		end.nr_trailers = c->nr_header;
+	}
 	if (!c->dead)
 		c->handler.end(c->handler.self, &end);
 	c->dead = true;
@@ -427,6 +436,14 @@ void http_pause(struct http_call *c, bool paused)
 
 /* --- requests ------------------------------------------------------------------------------------------------- */
 
+/* One connection for each: libcurl 7.88 breaks off what goes out second on a kept one (CURLE_HTTP2). */
+static void set_plain_h2(struct http_call *c)
+{
+	curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE);
+	curl_easy_setopt(c->easy, CURLOPT_FRESH_CONNECT, 1L);
+	curl_easy_setopt(c->easy, CURLOPT_FORBID_REUSE, 1L);
+}
+
 static void set_url(struct http_call *c, const struct http_request *r)
 {
 	curl_easy_setopt(c->easy, CURLOPT_URL, r->url);
@@ -443,9 +460,12 @@ static void set_url(struct http_call *c, const struct http_request *r)
 	if (c->http->http1)
 		curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
 	else {
+		bool tls = strncmp(r->url, "https:", 6) == 0;
 		curl_easy_setopt(c->easy, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS);
 		/* a connection on which several streams may run is worth waiting for; plain HTTP has none such */
-		curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, strncmp(r->url, "https:", 6) == 0 ? 1L : 0L);
+		curl_easy_setopt(c->easy, CURLOPT_PIPEWAIT, tls ? 1L : 0L);
+		if (!tls && r->h2)
+			set_plain_h2(c);
 	}
 }
 

@@ -47,6 +47,7 @@ struct http_request {
 	/* Goes out at most once. libcurl by itself sends a request again, POST or not, when a connection that it had kept dies
 	 * before the first byte of the answer; with this the call ends with HTTP_CUT, and whoever asks decides, in the record. */
 	bool once;
+	bool h2;            /* without TLS, too, it is HTTP/2 from the first byte on; the answer may have trailers */
 	bool lines;         /* the answer is text in lines: crumbs of less than a line (or 1 KiB) do not hold off idle_us */
 };
 
@@ -78,6 +79,8 @@ struct http_end {
 	int64_t total_us;
 	bool reused;         /* an open connection served */
 	const char *text;    /* one line, what failed; "" for HTTP_OK */
+	const struct http_header *trailer; /* what came after the body; borrowed for the call of end() */
+	size_t nr_trailers;
 };
 
 struct http_handler {

@@ -76,8 +76,16 @@ static void on_fd(void *self, int fd, unsigned events)
 {
 	struct wire *w = self;
 	(void)fd;
-	if (events & LOOP_WRITE)
+	bool freed = false;
+	w->freed = &freed;
+	if (events & LOOP_WRITE) {
 		flush(w);
+		if (w->handler.room)
+			w->handler.room(w->handler.self);
+	}
+	if (freed)
+		return;
+	w->freed = NULL;
 	if (events & LOOP_READ)
 		pull(w);
 }
@@ -99,8 +107,11 @@ static void on_done(struct http_transfer *t, CURLcode code)
 	w->handler.up(w->handler.self);
 	if (freed)
 		return;
-	w->freed = NULL;
 	flush(w);
+	if (w->handler.room)
+		w->handler.room(w->handler.self);
+	if (!freed)
+		w->freed = NULL;
 }
 
 struct wire *wire_new(struct http *h, const char *url, const struct wire_handler *handler)

@@ -10,6 +10,7 @@ struct wire;
 
 struct wire_handler {
 	void (*up)(void *self);
+	void (*room)(void *self); /* some of what was to be sent has been; may be NULL */
 	void (*data)(void *self, const void *bytes, size_t len);
 	/* Once, unless it is freed before. HTTP_OK: the other side has closed it. */
 	void (*end)(void *self, enum http_how how, const char *text);
