@@ -113,7 +113,7 @@ static void stop(struct server *s)
 
 struct saw {
 	struct http_call *call;
-	struct buf body, head, text;
+	struct buf body, head, text, trailers;
 	int heads, ends, status, cancel_at; /* cancel at the nth data */
 	int datas;
 	bool pause_once;
@@ -149,6 +149,8 @@ static void on_end(void *self, const struct http_end *e)
 	s->how = e->how;
 	s->end = *e;
 	buf_puts(&s->text, e->text);
+	for (size_t i = 0; i < e->nr_trailers; i++)
+		buf_printf(&s->trailers, "%s=%s;", e->trailer[i].name, e->trailer[i].value);
 	s->call = NULL;
 }
 
@@ -169,6 +171,7 @@ static void saw_release(struct saw *s)
 	buf_release(&s->body);
 	buf_release(&s->head);
 	buf_release(&s->text);
+	buf_release(&s->trailers);
 }
 
 static void get(struct http *h, struct loop *l, const struct server *srv, const char *path, struct saw *s,
@@ -189,7 +192,7 @@ static void plain(struct http *h, struct loop *l)
 		"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nX-A:  b \r\nContent-Length: 5\r\n\r\nhe", "~", "llo", NULL,
 		"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\nno", NULL,
 		"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", NULL,
-		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "~", "2\r\nde\r\n0\r\n\r\n", NULL, NULL,
+		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n", "~", "2\r\nde\r\n0\r\nX-End: fine\r\n\r\n", NULL, NULL,
 	};
 	struct server srv;
 	struct saw a = { 0 }, b = { 0 }, c = { 0 }, d = { 0 };
@@ -213,6 +216,8 @@ static void plain(struct http *h, struct loop *l)
 	ok(c.status == 302 && c.how == HTTP_OK, "a redirect is not followed");
 	get(h, l, &srv, "/c", &d, (struct http_request){ 0 });
 	is_str(buf_cstr(&d.body), "abcde", "chunks are taken apart");
+	is_str(buf_cstr(&d.trailers), "x-end=fine;", "what comes after them are trailers");
+	ok(!strstr(buf_cstr(&d.head), "x-end") && !a.end.nr_trailers, "and nothing else is");
 	is_int(srv.connections, 1, "one connection for all");
 	stop(&srv);
 	saw_release(&a);

@@ -65,8 +65,7 @@ static void open_url(struct saw *s, const char *url, struct websock_request r)
 
 static void until_end(const struct saw *s)
 {
-	for (int i = 0; i < 400 && !s->ends; i++)
-		loop_turn(loop, 50);
+	TURN_WHILE(loop, !s->ends);
 }
 
 static void saw_release(struct saw *s)
@@ -419,8 +418,7 @@ static void ends(void)
 	struct saw s = { 0 };
 	start(&p, play_reset, NULL);
 	open_url(&s, p.url, (struct websock_request){ 0 });
-	for (int i = 0; i < 400 && !s.opens; i++)
-		loop_turn(loop, 50);
+	TURN_WHILE(loop, !s.opens);
 	websock_send(s.w, true, "x", 1);
 	until_end(&s);
 	ok(s.ends == 1 && s.how == HTTP_CUT, "reset: %s", buf_cstr(&s.text));
@@ -512,8 +510,7 @@ static void play_turns(struct peer *p)
 
 static void until_message(const struct saw *s, int nr)
 {
-	for (int i = 0; i < 400 && s->messages < nr && !s->ends; i++)
-		loop_turn(loop, 50);
+	TURN_WHILE(loop, s->messages < nr && !s->ends);
 }
 
 static void turn_for(int64_t us)
@@ -572,8 +569,7 @@ static void busy(void)
 	struct saw s = { .pause = true };
 	start(&p, play_gone, NULL);
 	open_url(&s, p.url, (struct websock_request){ 0 });
-	for (int i = 0; i < 400 && !s.messages; i++)
-		loop_turn(loop, 50);
+	TURN_WHILE(loop, !s.messages);
 	CLEANUP(free_ptr) char *much = xcalloc(1, 16 << 20);
 	websock_send(s.w, false, much, 16 << 20);
 	pthread_join(p.thread, NULL);
@@ -597,9 +593,8 @@ static void play_pings(struct peer *p)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	char full[125], word[40];
-	int small = 16 << 10, pongs = 0;
+	int pongs = 0;
 	memset(full, 'p', sizeof full);
-	setsockopt(p->sock, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
 	welcome(p, "", "", 0);
 	for (int i = 0; i < PINGS; i++)
 		put_frame(&b, 0x89, full, sizeof full);

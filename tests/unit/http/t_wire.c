@@ -6,13 +6,18 @@
 struct line {
 	struct wire *wire;
 	struct buf got;
-	int ups, ends;
+	int ups, rooms, ends;
 	enum http_how how;
 };
 
 static void line_up(void *self)
 {
 	((struct line *)self)->ups++;
+}
+
+static void line_room(void *self)
+{
+	((struct line *)self)->rooms++;
 }
 
 static void line_data(void *self, const void *bytes, size_t len)
@@ -28,7 +33,7 @@ static void line_end(void *self, enum http_how how, const char *text)
 	l->how = how;
 }
 
-enum { MUCH = 3 << 20 };
+enum { MUCH = 32 << 20 }; /* more than the kernel holds of it on the way */
 
 /* Sends back all that comes after the head. */
 static void play_mirror(struct peer *p)
@@ -50,20 +55,21 @@ static void wires(void)
 {
 	struct peer p;
 	struct line l = { 0 };
-	const struct wire_handler on = { line_up, line_data, line_end, &l };
+	const struct wire_handler on = { line_up, line_room, line_data, line_end, &l };
 	CLEANUP(free_ptr) char *much = pattern(MUCH);
 	start(&p, play_mirror, NULL);
 	l.wire = wire_new(http, p.url, &on);
 	wire_send(l.wire, "hello\r\n\r\n", 9);
 	ok(!l.ups && wire_unsent(l.wire) == 9, "what is sent before it is up is kept");
-	for (int i = 0; i < 400 && !l.ups; i++)
-		loop_turn(loop, 50);
+	TURN_WHILE(loop, !l.ups);
 	wire_send(l.wire, much, MUCH);
-	for (int i = 0; i < 4000 && !l.ends; i++)
-		loop_turn(loop, 50);
+	int rooms = l.rooms;
+	ok(wire_unsent(l.wire) > 0, "more is sent than it takes at once");
+	TURN_WHILE(loop, !l.ends);
 	join(&p);
 	ok(l.ups == 1 && l.ends == 1 && l.how == HTTP_OK && wire_unsent(l.wire) == 0, "the other side closes when it has all");
-	ok(l.got.len == MUCH && !memcmp(l.got.data, much, MUCH), "3 MB go there and come back at once");
+	ok(l.got.len == MUCH && !memcmp(l.got.data, much, MUCH), "32 MB go there and come back at once");
+	ok(rooms == 1 && l.rooms > rooms, "when it has taken some it says so");
 	wire_send(l.wire, "x", 1);
 	is_int(wire_unsent(l.wire), 0, "after the end nothing is kept");
 	wire_free(&l.wire);

@@ -21,6 +21,13 @@
 static struct loop *loop;
 static struct http *http;
 
+/* Turns the loop while `more` holds, for as long as a peer waits at most: by the clock, since a slow machine needs more turns. */
+#define TURN_WHILE(loop, more) \
+	for (int64_t until_us = clock_mono_us() + PATIENCE_S * 1000000; (more) && clock_mono_us() < until_us;) \
+	loop_turn(loop, 50)
+
+enum { PATIENCE_S = 20 };
+
 static bool begin(void)
 {
 	struct err err = ERR_INIT;
@@ -194,7 +201,7 @@ __attribute__((unused)) static void welcome(struct peer *p, const char *more, co
 __attribute__((unused)) static void *serve(void *self)
 {
 	struct peer *p = self;
-	struct timeval limit = { 20, 0 };
+	struct timeval limit = { PATIENCE_S, 0 };
 	int one = 1;
 	p->sock = accept(p->fd, NULL, NULL);
 	if (p->sock < 0)
