@@ -73,6 +73,7 @@ struct decide {
 	const char *message;     /* note, or the text that the model gets; may be NULL */
 	json_t *edit;            /* DECIDE_EDIT: {"argv":[...]} or {"cmd":"..."} or {"data":...}; borrowed */
 	const char *waiver;      /* approve for session: a pattern (policy.h, struct waiver); may be NULL */
+	const char *waiver_host; /* with a waiver: connections to this host pattern, too; may be NULL */
 	bool waiver_all;         /* for every agent, not only this one */
 	int64_t waiver_for_us, waiver_uses; /* 0 = as long as the session, any number; this approval is not counted */
 	const char *rule;        /* name of the rule that was added with this decision; may be NULL */
@@ -102,6 +103,10 @@ NODISCARD int gate_may_decide(struct gate *g, const struct decide *d, struct err
  * with what it would have matched among the actions of this session: [{"pattern","wide","matched":n,"denied":n,"actions":[id...]}], newest first, at most 50 ids.
  * Returns owned; empty when the action is gone, not held by a question, or cannot be waived. */
 json_t *gate_waiver_proposals(struct gate *g, uint64_t action);
+/* Hosts that a held command would ask to connect to, from addresses in its words and from @seen ([{"host","port"}], of a try;
+ * may be NULL), each with what a waiver for it would have matched: [{"host":"example.org:443","matched","denied","actions",
+ * "tried"}]. Empty for other actions, and for hosts that are not asked about. Returns owned. */
+json_t *gate_waiver_hosts(struct gate *g, uint64_t action, const json_t *seen);
 /* The same for a pattern that a person has typed: {"pattern","wide","matched","denied","actions"} or ERR_PARSE. Returns
  * owned or NULL. Both also name the other held actions whose question it would answer, for all agents: "others":
  * [{"action","agent","stays"}]; "stays" says why that one stays held all the same (decide.others). */

@@ -255,6 +255,8 @@ static int may_approve(struct action *a, const struct decide *d, struct err *err
 		return -1;
 	if (d->waiver && waiver_check(a->spec.kind, d->waiver, err) < 0)
 		return -1;
+	if (d->waiver_host && waiver_check(ACT_CONNECT, d->waiver_host, err) < 0)
+		return -1;
 	if (d->decision == DECIDE_EDIT && check_edit(&a->spec, d->edit, err) < 0)
 		return -1;
 	return 0;

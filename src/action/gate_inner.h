@@ -1,4 +1,4 @@
-/* Between the files of the gate. gate.c: submit, judge. gate_run.c: start, end. gate_decide.c: people. gate_waiver.c: for the session. gate_others.c: what goes with it. gate_latch.c: pause, step,
+/* Between the files of the gate. gate.c: submit, judge. gate_run.c: start, end. gate_decide.c: people. gate_waiver.c: for the session. gate_host.c: hosts with it. gate_others.c: what goes with it. gate_latch.c: pause, step,
  * holds. budget.c: budgets. gate_recover.c: after a crash. gate_body.c: bodies of events, intent hash. */
 #ifndef ACTION_GATE_INNER_H
 #define ACTION_GATE_INNER_H
@@ -164,6 +164,8 @@ void action_timed_out(struct action *a);
 /* The word that an approval of it must be given with; NULL = none. */
 const char *action_confirm(const struct action *a);
 void waiver_add(struct action *a, const struct decide *d);
+/* Adds "tried", "matched", "denied", "actions" to @out (gate_waiver_proposals). */
+void waiver_count_past(struct gate *g, const struct waiver *w, json_t *out);
 /* Drops what has run out; counts a use of what lifted something of @a. */
 void waivers_expire(struct gate *g);
 void waivers_used(struct action *a);

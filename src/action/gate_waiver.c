@@ -8,19 +8,19 @@
 
 enum { LISTED_MAX = 50 };
 
-void waiver_add(struct action *a, const struct decide *d)
+static void add(struct action *a, const struct decide *d, enum action_kind kind, const char *pattern)
 {
 	struct gate *g = a->gate;
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
 	struct waiver *w = &g->waiver[g->nr_waivers++];
-	*w = (struct waiver){ .kind = a->spec.kind,
+	*w = (struct waiver){ .kind = kind,
 			      .agent = d->waiver_all ? 0 : a->spec.agent,
-			      .pattern = xstrdup(d->waiver),
+			      .pattern = xstrdup(pattern),
 			      .uses = d->waiver_uses,
 			      .until_us = d->waiver_for_us ? clock_wall_us() + d->waiver_for_us : 0 };
 	json_t *body = json_object();
-	json_put_str(body, "kind", action_kind_name(a->spec.kind));
-	json_put_str(body, "pattern", d->waiver);
+	json_put_str(body, "kind", action_kind_name(kind));
+	json_put_str(body, "pattern", pattern);
 	json_put_int(body, "agent", (json_int_t)w->agent);
 	if (w->until_us)
 		json_put_int(body, "until_us", w->until_us);
@@ -29,6 +29,13 @@ void waiver_add(struct action *a, const struct decide *d)
 	json_put_str(body, "note", d->note);
 	json_put(body, "who", json_incref(d->who));
 	record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
+}
+
+void waiver_add(struct action *a, const struct decide *d)
+{
+	add(a, d, a->spec.kind, d->waiver);
+	if (d->waiver_host)
+		add(a, d, ACT_CONNECT, d->waiver_host);
 }
 
 static void drop(struct gate *g, size_t i)
@@ -111,7 +118,7 @@ void past_denied(struct gate *g, const struct action *a)
 			g->past_denied[i] = true;
 }
 
-static void count_past(struct gate *g, const struct waiver *w, json_t *out)
+void waiver_count_past(struct gate *g, const struct waiver *w, json_t *out)
 {
 	int64_t matched = 0, denied = 0;
 	json_t *ids = json_array();
@@ -146,7 +153,7 @@ json_t *gate_waiver_proposals(struct gate *g, uint64_t id)
 	{
 		CLEANUP(free_ptr) char *pattern = xstrdup(json_str(one, "pattern", ""));
 		const struct waiver w = { .kind = a->spec.kind, .pattern = pattern };
-		count_past(g, &w, one);
+		waiver_count_past(g, &w, one);
 		json_put(one, "others", others_with_waiver(g, a, &w));
 	}
 	return list;
@@ -165,7 +172,7 @@ json_t *gate_waiver_try(struct gate *g, uint64_t id, const char *pattern, struct
 	json_put_str(out, "pattern", pattern);
 	json_put_flag(out, "wide", waiver_wide(a->spec.kind, pattern));
 	const struct waiver w = { .kind = a->spec.kind, .pattern = mine };
-	count_past(g, &w, out);
+	waiver_count_past(g, &w, out);
 	json_put(out, "others", others_with_waiver(g, a, &w));
 	return out;
 }

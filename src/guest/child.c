@@ -110,8 +110,12 @@ int inner_child_main(void *self)
 		fail(c, step, rc);
 	if ((rc = enter_dir(c->body.cwd)) < 0)
 		fail(c, GS_CWD, rc);
+	if (c->offline && (rc = inner_offline()) < 0)
+		fail(c, GS_OFFLINE, rc);
 	if (c->trace >= 0 && (rc = inner_trace(c->trace)) < 0 && c->trace_must)
 		fail(c, GS_TRACE, rc);
+	/* its copy of another run's pipe would keep that from its end for as long as this one waits */
+	sys3(SYS_close_range, 3, UINT_MAX, 0);
 	wait_for_go(c->slot);
 	fail(c, GS_EXEC, exec_command(c->body.argv, c->env));
 }

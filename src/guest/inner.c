@@ -88,10 +88,19 @@ static void on_attach(struct inner *g, const struct frame *f)
 	g->attach_waits = true;
 }
 
+static void on_go(struct inner *g, const struct frame *f)
+{
+	struct unpack u = { .p = f->body, .left = f->len };
+	struct inner_run *r = inner_run_find(g, f->id);
+	uint64_t after = f->len ? unpack_u64(&u) : 0;
+	g->over |= !unpack_done(&u);
+	if (r && !g->over)
+		inner_go(g, r, after);
+}
+
 /* A run, listener or connection that is not known any more is no error: the two sides cross. */
 static void on_frame(struct inner *g, const struct frame *f)
 {
-	struct inner_run *r;
 	switch (f->type) {
 	case GF_ATTACH:
 		on_attach(g, f);
@@ -100,8 +109,7 @@ static void on_frame(struct inner *g, const struct frame *f)
 		inner_prepare(g, f);
 		break;
 	case GF_GO:
-		if ((r = inner_run_find(g, f->id)))
-			inner_go(g, r);
+		on_go(g, f);
 		break;
 	case GF_DATA:
 		inner_pump_data(g, f);

@@ -99,6 +99,7 @@ struct inner_run {
 	struct inner_child *child; /* until it has left our memory */
 	struct inner_slot *slot;
 	bool gone;	   /* go has been said */
+	uint64_t after;	   /* goes when this one has ended; 0: at once */
 	bool ours;	   /* GUEST_OURS: goes and ends however frozen the box is */
 	bool reaped;	   /* leader ended; waits for its pumps */
 	bool dropped;	   /* nobody listens */
@@ -106,7 +107,7 @@ struct inner_run {
 	struct guest_ended_body ended;
 };
 void inner_prepare(struct inner *g, const struct frame *f);
-void inner_go(struct inner *g, struct inner_run *r);
+void inner_go(struct inner *g, struct inner_run *r, uint64_t after);
 void inner_thawed(struct inner *g); /* lets those go that were told to while frozen */
 bool inner_preparing(const struct inner *g);
 struct inner_run *inner_run_find(const struct inner *g, uint64_t id); /* NULL if there is none */
@@ -126,6 +127,7 @@ struct inner_child { /* stays as it is while the child reads it */
 	int tty;   /* the terminal's slave, or -1 */
 	int trace; /* where the listener of its filter goes, or -1 */
 	bool trace_must;
+	bool offline;
 	int null_fd;
 	bool die_with_guest;
 	struct inner_rules rules;
@@ -147,6 +149,10 @@ long inner_rules_enter(const struct inner_rules *r, unsigned *step_out);
 /* --- trace.c: what it executes waits for an answer from outside --- */
 /* In the child: installs the filter and sends its listener to @sock. 0 or -errno, which has been sent too. */
 long inner_trace(int sock);
+
+/* --- offline.c: it can make no socket --- */
+/* In the child, with no_new_privs: 0 or -errno. */
+long inner_offline(void);
 
 /* --- procs.c: who lives here --- */
 struct inner_proc {

@@ -239,6 +239,7 @@ static unsigned prepare(struct inner *g, const struct frame *f, struct inner_chi
 	memcpy(c->fd, e->child, sizeof c->fd);
 	c->trace = e->trace;
 	c->trace_must = flags & GUEST_TRACE_MUST;
+	c->offline = flags & GUEST_OFFLINE;
 	bool ours = flags & GUEST_OURS;
 	c->slot->go = flags & GUEST_GO && (!g->frozen || ours);
 	pid_t pid = clone_child(g, c);
@@ -288,17 +289,24 @@ static void wake(struct inner_run *r)
 	syscall(SYS_futex, &r->slot->go, FUTEX_WAKE, 1, NULL, NULL, 0);
 }
 
-void inner_go(struct inner *g, struct inner_run *r)
+/* Told to go, and nothing that it has to wait for. */
+static bool may_go(const struct inner *g, const struct inner_run *r)
+{
+	return r->gone && !r->after && (!g->frozen || r->ours);
+}
+
+void inner_go(struct inner *g, struct inner_run *r, uint64_t after)
 {
 	r->gone = true;
-	if (!g->frozen || r->ours)
+	r->after = inner_run_find(g, after) ? after : 0;
+	if (may_go(g, r))
 		wake(r);
 }
 
 void inner_thawed(struct inner *g)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
-		if (g->run[i]->gone && !g->run[i]->slot->go)
+		if (may_go(g, g->run[i]) && !g->run[i]->slot->go)
 			wake(g->run[i]);
 }
 
@@ -323,9 +331,16 @@ void inner_drop_run(struct inner *g, struct inner_run *r)
 
 static void finish(struct inner *g, struct inner_run *r)
 {
+	uint64_t id = r->id;
 	send_ended(g, r);
 	inner_pump_run_done(g, r);
 	run_remove(g, r);
+	for (size_t i = 0; i < g->nr_runs; i++)
+		if (g->run[i]->after == id) {
+			g->run[i]->after = 0;
+			if (may_go(g, g->run[i]))
+				wake(g->run[i]);
+		}
 }
 
 void inner_run_drained(struct inner *g, struct inner_run *r)

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,6 +15,7 @@
 #include "base/hash.h"
 #include "base/json.h"
 #include "base/mem.h"
+#include "guest/inner.h"
 #include "wire/guest.h"
 #include "wire/keeper.h"
 #include "wire/manifest.h"
@@ -82,6 +85,33 @@ static void get_one(int root, const char *path, uint64_t from, uint64_t want, st
 	}
 	for (int i = 0; i < 8; i++)
 		out->data[at + (size_t)i] = (char)(got >> (8 * i));
+}
+
+static int news(char **arg, struct buf *out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	CLEANUP(fd_close) int root = open_root(arg[0], err);
+	uint64_t since = strtoull(arg[2], NULL, 10), max = strtoull(arg[3], NULL, 10);
+	struct manifest_at at = { 0 };
+	struct manifest_entry e;
+	struct hash h;
+	uint8_t known[8];
+	if (root < 0 || manifest_make(root, &all, err) < 0)
+		return -1;
+	hash_of(buf_cstr(&all), all.len, &h);
+	buf_append(out, h.b, 8);
+	if (hex_parse(arg[1], strlen(arg[1]), known, 8) && memcmp(known, h.b, 8) == 0)
+		return 0;
+	if (all.len + 16 > max)
+		return err_set(err, ERR_FULL, "a list of %zu bytes is more than was asked for", all.len);
+	buf_u64le(out, all.len);
+	buf_append(out, all.data, all.len);
+	while (manifest_next(buf_cstr(&all), all.len, &at, &e, err) > 0) {
+		bool fits = e.size < max && out->len + e.size + strlen(e.path) + 128 < max;
+		if (e.kind == MANIFEST_FILE && e.ctime_ns > since && fits)
+			get_one(root, e.path, 0, e.size, out);
+	}
+	return err->code ? -1 : 0;
 }
 
 static int get(char **arg, struct buf *out, struct err *err)
@@ -198,13 +228,29 @@ static const struct {
 	int (*run)(char **arg, struct buf *out, struct err *err);
 } verbs[] = {
 	{ "list", 1, list }, { "get", 1, get },	  { "apply", 1, apply },
-	{ "look", 3, look }, { "write", 2, put }, { "remove", 1, remove_all },
+	{ "look", 3, look }, { "write", 2, put }, { "remove", 1, remove_all }, { "news", 4, news },
 };
+
+/* Returns on failure only. */
+static int become_offline(char **argv)
+{
+	long rc = prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ? -errno : inner_offline();
+	if (rc < 0) {
+		fprintf(stderr, "it cannot be kept off the network: %s\n", strerror((int)-rc));
+		return 126;
+	}
+	execvp(argv[0], argv);
+	int why = errno;
+	fprintf(stderr, "%s: %s\n", argv[0], strerror(why));
+	return why == ENOENT || why == ENOTDIR ? 127 : 126;
+}
 
 int tool_main(int argc, char **argv)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	struct err err = ERR_INIT, lost = ERR_INIT;
+	if (argc > 1 && strcmp(argv[0], "offline") == 0)
+		return become_offline(argv + 1);
 	hash_init();
 	err_set(&err, ERR_USAGE, "no such verb");
 	pack_u8(&out, 0);

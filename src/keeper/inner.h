@@ -30,8 +30,7 @@ struct layer {
 	char *dir;	    /* SPACE/layer/N: state, repo, mask, low0.., empty, view */
 	char *at;	    /* where it is mounted */
 	char *lowers;	    /* "low0:low1:mask:repo": what never changes, for lowerdir= */
-	unsigned gen;	    /* u<gen> of state is the live upper */
-	bool mounted, view; /* view: the lower alone is mounted there */
+	bool view;	    /* the lower alone is mounted there */
 };
 
 struct keeper {
@@ -74,7 +73,6 @@ NODISCARD int bwrap_start(struct keeper *k, const json_t *request, struct reply 
 
 /* --- layers.c --- */
 NODISCARD int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err);
-NODISCARD int layers_rotate(struct keeper *k, struct reply *r, struct err *err);
 /* O_PATH descriptor of the root of a layer. */
 NODISCARD int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err *err);
 

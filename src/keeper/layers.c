@@ -1,4 +1,3 @@
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -21,38 +20,18 @@ static int make_sub(const struct layer *ly, const char *name, struct err *err)
 	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path) : 0;
 }
 
-/* The highest generation that is there: a box that is opened again after a crash goes on where it was. */
-static bool newest_gen(const char *state, unsigned *gen)
+/* The upper's root stands for the workspace's own: its mode is what the box sees. One that is there is left as it is: a box
+ * that is opened again after a crash goes on where it was. */
+static int make_upper(const struct layer *ly, struct err *err)
 {
-	DIR *d = opendir(state);
-	bool found = false;
-	const struct dirent *e;
-	while (d && (e = readdir(d))) {
-		unsigned n;
-		int end = 0;
-		if (sscanf(e->d_name, "u%u%n", &n, &end) == 1 && !e->d_name[end] && (!found || n > *gen)) {
-			*gen = n;
-			found = true;
-		}
-	}
-	if (d)
-		closedir(d);
-	return found;
-}
-
-/* The new upper's root stands for the workspace's own: its mode is what the box sees. */
-static int make_gen(const struct layer *ly, unsigned gen, struct err *err)
-{
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", ly->dir, gen);
-	CLEANUP(free_ptr)
-	char *below = gen ? xasprintf("%s/state/u%u", ly->dir, gen - 1) : xasprintf("%s/repo", ly->dir);
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir), *below = xasprintf("%s/repo", ly->dir);
 	struct stat st;
+	if (access(upper, F_OK) == 0)
+		return 0;
 	mode_t mode = stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 	if (strcmp(ly->name, ":home") == 0)
 		mode = 0700;
-	bool made = mkdir(upper, mode) == 0;
-	if ((!made && errno != EEXIST) ||
-	    ((!made || mode & 022) && chmod(upper, mode) < 0)) /* the umask is 022 */
+	if (mkdir(upper, mode) < 0 || (mode & 022 && chmod(upper, mode) < 0)) /* the umask is 022 */
 		return err_sys(err, "cannot make '%s'", upper);
 	return 0;
 }
@@ -75,7 +54,7 @@ static bool is_plain(const struct layer *ly)
 {
 	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
 	struct statvfs v;
-	return ly->gen == 0 && strcmp(ly->lowers, "empty") == 0 && statvfs(upper, &v) == 0 && !(v.f_flag & ST_NOEXEC);
+	return strcmp(ly->lowers, "empty") == 0 && statvfs(upper, &v) == 0 && !(v.f_flag & ST_NOEXEC);
 }
 
 static int mount_plain(struct layer *ly, struct err *err)
@@ -85,7 +64,6 @@ static int mount_plain(struct layer *ly, struct err *err)
 	if (mount(upper, ly->at, NULL, MS_BIND, NULL) < 0 ||
 	    syscall(SYS_mount_setattr, AT_FDCWD, ly->at, 0, &attr, sizeof(attr)) < 0)
 		return err_sys(err, "cannot mount the folder of layer '%s'", *ly->name ? ly->name : "workspace");
-	ly->mounted = true;
 	return 0;
 }
 
@@ -96,18 +74,13 @@ static int mount_layer(struct layer *ly, struct err *err)
 		return err_sys(err, "cannot make '%s'", ly->at);
 	if (is_plain(ly))
 		return mount_plain(ly, err);
-	buf_puts(&options, "lowerdir=");
-	for (unsigned g = ly->gen; g > 0; g--)
-		buf_printf(&options, "state/u%u:", g - 1);
-	buf_printf(&options, "%s,upperdir=state/u%u,workdir=state/w%u,userxattr", ly->lowers, ly->gen, ly->gen);
+	buf_printf(&options, "lowerdir=%s,upperdir=state/u0,workdir=state/w0,userxattr", ly->lowers);
 	if (options.len > OPTIONS_MAX)
 		return err_set(err, ERR_FULL, "layer '%s' has too many lowers", ly->name);
 	if (chdir(ly->dir) < 0) /* short relative names: no characters of foreign paths, and room for many */
 		return err_sys(err, "cannot enter '%s'", ly->dir);
-	char work[32];
-	snprintf(work, sizeof(work), "state/w%u", ly->gen);
-	if (mkdir(work, 0700) < 0 && errno != EEXIST)
-		return err_sys(err, "cannot make '%s' of layer '%s'", work, *ly->name ? ly->name : "workspace");
+	if (mkdir("state/w0", 0700) < 0 && errno != EEXIST)
+		return err_sys(err, "cannot make the work folder of layer '%s'", *ly->name ? ly->name : "workspace");
 	if (mount("overlay", ly->at, "overlay", MS_NOSUID | MS_NODEV, options.data) < 0)
 		return err_sys(err,
 			       "cannot mount the overlay of layer '%s' (its state folder must not lie on an overlay or "
@@ -115,7 +88,6 @@ static int mount_layer(struct layer *ly, struct err *err)
 			       *ly->name ? ly->name : "workspace");
 	if (chdir("/") < 0)
 		return err_sys(err, "cannot leave '%s'", ly->dir);
-	ly->mounted = true;
 	return 0;
 }
 
@@ -164,23 +136,11 @@ static int attach_one(struct keeper *k, size_t i, const json_t *request, struct 
 	if (space_place(k, json_object_get(request, "state"), state, false, false, err) < 0 ||
 	    place_lowers(k, ly, request, err) < 0)
 		return -1;
-	if (!newest_gen(state, &ly->gen) && make_gen(ly, 0, err) < 0)
+	if (make_upper(ly, err) < 0)
 		return -1;
 	if (strchr(ly->lowers, ':') && mount_lower_view(ly, err) < 0)
 		return -1;
 	return mount_layer(ly, err);
-}
-
-static json_t *describe(const struct keeper *k)
-{
-	json_t *list = json_array(), *body = json_object();
-	for (size_t i = 0; i < k->nr_layers; i++) {
-		json_t *one = json_object();
-		json_put_int(one, "gen", k->layer[i].gen);
-		json_array_append_new(list, one);
-	}
-	json_put(body, "layers", list);
-	return body;
 }
 
 int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
@@ -188,7 +148,7 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 	const json_t *list = json_object_get(request, "layers");
 	size_t nr = json_array_size(list), of = (size_t)json_int(request, "of", (int64_t)nr);
 	int64_t first = json_int(request, "first", 0);
-	/* after bubblewrap has its own mount namespace: what it copied would be locked there, and could not be rotated */
+	/* after bubblewrap has its own mount namespace: what it copied would be locked there */
 	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of || (k->layer && of != k->of_layers))
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
 	if (!k->layer)
@@ -199,51 +159,8 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 			return -1; /* the box is thrown away */
 	if (k->placed == of)
 		k->nr_layers = of;
-	r->body = describe(k);
-	return 0;
-}
-
-/* Last in, first out; what was taken down before one that is busy comes back. */
-static int take_down(struct keeper *k, struct err *err)
-{
-	for (size_t i = k->nr_layers; i-- > 0;) {
-		if (umount2(k->layer[i].at, 0) == 0) {
-			k->layer[i].mounted = false;
-			continue;
-		}
-		int saved = errno;
-		struct err again = ERR_INIT;
-		for (size_t j = 0; j < k->nr_layers; j++)
-			if (!k->layer[j].mounted && mount_layer(&k->layer[j], &again) < 0)
-				return err_set(err, ERR_IO, "%s", again.text);
-		errno = saved;
-		return err_sys(err, "cannot take the workspace down for a moment (a process of the box uses it)");
-	}
-	return 0;
-}
-
-int layers_rotate(struct keeper *k, struct reply *r, struct err *err)
-{
-	if (!k->nr_layers)
-		return err_set(err, ERR_INVALID, "nothing is attached");
-	for (size_t i = 0; i < k->nr_layers; i++)
-		if (make_gen(&k->layer[i], k->layer[i].gen + 1, err) < 0)
-			return -1;
-	if (take_down(k, err) < 0) {
-		for (size_t i = 0; i < k->nr_layers;
-		     i++) { /* an empty newest generation would be taken for the live one */
-			CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u%u", k->layer[i].dir, k->layer[i].gen + 1);
-			if (rmdir(upper) < 0)
-				return err_sys(err, "cannot remove '%s'", upper);
-		}
-		return -1;
-	}
-	for (size_t i = 0; i < k->nr_layers; i++) {
-		k->layer[i].gen++;
-		if (mount_layer(&k->layer[i], err) < 0)
-			return -1;
-	}
-	r->body = describe(k);
+	r->body = json_object();
+	json_put_int(r->body, "layers", (int64_t)k->nr_layers);
 	return 0;
 }
 
@@ -256,7 +173,7 @@ int layers_root(struct keeper *k, const json_t *request, int *fd_out, struct err
 	const struct layer *ly = &k->layer[i];
 	CLEANUP(free_ptr)
 	char *path = strcmp(which, "merged") == 0  ? xstrdup(ly->at)
-		     : strcmp(which, "upper") == 0 ? xasprintf("%s/state/u%u", ly->dir, ly->gen)
+		     : strcmp(which, "upper") == 0 ? xasprintf("%s/state/u0", ly->dir)
 		     : strcmp(which, "lower") == 0 ? xasprintf("%s/%s", ly->dir, ly->view ? "view" : ly->lowers)
 						   : NULL;
 	if (!path)

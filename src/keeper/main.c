@@ -55,8 +55,6 @@ static int dispatch(struct keeper *k, unsigned type, const json_t *body, struct 
 		return files_open(k, body, r, err);
 	case KEEPER_APPLY:
 		return apply_plan(k, body, r, err);
-	case KEEPER_ROTATE:
-		return layers_rotate(k, r, err);
 	case KEEPER_LOOK:
 		return files_look(k, body, r, err);
 	case KEEPER_WRITE:

@@ -33,6 +33,7 @@ void answer_release(struct answer *a)
 	buf_release(&a->event);
 	buf_release(&a->part);
 	buf_release(&a->sign);
+	alike_release(&a->alike);
 	*a = (struct answer){ 0 };
 }
 
@@ -46,12 +47,20 @@ static void set(char **to, const char *value)
 
 static void say(struct answer *a, const json_t *text)
 {
-	size_t len = json_is_string(text) ? json_string_length(text) : 0;
-	if (!len)
-		return;
-	buf_append(&a->said, json_string_value(text), len);
-	if (a->text)
-		a->text(a->self, json_string_value(text), len);
+	if (json_is_string(text))
+		buf_append(&a->said, json_string_value(text), json_string_length(text));
+}
+
+/* What was said since is told, and what may pass passes: once for all the events that came together. */
+static void tell(struct answer *a)
+{
+	size_t from = a->told, len = a->run_len;
+	a->told = a->said.len;
+	if (a->text && a->said.len > from)
+		a->text(a->self, a->said.data + from, a->said.len - from);
+	a->run_len = 0;
+	if (len)
+		a->pass(a->self, a->run, len);
 }
 
 static struct answer_call *call_new(struct answer *a, int64_t index, const char *id, const char *name)
@@ -407,10 +416,13 @@ static bool shifted(const struct answer *a, json_t *e, struct buf *out)
 	return true;
 }
 
-static void give(struct answer *a, const void *bytes, size_t len)
+static void give(struct answer *a, const char *bytes, size_t len)
 {
 	if (!a->holding) {
-		a->pass(a->self, bytes, len);
+		if (a->run_len && a->run + a->run_len != bytes)
+			tell(a);
+		a->run = a->run_len ? a->run : bytes;
+		a->run_len += len;
 	} else if (a->held.len + len > ANSWER_HELD_MAX) {
 		a->over = true;
 	} else {
@@ -437,14 +449,44 @@ static void data_of(const char *p, size_t len, struct buf *out)
 	}
 }
 
+/* Has it only said something? */
+static bool only_words(const struct answer *a, const json_t *e)
+{
+	const char *type = json_str(e, "type", "");
+	const json_t *choice = json_array_get(json_object_get(e, "choices"), 0);
+	if (a->speak == SPEAK_CHAT)
+		return !json_object_get(json_object_get(choice, "delta"), "tool_calls") && !json_object_get(choice, "message");
+	return a->speak != SPEAK_GEMINI && (!strcmp(type, "content_block_delta") || !strcmp(type, "response.output_text.delta"));
+}
+
+/* Most events of a stream are the one before with other words. */
+static bool on_alike(struct answer *a, const char *raw, size_t len)
+{
+	const char *words;
+	size_t n;
+	if (a->shift || a->headless || !alike_words(&a->alike, raw, len, &words, &n))
+		return false;
+	buf_append(&a->said, words, n);
+	if (a->speak == SPEAK_ANTHROPIC)
+		buf_append(&a->part, words, n);
+	if (a->gate)
+		give(a, raw, len);
+	return true;
+}
+
 static void on_event(struct answer *a, const char *raw, size_t len)
 {
+	if (on_alike(a, raw, len))
+		return;
+	size_t said = a->said.len;
 	CLEANUP(buf_release) struct buf data = BUF_INIT, again = BUF_INIT;
 	struct err none = ERR_INIT;
 	data_of(raw, len, &data);
 	CLEANUP(json_release) json_t *e = data.len ? json_parse(data.data, data.len, "event", &none) : NULL;
 	if (e)
 		understand(a, e);
+	if (e && a->said.len > said && only_words(a, e))
+		alike_learn(&a->alike, raw, len, a->said.data + said, a->said.len - said);
 	if (!a->gate)
 		return; /* it has passed already */
 	if (!a->holding && e && begins_call(a, e))
@@ -457,6 +499,8 @@ static void on_event(struct answer *a, const char *raw, size_t len)
 		give(a, raw, len);
 	else if (shifted(a, e, &again))
 		give(a, again.data, again.len);
+	if (a->shift || a->headless)
+		tell(a); /* these bytes end here */
 }
 
 /* An event ends with an empty line. */
@@ -464,9 +508,8 @@ static void split(struct answer *a)
 {
 	size_t from = 0, at = a->scanned;
 	const char *p = buf_cstr(&a->event);
-	for (; at < a->event.len; at++) {
-		if (p[at] != '\n')
-			continue;
+	for (const char *nl; (nl = memchr(p + at, '\n', a->event.len - at)); at++) {
+		at = (size_t)(nl - p);
 		size_t prev = at && p[at - 1] == '\r' ? at - 1 : at;
 		bool empty = prev == from || (prev > from && p[prev - 1] == '\n');
 		if (!empty)
@@ -474,6 +517,7 @@ static void split(struct answer *a)
 		on_event(a, p + from, at + 1 - from);
 		from = at + 1;
 	}
+	tell(a);
 	buf_drop(&a->event, from);
 	a->scanned = a->event.len;
 }
@@ -508,6 +552,7 @@ void answer_end(struct answer *a)
 		if (a->gate)
 			give(a, buf_cstr(&rest), rest.len);
 	}
+	tell(a);
 	if (a->holding && !a->nr_calls && !a->over)
 		answer_pass(a);
 }

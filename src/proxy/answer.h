@@ -2,7 +2,7 @@
  *
  *  1. Without a gate every byte passes at once. With one, events pass whole, up to the first that belongs to a call of a
  *     tool; that and all that follows is held until the owner has judged the calls. An answer that is no stream is held
- *     whole.
+ *     whole. What was fed together passes together, and its words are told together.
  *  2. What is not understood passes, and is told as an answer without calls; never more than ANSWER_HELD_MAX is held: an
  *     answer that is longer is marked `over`, its calls must be refused.
  *  3. An answer may continue another one whose calls were refused (the model was asked again): then its numbers of blocks
@@ -11,6 +11,7 @@
 #ifndef PROXY_ANSWER_H
 #define PROXY_ANSWER_H
 
+#include "proxy/alike.h"
 #include "proxy/speak.h"
 
 enum { ANSWER_HELD_MAX = 32 << 20, ANSWER_CALLS_MAX = 256 };
@@ -50,6 +51,9 @@ struct answer {
 	/* splitter */
 	struct buf event;    /* bytes of an event that is not whole yet */
 	size_t scanned;
+	struct alike alike;
+	const char *run;     /* bytes that may pass, not passed yet; in event */
+	size_t run_len, told; /* told: bytes of said */
 	size_t shift;        /* rule 3 */
 	bool headless;
 	int64_t open;        /* index of the block that is open; -1 none */

@@ -110,7 +110,7 @@ static json_t *tree_seed(struct box *b)
 }
 
 static const struct box_tree_ops tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = folder_tree_rotate, .overlay = folder_tree_overlay,
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = folder_tree_overlay,
 	.list = folder_tree_list, .seed = tree_seed,
 };
 
@@ -315,7 +315,7 @@ const struct driver driver_container = {
 	.name = "container",
 	.about = "a container of Docker or Podman on this machine, our guest as its first process",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL | CAP_TRACE |
-		CAP_PREPARE,
+		CAP_PREPARE | CAP_SHELL,
 	.probe = probe,
 	.open = container_open,
 	.close = box_close,

@@ -14,6 +14,8 @@
 struct box;     /* one open sandbox of one driver; each driver embeds this first */
 struct run;     /* one process started in a box */
 
+enum { BOX_FILE_MAX = 64 << 20 }; /* so much of a file is read, edited or copied at once */
+
 enum box_caps {
 	CAP_STREAMS = 1 << 0,  /* stdout and stderr apart */
 	CAP_STDIN = 1 << 1,
@@ -27,6 +29,9 @@ enum box_caps {
 	CAP_PREPARE = 1 << 9,  /* run_prepare before run_go */
 	CAP_WATCH = 1 << 10,   /* change hint */
 	CAP_TRACE = 1 << 11,   /* run_opts.trace */
+	CAP_OFFLINE = 1 << 12, /* run_opts.offline */
+	CAP_SHELL = 1 << 13,   /* sh and what it calls are there; else Python alone: "python" and "pip" (sandbox/pyodide.h) */
+	CAP_DIAL_HTTP = 1 << 14, /* dial leads to a server that speaks HTTP, one request per connection */
 };
 
 struct box_limits { int64_t mem_bytes, disk_bytes, cpu_milli; int pids; int64_t wall_us; }; /* 0 = default */
@@ -82,6 +87,7 @@ struct run_opts {
 	bool background;                    /* spawn: may outlive the action */
 	enum trace_want trace;              /* what it executes is asked for */
 	bool ours;                          /* a program of ours: it runs in a frozen box, too */
+	bool offline;                       /* it and what comes from it can make no socket */
 };
 
 struct driver {
@@ -106,7 +112,9 @@ struct driver {
 	void (*run_pause)(struct run *r, bool paused);      /* back-pressure: stop reading its output */
 	void (*run_free)(struct run *r);                    /* after on_exit; before: kills, no more callbacks */
 
-	/* Files, through the keeper where there is one. read: result {"data":bytes,"mode":..,"size":..}. */
+	/* Files, through the keeper where there is one. read: the first @max bytes of a file, at most BOX_FILE_MAX, from every
+	 * driver alike: result {"data":bytes,"mode":..,"size":..}; a size above the bytes says that there are more. There is no
+	 * offset: what lies behind is a command's, which streams. */
 	void (*read)(struct box *b, const char *path, size_t max, box_done_fn *done, void *self);
 	/* @mode -1: keep what is there, 0644 for a new file. */
 	void (*write)(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self);
@@ -121,6 +129,8 @@ struct driver {
 	 * into them are made of; whoever has them (CAP_LISTEN, CAP_DIAL) passes "ports" of tests/drivers/conformance.c. */
 	void (*dial)(struct box *b, uint16_t port, box_done_fn *done, void *self);
 	void (*stats)(struct box *b, box_done_fn *done, void *self); /* {"cpu_us","mem_bytes","pids","procs":[..]} */
+	/* NULL: cannot be known. {"oom"}: processes that the memory limit has killed so far; absent: nothing counts them. */
+	void (*oom)(struct box *b, box_done_fn *done, void *self);
 
 	/* The trees below it, for src/sandbox/workspace; NULL where the core walks through list and read. */
 	const struct box_tree_ops *tree;
@@ -131,14 +141,12 @@ struct driver {
 struct box_tree_ops {
 	/* O_PATH|O_DIRECTORY descriptor of the root of layer @which ("upper", "merged", "lower") of repo @i; owned by caller.
 	 * i = number of repos (at least 1): /home/agent; one more: /workspace itself where the repos have names. lower: what
-	 * the box started on, masked paths left out. After rotate "upper" is the new one. */
+	 * the box started on, masked paths left out. */
 	int (*root)(struct box *b, size_t i, const char *which, struct err *err);
 	/* Opens a path beneath it: O_RDONLY|O_NONBLOCK|O_NOFOLLOW, beneath, no symlinks, no magic links. Regular files, dirs. */
 	int (*open)(struct box *b, size_t i, const char *which, const char *path, struct err *err);
 	/* Applies a plan (workspace/apply.h) to the merged view. */
 	int (*apply)(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err);
-	/* Makes the upper a shared immutable lower and starts a new one; ERR_BUSY with processes alive. */
-	int (*rotate)(struct box *b, struct err *err);
 	bool (*overlay)(struct box *b); /* false: profile reduced, the workspace is a copy */
 	/* What a folder holds that @open alone cannot tell (mode 0: no stat below it): array of {name, kind, mode, size,
 	 * mtime_us, nlink, target of a symlink}, sorted by bytes. Returns owned or NULL. */
@@ -147,9 +155,9 @@ struct box_tree_ops {
 	 * (process.h; while that box is open this one must be frozen or gone) or "copy_of" (layers.h; until it is open). Its
 	 * newest folders are where this box's own changes lie. Returns owned; NULL: the driver cannot. */
 	json_t *(*seed)(struct box *b);
-	/* Before a walk, where what is walked is a copy of what lies elsewhere (mirror.h): brings it up to date. NULL: it is
-	 * the box's own. */
-	int (*fresh)(struct box *b, struct err *err);
+	/* Before a walk, where what is walked is a copy of what lies elsewhere (mirror.h): brings it up to date; with @ended to
+	 * what it was when the action that this walk is for ended. NULL: it is the box's own. */
+	int (*fresh)(struct box *b, bool ended, struct err *err);
 };
 
 struct box {
@@ -158,7 +166,13 @@ struct box {
 	const char *name;
 	const char *profile; /* "enforced" "best effort" "reduced" "none" */
 	const char *workspace; /* where commands find it; NULL: /workspace */
+	unsigned lacks;	       /* capabilities of its driver that this one has not, in its profile */
 };
+
+static inline bool box_can(const struct box *b, enum box_caps cap)
+{
+	return (b->driver->caps & cap) && !(b->lacks & cap);
+}
 
 struct box *driver_open(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self);
 const struct driver *driver_find(const char *name); /* NULL if there is none */

@@ -5,6 +5,7 @@
 #include "sandbox/container.h"
 #include "sandbox/host.h"
 #include "sandbox/process.h"
+#include "sandbox/pyodide.h"
 #include "sandbox/remote.h"
 #include "sandbox/ssh.h"
 #include "sandbox/vm.h"
@@ -14,6 +15,7 @@ static const struct driver *const drivers[] = {
 	&driver_container,
 	&driver_vm,
 	&driver_ssh,
+	&driver_pyodide,
 	&driver_host,
 };
 

@@ -31,6 +31,7 @@ static void job_free(struct job *j)
 	loop_timer_free(&j->timer);
 	loop_timer_free(&j->flood);
 	several_free(&j->batch);
+	oom_forget(j);
 	free(j);
 }
 
@@ -81,22 +82,30 @@ static enum action_end end_of(const struct job *j, bool lost)
 	return j->end;
 }
 
-static void run_exited(void *self, int code, int signal, bool lost, int left)
+static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 {
-	struct job *j = self;
-	struct action *a = j->action;
-	j->slot->lost |= lost;
-	if (action_state(a) != ACTION_RUNNING) { /* lost while it was prepared: start() says so when its turn comes */
-		j->slot->driver->run_free(j->run);
-		j->run = NULL;
+	if (e->signal && e->signal == j->stopped)
+		json_put_int(body, "stopped", e->signal);
+	else if (e->signal)
+		json_put_int(body, "signal", e->signal);
+	else
+		json_put_int(body, "code", e->code);
+	if (!e->oom)
 		return;
-	}
-	enum action_end end = end_of(j, lost);
+	CLEANUP(free_ptr) char *why = xasprintf("the memory limit of its box killed %lld of its processes", (long long)e->oom);
+	json_put_int(body, "oom", e->oom);
+	json_put_str(body, "why", why);
+}
+
+/* @e: NULL when it is not known. */
+static void run_over(struct job *j, const struct run_end *e)
+{
+	struct action *a = j->action;
+	enum action_end end = end_of(j, !e);
+	int left = e ? e->left : 0;
 	json_t *body = json_object();
-	if (!lost && signal)
-		json_put_int(body, "signal", signal);
-	else if (!lost)
-		json_put_int(body, "code", code);
+	if (e)
+		put_end(j, e, body);
 	json_put_int(body, "out_bytes", j->bytes[0]);
 	json_put_int(body, "err_bytes", j->bytes[1]);
 	if (left)
@@ -109,13 +118,32 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	action_ended(a, end, body);
 }
 
+static void run_exited(void *self, int code, int signal, bool lost, int left)
+{
+	struct job *j = self;
+	const struct run_end e = { .code = code, .signal = signal, .left = left };
+	j->slot->lost |= lost;
+	if (action_state(j->action) != ACTION_RUNNING) { /* lost while it was prepared: start() says so when its turn comes */
+		j->slot->driver->run_free(j->run);
+		j->run = NULL;
+	} else if (lost || j->end != END_OK || !oom_look(j, &e, run_over)) {
+		run_over(j, lost ? NULL : &e);
+	}
+}
+
 /* What still ran when its box was closed has no exit of its own to wait for. */
 void end_jobs(struct slot *s, enum action_end end)
 {
 	while (s->jobs) {
 		struct job *j = s->jobs;
-		j->end = j->end == END_OK ? end : j->end;
-		run_exited(j, 0, SIGKILL, false, 0);
+		static const struct run_end killed = { .signal = SIGKILL };
+		j->end = j->end == END_OK && !j->look ? end : j->end;
+		if (j->look)
+			oom_over(j);
+		else if (action_state(j->action) != ACTION_RUNNING)
+			run_exited(j, 0, SIGKILL, false, 0);
+		else
+			run_over(j, &killed);
 	}
 }
 
@@ -136,7 +164,7 @@ static void kill_now(void *self)
 
 static void terminate(struct job *j, enum action_end end)
 {
-	if (j->end != END_OK)
+	if (j->end != END_OK || j->look)
 		return; /* asked already; asking again gives it no more time */
 	j->end = end;
 	hold_output(j, false);
@@ -190,6 +218,7 @@ static void job_go(struct job *j)
 		j->timer = loop_timer_new(j->slot->boxes->loop, on_timeout, j);
 		loop_timer_set(j->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
 	}
+	j->begun_us = clock_mono_us();
 	j->slot->driver->run_go(j->run);
 	failpoint("effect.started");
 	if (j->batch) {
@@ -270,7 +299,7 @@ static void cancel(void *self, struct action *a, const char *how)
 		return;
 	}
 	j = action_tag(a);
-	if (!j)
+	if (!j || j->look)
 		return;
 	if (action_state(a) != ACTION_RUNNING) {
 		drop_prepared(j);
@@ -294,7 +323,7 @@ static struct job *job_of(struct boxes *b, uint64_t id, struct err *err)
 {
 	for (size_t i = 0; i < b->nr; i++)
 		for (struct job *j = b->item[i]->jobs; j; j = j->next)
-			if (action_id(j->action) == id && action_state(j->action) == ACTION_RUNNING)
+			if (action_id(j->action) == id && action_state(j->action) == ACTION_RUNNING && !j->look)
 				return j;
 	err_set(err, ERR_NOENT, "action #%llu does not run", (unsigned long long)id);
 	return NULL;
@@ -326,6 +355,8 @@ int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 		dial_close(d);
 	if (!j)
 		return d ? 0 : -1;
+	if (signo == SIGTERM || signo == SIGKILL || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT)
+		j->stopped = signo;
 	j->slot->driver->run_signal(j->run, signo);
 	return 0;
 }

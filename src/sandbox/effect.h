@@ -56,9 +56,6 @@ const struct box_opts *boxes_opts(struct boxes *b, uint64_t box); /* what it was
 uint64_t boxes_find(struct boxes *b, const char *name); /* by name; 0 = none */
 uint64_t boxes_at(struct boxes *b, size_t i);           /* id of the i-th; 0 past the end */
 
-/* So much of a file is read or edited in one action. */
-enum { BOX_FILE_MAX = 64 << 20 };
-
 const struct effector *boxes_effector(struct boxes *b, uint64_t box); /* NULL when there is no such box */
 
 /* What a running exec or shell of action @id takes while it runs. The caller has recorded it and passed the barrier.

@@ -81,6 +81,8 @@ static void on_read(void *self, json_t *result, const struct err *err)
 	json_t *body = size_and_hash(buf_cstr(&data), data.len);
 	if (json_is_integer(json_object_get(result, "mode")))
 		json_put_int(body, "mode", json_int(result, "mode", 0));
+	if (json_int(result, "size", 0) > (int64_t)data.len)
+		json_put_int(body, "size", json_int(result, "size", 0)); /* the rest was not read */
 	buf_release(&data);
 	finish(j, END_OK, body, NULL);
 }
@@ -170,6 +172,14 @@ static int count_lines(const char *text, size_t len)
 	return n + (len && text[len - 1] != '\n');
 }
 
+int file_whole(const json_t *result, const char *path, struct buf *out, struct err *err)
+{
+	json_get_bytes(json_object_get(result, "data"), out);
+	if (json_int(result, "size", 0) > (int64_t)out->len)
+		return err_set(err, ERR_FULL, "'%s' is larger than %d MiB: a command in the box can do it", path, BOX_FILE_MAX >> 20);
+	return 0;
+}
+
 int edit_make(const char *path, const struct buf *was, const json_t *args, struct edit_made *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf old = BUF_INIT;
@@ -209,8 +219,7 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 		closed(j);
 		return;
 	}
-	json_get_bytes(json_object_get(result, "data"), &was);
-	if (edit_make(spec->path, &was, spec->args, &made, &why) < 0) {
+	if (file_whole(result, spec->path, &was, &why) < 0 || edit_make(spec->path, &was, spec->args, &made, &why) < 0) {
 		finish(j, END_FAILED, NULL, &why);
 		return;
 	}

@@ -11,6 +11,8 @@ void file_cancel(struct slot *s, struct action *a);
 
 /* Where @old stands in @text: 1 and its offset if exactly once, 0 if never, 2 if more than once. */
 int edit_find(const char *text, size_t text_len, const char *old, size_t old_len, size_t *at_out);
+/* All bytes of the file that a driver's read of BOX_FILE_MAX has answered with. ERR_FULL: it has more. */
+NODISCARD int file_whole(const json_t *result, const char *path, struct buf *out, struct err *err);
 /* What an edit (args {"old","new"}) makes of the bytes of @path. ERR_INVALID: the old text does not stand there once. */
 struct edit_made {
 	struct buf text; /* the whole content; owned */

@@ -18,6 +18,15 @@ struct job {
 	int64_t bytes[2];         /* stdout and pty, stderr */
 	enum action_end end;
 	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
+	int64_t begun_us;
+	int stopped;         /* the signal with which whoever started it ends it; 0 none */
+	struct oom_look *look;   /* effect_oom.c; NULL: it runs */
+};
+
+/* How a run has ended. */
+struct run_end {
+	int code, signal, left;
+	int64_t oom; /* processes of its box that the memory limit killed meanwhile */
 };
 
 struct slot {
@@ -32,6 +41,8 @@ struct slot {
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
 	bool lost; /* it died under an action, or would have */
+	bool oom_unknown; /* nothing counts what its memory limit kills */
+	int64_t oom;      /* so many were killed when we looked last */
 	struct job *jobs;
 	struct dialled *dials; /* effect_dial.c: connections into it */
 	struct watch *watches; /* of runs whose processes live, also of ended actions */
@@ -58,6 +69,14 @@ void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
 void end_jobs(struct slot *s, enum action_end end); /* effect.c: all that runs in it is told to have ended so */
 void slot_works(struct slot *s); /* still.c: an action begins in it */
+
+/* --- effect_oom.c --- */
+typedef void run_over_fn(struct job *j, const struct run_end *e);
+/* Looks how many processes its box has lost to its memory limit, then @over; the job does not run any more. False: there is
+ * nothing to be seen. */
+bool oom_look(struct job *j, const struct run_end *e, run_over_fn *over);
+void oom_over(struct job *j); /* at once, without the look; j->look is there */
+void oom_forget(struct job *j);
 
 /* --- effect_trace.c --- */
 bool box_traced(const struct slot *s);	    /* what runs in it is to be seen */

@@ -92,7 +92,7 @@ extern const struct box_tree_ops far_tree;
 
 enum {
 	FAR_CAPS = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN | CAP_DIAL |
-		   CAP_PREPARE
+		   CAP_PREPARE | CAP_SHELL
 };
 /* What all these drivers have alike in their struct driver. */
 #define FAR_VERBS                                                                                                                 \

@@ -89,10 +89,9 @@ static void tool_exit(void *self, int code, int signal, bool lost, int left)
 	loop_defer(t->loop, tool_bury, t);
 }
 
-void far_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+static struct far_tool *tool_new(struct far *f, char *const *arg, bool in, mirror_done_fn *done, void *done_self)
 {
 	static const struct run_ops ops = { .on_output = tool_output, .on_exit = tool_exit };
-	struct far *f = self;
 	struct strv argv = STRV_INIT;
 	struct far_tool *t = NEW(struct far_tool);
 	*t = (struct far_tool){ .f = f, .loop = f->loop, .next = f->tools, .done = done, .self = done_self };
@@ -101,11 +100,17 @@ void far_tool(void *self, char *const *arg, const void *in, size_t len, mirror_d
 	strv_push(&argv, TOOL_OPTION);
 	for (; *arg; arg++)
 		strv_push(&argv, *arg);
-	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = true, .ours = true };
+	const struct run_opts o = { .argv = argv.item, .nr_argv = argv.nr, .cwd = "/", .stdin_open = in, .ours = true };
 	t->run = guest_drive(f->loop, f->guest, &f->env, "/", &o, &ops, t);
+	strv_release(&argv);
+	return t;
+}
+
+void far_tool(void *self, char *const *arg, const void *in, size_t len, mirror_done_fn *done, void *done_self)
+{
+	struct far_tool *t = tool_new(self, arg, true, done, done_self);
 	guest_drive_stdin(t->run, in, len, true);
 	guest_drive_go(t->run);
-	strv_release(&argv);
 }
 
 void far_tools_end(struct far *f)
@@ -137,16 +142,61 @@ char *far_path(const struct far *f, const char *path)
 	return xstrdup(path);
 }
 
+/* What a command has changed comes with its end: our tool looks as soon as it has. */
+struct news {
+	struct far *f;
+	unsigned nr;
+};
+
+static void on_news(void *self, const char *out, size_t len, const struct err *err)
+{
+	struct news *n = self;
+	mirror_news_came(n->f->mirror, n->nr, out, len, err);
+	free(n);
+}
+
+static unsigned run_went(void *self, struct guest_run *g)
+{
+	struct far *f = self;
+	CLEANUP(strv_release) struct strv words = STRV_INIT;
+	unsigned nr = mirror_news(f->mirror, &words);
+	if (nr) {
+		struct news *n = NEW(struct news);
+		*n = (struct news){ .f = f, .nr = nr };
+		guest_drive_go_after(tool_new(f, words.item, false, on_news, n)->run, g);
+	}
+	return nr;
+}
+
+static unsigned run_went_alone(void *self, struct guest_run *g)
+{
+	(void)self;
+	(void)g;
+	return 0;
+}
+
+static void run_ends(void *self, unsigned nr)
+{
+	const struct far *f = self;
+	if (f->mirror)
+		mirror_stirred(f->mirror, nr);
+}
+
 struct run *far_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
+	static const struct guest_drive_more brings = { run_went, run_ends }, alone = { run_went_alone, run_ends };
 	struct far *f = of(b);
 	CLEANUP(free_ptr) char *cwd = far_path(f, o->cwd ? o->cwd : "");
-	return guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);
+	struct run *r = guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);
+	if (f->mirror)
+		guest_drive_more(r, o->pty || o->background ? &alone : &brings, f);
+	return r;
 }
 
 /* --- files --- */
 
 struct look {
+	struct far *f;
 	box_done_fn *done;
 	void *self;
 	bool file;
@@ -182,7 +232,7 @@ static void look(struct box *b, const char *path, const char *as, size_t max, bo
 		return;
 	}
 	struct look *l = NEW(struct look);
-	*l = (struct look){ .done = done, .self = self, .file = strcmp(as, "file") == 0 };
+	*l = (struct look){ .f = f, .done = done, .self = self, .file = strcmp(as, "file") == 0 };
 	snprintf(most, sizeof(most), "%zu", max);
 	char *const arg[] = { (char *)(uintptr_t)"look", there, (char *)(uintptr_t)as, most, NULL };
 	far_tool(f, arg, NULL, 0, on_look, l);
@@ -208,6 +258,7 @@ static void on_written(void *self, const char *out, size_t len, const struct err
 	struct look *l = self;
 	struct err bad = ERR_INIT;
 	CLEANUP(json_release) json_t *r = err ? NULL : json_parse(out, len, "what the box says of a file", &bad);
+	mirror_stirred(l->f->mirror, 0);
 	l->done(l->self, r, r ? NULL : err ? err : &bad);
 	free(l);
 }
@@ -226,7 +277,7 @@ void far_write(struct box *b, const char *path, const void *data, size_t len, in
 		return;
 	}
 	struct look *l = NEW(struct look);
-	*l = (struct look){ .done = done, .self = self };
+	*l = (struct look){ .f = f, .done = done, .self = self };
 	snprintf(octal, sizeof(octal), mode < 0 ? "-1" : "%o", (unsigned)mode);
 	char *const arg[] = { (char *)(uintptr_t)"write", there, octal, NULL };
 	far_tool(f, arg, data, len, on_written, l);
@@ -310,10 +361,10 @@ static int tree_open(struct box *b, size_t i, const char *which, const char *pat
 	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
 }
 
-static int tree_fresh(struct box *b, struct err *err)
+static int tree_fresh(struct box *b, bool ended, struct err *err)
 {
 	struct far *f = of(b);
-	return f->mirror ? mirror_pull(f->mirror, err) : 0;
+	return f->mirror ? mirror_pull(f->mirror, ended, err) : 0;
 }
 
 static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
@@ -328,7 +379,12 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return mirror_apply(f->mirror, name, plan, len, fds, nr_fds, err);
 }
 
+static json_t *tree_seed(struct box *b)
+{
+	return folder_tree_seed(of(b)->folder, &of(b)->layers);
+}
+
 const struct box_tree_ops far_tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = folder_tree_rotate, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = folder_tree_no_seed, .fresh = tree_fresh,
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = folder_tree_overlay,
+	.list = folder_tree_list, .seed = tree_seed, .fresh = tree_fresh,
 };

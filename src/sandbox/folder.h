@@ -51,13 +51,11 @@ int folder_plan(const struct folder *f, int root, const char *plan, size_t len, 
 int folder_tree_apply(const struct folder *f, size_t layer, const char *name, const char *plan, size_t len, const int *fds,
 		      size_t nr_fds, struct err *err);
 
-/* The rest of box_tree_ops for every box whose workspace is a copy: there is no overlay, so nothing to rotate. */
+/* The rest of box_tree_ops for every box whose workspace is a copy: there is no overlay. */
 json_t *folder_tree_list(struct box *b, size_t i, const char *which, const char *path, struct err *err);
-int folder_tree_rotate(struct box *b, struct err *err);
 /* The option "copy_of" for a box that begins on what lies here; returns owned, NULL before folder_fill. */
 struct layers;
 json_t *folder_tree_seed(const struct folder *f, const struct layers *l);
-json_t *folder_tree_no_seed(struct box *b);
 bool folder_tree_overlay(struct box *b);
 
 #endif

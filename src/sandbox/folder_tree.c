@@ -16,12 +16,6 @@ json_t *folder_tree_list(struct box *b, size_t i, const char *which, const char 
 	return NULL;
 }
 
-int folder_tree_rotate(struct box *b, struct err *err)
-{
-	(void)b;
-	return err_set(err, ERR_UNSUPPORTED, "the workspace is a copy: there is no overlay to rotate");
-}
-
 json_t *folder_tree_seed(const struct folder *f, const struct layers *l)
 {
 	const char *root = folder_root(f);
@@ -37,12 +31,6 @@ json_t *folder_tree_seed(const struct folder *f, const struct layers *l)
 	}
 	json_put(options, "copy_of", all);
 	return options;
-}
-
-json_t *folder_tree_no_seed(struct box *b)
-{
-	(void)b;
-	return NULL;
 }
 
 bool folder_tree_overlay(struct box *b)

@@ -66,7 +66,7 @@ struct guest_attach {
 	bool unconfined_ok;	  /* go on where the kernel has no landlock; else runs fail at step "landlock" */
 	struct box_limits limits; /* become rlimits: mem_bytes (address space), disk_bytes (largest file), pids */
 };
-/* The workspace was attached or rotated: opens the rules afresh. Commands already running keep the rules they entered;
+/* The workspace was attached: opens the rules afresh. Commands already running keep the rules they entered;
  * prepared ones make it fail (ERR_BUSY). Result {"landlock":abi,"missing":[paths]}. Before the first attach runs
  * fail. */
 void guest_attach(struct guest *g, const struct guest_attach *a, box_done_fn *done, void *self);
@@ -80,6 +80,8 @@ size_t guest_rules_shared(const struct guest_rule **out);
  * run with 126, like in a shell. */
 struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const struct run_ops *ops, void *self);
 void guest_go(struct guest_run *r);
+/* Goes when @before has ended; no way there and back lies between. */
+void guest_go_after(struct guest_run *r, const struct guest_run *before);
 void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); /* queued here without limit */
 size_t guest_stdin_queued(const struct guest_run *r); /* bytes not yet taken by the box */
 void guest_signal(struct guest_run *r, int signo);				/* to its process group */

@@ -9,6 +9,9 @@ struct run {
 	const struct run_ops *ops;
 	void *self;
 	bool freed, ended;
+	const struct guest_drive_more *more;
+	void *more_self;
+	unsigned mark;
 };
 
 static void on_output(void *self, int stream, const void *bytes, size_t len)
@@ -21,6 +24,8 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 {
 	struct run *r = self;
 	r->ended = true;
+	if (r->more)
+		r->more->ends(r->more_self, r->mark);
 	r->ops->on_exit(r->self, code, signal, lost, left);
 }
 
@@ -64,6 +69,20 @@ void guest_drive_go(struct run *r)
 {
 	if (r->g)
 		guest_go(r->g);
+	if (r->g && r->more)
+		r->mark = r->more->went(r->more_self, r->g);
+}
+
+void guest_drive_go_after(struct run *r, struct guest_run *before)
+{
+	if (r->g)
+		guest_go_after(r->g, before);
+}
+
+void guest_drive_more(struct run *r, const struct guest_drive_more *more, void *self)
+{
+	r->more = r->g ? more : NULL;
+	r->more_self = self;
 }
 
 void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof)

@@ -9,6 +9,14 @@
 struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
 			const struct run_ops *ops, void *self);
 void guest_drive_go(struct run *r);
+void guest_drive_go_after(struct run *r, struct guest_run *before);
+/* What a driver does besides: @went when it has been told to go, @ends before its end is told, with what @went returned (0: it
+ * never went). Not of runs of a dead box. */
+struct guest_drive_more {
+	unsigned (*went)(void *self, struct guest_run *g);
+	void (*ends)(void *self, unsigned mark);
+};
+void guest_drive_more(struct run *r, const struct guest_drive_more *more, void *self);
 void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof);
 void guest_drive_signal(struct run *r, int signo);
 void guest_drive_resize(struct run *r, uint16_t cols, uint16_t rows);

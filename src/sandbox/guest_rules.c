@@ -64,7 +64,7 @@ size_t guest_rules_shared(const struct guest_rule **out)
 	return ARRAY_LEN(shared);
 }
 
-/* The workspace and the home folder are mounted last, and again with each rotation. */
+/* The workspace and the home folder are mounted last. */
 static bool wanted(const struct guest_attach *a, const struct guest_rule *r)
 {
 	bool late = strcmp(r->path, "/workspace") == 0 || strcmp(r->path, "/home/agent") == 0;

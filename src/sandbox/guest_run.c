@@ -341,7 +341,7 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 	GROW(g->run, g->nr_runs, g->cap_runs);
 	g->run[g->nr_runs++] = r;
 	unsigned flags = (o->pty ? GUEST_PTY : 0U) | (r->framed ? 0U : GUEST_FDS) |
-			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) | (o->ours ? GUEST_OURS : 0U) |
+			 (o->stdin_open && !o->pty ? GUEST_STDIN : 0U) | (o->ours ? GUEST_OURS : 0U) | (o->offline ? GUEST_OFFLINE : 0U) |
 			 (o->trace && !r->framed ? GUEST_TRACE : 0U) | (o->trace == TRACE_MUST ? GUEST_TRACE_MUST : 0U);
 	pack_prepare(o, flags, &b);
 	if (g->gone) {
@@ -382,15 +382,27 @@ static void on_timeout(void *self)
 	r->timed_out = true;
 }
 
-void guest_go(struct guest_run *r)
+static void go(struct guest_run *r, const struct buf *body)
 {
 	if (!r->g || r->ended)
 		return;
-	guest_send(r->g, GF_GO, r->id, NULL);
+	guest_send(r->g, GF_GO, r->id, body);
 	if (r->timeout_us > 0 && !r->timer) {
 		r->timer = loop_timer_new(r->g->loop, on_timeout, r);
 		loop_timer_set(r->timer, (uint64_t)(r->timeout_us + 999) / 1000, 0);
 	}
+}
+
+void guest_go(struct guest_run *r)
+{
+	go(r, NULL);
+}
+
+void guest_go_after(struct guest_run *r, const struct guest_run *before)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	buf_u64le(&body, before->id);
+	go(r, &body);
 }
 
 void guest_signal(struct guest_run *r, int signo)

@@ -1,14 +1,17 @@
 #include "sandbox/mirror.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "sandbox/mirror_inner.h"
@@ -36,9 +39,19 @@ struct mirror {
 	pthread_cond_t answered;
 	struct call *call;
 	bool over;
+	struct { /* what came with the end of a command, and what is known to who asks for it */
+		enum { NEWS_NONE, NEWS_ASKED, NEWS_DUE, NEWS_HERE } state; /* asked; its command has ended */
+		unsigned nr;
+		char digest[8]; /* the listing that it tells the news of */
+		struct buf bytes;
+		struct buf known; /* digest of the newest listing, or empty */
+		uint64_t newest;  /* time of change in it */
+	} news;
 	struct listing far; /* as it was when both sides were equal */
 	bool torn; /* a plan was carried out in part: what lies here is to be looked at, and every file to be fetched */
 };
+
+enum { NEWS_MAX = 256 << 10, NEWS_WAIT_S = 30 };
 
 static struct mirror *mirrors;
 
@@ -96,6 +109,100 @@ static int ask(struct mirror *m, const char *verb, const void *in, size_t len, s
 	return c.err.code ? -1 : 0;
 }
 
+/* --- what comes unasked --- */
+
+/* With the lock. */
+static void news_end(struct mirror *m)
+{
+	m->news.state = NEWS_NONE;
+	buf_release(&m->news.bytes);
+	pthread_cond_signal(&m->answered);
+}
+
+unsigned mirror_news(struct mirror *m, struct strv *words)
+{
+	unsigned nr = 0;
+	pthread_mutex_lock(&m->lock);
+	if (!m->over && m->news.known.len == 8) {
+		CLEANUP(buf_release) struct buf digest = BUF_INIT;
+		CLEANUP(free_ptr) char *since = xasprintf("%llu", (unsigned long long)m->news.newest);
+		CLEANUP(free_ptr) char *most = xasprintf("%d", NEWS_MAX);
+		m->news.nr += m->news.nr == UINT_MAX ? 2 : 1; /* never 0 */
+		nr = m->news.nr;
+		news_end(m); /* whoever waits for an older one asks */
+		m->news.state = NEWS_ASKED;
+		memcpy(m->news.digest, m->news.known.data, 8);
+		hex_append(&digest, m->news.digest, 8);
+		const char *const all[] = { "news", m->far_root, buf_cstr(&digest), since, most };
+		for (size_t i = 0; i < ARRAY_LEN(all); i++)
+			strv_push(words, all[i]);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return nr;
+}
+
+void mirror_news_came(struct mirror *m, unsigned nr, const char *out, size_t len, const struct err *err)
+{
+	pthread_mutex_lock(&m->lock);
+	if (nr == m->news.nr && (m->news.state == NEWS_ASKED || m->news.state == NEWS_DUE)) {
+		news_end(m);
+		if (!err && len >= 8 && len <= NEWS_MAX + 4096) {
+			m->news.state = NEWS_HERE;
+			buf_append(&m->news.bytes, out, len);
+		}
+	}
+	pthread_mutex_unlock(&m->lock);
+}
+
+void mirror_stirred(struct mirror *m, unsigned nr)
+{
+	pthread_mutex_lock(&m->lock);
+	if (nr != m->news.nr)
+		news_end(m);
+	else if (m->news.state == NEWS_ASKED)
+		m->news.state = NEWS_DUE;
+	pthread_mutex_unlock(&m->lock);
+}
+
+/* With the lock: until the news of a command that has ended are here or will not come. One that still runs is not waited for. */
+static void wait_for_news(struct mirror *m)
+{
+	struct timespec until;
+	int rc = clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += NEWS_WAIT_S;
+	while (rc == 0 && m->news.state == NEWS_DUE && !m->over)
+		rc = pthread_cond_clockwait(&m->answered, &m->lock, CLOCK_MONOTONIC, &until);
+}
+
+/* What is there is taken, or thrown away. */
+static bool take_news(struct mirror *m, bool ended, struct buf *out)
+{
+	pthread_mutex_lock(&m->lock);
+	if (ended)
+		wait_for_news(m);
+	bool good = ended && m->news.state == NEWS_HERE && m->far.digest.len == 8 && !memcmp(m->news.digest, m->far.digest.data, 8);
+	if (good) {
+		*out = m->news.bytes;
+		m->news.bytes = BUF_INIT;
+	}
+	news_end(m);
+	pthread_mutex_unlock(&m->lock);
+	return good;
+}
+
+/* @m->far is new. */
+static void remember(struct mirror *m)
+{
+	uint64_t newest = 0;
+	for (size_t i = 0; i < m->far.nr; i++)
+		newest = m->far.item[i].ctime_ns > newest ? m->far.item[i].ctime_ns : newest;
+	pthread_mutex_lock(&m->lock);
+	buf_reset(&m->news.known);
+	buf_append(&m->news.known, m->far.digest.data, m->far.digest.len);
+	m->news.newest = newest;
+	pthread_mutex_unlock(&m->lock);
+}
+
 /* The program ends while a worker waits for a far side that does not answer: nobody turns the loop any more. */
 static void at_exit(void)
 {
@@ -125,6 +232,7 @@ void mirror_over(struct mirror *m)
 	err_set(&err, ERR_CLOSED, "the box has gone");
 	pthread_mutex_lock(&m->lock);
 	m->over = true;
+	news_end(m);
 	pthread_mutex_unlock(&m->lock);
 	on_answer(m, NULL, 0, &err);
 }
@@ -143,6 +251,8 @@ void mirror_free(struct mirror **mp)
 	pthread_mutex_destroy(&m->lock);
 	pthread_cond_destroy(&m->answered);
 	listing_release(&m->far);
+	buf_release(&m->news.bytes);
+	buf_release(&m->news.known);
 	free(m->far_root);
 	free(m);
 }
@@ -291,6 +401,7 @@ int mirror_push(struct mirror *m, struct err *err)
 		rc = parcel_send(&p, err);
 	if (rc == 0)
 		rc = list_far(m, &m->far, &same, err);
+	remember(m);
 	buf_release(&p.plan);
 	buf_release(&p.contents);
 	listing_release(&here);
@@ -299,16 +410,18 @@ int mirror_push(struct mirror *m, struct err *err)
 
 /* --- coming here --- */
 
-/* Fetches what @c wants, in pieces, into its contents. */
+/* Fetches what @c wants yet, in pieces, into its contents. */
 static int fetch(struct mirror *m, struct mirror_news *c, struct err *err)
 {
 	for (size_t i = 0; i < c->nr_want;) {
+		if (c->want[i].whole) {
+			i++;
+			continue;
+		}
 		CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
 		size_t end = mirror_ask(c, i, &in);
 		if (ask(m, "get", in.data, in.len, &out, err) < 0 || mirror_take(c, i, end, &out, err) < 0)
 			return -1;
-		while (i < end && c->want[i].whole)
-			i++;
 	}
 	return 0;
 }
@@ -328,22 +441,42 @@ static int look_here(struct mirror *m, int root, struct err *err)
 	return 0;
 }
 
-int mirror_pull(struct mirror *m, struct err *err)
+/* What came, as list_far would have it; @contents borrows of it. */
+static int list_came(const struct buf *news, struct listing *out, bool *same, struct unpack *contents, struct err *err)
+{
+	*contents = (struct unpack){ .p = buf_cstr(news) + 8, .left = news->len - 8 };
+	*same = contents->left == 0;
+	buf_append(&out->digest, news->data, 8);
+	if (*same)
+		return 0;
+	uint64_t n = unpack_u64(contents);
+	if (contents->bad || n > contents->left)
+		return err_set(err, ERR_PARSE, "the news of the box's files are cut");
+	buf_append(&out->bytes, contents->p, n);
+	contents->p += n;
+	contents->left -= n;
+	return listing_read(out, err);
+}
+
+int mirror_pull(struct mirror *m, bool ended, struct err *err)
 {
 	struct listing now = { 0 };
+	struct unpack contents = { 0 };
+	CLEANUP(buf_release) struct buf news = BUF_INIT;
 	bool same;
 	CLEANUP(fd_close) int root = open_here(m, err);
 	if (root < 0 || (m->torn && look_here(m, root, err) < 0))
 		return -1;
-	if (list_far(m, &now, &same, err) < 0) {
+	int rc = take_news(m, ended, &news) ? list_came(&news, &now, &same, &contents, err) : list_far(m, &now, &same, err);
+	if (rc < 0 || same) {
 		listing_release(&now);
-		return -1;
+		return rc;
 	}
-	if (same)
-		return 0;
 	struct mirror_news c = { .contents = memfd_create("mirror", MFD_CLOEXEC) };
 	mirror_find(&c, &m->far, &now);
-	int rc = fetch(m, &c, err);
+	rc = mirror_take_any(&c, contents.p, contents.left, err);
+	if (rc == 0)
+		rc = fetch(m, &c, err);
 	if (rc == 0) {
 		mirror_plan(&c);
 		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents, 1, err) : 0;
@@ -355,6 +488,7 @@ int mirror_pull(struct mirror *m, struct err *err)
 		now = (struct listing){ 0 };
 	} else
 		buf_reset(&m->far.digest);
+	remember(m);
 	mirror_release(&c);
 	listing_release(&now);
 	return rc < 0 ? err_wrap(err, "cannot bring over what the box has changed") : 0;
@@ -418,6 +552,7 @@ int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t l
 		rc = list_far(m, &now, &same, err);
 	if (rc == 0)
 		listing_adopt(&m->far, &now, &paths); /* others may have changed meanwhile: they keep their old stamps */
+	remember(m);
 	listing_release(&now);
 	return rc;
 }

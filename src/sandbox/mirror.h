@@ -3,6 +3,7 @@
  *
  *   mirror_push   the folder goes over: at the beginning
  *   mirror_pull   what has changed over there comes here: before a snapshot
+ *   mirror_news   the same comes by itself with the end of a command, so that the pull after it asks nothing
  *   mirror_apply  a plan (wire/plan.h) is carried out on both sides: rollback, undo, fork
  *
  * The other side needs our guest program (static, one file) and a way to run it with bytes in and bytes out; what it is
@@ -36,9 +37,19 @@ struct mirror *mirror_new(const struct mirror_opts *o);
 void mirror_over(struct mirror *m);
 void mirror_free(struct mirror **m); /* loop; nobody may be inside any more */
 
+/* Loop. A command begins: pushes the words of the tool that is to run over there when it has ended, before anything else does, and
+ * returns a number for the answer, which mirror_news_came takes (0: nothing is asked for). Only the newest counts. */
+unsigned mirror_news(struct mirror *m, struct strv *words);
+void mirror_news_came(struct mirror *m, unsigned nr, const char *out, size_t len, const struct err *err); /* as mirror_done_fn */
+/* The command of @nr has ended (0: it has no number; somebody else has changed files over there), before anybody is told: news of
+ * any other are not the newest any more, come or not. */
+void mirror_stirred(struct mirror *m, unsigned nr);
+
 /* Worker threads, one at a time; they wait until the other side has answered. */
 NODISCARD int mirror_push(struct mirror *m, struct err *err);
-NODISCARD int mirror_pull(struct mirror *m, struct err *err);
+/* @ended: a command has just ended, what comes with its end will do (mirror_stirred has said so). Else, and where nothing comes,
+ * the other side is asked. */
+NODISCARD int mirror_pull(struct mirror *m, bool ended, struct err *err);
 /* @under: the folder below workspace/ that the plan is for, "" for itself. */
 NODISCARD int mirror_apply(struct mirror *m, const char *under, const char *plan, size_t len, const int *fds, size_t nr_fds,
 			   struct err *err);

@@ -184,7 +184,7 @@ size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in)
 		buf_u64le(in, w->got);
 		buf_u64le(in, n);
 		bytes += n + 512;
-	} while (end < c->nr_want && bytes + c->want[end].size <= TOOL_PIECE);
+	} while (end < c->nr_want && !c->want[end].whole && bytes + c->want[end].size <= TOOL_PIECE);
 	return end;
 }
 
@@ -220,29 +220,68 @@ static int keep(struct mirror_news *c, struct want *w, const char *bytes, uint64
 	return 0;
 }
 
+/* What the tool says of one file. */
+struct said {
+	struct manifest_entry is;
+	const char *bytes;
+	uint64_t len;
+};
+
+/* 1, 0 for a file that is not there, -1 where it makes no sense. */
+static int said_next(struct unpack *u, struct said *out, struct err *err)
+{
+	struct manifest_at at = { 0 };
+	if (!unpack_u8(u) && !u->bad)
+		return 0;
+	if (u->bad || manifest_next(u->p, u->left, &at, &out->is, err) <= 0 || out->is.kind != MANIFEST_FILE)
+		return err_set(err, ERR_PARSE, "the contents of a file did not come");
+	u->p += at.pos;
+	u->left -= at.pos;
+	out->len = unpack_u64(u);
+	if (u->bad || out->len > u->left || out->len > TOOL_PIECE)
+		return err_set(err, ERR_PARSE, "the contents of '%s' are cut", out->is.path);
+	out->bytes = u->p;
+	u->p += out->len;
+	u->left -= out->len;
+	return 1;
+}
+
+static int take_said(struct mirror_news *c, struct want *w, const struct said *s, struct err *err)
+{
+	stamp(c, w, &s->is);
+	return keep(c, w, s->bytes, s->len, err);
+}
+
 int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out, struct err *err)
 {
 	struct unpack u = { .p = buf_cstr(out), .left = out->len };
 	for (; i < end; i++) {
 		struct want *w = &c->want[i];
-		struct manifest_at at = { 0 };
-		struct manifest_entry is;
-		if (!unpack_u8(&u) && !u.bad) {
-			w->gone = w->whole = true;
-			continue;
-		}
-		if (u.bad || manifest_next(u.p, u.left, &at, &is, err) <= 0 || is.kind != MANIFEST_FILE || strcmp(is.path, w->e->path) != 0)
+		struct said s;
+		int rc = said_next(&u, &s, err);
+		if (rc > 0 && strcmp(s.is.path, w->e->path) != 0)
 			return err_set(err, ERR_PARSE, "the contents of '%s' did not come", w->e->path);
-		u.p += at.pos;
-		u.left -= at.pos;
-		uint64_t n = unpack_u64(&u);
-		if (u.bad || n > u.left || n > TOOL_PIECE)
-			return err_set(err, ERR_PARSE, "the contents of '%s' are cut", w->e->path);
-		stamp(c, w, &is);
-		if (keep(c, w, u.p, n, err) < 0)
+		if (rc < 0 || (rc > 0 && take_said(c, w, &s, err) < 0))
 			return -1;
-		u.p += n;
-		u.left -= n;
+		if (rc == 0)
+			w->gone = w->whole = true;
+	}
+	return 0;
+}
+
+int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len, struct err *err)
+{
+	struct unpack u = { .p = bytes, .left = len };
+	for (size_t i = 0; u.left;) {
+		struct said s;
+		int rc = said_next(&u, &s, err);
+		if (rc < 0)
+			return -1;
+		while (rc > 0 && i < c->nr_want && manifest_cmp(c->want[i].e->path, s.is.path) < 0)
+			i++;
+		bool wanted = rc > 0 && i < c->nr_want && strcmp(c->want[i].e->path, s.is.path) == 0;
+		if (wanted && take_said(c, &c->want[i++], &s, err) < 0)
+			return -1;
 	}
 	return 0;
 }

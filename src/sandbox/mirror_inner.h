@@ -40,6 +40,8 @@ void mirror_find(struct mirror_news *c, const struct listing *old, struct listin
 /* Appends what to ask for from want @i on, about one piece; returns the first that is not asked for. */
 size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in);
 NODISCARD int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out, struct err *err);
+/* The same of what came unasked: of any files, in order. */
+NODISCARD int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len, struct err *err);
 void mirror_plan(struct mirror_news *c);
 void mirror_release(struct mirror_news *c);
 

@@ -201,6 +201,27 @@ static void box_stats(struct box *b, box_done_fn *done, void *self)
 	call_cgroup(p, "stats", on_cgroup_stats, a);
 }
 
+static void on_oom(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	struct ask *a = self;
+	(void)fds;
+	(void)nr;
+	a->done(a->self, body, err);
+	free(a);
+}
+
+static void box_oom(struct box *b, box_done_fn *done, void *self)
+{
+	struct process_box *p = of(b);
+	if (!guest_of(p) || !launcher_current()) {
+		say_dead(p, done, self);
+		return;
+	}
+	struct ask *a = NEW(struct ask);
+	*a = (struct ask){ .p = p, .done = done, .self = self };
+	call_cgroup(p, "stats", on_oom, a);
+}
+
 /* --- the end --- */
 
 static void on_closed(void *self, json_t *result, const struct err *err)
@@ -251,7 +272,7 @@ const struct driver driver_process = {
 	.name = "process",
 	.about = "bubblewrap, overlay, seccomp, landlock and cgroups on this machine",
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_FREEZE | CAP_SNAPSHOT | CAP_FORK | CAP_LISTEN |
-		CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE,
+		CAP_DIAL | CAP_PREPARE | CAP_WATCH | CAP_TRACE | CAP_SHELL,
 	.probe = probe_process,
 	.open = process_open,
 	.close = box_close,
@@ -271,5 +292,6 @@ const struct driver driver_process = {
 	.listen = box_listen,
 	.dial = box_dial,
 	.stats = box_stats,
+	.oom = box_oom,
 	.tree = &process_tree,
 };

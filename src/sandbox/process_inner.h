@@ -91,7 +91,6 @@ struct process_box {
 	size_t nr_fds, nr_home_fds;
 	struct err failed;
 	struct loop_timer *wall, *refill;
-	struct loop_errand *errand;
 };
 
 /* process_open.c */
@@ -109,14 +108,6 @@ void process_list(struct box *b, const char *path, box_done_fn *done, void *self
 void process_stat(struct box *b, const char *path, box_done_fn *done, void *self);
 /* process_tree.c */
 extern const struct box_tree_ops process_tree;
-/* What a worker thread has done on the loop while it waits. The box must stay open meanwhile. */
-enum errand { ERRAND_COUNT, ERRAND_CONFINE }; /* fail if a process lives in the box; open the landlock rules afresh */
-struct loop_errand *errand_new(struct process_box *p); /* loop thread */
-void errand_free(struct loop_errand **e);
-NODISCARD int errand_run(struct loop_errand *e, enum errand what, struct err *err); /* worker thread */
-/* Opens the landlock rules: afresh, or what the cell has not opened yet. */
-void process_confine(struct process_box *p, bool afresh, box_done_fn *done, void *self);
-
 /* Answers later through @done: what a verb of a dead box says. Takes the reference of @result; one of the two is NULL.
  */
 void process_answer(struct loop *l, box_done_fn *done, void *self, json_t *result, const struct err *err);

@@ -130,7 +130,6 @@ void process_refill(void *self)
 void process_opened(struct process_box *p, json_t *result)
 {
 	p->open = true;
-	p->errand = errand_new(p);
 	p->b.profile = p->profile;
 	if (p->limits.wall_us > 0) {
 		p->wall = loop_timer_new(p->loop, wall_time, p);
@@ -179,7 +178,8 @@ static void on_confined(void *self, json_t *body, const struct err *err)
 	process_opened(p, r);
 }
 
-void process_confine(struct process_box *p, bool afresh, box_done_fn *done, void *self)
+/* Opens the landlock rules: what the cell has not opened yet. */
+static void confine(struct process_box *p)
 {
 	const struct launcher_info *info = launcher_info(p->cell->launcher);
 	enum profile profile = profile_of(info, guest_info(p->cell->guest)->landlock);
@@ -189,9 +189,9 @@ void process_confine(struct process_box *p, bool afresh, box_done_fn *done, void
 	struct guest_attach a = { .extra = extra,
 				  .nr_extra = p->roots.nr,
 				  .unconfined_ok = true,
-				  .part = afresh ? ATTACH_WHOLE : ATTACH_REST,
+				  .part = ATTACH_REST,
 				  .limits = profile_rlimits(profile, &p->limits) };
-	guest_attach(p->cell->guest, &a, done, self);
+	guest_attach(p->cell->guest, &a, on_confined, p);
 	free(extra);
 }
 
@@ -205,7 +205,7 @@ static void maybe_confine(struct process_box *p)
 	if (!p->cell->guest)
 		open_failed(p, &gone);
 	else
-		process_confine(p, false, on_confined, p);
+		confine(p);
 }
 
 static void on_attached(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
@@ -402,6 +402,7 @@ static bool try_reduced(struct process_box *p, const struct err *why)
 	struct cell *c = take(&p->cell);
 	cell_close(c, NULL, NULL);
 	p->reduced = reduced_new(p, why);
+	p->b.lacks = CAP_LISTEN | CAP_DIAL;
 	if (p->scanned)
 		reduced_start(p->reduced, reduced_opened, p);
 	return true;
@@ -487,7 +488,6 @@ void process_box_free(struct process_box *p)
 	layers_release(&p->layers);
 	loop_timer_free(&p->wall);
 	loop_timer_free(&p->refill);
-	errand_free(&p->errand);
 	reduced_free(&p->reduced);
 	strv_release(&p->roots);
 	strv_release(&p->env);

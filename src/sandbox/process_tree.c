@@ -5,6 +5,7 @@
 
 #include "base/fd.h"
 #include "base/mem.h"
+#include "base/paths.h"
 #include "sandbox/process_inner.h"
 #include "sandbox/process_reduced.h"
 #include "wire/frame.h"
@@ -148,19 +149,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return answer ? 0 : -1;
 }
 
-static int tree_rotate(struct box *b, struct err *err)
-{
-	struct process_box *p = of(b);
-	CLEANUP(json_release) json_t *body = json_object();
-	if (p->reduced)
-		return err_set(err, ERR_UNSUPPORTED, "profile reduced has no overlay to rotate");
-	if (errand_run(p->errand, ERRAND_COUNT, err) < 0)
-		return -1;
-	CLEANUP(json_release) json_t *answer = talk(p->cell, KEEPER_ROTATE, body, NULL, 0, NULL, err);
-	return answer ? errand_run(p->errand, ERRAND_CONFINE, err) : -1; /* the old rules name the old mount */
-}
-
-/* Its own generations, newest first, then what it was given itself. */
+/* Its own upper, then what it was given itself. */
 static json_t *tree_seed(struct box *b)
 {
 	const struct process_box *p = of(b);
@@ -170,16 +159,8 @@ static json_t *tree_seed(struct box *b)
 	for (size_t i = 0; i < p->layers.nr; i++) {
 		const struct layer_want *w = &p->want[i];
 		json_t *list = json_array();
-		unsigned gens = 0;
-		for (;; gens++) {
-			CLEANUP(free_ptr) char *upper = xasprintf("%s/u%u", w->state, gens);
-			if (access(upper, F_OK) != 0)
-				break;
-		}
-		while (gens--) {
-			CLEANUP(free_ptr) char *upper = xasprintf("%s/u%u", w->state, gens);
-			json_array_append_new(list, json_bytes_z(upper));
-		}
+		CLEANUP(free_ptr) char *upper = path_join(w->state, "u0");
+		json_array_append_new(list, json_bytes_z(upper));
 		for (size_t l = 0; l < w->lowers.nr; l++)
 			json_array_append_new(list, json_bytes_z(w->lowers.item[l]));
 		json_put(all, p->layers.item[i].name, list);
@@ -197,7 +178,6 @@ const struct box_tree_ops process_tree = {
 	.root = tree_root,
 	.open = tree_open,
 	.apply = tree_apply,
-	.rotate = tree_rotate,
 	.overlay = tree_overlay,
 	.list = tree_list,
 	.seed = tree_seed,

@@ -152,8 +152,10 @@ static void end(void *self, const struct err *err)
 		script_begin(f->remote, &how, f);
 		return;
 	}
-	if (f->what == FILE_WRITE)
+	if (f->what == FILE_WRITE) {
 		__atomic_add_fetch(&f->remote->changes, 1, __ATOMIC_RELEASE);
+		mirror_stirred(f->remote->mirror, 0);
+	}
 	json_t *result = f->what == FILE_LIST ? entries(f) : f->stat ? json_incref(f->stat) : json_object();
 	if (f->what == FILE_READ)
 		json_put_bytes(result, "data", buf_cstr(&f->data), f->data.len);
@@ -277,9 +279,81 @@ static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *se
 	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: nothing here can listen inside a box of %s", port, b->driver->name);
 }
 
+/* --- ways in: the provider says at what address --- */
+
+struct dial {
+	struct remote *remote;
+	uint16_t port;
+	box_done_fn *done;
+	void *self;
+};
+
+static void dial_end(struct dial *d, int fd, const struct err *err)
+{
+	CLEANUP(json_release) json_t *result = fd < 0 ? NULL : json_object();
+	if (result)
+		json_put_int(result, "fd", fd);
+	d->done(d->self, result, result ? NULL : err);
+	free(d);
+}
+
+static void on_address(void *self, const json_t *address, const struct err *err)
+{
+	struct dial *d = self;
+	const struct remote_port *p = &d->remote->of->port;
+	struct err why = ERR_INIT;
+	if (err)
+		why = *err;
+	dial_end(d, err ? -1 : p->reach(p->self, address, d->remote->b.id, &why), &why);
+}
+
+static void ask_address(struct dial *d)
+{
+	static const struct remote_heard heard = { .done = on_address };
+	json_t *args = remote_args(d->remote);
+	json_array_append_new(args, json_integer(d->port));
+	remote_ask(d->remote, "address", args, &heard, d);
+}
+
+static void say_wake(void *self, struct buf *text)
+{
+	(void)self;
+	buf_puts(text, "echo '@.'\n");
+}
+
+static bool is_awake(void *self, char kind, const char *text, size_t len)
+{
+	(void)self;
+	(void)text;
+	(void)len;
+	return kind == '.';
+}
+
+static void has_woken(void *self, const struct err *err)
+{
+	if (err)
+		dial_end(self, -1, err);
+	else
+		ask_address(self);
+}
+
+static const struct script_how wakes = { .make = say_wake, .line = is_awake, .end = has_woken };
+
 static void box_dial(struct box *b, uint16_t port, box_done_fn *done, void *self)
 {
-	err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: a box of %s is reached by its own address", port, b->driver->name);
+	struct remote *r = of(b);
+	if (r->dead) {
+		later(b, done, self)->err = r->why;
+	} else if (!r->of->port.has(r->of->port.self, "address")) {
+		err_set(&later(b, done, self)->err, ERR_UNSUPPORTED, "port %u: %s has no way in to a port of a box", port, b->driver->name);
+	} else {
+		struct dial *d = NEW(struct dial);
+		*d = (struct dial){ .remote = r, .port = port, .done = done, .self = self };
+		if (r->state == AWAKE)
+			ask_address(d);
+		else
+			script_begin(r, &wakes, d);
+	}
 }
 
 static void box_stats(struct box *b, box_done_fn *done, void *self)
@@ -295,7 +369,7 @@ static void box_stats(struct box *b, box_done_fn *done, void *self)
 /* --- the driver --- */
 
 static const struct driver verbs = {
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_SHELL | CAP_OFFLINE | CAP_DIAL_HTTP,
 	.close = remote_close,
 	.run_prepare = remote_run_prepare, .run_go = remote_run_go, .run_stdin = remote_run_stdin, .run_signal = remote_run_signal,
 	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_free = remote_run_free,

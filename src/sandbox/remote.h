@@ -36,6 +36,8 @@ struct remote_port {
 	void (*cancel)(struct remote_op **op);            /* nothing is called any more; NULL inside is fine */
 	bool (*has)(void *self, const char *fn);          /* known once an op was done; fn or field of the plugin */
 	int (*poll_s)(void *self); /* not 0: exec tells what it puts out at its end only, and should last no longer */
+	/* What "address" has answered -> a connection to it that speaks HTTP, one request; -1 and @err. */
+	int (*reach)(void *self, const json_t *address, uint64_t box, struct err *err);
 	void *self;
 };
 

@@ -16,6 +16,7 @@ struct remote_provider {
 	struct remote_port port;
 	char *name, *about;
 	bool swept;
+	struct remote *filling, *to_fill; /* remote_tree.c: boxes whose files go over now, and those that wait for it */
 };
 
 struct script;
@@ -60,6 +61,8 @@ struct remote {
 	struct folder *folder;
 	struct mirror *mirror;
 	loop_fn *tree_done;        /* why says how it went */
+	struct loop_timer *turn;
+	struct remote *next_filled; /* of the list of the provider that it is in */
 	unsigned changes, running; /* of its files by commands, so many; commands under way. Atomic: workers read them */
 	unsigned pulled;           /* the mirror is as after so many; the worker's */
 };

@@ -5,12 +5,15 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fd.h"
 #include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/image.h"
 #include "sandbox/masks.h"
 #include "sandbox/profile.h"
 #include "sandbox/remote_inner.h"
 
-enum { MOST_TRIES = 4, FIRST_WAIT_MS = 400, TTL_S = 900, SKEW_S = 120 };
+enum { MOST_TRIES = 4, FIRST_WAIT_MS = 400, TTL_S = 900, SKEW_S = 120, DOCKERFILE_MAX = 1 << 20 };
 
 static void ask_open(struct remote *r);
 
@@ -449,7 +452,7 @@ static json_t *limits_object(const struct box_limits *l)
 static json_t *question(const struct remote *r, const struct box_opts *o)
 {
 	json_t *q = json_object(), *hosts = json_array();
-	static const char *const same[] = { "image", "build", "snapshot", "region", "size", "template", "secrets" };
+	static const char *const same[] = { "image", "snapshot", "region", "size", "template", "secrets" };
 	for (size_t i = 0; i < ARRAY_LEN(same); i++)
 		json_put(q, same[i], json_incref(json_object_get(o->driver, same[i])));
 	for (size_t i = 0; i < o->nr_hosts; i++)
@@ -462,8 +465,30 @@ static json_t *question(const struct remote *r, const struct box_opts *o)
 	json_put(q, "hosts", hosts);
 	json_put(q, "limits", limits_object(&o->limits));
 	json_put_int(q, "ttl", r->ttl_s);
-	json_put(q, "options", o->driver ? json_incref(o->driver) : json_object());
+	json_put(q, "options", json_incref(r->options));
 	return q;
+}
+
+/* A provider builds from the text of a Dockerfile. */
+static int ask_build(json_t *q, const struct box_opts *o, struct err *err)
+{
+	const json_t *build = json_object_get(o->driver, "build");
+	struct image image;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (!build)
+		return 0;
+	if (image_take(&image, o->driver, err) < 0)
+		return -1;
+	CLEANUP(free_ptr) char *path = path_join(image.dir, image.file);
+	int done = file_read(path, &text, DOCKERFILE_MAX, err);
+	if (done == 0) {
+		json_t *b = json_object();
+		json_put_bytes(b, "text", text.data, text.len);
+		json_put(b, "args", json_incref(json_object_get(build, "args")));
+		json_put(q, "build", b);
+	}
+	image_release(&image);
+	return done;
 }
 
 static int take_opts(struct remote *r, const struct box_opts *o, struct err *err)
@@ -484,6 +509,8 @@ static int take_opts(struct remote *r, const struct box_opts *o, struct err *err
 		return -1;
 	r->base = xasprintf("/tmp/.sandglass-%s", book_tag(r->book));
 	r->asked = question(r, o);
+	if (ask_build(r->asked, o, err) < 0)
+		return -1;
 	return remote_tree_take(r, o, err);
 }
 
@@ -503,6 +530,7 @@ struct box *remote_open(struct remote_provider *of, struct loop *l, const struct
 			      .name = xstrdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
 	r->b = (struct box){ .driver = &of->d, .name = r->name, .profile = "remote" };
 	r->options = o->driver ? json_deep_copy(o->driver) : json_object();
+	json_object_del(r->options, "copy_of"); /* ours, not the provider's */
 	r->box = json_object();
 	if (take_opts(r, o, &r->why) < 0) {
 		loop_defer(l, fail_early, r);

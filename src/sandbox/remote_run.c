@@ -8,6 +8,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "sandbox/remote_inner.h"
+#include "wire/tool.h"
 
 enum { KILL_AFTER_MS = 2000 };
 
@@ -30,13 +31,16 @@ struct run {
 	int code, by;         /* the status: code, or the signal it died by */
 	int64_t sent_us, box_begin_us, box_end_us; /* asked for by our clock; the rest by the box's, 0 = not told */
 	bool quiet;           /* a tool of the mirror's */
+	unsigned news;        /* number of what our tool says after it (mirror_news), 0 nothing */
+	struct strv news_words;
+	bool telling;         /* it has ended, its text has not */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
 
 static void run_drop(struct run *r)
 {
-	if (r->pending)
-		return; /* begin does it */
+	if (r->pending || r->telling)
+		return; /* begin does it, or the end of the text */
 	for (struct run **p = &r->remote->runs; *p; p = &(*p)->next)
 		if (*p == r) {
 			*p = r->next;
@@ -48,6 +52,7 @@ static void run_drop(struct run *r)
 	loop_timer_free(&r->late);
 	strv_release(&r->argv);
 	strv_release(&r->env);
+	strv_release(&r->news_words);
 	buf_release(&r->in);
 	free(r->cwd);
 	free(r);
@@ -57,7 +62,14 @@ static struct wrap_run wrap_of(const struct run *r)
 {
 	return (struct wrap_run){ .base = r->remote->base, .id = r->id, .workspace = REMOTE_WORKSPACE, .o = &r->o,
 				  .env = &r->remote->env, .in = r->streams ? NULL : &r->in, .out_off = r->off[0], .err_off = r->off[1],
-				  .poll_s = r->remote->of->port.poll_s(r->remote->of->port.self) };
+				  .poll_s = r->remote->of->port.poll_s(r->remote->of->port.self), .news = &r->news_words };
+}
+
+/* What has not come until now does not come. */
+static void no_news(const struct run *r)
+{
+	struct err none = ERR_INIT;
+	mirror_news_came(r->remote->mirror, r->news, NULL, 0, &none);
 }
 
 static void finish(struct run *r, int code, int signal, bool lost)
@@ -72,6 +84,10 @@ static void finish(struct run *r, int code, int signal, bool lost)
 		__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
 		__atomic_sub_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	}
+	if (!r->quiet)
+		mirror_stirred(r->remote->mirror, r->news);
+	if (r->news && !r->telling)
+		no_news(r);
 	if (!lost) {
 		buf_printf(&r->remote->finished, "%s%s", r->remote->finished.len ? " " : "", r->id);
 	}
@@ -92,6 +108,16 @@ static void make(void *self, struct buf *text)
 	buf_reset(&r->remote->finished);
 }
 
+static bool on_news(struct run *r, const char *text, size_t len)
+{
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	if (base64_parse(text, len, &bytes) && bytes.len && bytes.data[0] == 0)
+		mirror_news_came(r->remote->mirror, r->news, bytes.data + 1, bytes.len - 1, NULL);
+	return true;
+}
+
+static void has_ended(struct run *r);
+
 static bool on_line(void *self, char kind, const char *text, size_t len)
 {
 	struct run *r = self;
@@ -109,13 +135,19 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		r->goes_on = kind == 'w';
 		return true; /* l: the box does not know it, so there is no status */
 	}
-	if (kind != 'x')
+	if (kind == 'm')
+		return on_news(r, text, len);
+	if (kind != 'x' || r->has_status)
 		return false;
 	long long ends = 0, begins = 0;
 	r->has_status = sscanf(text, "%d %d %lld %lld", &r->code, &r->by, &ends, &begins) >= 2;
 	r->box_begin_us = begins;
 	r->box_end_us = ends;
-	return r->has_status;
+	if (!r->has_status || !r->news)
+		return r->has_status;
+	r->telling = true;
+	has_ended(r);
+	return false;
 }
 
 /* The box's clock against ours, from the command whose way there and back took the least time, as if both took the same
@@ -134,16 +166,33 @@ static void tell_times(struct run *r)
 	r->ops->on_took(r->self, out < 0 ? 0 : out > way ? way : out, in_box);
 }
 
+static void has_ended(struct run *r)
+{
+	if (!r->freed && !r->ended)
+		tell_times(r);
+	finish(r, r->by ? 0 : r->code, r->by, false);
+}
+
+static void told(struct run *r)
+{
+	r->telling = false;
+	no_news(r);
+	if (r->freed)
+		run_drop(r);
+}
+
 static void follow_on(struct run *r);
 
 static void on_end(void *self, const struct err *err)
 {
 	struct run *r = self;
 	r->script = NULL;
+	if (r->telling) {
+		told(r);
+		return;
+	}
 	if (!err && r->has_status) {
-		if (!r->freed && !r->ended)
-			tell_times(r);
-		finish(r, r->by ? 0 : r->code, r->by, false);
+		has_ended(r);
 		return;
 	}
 	if (!err && r->goes_on) {
@@ -280,6 +329,8 @@ static void begin(void *self)
 	r->streams = r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2);
 	r->going = true;
 	r->sent_us = clock_mono_us();
+	if (!r->quiet && !r->o.background)
+		r->news = mirror_news(r->remote->mirror, &r->news_words);
 	if (!r->quiet)
 		__atomic_add_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	r->script = script_begin(r->remote, &exec_how, r);
@@ -292,6 +343,15 @@ static void begin(void *self)
 	send_input(r);
 }
 
+/* Our program there becomes the command. */
+static void stay_offline(const struct remote *r, struct strv *argv)
+{
+	CLEANUP(free_ptr) char *program = xasprintf("%s/tool", r->base);
+	strv_push(argv, program);
+	strv_push(argv, TOOL_OPTION);
+	strv_push(argv, "offline");
+}
+
 struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
 	struct remote *remote = CONTAINER_OF(b, struct remote, b);
@@ -299,12 +359,15 @@ struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const st
 	*r = (struct run){ .next = remote->runs, .remote = remote, .ops = ops, .self = self, .o = *o };
 	remote->runs = r;
 	snprintf(r->id, sizeof(r->id), "r%u", ++remote->ids);
+	if (o->offline)
+		stay_offline(remote, &r->argv);
 	for (size_t i = 0; i < o->nr_argv; i++)
 		strv_push(&r->argv, o->argv[i]);
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&r->env, o->env[i]);
 	r->cwd = o->cwd ? xstrdup(o->cwd) : NULL;
 	r->o.argv = r->argv.item;
+	r->o.nr_argv = r->argv.nr;
 	r->o.env = r->env.nr ? r->env.item : NULL;
 	r->o.cwd = r->cwd;
 	return r;
@@ -345,7 +408,10 @@ void remote_run_free(struct run *r)
 	if (!r || r->freed)
 		return;
 	r->freed = true;
-	if (r->ended || (!r->going && !r->pending)) {
+	if (r->telling) { /* the end of its text drops it, which is waited for */
+		if (r->held)
+			remote_run_pause(r, false);
+	} else if (r->ended || (!r->going && !r->pending)) {
 		run_drop(r);
 	} else if (r->going) { /* nobody listens any more, but it must end */
 		remote_run_pause(r, false);
@@ -357,6 +423,6 @@ void remote_run_free(struct run *r)
 void remote_runs_drop(struct remote *remote)
 {
 	struct run *r = remote->runs;
-	r->pending = false;
+	r->pending = r->telling = false;
 	run_drop(r);
 }

@@ -18,6 +18,7 @@ struct script {
 	struct err failed;
 	unsigned tries;
 	bool complete, told, moved, paused;
+	bool deferred; /* its box was dead when it began: a call that is on its way ends and frees it */
 };
 
 static void leave(struct script *s)
@@ -103,6 +104,14 @@ static bool retry(struct script *s, enum err_code code)
 	return true;
 }
 
+static void set_dead(struct remote *r, const struct err *err)
+{
+	if (!r->dead) {
+		r->dead = true;
+		r->why = *err;
+	}
+}
+
 static void on_done(void *self, const json_t *value, const struct err *err)
 {
 	struct script *s = self;
@@ -118,8 +127,11 @@ static void on_done(void *self, const json_t *value, const struct err *err)
 	else
 		err_set(&why, ERR_IO, "the box's shell broke off%s%s", s->noise.len ? ": " : "", buf_cstr(&s->noise));
 	if (why.code == ERR_CLOSED) {
-		remote_died(s->remote, &why); /* ends this one, too */
+		struct remote *r = s->remote;
+		set_dead(r, &why);
+		tell(s, &why);
 		script_free(s);
+		remote_died(r, &why); /* the others */
 		return;
 	}
 	if (retry(s, why.code))
@@ -158,6 +170,7 @@ struct script *script_begin(struct remote *r, const struct script_how *how, void
 	*s = (struct script){ .next = r->scripts, .remote = r, .how = how, .self = self, .reader = { .on_line = on_line, .self = s } };
 	r->scripts = s;
 	r->busy++;
+	s->deferred = r->dead;
 	if (r->dead)
 		loop_defer(r->loop, dead, s);
 	else if (remote_awake(r))
@@ -200,13 +213,10 @@ void script_pause(struct script *s, bool paused)
 
 void remote_died(struct remote *r, const struct err *err)
 {
-	if (!r->dead) {
-		r->dead = true;
-		r->why = *err;
-	}
+	set_dead(r, err);
 	while (r->scripts) {
 		struct script *s = r->scripts;
-		bool idle = !s->op;
+		bool idle = !s->op && !s->deferred;
 		tell(s, err);
 		if (idle)
 			script_free(s);

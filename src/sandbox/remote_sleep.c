@@ -19,6 +19,16 @@ static void say(struct remote *r, const char *line)
 
 static void wake(struct remote *r);
 
+static void on_kept(void *self, const json_t *box)
+{
+	struct remote *r = self;
+	struct err err = ERR_INIT;
+	json_decref(r->box);
+	r->box = json_deep_copy(box);
+	if (r->book && book_put(r->book, box, &err) < 0)
+		say(r, err.text);
+}
+
 static void on_asleep(void *self, const json_t *value, const struct err *err)
 {
 	struct remote *r = self;
@@ -39,7 +49,7 @@ static void on_asleep(void *self, const json_t *value, const struct err *err)
 static void fall_asleep(void *self)
 {
 	struct remote *r = self;
-	static const struct remote_heard heard = { .done = on_asleep };
+	static const struct remote_heard heard = { .done = on_asleep, .keep = on_kept };
 	if (r->busy || r->state != AWAKE || r->dead || !r->open)
 		return;
 	json_t *args = remote_args(r);
@@ -63,16 +73,6 @@ static void on_awake(void *self, const json_t *value, const struct err *err)
 	r->state = AWAKE;
 	r->asleep_us += loop_now_us(r->loop) - r->asleep_since_us;
 	scripts_go(r);
-}
-
-static void on_kept(void *self, const json_t *box)
-{
-	struct remote *r = self;
-	struct err err = ERR_INIT;
-	json_decref(r->box);
-	r->box = json_deep_copy(box);
-	if (r->book && book_put(r->book, box, &err) < 0)
-		say(r, err.text);
 }
 
 static void wake(struct remote *r)

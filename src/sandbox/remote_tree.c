@@ -1,6 +1,7 @@
 /* The workspace of a rented box: a folder of ours that mirrors it (sandbox/mirror.h), so that its trees are looked at here.
  * Our guest program goes over once and does there what the mirror asks for. */
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,7 +13,8 @@
 #include "sandbox/remote_inner.h"
 #include "wire/tool.h"
 
-enum { TOOL_FILE_MAX = 64 << 20 };
+/* What goes over is in memory some times on its way, so a hundred boxes do not do it at once. */
+enum { TOOL_FILE_MAX = 64 << 20, FILLED_AT_ONCE = 16 };
 
 /* --- our program there --- */
 
@@ -109,6 +111,51 @@ static void files_made(void *self)
 	take(&r->tree_done)(r);
 }
 
+/* --- its turn --- */
+
+static bool list_drop(struct remote **list, const struct remote *r)
+{
+	while (*list && *list != r)
+		list = &(*list)->next_filled;
+	if (!*list)
+		return false;
+	*list = r->next_filled;
+	return true;
+}
+
+static void send_tool(void *self);
+
+/* The first of those that wait, while there is room; from the loop, so that nobody is answered from inside a call. */
+static void fill_next(struct remote_provider *of)
+{
+	size_t nr = 0;
+	for (const struct remote *r = of->filling; r; r = r->next_filled)
+		nr++;
+	for (struct remote *r; nr < FILLED_AT_ONCE && (r = of->to_fill); nr++) {
+		of->to_fill = r->next_filled;
+		r->next_filled = of->filling;
+		of->filling = r;
+		r->turn = loop_timer_new(r->loop, send_tool, r);
+		loop_timer_set(r->turn, 0, 0);
+	}
+}
+
+static void fill_over(struct remote *r)
+{
+	loop_timer_free(&r->turn);
+	if (list_drop(&r->of->filling, r) || list_drop(&r->of->to_fill, r))
+		fill_next(r->of);
+	if (!r->of->filling)
+		malloc_trim(0);
+}
+
+static void files_there(void *self)
+{
+	struct remote *r = self;
+	fill_over(r);
+	take(&r->tree_done)(r);
+}
+
 void remote_tree_fill(struct remote *r, loop_fn *done)
 {
 	r->tree_done = done;
@@ -129,22 +176,34 @@ static void on_tool_there(void *self, json_t *result, const struct err *err)
 	if (err) {
 		r->why = *err;
 		err_wrap(&r->why, "our program cannot be put into the box");
-		take(&r->tree_done)(r);
+		files_there(r);
 		return;
 	}
-	loop_job_run(r->loop, push, files_made, r);
+	loop_job_run(r->loop, push, files_there, r);
 }
 
-void remote_tree_send(struct remote *r, loop_fn *done)
+static void send_tool(void *self)
 {
+	struct remote *r = self;
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
 	CLEANUP(free_ptr) char *there = xasprintf("%s/tool", r->base);
 	struct err err = ERR_INIT;
-	r->tree_done = done;
+	loop_timer_free(&r->turn);
 	if (file_read(guest, &bytes, TOOL_FILE_MAX, &err) < 0)
 		bytes.len = 0; /* what is sent is no program then, which the first use tells */
 	r->b.driver->write(&r->b, there, bytes.data, bytes.len, 0755, on_tool_there, r);
+}
+
+void remote_tree_send(struct remote *r, loop_fn *done)
+{
+	struct remote **last = &r->of->to_fill;
+	r->tree_done = done;
+	while (*last)
+		last = &(*last)->next_filled;
+	r->next_filled = NULL;
+	*last = r;
+	fill_next(r->of);
 }
 
 void remote_tree_over(struct remote *r)
@@ -154,6 +213,7 @@ void remote_tree_over(struct remote *r)
 
 void remote_tree_free(struct remote *r)
 {
+	fill_over(r);
 	mirror_free(&r->mirror);
 	folder_free(&r->folder);
 	layers_release(&r->layers);
@@ -178,14 +238,14 @@ static const char *layer_name(const struct remote *r, size_t i, size_t *layer, s
 }
 
 /* Before somebody looks: what has changed over there comes here. */
-static int tree_fresh(struct box *b, struct err *err)
+static int tree_fresh(struct box *b, bool ended, struct err *err)
 {
 	struct remote *r = of(b);
 	unsigned changes = __atomic_load_n(&r->changes, __ATOMIC_ACQUIRE);
 	bool same = r->pulled == changes && !__atomic_load_n(&r->running, __ATOMIC_ACQUIRE);
 	if (same)
 		return 0;
-	if (mirror_pull(r->mirror, err) < 0)
+	if (mirror_pull(r->mirror, ended, err) < 0)
 		return err_wrap(err, "the files of the box");
 	r->pulled = changes;
 	return 0;
@@ -218,7 +278,12 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 	return mirror_apply(r->mirror, name, plan, len, fds, nr_fds, err);
 }
 
+static json_t *tree_seed(struct box *b)
+{
+	return folder_tree_seed(of(b)->folder, &of(b)->layers);
+}
+
 const struct box_tree_ops remote_tree = {
-	.root = tree_root, .open = tree_open, .apply = tree_apply, .rotate = folder_tree_rotate, .overlay = folder_tree_overlay,
-	.list = folder_tree_list, .seed = folder_tree_no_seed, .fresh = tree_fresh,
+	.root = tree_root, .open = tree_open, .apply = tree_apply, .overlay = folder_tree_overlay,
+	.list = folder_tree_list, .seed = tree_seed, .fresh = tree_fresh,
 };

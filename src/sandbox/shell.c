@@ -23,6 +23,7 @@ struct box_shell {
 	char mark[MARK_LEN + 1]; /* before ":STATUS:\036" */
 	struct buf held;	 /* the beginning of what may become a marker */
 	struct buf waiting;	 /* typed when the first prompt has come */
+	bool python; /* there is no sh: commands are code for an interpreter that stays */
 	bool ready, running, timed_out, killed, ended, freed;
 	unsigned busy;
 	struct loop_timer *timer;
@@ -78,6 +79,18 @@ void box_shell_type(const char *cmd, struct buf *out)
 		line = *p == '\n' ? 0 : line + 4;
 	}
 	buf_puts(out, "'\n");
+}
+
+/* What an interpreter takes (plugins/pyodide): base64 in lines, a full stop after the last. */
+static void type_code(const char *code, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf b64 = BUF_INIT;
+	base64_append(&b64, code, strlen(code));
+	for (size_t at = 0; at < b64.len; at += PIECE_MAX) {
+		buf_append(out, b64.data + at, b64.len - at < PIECE_MAX ? b64.len - at : PIECE_MAX);
+		buf_putc(out, '\n');
+	}
+	buf_puts(out, ".\n");
 }
 
 static void type(struct box_shell *s, const void *bytes, size_t len)
@@ -234,10 +247,12 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 	static char start[] =
 		"stty -echo -onlcr; command -v bash >/dev/null && exec bash --noprofile --norc --noediting -i; "
 		"exec sh -i";
-	char *argv[] = { sh, dash_c, start, NULL };
+	static char python[] = "shell";
 	struct box_shell *s = NEW(struct box_shell);
+	s->python = !(d->caps & CAP_SHELL);
+	char *argv[] = { s->python ? python : sh, s->python ? s->mark : dash_c, s->python ? NULL : start, NULL };
 	struct run_opts ro = { .argv = argv,
-			       .nr_argv = 3,
+			       .nr_argv = s->python ? 2 : 3,
 			       .cwd = o ? o->cwd : NULL,
 			       .env = o ? o->env : NULL,
 			       .pty = true,
@@ -265,7 +280,8 @@ void box_shell_go(struct box_shell *s)
 	if (!s->run || s->ended)
 		return;
 	s->driver->run_go(s->run);
-	start_typing(s);
+	if (!s->python) /* an interpreter has its mark from the words that it was started with */
+		start_typing(s);
 }
 
 int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err)
@@ -276,7 +292,10 @@ int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, stru
 	if (s->running)
 		return err_set(err, ERR_BUSY, "a command is still running in this shell");
 	s->running = true;
-	box_shell_type(cmd, &b);
+	if (s->python)
+		type_code(cmd, &b);
+	else
+		box_shell_type(cmd, &b);
 	if (s->ready)
 		type(s, b.data, b.len);
 	else

@@ -4,7 +4,10 @@
  * The end of a command is seen in band: the shell's prompt is a marker, random per shell, with the exit status in it.
  * It is cut out of the output. A program in the box that reads the shell's memory can forge it, so a status from here
  * is what the shell says, never what an exec (driver.h) reports. Input: lines longer than a terminal takes are broken
- * up, control characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY. */
+ * up, control characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY.
+ *
+ * Where there is no sh (CAP_SHELL) it is an interpreter of Python that stays: a command is code, what its last expression
+ * gives is shown, the status is 1 after an exception. */
 #ifndef SANDBOX_SHELL_H
 #define SANDBOX_SHELL_H
 

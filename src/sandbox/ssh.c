@@ -76,7 +76,7 @@ static int take_host(struct ssh *s, const json_t *o, struct err *err)
 
 static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
-	static const char *const known[] = { "host", "user", "port", "key", "config", "dir", "image", "build" };
+	static const char *const known[] = { "host", "user", "port", "key", "config", "dir", "image", "build", "copy_of" };
 	struct ssh *s = of(f);
 	const char *name;
 	json_t *value;
@@ -377,7 +377,7 @@ static json_t *probe(void)
 const struct driver driver_ssh = {
 	.name = "ssh",
 	.about = "a directory on another machine, through your own ssh",
-	.caps = FAR_CAPS,
+	.caps = FAR_CAPS | CAP_OFFLINE,
 	.probe = probe,
 	.open = ssh_open,
 	FAR_VERBS,

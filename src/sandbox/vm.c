@@ -55,14 +55,6 @@ static struct vm *of(struct far *f)
 
 /* --- options --- */
 
-/* Does @dir contain @path, or is it that? */
-static bool holds(const char *dir, const char *path)
-{
-	CLEANUP(free_ptr) char *full = path ? realpath(path, NULL) : NULL;
-	size_t len = strlen(dir);
-	return !strcmp(dir, "/") || (full && !strncmp(full, dir, len) && (full[len] == '/' || !full[len]));
-}
-
 static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
 {
 	const json_t *image = json_object_get(o->driver, "image");
@@ -74,14 +66,14 @@ static int take_image(struct vm *v, const struct box_opts *o, struct err *err)
 	v->boot.image = realpath(dir, NULL);
 	if (!v->boot.image)
 		return err_sys(err, "the image '%s' cannot be used", dir);
-	if (holds(v->boot.image, getenv("HOME")) || holds(v->boot.image, o->state_dir))
+	if (path_holds(v->boot.image, getenv("HOME")) || path_holds(v->boot.image, o->state_dir))
 		return err_set(err, ERR_INVALID, "the image '%s' would show the box what is yours; name a folder with a root file system only", dir);
 	return 0;
 }
 
 static int take_opts(struct far *f, const struct box_opts *o, struct err *err)
 {
-	static const char *const known[] = { "image", "kernel", "modules", "accel" };
+	static const char *const known[] = { "image", "kernel", "modules", "accel", "copy_of" };
 	struct vm *v = of(f);
 	const char *name, *accel = json_str(o->driver, "accel", NULL);
 	json_t *value;

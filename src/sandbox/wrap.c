@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "base/mem.h"
+#include "wire/tool.h"
 
 enum { LINE_MAX_LEN = 1 << 20 };
 
@@ -107,7 +108,7 @@ static void begin(struct buf *out, const struct wrap_run *r)
 /* Reads on until the end file was there before nothing more came. Waits longer while nothing happens. With $q seconds it
  * ends earlier, so that a provider that answers only at the end has something to answer: when there was output and then
  * none, when there was much, or when the seconds are over. */
-static const char follow[] = "w=1 k=0 t=0\n"
+static const char follow[] = "w=1 k=0 t=0 z=\n"
 			     "while :; do\n"
 			     "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
 			     "g=$(dd bs=262144 count=1 2>/dev/null <&3 | base64 | tr -d '\\n')\n"
@@ -115,7 +116,7 @@ static const char follow[] = "w=1 k=0 t=0\n"
 			     "if [ -n \"$g\" ]; then echo \"@o$g\"; fi\n"
 			     "if [ -n \"$f\" ]; then echo \"@e$f\"; fi\n"
 			     "if [ -n \"$g$f\" ]; then w=1 k=$((k + 1)); if [ $q = 0 ] || [ $k -lt 8 ]; then continue; fi; fi\n"
-			     "if [ -n \"$x\" ] && [ -z \"$g$f\" ]; then echo \"@x$(cat \"$d/c\")\"; break; fi\n"
+			     "if [ -n \"$x\" ] && [ -z \"$g$f\" ]; then echo \"@x$(cat \"$d/c\")\"; z=1; break; fi\n"
 			     "if [ $q -gt 0 ]; then if [ $k -ge 8 ] || [ $t -ge $q ]; then echo '@w'; break; fi\n"
 			     "if [ $k -gt 0 ] && [ $w -gt 3 ]; then echo '@w'; break; fi; fi\n"
 			     "if [ $w -lt 3 ]; then sleep 0.01; elif [ $w -lt 12 ]; then sleep 0.03; else sleep 0.1; t=$((t + 1)); fi\n"
@@ -126,6 +127,14 @@ static void skip(struct buf *out, int fd, int64_t off)
 {
 	if (off > 0)
 		buf_printf(out, "head -c %lld <&%d >/dev/null\n", (long long)off, fd);
+}
+
+static void tell_news(struct buf *out, const struct strv *words)
+{
+	buf_puts(out, "if [ -n \"$z\" ]; then echo \"@m$(\"$b/tool\" " TOOL_OPTION);
+	for (size_t i = 0; i < words->nr; i++)
+		quoted(out, " ", words->item[i], "");
+	buf_puts(out, " 2>/dev/null | base64 | tr -d '\n')\"; fi\n");
 }
 
 void wrap_exec(struct buf *out, const struct wrap_run *r)
@@ -143,6 +152,8 @@ void wrap_exec(struct buf *out, const struct wrap_run *r)
 	skip(out, 4, r->err_off);
 	buf_printf(out, "q=%d\n", r->poll_s * 10);
 	buf_puts(out, follow);
+	if (r->news && r->news->nr)
+		tell_news(out, r->news);
 	buf_puts(out, "fi\n)\n");
 }
 

@@ -8,7 +8,7 @@
  * once, for the folder of a run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
  * env, mkfifo (coreutils or busybox).
  *
- * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN end (by a clock of the box, in microseconds), @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not,
+ * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN end (by a clock of the box, in microseconds), @mBASE64 what our tool said after it, @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not,
  * @sMODE SIZE of a file (mode in hexadecimal), @dBASE64 data, @. complete. */
 #ifndef SANDBOX_WRAP_H
 #define SANDBOX_WRAP_H
@@ -32,6 +32,7 @@ struct wrap_run {
 	int64_t out_off, err_off;
 	int poll_s;       /* not 0: what the text prints is told at its end only, so it ends after so many seconds, or with output */
 	const char *done; /* ids whose files can go, with blanks between; may be NULL */
+	const struct strv *news; /* words for our tool (BASE/tool), which is run when the command has ended; may be empty */
 };
 void wrap_exec(struct buf *out, const struct wrap_run *r);
 void wrap_signal(struct buf *out, const struct wrap_run *r, int signo);

@@ -91,20 +91,32 @@ static int from_lower(int lower, const struct ws_change *c)
 	return fd;
 }
 
+/* What the session holds of it. 0 found, 1 not held (@err is as it was), -1 failure. */
+static int held(const struct ws_change *c, const struct ws_store *st, struct buf *out, struct err *err)
+{
+	struct err why = ERR_INIT;
+	enum object_type type;
+	if (st->get(st->self, &c->now.oid, &type, out, &why) == 0)
+		return 0;
+	if (why.code == ERR_NOENT || why.code == ERR_CANCELLED)
+		return 1;
+	*err = why;
+	return -1;
+}
+
 /* Where the wanted bytes are: fills the operation. 0 found, 1 nowhere, -1 failure. */
 static int find_content(struct ws_plan *p, const struct ws_change *c, const struct ws_store *st, int lower,
 			uint64_t *used, struct plan_op *op, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	enum object_type type;
-	int rc = st->get(st->self, &c->now.oid, &type, &b, err);
+	int rc = held(c, st, &b, err);
 	if (rc == 0) {
 		op->off = *used;
 		op->len = b.len;
 		*used += b.len;
 		return fd_write_all(p->fd[0], buf_cstr(&b), b.len, err);
 	}
-	if (err->code != ERR_NOENT && err->code != ERR_CANCELLED)
+	if (rc < 0)
 		return -1;
 	int fd = from_lower(lower, c);
 	struct stat s;
@@ -125,7 +137,6 @@ static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws
 {
 	struct plan_op op = { .path = c->path, .path_len = c->len, .mode = c->now.mode & 01777u };
 	CLEANUP(buf_release) struct buf target = BUF_INIT;
-	enum object_type type;
 	if (c->op == 'm' && c->now.kind != WS_LINK) {
 		op.kind = c->now.kind == WS_DIR ? PLAN_DIR : PLAN_CHMOD;
 		add_op(p, &op);
@@ -140,11 +151,9 @@ static int make_op(struct ws_plan *p, const struct ws_change *c, const struct ws
 	case WS_LINK:
 		op.kind = PLAN_SYMLINK;
 		op.mode = 0;
-		rc = st->get(st->self, &c->now.oid, &type, &target, err);
+		rc = held(c, st, &target, err);
 		op.target = buf_cstr(&target);
 		op.target_len = target.len;
-		if (rc < 0 && (err->code == ERR_NOENT || err->code == ERR_CANCELLED))
-			rc = 1;
 		break;
 	case WS_DIR:
 		op.kind = PLAN_DIR;

@@ -33,6 +33,12 @@ const char *merge_mode_name(enum merge_mode m)
 	return mode_name[m];
 }
 
+char *merge_message(const char *box, uint64_t seq, const char *session)
+{
+	return seq ? xasprintf("sandglass: box %s at #%" PRIu64 "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64 "\n", box, seq, session, seq) :
+		     xasprintf("sandglass: work of box %s\n\nSandglass-Session: %s\n", box, session);
+}
+
 bool merge_mode_find(const char *name, enum merge_mode *out)
 {
 	for (size_t i = 0; i < ARRAY_LEN(mode_name); i++)

@@ -24,6 +24,9 @@ enum merge_mode {
 	MERGE_PATCH,   /* a patch file; the target is not opened for writing */
 };
 const char *merge_mode_name(enum merge_mode m);
+/* The message of a commit that nobody has worded: of which box, and in a trailer of which session, so that who finds the
+ * commit finds the record. @seq: the snapshot it is of; 0: all that is merged. Returns owned. */
+char *merge_message(const char *box, uint64_t seq, const char *session);
 bool merge_mode_find(const char *name, enum merge_mode *out);
 
 /* Lines of the old content that lines of the new one take the place of. */

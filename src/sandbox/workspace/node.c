@@ -54,7 +54,6 @@ void node_free(struct ws_node *n)
 		}
 		struct ws_node *up = n == top ? NULL : n->up;
 		free(n->child);
-		free(n->below);
 		free(n);
 		n = up;
 	}
@@ -122,7 +121,7 @@ size_t node_prune(struct ws_node *n)
 	for (uint32_t i = 0; i < n->nr; i++) {
 		struct ws_node *c = n->child[i];
 		size_t below = c->nr ? node_prune(c) : 0;
-		if (below || c->in_upper || c->changed || c->below || node_differs(c)) {
+		if (below || c->in_upper || c->changed || node_differs(c)) {
 			n->child[keep++] = c;
 			left += below + 1;
 		} else {

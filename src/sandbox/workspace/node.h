@@ -21,7 +21,6 @@ struct ws_node {
 	uint32_t name_len;
 	uint32_t seen;			/* number of the walk that met it in the upper */
 	struct ws_state base, now, was; /* was: at the snapshot before, while changed */
-	struct ws_state *below;		/* state when the upper was last rotated; NULL = base */
 	struct ws_stamp stamp;
 	struct object_id tree, under, attrs; /* directories: as last written; null = nothing to say */
 	bool in_upper : 1;

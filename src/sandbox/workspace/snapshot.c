@@ -473,17 +473,6 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	return 1;
 }
 
-void ws_rotated(struct ws *w, int upper_fd, int lower_fd)
-{
-	watch_free(&w->watch);
-	fd_close(&w->upper_fd);
-	fd_close(&w->lower_fd);
-	w->upper_fd = w->upper.upper_fd = upper_fd;
-	w->lower_fd = w->upper.lower_fd = lower_fd;
-	upper_rotated(&w->upper);
-	load_rules(w);
-}
-
 void ws_fingerprint(const struct ws *w, struct hash *out)
 {
 	struct hash_ctx c;

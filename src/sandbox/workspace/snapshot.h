@@ -54,8 +54,6 @@ struct ws_how {
 NODISCARD int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, json_t **body_out,
 		      struct err *err);
 
-/* The upper has become a lower: takes new descriptors. */
-void ws_rotated(struct ws *w, int upper_fd, int lower_fd);
 /* H over tree, under, git and attrs of the last snapshot: what an approval can be bound to. */
 void ws_fingerprint(const struct ws *w, struct hash *out);
 /* Does the last snapshot have a different state for @path than the base? Loop thread only between calls of ws_take. */

@@ -364,26 +364,6 @@ int upper_walk_only(struct upper *u, const struct strv *told, struct err *err)
 	return run(&w, err) < 0 ? -1 : rc;
 }
 
-void upper_rotated(struct upper *u)
-{
-	size_t nr;
-	struct ws_node **list = walk_all_below(u->root, &nr);
-	for (size_t i = 0; i < nr; i++) {
-		struct ws_node *n = list[i];
-		n->in_upper = n->opaque = n->expanded = n->racy = false;
-		if (node_differs(n)) {
-			if (!n->below)
-				n->below = NEW(struct ws_state);
-			*n->below = n->now;
-		} else {
-			free(n->below);
-			n->below = NULL;
-		}
-	}
-	free(list);
-	u->root->stamp = (struct ws_stamp){ 0 };
-}
-
 void upper_settled(struct upper *u)
 {
 	bool gone = false;
@@ -391,7 +371,7 @@ void upper_settled(struct upper *u)
 		struct ws_node *n = u->changed[i];
 		n->changed = false;
 		n->was = n->now;
-		gone |= !n->in_upper && !n->below && !node_differs(n);
+		gone |= !n->in_upper && !node_differs(n);
 	}
 	u->nr_changed = 0;
 	if (gone)

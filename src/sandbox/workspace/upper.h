@@ -44,8 +44,6 @@ NODISCARD int upper_walk(struct upper *u, struct err *err);
 /* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be walked with all
  * below it. What has a path that is told of must be told of too if it is new. */
 NODISCARD int upper_walk_only(struct upper *u, const struct strv *told, struct err *err);
-/* The upper has become a lower and a new, empty one is there (descriptors are set by the caller). */
-void upper_rotated(struct upper *u);
 /* Empties the list of changed nodes and prunes. */
 void upper_settled(struct upper *u);
 

@@ -143,7 +143,7 @@ void walk_learn_base(struct walk *w, struct ws_node *n)
 		return;
 	n->base = n->up->base.kind == WS_DIR ? lower_state(w, n, walk_lower_dir(w)) : (struct ws_state){ .nlink = 1 };
 	n->base_known = true;
-	if (!n->below && !n->changed)
+	if (!n->changed)
 		n->now = n->base;
 }
 
@@ -331,11 +331,11 @@ int walk_vanish(struct walk *w, struct ws_node *n, struct err *err)
 	size_t nr;
 	struct ws_node **list = walk_all_below(n, &nr);
 	n->in_upper = n->opaque = n->expanded = false;
-	walk_set_now(w->u, n, gone ? &walk_nothing : n->below ? n->below : &n->base);
+	walk_set_now(w->u, n, gone ? &walk_nothing : &n->base);
 	for (size_t i = 0; i < nr; i++) {
 		struct ws_node *c = list[i];
 		c->in_upper = c->opaque = c->expanded = false;
-		walk_set_now(w->u, c, gone ? &walk_nothing : c->below ? c->below : &c->base);
+		walk_set_now(w->u, c, gone ? &walk_nothing : &c->base);
 	}
 	free(list);
 	return 0;

@@ -178,8 +178,55 @@ static void a_question_wants_its_answer(void)
 	w_close();
 }
 
+static uint64_t connects(const char *host, uint16_t port)
+{
+	char name[60];
+	snprintf(name, sizeof(name), "%s", host);
+	const struct action_spec s = { .kind = ACT_CONNECT, .cause = 1, .agent = W_AGENT, .box = W_BOX, .tool = "net", .host = name, .port = port };
+	return gate_submit(W.gate, &s, &w_effector, &w_client);
+}
+
+/* A command for the session, and with it the host that it talks to. */
+static void with_its_host(void)
+{
+	struct err err = ERR_INIT;
+	w_open();
+	w_policy("{\"file\":\"p.lua\",\"rules\":["
+		 "{\"name\":\"get\",\"verdict\":\"ask\",\"line\":1,\"cmd\":\"curl *\"},"
+		 "{\"name\":\"net\",\"verdict\":\"ask\",\"line\":2,\"kind\":\"connect\",\"host\":\"!ok.example\"},"
+		 "{\"name\":\"good\",\"verdict\":\"allow\",\"line\":3,\"kind\":\"connect\",\"host\":\"ok.example\"}]}");
+	uint64_t before = connects("a.example", 8443);
+	w_turns(3);
+	is_int(w_decide(before, DECIDE_DENY, &err), 0, "a connection was denied before");
+	uint64_t id = w_exec("curl -u x https://me@a.example:8443/x http://ok.example/ https://$HOST.example/ http://b.example?q "
+			     "http://d.example:65616/ http://e.example:99999999999999999999/");
+	w_turns(3);
+	CLEANUP(json_release) json_t *seen = json_pack("[{s:s,s:i},{s:s,s:i}]", "host", "c.example", "port", 22, "host", "f.example", "port", 65558);
+	CLEANUP(json_release) json_t *hosts = gate_waiver_hosts(W.gate, id, seen);
+	is_int((int64_t)json_array_size(hosts), 3, "hosts of its words and of a try; not those that are allowed, not known yet, or no port");
+	is_str(json_str(json_array_get(hosts, 0), "host", ""), "c.example:22", "what the try has asked for");
+	is_str(json_str(json_array_get(hosts, 1), "host", ""), "a.example:8443", "a port that is said");
+	is_str(json_str(json_array_get(hosts, 2), "host", ""), "b.example:80", "and one that is not");
+	is_int(json_int(json_array_get(hosts, 1), "matched", 0), 1, "what it would have matched");
+	is_int(json_int(json_array_get(hosts, 1), "denied", 0), 1, "and that it was denied");
+	CLEANUP(json_release) json_t *who = ann();
+	struct decide d = { .action = id, .decision = DECIDE_APPROVE, .waiver = "curl *", .waiver_host = "*", .who = who };
+	is_int(gate_decide(W.gate, &d, &err), -1, "every host is no host");
+	is_str(w_state(id), "held", "nothing is decided then");
+	d.waiver_host = "a.example:8443";
+	is_int(gate_decide(W.gate, &d, &err), 0, "approved with its host");
+	w_turns(6);
+	uint64_t again = w_exec("curl https://a.example:8443/y"), there = connects("a.example", 8443), other = connects("a.example", 443);
+	w_turns(6);
+	is_str(w_state(again), "gone", "the next one runs");
+	is_str(w_state(there), "gone", "its connection, too");
+	is_str(w_state(other), "held", "another port asks");
+	w_close();
+}
+
 int main(void)
 {
+	with_its_host();
 	named_then_released();
 	not_past_a_stop();
 	uses();

@@ -67,6 +67,105 @@ static bool split_ok(enum speak s, size_t at, bool gate)
 	return ok;
 }
 
+/* --- many events at once -------------------------------------------------------------------------------------------- */
+
+struct seen {
+	struct buf passed, said;
+	size_t passes, tells;
+};
+
+static void seen_pass(void *self, const void *bytes, size_t len)
+{
+	struct seen *s = self;
+	s->passes++;
+	buf_append(&s->passed, bytes, len);
+}
+
+static void seen_text(void *self, const char *bytes, size_t len)
+{
+	struct seen *s = self;
+	s->tells++;
+	buf_append(&s->said, bytes, len);
+}
+
+/* An answer whose events have @head, words and @tail; fed in pieces of @piece bytes. */
+static void feed_words(enum speak speak, bool gate, const char *head, const char *tail, const char *const *words, size_t nr, size_t piece,
+		       struct seen *seen, struct answer *a)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	for (size_t i = 0; i < nr; i++)
+		buf_printf(&text, "data: %s%s%s\n\n", head, words[i], tail);
+	answer_init(a, speak, true, gate, NULL);
+	a->pass = seen_pass;
+	a->text = seen_text;
+	a->self = seen;
+	for (size_t at = 0; at < text.len; at += piece)
+		answer_feed(a, text.data + at, piece < text.len - at ? piece : text.len - at);
+	answer_end(a);
+	ok(seen->passed.len == text.len && !memcmp(seen->passed.data, text.data, text.len), "%s: all bytes pass, as they are", speak_name(speak));
+}
+
+static void t_alike(void)
+{
+	static const char *const words[] = { "one ", "two", "", "one ", "t\\u0065n", "\\\"q\\\"", "\xc3\xa4", "text", "delta", "x\\\\", "three", "\xff", "a\tb", "four" };
+	static const char said[] = "one twoone ten\"q\"\xc3\xa4textdeltax\\threefour"; /* what is no JSON says nothing */
+	static const struct {
+		enum speak speak;
+		const char *head, *tail;
+	} form[] = {
+		{ SPEAK_ANTHROPIC, "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"", "\"}}" },
+		{ SPEAK_CHAT, "{\"id\":\"c\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\"", "\"},\"finish_reason\":null}]}" },
+		{ SPEAK_RESPONSES, "{\"type\":\"response.output_text.delta\",\"delta\":\"", "\",\"sequence_number\":4,\"obfuscation\":\"Xy\"}" },
+		{ SPEAK_GEMINI, "{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"", "\"}]}}]}" },
+	};
+	static const size_t piece[] = { 1, 7, 200, 1 << 20 };
+	for (size_t i = 0; i < ARRAY_LEN(form); i++)
+		for (size_t k = 0; k < ARRAY_LEN(piece); k++)
+			for (int gate = 0; gate < 2; gate++) {
+				struct seen seen = { 0 };
+				struct answer a;
+				feed_words(form[i].speak, gate, form[i].head, form[i].tail, words, ARRAY_LEN(words), piece[k], &seen, &a);
+				ok(!strcmp(buf_cstr(&seen.said), said), "%s: what is said is what was parsed or is like it", speak_name(form[i].speak));
+				if (piece[k] == 1 << 20)
+					ok(seen.passes == 1 && seen.tells == 1, "%s%s: what came together passes and is told together (%zu, %zu)", speak_name(form[i].speak), gate ? ", gated" : "", seen.passes, seen.tells);
+				ok(form[i].speak != SPEAK_ANTHROPIC || !strcmp(buf_cstr(&a.part), said), "and is in the block that goes back");
+				answer_release(&a);
+				buf_release(&seen.passed);
+				buf_release(&seen.said);
+			}
+}
+
+static bool alike(const struct alike *k, const char *raw, const char *words)
+{
+	const char *at = NULL;
+	size_t n = 0;
+	bool yes = alike_words(k, raw, strlen(raw), &at, &n);
+	return words ? yes && n == strlen(words) && !memcmp(at, words, n) : !yes;
+}
+
+static void learn(struct alike *k, const char *raw, const char *words)
+{
+	alike_learn(k, raw, strlen(raw), words, strlen(words));
+}
+
+static void t_learned(void)
+{
+	struct alike k = { 0 };
+	ok(alike(&k, "", NULL), "nothing is like nothing");
+	learn(&k, "data: {\"sequence_number\":7,\"delta\":\"ab\",\"n\":7,\"obfuscation\":\"\"}\n\n", "ab");
+	ok(alike(&k, "data: {\"sequence_number\":10,\"delta\":\"other\",\"n\":7,\"obfuscation\":\"zz\"}\n\n", "other"), "other words, number and padding");
+	ok(alike(&k, "data: {\"sequence_number\":10,\"delta\":\"other\",\"n\":8,\"obfuscation\":\"zz\"}\n\n", NULL), "another number elsewhere is another event");
+	ok(alike(&k, "data: {\"sequence_number\":010,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "what is no number is not passed over");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"x\":\"\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "nor one more member");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\n\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "nor an escape");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\"}\n", NULL), "nor an event that lacks its end");
+	learn(&k, "data: {\"type\":\"text\",\"text\":\"ab\"}\n\n", "text");
+	ok(alike(&k, "data: {\"type\":\"text\",\"text\":\"ab\"}\n\n", NULL), "words that stand there twice are not learned");
+	learn(&k, "data: {\"ab\":1,\"text\":\"\\u0061b\"}\n\n", "ab");
+	ok(alike(&k, "data: {\"xx\":1,\"text\":\"\\u0061b\"}\n\n", NULL), "nor an event with an escape");
+	alike_release(&k);
+}
+
 static void pieces_join(void *self, const char *bytes, size_t len)
 {
 	buf_append(self, bytes, len);
@@ -121,6 +220,8 @@ int main(void)
 	enum speak s;
 	ok(speak_path("anthropic", "POST", "/v1/messages", &s) && s == SPEAK_ANTHROPIC, "a path that is served");
 	ok(!speak_path("anthropic", "POST", "/v1/files", &s) && !speak_path("gemini", "POST", "/v1beta/../x:generateContent", &s), "paths that are not");
+	t_alike();
+	t_learned();
 	t_pieces();
 	t_push();
 	return done_testing();

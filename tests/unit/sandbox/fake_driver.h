@@ -167,7 +167,7 @@ static void fake_dial(struct box *b, uint16_t port, box_done_fn *done, void *sel
 static const struct driver fake_driver = {
 	.name = "fake",
 	.about = "for tests",
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_FREEZE | CAP_PREPARE,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_FREEZE | CAP_PREPARE | CAP_SHELL,
 	.probe = fake_probe,
 	.open = fake_open,
 	.close = fake_close,

@@ -67,6 +67,26 @@ static void test_stdin(void)
 	free(bytes);
 }
 
+static void test_after(void)
+{
+	struct run_opts o = { 0 };
+	struct job j = { 0 }, k = { 0 }, l = { 0 };
+	job_prepare(&k, &o, "echo second");
+	job_prepare(&j, &o, "sleep 0.2");
+	guest_go_after(k.run, j.run);
+	guest_go(j.run);
+	until(&k.done);
+	ok(j.done, "what goes after another has waited for its end");
+	is_str(buf_cstr(&k.out), "second\n", "and has run then");
+	job_prepare(&l, &o, "echo third");
+	guest_go_after(l.run, j.run);
+	until(&l.done);
+	is_str(buf_cstr(&l.out), "third\n", "after one that has ended it goes at once");
+	job_release(&j);
+	job_release(&k);
+	job_release(&l);
+}
+
 static void test_signal(void)
 {
 	struct job j = { 0 };
@@ -293,6 +313,7 @@ static void tests(void)
 	test_output();
 	test_big_output();
 	test_stdin();
+	test_after();
 	test_signal();
 	test_failures();
 	test_env();

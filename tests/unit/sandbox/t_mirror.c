@@ -120,6 +120,16 @@ static bool alike(void)
 	return system(line) == 0;
 }
 
+static int pull(struct mirror *m, struct err *err)
+{
+	return mirror_pull(m, false, err);
+}
+
+static int pull_ended(struct mirror *m, struct err *err)
+{
+	return mirror_pull(m, true, err);
+}
+
 static void both_ways(void)
 {
 	static const char *const steps[] = {
@@ -138,12 +148,128 @@ static void both_ways(void)
 	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
 		if (shell(far, steps[i]) != 0)
 			printf("# %s\n", steps[i]);
-		err = does(mirror_pull);
+		err = does(pull);
 		ok(err.code == 0 && alike(), "and comes back, step %zu %s", i, err.text);
 	}
 	int before = asked;
-	err = does(mirror_pull);
+	err = does(pull);
 	ok(err.code == 0 && asked == before + 1, "where nothing has changed one question is asked");
+}
+
+/* --- what comes with the end of a command --- */
+
+/* The command is @line; what our tool then says goes in, cut to @most bytes. Returns its number. */
+static unsigned ends(const char *line, size_t most)
+{
+	CLEANUP(strv_release) struct strv words = STRV_INIT;
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	struct err none = ERR_INIT;
+	unsigned nr = mirror_news(mirror, &words);
+	if (shell(far, line) != 0)
+		printf("# %s\n", line);
+	if (!nr)
+		return 0;
+	bool good = run_tool(words.item, NULL, 0, &out) == 0 && out.len > 0 && out.data[0] == 0;
+	size_t len = good ? out.len - 1 : 0;
+	mirror_news_came(mirror, nr, out.data + 1, len < most ? len : most, good ? NULL : &none);
+	return nr;
+}
+
+static void unasked(void)
+{
+	static const struct {
+		const char *line;
+		int questions; /* beyond what came */
+	} steps[] = {
+		{ "true", 0 },
+		{ "echo new >new; mkdir -p n/n; echo 2 >n/n/f; : >empty", 0 },
+		{ "echo more >>new; rm -r n; ln -s new l2", 0 },
+		{ "head -c 300000 /dev/urandom >big; echo small >small", 1 },
+		{ "for i in $(seq 3000); do echo $i >many-files-with-quite-long-names-that-fill-the-list-$i-$i-$i-$i-$i; done", 2 },
+		{ "rm many* big", 0 },
+	};
+	struct err err = does(pull);
+	for (size_t i = 0; i < ARRAY_LEN(steps); i++) {
+		int before = asked;
+		ends(steps[i].line, SIZE_MAX);
+		err = does(pull_ended);
+		ok(err.code == 0 && alike() && asked <= before + steps[i].questions && (asked > before) == (steps[i].questions > 0),
+		   "what comes with the end of a command: %d questions, step %zu %s", asked - before, i, err.text);
+	}
+	int before = asked;
+	unsigned nr = ends("echo 1 >stirred", SIZE_MAX);
+	mirror_stirred(mirror, nr);
+	err = does(pull_ended);
+	ok(err.code == 0 && asked == before, "its own end makes it no older");
+	nr = ends("echo 2 >stirred", SIZE_MAX);
+	shell(far, "echo 3 >stirred");
+	mirror_stirred(mirror, nr + 1);
+	err = does(pull_ended);
+	ok(err.code == 0 && asked > before && alike(), "somebody else's does: the other side is asked");
+	ends("echo 4 >stirred", SIZE_MAX);
+	shell(far, "echo 5 >stirred");
+	err = does(pull);
+	ok(err.code == 0 && alike(), "who wants it as it is now has it so");
+	before = asked;
+	err = does(pull_ended);
+	ok(err.code == 0 && asked == before + 1, "and what came then is not used later");
+	bool good = true;
+	for (size_t len = 0; len < 700; len += 57) { /* cut anywhere: an end or an error, and the next look puts it right */
+		ends("date +%N >cut; echo x >cut2", len);
+		err = does(pull_ended);
+		err = does(pull);
+		good &= err.code == 0 && alike();
+	}
+	ok(good, "news that are cut do no harm: %s", err.text);
+	shell(far, "rm -rf ./*");
+	err = does(pull);
+}
+
+/* --- several commands at a time --- */
+
+static unsigned begins(struct strv *words)
+{
+	strv_release(words);
+	return mirror_news(mirror, words);
+}
+
+static void side_by_side(void)
+{
+	CLEANUP(strv_release) struct strv words = STRV_INIT;
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	struct err err = does(pull), none = ERR_INIT;
+	unsigned a = begins(&words), b = begins(&words);
+	ok(a && b && a != b, "two commands run");
+	shell(far, "echo 1 >side");
+	mirror_stirred(mirror, a);
+	int before = asked;
+	err = does(pull_ended);
+	ok(err.code == 0 && asked > before && alike(), "one ends: the other is not waited for %s", err.text);
+	shell(far, "echo 2 >side");
+	mirror_stirred(mirror, b);
+	mirror_news_came(mirror, b, NULL, 0, &none);
+	err = does(pull_ended);
+	ok(err.code == 0 && alike(), "nor is the one for the other, when it has ended %s", err.text);
+
+	a = begins(&words);
+	ok(run_tool(words.item, NULL, 0, &out) == 0 && out.len > 1, "it has looked: nothing is new");
+	shell(far, "echo 3 >side");
+	mirror_stirred(mirror, 0);
+	mirror_news_came(mirror, a, out.data + 1, out.len - 1, NULL);
+	mirror_stirred(mirror, a);
+	err = does(pull_ended);
+	ok(err.code == 0 && alike(), "what was put there before that came is not overlooked %s", err.text);
+
+	struct work w = { .fn = pull_ended };
+	a = begins(&words);
+	shell(far, "echo 4 >side");
+	mirror_stirred(mirror, a);
+	loop_job_run(fx_loop, work, worked, &w);
+	b = begins(&words);
+	fx_wait(&w.here);
+	ok(a != b && w.err.code == 0 && alike(), "who waits asks when a new one begins %s", w.err.text);
+	shell(far, "rm side");
+	err = does(pull);
 }
 
 /* --- lies --- */
@@ -175,19 +301,19 @@ static void lies(void)
 	lie_to = "list";
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		list_with(cases[i].e, cases[i].nr);
-		struct err err = does(mirror_pull);
+		struct err err = does(pull);
 		ok(err.code == ERR_PARSE, "%s is refused: %s", cases[i].name, err.text);
 	}
 	/* a name that becomes a link, and what would be written through it */
 	static const struct manifest_entry through[] = { { .kind = MANIFEST_LINK, .path = "a", .target = "/tmp" },
 							 { .kind = MANIFEST_DIR, .mode = 0755, .path = "a/sandglass-mirror-escape" } };
 	list_with(through, 2);
-	struct err err = does(mirror_pull);
+	struct err err = does(pull);
 	ok(err.code != 0 && access("/tmp/sandglass-mirror-escape", F_OK) < 0, "nothing is written through a link: %s", err.text);
 	for (size_t len = 0; len < lie.len; len += 13) { /* cut anywhere: an end or an error, no more */
 		size_t all = lie.len;
 		lie.len = len;
-		err = does(mirror_pull);
+		err = does(pull);
 		lie.len = all;
 		if (err.code == 0 && len != 9)
 			printf("# cut at %zu is taken\n", len);
@@ -195,19 +321,19 @@ static void lies(void)
 	buf_reset(&lie);
 	buf_putc(&lie, ERR_DENIED);
 	buf_puts(&lie, "no");
-	err = does(mirror_pull);
+	err = does(pull);
 	ok(err.code == ERR_DENIED && strstr(err.text, "no"), "an error of the tool is told: %s", err.text);
 	lie_to = NULL;
-	err = does(mirror_pull);
+	err = does(pull);
 	ok(err.code == 0 && alike(), "afterwards both sides are equal again: %s", err.text);
 	lie_to = "get";
 	buf_reset(&lie);
 	buf_append(&lie, "\0\1\1", 3);
 	shell(far, "echo changed >changed");
-	err = does(mirror_pull);
+	err = does(pull);
 	ok(err.code == ERR_PARSE, "contents that are cut are refused: %s", err.text);
 	lie_to = NULL;
-	err = does(mirror_pull);
+	err = does(pull);
 	ok(err.code == 0 && alike(), "and asked for again: %s", err.text);
 }
 
@@ -234,9 +360,11 @@ int main(void)
 	const struct mirror_opts mo = { .loop = fx_loop, .folder = folder, .far_root = far, .run = run };
 	mirror = mirror_new(&mo);
 	both_ways();
+	unasked();
+	side_by_side();
 	lies();
 	mirror_over(mirror);
-	err = does(mirror_pull);
+	err = does(pull);
 	ok(err.code == ERR_CLOSED, "a side that has gone is said to have: %s", err.text);
 	mirror_free(&mirror);
 	folder_free(&folder);

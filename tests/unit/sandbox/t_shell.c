@@ -61,6 +61,7 @@ static void run_free(struct run *r)
 }
 
 static const struct driver driver = { .name = "test",
+				       .caps = CAP_PTY | CAP_SHELL,
 				      .run_prepare = run_prepare,
 				      .run_go = run_go,
 				      .run_stdin = run_stdin,

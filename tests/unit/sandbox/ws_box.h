@@ -24,8 +24,7 @@
 struct ws_box {
 	char *dir, *lower, *upper, *work, *merged;
 	bool copy, mounted;
-	int layer; /* rotations so far */
-	char *lowers;
+	int layer; /* which upper: counted up by who wants a fresh one */
 	struct memstore *mem;
 	struct ws_store store;
 	struct ws *ws;
@@ -85,8 +84,6 @@ __attribute__((unused)) static bool own_mounts(void)
 
 static void box_paths(struct ws_box *b)
 {
-	free(b->upper);
-	free(b->work);
 	b->upper = xasprintf("%s/u%d", b->dir, b->layer);
 	b->work = xasprintf("%s/w%d", b->dir, b->layer);
 	mkdir(b->upper, 0755);
@@ -95,7 +92,7 @@ static void box_paths(struct ws_box *b)
 
 static bool box_mount(struct ws_box *b)
 {
-	char *o = xasprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", b->lowers, b->upper, b->work);
+	char *o = xasprintf("lowerdir=%s,upperdir=%s,workdir=%s,userxattr", b->lower, b->upper, b->work);
 	b->mounted = mount("overlay", b->merged, "overlay", 0, o) == 0;
 	if (!b->mounted)
 		perror("# mount overlay");
@@ -115,7 +112,6 @@ __attribute__((unused)) static bool box_init(struct ws_box *b, bool copy)
 	b->lower = xasprintf("%s/lower", tmp);
 	b->merged = xasprintf("%s/merged", tmp);
 	b->copy = copy;
-	b->lowers = xstrdup(b->lower);
 	mkdir(b->lower, 0755);
 	mkdir(b->merged, 0755);
 	b->mem = memstore_new(NULL);
@@ -136,26 +132,6 @@ __attribute__((unused)) static bool box_open(struct ws_box *b, const struct ws_o
 	b->ws = ws_new(&o, open(b->copy ? b->merged : b->upper, O_PATH | O_DIRECTORY | O_CLOEXEC),
 		       open(b->lower, O_PATH | O_DIRECTORY | O_CLOEXEC));
 	return true;
-}
-
-/* The upper becomes a lower, as a fork does it. */
-__attribute__((unused)) static bool box_rotate(struct ws_box *b)
-{
-	umount2(b->merged, MNT_DETACH);
-	char *lowers = xasprintf("%s:%s", b->upper, b->lowers);
-	free(b->lowers);
-	b->lowers = lowers;
-	b->layer++;
-	char *below = xasprintf("%s/below%d", b->dir, b->layer);
-	mkdir(below, 0755);
-	char *o = xasprintf("lowerdir=%s,userxattr", lowers);
-	bool good = mount("overlay", below, "overlay", MS_RDONLY, o) == 0;
-	box_paths(b);
-	good = good && box_mount(b);
-	ws_rotated(b->ws, open(b->upper, O_PATH | O_DIRECTORY | O_CLOEXEC), open(below, O_PATH | O_DIRECTORY | O_CLOEXEC));
-	free(o);
-	free(below);
-	return good;
 }
 
 __attribute__((unused)) static int box_take(struct ws_box *b)
@@ -179,11 +155,6 @@ __attribute__((unused)) static void box_end(struct ws_box *b)
 	json_decref(b->body);
 	while (umount2(b->merged, MNT_DETACH) == 0)
 		;
-	for (int i = 1; i <= b->layer; i++) {
-		char *below = xasprintf("%s/below%d", b->dir, i);
-		umount2(below, MNT_DETACH);
-		free(below);
-	}
 	char *cmd = xasprintf("chmod -R u+rwx '%s' 2>/dev/null; rm -rf '%s'", b->dir, b->dir);
 	if (dir_remove(b->dir, &err) < 0 && system(cmd) != 0)
 		printf("# %s stays: %s\n", b->dir, err.text);
@@ -194,7 +165,6 @@ __attribute__((unused)) static void box_end(struct ws_box *b)
 	free(b->upper);
 	free(b->work);
 	free(b->merged);
-	free(b->lowers);
 }
 
 /* --- the oracle --- */
