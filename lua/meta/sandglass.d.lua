@@ -21,6 +21,7 @@
 ---@field ok boolean
 ---@field code integer?
 ---@field signal string?
+---@field oom integer?      # so many processes of the box were killed by its memory limit meanwhile
 ---@field out string
 ---@field err string
 ---@field ms integer
@@ -53,7 +54,7 @@ local sg = {}
 
 ---@class sg.SandboxOpts
 ---@field name string?
----@field backend string?   # "process" (default), "container", "ssh", "vm", "kubernetes", "host", a plugin
+---@field backend string?   # "process" (default), "container", "ssh", "vm", "pyodide", "kubernetes", "host", a plugin
 ---@field host string?      # backend ssh: "user@machine"; with user, port, key, config, dir
 ---@field user string?
 ---@field port integer?
@@ -62,6 +63,8 @@ local sg = {}
 ---@field kernel string?    # backend vm: file; with modules (folder), accel ("kvm", "tcg")
 ---@field modules string?
 ---@field accel "kvm"|"tcg"?
+---@field package string?   # backend pyodide: folder of the npm package; with node (program)
+---@field node string?
 ---@field dir string?       # folder for boxes on that machine
 ---@field image (string|{dir:string})? name at the engine, or a root file system on this machine (container boxes; vm: a folder)
 ---@field build (string|table)? folder with a Dockerfile, a Dockerfile, or {dir=, file=, args=, net=} (container boxes)
@@ -188,7 +191,7 @@ function Box:glob(pattern) end
 ---@return sg.Error? err
 function Box:url(port) end
 
----Copies a host path in; the policy decides.
+---Copies a file of this machine in, with its mode (never set-uid, never for others to write); the policy decides.
 ---@async
 ---@param host string
 ---@param path string
@@ -196,7 +199,7 @@ function Box:url(port) end
 ---@return sg.Error? err
 function Box:put(host, path) end
 
----Copies a path out to the host; the policy decides.
+---Copies a file out to this machine, with its mode as in put; the policy decides.
 ---@async
 ---@param path string
 ---@param host string

@@ -424,6 +424,22 @@ local function seed_random(hex)
   math.randomseed(a, b)
 end
 
+-- What scripts have not, and what they have instead: said where it is called, not where a library looks whether it is there.
+local INSTEAD = {
+  io = { open = "box:read and box:write do, in a box", lines = "box:read does, in a box", read = "sg.ask asks a person",
+    popen = "box:exec runs a command in a box" },
+  os = { execute = "box:exec runs a command in a box", getenv = "sg.args takes values, sg.secret names credentials",
+    exit = "sg.exit ends a script", remove = "box:exec does, in a box", rename = "box:exec does, in a box",
+    tmpname = "a box has a /tmp of its own" },
+}
+local function instead(g)
+  for lib, names in pairs(INSTEAD) do
+    for name, what in pairs(names) do
+      g[lib][name] = function() fail("%s.%s: a script reaches no file, process or variable of this machine; %s", lib, name, what) end
+    end
+  end
+end
+
 local function globals()
   local g = _G
   g.require = require_module
@@ -435,6 +451,7 @@ local function globals()
     date = function(f, t) return core.date(f or "%c", t or os_time()) end,
     difftime = core.difftime,
   }
+  instead(g)
   g.table.sort = sort
   g.coroutine.resume, g.coroutine.wrap = resume, wrap
   local randomseed, random = math.randomseed, math.random

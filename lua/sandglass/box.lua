@@ -183,7 +183,7 @@ function Box:run(cmd, o)
   local r, err = self:exec(cmd, o)
   if not r then return nil, err end
   if r.ok then return r end
-  local how = r.code and "exit " .. r.code or "killed by " .. (r.signal or "a signal")
+  local how = r.oom and "out of memory" or r.code and "exit " .. r.code or "killed by " .. (r.signal or "a signal")
   local last = (r.err ~= "" and r.err or r.out):match "([^\n]*)\n*$"
   return nil, rt.err {
     code = "exit", msg = how .. ": " .. shown(cmd), why = last ~= "" and last or nil, event = r.event, cause = r,
@@ -513,9 +513,10 @@ local SANDBOX = {
 local OWN = {
   ssh = { host = "string", user = "string", port = "integer", key = "string", config = "string", dir = "string" },
   vm = { kernel = "string", modules = "string", accel = "string" },
+  pyodide = { package = "string", node = "string" },
 }
 local every = {}
-for _, spec in ipairs { SANDBOX, OWN.ssh, OWN.vm } do
+for _, spec in ipairs { SANDBOX, OWN.ssh, OWN.vm, OWN.pyodide } do
   for k, v in pairs(spec) do every[k] = v end
 end
 check.spec("sg.SandboxOpts", every)

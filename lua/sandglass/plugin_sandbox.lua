@@ -6,7 +6,8 @@
 --   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they are "{hidden:N}", which
 --                                                  may stand in a header and is filled in outside, too
 --   open(o, host)     -> box: a plain table with what finds it again (at least id); host.keep(box) as soon as there is an id.
---                        o = { name, tag, tags, image, build, snapshot, region, size, env, secrets, hosts, limits, ttl, options }
+--                        o = { name, tag, tags, image, build = { text (of a Dockerfile), args }, snapshot, region, size, env,
+--                        secrets, hosts, limits, ttl, options }
 --   exec(box, text, host)   runs text in the box's sh; what it prints goes to host.out as it comes. Exit status and stderr
 --                        do not matter: the text tells them itself. A connection that breaks is host.fail("cut", ...).
 --   poll = 20         if exec tells everything at its end: it is asked in pieces of so many seconds, or until there is output
@@ -18,7 +19,8 @@
 --
 -- host.http { method, path or url, json or body, headers, accept = { [404] = true }, once = true } -> { status, body, json,
 --   headers }; other than 2xx and what is accepted fails. A request that is not known to change nothing (anything but GET)
--- is not repeated by anybody: when no answer comes it fails with "lost".
+-- is not repeated by anybody: when no answer comes it fails with "lost". h2 = true: HTTP/2, without TLS, too; then the answer may
+-- have trailers. hide = { "5.1" }: credentials in an answer of gRPC, by the numbers of their fields. sandglass.grpc has the calls.
 -- host.socket { path or url, protocols = "a, b", headers, idle } -> a WebSocket: s.protocol; s:send(bytes, text?); s:next() ->
 -- the next message, nil when it was closed; s:close(). Fails as host.http does, also when it breaks off.
 -- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
@@ -103,7 +105,7 @@ local function wanted(face, r, stream)
   end
   local method = r.method or (body and "POST" or "GET")
   return { ["do"] = "http", method = method, path = r.path, url = r.url, headers = headers, body = body, stream = stream,
-    h2 = r.h2, bare = r.bare, idle = r.idle, first = r.first, again = r.again or method == "GET" or nil, name = face.name }
+    h2 = r.h2, hide = r.hide, bare = r.bare, idle = r.idle, first = r.first, again = r.again or method == "GET" or nil, name = face.name }
 end
 
 local function host_of(op)

@@ -68,6 +68,7 @@ local function report(r)
   elseif r.code ~= 0 or #parts == 0 then
     parts[#parts + 1] = "[exit " .. tostring(r.code) .. "]"
   end
+  if r.oom then parts[#parts + 1] = "[out of memory: the memory limit of the box killed " .. r.oom .. " of its processes]" end
   return table.concat(parts, "\n")
 end
 
@@ -136,13 +137,37 @@ define {
   end,
 }
 
+-- grep for boxes that have Python and no shell.
+local GREP = [[
+import os, re, sys
+want, top = re.compile(os.fsencode(sys.argv[1])), sys.argv[2]
+def files():
+    if not os.path.isdir(top): yield top
+    for dir, below, names in os.walk(top):
+        below[:] = sorted(d for d in below if d != ".git")
+        yield from (os.path.join(dir, n) for n in sorted(names))
+found = False
+for path in files():
+    try: data = open(path, "rb").read()
+    except OSError as e:
+        print(f"grep: {path}: {e.strerror}", file=sys.stderr)
+        continue
+    for i, line in enumerate([] if b"\0" in data else data.splitlines(), 1):
+        if want.search(line):
+            found = True
+            sys.stdout.buffer.write(b"%s:%d:%s\n" % (os.fsencode(path), i, line))
+sys.exit(not found)
+]]
+
 define {
   name = "grep", about = "Search files for a regular expression (grep -E). Gives path:line:text.", reads = true,
   params = { pattern = "string the expression", path = "string? = . file or folder" },
   run = function(p, ctx)
-    local r, err = ctx.box:exec { "grep", "-rnIE", "--exclude-dir=.git", "-e", p.pattern, "--", p.path }
+    local words = { "grep", "-rnIE", "--exclude-dir=.git", "-e", p.pattern, "--", p.path }
+    if ctx.box.caps.shell == false then words = { "python", "-c", GREP, p.pattern, p.path } end
+    local r, err = ctx.box:exec(words)
     if not r then return nil, err end
-    if r.code == 1 then return "no match" end
+    if r.code == 1 and r.err == "" then return "no match" end
     if not r.ok then return nil, rt.err { code = "exit", msg = r.err ~= "" and r.err or "grep failed" } end
     return M.shorten(r.out, nil, r.event)
   end,

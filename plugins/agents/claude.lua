@@ -8,7 +8,7 @@ local function text_of(content)
 end
 
 return {
-  name = "claude", about = "Claude Code (npm @anthropic-ai/claude-code)", program = "claude", versions = "2.1.329, 2.1.197",
+  name = "claude", about = "Claude Code (npm @anthropic-ai/claude-code)", program = "claude", versions = "2.1.329, 2.1.197, claude-agent-acp 0.101.0",
   install = "npm install @anthropic-ai/claude-code", speak = "anthropic", provider = "anthropic", model = "sonnet",
   argv = function(x)
     local argv = { x.program, "-p", x.task, "--output-format", "stream-json", "--verbose", "--dangerously-skip-permissions" }

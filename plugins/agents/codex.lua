@@ -2,7 +2,7 @@
 local launch = require "sandglass.inside.launch"
 
 return {
-  name = "codex", about = "Codex (npm @openai/codex)", program = "codex", versions = "0.169.0",
+  name = "codex", about = "Codex (npm @openai/codex)", program = "codex", versions = "0.169.0, codex-acp 2.6.0 (with 0.166.0)",
   install = "npm install @openai/codex", speak = "openai", provider = "openai", model = "gpt-5",
   argv = function(x)
     local argv = { x.program, "exec" }

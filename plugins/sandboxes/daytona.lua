@@ -46,9 +46,11 @@ end
 
 local function gib(bytes) return bytes and bytes > 0 and math.max(1, bytes // (1 << 30)) or nil end
 
-local function dockerfile(o)
-  if type(o.build) == "string" then return o.build end
-  if type(o.build) == "table" then return o.build.text end
+local function dockerfile(o, host)
+  if o.build and next(o.build.args or {}) then
+    host.fail("unable", "daytona: it takes no args for a Dockerfile: write them into it, as ARG %s=value", next(o.build.args))
+  end
+  if o.build then return o.build.text end
   return o.image and ("FROM %s\n"):format(o.image) or nil
 end
 
@@ -59,7 +61,8 @@ function M.open(o, host)
     cpu = o.limits.cpu_milli > 0 and math.max(1, o.limits.cpu_milli // 1000) or nil, memory = gib(o.limits.mem_bytes),
     disk = gib(o.limits.disk_bytes), sandboxClass = o.size, user = o.options.user, volumes = o.options.volumes,
   }
-  if dockerfile(o) then body.buildInfo = { dockerfileContent = dockerfile(o) } end
+  local text = dockerfile(o, host)
+  if text then body.buildInfo = { dockerfileContent = text } end
   if #o.hosts > 0 then
     body.domainAllowList = table.concat(o.hosts, ",")
   else

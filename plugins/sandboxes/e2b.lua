@@ -126,8 +126,12 @@ function M.list(tags, host)
 end
 
 function M.address(box, port, host)
+  if host.urls.sandbox_url then   -- one address for all boxes: headers say which, and where in it
+    return { url = host.urls.sandbox_url, headers = { ["E2b-Sandbox-Id"] = box.id, ["E2b-Sandbox-Port"] = tostring(port),
+      ["e2b-traffic-access-token"] = type(box.traffic) == "string" and box.traffic or nil } }
+  end
   return { url = ("https://%d-%s.%s"):format(port, box.id, type(box.domain) == "string" and box.domain or "e2b.app"),
-    headers = box.traffic and { ["e2b-traffic-access-token"] = box.traffic } or nil }
+    headers = type(box.traffic) == "string" and { ["e2b-traffic-access-token"] = box.traffic } or nil }
 end
 
 return M

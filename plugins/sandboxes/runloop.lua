@@ -7,7 +7,7 @@ local p = require "sandglass.plugin"
 local M = {
   kind = "sandbox", name = "runloop", about = "Runloop: devboxes, asleep they keep their disk",
   url = "https://api.runloop.ai", hosts = p.list { "*.runloop.ai" },
-  env = { key = "RUNLOOP_API_KEY", url = "RUNLOOP_BASE_URL" },
+  env = { key = "RUNLOOP_API_KEY", url = "RUNLOOP_BASE_URL", tunnel_url = "RUNLOOP_TUNNEL_URL" },
   auth = p.list { "Authorization: Bearer {key}" },
   hide = p.list { "auth_token" },
   poll = 20,
@@ -118,7 +118,10 @@ end
 
 function M.address(box, port, host)
   local t = host.http { method = "POST", path = devbox(box, "/enable_tunnel"), json = { auth_mode = "authenticated" }, want = "json" }.json
-  return { url = ("https://%d-%s.tunnel.runloop.ai"):format(port, t.tunnel_key),
+  local elsewhere = host.urls.tunnel_url   -- not Runloop's own: the host's first word is a folder there
+  local url = elsewhere and ("%s/%d-%s"):format(elsewhere:gsub("/$", ""), port, t.tunnel_key)
+    or ("https://%d-%s.tunnel.runloop.ai"):format(port, t.tunnel_key)
+  return { url = url,
     headers = { ["X-Runloop-Tunnel-Authorization"] = "Bearer " .. tostring(t.auth_token) } }
 end
 

@@ -2,4 +2,14 @@
 # Boxes of Daytona, against a fake that its own SDK drives first.
 kind=daytona sdk=@daytonaio/sdk key=DAYTONA_API_KEY url=DAYTONA_API_URL tail=/api create='^/api/sandbox$' exec_path=/process/execute asleep='POST /api/sandbox/.*/stop'
 export DAYTONA_API_KEY=dtn_test
+built() { # what is built from, as Lua
+	printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { backend = "daytona", build = %s }\n' "$1" >built.lua
+	timeout 60 "$sg" run --no-tui built.lua </dev/null 2>&1 | tail -1
+}
+own() {
+	mkdir d && echo 'FROM debian:12' >d/Dockerfile
+	like "$(built '"nowhere"')" "there is no folder or Dockerfile 'nowhere'" 'a Dockerfile that is not there: one line'
+	like "$(built '{ dir = "d", args = { which = "this" } }')" 'takes no args for a Dockerfile: .*ARG which=value' 'args for it, too'
+}
+token='preview-[0-9a-f]{8}-'
 . "$(dirname "$0")/rented.bash"

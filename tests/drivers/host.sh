@@ -5,6 +5,7 @@
 conform host host
 use_box '{"backend": "host"}' host none '/[^ ]*/workspace'
 resume_box '{"backend": "host"}' host
+try_box '{"backend": "host"}' host "box 'c' has no walls .backend host, profile none.: nothing would hold a try in"
 cd "$t/use" || exit 1
 printf 'local b <close> = require "sandglass".sandbox { backend = "host" }\nlocal r, e = b:exec "true"\nprint(r and "ran" or e.code)\n' >ask.lua
 timeout 60 "$SANDGLASS" run --no-tui --no-input ask.lua </dev/null >"$t/out" 2>&1

@@ -1,8 +1,10 @@
 # For the tests of boxes that are rented: the fake is started and driven by the vendor's own program first (if npm is here),
 # then our plugin has to do what every box must do against the same fake, with faults, and must leave nothing behind.
 . "$(dirname "${BASH_SOURCE[0]}")/../e2e/lib.sh"
+. "$(dirname "${BASH_SOURCE[0]}")/suite.bash"
 need_boxes
 command -v bwrap >/dev/null || { skip 'no bubblewrap for the fakes'; finish; }
+need curl
 sg=$SANDGLASS
 npm=$here/../../${B:-build}/npm
 case ${B:-build} in /*) npm=$B/npm ;; esac
@@ -13,10 +15,10 @@ trap 'kill $fake_pid 2>/dev/null; wait $fake_pid 2>/dev/null; end_all' EXIT
 wait_for 30 test -s "$t/port"
 at=http://127.0.0.1:$(cat "$t/port")
 eval "export $url=$at${tail:-}"
-[ -z "${url2:-}" ] || eval "export $url2=$at"
-fake() { curl -s -m 30 "$at/_$1"; }
+[ -z "${url2:-}" ] || eval "export $url2=$at${tail2:-}"
+fake() { curl -sf -m 30 "$at/_$1"; }
 fault() { curl -s -m 30 "$at/_fault?$(printf '%s' "$*" | sed 's/%/%25/g; s/ /%20/g; s/\^/%5E/g; s/\[/%5B/g; s/\]/%5D/g; s/|/%7C/g; s/\$/%24/g')" >/dev/null; }
-none_left() { [ -z "$(fake boxes)" ]; }
+none_left() { local all; all=$(fake boxes) && [ -z "$all" ]; }
 
 if [ -d "$npm/node_modules/$sdk" ] && command -v node >/dev/null; then
 	NODE_PATH=$npm/node_modules timeout 60 node "$here/../fakes/$kind.sdk.mjs" "$at" "$npm" >sdk.out 2>&1
@@ -66,6 +68,8 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 	ok $? 'a box is open'
 	like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
 	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
+	left() { "$sg" doctor --paths | grep -qE "^rented +$kind .*its session was killed"; }
+	wait_for 10 left # the kernel takes a killed process down in its own time
 	like "$("$sg" doctor --paths)" "^rented +$kind .*its session was killed" 'a supervisor is killed: doctor --paths names what it left'
 	like "$(one)" 'said fine' 'the next one'
 	wait_for 20 none_left
@@ -75,6 +79,70 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 
 declare -F before >/dev/null && before # what else drives the fake
 suite "$kind"
+cat >each.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { backend = "", n = 0 }
+local box <close> = sg.sandbox { backend = a.backend }
+for i = 1, a.n do assert(box:run(("echo %d >f%d; rm -f f%d"):format(i, i, i - 1))) end
+print("changed " .. assert(box:diff()):stat())
+L
+each() { # N: requests of that many commands and a look, with those of opening
+	timeout 60 "$sg" run --no-tui each.lua --json -- --backend "$kind" --n "$1" </dev/null >each.out 2>&1
+	grep -a '"kind":"box.call"' each.out | grep -acE '"path":"[^"]*'"${begins:-${exec_path%\$}}"
+}
+none=$(each 0) six=$(each 6)
+like "$(grep -ao '"text":"changed [^"]*' each.out)" 'f6 .*1 file changed, 1 added' 'what commands change is seen'
+is "$((six - none))" 6 'and each of them costs one request'
+cat >port.lua <<'L'
+local sg = require "sandglass"
+local http = require "sandglass.inside.http"
+local a = sg.args { "backend" }
+local box <close> = sg.sandbox { name = "web", backend = a.backend }
+local p = assert(box:spawn { "python3", "-uc", [[
+import http.server, json, time
+class H(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def log_message(self, *a): pass
+    def do_GET(self): time.sleep(100)
+    def do_POST(self):
+        got = self.rfile.read(int(self.headers["content-length"]))
+        text = json.dumps({"path": self.path, "mine": self.headers["x-mine"], "n": len(got), "all": str(self.headers) if "here" in self.path else ""}).encode()
+        self.send_response(200); self.send_header("content-length", str(len(text))); self.end_headers(); self.wfile.write(text)
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), H)
+print(s.server_address[1])
+s.serve_forever()]] })
+local port = tonumber(p:lines()())
+local c = http.new(box, port, { ["x-mine"] = "yes" })
+for i = 1, 2 do
+  local r, err = c.ask("POST", "/echo?n=" .. i, { text = ("long "):rep(20000) })
+  print("dial " .. (r and ("%d %s"):format(r.status, r.json and ("%s %s %d"):format(r.json.path, r.json.mine, r.json.n) or r.text) or tostring(err)))
+end
+local never = assert(box:dial(port))
+never:write("GET /never HTTP/1.1\r\nHost: x\r\n\r\n", { eof = true })
+sg.sleep(0.5)
+never:close()
+print("at " .. assert(box:url(port)))
+sg.ask { text = "done?" }
+L
+ports() {
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
+	"$sg" run -d port.lua --policy allow.lua -- "$kind" </dev/null >id 2>/dev/null
+	at_url() { "$sg" events "$(cat id)" --json | grep -oE '"text":"at [^"]*' | sed 's/.*at //'; }
+	there() { [ -n "$(at_url)" ]; }
+	wait_for 20 there
+	events=$("$sg" events "$(cat id)" --json)
+	is "$(grep -oE '"text":"dial [^"]*' <<<"$events" | tr '\n' ' ')" '"text":"dial 200 /echo?n=1 yes 100011 "text":"dial 200 /echo?n=2 yes 100011 ' 'a server in it is spoken with'
+	like "$(curl -s -m 20 -H 'x-mine: curl' -d 12345 "$(at_url)/from/here")" '"path": "/from/here", "mine": "curl", "n": 5' 'and from this machine, at an address of ours'
+	unlike "$("$sg" events "$(cat id)" --json --all 2>/dev/null; "$sg" events "$(cat id)" --json)" "$token" 'the token of its address is nowhere in the record'
+	[ -z "${large:-}" ] || like "$(head -c 40000000 /dev/zero | curl -s -m 60 -H Expect: --data-binary @- "$(at_url)/late")" '"n": 40000000' '40 MB go there, to one who is slow to take them'
+	unanswered() { "$sg" events "$(cat id)" --json | grep '"fn":"address"' | grep '"method":"GET"' | grep -q 'whoever dialled has gone'; }
+	wait_for 10 unanswered
+	ok $? 'who has said all and goes without an answer is noticed'
+	"$sg" stop --now -S "$(cat id)" >/dev/null 2>&1
+	wait_for 20 none_left
+	ok $? 'and it is given back'
+}
+[ -z "${token:-}" ] || ports
 declare -F own >/dev/null && own # what it alone can or cannot
 # --- faults ---
 if [ -z "${few:-}" ] || [ -n "${LONG:-}" ]; then # opening is the same code for all of them
@@ -82,7 +150,7 @@ fault "2 POST $create status:429"
 like "$(one)" 'said fine' 'too many requests: waited for'
 if [ "$kind" = daytona ] || [ -n "${LONG:-}" ]; then
 	fault "99 POST $create status:429"
-	like "$(one)" 'refuses more \(429\)' 'and too many for long: one line'
+	like "$(one)" "${quota:-refuses more \\(429\\)}" 'and too many for long: one line'
 	fake calm >/dev/null
 	fault "99 * . drop"
 	like "$(one)" "sandglass: .*$kind \(" 'no answer at all: one line'
@@ -93,7 +161,7 @@ like "$(one)" 'said fine' 'the answer to the opening is lost: the box is found b
 wait_for 10 none_left
 ok $? 'and there was one only'
 fault "1 POST $create html"
-like "$(one)" 'is not the API: .*Welcome to nginx' 'what answers is a web page: one line'
+like "$(one)" "is not the API: .*${page:-Welcome to nginx}" 'what answers is a web page: one line'
 fi
 if [ -z "${few:-}" ] || [ -n "${LONG:-}" ]; then
 fault "1 ${exec_method:-POST} $exec_path slow"
@@ -121,6 +189,7 @@ fake vanish >/dev/null
 wait $!
 like "$(grep -a '"said ' gone.out)" 'interrupted|no more|gone' 'a box that is killed behind our back: the command says so'
 # what follows is the same code for all of them
+[ "$kind" != daytona ] || try_box "{\"backend\": \"$kind\"}" "$kind" ''
 [ "$kind" = daytona ] || [ -n "${LONG:-}" ] || finish
 # --- keys and names ---
 like "$(env -u "$key" timeout 60 "$sg" run --no-tui one.lua -- --backend "$kind" </dev/null 2>&1 | tail -1)" "needs its key: set $key" 'no key'

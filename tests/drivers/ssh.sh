@@ -13,6 +13,7 @@ mkdir -p "$t/far/boxes/orphan-1.4194305" # no process has this number
 use_box "$(box there)" ssh '(reduced|none)' "$t/far/boxes/c-[0-9a-f]+\.[0-9]+/workspace"
 [ ! -e "$t/far/boxes/orphan-1.4194305" ]
 ok $? 'what a machine that lost its power kept is removed by the next box'
+try_box "$(box there)" ssh ''
 if [ -n "${LONG:-}" ]; then
 	resume_box "$(box there)" ssh
 	like "$paths" "elsewhere +ssh +there:$t/far/boxes/c-" 'doctor --paths names the folder over there meanwhile'

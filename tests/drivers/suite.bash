@@ -134,3 +134,46 @@ refused() { # the box as JSON, what is said, name
 	like "$(tail -1 <<<"$out")" "$2" "$3"
 	cd "$t" || return
 }
+
+# A held command is tried in a second box of the same kind, off the network; then exactly that difference is made so.
+try_box() { # the box as JSON, driver, why it is refused ('' where it is not), what a connection says there
+	local id held out p
+	mkdir -p "$t/use" && cd "$t/use" || return
+	[ -d repo ] || { git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x; }
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+	cat >try.lua <<-L
+		local sg = require "sandglass"
+		local how = sg.json.decode [[$1]]
+		how.name, how.repo = "c", "repo"
+		local box <close> = sg.sandbox(how)
+		box:exec "echo before >b.txt"
+		local r = box:exec ": held; cat b.txt; echo two >>a.txt; echo 0 >n.txt; rm b.txt; bash -c 'exec 3<>/dev/tcp/127.0.0.1/1' 2>&1; exit 3"
+		print("ended " .. r.code .. " " .. r.out .. "files " .. box:exec("cat a.txt n.txt; ls").out)
+	L
+	id=$("$SANDGLASS" run -d --policy any.lua --hold "cmd:*held*" try.lua 2>"$t/out")
+	held() { "$SANDGLASS" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+	is_held() { [ -n "$(held)" ]; }
+	wait_for 60 is_held
+	held=$(held)
+	out=$(timeout 60 "$SANDGLASS" preview "$held" -S "$id" 2>&1)
+	if [ -n "$3" ]; then
+		like "$out" "$3" "$2: a try is refused, and why"
+		"$SANDGLASS" stop --now -S "$id" >/dev/null 2>&1
+		cd "$t" || return
+		return
+	fi
+	like "$(tr '\n' ' ' <<<"$out")" 'exit 3 .*3 files \+2 -1 .*M a.txt \+1 -0 .*D b.txt .*A n.txt' "$2: a held command is tried: how it would end, what it would change"
+	like "$out" 'incomplete: only its workspace' "$2: and what is not seen"
+	is "$(held)" "$held" "$2: it still waits"
+	p=$("$SANDGLASS" events "$id" --json | grep preview.started | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+	like "$("$SANDGLASS" out "$id#$p" 2>&1 | tr '\n' ' ')" "^before .*${4:-nreachable}" "$2: it found the files of the box, and no network"
+	timeout 60 "$SANDGLASS" promote "$held" -S "$id" >"$t/out" 2>&1
+	is $? 0 "$2: it is promoted"
+	over() { ! "$SANDGLASS" state -S "$id" >/dev/null 2>&1; }
+	wait_for 60 over
+	like "$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')" 'ended 3 before\\n.*files one\\ntwo\\n0\\na.txt\\nn.txt\\n"' \
+		"$2: the box has exactly its difference"
+	"$SANDGLASS" verify "$id" >"$t/out" 2>&1
+	is $? 0 "$2: the record verifies"
+	cd "$t" || return
+}

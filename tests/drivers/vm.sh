@@ -14,7 +14,7 @@ chmod a+rx "$t"
 DRIVER_OPTIONS="{$with}" conform vm vm
 machine="{\"backend\": \"vm\", $with}"
 use_box "$machine" vm vm /workspace
-[ -z "${LONG:-}" ] || resume_box "$machine" vm
+[ -z "${LONG:-}" ] || { resume_box "$machine" vm; try_box "$machine" vm '' refused; }
 
 cd "$t/use" || exit 1
 cat >wall.lua <<L

@@ -59,6 +59,11 @@ class Daytona(fake.Handler):
         return b
 
     def answer(self, method, path, data):
+        if path.startswith("/preview/"):
+            _, _, ident, port, rest = (path + "/").split("/", 4)
+            if self.headers.get("x-daytona-preview-token") != "preview-" + ident:
+                raise Refused(401, {"message": "unauthorized: no preview token"})
+            return self.lead(port, "/" + rest.rstrip("/"), data)
         if self.headers.get("Authorization") != "Bearer dtn_test":
             raise Refused(401, {"statusCode": 401, "message": "Invalid credentials", "error": "Unauthorized"})
         if path.startswith("/api/"):
@@ -100,7 +105,7 @@ class Daytona(fake.Handler):
         if verb == "toolbox-proxy-url":
             return self.say(200, {"url": f"http://127.0.0.1:{self.port}/toolbox"})
         if verb == "ports":
-            return self.say(200, {"sandboxId": b.id, "url": f"https://{w[3]}-{b.id}.proxy.daytona.work", "token": "tok-secret"})
+            return self.say(200, {"sandboxId": b.id, "url": f"http://127.0.0.1:{self.port}/preview/{b.id}/{w[3]}", "token": "preview-" + b.id})
         return self.say(200, {})
 
     def toolbox(self, b, method, path, data):

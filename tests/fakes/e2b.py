@@ -14,7 +14,7 @@ def envelope(j, flags=0):
 class E2B(fake.Handler):
     def dto(self, b, detail=False):
         d = {"sandboxID": b.id, "templateID": b.asked["templateID"], "clientID": "c", "envdVersion": "0.6.2", "envdAccessToken": "tok-" + b.id,
-             "trafficAccessToken": None, "domain": None, "alias": "base"}
+             "trafficAccessToken": "traffic-" + b.id, "domain": None, "alias": "base"}
         return {**d, "startedAt": "2026-01-01T00:00:00Z", "endAt": "2026-01-01T01:00:00Z", "cpuCount": 2, "memoryMB": 512, "diskSizeMB": 1024,
                 "metadata": b.asked.get("metadata", {}), "state": "paused" if b.asleep else "running"} if detail else d
 
@@ -24,6 +24,11 @@ class E2B(fake.Handler):
         return self.boxes[ident]
 
     def answer(self, method, path, data):
+        if self.headers.get("E2b-Sandbox-Port", "49983") != "49983":
+            b = self.boxes.get(self.headers.get("E2b-Sandbox-Id"))
+            if not b or self.headers.get("e2b-traffic-access-token") != "traffic-" + b.id:
+                raise Refused(403, {"message": "this sandbox takes no public traffic", "code": 403})
+            return self.lead(self.headers["E2b-Sandbox-Port"], path, data)
         if path.startswith(("/process.", "/filesystem.", "/health")) or path == "/files":
             return self.envd(method, path, data)
         if self.headers.get("X-API-KEY") != "e2b_00":

@@ -72,6 +72,11 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     boxes = {}
 
+    @classmethod
+    def front(cls, port):
+        """The port to be told, if something stands before ours."""
+        return port
+
     def log_message(self, *_):
         pass
 
@@ -159,6 +164,8 @@ class Handler(BaseHTTPRequestHandler):
         mine = self.own(url.path)
         if mine is not None:
             return self.say(200, mine.encode(), "text/plain")
+        if url.path.endswith("/late"):   # takes nothing for a while
+            time.sleep(1)
         data = self.body()
         with LOCK:
             SEEN.append(f"{self.command} {url.path}")
@@ -193,6 +200,30 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_POST = do_PUT = do_DELETE = do_PATCH = serve
 
 
+    def lead(self, port, path, data):
+        """The way in to a server that listens on this port (boxes are on our network): the request goes on, then bytes both ways."""
+        query = urlsplit(self.path).query
+        try:
+            s = socket.create_connection(("127.0.0.1", int(port)), 5)
+        except OSError:
+            raise Refused(502, {"message": "nobody listens on port " + str(port)})
+        head = [f"{self.command} {path or '/'}{'?' + query if query else ''} HTTP/1.1"]
+        head += [f"{k}: {v}" for k, v in self.headers.items()]
+        s.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + data)
+
+        def up():
+            try:
+                while piece := self.connection.recv(65536):
+                    s.sendall(piece)
+            except OSError:
+                pass
+        if self.headers.get("Upgrade"):
+            threading.Thread(target=up, daemon=True).start()
+        while piece := s.recv(65536):
+            self.wfile.write(piece)
+        self.close_connection = True
+
+
 class Server(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 256
 
@@ -204,7 +235,7 @@ class Server(ThreadingHTTPServer):
 def run(handler):
     """fake.py FILE: the port goes into FILE when it listens."""
     s = Server(("127.0.0.1", 0), handler)
-    handler.port = s.server_address[1]
+    handler.port = handler.front(s.server_address[1])
     with open(sys.argv[1] + ".new", "w") as f:
         f.write(str(handler.port))
     os.rename(sys.argv[1] + ".new", sys.argv[1])

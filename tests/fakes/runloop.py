@@ -44,6 +44,12 @@ class Runloop(fake.Handler):
         return v
 
     def answer(self, method, path, data):
+        if path.startswith("/tunnel/"):
+            where, _, rest = path[8:].partition("/")
+            port, _, ident = where.partition("-k")
+            if self.headers.get("X-Runloop-Tunnel-Authorization") != "Bearer tunnel-secret-" + ident:
+                raise Refused(401, {"message": "the tunnel wants its token"})
+            return self.lead(port, "/" + rest, data)
         if self.headers.get("Authorization") != "Bearer ak_test":
             raise Refused(401, {"message": "Invalid API key"})
         w = path.strip("/").split("/")
@@ -166,7 +172,7 @@ class Runloop(fake.Handler):
         self.say(200, {})
 
     def enable_tunnel(self, b, j, *_):
-        self.say(200, {"tunnel_key": "k" + b.id, "auth_mode": j.get("auth_mode", "open"), "auth_token": "tunnel-secret"})
+        self.say(200, {"tunnel_key": "k" + b.id, "auth_mode": j.get("auth_mode", "open"), "auth_token": "tunnel-secret-" + b.id})
 
     def snapshot_disk(self, b, *_):
         self.say(200, {"id": "snp_1", "source_devbox_id": b.id, "create_time_ms": 1, "metadata": {}})

@@ -2,6 +2,11 @@
 local rt = require "sandglass.runtime"
 local real, ended = rt.call, {}
 function rt.call(op, args, on_chunk)
+  if op == "ask" then
+    local held <close> = setmetatable({}, { __close = function() ended[#ended + 1] = args.text end })
+    real("sleep", { us = args.text:find "slow" and 60000000 or 1000 })
+    return { choice = args.choices[1] }
+  end
   if op ~= "inner.permit" then return real(op, args, on_chunk) end
   local held <close> = setmetatable({}, { __close = function() ended[#ended + 1] = args.title end })
   real("sleep", { us = args.title:find "slow" and 60000000 or 1000 })
@@ -20,10 +25,10 @@ local function play(events)
   local s = {
     id = "S", box = { id = 1 }, asking = {}, replied = {}, titles = {}, role = {}, over = {}, children = {},
     told = told.new(function(b) says[#says + 1] = b.what .. " | " .. b.say end),
-    http = { ask = function(_, path, body) posts[#posts + 1] = path .. " " .. body.reply return { status = 200 } end },
+    http = { ask = function(_, path, body) posts[#posts + 1] = path .. " " .. (body.reply or body.answers and body.answers[1][1] or "") return { status = 200 } end },
   }
   for _, e in ipairs(events) do
-    s.wire = { recv = function() return { type = "permission." .. e[1], properties = e[2] } end, take = function(fn, ...) return fn(...) end }
+    s.wire = { recv = function() return { type = e[1]:find "%." and e[1] or "permission." .. e[1], properties = e[2] } end, take = function(fn, ...) return fn(...) end }
     if e == "wait" then sg.sleep "20ms" else opencode.pump(s) end
   end
   return says, posts
@@ -48,4 +53,26 @@ it "a yes ahead of our no is told; a no that it gives itself is no oddity; other
   eq(says[2], "odd | its question was answered in the box, not from here: once: bash bad")
   eq(play { asked("p", "slow"), "wait", replied("p", "reject") }, { "notice | its question was answered in the box, not from here: reject: bash slow" })
   eq(play { replied("z", "once", "another") }, {})
+end)
+
+local function question(id, text)
+  return { "question.asked", { id = id, sessionID = "S", questions = { { question = text, options = { { label = "red" }, { label = "blue" } } } } } }
+end
+local function answered(id, choice)
+  return { choice and "question.replied" or "question.rejected", { sessionID = "S", requestID = id, answers = choice and { { choice } } or nil } }
+end
+
+it "a question that somebody in the box answers is nobody's any more, and that is told" (function()
+  local says, posts = play { question("q", "slow: which?"), "wait", answered("q", "blue"), "wait" }
+  eq(says, { "odd | its question was answered in the box, not from here: blue: slow: which?" })
+  eq({ posts, ended[#ended] }, { {}, "slow: which?" })
+  says, posts = play { question("q", "slow?"), "wait", answered("q"), "wait" }
+  eq({ says, posts }, { { "notice | its question was answered in the box, not from here: reject: slow?" }, {} })
+end)
+
+it "our own answer to a question comes back without a word; another one than ours is told" (function()
+  local says, posts = play { question("q", "which?"), "wait", answered("q", "red") }
+  eq({ says, posts }, { {}, { "/question/q/reply red" } })
+  says = play { question("q", "which?"), "wait", answered("q", "blue") }
+  eq(says, { "odd | its question was answered in the box, not from here: blue: which?" })
 end)

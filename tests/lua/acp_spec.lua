@@ -1,0 +1,52 @@
+-- What an agent asks over ACP is judged as what it would do, also when it names no kind. The agent's and the supervisor's parts are
+-- played here.
+local rt = require "sandglass.runtime"
+local real, judged = rt.call, {}
+function rt.call(op, args, on_chunk)
+  if op ~= "inner.permit" then return real(op, args, on_chunk) end
+  judged[#judged + 1] = ("%s %s"):format(args.tool, args.args.command or args.args.path or args.args.file_path or "")
+  return { event = 7 }
+end
+local acp = require "sandglass.inside.acp"
+local told = require "sandglass.inside.told"
+local spec = require "spec"
+
+-- An agent that asks once for `call`, a ToolCall, and then ends its turn; the option that it was answered with.
+local function ask(call)
+  local queue, chosen = {}, nil
+  local function answer(m, result) queue[#queue + 1] = { id = m.id, result = result } end
+  local w = { within = function(_, _, fn, ...) return fn(...) end, take = function(fn, ...) return fn(...) end }
+  function w.send(m)
+    if m.method == "initialize" then answer(m, { protocolVersion = 1 }) end
+    if m.method == "session/new" then answer(m, { sessionId = "S" }) end
+    if m.method == "session/prompt" then
+      queue[#queue + 1] = {
+        id = "a", method = "session/request_permission",
+        params = { sessionId = "S", toolCall = call, options = { { optionId = "y", name = "Yes", kind = "allow_once" } } },
+      }
+      w.prompt = m
+    end
+    if m.id == "a" then
+      chosen = m.result.outcome.optionId
+      answer(w.prompt, { stopReason = "end_turn" })
+    end
+    return true
+  end
+  function w.recv()
+    while not queue[1] do real("sleep", { us = 1000 }) end
+    return table.remove(queue, 1)
+  end
+  local s = acp.open(w, { told = told.new(function() end), box = { id = 1 } })
+  acp.prompt(s, "go")
+  return chosen
+end
+
+spec.it "what is asked is judged as what it would do" (function()
+  for _, call in ipairs {
+    { toolCallId = "1", kind = "execute", title = "`touch a`" },
+    { toolCallId = "2", title = "Execute: `touch b`", rawInput = { command = "touch b" } },
+    { toolCallId = "3", title = "Write", rawInput = { file_path = "c.txt", content = "x" } },
+    { toolCallId = "4", title = "Other", kind = "other", rawInput = { query = "d" } },
+  } do spec.eq(ask(call), "y") end
+  spec.eq(judged, { "bash touch a", "bash touch b", "edit c.txt", "other " })
+end)
