@@ -168,8 +168,8 @@ static void pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = true;
 			c->poll[i + 1].fd = -1;
 			c->act[i].command = NULL;
-			ui_say(&c->ui, ROLE_DIM, "the supervisor%s%s has gone: read only", c->nr > 1 ? " of " : "",
-			       c->nr > 1 ? session_id(c->src[i]->session) : "");
+			ui_say(&c->ui, ROLE_DIM, c->src[i]->model.ended ? "session %s has ended: read only" : "the supervisor of %s has gone: read only",
+			       session_id(c->src[i]->session));
 		}
 		c->dirty = true;
 	} else if (readable) {
@@ -253,7 +253,7 @@ static void copy(struct console *c, const char *text, size_t len)
 		       "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
 		return;
 	}
-	ui_say(&c->ui, ROLE_DIM, "copied %zu bytes%s%s", len, program ? " with " : " (OSC 52)", program ? program : "");
+	ui_say(&c->ui, ROLE_DIM, "copied %zu byte%s%s%s", len, len == 1 ? "" : "s", program ? " with " : " (OSC 52)", program ? program : "");
 }
 
 /* @where: "SESSION BOX" */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "ui/select.h"
 #include "ui/term/fmt.h"
 #include "ui/ui.h"
 
@@ -35,7 +36,8 @@ static void screen_text(struct ui *ui, struct buf *out)
 static void pane_text(struct ui *ui, struct buf *out)
 {
 	const struct view *v = ui_top(ui);
-	if (v->ops->text)
+	select_text(ui, out);
+	if (out->len == 0 && v->ops->text)
 		v->ops->text(v->self, ui, out);
 	if (out->len == 0)
 		screen_text(ui, out);

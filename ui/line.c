@@ -16,6 +16,7 @@
 
 enum { RAN_NAMES = 6 };    /* programs that a line names */
 enum { LINE_ANSWER = 800 }; /* bytes that are shown of a model's answer */
+enum { NOTE_LINES = 200 };  /* lines that are shown of what a script prints */
 
 void line_print_safe(FILE *out, const char *text)
 {
@@ -134,6 +135,23 @@ static bool print_action(struct line *l, const struct event *ev, const struct ro
 	return true;
 }
 
+/* What follows the first line of a text: what a script prints was meant to be read, of all else the number says enough. */
+static void print_more_lines(struct line *l, const struct row_info *r, const char *from)
+{
+	size_t nr = 0, shown = strcmp(r->word, "note") == 0 ? NOTE_LINES : 0;
+	while (from && from[1]) {
+		const char *text = from + 1;
+		from = strchr(text, '\n');
+		if (nr++ >= shown)
+			continue;
+		CLEANUP(free_ptr) char *one = from ? xstrndup(text, (size_t)(from - text)) : xstrdup(text);
+		fputs("\n  | ", l->out);
+		line_print_safe(l->out, one);
+	}
+	if (nr > shown)
+		fprintf(l->out, "%s(and %zu more %s)", shown ? "\n  | " : " ", nr - shown, nr - shown == 1 ? "line" : "lines");
+}
+
 static void print_other(struct line *l, const struct row_info *r)
 {
 	if (r->turn) {
@@ -144,16 +162,9 @@ static void print_other(struct line *l, const struct row_info *r)
 	if (*r->outcome)
 		fprintf(l->out, " (%s)", r->outcome);
 	const char *more = strchr(r->what, '\n');
-	size_t lines = 0;
-	for (const char *p = more; p && p[1]; p = strchr(p + 1, '\n'))
-		lines++;
-	if (lines == 0) {
-		print_what(l, r->what);
-		return;
-	}
-	CLEANUP(free_ptr) char *first = xstrndup(r->what, (size_t)(more - r->what));
+	CLEANUP(free_ptr) char *first = more ? xstrndup(r->what, (size_t)(more - r->what)) : xstrdup(r->what);
 	print_what(l, first);
-	fprintf(l->out, " (and %zu more %s)", lines, lines == 1 ? "line" : "lines");
+	print_more_lines(l, r, more);
 }
 
 static bool is_step(uint16_t kind)

@@ -1,6 +1,7 @@
 /* What the mouse does: a click selects, a click on what is selected opens it, the wheel scrolls, a split is dragged. A
  * key in the key line can be clicked. It never decides anything: decisions are not in the key line, and a dialog has no
  * clicks of its own. */
+#include "ui/select.h"
 #include "ui/transport.h"
 
 enum { WHEEL_ROWS = 3 };
@@ -19,6 +20,8 @@ static void press(struct ui *ui, int row, int col)
 			ui_do(ui, at);
 		return;
 	}
+	if (select_on(ui)) /* what is chosen may not be there any more after it */
+		select_end(ui);
 	enum click c = v->ops->click ? v->ops->click(v->self, ui, row, col) : CLICK_NONE;
 	ui->grabbed = c == CLICK_GRABBED;
 	if (c == CLICK_AGAIN)

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "ui/finder_inner.h"
+#include "ui/select.h"
 #include "ui/term/text.h"
 #include "ui/views/row.h"
 
@@ -143,7 +144,7 @@ static void search_go(struct ui *ui, int by, bool here)
 	if (l.what == LOOK_NOTHING)
 		return;
 	if (h->nr == 0) {
-		ui_say(ui, ROLE_WARN, "not found: %s", f->needle);
+		ui_say(ui, ROLE_WARN, "not found in this view: %s", f->needle);
 		return;
 	}
 	size_t at = 0;
@@ -152,6 +153,7 @@ static void search_go(struct ui *ui, int by, bool here)
 	bool round = by > 0 ? at == h->nr : at == 0;
 	at = by > 0 ? (round ? 0 : at) : (round ? h->nr - 1 : at - 1);
 	top->ops->go(top->self, ui, h->at[at]);
+	select_went(ui, h->at[at]);
 	const char *wrapped = !round ? "" : by > 0 ? "  (from the top again)" : "  (from the end again)";
 	ui_say(ui, round ? ROLE_WARN : ROLE_DIM, "/%s  %zu/%zu%s%s", f->needle, at + 1, h->nr, h->cut ? "+" : "", wrapped);
 }

@@ -10,8 +10,10 @@
 #include "ui/coach.h"
 #include "ui/finder.h"
 #include "ui/prompt.h"
+#include "ui/select.h"
 #include "ui/term/fmt.h"
 #include "ui/transport.h"
+#include "ui/verifying.h"
 #include "ui/views/row.h"
 
 enum { CALM_US = 10000000, REST_US = 1000000 };
@@ -43,6 +45,7 @@ void ui_release(struct ui *ui)
 	finder_free(ui->find);
 	coach_free(ui->coach);
 	ui_leave_free(ui);
+	verifying_drop(&ui->verifying);
 	free(ui->message);
 	free(ui->waits);
 	free(ui->edit);
@@ -64,6 +67,7 @@ static void recalc(struct ui *ui)
 	for (size_t i = 0; i < ui->nr_src; i++)
 		session_let_go(ui->src[i]->session);
 	ui->stale = false;
+	select_keep(ui);
 }
 
 /* A view that is open already is taken to the top anew; the oldest but the first gives way to the ninth. */
@@ -120,6 +124,8 @@ void ui_do(struct ui *ui, enum verb v)
 {
 	ui_fresh(ui);
 	coach_did(ui, v);
+	if (select_verb(ui, v))
+		return;
 	struct view *top = ui_top(ui);
 	struct subject on = { 0 };
 	const char *why = top->ops->off ? top->ops->off(top->self, ui, v) : NULL;
@@ -155,6 +161,8 @@ void ui_key(struct ui *ui, uint32_t key)
 		prompt_key(ui, key);
 		return;
 	}
+	if (select_key(ui, key))
+		return;
 	struct view *top = ui_top(ui);
 	if (ui->replay && transport_key(ui, key))
 		return;
@@ -215,8 +223,9 @@ static char *waits_text(const struct ui *ui)
 		return NULL;
 	const struct model_agent *agent = model_agent(&ui->src[source]->model, newest->agent);
 	row_load(&r, ui->src[source], &(struct row){ newest->id, EV_ACTION_REQUESTED }, &a);
-	return xasprintf("%s held #%" PRIu64 " %s: %.300s", fmt_hms(&a, newest->held_us), newest->id, agent ? agent->name : r.word,
-			 one_line(r.what, &a));
+	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
+	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.300s", fmt_hms(&a, newest->held_us), newest->id, agent ? agent->name : r.word,
+			 bare ? "" : r.word, bare ? "" : " ", one_line(r.what, &a));
 }
 
 /* The line says what waits now; a screen opens by itself only for who wants that, and never into what is being typed. */
@@ -304,6 +313,7 @@ bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opt
 
 void ui_resize(struct ui *ui, int rows, int cols)
 {
+	ui->select.on = ui->select.on && cols == ui->grid.cols; /* else other rows are wrapped */
 	if (rows < UI_MIN_ROWS || cols < UI_MIN_COLS)
 		ui->nr_shown++; /* nothing can be read any more: what comes back is shown anew */
 	grid_resize(&ui->grid, rows, cols);
@@ -365,7 +375,8 @@ uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t valu
 		c->came_us = ui->mono_us;
 	c->value = value;
 	bool still = !ui->replay && c->at_us > 0 && ui->mono_us < calm_until(c);
-	if (c->of == of && (c->shown == value || (still && value > c->shown)))
+	bool near = value > c->shown && value / 2 < c->shown; /* twice as many is another order of things */
+	if (c->of == of && (c->shown == value || (still && near)))
 		return c->shown;
 	c->of = of;
 	c->shown = value;
@@ -393,4 +404,5 @@ void ui_draw(struct ui *ui)
 	if (ui->replay)
 		transport_paint(ui, area_sub(all, all.rows - ui_frame_rows(ui), 0, transport_rows(ui), all.cols));
 	finder_paint(ui, body);
+	select_paint(ui, body);
 }

@@ -5,6 +5,7 @@
 #ifndef UI_UI_H
 #define UI_UI_H
 
+#include "base/hash.h"
 #include "ui/act.h"
 #include "ui/model/source.h"
 #include "ui/view.h"
@@ -27,6 +28,7 @@ struct prompt {
 	char *draft;
 };
 struct finder;
+struct verifying;
 struct coach;
 
 /* A number that would move with every line of output, and cost as many bytes as a short line: it is shown anew at once
@@ -34,6 +36,14 @@ struct coach;
 struct calm {
 	uint64_t of, shown, value;
 	int64_t at_us, came_us; /* mono: shown, moved last; at_us 0: it does not stay back */
+};
+
+/* Lines that are chosen (select.h): from one to another, as looked.at. */
+struct select {
+	bool on;
+	unsigned shown; /* nr_shown of the view that they are in */
+	uint64_t from, at;
+	struct hash print; /* of the lines of a text between them, when they were chosen */
 };
 
 /* What the program is asked to do with the terminal; the text is in wish_text. */
@@ -78,6 +88,9 @@ struct ui {
 	bool popup;              /* what waits opens by itself: only if somebody has said so */
 	unsigned count;          /* a number typed before a key; 0 none */
 	struct leaving *leaving; /* everywhere.c: the newest of those that wait for answers before the console goes; owned */
+	struct select select;
+	struct verifying *verifying; /* owned: what the screen "verify" shows, of verifying_source; NULL nothing was begun */
+	size_t verifying_source;
 	struct calm counted;     /* the number of events as it is shown */
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
 	size_t first_src;        /* read first in the next */

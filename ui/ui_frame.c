@@ -5,6 +5,7 @@
 
 #include "ui/coach.h"
 #include "ui/prompt.h"
+#include "ui/select.h"
 #include "ui/transport.h"
 
 int ui_frame_rows(const struct ui *ui)
@@ -31,7 +32,7 @@ static bool hint_fits(int col, const char *hint, int cols)
 static bool own_keys(const struct ui *ui, struct area a, int row)
 {
 	const struct view *v = &ui->stack[ui->depth - 1];
-	const char *const *hint = v->ops->hints ? v->ops->hints(v->self, ui) : NULL;
+	const char *const *hint = select_hints(ui) ? select_hints(ui) : v->ops->hints ? v->ops->hints(v->self, ui) : NULL;
 	if (!hint)
 		return false;
 	for (int col = 1; *hint && hint_fits(col, *hint, a.cols); hint++)

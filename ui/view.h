@@ -30,6 +30,10 @@ struct looked {
 	size_t nr;               /* LOOK_LINES: at is an index */
 	const char *(*line)(const void *self, const struct ui *ui, size_t i, struct arena *a);
 	uint64_t at;
+	bool gutters;            /* LOOK_TEXT: they are part of what is taken along */
+	/* Which lines are seen, and where on the body: @first (an index of rows, of text) stands at @row. rows 0: none that
+	 * could be chosen one by one. */
+	struct { size_t first; int row, col, rows, cols; } seen;
 };
 
 enum click { CLICK_NONE, CLICK_SELECTED, CLICK_AGAIN, CLICK_GRABBED };

@@ -47,6 +47,7 @@ static struct text_row *wrap(struct text *t)
 {
 	size_t full = t->nr - 1;
 	struct text_row *next = new_row(t, NULL), *r = &t->row[full];
+	next->wrapped = true;
 	uint32_t keep = r->nr;
 	while (t->soft && keep > 0 && r->nr - keep < 24 && r->glyph[keep - 1].s[0] != ' ')
 		keep--;
@@ -74,6 +75,10 @@ static bool take_glyph(void *self, const struct glyph *g)
 	}
 	if (t->col + g->width > t->width - t->gutter)
 		r = wrap(t);
+	if (t->col + g->width > t->width - t->gutter) { /* the word that came along leaves one cell, this takes two */
+		r = new_row(t, NULL);
+		r->wrapped = true;
+	}
 	push_glyph(t, r, g);
 	return true;
 }
@@ -160,16 +165,22 @@ void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
 		push_glyph(t, row, &cut_mark);
 }
 
-void text_plain(const struct text *t, bool gutters, struct buf *out)
+void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out)
 {
-	for (size_t i = 0; i < t->nr; i++) {
+	for (size_t i = from; i < to && i < t->nr; i++) {
 		const struct text_row *r = &t->row[i];
-		if (gutters && !r->flush && r->nr > 0)
+		if (gutters && !r->flush && !r->wrapped && r->nr > 0)
 			buf_puts(out, r->gutter ? r->gutter : " ");
 		for (uint32_t k = 0; k < r->nr; k++)
 			buf_append(out, r->glyph[k].s, r->glyph[k].len);
-		buf_putc(out, '\n');
+		if (i + 1 >= to || i + 1 >= t->nr || !t->row[i + 1].wrapped)
+			buf_putc(out, '\n');
 	}
+}
+
+void text_plain(const struct text *t, bool gutters, struct buf *out)
+{
+	text_plain_rows(t, 0, t->nr, gutters, out);
 }
 
 void text_head(struct text *t, enum role r, const char *fmt, ...)

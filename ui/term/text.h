@@ -16,6 +16,7 @@ struct text_row {
 	const char *gutter;     /* NULL: blank */
 	enum role gutter_role;
 	bool flush;             /* begins at the left edge, before the gutter */
+	bool wrapped;           /* goes on with the line of the row before */
 };
 
 struct text {
@@ -49,7 +50,8 @@ void text_blank(struct text *t);
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
 /* Keeps the first @nr rows; the last of them ends with the mark of what is cut. */
 void text_cut(struct text *t, size_t nr);
-/* The rows as lines of text; @gutters: with their marks ("+", "-", "$") before them. */
+/* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$") before them. */
+void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out);
 void text_plain(const struct text *t, bool gutters, struct buf *out);
 void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4); /* a row that is flush */
 /* Rows from @top on, as many as the area has. */

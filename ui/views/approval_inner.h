@@ -23,6 +23,8 @@ struct widen {
 	struct widen_row row[WIDEN_ROWS];
 	size_t nr, at;
 	unsigned until;	      /* index into its table */
+	json_t *hosts;	      /* that its connections would ask for: [{host, matched, denied, actions[]}] */
+	size_t host;	      /* index + 1 of one that is allowed, too; 0 none */
 	bool all, deny, sure; /* every agent; a rule that denies; Enter once on a wide one */
 	int64_t opened_us;    /* mono */
 	uint64_t action;      /* what it was asked about */

@@ -7,6 +7,7 @@
 
 #include "ui/prompt.h"
 #include "ui/term/fmt.h"
+#include "ui/term/text.h"
 
 static const struct {
 	const char *name, *opt, *value;
@@ -27,6 +28,7 @@ void widen_close(struct widen *w)
 {
 	for (size_t i = 0; i < w->nr; i++)
 		row_clear(&w->row[i]);
+	json_decref(w->hosts);
 	*w = (struct widen){ 0 };
 }
 
@@ -35,6 +37,12 @@ void widen_close(struct widen *w)
 static struct widen_row *at(struct widen *w)
 {
 	return w->at < w->nr ? &w->row[w->at] : NULL;
+}
+
+/* The host that is allowed, too; while none is, the first that could be. NULL: there are none. */
+static const json_t *host_of(const struct widen *w)
+{
+	return json_array_get(w->hosts, w->host ? w->host - 1 : 0);
 }
 
 static void proposals(struct widen *w, const json_t *list)
@@ -94,6 +102,8 @@ static void answered(void *self, const json_t *result, const struct err *err)
 		return; /* a newer question is on its way, or nobody wants to know any more */
 	snprintf(w->wrong, sizeof(w->wrong), "%s", err ? err->text : "");
 	bool first = !w->known;
+	if (!err && first && w->what == WIDEN_SESSION)
+		w->hosts = json_incref(json_object_get(result, "hosts"));
 	if (!err && first)
 		proposals(w, json_object_get(result, "proposals"));
 	if (!err && json_is_object(json_object_get(result, "tried")))
@@ -155,6 +165,18 @@ static void typing(struct ui *ui)
 	ask(v, ui);
 }
 
+/* What its patterns are of: as waivers have it. */
+static const char *patterns_of(const struct approval *v)
+{
+	static const char *const of[][2] = { { "exec", "commands" }, { "shell", "commands" }, { "read", "paths" },	{ "write", "paths" },
+					     { "edit", "paths" },    { "put", "paths" },      { "get", "paths" },	{ "connect", "hosts" },
+					     { "fetch", "hosts" },   { "port", "hosts" } };
+	for (size_t i = 0; v->info.act && i < ARRAY_LEN(of); i++)
+		if (!strcmp(v->info.act->kind, of[i][0]))
+			return of[i][1];
+	return "tools";
+}
+
 static void hint(const struct ui *ui, struct area a, int row)
 {
 	const struct view *top = &ui->stack[ui->depth - 1];
@@ -165,7 +187,8 @@ static void hint(const struct ui *ui, struct area a, int row)
 	if (*v->widen.wrong)
 		put_bytes(a, row, 1, a.cols - 2, ROLE_ERROR, v->widen.wrong, strlen(v->widen.wrong), 0);
 	else if (!*r->pattern)
-		put(a, row, 1, ROLE_DIM, "word by word; * within a word, \" *\" at the end for any more words");
+		put(a, row, 1, ROLE_DIM, strcmp(patterns_of(v), "commands") == 0 ?
+			"word by word; * within a word, \" *\" at the end for any more words" : "as it is written above; * for any part of it");
 	else if (r->tried)
 		put(a, row, 1, r->wide ? ROLE_WARN : ROLE_OK, r->wide ? "a pattern, and a WIDE one" : "a pattern");
 }
@@ -219,6 +242,8 @@ static void save(struct approval *v, struct ui *ui)
 			json_put_str(opts, lasts[w->until].opt, lasts[w->until].value);
 		if (w->what == WIDEN_SESSION && w->all)
 			json_put_flag(opts, "all-agents", true);
+		if (w->host)
+			json_put_str(opts, "also-host", json_str(host_of(w), "host", ""));
 		CLEANUP(free_ptr) char *others = others_opt(v, ui);
 		if (strcmp(others, "none") != 0)
 			json_put_str(opts, "others", others);
@@ -258,6 +283,8 @@ void widen_key(struct approval *v, struct ui *ui, uint32_t key)
 		w->until = (w->until + 1) % ARRAY_LEN(lasts);
 	} else if (key == 'a' && w->what == WIDEN_SESSION) {
 		w->all = !w->all;
+	} else if (key == 'h' && w->what == WIDEN_SESSION && host_of(w)) {
+		w->host = (w->host + 1) % (json_array_size(w->hosts) + 1);
 	} else if (key == 'd' && w->what == WIDEN_RULE) {
 		w->deny = !w->deny;
 		for (size_t i = 0; i < w->nr; i++)
@@ -274,8 +301,10 @@ const char *const *widen_hints(const struct widen *w)
 {
 	static const char *const session[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "u until",
 					       "a for whom", NULL },
+		*const hosts[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "u until", "a for whom", "h host",
+				   NULL },
 		*const rule[] = { "Enter save and approve", "Esc back", "j k choose", "e edit", "d allow or deny", NULL };
-	return w->what == WIDEN_RULE ? rule : session;
+	return w->what == WIDEN_RULE ? rule : host_of(w) ? hosts : session;
 }
 
 int widen_rows(int rows)
@@ -338,6 +367,67 @@ static int paint_choices(const struct approval *v, struct area a, int row)
 	col = put(a, row, col, ROLE_TEXT, v->info.agent->name) + 2;
 	col = put(a, row, col, ROLE_KEY, w->all ? "(*) " : "( ) ");
 	put(a, row, col, ROLE_TEXT, "all agents");
+	return row + 1;
+}
+
+/* A host that is too long for its line, on lines of its own: what stands at its end says whose it is. Where all of it finds
+ * no room, the end does. Returns the row after it. */
+static int paint_long(const struct approval *v, struct area a, int row, const char *host)
+{
+	enum { LEFT = 17 };
+	struct text t;
+	text_init(&t, v->arena, a.cols - LEFT - 1, 0, a.g->ascii);
+	text_add(&t, ROLE_CMD, NULL, host, strlen(host), SANITIZE_EXACT);
+	int room = a.rows - row - 1; /* what it would have matched comes below */
+	size_t top = text_clamp(&t, INT32_MAX, room < 1 ? 1 : room);
+	text_paint(&t, area_sub(a, row, LEFT, (int)(t.nr - top), a.cols - LEFT), top);
+	if (top > 0)
+		put(a, row, LEFT - 3, ROLE_WARN, "..");
+	return row + (int)(t.nr - top);
+}
+
+static bool fits(const struct approval *v, struct area a, const char *host, int cells)
+{
+	struct text t;
+	text_init(&t, v->arena, a.cols, 0, a.g->ascii);
+	text_add(&t, ROLE_CMD, NULL, host, strlen(host), SANITIZE_EXACT);
+	int n = 0;
+	for (uint32_t i = 0; t.nr == 1 && i < t.row->nr; i++)
+		n += t.row->glyph[i].width;
+	return t.nr == 1 && n <= cells;
+}
+
+/* "h  [x] also allow github.com:443   matches 2: #31 #28" */
+static int paint_host(const struct approval *v, struct area a, int row)
+{
+	const struct widen *w = &v->widen;
+	const json_t *o = host_of(w), *ids = json_object_get(o, "actions");
+	if (!o)
+		return row;
+	size_t nr = json_array_size(w->hosts);
+	int64_t denied = json_int(o, "denied", 0);
+	int col = put(a, row, 3, ROLE_KEY, "h") + 3;
+	col = put(a, row, col, ROLE_TEXT, "also   ");
+	col = put(a, row, col, ROLE_KEY, w->host ? "[x] " : "[ ] ");
+	col = put(a, row, col, ROLE_TEXT, "allow connections to ");
+	const char *host = json_str(o, "host", "");
+	bool below = !fits(v, a, host, a.cols - col - (nr > 1 ? 12 : 1));
+	if (!below)
+		col = put_bytes(a, row, col, a.cols - col, ROLE_CMD, host, strlen(host), SANITIZE_EXACT);
+	if (nr > 1)
+		col = put(a, row, col + 1, ROLE_DIM, arena_printf(v->arena, "(%zu of %zu)", w->host ? w->host : 1, nr));
+	if (below || a.cols < 100) {
+		row = below ? paint_long(v, a, row + 1, host) : row + 1;
+		col = below ? 15 : 17;
+	}
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	buf_printf(&b, "would have matched %" PRId64, json_int(o, "matched", 0));
+	if (denied)
+		buf_printf(&b, ", %" PRId64 " denied", denied);
+	for (size_t i = 0; i < json_array_size(ids) && i < 5; i++)
+		buf_printf(&b, "%s#%" PRId64, i ? " " : ": ", (int64_t)json_integer_value(json_array_get(ids, i)));
+	buf_puts(&b, w->host ? "" : "; else each asks");
+	put_bytes(a, row, col + 2, a.cols - col - 3, denied ? ROLE_WARN : ROLE_DIM, buf_cstr(&b), b.len, 0);
 	return row + 1;
 }
 
@@ -410,9 +500,9 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 	const struct widen *w = &v->widen;
 	bool rule = w->what == WIDEN_RULE;
 	put_rule(a, 0,
-		 !rule		? "approve for session: which commands?"
-		 : a.cols < 100 ? "add a rule: which commands?"
-				: "add a rule to .sandglass/added.lua: which commands?",
+		 arena_printf(v->arena, "%s: which %s?",
+			      !rule ? "approve for session" : a.cols < 100 ? "add a rule" : "add a rule to .sandglass/added.lua",
+			      patterns_of(v)),
 		 ROLE_HELD,
 		 rule ? w->deny ? "Enter writes it and denies, Esc back" : "Enter writes it and approves, Esc back"
 		      : "Enter saves and approves, Esc back");
@@ -420,7 +510,7 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 	int row = paint_rows(v, body, 1);
 	if (w->at < w->nr)
 		put_cursor_row(a, 1 + (int)w->at);
-	row = rule ? paint_rule(v, body, row) : paint_choices(v, body, row);
+	row = rule ? paint_rule(v, body, row) : paint_host(v, body, paint_choices(v, body, row));
 	if (*w->wrong)
 		put_bytes(body, row++, 3, a.cols - 4, ROLE_ERROR, w->wrong, strlen(w->wrong), 0);
 	row = others_paint(v, ui, body, row);

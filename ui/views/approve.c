@@ -121,6 +121,10 @@ static size_t exact_action(struct text *t, const json_t *req, const char *comman
 	}
 	const char *what = action_what(req, a);
 	text_add(t, ROLE_DIM, NULL, kind, strlen(kind), 0);
+	if (strcmp(kind, "merge") == 0) {
+		exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
+		what = action_args(req, a);
+	}
 	return exact_lines(t, ROLE_CMD, what, strlen(what), NULL);
 }
 

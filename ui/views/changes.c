@@ -7,7 +7,7 @@
 
 #include "ui/views/gittree.h"
 
-enum { KEPT = 4, DEPTH_MAX = 64, COUNT_FILES = 200, COUNT_MAX = 1 << 20 };
+enum { KEPT = 4, DEPTH_MAX = 64, COUNT_FILES = 200, COUNT_MAX = 1 << 20, TOOL_MAX = 64 << 20 };
 
 struct kept {
 	uint64_t key; /* sum of the snapshots' seqs: each only grows */
@@ -92,26 +92,37 @@ static void walk(struct list *l, const char *dir, const struct object_id *old, c
 
 /* --- contents ---------------------------------------------------------------------------------------------------- */
 
-/* False when the file does not hold it. */
-static bool read_blob(struct source *s, const struct object_id *id, uint32_t mode, struct buf *out)
+static int64_t blob_size(struct source *s, const struct object_id *id, uint32_t mode)
+{
+	return mode ? session_object_size(s->session, id) : 0;
+}
+
+/* False when the file does not hold it, or it is more than @max: then nothing is read. */
+static bool read_blob(struct source *s, const struct object_id *id, uint32_t mode, int64_t max, struct buf *out)
 {
 	struct err err = ERR_INIT;
 	enum object_type type;
 	buf_reset(out);
 	if (mode == 0)
 		return true;
-	return session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
+	return blob_size(s, id, mode) <= max && session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
 }
 
 void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out)
 {
 	CLEANUP(buf_release) struct buf old = BUF_INIT, new_ = BUF_INIT;
 	*out = (struct text_diff){ .binary = true };
-	if (!read_blob(s, &c->old, c->old_mode, &old) || !read_blob(s, &c->new_, c->new_mode, &new_))
+	if (!read_blob(s, &c->old, c->old_mode, CHANGE_READ_MAX, &old) || !read_blob(s, &c->new_, c->new_mode, CHANGE_READ_MAX, &new_))
 		return;
 	const char *old_text = arena_strndup(a, buf_cstr(&old), old.len);
 	const char *new_text = arena_strndup(a, buf_cstr(&new_), new_.len);
 	diff_texts(old_text, old.len, new_text, new_.len, context, a, out);
+}
+
+int64_t change_larger(struct source *s, const struct change *c, int64_t max)
+{
+	int64_t old = blob_size(s, &c->old, c->old_mode), now = blob_size(s, &c->new_, c->new_mode), most = old > now ? old : now;
+	return most > max ? most : 0;
 }
 
 static void count_change(struct source *s, struct change *c)
@@ -119,10 +130,10 @@ static void count_change(struct source *s, struct change *c)
 	struct arena a = ARENA_INIT;
 	struct text_diff d;
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (!read_blob(s, &c->old, c->old_mode, &b) || b.len > COUNT_MAX || !read_blob(s, &c->new_, c->new_mode, &b)) {
-		c->note = b.len > COUNT_MAX ? "large" : "hash only";
-	} else if (b.len > COUNT_MAX) {
+	if (change_larger(s, c, COUNT_MAX)) {
 		c->note = "large";
+	} else if (!read_blob(s, &c->old, c->old_mode, COUNT_MAX, &b) || !read_blob(s, &c->new_, c->new_mode, COUNT_MAX, &b)) {
+		c->note = "hash only";
 	} else {
 		change_diff(s, c, 0, &a, &d);
 		c->counted = !d.binary;
@@ -364,6 +375,7 @@ const char *changes_total(const struct change *c, size_t nr, struct arena *a)
 
 bool change_contents(struct source *s, const struct change *c, struct buf *old, struct buf *new_)
 {
-	bool had = !object_is_null(&c->old) && read_blob(s, &c->old, c->old_mode, old);
-	return (!object_is_null(&c->new_) && read_blob(s, &c->new_, c->new_mode, new_)) || had;
+	bool had = !object_is_null(&c->old), has = !object_is_null(&c->new_);
+	return (had || has) && (!had || read_blob(s, &c->old, c->old_mode, TOOL_MAX, old)) &&
+	       (!has || read_blob(s, &c->new_, c->new_mode, TOOL_MAX, new_));
 }

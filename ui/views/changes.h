@@ -25,10 +25,15 @@ size_t changes_list(struct source *s, uint64_t box, struct change **out, struct 
 size_t changes_between(struct source *s, uint64_t box, uint64_t from, uint64_t to, struct change **out);
 /* The same for what a preview did: @ended is the seq of its preview.ended. */
 size_t changes_preview(struct source *s, uint64_t ended, struct change **out);
-/* The lines of one change; out->binary when there are none to show (see note). Texts live in @a. */
+enum { CHANGE_READ_MAX = 4 << 20 };
+
+/* Bytes of the larger side, if that is more than @max; else 0. */
+int64_t change_larger(struct source *s, const struct change *c, int64_t max);
+/* The lines of one change; out->binary when there are none to show (see note, and CHANGE_READ_MAX). Texts live in @a. */
 void change_diff(struct source *s, const struct change *c, int context, struct arena *a, struct text_diff *out);
 
-/* Old and new content as bytes, empty where there is none; false: the record has neither (hash only, redacted). */
+/* Old and new content as bytes, empty where there is none; false: the record does not have all of what there is (hash
+ * only, redacted), or a side is more than 64 MB. */
 bool change_contents(struct source *s, const struct change *c, struct buf *old, struct buf *new_);
 
 const char *change_counts(const struct change *c, struct arena *a); /* "+31 -9" */

@@ -3,9 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "ui/views/textdiff.h"
 
-enum { LAYERS = 16, LOOK_BACK = 100000, VERSIONS = 400 };
+enum { LAYERS = 16, LOOK_BACK = 100000 };
 
 struct layer {
 	const char *repo;
@@ -223,19 +222,9 @@ bool files_read(struct source *s, const struct object_id *id, struct buf *out)
 	       session_object(s->session, id, &type, out, &err) == 0 && type == OBJECT_BLOB;
 }
 
-/* --- blame ------------------------------------------------------------------------------------------------------- */
+/* --- one path of one snapshot ------------------------------------------------------------------------------------- */
 
-struct version {
-	uint64_t by;
-	struct object_id id;
-};
-
-struct versions {
-	struct version item[VERSIONS]; /* newest first */
-	size_t nr;
-};
-
-static struct object_id blob_at(struct source *s, const char *hex, const char *path)
+struct object_id files_blob(struct source *s, const char *hex, const char *path)
 {
 	struct object_id root, none = { { 0 } };
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -251,99 +240,15 @@ static struct object_id blob_at(struct source *s, const char *hex, const char *p
 	return id;
 }
 
-/* May this snapshot have changed @path? It names what it changed, unless that was too much. */
-static bool changed_here(const json_t *o, const char *path)
-{
-	size_t i;
-	json_t *c;
-	json_array_foreach(json_object_get(o, "changes"), i, c)
-	{
-		CLEANUP(buf_release) struct buf p = BUF_INIT;
-		if (json_get_bytes(json_object_get(c, "path"), &p) && strcmp(buf_cstr(&p), path) == 0)
-			return true;
-	}
-	return json_int(o, "more", 0) > 0 || json_int(o, "prev", 0) == 0;
-}
-
-static void find_versions(struct source *s, uint64_t box, uint64_t at, const char *repo, const char *path, struct versions *v)
-{
-	struct feed *f = NULL;
-	struct event ev;
-	struct err err = ERR_INIT;
-	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	if (feed_new(&f, s->session, FEED_BOX, box, &err) < 0)
-		return;
-	feed_seek(f, at + 1);
-	struct object_id under = { { 0 } };
-	for (int i = 0; i < LOOK_BACK && v->nr + 1 < VERSIONS && feed_prev(f, &ev, &a, &err) == 1; i++) {
-		bool is = ev.kind == EV_SNAPSHOT_TAKEN && ev.box == box && ev.body;
-		CLEANUP(json_release) json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
-		arena_reset(&a);
-		if (!o || strcmp(json_str(o, "repo", ""), repo) != 0 || !changed_here(o, path))
-			continue;
-		const json_t *by = json_object_get(o, "by");
-		uint64_t whose = json_array_size(by) == 1 ? (uint64_t)json_integer_value(json_array_get(by, 0)) : ev.seq;
-		struct object_id id = blob_at(s, json_str(o, "tree", ""), path), below = blob_at(s, json_str(o, "under", ""), path);
-		if (object_is_null(&under))
-			under = below;
-		if (object_is_null(&id) && object_is_null(&below))
-			continue; /* not touched: as in the base, or not there yet */
-		v->item[v->nr++] = (struct version){ .by = whose, .id = id };
-	}
-	if (!object_is_null(&under))
-		v->item[v->nr++] = (struct version){ .id = under };
-	feed_free(&f);
-}
-
-/* Lines of the next version: those that are in the one before as well keep their origin. */
-static void carry(struct blame *b, const struct buf *old, const struct buf *now, uint64_t by, struct arena *a)
-{
-	struct text_diff d;
-	CLEANUP(arena_release) struct arena scratch = ARENA_INIT;
-	size_t lines = 0, at = 0, was = 0;
-	for (size_t i = 0; i < now->len; i++)
-		lines += now->data[i] == '\n' || i + 1 == now->len;
-	struct blame next = { .by = arena_alloc(a, (lines + 1) * sizeof(uint64_t)), .nr = lines };
-	diff_texts(buf_cstr(old), old->len, buf_cstr(now), now->len, 0, &scratch, &d);
-	for (size_t i = 0; i < d.nr; i++) {
-		const struct diff_line *l = &d.line[i];
-		if (l->op == '+') {
-			while (at + 1 < l->new_no && at < lines)
-				next.by[at++] = was < b->nr ? b->by[was++] : by;
-			if (at < lines)
-				next.by[at++] = by;
-		} else if (l->op == '-') {
-			while (was + 1 < l->old_no && at < lines)
-				next.by[at++] = was < b->nr ? b->by[was++] : by;
-			was++;
-		}
-	}
-	while (at < lines)
-		next.by[at++] = was < b->nr ? b->by[was++] : by;
-	*b = next;
-}
-
-void files_blame(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct blame *out)
+bool files_repo(struct source *s, uint64_t box, uint64_t at, const char *path, char **repo_out, char **below_out)
 {
 	struct layers ls;
 	const char *below;
-	CLEANUP(free_ptr) struct versions *v = NEW(struct versions);
-	CLEANUP(buf_release) struct buf old = BUF_INIT, now = BUF_INIT;
-	*out = (struct blame){ 0 };
 	layers_at(s, box, at, &ls);
 	const struct layer *l = layer_of(&ls, path, &below);
 	if (!l)
-		return;
-	find_versions(s, box, at ? at : s->model.head, l->repo, below, v);
-	for (size_t i = v->nr; i-- > 0;) {
-		if (!files_read(s, &v->item[i].id, &now)) { /* removed here, or not known or read: it begins anew */
-			buf_reset(&old);
-			out->nr = 0;
-			continue;
-		}
-		carry(out, &old, &now, v->item[i].by, a);
-		struct buf swap = old;
-		old = now;
-		now = swap;
-	}
+		return false;
+	*repo_out = xstrdup(l->repo);
+	*below_out = xstrdup(below);
+	return true;
 }

@@ -36,12 +36,9 @@ enum { FILES_READ_MAX = 4 << 20 };
  * they are more than FILES_READ_MAX: then nothing is read. */
 bool files_read(struct source *s, const struct object_id *id, struct buf *out);
 
-/* Who brought each line of @path as it is at @at. @by is per line (from 0) an event: the action, or the snapshot where it is
- * not known whose work it was; 0 the base, or older than what the record holds. */
-struct blame {
-	uint64_t *by;
-	size_t nr;
-};
-void files_blame(struct source *s, uint64_t box, uint64_t at, const char *path, struct arena *a, struct blame *out);
+/* The file @path of the tree named @hex (of a snapshot); null: there is none. */
+struct object_id files_blob(struct source *s, const char *hex, const char *path);
+/* In which repository (as snapshots name it) @path lies, and what it is called there; both owned. False: in none. */
+bool files_repo(struct source *s, uint64_t box, uint64_t at, const char *path, char **repo_out, char **below_out);
 
 #endif

@@ -175,7 +175,10 @@ void pane_change(struct text *t, struct source *s, const struct change *c, int c
 	change_diff(s, c, context, t->arena, &d);
 	if (c->old_mode && c->new_mode && c->old_mode != c->new_mode)
 		text_putf(t, ROLE_WARN, "mode %o -> %o", c->old_mode, c->new_mode);
-	if (d.binary)
+	int64_t large = d.binary ? change_larger(s, c, CHANGE_READ_MAX) : 0;
+	if (large)
+		text_putf(t, ROLE_WARN, "%s bytes: too large to be compared here; 'sandglass diff' prints it", fmt_count(t->arena, large));
+	else if (d.binary)
 		text_putf(t, ROLE_DIM, "(%s: no lines to show)", c->note ? c->note : "contents not in the record");
 	pane_lines(t, &d);
 }

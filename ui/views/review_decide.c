@@ -166,7 +166,7 @@ static void difftool(struct review *v, struct ui *ui)
 	const struct change *c = &v->change[v->part[v->at].file];
 	CLEANUP(buf_release) struct buf old = BUF_INIT, now = BUF_INIT;
 	if (!s || !change_contents(s, c, &old, &now)) {
-		ui_say(ui, ROLE_DIM, "no contents of this file are in the record: nothing to compare");
+		ui_say(ui, ROLE_DIM, "the record has not all contents of this file, or they are over 64 MB: nothing to compare");
 		return;
 	}
 	const char *name = strrchr(c->path, '/');

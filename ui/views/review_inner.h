@@ -6,6 +6,7 @@
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/ui.h"
+#include "ui/views/blame.h"
 #include "ui/views/pane.h"
 #include "ui/views/parts.h"
 #include "ui/views/who.h"
@@ -45,10 +46,9 @@ struct review {
 	const char **flag;   /* of each change; NULL none */
 	bool *drifted;       /* of each change: the user has changed that file of the base meanwhile */
 	size_t nr_drifted, nr_drifted_here; /* files of the base; of these, changed in the box as well */
-	struct arena whose_kept; /* outlives a recalc: who brought the lines of a file */
+	struct blaming *whosing; /* outlives a recalc: who brought the lines of a file */
 	struct object_id whose_of;
 	uint64_t whose_box;
-	struct blame whose;
 	uint64_t by[REVIEW_WHOSE]; /* who changed the part on the screen */
 	size_t nr_by;
 	size_t nr;
@@ -73,7 +73,7 @@ const char *review_mark(struct review *v, size_t i);
 void review_checks(struct review *v, struct source *s); /* fills check[] */
 void review_drift(struct review *v, struct source *s);  /* fills drifted */
 /* Whose work the part @p is: fills by[], and says so below its lines. */
-void review_whose(struct review *v, struct source *s, const struct part *p);
+void review_whose(struct review *v, struct ui *ui, struct source *s, const struct part *p);
 void review_open_whose(struct review *v, struct ui *ui); /* goes to that action; asks which where several are */
 void review_check_again(struct review *v, struct ui *ui); /* asks which; it runs in a box of its own */
 void review_side(struct review *v); /* old and new beside each other, as rows of v->text */

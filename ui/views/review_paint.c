@@ -221,7 +221,7 @@ static void put_cell(struct review *v, const struct diff_line *l, char mark, int
 	text_init(&one, v->arena, cols - 2, 0, v->text.ascii);
 	if (l)
 		text_add(&one, ROLE_TEXT, NULL, l->text, l->len, 0);
-	text_plain(&one, false, &plain);
+	text_plain_rows(&one, 0, 1, false, &plain);
 	size_t len = strcspn(buf_cstr(&plain), "\n");
 	buf_printf(out, "%c ", l ? mark : ' ');
 	buf_append(out, buf_cstr(&plain), len);

@@ -65,8 +65,8 @@ static void blame_file(struct review *v, struct source *s, const struct change *
 {
 	if (v->whose_box == v->box_id && memcmp(v->whose_of.b, c->new_.b, sizeof(c->new_.b)) == 0)
 		return;
-	arena_reset(&v->whose_kept);
-	files_blame(s, v->box_id, 0, c->path, &v->whose_kept, &v->whose);
+	blaming_free(&v->whosing);
+	v->whosing = blaming_new(s, v->box_id, 0, c->path);
 	v->whose_of = c->new_;
 	v->whose_box = v->box_id;
 }
@@ -74,12 +74,13 @@ static void blame_file(struct review *v, struct source *s, const struct change *
 /* New lines have brought themselves; where lines only went, the newest snapshot that names the file knows. */
 static void find_by(struct review *v, const struct part *p)
 {
-	uint32_t from = p->hunk == PART_WHOLE ? 0 : p->range[2], nr = p->hunk == PART_WHOLE ? (uint32_t)v->whose.nr : p->range[3];
-	for (uint32_t i = from; i < from + nr && i < v->whose.nr; i++)
-		note_by(v, v->whose.by[i]);
+	const struct blame *whose = blaming_result(v->whosing);
+	uint32_t from = p->hunk == PART_WHOLE ? 0 : p->range[2], nr = p->hunk == PART_WHOLE ? (uint32_t)whose->nr : p->range[3];
+	for (uint32_t i = from; i < from + nr && i < whose->nr; i++)
+		note_by(v, whose->by[i]);
 }
 
-void review_whose(struct review *v, struct source *s, const struct part *p)
+void review_whose(struct review *v, struct ui *ui, struct source *s, const struct part *p)
 {
 	const struct change *c = &v->change[p->file];
 	v->nr_by = 0;
@@ -90,6 +91,12 @@ void review_whose(struct review *v, struct source *s, const struct part *p)
 	}
 	if (c->op != 'D' && !object_is_null(&c->new_)) {
 		blame_file(v, s, c);
+		if (!blaming_step(v->whosing, BLAME_SLICE_US)) {
+			ui->wake_us = ui->mono_us + 1;
+			text_blank(&v->text);
+			text_putf(&v->text, ROLE_DIM, "who changed this ... %d%%", blaming_percent(v->whosing));
+			return;
+		}
 		find_by(v, p);
 	}
 	if (v->nr_by == 0)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "query/aim.h"
 #include "ui/term/fmt.h"
 #include "ui/model/wall.h"
 #include "ui/views/tried.h"
@@ -67,7 +68,7 @@ static const char *point_text(const json_t *o, struct arena *a)
 	return arena_strdup(a, json_str(args, "label", ""));
 }
 
-static const char *args_text(const json_t *o, struct arena *a)
+const char *action_args(const json_t *o, struct arena *a)
 {
 	const json_t *args = json_object_get(o, "args");
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -110,7 +111,10 @@ const char *action_what(const json_t *o, struct arena *a)
 			       ? arena_printf(a, "%s  %s bytes", text, fmt_count(a, size))
 			       : text;
 	}
-	text = args_text(o, a);
+	CLEANUP(buf_release) struct buf aim = BUF_INIT;
+	if (action_aim(o, &aim))
+		return arena_strdup(a, buf_cstr(&aim));
+	text = action_args(o, a);
 	return *text || *tool ? arena_printf(a, "%s%s%s", tool, *tool && *text ? " " : "", text) : "";
 }
 
@@ -182,13 +186,17 @@ static void ended(struct row_info *out, const json_t *o, struct arena *a)
 	out->dur_us = json_flag(o, "started", true) ? json_int(o, "dur_us", -1) : -1;
 	out->sign = ok && code <= 0 && !sig ? ' ' : 'x';
 	out->role = out->sign == 'x' ? ROLE_ERROR : ROLE_OK;
-	if (ok && sig)
+	if (ok && (sig || code > 0) && json_int(o, "oom", 0) > 0)
+		out->outcome = "out of memory";
+	else if (ok && json_object_get(o, "stopped"))
+		out->outcome = "stopped";
+	else if (ok && sig)
 		out->outcome = arena_printf(a, "signal %" PRId64, sig);
 	else if (ok && code >= 0)
 		out->outcome = arena_printf(a, "exit %" PRId64, code);
 	else
 		out->outcome = ok ? "ok" : arena_strdup(a, end);
-	if (!ok && !*out->why)
+	if ((!ok || json_object_get(o, "oom")) && !*out->why)
 		out->why = arena_strdup(a, json_str(o, "why", ""));
 }
 

@@ -33,6 +33,8 @@ void row_load(struct row_info *out, struct source *s, const struct row *r, struc
 const char *row_befell(uint16_t kind, const json_t *o, const char **word, struct arena *a);
 /* The text of an action as wanted (an edited one: as it ran), from the body of action.requested. */
 const char *action_what(const json_t *requested, struct arena *a);
+/* Its arguments as they are in the record; "". */
+const char *action_args(const json_t *requested, struct arena *a);
 /* First line of a text. */
 const char *first_line(const char *s, struct arena *a);
 /* The same; says so when there are more: "make \\  (+2 lines)". */

@@ -60,6 +60,7 @@ static const char *reason_text(const char *word, const json_t *o, struct arena *
 		{ "time", "it ran longer than 30 s" },
 		{ "output", "it printed more than can be shown" },
 		{ "blind", "it had no network; whether it wanted it cannot be seen in this profile" },
+		{ "partial", "only its workspace was brought along; what it does elsewhere is not seen" },
 		{ "hash_only", "some contents are known by hash only" },
 	};
 	if (strcmp(word, "network") == 0)

@@ -10,6 +10,7 @@
 #include "ui/term/fmt.h"
 #include "ui/views/pane.h"
 #include "ui/finder.h"
+#include "ui/select.h"
 #include "ui/model/wall.h"
 
 enum tab { TAB_OUTPUT, TAB_TALK, TAB_DIFF, TAB_DETAILS, TAB_NR };
@@ -32,6 +33,7 @@ struct agent_view {
 	int cols;
 	enum tab tab;
 	int64_t top;         /* of the text, when it does not follow */
+	int64_t below;       /* rows from there to the end, when it does not any more; 0 = top counts */
 	struct calm out;     /* bytes of output as they are said */
 	/* made by recalc */
 	const struct model_agent *a;
@@ -130,6 +132,9 @@ static void gather_text(struct agent_view *v, struct source *s, int rows, int co
 		break;
 	}
 	bool from_end = v->tab == TAB_OUTPUT || v->tab == TAB_TALK;
+	if (v->below && !v->text_follow)
+		v->top = (int64_t)v->text.nr - v->below;
+	v->below = 0;
 	v->text_rows = rows;
 	v->text_top = v->text_follow ? (from_end ? text_clamp(&v->text, INT32_MAX, rows) : 0)
 				     : text_clamp(&v->text, v->top, rows);
@@ -154,7 +159,7 @@ static const char *facts_of(struct agent_view *v, const struct ui *ui, struct so
 	/* of what has ended nothing stays back */
 	uint64_t out = ui_calm(ui, &v->out, act->ended ? act->ended : id, act->out_bytes + act->err_bytes);
 	if (out > 0)
-		buf_printf(&f, "%s out  ", fmt_bytes(v->arena, (int64_t)out));
+		buf_printf(&f, "%s%s out  ", fmt_bytes(v->arena, (int64_t)out), out < 1000 ? " bytes" : "");
 	if (b && *b->profile && strcmp(b->profile, "enforced") != 0)
 		buf_printf(&f, "%s", wall_words(b->profile));
 	return arena_strdup(v->arena, buf_cstr(&f));
@@ -383,10 +388,17 @@ static void move(struct agent_view *v, int64_t by)
 	v->text_follow = true;
 }
 
+/* What followed the end was read in part: more of it is above from now on. */
+static void scroll_to(struct agent_view *v, int64_t top)
+{
+	v->below = v->text_follow ? (int64_t)v->text.nr - top : 0;
+	v->top = top;
+}
+
 static void scroll(struct agent_view *v, int64_t by)
 {
 	int64_t end = (int64_t)v->text.nr - v->text_rows;
-	v->top = (int64_t)v->text_top + by;
+	scroll_to(v, by == INT32_MIN ? by : (int64_t)v->text_top + by);
 	v->text_follow = by > 0 && v->top >= end && v->tab == TAB_OUTPUT;
 }
 
@@ -570,13 +582,31 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct agent_view *v = self;
+	bool wide = beside(v, v->cols);
+	int left = wide ? left_cols(v) : 0;
 	(void)ui;
 	if (!v->a)
 		return;
 	if (v->right)
-		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top, .gutters = v->tab == TAB_DIFF,
+					.seen = { .first = v->text_top, .row = 4, .col = left, .rows = v->text_rows, .cols = v->cols - left } };
 	else if (v->rows->nr > 0)
 		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq };
+}
+
+/* In the text "v" chooses lines, and once more shows the details, as it does beside the timeline. */
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct agent_view *v = self;
+	if (key != 'v' || !v->right || keymap_verb(ui_where(ui), key) != VERB_DETAILS)
+		return false;
+	if (select_on(ui)) {
+		select_end(ui);
+		set_tab(v, TAB_DETAILS);
+	} else {
+		ui_do(ui, VERB_SELECT);
+	}
+	return true;
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)
@@ -584,16 +614,16 @@ static void go(void *self, struct ui *ui, uint64_t to)
 	struct agent_view *v = self;
 	(void)ui;
 	if (v->right)
-		v->top = (int64_t)to;
+		scroll_to(v, (int64_t)to);
 	else
 		v->seq = to;
 	v->text_follow = !v->right;
-	v->follow = v->follow && v->right;
+	v->follow = false; /* else the next action takes the text with it */
 }
 
 const struct view_ops view_agent = {
 	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
-	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .click = click,
+	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click,
 	.drag = drag, .text = pane_as_text, .subject = subject,
 	.look = look, .go = go,
 };

@@ -11,6 +11,7 @@
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
 #include "ui/views/align.h"
+#include "ui/term/text.h"
 #include "ui/views/row.h"
 
 enum { MOST = 12, HEAD_ROWS = 8 }; /* sessions compared; of them in the table */
@@ -48,6 +49,8 @@ struct compare {
 	bool read;         /* they were */
 	int page;
 	bool several;      /* agents */
+	struct text detail; /* the chosen row, whole */
+	int detail_rows;
 	struct arena *arena;
 };
 
@@ -306,10 +309,30 @@ static void find_chosen(struct compare *v, bool right, uint64_t id)
 	}
 }
 
+/* Who did what, and how it ended, without an end of what a row has room for. */
+static void gather_detail(struct compare *v, struct ui *ui, int cols)
+{
+	text_init(&v->detail, v->arena, cols - 1, 4, ui->grid.ascii);
+	for (int right = 0; right < 2; right++) {
+		const struct step *st = step_at(v, v->at, right);
+		struct source *s = ui_source(ui, right ? v->right : v->left);
+		struct row_info r;
+		if (!st || !s)
+			continue;
+		row_load(&r, s, &(struct row){ st->id, EV_ACTION_REQUESTED }, v->arena);
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		buf_printf(&b, "#%" PRIu64 " %s%s%s %s", st->id, st->agent, *st->agent ? ": " : "", r.word, r.what);
+		text_add(&v->detail, ROLE_TEXT, right ? ">" : "<", b.data, b.len, TEXT_SOFT);
+		if (*st->outcome)
+			text_add(&v->detail, st->role, NULL, st->outcome, strlen(st->outcome), TEXT_SOFT);
+	}
+	if (v->detail_rows > 0)
+		text_cut(&v->detail, (size_t)v->detail_rows);
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct compare *v = self;
-	(void)cols;
 	v->arena = ar;
 	bool right = false, made = v->made_of != 0;
 	uint64_t id = made ? chosen(v, &right) : 0;
@@ -320,7 +343,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	align(v);
 	if (id)
 		find_chosen(v, right, id);
-	v->page = rows - 5 - (int)table_rows(v);
+	v->detail_rows = rows >= 30 ? 8 : rows >= 20 ? 5 : 0;
+	v->page = rows - 5 - (int)table_rows(v) - (v->detail_rows ? v->detail_rows + 1 : 0);
 	v->page = v->page > 1 ? v->page : 1;
 	if (v->at >= v->nr_rows)
 		v->at = v->nr_rows ? v->nr_rows - 1 : 0;
@@ -328,6 +352,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		v->top = v->at;
 	if (v->at >= v->top + (size_t)v->page)
 		v->top = v->at - (size_t)v->page + 1;
+	gather_detail(v, ui, cols);
 }
 
 /* --- paint -------------------------------------------------------------------------------------------------------- */
@@ -357,7 +382,8 @@ static void paint_step(const struct compare *v, struct area a, int row, const st
 		return;
 	}
 	const char *span = s->dur_us >= 0 && a.cols > 50 ? arena_printf(v->arena, "%s %6s", s->outcome, fmt_span(v->arena, s->dur_us)) : s->outcome;
-	int n = text_cells(span, a.g->ascii), col = 1;
+	int n = text_cells(span, a.g->ascii), most = a.cols / 2, col = 1;
+	n = n > most ? most : n;
 	col = put(a, row, col, chosen ? ROLE_KEY : ROLE_DIM, arena_printf(v->arena, "#%-5" PRIu64, s->id)) + 1;
 	if (v->several && *s->agent)
 		col = put_bytes(a, row, col, 12, ROLE_NAME, s->agent, strlen(s->agent), 0) + 1;
@@ -413,7 +439,12 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		paint_session(v, ui, a, 2 + (int)i, i);
 	put_rule(a, top, arena_printf(v->arena, "%s and %s, action by action", ui->src[v->left]->model.id, ui->src[v->right]->model.id), ROLE_TITLE,
 		 "= same  ! differs  x swap  h l side");
-	paint_rows(v, area_sub(a, top + 1, 0, a.rows - top - 1, a.cols));
+	int below = v->detail_rows ? v->detail_rows + 1 : 0;
+	paint_rows(v, area_sub(a, top + 1, 0, a.rows - top - 1 - below, a.cols));
+	if (!below)
+		return;
+	put_rule(a, a.rows - below, "this row", ROLE_TITLE, NULL);
+	text_paint(&v->detail, area_sub(a, a.rows - below + 1, 0, v->detail_rows, a.cols), 0);
 }
 
 /* --- verbs -------------------------------------------------------------------------------------------------------- */

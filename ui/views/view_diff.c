@@ -178,8 +178,9 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct diff_view *v = self;
-	(void)ui;
-	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+	int left = ui->grid.cols >= WIDE_COLS ? LEFT_COLS : 0;
+	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top, .gutters = true,
+				.seen = { .first = v->text_top, .row = 3, .col = left, .rows = v->rows, .cols = ui->grid.cols - left } };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)

@@ -15,7 +15,7 @@ struct log_view {
 	struct row_info row[MAX_ROWS];
 	const char *name[MAX_ROWS];
 	const struct rows *rows; /* what the filter lets through */
-	size_t nr, at, total;
+	size_t nr, at, total, first; /* first: index of row[0] among rows */
 	int page;
 	struct arena *arena;
 };
@@ -50,6 +50,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	size_t last = sel + want / 2 < r->nr ? sel + want / 2 : r->nr;
 	last = last < want ? (want < r->nr ? want : r->nr) : last;
 	size_t first = last > want ? last - want : 0;
+	v->first = first;
 	for (size_t i = first; i < last; i++, v->nr++) {
 		row_load(&v->row[v->nr], s, &r->row[i], ar);
 		const struct model_agent *a = model_agent(&s->model, v->row[v->nr].agent);
@@ -142,9 +143,9 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct log_view *v = self;
-	(void)ui;
 	if (v->rows && v->rows->nr > 0)
-		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq };
+		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq,
+					.seen = { .first = v->first, .row = 2, .rows = (int)v->nr, .cols = ui->grid.cols } };
 }
 
 static void go(void *self, struct ui *ui, uint64_t to)

@@ -32,7 +32,7 @@ struct question {
 	const struct model_agent *agent;
 	struct row_info info;
 	struct text text;
-	const char **choice, *field[32], *preset[32];
+	const char **choice, **field, **preset;
 	size_t *choice_end; /* the row after it */
 	size_t nr_choices, nr_fields, text_top;
 	int64_t until_us, since_us;
@@ -87,15 +87,17 @@ static void load_form(struct question *v, json_t *form)
 	const char *name;
 	json_t *value;
 	size_t i;
+	size_t most = json_is_array(form) ? json_array_size(form) : json_object_size(form);
 	v->nr_fields = 0;
+	v->field = arena_alloc(v->arena, (most + 1) * sizeof(*v->field));
+	v->preset = arena_alloc(v->arena, (most + 1) * sizeof(*v->preset));
 	if (json_is_array(form))
 		json_array_foreach(form, i, value)
-			if (json_is_string(value) && v->nr_fields < ARRAY_LEN(v->field))
+			if (json_is_string(value))
 				v->preset[v->nr_fields] = "", v->field[v->nr_fields++] = words_of(value, v->arena);
 	if (json_is_object(form))
 		json_object_foreach(form, name, value)
-			if (v->nr_fields < ARRAY_LEN(v->field))
-				v->preset[v->nr_fields] = words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
+			v->preset[v->nr_fields] = words_of(value, v->arena), v->field[v->nr_fields++] = arena_strdup(v->arena, name);
 }
 
 /* An answer names its question by cause; one that names none is of its agent's. */

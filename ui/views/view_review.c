@@ -23,7 +23,7 @@ static void close_view(void *self)
 {
 	struct review *v = self;
 	free(v->own);
-	arena_release(&v->whose_kept);
+	blaming_free(&v->whosing);
 }
 
 struct own_word *review_own(struct review *v, const struct part *p)
@@ -247,7 +247,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	show_part(v, s, p);
 	show_words(v, p);
 	const size_t lines = v->text.nr; /* these are what is to be seen */
-	review_whose(v, s, p);
+	review_whose(v, ui, s, p);
 	v->text_top = text_clamp(&v->text, v->top, v->rows);
 	v->top = (int64_t)v->text_top;
 	if (v->text_top + (size_t)(v->rows < 0 ? 0 : v->rows) >= lines) /* its end was in sight */
@@ -317,8 +317,10 @@ static void whole_text(const void *self, struct ui *ui, struct buf *out)
 static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct review *v = self;
-	(void)ui;
-	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+	bool wide = ui->grid.cols >= REVIEW_WIDE;
+	int left = wide ? REVIEW_LEFT : 0;
+	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top, .gutters = true,
+				.seen = { .first = v->text_top, .row = wide ? 3 : 4, .col = left, .rows = v->rows, .cols = ui->grid.cols - left } };
 }
 
 static void go(void *self, struct ui *ui, uint64_t where)

@@ -8,6 +8,7 @@
 #include "ui/finder_inner.h"
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
+#include "ui/views/blame.h"
 #include "ui/views/listed.h"
 #include "ui/views/pane.h"
 #include "ui/views/tree.h"
@@ -39,7 +40,8 @@ struct tree_view {
 	struct shown shown;
 	struct arena kept;           /* of text and blame */
 	struct text text;
-	struct blame by;
+	struct blaming *whose;       /* under way, or known; NULL nobody asks */
+	struct blame by;             /* of whose */
 	size_t *line;                /* line of each row, from 1 */
 	size_t text_top;
 	int rows;
@@ -80,6 +82,7 @@ static void close_view(void *self)
 	free(v->dir);
 	free(v->file);
 	free(v->listed_dir);
+	blaming_free(&v->whose);
 	arena_release(&v->listing);
 	arena_release(&v->kept);
 }
@@ -131,10 +134,11 @@ static void number_rows(struct tree_view *v)
 /* "   #381     12", the number of the event only where it is another than in the line before. */
 static const char *gutter_of(struct tree_view *v, struct source *s, size_t line)
 {
+	bool open = v->shown.blame && line == 0 && !blaming_over(v->whose);
 	bool new_ = v->shown.blame && line < v->by.nr && (line == 0 || v->by.by[line] != v->by.by[line - 1]);
 	if (!v->shown.blame)
 		return arena_printf(&v->kept, "%zu", line + 1);
-	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, new_ ? who_mark(s, v->by.by[line], &v->kept) : "", NUMBER_COLS - 1, line + 1);
+	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, open ? "..." : new_ ? who_mark(s, v->by.by[line], &v->kept) : "", NUMBER_COLS - 1, line + 1);
 }
 
 static void add_lines(struct tree_view *v, struct source *s, const struct buf *b)
@@ -195,7 +199,7 @@ static void add_contents(struct tree_view *v, struct source *s, const char *path
 		return;
 	}
 	if (v->shown.blame)
-		files_blame(s, v->shown.box, 0, path, &v->kept, &v->by);
+		v->whose = blaming_new(s, v->shown.box, 0, path);
 	add_lines(v, s, &b);
 }
 
@@ -203,6 +207,7 @@ static void make_text(struct tree_view *v, struct source *s, const struct file_e
 {
 	CLEANUP(free_ptr) char *path = e ? joined(v->dir, e->name) : NULL;
 	arena_reset(&v->kept);
+	blaming_free(&v->whose);
 	v->by = (struct blame){ 0 };
 	v->shown = *want;
 	int gutter = want->diff ? 3 : want->blame ? WHO_COLS + NUMBER_COLS + 1 : NUMBER_COLS + 1;
@@ -214,6 +219,26 @@ static void make_text(struct tree_view *v, struct source *s, const struct file_e
 	else
 		add_contents(v, s, path, e);
 	number_rows(v);
+}
+
+/* What is known now is told where another one's lines begin. */
+static void mark_lines(struct tree_view *v, struct source *s)
+{
+	v->by = *blaming_result(v->whose);
+	for (size_t i = 0; i < v->text.nr; i++) {
+		size_t line = v->line[i];
+		bool first = line > 0 && (i == 0 || v->line[i - 1] != line);
+		if (first && (line == 1 || (line <= v->by.nr && v->by.by[line - 1] != v->by.by[line - 2])))
+			v->text.row[i].gutter = gutter_of(v, s, line - 1);
+	}
+}
+
+static void go_on(struct tree_view *v, struct source *s)
+{
+	if (blaming_over(v->whose))
+		return;
+	if (blaming_step(v->whose, BLAME_SLICE_US))
+		mark_lines(v, s);
 }
 
 static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int width)
@@ -228,6 +253,11 @@ static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int 
 	}
 	if (v->text.arena != &v->kept || memcmp(&want, &v->shown, sizeof(want)) != 0)
 		make_text(v, s, e, &want);
+	go_on(v, s);
+	if (!blaming_over(v->whose)) {
+		ui->wake_us = ui->mono_us + 1;
+		v->note = arena_printf(v->arena, "who brought each line ... %d%%", blaming_percent(v->whose));
+	}
 }
 
 static void head(struct tree_view *v, const struct ui *ui, struct source *s)
@@ -526,9 +556,10 @@ static const char *name_of(const void *self, const struct ui *ui, size_t i, stru
 static void look(const void *self, const struct ui *ui, struct looked *out)
 {
 	const struct tree_view *v = self;
-	(void)ui;
 	if (*v->file)
-		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top };
+		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top,
+					.gutters = v->blame || v->diff,
+					.seen = { .first = v->text_top, .row = 3, .rows = v->rows, .cols = ui->grid.cols } };
 	else
 		*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->f.nr, .line = name_of, .at = v->l.at };
 }

@@ -7,11 +7,13 @@
 
 #include "ui/act.h"
 
+static const char *fake_host = "github.com:443"; /* that it says such an action would also want */
 static const char fake_proposals[] =
 	"{\"proposals\": ["
 	"{\"pattern\": \"git push origin fix/parser\", \"wide\": false, \"matched\": 1, \"denied\": 0, \"tried\": 8, \"actions\": [25]},"
 	"{\"pattern\": \"git push origin fix/*\", \"wide\": false, \"matched\": 2, \"denied\": 0, \"tried\": 8, \"actions\": [25, 13]},"
-	"{\"pattern\": \"git push *\", \"wide\": true, \"matched\": 3, \"denied\": 1, \"tried\": 8, \"actions\": [25, 17, 13]}]}";
+	"{\"pattern\": \"git push *\", \"wide\": true, \"matched\": 3, \"denied\": 1, \"tried\": 8, \"actions\": [25, 17, 13]}],"
+	"\"hosts\": [{\"host\": \"github.com:443\", \"matched\": 2, \"denied\": 1, \"tried\": 8, \"actions\": [21, 9]}]}";
 
 static void fake_rule(json_t *tried, const char *pattern, const char *verdict)
 {
@@ -34,6 +36,7 @@ static bool fake_waivers(const char *const *words, size_t nr, const json_t *opts
 		return false;
 	const char *pattern = nr > 2 ? words[2] : NULL;
 	CLEANUP(json_release) json_t *answer = json_parse(fake_proposals, strlen(fake_proposals), "answer", &err);
+	json_put_str(json_array_get(json_object_get(answer, "hosts"), 0), "host", fake_host);
 	if (pattern && strncmp(pattern, "git", 3) != 0) {
 		err_set(&err, ERR_PARSE, "pattern \"%s\" must begin with the name of a command", pattern);
 		done(done_self, NULL, &err);

@@ -4,6 +4,7 @@
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 
 static char sent[512];
@@ -192,6 +193,40 @@ static void widening(void)
 	press("\n");
 	is_str(sent, expect("approve", "\"session\":\"git push origin *\","), "one's own is");
 	end();
+}
+
+/* What the screen says of a host that is @middle characters longer than its beginning and its end. */
+static void long_host(int rows, int cols, int middle)
+{
+	char *text = NULL;
+	size_t len = 0;
+	CLEANUP(buf_release) struct buf host = BUF_INIT;
+	buf_puts(&host, "github.com.");
+	for (int i = 0; i < middle; i++)
+		buf_putc(&host, 'a');
+	buf_puts(&host, ".evil.example:443");
+	fake_host = buf_cstr(&host);
+	begin("tests/screens/fleet.jsonl", &act, rows);
+	ui_resize(&ui, rows, cols);
+	later(1000000);
+	press("sh");
+	ui_draw(&ui);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	ok(strstr(text, ".evil.example:443"), "%d x %d: the end of a host of %zu characters is seen",
+	   cols, rows, host.len);
+	free(text);
+	end();
+	fake_host = "github.com:443";
+}
+
+static void long_hosts(void)
+{
+	long_host(24, 80, 60);
+	long_host(24, 80, 250);
+	long_host(36, 120, 60);
+	long_host(36, 120, 40);
 }
 
 static void adding(void)
@@ -491,6 +526,7 @@ int main(void)
 	clicks_between();
 	denials();
 	widening();
+	long_hosts();
 	adding();
 	choosing();
 	notes();

@@ -8,6 +8,7 @@
 #include "ui/finder_inner.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
+#include "ui/verifying.h"
 
 static struct source *s;
 static struct ui ui;
@@ -168,8 +169,8 @@ static void commands(void)
 	is_str(buf_cstr(&ui.prompt.text), "approve --session ", "and its options");
 	keys("\033:sql SELECT 1\n");
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
-	keys(":verify\n");
-	ok(strstr(ui.message, "sandglass verify"), "%s", ui.message);
+	keys(":export\n");
+	ok(strstr(ui.message, "sandglass export"), "%s", ui.message);
 	end();
 }
 
@@ -213,9 +214,41 @@ static void history(void)
 		printf("# %s\n", err.text);
 }
 
+static void verifying(void)
+{
+	begin("fleet");
+	keys(":verify\n");
+	is_str(ui_top(&ui)->ops->name, "verify", "\":verify\" opens the screen at once");
+	for (struct verify_seen seen = { 0 }; !seen.over;) {
+		CLEANUP(arena_release) struct arena a = ARENA_INIT;
+		verifying_look(ui.verifying, &seen, &a);
+	}
+	ok(strstr(shot(), "FAILED  8 passed  1 failed  1 skipped"), "which says how it went");
+	keys("jy");
+	keys("s");
+	ok(ui.wish == WISH_COPY && strstr(buf_cstr(&ui.wish_text), "skip  anchor"), "it can be taken along");
+	ui.wish = WISH_NONE;
+	ui_key(&ui, K_ENTER);
+	is_str(ui_top(&ui)->ops->name, "verify", "a check that is about no event leads nowhere");
+	keys("/order\n");
+	ui_draw(&ui);
+	ui_key(&ui, K_ENTER);
+	struct subject on = { 0 };
+	ui_draw(&ui);
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	ok(strcmp(ui_top(&ui)->ops->name, "log") == 0 && on.action >= 742 && on.action <= 748, "one that failed to its event");
+	keys("C");
+	ok(strstr(shot(), "1 failed"), "what was found is shown again");
+	struct verifying *was = ui.verifying;
+	keys("r");
+	ok(ui.verifying && ui.verifying != was, "r runs them again");
+	end();
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
+	verifying();
 	filters();
 	searching();
 	jumping();

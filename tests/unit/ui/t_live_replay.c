@@ -98,6 +98,7 @@ static char *files(const char *path, const char *file, bool live, size_t *len)
 	FILE *to = open_memstream(&text, len);
 	uint64_t all = 1;
 	for (uint64_t at = 1; at <= all; at++) {
+		int frames = 0;
 		bool anew = at == 1 || !live;
 		if (anew && source_open(&s, path, &err) < 0)
 			exit(99);
@@ -112,7 +113,9 @@ static char *files(const char *path, const char *file, bool live, size_t *len)
 		if (anew && *file)
 			ui_key(&ui, 'B');
 		ui.message[0] = 0;
-		ui_draw(&ui);
+		do /* who brought the lines comes in slices */
+			ui_draw(&ui);
+		while (ui.wake_us > ui.mono_us && frames++ < 100);
 		term_dump(&ui.grid, to);
 		if (!live || at == all) {
 			ui_release(&ui);

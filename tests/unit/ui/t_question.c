@@ -5,7 +5,7 @@
 #include "tap.h"
 #include "ui/ui.h"
 
-static char sent[512];
+static char sent[2048];
 static int nr_sent;
 
 static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
@@ -145,6 +145,25 @@ static void form(void)
 	end();
 }
 
+/* As many as a script asks for; what is below is scrolled to. */
+static void long_form(void)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	buf_puts(&body, "{\"text\":\"who?\",\"form\":[");
+	for (int i = 1; i <= 40; i++)
+		buf_printf(&body, "%s\"field%d\"", i > 1 ? "," : "", i);
+	buf_puts(&body, "]}");
+	begin_one(buf_cstr(&body), 24, 80);
+	later();
+	press("\n");
+	for (int i = 1; i <= 40; i++)
+		press("x\n");
+	later();
+	press("y");
+	ok(strstr(sent, "\"field1=x\"") && strstr(sent, "\"field33=x\"") && strstr(sent, "\"field40=x\""), "all of 40 fields are asked for and sent");
+	end();
+}
+
 static void high_risk(void)
 {
 	begin_one("{\"text\":\"which?\",\"choices\":[\"a\",\"b\"],\"risk\":\"high\"}", 24, 80);
@@ -209,6 +228,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	answered_meanwhile();
 	form();
+	long_form();
 	high_risk();
 	many();
 	out_of_sight();

@@ -8,6 +8,7 @@
 #include "ui/coach.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
+#include "ui/verifying.h"
 
 static const struct {
 	const char *name, *fixture;
@@ -29,6 +30,11 @@ static const struct {
 	{ "agent-output-80x24", "fleet", 80, 24, false, "agent", 0, "koo" },
 	{ "agent-talk-120x36", "fleet", 120, 36, false, "agent", 0, "t" },
 	{ "agent-details-120x36", "fleet", 120, 36, false, "agent", 0, "v" },
+	{ "select-talk-120x36", "fleet", 120, 36, false, "agent", 0, "tvjjj" },
+	{ "select-diff-80x24", "fleet", 80, 24, false, "diff", 0, "vjj" },
+	{ "select-log-80x24-ascii", "fleet", 80, 24, true, "log", 0, "vkk" },
+	{ "verify-120x36", "fleet", 120, 36, false, "fleet", 0, "C" },
+	{ "verify-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, "Cjjjjjjjj" },
 	{ "hostile-output-120x36", "hostile", 120, 36, false, "agent", 0, "ko" },
 	{ "hostile-render-80x24", "hostile", 80, 24, false, "agent", 0, "koo" },
 	{ "hostile-pty-120x36", "hostile", 120, 36, false, "agent", 0, "o" },
@@ -134,6 +140,7 @@ static const struct {
 	{ "decide-chosen-120x36", "steer", 120, 36, false, "approval", 0, "jjjNwait for the second run of CI\n" },
 	{ "decide-chosen-80x24-ascii", "steer", 80, 24, true, "approval", 0, "jjjj" },
 	{ "decide-session-120x36", "steer", 120, 36, false, "approval", 0, "sj" },
+	{ "decide-host-120x36", "steer", 120, 36, false, "approval", 0, "sjh" },
 	{ "decide-session-80x24", "steer", 80, 24, false, "approval", 0, "sjjua" },
 	{ "decide-rule-120x36", "steer", 120, 36, false, "approval", 0, "pj" },
 	{ "decide-rule-80x24-ascii", "steer", 80, 24, true, "approval", 0, "pjd" },
@@ -258,6 +265,11 @@ static void draw(size_t i, struct buf *out)
 	ui_draw(&ui);
 	press(&ui, cases[i].keys);
 	ui_draw(&ui);
+	for (struct verify_seen seen = { 0 }; ui.verifying && !seen.over;) { /* it runs beside us */
+		CLEANUP(arena_release) struct arena a = ARENA_INIT;
+		verifying_look(ui.verifying, &seen, &a);
+		ui_draw(&ui);
+	}
 	FILE *to = open_memstream(&text, &len);
 	term_dump(&ui.grid, to);
 	fclose(to);

@@ -1,0 +1,297 @@
+/* Is the record what was written? Its checks as they come, each with its verdict; Enter goes to the event that one is
+ * about, r runs them again. They run beside the console (verifying.h): one may leave and come back. Reads: the file. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ui/finder.h"
+#include "ui/term/draw.h"
+#include "ui/term/fmt.h"
+#include "ui/term/text.h"
+#include "ui/verifying.h"
+#include "ui/views/listed.h"
+
+enum { AGAIN_US = 100000, DETAIL_ROWS = 4, SHOWN_US = 100000, ROWS_MAX = 64 };
+
+/* A check that has come, runs, or is still to come. */
+struct line {
+	enum { LINE_COME, LINE_RUNS, LINE_WAITS } is;
+	const char *name, *text;
+	struct verified v;
+};
+
+struct verify_view {
+	size_t source;
+	struct line line[ROWS_MAX];
+	struct listed l;
+	struct verify_seen seen;
+	struct text detail;
+	const char *title;
+	struct arena *arena;
+};
+
+static void begin(struct verify_view *v, struct ui *ui)
+{
+	struct err err = ERR_INIT;
+	const struct source *s = ui_source(ui, v->source);
+	if (!s)
+		return;
+	verifying_drop(&ui->verifying);
+	ui->verifying_source = v->source;
+	ui->verifying = verifying_new(session_path(s->session), &err);
+	if (!ui->verifying)
+		ui_say(ui, ROLE_ERROR, "%s", err.text);
+}
+
+/* The record has gone on since it was verified. */
+static bool is_old(const struct verify_seen *seen, const struct source *s)
+{
+	return seen->over && seen->head && s && seen->head < session_head(s->session);
+}
+
+static bool is_shown(const struct verify_view *v, struct ui *ui)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct verify_seen seen;
+	if (!ui->verifying || ui->verifying_source != v->source)
+		return false;
+	verifying_look(ui->verifying, &seen, &a);
+	return !is_old(&seen, ui_source(ui, v->source));
+}
+
+/* What is there of this session is shown as it is, unless it is old. */
+static void open_view(void *self, struct ui *ui, const struct subject *on)
+{
+	struct verify_view *v = self;
+	v->source = ui->replay ? 0 : on->source;
+	if (!is_shown(v, ui))
+		begin(v, ui);
+}
+
+/* --- recalc ------------------------------------------------------------------------------------------------------- */
+
+static bool has_come(const struct verify_seen *seen, const char *name)
+{
+	for (size_t i = 0; i < seen->nr; i++)
+		if (strcmp(seen->row[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+/* One that says nothing has nothing to say: what runs comes after the last that did. */
+static size_t under_way(const struct verify_seen *seen)
+{
+	size_t next = 0;
+	for (size_t i = 0; verify_name(i); i++)
+		next = has_come(seen, verify_name(i)) ? i + 1 : next;
+	return next;
+}
+
+static void gather(struct verify_view *v)
+{
+	const struct verify_seen *seen = &v->seen;
+	v->l.nr = 0;
+	for (size_t i = 0; i < seen->nr && v->l.nr < ROWS_MAX; i++)
+		v->line[v->l.nr++] = (struct line){ LINE_COME, seen->row[i].name, seen->row[i].text, seen->row[i] };
+	size_t first = under_way(seen);
+	for (size_t i = first; !seen->over && verify_name(i) && v->l.nr < ROWS_MAX; i++)
+		v->line[v->l.nr++] = (struct line){ .is = i == first ? LINE_RUNS : LINE_WAITS, .name = verify_name(i), .text = verify_about(i) };
+}
+
+static void gather_detail(struct verify_view *v, int cols, bool ascii)
+{
+	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
+	text_init(&v->detail, v->arena, cols - 2, 2, ascii);
+	if (v->seen.err.code != ERR_NONE)
+		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s", v->seen.err.text);
+	else if (l)
+		text_puts(&v->detail, l->is == LINE_COME && l->v.result == VERIFY_FAIL ? ROLE_ERROR : ROLE_TEXT, l->text);
+	if (l && l->is == LINE_COME && l->v.seq)
+		text_putf(&v->detail, ROLE_DIM, "Enter goes to #%" PRIu64, l->v.seq);
+}
+
+static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
+{
+	struct verify_view *v = self;
+	const struct source *s = ui_source(ui, v->source);
+	v->arena = ar;
+	v->seen = (struct verify_seen){ .over = true };
+	if (ui->verifying && ui->verifying_source == v->source)
+		verifying_look(ui->verifying, &v->seen, ar);
+	if (!v->seen.over)
+		ui->wake_us = ui->mono_us + AGAIN_US;
+	gather(v);
+	list_settle(&v->l, rows - DETAIL_ROWS - 1);
+	gather_detail(v, cols, ui->grid.ascii);
+	v->title = s ? arena_printf(ar, "verify %s %s", s->model.id, s->model.name) : "verify";
+	if (is_old(&v->seen, s))
+		v->title = arena_printf(ar, "verify %s as of event %" PRIu64, s->model.id, v->seen.head);
+}
+
+/* --- paint -------------------------------------------------------------------------------------------------------- */
+
+enum { COL_VERDICT, COL_CHECK, COL_EVENT, COL_TIME, COL_TEXT, COL_NR };
+
+static const struct column columns[COL_NR] = {
+	{ "VERDICT", { 7, 7 }, { 3, 3 }, false }, { "CHECK", { 10, 12 }, { 1, 1 }, false }, { "EVENT", { 8, 9 }, { 1, 1 }, true },
+	{ "TIME", { 6, 6 }, { 1, 1 }, true },	  { "", { 0, 0 }, { 2, 2 }, false },
+};
+
+static const char *verdict_of(const struct line *l, enum role *role)
+{
+	static const struct {
+		const char *word;
+		enum role role;
+	} known[] = { [VERIFY_OK] = { "ok", ROLE_OK }, [VERIFY_FAIL] = { "FAIL", ROLE_FAILED }, [VERIFY_SKIP] = { "skip", ROLE_DIM } };
+	*role = l->is == LINE_RUNS ? ROLE_RUN : l->is == LINE_WAITS ? ROLE_DIM : known[l->v.result].role;
+	return l->is == LINE_RUNS ? "run" : l->is == LINE_WAITS ? "--" : known[l->v.result].word;
+}
+
+static void paint_line(const struct verify_view *v, const struct ui *ui, struct area a, int row, const struct columns *c, const struct line *l)
+{
+	enum role role;
+	int64_t took = l->is == LINE_COME ? l->v.took_us : l->is == LINE_RUNS ? ui->mono_us - v->seen.since_us : 0;
+	const char *sign = l->is == LINE_RUNS ? ">" : l->is == LINE_COME && l->v.result == VERIFY_FAIL ? "x" : " ";
+	list_cell(a, row, c, COL_VERDICT, ROLE_TEXT, verdict_of(l, &role));
+	put(a, row, 1, role, sign);
+	put(a, row, c->col[COL_VERDICT], role, verdict_of(l, &role));
+	list_cell(a, row, c, COL_CHECK, l->is == LINE_WAITS ? ROLE_DIM : ROLE_NAME, l->name);
+	list_cell(a, row, c, COL_EVENT, ROLE_TEXT, l->is == LINE_COME && l->v.seq ? arena_printf(v->arena, "#%" PRIu64, l->v.seq) : "");
+	list_cell(a, row, c, COL_TIME, ROLE_DIM, took >= SHOWN_US ? fmt_span(v->arena, took) : "");
+	list_cell(a, row, c, COL_TEXT, l->is == LINE_COME ? role == ROLE_OK ? ROLE_TEXT : role : ROLE_DIM, l->text);
+}
+
+static size_t all_checks(void)
+{
+	size_t n = 0;
+	while (verify_name(n))
+		n++;
+	return n;
+}
+
+static struct piece state_of(const struct verify_view *v)
+{
+	const struct verify_totals *t = &v->seen.totals;
+	if (!v->seen.over)
+		return (struct piece){ ROLE_RUN, arena_printf(v->arena, "check %zu of %zu", under_way(&v->seen) + 1, all_checks()) };
+	if (v->seen.err.code != ERR_NONE)
+		return (struct piece){ ROLE_FAILED, "NOT READ" };
+	return (struct piece){ t->failed ? ROLE_FAILED : ROLE_OK,
+			       arena_printf(v->arena, "%s  %u passed  %u failed  %u skipped", t->failed ? "FAILED" : "VERIFIED", t->ok,
+					    t->failed, t->skipped) };
+}
+
+static void paint(const void *self, const struct ui *ui, struct area a)
+{
+	const struct verify_view *v = self;
+	struct columns c;
+	int row;
+	const struct piece p = state_of(v);
+	draw_title(a, 0, v->title, &p, 1);
+	list_rule(&v->l, a, "Enter goes to the event   r runs them again", v->arena);
+	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
+	list_heads(a, 2, &c);
+	struct area list = area_sub(a, 0, 0, a.rows - DETAIL_ROWS - 1, a.cols);
+	for (size_t i = v->l.top; list_sees(&v->l, i, list, &row); i++) {
+		paint_line(v, ui, list, row, &c, &v->line[i]);
+		if (i == v->l.at)
+			put_cursor_row(list, row);
+	}
+	put_rule(a, a.rows - DETAIL_ROWS - 1, v->l.nr ? v->line[v->l.at].name : NULL, ROLE_TITLE,
+		 "checks of your own: sandglass verify --with FILE");
+	text_paint(&v->detail, area_sub(a, a.rows - DETAIL_ROWS, 0, DETAIL_ROWS, a.cols), 0);
+}
+
+/* --- keys --------------------------------------------------------------------------------------------------------- */
+
+static bool verb(void *self, struct ui *ui, enum verb verb)
+{
+	struct verify_view *v = self;
+	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
+	if (verb != VERB_OPEN)
+		return list_verb(&v->l, verb);
+	if (!l || l->is != LINE_COME || !l->v.seq) {
+		ui_say(ui, ROLE_DIM, "this check is about no event");
+		return true;
+	}
+	size_t source = v->source;
+	uint64_t seq = l->v.seq;
+	ui_back(ui);
+	jump_to(ui, source, seq);
+	return true;
+}
+
+static bool key(void *self, struct ui *ui, uint32_t key)
+{
+	struct verify_view *v = self;
+	if (key != 'r')
+		return false;
+	if (v->seen.over)
+		begin(v, ui);
+	else
+		ui_say(ui, ROLE_DIM, "they run");
+	return true;
+}
+
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct verify_view *v = self;
+	(void)ui;
+	(void)col;
+	return list_click(&v->l, row);
+}
+
+static void subject(const void *self, const struct ui *ui, struct subject *out)
+{
+	const struct verify_view *v = self;
+	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
+	(void)ui;
+	*out = (struct subject){ .source = v->source, .action = l && l->is == LINE_COME ? l->v.seq : 0 };
+}
+
+static const char *line_of(const void *self, const struct ui *ui, size_t i, struct arena *a)
+{
+	const struct verify_view *v = self;
+	enum role role;
+	(void)ui;
+	if (i >= v->l.nr)
+		return "";
+	const struct line *l = &v->line[i];
+	return arena_printf(a, "%-4s  %-10s  %s", verdict_of(l, &role), l->name, l->is == LINE_COME ? l->text : "");
+}
+
+static void as_text(const void *self, struct ui *ui, struct buf *out)
+{
+	const struct verify_view *v = self;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	buf_printf(out, "%s: %s\n", v->title, state_of(v).text);
+	for (size_t i = 0; i < v->l.nr; i++)
+		buf_printf(out, "%s\n", line_of(self, ui, i, &a));
+}
+
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct verify_view *v = self;
+	(void)ui;
+	*out = (struct looked){ .what = LOOK_LINES, .source = v->source, .nr = v->l.nr, .line = line_of, .at = v->l.at };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct verify_view *v = self;
+	(void)ui;
+	list_move(&v->l, (int64_t)to);
+}
+
+static const char *const *hints(const void *self, const struct ui *ui)
+{
+	static const char *const all[] = { "Enter event", "r again", "w write..", "y copy..", "/ search", ": cmd", "? help", "q back", NULL };
+	(void)self;
+	(void)ui;
+	return all;
+}
+
+const struct view_ops view_verify = {
+	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .recalc = recalc,
+	.paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
+};
