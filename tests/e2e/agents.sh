@@ -80,8 +80,35 @@ for one in 'codex|acp' 'pi|acp' 'codex|sandbox-agent'; do
 	like "$(printed)" '^FILES hello.txt' "$what: its file is in the box"
 done
 
+# --- one that asks nothing by its protocol: what its model wants is judged at the proxy ---
+if row 'codex|sandbox-agent'; then
+	model '[{"bash":"touch asked"},{"text":"all is done"}]'
+	begin --gate
+	wait_for 90 is_held
+	ok $? "$what: what its model wants waits for a person"
+	unlike "$(printed)" '^FILES' "$what: and it waits with it"
+	"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
+	wait_for 90 ended
+	like "$(printed)" '^FILES .*asked' "$what: allowed, it is done"
+	like "$(told)" '^session \| .*codex-acp .* over sandbox-agent' "$what: it is Codex, over HTTP"
+	"$sg" verify "$file" >"$t/out" 2>&1
+	ok $? "$what: the record verifies"
+fi
+
+for one in 'codex|app-server' 'claude|stream'; do
+	row "$one" || continue
+	model '[{"bash":"touch asked"},{"text":"all is done"}]'
+	begin --gate
+	wait_for 90 is_held
+	"$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
+	wait_for 60 ended
+	ok $? "$what, judged at the proxy: who has allowed it is not asked again by the agent"
+	like "$(printed)" '^FILES .*asked' "$what: it is done"
+	[ -n "$(held)" ] && "$sg" stop -S "$id" >"$t/out" 2>&1
+done
+
 # --- asleep, and woken by a word: the same session, in a new process ---
-for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|sandbox-agent'; do
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'codex|acp' 'claude|sandbox-agent' 'codex|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"echo hello > hello.txt"},{"text":"all is done"}]'
 	begin --gate --linger 300s --idle 500ms
@@ -91,13 +118,13 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|
 	wait_for 90 eval '[ "$(told | grep -c "^turn | end_turn")" = 2 ]'
 	ok $? "$what: a word wakes it"
 	like "$(told)" '^session \| .*(loaded|resumed) session' "$what: with its own session"
-	ok "$(tail -1 log | grep -q 'do the thing.*and what else'; echo $?)" "$what: its model is told what was before"
+	ok "$(grep -q 'do the thing.*and what else' log; echo $?)" "$what: its model is told what was before"
 	"$sg" stop -S "$id" >"$t/out" 2>&1
 	wait_for 30 ended
 done
 
 # --- a turn that is broken off; words in the middle of one ---
-for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|acp' 'claude|sandbox-agent'; do
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|acp' 'codex|acp' 'claude|sandbox-agent' 'codex|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"echo begun > begun; tail -f /dev/null"},{"text":"all is done"}]'
 	begin --gate --linger 300s

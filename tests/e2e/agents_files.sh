@@ -5,7 +5,7 @@
 . "$here/exchange/counts.bash"
 sg=$SANDGLASS key=sk-REAL-7731 pids=
 agents=${AGENTS_DIR:-$(dirname "$sg")/agents}
-for need in node python3 jq; do command -v $need >/dev/null || { skip "needs $need"; finish; }; done
+need node python3 jq
 stop_model() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
 trap stop_model EXIT
 cd "$t" || exit 1

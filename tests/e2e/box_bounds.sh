@@ -28,6 +28,50 @@ like "$said" 'after:.*goes on' "the box goes on when there is room again"
 like "$(cat "$t/out")" "box 'full' is over its disk limit" "it is said on the screen"
 like "$("$sg" show)" "warnings +box 'full' is over its disk limit .*20 MB" "and in show"
 
+cat >"$t/large.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "large" }
+box:exec "echo one >f; truncate -s 65M f"
+local ok, err = box:edit("f", "one", "two")
+print("edit:", ok, err)
+print("still:", box:exec("stat -c %s f; head -c 3 f").out)
+L
+"$sg" run --no-tui "$t/large.lua" >"$t/out" 2>&1 </dev/null
+said=$("$sg" events --json | grep '"kind":"note"')
+like "$said" "edit:.*'f' is larger than 64 MiB: a command in the box can do it" 'a file that is not read whole is not edited'
+like "$said" 'still:.*68157440.*one' 'and keeps its end'
+
+# --- memory: what its limit kills is said so, in the record, on the screen and to the agent ---
+cat >"$t/turns.lua" <<'L'
+return { { call = { "shell", { cmd = "tail /dev/zero" } } }, { say = "done" } }
+L
+cat >"$t/memory.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "little", limits = { mem = "48M" } }
+local inner, no = box:exec "tail /dev/zero; exit 3", box:exec "exit 3"
+print("oom:", inner.code, inner.oom, no.oom)
+print("run:", select(2, box:run "tail /dev/zero"))
+sg.agent.run { box = box, task = "do it", tools = { "shell" }, model = sg.model "scripted:turns.lua" }
+local job = box:spawn "sleep 60"
+job:kill()
+print("job:", job:wait().signal)
+L
+(cd "$t" && "$sg" run --no-tui memory.lua) >"$t/out" 2>&1 </dev/null
+said=$("$sg" events --json)
+like "$said" 'job:.*SIGTERM' 'a script learns the signal with which it ended its own'
+like "$(grep '"kind":"action.ended"' <<<"$said")" '"stopped":15' 'which is no failure in the record'
+unlike "$(cat "$t/out")" 'FAILED: signal' 'nor on the screen'
+if "$sg" doctor 2>/dev/null | grep -q '^ok *cgroups'; then
+	like "$said" 'oom:.*3.t1.tnil' 'what the memory limit kills inside of a command is counted, and nothing else is'
+	like "$said" 'run: *.tout of memory: tail' 'an error says it'
+	like "$(grep '"kind":"action.ended"' <<<"$said")" '"why":"the memory limit of its box killed 1 of its processes".*"oom":1' 'so does the record'
+	like "$(cat "$t/out")" 'FAILED: out of memory .*the memory limit of its box killed 1 of its processes' 'and the screen'
+	"$sg" export -F atif -o "$t/whole" >/dev/null 2>&1
+	like "$(cat "$t/whole")" 'out of memory: the memory limit of the box killed 1 of its processes' 'and its agent hears it'
+else
+	skip 'no cgroups here: memory is bounded per process, and nothing is killed for it'
+fi
+
 if [ "$(id -u)" != 0 ]; then
 	skip 'only root can make files of another owner'
 	skip 'only root can make files of another owner'

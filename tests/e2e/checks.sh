@@ -37,6 +37,11 @@ like "$(cat out)" '(^|[^a-z])live[[:space:]]+true' 'live: all checks pass'
 like "$(cat out)" 'stale[[:space:]]+false' 'live: after a further change they do not'
 like "$(cat out)" "wrong.*nofile.lua" 'a file that is not there is an error value'
 s=$(ls "$HOME"/.local/share/sandglass/sessions/*.glass)
+"$sg" search wrong >out 2>&1
+like "$(cat out)" 'fixer edit: word' 'search: the action that said it'
+unlike "$(cat out)" 'host\.(frame|call)' 'and not what the script was told about it'
+like "$("$sg" search wrong kind:host.frame 2>&1)" 'host\.frame' 'unless that is asked for'
+unlike "$("$sg" search '(wrong or localhost.)' 2>&1)" 'host\.(frame|call)' 'a word that ends in "host." does not ask for it'
 "$sg" verify "$s" >v 2>&1
 is $? 0 'the record verifies'
 "$sg" verify "$s" --with release.lua --junit j.xml --tap r.tap --sarif r.sarif >v 2>&1

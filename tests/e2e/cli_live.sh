@@ -102,7 +102,7 @@ shot=$("$sg" sandbox snapshot fix 'so far' --json | sed 's/.*"snapshot":\([0-9]*
 like "$shot" '^[0-9]+$' 'sandbox snapshot, with a label'
 echo other >in.txt && "$sg" sandbox cp in.txt fix:sub/in.txt >"$t/out" 2>&1 && "$sg" rollback "$shot" >"$t/out" 2>&1 && "$sg" sandbox cp -q fix:sub/in.txt then.txt
 is "$(cat then.txt)" mine 'rollback goes back to it'
-for wrong in 'cp a b' 'cp fix:a fix:b' 'cp fix: .' 'cp fix:none .' 'cp none:a .' 'cp got fix:' 'cp fix:made no/such/' 'cp fix:made' 'snapshot none' 'rm none' 'prone' 'ls fix'; do
+for wrong in 'cp a b' 'cp fix:a fix:b' 'cp fix: .' 'cp fix:none .' 'cp none:a .' 'cp fix:made no/such/' 'cp fix:made' 'snapshot none' 'rm none' 'prone' 'ls fix'; do
 	out=$("$sg" sandbox $wrong 2>&1 </dev/null)
 	s=$?
 	like "$s $(printf '%s\n' "$out" | wc -l) $out" '^[1-9] [12] sandglass' "sandbox $wrong: $(printf '%s' "$out" | head -1)"

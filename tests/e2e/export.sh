@@ -89,6 +89,9 @@ is "$spans" $((actions + 3 + 1)) "OTLP: a span for each action, agent and the se
 "$sg" export whole -F markdown >"$t/md"
 like "$(cat "$t/md")" "^\\| actions \\| $((actions - replies)) \\|" 'Markdown: sums'
 
+like "$(cat "$t/md")" '^- \*\*#[0-9]+\*\* exec .*: exit 2, ' 'Markdown: a command that failed is not called ok'
+unlike "$(cat "$t/md")" ': ok, exit' 'nor one that did both'
+
 # what was recorded is text to a page: a hostile file name, output and answer
 cat >"$t/hostile.lua" <<'LUA'
 local sg = require "sandglass"
@@ -126,6 +129,8 @@ python3 "$here/exchange/check_cast.py" "$t/hostile.cast" >/dev/null
 ok $? 'a cast does not speak to the clipboard'
 
 # files at any event
+is "$(sqlite3 "$SANDGLASS_SESSIONS"/*hostile*.glass "SELECT count(*), sum(json_extract(body, '\$.shared')), sum(json_array_length(body, '\$.by')) FROM event WHERE kind = 210 AND json_extract(body, '\$.changed') > 0")" \
+	'2|0|2' 'each change is that of one action: a command before it that changed nothing has no part in it'
 is "$("$sg" cat 'a<b>.txt' --at hostile)" $'one\nzwei' 'cat: at the end'
 first=$("$sg" events hostile --filter kind:write --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)
 edit=$("$sg" events hostile --filter kind:edit --json | sed 's/.*"seq":\([0-9]*\),.*/\1/' | head -1)

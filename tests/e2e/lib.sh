@@ -77,6 +77,13 @@ accept_any() {
 	printf 'return require("sandglass.policy").rules { default = "boxed" }\n' >"$t/any.lua"
 	accept="--accept reduced --policy $t/any.lua"
 }
+# The programs that a test cannot do without, by which it knows better than from us.
+need() { # program...
+	local p
+	for p; do
+		command -v "$p" >/dev/null || { skip "needs $p (make deps)"; finish; }
+	done
+}
 need_boxes() {
 	boxes && return
 	skip "no boxes with namespaces here: $(tail -1 "$t/boxes" 2>/dev/null)"

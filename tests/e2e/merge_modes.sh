@@ -125,6 +125,7 @@ echo mine >linked/untracked
 is $? 0 "commits in a linked worktree"
 is "$(git -C main rev-parse HEAD)" "$head" "the main one is left alone"
 like "$(git -C linked log --format=%s -1)" 'sandglass' "its branch has moved"
+is "$(git -C linked log --format='%(trailers:key=Sandglass-Session,valueonly)' -1 | head -1)" "$id" 'and the commit names the session whose record has it'
 is "$(git -C linked status --porcelain | tr '\n' ' ')" ' M a.txt ?? untracked ' "local changes stay as they were, not committed"
 is "$(sed -n '3p;20p;30p' linked/a.txt | tr '\n' ' ')" 'line THREE line mine line THIRTY ' "in the file beside what was merged"
 

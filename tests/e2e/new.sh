@@ -83,6 +83,8 @@ for p in coding fanout inside bare; do
 	}
 	wait_for 60 step
 	like "$("$sg" events "$id" 2>&1 | tail -1)" 'session ends, successful' "$p: the script runs as it was written"
+	[ ! -e "my-$p.script.lua" ] && continue
+	like "$("$sg" events "$id" 2>&1)" "scripted:my-$p.script.lua" "$p: with the scripted model that lies beside it"
 done
 
 # --- no script at all: the built-in agent ---

@@ -50,6 +50,26 @@ ok $? 'what the policy asks about waits for a person'
 "$sg" approve -S "$session" "$("$sg" state -S "$session" --json | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" >"$t/out" 2>&1
 wait $!
 like "$(cat held.out)" '"exitCode":0' 'and goes on when it is approved'
+json POST "/toolbox/$id/process/execute" '{"command":"git init -q -b main from && cd from && echo one >a && git add a && git -c user.name=n -c user.email=e@x commit -qm first"}' >"$t/out"
+git() { json "$1" "/toolbox/$id/git/$2" "$3"; }
+is "$(git POST clone '{"url":"/workspace/from","path":"repo","branch":"main"}' | tail -1)" 200 'git: a repository is cloned'
+json POST "/toolbox/$id/process/execute" '{"command":"cd repo && git mv a b && echo two >c && echo odd >\"x y\""}' >"$t/out"
+git POST add '{"path":"repo","files":["c"]}' >"$t/out"
+is "$(ask GET "/toolbox/$id/git/status?path=repo" | head -1 | python3 -c 'import json, sys
+v = json.load(sys.stdin)
+print(v["currentBranch"], v["upstream"], v["ahead"], [[f["name"], f["staging"], f["worktree"], f["extra"]] for f in v["fileStatus"]])')" \
+	"main origin/main 0 [['b', 'Renamed', 'Unmodified', 'a'], ['c', 'Added', 'Unmodified', ''], ['x y', 'Untracked', 'Untracked', '']]" 'git: its state, with a rename'
+like "$(git POST commit '{"path":"repo","message":"second","author":"An Author","email":"a@b.c"}')" '"hash":"[0-9a-f]{40}"' 'git: a commit'
+like "$(ask GET "/toolbox/$id/git/history?path=repo")" '"author":"An Author".*"message":"second".*"message":"first"' 'git: its history'
+git POST branches '{"path":"repo","name":"side"}' >"$t/out"
+git POST checkout '{"path":"repo","branch":"side"}' >"$t/out"
+like "$(ask GET "/toolbox/$id/git/branches?path=repo")" '"branches":\["main","side"\],"current":"side"' 'git: branches'
+like "$(git POST clone '{"url":"https://x.y/z","path":"z","username":"u","password":"p"}')" 'no password into a box' 'git: a password is not taken'
+like "$(git POST checkout '{"path":"repo","branch":"--orphan"}')" "must not begin with '-'" 'git: nor an option for a name'
+like "$(git POST clone '{"url":"/workspace/from","path":"z","depth":"x"}' | tr '\n' ' ')" 'depth is to be a whole number.* 400 ?$' 'git: a depth that is none'
+like "$(git POST add '{"path":"repo","files":["c",{"a":1}]}' | tr '\n' ' ')" 'files is to be a list of paths.* 400 ?$' 'git: files that are none'
+like "$(git POST commit '{"path":"repo","message":[1],"author":"n","email":"e@x"}' | tr '\n' ' ')" 'message is to be a text.* 400 ?$' 'git: a message that is none'
+unset -f git
 head -c 3000000 /dev/urandom >big
 ask POST "/toolbox/$id/files/upload-v2?path=/workspace/big" -F "file=@big" >"$t/out"
 curl -s -H "Authorization: Bearer $key" "$url/toolbox/$id/files/download?path=/workspace/big" | cmp - big

@@ -2,6 +2,7 @@
 # undo SESSION#n takes back what one action did to the files, on the files of now; the rest stays.
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
+need jq
 boxes || { skip 'boxes cannot be opened here'; finish; }
 mkdir "$t/repo"
 seq 1 30 >"$t/repo/long"

@@ -38,7 +38,7 @@ like "$(note mode)" '^0 0 hidden-7' 'and comes back as it was'
 cat >alive.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "alive", repo = "repo" }
-local p = assert(box:spawn "exec 3>>log; while :; do echo tick >&3; echo now > moment; sleep 0.02; done")
+local p = assert(box:spawn "exec 3>>log; while :; do echo tick >&3; echo now >> moment; sleep 0.02; done")
 sg.sleep(0.3)
 local s = assert(box:snapshot "s")
 assert(box:exec "echo later > later; echo changed >> f")

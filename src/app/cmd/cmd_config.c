@@ -22,7 +22,7 @@ struct setting {
 static const struct setting settings[] = {
 	{ "sessions", "sessions", "SANDGLASS_SESSIONS", NULL, "where session files lie" },
 	{ "config", "config", "SANDGLASS_CONFIG", NULL, "the user's configuration file" },
-	{ "model", NULL, "SANDGLASS_MODEL", "scripted:demo", "provider:name" },
+	{ "model", NULL, "SANDGLASS_MODEL", NULL, "provider:name, where no script names one (else scripted:demo)" },
 	{ "backend", NULL, "SANDGLASS_BACKEND", "process", "sandbox driver" },
 	{ "accept", NULL, NULL, NULL, "'reduced': boxes without namespaces are acceptable" },
 	{ "policy", NULL, NULL, NULL, "a further policy file" },

@@ -1,7 +1,7 @@
 /* policy mine [SESSION...]: the rules that people's answers amount to, proved on the same past.
  *
  * Each approved action proposes patterns, narrowest first. A pattern is taken when no action that a person denied would be
- * touched by it, and, if it is wide, only when it answers at least two approved actions. What is printed is a policy file. */
+ * touched by it, and, if it is wide, only when it answers at least two approved actions; a rule without which as much is answered is left out. What is printed is a policy file. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +16,7 @@ struct answer {
 	bool approved, answered;
 };
 struct rule_found {
+	enum action_kind of;
 	char *kind, *pattern;
 	size_t answers;
 	uint64_t example;
@@ -122,12 +123,54 @@ static void propose(struct mine *m, struct answer *a)
 		mark(m, &best);
 		a->answered = true;
 		GROW(m->rule, m->nr_rules, m->cap_rules);
-		m->rule[m->nr_rules++] = (struct rule_found){ .kind = xstrdup(action_kind_name(spec.kind)),
+		m->rule[m->nr_rules++] = (struct rule_found){ .of = spec.kind, .kind = xstrdup(action_kind_name(spec.kind)),
 			.pattern = xstrdup(best.pattern), .answers = best_reach.approved, .session = xstrdup(json_str(a->row, "session", "")),
 			.example = (uint64_t)json_int(a->row, "id", 0) };
 	}
 	judgement_release(&j);
 	action_spec_release(&spec);
+}
+
+static bool covers(const struct rule_found *r, const struct policy_subject *subject)
+{
+	const struct waiver w = { .kind = r->of, .pattern = r->pattern };
+	return waiver_covers(&w, 0, subject);
+}
+
+/* Does some approval hang on this rule alone? A later, wider one may have made it idle. */
+static bool is_needed(const struct mine *m, const struct rule_found *r)
+{
+	bool needed = false;
+	for (size_t i = 0; i < m->nr && !needed; i++) {
+		struct action_spec spec;
+		struct policy_subject subject;
+		if (!m->item[i].approved || !subject_of(&m->item[i], &spec, &subject))
+			continue;
+		needed = covers(r, &subject);
+		for (size_t k = 0; k < m->nr_rules && needed; k++)
+			needed = &m->rule[k] == r || !covers(&m->rule[k], &subject);
+		action_spec_release(&spec);
+	}
+	return needed;
+}
+
+static void rule_release(struct rule_found *r)
+{
+	free(r->kind);
+	free(r->pattern);
+	free(r->session);
+}
+
+static void drop_idle(struct mine *m)
+{
+	for (size_t i = 0; i < m->nr_rules;) {
+		if (is_needed(m, &m->rule[i])) {
+			i++;
+			continue;
+		}
+		rule_release(&m->rule[i]);
+		memmove(&m->rule[i], &m->rule[i + 1], (--m->nr_rules - i) * sizeof(m->rule[i]));
+	}
 }
 
 static void lua_string(const char *text, struct buf *out)
@@ -191,11 +234,8 @@ static void mine_release(struct mine *m)
 		json_decref(m->item[i].requested);
 		json_decref(m->item[i].row);
 	}
-	for (size_t i = 0; i < m->nr_rules; i++) {
-		free(m->rule[i].kind);
-		free(m->rule[i].pattern);
-		free(m->rule[i].session);
-	}
+	for (size_t i = 0; i < m->nr_rules; i++)
+		rule_release(&m->rule[i]);
 	free(m->item);
 	free(m->rule);
 }
@@ -212,6 +252,7 @@ int cmd_policy_mine(struct cmd_ctx *ctx)
 	for (size_t i = 0; rc == 0 && i < m.nr; i++)
 		if (m.item[i].approved && !m.item[i].answered)
 			propose(&m, &m.item[i]);
+	drop_idle(&m);
 	if (rc == 0)
 		print(ctx, &m);
 	size_t nr = m.nr_rules;

@@ -2,9 +2,12 @@
  *
  * Three things are told of an action whose answer would be another one: it ran and would be denied; it ran unasked and would
  * be asked; it was denied, by a rule or a person, and would be allowed. The last kind, where it was a person, is what a
- * change of policy must not do: exit status 1. */
+ * change of policy must not do: exit status 1. Of several sessions a table says which programs, folders and hosts would
+ * meet a change how often; -q leaves it at that. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "action/shell.h"
 #include "app/check/past.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/policy_file.h"
@@ -22,11 +25,125 @@ static const char *const change_text[] = {
 };
 static const char *const change_word[] = { "same", "now_denied", "now_asked", "now_allowed", "now_allowed_against_person" };
 
+/* What would change in the same way, however often it was done. */
+struct group {
+	enum change change;
+	char *what, *rule;
+	char *session, *last; /* first and last one that has it */
+	uint64_t first;
+	size_t actions, sessions;
+};
+
 struct past_policy {
 	struct cmd_ctx *ctx;
 	struct policy *policy;
 	size_t n[CHANGES], functions;
+	struct group *group;
+	size_t groups, group_cap;
+	json_t *known; /* text of a group -> its number; NULL where one session needs no table */
 };
+
+static struct group *group_of(struct past_policy *p, enum change c, const char *what, const char *rule)
+{
+	CLEANUP(free_ptr) char *key = xasprintf("%d\n%s\n%s", (int)c, what, rule);
+	const json_t *at = json_object_get(p->known, key);
+	if (at)
+		return &p->group[json_integer_value(at)];
+	json_object_set_new_nocheck(p->known, key, json_integer((json_int_t)p->groups));
+	GROW(p->group, p->groups, p->group_cap);
+	struct group *g = &p->group[p->groups++];
+	*g = (struct group){ .change = c, .what = xstrdup(what), .rule = xstrdup(rule) };
+	return g;
+}
+
+/* The command that counts: "sh -c" and its like only lead to it. */
+static const struct shell_part *command_of(const struct shell *sh)
+{
+	for (size_t i = 0; sh && i < sh->nr; i++)
+		if (!(sh->part[i].flags & (SHELL_LOOKED | SHELL_TARGET)) && sh->part[i].nr_words)
+			return &sh->part[i];
+	return NULL;
+}
+
+/* What actions of a kind have in common: the program, the host, the folder. */
+static void put_common(const json_t *row, const struct judgement *j, const char *what, struct buf *out)
+{
+	const struct shell_part *command = command_of(j->shell);
+	const char *host = json_str(row, "host", NULL), *slash = json_object_get(row, "path") && *what ? strchr(what + 1, '/') : NULL;
+	buf_printf(out, "%s ", json_str(row, "kind", ""));
+	if (command)
+		cmd_safe(out, command->word[0].text, command->word[0].len, false);
+	else if (host)
+		cmd_safe(out, host, strlen(host), false);
+	else
+		cmd_safe(out, what, slash ? (size_t)(slash + 1 - what) : strlen(what), false);
+	if (command ? command->nr_words > 1 : !host && slash)
+		buf_puts(out, command ? " *" : "*");
+}
+
+static void count(struct past_policy *p, const struct past_action *a, enum change c, const char *what, const char *rule)
+{
+	struct group *g = group_of(p, c, what, rule);
+	const char *session = session_id(a->s);
+	if (!g->session) {
+		g->session = xstrdup(session);
+		g->first = a->id;
+	}
+	g->actions++;
+	if (g->last && !strcmp(g->last, session))
+		return;
+	g->sessions++;
+	free(g->last);
+	g->last = xstrdup(session);
+}
+
+/* What needs a look first: against a person's word, then what would be allowed, then what happens most often. */
+static int weightier(const void *va, const void *vb)
+{
+	const struct group *a = va, *b = vb;
+	bool loose_a = a->change >= NOW_ALLOWED, loose_b = b->change >= NOW_ALLOWED;
+	if (loose_a != loose_b)
+		return loose_a ? -1 : 1;
+	if (loose_a && a->change != b->change)
+		return a->change > b->change ? -1 : 1;
+	if (a->actions != b->actions)
+		return a->actions > b->actions ? -1 : 1;
+	return strcmp(a->what, b->what);
+}
+
+enum { ROWS = 25 };
+
+static void print_groups(struct past_policy *p)
+{
+	FILE *out = p->ctx->out;
+	if (!p->groups)
+		return;
+	qsort(p->group, p->groups, sizeof(*p->group), weightier);
+	fprintf(out, "\n  actions sessions  %-15s  %-37s  what\n", "first", "change");
+	for (size_t i = 0; i < p->groups && i < ROWS; i++) {
+		const struct group *g = &p->group[i];
+		CLEANUP(buf_release) struct buf line = BUF_INIT, first = BUF_INIT;
+		buf_printf(&first, "%s#%llu", g->session, (unsigned long long)g->first);
+		buf_printf(&line, "  %7zu %8zu  %-15s  %-37s  %s  (%s)", g->actions, g->sessions, buf_cstr(&first), change_text[g->change],
+			   g->what, g->rule);
+		fprintf(out, "%s\n", buf_cstr(&line));
+	}
+	if (p->groups > ROWS)
+		fprintf(out, "  and %zu more kinds of change, less often\n", p->groups - ROWS);
+	fputc('\n', out);
+}
+
+static void groups_release(struct past_policy *p)
+{
+	for (size_t i = 0; i < p->groups; i++) {
+		free(p->group[i].what);
+		free(p->group[i].rule);
+		free(p->group[i].session);
+		free(p->group[i].last);
+	}
+	free(p->group);
+	json_decref(p->known);
+}
 
 static enum change change_of(const json_t *row, enum verdict now)
 {
@@ -41,11 +158,14 @@ static enum change change_of(const json_t *row, enum verdict now)
 	return !ran && held && person ? NOW_ALLOWED_AGAINST : NOW_ALLOWED;
 }
 
-static void print(struct past_policy *p, const struct past_action *a, enum change c, const struct judgement *j)
+static void tell(struct past_policy *p, const struct past_action *a, enum change c, const struct judgement *j)
 {
 	const struct match *m = judgement_winner(j);
-	CLEANUP(buf_release) struct buf what = BUF_INIT, line = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, line = BUF_INIT, rule = BUF_INIT;
 	row_what(a->row, &what);
+	bool shows = !p->ctx->quiet || c == NOW_ALLOWED_AGAINST;
+	if (p->ctx->json && !shows)
+		return;
 	if (p->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(a->s));
@@ -60,16 +180,22 @@ static void print(struct past_policy *p, const struct past_action *a, enum chang
 		cmd_json(p->ctx, o);
 		return;
 	}
-	buf_printf(&line, "%s#%llu  %s: %s ", session_id(a->s), (unsigned long long)a->id, change_text[c], json_str(a->row, "kind", ""));
+	buf_printf(&line, "%s ", json_str(a->row, "kind", ""));
 	cmd_safe(&line, buf_cstr(&what), what.len, false);
 	if (m) {
-		buf_puts(&line, "  (");
-		cmd_safe(&line, m->rule->name, strlen(m->rule->name), false);
-		buf_printf(&line, ", line %d)", m->rule->line);
+		cmd_safe(&rule, m->rule->name, strlen(m->rule->name), false);
+		buf_printf(&rule, ", line %d", m->rule->line);
 	} else {
-		buf_puts(&line, "  (default)");
+		buf_puts(&rule, "default");
 	}
-	fprintf(p->ctx->out, "%s\n", buf_cstr(&line));
+	if (p->known) {
+		CLEANUP(buf_release) struct buf common = BUF_INIT;
+		put_common(a->row, j, buf_cstr(&what), &common);
+		count(p, a, c, buf_cstr(&common), buf_cstr(&rule));
+	}
+	if (shows)
+		fprintf(p->ctx->out, "%s#%llu  %s: %s  (%s)\n", session_id(a->s), (unsigned long long)a->id, change_text[c], buf_cstr(&line),
+			buf_cstr(&rule));
 }
 
 static int each(void *self, const struct past_action *a, struct err *err)
@@ -86,8 +212,8 @@ static int each(void *self, const struct past_action *a, struct err *err)
 	p->functions += j.pending > 0;
 	enum change c = change_of(a->row, j.verdict);
 	p->n[c]++;
-	if (c != SAME && !(p->ctx->quiet && c != NOW_ALLOWED_AGAINST))
-		print(p, a, c, &j);
+	if (c != SAME)
+		tell(p, a, c, &j);
 	judgement_release(&j);
 	action_spec_release(&spec);
 	return 0;
@@ -108,6 +234,8 @@ static void sum_up(struct past_policy *p, size_t sessions)
 		cmd_json(p->ctx, o);
 		return;
 	}
+	if (p->known)
+		print_groups(p);
 	fprintf(p->ctx->out, "%zu actions of %zu session%s: %zu the same, %zu now denied, %zu now asked, %zu now allowed", all, sessions,
 		sessions == 1 ? "" : "s", p->n[SAME], p->n[NOW_DENIED], p->n[NOW_ASKED], p->n[NOW_ALLOWED] + p->n[NOW_ALLOWED_AGAINST]);
 	if (p->n[NOW_ALLOWED_AGAINST])
@@ -129,11 +257,13 @@ int cmd_policy_past(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	int rc = past_sessions(ctx, 2, &past, &err);
 	if (rc == 0) {
+		p.known = past.paths.nr > 1 && !ctx->json ? json_object() : NULL;
 		rc = past_all(ctx, &past, cmd_opt(ctx, "filter"), each, &p, &err);
 		if (rc == 0)
 			sum_up(&p, past.paths.nr - past.unread);
 	}
 	past_release(&past);
+	groups_release(&p);
 	policy_free(&p.policy);
 	return rc < 0 ? cmd_fail(ctx, &err) : p.n[NOW_ALLOWED_AGAINST] || past.unread ? EXIT_UNSUCCESSFUL : EXIT_DONE;
 }

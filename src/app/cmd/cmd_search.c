@@ -1,18 +1,30 @@
 /* sandglass search: the filter language over all sessions. */
+#include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
+#include "app/front/index_later.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/filter.h"
+#include "record/later.h"
+
+enum { PATIENCE_US = 1000000 };
 
 struct search {
 	struct cmd_ctx *ctx;
 	struct filter *filter;
 	int64_t left; /* results still to be shown */
 	size_t found, unread;
+	struct session *s;   /* the one that is being searched */
+	int64_t since_us;    /* since when it is read through; 0 it is not */
+	bool told;           /* that it is */
+	char **due;          /* paths: their index is finished afterwards; owned */
+	size_t dues, due_cap;
 };
 
 /* The shell has taken the quotes away: words that hold blanks and nothing of the language are a phrase. */
@@ -44,6 +56,48 @@ static void print(struct search *q, struct session *s, struct agent_names *names
 	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
 }
 
+/* Behind the index: said if it takes long, and on a terminal how far it is. */
+static void on_reading(void *self, uint64_t at, uint64_t head)
+{
+	struct search *q = self;
+	bool shows = isatty(fileno(q->ctx->err));
+	if (!q->since_us)
+		q->since_us = clock_mono_us();
+	if (q->ctx->quiet || clock_mono_us() - q->since_us < PATIENCE_US || (q->told && !shows))
+		return;
+	fprintf(q->ctx->err, "%ssandglass: %s: the index covers %" PRIu64 " of %" PRIu64 " events, searching the rest", shows ? "\r" : "",
+		session_id(q->s), session_indexed(q->s), head);
+	if (shows)
+		fprintf(q->ctx->err, ": %" PRIu64 " %%\x1b[K", at * 100 / head);
+	else
+		fputc('\n', q->ctx->err);
+	q->told = true;
+}
+
+static void reading_ended(struct search *q)
+{
+	if (q->told && isatty(fileno(q->ctx->err)))
+		fprintf(q->ctx->err, "\r\x1b[K");
+	q->told = false;
+}
+
+/* What was read through now need not be the next time. */
+static void note_due(struct search *q)
+{
+	if (!q->since_us || clock_mono_us() - q->since_us < PATIENCE_US / 10 || !later_due(q->s))
+		return;
+	GROW(q->due, q->dues, q->due_cap);
+	q->due[q->dues++] = xstrdup(session_path(q->s));
+}
+
+static void finish_due(struct search *q)
+{
+	index_later((const char *const *)q->due, q->dues);
+	for (size_t i = 0; i < q->dues; i++)
+		free(q->due[i]);
+	free(q->due);
+}
+
 enum { PAGE = 256 };
 
 static int search_session(struct search *q, struct session *s, struct err *err)
@@ -53,8 +107,11 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 	uint64_t seqs[PAGE], at = 0;
 	size_t nr = PAGE;
 	int rc = 0;
+	q->s = s;
+	session_on_reading(s, on_reading, q);
 	while (rc == 0 && nr == PAGE && q->left > 0) {
-		rc = filter_search(q->filter, s, clock_wall_us(), at, PAGE, seqs, &nr, err);
+		rc = filter_search(q->filter, s, clock_wall_us(), at, q->left < PAGE ? (size_t)q->left : PAGE, seqs, &nr, err);
+		reading_ended(q);
 		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
 			struct event ev;
 			rc = session_event(s, seqs[i], &ev, &arena, err);
@@ -76,12 +133,15 @@ static void search_file(struct search *q, const char *path)
 {
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
+	q->since_us = 0;
 	if (session_open(&s, path, &err) < 0 || search_session(q, s, &err) < 0) {
 		q->unread++;
 		fprintf(q->ctx->err, "sandglass: not searched: ");
 		cmd_print_safe(q->ctx->err, err.text, strlen(err.text), false);
 		fputc('\n', q->ctx->err);
 	}
+	if (s)
+		note_due(q);
 	session_close(&s);
 }
 
@@ -104,6 +164,17 @@ static int search_all(struct search *q, struct err *err)
 	return 0;
 }
 
+/* Words stand in what a script was told about an action, too: the action is what is looked for. */
+static int leave_out_frames(struct filter **f, struct buf *text, struct err *err)
+{
+	if (!filter_words(*f) || filter_asks_kind(*f, "host.frame") || filter_asks_kind(*f, "host.call"))
+		return 0;
+	CLEANUP(buf_release) struct buf less = BUF_INIT;
+	buf_printf(&less, "(%s) kind!=host.frame kind!=host.call", buf_cstr(text));
+	filter_free(f);
+	return cmd_filter_text(buf_cstr(&less), f, err);
+}
+
 int cmd_search(struct cmd_ctx *ctx)
 {
 	struct search q = { .ctx = ctx, .left = 100 };
@@ -112,10 +183,11 @@ int cmd_search(struct cmd_ctx *ctx)
 	for (size_t i = 0; cmd_word(ctx, i); i++)
 		put_term(&text, cmd_word(ctx, i));
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
-	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0)
+	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 || leave_out_frames(&q.filter, &text, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int rc = search_all(&q, &err);
 	filter_free(&q.filter);
+	finish_due(&q);
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
 	if (!q.left && !ctx->quiet)

@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "query/aim.h"
 
 /* Appends a value that is bytes (text or {"b64"}), at most @max of them. */
 static bool put_bytes(const json_t *v, size_t max, struct buf *out)
@@ -92,7 +93,7 @@ void describe_action(const json_t *body, struct buf *out)
 		put_key(body, "port", ":", out);
 		return;
 	}
-	if (!put_key(body, "tool", "", out))
+	if (!action_aim(body, out) && !put_key(body, "tool", "", out))
 		put_key(body, "kind", "", out);
 }
 
@@ -140,6 +141,7 @@ static void ended(const json_t *body, struct buf *out)
 	if (good) {
 		put_key(body, "code", ": exit ", out);
 		put_key(body, "signal", ": signal ", out);
+		put_key(body, "stopped", ": stopped with signal ", out);
 	}
 	put_key(body, "rule", " by ", out);
 	put_key(body, "why", ": ", out);

@@ -47,6 +47,7 @@ static const char *reason(const char *word)
 		{ "time", "it ran longer than 30 s" },
 		{ "output", "it printed more than can be kept" },
 		{ "blind", "it had no network; whether it wanted it cannot be seen in this profile" },
+		{ "partial", "only its workspace was brought along; what it does elsewhere is not seen" },
 		{ "hash_only", "some contents are known by hash only" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)

@@ -129,6 +129,7 @@ static int put_action(struct page *p, const struct event *ev, struct err *err)
 		put_vetted(o, "by", who, strlen(who));
 	}
 	act_output(&a, p->x->s, OUTPUT_MAX, &out);
+	sanitize_drop_colours(&out);
 	put_vetted(o, "output", buf_cstr(&out), out.len);
 	put_files(o, a.snapshot);
 	put_item(p, o);

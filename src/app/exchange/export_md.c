@@ -64,9 +64,11 @@ static void put_act(struct report *r, const struct act *a)
 	clock_span(json_int(a->ended, "dur_us", 0), &span);
 	fprintf(out, "- **#%" PRIu64 "** %s ", a->seq, act_kind(a));
 	put_code(out, buf_cstr(&what), what.len);
-	fprintf(out, ": %s", act_end(a));
-	if (json_object_get(a->ended, "code"))
-		fprintf(out, ", exit %" PRId64, json_int(a->ended, "code", 0));
+	int64_t code = json_int(a->ended, "code", 0);
+	if (code && !strcmp(act_end(a), "ok")) /* it ran to its end, and failed */
+		fprintf(out, ": exit %" PRId64, code);
+	else
+		fprintf(out, ": %s", act_end(a));
 	fprintf(out, ", %s\n", buf_cstr(&span));
 	if (rules.len)
 		fputs("    ", out), put_line(out, "rules", buf_cstr(&rules));

@@ -16,6 +16,7 @@
     const s = Math.floor(ms / 1000);
     return Math.floor(s / 60) + ":" + String(s % 60).padStart(2, "0") + "." + Math.floor(ms % 1000 / 100);
   }
+  function took(ms) { return ms < 10000 ? ms + " ms" : span(ms); }
   const words = { task: "task", says: "says", person: "a person says", ends: "ended", note: "note" };
   function card(it) {
     const a = make("article", it.type), head = make("div", "head");
@@ -26,7 +27,7 @@
       let mark = it.end === "ok" ? (it.code ? "exit " + it.code : "ok") : it.end;
       if (it.decision) mark += " (" + it.decision + " by " + it.by + ")";
       a.classList.add(it.decision ? "held" : it.good ? "good" : "bad");
-      head.append(make("span", "mark", mark), make("span", "time", it.took + " ms"));
+      head.append(make("span", "mark", mark), make("span", "time", took(it.took)));
     }
     a.append(head, make("div", "what", it.what));
     if (it.rules) a.append(make("div", "time", "rules: " + it.rules));

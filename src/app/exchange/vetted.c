@@ -41,16 +41,36 @@ static bool on_glyph(void *self, const struct glyph *g)
 
 enum { GROUND, ESCAPE, STRING, STRING_ESCAPE };
 
+static bool is_string_c1(uint32_t c) /* OSC, DCS, APC, PM, SOS as one character */
+{
+	return c == 0x9d || c == 0x90 || c == 0x9f || c == 0x9e || c == 0x98;
+}
+
+/* The character behind an escape. A control does not end the escape, a terminal carries it out and goes on: so does this. */
+static void put_escaped(struct vetted *v, uint32_t c, struct buf *out)
+{
+	char bytes[4];
+	if (c == 033 || !c || c == 0x7f)
+		return;
+	if (c < 0x20 && c != 0x18 && c != 0x1a) {
+		buf_putc(out, (char)c);
+		return;
+	}
+	bool c1 = c >= 0x80 && c < 0xa0;
+	bool string = c1 ? is_string_c1(c) : c < 0x80 && strchr("]P_^X", (int)c);
+	v->state = string ? STRING : GROUND;
+	if (string || c1 || c < 0x20)
+		return;
+	buf_putc(out, 033);
+	buf_append(out, bytes, utf8_put(c, bytes));
+}
+
 static void put_char(struct vetted *v, uint32_t c, struct buf *out)
 {
 	char bytes[4];
 	switch (v->state) {
 	case ESCAPE:
-		v->state = strchr("]P_^X", (int)(c < 0x80 ? c : 0x7f)) && c ? STRING : c == 033 ? ESCAPE : GROUND;
-		if (v->state == GROUND) {
-			buf_putc(out, 033);
-			buf_append(out, bytes, utf8_put(c, bytes));
-		}
+		put_escaped(v, c, out);
 		return;
 	case STRING:
 		v->state = c == 7 || c == 0x9c || c == 0x18 || c == 0x1a ? GROUND : c == 033 ? STRING_ESCAPE : STRING;
@@ -68,7 +88,7 @@ static void put_char(struct vetted *v, uint32_t c, struct buf *out)
 	}
 	if (c == 033)
 		v->state = ESCAPE;
-	else if (c == 0x9d || c == 0x90 || c == 0x9f || c == 0x9e || c == 0x98) /* the same, as one C1 character */
+	else if (is_string_c1(c))
 		v->state = STRING;
 	else if (c && (c < 0x80 || c >= 0xa0))
 		buf_append(out, bytes, utf8_put(c, bytes));

@@ -243,7 +243,7 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 	p->choice = xcalloc(b->nr, sizeof(*p->choice));
 	p->target = xcalloc(b->nr, sizeof(*p->target));
 	p->files = xcalloc(b->nr, sizeof(*p->files));
-	p->message = xasprintf("sandglass: work of box %s", b->name);
+	p->message = merge_message(b->name, 0, session_id(g->read));
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct unmerged_layer *l = &b->layer[i];
 		if (!l->dir || !l->snap)

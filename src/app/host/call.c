@@ -272,10 +272,15 @@ json_t *call_res(struct call *c, const struct action_result *res)
 	json_t *v = json_object();
 	struct buf text = BUF_INIT;
 	const json_t *code = json_object_get(res->body, "code"), *signal = json_object_get(res->body, "signal");
+	const json_t *stopped = json_object_get(res->body, "stopped");
 	if (json_is_integer(code))
 		json_put_int(v, "code", json_integer_value(code));
 	if (json_is_integer(signal))
 		json_put_int(v, "signal", json_integer_value(signal));
+	if (json_is_integer(stopped)) /* by the script itself: no failure, but how it ended */
+		json_put_int(v, "signal", json_integer_value(stopped));
+	if (json_int(res->body, "oom", 0))
+		json_put_int(v, "oom", json_int(res->body, "oom", 0));
 	shown_text(&c->out[0], &text);
 	json_put_bytes(v, "out", buf_cstr(&text), text.len);
 	buf_reset(&text);

@@ -106,6 +106,10 @@ static bool command_spec(struct call *c, struct action_spec *spec, struct buf *i
 		return false;
 	const char *cmd = json_str(c->args, "cmd", NULL);
 	CLEANUP(buf_release) struct buf batch = BUF_INIT;
+	if (json_object_get(c->args, "batch") && !(box->driver->caps & CAP_SHELL)) {
+		call_fail(c, "backend", NULL, NULL, id, "batch: a box of %s has no shell; use exec", box->driver->name);
+		return false;
+	}
 	if (several_text(json_object_get(c->args, "batch"), &batch)) {
 		json_put_str(c->args, "cmd", buf_cstr(&batch)); /* lives as long as the call */
 		cmd = json_str(c->args, "cmd", NULL);

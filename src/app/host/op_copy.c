@@ -1,16 +1,22 @@
 /* put and get: single files between this machine and a box. They leave the box, so no rule allows them by default. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "app/host/op.h"
 #include "base/fd.h"
-
-enum { COPY_MAX = 64 << 20 };
+#include "sandbox/effect_file.h"
 
 struct copy {
 	struct action *action;
 	char *host;
 };
+
+/* Set-uid and the like never cross, nor what lets others write: a plain file of its owner's. */
+static mode_t plain(mode_t mode)
+{
+	return (mode & 0755) | 0600;
+}
 
 static void copy_end(struct copy *cp, json_t *body, const struct err *err)
 {
@@ -41,17 +47,13 @@ static void get_done(void *self, json_t *result, const struct err *err)
 	struct copy *cp = self;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
 	struct err why = ERR_INIT;
-	if (!err && json_get_bytes(json_object_get(result, "data"), &data) && data.len >= COPY_MAX) { /* a driver gives no more */
-		err_set(&why, ERR_FULL, "it is larger than %d MiB", COPY_MAX >> 20);
+	if (!err && file_whole(result, action_spec(cp->action)->path, &data, &why) < 0)
 		err = &why;
-	}
 	if (err) {
 		copy_end(cp, NULL, err);
 		return;
 	}
-	/* set-uid and the like never cross: a plain file of the user's */
-	mode_t mode = json_int(result, "mode", 0) & 0100 ? 0755 : 0644;
-	if (file_write_atomic(cp->host, buf_cstr(&data), data.len, mode, &why) < 0)
+	if (file_write_atomic(cp->host, buf_cstr(&data), data.len, plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
 		copy_end(cp, NULL, &why);
 	else
 		copy_end(cp, bytes_body(data.len), NULL);
@@ -64,9 +66,14 @@ static void start(void *self, struct action *a)
 	struct box *b = boxes_get(s->boxes, spec->box);
 	struct err err = ERR_INIT;
 	CLEANUP(buf_release) struct buf data = BUF_INIT;
+	struct stat st = { .st_mode = S_IFREG };
 	int rc = b ? 0 : err_set(&err, ERR_CLOSED, "the box is gone");
+	if (rc == 0 && spec->kind == ACT_PUT && stat(spec->host_path, &st) < 0)
+		rc = err_sys(&err, "cannot read '%s'", spec->host_path);
+	if (rc == 0 && !S_ISREG(st.st_mode)) /* a pipe would be waited for */
+		rc = err_set(&err, ERR_INVALID, "'%s' is not a file", spec->host_path);
 	if (rc == 0 && spec->kind == ACT_PUT)
-		rc = file_read(spec->host_path, &data, COPY_MAX, &err);
+		rc = file_read(spec->host_path, &data, BOX_FILE_MAX, &err);
 	if (rc < 0) {
 		action_fail(a, &err);
 		return;
@@ -75,9 +82,9 @@ static void start(void *self, struct action *a)
 	cp->action = a;
 	cp->host = xstrdup(spec->host_path);
 	if (spec->kind == ACT_PUT)
-		b->driver->write(b, spec->path, buf_cstr(&data), data.len, -1, put_done, cp);
+		b->driver->write(b, spec->path, buf_cstr(&data), data.len, (int)plain(st.st_mode), put_done, cp);
 	else
-		b->driver->read(b, spec->path, COPY_MAX, get_done, cp);
+		b->driver->read(b, spec->path, BOX_FILE_MAX, get_done, cp);
 }
 
 static void cancel(void *self, struct action *a, const char *how)

@@ -19,7 +19,7 @@ struct shell_job {
 	struct effector effector;
 	struct loop_timer *flood;
 	struct watch *watch;   /* of what it executes; NULL */
-	bool gone, paused;
+	bool gone, paused, python;
 };
 
 static struct shell_job *shells;
@@ -204,7 +204,9 @@ void op_shell_open(struct call *c)
 		.may_write = true,
 		.parallel = true,
 	};
-	strv_push(&spec.argv, "bash");
+	const struct box *b = boxes_get(c->super->boxes, box);
+	j->python = b && !(b->driver->caps & CAP_SHELL);
+	strv_push(&spec.argv, j->python ? "python" : "bash");
 	op_env(json_object_get(c->args, "env"), &spec.env);
 	const struct action_client client = { .done = life_done, .self = j };
 	j->effector = life_effector;
@@ -216,6 +218,16 @@ void op_shell_open(struct call *c)
 
 /* --- commands in it --- */
 
+/* What is typed: CODE of "sh -c CODE" (of Python: "python -c CODE"), which a person may have edited to something else. */
+static const char *typed_of(const struct shell_job *j, const struct strv *argv, struct err *err)
+{
+	const char *program = j->python ? "python" : "sh";
+	if (argv->nr == 3 && !strcmp(argv->item[0], program) && !strcmp(argv->item[1], "-c"))
+		return argv->item[2];
+	err_set(err, ERR_INVALID, "this shell can only be given its command as %s -c TEXT: edit the text", program);
+	return NULL;
+}
+
 static void run_start(void *self, struct action *a)
 {
 	struct shell_job *j = self;
@@ -226,9 +238,14 @@ static void run_start(void *self, struct action *a)
 		action_fail(a, &err);
 		return;
 	}
+	const char *typed = typed_of(j, &spec->argv, &err);
+	if (!typed) {
+		action_fail(a, &err);
+		return;
+	}
 	j->run = a;
 	watch_turn(j->watch, a);
-	if (box_shell_run(j->sh, spec->cmdline ? spec->cmdline : "", spec->timeout_us, &err) < 0) {
+	if (box_shell_run(j->sh, typed, spec->timeout_us, &err) < 0) {
 		j->run = NULL;
 		if (j->life)
 			watch_turn(j->watch, j->life);
@@ -270,12 +287,12 @@ void op_shell_run(struct call *c)
 		.kind = ACT_EXEC,
 		.box = j->box,
 		.tool = "shell.run",
-		.cmdline = cmd,
+		.cmdline = j->python ? NULL : cmd,
 		.cause = j->id,
 		.timeout_us = json_int(c->args, "timeout_us", 0),
 		.may_write = true,
 	};
-	strv_push(&spec.argv, "sh");
+	strv_push(&spec.argv, j->python ? "python" : "sh");
 	strv_push(&spec.argv, "-c");
 	strv_push(&spec.argv, cmd);
 	struct effector *eff = NEW(struct effector);

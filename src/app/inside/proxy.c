@@ -534,10 +534,10 @@ static void on_listening(void *self, json_t *result, const struct err *err)
 void proxies_attach(struct proxies *all, struct box *b)
 {
 	for (struct proxy *p = all->first; p; p = p->next)
-		if (b->driver->caps & CAP_LISTEN)
+		if (box_can(b, CAP_LISTEN))
 			b->driver->listen(b, (uint16_t)json_int(p->spec, "port", 0), on_listening, p);
 		else
-			super_warn(all->s, NULL, "driver '%s' cannot give its boxes a proxy", b->driver->name);
+			super_warn(all->s, NULL, "driver '%s' cannot give a box in profile %s a proxy", b->driver->name, b->profile);
 }
 
 int proxies_here(struct super *s, json_t *spec, struct err *err)

@@ -157,6 +157,13 @@ static void keep(struct cassette *c, json_t *line)
 	c->item[c->nr++] = (struct entry){ .key = key_of(text), .canonical = text, .body = line };
 }
 
+static bool is_chunk(const json_t *chunk)
+{
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	return json_array_size(chunk) == 2 && json_is_integer(json_array_get(chunk, 0)) &&
+	       (json_is_string(json_array_get(chunk, 1)) || json_get_bytes(json_array_get(chunk, 1), &bytes));
+}
+
 /* An answer of which everything is there that playing it needs. */
 static bool is_answer(const json_t *line)
 {
@@ -165,7 +172,7 @@ static bool is_answer(const json_t *line)
 	if (!json_object_get(line, "request") || !json_is_array(chunks))
 		return false;
 	json_array_foreach(chunks, i, chunk)
-		if (json_array_size(chunk) != 2 || !json_is_integer(json_array_get(chunk, 0)))
+		if (!is_chunk(chunk))
 			return false;
 	return true;
 }

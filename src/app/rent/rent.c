@@ -66,7 +66,7 @@ static const struct driver *find(void *self, const char *name)
 		free(l);
 		return NULL;
 	}
-	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .poll_s = poll_s, .self = l };
+	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .poll_s = poll_s, .reach = lessor_reach, .self = l };
 	const char *slash = strrchr(name, '/');
 	CLEANUP(free_ptr) char *plain = xasprintf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
 	l->driver = remote_driver_new(is_path ? plain : name, "boxes that somebody rents out", &port);
@@ -87,6 +87,12 @@ int rent_open(struct rent **out, struct super *s, struct err *err)
 	return 0;
 }
 
+void rent_ways_end(struct rent *r)
+{
+	if (r)
+		reaches_end(r);
+}
+
 void rent_free(struct rent **rp)
 {
 	struct rent *r = *rp;
@@ -94,6 +100,7 @@ void rent_free(struct rent **rp)
 	if (!r)
 		return;
 	driver_more(NULL, NULL);
+	reaches_end(r);
 	while (r->ops) {
 		struct remote_op *op = r->ops;
 		op_cancel(&op);

@@ -1,5 +1,5 @@
 /* Inside of rent.h: providers in rent.c, ops in rent_op.c, requests in rent_request.c,
- * WebSockets in rent_socket.c. */
+ * WebSockets in rent_socket.c, ways in to ports in rent_reach.c. */
 #ifndef APP_RENT_INNER_H
 #define APP_RENT_INNER_H
 
@@ -22,11 +22,13 @@ struct lessor {
 	struct strv hidden; /* credentials that answers held */
 };
 
+struct reach;
 struct rent {
 	struct super *super;
 	struct http *http;
 	struct lessor *first;
 	struct remote_op *ops;
+	struct reach *reaches;
 	uint64_t last;
 };
 
@@ -65,12 +67,12 @@ void requests_end(struct remote_op *op);
 void requests_pause(struct remote_op *op, bool paused);
 /* box.call */
 struct call_note {
-	const char *method, *url, *why;
+	const char *fn, *method, *url, *why;
 	int status;
 	int64_t bytes, took_us;
 	unsigned tries;
 };
-void rent_note(struct remote_op *op, const struct call_note *n);
+void rent_note(struct lessor *l, uint64_t box, const struct call_note *n);
 char *op_url(const struct remote_op *op, const json_t *todo); /* returns owned */
 /* Those of the plugin and of @todo, filled in; false: one names a credential that is not there. */
 bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out);
@@ -81,6 +83,10 @@ void socket_begin(struct remote_op *op, const json_t *todo);
 void socket_send(struct remote_op *op, const json_t *todo); /* or closes */
 void sockets_end(struct remote_op *op);
 void sockets_pause(struct remote_op *op, bool paused);
+
+/* --- rent_reach.c --- */
+int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *err); /* struct remote_port */
+void reaches_end(struct rent *r);
 
 /* Names of the credentials in a template "x: {key}" or "{hidden:1}" of @l are filled in; false when one is not there. */
 bool lessor_fill(const struct lessor *l, const char *template, struct buf *out);

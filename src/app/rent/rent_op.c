@@ -241,6 +241,15 @@ static void put_question(struct remote_op *op)
 	plugin_ask(op->lessor->plugin, "begin", op->id, args, on_answer, op);
 }
 
+static void on_key(void *self, const char *value, size_t len, const struct err *err);
+
+/* One after the other, so that the one that is missing is named. */
+static void ask_key(struct remote_op *op)
+{
+	struct super *s = op->lessor->rent->super;
+	vault_get(s->vault, op->keys.item[op->keys.nr - op->keys_left], op->lessor->name, op->box ? op->box : s->start_seq, 0, on_key, op);
+}
+
 static void on_key(void *self, const char *value, size_t len, const struct err *err)
 {
 	struct remote_op *op = self;
@@ -252,8 +261,10 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 		fail(op, ERR_DENIED, why);
 		return;
 	}
-	if (--op->keys_left)
+	if (--op->keys_left) {
+		ask_key(op);
 		return;
+	}
 	op->lessor->has_keys = true; /* the vault keeps them for the session */
 	put_question(op);
 }
@@ -271,14 +282,34 @@ static void url_of(struct lessor *l, const json_t *options)
 	l->url = xstrndup(url, len);
 }
 
+/* auth and hide are lists of texts; the name of one that is not. */
+static const char *bad_list(const json_t *face)
+{
+	static const char *const names[] = { "auth", "hide" };
+	for (size_t k = 0; k < ARRAY_LEN(names); k++) {
+		const json_t *list = json_object_get(face, names[k]);
+		bool good = !list || json_is_array(list) || (json_is_object(list) && !json_object_size(list));
+		for (size_t i = 0; i < json_array_size(list); i++)
+			good = good && json_is_string(json_array_get(list, i));
+		if (!good)
+			return names[k];
+	}
+	return NULL;
+}
+
 static void on_face(void *self, const json_t *face, const char *why)
 {
 	struct remote_op *op = self;
 	struct lessor *l = op->lessor;
-	struct vault *vault = l->rent->super->vault;
 	if (!face || strcmp(json_str(face, "kind", ""), "sandbox") != 0) {
 		CLEANUP(free_ptr) char *text = face ? xasprintf("the plugin '%s' is of kind '%s', not 'sandbox'", l->name, json_str(face, "kind", "?")) :
 						      xstrdup(why);
+		fail(op, ERR_PARSE, text);
+		return;
+	}
+	const char *bad = bad_list(face);
+	if (bad) {
+		CLEANUP(free_ptr) char *text = xasprintf("the plugin '%s': '%s' is to be a list of texts", l->name, bad);
 		fail(op, ERR_PARSE, text);
 		return;
 	}
@@ -296,10 +327,7 @@ static void on_face(void *self, const json_t *face, const char *why)
 		put_question(op);
 		return;
 	}
-	uint64_t id = op->id;
-	struct rent *r = l->rent;
-	for (size_t i = 0; op_of(r, id) == op && i < op->keys.nr; i++)
-		vault_get(vault, op->keys.item[i], l->name, op->box ? op->box : r->super->start_seq, 0, on_key, op);
+	ask_key(op);
 }
 
 static void begin(void *self)

@@ -7,6 +7,7 @@
 #include "app/super/vault.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "http/grpc.h"
 #include "http/retry.h"
 #include "http/url.h"
 
@@ -89,6 +90,19 @@ bool lessor_fill(const struct lessor *l, const char *template, struct buf *out)
 	return !memchr(out->data, '\n', out->len) && !memchr(out->data, '\r', out->len);
 }
 
+/* The number that it has, one for each value. Nor may the record hold it, if something says it back to us. */
+static size_t keep_hidden(struct lessor *l, const char *field, const char *value, size_t len)
+{
+	struct err short_one = ERR_INIT;
+	for (size_t i = 0; i < l->hidden.nr; i++)
+		if (l->hidden.len[i] == len && !memcmp(l->hidden.item[i], value, len))
+			return i;
+	CLEANUP(free_ptr) char *name = xasprintf("%s.%s", l->name, field);
+	strv_push_bytes(&l->hidden, value, len);
+	(void)!record_secret(l->rent->super->record, name, value, len, &short_one);
+	return l->hidden.nr - 1;
+}
+
 /* Values of fields that the plugin calls credentials become a name. */
 static void hide(struct lessor *l, json_t *j, const json_t *fields)
 {
@@ -106,8 +120,8 @@ static void hide(struct lessor *l, json_t *j, const json_t *fields)
 		for (size_t k = 0; k < json_array_size(fields); k++)
 			secret |= !strcmp(json_string_value(json_array_get(fields, k)), key);
 		if (secret && json_is_string(v)) {
-			CLEANUP(free_ptr) char *name = xasprintf("{hidden:%zu}", l->hidden.nr);
-			strv_push_bytes(&l->hidden, json_string_value(v), json_string_length(v));
+			CLEANUP(free_ptr) char *name =
+				xasprintf("{hidden:%zu}", keep_hidden(l, key, json_string_value(v), json_string_length(v)));
 			json_put_str(j, key, name);
 		} else {
 			hide(l, v, fields);
@@ -115,11 +129,65 @@ static void hide(struct lessor *l, json_t *j, const json_t *fields)
 	}
 }
 
+/* Bytes of a message become a name that is as long, so that all else stays where it is. */
+struct hiding {
+	struct lessor *l;
+	const char *path;
+};
+
+static void hide_bytes(void *self, uint8_t *bytes, size_t len)
+{
+	const struct hiding *h = self;
+	CLEANUP(free_ptr) char *name = xasprintf("{hidden:%zu", keep_hidden(h->l, h->path, (const char *)bytes, len));
+	size_t n = strlen(name);
+	memset(bytes, ' ', len);
+	if (n < len) {
+		memcpy(bytes, name, n);
+		bytes[len - 1] = '}';
+	}
+}
+
+/* Of an answer of gRPC: todo.hide has the places. One that cannot be looked through is not handed on. */
+static void hide_fields(struct request *q)
+{
+	const json_t *paths = json_object_get(q->todo, "hide");
+	struct hiding h = { .l = q->op->lessor };
+	bool good = true;
+	if (!json_array_size(paths) || !q->whole.len)
+		return;
+	if (strncmp(json_str(q->headers, "content-type", ""), "application/grpc", 16) != 0) {
+		buf_reset(&q->whole);
+		buf_puts(&q->whole, "no gRPC; it may hold a credential, so it is not shown");
+		return;
+	}
+	for (size_t i = 0; i < json_array_size(paths); i++) {
+		h.path = json_string_value(json_array_get(paths, i));
+		good = good && grpc_each_field((uint8_t *)q->whole.data, q->whole.len, h.path, hide_bytes, &h);
+	}
+	if (!good)
+		buf_reset(&q->whole);
+}
+
+/* What is wrong with todo.hide; NULL: nothing. */
+static const char *hide_wrong(const json_t *todo)
+{
+	const json_t *paths = json_object_get(todo, "hide");
+	bool good = json_is_array(paths);
+	if (!paths)
+		return NULL;
+	for (size_t i = 0; i < json_array_size(paths); i++)
+		good = good && json_is_string(json_array_get(paths, i));
+	if (!good)
+		return "'hide' of a request is to be a list of numbers of fields, as texts (\"5.1\")";
+	return json_array_size(paths) && json_flag(todo, "stream", false) ? "'hide' is not for an answer that is streamed" : NULL;
+}
+
 static void put_body(struct request *q, json_t *ev)
 {
 	struct lessor *l = q->op->lessor;
 	const json_t *fields = json_object_get(l->face, "hide");
 	struct err none = ERR_INIT;
+	hide_fields(q);
 	CLEANUP(json_release) json_t *j = json_array_size(fields) && q->whole.len && strchr("{[", q->whole.data[0]) ?
 						  json_parse(buf_cstr(&q->whole), q->whole.len, "answer", &none) : NULL;
 	if (!j) {
@@ -171,17 +239,17 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 
 /* --- the record --- */
 
-void rent_note(struct remote_op *op, const struct call_note *n)
+void rent_note(struct lessor *l, uint64_t box, const struct call_note *n)
 {
-	struct super *s = op->lessor->rent->super;
+	struct super *s = l->rent->super;
 	json_t *body = json_object();
 	CLEANUP(free_ptr) char *host = host_of(n->url);
 	const char *path = strstr(n->url, "://");
 	path = path ? strchr(path + 3, '/') : NULL;
 	size_t len = path ? strcspn(path, "?") : 0; /* what follows may hold a token */
 	CLEANUP(free_ptr) char *plain = xstrndup(path ? path : "", len);
-	json_put_str(body, "provider", op->lessor->name);
-	json_put_str(body, "fn", op->fn);
+	json_put_str(body, "provider", l->name);
+	json_put_str(body, "fn", n->fn);
 	json_put_str(body, "method", n->method);
 	json_put_str(body, "host", host);
 	json_put_str(body, "path", plain);
@@ -190,15 +258,15 @@ void rent_note(struct remote_op *op, const struct call_note *n)
 	json_put_int(body, "bytes", n->bytes);
 	json_put_int(body, "took_us", n->took_us);
 	json_put_int(body, "tries", n->tries);
-	record_append_json(s->record, EV_BOX_CALL, op->box ? op->box : s->start_seq, 0, op->box, 0, body);
+	record_append_json(s->record, EV_BOX_CALL, box ? box : s->start_seq, 0, box, 0, body);
 }
 
 static void note(struct request *q, const struct http_end *end, const char *why)
 {
-	const struct call_note n = { .method = json_str(q->todo, "method", "GET"), .url = q->url, .why = why,
+	const struct call_note n = { .fn = q->op->fn, .method = json_str(q->todo, "method", "GET"), .url = q->url, .why = why,
 				     .status = end ? end->status : 0, .bytes = end ? (int64_t)end->bytes : 0,
 				     .took_us = end ? end->total_us : 0, .tries = q->tries };
-	rent_note(q->op, &n);
+	rent_note(q->op->lessor, q->op->box, &n);
 }
 
 /* --- what comes --- */
@@ -221,6 +289,14 @@ static json_t *event_of(const struct request *q, bool over)
 	return ev;
 }
 
+static json_t *headers_object(const struct http_header *header, size_t nr)
+{
+	json_t *o = json_object();
+	for (size_t i = 0; i < nr; i++)
+		json_put_str(o, header[i].name, header[i].value);
+	return o;
+}
+
 static void on_head(void *self, const struct http_head *head)
 {
 	struct request *q = self;
@@ -228,9 +304,7 @@ static void on_head(void *self, const struct http_head *head)
 	q->good = head->status >= 200 && head->status < 300;
 	q->hint = retry_hint(head, clock_wall_us() / 1000000);
 	json_decref(q->headers);
-	q->headers = json_object();
-	for (size_t i = 0; i < head->nr; i++)
-		json_put_str(q->headers, head->header[i].name, head->header[i].value);
+	q->headers = headers_object(head->header, head->nr);
 }
 
 static void on_data(void *self, const void *bytes, size_t len)
@@ -285,6 +359,8 @@ static void on_end(void *self, const struct http_end *end)
 			json_put_str(ev, "code", "bad");
 	}
 	json_put(ev, "headers", q->headers ? json_incref(q->headers) : NULL);
+	if (end->nr_trailers)
+		json_put(ev, "trailers", headers_object(end->trailer, end->nr_trailers));
 	put_body(q, ev);
 	request_free(q);
 	op_event(op, ev, 0);
@@ -311,7 +387,8 @@ bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out
 		good = good && lessor_fill(l, text, &line);
 		strv_push(out, buf_cstr(&line));
 	}
-	explicit_bzero(line.data, line.cap);
+	if (line.data)
+		explicit_bzero(line.data, line.cap);
 	return good;
 }
 
@@ -359,6 +436,7 @@ static void send(struct request *q)
 			.first_us = json_int(q->todo, "first", 0) ? json_int(q->todo, "first", 0) * 1000000 : FIRST_US,
 			/* libcurl sends anew what a kept connection swallowed; where that would do harm we look first (retry) */
 			.once = !json_flag(q->todo, "again", false),
+			.h2 = json_flag(q->todo, "h2", false),
 			.idle_us = json_int(q->todo, "idle", 0) ? json_int(q->todo, "idle", 0) * 1000000 : q->stream ? -1 : 0,
 		};
 		q->call = http_send(q->op->lessor->rent->http, &r, &mine);
@@ -375,5 +453,9 @@ void request_begin(struct remote_op *op, const json_t *todo)
 			       .stream = json_flag(todo, "stream", false) };
 	q->url = op_url(op, todo);
 	op->requests = q;
-	send(q);
+	const char *wrong = hide_wrong(todo);
+	if (wrong)
+		refuse(q, wrong);
+	else
+		send(q);
 }

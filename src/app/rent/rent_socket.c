@@ -42,9 +42,9 @@ void sockets_pause(struct remote_op *op, bool paused)
 
 static void note(const struct socket *k, int status, const char *why)
 {
-	const struct call_note n = { .method = "GET", .url = k->url, .status = status, .why = why, .bytes = k->bytes,
+	const struct call_note n = { .fn = k->op->fn, .method = "GET", .url = k->url, .status = status, .why = why, .bytes = k->bytes,
 				     .took_us = clock_mono_us() - k->began_us, .tries = 1 };
-	rent_note(k->op, &n);
+	rent_note(k->op->lessor, k->op->box, &n);
 }
 
 static json_t *event_of(const struct socket *k)

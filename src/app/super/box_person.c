@@ -1,6 +1,7 @@
 #include "app/super/box_person.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "app/host/op.h"
 #include "app/super/super_tree.h"
@@ -84,4 +85,95 @@ int box_person_snapshot(const struct ask_for *a, uint64_t box, const char *label
 	op_snapshot_effector(t, &d->eff);
 	submit(d, a, &spec);
 	return 0;
+}
+
+/* --- what is at a path, for whoever copies folders --- */
+
+struct look {
+	struct super *s;
+	uint64_t ticket, box;
+	char *path, *kind;
+};
+
+static void look_end(struct look *l, json_t *out, const struct err *err)
+{
+	if (l->s->server && out)
+		control_answer(l->s->server, l->ticket, out);
+	else if (l->s->server)
+		control_refuse(l->s->server, l->ticket, err);
+	free(l->path);
+	free(l->kind);
+	free(l);
+}
+
+static json_t *names_and_kinds(const json_t *entries)
+{
+	json_t *rows = json_array(), *e;
+	size_t i;
+	json_array_foreach(entries, i, e) {
+		json_t *row = json_object();
+		json_put(row, "name", json_incref(json_object_get(e, "name")));
+		json_put_str(row, "kind", json_str(e, "kind", ""));
+		json_put_int(row, "mode", json_int(e, "mode", 0755));
+		json_array_append_new(rows, row);
+	}
+	return rows;
+}
+
+static void on_listed(void *self, json_t *result, const struct err *err)
+{
+	struct look *l = self;
+	bool dir = !strcmp(l->kind, "dir");
+	json_t *out = json_object();
+	if (err && dir) {
+		json_decref(out);
+		look_end(l, NULL, err);
+		return;
+	}
+	json_put_str(out, "kind", err ? l->kind : "dir"); /* a link that leads to a folder is one */
+	if (!err)
+		json_put(out, "entries", names_and_kinds(json_object_get(result, "entries")));
+	look_end(l, out, NULL);
+}
+
+static void on_looked(void *self, json_t *result, const struct err *err)
+{
+	struct look *l = self;
+	struct box *b = boxes_get(l->s->boxes, l->box);
+	struct err gone = ERR_INIT;
+	if (!err && !b)
+		err_set(&gone, ERR_CLOSED, "the box is gone");
+	if (err || !b) {
+		look_end(l, NULL, err ? err : &gone);
+		return;
+	}
+	l->kind = xstrdup(json_str(result, "kind", ""));
+	if (!strcmp(l->kind, "dir") || !strcmp(l->kind, "symlink")) {
+		b->driver->list(b, l->path, on_listed, l);
+		return;
+	}
+	json_t *out = json_object();
+	json_put_str(out, "kind", l->kind);
+	look_end(l, out, NULL);
+}
+
+static void look_now(void *self)
+{
+	struct look *l = self;
+	struct box *b = boxes_get(l->s->boxes, l->box);
+	struct err err = ERR_INIT;
+	if (b) {
+		b->driver->stat(b, l->path, on_looked, l);
+		return;
+	}
+	err_set(&err, ERR_CLOSED, "the box is gone");
+	look_end(l, NULL, &err);
+}
+
+/* Where a box is far away, to look is to run something in it: not before the command that asks is on record. */
+void box_person_look(const struct ask_for *a, uint64_t box, const char *path)
+{
+	struct look *l = NEW(struct look);
+	*l = (struct look){ .s = a->s, .ticket = a->rq->ticket, .box = box, .path = xstrdup(path) };
+	record_barrier(a->s->record, a->rq->cause, look_now, l);
 }

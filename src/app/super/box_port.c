@@ -295,8 +295,8 @@ static void start(void *self, struct action *a)
 	struct box_port *p = NULL;
 	if (!b)
 		err_set(&err, ERR_CLOSED, "the box is gone");
-	else if (!(b->driver->caps & CAP_DIAL) || !b->driver->dial)
-		err_set(&err, ERR_UNSUPPORTED, "a port of a box of '%s' cannot be reached from here", b->driver->name);
+	else if (!box_can(b, CAP_DIAL | CAP_DIAL_HTTP) || !b->driver->dial)
+		err_set(&err, ERR_UNSUPPORTED, "a port of a box of '%s' in profile %s cannot be reached from here", b->driver->name, b->profile);
 	else
 		p = port_of(s, a, &err);
 	if (!p) {

@@ -66,13 +66,19 @@ void previews_clear(const char *state_dir)
 
 /* --- the list --- */
 
-static struct preview *of_action(struct super *s, uint64_t action)
+static struct preview *of_action(const struct super *s, uint64_t action)
 {
 	struct preview *found = NULL;
 	for (struct preview *p = s->preview; p; p = p->next)
 		if (p->action == action && (!found || p->seq > found->seq))
 			found = p;
 	return found;
+}
+
+const json_t *preview_hosts(const struct super *s, uint64_t action)
+{
+	const struct preview *p = of_action(s, action);
+	return p && p->stage == PREVIEW_OVER ? p->hosts : NULL;
 }
 
 static void preview_free(struct preview *p)
@@ -133,6 +139,7 @@ static json_t *reasons(const struct preview *p)
 		{ p->flooded, "output" },
 		{ p->hash_only, "hash_only" },
 		{ p->blind, "blind" },
+		{ p->partial, "partial" },
 	};
 	json_t *list = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
@@ -373,6 +380,21 @@ static uint64_t record_started(const struct preview *p)
 	return record_append_json(p->s->record, EV_PREVIEW_STARTED, p->action, p->agent, p->box, p->action, body);
 }
 
+/* Is there a second box to be had that holds a try in? */
+static int can_be_tried(struct super *s, const struct trees *t, struct err *err)
+{
+	const struct driver *d = t->box->driver;
+	CLEANUP(json_release) json_t *seed = d->tree->seed(t->box);
+	if (!strcmp(t->box->profile, "none"))
+		return err_set(err, ERR_UNSUPPORTED, "box '%s' has no walls (backend %s, profile none): nothing would hold a try in", t->name,
+			       d->name);
+	if (!seed)
+		return err_set(err, ERR_UNSUPPORTED, "a box of backend '%s' cannot be copied for a try", d->name);
+	if (!(d->caps & CAP_FREEZE) && boxes_alive(s->boxes, t->id) > 0)
+		return err_set(err, ERR_BUSY, "something runs in box '%s', and one of backend '%s' cannot be frozen meanwhile", t->name, d->name);
+	return 0;
+}
+
 static int check(struct super *s, uint64_t id, struct action **a_out, struct trees **t_out, struct err *err)
 {
 	struct action *a = gate_action(s->gate, id);
@@ -385,12 +407,8 @@ static int check(struct super *s, uint64_t id, struct action **a_out, struct tre
 	struct trees *t = super_box_trees(s, spec->box);
 	if (!t)
 		return err_set(err, ERR_UNSUPPORTED, "the box of #%" PRIu64 " shows no files: there is nothing to try it on", id);
-	CLEANUP(json_release) json_t *seed = t->box->driver->tree->seed(t->box);
-	if (!strcmp(t->box->profile, "none"))
-		return err_set(err, ERR_UNSUPPORTED, "profile none: nothing would hold a try in");
-	if (!seed)
-		return err_set(err, ERR_UNSUPPORTED, "a box of driver '%s' lies elsewhere and cannot be frozen and copied for a try",
-			       t->box->driver->name);
+	if (can_be_tried(s, t, err) < 0)
+		return -1;
 	if (record_state(s->record) != RECORD_OK)
 		return err_set(err, ERR_BUSY, "the session file cannot be written now: no preview begins");
 	const struct preview *old = of_action(s, id);
@@ -417,7 +435,9 @@ int preview_begin(const struct tree_request *rq, uint64_t id, struct err *err)
 	*p = (struct preview){ .s = s, .t = t, .action = id, .box = action_spec(a)->box, .ticket = rq->ticket, .end = "ok",
 			       .driver = t->box->driver, .who = json_incref(rq->who), .intent = *action_intent(a) };
 	take_spec(p, action_spec(a));
-	p->copy = !t->box->driver->tree->overlay(t->box);
+	p->copy = !p->driver->tree->overlay(t->box);
+	p->partial = p->driver->tree->fresh != NULL;
+	p->offline = p->driver->caps & CAP_OFFLINE;
 	name_layers(p);
 	p->seq = record_started(p);
 	CLEANUP(free_ptr) char *name = xasprintf(".preview-%" PRIu64, p->seq);

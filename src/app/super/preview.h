@@ -1,6 +1,7 @@
 /* The effect preview: what would a held action do? Its box is frozen, the action runs in a second box whose files are a
  * throw-away layer above the live ones (where the workspace is a copy: a copy of it), without network, for at most 30 s;
- * then the box goes on as it was.
+ * then the box goes on as it was. Of a box that lies elsewhere the second one is opened there, too, on a copy of its
+ * workspace; what is on a network there runs without sockets. A box without walls (profile none) is refused.
  *
  * Laws: preview.started is durable before anything of it begins. The live upper is a lower of the second box only while
  * its own box is frozen and locked at the gate. Nothing of a preview is the action: no event of an action's life is
@@ -16,6 +17,8 @@ NODISCARD int preview_begin(const struct tree_request *rq, uint64_t action, stru
 /* Answers the ticket once the decision is taken or refused. @message and @intent as in struct decide. */
 NODISCARD int preview_promote(const struct tree_request *rq, uint64_t action, const char *message,
 			      const struct hash *intent, struct err *err);
+/* Hosts that a preview of it has asked for, [{host, port, why}]; borrows. NULL: none is known. */
+const json_t *preview_hosts(const struct super *s, uint64_t action);
 /* The action is no longer held: its preview is cut off or thrown away (not one that is being promoted). */
 void preview_unheld(struct super *s, uint64_t action);
 void preview_box_gone(struct super *s, uint64_t box);

@@ -59,6 +59,8 @@ struct preview {
 	struct egress *egress;
 	bool cancelled, locked, paused, promoting, net;
 	bool copy; /* the second box has a copy, not a layer above the live one */
+	bool partial; /* of a box that lies elsewhere: its workspace alone */
+	bool offline; /* it is on a network: what runs is kept off it by hand */
 	int64_t began_us, took_us;
 	uint64_t quiet_tries;
 	/* what came of it */

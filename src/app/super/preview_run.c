@@ -11,7 +11,7 @@
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/memstore.h"
 
-enum { PROXY_PORT = 3128, ASK_MS = 2000, ASK_MAX = 64 << 10, FLOOD_POLL_MS = 5 };
+enum { PROXY_PORT = 3128, ASK_MS = 2000, ASK_MAX = 64 << 10, FLOOD_POLL_MS = 5, SCOPE_ABI = 6 };
 
 static void walk_over(struct preview *p);
 
@@ -160,7 +160,9 @@ static void look_work(void *self)
 	struct ws_store below;
 	struct memstore *mem = memstore_new(tree_store(p->t, &below));
 	p->files = json_array();
-	for (size_t i = 0; i < p->nr_layers; i++)
+	if (p->driver->tree->fresh && p->driver->tree->fresh(p->over, true, &p->err) < 0)
+		err_wrap(&p->err, "what it changed cannot be looked at");
+	for (size_t i = 0; p->err.code == ERR_NONE && i < p->nr_layers; i++)
 		if (look(p, i, mem, &p->err) < 0)
 			break;
 	p->objects = objects_new();
@@ -239,7 +241,7 @@ static void ask(struct preview *p)
 	p->stage = PREVIEW_ASKING;
 	if (p->run)
 		p->driver->run_free(take(&p->run));
-	if (!strcmp(p->end, "failed") || p->cancelled) {
+	if (!strcmp(p->end, "failed") || p->cancelled || p->offline) { /* offline: it counts nothing, and its /tmp is not its own */
 		walk_over(p);
 		return;
 	}
@@ -323,8 +325,7 @@ static void on_edit_read(void *self, json_t *result, const struct err *err)
 	CLEANUP(buf_release) struct buf was = BUF_INIT;
 	struct edit_made made = { .text = BUF_INIT };
 	struct err why = ERR_INIT;
-	json_get_bytes(json_object_get(result, "data"), &was);
-	if (err || edit_make(p->path, &was, p->args, &made, &why) < 0) {
+	if (err || file_whole(result, p->path, &was, &why) < 0 || edit_make(p->path, &was, p->args, &made, &why) < 0) {
 		on_written(p, NULL, err ? err : &why);
 		return;
 	}
@@ -357,6 +358,7 @@ static void run(struct preview *p)
 		.cols = 80,
 		.rows = 24,
 		.stdin_open = p->input.len > 0 || p->pty,
+		.offline = p->offline,
 	};
 	p->run = p->driver->run_prepare(p->over, &o, &ops, p);
 	p->driver->run_go(p->run);
@@ -432,6 +434,22 @@ static void primed(void *self)
 	close_over(p);
 }
 
+/* On a machine that is not its own, landlock alone keeps what it does inside of its copy: its files from the first version
+ * on, the processes of its user (which elsewhere is not one of ours) from SCOPE_ABI on. */
+static bool held_in(struct preview *p, int abi)
+{
+	bool reduced = !strcmp(p->over->profile, "reduced");
+	if (!strcmp(p->over->profile, "none"))
+		err_set(&p->err, ERR_UNSUPPORTED, "the second box has no walls (backend %s, profile none): nothing would hold a try in",
+			p->driver->name);
+	else if (reduced && !abi)
+		err_set(&p->err, ERR_UNSUPPORTED, "the kernel has no landlock: what a try writes outside of its copy could not be taken back");
+	else if (reduced && p->offline && abi < SCOPE_ABI)
+		err_set(&p->err, ERR_UNSUPPORTED, "landlock of the kernel there is version %d; keeping a try from that user's other processes "
+			"takes %d (Linux 6.12)", abi, SCOPE_ABI);
+	return p->err.code == ERR_NONE;
+}
+
 static void on_opened(void *self, json_t *result, const struct err *err)
 {
 	struct preview *p = self;
@@ -444,10 +462,9 @@ static void on_opened(void *self, json_t *result, const struct err *err)
 	}
 	note_uppers(p);
 	/* it shares the machine's network stack and is kept from it: nothing is counted */
-	p->blind = !strcmp(p->over->profile, "reduced");
-	if (p->blind && !json_int(result, "landlock", 0)) {
+	p->blind = p->offline || !strcmp(p->over->profile, "reduced");
+	if (!held_in(p, (int)json_int(result, "landlock", 0))) {
 		p->end = "failed";
-		err_set(&p->err, ERR_UNSUPPORTED, "the kernel has no landlock: what a try writes outside of its copy could not be taken back");
 		close_over(p);
 	} else if (p->copy) {
 		loop_job_run(p->s->loop, prime_work, primed, p);
@@ -467,9 +484,13 @@ void preview_open(struct preview *p)
 	o.state_dir = p->dir;
 	o.driver = options;
 	o.limits.wall_us = 0;
+	if (p->offline) {
+		o.net = false;
+		o.nr_hosts = 0;
+	}
 	p->net = o.net;
 	p->hosts = json_array();
 	p->stage = PREVIEW_OPENING;
 	failpoint("preview.open");
-	p->over = p->driver->open(s->loop, &o, on_opened, p);
+	p->over = driver_open(p->driver, s->loop, &o, on_opened, p);
 }

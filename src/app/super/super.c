@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/front/index_later.h"
 #include "app/rent/rent.h"
 #include "app/super/away.h"
 #include "app/inside/proxy.h"
@@ -33,6 +34,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "record/later.h"
 #include "sandbox/process.h"
 
 enum { END_GRACE_MS = 15000, UNWIND_MS = 5000, WARM_BOXES = 1, DRAIN_US = 3000000 };
@@ -591,10 +593,26 @@ static void drain_pool(struct super *s)
 		loop_turn(s->loop, 50);
 }
 
-static void release(struct super *s)
+static void close_record(struct super *s, json_t *end)
 {
 	struct err err = ERR_INIT;
+	struct session *ended = NULL;
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(s->record));
+	if (record_close(&s->record, end, &err) < 0) {
+		fprintf(stderr, "sandglass: cannot close the session file: %s\n", err.text);
+		s->status = EXIT_DAMAGED;
+		return;
+	}
+	bool due = session_open(&ended, path, &err) == 0 && later_due(ended);
+	session_close(&ended);
+	if (due)
+		index_later((const char *const[]){ path }, 1);
+}
+
+static void release(struct super *s)
+{
 	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
+	rent_ways_end(s->rent);
 	previews_free(s);
 	redos_free(s);
 	room_free(s);
@@ -619,9 +637,8 @@ static void release(struct super *s)
 		if (s->record_state == RECORD_DEAD) {
 			json_decref(end);
 			record_abandon(&s->record);
-		} else if (record_close(&s->record, end, &err) < 0) {
-			fprintf(stderr, "sandglass: cannot close the session file: %s\n", err.text);
-			s->status = EXIT_DAMAGED;
+		} else {
+			close_record(s, end);
 		}
 	}
 	models_free(&s->models);

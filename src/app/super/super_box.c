@@ -399,17 +399,17 @@ static enum gate_wall wall_of(const struct box *b)
 	return !strcmp(b->profile, "none") ? WALL_NONE : !strcmp(b->profile, "reduced") ? WALL_CAREFUL : WALL_BOXED;
 }
 
-static json_t *caps_of(const struct driver *d)
+static json_t *caps_of(const struct box *b)
 {
 	static const struct {
 		unsigned cap;
 		const char *name;
 	} known[] = { { CAP_STREAMS, "streams" }, { CAP_STDIN, "stdin" },     { CAP_SIGNAL, "signal" }, { CAP_PTY, "pty" },
 		      { CAP_FREEZE, "freeze" },	  { CAP_SNAPSHOT, "snapshot" }, { CAP_FORK, "fork" },	{ CAP_LISTEN, "listen" },
-		      { CAP_DIAL, "dial" } };
+		      { CAP_DIAL, "dial" },	    { CAP_SHELL, "shell" } };
 	json_t *o = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
-		json_put_flag(o, known[i].name, (d->caps & known[i].cap) != 0);
+		json_put_flag(o, known[i].name, box_can(b, known[i].cap));
 	return o;
 }
 
@@ -436,7 +436,7 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	json_put_str(v, "backend", b->driver->name);
 	json_put_str(v, "profile", b->profile);
 	json_put_str(v, "workspace", b->workspace ? b->workspace : "/workspace");
-	json_put(v, "caps", caps_of(b->driver));
+	json_put(v, "caps", caps_of(b));
 	const char *name, *dir;
 	struct trees *t = super_box_trees(s, box);
 	for (size_t i = 0; t && trees_repo(t, i, &name, &dir); i++)
@@ -654,7 +654,9 @@ bool super_box_explain_missing(struct super *s, const char *stderr_text, const j
 {
 	CLEANUP(free_ptr) char *word = missing_word(stderr_text, args);
 	const char *path = getenv("PATH");
-	(void)s;
+	const struct box *b = boxes_get(s->boxes, (uint64_t)json_int(args, "box", 0));
+	if (b && !(b->driver->caps & CAP_SHELL))
+		return false; /* it takes no programs */
 	if (!word || !*word || strchr(word, '/') || !path)
 		return false;
 	CLEANUP(free_ptr) char *copy = xstrdup(path);

@@ -332,7 +332,8 @@ static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
 	};
 	const struct action_client client = { .done = shell_done };
-	strv_push(&spec.argv, "bash");
+	const struct box *b = boxes_get(a->s->boxes, id);
+	strv_push(&spec.argv, b && !(b->driver->caps & CAP_SHELL) ? "python" : "bash");
 	strv_push(&spec.argv, "-i");
 	strv_push(&spec.env, "TERM=xterm-256color");
 	json_put_int(out, "action", (int64_t)gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client));
@@ -354,6 +355,16 @@ static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
 	if (box_word(a, asked_word(a, 1), &id, err) < 0)
 		return -1;
 	box_person_copy(a, id, put, asked_word(a, 2), host);
+	return 1;
+}
+
+static int cmd_box_look(struct ask_for *a, json_t *out, struct err *err)
+{
+	uint64_t id;
+	(void)out;
+	if (box_word(a, asked_word(a, 0), &id, err) < 0)
+		return -1;
+	box_person_look(a, id, asked_word(a, 1));
 	return 1;
 }
 
@@ -590,7 +601,7 @@ static const struct {
 	{ "host_command", cmd_host_command },
 	{ "redo_here", cmd_redo_here }, { "mcp_call", cmd_mcp_call },
 		      { "open_shell", cmd_open_shell }, { "input", cmd_input },	{ "resize", cmd_resize },
-	{ "box_copy", cmd_box_copy }, { "box_snapshot", cmd_box_snapshot },
+	{ "box_copy", cmd_box_copy }, { "box_look", cmd_box_look }, { "box_snapshot", cmd_box_snapshot },
 };
 
 static void on_command(void *self, const struct control_request *rq)

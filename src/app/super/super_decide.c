@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/super/ask.h"
+#include "app/super/preview.h"
 #include "app/super/super_added.h"
 #include "app/super/super_cmd.h"
 #include "app/super/super_tree.h"
@@ -20,6 +21,9 @@ static int read_decide(struct ask_for *a, struct decide *d, struct err *err)
 		return -1;
 	if (intent && !hex_parse(intent, strlen(intent), d->intent.b, HASH_LEN))
 		return err_set(err, ERR_USAGE, "--intent '%s' is not a hash of 64 hexadecimal digits", intent);
+	d->waiver_host = command_opt(a->line, "also-host");
+	if (d->waiver_host && !d->waiver)
+		return err_set(err, ERR_USAGE, "--also-host goes with --session PATTERN");
 	if (!d->waiver && (span || command_has(a->line, "uses") || command_has(a->line, "all-agents")))
 		return err_set(err, ERR_USAGE, "--for, --uses and --all-agents go with --session PATTERN");
 	if (span && (!clock_parse_span(span, &d->waiver_for_us) || d->waiver_for_us <= 0))
@@ -116,6 +120,7 @@ int cmd_waivers(struct ask_for *a, json_t *out, struct err *err)
 	if (asked_id(asked_word(a, 0), &id, err) < 0)
 		return -1;
 	json_put(out, "proposals", gate_waiver_proposals(a->s->gate, id));
+	json_put(out, "hosts", gate_waiver_hosts(a->s->gate, id, preview_hosts(a->s, id)));
 	if (!pattern)
 		return 0;
 	if (rule && strcmp(rule, "allow") != 0 && strcmp(rule, "deny") != 0)

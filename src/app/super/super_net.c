@@ -220,10 +220,10 @@ static void on_listening(void *self, json_t *result, const struct err *err)
 
 void net_attach(struct net *n, struct box *b)
 {
-	if (b->driver->caps & CAP_LISTEN)
+	if (box_can(b, CAP_LISTEN))
 		b->driver->listen(b, PROXY_PORT, on_listening, n);
 	else
-		super_warn(n->s, NULL, "driver '%s' cannot give its boxes a way out through the proxy", b->driver->name);
+		super_warn(n->s, NULL, "driver '%s' cannot give a box in profile %s a way out through the proxy", b->driver->name, b->profile);
 }
 
 void net_free(struct net **np)

@@ -160,7 +160,7 @@ void tree_take(struct trees *t, struct taken *k, struct err *err)
 {
 	struct ws_store st;
 	const struct box_tree_ops *ops = t->box->driver->tree;
-	if (ops->fresh && ops->fresh(t->box, err) < 0)
+	if (ops->fresh && ops->fresh(t->box, k->ended && !(t->running && t->running->frozen), err) < 0)
 		return;
 	k->body = xcalloc(t->nr_layers, sizeof(*k->body));
 	if (!t->objects)
@@ -189,13 +189,15 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		json_t *body = k->body[i];
 		if (!body)
 			continue;
+		bool missed = json_array_size(json_object_get(body, "hint_miss")) > 0; /* then so may the looks before have */
+		size_t first = missed ? 0 : t->clear, nr = t->nr_by - first;
 		json_t *by = json_array();
-		for (size_t n = 0; n < t->nr_by; n++)
+		for (size_t n = first; n < t->nr_by; n++)
 			json_array_append_new(by, json_integer((json_int_t)t->by[n]));
 		json_put_str(body, "repo", t->layer[i].name);
 		json_put_int(body, "prev", (int64_t)t->layer[i].prev);
-		json_put_flag(body, "shared", t->nr_by + (size_t)alive > 1);
-		if (json_array_size(json_object_get(body, "hint_miss")))
+		json_put_flag(body, "shared", nr + (size_t)alive > 1);
+		if (missed)
 			super_warn(s, NULL, "the change hint of box '%s' had missed %zu changed files; from here on its files are walked",
 				   t->name, json_array_size(json_object_get(body, "hint_miss")));
 		json_put(body, "by", by);
@@ -205,7 +207,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		struct event ev = {
 			.cause = k->cause, .box = t->id, .kind = EV_SNAPSHOT_TAKEN, .body = text, .len = strlen(text)
 		};
-		ev.action = t->nr_by == 1 ? t->by[0] : 0;
+		ev.action = nr == 1 ? t->by[first] : 0;
 		struct objects *o = t->objects ? t->objects : objects_new();
 		t->objects = NULL; /* the first event carries what all of them need */
 		newest = record_objects(s->record, o, &ev);
@@ -215,7 +217,7 @@ uint64_t tree_record(struct trees *t, struct taken *k)
 		json_decref(body);
 	}
 	if (newest)
-		t->nr_by = 0;
+		t->nr_by = t->clear = 0;
 	failpoint("snapshot.recorded");
 	objects_free(&t->objects);
 	free(k->body);
@@ -278,12 +280,22 @@ static void snapshot_failed(struct trees *t, uint64_t cause, const struct err *e
 	record_append_json(t->s->record, EV_SNAPSHOT_FAILED, cause, 0, t->id, 0, body);
 }
 
+/* The look after @action is done: it and those before it, if no snapshot names them yet. */
+static void changed_nothing(struct trees *t, uint64_t action)
+{
+	for (size_t i = t->clear; i < t->nr_by; i++)
+		if (t->by[i] == action)
+			t->clear = i + 1;
+}
+
 static void after_done(struct tree_job *j)
 {
 	struct after *a = j->data;
 	if (j->err.code != ERR_NONE && !j->t->dead)
 		snapshot_failed(j->t, a->action, &j->err);
 	tree_record(j->t, &a->taken);
+	if (j->err.code == ERR_NONE)
+		changed_nothing(j->t, a->action);
 	gate_settled(j->t->s->gate, a->action);
 	free(a);
 }
@@ -297,7 +309,7 @@ void trees_after_action(struct trees *t, uint64_t action)
 		t->agent = action_spec(act)->agent;
 	struct after *a = NEW(struct after);
 	a->action = action;
-	a->taken = (struct taken){ .why = "action", .cause = action };
+	a->taken = (struct taken){ .why = "action", .cause = action, .ended = true };
 	struct tree_job *j = NEW(struct tree_job);
 	*j = (struct tree_job){ .work = after_work, .done = after_done, .freeze = true, .data = a };
 	tree_job_add(t, j);

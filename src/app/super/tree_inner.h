@@ -52,6 +52,7 @@ struct trees {
 	size_t nr_snaps, cap_snaps;
 	uint64_t *by;             /* actions that ended since the last snapshot, not yet in one */
 	size_t nr_by, cap_by;
+	size_t clear; /* the first of @by that have changed nothing, as a look after them found */
 	struct tree_job *first, **last, *running;
 	struct tree_op *waiting;  /* tree_op.c: ops between their two jobs, at a barrier */
 	struct session *read;     /* worker's: objects of the past */
@@ -77,6 +78,7 @@ struct taken {
 	const char *why;
 	char *label;
 	uint64_t cause;
+	bool ended; /* an action: it is what there was at its end */
 };
 void tree_take(struct trees *t, struct taken *k, struct err *err);  /* worker */
 uint64_t tree_record(struct trees *t, struct taken *k);             /* loop; newest seq; releases @k */

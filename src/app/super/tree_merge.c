@@ -92,9 +92,7 @@ static int load_steps(struct merging *m, size_t i, const struct ws_store *st, st
 		uint64_t seq = nr == 1 ? UINT64_MAX : t->snap[k].seq;
 		if (tree_view(t, i, seq, &lm->view[lm->nr], &m->op.err) < 0)
 			return -1;
-		lm->message[lm->nr] = m->message ? xstrdup(m->message) :
-				      nr == 1	  ? xasprintf("sandglass: work of box %s", t->name) :
-						    xasprintf("sandglass: box %s at #%" PRIu64, t->name, seq);
+		lm->message[lm->nr] = m->message ? xstrdup(m->message) : merge_message(t->name, nr == 1 ? 0 : seq, record_id(t->s->record));
 		lm->step[lm->nr] = (struct merge_step){ .view = &lm->view[lm->nr], .message = lm->message[lm->nr] };
 		lm->nr++;
 	}

@@ -1,0 +1,221 @@
+/* sandbox cp of a folder. It walks here, entry by entry, and each file is one action: so a rule for a path holds for it no
+ * matter how it is copied. Links in a folder are not followed, on neither side: it brings nothing from outside of it. FROM
+ * itself may be one: whoever names it wants what it leads to. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/cmd/box_verbs_inner.h"
+#include "app/cmd/cmd_inner.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/paths.h"
+#include "sandbox/masks.h"
+#include "sandbox/workspace/state.h"
+
+enum { DEPTH_MAX = 100, SHOW_US = 200000, OUT_SHOWN = 20 };
+
+/* --- how far it is --- */
+
+static void clear_progress(struct box_cp *cp)
+{
+	if (cp->shown_us > 0)
+		fputs("\r\033[K", cp->ctx->err);
+}
+
+static void progress(struct box_cp *cp)
+{
+	int64_t now = clock_mono_us();
+	if (cp->ctx->quiet || cp->ctx->json || !isatty(fileno(cp->ctx->err)) || now - cp->shown_us < SHOW_US)
+		return;
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	cmd_size(cp->bytes, &size);
+	fprintf(cp->ctx->err, "\r\033[K%llu file%s, %s", (unsigned long long)cp->files, cp->files == 1 ? "" : "s", buf_cstr(&size));
+	fflush(cp->ctx->err);
+	cp->shown_us = now;
+}
+
+static void failed(struct box_cp *cp, int status)
+{
+	if (cp->status == EXIT_DONE)
+		cp->status = status;
+}
+
+/* It stays out, on purpose. */
+static void stays(struct box_cp *cp, const char *path, const char *why)
+{
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	cp->out++;
+	if (cp->ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "done", "left out");
+		json_put(o, "path", json_bytes_z(path));
+		json_put_str(o, "why", why);
+		cmd_json(cp->ctx, o);
+	} else if (!cp->ctx->quiet && cp->out <= OUT_SHOWN) {
+		clear_progress(cp);
+		cmd_safe(&safe, path, strlen(path), false);
+		fprintf(cp->ctx->err, "left out: %s, %s\n", buf_cstr(&safe), why);
+	}
+}
+
+/* --- one entry --- */
+
+static void copy_dir(struct box_cp *cp, const char *path, const char *host, int depth);
+
+/* What is at @path in the box and to be at @host, or the other way round. */
+static void copy_entry(struct box_cp *cp, const char *path, const char *host, const char *kind, int depth)
+{
+	const char *from = cp->put ? host : path;
+	const char *slash = strrchr(from, '/'), *name = slash ? slash + 1 : from;
+	bool dir = !strcmp(kind, "dir");
+	if (ws_path_is_git(name, strlen(name))) /* git runs what stands in one, and it holds credentials */
+		stays(cp, from, "git's own");
+	else if (cp->put && masks_name_suspect(name, dir))
+		stays(cp, from, "named like a secret");
+	else if (dir && depth == DEPTH_MAX)
+		stays(cp, from, "too deep");
+	else if (dir)
+		copy_dir(cp, path, host, depth + 1);
+	else if (strcmp(kind, "file") != 0)
+		stays(cp, from, !strcmp(kind, "symlink") ? "a link" : "neither a file nor a folder");
+	else if (!cp->gone) {
+		failed(cp, box_cp_file(cp, path, host));
+		progress(cp);
+	}
+}
+
+/* --- out of the box --- */
+
+/* The folder is made; a link of that name is not gone through. */
+static bool make_here(struct box_cp *cp, const char *host, int64_t mode)
+{
+	struct stat st;
+	struct err err = ERR_INIT;
+	if (mkdir(host, ((mode_t)mode & 0755) | 0700) == 0)
+		return true;
+	if (errno != EEXIST)
+		err_sys(&err, "cannot make '%s'", host);
+	else if (lstat(host, &st) < 0 || !S_ISDIR(st.st_mode))
+		err_set(&err, ERR_EXISTS, "'%s' is there and is not a folder", host);
+	else
+		return true;
+	failed(cp, cmd_fail(cp->ctx, &err));
+	return false;
+}
+
+/* Names are a claim of the box. */
+static bool is_name(const struct buf *name)
+{
+	return name->len && !memchr(name->data, '/', name->len) && !memchr(name->data, 0, name->len) &&
+	       strcmp(name->data, ".") != 0 && strcmp(name->data, "..") != 0;
+}
+
+static void get_dir(struct box_cp *cp, const char *path, const char *host, int depth)
+{
+	struct err err = ERR_INIT;
+	size_t i;
+	json_t *e;
+	CLEANUP(json_release) json_t *what = box_cp_look(cp, path, &err);
+	if (!what) {
+		failed(cp, cmd_fail(cp->ctx, &err));
+		return;
+	}
+	json_array_foreach(json_object_get(what, "entries"), i, e) {
+		CLEANUP(buf_release) struct buf name = BUF_INIT;
+		if (!json_get_bytes(json_object_get(e, "name"), &name) || !is_name(&name)) {
+			stays(cp, path, "it holds a name that is none");
+			continue;
+		}
+		const char *kind = json_str(e, "kind", "");
+		CLEANUP(free_ptr) char *from = path_join(path, name.data), *to = path_join(host, name.data);
+		if (!strcmp(kind, "dir") && !ws_path_is_git(name.data, name.len) && !make_here(cp, to, json_int(e, "mode", 0755)))
+			continue;
+		copy_entry(cp, from, to, kind, depth);
+	}
+}
+
+/* --- into it --- */
+
+static const char *kind_here(const char *host)
+{
+	struct stat st;
+	if (lstat(host, &st) < 0)
+		return "";
+	return S_ISREG(st.st_mode) ? "file" : S_ISDIR(st.st_mode) ? "dir" : S_ISLNK(st.st_mode) ? "symlink" : "";
+}
+
+static int by_bytes(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+static void put_dir(struct box_cp *cp, const char *path, const char *host, int depth)
+{
+	struct err err = ERR_INIT;
+	struct dirent **names;
+	int nr = scandir(host, &names, NULL, by_bytes);
+	if (nr < 0) {
+		err_sys(&err, "cannot read '%s'", host);
+		failed(cp, cmd_fail(cp->ctx, &err));
+		return;
+	}
+	if (nr == 2) /* a box is given files, and the folders that they are in */
+		stays(cp, host, "an empty folder");
+	for (int i = 0; i < nr; i++) {
+		const char *name = names[i]->d_name;
+		if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0) {
+			CLEANUP(free_ptr) char *from = path_join(host, name), *to = *path ? path_join(path, name) : xasprintf("./%s", name);
+			copy_entry(cp, to, from, kind_here(from), depth);
+		}
+		free(names[i]);
+	}
+	free(names);
+}
+
+/* --- */
+
+static void copy_dir(struct box_cp *cp, const char *path, const char *host, int depth)
+{
+	if (cp->put)
+		put_dir(cp, path, host, depth);
+	else
+		get_dir(cp, path, host, depth);
+}
+
+static void say_all(struct box_cp *cp, const char *path, const char *host)
+{
+	CLEANUP(buf_release) struct buf size = BUF_INIT, out = BUF_INIT;
+	clear_progress(cp);
+	if (cp->ctx->json)
+		return;
+	cmd_size(cp->bytes, &size);
+	if (cp->out)
+		buf_printf(&out, ", %llu left out", (unsigned long long)cp->out);
+	CLEANUP(free_ptr) char *what = xasprintf("%llu file%s, %s", (unsigned long long)cp->files, cp->files == 1 ? "" : "s", buf_cstr(&size));
+	CLEANUP(free_ptr)
+	char *line = cp->put ? xasprintf("%s, %s, to %s:%s%s", host, what, cp->box, path, buf_cstr(&out)) :
+			       xasprintf("%s:%s, %s, to %s%s", cp->box, path, what, host, buf_cstr(&out));
+	box_say(cp->ctx, line);
+}
+
+/* Something is there that answers: else each file would say that there is nothing. */
+static bool answers(struct box_cp *cp)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(json_release) json_t *top = box_cp_look(cp, ".", &err);
+	if (!top)
+		failed(cp, cmd_fail(cp->ctx, &err));
+	return top != NULL;
+}
+
+void box_cp_tree(struct box_cp *cp, const char *path, const char *host)
+{
+	if (!answers(cp) || (!cp->put && !make_here(cp, host, 0755)))
+		return;
+	copy_dir(cp, path, host, 0);
+	say_all(cp, path, host);
+}
