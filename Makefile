@@ -78,6 +78,7 @@ $B/%.o: %.c $(GEN)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 # the schema is part of the binary
 $B/src/record/schema.o $B/src/query/views.o: $(wildcard schema/*.sql)
+$B/src/sandbox/pyodide_find.o: $(wildcard plugins/pyodide/*)
 $B/%.o: %.S
 	@mkdir -p $(@D)
 	@$(CC) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
@@ -128,7 +129,7 @@ $B/sandglass-host: $(call objs,$(call main_src,script)) $(call lib,script wire b
 STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_CFLAGS))
 $B/sandglass-%: $B/static/%.a
 	@echo "  LINK  $@ (static)"
-	@$(CC) -static -o $@ $(shell find $B/static -name '*.o' -path '*/src/$*/*main.o') -Wl,--start-group $^ -Wl,--end-group -ljansson -lsodium -lseccomp
+	@$(CC) -static $(if $(filter guest,$*),-s) -o $@ $(shell find $B/static -name '*.o' -path '*/src/$*/*main.o') -Wl,--start-group $^ -Wl,--end-group -ljansson -lsodium -lseccomp
 STATIC_SRC = $(filter-out src/base/text/%,$(call srcs,base)) $(call srcs,wire) $(call srcs,$1)
 define static_archive
 $B/static/$1.a: $$(patsubst %.c,$B/static/%.o,$$(call STATIC_SRC,$1))
@@ -229,7 +230,8 @@ test-agents: deps
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents_files.sh
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/serve_py.sh
 
-test-long: deps
+test-long:
+	@B=$B tests/deps.sh long
 	@$(MAKE) --no-print-directory all unit-programs helpers
 	@B=$B tests/suite long
 
@@ -258,7 +260,7 @@ FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
-FUZZ_APP := import terminal vt events
+FUZZ_APP := import terminal vt events cassette vetted text
 fuzz_libs = $(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
 	$(call lib,control proxy sandbox action http query record read guest loop wire base)
 $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)

@@ -3,7 +3,8 @@
  *   spawn floor            posix_spawn of /bin/true, small and with 500 MB resident
  *   open cold / warm       process driver, from the call to its answer; against bubblewrap with the same arguments that
  *                          runs /bin/true, and against the spawn floor
- *   exec                   /bin/true, sh -c 'echo hi' and 1 MB of output in an open box, against posix_spawn with pipes
+ *   exec                   /bin/true, sh -c 'echo hi' and 1 MB of output in an open box, against posix_spawn with pipes and the
+ *                          same environment
  *   freeze, thaw
  */
 #include <errno.h>
@@ -91,6 +92,33 @@ static void spawn_wait(struct series *s, const char *const *argv)
 	add(s, t);
 }
 
+/* What a command finds in the box: the floor's finds the same, since a program that has a language to look up opens thirty files. */
+static char **box_env;
+
+static void take_env(struct box *b)
+{
+	struct ran r = { 0 };
+	char *argv[] = { (char[]){ "/usr/bin/env" }, NULL };
+	struct run_opts o = { .argv = argv, .nr_argv = 1 };
+	struct run *run = b->driver->run_prepare(b, &o, &fx_run_ops, &r);
+	b->driver->run_go(run);
+	fx_wait(&r.here);
+	b->driver->run_free(run);
+	size_t nr = 0;
+	box_env = xcalloc(r.out.len + 1, sizeof(*box_env));
+	CLEANUP(free_ptr) char *all = xstrdup(buf_cstr(&r.out));
+	for (char *line = strtok(all, "\n"); line; line = strtok(NULL, "\n"))
+		box_env[nr++] = xstrdup(line);
+	fx_ran_release(&r);
+}
+
+static void drop_env(void)
+{
+	for (size_t i = 0; box_env && box_env[i]; i++)
+		free(box_env[i]);
+	free(box_env);
+}
+
 /* posix_spawn with two pipes read to their end and kept, as any program does it that wants output and status. */
 static void spawn_pipes(struct series *s, const char *const *argv)
 {
@@ -98,7 +126,6 @@ static void spawn_pipes(struct series *s, const char *const *argv)
 	CLEANUP(buf_release) struct buf kept = BUF_INIT; /* as box_exec keeps it */
 	int out[2], err[2];
 	pid_t pid;
-	char path[] = "PATH=/usr/bin:/bin", *env[] = { path, NULL };
 	int64_t t = now_ns();
 	posix_spawn_file_actions_t fa;
 	if (pipe2(out, O_CLOEXEC) < 0 || pipe2(err, O_CLOEXEC) < 0)
@@ -106,7 +133,7 @@ static void spawn_pipes(struct series *s, const char *const *argv)
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_adddup2(&fa, out[1], 1);
 	posix_spawn_file_actions_adddup2(&fa, err[1], 2);
-	if (posix_spawn(&pid, argv[0], &fa, NULL, words(argv), env) != 0)
+	if (posix_spawn(&pid, argv[0], &fa, NULL, words(argv), box_env) != 0)
 		exit(1);
 	close(out[1]);
 	close(err[1]);
@@ -313,6 +340,7 @@ static void executing(int rounds, const char *repo)
 	struct box *b = fx_box("exec", repo, NULL);
 	if (!b)
 		exit(1);
+	take_env(b);
 	for (int i = 0; i < rounds; i++) {
 		spawn_pipes(&pipes_true, truth);
 		box_exec(&in_true, b, truth, 1);
@@ -331,6 +359,7 @@ static void executing(int rounds, const char *repo)
 			json_release(&a.result);
 		}
 	fx_close(b);
+	drop_env();
 }
 
 /* Large and small by turns, in blocks: filling the memory takes longer than the spawns. */

@@ -1,7 +1,7 @@
 /* What a snapshot costs after a command, against libgit2's add_all on the same tree: bench_snapshot [rounds] [files...]
  *
  *   C changed files in a tree of N: an overlay as a box has it, objects named, hashed and compressed as for the session
- *   file. Then 10,000 files changed earlier and one now, with and without the change hint, and after a rotation. Last,
+ *   file. Then 10,000 files changed earlier and one now, with and without the change hint. Last,
  *   the odd cases of an upper, counted. */
 #include <git2.h>
 #include <sys/mman.h>
@@ -232,8 +232,8 @@ static void earlier(double fresh)
 {
 	static const struct {
 		const char *name;
-		bool no_hint, rotate;
-	} how[] = { { "without the hint", true, false }, { "with the hint", false, false }, { "after a rotation", true, true } };
+		bool no_hint;
+	} how[] = { { "without the hint", true }, { "with the hint", false } };
 	for (size_t h = 0; h < ARRAY_LEN(how); h++) {
 		struct ws_box b;
 		struct series s = { 0 };
@@ -245,8 +245,6 @@ static void earlier(double fresh)
 		make_tree(b.merged, 10000);
 		take_once(b.ws);
 		usleep(25000);
-		if (how[h].rotate)
-			box_rotate(&b);
 		for (int i = 0; i < 4 + rounds; i++) {
 			touch(b.merged, 10000, 1, i);
 			usleep(25000);
@@ -257,10 +255,10 @@ static void earlier(double fresh)
 		ws_stats(b.ws, &st);
 		snprintf(name, sizeof(name), "10,000 files earlier, 1 now, %s", how[h].name);
 		double us = line(name, &s);
-		if (how[h].no_hint && !how[h].rotate)
+		if (how[h].no_hint)
 			judge("without the hint, us per entry of the upper", us / 10000, 3);
-		else if (how[h].rotate || !strcmp(st.hint, "trusted"))
-			judge(how[h].rotate ? "after a rotation / in a fresh upper" : "with the hint / in a fresh upper", us / fresh, 3);
+		else if (!strcmp(st.hint, "trusted"))
+			judge("with the hint / in a fresh upper", us / fresh, 3);
 		else
 			printf("  the hint is %s here\n", st.hint);
 		box_end(&b);
