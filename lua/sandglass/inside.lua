@@ -3,7 +3,8 @@
 --   program, about, versions, install, speak ("anthropic" "openai" "gemini"), provider (default), model (default),
 --   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text),
 --   control? { NAME of a protocol -> { argv(x), program?, env(x)?, files(x)?, mode? (the agent's own), asks?, serves? (sandbox-agent's
---   name of it) } }, best? (one of them), settings? (files of its own that are rules)
+--   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
+--   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules)
 -- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
@@ -135,6 +136,7 @@ local function first_box(r)
     url = r.px.urls.model, key = r.px.key, home = HOME, mode = o.mode or r.how.mode, profile = r.profile,
     asks = r.how.asks, beside = o.beside, start_s = o.start and check.us(o.start) / 1e6 or nil,
     port = o.port or math.random(40000, 48000), password = o.token or ("%016x"):format(math.random(0)), serves = o.serves or r.how.serves,
+    late_history = r.how.late_history,
   }
   r.box = open_box(r)
   r.box_name = r.box.name
@@ -163,6 +165,7 @@ local function wake(r)
     if not ok then return nil, rt.as_error(box) end
     r.box = box
   end
+  if r.x.session and r.how.wake then r.how.wake(r.x, r.box) end
   if again then wake_step(r, "start", "it is started again") end
   local err
   r.told = tell.new(function(body) rt.tell("agent.told", body) end)

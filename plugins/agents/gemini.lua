@@ -1,6 +1,16 @@
 -- Gemini CLI. Without a model by name it asks a small one which to take.
 local p = require "sandglass.text".sg.json
 
+-- Its file of a session is named by the minute of its start. When it loads one it begins a file of that session first, and within the
+-- same minute that is the same file: what was said is gone ("No previous sessions found"). By another name it is found and kept.
+local function out_of_the_way(x, box)
+  local id = x.session:sub(1, 8)
+  local found = box:exec { "find", x.home .. "/.gemini/tmp", "-name", "session-????-??-??T??-??-" .. id .. ".jsonl" }
+  for path in (found and found.out or ""):gmatch "[^\n]+" do
+    box:exec { "mv", "-n", path, path:sub(1, -#id - 8) .. ".0-" .. id .. ".jsonl" }
+  end
+end
+
 return {
   name = "gemini", about = "Gemini CLI (npm @google/gemini-cli)", program = "gemini", versions = "0.61.0",
   install = "npm install @google/gemini-cli", speak = "gemini", provider = "gemini", model = "gemini-3.1-pro-preview",
@@ -9,7 +19,9 @@ return {
     if x.again then argv[#argv + 1], argv[#argv + 2] = "--resume", "latest" end
     return argv
   end,
-  best = "acp", control = { acp = { argv = function(x) return { x.program, "--acp", "-m", x.model } end } },
+  best = "acp", control = {
+    acp = { argv = function(x) return { x.program, "--acp", "-m", x.model } end, wake = out_of_the_way, late_history = true },
+  },
   env = function(x)
     return { GEMINI_API_KEY = x.key, GOOGLE_GEMINI_BASE_URL = x.url, GEMINI_CLI_TRUST_WORKSPACE = "true" }
   end,

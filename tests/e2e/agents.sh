@@ -108,7 +108,7 @@ for one in 'codex|app-server' 'claude|stream'; do
 done
 
 # --- asleep, and woken by a word: the same session, in a new process ---
-for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'codex|acp' 'claude|sandbox-agent' 'codex|sandbox-agent'; do
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'gemini|acp' 'codex|acp' 'claude|sandbox-agent' 'codex|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"echo hello > hello.txt"},{"text":"all is done"}]'
 	begin --gate --linger 300s --idle 500ms
@@ -119,6 +119,7 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|
 	ok $? "$what: a word wakes it"
 	like "$(told)" '^session \| .*(loaded|resumed) session' "$what: with its own session"
 	ok "$(grep -q 'do the thing.*and what else' log; echo $?)" "$what: its model is told what was before"
+	unlike "$(told | sed -n '/and what else/,$p')" 'I will|all is done ?all is done' "$what: and what was said before is not said again"
 	"$sg" stop -S "$id" >"$t/out" 2>&1
 	wait_for 30 ended
 done

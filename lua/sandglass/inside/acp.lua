@@ -140,7 +140,10 @@ local function begin(s, x)
   return true
 end
 
--- Its own session again if it can: shown again (load) or not (resume); else a new one.
+local function current_mode(v) return type(v.modes) == "table" and str(v.modes.currentModeId) or "default" end
+
+-- Its own session again if it can: shown again (load) or not (resume); else a new one. One that shows it late has done so when it
+-- answers the next question: to be in the mode that it is in.
 local function session(s, x)
   local v, err
   local where = { cwd = x.cwd or "/workspace", mcpServers = list() }
@@ -148,6 +151,7 @@ local function session(s, x)
     where.sessionId = x.session
     s.told.quiet = true
     v, err = s.peer.ask(s.load and "session/load" or "session/resume", where)
+    if v and x.late_history then s.peer.ask("session/set_mode", { sessionId = x.session, modeId = current_mode(v) }) end
     s.told.begin()
     s.told.quiet = false
     if v then return v, s.load and "loaded" or "resumed", x.session end
