@@ -101,10 +101,7 @@ void rent_free(struct rent **rp)
 		return;
 	driver_more(NULL, NULL);
 	reaches_end(r);
-	while (r->ops) {
-		struct remote_op *op = r->ops;
-		op_cancel(&op);
-	}
+	ops_end(r);
 	while (r->first) {
 		struct lessor *l = r->first;
 		r->first = l->next;

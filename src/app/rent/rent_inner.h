@@ -34,6 +34,7 @@ struct rent {
 
 struct request;
 struct socket;
+struct nap;
 struct remote_op {
 	struct remote_op *next;
 	struct lessor *lessor;
@@ -44,6 +45,7 @@ struct remote_op {
 	void *to;
 	struct request *requests;
 	struct socket *sockets;
+	struct nap *naps;
 	json_t *events; /* for the plugin */
 	size_t pending; /* bytes of them, and what each costs besides */
 	bool asking, paused, over;
@@ -58,6 +60,7 @@ struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_
 			   const struct remote_heard *heard, void *to);
 void op_pause(struct remote_op *op, bool paused);
 void op_cancel(struct remote_op **op);
+void ops_end(struct rent *r); /* all of them; neither their owners nor the plugin hear of it */
 void op_event(struct remote_op *op, json_t *event, size_t bytes); /* takes */
 bool op_slow(const struct remote_op *op); /* requests of it hand on nothing for now */
 

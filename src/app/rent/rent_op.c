@@ -8,7 +8,34 @@
 
 enum { PENDING_MAX = 512 << 10, EVENT_BYTES = 256 /* what one costs that holds nothing */ };
 
+/* What comes after a while, or in the next turn; it goes with its op. */
+struct nap {
+	struct nap *next;
+	struct remote_op *op;
+	int64_t id; /* the plugin's own number */
+	struct loop_timer *timer;
+};
+
 static void ask(struct remote_op *op);
+
+static void nap_free(struct nap *n)
+{
+	struct nap **p = &n->op->naps;
+	while (*p != n)
+		p = &(*p)->next;
+	*p = n->next;
+	loop_timer_free(&n->timer);
+	free(n);
+}
+
+static void nap_new(struct remote_op *op, loop_fn *fn, int64_t id, uint64_t ms)
+{
+	struct nap *n = NEW(struct nap);
+	*n = (struct nap){ .next = op->naps, .op = op, .id = id };
+	n->timer = loop_timer_new(op->lessor->rent->super->loop, fn, n);
+	loop_timer_set(n->timer, ms, 0);
+	op->naps = n;
+}
 
 static void op_free(struct remote_op *op)
 {
@@ -20,6 +47,8 @@ static void op_free(struct remote_op *op)
 		}
 	requests_end(op);
 	sockets_end(op);
+	while (op->naps)
+		nap_free(op->naps);
 	plugin_forget(op->lessor->plugin, op);
 	vault_forget(r->super->vault, op);
 	json_decref(op->args);
@@ -40,6 +69,12 @@ void op_cancel(struct remote_op **opp)
 	if (!op->over && op->lessor->face)
 		plugin_ask(op->lessor->plugin, "drop", op->id, NULL, NULL, NULL);
 	op_free(op);
+}
+
+void ops_end(struct rent *r)
+{
+	while (r->ops)
+		op_free(r->ops);
 }
 
 static void end(struct remote_op *op)
@@ -76,14 +111,6 @@ static enum err_code code_of(const char *word)
 
 /* --- what the plugin wants --- */
 
-struct nap {
-	struct remote_op *op; /* NULL: forgotten */
-	uint64_t op_id;
-	struct rent *rent;
-	int64_t id;
-	struct loop_timer *timer;
-};
-
 static struct remote_op *op_of(struct rent *r, uint64_t id)
 {
 	struct remote_op *op = r->ops;
@@ -95,24 +122,12 @@ static struct remote_op *op_of(struct rent *r, uint64_t id)
 static void woke(void *self)
 {
 	struct nap *n = self;
-	struct remote_op *op = op_of(n->rent, n->op_id);
-	int64_t id = n->id;
-	loop_timer_free(&n->timer);
-	free(n);
-	if (!op)
-		return;
+	struct remote_op *op = n->op;
 	json_t *ev = json_object();
-	json_put_int(ev, "id", id);
+	json_put_int(ev, "id", n->id);
 	json_put_flag(ev, "over", true);
+	nap_free(n);
 	op_event(op, ev, 0);
-}
-
-static void nap(struct remote_op *op, const json_t *todo)
-{
-	struct nap *n = NEW(struct nap);
-	*n = (struct nap){ .op_id = op->id, .rent = op->lessor->rent, .id = json_int(todo, "id", 0) };
-	n->timer = loop_timer_new(op->lessor->rent->super->loop, woke, n);
-	loop_timer_set(n->timer, (uint64_t)json_int(todo, "ms", 0), 0);
 }
 
 static void do_one(struct remote_op *op, const json_t *todo)
@@ -125,7 +140,7 @@ static void do_one(struct remote_op *op, const json_t *todo)
 	} else if (!strcmp(what, "send")) {
 		socket_send(op, todo);
 	} else if (!strcmp(what, "sleep")) {
-		nap(op, todo);
+		nap_new(op, woke, json_int(todo, "id", 0), (uint64_t)json_int(todo, "ms", 0));
 	} else if (!strcmp(what, "out") && op->heard.out) {
 		CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 		if (json_get_bytes(json_object_get(todo, "data"), &bytes))
@@ -333,10 +348,9 @@ static void on_face(void *self, const json_t *face, const char *why)
 static void begin(void *self)
 {
 	struct nap *n = self;
-	struct remote_op *op = op_of(n->rent, n->op_id);
-	free(n);
-	if (op)
-		plugin_face(op->lessor->plugin, on_face, op);
+	struct remote_op *op = n->op;
+	nap_free(n);
+	plugin_face(op->lessor->plugin, on_face, op);
 }
 
 struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
@@ -348,8 +362,6 @@ struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_
 				  .options = options ? json_deep_copy(options) : json_object(), .heard = *heard, .to = to,
 				  .events = json_array() };
 	l->rent->ops = op;
-	struct nap *n = NEW(struct nap);
-	*n = (struct nap){ .op_id = op->id, .rent = l->rent };
-	loop_defer(l->rent->super->loop, begin, n);
+	nap_new(op, begin, 0, 0);
 	return op;
 }

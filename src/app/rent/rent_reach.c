@@ -63,10 +63,7 @@ static void over(struct reach *a, const char *why)
 void reaches_end(struct rent *r)
 {
 	while (r->reaches)
-		if (r->super->record)
-			over(r->reaches, "the session ends");
-		else
-			reach_free(r->reaches);
+		over(r->reaches, "the session ends");
 }
 
 static void watch(struct reach *a)

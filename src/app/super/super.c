@@ -628,6 +628,13 @@ static void release(struct super *s)
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);
 	gate_free(&s->gate);
+	/* whoever may still have a word to say goes before the record does */
+	models_free(&s->models);
+	rent_free(&s->rent);
+	mcp_inbox_free(s);
+	box_ports_gone(s, 0);
+	mcp_hub_free(s);
+	web_free(s);
 	otlp_live_end(s, !stuck);
 	if (s->record) {
 		json_t *end = json_object();
@@ -641,12 +648,6 @@ static void release(struct super *s)
 			close_record(s, end);
 		}
 	}
-	models_free(&s->models);
-	rent_free(&s->rent);
-	mcp_inbox_free(s);
-	box_ports_gone(s, 0);
-	mcp_hub_free(s);
-	web_free(s);
 	vault_free(&s->vault);
 	if (!stuck)
 		drain_pool(s);
