@@ -1,8 +1,10 @@
--- `sandglass sandbox exec`: one command in a new box; the program ends with the command's exit status.
+-- `sandglass sandbox exec`: one command in a new box; the program ends with the command's exit status. With --stdin its
+-- input stays open: what is piped into the program goes in from outside, as commands of a person.
 local sg = require "sandglass"
-local a = sg.args { repo = "", "words" }
+local rt = require "sandglass.runtime"
+local a = sg.args { repo = "", stdin = false, "words" }
 local box <close> = sg.sandbox { name = "box", repo = a.repo ~= "" and a.repo or nil }
-local r, err = box:exec(sg.json.decode(a.words), { label = "person" })
+local r, err = rt.call("box.exec", { box = box.id, argv = sg.json.decode(a.words), label = "person", stdin = a.stdin or nil })
 if not r then sg.exit(err.exit, "%s", err) end
 if r.hint then sg.warn("%s", r.hint) end
-sg.exit(r.signal and 128 + (tonumber(r.signal) or 0) or r.code)
+sg.exit(r.signal and 128 + r.signal or r.code)

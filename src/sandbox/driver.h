@@ -107,6 +107,7 @@ struct driver {
 	struct run *(*run_prepare)(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
 	void (*run_go)(struct run *r);
 	void (*run_stdin)(struct run *r, const void *bytes, size_t len, bool eof);
+	size_t (*run_stdin_queued)(const struct run *r);    /* how much of it waits here until the command takes it */
 	void (*run_signal)(struct run *r, int signo);       /* to its process group */
 	void (*run_resize)(struct run *r, uint16_t cols, uint16_t rows);
 	void (*run_pause)(struct run *r, bool paused);      /* back-pressure: stop reading its output */

@@ -347,6 +347,13 @@ int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, boo
 	return 0;
 }
 
+size_t boxes_stdin_queued(struct boxes *b, uint64_t id)
+{
+	struct err err = ERR_INIT;
+	struct job *j = dial_find(b, id) ? NULL : job_of(b, id, &err);
+	return j && j->slot->driver->run_stdin_queued ? j->slot->driver->run_stdin_queued(j->run) : 0;
+}
+
 int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 {
 	struct dialled *d = dial_find(b, id);

@@ -63,6 +63,8 @@ const struct effector *boxes_effector(struct boxes *b, uint64_t box); /* NULL wh
 NODISCARD int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, bool eof, struct err *err);
 /* Before that: ERR_BUSY when so much was said to connection @id, and not taken by its other side, that no more may be. */
 NODISCARD int boxes_stdin_room(struct boxes *b, uint64_t id, struct err *err);
+/* How much of what was given to action @id waits here until it takes it; 0 when it does not run. */
+size_t boxes_stdin_queued(struct boxes *b, uint64_t id);
 NODISCARD int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err);
 NODISCARD int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, struct err *err);
 

@@ -91,6 +91,11 @@ void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof)
 		guest_stdin(r->g, bytes, len, eof);
 }
 
+size_t guest_drive_stdin_queued(const struct run *r)
+{
+	return r->g ? guest_stdin_queued(r->g) : 0;
+}
+
 void guest_drive_signal(struct run *r, int signo)
 {
 	if (r->g)

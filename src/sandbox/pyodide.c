@@ -427,6 +427,7 @@ const struct driver driver_pyodide = {
 	.run_prepare = pyodide_run,
 	.run_go = pyodide_go,
 	.run_stdin = pyodide_stdin,
+	.run_stdin_queued = pyodide_stdin_queued,
 	.run_signal = pyodide_signal,
 	.run_resize = pyodide_resize,
 	.run_pause = pyodide_pause,

@@ -57,6 +57,7 @@ void pyodide_spare_end(struct pyodide *p);
 struct run *pyodide_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
 void pyodide_go(struct run *r);
 void pyodide_stdin(struct run *r, const void *bytes, size_t len, bool eof);
+size_t pyodide_stdin_queued(const struct run *r);
 void pyodide_signal(struct run *r, int signo);
 void pyodide_resize(struct run *r, uint16_t cols, uint16_t rows);
 void pyodide_pause(struct run *r, bool paused);

@@ -221,6 +221,14 @@ void pyodide_stdin(struct run *r, const void *bytes, size_t len, bool eof)
 		buf_append(&c->in, bytes, len);
 }
 
+size_t pyodide_stdin_queued(const struct run *r)
+{
+	const struct command *c = (const void *)r;
+	if (c->ended)
+		return 0;
+	return c->engine ? driver_process.run_stdin_queued(c->engine->run) : c->in.len;
+}
+
 void pyodide_signal(struct run *r, int signo)
 {
 	if (of(r)->engine && !of(r)->ended)

@@ -94,6 +94,7 @@ void remote_sleep_end(struct remote *r);
 struct run *remote_run_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self);
 void remote_run_go(struct run *r);
 void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof);
+size_t remote_run_stdin_queued(const struct run *r);
 void remote_run_signal(struct run *r, int signo);
 void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows);
 void remote_run_pause(struct run *r, bool paused);

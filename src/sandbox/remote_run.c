@@ -314,6 +314,11 @@ void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
 	send_input(r);
 }
 
+size_t remote_run_stdin_queued(const struct run *r)
+{
+	return r->ended ? 0 : r->in.len;
+}
+
 /* --- life --- */
 
 static void begin(void *self)

@@ -169,7 +169,8 @@ static void circumstances(struct text *t, struct source *s, const json_t *req, c
 		buf_printf(&line, "box %s:%s%s%s      ", b->driver, b->name, *b->profile ? " " : "", wall_words(b->profile));
 	if (limit > 0)
 		buf_printf(&line, "limit %s      ", fmt_span(a, limit));
-	buf_printf(&line, "stdin %s", in > 0 ? arena_printf(a, "%s bytes", fmt_count(a, in)) : "closed");
+	buf_printf(&line, "stdin %s", in > 0			       ? arena_printf(a, "%s bytes", fmt_count(a, in)) :
+				      json_flag(json_object_get(req, "args"), "stdin", false) ? "open" : "closed");
 	text_add(t, ROLE_DIM, "", line.data, line.len, SANITIZE_EXACT | TEXT_SOFT);
 	buf_reset(&line);
 	for (size_t i = 0; i < json_array_size(env); i++) {

@@ -237,13 +237,17 @@ static int sandbox_exec(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *o = json_object();
 	struct err err = ERR_INIT;
 	if (!ctx->line->rest.nr)
-		return cmd_usage(ctx, "what is to be run? sandglass sandbox exec -- COMMAND");
+		return cmd_usage(ctx, "what is to be run? sandglass sandbox exec [-i] -- COMMAND");
 	CLEANUP(json_release) json_t *words = json_argv(ctx->line->rest.item, ctx->line->rest.nr);
 	CLEANUP(free_ptr) char *text = json_dump_str(words);
+	bool input = cmd_has(ctx, "stdin");
 	if (session_opts(ctx, "agents/exec.lua", o, &err) < 0)
 		return cmd_fail(ctx, &err);
-	json_put(o, "args", script_args(ctx, text));
-	const struct front_opts fo = { .raw = true };
+	json_t *args = script_args(ctx, text);
+	if (input)
+		json_array_append_new(args, json_string("--stdin"));
+	json_put(o, "args", args);
+	const struct front_opts fo = { .raw = true, .input = input };
 	return run_session(ctx, o, &fo);
 }
 
@@ -393,7 +397,7 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		size_t min, max; /* words after it */
 		const char *words;
 	} verb[] = {
-		{ "exec", sandbox_exec, 0, 0, "-- COMMAND" }, { "shell", sandbox_shell, 0, 0, "" }, { "ls", sandbox_ls, 0, 0, "" },
+		{ "exec", sandbox_exec, 0, 0, "[-i] -- COMMAND" }, { "shell", sandbox_shell, 0, 0, "" }, { "ls", sandbox_ls, 0, 0, "" },
 		{ "cp", box_cp, 2, 2, "FROM TO" }, { "snapshot", box_snapshot, 1, 2, "BOX [LABEL]" }, { "rm", box_rm, 1, 1, "BOX" },
 		{ "prune", sandbox_prune, 0, 0, "" },
 	};
@@ -407,6 +411,8 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 			return cmd_usage(ctx, "it is: sandglass sandbox %s%s%s", word, *verb[i].words ? " " : "", verb[i].words);
 		if (ctx->line->rest.nr && strcmp(word, "exec") != 0)
 			return cmd_usage(ctx, "'%s' runs no command, 'exec' does", word);
+		if (cmd_has(ctx, "stdin") && strcmp(word, "exec") != 0)
+			return cmd_usage(ctx, "--stdin is for 'exec', '%s' reads no input", word);
 		return verb[i].run(ctx);
 	}
 	const char *near = word_nearest(word, names, ARRAY_LEN(names));

@@ -52,7 +52,8 @@ bool follow_wait(struct follow *f, uint64_t seq)
 		if (!live)
 			return false;
 		struct pollfd p = { .fd = f->client ? control_client_fd(f->client) : -1, .events = POLLIN };
-		poll(&p, 1, f->client ? SURE_MS : LOOK_MS);
+		if (poll(&p, 1, f->client ? SURE_MS : LOOK_MS) < 0)
+			return true; /* a signal: whoever waits may want to know */
 		if (f->client && !control_client_pump(f->client))
 			control_client_free(&f->client);
 	}

@@ -9,7 +9,7 @@ struct follow;
 
 struct follow *follow_new(struct session *s); /* borrows @s; never NULL */
 void follow_free(struct follow **f);
-/* Waits until there may be more than @seq. false when nothing more can come: it has ended and all was seen. */
+/* Waits until there may be more than @seq, or a signal was caught. false when nothing more can come: it has ended and all was seen. */
 bool follow_wait(struct follow *f, uint64_t seq);
 
 #endif

@@ -44,7 +44,7 @@ int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const 
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (fo->raw) {
-		int status = front_raw(ctx, s);
+		int status = front_raw(ctx, s, socket, fo->input);
 		session_close(&s);
 		return status;
 	}

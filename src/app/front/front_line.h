@@ -8,8 +8,8 @@
 /* Prints until the session has ended or (with a terminal) the person leaves. Commands go to @socket; NULL: there is nobody. Returns the exit status. */
 int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const struct front_opts *fo);
 
-/* The same for front_opts.raw. */
-int front_raw(struct cmd_ctx *ctx, struct session *s);
+/* The same for front_opts.raw; @input: front_opts.input. */
+int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool input);
 
 /* The exit status that session.end of @s tells; EXIT_UNSUCCESSFUL if it has none. */
 int front_status(struct session *s, struct buf *why);

@@ -1,17 +1,48 @@
 /* Only the output of what runs, as it is: `sandbox exec` is used like the command itself. */
+#include <signal.h>
 #include <string.h>
 
-#include "app/front/front_line.h"
 #include "app/cmd/follow.h"
+#include "app/front/feed_input.h"
+#include "app/front/front_line.h"
 #include "base/fd.h"
+#include "control/client.h"
 #include "record/record.h"
 
 struct raw {
 	struct cmd_ctx *ctx;
 	struct session *s;
 	uint64_t action, off[3];
-	bool ended;
+	bool ended, started;
 };
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+static volatile sig_atomic_t interrupted, interrupted_by;
+
+static void on_signal(int signo)
+{
+	interrupted_by = signo;
+	interrupted++;
+}
+
+/* As with a command run without us: Ctrl-C ends it. Again: at once. */
+static void stop(const char *socket, bool now)
+{
+	struct control_client *c;
+	struct err err = ERR_INIT;
+	json_t *words = json_array(), *o = json_object(), *reply = NULL;
+	json_array_append_new(words, json_string("stop"));
+	if (now)
+		json_put_flag(o, "now", true);
+	if (control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
+		json_decref(words);
+		json_decref(o);
+		return; /* it has ended */
+	}
+	if (control_client_call(c, words, o, 10000, &reply, &err) == 0)
+		json_decref(reply);
+	control_client_free(&c);
+}
 
 static int copy_stream(struct raw *r, int stream, FILE *to, struct err *err)
 {
@@ -35,6 +66,7 @@ static int look(struct raw *r, struct feed *f, struct err *err)
 	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
 		if (ev.kind == EV_ACTION_REQUESTED && !r->action)
 			r->action = ev.seq;
+		r->started |= ev.kind == EV_ACTION_STARTED && ev.action == r->action;
 		if (ev.kind == EV_NOTE && ev.body) {
 			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
 			fprintf(r->ctx->err, "sandglass: ");
@@ -49,28 +81,38 @@ static int look(struct raw *r, struct feed *f, struct err *err)
 	return rc;
 }
 
-int front_raw(struct cmd_ctx *ctx, struct session *s)
+int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool input)
 {
 	struct raw r = { .ctx = ctx, .s = s };
 	struct err err = ERR_INIT;
 	struct feed *f;
+	int asked = 0;
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (signal(ends[i], SIG_IGN) != SIG_IGN) /* nohup stays nohup */
+			signal(ends[i], on_signal);
 	if (feed_new(&f, s, FEED_ALL, 0, &err) < 0)
 		return cmd_fail(ctx, &err);
 	struct follow *w = follow_new(s);
 	int rc;
-	do
+	do {
 		rc = look(&r, f, &err);
-	while (rc == 0 && !r.ended && follow_wait(w, feed_seq(f)));
+		if (input && r.started) {
+			feed_input(socket, r.action);
+			input = false;
+		}
+		if (interrupted > asked && !r.ended)
+			stop(socket, asked++ > 0);
+	} while (rc == 0 && !r.ended && follow_wait(w, feed_seq(f)));
 	follow_free(&w);
 	feed_free(&f);
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
 	int status = front_status(s, &why);
-	if (status && why.len && !r.action) {
+	if (status && why.len) {
 		fprintf(ctx->err, "sandglass: ");
 		cmd_print_safe(ctx->err, why.data, why.len, false);
 		fputc('\n', ctx->err);
 	}
-	return status;
+	return asked && status == EXIT_TERM && interrupted_by == SIGINT ? EXIT_INT : status;
 }

@@ -269,7 +269,8 @@ static json_t *lacks(const struct redo *r)
 	json_t *list = json_array();
 	if (json_array_size(json_object_get(r->o.requested, "env")))
 		json_array_append_new(list, json_string("env"));
-	if (json_int(r->o.requested, "stdin_bytes", 0))
+	const json_t *args = json_object_get(r->o.requested, "args");
+	if (json_int(r->o.requested, "stdin_bytes", 0) || (json_flag(args, "stdin", false) && !json_flag(args, "spawn", false)))
 		json_array_append_new(list, json_string("stdin"));
 	if (!r->o.ended)
 		json_array_append_new(list, json_string("end"));

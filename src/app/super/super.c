@@ -20,6 +20,7 @@
 #include "app/web/web.h"
 #include "app/super/mcp_inbox.h"
 #include "app/super/otlp_live.h"
+#include "app/super/person_input.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/room.h"
@@ -624,6 +625,7 @@ static void release(struct super *s)
 		call_drop(s->calls);
 	op_procs_free(s);
 	op_shells_free(s);
+	person_inputs_free(s);
 	control_server_free(&s->server, s->why);
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);

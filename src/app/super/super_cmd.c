@@ -10,6 +10,7 @@
 #include "app/super/box_person.h"
 #include "app/super/host_note.h"
 #include "app/super/mcp_inbox.h"
+#include "app/super/person_input.h"
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/removal.h"
@@ -395,7 +396,7 @@ static void typed_now(void *self)
 	free(t);
 }
 
-/* What a person types goes in behind a barrier, like all input. */
+/* What a person types or pipes in goes in behind a barrier, like all input. */
 static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
@@ -403,16 +404,16 @@ static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	(void)out;
 	if (asked_id(asked_word(a, 0), &id, err) < 0)
 		return -1;
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
+	bool eof = command_has(a->line, "eof");
+	if ((!b64 && !eof) || (b64 && !base64_parse(b64, strlen(b64), &bytes)))
+		return err_set(err, ERR_USAGE, "input needs --base64 or --eof");
 	struct action *act = gate_action(a->s->gate, id);
 	if (!act || action_spec(act)->kind != ACT_SHELL)
-		return err_set(err, ERR_NOENT, "#%" PRIu64 " is not a shell that runs", id);
+		return person_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
 	struct typed *t = NEW(struct typed);
-	*t = (struct typed){ .s = a->s, .action = id, .ticket = a->rq->ticket };
-	if (!b64 || !base64_parse(b64, strlen(b64), &t->bytes)) {
-		buf_release(&t->bytes);
-		free(t);
-		return err_set(err, ERR_USAGE, "input needs --base64");
-	}
+	*t = (struct typed){ .s = a->s, .action = id, .ticket = a->rq->ticket, .bytes = bytes };
+	bytes = BUF_INIT;
 	json_t *body = json_object();
 	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
 	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
@@ -638,6 +639,8 @@ static void clients(void *self, size_t nr)
 {
 	struct super *s = self;
 	s->nr_clients = nr;
+	if (!nr)
+		person_inputs_left(s);
 }
 
 static void people(void *self, size_t nr)

@@ -1,0 +1,173 @@
+#include "app/super/person_input.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5 };
+
+struct input {
+	struct input *next;
+	struct super *super;
+	uint64_t action, cause, ticket; /* cause: the command that brought the piece; ticket 0: nobody is to be answered */
+	struct buf piece;
+	uint64_t taken; /* bytes so far */
+	bool busy, given; /* there is a piece; it was passed on */
+	bool eof, left;	  /* this piece is the last; nobody is there who could send another */
+	struct loop_timer *timer;
+};
+
+static struct input *inputs;
+
+static struct input *input_of(struct super *s, uint64_t action)
+{
+	struct input *in = inputs;
+	while (in && (in->super != s || in->action != action))
+		in = in->next;
+	return in;
+}
+
+static void drop(struct input *in)
+{
+	struct input **p = &inputs;
+	while (*p != in)
+		p = &(*p)->next;
+	*p = in->next;
+	record_barrier_forget(in->super->record, in);
+	loop_timer_free(&in->timer);
+	buf_release(&in->piece);
+	free(in);
+}
+
+static void look(void *self);
+
+static void begin(struct input *in, uint64_t ticket, uint64_t cause, bool eof)
+{
+	in->ticket = ticket;
+	in->cause = cause;
+	in->busy = true;
+	in->given = false;
+	in->eof = eof;
+	loop_timer_set(in->timer, 0, 0);
+}
+
+/* The piece is through, or (@err) never will be. */
+static void finish(struct input *in, const struct err *err)
+{
+	struct super *s = in->super;
+	if (in->ticket && err)
+		control_refuse(s->server, in->ticket, err);
+	else if (in->ticket)
+		control_answer(s->server, in->ticket, NULL);
+	in->busy = false;
+	if (err || in->eof)
+		drop(in);
+	else if (in->left)
+		begin(in, 0, in->action, true);
+}
+
+static void pass_on(void *self)
+{
+	struct input *in = self;
+	struct err err = ERR_INIT;
+	if (boxes_stdin(in->super->boxes, in->action, buf_cstr(&in->piece), in->piece.len, in->eof, &err) < 0) {
+		finish(in, &err);
+		return;
+	}
+	in->given = true;
+	buf_release(&in->piece);
+	look(in);
+}
+
+static void keep(struct input *in, const struct action *act)
+{
+	struct record *r = in->super->record;
+	json_t *body = json_object();
+	size_t len = in->piece.len, kept = in->taken < INPUT_KEPT ? INPUT_KEPT - in->taken : 0;
+	if (kept > len)
+		kept = len;
+	if (kept || !len)
+		json_put_bytes(body, "data", buf_cstr(&in->piece), kept);
+	if (kept < len) {
+		struct hash h;
+		CLEANUP(buf_release) struct buf hex = BUF_INIT;
+		hash_of(in->piece.data, len, &h);
+		hex_append(&hex, h.b, sizeof(h.b));
+		json_put_int(body, "data_bytes", (int64_t)len);
+		json_put_str(body, "data_hash", buf_cstr(&hex));
+	}
+	if (in->eof)
+		json_put_flag(body, "eof", true);
+	in->taken += len;
+	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, action_spec(act)->box, in->action, body), pass_on, in);
+}
+
+static void look(void *self)
+{
+	struct input *in = self;
+	const struct action *act = gate_action(in->super->gate, in->action);
+	struct err err = ERR_INIT;
+	if (!act || action_state(act) == ACTION_ENDED) {
+		err_set(&err, ERR_NOENT, "#%" PRIu64 " does not run any more", in->action);
+		finish(in, &err);
+	} else if (action_state(act) != ACTION_RUNNING) {
+		loop_timer_set(in->timer, LOOK_MS, 0);
+	} else if (!in->given && !in->piece.len && !in->eof) {
+		finish(in, NULL); /* nothing: somebody is there who will send */
+	} else if (!in->given) {
+		keep(in, act);
+	} else if (boxes_stdin_queued(in->super->boxes, in->action) > AHEAD_MAX) {
+		loop_timer_set(in->timer, LOOK_MS, 0);
+	} else {
+		finish(in, NULL);
+	}
+}
+
+int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err)
+{
+	struct super *s = a->s;
+	const struct action *act = gate_action(s->gate, id);
+	struct input *in = input_of(s, id);
+	int rc = 0;
+	if (in && in->busy)
+		rc = err_set(err, ERR_BUSY, "the piece before has not been taken yet");
+	else if (in && in->left)
+		rc = err_set(err, ERR_CLOSED, "the input of #%" PRIu64 " has ended", id);
+	else if (!act || action_spec(act)->kind != ACT_EXEC || !json_flag(action_spec(act)->args, "stdin", false) ||
+		 json_flag(action_spec(act)->args, "spawn", false))
+		rc = err_set(err, ERR_NOENT, "#%" PRIu64 " is not a command that runs and takes input", id);
+	if (rc < 0) {
+		buf_release(bytes);
+		return rc;
+	}
+	if (!in) {
+		in = NEW(struct input);
+		*in = (struct input){ .next = inputs, .super = s, .action = id };
+		in->timer = loop_timer_new(s->loop, look, in);
+		inputs = in;
+	}
+	buf_release(&in->piece);
+	in->piece = *bytes;
+	*bytes = BUF_INIT;
+	begin(in, a->rq->ticket, a->rq->cause, eof);
+	return 0;
+}
+
+void person_inputs_left(struct super *s)
+{
+	for (struct input *in = inputs; in; in = in->next) {
+		if (in->super != s || in->left)
+			continue;
+		in->left = true;
+		if (!in->busy)
+			begin(in, 0, in->action, true);
+	}
+}
+
+void person_inputs_free(struct super *s)
+{
+	for (struct input *in = inputs, *next; in; in = next) {
+		next = in->next;
+		if (in->super == s)
+			drop(in);
+	}
+}
