@@ -9,6 +9,7 @@ enum { DIGITS_MAX = 15, EVENT_MAX = 4096 };
 void alike_release(struct alike *k)
 {
 	buf_release(&k->event);
+	buf_release(&k->plain);
 }
 
 void alike_forget(struct alike *k)
@@ -23,6 +24,39 @@ static size_t string_len(const char *p, const char *end)
 	while (at < end && *at != '"' && *at != '\\' && (unsigned char)*at >= ' ')
 		at++;
 	return (size_t)(at - p);
+}
+
+/* With escapes; *@escaped if there are any. */
+static size_t words_len(const char *p, const char *end, bool *escaped)
+{
+	const char *at = p + string_len(p, end);
+	*escaped = at < end && *at == '\\';
+	while (at < end && *at == '\\') {
+		at += end - at < 2 ? 1 : 2;
+		at += string_len(at, end);
+	}
+	return (size_t)(at - p);
+}
+
+/* false: an escape of another kind. */
+static bool without_escapes(const char *p, size_t len, struct buf *out)
+{
+	static const char letter[] = "\"\\/bfnrt", means[] = "\"\\/\b\f\n\r\t";
+	const char *end = p + len;
+	buf_reset(out);
+	while (p < end) {
+		size_t n = string_len(p, end);
+		buf_append(out, p, n);
+		p += n;
+		if (p == end)
+			break;
+		const char *at = end - p < 2 || !p[1] ? NULL : strchr(letter, p[1]);
+		if (!at)
+			return false;
+		buf_putc(out, means[at - letter]);
+		p += 2;
+	}
+	return true;
 }
 
 /* Of a number as JSON writes it, that surely is an integer of ours; 0: it is none. */
@@ -75,27 +109,37 @@ void alike_learn(struct alike *k, const char *raw, size_t len, const char *words
 	free_value(k, "\"obfuscation\"");
 }
 
-bool alike_words(const struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words)
+bool alike_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words)
 {
 	const char *p = k->event.data, *end = raw + len;
 	size_t from = 0;
+	bool needs = false;
 	for (size_t i = 0; i < k->nr; i++) {
 		const struct alike_hole *h = &k->hole[i];
 		size_t same = h->at - from;
 		if ((size_t)(end - raw) < same || memcmp(p + from, raw, same) != 0)
 			return false;
 		raw += same;
-		bool string = p[h->at - 1] == '"';
-		size_t n = string ? string_len(raw, end) : number_len(raw, end);
+		bool string = p[h->at - 1] == '"', escaped = false;
+		size_t n = h->words ? words_len(raw, end, &escaped) : string ? string_len(raw, end) : number_len(raw, end);
 		if ((!string && !n) || (string && !utf8_valid(raw, n)))
 			return false;
 		if (h->words) {
 			*words = raw;
 			*nr_words = n;
+			needs = escaped;
 		}
 		raw += n;
 		from = h->at + h->len;
 	}
 	size_t rest = k->event.len - from;
-	return k->nr && (size_t)(end - raw) == rest && !memcmp(p + from, raw, rest);
+	if (!k->nr || (size_t)(end - raw) != rest || memcmp(p + from, raw, rest) != 0)
+		return false;
+	if (!needs)
+		return true;
+	if (!without_escapes(*words, *nr_words, &k->plain))
+		return false;
+	*words = buf_cstr(&k->plain);
+	*nr_words = k->plain.len;
+	return true;
 }

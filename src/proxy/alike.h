@@ -3,8 +3,8 @@
  *
  *  1. An event may be learned once it has been parsed and all that it did was to say @words. Where these stand, and the values of
  *     "sequence_number" and "obfuscation", are holes; the rest is kept as it is, byte for byte.
- *  2. An event is alike if it has the same bytes around the holes, and in them a number or a plain string (no escapes, valid
- *     UTF-8): to parse it would give the same but for those values.
+ *  2. An event is alike if it has the same bytes around the holes, and in them a number or a string of valid UTF-8 (the words also
+ *     with escapes of one letter): to parse it would give the same but for those values.
  *  3. What is not certain (an escape anywhere, words that stand there twice) is not learned. */
 #ifndef PROXY_ALIKE_H
 #define PROXY_ALIKE_H
@@ -18,13 +18,14 @@ struct alike {
 		bool words;
 	} hole[3];              /* in their order */
 	size_t nr;
+	struct buf plain; /* words without their escapes */
 };
 
 void alike_release(struct alike *k);
 void alike_forget(struct alike *k);
 /* Learns the event @raw, or forgets what it knew if rule 3 forbids it. */
 void alike_learn(struct alike *k, const char *raw, size_t len, const char *words, size_t nr_words);
-/* Is @raw alike? *@words then points into it, without quotes. */
-bool alike_words(const struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words);
+/* Is @raw alike? *@words then is what it says, until the next call. */
+bool alike_words(struct alike *k, const char *raw, size_t len, const char **words, size_t *nr_words);
 
 #endif

@@ -99,6 +99,16 @@ static void add_json(struct buf *b, const json_t *v)
 		json_dump_buf(v, b);
 }
 
+static void add_args(struct answer *a, struct answer_call *c, const json_t *v)
+{
+	if (!a->over) { /* else it may be none of ours */
+		a->grown = (size_t)(c - a->call);
+		a->from = c->args.len;
+		a->nr_grown++;
+	}
+	add_json(&c->args, v);
+}
+
 /* --- Anthropic ---------------------------------------------------------------------------------------------------- */
 
 static void anthropic_usage(struct answer *a, const json_t *u)
@@ -166,8 +176,8 @@ static void anthropic_delta(struct answer *a, const json_t *e)
 	} else if (!strcmp(type, "input_json_delta")) {
 		struct answer_call *c = call_at(a, json_int(e, "index", -1));
 		add_text(&a->part, json_object_get(d, "partial_json"));
-		if (c)
-			add_text(&c->args, json_object_get(d, "partial_json"));
+		if (c && json_is_string(json_object_get(d, "partial_json")))
+			add_args(a, c, json_object_get(d, "partial_json"));
 	}
 }
 
@@ -220,7 +230,7 @@ static void chat_call(struct answer *a, const json_t *f, size_t position)
 		c = call_new(a, index, id, name);
 	else if (id && *id && !*c->id)
 		set(&c->id, id);
-	add_json(&c->args, json_object_get(fn, "arguments"));
+	add_args(a, c, json_object_get(fn, "arguments"));
 }
 
 static void chat_usage(struct answer *a, const json_t *u)
@@ -449,26 +459,43 @@ static void data_of(const char *p, size_t len, struct buf *out)
 	}
 }
 
-/* Has it only said something? */
+/* Does it only go on with something? */
 static bool only_words(const struct answer *a, const json_t *e)
 {
 	const char *type = json_str(e, "type", "");
 	const json_t *choice = json_array_get(json_object_get(e, "choices"), 0);
 	if (a->speak == SPEAK_CHAT)
-		return !json_object_get(json_object_get(choice, "delta"), "tool_calls") && !json_object_get(choice, "message");
+		return choice && !json_object_get(choice, "message");
 	return a->speak != SPEAK_GEMINI && (!strcmp(type, "content_block_delta") || !strcmp(type, "response.output_text.delta"));
 }
 
-/* Most events of a stream are the one before with other words. */
+/* Most events of a stream are the one before with other words: of a text, a thought or the arguments of one call. @said, @part: how
+ * much there was before it. */
+static void learn(struct answer *a, const char *raw, size_t len, size_t said, size_t part)
+{
+	bool says = a->said.len > said, call = a->nr_grown == 1, more = a->part.len > part;
+	const struct buf *to = says ? &a->said : call ? &a->call[a->grown].args : &a->part;
+	size_t from = says ? said : call ? a->from : part;
+	if (a->nr_grown > 1 || (says && call) || to->len <= from)
+		return;
+	a->to_said = says;
+	a->to_part = more;
+	a->to_call = call ? a->grown : NO_CALL;
+	alike_learn(&a->alike, raw, len, to->data + from, to->len - from);
+}
+
 static bool on_alike(struct answer *a, const char *raw, size_t len)
 {
 	const char *words;
 	size_t n;
 	if (a->shift || a->headless || !alike_words(&a->alike, raw, len, &words, &n))
 		return false;
-	buf_append(&a->said, words, n);
-	if (a->speak == SPEAK_ANTHROPIC)
+	if (a->to_said)
+		buf_append(&a->said, words, n);
+	if (a->to_part)
 		buf_append(&a->part, words, n);
+	if (a->to_call != NO_CALL)
+		buf_append(&a->call[a->to_call].args, words, n);
 	if (a->gate)
 		give(a, raw, len);
 	return true;
@@ -478,15 +505,17 @@ static void on_event(struct answer *a, const char *raw, size_t len)
 {
 	if (on_alike(a, raw, len))
 		return;
-	size_t said = a->said.len;
+	size_t said = a->said.len, part = a->part.len, calls = a->nr_calls;
 	CLEANUP(buf_release) struct buf data = BUF_INIT, again = BUF_INIT;
 	struct err none = ERR_INIT;
 	data_of(raw, len, &data);
 	CLEANUP(json_release) json_t *e = data.len ? json_parse(data.data, data.len, "event", &none) : NULL;
+	alike_forget(&a->alike); /* it may have changed where words go */
+	a->nr_grown = 0;
 	if (e)
 		understand(a, e);
-	if (e && a->said.len > said && only_words(a, e))
-		alike_learn(&a->alike, raw, len, a->said.data + said, a->said.len - said);
+	if (e && a->nr_calls == calls && only_words(a, e))
+		learn(a, raw, len, said, part);
 	if (!a->gate)
 		return; /* it has passed already */
 	if (!a->holding && e && begins_call(a, e))

@@ -15,6 +15,7 @@
 #include "proxy/speak.h"
 
 enum { ANSWER_HELD_MAX = 32 << 20, ANSWER_CALLS_MAX = 256 };
+#define NO_CALL SIZE_MAX
 
 struct answer_call {
 	char *id, *name;
@@ -52,6 +53,10 @@ struct answer {
 	struct buf event;    /* bytes of an event that is not whole yet */
 	size_t scanned;
 	struct alike alike;
+	bool to_said, to_part; /* where the words of events that are alike go */
+	size_t to_call;        /* NO_CALL none */
+	size_t grown, from;    /* call whose arguments the event that is read goes on with, and where */
+	unsigned nr_grown;
 	const char *run;     /* bytes that may pass, not passed yet; in event */
 	size_t run_len, told; /* told: bytes of said */
 	size_t shift;        /* rule 3 */

@@ -26,9 +26,8 @@ struct trigrams {
 };
 
 /* True the first time. */
-static bool is_new(struct trigrams *t, const char token[3])
+static bool is_new_key(struct trigrams *t, uint32_t key)
 {
-	uint32_t key = (uint32_t)token[0] << 14 | (uint32_t)token[1] << 7 | (uint32_t)token[2];
 	uint32_t word = key / BITS;
 	uint64_t bit = (uint64_t)1 << key % BITS;
 	if (t->given[word] & bit)
@@ -37,6 +36,11 @@ static bool is_new(struct trigrams *t, const char token[3])
 		buf_append(&t->touched, &word, sizeof(word));
 	t->given[word] |= bit;
 	return true;
+}
+
+static bool is_new(struct trigrams *t, const char token[3])
+{
+	return is_new_key(t, (uint32_t)token[0] << 14 | (uint32_t)token[1] << 7 | (uint32_t)token[2]);
 }
 
 static void forget(struct trigrams *t)
@@ -62,13 +66,17 @@ static char lower(char c)
 	return (char)(c >= 'A' && c <= 'Z' ? c | 0x20 : c);
 }
 
+/* The key goes along the text, seven bits a character: nearly all of them are there already. */
 static int ascii(struct trigrams *t, const char *text, int len)
 {
 	int rc = SQLITE_OK;
-	for (int i = 0; rc == SQLITE_OK && i + 3 <= len; i++) {
-		const char token[3] = { lower(text[i]), lower(text[i + 1]), lower(text[i + 2]) };
-		if (is_new(t, token))
-			rc = t->fn(t->fn_self, 0, token, 3, i, i + 3);
+	uint32_t key = 0;
+	for (int i = 0; rc == SQLITE_OK && i < len; i++) {
+		key = (key << 7 | (uint8_t)lower(text[i])) & ((1u << 21) - 1);
+		if (i < 2 || !is_new_key(t, key))
+			continue;
+		const char token[3] = { (char)(key >> 14), (char)(key >> 7 & 0x7f), (char)(key & 0x7f) };
+		rc = t->fn(t->fn_self, 0, token, 3, i - 2, i + 1);
 	}
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* Bodies between an agent and its model, from either side: what is passed on is what came, whole or in two pieces, gated or
- * not, understood or not. First byte: the dialect, a stream or not, gated or not; second: where it is cut. */
+ * not, understood or not; and what events that are alike say is what they say when each is parsed. First byte: the dialect, a stream or not, gated or not; second: where it is cut. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,6 +60,46 @@ static size_t read_it(const uint8_t *p, size_t len, size_t cut, uint8_t how, con
 	return nr;
 }
 
+static bool same_words(const struct answer *a, const struct answer *b)
+{
+	bool same = a->nr_calls == b->nr_calls && a->said.len == b->said.len && a->part.len == b->part.len &&
+		    !memcmp(buf_cstr(&a->said), buf_cstr(&b->said), a->said.len) && !memcmp(buf_cstr(&a->part), buf_cstr(&b->part), a->part.len);
+	for (size_t i = 0; same && i < a->nr_calls; i++)
+		same = a->call[i].args.len == b->call[i].args.len &&
+		       !memcmp(buf_cstr(&a->call[i].args), buf_cstr(&b->call[i].args), a->call[i].args.len);
+	return same;
+}
+
+/* Line by line; @forget: no event is like the one before. */
+static void by_lines(struct answer *a, const uint8_t *p, size_t len, uint8_t how, bool forget, struct buf *out)
+{
+	answer_init(a, (enum speak)(1 + (how & 3)), true, false, NULL);
+	a->pass = collect;
+	a->self = out;
+	while (len) {
+		const uint8_t *nl = memchr(p, '\n', len);
+		size_t n = nl ? (size_t)(nl - p) + 1 : len;
+		answer_feed(a, p, n);
+		if (forget)
+			alike_forget(&a->alike);
+		p += n;
+		len -= n;
+	}
+	answer_end(a);
+}
+
+static void alike_or_parsed(const uint8_t *p, size_t len, uint8_t how)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	struct answer a, b;
+	by_lines(&a, p, len, how, false, &out);
+	by_lines(&b, p, len, how, true, &out);
+	if (!same_words(&a, &b))
+		abort();
+	answer_release(&a);
+	answer_release(&b);
+}
+
 static void as_request(enum speak s, json_t *req, const char *bytes, size_t len)
 {
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
@@ -89,6 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	CLEANUP(buf_release) struct buf one = BUF_INIT, two = BUF_INIT;
 	if (read_it(p, len, len, data[0], req, &one) != read_it(p, len, data[1] * len / 255, data[0], req, &two))
 		abort();
+	alike_or_parsed(p, len, data[0]);
 	as_request((enum speak)(1 + (data[0] & 3)), req, (const char *)p, len);
 	return 0;
 }

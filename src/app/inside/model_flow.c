@@ -232,10 +232,12 @@ static void on_end(void *self, const struct http_end *end)
 		return;
 	}
 	answer_end(&f->answer);
+	f->judging = whole && f->answer.holding && (f->answer.nr_calls || f->answer.over);
+	if (!f->judging) /* the agent has all of it: it need not wait while it is put together for the record */
+		flow_end(f, whole);
 	json_t *body = record_reply(f);
 	if (!whole)
 		json_put_str(body, "why", end->text);
-	f->judging = whole && f->answer.holding && (f->answer.nr_calls || f->answer.over);
 	f->cause = f->action;
 	flow_end_action(f, END_OK, body);
 	if (f->judging) {
@@ -245,7 +247,6 @@ static void on_end(void *self, const struct http_end *end)
 	}
 	if (!f->answer.gate)
 		tools_observe(f);
-	flow_end(f, whole);
 	flow_free(f);
 }
 

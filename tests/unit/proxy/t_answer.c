@@ -135,7 +135,7 @@ static void t_alike(void)
 			}
 }
 
-static bool alike(const struct alike *k, const char *raw, const char *words)
+static bool alike(struct alike *k, const char *raw, const char *words)
 {
 	const char *at = NULL;
 	size_t n = 0;
@@ -157,13 +157,75 @@ static void t_learned(void)
 	ok(alike(&k, "data: {\"sequence_number\":10,\"delta\":\"other\",\"n\":8,\"obfuscation\":\"zz\"}\n\n", NULL), "another number elsewhere is another event");
 	ok(alike(&k, "data: {\"sequence_number\":010,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "what is no number is not passed over");
 	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"x\":\"\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "nor one more member");
-	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\n\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "nor an escape");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\n\\\"\\\\p\",\"n\":7,\"obfuscation\":\"\"}\n\n", "o\n\"\\p"), "escapes of one letter");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\u006e\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "no others");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\x\",\"n\":7,\"obfuscation\":\"\"}\n\n", NULL), "and none that there are not");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\\", NULL), "nor half of one");
+	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\\n\"}\n\n", NULL), "nor one in what says nothing");
 	ok(alike(&k, "data: {\"sequence_number\":1,\"delta\":\"o\",\"n\":7,\"obfuscation\":\"\"}\n", NULL), "nor an event that lacks its end");
 	learn(&k, "data: {\"type\":\"text\",\"text\":\"ab\"}\n\n", "text");
 	ok(alike(&k, "data: {\"type\":\"text\",\"text\":\"ab\"}\n\n", NULL), "words that stand there twice are not learned");
 	learn(&k, "data: {\"ab\":1,\"text\":\"\\u0061b\"}\n\n", "ab");
 	ok(alike(&k, "data: {\"xx\":1,\"text\":\"\\u0061b\"}\n\n", NULL), "nor an event with an escape");
 	alike_release(&k);
+}
+
+/* Arguments of calls and thoughts, in many events that are alike and some that are not. */
+static void t_goes_on(void)
+{
+	static const struct {
+		enum speak speak;
+		const char *text, *args[2], *part;
+	} way[] = {
+		{ SPEAK_ANTHROPIC,
+		  "{\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"thinking\",\"thinking\":\"\"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"so \"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"it\\n\"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"thinking_delta\",\"thinking\":\"is\"}}\n"
+		  "{\"type\":\"content_block_start\",\"index\":1,\"content_block\":{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"x\",\"input\":{}}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"\"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"[1,\"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\" \\\"b\\\"\"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":1,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"]\"}}\n"
+		  "{\"type\":\"content_block_start\",\"index\":2,\"content_block\":{\"type\":\"tool_use\",\"id\":\"b\",\"name\":\"x\",\"input\":{}}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"[2\"}}\n"
+		  "{\"type\":\"content_block_delta\",\"index\":2,\"delta\":{\"type\":\"input_json_delta\",\"partial_json\":\"]\"}}\n",
+		  { "[1, \"b\"]", "[2]" }, "[2]" },
+		{ SPEAK_CHAT,
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"a\",\"function\":{\"name\":\"x\",\"arguments\":\"\"}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"[1,\"}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\" \\\"b\\\"\"}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"]\"}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"b\",\"function\":{\"name\":\"x\",\"arguments\":\"[\"}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"2\"}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"]\"}}]}}]}\n",
+		  { "[1, \"b\"]", "[2]" }, "" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(way); i++)
+		for (int gate = 0; gate < 2; gate++) {
+			struct answer a;
+			struct seen seen = { 0 };
+			answer_init(&a, way[i].speak, true, gate, NULL);
+			a.pass = seen_pass;
+			a.self = &seen;
+			size_t all = 0;
+			for (const char *p = way[i].text, *nl; (nl = strchr(p, '\n')); p = nl + 1) {
+				CLEANUP(buf_release) struct buf event = BUF_INIT;
+				buf_printf(&event, "data: %.*s\n\n", (int)(nl - p), p);
+				answer_feed(&a, event.data, event.len);
+				all += event.len;
+			}
+			ok(a.nr_calls == 2 && !strcmp(buf_cstr(&a.call[0].args), way[i].args[0]) && !strcmp(buf_cstr(&a.call[1].args), way[i].args[1]),
+			   "%s: each call has its own arguments", speak_name(way[i].speak));
+			ok(!strcmp(buf_cstr(&a.part), way[i].part), "and the block that is open is what it is");
+			ok(way[i].speak != SPEAK_ANTHROPIC ||
+				   !strcmp(json_str(json_array_get(a.blocks, 0), "thinking", ""), "so it\nis"),
+			   "thoughts go back as they came");
+			answer_pass(&a);
+			ok(seen.passed.len == all, "and all of it passes");
+			answer_release(&a);
+			buf_release(&seen.passed);
+		}
 }
 
 static void pieces_join(void *self, const char *bytes, size_t len)
@@ -222,6 +284,7 @@ int main(void)
 	ok(!speak_path("anthropic", "POST", "/v1/files", &s) && !speak_path("gemini", "POST", "/v1beta/../x:generateContent", &s), "paths that are not");
 	t_alike();
 	t_learned();
+	t_goes_on();
 	t_pieces();
 	t_push();
 	return done_testing();
