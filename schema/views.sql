@@ -106,3 +106,11 @@ LEFT JOIN event e ON e.seq = r.seq;
 -- The search index: trigrams of any script. rowid = seq; the text itself is not kept a second time. mark 'indexed' says
 -- how far it reaches.
 CREATE VIRTUAL TABLE IF NOT EXISTS search USING fts5(text, content = '', tokenize = 'trigram', detail = 'none', columnsize = 0);
+
+-- Whose steps the events are (blocks of 4096, LEB128: how far behind its event the action stands, 0 = none's), and the last
+-- step of the actions that begin in the block: a word found in an output leads to its action without reading the event.
+CREATE TABLE IF NOT EXISTS search_row(
+  block INTEGER PRIMARY KEY,      -- events block * 4096 + 1 and on
+  reach INTEGER NOT NULL,
+  rows BLOB NOT NULL
+) STRICT;

@@ -62,9 +62,9 @@ bool filter_asks_kind(const struct filter *f, const char *kind);
  * "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */
 void filter_sql(const struct filter *f, struct buf *out);
 /* Binds the values to a statement made with filter_sql's text, from parameter @first on (from 1); the filter must outlive
- * its run. Returns the number of the next free parameter, or -1. @stmt is a struct sqlite3_stmt of @s's connection. */
-int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us, struct err *err);
-/* Adds the functions glass_is and glass_regex to a connection (struct sqlite3 *); once before preparing. */
+ * its run. Returns the number of the next free parameter. @stmt is a struct sqlite3_stmt of @s's connection. */
+int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us);
+/* Adds the functions glass_is, glass_regex and glass_look to a connection (struct sqlite3 *); once before preparing. */
 NODISCARD int filter_functions(void *db, struct err *err);
 
 /* What can be typed, for completion: names of fields by index, then NULL; the closed list of values of one (kind, is,

@@ -60,21 +60,19 @@ const char *regex_cost(const char *s); /* why it is too dear to compile, or NULL
 /* Is @text what @v says? ':' does not mind case, globs know `*` and `?`; paths are compared below /workspace. */
 bool value_matches_text(enum field_id field, enum op op, const struct value *v, const char *text);
 
-/* Words that every row must hold. They are not looked up as a list first: a row is asked for them (filter_words.c). */
-enum { WORDS_MOST = 16 };
+/* The words of a filter and what asks the events for them. */
 struct look;
 struct words {
-	const struct node *node[WORDS_MOST];
-	struct look *look[WORDS_MOST]; /* owned */
-	size_t nr;
-	const struct node *given; /* one of them that every row is known to hold; NULL none */
+	struct {
+		const struct node *node;
+		struct look *look; /* owned */
+	} *item;
+	size_t nr, cap;
 };
 
-/* filter_sql.c: filter_sql and filter_bind with such words; @w may be NULL. */
-void filter_sql_words(const struct filter *f, const struct words *w, struct buf *out);
-int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us,
-		      struct err *err);
-/* What session_search takes for the words of @n. */
+/* filter_sql.c: filter_bind with the looks of @w, which outlive the statement; NULL: with some of its own. */
+int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us);
+/* What look_new takes for the words of @n. */
 void filter_match_text(const struct node *n, struct buf *out);
 
 /* noted.c: the function glass_noted, once for a connection; an SQLite code. */

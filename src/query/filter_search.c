@@ -1,212 +1,255 @@
 /* What a filter finds in a session, page by page.
  *
- * Words that every row must hold are looked up only as far as the page needs: a common word costs its first rows, not all of
- * them. A page is found in three steps: hits of the rarest words, in order, until they come to enough rows; what those rows
- * are asked else; and the actions of which an early request is met by a late step only (a word at the end of a long output). */
+ * Words are asked for in stretches of the session, small ones first, so that a common word costs its first rows and not all
+ * of them. In a stretch the index says of each word which events may hold it; these lead to rows, and the sets of rows are
+ * joined as the filter joins the words. Only the rows that are left are read and asked the whole filter: words that are
+ * common and never meet cost what the index costs. What the index does not reach is asked row by row. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "query/filter_inner.h"
 #include "record/read/session.h"
+#include "record/read/steps.h"
 
-enum { HITS = 256, LATE = 4096 /* actions that are asked at once */ };
+enum {
+	STRETCH_LEAST = 4 * STEPS_BLOCK, /* events; the next one is four times as long */
+	STRETCH_MOST = 1 << 20,
+	STRETCH_READ = 500, /* where no index helps */
+	AT_ONCE = 256,	    /* rows that are asked by one statement */
+	BITS = 64,
+};
+
+/* Rows of a stretch: bit i stands for the event after + 1 + i. */
+struct rows {
+	bool all;
+	uint64_t *bits; /* owned; NULL with all */
+};
 
 struct search {
 	const struct filter *f;
 	struct session *s;
 	int64_t now_us;
-	uint64_t after, to;
 	size_t max;
-	uint64_t *seqs; /* ascending, each once */
-	size_t nr, cap;
+	uint64_t *seqs; /* ascending; borrowed */
+	size_t nr;
+	struct words words;
+	struct steps steps;
+	uint64_t indexed;
+	/* of the stretch */
+	uint64_t after, upto, reach;
+	struct buf open; /* actions that go on behind reach: uint64_t, ascending */
 };
-
-/* --- rows ----------------------------------------------------------------------------------------------------------- */
-
-static int by_seq(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-	return (*x > *y) - (*x < *y);
-}
-
-/* After rows were added. */
-static void put_in_order(struct search *q)
-{
-	size_t kept = 0;
-	if (q->nr)
-		qsort(q->seqs, q->nr, sizeof(*q->seqs), by_seq);
-	for (size_t i = 0; i < q->nr; i++)
-		if (!kept || q->seqs[kept - 1] != q->seqs[i])
-			q->seqs[kept++] = q->seqs[i];
-	q->nr = kept;
-}
 
 static int failed(struct search *q, struct err *err)
 {
 	return err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(session_handle(q->s)));
 }
 
-/* Adds rows of @st, at most @max. */
-static int take_rows(struct search *q, sqlite3_stmt *st, size_t max, struct err *err)
-{
-	int rc = SQLITE_ROW;
-	for (size_t i = 0; i < max && (rc = sqlite3_step(st)) == SQLITE_ROW; i++) {
-		GROW(q->seqs, q->nr, q->cap);
-		q->seqs[q->nr++] = (uint64_t)sqlite3_column_int64(st, 0);
-	}
-	return rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(q, err);
-}
+/* --- rows that are asked -------------------------------------------------------------------------------------------- */
 
-/* Rows behind @after that match, up to @most: of all events, or of those in which or in whose steps the events @among stand. */
-static int find(struct search *q, const struct words *w, const struct buf *among, size_t most, struct err *err)
+/* Adds the rows that match: of all behind @after up to @upto, or of those of the JSON list @among. */
+static int find(struct search *q, const struct buf *among, uint64_t after, uint64_t upto, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
 	CLEANUP(buf_release) struct buf sql = BUF_INIT;
-	buf_puts(&sql, "SELECT r.seq FROM event r WHERE r.seq>?1 AND r.seq<=?2 AND ");
-	if (among)
-		buf_puts(&sql, "r.seq IN (SELECT CASE WHEN h.action>0 AND (h.kind BETWEEN 101 AND 109 OR h.kind IN (10,11)) THEN h.action "
-			       "ELSE h.seq END FROM json_each(?3) l JOIN event h ON h.seq=l.value) AND ");
-	filter_sql_words(q->f, w, &sql);
+	buf_printf(&sql, "SELECT r.seq FROM %s r%s WHERE r.seq>?1 AND r.seq<=?2 AND ", among ? "json_each(?3) l CROSS JOIN event" : "event",
+		   among ? " ON r.seq=l.value" : "");
+	filter_sql(q->f, &sql);
 	buf_puts(&sql, " ORDER BY r.seq LIMIT ?");
 	if (sqlite3_prepare_v2(session_handle(q->s), buf_cstr(&sql), -1, &st, NULL) != SQLITE_OK)
 		return failed(q, err);
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)q->after);
-	sqlite3_bind_int64(st, 2, q->to > INT64_MAX ? INT64_MAX : (sqlite3_int64)q->to);
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)after);
+	sqlite3_bind_int64(st, 2, upto > INT64_MAX ? INT64_MAX : (sqlite3_int64)upto);
 	if (among)
 		sqlite3_bind_text(st, 3, among->data, (int)among->len, SQLITE_STATIC);
-	int next = filter_bind_words(q->f, w, q->s, st, among ? 4 : 3, q->now_us, err), rc = -1;
-	if (next > 0) {
-		sqlite3_bind_int64(st, next, (sqlite3_int64)most);
-		rc = take_rows(q, st, most, err);
-	}
+	int last = filter_bind_words(q->f, &q->words, q->s, st, among ? 4 : 3, q->now_us);
+	sqlite3_bind_int64(st, last, (sqlite3_int64)(q->max - q->nr));
+	int rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && q->nr < q->max)
+		q->seqs[q->nr++] = (uint64_t)sqlite3_column_int64(st, 0);
+	int result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : failed(q, err);
 	sqlite3_finalize(st);
+	return result;
+}
+
+static uint64_t next_bit(const uint64_t *bits, uint64_t at, uint64_t nr)
+{
+	while (at < nr) {
+		uint64_t left = bits[at / BITS] >> at % BITS;
+		if (left)
+			return at + (uint64_t)__builtin_ctzll(left);
+		at += BITS - at % BITS;
+	}
+	return nr;
+}
+
+static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
+{
+	CLEANUP(buf_release) struct buf list = BUF_INIT;
+	uint64_t nr = q->upto - q->after, at = next_bit(bits, 0, nr);
+	int rc = 0;
+	while (rc == 0 && at < nr && q->nr < q->max) {
+		buf_reset(&list);
+		for (size_t i = 0; i < AT_ONCE && at < nr; i++, at = next_bit(bits, at + 1, nr))
+			buf_printf(&list, "%c%llu", i ? ',' : '[', (unsigned long long)(q->after + 1 + at));
+		buf_putc(&list, ']');
+		rc = find(q, &list, q->after, q->upto, err);
+	}
 	return rc;
 }
 
-static void put_list(const uint64_t *seqs, size_t nr, struct buf *out)
+/* --- rows that may match, by the index ------------------------------------------------------------------------------- */
+
+static void set(struct search *q, uint64_t *bits, uint64_t seq)
 {
-	buf_reset(out);
-	for (size_t i = 0; i < nr; i++)
-		buf_printf(out, "%c%llu", i ? ',' : '[', (unsigned long long)seqs[i]);
-	buf_puts(out, nr ? "]" : "[]");
+	uint64_t i = seq - q->after - 1;
+	if (seq > q->after && seq <= q->upto)
+		bits[i / BITS] |= (uint64_t)1 << i % BITS;
 }
 
-/* --- words ---------------------------------------------------------------------------------------------------------- */
-
-static void words_of(const struct node *n, struct words *w)
+static int rows_of_words(struct search *q, const struct node *n, struct rows *out, struct err *err)
 {
-	if (n->type == NODE_AND) {
-		words_of(n->left, w);
-		words_of(n->right, w);
-	} else if (n->type == NODE_WORDS && w->nr < WORDS_MOST) {
-		w->node[w->nr++] = n;
+	size_t w = 0;
+	while (q->words.item[w].node != n)
+		w++;
+	struct look *look = q->words.item[w].look;
+	if (look_range(look, q->after, q->reach, err) < 0)
+		return -1;
+	out->bits = xcalloc((size_t)(q->upto - q->after) / BITS + 1, sizeof(*out->bits));
+	for (uint64_t seq = q->after; (seq = look_next(look, seq));) {
+		set(q, out->bits, seq);
+		set(q, out->bits, steps_owner(&q->steps, seq));
 	}
-}
-
-static void words_release(struct words *w)
-{
-	for (size_t i = 0; i < w->nr; i++)
-		look_free(&w->look[i]);
-}
-
-static int hits_of(struct search *q, const struct node *n, uint64_t after, uint64_t *hit, size_t *nr, struct err *err)
-{
-	CLEANUP(buf_release) struct buf match = BUF_INIT;
-	filter_match_text(n, &match);
-	return session_search(q->s, buf_cstr(&match), after, HITS, hit, nr, err);
-}
-
-/* The words whose hits are fewest, or lie farthest apart; @hit: the first of them. */
-static int choose(struct search *q, struct words *w, uint64_t *hit, size_t *nr, struct err *err)
-{
-	uint64_t other[HITS];
-	size_t n;
-	for (size_t i = 0; i < w->nr; i++) {
-		if (hits_of(q, w->node[i], q->after, other, &n, err) < 0)
-			return -1;
-		if (w->given && (n > *nr || (n == *nr && (n < HITS || other[n - 1] <= hit[n - 1]))))
-			continue;
-		w->given = w->node[i];
-		*nr = n;
-		memcpy(hit, other, n * sizeof(*hit));
-		if (!n)
-			break;
+	for (size_t at = 0; at < q->open.len; at += sizeof(uint64_t)) {
+		uint64_t action;
+		memcpy(&action, q->open.data + at, sizeof(action));
+		set(q, out->bits, action);
 	}
 	return 0;
 }
 
-/* Actions up to the last row of the page that went on behind @seen: no hit was looked for there. */
-static int find_stragglers(struct search *q, struct words *w, uint64_t seen, struct err *err)
+static void join(struct search *q, enum node_type how, struct rows *to, struct rows *from)
 {
-	static const char sql[] = "SELECT r.seq FROM event r WHERE r.seq>?1 AND r.seq<=?2 AND r.kind=100 AND "
-				  "EXISTS(SELECT 1 FROM event x WHERE x.action=r.seq AND x.action>0 AND x.seq>?3)";
-	struct search late = { .s = q->s, .after = q->after };
-	CLEANUP(buf_release) struct buf list = BUF_INIT;
-	sqlite3_stmt *st = NULL;
-	if (sqlite3_prepare_v2(session_handle(q->s), sql, -1, &st, NULL) != SQLITE_OK)
-		return failed(q, err);
-	sqlite3_bind_int64(st, 1, (sqlite3_int64)q->after);
-	sqlite3_bind_int64(st, 2, (sqlite3_int64)(q->nr >= q->max ? q->seqs[q->max - 1] : q->to));
-	sqlite3_bind_int64(st, 3, (sqlite3_int64)seen);
-	w->given = NULL; /* of these nothing is known */
-	int rc;
-	do {
-		late.nr = 0;
-		rc = take_rows(&late, st, LATE, err);
-		put_list(late.seqs, late.nr, &list);
-		if (rc == 0 && late.nr)
-			rc = find(q, w, &list, late.nr, err);
-	} while (rc == 0 && late.nr == LATE);
-	sqlite3_finalize(st);
-	free(late.seqs);
-	put_in_order(q);
+	if (how == NODE_AND ? to->all : from->all) {
+		struct rows swap = *to;
+		*to = *from;
+		*from = swap;
+	}
+	for (size_t i = 0; !to->all && !from->all && i <= (q->upto - q->after) / BITS; i++)
+		to->bits[i] = how == NODE_AND ? to->bits[i] & from->bits[i] : to->bits[i] | from->bits[i];
+}
+
+static bool is_empty(const struct search *q, const struct rows *r)
+{
+	return !r->all && next_bit(r->bits, 0, q->upto - q->after) == q->upto - q->after;
+}
+
+/* Rows outside of @out do not match @n. Each word that is still to be asked has its range then. */
+static int rows_of(struct search *q, const struct node *n, struct rows *out, struct err *err)
+{
+	struct rows right = { .all = true };
+	int rc = 0;
+	*out = right;
+	switch (n->type) {
+	case NODE_ALL:
+	case NODE_TERM:
+		return 0;
+	case NODE_WORDS:
+		out->all = false;
+		return rows_of_words(q, n, out, err);
+	case NODE_NOT: /* what may hold it may also not */
+		rc = rows_of(q, n->left, &right, err);
+		break;
+	case NODE_AND:
+	case NODE_OR:
+		rc = rows_of(q, n->left, out, err);
+		if (rc == 0 && !(n->type == NODE_AND && is_empty(q, out)))
+			rc = rows_of(q, n->right, &right, err);
+		if (rc == 0)
+			join(q, n->type, out, &right);
+		break;
+	}
+	free(right.bits);
 	return rc;
 }
 
-static int find_words(struct search *q, struct words *w, struct err *err)
+/* --- stretches ------------------------------------------------------------------------------------------------------ */
+
+static int find_indexed(struct search *q, struct err *err)
 {
-	CLEANUP(buf_release) struct buf list = BUF_INIT, match = BUF_INIT;
-	uint64_t hit[HITS], seen = q->after;
-	size_t nr = 0;
-	for (size_t i = 0; i < w->nr; i++) {
-		buf_reset(&match);
-		filter_match_text(w->node[i], &match);
-		w->look[i] = look_new(q->s, buf_cstr(&match));
+	struct rows rows = { .all = true };
+	bool covered = q->upto <= q->steps.covered;
+	q->reach = covered ? steps_reach(&q->steps, q->after, q->upto) : q->upto;
+	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto, &q->open, err);
+	if (rc == 0)
+		rc = rows_of(q, q->f->root, &rows, err);
+	if (rc == 0)
+		rc = rows.all ? find(q, NULL, q->after, q->upto, err) : find_bits(q, rows.bits, err);
+	free(rows.bits);
+	return rc;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+static int find_words(struct search *q, uint64_t after, uint64_t to, struct err *err)
+{
+	uint64_t head = least(to, session_head(q->s)), length = STRETCH_LEAST;
+	int rc = 0;
+	steps_init(&q->steps, session_handle(q->s)); /* first: the index reaches at least as far as the blocks */
+	q->indexed = session_indexed(q->s);
+	for (q->after = after; rc == 0 && q->nr < q->max && q->after < head; q->after = q->upto) {
+		uint64_t end = q->after < q->steps.covered ? q->steps.covered : q->indexed;
+		if (q->after < q->indexed) {
+			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
+			length = least(length * 4, STRETCH_MOST);
+			rc = find_indexed(q, err);
+		} else {
+			q->upto = least(head, q->after + STRETCH_READ);
+			rc = find(q, NULL, q->after, q->upto, err);
+			session_reading(q->s, q->upto);
+		}
 	}
-	int rc = choose(q, w, hit, &nr, err);
-	while (rc == 0 && nr) {
-		put_list(hit, nr, &list);
-		rc = find(q, w, &list, HITS, err);
-		put_in_order(q);
-		seen = hit[nr - 1];
-		if (rc < 0 || nr < HITS)
-			return rc;
-		if (q->nr >= q->max || seen >= q->to)
-			return find_stragglers(q, w, seen, err);
-		rc = hits_of(q, w->given, seen, hit, &nr, err);
-	}
+	steps_release(&q->steps);
+	buf_release(&q->open);
 	return rc;
 }
 
 /* --- the two calls -------------------------------------------------------------------------------------------------- */
 
+static void words_of(struct search *q, const struct node *n)
+{
+	CLEANUP(buf_release) struct buf match = BUF_INIT;
+	if (!n)
+		return;
+	if (n->type == NODE_WORDS) {
+		struct words *w = &q->words;
+		GROW(w->item, w->nr, w->cap);
+		filter_match_text(n, &match);
+		w->item[w->nr].node = n;
+		w->item[w->nr++].look = look_new(q->s, buf_cstr(&match));
+	}
+	words_of(q, n->left);
+	words_of(q, n->right);
+}
+
 int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
 		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
-	struct search q = { .f = f, .s = s, .now_us = now_us, .after = after_seq, .to = to_seq, .max = max };
-	struct words w = { .nr = 0 };
+	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs };
+	uint64_t after = least(after_seq, INT64_MAX);
 	if (filter_functions(session_handle(s), err) < 0)
 		return -1;
-	words_of(f->root, &w);
-	int rc = !max ? 0 : w.nr ? find_words(&q, &w, err) : find(&q, NULL, NULL, max, err);
-	words_release(&w);
-	size_t nr = q.nr < max ? q.nr : max;
-	if (rc == 0 && nr)
-		memcpy(seqs, q.seqs, nr * sizeof(*seqs));
+	words_of(&q, f->root);
+	int rc = !max ? 0 : q.words.nr ? find_words(&q, after, to_seq, err) : find(&q, NULL, after, to_seq, err);
+	for (size_t i = 0; i < q.words.nr; i++)
+		look_free(&q.words.item[i].look);
+	free(q.words.item);
 	if (rc == 0)
-		*nr_out = nr;
-	free(q.seqs);
+		*nr_out = q.nr;
 	return rc;
 }
 

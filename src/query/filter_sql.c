@@ -152,31 +152,13 @@ static void put_term(const struct node *n, struct buf *out)
 	}
 }
 
-/* Which of @w's words @n is; -1 none. */
-static int words_at(const struct words *w, const struct node *n)
-{
-	for (size_t i = 0; w && i < w->nr; i++)
-		if (w->node[i] == n)
-			return (int)i;
-	return -1;
-}
-
 /* A step in an action's life stands for the action. */
 #define STEP_KINDS(h) "(" h ".kind BETWEEN 101 AND 109 OR " h ".kind IN (10,11))"
 
-static void put_words(const struct node *n, const struct words *w, struct buf *out)
-{
-	if (words_at(w, n) < 0) /* the found seqs come as a list */
-		buf_puts(out, "r.seq IN (SELECT CASE WHEN h.action>0 AND " STEP_KINDS("h") " THEN h.action ELSE h.seq END "
-			      "FROM json_each(?) l JOIN event h ON h.seq=l.value)");
-	else if (n == w->given)
-		buf_putc(out, '1');
-	else
-		buf_puts(out, "EXISTS(SELECT 1 FROM (SELECT r.seq AS q UNION ALL SELECT x.seq FROM event x WHERE x.action=r.seq AND "
-			      "x.action>0 AND " STEP_KINDS("x") ") WHERE glass_look(q,?))");
-}
+static const char words_sql[] = "EXISTS(SELECT 1 FROM (SELECT r.seq AS q UNION ALL SELECT x.seq FROM event x WHERE x.action=r.seq "
+				"AND x.action>0 AND " STEP_KINDS("x") ") WHERE glass_look(q,?))";
 
-static void put(const struct node *n, const struct words *w, struct buf *out)
+static void put(const struct node *n, struct buf *out)
 {
 	switch (n->type) {
 	case NODE_ALL:
@@ -184,40 +166,33 @@ static void put(const struct node *n, const struct words *w, struct buf *out)
 		return;
 	case NODE_NOT:
 		buf_puts(out, "NOT ");
-		put(n->left, w, out);
+		put(n->left, out);
 		return;
 	case NODE_AND:
 	case NODE_OR:
 		buf_putc(out, '(');
-		put(n->left, w, out);
+		put(n->left, out);
 		buf_puts(out, n->type == NODE_AND ? " AND " : " OR ");
-		put(n->right, w, out);
+		put(n->right, out);
 		buf_putc(out, ')');
 		return;
 	case NODE_TERM:
 		put_term(n, out);
 		return;
 	case NODE_WORDS:
-		put_words(n, w, out);
+		buf_puts(out, words_sql);
 		return;
 	}
 }
 
-void filter_sql_words(const struct filter *f, const struct words *w, struct buf *out)
+void filter_sql(const struct filter *f, struct buf *out)
 {
 	buf_puts(out, "(r.kind NOT BETWEEN 101 AND 109 AND r.kind NOT IN (10,11) AND ");
-	put(f->root, w, out);
+	put(f->root, out);
 	buf_putc(out, ')');
 }
 
-void filter_sql(const struct filter *f, struct buf *out)
-{
-	filter_sql_words(f, NULL, out);
-}
-
 /* --- binding -------------------------------------------------------------------------------------------------------- */
-
-enum { HITS_PAGE = 4096, HITS_MAX = 1 << 20 };
 
 struct binder {
 	struct session *s;
@@ -225,7 +200,6 @@ struct binder {
 	sqlite3_stmt *st;
 	int next;
 	int64_t now_us;
-	struct err *err;
 };
 
 void filter_match_text(const struct node *n, struct buf *out)
@@ -237,52 +211,45 @@ void filter_match_text(const struct node *n, struct buf *out)
 	buf_puts(out, n->prefix ? "\"*" : "\"");
 }
 
-/* Seqs of everything in which the words stand, as a JSON list. */
-static int bind_words(struct binder *b, const struct node *n)
-{
-	CLEANUP(buf_release) struct buf match = BUF_INIT;
-	CLEANUP(buf_release) struct buf list = BUF_INIT;
-	uint64_t *seqs = xcalloc(HITS_PAGE, sizeof(*seqs)), after = 0;
-	size_t nr = HITS_PAGE, total = 0;
-	int rc = 0;
-	filter_match_text(n, &match);
-	buf_putc(&list, '[');
-	while (rc == 0 && nr == HITS_PAGE && total < HITS_MAX) {
-		rc = session_search(b->s, buf_cstr(&match), after, HITS_PAGE, seqs, &nr, b->err);
-		for (size_t i = 0; rc == 0 && i < nr; i++, total++)
-			buf_printf(&list, "%s%llu", total ? "," : "", (unsigned long long)seqs[i]);
-		if (rc == 0 && nr)
-			after = seqs[nr - 1];
-	}
-	buf_putc(&list, ']');
-	free(seqs);
-	if (rc < 0)
-		return -1;
-	sqlite3_bind_text(b->st, b->next++, list.data, (int)list.len, SQLITE_TRANSIENT);
-	return 0;
-}
-
 static void free_nothing(void *p)
 {
 	(void)p;
 }
 
-static int bind_term(struct binder *b, const struct node *n)
+static void free_look(void *p)
+{
+	struct look *l = p;
+	look_free(&l);
+}
+
+static void bind_words(struct binder *b, const struct node *n)
+{
+	for (size_t i = 0; b->w && i < b->w->nr; i++)
+		if (b->w->item[i].node == n) {
+			sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look", free_nothing);
+			return;
+		}
+	CLEANUP(buf_release) struct buf match = BUF_INIT;
+	filter_match_text(n, &match);
+	sqlite3_bind_pointer(b->st, b->next++, look_new(b->s, buf_cstr(&match)), "glass_look", free_look);
+}
+
+static void bind_term(struct binder *b, const struct node *n)
 {
 	switch (filter_field[n->field].type) {
 	case F_IS:
 	case F_HAS:
-		return 0;
+		return;
 	case F_TEXT:
 		if (n->op == OP_REGEX) /* compiled once; the filter outlives the statement's run */
 			sqlite3_bind_pointer(b->st, b->next++, (void *)(uintptr_t)&n->regex, "glass_regex", free_nothing);
 		else
 			for (size_t i = 0; i < n->nr; i++)
 				sqlite3_bind_text(b->st, b->next++, n->value[i].text, -1, SQLITE_TRANSIENT);
-		return 0;
+		return;
 	case F_INSTANT:
 		sqlite3_bind_int64(b->st, b->next++, n->value[0].ago ? b->now_us - n->value[0].low : n->value[0].low);
-		return 0;
+		return;
 	case F_NUMBER:
 	case F_SPAN:
 	case F_MONEY:
@@ -297,36 +264,30 @@ static int bind_term(struct binder *b, const struct node *n)
 		if (!order)
 			sqlite3_bind_int64(b->st, b->next++, v->high);
 	}
-	return 0;
 }
 
-static int bind_node(struct binder *b, const struct node *n)
+static void bind_node(struct binder *b, const struct node *n)
 {
-	int at = words_at(b->w, n);
 	if (!n)
-		return 0;
+		return;
 	if (n->type == NODE_TERM)
-		return bind_term(b, n);
-	if (n->type == NODE_WORDS && at < 0)
-		return bind_words(b, n);
-	if (n->type == NODE_WORDS) {
-		if (n != b->w->given)
-			sqlite3_bind_pointer(b->st, b->next++, b->w->look[at], "glass_look", free_nothing);
-		return 0;
-	}
-	return bind_node(b, n->left) < 0 ? -1 : bind_node(b, n->right);
+		bind_term(b, n);
+	if (n->type == NODE_WORDS)
+		bind_words(b, n);
+	bind_node(b, n->left);
+	bind_node(b, n->right);
 }
 
-int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us,
-		      struct err *err)
+int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us)
 {
-	struct binder b = { s, w, stmt, first, now_us, err };
-	return bind_node(&b, f->root) < 0 ? -1 : b.next;
+	struct binder b = { s, w, stmt, first, now_us };
+	bind_node(&b, f->root);
+	return b.next;
 }
 
-int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us, struct err *err)
+int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us)
 {
-	return filter_bind_words(f, NULL, s, stmt, first, now_us, err);
+	return filter_bind_words(f, NULL, s, stmt, first, now_us);
 }
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */

@@ -1,6 +1,7 @@
 /* The search index: made in the background from what is committed, never on the way in. */
 #include <string.h>
 
+#include "record/read/steps.h"
 #include "record/read/text.h"
 #include "record/store_inner.h"
 
@@ -73,6 +74,8 @@ bool store_index(struct store *s, size_t bytes)
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
+	if (rc == SQLITE_DONE && steps_add(s->db, seq) != SQLITE_OK)
+		rc = sqlite3_errcode(s->db);
 	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
 		if (rc != SQLITE_DONE)
 			store_failed(s, rc);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # What people ask of a long record, as they ask it (the program's start is in it): past.sh SESSION TENTH [ROUNDS]
 #
-#   search   a rare phrase, words that stand nowhere, a common one, a field and a word: through the index of the file
+#   search   a rare phrase, words that stand nowhere, two that never meet, a common one, a field and a word: through the index of the file
 #   blame    of a file that was changed often, over the snapshots of one box; pickaxe the same over its contents
 set -u
 sg=$PWD/${B:-build}/sandglass
@@ -30,6 +30,7 @@ echo "  $events events; starting the program: $(median "$sg" version) ms"
 search 'commands that failed, the first 100' kind:exec is:error
 search 'a rare phrase' '"turn 777 of ada"'
 search 'words that stand nowhere' xyzzy plugh
+search 'two common words that never meet' octal isdigit
 search 'a common word, the first 100' assertion
 search 'a field and a word, the first 100' kind:exec make
 rounds=3

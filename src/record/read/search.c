@@ -17,8 +17,10 @@ struct look {
 	struct buf term[TERMS]; /* lower case */
 	size_t terms;
 	struct buf text, folded;
-	uint64_t *seqs; /* session_search */
-	size_t nr, max;
+	struct buf query; /* for the index; empty: it can tell nothing */
+	bool compiled;
+	uint64_t after, upto; /* of which range the bits are */
+	struct buf bits;      /* bit i: event after + 1 + i may hold the words */
 };
 
 static void fold(const char *bytes, size_t len, struct buf *out)
@@ -158,41 +160,6 @@ static void compile(struct look *q, struct buf *out)
 	}
 }
 
-bool look_holds(struct look *q, uint64_t seq)
-{
-	struct err err;
-	if (text_of_event(&q->reader, seq, &q->text, &err) != 1)
-		return false;
-	fold(q->text.data, q->text.len, &q->folded);
-	for (size_t i = 0; i < q->terms; i++)
-		if (!memmem(q->folded.data, q->folded.len, q->term[i].data, q->term[i].len))
-			return false;
-	return true;
-}
-
-static void look_at(struct look *q, uint64_t seq)
-{
-	if (look_holds(q, seq))
-		q->seqs[q->nr++] = seq;
-}
-
-static int through_index(struct look *q, const char *query, uint64_t after, uint64_t upto, struct err *err)
-{
-	sqlite3_stmt *st = NULL;
-	if (sqlite3_prepare_v2(q->s->db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid <= ?3"
-					 " ORDER BY rowid", -1, &st, NULL) != SQLITE_OK)
-		return session_failed(q->s, err);
-	sqlite3_bind_text(st, 1, query, -1, SQLITE_STATIC);
-	sqlite3_bind_int64(st, 2, (int64_t)after);
-	sqlite3_bind_int64(st, 3, (int64_t)upto);
-	int rc = SQLITE_DONE;
-	while (q->nr < q->max && (rc = sqlite3_step(st)) == SQLITE_ROW)
-		look_at(q, (uint64_t)sqlite3_column_int64(st, 0));
-	int result = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : session_failed(q->s, err);
-	sqlite3_finalize(st);
-	return result;
-}
-
 uint64_t session_indexed(struct session *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -211,15 +178,6 @@ static void open_vocabulary(struct session *s)
 			    " fts5vocab('main', 'search', 'row'); PRAGMA query_only=ON", NULL, NULL, NULL);
 }
 
-static void look_release(struct look *q)
-{
-	for (size_t i = 0; i < q->terms; i++)
-		buf_release(&q->term[i]);
-	text_reader_release(&q->reader);
-	buf_release(&q->text);
-	buf_release(&q->folded);
-}
-
 struct look *look_new(struct session *s, const char *match)
 {
 	struct look *l = NEW(struct look);
@@ -231,10 +189,99 @@ struct look *look_new(struct session *s, const char *match)
 
 void look_free(struct look **l)
 {
-	if (*l)
-		look_release(*l);
+	if (*l) {
+		for (size_t i = 0; i < (*l)->terms; i++)
+			buf_release(&(*l)->term[i]);
+		text_reader_release(&(*l)->reader);
+		buf_release(&(*l)->text);
+		buf_release(&(*l)->folded);
+		buf_release(&(*l)->query);
+		buf_release(&(*l)->bits);
+	}
 	free(*l);
 	*l = NULL;
+}
+
+static bool may_hold(const struct look *q, uint64_t seq)
+{
+	uint64_t i = seq - q->after - 1;
+	return (uint8_t)q->bits.data[i / 8] >> i % 8 & 1;
+}
+
+bool look_holds(struct look *q, uint64_t seq)
+{
+	struct err err;
+	if (!q->terms || (seq > q->after && seq <= q->upto && !may_hold(q, seq)))
+		return false;
+	if (text_of_event(&q->reader, seq, &q->text, &err) != 1)
+		return false;
+	fold(q->text.data, q->text.len, &q->folded);
+	for (size_t i = 0; i < q->terms; i++)
+		if (!memmem(q->folded.data, q->folded.len, q->term[i].data, q->term[i].len))
+			return false;
+	return true;
+}
+
+static void set_bit(struct look *q, uint64_t seq)
+{
+	uint64_t i = seq - q->after - 1;
+	q->bits.data[i / 8] = (char)(q->bits.data[i / 8] | 1 << i % 8);
+}
+
+uint64_t look_next(const struct look *q, uint64_t seq)
+{
+	uint64_t nr = q->upto - q->after;
+	for (uint64_t i = seq < q->after ? 0 : seq - q->after; i < nr;) {
+		if (i % 8 == 0 && !q->bits.data[i / 8])
+			i += 8;
+		else if (may_hold(q, q->after + 1 + i))
+			return q->after + 1 + i;
+		else
+			i++;
+	}
+	return 0;
+}
+
+static int ask_index(struct look *q, uint64_t after, uint64_t upto, struct err *err)
+{
+	sqlite3_stmt *st = NULL;
+	if (sqlite3_prepare_v2(q->s->db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid <= ?3", -1, &st,
+			       NULL) != SQLITE_OK)
+		return session_failed(q->s, err);
+	sqlite3_bind_text(st, 1, q->query.data, -1, SQLITE_STATIC);
+	sqlite3_bind_int64(st, 2, (int64_t)after);
+	sqlite3_bind_int64(st, 3, (int64_t)upto);
+	int rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		set_bit(q, (uint64_t)sqlite3_column_int64(st, 0));
+	int result = rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
+	sqlite3_finalize(st);
+	return result;
+}
+
+int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
+{
+	if (!q->compiled) {
+		open_vocabulary(q->s);
+		compile(q, &q->query);
+		q->compiled = true;
+	}
+	if (after != q->after || upto < q->upto) {
+		q->after = q->upto = after;
+		buf_reset(&q->bits);
+	}
+	uint64_t from = q->upto;
+	size_t had = q->bits.len, need = (size_t)(upto - after + 7) / 8;
+	buf_reserve(&q->bits, need - had);
+	memset(q->bits.data + had, 0, need - had);
+	q->bits.len = need;
+	q->upto = upto;
+	int rc = q->query.len && upto > from ? ask_index(q, from, upto, err) : 0;
+	for (uint64_t seq = from + 1; !q->query.len && q->terms && seq <= upto; seq++)
+		set_bit(q, seq);
+	if (rc < 0)
+		q->upto = from;
+	return rc;
 }
 
 void session_on_reading(struct session *s, session_reading_fn *fn, void *self)
@@ -243,35 +290,41 @@ void session_on_reading(struct session *s, session_reading_fn *fn, void *self)
 	s->reading_self = self;
 }
 
+void session_reading(struct session *s, uint64_t at)
+{
+	if (s->reading)
+		s->reading(s->reading_self, at, session_head(s));
+}
+
+enum { STRETCH = 1 << 16, READ_AT_ONCE = 500 };
+
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
 		   struct err *err)
 {
-	struct look q = { .s = s, .reader = TEXT_READER(s->db), .seqs = seqs, .max = max };
-	CLEANUP(buf_release) struct buf query = BUF_INIT;
-	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq;
-	int result = 0;
-	parse(&q, match);
-	uint64_t upto = q.terms ? session_indexed(s) : 0, head = q.terms ? session_head(s) : 0;
-	if (upto > at) {
-		open_vocabulary(s);
-		compile(&q, &query);
-	}
-	if (query.len) {
-		result = through_index(&q, query.data, at, upto, err);
+	struct look *q = look_new(s, match);
+	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq, indexed = session_indexed(s), head = q->terms ? session_head(s) : 0;
+	size_t nr = 0;
+	int rc = 0;
+	while (rc == 0 && nr < max && at < head && at < indexed) {
+		uint64_t upto = indexed - at > STRETCH ? at + STRETCH : indexed;
+		rc = look_range(q, at, upto, err);
+		for (uint64_t seq = at; rc == 0 && nr < max && (seq = look_next(q, seq));)
+			if (look_holds(q, seq))
+				seqs[nr++] = seq;
 		at = upto;
 	}
 	/* a transaction for every few hundred: locking each by itself costs more than reading it, and a long one would keep
 	 * the writer's WAL from being emptied */
-	while (result == 0 && q.nr < q.max && at < head) {
+	while (rc == 0 && nr < max && at < head) {
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
-		for (int i = 0; i < 500 && q.nr < q.max && at < head; i++)
-			look_at(&q, ++at);
+		for (int i = 0; i < READ_AT_ONCE && nr < max && at < head; i++)
+			if (look_holds(q, ++at))
+				seqs[nr++] = at;
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
-		if (s->reading)
-			s->reading(s->reading_self, at, head);
+		session_reading(s, at);
 	}
-	look_release(&q);
-	if (result == 0)
-		*nr_out = q.nr;
-	return result;
+	look_free(&q);
+	if (rc == 0)
+		*nr_out = nr;
+	return rc;
 }

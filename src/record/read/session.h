@@ -97,12 +97,18 @@ uint64_t session_indexed(struct session *s);
 /* Called now and then while events behind the index are read through: where that is, and where it ends. NULL: nobody is. */
 typedef void session_reading_fn(void *self, uint64_t at, uint64_t head);
 void session_on_reading(struct session *s, session_reading_fn *fn, void *self);
+void session_reading(struct session *s, uint64_t at); /* for whoever reads it through */
 
 /* The same words asked of one event after the other; the session outlives it. */
 struct look;
 struct look *look_new(struct session *s, const char *match);
 void look_free(struct look **l);
 bool look_holds(struct look *l, uint64_t seq);
+/* Asks the index once for the events behind @after up to @upto, which it must reach: from now on look_holds does not read
+ * those of them that cannot hold the words. A range that begins where the last one did is only added to. */
+NODISCARD int look_range(struct look *l, uint64_t after, uint64_t upto, struct err *err);
+/* The next event behind @seq in that range that may hold them; 0 none. */
+uint64_t look_next(const struct look *l, uint64_t seq);
 
 /* For src/query only: the connection (struct sqlite3 *), to run a compiled filter. */
 void *session_handle(struct session *s);

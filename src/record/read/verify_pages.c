@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "record/read/steps.h"
 #include "record/read/text.h"
 #include "record/read/verify_inner.h"
 
@@ -211,6 +212,19 @@ static void say_whole(struct verify *v, int64_t pages)
 	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole%s", pages, rest);
 }
 
+/* Whether words still lead from a step to its action; false: it has been told. */
+static bool steps_hold(struct verify *v)
+{
+	uint64_t wrong = 0;
+	int rc = steps_check(v->s->db, &wrong);
+	if (rc != SQLITE_OK)
+		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: its table search_row cannot be read: %s", sqlite3_errstr(rc));
+	else if (wrong)
+		verify_say(v, "pages", VERIFY_FAIL, (uint64_t)wrong, "the search index is damaged: whose steps the events from %" PRIu64
+			   " on are is not what they say (table search_row)", wrong);
+	return rc == SQLITE_OK && !wrong;
+}
+
 int verify_pages(struct verify *v, struct err *err)
 {
 	char wrong[220];
@@ -231,7 +245,7 @@ int verify_pages(struct verify *v, struct err *err)
 		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: searches may find less than there is");
 	else if (rc != SQLITE_OK)
 		verify_say(v, "pages", VERIFY_SKIP, 0, "the search index could not be looked at: %s", sqlite3_errstr(rc));
-	else
+	else if (steps_hold(v))
 		say_whole(v, pages);
 	return 0;
 }

@@ -9,7 +9,9 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "query/filter.h"
+#include "record/later.h"
 #include "record/read/session.h"
+#include "record/read/steps.h"
 #include "record/record.h"
 
 enum { ACTIONS = 300, ROWS = 4000 };
@@ -38,6 +40,16 @@ static void end(uint64_t action, int code)
 	add(EV_ACTION_ENDED, action, b);
 }
 
+/* Blocks of the index in which nothing stands. */
+static void notes(struct loop *l, int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		add(420, 0, json_object());
+		if (i % 500 == 0)
+			loop_turn(l, 0);
+	}
+}
+
 /* A long one begins first and says last what the others say all the time. */
 static void fill(struct loop *l)
 {
@@ -51,9 +63,17 @@ static void fill(struct loop *l)
 		end(id, i % 2);
 		loop_turn(l, 0);
 	}
+	notes(l, 2 * STEPS_BLOCK);
 	record_output(R, early, STREAM_OUT, "the needle at last\n", 19);
 	record_output_end(R, early);
 	end(early, 0);
+	notes(l, STEPS_BLOCK);
+}
+
+static bool on_step(void *self, uint64_t at, uint64_t head)
+{
+	(void)self, (void)at, (void)head;
+	return true;
 }
 
 static size_t all(struct session *s, const char *text, size_t page, uint64_t *out)
@@ -103,6 +123,42 @@ static void queries(struct session *s)
 	same(s, "check needle not seventh", (ACTIONS + 2) / 3 - (ACTIONS + 20) / 21);
 	same(s, "seventh or \"at last\"", (ACTIONS + 6) / 7 + 1);
 	same(s, "needle nowhere", 0);
+	same(s, "\"make check\" \"tail -f\"", 0); /* both are there, never together */
+	same(s, "\"make check\" nowhere or \"at last\"", 1);
+	same(s, "not needle kind:exec", 0);
+	same(s, "\"tail -f\" \"at last\"", 1);
+}
+
+/* What the end of the session left out of the index comes into it; the same is found. */
+static void indexed(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	struct steps t;
+	uint64_t wrong = 1;
+	ok(later_index(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0, "the index is made whole %s", err.text);
+	steps_init(&t, session_handle(s));
+	ok(t.covered >= 3 * STEPS_BLOCK && steps_reach(&t, 0, STEPS_BLOCK) > 2 * STEPS_BLOCK,
+	   "blocks up to %" PRIu64 "; the early action's last step is in a late one", t.covered);
+	steps_release(&t);
+	ok(steps_check(session_handle(s), &wrong) == 0 && !wrong, "they say what the events say");
+	queries(s);
+	session_close(&s);
+}
+
+/* A block that leads elsewhere is told. */
+static void altered(const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	uint64_t wrong = 0;
+	sqlite3 *db = NULL;
+	ok(sqlite3_open(path, &db) == SQLITE_OK && sqlite3_exec(db, "UPDATE search_row SET reach = reach + 1 WHERE block = 1", NULL, NULL, NULL) == SQLITE_OK,
+	   "a block is altered");
+	sqlite3_close(db);
+	ok(session_open(&s, path, &err) == 0 && steps_check(session_handle(s), &wrong) == 0 && wrong == STEPS_BLOCK + 1,
+	   "the second block is named: %" PRIu64, wrong);
+	session_close(&s);
 }
 
 int main(void)
@@ -123,6 +179,8 @@ int main(void)
 	ok(record_close(&R, json_object(), &err) == 0 && session_open(&s, path, &err) == 0, "a session is made %s", err.text);
 	queries(s);
 	session_close(&s);
+	indexed(path);
+	altered(path);
 	loop_turn(l, 0);
 	loop_free(l);
 	if (dir_remove(dir, &err) < 0)

@@ -1,0 +1,253 @@
+#include "record/read/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1";
+
+static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *out)
+{
+	uint64_t n = 0;
+	for (int shift = 0; *p < end && shift < 63; shift += 7) {
+		n |= (uint64_t)(**p & 0x7f) << shift;
+		if (!(*(*p)++ & 0x80)) {
+			*out = n;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void put_number(struct buf *out, uint64_t n)
+{
+	for (; n >= 0x80; n >>= 7)
+		buf_putc(out, (char)(0x80 | (n & 0x7f)));
+	buf_putc(out, (char)n);
+}
+
+/* --- reading -------------------------------------------------------------------------------------------------------- */
+
+void steps_init(struct steps *t, sqlite3 *db)
+{
+	sqlite3_stmt *st = NULL;
+	*t = (struct steps){ .db = db };
+	if (sqlite3_prepare_v2(db, "SELECT max(block) FROM search_row", -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 0) == SQLITE_INTEGER)
+		t->covered = ((uint64_t)sqlite3_column_int64(st, 0) + 1) * STEPS_BLOCK;
+	sqlite3_finalize(st);
+}
+
+void steps_release(struct steps *t)
+{
+	sqlite3_finalize(t->block);
+	sqlite3_finalize(t->event);
+	t->block = t->event = NULL;
+}
+
+static bool load(struct steps *t, uint64_t block)
+{
+	if (!t->block && sqlite3_prepare_v2(t->db, block_sql, -1, &t->block, NULL) != SQLITE_OK)
+		return false;
+	sqlite3_bind_int64(t->block, 1, (int64_t)block);
+	size_t nr = 0;
+	if (sqlite3_step(t->block) == SQLITE_ROW) {
+		const uint8_t *p = sqlite3_column_blob(t->block, 0);
+		const uint8_t *end = p + sqlite3_column_bytes(t->block, 0);
+		while (nr < STEPS_BLOCK && get_number(&p, end, &t->back[nr]))
+			nr++;
+	}
+	sqlite3_reset(t->block);
+	t->first = nr == STEPS_BLOCK ? block * STEPS_BLOCK + 1 : 0;
+	return t->first != 0;
+}
+
+uint64_t steps_owner(struct steps *t, uint64_t seq)
+{
+	if (seq && seq <= t->covered && ((t->first && seq - t->first < STEPS_BLOCK) || load(t, (seq - 1) / STEPS_BLOCK))) {
+		uint64_t back = t->back[seq - t->first];
+		return back < seq ? seq - back : seq;
+	}
+	uint64_t action = 0;
+	if (!t->event && sqlite3_prepare_v2(t->db, "SELECT action FROM event WHERE seq = ?1", -1, &t->event, NULL) != SQLITE_OK)
+		return seq;
+	sqlite3_bind_int64(t->event, 1, (int64_t)seq);
+	if (sqlite3_step(t->event) == SQLITE_ROW)
+		action = (uint64_t)sqlite3_column_int64(t->event, 0);
+	sqlite3_reset(t->event);
+	return action ? action : seq;
+}
+
+uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto)
+{
+	sqlite3_stmt *st = NULL;
+	uint64_t reach = upto;
+	if (!t->covered || upto <= after)
+		return upto;
+	if (sqlite3_prepare_v2(t->db, "SELECT max(reach) FROM search_row WHERE block BETWEEN ?1 AND ?2", -1, &st, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)(after / STEPS_BLOCK));
+		sqlite3_bind_int64(st, 2, (int64_t)((upto - 1) / STEPS_BLOCK));
+		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > (int64_t)upto)
+			reach = (uint64_t)sqlite3_column_int64(st, 0);
+	}
+	sqlite3_finalize(st);
+	return reach;
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint64_t x, y;
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x > y) - (x < y);
+}
+
+int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, struct buf *out, struct err *err)
+{
+	static const char of_actions[] = "SELECT action FROM event INDEXED BY event_action WHERE action > 0 AND action > ?1 AND "
+					 "action <= ?2 AND seq > ?3";
+	static const char of_events[] = "SELECT action FROM event NOT INDEXED WHERE seq > ?3 AND action > ?1 AND action <= ?2";
+	sqlite3_stmt *st = NULL;
+	uint64_t head = 0, last = 0;
+	int rc = sqlite3_prepare_v2(t->db, "SELECT max(seq) FROM event", -1, &st, NULL);
+	if (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		head = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	st = NULL;
+	buf_reset(out);
+	/* whichever are fewer: an entry of the index costs a tenth of an event */
+	bool few = head <= beyond || (head - beyond) * 10 < upto - after;
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(t->db, few ? of_events : of_actions, -1, &st, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)after);
+		sqlite3_bind_int64(st, 2, (int64_t)upto);
+		sqlite3_bind_int64(st, 3, (int64_t)beyond);
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+			uint64_t action = (uint64_t)sqlite3_column_int64(st, 0);
+			if (action != last)
+				buf_append(out, &action, sizeof(action));
+			last = action;
+		}
+		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+	}
+	sqlite3_finalize(st);
+	if (out->len)
+		qsort(out->data, out->len / sizeof(last), sizeof(last), by_number);
+	return rc == SQLITE_OK ? 0 : err_set(err, ERR_DAMAGED, "search: %s", sqlite3_errmsg(t->db));
+}
+
+/* --- writing -------------------------------------------------------------------------------------------------------- */
+
+/* The blob of @block; and, for the blocks before it, the last of its events that is a step of one of theirs: pairs of
+ * uint64_t (block, event). SQLITE_DONE when it is not full. */
+static int encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *reach)
+{
+	sqlite3_stmt *st = NULL;
+	uint64_t nr = 0, owner[STEPS_BLOCK];
+	int rc = sqlite3_prepare_v2(db, "SELECT action FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2", -1, &st, NULL);
+	if (rc != SQLITE_OK)
+		return rc;
+	sqlite3_bind_int64(st, 1, (int64_t)(block * STEPS_BLOCK));
+	sqlite3_bind_int64(st, 2, STEPS_BLOCK);
+	buf_reset(rows);
+	buf_reset(reach);
+	while (nr < STEPS_BLOCK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
+		uint64_t seq = block * STEPS_BLOCK + nr + 1, action = (uint64_t)sqlite3_column_int64(st, 0);
+		owner[nr++] = action && action < seq ? action : seq;
+		put_number(rows, seq - owner[nr - 1]);
+	}
+	sqlite3_finalize(st);
+	if (nr < STEPS_BLOCK)
+		return rc == SQLITE_ROW ? SQLITE_DONE : rc;
+	for (uint64_t i = STEPS_BLOCK; i-- > 0;) { /* the last one of each first */
+		uint64_t pair[2] = { (owner[i] - 1) / STEPS_BLOCK, block * STEPS_BLOCK + i + 1 };
+		bool known = pair[0] == block;
+		for (size_t at = 0; at < reach->len && !known; at += sizeof(pair))
+			known = !memcmp(reach->data + at, pair, sizeof(*pair));
+		if (!known)
+			buf_append(reach, pair, sizeof(pair));
+	}
+	return SQLITE_OK;
+}
+
+static int run(sqlite3_stmt *st)
+{
+	int rc = sqlite3_step(st);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+int steps_add(sqlite3 *db, uint64_t upto)
+{
+	CLEANUP(buf_release) struct buf rows = BUF_INIT, reach = BUF_INIT;
+	sqlite3_stmt *add = NULL, *raise = NULL;
+	struct steps t;
+	steps_init(&t, db);
+	if (upto < t.covered + STEPS_BLOCK)
+		return SQLITE_OK;
+	int rc = sqlite3_prepare_v2(db, "INSERT INTO search_row VALUES(?1, ?2, ?3)", -1, &add, NULL);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, "UPDATE search_row SET reach = ?2 WHERE block = ?1", -1, &raise, NULL);
+	for (uint64_t block = t.covered / STEPS_BLOCK; rc == SQLITE_OK && (block + 1) * STEPS_BLOCK <= upto; block++) {
+		rc = encode(db, block, &rows, &reach);
+		if (rc == SQLITE_OK) {
+			sqlite3_bind_int64(add, 1, (int64_t)block);
+			sqlite3_bind_int64(add, 2, (int64_t)((block + 1) * STEPS_BLOCK));
+			sqlite3_bind_blob64(add, 3, rows.data, rows.len, SQLITE_STATIC);
+			rc = run(add);
+		}
+		for (size_t at = 0; rc == SQLITE_OK && at < reach.len; at += 2 * sizeof(uint64_t)) {
+			int64_t pair[2];
+			memcpy(pair, reach.data + at, sizeof(pair));
+			sqlite3_bind_int64(raise, 1, pair[0]);
+			sqlite3_bind_int64(raise, 2, pair[1]);
+			rc = run(raise);
+		}
+	}
+	sqlite3_finalize(add);
+	sqlite3_finalize(raise);
+	return rc;
+}
+
+/* --- checking ------------------------------------------------------------------------------------------------------- */
+
+int steps_check(sqlite3 *db, uint64_t *wrong)
+{
+	CLEANUP(buf_release) struct buf rows = BUF_INIT, reach = BUF_INIT, last = BUF_INIT;
+	sqlite3_stmt *st = NULL;
+	struct steps t;
+	steps_init(&t, db);
+	*wrong = 0;
+	if (!t.covered)
+		return SQLITE_OK;
+	uint64_t blocks = t.covered / STEPS_BLOCK;
+	buf_reserve(&last, blocks * sizeof(uint64_t));
+	uint64_t *most = (uint64_t *)(void *)last.data;
+	int rc = sqlite3_prepare_v2(db, block_sql, -1, &st, NULL);
+	for (uint64_t b = 0; rc == SQLITE_OK && b < blocks && !*wrong; b++) {
+		rc = encode(db, b, &rows, &reach);
+		sqlite3_bind_int64(st, 1, (int64_t)b);
+		if (rc == SQLITE_DONE || (rc == SQLITE_OK && sqlite3_step(st) != SQLITE_ROW) ||
+		    (rc == SQLITE_OK && ((size_t)sqlite3_column_bytes(st, 0) != rows.len ||
+					 memcmp(sqlite3_column_blob(st, 0), rows.data, rows.len) != 0)))
+			*wrong = b * STEPS_BLOCK + 1;
+		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
+		sqlite3_reset(st);
+		most[b] = (b + 1) * STEPS_BLOCK;
+		for (size_t at = 0; at < reach.len; at += 2 * sizeof(uint64_t)) {
+			uint64_t pair[2];
+			memcpy(pair, reach.data + at, sizeof(pair));
+			most[pair[0]] = pair[1];
+		}
+	}
+	sqlite3_finalize(st);
+	st = NULL;
+	if (rc == SQLITE_OK && !*wrong)
+		rc = sqlite3_prepare_v2(db, "SELECT block, reach FROM search_row ORDER BY block", -1, &st, NULL);
+	for (uint64_t b = 0; rc == SQLITE_OK && st && b < blocks && !*wrong; b++)
+		if (sqlite3_step(st) != SQLITE_ROW || (uint64_t)sqlite3_column_int64(st, 0) != b ||
+		    (uint64_t)sqlite3_column_int64(st, 1) != most[b])
+			*wrong = b * STEPS_BLOCK + 1;
+	sqlite3_finalize(st);
+	return rc;
+}

@@ -1,0 +1,44 @@
+/* Whose step an event is, for millions of them: table search_row, part of the search index.
+ *
+ * A word that stands in an action's output is found at the output's event; what people look for is the action. Looking each
+ * event up for its action costs more than finding it, so the index keeps the actions of 4096 events as one blob of LEB128
+ * numbers, each how far behind its event the action stands (0: it is none's step), and how far the steps of those events'
+ * own actions reach. A block is written when it is full; for what is behind the last one the events themselves are asked. */
+#ifndef RECORD_READ_STEPS_H
+#define RECORD_READ_STEPS_H
+
+#include <sqlite3.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+enum { STEPS_BLOCK = 4096 };
+
+struct steps {
+	sqlite3 *db; /* borrowed */
+	sqlite3_stmt *block, *event;
+	uint64_t covered; /* last event of the last block; 0 none */
+	uint64_t first;   /* of the block in back; 0 none */
+	uint64_t back[STEPS_BLOCK];
+};
+
+/* What a file without the table (or without blocks) has is asked event by event. */
+void steps_init(struct steps *t, sqlite3 *db);
+void steps_release(struct steps *t);
+
+/* The action that @seq is a step of, or @seq itself. */
+uint64_t steps_owner(struct steps *t, uint64_t seq);
+
+/* The last step among the covered events of the actions behind @after up to @upto, at least @upto. */
+uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto);
+
+/* Actions behind @after up to @upto that have a step behind @beyond, ascending, as an array of uint64_t. */
+NODISCARD int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, struct buf *out, struct err *err);
+
+/* For whoever writes: adds the blocks that are full with the events up to @upto. An SQLite code. */
+int steps_add(sqlite3 *db, uint64_t upto);
+
+/* For verify: the first event of a block that says otherwise than its events, 0 none. An SQLite code. */
+int steps_check(sqlite3 *db, uint64_t *wrong);
+
+#endif
