@@ -218,7 +218,7 @@ function Box:get(path, host) end
 ---@return sg.Error? err
 function Box:snapshot(label) end
 
----Brings the files back to a snapshot, a label or an event. Processes are not rolled back.
+---Brings the files back to a snapshot, a label or an event (of an action: to what it left). Processes are not rolled back.
 ---@async
 ---@param to sg.Snap|string|integer
 ---@return integer? event
@@ -246,7 +246,7 @@ function Diff:patch() end
 ---@return string
 function Diff:text() end
 
----What has changed between two versions; from the start to now when not said.
+---What has changed between two versions (an action's event: what it left); from the start to now when not said.
 ---@async
 ---@param from? sg.Snap|string|integer
 ---@param to? sg.Snap|string|integer

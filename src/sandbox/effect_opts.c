@@ -25,6 +25,8 @@ static const struct row {
 	{ NULL, "accept_reduced", ROW_FLAG, offsetof(struct box_opts, accept_reduced), 0 },
 	{ NULL, "keep", ROW_FLAG, offsetof(struct box_opts, keep), 0 },
 	{ NULL, "was", ROW_INT64, offsetof(struct box_opts, was), 0 },
+	{ "fork", "box", ROW_INT64, offsetof(struct box_opts, fork_box), 0 },
+	{ "fork", "n", ROW_INT64, offsetof(struct box_opts, fork_n), 0 },
 	{ NULL, "call", ROW_INT64, offsetof(struct box_opts, call), 0 },
 	{ NULL, "proxies", ROW_JSON, offsetof(struct box_opts, proxies), 0 },
 	{ NULL, "honeytokens", ROW_JSON, offsetof(struct box_opts, honeytokens), 0 },

@@ -58,10 +58,13 @@ q = "select * from event where seq <= ? order by seq"
 for x, y in zip(a.execute(q, (sys.argv[3],)), b.execute(q, (sys.argv[3],))):
     if x != y: sys.exit(f"row {x[0]}: {x!r} is not {y!r}")
 if len(list(a.execute(q, (sys.argv[3],)))) != len(list(b.execute(q, (sys.argv[3],)))): sys.exit("rows are missing")
-# the tree that the fork's box begins with is that of the newest snapshot up to n
+# the tree that the fork's box begins with is that of the newest snapshot up to n, the end of an action being where its own is
+end = a.execute("select action from event join kind on number = kind where seq = ? and name = 'action.ended' and box > 0", (sys.argv[3],)).fetchone()
+mine = end and a.execute("select max(seq) from event where kind = 210 and action = ?", end).fetchone()[0]
+until = max(int(sys.argv[3]), mine or 0)
 tree = "select json_extract(body, '$.tree') from event where kind = 210 and seq %s ? %s order by seq %s limit 1"
-was = a.execute(tree % ("<=", "", "desc"), (sys.argv[3],)).fetchone()
-now = b.execute(tree % (">", "and json_extract(body, '$.why') = 'resume'", "asc"), (sys.argv[3],)).fetchone()
+was = a.execute(tree % ("<=", "", "desc"), (until,)).fetchone()
+now = b.execute(tree % (">", "and json_extract(body, '$.why') = 'resume'", "asc"), (until,)).fetchone()
 if now and now != was: sys.exit(f"the box has the tree {now} and not {was}")
 closed = a.execute("select 1 from event join kind on number = kind where name = 'box.closed' and seq <= ?", (sys.argv[3],)).fetchone()
 if was and was[0] and not now and not closed: sys.exit(f"the box has not the tree {was}")

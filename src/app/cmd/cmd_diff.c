@@ -6,30 +6,32 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/exchange/states.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
+#include "record/read/settled.h"
 #include "sandbox/workspace/diff.h"
 
 /* --- snapshots ------------------------------------------------------------------------------------------------------
  */
 
 struct layer { /* one repository of one box */
-	uint64_t box;
+	uint64_t box, first; /* first: whose place the box took when the session was resumed; itself if nobody's */
 	char *repo, *box_name;
 	json_t *from, *to; /* bodies of the two snapshots; NULL = the base */
-	bool done;	   /* the snapshot after the action of B was met */
+	uint64_t upto;	   /* the newest one of the box that counts for B */
 };
 
 struct side {
 	struct session *s;
 	uint64_t seq;	/* as the person gave it; 0 = the end (B) or the beginning (A) */
-	uint64_t limit; /* snapshots up to this one count */
-	bool action;	/* seq is an action */
+	uint64_t limit; /* A: snapshots up to this one count */
 };
 
 struct layers {
 	struct layer *item;
 	size_t nr, cap;
+	uint64_t box, first; /* that was looked up last */
 };
 
 static void layers_release(struct layers *l)
@@ -43,22 +45,22 @@ static void layers_release(struct layers *l)
 	free(l->item);
 }
 
-static struct layer *layer_of(struct layers *l, uint64_t box, const char *repo)
+static struct layer *layer_of(struct layers *l, uint64_t first, const char *repo)
 {
 	for (size_t i = 0; i < l->nr; i++)
-		if (l->item[i].box == box && !strcmp(l->item[i].repo, repo))
+		if (l->item[i].first == first && !strcmp(l->item[i].repo, repo))
 			return &l->item[i];
 	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr] = (struct layer){ .box = box, .repo = xstrdup(repo), .box_name = xstrdup("") };
+	l->item[l->nr] = (struct layer){ .first = first, .repo = xstrdup(repo), .box_name = xstrdup("") };
 	return &l->item[l->nr++];
 }
 
-static bool lists(const json_t *by, uint64_t action)
+static uint64_t first_of(struct layers *l, struct session *s, uint64_t box)
 {
-	for (size_t i = 0; i < json_array_size(by); i++)
-		if (json_integer_value(json_array_get(by, i)) == (json_int_t)action)
-			return true;
-	return false;
+	if (l->box != box)
+		l->first = states_first_box(s, box);
+	l->box = box;
+	return l->first;
 }
 
 static void set_body(json_t **where, json_t *body)
@@ -73,15 +75,13 @@ static void take_from(struct layer *l, const struct side *a, const struct event 
 		set_body(&l->from, body);
 }
 
-/* The state after B: of an action the snapshot that names it, else the newest up to its end. */
+/* The state after B. */
 static void take_to(struct layer *l, const struct side *b, const struct event *ev, json_t *body)
 {
-	if (l->done)
-		return;
-	bool names = b->action && (ev->action == b->seq || lists(json_object_get(body, "by"), b->seq));
-	if (names || ev->seq <= b->limit)
+	if (l->box != ev->box)
+		l->upto = b->seq ? session_settled(b->s, ev->box, b->seq) : UINT64_MAX;
+	if (ev->seq <= l->upto)
 		set_body(&l->to, body);
-	l->done = names;
 }
 
 static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b,
@@ -100,11 +100,12 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 				rc = -1;
 				break;
 			}
-			struct layer *one = layer_of(l, ev.box, json_str(body, "repo", ""));
+			struct layer *one = layer_of(l, first_of(l, s, ev.box), json_str(body, "repo", ""));
 			if (a)
 				take_from(one, a, &ev, body);
 			if (b)
 				take_to(one, b, &ev, body);
+			one->box = ev.box;
 		}
 		arena_reset(&arena);
 	}
@@ -125,29 +126,27 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 /* --- what was asked -------------------------------------------------------------------------------------------------
  */
 
-static int set_limit(struct side *x, bool after, struct err *err)
+/* Before an action: when it started, for it may have waited until another one in its box was done. */
+static int set_limit(struct side *x, struct err *err)
 {
-	struct arena arena = ARENA_INIT;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
 	struct event ev;
-	if (!x->seq) {
-		x->limit = after ? UINT64_MAX : 0;
-		return 0;
-	}
-	int rc = session_event(x->s, x->seq, &ev, &arena, err);
+	struct feed *feed;
 	x->limit = x->seq;
-	x->action = rc == 0 && ev.kind == EV_ACTION_REQUESTED;
-	if (x->action && after) {
-		struct feed *feed;
-		rc = feed_new(&feed, x->s, FEED_ACTION, x->seq, err);
-		if (rc == 0) {
-			feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
-			if (feed_prev(feed, &ev, &arena, err) > 0)
-				x->limit = ev.seq;
-			feed_free(&feed);
-		}
-	}
-	arena_release(&arena);
-	return rc;
+	if (!x->seq)
+		return 0;
+	if (session_event(x->s, x->seq, &ev, &arena, err) < 0)
+		return -1;
+	if (ev.kind != EV_ACTION_REQUESTED)
+		return 0;
+	if (feed_new(&feed, x->s, FEED_ACTION, x->seq, err) < 0)
+		return -1;
+	int rc;
+	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0 && ev.kind != EV_OUTPUT && ev.kind != EV_ACTION_ENDED)
+		if (ev.kind == EV_ACTION_STARTED)
+			x->limit = ev.seq;
+	feed_free(&feed);
+	return rc < 0 ? -1 : 0;
 }
 
 static bool wanted_path(const struct cmd_ctx *ctx, const char *path)
@@ -362,9 +361,9 @@ static int diff(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err 
 	struct layers l = { 0 };
 	struct two both = { a->s, b->s };
 	struct ws_store st = { .get = get, .self = &both };
-	int rc = set_limit(a, false, err);
+	int rc = set_limit(a, err);
 	if (rc == 0)
-		rc = set_limit(b, true, err);
+		rc = set_limit(b, err);
 	if (rc == 0 && a->s == b->s)
 		rc = each_snapshot(a->s, &l, a, b, err);
 	if (rc == 0 && a->s != b->s) {
@@ -373,7 +372,7 @@ static int diff(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err 
 		a->seq = a->limit;
 		rc = each_snapshot(a->s, &l, a, NULL, err);
 		for (size_t i = 0; i < l.nr; i++)
-			l.item[i].box = 0;
+			l.item[i].box = l.item[i].first = 0;
 		struct layers other = { 0 };
 		if (rc == 0)
 			rc = each_snapshot(b->s, &other, NULL, b, err);

@@ -126,17 +126,40 @@ static int one_layer(struct lister *l, bool links, struct err *err)
 	return rc;
 }
 
+/* Several repositories of one box: each in a folder of its name, as it is in the box. */
+static int open_layer(const struct layer_at *l, int dir, int *out, struct err *err)
+{
+	if (strchr(l->repo, '/') || !strcmp(l->repo, ".") || !strcmp(l->repo, ".."))
+		return err_set(err, ERR_DAMAGED, "the name of a repository in the record leads outside");
+	if (*l->repo && mkdirat(dir, l->repo, 0755) < 0)
+		return err_sys(err, "cannot make the folder '%s'", l->repo);
+	*out = openat(dir, *l->repo ? l->repo : ".", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return *out < 0 ? err_sys(err, "cannot open the folder '%s'", l->repo) : 0;
+}
+
+static int write_layer(struct lister *l, int dir, struct err *err)
+{
+	CLEANUP(fd_close) int at = -1;
+	if (open_layer(l->layer, dir, &at, err) < 0)
+		return -1;
+	l->dir = at;
+	return one_layer(l, false, err) < 0 ? -1 : one_layer(l, true, err);
+}
+
 static int write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to, struct err *err)
 {
-	if (f->layers.nr != 1)
-		return err_set(err, ERR_USAGE, "there are several boxes or repositories: say which with --box");
+	for (size_t i = 1; i < f->layers.nr; i++)
+		if (f->layers.item[i].box != f->layers.item[0].box)
+			return err_set(err, ERR_USAGE, "there are several boxes: say which with --box");
 	if (mkdir(to, 0755) < 0)
 		return err_sys(err, "cannot make the folder '%s'", to);
 	CLEANUP(fd_close) int dir = open(to, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct lister l = { .ctx = ctx, .s = f->s, .layer = &f->layers.item[0], .dir = dir };
-	int rc = dir < 0 ? err_sys(err, "cannot open '%s'", to) : one_layer(&l, false, err);
-	if (rc == 0)
-		rc = one_layer(&l, true, err);
+	struct lister l = { .ctx = ctx, .s = f->s };
+	int rc = dir < 0 ? err_sys(err, "cannot open '%s'", to) : 0;
+	for (size_t i = 0; rc == 0 && i < f->layers.nr; i++) {
+		l.layer = &f->layers.item[i];
+		rc = write_layer(&l, dir, err);
+	}
 	struct err none = ERR_INIT;
 	if (rc < 0 && dir_remove(to, &none) < 0)
 		return -1;

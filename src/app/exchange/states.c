@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "query/sql.h"
+#include "record/read/settled.h"
 #include "sandbox/workspace/tree.h"
 
 static json_t *body_at(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err)
@@ -21,23 +22,19 @@ static json_t *body_at(struct session *s, uint64_t seq, struct event *ev, struct
 
 /* --- layers --- */
 
-void layers_at_release(struct layers_at *l)
+static void layer_release(struct layer_at *l)
 {
-	for (size_t i = 0; i < l->nr; i++) {
-		free(l->item[i].box_name);
-		free(l->item[i].repo);
-		json_decref(l->item[i].body);
-	}
-	free(l->item);
-	*l = LAYERS_AT_INIT;
+	free(l->box_name);
+	free(l->repo);
+	json_decref(l->body);
 }
 
-static bool lists(const json_t *by, uint64_t action)
+void layers_at_release(struct layers_at *l)
 {
-	for (size_t i = 0; action && i < json_array_size(by); i++)
-		if (json_integer_value(json_array_get(by, i)) == (json_int_t)action)
-			return true;
-	return false;
+	for (size_t i = 0; i < l->nr; i++)
+		layer_release(&l->item[i]);
+	free(l->item);
+	*l = LAYERS_AT_INIT;
 }
 
 static bool has_layer(const struct layers_at *l, uint64_t box, const char *repo)
@@ -58,9 +55,9 @@ static void add_layer(struct layers_at *l, uint64_t box, const char *name, json_
 					      .body = json_incref(body) };
 }
 
-/* The newest snapshot of each layer of one box up to @limit; one that @action caused counts even behind that. */
+/* The newest snapshot of each layer of one box up to @limit. */
 static int box_at(struct layers_at *l, struct session *s, uint64_t box, const char *name, size_t layers, uint64_t limit,
-		  uint64_t action, struct err *err)
+		  struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct feed *feed = NULL;
@@ -68,14 +65,12 @@ static int box_at(struct layers_at *l, struct session *s, uint64_t box, const ch
 	size_t found = 0;
 	if (feed_new(&feed, s, FEED_BOX, box, err) < 0)
 		return -1;
-	feed_seek(feed, action ? INT64_MAX : limit >= INT64_MAX ? INT64_MAX : limit + 1);
+	feed_seek(feed, limit >= INT64_MAX ? INT64_MAX : limit + 1);
 	int rc = 0;
 	while (found < layers && (rc = feed_prev(feed, &ev, &arena, err)) > 0) {
 		if (ev.kind == EV_SNAPSHOT_TAKEN && ev.body) {
 			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
-			bool counts = ev.seq <= limit ||
-				      (action && (ev.action == action || lists(json_object_get(body, "by"), action)));
-			if (body && counts && !has_layer(l, box, json_str(body, "repo", ""))) {
+			if (body && !has_layer(l, box, json_str(body, "repo", ""))) {
 				add_layer(l, box, name, body, ev.seq);
 				found++;
 			}
@@ -92,8 +87,7 @@ static bool is_meant(const char *want, uint64_t box, const char *name)
 	return !want || !strcmp(want, name) || strtoull(*want == '#' ? want + 1 : want, NULL, 10) == box;
 }
 
-static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_t limit, uint64_t action, const char *want,
-		   struct err *err)
+static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_t seq, const char *want, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;
@@ -101,10 +95,44 @@ static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_
 	json_t *open = body_at(s, box, &ev, &arena, &none);
 	const char *name = json_str(open, "name", "");
 	size_t repos = json_array_size(json_object_get(open, "repos"));
-	int rc = is_meant(want, box, name) ? box_at(l, s, box, name, repos > 1 ? repos : 1, limit, action, err) : 0;
+	int rc = is_meant(want, box, name) ? box_at(l, s, box, name, repos > 1 ? repos : 1, session_settled(s, box, seq), err) : 0;
 	json_decref(open);
 	arena_release(&arena);
 	return rc;
+}
+
+/* Whose place @box took; 0 = nobody's. */
+static uint64_t box_before(struct session *s, uint64_t box)
+{
+	uint64_t upto = 0, before = session_box_before(s, box, &upto);
+	return upto == box ? before : 0;
+}
+
+uint64_t states_first_box(struct session *s, uint64_t box)
+{
+	uint64_t was;
+	while ((was = box_before(s, box)))
+		box = was;
+	return box;
+}
+
+static void drop_replaced(struct layers_at *l, struct session *s)
+{
+	CLEANUP(free_ptr) uint64_t *was = xcalloc(l->nr + 1, sizeof(*was));
+	size_t nr = l->nr;
+	l->nr = 0;
+	for (size_t i = 0; i < nr; i++)
+		was[i] = box_before(s, l->item[i].box);
+	for (size_t i = 0; i < nr; i++) {
+		bool replaced = false;
+		for (size_t k = 0; k < nr; k++)
+			replaced |= was[k] && was[k] == l->item[i].box;
+		struct layer_at one = l->item[i];
+		if (replaced)
+			layer_release(&one);
+		else
+			l->item[l->nr++] = one;
+	}
 }
 
 int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char *box, struct err *err)
@@ -116,15 +144,15 @@ int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char
 	struct arena arena = ARENA_INIT;
 	struct event ev = { 0 };
 	int rc = seq ? session_event(s, seq, &ev, &arena, err) : 0;
-	uint64_t action = rc == 0 && ev.kind == EV_ACTION_REQUESTED ? seq : 0;
 	arena_release(&arena);
 	if (rc == 0)
 		rc = sql_select(s, boxes, 100000, &t, err);
 	*out = LAYERS_AT_INIT;
 	for (size_t i = 0; rc == 0 && i < t.rows; i++)
 		if (t.cell[i])
-			rc = one_box(out, s, strtoull(t.cell[i], NULL, 10), seq ? seq : UINT64_MAX, action, box, err);
+			rc = one_box(out, s, strtoull(t.cell[i], NULL, 10), seq ? seq : UINT64_MAX, box, err);
 	sql_table_release(&t);
+	drop_replaced(out, s);
 	if (rc == 0 && box && !out->nr)
 		rc = err_set(err, ERR_NOENT, "session %s has no box '%s' with files then", session_id(s), box);
 	if (rc < 0)
@@ -155,13 +183,8 @@ static int before_fork(struct session *s, const struct event *ev, const json_t *
 	}
 	feed_free(&feed);
 	arena_release(&arena);
-	struct layers_at l = LAYERS_AT_INIT;
 	if (rc >= 0 && from && from < ev->box)
-		rc = box_at(&l, s, from, "", 100, n, 0, err);
-	for (size_t i = 0; i < l.nr; i++)
-		if (!strcmp(l.item[i].repo, json_str(body, "repo", "")))
-			*out = l.item[i].snapshot;
-	layers_at_release(&l);
+		*out = session_snapshot_at(s, from, json_str(body, "repo", ""), n);
 	return rc < 0 ? -1 : 0;
 }
 

@@ -24,9 +24,13 @@ struct layers_at {
 };
 #define LAYERS_AT_INIT ((struct layers_at){ 0 })
 void layers_at_release(struct layers_at *l);
-/* Every layer as it was after event @seq (of an action: after the snapshot that it caused); 0 = at the end. @box: only the
- * box of this name or number (NULL = all); ERR_NOENT when there is none such. */
+/* Every layer as it was after event @seq, with what had ended by then (of an action: with what it did: settled.h); 0 = at the
+ * end. A box whose place another had taken by then is left out. @box: only the box of this name or number (NULL = all); ERR_NOENT when there is none such. */
 NODISCARD int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char *box, struct err *err);
+
+/* A session that is resumed or forked opens its boxes anew, each in the place of one before it: the first of these. @box itself
+ * when it is nobody's. */
+uint64_t states_first_box(struct session *s, uint64_t box);
 
 /* The newest snapshot of the chain that ends with @snapshot, then the ones before it, newest first, through forks. Stops when
  * @fn returns false. @body is borrowed. */

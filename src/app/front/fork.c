@@ -5,11 +5,12 @@
 #include "app/front/front.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
-#include "record/read/session.h"
+#include "record/read/settled.h"
 #include "record/record.h"
 
 /* A model's answer and the end of its action are appended in one breath; between the two the action would stand there as
- * interrupted. (What else a call does itself is found by the number of the call: app/super/recorded.h.) */
+ * interrupted. At the end of an action in a box its files belong to it: without their snapshot it would count as not done,
+ * and be done again. (What else a call does itself is found by the number of the call: app/super/recorded.h.) */
 static int with_end(const char *path, uint64_t *seq, struct err *err)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -19,6 +20,8 @@ static int with_end(const char *path, uint64_t *seq, struct err *err)
 		return -1;
 	int rc = session_event(s, *seq, &ev, &a, err);
 	uint64_t action = rc == 0 && ev.kind == EV_MODEL_REPLY ? ev.action : 0;
+	if (rc == 0 && ev.kind == EV_ACTION_ENDED && ev.box)
+		*seq = session_settled(s, ev.box, *seq);
 	struct err none = ERR_INIT;
 	if (action && session_event(s, *seq + 1, &ev, &a, &none) == 0 && ev.kind == EV_ACTION_ENDED && ev.action == action)
 		++*seq;

@@ -152,8 +152,11 @@ static void on_frame(void *self, const struct frame *f, int *fds, size_t nr_fds)
 		break;
 	case HOST_IDLE:
 		on_idle(h);
-		if (h->feed && h->turns == h->ordinal)
+		if (h->feed && h->turns == h->ordinal) {
 			feed_caught_up(h);
+			if (!h->ended && h->ops.on_idle) /* again: only now its calls have begun */
+				h->ops.on_idle(h->self);
+		}
 		break;
 	case HOST_RESULT:
 		if (h->ops.on_result)

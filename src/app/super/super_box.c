@@ -330,6 +330,10 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	box_opts_put(open, like);
 	json_put_int(open, "was", 0);
 	json_object_del(open, "call");
+	json_t *fork = json_object();
+	json_put_int(fork, "box", (int64_t)from);
+	json_put_int(fork, "n", (int64_t)n);
+	json_put(open, "fork", fork);
 	struct super_box *b = box_begin(s, src->driver, json_str(c->args, "name", like->name), open, c->agent ? c->agent : from,
 					c->agent, err);
 	if (!b)
@@ -373,6 +377,7 @@ uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name
 	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(like, "was", 0);
 	json_object_del(like, "call");
+	json_object_del(like, "fork");
 	json_object_del(like, "trace"); /* nothing is asked a second time */
 	struct super_box *b = check_again(open, err) == 0 ? box_begin(s, d, name, like, cause, 0, err) : NULL;
 	if (!b)

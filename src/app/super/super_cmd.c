@@ -14,6 +14,7 @@
 #include "app/super/preview.h"
 #include "app/super/redo.h"
 #include "app/super/removal.h"
+#include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "app/super/super_cmd.h"
 #include "app/super/super_tree.h"
@@ -499,8 +500,15 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 		return err_set(err, ERR_NOENT, "there is no #%" PRIu64 " yet", what);
 	if (command_has(a->line, "again"))
 		return what ? err_set(err, ERR_USAGE, "--again takes the last undo back, of whatever it was") : trees_again_command(&rq, err) < 0 ? -1 : 1;
-	if (is_action(a->s, what, &rq.box))
-		return trees_undo_action(&rq, what, err) < 0 ? -1 : 1;
+	uint64_t ran_in;
+	if (is_action(a->s, what, &ran_in)) {
+		rq.box = resume_box(a->s->resume, ran_in);
+		if (command_has(a->line, "box") && one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
+			return -1;
+		return trees_undo_action(&rq, what, ran_in, err) < 0 ? -1 : 1;
+	}
+	if (command_has(a->line, "box"))
+		return err_set(err, ERR_USAGE, "--box goes with the number of an action that ran in one");
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
 }
 

@@ -49,8 +49,9 @@ NODISCARD int trees_pick_command(const struct tree_request *rq, const json_t *op
 NODISCARD int trees_review_approve(const struct tree_request *rq, uint64_t action, const json_t *opts, struct err *err);
 void trees_review_forget(struct super *s, uint64_t action); /* it was not approved after all */
 NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell, struct err *err);
-/* Takes back what @action (of box rq->box) changed, on the files of now; nothing when later work is in the way. */
-NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, struct err *err);
+/* Takes back what @action changed, on the files that rq->box has now; nothing when later work is in the way. It may have run in
+ * another box, @ran_in, of which this one is a copy, or whose place it took. */
+NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in, struct err *err);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
 /* Takes the last undo back, if nothing has come after it. */
 NODISCARD int trees_again_command(const struct tree_request *rq, struct err *err);

@@ -144,11 +144,10 @@ int trees_undo_rollback(const struct tree_request *rq, struct trees *t)
 
 /* --- fork: a box over the same repositories, brought to the files of another --- */
 
-/* The source is held open meanwhile, and what the loop may change of it is looked up beforehand. */
+/* The source is held open meanwhile. */
 struct forking {
 	struct tree_op op; /* first: freed with it */
 	struct box *src;   /* NULL = gone */
-	uint64_t *seq;     /* its snapshot, by layer */
 };
 
 static void fork_work(struct tree_op *o)
@@ -159,10 +158,13 @@ static void fork_work(struct tree_op *o)
 	for (size_t i = 0; rc == 0 && i < t->nr_layers; i++) {
 		struct ws_view now = WS_VIEW_INIT, wanted = WS_VIEW_INIT;
 		struct err none = ERR_INIT;
+		uint64_t seq;
 		CLEANUP(fd_close) int merged = f->src->driver->tree->root(f->src, i, "merged", &none);
 		rc = tree_view(t, i, UINT64_MAX, &now, &o->err);
 		if (rc == 0)
-			rc = tree_view_of(t, f->seq[i], &wanted, &o->err);
+			rc = tree_snap_of(t, o->from, i, o->to, &seq, &o->err);
+		if (rc == 0)
+			rc = tree_view_of(t, seq, &wanted, &o->err);
 		if (rc == 0)
 			rc = tree_bring(o, i, &now, &wanted, merged);
 		ws_view_release(&now);
@@ -179,7 +181,6 @@ static void fork_done(struct tree_op *o)
 	struct call *c = o->call;
 	struct forking *f = (struct forking *)o;
 	tree_record(o->t, &o->taken);
-	free(f->seq);
 	bool lost = boxes_lost(s->boxes, o->from);
 	if (f->src)
 		boxes_hold(s->boxes, o->from, false);
@@ -207,9 +208,6 @@ void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n)
 	f->op = (struct tree_op){ .t = t, .call = c, .work = fork_work, .done = fork_done, .why = "open", .cause = t->id,
 				  .from = from, .to = n };
 	f->src = src ? boxes_get(t->s->boxes, from) : NULL;
-	f->seq = xcalloc(t->nr_layers, sizeof(*f->seq));
-	for (size_t i = 0; f->src && i < t->nr_layers; i++)
-		f->seq[i] = tree_snap_at(src, i, n);
 	if (f->src)
 		boxes_hold(t->s->boxes, from, true);
 	tree_op_start(&f->op);
@@ -231,7 +229,7 @@ static void adopt_work(struct tree_op *o)
 		uint64_t seq = tree_snap_at(o->t, i, o->to);
 		rc = seq ? tree_view(o->t, i, seq, &wanted, &o->err) : 0;
 		if (rc == 0 && seq)
-			rc = tree_view(o->t, i, o->t->layer[i].prev, &now, &o->err);
+			rc = tree_view(o->t, i, UINT64_MAX, &now, &o->err);
 		if (rc == 0 && seq && (((struct adopting *)o)->restore || !now.nr))
 			rc = tree_bring(o, i, &now, &wanted, -1);
 		ws_view_release(&now);

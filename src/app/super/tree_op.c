@@ -6,6 +6,7 @@
 
 #include "base/failpoint.h"
 #include "base/fd.h"
+#include "record/read/settled.h"
 
 static void op_free(struct tree_op *o)
 {
@@ -93,9 +94,20 @@ void tree_op_start(struct tree_op *o)
 	tree_job_add(o->t, j);
 }
 
+int tree_snap_of(struct trees *t, uint64_t box, size_t i, uint64_t seq, uint64_t *out, struct err *err)
+{
+	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
+		return -1;
+	*out = seq ? session_snapshot_at(t->read, box, t->layer[i].name, seq) : 0;
+	return 0;
+}
+
 int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view *v, struct err *err)
 {
-	return tree_view_of(t, tree_snap_at(t, i, seq), v, err);
+	uint64_t snapshot = t->layer[i].prev;
+	if (seq != UINT64_MAX && tree_snap_of(t, t->id, i, seq, &snapshot, err) < 0)
+		return -1;
+	return tree_view_of(t, snapshot, v, err);
 }
 
 int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err)

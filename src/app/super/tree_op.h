@@ -30,8 +30,10 @@ struct tree_op {
 void tree_op_start(struct tree_op *o);
 /* The box has gone: what still waits for a barrier ends with that. */
 void tree_ops_end(struct trees *t);
-/* Worker: fills @v with layer @i as it was at @seq (a snapshot's, 0 = the base). */
+/* Worker: fills @v with layer @i as it was at event @seq (0 = the base, UINT64_MAX = its newest snapshot). */
 NODISCARD int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view *v, struct err *err);
+/* Worker: the snapshot of layer @i of @box (@t or one like it) at event @seq: record/read/settled.h. */
+NODISCARD int tree_snap_of(struct trees *t, uint64_t box, size_t i, uint64_t seq, uint64_t *out, struct err *err);
 /* The same for a snapshot that @t itself may not know; 0 = the base. */
 NODISCARD int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err);
 /* Worker: brings layer @i of @t to @wanted; contents that the record lacks are looked for below @other (-1: in its base). */

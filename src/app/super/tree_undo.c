@@ -6,33 +6,47 @@
 
 #include "app/super/super_box.h"
 #include "app/super/tree_op.h"
+#include "record/read/settled.h"
 #include "sandbox/workspace/memstore.h"
 
 struct undo_one {
 	struct tree_op op; /* first: freed with it */
-	uint64_t action;
+	uint64_t action, ran_in; /* ran_in: a box of which this one may be a copy */
 	struct strv conflicts;
 	json_t *paths;     /* what was put back */
-	bool found, shared;
+	bool shared;
 };
 
-/* Is @seq the snapshot of the action's work? */
-static bool is_its_snapshot(struct undo_one *u, uint64_t seq)
+/* The snapshot @seq if it is one of the action's work: returns owned, else NULL. */
+static json_t *its_snapshot(struct undo_one *u, uint64_t seq)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	struct trees *t = u->op.t;
 	struct event ev;
 	struct err err;
-	if (session_event(t->read, seq, &ev, &a, &err) < 0 || !ev.body)
-		return false;
-	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", &err);
+	if (session_event(u->op.t->read, seq, &ev, &a, &err) < 0 || !ev.body)
+		return NULL;
+	json_t *body = json_parse(ev.body, ev.len, "snapshot", &err);
 	const json_t *by = json_object_get(body, "by");
 	for (size_t i = 0; i < json_array_size(by); i++)
 		if ((uint64_t)json_integer_value(json_array_get(by, i)) == u->action) {
 			u->shared |= json_flag(body, "shared", false) || json_array_size(by) > 1;
-			return true;
+			return body;
 		}
-	return false;
+	json_decref(body);
+	return NULL;
+}
+
+/* Is what stood in box @from at @seq what the box of @t began with: is it this very box, the one whose place it took when the
+ * session was resumed, or one that it is a copy of? */
+static bool comes_from(struct trees *t, uint64_t from, uint64_t seq)
+{
+	uint64_t at = t->id, upto;
+	while (at > from) {
+		at = session_box_before(t->read, at, &upto);
+		if (seq > upto)
+			return false;
+	}
+	return at == from;
 }
 
 int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, const struct ws_store *st, struct ws_diff *d,
@@ -54,10 +68,23 @@ int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, con
 	return rc;
 }
 
-/* What undoes the snapshot @k of its layer, on the files of now. */
-static int difference(struct undo_one *u, const struct snap *k, const struct ws_store *st, struct ws_diff *d)
+/* What undoes the snapshot @seq, on the files of now. */
+static int one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body, const struct ws_store *st, bool apply)
 {
-	return tree_change(&u->op, k->layer, k->seq, tree_snap_at(u->op.t, k->layer, k->seq - 1), st, d, &u->conflicts);
+	struct trees *t = u->op.t;
+	struct ws_diff d = WS_DIFF_INIT;
+	size_t i = 0;
+	while (i < t->nr_layers && strcmp(t->layer[i].name, json_str(body, "repo", "")) != 0)
+		i++;
+	if (i == t->nr_layers || !comes_from(t, u->ran_in, seq))
+		return err_set(&u->op.err, ERR_NOENT, "#%" PRIu64 " did not run in box '%s', nor in one that it is a copy of", u->action, t->name);
+	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d, &u->conflicts);
+	if (rc == 0 && apply)
+		rc = tree_apply(&u->op, i, &d, st, -1);
+	if (rc == 0 && apply)
+		tree_change_paths(t, i, &d, u->paths);
+	ws_diff_release(&d);
+	return rc;
 }
 
 void tree_change_paths(const struct trees *t, size_t layer, const struct ws_diff *d, json_t *paths)
@@ -88,31 +115,27 @@ static void tell_conflicts(struct undo_one *u)
 		buf_cstr(&names));
 }
 
+/* Its work is in the first snapshots behind its end, one of each layer. */
+enum { SNAPSHOTS = 64 };
+
 /* Two rounds over the snapshots that hold its work: all differences are known to be clean before the first is applied. */
 static int both_rounds(struct tree_op *o, const struct ws_store *st)
 {
 	struct undo_one *u = (struct undo_one *)o;
-	struct trees *t = u->op.t;
+	struct session *read = o->t->read;
 	for (int apply = 0; apply < 2; apply++) {
-		for (size_t i = 0; i < t->nr_snaps; i++) {
-			const struct snap *k = &t->snap[i];
-			struct ws_diff d = WS_DIFF_INIT;
-			if (k->seq <= u->action || !is_its_snapshot(u, k->seq))
-				continue;
-			u->found = true;
-			int rc = difference(u, k, st, &d);
-			if (rc == 0 && apply)
-				rc = tree_apply(&u->op, k->layer, &d, st, -1);
-			if (rc == 0 && apply)
-				tree_change_paths(t, k->layer, &d, u->paths);
-			ws_diff_release(&d);
-			if (rc < 0)
+		bool found = false;
+		uint64_t seq = session_action_end(read, u->action);
+		for (int i = 0; seq && i < SNAPSHOTS && (seq = session_next_snapshot(read, u->ran_in, seq)); i++) {
+			CLEANUP(json_release) json_t *body = its_snapshot(u, seq);
+			found |= body != NULL;
+			if (body && one_snapshot(u, seq, body, st, apply) < 0)
 				return -1;
 		}
-		if (!u->found)
-			return err_set(&u->op.err, ERR_NOENT, "#%" PRIu64 " changed no files that are recorded", u->action);
+		if (!found)
+			return err_set(&o->err, ERR_NOENT, "#%" PRIu64 " changed no files that are recorded", u->action);
 		if (u->shared)
-			return err_set(&u->op.err, ERR_UNSUPPORTED, "what #%" PRIu64 " changed was recorded together with other work at the same time: "
+			return err_set(&o->err, ERR_UNSUPPORTED, "what #%" PRIu64 " changed was recorded together with other work at the same time: "
 				       "'rollback' goes back before all of it", u->action);
 		if (u->conflicts.nr) {
 			tell_conflicts(u);
@@ -173,13 +196,14 @@ static void undo_done(struct tree_op *o)
 	tree_op_answer(o, v);
 }
 
-int trees_undo_action(const struct tree_request *rq, uint64_t action, struct err *err)
+int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in, struct err *err)
 {
 	struct trees *t = super_box_trees(rq->s, rq->box);
 	if (!t)
 		return err_set(err, ERR_NOENT, "the box of #%" PRIu64 " has gone, or its driver shows no files", action);
 	struct undo_one *u = NEW(struct undo_one);
 	u->action = action;
+	u->ran_in = ran_in;
 	u->paths = json_array();
 	u->op = (struct tree_op){ .t = t, .rq = *rq, .work = undo_work, .done = undo_done, .why = "background", .freeze = true,
 				  .cause = rq->cause };
