@@ -20,7 +20,7 @@ enum { CALM_US = 10000000, REST_US = 1000000 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
-	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000 };
+	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000, .clock = clock_mono_us };
 	grid_init(&ui->grid, rows, cols, ascii);
 	ui->message = xstrdup("");
 	ui->find = finder_new();
@@ -45,7 +45,7 @@ void ui_release(struct ui *ui)
 	finder_free(ui->find);
 	coach_free(ui->coach);
 	ui_leave_free(ui);
-	verifying_drop(&ui->verifying);
+	verifying_free(&ui->verifying);
 	free(ui->message);
 	free(ui->waits);
 	free(ui->edit);

@@ -91,6 +91,7 @@ struct ui {
 	struct select select;
 	struct verifying *verifying; /* owned: what the screen "verify" shows, of verifying_source; NULL nothing was begun */
 	size_t verifying_source;
+	int64_t (*clock)(void);  /* mono: what runs beside the console is timed by it */
 	struct calm counted;     /* the number of events as it is shown */
 	int64_t slice_us;        /* how long one ui_sync may read; 0 until all is there */
 	size_t first_src;        /* read first in the next */

@@ -1,11 +1,14 @@
 #include "ui/verifying.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-#include "base/clock.h"
+enum { AGAIN_NS = 5000000 };
 
 static const char *const checks[][2] = {
 	{ "bytes", "every byte of the file is what was put there" },
@@ -37,35 +40,28 @@ struct kept {
 };
 
 struct verifying {
-	pthread_mutex_t lock; /* of all below */
+	pthread_mutex_t lock; /* of all below but what the console alone has */
 	char *path;
+	verifying_clock *clock;
 	struct kept *row;
 	size_t nr, cap;
 	uint64_t head;
-	bool over, dropped;
+	bool over;
 	int64_t began_us, since_us, took_us;
 	struct verify_totals totals;
 	struct err err;
+	struct session *open; /* to be interrupted */
+	atomic_bool stop;
+	pthread_t thread;     /* the console's */
+	bool joined;
 };
-
-static void verifying_free(struct verifying *v)
-{
-	for (size_t i = 0; i < v->nr; i++) {
-		free(v->row[i].name);
-		free(v->row[i].text);
-	}
-	free(v->row);
-	free(v->path);
-	pthread_mutex_destroy(&v->lock);
-	free(v);
-}
 
 /* --- the thread --------------------------------------------------------------------------------------------------- */
 
 static void on_check(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
 {
 	struct verifying *v = self;
-	int64_t now = clock_mono_us();
+	int64_t now = v->clock();
 	pthread_mutex_lock(&v->lock);
 	GROW(v->row, v->nr, v->cap);
 	struct kept *k = &v->row[v->nr++];
@@ -80,7 +76,8 @@ static void opened(struct verifying *v, struct session *s)
 	uint64_t head = session_head(s);
 	pthread_mutex_lock(&v->lock);
 	v->head = head;
-	v->since_us = clock_mono_us();
+	v->open = s;
+	v->since_us = v->clock();
 	pthread_mutex_unlock(&v->lock);
 }
 
@@ -90,57 +87,85 @@ static void *run(void *self)
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
 	struct verify_totals totals = { 0 };
-	if (session_open(&s, v->path, &err) == 0) {
+	if (session_open_until(&s, v->path, &v->stop, &err) == 0) {
 		opened(v, s);
 		if (verify_session(s, NULL, on_check, v, &totals, &err) == 0)
 			err = ERR_INIT;
 	}
+	pthread_mutex_lock(&v->lock);
+	v->open = NULL;
+	pthread_mutex_unlock(&v->lock);
 	session_close(&s);
 	pthread_mutex_lock(&v->lock);
 	v->totals = totals;
 	v->err = err;
-	v->took_us = clock_mono_us() - v->began_us;
+	v->took_us = v->clock() - v->began_us;
 	v->over = true;
-	bool mine = v->dropped;
 	pthread_mutex_unlock(&v->lock);
-	if (mine)
-		verifying_free(v);
 	return NULL;
 }
 
 /* --- the console -------------------------------------------------------------------------------------------------- */
 
-struct verifying *verifying_new(const char *path, struct err *err)
+static void release(struct verifying *v)
 {
-	pthread_t thread;
+	for (size_t i = 0; i < v->nr; i++) {
+		free(v->row[i].name);
+		free(v->row[i].text);
+	}
+	free(v->row);
+	free(v->path);
+	pthread_mutex_destroy(&v->lock);
+	free(v);
+}
+
+struct verifying *verifying_new(const char *path, verifying_clock *clock, struct err *err)
+{
 	sigset_t all, was;
 	struct verifying *v = NEW(struct verifying);
-	*v = (struct verifying){ .path = xstrdup(path), .began_us = clock_mono_us(), .since_us = clock_mono_us() };
+	*v = (struct verifying){ .path = xstrdup(path), .clock = clock, .began_us = clock(), .since_us = clock() };
 	pthread_mutex_init(&v->lock, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &was); /* signals are the console's */
-	int rc = pthread_create(&thread, NULL, run, v);
+	int rc = pthread_create(&v->thread, NULL, run, v);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
-	if (rc == 0) {
-		pthread_detach(thread);
+	if (rc == 0)
 		return v;
-	}
-	verifying_free(v);
+	release(v);
 	err_set(err, ERR_BUSY, "cannot begin to verify: %s", strerror(rc));
 	return NULL;
 }
 
-void verifying_drop(struct verifying **at)
+static void interrupt(struct verifying *v)
+{
+	pthread_mutex_lock(&v->lock);
+	if (v->open)
+		session_interrupt(v->open);
+	pthread_mutex_unlock(&v->lock);
+}
+
+/* More than once: an interrupt between two steps is of none. */
+void verifying_stop(struct verifying *v)
+{
+	struct timespec until;
+	atomic_store(&v->stop, true);
+	while (!v->joined) {
+		interrupt(v);
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_nsec += AGAIN_NS;
+		until.tv_sec += until.tv_nsec / 1000000000;
+		until.tv_nsec %= 1000000000;
+		v->joined = pthread_timedjoin_np(v->thread, NULL, &until) != ETIMEDOUT;
+	}
+}
+
+void verifying_free(struct verifying **at)
 {
 	struct verifying *v = take(at);
 	if (!v)
 		return;
-	pthread_mutex_lock(&v->lock);
-	bool mine = v->over;
-	v->dropped = true;
-	pthread_mutex_unlock(&v->lock);
-	if (mine)
-		verifying_free(v);
+	verifying_stop(v);
+	release(v);
 }
 
 void verifying_look(struct verifying *v, struct verify_seen *out, struct arena *a)

@@ -8,6 +8,8 @@
 
 struct verifying;
 
+typedef int64_t verifying_clock(void); /* mono, in microseconds; any thread */
+
 struct verified {
 	const char *name, *text;
 	enum verify_result result;
@@ -31,9 +33,11 @@ const char *verify_name(size_t i);
 const char *verify_about(size_t i);
 
 /* Begins. Returns owned; NULL with @err. */
-struct verifying *verifying_new(const char *path, struct err *err);
-/* Nobody looks any more: what runs goes on to its end by itself. NULL inside is fine. */
-void verifying_drop(struct verifying **v);
+struct verifying *verifying_new(const char *path, verifying_clock *clock, struct err *err);
+/* Ends what runs and waits until it has (some milliseconds); what has come stays. err says ERR_CANCELLED, if not all had. */
+void verifying_stop(struct verifying *v);
+/* The same, and nothing stays. NULL inside is fine. */
+void verifying_free(struct verifying **v);
 void verifying_look(struct verifying *v, struct verify_seen *out, struct arena *a);
 
 #endif

@@ -1,5 +1,6 @@
 /* Is the record what was written? Its checks as they come, each with its verdict; Enter goes to the event that one is
- * about, r runs them again. They run beside the console (verifying.h): one may leave and come back. Reads: the file. */
+ * about, r runs them again. They run beside the console (verifying.h) until one leaves; what they all said stands. Reads: the
+ * file. */
 #include <inttypes.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ struct line {
 };
 
 struct verify_view {
+	struct ui *ui;
 	size_t source;
 	struct line line[ROWS_MAX];
 	struct listed l;
@@ -36,9 +38,9 @@ static void begin(struct verify_view *v, struct ui *ui)
 	const struct source *s = ui_source(ui, v->source);
 	if (!s)
 		return;
-	verifying_drop(&ui->verifying);
+	verifying_free(&ui->verifying);
 	ui->verifying_source = v->source;
-	ui->verifying = verifying_new(session_path(s->session), &err);
+	ui->verifying = verifying_new(session_path(s->session), ui->clock, &err);
 	if (!ui->verifying)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
 }
@@ -49,6 +51,11 @@ static bool is_old(const struct verify_seen *seen, const struct source *s)
 	return seen->over && seen->head && s && seen->head < session_head(s->session);
 }
 
+static bool was_stopped(const struct verify_seen *seen)
+{
+	return seen->err.code == ERR_CANCELLED;
+}
+
 static bool is_shown(const struct verify_view *v, struct ui *ui)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
@@ -56,16 +63,37 @@ static bool is_shown(const struct verify_view *v, struct ui *ui)
 	if (!ui->verifying || ui->verifying_source != v->source)
 		return false;
 	verifying_look(ui->verifying, &seen, &a);
-	return !is_old(&seen, ui_source(ui, v->source));
+	return !was_stopped(&seen) && !is_old(&seen, ui_source(ui, v->source));
 }
 
 /* What is there of this session is shown as it is, unless it is old. */
 static void open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct verify_view *v = self;
+	v->ui = ui;
 	v->source = ui->replay ? 0 : on->source;
 	if (!is_shown(v, ui))
 		begin(v, ui);
+}
+
+static void stop(struct verify_view *v)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct verify_seen was, is;
+	if (!v->ui->verifying)
+		return;
+	verifying_look(v->ui->verifying, &was, &a);
+	verifying_stop(v->ui->verifying);
+	verifying_look(v->ui->verifying, &is, &a);
+	if (!was.over && was_stopped(&is))
+		ui_say(v->ui, ROLE_WARN, "verify was stopped before its end");
+	v->ui->stale = true;
+}
+
+/* Nobody looks any more. */
+static void close_view(void *self)
+{
+	stop(self);
 }
 
 /* --- recalc ------------------------------------------------------------------------------------------------------- */
@@ -102,7 +130,9 @@ static void gather_detail(struct verify_view *v, int cols, bool ascii)
 {
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
 	text_init(&v->detail, v->arena, cols - 2, 2, ascii);
-	if (v->seen.err.code != ERR_NONE)
+	if (was_stopped(&v->seen))
+		text_puts(&v->detail, ROLE_WARN, "It was stopped before its end: what is not listed has no verdict. r runs the checks again.");
+	else if (v->seen.err.code != ERR_NONE)
 		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s", v->seen.err.text);
 	else if (l)
 		text_puts(&v->detail, l->is == LINE_COME && l->v.result == VERIFY_FAIL ? ROLE_ERROR : ROLE_TEXT, l->text);
@@ -174,6 +204,8 @@ static struct piece state_of(const struct verify_view *v)
 	const struct verify_totals *t = &v->seen.totals;
 	if (!v->seen.over)
 		return (struct piece){ ROLE_RUN, arena_printf(v->arena, "check %zu of %zu", under_way(&v->seen) + 1, all_checks()) };
+	if (was_stopped(&v->seen))
+		return (struct piece){ ROLE_WARN, "STOPPED" };
 	if (v->seen.err.code != ERR_NONE)
 		return (struct piece){ ROLE_FAILED, "NOT READ" };
 	return (struct piece){ t->failed ? ROLE_FAILED : ROLE_OK,
@@ -188,7 +220,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	int row;
 	const struct piece p = state_of(v);
 	draw_title(a, 0, v->title, &p, 1);
-	list_rule(&v->l, a, "Enter goes to the event   r runs them again", v->arena);
+	list_rule(&v->l, a, v->seen.over ? "Enter goes to the event   r runs them again" : "leaving this screen stops them", v->arena);
 	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	struct area list = area_sub(a, 0, 0, a.rows - DETAIL_ROWS - 1, a.cols);
@@ -224,6 +256,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct verify_view *v = self;
+	if (key == K_CTRL('c') && !v->seen.over) {
+		stop(v);
+		return true;
+	}
 	if (key != 'r')
 		return false;
 	if (v->seen.over)
@@ -286,12 +322,13 @@ static void go(void *self, struct ui *ui, uint64_t to)
 static const char *const *hints(const void *self, const struct ui *ui)
 {
 	static const char *const all[] = { "Enter event", "r again", "w write..", "y copy..", "/ search", ": cmd", "? help", "q back", NULL };
-	(void)self;
+	static const char *const runs[] = { "Ctrl-c stop", "Esc stop and leave", "w write..", "y copy..", "/ search", ": cmd", "? help", NULL };
+	const struct verify_view *v = self;
 	(void)ui;
-	return all;
+	return v->seen.over ? all : runs;
 }
 
 const struct view_ops view_verify = {
-	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .recalc = recalc,
+	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .close = close_view, .recalc = recalc,
 	.paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
 };

@@ -28,6 +28,7 @@ struct session {
 	uint8_t uuid[UUID_LEN], key[SIGN_KEY_LEN];
 	struct origin *origin; /* by seq */
 	size_t nr_origins;
+	const atomic_bool *stop; /* borrowed: to give up; NULL nobody can say so */
 	char *copy;     /* private folder that holds a copy; NULL = the file itself */
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */
@@ -40,6 +41,9 @@ struct session {
 const uint8_t *session_uuid_at(const struct session *s, uint64_t seq);
 /* Where the chain begins. */
 void session_chain_start(const struct session *s, struct hash *out);
+
+bool session_stopped(const struct session *s);
+void session_stops(struct session *s, sqlite3 *db); /* what @db does is given up then as well */
 
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);

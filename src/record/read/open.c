@@ -14,7 +14,7 @@
 #include "record/read/lease.h"
 #include "record/read/verify.h"
 
-enum { APPLICATION = 0x53474c53, FORMAT = 1, HEADER = 100 };
+enum { APPLICATION = 0x53474c53, FORMAT = 1, HEADER = 100, STOP_STEPS = 200 };
 
 static uint32_t be32(const uint8_t *p)
 {
@@ -190,7 +190,7 @@ static int connect_to(struct session *s, const char *path, const char *query)
 
 /* --- a copy with its WAL, for a live or unclean file in a place where SQLite cannot make its shared memory --------- */
 
-static int copy_file(const char *from, const char *to, struct err *err)
+static int copy_file(const struct session *s, const char *from, const char *to, struct err *err)
 {
 	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_CLOEXEC);
 	if (in < 0)
@@ -200,6 +200,8 @@ static int copy_file(const char *from, const char *to, struct err *err)
 		return err_sys(err, "cannot make '%s'", to);
 	for (;;) {
 		char chunk[64 << 10];
+		if (session_stopped(s))
+			return err_set(err, ERR_CANCELLED, "the copy of '%s' was stopped", from);
 		ssize_t n = read(in, chunk, sizeof(chunk));
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -221,16 +223,16 @@ static bool wal_header(const char *wal, uint8_t out[32])
 }
 
 /* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long as that is the same. */
-static int copy_both(const char *path, const char *to, struct err *err)
+static int copy_both(const struct session *s, const char *path, const char *to, struct err *err)
 {
 	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
 	CLEANUP(free_ptr) char *to_wal = xasprintf("%s-wal", to);
 	for (int tries = 0; tries < 20; tries++) {
 		uint8_t before[32], after[32];
 		wal_header(wal, before);
-		if (copy_file(path, to, err) < 0)
+		if (copy_file(s, path, to, err) < 0)
 			return -1;
-		if (access(wal, F_OK) == 0 && copy_file(wal, to_wal, err) < 0)
+		if (access(wal, F_OK) == 0 && copy_file(s, wal, to_wal, err) < 0)
 			return -1;
 		wal_header(wal, after);
 		if (!memcmp(before, after, sizeof(before)))
@@ -247,7 +249,7 @@ static int open_copy(struct session *s, const char *path, struct err *err)
 		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
 	s->copy = take(&dir);
 	CLEANUP(free_ptr) char *to = path_join(s->copy, "copy.glass");
-	if (copy_both(path, to, err) < 0)
+	if (copy_both(s, path, to, err) < 0)
 		return -1;
 	return connect_to(s, to, "?mode=rw") == SQLITE_OK ? 0 : session_failed(s, err);
 }
@@ -270,17 +272,45 @@ static int connect_somehow(struct session *s, const char *path, struct err *err)
 
 int session_open(struct session **out, const char *path, struct err *err)
 {
+	return session_open_until(out, path, NULL, err);
+}
+
+int session_open_until(struct session **out, const char *path, const atomic_bool *stop, struct err *err)
+{
 	hash_init();
 	if (look(path, err) < 0)
 		return -1;
 	struct session *s = NEW(struct session);
 	s->path = xstrdup(path);
+	s->stop = stop;
 	if (connect_somehow(s, path, err) < 0 || check_header(path, s->application, s->format, err) < 0) {
 		session_close(&s);
 		return -1;
 	}
+	session_stops(s, s->db);
 	*out = s;
 	return 0;
+}
+
+bool session_stopped(const struct session *s)
+{
+	return s->stop && atomic_load(s->stop);
+}
+
+static int stop_asked(void *self)
+{
+	return session_stopped(self);
+}
+
+void session_stops(struct session *s, sqlite3 *db)
+{
+	if (s->stop)
+		sqlite3_progress_handler(db, STOP_STEPS, stop_asked, s);
+}
+
+void session_interrupt(struct session *s)
+{
+	sqlite3_interrupt(s->db);
 }
 
 void session_close(struct session **sp)

@@ -5,6 +5,8 @@
 #ifndef RECORD_READ_SESSION_H
 #define RECORD_READ_SESSION_H
 
+#include <stdatomic.h>
+
 #include "base/mem.h"
 #include "record/read/chain.h"
 #include "record/read/object.h"
@@ -17,6 +19,11 @@ struct session;
  * Errors, one line each: ERR_NOENT, ERR_INVALID (a directory, not a session file), ERR_UNSUPPORTED (a newer format),
  * ERR_DAMAGED. Older formats are read as they are. */
 NODISCARD int session_open(struct session **out, const char *path, struct err *err);
+/* The same, until @stop (borrowed; it outlives the session) is true: opening, reading and verify_session then give up, with
+ * ERR_CANCELLED. */
+NODISCARD int session_open_until(struct session **out, const char *path, const atomic_bool *stop, struct err *err);
+/* From any thread while it is open, after @stop has been set: also the one long step that does not look at it. */
+void session_interrupt(struct session *s);
 void session_close(struct session **s);
 
 const char *session_path(const struct session *s);

@@ -14,6 +14,8 @@ void verify_say(struct verify *v, const char *name, enum verify_result result, u
 {
 	char text[400];
 	va_list ap;
+	if (session_stopped(v->s)) /* what was not looked at to its end has no verdict */
+		return;
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
@@ -50,6 +52,11 @@ bool verify_hash_column(sqlite3_stmt *st, int at, struct hash *out)
 		return false;
 	memcpy(out->b, p, HASH_LEN);
 	return true;
+}
+
+bool verify_row(struct verify *v, sqlite3_stmt *st)
+{
+	return !session_stopped(v->s) && sqlite3_step(st) == SQLITE_ROW;
 }
 
 bool verify_chain_at(struct verify *v, uint64_t seq, struct hash *out)
@@ -167,32 +174,21 @@ static void finish(struct verify *v)
 int verify_session(struct session *s, const struct verify_opts *opts, verify_report_fn *report, void *self,
 		   struct verify_totals *totals, struct err *err)
 {
+	static int (*const checks[])(struct verify *, struct err *) = {
+		verify_bytes, verify_pages, verify_chain, verify_signatures, verify_anchor, verify_segments,
+		verify_objects, verify_messages, verify_order, verify_closed, verify_redactions,
+	};
 	static const struct verify_opts none;
 	struct verify v = { .s = s, .opts = opts ? opts : &none, .report = report, .self = self, .totals = totals };
 	*totals = (struct verify_totals){ 0 };
 	bool whole = !session_live(s); /* one transaction, unless that would keep a writer's WAL from being emptied */
 	if (whole)
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
-	int rc = verify_bytes(&v, err);
-	if (rc == 0)
-		rc = verify_pages(&v, err);
-	if (rc == 0)
-		rc = verify_chain(&v, err);
-	if (rc == 0)
-		rc = verify_signatures(&v, err);
-	if (rc == 0)
-		rc = verify_anchor(&v, err);
-	if (rc == 0)
-		rc = verify_segments(&v, err);
-	if (rc == 0)
-		rc = verify_objects(&v, err);
-	if (rc == 0)
-		rc = verify_messages(&v, err);
-	if (rc == 0) {
-		verify_order(&v);
-		verify_closed(&v);
-		rc = verify_redactions(&v, err);
-	}
+	int rc = 0;
+	for (size_t i = 0; rc == 0 && i < ARRAY_LEN(checks) && !session_stopped(s); i++)
+		rc = checks[i](&v, err);
+	if (session_stopped(s))
+		rc = err_set(err, ERR_CANCELLED, "it was stopped");
 	if (whole)
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 	finish(&v);

@@ -47,7 +47,7 @@ int verify_segments(struct verify *v, struct err *err)
 	uint64_t id = 0, seq = 0, missing = 0;
 	if (!st)
 		return -1;
-	while (!wrong && sqlite3_step(st) == SQLITE_ROW) {
+	while (!wrong && verify_row(v, st)) {
 		id = (uint64_t)sqlite3_column_int64(st, 0);
 		seq = (uint64_t)sqlite3_column_int64(st, 1);
 		wrong = sqlite3_column_int(st, 8) ? check_segment(v, st, seq) : "is not the one that its event names";
@@ -110,7 +110,7 @@ int verify_objects(struct verify *v, struct err *err)
 	struct object_id oid = { { 0 } };
 	if (!st)
 		return -1;
-	while (!wrong && sqlite3_step(st) == SQLITE_ROW) {
+	while (!wrong && verify_row(v, st)) {
 		struct hash stored;
 		uint64_t seq = (uint64_t)sqlite3_column_int64(st, 0);
 		if (sqlite3_column_bytes(st, 1) != sizeof(oid.b) || !verify_hash_column(st, 4, &stored)) {
@@ -163,7 +163,7 @@ int verify_messages(struct verify *v, struct err *err)
 	bool bad = false;
 	if (!st)
 		return -1;
-	while (!bad && sqlite3_step(st) == SQLITE_ROW) {
+	while (!bad && verify_row(v, st)) {
 		CLEANUP(buf_release) struct buf plain = BUF_INIT;
 		struct hash stored, now;
 		struct err ignored;

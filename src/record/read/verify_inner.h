@@ -33,8 +33,8 @@ PRINTF(5, 6)
 void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq, const char *fmt, ...);
 /* verify_order.c: an event of the chain pass; its body is NULL when redacted. */
 void verify_see(struct verify *v, const struct event *ev);
-void verify_order(struct verify *v);
-void verify_closed(struct verify *v);
+int verify_order(struct verify *v, struct err *err);
+int verify_closed(struct verify *v, struct err *err);
 /* verify_bytes.c */
 int verify_bytes(struct verify *v, struct err *err);
 /* verify_pages.c */
@@ -51,6 +51,7 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 int verify_redactions(struct verify *v, struct err *err);
 
 sqlite3_stmt *verify_sql(struct verify *v, const char *sql, struct err *err);
+bool verify_row(struct verify *v, sqlite3_stmt *st); /* the next row; false: none, or it is stopped */
 bool verify_hash_column(sqlite3_stmt *st, int at, struct hash *out); /* false if it is not 32 bytes */
 /* event.chain at @seq; false if there is none. */
 bool verify_chain_at(struct verify *v, uint64_t seq, struct hash *out);

@@ -124,7 +124,7 @@ static int read_names(struct lists_check *c, struct err *err)
 	sqlite3_stmt *st = verify_sql(c->v, "SELECT message, hash FROM message", err);
 	if (!st)
 		return -1;
-	while (sqlite3_step(st) == SQLITE_ROW) {
+	while (verify_row(c->v, st)) {
 		GROW(c->row, c->nr, c->cap);
 		c->row[c->nr] = (struct found){ .row = sqlite3_column_int64(st, 0) };
 		c->nr += verify_hash_column(st, 1, &c->row[c->nr].name);
@@ -150,7 +150,7 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 		return -1;
 	int rc = 0;
 	sqlite3_stmt *st = verify_sql(v, named_sql, err);
-	while (st && rc == 0 && !c.wrong && sqlite3_step(st) == SQLITE_ROW) {
+	while (st && rc == 0 && !c.wrong && verify_row(v, st)) {
 		const char *text = (const char *)sqlite3_column_text(st, 1), *kind = (const char *)sqlite3_column_text(st, 2);
 		struct err none = ERR_INIT;
 		CLEANUP(json_release) json_t *body =

@@ -154,16 +154,19 @@ void verify_see(struct verify *v, const struct event *ev)
 	}
 }
 
-void verify_order(struct verify *v)
+int verify_order(struct verify *v, struct err *err)
 {
+	(void)err;
 	if (v->order_bad)
 		verify_say(v, "order", VERIFY_FAIL, v->order_bad, "%s", v->order_text);
 	else
 		verify_say(v, "order", VERIFY_OK, 0, "%" PRIu64 " actions started, each after it was allowed", v->started);
+	return 0;
 }
 
-void verify_closed(struct verify *v)
+int verify_closed(struct verify *v, struct err *err)
 {
+	(void)err;
 	uint64_t open = 0, first = 0;
 	for (size_t i = 0; i < v->actions; i++)
 		if (!v->action[i].ended) {
@@ -177,4 +180,5 @@ void verify_closed(struct verify *v)
 	else
 		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " actions are open: %s", open,
 			   session_live(v->s) ? "the session is running" : "the session was cut off; resuming closes them");
+	return 0;
 }

@@ -84,7 +84,7 @@ static int copy_search(sqlite3 *from, sqlite3 *to)
 }
 
 /* Two connections: that which made the tables remembers what was in them before the copy. */
-static int check_copy(sqlite3 *from)
+static int check_copy(struct session *s)
 {
 	static atomic_uint count;
 	char name[80];
@@ -93,9 +93,11 @@ static int check_copy(sqlite3 *from)
 	snprintf(name, sizeof(name), "file:/verify-%ld-%u?vfs=memdb", (long)getpid(), atomic_fetch_add(&count, 1));
 	int rc = sqlite3_open_v2(name, &copy, flags, NULL);
 	if (rc == SQLITE_OK)
-		rc = copy_search(from, copy);
+		rc = copy_search(s->db, copy);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_open_v2(name, &fresh, flags, NULL);
+	if (rc == SQLITE_OK)
+		session_stops(s, fresh);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_exec(fresh, "INSERT INTO search(search) VALUES('integrity-check')", NULL, NULL, NULL);
 	sqlite3_close(fresh);
@@ -122,7 +124,7 @@ static int check_search(struct verify *v, int64_t bytes)
 	sqlite3 *db = v->s->db;
 	int rc = sqlite3_exec(db, "SAVEPOINT search_check", NULL, NULL, NULL);
 	if (rc == SQLITE_OK)
-		rc = bytes > SEARCH_MAX ? walk_terms(db) : check_copy(db);
+		rc = bytes > SEARCH_MAX ? walk_terms(db) : check_copy(v->s);
 	int end = sqlite3_exec(db, "RELEASE search_check", NULL, NULL, NULL);
 	return rc == SQLITE_OK ? end : rc;
 }
@@ -173,7 +175,7 @@ static void tell_lost(struct verify *v, int64_t from, int64_t to)
 	char query[3][8] = { "", "", "" };
 	int64_t lost = 0;
 	sqlite3_stmt *st = verify_sql(v, find_sql, &err);
-	for (int64_t seq = from; st && seq <= to; seq++)
+	for (int64_t seq = from; st && seq <= to && !session_stopped(v->s); seq++)
 		lost += is_found(st, &reader, (uint64_t)seq) == 0;
 	sqlite3_finalize(st);
 	if (text_of_event(&reader, (uint64_t)from, &text, &err) == 1)

@@ -99,18 +99,19 @@ static void test_copy_of_live(void)
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 }
 
-/* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. */
+/* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. @head 0: it is stopped while it is copied. */
 static int as_nobody(const char *path, uint64_t head)
 {
 	struct err err;
 	struct session *s;
+	atomic_bool stop = !head;
 	struct event ev;
 	struct arena arena = ARENA_INIT;
 	if (setgroups(0, NULL) < 0 || setresgid(65534, 65534, 65534) < 0 || setresuid(65534, 65534, 65534) < 0)
 		return 77;
-	if (session_open(&s, path, &err) < 0) {
-		fprintf(stderr, "%s\n", err.text);
-		return 1;
+	if (session_open_until(&s, path, &stop, &err) < 0) {
+		fprintf(stderr, "# %s\n", err.text);
+		return head || err.code != ERR_CANCELLED;
 	}
 	int rc = session_head(s) == head ? session_event(s, head, &ev, &arena, &err) < 0 ? 2 : 0 : 3;
 	session_close(&s);
@@ -152,7 +153,13 @@ static void test_read_only_place(void)
 	look_as_nobody(path, head, "a killed one in a read-only folder");
 	CLEANUP(free_ptr) char *shm = xasprintf("%s-shm", path);
 	unlink(shm);
+	CLEANUP(free_ptr) char *tmp = xasprintf("%s/tmp", help_root);
+	ok(mkdir(tmp, 0777) == 0 && chmod(tmp, 0777) == 0, "a place for copies");
+	setenv("TMPDIR", tmp, 1);
 	look_as_nobody(path, head, "a killed one without its -shm");
+	look_as_nobody(path, 0, "it is copied; given up meanwhile");
+	unsetenv("TMPDIR");
+	ok(rmdir(tmp) == 0, "no copy stays");
 	free(path);
 	r = make("clean", 20);
 	path = xstrdup(record_path(r));
@@ -163,6 +170,41 @@ static void test_read_only_place(void)
 	run_sql(path, "PRAGMA journal_mode=WAL");
 	look_as_nobody(path, head, "one in WAL mode without a WAL in a read-only folder");
 	free(path);
+}
+
+struct stopping {
+	atomic_bool stop;
+	const char *after;
+	int said;
+	bool too_much;
+};
+
+static void stop_after(void *self, const char *name, enum verify_result result, const char *text, uint64_t seq)
+{
+	struct stopping *s = self;
+	(void)result, (void)text, (void)seq;
+	s->said++;
+	s->too_much = s->too_much || atomic_load(&s->stop);
+	if (strcmp(name, s->after) == 0)
+		atomic_store(&s->stop, true);
+}
+
+static void test_stopped(const char *path)
+{
+	static const char *const after[] = { "bytes", "pages", "chain", "segments", "messages" };
+	for (size_t i = 0; i < ARRAY_LEN(after); i++) {
+		struct err err = ERR_INIT;
+		struct session *s;
+		struct stopping st = { .after = after[i] };
+		struct verify_totals t;
+		if (session_open_until(&s, path, &st.stop, &err) < 0) {
+			ok(false, "%s", err.text);
+			return;
+		}
+		ok(verify_session(s, NULL, stop_after, &st, &t, &err) < 0 && err.code == ERR_CANCELLED, "stopped after %s: %s", after[i], err.text);
+		ok(st.said > 0 && !st.too_much && t.failed == 0, "nothing is said about what was not looked at");
+		session_close(&s);
+	}
 }
 
 static void test_search(const char *path)
@@ -204,6 +246,7 @@ int main(void)
 	char *path = xstrdup(record_path(r));
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 	test_refused(path);
+	test_stopped(path);
 	test_search(path);
 	test_copy_of_live();
 	test_read_only_place();

@@ -1,4 +1,6 @@
 /* A verdict is about the events that were there: where more have come it says so, and who comes back gets a new one. */
+#include <dirent.h>
+
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/term/term.h"
@@ -30,6 +32,39 @@ static bool says(const char *what)
 	return yes;
 }
 
+static int threads(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/task");
+	for (const struct dirent *e; d && (e = readdir(d));)
+		n += e->d_name[0] != '.';
+	closedir(d);
+	return n;
+}
+
+/* One that would go on for ever ends with its screen, and says nothing about what it did not look at. */
+static void stopping(void)
+{
+	int before = threads();
+	atomic_store(&fake_endless, true);
+	for (int i = 0; i < 3; i++) {
+		ui_open(&ui, "verify", &(struct subject){ 0 });
+		ui_key(&ui, 'r');
+		is_int(threads(), before + 1, "it runs");
+		ui_key(&ui, K_ESC);
+		is_int(threads(), before, "and ends when one leaves");
+		ok(strstr(ui.message, "stopped before its end"), "which is said");
+	}
+	ui_open(&ui, "verify", &(struct subject){ 0 });
+	ui_key(&ui, K_CTRL('c'));
+	is_int(threads(), before, "Ctrl-c ends it");
+	ok(says("STOPPED") && !says("VERIFIED") && says("no verdict"), "that is no verdict");
+	atomic_store(&fake_endless, false);
+	ui_key(&ui, 'r');
+	is_int((int64_t)verified(), 770, "r begins anew");
+	ok(says("FAILED  8 passed"), "and comes to its end");
+}
+
 int main(void)
 {
 	struct err err = ERR_INIT;
@@ -55,6 +90,7 @@ int main(void)
 	ui_open(&ui, "verify", &(struct subject){ 0 });
 	is_int((int64_t)verified(), 770, "who comes back then gets a new one");
 	ok(!says("as of event"), "of all that is there");
+	stopping();
 	ui_release(&ui);
 	source_close(&s);
 	return done_testing();
