@@ -1,5 +1,5 @@
 /* Between the files of the approval screen. view_approval.c: opening, keys, what it is about. approval_paint.c: what is
- * drawn. approval_decide.c: what is sent. approval_widen.c: the second screen of an approval for the session. */
+ * drawn. approval_decide.c: what is sent. approval_widen.c: the second screen of an approval for the session. approval_patterns.c: what it chooses from. */
 #ifndef UI_APPROVAL_INNER_H
 #define UI_APPROVAL_INNER_H
 
@@ -22,6 +22,7 @@ struct widen {
 	enum { WIDEN_NONE, WIDEN_SESSION, WIDEN_RULE } what;
 	struct widen_row row[WIDEN_ROWS];
 	size_t nr, at;
+	int64_t top;	      /* row of the pattern under the cursor, where it is longer than its room */
 	unsigned until;	      /* index into its table */
 	json_t *hosts;	      /* that its connections would ask for: [{host, matched, denied, actions[]}] */
 	size_t host;	      /* index + 1 of one that is allowed, too; 0 none */
@@ -91,6 +92,10 @@ void widen_close(struct widen *w);
 int widen_rows(int rows);
 void widen_paint(const struct approval *v, const struct ui *ui, struct area a);
 void widen_key(struct approval *v, struct ui *ui, uint32_t key);
+/* approval_patterns.c: its patterns, from @row on; the row after them. */
+int patterns_paint(const struct approval *v, struct area a, int row);
+void pattern_scroll(struct approval *v, const struct ui *ui, int by); /* the one under the cursor */
+bool pattern_fits(const struct approval *v, struct area a, const char *text, int width);
 const char *const *widen_hints(const struct widen *w); /* for the key line */
 
 /* approval_others.c: held actions that the pattern or rule under the cursor answers as well. At most OTHERS_MAX are named,

@@ -263,6 +263,7 @@ static void move(struct approval *v, struct ui *ui, bool down)
 	if (to >= w->nr)
 		return;
 	w->at = to;
+	w->top = 0;
 	w->wrong[0] = 0;
 	if (!w->row[to].tried)
 		ask(v, ui);
@@ -277,6 +278,10 @@ void widen_key(struct approval *v, struct ui *ui, uint32_t key)
 		widen_close(w);
 	} else if (key == 'j' || key == K_DOWN || key == 'k' || key == K_UP) {
 		move(v, ui, key == 'j' || key == K_DOWN);
+	} else if (key == K_CTRL('d') || key == K_PGDN) {
+		pattern_scroll(v, ui, 1);
+	} else if (key == K_CTRL('u') || key == K_PGUP) {
+		pattern_scroll(v, ui, -1);
 	} else if (key == 'e') {
 		edit(v, ui);
 	} else if (key == 'u' && w->what == WIDEN_SESSION) {
@@ -310,36 +315,6 @@ const char *const *widen_hints(const struct widen *w)
 int widen_rows(int rows)
 {
 	return rows < 30 ? 15 : 20;
-}
-
-static const char *matched(const struct widen_row *r, struct arena *ar)
-{
-	if (!r->counted)
-		return "";
-	return arena_printf(ar, "matches %" PRId64 "%s", r->matched,
-			    r->denied ? arena_printf(ar, ", %" PRId64 " denied", r->denied) : "");
-}
-
-static int paint_rows(const struct approval *v, struct area a, int row)
-{
-	const struct widen *w = &v->widen;
-	int mid = a.cols - 45 < 40 ? a.cols - 40 : a.cols - 45;
-	for (size_t i = 0; i < w->nr; i++, row++) {
-		const struct widen_row *r = &w->row[i];
-		const char *said = r->wide ? "WIDE" : r->typed ? "yours" : i == 0 ? "exactly this" : "";
-		put(a, row, 3, ROLE_KEY, i == w->at ? "(*)" : "( )");
-		put_bytes(a, row, 7, mid - 8, ROLE_CMD, r->pattern, strlen(r->pattern), SANITIZE_EXACT);
-		put(a, row, mid, r->wide ? ROLE_WARN : ROLE_DIM, said);
-		put(a, row, mid + 14, ROLE_DIM, matched(r, v->arena));
-	}
-	if (w->nr == 0 || !w->row[w->nr - 1].typed) {
-		put(a, row, 3, ROLE_KEY, "e");
-		put(a, row++, 7, ROLE_DIM,
-		    !w->known ? "asking which patterns there are.."
-		    : w->nr   ? "a pattern of your own"
-			      : "nothing can be proposed for it; a pattern of your own");
-	}
-	return row;
 }
 
 static int paint_choices(const struct approval *v, struct area a, int row)
@@ -386,17 +361,6 @@ static int paint_long(const struct approval *v, struct area a, int row, const ch
 	return row + (int)(t.nr - top);
 }
 
-static bool fits(const struct approval *v, struct area a, const char *host, int cells)
-{
-	struct text t;
-	text_init(&t, v->arena, a.cols, 0, a.g->ascii);
-	text_add(&t, ROLE_CMD, NULL, host, strlen(host), SANITIZE_EXACT);
-	int n = 0;
-	for (uint32_t i = 0; t.nr == 1 && i < t.row->nr; i++)
-		n += t.row->glyph[i].width;
-	return t.nr == 1 && n <= cells;
-}
-
 /* "h  [x] also allow github.com:443   matches 2: #31 #28" */
 static int paint_host(const struct approval *v, struct area a, int row)
 {
@@ -411,7 +375,7 @@ static int paint_host(const struct approval *v, struct area a, int row)
 	col = put(a, row, col, ROLE_KEY, w->host ? "[x] " : "[ ] ");
 	col = put(a, row, col, ROLE_TEXT, "allow connections to ");
 	const char *host = json_str(o, "host", "");
-	bool below = !fits(v, a, host, a.cols - col - (nr > 1 ? 12 : 1));
+	bool below = !pattern_fits(v, a, host, a.cols - col - (nr > 1 ? 12 : 1));
 	if (!below)
 		col = put_bytes(a, row, col, a.cols - col, ROLE_CMD, host, strlen(host), SANITIZE_EXACT);
 	if (nr > 1)
@@ -507,9 +471,7 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 		 rule ? w->deny ? "Enter writes it and denies, Esc back" : "Enter writes it and approves, Esc back"
 		      : "Enter saves and approves, Esc back");
 	struct area body = area_sub(a, 0, 0, a.rows - 1, a.cols);
-	int row = paint_rows(v, body, 1);
-	if (w->at < w->nr)
-		put_cursor_row(a, 1 + (int)w->at);
+	int row = patterns_paint(v, body, 1);
 	row = rule ? paint_rule(v, body, row) : paint_host(v, body, paint_choices(v, body, row));
 	if (*w->wrong)
 		put_bytes(body, row++, 3, a.cols - 4, ROLE_ERROR, w->wrong, strlen(w->wrong), 0);

@@ -229,6 +229,57 @@ static void long_hosts(void)
 	long_host(36, 120, 40);
 }
 
+static bool seen(const char *what)
+{
+	char *text = NULL;
+	size_t len = 0;
+	ui_draw(&ui);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	bool yes = strstr(text, what);
+	free(text);
+	return yes;
+}
+
+/* What decides may stand at either end of a pattern, and in the middle. */
+static void long_patterns(void)
+{
+	CLEANUP(buf_release) struct buf keys = BUF_INIT;
+	buf_puts(&keys, "se\x15git push FIRST-");
+	for (int i = 0; i < 80; i++)
+		buf_putc(&keys, 'a');
+	buf_puts(&keys, "MIDDLE");
+	for (int i = 0; i < 80; i++)
+		buf_putc(&keys, 'b');
+	buf_puts(&keys, "-LAST.evil.example\n");
+	begin("tests/screens/fleet.jsonl", &act, 24);
+	ui_resize(&ui, 24, 80);
+	later(1000000);
+	press(buf_cstr(&keys));
+	ok(seen("FIRST-") && seen("MIDDLE") && seen("-LAST.evil.example"), "under the cursor all of it");
+	press("k");
+	ok(seen("FIRST-") && !seen("MIDDLE") && seen("evil.example"), "elsewhere both ends");
+	end();
+	buf_reset(&keys);
+	buf_puts(&keys, "se\x15git push ");
+	for (int i = 0; i < 900; i++)
+		buf_putc(&keys, 'a');
+	buf_puts(&keys, "-LAST\n");
+	begin("tests/screens/fleet.jsonl", &act, 24);
+	ui_resize(&ui, 24, 80);
+	later(1000000);
+	press(buf_cstr(&keys));
+	ok(seen("rows 1-") && !seen("-LAST"), "one that is longer than its room says so");
+	for (int i = 0; i < 40; i++)
+		ui_key(&ui, K_PGDN);
+	ok(seen("-LAST"), "it is scrolled");
+	for (int i = 0; i < 14; i++)
+		ui_key(&ui, K_CTRL('u'));
+	ok(seen("rows 1-"), "and back");
+	end();
+}
+
 static void adding(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
@@ -527,6 +578,7 @@ int main(void)
 	denials();
 	widening();
 	long_hosts();
+	long_patterns();
 	adding();
 	choosing();
 	notes();
