@@ -253,16 +253,23 @@ json_t *source_body(struct source *s, uint64_t seq)
 	return o;
 }
 
-uint64_t source_tail(struct source *s, uint64_t action, int stream, size_t max, struct buf *out)
+uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t from, uint64_t max, struct buf *out)
 {
 	struct err err = ERR_INIT;
 	const struct model_action *act = model_action(&s->model, action);
-	if (!act)
-		return 0;
-	uint64_t size = stream == 2 ? act->err_bytes : act->out_bytes;
-	uint64_t from = size > max ? size - max : 0;
+	uint64_t size = !act ? 0 : stream == 2 ? act->err_bytes : act->out_bytes;
+	uint64_t left = size > from ? size - from : 0;
 	buf_reset(out);
-	if (session_output(s->session, action, stream, from, (size_t)(size - from), out, &err) < 0)
+	if (left > 0 && session_output(s->session, action, stream, from, (size_t)(left < max ? left : max), out, &err) < 0)
 		buf_printf(out, "(%s)", err.text);
+	return size;
+}
+
+uint64_t source_tail(struct source *s, uint64_t action, int stream, size_t max, struct buf *out)
+{
+	const struct model_action *act = model_action(&s->model, action);
+	uint64_t size = !act ? 0 : stream == 2 ? act->err_bytes : act->out_bytes;
+	uint64_t from = size > max ? size - max : 0;
+	source_output(s, action, stream, from, max, out);
 	return from;
 }

@@ -58,8 +58,9 @@ void source_keep_way(struct source *s);
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */
 json_t *source_body(struct source *s, uint64_t seq);
-/* Bytes of one stream of an action that had come by the cursor: the last @max of them. Returns the offset of the first.
- */
+/* Bytes of one stream of an action that had come by the cursor: at most @max from @from on. Returns how many there are in all. */
+uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t from, uint64_t max, struct buf *out);
+/* The last @max of them. Returns the offset of the first. */
 uint64_t source_tail(struct source *s, uint64_t action, int stream, size_t max, struct buf *out);
 
 #endif

@@ -13,6 +13,7 @@
 struct feeding {
 	struct text *t;
 	uint64_t left[3]; /* bytes of each stream that had come by the cursor */
+	uint64_t room;    /* bytes that are shown still */
 	int stream;
 	unsigned flags;
 	bool begun;
@@ -25,9 +26,12 @@ static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, s
 	(void)ts_us;
 	if (f->left[which] < len)
 		len = (size_t)f->left[which];
+	if (f->room < len)
+		len = (size_t)f->room;
 	f->left[which] -= len;
+	f->room -= len;
 	if (len == 0)
-		return f->left[1] + f->left[2] > 0;
+		return f->room > 0 && f->left[1] + f->left[2] > 0;
 	if (f->begun && f->stream != which)
 		text_end(f->t);
 	if (!f->begun || f->stream != which)
@@ -38,13 +42,20 @@ static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, s
 	return true;
 }
 
+static void say_more(struct text *t, uint64_t bytes)
+{
+	if (bytes > 0)
+		text_putf(t, ROLE_WARN, "(%s bytes more have come: G goes to the end)", fmt_count(t->arena, (int64_t)bytes));
+}
+
 /* A model's answer comes as stream 5: of it we show the text, which the transcript has; here the bytes. */
-static void output_tail(struct text *t, struct source *s, uint64_t action, int stream, size_t max, unsigned flags)
+static void output_part(struct text *t, struct source *s, uint64_t action, int stream, uint64_t from, uint64_t room, unsigned flags)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	uint64_t from = source_tail(s, action, stream, max, &b);
+	uint64_t size = source_output(s, action, stream, from, room, &b);
 	const char *p = buf_cstr(&b);
 	size_t len = b.len;
+	uint64_t more = size > from + len ? size - from - len : 0;
 	if (from > 0) { /* begin at a line */
 		const char *nl = len ? memchr(p, '\n', len) : NULL;
 		if (nl && (size_t)(nl - p) + 1 < len) {
@@ -56,11 +67,34 @@ static void output_tail(struct text *t, struct source *s, uint64_t action, int s
 			  fmt_count(t->arena, (int64_t)from), action);
 	}
 	text_add(t, ROLE_TEXT, stream == 2 ? "2" : NULL, p, len, flags);
+	say_more(t, more);
 }
 
-void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render)
+/* Both as they came. */
+static void output_mixed(struct text *t, struct source *s, const struct model_action *act, uint64_t room, unsigned flags)
 {
 	struct err err = ERR_INIT;
+	struct feeding f = { .t = t, .left = { 0, act->out_bytes, act->err_bytes }, .room = room, .flags = flags };
+	if (session_output_each(s->session, act->id, feed_run, &f, &err) < 0)
+		text_puts(t, ROLE_ERROR, err.text);
+	if (f.begun)
+		text_end(t);
+	say_more(t, f.room ? 0 : f.left[1] + f.left[2]);
+}
+
+/* From where on; as before, if there is a before. */
+static struct pane_hold output_from(const struct pane_hold *hold, const struct model_action *act, size_t max)
+{
+	bool model = strcmp(act->kind, "model") == 0;
+	uint64_t out = act->out_bytes, err = act->err_bytes, max_err = model ? max : max / 4;
+	if (hold && hold->of == act->id && hold->from[1] <= out && hold->from[2] <= err)
+		return *hold;
+	return (struct pane_hold){ .of = act->id, .mixed = !model && out + err <= max,
+				   .from = { 0, out > max ? out - max : 0, err > max_err ? err - max_err : 0 } };
+}
+
+void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, bool render, struct pane_hold *hold)
+{
 	const struct model_action *act = model_action(&s->model, action);
 	unsigned flags = render ? SANITIZE_RENDER : 0;
 	if (!act)
@@ -75,22 +109,19 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 		pane_pty(t, s, action);
 		return;
 	}
-	if (act->out_bytes + act->err_bytes <= max && strcmp(act->kind, "model") != 0) {
-		struct feeding f = { .t = t, .left = { 0, act->out_bytes, act->err_bytes }, .flags = flags };
-		if (session_output_each(s->session, action, feed_run, &f, &err) < 0)
-			text_puts(t, ROLE_ERROR, err.text);
-		if (f.begun)
-			text_end(t);
-		return;
+	struct pane_hold at = output_from(hold, act, max);
+	if (hold)
+		*hold = at;
+	if (at.mixed) {
+		output_mixed(t, s, act, 2 * (uint64_t)max, flags);
+	} else if (strcmp(act->kind, "model") == 0) {
+		output_part(t, s, action, 5, at.from[1], 2 * (uint64_t)max, flags);
+	} else {
+		if (act->out_bytes > 0)
+			output_part(t, s, action, 1, at.from[1], 2 * (uint64_t)max, flags);
+		if (act->err_bytes > 0)
+			output_part(t, s, action, 2, at.from[2], max, flags);
 	}
-	if (strcmp(act->kind, "model") == 0) {
-		output_tail(t, s, action, 5, max, flags);
-		return;
-	}
-	if (act->out_bytes > 0)
-		output_tail(t, s, action, 1, max, flags);
-	if (act->err_bytes > 0)
-		output_tail(t, s, action, 2, max / 4, flags);
 }
 
 /* --- transcript -------------------------------------------------------------------------------------------------- */
@@ -126,17 +157,22 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 	text_blank(t);
 }
 
-void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max)
+void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t max, struct pane_hold *hold)
 {
 	const struct model_agent *a = model_agent(&s->model, agent);
 	if (!a)
 		return;
 	size_t first = a->rows.nr > max ? a->rows.nr - max : 0;
+	if (hold && hold->of == agent && hold->from[0] < a->rows.nr)
+		first = (size_t)hold->from[0];
+	if (hold)
+		*hold = (struct pane_hold){ .of = agent, .from = { first } };
+	size_t end = (a->rows.nr - first) / 2 > max ? first + 2 * max : a->rows.nr;
 	if (first > 0)
 		text_putf(t, ROLE_DIM, "(%zu rows before this)", first);
 	else
 		say(t, "task:", a->task, strlen(a->task));
-	for (size_t i = first; i < a->rows.nr; i++) {
+	for (size_t i = first; i < end; i++) {
 		const struct row *row = &a->rows.row[i];
 		struct row_info r;
 		if (row->kind == EV_ACTION_REQUESTED) {
@@ -152,6 +188,8 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 			    r.what, strlen(r.what));
 		}
 	}
+	if (end < a->rows.nr)
+		text_putf(t, ROLE_WARN, "(%zu rows more have come: G goes to the end)", a->rows.nr - end);
 }
 
 /* --- difference -------------------------------------------------------------------------------------------------- */

@@ -33,6 +33,7 @@ struct agent_view {
 	int cols;
 	enum tab tab;
 	int64_t top;         /* of the text, when it does not follow */
+	struct pane_hold output_at, talk_at; /* while it does not follow */
 	int64_t below;       /* rows from there to the end, when it does not any more; 0 = top counts */
 	struct calm out;     /* bytes of output as they are said */
 	/* made by recalc */
@@ -115,12 +116,15 @@ static void gather_text(struct agent_view *v, struct source *s, int rows, int co
 {
 	uint64_t action = action_at(v, &s->model);
 	text_init(&v->text, v->arena, cols, v->tab == TAB_DETAILS ? 14 : v->tab == TAB_OUTPUT ? 2 : 3, v->ascii);
+	if (v->text_follow)
+		v->output_at = v->talk_at = (struct pane_hold){ 0 };
 	switch (v->tab) {
 	case TAB_OUTPUT:
-		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL, v->render);
+		pane_output(&v->text, s, action, v->text_follow ? TAIL_FOLLOW : TAIL_SCROLL, v->render,
+			    v->text_follow ? NULL : &v->output_at);
 		break;
 	case TAB_TALK:
-		pane_transcript(&v->text, s, v->agent, TALK_ROWS);
+		pane_transcript(&v->text, s, v->agent, TALK_ROWS, v->text_follow ? NULL : &v->talk_at);
 		break;
 	case TAB_DIFF:
 		pane_diff(&v->text, s, v->a->box);
@@ -562,9 +566,9 @@ static void pane_as_text(const void *self, struct ui *ui, struct buf *out)
 	text_init(&v.text, &ar, 4000, 2, v.ascii);
 	uint64_t action = action_at(&v, &s->model);
 	if (v.tab == TAB_OUTPUT)
-		pane_output(&v.text, s, action, TAIL_ALL, v.render);
+		pane_output(&v.text, s, action, TAIL_ALL, v.render, NULL);
 	else if (v.tab == TAB_TALK)
-		pane_transcript(&v.text, s, v.agent, SIZE_MAX);
+		pane_transcript(&v.text, s, v.agent, SIZE_MAX, NULL);
 	else if (v.tab == TAB_DIFF)
 		pane_diff(&v.text, s, v.a->box);
 	else

@@ -164,7 +164,7 @@ static void gather_side(struct redo_view *v, struct ui *ui, struct side *d, cons
 	d->head = act ? arena_printf(ar, "%s #%" PRIu64 "  %s", name, d->action, fmt_hms(ar, act->asked_us)) : name;
 	d->note = act ? outcome(v, ui, act) : "";
 	if (act)
-		pane_output(&d->text, d->source, d->action, TAIL, false);
+		pane_output(&d->text, d->source, d->action, TAIL, false, NULL);
 }
 
 /* A redo of another session's command: its record may be open beside this one. */

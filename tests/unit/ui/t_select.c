@@ -258,19 +258,48 @@ static void meanwhile(void)
 	end();
 }
 
-/* Past what is looked at of an output it begins with another line: the same place is another text. */
-static void moved_away(void)
+/* More comes than is looked at of an output: it still begins where it did, and says that there is more. */
+static void much_more(void)
 {
 	CLEANUP(buf_release) struct buf f = BUF_INIT;
 	put_action(&f, "first");
 	put_output(&f, 5, "first", 100);
 	put_output(&f, 5, "more", 8000);
+	put_output(&f, 5, "much", 20000);
 	head = 6;
 	begin_with(&f, "agent", 36, 120);
 	keys("ovj");
-	is_int((int64_t)lines(chosen()), 2, "two lines of the output");
+	CLEANUP(free_ptr) char *was = xstrdup(chosen());
+	is_int((int64_t)lines(was), 2, "two lines of the output");
+	upto(7);
+	is_str(chosen(), was, "they stay chosen");
 	upto(0);
-	ok(!select_on(&ui) && strstr(ui.message, "has changed"), "other lines are there now: none are chosen, and that is said");
+	is_str(chosen(), was, "when even more comes, too");
+	keys("G");
+	ok(strstr(chosen(), "more 7999,") && strstr(chosen(), "bytes more have come"), "the end of what is shown says that there is more");
+	keys("\x1bG");
+	ui_draw(&ui);
+	keys("v");
+	ok(strncmp(chosen(), "much ", 5) == 0, "G goes on to the end");
+	end();
+}
+
+/* The difference of a box is another one now: the same place is another text. */
+static void moved_away(void)
+{
+	CLEANUP(buf_release) struct buf f = BUF_INIT;
+	buf_puts(&f, "{\"tree\":\"A\",\"files\":{\"f\":\"one\\ntwo\\n\"}}\n{\"tree\":\"B\",\"files\":{\"f\":\"ONE\\ntwo\\n\"}}\n"
+		     "{\"tree\":\"C\",\"files\":{\"f\":\"three\\ntwo\\n\"}}\n");
+	put_action(&f, "first");
+	for (char tree = 'B'; tree <= 'C'; tree++)
+		buf_printf(&f, "{\"at\":\"6\",\"kind\":\"snapshot.taken\",\"agent\":2,\"box\":3,\"action\":5,\"body\":{\"tree\":\"@%c\",\"under\":\"@A\","
+			   "\"repo\":\"\",\"by\":[5],\"prev\":0,\"changes\":[{\"op\":\"M\",\"path\":\"f\"}]}}\n", tree);
+	head = 6;
+	begin_with(&f, "diff", 36, 120);
+	keys("gvG");
+	ok(strstr(chosen(), "ONE"), "all of a difference: %s", chosen());
+	upto(0);
+	ok(!select_on(&ui) && strstr(ui.message, "has changed"), "another difference: nothing is chosen, and that is said");
 	is_str(chosen(), "", "nothing is taken along");
 	end();
 }
@@ -296,6 +325,7 @@ int main(void)
 	wrapped();
 	long_output();
 	meanwhile();
+	much_more();
 	moved_away();
 	many_rows();
 	return done_testing();
