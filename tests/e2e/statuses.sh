@@ -40,6 +40,8 @@ st 3 'wrong\.lua:2' 'a mistake in the script' wrong.lua
 st 4 'never' 'a rule has denied, the script gave up' denied.lua --policy deny.lua
 st 5 'budget|actions' 'a budget is used up' budget.lua --budget actions=2 --no-input
 st 6 'engine' 'the backend is not there' backend.lua
+like "$("$sg" ls budget | head -1)" 'failed .*budget: .*(budget|actions)' 'the list says why'
+like "$("$sg" show "$("$sg" ls budget --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)")" '^why .*(budget|actions)' 'and so does show'
 st 7 "no secret 'ANTHROPIC_API_KEY'" 'the model cannot be asked' model.lua
 st 8 'needed|denied|person' 'a person was needed' person.lua --hold kind:exec --no-input
 "$sg" run --no-tui whole.lua >"$t/out" 2>&1 </dev/null
@@ -60,6 +62,6 @@ for signal in INT TERM; do
 	wait $pid
 	is $? $want "$want: SIG$signal ends it in order"
 	id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
-	like "$("$sg" show "$id")" '^state +(ended|failed)' "$want: its record was closed"
+	like "$("$sg" show "$id")" '^state +stopped' "$want: its record was closed, it was stopped"
 done
 finish

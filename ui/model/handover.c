@@ -272,8 +272,9 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_t *o = json_object(), *spent = json_object();
 	json_put_str(o, "session", m->id);
 	json_put_str(o, "name", m->name);
-	json_put_str(o, "state", m->ended ? (m->good ? "ended" : "failed") : !live ? "broken off" :
+	json_put_str(o, "state", m->ended ? m->how : !live ? "broken off" :
 				 wait ? "waiting" : m->paused_all ? "paused" : "running");
+	json_put_flag(o, "over", m->ended);
 	json_put_str(o, "script", m->script ? m->script : "");
 	json_put_int(o, "begun_us", m->start_us);
 	json_put_int(o, "dur_us", (live && !m->ended ? now_us : m->last_us) - m->start_us);
@@ -478,6 +479,6 @@ void handover_text(const json_t *h, struct buf *out)
 		put_safe(out, json_str(h, "warning", ""));
 		buf_putc(out, '\n');
 	}
-	if (strcmp(json_str(h, "state", ""), "ended") != 0 && strcmp(json_str(h, "state", ""), "failed") != 0)
+	if (!json_flag(h, "over", false))
 		buf_printf(out, "\nTake over: sandglass attach %s\n", json_str(h, "session", ""));
 }

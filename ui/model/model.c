@@ -129,7 +129,7 @@ enum agent_state model_agent_state(const struct model *m, const struct model_age
 {
 	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;
 	if (a->ended)
-		return a->good ? AGENT_DONE : AGENT_FAILED;
+		return a->good ? AGENT_DONE : a->stop && strcmp(a->stop, "stopped") == 0 ? AGENT_STOPPED : AGENT_FAILED;
 	if (a->held)
 		return AGENT_HELD;
 	if (a->ask)
@@ -153,7 +153,8 @@ static const struct {
 } states[] = {
 	[AGENT_IDLE] = { "wait", 'z' },     [AGENT_THINK] = { "think", '>' }, [AGENT_RUN] = { "run", '>' },
 	[AGENT_ASK] = { "ASKS", '!' },      [AGENT_HELD] = { "HELD", '!' },   [AGENT_PAUSED] = { "PAUSED", '=' },
-	[AGENT_DONE] = { "done", '.' },     [AGENT_FAILED] = { "FAILED", 'x' },
+	[AGENT_DONE] = { "done", '.' },     [AGENT_STOPPED] = { "stopped", '.' },
+	[AGENT_FAILED] = { "FAILED", 'x' },
 };
 
 const char *agent_state_word(enum agent_state s)

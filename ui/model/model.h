@@ -15,7 +15,7 @@
 
 struct journal;
 
-enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_FAILED };
+enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_STOPPED, AGENT_FAILED };
 enum act_state { ACT_JUDGED_, ACT_WAITS, ACT_RUNS, ACT_OVER };
 
 struct row {
@@ -129,6 +129,7 @@ struct model {
 	char *id, *name, *script;
 	uint64_t head, events;
 	int64_t start_us, last_us;
+	const char *how; /* ended_word of its end; static */
 	bool ended, good, stalled, no_room, paused_all, broken_order;
 	int64_t saved_us; /* run --watch: from the save of the script to its first new action; 0 not such a session */
 	struct model_agent *agent;

@@ -4,6 +4,7 @@
 
 #include "base/json.h"
 #include "base/longlist.h"
+#include "record/read/ended.h"
 #include "ui/model/journal.h"
 #include "ui/model/model_fold.h"
 
@@ -402,12 +403,15 @@ static void session_end(struct model *m, const struct event *ev, const json_t *o
 	struct model_agent *script = agent_of(m, m->start);
 	m->ended = true;
 	m->good = json_flag(o, "ok", false);
+	m->how = ended_word(o);
 	if (!script || !script->script)
 		return;
 	script->ended = true;
 	script->good = m->good;
 	script->end_us = script->since_us = ev->ts_us;
-	fold_text(&script->stop, m->good ? "done" : "not successful");
+	fold_text(&script->stop, m->good ? "done" : ended_word(o));
+	if (!m->good)
+		fold_bytes(&script->text, o, "why");
 }
 
 static void session_event(struct model *m, const struct event *ev, const json_t *o)

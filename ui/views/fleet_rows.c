@@ -25,7 +25,7 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 	struct row_info r;
 	if (!a)
 		return "";
-	if (l->state == AGENT_DONE || l->state == AGENT_FAILED) {
+	if (l->state == AGENT_DONE || l->state == AGENT_STOPPED || l->state == AGENT_FAILED) {
 		const char *text = a->text ? first_line(a->text, ar) : "";
 		return *text ? text : a->stop ? a->stop : "";
 	}
@@ -47,7 +47,7 @@ static int urgency(enum agent_state s)
 {
 	static const int order[] = {
 		[AGENT_HELD] = 0, [AGENT_ASK] = 0, [AGENT_FAILED] = 1, [AGENT_RUN] = 2, [AGENT_THINK] = 2,
-		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4,
+		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4, [AGENT_STOPPED] = 4,
 	};
 	return order[s];
 }

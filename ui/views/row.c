@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "query/aim.h"
+#include "record/read/ended.h"
 #include "ui/term/fmt.h"
 #include "ui/model/wall.h"
 #include "ui/views/tried.h"
@@ -291,6 +292,16 @@ static const char *who_name(const json_t *o)
 	return json_str(json_object_get(o, "who"), "name", "somebody");
 }
 
+/* "ends, failed: HTTP 401: invalid x-api-key" */
+static const char *session_ends(const json_t *o, struct arena *a)
+{
+	size_t len;
+	const char *why = ended_why(o, &len);
+	if (json_flag(o, "ok", false))
+		return "ends well";
+	return arena_printf(a, "ends, %s%s%.*s", ended_word(o), len ? ": " : "", (int)(len < 300 ? len : 300), why);
+}
+
 /* Events of the session itself. NULL: not one that we have words for. */
 static const char *session_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
@@ -298,7 +309,7 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_SESSION_START:
 		return arena_printf(a, "%s %s begins", json_str(o, "id", ""), json_str(o, "name", ""));
 	case EV_SESSION_END:
-		return json_flag(o, "ok", false) ? "ends well" : "ends, not successful";
+		return session_ends(o, a);
 	case EV_SESSION_RESUMED:
 		if (json_str(o, "torn", NULL))
 			return arena_printf(a, "goes on under a new supervisor; %s", json_str(o, "torn", ""));

@@ -244,7 +244,7 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 	} words[] = {
 		{ AGENT_HELD, AGENT_ASK, "HELD" },	    { AGENT_RUN, AGENT_THINK, "run" },
 		{ AGENT_IDLE, AGENT_IDLE, "wait" },	    { AGENT_PAUSED, AGENT_PAUSED, "paused" },
-		{ AGENT_FAILED, AGENT_FAILED, "failed" }, { AGENT_DONE, AGENT_DONE, "done" },
+		{ AGENT_FAILED, AGENT_FAILED, "failed" }, { AGENT_STOPPED, AGENT_STOPPED, "stopped" }, { AGENT_DONE, AGENT_DONE, "done" },
 	};
 	const struct model *m = &ui->src[l->source]->model;
 	const struct group *g = l->group;

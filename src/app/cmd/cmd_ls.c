@@ -10,15 +10,16 @@
 #include "base/mem.h"
 #include "control/client.h"
 #include "control/socket.h"
+#include "record/read/ended.h"
 
 struct row {
 	const struct session_file *file;
-	const char *state; /* running, waiting, ended, failed, broken off, unreadable */
-	char *why;	   /* unreadable: owned */
+	const char *state; /* running, waiting, ended, stopped, failed, broken off, unreadable */
+	char *why;	   /* it is unreadable, or has not ended well: owned; may be NULL */
 	uint64_t events;
 	int64_t begun_us, last_us;
 	size_t held;
-	bool live, broken_off;
+	bool live, broken_off, unreadable;
 };
 
 static json_t *body_of(const struct event *ev)
@@ -50,16 +51,18 @@ static void fill_from(struct row *r, struct session *s)
 	r->live = session_live(s);
 	if (session_event(s, 1, &ev, &arena, &err) == 0)
 		r->begun_us = ev.ts_us;
-	bool ended = false, good = false;
+	bool ended = false;
 	if (r->events && session_event(s, r->events, &ev, &arena, &err) == 0) {
 		r->last_us = ev.ts_us;
 		ended = ev.kind == EV_SESSION_END;
-		json_t *body = ended ? body_of(&ev) : NULL;
-		good = json_flag(body, "ok", false);
-		json_decref(body);
+		CLEANUP(json_release) json_t *body = ended ? body_of(&ev) : NULL;
+		size_t len;
+		const char *why = ended_why(body, &len);
+		r->state = ended_word(body);
+		r->why = len ? xstrndup(why, len) : NULL;
 	}
 	r->broken_off = !r->live && !ended;
-	r->state = r->live ? "running" : !ended ? "broken off" : good ? "ended" : "failed";
+	r->state = r->live ? "running" : !ended ? "broken off" : r->state;
 	if (r->live && (r->held = ask_held(session_id(s))))
 		r->state = "waiting";
 	arena_release(&arena);
@@ -71,6 +74,7 @@ static struct row look(const struct session_file *f)
 	struct session *s = NULL;
 	struct err err = ERR_INIT;
 	if (session_open(&s, f->path, &err) < 0) {
+		r.unreadable = true;
 		r.why = xstrdup(err.text);
 		return r;
 	}
@@ -111,9 +115,9 @@ static void print_json(struct cmd_ctx *ctx, const struct row *r)
 	json_put_str(o, "state", r->state);
 	json_put(o, "path", json_bytes_z(r->file->path));
 	json_put_int(o, "size_bytes", r->file->size);
-	if (r->why) {
+	if (r->why)
 		json_put_str(o, "why", r->why);
-	} else {
+	if (!r->unreadable) {
 		json_put_int(o, "events", (int64_t)r->events);
 		cmd_json_time(o, "begun", r->begun_us);
 		json_put_int(o, "dur_us", r->last_us - r->begun_us);
@@ -129,7 +133,7 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT, span = BUF_INIT, size = BUF_INIT;
 	cmd_size((uint64_t)r->file->size, &size);
-	if (r->why) {
+	if (r->unreadable) {
 		buf_printf(&b, "%-9s %-10s ", r->file->id, r->state);
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
 		buf_puts(&b, ": ");
@@ -142,6 +146,10 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 		buf_printf(&b, " %7s %8llu events %10s  ", buf_cstr(&span), (unsigned long long)r->events,
 			   buf_cstr(&size));
 		cmd_safe(&b, r->file->name, strlen(r->file->name), false);
+		if (r->why) {
+			buf_puts(&b, ": ");
+			cmd_safe(&b, r->why, strlen(r->why), false);
+		}
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
 		if (r->broken_off)

@@ -1,4 +1,5 @@
 /* sandglass show: one session, event or action in full. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
@@ -8,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "record/read/ended.h"
 #include "record/read/list.h"
 
 static void line(struct cmd_ctx *ctx, const char *label, const char *text)
@@ -29,7 +31,8 @@ static void time_line(struct cmd_ctx *ctx, const char *label, int64_t us)
 
 struct counts {
 	uint64_t actions, denied, held, failed, snapshots;
-	bool ended, good;
+	const char *how; /* it ended; NULL it did not */
+	char *why;       /* ... owned; NULL it does not say */
 	int64_t begun_us, last_us;
 	json_t *agents, *boxes, *warnings;
 	json_t *start;
@@ -59,6 +62,8 @@ static void end_agent(json_t *agents, uint64_t id, const json_t *body)
 		json_t *o = json_array_get(agents, i);
 		if (json_int(o, "id", 0) == (int64_t)id)
 			json_put_str(o, "stop", json_str(body, "stop", ""));
+		if (json_int(o, "id", 0) == (int64_t)id && !json_flag(body, "ok", true))
+			json_put(o, "why", json_incref(json_object_get(body, "text")));
 	}
 }
 
@@ -95,8 +100,11 @@ static void count(struct counts *c, const struct event *ev)
 		json_decref(c->start);
 		c->start = json_incref(body);
 	} else if (ev->kind == EV_SESSION_END) {
-		c->ended = true;
-		c->good = json_flag(body, "ok", false);
+		size_t len;
+		const char *why = ended_why(body, &len);
+		free(c->why);
+		c->why = len ? xstrndup(why, len) : NULL;
+		c->how = ended_word(body);
 	} else if (ev->kind == EV_AGENT_START) {
 		note_name(c->agents, ev, body);
 	} else if (ev->kind == EV_AGENT_END) {
@@ -135,12 +143,13 @@ static void print_names(struct cmd_ctx *ctx, const char *label, const json_t *li
 		const json_t *o = json_array_get(list, i);
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
 		buf_printf(&b, "#%lld %s", (long long)json_int(o, "id", 0), json_str(o, "name", ""));
-		const char *const keys[] = { "driver", "model", "stop", "task" };
+		const char *const keys[] = { "driver", "model", "stop", "why", "task" };
 		for (size_t k = 0; k < ARRAY_LEN(keys); k++)
 			if (*json_str(o, keys[k], ""))
 				buf_printf(&b, "%s %s",
 					   k == 0   ? ","
 					   : k == 2 ? ", ended:"
+					   : k == 3 ? ":"
 						    : ",",
 					   json_str(o, keys[k], ""));
 		line(ctx, i ? "" : label, buf_cstr(&b));
@@ -156,6 +165,8 @@ static void print_session(struct cmd_ctx *ctx, struct session *s, const struct c
 	buf_puts(&b, ", ");
 	clock_span((session_live(s) ? clock_wall_us() : c->last_us) - c->begun_us, &b);
 	line(ctx, "state", buf_cstr(&b));
+	if (c->why)
+		line(ctx, "why", c->why);
 	time_line(ctx, "begun", c->begun_us);
 	line(ctx, "file", session_path(s));
 	if (*json_str(c->start, "script", ""))
@@ -181,7 +192,7 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 	if (count_all(s, &c, &err) < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
-		const char *state = session_live(s) ? "running" : !c.ended ? "broken off" : c.good ? "ended" : "failed";
+		const char *state = session_live(s) ? "running" : !c.how ? "broken off" : c.how;
 		if (!ctx->json) {
 			print_session(ctx, s, &c, state);
 		} else {
@@ -189,6 +200,8 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 			json_put_str(o, "session", session_id(s));
 			json_put_str(o, "name", session_name(s));
 			json_put_str(o, "state", state);
+			if (c.why)
+				json_put_str(o, "why", c.why);
 			json_put(o, "path", json_bytes_z(session_path(s)));
 			cmd_json_time(o, "begun", c.begun_us);
 			json_put_int(o, "dur_us", c.last_us - c.begun_us);
@@ -205,6 +218,7 @@ static int show_session(struct cmd_ctx *ctx, struct session *s)
 			cmd_json(ctx, o);
 		}
 	}
+	free(c.why);
 	json_decref(c.agents);
 	json_decref(c.boxes);
 	json_decref(c.warnings);

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/aim.h"
+#include "record/read/ended.h"
 
 /* Appends a value that is bytes (text or {"b64"}), at most @max of them. */
 static bool put_bytes(const json_t *v, size_t max, struct buf *out)
@@ -255,7 +256,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "script", ": ", out);
 		break;
 	case EV_SESSION_END:
-		buf_printf(out, "session ends, %s", json_flag(b, "ok", false) ? "successful" : "not successful");
+		buf_printf(out, "session ends, %s", json_flag(b, "ok", false) ? "successful" : ended_word(b));
 		put_key(b, "why", ": ", out);
 		break;
 	case EV_AGENT_START:

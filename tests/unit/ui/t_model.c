@@ -69,6 +69,9 @@ static void model_calls(void)
 	is_int((int)m.nr_asks, 0, "answered");
 	put(EV_AGENT_END, a, 0, "{\"stop\":\"error\",\"ok\":false,\"text\":\"no\"}");
 	is_int(state(a), AGENT_FAILED, "ended badly");
+	a = put(EV_AGENT_START, 0, 0, "{\"name\":\"other\"}");
+	put(EV_AGENT_END, a, 0, "{\"stop\":\"stopped\",\"ok\":false,\"text\":\"stopped by a person\"}");
+	is_int(state(a), AGENT_STOPPED, "a person ended it: it has not failed");
 }
 
 static void nonsense(void)

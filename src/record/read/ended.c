@@ -1,0 +1,20 @@
+#include "record/read/ended.h"
+
+#include <string.h>
+
+enum { INTERRUPTED = 130, TERMINATED = 143 }; /* statuses of a program that was told to end: 128 + the signal */
+
+const char *ended_word(const json_t *end)
+{
+	int64_t status = json_int(end, "status", 0);
+	if (json_flag(end, "ok", false))
+		return "ended";
+	return status == INTERRUPTED || status == TERMINATED ? "stopped" : "failed";
+}
+
+const char *ended_why(const json_t *end, size_t *len_out)
+{
+	const char *why = json_flag(end, "ok", false) ? "" : json_str(end, "why", "");
+	*len_out = strcspn(why, "\n");
+	return why;
+}
