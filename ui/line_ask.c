@@ -388,7 +388,7 @@ static void tell_more(struct line *l)
 	for (size_t i = 0; i < t.nr; i++) {
 		fprintf(l->out, "%-5s", t.row[i].gutter ? t.row[i].gutter : "");
 		for (uint32_t k = 0; k < t.row[i].nr; k++)
-			fputs(t.row[i].glyph[k].s, l->out);
+			fputs(text_glyph(&t.row[i], k).s, l->out);
 		fputc('\n', l->out);
 	}
 	fputs(choices, l->out);

@@ -103,8 +103,7 @@ static void hits_text(struct hits *h, struct ui *ui, const struct looked *l)
 	for (size_t i = 0; i < l->text->nr; i++) {
 		const struct text_row *r = &l->text->row[i];
 		buf_reset(&line);
-		for (uint32_t k = 0; k < r->nr; k++)
-			buf_append(&line, r->glyph[k].s, r->glyph[k].len);
+		text_row_plain(r, &line);
 		if (hit(ui->find, buf_cstr(&line)))
 			add(h, i);
 	}

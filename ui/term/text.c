@@ -105,9 +105,36 @@ void text_end(struct text *t)
 	t->open = false;
 }
 
+static bool is_plain(const char *p, size_t len)
+{
+	unsigned char odd = 0;
+	for (size_t i = 0; i < len; i++)
+		odd |= p[i] < ' ' || p[i] > '~';
+	return !odd;
+}
+
+/* The sanitiser would give it back as it is, a cell a byte. */
+static void add_plain(struct text *t, const char *gutter, const char *bytes, size_t len)
+{
+	size_t room = (size_t)(t->width - t->gutter);
+	const char *p = arena_strndup(t->arena, bytes, len);
+	for (size_t at = 0; at < len; at += room) {
+		struct text_row *row = new_row(t, at ? NULL : gutter);
+		row->wrapped = at > 0;
+		row->plain = p + at;
+		row->nr = (uint32_t)(len - at < room ? len - at : room);
+	}
+	t->open = false;
+}
+
 void text_add(struct text *t, enum role r, const char *gutter, const void *bytes, size_t len, unsigned flags)
 {
 	size_t before = t->nr;
+	if (len > 0 && !(flags & TEXT_SOFT) && is_plain(bytes, len)) {
+		t->role = r;
+		add_plain(t, gutter, bytes, len);
+		return;
+	}
 	text_begin(t, r, gutter, flags);
 	text_feed(t, bytes, len);
 	text_end(t);
@@ -144,7 +171,15 @@ void text_cut(struct text *t, size_t nr)
 		return;
 	t->nr = nr;
 	struct text_row *r = &t->row[nr - 1];
+	const struct text_row was = *r;
 	int width = 1;
+	r->plain = NULL;
+	if (was.plain)
+		r->nr = r->cap = 0;
+	for (uint32_t i = 0; was.plain && i < was.nr; i++) {
+		const struct glyph g = text_glyph(&was, i);
+		push_glyph(t, r, &g);
+	}
 	for (uint32_t i = 0; i < r->nr; i++)
 		width += r->glyph[i].width;
 	while (r->nr > 0 && width > t->width - t->gutter)
@@ -165,14 +200,21 @@ void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr)
 		push_glyph(t, row, &cut_mark);
 }
 
+void text_row_plain(const struct text_row *r, struct buf *out)
+{
+	if (r->plain)
+		buf_append(out, r->plain, r->nr);
+	for (uint32_t i = 0; !r->plain && i < r->nr; i++)
+		buf_append(out, r->glyph[i].s, r->glyph[i].len);
+}
+
 void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out)
 {
 	for (size_t i = from; i < to && i < t->nr; i++) {
 		const struct text_row *r = &t->row[i];
 		if (gutters && !r->flush && !r->wrapped && r->nr > 0)
 			buf_puts(out, r->gutter ? r->gutter : " ");
-		for (uint32_t k = 0; k < r->nr; k++)
-			buf_append(out, r->glyph[k].s, r->glyph[k].len);
+		text_row_plain(r, out);
 		if (i + 1 >= to || i + 1 >= t->nr || !t->row[i + 1].wrapped)
 			buf_putc(out, '\n');
 	}
@@ -205,9 +247,11 @@ void text_paint(const struct text *t, struct area a, size_t top)
 			at = at < 0 ? 0 : at;
 			put_bytes(a, row, at, t->gutter - 1 - at, r->gutter_role, r->gutter, strlen(r->gutter), 0);
 		}
-		for (uint32_t i = 0; i < r->nr; i++)
-			if (!put_glyph(a, row, &col, r->role, &r->glyph[i]))
+		for (uint32_t i = 0; i < r->nr; i++) {
+			const struct glyph g = text_glyph(r, i);
+			if (!put_glyph(a, row, &col, r->role, &g))
 				break;
+		}
 	}
 }
 

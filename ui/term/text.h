@@ -10,6 +10,7 @@
 #include "ui/term/grid.h"
 
 struct text_row {
+	const char *plain;      /* bytes of ASCII that is seen as it is, one a glyph; NULL: glyph has them */
 	struct glyph *glyph;
 	uint32_t nr, cap;
 	enum role role;
@@ -18,6 +19,12 @@ struct text_row {
 	bool flush;             /* begins at the left edge, before the gutter */
 	bool wrapped;           /* goes on with the line of the row before */
 };
+
+/* Its glyph @i < nr. */
+static inline struct glyph text_glyph(const struct text_row *r, uint32_t i)
+{
+	return r->plain ? (struct glyph){ .s = { r->plain[i] }, .len = 1, .width = 1 } : r->glyph[i];
+}
 
 struct text {
 	struct text_row *row;
@@ -50,6 +57,7 @@ void text_blank(struct text *t);
 void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
 /* Keeps the first @nr rows; the last of them ends with the mark of what is cut. */
 void text_cut(struct text *t, size_t nr);
+void text_row_plain(const struct text_row *r, struct buf *out); /* appends its glyphs as bytes */
 /* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$") before them. */
 void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out);
 void text_plain(const struct text *t, bool gutters, struct buf *out);

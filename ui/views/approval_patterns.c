@@ -18,7 +18,7 @@ static int cells(const struct text_row *r)
 {
 	int n = 0;
 	for (uint32_t i = 0; i < r->nr; i++)
-		n += r->glyph[i].width;
+		n += text_glyph(r, i).width;
 	return n;
 }
 
@@ -38,14 +38,19 @@ static void paint_ends(const struct approval *v, struct area a, int row, int col
 	int half = (width - 2) / 2, end = col + width, tail = 0;
 	struct area head = area_sub(a, row, col, 1, half);
 	int at = 0;
-	for (uint32_t i = 0; i < first->nr && at + first->glyph[i].width <= half; i++)
-		put_glyph(head, 0, &at, ROLE_CMD, &first->glyph[i]);
+	for (uint32_t i = 0; i < first->nr; i++) {
+		const struct glyph g = text_glyph(first, i);
+		if (!put_glyph(head, 0, &at, ROLE_CMD, &g))
+			break;
+	}
 	col = put(a, row, col + at, ROLE_WARN, "..");
 	uint32_t from = last->nr;
-	while (from > 0 && col + tail + last->glyph[from - 1].width <= end)
-		tail += last->glyph[--from].width;
-	for (; from < last->nr; from++)
-		put_glyph(a, row, &col, ROLE_CMD, &last->glyph[from]);
+	while (from > 0 && col + tail + text_glyph(last, from - 1).width <= end)
+		tail += text_glyph(last, --from).width;
+	for (; from < last->nr; from++) {
+		const struct glyph g = text_glyph(last, from);
+		put_glyph(a, row, &col, ROLE_CMD, &g);
+	}
 }
 
 static const char *matched(const struct widen_row *r, struct arena *ar)

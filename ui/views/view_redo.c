@@ -186,9 +186,11 @@ static bool same_row(const struct text_row *a, const struct text_row *b)
 {
 	if (a->nr != b->nr || (a->gutter != b->gutter && (!a->gutter || !b->gutter || strcmp(a->gutter, b->gutter) != 0)))
 		return false;
-	for (uint32_t i = 0; i < a->nr; i++)
-		if (a->glyph[i].len != b->glyph[i].len || memcmp(a->glyph[i].s, b->glyph[i].s, a->glyph[i].len) != 0)
+	for (uint32_t i = 0; i < a->nr; i++) {
+		const struct glyph ga = text_glyph(a, i), gb = text_glyph(b, i);
+		if (strcmp(ga.s, gb.s) != 0)
 			return false;
+	}
 	return true;
 }
 

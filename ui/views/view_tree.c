@@ -131,14 +131,24 @@ static void number_rows(struct tree_view *v)
 	}
 }
 
+/* A gutter's text stands at its right end. By hand: a file may have very many lines. */
+static const char *number_of(struct tree_view *v, size_t n)
+{
+	char digits[24], *p = digits + sizeof(digits);
+	do
+		*--p = (char)('0' + n % 10);
+	while (n /= 10);
+	return arena_strndup(&v->kept, p, (size_t)(digits + sizeof(digits) - p));
+}
+
 /* "   #381     12", the number of the event only where it is another than in the line before. */
 static const char *gutter_of(struct tree_view *v, struct source *s, size_t line)
 {
 	bool open = v->shown.blame && line == 0 && !blaming_over(v->whose);
 	bool new_ = v->shown.blame && line < v->by.nr && (line == 0 || v->by.by[line] != v->by.by[line - 1]);
-	if (!v->shown.blame)
-		return arena_printf(&v->kept, "%zu", line + 1);
-	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, open ? "..." : new_ ? who_mark(s, v->by.by[line], &v->kept) : "", NUMBER_COLS - 1, line + 1);
+	if (!open && !new_)
+		return number_of(v, line + 1);
+	return arena_printf(&v->kept, "%*s %*zu", WHO_COLS - 1, open ? "..." : who_mark(s, v->by.by[line], &v->kept), NUMBER_COLS - 1, line + 1);
 }
 
 static void add_lines(struct tree_view *v, struct source *s, const struct buf *b)
@@ -253,7 +263,8 @@ static void keep_text(struct tree_view *v, struct ui *ui, struct source *s, int 
 	}
 	if (v->text.arena != &v->kept || memcmp(&want, &v->shown, sizeof(want)) != 0)
 		make_text(v, s, e, &want);
-	go_on(v, s);
+	else
+		go_on(v, s); /* not in the same frame */
 	if (!blaming_over(v->whose)) {
 		ui->wake_us = ui->mono_us + 1;
 		v->note = arena_printf(v->arena, "who brought each line ... %d%%", blaming_percent(v->whose));

@@ -90,7 +90,11 @@ static void on_screen(struct source *s)
 	ui_sync(&ui);
 	tree_open(&ui, &(struct subject){ .agent = 2 }, "big");
 	ui_draw(&ui);
+	int64_t begun = clock_mono_us();
 	ui_key(&ui, 'B');
+	ui_draw(&ui);
+	if (getenv("BLAME_LINES"))
+		printf("# the first frame: %lld us\n", (long long)(clock_mono_us() - begun));
 	do {
 		int64_t from = clock_mono_us();
 		ui.mono_us = from;
