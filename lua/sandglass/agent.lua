@@ -24,12 +24,12 @@ local CHAT = { model = "string|sg.Model", system = "string", tools = "list", box
   options = "table" }
 
 local function default_model()
-  return rt.env.model or "scripted:demo"
+  return models.model(rt.env.model or "scripted:demo", nil, not rt.env.model)
 end
 
 function sg.chat(o)
   o = check.options("chat", o, CHAT)
-  local model = models.model(o.model or default_model())
+  local model = o.model and models.model(o.model) or default_model()
   local list, by_name = {}, {}
   for i, t in ipairs(o.tools or {}) do
     t = tools.find(t)

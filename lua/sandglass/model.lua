@@ -34,8 +34,8 @@ local function load_turns(spec, name)
   return turns
 end
 
--- "provider:name" or what sg.model gave before.
-function M.model(spec, o)
+-- "provider:name" or what sg.model gave before. `unnamed`: nobody has named one.
+function M.model(spec, o, unnamed)
   if type(spec) == "table" and rt.core.metatable(spec) == model_mt then return spec end
   check.arg("model", "the name", spec, "string")
   check.arg("model", "the options", o, "table?")
@@ -52,10 +52,10 @@ function M.model(spec, o)
       table.concat(known, ", "))
   end
   return check.new(model_mt, {
-    name = spec, provider = provider, options = o, turns = provider == "scripted" and load_turns(spec, name) or nil,
+    name = spec, provider = provider, options = o, unnamed = unnamed == true, turns = provider == "scripted" and load_turns(spec, name) or nil,
   })
 end
-M.sg.model = M.model
+function M.sg.model(spec, o) return M.model(spec, o) end
 
 -- The scripted engine ---------------------------------------------------------------------------------------------
 -- State of a chat: a stack of { list, next index }, and the branches of the turn before.
@@ -142,7 +142,8 @@ function M.reply(model, state, messages, last)
   check_turn(model, state.count, turn)
   if turn.expect and not (last.text or ""):find(turn.expect) then
     return nil, rt.err {
-      code = "model", msg = ("%s: turn %d wanted '%s' in the last result"):format(model.name, state.count, turn.expect),
+      code = "model", msg = ("%s: turn %d wanted '%s' in the last result"):format(model.name, state.count, turn.expect)
+        .. (model.unnamed and "; no model is named (--model PROVIDER:NAME), so the demo's turns were played" or ""),
       why = last.text and ("it was: " .. (#last.text > 200 and last.text:sub(-200) or last.text)) or "there was none",
     }
   end

@@ -33,6 +33,13 @@ it "an expectation that does not hold ends it with what was there" (function()
   eq(err.answer.stop, "error")
 end)
 
+it "who names no model and needs one is told so" (function()
+  local box <close> = sg.sandbox {}
+  local r, err = sg.agent.run { task = "make the tests pass", box = box, tools = { "shell" } }
+  eq(r, nil)
+  eq(tostring(err):match "no model is named %(%-%-model PROVIDER:NAME%)", "no model is named (--model PROVIDER:NAME)")
+end)
+
 it "params: the short form becomes JSON Schema" (function()
   local t = sg.tool { name = "x", run = print, params = {
     a = "string what it is", b = "integer? = 10 how many", c = "enum(x,y) mode", d = "string[] files",
