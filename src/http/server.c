@@ -150,7 +150,7 @@ static const char *reason(int status)
 		const char *text;
 	} table[] = { { 200, "OK" }, { 202, "Accepted" }, { 204, "No Content" }, { 400, "Bad Request" }, { 401, "Unauthorized" },
 		      { 403, "Forbidden" }, { 404, "Not Found" }, { 405, "Method Not Allowed" }, { 406, "Not Acceptable" },
-		      { 409, "Conflict" }, { 413, "Content Too Large" }, { 415, "Unsupported Media Type" },
+		      { 409, "Conflict" }, { 413, "Content Too Large" }, { 415, "Unsupported Media Type" }, { 426, "Upgrade Required" },
 		      { 429, "Too Many Requests" }, { 431, "Request Header Fields Too Large" }, { 500, "Internal Server Error" }, { 502, "Bad Gateway" },
 		      { 503, "Service Unavailable" }, { 504, "Gateway Timeout" }, { 529, "Overloaded" } };
 	for (size_t i = 0; i < ARRAY_LEN(table); i++)
@@ -247,6 +247,18 @@ void http_break(struct http_visit *v)
 	if (v->state != DEAD)
 		die(v);
 	v->tell = false;
+}
+
+int http_take(struct http_visit *v, struct buf *rest)
+{
+	int sock = v->sock;
+	if (v->state != BUSY || v->begun || v->out.len > v->sent)
+		return -1;
+	buf_append(rest, v->in.data, v->in.len);
+	die(v);
+	v->tell = false;
+	v->sock = -1;
+	return sock;
 }
 
 /* --- requests ----------------------------------------------------------------------------------------------------- */

@@ -51,5 +51,8 @@ size_t http_queued(const struct http_visit *v); /* bytes that the client has not
 bool http_begun(const struct http_visit *v);    /* its stream has begun */
 /* Ends the connection at once: an answer that broke off must not look whole. @v is gone after, without gone(). */
 void http_break(struct http_visit *v);
+/* Takes its connection for another protocol (http/websock_door.h): the socket, and in @rest what the client has sent already. @v
+ * is gone after, without gone(), and the connection is none of the server's any more. -1: it has gone, or an answer is on its way. */
+int http_take(struct http_visit *v, struct buf *rest);
 
 #endif

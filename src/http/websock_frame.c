@@ -10,11 +10,18 @@ static bool is_control(unsigned op)
 	return op >= WS_CLOSE;
 }
 
-/* How many bytes the head has, as far as its first two tell. */
-static size_t head_len(const struct buf *head)
+enum { MASK_LEN = 4 };
+
+/* How many bytes the head has without its mask, as far as its first two tell. */
+static size_t plain_len(const struct buf *head)
 {
 	unsigned n = head->len > 1 ? (uint8_t)head->data[1] & 127u : 0;
 	return n == 126 ? 4 : n == 127 ? 10 : 2;
+}
+
+static size_t head_len(const struct buf *head)
+{
+	return plain_len(head) + (head->len > 1 && (head->data[1] & 128) ? MASK_LEN : 0);
 }
 
 static const char *take_head(struct websock_reader *r)
@@ -22,14 +29,15 @@ static const char *take_head(struct websock_reader *r)
 	const uint8_t *p = (const uint8_t *)r->head.data;
 	unsigned op = p[0] & 15u;
 	uint64_t n = p[1] & 127u;
-	for (size_t i = 2; i < r->head.len; i++)
+	size_t plain = plain_len(&r->head);
+	for (size_t i = 2; i < plain; i++)
 		n = (i == 2 ? 0 : n << 8) | p[i];
 	r->fin = (p[0] & 128) != 0;
 	if (p[0] & 0x70)
 		return "a reserved bit is set";
-	if (p[1] & 128)
-		return "a frame of the server is masked";
-	if ((r->head.len == 4 && n < 126) || (r->head.len == 10 && n < 65536) || n >> 63)
+	if (((p[1] & 128) != 0) != r->of_client)
+		return r->of_client ? "a frame of the client is not masked" : "a frame of the server is masked";
+	if ((plain == 4 && n < 126) || (plain == 10 && n < 65536) || n >> 63)
 		return "a length is not in its shortest form";
 	if (op > WS_BYTES && (op < WS_CLOSE || op > WS_PONG))
 		return "an unknown opcode";
@@ -44,6 +52,9 @@ static const char *take_head(struct websock_reader *r)
 	r->frame = op;
 	r->left = n;
 	r->in_payload = true;
+	r->masked = 0;
+	if (r->of_client)
+		memcpy(r->mask, p + plain, MASK_LEN);
 	return NULL;
 }
 
@@ -86,6 +97,15 @@ static int give(struct websock_reader *r, const char **why_out)
 	return go_on ? 0 : 1;
 }
 
+static void take_payload(struct websock_reader *r, const char *p, size_t n)
+{
+	struct buf *b = is_control(r->frame) ? &r->control : &r->message;
+	size_t at = b->len;
+	buf_append(b, p, n);
+	for (; r->of_client && at < b->len; at++)
+		b->data[at] ^= (char)r->mask[r->masked++ % MASK_LEN];
+}
+
 int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const char **why_out)
 {
 	const char *p = bytes, *end = p + len;
@@ -102,7 +122,7 @@ int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const 
 			continue;
 		}
 		size_t n = (uint64_t)(end - p) < r->left ? (size_t)(end - p) : (size_t)r->left;
-		buf_append(is_control(r->frame) ? &r->control : &r->message, p, n);
+		take_payload(r, p, n);
 		p += n;
 		r->left -= n;
 		int rc = r->left ? 0 : give(r, why_out);
@@ -119,19 +139,29 @@ void websock_reader_release(struct websock_reader *r)
 	buf_release(&r->control);
 }
 
-void websock_frame(struct buf *out, enum websock_op op, const void *bytes, size_t len)
+static void put_head(struct buf *out, enum websock_op op, size_t len, unsigned mask_bit)
 {
-	uint8_t mask[4];
-	const uint8_t *p = bytes;
-	random_bytes(mask, sizeof(mask));
 	buf_putc(out, (char)(128 | op));
 	unsigned wide = len < 126 ? 0 : len < 65536 ? 2 : 8;
-	buf_putc(out, (char)(128 | (wide == 0 ? len : wide == 2 ? 126 : 127)));
+	buf_putc(out, (char)(mask_bit | (unsigned)(wide == 0 ? len : wide == 2 ? 126 : 127)));
 	for (unsigned i = wide; i; i--)
 		buf_putc(out, (char)((uint64_t)len >> (8 * (i - 1)) & 255));
+}
+
+void websock_frame(struct buf *out, enum websock_op op, const void *bytes, size_t len)
+{
+	uint8_t mask[MASK_LEN];
+	random_bytes(mask, sizeof(mask));
+	put_head(out, op, len, 128);
 	buf_append(out, mask, sizeof(mask));
 	size_t at = out->len;
-	buf_append(out, p, len);
+	buf_append(out, bytes, len);
 	for (size_t i = 0; i < len; i++)
-		out->data[at + i] ^= (char)mask[i % 4];
+		out->data[at + i] ^= (char)mask[i % MASK_LEN];
+}
+
+void websock_frame_plain(struct buf *out, enum websock_op op, const void *bytes, size_t len)
+{
+	put_head(out, op, len, 0);
+	buf_append(out, bytes, len);
 }

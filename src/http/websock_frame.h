@@ -1,6 +1,6 @@
-/* Frames of WebSocket (RFC 6455), the client's side: bytes in, messages out, no I/O. Strict:
+/* Frames of WebSocket (RFC 6455): bytes in, messages out, no I/O. Strict:
  *
- *  1. No reserved bit and no unknown opcode; lengths in their shortest form; a server's frame is not masked.
+ *  1. No reserved bit and no unknown opcode; lengths in their shortest form; a client's frame is masked, a server's is not.
  *  2. A control frame has at most 125 bytes and is whole; it may stand between the parts of a message.
  *  3. Parts of a message follow one another; a text is UTF-8; nothing comes after a close frame.
  *  4. A message has at most WS_MESSAGE_MAX bytes.
@@ -17,7 +17,10 @@ struct websock_reader {
 	/* A whole message, or a control frame. Borrowed. false: no more is wanted (the reader may be gone). */
 	bool (*on_message)(void *self, enum websock_op op, const void *bytes, size_t len);
 	void *self;
+	bool of_client; /* whose frames these are */
 	struct buf head, message, control;
+	uint8_t mask[4];
+	size_t masked;   /* bytes of the payload that it has been taken off */
 	uint64_t left;   /* of the frame's payload */
 	unsigned op;     /* of the message that has begun, 0 none */
 	unsigned frame;  /* opcode of the frame */
@@ -29,5 +32,6 @@ int websock_feed(struct websock_reader *r, const void *bytes, size_t len, const 
 void websock_reader_release(struct websock_reader *r);
 /* Appends one whole frame, masked, as clients send it. */
 void websock_frame(struct buf *out, enum websock_op op, const void *bytes, size_t len);
+void websock_frame_plain(struct buf *out, enum websock_op op, const void *bytes, size_t len); /* as servers send it */
 
 #endif
