@@ -4,15 +4,14 @@
 -- An API is a table: name, env = { NAME = "{url}/api" or "{token}" } of the programs that are served, error(status, text, code, q) ->
 -- the body of a refusal, and routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets what stands in {...}, a
 -- {box} as the box of that id, or the box that of(q) says; it runs as the box's agent unless the route is bare. It returns status, a
--- table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or M.stream(...). q = { method,
--- path, query, headers, body }. M.fail(status, text, code) refuses.
+-- table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or M.stream(...), M.socket(...).
+-- q = { method, path, query, headers, body, socket? }. M.fail(status, text, code) refuses.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local p = require "sandglass.plugin"
 
 local M = { list = p.list, clean = p.clean, encode = p.encode }
 local PIECE, HELD = 256 << 10, 64
-local OUTPUT = 16 << 20        -- of a command, what is kept for who asks later; the record has all of it
 local boxes, streams, uploads = {}, {}, {}
 local nr_boxes, next_stream = 0, 1
 local api, base, opts
@@ -72,7 +71,8 @@ end
 
 -- Streams ----------------------------------------------------------------------------------------------------------
 
--- An answer that comes bit by bit: fn(write) runs in a task of its own; write(bytes) waits while the client is slow.
+-- An answer that comes bit by bit: fn(write) runs in a task of its own; write(bytes) waits while the client is slow, and is
+-- false when it has gone.
 function M.stream(status, type, fn)
   local s = { id = next_stream, pieces = sg.channel(HELD) }
   next_stream = next_stream + 1
@@ -80,9 +80,10 @@ function M.stream(status, type, fn)
   s.task = sg.spawn(function()
     local ok, e = pcall(fn, function(bytes)
       for at = 1, #bytes, PIECE do
-        if s.gone then return end
+        if s.gone then return false end
         s.pieces:send(bytes:sub(at, at + PIECE - 1))
       end
+      return not s.gone
     end)
     if not ok then s.wrong = rt.as_error(e) end
     s.pieces:close()
@@ -90,13 +91,37 @@ function M.stream(status, type, fn)
   return status, { stream = s.id }, type
 end
 
+-- A WebSocket, for a route whose q.socket is set: fn(write) runs in a task of its own, write(bytes, text) is a message (text: of
+-- characters); what it returns, or nothing, is the code and the reason of the end. heard(bytes, text) gets what the client says.
+-- protocol: one of those that were offered.
+function M.socket(b, protocol, fn, heard)
+  local s = { id = next_stream, pieces = sg.channel(HELD), box = b, heard = heard }
+  next_stream = next_stream + 1
+  streams[s.id] = s
+  s.task = sg.spawn(function()
+    local ok, code, reason = pcall(fn, function(bytes, text)
+      if not s.gone then s.pieces:send { body = bytes, text = text } end
+    end)
+    if ok then s.code, s.reason = code, reason else s.wrong = rt.as_error(code) end
+    s.pieces:close()
+  end)
+  return 101, { stream = s.id, protocol = protocol }
+end
+
 local function more(args)
   local s = streams[args.stream]
   if not s then return { over = true, broken = true } end
   local piece = s.pieces:recv()
+  if type(piece) == "table" then return piece end
   if piece then return { body = piece } end
   streams[s.id] = nil
-  return { over = true, broken = s.wrong ~= nil or nil }
+  return { over = true, broken = s.wrong ~= nil or nil, code = s.code, reason = s.reason or s.wrong and tostring(s.wrong) }
+end
+
+local function said(args)
+  local s = streams[args.stream]
+  if s and s.heard then M.as(s.box, s.heard, args.body, args.text) end
+  return {}
 end
 
 local function leave(args)
@@ -131,7 +156,9 @@ function M.box(id)
   for _, b in ipairs(M.boxes()) do if b.name == id then return b end end
 end
 
-function M.now() return os.date("!%Y-%m-%dT%H:%M:%SZ", rt.now() // 1000000) end
+function M.date(us) return os.date("!%Y-%m-%dT%H:%M:%SZ", us // 1000000 | 0) end
+function M.now() return M.date(rt.now()) end
+function M.now_us() return rt.now() end
 function M.base() return base end
 
 -- What goes wrong in one task of an agent's ends no other.
@@ -176,6 +203,13 @@ local function as(who, fn)
   end
   if not r[1] then error(r[2], 0) end
   return table.unpack(r, 2, r.n)
+end
+
+-- fn(...) in a task of the box's agent.
+function M.as(b, fn, ...)
+  local given = table.pack(...)
+  if api.touched then api.touched(b) end
+  return as(b.who, function() return fn(table.unpack(given, 1, given.n)) end)
 end
 
 -- Its tasks end, then itself.
@@ -227,98 +261,7 @@ function M.sleep(b, asleep)
   if not ok then error(err, 0) end
 end
 
--- Commands ---------------------------------------------------------------------------------------------------------
-
-local function keep(c, stream, data)
-  c.bytes = c.bytes + #data
-  if c.bytes > OUTPUT then
-    if not c.cut then c.pieces[#c.pieces + 1] = { "err", "\n[sandglass: more output than is kept here; all of it is in the record]\n" } end
-    c.cut = true
-    return
-  end
-  c.pieces[#c.pieces + 1] = { stream, data }
-end
-
--- What a command has printed: all of it, or that of one stream.
-function M.printed(c, stream)
-  local t = {}
-  for _, one in ipairs(c.pieces) do if not stream or one[1] == stream then t[#t + 1] = one[2] end end
-  return table.concat(t)
-end
-
-local function over(c, r, err)
-  if r then
-    c.signal = r.signal
-    c.code = r.code or 128 + (math.type(r.signal) == "integer" and r.signal or 9)
-    c.event = r.event
-    return
-  end
-  c.event, c.wrong, c.timeout = err.event, err, err.code == "timeout"
-  c.code = c.timeout and 124 or err.code == "denied" and 126 or err.code == "cancelled" and 137 or 125
-  keep(c, "err", ("sandglass: %s\n"):format(tostring(err)))
-end
-
-local function new_command(a) return { pieces = {}, bytes = 0, text = a.cmd or a.argv[#a.argv] } end
-
-local function arguments(b, a)
-  local args = { box = b.box.id }
-  for k, v in pairs(a) do args[k] = v end
-  if next(args.env or {}) == nil then args.env = nil end
-  return args
-end
-
--- Runs a command to its end. a: args of the operation box.exec. One that was not allowed has run, with code 126 and the reason on
--- stderr: what the model sees is the truth. Returns { code, signal?, pieces, timeout?, wrong? }.
-function M.run(b, a)
-  local c, args = new_command(a), arguments(b, a)
-  args.stream, args.parallel = true, b.busy > 0 or nil
-  b.busy = b.busy + 1
-  local ok, v, err = pcall(rt.call, "box.exec", args, function(body) keep(c, body.stream or "out", body.data or "") end)
-  b.busy = b.busy - 1
-  if not ok then error(v, 0) end
-  over(c, v, err)
-  return c
-end
-
--- Starts a command. told(c, stream, data) for each piece, then told(c) once; may wait. stdin: it stays open.
-function M.start(b, a, told)
-  local c = new_command(a)
-  local stdin = a.stdin_open
-  local args = arguments(b, a)
-  args.stdin_open = nil
-  local v, err = rt.call("box.spawn", args)
-  if not v then error(err, 0) end
-  c.proc, c.event = v.proc, v.event
-  if not stdin then rt.call("proc.write", { proc = c.proc, data = "", eof = true }) end
-  b.who.wants:send(function()
-    while true do
-      local piece = rt.call("proc.read", { proc = c.proc })
-      if not piece or piece.eof then break end
-      keep(c, piece.stream or "out", piece.data or "")
-      if told then told(c, piece.stream or "out", piece.data or "") end
-    end
-    local r, why = rt.call("proc.wait", { proc = c.proc })
-    local before = #c.pieces
-    over(c, r, why)
-    for i = before + 1, #c.pieces do if told then told(c, c.pieces[i][1], c.pieces[i][2]) end end
-    c.done = true
-    if told then told(c) end
-  end)
-  return c
-end
-
-function M.input(c, data, eof)
-  local v, err = rt.call("proc.write", { proc = c.proc, data = data, eof = eof })
-  if not v then M.fail(410, tostring(err), "COMMAND_ALREADY_COMPLETED") end
-end
-
-function M.signal(c, signal) return rt.call("proc.kill", { proc = c.proc, signal = signal }) end
-
--- Runs a small text of ours in the box for an operation that has no other way: its words are the text's $1, $2...
-function M.ask(b, text, ...)
-  local c = M.run(b, { argv = { "sh", "-c", text, "sh", ... } })
-  return c.code, M.printed(c, "out"), M.printed(c, "err"), c
-end
+for name, fn in pairs(require "sandglass.serve.command") do M[name] = fn end
 
 -- Files ------------------------------------------------------------------------------------------------------------
 
@@ -357,6 +300,32 @@ function M.write(b, path, data)
   M.fail(400, tostring(err), "FILE_NOT_WRITTEN")
 end
 
+-- Times ------------------------------------------------------------------------------------------------------------
+
+local alarms = sg.channel(1)
+
+-- Calls fn once when it is `at` (microseconds; nil: never), in a task of the service's; replaces what was asked for before.
+function M.alarm(b, at, fn)
+  b.due, b.on_due = at, fn
+  if #alarms.state.items == 0 then alarms:send(true) end
+end
+
+local function ring()
+  while true do
+    local next_us
+    for _, b in ipairs(M.boxes()) do
+      if b.due and b.due <= rt.now() then
+        local fn = b.on_due
+        b.due, b.on_due = nil, nil
+        sg.spawn(quietly, fn)
+      elseif b.due then
+        next_us = math.min(next_us or b.due, b.due)
+      end
+    end
+    alarms:recv(next_us and math.max(0.001, (next_us - rt.now()) / 1e6))
+  end
+end
+
 -- The service ------------------------------------------------------------------------------------------------------
 
 local function compile(routes)
@@ -393,8 +362,10 @@ local function act(q)
       words[i] = b
     end
   end
+  if b and api.touched then api.touched(b) end
   if r.bare or not b and not api.of then return r[3](q, table.unpack(words, 1, #r.names)) end
   b = b or api.of(q)
+  if api.ready then api.ready(b) end
   return as(b.who, function()
     rt.current().tool = api.name .. ":" .. q.method .. " " .. r[2]:gsub("^/%w+/{box}", ""):gsub("^/api", "")
     return r[3](q, b, table.unpack(words, r.names[1] == "box" and 2 or 1, #r.names))
@@ -403,11 +374,13 @@ end
 
 local function http(args)
   local q = { method = args.method, path = args.path, query = query_of(args.query or ""), headers = args.headers or {},
-    body = (args.upload and table.concat(uploads[args.upload] or {}) or "") .. (args.body or "") }
+    socket = args.socket, body = (args.upload and table.concat(uploads[args.upload] or {}) or "") .. (args.body or "") }
   if args.upload then uploads[args.upload] = nil end
   local ok, status, value, type_, fill = pcall(act, q)
   if not ok then status, value, type_ = refusal(q, status) end
-  if type(value) == "table" and value.stream then return { status = status, type = type_, stream = value.stream } end
+  if type(value) == "table" and value.stream then
+    return { status = status, type = type_, stream = value.stream, protocol = value.protocol }
+  end
   if type(value) == "table" then value, type_ = p.encode(value), type_ or "application/json" end
   if value and #value > PIECE then
     local whole = value
@@ -417,7 +390,7 @@ local function http(args)
   return { status = status, type = value and (type_ or "text/plain; charset=utf-8") or nil, body = value, fill = fill }
 end
 
-local tools = { http = http, more = more, leave = leave }
+local tools = { http = http, more = more, said = said, leave = leave }
 
 function tools.part(args)
   local list = uploads[args.upload] or {}
@@ -461,6 +434,7 @@ function M.run_api(which, o)
   api, opts = which, o
   compile(api.routes)
   local running = {}
+  local clock = sg.spawn(ring)
   while true do
     local r, err = rt.call("mcp.next", {})
     if not r then error(err, 0) end
@@ -475,6 +449,7 @@ function M.run_api(which, o)
       end)
     end
   end
+  clock:cancel()
   for _, b in ipairs(M.boxes()) do M.close(b) end
   rt.call("agent.end", { agent = M.program, stop = "end", ok = true, steps = 0 })
 end

@@ -53,7 +53,8 @@
  *                 says so; signal is its number or name; a time-out is err "timeout"
  *   box.spawn     as box.exec -> {proc,event}; proc.read {proc} -> {stream,data,left_out?} or {eof:true}, waits for output
  *                 (left_out: bytes before data that nobody read in time, while it was waited for or told to end);
- *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES
+ *                 proc.write {proc,data,eof?}; proc.kill {proc,signal?}; proc.wait {proc} -> RES; with pty,cols?,rows? it has a
+ *                 terminal, whose output is its out: proc.resize {proc,cols,rows}
  *   box.dial      {box,port,timeout_us? (so long it is tried, for a server that starts)} -> {proc,event}: a connection to a port
  *                 of the box's own loopback, an action of kind connect. proc.read, write, wait are of the connection, proc.kill
  *                 closes it; nobody there: proc.read is at its end, proc.wait is an err; proc.write is an err while it has

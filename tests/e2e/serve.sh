@@ -74,6 +74,23 @@ head -c 3000000 /dev/urandom >big
 ask POST "/toolbox/$id/files/upload-v2?path=/workspace/big" -F "file=@big" >"$t/out"
 curl -s -H "Authorization: Bearer $key" "$url/toolbox/$id/files/download?path=/workspace/big" | cmp - big
 ok $? '3 MB of any bytes go in and come out'
+is "$(ask GET "/toolbox/$id/process/pty/create-connect?id=x" | tail -1)" 426 'a terminal is asked for as a WebSocket'
+is "$(ask POST "/api/sandbox/$id/autostop/-1" | tail -1)" 400 'a time that is none'
+state() { ask GET "/api/sandbox/$id" | sed -n 's/.*"state":"\([a-z]*\)".*/\1/p'; }
+is_in() { [ "$(state)" = "$1" ]; }
+ask POST "/api/sandbox/$id/autostop/0.01" >"$t/out"
+wait_for 20 is_in stopped
+ok $? 'a sandbox that nobody uses is stopped when its time is over'
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"true"}' | tr '\n' ' ')" 'the sandbox is stopped; start it first.* 409 ?$' 'then it says so'
+like "$(ask GET "/toolbox/$id/files?path=/workspace" | tail -1)" '^409$' 'for its files as well'
+ask POST "/api/sandbox/$id/autostop/0" >"$t/out"
+ask POST "/api/sandbox/$id/start" >"$t/out"
+like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo on"}')" '"exitCode":0' 'and goes on when it is started'
+ask POST "/api/sandbox/$id/ttl/0.01" >"$t/out"
+is_in_none() { [ "$(ask GET "/api/sandbox/$id" | tail -1)" = 404 ]; }
+wait_for 20 is_in_none
+ok $? 'its time to live ends it'
+like "$(events)" 'is stopped: nobody has used it for 0.01 min' 'the record says why'
 over
 like "$(events)" '"kind":"box.closed"' 'the end closes its boxes'
 is "$(events | grep -c "${key#dtn_}")" 0 'the key is not in the record'
@@ -116,10 +133,12 @@ command -v node >/dev/null || { skip 'no node for the SDKs'; finish; }
 for pair in daytona=@daytonaio/sdk e2b=e2b; do
 	kind=${pair%%=*} sdk=${pair#*=}
 	[ -d "$npm/node_modules/$sdk" ] || { skip "$sdk is not installed (make deps, with npm)"; continue; }
-	timeout 60 "$sg" serve "$kind" --policy rules.lua -- sh -c 'at=${DAYTONA_API_URL:-$E2B_API_URL}; exec node "$1" "${at%/api}" "$2"' sh "$here/../fakes/$kind.sdk.mjs" "$npm" >sdk.out 2>"$t/out" </dev/null
-	is $? 0 "$sdk drives it to its end"
-	while IFS= read -r line; do
-		case $line in 'ok '*) ok 0 "$sdk: ${line#ok }" ;; 'not ok '*) ok 1 "$sdk: ${line#not ok }" ;; esac
-	done <sdk.out
+	for of in "$here/../fakes/$kind.sdk.mjs" "$here/serve/$kind.mjs"; do
+		timeout 100 "$sg" serve "$kind" --policy rules.lua -- sh -c 'at=${DAYTONA_API_URL:-$E2B_API_URL}; exec node "$1" "${at%/api}" "$2"' sh "$of" "$npm" >sdk.out 2>"$t/out" </dev/null
+		is $? 0 "$sdk drives it to its end"
+		while IFS= read -r line; do
+			case $line in 'ok '*) ok 0 "$sdk: ${line#ok }" ;; 'not ok '*) ok 1 "$sdk: ${line#not ok }" ;; esac
+		done <sdk.out
+	done
 done
 finish

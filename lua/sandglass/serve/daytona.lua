@@ -3,6 +3,7 @@
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local s = require "sandglass.serve"
+local live = require "sandglass.serve.daytona_live"
 
 local A = { name = "daytona", env = { DAYTONA_API_URL = "{url}/api", DAYTONA_API_KEY = "dtn_{token}", DAYTONA_TARGET = "local" } }
 
@@ -13,6 +14,8 @@ end
 
 -- Sandboxes --------------------------------------------------------------------------------------------------------
 
+local MINUTE = 60000000
+
 local function seen(b)
   local a = b.asked
   return {
@@ -21,7 +24,9 @@ local function seen(b)
     cpu = math.tointeger(a.cpu) or 1, gpu = 0, memory = math.tointeger(a.memory) or 1, disk = math.tointeger(a.disk) or 3,
     kvm = false, state = b.state, desiredState = b.state, networkBlockAll = b.closed_net, domainAllowList = a.domainAllowList,
     autoStopInterval = a.autoStopInterval or 0, autoArchiveInterval = a.autoArchiveInterval or 0,
-    autoDeleteInterval = a.autoDeleteInterval or -1, createdAt = b.born, updatedAt = b.born, lastActivityAt = s.now(),
+    autoDeleteInterval = a.autoDeleteInterval or -1,
+    autoDestroyAt = (a.ttlMinutes or 0) > 0 and s.date(b.ttl_from + a.ttlMinutes * MINUTE) or nil,
+    createdAt = b.born, updatedAt = b.born, lastActivityAt = s.now(),
     sandboxClass = "container", toolboxProxyUrl = s.base() .. "/toolbox", recoverable = false, volumes = s.list(),
   }
 end
@@ -49,13 +54,91 @@ local function image_of(a)
   return name
 end
 
+-- What is due next: a stop when nobody has asked anything of it for autoStopInterval minutes; from then on the archive, and its
+-- end; its end in any case when its time to live is over. The SDKs' minutes are whole ones; parts of them are taken too.
+local to_sleep
+
+local function due(b)
+  local next_us, what
+  local function at(us, fn) if not next_us or us < next_us then next_us, what = us, fn end end
+  local a = b.asked
+  local function finish(why)
+    return function()
+      sg.note("daytona: sandbox %s is deleted: %s", b.name, why)
+      s.close(b)
+    end
+  end
+  if b.state == "started" and (a.autoStopInterval or 0) > 0 then
+    at(b.touched + a.autoStopInterval * MINUTE // 1, function()
+      if b.busy > 0 or s.now_us() < b.touched + a.autoStopInterval * MINUTE // 1 then return due(b) end
+      sg.note("daytona: sandbox %s is stopped: nobody has used it for %g min", b.name, a.autoStopInterval)
+      to_sleep(b, "stopped")
+    end)
+  end
+  if b.state == "stopped" and (a.autoArchiveInterval or 0) > 0 then
+    at(b.since + a.autoArchiveInterval * MINUTE // 1, function() b.state = "archived" due(b) end)
+  end
+  if b.state ~= "started" and (a.autoDeleteInterval or -1) >= 0 then
+    at(b.since + a.autoDeleteInterval * MINUTE // 1, finish(("stopped for %g min"):format(a.autoDeleteInterval)))
+  end
+  if (a.ttlMinutes or 0) > 0 then at(b.ttl_from + a.ttlMinutes * MINUTE // 1, finish(("its %g min are over"):format(a.ttlMinutes))) end
+  s.alarm(b, next_us and math.max(next_us, s.now_us() + (b.busy > 0 and 1000000 or 0)), what)
+end
+
+function A.touched(b)
+  b.touched = s.now_us()
+end
+
+function to_sleep(b, state)
+  if b.state == "started" then
+    s.sleep(b, true)
+    b.since = s.now_us()
+  end
+  b.state = state
+  due(b)
+end
+
+local function stop(state)
+  return function(_, b)
+    to_sleep(b, state)
+    return 200, seen(b)
+  end
+end
+
+local function start(_, b)
+  s.sleep(b, false)
+  b.state = "started"
+  due(b)
+  return 200, seen(b)
+end
+
+local function minutes(text, lowest)
+  local n = tonumber(text)
+  if not n or n < lowest or n > 525600 then s.fail(400, ("'%s' is no number of minutes"):format(text), "BAD_REQUEST") end
+  return n
+end
+
+local function interval(name, lowest)
+  return function(_, b, text)
+    b.asked[name] = minutes(text, lowest)
+    if name == "ttlMinutes" then b.ttl_from = s.now_us() end
+    due(b)
+    return 200, seen(b)
+  end
+end
+
 local function create(q)
   local a = s.json(q)
+  for name, lowest in pairs { autoStopInterval = 0, autoArchiveInterval = 0, autoDeleteInterval = -1, ttlMinutes = 0 } do
+    if a[name] then a[name] = minutes(a[name], lowest) end
+  end
   local gib = function(n) return n and n > 0 and n .. "G" or nil end
   local b = s.open({
     name = a.name, image = image_of(a), env = next(a.env or {}) and a.env or nil, net = not a.networkBlockAll and hosts(a.domainAllowList) or nil,
     limits = (a.memory or a.disk or a.cpu) and { mem = gib(a.memory), disk = gib(a.disk), cpus = a.cpu } or nil,
-  }, { asked = a, state = "started", sessions = {}, closed_net = not a.domainAllowList, name = a.name })
+  }, { asked = a, state = "started", sessions = {}, ptys = {}, closed_net = not a.domainAllowList, name = a.name, touched = s.now_us(),
+    ttl_from = s.now_us() })
+  due(b)
   return 200, seen(b)
 end
 
@@ -68,20 +151,6 @@ local function list(q)
     if fits then items[#items + 1] = seen(b) end
   end
   return 200, { items = items, total = #items, page = 1, totalPages = 1, nextCursor = rt.core.null }
-end
-
-local function stop(state)
-  return function(_, b)
-    s.sleep(b, true)
-    b.state = state
-    return 200, seen(b)
-  end
-end
-
-local function start(_, b)
-  s.sleep(b, false)
-  b.state = "started"
-  return 200, seen(b)
 end
 
 local function delete(_, b)
@@ -100,7 +169,7 @@ end
 
 -- Commands ---------------------------------------------------------------------------------------------------------
 
-local function awake(b)
+function A.ready(b)
   if b.state ~= "started" then s.fail(409, ("the sandbox is %s; start it first"):format(b.state), "SANDBOX_NOT_STARTED") end
 end
 
@@ -112,7 +181,6 @@ local function answer(c, more)
 end
 
 local function execute(q, b)
-  awake(b)
   local a = s.json(q)
   if type(a.command) ~= "string" or a.command == "" then s.fail(400, "command is required", "BAD_REQUEST") end
   return answer(s.run(b, { cmd = a.command, cwd = a.cwd, env = a.envs, timeout_us = (a.timeout or 0) > 0 and a.timeout * 1000000 // 1 | 0 or nil }))
@@ -123,7 +191,6 @@ local RUNS = {
 }
 
 local function code_run(q, b)
-  awake(b)
   local a = s.json(q)
   local how = RUNS[a.language or "python"]
   if not how then s.fail(400, ("no language '%s': python, javascript, typescript"):format(a.language), "BAD_REQUEST") end
@@ -153,7 +220,6 @@ local function session_seen(x)
 end
 
 local function session_create(q, b)
-  awake(b)
   local id = s.json(q).sessionId
   if type(id) ~= "string" or id == "" then s.fail(400, "sessionId is required", "BAD_REQUEST") end
   if b.sessions[id] then s.fail(409, "this session exists already", "SESSION_EXISTS") end
@@ -171,7 +237,6 @@ local function session_list(_, b)
 end
 
 local function session_exec(q, b, id)
-  awake(b)
   local x, a = session_of(b, id), s.json(q)
   if type(a.command) ~= "string" or a.command == "" then s.fail(400, "command is required", "BAD_REQUEST") end
   local args = { argv = { "bash", "-c", a.command }, env = { BASH_ENV = FIRST:gsub("DIR", x.dir), SANDGLASS_STATE = STATE:gsub("DIR", x.dir) } }
@@ -199,16 +264,12 @@ local function command(_, b, id, cmd)
   return 200, { id = c.id, command = c.text, exitCode = c.code }
 end
 
-local MARK = { out = "\1\1\1", err = "\2\2\2" }
-
 local function logs(q, b, id, cmd)
   local c = command_of(b, id, cmd)
-  if q.query.follow == "true" then
-    s.fail(400, "sandglass does not stream logs over a WebSocket: ask without follow, again and again", "NOT_SERVED")
-  end
+  if q.query.follow == "true" then return live.logs(q, b, c) end
   local marked, was = {}, nil
   for _, piece in ipairs(c.pieces) do
-    marked[#marked + 1] = (piece[1] ~= was and MARK[piece[1]] or "") .. piece[2]
+    marked[#marked + 1] = (piece[1] ~= was and live.MARK[piece[1]] or "") .. piece[2]
     was = piece[1]
   end
   return 200, { output = s.clean(table.concat(marked)), stdout = s.clean(s.printed(c, "out")), stderr = s.clean(s.printed(c, "err")) }
@@ -334,11 +395,11 @@ A.routes = {
   { "POST", "/api/sandbox/{box}/stop", stop "stopped" },
   { "POST", "/api/sandbox/{box}/pause", stop "paused" },
   { "POST", "/api/sandbox/{box}/archive", stop "archived" },
-  { "POST", "/api/sandbox/{box}/autostop/{minutes}", noted, bare = true },
+  { "POST", "/api/sandbox/{box}/autostop/{minutes}", interval("autoStopInterval", 0), bare = true },
   { "POST", "/api/sandbox/{box}/autopause/{minutes}", noted, bare = true },
-  { "POST", "/api/sandbox/{box}/autoarchive/{minutes}", noted, bare = true },
-  { "POST", "/api/sandbox/{box}/autodelete/{minutes}", noted, bare = true },
-  { "POST", "/api/sandbox/{box}/ttl/{minutes}", noted, bare = true },
+  { "POST", "/api/sandbox/{box}/autoarchive/{minutes}", interval("autoArchiveInterval", 0), bare = true },
+  { "POST", "/api/sandbox/{box}/autodelete/{minutes}", interval("autoDeleteInterval", -1), bare = true },
+  { "POST", "/api/sandbox/{box}/ttl/{minutes}", interval("ttlMinutes", 0), bare = true },
   { "POST", "/api/sandbox/{box}/last-activity", noted, bare = true },
   { "PUT", "/api/sandbox/{box}/labels", labels, bare = true },
   { "GET", "/api/sandbox/{box}/toolbox-proxy-url", function() return 200, { url = s.base() .. "/toolbox" } end, bare = true },
@@ -371,7 +432,9 @@ A.routes = {
   { "GET", "/toolbox/{box}/work-dir", work, bare = true },
   { "GET", "/toolbox/{box}/version", function() return 200, { version = "sandglass" } end, bare = true },
 }
-for _, r in ipairs(require "sandglass.serve.daytona_git") do A.routes[#A.routes + 1] = r end
+for _, list in ipairs { require "sandglass.serve.daytona_git", live.routes } do
+  for _, r in ipairs(list) do A.routes[#A.routes + 1] = r end
+end
 -- stop, start: whoever asks is no longer at work in the box
 for _, r in ipairs(A.routes) do
   if r[3] == start or r[2]:find "/stop$" or r[2]:find "/pause$" or r[2]:find "/archive$" then r.bare = true end

@@ -112,6 +112,108 @@ local function branches(q, b)
   return 200, { branches = list, current = git(b, q.query, "branch", "--show-current"):match "[^\n]+" }
 end
 
+local function init(q, b)
+  local a = asked(q)
+  local argv = { "git", "init", "-q" }
+  if a.bare then argv[#argv + 1] = "--bare" end
+  if a.initial_branch then argv[#argv + 1] = "--initial-branch=" .. word(a, "initial_branch") end
+  for _, w in ipairs { "--", word(a, "path") } do argv[#argv + 1] = w end
+  run(b, argv)
+  return 201, {}
+end
+
+-- Paths of the request behind the words.
+local function with_files(argv, files)
+  check(type(files or {}) == "table", "files is to be a list of paths")
+  if files and #files > 0 then argv[#argv + 1] = "--" end
+  for _, f in ipairs(files or {}) do
+    check(type(f) == "string", "files is to be a list of paths")
+    argv[#argv + 1] = f
+  end
+  return argv
+end
+
+local MODES = { soft = true, mixed = true, hard = true, merge = true, keep = true }
+
+local function reset(q, b)
+  local a = asked(q)
+  check(a.mode == nil or MODES[a.mode], "mode is soft, mixed, hard, merge or keep")
+  local argv = { "reset", "-q" }
+  if a.mode then argv[#argv + 1] = "--" .. a.mode end
+  argv[#argv + 1] = a.target and word(a, "target")
+  git(b, a, table.unpack(with_files(argv, a.files)))
+  return 200, {}
+end
+
+local function restore(q, b)
+  local a = asked(q)
+  check(type(a.files) == "table" and #a.files > 0, "files is required")
+  local argv = { "restore" }
+  if a.staged then argv[#argv + 1] = "--staged" end
+  if a.worktree then argv[#argv + 1] = "--worktree" end
+  if a.source then argv[#argv + 1] = "--source=" .. word(a, "source") end
+  git(b, a, table.unpack(with_files(argv, a.files)))
+  return 200, {}
+end
+
+local function remotes(q, b)
+  local list = s.list()
+  for name in git(b, q.query, "remote"):gmatch "[^\n]+" do
+    list[#list + 1] = { name = name, url = git(b, q.query, "remote", "get-url", "--", name):match "[^\n]*" }
+  end
+  return 200, { remotes = list }
+end
+
+local function remote_add(q, b)
+  local a = asked(q)
+  local name, url = word(a, "name"), word(a, "url")
+  if a.overwrite then s.run(b, { argv = { "git", "-C", word(a, "path"), "remote", "remove", name } }) end
+  git(b, a, "remote", "add", "--", name, url)
+  if a.fetch then git(b, a, "fetch", "-q", "--", name) end
+  return 201, {}
+end
+
+-- A configuration is that of the box's own user, or with a scope the repository's or the machine's.
+local SCOPES = { ["local"] = "--local", global = "--global", system = "--system" }
+
+local function config_words(a)
+  local scope = a.scope or "global"
+  check(SCOPES[scope], "scope is global, local or system")
+  local argv = { "git" }
+  if scope == "local" then
+    argv[2], argv[3] = "-C", word(a, "path")
+  end
+  argv[#argv + 1], argv[#argv + 2] = "config", SCOPES[scope]
+  return argv
+end
+
+local function config_set(q, b)
+  local a = asked(q)
+  local argv = config_words(a)
+  check(type(a.value) == "string", "value is required")
+  argv[#argv + 1], argv[#argv + 2] = word(a, "key"), a.value
+  run(b, argv)
+  return 200, {}
+end
+
+local function config_get(q, b)
+  local argv = config_words(q.query)
+  argv[#argv + 1], argv[#argv + 2] = "--get", word(q.query, "key")
+  local c = s.run(b, { argv = argv })
+  if c.code > 1 then s.fail(400, s.clean((s.printed(c):gsub("%s+$", ""))), "GIT_OPERATION_FAILED") end
+  return 200, { value = c.code == 0 and s.printed(c, "out"):gsub("\n$", "") or nil }
+end
+
+local function config_user(q, b)
+  local a = asked(q)
+  for _, pair in ipairs { { "user.name", "name" }, { "user.email", "email" } } do
+    local argv = config_words(a)
+    argv[#argv + 1], argv[#argv + 2] = pair[1], word(a, pair[2])
+    run(b, argv)
+  end
+  return 200, {}
+end
+
 -- git's own words, with fields of the request after them.
 local function simply(code, words, ...)
   local names = { ... }
@@ -126,6 +228,14 @@ end
 local at = "/toolbox/{box}/git/"
 return {
   { "POST", at .. "clone", clone },
+  { "POST", at .. "init", init },
+  { "POST", at .. "reset", reset },
+  { "POST", at .. "restore", restore },
+  { "GET", at .. "remotes", remotes },
+  { "POST", at .. "remotes", remote_add },
+  { "POST", at .. "config", config_set },
+  { "GET", at .. "config", config_get },
+  { "POST", at .. "config/user", config_user },
   { "GET", at .. "status", status },
   { "POST", at .. "add", add },
   { "POST", at .. "commit", commit },

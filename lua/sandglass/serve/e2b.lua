@@ -1,5 +1,6 @@
 -- E2B's control plane and what its machines serve (envd: Connect-RPC as JSON, and /files), told apart by path; which box is meant
--- stands in the header of the request.
+-- stands in the header of the request. What programs serve on ports has no names of E2B's kind here: getHost() answers one that
+-- says so.
 local sg = require "sandglass"
 local s = require "sandglass.serve"
 local sandbox = require "sandglass.plugin_sandbox"
@@ -18,23 +19,55 @@ function A.of(q)
   return id and s.box(id) or s.fail(502, "The sandbox was not found", "SANDBOX_NOT_FOUND")
 end
 
+local wake
+
+function A.ready(b)
+  if b.paused and b.asked.autoResume and b.asked.autoResume.enabled then wake(b, b.timeout) end
+  if b.paused then s.fail(502, "The sandbox is paused: connect to it to wake it up", "SANDBOX_PAUSED") end
+end
+
 -- Control plane ----------------------------------------------------------------------------------------------------
 
 local function face(b)
   return { sandboxID = b.id, templateID = b.asked.templateID or "base", clientID = "sandglass", envdVersion = "0.6.2",
-    envdAccessToken = "{token}", alias = b.asked.templateID or "base" }
+    envdAccessToken = "{token}", alias = b.asked.templateID or "base", domain = "ports-have-no-names-here.invalid" }
 end
 
 local function listed(b)
   local t = face(b)
   t.envdAccessToken = nil
-  t.startedAt, t.endAt, t.cpuCount, t.memoryMB, t.diskSizeMB = b.born, "2100-01-01T00:00:00Z", 1, 1024, 3072
+  t.startedAt, t.endAt, t.cpuCount, t.memoryMB, t.diskSizeMB = b.born, s.date(b.ends), 1, 1024, 3072
   t.metadata, t.state = b.asked.metadata or {}, b.paused and "paused" or "running"
+  t.lifecycle = { onTimeout = b.asked.autoPause and "pause" or "kill", autoResume = (b.asked.autoResume or {}).enabled == true }
   return t
+end
+
+local SECOND, USUAL = 1000000, 15   -- as E2B's API has it; its SDKs ask for 300
+
+-- How long it runs from now on; then it is paused, if its program has asked for that, or ends.
+local function lasts(b, seconds)
+  seconds = seconds or USUAL
+  if type(seconds) ~= "number" or seconds < 0 or seconds > 2592000 then s.fail(400, "timeout is a number of seconds, at most 30 days") end
+  b.timeout, b.ends = seconds, s.now_us() + math.ceil(seconds * SECOND)
+  s.alarm(b, b.ends, function()
+    local pauses = b.asked.autoPause
+    sg.note("e2b: sandbox %s is %s: its %g s are over", b.name, pauses and "paused" or "killed", seconds)
+    if not pauses then return s.close(b) end
+    s.sleep(b, true)
+    b.paused = true
+  end)
+end
+
+function wake(b, seconds)
+  if b.paused then s.sleep(b, false) end
+  b.paused = nil
+  lasts(b, seconds)
 end
 
 local function create(q)
   local a = s.json(q)
+  if a.mcp then s.fail(400, "sandglass serves no MCP gateway in its boxes") end
+  if type(a.volumeMounts) == "table" and next(a.volumeMounts) then s.fail(400, "sandglass has no volumes of E2B's") end
   local net
   for _, name in ipairs(type(a.network) == "table" and a.network.allowOut or {}) do
     if type(name) == "string" and not name:find "/" then
@@ -43,7 +76,8 @@ local function create(q)
     end
   end
   local b = s.open({ name = (a.metadata or {}).name, env = next(a.envVars or {}) and a.envVars or nil, net = net },
-    { asked = a, id = "i" .. s.hex(10), procs = {}, next_pid = 1000 })
+    { asked = a, id = "i" .. s.hex(10), procs = {}, watchers = {}, next_pid = 1000 })
+  lasts(b, a.timeout)
   return 201, face(b), nil, true
 end
 
@@ -69,14 +103,25 @@ local function pause(_, b)
   if b.paused then s.fail(409, "it is paused already") end
   s.sleep(b, true)
   b.paused = true
+  s.alarm(b)
   return 204
 end
 
-local function connect(_, b)
+local function connect(q, b)
   local was = b.paused
-  if was then s.sleep(b, false) end
-  b.paused = nil
+  local seconds = s.json(q).timeout
+  if was or not seconds or s.now_us() + seconds * SECOND > b.ends then wake(b, seconds or b.timeout) end   -- it never shortens
   return was and 201 or 200, face(b), nil, true
+end
+
+local function timeout(q, b)
+  lasts(b, s.json(q).timeout)
+  return 204
+end
+
+local function refresh(q, b)
+  lasts(b, s.json(q).duration or b.timeout)
+  return 204
 end
 
 local function kill(_, b)
@@ -90,15 +135,9 @@ local function snapshot(q, b)
   return 201, { snapshotID = "snapshot-" .. snap.event, names = s.list() }
 end
 
-local function nothing() return 204 end
-
 -- Processes --------------------------------------------------------------------------------------------------------
 
 local function envelope(t, flags) return sandbox.envelope(flags or 0, s.encode(t)) end
-
-local function say(proc, bytes)
-  for i = #proc.subs, 1, -1 do proc.subs[i](bytes) end
-end
 
 local function ended(c)
   if c.signal then
@@ -108,49 +147,53 @@ local function ended(c)
     error = c.code ~= 0 and "exit status " .. c.code or nil }
 end
 
--- Streams what the process says from now on to its end.
-local function follow(proc, first)
+-- Streams what a process says, from its beginning to its end.
+local function follow(proc)
   return s.stream(200, "application/connect+json", function(write)
-    write(first)
-    if proc.last then return write(proc.last) end
-    local over = sg.channel(1)
-    proc.subs[#proc.subs + 1] = write
-    proc.over[#proc.over + 1] = over
-    over:recv()
-    write(proc.last)
+    write(envelope { event = { start = { pid = proc.pid } } })
+    s.follow(proc.c, function(stream, data)
+      local name = proc.pty and "pty" or "std" .. stream
+      for at = 1, #data, 32768 do
+        write(envelope { event = { data = { [name] = sandbox.base64_encode(data:sub(at, at + 32767)) } } })
+      end
+    end)
+    local c = proc.c
+    if c.timeout then return write(envelope({ error = { code = "deadline_exceeded", message = tostring(c.wrong) } }, 2)) end
+    write(envelope { event = { ["end"] = ended(c) } } .. envelope({}, 2))
   end)
 end
 
-local function told(b, proc)
-  return function(c, stream, data)
-    if stream then
-      for at = 1, #data, 32768 do
-        say(proc, envelope { event = { data = { ["std" .. stream] = sandbox.base64_encode(data:sub(at, at + 32767)) } } })
-      end
-      return
-    end
-    b.procs[proc.pid] = nil
-    proc.last = c.timeout and envelope({ error = { code = "deadline_exceeded", message = tostring(c.wrong) } }, 2)
-      or envelope { event = { ["end"] = ended(c) } } .. envelope({}, 2)
-    for _, over in ipairs(proc.over) do over:send(true) end
+-- The message of a call whose answer is a stream.
+local function message(q)
+  local flags, len = (">BI4"):unpack(q.body .. ("\0"):rep(5))
+  if flags & 1 == 1 then s.fail(400, "compressed envelopes are not read here") end
+  return s.json { body = q.body:sub(6, 5 + len) }
+end
+
+local function size(pty)
+  local z = type(pty) == "table" and pty.size or {}
+  local cols, rows = math.tointeger(z.cols or 80), math.tointeger(z.rows or 24)
+  if not cols or not rows or cols < 1 or rows < 1 or cols > 1000 or rows > 1000 then
+    s.fail(400, "a terminal has 1 to 1000 columns and rows")
   end
+  return cols, rows
 end
 
 local function start(q, b)
-  local flags, len = (">BI4"):unpack(q.body .. ("\0"):rep(5))
-  if flags & 1 == 1 then s.fail(400, "compressed envelopes are not read here") end
-  local a = s.json { body = q.body:sub(6, 5 + len) }
+  local a = message(q)
   local p = a.process or {}
-  if a.pty then s.fail(501, "sandglass serves no terminals: run the command without pty") end
   if type(p.cmd) ~= "string" then s.fail(400, "process.cmd is required") end
-  local argv = { p.cmd, table.unpack(p.args or {}) }
   local ms = tonumber(q.headers["connect-timeout-ms"] or "")
   b.next_pid = b.next_pid + 1
-  local proc = { pid = b.next_pid, config = p, tag = a.tag, subs = {}, over = {} }
-  local args = { argv = argv, cwd = p.cwd, env = p.envs, stdin_open = a.stdin ~= false, timeout_us = ms and ms > 0 and ms * 1000 // 1 | 0 or nil }
-  proc.c = s.start(b, args, told(b, proc))   -- or raises; what it says comes after its follower, which begins before the next answer
+  local proc = { pid = b.next_pid, config = p, tag = a.tag, pty = a.pty ~= nil }
+  local args = { argv = { p.cmd, table.unpack(p.args or {}) }, cwd = p.cwd, env = p.envs, stdin_open = a.stdin ~= false or proc.pty,
+    timeout_us = ms and ms > 0 and ms * 1000 // 1 | 0 or nil }
+  if proc.pty then
+    args.pty, args.cols, args.rows = true, size(a.pty)
+  end
+  proc.c = s.start(b, args, function(stream) if not stream then b.procs[proc.pid] = nil end end)
   b.procs[proc.pid] = proc
-  return follow(proc, envelope { event = { start = { pid = proc.pid } } })
+  return follow(proc)
 end
 
 local function proc_of(b, a)
@@ -159,11 +202,7 @@ local function proc_of(b, a)
   s.fail(404, ("process with pid %s not found"):format(tostring(w.pid or w.tag)))
 end
 
-local function attach(q, b)
-  local _, len = (">BI4"):unpack(q.body .. ("\0"):rep(5))
-  local proc = proc_of(b, s.json { body = q.body:sub(6, 5 + len) })
-  return follow(proc, envelope { event = { start = { pid = proc.pid } } })
-end
+local function attach(q, b) return follow(proc_of(b, message(q))) end
 
 local function processes(_, b)
   local all = s.list()
@@ -175,7 +214,14 @@ end
 
 local function input(q, b)
   local a = s.json(q)
-  s.input(proc_of(b, a).c, sandbox.base64_decode((a.input or {}).stdin or ""))
+  local given = a.input or {}
+  s.input(proc_of(b, a).c, sandbox.base64_decode(given.stdin or given.pty or ""))
+  return 200, {}
+end
+
+local function update(q, b)
+  local a = s.json(q)
+  if a.pty then s.resize(proc_of(b, a).c, size(a.pty)) end
   return 200, {}
 end
 
@@ -249,6 +295,94 @@ local function upload(q, b)
   return 200, all
 end
 
+-- Watching: a program of ours in the box looks twice in a second and says what is other.
+local WATCH = [[cd -- "$1" || exit 1
+look() { find . -mindepth 1 $depth -printf '%i %T@/%s %m %P\n' 2>/dev/null; }
+depth=$2
+was=$(look)
+echo begun
+while sleep 0.5; do
+	is=$(look)
+	[ "$is" = "$was" ] && continue
+	printf '%s\n\n%s\n' "$was" "$is" | awk '
+	$0 == "" { later = 1; next }
+	{ name = substr($0, length($1 " " $2 " " $3) + 2) }
+	!later { inode[name] = $1; data[name] = $2; mode[name] = $3; next }
+	{
+		there[name] = inodes[$1] = 1
+		if (inode[name] != $1) created[name] = 1
+		else if (data[name] != $2) print "WRITE " name
+		else if (mode[name] != $3) print "CHMOD " name
+	}
+	END {
+		for (n in inode) if (!(n in there)) print (inode[n] in inodes ? "RENAME " : "REMOVE ") n
+		for (n in created) print "CREATE " n
+	}'
+	was=$is
+done]]
+
+-- told(event) for each change at or below a path, told() at its end; returns when it looks.
+local function watch(b, a, told)
+  local path = a.path or ""
+  if path == "" then s.fail(400, "a path is required") end
+  local ready, rest = sg.channel(1), ""
+  local c = s.start(b, { argv = { "sh", "-c", WATCH, "sh", path, a.recursive and "" or "-maxdepth 1" }, label = "watches " .. path },
+    function(stream, data)
+      rest = stream == "out" and rest .. data or rest
+      for line in rest:gmatch "([^\n]*)\n" do
+        local what, name = line:match "^(%u+) (.*)$"
+        if line == "begun" then ready:send(true) elseif what then told { name = name, type = "EVENT_TYPE_" .. what } end
+      end
+      rest = rest:match "[^\n]*$"
+      if not stream then
+        ready:close()
+        told()
+      end
+    end)
+  if not ready:recv() then s.fail(404, ("%s: no such folder"):format(path)) end
+  return c
+end
+
+local function watch_dir(q, b)
+  local a, events = message(q), sg.channel(1000)
+  local c = watch(b, a, function(event) if event then events:send(event) else events:close() end end)
+  return s.stream(200, "application/connect+json", function(write)
+    write(envelope { start = {} })
+    while not c.code do
+      local event = events:recv(10)
+      if not write(envelope(event and { filesystem = event } or { keepalive = {} })) then break end
+    end
+    s.signal(c, "KILL")
+  end)
+end
+
+local function create_watcher(q, b)
+  local w = { events = s.list() }
+  w.c = watch(b, s.json(q), function(event) w.events[#w.events + 1] = event end)
+  w.id = s.hex(8)
+  b.watchers[w.id] = w
+  return 200, { watcherId = w.id }
+end
+
+local function watcher_of(q, b)
+  local id = s.json(q).watcherId
+  return b.watchers[id] or s.fail(404, ("watcher %s not found"):format(tostring(id)))
+end
+
+local function watcher_events(q, b)
+  local w = watcher_of(q, b)
+  local events = w.events
+  w.events = s.list()
+  return 200, { events = events }
+end
+
+local function remove_watcher(q, b)
+  local w = watcher_of(q, b)
+  b.watchers[w.id] = nil
+  s.signal(w.c, "KILL")
+  return 200, {}
+end
+
 A.routes = {
   { "POST", "/v2/sandboxes", create, bare = true }, { "POST", "/sandboxes", create, bare = true },
   { "GET", "/v2/sandboxes", list, bare = true }, { "GET", "/sandboxes", list, bare = true },
@@ -257,7 +391,7 @@ A.routes = {
   { "POST", "/v2/sandboxes/{box}/connect", connect, bare = true }, { "POST", "/sandboxes/{box}/connect", connect, bare = true },
   { "POST", "/sandboxes/{box}/resume", connect, bare = true },
   { "POST", "/sandboxes/{box}/pause", pause, bare = true },
-  { "POST", "/sandboxes/{box}/timeout", nothing, bare = true }, { "POST", "/sandboxes/{box}/refreshes", nothing, bare = true },
+  { "POST", "/sandboxes/{box}/timeout", timeout, bare = true }, { "POST", "/sandboxes/{box}/refreshes", refresh, bare = true },
   { "POST", "/sandboxes/{box}/snapshots", snapshot },
   { "GET", "/sandboxes/{box}/metrics", function() return 200, s.list() end, bare = true },
   { "GET", "/health", function(q) A.of(q) return 204 end, bare = true },
@@ -265,6 +399,7 @@ A.routes = {
   { "POST", "/process.Process/Connect", attach },
   { "POST", "/process.Process/List", processes },
   { "POST", "/process.Process/SendInput", input },
+  { "POST", "/process.Process/Update", update },
   { "POST", "/process.Process/CloseStdin", close_stdin },
   { "POST", "/process.Process/SendSignal", signal },
   { "POST", "/filesystem.Filesystem/Stat", function(q, b) return 200, { entry = stat(b, s.json(q).path or "") } end },
@@ -272,6 +407,10 @@ A.routes = {
   { "POST", "/filesystem.Filesystem/MakeDir", make_dir },
   { "POST", "/filesystem.Filesystem/Move", move },
   { "POST", "/filesystem.Filesystem/Remove", remove },
+  { "POST", "/filesystem.Filesystem/WatchDir", watch_dir },
+  { "POST", "/filesystem.Filesystem/CreateWatcher", create_watcher },
+  { "POST", "/filesystem.Filesystem/GetWatcherEvents", watcher_events },
+  { "POST", "/filesystem.Filesystem/RemoveWatcher", remove_watcher },
   { "GET", "/files", download },
   { "POST", "/files", upload },
 }

@@ -28,6 +28,7 @@ void op_proc_read(struct call *c);
 void op_proc_write(struct call *c);
 void op_proc_wait(struct call *c);
 void op_proc_kill(struct call *c);
+void op_proc_resize(struct call *c);
 void op_shell_open(struct call *c);
 void op_shell_run(struct call *c);
 void op_shell_send(struct call *c);

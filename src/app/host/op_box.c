@@ -189,6 +189,7 @@ struct proc {
 	uint64_t action;
 	struct buf queue[2];
 	bool held, told;       /* slowed down; sent a signal */
+	bool pty;
 	uint64_t left_out[2];
 	struct call *reader, *waiter;
 	struct shown out[2];
@@ -287,6 +288,8 @@ static void proc_done(void *self, const struct action_result *res)
 	struct call fake = { .out = { p->out[0], p->out[1] }, .began_us = p->began_us };
 	if (res->end == END_OK || res->end == END_KILLED || res->end == END_CANCELLED) {
 		p->res = call_res(&fake, res);
+		if (p->pty)
+			json_put_flag(p->res, "pty", true);
 	} else {
 		p->fail = json_object();
 		json_put_str(p->fail, "code", res->end == END_DENIED ? "denied" : action_end_name(res->end));
@@ -311,6 +314,7 @@ static void begin_proc(struct call *c, struct action_spec *spec)
 	p->next = procs;
 	procs = p;
 	p->began_us = c->began_us;
+	p->pty = json_flag(spec->args, "pty", false);
 	spec->parallel = true;
 	spec->said = c->said;
 	spec->cause = c->agent ? c->agent : c->super->start_seq;
@@ -326,6 +330,14 @@ void op_box_spawn(struct call *c)
 {
 	struct action_spec spec = { 0 };
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	uint64_t id;
+	const struct box *b = call_box(c, &id);
+	if (!b)
+		return;
+	if (json_flag(c->args, "pty", false) && !(b->driver->caps & CAP_PTY)) {
+		call_fail(c, "backend", NULL, NULL, 0, "boxes of the kind '%s' have no terminals", b->driver->name);
+		return;
+	}
 	if (!command_spec(c, &spec, &in))
 		return;
 	json_t *args = json_copy(c->args);
@@ -493,6 +505,28 @@ void op_proc_kill(struct call *c)
 	proc_balance(p);
 	uint64_t seq = record_append_json(c->super->record, EV_PROC_SIGNAL, p->action, c->agent, 0, p->action, body);
 	record_barrier(c->super->record, seq, kill_proc_now, c);
+}
+
+void op_proc_resize(struct call *c)
+{
+	struct proc *p = proc_of(c);
+	struct err err = ERR_INIT;
+	int64_t cols = json_int(c->args, "cols", 0), rows = json_int(c->args, "rows", 0);
+	if (!p)
+		return;
+	if (!p->pty || cols < 1 || cols > 1000 || rows < 1 || rows > 1000) {
+		call_fail(c, "script", NULL, NULL, 0, p->pty ? "a terminal has 1 to 1000 columns and rows" : "this process has no terminal");
+		return;
+	}
+	if (boxes_resize(c->super->boxes, p->action, (uint16_t)cols, (uint16_t)rows, &err) < 0) {
+		call_fail_err(c, &err);
+		return;
+	}
+	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
+	json_put_int(body, "cols", cols);
+	json_put_int(body, "rows", rows);
+	record_append_json(c->super->record, EV_PROC_RESIZE, p->action, c->agent, 0, p->action, body);
+	call_answer(c, NULL);
 }
 
 /* --- files --- */

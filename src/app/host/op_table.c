@@ -35,6 +35,7 @@ static const struct op table[] = {
 	{ "proc.write", op_proc_write, 0 },
 	{ "proc.wait", op_proc_wait, 0 },
 	{ "proc.kill", op_proc_kill, OP_ENDING },
+	{ "proc.resize", op_proc_resize, 0 },
 	{ "shell.open", op_shell_open, 0 },
 	{ "shell.run", op_shell_run, 0 },
 	{ "shell.send", op_shell_send, 0 },

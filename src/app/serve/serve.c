@@ -1,4 +1,4 @@
-#include "app/serve/serve.h"
+#include "app/serve/serve_inner.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,43 +8,17 @@
 
 #include "app/exit.h"
 #include "app/front/door.h"
-#include "app/mcp/session.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, AHEAD_MAX = 1 << 20, TOKEN_BYTES = 20 };
+enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, TOKEN_BYTES = 20 };
 
-struct serve;
-
-struct ask { /* one request */
-	struct ask *next;
-	struct serve *s;
-	struct http_visit *visit; /* NULL: the client went away */
-	uint64_t call;            /* that is under way; 0: none */
-	uint64_t upload;          /* its body goes in pieces; 0: not */
-	size_t size, sent;        /* of the body */
-	int64_t stream;           /* 0: none */
-};
-
-struct serve {
-	struct loop *loop;
-	struct http_server *http;
-	struct mcp_session *session;
-	const struct serve_how *how;
-	struct ask *asks;
-	struct buf token;
-	char *host, *url;
-	uint64_t hello, uploads;
-	size_t uploading; /* bytes of the bodies that go in pieces */
-	int pidfd, pid;
-	struct loop_fd *watch;
-	int status;
-	bool told, lost; /* programs know where to ask; the session has ended */
-};
-
-static void ask_free(struct ask *a)
+void serve_ask_free(struct ask *a)
 {
+	websock_door_free(&a->door);
+	a->s->sockets -= a->heard != NULL;
+	json_decref(a->heard);
 	for (struct ask **at = &a->s->asks; *at; at = &(*at)->next)
 		if (*at == a) {
 			*at = a->next;
@@ -65,8 +39,7 @@ static void refuse(struct http_visit *v, int status, const char *text)
 	http_reply(v, status, "application/json", NULL, body, strlen(body));
 }
 
-/* Takes @args. 0 with the client told why. */
-static bool call(struct ask *a, const char *tool, json_t *args)
+bool serve_call(struct ask *a, const char *tool, json_t *args)
 {
 	struct err err = ERR_INIT;
 	a->call = mcp_session_call(a->s->session, tool, args, "serve", &err);
@@ -77,7 +50,7 @@ static bool call(struct ask *a, const char *tool, json_t *args)
 		http_break(a->visit);
 	else if (a->visit)
 		refuse(a->visit, 503, err.text);
-	ask_free(a);
+	serve_ask_free(a);
 	return false;
 }
 
@@ -85,7 +58,8 @@ static bool call(struct ask *a, const char *tool, json_t *args)
 
 static json_t *headers_of(const struct http_ask *ask)
 {
-	static const char *const told[] = { "content-type", "user-agent", "connect-timeout-ms", "e2b-sandbox-id", "e2b-sandbox-port" };
+	static const char *const told[] = { "content-type", "user-agent", "connect-timeout-ms", "e2b-sandbox-id", "e2b-sandbox-port",
+					    "sec-websocket-protocol" };
 	json_t *o = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(told); i++)
 		json_put_str(o, told[i], http_ask_field(ask, told[i]));
@@ -104,7 +78,7 @@ static void hand_on(struct ask *a)
 	json_put_bytes(args, "body", n ? body->data + a->sent : "", n);
 	a->sent += n;
 	if (a->sent < body->len) {
-		call(a, "part", args);
+		serve_call(a, "part", args);
 		return;
 	}
 	size_t path = strcspn(ask->target, "?");
@@ -113,7 +87,8 @@ static void hand_on(struct ask *a)
 	json_put_str(args, "path", plain);
 	json_put_str(args, "query", ask->target[path] ? ask->target + path + 1 : "");
 	json_put(args, "headers", headers_of(ask));
-	call(a, "http", args);
+	json_put_flag(args, "socket", websock_door_asked(ask));
+	serve_call(a, "http", args);
 }
 
 /* "dtn_TOKEN", "e2b_TOKEN" or "TOKEN". */
@@ -138,6 +113,10 @@ static void on_request(void *self, struct http_visit *v)
 		refuse(v, 403, strange);
 	} else if (!has_token(s, ask)) {
 		refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
+	} else if (websock_door_asked(ask) && websock_door_wrong(ask)) {
+		refuse(v, 426, websock_door_wrong(ask));
+	} else if (websock_door_asked(ask) && s->sockets >= SOCKETS_MAX) {
+		refuse(v, 503, "too many WebSockets are open here already");
 	} else if (coding && strcmp(coding, "identity") != 0) {
 		refuse(v, 415, "a compressed body is not read here; send it plain");
 	} else if (size > PIECE && s->uploading + size > UPLOADS_MAX) {
@@ -155,8 +134,7 @@ static void on_request(void *self, struct http_visit *v)
 	}
 }
 
-/* Nobody takes its answer, nobody sends the rest of its body. */
-static void leave(struct ask *a)
+void serve_leave(struct ask *a)
 {
 	json_t *args = json_object();
 	a->call = 0;
@@ -164,9 +142,9 @@ static void leave(struct ask *a)
 	json_put_int(args, "upload", (int64_t)a->upload);
 	if (!a->stream && !a->upload)
 		json_decref(args);
-	else if (!call(a, "leave", args)) /* it is freed */
+	else if (!serve_call(a, "leave", args)) /* it is freed */
 		return;
-	ask_free(a); /* the answer finds nobody */
+	serve_ask_free(a); /* the answer finds nobody */
 }
 
 static void on_gone(void *self, struct http_visit *v)
@@ -182,7 +160,7 @@ static void on_gone(void *self, struct http_visit *v)
 	}
 	if (a->call)
 		mcp_session_cancel(a->s->session, a->call);
-	leave(a);
+	serve_leave(a);
 }
 
 /* --- answers ------------------------------------------------------------------------------------------------------ */
@@ -202,13 +180,18 @@ static void fill(const struct serve *s, struct buf *text)
 	buf_append(text, out.data, out.len);
 }
 
-static void want_more(struct ask *a)
+static size_t queued(const struct ask *a)
 {
-	if (a->call || http_queued(a->visit) > AHEAD_MAX)
+	return a->door ? websock_door_queued(a->door) : http_queued(a->visit);
+}
+
+void serve_want_more(struct ask *a)
+{
+	if (a->call || queued(a) > AHEAD_MAX)
 		return;
 	json_t *args = json_object();
 	json_put_int(args, "stream", a->stream);
-	call(a, "more", args);
+	serve_call(a, "more", args);
 }
 
 static void on_drained(void *self, struct http_visit *v)
@@ -216,7 +199,7 @@ static void on_drained(void *self, struct http_visit *v)
 	struct ask *a = http_visit_tag(v);
 	(void)self;
 	if (a && a->stream)
-		want_more(a);
+		serve_want_more(a);
 }
 
 static void on_piece(struct ask *a, const json_t *answer)
@@ -225,14 +208,14 @@ static void on_piece(struct ask *a, const json_t *answer)
 	if (json_get_bytes(json_object_get(answer, "body"), &body) && body.len)
 		http_write(a->visit, body.data, body.len);
 	if (!json_flag(answer, "over", false)) {
-		want_more(a);
+		serve_want_more(a);
 		return;
 	}
 	if (json_flag(answer, "broken", false))
 		http_break(a->visit);
 	else
 		http_finish(a->visit);
-	ask_free(a);
+	serve_ask_free(a);
 }
 
 static void on_whole(struct ask *a, const json_t *answer)
@@ -241,15 +224,19 @@ static void on_whole(struct ask *a, const json_t *answer)
 	const char *type = json_str(answer, "type", NULL);
 	int status = (int)json_int(answer, "status", 500);
 	a->stream = json_int(answer, "stream", 0);
+	if (a->stream && status == 101) {
+		serve_socket_open(a, answer);
+		return;
+	}
 	if (a->stream) {
 		http_begin(a->visit, status, type, NULL);
-		want_more(a);
+		serve_want_more(a);
 		return;
 	}
 	if (json_get_bytes(json_object_get(answer, "body"), &body) && json_flag(answer, "fill", false))
 		fill(a->s, &body);
 	http_reply(a->visit, status, type, NULL, buf_cstr(&body), body.len);
-	ask_free(a);
+	serve_ask_free(a);
 }
 
 static void on_hello(struct serve *s, const json_t *answer, const struct err *err);
@@ -262,14 +249,18 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 		on_hello(s, answer, err);
 		return;
 	}
-	while (a && a->call != nr)
+	while (a && a->call != nr && a->saying != nr)
 		a = a->next;
 	if (!a)
 		return;
+	if (a->door) {
+		serve_socket_answer(a, nr, answer);
+		return;
+	}
 	a->call = 0;
 	if (!a->visit) {
 		a->stream = json_int(answer, "stream", 0);
-		leave(a);
+		serve_leave(a);
 		return;
 	}
 	if (!answer && http_begun(a->visit))
@@ -283,7 +274,7 @@ static void on_answer(void *self, uint64_t nr, const json_t *answer, const struc
 	else
 		on_whole(a, answer);
 	if (!answer)
-		ask_free(a);
+		serve_ask_free(a);
 }
 
 /* Its sandboxes are gone, and another session would not have them. */
@@ -473,7 +464,7 @@ int serve_run(json_t *opts, const struct serve_how *how)
 	}
 	http_server_free(&s.http);
 	while (s.asks)
-		ask_free(s.asks);
+		serve_ask_free(s.asks);
 	mcp_session_free(&s.session);
 	loop_fd_free(&s.watch);
 	fd_close(&s.pidfd);

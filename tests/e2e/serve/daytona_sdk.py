@@ -1,4 +1,5 @@
 # The Python SDK of Daytona against `sandglass serve daytona`: one line of TAP for each thing that it should be able to do.
+import asyncio
 import time
 from daytona import Daytona, SessionExecuteRequest
 
@@ -24,7 +25,23 @@ b.process.send_session_command_input("s", r.cmd_id, "hello")
 while b.process.get_session_command("s", r.cmd_id).exit_code is None:
     time.sleep(0.05)
 ok(b.process.get_session_command_logs("s", r.cmd_id).stdout == "got hello\n", "one in the background is given input")
+out = []
+asyncio.run(b.process.get_session_command_logs_async("s", r.cmd_id, out.append, out.append))
+ok("".join(out) == "got hello\n", "its logs are streamed")
 b.process.delete_session("s")
+from daytona.common.pty import PtySize
+pty = b.process.create_pty_session("one", cwd="/tmp", envs={"GIVEN": "to it"}, pty_size=PtySize(rows=20, cols=90))
+pty.send_input("stty size; echo $GIVEN:$PWD; exit 7\n")
+out = b""
+
+
+def more(data):
+    global out
+    out += data
+
+
+end = pty.wait(more, timeout=30)
+ok(b"20 90" in out and b"to it:/tmp" in out and end.exit_code == 7, "a terminal")
 b.fs.upload_file(b"bytes\x00\xff\n", "/workspace/f")
 ok(b.fs.download_file("/workspace/f") == b"bytes\x00\xff\n", "files go and come")
 ok([f.name for f in b.fs.list_files("/workspace")] == ["f"], "are listed")

@@ -1,4 +1,6 @@
 # The Python SDK of E2B against `sandglass serve e2b`: one line of TAP for each thing that it should be able to do.
+import datetime
+import time
 from e2b import Sandbox
 
 
@@ -31,6 +33,31 @@ ok([x.name for x in b.files.list("/workspace")] == ["f"] and not b.files.exists(
 ok(b.files.make_dir("/workspace/d") and b.files.rename("/workspace/f", "/workspace/d/f").path == "/workspace/d/f", "moved")
 b.files.remove("/workspace/d")
 ok(not b.files.exists("/workspace/d"), "and removed")
+from e2b.sandbox.commands.command_handle import PtySize
+out = b""
+
+
+def more(data):
+    global out
+    out += data
+
+
+pty = b.pty.create(PtySize(rows=20, cols=90), cwd="/tmp")
+b.pty.send_stdin(pty.pid, b"stty size; pwd; exit 7\n")
+ok(status(lambda: pty.wait(on_pty=more)) == 7 and b"20 90" in out and b"/tmp" in out, "a terminal")
+b.files.make_dir("/workspace/w")
+w = b.files.watch_dir("/workspace/w")
+b.files.write("/workspace/w/a", "1")
+events = []
+for _ in range(600):
+    events += w.get_new_events()
+    if events:
+        break
+    time.sleep(0.05)
+ok([(e.type.value, e.name) for e in events] == [("create", "a")], "a folder is watched")
+w.stop()
+b.set_timeout(600)
+ok(500 < (b.get_info().end_at - datetime.datetime.now(datetime.timezone.utc)).total_seconds() < 601, "says when it ends")
 ok(len(Sandbox.list().next_items()) == 1 and b.is_running(), "is found")
 b.pause()
 ok(Sandbox.connect(b.sandbox_id).commands.run("echo ok").stdout == "ok\n", "pauses and wakes")

@@ -1,0 +1,90 @@
+#include "app/serve/serve_inner.h"
+
+#include "base/mem.h"
+
+enum { HEARD_MAX = 1 << 20, SAID_MAX = 256 << 10, CLOSE_NORMAL = 1000, CLOSE_WRONG = 1011, CLOSE_LONG = 1009 };
+
+/* What the client has said goes in as it came, one after the other. */
+static void say_next(struct ask *a)
+{
+	struct err err = ERR_INIT;
+	if (a->saying || !json_array_size(a->heard))
+		return;
+	json_t *args = json_incref(json_array_get(a->heard, 0));
+	json_array_remove(a->heard, 0);
+	a->heard_bytes -= (size_t)json_int(args, "size", 0);
+	json_put_int(args, "stream", a->stream);
+	a->saying = mcp_session_call(a->s->session, "said", args, "serve", &err);
+	json_decref(args);
+	websock_door_pause(a->door, a->heard_bytes > HEARD_MAX);
+}
+
+static void on_message(void *self, bool text, const void *bytes, size_t len)
+{
+	struct ask *a = self;
+	if (len > SAID_MAX) {
+		websock_door_close(&a->door, CLOSE_LONG, "a message may have 256 KiB here");
+		serve_leave(a);
+		return;
+	}
+	json_t *args = json_object();
+	json_put_flag(args, "text", text);
+	json_put_int(args, "size", (int64_t)len);
+	json_put_bytes(args, "body", len ? bytes : "", len);
+	json_array_append_new(a->heard, args);
+	a->heard_bytes += len;
+	websock_door_pause(a->door, a->heard_bytes > HEARD_MAX);
+	say_next(a);
+}
+
+static void on_drained(void *self)
+{
+	serve_want_more(self);
+}
+
+static void on_gone(void *self)
+{
+	struct ask *a = self;
+	if (a->call)
+		mcp_session_cancel(a->s->session, a->call);
+	serve_leave(a);
+}
+
+void serve_socket_open(struct ask *a, const json_t *answer)
+{
+	static const struct websock_door_ops ops = { .message = on_message, .drained = on_drained, .gone = on_gone };
+	a->door = websock_door_open(a->s->loop, a->visit, json_str(answer, "protocol", NULL), &ops, a);
+	a->visit = NULL;
+	if (!a->door) {
+		serve_leave(a);
+		return;
+	}
+	a->s->sockets++;
+	a->heard = json_array();
+	serve_want_more(a);
+}
+
+static void on_piece(struct ask *a, const json_t *answer)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	if (answer && json_get_bytes(json_object_get(answer, "body"), &body))
+		websock_door_send(a->door, json_flag(answer, "text", false), buf_cstr(&body), body.len);
+	if (answer && !json_flag(answer, "over", false)) {
+		serve_want_more(a);
+		return;
+	}
+	bool broken = !answer || json_flag(answer, "broken", false);
+	websock_door_close(&a->door, (int)json_int(answer, "code", broken ? CLOSE_WRONG : CLOSE_NORMAL), json_str(answer, "reason", ""));
+	serve_ask_free(a);
+}
+
+void serve_socket_answer(struct ask *a, uint64_t nr, const json_t *answer)
+{
+	if (nr == a->call) {
+		a->call = 0;
+		on_piece(a, answer);
+		return;
+	}
+	a->saying = 0;
+	say_next(a);
+}
