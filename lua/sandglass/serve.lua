@@ -362,7 +362,7 @@ local function act(q)
       words[i] = b
     end
   end
-  if b and api.touched then api.touched(b) end
+  if b and api.touched then api.touched(b, q) end
   if r.bare or not b and not api.of then return r[3](q, table.unpack(words, 1, #r.names)) end
   b = b or api.of(q)
   if api.ready then api.ready(b) end

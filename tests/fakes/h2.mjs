@@ -13,7 +13,7 @@ const plain = (headers) => Object.fromEntries(Object.entries(headers).filter(([k
 
 const pem = fs.readFileSync(process.argv[3]);
 const plainly = http2.createServer();
-const secretly = http2.createSecureServer({ key: pem, cert: pem });
+const secretly = http2.createSecureServer({ key: pem, cert: pem, unknownProtocolTimeout: 2 ** 31 - 1 });
 
 function serve(stream, headers) {
   const reset = () => stream.destroyed || stream.close(http2.constants.NGHTTP2_INTERNAL_ERROR);
@@ -40,6 +40,10 @@ for (const server of [plainly, secretly]) {
   server.on("sessionError", () => {});
 }
 secretly.on("tlsClientError", () => {});
+secretly.on("unknownProtocol", (socket) => { // the SDK of Python names none (ALPN), and speaks HTTP/2
+  socket.alpnProtocol = "h2";
+  plainly.emit("connection", socket);
+});
 
 net.createServer((socket) => {
   socket.on("error", () => {});

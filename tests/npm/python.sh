@@ -3,8 +3,8 @@
 # tests were written against. What is there stays; what pip cannot give is said and left out.
 set -u
 dir=${1:?a folder}
-[ -x "$dir/bin/python" ] && "$dir/bin/python" -c 'import daytona, langchain_daytona, langchain_anthropic, deepagents, e2b' 2>/dev/null && exit 0
-python3 -m venv "$dir" && timeout 900 "$dir/bin/pip" install -q --disable-pip-version-check 'daytona==0.226.1' 'e2b==2.63.0' \
+[ -x "$dir/bin/python" ] && "$dir/bin/python" -c 'import daytona, langchain_daytona, langchain_anthropic, deepagents, e2b, modal' 2>/dev/null && exit 0
+python3 -m venv "$dir" && timeout 900 "$dir/bin/pip" install -q --disable-pip-version-check 'daytona==0.226.1' 'e2b==2.63.0' 'modal==1.6.4' \
 	'deepagents==0.7.32' 'langchain-daytona==0.0.9' 'langchain-anthropic==1.7.7' ||
 	{ rm -rf "${dir:?}"; echo "pip could not fetch Python's SDKs; the tests that need them are left out" >&2; }
 exit 0
