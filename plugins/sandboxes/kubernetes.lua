@@ -90,6 +90,7 @@ local function trouble(v)
   for _, c in ipairs(s.containerStatuses or {}) do
     local state = c.state or {}
     if state.waiting and HOPELESS[state.waiting.reason] then return state.waiting.reason, state.waiting.message or "" end
+    if state.terminated and state.terminated.reason == "OOMKilled" then return "OOMKilled", "its memory limit has ended all of it" end
     if state.terminated then
       return state.terminated.reason or "ended", state.terminated.message or ("exit %s"):format(tostring(state.terminated.exitCode))
     end

@@ -321,13 +321,14 @@ static void run_loop(struct inner *g)
 	parked.there = false;
 }
 
-int inner_main(int channel, int answers, bool init)
+int inner_main(int channel, int answers, bool init, bool machine)
 {
-	struct inner g = { .channel = channel, .answers = answers >= 0 ? answers : channel, .init = init, .null_fd = -1, .children_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
+	struct inner g = { .channel = channel, .answers = answers >= 0 ? answers : channel, .init = init, .null_fd = -1, .children_fd = -1, .oom_fd = -1, .ahead = -1, .rules = { .fd = -1 } };
 	unsigned killed, left;
 	mallopt(M_ARENA_MAX, 1); /* the loop's thread needs no heap of its own */
 	if (set_up(&g) < 0)
 		return 1;
+	g.oom_fd = inner_oom_open(machine);
 	say_ready(&g);
 	while (!g.over) {
 		if (g.attach_waits)

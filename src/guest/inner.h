@@ -57,7 +57,7 @@ struct inner {
 	struct buf in, out;
 	int in_fds[4 * FD_PASS_MAX];
 	size_t nr_in_fds;
-	int null_fd, children_fd;
+	int null_fd, children_fd, oom_fd;
 	struct inner_rules rules;
 	int ahead;	   /* landlock ruleset that waits for the rest (GUEST_AHEAD); -1 = none */
 	bool attach_waits; /* ATTACH has come: the loop returns to the main thread */
@@ -78,8 +78,12 @@ struct inner {
 };
 
 /* Runs a guest on @channel (taken) until it ends; returns the exit status. @answers (taken): where it writes, -1: to
- * @channel, too. @init: this is PID 1 of its namespace. */
-int inner_main(int channel, int answers, bool init);
+ * @channel, too. @init: this is PID 1 of its namespace; @machine: of a virtual machine. */
+int inner_main(int channel, int answers, bool init, bool machine);
+
+/* --- oom.c --- */
+int inner_oom_open(bool machine); /* a file that counts, or -1 */
+uint32_t inner_oom_killed(const struct inner *g); /* so far, or GUEST_OOM_UNKNOWN */
 
 /* --- port.c: the channel --- */
 /* Reads what is there. 1 something came, 0 nothing, -1 the end. */

@@ -26,7 +26,7 @@ static int machine_main(void)
 {
 	int channel = getpid() == 1 ? machine_up() : -1;
 	if (channel >= 0)
-		(void)inner_main(channel, -1, true);
+		(void)inner_main(channel, -1, true, true);
 	if (getpid() == 1)
 		machine_down();
 	return usage();
@@ -75,5 +75,5 @@ int main(int argc, char **argv)
 	} else if (argc != 1) {
 		return usage();
 	}
-	return inner_main(channel, answers, getpid() == 1);
+	return inner_main(channel, answers, getpid() == 1, false);
 }

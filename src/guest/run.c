@@ -92,7 +92,7 @@ static void send_ended(struct inner *g, const struct inner_run *r)
 
 static void refuse(struct inner *g, uint64_t id, unsigned step, int sys)
 {
-	struct inner_run r = { .id = id, .ended = { .code = 126, .step = (uint8_t)step, .sys = (uint32_t)sys } };
+	struct inner_run r = { .id = id, .ended = { .code = 126, .step = (uint8_t)step, .sys = (uint32_t)sys, .oom = GUEST_OOM_UNKNOWN } };
 	send_ended(g, &r);
 }
 
@@ -359,6 +359,7 @@ static void on_end(struct inner *g, struct inner_run *r, int status, const struc
 	e->cpu_us = (uint64_t)(use->ru_utime.tv_sec + use->ru_stime.tv_sec) * 1000000 +
 		    (uint64_t)(use->ru_utime.tv_usec + use->ru_stime.tv_usec);
 	e->max_bytes = (uint64_t)use->ru_maxrss * 1024;
+	e->oom = inner_oom_killed(g);
 	r->reaped = true;
 	e->left = inner_left(g, r->pid, e->signal != 0);
 	r->draining = 1; /* ours, so that a pump that is done at once does not finish the run */

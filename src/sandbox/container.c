@@ -245,6 +245,11 @@ static void box_stats(struct box *b, box_done_fn *done, void *self)
 		guest_ps(c->guest, on_ps, ask_new(c, done, self));
 }
 
+static void box_oom(struct box *b, box_done_fn *done, void *self)
+{
+	guest_oom(of(b)->guest, done, self);
+}
+
 /* --- the end --- */
 
 static void on_removed(void *self, json_t *body, const struct err *err)
@@ -336,5 +341,6 @@ const struct driver driver_container = {
 	.listen = box_listen,
 	.dial = box_dial,
 	.stats = box_stats,
+	.oom = box_oom,
 	.tree = &tree,
 };

@@ -165,6 +165,14 @@ void guest_ping(struct guest *g, box_done_fn *done, void *self)
 	ask(g, GF_PING, NULL, done, self);
 }
 
+void guest_oom(const struct guest *g, box_done_fn *done, void *self)
+{
+	CLEANUP(json_release) json_t *r = json_object();
+	if (g && g->oom != GUEST_OOM_UNKNOWN)
+		json_put_int(r, "oom", g->oom);
+	done(self, r, NULL);
+}
+
 void guest_kill_all(struct guest *g, box_done_fn *done, void *self)
 {
 	ask(g, GF_KILL, NULL, done, self);
@@ -467,6 +475,7 @@ struct guest *guest_new(struct loop *l, int sock, const struct guest_opts *o, co
 {
 	struct guest *g = NEW(struct guest);
 	g->loop = l;
+	g->oom = GUEST_OOM_UNKNOWN;
 	g->ops = ops;
 	g->self = self;
 	g->framed = o && o->framed;

@@ -108,6 +108,8 @@ void guest_dial(struct guest *g, uint16_t port, box_done_fn *done, void *self);
 /* {"cpu_us":n,"mem_bytes":n,"pids":n,"procs":[{"pid","ppid","run","name","state","mem_bytes","cpu_us"}]}; "run" is the
  * pid of the run it came from, 0 if unknown. At most 512 processes are listed. */
 void guest_ps(struct guest *g, box_done_fn *done, void *self);
+/* As driver.h has it, at once: so many when the last run ended. NULL is fine. */
+void guest_oom(const struct guest *g, box_done_fn *done, void *self);
 void guest_ping(struct guest *g, box_done_fn *done, void *self);
 /* Kills every process of the box but the guest and waits until they are gone: {"killed":n,"left":n}. */
 void guest_kill_all(struct guest *g, box_done_fn *done, void *self);

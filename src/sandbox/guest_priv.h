@@ -20,6 +20,7 @@ struct guest {
 	bool freed;
 	struct guest_info info;
 	uint64_t last_id;
+	uint32_t oom; /* as the last end of a run had it */
 	struct guest_ask **ask;
 	size_t nr_asks, cap_asks;
 	struct guest_run **run;

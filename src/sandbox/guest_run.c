@@ -169,6 +169,8 @@ void guest_run_ended(struct guest *g, const struct frame *f)
 		guest_broken(g, "a damaged end of a run");
 		return;
 	}
+	if (b.oom != GUEST_OOM_UNKNOWN)
+		g->oom = b.oom;
 	if (!r || r->ended)
 		return;
 	b.code = b.code > 255 ? 255 : b.code;

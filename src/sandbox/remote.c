@@ -368,6 +368,15 @@ static void box_stats(struct box *b, box_done_fn *done, void *self)
 
 /* --- the driver --- */
 
+static void box_oom(struct box *b, box_done_fn *done, void *self)
+{
+	const struct remote *r = CONTAINER_OF(b, struct remote, b);
+	CLEANUP(json_release) json_t *count = json_object();
+	if (r->oom >= 0)
+		json_put_int(count, "oom", r->oom);
+	done(self, count, NULL);
+}
+
 static const struct driver verbs = {
 	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_SHELL | CAP_OFFLINE | CAP_DIAL_HTTP,
 	.close = remote_close,
@@ -376,7 +385,7 @@ static const struct driver verbs = {
 	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_free = remote_run_free,
 	.read = box_read, .write = box_write, .list = box_list, .stat = box_stat,
 	.tree = &remote_tree,
-	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats,
+	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats, .oom = box_oom,
 };
 
 static struct box *open_as(const struct driver *d, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)

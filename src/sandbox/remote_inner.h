@@ -32,6 +32,7 @@ struct remote {
 	bool open, dead, closing;
 	struct err why; /* it is dead or could not be opened */
 	unsigned ids;   /* of runs and files in the box */
+	int64_t oom; /* processes that the memory limit has killed while runs went; -1: nothing counts them */
 	struct buf finished; /* ids whose files in the box can go */
 	struct script *scripts;
 	struct run *runs;

@@ -139,8 +139,10 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		return on_news(r, text, len);
 	if (kind != 'x' || r->has_status)
 		return false;
-	long long ends = 0, begins = 0;
-	r->has_status = sscanf(text, "%d %d %lld %lld", &r->code, &r->by, &ends, &begins) >= 2;
+	long long ends = 0, begins = 0, killed = -1;
+	r->has_status = sscanf(text, "%d %d %lld %lld %lld", &r->code, &r->by, &ends, &begins, &killed) >= 2;
+	if (killed >= 0)
+		r->remote->oom = (r->remote->oom < 0 ? 0 : r->remote->oom) + killed;
 	r->box_begin_us = begins;
 	r->box_end_us = ends;
 	if (!r->has_status || !r->news)

@@ -395,11 +395,17 @@ static json_t *probe(void)
 	return r;
 }
 
+static void vm_oom(struct box *b, box_done_fn *done, void *self)
+{
+	guest_oom(CONTAINER_OF(b, struct far, b)->guest, done, self);
+}
+
 const struct driver driver_vm = {
 	.name = "vm",
 	.about = "a virtual machine of its own (QEMU; KVM where it works, else emulated)",
 	.caps = FAR_CAPS,
 	.probe = probe,
 	.open = vm_open,
+	.oom = vm_oom,
 	FAR_VERBS,
 };

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "wire/tool.h"
 
+#define EVENTS "/sys/fs/cgroup/memory.events"
 enum { LINE_MAX_LEN = 1 << 20 };
 
 void wrap_quote(struct buf *out, const char *word)
@@ -74,11 +75,11 @@ static void command(struct buf *out, const struct wrap_run *r, const char *input
 
 /* What a shell says about a child is how we know a signal from a status above 128; of two signals shells say nothing. */
 static const char ending[] = "\n"
-			     "r=$? s=0\nnow\n"
+			     "r=$? s=0\nnow; killed\n"
 			     "if [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
 			     "if [ -s \"$d/w\" ] || [ $r = 130 ] || [ $r = 141 ]; then s=$((r - 128)); fi; fi\n"
 			     "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); fi\n"
-			     "echo \"$r $s $n $b\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
+			     "echo \"$r $s $n $b${m:+ $((m - l))}\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
 			     ") </dev/null >/dev/null 2>\"$d/w\" &\nfi\n";
 
 static void begin(struct buf *out, const struct wrap_run *r)
@@ -100,7 +101,9 @@ static void begin(struct buf *out, const struct wrap_run *r)
 	 * milliseconds */
 	buf_puts(out, "(\ntrap '' HUP\n"
 		      "now() { n=$(date +%s%N); case $n in *[!0-9]*|'') read -r n u </proc/uptime; n=${n%.*}${n#*.}0000;; *) n=${n%???};; esac; }\n"
-		      "now; b=$n\n");
+		      /* processes that the memory limit has killed, where the box is a control group of its own */
+		      "killed() { m=; if [ -r " EVENTS " ]; then while read -r k v; do if [ \"$k\" = oom_kill ]; then m=$v; fi; done <" EVENTS "; fi; }\n"
+		      "now; b=$n; killed; l=${m:-0}\n");
 	command(out, r, input);
 	buf_puts(out, ending);
 }

@@ -189,6 +189,7 @@ void guest_ended_pack(struct buf *out, const struct guest_ended_body *e)
 	buf_u32le(out, e->left);
 	buf_u64le(out, e->cpu_us);
 	buf_u64le(out, e->max_bytes);
+	buf_u32le(out, e->oom);
 }
 
 int guest_ended_unpack(const char *body, size_t len, struct guest_ended_body *out, struct err *err)
@@ -203,6 +204,7 @@ int guest_ended_unpack(const char *body, size_t len, struct guest_ended_body *ou
 	e.left = unpack_u32(&u);
 	e.cpu_us = unpack_u64(&u);
 	e.max_bytes = unpack_u64(&u);
+	e.oom = unpack_u32(&u);
 	if (!unpack_done(&u))
 		return err_set(err, ERR_PARSE, "an ended frame breaks the rules");
 	*out = e;

@@ -40,7 +40,8 @@
  *   READY    u32 version; u8 PID 1 of its namespace; u8 landlock ABI; u32 uid
  *   PREPARED u32 pid
  *   ENDED    u16 exit code; u8 signal; u8 step, u32 errno (step 0: it ran); u32 left (processes of it still alive);
- *            u64 cpu us; u64 max resident bytes
+ *            u64 cpu us; u64 max resident bytes; u32 processes of the box that its memory limit has killed so far
+ *            (GUEST_OOM_UNKNOWN: nothing counts them)
  *   ACCEPTED u64 id of the new connection    (the frame's id is the listener's)
  *   ANSWER   u8 step, u32 errno (0, 0: done); if done
  *            to ATTACH u8 ABI, u16 n, n x u16 index of a rule whose path is missing
@@ -56,7 +57,7 @@
 #include "wire/frame.h"
 
 enum {
-	GUEST_VERSION = 1,
+	GUEST_VERSION = 2,
 	GUEST_WINDOW = 256 << 10,
 	GUEST_CHUNK = 32 << 10,
 	GUEST_MAX_IN = 4 << 20,	   /* body towards the guest: argv and environment */
@@ -65,6 +66,7 @@ enum {
 	GUEST_MAX_RULES = 1024,
 	GUEST_MAX_PS = 512,
 };
+#define GUEST_OOM_UNKNOWN UINT32_MAX
 #define GUEST_OWN_ID (1ULL << 63)
 
 enum guest_frame {
@@ -195,6 +197,7 @@ struct guest_ended_body {
 	uint8_t signal, step;
 	uint32_t sys, left;
 	uint64_t cpu_us, max_bytes;
+	uint32_t oom;
 };
 void guest_ended_pack(struct buf *out, const struct guest_ended_body *e);
 NODISCARD int guest_ended_unpack(const char *body, size_t len, struct guest_ended_body *out, struct err *err);

@@ -81,6 +81,8 @@ print("after " .. box:exec("echo *").out)
 local other <close> = box:fork()
 print("fork " .. other:exec("echo *").out)
 print(box:read "a.txt", box:write("n/e/w", "new"), box:exec("cat n/e/w").out)
+local inner, none = box:exec "tail -c 1G /dev/zero; exit 3", box:exec "exit 3"
+print("oom", inner.code, inner.oom, none.oom)
 if a.wait == "1" then print "waits" sg.sleep(60) end
 L
 cat >try.lua <<'L'
@@ -152,6 +154,7 @@ use() { # name, socket
 	like "$out" 'diff b.txt' "$1: the diff"
 	like "$out" 'after a.txt b.txt' "$1: rolled back"
 	like "$out" 'fork a.txt b.txt' "$1: copied"
+	like "$out" 'oom.t3.t1.tnil' "$1: what its memory limit kills is counted"
 	[ ! -e repo/b.txt ]
 	ok $? "$1: the repository itself is as it was"
 	"$sg" verify "$id" >out 2>&1

@@ -31,6 +31,8 @@ cat >wall.lua <<L
 	say("etc", "cat /etc/shadow; ls /home /root /workspace")
 	say("usr", "mount -o remount,rw /usr; touch /usr/bin/planted; mkdir /m; mount -t 9p -o trans=virtio,version=9p2000.L usr /m && touch /m/bin/planted; ls /m/..")
 	say("escape", "ls /usr/../../../../..$t; ln -s / /tmp/l; ls /tmp/l$t")
+	local fat = box:exec "tail /dev/zero; exit 3"
+	print(("oom %d %s"):format(fat.code, fat.oom))
 	local r, e = box:exec "echo the machine speaks >/dev/kmsg; echo c >/proc/sysrq-trigger; sleep 60"
 	print("panic " .. (r and "ran" or e.code))
 	r, e = box:exec "true"
@@ -51,6 +53,7 @@ like "$notes" 'etc: [^"]*agent' 'but a home of its own'
 ok $? 'root in the machine cannot write to our /usr'
 unlike "$notes" 'usr: [^"]*(boot|root)' 'nor look out of it'
 unlike "$notes" 'escape: [^"]*wall.lua' 'nothing else of this machine is in its reach'
+like "$notes" 'oom 3 1' 'what its memory does not suffice for is counted'
 like "$out" '"kind":"box.said".*[Pp]anic' 'what it prints on its console is recorded'
 like "$notes" 'panic [a-z_]+' 'a command in a machine that panics has an error'
 unlike "$notes" 'panic ran' 'and no result'

@@ -69,7 +69,7 @@ UNUSED static int guest_box_start(bool init, pid_t *pid_out)
 		if (write(told[1], "y", 1) != 1)
 			_exit(77);
 		close(told[1]);
-		_exit(inner_main(pair[1], -1, init));
+		_exit(inner_main(pair[1], -1, init, false));
 	}
 	close(pair[1]);
 	close(told[1]);

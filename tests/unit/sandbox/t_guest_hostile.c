@@ -206,7 +206,7 @@ static void test_frames(void)
 	start(true, true);
 	tell(GF_DATA, 99, "\1abc", 4, NULL, 0);
 	tell(GF_EOF, 99, "\4", 1, NULL, 0);
-	tell(GF_ENDED, 99, (char[28]){ 0 }, 28, NULL, 0);
+	tell(GF_ENDED, 99, (char[32]){ 0 }, 32, NULL, 0);
 	ok(!gone, "frames about what has gone are no lie");
 	stop();
 }

@@ -99,14 +99,15 @@ static void test_ended(void)
 				      .sys = 2,
 				      .left = 4,
 				      .cpu_us = 5,
-				      .max_bytes = 1ULL << 33 },
+				      .max_bytes = 1ULL << 33,
+				      .oom = 6 },
 				out;
 	struct buf b = BUF_INIT;
 	struct err err = ERR_INIT;
 	guest_ended_pack(&b, &e);
 	is_int(guest_ended_unpack(b.data, b.len, &out, &err), 0, "an ended frame");
 	ok(out.code == 7 && out.step == GS_CWD && out.sys == 2 && out.left == 4 && out.cpu_us == 5 &&
-		   out.max_bytes == 1ULL << 33,
+		   out.max_bytes == 1ULL << 33 && out.oom == 6,
 	   "comes back as it was");
 	is_int(guest_ended_unpack(b.data, b.len - 1, &out, &err), -1, "a short one does not");
 	buf_release(&b);
