@@ -195,7 +195,7 @@ if part F; then
 		model '[{"bash":"touch after"},{"text":"all is done"}]'
 		begin --gate --mem 256M
 		wait_for 200 ended
-		like "$(events | grep '"kind":"agent.end"')" 'the agent ran out of memory .*in|opens no session' "$what, 256 MB are too little: it ran out of memory, and how far it came"
+		like "$(events | grep '"kind":"agent.end"')" 'the agent ran out of memory .*(before|in the middle of) its turn|opens no session' "$what, 256 MB are too little: it ran out of memory, and how far it came"
 	}
 fi
 rules=
