@@ -23,7 +23,13 @@ local REPAIRS = 3            -- bad arguments in a row that a model may repair
 local CHAT = { model = "string|sg.Model", system = "string", tools = "list", box = "sg.Box", history = "list",
   options = "table" }
 
+-- Who names no model shall not take the demo's for one that has tried.
+local warned
 local function default_model()
+  if not rt.env.model and not warned then
+    people.warn "no model is named: 'scripted:demo' plays its few turns, whatever the task is (--model PROVIDER:NAME, or SANDGLASS_MODEL)"
+  end
+  warned = true
   return models.model(rt.env.model or "scripted:demo", nil, not rt.env.model)
 end
 

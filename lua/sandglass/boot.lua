@@ -339,7 +339,10 @@ local function require_module(name)
   if loaded[name] ~= nil then return loaded[name] end
   if loading[name] then fail("require: '%s' needs itself", name) end
   local answer, e = rt.call("module", { name = name })
-  if not answer then fail("require: cannot find '%s': %s", name, e.msg) end
+  if not answer then
+    local near = name:sub(1, 4) == "sand" and not name:find "[./]" and name ~= "sandglass"
+    fail("require: cannot find '%s'%s: %s", name, near and " (did you mean 'sandglass'?)" or "", e.msg)
+  end
   local library = name:sub(1, 10) == "sandglass." or name == "sandglass"
   local chunk, wrong = core.load(answer.text, chunk_name(name, answer.path), library and L or G)
   if not chunk then error(err { code = "script", msg = wrong }, 0) end
@@ -482,6 +485,13 @@ local function plain_error(e)
   return { code = e.code, msg = e.msg, why = e.why, rule = e.rule, event = e.event, exit = e.exit }
 end
 
+-- What nobody caught, with the line that it comes from: a failure of the world does not carry it in its text.
+local function last_words(e)
+  local text = tostring(e)
+  if not e.at or e.code == "script" or e.code == "cancelled" then return text end
+  return e.at .. ": " .. text
+end
+
 local ended
 local function the_end(t)
   ended = true
@@ -490,7 +500,7 @@ local function the_end(t)
     core.send("end", 0, { ok = x.code == 0, code = x.code, why = x.why })
   elseif t.err then
     local e = t.err
-    core.send("end", 0, { ok = false, code = e.exit or 3, why = tostring(e), err = plain_error(e), trace = e.trace,
+    core.send("end", 0, { ok = false, code = e.exit or 3, why = last_words(e), err = plain_error(e), trace = e.trace,
       at = e.at })
   else
     core.send("end", 0, { ok = true, code = 0 })

@@ -45,6 +45,17 @@ local EXEC = check.spec("sg.ExecOpts", {
   user = "string", label = "string", on_interrupted = "string", parallel = "boolean",
 })
 
+-- "host:port" each, or "host", with "*" for a part of it.
+local function hosts(where, net)
+  if type(net) ~= "table" then return end
+  for i, h in ipairs(net) do
+    if type(h) ~= "string" then fail("%s: net[%d] is %s, \"host:port\" is wanted", where, i, check.type_of(h)) end
+    if h == "" or h:find "[%s/@?#]" then
+      fail("%s: net: '%s' is no host: write \"example.org:443\", without scheme or path", where, h)
+    end
+  end
+end
+
 local function command(where, cmd, o, args)
   if type(cmd) == "string" then
     args.cmd = cmd
@@ -59,6 +70,7 @@ local function command(where, cmd, o, args)
   else
     fail("%s: a command is a string (for sh -c) or a list of words, not a %s", where, check.type_of(cmd))
   end
+  hosts(where, o.net)
   args.cwd, args.stdin, args.net, args.user, args.label = o.cwd, o.stdin, o.net, o.user, o.label
   args.timeout_us = check.us(o.timeout)
   args.stream = (o.on_out ~= nil and o.on_out ~= rt.recorded) or nil
@@ -589,6 +601,7 @@ function M.sandbox(o)
     check.options("sandbox: net", net, { only = "sg.Proxy" })
     proxies, net = { net.only }, nil
   end
+  hosts("sandbox", net)
   local limits
   if o.limits then
     local l = check.options("sandbox: limits", o.limits, BOX_LIMITS)

@@ -60,7 +60,7 @@ function M.bytes(v)
   if type(v) == "number" then return v >= 0 and v < 2 ^ 62 and math.floor(v) or nil end
   if type(v) ~= "string" then return nil end
   local n, unit = v:match "^(%d+%.?%d*)(%a?)[iB]*$"
-  local scale = SIZES[unit == "" and "B" or unit:upper()]
+  local scale = n and SIZES[unit == "" and "B" or unit:upper()]
   return n and scale and math.floor(tonumber(n) * scale) or nil
 end
 
@@ -96,6 +96,15 @@ local function type_of(v)
 end
 M.type_of = type_of
 
+-- What stands where @types is wanted: of a time or size the text or number itself says more than its type.
+local function given(v, types)
+  if types == "time" or types == "size" then
+    if type(v) == "string" then return #v <= 40 and ("'%s'"):format(v) or "a long text" end
+    if type(v) == "number" then return v == v and tostring(v) or "not a number" end
+  end
+  return type_of(v)
+end
+
 -- The options of a class of the types (lua/meta), which are held against it; returns @spec.
 M.specs = {}
 function M.spec(class, spec)
@@ -115,7 +124,7 @@ function M.options(where, o, spec)
     end
     types = types:gsub("!", "")
     if not matches(v, types) then
-      fail("%s: option '%s' is %s, %s is wanted", where, k, type_of(v), type_words(types))
+      fail("%s: option '%s' is %s, %s is wanted", where, k, given(v, types), type_words(types))
     end
   end
   for k, types in pairs(spec) do
@@ -130,7 +139,7 @@ function M.arg(where, name, v, types)
     if v == nil then return v end
     types = types:sub(1, -2)
   end
-  if not matches(v, types) then fail("%s: %s is %s, %s is wanted", where, name, type_of(v), type_words(types)) end
+  if not matches(v, types) then fail("%s: %s is %s, %s is wanted", where, name, given(v, types), type_words(types)) end
   return v
 end
 

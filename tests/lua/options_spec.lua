@@ -16,13 +16,25 @@ end)
 
 it "the wrong type is said" (function()
   fails("~sandbox: option 'net' is number, string or table is wanted", function() sg.sandbox { net = 3 } end)
-  fails("~exec: option 'timeout' is string, a time (seconds or \"5m\") is wanted",
+  fails("~exec: option 'timeout' is 'soon', a time (seconds or \"5m\") is wanted",
     function() box:exec("x", { timeout = "soon" }) end)
+  fails("~sandbox: limits: option 'mem' is 'lots', a size (bytes or \"1G\") is wanted",
+    function() sg.sandbox { limits = { mem = "lots" } } end)
+  fails("~sleep: the time is -1, a time", function() sg.sleep(-1) end)
+  fails("~exec: option 'timeout' is table, a time", function() box:exec("x", { timeout = {} }) end)
   fails("~exec: a command is a string (for sh -c) or a list of words, not a nil", function() box:exec() end)
   fails("~word 2 of the command is a number", function() box:exec { "a", 3 } end)
   fails("~exec: an empty command", function() box:exec {} end)
   fails("~read: path is nil, string is wanted", function() box:read() end)
   fails("~edit: the old text is empty", function() box:edit("x", "", "y") end)
+end)
+
+it "what is no host is refused before a box is opened" (function()
+  fails("~sandbox: net: 'https://example.org' is no host: write \"example.org:443\"",
+    function() sg.sandbox { net = { "https://example.org" } } end)
+  fails("~sandbox: net: 'not a host' is no host", function() sg.sandbox { net = { "a:1", "not a host" } } end)
+  fails("~sandbox: net[1] is number", function() sg.sandbox { net = { 80 } } end)
+  fails("~exec: net: '' is no host", function() box:exec("x", { net = { "" } }) end)
 end)
 
 it "a missing option is said" (function()
@@ -85,7 +97,7 @@ it "a script error has its line and the way there" (function()
   local ok, err = pcall(function() local function deep() sg.sandbox { x = 1 } end deep() end)
   eq(ok, false)
   eq(err.code, "script")
-  eq(err.trace:find("options_spec.lua:85: in deep", 1, true) ~= nil, true, err.trace)
+  eq(err.trace:find("options_spec.lua:97: in deep", 1, true) ~= nil, true, err.trace)
 end)
 
 it "args: named, defaults, positionals" (function()

@@ -72,7 +72,7 @@ static int answer_module(struct eval *e, uint64_t id, const char *name, struct e
 		json_put_str(o, "path", ours ? name : path);
 	} else {
 		CLEANUP(free_ptr)
-		char *msg = xasprintf("module '%s' not found%s%s", name, path ? ", looked for " : "", path ? path : "");
+		char *msg = xasprintf("%s%s", path ? "no file " : "no module of that name", path ? path : "");
 		json_put_str(o, "code", "io");
 		json_put_str(o, "msg", msg);
 	}

@@ -80,7 +80,7 @@ void op_module(struct call *c)
 							       module_path(dir, name);
 	if (give_file(c, name, path))
 		return;
-	call_fail(c, "io", NULL, NULL, 0, "module '%s' not found%s%s", name, path ? ", looked for " : "", path ? path : "");
+	call_fail(c, "io", NULL, NULL, 0, "%s%s", path ? "no file " : "no module of that name", path ? path : "");
 }
 
 /* --- people --- */
