@@ -208,7 +208,8 @@ help:
 deps:
 	@B=$B tests/deps.sh
 
-demo: deps
+demo:
+	@B=$B tests/deps.sh demo
 	@$(MAKE) --no-print-directory all
 	@$B/sandglass demo
 

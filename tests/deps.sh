@@ -1,19 +1,11 @@
 #!/usr/bin/env bash
-# Installs the packages that building, running and testing need (Debian, Ubuntu); with "long" also those of the long tests.
-# Elsewhere: says what they are.
+# Installs the packages that building, running and testing need (Debian, Ubuntu); with "long" also those of the long tests,
+# with "demo" only what building and the demo need. Elsewhere: says what they are.
 set -eu
 build="gcc make pkg-config libc6-dev libncurses-dev liblua5.4-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev libuv1-dev
 libseccomp-dev libsodium-dev libzstd-dev libjansson-dev libutf8proc-dev libvterm-dev libarchive-dev"
 run="bubblewrap"
 test="git tmux sqlite3 python3 openssl xxd jq curl locales procps zstd e2fsprogs openssh-server openssh-client"
-long=
-[ "${1:-}" != long ] || long="chromium asciinema" # not everywhere is there such a package: one by one
-if ! command -v dpkg-query >/dev/null; then
-	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, SQLite >= 3.40, libgit2 >= 1.5, libuv," >&2
-	echo "libseccomp, libsodium, zstd, jansson, utf8proc, libvterm, libarchive (with headers; static jansson, sodium" >&2
-	echo "and seccomp), bubblewrap >= 0.8 to run, and git, tmux, sqlite3, python3, jq, curl, localedef for the tests. Install them, then go on." >&2
-	exit 0
-fi
 # The fake provider of tests/e2e/models.sh; without it that part of the test is left out and says so.
 npm_packages() {
 	local to=${B:-build}/npm
@@ -22,9 +14,22 @@ npm_packages() {
 	mkdir -p "$to"
 	cp tests/npm/package.json "$to/"
 	cp tests/npm/package-lock.json "$to/lock" && mv "$to/lock" "$to/package-lock.json"
+	echo "npm ci    what tests/npm/package.json names, into $to"
 	(cd "$to" && timeout 300 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
+long=
+if [ "${1:-}" = demo ]; then
+	test="git" # its agents commit
+	npm_packages() { :; }
+fi
+[ "${1:-}" != long ] || long="chromium asciinema" # not everywhere is there such a package: one by one
+if ! command -v dpkg-query >/dev/null; then
+	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, SQLite >= 3.40, libgit2 >= 1.5, libuv," >&2
+	echo "libseccomp, libsodium, zstd, jansson, utf8proc, libvterm, libarchive (with headers; static jansson, sodium" >&2
+	echo "and seccomp), bubblewrap >= 0.8 to run, and git, tmux, sqlite3, python3, jq, curl, localedef for the tests. Install them, then go on." >&2
+	exit 0
+fi
 is_missing() { [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | cut -c1-2)" != ii ]; }
 missing= extra=
 for p in $build $run $test; do is_missing "$p" && missing="$missing $p"; done
