@@ -1,6 +1,7 @@
 /* The help texts, from the same rows. */
 #include <string.h>
 
+#include "base/mem.h"
 #include "control/registry.h"
 
 void command_help_short(const struct command *c, struct buf *out)
@@ -29,25 +30,39 @@ void command_help_long(const struct command *c, struct buf *out)
 	buf_printf(out, "\nEverywhere:\n%s", common_options);
 }
 
-static void list_where(enum command_where where, const char *title, struct buf *out)
+/* What people come for, in the order in which they come for it; every command that is listed stands in one of them. */
+static const struct {
+	const char *title, *names;
+} groups[] = {
+	{ "Begin", "demo new init run resume fork" },
+	{ "Look", "attach watch ls show state events out search replay" },
+	{ "Decide and steer", "approve deny later answer say preview promote pause continue step freeze thaw kill close stop hold budget mark" },
+	{ "The files of a box", "diff merge pick rollback undo tree cat blame when" },
+	{ "Prove and compare", "verify claims compare report rerun redo test" },
+	{ "Rules and settings", "policy trust secret config doctor" },
+	{ "Other people's agents, boxes and tools", "sandbox shell serve mcp hook plugin" },
+	{ "Keep, hand on, remove", "export import index redact prune" },
+	{ "And", "help completion version" },
+};
+
+static void list_one(const struct command *c, struct buf *out)
 {
-	bool any = false;
-	for (size_t i = 0; i < command_count(); i++) {
-		const struct command *c = command_at(i);
-		if (c->where != where || (c->flags & COMMAND_HIDDEN))
-			continue;
-		if (!any)
-			buf_printf(out, "\n%s\n", title);
-		any = true;
-		buf_printf(out, "  %-11s %s\n", c->name, c->summary);
-	}
+	buf_printf(out, "  %-10s %s %s\n", c->name, c->where == COMMAND_SUPERVISOR ? "*" : " ", c->summary);
 }
 
 void command_help_list(struct buf *out)
 {
 	buf_puts(out, "usage: sandglass COMMAND [WORDS] [OPTIONS]\n");
-	list_where(COMMAND_OFFLINE, "Commands:", out);
-	list_where(COMMAND_SUPERVISOR, "To a session that runs (--in ID when there are several):", out);
-	list_where(COMMAND_LOCAL, "In the console only:", out);
-	buf_puts(out, "\n'sandglass help COMMAND' says more about one, with examples.\n");
+	for (size_t g = 0; g < ARRAY_LEN(groups); g++) {
+		buf_printf(out, "\n%s\n", groups[g].title);
+		for (const char *name = groups[g].names; *name; name += strspn(name, " ")) {
+			CLEANUP(free_ptr) char *one = xstrndup(name, strcspn(name, " "));
+			const struct command *c = command_find(one);
+			name += strlen(one);
+			if (c && !(c->flags & COMMAND_HIDDEN))
+				list_one(c, out);
+		}
+	}
+	buf_puts(out, "\n* goes to a session that runs (--in ID when there are several); merge, undo and redact also to one that has ended.\n"
+		      "'sandglass help COMMAND' says more about one, with examples. Also: help filter, ids, exit, files.\n");
 }

@@ -139,7 +139,6 @@ int cmd_help(struct cmd_ctx *ctx)
 		command_help_long(c, &b);
 	} else if (!word) {
 		command_help_list(&b);
-		buf_puts(&b, "Also: help filter, help ids, help exit, help files.\n");
 	} else {
 		for (size_t i = 0; i < ARRAY_LEN(topics); i++)
 			if (!strcmp(topics[i].name, word))
@@ -212,9 +211,9 @@ int cmd_start(struct cmd_ctx *ctx)
 	if (control_list(&ids, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ids.nr) {
-		fputs("sandglass demo              sixty seconds with three scripted agents, no key, no setup\n"
-		      "sandglass new my && sandglass run my.lua    write your own agent script and run it\n"
-		      "sandglass help              everything else ('sandglass ls': what has run here)\n",
+		fputs("sandglass demo      sixty seconds with three scripted agents, no key, no setup\n"
+		      "sandglass new my    write your own agent script; 'sandglass run my.lua' runs it\n"
+		      "sandglass help      everything else ('sandglass ls': what has run here)\n",
 		      ctx->out);
 	} else if (isatty(0) && isatty(fileno(ctx->out)) && !ctx->no_tui) {
 		ctx->command = command_find("attach");

@@ -20,6 +20,22 @@ static void check_rows(void)
 	}
 }
 
+/* The list of all: each that is not hidden stands in it, once. */
+static void check_list(void)
+{
+	CLEANUP(buf_release) struct buf list = BUF_INIT;
+	command_help_list(&list);
+	for (size_t i = 0; i < command_count(); i++) {
+		const struct command *c = command_at(i);
+		CLEANUP(free_ptr) char *line = xasprintf("\n  %-10s %s %s\n", c->name, c->where == COMMAND_SUPERVISOR ? "*" : " ", c->summary);
+		const char *at = strstr(buf_cstr(&list), line);
+		if (c->flags & COMMAND_HIDDEN)
+			ok(!at, "'%s' is not listed", c->name);
+		else
+			ok(at && !strstr(at + 1, line), "'%s' is listed once", c->name);
+	}
+}
+
 /* Parses a typed line; "" = parsed, else the error. */
 static const char *parse(struct command_line *l, const char *text)
 {
@@ -138,6 +154,7 @@ static void check_json(void)
 int main(void)
 {
 	check_rows();
+	check_list();
 	check_lines();
 	check_json();
 	is_str(word_nearest("plicy", (const char *const[]){ "policy", "prune" }, 2), "policy", "nearest word");
