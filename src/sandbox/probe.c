@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <glob.h>
+#include <inttypes.h>
 #include <linux/magic.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -131,9 +132,9 @@ static bool check_namespaces(json_t *list)
 		fix = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 	else if (t.step == STEP_OVERLAY)
 		fix = "a kernel of 5.11 or later with the overlay module is needed";
-	snprintf(clone, sizeof(clone), "%s", t.step == 0 ? "yes" : "no");
+	snprintf(clone, sizeof(clone), "%s", t.step == 0 ? "yes, overlay" : "no");
 	snprintf(why, sizeof(why), "%s: %s", what[step], strerror(t.sys));
-	check(list, "user namespaces and overlay", t.step == 0, clone, why, fix);
+	check(list, "namespaces", t.step == 0, clone, why, fix);
 	return t.step == 0;
 }
 
@@ -276,26 +277,36 @@ static void check_fanotify(json_t *list)
 	fd_close(&fd);
 }
 
+static void size_words(uint64_t bytes, char out[24])
+{
+	uint64_t tenths = bytes * 10 >> 20;
+	const char *unit = tenths < 10240 ? "MiB" : "GiB";
+	tenths = tenths < 10240 ? tenths : tenths / 1024;
+	snprintf(out, 24, "%" PRIu64 ".%" PRIu64 " %s", tenths / 10, tenths % 10, unit);
+}
+
 static void check_sizes(json_t *list)
 {
 	struct sysinfo si;
 	struct statvfs vfs;
 	struct statfs fs;
-	char text[128];
+	char text[128], size[24];
 	CLEANUP(free_ptr) char *state = paths_state("");
 	CLEANUP(free_ptr) char *at = xstrdup(state);
 	for (char *slash; access(at, F_OK) < 0 && (slash = strrchr(at, '/')) && slash != at;)
 		*slash = 0;
 	if (sysinfo(&si) == 0) {
-		snprintf(text, sizeof(text), "%llu MiB, %ld processors",
-			 (unsigned long long)si.totalram * si.mem_unit >> 20, sysconf(_SC_NPROCESSORS_ONLN));
+		long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+		size_words((uint64_t)si.totalram * si.mem_unit, size);
+		snprintf(text, sizeof(text), "%s, %ld %s", size, cpus, cpus == 1 ? "processor" : "processors");
 		check(list, "memory", (uint64_t)si.totalram * si.mem_unit >> 20 >= 512, text, "less than 512 MiB",
 		      NULL);
 	}
 	if (statvfs(at, &vfs) == 0 && statfs(at, &fs) == 0) {
 		uint64_t mib = (uint64_t)vfs.f_bavail * vfs.f_frsize >> 20;
 		bool overlay = fs.f_type == OVERLAYFS_SUPER_MAGIC, nfs = fs.f_type == NFS_SUPER_MAGIC;
-		snprintf(text, sizeof(text), "%llu MiB free in %.60s", (unsigned long long)mib, at);
+		size_words((uint64_t)vfs.f_bavail * vfs.f_frsize, size);
+		snprintf(text, sizeof(text), "%.60s, %s free", at, size);
 		check(list, "state folder", !overlay && !nfs && mib >= 256, text,
 		      overlay ? "it lies on an overlay, which cannot be the upper of another"
 		      : nfs   ? "it lies on a network file system"
@@ -326,7 +337,7 @@ json_t *probe_process(void)
 		json_put_str(out, "why", spaces ? "bubblewrap is missing" : "this place gives us no namespaces");
 		json_put_str(out, "fix",
 			     spaces ? "apt install bubblewrap"
-				    : "see the check 'user namespaces and overlay', or --accept reduced");
+				    : "see the check 'namespaces', or --accept reduced");
 	}
 	json_put(out, "checks", list);
 	return out;

@@ -9,8 +9,13 @@ export TMPDIR=$t/tmp
 mkdir "$TMPDIR"
 "$sg" doctor >"$t/out" 2>&1
 is $? 0 'ready'
-is "$(grep -vcE '^(ok|NO) +[^ ]|^ +repair: |^ready: ' "$t/out")" 0 'a line a check, with its repair below what is not well'
+is "$(grep -vcE '^(ok|NO|-) +[^ ]|^ +repair: |^ready: ' "$t/out")" 0 'a line a check, with its repair below what is not well'
 like "$(tail -1 "$t/out")" '^ready: process backend, profile (enforced|best effort); .*model' 'the last one says what can be done'
+is "$("$sg" doctor | grep -cE '^- +daytona boxes +no DAYTONA_API_KEY')" 1 'what need not be here is no "ok", and no repair either'
+echo made-up-key | "$sg" secret set DAYTONA_API_KEY >"$t/out" 2>&1
+echo made-up-key | "$sg" secret set ANTHROPIC_API_KEY >>"$t/out" 2>&1
+like "$("$sg" doctor | tr '\n' ' ')" 'ok +daytona boxes +DAYTONA_API_KEY is there.*model key in ANTHROPIC_API_KEY' 'a key that is kept counts, as a variable does'
+"$sg" secret rm DAYTONA_API_KEY && "$sg" secret rm ANTHROPIC_API_KEY
 like "$("$sg" doctor -q | head -1)" '^(NO|ready:)' '-q: only what is not well'
 is "$("$sg" doctor --json | grep -c '"schema":1')" "$("$sg" doctor --json | wc -l)" '--json: an object a line'
 like "$("$sg" doctor --json | tail -1)" '"ready":true,"backend":"process"' 'the last one says so'

@@ -242,7 +242,7 @@ static size_t print_others(struct config *c, const char *only)
 
 static void print_keys(struct config *c)
 {
-	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY" };
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY" };
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
 		const char *v = getenv(keys[i]);
 		CLEANUP(free_ptr) char *source = xasprintf("variable %s", keys[i]);

@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/config.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/host/library.h"
 #include "app/rent/rent.h"
+#include "app/super/secret_source.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
@@ -28,17 +30,25 @@
 
 struct doctor {
 	struct cmd_ctx *ctx;
+	const json_t *secrets; /* of the configuration: where values are */
 	size_t bad;
 };
 
-static void check(struct doctor *d, const char *name, bool good, const char *value, const char *fix)
+/* Not well, well, or well without: what is not here and need not be. */
+enum found { MISSING, THERE, NOT_HERE };
+
+static void say(struct doctor *d, const char *name, enum found found, const char *value, const char *fix)
 {
+	static const char *const signs[] = { [MISSING] = "NO", [THERE] = "ok", [NOT_HERE] = "-" };
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	bool good = found != MISSING;
 	d->bad += !good;
 	if (d->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "check", name);
 		json_put_flag(o, "ok", good);
+		if (found == NOT_HERE)
+			json_put_flag(o, "optional", true);
 		json_put(o, "value", json_bytes_z(value));
 		if (fix && *fix && !good)
 			json_put_str(o, "fix", fix);
@@ -48,12 +58,17 @@ static void check(struct doctor *d, const char *name, bool good, const char *val
 	if (good && d->ctx->quiet)
 		return;
 	cmd_safe(&b, value, strlen(value), false);
-	fprintf(d->ctx->out, "%-4s  %-18s %s\n", good ? "ok" : "NO", name, buf_cstr(&b));
+	fprintf(d->ctx->out, "%-4s  %-18s %s\n", signs[found], name, buf_cstr(&b));
 	if (fix && *fix && !good) {
 		buf_reset(&b);
 		cmd_safe(&b, fix, strlen(fix), false);
 		fprintf(d->ctx->out, "      %-18s repair: %s\n", "", buf_cstr(&b));
 	}
+}
+
+static void check(struct doctor *d, const char *name, bool good, const char *value, const char *fix)
+{
+	say(d, name, good ? THERE : MISSING, value, fix);
 }
 
 /* --- checks ---------------------------------------------------------------------------------------------------------
@@ -128,8 +143,9 @@ static void check_sessions(struct doctor *d)
 	if (statvfs(there, &fs) == 0) {
 		uint64_t bytes = (uint64_t)fs.f_bavail * fs.f_frsize;
 		room = bytes > (256U << 20);
-		buf_puts(&text, ", free: ");
+		buf_puts(&text, ", ");
 		cmd_size(bytes, &text);
+		buf_puts(&text, " free");
 	}
 	check(d, "sessions folder", room, buf_cstr(&text), "sandglass prune --older-than 30d");
 }
@@ -145,14 +161,23 @@ static void check_runtime(struct doctor *d)
 	free(dir);
 }
 
-static const char *model_key(void)
+/* A variable, kept by `secret set`, or from where the configuration says; its value is not read. */
+static bool has_secret(const struct doctor *d, const char *name)
 {
-	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "GOOGLE_API_KEY" };
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		const char *v = getenv(keys[i]);
-		if (v && *v)
+	struct secret_source s;
+	struct err none = ERR_INIT;
+	if (secret_find(d->secrets, name, &s, &none) < 0)
+		return false;
+	secret_source_release(&s);
+	return true;
+}
+
+static const char *model_key(const struct doctor *d)
+{
+	static const char *const keys[] = { "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY" };
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (has_secret(d, keys[i]))
 			return keys[i];
-	}
 	return NULL;
 }
 
@@ -194,7 +219,8 @@ static void check_owners(struct doctor *d)
 	owners.seen = owners.foreign = 0;
 	nftw(".", see_owner, 32, FTW_PHYS | FTW_MOUNT);
 	CLEANUP(free_ptr)
-	char *text = owners.foreign ? xasprintf("%zu files of another owner: a box cannot overwrite them (%s%s)", owners.foreign,
+	char *text = owners.foreign ? xasprintf("%zu %s of another owner: a box cannot overwrite %s (%s%s)", owners.foreign,
+						owners.foreign == 1 ? "file" : "files", owners.foreign == 1 ? "it" : "them",
 						owners.first, owners.foreign > 1 ? ", ..." : "") :
 				      xasprintf("all %zu files here have one owner", owners.seen);
 	CLEANUP(free_ptr) char *fix = xasprintf("chown -R %u .", (unsigned)st.st_uid);
@@ -210,8 +236,7 @@ static void check_drivers(struct doctor *d)
 		CLEANUP(json_release) json_t *r = driver_at(i)->probe();
 		CLEANUP(free_ptr) char *name = xasprintf("%s boxes", driver_at(i)->name);
 		bool good = json_flag(r, "ok", false);
-		CLEANUP(free_ptr) char *text = xasprintf("%s%s", good ? "" : "not here: ", good ? json_str(r, "value", "yes") : json_str(r, "why", ""));
-		check(d, name, true, text, "");
+		say(d, name, good ? THERE : NOT_HERE, good ? json_str(r, "value", "yes") : json_str(r, "why", "not here"), "");
 	}
 }
 
@@ -230,11 +255,11 @@ static void check_rented(struct doctor *d)
 {
 	for (size_t i = 0; rent_name(i); i++) {
 		CLEANUP(free_ptr) char *key = key_of(rent_name(i)), *name = xasprintf("%s boxes", rent_name(i));
-		bool set = key && getenv(key) && *getenv(key);
-		CLEANUP(free_ptr) char *text = set  ? xasprintf("%s is set; 'sandglass plugin test %s' tries it", key, rent_name(i)) :
-					       key ? xasprintf("not here: no %s (set it, or 'sandglass secret set %s')", key, key) :
+		bool set = key && has_secret(d, key);
+		CLEANUP(free_ptr) char *text = set  ? xasprintf("%s is there; 'sandglass plugin test %s' tries it", key, rent_name(i)) :
+					       key ? xasprintf("no %s (set the variable, or 'sandglass secret set %s')", key, key) :
 						     xstrdup("needs no key");
-		check(d, name, true, text, "");
+		say(d, name, set || !key ? THERE : NOT_HERE, text, "");
 	}
 }
 
@@ -256,7 +281,7 @@ static int run_checks(struct doctor *d)
 	check_runtime(d);
 	check_roots(d);
 	check_owners(d);
-	const char *key = model_key();
+	const char *key = model_key(d);
 	bool good = json_flag(box, "ok", false);
 	if (d->ctx->json) {
 		json_t *o = json_object();
@@ -429,6 +454,14 @@ static int print_paths(struct cmd_ctx *ctx)
 
 int cmd_doctor(struct cmd_ctx *ctx)
 {
-	struct doctor d = { .ctx = ctx };
-	return cmd_has(ctx, "paths") ? print_paths(ctx) : run_checks(&d);
+	struct config *c;
+	struct err err = ERR_INIT;
+	if (cmd_has(ctx, "paths"))
+		return print_paths(ctx);
+	if (config_open(&c, ctx, &err) < 0)
+		return cmd_fail(ctx, &err);
+	CLEANUP(json_release) json_t *secrets = config_object(c, "secrets");
+	config_close(&c);
+	struct doctor d = { .ctx = ctx, .secrets = secrets };
+	return run_checks(&d);
 }
