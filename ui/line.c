@@ -98,7 +98,10 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 		print_answer(l, r, a);
 		return;
 	}
-	fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done", *r->outcome ? r->outcome : "ok");
+	if (strcmp(r->outcome, "failed") == 0)
+		fputs("FAILED", l->out);
+	else
+		fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done", *r->outcome ? r->outcome : "ok");
 	if (r->dur_us >= 0)
 		fprintf(l->out, " in %s", fmt_span(a, r->dur_us));
 	if (r->out_bytes > 0)
@@ -152,13 +155,25 @@ static void print_more_lines(struct line *l, const struct row_info *r, const cha
 		fprintf(l->out, "%s(and %zu more %s)", shown ? "\n  | " : " ", nr - shown, nr - shown == 1 ? "line" : "lines");
 }
 
-static void print_other(struct line *l, const struct row_info *r)
+/* Whose files changed: on a screen the row stands among its box's, here nothing else would say so. */
+static void print_box(struct line *l, const struct event *ev)
+{
+	const struct model *m = &l->s->model;
+	const struct model_box *b = ev->kind == EV_SNAPSHOT_TAKEN && m->nr_boxes > 1 ? model_box(m, ev->box) : NULL;
+	if (b && b->name) {
+		fputs(" of ", l->out);
+		line_print_safe(l->out, b->name);
+	}
+}
+
+static void print_other(struct line *l, const struct event *ev, const struct row_info *r)
 {
 	if (r->turn) {
 		fputs(r->what, l->out);
 		return;
 	}
 	fputs(strcmp(r->word, "end") == 0 ? "ended" : r->word, l->out);
+	print_box(l, ev);
 	if (*r->outcome)
 		fprintf(l->out, " (%s)", r->outcome);
 	const char *more = strchr(r->what, '\n');
@@ -354,7 +369,7 @@ bool line_event(struct line *l, const struct event *ev)
 	line_print_safe(l->out, agent ? agent->name : "session");
 	fprintf(l->out, " event %" PRIu64 " ", step ? ev->action : ev->seq);
 	if (!step) {
-		print_other(l, &r);
+		print_other(l, ev, &r);
 	} else if (!print_action(l, ev, &r, &a)) {
 		fputs(r.word, l->out);
 	}

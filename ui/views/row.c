@@ -373,17 +373,18 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 static const char *limits_text(const json_t *o, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	int64_t steps = json_int(o, "steps", 0), actions = json_int(o, "actions", 0), tokens = json_int(o, "tokens", 0);
 	if (json_int(o, "uusd", 0))
-		buf_printf(&b, "%s ", fmt_money(a, json_int(o, "uusd", 0)));
-	if (json_int(o, "tokens", 0))
-		buf_printf(&b, "%s tokens ", fmt_count(a, json_int(o, "tokens", 0)));
+		buf_printf(&b, ", %s", fmt_money(a, json_int(o, "uusd", 0)));
+	if (tokens)
+		buf_printf(&b, ", %s %s", fmt_count(a, tokens), tokens == 1 ? "token" : "tokens");
 	if (json_int(o, "time_us", 0))
-		buf_printf(&b, "%s ", fmt_age(a, json_int(o, "time_us", 0)));
-	if (json_int(o, "steps", 0))
-		buf_printf(&b, "%" PRId64 " steps ", json_int(o, "steps", 0));
-	if (json_int(o, "actions", 0))
-		buf_printf(&b, "%" PRId64 " actions", json_int(o, "actions", 0));
-	return b.len ? arena_strdup(a, b.data) : "no limit";
+		buf_printf(&b, ", %s", fmt_age(a, json_int(o, "time_us", 0)));
+	if (steps)
+		buf_printf(&b, ", %s", fmt_plural(a, steps, "step", "steps"));
+	if (actions)
+		buf_printf(&b, ", %s", fmt_plural(a, actions, "action", "actions"));
+	return b.len ? arena_strdup(a, b.data + 2) : "no limit of its own";
 }
 
 /* What the kernel saw, below the call that caused it. */
@@ -425,7 +426,14 @@ static const char *drift_text(const json_t *o, struct arena *a)
 }
 
 /* Budgets, bases, merges, people's answers. NULL: no words for it. */
-static const char *work_text(uint16_t kind, const json_t *o, const char **word, struct arena *a)
+/* By its name, as scripts and commands call it. */
+static const char *box_name(const struct model *m, uint64_t id, struct arena *a)
+{
+	const struct model_box *b = model_box(m, id);
+	return b && b->name ? b->name : arena_printf(a, "#%" PRIu64, id);
+}
+
+static const char *work_text(const struct model *m, uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
 	switch (kind) {
 	case EV_BUDGET_NEW:
@@ -481,8 +489,8 @@ static const char *work_text(uint16_t kind, const json_t *o, const char **word, 
 		return arena_printf(a, "done, %s", json_str(o, "mode", ""));
 	case EV_FORK_DONE:
 		*word = "fork";
-		return arena_printf(a, "box #%" PRId64 " as a copy of #%" PRId64, json_int(o, "to", 0),
-				    json_int(o, "from", 0));
+		return arena_printf(a, "box %s as a copy of %s", box_name(m, (uint64_t)json_int(o, "to", 0), a),
+				    box_name(m, (uint64_t)json_int(o, "from", 0), a));
 	case EV_REDO_STARTED:
 		*word = "redo";
 		return arena_printf(a, "#%" PRId64 " runs again in a box of its own",
@@ -526,7 +534,8 @@ static const char *text_or_raw(const json_t *o, struct arena *a)
 	return text ? text : raw_text(o, a);
 }
 
-static void load_other(struct row_info *out, const struct row *r, const json_t *o, struct arena *a)
+static void load_other(struct row_info *out, const struct model *m, const struct event *ev, const struct row *r, const json_t *o,
+		       struct arena *a)
 {
 	const char *name = event_kind_name(r->kind), *text;
 	out->word = name ? name : arena_printf(a, "kind-%u", r->kind);
@@ -590,11 +599,12 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		break;
 	case EV_BOX_READY:
 		out->word = "box";
-		out->what = arena_printf(a, "ready, profile %s", wall_words(json_str(o, "profile", "")));
+		out->what = arena_printf(a, "%s is ready, profile %s", box_name(m, ev->box, a), wall_words(json_str(o, "profile", "")));
 		break;
 	case EV_BOX_CLOSED:
 		out->word = "box";
-		out->what = arena_printf(a, "closed %s", json_str(o, "why", ""));
+		out->what = arena_printf(a, "%s is closed%s%s", box_name(m, ev->box, a), *json_str(o, "why", "") ? ": " : "",
+					 json_str(o, "why", ""));
 		break;
 	case EV_BOX_SAID:
 		out->word = "box";
@@ -627,7 +637,7 @@ static void load_other(struct row_info *out, const struct row *r, const json_t *
 		if (r->kind <= EV_SESSION_END)
 			out->word = "session";
 		text = session_text(r->kind, o, &out->word, a);
-		text = text ? text : work_text(r->kind, o, &out->word, a);
+		text = text ? text : work_text(m, r->kind, o, &out->word, a);
 		text = text || !o ? text : row_befell(r->kind, o, &out->word, a);
 		out->what = text ? text : text_or_raw(o, a);
 		break;
@@ -650,5 +660,5 @@ void row_load(struct row_info *out, struct source *s, const struct row *r, struc
 		return;
 	}
 	CLEANUP(json_release) json_t *o = ev.body ? json_parse(ev.body, ev.len, "event", &err) : NULL;
-	load_other(out, r, o, a);
+	load_other(out, &s->model, &ev, r, o, a);
 }

@@ -172,11 +172,12 @@ static void print_session(struct cmd_ctx *ctx, struct session *s, const struct c
 	if (*json_str(c->start, "script", ""))
 		line(ctx, "script", json_str(c->start, "script", ""));
 	if (*json_str(c->start, "version", ""))
-		line(ctx, "written by", json_str(c->start, "version", ""));
+		line(ctx, "sandglass", json_str(c->start, "version", ""));
 	buf_reset(&b);
-	buf_printf(&b, "%llu, of them %llu actions (%llu denied, %llu not successful, %llu held), %llu snapshots",
-		   (unsigned long long)session_head(s), (unsigned long long)c->actions, (unsigned long long)c->denied,
-		   (unsigned long long)c->failed, (unsigned long long)c->held, (unsigned long long)c->snapshots);
+	buf_printf(&b, "%llu, of them %llu %s (%llu denied, %llu not successful, %llu held), %llu %s",
+		   (unsigned long long)session_head(s), (unsigned long long)c->actions, c->actions == 1 ? "action" : "actions",
+		   (unsigned long long)c->denied, (unsigned long long)c->failed, (unsigned long long)c->held,
+		   (unsigned long long)c->snapshots, c->snapshots == 1 ? "snapshot" : "snapshots");
 	line(ctx, "events", buf_cstr(&b));
 	print_names(ctx, "agents", c->agents);
 	print_names(ctx, "boxes", c->boxes);

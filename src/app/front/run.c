@@ -487,6 +487,8 @@ int cmd_run(struct cmd_ctx *ctx)
 		return cmd_usage(ctx, "--control, --linger and --hold-exec say how somebody else's agent is used: name it with --agent");
 	if (cmd_has(ctx, "agent") && !task)
 		return cmd_usage(ctx, "--agent NAME does a task: give it with -e");
+	if (task && !task[strspn(task, " \t\r\n")])
+		return cmd_usage(ctx, "-e: the task is empty; say what is to be done");
 	if (task && cmd_word(ctx, 0))
 		return cmd_usage(ctx, "either a script or -e TASK, not both");
 	if (common_opts(ctx, o, &err) < 0 || 

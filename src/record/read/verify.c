@@ -160,7 +160,7 @@ static int verify_chain(struct verify *v, struct err *err)
 	if (why)
 		verify_say(v, "chain", VERIFY_FAIL, bad, "event %" PRIu64 ": %s", bad, why);
 	else
-		verify_say(v, "chain", VERIFY_OK, 0, "%" PRIu64 " events, chain unbroken%s", v->totals->events,
+		verify_say(v, "chain", VERIFY_OK, 0, "%" PRIu64 " %s, chain unbroken%s", VERIFY_NR(v->totals->events, "event", "events"),
 			   v->totals->redacted ? ", some bodies redacted" : "");
 	return 0;
 }

@@ -68,7 +68,8 @@ int verify_segments(struct verify *v, struct err *err)
 	else if (missing)
 		verify_say(v, "segments", VERIFY_FAIL, missing, "the output of event %" PRIu64 " is missing", missing);
 	else
-		verify_say(v, "segments", VERIFY_OK, 0, "%" PRIu64 " segments are what was written", v->totals->segments);
+		verify_say(v, "segments", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
+			   VERIFY_NR(v->totals->segments, "segment is", "segments are"));
 	return 0;
 }
 
@@ -152,7 +153,8 @@ int verify_objects(struct verify *v, struct err *err)
 	else if (missing)
 		verify_say(v, "objects", VERIFY_FAIL, missing, "the objects of event %" PRIu64 " are missing", missing);
 	else
-		verify_say(v, "objects", VERIFY_OK, 0, "%" PRIu64 " git objects are what was written", v->totals->objects);
+		verify_say(v, "objects", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
+			   VERIFY_NR(v->totals->objects, "git object is", "git objects are"));
 	return 0;
 }
 
@@ -191,7 +193,8 @@ int verify_messages(struct verify *v, struct err *err)
 	else if (wrong)
 		verify_say(v, "messages", VERIFY_FAIL, seq, "event %" PRIu64 " %s", seq, wrong);
 	else
-		verify_say(v, "messages", VERIFY_OK, 0, "%" PRIu64 " messages are what was written", v->totals->messages);
+		verify_say(v, "messages", VERIFY_OK, 0, "%" PRIu64 " %s what was written",
+			   VERIFY_NR(v->totals->messages, "message is", "messages are"));
 	return 0;
 }
 

@@ -31,6 +31,8 @@ struct verify {
 
 PRINTF(5, 6)
 void verify_say(struct verify *v, const char *name, enum verify_result result, uint64_t seq, const char *fmt, ...);
+/* Two arguments for "%" PRIu64 " %s": 1 checkpoint, 2 checkpoints. */
+#define VERIFY_NR(n, one, many) (uint64_t)(n), (n) == 1 ? (one) : (many)
 /* verify_order.c: an event of the chain pass; its body is NULL when redacted. */
 void verify_see(struct verify *v, const struct event *ev);
 int verify_order(struct verify *v, struct err *err);

@@ -160,7 +160,8 @@ int verify_order(struct verify *v, struct err *err)
 	if (v->order_bad)
 		verify_say(v, "order", VERIFY_FAIL, v->order_bad, "%s", v->order_text);
 	else
-		verify_say(v, "order", VERIFY_OK, 0, "%" PRIu64 " actions started, each after it was allowed", v->started);
+		verify_say(v, "order", VERIFY_OK, 0, "%" PRIu64 " %s started, each after it was allowed",
+			   VERIFY_NR(v->started, "action", "actions"));
 	return 0;
 }
 
@@ -174,7 +175,7 @@ int verify_closed(struct verify *v, struct err *err)
 			first = first ? first : v->action[i].id;
 		}
 	if (!open)
-		verify_say(v, "closed", VERIFY_OK, 0, "%zu actions, each has ended", v->actions);
+		verify_say(v, "closed", VERIFY_OK, 0, "%" PRIu64 " %s, each has ended", VERIFY_NR(v->actions, "action", "actions"));
 	else if (v->ended)
 		verify_say(v, "closed", VERIFY_FAIL, first, "%" PRIu64 " actions have no end, the first is %" PRIu64, open, first);
 	else

@@ -106,7 +106,8 @@ int verify_signatures(struct verify *v, struct err *err)
 			   "the session has ended, but nothing after event %" PRIu64 " is signed", signed_to);
 	else
 		verify_say(v, "signatures", v->totals->checkpoints ? VERIFY_OK : VERIFY_SKIP, 0,
-			   "%" PRIu64 " checkpoints, signed up to event %" PRIu64 " of %" PRIu64, v->totals->checkpoints,
+			   "%" PRIu64 " %s, signed up to event %" PRIu64 " of %" PRIu64,
+			   VERIFY_NR(v->totals->checkpoints, "checkpoint", "checkpoints"),
 			   signed_to, v->head);
 	return 0;
 }
@@ -187,7 +188,8 @@ static void check_anchors(struct verify *v, const struct buf *log)
 	if (!seen.nr)
 		verify_say(v, "anchor", VERIFY_SKIP, 0, "no anchor of this session here (it was recorded elsewhere?)");
 	else
-		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " anchors agree, the last one at event %" PRIu64, seen.nr, seen.last);
+		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " %s, the last one at event %" PRIu64,
+			   VERIFY_NR(seen.nr, "anchor agrees", "anchors agree"), seen.last);
 }
 
 int verify_anchor(struct verify *v, struct err *err)
