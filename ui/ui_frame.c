@@ -102,10 +102,11 @@ static uint64_t all_events(const struct ui *ui)
 static void paint_message(const struct ui *ui, struct area a, int row)
 {
 	uint64_t events = ui->counted.shown;
-	uint32_t attached = 0;
+	uint32_t attached = 0; /* to the session that most are: who looks at all of them is one */
 	char right[64];
 	for (size_t i = 0; i < ui->nr_src; i++)
-		attached += ui->src[i]->model.attached;
+		if (ui->src[i]->model.attached > attached)
+			attached = ui->src[i]->model.attached;
 	if (ui_reading(ui) && percent_read(ui) < 100)
 		snprintf(right, sizeof(right), "reading %d%%  %" PRIu64 " ev", percent_read(ui), all_events(ui));
 	else if (ui->replay)

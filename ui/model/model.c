@@ -125,6 +125,16 @@ const struct model_action *model_stands(const struct model *m, const struct mode
 	return now && ((now->state == ACT_WAITS && now->latched) || (box && box->frozen)) ? now : NULL;
 }
 
+const struct model_action *model_held(const struct model *m, const struct model_agent *a)
+{
+	for (size_t i = 0; a->held && i < m->nr_held; i++) {
+		const struct model_action *act = model_action(m, m->held[i]);
+		if (act && act->agent == a->id)
+			return act;
+	}
+	return NULL;
+}
+
 enum agent_state model_agent_state(const struct model *m, const struct model_agent *a)
 {
 	const struct model_action *now = a->current ? model_action(m, a->current) : NULL;

@@ -179,6 +179,8 @@ const struct model_action *model_action(const struct model *m, uint64_t id);
 bool model_ask(const struct model *m, uint64_t seq); /* a question that still waits */
 /* The newest redo of this session's action @of, or (0) the newest of all; NULL. */
 const struct model_redo *model_redo(const struct model *m, uint64_t of);
+/* The action of the agent that has waited longest for a person; NULL none does. It may have begun others since. */
+const struct model_action *model_held(const struct model *m, const struct model_agent *a);
 enum agent_state model_agent_state(const struct model *m, const struct model_agent *a);
 const char *agent_state_word(enum agent_state s); /* "run", "HELD", ... */
 char agent_state_sign(enum agent_state s);        /* '>', '!', ... */

@@ -26,6 +26,7 @@ struct line {
 	const struct model_agent *agent; /* NULL: the heading of a session */
 	const struct group *group;       /* of a heading */
 	enum agent_state state;
+	int64_t since_us;                /* it has been in it; of one that waits: as long as what has waited longest */
 	bool moved;
 	const char *box, *now, *age;
 	bool bare; /* its box has no wall */

@@ -29,7 +29,8 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 		const char *text = a->text ? first_line(a->text, ar) : "";
 		return *text ? text : a->stop ? a->stop : "";
 	}
-	uint64_t id = a->current ? a->current : a->ask ? a->ask : a->last;
+	const struct model_action *held = model_held(&ui->src[l->source]->model, a);
+	uint64_t id = held ? held->id : a->current ? a->current : a->ask ? a->ask : a->last;
 	if (!id)
 		return "";
 	row_load(&r, ui->src[l->source], &(struct row){ id, a->ask == id ? EV_ASK : EV_ACTION_REQUESTED }, ar);
@@ -59,7 +60,7 @@ static int compare_lines(const void *x, const void *y)
 	const struct line *a = x, *b = y;
 	int d = urgency(a->state) - urgency(b->state);
 	if (d == 0 && a->state == AGENT_HELD)
-		d = (a->agent->since_us > b->agent->since_us) - (a->agent->since_us < b->agent->since_us);
+		d = (a->since_us > b->since_us) - (a->since_us < b->since_us);
 	if (d == 0)
 		d = a->agent->script - b->agent->script;
 	if (d == 0)
@@ -157,6 +158,8 @@ static size_t list_source(struct fleet *f, struct ui *ui, size_t i, struct line 
 			continue;
 		line[n] = (struct line){ .source = i, .agent = &m->agent[k], .box = "", .now = "", .age = "" };
 		line[n].state = model_agent_state(m, &m->agent[k]);
+		const struct model_action *held = model_held(m, &m->agent[k]);
+		line[n].since_us = held ? held->held_us : m->agent[k].since_us;
 		count_in(f, &f->group[i], &line[n++]);
 	}
 	return n;
@@ -314,7 +317,7 @@ static void fill(struct line *l, struct ui *ui, struct arena *ar)
 	l->bare = wall_none(model_box(&ui->src[l->source]->model, l->agent->box));
 	l->now = fleet_now(l, ui, ar);
 	if (waits(l))
-		l->age = fmt_age(ar, ui_now(ui) - l->agent->since_us);
+		l->age = fmt_age(ar, ui_now(ui) - l->since_us);
 	if (!l->agent->ended && l->agent->total > 0) {
 		l->done = l->agent->done;
 		l->total = l->agent->total;

@@ -119,8 +119,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 enum { COL_BOX, COL_SESSION, COL_WALL, COL_STATE, COL_NET, COL_RUN, COL_CHANGED, COL_OUTPUT, COL_AGENT, COL_NR };
 
 static const struct column columns[COL_NR] = {
-	{ "BOX", { 16, 16 }, { 1, 1 }, false },   { "SESSION", { 0, 9 }, { 1, 1 }, false },
-	{ "WALL", { 17, 21 }, { 1, 1 }, false },  { "STATE", { 8, 8 }, { 1, 1 }, false },
+	{ "BOX", { 14, 16 }, { 1, 1 }, false },   { "SESSION", { 0, 9 }, { 1, 1 }, false },
+	{ "WALL", { 18, 21 }, { 1, 1 }, false },  { "STATE", { 8, 8 }, { 1, 1 }, false },
 	{ "NET", { 7, 13 }, { 1, 1 }, false },    { "RUN", { 4, 4 }, { 1, 1 }, true },
 	{ "CHANGED", { 8, 8 }, { 1, 1 }, true },  { "OUTPUT", { 0, 8 }, { 1, 1 }, true },
 	{ "AGENT", { 0, 0 }, { 2, 2 }, false },

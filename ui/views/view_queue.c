@@ -64,7 +64,7 @@ static struct cells cells_of(int cols, size_t sessions)
 	int session = cols >= 100 && sessions > 1 ? 9 : 0;
 	if (cols >= 100)
 		return (struct cells){ true, session, 14, 31 + session, 30, 6, 8 };
-	return (struct cells){ false, 0, 9, 25, 12, 5, 6 };
+	return (struct cells){ false, 0, 11, 27, 12, 5, 6 };
 }
 
 static int room_for(const struct cells *c, int cols)

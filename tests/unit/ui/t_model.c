@@ -48,6 +48,23 @@ static void life_of_an_action(void)
 	is_int(model_agent(&m, a)->errors, 1, "one error");
 }
 
+/* Several at once of one agent: what waits is not hidden by what came after it. */
+static void waits_beside_others(void)
+{
+	uint64_t a = put(EV_AGENT_START, 0, 0, "{\"name\":\"two\"}");
+	uint64_t first = put(EV_ACTION_REQUESTED, a, 0, "{\"kind\":\"exec\"}");
+	put(EV_ACTION_HELD, a, first, "{}");
+	uint64_t second = put(EV_ACTION_REQUESTED, a, 0, "{\"kind\":\"exec\"}");
+	put(EV_ACTION_STARTED, a, second, "{}");
+	put(EV_ACTION_ENDED, a, second, "{\"end\":\"ok\",\"code\":0}");
+	is_int(state(a), AGENT_HELD, "one waits, another has come and gone");
+	const struct model_action *held = model_held(&m, model_agent(&m, a));
+	ok(held && held->id == first, "that one is what it waits for");
+	put(EV_ACTION_DECIDED, a, first, "{\"decision\":\"deny\",\"by\":\"human\"}");
+	put(EV_ACTION_ENDED, a, first, "{\"end\":\"denied\"}");
+	ok(!model_held(&m, model_agent(&m, a)), "decided: for none");
+}
+
 static void model_calls(void)
 {
 	uint64_t a = put(EV_AGENT_START, 0, 0, "{\"name\":\"docs\"}");
@@ -120,6 +137,7 @@ int main(void)
 	model_init(&m);
 	put(EV_SESSION_START, 0, 0, "{\"id\":\"s-1\",\"name\":\"t\"}");
 	life_of_an_action();
+	waits_beside_others();
 	model_calls();
 	nonsense();
 	model_release(&m);
