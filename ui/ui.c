@@ -181,6 +181,14 @@ void ui_key(struct ui *ui, uint32_t key)
 		ui_do(ui, v);
 }
 
+const char *ui_agent_name(const struct ui *ui, size_t source, const struct model_agent *a)
+{
+	const char *session = ui->src[source]->model.name;
+	if (!a)
+		return "";
+	return a->script && ui->nr_src > 1 && session && *session ? session : a->name;
+}
+
 static size_t count_held(const struct ui *ui)
 {
 	size_t n = 0;
@@ -224,7 +232,7 @@ static char *waits_text(const struct ui *ui)
 	const struct model_agent *agent = model_agent(&ui->src[source]->model, newest->agent);
 	row_load(&r, ui->src[source], &(struct row){ newest->id, EV_ACTION_REQUESTED }, &a);
 	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
-	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.300s", fmt_hms(&a, newest->held_us), newest->id, agent ? agent->name : r.word,
+	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.300s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_agent_name(ui, source, agent) : r.word,
 			 bare ? "" : r.word, bare ? "" : " ", one_line(r.what, &a));
 }
 

@@ -135,6 +135,8 @@ static inline struct source *ui_source(const struct ui *ui, size_t i)
 {
 	return i < ui->nr_src ? ui->src[i] : NULL;
 }
+/* What an agent is called here: of several sessions, what a script does by itself bears its session's name. "" for NULL. */
+const char *ui_agent_name(const struct ui *ui, size_t source, const struct model_agent *a);
 /* What is to be shown of @value, which is of @of. */
 uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t value);
 /* The moment that ages on the screen are counted to. */

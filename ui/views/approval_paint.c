@@ -187,8 +187,8 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	paint_counts(v, body);
 	if (v->text_top + (size_t)body.rows < v->text.nr)
 		put_right(body, body.rows - 1, 0, body.cols - 1, ROLE_WARN,
-			  arena_printf(v->arena, " %zu more lines: Space ",
-				       v->text.nr - v->text_top - (size_t)body.rows));
+			  arena_printf(v->arena, " %s: Space ",
+				       fmt_plural(v->arena, (int64_t)(v->text.nr - v->text_top) - body.rows, "more line", "more lines")));
 	struct area low = area_sub(a, a.rows - below, 0, below, a.cols);
 	if (v->info.decided)
 		paint_decided(v, low);

@@ -6,6 +6,7 @@
  * When somebody else decides first, any key closes. */
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "ui/views/approval_inner.h"
@@ -51,15 +52,43 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
 
-static void find_place(struct approval *v, const struct ui *ui)
+struct waits {
+	size_t source;
+	uint64_t action;
+	int64_t since_us;
+};
+
+static int oldest_first(const void *x, const void *y)
 {
-	v->place = v->of = 0;
+	const struct waits *a = x, *b = y;
+	int d = (a->since_us > b->since_us) - (a->since_us < b->since_us);
+	return d ? d : (a->action > b->action) - (a->action < b->action);
+}
+
+/* In the order of the queue. */
+static struct waits *all_waiting(const struct ui *ui, size_t *nr_out)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		n += ui->src[i]->model.nr_held;
+	struct waits *w = xcalloc(n + 1, sizeof(*w));
+	*nr_out = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		for (size_t k = 0; k < ui->src[i]->model.nr_held; k++) {
-			v->of++;
-			if (i == v->source && ui->src[i]->model.held[k] == v->action)
-				v->place = v->of;
+			const struct model_action *act = model_action(&ui->src[i]->model, ui->src[i]->model.held[k]);
+			w[(*nr_out)++] = (struct waits){ i, ui->src[i]->model.held[k], act ? act->held_us : 0 };
 		}
+	qsort(w, *nr_out, sizeof(*w), oldest_first);
+	return w;
+}
+
+static void find_place(struct approval *v, const struct ui *ui)
+{
+	CLEANUP(free_ptr) struct waits *w = all_waiting(ui, &v->of);
+	v->place = 0;
+	for (size_t i = 0; i < v->of; i++)
+		if (w[i].source == v->source && w[i].action == v->action)
+			v->place = i + 1;
 }
 
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
@@ -97,18 +126,16 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 
 static void to_queued(struct approval *v, struct ui *ui, int by)
 {
-	size_t want = v->of ? (v->place + v->of - 1 + (size_t)((int)v->of + by)) % v->of : 0, n = 0;
-	for (size_t i = 0; i < ui->nr_src; i++)
-		for (size_t k = 0; k < ui->src[i]->model.nr_held; k++, n++)
-			if (n == want) {
-				v->source = i;
-				v->action = ui->src[i]->model.held[k];
-				v->intent[0] = v->note[0] = 0;
-				v->chosen = 0;
-				approval_arm(v, ui);
-				ui->stale = true; /* what is known is of the other one */
-				return;
-			}
+	size_t n, want = v->of ? (v->place + v->of - 1 + (size_t)((int)v->of + by)) % v->of : 0;
+	CLEANUP(free_ptr) struct waits *w = all_waiting(ui, &n);
+	if (want >= n)
+		return;
+	v->source = w[want].source;
+	v->action = w[want].action;
+	v->intent[0] = v->note[0] = 0;
+	v->chosen = 0;
+	approval_arm(v, ui);
+	ui->stale = true; /* what is known is of the other one */
 }
 
 static const char *off(const void *self, const struct ui *ui, enum verb verb)

@@ -210,7 +210,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	put(a, row, 1, r, arena_printf(ar, "%c", agent_state_sign(l->state)));
 	if (l->state != AGENT_PAUSED && !l->agent->ended && (l->agent->paused || m->paused_all))
 		put(a, row, 2, ROLE_PAUSED, "="); /* and paused besides */
-	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, l->agent->name);
+	put_field(a, row, c->agent, c->session - c->agent - 1, ROLE_NAME, ui_agent_name(ui, l->source, l->agent));
 	if (c->box > c->session)
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
 	if (c->state > c->box)
@@ -341,7 +341,7 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		const struct pending *p = &f->pending[i];
 		int row = (int)i,
 		    col = put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq)) + 1;
-		col = put_field(a, row, col, 13, ROLE_NAME, p->agent ? p->agent->name : "");
+		col = put_field(a, row, col, 13, ROLE_NAME, ui_agent_name(ui, p->source, p->agent));
 		col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
 		const char *why = !p->act ? "waits for an answer" : strcmp(p->info.by, "budget") != 0 ? p->info.by :
@@ -368,9 +368,9 @@ static const char *pending_note(const struct fleet *f, const struct ui *ui)
 	return until ? arena_printf(f->arena, "deny in %s", fmt_age(f->arena, until - ui_now(ui))) : NULL;
 }
 
-static const char *pane_title(const struct fleet *f, int pane)
+static const char *pane_title(const struct fleet *f, const struct ui *ui, int pane)
 {
-	const char *name = f->nr == 0 ? "" : f->line[f->at].agent ? f->line[f->at].agent->name : "the session";
+	const char *name = f->nr == 0 ? "" : f->line[f->at].agent ? ui_agent_name(ui, f->line[f->at].source, f->line[f->at].agent) : "the session";
 	if (pane == PANE_EVENTS)
 		return arena_printf(f->arena, "%s  last events", name);
 	if (pane == PANE_WORK)
@@ -392,25 +392,25 @@ static void paint_wide(const struct fleet *f, const struct ui *ui, struct area a
 {
 	int pending = f->nr_pending > 3 ? 4 : (int)f->nr_pending + 1, work = f->nr_changes > 6 ? 3 : 2;
 	int events = a.rows - row - 3 - pending - work;
-	put_rule(a, row, pane_title(f, PANE_EVENTS), ROLE_TITLE, "follow on");
+	put_rule(a, row, pane_title(f, ui, PANE_EVENTS), ROLE_TITLE, "follow on");
 	paint_events(f, area_sub(a, row + 1, 0, events, a.cols));
 	row += 1 + events;
-	put_rule(a, row, pane_title(f, PANE_WORK), ROLE_TITLE, changes_total(f->change, f->nr_changes, f->arena));
+	put_rule(a, row, pane_title(f, ui, PANE_WORK), ROLE_TITLE, changes_total(f->change, f->nr_changes, f->arena));
 	paint_changes(f, area_sub(a, row + 1, 0, work, a.cols));
 	row += 1 + work;
-	put_rule(a, row, pane_title(f, PANE_PENDING), f->nr_pending ? ROLE_HELD : ROLE_TITLE, pending_note(f, ui));
+	put_rule(a, row, pane_title(f, ui, PANE_PENDING), f->nr_pending ? ROLE_HELD : ROLE_TITLE, pending_note(f, ui));
 	paint_pending(f, ui, area_sub(a, row + 1, 0, pending, a.cols));
 }
 
 static void paint_narrow(const struct fleet *f, const struct ui *ui, struct area a, int row)
 {
-	put_rule(a, row, pane_title(f, f->pane), ROLE_TITLE, "Tab: events / workspace / pending");
+	put_rule(a, row, pane_title(f, ui, f->pane), ROLE_TITLE, "Tab: events / workspace / pending");
 	bool strip = f->nr_pending > 0 && f->pane != PANE_PENDING;
 	int rows = a.rows - row - 1 - (strip ? 2 : 0);
 	paint_pane(f, ui, area_sub(a, row + 1, 0, rows, a.cols), f->pane);
 	if (!strip)
 		return;
-	put_rule(a, a.rows - 2, pane_title(f, PANE_PENDING), ROLE_HELD, pending_note(f, ui));
+	put_rule(a, a.rows - 2, pane_title(f, ui, PANE_PENDING), ROLE_HELD, pending_note(f, ui));
 	paint_pending(f, ui, area_sub(a, a.rows - 1, 0, 1, a.cols));
 }
 

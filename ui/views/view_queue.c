@@ -55,7 +55,7 @@ static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uin
 	struct waiting *w = &q->w[q->l.nr++];
 	*w = (struct waiting){ .source = source, .seq = seq, .act = model_action(&s->model, seq) };
 	row_load(&w->info, s, &(struct row){ seq, kind }, q->arena);
-	w->agent = model_agent(&s->model, w->info.agent);
+	w->agent = model_agent(&s->model, w->act ? w->act->agent : w->info.agent); /* what a script does has the script's */
 }
 
 /* Columns of the line, from both ends; what an action wants has the rest. The session's is there when there are several. */
@@ -147,7 +147,7 @@ static void paint_one(const struct queue *q, const struct ui *ui, struct area a,
 		col = 9;
 	if (c->session)
 		col = put_field(a, row, col, c->session, ROLE_DIM, ui->src[w->source]->model.id);
-	col = put_field(a, row, col, c->agent, ROLE_NAME, w->agent ? w->agent->name : "");
+	col = put_field(a, row, col, c->agent, ROLE_NAME, ui_agent_name(ui, w->source, w->agent));
 	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
 	int right = a.cols - 1 - c->age;
 	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now(ui) - since(w)));
@@ -257,7 +257,7 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	const struct row_info *r = &q->w[i].info;
 	(void)ui;
 	return arena_printf(a, "%llu %s %s %s %s", (unsigned long long)q->w[i].seq,
-			    q->w[i].agent ? q->w[i].agent->name : "", r->word, r->what, r->by);
+			    ui_agent_name(ui, q->w[i].source, q->w[i].agent), r->word, r->what, r->by);
 }
 
 static void look(const void *self, const struct ui *ui, struct looked *out)
