@@ -12,7 +12,7 @@
 #include "ui/term/draw.h"
 #include "ui/views/row.h"
 
-enum { MOST = 400, EVENTS = 12, WIDTH = 78, HEIGHT = 16 };
+enum { EDGE = 8, MOST = 400, EVENTS = 12, WIDTH = 78, HEIGHT = 16 };
 enum what { IS_VERB, IS_SCREEN, IS_COMMAND, IS_AGENT, IS_SESSION, IS_EVENT, IS_SETTING, IS_FILTER };
 
 struct entry {
@@ -229,7 +229,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		ui->stack[ui->depth - 2].ops->paint(ui->stack[ui->depth - 2].self, ui, a);
 	struct area box = place(a, a.rows);
 	int width = box.cols, height = box.rows;
-	blank(box);
+	blank(width + EDGE < a.cols ? box : area_sub(a, box.row - a.row, 0, height, a.cols)); /* no crumbs of what is below */
 	put_rule(box, 0, "palette", ROLE_TITLE, arena_printf(v->arena, "%zu found", v->nr));
 	int col = put(box, 1, 1, ROLE_KEY, ">") + 1;
 	col = put_bytes(box, 1, col, width - 4, ROLE_PROMPT, buf_cstr(&v->text), v->text.len, 0);

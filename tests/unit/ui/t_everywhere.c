@@ -5,6 +5,7 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/finder.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 
 enum { SESSIONS = 3, HELD = 40 };
@@ -130,6 +131,39 @@ static void everything(void)
 	is_int((int)subject().source, 0, "a session that has ended is chosen");
 	press("!");
 	is_str(took(), "1:freeze 2:freeze", "! reaches those that run");
+	end();
+}
+
+static bool seen(const char *what)
+{
+	char *text = NULL;
+	size_t len = 0;
+	ui_draw(&ui);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	bool yes = strstr(text, what);
+	free(text);
+	return yes;
+}
+
+/* From one that waits to the next, over all sessions: what has waited longest is first, as in the queue. */
+static void one_after_the_other(void)
+{
+	static const struct {
+		size_t source;
+		uint64_t action;
+		const char *place;
+	} want[] = { { 0, 3, "1 of 4" }, { 1, 3, "2 of 4" }, { 2, 3, "3 of 4" }, { 1, 5, "4 of 4" } };
+	begin(2, 0, false);
+	press("A\n");
+	for (size_t i = 0; i < ARRAY_LEN(want); i++) {
+		is_int((int)subject().source, (int)want[i].source, "its session");
+		is_int((int64_t)subject().action, (int64_t)want[i].action, "its action");
+		ok(seen(want[i].place), "%s", want[i].place);
+		press("]");
+	}
+	is_int((int)subject().source, 0, "and round");
 	end();
 }
 
@@ -448,6 +482,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	everything();
+	one_after_the_other();
 	leaving();
 	one_session();
 	which_session();
