@@ -11,20 +11,42 @@
 #include "record/read/lease.h"
 #include "record/store.h"
 
-enum { STEP_BYTES = 4 << 20, TRIES = 40, TRY_MS = 250 };
+enum { STEP_BYTES = 4 << 20, TRIES = 10, TRY_MS = 250 /* beside as much in SQLite */ };
 
-bool later_due(struct session *s)
+static bool has_ended(struct session *s)
 {
 	struct arena arena = ARENA_INIT;
 	struct err err = ERR_INIT;
 	struct event ev;
-	const char *path = session_path(s);
-	uint64_t head = session_head(s);
-	struct stat st;
-	bool due = session_indexed(s) < head && stat(path, &st) == 0 && st.st_uid == geteuid() && !lease_busy(path) && access(path, W_OK) == 0 &&
-		   session_event(s, head, &ev, &arena, &err) == 0 && ev.kind == EV_SESSION_END;
+	bool ended = session_event(s, session_head(s), &ev, &arena, &err) == 0 && ev.kind == EV_SESSION_END;
 	arena_release(&arena);
-	return due;
+	return ended;
+}
+
+int later_may(struct session *s, struct err *err)
+{
+	const char *path = session_path(s);
+	struct stat st;
+	if (stat(path, &st) < 0)
+		return err_sys(err, "cannot look at '%s'", path);
+	if (session_live(s))
+		return err_set(err, ERR_BUSY, "it runs: its index follows by itself");
+	if (lease_busy(path))
+		return err_set(err, ERR_BUSY, "another process is finishing its index");
+	if (!has_ended(s))
+		return err_set(err, ERR_INVALID, "it was broken off: 'sandglass resume %s' ends it, then its index can be finished", session_id(s));
+	if (st.st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "its file belongs to another user (uid %u), who alone may add to its index; searches read the rest "
+					      "through", (unsigned)st.st_uid);
+	if (access(path, W_OK) < 0)
+		return err_set(err, ERR_DENIED, "its file may not be written to; searches read what its index lacks");
+	return 0;
+}
+
+bool later_due(struct session *s)
+{
+	struct err err = ERR_INIT;
+	return session_indexed(s) < session_head(s) && later_may(s, &err) == 0;
 }
 
 /* Whoever has it open for reading in the old way goes sooner or later. */
@@ -59,7 +81,9 @@ static int add(const char *path, int lease, later_fn *fn, void *self, struct err
 {
 	struct store *s = NULL;
 	if (open_patiently(&s, path, err) < 0)
-		return -1;
+		return err->code == ERR_BUSY ? err_set(err, ERR_BUSY, "another program has kept its file open for reading for some seconds: "
+								      "nothing was changed; try again when it is done") :
+					       -1;
 	while (step(s, lease, fn, self))
 		;
 	bool whole = store_indexed(s) >= store_seq(s);

@@ -8,8 +8,12 @@
 
 #include "record/read/session.h"
 
-/* It has ended, nobody writes it, it is ours, and its index lacks something. */
+/* Its index lacks something, and later_may. */
 bool later_due(struct session *s);
+
+/* 0 if it has ended, nobody writes it, and it is ours; else -1 with which of these it is, and what helps. Until then searches
+ * read through what the index lacks. */
+NODISCARD int later_may(struct session *s, struct err *err);
 
 /* Called after each step; false: enough for now. */
 typedef bool later_fn(void *self, uint64_t at, uint64_t head);

@@ -10,7 +10,7 @@ mkdir -p "$SANDGLASS_SESSIONS"
 glass() { ls "$SANDGLASS_SESSIONS"/*.glass 2>/dev/null | head -1; }
 
 # --- live == replay ---
-"$sg" demo --keep --no-tui </dev/null >"$t/out" 2>&1 &
+"$sg" demo --no-tui </dev/null >"$t/out" 2>&1 &
 demo=$!
 wait_for 20 test -e "$SANDGLASS_SESSIONS"/*.glass
 file=$(glass)
@@ -33,7 +33,7 @@ mkdir -p "$SANDGLASS_SESSIONS"
 tm() { tmux -S "$t/tmux" "$@"; }
 screen() { tm capture-pane -p; }
 shows() { screen | grep -qE -- "$1"; }
-tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg demo --keep; echo left; exec sleep 60"
+tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg demo; echo left; exec sleep 60"
 wait_for 30 shows 'HELD'
 ok $? "the fleet shows what is held"
 like "$(screen)" 'pending approvals [0-9].*deny in' "with its deadline"

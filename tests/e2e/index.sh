@@ -40,6 +40,40 @@ is "$? $(cat "$t/out")" '0 every index is whole' 'nothing is left to do'
 "$sg" search '失敗' kind:exec -n 1000 -q >>"$t/again"
 cmp -s "$t/with" "$t/again"
 ok $? 'it gives the same answers'
+# A file that another may not write to, or that is another's: the same answers, and nothing of it or beside it changes.
+lacks
+mkdir "$t/others"
+cp "$file" "$t/others/f.glass"
+if [ "$(id -u)" = 0 ]; then chown 54321 "$t/others/f.glass"; else chmod 400 "$t/others/f.glass"; fi
+sum=$(sha256sum "$t/others/f.glass")
+"$sg" search assertion -n 50 -q --in "$t/others/f.glass" >"$t/again" 2>"$t/err"
+"$sg" search '失敗' kind:exec -n 1000 -q --in "$t/others/f.glass" >>"$t/again" 2>>"$t/err"
+cmp -s "$t/with" "$t/again" && [ ! -s "$t/err" ]
+ok $? 'in a file that may not be written to the same is found'
+"$sg" index "$t/others/f.glass" >"$t/out" 2>&1
+is "$? $(wc -l <"$t/out")" '1 1' 'its index is not finished'
+like "$(cat "$t/out")" '^sandglass: s-f00001: its file (belongs to another user|may not be written to)' 'and why'
+is "$(sha256sum "$t/others/f.glass") $(ls "$t/others")" "$sum f.glass" 'nothing of it has changed, nothing lies beside it'
+if [ "$(id -u)" != 0 ]; then chmod 500 "$t/others"; fi
+"$sg" search assertion -n 50 -q --in "$t/others/f.glass" >"$t/again"
+is "$? $(wc -l <"$t/again")" '0 50' 'in a folder that may not be written to, too'
+chmod 700 "$t/others"
+
+# Somebody reads it with a program that holds it: said, and the next time it works.
+(
+	echo 'BEGIN; SELECT 1 FROM event LIMIT 1;'
+	until [ -e "$t/enough" ]; do sleep 0.1; done
+) | sqlite3 -readonly "$file" >"$t/reads" &
+reader=$!
+until [ -s "$t/reads" ]; do sleep 0.1; done
+"$sg" index flood >"$t/out" 2>&1
+is "$? $(cat "$t/out")" '1 sandglass: s-f00001: another program has kept its file open for reading for some seconds: nothing was changed; try again when it is done' \
+	'a file that is being read by others is left alone'
+is "$(ask "SELECT value FROM mark WHERE name = 'indexed'")" 0 'its index is as it was'
+touch "$t/enough"
+wait $reader
+"$sg" index flood >"$t/out" 2>&1
+is "$? $(cat "$t/out")" '0 s-f00001: the search index is whole' 'afterwards it is finished'
 "$sg" index nosuch >"$t/out" 2>&1
 is "$? $(wc -l <"$t/out")" '2 1' 'a session that is not there: one line'
 finish

@@ -30,7 +30,7 @@ int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err
 	for (size_t i = files.nr; i-- > 0;)
 		strv_push(&out->paths, files.item[i].path);
 	session_files_release(&files);
-	return out->paths.nr ? 0 : err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo --keep' makes one", ctx->sessions);
+	return out->paths.nr ? 0 : err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo' makes one", ctx->sessions);
 }
 
 void past_release(struct past *p)

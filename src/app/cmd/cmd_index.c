@@ -69,15 +69,14 @@ static void one(struct work *w, const char *path, bool named)
 		return;
 	}
 	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
-	bool due = later_due(s), whole = session_indexed(s) >= session_head(s);
+	bool whole = session_indexed(s) >= session_head(s);
+	int may = whole ? 0 : later_may(s, &err);
 	session_close(&s); /* its journal changes */
 	w->id = id;
-	if (due)
+	if (!whole && may == 0)
 		told(w, later_index(path, step, w, &err), &err);
-	else if (named && whole)
-		told(w, 1, NULL);
 	else if (named)
-		told(w, err_set(&err, ERR_BUSY, "it runs, was broken off or may not be written to: its index stays as it is"), &err);
+		told(w, whole ? 1 : -1, &err);
 }
 
 int cmd_index(struct cmd_ctx *ctx)

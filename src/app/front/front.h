@@ -7,6 +7,7 @@
 struct front_opts {
 	bool watch;     /* look only */
 	bool coach;     /* the demo's hints */
+	bool recorded; /* at the end it is said how to look at it again */
 	bool detach;    /* nothing is shown: its id is told */
 	bool raw;       /* only the output of what runs, to our own streams */
 	bool input;     /* raw: our standard input is that of its first action, which waits for it */

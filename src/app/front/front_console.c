@@ -100,9 +100,6 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 			cmd_print_safe(ctx->err, why.data, why.len, false);
 			fputc('\n', ctx->err);
 		}
-		if (fo->coach)
-			fprintf(ctx->err, "That was recorded. 'sandglass demo --keep' keeps it for replay and verify; "
-					  "'sandglass new my' starts yours.\n");
 	}
 	session_close(&s);
 	return status;

@@ -371,6 +371,21 @@ static int inner_agent(struct cmd_ctx *ctx, const char *task, json_t *o, struct 
 	return 0;
 }
 
+/* Of one that has ended: whoever left it running was told how to come back. */
+static void tell_recorded(struct cmd_ctx *ctx, const struct spawned *sp)
+{
+	struct session *s = NULL;
+	struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct event last;
+	if (!ctx->quiet && session_open(&s, sp->path, &none) == 0 && session_event(s, session_head(s), &last, &arena, &none) == 0 &&
+	    last.kind == EV_SESSION_END)
+		fprintf(ctx->err, "That was recorded: 'sandglass replay %s' plays it, 'sandglass verify %s' checks it; 'sandglass new my' starts "
+				  "yours.\n", sp->id, sp->id);
+	arena_release(&arena);
+	session_close(&s);
+}
+
 static int print_plan(struct cmd_ctx *ctx, json_t *o)
 {
 	json_object_del(o, "script");
@@ -436,6 +451,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 			unmerged_tell(ctx, sp.path);
 		if (!fo->coach)
 			prune_old(ctx);
+		if (fo->recorded)
+			tell_recorded(ctx, &sp);
 	}
 	spawned_release(&sp);
 	return status;
@@ -591,7 +608,7 @@ int cmd_resume(struct cmd_ctx *ctx)
 	return resume_one(ctx, path, false);
 }
 
-/* The demo's own repository and sessions lie in a folder that goes away. */
+/* The demo's session is kept, for replay and verify, unless it is to leave nothing behind. */
 int cmd_demo(struct cmd_ctx *ctx)
 {
 	CLEANUP(json_release) json_t *o = json_object();
@@ -607,7 +624,7 @@ int cmd_demo(struct cmd_ctx *ctx)
 	if (!text)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the demo is missing from this build");
 	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-demo-XXXXXX", tmp && *tmp ? tmp : "/tmp");
-	bool keep = cmd_has(ctx, "keep");
+	bool keep = !cmd_has(ctx, "forget");
 	if (!keep && !mkdtemp(dir))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder for the demo in '%s'", tmp ? tmp : "/tmp");
 	json_put_str(o, "sessions_dir", keep ? ctx->sessions : dir);
@@ -617,7 +634,7 @@ int cmd_demo(struct cmd_ctx *ctx)
 	json_array_append_new(policy, json_string("lua:agents/demo_policy.lua"));
 	json_put(o, "policy", policy);
 	json_put_flag(o, "accept_reduced", true); /* the demo's models are scripted: what they do is known */
-	struct front_opts fo = { .coach = !what, .automatic = !isatty(0) || !isatty(1) };
+	struct front_opts fo = { .coach = !what, .recorded = keep, .automatic = !isatty(0) || !isatty(1) };
 	int status = run_session(ctx, o, &fo);
 	if (!keep && dir_remove(dir, &err) < 0)
 		fprintf(ctx->err, "sandglass: %s\n", err.text);

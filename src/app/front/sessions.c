@@ -176,7 +176,7 @@ static int by_default(const struct session_files *files, const char *dir, char *
 					running = &files->item[i];
 	strv_release(&live);
 	if (!files->nr)
-		return err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo --keep' makes one", dir);
+		return err_set(err, ERR_NOENT, "no sessions in '%s' yet: 'sandglass demo' makes one", dir);
 	*path_out = xstrdup(nr == 1 ? running->path : files->item[0].path);
 	return 0;
 }
