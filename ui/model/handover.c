@@ -370,7 +370,8 @@ static void text_decisions(const json_t *h, struct buf *out)
 	head(out, "LAST DECISIONS", json_array_size(list), "none");
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *o = json_array_get(list, i);
-		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0), json_str(o, "decision", ""));
+		const char *decision = json_str(o, "decision", "");
+		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0), strcmp(decision, "deny_pause") == 0 ? "deny and pause" : decision);
 		put_safe(out, json_str(o, "who", ""));
 		buf_puts(out, ": ");
 		put_safe(out, bytes_of(o, "what"));

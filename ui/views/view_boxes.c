@@ -151,7 +151,7 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	list_cell(a, row, c, COL_CHANGED, unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
 		  !b->box->touched ? "-" : unmerged(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");
 	list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, b->kept));
-	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, b->agent ? b->agent->name : "");
+	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, b->source, b->agent));
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)
@@ -308,7 +308,7 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	enum role r;
 	char sign;
 	return arena_printf(a, "%s %s %s %s %s", b->box->name, ui->src[b->source]->model.id, b->box->driver,
-			    state_word(b, &r, &sign), b->agent ? b->agent->name : "");
+			    state_word(b, &r, &sign), ui_agent_name(ui, b->source, b->agent));
 }
 
 static void look(const void *self, const struct ui *ui, struct looked *out)

@@ -175,7 +175,7 @@ static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, 
 	list_cell(a, row, c, COL_STATE, r, state);
 	list_cell(a, row, c, COL_TIME, ROLE_TEXT,
 		  j->end_us ? fmt_span(ar, j->end_us - j->begin_us) : fmt_age(ar, ui_now(ui) - j->begin_us));
-	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, agent ? agent->name : "");
+	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, j->source, agent));
 	if (j->act && j->kind == JOB_ACTION)
 		list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));
 	list_cell(a, row, c, COL_WHAT, j->end_us ? ROLE_DIM : ROLE_TEXT, what);
@@ -298,7 +298,7 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	if (j->act)
 		row_load(&info, ui->src[j->source], &(struct row){ j->act->id, EV_ACTION_REQUESTED }, a);
 	const struct model_agent *agent = j->act ? model_agent(&ui->src[j->source]->model, j->act->agent) : NULL;
-	return arena_printf(a, "%s %s %s", work_word(j, &info), agent ? agent->name : "", what_text(v, j, &info));
+	return arena_printf(a, "%s %s %s", work_word(j, &info), ui_agent_name(ui, j->source, agent), what_text(v, j, &info));
 }
 
 static void look(const void *self, const struct ui *ui, struct looked *out)
