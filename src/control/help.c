@@ -8,9 +8,12 @@ void command_help_short(const struct command *c, struct buf *out)
 {
 	const char *text = c->usage;
 	bool first = true;
-	/* each form on a line of its own */
+	/* each form on a line of its own; within brackets a bar is a choice of one form */
 	while (*text || first) {
-		const char *bar = strstr(text, " | ");
+		const char *bar = text;
+		for (int depth = 0; *bar && (depth || strncmp(bar, " | ", 3) != 0); bar++)
+			depth += (*bar == '[') - (*bar == ']');
+		bar = *bar ? bar : NULL;
 		size_t n = bar ? (size_t)(bar - text) : strlen(text);
 		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name, n ? " " : "", (int)n,
 			   text);

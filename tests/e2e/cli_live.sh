@@ -24,6 +24,11 @@ like "$one" '^s-[a-z0-9]{6}$' 'run -d prints the id'
 wait_for 10 is_held "$one"
 ok $? 'its first command is held'
 like "$("$sg" state)" '^HELD #[0-9]+ .*exec: echo first' 'state says what waits'
+like "$("$sg" state)" '^box [a-z0-9]+: ([0-9]+ process|nothing runs)' 'and what runs in its box, in words'
+unlike "$("$sg" state)" '[{}]' 'nothing of it is JSON'
+like "$("$sg" show "$(held "$one")" | grep ^time)" '^time +[0-9-]+ [0-9:]{8} [A-Z]' 'the time of an event has its seconds'
+"$sg" pause nobody >"$t/out" 2>&1
+is "$? $(cat "$t/out")" "1 sandglass: no agent 'nobody' in this session; no agent works in it now" 'a name that nobody has'
 like "$("$sg" ls --live)" "^$one +waiting .*\(1 held\)" 'ls says so'
 like "$("$sg")" "^$one waiting  one  \(1 held\)" 'and sandglass alone'
 a=$(held "$one")

@@ -23,6 +23,9 @@ like "$(cat "$t/out")" "did you mean 'html'.*export --list" 'it names the near o
 is $? 2 'no form'
 like "$(cat "$t/out")" 'export --list' 'the same command is named'
 is "$("$sg" export --list | wc -l)" "$("$sg" export --list --json | grep -c '"needs_output"')" 'the list, with and without --json'
+is "$("$sg" export whole -F md | head -3)" "$("$sg" export whole -F markdown | head -3)" "what only one form's files end in names it, too"
+"$sg" export whole -F json >"$t/out" 2>&1
+is $? 2 'what several end in names none'
 "$sg" export whole -F git >"$t/out" 2>&1
 is $? 2 'a folder wants -o'
 echo mine >"$t/there"

@@ -30,6 +30,19 @@ static int list_formats(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
+/* The only form whose files end so: "md". */
+static const struct exporter *by_ending(const char *ext)
+{
+	const struct exporter *found = NULL, *e;
+	for (size_t i = 0; (e = exporter_at(i)); i++)
+		if (!strcmp(e->ext, ext)) {
+			if (found)
+				return NULL;
+			found = e;
+		}
+	return found;
+}
+
 static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 {
 	const char *names[64] = { NULL }, *name = cmd_opt(ctx, "format");
@@ -38,7 +51,7 @@ static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 		cmd_usage(ctx, "--format is needed; 'sandglass export --list' names the forms");
 		return NULL;
 	}
-	if ((e = exporter_find(name)))
+	if ((e = exporter_find(name)) || (e = by_ending(name)))
 		return e;
 	for (size_t i = 0; (e = exporter_at(i)) && i + 1 < ARRAY_LEN(names); i++)
 		names[i] = e->name;

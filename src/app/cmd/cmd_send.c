@@ -279,14 +279,20 @@ static void print_question(struct cmd_ctx *ctx, const json_t *row)
 	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
 }
 
-static void print_row(struct cmd_ctx *ctx, const char *key, const json_t *row)
+static void print_row(struct cmd_ctx *ctx, const json_t *result, const char *key, const json_t *row)
 {
+	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
+	bool state = !strcmp(ctx->command->name, "state") && describe_state(result, key, row, &b);
+	if (state && b.len) {
+		cmd_safe(&safe, b.data, b.len, false);
+		fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+	}
+	if (state)
+		return;
 	if (!strcmp(key, "held"))
 		print_held(ctx, row);
 	else if (!strcmp(key, "asks"))
 		print_question(ctx, row);
-	else if (!strcmp(key, "paused") && json_integer_value(row) == 0)
-		fprintf(ctx->out, "paused: everybody\n");
 	else
 		print_value(ctx, key, row);
 }
@@ -314,7 +320,7 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 			continue;
 		}
 		json_t *row;
-		json_array_foreach(v, i, row) print_row(ctx, key, row);
+		json_array_foreach(v, i, row) print_row(ctx, result, key, row);
 	}
 }
 

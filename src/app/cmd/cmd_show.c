@@ -26,6 +26,18 @@ static void time_line(struct cmd_ctx *ctx, const char *label, int64_t us)
 	line(ctx, label, buf_cstr(&b));
 }
 
+/* "2026-11-22 14:30:56 UTC": of one event the minute says too little. */
+static void second_line(struct cmd_ctx *ctx, const char *label, int64_t us)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	cmd_time(us, &b);
+	CLEANUP(free_ptr) char *minute = xstrdup(buf_cstr(&b));
+	char *zone = strrchr(minute, ' ');
+	buf_reset(&b);
+	buf_printf(&b, "%.*s:%02d%s", (int)(zone - minute), minute, (int)(us / 1000000 % 60), zone);
+	line(ctx, label, buf_cstr(&b));
+}
+
 /* --- a session ------------------------------------------------------------------------------------------------------
  */
 
@@ -306,7 +318,7 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 	buf_printf(&b, "%s#%llu", session_id(s), (unsigned long long)ev->seq);
 	line(ctx, "event", buf_cstr(&b));
 	line(ctx, "kind", kind ? kind : "of a newer version");
-	time_line(ctx, "time", ev->ts_us);
+	second_line(ctx, "time", ev->ts_us);
 	if (ev->agent)
 		line(ctx, "agent", agent_name(&names, s, ev->agent));
 	id_line(ctx, "action", ev->action);

@@ -15,6 +15,8 @@ void describe_preview(const json_t *ended, struct buf *out);
 void describe_preview_long(const json_t *ended, struct buf *out);
 /* How a second run compares, from the body of its redo.ended; several lines, no line break at the end. */
 void describe_redo(const json_t *ended, struct buf *out);
+/* One row of the list @key of `state`, as a line; "" says nothing. False: not a list that has words of its own. */
+bool describe_state(const json_t *state, const char *key, const json_t *row, struct buf *out);
 /* argv as a person would type it: quoted where needed. */
 void describe_argv(const json_t *argv, struct buf *out);
 

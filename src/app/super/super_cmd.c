@@ -37,6 +37,26 @@ int asked_id(const char *text, uint64_t *out, struct err *err)
 	return 0;
 }
 
+/* Says which agents there are, and which one was perhaps meant. Returns -1. */
+static int no_agent(const struct super *s, const char *what, const char *name, struct err *err)
+{
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	const char **names = xcalloc(s->nr_agents + 1, sizeof(*names));
+	size_t nr = 0;
+	for (size_t i = 0; i < s->nr_agents; i++) {
+		if (s->agent[i].ended)
+			continue;
+		if (nr < 8)
+			buf_printf(&known, "%s%s", nr ? ", " : "", s->agent[i].name);
+		names[nr++] = s->agent[i].name;
+	}
+	const char *near = word_nearest(name, names, nr);
+	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name, near ? ", did you mean '" : "", near ? near : "",
+		near ? "'?" : "", nr ? "agents: " : "no agent works in it now", buf_cstr(&known), nr > 8 ? ", .." : "");
+	free(names);
+	return -1;
+}
+
 /* The agent that the first word names; 0 = all. */
 static int agent_word(struct ask_for *a, uint64_t *out, struct err *err)
 {
@@ -48,7 +68,7 @@ static int agent_word(struct ask_for *a, uint64_t *out, struct err *err)
 	if (!ag && strtoull(name[0] == '#' ? name + 1 : name, NULL, 10))
 		ag = super_agent(a->s, strtoull(name[0] == '#' ? name + 1 : name, NULL, 10));
 	if (!ag)
-		return err_set(err, ERR_NOENT, "no agent '%s' in this session", name);
+		return no_agent(a->s, "agent", name, err);
 	*out = ag->id;
 	return 0;
 }
@@ -164,9 +184,9 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 		return 0;
 	}
 	if (turn)
-		return err_set(err, ERR_NOENT, "no agent '%s' in this session", asked_word(a, 0));
+		return no_agent(a->s, "agent", asked_word(a, 0), err);
 	if (asked_id(asked_word(a, 0), &id, err) < 0)
-		return err_set(err, ERR_NOENT, "no agent and no action '%s' in this session", asked_word(a, 0));
+		return no_agent(a->s, "agent and no action", asked_word(a, 0), err);
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
@@ -298,6 +318,15 @@ static json_t *state_of(void *self)
 		json_array_append_new(boxes, b);
 	}
 	json_put(st, "boxes", boxes);
+	json_t *agents = json_array();
+	for (size_t i = 0; i < s->nr_agents; i++) {
+		json_t *one = json_object();
+		json_put_int(one, "agent", (int64_t)s->agent[i].id);
+		json_put_str(one, "name", s->agent[i].name);
+		json_put_flag(one, "ended", s->agent[i].ended);
+		json_array_append_new(agents, one);
+	}
+	json_put(st, "agents", agents);
 	json_put_flag(st, "ending", s->ending);
 	return st;
 }

@@ -20,6 +20,17 @@ static void check_rows(void)
 	}
 }
 
+/* A bar within brackets is a choice of one form, not the end of it. */
+static void check_usage(void)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	command_help_short(command_find("merge"), &b);
+	ok(strstr(buf_cstr(&b), "usage: sandglass merge [BOX | SESSION[/BOX]]\n") != NULL, "one form, whole");
+	buf_reset(&b);
+	command_help_short(command_find("kill"), &b);
+	ok(strstr(buf_cstr(&b), "usage: sandglass kill ID\n   or: sandglass kill AGENT\n") != NULL, "two forms");
+}
+
 /* The list of all: each that is not hidden stands in it, once. */
 static void check_list(void)
 {
@@ -155,6 +166,7 @@ int main(void)
 {
 	check_rows();
 	check_list();
+	check_usage();
 	check_lines();
 	check_json();
 	is_str(word_nearest("plicy", (const char *const[]){ "policy", "prune" }, 2), "policy", "nearest word");

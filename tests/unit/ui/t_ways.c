@@ -140,6 +140,14 @@ static bool has_key(enum verb v)
 	return false;
 }
 
+static void words_too_many(void)
+{
+	begin();
+	press(":review it\n");
+	ok(strstr(ui.message, "takes no words") != NULL, "a screen with a word: what is wrong, not itself as what was meant");
+	end();
+}
+
 static void verbs(void)
 {
 	for (int v = 1; v < VERB_NR; v++) {
@@ -166,6 +174,7 @@ int main(void)
 	setenv("XDG_STATE_HOME", dir, 1);
 	setenv("XDG_CONFIG_HOME", dir, 1);
 	commands();
+	words_too_many();
 	verbs();
 	ok(dir_remove(dir, &err) == 0, "tidy");
 	return done_testing();

@@ -1,0 +1,86 @@
+/* The rows of `state` that are numbers: who is paused, what is left of budgets, what runs in boxes. */
+#include <string.h>
+
+#include "app/cmd/describe.h"
+#include "base/clock.h"
+#include "base/mem.h"
+
+static void agent(const json_t *state, int64_t id, struct buf *out)
+{
+	const json_t *list = json_object_get(state, "agents");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		if (json_int(json_array_get(list, i), "agent", -1) == id) {
+			buf_puts(out, json_str(json_array_get(list, i), "name", "?"));
+			return;
+		}
+	buf_printf(out, "#%lld", (long long)id);
+}
+
+/* "4 of 20 steps", "$0.12 of $0.50", "6.4s of 20:00". */
+static void limit(const char *what, int64_t used, int64_t of, struct buf *out)
+{
+	if (!strcmp(what, "uusd")) {
+		buf_printf(out, "$%lld.%02lld of $%lld.%02lld", (long long)(used / 1000000), (long long)(used % 1000000 / 10000),
+			   (long long)(of / 1000000), (long long)(of % 1000000 / 10000));
+	} else if (!strcmp(what, "time_us")) {
+		clock_span(used, out);
+		buf_puts(out, " of ");
+		clock_span(of, out);
+	} else {
+		size_t n = strlen(what);
+		buf_printf(out, "%lld of %lld %.*s", (long long)used, (long long)of, (int)(of == 1 && n ? n - 1 : n), what);
+	}
+}
+
+static void budget(const json_t *state, const json_t *row, struct buf *out)
+{
+	const json_t *limits = json_object_get(row, "limits"), *used = json_object_get(row, "used");
+	const char *what;
+	json_t *of;
+	bool first = true;
+	buf_puts(out, "budget ");
+	if (json_int(row, "agent", 0)) {
+		buf_puts(out, "of ");
+		agent(state, json_int(row, "agent", 0), out);
+	} else if (json_int(row, "budget", 0)) {
+		buf_printf(out, "#%lld", (long long)json_int(row, "budget", 0));
+	} else {
+		buf_puts(out, "of the session");
+	}
+	json_object_foreach((json_t *)(uintptr_t)limits, what, of)
+	{
+		buf_puts(out, first ? ": " : ", ");
+		limit(what, json_int(used, what, 0), json_integer_value(of), out);
+		first = false;
+	}
+	if (first)
+		buf_puts(out, ": no limit of its own");
+}
+
+bool describe_state(const json_t *state, const char *key, const json_t *row, struct buf *out)
+{
+	if (!strcmp(key, "agents"))
+		return true; /* their names stand where they are meant */
+	if (!strcmp(key, "paused")) {
+		buf_puts(out, "paused: ");
+		if (json_integer_value(row) == 0)
+			buf_puts(out, "everybody");
+		else
+			agent(state, json_integer_value(row), out);
+		return true;
+	}
+	if (!strcmp(key, "budgets")) {
+		budget(state, row, out);
+		return true;
+	}
+	if (!strcmp(key, "boxes")) {
+		int64_t alive = json_int(row, "alive", 0);
+		buf_printf(out, "box %s: ", json_str(row, "name", "?"));
+		if (alive > 0)
+			buf_printf(out, "%lld %s", (long long)alive, alive == 1 ? "process runs" : "processes run");
+		else
+			buf_puts(out, "nothing runs");
+		return true;
+	}
+	return false;
+}
