@@ -42,7 +42,12 @@ out=$("$sg" claims "$file" 2>&1)
 is $? 1 'a claim that nothing shows is no success'
 like "$out" 'net  127.0.0.1 port' 'its connections'
 is "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"proc.exec"' | grep -c '"matched":"words"')" 1 'matched by its words'
+changed() { # by a call that has ended, seen before its agent has
+	"$sg" events "$file" --json 2>/dev/null | sed -n '/"kind":"tool.end"/,/"kind":"agent.end"/p' | grep '"kind":"snapshot.taken"' | grep -m1 -oE '"path":"hello.txt"'
+}
+is "$(changed)" '"path":"hello.txt"' 'what a call has changed is looked at when it has ended'
 run --no-gate
+is "$(changed)" '"path":"hello.txt"' 'also where calls are only told'
 is "$(ran hello)" "supported ['bash', 'sleep', 'ls']" 'the same where calls are only told'
 run --hold 'git ...'
 like "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"action.requested"')" '"tool":"execve","argv":\["git","--version"\]' 'a program that no call named waits for a person'

@@ -4,6 +4,7 @@
 
 #include "app/inside/inner.h"
 #include "app/inside/tool_spec.h"
+#include "app/super/super_box.h"
 
 enum { TOOLS_MAX = 1024, RESULT_MAX = 64 << 10 };
 
@@ -160,6 +161,16 @@ void tools_observe(struct flow *f)
 	}
 }
 
+/* What a call has changed is looked at when it has ended, while its agent waits for its model: else nobody would see it before the
+ * agent ends. Not where a look is a way to another machine. */
+static void look(struct proxy *p, const struct tool *t)
+{
+	struct super *s = p->all->s;
+	const struct box *b = boxes_get(s->boxes, p->all->box);
+	if (b && b->driver->tree && !b->driver->tree->fresh && t->kind != ACT_READ && !s->ending)
+		super_box_snapshot(s, p->all->box, t->action);
+}
+
 static void on_result(void *self, const char *id, const char *text, bool error)
 {
 	struct proxy *p = self;
@@ -174,6 +185,7 @@ static void on_result(void *self, const char *id, const char *text, bool error)
 			json_put_int(body, "text_bytes", (int64_t)len);
 		json_put_flag(body, "claimed", true);
 		record_append_json(p->all->s->record, EV_TOOL_END, t->action, p->agent, 0, 0, body);
+		look(p, t);
 		tool_free(t);
 		return;
 	}
