@@ -117,20 +117,28 @@ static int dir_sync(const char *path, struct err *err)
 	return 0;
 }
 
-int file_write_atomic(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err)
+static int write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, bool sync, struct err *err)
 {
 	CLEANUP(free_ptr) char *tmp = xasprintf("%s.XXXXXX", path);
 	CLEANUP(fd_close) int fd = mkostemp(tmp, O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, "cannot create '%s'", tmp);
 	int rc = fd_write_all(fd, bytes, len, err);
-	if (rc == 0 && (fchmod(fd, mode) < 0 || fsync(fd) < 0 || rename(tmp, path) < 0))
+	if (rc == 0 && (fchmod(fd, mode) < 0 || (sync && fsync(fd) < 0) || rename(tmp, path) < 0))
 		rc = err_sys(err, "cannot write '%s'", path);
-	if (rc < 0) {
+	if (rc < 0)
 		unlink(tmp);
-		return rc;
-	}
-	return dir_sync(path, err);
+	return rc;
+}
+
+int file_write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err)
+{
+	return write_renamed(path, bytes, len, mode, false, err);
+}
+
+int file_write_atomic(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err)
+{
+	return write_renamed(path, bytes, len, mode, true, err) < 0 ? -1 : dir_sync(path, err);
 }
 
 static int make_all(const char *path, mode_t mode, struct err *err)

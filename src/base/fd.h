@@ -13,7 +13,9 @@ NODISCARD int fd_write_all(int fd, const void *bytes, size_t len, struct err *er
 NODISCARD int fd_read_full(int fd, void *bytes, size_t len, struct err *err);       /* ERR_CLOSED on early EOF */
 NODISCARD int fd_read_all(int fd, struct buf *out, size_t max, struct err *err);    /* to EOF; ERR_FULL past @max */
 NODISCARD int file_read(const char *path, struct buf *out, size_t max, struct err *err);
-/* Writes by temporary file in the same directory, fsync, rename, fsync of the directory. */
+/* Writes by temporary file in the same directory, then rename; what is on disk after a crash is the caller's matter. */
+NODISCARD int file_write_renamed(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err);
+/* The same with fsync before the rename, and of the directory after it. */
 NODISCARD int file_write_atomic(const char *path, const void *bytes, size_t len, mode_t mode, struct err *err);
 NODISCARD int dir_make(const char *path, mode_t mode, struct err *err); /* mkdir -p; existing is fine */
 /* Removes a tree without following symlinks or crossing devices; missing is fine. Iterative: depth is not a limit. */

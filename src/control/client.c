@@ -389,6 +389,12 @@ uint64_t control_client_send(struct control_client *c, json_t *words, json_t *op
 	return c->last_id;
 }
 
+void control_client_hear(struct control_client *c, const struct control_client_ops *ops, void *self)
+{
+	c->ops = ops ? ops : &no_ops;
+	c->self = self;
+}
+
 int control_client_call(struct control_client *c, json_t *words, json_t *opts, int timeout_ms, json_t **result_out,
 			struct err *err)
 {

@@ -41,6 +41,9 @@ const json_t *control_client_welcome(const struct control_client *c); /* wire/co
 bool control_client_knows(const struct control_client *c, const char *command);
 bool control_client_alive(const struct control_client *c);
 
+/* From now on these are called instead (NULL: nobody). */
+void control_client_hear(struct control_client *c, const struct control_client_ops *ops, void *self);
+
 /* Sends a command: words[] with the name first. Takes @words and @opts (NULL = none). Returns the id of its reply. */
 uint64_t control_client_send(struct control_client *c, json_t *words, json_t *opts);
 /* The same, waiting for the reply; other callbacks may run meanwhile. Fills *result_out (owned, never NULL).

@@ -12,7 +12,8 @@ assert(box:exec [[
 mkdir -p out/deep/er out/.git out/none; echo one >out/one; echo two >out/deep/er/two; printf 'n' >"out/a
 b"; chmod 755 out/one; chmod 4777 out/deep/er/two
 ln -s /etc/passwd out/link; ln -s deep out/way; mkfifo out/pipe; echo evil >out/.git/config; echo x >plain
-ln -s out to_out; mkdir -p .git/hooks out/GIT~1 sub; echo evil | tee .git/hooks/pre-commit >out/GIT~1/hook; chmod 755 .git/hooks/pre-commit]])
+ln -s out to_out; mkdir -p .git/hooks out/GIT~1 sub; echo evil | tee .git/hooks/pre-commit >out/GIT~1/hook; chmod 755 .git/hooks/pre-commit
+mkdir -p many/a many/b; for i in $(seq 100); do echo a$i >many/a/$i; echo b$i >many/b/$i; done]])
 sg.mark "ready"
 sg.sleep "1h"
 LUA
@@ -41,6 +42,10 @@ is "$("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and 
 mkdir t1 && ln -s /etc t1/out && cp_ fix:out t1
 is "$? $(wc -l <"$t/err")" '2 1' 'a link here is not gone through'
 like "$(cat "$t/err")" "t1/out' is there and is not a folder" 'in one line'
+mkdir -p t3/many/b/50 && cp_ fix:many t3
+is "$? $(find t3 -type f | wc -l) $(cat t3/many/a/100 t3/many/b/1 | xargs)" '1 199 a100 b1' 'many are on their way at once, and one that fails stops none'
+like "$(cat "$t/err")" '^sandglass: .*many/b/50' 'and it is named'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "action.requested" and .body.kind == "get") | .body.path' | grep -c 'many/')" 200 'each is an action of its own'
 mkdir -p t2/out/one && cp_ fix:out t2
 is "$? $(cat t2/out/deep/er/two)" '1 two' 'where one fails the others are copied'
 like "$(grep -v 'left out' "$t/err")" '^sandglass: .*t2/out/one' 'and it is named'

@@ -68,15 +68,21 @@ int box_cp_file(struct box_cp *cp, const char *path, const char *host)
 {
 	const char *const words[] = { "box_copy", cp->put ? "put" : "get", cp->box, path, host };
 	struct err err = ERR_INIT;
-	int status = EXIT_DONE;
 	json_t *reply = NULL;
 	if (box_order(cp->c, words, ARRAY_LEN(words), &reply, &err) < 0) {
 		cp->gone = err.code == ERR_CLOSED;
 		return cmd_fail(cp->ctx, &err);
 	}
+	int status = box_cp_came(cp, reply, path, host);
+	json_decref(reply);
+	return status;
+}
+
+int box_cp_came(struct box_cp *cp, json_t *reply, const char *path, const char *host)
+{
+	int status = EXIT_DONE;
 	if (!box_waits(cp->ctx, reply, &status))
 		copied(cp, reply, path, host);
-	json_decref(reply);
 	return status;
 }
 

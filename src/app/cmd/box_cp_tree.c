@@ -3,6 +3,7 @@
  * itself may be one: whoever names it wants what it leads to. */
 #include <dirent.h>
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,6 +63,61 @@ static void stays(struct box_cp *cp, const char *path, const char *why)
 	}
 }
 
+/* --- many at once --- */
+
+static void landed(struct box_cp *cp, size_t i)
+{
+	free(cp->flight[i].path);
+	free(cp->flight[i].host);
+	cp->flight[i] = cp->flight[--cp->nr_flight];
+}
+
+static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+{
+	struct box_cp *cp = self;
+	for (size_t i = 0; i < cp->nr_flight; i++)
+		if (cp->flight[i].id == id) {
+			CLEANUP(json_release) json_t *reply = result ? json_copy((json_t *)(uintptr_t)result) : json_object();
+			json_put_str(reply, "session", json_str(control_client_welcome(cp->c), "session", ""));
+			failed(cp, err ? cmd_fail(cp->ctx, err) : box_cp_came(cp, reply, cp->flight[i].path, cp->flight[i].host));
+			landed(cp, i);
+			return;
+		}
+}
+
+static void on_closed(void *self, const struct err *err)
+{
+	struct box_cp *cp = self;
+	cp->gone = true;
+	if (cp->nr_flight)
+		failed(cp, cmd_fail(cp->ctx, err));
+	while (cp->nr_flight)
+		landed(cp, 0);
+}
+
+/* Until no more than @most are on their way. */
+static void await(struct box_cp *cp, size_t most)
+{
+	while (cp->nr_flight > most && !cp->gone) {
+		struct pollfd p = { .fd = control_client_fd(cp->c),
+				    .events = (short)(POLLIN | (control_client_wants_write(cp->c) ? POLLOUT : 0)) };
+		poll(&p, 1, -1);
+		control_client_pump(cp->c);
+	}
+}
+
+/* Out of a box many are on their way together: they share what the record and the disk cost. Into one they go one by one, so that
+ * each has a snapshot of its own, and can be undone. */
+static void get_file(struct box_cp *cp, const char *path, const char *host)
+{
+	const char *const word[] = { "box_copy", "get", cp->box, path, host };
+	json_t *words = json_array();
+	await(cp, BOX_CP_FLIGHT - 1);
+	for (size_t i = 0; i < ARRAY_LEN(word); i++)
+		json_array_append_new(words, json_bytes_z(word[i]));
+	cp->flight[cp->nr_flight++] = (struct cp_flight){ control_client_send(cp->c, words, NULL), xstrdup(path), xstrdup(host) };
+}
+
 /* --- one entry --- */
 
 static void copy_dir(struct box_cp *cp, const char *path, const char *host, int depth);
@@ -83,7 +139,10 @@ static void copy_entry(struct box_cp *cp, const char *path, const char *host, co
 	else if (strcmp(kind, "file") != 0)
 		stays(cp, from, !strcmp(kind, "symlink") ? "a link" : "neither a file nor a folder");
 	else if (!cp->gone) {
-		failed(cp, box_cp_file(cp, path, host));
+		if (cp->put)
+			failed(cp, box_cp_file(cp, path, host));
+		else
+			get_file(cp, path, host);
 		progress(cp);
 	}
 }
@@ -216,6 +275,10 @@ void box_cp_tree(struct box_cp *cp, const char *path, const char *host)
 {
 	if (!answers(cp) || (!cp->put && !make_here(cp, host, 0755)))
 		return;
+	static const struct control_client_ops ops = { .reply = on_reply, .closed = on_closed };
+	control_client_hear(cp->c, &ops, cp);
 	copy_dir(cp, path, host, 0);
+	await(cp, 0);
+	control_client_hear(cp->c, NULL, NULL);
 	say_all(cp, path, host);
 }

@@ -21,6 +21,8 @@ void box_say(struct cmd_ctx *ctx, const char *line);
 /* A rule wants a word typed for it: *status says so. */
 bool box_waits(struct cmd_ctx *ctx, const json_t *reply, int *status);
 
+enum { BOX_CP_FLIGHT = 32 };
+
 /* One cp, of one file or of many. */
 struct box_cp {
 	struct cmd_ctx *ctx;
@@ -29,10 +31,17 @@ struct box_cp {
 	bool put, gone; /* gone: the session does not answer any more */
 	uint64_t files, bytes, out; /* copied; out: stayed out */
 	int status;		    /* of the first that failed */
+	struct cp_flight {
+		uint64_t id;
+		char *path, *host;
+	} flight[BOX_CP_FLIGHT];    /* files of a folder that are on their way out of the box */
+	size_t nr_flight;
 	int64_t shown_us;	    /* when a line last said how far it is; 0: none has */
 };
 /* @path of the box and @host, absolute, one file. Exit status; what failed has been said. */
 int box_cp_file(struct box_cp *cp, const char *path, const char *host);
+/* What came of one: said, counted. Exit status. */
+int box_cp_came(struct box_cp *cp, json_t *reply, const char *path, const char *host);
 /* What is at @path: the answer of box_look. Returns owned or NULL. */
 json_t *box_cp_look(struct box_cp *cp, const char *path, struct err *err);
 /* The folder @path of the box into the folder @host, which is made if need be, or the other way round. Goes on after what

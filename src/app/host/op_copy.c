@@ -1,15 +1,21 @@
 /* put and get: single files between this machine and a box. They leave the box, so no rule allows them by default. */
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/host/op.h"
 #include "base/fd.h"
 #include "sandbox/effect_file.h"
 
 struct copy {
+	struct copy *next; /* of those that wait for the disk */
+	struct super *s;
 	struct action *action;
 	char *host;
+	size_t len;
+	struct err err;
 };
 
 /* Set-uid and the like never cross, nor what lets others write: a plain file of its owner's. */
@@ -42,6 +48,68 @@ static void put_done(void *self, json_t *result, const struct err *err)
 	copy_end(cp, err ? NULL : bytes_body((size_t)json_int(result, "size", 0)), err);
 }
 
+/* --- what was got is on disk before its action ends. Many that come at once (a folder) share one sync of the file system: each
+ * has been written when the worker begins. --- */
+
+struct flush {
+	struct loop *loop;
+	struct copy *batch;
+};
+static struct copy *unflushed, **unflushed_last = &unflushed;
+static bool flushing;
+
+static int flush_one(struct copy *cp, bool all)
+{
+	const char *slash = strrchr(cp->host, '/');
+	CLEANUP(free_ptr) char *dir = slash ? xstrndup(cp->host, (size_t)(slash - cp->host) + 1) : xstrdup(".");
+	CLEANUP(fd_close) int fd = open(cp->host, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	CLEANUP(fd_close) int at = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (at < 0 || (all ? syncfs(at) : fd < 0 ? -1 : fsync(fd)) < 0 || (!all && fsync(at) < 0))
+		return err_sys(&cp->err, "cannot sync '%s'", cp->host);
+	return 0;
+}
+
+static void flush_work(void *self)
+{
+	struct flush *f = self;
+	dev_t synced = 0;
+	for (struct copy *cp = f->batch; cp; cp = cp->next) {
+		struct stat st;
+		bool many = f->batch->next != NULL, known = many && lstat(cp->host, &st) == 0;
+		if (known && st.st_dev == synced)
+			continue;
+		if (flush_one(cp, many) == 0 && known)
+			synced = st.st_dev;
+	}
+}
+
+static void flush_begin(struct loop *l);
+
+static void flush_done(void *self)
+{
+	struct flush *f = self;
+	struct loop *l = f->loop;
+	flushing = false;
+	for (struct copy *cp = f->batch, *next; cp; cp = next) {
+		next = cp->next;
+		struct err err = cp->err;
+		copy_end(cp, err.code ? NULL : bytes_body(cp->len), err.code ? &err : NULL);
+	}
+	free(f);
+	flush_begin(l);
+}
+
+static void flush_begin(struct loop *l)
+{
+	if (flushing || !unflushed)
+		return;
+	struct flush *f = NEW(struct flush);
+	*f = (struct flush){ .loop = l, .batch = take(&unflushed) };
+	unflushed_last = &unflushed;
+	flushing = true;
+	loop_job_run(l, flush_work, flush_done, f);
+}
+
 static void get_done(void *self, json_t *result, const struct err *err)
 {
 	struct copy *cp = self;
@@ -49,14 +117,16 @@ static void get_done(void *self, json_t *result, const struct err *err)
 	struct err why = ERR_INIT;
 	if (!err && file_whole(result, action_spec(cp->action)->path, &data, &why) < 0)
 		err = &why;
+	if (!err && file_write_renamed(cp->host, buf_cstr(&data), data.len, plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
+		err = &why;
 	if (err) {
 		copy_end(cp, NULL, err);
 		return;
 	}
-	if (file_write_atomic(cp->host, buf_cstr(&data), data.len, plain((mode_t)json_int(result, "mode", 0644)), &why) < 0)
-		copy_end(cp, NULL, &why);
-	else
-		copy_end(cp, bytes_body(data.len), NULL);
+	cp->len = data.len;
+	*unflushed_last = cp;
+	unflushed_last = &cp->next;
+	flush_begin(cp->s->loop);
 }
 
 static void start(void *self, struct action *a)
@@ -79,6 +149,7 @@ static void start(void *self, struct action *a)
 		return;
 	}
 	struct copy *cp = NEW(struct copy);
+	cp->s = s;
 	cp->action = a;
 	cp->host = xstrdup(spec->host_path);
 	if (spec->kind == ACT_PUT)
