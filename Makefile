@@ -261,7 +261,7 @@ FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
-FUZZ_APP := import terminal vt events cassette vetted text
+FUZZ_APP := import terminal vt events cassette vetted text keys spec
 fuzz_libs = $(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
 	$(call lib,control proxy sandbox action http query record read guest loop wire base)
 $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)

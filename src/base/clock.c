@@ -131,7 +131,11 @@ bool clock_parse_span(const char *s, int64_t *us_out)
 			}
 	for (size_t i = 0; i < ARRAY_LEN(unit); i++)
 		if (!strcmp(p, unit[i].suffix)) {
-			*us_out = whole * unit[i].us + frac * unit[i].us / scale;
+			int64_t us;
+			if (__builtin_mul_overflow(whole, unit[i].us, &us) ||
+			    __builtin_add_overflow(us, frac * unit[i].us / scale, &us))
+				return false;
+			*us_out = us;
 			return true;
 		}
 	return false;

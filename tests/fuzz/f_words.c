@@ -1,0 +1,96 @@
+/* Small things that people, files and boxes write: spans of time, hexadecimal, base64, names of objects, groups to share with.
+ * Refused, or a value in its bounds; what was read from hexadecimal and base64 is written again as it was. First byte: which. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/mem.h"
+#include "control/share.h"
+#include "record/read/object.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void span(const char *text)
+{
+	int64_t us = -1;
+	if (clock_parse_span(text, &us) && (us < 0 || !isdigit((unsigned char)*text)))
+		abort();
+}
+
+static void hex(const char *text, size_t len)
+{
+	CLEANUP(buf_release) struct buf again = BUF_INIT;
+	CLEANUP(free_ptr) uint8_t *out = xmalloc(len / 2 + 1);
+	if (!hex_parse(text, len, out, len / 2))
+		return;
+	hex_append(&again, out, len / 2);
+	if (again.len != len)
+		abort();
+	for (size_t i = 0; i < len; i++)
+		if (again.data[i] != tolower((unsigned char)text[i]))
+			abort();
+}
+
+/* Written again it reads the same; with whole groups it is the same text. */
+static void base64(const char *text, size_t len)
+{
+	CLEANUP(buf_release) struct buf bytes = BUF_INIT, again = BUF_INIT, twice = BUF_INIT;
+	if (!base64_parse(text, len, &bytes)) {
+		if (bytes.len)
+			abort(); /* half of a value is none */
+		return;
+	}
+	base64_append(&again, bytes.len ? bytes.data : "", bytes.len);
+	if (!base64_parse(buf_cstr(&again), again.len, &twice) || twice.len != bytes.len ||
+	    (bytes.len && memcmp(twice.data, bytes.data, bytes.len) != 0))
+		abort();
+}
+
+static void object(const char *text)
+{
+	struct object_id id;
+	char again[41];
+	if (!object_parse(text, &id))
+		return;
+	object_hex(&id, again);
+	if (strcasecmp(again, text) != 0)
+		abort();
+}
+
+static void share(const char *text)
+{
+	struct share s = { .group = "" };
+	struct err err = ERR_INIT;
+	if (share_parse(text, &s, &err) == 0 ? !*s.group || !memchr(s.group, 0, sizeof(s.group)) : err.code != ERR_USAGE || !*err.text)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < 1 || size > 1 << 14)
+		return 0;
+	CLEANUP(free_ptr) char *text = xstrndup((const char *)data + 1, size - 1);
+	CLEANUP(free_ptr) char *exact = xmemdup(size > 1 ? (const char *)data + 1 : "", size - 1); /* not terminated */
+	switch (data[0]) {
+	case 't':
+		span(text);
+		break;
+	case 'x':
+		hex(exact, size - 1);
+		break;
+	case 'b':
+		base64(exact, size - 1);
+		break;
+	case 'o':
+		object(text);
+		break;
+	case 'g':
+		share(text);
+		break;
+	default:
+		break;
+	}
+	return 0;
+}
