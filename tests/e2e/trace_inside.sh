@@ -42,8 +42,8 @@ out=$("$sg" claims "$file" 2>&1)
 is $? 1 'a claim that nothing shows is no success'
 like "$out" 'net  127.0.0.1 port' 'its connections'
 is "$("$sg" events "$file" --json 2>/dev/null | grep '"kind":"proc.exec"' | grep -c '"matched":"words"')" 1 'matched by its words'
-changed() { # by a call that has ended, seen before its agent has
-	"$sg" events "$file" --json 2>/dev/null | sed -n '/"kind":"tool.end"/,/"kind":"agent.end"/p' | grep '"kind":"snapshot.taken"' | grep -m1 -oE '"path":"hello.txt"'
+changed() { # by the first call, seen before the second one has ended
+	"$sg" events "$file" --json 2>/dev/null | awk '/"kind":"tool.end"/ { n++ } n == 1' | grep '"kind":"snapshot.taken"' | grep -m1 -oE '"path":"hello.txt"'
 }
 is "$(changed)" '"path":"hello.txt"' 'what a call has changed is looked at when it has ended'
 run --no-gate
