@@ -32,7 +32,7 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 	struct arena *ar = v->arena;
 	const struct model_action *act = v->info.act;
 	bool allow = strcmp(v->info.on_timeout, "allow") == 0;
-	const char *name = v->info.agent ? v->info.agent->name : "no agent";
+	const char *name = v->info.agent ? ui_agent_name(ui, v->source, v->info.agent) : "no agent";
 	struct piece p[] = {
 		{ ROLE_NAME, name },
 		{ ROLE_DIM, a.cols >= 100 ? ui->src[v->source]->model.id : "" },
