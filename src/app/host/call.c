@@ -6,6 +6,7 @@
 #include "app/cmd/describe.h"
 #include "app/host/host_call.h"
 #include "app/host/host_inner.h"
+#include "app/super/person_input.h"
 #include "app/super/recorded.h"
 #include "app/super/resume.h"
 #include "app/super/super_inner.h"
@@ -337,6 +338,8 @@ void call_action(struct call *c, struct action_spec *spec, const struct effector
 	const struct agent *agent = super_agent(c->super, c->agent);
 	spec->tainted = json_flag(c->body, "tainted", false) || (agent && agent->tainted);
 	c->action = gate_submit(c->super->gate, spec, eff, &client);
+	if (spec->kind == ACT_EXEC && json_flag(spec->args, "stdin", false))
+		person_input_expect(c->super, c->action);
 	failpoint("call.submitted");
 }
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5 };
+enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5, COME_MS = 30000 };
 
 struct input {
 	struct input *next;
@@ -59,6 +59,7 @@ static void finish(struct input *in, const struct err *err)
 	else if (in->ticket)
 		control_answer(s->server, in->ticket, NULL);
 	in->busy = false;
+	in->ticket = 0;
 	if (err || in->eof)
 		drop(in);
 	else if (in->left)
@@ -101,12 +102,22 @@ static void keep(struct input *in, const struct action *act)
 	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, action_spec(act)->box, in->action, body), pass_on, in);
 }
 
+static void nobody(struct input *in)
+{
+	in->left = true;
+	if (!in->busy)
+		begin(in, 0, in->action, true);
+}
+
 static void look(void *self)
 {
 	struct input *in = self;
 	const struct action *act = gate_action(in->super->gate, in->action);
 	struct err err = ERR_INIT;
-	if (!act || action_state(act) == ACTION_ENDED) {
+	if (act && !in->busy) { /* half a minute over */
+		if (!in->super->nr_clients)
+			nobody(in);
+	} else if (!act || action_state(act) == ACTION_ENDED) {
 		err_set(&err, ERR_NOENT, "#%" PRIu64 " does not run any more", in->action);
 		finish(in, &err);
 	} else if (action_state(act) != ACTION_RUNNING) {
@@ -120,6 +131,20 @@ static void look(void *self)
 	} else {
 		finish(in, NULL);
 	}
+}
+
+static struct input *input_new(struct super *s, uint64_t id)
+{
+	struct input *in = NEW(struct input);
+	*in = (struct input){ .next = inputs, .super = s, .action = id };
+	in->timer = loop_timer_new(s->loop, look, in);
+	inputs = in;
+	return in;
+}
+
+void person_input_expect(struct super *s, uint64_t id)
+{
+	loop_timer_set(input_new(s, id)->timer, COME_MS, 0);
 }
 
 int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err)
@@ -139,12 +164,8 @@ int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool e
 		buf_release(bytes);
 		return rc;
 	}
-	if (!in) {
-		in = NEW(struct input);
-		*in = (struct input){ .next = inputs, .super = s, .action = id };
-		in->timer = loop_timer_new(s->loop, look, in);
-		inputs = in;
-	}
+	if (!in)
+		in = input_new(s, id);
 	buf_release(&in->piece);
 	in->piece = *bytes;
 	*bytes = BUF_INIT;
@@ -154,13 +175,9 @@ int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool e
 
 void person_inputs_left(struct super *s)
 {
-	for (struct input *in = inputs; in; in = in->next) {
-		if (in->super != s || in->left)
-			continue;
-		in->left = true;
-		if (!in->busy)
-			begin(in, 0, in->action, true);
-	}
+	for (struct input *in = inputs; in; in = in->next)
+		if (in->super == s && !in->left)
+			nobody(in);
 }
 
 void person_inputs_free(struct super *s)

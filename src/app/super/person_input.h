@@ -5,7 +5,8 @@
  *  2. It is answered when the command has taken so much of what came before that the next may follow; who sends waits for
  *     that. So a command that does not read stops its person, not our memory.
  *  3. Of an action's input the first INPUT_KEPT bytes are recorded as they are; of a piece that goes beyond them its length and hash.
- *  4. Nobody attached any more: its input ends. What nobody can close would wait for ever.
+ *  4. Nobody attached any more, or nobody has come in half a minute: its input ends. What nobody can close would wait for
+ *     ever.
  * Loop thread only. */
 #ifndef APP_PERSON_INPUT_H
 #define APP_PERSON_INPUT_H
@@ -15,6 +16,8 @@
 /* @bytes (taken) for action @id; the answer comes by the ticket. ERR_NOENT: it is no such action or has ended; ERR_BUSY: the
  * piece before has no answer yet; ERR_CLOSED: its input has ended. */
 NODISCARD int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err);
+/* Action @id will take input. */
+void person_input_expect(struct super *s, uint64_t id);
 void person_inputs_left(struct super *s); /* rule 4 */
 void person_inputs_free(struct super *s);
 
