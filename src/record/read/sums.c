@@ -151,7 +151,7 @@ static bool more_of_this_run(struct log_walk *w, uint64_t at, uint64_t size)
 	return false;
 }
 
-/* The offset of the byte that alone is wrong in the frame at @at, by one bit; 0 = it is not that. */
+/* The offset of a byte in the frame at @at of which one or two bits are turned and nothing else is wrong; 0 = it is not that. */
 static uint64_t turned_in(const struct log_walk *w, const uint8_t *frame, uint64_t at, const uint32_t before[2])
 {
 	int byte = turned_byte(frame, w->big, before, w->salt);

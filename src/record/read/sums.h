@@ -61,7 +61,7 @@ struct log_end {
 	uint32_t salt;	 /* of this run through the log */
 	uint64_t bad_at; /* offset of the first thing that is damaged, 0 = none (1 = the header) */
 	const char *why; /* what is wrong there; NULL = nothing */
-	uint64_t turned_at; /* offset of the byte of it that has one bit turned, and nothing else is wrong; 0 = it is not that */
+	uint64_t turned_at; /* offset of a byte of it that has a bit turned, of one or two that are all that is wrong; 0 = it is not that */
 	bool was_synced; /* it is the header, with frames behind it, which are not written before it is on the disk */
 	uint64_t left;	 /* bytes behind, of an earlier run */
 };

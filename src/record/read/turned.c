@@ -1,7 +1,10 @@
 #include "record/read/turned.h"
 
 #include <endian.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "base/mem.h"
 
 enum { PAIR = 8, PAIRS = 1 + SUMS_PAGE / PAIR, WORD = 4 };
 
@@ -29,16 +32,30 @@ static int bits_between(const uint8_t *a, const uint8_t *b, int len, int *last)
 	return nr;
 }
 
-/* The bit of the word at @place that, turned, changes the sum by @wanted; a change by 1 there changes it by @weight. */
-static int bit_of(const uint8_t *frame, int place, bool big, const uint32_t weight[2], const uint32_t wanted[2])
+/* What a bit that was turned, turned back, adds to the two halves of the sum. */
+struct change {
+	uint64_t by; /* first half << 32 | second half */
+	int byte;
+};
+
+static uint64_t halves(uint32_t first, uint32_t second)
+{
+	return (uint64_t)first << 32 | second;
+}
+
+static uint64_t minus(uint64_t a, uint64_t b)
+{
+	return halves((uint32_t)(a >> 32) - (uint32_t)(b >> 32), (uint32_t)a - (uint32_t)b);
+}
+
+/* A change by 1 of the word at @place changes the sum by @weight. */
+static void put_bits(struct change *c, const uint8_t *frame, int place, bool big, const uint32_t weight[2])
 {
 	uint32_t v = word_at(frame + place, big);
 	for (int j = 0; j < 32; j++) {
 		uint32_t change = v >> j & 1 ? -(1U << j) : 1U << j;
-		if (change * weight[0] == wanted[0] && change * weight[1] == wanted[1])
-			return place + (big ? WORD - 1 - j / 8 : j / 8);
+		c[j] = (struct change){ halves(change * weight[0], change * weight[1]), place + (big ? WORD - 1 - j / 8 : j / 8) };
 	}
-	return -1;
 }
 
 /* One pair of words more behind it. */
@@ -46,6 +63,49 @@ static void weigh(uint32_t weight[2])
 {
 	weight[0] += weight[1];
 	weight[1] += weight[0];
+}
+
+static int by_change(const void *a, const void *b)
+{
+	const struct change *x = a, *y = b;
+	return (x->by > y->by) - (x->by < y->by);
+}
+
+enum { CHANGES = PAIRS * 2 * 32 };
+
+/* Every bit that is summed up, in order of what it changes; owned. */
+static struct change *changes_of(const uint8_t *frame, bool big)
+{
+	struct change *all = xcalloc(CHANGES, sizeof(*all));
+	uint32_t first[2] = { 1, 1 }, second[2] = { 0, 1 };
+	for (int i = PAIRS; i-- > 0;) {
+		put_bits(all + (size_t)i * 64, frame, place_of(i), big, first);
+		put_bits(all + (size_t)i * 64 + 32, frame, place_of(i) + WORD, big, second);
+		weigh(first);
+		weigh(second);
+	}
+	qsort(all, CHANGES, sizeof(*all), by_change);
+	return all;
+}
+
+static const struct change *find(const struct change *all, uint64_t wanted)
+{
+	const struct change key = { .by = wanted };
+	return bsearch(&key, all, CHANGES, sizeof(key), by_change);
+}
+
+/* One bit among the words, or two; or one of them and one of the sum @stored (@two: more than one may be turned). */
+static int among(const struct change *all, uint64_t stored, uint64_t sum, bool two)
+{
+	const struct change *one = find(all, minus(stored, sum));
+	for (int i = 0; !one && two && i < 64; i++)
+		one = find(all, minus(stored ^ (uint64_t)1 << i, sum));
+	for (int i = 0; !one && two && i < CHANGES; i++) {
+		const struct change *other = find(all, minus(minus(stored, sum), all[i].by));
+		if (other && other != &all[i])
+			one = other->byte < all[i].byte ? other : &all[i];
+	}
+	return one ? one->byte : -1;
 }
 
 int turned_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2], const uint8_t salt[8])
@@ -59,21 +119,12 @@ int turned_byte(const uint8_t frame[FRAME], bool big, const uint32_t before[2], 
 	}
 	for (int i = 0; i < 8; i++)
 		want[i] = (uint8_t)(sum[i / WORD] >> (24 - i % WORD * 8));
-	int salts = bits_between(frame + 8, salt, 8, &byte), sums = bits_between(frame + 16, want, 8, &byte);
-	if (salts + sums == 1)
-		return (salts ? 8 : 16) + byte;
-	if (salts)
+	int sums = bits_between(frame + 16, want, 8, &byte), at = 16 + byte;
+	int salts = bits_between(frame + 8, salt, 8, &byte);
+	if (salts + sums == 1 || salts + sums == 2)
+		return salts ? 8 + byte : at;
+	if (salts > 1)
 		return -1;
-	const uint32_t wanted[2] = { word_at(frame + 16, true) - sum[0], word_at(frame + 20, true) - sum[1] };
-	uint32_t first[2] = { 1, 1 }, second[2] = { 0, 1 };
-	for (int i = PAIRS; i-- > 0 && (wanted[0] || wanted[1]);) {
-		int at = bit_of(frame, place_of(i), big, first, wanted);
-		if (at < 0)
-			at = bit_of(frame, place_of(i) + WORD, big, second, wanted);
-		if (at >= 0)
-			return at;
-		weigh(first);
-		weigh(second);
-	}
-	return -1;
+	CLEANUP(free_ptr) struct change *all = changes_of(frame, big);
+	return among(all, halves(word_at(frame + 16, true), word_at(frame + 20, true)), halves(sum[0], sum[1]), !salts);
 }

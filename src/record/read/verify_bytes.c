@@ -81,7 +81,7 @@ static void look_at_pages(struct raw *raw, uint64_t size, bool live, struct sums
 /* Nobody knows how far its writer had come, the machine has been down since: what a power cut leaves at the end of a log is
  * what nobody had been told was durable, so that is no damage. Whole frames behind a break prove nothing: commits that nobody
  * waits for are not synced, and the kernel writes them in any order. What was anchored was synced: that check tells. A frame
- * that is whole but for one bit was written to its end: that is damage. */
+ * that is whole but for one or two bits was written to its end: that is damage. */
 static bool is_torn(const struct lease_note *note, bool live, const struct log_end *log)
 {
 	return log->why && !note && !live && !log->was_synced && !log->turned_at;
@@ -141,8 +141,8 @@ static void say_whole(struct verify *v, const struct sums *sums, const struct lo
 	if (log->there)
 		snprintf(behind, sizeof(behind), ", %" PRIu64 " frames of the log%s", log->frames, log->left ? " (what is left behind them counts for nothing)" : "");
 	if (torn)
-		verify_say(v, "bytes", VERIFY_SKIP, 0, "the write-ahead log %s at byte %" PRIu64 ", as a power cut may leave what nobody had been told was durable; what was"
-			   " anchored is looked for", log->why, log->bad_at);
+		verify_say(v, "bytes", VERIFY_SKIP, 0, "the write-ahead log %s at byte %" PRIu64 " (frame %" PRIu64 "): either a power cut left so what nobody had been told was durable,"
+			   " or more than two bits of it are turned; anchors behind it would tell", log->why, log->bad_at, log->frames + 1);
 	else if (!sums->kept)
 		verify_say(v, "bytes", VERIFY_SKIP, 0, "this file was made without sums: unused space in it is not looked at%s", behind);
 	else if (!demanded)

@@ -185,6 +185,39 @@ static void damage(const char *path, const char *file, uint64_t len, unsigned fl
 		ok(!ends.silent && !ends.placeless, "%s: %u times cut off: %u not told, %u without a place", what, ends.nr, ends.silent, ends.placeless);
 }
 
+static bool turn(int fd, uint64_t at, unsigned bit)
+{
+	uint8_t byte = 0;
+	bool good = pread(fd, &byte, 1, (off_t)at) == 1;
+	byte ^= (uint8_t)(1U << bit);
+	return good && pwrite(fd, &byte, 1, (off_t)at) == 1;
+}
+
+/* Two bits of one frame of the log, of which nobody knows how far it was synced: not a write that was under way. */
+static void two_bits(const char *path, const char *file, uint64_t len)
+{
+	enum { LOG_HEAD = 32, ONE_FRAME = 24 + 4096, TIMES = 40 };
+	unsigned told = 0;
+	int fd = open(file, O_RDWR | O_CLOEXEC);
+	bool good = fd >= 0;
+	for (int i = 0; i < TIMES; i++) {
+		uint64_t frame = LOG_HEAD + any((len - LOG_HEAD) / ONE_FRAME) * ONE_FRAME;
+		uint64_t at[2] = { frame + any(ONE_FRAME), frame + any(ONE_FRAME / 2) };
+		unsigned bit[2] = { (unsigned)any(8), (unsigned)any(8) };
+		if (at[0] == at[1])
+			at[1]++;
+		good = good && turn(fd, at[0], bit[0]) && turn(fd, at[1], bit[1]);
+		struct told t = look(path);
+		if (!strncmp(t.text, "bytes: ", 7) && strstr(t.text, "a bit of byte"))
+			told++;
+		else
+			printf("#   bytes %" PRIu64 " and %" PRIu64 ": %s\n", at[0], at[1], t.text);
+		good = good && turn(fd, at[0], bit[0]) && turn(fd, at[1], bit[1]);
+	}
+	close(fd);
+	ok(good && told == TIMES, "two bits of a frame turned: %u of %d told as that", told, TIMES);
+}
+
 /* --- what is no damage ------------------------------------------------------------------------------------------------ */
 
 static void whole(const char *path, const char *what, uint64_t redacted)
@@ -273,6 +306,7 @@ int main(void)
 	CLEANUP(free_ptr) char *lease = xasprintf("%s-lease", killed);
 	ok(unlink(lease) == 0, "a copy without what was noted beside it");
 	damage(killed, wal, newest.end, all ? 3500 : few * 2, 0, "the log of such a copy");
+	two_bits(killed, wal, newest.end);
 	test_another_reader();
 	test_checkpoint_of_others("PASSIVE", true);
 	test_checkpoint_of_others("TRUNCATE", true);
