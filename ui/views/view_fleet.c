@@ -337,10 +337,14 @@ static void paint_changes(const struct fleet *f, struct area a)
 
 static void paint_pending(const struct fleet *f, const struct ui *ui, struct area a)
 {
+	uint64_t most = 0;
+	for (size_t i = 0; i < f->nr_pending && (int)i < a.rows; i++)
+		most = f->pending[i].info.seq > most ? f->pending[i].info.seq : most;
+	int cells = text_cells(arena_printf(f->arena, "! %" PRIu64, most), true);
 	for (size_t i = 0; i < f->nr_pending && (int)i < a.rows; i++) {
 		const struct pending *p = &f->pending[i];
-		int row = (int)i,
-		    col = put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq)) + 1;
+		int row = (int)i, col = 1 + cells + 1;
+		put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq));
 		col = put_field(a, row, col, 13, ROLE_NAME, ui_agent_name(ui, p->source, p->agent));
 		col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
