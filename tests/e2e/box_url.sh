@@ -10,6 +10,7 @@ local sg = require "sandglass"
 local box = sg.sandbox { name = "web" }
 local server = [[import socket
 s = socket.create_server(("127.0.0.1", 8000))
+silent = socket.create_server(("127.0.0.1", 8001))
 print("up", flush=True)
 while True:
     c, _ = s.accept()
@@ -20,13 +21,14 @@ p:read()
 local url, err = box:url(8000)
 print("url " .. (url or tostring(err)))
 assert(box:url(8000) == url or not url)
+print("silent " .. tostring(box:url(8001)))
 print("odd " .. tostring(select(2, pcall(box.url, box, 70000))))
 sg.ask { text = "done?" }
 box:close()
 print "closed"
 sg.ask { text = "over?" }
 L
-printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").allow "it" { kind = "port", host = "web:8000" } }\n' >yes.lua
+printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").allow "it" { kind = "port", host = { "web:8000", "web:8001" } } }\n' >yes.lua
 printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "no" { kind = "port", say = "No way in." } }\n' >no.lua
 cat >echo.py <<'P'
 import socket, sys, threading
@@ -85,6 +87,23 @@ if [ "$(id -u)" = 0 ]; then
 else
 	skip 'only root can be another user'
 fi
+silent=$(words silent)
+cat >leave.py <<'P'
+import socket, sys, time
+host, port = sys.argv[1].split("//")[1].split(":")
+s = socket.create_connection((host, int(port)), 10)
+s.sendall(b"x")
+s.shutdown(socket.SHUT_WR)
+time.sleep(float(sys.argv[2]))   # until he is let in
+s.close()
+P
+left() { closed | grep '"port":8001' | grep -q 'whoever came broke it off'; }
+for s in 0.5 2 5; do
+	python3 leave.py "$silent" $s
+	wait_for 5 left && break
+done
+left
+ok $? 'who ends what he sends and then goes is noticed, though the server says nothing'
 "$sg" pause -S "$id" >"$t/out" 2>&1
 is "$(python3 knock.py "$url")" 'turned away' 'while it is paused nobody is let in'
 "$sg" continue -S "$id" >"$t/out" 2>&1

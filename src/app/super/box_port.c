@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -12,7 +13,7 @@
 #include "base/fd.h"
 #include "base/tcp_peer.h"
 
-enum { AHEAD_MAX = 256 << 10, READ_MAX = 64 << 10, LINKS_MAX = 256 };
+enum { AHEAD_MAX = 256 << 10, READ_MAX = 64 << 10, LINKS_MAX = 256, LOOK_MS = 1000 };
 
 struct side { /* one end of a link and what is to be sent to it */
 	struct link *link;
@@ -31,6 +32,7 @@ struct link {
 	uint64_t box;
 	uid_t uid; /* whose came */
 	bool dialling; /* the box stays until it has answered */
+	struct loop_timer *look; /* runs while a side has said its last word and may still be there to listen */
 };
 
 struct box_port {
@@ -69,6 +71,7 @@ static void link_free(struct link *l)
 		fd_close(&l->side[i].fd);
 		buf_release(&l->side[i].out);
 	}
+	loop_timer_free(&l->look);
 	l->port = NULL;
 	if (!l->dialling)
 		free(l);
@@ -129,6 +132,34 @@ static bool read_in(struct side *d)
 	return true;
 }
 
+/* Who has ended what he sends, and then goes, sends nothing that would tell: so it is looked for. */
+static bool is_gone(const struct side *d)
+{
+	struct pollfd p = { .fd = d->fd };
+	struct err none = ERR_INIT;
+	uid_t uid;
+	if (!d->eof || d->shut)
+		return false;
+	if (poll(&p, 1, 0) > 0 && (p.revents & (POLLERR | POLLHUP)))
+		return true;
+	return d == &d->link->side[0] && tcp_peer_uid(d->fd, &uid, &none) < 0;
+}
+
+static const char *broken_by(const struct side *d)
+{
+	return d == &d->link->side[0] ? "whoever came broke it off" : "the box broke it off";
+}
+
+static void on_look(void *self)
+{
+	struct link *l = self;
+	for (int i = 0; i < 2; i++)
+		if (is_gone(&l->side[i])) {
+			link_over(l, broken_by(&l->side[i]));
+			return;
+		}
+}
+
 static void on_side(void *self, int fd, unsigned events)
 {
 	struct side *d = self;
@@ -138,8 +169,12 @@ static void on_side(void *self, int fd, unsigned events)
 	if (alive && (events & (LOOP_READ | LOOP_HUP)) && !d->eof && other(d)->out.len < AHEAD_MAX)
 		alive = read_in(d) && (other(d)->fd < 0 || send_out(other(d)));
 	if (!alive || (l->side[0].shut && l->side[1].shut)) {
-		link_over(l, alive ? NULL : d == &l->side[0] ? "whoever came broke it off" : "the box broke it off");
+		link_over(l, alive ? NULL : broken_by(d));
 		return;
+	}
+	if (d->eof && !l->look) {
+		l->look = loop_timer_new(l->s->loop, on_look, l);
+		loop_timer_set(l->look, LOOK_MS, LOOK_MS);
 	}
 	watch_side(&l->side[0]);
 	watch_side(&l->side[1]);
