@@ -151,6 +151,7 @@ function Box:dial(port, o) end
 ---@return sg.Error? err
 function Box:shell(o) end
 
+---The bytes of a file, or a part of them.
 ---@async
 ---@param path string
 ---@param o? { from: integer?, len: integer? }
@@ -176,6 +177,7 @@ function Box:write(path, data) end
 ---@return sg.Error? err
 function Box:edit(path, old, new, o) end
 
+---Paths that match: "src/**/*.c".
 ---@async
 ---@param pattern string
 ---@return string[]? paths
@@ -212,6 +214,7 @@ function Box:get(path, host) end
 ---@field oid string
 ---@field label string?
 
+---Keeps its files as they are now, under a label; a rollback or a diff may name it.
 ---@async
 ---@param label? string
 ---@return sg.Snap?
@@ -225,6 +228,7 @@ function Box:snapshot(label) end
 ---@return sg.Error? err
 function Box:rollback(to) end
 
+---Another box with its files, or with those that it had at a point.
 ---@async
 ---@param o? { name: string?, at: sg.Snap|string|integer|nil }
 ---@return sg.Box?
@@ -240,9 +244,11 @@ local Diff = {}
 ---@return string
 function Diff:stat() end
 
+---A patch for `git apply`.
 ---@return string
 function Diff:patch() end
 
+---The hunks, as a person reads them.
 ---@return string
 function Diff:text() end
 
@@ -270,16 +276,19 @@ function Box:diff(from, to) end
 ---@return sg.Merged|sg.Error|nil merged or err
 function Box:merge(o) end
 
+---Stops all that runs in it, at once.
 ---@async
 ---@return true?
 ---@return sg.Error? err
 function Box:freeze() end
 
+---Lets it go on.
 ---@async
 ---@return true?
 ---@return sg.Error? err
 function Box:thaw() end
 
+---Ends all that runs in it and removes it; `<close>` does the same.
 ---@async
 ---@return true?
 ---@return sg.Error? err
@@ -303,6 +312,7 @@ function Proc:read() end
 ---@return fun(): string?
 function Proc:lines(o) end
 
+---To its standard input; with eof that is its end.
 ---@async
 ---@param s string
 ---@param o? { eof: boolean? }
@@ -310,17 +320,20 @@ function Proc:lines(o) end
 ---@return sg.Error? err
 function Proc:write(s, o) end
 
+---Sends a signal; without one it is ended.
 ---@async
 ---@param signal? string|integer
 ---@return true?
 ---@return sg.Error? err
 function Proc:kill(signal) end
 
+---Waits for its end.
 ---@async
 ---@return sg.Result?
 ---@return sg.Error? err
 function Proc:wait() end
 
+---Ends it if it runs; `<close>` does the same.
 ---@async
 function Proc:close() end
 
@@ -329,6 +342,7 @@ function Proc:close() end
 ---@field box sg.Box
 local Shell = {}
 
+---Runs a command in it and waits.
 ---@async
 ---@param cmd string
 ---@param o? { timeout: sg.Time?, on_out: fun(chunk: string, stream: string)? }
@@ -343,6 +357,7 @@ function Shell:run(cmd, o) end
 ---@return sg.Error? err
 function Shell:send(text) end
 
+---Ends it.
 ---@async
 function Shell:close() end
 
@@ -398,6 +413,7 @@ function sg.agent.task_tool(agents) end
 ---@field usage table
 ---@field stop string
 
+---A conversation with a model and its tools, one call at a time.
 ---@param o? { model: string|sg.Model|nil, system: string?, tools: (string|sg.Tool)[]?, box: sg.Box?, history: table[]?, options: table? }
 ---@return sg.Chat
 function sg.chat(o) end
@@ -408,6 +424,7 @@ function sg.chat(o) end
 ---@field tools sg.Tool[]
 local Chat = {}
 
+---Adds a message of the user.
 ---@param text string
 function Chat:user(text) end
 
@@ -430,12 +447,14 @@ function Chat:send(o) end
 ---@return boolean? edited
 function Chat:call(call) end
 
+---Adds what a tool call came to.
 ---@param call { id: string, name: string, args: table }
 ---@param value any
 ---@param err? sg.Error
 ---@param edited? boolean
 function Chat:answer(call, value, err, edited) end
 
+---A copy that goes on by itself.
 ---@return sg.Chat
 function Chat:fork() end
 
@@ -480,6 +499,7 @@ function sg.model(spec, o) end
 ---@field about string
 ---@field schema table
 
+---A tool that an agent may call: a function of the script.
 ---@param o sg.ToolOpts
 ---@return sg.Tool
 function sg.tool(o) end
@@ -517,6 +537,7 @@ function sg.mcp(o) end
 ---@return sg.Error? err
 function sg.ask(o) end
 
+---Tells a person, who need not answer.
 ---@async
 ---@param text string
 ---@param o? { title: string? }
@@ -537,10 +558,12 @@ function sg.notify(text, o) end
 ---@return sg.CheckResult[]|sg.Error results
 function sg.check(file) end
 
+---A line in the timeline, as of `string.format`.
 ---@param fmt any
 ---@param ... any
 function sg.note(fmt, ...) end
 
+---The same as a warning.
 ---@param fmt any
 ---@param ... any
 function sg.warn(fmt, ...) end
@@ -549,6 +572,7 @@ function sg.warn(fmt, ...) end
 ---@param label string
 function sg.mark(label) end
 
+---Shows how far the script is.
 ---@param done number
 ---@param total? number
 ---@param text? string
@@ -594,18 +618,22 @@ function sg.spawn(fn, ...) end
 ---@field id integer
 local Task = {}
 
+---Waits for its end; gives what it returned.
 ---@async
 ---@param timeout? sg.Time
 ---@return any
 ---@return any
 function Task:await(timeout) end
 
+---Ends it: what it waits for raises an error with code "cancelled".
 ---@param why? string
 function Task:cancel(why) end
 
+---Has it ended?
 ---@return boolean
 function Task:done() end
 
+---Cancels it and waits for its end.
 ---@async
 function Task:close() end
 
@@ -615,6 +643,7 @@ function Task:close() end
 ---@return any
 function sg.scope(fn) end
 
+---Waits so long.
 ---@async
 ---@param s sg.Time
 function sg.sleep(s) end
@@ -634,6 +663,7 @@ function sg.timeout(s, fn, ...) end
 ---@return any
 function sg.shield(fn, ...) end
 
+---A queue between tasks.
 ---@param n? integer   # so many values fit in; 0: send waits for a taker
 ---@return sg.Channel
 function sg.channel(n) end
@@ -641,11 +671,13 @@ function sg.channel(n) end
 ---@class sg.Channel
 local Channel = {}
 
+---Puts a value in; waits while it is full.
 ---@async
 ---@param v any
 ---@return boolean     # false: closed
 function Channel:send(v) end
 
+---Takes the next value; waits for one.
 ---@async
 ---@param timeout? sg.Time
 ---@return any
@@ -655,10 +687,12 @@ function Channel:recv(timeout) end
 ---Receivers get what is left, then nil; senders get false.
 function Channel:close() end
 
+---Each value until it is closed.
 ---@async
 ---@return fun(): any
 function Channel:each() end
 
+---A limit that agents may share.
 ---@async
 ---@param o { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
 ---@return sg.Budget
@@ -674,6 +708,7 @@ local Budget = {}
 ---@return sg.Budget
 function Budget:part(o) end
 
+---What is left of it.
 ---@async
 ---@return table?
 ---@return sg.Error? err
@@ -688,6 +723,7 @@ function sg.store(name) end
 ---@field name string
 local Store = {}
 
+---The value of a key, or the default.
 ---@async
 ---@param k string
 ---@param default? any
@@ -711,12 +747,14 @@ function Store:set(k, value) end
 ---@return sg.Error? err
 function Store:add(k, value) end
 
+---Keys and values in which the text stands.
 ---@async
 ---@param text string
 ---@return { key: string, value: any }[]?
 ---@return sg.Error? err
 function Store:find(text) end
 
+---All keys, sorted.
 ---@async
 ---@return string[]?
 ---@return sg.Error? err
@@ -752,6 +790,7 @@ function sg.secret(name) end
 ---@field key string                  # what stands for the key in the box; worth nothing outside
 local Proxy = {}
 
+---What went through it: calls, tokens, money, what was refused.
 ---@async
 ---@return { calls: integer, ["in"]: integer, out: integer, uusd: integer, usd: number, refused: integer }?
 ---@return sg.Error? err
@@ -858,6 +897,7 @@ function sg.host.search(o) end
 ---@param ... any
 function sg.exit(code, fmt, ...) end
 
+---Is it an error of the library (a table with `code`)?
 ---@param v any
 ---@return boolean
 function sg.is_error(v) end
@@ -877,11 +917,13 @@ function sg.quote(s) end
 ---@field null any
 sg.json = {}
 
+---The text of a value.
 ---@param v any
 ---@param o? { pretty: boolean? }
 ---@return string
 function sg.json.encode(v, o) end
 
+---The value of a text.
 ---@param text string
 ---@return any
 ---@return sg.Error? err

@@ -100,4 +100,14 @@ ok $? 'nothing half done'
 if "$sg" version -q >/dev/full 2>/dev/null; then ok 1 'a full disk is not success'; else ok 0 'a full disk is not success'; fi
 LC_ALL=tr_TR.UTF-8 run help events
 like "$out" '^usage: sandglass events' 'nothing follows the locale'
+# the library of scripts, from the types: every function has a word of its own
+"$sg" help lua >"$t/out"
+is "$(grep -c '^  [a-z]*[.:][a-z_.]*(' "$t/out")" "$("$sg" help lua --json | grep -c '"args":"(')" 'help lua lists every function'
+is "$(grep '^  ' "$t/out" | grep -cvE '^  [^ ]+\([^)]*\) +[^ ]')" 0 'and says of each what it does'
+like "$("$sg" help lua box:exec)" '^box:exec\(cmd, o\)' 'one of them in full'
+like "$("$sg" help lua ExecOpts)" '^  timeout sg.Time\?' 'a table of options'
+like "$("$sg" help lua exec --json | head -1)" '"name":"box:exec","args":"\(cmd, o\)"' '--json'
+"$sg" help lua sandbx >"$t/out" 2>&1
+like "$? $(cat "$t/out")" "^2 .*did you mean 'sg.sandbox'" 'what was perhaps meant'
+
 finish

@@ -125,6 +125,10 @@ int cmd_help(struct cmd_ctx *ctx)
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const char *word = cmd_word(ctx, 0);
 	const struct command *c = word ? command_find(word) : NULL;
+	if (word && !strcmp(word, "lua"))
+		return help_lua(ctx, cmd_word(ctx, 1));
+	if (cmd_word(ctx, 1))
+		return cmd_usage(ctx, "one command or topic; two words only as 'help lua NAME'");
 	if (ctx->json) {
 		for (size_t i = 0; (word ? i == 0 : command_at(i) != NULL); i++) {
 			const struct command *one = word ? c : command_at(i);
