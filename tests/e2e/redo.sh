@@ -123,4 +123,11 @@ ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 like "$(screen)" 'read only' "and runs nothing"
+# --- what cannot be ---
+before=$(ls "$SANDGLASS_SESSIONS")
+for word in "$id#99999" "$id#1"; do
+	"$sg" redo "$word" >out 2>&1
+	is "$? $(wc -l <out)" '2 1' "$word cannot be run again: one line"
+done
+is "$(ls "$SANDGLASS_SESSIONS")" "$before" 'and no session is made for it'
 finish

@@ -8,6 +8,7 @@
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
 #include "app/host/library.h"
+#include "app/super/redo_inner.h"
 #include "base/mem.h"
 #include "control/client.h"
 #include "control/socket.h"
@@ -168,6 +169,15 @@ static void wanted_release(struct wanted *w)
 	free(w->socket);
 }
 
+/* Whether it can be run again at all, before a session is made for it. */
+static int check_one(const char *path, uint64_t action, struct err *err)
+{
+	struct origin o;
+	int rc = origin_read(&o, path, action, false, err);
+	origin_release(&o);
+	return rc;
+}
+
 /* "ID" or "ID..M": one action, or all commands in between. */
 static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 {
@@ -190,6 +200,7 @@ static int read_wanted(struct cmd_ctx *ctx, struct wanted *w, struct err *err)
 		w->action = xcalloc(1, sizeof(*w->action));
 		w->action[0] = from;
 		w->nr = 1;
+		rc = w->live ? 0 : check_one(w->path, from, err);
 	} else if (to < from) {
 		rc = err_set(err, ERR_USAGE, "'%s' ends before it begins", word);
 	} else {
