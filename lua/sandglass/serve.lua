@@ -449,7 +449,7 @@ function M.run_api(which, o)
       end)
     end
   end
-  clock:cancel()
+  clock:close()   -- and waited for: what it slept in is answered before the end
   for _, b in ipairs(M.boxes()) do M.close(b) end
   rt.call("agent.end", { agent = M.program, stop = "end", ok = true, steps = 0 })
 end

@@ -142,5 +142,7 @@ for pair in daytona=@daytonaio/sdk e2b=e2b; do
 			case $line in 'ok '*) ok 0 "$sdk: ${line#ok }" ;; 'not ok '*) ok 1 "$sdk: ${line#not ok }" ;; esac
 		done <sdk.out
 	done
+	# what it did is run again from its record, terminals and times included
+	like "$("$sg" rerun "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" 2>&1)" 'the same: ([0-9]+) of \1 calls equal' "$kind: the session runs again as it did"
 done
 finish
