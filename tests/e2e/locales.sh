@@ -61,10 +61,14 @@ assert(box:exec "echo one")
 assert(box:exec("echo two", { env = { TZ = "Asia/Tokyo" } }))
 assert(box:exec "echo three")
 L
-id=$(TZ=UTC "$sg" run -d zone.lua --hold 'cmd:*two*' 2>"$t/out")
+# (a zone file is what a person's machine has; without any installed a rule does)
+zone=:$t/localtime
+cp /usr/share/zoneinfo/Asia/Tokyo localtime 2>/dev/null || zone=JST-9
+id=$(TZ=$zone "$sg" run -d zone.lua --hold 'cmd:*two*' 2>"$t/out")
 held() { TZ=America/Los_Angeles "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
 is_held() { [ -n "$(held)" ]; }
 wait_for 20 is_held
+[ "$zone" = JST-9 ] || { cp /usr/share/zoneinfo/America/Los_Angeles new && mv new localtime; } # 17 hours back
 TZ=Pacific/Kiritimati "$sg" approve "$(held)" -S "$id" >"$t/out" 2>&1
 is $? 0 'a decision from another zone'
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
