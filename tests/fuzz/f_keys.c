@@ -39,7 +39,7 @@ static void line(const char *text)
 	if (cmd_parse(&l, text, &err) < 0) {
 		if (err.code != ERR_USAGE || !*err.text)
 			abort();
-	} else if (!l.words.nr || !cmd_find(l.words.item[0])) {
+	} else if (!json_is_object(l.opts)) {
 		abort();
 	}
 	cmd_line_release(&l);
