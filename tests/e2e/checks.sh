@@ -74,8 +74,8 @@ is $? 0 'checks of ours'
 is $? 1 'a change outside of the paths'
 like "$(cat v)" 'FAIL  check .*word' 'is named'
 out=$("$sg" verify "$s" --check claim 2>&1)
-is $? 3 'an unknown check'
-like "$out" "no check 'claim' \(did you mean 'claims'\?\)" 'suggests the nearest'
+is "$? $(wc -l <<<"$out")" '2 1' 'an unknown check: before anything is read'
+like "$out" "no such check, did you mean 'claims'" 'suggests the nearest'
 echo 'return 7' >seven.lua
 out=$("$sg" verify "$s" --with seven.lua 2>&1)
 is $? 3 'a file that is no check file'

@@ -93,9 +93,12 @@ int cmd_import(struct cmd_ctx *ctx)
 	if (!path)
 		return cmd_usage(ctx, "which file? 'sandglass import --list' names the forms");
 	const struct importer *e = choose(ctx, path, &err);
-	if (!e || dir_make(ctx->sessions, 0700, &err) < 0 ||
-	    import_run(e, path, ctx->sessions, name ? name : e->name, &file, &sums, &err) < 0)
+	if (!e || dir_make(ctx->sessions, 0700, &err) < 0)
 		return cmd_fail(ctx, &err);
+	if (import_run(e, path, ctx->sessions, name ? name : e->name, &file, &sums, &err) < 0) {
+		err_wrap(&err, "'%s' as %s", path, e->name);
+		return cmd_fail(ctx, &err);
+	}
 	tell(ctx, e, file, &sums);
 	return EXIT_DONE;
 }

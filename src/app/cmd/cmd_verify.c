@@ -1,6 +1,7 @@
 /* sandglass verify: is the record what was written, and does what it shows pass the checks? */
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "app/check/check.h"
 #include "app/check/report.h"
@@ -9,6 +10,7 @@
 #include "app/front/sessions.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "query/filter.h"
 #include "record/read/verify.h"
 
 struct verification {
@@ -168,6 +170,40 @@ static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_
 	return cmd_opt(ctx, "redo") ? verify_redo_which(cmd_opt(ctx, "redo"), &n, err) : 0;
 }
 
+static int known(const json_t *list, const char *spec, struct err *err)
+{
+	CLEANUP(free_ptr) char *name = xstrndup(spec, strcspn(spec, "="));
+	const char *names[64] = { NULL }, *near;
+	const json_t *c;
+	size_t i;
+	json_array_foreach(list, i, c)
+	{
+		if (i + 1 < ARRAY_LEN(names))
+			names[i] = json_str(c, "name", "");
+		if (!strcmp(name, json_str(c, "name", "")))
+			return 0;
+	}
+	near = nearest_name(name, names);
+	return err_set(err, ERR_USAGE, "--check '%s': there is no such check%s%s%s; 'sandglass verify --list' names them", name,
+		       near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+}
+
+/* Before the record is read: what is asked for is there. */
+static int checks_exist(struct cmd_ctx *ctx, struct err *err)
+{
+	CLEANUP(json_release) json_t *list = NULL;
+	const char *word;
+	for (size_t i = 0; (word = command_opt_nth(ctx->line, "with", i)); i++)
+		if (access(word, R_OK) < 0)
+			return err_sys(err, "--with: cannot read '%s'", word);
+	if (command_opt_nth(ctx->line, "check", 0) && check_list(&list, err) < 0)
+		return -1;
+	for (size_t i = 0; (word = command_opt_nth(ctx->line, "check", i)); i++)
+		if (known(list, word, err) < 0)
+			return -1;
+	return 0;
+}
+
 static int list_checks(struct cmd_ctx *ctx)
 {
 	struct err err = ERR_INIT;
@@ -197,7 +233,7 @@ int cmd_verify(struct cmd_ctx *ctx)
 	uint64_t seq;
 	if (cmd_has(ctx, "list"))
 		return list_checks(ctx);
-	if (options(ctx, &o, key, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
+	if (options(ctx, &o, key, &err) < 0 || checks_exist(ctx, &err) < 0 || session_open_ref(ctx, cmd_word(ctx, 0), &s, &seq, &err) < 0)
 		return cmd_fail(ctx, &err);
 	int status;
 	v.report.session = xstrdup(session_id(s));
