@@ -136,6 +136,7 @@ refused() { # the box as JSON, what is said, name
 }
 
 # A held command is tried in a second box of the same kind, off the network; then exactly that difference is made so.
+# $BEFORE_TRY is called when it is held.
 try_box() { # the box as JSON, driver, why it is refused ('' where it is not), what a connection says there
 	local id held out p
 	mkdir -p "$t/use" && cd "$t/use" || return
@@ -155,6 +156,7 @@ try_box() { # the box as JSON, driver, why it is refused ('' where it is not), w
 	is_held() { [ -n "$(held)" ]; }
 	wait_for 60 is_held
 	held=$(held)
+	${BEFORE_TRY:-true}
 	out=$(timeout 60 "$SANDGLASS" preview "$held" -S "$id" 2>&1)
 	if [ -n "$3" ]; then
 		like "$out" "$3" "$2: a try is refused, and why"
