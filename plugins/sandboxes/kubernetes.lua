@@ -177,7 +177,8 @@ local function run(box, words, input, host)
     elseif channel == 2 and #noise < 300 then
       noise = noise .. m:sub(2)
     elseif channel == 3 and #m > 1 then
-      status = p.decode(m:sub(2))
+      local v = p.decode(m:sub(2))
+      status = type(v) == "table" and v or status
     end
   end
   if not status then is_there(box, host, "the connection to the command broke off") end
