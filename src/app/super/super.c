@@ -583,15 +583,16 @@ static void drained(void *self)
 	*(bool *)self = true;
 }
 
-/* Warm boxes go before the launcher does: it would take them for dead ones. */
-static void drain_pool(struct super *s)
+/* Warm boxes go before the launcher does: it would take them for dead ones. false: one did not go in time. */
+static bool drain_pool(struct super *s)
 {
 	bool done = false;
 	if (!s->launcher)
-		return;
+		return true;
 	process_pool_drain(s->loop, drained, &done);
 	for (int64_t until = clock_mono_us() + DRAIN_US; !done && clock_mono_us() < until;)
 		loop_turn(s->loop, 50);
+	return done;
 }
 
 static void close_record(struct super *s, json_t *end)
@@ -610,7 +611,8 @@ static void close_record(struct super *s, json_t *end)
 		index_later((const char *const[]){ path }, 1);
 }
 
-static void release(struct super *s)
+/* true: nothing is left that waits on the loop. */
+static bool release(struct super *s)
 {
 	bool stuck = s->boxes && boxes_count(s->boxes); /* a box did not close in time: no more turns of the loop */
 	rent_ways_end(s->rent);
@@ -651,8 +653,7 @@ static void release(struct super *s)
 		}
 	}
 	vault_free(&s->vault);
-	if (!stuck)
-		drain_pool(s);
+	stuck = stuck || !drain_pool(s);
 	launcher_stop(&s->launcher);
 	loop_timer_free(&s->end_timer);
 	loop_timer_free(&s->unwind_timer);
@@ -667,6 +668,7 @@ static void release(struct super *s)
 	free(s->record_why);
 	free(s->hold);
 	free(s->state_dir);
+	return !stuck;
 }
 
 int super_run(const struct super_opts *o)
@@ -678,8 +680,7 @@ int super_run(const struct super_opts *o)
 	if (status) {
 		s.status = status;
 		s.why = xstrdup(err.text);
-		release(&s);
-		if (s.loop && !s.boxes)
+		if (release(&s) && s.loop)
 			loop_free(s.loop);
 		super_tell_failed(o, &err, status);
 		free(s.why);
@@ -690,9 +691,9 @@ int super_run(const struct super_opts *o)
 	policy_load(&s, start_script);
 	if (!s.ending || boxes_count(s.boxes))
 		loop_run(s.loop);
-	release(&s);
+	bool idle = release(&s);
 	super_stood(&s);
-	if (!s.boxes)
+	if (idle)
 		loop_free(s.loop);
 	status = s.status;
 	free(s.why);
