@@ -63,12 +63,17 @@ static void want(const char *line, int status, const char *out, const char *err)
 /* --- a session ------------------------------------------------------------------------------------------------------
  */
 
-static uint64_t add(struct record *r, uint16_t kind, uint64_t agent, uint64_t action, const char *body)
+static uint64_t add_in(struct record *r, uint64_t box, uint16_t kind, uint64_t agent, uint64_t action, const char *body)
 {
 	struct event ev = {
-		.cause = 1, .agent = agent, .action = action, .kind = kind, .body = body, .len = strlen(body)
+		.cause = 1, .agent = agent, .box = box, .action = action, .kind = kind, .body = body, .len = strlen(body)
 	};
 	return record_append(r, &ev);
+}
+
+static uint64_t add(struct record *r, uint16_t kind, uint64_t agent, uint64_t action, const char *body)
+{
+	return add_in(r, 0, kind, agent, action, body);
 }
 
 static void tree_entry(struct buf *b, const char *mode, const char *name, const struct object_id *id_of)
@@ -107,20 +112,20 @@ static void snapshot(struct record *r, uint64_t box, uint64_t action, const char
 	record_objects(r, o, &ev);
 }
 
-static uint64_t exec_action(struct record *r, uint64_t agent, const char *cmd, int code)
+static uint64_t exec_action(struct record *r, uint64_t box, uint64_t agent, const char *cmd, int code)
 {
 	CLEANUP(free_ptr) char *req = xasprintf("{\"kind\":\"exec\",\"tool\":\"shell\",\"cmd\":\"%s\"}", cmd);
 	CLEANUP(free_ptr) char *end = xasprintf("{\"end\":\"ok\",\"code\":%d,\"dur_us\":6100000}", code);
-	uint64_t a = add(r, EV_ACTION_REQUESTED, agent, 0, req);
-	add(r, EV_ACTION_JUDGED, agent, a, "{\"verdict\":\"allow\",\"rules\":[{\"name\":\"tests\"}]}");
-	add(r, EV_ACTION_STARTED, agent, a, "{}");
+	uint64_t a = add_in(r, box, EV_ACTION_REQUESTED, agent, 0, req);
+	add_in(r, box, EV_ACTION_JUDGED, agent, a, "{\"verdict\":\"allow\",\"rules\":[{\"name\":\"tests\"}]}");
+	add_in(r, box, EV_ACTION_STARTED, agent, a, "{}");
 	if (code) {
 		static const char bell[] = "err\033]0;x\007\n";
 		record_output(r, a, STREAM_OUT, "ok 1\nok 2\n", 10);
 		record_output(r, a, STREAM_ERR, bell, sizeof(bell) - 1);
 		record_output_end(r, a);
 	}
-	add(r, EV_ACTION_ENDED, agent, a, end);
+	add_in(r, box, EV_ACTION_ENDED, agent, a, end);
 	return a;
 }
 
@@ -143,9 +148,9 @@ static void make_session(const char *name)
 			     "{\"name\":\"fix-parser\",\"task\":\"repair it\",\"model\":\"scripted:fix\"}");
 	uint64_t box = add(r, EV_BOX_OPEN, 0, 0, "{\"name\":\"b1\",\"driver\":\"process\"}");
 	agent_id = agent;
-	first = exec_action(r, agent, "make test", 2);
+	first = exec_action(r, box, agent, "make test", 2);
 	snapshot(r, box, first, "one\ntwo\n", "one\n2\n");
-	second = exec_action(r, agent, "git push origin main", 0);
+	second = exec_action(r, box, agent, "git push origin main", 0);
 	snapshot(r, box, second, "one\ntwo\n", "one\n2\nthree\n");
 	add(r, EV_AGENT_END, agent, 0, "{\"stop\":\"done\",\"ok\":true}");
 	json_put_flag(end, "ok", true);
