@@ -70,13 +70,16 @@ static void recalc(struct ui *ui)
 	select_keep(ui);
 }
 
-/* A view that is open already is taken to the top anew; the oldest but the first gives way to the ninth. */
+/* A view that is on top already is opened anew, if it does not stay as it is; the oldest but the first gives way to the ninth. */
 void ui_open(struct ui *ui, const char *name, const struct subject *on)
 {
 	const struct view_ops *ops = view_find(name);
 	if (!ops)
 		return;
-	if (ui->depth > 0 && ui_top(ui)->ops == ops)
+	const struct view *top = ui->depth > 0 ? ui_top(ui) : NULL;
+	if (top && top->ops == ops && ops->stays && ops->stays(top->self, ui, on))
+		return;
+	if (top && top->ops == ops)
 		view_close(&ui->stack[--ui->depth]);
 	if (ui->depth == UI_VIEWS) {
 		view_close(&ui->stack[1]);

@@ -151,11 +151,11 @@ void verifying_stop(struct verifying *v)
 	atomic_store(&v->stop, true);
 	while (!v->joined) {
 		interrupt(v);
-		clock_gettime(CLOCK_REALTIME, &until);
+		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += AGAIN_NS;
 		until.tv_sec += until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
-		v->joined = pthread_timedjoin_np(v->thread, NULL, &until) != ETIMEDOUT;
+		v->joined = pthread_clockjoin_np(v->thread, NULL, CLOCK_MONOTONIC, &until) != ETIMEDOUT;
 	}
 }
 

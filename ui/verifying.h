@@ -34,7 +34,7 @@ const char *verify_about(size_t i);
 
 /* Begins. Returns owned; NULL with @err. */
 struct verifying *verifying_new(const char *path, verifying_clock *clock, struct err *err);
-/* Ends what runs and waits until it has (some milliseconds); what has come stays. err says ERR_CANCELLED, if not all had. */
+/* Ends what runs and waits until it has, as long as one read of the disk takes; what has come stays. err says ERR_CANCELLED, if not all had. */
 void verifying_stop(struct verifying *v);
 /* The same, and nothing stays. NULL inside is fine. */
 void verifying_free(struct verifying **v);

@@ -44,6 +44,8 @@ struct view_ops {
 	size_t size;    /* of its state, zeroed when opened */
 	void (*open)(void *self, struct ui *ui, const struct subject *on); /* may be NULL */
 	void (*close)(void *self);                                        /* may be NULL */
+	/* May be NULL: true when what would be opened is what it does already: opened again on top, it stays as it is. */
+	bool (*stays)(const void *self, const struct ui *ui, const struct subject *on);
 	void (*recalc)(void *self, struct ui *ui, struct arena *a, int rows, int cols);
 	void (*paint)(const void *self, const struct ui *ui, struct area a);
 	/* True if the verb was for this view. */

@@ -27,10 +27,17 @@ struct verify_view {
 	struct line line[ROWS_MAX];
 	struct listed l;
 	struct verify_seen seen;
+	bool nothing; /* has been verified here: not begun, or another session has been verified since */
 	struct text detail;
 	const char *title;
 	struct arena *arena;
 };
+
+/* What runs or has run of this session; NULL nothing. */
+static struct verifying *own(const struct verify_view *v)
+{
+	return v->ui->verifying_source == v->source ? v->ui->verifying : NULL;
+}
 
 static void begin(struct verify_view *v, struct ui *ui)
 {
@@ -40,6 +47,7 @@ static void begin(struct verify_view *v, struct ui *ui)
 		return;
 	verifying_free(&ui->verifying);
 	ui->verifying_source = v->source;
+	ui->stale = true;
 	ui->verifying = verifying_new(session_path(s->session), ui->clock, &err);
 	if (!ui->verifying)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
@@ -60,10 +68,15 @@ static bool is_shown(const struct verify_view *v, struct ui *ui)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct verify_seen seen;
-	if (!ui->verifying || ui->verifying_source != v->source)
+	if (!own(v))
 		return false;
-	verifying_look(ui->verifying, &seen, &a);
+	verifying_look(own(v), &seen, &a);
 	return !was_stopped(&seen) && !is_old(&seen, ui_source(ui, v->source));
+}
+
+static size_t source_of(const struct ui *ui, const struct subject *on)
+{
+	return ui->replay ? 0 : on->source;
 }
 
 /* What is there of this session is shown as it is, unless it is old. */
@@ -71,7 +84,7 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 {
 	struct verify_view *v = self;
 	v->ui = ui;
-	v->source = ui->replay ? 0 : on->source;
+	v->source = source_of(ui, on);
 	if (!is_shown(v, ui))
 		begin(v, ui);
 }
@@ -80,14 +93,26 @@ static void stop(struct verify_view *v)
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct verify_seen was, is;
-	if (!v->ui->verifying)
+	struct verifying *runs = own(v);
+	if (!runs)
 		return;
-	verifying_look(v->ui->verifying, &was, &a);
-	verifying_stop(v->ui->verifying);
-	verifying_look(v->ui->verifying, &is, &a);
+	verifying_look(runs, &was, &a);
+	verifying_stop(runs);
+	verifying_look(runs, &is, &a);
 	if (!was.over && was_stopped(&is))
 		ui_say(v->ui, ROLE_WARN, "verify was stopped before its end");
 	v->ui->stale = true;
+}
+
+/* What runs of this session runs on. */
+static bool stays(const void *self, const struct ui *ui, const struct subject *on)
+{
+	const struct verify_view *v = self;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct verify_seen seen = { .over = true };
+	if (own(v))
+		verifying_look(own(v), &seen, &a);
+	return v->source == source_of(ui, on) && !seen.over;
 }
 
 /* Nobody looks any more. */
@@ -130,7 +155,9 @@ static void gather_detail(struct verify_view *v, int cols, bool ascii)
 {
 	const struct line *l = v->l.nr ? &v->line[v->l.at] : NULL;
 	text_init(&v->detail, v->arena, cols - 2, 2, ascii);
-	if (was_stopped(&v->seen))
+	if (v->nothing)
+		text_puts(&v->detail, ROLE_WARN, "Nothing is known of this record: r runs the checks.");
+	else if (was_stopped(&v->seen))
 		text_puts(&v->detail, ROLE_WARN, "It was stopped before its end: what is not listed has no verdict. r runs the checks again.");
 	else if (v->seen.err.code != ERR_NONE)
 		text_putf(&v->detail, ROLE_ERROR, "it could not be verified to its end: %s", v->seen.err.text);
@@ -146,8 +173,9 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	const struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->seen = (struct verify_seen){ .over = true };
-	if (ui->verifying && ui->verifying_source == v->source)
-		verifying_look(ui->verifying, &v->seen, ar);
+	v->nothing = !own(v);
+	if (!v->nothing)
+		verifying_look(own(v), &v->seen, ar);
 	if (!v->seen.over)
 		ui->wake_us = ui->mono_us + AGAIN_US;
 	gather(v);
@@ -204,6 +232,8 @@ static struct piece state_of(const struct verify_view *v)
 	const struct verify_totals *t = &v->seen.totals;
 	if (!v->seen.over)
 		return (struct piece){ ROLE_RUN, arena_printf(v->arena, "check %zu of %zu", under_way(&v->seen) + 1, all_checks()) };
+	if (v->nothing)
+		return (struct piece){ ROLE_WARN, "NOT VERIFIED" };
 	if (was_stopped(&v->seen))
 		return (struct piece){ ROLE_WARN, "STOPPED" };
 	if (v->seen.err.code != ERR_NONE)
@@ -213,6 +243,13 @@ static struct piece state_of(const struct verify_view *v)
 					    t->failed, t->skipped) };
 }
 
+static const char *keys_text(const struct verify_view *v)
+{
+	if (v->nothing)
+		return "r runs the checks";
+	return v->seen.over ? "Enter goes to the event   r runs them again" : "leaving this screen stops them";
+}
+
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct verify_view *v = self;
@@ -220,7 +257,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	int row;
 	const struct piece p = state_of(v);
 	draw_title(a, 0, v->title, &p, 1);
-	list_rule(&v->l, a, v->seen.over ? "Enter goes to the event   r runs them again" : "leaving this screen stops them", v->arena);
+	list_rule(&v->l, a, keys_text(v), v->arena);
 	list_columns(&c, columns, COL_NR, a.cols, a.cols >= 110, COL_NR);
 	list_heads(a, 2, &c);
 	struct area list = area_sub(a, 0, 0, a.rows - DETAIL_ROWS - 1, a.cols);
@@ -329,6 +366,6 @@ static const char *const *hints(const void *self, const struct ui *ui)
 }
 
 const struct view_ops view_verify = {
-	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .close = close_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
+	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .close = close_view, .stays = stays,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
 };

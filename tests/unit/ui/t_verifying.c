@@ -39,7 +39,8 @@ static int threads(void)
 	DIR *d = opendir("/proc/self/task");
 	for (const struct dirent *e; d && (e = readdir(d));)
 		n += e->d_name[0] != '.';
-	closedir(d);
+	if (d)
+		closedir(d);
 	return n;
 }
 
@@ -53,14 +54,14 @@ static int threads_after(int want)
 }
 
 /* One that would go on for ever ends with its screen, and says nothing about what it did not look at. */
-static void stopping(void)
+static void stopping(int before)
 {
-	int before = threads();
+	is_int(threads_after(before), before, "what is over has no thread");
 	atomic_store(&fake_endless, true);
 	for (int i = 0; i < 3; i++) {
 		ui_open(&ui, "verify", &(struct subject){ 0 });
 		ui_key(&ui, 'r');
-		is_int(threads(), before + 1, "it runs");
+		is_int(threads_after(before + 1), before + 1, "it runs");
 		ui_key(&ui, K_ESC);
 		is_int(threads_after(before), before, "and ends when one leaves");
 		ok(strstr(ui.message, "stopped before its end"), "which is said");
@@ -75,8 +76,57 @@ static void stopping(void)
 	ok(says("FAILED  8 passed"), "and comes to its end");
 }
 
+/* Opened once more while it runs, it runs on. */
+static void opened_twice(void)
+{
+	struct verify_seen was = { 0 }, is;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	atomic_store(&fake_endless, true);
+	ui_key(&ui, 'r');
+	for (int64_t until = clock_mono_us() + 30000000; was.nr < 7 && clock_mono_us() < until; sched_yield())
+		verifying_look(ui.verifying, &was, &a);
+	ui_say(&ui, ROLE_TEXT, "%s", "");
+	unsigned depth = (unsigned)ui.depth;
+	ui_open(&ui, "verify", &(struct subject){ 0 });
+	verifying_look(ui.verifying, &is, &a);
+	ok(!is.over && is.nr == 7 && is.since_us == was.since_us, "what runs was not begun anew");
+	is_str(ui.message, "", "nor stopped");
+	is_int((int64_t)ui.depth, depth, "and the screen is there once");
+	ui_back(&ui);
+	atomic_store(&fake_endless, false);
+}
+
+/* One session at a time: a screen that comes back after another was verified has no verdict. */
+static void of_another(void)
+{
+	struct err err = ERR_INIT;
+	struct source *s[2];
+	for (int i = 0; i < 2; i++)
+		if (source_open(&s[i], "tests/screens/fleet.jsonl", &err) < 0)
+			exit(99);
+	ui_init(&ui, s, NULL, 2, 24, 80, false);
+	ui_sync(&ui);
+	for (size_t i = 0; i < 2; i++) {
+		ui_open(&ui, "verify", &(struct subject){ .source = i });
+		verified();
+		ok(says("8 passed"), "session %zu is verified", i);
+		if (i == 0)
+			ui_open(&ui, "log", &(struct subject){ .source = 1 });
+	}
+	ui_back(&ui);
+	ui_back(&ui);
+	ok(says("NOT VERIFIED") && !says("passed") && says("r runs the checks"), "the first has no verdict any more");
+	ui_key(&ui, 'r');
+	verified();
+	ok(says("FAILED  8 passed"), "until it is verified again");
+	ui_release(&ui);
+	for (int i = 0; i < 2; i++)
+		source_close(&s[i]);
+}
+
 int main(void)
 {
+	int alone = threads();
 	struct err err = ERR_INIT;
 	struct source *s = NULL;
 	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0)
@@ -100,8 +150,10 @@ int main(void)
 	ui_open(&ui, "verify", &(struct subject){ 0 });
 	is_int((int64_t)verified(), 770, "who comes back then gets a new one");
 	ok(!says("as of event"), "of all that is there");
-	stopping();
+	stopping(alone);
+	opened_twice();
 	ui_release(&ui);
 	source_close(&s);
+	of_another();
 	return done_testing();
 }
