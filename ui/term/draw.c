@@ -147,7 +147,7 @@ static int draw_verdict(struct area a, int row, int right, const struct row_info
 		return right - 9;
 	}
 	int width = !says_by_whom(r) ? 17 : a.cols >= 100 ? 34 : 24;
-	const char *by = r->by, *name = strchr(by, '\'');
+	const char *by = r->by, *name = row_held_rule(r);
 	if (name && text_cells(r->verdict, a.g->ascii) + 4 + text_cells(by, a.g->ascii) > width)
 		by = name; /* the rule's name says more than the place where it stands */
 	put_field(a, row, right - width, width, role, arena_printf(ar, "%s by %s", r->verdict, by));

@@ -29,6 +29,15 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
 }
 
+int waits_order(const void *x, const void *y)
+{
+	const struct waits *a = x, *b = y;
+	int d = (a->since_us > b->since_us) - (a->since_us < b->since_us);
+	if (!d)
+		d = (a->source > b->source) - (a->source < b->source);
+	return d ? d : (a->action > b->action) - (a->action < b->action);
+}
+
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a)
 {
 	*out = (struct approval_info){ .action = action, .now_us = s->model.last_us, .act = model_action(&s->model, action), .intent = "",

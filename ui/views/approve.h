@@ -26,6 +26,14 @@ struct approval_info {
 	const char *decided;    /* "approved by ann at 14:32:30", NULL while it waits */
 };
 
+/* What waits for a person. The queue, and the screens that go through it, have one order: the oldest first. */
+struct waits {
+	size_t source;
+	uint64_t action;
+	int64_t since_us;
+};
+int waits_order(const void *a, const void *b); /* for qsort */
+
 void approval_load(struct approval_info *out, struct source *s, uint64_t action, struct arena *a);
 /* The whole body. @rows: cut short to so many where it can be (never the bytes and what belongs to them), 0 = all of
  * it. *command_end: the row after the last of the bytes. */

@@ -9,6 +9,8 @@
 #include "ui/model/wall.h"
 #include "ui/views/tried.h"
 
+enum { WHY_MAX = 300 }; /* bytes of why a session ended */
+
 static const char *bytes_of(const json_t *o, const char *key, struct arena *a)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -162,6 +164,12 @@ static void held(struct row_info *out, const json_t *o, struct arena *a)
 		out->by = arena_strdup(a, first_string(json_object_get(o, "reasons")));
 }
 
+const char *row_held_rule(const struct row_info *r)
+{
+	const char *quote = strcmp(r->verdict, "HELD") == 0 ? strstr(r->by, " '") : NULL;
+	return quote && quote[2] && quote[strlen(quote) - 1] == '\'' ? quote + 1 : NULL;
+}
+
 static void decided(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const char *d = json_str(o, "decision", ""), *by = json_str(o, "by", "");
@@ -297,9 +305,14 @@ static const char *session_ends(const json_t *o, struct arena *a)
 {
 	size_t len;
 	const char *why = ended_why(o, &len);
+	if (!o)
+		return "ends"; /* redacted: nobody knows how */
 	if (json_flag(o, "ok", false))
 		return "ends well";
-	return arena_printf(a, "ends, %s%s%.*s", ended_word(o), len ? ": " : "", (int)(len < 300 ? len : 300), why);
+	if (len > WHY_MAX)
+		for (len = WHY_MAX; len > 0 && ((unsigned char)why[len] & 0xc0) == 0x80; len--)
+			; /* between two characters */
+	return arena_printf(a, "ends, %s%s%.*s", ended_word(o), len ? ": " : "", (int)len, why);
 }
 
 /* Events of the session itself. NULL: not one that we have words for. */
@@ -425,7 +438,6 @@ static const char *drift_text(const json_t *o, struct arena *a)
 			    touched ? ": a merge goes three ways" : "");
 }
 
-/* Budgets, bases, merges, people's answers. NULL: no words for it. */
 /* By its name, as scripts and commands call it. */
 static const char *box_name(const struct model *m, uint64_t id, struct arena *a)
 {
@@ -433,6 +445,7 @@ static const char *box_name(const struct model *m, uint64_t id, struct arena *a)
 	return b && b->name ? b->name : arena_printf(a, "#%" PRIu64, id);
 }
 
+/* Budgets, bases, merges, people's answers. NULL: no words for it. */
 static const char *work_text(const struct model *m, uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
 	switch (kind) {

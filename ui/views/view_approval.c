@@ -52,19 +52,6 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
 
-struct waits {
-	size_t source;
-	uint64_t action;
-	int64_t since_us;
-};
-
-static int oldest_first(const void *x, const void *y)
-{
-	const struct waits *a = x, *b = y;
-	int d = (a->since_us > b->since_us) - (a->since_us < b->since_us);
-	return d ? d : (a->action > b->action) - (a->action < b->action);
-}
-
 /* In the order of the queue. */
 static struct waits *all_waiting(const struct ui *ui, size_t *nr_out)
 {
@@ -78,7 +65,7 @@ static struct waits *all_waiting(const struct ui *ui, size_t *nr_out)
 			const struct model_action *act = model_action(&ui->src[i]->model, ui->src[i]->model.held[k]);
 			w[(*nr_out)++] = (struct waits){ i, ui->src[i]->model.held[k], act ? act->held_us : 0 };
 		}
-	qsort(w, *nr_out, sizeof(*w), oldest_first);
+	qsort(w, *nr_out, sizeof(*w), waits_order);
 	return w;
 }
 

@@ -41,10 +41,7 @@ static int64_t since(const struct waiting *w)
 static int oldest_first(const void *x, const void *y)
 {
 	const struct waiting *a = x, *b = y;
-	int d = (since(a) > since(b)) - (since(a) < since(b));
-	if (!d)
-		d = (a->source > b->source) - (a->source < b->source);
-	return d ? d : (a->seq > b->seq) - (a->seq < b->seq);
+	return waits_order(&(struct waits){ a->source, a->seq, since(a) }, &(struct waits){ b->source, b->seq, since(b) });
 }
 
 static void add(struct queue *q, struct ui *ui, size_t source, uint64_t seq, uint16_t kind)
@@ -75,10 +72,8 @@ static int room_for(const struct cells *c, int cols)
 /* "policy.lua:22 'no-push'"; without the file where there is no room. */
 static const char *rule_of(const struct waiting *w, const struct cells *c, struct arena *a)
 {
-	const char *quote = strchr(w->info.by, '\'');
-	if (c->wide || !quote)
-		return w->info.by;
-	return arena_strndup(a, quote + 1, strcspn(quote + 1, "'"));
+	const char *rule = row_held_rule(&w->info);
+	return c->wide || !rule ? w->info.by : arena_strndup(a, rule + 1, strlen(rule) - 2);
 }
 
 /* The choice is by what it is, not by its place: rows come and go. */
@@ -112,7 +107,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	batch_refresh(&q->marked, ui);
 	for (size_t i = 0; i < q->l.nr; i++) {
 		const char *what = q->w[i].info.what;
-		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) < room_for(&q->cells, cols) && !strchr(what, '\n');
+		q->w[i].whole = text_cells(one_line(what, ar), ui->grid.ascii) <= room_for(&q->cells, cols) && !strchr(what, '\n');
 	}
 	for (size_t i = 0; i < q->l.nr; i++)
 		if (q->w[i].source == q->source && q->w[i].seq == q->seq)

@@ -4,6 +4,7 @@
 #include "fake_session.h"
 #include "fake_waivers.h"
 #include "tap.h"
+#include "ui/term/draw.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
@@ -569,6 +570,35 @@ static void the_same(void)
 	asked_before(old, 3, "the same: 1 time", "without intents: all that is known");
 }
 
+/* An apostrophe in a name is not the quote of a rule; where there is no room a rule is told without its place. */
+static void by_whom(void)
+{
+	static const struct {
+		const char *verdict, *by, *want;
+	} c[] = {
+		{ "approved", "Pat O'Brien", "approved by Pat " },
+		{ "denied", "Ann 'Andy' B", "denied by Ann 'A" },
+		{ "HELD", "policy.lua:22 'don't'", "HELD by 'don't'" },
+		{ "HELD", "don't", "HELD by don't" },
+	};
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
+		const struct row_info r = { .seq = 1, .sign = ' ', .word = "exec", .what = "make", .verdict = c[i].verdict, .by = c[i].by,
+					    .outcome = "exit 0", .why = "", .dur_us = 1000 };
+		struct grid g;
+		char *text = NULL;
+		size_t len = 0;
+		grid_init(&g, 1, 80, true);
+		draw_row(area_all(&g), 0, &r, &(struct draw_row_opts){ .verdict = true }, &a);
+		FILE *to = open_memstream(&text, &len);
+		term_dump(&g, to);
+		fclose(to);
+		ok(strstr(text, c[i].want), "%s by %s", c[i].verdict, c[i].by);
+		free(text);
+		grid_release(&g);
+	}
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -591,5 +621,6 @@ int main(void)
 	decided_here();
 	long_command();
 	the_same();
+	by_whom();
 	return done_testing();
 }
