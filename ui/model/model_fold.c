@@ -410,8 +410,25 @@ static void session_end(struct model *m, const struct event *ev, const json_t *o
 	script->good = m->good;
 	script->end_us = script->since_us = ev->ts_us;
 	fold_text(&script->stop, m->good ? "done" : ended_word(o));
+	fold_text(&script->text, "");
 	if (!m->good)
 		fold_bytes(&script->text, o, "why");
+}
+
+/* The script goes on with its session: what it ended with is no more. */
+static void session_goes_on(struct model *m, const struct event *ev)
+{
+	struct model_agent *script = agent_of(m, m->start);
+	m->ended = false;
+	m->attached = 0; /* whoever was, was so to the supervisor before */
+	fold_forget_previews(m);
+	if (!script || !script->script || !script->ended)
+		return;
+	script->ended = script->good = false;
+	script->end_us = 0;
+	script->since_us = ev->ts_us;
+	fold_text(&script->stop, "");
+	fold_text(&script->text, "");
 }
 
 static void session_event(struct model *m, const struct event *ev, const json_t *o)
@@ -425,10 +442,8 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 		m->start = ev->seq;
 		break;
 	case EV_SESSION_RESUMED:
-	case EV_SESSION_FORKED: /* whoever was attached was so to the supervisor before */
-		m->ended = false;
-		m->attached = 0;
-		fold_forget_previews(m);
+	case EV_SESSION_FORKED:
+		session_goes_on(m, ev);
 		break;
 	case EV_SESSION_END:
 		session_end(m, ev, o);

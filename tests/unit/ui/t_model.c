@@ -91,6 +91,24 @@ static void model_calls(void)
 	is_int(state(a), AGENT_STOPPED, "a person ended it: it has not failed");
 }
 
+/* A script's end stands until its session goes on. */
+static void goes_on(void)
+{
+	put(EV_ACTION_REQUESTED, 0, 0, "{\"kind\":\"exec\"}");
+	const struct model_agent *script = model_agent(&m, m.start);
+	ok(script && script->script, "the script does something");
+	put(EV_SESSION_END, 0, 0, "{\"ok\":false,\"status\":1,\"why\":\"HTTP 401\"}");
+	script = model_agent(&m, m.start);
+	is_str(script->text, "HTTP 401", "it failed, and why");
+	put(EV_SESSION_RESUMED, 0, 0, "{}");
+	script = model_agent(&m, m.start);
+	ok(!script->ended && !*script->text && !*script->stop, "resumed: it goes on");
+	put(EV_SESSION_END, 0, 0, "{\"ok\":false,\"status\":1,\"why\":\"HTTP 401\"}");
+	put(EV_SESSION_END, 0, 0, "{\"ok\":true}");
+	script = model_agent(&m, m.start);
+	ok(state(m.start) == AGENT_DONE && !*script->text, "a good end has no why");
+}
+
 static void nonsense(void)
 {
 	size_t rows = m.rows.nr;
@@ -139,6 +157,7 @@ int main(void)
 	life_of_an_action();
 	waits_beside_others();
 	model_calls();
+	goes_on();
 	nonsense();
 	model_release(&m);
 	seeking();
