@@ -336,7 +336,9 @@ static void unknown(struct ui *ui, const char *word)
 {
 	const struct cmd_row *c = cmd_find(word);
 	const char *near = nearest(word);
-	if (view_find(word))
+	if (view_find(word) && c && !c->supervisor)
+		ui_say(ui, ROLE_ERROR, ":%s opens a screen and takes no words; with them it is the shell's: sandglass %s %s", word, word, c->usage);
+	else if (view_find(word))
 		ui_say(ui, ROLE_ERROR, ":%s opens a screen and takes no words; it is about what is selected", word);
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "'%s' is a command of the shell: sandglass %s %s", word, word, c->usage);

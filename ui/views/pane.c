@@ -42,10 +42,11 @@ static bool feed_run(void *self, int stream, int64_t ts_us, const void *bytes, s
 	return true;
 }
 
-static void say_more(struct text *t, uint64_t bytes)
+static void say_more(struct text *t, uint64_t n, const char *one, const char *many)
 {
-	if (bytes > 0)
-		text_putf(t, ROLE_WARN, "(%s bytes more have come: G goes to the end)", fmt_count(t->arena, (int64_t)bytes));
+	if (n > 0)
+		text_putf(t, ROLE_WARN, "(%s %s more %s come: G goes to the end)", fmt_count(t->arena, (int64_t)n), n == 1 ? one : many,
+			  n == 1 ? "has" : "have");
 }
 
 /* A model's answer comes as stream 5: of it we show the text, which the transcript has; here the bytes. */
@@ -63,11 +64,11 @@ static void output_part(struct text *t, struct source *s, uint64_t action, int s
 			len -= (size_t)(nl + 1 - p);
 			p = nl + 1;
 		}
-		text_putf(t, ROLE_DIM, "(%s bytes before this: 'out %" PRIu64 "' prints all of it)",
-			  fmt_count(t->arena, (int64_t)from), action);
+		text_putf(t, ROLE_DIM, "(%s %s before this: 'out %" PRIu64 "' prints all of it)",
+			  fmt_count(t->arena, (int64_t)from), from == 1 ? "byte" : "bytes", action);
 	}
 	text_add(t, ROLE_TEXT, stream == 2 ? "2" : NULL, p, len, flags);
-	say_more(t, more);
+	say_more(t, more, "byte", "bytes");
 }
 
 /* Both as they came. */
@@ -79,7 +80,7 @@ static void output_mixed(struct text *t, struct source *s, const struct model_ac
 		text_puts(t, ROLE_ERROR, err.text);
 	if (f.begun)
 		text_end(t);
-	say_more(t, f.room ? 0 : f.left[1] + f.left[2]);
+	say_more(t, f.room ? 0 : f.left[1] + f.left[2], "byte", "bytes");
 }
 
 /* From where on; as before, if there is a before. */
@@ -151,8 +152,8 @@ static void transcript_action(struct text *t, struct source *s, const struct row
 		text_putf(t, r.role, "%s %s %s", r.verdict, r.by, r.why);
 	if (*r.outcome)
 		text_putf(t, r.role, "%s%s%s", r.outcome, r.out_bytes ? ", " : "",
-			  r.out_bytes ? arena_printf(t->arena, "%s bytes of output",
-						     fmt_count(t->arena, (int64_t)r.out_bytes))
+			  r.out_bytes ? arena_printf(t->arena, "%s %s of output",
+						     fmt_count(t->arena, (int64_t)r.out_bytes), r.out_bytes == 1 ? "byte" : "bytes")
 				      : "");
 	text_blank(t);
 }
@@ -169,7 +170,7 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 		*hold = (struct pane_hold){ .of = agent, .from = { first } };
 	size_t end = (a->rows.nr - first) / 2 > max ? first + 2 * max : a->rows.nr;
 	if (first > 0)
-		text_putf(t, ROLE_DIM, "(%zu rows before this)", first);
+		text_putf(t, ROLE_DIM, "(%s before this)", fmt_plural(t->arena, (int64_t)first, "row", "rows"));
 	else
 		say(t, "task:", a->task, strlen(a->task));
 	for (size_t i = first; i < end; i++) {
@@ -188,8 +189,7 @@ void pane_transcript(struct text *t, struct source *s, uint64_t agent, size_t ma
 			    r.what, strlen(r.what));
 		}
 	}
-	if (end < a->rows.nr)
-		text_putf(t, ROLE_WARN, "(%zu rows more have come: G goes to the end)", a->rows.nr - end);
+	say_more(t, a->rows.nr - end, "row", "rows");
 }
 
 /* --- difference -------------------------------------------------------------------------------------------------- */

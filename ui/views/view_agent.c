@@ -200,7 +200,7 @@ static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, 
 	int64_t end = a->ended ? a->end_us : ui_now(ui);
 	bool wide = cols >= WIDE_COLS;
 	v->nr_pieces = 0;
-	v->title = arena_printf(ar, "%s / %s", s->model.id, a->name);
+	v->title = arena_printf(ar, "%s / %s", s->model.id, ui_agent_name(ui, v->source, a));
 	add_piece(v, ROLE_DIM, b && wide ? arena_printf(ar, "sandbox %s:%s", b->driver, b->name) : "");
 	add_piece(v, draw_state_role(v->state), state_text(v, s));
 	add_piece(v, ROLE_TEXT,
