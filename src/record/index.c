@@ -59,6 +59,7 @@ bool store_index(struct store *s, size_t bytes)
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
+	bool left = false; /* blocks, of a file from before there were any */
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
 	if (rc != SQLITE_OK || store_begin(s) != STORE_OK) {
 		sqlite3_finalize(st);
@@ -74,7 +75,7 @@ bool store_index(struct store *s, size_t bytes)
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
-	if (rc == SQLITE_DONE && steps_add(s->db, seq) != SQLITE_OK)
+	if (rc == SQLITE_DONE && steps_add(s->db, seq, &left) != SQLITE_OK)
 		rc = sqlite3_errcode(s->db);
 	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
 		if (rc != SQLITE_DONE)
@@ -83,7 +84,7 @@ bool store_index(struct store *s, size_t bytes)
 		s->indexed = true;
 		return false;
 	}
-	s->indexed = seq == s->now.seq;
+	s->indexed = seq == s->now.seq && !left;
 	return !s->indexed;
 }
 

@@ -8,7 +8,8 @@
 
 #include "record/read/session.h"
 
-/* Its index lacks something, and later_may. */
+/* Its index does not reach its last event, and later_may. Lacking blocks (read/steps.h) alone, as in a file from before there
+ * were any, are no reason: searches are right without them, and they are added when something else is. */
 bool later_due(struct session *s);
 
 /* 0 if it has ended, nobody writes it, and it is ours; else -1 with which of these it is, and what helps. Until then searches

@@ -279,8 +279,10 @@ int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 	int rc = q->query.len && upto > from ? ask_index(q, from, upto, err) : 0;
 	for (uint64_t seq = from + 1; !q->query.len && q->terms && seq <= upto; seq++)
 		set_bit(q, seq);
-	if (rc < 0)
+	if (rc < 0) { /* as it was */
 		q->upto = from;
+		q->bits.len = had;
+	}
 	return rc;
 }
 

@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { AT_ONCE = 2 }; /* blocks that are added by one call */
+
 static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1";
 
 static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *out)
@@ -27,13 +29,18 @@ static void put_number(struct buf *out, uint64_t n)
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
+/* A block that reaches further than the events, or than the index says that it does, was not put there by a recorder. */
 void steps_init(struct steps *t, sqlite3 *db)
 {
+	static const char last[] = "SELECT max(block) FROM search_row WHERE block BETWEEN 0 AND min((SELECT max(seq) FROM event),"
+				   " (SELECT value FROM mark WHERE name = 'indexed')) / ?1 - 1";
 	sqlite3_stmt *st = NULL;
 	*t = (struct steps){ .db = db };
-	if (sqlite3_prepare_v2(db, "SELECT max(block) FROM search_row", -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 0) == SQLITE_INTEGER)
-		t->covered = ((uint64_t)sqlite3_column_int64(st, 0) + 1) * STEPS_BLOCK;
+	if (sqlite3_prepare_v2(db, last, -1, &st, NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, STEPS_BLOCK);
+		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 0) == SQLITE_INTEGER)
+			t->covered = ((uint64_t)sqlite3_column_int64(st, 0) + 1) * STEPS_BLOCK;
+	}
 	sqlite3_finalize(st);
 }
 
@@ -90,7 +97,9 @@ uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto)
 			reach = (uint64_t)sqlite3_column_int64(st, 0);
 	}
 	sqlite3_finalize(st);
-	return reach;
+	if (reach > t->covered)
+		reach = t->covered;
+	return reach > upto ? reach : upto;
 }
 
 static int by_number(const void *a, const void *b)
@@ -177,18 +186,37 @@ static int run(sqlite3_stmt *st)
 	return rc == SQLITE_DONE ? SQLITE_OK : rc;
 }
 
-int steps_add(sqlite3 *db, uint64_t upto)
+/* What stands beside the blocks that count would be in the way. */
+static int drop_others(sqlite3 *db, uint64_t blocks)
+{
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(db, "DELETE FROM search_row WHERE block < 0 OR block >= ?1", -1, &st, NULL);
+	if (rc == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)blocks);
+		rc = run(st);
+	}
+	sqlite3_finalize(st);
+	return rc;
+}
+
+int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 {
 	CLEANUP(buf_release) struct buf rows = BUF_INIT, reach = BUF_INIT;
 	sqlite3_stmt *add = NULL, *raise = NULL;
 	struct steps t;
 	steps_init(&t, db);
-	if (upto < t.covered + STEPS_BLOCK)
+	uint64_t block = t.covered / STEPS_BLOCK, end = upto / STEPS_BLOCK;
+	*left_out = end > block + AT_ONCE;
+	if (end <= block)
 		return SQLITE_OK;
-	int rc = sqlite3_prepare_v2(db, "INSERT INTO search_row VALUES(?1, ?2, ?3)", -1, &add, NULL);
+	if (*left_out)
+		end = block + AT_ONCE;
+	int rc = drop_others(db, block);
+	if (rc == SQLITE_OK)
+		rc = sqlite3_prepare_v2(db, "INSERT INTO search_row VALUES(?1, ?2, ?3)", -1, &add, NULL);
 	if (rc == SQLITE_OK)
 		rc = sqlite3_prepare_v2(db, "UPDATE search_row SET reach = ?2 WHERE block = ?1", -1, &raise, NULL);
-	for (uint64_t block = t.covered / STEPS_BLOCK; rc == SQLITE_OK && (block + 1) * STEPS_BLOCK <= upto; block++) {
+	for (; rc == SQLITE_OK && block < end; block++) {
 		rc = encode(db, block, &rows, &reach);
 		if (rc == SQLITE_OK) {
 			sqlite3_bind_int64(add, 1, (int64_t)block);
@@ -211,43 +239,61 @@ int steps_add(sqlite3 *db, uint64_t upto)
 
 /* --- checking ------------------------------------------------------------------------------------------------------- */
 
+/* How far each block says that the steps of its actions reach, of one moment: a writer raises them as it adds blocks. Stops at
+ * a block that is not the next one. */
+static int read_reach(sqlite3 *db, struct buf *out, uint64_t *wrong)
+{
+	sqlite3_stmt *st = NULL;
+	uint64_t nr = 0;
+	int rc = sqlite3_prepare_v2(db, "SELECT block, reach FROM search_row ORDER BY block", -1, &st, NULL);
+	if (rc != SQLITE_OK) /* the file has no such table */
+		return SQLITE_OK;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && !*wrong) {
+		int64_t reach = sqlite3_column_int64(st, 1);
+		if (sqlite3_column_int64(st, 0) != (int64_t)nr)
+			*wrong = nr * STEPS_BLOCK + 1;
+		buf_append(out, &reach, sizeof(reach));
+		nr++;
+	}
+	sqlite3_finalize(st);
+	return rc == SQLITE_ROW || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* Does the row of @block hold @rows? */
+static bool block_is(sqlite3_stmt *st, uint64_t block, const struct buf *rows)
+{
+	sqlite3_bind_int64(st, 1, (int64_t)block);
+	bool same = sqlite3_step(st) == SQLITE_ROW && (size_t)sqlite3_column_bytes(st, 0) == rows->len &&
+		    !memcmp(sqlite3_column_blob(st, 0), rows->data, rows->len);
+	sqlite3_reset(st);
+	return same;
+}
+
 int steps_check(sqlite3 *db, uint64_t *wrong)
 {
-	CLEANUP(buf_release) struct buf rows = BUF_INIT, reach = BUF_INIT, last = BUF_INIT;
+	CLEANUP(buf_release) struct buf rows = BUF_INIT, reach = BUF_INIT, said = BUF_INIT, true_reach = BUF_INIT;
 	sqlite3_stmt *st = NULL;
-	struct steps t;
-	steps_init(&t, db);
 	*wrong = 0;
-	if (!t.covered)
-		return SQLITE_OK;
-	uint64_t blocks = t.covered / STEPS_BLOCK;
-	buf_reserve(&last, blocks * sizeof(uint64_t));
-	uint64_t *most = (uint64_t *)(void *)last.data;
-	int rc = sqlite3_prepare_v2(db, block_sql, -1, &st, NULL);
-	for (uint64_t b = 0; rc == SQLITE_OK && b < blocks && !*wrong; b++) {
+	int rc = read_reach(db, &said, wrong);
+	uint64_t blocks = said.len / sizeof(uint64_t);
+	if (rc == SQLITE_OK && blocks && !*wrong)
+		rc = sqlite3_prepare_v2(db, block_sql, -1, &st, NULL);
+	for (uint64_t b = 0; rc == SQLITE_OK && st && b < blocks && !*wrong; b++) {
+		uint64_t end = (b + 1) * STEPS_BLOCK;
 		rc = encode(db, b, &rows, &reach);
-		sqlite3_bind_int64(st, 1, (int64_t)b);
-		if (rc == SQLITE_DONE || (rc == SQLITE_OK && sqlite3_step(st) != SQLITE_ROW) ||
-		    (rc == SQLITE_OK && ((size_t)sqlite3_column_bytes(st, 0) != rows.len ||
-					 memcmp(sqlite3_column_blob(st, 0), rows.data, rows.len) != 0)))
+		if (rc == SQLITE_DONE || (rc == SQLITE_OK && !block_is(st, b, &rows)))
 			*wrong = b * STEPS_BLOCK + 1;
 		rc = rc == SQLITE_DONE ? SQLITE_OK : rc;
-		sqlite3_reset(st);
-		most[b] = (b + 1) * STEPS_BLOCK;
+		buf_append(&true_reach, &end, sizeof(end));
 		for (size_t at = 0; at < reach.len; at += 2 * sizeof(uint64_t)) {
 			uint64_t pair[2];
 			memcpy(pair, reach.data + at, sizeof(pair));
-			most[pair[0]] = pair[1];
+			memcpy(true_reach.data + pair[0] * sizeof(uint64_t), &pair[1], sizeof(uint64_t));
 		}
 	}
 	sqlite3_finalize(st);
-	st = NULL;
-	if (rc == SQLITE_OK && !*wrong)
-		rc = sqlite3_prepare_v2(db, "SELECT block, reach FROM search_row ORDER BY block", -1, &st, NULL);
-	for (uint64_t b = 0; rc == SQLITE_OK && st && b < blocks && !*wrong; b++)
-		if (sqlite3_step(st) != SQLITE_ROW || (uint64_t)sqlite3_column_int64(st, 0) != b ||
-		    (uint64_t)sqlite3_column_int64(st, 1) != most[b])
+	for (uint64_t b = 0; rc == SQLITE_OK && b < blocks && !*wrong; b++)
+		if (memcmp(said.data + b * sizeof(uint64_t), true_reach.data + b * sizeof(uint64_t), sizeof(uint64_t)) != 0)
 			*wrong = b * STEPS_BLOCK + 1;
-	sqlite3_finalize(st);
 	return rc;
 }

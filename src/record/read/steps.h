@@ -22,23 +22,27 @@ struct steps {
 	uint64_t back[STEPS_BLOCK];
 };
 
-/* What a file without the table (or without blocks) has is asked event by event. */
+/* What a file without the table (or without blocks) has is asked event by event; so are the events of blocks behind the last
+ * event, or behind the mark "indexed". */
 void steps_init(struct steps *t, sqlite3 *db);
 void steps_release(struct steps *t);
 
 /* The action that @seq is a step of, or @seq itself. */
 uint64_t steps_owner(struct steps *t, uint64_t seq);
 
-/* The last step among the covered events of the actions behind @after up to @upto, at least @upto. */
+/* The last step among the covered events of the actions behind @after up to @upto, at least @upto; never behind the
+ * covered ones, whatever the file says. */
 uint64_t steps_reach(struct steps *t, uint64_t after, uint64_t upto);
 
 /* Actions behind @after up to @upto that have a step behind @beyond, ascending, as an array of uint64_t. */
 NODISCARD int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, struct buf *out, struct err *err);
 
-/* For whoever writes: adds the blocks that are full with the events up to @upto. An SQLite code. */
-int steps_add(sqlite3 *db, uint64_t upto);
+/* For whoever writes: adds blocks that are full with the events up to @upto, two of them at most;
+ * *left_out: there are more. An SQLite code. */
+int steps_add(sqlite3 *db, uint64_t upto, bool *left_out);
 
-/* For verify: the first event of a block that says otherwise than its events, 0 none. An SQLite code. */
+/* For verify: the first event of a block that says otherwise than its events, or that has none; 0 none. It needs no transaction:
+ * a writer may add blocks meanwhile. An SQLite code. */
 int steps_check(sqlite3 *db, uint64_t *wrong);
 
 #endif

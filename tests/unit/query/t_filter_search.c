@@ -146,6 +146,92 @@ static void indexed(const char *path)
 	session_close(&s);
 }
 
+static sqlite3 *open_rw(const char *path)
+{
+	sqlite3 *db = NULL;
+	ok(sqlite3_open(path, &db) == SQLITE_OK, "%s is opened for writing", path);
+	return db;
+}
+
+static void run(sqlite3 *db, const char *sql)
+{
+	char *why = NULL;
+	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
+		ok(false, "%s: %s", sql, why);
+	sqlite3_free(why);
+}
+
+struct beside {
+	sqlite3 *db;
+	uint64_t upto;
+	int statements, rc;
+	bool left;
+};
+
+/* The writer adds its next block between two statements of whoever looks. */
+static int on_statement(unsigned what, void *self, void *stmt, void *sql)
+{
+	struct beside *b = self;
+	(void)what, (void)stmt, (void)sql;
+	if (++b->statements == 3)
+		b->rc = steps_add(b->db, b->upto, &b->left);
+	return 0;
+}
+
+/* Blocks are added some at a time; one that comes during a check, and makes the reach of the first one longer, is no damage. */
+static void added_meanwhile(const char *path)
+{
+	sqlite3 *looks = open_rw(path);
+	struct beside b = { .db = open_rw(path), .upto = 3 * STEPS_BLOCK, .rc = -1 };
+	struct steps t;
+	uint64_t wrong = 1;
+	run(b.db, "PRAGMA journal_mode = WAL; DELETE FROM search_row");
+	ok(steps_add(b.db, b.upto, &b.left) == SQLITE_OK && b.left, "not all blocks come at once");
+	steps_init(&t, b.db);
+	ok(t.covered == 2 * STEPS_BLOCK && steps_check(looks, &wrong) == SQLITE_OK && !wrong, "blocks up to %" PRIu64 " are whole", t.covered);
+	sqlite3_trace_v2(looks, SQLITE_TRACE_STMT, on_statement, &b);
+	ok(steps_check(looks, &wrong) == SQLITE_OK && !wrong, "nor does one that comes meanwhile make them wrong: %" PRIu64, wrong);
+	ok(b.rc == SQLITE_OK && !b.left, "it came, and was the last: %d", b.rc);
+	sqlite3_trace_v2(looks, 0, NULL, NULL);
+	ok(steps_check(looks, &wrong) == SQLITE_OK && !wrong, "all of them are whole");
+	sqlite3_close(looks);
+	run(b.db, "PRAGMA journal_mode = DELETE");
+	sqlite3_close(b.db);
+}
+
+/* Rows that no recorder has written: they are told, and searches find what they found without them. */
+static void foreign(const char *path)
+{
+	static const char *const rows[] = {
+		"INSERT INTO search_row VALUES(1 << 40, 5, x'00')",
+		"INSERT INTO search_row VALUES(9223372036854775807, 9223372036854775807, x'00')",
+		"INSERT INTO search_row VALUES(-1, 4096, x'00')",
+		"UPDATE search_row SET reach = 1 << 62",
+		"UPDATE search_row SET rows = x'ff'",
+	};
+	sqlite3 *db = open_rw(path);
+	bool left = true;
+	run(db, "CREATE TABLE kept AS SELECT * FROM search_row");
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		struct session *s = NULL;
+		struct err err = ERR_INIT;
+		uint64_t wrong = 0;
+		run(db, rows[i]);
+		ok(session_open(&s, path, &err) == 0 && steps_check(session_handle(s), &wrong) == SQLITE_OK && wrong, "%s: told, event %" PRIu64,
+		   rows[i], wrong);
+		same(s, "needle seventh", (ACTIONS + 6) / 7);
+		same(s, "\"tail -f\" \"at last\"", 1);
+		session_close(&s);
+		run(db, "DELETE FROM search_row; INSERT INTO search_row SELECT * FROM kept");
+	}
+	uint64_t wrong = 1;
+	run(db, "DELETE FROM search_row; INSERT INTO search_row VALUES(-1, 4096, x'00'), (1 << 40, 5, x'00')");
+	ok(steps_add(db, STEPS_BLOCK, &left) == SQLITE_OK && !left && steps_check(db, &wrong) == SQLITE_OK && !wrong,
+	   "who writes puts its blocks in their place");
+	run(db, "DELETE FROM search_row; INSERT INTO search_row SELECT * FROM kept; DROP TABLE kept");
+	sqlite3_close(db);
+}
+
 /* A block that leads elsewhere is told. */
 static void altered(const char *path)
 {
@@ -180,6 +266,8 @@ int main(void)
 	queries(s);
 	session_close(&s);
 	indexed(path);
+	added_meanwhile(path);
+	foreign(path);
 	altered(path);
 	loop_turn(l, 0);
 	loop_free(l);
