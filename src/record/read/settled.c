@@ -12,32 +12,37 @@ struct at {
 	uint64_t box, seq, action; /* action: that ended there or is meant as a whole; 0 = none */
 };
 
-static uint64_t number(struct session *s, const char *sql, uint64_t a, uint64_t b, uint64_t c)
-{
-	sqlite3_stmt *st = NULL;
-	uint64_t n = 0;
-	if (sqlite3_prepare_v2(s->db, sql, -1, &st, NULL) == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, (int64_t)a);
-		sqlite3_bind_int64(st, 2, (int64_t)b);
-		sqlite3_bind_int64(st, 3, (int64_t)c);
-		sqlite3_bind_int64(st, 4, LOOK_AHEAD);
-		if (sqlite3_step(st) == SQLITE_ROW)
-			n = (uint64_t)sqlite3_column_int64(st, 0);
-	}
-	sqlite3_finalize(st);
-	return n;
-}
-
+/* "action > 0" and "box > 0" let the statements use the indexes of just those. */
 uint64_t session_action_end(struct session *s, uint64_t action)
 {
-	return number(s, "SELECT seq FROM event WHERE action = ?1 AND kind = ?2 ORDER BY seq LIMIT 1", action, EV_ACTION_ENDED, 0);
+	sqlite3_stmt *st = NULL;
+	uint64_t found = 0;
+	if (sqlite3_prepare_v2(s->db, "SELECT seq FROM event WHERE action = ?1 AND action > 0 AND kind = ?2 ORDER BY seq LIMIT 1", -1, &st,
+			       NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)action);
+		sqlite3_bind_int64(st, 2, EV_ACTION_ENDED);
+		if (sqlite3_step(st) == SQLITE_ROW)
+			found = (uint64_t)sqlite3_column_int64(st, 0);
+	}
+	sqlite3_finalize(st);
+	return found;
 }
 
 uint64_t session_next_snapshot(struct session *s, uint64_t box, uint64_t after)
 {
-	return number(s, "SELECT seq FROM (SELECT seq, kind FROM event WHERE box = ?1 AND seq > ?2 ORDER BY seq LIMIT ?4)"
-			 " WHERE kind = ?3 ORDER BY seq LIMIT 1",
-		      box, after, EV_SNAPSHOT_TAKEN);
+	sqlite3_stmt *st = NULL;
+	uint64_t found = 0;
+	if (sqlite3_prepare_v2(s->db, "SELECT seq, kind FROM event WHERE box = ?1 AND box > 0 AND seq > ?2 ORDER BY seq LIMIT ?3", -1, &st,
+			       NULL) == SQLITE_OK) {
+		sqlite3_bind_int64(st, 1, (int64_t)box);
+		sqlite3_bind_int64(st, 2, (int64_t)after);
+		sqlite3_bind_int64(st, 3, LOOK_AHEAD);
+		while (!found && sqlite3_step(st) == SQLITE_ROW)
+			if (sqlite3_column_int(st, 1) == EV_SNAPSHOT_TAKEN)
+				found = (uint64_t)sqlite3_column_int64(st, 0);
+	}
+	sqlite3_finalize(st);
+	return found;
 }
 
 static bool counts(const struct at *at, const json_t *body)
@@ -113,8 +118,8 @@ static uint64_t newest(struct session *s, uint64_t box, const char *repo, uint64
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t found = 0;
-	if (sqlite3_prepare_v2(s->db, "SELECT seq, body FROM event WHERE box = ?1 AND seq <= ?2 AND kind = ?3 ORDER BY seq DESC", -1, &st,
-			       NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(s->db, "SELECT seq, body FROM event WHERE box = ?1 AND box > 0 AND seq <= ?2 AND kind = ?3 ORDER BY seq DESC",
+			       -1, &st, NULL) != SQLITE_OK)
 		return 0;
 	sqlite3_bind_int64(st, 1, (int64_t)box);
 	sqlite3_bind_int64(st, 2, seq > INT64_MAX ? INT64_MAX : (int64_t)seq);
