@@ -78,7 +78,7 @@ for round in $(seq "$rounds"); do
 		gone $all || survivors=$((survivors + 1))
 	fi
 	"$sg" verify "$id" >"$t/verify" 2>&1 || { unverified=$((unverified + 1)); cp "$t/verify" "$t/out"; }
-	grep -q 'actions are open' "$t/verify" && { open=$((open + 1)); cp "$t/verify" "$t/out"; }
+	grep -qE 'actions? (is|are) open' "$t/verify" && { open=$((open + 1)); cp "$t/verify" "$t/out"; }
 	done_=$((done_ + 1))
 	rm -f "$HOME"/.local/share/sandglass/sessions/*"${id#s-}"*
 done

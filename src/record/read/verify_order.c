@@ -177,9 +177,10 @@ int verify_closed(struct verify *v, struct err *err)
 	if (!open)
 		verify_say(v, "closed", VERIFY_OK, 0, "%" PRIu64 " %s, each has ended", VERIFY_NR(v->actions, "action", "actions"));
 	else if (v->ended)
-		verify_say(v, "closed", VERIFY_FAIL, first, "%" PRIu64 " actions have no end, the first is %" PRIu64, open, first);
+		verify_say(v, "closed", VERIFY_FAIL, first, "%" PRIu64 " %s no end, the first is %" PRIu64,
+			   VERIFY_NR(open, "action has", "actions have"), first);
 	else
-		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " actions are open: %s", open,
+		verify_say(v, "closed", VERIFY_SKIP, 0, "%" PRIu64 " %s open: %s", VERIFY_NR(open, "action is", "actions are"),
 			   session_live(v->s) ? "the session is running" : "the session was cut off; resuming closes them");
 	return 0;
 }
