@@ -58,12 +58,8 @@ bool filter_words(const struct filter *f);
 /* True if a term of it asks for that kind of event by name, pattern or regular expression. */
 bool filter_asks_kind(const struct filter *f, const char *kind);
 
-/* The pieces of filter_search, for statements of one's own and for showing the SQL: appends the condition for
- * "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */
+/* The SQL of filter_search: appends the condition for "SELECT ... FROM event r WHERE ...", with a ? for each bound value. */
 void filter_sql(const struct filter *f, struct buf *out);
-/* Binds the values to a statement made with filter_sql's text, from parameter @first on (from 1); the filter must outlive
- * its run. Returns the number of the next free parameter. @stmt is a struct sqlite3_stmt of @s's connection. */
-int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us);
 /* Adds the functions glass_is, glass_regex and glass_look to a connection (struct sqlite3 *); once before preparing. */
 NODISCARD int filter_functions(void *db, struct err *err);
 

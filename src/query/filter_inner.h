@@ -70,8 +70,10 @@ struct words {
 	size_t nr, cap;
 };
 
-/* filter_sql.c: filter_bind with the looks of @w, which outlive the statement; NULL: with some of its own. */
-int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us);
+/* filter_sql.c: binds the values to a statement made with filter_sql's text, from parameter @first on (from 1), with the looks of
+ * @w, which has one for each node of words; the filter and @w outlive the statement's run. Returns the number of the next free
+ * parameter. @stmt is a struct sqlite3_stmt of the session's connection. */
+int filter_bind_words(const struct filter *f, const struct words *w, void *stmt, int first, int64_t now_us);
 /* What look_new takes for the words of @n. */
 void filter_match_text(const struct node *n, struct buf *out);
 

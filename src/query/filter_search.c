@@ -63,7 +63,7 @@ static int find(struct search *q, const struct buf *among, uint64_t after, uint6
 	sqlite3_bind_int64(st, 2, upto > INT64_MAX ? INT64_MAX : (sqlite3_int64)upto);
 	if (among)
 		sqlite3_bind_text(st, 3, among->data, (int)among->len, SQLITE_STATIC);
-	int last = filter_bind_words(q->f, &q->words, q->s, st, among ? 4 : 3, q->now_us);
+	int last = filter_bind_words(q->f, &q->words, st, among ? 4 : 3, q->now_us);
 	sqlite3_bind_int64(st, last, (sqlite3_int64)(q->max - q->nr));
 	int rc;
 	while ((rc = sqlite3_step(st)) == SQLITE_ROW && q->nr < q->max)

@@ -195,7 +195,6 @@ void filter_sql(const struct filter *f, struct buf *out)
 /* --- binding -------------------------------------------------------------------------------------------------------- */
 
 struct binder {
-	struct session *s;
 	const struct words *w;
 	sqlite3_stmt *st;
 	int next;
@@ -216,22 +215,12 @@ static void free_nothing(void *p)
 	(void)p;
 }
 
-static void free_look(void *p)
-{
-	struct look *l = p;
-	look_free(&l);
-}
-
 static void bind_words(struct binder *b, const struct node *n)
 {
-	for (size_t i = 0; b->w && i < b->w->nr; i++)
-		if (b->w->item[i].node == n) {
-			sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look", free_nothing);
-			return;
-		}
-	CLEANUP(buf_release) struct buf match = BUF_INIT;
-	filter_match_text(n, &match);
-	sqlite3_bind_pointer(b->st, b->next++, look_new(b->s, buf_cstr(&match)), "glass_look", free_look);
+	size_t i = 0;
+	while (b->w->item[i].node != n)
+		i++;
+	sqlite3_bind_pointer(b->st, b->next++, b->w->item[i].look, "glass_look", free_nothing);
 }
 
 static void bind_term(struct binder *b, const struct node *n)
@@ -278,16 +267,11 @@ static void bind_node(struct binder *b, const struct node *n)
 	bind_node(b, n->right);
 }
 
-int filter_bind_words(const struct filter *f, const struct words *w, struct session *s, void *stmt, int first, int64_t now_us)
+int filter_bind_words(const struct filter *f, const struct words *w, void *stmt, int first, int64_t now_us)
 {
-	struct binder b = { s, w, stmt, first, now_us };
+	struct binder b = { w, stmt, first, now_us };
 	bind_node(&b, f->root);
 	return b.next;
-}
-
-int filter_bind(const struct filter *f, struct session *s, void *stmt, int first, int64_t now_us)
-{
-	return filter_bind_words(f, NULL, s, stmt, first, now_us);
 }
 
 /* --- functions ------------------------------------------------------------------------------------------------------ */
