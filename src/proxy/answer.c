@@ -101,11 +101,11 @@ static void add_json(struct buf *b, const json_t *v)
 
 static void add_args(struct answer *a, struct answer_call *c, const json_t *v)
 {
-	if (!a->over) { /* else it may be none of ours */
-		a->grown = (size_t)(c - a->call);
-		a->from = c->args.len;
-		a->nr_grown++;
-	}
+	/* else it may be none of ours, or what it was given stands in the event as something else */
+	bool plain = !a->over && json_is_string(v);
+	a->grown = plain ? (size_t)(c - a->call) : NO_CALL;
+	a->from = c->args.len;
+	a->nr_grown++;
 	add_json(&c->args, v);
 }
 
@@ -473,10 +473,12 @@ static bool only_words(const struct answer *a, const json_t *e)
  * much there was before it. */
 static void learn(struct answer *a, const char *raw, size_t len, size_t said, size_t part)
 {
-	bool says = a->said.len > said, call = a->nr_grown == 1, more = a->part.len > part;
+	if (a->nr_grown > 1 || (a->nr_grown && a->grown == NO_CALL))
+		return;
+	bool says = a->said.len > said, call = a->nr_grown, more = a->part.len > part;
 	const struct buf *to = says ? &a->said : call ? &a->call[a->grown].args : &a->part;
 	size_t from = says ? said : call ? a->from : part;
-	if (a->nr_grown > 1 || (says && call) || to->len <= from)
+	if ((says && call) || to->len <= from)
 		return;
 	a->to_said = says;
 	a->to_part = more;

@@ -55,7 +55,7 @@ struct answer {
 	struct alike alike;
 	bool to_said, to_part; /* where the words of events that are alike go */
 	size_t to_call;        /* NO_CALL none */
-	size_t grown, from;    /* call whose arguments the event that is read goes on with, and where */
+	size_t grown, from;    /* call whose arguments the event that is read goes on with, and where; NO_CALL: not to be learned */
 	unsigned nr_grown;
 	const char *run;     /* bytes that may pass, not passed yet; in event */
 	size_t run_len, told; /* told: bytes of said */

@@ -200,6 +200,11 @@ static void t_goes_on(void)
 		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"2\"}}]}}]}\n"
 		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"function\":{\"arguments\":\"]\"}}]}}]}\n",
 		  { "[1, \"b\"]", "[2]" }, "" },
+		{ SPEAK_CHAT, /* arguments that are no string: the same characters elsewhere are not them */
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"5\",\"function\":{\"name\":\"x\",\"arguments\":5}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"5\",\"function\":{\"name\":\"x\",\"arguments\":5}}]}}]}\n"
+		  "{\"choices\":[{\"delta\":{\"tool_calls\":[{\"index\":0,\"id\":\"7\",\"function\":{\"name\":\"x\",\"arguments\":5}}]}}]}\n",
+		  { "55", "5" }, "" },
 	};
 	for (size_t i = 0; i < ARRAY_LEN(way); i++)
 		for (int gate = 0; gate < 2; gate++) {
