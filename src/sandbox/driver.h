@@ -131,8 +131,8 @@ struct driver {
 	 * into them are made of; whoever has them (CAP_LISTEN, CAP_DIAL) passes "ports" of tests/drivers/conformance.c. */
 	void (*dial)(struct box *b, uint16_t port, box_done_fn *done, void *self);
 	void (*stats)(struct box *b, box_done_fn *done, void *self); /* {"cpu_us","mem_bytes","pids","procs":[..]} */
-	/* NULL: cannot be known. {"oom"}: processes that the memory limit has killed so far; absent: nothing counts them. @done may
-	 * come from inside. */
+	/* NULL: cannot be known. {"oom"}: processes that the memory limit has killed so far; absent: not known, or not yet. @done
+	 * may come from inside. */
 	void (*oom)(struct box *b, box_done_fn *done, void *self);
 
 	/* The trees below it, for src/sandbox/workspace; NULL where the core walks through list and read. */

@@ -41,8 +41,7 @@ struct slot {
 	struct effector effector;
 	bool open, closing, close_wanted, frozen, pinned;
 	bool lost; /* it died under an action, or would have */
-	bool oom_unknown; /* nothing counts what its memory limit kills */
-	int64_t oom;      /* so many were killed when we looked last */
+	int64_t oom; /* so many had its memory limit killed when we looked last */
 	struct job *jobs;
 	struct dialled *dials; /* effect_dial.c: connections into it */
 	struct watch *watches; /* of runs whose processes live, also of ended actions */

@@ -18,10 +18,10 @@ static void on_count(void *self, json_t *result, const struct err *err)
 {
 	struct oom_look *l = self;
 	struct job *j = l->job;
+	(void)err; /* then it says no number: not known now, which may change */
 	int64_t n = json_int(result, "oom", -1);
 	if (j) {
 		struct slot *s = j->slot;
-		s->oom_unknown = !err && n < 0;
 		l->end.oom = n > s->oom ? n - s->oom : 0;
 		s->oom = n > s->oom ? n : s->oom;
 		j->look = NULL;
@@ -34,7 +34,7 @@ bool oom_look(struct job *j, const struct run_end *e, run_over_fn *over)
 {
 	struct slot *s = j->slot;
 	bool bad = e->code || (e->signal && e->signal != j->stopped);
-	if (!s->driver->oom || s->oom_unknown || s->closing || (!bad && clock_mono_us() - j->begun_us < LONG_US))
+	if (!s->driver->oom || s->closing || (!bad && clock_mono_us() - j->begun_us < LONG_US))
 		return false;
 	loop_timer_free(&j->timer);
 	j->look = NEW(struct oom_look);

@@ -372,8 +372,9 @@ static void box_oom(struct box *b, box_done_fn *done, void *self)
 {
 	const struct remote *r = CONTAINER_OF(b, struct remote, b);
 	CLEANUP(json_release) json_t *count = json_object();
-	if (r->oom >= 0)
-		json_put_int(count, "oom", r->oom);
+	int64_t n = remote_oom_count(&r->oom);
+	if (n >= 0)
+		json_put_int(count, "oom", n);
 	done(self, count, NULL);
 }
 

@@ -1,5 +1,6 @@
-/* Inside of the rented boxes (remote.h): opening and ending in remote_open.c, verbs in remote.c, commands in remote_run.c,
- * texts on their way through the provider in remote_script.c, sleep and keep-alive in remote_sleep.c. */
+/* Inside of the rented boxes (remote.h): opening and ending in remote_open.c, verbs in remote.c, commands in remote_run.c, what
+ * the memory limit has killed in remote_oom.c, texts on their way through the provider in remote_script.c, sleep and keep-alive
+ * in remote_sleep.c. */
 #ifndef SANDBOX_REMOTE_INNER_H
 #define SANDBOX_REMOTE_INNER_H
 
@@ -21,6 +22,17 @@ struct remote_provider {
 
 struct script;
 
+/* Processes that the memory limit has killed. Each run says what the box's counter was when it began and when it ended; runs
+ * overlap, and end in any order: what counts is the greatest less the least. */
+struct remote_oom {
+	bool known, since;   /* a run has said; also since the box was woken last, when the counter may have begun again */
+	int64_t past;        /* those before that */
+	int64_t least, most; /* since */
+};
+void remote_oom_heard(struct remote_oom *o, int64_t before, int64_t after);
+void remote_oom_again(struct remote_oom *o);
+int64_t remote_oom_count(const struct remote_oom *o); /* -1: not known */
+
 struct remote {
 	struct box b; /* first */
 	struct remote_provider *of;
@@ -32,7 +44,7 @@ struct remote {
 	bool open, dead, closing;
 	struct err why; /* it is dead or could not be opened */
 	unsigned ids;   /* of runs and files in the box */
-	int64_t oom; /* processes that the memory limit has killed while runs went; -1: nothing counts them */
+	struct remote_oom oom;
 	struct buf finished; /* ids whose files in the box can go */
 	struct script *scripts;
 	struct run *runs;

@@ -526,7 +526,7 @@ static void files_made(void *self)
 struct box *remote_open(struct remote_provider *of, struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	struct remote *r = NEW(struct remote);
-	*r = (struct remote){ .of = of, .loop = l, .opened = done, .opened_self = self, .uusd_hour = -1, .oom = -1,
+	*r = (struct remote){ .of = of, .loop = l, .opened = done, .opened_self = self, .uusd_hour = -1,
 			      .name = xstrdup(o->name ? o->name : "box"), .progress = o->progress, .progress_self = o->progress_self };
 	r->b = (struct box){ .driver = &of->d, .name = r->name, .profile = "remote" };
 	r->options = o->driver ? json_deep_copy(o->driver) : json_object();

@@ -10,7 +10,7 @@
 #include "sandbox/remote_inner.h"
 #include "wire/tool.h"
 
-enum { KILL_AFTER_MS = 2000, KILLED_MOST = 1000000 };
+enum { KILL_AFTER_MS = 2000 };
 static const long long MOST_US = 1LL << 56; /* of a clock: 2,000 years */
 
 struct run {
@@ -140,10 +140,9 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		return on_news(r, text, len);
 	if (kind != 'x' || r->has_status)
 		return false;
-	long long ends = 0, begins = 0, killed = -1;
-	r->has_status = sscanf(text, "%d %d %lld %lld %lld", &r->code, &r->by, &ends, &begins, &killed) >= 2;
-	if (killed >= 0 && killed <= KILLED_MOST)
-		r->remote->oom = (r->remote->oom < 0 ? 0 : r->remote->oom) + killed;
+	long long ends = 0, begins = 0, before = -1, after = -1;
+	r->has_status = sscanf(text, "%d %d %lld %lld %lld %lld", &r->code, &r->by, &ends, &begins, &before, &after) >= 2;
+	remote_oom_heard(&r->remote->oom, before, after);
 	if (begins > 0 && begins < MOST_US && ends > 0 && ends < MOST_US) { /* the box says so: any other is none */
 		r->box_begin_us = begins;
 		r->box_end_us = ends;

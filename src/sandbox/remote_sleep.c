@@ -71,6 +71,7 @@ static void on_awake(void *self, const json_t *value, const struct err *err)
 		return;
 	}
 	r->state = AWAKE;
+	remote_oom_again(&r->oom);
 	r->asleep_us += loop_now_us(r->loop) - r->asleep_since_us;
 	scripts_go(r);
 }

@@ -79,7 +79,7 @@ static const char ending[] = "\n"
 			     "if [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
 			     "if [ -s \"$d/w\" ] || [ $r = 130 ] || [ $r = 141 ]; then s=$((r - 128)); fi; fi\n"
 			     "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); fi\n"
-			     "echo \"$r $s $n $b${m:+ $((m - l))}\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
+			     "echo \"$r $s $n $b${m:+ $l $m}\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
 			     ") </dev/null >/dev/null 2>\"$d/w\" &\nfi\n";
 
 static void begin(struct buf *out, const struct wrap_run *r)

@@ -8,8 +8,10 @@
  * once, for the folder of a run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
  * env, mkfifo (coreutils or busybox).
  *
- * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN end (by a clock of the box, in microseconds), @mBASE64 what our tool said after it, @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not,
- * @sMODE SIZE of a file (mode in hexadecimal), @dBASE64 data, @. complete. */
+ * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end (by a clock of the box, in
+ * microseconds; what its memory limit had killed in the box when the run began and when it ended), @mBASE64 what our tool said
+ * after it, @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not, @sMODE SIZE of a file (mode
+ * in hexadecimal), @dBASE64 data, @. complete. */
 #ifndef SANDBOX_WRAP_H
 #define SANDBOX_WRAP_H
 

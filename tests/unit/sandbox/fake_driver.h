@@ -33,6 +33,7 @@ struct fake_box {
 	size_t nr_runs, live, opens, closes;
 	struct buf log;  /* one word per call of a file or the freezer: "read:a" "write:a=text/644" "list:." "freeze" "thaw" */
 	char name[40];
+	int oom; /* what its memory limit has killed; -1: it does not know */
 };
 
 static struct fake_box fake;
@@ -164,6 +165,15 @@ static void fake_dial(struct box *b, uint16_t port, box_done_fn *done, void *sel
 	fake.dial = (struct fake_call){ done, self };
 }
 
+static void fake_oom(struct box *b, box_done_fn *done, void *self)
+{
+	assert(b == &fake.box);
+	CLEANUP(json_release) json_t *count = json_object();
+	if (fake.oom >= 0)
+		json_put_int(count, "oom", fake.oom);
+	done(self, count, NULL);
+}
+
 static const struct driver fake_driver = {
 	.name = "fake",
 	.about = "for tests",
@@ -183,6 +193,7 @@ static const struct driver fake_driver = {
 	.list = fake_list,
 	.freeze = fake_freeze,
 	.dial = fake_dial,
+	.oom = fake_oom,
 };
 
 /* What the box says of a run. */

@@ -277,6 +277,22 @@ static void test_cancel(void)
 	close_end();
 }
 
+/* A box that does not know at first what its memory limit has killed, then does. */
+static void test_oom(void)
+{
+	static const int counts[] = { -1, 2, 2, -1, 3 }, tells[] = { 0, 2, 0, 0, 1 };
+	begin_open();
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		uint64_t id = exec(0, NULL);
+		turns(3);
+		fake.oom = counts[i];
+		fake_exit(&fake.run[i], 1, 0, false, 0);
+		turns(3);
+		is_int(json_int(fake_body(R, id, EV_ACTION_ENDED), "oom", 0), tells[i], "what was killed since the look before is told");
+	}
+	close_end();
+}
+
 /* --- a driver that vanishes --- */
 
 static void test_lost(void)
@@ -552,6 +568,7 @@ int main(void)
 	test_exec();
 	test_while_it_runs();
 	test_cancel();
+	test_oom();
 	test_lost();
 	test_closed_under_it();
 	test_files();
