@@ -25,12 +25,12 @@ struct websock_door {
 	struct loop_fd *watch;
 	struct loop_timer *timer, *kick; /* pings, and the time for a goodbye; what goes on outside of the owner's call */
 	struct websock_reader reader;
-	struct buf in, out;
+	struct buf in, out; /* in: what came with the request, until kick */
 	size_t sent;
 	int64_t last_us;
 	bool paused;
 	bool said;    /* our close frame is sent or queued */
-	bool leaving; /* the owner has let it go: frees itself */
+	bool leaving; /* the owner has let it go: what comes is not looked at, and it frees itself */
 	bool over;    /* nothing comes any more */
 	bool tell;    /* the owner is to be told so */
 	bool *freed;
@@ -114,7 +114,7 @@ static bool on_message(void *self, enum websock_op op, const void *bytes, size_t
 	}
 	if (op == WS_PING && w->out.len - w->sent < PONGS_MAX)
 		say(w, WS_PONG, bytes, len);
-	if (op == WS_PING || op == WS_PONG || w->leaving)
+	if (op == WS_PING || op == WS_PONG)
 		return true;
 	w->freed = &freed;
 	w->ops->message(w->self, op == WS_TEXT, bytes, len);
@@ -123,7 +123,7 @@ static bool on_message(void *self, enum websock_op op, const void *bytes, size_t
 	return !freed;
 }
 
-/* It may be gone after. */
+/* It may be gone after. The owner may close it in the middle of @bytes, which are not read on then. */
 static void feed(struct websock_door *w, const void *bytes, size_t len)
 {
 	const char *why = NULL;
@@ -131,6 +131,14 @@ static void feed(struct websock_door *w, const void *bytes, size_t len)
 		say_close(w, CLOSE_PROTOCOL, why);
 		end(w);
 	}
+}
+
+/* What came with the request: before all else. It may be gone after. */
+static void feed_first(struct websock_door *w)
+{
+	CLEANUP(buf_release) struct buf first = w->in;
+	memset(&w->in, 0, sizeof(w->in));
+	feed(w, buf_cstr(&first), first.len);
 }
 
 static void read_some(struct websock_door *w)
@@ -146,7 +154,8 @@ static void read_some(struct websock_door *w)
 	w->last_us = loop_now_us(w->loop);
 	CLEANUP(buf_release) struct buf chunk = w->in; /* the owner may free us meanwhile */
 	memset(&w->in, 0, sizeof(w->in));
-	feed(w, chunk.data, (size_t)n);
+	if (!w->leaving)
+		feed(w, chunk.data, (size_t)n);
 }
 
 static void on_socket(void *self, int fd, unsigned events)
@@ -160,6 +169,8 @@ static void on_socket(void *self, int fd, unsigned events)
 		return;
 	if (queued && w->out.len == w->sent && !w->leaving)
 		w->ops->drained(w->self); /* what comes is still there in the next turn */
+	else if (w->in.len && !w->leaving)
+		feed_first(w);
 	else if (events & (LOOP_READ | LOOP_HUP))
 		read_some(w);
 }
@@ -169,9 +180,8 @@ static void on_kick(void *self)
 {
 	struct websock_door *w = self;
 	if (!w->over) {
-		CLEANUP(buf_release) struct buf first = w->in;
-		memset(&w->in, 0, sizeof(w->in));
-		feed(w, buf_cstr(&first), first.len);
+		if (w->in.len && !w->leaving)
+			feed_first(w);
 	} else if (w->leaving) {
 		websock_door_free(&w);
 	} else if (w->tell) {

@@ -24,7 +24,8 @@ struct websock_door *websock_door_open(struct loop *l, struct http_visit *v, con
 void websock_door_send(struct websock_door *w, bool text, const void *bytes, size_t len); /* copied */
 size_t websock_door_queued(const struct websock_door *w);                                /* bytes that the client has not taken */
 void websock_door_pause(struct websock_door *w, bool paused);
-/* The last word; @reason: at most 123 bytes, more is cut. What was sent still goes out; it frees itself. */
+/* The last word; @reason: at most 123 bytes, more is cut. What was sent still goes out, as long as the client takes it within
+ * 5 seconds; what comes is not heard any more. It frees itself. */
 void websock_door_close(struct websock_door **w, int code, const char *reason);
 void websock_door_free(struct websock_door **w); /* cuts it off; NULL inside is fine */
 

@@ -10,6 +10,7 @@ struct house { /* a server of one thing: what comes goes back */
 	struct buf heard;
 	int gone, taken;
 	bool close_in_message;
+	struct buf last; /* said before it closes */
 };
 
 static void on_said(void *self, bool text, const void *bytes, size_t len)
@@ -17,6 +18,8 @@ static void on_said(void *self, bool text, const void *bytes, size_t len)
 	struct house *h = self;
 	buf_printf(&h->heard, "%c%zu;", text ? 't' : 'b', len);
 	websock_door_send(h->door, text, bytes, len);
+	if (h->last.len)
+		websock_door_send(h->door, false, h->last.data, h->last.len);
 	if (h->close_in_message)
 		websock_door_close(&h->door, 4001, "enough");
 }
@@ -63,6 +66,7 @@ static void close_house(struct house *h)
 	websock_door_free(&h->door);
 	http_server_free(&h->http);
 	buf_release(&h->heard);
+	buf_release(&h->last);
 }
 
 struct guest {
@@ -190,6 +194,40 @@ static void rules(void)
 	close_house(&h);
 }
 
+/* The owner says much and closes while a frame of the client is half there; the other half comes before all that was said is taken. */
+static void much_before_goodbye(void)
+{
+	static const char ask[] = ASKED "\x81\x82\1\2\3\4ik\x82\xfe\1\0\1\2\3\4half", rest[] = "not of a frame's beginning";
+	static const char close_frame[] = "\x88\x08\x0f\xa1" "enough";
+	enum { MUCH = 24 << 20 };
+	struct house h = { .close_in_message = true };
+	CLEANUP(buf_release) struct buf got = BUF_INIT;
+	CLEANUP(free_ptr) char *part = xmalloc(1 << 20);
+	open_house(&h);
+	buf_reserve(&h.last, MUCH);
+	memset(h.last.data, 'm', MUCH);
+	h.last.len = MUCH;
+	struct sockaddr_in a = { .sin_family = AF_INET, .sin_port = htons(http_server_port(h.http)), .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int s = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	ok(connect(s, (struct sockaddr *)&a, sizeof(a)) == 0 && send(s, ask, sizeof(ask) - 1, 0) == sizeof(ask) - 1, "a message and half of one");
+	TURN_WHILE(loop, !h.heard.len);
+	ok(!h.door && send(s, rest, sizeof(rest) - 1, MSG_NOSIGNAL) == sizeof(rest) - 1, "more comes when it is closed");
+	loop_turn(loop, 50);
+	ssize_t n = 1;
+	for (int64_t until_us = clock_mono_us() + PATIENCE_S * 1000000; n && clock_mono_us() < until_us;) {
+		n = recv(s, part, 1 << 20, MSG_DONTWAIT);
+		if (n > 0)
+			buf_append(&got, part, (size_t)n);
+		else if (n)
+			loop_turn(loop, 10);
+	}
+	size_t len = sizeof(close_frame) - 1;
+	ok(!n && got.len > MUCH && !memcmp(got.data + got.len - len, close_frame, len), "all that was said goes out, then the goodbye (%zu bytes)", got.len);
+	close(s);
+	loop_turn(loop, 50);
+	close_house(&h);
+}
+
 int main(void)
 {
 	if (!begin())
@@ -198,5 +236,6 @@ int main(void)
 	goodbye(false);
 	goodbye(true);
 	rules();
+	much_before_goodbye();
 	return end();
 }
