@@ -27,7 +27,7 @@ static const uint8_t *bytes;
 static size_t nr_bytes;
 static int status;
 static bool of_version;
-static unsigned ended, lines;
+static unsigned ended;
 
 static void leave(struct peer *p)
 {
@@ -103,7 +103,6 @@ static void on_line(void *self, const json_t *line)
 	(void)self;
 	if (!line || ended)
 		abort();
-	lines++;
 }
 
 static void done(void *self, json_t *result, const struct err *err)
@@ -124,7 +123,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	nr_bytes = size - 2;
 	status = 200 + data[1] % 4 * 100;
 	of_version = data[0] & 1;
-	ended = lines = 0;
+	ended = 0;
 	struct engine_request r = { .method = "GET", .path = "/containers/json", .on_line = data[0] & 2 ? on_line : NULL,
 				    .total_us = 5000000 };
 	if (engine_get(&e, loop, where.sun_path, &err) < 0)

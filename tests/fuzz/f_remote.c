@@ -1,5 +1,5 @@
 /* What the shell of a rented box says while a command of ours runs there, whatever it is: the command ends once, nothing is heard
- * of it after that, and what was no answer of ours is no output. First byte: where what comes is cut. */
+ * of it after that, and no more than was said. First byte: where what comes is cut. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -1,6 +1,7 @@
 /* What an action was to do, out of words that are not ours: the tool call of somebody else's agent ('t': the tool's name up to a
  * line's end, then the arguments, JSON or text), the body of action.requested of a foreign session ('r'), and what a server says
- * about trying again ('a': headers, an empty line, a body). Bounded, fit to be judged and printed. */
+ * about trying again ('a': headers, an empty line, a body). What is judged has what its kind is judged by; words for people are
+ * no longer than what they are made of; a wait is none or a length. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,12 +12,21 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
+enum { WORDS_MAX = 64 }; /* our own around theirs */
+
 static void check(const struct action_spec *s)
 {
 	for (size_t i = 0; i < s->argv.nr; i++)
 		if (!s->argv.item[i])
 			abort();
 	if (!action_kind_name(s->kind))
+		abort();
+}
+
+static void fit_to_judge(const struct action_spec *s)
+{
+	bool file = s->kind == ACT_READ || s->kind == ACT_WRITE || s->kind == ACT_EDIT;
+	if ((s->kind == ACT_EXEC && !s->argv.nr) || (file && (!s->path || !*s->path)) || (s->data && strlen(s->data) != s->data_len))
 		abort();
 }
 
@@ -31,6 +41,7 @@ static void tool(const char *text)
 	struct action_spec s = { 0 };
 	tool_spec(&s, name, json_is_object(args) ? args : NULL, json_is_object(args) ? NULL : nl + 1);
 	check(&s);
+	fit_to_judge(&s);
 	strv_release(&s.argv);
 }
 
@@ -42,7 +53,8 @@ static void requested(const char *text)
 	struct action_spec s = { 0 };
 	if (!body)
 		return;
-	action_aim(body, &aim);
+	if (action_aim(body, &aim) ? !aim.len || aim.len > strlen(text) + WORDS_MAX : aim.len)
+		abort();
 	if (action_spec_from_json(&s, body, &err) < 0) {
 		if (err.code == ERR_NONE || !*err.text)
 			abort();

@@ -79,7 +79,7 @@ void tool_spec(struct action_spec *out, const char *name, json_t *args, const ch
 		buf_reset(&path);
 		out->path = path_in_patch(text, &path);
 	}
-	if (!out->path)
+	if (!out->path || !*out->path)
 		out->path = "?";
 }
 
