@@ -68,7 +68,7 @@ NODISCARD int filter_functions(void *db, struct err *err);
 const char *filter_field_name(size_t i);
 const char *const *filter_field_values(const char *field);
 
-/* Nearest of @names (NULL-terminated) to @word for "did you mean", or NULL if none is near. */
+/* Nearest of @names (NULL-terminated) to @word for "did you mean": mistyped, else one that begins with it; NULL if none is. */
 const char *nearest_name(const char *word, const char *const *names);
 
 #endif

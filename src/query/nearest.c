@@ -37,7 +37,7 @@ static size_t alike(const char *a, const char *b)
 
 const char *nearest_name(const char *word, const char *const *names)
 {
-	const char *best = NULL;
+	const char *const *begin = names, *best = NULL;
 	size_t least = strlen(word) < 4 ? 2 : 3;
 	for (; *names; names++) {
 		size_t n = distance(word, *names);
@@ -46,5 +46,8 @@ const char *nearest_name(const char *word, const char *const *names)
 			least = n;
 		}
 	}
+	for (size_t len = strlen(word); !best && len >= 4 && *begin; begin++) /* only its beginning was typed */
+		if (!strncmp(word, *begin, len))
+			best = *begin;
 	return best;
 }

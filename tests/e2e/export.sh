@@ -19,6 +19,7 @@ replies=$("$sg" events whole --json | grep -c '"kind":"model.reply"')
 "$sg" export whole -F html5 >"$t/out" 2>&1
 is $? 2 'an unknown form'
 like "$(cat "$t/out")" "did you mean 'html'.*export --list" 'it names the near one and the command that lists them'
+like "$("$sg" export whole -F asciicast 2>&1)" "did you mean 'asciicast-v2'" 'also when only its beginning was typed'
 "$sg" export whole >"$t/out" 2>&1
 is $? 2 'no form'
 like "$(cat "$t/out")" 'export --list' 'the same command is named'
@@ -144,8 +145,8 @@ like "$("$sg" blame 'a<b>.txt' --at hostile)" "^#$first +1  one" 'blame: the lin
 like "$("$sg" blame 'a<b>.txt' --at hostile --json | sed -n 2p)" "\"action\":$edit,.*\"verdict\":\"allow\"" 'blame --json: action and verdict'
 is "$("$sg" when two --at hostile --json | sed 's/.*"what":"\([a-z]*\)".*"action":\([0-9]*\).*/\1 \2/')" "appeared $first
 vanished $edit" 'when: appeared, vanished'
-"$sg" when nowhere --at hostile >/dev/null
-is $? 1 'when: not at all'
+"$sg" when nowhere --at hostile >/dev/null 2>"$t/out"
+is "$? $(grep -c 'made that text appear or vanish' "$t/out")" '1 1' 'when: not at all, and it says so'
 "$sg" tree hostile -o "$t/co" >/dev/null
 is "$(cat "$t/co/a<b>.txt")" $'one\nzwei' 'tree -o: written'
 "$sg" cat none --at hostile >"$t/out" 2>&1

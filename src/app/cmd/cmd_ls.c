@@ -196,6 +196,14 @@ static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }
 
+static void say_none(struct cmd_ctx *ctx, bool chosen)
+{
+	if (cmd_has(ctx, "live"))
+		fprintf(ctx->err, "sandglass: no %ssession in '%s' runs\n", chosen ? "such " : "", ctx->sessions);
+	else
+		fprintf(ctx->err, "sandglass: no %s in '%s'\n", chosen ? "such session" : "sessions", ctx->sessions);
+}
+
 int cmd_ls(struct cmd_ctx *ctx)
 {
 	struct session_files files = SESSION_FILES_INIT;
@@ -232,12 +240,11 @@ int cmd_ls(struct cmd_ctx *ctx)
 		}
 		free(r.why);
 	}
-	filter_free(&filter);
 	if (left && !ctx->quiet && !ctx->json)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
 	if (!shown && !ctx->quiet && !ctx->json)
-		fprintf(ctx->err, "sandglass: no %s in '%s'\n", cmd_word(ctx, 0) ? "such session" : "sessions",
-			ctx->sessions);
+		say_none(ctx, cmd_word(ctx, 0) || filter);
+	filter_free(&filter);
 	session_files_release(&files);
 	return EXIT_DONE;
 }

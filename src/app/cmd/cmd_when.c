@@ -152,6 +152,9 @@ int cmd_when(struct cmd_ctx *ctx)
 	}
 	if (rc == 0 && x.unread && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu contents could not be looked at: only their names are in the record\n", x.unread);
+	if (rc == 0 && !x.nr && !ctx->quiet && !ctx->json)
+		fputs("sandglass: no recorded change of a file made that text appear or vanish; 'sandglass search' looks in all else\n",
+		      ctx->err);
 	free(x.hit);
 	free(x.known);
 	files_at_release(&f);

@@ -201,6 +201,8 @@ static void check_reading(void)
 	want("ls", 0, "ended", NULL);
 	want("ls fix*", 0, "  fix\n", NULL);
 	want("ls nothing", 0, NULL, "no such session");
+	want("ls --live", 0, NULL, "no session in '");
+	want("ls --live nothing", 0, NULL, "no such session in '");
 	want("ls --json", 0, "{\"schema\":1,\"session\":\"s-", NULL);
 	want("ls --agents ID", 0, "agent fix-parser with scripted:fix: repair it", NULL);
 	want("ls --snapshots ID", 0, "snapshot 1: changed 1 after action", NULL);

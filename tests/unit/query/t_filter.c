@@ -184,5 +184,7 @@ int main(void)
 	const char *names[] = { "exec", "read", NULL };
 	is_str(nearest_name("exce", names), "exec", "nearest");
 	ok(!nearest_name("zzzzzz", names), "none is near");
+	static const char *const long_names[] = { "md", "asciicast-v2", "asciicast-v3", NULL };
+	is_str(nearest_name("asciicast", long_names), "asciicast-v2", "only its beginning was typed");
 	return done_testing();
 }
