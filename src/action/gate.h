@@ -136,8 +136,8 @@ json_t *gate_budget_left(struct gate *g, uint64_t budget); /* returns owned {"uu
 
 /* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for whoever attaches later. Returns owned. */
 json_t *gate_state(struct gate *g);
-/* After a crash: closes every open intent of the record as interrupted, except those that were held: these are held
- * again under the same id when their owner submits the same intent (by hash) in the resumed run. */
+/* After a crash, and where a fork begins: closes every open intent of the record as interrupted, except those that were held:
+ * these are held again under the same id when their owner submits the same intent (by hash) in the resumed run. */
 NODISCARD int gate_recover(struct gate *g, const char *session_path, struct err *err);
 
 #endif

@@ -1,11 +1,11 @@
-/* After a crash: the record says what was open. What had begun has an unknown end; what was held is held again. */
+/* After a crash, or in a copy: the record says what was open. What had begun has an unknown end; what was held is held again. */
 #include "action/budget_recover.h"
 #include "action/gate_inner.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "record/read/session.h"
+#include "record/read/copied.h"
 
 struct open_action {
 	uint64_t id, cause, agent, box, last;
@@ -151,11 +151,19 @@ static void see(struct recovery *r, const struct event *ev)
 	}
 }
 
-static void end_unknown(struct gate *g, const struct open_action *o)
+/* Of a fork nothing has died: what was open in the part that it was begun with goes on in the other session. */
+static const char *why_unknown(const struct open_action *o, uint64_t copied)
+{
+	if (o->last > copied)
+		return o->denied ? "denied before the supervisor died" : "the supervisor died";
+	return o->denied ? "denied; copied before it had ended" : o->started ? "copied while it ran" : "copied before it began";
+}
+
+static void end_unknown(struct gate *g, const struct open_action *o, uint64_t copied)
 {
 	json_t *body = json_object();
 	json_put_str(body, "end", o->denied ? "denied" : "interrupted");
-	json_put_str(body, "why", o->denied ? "denied before the supervisor died" : "the supervisor died");
+	json_put_str(body, "why", why_unknown(o, copied));
 	json_put_int(body, "dur_us", 0);
 	json_put_flag(body, "started", o->started);
 	if (o->started && o->budget)
@@ -164,7 +172,7 @@ static void end_unknown(struct gate *g, const struct open_action *o)
 }
 
 /* Enough of the action for people to see it; the whole comes back with its script. */
-static void hold_again(struct gate *g, const struct open_action *o)
+static void hold_again(struct gate *g, const struct open_action *o, uint64_t copied)
 {
 	struct err ignored = ERR_INIT;
 	CLEANUP(json_release) json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
@@ -172,7 +180,7 @@ static void hold_again(struct gate *g, const struct open_action *o)
 	struct hash hash;
 	struct action_spec s;
 	if (!hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b)) || action_spec_from_json(&s, body, &ignored) < 0) {
-		end_unknown(g, o);
+		end_unknown(g, o, copied);
 		return;
 	}
 	s.cause = o->cause;
@@ -204,11 +212,12 @@ int gate_recover(struct gate *g, const char *session_path, struct err *err)
 		arena_reset(&arena);
 	}
 	rc = more;
+	uint64_t copied = rc == 0 ? session_copied(s) : 0;
 	for (size_t i = 0; rc == 0 && i < r.nr; i++)
 		if (r.open[i].held)
-			hold_again(g, &r.open[i]);
+			hold_again(g, &r.open[i], copied);
 		else
-			end_unknown(g, &r.open[i]);
+			end_unknown(g, &r.open[i], copied);
 	for (size_t i = 0; i < r.nr; i++)
 		free(r.open[i].requested);
 	free(r.open);

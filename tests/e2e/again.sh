@@ -34,9 +34,17 @@ for at in $(seq "$first" "${EVERY:-7}" $((last - 1))); do
 	[ "$("$sg" events "$f" --json | head -"$at" | sed 's/"session":"[^"]*"//')" = \
 		"$("$sg" events "$id" --json | head -"$at" | sed 's/"session":"[^"]*"//')" ] || wrong="$wrong #$at:events"
 	"$sg" rerun "$f" >/dev/null || wrong="$wrong #$at:rerun"
+	! "$sg" events "$f" | grep -q 'supervisor died' || wrong="$wrong #$at:died"
+	head -1 "fork.$at" | grep -q '^sandglass: s-[a-z0-9]* runs; here are its lines until it ends' || wrong="$wrong #$at:silent"
 	forks=$((forks + 1))
 done
 is "$wrong" "" "$forks forks: the same events before, the same files after, each verifies and reruns"
+at=$("$sg" events "$id" --json | grep '"kind":"action.started"' | head -1 | sed 's/.*"seq":\([0-9]*\).*/\1/')
+f=$("$sg" fork -d "$id#$at" </dev/null)
+like "$f" '^s-[a-z0-9]+$' "fork -d prints the new session's id, no more"
+gone() { ! "$sg" ls --live --json | grep -q "\"$f\""; }
+wait_for 20 gone
+like "$("$sg" events "$f")" 'interrupted.*copied while it ran' "what ran when it was copied: nothing has died"
 "$sg" fork "$id#$((last + 500))" </dev/null >out 2>&1
 is $? 2 "an event that is not there"
 like "$(cat out)" "has no event" "is told"

@@ -50,7 +50,7 @@ int cmd_fork(struct cmd_ctx *ctx)
 	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put_str(o, "notify", cmd_opt(ctx, "notify"));
 	json_put_flag(o, "no_input", cmd_has(ctx, "no-input"));
-	struct front_opts fo = { 0 };
+	struct front_opts fo = { .follows = true };
 	int status = run_session(ctx, o, &fo);
 	struct session *s;
 	/* nothing may be left of a fork that did not start; one that has may not have written yet */

@@ -9,6 +9,7 @@ struct front_opts {
 	bool coach;     /* the demo's hints */
 	bool recorded; /* at the end it is said how to look at it again */
 	bool detach;    /* nothing is shown: its id is told */
+	bool follows;   /* line mode says first what it follows, and how not to */
 	bool raw;       /* only the output of what runs, to our own streams */
 	bool input;     /* raw: our standard input is that of its first action, which waits for it */
 	int notes;      /* run --watch: a socket of words for the console, whose end takes it away (ui/console.h); 0 none */

@@ -446,6 +446,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo)
 		}
 		status = EXIT_DONE;
 	} else {
+		if (fo->follows && !ctx->quiet && !ctx->json && !front_is_console(ctx, fo))
+			fprintf(ctx->err, "sandglass: %s runs; here are its lines until it ends (-d: not shown, only its id)\n", sp.id);
 		status = front_show(ctx, sp.path, sp.socket, fo);
 		if (!fo->coach && !fo->automatic)
 			unmerged_tell(ctx, sp.path);

@@ -207,7 +207,8 @@ static struct proc *proc_of(struct call *c)
 		if (p->action == id && p->super == c->super)
 			return p;
 	if (c->super->resume)
-		call_fail(c, "interrupted", NULL, NULL, id, "the supervisor died, and process %llu with it", (unsigned long long)id);
+		call_fail(c, "interrupted", NULL, NULL, id, "process %llu did not come along: it ran under the supervisor before this one",
+			  (unsigned long long)id);
 	else
 		call_fail(c, "script", NULL, NULL, id, "process %llu is not known", (unsigned long long)id);
 	return NULL;

@@ -10,6 +10,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "record/read/copied.h"
+#include "record/read/copy.h"
 #include "record/read/inner.h"
 #include "record/read/lease.h"
 #include "record/read/verify.h"
@@ -142,6 +144,11 @@ const uint8_t *session_uuid_at(const struct session *s, uint64_t seq)
 	return s->uuid;
 }
 
+uint64_t session_copied(const struct session *s)
+{
+	return s->nr_origins ? s->origin[s->nr_origins - 1].seq : 0;
+}
+
 void session_chain_start(const struct session *s, struct hash *out)
 {
 	if (s->nr_origins)
@@ -188,69 +195,13 @@ static int connect_to(struct session *s, const char *path, const char *query)
 	return rc == SQLITE_OK ? read_origins(s) : rc;
 }
 
-/* --- a copy with its WAL, for a live or unclean file in a place where SQLite cannot make its shared memory --------- */
-
-static int copy_file(const struct session *s, const char *from, const char *to, struct err *err)
-{
-	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_CLOEXEC);
-	if (in < 0)
-		return err_sys(err, "cannot open '%s'", from);
-	CLEANUP(fd_close) int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	if (out < 0)
-		return err_sys(err, "cannot make '%s'", to);
-	for (;;) {
-		char chunk[64 << 10];
-		if (session_stopped(s))
-			return err_set(err, ERR_CANCELLED, "the copy of '%s' was stopped", from);
-		ssize_t n = read(in, chunk, sizeof(chunk));
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_sys(err, "cannot read '%s'", from);
-		if (n == 0)
-			return 0;
-		if (fd_write_all(out, chunk, (size_t)n, err) < 0)
-			return err_wrap(err, "copy '%s'", from);
-	}
-}
-
-/* The WAL's header changes whenever SQLite begins it anew. */
-static bool wal_header(const char *wal, uint8_t out[32])
-{
-	CLEANUP(fd_close) int fd = open(wal, O_RDONLY | O_CLOEXEC);
-	memset(out, 0, 32);
-	return fd >= 0 && pread(fd, out, 32, 0) == 32;
-}
-
-/* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long as that is the same. */
-static int copy_both(const struct session *s, const char *path, const char *to, struct err *err)
-{
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
-	CLEANUP(free_ptr) char *to_wal = xasprintf("%s-wal", to);
-	for (int tries = 0; tries < 20; tries++) {
-		uint8_t before[32], after[32];
-		wal_header(wal, before);
-		if (copy_file(s, path, to, err) < 0)
-			return -1;
-		if (access(wal, F_OK) == 0 && copy_file(s, wal, to_wal, err) < 0)
-			return -1;
-		wal_header(wal, after);
-		if (!memcmp(before, after, sizeof(before)))
-			return 0;
-	}
-	return err_set(err, ERR_BUSY, "session file '%s' is being written too fast to be copied: attach to it instead", path);
-}
-
+/* A live or unclean file in a place where SQLite cannot make its shared memory. */
 static int open_copy(struct session *s, const char *path, struct err *err)
 {
-	const char *tmp = getenv("TMPDIR");
-	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
-	if (!mkdtemp(dir))
-		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
-	s->copy = take(&dir);
-	CLEANUP(free_ptr) char *to = path_join(s->copy, "copy.glass");
-	if (copy_both(s, path, to, err) < 0)
+	CLEANUP(free_ptr) char *to = NULL;
+	if (copy_make(&s->copy, path, s->stop, err) < 0)
 		return -1;
+	to = path_join(s->copy, COPY_NAME);
 	return connect_to(s, to, "?mode=rw") == SQLITE_OK ? 0 : session_failed(s, err);
 }
 
@@ -323,12 +274,7 @@ void session_close(struct session **sp)
 		sqlite3_finalize(s->stmt[i]);
 	sqlite3_close(s->db);
 	json_decref(s->list);
-	if (s->copy) {
-		struct err err;
-		if (dir_remove(s->copy, &err) < 0) /* a temporary copy that stays is not the reader's failure */
-			err.code = ERR_NONE;
-	}
-	free(s->copy);
+	copy_remove(&s->copy);
 	free(s->path);
 	free(s->id);
 	free(s->name);

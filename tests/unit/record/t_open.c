@@ -1,5 +1,6 @@
 /* Opening: whatever lies there, in whatever state and place, it opens or says in one line why not. */
 #include <grp.h>
+#include <signal.h>
 #include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,8 +100,9 @@ static void test_copy_of_live(void)
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 }
 
-/* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. @head 0: it is stopped while it is copied. */
-static int as_nobody(const char *path, uint64_t head)
+/* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. @head 0: it is stopped while it is copied.
+ * @by: a signal ends him while it is open; 0 none. */
+static int as_nobody(const char *path, uint64_t head, int by)
 {
 	struct err err;
 	struct session *s;
@@ -114,11 +116,13 @@ static int as_nobody(const char *path, uint64_t head)
 		return head || err.code != ERR_CANCELLED;
 	}
 	int rc = session_head(s) == head ? session_event(s, head, &ev, &arena, &err) < 0 ? 2 : 0 : 3;
+	if (by)
+		raise(by);
 	session_close(&s);
 	return rc;
 }
 
-static void look_as_nobody(const char *path, uint64_t head, const char *what)
+static void end_as_nobody(const char *path, uint64_t head, int by, const char *what)
 {
 	static const char *const tail[] = { "", "-wal", "-shm", "-lease" };
 	for (size_t i = 0; i < ARRAY_LEN(tail); i++) {
@@ -131,15 +135,20 @@ static void look_as_nobody(const char *path, uint64_t head, const char *what)
 	fflush(stdout);
 	pid_t pid = fork();
 	if (pid == 0)
-		_exit(as_nobody(path, head));
+		_exit(as_nobody(path, head, by));
 	int status;
 	waitpid(pid, &status, 0);
 	if (status >> 8 == 77)
 		skip(1, "%s: cannot become another user", what);
 	else
-		is_int(status >> 8, 0, what);
+		is_int(WIFSIGNALED(status) ? WTERMSIG(status) : status >> 8, by, what);
 	if (chmod(help_dir(), 0700) < 0)
 		ok(false, "chmod");
+}
+
+static void look_as_nobody(const char *path, uint64_t head, const char *what)
+{
+	end_as_nobody(path, head, 0, what);
 }
 
 static void test_read_only_place(void)
@@ -158,6 +167,8 @@ static void test_read_only_place(void)
 	setenv("TMPDIR", tmp, 1);
 	look_as_nobody(path, head, "a killed one without its -shm");
 	look_as_nobody(path, 0, "it is copied; given up meanwhile");
+	end_as_nobody(path, head, SIGINT, "it is copied; stopped with Ctrl-C");
+	end_as_nobody(path, head, SIGTERM, "it is copied; told to end");
 	unsetenv("TMPDIR");
 	ok(rmdir(tmp) == 0, "no copy stays");
 	free(path);

@@ -1,0 +1,170 @@
+#include "record/read/copy.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/fd.h"
+#include "base/mem.h"
+#include "base/paths.h"
+
+/* --- those that go with the program ------------------------------------------------------------------------------- */
+
+enum { COPIES = 64, PLACE = 200 }; /* more of them, or at a longer place: at copy_remove only */
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+
+static struct place {
+	atomic_bool used; /* all of what follows can be read */
+	char dir[PLACE], file[3][PLACE + 32];
+} places[COPIES];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Only what a signal handler may call. */
+static void on_end(int signo)
+{
+	int was = errno;
+	for (size_t i = 0; i < COPIES; i++) {
+		if (!atomic_load(&places[i].used))
+			continue;
+		for (size_t k = 0; k < ARRAY_LEN(places[i].file); k++)
+			unlink(places[i].file[k]);
+		rmdir(places[i].dir);
+	}
+	raise(signo); /* SA_RESETHAND: once this returns, it ends the program as if nobody had looked */
+	errno = was;
+}
+
+/* Whoever does something about a signal closes his sessions himself. */
+static void watch_ends(void)
+{
+	struct sigaction now, ours = { .sa_handler = on_end, .sa_flags = (int)SA_RESETHAND };
+	sigemptyset(&ours.sa_mask);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		if (sigaction(ends[i], NULL, &now) == 0 && !(now.sa_flags & SA_SIGINFO) && now.sa_handler == SIG_DFL)
+			sigaction(ends[i], &ours, NULL);
+}
+
+static void remember(const char *dir)
+{
+	static const char *const tail[] = { "", "-wal", "-shm" };
+	struct place *p = NULL;
+	for (size_t i = 0; i < COPIES && strlen(dir) < PLACE && !p; i++)
+		p = atomic_load(&places[i].used) ? NULL : &places[i];
+	if (!p)
+		return;
+	snprintf(p->dir, sizeof(p->dir), "%s", dir);
+	for (size_t k = 0; k < ARRAY_LEN(tail); k++)
+		snprintf(p->file[k], sizeof(p->file[k]), "%s/" COPY_NAME "%s", dir, tail[k]);
+	atomic_store(&p->used, true);
+	watch_ends();
+}
+
+static void forget(const char *dir)
+{
+	for (size_t i = 0; i < COPIES; i++)
+		if (atomic_load(&places[i].used) && !strcmp(places[i].dir, dir))
+			atomic_store(&places[i].used, false);
+}
+
+/* A signal between the two would leave a folder that nobody knows. */
+static bool make_known(char *dir)
+{
+	sigset_t set, was;
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		sigaddset(&set, ends[i]);
+	pthread_sigmask(SIG_BLOCK, &set, &was);
+	pthread_mutex_lock(&lock);
+	bool made = mkdtemp(dir) != NULL;
+	int why = errno;
+	if (made)
+		remember(dir);
+	pthread_mutex_unlock(&lock);
+	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	errno = why;
+	return made;
+}
+
+/* --- copying ------------------------------------------------------------------------------------------------------ */
+
+static int copy_file(const char *from, const char *to, const atomic_bool *stop, struct err *err)
+{
+	CLEANUP(fd_close) int in = open(from, O_RDONLY | O_CLOEXEC);
+	if (in < 0)
+		return err_sys(err, "cannot open '%s'", from);
+	CLEANUP(fd_close) int out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_sys(err, "cannot make '%s'", to);
+	for (;;) {
+		char chunk[64 << 10];
+		if (stop && atomic_load(stop))
+			return err_set(err, ERR_CANCELLED, "the copy of '%s' was stopped", from);
+		ssize_t n = read(in, chunk, sizeof(chunk));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return err_sys(err, "cannot read '%s'", from);
+		if (n == 0)
+			return 0;
+		if (fd_write_all(out, chunk, (size_t)n, err) < 0)
+			return err_wrap(err, "copy '%s'", from);
+	}
+}
+
+/* The WAL's header changes whenever SQLite begins it anew. */
+static bool wal_header(const char *wal, uint8_t out[32])
+{
+	CLEANUP(fd_close) int fd = open(wal, O_RDONLY | O_CLOEXEC);
+	memset(out, 0, 32);
+	return fd >= 0 && pread(fd, out, 32, 0) == 32;
+}
+
+/* Main file first, WAL after it: whatever a checkpoint moves meanwhile is in the WAL too, as long as that is the same. */
+static int copy_both(const char *path, const char *to, const atomic_bool *stop, struct err *err)
+{
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
+	CLEANUP(free_ptr) char *to_wal = xasprintf("%s-wal", to);
+	for (int tries = 0; tries < 20; tries++) {
+		uint8_t before[32], after[32];
+		wal_header(wal, before);
+		if (copy_file(path, to, stop, err) < 0)
+			return -1;
+		if (access(wal, F_OK) == 0 && copy_file(wal, to_wal, stop, err) < 0)
+			return -1;
+		wal_header(wal, after);
+		if (!memcmp(before, after, sizeof(before)))
+			return 0;
+	}
+	return err_set(err, ERR_BUSY, "session file '%s' is being written too fast to be copied: attach to it instead", path);
+}
+
+int copy_make(char **dir_out, const char *path, const atomic_bool *stop, struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	CLEANUP(free_ptr) char *dir = xasprintf("%s/sandglass-read-XXXXXX", tmp && *tmp == '/' ? tmp : "/tmp");
+	if (!make_known(dir))
+		return err_sys(err, "cannot make a private folder for a copy of '%s'", path);
+	*dir_out = take(&dir);
+	CLEANUP(free_ptr) char *to = path_join(*dir_out, COPY_NAME);
+	return copy_both(path, to, stop, err);
+}
+
+void copy_remove(char **dir)
+{
+	struct err ignored = ERR_INIT;
+	if (*dir && dir_remove(*dir, &ignored) < 0)
+		ignored.code = ERR_NONE; /* a temporary copy that stays is not the reader's failure */
+	if (*dir) {
+		pthread_mutex_lock(&lock);
+		forget(*dir);
+		pthread_mutex_unlock(&lock);
+	}
+	free_ptr(dir);
+}
