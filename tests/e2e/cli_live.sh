@@ -36,7 +36,7 @@ like "$("$sg" complete -- approve '')" "^$a	" 'completion offers its number'
 "$sg" approve 99999 >"$t/out" 2>&1
 is $? 1 'what is not held cannot be approved'
 "$sg" approve "$one#$a" -m 'fine with me' >"$t/out" 2>&1
-is $? 0 'approve by session#number'
+is "$? $(cat "$t/out")" "0 approved #$a" 'approve by session#number, and it says so in words'
 "$sg" approve "$a" -S "$one" >"$t/out" 2>&1
 is $? 1 'the second decision is refused'
 like "$(cat "$t/out")" "not held: approved by .* at " 'and told who was first and when'
@@ -49,8 +49,9 @@ like "$(cat "$t/out")" "several sessions run.*$one \(one\)" 'all are named'
 "$sg" pause -S two
 is $? 0 'by name'
 like "$("$sg" state -S "${two%??}")" '^paused' 'by a beginning of the id'
-"$sg" deny "$(held "$two")" -S two -m 'not today' >"$t/out" 2>&1
-is $? 0 'deny'
+no=$(held "$two")
+"$sg" deny "$no" -S two -m 'not today' >"$t/out" 2>&1
+is "$? $(cat "$t/out")" "0 denied #$no" 'deny'
 "$sg" hold -S two --clear >/dev/null && "$sg" continue -S two
 is $? 0 'clear the hold, continue'
 wait_for 10 ended "$two"
@@ -75,10 +76,13 @@ like "$(tail -1 "$t/follow")" 'session ends' 'the last line is the end'
 "$sg" verify "$one" >/dev/null
 is $? 0 'the record is whole'
 git init -q repo && echo old >repo/a && git -C repo add . && git -C repo commit -qm first && chmod -R a+rX repo
+mkdir plain
 cat >stay.lua <<'LUA'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "fix", repo = "repo" }
-box:exec "echo made >made; mkdir sub; seq 3 >sub/three"
+box:exec "echo made >made; mkdir sub; seq 3 >sub/three; echo of-git >.git/own"
+local _, why = box:merge { into = "plain", mode = "branch", branch = "made" }
+print("merge: " .. tostring(why))
 sg.mark "ready"
 sg.sleep "1h"
 LUA
@@ -90,6 +94,11 @@ three=$("$sg" run -d stay.lua --policy rules.lua --name three)
 is_ready() { "$sg" events "$three" --json | grep -q '"text":"ready"'; }
 wait_for 10 is_ready
 ok $? 'a box that stays'
+like "$("$sg" events "$three")" "merge: .*/plain' is no git repository; use the modes apply or patch" 'a merge that cannot be: nobody is asked'
+is "$("$sg" diff three --name-only | xargs)" 'made sub sub/three' "diff: the workspace's own files"
+is "$("$sg" diff three --name-only --path .git)" '.git/own' "what git keeps is shown to who names it"
+like "$("$sg" mark "$three#3" 'look here')" '^marked #3 \(#[0-9]+\)$' 'a mark says where it stands'
+like "$("$sg" merge "$three/fix" --dry-run)" '^would merge 3 changes to /.*/repo \(#[0-9]+\)$' 'so does a merge'
 mkdir got
 like "$("$sg" sandbox cp fix:sub/three got 2>&1)" "^fix:sub/three, 6 B, to .*/got/three$" 'sandbox cp copies out of a box'
 is "$(tr '\n' ' ' <got/three)" '1 2 3 ' 'the same bytes, into a folder'
@@ -107,6 +116,7 @@ shot=$("$sg" sandbox snapshot fix 'so far' --json | sed 's/.*"snapshot":\([0-9]*
 like "$shot" '^[0-9]+$' 'sandbox snapshot, with a label'
 echo other >in.txt && "$sg" sandbox cp in.txt fix:sub/in.txt >"$t/out" 2>&1 && "$sg" rollback "$shot" >"$t/out" 2>&1 && "$sg" sandbox cp -q fix:sub/in.txt then.txt
 is "$(cat then.txt)" mine 'rollback goes back to it'
+like "$(cat "$t/out")" "^files are as they were at #$shot: [0-9]+ changes? \\(#[0-9]+\\)$" 'and says so'
 for wrong in 'cp a b' 'cp fix:a fix:b' 'cp fix: .' 'cp fix:none .' 'cp none:a .' 'cp fix:made no/such/' 'cp fix:made' 'snapshot none' 'rm none' 'prone' 'ls fix'; do
 	out=$("$sg" sandbox $wrong 2>&1 </dev/null)
 	s=$?
@@ -120,6 +130,7 @@ wait_for 10 ended "$three"
 "$sg" verify "$three" >"$t/out" 2>&1
 is $? 0 'the record is whole'
 is "$("$sg" sandbox prune -n 2>&1)" "$("$sg" prune --boxes -n 2>&1)" 'sandbox prune is prune --boxes'
+like "$("$sg" ls --live 2>&1)" "^sandglass: no session in '.*' runs$" 'ls --live: those that are there do not run'
 [ -z "$(ls "$XDG_RUNTIME_DIR/sandglass" 2>/dev/null)" ]
 ok $? 'no socket is left'
 

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "record/read/settled.h"
 #include "sandbox/workspace/diff.h"
+#include "sandbox/workspace/state.h"
 
 /* --- snapshots ------------------------------------------------------------------------------------------------------
  */
@@ -149,17 +150,22 @@ static int set_limit(struct side *x, struct err *err)
 	return rc < 0 ? -1 : 0;
 }
 
+/* What git keeps for itself is in the snapshots so that going back is complete: only who names it wants to read it, and git
+ * would not apply it. */
 static bool wanted_path(const struct cmd_ctx *ctx, const char *path)
 {
 	const char *pattern;
+	bool git = ws_path_is_git(path, strlen(path));
 	for (size_t i = 0; (pattern = command_opt_nth(ctx->line, "path", i)); i++) {
 		size_t n = strlen(pattern);
+		if (git && !ws_path_is_git(pattern, n))
+			continue;
 		while (n && pattern[n - 1] == '/')
 			n--;
 		if (fnmatch(pattern, path, 0) == 0 || (!strncmp(path, pattern, n) && (path[n] == '/' || !path[n])))
 			return true;
 	}
-	return !cmd_has(ctx, "path");
+	return !cmd_has(ctx, "path") && !git;
 }
 
 static bool wanted_box(const struct cmd_ctx *ctx, const struct layer *l)

@@ -7,6 +7,7 @@
 
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
+#include "app/cmd/done.h"
 #include "app/config.h"
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
@@ -306,6 +307,12 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
 		describe_preview_long(result, &text);
 		cmd_print_safe(ctx->out, buf_cstr(&text), text.len, true);
+		return;
+	}
+	CLEANUP(buf_release) struct buf words = BUF_INIT;
+	if (done_words(ctx, result, &words)) {
+		buf_putc(&words, '\n');
+		cmd_print_safe(ctx->out, buf_cstr(&words), words.len, true);
 		return;
 	}
 	if (!json_is_object(result)) {

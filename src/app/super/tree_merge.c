@@ -298,6 +298,19 @@ static void merge_answer(struct call *c, const struct action_result *res)
 	call_answer(c, v);
 }
 
+/* What can be known before a person is asked: there is a folder, and git knows it if commits are to be made. */
+static int may_merge(const struct trees *t, enum merge_mode mode, const char *into, struct err *err)
+{
+	size_t nr = 0;
+	for (size_t i = 0; i < t->nr_layers; i++) {
+		const char *dir = into && mode != MERGE_PATCH && t->nr_layers == 1 ? into : t->layer[i].host_dir;
+		if (dir && merge_may_commit(dir, mode, err) < 0)
+			return -1;
+		nr += dir != NULL;
+	}
+	return nr ? 0 : err_set(err, ERR_INVALID, "box '%s' has no folder of yours to merge into; name one", t->name);
+}
+
 void op_box_merge(struct call *c)
 {
 	uint64_t box;
@@ -316,6 +329,10 @@ void op_box_merge(struct call *c)
 	if (into && mode != MERGE_PATCH && !realpath(into, full)) {
 		err_sys(&err, "merge: '%s' cannot be used", into);
 		call_fail_err(c, &err);
+		return;
+	}
+	if (may_merge(t, mode, into ? full : NULL, &err) < 0) {
+		call_fail(c, "io", NULL, NULL, 0, "%s", err.text); /* the same as when it turns out later */
 		return;
 	}
 	struct effector *eff = NEW(struct effector);

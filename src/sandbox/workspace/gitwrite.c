@@ -6,6 +6,7 @@
 #include "base/failpoint.h"
 #include "base/mem.h"
 #include "sandbox/workspace/gitchild.h"
+#include "sandbox/workspace/merge.h"
 #include "sandbox/workspace/tree.h"
 
 static const char *mode_of(const struct target *t)
@@ -216,7 +217,7 @@ static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 static int may_commit(const struct target *t, struct err *err)
 {
 	if (!t->repo)
-		return err_set(err, ERR_UNSUPPORTED, "'%s' is no git repository; use the modes apply or patch", t->dir);
+		return err_set(err, ERR_UNSUPPORTED, MERGE_NO_REPOSITORY, t->dir);
 	if (is_mode(t, "commits") && git_repository_state(t->repo) != GIT_REPOSITORY_STATE_NONE)
 		return err_set(err, ERR_BUSY, "'%s' is in the middle of a merge, rebase or the like; finish that first",
 			       t->dir);

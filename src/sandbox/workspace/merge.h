@@ -95,6 +95,11 @@ void merge_result_release(struct merge_result *r);
 /* Takes a merge back. @body_out: body of merge.undone. ERR_NOENT: no record of it in @undo_dir. */
 NODISCARD int merge_undo(const struct merge_opts *o, json_t **body_out, struct err *err);
 
+/* ERR_UNSUPPORTED if commits could not be made in @dir because no repository is there: known at once, before anybody is asked.
+ * What else may be in the way merge_run tells. */
+#define MERGE_NO_REPOSITORY "'%s' is no git repository; use the modes apply or patch"
+NODISCARD int merge_may_commit(const char *dir, enum merge_mode mode, struct err *err);
+
 /* What a target is: {"kind":"none"|"repo"|"worktree"|"submodule"|"inside","head":hex,"branch":..,"shallow":bool,
  * "sparse":bool,"prefix":..,"bare":bool}. */
 NODISCARD int merge_look(const struct merge_opts *o, const char *dir, json_t **out, struct err *err);

@@ -1,0 +1,126 @@
+#include "app/cmd/done.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "app/cmd/cmd_inner.h"
+#include "base/mem.h"
+
+static int64_t number(const json_t *o, const char *key)
+{
+	return json_int(o, key, 0);
+}
+
+static void count(struct buf *out, int64_t nr, const char *what)
+{
+	buf_printf(out, "%" PRId64 " %s%s", nr, what, nr == 1 ? "" : "s");
+}
+
+/* Of "138", "#138" and "s-7k2m9q#138": 138. */
+static const char *digits(struct cmd_ctx *ctx)
+{
+	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
+	return hash ? hash + 1 : word ? word : "?";
+}
+
+static void paths(const json_t *list, const char *before, struct buf *out)
+{
+	size_t i;
+	json_t *v;
+	json_array_foreach(list, i, v)
+	{
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		json_get_bytes(v, &path);
+		buf_puts(out, i ? ", " : before);
+		buf_append(out, buf_cstr(&path), path.len);
+	}
+}
+
+static void decision(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
+{
+	const char *how = json_str(result, "decision", "");
+	size_t i;
+	json_t *other;
+	if (!strcmp(how, "later"))
+		buf_printf(out, "#%s is left for later", digits(ctx));
+	else if (!strcmp(how, "edited"))
+		buf_printf(out, "approved #%s as edited", digits(ctx));
+	else
+		buf_printf(out, "%s #%s", how, digits(ctx));
+	if (!strcmp(how, "promoted")) {
+		buf_puts(out, ": ");
+		count(out, number(result, "changes"), "change");
+		buf_printf(out, " of preview #%" PRId64, number(result, "preview"));
+	}
+	json_array_foreach(json_object_get(result, "others"), i, other)
+		buf_printf(out, "%s#%lld", i ? ", " : ", with it ", (long long)json_integer_value(other));
+	if (*json_str(result, "text", ""))
+		buf_printf(out, "; %s", json_str(result, "text", ""));
+}
+
+static void conflicts(const json_t *target, struct buf *out)
+{
+	size_t i;
+	json_t *c;
+	json_array_foreach(json_object_get(target, "conflicts"), i, c)
+	{
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		json_get_bytes(json_object_get(c, "path"), &path);
+		buf_printf(out, "\n  conflict: %s (%s)", buf_cstr(&path), json_str(c, "why", "changed on both sides"));
+	}
+}
+
+static void merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
+{
+	size_t i, left = json_array_size(json_object_get(result, "left"));
+	json_t *t;
+	json_array_foreach(json_object_get(result, "targets"), i, t)
+	{
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		json_get_bytes(json_object_get(t, "dir"), &dir);
+		buf_puts(out, i ? "\n" : "");
+		buf_puts(out, cmd_has(ctx, "dry-run") ? "would merge " : "merged ");
+		count(out, number(t, "files") - (int64_t)json_array_size(json_object_get(t, "skipped")), "change");
+		buf_printf(out, " to %s", *json_str(t, "patch", "") ? json_str(t, "patch", "") : buf_cstr(&dir));
+		buf_printf(out, "%s%s", *json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
+		conflicts(t, out);
+	}
+	if (left) {
+		buf_puts(out, "; ");
+		count(out, left > INT64_MAX ? INT64_MAX : (int64_t)left, "file");
+		buf_puts(out, " left out");
+	}
+	buf_printf(out, " (#%" PRId64 ")", number(result, "event"));
+}
+
+/* Files as they were. */
+static void back(const json_t *result, struct buf *out)
+{
+	if (json_object_get(result, "to"))
+		buf_printf(out, "files are as they were at #%" PRId64 ": ", number(result, "to"));
+	else
+		buf_printf(out, "what #%" PRId64 " did to the files is taken back: ", number(result, "of"));
+	count(out, number(result, "changes"), "change");
+	paths(json_object_get(result, "paths"), ": ", out);
+	paths(json_object_get(result, "missing"), "; not in the record, so not brought back: ", out);
+	buf_printf(out, " (#%" PRId64 ")", number(result, "event"));
+}
+
+bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
+{
+	const char *name = ctx->command->name;
+	if (json_object_get(result, "decision"))
+		decision(ctx, result, out);
+	else if (!strcmp(name, "mark") && number(result, "event"))
+		buf_printf(out, "marked #%s (#%" PRId64 ")", digits(ctx), number(result, "event"));
+	else if (!strcmp(name, "pick") && number(result, "event"))
+		buf_printf(out, "recorded as #%" PRId64 "%s", number(result, "event"),
+			   json_flag(result, "told", false) ? ", its agent is told" : "");
+	else if (!strcmp(name, "merge") && json_array_size(json_object_get(result, "targets")))
+		merged(ctx, result, out);
+	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) && json_object_get(result, "changes"))
+		back(result, out);
+	else
+		return false;
+	return true;
+}
