@@ -222,6 +222,13 @@ bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *o
 	return held;
 }
 
+void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end, struct buf *out)
+{
+	size_t mark = bait_mark(r);
+	secrets_stream(r->secrets, held, bytes, len, end, out);
+	bait_forget(r, mark);
+}
+
 /* --- messages ------------------------------------------------------------------------------------------------- */
 
 /* True if it was handed over lately; what was handed over longer ago is kept once all the same. */

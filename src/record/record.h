@@ -102,6 +102,9 @@ typedef void record_clean_fn(void *self, uint64_t action, enum record_stream s, 
 void record_on_output(struct record *r, record_clean_fn *fn, void *self);
 /* One text cleaned of secrets: puts it into @out (reset first) and returns true if it held one. */
 bool record_clean(struct record *r, const void *bytes, size_t len, struct buf *out);
+/* The same for a text that comes in pieces: @held, the caller's, keeps of it what could be the beginning of a secret until the
+ * next piece or the @end; @out is added to. */
+void record_clean_piece(struct record *r, struct buf *held, const void *bytes, size_t len, bool end, struct buf *out);
 /* The same for JSON text, which stays JSON: what goes to a script or a console. */
 bool record_clean_json(struct record *r, const char *text, size_t len, struct buf *out);
 /* Bytes that wait for the writer. Above RECORD_FLOOD producers must be slowed (stop reading the pipe). */

@@ -15,6 +15,9 @@ sed 's/sk-7f3a9c1e5b2d8046/<secret:TEST_KEY>/g' bytes | cmp - got >>"$t/out" 2>&
 ok $? 'every byte, and the end of input'
 "$SANDGLASS" events "$(newest)" --json | jq -r 'select(.kind == "proc.stdin") | .body.data | if type == "string" then . else .b64 | @base64d end' >kept 2>>"$t/out"
 is "$(grep -ac 'sk-7f3a' kept) $(grep -ao '<secret:TEST_KEY>' kept | wc -l)" '0 2' 'a secret in it is not kept'
+{ printf 'a sk-7f3a9'; sleep 0.3; echo c1e5b2d8046 z; } | "$SANDGLASS" sandbox exec -i -- cat >"$t/out" 2>&1
+"$SANDGLASS" events "$(newest)" --json | jq -rj 'select(.kind == "proc.stdin") | .body.data' >kept 2>>"$t/out"
+is "$(cat kept)" 'a <secret:TEST_KEY> z' 'nor is one that comes in two pieces'
 is "$( (echo one; echo two) | { "$SANDGLASS" sandbox exec -- cat; cat; })" "$(printf 'one\ntwo')" 'without -i the command has none, and ours is not read'
 "$SANDGLASS" sandbox exec --stdin -- sh -c 'cat; kill -9 $$' </dev/null >"$t/out" 2>&1
 is $? 137 'empty input ends at once; a command that is killed'

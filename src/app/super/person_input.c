@@ -10,6 +10,7 @@ struct input {
 	struct super *super;
 	uint64_t action, cause, ticket; /* cause: the command that brought the piece; ticket 0: nobody is to be answered */
 	struct buf piece;
+	struct buf held; /* passed on, not recorded yet: it could be the beginning of a secret */
 	uint64_t taken; /* bytes so far */
 	bool busy, given; /* there is a piece; it was passed on */
 	bool eof, left;	  /* this piece is the last; nobody is there who could send another */
@@ -35,6 +36,7 @@ static void drop(struct input *in)
 	record_barrier_forget(in->super->record, in);
 	loop_timer_free(&in->timer);
 	buf_release(&in->piece);
+	buf_release(&in->held);
 	free(in);
 }
 
@@ -79,26 +81,32 @@ static void pass_on(void *self)
 	look(in);
 }
 
+static void put_hash(json_t *body, const struct buf *bytes)
+{
+	struct hash h;
+	CLEANUP(buf_release) struct buf hex = BUF_INIT;
+	hash_of(bytes->data, bytes->len, &h);
+	hex_append(&hex, h.b, sizeof(h.b));
+	json_put_int(body, "data_bytes", (int64_t)bytes->len);
+	json_put_str(body, "data_hash", buf_cstr(&hex));
+}
+
 static void keep(struct input *in, const struct action *act)
 {
 	struct record *r = in->super->record;
 	json_t *body = json_object();
-	size_t len = in->piece.len, kept = in->taken < INPUT_KEPT ? INPUT_KEPT - in->taken : 0;
-	if (kept > len)
-		kept = len;
-	if (kept || !len)
-		json_put_bytes(body, "data", buf_cstr(&in->piece), kept);
-	if (kept < len) {
-		struct hash h;
-		CLEANUP(buf_release) struct buf hex = BUF_INIT;
-		hash_of(in->piece.data, len, &h);
-		hex_append(&hex, h.b, sizeof(h.b));
-		json_put_int(body, "data_bytes", (int64_t)len);
-		json_put_str(body, "data_hash", buf_cstr(&hex));
-	}
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	size_t room = in->taken < INPUT_KEPT ? INPUT_KEPT - in->taken : 0;
+	record_clean_piece(r, &in->held, in->piece.data, in->piece.len, in->eof, &clean);
+	if (room || !in->piece.len)
+		json_put_bytes(body, "data", buf_cstr(&clean), room < clean.len ? room : clean.len);
+	if (in->piece.len > room)
+		put_hash(body, &in->piece);
+	if (in->held.len)
+		json_put_int(body, "held_bytes", (int64_t)in->held.len);
 	if (in->eof)
 		json_put_flag(body, "eof", true);
-	in->taken += len;
+	in->taken += in->piece.len;
 	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, action_spec(act)->box, in->action, body), pass_on, in);
 }
 

@@ -4,7 +4,9 @@
  *  1. A piece waits for the start of its action: nothing goes in before the gate has let it run.
  *  2. It is answered when the command has taken so much of what came before that the next may follow; who sends waits for
  *     that. So a command that does not read stops its person, not our memory.
- *  3. Of an action's input the first INPUT_KEPT bytes are recorded as they are; of a piece that goes beyond them its length and hash.
+ *  3. Of an action's input the first INPUT_KEPT bytes are recorded, without secrets; of a piece that goes beyond them its length
+ *     and hash. Last bytes of a piece that could be the beginning of a secret are told as a number (held_bytes) and
+ *     recorded with the next one.
  *  4. Nobody attached any more, or nobody has come in half a minute: its input ends. What nobody can close would wait for
  *     ever.
  * Loop thread only. */
