@@ -110,7 +110,7 @@ verb "rollback $act" 'rollback: to #'
 verb 'undo' 'rollback: to #.*'
 verb "kill $sleeper -m 'took too long'" 'sleeper: .*took too long' 'typed: kill, its reason reaches the script'
 verb ":redact #$act --why 'a word' --yes" "redact: event #$act by .*: a word"
-verb ':close work' 'box: closed'
+verb ':close work' 'box: work is closed'
 verb '= yes' 'note: box: ' 'a closed box is an error that the script is told'
 wait_for 30 shows w 'it has ended'
 ok $? 'and the session ends'

@@ -83,6 +83,13 @@ bad("proc.wait", { proc = 1 }, "script", "for no process")
 good("proc.read", { proc = p }, function(v) return v.eof end)
 bad("proc.read", { proc = 1 }, "script", "from no process")
 bad("proc.write", { proc = p, data = "late" }, "io", "to one that has ended")
+bad("proc.resize", { proc = p, cols = 80, rows = 24 }, "script", "of what has no terminal")
+local tty = good("box.spawn", { box = box, cmd = "echo up; read l; stty size", pty = true }).proc
+good("proc.read", { proc = tty }, function(v) return v.data:find("up", 1, true) end)
+bad("proc.resize", { proc = tty, cols = 0, rows = 24 }, "script", "to nothing")
+good("proc.resize", { proc = tty, cols = 101, rows = 31 })
+good("proc.write", { proc = tty, data = "\n" })
+good("proc.wait", { proc = tty }, function(v) return v.code == 0 and v.out:find("31 101", 1, true) end)
 
 -- shells
 local sh = good("shell.open", { box = box }).shell

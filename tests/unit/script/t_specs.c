@@ -19,6 +19,17 @@ static void count(const char *path, const char *printed)
 	free(text);
 }
 
+static void tell_difference(const struct buf *a, const struct buf *b)
+{
+	size_t at = 0, from;
+	while (at < a->len && at < b->len && a->data[at] == b->data[at])
+		at++;
+	from = at > 200 ? at - 200 : 0;
+	printf("# they differ at %zu of %zu and %zu bytes\n# %.*s\n# %.*s\n", at, a->len, b->len,
+	       (int)(at - from < a->len - from ? at - from + 100 : 0), a->data + from,
+	       (int)(at - from < b->len - from ? at - from + 100 : 0), b->data + from);
+}
+
 static void spec(const char *path)
 {
 	struct fake_run r, p;
@@ -28,8 +39,9 @@ static void spec(const char *path)
 	fake_run(&o, &r);
 	o.process = true;
 	fake_run(&o, &p);
-	ok(p.sent.len == r.sent.len && memcmp(p.sent.data, r.sent.data, p.sent.len) == 0,
-	   "%s: the locked down program says the same (status %d)", path, p.status);
+	if (!ok(p.sent.len == r.sent.len && memcmp(p.sent.data, r.sent.data, p.sent.len) == 0,
+		"%s: the locked down program says the same (status %d)", path, p.status))
+		tell_difference(&p.sent, &r.sent);
 	fake_release(&p);
 	count(path, buf_cstr(&r.printed));
 	if (!ok(r.end && json_flag(r.end, "ok", false), "%s ends well", path))
