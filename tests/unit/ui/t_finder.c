@@ -171,6 +171,8 @@ static void commands(void)
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
 	keys(":export\n");
 	ok(strstr(ui.message, "sandglass export"), "%s", ui.message);
+	keys(":verify x\n");
+	ok(strstr(ui.message, "opens a screen") && strstr(ui.message, "sandglass verify ["), "what is a screen and a command: %s", ui.message);
 	end();
 }
 
@@ -239,9 +241,12 @@ static void verifying(void)
 	ok(strcmp(ui_top(&ui)->ops->name, "log") == 0 && on.action >= 742 && on.action <= 748, "one that failed to its event");
 	keys("C");
 	ok(strstr(shot(), "1 failed"), "what was found is shown again");
-	struct verifying *was = ui.verifying;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct verify_seen was, is;
+	verifying_look(ui.verifying, &was, &a);
 	keys("r");
-	ok(ui.verifying && ui.verifying != was, "r runs them again");
+	verifying_look(ui.verifying, &is, &a);
+	ok(is.since_us > was.since_us, "r runs them again");
 	end();
 }
 
