@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5, COME_MS = 30000 };
+enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5, LOOK_MAX_MS = 500, TAKE_MAX_MS = 20, COME_MS = 30000 };
 
 struct input {
 	struct input *next;
@@ -15,6 +15,7 @@ struct input {
 	bool busy, given; /* there is a piece; it was passed on */
 	bool eof, left;	  /* this piece is the last; nobody is there who could send another */
 	struct loop_timer *timer;
+	uint64_t wait_ms; /* until the next look */
 };
 
 static struct input *inputs;
@@ -49,6 +50,7 @@ static void begin(struct input *in, uint64_t ticket, uint64_t cause, bool eof)
 	in->busy = true;
 	in->given = false;
 	in->eof = eof;
+	in->wait_ms = LOOK_MS;
 	loop_timer_set(in->timer, 0, 0);
 }
 
@@ -117,25 +119,31 @@ static void nobody(struct input *in)
 		begin(in, 0, in->action, true);
 }
 
+/* A held action may wait for hours. */
+static void look_later(struct input *in, uint64_t max_ms)
+{
+	loop_timer_set(in->timer, in->wait_ms, 0);
+	in->wait_ms = in->wait_ms * 2 < max_ms ? in->wait_ms * 2 : max_ms;
+}
+
 static void look(void *self)
 {
 	struct input *in = self;
 	const struct action *act = gate_action(in->super->gate, in->action);
 	struct err err = ERR_INIT;
-	if (act && !in->busy) { /* half a minute over */
-		if (!in->super->nr_clients)
-			nobody(in);
+	if (act && !in->busy) { /* half a minute is over and not one piece has come */
+		nobody(in);
 	} else if (!act || action_state(act) == ACTION_ENDED) {
 		err_set(&err, ERR_NOENT, "#%" PRIu64 " does not run any more", in->action);
 		finish(in, &err);
 	} else if (action_state(act) != ACTION_RUNNING) {
-		loop_timer_set(in->timer, LOOK_MS, 0);
+		look_later(in, LOOK_MAX_MS);
 	} else if (!in->given && !in->piece.len && !in->eof) {
 		finish(in, NULL); /* nothing: somebody is there who will send */
 	} else if (!in->given) {
 		keep(in, act);
 	} else if (boxes_stdin_queued(in->super->boxes, in->action) > AHEAD_MAX) {
-		loop_timer_set(in->timer, LOOK_MS, 0);
+		look_later(in, TAKE_MAX_MS);
 	} else {
 		finish(in, NULL);
 	}

@@ -7,7 +7,7 @@
  *  3. Of an action's input the first INPUT_KEPT bytes are recorded, without secrets; of a piece that goes beyond them its length
  *     and hash. Last bytes of a piece that could be the beginning of a secret are told as a number (held_bytes) and
  *     recorded with the next one.
- *  4. Nobody attached any more, or nobody has come in half a minute: its input ends. What nobody can close would wait for
+ *  4. Nobody attached any more, or not one piece (an empty one announces more) in half a minute: its input ends. What nobody can close would wait for
  *     ever.
  * Loop thread only. */
 #ifndef APP_PERSON_INPUT_H
