@@ -59,6 +59,19 @@ bool verify_row(struct verify *v, sqlite3_stmt *st)
 	return !session_stopped(v->s) && sqlite3_step(st) == SQLITE_ROW;
 }
 
+bool verify_end(struct verify *v, sqlite3_stmt *st, const char *name, const char *fmt, ...)
+{
+	char place[120];
+	va_list ap;
+	if (sqlite3_finalize(st) == SQLITE_OK) /* also when it was left before its last row */
+		return true;
+	va_start(ap, fmt);
+	vsnprintf(place, sizeof(place), fmt, ap);
+	va_end(ap);
+	verify_say(v, name, VERIFY_FAIL, 0, "cannot be read behind %s: %s", place, sqlite3_errmsg(v->s->db));
+	return false;
+}
+
 bool verify_chain_at(struct verify *v, uint64_t seq, struct hash *out)
 {
 	struct err err;
@@ -143,10 +156,13 @@ static int walk(struct verify *v, uint64_t from, struct hash chain, bool see, co
 		v->totals->redacted += redacted;
 	}
 	arena_release(&arena);
-	if (rc != SQLITE_DONE && rc != SQLITE_ROW)
+	bool read = rc == SQLITE_DONE || rc == SQLITE_ROW;
+	if (!read) {
 		session_failed(v->s, err);
+		err_wrap(err, "behind event %" PRIu64, v->head);
+	}
 	sqlite3_finalize(st);
-	return rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : -1;
+	return read ? 0 : -1;
 }
 
 static int verify_chain(struct verify *v, struct err *err)

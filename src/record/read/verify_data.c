@@ -53,15 +53,17 @@ int verify_segments(struct verify *v, struct err *err)
 		wrong = sqlite3_column_int(st, 8) ? check_segment(v, st, seq) : "is not the one that its event names";
 		v->totals->segments++;
 	}
-	sqlite3_finalize(st);
+	if (!verify_end(v, st, "segments", "segment %" PRIu64 " of event %" PRIu64, id, seq))
+		return 0;
 	if (!wrong) { /* and the other way round: no output event without its segment */
 		st = verify_sql(v, "SELECT min(e.seq) FROM event e LEFT JOIN segment s ON s.seq = e.seq WHERE e.kind = 10"
 				   " AND s.seq IS NULL", err);
 		if (!st)
 			return -1;
-		if (sqlite3_step(st) == SQLITE_ROW)
+		if (verify_row(v, st))
 			missing = (uint64_t)sqlite3_column_int64(st, 0);
-		sqlite3_finalize(st);
+		if (!verify_end(v, st, "segments", "segment %" PRIu64 ", whether one is missing", id))
+			return 0;
 	}
 	if (wrong)
 		verify_say(v, "segments", VERIFY_FAIL, seq, "segment %" PRIu64 " of event %" PRIu64 " %s", id, seq, wrong);
@@ -132,7 +134,8 @@ int verify_objects(struct verify *v, struct err *err)
 		wrong = check_object(v, st, &oid, &stored);
 		v->totals->objects++;
 	}
-	sqlite3_finalize(st);
+	if (!verify_end(v, st, "objects", "%" PRIu64 " objects, the last of event %" PRIu64, v->totals->objects, group))
+		return 0;
 	if (!wrong && group)
 		wrong = end_group(v, group, &all);
 	uint64_t missing = 0;
@@ -142,9 +145,10 @@ int verify_objects(struct verify *v, struct err *err)
 				   " (SELECT 1 FROM object o WHERE o.seq = e.seq)", err);
 		if (!st)
 			return -1;
-		if (sqlite3_step(st) == SQLITE_ROW)
+		if (verify_row(v, st))
 			missing = (uint64_t)sqlite3_column_int64(st, 0);
-		sqlite3_finalize(st);
+		if (!verify_end(v, st, "objects", "event %" PRIu64 ", whether one is missing", group))
+			return 0;
 	}
 	char hex[41];
 	object_hex(&oid, hex);
@@ -183,11 +187,13 @@ int verify_messages(struct verify *v, struct err *err)
 			bad = !hash_eq(&now, &stored);
 		}
 	}
-	sqlite3_finalize(st);
+	if (!verify_end(v, st, "messages", "message %" PRIu64, id))
+		return 0;
 	const char *wrong = NULL;
 	uint64_t seq = 0;
-	if (!bad && verify_lists(v, &seq, &wrong, err) < 0)
-		return -1;
+	int lists = bad ? 0 : verify_lists(v, &seq, &wrong, err);
+	if (lists)
+		return lists < 0 ? -1 : 0;
 	if (bad)
 		verify_say(v, "messages", VERIFY_FAIL, 0, "message %" PRIu64 " is not what was written", id);
 	else if (wrong)
@@ -217,8 +223,9 @@ int verify_redactions(struct verify *v, struct err *err)
 	sqlite3_stmt *st = verify_sql(v, redaction_sql, err);
 	if (!st)
 		return -1;
-	int64_t unknown = sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 1;
-	sqlite3_finalize(st);
+	int64_t unknown = verify_row(v, st) ? sqlite3_column_int64(st, 0) : 1;
+	if (!verify_end(v, st, "redactions", "the %" PRIu64 " that were seen", v->totals->redacted))
+		return 0;
 	if (unknown)
 		verify_say(v, "redactions", VERIFY_FAIL, 0, "%" PRId64 " removals that no event tells of", unknown);
 	else

@@ -48,12 +48,16 @@ int verify_anchor(struct verify *v, struct err *err);
 int verify_segments(struct verify *v, struct err *err);
 int verify_objects(struct verify *v, struct err *err);
 int verify_messages(struct verify *v, struct err *err);
-/* verify_list.c: 0 and what is wrong with the lists of messages that event @bad_out names; NULL: nothing. */
+/* verify_list.c: 0 and what is wrong with the lists of messages that event @bad_out names; NULL: nothing. 1: it has been told
+ * that they cannot be read. */
 int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, struct err *err);
 int verify_redactions(struct verify *v, struct err *err);
 
 sqlite3_stmt *verify_sql(struct verify *v, const char *sql, struct err *err);
-bool verify_row(struct verify *v, sqlite3_stmt *st); /* the next row; false: none, or it is stopped */
+bool verify_row(struct verify *v, sqlite3_stmt *st); /* the next row; false: none, an error, or it is stopped: verify_end tells */
+/* Ends @st. False, and check @name has failed: its rows could not be read to their end but to @fmt ("segment 3 of event 5"). */
+PRINTF(4, 5)
+bool verify_end(struct verify *v, sqlite3_stmt *st, const char *name, const char *fmt, ...);
 bool verify_hash_column(sqlite3_stmt *st, int at, struct hash *out); /* false if it is not 32 bytes */
 /* event.chain at @seq; false if there is none. */
 bool verify_chain_at(struct verify *v, uint64_t seq, struct hash *out);

@@ -119,17 +119,21 @@ static int check_list(struct lists_check *c, const json_t *name, bool deep, stru
 	return rc;
 }
 
+/* 1: it has been told that they cannot be read. */
 static int read_names(struct lists_check *c, struct err *err)
 {
 	sqlite3_stmt *st = verify_sql(c->v, "SELECT message, hash FROM message", err);
+	int64_t last = 0;
 	if (!st)
 		return -1;
 	while (verify_row(c->v, st)) {
 		GROW(c->row, c->nr, c->cap);
-		c->row[c->nr] = (struct found){ .row = sqlite3_column_int64(st, 0) };
+		last = sqlite3_column_int64(st, 0);
+		c->row[c->nr] = (struct found){ .row = last };
 		c->nr += verify_hash_column(st, 1, &c->row[c->nr].name);
 	}
-	sqlite3_finalize(st);
+	if (!verify_end(c->v, st, "messages", "message %" PRId64, last))
+		return 1;
 	if (c->nr)
 		qsort(c->row, c->nr, sizeof(*c->row), by_name);
 	return 0;
@@ -146,10 +150,9 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 	struct lists_check c = { .v = v };
 	*bad_out = 0;
 	*wrong_out = NULL;
-	if (read_names(&c, err) < 0)
-		return -1;
-	int rc = 0;
-	sqlite3_stmt *st = verify_sql(v, named_sql, err);
+	int rc = read_names(&c, err);
+	sqlite3_stmt *st = rc == 0 ? verify_sql(v, named_sql, err) : NULL;
+	rc = rc == 0 && !st ? -1 : rc;
 	while (st && rc == 0 && !c.wrong && verify_row(v, st)) {
 		const char *text = (const char *)sqlite3_column_text(st, 1), *kind = (const char *)sqlite3_column_text(st, 2);
 		struct err none = ERR_INIT;
@@ -164,8 +167,9 @@ int verify_lists(struct verify *v, uint64_t *bad_out, const char **wrong_out, st
 		else if (!call)
 			check_elements(&c, list);
 	}
-	sqlite3_finalize(st);
+	if (!verify_end(v, st, "messages", "those that event %" PRIu64 " names", *bad_out) && rc == 0)
+		rc = 1;
 	free(c.row);
 	*wrong_out = c.wrong;
-	return st ? rc : -1;
+	return rc;
 }

@@ -41,13 +41,18 @@ static int check_pages(struct verify *v, char *out, size_t cap, struct err *err)
 	return 0;
 }
 
+enum { NO_NUMBER = -1, UNREADABLE = -2 };
+
+/* NO_NUMBER: there is no such table, or row. */
 static int64_t number(struct verify *v, const char *sql)
 {
-	struct err err;
-	sqlite3_stmt *st = verify_sql(v, sql, &err);
-	int64_t n = st && sqlite3_step(st) == SQLITE_ROW ? sqlite3_column_int64(st, 0) : -1;
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(v->s->db, sql, -1, &st, NULL);
+	bool there = rc == SQLITE_OK;
+	rc = there ? sqlite3_step(st) : rc;
+	int64_t n = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : NO_NUMBER;
 	sqlite3_finalize(st);
-	return n;
+	return rc == SQLITE_ROW || rc == SQLITE_DONE || (!there && rc == SQLITE_ERROR) ? n : UNREADABLE;
 }
 
 /* --- the search index ---------------------------------------------------------------------------------------------- */
@@ -193,7 +198,7 @@ static int64_t lost_event(struct verify *v)
 	int64_t indexed = number(v, "SELECT value FROM mark WHERE name = 'indexed'"), lost = 0;
 	int64_t step = indexed / SAMPLES + 1;
 	struct err err;
-	sqlite3_stmt *st = verify_sql(v, find_sql, &err);
+	sqlite3_stmt *st = indexed == UNREADABLE ? NULL : verify_sql(v, find_sql, &err);
 	if (!st)
 		return -1;
 	for (int64_t seq = 1; seq <= indexed && !lost; seq += step) {
@@ -238,7 +243,7 @@ int verify_pages(struct verify *v, struct err *err)
 	}
 	int64_t pages = number(v, "PRAGMA page_count");
 	int64_t bytes = number(v, "SELECT sum(length(block)) FROM search_data");
-	int rc = bytes < 0 ? SQLITE_OK : check_search(v, bytes);
+	int rc = bytes == UNREADABLE ? SQLITE_CORRUPT : bytes < 0 ? SQLITE_OK : check_search(v, bytes);
 	int primary = rc & 0xff;
 	int64_t lost = bytes >= 0 && rc == SQLITE_OK ? lost_event(v) : 0;
 	if (lost > 0)

@@ -86,17 +86,17 @@ int verify_signatures(struct verify *v, struct err *err)
 	sqlite3_stmt *st = verify_sql(v, "SELECT seq, ts_us, chain, key, sig FROM checkpoint ORDER BY seq", err);
 	const char *wrong = NULL;
 	uint64_t seq = 0, signed_to = 0;
-	int rc;
 	if (!st)
 		return -1;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW && !wrong) {
+	while (!wrong && verify_row(v, st)) {
 		seq = (uint64_t)sqlite3_column_int64(st, 0);
 		wrong = check_checkpoint(v, st, seq);
 		v->totals->checkpoints++;
 		if (!wrong)
 			signed_to = seq;
 	}
-	sqlite3_finalize(st);
+	if (!verify_end(v, st, "signatures", "the checkpoint at event %" PRIu64, seq))
+		return 0;
 	if (wrong)
 		verify_say(v, "signatures", VERIFY_FAIL, seq, "the checkpoint at event %" PRIu64 " %s", seq, wrong);
 	else if (!v->totals->checkpoints && v->ended)
