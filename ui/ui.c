@@ -123,7 +123,20 @@ unsigned ui_where(const struct ui *ui)
 	return ui->stack[ui->depth - 1].ops->where | (ui->replay ? IN_REPLAY : 0u);
 }
 
-void ui_do(struct ui *ui, enum verb v)
+/* Whoever presses its key goes on with words. The screen of one held action has dead keys of its own. */
+static bool asks_for_words(const struct ui *ui, enum verb v)
+{
+	return v == VERB_SAY || v == VERB_BUDGET || (v == VERB_NO && !(ui_where(ui) & IN_APPROVAL));
+}
+
+/* What was typed for a line that has not opened is no command: it is thrown away, and what follows until there is a rest. */
+static void no_keys(struct ui *ui)
+{
+	ui->flush = true;
+	ui->dead_until_us = ui->mono_us + ui->dead_us;
+}
+
+static void do_verb(struct ui *ui, enum verb v)
 {
 	ui_fresh(ui);
 	coach_did(ui, v);
@@ -145,6 +158,14 @@ void ui_do(struct ui *ui, enum verb v)
 		ui_common_verb(ui, v, &on);
 }
 
+void ui_do(struct ui *ui, enum verb v)
+{
+	bool words = asks_for_words(ui, v);
+	do_verb(ui, v);
+	if (words && !ui->prompt.active)
+		no_keys(ui);
+}
+
 void ui_key(struct ui *ui, uint32_t key)
 {
 	if (key == KEY_NONE_)
@@ -157,6 +178,10 @@ void ui_key(struct ui *ui, uint32_t key)
 	if (ui->grid.rows < UI_MIN_ROWS || ui->grid.cols < UI_MIN_COLS) {
 		if (key == 'q')
 			ui->quit = true; /* nothing else means anything on a screen that shows nothing */
+		return;
+	}
+	if (key != K_ESC && ui->mono_us < ui->dead_until_us) {
+		no_keys(ui);
 		return;
 	}
 	ui_fresh(ui);

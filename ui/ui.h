@@ -83,6 +83,7 @@ struct ui {
 	char *edit;              /* a text to hand to $EDITOR; edited comes back through ui_edited */
 	void (*edited)(struct ui *ui, const char *text);
 	int64_t dead_us;         /* how long a question that opens takes no keys */
+	int64_t dead_until_us;   /* mono: no key but Esc before then */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
 	bool popup;              /* what waits opens by itself: only if somebody has said so */

@@ -389,6 +389,9 @@ static void batch(void)
 	is_int(nr_sent, 0, "nothing is marked");
 	ok(!ui.prompt.active, "and nothing asked");
 	press("  y");
+	ok(!ui.prompt.active, "the words of who has pressed n are no keys");
+	later(1000000);
+	press("  y");
 	ok(ui.prompt.active, "two of one rule: asked once");
 	press("y");
 	is_int(nr_sent, 0, "a y right behind is no answer");

@@ -107,6 +107,29 @@ static struct subject subject(void)
 	return on;
 }
 
+/* M where no agent can hear it, and then words: they are no keys until there was a rest. */
+static void words_for_nobody(void)
+{
+	begin(0, 0, false);
+	((struct model_agent *)(uintptr_t)model_agent(&src[0]->model, subject().agent))->script = true;
+	ui.flush = false;
+	press("M");
+	ok(!ui.prompt.active && ui.flush, "no line opens: what was typed ahead is thrown away");
+	press("hi ");
+	ui_key(&ui, K_ENTER);
+	ok(!ui.prompt.active && ui.depth == 1, "what comes at once is no key");
+	ui.mono_us += 390000;
+	press("p");
+	ui.mono_us += 390000;
+	press(":");
+	ok(!ui.prompt.active, "nor what goes on");
+	is_str(took(), "", "nothing is sent");
+	ui.mono_us += 410000;
+	press(":");
+	ok(ui.prompt.active, "after a rest keys are keys");
+	end();
+}
+
 static void everything(void)
 {
 	begin(2, 0, false);
@@ -481,6 +504,7 @@ int main(void)
 	setenv("TZ", "UTC", 1);
 	if (!mkdtemp(dir))
 		return 99;
+	words_for_nobody();
 	everything();
 	one_after_the_other();
 	leaving();
