@@ -276,7 +276,7 @@ function Box:diff(from, to) end
 ---@return sg.Merged|sg.Error|nil merged or err
 function Box:merge(o) end
 
----Stops all that runs in it, at once.
+---Stops all that runs in it, at once. What is started in it meanwhile waits until it goes on, unless it is cancelled before.
 ---@async
 ---@return true?
 ---@return sg.Error? err

@@ -31,6 +31,7 @@ static void job_free(struct job *j)
 	loop_timer_free(&j->timer);
 	loop_timer_free(&j->flood);
 	several_free(&j->batch);
+	buf_release(&j->early);
 	oom_forget(j);
 	free(j);
 }
@@ -131,6 +132,16 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	}
 }
 
+/* What still waits for its box to thaw has had no effect, and ends without being asked: nobody in there would answer. */
+static void take_out(struct job *j, enum action_end end)
+{
+	struct action *a = j->action;
+	json_t *body = json_object();
+	json_put_str(body, "why", "its box was frozen: nothing was started");
+	job_free(j);
+	action_ended(a, end, body);
+}
+
 /* What still ran when its box was closed has no exit of its own to wait for. */
 void end_jobs(struct slot *s, enum action_end end)
 {
@@ -140,6 +151,8 @@ void end_jobs(struct slot *s, enum action_end end)
 		j->end = j->end == END_OK && !j->look ? end : j->end;
 		if (j->look)
 			oom_over(j);
+		else if (j->waits)
+			take_out(j, j->end);
 		else if (action_state(j->action) != ACTION_RUNNING)
 			run_exited(j, 0, SIGKILL, false, 0);
 		else
@@ -164,6 +177,10 @@ static void kill_now(void *self)
 
 static void terminate(struct job *j, enum action_end end)
 {
+	if (j->waits) {
+		take_out(j, end);
+		return;
+	}
 	if (j->end != END_OK || j->look)
 		return; /* asked already; asking again gives it no more time */
 	j->end = end;
@@ -211,13 +228,9 @@ static struct job *job_prepare(struct slot *s, struct action *a)
 	return j;
 }
 
-static void job_go(struct job *j)
+static void let_go(struct job *j)
 {
 	const struct action_spec *spec = action_spec(j->action);
-	if (spec->timeout_us > 0) {
-		j->timer = loop_timer_new(j->slot->boxes->loop, on_timeout, j);
-		loop_timer_set(j->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
-	}
 	j->begun_us = clock_mono_us();
 	j->slot->driver->run_go(j->run);
 	failpoint("effect.started");
@@ -228,6 +241,33 @@ static void job_go(struct job *j)
 	if (spec->stdin_len)
 		j->slot->driver->run_stdin(j->run, spec->stdin_bytes, spec->stdin_len,
 					   !json_flag(spec->args, "stdin", false));
+	if (j->early.len || j->early_eof)
+		j->slot->driver->run_stdin(j->run, j->early.data, j->early.len, j->early_eof);
+	buf_release(&j->early);
+}
+
+/* A frozen box would take it and run it when it thaws, however it had ended for us meanwhile: it waits here. */
+static void job_go(struct job *j)
+{
+	const struct action_spec *spec = action_spec(j->action);
+	if (spec->timeout_us > 0) {
+		j->timer = loop_timer_new(j->slot->boxes->loop, on_timeout, j);
+		loop_timer_set(j->timer, (uint64_t)(spec->timeout_us + 999) / 1000, 0);
+	}
+	j->waits = j->slot->frozen;
+	if (!j->waits)
+		let_go(j);
+}
+
+static void let_all_go(struct slot *s)
+{
+	for (struct job *j = s->jobs, *next; j; j = next) {
+		next = j->next;
+		if (j->waits) {
+			j->waits = false;
+			let_go(j);
+		}
+	}
 }
 
 static bool is_run(const struct action_spec *spec)
@@ -303,6 +343,8 @@ static void cancel(void *self, struct action *a, const char *how)
 		return;
 	if (action_state(a) != ACTION_RUNNING) {
 		drop_prepared(j);
+	} else if (j->waits) {
+		take_out(j, strcmp(how, "kill") ? END_CANCELLED : END_KILLED);
 	} else if (!strcmp(how, "kill")) {
 		j->end = END_KILLED;
 		hold_output(j, false);
@@ -343,7 +385,12 @@ int boxes_stdin(struct boxes *b, uint64_t id, const void *bytes, size_t len, boo
 		dial_send(d, bytes, len, eof);
 	if (!j)
 		return d ? 0 : -1;
-	j->slot->driver->run_stdin(j->run, bytes, len, eof);
+	if (!j->waits) {
+		j->slot->driver->run_stdin(j->run, bytes, len, eof);
+		return 0;
+	}
+	buf_append(&j->early, bytes, len);
+	j->early_eof |= eof;
 	return 0;
 }
 
@@ -351,6 +398,8 @@ size_t boxes_stdin_queued(struct boxes *b, uint64_t id)
 {
 	struct err err = ERR_INIT;
 	struct job *j = dial_find(b, id) ? NULL : job_of(b, id, &err);
+	if (j && j->waits)
+		return j->early.len;
 	return j && j->slot->driver->run_stdin_queued ? j->slot->driver->run_stdin_queued(j->run) : 0;
 }
 
@@ -404,6 +453,8 @@ static void on_frozen(void *self, json_t *result, const struct err *err)
 	json_t *body = result ? json_copy(result) : json_object();
 	if (s && err)
 		s->frozen = !f->frozen;
+	if (s && !s->frozen)
+		let_all_go(s);
 	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
 	json_put_str(body, "why", err ? err->text : f->why);
 	record_append_json(f->boxes->record, EV_BOX_FROZEN, f->cause, 0, f->box, 0, body);

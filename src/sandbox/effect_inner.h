@@ -15,6 +15,9 @@ struct job {
 	struct loop_timer *flood;
 	struct several *batch;      /* NULL: it is one command */
 	bool paused, unread; /* for the recorder's sake; because nobody takes the output */
+	bool waits;	     /* its box is frozen: it has not been let go yet, and what it was told is in early */
+	struct buf early;
+	bool early_eof;
 	int64_t bytes[2];         /* stdout and pty, stderr */
 	enum action_end end;
 	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */

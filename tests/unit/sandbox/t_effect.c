@@ -478,6 +478,65 @@ static void test_freeze(void)
 	close_end();
 }
 
+/* What starts in a frozen box waits here: it goes with what it was told when the box does, and is taken back until then. */
+static void test_freeze_waits(void)
+{
+	struct err err = ERR_INIT;
+	begin_open();
+	boxes_freeze(B, box, true, 1);
+	fake_answer(&fake.frozen, json_object(), NULL);
+	uint64_t id = exec(0, NULL);
+	turns(3);
+	ok(action_state(gate_action(G, id)) == ACTION_RUNNING && !fake.run[0].gone, "it is not let go");
+	gate_cancel(G, id, "cancel", "enough");
+	turns(3);
+	ok(seen.done == 1 && seen.end == END_CANCELLED && fake.run[0].freed && !fake.run[0].gone, "cancelled: it ends at once");
+	is_int(fake.run[0].nr_signals, 0, "without a signal to anybody");
+	is_str(json_str(fake_body(R, id, EV_ACTION_ENDED), "why", ""), "its box was frozen: nothing was started", "and why");
+	id = exec(0, NULL);
+	turns(3);
+	gate_cancel(G, id, "kill", "now");
+	turns(3);
+	ok(seen.done == 2 && seen.end == END_KILLED, "killed: too");
+	exec(1000, NULL);
+	for (int64_t until = clock_mono_us() + 20000000; seen.done < 3 && clock_mono_us() < until;)
+		loop_turn(L, 50);
+	ok(seen.done == 3 && seen.end == END_TIMEOUT && !fake.run[2].gone, "and when its time is over");
+	id = exec(0, "one\n");
+	turns(3);
+	struct run *r = &fake.run[3];
+	boxes_freeze(B, box, false, 1);
+	ok(!r->gone, "asked to thaw, not thawed yet");
+	fake_answer(&fake.frozen, json_object(), NULL);
+	ok(r->gone && r->in.len == 4 && r->eof, "thawed: it goes, with its stdin");
+	fake_exit(r, 0, 0, false, 0);
+	turns(3);
+	ok(seen.done == 4 && seen.end == END_OK, "and ends as any other");
+	boxes_freeze(B, box, true, 1);
+	fake_answer(&fake.frozen, json_object(), NULL);
+	struct action_spec s = { .kind = ACT_EXEC, .args = json_pack("{s:b}", "stdin", true) };
+	strv_push(&s.argv, "cat");
+	id = submit(&s);
+	json_decref(s.args);
+	turns(3);
+	ok(boxes_stdin(B, id, "a", 1, false, &err) == 0 && boxes_stdin(B, id, "b", 1, true, &err) == 0, "it may be told more meanwhile");
+	is_int(boxes_stdin_queued(B, id), 2, "which waits with it");
+	boxes_freeze(B, box, false, 1);
+	fake_answer(&fake.frozen, json_object(), NULL);
+	ok(fake.run[4].in.len == 2 && fake.run[4].eof, "and is there when it goes");
+	fake_exit(&fake.run[4], 0, 0, false, 0);
+	turns(3);
+	boxes_freeze(B, box, true, 1);
+	fake_answer(&fake.frozen, json_object(), NULL);
+	exec(0, NULL);
+	turns(3);
+	boxes_close(B, box);
+	fake_answer(&fake.close, json_object(), NULL);
+	turns(3);
+	ok(seen.done == 6 && seen.end == END_CANCELLED && fake.run[5].freed, "a frozen box may be closed with one that waits");
+	end();
+}
+
 /* --- connections into it --- */
 
 static uint64_t dial(void)
@@ -575,6 +634,7 @@ int main(void)
 	test_files_cancelled();
 	test_glob();
 	test_freeze();
+	test_freeze_waits();
 	test_dial_closed();
 	test_dial_half();
 	buf_release(&seen.out);

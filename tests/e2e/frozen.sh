@@ -1,0 +1,45 @@
+#!/usr/bin/env bash
+# A command that is started in a frozen box waits until it thaws; until then it can be taken back, and its session be stopped.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+cat >cancel.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+assert(box:run("true"))
+assert(box:freeze())
+local t = sg.spawn(function() box:run("touch began") end)
+sg.sleep(0.3)
+t:close()
+local r, err = box:run("touch began", { timeout = 0.3 })
+print("timeout", err and err.code)
+local late = sg.spawn(function() return box:run("cat", { stdin = "told" }).out end)
+sg.sleep(0.3)
+assert(box:thaw())
+print("late", late:await(30))
+print("began", box:run("ls; echo nothing").out)
+L
+timeout 60 "$sg" run --no-tui -q cancel.lua >out 2>&1 </dev/null
+is $? 0 'cancelled, timed out, and one that waits for the thaw'
+file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+is "$("$sg" events "$file" --json | grep '"kind":"action.ended"' | grep -c 'its box was frozen: nothing was started')" 2 'two ended while it was frozen'
+like "$(cat out)" 'timeout +timeout' 'the second by its time'
+like "$(cat out)" 'late +told' 'the one that waited has run, with its stdin'
+like "$(cat out)" 'began +nothing' 'the others never'
+cat >stop.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+assert(box:run("true"))
+assert(box:freeze())
+box:run("true")
+L
+timeout 100 "$sg" run --no-tui -q stop.lua >out 2>&1 </dev/null &
+started() { file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1) && [ "$("$sg" events "$file" --json 2>/dev/null | grep -c '"kind":"action.started"')" = 2 ]; }
+wait_for 30 started
+"$sg" stop >stop.out 2>&1
+wait
+like "$("$sg" events "$file" --json | grep '"kind":"session.end"')" 'stopped by a person' 'a session whose command waits there unwinds'
+"$sg" verify "$file" >/dev/null 2>&1
+is $? 0 'and its record is whole'
+finish
