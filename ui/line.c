@@ -100,6 +100,8 @@ static void print_ended(struct line *l, const struct row_info *r, struct arena *
 	}
 	if (strcmp(r->outcome, "failed") == 0)
 		fputs("FAILED", l->out);
+	else if (strcmp(r->outcome, "allowed") == 0)
+		fputs("allowed", l->out);
 	else
 		fprintf(l->out, "%s: %s", r->sign == 'x' ? "FAILED" : "done", *r->outcome ? r->outcome : "ok");
 	if (r->dur_us >= 0)

@@ -191,8 +191,8 @@ static void ended(struct row_info *out, const json_t *o, struct arena *a)
 {
 	const char *end = json_str(o, "end", "");
 	int64_t code = json_int(o, "code", -1), sig = json_int(o, "signal", 0);
-	bool ok = strcmp(end, "ok") == 0;
-	out->dur_us = json_flag(o, "started", true) ? json_int(o, "dur_us", -1) : -1;
+	bool ok = strcmp(end, "ok") == 0, permitted = ok && json_flag(o, "permitted", false); /* who asked does it, now or later */
+	out->dur_us = json_flag(o, "started", true) && !permitted ? json_int(o, "dur_us", -1) : -1;
 	out->sign = ok && code <= 0 && !sig ? ' ' : 'x';
 	out->role = out->sign == 'x' ? ROLE_ERROR : ROLE_OK;
 	if (ok && (sig || code > 0) && json_int(o, "oom", 0) > 0)
@@ -204,7 +204,7 @@ static void ended(struct row_info *out, const json_t *o, struct arena *a)
 	else if (ok && code >= 0)
 		out->outcome = arena_printf(a, "exit %" PRId64, code);
 	else
-		out->outcome = ok ? "ok" : arena_strdup(a, end);
+		out->outcome = permitted ? "allowed" : ok ? "ok" : arena_strdup(a, end);
 	if ((!ok || json_object_get(o, "oom")) && !*out->why)
 		out->why = arena_strdup(a, json_str(o, "why", ""));
 }

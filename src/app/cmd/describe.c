@@ -137,8 +137,8 @@ static void list(const json_t *words, const char *before, struct buf *out)
 static void ended(const json_t *body, struct buf *out)
 {
 	const char *end = json_str(body, "end", "ended");
-	bool good = !strcmp(end, "ok");
-	buf_puts(out, good ? "done" : end);
+	bool good = !strcmp(end, "ok"), permitted = good && json_flag(body, "permitted", false);
+	buf_puts(out, permitted ? "allowed" : good ? "done" : end);
 	if (good) {
 		put_key(body, "code", ": exit ", out);
 		put_key(body, "signal", ": signal ", out);
@@ -146,7 +146,8 @@ static void ended(const json_t *body, struct buf *out)
 	}
 	put_key(body, "rule", " by ", out);
 	put_key(body, "why", ": ", out);
-	span(body, "dur_us", " in ", out);
+	if (!permitted)
+		span(body, "dur_us", " in ", out);
 }
 
 static void money(int64_t uusd, struct buf *out)
