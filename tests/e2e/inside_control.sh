@@ -104,7 +104,7 @@ cli --agent custom --control acp -- python3 /workspace/acp_agent.py
 like "$(told)" 'text \| prompt 1 done' "any program that speaks it: --agent custom -- PROGRAM"
 cli --agent ./mine.lua
 like "$(told)" 'text \| prompt 1 done' "a profile of one's own: --agent FILE.lua"
-like "$(cat "$t/out")" 'to branch sandglass/mine of ' "its branch bears the profile's name"
+like "$(cat "$t/out")" 'box mine: 1 file not merged' "its box bears the profile's name"
 
 # --- messages of a wrong shape, in the other protocols ---
 cp "$dir/bad_lines.py" "$t/repo/"
