@@ -272,6 +272,8 @@ void fake_run(const struct fake_opts *o, struct fake_run *r)
 	};
 	if (!mkdtemp(root))
 		abort();
+	unsetenv("MAKELEVEL"); /* a make that a script runs is nobody's child: it would say in which folder it is */
+	unsetenv("MAKEFLAGS");
 	f.root = root;
 	running = &f;
 	if (o->process)
