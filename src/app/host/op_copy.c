@@ -29,7 +29,9 @@ static void copy_end(struct copy *cp, json_t *body, const struct err *err)
 	struct action *a = cp->action;
 	free(cp->host);
 	free(cp);
-	if (err)
+	if (!a)
+		json_decref(body);
+	else if (err)
 		action_fail(a, err);
 	else
 		action_ended(a, END_OK, body);
@@ -56,7 +58,7 @@ struct flush {
 	struct copy *batch;
 };
 static struct copy *unflushed, **unflushed_last = &unflushed;
-static bool flushing;
+static struct flush *flushing;
 
 static int flush_one(struct copy *cp, bool all)
 {
@@ -89,11 +91,16 @@ static void flush_done(void *self)
 {
 	struct flush *f = self;
 	struct loop *l = f->loop;
-	flushing = false;
+	flushing = NULL;
 	for (struct copy *cp = f->batch, *next; cp; cp = next) {
-		next = cp->next;
+		struct super *s = cp->s;
 		struct err err = cp->err;
+		next = cp->next;
 		copy_end(cp, err.code ? NULL : bytes_body(cp->len), err.code ? &err : NULL);
+		if (s) {
+			s->background--;
+			super_maybe_finish(s);
+		}
 	}
 	free(f);
 	flush_begin(l);
@@ -106,8 +113,22 @@ static void flush_begin(struct loop *l)
 	struct flush *f = NEW(struct flush);
 	*f = (struct flush){ .loop = l, .batch = take(&unflushed) };
 	unflushed_last = &unflushed;
-	flushing = true;
+	flushing = f;
 	loop_job_run(l, flush_work, flush_done, f);
+}
+
+void op_copy_leave(void)
+{
+	for (struct copy *cp = flushing ? flushing->batch : NULL; cp; cp = cp->next) {
+		cp->action = NULL;
+		cp->s = NULL;
+	}
+	for (struct copy *cp; (cp = unflushed);) {
+		unflushed = cp->next;
+		free(cp->host);
+		free(cp);
+	}
+	unflushed_last = &unflushed;
 }
 
 static void get_done(void *self, json_t *result, const struct err *err)
@@ -124,6 +145,7 @@ static void get_done(void *self, json_t *result, const struct err *err)
 		return;
 	}
 	cp->len = data.len;
+	cp->s->background++; /* the session stays until the disk has it */
 	*unflushed_last = cp;
 	unflushed_last = &cp->next;
 	flush_begin(cp->s->loop);

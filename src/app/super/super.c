@@ -628,6 +628,7 @@ static bool release(struct super *s)
 	op_procs_free(s);
 	op_shells_free(s);
 	person_inputs_free(s);
+	op_copy_leave();
 	control_server_free(&s->server, s->why);
 	if (s->boxes && boxes_count(s->boxes) == 0)
 		boxes_free(&s->boxes);

@@ -192,6 +192,7 @@ void call_drop(struct call *c); /* without an answer: the host has gone */
 
 /* --- op_box.c, op_agent.c --- */
 void op_procs_free(struct super *s);
+void op_copy_leave(void); /* before the gate goes: copies on their way to the disk end without their actions */
 void op_shells_free(struct super *s);
 void op_shells_end(struct super *s, uint64_t box); /* the box has gone, and with it the shells in it */
 void op_agents_continue(struct super *s); /* turns that waited for a latch */
