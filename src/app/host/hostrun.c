@@ -17,6 +17,7 @@ enum { GRACE_MS = 2000, CHUNK = 65536, DRAIN_MS = 200, FLOOD_POLL_MS = 5 };
  * background may keep them open). */
 struct hostrun {
 	struct loop *loop;
+	const struct hostrun_at *at;
 	struct action *action;
 	int pidfd, in, out[2];
 	const char *input; /* borrowed from the spec or the vault */
@@ -45,10 +46,12 @@ static void finish(struct hostrun *r)
 	close_pipe(&r->watch_pid, &r->pidfd);
 	loop_timer_free(&r->timer);
 	loop_timer_free(&r->flood);
+	const struct hostrun_at *at = r->at;
 	enum action_end end = r->end;
 	action_set_tag(a, NULL);
 	free(r);
 	action_ended(a, end, body);
+	at->runs(at->self, -1);
 }
 
 static void maybe_finish(struct hostrun *r)
@@ -244,6 +247,7 @@ static void start(void *self, struct action *a)
 	int in[2] = { -1, -1 }, out[2], errs[2], pid;
 	struct err err = ERR_INIT;
 	r->loop = at->loop;
+	r->at = at;
 	r->action = a;
 	r->input = secret_of(at, json_object_get(spec->args, "stdin"), &r->input_len);
 	if (!r->input) {
@@ -279,6 +283,7 @@ static void start(void *self, struct action *a)
 		return;
 	}
 	action_set_tag(a, r);
+	at->runs(at->self, 1);
 	r->watch_pid = loop_fd_new(r->loop, r->pidfd, LOOP_READ, on_ended, r);
 	r->watch_out[0] = watch_pipe(r, r->out[0], LOOP_READ, on_output);
 	r->watch_out[1] = watch_pipe(r, r->out[1], LOOP_READ, on_output);

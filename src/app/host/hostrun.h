@@ -9,6 +9,8 @@
 struct hostrun_at {
 	struct loop *loop;
 	const struct vault *vault; /* may be NULL: then no secrets */
+	void (*runs)(void *self, int change); /* one more (1) or less (-1) */
+	void *self;
 };
 /* @at is borrowed by every action that the effector starts. argv of the spec runs in spec.args "cwd" (default: where the
  * supervisor was started). A value of spec.args "env", and "stdin", that is {"$secret":NAME} gets its value here, from the

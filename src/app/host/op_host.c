@@ -8,10 +8,22 @@
 
 static struct effector effector;
 
+/* The session stays until what was begun on this machine has ended. */
+static void runs(void *self, int change)
+{
+	struct super *s = self;
+	if (change > 0) {
+		s->background++;
+		return;
+	}
+	s->background--;
+	super_maybe_finish(s);
+}
+
 static const struct effector *host_effector(struct super *s)
 {
 	static struct hostrun_at at;
-	at = (struct hostrun_at){ s->loop, s->vault };
+	at = (struct hostrun_at){ s->loop, s->vault, runs, s };
 	hostrun_effector(&at, &effector);
 	return &effector;
 }
