@@ -65,7 +65,7 @@ chmod 700 "$t/others"
 	until [ -e "$t/enough" ]; do sleep 0.1; done
 ) | sqlite3 -readonly "$file" >"$t/reads" &
 reader=$!
-until [ -s "$t/reads" ]; do sleep 0.1; done
+wait_for 20 test -s "$t/reads"
 "$sg" index flood >"$t/out" 2>&1
 is "$? $(cat "$t/out")" '1 sandglass: s-f00001: another program has kept its file open for reading for some seconds: nothing was changed; try again when it is done' \
 	'a file that is being read by others is left alone'
