@@ -135,11 +135,19 @@ is "$(field action.requested tool | grep -c execve) $(ran | grep -c '^env ') $(r
 begin gone 'touch a & sleep 0.2; kill -9 $!; wait; echo killed'
 wait_for 20 ended "$s"
 ok $? 'what is killed while it waits asks nothing any more'
+below() { # process: its children, their children and so on
+	local p
+	for p in $(pgrep -P "$1"); do echo "$p"; below "$p"; done
+}
+none_of() { # processes...: what lives of them stands in out (who waits only for its parent's word lives no more)
+	ps -o pid=,ppid=,stat=,wchan:30=,args= -p "$(echo "$@" | tr ' ' ,)" | awk '$3 !~ /^Z/' >"$t/out"
+	[ ! -s "$t/out" ]
+}
 begin orphan 'exec touch a'
-guest=$(pgrep -P "$(pgrep -P "$(pgrep -P "$pid" | head -1)" | head -1)" | head -1)
+all=$(below "$pid")
 kill -9 "$pid"
-wait_for 10 ended "$s"
-[ -n "$guest" ] && wait_for 10 test ! -d "/proc/$guest"
+wait_for 20 ended "$s"
+[ -n "$all" ] && wait_for 20 none_of $all
 ok $? 'a supervisor is killed: what waited for it does not hang'
 
 # --- an ordinary user ---
