@@ -261,14 +261,15 @@ FUZZ := $(patsubst tests/fuzz/f_%.c,%,$(wildcard tests/fuzz/f_*.c))
 FUZZ_TIME ?= 20
 helpers: $(FUZZ:%=$B/fuzz/f_%)
 # the app's own parsers, or the Lua host's: the two never share a program
-FUZZ_APP := import terminal vt events cassette vetted text keys spec
-fuzz_libs = $(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
+FUZZ_APP := import terminal vt events cassette vetted text keys spec mcp gittree
+fuzz_libs = $(if $(filter plugin,$1),$B/src/app/host/library.o $B/gen/lua_files.o) \
+	$(if $(filter $(FUZZ_APP),$1),$B/libui.a $(call lib,app),$(call lib,script)) \
 	$(call lib,control proxy sandbox action http query record read guest loop wire base)
 $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)
 	@mkdir -p $(@D)
 	@echo "  LINK  $@"
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \
-		-Wl,--start-group $(filter %.a,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
+		-Wl,--start-group $(filter %.a %.o,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
 fuzz:
 	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=1 FUZZER=1 CFLAGS=-fsanitize=fuzzer-no-link $(FUZZ:%=build/fuzz/fuzz/f_%)
 	@for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$f; \

@@ -31,7 +31,7 @@ function M.list(t) return setmetatable(t or {}, core.array_mt) end
 function M.clean(s)
   s = tostring(s or "")
   local out, from = {}, 1
-  s = s:gsub("%z", "\u{FFFD}")
+  s = s:gsub("\0", "\u{FFFD}")
   while true do
     local n, bad = utf8.len(s, from)
     if n then break end
@@ -110,9 +110,27 @@ function M.is_too_long(text)
   return false
 end
 
+-- An error of Lua's own in a plugin, in a line for people: mostly an answer was of another shape than it expects.
+function M.unexpected(plugin, e)
+  local msg = M.clean(e):gsub("%s+", " ")
+  return msg:find "%.lua:%d+: " and ("%s: what answers there is not the API, or the plugin is wrong: %s"):format(plugin.name or "a plugin", msg) or msg
+end
+
 -- In the plugin host -------------------------------------------------------------------------------------------------
 
 local states = {}
+
+local function take_events(plugin, events, st)
+  local text, thinking, effect = {}, {}, false
+  for _, ev in ipairs(events) do
+    local d = plugin.event(ev, st)
+    if d then
+      text[#text + 1], thinking[#thinking + 1] = d.text, d.thinking
+      effect = effect or d.effect
+    end
+  end
+  return { text = table.concat(text), thinking = table.concat(thinking), effect = effect or nil }
+end
 
 -- Runs one function of the plugin for a call; state lives from "request" to "finish" or "drop".
 function M.serve(plugin, ask)
@@ -137,20 +155,16 @@ function M.serve(plugin, ask)
   end
   if not st then error("no such call", 0) end
   if ask.fn == "events" then
-    local text, thinking, effect = {}, {}, false
-    for _, ev in ipairs(ask.args.events) do
-      local d = plugin.event(ev, st)
-      if d then
-        text[#text + 1], thinking[#thinking + 1] = d.text, d.thinking
-        effect = effect or d.effect
-      end
-    end
-    return { text = table.concat(text), thinking = table.concat(thinking), effect = effect or nil }
+    local ok, v = pcall(take_events, plugin, ask.args.events, st)
+    return ok and v or error(M.unexpected(plugin, v), 0)
   end
   if ask.fn == "finish" then
-    if ask.args.whole and plugin.whole then plugin.whole(ask.args.whole, st) end
-    local reply, wrong = plugin.finish(st)
     states[ask.call] = nil
+    local ok, reply, wrong = pcall(function()
+      if ask.args.whole and plugin.whole then plugin.whole(ask.args.whole, st) end
+      return plugin.finish(st)
+    end)
+    if not ok then error(M.unexpected(plugin, reply), 0) end
     if reply then return { reply = reply } end
     if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- whole, but of somebody else
       wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }

@@ -38,9 +38,18 @@ function M.fail(code, fmt, ...)
   error({ code = code, msg = p.clean(msg):gsub("%s+", " ") }, 0)
 end
 
-local function as_wrong(e)
+-- An error of Lua's own is mostly about an answer of another shape than the plugin expects.
+local function as_wrong(face, e)
   if type(e) == "table" and e.msg then return { code = e.code or "bad", msg = tostring(e.msg) } end
-  return { code = "bad", msg = tostring(e) }
+  return { code = "bad", msg = p.unexpected(face, e) }
+end
+
+-- What finds a box again goes into addresses, and into the record.
+local function check_box(face, box)
+  local id = type(box) == "table" and box.id
+  if (type(id) ~= "string" or id == "") and math.type(id) ~= "integer" then
+    M.fail("bad", "%s: what answers there is not the API: it names no box", face.name)
+  end
 end
 
 -- Coroutines of one op ---------------------------------------------------------------------------------------------
@@ -221,7 +230,10 @@ local function host_of(op)
   end
 
   function h.out(text) if text ~= "" then op.todo[#op.todo + 1] = { ["do"] = "out", data = text } end end
-  function h.keep(box) op.todo[#op.todo + 1] = { ["do"] = "keep", box = box } end
+  function h.keep(box)
+    check_box(face, box)
+    op.todo[#op.todo + 1] = { ["do"] = "keep", box = box }
+  end
   function h.say(fmt, ...) op.todo[#op.todo + 1] = { ["do"] = "say", text = select("#", ...) > 0 and fmt:format(...) or fmt } end
   function h.uuid()
     return (("xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx"):gsub("x", function() return ("%x"):format(math.random(0, 15)) end))
@@ -333,11 +345,15 @@ local function begin(plugin, call, args)
   local host = host_of(op)
   local list = args.args or {}
   list[#list + 1] = host
-  local co = coroutine.create(function() return fn(table.unpack(list)) end)
+  local co = coroutine.create(function()
+    local v = fn(table.unpack(list))
+    if args.fn == "open" then check_box(plugin, v) end
+    return v
+  end)
   op.after[co] = function(ok, v)
     op.over = true
     ops[call] = nil
-    if ok then op.value = v else op.wrong = as_wrong(v) end
+    if ok then op.value = v else op.wrong = as_wrong(plugin, v) end
   end
   run(op, co)
   return answer(op)

@@ -71,8 +71,12 @@ function M.exec(box, text, host)
   local r = host.http { method = "POST", path = devbox(box, "/execute?last_n=5000"), accept = { [404] = true, [400] = true }, first = 60,
     json = { command = text, command_id = host.uuid(), optimistic_timeout = 25 } }
   if r.status >= 300 then is_there(box, host, (p.error_text(r.body or ""))) end
-  local e = r.json or host.fail("bad", "runloop: what answers there is not the API: %s", p.error_text(r.body or ""))
-  while e.status ~= "completed" do
+  local e = r.json
+  while true do
+    if type(e) ~= "table" or type(e.status) ~= "string" or type(e.execution_id) ~= "string" then
+      host.fail("bad", "runloop: what answers there is not the API: %s", p.error_text(r.body or ""))
+    end
+    if e.status == "completed" then break end
     local again = host.http { method = "POST", again = true, first = 60, accept = { [408] = true, [404] = true },
       path = devbox(box, ("/executions/%s/wait_for_status?last_n=5000"):format(e.execution_id)),
       json = { statuses = p.list { "completed" }, timeout_seconds = 25 } }

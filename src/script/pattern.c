@@ -13,6 +13,11 @@ static bool set_has(const uint64_t *set, unsigned char c)
 	return set[c >> 6] >> (c & 63) & 1;
 }
 
+static int is_nul(int c)
+{
+	return c == 0;
+}
+
 static int (*class_of(int letter))(int)
 {
 	switch (letter) {
@@ -36,6 +41,8 @@ static int (*class_of(int letter))(int)
 		return isalnum;
 	case 'x':
 		return isxdigit;
+	case 'z': /* as in Lua's own, where it is called obsolete */
+		return is_nul;
 	default:
 		return NULL;
 	}

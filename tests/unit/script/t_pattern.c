@@ -117,8 +117,8 @@ static void random_cases(void)
 {
 	static const char *const pattern[] = { "a",    "b",	 "c", ".", "%a", "%d",	 "%s",	 "*",	  "+",
 					       "-",    "?",	 "(", ")", "()", "[ab]", "[^a]", "[a-c]", "%1",
-					       "%b()", "%f[%a]", "^", "$", "x",	 "%w",	 "%S" };
-	static const char *const text[] = { "a", "b", "c", " ", "1", "(", ")", "x", "ab", "\n" };
+					       "%b()", "%f[%a]", "^", "$", "x",	 "%w",	 "%S",	 "%z",	  "%Z" };
+	static const char *const text[] = { "a", "b", "c", " ", "1", "(", ")", "x", "ab", "\n", "z" };
 	static const char *const repl[] = { "a", "%0", "%1", "%%", "-", "%2" };
 	char p[200], s[200], r[100];
 	unsigned bad = 0;
