@@ -94,3 +94,9 @@ uint32_t text_lower(uint32_t cp)
 {
 	return (uint32_t)utf8proc_tolower((utf8proc_int32_t)cp);
 }
+
+uint32_t text_upper(uint32_t cp)
+{
+	uint32_t upper = (uint32_t)utf8proc_toupper((utf8proc_int32_t)cp);
+	return text_lower(upper) == cp ? upper : cp;
+}

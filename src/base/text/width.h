@@ -31,5 +31,7 @@ enum text_script text_script(uint32_t cp);
 
 /* Simple lower case of one character: the same in every locale. */
 uint32_t text_lower(uint32_t cp);
+/* Another character than @cp whose lower case is @cp; @cp if there is none. */
+uint32_t text_upper(uint32_t cp);
 
 #endif

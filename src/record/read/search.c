@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "base/text/width.h"
+#include "record/read/forms.h"
 #include "record/read/inner.h"
 #include "record/read/text.h"
 
@@ -103,30 +104,51 @@ static void put_token(struct buf *out, const char *bytes, size_t len)
 	buf_putc(out, '"');
 }
 
-/* A term of one or two characters: every trigram that begins with it. False if there are too many. */
-static bool put_short(struct look *q, const struct buf *term, struct buf *out)
+/* Adds the trigrams of the index that begin with @form; false if there are too many. */
+static bool put_beginning(struct look *q, const struct buf *form, size_t *nr, struct buf *out)
 {
 	sqlite3_stmt *st = NULL;
-	size_t nr = 0;
 	if (sqlite3_prepare_v2(q->s->db, "SELECT term FROM temp.search_terms WHERE term >= ?1 AND term < ?2", -1, &st,
 			       NULL) != SQLITE_OK)
 		return false;
 	CLEANUP(buf_release) struct buf upto = BUF_INIT;
-	buf_append(&upto, term->data, term->len);
+	buf_append(&upto, form->data, form->len);
 	buf_puts(&upto, "\xf4\x8f\xbf\xbf"); /* after every character */
-	sqlite3_bind_text64(st, 1, term->data, term->len, SQLITE_STATIC, SQLITE_UTF8);
+	sqlite3_bind_text64(st, 1, form->data, form->len, SQLITE_STATIC, SQLITE_UTF8);
 	sqlite3_bind_text64(st, 2, upto.data, upto.len, SQLITE_STATIC, SQLITE_UTF8);
-	buf_putc(out, '(');
-	while (nr <= SHORT_MOST && sqlite3_step(st) == SQLITE_ROW) {
-		if (nr++)
+	while (*nr <= SHORT_MOST && sqlite3_step(st) == SQLITE_ROW) {
+		if ((*nr)++)
 			buf_puts(out, " OR ");
 		put_token(out, (const char *)sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0));
 	}
 	sqlite3_finalize(st);
+	return *nr <= SHORT_MOST;
+}
+
+/* A term of one or two characters: every trigram that begins with it. False if there are too many. */
+static bool put_short(struct look *q, const struct buf *term, struct buf *out)
+{
+	CLEANUP(forms_release) struct forms f = forms_of(term->data, term->len);
+	size_t nr = 0;
+	bool few = true;
+	buf_putc(out, '(');
+	for (size_t i = 0; few && i < f.nr; i++)
+		few = put_beginning(q, &f.form[i], &nr, out);
 	if (!nr) /* nothing begins so: a token that no text holds */
 		put_token(out, "\x01\x01\x01", 3);
 	buf_putc(out, ')');
-	return nr <= SHORT_MOST;
+	return few;
+}
+
+static void put_trigram(struct buf *out, const char *bytes, size_t len)
+{
+	CLEANUP(forms_release) struct forms f = forms_of(bytes, len);
+	for (size_t i = 0; i < f.nr; i++) {
+		buf_puts(out, i ? " OR " : f.nr > 1 ? "(" : "");
+		put_token(out, f.form[i].data, f.form[i].len);
+	}
+	if (f.nr > 1)
+		buf_putc(out, ')');
 }
 
 static void put_and(struct buf *out)
@@ -142,6 +164,8 @@ static void compile(struct look *q, struct buf *out)
 		size_t start[67];
 		const struct buf *t = &q->term[i];
 		size_t nr = characters(t, start, ARRAY_LEN(start));
+		if (!utf8_valid(t->data, t->len)) /* it may stand within a character, of which the index knows only the whole */
+			continue;
 		if (nr < 3) {
 			CLEANUP(buf_release) struct buf any = BUF_INIT;
 			if (put_short(q, t, &any)) {
@@ -155,7 +179,7 @@ static void compile(struct look *q, struct buf *out)
 			if (nr == ARRAY_LEN(start) && c + 3 == nr) /* cut off: where the last character ends is not known */
 				break;
 			put_and(out);
-			put_token(out, t->data + start[c], end - start[c]);
+			put_trigram(out, t->data + start[c], end - start[c]);
 		}
 	}
 }
