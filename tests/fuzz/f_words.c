@@ -1,5 +1,6 @@
-/* Small things that people, files and boxes write: spans of time, hexadecimal, base64, names of objects, groups to share with.
- * Refused, or a value in its bounds; what was read from hexadecimal and base64 is written again as it was. First byte: which. */
+/* Small things that people, files and boxes write: spans of time, hexadecimal, base64, names of objects, groups to share with,
+ * what another process of ours says went wrong. Refused, or a value in its bounds; what was read from hexadecimal and base64 is
+ * written again as it was. First byte: which. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "base/mem.h"
 #include "control/share.h"
 #include "record/read/object.h"
+#include "wire/launch.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -67,6 +69,20 @@ static void share(const char *text)
 		abort();
 }
 
+/* An error whatever was said; said again it is the same. */
+static void error_frame(const char *body, size_t len)
+{
+	struct err a = ERR_INIT, b = ERR_INIT;
+	CLEANUP(buf_release) struct buf again = BUF_INIT;
+	wire_err_parse(body, len, &a);
+	if (a.code <= ERR_NONE || a.code > ERR_SCRIPT || !*a.text)
+		abort();
+	wire_err_body(&a, &again);
+	wire_err_parse(again.data, again.len, &b);
+	if (a.code != b.code || a.sys != b.sys || strcmp(a.text, b.text) != 0)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	if (size < 1 || size > 1 << 14)
@@ -88,6 +104,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		break;
 	case 'g':
 		share(text);
+		break;
+	case 'e':
+		error_frame(exact, size - 1);
 		break;
 	default:
 		break;

@@ -14,8 +14,7 @@ static int by_name(const void *x, const void *y)
 	return tree_entry_cmp(x, y);
 }
 
-/* "MODE NAME\0" and 20 bytes, again and again. */
-static void parse_tree(struct tree_entries *e)
+void tree_parse(struct tree_entries *e)
 {
 	const char *p = e->raw.data, *end = p + e->raw.len;
 	while (p && p < end) {
@@ -40,7 +39,7 @@ void tree_read(struct source *s, const struct object_id *id, struct tree_entries
 	enum object_type type;
 	*e = (struct tree_entries){ 0 };
 	if (!object_is_null(id) && session_object(s->session, id, &type, &e->raw, &err) == 0 && type == OBJECT_TREE)
-		parse_tree(e);
+		tree_parse(e);
 }
 
 void tree_entries_release(struct tree_entries *e)
@@ -48,7 +47,6 @@ void tree_entries_release(struct tree_entries *e)
 	free(e->entry);
 	buf_release(&e->raw);
 }
-
 
 const struct tree_entry *tree_named(const struct tree_entries *e, const char *name, size_t len)
 {
