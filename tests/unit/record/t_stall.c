@@ -39,6 +39,22 @@ static void turns(struct loop *l, int ms)
 		loop_turn(l, 10);
 }
 
+static bool indexed(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct session *s = NULL;
+	bool whole = session_open(&s, path, &err) == 0 && session_indexed(s) >= session_head(s);
+	session_close(&s);
+	return whole;
+}
+
+/* Until nothing is left that the writer does by itself; a minute at most, which fails whatever the test looks at next. */
+static void settle(struct loop *l, const char *path)
+{
+	for (int64_t until = clock_mono_us() + 60000000; clock_mono_us() < until && !indexed(path);)
+		turns(l, 50);
+}
+
 static uint64_t put_big(struct record *r)
 {
 	uint64_t seq = 0;
@@ -154,7 +170,7 @@ static void test_moved_while_stalled(void)
 	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
 	record_barrier(r, put_big(r), set_flag, &done);
 	help_wait(l, &done);
-	turns(l, 400); /* the index, too */
+	settle(l, path);
 	ok(lease_noted(path, &noted) && noted.end, "a log");
 	struct rlimit old, small;
 	getrlimit(RLIMIT_FSIZE, &old);
