@@ -109,6 +109,7 @@ const char *verb_group_title(enum verb_group g)
 	static const char *const titles[] = {
 		[GROUP_MOVE] = "move", [GROUP_ACT] = "act",       [GROUP_LOOK] = "look",
 		[GROUP_ALL] = "everywhere", [GROUP_DECIDE] = "decide", [GROUP_REPLAY] = "replay",
+		[GROUP_HERE] = "here",
 	};
 	return titles[g];
 }

@@ -12,7 +12,7 @@ enum verb {
 #undef VERB
 	VERB_NR
 };
-enum verb_group { GROUP_MOVE, GROUP_ACT, GROUP_LOOK, GROUP_ALL, GROUP_DECIDE, GROUP_REPLAY, GROUP_NR };
+enum verb_group { GROUP_MOVE, GROUP_ACT, GROUP_LOOK, GROUP_ALL, GROUP_DECIDE, GROUP_REPLAY, GROUP_HERE, /* a screen's own, no verb's */ GROUP_NR };
 
 /* Screens on which a key means something; a view says which it is. */
 enum {

@@ -52,6 +52,8 @@ struct view_ops {
 	bool (*verb)(void *self, struct ui *ui, enum verb v);
 	/* May be NULL: a key before the key map sees it; true if taken. */
 	bool (*key)(void *self, struct ui *ui, uint32_t key);
+	/* May be NULL: what "key" takes, for the help: "h l", "along the time", .. NULL at the end. */
+	const char *const *own;
 	/* What verbs are about now. */
 	void (*subject)(const void *self, const struct ui *ui, struct subject *out);
 	/* May be NULL: true when there is nothing left to do here: the view closes by itself. */

@@ -237,21 +237,49 @@ void pane_diff(struct text *t, struct source *s, uint64_t box)
 
 /* --- details ----------------------------------------------------------------------------------------------------- */
 
+static void detail_bytes(json_t *v, struct buf *out)
+{
+	if (json_is_string(v) || json_object_get(v, "b64"))
+		json_get_bytes(v, out);
+	else
+		json_dump_buf(v, out);
+}
+
+/* What belongs together in a row: "verdict ask  name no-push  file policy.lua  line 22". */
+static void detail_parts(struct text *t, const char *key, json_t *o)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char *name;
+	json_t *v;
+	json_object_foreach(o, name, v)
+	{
+		CLEANUP(buf_release) struct buf one = BUF_INIT;
+		detail_bytes(v, &one);
+		buf_printf(&b, "%s%s ", b.len ? "  " : "", name);
+		buf_append(&b, buf_cstr(&one), one.len);
+	}
+	text_add(t, ROLE_TEXT, key, buf_cstr(&b), b.len, TEXT_SOFT);
+}
+
 static void detail_value(struct text *t, const char *key, json_t *v)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	size_t i;
+	size_t i, len = strlen(key);
 	json_t *item;
 	if (json_is_array(v) && json_array_size(v) > 0) { /* one element a row */
 		json_array_foreach(v, i, item)
 			detail_value(t, i == 0 ? key : "", item);
 		return;
 	}
-	if (json_is_string(v) || json_object_get(v, "b64"))
-		json_get_bytes(v, &b);
-	else
-		json_dump_buf(v, &b);
-	text_add(t, ROLE_TEXT, arena_printf(t->arena, "%-12.12s", key), buf_cstr(&b), b.len, 0);
+	const char *gutter = arena_printf(t->arena, "%-12.12s", key);
+	if (json_is_object(v) && json_object_size(v) > 0 && !json_object_get(v, "b64")) {
+		detail_parts(t, gutter, v);
+		return;
+	}
+	detail_bytes(v, &b);
+	if (json_is_integer(v) && len > 3 && strcmp(key + len - 3, "_us") == 0)
+		buf_printf(&b, "  %s", fmt_span(t->arena, json_integer_value(v)));
+	text_add(t, ROLE_TEXT, gutter, buf_cstr(&b), b.len, 0);
 }
 
 static void detail_event(struct text *t, struct source *s, uint64_t seq)

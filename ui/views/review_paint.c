@@ -170,11 +170,14 @@ static void paint_foot(struct review *v, struct area a)
 	put_rule(a, a.rows - 2, v->waits ? "a script waits for this" : "merge back", v->waits ? ROLE_HELD : ROLE_TITLE,
 		 v->waits ? arena_printf(v->arena, "%s", v->wanted) :
 		 c ? arena_printf(v->arena, "%s %.30s: %s", check_word(c), one_line(c->cmd, v->arena), check_says(v, c)) : NULL);
-	put(a, a.rows - 1, 1, ROLE_DIM,
-	    v->waits && wide ? "Space t x take, leave  M comment  e edit  = beside  W blanks  J K  ^T tool  r check  a let it merge..  n refuse..  D.." :
-	    v->waits ? "Space t x M comment e edit = W ^T tool r check a let it merge.. n refuse.. D.." :
-	    wide ? "Space t x take, leave  M comment  e edit  = beside  W blanks  J K  ^T tool  r check  a accept..  z undo  D discard.." :
-		   "Space t x M comment e edit = W ^T tool r check a accept.. z undo D discard..");
+	const char *const keys[] = { /* what matters most first: the help has those for which there is no room */
+		v->waits ? "a let it merge.." : "a accept..", v->waits ? "n refuse.." : "z undo", "Space take, leave", "M comment",
+		"e edit", "r check", "D discard..", "= beside", "W blanks", "Ctrl-t tool", "J K scroll",
+	};
+	struct piece piece[ARRAY_LEN(keys)];
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		piece[i] = (struct piece){ ROLE_DIM, keys[i] };
+	draw_pieces(a, a.rows - 1, 1, piece, ARRAY_LEN(keys));
 }
 
 /* Files that the user changed while the box was in use. */

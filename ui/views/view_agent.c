@@ -343,8 +343,8 @@ static void paint_pane(const struct agent_view *v, struct area a)
 		put_bytes(a, 1, 1, a.cols - 2, ROLE_DIM, v->facts, strlen(v->facts), 0);
 	text_paint(&v->text, area_sub(a, 2, 0, a.rows - 2, a.cols), v->text_top);
 	if (v->text_top + (size_t)v->text_rows < v->text.nr) {
-		const char *more = arena_printf(v->arena, "%zu more lines  G end",
-						v->text.nr - v->text_top - (size_t)v->text_rows);
+		const char *more = arena_printf(v->arena, "  %s  G end",
+						fmt_plural(v->arena, (int64_t)(v->text.nr - v->text_top) - v->text_rows, "more line", "more lines"));
 		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM, more);
 	}
 }

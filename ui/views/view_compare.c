@@ -580,7 +580,9 @@ static void as_text(const void *self, struct ui *ui, struct buf *out)
 	}
 }
 
+static const char *const own[] = { "h l", "left, right side", "x", "swap the sides", NULL };
+
 const struct view_ops view_compare = {
 	.name = "compare", .where = IN_COMPARE, .size = sizeof(struct compare), .open = open_view, .close = close_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .subject = subject, .look = look, .go = go, .text = as_text,
+	.paint = paint, .verb = verb, .key = key, .own = own, .subject = subject, .look = look, .go = go, .text = as_text,
 };

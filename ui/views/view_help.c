@@ -6,11 +6,12 @@
 #include "ui/term/draw.h"
 #include "ui/ui.h"
 
-enum { MAX_LINES = 64, COLUMN = 40 };
+enum { MAX_LINES = 64, COLUMN = 39, KEYS = 12 };
 
 struct help_line {
-	enum verb verb;
-	char keys[40];
+	enum verb verb;  /* VERB_NONE: a key of the screen's own */
+	const char *doc;
+	char keys[KEYS + 1];
 	const char *off;
 };
 
@@ -65,11 +66,39 @@ static struct help_line *line_for(struct help *h, enum verb v)
 			return &h->line[g][i];
 	if (h->nr[g] == MAX_LINES)
 		return NULL;
-	h->line[g][h->nr[g]] = (struct help_line){ .verb = v };
+	h->line[g][h->nr[g]] = (struct help_line){ .verb = v, .doc = verb_doc(v) };
 	return &h->line[g][h->nr[g]++];
 }
 
-static const enum verb_group order[] = { GROUP_DECIDE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
+/* One of the names in @keys, "h l". */
+static bool names(const char *keys, const char *name)
+{
+	size_t len = strlen(name);
+	for (const char *at = keys; (at = strstr(at, name)); at++)
+		if ((at == keys || at[-1] == ' ') && (at[len] == ' ' || at[len] == 0))
+			return true;
+	return false;
+}
+
+/* The screen takes it before the key table sees it. */
+static bool is_own(const struct help *h, const char *name)
+{
+	for (const char *const *o = h->below->own; o && *o; o += 2)
+		if (names(*o, name))
+			return true;
+	return false;
+}
+
+static void own_lines(struct help *h)
+{
+	for (const char *const *o = h->below->own; o && *o; o += 2) {
+		struct help_line *l = &h->line[GROUP_HERE][h->nr[GROUP_HERE]++];
+		*l = (struct help_line){ .doc = o[1] };
+		snprintf(l->keys, sizeof(l->keys), "%s", o[0]);
+	}
+}
+
+static const enum verb_group order[] = { GROUP_DECIDE, GROUP_HERE, GROUP_MOVE, GROUP_REPLAY, GROUP_ACT, GROUP_LOOK, GROUP_ALL };
 
 /* Groups below each other, a new column when the next would not fit. */
 static void lay_out(struct help *h, int rows, int cols)
@@ -104,14 +133,15 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 	const struct view *below = ui->depth > 1 ? &ui->stack[ui->depth - 2] : NULL;
 	(void)a;
 	memset(h->nr, 0, sizeof(h->nr));
+	own_lines(h);
 	for (size_t i = 0; i < keymap_count(); i++) {
 		const struct key_row *k = keymap_row(i);
 		char name[16];
 		if (!(k->where & h->where) || keymap_verb(h->where, k->key) != k->verb)
 			continue;
-		struct help_line *l = line_for(h, k->verb);
 		key_name(k->key, name);
-		if (!l || strstr(l->keys, name) || strlen(l->keys) + strlen(name) + 2 > sizeof(l->keys))
+		struct help_line *l = is_own(h, name) ? NULL : line_for(h, k->verb);
+		if (!l || names(l->keys, name) || strlen(l->keys) + strlen(name) + 1 > KEYS)
 			continue;
 		if (*l->keys)
 			strcat(l->keys, " ");
@@ -128,9 +158,8 @@ static void paint_group(const struct help *h, struct area a, int row, int col, e
 	put(a, row++, col, ROLE_TITLE, verb_group_title(g));
 	for (size_t i = 0; i < h->nr[g]; i++, row++) {
 		const struct help_line *l = &h->line[g][i];
-		put_field(a, row, col, 12, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
-		put_bytes(a, row, col + 13, COLUMN - 14, l->off ? ROLE_OFF : ROLE_TEXT, verb_doc(l->verb),
-			  strlen(verb_doc(l->verb)), 0);
+		put_field(a, row, col, KEYS, l->off ? ROLE_OFF : ROLE_KEY, l->keys);
+		put_bytes(a, row, col + KEYS + 1, COLUMN - KEYS - 2, l->off ? ROLE_OFF : ROLE_TEXT, l->doc, strlen(l->doc), 0);
 	}
 }
 
@@ -141,7 +170,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	bool more = h->deepest > h->page;
 	(void)ui;
 	snprintf(title, sizeof(title), "help: %s", h->below->name);
-	bool reads = h->where & IN_DECIDE || h->other;
+	bool reads = h->where & (IN_DECIDE | IN_QUESTION) || h->other;
 	snprintf(note, sizeof(note), "%s%sTab other screens, / search, Esc back", a.cols >= 90 && !reads ? "press the key to do it, " : "",
 		 !more ? "" : h->top + h->page < h->deepest ? "j more, " : "k back up, ");
 	put_rule(a, 0, title, ROLE_TITLE, note);
@@ -169,7 +198,7 @@ static const char *line(const void *self, const struct ui *ui, size_t i, struct 
 	int row;
 	const struct help_line *l = line_nr(self, i, &row);
 	(void)ui;
-	return l ? arena_printf(a, "%s %s", l->keys, verb_doc(l->verb)) : "";
+	return l ? arena_printf(a, "%s %s", l->keys, l->doc) : "";
 }
 
 static void look(const void *self, const struct ui *ui, struct looked *out)
@@ -220,20 +249,26 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	struct help *h = self;
-	enum verb v = keymap_verb(h->where, key);
+	char name[16];
+	key_name(key, name);
+	bool own = is_own(h, name);
+	enum verb v = own ? VERB_NONE : keymap_verb(h->where, key);
 	if (key == K_TAB || key == K_STAB) {
 		other_screen(h, ui, key == K_TAB);
 	} else if (key == K_ESC || key == 'q' || key == '?' || key == K_F1) {
 		ui_back(ui);
 	} else if (v == VERB_SEARCH || key == '/') {
 		ui_do(ui, VERB_SEARCH);
-	} else if (key == 'n' || key == 'N') {
+	} else if (!own && (key == 'n' || key == 'N')) {
 		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
 	} else if (verb(h, ui, v)) {
 		return true;
-	} else if (v != VERB_NONE && !(h->where & IN_DECIDE) && !h->other) {
+	} else if ((own || v != VERB_NONE) && !(h->where & (IN_DECIDE | IN_QUESTION)) && !h->other) {
 		ui_back(ui);
-		ui_do(ui, v);
+		if (own)
+			ui_top(ui)->ops->key(ui_top(ui)->self, ui, key);
+		else
+			ui_do(ui, v);
 	}
 	return true;
 }

@@ -118,7 +118,9 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source };
 }
 
+static const char *const own[] = { "e", "another filter..", "x Del", "no hold any more", NULL };
+
 const struct view_ops view_holds = {
 	.name = "holds", .where = IN_TABLE, .size = sizeof(struct holds), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .subject = subject,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .subject = subject,
 };

@@ -440,7 +440,9 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source, .agent = v->agent ? v->agent->id : 0, .action = v->seq };
 }
 
+static const char *const own[] = { "1", "1 to 9: that choice", "Enter", "type the answer", NULL };
+
 const struct view_ops view_question = {
 	.name = "question", .where = IN_QUESTION, .size = sizeof(struct question), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .finished = finished, .subject = subject, .hints = hints,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .finished = finished, .subject = subject, .hints = hints,
 };

@@ -144,11 +144,11 @@ static const char *outcome(const struct redo_view *v, const struct ui *ui, const
 	struct arena *ar = v->arena;
 	switch (act->state) {
 	case ACT_WAITS:
-		return "waits for approval";
+		return "HELD";
 	case ACT_JUDGED_:
 		return "";
 	case ACT_RUNS:
-		return arena_printf(ar, "runs %s", fmt_age(ar, ui_now(ui) - act->start_us));
+		return arena_printf(ar, "run %s", fmt_age(ar, ui_now(ui) - act->start_us));
 	case ACT_OVER:
 		break;
 	}
@@ -260,10 +260,10 @@ static void gather_sum(struct redo_view *v, struct source *s, const json_t *star
 	if (v->r.ended) {
 		gather_end(v, s);
 	} else if (again && again->state == ACT_WAITS) {
-		set_state(v, ROLE_HELD, "waits");
-		text_puts(&v->sum, ROLE_HELD, "it waits for approval: a looks at it");
+		set_state(v, ROLE_HELD, "HELD");
+		text_puts(&v->sum, ROLE_HELD, "it waits for a decision: a looks at it");
 	} else if (again) {
-		set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "runs");
+		set_state(v, ROLE_RUN, again->state == ACT_OVER ? "is compared" : "run");
 		text_puts(&v->sum, ROLE_DIM, "exit status, output and files are compared when it has ended");
 	} else {
 		set_state(v, ROLE_DIM, v->there ? "begins" : "not run again yet");
@@ -344,7 +344,7 @@ static void paint_side(const struct redo_view *v, struct area a, const struct si
 	size_t below = (size_t)v->top + (size_t)(v->rows > 0 ? v->rows : 0);
 	if (below < d->text.nr)
 		put_right(a, a.rows - 1, 0, a.cols - 1, ROLE_DIM,
-			  arena_printf(v->arena, "%zu more lines", d->text.nr - below));
+			  arena_printf(v->arena, "  %s", fmt_plural(v->arena, (int64_t)(d->text.nr - below), "more line", "more lines")));
 }
 
 static void paint(const void *self, const struct ui *ui, struct area a)

@@ -330,8 +330,26 @@ static void go(void *self, struct ui *ui, uint64_t where)
 	v->top = (int64_t)where;
 }
 
+static const char *const own[] = {
+	"Space", "take or leave",
+	"t x", "take, leave",
+	"M c", "comment, for the agent",
+	"e", "edit before the merge..",
+	"Enter", "who changed it, and when",
+	"=", "old and new side by side",
+	"W", "hide blanks, show them",
+	"J K", "scroll a line",
+	"Ctrl-t", "your difftool",
+	"r", "run the checks again",
+	"a", "yes: merge it back..",
+	"n", "no, to a script's merge..",
+	"z", "undo the last merge",
+	"D", "discard all of it..",
+	NULL,
+};
+
 const struct view_ops view_review = {
 	.name = "review", .where = IN_DIFF, .size = sizeof(struct review), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = review_paint, .verb = verb, .key = review_key, .subject = subject, .text = whole_text,
+	.recalc = recalc, .paint = review_paint, .verb = verb, .key = review_key, .own = own, .subject = subject, .text = whole_text,
 	.look = look, .go = go,
 };

@@ -191,7 +191,9 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source, .action = event_at(v) };
 }
 
+static const char *const own[] = { "h l", "sideways", NULL };
+
 const struct view_ops view_table = {
 	.name = "table", .where = IN_TABLE, .size = sizeof(struct table), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .look = look, .go = go,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .click = click, .subject = subject, .look = look, .go = go,
 };

@@ -600,7 +600,9 @@ static void as_text(const void *self, struct ui *ui, struct buf *out)
 	}
 }
 
+static const char *const own[] = { "h l", "out of a folder, into it", "J K", "scroll a line", NULL };
+
 const struct view_ops view_tree = {
 	.name = "tree", .where = IN_FILES, .size = sizeof(struct tree_view), .open = open_view, .close = close_view, .recalc = recalc,
-	.paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .look = look, .go = go, .text = as_text,
+	.paint = paint, .verb = verb, .key = key, .own = own, .click = click, .subject = subject, .look = look, .go = go, .text = as_text,
 };

@@ -365,7 +365,9 @@ static const char *const *hints(const void *self, const struct ui *ui)
 	return v->seen.over ? all : runs;
 }
 
+static const char *const keys_own[] = { "r", "run the checks again", "Ctrl-c", "stop them", NULL };
+
 const struct view_ops view_verify = {
 	.name = "verify", .where = IN_TABLE, .hints = hints, .size = sizeof(struct verify_view), .open = open_view, .close = close_view, .stays = stays,
-	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
+	.recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = keys_own, .click = click, .subject = subject, .text = as_text, .look = look, .go = go,
 };

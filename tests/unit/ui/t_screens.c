@@ -107,6 +107,7 @@ static const struct {
 	{ "plot-120x36", "fleet", 120, 36, false, "fleet", 0, ":plot cost\n" },
 	{ "plot-80x24", "fleet", 80, 24, false, "fleet", 0, ":plot tokens\njhhhhhhhh" },
 	{ "plot-80x24-ascii", "fleet", 80, 24, true, "fleet", 0, ":plot actions\n" },
+	{ "help-plot-80x24", "fleet", 80, 24, false, "plot", 0, "?hhhhhhhh" }, /* a key of its own, from its help */
 	{ "replay-fleet-120x36", "fleet", 120, 36, false, "fleet", 0, "50%" },
 	{ "replay-fleet-80x24", "fleet", 80, 24, false, "fleet", 0, "]a>>" },
 	{ "replay-queue-120x36", "fleet", 120, 36, false, "queue", 0, "" },
@@ -157,6 +158,8 @@ static const struct {
 	{ "review-80x24-ascii", "review", 80, 24, true, "review", 0, "jjjj" },
 	{ "review-beside-120x36", "review", 120, 36, false, "review", 0, "jj=" },
 	{ "review-blanks-80x24", "review", 80, 24, false, "review", 0, "jjjjjW" },
+	{ "help-review-120x36", "review", 120, 36, false, "review", 0, "?" },
+	{ "help-review-80x24", "review", 80, 24, false, "review", 0, "?" },
 	{ "review-wide-120x36", "review", 120, 36, false, "review", 0, "Gk" },
 	{ "review-wide-80x24", "review", 80, 24, false, "review", 0, "G" },
 	{ "compare-120x36", "preview+review", 120, 36, false, "compare", 0, "" },
