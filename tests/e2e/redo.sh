@@ -89,7 +89,7 @@ wait_for 5 shows 'log of|TIMELINE'
 ok $? "q goes back"
 $T resize-window -x 120 -y 36
 keys ":redo $three" Enter
-wait_for 20 shows 'it waits for approval'
+wait_for 20 shows 'it waits for a decision'
 ok $? "held: the screen says so"
 keys a
 wait_for 5 shows 'WHY IT STOPPED'
