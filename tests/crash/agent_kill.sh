@@ -3,7 +3,7 @@
 # three times in a session: `resume` ends with the same files, and no completed action is done again: every step appends
 # one line to a file of the box.
 . "$(dirname "$0")/../e2e/lib.sh"
-need_boxes
+accept_any
 sg=$SANDGLASS
 rounds=${KILLS:-20}
 [ -n "${LONG:-}" ] && rounds=${KILLS:-200}
@@ -44,7 +44,7 @@ return function(task)
 end
 L
 begun=$(date +%s%N)
-whole=$(timeout 120 "$sg" run --no-tui -q agent.lua -- --repo repo 2>&1 </dev/null)
+whole=$(timeout 120 "$sg" run $accept --no-tui -q agent.lua -- --repo repo 2>&1 </dev/null)
 took=$((($(date +%s%N) - begun) / 1000000))
 want=$(printf '%s\n' "$whole" | grep -oE 'log [0-9]+ [0-9]+ 55')
 like "$whole" 'steps 51 text counted' "without a kill: 51 turns in $took ms"
@@ -54,7 +54,7 @@ RANDOM=${SEED:-2718}
 alive() { [ -d "/proc/$1" ] && [ "$(sed 's/.*) \(.\).*/\1/' "/proc/$1/stat" 2>/dev/null)" != Z ]; }
 gone() { ! alive "$1"; }
 for _ in $(seq "$rounds"); do
-	line=$("$sg" run -d agent.lua --json -- --repo repo 2>"$t/out") || { unfinished=$((unfinished + 1)); continue; }
+	line=$("$sg" run $accept -d agent.lua --json -- --repo repo 2>"$t/out") || { unfinished=$((unfinished + 1)); continue; }
 	id=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
 	pid=$(printf '%s' "$line" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 	for _ in $(seq $((RANDOM % 3 + 1))); do
