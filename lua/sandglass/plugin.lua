@@ -76,6 +76,10 @@ end
 
 -- One tool call of a reply; arguments that are no JSON stay as text in `bad`, for the model to repair.
 function M.call(id, name, text)
+  if math.type(id) == "integer" then id = tostring(id) end
+  if type(id) ~= "string" or type(name) ~= "string" then
+    error("what answers there is not the API: a tool call without an id or a name", 0)
+  end
   local args, why = M.arguments(text)
   if args then return { id = id, name = name, args = args } end
   return { id = id, name = name, bad = M.clean(type(text) == "string" and text:sub(1, 4000) or ""), why = why }
@@ -110,9 +114,15 @@ function M.is_too_long(text)
   return false
 end
 
+-- What somebody else says is wrong, as a line for people.
+local function line_of(msg)
+  local text = type(msg) == "string" and M.clean(msg):gsub("%s+", " ") or ""
+  return text ~= "" and text or "an error without a text"
+end
+
 -- An error of Lua's own in a plugin, in a line for people: mostly an answer was of another shape than it expects.
 function M.unexpected(plugin, e)
-  local msg = M.clean(e):gsub("%s+", " ")
+  local msg = line_of(e)
   return msg:find "%.lua:%d+: " and ("%s: what answers there is not the API, or the plugin is wrong: %s"):format(plugin.name or "a plugin", msg) or msg
 end
 
@@ -151,6 +161,7 @@ function M.serve(plugin, ask)
       local msg = M.error_text(ask.args.text)
       e = { msg = msg, compact = M.is_too_long(msg) }
     end
+    e.msg = line_of(e.msg)
     return e
   end
   if not st then error("no such call", 0) end
@@ -169,6 +180,7 @@ function M.serve(plugin, ask)
     if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- whole, but of somebody else
       wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }
     end
+    wrong.msg = line_of(wrong.msg)
     if M.is_too_long(wrong.msg) then wrong.compact = true end
     return { wrong = wrong }
   end
