@@ -93,6 +93,7 @@ struct model_action {
 	bool latched;               /* it stands before its start only because of a pause: there is nothing to decide */
 	bool ok, high_risk, person; /* person: somebody decided */
 	bool promotable;            /* the newest preview may be promoted */
+	bool again;                 /* a recorded command's second run, begun by a person: its agent goes on as it was */
 	bool traced;                /* its first program has been told: that is the command itself, and no row */
 	uint32_t kept;
 };

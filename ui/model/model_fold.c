@@ -206,7 +206,7 @@ static void ask_answered(struct model *m, struct model_agent *a, const struct ev
 
 static void action_requested(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
-	fold_redo_action(m, ev);
+	bool again = fold_redo_action(m, ev);
 	if (!a)
 		a = script_agent(m, ev);
 	LONG_GROW(m->action, m->nr_actions, m->cap_actions);
@@ -217,13 +217,21 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 		.asked_us = ev->ts_us,
 		.kind = intern(m, json_str(o, "kind", "")),
 		.code = -1,
+		.again = again,
 	};
-	if (!a)
+	if (!a || again)
 		return;
 	a->actions++;
 	a->current = a->last = ev->seq;
 	if (ev->box)
 		a->box = ev->box;
+}
+
+/* Since when it is as it is: what asks has asked since before, whatever else it does meanwhile. */
+static void moved(struct model_agent *a, const struct model_action *act, const struct event *ev)
+{
+	if (a && !a->ask && !act->again)
+		a->since_us = ev->ts_us;
 }
 
 static void unhold(struct model *m, struct model_action *act, struct model_agent *a)
@@ -258,8 +266,7 @@ static void action_held(struct model *m, struct model_action *act, struct model_
 	act->until_us = json_int(o, "until_us", 0);
 	act->high_risk = strcmp(json_str(o, "risk", ""), "high") == 0;
 	act->latched = only_paused(o);
-	if (a)
-		a->since_us = ev->ts_us;
+	moved(a, act, ev);
 	if (act->latched)
 		return;
 	GROW(m->held, m->nr_held, m->cap_held);
@@ -282,10 +289,10 @@ static void action_ended(struct model *m, struct model_action *act, struct model
 		if (a)
 			a->uusd += json_int(o, "cost_uusd", 0);
 	}
-	if (!a)
+	moved(a, act, ev);
+	if (!a || act->again)
 		return;
 	a->errors += !act->ok;
-	a->since_us = ev->ts_us;
 	if (a->current == act->id)
 		a->current = 0;
 }
@@ -318,8 +325,7 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 		act->state = ACT_RUNS;
 		act->started = ev->seq;
 		act->start_us = ev->ts_us;
-		if (a)
-			a->since_us = ev->ts_us;
+		moved(a, act, ev);
 		break;
 	case EV_ACTION_ENDED:
 		action_ended(m, act, a, ev, o);
@@ -354,7 +360,7 @@ static void latch(struct model *m, const struct event *ev, const json_t *o)
 	struct model_agent *a = agent_of(m, id);
 	if (a) {
 		a->paused = on;
-		a->since_us = a->held ? a->since_us : ev->ts_us; /* what waits has waited since before */
+		a->since_us = a->held || a->ask ? a->since_us : ev->ts_us; /* what waits has waited since before */
 	} else {
 		m->paused_all = on;
 	}
@@ -602,7 +608,7 @@ void model_apply(struct model *m, const struct event *ev)
 	struct model_agent *a = row_owner(m, ev);
 	if (a) {
 		const struct model_action *act = ev->kind == EV_ACTION_ENDED ? model_action(m, ev->action) : NULL;
-		spark_add(&a->spark, ev, ev->kind == EV_ACTION_HELD, act && !act->ok);
+		spark_add(&a->spark, ev, ev->kind == EV_ACTION_HELD, act && !act->ok && !act->again);
 	}
 	if (!model_is_row(ev->kind) || itself)
 		return;

@@ -19,6 +19,6 @@ void fold_box_event(struct model *m, const struct event *ev, const json_t *o);
 void fold_preview(struct model *m, const struct event *ev, const json_t *o);
 void fold_forget_previews(struct model *m);
 void fold_redo(struct model *m, const struct event *ev, const json_t *o);
-void fold_redo_action(struct model *m, const struct event *ev);
+bool fold_redo_action(struct model *m, const struct event *ev);
 
 #endif

@@ -178,11 +178,12 @@ void fold_redo(struct model *m, const struct event *ev, const json_t *o)
 		redo_step(m, r);
 }
 
-/* The second run of a command names the redo as its cause. */
-void fold_redo_action(struct model *m, const struct event *ev)
+/* The second run of a command names the redo as its cause; true: it is one. */
+bool fold_redo_action(struct model *m, const struct event *ev)
 {
 	struct model_redo r = ev->agent ? (struct model_redo){ 0 } : redo_of_seq(m, ev->cause);
 	r.again = ev->seq;
 	if (r.seq)
 		redo_step(m, r);
+	return r.seq != 0;
 }

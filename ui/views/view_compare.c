@@ -362,7 +362,7 @@ static void paint_session(const struct compare *v, const struct ui *ui, struct a
 	const struct model *m = &ui->src[i]->model;
 	const struct side *d = &v->side[i];
 	const char *which = i == v->left ? "<" : i == v->right ? ">" : " ", *name = m->name ? m->name : "";
-	const char *state = !m->ended ? "runs" : m->good ? "ok" : "failed";
+	const char *state = !m->ended ? "run" : m->good ? "ok" : "failed";
 	put(a, row, 1, ROLE_KEY, which);
 	int col = put_bytes(a, row, 3, 11, ROLE_NAME, m->id ? m->id : "?", strlen(m->id ? m->id : "?"), 0);
 	if (a.cols >= 100)
@@ -430,7 +430,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		put(a, 3, 3, ROLE_DIM, "one session is open here: 'sandglass compare A B' lays two beside each other");
 		return;
 	}
-	const char *parts = v->first == SIZE_MAX ? "the same" : arena_printf(v->arena, "parts at row %zu", v->first + 1);
+	const char *parts = v->first == SIZE_MAX ? "nowhere apart" : arena_printf(v->arena, "parts at row %zu", v->first + 1);
 	const struct piece p[] = { { ROLE_OK, arena_printf(v->arena, "%zu of %zu the same", v->same, v->nr_rows) },
 				   { v->first == SIZE_MAX ? ROLE_OK : ROLE_WARN, parts } };
 	draw_title(a, 0, "compare", p, ARRAY_LEN(p));

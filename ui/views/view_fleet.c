@@ -343,10 +343,14 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 	int cells = text_cells(arena_printf(f->arena, "! %" PRIu64, most), true);
 	for (size_t i = 0; i < f->nr_pending && (int)i < a.rows; i++) {
 		const struct pending *p = &f->pending[i];
+		const struct model *m = &ui->src[p->source]->model;
 		int row = (int)i, col = 1 + cells + 1;
 		put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq));
 		col = put_field(a, row, col, 13, ROLE_NAME, ui_agent_name(ui, p->source, p->agent));
-		col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
+		if (ui->nr_src > 1) /* the same name and number may wait in each */
+			col = put_field(a, row, col, 9, ROLE_DIM, m->id ? m->id : "?");
+		if (ui->nr_src == 1 || a.cols >= 100)
+			col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
 		const char *why = !p->act ? "waits for an answer" : strcmp(p->info.by, "budget") != 0 ? p->info.by :
 				  ui_may_act(ui, p->source) ? "the budget is used up: $ gives more" : "the budget is used up";
@@ -357,7 +361,6 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		if (n > 0)
 			put(a, row, a.cols - n - 1, ROLE_DIM, why);
 	}
-	(void)ui;
 	if (f->nr_pending == 0)
 		put(a, 0, 3, ROLE_DIM, "nothing waits for you");
 }

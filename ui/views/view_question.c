@@ -229,14 +229,18 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 static const char *const *hints(const void *self, const struct ui *ui)
 {
-	static const char *const numbers[] = { "1.. the answer of that number", "Esc later", "t transcript", "? help", NULL },
-		*const form[] = { "Enter fills the fields in", "Esc later", "t transcript", "? help", NULL },
-		*const text[] = { "Enter types the answer", "Esc later", "t transcript", "? help", NULL },
-		*const look[] = { "Esc back", "t transcript", "? help", NULL };
 	const struct question *v = self;
-	if (!v->waits || !ui_may_act(ui, v->source))
-		return look;
-	return v->nr_choices ? numbers : v->nr_fields ? form : text;
+	const char **h = arena_alloc(v->arena, 5 * sizeof(*h));
+	size_t nr = 0;
+	bool waits = v->waits && ui_may_act(ui, v->source);
+	if (waits)
+		h[nr++] = v->nr_choices ? "1.. the answer of that number" : v->nr_fields ? "Enter fills the fields in" : "Enter types the answer";
+	h[nr++] = waits ? "Esc later" : "Esc back";
+	if (v->agent) /* a script's own has none */
+		h[nr++] = "t transcript";
+	h[nr++] = "? help";
+	h[nr] = NULL;
+	return h;
 }
 
 /* --- answering --------------------------------------------------------------------------------------------------- */
@@ -421,6 +425,10 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	case VERB_LAST:
 		v->top = verb == VERB_FIRST ? 0 : INT32_MAX;
 		return true;
+	case VERB_TALK:
+		if (!v->agent)
+			ui_say(ui, ROLE_DIM, "the script asks: no agent's transcript leads here");
+		return !v->agent;
 	default:
 		return false;
 	}

@@ -59,6 +59,7 @@ void redo_ask(struct ui *ui, const struct subject *on)
 	snprintf(id, sizeof(id), "%" PRIu64, act->id);
 	if (!ui_send(ui, on->source, (const char *[]){ "redo_here", id, NULL }, NULL))
 		return;
+	ui_say(ui, ROLE_DIM, "#%s runs again, in a box of its own", id);
 	ui_open(ui, "redo", on);
 	struct redo_view *v = ui_top(ui)->self;
 	v->after = head;

@@ -65,6 +65,30 @@ static void waits_beside_others(void)
 	ok(!model_held(&m, model_agent(&m, a)), "decided: for none");
 }
 
+/* A person runs a command of the script once more while the script asks something. */
+static void asks_beside_a_redo(void)
+{
+	uint64_t first = put(EV_ACTION_REQUESTED, 0, 0, "{\"kind\":\"exec\"}");
+	uint64_t script = model_action(&m, first)->agent;
+	put(EV_ACTION_STARTED, 0, first, "{}");
+	put(EV_ACTION_ENDED, 0, first, "{\"end\":\"ok\",\"code\":0}");
+	put(EV_ASK, 0, 0, "{\"text\":\"which?\"}");
+	struct model_agent was = *model_agent(&m, script);
+	seq++;
+	struct event redo = { .seq = seq, .kind = EV_REDO_STARTED, .ts_us = (int64_t)seq * 1000000, .body = "{}", .len = 2 };
+	model_apply(&m, &redo);
+	seq++;
+	struct event again = { .seq = seq, .cause = redo.seq, .action = seq, .kind = EV_ACTION_REQUESTED, .box = 77,
+			       .ts_us = (int64_t)seq * 1000000, .body = "{\"kind\":\"exec\"}", .len = 15 };
+	model_apply(&m, &again);
+	put(EV_ACTION_STARTED, 0, again.seq, "{}");
+	put(EV_ACTION_ENDED, 0, again.seq, "{\"end\":\"ok\",\"code\":1}");
+	const struct model_agent *is = model_agent(&m, script);
+	ok(is->box == was.box && is->last == was.last && is->actions == was.actions, "a second run is no doing of the script");
+	is_int(is->errors, was.errors, "nor an error of it");
+	ok(is->ask && is->since_us == was.since_us, "and what asks has asked since before");
+}
+
 static void model_calls(void)
 {
 	uint64_t a = put(EV_AGENT_START, 0, 0, "{\"name\":\"docs\"}");
@@ -157,6 +181,7 @@ int main(void)
 	life_of_an_action();
 	waits_beside_others();
 	model_calls();
+	asks_beside_a_redo();
 	goes_on();
 	nonsense();
 	model_release(&m);
