@@ -3,7 +3,12 @@
  * Words are asked for in stretches of the session, small ones first, so that a common word costs its first rows and not all
  * of them. In a stretch the index says of each word which events may hold it; these lead to rows, and the sets of rows are
  * joined as the filter joins the words. Only the rows that are left are read and asked the whole filter: words that are
- * common and never meet cost what the index costs. What the index does not reach is asked row by row. */
+ * common and never meet cost what the index costs. What the index does not reach is asked row by row.
+ *
+ * A value of a field that is a text of the body stands in the index as a word does: its longest piece that JSON writes as it
+ * is leads to the rows, and so does every body that writes characters as \u00.., where that piece may hide. An agent's and a
+ * box's rows have an index of their own. */
+#include <ctype.h>
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +23,13 @@ enum {
 	STRETCH_READ = 500, /* where no index helps */
 	AT_ONCE = 256,	    /* rows that are asked by one statement */
 	BITS = 64,
+	PIECE_LEAST = 3, /* letters: a trigram */
+};
+
+/* A term on the agent or the box: those that it means, ascending uint64_t. */
+struct place {
+	const struct node *node;
+	struct buf ids;
 };
 
 /* Rows of a stretch: bit i stands for the event after + 1 + i. */
@@ -33,7 +45,9 @@ struct search {
 	size_t max;
 	uint64_t *seqs; /* ascending; borrowed */
 	size_t nr;
-	struct words words;
+	struct words words; /* those of a term beside those of the words: one for each value, and one more */
+	struct place *place; /* owned */
+	size_t places, place_cap;
 	struct steps steps;
 	uint64_t indexed;
 	/* of the stretch */
@@ -108,25 +122,64 @@ static void set(struct search *q, uint64_t *bits, uint64_t seq)
 		bits[i / BITS] |= (uint64_t)1 << i % BITS;
 }
 
-static int rows_of_words(struct search *q, const struct node *n, struct rows *out, struct err *err)
+static void begin(struct search *q, struct rows *out)
 {
-	size_t w = 0;
-	while (q->words.item[w].node != n)
-		w++;
-	struct look *look = q->words.item[w].look;
-	if (look_range(look, q->after, q->reach, err) < 0)
-		return -1;
+	out->all = false;
 	out->bits = xcalloc((size_t)(q->upto - q->after) / BITS + 1, sizeof(*out->bits));
-	for (uint64_t seq = q->after; (seq = look_next(look, seq));) {
-		set(q, out->bits, seq);
-		set(q, out->bits, steps_owner(&q->steps, seq));
+}
+
+/* Of words, or of a term: those of each of its looks. With none of them every row may match. */
+static int rows_of_looks(struct search *q, const struct node *n, struct rows *out, struct err *err)
+{
+	for (size_t w = 0; w < q->words.nr; w++) {
+		struct look *look = q->words.item[w].look;
+		if (q->words.item[w].node != n)
+			continue;
+		if (look_range(look, q->after, q->reach, err) < 0)
+			return -1;
+		if (!out->bits)
+			begin(q, out);
+		for (uint64_t seq = q->after; (seq = look_next(look, seq));) {
+			set(q, out->bits, seq);
+			set(q, out->bits, steps_owner(&q->steps, seq));
+		}
 	}
-	for (size_t at = 0; at < q->open.len; at += sizeof(uint64_t)) {
+	for (size_t at = 0; out->bits && at < q->open.len; at += sizeof(uint64_t)) {
 		uint64_t action;
 		memcpy(&action, q->open.data + at, sizeof(action));
 		set(q, out->bits, action);
 	}
 	return 0;
+}
+
+static int rows_of_place(struct search *q, const struct place *p, struct rows *out, struct err *err)
+{
+	static const char of_agent[] = "SELECT seq FROM event WHERE agent=?1 AND agent>0 AND seq>?2 AND seq<=?3";
+	static const char of_box[] = "SELECT seq FROM event WHERE box=?1 AND box>0 AND seq>?2 AND seq<=?3";
+	sqlite3_stmt *st = NULL;
+	int rc = sqlite3_prepare_v2(session_handle(q->s), p->node->field == FIELD_BOX ? of_box : of_agent, -1, &st, NULL);
+	begin(q, out);
+	for (size_t at = 0; rc == SQLITE_OK && at < p->ids.len; at += sizeof(uint64_t)) {
+		uint64_t id;
+		memcpy(&id, p->ids.data + at, sizeof(id));
+		sqlite3_bind_int64(st, 1, (sqlite3_int64)id);
+		sqlite3_bind_int64(st, 2, (sqlite3_int64)q->after);
+		sqlite3_bind_int64(st, 3, (sqlite3_int64)q->upto);
+		while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+			set(q, out->bits, (uint64_t)sqlite3_column_int64(st, 0));
+		rc = rc == SQLITE_DONE ? sqlite3_reset(st) : rc;
+	}
+	int result = rc == SQLITE_OK ? 0 : failed(q, err);
+	sqlite3_finalize(st);
+	return result;
+}
+
+static const struct place *place_of(const struct search *q, const struct node *n)
+{
+	for (size_t i = 0; i < q->places; i++)
+		if (q->place[i].node == n)
+			return &q->place[i];
+	return NULL;
 }
 
 static void join(struct search *q, enum node_type how, struct rows *to, struct rows *from)
@@ -145,27 +198,30 @@ static bool is_empty(const struct search *q, const struct rows *r)
 	return !r->all && next_bit(r->bits, 0, q->upto - q->after) == q->upto - q->after;
 }
 
-/* Rows outside of @out do not match @n. Each word that is still to be asked has its range then. */
+/* Rows outside of @out do not match @n. */
 static int rows_of(struct search *q, const struct node *n, struct rows *out, struct err *err)
 {
 	struct rows right = { .all = true };
+	const struct node *first;
+	const struct place *place;
 	int rc = 0;
 	*out = right;
 	switch (n->type) {
 	case NODE_ALL:
-	case NODE_TERM:
 		return 0;
+	case NODE_TERM:
 	case NODE_WORDS:
-		out->all = false;
-		return rows_of_words(q, n, out, err);
+		place = place_of(q, n);
+		return place ? rows_of_place(q, place, out, err) : rows_of_looks(q, n, out, err);
 	case NODE_NOT: /* what may hold it may also not */
 		rc = rows_of(q, n->left, &right, err);
 		break;
 	case NODE_AND:
 	case NODE_OR:
-		rc = rows_of(q, n->left, out, err);
+		first = place_of(q, n->left) ? n->right : n->left; /* an agent has many rows, and all are listed */
+		rc = rows_of(q, first, out, err);
 		if (rc == 0 && !(n->type == NODE_AND && is_empty(q, out)))
-			rc = rows_of(q, n->right, &right, err);
+			rc = rows_of(q, first == n->left ? n->right : n->left, &right, err);
 		if (rc == 0)
 			join(q, n->type, out, &right);
 		break;
@@ -202,6 +258,9 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	steps_init(&q->steps, session_handle(q->s)); /* first: the index reaches at least as far as the blocks */
 	q->indexed = session_indexed(q->s);
 	for (q->after = after; rc == 0 && q->nr < q->max && q->after < head; q->after = q->upto) {
+		uint64_t next = session_next(q->s, q->after);
+		if (next) /* numbers that a foreign file leaves out are not walked through */
+			q->after = next - 1;
 		uint64_t end = q->after < q->steps.covered ? q->steps.covered : q->indexed;
 		if (q->after < q->indexed) {
 			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
@@ -220,20 +279,104 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 
 /* --- the two calls -------------------------------------------------------------------------------------------------- */
 
-static void words_of(struct search *q, const struct node *n)
+static void add_look(struct search *q, const struct node *n, const char *match)
+{
+	struct words *w = &q->words;
+	GROW(w->item, w->nr, w->cap);
+	w->item[w->nr].node = n;
+	w->item[w->nr++].look = look_new(q->s, match);
+}
+
+/* The longest run of letters and digits of @text, with a letter: numbers have several forms. False if it is too short to be
+ * looked up. */
+static bool piece_of(const char *text, struct buf *out)
+{
+	buf_reset(out);
+	for (const char *c = text; *c;) {
+		size_t len = 0;
+		bool letter = false;
+		for (; isascii((unsigned char)c[len]) && (isalnum((unsigned char)c[len]) || c[len] == '_'); len++)
+			letter = letter || isalpha((unsigned char)c[len]);
+		if (letter && len >= PIECE_LEAST && len > out->len) {
+			buf_reset(out);
+			buf_append(out, c, len);
+		}
+		c += len ? len : 1;
+	}
+	return out->len > 0;
+}
+
+static void looks_of_term(struct search *q, const struct node *n)
+{
+	CLEANUP(buf_release) struct buf piece = BUF_INIT, match = BUF_INIT;
+	for (size_t i = 0; i < n->nr; i++)
+		if (!piece_of(n->value[i].text, &piece))
+			return;
+	for (size_t i = 0; i < n->nr; i++) {
+		piece_of(n->value[i].text, &piece);
+		buf_reset(&match);
+		buf_printf(&match, "\"%s\"", buf_cstr(&piece));
+		add_look(q, n, buf_cstr(&match));
+	}
+	add_look(q, n, "\"\\u00\"");
+}
+
+/* Which agents (boxes) a term means: it is asked of the first row of each. The index, of rows that have one, is sought by the
+ * first of two bounds, so that must be the one that skips the rows of the agent before. */
+static int find_places(struct search *q, struct node *n, struct err *err)
+{
+	const char *what = n->field == FIELD_BOX ? "box" : "agent";
+	const struct filter one = { n };
+	CLEANUP(buf_release) struct buf sql = BUF_INIT;
+	sqlite3_stmt *st = NULL;
+	GROW(q->place, q->places, q->place_cap);
+	struct place *p = &q->place[q->places++];
+	*p = (struct place){ n, BUF_INIT };
+	buf_printf(&sql, "WITH RECURSIVE a(id) AS (SELECT min(%s) FROM event WHERE %s>0 UNION ALL SELECT (SELECT min(%s) FROM event "
+		   "WHERE %s>a.id AND %s>0) FROM a WHERE id>0) SELECT a.id FROM a CROSS JOIN event r ON r.seq=(SELECT min(seq) FROM "
+		   "event WHERE %s=a.id AND %s>0) WHERE ", what, what, what, what, what, what, what);
+	filter_node_sql(n, &sql);
+	if (sqlite3_prepare_v2(session_handle(q->s), buf_cstr(&sql), -1, &st, NULL) != SQLITE_OK)
+		return failed(q, err);
+	filter_bind_words(&one, &q->words, st, 1, q->now_us);
+	int rc;
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		int64_t id = sqlite3_column_int64(st, 0);
+		buf_append(&p->ids, &id, sizeof(id));
+	}
+	int result = rc == SQLITE_DONE ? 0 : failed(q, err);
+	sqlite3_finalize(st);
+	return result;
+}
+
+static int words_of_term(struct search *q, struct node *n, struct err *err)
+{
+	static const bool of_body[FIELD_NR] = { [FIELD_TOOL] = true, [FIELD_CMD] = true, [FIELD_PATH] = true, [FIELD_HOST] = true,
+						[FIELD_RULE] = true, [FIELD_BY] = true };
+	if (n->op != OP_IS && n->op != OP_EXACT)
+		return 0;
+	if (n->field == FIELD_AGENT || n->field == FIELD_BOX)
+		return find_places(q, n, err);
+	if (of_body[n->field])
+		looks_of_term(q, n);
+	return 0;
+}
+
+static int words_of(struct search *q, struct node *n, struct err *err)
 {
 	CLEANUP(buf_release) struct buf match = BUF_INIT;
+	int rc = 0;
 	if (!n)
-		return;
+		return 0;
 	if (n->type == NODE_WORDS) {
-		struct words *w = &q->words;
-		GROW(w->item, w->nr, w->cap);
 		filter_match_text(n, &match);
-		w->item[w->nr].node = n;
-		w->item[w->nr++].look = look_new(q->s, buf_cstr(&match));
+		add_look(q, n, buf_cstr(&match));
+	} else if (n->type == NODE_TERM) {
+		rc = words_of_term(q, n, err);
 	}
-	words_of(q, n->left);
-	words_of(q, n->right);
+	if (rc == 0)
+		rc = words_of(q, n->left, err);
+	return rc == 0 ? words_of(q, n->right, err) : rc;
 }
 
 int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
@@ -243,11 +386,15 @@ int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, 
 	uint64_t after = least(after_seq, INT64_MAX);
 	if (filter_functions(session_handle(s), err) < 0)
 		return -1;
-	words_of(&q, f->root);
-	int rc = !max ? 0 : q.words.nr ? find_words(&q, after, to_seq, err) : find(&q, NULL, after, to_seq, err);
+	int rc = words_of(&q, f->root, err);
+	if (rc == 0 && max)
+		rc = q.words.nr || q.places ? find_words(&q, after, to_seq, err) : find(&q, NULL, after, to_seq, err);
 	for (size_t i = 0; i < q.words.nr; i++)
 		look_free(&q.words.item[i].look);
+	for (size_t i = 0; i < q.places; i++)
+		buf_release(&q.place[i].ids);
 	free(q.words.item);
+	free(q.place);
 	if (rc == 0)
 		*nr_out = q.nr;
 	return rc;

@@ -185,6 +185,11 @@ static void put(const struct node *n, struct buf *out)
 	}
 }
 
+void filter_node_sql(const struct node *n, struct buf *out)
+{
+	put(n, out);
+}
+
 void filter_sql(const struct filter *f, struct buf *out)
 {
 	buf_puts(out, "(r.kind NOT BETWEEN 101 AND 109 AND r.kind NOT IN (10,11) AND ");

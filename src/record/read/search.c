@@ -310,6 +310,17 @@ int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 	return rc;
 }
 
+uint64_t session_next(struct session *s, uint64_t after)
+{
+	sqlite3_stmt *st = NULL;
+	uint64_t seq = 0;
+	if (after < INT64_MAX && sqlite3_prepare_v2(s->db, "SELECT min(seq) FROM event WHERE seq > ?1", -1, &st, NULL) == SQLITE_OK &&
+	    sqlite3_bind_int64(st, 1, (int64_t)after) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
+		seq = (uint64_t)sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return seq;
+}
+
 void session_on_reading(struct session *s, session_reading_fn *fn, void *self)
 {
 	s->reading = fn;
@@ -324,6 +335,13 @@ void session_reading(struct session *s, uint64_t at)
 
 enum { STRETCH = 1 << 16, READ_AT_ONCE = 500 };
 
+/* Just before the next event: the numbers that a foreign file leaves out are not walked through. */
+static uint64_t hop(struct session *s, uint64_t at)
+{
+	uint64_t next = session_next(s, at);
+	return next ? next - 1 : at;
+}
+
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
 		   struct err *err)
 {
@@ -331,7 +349,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq, indexed = session_indexed(s), head = q->terms ? session_head(s) : 0;
 	size_t nr = 0;
 	int rc = 0;
-	while (rc == 0 && nr < max && at < head && at < indexed) {
+	while (rc == 0 && nr < max && at < head && (at = hop(s, at)) < indexed) {
 		uint64_t upto = indexed - at > STRETCH ? at + STRETCH : indexed;
 		rc = look_range(q, at, upto, err);
 		for (uint64_t seq = at; rc == 0 && nr < max && (seq = look_next(q, seq));)
@@ -343,6 +361,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	 * the writer's WAL from being emptied */
 	while (rc == 0 && nr < max && at < head) {
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
+		at = hop(s, at);
 		for (int i = 0; i < READ_AT_ONCE && nr < max && at < head; i++)
 			if (look_holds(q, ++at))
 				seqs[nr++] = at;
