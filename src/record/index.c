@@ -75,8 +75,9 @@ bool store_index(struct store *s, size_t bytes)
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
-	if (rc == SQLITE_DONE && steps_add(s->db, seq, &left) != SQLITE_OK)
-		rc = sqlite3_errcode(s->db);
+	int added = rc == SQLITE_DONE ? steps_add(s->db, seq, &left) : SQLITE_OK;
+	if (added != SQLITE_OK)
+		rc = added;
 	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
 		if (rc != SQLITE_DONE)
 			store_failed(s, rc);

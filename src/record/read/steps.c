@@ -153,7 +153,7 @@ static int encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *rea
 {
 	sqlite3_stmt *st = NULL;
 	uint64_t nr = 0, owner[STEPS_BLOCK];
-	int rc = sqlite3_prepare_v2(db, "SELECT action FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2", -1, &st, NULL);
+	int rc = sqlite3_prepare_v2(db, "SELECT action, seq FROM event WHERE seq > ?1 ORDER BY seq LIMIT ?2", -1, &st, NULL);
 	if (rc != SQLITE_OK)
 		return rc;
 	sqlite3_bind_int64(st, 1, (int64_t)(block * STEPS_BLOCK));
@@ -162,6 +162,8 @@ static int encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *rea
 	buf_reset(reach);
 	while (nr < STEPS_BLOCK && (rc = sqlite3_step(st)) == SQLITE_ROW) {
 		uint64_t seq = block * STEPS_BLOCK + nr + 1, action = (uint64_t)sqlite3_column_int64(st, 0);
+		if ((uint64_t)sqlite3_column_int64(st, 1) != seq) /* one is missing */
+			break;
 		owner[nr++] = action && action < seq ? action : seq;
 		put_number(rows, seq - owner[nr - 1]);
 	}
@@ -218,6 +220,11 @@ int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 		rc = sqlite3_prepare_v2(db, "UPDATE search_row SET reach = ?2 WHERE block = ?1", -1, &raise, NULL);
 	for (; rc == SQLITE_OK && block < end; block++) {
 		rc = encode(db, block, &rows, &reach);
+		if (rc == SQLITE_DONE) { /* an event is missing: no block ever comes here or behind */
+			*left_out = false;
+			rc = SQLITE_OK;
+			break;
+		}
 		if (rc == SQLITE_OK) {
 			sqlite3_bind_int64(add, 1, (int64_t)block);
 			sqlite3_bind_int64(add, 2, (int64_t)((block + 1) * STEPS_BLOCK));

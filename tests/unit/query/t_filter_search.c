@@ -294,6 +294,14 @@ static void far_off(const char *path)
 		session_close(&s);
 		run(db, "UPDATE mark SET value = 1 << 62 WHERE name = 'indexed'");
 	}
+	/* blocks end where events are missing, and whoever makes them does not try for ever */
+	bool left = true;
+	uint64_t wrong = 1;
+	int rc = SQLITE_OK;
+	run(db, "DELETE FROM search_row");
+	for (int i = 0; i < 20 && rc == SQLITE_OK && left; i++)
+		rc = steps_add(db, 10 * STEPS_BLOCK, &left);
+	ok(rc == SQLITE_OK && !left && steps_check(db, &wrong) == SQLITE_OK && !wrong, "blocks up to the gap: %d, %" PRIu64, rc, wrong);
 	sqlite3_close(db);
 }
 
