@@ -114,6 +114,15 @@ like "$("$sg" events try)" 'after: one early two new h ?$' 'and the copy exactly
 "$sg" verify try >"$t/out" 2>&1
 is $? 0 'the record verifies'
 
+# no default allows here: what a person runs by hand waits as well, and says so
+in_it "$sg" sandbox exec --accept reduced -- sh -c 'exit 3' </dev/null >"$t/ran" 2>&1 &
+run=$!
+is_told() { grep -q "waits for a person: 'sandglass approve [1-9]" "$t/ran"; }
+wait_for 60 is_told && "$sg" approve "$(held)" >"$t/out" 2>&1
+ok $? 'sandbox exec says that its command waits, and how it goes on'
+wait $run
+is $? 3 'approved, it ends with the status of the command'
+
 pgrep -f 'sleep 31277' >"$t/out"
 is $? 1 'no process survives'
 finish

@@ -1,4 +1,5 @@
 /* Only the output of what runs, as it is: `sandbox exec` is used like the command itself. */
+#include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
@@ -66,6 +67,9 @@ static int look(struct raw *r, struct feed *f, struct err *err)
 	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
 		if (ev.kind == EV_ACTION_REQUESTED && !r->action)
 			r->action = ev.seq;
+		if (ev.kind == EV_ACTION_HELD)
+			fprintf(r->ctx->err, "sandglass: this waits for a person: 'sandglass approve %" PRIu64 " -S %s' in another terminal, or deny\n", ev.action,
+				session_id(r->s));
 		r->started |= ev.kind == EV_ACTION_STARTED && ev.action == r->action;
 		if (ev.kind == EV_NOTE && ev.body) {
 			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
