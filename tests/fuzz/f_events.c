@@ -55,7 +55,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		if (len > size - HEAD)
 			len = size - HEAD;
 		CLEANUP(free_ptr) char *body = xstrndup((const char *)data + HEAD, len);
-		struct event ev = { .seq = ++seq, .agent = number(data + 2), .box = number(data + 4), .action = number(data + 6),
+		seq++;
+		struct event ev = { .seq = seq, .agent = number(data + 2), .box = number(data + 4), .action = number(data + 6),
 				    .ts_us = (int64_t)seq * 1000, .mono_us = (int64_t)seq * 1000, .kind = (uint16_t)number(data),
 				    .body = len ? body : NULL, .len = len };
 		if (ev.kind == EV_ACTION_REQUESTED)
