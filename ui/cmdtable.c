@@ -5,7 +5,7 @@
 #include "base/mem.h"
 
 enum { OFFLINE, SUPERVISOR, LOCAL };
-enum { COMMAND_LOOKS = 1, COMMAND_HIDDEN = 2, COMMAND_TAIL = 4, COMMAND_NO_JSON = 8, COMMAND_DECIDES = 16 };
+enum { COMMAND_LOOKS = 1, COMMAND_HIDDEN = 2, COMMAND_TAIL = 4, COMMAND_NO_JSON = 8, COMMAND_DECIDES = 16, COMMAND_CARRIES = 32 };
 
 static const struct {
 	struct cmd_row row;

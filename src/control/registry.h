@@ -29,6 +29,7 @@ enum command_flags {
 	COMMAND_TAIL = 1 << 2,	  /* options end at the first operand (say AGENT TEXT); not where usage has "--" */
 	COMMAND_NO_JSON = 1 << 3, /* prints nothing that a program would read */
 	COMMAND_DECIDES = 1 << 4, /* also for those whom a session was shared with to decide (control/share.h) */
+	COMMAND_CARRIES = 1 << 5, /* its words are recorded by whom they are for; with the command only how long they are */
 };
 
 struct command {

@@ -412,6 +412,18 @@ static json_t *kept_opts(const struct command_line *l)
 	return o;
 }
 
+/* What a command carries to a script stands in the script's own frame. */
+static json_t *kept_words(const struct command_line *l)
+{
+	if (!(l->command->flags & COMMAND_CARRIES))
+		return command_line_words(l);
+	json_t *words = json_array();
+	json_array_append_new(words, json_string(l->command->name));
+	for (size_t i = 0; i < l->words.nr; i++)
+		json_array_append_new(words, json_sprintf("(%zu bytes)", l->words.len[i]));
+	return words;
+}
+
 static void on_command(struct client *c, uint64_t frame, const json_t *body)
 {
 	struct control_server *s = c->server;
@@ -432,7 +444,7 @@ static void on_command(struct client *c, uint64_t frame, const json_t *body)
 	};
 	if (!(line.command->flags & COMMAND_LOOKS)) {
 		json_t *o = json_object();
-		json_put(o, "words", command_line_words(&line));
+		json_put(o, "words", kept_words(&line));
 		json_put(o, "opts", kept_opts(&line));
 		rq.cause = keep(s, c, EV_CONTROL_COMMAND, o);
 	}
