@@ -12,6 +12,7 @@ local p = require "sandglass.plugin"
 
 local M = { list = p.list, clean = p.clean, encode = p.encode }
 local PIECE, HELD = 256 << 10, 64
+local ENDED = "COMMAND_ALREADY_COMPLETED"
 local boxes, streams, uploads = {}, {}, {}
 local nr_boxes, next_stream = 0, 1
 local api, base, opts
@@ -72,7 +73,7 @@ end
 -- Streams ----------------------------------------------------------------------------------------------------------
 
 -- An answer that comes bit by bit: fn(write) runs in a task of its own; write(bytes) waits while the client is slow, and is
--- false when it has gone.
+-- false when it has gone; then its task is cancelled.
 function M.stream(status, type, fn)
   local s = { id = next_stream, pieces = sg.channel(HELD) }
   next_stream = next_stream + 1
@@ -92,7 +93,7 @@ function M.stream(status, type, fn)
 end
 
 -- A WebSocket, for a route whose q.socket is set: fn(write) runs in a task of its own, write(bytes, text) is a message (text: of
--- characters); what it returns, or nothing, is the code and the reason of the end. heard(bytes, text) gets what the client says.
+-- characters), false when the client has gone; what fn returns, or nothing, is the code and the reason of the end. heard(bytes, text) gets what the client says.
 -- protocol: one of those that were offered.
 function M.socket(b, protocol, fn, heard)
   local s = { id = next_stream, pieces = sg.channel(HELD), box = b, heard = heard }
@@ -101,6 +102,7 @@ function M.socket(b, protocol, fn, heard)
   s.task = sg.spawn(function()
     local ok, code, reason = pcall(fn, function(bytes, text)
       if not s.gone then s.pieces:send { body = bytes, text = text } end
+      return not s.gone
     end)
     if ok then s.code, s.reason = code, reason else s.wrong = rt.as_error(code) end
     s.pieces:close()
@@ -118,10 +120,13 @@ local function more(args)
   return { over = true, broken = s.wrong ~= nil or nil, code = s.code, reason = s.reason or s.wrong and tostring(s.wrong) }
 end
 
+-- What nobody hears any more ends the WebSocket with the reason; an end of its own that is on its way says more.
 local function said(args)
   local s = streams[args.stream]
-  if s and s.heard then M.as(s.box, s.heard, args.body, args.text) end
-  return {}
+  if not s or not s.heard then return {} end
+  local ok, e = pcall(M.as, s.box, s.heard, args.body, args.text)
+  if ok or type(e) == "table" and e.code == ENDED then return {} end
+  return { wrong = type(e) == "table" and e.text or tostring(rt.as_error(e)) }
 end
 
 local function leave(args)
@@ -131,6 +136,7 @@ local function leave(args)
   s.gone = true
   streams[s.id] = nil
   s.pieces:close()
+  s.task:cancel "the client has gone"
   return {}
 end
 
@@ -166,6 +172,7 @@ local function quietly(fn)
   local ok, e = pcall(fn)
   e = not ok and rt.as_error(e)
   if e and e.code ~= "cancelled" then sg.warn("%s: %s", api.name, tostring(e)) end
+  return ok
 end
 
 -- Whoever works in a box is an agent of this session; its requests are children of a task of its own, so that one can be stopped
@@ -265,20 +272,34 @@ for name, fn in pairs(require "sandglass.serve.command") do M[name] = fn end
 
 -- Files ------------------------------------------------------------------------------------------------------------
 
-local LIST = "find \"$1\" -mindepth %d -maxdepth %d -printf '%%y\\t%%s\\t%%m\\t%%u\\t%%g\\t%%T@\\t%%l\\t%%p\\0'"
+-- Busybox's find has no -printf: there each file is asked, and its kind stands in the mode.
+local LIST = [[if find / -maxdepth 0 -printf '' 2>/dev/null; then
+	exec find "$1" -mindepth "$2" -maxdepth "$3" -printf '%y\t%s\t%m\t%u\t%g\t%T@\t%l\t%p\0'
+fi
+exec find "$1" -mindepth "$2" -maxdepth "$3" -exec sh -c 'for f; do
+	said=$(stat -c "%s@%f@%U@%G@%Y" -- "$f") && printf "?\t%s\t%s\t%s\0" "$(echo "$said" | tr @ "\t")" "$(readlink -- "$f")" "$f"
+done' sh {} +]]
+local KIND = { [4] = "d", [8] = "f", [10] = "l" }
 
 local function entry(line)
-  local y, size, mode, user, group, time, link, path = line:match "^(.)\t(%d+)\t(%d+)\t([^\t]*)\t([^\t]*)\t(%d+)[^\t]*\t([^\t]*)\t(.*)$"
+  local y, size, mode, user, group, time, link, path = line:match "^(.)\t(%d+)\t(%x+)\t([^\t]*)\t([^\t]*)\t(%d+)[^\t]*\t([^\t]*)\t(.*)$"
   if not y then return nil end
+  if y == "?" then
+    local bits = tonumber(mode, 16)
+    y, mode = KIND[bits >> 12] or "u", ("%o"):format(bits & 4095)
+  end
   return { kind = y, size = math.tointeger(size), mode = mode, user = user, group = group, time = math.tointeger(time), link = link,
     path = path, name = path:match "([^/]+)/*$" or "/" }
 end
 
+-- The status for what a program of the box has said about a file.
+function M.why(text) return text:find "[Dd]enied" and 403 or text:find "File exists" and 409 or 404 end
+
 -- What lies at a path (depth 0) or below it: { kind = "f" "d" "l" ..., name, path, size, mode, user, group, time }.
 function M.entries(b, path, depth)
-  local code, out, err = M.ask(b, LIST:format(depth > 0 and 1 or 0, depth), path)
+  local code, out, err = M.ask(b, LIST, path, tostring(depth > 0 and 1 or 0), tostring(depth))
   if code ~= 0 and out == "" then
-    M.fail(err:find "denied" and 403 or 404, p.clean(err ~= "" and err:gsub("%s+$", "") or path .. ": no such file"), "FILE_NOT_FOUND")
+    M.fail(M.why(err), p.clean(err ~= "" and err:gsub("%s+$", "") or path .. ": no such file"), "FILE_NOT_FOUND")
   end
   local list = {}
   for line in out:gmatch "([^\0]+)\0" do list[#list + 1] = entry(line) end
@@ -290,24 +311,34 @@ function M.read(b, path)
   local data, err = b.box:read(path)
   if data then return data end
   if err.code ~= "io" and err.code ~= "backend" then error(err, 0) end
-  M.fail(404, tostring(err), "FILE_NOT_FOUND")
+  M.fail(M.why(tostring(err)), tostring(err), "FILE_NOT_FOUND")
 end
 
 function M.write(b, path, data)
   local ok, err = b.box:write(path, data)
   if ok then return end
   if err.code ~= "io" then error(err, 0) end
-  M.fail(400, tostring(err), "FILE_NOT_WRITTEN")
+  M.fail(tostring(err):find "[Dd]enied" and 403 or 400, tostring(err), "FILE_NOT_WRITTEN")
 end
 
 -- Times ------------------------------------------------------------------------------------------------------------
 
 local alarms = sg.channel(1)
 
--- Calls fn once when it is `at` (microseconds; nil: never), in a task of the service's; replaces what was asked for before.
+local AGAIN, AGAIN_MAX = 1000000, 60000000
+
+-- Calls fn once when it is `at` (microseconds; nil: never), in a task of the service's; replaces what was asked for before. What
+-- fails is tried again, less and less often: a box that could not be paused or ended must not run on for good.
 function M.alarm(b, at, fn)
-  b.due, b.on_due = at, fn
+  b.due, b.on_due, b.again = at, fn, AGAIN
   if #alarms.state.items == 0 then alarms:send(true) end
+end
+
+local function at_its_time(b, fn)
+  if quietly(fn) or b.due or boxes[b.id] ~= b then return end
+  local wait = b.again
+  M.alarm(b, rt.now() + wait, fn)
+  b.again = math.min(wait * 2, AGAIN_MAX)
 end
 
 local function ring()
@@ -317,7 +348,7 @@ local function ring()
       if b.due and b.due <= rt.now() then
         local fn = b.on_due
         b.due, b.on_due = nil, nil
-        sg.spawn(quietly, fn)
+        sg.spawn(at_its_time, b, fn)
       elseif b.due then
         next_us = math.min(next_us or b.due, b.due)
       end

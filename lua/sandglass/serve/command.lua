@@ -38,7 +38,8 @@ end
 local function new_command(a) return { pieces = {}, subs = {}, bytes = 0, text = a.cmd or a.argv[#a.argv] } end
 
 local function tell(c, stream, data)
-  for i = 1, #c.subs do c.subs[i](stream, data) end   -- not who comes while it waits: he has had this piece
+  local now = table.move(c.subs, 1, #c.subs, 1, {})   -- not who comes while it waits: he has had this piece
+  for _, told in ipairs(now) do told(stream, data) end
 end
 
 local function arguments(b, a)
@@ -74,17 +75,23 @@ function M.start(b, a, told)
   c.proc, c.event = v.proc, v.event
   if not stdin then rt.call("proc.write", { proc = c.proc, data = "", eof = true }) end
   b.who.wants:send(function()
-    while true do
-      local piece = rt.call("proc.read", { proc = c.proc })
-      if not piece or piece.eof then break end
-      keep(c, piece.stream or "out", piece.data or "")
-      tell(c, piece.stream or "out", piece.data or "")
-    end
-    local r, why = rt.call("proc.wait", { proc = c.proc })
-    local before = #c.pieces
-    over(c, r, why)
-    for i = before + 1, #c.pieces do tell(c, c.pieces[i][1], c.pieces[i][2]) end
-    tell(c)
+    local ok, r, why = pcall(function()
+      while true do
+        local piece = rt.call("proc.read", { proc = c.proc })
+        if not piece or piece.eof then break end
+        keep(c, piece.stream or "out", piece.data or "")
+        tell(c, piece.stream or "out", piece.data or "")
+      end
+      return rt.call("proc.wait", { proc = c.proc })
+    end)
+    if not ok then r, why = nil, rt.as_error(r) end   -- its agent was stopped: nobody waits for it in vain
+    rt.shield(function()
+      local before = #c.pieces
+      over(c, r, why)
+      for i = before + 1, #c.pieces do tell(c, c.pieces[i][1], c.pieces[i][2]) end
+      tell(c)
+    end)
+    if not ok then error(why, 0) end
   end)
   return c
 end
@@ -103,19 +110,28 @@ function M.resize(c, cols, rows)
   return v
 end
 
--- All that a command says, from its beginning to its end, as write(stream, data); returns when it has ended.
+-- All that a command says, from its beginning to its end, as write(stream, data); returns when it has ended, or when write is
+-- false: who listened has gone, and is forgotten.
 function M.follow(c, write)
   local at = 1
   while c.pieces[at] do   -- write may wait, and more come meanwhile
-    write(c.pieces[at][1], c.pieces[at][2])
+    if write(c.pieces[at][1], c.pieces[at][2]) == false then return end
     at = at + 1
   end
   if c.code then return end
   local over = sg.channel(1)
-  c.subs[#c.subs + 1] = function(stream, data)
-    if stream then write(stream, data) else over:send(true) end
+  local function told(stream, data)
+    if not stream or write(stream, data) == false then over:close() end
   end
-  over:recv()
+  c.subs[#c.subs + 1] = told
+  local ok, e = pcall(over.recv, over)
+  for i, one in ipairs(c.subs) do
+    if one == told then
+      table.remove(c.subs, i)
+      break
+    end
+  end
+  if not ok then error(e, 0) end
 end
 
 -- Runs a small text of ours in the box for an operation that has no other way: its words are the text's $1, $2...

@@ -354,7 +354,7 @@ local function by(status, text, ...)
     for i, n in ipairs(names) do words[i] = q.query[n] or "" end
     if words[1] == "" then path_of { query = {} } end
     local code, _, err = s.ask(b, text, table.unpack(words))
-    if code ~= 0 then s.fail(err:find "No such file" and 404 or 400, s.clean(err:gsub("%s+$", "")), "FILE_OPERATION_FAILED") end
+    if code ~= 0 then s.fail(err:find "No such file" and 404 or err:find "denied" and 403 or 400, s.clean(err:gsub("%s+$", "")), "FILE_OPERATION_FAILED") end
     return status
   end
 end
@@ -367,7 +367,7 @@ local function search(q, b)
 end
 
 local function grep(q, b)
-  local _, out = s.ask(b, 'grep -rnI -e "$2" -- "$1"', path_of(q), q.query.pattern or "")
+  local _, out = s.ask(b, 'i=-I; grep -I x /dev/null 2>/dev/null; [ $? -le 1 ] || i=; grep -rn $i -e "$2" -- "$1"', path_of(q), q.query.pattern or "")
   local found = s.list()
   for file, line, text in s.clean(out):gmatch "([^\n]-):(%d+):([^\n]*)" do
     found[#found + 1] = { file = file, line = math.tointeger(line), content = text }

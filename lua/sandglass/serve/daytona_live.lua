@@ -15,7 +15,7 @@ end
 local MESSAGE = 32768
 
 local function in_messages(write, data)
-  for at = 1, #data, MESSAGE do write(data:sub(at, at + MESSAGE - 1)) end
+  for at = 1, #data, MESSAGE do if not write(data:sub(at, at + MESSAGE - 1)) then return false end end
 end
 
 -- Logs -------------------------------------------------------------------------------------------------------------
@@ -25,8 +25,9 @@ function M.logs(q, b, c)
   return s.socket(b, nil, function(write)
     local was
     s.follow(c, function(stream, data)
-      in_messages(write, (stream ~= was and M.MARK[stream] or "") .. data)
+      local mark = stream ~= was and M.MARK[stream] or ""
       was = stream
+      return in_messages(write, mark .. data)
     end)
   end)
 end
@@ -40,7 +41,11 @@ local function seen(t)
     lazyStart = false }
 end
 
-local function pty_of(b, id) return b.ptys[id] or s.fail(404, ("there is no PTY session '%s'"):format(id), "PTY_SESSION_NOT_FOUND") end
+local function pty_of(b, id)
+  local t = b.ptys[id] or s.fail(404, ("there is no PTY session '%s'"):format(id), "PTY_SESSION_NOT_FOUND")
+  if not t.c then s.fail(409, ("the PTY session '%s' is being made"):format(id), "PTY_SESSION_NOT_READY") end
+  return t
+end
 
 local function size(n, usual)
   local v = math.tointeger(tonumber(n or usual))
@@ -54,11 +59,12 @@ local function open(b, a)
   if b.ptys[t.id] then s.fail(409, ("there is a PTY session '%s' already"):format(t.id), "PTY_SESSION_EXISTS") end
   local env = { TERM = "xterm-256color" }
   for k, v in pairs(t.envs) do env[k] = v end
+  local function forget() if b.ptys[t.id] == t then b.ptys[t.id] = nil end end   -- not one that has the name after it
   b.ptys[t.id] = t
   local ok, c = pcall(s.start, b, { argv = { "bash", "-i" }, cwd = t.cwd, env = env, pty = true, cols = t.cols, rows = t.rows, stdin_open = true },
-    function(stream) if not stream then b.ptys[t.id] = nil end end)
+    function(stream) if not stream then forget() end end)
   if not ok then
-    b.ptys[t.id] = nil
+    forget()
     error(c, 0)
   end
   t.c = c
@@ -76,7 +82,7 @@ local function attach(q, b, t)
   for _, word in ipairs(list) do told = told or word == EXITED end
   return s.socket(b, told and EXITED or list[1], function(write)
     write(s.encode { type = "control", status = "connected" }, true)
-    s.follow(t.c, function(_, data) in_messages(write, data) end)
+    s.follow(t.c, function(_, data) return in_messages(write, data) end)
     local over = { exitCode = t.c.code, exitReason = t.c.wrong and tostring(t.c.wrong) or t.c.signal and "it was killed" or nil }
     local reason = s.encode(over)
     if told then

@@ -1,6 +1,7 @@
 -- E2B's control plane and what its machines serve (envd: Connect-RPC as JSON, and /files), told apart by path; which box is meant
 -- stands in the header of the request. What programs serve on ports has no names of E2B's kind here: getHost() answers one that
 -- says so.
+local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local s = require "sandglass.serve"
 local sandbox = require "sandglass.plugin_sandbox"
@@ -8,7 +9,7 @@ local sandbox = require "sandglass.plugin_sandbox"
 local A = { name = "e2b", env = { E2B_API_URL = "{url}", E2B_SANDBOX_URL = "{url}", E2B_API_KEY = "e2b_{token}" } }
 
 local CODE = { [400] = "invalid_argument", [403] = "permission_denied", [404] = "not_found", [405] = "unimplemented", [408] = "deadline_exceeded",
-  [409] = "already_exists", [410] = "not_found", [429] = "resource_exhausted", [501] = "unimplemented", [502] = "unavailable" }
+  [409] = "already_exists", [410] = "not_found", [429] = "resource_exhausted", [507] = "data_loss", [501] = "unimplemented", [502] = "unavailable" }
 
 function A.error(status, text, _, q)
   return { code = q.path:find "^/%a+%.%a+/" and (CODE[status] or "internal") or status, message = text }
@@ -44,10 +45,14 @@ end
 
 local SECOND, USUAL = 1000000, 15   -- as E2B's API has it; its SDKs ask for 300
 
--- How long it runs from now on; then it is paused, if its program has asked for that, or ends.
-local function lasts(b, seconds)
+local function time_of(seconds)
   seconds = seconds or USUAL
   if type(seconds) ~= "number" or seconds < 0 or seconds > 2592000 then s.fail(400, "timeout is a number of seconds, at most 30 days") end
+  return seconds
+end
+
+-- How long it runs from now on; then it is paused, if its program has asked for that, or ends.
+local function lasts(b, seconds)
   b.timeout, b.ends = seconds, s.now_us() + math.ceil(seconds * SECOND)
   s.alarm(b, b.ends, function()
     local pauses = b.asked.autoPause
@@ -59,6 +64,7 @@ local function lasts(b, seconds)
 end
 
 function wake(b, seconds)
+  seconds = time_of(seconds)
   if b.paused then s.sleep(b, false) end
   b.paused = nil
   lasts(b, seconds)
@@ -66,6 +72,7 @@ end
 
 local function create(q)
   local a = s.json(q)
+  local seconds = time_of(a.timeout)
   if a.mcp then s.fail(400, "sandglass serves no MCP gateway in its boxes") end
   if type(a.volumeMounts) == "table" and next(a.volumeMounts) then s.fail(400, "sandglass has no volumes of E2B's") end
   local net
@@ -77,7 +84,7 @@ local function create(q)
   end
   local b = s.open({ name = (a.metadata or {}).name, env = next(a.envVars or {}) and a.envVars or nil, net = net },
     { asked = a, id = "i" .. s.hex(10), procs = {}, watchers = {}, next_pid = 1000 })
-  lasts(b, a.timeout)
+  lasts(b, seconds)
   return 201, face(b), nil, true
 end
 
@@ -110,19 +117,21 @@ end
 local function connect(q, b)
   local was = b.paused
   local seconds = s.json(q).timeout
+  seconds = seconds and time_of(seconds)
   if was or not seconds or s.now_us() + seconds * SECOND > b.ends then wake(b, seconds or b.timeout) end   -- it never shortens
   return was and 201 or 200, face(b), nil, true
 end
 
-local function timeout(q, b)
-  lasts(b, s.json(q).timeout)
+-- The time of one that runs: a paused one has none until somebody connects to it.
+local function anew(b, seconds)
+  seconds = time_of(seconds)
+  if b.paused then s.fail(409, "the sandbox is paused: connect to it, with the time that it is to have") end
+  lasts(b, seconds)
   return 204
 end
 
-local function refresh(q, b)
-  lasts(b, s.json(q).duration or b.timeout)
-  return 204
-end
+local function timeout(q, b) return anew(b, s.json(q).timeout) end
+local function refresh(q, b) return anew(b, s.json(q).duration or b.timeout) end
 
 local function kill(_, b)
   s.close(b)
@@ -154,7 +163,8 @@ local function follow(proc)
     s.follow(proc.c, function(stream, data)
       local name = proc.pty and "pty" or "std" .. stream
       for at = 1, #data, 32768 do
-        write(envelope { event = { data = { [name] = sandbox.base64_encode(data:sub(at, at + 32767)) } } })
+        local said = { [name] = sandbox.base64_encode(data:sub(at, at + 32767)) }
+        if not write(envelope { event = { data = said } }) then return false end
       end
     end)
     local c = proc.c
@@ -258,7 +268,8 @@ end
 
 local function shell(b, text, ...)
   local code, _, err = s.ask(b, text, ...)
-  if code ~= 0 then s.fail(err:find "No such file" and 404 or err:find "exists" and 409 or 400, s.clean(err:gsub("%s+$", ""))) end
+  if code == 0 then return end
+  s.fail(err:find "No such file" and 404 or err:find "exists" and 409 or err:find "denied" and 403 or 400, s.clean(err:gsub("%s+$", "")))
 end
 
 local function make_dir(q, b)
@@ -295,18 +306,24 @@ local function upload(q, b)
   return 200, all
 end
 
--- Watching: a program of ours in the box looks twice in a second and says what is other.
-local WATCH = [[cd -- "$1" || exit 1
-look() { find . -mindepth 1 $depth -printf '%i %T@/%s %m %P\n' 2>/dev/null; }
+-- Watching: a program of ours in the box looks twice in a second and says what is other. Busybox's find has no -printf.
+local WATCH = [[cd -- "$1" 2>/dev/null || { ls -d -- "$1/." >/dev/null; exit 1; }
+[ -r . ] || { echo "$1: Permission denied" >&2; exit 1; }
 depth=$2
+tab=$(printf '\t')
+if find . -maxdepth 0 -printf '' 2>/dev/null; then
+	look() { find . -mindepth 1 $depth -printf '%i\t%T@/%s\t%m\t./%P\n' 2>/dev/null; }
+else
+	look() { find . -mindepth 1 $depth -exec stat -c "%i$tab%y/%s$tab%a$tab%n" {} + 2>/dev/null; }
+fi
 was=$(look)
 echo begun
 while sleep 0.5; do
 	is=$(look)
 	[ "$is" = "$was" ] && continue
-	printf '%s\n\n%s\n' "$was" "$is" | awk '
+	printf '%s\n\n%s\n' "$was" "$is" | awk -F "$tab" '
 	$0 == "" { later = 1; next }
-	{ name = substr($0, length($1 " " $2 " " $3) + 2) }
+	{ name = substr($0, length($1 FS $2 FS $3 FS "./") + 1) }
 	!later { inode[name] = $1; data[name] = $2; mode[name] = $3; next }
 	{
 		there[name] = inodes[$1] = 1
@@ -339,26 +356,39 @@ local function watch(b, a, told)
         told()
       end
     end)
-  if not ready:recv() then s.fail(404, ("%s: no such folder"):format(path)) end
-  return c
+  if ready:recv() then return c end
+  if c.wrong then error(c.wrong, 0) end
+  local why = s.printed(c, "err")
+  s.fail(s.why(why), s.clean(why:gsub("%s+$", "")))
 end
 
 local function watch_dir(q, b)
   local a, events = message(q), sg.channel(1000)
   local c = watch(b, a, function(event) if event then events:send(event) else events:close() end end)
   return s.stream(200, "application/connect+json", function(write)
-    write(envelope { start = {} })
-    while not c.code do
-      local event = events:recv(10)
-      if not write(envelope(event and { filesystem = event } or { keepalive = {} })) then break end
-    end
-    s.signal(c, "KILL")
+    local ok, e = pcall(function()
+      local event, late
+      write(envelope { start = {} })
+      repeat
+        event, late = events:recv(10)
+        local goes_on = (event or late) and write(envelope(event and { filesystem = event } or { keepalive = {} }))
+      until not goes_on
+      if not event and not late then write(envelope({}, 2)) end   -- all is told, also what came last
+    end)
+    events:close()
+    rt.shield(s.signal, c, "KILL")
+    if not ok then error(e, 0) end
   end)
 end
 
+-- Events that nobody has fetched; a client that comes too late is told that some are lost.
+local EVENTS = 10000
+
 local function create_watcher(q, b)
-  local w = { events = s.list() }
-  w.c = watch(b, s.json(q), function(event) w.events[#w.events + 1] = event end)
+  local w = { events = s.list(), lost = 0 }
+  w.c = watch(b, s.json(q), function(event)
+    if event and #w.events < EVENTS then w.events[#w.events + 1] = event elseif event then w.lost = w.lost + 1 end
+  end)
   w.id = s.hex(8)
   b.watchers[w.id] = w
   return 200, { watcherId = w.id }
@@ -371,7 +401,11 @@ end
 
 local function watcher_events(q, b)
   local w = watcher_of(q, b)
-  local events = w.events
+  local events, lost = w.events, w.lost
+  w.lost = 0
+  if lost > 0 then   -- what is kept comes with the next question
+    s.fail(507, ("%d events are lost: at most %d wait here to be fetched; look at the folder itself"):format(lost, EVENTS))
+  end
   w.events = s.list()
   return 200, { events = events }
 end

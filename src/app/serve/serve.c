@@ -17,7 +17,7 @@ enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, TOKEN_BY
 void serve_ask_free(struct ask *a)
 {
 	websock_door_free(&a->door);
-	a->s->sockets -= a->heard != NULL;
+	a->s->sockets -= a->socket;
 	json_decref(a->heard);
 	for (struct ask **at = &a->s->asks; *at; at = &(*at)->next)
 		if (*at == a) {
@@ -123,8 +123,9 @@ static void on_request(void *self, struct http_visit *v)
 		refuse(v, 503, "too much is being sent here at once; send it again when the other uploads are done");
 	} else {
 		struct ask *a = NEW(struct ask);
-		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size };
+		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size, .socket = websock_door_asked(ask) };
 		s->asks = a;
+		s->sockets += a->socket;
 		http_visit_set_tag(v, a);
 		if (size > PIECE) {
 			a->upload = ++s->uploads;

@@ -8,7 +8,8 @@
  *     -> {status,type?,body?,stream?,fill?}; part {upload,body} ahead of a long request; more {stream} -> {body?,over?,broken?},
  *     asked again and again while the client takes what comes; leave {stream,upload}: nobody takes or sends it any more. A
  *     request for a WebSocket (socket) that is answered with 101, a stream and protocol? becomes one: each piece is a message
- *     (text? of characters), the last has code? and reason?; what the client says comes as said {stream,body,text}, in order.
+ *     (text? of characters), the last has code? and reason?; what the client says comes as said {stream,body,text}, in order; an
+ *     answer with wrong (why nobody hears it) closes it with 1011.
  *  3. Who goes away cancels what he has asked for; a stream's command goes on.
  * Loop thread only. */
 #ifndef APP_SERVE_H

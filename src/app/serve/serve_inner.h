@@ -16,6 +16,7 @@ struct ask { /* one request */
 	uint64_t upload;          /* its body goes in pieces; 0: not */
 	size_t size, sent;        /* of the body */
 	int64_t stream;           /* 0: none */
+	bool socket;              /* it is to be a WebSocket, or is one: counted */
 
 	struct websock_door *door; /* NULL: it is none */
 	uint64_t saying;           /* the call with what the client has said */
@@ -33,7 +34,7 @@ struct serve {
 	char *host, *url;
 	uint64_t hello, uploads;
 	size_t uploading; /* bytes of the bodies that go in pieces */
-	size_t sockets;
+	size_t sockets;   /* requests for one, and those that are open */
 	int pidfd, pid;
 	struct loop_fd *watch;
 	int status;

@@ -2,7 +2,8 @@
 
 #include "base/mem.h"
 
-enum { HEARD_MAX = 1 << 20, SAID_MAX = 256 << 10, CLOSE_NORMAL = 1000, CLOSE_WRONG = 1011, CLOSE_LONG = 1009 };
+/* HEARD_EACH: what a message costs beside its bytes, be it empty. */
+enum { HEARD_MAX = 1 << 20, HEARD_EACH = 256, SAID_MAX = 256 << 10, CLOSE_NORMAL = 1000, CLOSE_WRONG = 1011, CLOSE_LONG = 1009 };
 
 /* What the client has said goes in as it came, one after the other. */
 static void say_next(struct ask *a)
@@ -12,7 +13,7 @@ static void say_next(struct ask *a)
 		return;
 	json_t *args = json_incref(json_array_get(a->heard, 0));
 	json_array_remove(a->heard, 0);
-	a->heard_bytes -= (size_t)json_int(args, "size", 0);
+	a->heard_bytes -= (size_t)json_int(args, "size", 0) + HEARD_EACH;
 	json_put_int(args, "stream", a->stream);
 	a->saying = mcp_session_call(a->s->session, "said", args, "serve", &err);
 	json_decref(args);
@@ -32,7 +33,7 @@ static void on_message(void *self, bool text, const void *bytes, size_t len)
 	json_put_int(args, "size", (int64_t)len);
 	json_put_bytes(args, "body", len ? bytes : "", len);
 	json_array_append_new(a->heard, args);
-	a->heard_bytes += len;
+	a->heard_bytes += len + HEARD_EACH;
 	websock_door_pause(a->door, a->heard_bytes > HEARD_MAX);
 	say_next(a);
 }
@@ -59,7 +60,6 @@ void serve_socket_open(struct ask *a, const json_t *answer)
 		serve_leave(a);
 		return;
 	}
-	a->s->sockets++;
 	a->heard = json_array();
 	serve_want_more(a);
 }
@@ -86,5 +86,12 @@ void serve_socket_answer(struct ask *a, uint64_t nr, const json_t *answer)
 		return;
 	}
 	a->saying = 0;
+	if (json_str(answer, "wrong", NULL)) { /* nobody is there any more who would hear the rest */
+		websock_door_close(&a->door, CLOSE_WRONG, json_str(answer, "wrong", ""));
+		if (a->call)
+			mcp_session_cancel(a->s->session, a->call);
+		serve_leave(a);
+		return;
+	}
 	say_next(a);
 }
