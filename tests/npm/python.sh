@@ -4,7 +4,15 @@
 set -u
 dir=${1:?a folder}
 [ -x "$dir/bin/python" ] && "$dir/bin/python" -c 'import daytona, langchain_daytona, langchain_anthropic, deepagents, e2b, modal' 2>/dev/null && exit 0
-python3 -m venv "$dir" && timeout 900 "$dir/bin/pip" install -q --disable-pip-version-check 'daytona==0.226.1' 'e2b==2.63.0' 'modal==1.6.4' \
-	'deepagents==0.7.32' 'langchain-daytona==0.0.9' 'langchain-anthropic==1.7.7' ||
-	{ rm -rf "${dir:?}"; echo "pip could not fetch Python's SDKs; the tests that need them are left out" >&2; }
+# A venv knows its own path: the new one is made in place, with the one that was there beside it until it is good.
+rm -rf "${dir:?}.was"
+[ -e "$dir" ] && mv "$dir" "$dir.was"
+if python3 -m venv "$dir" && timeout 900 "$dir/bin/pip" install -q --disable-pip-version-check 'daytona==0.226.1' 'e2b==2.63.0' 'modal==1.6.4' \
+	'deepagents==0.7.32' 'langchain-daytona==0.0.9' 'langchain-anthropic==1.7.7'; then
+	rm -rf "$dir.was"
+else
+	rm -rf "${dir:?}"
+	[ -e "$dir.was" ] && mv "$dir.was" "$dir"
+	echo "pip could not fetch Python's SDKs; the tests that need them are left out" >&2
+fi
 exit 0

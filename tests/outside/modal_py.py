@@ -36,4 +36,6 @@ ok(modal.Sandbox.from_name("sdk", "of-python").object_id == box.object_id, "is f
 again = modal.Sandbox.from_id(box.object_id)
 ok(run(again, "echo", "again")[0] == "again\n", "is attached to")
 box.terminate()
-ok(box.wait(raise_on_termination=False) in (137, None) or box.returncode == 137, "terminates")
+box.wait(raise_on_termination=False)
+ok(box.returncode == 137 and modal.Sandbox.from_id(box.object_id).poll() == 137, "terminates")
+ok([b.object_id for b in modal.Sandbox.list(app_id=app.app_id)] == [], "and is listed no more")
