@@ -205,25 +205,29 @@ help:
 	@echo 'make deps        install the packages that building and testing need'
 	@echo 'make install     into PREFIX=$(PREFIX) (DESTDIR respected);  make uninstall'
 
+# A whole build takes every core, unless -j says otherwise.
+CORES = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 deps:
 	@B=$B tests/deps.sh
 
 demo:
 	@B=$B tests/deps.sh demo
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(CORES) --no-print-directory all
 	@$B/sandglass demo
 
-check: deps
-	@$(MAKE) --no-print-directory all unit-programs
+check:
+	@B=$B tests/deps.sh check
+	@$(MAKE) $(CORES) --no-print-directory all unit-programs
 	@B=$B tests/suite check
 
 test: deps
-	@$(MAKE) --no-print-directory all unit-programs helpers
-	@$(MAKE) --no-print-directory B=build/san SAN=1 all unit-programs
+	@$(MAKE) $(CORES) --no-print-directory all unit-programs helpers
+	@$(MAKE) $(CORES) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=$B tests/suite test
 
 test-agents: deps
-	@$(MAKE) --no-print-directory all
+	@$(MAKE) $(CORES) --no-print-directory all
 	@tests/npm/agents.sh $B/agents
 	@tests/npm/python.sh $B/py
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/agents.sh
@@ -233,11 +237,11 @@ test-agents: deps
 
 test-long:
 	@B=$B tests/deps.sh long
-	@$(MAKE) --no-print-directory all unit-programs helpers
+	@$(MAKE) $(CORES) --no-print-directory all unit-programs helpers
 	@B=$B tests/suite long
 
 san: deps
-	@$(MAKE) --no-print-directory B=build/san SAN=1 all unit-programs
+	@$(MAKE) $(CORES) --no-print-directory B=build/san SAN=1 all unit-programs
 	@B=build/san tests/suite san
 
 .PHONY: unit-programs helpers
@@ -271,7 +275,7 @@ $B/fuzz/f_%: tests/fuzz/f_%.c tests/fuzz/main.c $$(call fuzz_libs,$$*) $(GEN)
 	@$(CC) $(ALL_CFLAGS) -Wno-missing-prototypes $(if $(FUZZER),-fsanitize=fuzzer) -MMD -MP $(LDFLAGS_ALL) -o $@ $< $(if $(FUZZER),,tests/fuzz/main.c) \
 		-Wl,--start-group $(filter %.a %.o,$^) -Wl,--end-group $(LIBS_ALL) -llua5.4
 fuzz:
-	@$(MAKE) --no-print-directory B=build/fuzz CC=clang SAN=1 FUZZER=1 CFLAGS=-fsanitize=fuzzer-no-link $(FUZZ:%=build/fuzz/fuzz/f_%)
+	@$(MAKE) $(CORES) --no-print-directory B=build/fuzz CC=clang SAN=1 FUZZER=1 CFLAGS=-fsanitize=fuzzer-no-link $(FUZZ:%=build/fuzz/fuzz/f_%)
 	@for f in $(FUZZ); do echo "== $$f"; mkdir -p build/fuzz/corpus/$$f; \
 		build/fuzz/fuzz/f_$$f -max_total_time=$(FUZZ_TIME) -timeout=10 -rss_limit_mb=2048 -verbosity=0 -print_final_stats=1 \
 			-artifact_prefix=build/fuzz/$$f- build/fuzz/corpus/$$f tests/fuzz/corpus/$$f || exit 1; done
@@ -281,7 +285,7 @@ golden: $B/tests/ui/t_screens
 	@GOLDEN=1 $< >/dev/null; git --no-pager diff --stat -- tests/screens
 
 bench: deps
-	@$(MAKE) --no-print-directory all helpers
+	@$(MAKE) $(CORES) --no-print-directory all helpers
 	@B=$B tests/bench/run
 
 tidy:

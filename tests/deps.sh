@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the packages that building, running and testing need (Debian, Ubuntu); with "long" also those of the long tests,
-# with "demo" only what building and the demo need. Elsewhere: says what they are.
+# with "demo" only what building and the demo need, with "check" all but what comes from npm. Elsewhere: says what they are.
 set -eu
 build="gcc make pkg-config libc6-dev libncurses-dev liblua5.4-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev libuv1-dev
 libseccomp-dev libsodium-dev libzstd-dev libjansson-dev libutf8proc-dev libvterm-dev libarchive-dev"
@@ -19,10 +19,8 @@ npm_packages() {
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
 long=
-if [ "${1:-}" = demo ]; then
-	test="git" # its agents commit
-	npm_packages() { :; }
-fi
+if [ "${1:-}" = demo ]; then test="git"; fi # its agents commit
+case ${1:-} in demo | check) npm_packages() { :; } ;; esac # no test of `make check` asks the fake provider
 [ "${1:-}" != long ] || long="chromium asciinema" # not everywhere is there such a package: one by one
 if ! command -v dpkg-query >/dev/null; then
 	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, SQLite >= 3.40, libgit2 >= 1.5, libuv," >&2
