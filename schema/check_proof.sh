@@ -75,8 +75,17 @@ ask -separator '  ' "SELECT json_extract(body, '\$.objects_hash'), '$dir/adds/' 
 none 'rule 16: objects are missing, event' "SELECT e.seq FROM event e WHERE json_extract(e.body, '\$.objects') > 0 AND
 	json_extract(e.body, '\$.objects') <> (SELECT count(*) FROM object o WHERE o.seq = e.seq)"
 
-# rules 17, 21, 22
+# rules 17, 21, 22, 28
 hashes message "SELECT hash, message AS name, data AS bytes FROM message" 'rule 17: it is not what its name says, message'
+list="json_extract(body, CASE kind_name WHEN 'model.call' THEN '\$.messages' ELSE '\$.body' END)"
+none 'rule 28: a message that is named is missing' "WITH
+	called(list) AS (SELECT $list FROM event WHERE kind_name IN ('model.call', 'model.sent') AND $list IS NOT NULL),
+	row(name, text) AS (SELECT lower(hex(hash)), CAST(data AS TEXT) FROM message WHERE data IS NOT NULL AND json_valid(CAST(data AS TEXT))),
+	named(name) AS (SELECT list FROM called WHERE list NOT LIKE '[%' UNION ALL
+		SELECT value FROM called, json_each(list) WHERE list LIKE '[%' UNION ALL
+		SELECT value FROM row, json_each(text, '\$.plus') WHERE name IN (SELECT list FROM called) UNION ALL
+		SELECT json_extract(text, '\$.as') FROM row WHERE text LIKE '{\"as\":%' AND json_type(text, '\$.plus') = 'array')
+	SELECT name FROM named WHERE name NOT IN (SELECT lower(hex(hash)) FROM message)"
 none 'rule 21: started before it was allowed, action' "SELECT s.action FROM event s WHERE s.kind_name = 'action.started' AND NOT EXISTS
 	(SELECT 1 FROM event v WHERE v.action = s.action AND v.seq < s.seq AND (v.body IS NULL OR
 	(v.kind_name = 'action.judged' AND json_extract(v.body, '\$.verdict') = 'allow') OR (v.kind_name = 'action.decided' AND

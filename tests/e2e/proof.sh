@@ -46,6 +46,7 @@ refused 'a byte of a file' "UPDATE object SET data = x'00' || substr(data, 2) WH
 refused 'a file under another name' "UPDATE object SET oid = x'00' || substr(oid, 2) WHERE object = 2"
 refused 'a file removed' 'DELETE FROM object WHERE object = 2'
 refused 'a message' "UPDATE message SET data = data || ' ' WHERE message = 1"
+refused 'a message removed' "DELETE FROM message WHERE message = (SELECT max(message) FROM message)"
 refused 'a body taken out without a word' 'UPDATE event SET salt = NULL, body = NULL WHERE seq = 90'
 refused 'another session as its own' "UPDATE meta SET value = replace(value, substr(value, 1, 1), CASE substr(value, 1, 1) WHEN 'a' THEN 'b' ELSE 'a' END) WHERE name = 'uuid'"
 refused 'a checkpoint of another chain' "UPDATE checkpoint SET chain = x'00' || substr(chain, 2)"
