@@ -76,7 +76,12 @@ static bool changed_now(const struct ui *ui)
 
 static bool changed_at_end(const struct ui *ui)
 {
-	return files_changed(ui, true);
+	return files_changed(ui, true) && ui_reached(ui) > 0;
+}
+
+static bool changed_and_gone(const struct ui *ui)
+{
+	return files_changed(ui, true) && ui_reached(ui) == 0;
 }
 
 static bool many_agents(const struct ui *ui)
@@ -106,6 +111,8 @@ static const struct hint hints[] = {
 	{ "diff", "files have changed in a box, yours have not: d shows what", changed_now, { VERB_DIFF, VERB_NONE }, false },
 	{ "review", "it is over, its work is still in its box: :review takes it, by hunks", changed_at_end,
 	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
+	{ "merge", "it is over, its work is still in its box: 'sandglass merge' takes it", changed_and_gone,
+	  { VERB_DIFF, VERB_LINE, VERB_NONE }, false },
 	{ "many", "many agents: f filters, / searches, :group folds by session, S sorts", many_agents,
 	  { VERB_FILTER, VERB_SEARCH, VERB_SORT }, false },
 	{ "keys", "? has the keys of every screen, Ctrl-p finds anything, : takes commands", later,

@@ -37,6 +37,7 @@ struct console {
 	size_t nr;
 	struct pollfd poll[CONSOLE_SOURCES + 4]; /* the keyboard, sources, notes, more sessions, the terminal's output */
 	bool gone[CONSOLE_SOURCES];
+	char told[CONSOLE_SOURCES]; /* 1 that its supervisor has gone, 2 that it has ended, which may be read after that */
 	struct ui ui;
 	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
 	int64_t frame_us;       /* between two frames */
@@ -158,6 +159,19 @@ static void say_saved(struct console *c)
 	ui_say(&c->ui, ROLE_TEXT, "saved: the first new action came %lld ms later", (long long)us / 1000);
 }
 
+static void say_gone(struct console *c)
+{
+	for (size_t i = 0; i < c->nr; i++) {
+		char is = c->gone[i] ? 1 + c->src[i]->model.ended : 0;
+		if (is <= c->told[i])
+			continue;
+		c->told[i] = is;
+		ui_say(&c->ui, ROLE_DIM, is == 2 ? "session %s has ended: read only" : "the supervisor of %s has gone: read only",
+		       session_id(c->src[i]->session));
+		c->dirty = true;
+	}
+}
+
 static void pump(struct console *c, size_t i, bool readable)
 {
 	const struct console_source *s = &c->from[i];
@@ -168,8 +182,6 @@ static void pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = true;
 			c->poll[i + 1].fd = -1;
 			c->act[i].command = NULL;
-			ui_say(&c->ui, ROLE_DIM, c->src[i]->model.ended ? "session %s has ended: read only" : "the supervisor of %s has gone: read only",
-			       session_id(c->src[i]->session));
 		}
 		c->dirty = true;
 	} else if (readable) {
@@ -472,6 +484,7 @@ static void read_news(struct console *c)
 {
 	ui_sync(&c->ui);
 	say_saved(c);
+	say_gone(c);
 	c->read_us = clock_mono_us();
 }
 

@@ -149,7 +149,7 @@ static void do_verb(struct ui *ui, enum verb v)
 		top->ops->subject(top->self, ui, &on);
 	bool all = v == VERB_FREEZE || v == VERB_PAUSE_ALL; /* whatever session is selected */
 	if (verb_acts(v) && (all ? ui_reached(ui) == 0 : !ui_may_act(ui, on.source)))
-		why = ui->replay ? "read only: nothing runs in replay" : "read only: not attached to a running session";
+		why = ui_why_not(ui, on.source);
 	if (why)
 		ui_say(ui, ROLE_DIM, "%s: %s", verb_name(v), why);
 	else if (ui->replay && v == VERB_FOLLOW)
@@ -321,6 +321,13 @@ bool ui_may_act(const struct ui *ui, size_t source)
 	return !ui->replay && ui->act && source < ui->nr_src && ui->act[source].command;
 }
 
+const char *ui_why_not(const struct ui *ui, size_t source)
+{
+	const struct source *s = ui_source(ui, source);
+	return ui->replay ? "read only: nothing runs in replay" :
+	       s && s->model.ended ? "read only: the session has ended" : "read only: not attached to a running session";
+}
+
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
@@ -336,7 +343,7 @@ bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opt
 	size_t nr = 0;
 	if (!ui_may_act(ui, source)) {
 		json_decref(opts);
-		ui_say(ui, ROLE_DIM, "read only");
+		ui_say(ui, ROLE_DIM, "%s", ui_why_not(ui, source));
 		return false;
 	}
 	while (words[nr])

@@ -131,6 +131,7 @@ void ui_choose(struct ui *ui, const char *label, const char *keys, const struct 
 /* Sends a command. @words ends with NULL; takes @opts. False (and says why) if nothing can be sent. */
 bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opts);
 bool ui_may_act(const struct ui *ui, size_t source);
+const char *ui_why_not(const struct ui *ui, size_t source); /* may not: the reason in words */
 
 static inline struct source *ui_source(const struct ui *ui, size_t i)
 {

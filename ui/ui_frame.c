@@ -43,7 +43,12 @@ static bool own_keys(const struct ui *ui, struct area a, int row)
 /* In a record nothing is decided and nothing is sent. */
 static bool works(const struct ui *ui, enum verb v)
 {
-	return !ui->replay || (!verb_acts(v) && v != VERB_APPROVE);
+	const struct view *top = &ui->stack[ui->depth - 1];
+	struct subject on = { 0 };
+	if (top->ops->subject)
+		top->ops->subject(top->self, ui, &on);
+	bool gone = ui->act && on.source < ui->nr_src && !ui->act[on.source].command && v != VERB_FREEZE;
+	return (!ui->replay && !gone) || (!verb_acts(v) && v != VERB_APPROVE);
 }
 
 /* Lays the key line out and draws it; or, with @a of no grid, says whose hint stands at column @at. */

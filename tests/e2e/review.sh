@@ -115,6 +115,13 @@ wait_for 10 back undo
 ok $? "u undoes that"
 "$sg" stop -S "$id" >/dev/null 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
+wait_for 10 shows "session $id has ended"
+ok $? "the console says that it has ended"
+keys ':review' Enter
+wait_for 5 shows 'hunk 3'
+keys a
+wait_for 5 shows "read only: 'sandglass merge $id/work' takes it"
+ok $? "a review of what has ended names the command that merges it, and asks nothing before"
 "$sg" verify "$id" >/dev/null
 is $? 0 "the session verifies"
 finish

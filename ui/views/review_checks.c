@@ -130,7 +130,7 @@ void review_check_again(struct review *v, struct ui *ui)
 		return;
 	}
 	if (!ui_may_act(ui, v->source)) {
-		ui_say(ui, ROLE_DIM, "read only: nothing runs here");
+		ui_say(ui, ROLE_DIM, "%s", ui_why_not(ui, v->source));
 		return;
 	}
 	if (v->nr_checks == 1) {

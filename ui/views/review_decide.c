@@ -257,7 +257,7 @@ static void plan(struct review *v, struct ui *ui)
 {
 	const char *words[] = { "merge", v->box };
 	if (!ui_may_act(ui, v->source)) {
-		ui_say(ui, ROLE_DIM, "read only");
+		ui_say(ui, ROLE_DIM, "%s", ui_why_not(ui, v->source));
 		return;
 	}
 	json_t *opts = taken_opts(v);
@@ -316,7 +316,10 @@ static void ask_how(struct ui *ui, const char *key)
 static void accept(struct review *v, struct ui *ui)
 {
 	const struct subject on = about(v);
-	if (v->take == 0)
+	const struct source *s = ui_source(ui, v->source);
+	if (!ui_may_act(ui, v->source) && s && v->box)
+		ui_say(ui, ROLE_WARN, "read only: 'sandglass merge %s/%s' takes it", s->model.id, v->box);
+	else if (v->take == 0)
 		ui_say(ui, ROLE_WARN, v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");
 	else if (v->unseen)
 		ui_choose(ui, "some of what is taken was not seen to its end: go on?  (y/n)", "yn", &on, ask_how);

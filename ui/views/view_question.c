@@ -393,7 +393,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	if (!digit && key != K_ENTER)
 		return false;
 	if (!ui_may_act(ui, v->source))
-		ui_say(ui, ROLE_DIM, ui->replay ? "read only: nothing runs in replay" : "read only");
+		ui_say(ui, ROLE_DIM, "%s", ui_why_not(ui, v->source));
 	else if (!v->waits)
 		ui_say(ui, ROLE_DIM, "nothing is asked");
 	else if (ui->mono_us - v->opened_us < ui->dead_us)
