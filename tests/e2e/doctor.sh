@@ -19,6 +19,15 @@ like "$("$sg" doctor | tr '\n' ' ')" 'ok +daytona boxes +DAYTONA_API_KEY is ther
 like "$("$sg" doctor -q | head -1)" '^(NO|ready:)' '-q: only what is not well'
 is "$("$sg" doctor --json | grep -c '"schema":1')" "$("$sg" doctor --json | wc -l)" '--json: an object a line'
 like "$("$sg" doctor --json | tail -1)" '"ready":true,"backend":"process"' 'the last one says so'
+mkdir -p "$HOME/.config/sandglass"
+echo 'return {' >"$HOME/.config/sandglass/config.lua"
+"$sg" doctor >"$t/out" 2>&1
+is $? 3 'a broken configuration: not well, the status of a file that is wrong'
+like "$(head -1 "$t/out")" '^NO +configuration +.*config\.lua' 'and a row, with the file'
+like "$(tail -1 "$t/out")" '^ready: process backend' 'beside all others'
+"$sg" doctor --json >"$t/out" 2>&1
+like "$(head -1 "$t/out")" '"check":"configuration","ok":false,"value":".*config.lua' 'as JSON, too'
+rm "$HOME/.config/sandglass/config.lua"
 
 mkdir repo && git init -q repo && echo one >repo/f && git -C repo add f && git -C repo commit -qm one
 cat >wait.lua <<'L'

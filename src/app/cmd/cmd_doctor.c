@@ -458,10 +458,14 @@ int cmd_doctor(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (cmd_has(ctx, "paths"))
 		return print_paths(ctx);
-	if (config_open(&c, ctx, &err) < 0)
-		return cmd_fail(ctx, &err);
-	CLEANUP(json_release) json_t *secrets = config_object(c, "secrets");
-	config_close(&c);
+	/* it is asked when something is broken, so that a broken configuration is a row like another */
+	bool read = config_open(&c, ctx, &err) == 0;
+	CLEANUP(json_release) json_t *secrets = read ? config_object(c, "secrets") : NULL;
+	if (read)
+		config_close(&c);
 	struct doctor d = { .ctx = ctx, .secrets = secrets };
-	return run_checks(&d);
+	if (!read)
+		check(&d, "configuration", false, err.text, "mend the file that is named, or move it away");
+	int status = run_checks(&d);
+	return read || status != EXIT_DONE ? status : exit_of(&err);
 }

@@ -508,10 +508,20 @@ void op_proc_kill(struct call *c)
 	record_barrier(c->super->record, seq, kill_proc_now, c);
 }
 
+static void resize_now(void *self)
+{
+	struct call *c = self;
+	struct err err = ERR_INIT;
+	if (boxes_resize(c->super->boxes, (uint64_t)json_int(c->args, "proc", 0), (uint16_t)json_int(c->args, "cols", 0),
+			 (uint16_t)json_int(c->args, "rows", 0), &err) < 0)
+		call_fail_err(c, &err);
+	else
+		call_answer(c, NULL);
+}
+
 void op_proc_resize(struct call *c)
 {
 	struct proc *p = proc_of(c);
-	struct err err = ERR_INIT;
 	int64_t cols = json_int(c->args, "cols", 0), rows = json_int(c->args, "rows", 0);
 	if (!p)
 		return;
@@ -519,15 +529,11 @@ void op_proc_resize(struct call *c)
 		call_fail(c, "script", NULL, NULL, 0, p->pty ? "a terminal has 1 to 1000 columns and rows" : "this process has no terminal");
 		return;
 	}
-	if (boxes_resize(c->super->boxes, p->action, (uint16_t)cols, (uint16_t)rows, &err) < 0) {
-		call_fail_err(c, &err);
-		return;
-	}
 	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
 	json_put_int(body, "cols", cols);
 	json_put_int(body, "rows", rows);
-	record_append_json(c->super->record, EV_PROC_RESIZE, p->action, c->agent, 0, p->action, body);
-	call_answer(c, NULL);
+	uint64_t seq = record_append_json(c->super->record, EV_PROC_RESIZE, p->action, c->agent, 0, p->action, body);
+	record_barrier(c->super->record, seq, resize_now, c);
 }
 
 /* --- files --- */

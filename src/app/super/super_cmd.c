@@ -451,6 +451,23 @@ static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	return 1;
 }
 
+struct resized {
+	struct super *s;
+	uint64_t action, ticket;
+	uint16_t cols, rows;
+};
+
+static void resized_now(void *self)
+{
+	struct resized *r = self;
+	struct err err = ERR_INIT;
+	if (boxes_resize(r->s->boxes, r->action, r->cols, r->rows, &err) < 0)
+		control_refuse(r->s->server, r->ticket, &err);
+	else
+		control_answer(r->s->server, r->ticket, NULL);
+	free(r);
+}
+
 static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
@@ -459,13 +476,17 @@ static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 	if (asked_id(asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
-	if (boxes_resize(a->s->boxes, id, (uint16_t)cols, (uint16_t)rows, err) < 0)
-		return -1;
+	struct action *act = gate_action(a->s->gate, id);
+	if (!act)
+		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
+	struct resized *r = NEW(struct resized);
+	*r = (struct resized){ .s = a->s, .action = id, .ticket = a->rq->ticket, .cols = (uint16_t)cols, .rows = (uint16_t)rows };
 	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
 	json_put_int(body, "cols", cols);
 	json_put_int(body, "rows", rows);
-	record_append_json(a->s->record, EV_PROC_RESIZE, id, 0, 0, id, body);
-	return 0;
+	record_barrier(a->s->record,
+		       record_append_json(a->s->record, EV_PROC_RESIZE, id, 0, action_spec(act)->box, id, body), resized_now, r);
+	return 1;
 }
 
 /* --- the files of boxes: these take time and answer by their ticket --- */
