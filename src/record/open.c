@@ -319,6 +319,8 @@ int record_resume(struct record **out, struct loop *l, const char *path, const s
 	if (rc < 0)
 		return -1;
 	struct store_origin from;
+	if (ops && ops->copy)
+		store_unanchored(r->store);
 	bool known = store_origin(r->store, &from); /* before the writer has the store */
 	begin(r, l, ops, self);
 	json_t *body = json_object();

@@ -25,6 +25,9 @@ struct record_ops {
 	void (*on_head)(void *self, uint64_t seq);
 	/* The state changed; @why is one line for people ("no space left on device, retrying"). */
 	void (*on_state)(void *self, enum record_state state, const char *why);
+	/* The file is a copy that is handed on: what is added to it is signed but not anchored. The anchors of the session are
+	 * those of the file that stays, which would end before them. */
+	bool copy;
 };
 
 /* Creates DIR/DATE-NAME-ID.glass (0600; the directory 0700 and fsynced), takes its lease (flock on the file's

@@ -325,9 +325,14 @@ enum store_rc store_commit(struct store *s, bool full)
 	if (rc == STORE_OK)
 		rc = store_commit_now(s, full);
 	failpoint("record-after-commit");
-	if (rc == STORE_OK && s->anchor.len)
+	if (rc == STORE_OK && s->anchor.len && !s->unanchored)
 		anchor_append(s->anchor.data, s->anchor.len);
 	return rc;
+}
+
+void store_unanchored(struct store *s)
+{
+	s->unanchored = true;
 }
 
 void store_rollback(struct store *s)

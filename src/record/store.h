@@ -69,6 +69,8 @@ enum store_rc store_segment(struct store *s, const struct event *ev, const struc
 enum store_rc store_objects(struct store *s, const struct event *ev, struct store_object *o, size_t nr);
 enum store_rc store_message(struct store *s, const struct hash *id, const void *bytes, size_t len, bool plain);
 enum store_rc store_redact(struct store *s, const struct event *ev, const struct store_redact *r);
+/* What is signed from now on is not anchored. */
+void store_unanchored(struct store *s);
 /* Signs what is written so far in this transaction; the anchor follows after its commit. */
 enum store_rc store_checkpoint(struct store *s);
 /* @full: it is on the disk when this returns, whether anything was written or not. */

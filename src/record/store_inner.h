@@ -31,6 +31,7 @@ struct store {
 	bool scrub;   /* the index holds pages of what was taken out */
 	struct packer *packer;
 	struct buf packed, body, anchor; /* anchor: lines that follow the commit */
+	bool unanchored;                 /* they do not */
 	uint8_t salts[4096];
 	size_t salts_left;
 	char why[200];

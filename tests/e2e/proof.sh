@@ -65,6 +65,10 @@ is $? 0 'a redacted copy'
 "$sg" verify "$t/red.glass" >"$t/out" 2>&1
 is $? 0 'verifies'
 like "$(cat "$t/out")" 'redacted' 'as redacted'
+"$sg" verify whole >"$t/out" 2>&1
+is $? 0 'and the session itself still does'
+"$sg" export whole -F glass --redact $((seq + 1)) -o "$t/red2.glass" >"$t/out" 2>&1 && "$sg" verify "$t/red2.glass" >"$t/out" 2>&1
+is $? 0 'so does a second copy with less'
 is "$(sqlite3 "$t/red.glass" "SELECT body IS NULL FROM event WHERE seq = $seq") $(sqlite3 "$whole" "SELECT body IS NULL FROM event WHERE seq = $seq")" '1 0' \
 	'the copy lacks it, the session does not'
 is "$(sqlite3 "$t/red.glass" "SELECT count(*) FROM segment WHERE action = $seq AND data IS NOT NULL")" 0 'nor has it the output'

@@ -67,13 +67,14 @@ static void tidy(const char *path)
 
 static int without(struct export *x, struct err *err)
 {
+	static const struct record_ops ops = { .copy = true };
 	struct cleaner c = { 0 };
 	json_t *end = json_object();
 	json_put_flag(end, "ok", true);
 	json_put_flag(end, "exported", true);
 	int rc = loop_new(&c.l, err);
 	if (rc == 0)
-		rc = record_resume(&c.r, c.l, x->path, NULL, NULL, err);
+		rc = record_resume(&c.r, c.l, x->path, &ops, NULL, err);
 	if (rc == 0)
 		rc = remove_all(&c, x, err);
 	if (rc == 0)
