@@ -458,6 +458,11 @@ uint64_t session_indexed(struct session *s)
 	return session_head(s);
 }
 
+uint64_t session_next(struct session *s, uint64_t after)
+{
+	return after < session_head(s) ? after + 1 : 0;
+}
+
 void session_reading(struct session *s, uint64_t at)
 {
 	(void)s, (void)at;
