@@ -284,7 +284,7 @@ static void paint_list(const struct fleet *f, const struct ui *ui, struct area a
 			put_cursor_row(a, i);
 	}
 	if (f->nr == 0)
-		put(a, 1, 3, ROLE_DIM, "no agent has begun yet");
+		put(a, 1, 3, ROLE_DIM, *ui_filter(ui) ? "no agent matches the filter: Esc takes it away" : "no agent has begun yet");
 }
 
 static void paint_events(const struct fleet *f, struct area a)
@@ -379,7 +379,7 @@ static const char *pane_title(const struct fleet *f, const struct ui *ui, int pa
 {
 	const char *name = f->nr == 0 ? "" : f->line[f->at].agent ? ui_agent_name(ui, f->line[f->at].source, f->line[f->at].agent) : "the session";
 	if (pane == PANE_EVENTS)
-		return arena_printf(f->arena, "%s  last events", name);
+		return arena_printf(f->arena, "%s%slast events", name, *name ? "  " : "");
 	if (pane == PANE_WORK)
 		return arena_printf(f->arena, "workspace  %s", f->nr > 0 ? f->line[f->at].box : "");
 	return f->nr_pending ? arena_printf(f->arena, "pending approvals %zu", f->waiting) : "pending approvals";

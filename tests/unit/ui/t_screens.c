@@ -53,6 +53,7 @@ static const struct {
 	{ "diff-120x36", "fleet", 120, 36, false, "diff", 0, "" },
 	{ "diff-80x24", "fleet", 80, 24, false, "diff", 0, "" },
 	{ "log-120x36", "fleet", 120, 36, false, "log", 0, "" },
+	{ "filter-none-80x24", "fleet", 80, 24, false, "fleet", 0, "fagent:nobody\n" },
 	{ "help-120x36", "fleet", 120, 36, false, "fleet", 0, "?" },
 	{ "help-80x24", "fleet", 80, 24, false, "agent", 0, "?" },
 	{ "help-search-80x24", "fleet", 80, 24, false, "fleet", 0, "?/palette\n" },
