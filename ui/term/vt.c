@@ -19,7 +19,10 @@ struct vt {
 	bool bare_lf;
 	char begun[4]; /* of a character */
 	size_t nr_begun;
+	bool escape; /* an ESC waits for what follows it */
 };
+
+enum { CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
 
 /* --- cells to glyphs ---------------------------------------------------------------------------------------------- */
 
@@ -176,9 +179,28 @@ static size_t begun(const char *p, size_t len)
 	return 0;
 }
 
+/* libvterm 0.1 takes a string (OSC, DCS) for endless when anything comes between the two bytes that end it: a control byte, or
+ * the end of what it is given. So an ESC waits for what follows it, and control bytes go before it, as a terminal does them. */
+static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
+{
+	for (size_t i = 0; i < len; i++) {
+		unsigned char c = (unsigned char)p[i];
+		bool control = (c < ' ' && c != ESC && c != CAN && c != SUB) || c == DEL;
+		if (v->escape && !control)
+			buf_putc(out, ESC);
+		if (c != ESC)
+			buf_putc(out, (char)c);
+		v->escape = c == ESC || (v->escape && control);
+	}
+}
+
 static void feed(struct vt *v, const void *bytes, size_t len)
 {
-	const char *p = bytes, *end = p + len;
+	CLEANUP(buf_release) struct buf all = BUF_INIT;
+	in_order(v, bytes, len, &all);
+	if (!all.len)
+		return;
+	const char *p = all.data, *end = p + all.len;
 	while (p < end) { /* in pieces: answers must not pile up */
 		size_t n = (size_t)(end - p) < 4096 ? (size_t)(end - p) : 4096;
 		const char *lf = v->bare_lf ? memchr(p, '\n', n) : NULL;
@@ -190,6 +212,8 @@ static void feed(struct vt *v, const void *bytes, size_t len)
 		n = lf ? (size_t)(lf - p) : n;
 		if (!lf && n < (size_t)(end - p) && n > begun(p, n))
 			n -= begun(p, n);
+		if (n > 1 && p[n - 1] == ESC)
+			n--;
 		vterm_input_write(v->vterm, p, n);
 		drop_answers(v);
 		p += n;
