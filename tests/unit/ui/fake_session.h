@@ -453,11 +453,6 @@ uint64_t look_next(const struct look *l, uint64_t seq)
 	return 0;
 }
 
-uint64_t session_next(struct session *s, uint64_t after)
-{
-	return after < session_head(s) ? after + 1 : 0;
-}
-
 uint64_t session_indexed(struct session *s)
 {
 	return session_head(s);
