@@ -44,6 +44,11 @@ void follow_free(struct follow **f)
 
 bool follow_wait(struct follow *f, uint64_t seq)
 {
+	return follow_wait_mask(f, seq, NULL);
+}
+
+bool follow_wait_mask(struct follow *f, uint64_t seq, const sigset_t *mask)
+{
 	while (session_head(f->session) <= seq) {
 		/* asked before the last look, so that what came in between is seen */
 		bool live = session_live(f->session);
@@ -52,7 +57,9 @@ bool follow_wait(struct follow *f, uint64_t seq)
 		if (!live)
 			return false;
 		struct pollfd p = { .fd = f->client ? control_client_fd(f->client) : -1, .events = POLLIN };
-		if (poll(&p, 1, f->client ? SURE_MS : LOOK_MS) < 0)
+		int ms = f->client ? SURE_MS : LOOK_MS;
+		struct timespec wait = { .tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L };
+		if (ppoll(&p, 1, &wait, mask) < 0)
 			return true; /* a signal: whoever waits may want to know */
 		if (f->client && !control_client_pump(f->client))
 			control_client_free(&f->client);

@@ -1,5 +1,6 @@
 /* Only the output of what runs, as it is: `sandbox exec` is used like the command itself. */
 #include <inttypes.h>
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
 
@@ -91,6 +92,10 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 	struct err err = ERR_INIT;
 	struct feed *f;
 	int asked = 0;
+	sigset_t mine, before; /* a signal comes while we wait, and to this thread: not between a look and a wait */
+	sigemptyset(&mine);
+	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
+		sigaddset(&mine, ends[i]);
 	for (size_t i = 0; i < ARRAY_LEN(ends); i++)
 		if (signal(ends[i], SIG_IGN) != SIG_IGN) /* nohup stays nohup */
 			signal(ends[i], on_signal);
@@ -98,15 +103,19 @@ int front_raw(struct cmd_ctx *ctx, struct session *s, const char *socket, bool i
 		return cmd_fail(ctx, &err);
 	struct follow *w = follow_new(s);
 	int rc;
+	pthread_sigmask(SIG_BLOCK, &mine, &before);
 	do {
 		rc = look(&r, f, &err);
 		if (input && r.started) {
 			feed_input(socket, r.action);
 			input = false;
 		}
+		pthread_sigmask(SIG_SETMASK, &before, NULL); /* a command that never stops writing leaves no wait */
+		pthread_sigmask(SIG_BLOCK, &mine, NULL);
 		if (interrupted > asked && !r.ended)
 			stop(socket, asked++ > 0);
-	} while (rc == 0 && !r.ended && follow_wait(w, feed_seq(f)));
+	} while (rc == 0 && !r.ended && follow_wait_mask(w, feed_seq(f), &before));
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	follow_free(&w);
 	feed_free(&f);
 	if (rc < 0)
