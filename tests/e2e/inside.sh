@@ -102,6 +102,14 @@ ask --calls 2 "$anthropic; $anthropic; $anthropic"
 like "$out" 'overloaded' "a provider's error is passed on as it is"
 like "$out" 'budget of this proxy is used up \(calls\)' "what is beyond the limit is refused before it is asked"
 is "$(wc -l <log)" 2 "and costs nothing"
+model '[{"linger":20,"text":"said to the end"}]'
+ask "timeout 3 $anthropic; timeout 3 $responses"
+is "$(events | grep '"kind":"model.reply"' | grep -c 'said to the end')" 2 "an agent that leaves at the last event, before the last byte: the answer is recorded"
+unlike "$(events | grep '"kind":"model.reply"')" '"incomplete"' "as a whole one"
+unlike "$out" 'used calls=[0-9]+ in=0' "and counted"
+model '[{"stall":20,"text":"one two three four five six seven eight nine ten"}]'
+ask "timeout 3 $anthropic"
+like "$(events | grep '"kind":"model.reply"')" '"incomplete":true' "one that leaves in the middle: what was said stands there as a part"
 cat >env.lua <<'L'
 local sg = require "sandglass"
 sg.sandbox { env = { TOKEN = sg.secret "REAL" } }

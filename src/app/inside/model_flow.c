@@ -115,6 +115,15 @@ static json_t *record_reply(struct flow *f)
 	return end;
 }
 
+/* What was heard of an answer of which no more will be: it is recorded, and what it cost counts. NULL when it had not begun. */
+static json_t *record_heard(struct flow *f)
+{
+	if (!f->running || f->status != 200 || f->as_it_is)
+		return NULL;
+	answer_end(&f->answer);
+	return record_reply(f);
+}
+
 /* --- the end of a flow -------------------------------------------------------------------------------------------- */
 
 static void done(void *self, const struct action_result *res)
@@ -447,7 +456,7 @@ static void cancel(void *self, struct action *a, const char *how)
 		return;
 	}
 	flow_refuse(f, 403, "stopped by a person");
-	flow_end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, NULL);
+	flow_end_action(f, !strcmp(how, "kill") ? END_KILLED : END_CANCELLED, record_heard(f));
 	model_drop(f);
 }
 
@@ -566,7 +575,7 @@ void model_drop(struct flow *f)
 	tools_forget(f);
 	tape_cancel(&f->call);
 	if (f->running) {
-		flow_end_action(f, END_CANCELLED, NULL);
+		flow_end_action(f, END_CANCELLED, record_heard(f));
 	} else if (f->action && !f->handled) {
 		f->handled = true;
 		gate_cancel(s->gate, f->action, "cancel", "the box has gone");
@@ -582,9 +591,13 @@ void model_gone(struct flow *f)
 		return;
 	}
 	if (f->running) {
-		json_t *body = json_object();
-		json_put_str(body, "why", "the agent went away");
-		flow_end_action(f, END_CANCELLED, body);
+		/* agents close at the last event of an answer, which may come before its last byte */
+		json_t *body = record_heard(f);
+		bool whole = body && f->answer.complete;
+		body = body ? body : json_object();
+		if (!whole)
+			json_put_str(body, "why", "the agent went away");
+		flow_end_action(f, whole ? END_OK : END_CANCELLED, body);
 	}
 	model_drop(f);
 }

@@ -2,7 +2,8 @@
 """A scripted model that speaks all four dialects. Prints its port; wants the key sk-REAL-7731 and nothing else.
 
 The script is a JSON list of steps: {"bash": COMMAND}, {"tool": NAME, "args": {...}}, {"text": TEXT}, {"status": N, "times": N, "then": STEP}; instead of a
-status "cut": true (its stream breaks off in the middle) or "stall": SECONDS (it stands still there).
+status "cut": true (its stream breaks off in the middle) or "stall": SECONDS (it stands still there) or
+"linger": SECONDS (all is said, but the stream ends only then).
 The step is the number of tool results in the request, so it does not matter how often it is asked. A file named as the
 second argument gets one line of JSON for each request.
 """
@@ -79,6 +80,7 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
             self.wfile.flush()
             time.sleep(pause)
+        time.sleep(self.step.get("linger", 0))
         self.wfile.write(b"0\r\n\r\n")
 
     def do_GET(self):
