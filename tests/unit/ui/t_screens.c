@@ -281,6 +281,10 @@ static void draw(size_t i, struct buf *out)
 		verifying_look(ui.verifying, &seen, &a);
 		ui_draw(&ui);
 	}
+	while (ui.wake_us == ui.mono_us + 1) { /* a view goes on at once, a slice of time a frame */
+		ui.mono_us++;
+		ui_draw(&ui);
+	}
 	FILE *to = open_memstream(&text, &len);
 	term_dump(&ui.grid, to);
 	fclose(to);
