@@ -140,15 +140,19 @@ static void release(struct waiting *h, const char *why)
 
 /* --- what is told --- */
 
+static void whose(void *self, struct trace_call *c)
+{
+	c->cause = cause_of(self, c, &c->how);
+}
+
 static void ran(void *self, const struct trace_call *c, void *tag)
 {
 	struct watch *w = self;
 	struct waiting *h = tag;
 	struct record *r = w->slot->boxes->record;
 	json_t *body = json_copy(c->body);
-	const char *how = NULL;
-	uint64_t cause = h ? h->cause : cause_of(w, c, &how);
-	json_put_str(body, "matched", how);
+	uint64_t cause = h ? h->cause : c->cause;
+	json_put_str(body, "matched", c->how);
 	if (h)
 		json_put_int(body, "held", (int64_t)h->action);
 	if (!w->live)
@@ -318,7 +322,7 @@ static void over(void *self)
 
 static void watch(struct slot *s, struct action *a, int listener, int sys, struct watch **owner)
 {
-	static const struct trace_ops ops = { .asked = asked, .ran = ran, .gone = gone, .flooded = flooded, .over = over };
+	static const struct trace_ops ops = { .asked = asked, .whose = whose, .ran = ran, .gone = gone, .flooded = flooded, .over = over };
 	struct err err = ERR_INIT;
 	if (listener < 0) {
 		CLEANUP(free_ptr) char *text = xasprintf("what really runs in box '%s' is not seen here: %s", s->name, strerror(sys));

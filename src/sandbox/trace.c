@@ -166,6 +166,7 @@ void trace_answer(struct trace *t, void *tag, bool allow)
 
 static void let_go(struct trace *t, uint64_t id, struct trace_call *c)
 {
+	t->ops->whose(t->self, c);
 	if (!answer(t, id, true))
 		return;
 	t->counts.told++;

@@ -31,6 +31,8 @@ struct trace_call {
 	 * connect: pid, parent, address, port, or path (bytes) of a unix socket, family when it is neither. unread: why the
 	 * rest could not be read. Borrowed. */
 	json_t *body;
+	uint64_t cause;	 /* set by trace_ops.whose */
+	const char *how; /* the same; a literal, or NULL */
 };
 
 enum trace_say { TRACE_GO, TRACE_HOLD, TRACE_REFUSE };
@@ -39,6 +41,9 @@ struct trace_ops {
 	/* It wants to execute that. TRACE_HOLD: it waits for trace_answer with @tag_out, which is the caller's. Only asked if
 	 * trace_new's @ask. */
 	enum trace_say (*asked)(void *self, const struct trace_call *c, void **tag_out);
+	/* It is about to be let go, unasked: whose is it? While it waits its parents are there to be looked at; let go, it and they may
+	 * be gone before ran. */
+	void (*whose)(void *self, struct trace_call *c);
 	/* It was let go. @tag: NULL, or of a call that had waited: not used any more after this. */
 	void (*ran)(void *self, const struct trace_call *c, void *tag);
 	/* What waited was refused, or was killed: @tag is not used any more. */
