@@ -24,9 +24,11 @@ echo 'return {' >"$HOME/.config/sandglass/config.lua"
 "$sg" doctor >"$t/out" 2>&1
 is $? 3 'a broken configuration: not well, the status of a file that is wrong'
 like "$(head -1 "$t/out")" '^NO +configuration +.*config\.lua' 'and a row, with the file'
-like "$(tail -1 "$t/out")" '^ready: process backend' 'beside all others'
+like "$(cat "$t/out")" '^ok +landlock ' 'beside all others'
+is "$(tail -1 "$t/out")" 'not ready: the configuration cannot be read' 'and nothing is ready'
 "$sg" doctor --json >"$t/out" 2>&1
 like "$(head -1 "$t/out")" '"check":"configuration","ok":false,"value":".*config.lua' 'as JSON, too'
+like "$(tail -1 "$t/out")" '"ready":false' 'the last one, too'
 rm "$HOME/.config/sandglass/config.lua"
 
 mkdir repo && git init -q repo && echo one >repo/f && git -C repo add f && git -C repo commit -qm one

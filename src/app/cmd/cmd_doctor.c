@@ -31,6 +31,7 @@
 struct doctor {
 	struct cmd_ctx *ctx;
 	const json_t *secrets; /* of the configuration: where values are */
+	bool unread;	       /* the configuration: no command goes on with that */
 	size_t bad;
 };
 
@@ -282,14 +283,16 @@ static int run_checks(struct doctor *d)
 	check_roots(d);
 	check_owners(d);
 	const char *key = model_key(d);
-	bool good = json_flag(box, "ok", false);
+	bool good = json_flag(box, "ok", false) && !d->unread;
+	const char *why = d->unread ? "the configuration cannot be read" : json_str(box, "why", "");
+	const char *fix = d->unread ? "" : json_str(box, "fix", "");
 	if (d->ctx->json) {
 		json_t *o = json_object();
 		json_put_flag(o, "ready", good);
 		json_put_str(o, "backend", good ? "process" : "");
 		json_put_str(o, "profile", json_str(box, "profile", ""));
-		json_put_str(o, "why", json_str(box, "why", ""));
-		json_put_str(o, "fix", json_str(box, "fix", ""));
+		json_put_str(o, "why", why);
+		json_put_str(o, "fix", fix);
 		json_put(o, "model_key", key ? json_string(key) : json_null());
 		json_put_int(o, "bad", (int64_t)d->bad);
 		cmd_json(d->ctx, o);
@@ -297,8 +300,7 @@ static int run_checks(struct doctor *d)
 		fprintf(d->ctx->out, "ready: process backend, profile %s; %s%s\n", json_str(box, "profile", "?"),
 			key ? "model key in " : "no model key (scripted and local models work)", key ? key : "");
 	} else {
-		fprintf(d->ctx->out, "not ready: %s%s%s\n", json_str(box, "why", "no box can be opened"),
-			*json_str(box, "fix", "") ? "; repair: " : "", json_str(box, "fix", ""));
+		fprintf(d->ctx->out, "not ready: %s%s%s\n", *why ? why : "no box can be opened", *fix ? "; repair: " : "", fix);
 	}
 	return good ? EXIT_DONE : EXIT_SANDBOX;
 }
@@ -463,9 +465,9 @@ int cmd_doctor(struct cmd_ctx *ctx)
 	CLEANUP(json_release) json_t *secrets = read ? config_object(c, "secrets") : NULL;
 	if (read)
 		config_close(&c);
-	struct doctor d = { .ctx = ctx, .secrets = secrets };
+	struct doctor d = { .ctx = ctx, .secrets = secrets, .unread = !read };
 	if (!read)
 		check(&d, "configuration", false, err.text, "mend the file that is named, or move it away");
 	int status = run_checks(&d);
-	return read || status != EXIT_DONE ? status : exit_of(&err);
+	return read ? status : exit_of(&err);
 }
