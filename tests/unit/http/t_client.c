@@ -21,7 +21,7 @@ struct server {
 	int fd;
 	uint16_t port;
 	pthread_t thread;
-	const char *const *answer; /* pieces; NULL ends one answer; "~" waits 30 ms; "!" closes; "#" waits for ever */
+	const char *const *answer; /* pieces; NULL ends one answer; "~" waits 30 ms, "_" 250; "!" closes; "#" waits for ever */
 	int connections;
 	struct buf got; /* all requests */
 };
@@ -57,8 +57,8 @@ static bool play(struct server *s, int fd)
 {
 	for (; *s->answer; s->answer++) {
 		const char *a = *s->answer;
-		if (strcmp(a, "~") == 0)
-			usleep(30000);
+		if (strcmp(a, "~") == 0 || strcmp(a, "_") == 0)
+			usleep(*a == '_' ? 250000 : 30000);
 		else if (strcmp(a, "!") == 0) {
 			s->answer += 2;
 			return false;
@@ -267,7 +267,7 @@ static void limits(struct http *h, struct loop *l)
 	static const char *const answers[] = {
 		"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nabc", "#", NULL,
 		"#", NULL,
-		"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\na", "~", "b", "~", "c", "~", "d", "~", "e", "~", "f", NULL,
+		"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\na", "_", "b", "_", "c", "_", "d", "_", "e", "_", "f", NULL,
 		"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\na", "#", NULL, NULL,
 	};
 	struct server srv;
@@ -278,7 +278,7 @@ static void limits(struct http *h, struct loop *l)
 	ok(strstr(buf_cstr(&a.text), "nothing more came"), "says so");
 	get(h, l, &srv, "/", &b, (struct http_request){ .first_us = 100000 });
 	ok(b.how == HTTP_SLOW && b.status == 0 && b.end.first_us == -1, "first byte: %s", buf_cstr(&b.text));
-	get(h, l, &srv, "/", &c, (struct http_request){ .idle_us = 120000 });
+	get(h, l, &srv, "/", &c, (struct http_request){ .idle_us = 1000000 });
 	ok(c.how == HTTP_OK && strcmp(buf_cstr(&c.body), "abcdef") == 0, "a slow stream that goes on is not idle");
 	get(h, l, &srv, "/", &d, (struct http_request){ .total_us = 150000 });
 	ok(d.how == HTTP_SLOW, "total: %s", buf_cstr(&d.text));
