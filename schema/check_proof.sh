@@ -78,13 +78,15 @@ none 'rule 16: objects are missing, event' "SELECT e.seq FROM event e WHERE json
 # rules 17, 21, 22, 28
 hashes message "SELECT hash, message AS name, data AS bytes FROM message" 'rule 17: it is not what its name says, message'
 list="json_extract(body, CASE kind_name WHEN 'model.call' THEN '\$.messages' ELSE '\$.body' END)"
-none 'rule 28: a message that is named is missing' "WITH
+none 'rule 28: a message that is named is missing' "WITH RECURSIVE
 	called(list) AS (SELECT $list FROM event WHERE kind_name IN ('model.call', 'model.sent') AND $list IS NOT NULL),
 	row(name, text) AS (SELECT lower(hex(hash)), CAST(data AS TEXT) FROM message WHERE data IS NOT NULL AND json_valid(CAST(data AS TEXT))),
+	used(text) AS (SELECT text FROM row WHERE name IN (SELECT list FROM called) UNION
+		SELECT r.text FROM used u JOIN row r ON r.name = json_extract(u.text, '\$.as')),
 	named(name) AS (SELECT list FROM called WHERE list NOT LIKE '[%' UNION ALL
 		SELECT value FROM called, json_each(list) WHERE list LIKE '[%' UNION ALL
-		SELECT value FROM row, json_each(text, '\$.plus') WHERE name IN (SELECT list FROM called) UNION ALL
-		SELECT json_extract(text, '\$.as') FROM row WHERE text LIKE '{\"as\":%' AND json_type(text, '\$.plus') = 'array')
+		SELECT value FROM used, json_each(text, '\$.plus') UNION ALL
+		SELECT json_extract(text, '\$.as') FROM used WHERE json_extract(text, '\$.as') IS NOT NULL)
 	SELECT name FROM named WHERE name NOT IN (SELECT lower(hex(hash)) FROM message)"
 none 'rule 21: started before it was allowed, action' "SELECT s.action FROM event s WHERE s.kind_name = 'action.started' AND NOT EXISTS
 	(SELECT 1 FROM event v WHERE v.action = s.action AND v.seq < s.seq AND (v.body IS NULL OR

@@ -328,7 +328,7 @@ local alarms = sg.channel(1)
 local AGAIN, AGAIN_MAX = 1000000, 60000000
 
 -- Calls fn once when it is `at` (microseconds; nil: never), in a task of the service's; replaces what was asked for before. What
--- fails is tried again, less and less often: a box that could not be paused or ended must not run on for good.
+-- fails is tried again, less and less often: a box that could not be paused must not run on for good.
 function M.alarm(b, at, fn)
   b.due, b.on_due, b.again = at, fn, AGAIN
   if #alarms.state.items == 0 then alarms:send(true) end

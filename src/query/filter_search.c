@@ -260,7 +260,9 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	for (q->after = after; rc == 0 && q->nr < q->max && q->after < head; q->after = q->upto) {
 		uint64_t next = session_next(q->s, q->after);
 		if (next) /* numbers that a foreign file leaves out are not walked through */
-			q->after = next - 1;
+			q->after = least(next - 1, head);
+		if (q->after == head)
+			break;
 		uint64_t end = q->after < q->steps.covered ? q->steps.covered : q->indexed;
 		if (q->after < q->indexed) {
 			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));

@@ -102,13 +102,19 @@ ask --calls 2 "$anthropic; $anthropic; $anthropic"
 like "$out" 'overloaded' "a provider's error is passed on as it is"
 like "$out" 'budget of this proxy is used up \(calls\)' "what is beyond the limit is refused before it is asked"
 is "$(wc -l <log)" 2 "and costs nothing"
-model '[{"linger":20,"text":"said to the end"}]'
-ask "timeout 3 $anthropic; timeout 3 $responses"
+model '[{"linger":40,"text":"said to the end"}]'
+leaves() { # request, what it reads before it leaves
+	echo "$1 >o & p=\$!; until grep -q $2 o; do sleep 0.1; done; kill \$p; wait; rm o;"
+}
+ask "$(leaves "$anthropic" message_stop) $(leaves "$responses" response.completed)"
 is "$(events | grep '"kind":"model.reply"' | grep -c 'said to the end')" 2 "an agent that leaves at the last event, before the last byte: the answer is recorded"
 unlike "$(events | grep '"kind":"model.reply"')" '"incomplete"' "as a whole one"
 unlike "$out" 'used calls=[0-9]+ in=0' "and counted"
-model '[{"stall":20,"text":"one two three four five six seven eight nine ten"}]'
-ask "timeout 3 $anthropic"
+model '[{"linger":40,"bash":"echo told"},{"text":"done"}]'
+ask --no-gate "$(leaves "$anthropic" message_stop)"
+is "$(events | grep -c '"kind":"tool.call"')" 1 "one that leaves with a call of a tool: that is told, too"
+model '[{"stall":40,"text":"one two three four five six seven eight nine ten"}]'
+ask "$(leaves "$anthropic" content_block_delta)"
 like "$(events | grep '"kind":"model.reply"')" '"incomplete":true' "one that leaves in the middle: what was said stands there as a part"
 cat >env.lua <<'L'
 local sg = require "sandglass"

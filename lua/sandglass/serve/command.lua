@@ -85,12 +85,14 @@ function M.start(b, a, told)
       return rt.call("proc.wait", { proc = c.proc })
     end)
     if not ok then r, why = nil, rt.as_error(r) end   -- its agent was stopped: nobody waits for it in vain
-    rt.shield(function()
-      local before = #c.pieces
-      over(c, r, why)
-      for i = before + 1, #c.pieces do tell(c, c.pieces[i][1], c.pieces[i][2]) end
-      tell(c)
-    end)
+    local before = #c.pieces
+    over(c, r, why)
+    if ok then   -- who takes them may let us wait, and nobody does so once the agent is to end
+      ok, why = pcall(function()
+        for i = before + 1, #c.pieces do tell(c, c.pieces[i][1], c.pieces[i][2]) end
+      end)
+    end
+    rt.shield(function() tell(c) end)
     if not ok then error(why, 0) end
   end)
   return c

@@ -111,10 +111,10 @@ static void await(struct box_cp *cp, size_t most)
 static void get_file(struct box_cp *cp, const char *path, const char *host)
 {
 	const char *const word[] = { "box_copy", "get", cp->box, path, host };
-	json_t *words = json_array();
 	await(cp, BOX_CP_FLIGHT - 1);
 	if (cp->gone)
 		return;
+	json_t *words = json_array();
 	for (size_t i = 0; i < ARRAY_LEN(word); i++)
 		json_array_append_new(words, json_bytes_z(word[i]));
 	cp->flight[cp->nr_flight++] = (struct cp_flight){ control_client_send(cp->c, words, NULL), xstrdup(path), xstrdup(host) };

@@ -1,4 +1,5 @@
 /* Boxes as scripts see them: open, close, freeze, run commands, read and write files. */
+#include <inttypes.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -527,6 +528,13 @@ void op_proc_resize(struct call *c)
 		return;
 	if (!p->pty || cols < 1 || cols > 1000 || rows < 1 || rows > 1000) {
 		call_fail(c, "script", NULL, NULL, 0, p->pty ? "a terminal has 1 to 1000 columns and rows" : "this process has no terminal");
+		return;
+	}
+	const struct action *act = gate_action(c->super->gate, p->action);
+	if (!act || (action_state(act) != ACTION_BARRIER && action_state(act) != ACTION_RUNNING)) {
+		struct err err = ERR_INIT;
+		err_set(&err, ERR_NOENT, "action #%" PRIu64 " does not run", p->action);
+		call_fail_err(c, &err);
 		return;
 	}
 	json_t *body = json_object(); /* who looks at the record must know how wide lines were */

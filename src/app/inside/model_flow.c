@@ -431,6 +431,8 @@ static void start(void *self, struct action *a)
 		return;
 	}
 	f->running = a;
+	f->status = 0; /* asked again: nothing of this answer is there yet */
+	f->as_it_is = false;
 	f->proxy->calls++;
 	loop_timer_free(&f->alive);
 	record_call(f);
@@ -593,11 +595,14 @@ void model_gone(struct flow *f)
 	if (f->running) {
 		/* agents close at the last event of an answer, which may come before its last byte */
 		json_t *body = record_heard(f);
-		bool whole = body && f->answer.complete;
+		bool whole = body && f->answer.complete && !f->answer.holding;
 		body = body ? body : json_object();
 		if (!whole)
 			json_put_str(body, "why", "the agent went away");
+		f->cause = f->action;
 		flow_end_action(f, whole ? END_OK : END_CANCELLED, body);
+		if (whole && !f->answer.gate)
+			tools_observe(f);
 	}
 	model_drop(f);
 }

@@ -477,8 +477,10 @@ static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
 	struct action *act = gate_action(a->s->gate, id);
-	if (!act)
+	if (!act || (action_state(act) != ACTION_BARRIER && action_state(act) != ACTION_RUNNING))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
+	if (action_spec(act)->kind != ACT_SHELL && !json_flag(action_spec(act)->args, "pty", false))
+		return err_set(err, ERR_INVALID, "action #%" PRIu64 " has no terminal", id);
 	struct resized *r = NEW(struct resized);
 	*r = (struct resized){ .s = a->s, .action = id, .ticket = a->rq->ticket, .cols = (uint16_t)cols, .rows = (uint16_t)rows };
 	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
