@@ -277,7 +277,7 @@ static void detail_value(struct text *t, const char *key, json_t *v)
 		return;
 	}
 	detail_bytes(v, &b);
-	if (json_is_integer(v) && len > 3 && strcmp(key + len - 3, "_us") == 0)
+	if (json_is_integer(v) && len > 3 && strcmp(key + len - 3, "_us") == 0 && strcmp(key, "until_us") != 0) /* that is a time of day */
 		buf_printf(&b, "  %s", fmt_span(t->arena, json_integer_value(v)));
 	text_add(t, ROLE_TEXT, gutter, buf_cstr(&b), b.len, 0);
 }

@@ -259,7 +259,7 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 		ui_back(ui);
 	} else if (v == VERB_SEARCH || key == '/') {
 		ui_do(ui, VERB_SEARCH);
-	} else if (!own && (key == 'n' || key == 'N')) {
+	} else if (key == 'n' || key == 'N') { /* of a search, whatever the screen below takes them for */
 		ui_do(ui, key == 'n' ? VERB_AGAIN : VERB_AGAIN_UP);
 	} else if (verb(h, ui, v)) {
 		return true;
