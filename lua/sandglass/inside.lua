@@ -264,7 +264,7 @@ local function prompt(r, text)
     t = t or { gone = true }
     t.stop, t.error, t.refused = "cancelled", nil, nil
   end
-  if t then r.x.session = r.session.id or r.x.session end
+  r.x.session = r.session.id or r.x.session   -- also of one that was killed in its turn
   if t and not t.gone and not r.protocol.once then r.wire.turn = nil else r.wire, r.session = nil, nil end
   if not t then return nil, err end
   rt.tell("agent.told", { what = "turn", say = tell.line_of(t.error or t.stop or "end"), stop = t.stop, usage = t.usage, text = t.error })

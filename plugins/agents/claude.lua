@@ -28,6 +28,10 @@ return {
         end
         return argv
       end,
+      wake = function(x, box)   -- what was killed before it wrote a word has no session to go on with
+        local kept = box:exec { "find", x.home .. "/.claude/projects", "-name", x.session .. ".jsonl" }
+        if kept and kept.out == "" then x.session = nil end
+      end,
     },
     acp = {
       program = "claude-agent-acp", install = "npm install @agentclientprotocol/claude-agent-acp", argv = function(x) return { x.program } end,

@@ -124,6 +124,26 @@ for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|
 	wait_for 30 ended
 done
 
+# --- its box killed in the middle of a turn ---
+heard_both() { grep -q 'do the thing.*go on please' log; }
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|serve' 'gemini|acp'; do
+	row "$one" || continue
+	model '[{"bash":"echo begun > begun; tail -f /dev/null"},{"text":"all is done"}]'
+	begin --gate --linger 300s
+	wait_for 90 ran_there 'tail -f'
+	kill -9 "$(box_of 'tail -f /dev/null')"
+	wait_for 60 says '^wake | .*in the middle of its turn'
+	ok $? "$what: its box is killed in its turn, which ends with an error"
+	like "$(events | grep '"step":"gone"')" '"why":"(interrupted|backend)"' "$what: of a type"
+	"$sg" say -S "$id" it go on please >"$t/out" 2>&1
+	wait_for 90 heard_both
+	ok $? "$what: a word brings back its box; its model is told what was before, and the word"
+	like "$(told)" '^session \| .*(loaded|resumed) session' "$what: with its own session"
+	is "$(told | grep -c '^prompt | go on please')" 1 "$what: the word is delivered once"
+	"$sg" stop -S "$id" >"$t/out" 2>&1
+	wait_for 30 ended
+done
+
 # --- a turn that is broken off; words in the middle of one ---
 for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|acp' 'opencode|serve' 'claude|acp' 'codex|acp' 'claude|sandbox-agent' 'codex|sandbox-agent'; do
 	row "$one" || continue

@@ -15,7 +15,6 @@ part() { [[ " $wanted " == *" $1 "* ]]; }
 files() { printed | sed -n 's/^FILES //p'; }
 tree() { events | sed -n 's/.*"kind":"snapshot.taken".*"tree":"\([0-9a-f]*\)".*/\1/p' | tail -1; }
 replies() { events | grep -c '"kind":"model.reply"'; }
-super_pid() { events | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+'; }
 
 if part A; then
 	rules=boxed.lua

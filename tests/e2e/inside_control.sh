@@ -122,6 +122,36 @@ for how in stream:3:deny rpc:2:all print:1:all; do
 	like "$said" "text \\| heard ${how##*:}" "${how%%:*}: and it goes on"
 done
 
+# --- one whose session is only told in its turn, and which dies there ---
+cat >repo/falls.py <<'P'
+import json, sys
+def send(**m): print(json.dumps(m), flush=True)
+for line in sys.stdin:
+    m = json.loads(line)
+    if m["type"] == "control_request":
+        send(type="control_response", response={"subtype": "success", "request_id": m["request_id"]})
+    elif m["type"] == "user":
+        send(type="system", subtype="init", session_id="own-7")
+        if len(sys.argv) < 2: sys.exit(9)
+        send(type="assistant", message={"content": [{"type": "text", "text": "going on with " + sys.argv[1]}]})
+        send(type="result", subtype="success", result="end")
+P
+cat >falls.lua <<'L'
+return {
+  program = "python3", speak = "anthropic", provider = "anthropic", model = "m-1", best = "stream", env = function() return {} end,
+  argv = function() end, control = { stream = { argv = function(x) return { "python3", "/workspace/falls.py", x.session } end } },
+}
+L
+id=$("$sg" run -d --repo "$t/repo" --agent ./falls.lua --linger 60s -e go </dev/null 2>"$t/out")
+file=$(echo "$HOME"/.local/share/sandglass/sessions/*-"${id#s-}".glass)
+wait_for 60 says '^wake | .*ended with status 9 in the middle of its turn'
+ok $? "an agent that dies in its first turn: that is told"
+"$sg" say -S "$id" falls go on >"$t/out" 2>&1
+wait_for 60 says '^text | going on with own-7'
+ok $? "and a word wakes it with the session that it had begun"
+"$sg" stop -S "$id" >"$t/out" 2>&1
+wait_for 60 ended
+
 timeout 30 "$sg" run --agent claude --control telnet -e x >"$t/out" 2>&1 </dev/null
 like "$(cat "$t/out")" "claude cannot be controlled by 'telnet' \(it can by: stream acp" "a protocol that it has not is said, whether or not it is installed"
 

@@ -52,7 +52,7 @@ end
 
 function on.system(s, m)
   if m.subtype == "init" then
-    s.session, s.version = m.session_id, m.claude_code_version
+    s.id, s.session, s.version = m.session_id, m.session_id, m.claude_code_version
     if not s.said then
       s.said = true
       s.told.put("session", ("Claude Code %s over stream-json, %s session"):format(m.claude_code_version or "", s.how), {
@@ -180,7 +180,6 @@ function M.prompt(s, text)
   }
   while ok and not s.done do ok, err = M.pump(s) end
   if not ok then return nil, err end
-  s.id = s.session
   return s.done
 end
 

@@ -62,3 +62,18 @@ prints() { printed | grep -q "$1"; }
 says() { told | grep -q "$1"; }
 ran_there() { events | grep '"kind":"proc.exec"' | grep -q "${1// /\",\"}"; }
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+super_pid() { events | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+'; }
+# The first process of the box in which one with these words runs, below this session's supervisor.
+box_of() { # words
+	local super first p
+	super=$(super_pid)
+	for p in $(pgrep -xf "$1"); do
+		first=
+		while [ "${p:-1}" -gt 1 ] && [ "$p" != "$super" ]; do
+			case $(ps -o args= -p "$p") in /run/sandglass/guest*) first=$p ;; esac
+			p=$(ps -o ppid= -p "$p" | tr -d ' ')
+		done
+		[ "$p" = "$super" ] && [ -n "$first" ] && echo "$first" && return
+	done
+	false
+}
