@@ -40,14 +40,15 @@ static bool own_keys(const struct ui *ui, struct area a, int row)
 	return true;
 }
 
-/* In a record nothing is decided and nothing is sent. */
+/* In a record nothing is decided and nothing is sent; what goes to all sessions wants one that it reaches. */
 static bool works(const struct ui *ui, enum verb v)
 {
 	const struct view *top = &ui->stack[ui->depth - 1];
 	struct subject on = { 0 };
 	if (top->ops->subject)
 		top->ops->subject(top->self, ui, &on);
-	bool gone = ui->act && on.source < ui->nr_src && !ui->act[on.source].command && v != VERB_FREEZE;
+	bool all = v == VERB_FREEZE || v == VERB_PAUSE_ALL;
+	bool gone = ui->act && (all ? ui_reached(ui) == 0 : on.source < ui->nr_src && !ui->act[on.source].command);
 	return (!ui->replay && !gone) || (!verb_acts(v) && v != VERB_APPROVE);
 }
 

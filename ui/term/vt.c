@@ -5,6 +5,7 @@
 #include <vterm.h>
 
 #include "base/text/utf8.h"
+#include "base/text/width.h"
 
 struct line {
 	struct glyph *glyph;
@@ -20,6 +21,10 @@ struct vt {
 	char begun[4]; /* of a character */
 	size_t nr_begun;
 	bool escape; /* an ESC waits for what follows it */
+	VTerm *ahead;     /* reads all of it first, draws nothing */
+	char last[4];     /* the character that it read last, of one cell or two */
+	size_t nr_last;
+	long repeat;      /* it has read a REP: how often */
 };
 
 enum { CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
@@ -131,11 +136,37 @@ static int push_line(int cols, const VTermScreenCell *cells, void *self)
 
 static const VTermScreenCallbacks callbacks = { .sb_pushline = push_line };
 
+/* It gets all there is, and takes what comes before a control. */
+static int ahead_text(const char *bytes, size_t len, void *self)
+{
+	struct vt *v = self;
+	uint32_t cp;
+	size_t at = 0, used;
+	for (; at < len && (unsigned char)bytes[at] >= ' ' && bytes[at] != DEL; at += used)
+		if (utf8_next(bytes + at, len - at, &cp, &used) == UTF8_OK && text_width(cp) > 0) {
+			memcpy(v->last, bytes + at, used);
+			v->nr_last = used;
+		}
+	return (int)at;
+}
+
+static int ahead_csi(const char *leader, const long args[], int nr, const char *intermed, char command, void *self)
+{
+	struct vt *v = self;
+	(void)leader;
+	(void)intermed;
+	if (command == 'b')
+		v->repeat = nr > 0 ? (long)CSI_ARG_COUNT(args[0]) : 1;
+	return 1;
+}
+
+static const VTermParserCallbacks ahead_callbacks = { .text = ahead_text, .csi = ahead_csi };
+
 struct vt *vt_new(int rows, int cols, bool bare_lf)
 {
 	struct vt *v = NEW(struct vt);
 	rows = rows < 1 ? 24 : rows > VT_ROWS_MAX ? VT_ROWS_MAX : rows;
-	cols = cols < 1 ? 80 : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
+	cols = cols < 1 ? 80 : cols < VT_COLS_MIN ? VT_COLS_MIN : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
 	v->bare_lf = bare_lf;
 	v->vterm = vterm_new(rows, cols);
 	vterm_set_utf8(v->vterm, 1);
@@ -143,6 +174,9 @@ struct vt *vt_new(int rows, int cols, bool bare_lf)
 	vterm_screen_set_callbacks(v->screen, &callbacks, v);
 	vterm_screen_enable_altscreen(v->screen, 1);
 	vterm_screen_reset(v->screen, 1);
+	v->ahead = vterm_new(1, VT_COLS_MIN);
+	vterm_set_utf8(v->ahead, 1);
+	vterm_parser_set_callbacks(v->ahead, &ahead_callbacks, v);
 	return v;
 }
 
@@ -154,6 +188,7 @@ void vt_free(struct vt **vp)
 		return;
 	for (size_t i = 0; i < VT_BACK_MAX; i++)
 		free(v->back[i].glyph);
+	vterm_free(v->ahead);
 	vterm_free(v->vterm);
 	free(v);
 }
@@ -164,19 +199,6 @@ static void drop_answers(struct vt *v)
 	char junk[512];
 	while (vterm_output_read(v->vterm, junk, sizeof(junk)) > 0)
 		;
-}
-
-/* How many bytes at the end of <p, len> are the beginning of a character that goes on. */
-static size_t begun(const char *p, size_t len)
-{
-	for (size_t n = 1; n <= 3 && n <= len; n++) {
-		unsigned char c = (unsigned char)p[len - n];
-		if (c >= 0xc0)
-			return n < (c >= 0xf0 ? 4U : c >= 0xe0 ? 3U : 2U) ? n : 0;
-		if (c < 0x80)
-			return 0;
-	}
-	return 0;
 }
 
 /* libvterm 0.1 takes a string (OSC, DCS) for endless when anything comes between the two bytes that end it: a control byte, or
@@ -194,14 +216,29 @@ static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
 	}
 }
 
-static void feed(struct vt *v, const void *bytes, size_t len)
+/* libvterm 0.1 repeats a character (REP) until it has filled so many columns: for ever, when the last one took none. So the
+ * character itself stands in the place of the sequence, which is broken off. */
+static void repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 {
-	CLEANUP(buf_release) struct buf all = BUF_INIT;
-	in_order(v, bytes, len, &all);
-	if (!all.len)
-		return;
-	const char *p = all.data, *end = p + all.len;
-	while (p < end) { /* in pieces: answers must not pile up */
+	for (size_t n; len > 0; p += n, len -= n) {
+		const char *b = memchr(p, 'b', len);
+		n = b ? (size_t)(b + 1 - p) : len;
+		v->repeat = 0;
+		vterm_input_write(v->ahead, p, n);
+		buf_append(out, p, n);
+		if (!v->repeat)
+			continue;
+		out->data[out->len - 1] = CAN;
+		for (long i = 0; i < v->repeat && i < VT_COLS_MAX; i++)
+			buf_append(out, v->last, v->nr_last);
+	}
+}
+
+/* To libvterm, in pieces that begin with a character: answers must not pile up. */
+static void feed(struct vt *v, const char *p, size_t len)
+{
+	const char *end = p + len;
+	while (p < end) {
 		size_t n = (size_t)(end - p) < 4096 ? (size_t)(end - p) : 4096;
 		const char *lf = v->bare_lf ? memchr(p, '\n', n) : NULL;
 		if (lf == p) {
@@ -210,8 +247,8 @@ static void feed(struct vt *v, const void *bytes, size_t len)
 			continue;
 		}
 		n = lf ? (size_t)(lf - p) : n;
-		if (!lf && n < (size_t)(end - p) && n > begun(p, n))
-			n -= begun(p, n);
+		while (p + n < end && ((unsigned char)p[n] & 0xc0) == 0x80)
+			n--;
 		if (n > 1 && p[n - 1] == ESC)
 			n--;
 		vterm_input_write(v->vterm, p, n);
@@ -220,28 +257,39 @@ static void feed(struct vt *v, const void *bytes, size_t len)
 	}
 }
 
+/* libvterm loses a character that comes in two pieces, what it makes of broken bytes depends on the pieces too, and a C1
+ * control takes less than no cell: it gets whole characters only, a stand-in for each that is none. */
 void vt_feed(struct vt *v, const void *bytes, size_t len)
 {
-	CLEANUP(buf_release) struct buf whole = BUF_INIT;
-	if (!len)
-		return;
+	static const char broken[] = "\xef\xbf\xbd";
+	CLEANUP(buf_release) struct buf whole = BUF_INIT, clean = BUF_INIT, out = BUF_INIT;
+	const char *p = bytes;
+	enum utf8_result r;
+	uint32_t cp;
+	size_t used;
 	if (v->nr_begun) {
 		buf_append(&whole, v->begun, v->nr_begun);
 		buf_append(&whole, bytes, len);
-		bytes = whole.data;
+		p = whole.data;
 		len = whole.len;
 	}
-	/* libvterm loses a character that comes in two pieces */
-	v->nr_begun = begun(bytes, len);
-	memcpy(v->begun, (const char *)bytes + len - v->nr_begun, v->nr_begun);
-	feed(v, bytes, len - v->nr_begun);
+	for (; len > 0 && (r = utf8_next(p, len, &cp, &used)) != UTF8_PARTIAL; p += used, len -= used) {
+		bool good = r == UTF8_OK && !(cp >= 0x80 && cp < 0xa0);
+		in_order(v, good ? p : broken, good ? used : sizeof(broken) - 1, &clean);
+	}
+	memcpy(v->begun, p, len);
+	v->nr_begun = len;
+	if (clean.len)
+		repeat(v, clean.data, clean.len, &out);
+	if (out.len)
+		feed(v, out.data, out.len);
 }
 
 void vt_resize(struct vt *v, int rows, int cols)
 {
 	int was_rows, was_cols;
 	rows = rows < 1 ? 1 : rows > VT_ROWS_MAX ? VT_ROWS_MAX : rows;
-	cols = cols < 1 ? 1 : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
+	cols = cols < VT_COLS_MIN ? VT_COLS_MIN : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
 	vterm_get_size(v->vterm, &was_rows, &was_cols);
 	if (rows != was_rows || cols != was_cols)
 		vterm_set_size(v->vterm, rows, cols);

@@ -10,7 +10,8 @@
 
 #include "ui/term/text.h"
 
-enum { VT_ROWS_MAX = 200, VT_COLS_MAX = 400, VT_BACK_MAX = 1000 };
+/* In one column libvterm writes the second half of a wide character nowhere. */
+enum { VT_COLS_MIN = 2, VT_ROWS_MAX = 200, VT_COLS_MAX = 400, VT_BACK_MAX = 1000 };
 
 struct vt;
 

@@ -245,6 +245,36 @@ static void detail_bytes(json_t *v, struct buf *out)
 		json_dump_buf(v, out);
 }
 
+/* A value among others in a row: as it is, or in quotes, so that what is in it passes for nothing beside it. */
+static void put_value(json_t *v, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	bool bare = true;
+	detail_bytes(v, &b);
+	for (size_t i = 0; i < b.len; i++)
+		bare = bare && (unsigned char)b.data[i] > ' ' && b.data[i] != '"';
+	if (!json_is_string(v) && !json_object_get(v, "b64")) {
+		buf_append(out, buf_cstr(&b), b.len); /* a number, or JSON, which has its quotes */
+		return;
+	}
+	if (bare && b.len > 0) {
+		buf_append(out, b.data, b.len);
+		return;
+	}
+	buf_putc(out, '"');
+	for (size_t i = 0; i < b.len; i++) {
+		char c = b.data[i];
+		if (c == '\n' || c == '\t' || c == '\r') {
+			buf_putc(out, '\\');
+			c = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
+		} else if (c == '"' || c == '\\') {
+			buf_putc(out, '\\');
+		}
+		buf_putc(out, c);
+	}
+	buf_putc(out, '"');
+}
+
 /* What belongs together in a row: "verdict ask  name no-push  file policy.lua  line 22". */
 static void detail_parts(struct text *t, const char *key, json_t *o)
 {
@@ -253,10 +283,8 @@ static void detail_parts(struct text *t, const char *key, json_t *o)
 	json_t *v;
 	json_object_foreach(o, name, v)
 	{
-		CLEANUP(buf_release) struct buf one = BUF_INIT;
-		detail_bytes(v, &one);
 		buf_printf(&b, "%s%s ", b.len ? "  " : "", name);
-		buf_append(&b, buf_cstr(&one), one.len);
+		put_value(v, &b);
 	}
 	text_add(t, ROLE_TEXT, key, buf_cstr(&b), b.len, TEXT_SOFT);
 }

@@ -317,7 +317,11 @@ static void accept(struct review *v, struct ui *ui)
 {
 	const struct subject on = about(v);
 	const struct source *s = ui_source(ui, v->source);
-	if (!ui_may_act(ui, v->source) && s && v->box)
+	if (ui->replay || (!ui_may_act(ui, v->source) && (!s || !v->box)))
+		ui_say(ui, ROLE_WARN, "%s", ui_why_not(ui, v->source));
+	else if (!ui_may_act(ui, v->source) && v->waits && !s->model.ended) /* the script makes it */
+		ui_say(ui, ROLE_WARN, "read only: 'sandglass approve %s#%" PRIu64 "' lets the script merge it", s->model.id, v->waits);
+	else if (!ui_may_act(ui, v->source))
 		ui_say(ui, ROLE_WARN, "read only: 'sandglass merge %s/%s' takes it", s->model.id, v->box);
 	else if (v->take == 0)
 		ui_say(ui, ROLE_WARN, v->waits ? "nothing is taken: n refuses the merge" : "nothing is taken");

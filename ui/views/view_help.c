@@ -58,18 +58,6 @@ static void other_screen(struct help *h, const struct ui *ui, bool next)
 	}
 }
 
-static struct help_line *line_for(struct help *h, enum verb v)
-{
-	enum verb_group g = verb_group(v);
-	for (size_t i = 0; i < h->nr[g]; i++)
-		if (h->line[g][i].verb == v)
-			return &h->line[g][i];
-	if (h->nr[g] == MAX_LINES)
-		return NULL;
-	h->line[g][h->nr[g]] = (struct help_line){ .verb = v, .doc = verb_doc(v) };
-	return &h->line[g][h->nr[g]++];
-}
-
 /* One of the names in @keys, "h l". */
 static bool names(const char *keys, const char *name)
 {
@@ -78,6 +66,29 @@ static bool names(const char *keys, const char *name)
 		if ((at == keys || at[-1] == ' ') && (at[len] == ' ' || at[len] == 0))
 			return true;
 	return false;
+}
+
+/* Where this key of @v goes: to the line of that verb, else to a new one, below it if it has no room. NULL: it is there. */
+static struct help_line *line_for(struct help *h, enum verb v, const char *name)
+{
+	enum verb_group g = verb_group(v);
+	struct help_line *line = h->line[g], *room = NULL;
+	size_t at = h->nr[g];
+	bool first = true;
+	for (size_t i = 0; i < h->nr[g]; i++) {
+		if (line[i].verb != v)
+			continue;
+		if (names(line[i].keys, name))
+			return NULL;
+		room = strlen(line[i].keys) + 1 + strlen(name) <= KEYS ? &line[i] : NULL;
+		at = i + 1;
+		first = false;
+	}
+	if (room || h->nr[g] == MAX_LINES)
+		return room;
+	memmove(&line[at + 1], &line[at], (h->nr[g]++ - at) * sizeof(*line));
+	line[at] = (struct help_line){ .verb = v, .doc = first ? verb_doc(v) : "" };
+	return &line[at];
 }
 
 /* The screen takes it before the key table sees it. */
@@ -140,8 +151,8 @@ static void recalc(void *self, struct ui *ui, struct arena *a, int rows, int col
 		if (!(k->where & h->where) || keymap_verb(h->where, k->key) != k->verb)
 			continue;
 		key_name(k->key, name);
-		struct help_line *l = is_own(h, name) ? NULL : line_for(h, k->verb);
-		if (!l || names(l->keys, name) || strlen(l->keys) + strlen(name) + 1 > KEYS)
+		struct help_line *l = is_own(h, name) ? NULL : line_for(h, k->verb, name);
+		if (!l)
 			continue;
 		if (*l->keys)
 			strcat(l->keys, " ");

@@ -498,6 +498,19 @@ static void editor(void)
 	end();
 }
 
+/* The key line has it as long as there is one session that hears it. */
+static void offered(void)
+{
+	begin(1, 0, false);
+	act[0].command = act[1].command = NULL;
+	press("j");
+	ok(seen("! FREEZE ALL"), "one of three is reached");
+	act[2].command = NULL;
+	press("j");
+	ok(!seen("FREEZE ALL"), "none is reached: nothing to freeze");
+	end();
+}
+
 int main(void)
 {
 	struct err err = ERR_INIT;
@@ -506,6 +519,7 @@ int main(void)
 		return 99;
 	words_for_nobody();
 	everything();
+	offered();
 	one_after_the_other();
 	leaving();
 	one_session();

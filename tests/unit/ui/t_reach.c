@@ -1,4 +1,5 @@
-/* From every screen to the dialog of what waits in at most two keys; and no key of the help reaches what is decided below. */
+/* From every screen to the dialog of what waits in at most two keys; and no key of the help reaches what is decided below;
+ * a review that can only be read says how it goes on. */
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/ui.h"
@@ -44,6 +45,26 @@ static void help_keeps_keys(const char *view)
 	ok(kept, "%s: keys of its help stay there", view);
 }
 
+/* What "a" says of a review in which nothing can be decided. */
+static void says(bool replay, const char *want)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct ui ui;
+	if (source_open(&s, "tests/screens/review.jsonl", &err) < 0)
+		exit(99);
+	ui_init(&ui, &s, NULL, 1, 24, 80, false);
+	ui.replay = replay;
+	ui_sync(&ui);
+	ui_draw(&ui);
+	ui_open(&ui, "review", &(struct subject){ .agent = s->model.agent[0].id });
+	ui_draw(&ui);
+	ui_key(&ui, 'a');
+	ok(strstr(ui.message, want), "%s: %s", replay ? "a record" : "elsewhere", ui.message);
+	ui_release(&ui);
+	source_close(&s);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -54,5 +75,7 @@ int main(void)
 	help_keeps_keys("queue");
 	help_keeps_keys("approval");
 	help_keeps_keys("review");
+	says(false, "'sandglass approve s-0rev1e#7' lets the script merge it");
+	says(true, "nothing runs in replay");
 	return done_testing();
 }
