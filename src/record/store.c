@@ -15,12 +15,20 @@
 
 enum { LOG_FRAMES = 2000 }; /* pages of the log that are moved when there is time; twice as many, when there is none */
 
+/* Rows of one statement: its cursors stay where they are, so only for the first of them the place in the table and in its
+ * indexes is looked for. A row that fails takes the transaction with it, so nothing is kept for taking back the others. */
+#define EVENT_ROW "(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+#define EVENT_ROWS_4 EVENT_ROW ", " EVENT_ROW ", " EVENT_ROW ", " EVENT_ROW
+enum { EVENT_COLUMNS = 12, EVENT_ROWS = 16 };
+
 const char *const store_sql[SQL_NR] = {
 	[SQL_BEGIN] = "BEGIN IMMEDIATE",
 	[SQL_COMMIT] = "COMMIT",
 	[SQL_ROLLBACK] = "ROLLBACK",
 	[SQL_EVENT] = "INSERT INTO event(seq, cause, agent, box, action, ts_us, mono_us, kind, salt, body, body_hash, chain)"
-		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
+		      " VALUES" EVENT_ROW,
+	[SQL_EVENTS] = ("INSERT OR FAIL INTO event(seq, cause, agent, box, action, ts_us, mono_us, kind, salt, body, body_hash,"
+			" chain) VALUES" EVENT_ROWS_4 ", " EVENT_ROWS_4 ", " EVENT_ROWS_4 ", " EVENT_ROWS_4),
 	[SQL_SEGMENT] = "INSERT INTO segment(segment, seq, action, stream, off, len, ts_us, times, salt, hash, codec, data)"
 			" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
 	[SQL_OBJECT] = "INSERT INTO object(seq, oid, type, size, hash, codec, data) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
@@ -111,30 +119,63 @@ enum store_rc store_begin(struct store *s)
 	return run(s, SQL_BEGIN);
 }
 
-enum store_rc store_event(struct store *s, const struct event *ev)
-{
+struct proof {
 	uint8_t salt[SALT_LEN];
-	struct hash body;
+	struct hash body, chain;
+};
+
+static void prove(struct store *s, const struct event *ev, struct proof *out)
+{
 	assert(ev->seq == s->now.seq + 1);
-	store_salt(s, salt);
-	chain_body(salt, ev->body, ev->len, &body);
-	chain_step(&s->now.chain, ev, &body);
-	sqlite3_stmt *st = s->stmt[SQL_EVENT];
-	bind_int(st, 1, ev->seq);
-	bind_int(st, 2, ev->cause);
-	bind_int(st, 3, ev->agent);
-	bind_int(st, 4, ev->box);
-	bind_int(st, 5, ev->action);
-	sqlite3_bind_int64(st, 6, ev->ts_us);
-	sqlite3_bind_int64(st, 7, ev->mono_us);
-	sqlite3_bind_int(st, 8, ev->kind);
-	bind_bytes(st, 9, salt, sizeof(salt));
-	sqlite3_bind_text64(st, 10, ev->body, ev->len, SQLITE_STATIC, SQLITE_UTF8);
-	bind_bytes(st, 11, body.b, HASH_LEN);
-	bind_bytes(st, 12, s->now.chain.b, HASH_LEN);
+	store_salt(s, out->salt);
+	chain_body(out->salt, ev->body, ev->len, &out->body);
+	chain_step(&s->now.chain, ev, &out->body);
+	out->chain = s->now.chain;
 	s->now.seq = ev->seq;
+}
+
+/* @at: of the last parameter before it. */
+static void bind_event(sqlite3_stmt *st, int at, const struct event *ev, const struct proof *p)
+{
+	bind_int(st, at + 1, ev->seq);
+	bind_int(st, at + 2, ev->cause);
+	bind_int(st, at + 3, ev->agent);
+	bind_int(st, at + 4, ev->box);
+	bind_int(st, at + 5, ev->action);
+	sqlite3_bind_int64(st, at + 6, ev->ts_us);
+	sqlite3_bind_int64(st, at + 7, ev->mono_us);
+	sqlite3_bind_int(st, at + 8, ev->kind);
+	bind_bytes(st, at + 9, p->salt, sizeof(p->salt));
+	sqlite3_bind_text64(st, at + 10, ev->body, ev->len, SQLITE_STATIC, SQLITE_UTF8);
+	bind_bytes(st, at + 11, p->body.b, HASH_LEN);
+	bind_bytes(st, at + 12, p->chain.b, HASH_LEN);
+}
+
+/* As many as the statement has rows. */
+static enum store_rc put_events(struct store *s, enum sql which, const struct event *const *ev, int nr)
+{
+	UNSET struct proof p[EVENT_ROWS];
+	for (int i = 0; i < nr; i++) {
+		prove(s, ev[i], &p[i]);
+		bind_event(s->stmt[which], i * EVENT_COLUMNS, ev[i], &p[i]);
+	}
 	s->indexed = false;
-	return run(s, SQL_EVENT);
+	return run(s, which);
+}
+
+enum store_rc store_events(struct store *s, const struct event *const *ev, size_t nr)
+{
+	enum store_rc rc = STORE_OK;
+	for (; nr >= EVENT_ROWS && rc == STORE_OK; ev += EVENT_ROWS, nr -= EVENT_ROWS)
+		rc = put_events(s, SQL_EVENTS, ev, EVENT_ROWS);
+	for (; nr && rc == STORE_OK; ev++, nr--)
+		rc = put_events(s, SQL_EVENT, ev, 1);
+	return rc;
+}
+
+static enum store_rc put_event(struct store *s, const struct event *ev)
+{
+	return put_events(s, SQL_EVENT, &ev, 1);
 }
 
 /* The event with more fields at the end of its body. */
@@ -149,7 +190,7 @@ static enum store_rc event_with(struct store *s, const struct event *ev, const c
 	buf_putc(&s->body, '}');
 	full.body = s->body.data;
 	full.len = s->body.len;
-	return store_event(s, &full);
+	return put_event(s, &full);
 }
 
 enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg)
@@ -260,7 +301,7 @@ enum store_rc store_redact(struct store *s, const struct event *ev, const struct
 	else if (!strcmp(r->what, "segment"))
 		rc = index_forget(s, segment_event(s, r->id));
 	if (rc == STORE_OK)
-		rc = store_event(s, ev);
+		rc = put_event(s, ev);
 	if (rc == STORE_OK) {
 		sqlite3_stmt *st = s->stmt[SQL_REDACTION];
 		sqlite3_bind_text(st, 1, r->what, -1, SQLITE_STATIC);

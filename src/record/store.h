@@ -63,7 +63,8 @@ void store_note(const struct store *s, struct lease_note *out);
 const char *store_why(const struct store *s); /* of the last failure, for people */
 
 enum store_rc store_begin(struct store *s);
-enum store_rc store_event(struct store *s, const struct event *ev);
+/* In their order; many at once cost half of one by one. */
+enum store_rc store_events(struct store *s, const struct event *const *ev, size_t nr);
 enum store_rc store_segment(struct store *s, const struct event *ev, const struct store_segment *seg);
 /* @o is sorted by the call; those that the file has are left out. */
 enum store_rc store_objects(struct store *s, const struct event *ev, struct store_object *o, size_t nr);

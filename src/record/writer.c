@@ -37,15 +37,30 @@ static void wait_ms(struct record *r, int ms)
 	wait_us(r, (int64_t)ms * 1000);
 }
 
-static enum store_rc write_item(struct record *r, const struct item *i, bool *decided)
+/* Events that follow each other, over the ends of turns too: they are written as one. */
+struct row_of_events {
+	const struct event *ev[64];
+	size_t nr;
+};
+
+static enum store_rc write_events(struct record *r, struct row_of_events *row)
 {
-	static uint16_t decided_kind;
-	if (!decided_kind && !event_kind_find("action.decided", &decided_kind))
-		decided_kind = UINT16_MAX;
+	size_t nr = row->nr;
+	row->nr = 0;
+	return store_events(r->store, row->ev, nr);
+}
+
+static bool decides(uint16_t kind)
+{
+	static uint16_t decided;
+	if (!decided && !event_kind_find("action.decided", &decided))
+		decided = UINT16_MAX;
+	return kind == decided;
+}
+
+static enum store_rc write_other(struct record *r, const struct item *i)
+{
 	switch (i->type) {
-	case ITEM_EVENT:
-		*decided |= i->ev.kind == decided_kind;
-		return store_event(r->store, &i->ev);
 	case ITEM_SEGMENT:
 		return store_segment(r->store, &i->ev, &i->segment);
 	case ITEM_OBJECTS: {
@@ -58,35 +73,49 @@ static enum store_rc write_item(struct record *r, const struct item *i, bool *de
 	case ITEM_REDACT:
 		return store_redact(r->store, &i->ev, &i->redact);
 	case ITEM_CHECKPOINT:
-		*decided = true;
 		return STORE_OK;
+	case ITEM_EVENT:
+		break;
 	}
 	return STORE_FATAL;
 }
 
-static enum store_rc write_turn(struct record *r, struct batch *b)
+static enum store_rc write_item(struct record *r, const struct item *i, struct row_of_events *row)
 {
 	struct unsettled *u = &r->unsettled;
-	enum store_rc rc = STORE_OK;
-	u->full |= b->full;
-	for (const struct item *i = b->first; i && rc == STORE_OK; i = i->next) {
-		u->full |= i->type == ITEM_CHECKPOINT; /* it goes out to the anchor: what it names must be durable */
-		rc = write_item(r, i, &u->checkpoint);
+	u->full |= i->type == ITEM_CHECKPOINT; /* it goes out to the anchor: what it names must be durable */
+	u->checkpoint |= i->type == ITEM_CHECKPOINT;
+	if (i->type == ITEM_EVENT) {
+		u->checkpoint |= decides(i->ev.kind);
+		row->ev[row->nr++] = &i->ev;
+		return row->nr == ARRAY_LEN(row->ev) ? write_events(r, row) : STORE_OK;
 	}
-	b->written = rc == STORE_OK;
+	enum store_rc rc = write_events(r, row);
+	return rc == STORE_OK ? write_other(r, i) : rc;
+}
+
+static enum store_rc write_turn(struct record *r, struct batch *b, struct row_of_events *row)
+{
+	enum store_rc rc = STORE_OK;
+	r->unsettled.full |= b->full;
+	for (const struct item *i = b->first; i && rc == STORE_OK; i = i->next)
+		rc = write_item(r, i, row);
+	b->written = rc == STORE_OK; /* once the row is */
 	return rc;
 }
 
-/* Those turns of the transaction that are not in it yet. */
+/* Those turns of the transaction that are not in it yet. After a failure none of them is: it is rolled back. */
 static enum store_rc write_turns(struct record *r)
 {
 	struct unsettled *u = &r->unsettled;
+	UNSET struct row_of_events row;
 	enum store_rc rc = u->begun ? STORE_OK : store_begin(r->store);
 	u->begun = rc == STORE_OK;
+	row.nr = 0;
 	for (struct batch *b = u->first; b && rc == STORE_OK; b = b->next)
 		if (!b->written)
-			rc = write_turn(r, b);
-	return rc;
+			rc = write_turn(r, b, &row);
+	return rc == STORE_OK ? write_events(r, &row) : rc;
 }
 
 static enum store_rc commit_turns(struct record *r)

@@ -208,16 +208,17 @@ static double store_rate(int batch, bool full)
 	if (store_create(&s, path, "s-bench", uuid, "bench", seed, &err) < 0)
 		die(&err);
 	int64_t t = now_ns();
-	struct event ev = { .kind = 420, .agent = 2, .box = 3, .action = 9, .body = body, .len = sizeof(body) - 1 };
-	for (int i = 0; i < n;) {
-		if (store_begin(s) != STORE_OK)
-			exit(1);
-		for (int k = 0; k < batch && i < n; k++, i++) {
-			ev.seq++;
-			if (store_event(s, &ev) != STORE_OK)
-				exit(1);
+	struct event ev[1000] = { 0 };
+	const struct event *row[ARRAY_LEN(ev)];
+	for (uint64_t seq = 0; seq < (uint64_t)n;) {
+		int k = 0;
+		for (; k < batch && seq < (uint64_t)n; k++) {
+			ev[k] = (struct event){ .seq = ++seq, .kind = 420, .agent = 2, .box = 3, .action = 9, .body = body,
+						.len = sizeof(body) - 1 };
+			row[k] = &ev[k];
 		}
-		if (store_commit(s, full) != STORE_OK)
+		/* as the writer does with what has come meanwhile */
+		if (store_begin(s) != STORE_OK || store_events(s, row, (size_t)k) != STORE_OK || store_commit(s, full) != STORE_OK)
 			exit(1);
 	}
 	double rate = n * 1e9 / (double)(now_ns() - t);

@@ -150,11 +150,61 @@ static void test_many(void)
 	free(path);
 }
 
+/* Events that follow each other are written several at a time: whatever comes between them keeps its place. */
+static void test_rows(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
+	struct arena arena = ARENA_INIT;
+	struct event got;
+	struct hash id;
+	uint64_t wrong = 0, nr = 0;
+	bool done = false;
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "rows", NULL, NULL, NULL, &err) == 0, "a session: %s", err.text);
+	for (uint64_t run = 1; run <= 70; run++) {
+		for (uint64_t i = 0; i < run; i++, nr++) {
+			json_t *b = json_object();
+			json_put_int(b, "n", (int64_t)nr);
+			record_append_json(r, 420, 1, 2 + nr % 5, nr % 7, nr % 3, b);
+		}
+		if (run % 3 == 0)
+			record_message(r, &run, sizeof(run), &id);
+		else if (run % 3 == 1)
+			record_output(r, 5 + run / 9, STREAM_OUT, "piece\n", 6);
+		if (run % 9 == 8)
+			record_output_end(r, 5 + run / 9);
+		if (run % 5 == 0)
+			loop_turn(l, 0);
+	}
+	record_output_end(r, 5 + 70 / 9);
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	ok(record_close(&r, NULL, &err) == 0 && session_open(&s, path, &err) == 0, "closed and opened: %s", err.text);
+	struct verify_totals t = help_verify(s, 0, "runs of 1 to 70 events with output and messages between them verify");
+	nr = 0;
+	for (uint64_t seq = 1; seq <= t.events; seq++) {
+		if (session_event(s, seq, &got, &arena, &err) < 0 || got.kind != 420)
+			continue;
+		CLEANUP(free_ptr) char *body = xasprintf("{\"n\":%" PRIu64 "}", nr);
+		wrong += got.cause != 1 || got.agent != 2 + nr % 5 || got.box != nr % 7 || got.action != nr % 3 || strcmp(got.body, body);
+		nr++;
+	}
+	is_int(nr, 70 * 71 / 2, "all of them are there");
+	is_int(wrong, 0, "each as it was, in its order");
+	arena_release(&arena);
+	session_close(&s);
+	loop_free(l);
+}
+
 int main(void)
 {
 	help_init();
 	test_life();
 	test_large();
 	test_many();
+	test_rows();
 	return help_done();
 }
