@@ -4,7 +4,8 @@
 --   argv(x), env(x), files(x)? (path below the agent's home -> text), line(event)? (an event that it prints -> note, final text),
 --   control? { NAME of a protocol -> { argv(x), program?, env(x)?, files(x)?, mode? (the agent's own), asks?, serves? (sandbox-agent's
 --   name of it), wake(x, box)? (before it is started again with x.session), late_history? (ACP: it shows a session that it has loaded
---   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules)
+--   after it says that it has) } }, best? (one of them), settings? (files of its own that are rules),
+--   credential?, server? (of one whose model is its maker's server: the variable that the box must have, and HOST:PORT)
 -- x = { program, command?, path (more folders of programs), task, model (without its provider), url (of its route), key (the placeholder),
 --       home, session? (its own, to go on with), again (bool: it has done something before), mode?, asks (bool: it shall ask for
 --       everything), beside? (another program that this one starts), port, password (of a server that it is) }.
@@ -56,6 +57,14 @@ local function profile_of(name)
   end
   own.name, own.install = own.name or name:match "([^/]+)%.lua$", own.install or "install it"
   return own
+end
+
+-- One whose model is its maker's server waits for somebody to log in when it has no credential: nobody can, from a box.
+local function credentials_given(profile, o)
+  local name, server = profile.credential, profile.server
+  if not name or (o.env or {})[name] then return end
+  fail('inside: %s has its model on its maker\'s server: it needs its own credential and a way there, which a script gives: '
+    .. 'sg.inside { agent = "%s", env = { %s = ... }, net = { "%s" }, ... }', profile.name, profile.name, name, server)
 end
 
 local function protocol_of(profile, wish)
@@ -419,7 +428,9 @@ end
 -- settings_patch?, session (its own), turns, control }.
 function M.sg.inside(o)
   o = check.options("inside", o, INSIDE)
-  protocol_of(profile_of(o.agent), o.control)
+  local profile = profile_of(o.agent)
+  protocol_of(profile, o.control)
+  credentials_given(profile, o)
   local t <close> = task.spawn(body, o)
   local answer, err = t:await()
   if not answer and err.code == "script" then error(err, 0) end

@@ -10,6 +10,7 @@ end
 return {
   name = "amp", about = "Amp (npm @sourcegraph/amp): contained and watched only, its model is Amp's server", program = "amp",
   versions = "0.0.1790142911", install = "npm install @sourcegraph/amp", speak = "anthropic", provider = "anthropic", model = "own",
+  credential = "AMP_API_KEY", server = "ampcode.com:443",
   argv = function(x)
     local argv = { x.program }
     if x.again then for _, w in ipairs { "threads", "continue" } do argv[#argv + 1] = w end end

@@ -9,6 +9,7 @@ end
 return {
   name = "cursor", about = "Cursor's agent (from cursor.com): contained and watched only, its model is Cursor's server", program = "cursor-agent",
   versions = "", install = "install it from cursor.com/cli", speak = "anthropic", provider = "anthropic", model = "own",
+  credential = "CURSOR_API_KEY", server = "*.cursor.sh:443",
   argv = function(x)
     local argv = { x.program, "-p", x.task, "--output-format", "stream-json", "--force" }
     if x.again then argv[#argv + 1] = "--continue" end

@@ -155,6 +155,29 @@ wait_for 60 ended
 timeout 30 "$sg" run --agent claude --control telnet -e x >"$t/out" 2>&1 </dev/null
 like "$(cat "$t/out")" "claude cannot be controlled by 'telnet' \(it can by: stream acp" "a protocol that it has not is said, whether or not it is installed"
 
+# --- whose model is its maker's server: contained, watched, recorded ---
+cat >repo/theirs <<'P'
+#!/bin/bash
+echo '{"type":"assistant","message":{"content":[{"type":"text","text":"asked there"}]}}'
+(exec 3<>/dev/tcp/192.0.2.1/443) 2>/dev/null || echo '{"type":"result","subtype":"error","is_error":true,"result":"no way there"}'
+P
+chmod +x repo/theirs
+cat >theirs.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "agent", "var" }
+local r = assert(sg.inside { agent = a.agent, task = "x", program = "/workspace/theirs", env = { [a.var] = "its-own" }, repo = "repo" })
+print(("END ok=%s error=%s"):format(tostring(r.ok), r.error))
+L
+for one in amp=AMP_API_KEY cursor=CURSOR_API_KEY; do
+	timeout 30 "$sg" run --no-tui --no-input theirs.lua -- ${one%=*} OTHER >"$t/out" 2>&1 </dev/null
+	like "$(cat "$t/out")" "its own credential .*env = \{ ${one#*=} = ... \}, net = " "${one%=*}: what it needs is said, and nothing waits"
+	timeout 30 "$sg" run --no-tui --no-input theirs.lua -- ${one%=*} ${one#*=} >"$t/out" 2>&1 </dev/null
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+	like "$(told)" 'text \| asked there' "${one%=*}: what it prints is told"
+	like "$(events | grep '"kind":"proc.connect"')" '"address":"192.0.2.1","port":443' "${one%=*}: where it would go is seen"
+	like "$(printed)" 'END ok=false error=no way there' "${one%=*}: and what is not open is shut"
+done
+
 # --- words to one that sleeps, its box killed, its turn cancelled ---
 begin --linger 60s --idle 300ms say:one
 wait_for 20 says 'it sleeps until somebody does'
