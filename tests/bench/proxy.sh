@@ -71,15 +71,18 @@ super=$("$sg" events "$id" --json | grep -oE '"pid":[0-9]+' | head -1 | grep -oE
 began=$(date +%s%N)
 : >rss
 while [ -d "/proc/$super" ]; do
-	sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$super/status" >>rss 2>/dev/null
+	kb=$(sed -n 's/^VmRSS:[^0-9]*\([0-9]*\).*/\1/p' "/proc/$super/status" 2>/dev/null)
+	[ -z "$kb" ] || echo "${EPOCHREALTIME/,/.} $kb" >>rss
 	sleep 0.1
 done
 [ -z "${RSS:-}" ] || cp rss "$RSS"
 took=$((($(date +%s%N) - began) / 1000))
-got=$("$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" --json | grep -c '"kind":"model.reply"')
-# the last twentieth is the end of the session: its index and its file are finished
-looks=$(wc -l <rss)
+"$sg" events "$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)" --json | grep '"kind":"model.reply"' >replies
+got=$(wc -l <replies)
+# what comes after the last reply is the end of the session: its index and its file are finished
+last=$(date +%s.%6N -d "$(tail -1 replies | grep -oE '"time":"[^"]+"' | cut -d'"' -f4)")
 most=$((calls < 5000 ? 4 : 1)) # MB: the cache of the session file is full after some 3,000 calls
-early=$(head -$((looks / 2 + 1)) rss | sort -n | tail -1) late=$(head -$((looks * 19 / 20 + 1)) rss | sort -n | tail -1)
-printf '%-70s %d KB after half of them, %d KB before its end, <= %d MB more  %s\n' "memory over $got calls one after another ($((took / (got > 0 ? got : 1))) us each)" \
+read -r early late < <(awk -v last="$last" '$1 <= last { kb[n++] = $2 }
+	END { for (i = 0; i < n; i++) { if (kb[i] > late) late = kb[i]; if (i < n / 2) early = late }; print early + 0, late + 0 }' rss)
+printf '%-70s %d KB after half of them, %d KB at the last one, <= %d MB more  %s\n' "memory over $got calls one after another ($((took / (got > 0 ? got : 1))) us each)" \
 	"$early" "$late" "$most" "$(verdict $((got == calls && late - early <= most * 1024)))"
