@@ -3,8 +3,9 @@
 --
 -- An API is a table: name, env = { NAME = "{url}/api" or "{token}" } of the programs that are served, error(status, text, code, q) ->
 -- the body of a refusal, and routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets what stands in {...}, a
--- {box} as the box of that id, or the box that of(q) says; it runs as the box's agent unless the route is bare. It returns status, a
--- table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or M.stream(...), M.socket(...).
+-- {box} as the box of that id, or the box that of(q) says; it runs as the box's agent unless the route is bare, or alone (M.alone).
+-- It returns status, a table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or
+-- M.stream(...), M.socket(...).
 -- q = { method, path, query, headers, body, socket? }. M.fail(status, text, code) refuses.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
@@ -152,15 +153,17 @@ function M.uuid() return (hex(16):gsub("^(%x%x%x%x%x%x%x%x)(%x%x%x%x)(%x%x%x%x)(
 
 function M.boxes()
   local list = {}
-  for _, b in pairs(boxes) do list[#list + 1] = b end
+  for _, b in pairs(boxes) do if not b.closing then list[#list + 1] = b end end
   table.sort(list, function(x, y) return x.nr < y.nr end)
   return list
 end
 
 function M.box(id)
-  if boxes[id] then return boxes[id] end
+  if boxes[id] and not boxes[id].closing then return boxes[id] end
   for _, b in ipairs(M.boxes()) do if b.name == id then return b end end
 end
+
+local function no_box(id) M.fail(404, ("there is no sandbox '%s' (any more)"):format(id), "SANDBOX_NOT_FOUND") end
 
 function M.date(us) return os.date("!%Y-%m-%dT%H:%M:%SZ", us // 1000000 | 0) end
 function M.now() return M.date(rt.now()) end
@@ -170,7 +173,7 @@ function M.base() return base end
 -- What goes wrong in one task of an agent's ends no other.
 local function quietly(fn)
   local ok, e = pcall(fn)
-  e = not ok and rt.as_error(e)
+  e = not ok and rt.as_error(type(e) == "table" and e.refused and e.text or e)
   if e and e.code ~= "cancelled" then sg.warn("%s: %s", api.name, tostring(e)) end
   return ok
 end
@@ -249,16 +252,34 @@ function M.open(o, what)
   return b
 end
 
--- To its end, also when whoever wants it goes away.
+-- To its end, also when whoever wants it goes away, or a person has stopped who works in it. One that could not be closed is there
+-- as before.
 function M.close(b)
-  if not boxes[b.id] then return end
-  boxes[b.id] = nil
+  if b.closing or boxes[b.id] ~= b then return end
+  b.closing = true
   rt.shield(function()
-    local ok, e = true, nil
-    if not b.who.task:done() then ok, e = pcall(as, b.who, function() b.box:close() end) end
+    local ok, e = b.box:close()
+    if not ok and e.code ~= "backend" then   -- that it is gone already
+      b.closing = nil
+      error(e, 0)
+    end
+    boxes[b.id] = nil
     dismiss(b.who, true)
-    if not ok then error(e, 0) end
   end)
+end
+
+-- Runs fn(...) while nothing else puts this box to sleep or wakes it: what fn looks at is true when it acts. Its end waits for none.
+function M.alone(b, fn, ...)
+  local given = table.pack(...)
+  b.turn = b.turn or sg.channel(1)
+  rt.shield(b.turn.send, b.turn, true)   -- who goes away in the queue leaves it when his turn has come
+  local r = table.pack(pcall(function()
+    if M.box(b.id) ~= b then no_box(b.id) end
+    return fn(table.unpack(given, 1, given.n))
+  end))
+  rt.shield(b.turn.recv, b.turn)
+  if not r[1] then error(r[2], 0) end
+  return table.unpack(r, 2, r.n)
 end
 
 -- Freezes or thaws it; raises what prevents that.
@@ -388,12 +409,12 @@ local function act(q)
   for i, name in ipairs(r.names) do
     words[i] = unescape(words[i])
     if name == "box" then
-      b = M.box(words[i])
-      if not b then M.fail(404, ("there is no sandbox '%s' (any more)"):format(words[i]), "SANDBOX_NOT_FOUND") end
+      b = M.box(words[i]) or no_box(words[i])
       words[i] = b
     end
   end
   if b and api.touched then api.touched(b, q) end
+  if r.alone then return M.alone(b, r[3], q, b, table.unpack(words, 2, #r.names)) end
   if r.bare or not b and not api.of then return r[3](q, table.unpack(words, 1, #r.names)) end
   b = b or api.of(q)
   if api.ready then api.ready(b) end
@@ -481,7 +502,7 @@ function M.run_api(which, o)
     end
   end
   clock:close()   -- and waited for: what it slept in is answered before the end
-  for _, b in ipairs(M.boxes()) do M.close(b) end
+  for _, b in ipairs(M.boxes()) do quietly(function() M.close(b) end) end
   rt.call("agent.end", { agent = M.program, stop = "end", ok = true, steps = 0 })
 end
 

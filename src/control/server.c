@@ -18,7 +18,7 @@
 
 enum {
 	CLIENTS_MAX = 64,
-	TICKETS_MAX = 256,	/* open commands of one client */
+	TICKETS_MAX = 4096,	/* open commands of one client, which may serve some hundred programs (app/serve) */
 	PUSH_MS = 17,		/* 60 a second */
 	PUSH_BEHIND = 64 << 10, /* who has this much unread gets no news until he has read on */
 	QUEUE_MAX = 32 << 20,

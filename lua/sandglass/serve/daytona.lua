@@ -70,9 +70,11 @@ local function due(b)
   end
   if b.state == "started" and (a.autoStopInterval or 0) > 0 then
     at(b.touched + a.autoStopInterval * MINUTE // 1, function()
-      if b.busy > 0 or s.now_us() < b.touched + a.autoStopInterval * MINUTE // 1 then return due(b) end
-      sg.note("daytona: sandbox %s is stopped: nobody has used it for %g min", b.name, a.autoStopInterval)
-      to_sleep(b, "stopped")
+      s.alone(b, function()
+        if b.state ~= "started" or b.busy > 0 or s.now_us() < b.touched + a.autoStopInterval * MINUTE // 1 then return due(b) end
+        sg.note("daytona: sandbox %s is stopped: nobody has used it for %g min", b.name, a.autoStopInterval)
+        to_sleep(b, "stopped")
+      end)
     end)
   end
   if b.state == "stopped" and (a.autoArchiveInterval or 0) > 0 then
@@ -438,7 +440,7 @@ for _, list in ipairs { require "sandglass.serve.daytona_git", live.routes } do
 end
 -- stop, start: whoever asks is no longer at work in the box
 for _, r in ipairs(A.routes) do
-  if r[3] == start or r[2]:find "/stop$" or r[2]:find "/pause$" or r[2]:find "/archive$" then r.bare = true end
+  r.alone = r[3] == start or (r[2]:find "/stop$" or r[2]:find "/pause$" or r[2]:find "/archive$") ~= nil
 end
 
 return A

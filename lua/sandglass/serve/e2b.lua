@@ -23,7 +23,8 @@ end
 local wake
 
 function A.ready(b)
-  if b.paused and b.asked.autoResume and b.asked.autoResume.enabled then wake(b, b.timeout) end
+  local wakes = b.paused and b.asked.autoResume and b.asked.autoResume.enabled
+  if wakes then s.alone(b, function() if b.paused then wake(b, b.timeout) end end) end
   if b.paused then s.fail(502, "The sandbox is paused: connect to it to wake it up", "SANDBOX_PAUSED") end
 end
 
@@ -58,8 +59,11 @@ local function lasts(b, seconds)
     local pauses = b.asked.autoPause
     sg.note("e2b: sandbox %s is %s: its %g s are over", b.name, pauses and "paused" or "killed", seconds)
     if not pauses then return s.close(b) end
-    s.sleep(b, true)
-    b.paused = true
+    s.alone(b, function()
+      if b.paused or s.now_us() < b.ends then return end   -- somebody was here before
+      s.sleep(b, true)
+      b.paused = true
+    end)
   end)
 end
 
@@ -422,10 +426,10 @@ A.routes = {
   { "GET", "/v2/sandboxes", list, bare = true }, { "GET", "/sandboxes", list, bare = true },
   { "GET", "/sandboxes/{box}", detail, bare = true },
   { "DELETE", "/sandboxes/{box}", kill, bare = true },
-  { "POST", "/v2/sandboxes/{box}/connect", connect, bare = true }, { "POST", "/sandboxes/{box}/connect", connect, bare = true },
-  { "POST", "/sandboxes/{box}/resume", connect, bare = true },
-  { "POST", "/sandboxes/{box}/pause", pause, bare = true },
-  { "POST", "/sandboxes/{box}/timeout", timeout, bare = true }, { "POST", "/sandboxes/{box}/refreshes", refresh, bare = true },
+  { "POST", "/v2/sandboxes/{box}/connect", connect, alone = true }, { "POST", "/sandboxes/{box}/connect", connect, alone = true },
+  { "POST", "/sandboxes/{box}/resume", connect, alone = true },
+  { "POST", "/sandboxes/{box}/pause", pause, alone = true },
+  { "POST", "/sandboxes/{box}/timeout", timeout, alone = true }, { "POST", "/sandboxes/{box}/refreshes", refresh, alone = true },
   { "POST", "/sandboxes/{box}/snapshots", snapshot },
   { "GET", "/sandboxes/{box}/metrics", function() return 200, s.list() end, bare = true },
   { "GET", "/health", function(q) A.of(q) return 204 end, bare = true },

@@ -21,7 +21,7 @@ struct mcp_session {
 	struct spawned sp;
 	struct control_client *client;
 	struct open_call *open;
-	size_t nr_open, cap_open;
+	size_t nr_open, cap_open, under_way;
 	uint64_t next;
 	bool begun, going; /* the caller has freed it */
 };
@@ -36,6 +36,7 @@ struct mcp_session *mcp_session_new(struct loop *l, json_t *opts, const struct m
 static void forget(struct mcp_session *s)
 {
 	control_client_free(&s->client);
+	s->under_way = 0;
 	spawned_release(&s->sp);
 	json_decref(s->state);
 	s->state = NULL;
@@ -48,6 +49,7 @@ static uint64_t send_json(struct mcp_session *s, json_t *j)
 	json_decref(j);
 	json_array_append_new(words, json_string("mcp_call"));
 	json_array_append_new(words, json_string(text));
+	s->under_way++;
 	return control_client_send(s->client, words, NULL);
 }
 
@@ -73,6 +75,7 @@ void mcp_session_free(struct mcp_session **sp)
 static void on_reply(void *self, uint64_t ticket, const json_t *result, const struct err *err)
 {
 	struct mcp_session *s = self;
+	s->under_way--;
 	for (size_t i = 0; i < s->nr_open; i++)
 		if (s->open[i].ticket == ticket) {
 			uint64_t call = s->open[i].call;
@@ -170,6 +173,11 @@ void mcp_session_break(struct mcp_session *s, uint64_t call)
 	json_t *j = json_object();
 	json_put_int(j, "cancel", (int64_t)call);
 	send_json(s, j);
+}
+
+size_t mcp_session_under_way(const struct mcp_session *s)
+{
+	return s->under_way;
 }
 
 void mcp_session_leave(struct mcp_session *s, const char *client)

@@ -25,6 +25,8 @@ uint64_t mcp_session_call(struct mcp_session *s, const char *tool, json_t *args,
 void mcp_session_cancel(struct mcp_session *s, uint64_t call);
 /* The same, but its answer comes all the same: it may be on its way, with something that is to be given back. */
 void mcp_session_break(struct mcp_session *s, uint64_t call);
+/* What has been sent and is not answered yet, cancels included. */
+size_t mcp_session_under_way(const struct mcp_session *s);
 void mcp_session_leave(struct mcp_session *s, const char *client); /* the client's sandboxes go */
 /* If an action of the tool @tool waits for a person, appends a line that says so and how to decide. */
 bool mcp_session_held(const struct mcp_session *s, const char *tool, struct buf *out);

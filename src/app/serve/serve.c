@@ -12,7 +12,8 @@
 #include "base/hash.h"
 #include "base/mem.h"
 
-enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, TOKEN_BYTES = 20 };
+/* UNDER_WAY_MAX: what is told to the session for requests that are in must find room as well, and for those that leave. */
+enum { BODY_MAX = 64 << 20, UPLOADS_MAX = 128 << 20, PIECE = 256 << 10, TOKEN_BYTES = 20, UNDER_WAY_MAX = 512 };
 
 void serve_ask_free(struct ask *a)
 {
@@ -117,6 +118,8 @@ static void on_request(void *self, struct http_visit *v)
 		refuse(v, 426, websock_door_wrong(ask));
 	} else if (websock_door_asked(ask) && s->sockets >= SOCKETS_MAX) {
 		refuse(v, 503, "too many WebSockets are open here already");
+	} else if (mcp_session_under_way(s->session) >= UNDER_WAY_MAX) {
+		refuse(v, 503, "too many requests are under way here; send it again when some have had their answer");
 	} else if (coding && strcmp(coding, "identity") != 0) {
 		refuse(v, 415, "a compressed body is not read here; send it plain");
 	} else if (size > PIECE && s->uploading + size > UPLOADS_MAX) {

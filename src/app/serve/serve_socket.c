@@ -5,6 +5,15 @@
 /* HEARD_EACH: what a message costs beside its bytes, be it empty. */
 enum { HEARD_MAX = 1 << 20, HEARD_EACH = 256, SAID_MAX = 256 << 10, CLOSE_NORMAL = 1000, CLOSE_WRONG = 1011, CLOSE_LONG = 1009 };
 
+/* Nobody is there any more who would hear the rest. */
+static void not_heard(struct ask *a, const char *why)
+{
+	websock_door_close(&a->door, CLOSE_WRONG, why);
+	if (a->call)
+		mcp_session_cancel(a->s->session, a->call);
+	serve_leave(a);
+}
+
 /* What the client has said goes in as it came, one after the other. */
 static void say_next(struct ask *a)
 {
@@ -17,6 +26,10 @@ static void say_next(struct ask *a)
 	json_put_int(args, "stream", a->stream);
 	a->saying = mcp_session_call(a->s->session, "said", args, "serve", &err);
 	json_decref(args);
+	if (!a->saying) { /* what follows would be heard without it */
+		not_heard(a, err.text);
+		return;
+	}
 	websock_door_pause(a->door, a->heard_bytes > HEARD_MAX);
 }
 
@@ -86,11 +99,8 @@ void serve_socket_answer(struct ask *a, uint64_t nr, const json_t *answer)
 		return;
 	}
 	a->saying = 0;
-	if (json_str(answer, "wrong", NULL)) { /* nobody is there any more who would hear the rest */
-		websock_door_close(&a->door, CLOSE_WRONG, json_str(answer, "wrong", ""));
-		if (a->call)
-			mcp_session_cancel(a->s->session, a->call);
-		serve_leave(a);
+	if (!answer || json_str(answer, "wrong", NULL)) {
+		not_heard(a, answer ? json_str(answer, "wrong", "") : "the session could not take it");
 		return;
 	}
 	say_next(a);
