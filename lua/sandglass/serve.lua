@@ -2,11 +2,11 @@
 -- acts becomes an operation of a box of this session, so that it is judged, recorded and shown like any other.
 --
 -- An API is a table: name, env = { NAME = "{url}/api" or "{token}" } of the programs that are served, error(status, text, code, q) ->
--- the body of a refusal, and routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets what stands in {...}, a
+-- the body of a refusal, instead(path) -> what to say of a path that has no route (or nil), and routes = { { "POST", "/sandbox/{box}/stop", fn }, ... }. fn(q, words...) gets what stands in {...}, a
 -- {box} as the box of that id, or the box that of(q) says; it runs as the box's agent unless the route is bare, or alone (M.alone).
 -- It returns status, a table (JSON) or a string, the type of a string, and whether {token} in it is filled in outside; or
--- M.stream(...), M.socket(...).
--- q = { method, path, query, headers, body, socket? }. M.fail(status, text, code) refuses.
+-- M.stream(...), M.socket(...), { location = url }.
+-- q = { method, path, query, headers, body, target (as it was asked for), socket? }. M.fail(status, text, code) refuses.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local p = require "sandglass.plugin"
@@ -400,6 +400,8 @@ local function find(q)
   end
   if other then M.fail(405, ("%s is no method of %s here (%s is)"):format(q.method, q.path, other), "METHOD_NOT_ALLOWED") end
   sg.warn("%s: %s %s is not served: the program was told so", api.name, q.method, q.path)
+  local instead = api.instead and api.instead(q.path)
+  if instead then M.fail(501, instead, "NOT_OFFERED") end
   M.fail(404, ("sandglass serves no %s %s"):format(q.method, q.path), "NOT_SERVED")
 end
 
@@ -426,13 +428,14 @@ end
 
 local function http(args)
   local q = { method = args.method, path = args.path, query = query_of(args.query or ""), headers = args.headers or {},
-    socket = args.socket, body = (args.upload and table.concat(uploads[args.upload] or {}) or "") .. (args.body or "") }
+    socket = args.socket, target = args.target, body = (args.upload and table.concat(uploads[args.upload] or {}) or "") .. (args.body or "") }
   if args.upload then uploads[args.upload] = nil end
   local ok, status, value, type_, fill = pcall(act, q)
   if not ok then status, value, type_ = refusal(q, status) end
   if type(value) == "table" and value.stream then
     return { status = status, type = type_, stream = value.stream, protocol = value.protocol }
   end
+  if type(value) == "table" and value.location then return { status = status, location = value.location } end
   if type(value) == "table" then value, type_ = p.encode(value), type_ or "application/json" end
   if value and #value > PIECE then
     local whole = value

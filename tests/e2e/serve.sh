@@ -38,8 +38,11 @@ id=$(json POST /api/sandbox '{"name":"first","labels":{"a":"b"},"env":{"GIVEN":"
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"echo $GIVEN; echo err >&2; exit 3"}')" '"exitCode":3,.*to it' 'a command runs in the box with its environment'
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"rm -rf /workspace/x"}')" '"exitCode":126.*Nothing is removed here' 'one that a rule denies has run with 126 and says why'
 like "$(json POST "/toolbox/$id/process/execute" '{"command":"sleep 30","timeout":1}' | tail -1)" '^408$' 'one that takes too long: 408'
-like "$(ask GET "/toolbox/$id/lsp/completions")" '"message":"sandglass serves no GET .*"statusCode":404' 'what is not served: 404 with a clear word'
-like "$(events)" '"kind":"note".*serve.*lsp/completions|daytona: GET .*lsp/completions is not served' 'and it is in the record'
+like "$(ask GET "/toolbox/$id/nothing")" '"message":"sandglass serves no GET .*"statusCode":404' 'what is not served: 404 with a clear word'
+like "$(events)" 'daytona: GET .*/nothing is not served' 'and it is in the record'
+for what in lsp/start computeruse/mouse/click process/interpreter/context; do
+	like "$(json POST "/toolbox/$id/$what" '{}')" '"code":"NOT_OFFERED".*"message":"sandglass offers no (language servers|computer use|code interpreter).*"statusCode":501' "what boxes have not is refused by its name: $what"
+done
 like "$(ask GET "/toolbox/$id/process/execute" | tail -1)" '^405$' 'a wrong method: 405'
 like "$(json POST "/toolbox/$id/process/execute" 'no json')" 'not a JSON object' 'a wrong body: 400'
 like "$(ask GET "/toolbox/none/files?path=/")" "there is no sandbox 'none'" 'a box that is not there'

@@ -12,6 +12,18 @@ function A.error(status, text, code, q)
     source = "SANDGLASS" }
 end
 
+-- What the SDKs have and boxes have not.
+local NOT_OFFERED = {
+  ["lsp/"] = "sandglass offers no language servers of Daytona's: start one by a command in a session or a terminal",
+  ["computeruse/"] = "sandglass offers no computer use: its boxes have no screen, mouse or keyboard",
+  ["process/interpreter/"] = live.NO_INTERPRETER,
+}
+
+function A.instead(path)
+  local tail = path:match "^/toolbox/[^/]+/(.*)$" or ""
+  for start, text in pairs(NOT_OFFERED) do if tail:sub(1, #start) == start then return text end end
+end
+
 -- Sandboxes --------------------------------------------------------------------------------------------------------
 
 local MINUTE = 60000000

@@ -5,7 +5,8 @@ local sg = require "sandglass"
 local p = require "sandglass.plugin"
 local sandbox = require "sandglass.plugin_sandbox"
 
-local M = { MARK = { out = "\1\1\1", err = "\2\2\2" } }
+local M = { MARK = { out = "\1\1\1", err = "\2\2\2" },
+  NO_INTERPRETER = "sandglass offers no code interpreter of Daytona's: process.code_run runs a program, a session or a terminal keeps its state" }
 
 local function socket_only(q)
   if not q.socket then s.fail(426, "this is a WebSocket: ask for the upgrade", "UPGRADE_REQUIRED") end
@@ -135,8 +136,18 @@ local function delete(_, b, id)
   return 200, { message = "the PTY session is deleted" }
 end
 
+-- The SDKs show what an interpreter says, and nothing of a refused upgrade.
+local function interpreter(q, b)
+  socket_only(q)
+  return s.socket(b, offered(q)[1], function(write)
+    write(s.encode { type = "error", name = "NotOffered", value = M.NO_INTERPRETER, traceback = "" }, true)
+    write(s.encode { type = "control", text = "completed" }, true)
+  end, function() end)
+end
+
 local at = "/toolbox/{box}/process/pty"
 M.routes = {
+  { "GET", "/toolbox/{box}/process/interpreter/execute", interpreter },
   { "GET", at .. "/create-connect", create_connect },
   { "POST", at, create },
   { "GET", at, list, bare = true },

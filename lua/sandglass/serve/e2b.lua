@@ -1,6 +1,6 @@
 -- E2B's control plane and what its machines serve (envd: Connect-RPC as JSON, and /files), told apart by path; which box is meant
--- stands in the header of the request. What programs serve on ports has no names of E2B's kind here: getHost() answers one that
--- says so.
+-- stands in the header of the request. getHost(PORT) answers PORT-ID.localhost:..., over HTTP only: who asks there is led on to a
+-- listener on this machine.
 local rt = require "sandglass.runtime"
 local sg = require "sandglass"
 local s = require "sandglass.serve"
@@ -32,7 +32,7 @@ end
 
 local function face(b)
   return { sandboxID = b.id, templateID = b.asked.templateID or "base", clientID = "sandglass", envdVersion = "0.6.2",
-    envdAccessToken = "{token}", alias = b.asked.templateID or "base", domain = "ports-have-no-names-here.invalid" }
+    envdAccessToken = "{token}", alias = b.asked.templateID or "base", domain = "localhost:" .. s.base():match "%d+$" }
 end
 
 local function listed(b)
@@ -239,6 +239,22 @@ local function update(q, b)
   return 200, {}
 end
 
+-- Its pieces are given to the process when all of them are here.
+local function stream_input(q, b)
+  local at, proc = 1, nil
+  while at + 5 <= #q.body do
+    local flags, len = (">BI4"):unpack(q.body, at)
+    if flags & 1 == 1 then s.fail(400, "compressed envelopes are not read here") end
+    local a = s.json { body = q.body:sub(at + 5, at + 4 + len) }
+    if a.start then proc = proc_of(b, a.start) end
+    local given = type(a.data) == "table" and a.data.input
+    if given and not proc then s.fail(400, "the first message of the stream is to name the process (start)") end
+    if given then s.input(proc.c, sandbox.base64_decode(given.stdin or given.pty or "")) end
+    at = at + 5 + len
+  end
+  return 200, envelope {} .. envelope({}, 2), "application/connect+json"
+end
+
 local function close_stdin(q, b)
   s.input(proc_of(b, s.json(q)).c, "", true)
   return 200, {}
@@ -291,6 +307,15 @@ end
 local function remove(q, b)
   shell(b, 'ls -d -- "$1" >/dev/null && rm -r -- "$1"', s.json(q).path or "")
   return 200, {}
+end
+
+-- What the box serves on a port.
+local function port(q, b, nr)
+  local n = math.tointeger(nr)
+  if not n or n < 1 or n > 65535 then s.fail(400, "'" .. nr .. "' is no port") end
+  local url, err = b.box:url(n)
+  if not url then error(err, 0) end
+  return 307, { location = url:gsub("/$", "") .. (q.target:find "^/" and q.target or "/") }
 end
 
 local function download(q, b) return 200, s.read(b, q.query.path or ""), "application/octet-stream" end
@@ -437,6 +462,7 @@ A.routes = {
   { "POST", "/process.Process/Connect", attach },
   { "POST", "/process.Process/List", processes },
   { "POST", "/process.Process/SendInput", input },
+  { "POST", "/process.Process/StreamInput", stream_input },
   { "POST", "/process.Process/Update", update },
   { "POST", "/process.Process/CloseStdin", close_stdin },
   { "POST", "/process.Process/SendSignal", signal },
@@ -449,6 +475,7 @@ A.routes = {
   { "POST", "/filesystem.Filesystem/CreateWatcher", create_watcher },
   { "POST", "/filesystem.Filesystem/GetWatcherEvents", watcher_events },
   { "POST", "/filesystem.Filesystem/RemoveWatcher", remove_watcher },
+  { "GET", "/port/{box}/{port}", port },
   { "GET", "/files", download },
   { "POST", "/files", upload },
 }

@@ -26,6 +26,7 @@ void serve_ask_free(struct ask *a)
 			break;
 		}
 	a->s->uploading -= a->upload ? a->size : 0;
+	free(a->way);
 	free(a);
 }
 
@@ -82,13 +83,15 @@ static void hand_on(struct ask *a)
 		serve_call(a, "part", args);
 		return;
 	}
-	size_t path = strcspn(ask->target, "?");
-	CLEANUP(free_ptr) char *plain = xstrndup(ask->target, path);
-	json_put_str(args, "method", ask->method);
+	const char *target = a->way ? a->way : ask->target;
+	size_t path = strcspn(target, "?");
+	CLEANUP(free_ptr) char *plain = xstrndup(target, path);
+	json_put_str(args, "method", a->way ? "GET" : ask->method);
 	json_put_str(args, "path", plain);
-	json_put_str(args, "query", ask->target[path] ? ask->target + path + 1 : "");
+	json_put_str(args, "query", target[path] ? target + path + 1 : "");
 	json_put(args, "headers", headers_of(ask));
-	json_put_flag(args, "socket", websock_door_asked(ask));
+	json_put_flag(args, "socket", a->socket);
+	json_put_str(args, "target", ask->target);
 	serve_call(a, "http", args);
 }
 
@@ -104,19 +107,37 @@ static bool has_token(const struct serve *s, const struct http_ask *ask)
 	return false;
 }
 
+/* A name as E2B gives it to what a sandbox serves on a port, "3000-ID.localhost:8000": "/port/ID/3000", owned; NULL: no such name.
+ * Who knows it knows the sandbox; more is asked of nobody there, either. */
+static char *port_of(const struct http_ask *ask)
+{
+	static const char name[] = ".localhost";
+	const char *host = http_ask_field(ask, "host");
+	size_t port = host ? strspn(host, "0123456789") : 0;
+	if (!port || port > 5 || host[port] != '-')
+		return NULL;
+	const char *id = host + port + 1;
+	size_t len = strspn(id, "abcdefghijklmnopqrstuvwxyz0123456789");
+	if (!len || strncasecmp(id + len, name, sizeof(name) - 1) != 0 || !strchr(":", id[len + sizeof(name) - 1]))
+		return NULL;
+	return xasprintf("/port/%.*s/%.*s", (int)len, id, (int)port, host);
+}
+
 static void on_request(void *self, struct http_visit *v)
 {
 	struct serve *s = self;
 	const struct http_ask *ask = http_visit_ask(v);
 	size_t size = http_visit_body(v)->len;
-	const char *strange = door_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
+	CLEANUP(free_ptr) char *way = port_of(ask);
+	const char *strange = way ? NULL : door_foreign(s->http, s->host, ask), *coding = http_ask_field(ask, "content-encoding");
+	bool socket = !way && websock_door_asked(ask);
 	if (strange) {
 		refuse(v, 403, strange);
-	} else if (!has_token(s, ask)) {
+	} else if (!way && !has_token(s, ask)) {
 		refuse(v, 401, "this is not the key that the start of 'sandglass serve' has said");
-	} else if (websock_door_asked(ask) && websock_door_wrong(ask)) {
+	} else if (socket && websock_door_wrong(ask)) {
 		refuse(v, 426, websock_door_wrong(ask));
-	} else if (websock_door_asked(ask) && s->sockets >= SOCKETS_MAX) {
+	} else if (socket && s->sockets >= SOCKETS_MAX) {
 		refuse(v, 503, "too many WebSockets are open here already");
 	} else if (mcp_session_under_way(s->session) >= UNDER_WAY_MAX) {
 		refuse(v, 503, "too many requests are under way here; send it again when some have had their answer");
@@ -126,7 +147,7 @@ static void on_request(void *self, struct http_visit *v)
 		refuse(v, 503, "too much is being sent here at once; send it again when the other uploads are done");
 	} else {
 		struct ask *a = NEW(struct ask);
-		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size, .socket = websock_door_asked(ask) };
+		*a = (struct ask){ .next = s->asks, .s = s, .visit = v, .size = size, .way = take(&way), .socket = socket };
 		s->asks = a;
 		s->sockets += a->socket;
 		http_visit_set_tag(v, a);
@@ -239,7 +260,9 @@ static void on_whole(struct ask *a, const json_t *answer)
 	}
 	if (json_get_bytes(json_object_get(answer, "body"), &body) && json_flag(answer, "fill", false))
 		fill(a->s, &body);
-	http_reply(a->visit, status, type, NULL, buf_cstr(&body), body.len);
+	const char *location = json_str(answer, "location", NULL);
+	CLEANUP(free_ptr) char *line = location ? xasprintf("Location: %s", location) : NULL;
+	http_reply(a->visit, status, type, (const char *const[]){ line, NULL }, buf_cstr(&body), body.len);
 	serve_ask_free(a);
 }
 

@@ -15,6 +15,7 @@ struct ask { /* one request */
 	uint64_t call;            /* that is under way; 0: none */
 	uint64_t upload;          /* its body goes in pieces; 0: not */
 	size_t size, sent;        /* of the body */
+	char *way;                /* it asks for a port of a sandbox: the path that is asked for instead; NULL: it does not */
 	int64_t stream;           /* 0: none */
 	bool socket;              /* it is to be a WebSocket, or is one: counted */
 

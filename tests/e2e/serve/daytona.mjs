@@ -66,6 +66,12 @@ ok((await box.git.remotes(repo)).remotes.map((r) => r.name + " " + r.url).join()
 ok((await box.git.getConfig("user.name")) === "A Name", "git: its configuration");
 ok(await refused(box.git.reset(repo, "odd"), "mode is soft"), "git: a mode that is none");
 
+const lsp = await box.createLspServer("python", "/workspace");
+ok(await refused(lsp.start(), "offers no language servers"), "language servers are refused by name");
+ok(await refused(box.computerUse.mouse.click(1, 2), "offers no computer use"), "computer use as well");
+const ran = await box.codeInterpreter.runCode("print(1)").catch((e) => ({ error: { name: "raised", value: e.message } }));
+ok(ran.error?.name === "NotOffered" && ran.error.value.includes("process.code_run"), "the code interpreter says what is there instead: " + JSON.stringify(ran.error));
+
 await box.setAutostopInterval(15);
 await box.refreshData();
 await box.setTtl(30);

@@ -65,7 +65,16 @@ ok((await wrong(box.commands.run("echo hi"))) && (await box.getInfo()).state ===
 ok((await wrong(box.setTimeout(1000))).includes("connect to it"), "nor a time");
 await Sandbox.connect(box.sandboxId);
 ok((await box.commands.run("cat /workspace/p")).stdout === "p", "and goes on when it is connected to");
-ok(box.getHost(3000).endsWith(".ports-have-no-names-here.invalid"), "the name of a port says that there is none");
+await box.files.write("/workspace/served/index.html", "from a port");
+await box.commands.run("cd /workspace/served && exec python3 -m http.server 3000", { background: true });
+const named = (host) => new Promise((resolve) => {   // Node's resolver need not know names below localhost
+  const [name, port] = host.split(":");
+  require("node:http").get({ host: "127.0.0.1", port, path: "/index.html?x=1", headers: { Host: host } }, (r) => { r.resume(); resolve([r.statusCode, r.headers.location]); }).on("error", () => resolve([]));
+});
+const [led, to] = await named(box.getHost(3000));
+ok(led === 307 && to.endsWith("/index.html?x=1"), "the name of a port leads on");
+ok(await until(async () => (await fetch(to).then((r) => r.text()).catch(() => "")) === "from a port"), "to what the sandbox serves there");
+ok((await named("3000-none." + box.getHost(3000).split(".")[1]))[0] === 404, "and that of no sandbox nowhere");
 const brief = await Sandbox.create({ timeoutMs: 1000 });
 ok(await until(async () => !(await brief.isRunning().catch(() => false))), "one whose time is over is gone");
 const naps = await Sandbox.create({ timeoutMs: 1000, lifecycle: { onTimeout: "pause" } });

@@ -210,6 +210,20 @@ def e2b():
     ok(rpc("filesystem.Filesystem/CreateWatcher", path="/workspace/none")[0] == 404, "nor one that is not there")
     ok(rpc("filesystem.Filesystem/ListDir", path="/workspace/shut")[0] == 403, "nor listed")
 
+    # input as a stream
+    def pieces(*messages):
+        return b"".join(struct.pack(">BI", 0, len(m)) + m for m in (json.dumps(m).encode() for m in messages))
+    connect = {"Authorization": "Bearer " + key, "E2b-Sandbox-Id": box, "Content-Type": "application/connect+json"}
+    c = HTTPConnection(host, port, timeout=60)
+    c.request("POST", "/process.Process/Start", pieces({"process": {"cmd": "cat"}, "tag": "typed", "stdin": True}), connect)
+    r = c.getresponse()
+    who = {"process": {"tag": "typed"}}
+    got = ask("POST", "/process.Process/StreamInput", pieces({"start": who}, {"data": {"input": {"stdin": "b25lIA=="}}}, {"keepalive": {}},
+              {"data": {"input": {"stdin": "dHdv"}}}), E2b_Sandbox_Id=box, Content_Type="application/connect+json")
+    rpc("process.Process/CloseStdin", **who)
+    typed = b"".join(base64.b64decode(m.get("event", {}).get("data", {}).get("stdout", "")) for _, m in envelopes(r))
+    ok(got == (200, pieces({}) + b"\x02\0\0\0\2{}") and typed == b"one two", "a stream of input comes to its process: %s %s" % (typed, got))
+
     # one watcher that asks too late, one that reads too late
     late = rpc("filesystem.Filesystem/CreateWatcher", path="/workspace/w")[1]["watcherId"]
     c = HTTPConnection(host, port, timeout=60)
