@@ -3,6 +3,8 @@
 -- (or `kubectl proxy`: http://127.0.0.1:8001, with any token), KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and
 -- networkpolicies. The cluster's own CA goes into SSL_CERT_FILE.
 -- Nobody extends the life of a pod from outside, so its first process looks whether somebody has touched a file of ours.
+-- Where the cluster has kubernetes-sigs/agent-sandbox, options = { claim = "NAME of a warm pool" } claims a pod of that pool instead (may create,
+-- get, list, patch and delete sandboxclaims, get sandboxes): image, limits and user are its template's, and the claim has a time to live.
 local sandbox = require "sandglass.plugin_sandbox"
 local p = require "sandglass.plugin"
 
@@ -17,8 +19,11 @@ local ALIVE = "/tmp/.sandglass-alive"
 local LONGEST = 24 * 3600     -- seconds, whatever happens
 local POLICY = "sandglass-closed"
 
+local CLAIMS = "/apis/extensions.agents.x-k8s.io/v1beta1"
+
 local function pods(box, tail) return ("/api/v1/namespaces/%s/pods%s"):format(box.namespace, tail or "") end
-local function pod(box, tail) return pods(box, "/" .. box.id .. (tail or "")) end
+local function pod(box, tail) return pods(box, "/" .. (box.pod or box.id) .. (tail or "")) end
+local function claims(box, tail) return ("%s/namespaces/%s/sandboxclaims%s"):format(CLAIMS, box.namespace, tail or "") end
 
 -- Values of labels: letters, digits, '-', '_', '.', at most 63, a letter or digit at both ends.
 local function label(s) return (s:gsub("[^%w%-_.]", "-"):sub(1, 63):gsub("^[^%w]+", ""):gsub("[^%w]+$", "")) end
@@ -31,7 +36,7 @@ end
 
 local function box_of(v)
   local m = v.metadata
-  return { id = m.name, namespace = m.namespace or "default", tag = (m.annotations or {})["sandglass-box"] or (m.labels or {})["sandglass-box"] }
+  return { id = m.name, claim = v.kind == "SandboxClaim" or nil, namespace = m.namespace or "default", tag = (m.annotations or {})["sandglass-box"] or (m.labels or {})["sandglass-box"] }
 end
 
 local function environment(o)
@@ -113,7 +118,7 @@ local function until_ready(box, o, host)
     local reason, text = trouble(v)
     if reason then host.fail("bad", "kubernetes: the pod does not start: %s: %s", reason, text) end
     for _, c in ipairs((v.status or {}).conditions or {}) do
-      if c.type == "Ready" and c.status == "True" and v.status.phase == "Running" then return end
+      if c.type == "Ready" and c.status == "True" and v.status.phase == "Running" then return v end
     end
     if waited > most then host.fail("bad", "kubernetes: the pod does not run after %d seconds: %s", most, waiting(v)) end
     if waited > 3 and said ~= waiting(v) then
@@ -124,6 +129,68 @@ local function until_ready(box, o, host)
     waited = waited + pause
     pause = math.min(pause * 1.3, 2)
   end
+end
+
+-- Claims -----------------------------------------------------------------------------------------------------------
+
+local HOPELESS_CLAIM = { InvalidMetadata = true, EnvVarsInjectionRejected = true, VolumeClaimTemplatesError = true, ClaimExpired = true,
+  SandboxExpired = true, TemplateNotFound = true, WarmPoolNotFound = true }
+
+local function until_time(ttl) return os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() + ttl) end
+
+-- The box of a claim with its pod and container, once there are any.
+local function found(box, o, host)
+  if not box.claim or box.pod then return box end
+  local pause, waited, most, said = 0.1, 0, tonumber(o.options.start) or 300, nil
+  local name
+  repeat
+    local v = host.http { path = claims(box, "/" .. box.id), want = "json" }.json
+    local ready = {}
+    for _, c in ipairs((v.status or {}).conditions or {}) do if c.type == "Ready" then ready = c end end
+    local why = ("%s: %s"):format(ready.reason or "no word of it yet", ready.message or "")
+    if HOPELESS_CLAIM[ready.reason] then host.fail("bad", "kubernetes: the claim gets no pod: %s", why) end
+    name = ready.status == "True" and ((v.status or {}).sandbox or {}).name
+    if not name then
+      if waited > most then host.fail("bad", "kubernetes: the claim has no pod after %d seconds: %s", most, why) end
+      if waited > 3 and said ~= why then
+        said = why
+        host.say("kubernetes: the claim waits: %s", why)
+      end
+      host.sleep(pause)
+      waited, pause = waited + pause, math.min(pause * 1.3, 2)
+    end
+  until name
+  local v = host.http { path = ("/apis/agents.x-k8s.io/v1beta1/namespaces/%s/sandboxes/%s"):format(box.namespace, name), want = "json" }.json
+  local full = {}
+  for k, one in pairs(box) do full[k] = one end
+  full.pod = ((v.metadata or {}).annotations or {})["agents.x-k8s.io/pod-name"] or name
+  full.container = until_ready(full, o, host).spec.containers[1].name
+  return full
+end
+
+local run
+
+local function claim(o, box, labels, host)
+  for _, what in ipairs { "image", "template" } do
+    if o[what] then host.fail("unable", "kubernetes: the pods of a warm pool have an image of their own: leave %s away, or options.claim", what) end
+  end
+  if next(o.secrets or {}) then host.fail("unable", "kubernetes: a claim takes no secrets by reference: they go into the pool's template") end
+  local env = environment(o)
+  local r = host.http { path = claims(box), accept = { [404] = true }, json = {
+    apiVersion = "extensions.agents.x-k8s.io/v1beta1", kind = "SandboxClaim",
+    metadata = { name = box.id, labels = labels, annotations = { ["sandglass-box"] = o.tag } },
+    spec = { warmPoolRef = { name = o.options.claim }, lifecycle = { shutdownTime = until_time(o.ttl), shutdownPolicy = "Delete" },
+      additionalPodMetadata = { labels = { ["sandglass-net"] = labels["sandglass-net"] } }, env = env } } }
+  if r.status == 404 then
+    host.fail("unable", "kubernetes: this cluster has no sandbox claims (kubernetes-sigs/agent-sandbox, extensions.agents.x-k8s.io/v1beta1): "
+      .. "leave options.claim away")
+  end
+  host.keep(box)
+  local full = found(box, o, host)
+  if not run(full, { "sh", "-c", "mkdir -p /workspace && [ -w /workspace ]" }, "", host) then
+    host.fail("bad", "kubernetes: the pods of this pool have no /workspace that their user may write: give the template an emptyDir there")
+  end
+  return full
 end
 
 function M.open(o, host)
@@ -138,6 +205,12 @@ function M.open(o, host)
   local labels = labels_of(o.tags)
   labels["sandglass-net"] = closed and "closed" or "open"
   local name = o.name:lower():gsub("[^%w%-]", "-"):sub(1, 63):gsub("%-+$", "")
+  if o.options.claim then
+    local box = { id = name, claim = true, namespace = namespace, tag = o.tag,
+      lacks = p.list { "limits and user are those of the warm pool's template", closed and "the network is as closed as the cluster's network "
+        .. "plugin keeps its policies" or "the network is open" } }
+    return claim(o, box, labels, host)
+  end
   local v = host.http { path = ("/api/v1/namespaces/%s/pods"):format(namespace), want = "json",
     json = { apiVersion = "v1", kind = "Pod", metadata = { name = name, labels = labels, annotations = { ["sandglass-box"] = o.tag } },
       spec = spec_of(o) } }.json
@@ -160,12 +233,13 @@ end
 
 local PIECE = 32768
 
--- Runs words with input; what they print goes to host.out. Its status does not matter, only that there is one.
-local function run(box, words, input, host)
+-- Runs words with input; what they print goes to host.out. Whether they ended well.
+function run(box, words, input, host)
   local query = {}
+  box = found(box, host, host)
   for i, w in ipairs(words) do query[i] = "command=" .. sandbox.escape(w) end
   local s, refused = host.socket { protocols = "v5.channel.k8s.io, v4.channel.k8s.io", idle = 120, accept = { [404] = true, [400] = true, [500] = true },
-    path = pod(box, "/exec?container=box&stdin=true&stdout=true&stderr=true&tty=false&" .. table.concat(query, "&")) }
+    path = pod(box, "/exec?container=" .. (box.container or "box") .. "&stdin=true&stdout=true&stderr=true&tty=false&" .. table.concat(query, "&")) }
   if not s then is_there(box, host, (p.error_text(refused.body or ""))) end
   for at = 1, #input, PIECE do s:send("\0" .. input:sub(at, at + PIECE - 1)) end
   if s.protocol == "v5.channel.k8s.io" then s:send "\255\0" end
@@ -185,6 +259,7 @@ local function run(box, words, input, host)
   if status.status ~= "Success" and status.reason ~= "NonZeroExitCode" then
     is_there(box, host, status.message or noise)
   end
+  return status.status == "Success"
 end
 
 -- The text comes as input: a line of words would be too long for some who stand between. Version 4 of the channels knows no
@@ -204,28 +279,39 @@ function M.write(box, path, bytes, host)
 end
 
 function M.close(box, host)
-  host.http { method = "DELETE", path = pod(box), accept = { [404] = true }, again = true,
+  host.http { method = "DELETE", path = box.claim and claims(box, "/" .. box.id) or pod(box), accept = { [404] = true }, again = true,
     json = { apiVersion = "v1", kind = "DeleteOptions", gracePeriodSeconds = 0, propagationPolicy = "Background" } }
 end
 
-function M.alive(box, ttl, host) M.exec(box, "touch " .. ALIVE, host) end
+function M.alive(box, ttl, host)
+  if not box.claim then return M.exec(box, "touch " .. ALIVE, host) end
+  host.http { method = "PATCH", path = claims(box, "/" .. box.id), again = true, headers = { ["Content-Type"] = "application/merge-patch+json" },
+    json = { spec = { lifecycle = { shutdownTime = until_time(ttl) } } } }
+end
 
 function M.list(tags, host)
-  local words, found, more = {}, p.list {}, nil
+  local words, all = {}, p.list {}
   for k, v in pairs(labels_of(tags)) do words[#words + 1] = k .. "=" .. v end
-  repeat
-    local page = host.http { path = "/api/v1/pods?limit=500&labelSelector=" .. sandbox.escape(table.concat(words, ","))
-      .. (more and "&continue=" .. sandbox.escape(more) or ""), want = "json" }.json
-    for _, v in ipairs(page.items or {}) do
-      if not v.metadata.deletionTimestamp then found[#found + 1] = box_of(v) end
-    end
-    more = page.metadata and page.metadata.continue
-  until not more or more == ""
-  return found
+  local function add(of, accept)
+    local more
+    repeat
+      local r = host.http { path = of .. "?limit=500&labelSelector=" .. sandbox.escape(table.concat(words, ","))
+        .. (more and "&continue=" .. sandbox.escape(more) or ""), want = "json", accept = accept }
+      for _, v in ipairs(r.status == 200 and r.json.items or {}) do
+        v.kind = v.kind or of ~= "/api/v1/pods" and "SandboxClaim" or nil
+        if not v.metadata.deletionTimestamp then all[#all + 1] = box_of(v) end
+      end
+      more = r.json.metadata and r.json.metadata.continue
+    until not more or more == ""
+  end
+  add "/api/v1/pods"
+  add(CLAIMS .. "/sandboxclaims", { [403] = true, [404] = true })   -- a cluster without them, or a token for pods alone
+  return all
 end
 
 -- Through the API server: whoever asks there needs the token.
 function M.address(box, port, host)
+  box = found(box, host, host)
   return { url = (host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = { Authorization = "Bearer {key}" } }
 end
 

@@ -19,15 +19,32 @@ before() {
 	is "$(k get pod ctl -o 'jsonpath={.metadata.name}')" ctl 'gets it'
 	like "$(k logs ctl)" 'the log of ctl' 'reads its log'
 	like "$(k delete pod ctl --now --wait=false)" 'deleted' 'and deletes it'
+	printf '{"apiVersion":"extensions.agents.x-k8s.io/v1beta1","kind":"SandboxClaim","metadata":{"name":"ctl","labels":{"of":"ctl"}},"spec":{"warmPoolRef":{"name":"pool"}}}' >claim.json
+	like "$(k create --validate=false -f claim.json)" 'sandboxclaim.*/ctl created' 'kubectl creates a claim of agent-sandbox'
+	like "$(k patch sandboxclaim ctl --type merge -p '{"spec":{"lifecycle":{"shutdownTime":"2030-01-01T00:00:00Z"}}}')" 'patched' 'gives it more time'
+	is "$(k get sandboxclaims -l of=ctl -o 'jsonpath={.items[0].spec.lifecycle.shutdownTime}')" 2030-01-01T00:00:00Z 'finds it by its label'
+	like "$(k delete sandboxclaim ctl --wait=false)" 'deleted' 'and deletes it'
 }
 pod() { # options of the box
-	printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { backend = "kubernetes", %s }\nprint("said " .. box:run("echo $WHO").out)\n' "$1" >pod.lua
-	timeout 60 "$sg" run --no-tui --no-input pod.lua </dev/null 2>&1 | tail -1
+	printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { backend = "kubernetes", %s }\nprint("said " .. box:run("echo $WHO in $PWD").out)\n' "$1" >pod.lua
+	timeout 60 "$sg" run --no-tui --no-input pod.lua </dev/null >pod.out 2>&1
+	grep -aoE 'said .*' pod.out || tail -1 pod.out
 }
 own() {
 	like "$(pod 'image = "nowhere/none"')" 'does not start: ImagePullBackOff: Back-off pulling image .nowhere/none' 'an image that cannot be pulled'
 	like "$(pod 'options = { node = { disk = "none" }, start = 1 }')" 'does not run after 1 seconds: Unschedulable: 0/1 nodes' 'no node for it'
 	like "$(pod 'net = { "example.org:443" }')" 'knows no names of hosts' 'a network that no policy can keep is refused'
+	like "$(pod 'env = { WHO = "me" }, options = { claim = "pool" }')" 'said me in /workspace' 'a claim of agent-sandbox: a pod of the warm pool is the box'
+	like "$(fake seen)" 'DELETE /apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxclaims/' 'which is given back by its claim'
+	fault '1 POST /sandboxclaims$ lost'
+	like "$(pod 'env = { WHO = "me" }, options = { claim = "pool" }')" 'said me' 'the answer to a claim is lost: it is found by its tag'
+	fake calm >/dev/null
+	like "$(pod 'options = { claim = "none" }')" 'the claim gets no pod: WarmPoolNotFound: SandboxWarmPool "none" not found' 'a pool that is not there'
+	like "$(pod 'image = "debian:12", options = { claim = "pool" }')" 'leave image away, or options.claim' 'an image for a claim'
+	touch "$t/port.plain"
+	like "$(pod 'options = { claim = "pool" }')" 'this cluster has no sandbox claims .*leave options.claim away' 'a cluster that has no claims'
+	like "$(pod 'env = { WHO = "me" }')" 'said me' 'has pods all the same'
+	rm "$t/port.plain"
 	wait_for 10 none_left
 	ok $? 'and nothing of these is left'
 	touch "$t/port.v4"

@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 """An API server of Kubernetes, as far as kubectl, @kubernetes/client-node and our plugin use one: discovery, pods, network
-policies, logs, and exec over a WebSocket (v5.channel.k8s.io and v4). Pods are boxes whose commands really run."""
+policies, logs, exec over a WebSocket (v5.channel.k8s.io and v4), and claims of kubernetes-sigs/agent-sandbox. Pods are boxes whose commands really run."""
 import base64, hashlib, json, os, re, struct, subprocess, sys, threading, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fake
 from fake import Refused
 
-POLICIES = {}
+POLICIES, CLAIMS = {}, {}
+EXTENSIONS, AGENTS = "extensions.agents.x-k8s.io", "agents.x-k8s.io"
 NAMES = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$")
 LABEL = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?$")
 RESOURCES = {
     "/api/v1": ("v1", [("pods", "Pod", ["create", "delete", "get", "list", "watch"])]),
     "/apis/networking.k8s.io/v1": ("networking.k8s.io/v1", [("networkpolicies", "NetworkPolicy", ["create", "delete", "get", "list"])]),
+    f"/apis/{EXTENSIONS}/v1beta1": (f"{EXTENSIONS}/v1beta1", [("sandboxclaims", "SandboxClaim", ["create", "delete", "get", "list", "patch"])]),
+    f"/apis/{AGENTS}/v1beta1": (f"{AGENTS}/v1beta1", [("sandboxes", "Sandbox", ["get"])]),
 }
 
 
@@ -32,6 +35,10 @@ class Kubernetes(fake.Handler):
         j = json.loads(data) if data and data[:1] == b"{" else {}
         if m := re.match(r"/apis/networking.k8s.io/v1/namespaces/([^/]+)/networkpolicies$", path):
             return self.policy(method, m[1], j)
+        if m := re.match(rf"/apis/{EXTENSIONS}/v1beta1(?:/namespaces/([^/]+))?/sandboxclaims(?:/([^/]+))?$", path):
+            return self.claims(method, m[1], m[2], j)
+        if m := re.match(rf"/apis/{AGENTS}/v1beta1/namespaces/([^/]+)/sandboxes/([^/]+)$", path):
+            return self.sandbox(m[1], m[2])
         if path == "/api/v1/pods":
             return self.listed(None)
         if m := re.match(r"/api/v1/namespaces/([^/]+)/pods$", path):
@@ -44,8 +51,9 @@ class Kubernetes(fake.Handler):
         if path == "/api":
             self.say(200, {"kind": "APIVersions", "versions": ["v1"]})
         elif path == "/apis":
-            v = {"groupVersion": "networking.k8s.io/v1", "version": "v1"}
-            self.say(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": [{"name": "networking.k8s.io", "versions": [v], "preferredVersion": v}]})
+            groups = [{"groupVersion": path[6:], "version": path.rsplit("/")[-1]} for path in RESOURCES if path.startswith("/apis/")]
+            self.say(200, {"kind": "APIGroupList", "apiVersion": "v1", "groups": [
+                {"name": v["groupVersion"].split("/")[0], "versions": [v], "preferredVersion": v} for v in groups]})
         elif path in RESOURCES:
             version, list_ = RESOURCES[path]
             self.say(200, {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": version, "resources": [
@@ -110,6 +118,63 @@ class Kubernetes(fake.Handler):
                  and all(b.pod["metadata"].get("labels", {}).get(k) == v for k, v in want.items())]
         return self.say(200, {"kind": "PodList", "apiVersion": "v1", "metadata": {"resourceVersion": "1"}, "items": items})
 
+    # --- claims ---
+
+    def claims(self, method, namespace, name, j):
+        if os.path.exists(sys.argv[1] + ".plain"):
+            self.refuse(404, "NotFound", "the server could not find the requested resource")
+        if method == "POST":
+            meta, spec = j["metadata"], j["spec"]
+            if not spec.get("warmPoolRef", {}).get("name"):
+                self.refuse(422, "Invalid", "spec.warmPoolRef.name: Required value")
+            if meta["name"] in CLAIMS:
+                self.refuse(409, "AlreadyExists", f'sandboxclaims "{meta["name"]}" already exists')
+            c = {"kind": "SandboxClaim", "apiVersion": j["apiVersion"], "spec": spec, "metadata": {**meta, "namespace": namespace, "uid": meta["name"],
+                 "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}}
+            CLAIMS[meta["name"]] = c
+            if spec["warmPoolRef"]["name"] == "pool":   # a pod that stood ready is its own from now on
+                b = fake.Box("/home/user")
+                b.id, b.asks, b.claim = "pool-" + meta["name"], 3, meta["name"]
+                b.pod = {"kind": "Pod", "apiVersion": "v1", "spec": {"containers": [{"name": "runtime", "image": "the-pool's", "env": spec.get("env") or []}]}, "metadata": {
+                    "name": b.id, "namespace": namespace, "uid": b.id, "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z",
+                    "labels": spec.get("additionalPodMetadata", {}).get("labels", {})}}
+                self.boxes[b.id] = b
+            return self.say(201, c)
+        if not name:
+            want = dict(x.split("=") for x in self.query.get("labelSelector", "").split(",") if x)
+            items = [self.claim(c) for c in list(CLAIMS.values()) if all(c["metadata"].get("labels", {}).get(k) == v for k, v in want.items())]
+            return self.say(200, {"kind": "SandboxClaimList", "apiVersion": EXTENSIONS + "/v1beta1", "metadata": {"resourceVersion": "1"}, "items": items})
+        c = CLAIMS.get(name)
+        if not c or c["metadata"]["namespace"] != namespace:
+            self.refuse(404, "NotFound", f'sandboxclaims "{name}" not found')
+        if method == "PATCH":
+            if self.headers["Content-Type"] != "application/merge-patch+json":
+                self.refuse(415, "UnsupportedMediaType", "a merge patch is wanted")
+            c["spec"].setdefault("lifecycle", {}).update(j["spec"]["lifecycle"])
+        if method == "DELETE":
+            del CLAIMS[name]
+            if b := self.boxes.pop("pool-" + name, None):
+                b.end()
+        return self.say(200, self.claim(c))
+
+    def claim(self, c):
+        pool, name = c["spec"]["warmPoolRef"]["name"], c["metadata"]["name"]
+        ready = {"type": "Ready", "status": "False", "reason": "SandboxNotReady", "message": "the sandbox is being made"}
+        s = {"conditions": [ready]}
+        if pool != "pool":
+            ready.update(reason="WarmPoolNotFound", message=f'SandboxWarmPool "{pool}" not found')
+        elif c.setdefault("asked", 0) > 1:
+            ready.update(status="True", reason="DependenciesReady", message="")
+            s["sandbox"] = {"name": "sandbox-" + name}
+        c["asked"] = c.get("asked", 0) + 1
+        return {**{k: v for k, v in c.items() if k != "asked"}, "status": s}
+
+    def sandbox(self, namespace, name):
+        if name[len("sandbox-"):] not in CLAIMS:
+            self.refuse(404, "NotFound", f'sandboxes "{name}" not found')
+        return self.say(200, {"kind": "Sandbox", "apiVersion": AGENTS + "/v1beta1", "metadata": {"name": name, "namespace": namespace,
+                        "annotations": {AGENTS + "/pod-name": "pool-" + name[len("sandbox-"):]}}, "spec": {}})
+
     def pod(self, method, b, tail):
         if tail == "/exec":
             return self.exec(b)
@@ -133,13 +198,16 @@ class Kubernetes(fake.Handler):
             self.refuse(400, "BadRequest", "none of the protocols is known")
         from urllib.parse import parse_qs, urlsplit
         q = parse_qs(urlsplit(self.path).query)
+        if q.get("container", [""])[0] not in ("", *(c["name"] for c in b.pod["spec"]["containers"])):
+            self.refuse(400, "BadRequest", f'container {q["container"][0]} is not valid for pod {b.id}')
         accept = base64.b64encode(hashlib.sha1((self.headers["Sec-WebSocket-Key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest())
         self.wfile.write(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: " + accept
                          + b"\r\nSec-WebSocket-Protocol: " + self.version.encode() + b"\r\n\r\n")
         self.close_connection = True
         self.lock, self.sent = threading.Lock(), 0
         try:
-            p = b.start(q["command"], "/workspace", stdin=subprocess.PIPE if q.get("stdin") == ["true"] else subprocess.DEVNULL)
+            c = b.pod["spec"]["containers"][0]
+            p = b.start(q["command"], c.get("workingDir"), {e["name"]: e.get("value", "") for e in c.get("env") or []}, stdin=subprocess.PIPE if q.get("stdin") == ["true"] else subprocess.DEVNULL)
         except OSError as e:
             return self.bye(status(500, "InternalError", str(e)))
         for channel in (1, 2, 3):
