@@ -64,6 +64,7 @@ struct box_snapshot {
 	char *repo;    /* name of the layer, "" = /workspace itself */
 	uint64_t seq;  /* its newest snapshot.taken; 0 none yet */
 	uint64_t base; /* its base.hashed; 0 not known yet */
+	uint32_t touched; /* files of it that differ from the base */
 };
 
 struct model_box {
@@ -73,7 +74,7 @@ struct model_box {
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
 	int64_t asked_us;      /* when it was wanted */
-	uint32_t touched;      /* files that differ from the base */
+	uint32_t touched;      /* files that differ from the base, of all layers */
 	uint64_t changed, merged; /* the newest snapshot that changed; the newest merge back of all of it that stands; 0 none */
 	char merge[33];           /* its id */
 	uint32_t kept;

@@ -66,8 +66,11 @@ static void snapshot(struct model *m, struct model_box *b, const struct event *e
 {
 	const char *why = json_str(o, "why", "");
 	const json_t *by = json_object_get(o, "by");
-	layer(b, json_str(o, "repo", ""))->seq = ev->seq;
-	b->touched = (uint32_t)json_int(o, "touched", 0);
+	struct box_snapshot *l = layer(b, json_str(o, "repo", ""));
+	uint32_t touched = (uint32_t)json_int(o, "files", json_int(o, "touched", 0)); /* older records have no count of files */
+	b->touched += touched - l->touched;
+	l->touched = touched;
+	l->seq = ev->seq;
 	if (json_int(o, "changed", 1) > 0 && strcmp(why, "open") != 0 && strcmp(why, "resume") != 0)
 		b->changed = ev->seq;
 	for (size_t k = 0; k < json_array_size(by); k++) {

@@ -29,7 +29,7 @@ struct ws {
 	bool watch_off, proved_write; /* told of a write into a file that lay in the upper */
 	unsigned proofs, since_full;
 	uint64_t n; /* snapshots so far */
-	size_t touched;
+	size_t touched, files; /* that differ from the base: all nodes; files of the work, without .git */
 	struct object_id tree, under, git, git_under, attrs;
 };
 
@@ -317,12 +317,24 @@ static size_t put_changes(struct ws *w, json_t *body)
 	return nr;
 }
 
+/* What a merge could bring back: no folder, and nothing that git keeps for itself. */
+static bool is_work(const struct ws_node *n, const struct ws_state *s)
+{
+	bool file = n->base.kind == WS_FILE || n->base.kind == WS_LINK || s->kind == WS_FILE || s->kind == WS_LINK;
+	for (; file && n; n = n->up)
+		file = !is_git(n);
+	return file;
+}
+
 static void count_touched(struct ws *w)
 {
 	for (size_t i = 0; i < w->upper.nr_changed; i++) {
 		const struct ws_node *n = w->upper.changed[i];
-		w->touched -= !ws_state_eq(&n->base, &n->was);
-		w->touched += node_differs(n);
+		bool before = !ws_state_eq(&n->base, &n->was), now = node_differs(n);
+		w->touched -= before;
+		w->touched += now;
+		w->files -= before && is_work(n, &n->was);
+		w->files += now && is_work(n, &n->now);
 	}
 }
 
@@ -462,6 +474,7 @@ int ws_take(struct ws *w, const struct ws_store *st, const struct ws_how *how, j
 	put_oid(body, "attrs", &w->attrs);
 	count_touched(w);
 	json_put_int(body, "touched", (int64_t)w->touched);
+	json_put_int(body, "files", (int64_t)w->files);
 	put_changes(w, body);
 	json_put_flag(body, "full", full);
 	json_put(body, "hint_miss", missed);

@@ -202,6 +202,7 @@ static void names(bool copy)
 	is_int(made, 254, "254 of them");
 	ok(oracle(&b), "%s: all are there, with git's own names", copy ? "copy" : "overlay");
 	ok(json_str(b.body, "git", NULL) && json_str(b.body, "tree", NULL), ".git has a tree of its own");
+	is_int(json_int(b.body, "touched", 0) - json_int(b.body, "files", 0), 4, "and is no work of the box");
 	struct object_id tree, found;
 	struct err err = ERR_INIT;
 	unsigned mode;
