@@ -94,8 +94,7 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 	size_t run = count[AGENT_RUN] + count[AGENT_THINK],
 	       held = count[AGENT_HELD] + count[AGENT_ASK];
 	f->nr_pieces = 0;
-	if (cols >= 100)
-		add_piece(f, ROLE_TEXT, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
+	add_piece(f, cols >= 100 ? ROLE_TEXT : ROLE_DIM, fmt_plural(ar, (int64_t)f->total, "agent", "agents"));
 	add_piece(f, ROLE_RUN, run ? arena_printf(ar, "%zu run", run) : "");
 	for (size_t i = 0; i < ui->nr_src; i++)
 		if (ui->src[i]->model.no_room && !ui->src[i]->model.ended) {
