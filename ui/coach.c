@@ -35,12 +35,17 @@ static bool on_agents(const struct ui *ui)
 	return ui->stack[ui->depth - 1].ops->where & IN_AGENTS && !ui->replay;
 }
 
-static bool something_held(const struct ui *ui)
+static size_t nr_held(const struct ui *ui)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_held;
-	return n > 0 && on_agents(ui) && ui_may_act(ui, 0);
+	return n;
+}
+
+static bool something_held(const struct ui *ui)
+{
+	return nr_held(ui) > 0 && on_agents(ui) && ui_may_act(ui, 0);
 }
 
 static bool deciding(const struct ui *ui)
@@ -63,7 +68,7 @@ static bool files_changed(const struct ui *ui, bool at_end)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_boxes && m->ended == at_end; k++)
-			if (m->box[k].touched > 0 && !m->box[k].merged)
+			if (m->box[k].touched > 0 && !m->box[k].merged && (m->box[k].target || !at_end))
 				return on_agents(ui);
 	}
 	return false;
@@ -111,7 +116,7 @@ static const struct hint hints[] = {
 	{ "diff", "files have changed in a box, yours have not: d shows what", changed_now, { VERB_DIFF, VERB_NONE }, false },
 	{ "review", "it is over, its work is still in its box: :review takes it, by hunks", changed_at_end,
 	  { VERB_LINE, VERB_PALETTE, VERB_NONE }, false },
-	{ "merge", "it is over, its work is still in its box: 'sandglass merge' takes it", changed_and_gone,
+	{ "merge", "it is over, its work is in its box: q, then 'sandglass merge' takes it", changed_and_gone,
 	  { VERB_DIFF, VERB_LINE, VERB_NONE }, false },
 	{ "many", "many agents: f filters, / searches, :group folds by session, S sorts", many_agents,
 	  { VERB_FILTER, VERB_SEARCH, VERB_SORT }, false },
@@ -189,7 +194,8 @@ void coach_look(struct ui *ui)
 	if (!c || c->off || ui_reading(ui))
 		return;
 	load(c);
-	if (c->now >= 0 && hints[c->now].screen && c->where != where) {
+	bool over = c->now >= 0 && hints[c->now].fits == something_held && nr_held(ui) == 0; /* somebody else has decided */
+	if (over || (c->now >= 0 && hints[c->now].screen && c->where != where)) {
 		c->now = -1;
 		c->nr_done++;
 	}

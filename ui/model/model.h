@@ -73,6 +73,7 @@ struct model_box {
 	size_t nr_snapshots, cap_snapshots;
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
+	bool target;           /* a folder of the user's can be merged into */
 	int64_t asked_us;      /* when it was wanted */
 	uint32_t touched;      /* files that differ from the base, of all layers */
 	uint64_t changed, merged; /* the newest snapshot that changed; the newest merge back of all of it that stands; 0 none */

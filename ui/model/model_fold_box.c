@@ -38,11 +38,15 @@ struct model_action *fold_action(struct model *m, uint64_t id)
 
 void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
 {
-	const json_t *net = json_object_get(o, "net");
+	const json_t *net = json_object_get(o, "net"), *repos = json_object_get(o, "repos");
+	bool target = false;
+	for (size_t i = 0; i < json_array_size(repos); i++)
+		target = target || json_object_get(json_array_get(repos, i), "dir");
 	GROW(m->box, m->nr_boxes, m->cap_boxes);
 	m->box[m->nr_boxes++] = (struct model_box){
 		.id = ev->seq,
 		.asked_us = ev->ts_us,
+		.target = target,
 		.name = xstrdup(json_str(o, "name", "box")),
 		.driver = xstrdup(json_str(o, "driver", "")),
 		.profile = xstrdup(""),

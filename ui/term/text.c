@@ -213,7 +213,7 @@ void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters,
 	for (size_t i = from; i < to && i < t->nr; i++) {
 		const struct text_row *r = &t->row[i];
 		if (gutters && !r->flush && !r->wrapped && r->nr > 0)
-			buf_puts(out, r->gutter ? r->gutter : " ");
+			buf_printf(out, "%s%s", r->gutter ? r->gutter : " ", r->gutter && strlen(r->gutter) > 1 ? " " : "");
 		text_row_plain(r, out);
 		if (i + 1 >= to || i + 1 >= t->nr || !t->row[i + 1].wrapped)
 			buf_putc(out, '\n');

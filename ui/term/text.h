@@ -58,7 +58,7 @@ void text_glyphs(struct text *t, enum role r, const struct glyph *g, size_t nr);
 /* Keeps the first @nr rows; the last of them ends with the mark of what is cut. */
 void text_cut(struct text *t, size_t nr);
 void text_row_plain(const struct text_row *r, struct buf *out); /* appends its glyphs as bytes */
-/* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$") before them. */
+/* The rows as lines of text, what was wrapped in one; @gutters: with their marks ("+", "-", "$") and names before them. */
 void text_plain_rows(const struct text *t, size_t from, size_t to, bool gutters, struct buf *out);
 void text_plain(const struct text *t, bool gutters, struct buf *out);
 void text_head(struct text *t, enum role r, const char *fmt, ...) PRINTF(3, 4); /* a row that is flush */

@@ -573,7 +573,7 @@ static void pane_as_text(const void *self, struct ui *ui, struct buf *out)
 		pane_diff(&v.text, s, v.a->box);
 	else
 		pane_details(&v.text, s, v.seq);
-	text_plain(&v.text, v.tab == TAB_DIFF, out);
+	text_plain(&v.text, v.tab == TAB_DIFF || v.tab == TAB_DETAILS, out);
 }
 
 static void subject(const void *self, const struct ui *ui, struct subject *out)
@@ -592,7 +592,8 @@ static void look(const void *self, const struct ui *ui, struct looked *out)
 	if (!v->a)
 		return;
 	if (v->right)
-		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top, .gutters = v->tab == TAB_DIFF,
+		*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = v->text_top,
+					.gutters = v->tab == TAB_DIFF || v->tab == TAB_DETAILS,
 					.seen = { .first = v->text_top, .row = 4, .col = left, .rows = v->text_rows, .cols = v->cols - left } };
 	else if (v->rows->nr > 0)
 		*out = (struct looked){ .what = LOOK_ROWS, .source = v->source, .rows = v->rows, .at = v->seq };

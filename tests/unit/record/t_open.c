@@ -100,6 +100,21 @@ static void test_copy_of_live(void)
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 }
 
+/* A reader that saw it run holds it until it goes: who would go on with the record is told. */
+static void test_still_read(void)
+{
+	struct err err = ERR_INIT;
+	struct session *s;
+	struct record *r = make("watched", 5);
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	ok(session_open(&s, path, &err) == 0 && session_head(s) > 0, "read while it runs");
+	ok(record_close(&r, NULL, &err) == 0, "closed");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_BUSY && strstr(err.text, "leave that"), "%s", err.text);
+	session_close(&s);
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "nobody reads it any more");
+	ok(record_close(&r, NULL, &err) == 0, "closed again");
+}
+
 /* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. @head 0: it is stopped while it is copied.
  * @by: a signal ends him while it is open; 0 none. */
 static int as_nobody(const char *path, uint64_t head, int by)
@@ -260,6 +275,7 @@ int main(void)
 	test_stopped(path);
 	test_search(path);
 	test_copy_of_live();
+	test_still_read();
 	test_read_only_place();
 	free(path);
 	loop_free(l);

@@ -181,6 +181,8 @@ static void an_agent(void)
 	ok(!select_on(&ui), "once more: the details");
 	keys("vy");
 	ok(strstr(copied(), "#"), "which are lines, too");
+	keys("vGy");
+	ok(strstr(copied(), "\nverdict      ask\n"), "each with its name");
 	keys("dvGy");
 	ok(strstr(copied(), "@@"), "and the difference");
 	end();
