@@ -184,13 +184,8 @@ static void freeze_next(struct container *c)
 	container_call(c, "POST", a->frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
 }
 
-static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+static void ask_engine(struct container *c, bool frozen, box_done_fn *done, void *self)
 {
-	struct container *c = of(b);
-	if (!c->guest) {
-		say_dead(c, done, self);
-		return;
-	}
 	struct ask *a = ask_new(c, done, self);
 	a->frozen = frozen;
 	struct ask **last = &c->asked;
@@ -198,6 +193,33 @@ static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self
 		last = &(*last)->next;
 	*last = a;
 	freeze_next(c);
+}
+
+static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self)
+{
+	struct container *c = of(b);
+	if (!c->guest) {
+		say_dead(c, done, self);
+		return;
+	}
+	c->held = frozen;
+	if (c->hears) {
+		c->hears = frozen;
+		guest_freeze(c->guest, frozen, done, self);
+	} else {
+		ask_engine(c, frozen, done, self);
+	}
+}
+
+/* The engine holds the guest, too. What the guest reads first when it wakes is to stop all the others. */
+static void box_hear(struct box *b)
+{
+	struct container *c = of(b);
+	if (!c->guest || c->hears || !c->held)
+		return;
+	c->hears = true;
+	guest_freeze(c->guest, true, nobody, NULL);
+	ask_engine(c, false, nobody, NULL);
 }
 
 static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
@@ -338,6 +360,7 @@ const struct driver driver_container = {
 	.stat = box_stat,
 	.kill = box_kill,
 	.freeze = box_freeze,
+	.hear = box_hear,
 	.listen = box_listen,
 	.dial = box_dial,
 	.stats = box_stats,

@@ -21,7 +21,7 @@ struct container {
 	struct strv env;
 	struct box_limits limits;
 	unsigned uid, gid;
-	bool created, open, dead, frozen;
+	bool created, open, dead, frozen, held, hears; /* held: frozen, as asked for */
 	struct err failed;
 	int pid; /* of the guest as the engine tells it */
 	/* opening */

@@ -169,10 +169,19 @@ static void run_took(void *self, int64_t out_us, int64_t box_us)
 
 static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_trace = job_trace };
 
+/* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked at, that has to wait. */
+static void tell(struct job *j, int signo)
+{
+	struct slot *s = j->slot;
+	if (s->frozen && !s->pinned && s->driver->hear)
+		s->driver->hear(s->box);
+	s->driver->run_signal(j->run, signo);
+}
+
 static void kill_now(void *self)
 {
 	struct job *j = self;
-	j->slot->driver->run_signal(j->run, SIGKILL);
+	tell(j, SIGKILL);
 }
 
 static void terminate(struct job *j, enum action_end end)
@@ -185,7 +194,7 @@ static void terminate(struct job *j, enum action_end end)
 		return; /* asked already; asking again gives it no more time */
 	j->end = end;
 	hold_output(j, false);
-	j->slot->driver->run_signal(j->run, SIGTERM);
+	tell(j, SIGTERM);
 	loop_timer_free(&j->timer);
 	j->timer = loop_timer_new(j->slot->boxes->loop, kill_now, j);
 	loop_timer_set(j->timer, GRACE_MS, 0);
@@ -348,7 +357,7 @@ static void cancel(void *self, struct action *a, const char *how)
 	} else if (!strcmp(how, "kill")) {
 		j->end = END_KILLED;
 		hold_output(j, false);
-		s->driver->run_signal(j->run, SIGKILL);
+		tell(j, SIGKILL);
 	} else {
 		terminate(j, END_CANCELLED);
 	}
@@ -413,7 +422,7 @@ int boxes_signal(struct boxes *b, uint64_t id, int signo, struct err *err)
 		return d ? 0 : -1;
 	if (signo == SIGTERM || signo == SIGKILL || signo == SIGINT || signo == SIGHUP || signo == SIGQUIT)
 		j->stopped = signo;
-	j->slot->driver->run_signal(j->run, signo);
+	tell(j, signo);
 	return 0;
 }
 
@@ -439,12 +448,37 @@ int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t rows, str
 
 /* --- freeze --- */
 
+/* What was asked for once, of one box or of all. */
+struct freezing {
+	size_t left; /* boxes that have not answered, and one while they are being asked */
+	struct err err;
+	boxes_frozen_fn *done; /* NULL: nobody waits */
+	void *self;
+};
+
 struct freeze {
 	struct boxes *boxes;
+	struct freezing *of;
 	uint64_t box, cause;
 	bool frozen;
 	const char *why; /* a literal, or NULL */
 };
+
+static void freezing_less(struct freezing *f)
+{
+	if (--f->left)
+		return;
+	if (f->done)
+		f->done(f->self, f->err.code != ERR_NONE ? &f->err : NULL);
+	free(f);
+}
+
+static void nobody(void *self, json_t *result, const struct err *err)
+{
+	(void)self;
+	(void)result;
+	(void)err;
+}
 
 static void on_frozen(void *self, json_t *result, const struct err *err)
 {
@@ -453,31 +487,30 @@ static void on_frozen(void *self, json_t *result, const struct err *err)
 	json_t *body = result ? json_copy(result) : json_object();
 	if (s && err)
 		s->frozen = !f->frozen;
+	if (s && err && f->frozen && !s->closing) /* half of it may have happened, or only its answer been lost */
+		s->driver->freeze(s->box, false, nobody, NULL);
 	if (s && !s->frozen)
 		let_all_go(s);
 	json_put_flag(body, "frozen", err ? !f->frozen : f->frozen);
 	json_put_str(body, "why", err ? err->text : f->why);
 	record_append_json(f->boxes->record, EV_BOX_FROZEN, f->cause, 0, f->box, 0, body);
+	if (err && f->of->err.code == ERR_NONE)
+		f->of->err = *err;
+	freezing_less(f->of);
 	free(f);
 }
 
-void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
+static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why, struct freezing *all)
 {
-	for (size_t i = 0; i < b->nr; i++)
-		if (!box || b->item[i]->id == box)
-			b->item[i]->stilled = false; /* from now on it is as it was asked for */
-	boxes_freeze_why(b, box, frozen, cause, NULL);
-}
-
-void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why)
-{
+	all->left = 1;
 	for (size_t i = 0; i < b->nr; i++) {
 		struct slot *s = b->item[i];
 		if ((box && s->id != box) || !s->open || s->closing || s->frozen == frozen)
 			continue;
 		s->frozen = frozen;
+		all->left++;
 		struct freeze *f = NEW(struct freeze);
-		*f = (struct freeze){ .boxes = b, .box = s->id, .cause = cause, .frozen = frozen, .why = why };
+		*f = (struct freeze){ .boxes = b, .of = all, .box = s->id, .cause = cause, .frozen = frozen, .why = why };
 		if (s->pinned) {
 			CLEANUP(json_release) json_t *how = json_object();
 			json_put_str(how, "how", "when the preview is over");
@@ -486,6 +519,28 @@ void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause
 			s->driver->freeze(s->box, frozen, on_frozen, f);
 		}
 	}
+	freezing_less(all);
+}
+
+void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why)
+{
+	freeze_all(b, box, frozen, cause, why, NEW(struct freezing));
+}
+
+void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, boxes_frozen_fn *done, void *self)
+{
+	for (size_t i = 0; i < b->nr; i++)
+		if (!box || b->item[i]->id == box)
+			b->item[i]->stilled = false; /* from now on it is as it was asked for */
+	struct freezing *all = NEW(struct freezing);
+	all->done = done;
+	all->self = self;
+	freeze_all(b, box, frozen, cause, NULL, all);
+}
+
+void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause)
+{
+	boxes_freeze_then(b, box, frozen, cause, NULL, NULL);
 }
 
 bool boxes_frozen(struct boxes *b, uint64_t box)

@@ -70,6 +70,9 @@ NODISCARD int boxes_resize(struct boxes *b, uint64_t id, uint16_t cols, uint16_t
 
 /* Asks for all boxes (0) or one to be frozen or thawed; box.frozen is recorded when it is so. */
 void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
+/* The same; @done once all of them stand still (or go on), with the first reason why one does not. It may come from inside. */
+typedef void boxes_frozen_fn(void *self, const struct err *err);
+void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, boxes_frozen_fn *done, void *self);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
 /* Lets the box stand still for the sake of action @cause, which somebody must decide (0: no more, because of @why), but not
  * while another action works in it. What people freeze and thaw is theirs. */

@@ -125,13 +125,36 @@ static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self
 		return;
 	}
 	p->frozen = frozen;
-	if (!launcher_info(la)->freezer) {
+	if (!launcher_info(la)->freezer || p->hears) {
+		p->hears &= frozen;
 		guest_freeze(g, frozen, done, self);
 		return;
 	}
 	struct ask *a = NEW(struct ask);
 	*a = (struct ask){ .p = p, .done = done, .self = self };
 	call_cgroup(p, frozen ? "freeze" : "thaw", on_frozen, a);
+}
+
+static void thawed(void *self, json_t *body, int *fds, size_t nr, const struct err *err)
+{
+	(void)self; /* a box that is gone: its runs tell */
+	(void)body;
+	(void)fds;
+	(void)nr;
+	(void)err;
+}
+
+/* The cgroup holds the guest, too. What the guest reads first when it wakes is to stop all the others. */
+static void box_hear(struct box *b)
+{
+	struct process_box *p = of(b);
+	struct launcher *la = launcher_current();
+	struct guest *g = guest_of(p);
+	if (!g || !la || !p->frozen || p->hears || !launcher_info(la)->freezer)
+		return;
+	p->hears = true;
+	guest_freeze(g, true, killed, NULL);
+	call_cgroup(p, "thaw", thawed, NULL);
 }
 
 static void box_listen(struct box *b, uint16_t port, box_done_fn *done, void *self)
@@ -183,7 +206,7 @@ static void on_cgroup_stats(void *self, json_t *body, int *fds, size_t nr, const
 	(void)nr;
 	struct guest *g = guest_of(a->p);
 	a->cgroup = json_incref(body);
-	if (g && !a->p->frozen) /* a frozen guest does not answer */
+	if (g && (!a->p->frozen || a->p->hears)) /* a frozen guest does not answer */
 		guest_ps(g, on_ps, a);
 	else
 		on_ps(a, NULL, err);
@@ -290,6 +313,7 @@ const struct driver driver_process = {
 	.stat = process_stat,
 	.kill = box_kill,
 	.freeze = box_freeze,
+	.hear = box_hear,
 	.listen = box_listen,
 	.dial = box_dial,
 	.stats = box_stats,

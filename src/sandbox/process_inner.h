@@ -85,7 +85,7 @@ struct process_box {
 	/* opening */
 	box_done_fn *opened;
 	void *opened_self;
-	bool scanned, attaching, home_sent, attached, confining, open, dead, frozen;
+	bool scanned, attaching, home_sent, attached, confining, open, dead, frozen, hears;
 	size_t trees_here, answers; /* of launcher and keeper */
 	int fds[512]; /* trees: those of the home folder first, until it has been sent; then as the keeper's request counts */
 	size_t nr_fds, nr_home_fds;

@@ -347,6 +347,11 @@ static void box_freeze(struct box *b, bool frozen, box_done_fn *done, void *self
 	driver_process.freeze(in(b), frozen, done, self);
 }
 
+static void box_hear(struct box *b)
+{
+	driver_process.hear(in(b));
+}
+
 static void box_stats(struct box *b, box_done_fn *done, void *self)
 {
 	driver_process.stats(in(b), done, self);
@@ -438,6 +443,7 @@ const struct driver driver_pyodide = {
 	.stat = box_stat,
 	.kill = box_kill,
 	.freeze = box_freeze,
+	.hear = box_hear,
 	.listen = no_port,
 	.dial = no_port,
 	.stats = box_stats,

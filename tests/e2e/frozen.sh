@@ -42,4 +42,47 @@ wait
 like "$("$sg" events "$file" --json | grep '"kind":"session.end"')" 'stopped by a person' 'a session whose command waits there unwinds'
 "$sg" verify "$file" >/dev/null 2>&1
 is $? 0 'and its record is whole'
+cat >kill.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+local function ticks() return #(box:read("tick") or "") end
+local function until_ticks(n) for _ = 1, 600 do if ticks() > n then return true end sg.sleep(0.1) end end
+local other = box:spawn "while :; do echo . >>tick; sleep 0.01; done"
+local it = sg.spawn(function() local _, err = box:run("touch began; exec sleep 300"); return err and err.code end)
+until_ticks(0)
+for _ = 1, 600 do if box:read "began" then break end sg.sleep(0.1) end
+assert(box:freeze())
+print("frozen")
+print("it", it:await(60))
+local before = ticks()
+sg.sleep(0.3)
+print("still", ticks() == before)
+assert(box:thaw())
+print("goes on", until_ticks(before))
+other:kill()
+L
+timeout 100 "$sg" run --no-tui -q kill.lua >out 2>&1 </dev/null &
+wait_for 60 grep -q 'note.*frozen' out
+id=$("$sg" events --json | grep '"kind":"action.requested"' | grep 'sleep 300' | grep -o '"seq":[0-9]*')
+"$sg" kill "${id#*:}" >kill.out 2>&1
+wait
+like "$(cat out)" 'it +cancelled' 'what is killed in a frozen box ends there'
+like "$(cat out)" 'still +true' 'and nothing else moves meanwhile'
+like "$(cat out)" 'goes on +true' 'until it is thawed'
+is "$("$sg" events --json | grep -oE '"kind":"(box.frozen|note)"' | head -1)" '"kind":"box.frozen"' 'freeze answers once the box stands still'
+cat >open.lua <<'L'
+local sg = require "sandglass"
+local t = sg.spawn(function() sg.sandbox { name = "b" } end)
+sg.sleep(0)
+t:close()
+sg.sleep(90)
+L
+timeout 100 "$sg" run --no-tui -q open.lua >out 2>&1 </dev/null &
+opened() { "$sg" events --json | grep -q '"kind":"box.open"'; }
+closed() { "$sg" events --json | grep -q '"kind":"box.closed"'; }
+wait_for 60 opened
+wait_for 60 closed
+ok $? 'a box whose opening is cancelled does not stay'
+"$sg" stop >/dev/null 2>&1
+wait
 finish

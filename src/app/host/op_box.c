@@ -77,13 +77,37 @@ void op_box_restore(struct call *c)
 		call_fail_err(c, &err);
 }
 
+/* A call that waits until its box stands still; the box answers also when the call has gone. */
+struct freezer {
+	struct call *c; /* NULL = gone */
+};
+
+static void forget_call(void *freezer)
+{
+	struct freezer *f = freezer;
+	f->c = NULL;
+}
+
+static void on_frozen(void *self, const struct err *err)
+{
+	struct freezer *f = self;
+	if (f->c && err)
+		call_fail_err(f->c, err);
+	else if (f->c)
+		call_answer(f->c, NULL);
+	free(f);
+}
+
 static void freeze(struct call *c, bool frozen)
 {
 	uint64_t id;
 	if (!call_box(c, &id))
 		return;
-	boxes_freeze(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq);
-	call_answer(c, NULL);
+	struct freezer *f = NEW(struct freezer);
+	f->c = c;
+	c->data = f;
+	c->free_data = forget_call;
+	boxes_freeze_then(c->super->boxes, id, frozen, c->agent ? c->agent : c->super->start_seq, on_frozen, f);
 }
 
 void op_box_freeze(struct call *c)

@@ -299,6 +299,19 @@ static bool open_already(struct call *c)
 	return true;
 }
 
+/* Nobody waits for it any more: it is closed, as soon as it is there. */
+static void cancel_opener(struct call *c)
+{
+	struct super *s = c->super;
+	for (struct super_box *b = s->box; b; b = b->next)
+		if (b->opener == c) {
+			b->opener = NULL;
+			super_box_close(s, b->id);
+			call_fail(c, "cancelled", NULL, NULL, b->id, "cancelled");
+			return;
+		}
+}
+
 int super_box_open(struct call *c, struct err *err)
 {
 	struct super *s = c->super;
@@ -314,9 +327,11 @@ int super_box_open(struct call *c, struct err *err)
 			       d->name);
 	struct super_box *b = box_begin(s, d, json_str(c->args, "name", "box"), open, c->agent ? c->agent : s->start_seq,
 					c->agent, err);
-	if (b)
-		b->opener = c;
-	return b ? 0 : -1;
+	if (!b)
+		return -1;
+	b->opener = c;
+	c->cancel = cancel_opener;
+	return 0;
 }
 
 int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
@@ -324,6 +339,8 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	struct super *s = c->super;
 	const struct box_opts *like = boxes_opts(s->boxes, from);
 	struct box *src = boxes_get(s->boxes, from);
+	if (c->cancelled)
+		return err_set(err, ERR_CANCELLED, "cancelled");
 	if (!like || !src)
 		return err_set(err, ERR_CLOSED, "the box that was to be copied is gone");
 	CLEANUP(json_release) json_t *open = json_object();
@@ -339,6 +356,7 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	if (!b)
 		return -1;
 	b->opener = c;
+	c->cancel = cancel_opener;
 	b->fork_from = from;
 	b->fork_n = n;
 	return 0;
@@ -433,6 +451,11 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	struct box *b = boxes_get(s->boxes, box);
 	if (!sb || !b) {
 		call_fail(c, "backend", NULL, NULL, box, "box '%s' is gone", sb ? sb->name : "");
+		return;
+	}
+	if (c->cancelled) {
+		super_box_close(s, box);
+		call_fail(c, "cancelled", NULL, NULL, box, "cancelled");
 		return;
 	}
 	json_t *v = json_object();

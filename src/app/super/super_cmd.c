@@ -131,13 +131,32 @@ static int one_box(struct ask_for *a, const char *name, uint64_t *out, struct er
 	return 0;
 }
 
+struct freeze_answer {
+	struct super *s;
+	uint64_t ticket;
+};
+
+static void frozen_now(void *self, const struct err *err)
+{
+	struct freeze_answer *f = self;
+	if (f->s->server && err)
+		control_refuse(f->s->server, f->ticket, err);
+	else if (f->s->server)
+		control_answer(f->s->server, f->ticket, NULL);
+	free(f);
+}
+
 static int freeze(struct ask_for *a, bool frozen, struct err *err)
 {
 	uint64_t id;
 	if (box_word(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
-	boxes_freeze(a->s->boxes, id, frozen, a->rq->cause);
-	return 0;
+	if (id && !boxes_get(a->s->boxes, id))
+		return err_set(err, ERR_BUSY, "box '%s' is being opened or closed", boxes_name(a->s->boxes, id));
+	struct freeze_answer *f = NEW(struct freeze_answer);
+	*f = (struct freeze_answer){ a->s, a->rq->ticket };
+	boxes_freeze_then(a->s->boxes, id, frozen, a->rq->cause, frozen_now, f);
+	return 1;
 }
 
 static int cmd_freeze(struct ask_for *a, json_t *out, struct err *err)

@@ -70,7 +70,12 @@ static void on_thawed(void *self, json_t *result, const struct err *err)
 void tree_job_release(struct tree_job *j)
 {
 	struct trees *t = j->t;
-	if (j->frozen && !t->dead && !boxes_frozen(t->s->boxes, t->id))
+	if (j->kept)
+		t->kept--;
+	j->keep &= j->frozen && j->err.code == ERR_NONE;
+	if (j->keep)
+		t->kept++;
+	if (j->frozen && !t->kept && !t->dead && !boxes_frozen(t->s->boxes, t->id))
 		t->box->driver->freeze(t->box, false, on_thawed, j);
 	else
 		job_finish(j);
@@ -115,8 +120,8 @@ static void job_start(struct trees *t)
 		t->last = &t->first;
 	t->running = j;
 	/* what still lives could write while we look: a torn snapshot would be a state that never was */
-	bool lives = j->always || boxes_alive(t->s->boxes, t->id) > 0;
-	j->frozen = boxes_frozen(t->s->boxes, t->id);
+	bool lives = j->always || j->keep || boxes_alive(t->s->boxes, t->id) > 0;
+	j->frozen = t->kept || boxes_frozen(t->s->boxes, t->id);
 	if (j->freeze && !j->frozen && (t->box->driver->caps & CAP_FREEZE) && lives)
 		t->box->driver->freeze(t->box, true, on_frozen, j);
 	else

@@ -37,6 +37,8 @@ struct tree_job {
 	void (*done)(struct tree_job *j); /* frees what it owns, not the job */
 	bool freeze, frozen, writes;
 	bool always; /* freeze it also when nothing seems to live */
+	bool keep;   /* a second job of the same work follows: what this one froze stays so until that one has ended */
+	bool kept;   /* this is the second, of a box that the first keeps frozen */
 	struct err err;
 	void *data;
 };
@@ -58,6 +60,7 @@ struct trees {
 	struct session *read;     /* worker's: objects of the past */
 	struct objects *objects;  /* of the job under way */
 	struct secrets *baits;    /* honeytokens that files are looked through for; NULL = there are none */
+	unsigned kept;            /* works whose first job is done and whose second is not: for their sake it stays frozen */
 	bool dead;                /* freed while a job ran: it cleans up */
 	struct loop_timer *drift;
 	struct review *review;    /* tree_review.c; NULL = nobody has said anything */

@@ -50,7 +50,7 @@ static void committed(void *self)
 	struct tree_op *o = self;
 	leave_waiting(o);
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = second_work, .done = second_done, .freeze = o->freeze, .data = o };
+	*j = (struct tree_job){ .work = second_work, .done = second_done, .freeze = o->freeze, .kept = o->kept, .data = o };
 	tree_job_add(o->t, j);
 }
 
@@ -65,6 +65,7 @@ static void first_done(struct tree_job *j)
 	struct tree_op *o = j->data;
 	tree_record(j->t, &o->taken);
 	o->before = record_head(o->t->s->record);
+	o->kept = j->keep;
 	if (j->err.code != ERR_NONE) {
 		o->err = j->err;
 		finish(o);
@@ -90,7 +91,7 @@ void tree_op_start(struct tree_op *o)
 {
 	o->taken = (struct taken){ .why = o->why, .cause = o->cause };
 	struct tree_job *j = NEW(struct tree_job);
-	*j = (struct tree_job){ .work = first_work, .done = first_done, .freeze = true, .data = o };
+	*j = (struct tree_job){ .work = first_work, .done = first_done, .freeze = true, .keep = o->freeze, .data = o };
 	tree_job_add(o->t, j);
 }
 

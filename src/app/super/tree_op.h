@@ -15,7 +15,8 @@ struct tree_op {
 	void (*work)(struct tree_op *o);
 	void (*done)(struct tree_op *o); /* answers; the op is freed afterwards */
 	const char *why;           /* of the snapshot that is taken first */
-	bool freeze;
+	bool freeze;               /* the box stands still from the first step to the end of the last */
+	bool kept;                 /* and does so now, between the two */
 	uint64_t from, to;         /* seqs; what they mean is the op's */
 	uint64_t before;           /* seq at which the present state is recorded: who takes the op back goes there; from @work on */
 	uint64_t cause;
