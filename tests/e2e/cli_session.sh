@@ -29,10 +29,10 @@ like "$("$sg" show "$whole")" '^name +whole' 'show by path'
 all=$("$sg" events "$id" --json | wc -l)
 is "$all" "$("$sg" show "$id" --json | sed 's/.*"events":\([0-9]*\).*/\1/')" 'events --json: every event'
 is "$("$sg" events "$id" --json | sed 's/.*"seq":\([0-9]*\).*/\1/' | head -1)" 1 'events begin with 1'
-is "$("$sg" events "$id" | wc -l)" "$all" 'events: a line each'
+is "$("$sg" events "$id" --all | wc -l)" "$all" 'events --all: a line each'
 is "$("$sg" events "$id" --last 7 | wc -l)" 7 'events --last'
-is "$("$sg" events "$id" --since $((all - 3)) | wc -l)" 3 'events --since'
-is "$("$sg" events "$id" -f | wc -l)" "$all" 'events -f of an ended session ends'
+is "$("$sg" events "$id" --all --since $((all - 3)) | wc -l)" 3 'events --since'
+is "$("$sg" events "$id" --all -f | wc -l)" "$all" 'events -f of an ended session ends'
 execs=$("$sg" events "$id" --filter kind:exec | wc -l)
 [ "$execs" -gt 0 ] && [ "$execs" -lt "$all" ]
 ok $? 'events --filter'

@@ -24,6 +24,14 @@ struct lister {
 	uint64_t again; /* look again from this one on; 0 = from seq */
 };
 
+/* What passes between a script and us is what the rest came from: hundreds of lines that say nothing to who looks for what was
+ * done. Machines, and who names it, get it. */
+static bool left_out(const struct lister *l, const struct event *ev)
+{
+	return !l->filter && !l->ctx->json && !cmd_has(l->ctx, "all") &&
+	       (ev->kind == EV_HOST_FRAME || ev->kind == EV_HOST_CALL || ev->kind == EV_HOST_MODULE);
+}
+
 static void print(struct lister *l, const struct event *ev)
 {
 	FILE *out = l->ctx->out;
@@ -57,7 +65,8 @@ static int print_all(struct lister *l, struct err *err)
 		return -1;
 	feed_seek(feed, l->seq);
 	while ((rc = feed_next(feed, &ev, &l->arena, 0, err)) > 0) {
-		print(l, &ev);
+		if (!left_out(l, &ev))
+			print(l, &ev);
 		l->seq = ev.seq;
 		arena_reset(&l->arena);
 		if (ferror(l->ctx->out))
@@ -156,7 +165,8 @@ static int seek_last(struct lister *l, uint64_t nr, struct err *err)
 	if (feed_new(&feed, l->s, FEED_ALL, 0, err) < 0)
 		return -1;
 	feed_seek(feed, INT64_MAX); /* past the last one, whichever it is */
-	while (nr-- && (rc = feed_prev(feed, &ev, &l->arena, err)) > 0) {
+	while (nr && (rc = feed_prev(feed, &ev, &l->arena, err)) > 0) {
+		nr -= !left_out(l, &ev);
 		first = ev.seq;
 		arena_reset(&l->arena);
 	}
