@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 
+enum { LINE_MAX = 65520 - 5, WHY_MAX = 400 }; /* of a line of git's, without its length and band */
+
 void push_release(struct push *p)
 {
 	for (size_t i = 0; i < p->nr; i++)
@@ -52,6 +54,11 @@ static const char *command(struct push *out, const char *line, size_t len)
 	const char *name = line + 2 * n + 2;
 	size_t size = len - 2 * n - 2;
 	const char *nul = memchr(name, 0, size);
+	if (nul && !out->nr) {
+		size_t rest = size - (size_t)(nul - name);
+		out->reports = memmem(nul, rest, "report-status", 13) != NULL;
+		out->bands = memmem(nul, rest, "side-band-64k", 13) != NULL;
+	}
 	size = nul ? (size_t)(nul - name) : size;
 	while (size && (name[size - 1] == '\n'))
 		size--;
@@ -96,4 +103,36 @@ const char *push_request(struct push *out, const char *method, const char *path,
 	if (len == 4 && !memcmp(body, "0000", 4))
 		return NULL; /* git asks whether it is let in before it sends much */
 	return commands(out, body, len);
+}
+
+static void put_line(struct buf *out, const char *band, const char *text, size_t len)
+{
+	buf_printf(out, "%04zx%s", len + strlen(band) + 4, band);
+	buf_append(out, text, len);
+}
+
+bool push_refusal(const struct push *p, const char *why, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf all = BUF_INIT, line = BUF_INIT, plain = BUF_INIT;
+	if (!p->reports)
+		return false;
+	for (size_t i = 0; why[i] && i < WHY_MAX; i++)
+		buf_putc(&plain, (unsigned char)why[i] < ' ' ? ' ' : why[i]);
+	put_line(&all, "", "unpack ok\n", 10);
+	for (size_t i = 0; i < p->nr; i++) {
+		buf_reset(&line);
+		buf_printf(&line, "ng %.4096s %s\n", p->ref[i].name, buf_cstr(&plain));
+		put_line(&all, "", line.data, line.len);
+	}
+	buf_puts(&all, "0000");
+	if (!p->bands) {
+		buf_append(out, all.data, all.len);
+		return true;
+	}
+	for (size_t at = 0, n; at < all.len; at += n) {
+		n = all.len - at < LINE_MAX ? all.len - at : LINE_MAX;
+		put_line(out, "\1", all.data + at, n);
+	}
+	buf_puts(out, "0000");
+	return true;
 }

@@ -15,11 +15,15 @@ struct push_ref {
 struct push {
 	struct push_ref *ref;
 	size_t nr, cap;
+	bool reports, bands; /* what its git understands of an answer */
 };
 
 /* NULL: a request that git makes; @out has the refs if it is a push (release it in every case). Else why not. @query "" or
  * "?...". */
 const char *push_request(struct push *out, const char *method, const char *path, const char *query, const char *body, size_t len);
 void push_release(struct push *p);
+/* The answer of a server that takes none of its refs, each with @why: git shows it to whoever pushes. false: this git asks for
+ * no such answer. */
+bool push_refusal(const struct push *p, const char *why, struct buf *out);
 
 #endif

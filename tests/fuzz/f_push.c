@@ -17,6 +17,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < p.nr; i++)
 		if (!*p.ref[i].name || strlen(p.ref[i].old) != strlen(p.ref[i].new) || strlen(p.ref[i].old) < 40)
 			abort();
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	if (!why && push_refusal(&p, "no", &out) != p.reports)
+		abort();
 	push_release(&p);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "app/model/tape.h"
 #include "http/server.h"
 #include "proxy/answer.h"
+#include "proxy/push.h"
 
 struct flow;
 
@@ -71,6 +72,7 @@ struct flow {
 	unsigned refused_in_row;
 	int64_t asked_us;
 	/* plain */
+	struct push push;         /* nr 0: it is none */
 	struct buf whole;         /* an answer whose addresses are rewritten */
 	bool rewrite;
 	char *type;

@@ -5,7 +5,6 @@
 #include "app/inside/inner.h"
 #include "app/model/model_call.h"
 #include "http/url.h"
-#include "proxy/push.h"
 
 enum { REWRITE_MAX = 48 << 20 };
 
@@ -194,8 +193,9 @@ static void submit(struct flow *f, struct action_spec *spec, const struct url *u
 	f->action = gate_submit(s->gate, spec, &f->effector, &client);
 }
 
-static void submit_push(struct flow *f, const struct push *p, const struct url *u)
+static void submit_push(struct flow *f, const struct url *u)
 {
+	const struct push *p = &f->push;
 	struct action_spec spec = { .kind = ACT_HOST, .tool = "git push" };
 	CLEANUP(json_release) json_t *args = json_object();
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -236,7 +236,6 @@ static void submit_request(struct flow *f, const struct url *u)
 void plain_begin(struct flow *f)
 {
 	struct url u;
-	struct push push = { 0 };
 	struct err err = ERR_INIT;
 	bool git = !strcmp(json_str(f->route, "kind", ""), "git");
 	const char *why = NULL;
@@ -245,7 +244,7 @@ void plain_begin(struct flow *f)
 	if (!allowed(f))
 		why = "this route does not allow that";
 	else if (git)
-		why = push_request(&push, f->method, f->path, f->query, f->body.data, f->body.len);
+		why = push_request(&f->push, f->method, f->path, f->query, f->body.data, f->body.len);
 	if (!why && url_parse(&u, NULL, f->url, &err) < 0)
 		why = "not an address";
 	if (why) {
@@ -260,11 +259,10 @@ void plain_begin(struct flow *f)
 		flow_free(f);
 		return;
 	}
-	if (push.nr)
-		submit_push(f, &push, &u);
+	if (f->push.nr)
+		submit_push(f, &u);
 	else
 		submit_request(f, &u);
-	push_release(&push);
 	url_release(&u);
 }
 

@@ -38,6 +38,15 @@ void flow_refuse(struct flow *f, int status, const char *why)
 		http_finish(v);
 		return;
 	}
+	if (push_refusal(&f->push, buf_cstr(&line), &body)) {
+		http_reply(v, 200, "application/x-git-receive-pack-result", NULL, body.data, body.len);
+		return;
+	}
+	if (f->route && !strcmp(json_str(f->route, "kind", ""), "git")) { /* the one kind of text that git shows */
+		buf_puts(&line, "\n");
+		http_reply(v, status, "text/plain", NULL, line.data, line.len);
+		return;
+	}
 	speak_error(status == 403 ? "permission_error" : "api_error", buf_cstr(&line), &body);
 	http_reply(v, status, "application/json", NULL, body.data, body.len);
 }
@@ -281,6 +290,7 @@ void flow_free(struct flow *f)
 	wipe_headers(f);
 	buf_release(&f->body);
 	buf_release(&f->whole);
+	push_release(&f->push);
 	answer_release(&f->answer);
 	f->zombie = true;
 	f->visit = NULL;

@@ -260,6 +260,13 @@ static void t_push(void)
 	int n = snprintf(line, sizeof(line), "%04x%s 1111111111111111111111111111111111111111 refs/heads/x%c report-status\n0000PACK", 4 + 40 + 1 + 40 + 1 + 12 + 16, zero, 0);
 	const char *why = push_request(&p, "POST", "/r.git/git-receive-pack", "", line, (size_t)n);
 	ok(!why && p.nr == 1 && !strcmp(p.ref[0].name, "refs/heads/x") && !strcmp(p.ref[0].old, zero), "a push names the ref that it would move");
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	ok(push_refusal(&p, "not\nnow", &out) && !strcmp(buf_cstr(&out), "000eunpack ok\n001cng refs/heads/x not now\n0000"), "who pushes hears why not, in one line");
+	p.bands = true;
+	buf_reset(&out);
+	ok(push_refusal(&p, "no", &out) && out.len == 4 + 1 + 14 + 23 + 4 + 4 && !memcmp(out.data, "002e\1" "000eunpack ok\n", 19), "on the band that its git listens to");
+	p.reports = false;
+	ok(!push_refusal(&p, "no", &out), "a git that wants no report gets none");
 	push_release(&p);
 	for (size_t cut = 0; cut < 100; cut++) {
 		if (cut == 4)
