@@ -348,7 +348,16 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = v->on;
 }
 
+/* Every other key is a letter of what is looked for. */
+static const char *const *hints(const void *self, const struct ui *ui)
+{
+	static const char *const keys[] = { "Ctrl-k up", "Ctrl-j down", "Ctrl-u empties it", "Esc back", NULL };
+	(void)self;
+	(void)ui;
+	return keys;
+}
+
 const struct view_ops view_palette = {
-	.name = "palette", .where = IN_PALETTE, .size = sizeof(struct palette), .open = open_view, .close = close_view,
+	.name = "palette", .hints = hints, .where = IN_PALETTE, .size = sizeof(struct palette), .open = open_view, .close = close_view,
 	.recalc = recalc, .paint = paint, .key = key, .verb = verb, .click = click, .subject = subject,
 };
