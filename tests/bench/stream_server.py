@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Streams /N/...: an answer of Anthropic's Messages API with N pieces of text, as fast as it is read; /N@R/...: R pieces a
-second, as a model would. Prints its port."""
+second, as a model would. In chunks, as providers send what they do not know the length of. Prints its port."""
 import json
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -19,23 +19,31 @@ TAIL = event({"type": "content_block_stop", "index": 0}) + event(
 
 
 class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
     def log_message(self, *_):
         pass
+
+    def chunk(self, data):
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("content-length", 0)))
         n, rate = (int(v) for v in (self.path.split("/")[1] + "@0").split("@")[:2])
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
-        self.send_header("content-length", str(len(HEAD) + n * len(PIECE) + len(TAIL)))
+        self.send_header("transfer-encoding", "chunked")
+        self.send_header("connection", "close")
         self.end_headers()
-        self.wfile.write(HEAD)
+        self.chunk(HEAD)
         began = time.perf_counter()
         for i in range(0, n, 1 if rate else 100):
-            self.wfile.write(PIECE * (1 if rate else min(100, n - i)))
+            self.chunk(PIECE * (1 if rate else min(100, n - i)))
             if rate:
                 time.sleep(max(0, began + (i + 1) / rate - time.perf_counter()))
-        self.wfile.write(TAIL)
+        self.chunk(TAIL)
+        self.wfile.write(b"0\r\n\r\n")
 
 
 class Server(ThreadingHTTPServer):

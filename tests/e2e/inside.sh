@@ -20,10 +20,11 @@ model() { # steps: the model's script; its port is $port
 }
 cat >ask.lua <<'L'
 local sg = require "sandglass"
-local a = sg.args { port = "", gate = true, calls = 0, "cmd" }
+local a = sg.args { port = "", gate = true, calls = 0, prompt = "", "cmd" }
 local url = "http://127.0.0.1:" .. a.port
 local key = sg.secret "REAL"
-local px <close> = sg.proxy { name = "llm", tool_gate = a.gate, budget = a.calls > 0 and { calls = a.calls } or nil, routes = {
+local px <close> = sg.proxy { name = "llm", tool_gate = a.gate, budget = a.calls > 0 and { calls = a.calls } or nil,
+  prompt_host = a.prompt ~= "" and a.prompt or nil, routes = {
   anthropic = { speak = "anthropic", url = url, header = { ["x-api-key"] = key } },
   openai = { speak = "openai", url = url .. "/v1", header = { authorization = { "Bearer ", key } } },
   gemini = { speak = "gemini", url = url, header = { ["x-goog-api-key"] = key } },
@@ -36,7 +37,7 @@ local u = px:used()
 print(("used calls=%d in=%d out=%d refused=%d"):format(u.calls, u["in"], u.out, u.refused))
 L
 ask() { # options... command: output in $out, record in $file
-	timeout 90 "$sg" run --no-tui --no-input ${policy:+--policy "$policy"} ask.lua -- --port "$port" "$@" >"$t/out" 2>&1 </dev/null
+	timeout 90 "$sg" run --no-tui --no-input ${policy:+--policy "$policy"} ${more:-} ask.lua -- --port "$port" "$@" >"$t/out" 2>&1 </dev/null
 	status=$? file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 	out=$(events | python3 -c 'import json, sys
 for e in map(json.loads, sys.stdin):
@@ -116,6 +117,41 @@ is "$(events | grep -c '"kind":"tool.call"')" 1 "one that leaves with a call of 
 model '[{"stall":40,"text":"one two three four five six seven eight nine ten"}]'
 ask "$(leaves "$anthropic" content_block_delta)"
 like "$(events | grep '"kind":"model.reply"')" '"incomplete":true' "one that leaves in the middle: what was said stands there as a part"
+cat >nomodel.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "no-model" { kind = "model", say = "No model today." } }
+L
+policy=$t/nomodel.lua
+model '[{"text":"done"}]'
+ask "$anthropic -w '%{http_code}'; $chat -w '%{http_code}'; $responses -w '%{http_code}'; $gemini -w '%{http_code}'"
+is "$(grep -o 'No model today[^}]*}*403' <<<"$out" | wc -l) $(wc -l <log)" '4 0' "a question that a rule denies: an error that nobody asks again after, with the reason, in each dialect"
+policy=
+model '[{"text":"said when it was recorded"}]'
+more="--cassette $t/calls.jsonl --record" ask "$anthropic; $gemini"
+kill "${pids##* }"
+more="--cassette $t/calls.jsonl" ask "$anthropic; $gemini"
+is "$(grep -c 'message_stop"\|"STOP"' <<<"$out")" 2 "answers out of a record, its provider gone: to the last event"
+like "$out" 'said when it was recorded' "with the words of then"
+# --- who gives up waiting and asks again; a prompt from outside ---
+printf 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").ask "model" { kind = "model" } }\n' >hold.lua
+model '[{"text":"said once"}]'
+id=$("$sg" run -d --policy hold.lua ask.lua -- --port "$port" "${anthropic/-m 30/-m 3}; ${anthropic/-m 30/-m 90}" </dev/null 2>"$t/out")
+file=$(echo "$HOME"/.local/share/sandglass/sessions/*-"${id#s-}".glass)
+again() { [ "$(events | grep -c '"kind":"model.again"')" = 1 ]; }
+wait_for 60 again
+ok $? "an agent that gives up waiting for its model and asks the same again: that is told"
+is "$(wc -l <log)" 0 "nothing has been asked meanwhile"
+"$sg" approve "$("$sg" state -S "$id" --json | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+')" -S "$id" >"$t/out" 2>&1
+ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+wait_for 60 ended
+is "$(wc -l <log) $(events | grep -c '"kind":"model.call"') $(events | grep -c '"kind":"model.reply"')" '1 1 1' "it is one call: once held, once asked, once answered"
+like "$(events | grep '"kind":"note"')" 'message_stop' "and whoever asked last hears it"
+echo 'Never publish. (canary-prompt-1)' >prompt.txt
+model '[{"text":"done"}]'
+ask --prompt prompt.txt "$anthropic; $chat; $responses; $gemini; echo found:\$(grep -rl canary-promp[t] /workspace ~ /tmp /proc/[0-9]*/environ 2>/dev/null | wc -l)"
+is "$(grep -c 'Never publish. (canary-prompt-1)' log)" 4 "a prompt that is put on outside reaches the model in each dialect"
+like "$out" 'found:0' "and lies nowhere in the box"
+unlike "$out" 'canary-prompt-1' "nor is it in the answers"
 cat >env.lua <<'L'
 local sg = require "sandglass"
 sg.sandbox { env = { TOKEN = sg.secret "REAL" } }
