@@ -3,6 +3,8 @@
 --   kind = "sandbox", name, about, url, hosts, env = { key = "DAYTONA_API_KEY", url = "DAYTONA_API_URL" }, names of
 --                  variables: of credentials, and of addresses (names that end in url; host.urls has their values)
 --   auth = { "Authorization: Bearer {key}" }       headers of every request; {NAME of env} is filled in outside
+--   keyless = "loopback"                           at http://127.0.0.1 it goes without a key that is not set: without auth, host.keyless is true
+--   hint                                           is said beside a key that is missing
 --   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they are "{hidden:N}", which
 --                                                  may stand in a header and is filled in outside, too
 --   open(o, host)     -> box: a plain table with what finds it again (at least id); host.keep(box) as soon as there is an id.
@@ -120,7 +122,7 @@ end
 local function host_of(op)
   local face = op.face
   local h = { fail = M.fail, clean = p.clean, encode = p.encode, decode = p.decode, list = p.list, options = op.options,
-    urls = op.urls }
+    urls = op.urls, keyless = op.keyless }
 
   function h.http(r)
     local todo = wanted(face, r)
@@ -340,7 +342,7 @@ local function begin(plugin, call, args)
   if type(fn) ~= "function" then return { todo = p.list {}, over = true, wrong = { code = "bad",
     msg = ("%s cannot do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
   local op = { face = plugin, todo = p.list {}, waiting = {}, sockets = {}, after = {}, last = 0, options = args.options or {},
-    urls = args.urls or {} }
+    urls = args.urls or {}, keyless = args.keyless }
   ops[call] = op
   local host = host_of(op)
   local list = args.args or {}

@@ -1,7 +1,8 @@
 -- Kubernetes: a pod per box, in a cluster of yours
--- The plain API: pods, and their exec over a WebSocket (v5.channel.k8s.io, else v4). KUBERNETES_API_URL names the API server
--- (or `kubectl proxy`: http://127.0.0.1:8001, with any token), KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and
--- networkpolicies. The cluster's own CA goes into SSL_CERT_FILE.
+-- The plain API: pods, and their exec over a WebSocket (v5.channel.k8s.io, else v4). KUBERNETES_API_URL names the API server,
+-- KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and networkpolicies. The cluster's own CA goes into
+-- SSL_CERT_FILE. Whoever has a kubeconfig (client certificates, exec plugins) runs kubectl proxy --reject-paths='^$', which asks with what
+-- stands there, and sets KUBERNETES_API_URL=http://127.0.0.1:8001 and no token.
 -- Nobody extends the life of a pod from outside, so its first process looks whether somebody has touched a file of ours.
 -- Where the cluster has kubernetes-sigs/agent-sandbox, options = { claim = "NAME of a warm pool" } claims a pod of that pool instead (may create,
 -- get, list, patch and delete sandboxclaims, get sandboxes): image, limits and user are its template's, and the claim has a time to live.
@@ -12,7 +13,9 @@ local M = {
   kind = "sandbox", name = "kubernetes", about = "Kubernetes: a pod per box, in a cluster of yours",
   url = "https://kubernetes.default.svc", hosts = p.list {},
   env = { key = "KUBERNETES_TOKEN", url = "KUBERNETES_API_URL" },
-  auth = p.list { "Authorization: Bearer {key}" },
+  auth = p.list { "Authorization: Bearer {key}" }, keyless = "loopback",
+  hint = "a kubeconfig is not read: kubectl proxy --reject-paths='^$' asks with it (KUBERNETES_API_URL=http://127.0.0.1:8001 and no token); "
+    .. "within a pod the token is in /var/run/secrets/kubernetes.io/serviceaccount/token, and SSL_CERT_FILE names ca.crt beside it",
 }
 
 local ALIVE = "/tmp/.sandglass-alive"
@@ -312,7 +315,7 @@ end
 -- Through the API server: whoever asks there needs the token.
 function M.address(box, port, host)
   box = found(box, host, host)
-  return { url = (host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = { Authorization = "Bearer {key}" } }
+  return { url = (host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = not host.keyless and { Authorization = "Bearer {key}" } or nil }
 end
 
 return M

@@ -31,6 +31,17 @@ pod() { # options of the box
 	grep -aoE 'said .*' pod.out || tail -1 pod.out
 }
 own() {
+	like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=https://127.0.0.1:1 pod '')" \
+		"set KUBERNETES_TOKEN.*a kubeconfig is not read: kubectl proxy --reject-paths" 'no token: one line, with what to do about a kubeconfig'
+	if command -v kubectl >/dev/null; then # it puts the user of its kubeconfig on what has none
+		sed 's/clusters:/users: [{name: u, user: {token: good-token}}]\nclusters:/' kubeconfig >kubeconfig.user
+		kubectl --kubeconfig "$t/kubeconfig.user" proxy --port=0 '--reject-paths=^$' >proxy.out 2>&1 </dev/null &
+		proxy=$!
+		wait_for 30 grep -q 'serve on' proxy.out
+		like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=http://$(sed -n 's/.*serve on //p' proxy.out) pod 'env = { WHO = "me" }')" 'said me' 'through kubectl proxy, without a token of ours'
+		kill $proxy
+		wait $proxy 2>/dev/null
+	fi
 	like "$(pod 'image = "nowhere/none"')" 'does not start: ImagePullBackOff: Back-off pulling image .nowhere/none' 'an image that cannot be pulled'
 	like "$(pod 'options = { node = { disk = "none" }, start = 1 }')" 'does not run after 1 seconds: Unschedulable: 0/1 nodes' 'no node for it'
 	like "$(pod 'net = { "example.org:443" }')" 'knows no names of hosts' 'a network that no policy can keep is refused'

@@ -18,7 +18,7 @@ struct lessor {
 	struct plugin *plugin;
 	const json_t *face; /* borrowed of the plugin; NULL not yet known */
 	char *url;          /* without a slash at its end */
-	bool has_keys;
+	bool has_keys, keyless; /* keyless: it has none, and needs none where it goes */
 	struct strv hidden; /* credentials that answers held */
 };
 

@@ -376,7 +376,7 @@ bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out
 	const char *name;
 	json_t *v;
 	bool good = true;
-	for (size_t i = 0; !json_flag(todo, "bare", false) && i < json_array_size(auth); i++) {
+	for (size_t i = 0; !l->keyless && !json_flag(todo, "bare", false) && i < json_array_size(auth); i++) {
 		buf_reset(&line);
 		good = good && lessor_fill(l, json_string_value(json_array_get(auth, i)), &line);
 		strv_push(out, buf_cstr(&line));
