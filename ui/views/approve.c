@@ -24,8 +24,10 @@ static const char *decision_line(struct source *s, const struct model_action *ac
 	if (act->state == ACT_WAITS)
 		return NULL;
 	row_load(&r, s, &(struct row){ act->id, EV_ACTION_REQUESTED }, a);
+	bool edited = act->started && strcmp(r.verdict, "edited") == 0;
 	if (act->decided)
-		return arena_printf(a, "%s by %s%s%s%s", r.verdict, r.by, when(s, act->decided, a), *r.why ? ": " : "", r.why);
+		return arena_printf(a, "%s by %s%s%s%s%s%s", r.verdict, r.by, when(s, act->decided, a), edited ? ", it ran as: " : "",
+				    edited ? r.what : "", *r.why ? ": " : "", r.why);
 	return arena_printf(a, "%s", *r.outcome ? r.outcome : "not held any more");
 }
 

@@ -443,17 +443,32 @@ static void others(void)
 	end();
 }
 
-/* The decision arrives as an event, as it does from the recorder. */
-static void decision_comes(const char *who)
+/* It arrives as an event, as it does from the recorder. @body: owned by the session from here on. */
+static void event_comes(uint16_t kind, char *body)
 {
 	struct session *s = src->session;
-	char *body = xasprintf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who);
 	GROW(s->event, s->nr, s->cap);
-	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = EV_ACTION_DECIDED, .body = body,
+	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = kind, .body = body,
 					  .len = strlen(body), .ts_us = s->event[s->nr - 1].ts_us };
 	s->nr++;
 	ui_sync(&ui);
 	ui_draw(&ui);
+}
+
+static void decision_comes(const char *who)
+{
+	event_comes(EV_ACTION_DECIDED, xasprintf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who));
+}
+
+/* Whoever had it open sees what ran. */
+static void edited_elsewhere(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(1000000);
+	event_comes(EV_ACTION_DECIDED, xstrdup("{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}"));
+	event_comes(EV_ACTION_STARTED, xstrdup("{\"edited\":true,\"argv\":[\"git\",\"push\",\"-n\"]}"));
+	ok(seen("edited by ann at ") && seen("it ran as: git push -n"), "an edited one says as what it ran");
+	end();
 }
 
 static void decided_elsewhere(void)
@@ -620,6 +635,7 @@ int main(void)
 	editing();
 	others();
 	decided_elsewhere();
+	edited_elsewhere();
 	decided_before();
 	decided_here();
 	long_command();
