@@ -22,7 +22,7 @@ like "$out" 'box fix: 3 files not merged; `sandglass merge s-[a-z0-9]+` or `sand
 id=$(printf '%s' "$out" | grep -o 'merge s-[a-z0-9]*' | head -1 | cut -d' ' -f2)
 like "$("$sg" sandbox ls)" "$id +fix +ended, 3 files not merged" "sandbox ls names it"
 like "$("$sg" doctor --paths)" "not merged .*${id#s-}" "so does doctor --paths"
-like "$("$sg" merge -n "$id" 2>&1)" "would merge fix: 3 files to $repo" "a dry run says what would be done"
+like "$("$sg" merge -n "$id" 2>&1)" "would merge fix: 3 changes to $repo" "a dry run says what would be done"
 is "$(git -C "$repo" branch | wc -l)" 1 "and does nothing"
 like "$("$sg" merge "$id/other" 2>&1)" "has no box 'other'" "another box is none"
 "$sg" merge "$id/fix" --to review --path 'a.txt' >"$t/out" 2>&1

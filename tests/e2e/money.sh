@@ -104,7 +104,7 @@ id=$("$sg" run -d agent.lua --budget usd=2 </dev/null 2>"$t/out")
 wait_for 20 is_held
 ok $? 'with a person it asks instead of ending'
 is "$(calls)" 2 'before the call that it has no money for'
-like "$("$sg" budget -S "$id" 2>&1)" '0' 'what is left can be asked for'
+like "$("$sg" budget -S "$id" 2>&1)" '^left of budget #[0-9]+: \$0\.[0-9]+$' 'what is left can be asked for'
 "$sg" budget --usd 1.50 -S "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'the budget is extended'
 two_more() { [ "$(total)" -ge $(($(cat asked) + 2)) ]; }

@@ -71,6 +71,9 @@ like "$(cat "$t/out")" 'other work in the same place of short; nothing was chang
 is "$(now short | xargs)" 'one' 'and nothing was changed'
 "$sg" promote "$id#${act[1]}" >"$t/out" 2>&1
 ok $((! $?)) 'a first run is none'
+"$sg" merge --apply >"$t/out" 2>&1
+"$sg" undo >"$t/out" 2>&1
+like "$(cat "$t/out")" "^merge [0-9a-f]+ is undone: [1-9] files? put back in $t/repo" 'a merge that is undone is told in a sentence'
 "$sg" undo "$id#999999" >"$t/out" 2>&1
 ok $((! $?)) 'there is nothing at a number that nobody gave'
 "$sg" stop --now >/dev/null 2>&1

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "base/clock.h"
 #include "base/mem.h"
 
 static int64_t number(const json_t *o, const char *key)
@@ -93,6 +94,64 @@ static void merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 	buf_printf(out, " (#%" PRId64 ")", number(result, "event"));
 }
 
+static void unmerged(const json_t *result, struct buf *out)
+{
+	size_t i;
+	json_t *t;
+	buf_printf(out, "merge %s is undone", json_str(result, "merge", ""));
+	json_array_foreach(json_object_get(result, "targets"), i, t)
+	{
+		CLEANUP(buf_release) struct buf dir = BUF_INIT;
+		json_get_bytes(json_object_get(t, "dir"), &dir);
+		buf_puts(out, i ? "; " : ": ");
+		if (*json_str(t, "ref", ""))
+			buf_printf(out, "%s is as it was%s", json_str(t, "ref", ""), number(t, "written") ? ", " : "");
+		if (number(t, "written") || !*json_str(t, "ref", "")) {
+			count(out, number(t, "written"), "file");
+			buf_printf(out, " put back in %s", buf_cstr(&dir));
+		}
+		paths(json_object_get(t, "kept"), ", changed since and left as they are: ", out);
+	}
+}
+
+/* "$1.50, 20m, 38 actions". */
+static void budget_left(const json_t *left, struct buf *out)
+{
+	static const char *const counted[][2] = { { "tokens", "token" }, { "steps", "step" }, { "actions", "action" } };
+	const char *between = "";
+	if (json_object_get(left, "uusd")) {
+		buf_printf(out, "$%.2f", (double)number(left, "uusd") / 1e6);
+		between = ", ";
+	}
+	if (json_object_get(left, "time_us")) {
+		buf_puts(out, between);
+		clock_span(number(left, "time_us"), out);
+		between = ", ";
+	}
+	for (size_t i = 0; i < ARRAY_LEN(counted); i++)
+		if (json_object_get(left, counted[i][0])) {
+			buf_puts(out, between);
+			count(out, number(left, counted[i][0]), counted[i][1]);
+			between = ", ";
+		}
+}
+
+static void budget(const json_t *result, struct buf *out)
+{
+	buf_printf(out, "left of budget #%" PRId64 ": ", number(result, "budget"));
+	budget_left(json_object_get(result, "left"), out);
+}
+
+static void hold(const json_t *result, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf filter = BUF_INIT;
+	json_get_bytes(json_object_get(result, "hold"), &filter);
+	if (filter.len)
+		buf_printf(out, "actions that match %s wait for a person", buf_cstr(&filter));
+	else
+		buf_puts(out, "no actions wait for the sake of a hold");
+}
+
 /* Files as they were. */
 static void back(const json_t *result, struct buf *out)
 {
@@ -120,6 +179,12 @@ bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 		merged(ctx, result, out);
 	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) && json_object_get(result, "changes"))
 		back(result, out);
+	else if (!strcmp(name, "undo") && json_object_get(result, "merge"))
+		unmerged(result, out);
+	else if (!strcmp(name, "budget") && json_object_get(result, "left"))
+		budget(result, out);
+	else if (!strcmp(name, "hold"))
+		hold(result, out);
 	else
 		return false;
 	return true;

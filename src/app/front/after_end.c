@@ -204,7 +204,7 @@ static void say(struct again *g, const struct unmerged_box *b, const json_t *bod
 		CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
 		json_get_bytes(json_object_get(t, "dir"), &dir);
 		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
-		fprintf(g->ctx->out, "%s %s: %zu file%s to %s%s%s\n", dry ? "would merge" : "merged", b->name,
+		fprintf(g->ctx->out, "%s %s: %zu change%s to %s%s%s\n", dry ? "would merge" : "merged", b->name,
 			i < p->nr ? p->files[i] : 0, i < p->nr && p->files[i] == 1 ? "" : "s", buf_cstr(&safe),
 			*json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
 	}
@@ -380,7 +380,7 @@ int after_end_undo(struct cmd_ctx *ctx, const char *path)
 	if (rc == 0) {
 		record_append_json(g.record, EV_MERGE_UNDONE, g.cause, 0, 0, 0, body);
 		if (!ctx->quiet && !ctx->json)
-			fprintf(ctx->out, "undone: merge %s\n", g.u.merge);
+			fprintf(ctx->out, "merge %s is undone\n", g.u.merge);
 	}
 	return finish(&g, rc, &err);
 }
