@@ -152,6 +152,18 @@ ok $? "and a word wakes it with the session that it had begun"
 "$sg" stop -S "$id" >"$t/out" 2>&1
 wait_for 60 ended
 
+# --- rules of its own that it writes ---
+cat >writes.lua <<'L'
+return {
+  program = "sh", speak = "anthropic", provider = "anthropic", model = "m-1", env = function() return {} end, settings = { ".own.json" },
+  files = function() return { [".own.json"] = '{ "ask": "always" }\n' } end,
+  argv = function() return { "sh", "-c", [[echo '{ "ask": "never" }' >~/.own.json]] } end,
+}
+L
+cli --agent ./writes.lua
+like "$(told)" '^settings \| .*changed its own settings: .own.json' "an agent that changes its own rules: that is told"
+like "$(events | grep '"what":"settings"')" '-\{ ..ask..: ..always.. \}.n\+\{ ..ask..: ..never.. \}' "as the difference that it makes"
+
 timeout 30 "$sg" run --agent claude --control telnet -e x >"$t/out" 2>&1 </dev/null
 like "$(cat "$t/out")" "claude cannot be controlled by 'telnet' \(it can by: stream acp" "a protocol that it has not is said, whether or not it is installed"
 
