@@ -71,8 +71,8 @@ struct words {
 };
 
 /* filter_sql.c: binds the values to a statement made with filter_sql's text, from parameter @first on (from 1), with the looks of
- * @w, which has one for each node of words (others may stand there, too); the filter and @w outlive the statement's run. Returns the number of the next free
- * parameter. @stmt is a struct sqlite3_stmt of the session's connection. */
+ * @w, which has one for each node of words (others may stand there, too); the filter and @w outlive the statement's run.
+ * Returns the number of the next free parameter. @stmt is a struct sqlite3_stmt of the session's connection. */
 int filter_bind_words(const struct filter *f, const struct words *w, void *stmt, int first, int64_t now_us);
 /* The condition of one node alone, over a row `r`. */
 void filter_node_sql(const struct node *n, struct buf *out);

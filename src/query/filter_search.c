@@ -5,9 +5,9 @@
  * joined as the filter joins the words. Only the rows that are left are read and asked the whole filter: words that are
  * common and never meet cost what the index costs. What the index does not reach is asked row by row.
  *
- * A value of a field that is a text of the body stands in the index as a word does: its longest piece that JSON writes as it
- * is leads to the rows, and so does every body that writes characters as \u00.., where that piece may hide. An agent's and a
- * box's rows have an index of their own. */
+ * A value of a field that is a text of the body stands in the index as words do: the pieces of it that JSON writes as they are
+ * lead to the rows where all of them stand, and so does every body that writes characters as \u00.., where a piece may hide.
+ * An agent's and a box's rows have an index of their own. */
 #include <ctype.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -198,6 +198,19 @@ static bool is_empty(const struct search *q, const struct rows *r)
 	return !r->all && next_bit(r->bits, 0, q->upto - q->after) == q->upto - q->after;
 }
 
+/* Which events may hold the words below a "not": it leaves no row out (what may hold them may also not), but a row that the
+ * index says does not hold them need not be read for them. */
+static int look_below(struct search *q, const struct node *n, struct err *err)
+{
+	int rc = 0;
+	for (size_t w = 0; n && rc == 0 && w < q->words.nr; w++)
+		if (q->words.item[w].node == n)
+			rc = look_range(q->words.item[w].look, q->after, q->reach, err);
+	if (n && rc == 0)
+		rc = look_below(q, n->left, err);
+	return n && rc == 0 ? look_below(q, n->right, err) : rc;
+}
+
 /* Rows outside of @out do not match @n. */
 static int rows_of(struct search *q, const struct node *n, struct rows *out, struct err *err)
 {
@@ -213,9 +226,8 @@ static int rows_of(struct search *q, const struct node *n, struct rows *out, str
 	case NODE_WORDS:
 		place = place_of(q, n);
 		return place ? rows_of_place(q, place, out, err) : rows_of_looks(q, n, out, err);
-	case NODE_NOT: /* what may hold it may also not */
-		rc = rows_of(q, n->left, &right, err);
-		break;
+	case NODE_NOT:
+		return look_below(q, n->left, err);
 	case NODE_AND:
 	case NODE_OR:
 		first = place_of(q, n->left) ? n->right : n->left; /* an agent has many rows, and all are listed */
@@ -289,9 +301,9 @@ static void add_look(struct search *q, const struct node *n, const char *match)
 	w->item[w->nr++].look = look_new(q->s, match);
 }
 
-/* The longest run of letters and digits of @text, with a letter: numbers have several forms. False if it is too short to be
- * looked up. */
-static bool piece_of(const char *text, struct buf *out)
+/* The runs of letters and digits of @text that have a letter (numbers have several forms) and can be looked up, as what look_new
+ * takes. False if there is none. */
+static bool pieces_of(const char *text, struct buf *out)
 {
 	buf_reset(out);
 	for (const char *c = text; *c;) {
@@ -299,10 +311,8 @@ static bool piece_of(const char *text, struct buf *out)
 		bool letter = false;
 		for (; isascii((unsigned char)c[len]) && (isalnum((unsigned char)c[len]) || c[len] == '_'); len++)
 			letter = letter || isalpha((unsigned char)c[len]);
-		if (letter && len >= PIECE_LEAST && len > out->len) {
-			buf_reset(out);
-			buf_append(out, c, len);
-		}
+		if (letter && len >= PIECE_LEAST)
+			buf_printf(out, "\"%.*s\" ", (int)len, c);
 		c += len ? len : 1;
 	}
 	return out->len > 0;
@@ -310,14 +320,12 @@ static bool piece_of(const char *text, struct buf *out)
 
 static void looks_of_term(struct search *q, const struct node *n)
 {
-	CLEANUP(buf_release) struct buf piece = BUF_INIT, match = BUF_INIT;
+	CLEANUP(buf_release) struct buf match = BUF_INIT;
 	for (size_t i = 0; i < n->nr; i++)
-		if (!piece_of(n->value[i].text, &piece))
+		if (!pieces_of(n->value[i].text, &match))
 			return;
 	for (size_t i = 0; i < n->nr; i++) {
-		piece_of(n->value[i].text, &piece);
-		buf_reset(&match);
-		buf_printf(&match, "\"%s\"", buf_cstr(&piece));
+		pieces_of(n->value[i].text, &match);
 		add_look(q, n, buf_cstr(&match));
 	}
 	add_look(q, n, "\"\\u00\"");
@@ -364,7 +372,8 @@ static int words_of_term(struct search *q, struct node *n, struct err *err)
 	return 0;
 }
 
-static int words_of(struct search *q, struct node *n, struct err *err)
+/* @below_not: only what the filter itself is asked with; nothing there leads to rows. */
+static int words_of(struct search *q, struct node *n, bool below_not, struct err *err)
 {
 	CLEANUP(buf_release) struct buf match = BUF_INIT;
 	int rc = 0;
@@ -373,12 +382,13 @@ static int words_of(struct search *q, struct node *n, struct err *err)
 	if (n->type == NODE_WORDS) {
 		filter_match_text(n, &match);
 		add_look(q, n, buf_cstr(&match));
-	} else if (n->type == NODE_TERM) {
+	} else if (n->type == NODE_TERM && !below_not) {
 		rc = words_of_term(q, n, err);
 	}
+	below_not = below_not || n->type == NODE_NOT;
 	if (rc == 0)
-		rc = words_of(q, n->left, err);
-	return rc == 0 ? words_of(q, n->right, err) : rc;
+		rc = words_of(q, n->left, below_not, err);
+	return rc == 0 ? words_of(q, n->right, below_not, err) : rc;
 }
 
 int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
@@ -388,7 +398,7 @@ int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, 
 	uint64_t after = least(after_seq, INT64_MAX);
 	if (filter_functions(session_handle(s), err) < 0)
 		return -1;
-	int rc = words_of(&q, f->root, err);
+	int rc = words_of(&q, f->root, false, err);
 	if (rc == 0 && max)
 		rc = q.words.nr || q.places ? find_words(&q, after, to_seq, err) : find(&q, NULL, after, to_seq, err);
 	for (size_t i = 0; i < q.words.nr; i++)

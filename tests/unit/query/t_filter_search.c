@@ -158,6 +158,54 @@ static void queries(struct session *s)
 	same(s, "tool:escaped", 1); /* its body writes it as \u0065 */
 }
 
+struct asks {
+	const char *what; /* of a statement's text */
+	int nr;
+};
+
+static int on_ask(unsigned event, void *self, void *stmt, void *sql)
+{
+	struct asks *a = self;
+	(void)event, (void)sql;
+	a->nr += strstr(sqlite3_sql(stmt), a->what) != NULL;
+	return 0;
+}
+
+/* How many statements with @what a search up to @to makes. */
+static int asked(struct session *s, const char *what, const char *text, uint64_t to, size_t want)
+{
+	static uint64_t found[ROWS];
+	struct err err = ERR_INIT;
+	struct filter *f = NULL;
+	struct asks a = { what, 0 };
+	size_t nr = 0;
+	sqlite3_trace_v2(session_handle(s), SQLITE_TRACE_STMT, on_ask, &a);
+	if (filter_parse(&f, text, NULL, NULL, &err) == 0)
+		(void)!filter_search_to(f, s, 0, 0, to, ROWS, found, &nr, &err);
+	sqlite3_trace_v2(session_handle(s), 0, NULL, NULL);
+	filter_free(&f);
+	ok(!err.text[0] && nr == want, "%s, up to %" PRIu64 ": %zu, want %zu %s", text, to, nr, want, err.text);
+	return a.nr;
+}
+
+/* Below a "not" the index leaves no row out: it is asked for words only, which then need not be read in every row. */
+static void below_not(struct session *s)
+{
+	const size_t make = ACTIONS - (ACTIONS + 2) / 3, seventh = (ACTIONS + 6) / 7;
+	static const char index[] = "search MATCH";
+	ok(asked(s, "min(agent)", "kind:exec not agent:nobody", STEPS_BLOCK, ACTIONS + 1) == 0, "no agents are looked up for what they are not");
+	ok(asked(s, index, "kind:exec not cmd:make", STEPS_BLOCK, ACTIONS + 1 - make) == 0, "nor commands");
+	ok(asked(s, index, "kind:exec not (not cmd:make)", STEPS_BLOCK, make) == 0, "nor what is denied twice");
+	ok(asked(s, index, "kind:exec not seventh", STEPS_BLOCK, ACTIONS + 1 - seventh) > 0, "words are");
+}
+
+/* A value leads to the rows where all its pieces stand, not only the longest. */
+static void pieces(struct session *s)
+{
+	ok(asked(s, "glass_is", "cmd:\"tail xyz\"", early + 2, 0) == 0, "no row is read for pieces that never meet");
+	ok(asked(s, "glass_is", "cmd:\"tail* log\"", early + 2, 1) > 0, "where they meet it is");
+}
+
 /* What the end of the session left out of the index comes into it; the same is found. */
 static void indexed(const char *path)
 {
@@ -172,6 +220,8 @@ static void indexed(const char *path)
 	steps_release(&t);
 	ok(steps_check(session_handle(s), &wrong) == 0 && !wrong, "they say what the events say");
 	queries(s);
+	below_not(s);
+	pieces(s);
 	session_close(&s);
 }
 
@@ -276,6 +326,27 @@ static void altered(const char *path)
 	session_close(&s);
 }
 
+/* Up to a number that no event has. */
+static void up_to_a_gap(struct session *s)
+{
+	static const char *const texts[] = { "needle seventh", "kind:exec agent:fix", "kind:exec", "cmd:make", "not nowhere kind:exec" };
+	static const size_t want[] = { (ACTIONS + 6) / 7, ACTIONS + 1, ACTIONS + 1, ACTIONS - (ACTIONS + 2) / 3, ACTIONS + 1 };
+	static uint64_t found[ROWS];
+	const uint64_t gap = UINT64_C(1) << 61;
+	struct err err = ERR_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		struct filter *f = NULL;
+		size_t nr = 1;
+		asked(s, "", texts[i], gap, want[i]);
+		ok(filter_parse(&f, texts[i], NULL, NULL, &err) == 0 &&
+			   filter_search_to(f, s, 0, gap - 9, gap, ROWS, found, &nr, &err) == 0 && nr == 0, "%s, nothing within it %s",
+		   texts[i], err.text);
+		nr = 1;
+		ok(f && filter_search_to(f, s, 0, gap, 1, ROWS, found, &nr, &err) == 0 && nr == 0, "nor backwards %s", err.text);
+		filter_free(&f);
+	}
+}
+
 /* An event far behind the others, and an index that says it goes there: what is between is not walked through. */
 static void far_off(const char *path)
 {
@@ -291,6 +362,7 @@ static void far_off(const char *path)
 		same(s, "needle seventh", (ACTIONS + 6) / 7);
 		same(s, "\"behind all\"", 1 - (size_t)i); /* the index, if it reaches there, has no such words */
 		ok(session_search(s, "\"behind all\"", 0, 8, seqs, &nr, &err) == 0 && nr == 1 - (size_t)i, "words alone: %zu", nr);
+		up_to_a_gap(s);
 		session_close(&s);
 		run(db, "UPDATE mark SET value = 1 << 62 WHERE name = 'indexed'");
 	}
