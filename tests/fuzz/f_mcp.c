@@ -101,6 +101,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		const char *nl = memchr(at, '\n', (size_t)(end - at));
 		take_line(c, at, (size_t)((nl ? nl : end) - at));
 		at = nl ? nl + 1 : end;
+		if (mcp_client_is_ready(c) && !seen.usable)
+			abort();
 		if (mcp_client_is_ready(c) && !called) {
 			check_tools(c);
 			mcp_client_call(c, "run", NULL, 0, &call_ops, NULL);

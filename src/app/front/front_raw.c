@@ -69,8 +69,8 @@ static int look(struct raw *r, struct feed *f, struct err *err)
 		if (ev.kind == EV_ACTION_REQUESTED && !r->action)
 			r->action = ev.seq;
 		if (ev.kind == EV_ACTION_HELD)
-			fprintf(r->ctx->err, "sandglass: this waits for a person: 'sandglass approve %" PRIu64 " -S %s' in another terminal, or deny\n", ev.action,
-				session_id(r->s));
+			fprintf(r->ctx->err, "sandglass: this waits for a person: 'sandglass approve %" PRIu64 " -S %s' in another terminal, "
+				"or deny\n", ev.action, session_id(r->s));
 		r->started |= ev.kind == EV_ACTION_STARTED && ev.action == r->action;
 		if (ev.kind == EV_NOTE && ev.body) {
 			CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "note", err);
