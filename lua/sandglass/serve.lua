@@ -289,6 +289,13 @@ function M.sleep(b, asleep)
   if not ok then error(err, 0) end
 end
 
+-- Refuses what is to sleep at its time and cannot, while its program still listens: it would run on.
+function M.can_sleep(b, wanted, name)
+  if not wanted or b.box.caps.freeze then return end
+  M.close(b)
+  M.fail(400, ("boxes of '%s' cannot be paused: leave %s away"):format(b.box.backend, name), "BAD_REQUEST")
+end
+
 for name, fn in pairs(require "sandglass.serve.command") do M[name] = fn end
 
 -- Files ------------------------------------------------------------------------------------------------------------

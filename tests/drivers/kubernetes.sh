@@ -58,6 +58,17 @@ own() {
 	rm "$t/port.plain"
 	wait_for 10 none_left
 	ok $? 'and nothing of these is left'
+	"$sg" serve e2b --json --backend kubernetes >said 2>serve.err </dev/null &
+	served=$!
+	wait_for 60 test -s said
+	e2b() { curl -s -m 60 -w ' %{http_code}' -X "$1" -H "X-API-KEY: $(sed 's/.*_API_KEY":"\([^"]*\)".*/\1/' said)" "$(sed 's/.*"url":"\([^"]*\)".*/\1/' said)/sandboxes$2" ${3:+-d "$3"}; }
+	like "$(e2b POST '' '{"autoPause":true}')" 'cannot be paused: leave autoPause away.* 400$' 'serve e2b: what is to sleep at its time and cannot is refused'
+	made=$(e2b POST '' '{"timeout":600}' | sed 's/.*"sandboxID":"\([^"]*\)".*/\1/')
+	like "$(e2b POST "/$made/pause") $(e2b GET "/$made")" 'cannot be frozen.* 502 .*"state":"running"' 'serve e2b: a pause that fails is told, and nothing is called paused'
+	kill $served
+	wait $served 2>/dev/null
+	wait_for 20 none_left
+	ok $? 'serve e2b: its boxes are given back'
 	touch "$t/port.v4"
 	like "$(one --cmd 'printf %s end | wc -c')" 'said 3' 'an older API server: version 4 of the channels'
 	rm "$t/port.v4"

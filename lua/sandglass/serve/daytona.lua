@@ -76,16 +76,16 @@ local function due(b)
   local a = b.asked
   local function finish(why)
     return function()
-      sg.note("daytona: sandbox %s is deleted: %s", b.name, why)
       s.close(b)
+      sg.note("daytona: sandbox %s is deleted: %s", b.name, why)
     end
   end
   if b.state == "started" and (a.autoStopInterval or 0) > 0 then
     at(b.touched + a.autoStopInterval * MINUTE // 1, function()
       s.alone(b, function()
         if b.state ~= "started" or b.busy > 0 or s.now_us() < b.touched + a.autoStopInterval * MINUTE // 1 then return due(b) end
-        sg.note("daytona: sandbox %s is stopped: nobody has used it for %g min", b.name, a.autoStopInterval)
         to_sleep(b, "stopped")
+        sg.note("daytona: sandbox %s is stopped: nobody has used it for %g min", b.name, a.autoStopInterval)
       end)
     end)
   end
@@ -153,6 +153,7 @@ local function create(q)
     limits = (a.memory or a.disk or a.cpu) and { mem = gib(a.memory), disk = gib(a.disk), cpus = a.cpu } or nil,
   }, { asked = a, state = "started", sessions = {}, ptys = {}, closed_net = not a.domainAllowList, name = a.name, touched = s.now_us(),
     ttl_from = s.now_us() })
+  s.can_sleep(b, (a.autoStopInterval or 0) > 0, "autoStopInterval")
   due(b)
   return 200, seen(b)
 end

@@ -56,13 +56,16 @@ end
 local function lasts(b, seconds)
   b.timeout, b.ends = seconds, s.now_us() + math.ceil(seconds * SECOND)
   s.alarm(b, b.ends, function()
-    local pauses = b.asked.autoPause
-    sg.note("e2b: sandbox %s is %s: its %g s are over", b.name, pauses and "paused" or "killed", seconds)
-    if not pauses then return s.close(b) end
+    local function over(what) sg.note("e2b: sandbox %s is %s: its %g s are over", b.name, what, seconds) end
+    if not b.asked.autoPause then
+      s.close(b)
+      return over "killed"
+    end
     s.alone(b, function()
       if b.paused or s.now_us() < b.ends then return end   -- somebody was here before
       s.sleep(b, true)
       b.paused = true
+      over "paused"
     end)
   end)
 end
@@ -88,6 +91,7 @@ local function create(q)
   end
   local b = s.open({ name = (a.metadata or {}).name, env = next(a.envVars or {}) and a.envVars or nil, net = net },
     { asked = a, id = "i" .. s.hex(10), procs = {}, watchers = {}, next_pid = 1000 })
+  s.can_sleep(b, a.autoPause, "autoPause")
   lasts(b, seconds)
   return 201, face(b), nil, true
 end
