@@ -126,7 +126,7 @@ done
 
 # --- its box killed in the middle of a turn ---
 heard_both() { grep -q 'do the thing.*go on please' log; }
-for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|serve' 'gemini|acp'; do
+for one in 'claude|stream' 'codex|app-server' 'pi|rpc' 'opencode|serve' 'gemini|acp' 'claude|sandbox-agent'; do
 	row "$one" || continue
 	model '[{"bash":"echo begun > begun; tail -f /dev/null"},{"text":"all is done"}]'
 	begin --gate --linger 300s

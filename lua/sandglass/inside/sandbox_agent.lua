@@ -50,6 +50,8 @@ function M.open(w, x)
   local function post(m)
     local a, err = s.http.ask("POST", listening and path or path .. "?agent=" .. x.serves, m)
     if m.method == nil or m.id == nil then return end
+    if not a and listening then task.sleep(ECHO_S) end   -- with its box gone the events end, too, and say more than this does
+    if over then return end
     if not a or a.status >= 300 then return take(refused(m.id, a, err)) end
     if listening then task.sleep(ECHO_S) end
     if type(a.json) == "table" then take(a.json) end
