@@ -152,6 +152,26 @@ ask --prompt prompt.txt "$anthropic; $chat; $responses; $gemini; echo found:\$(g
 is "$(grep -c 'Never publish. (canary-prompt-1)' log)" 4 "a prompt that is put on outside reaches the model in each dialect"
 like "$out" 'found:0' "and lies nowhere in the box"
 unlike "$out" 'canary-prompt-1' "nor is it in the answers"
+# --- a token in place of a key ---
+model '[{"text":"done"}]'
+row() { # auth
+	printf 'local c = require "sandglass.config"\nc.models = { gateway = { plugin = "anthropic", url = "http://127.0.0.1:%s", key = "REAL", auth = %s } }\nreturn c\n' \
+		"$port" "$1" >conf.lua
+}
+cat >token.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "cmd" }
+local px <close> = sg.proxy { routes = { anthropic = { provider = "gateway" } } }
+local box <close> = sg.sandbox { proxies = { px }, env = { K = px.key, U = px.url } }
+print(assert(box:exec(a.cmd)).out)
+L
+row '"Authorization: Bearer {key}"'
+timeout 60 "$sg" run --no-tui --no-input --config conf.lua token.lua -- "$anthropic" >"$t/out" 2>&1 </dev/null
+like "$(cat log)" '"keys": \[null, "sk-REAL-7731", null\]' "a provider of the configuration may want its credential as a bearer token"
+row '"Bearer"'
+timeout 60 "$sg" run --no-tui --no-input --config conf.lua token.lua -- "$anthropic" >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out")" 'models.gateway.auth is a line like "Authorization: Bearer \{key\}"' "a line that holds no key is said"
+
 cat >env.lua <<'L'
 local sg = require "sandglass"
 sg.sandbox { env = { TOKEN = sg.secret "REAL" } }

@@ -365,7 +365,7 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 		flow_fail(f, 502, err->text);
 		return;
 	}
-	key_line(f, json_str(json_object_get(f->face, "auth"), "header", NULL), value, len);
+	key_line(f, provider_auth(f->provider, f->face), value, len);
 	send_it(f);
 }
 

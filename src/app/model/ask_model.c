@@ -273,7 +273,7 @@ static void headers_of(struct ask_model *m, const char *key, struct strv *out)
 	strv_push(out, "Accept: text/event-stream, application/json");
 	add_headers(out, json_object_get(m->made, "headers"));
 	add_headers(out, json_object_get(m->provider->config, "headers"));
-	const char *auth = json_str(json_object_get(m->face, "auth"), "header", NULL);
+	const char *auth = provider_auth(m->provider, m->face);
 	if (auth && key) {
 		char *line = with_key(auth, key);
 		strv_push(out, line);

@@ -46,7 +46,7 @@ static const struct row *row_of(const char *name)
 static int configure(struct provider *v, const struct row *row, const json_t *config, struct err *err)
 {
 	static const char *const known[] = {
-		"plugin", "url", "key", "version", "caps", "options", "headers", "first_us", "idle_us", "tries", "window",
+		"plugin", "url", "key", "auth", "version", "caps", "options", "headers", "first_us", "idle_us", "tries", "window",
 	};
 	const char *key;
 	json_t *value;
@@ -56,9 +56,12 @@ static int configure(struct provider *v, const struct row *row, const json_t *co
 		for (size_t i = 0; i < ARRAY_LEN(known); i++)
 			found = found || !strcmp(known[i], key);
 		if (!found)
-			return err_set(err, ERR_SCRIPT, "config: models.%s has no field '%s' (there are plugin, url, key, version, caps, "
-				       "options, headers, first, idle, tries, window)", v->name, key);
+			return err_set(err, ERR_SCRIPT, "config: models.%s has no field '%s' (there are plugin, url, key, auth, version, "
+				       "caps, options, headers, first, idle, tries, window)", v->name, key);
 	}
+	const char *auth = json_str(config, "auth", NULL);
+	if (json_object_get(config, "auth") && (!auth || !strstr(auth, "{key}") || !strstr(auth, ": ") || strpbrk(auth, "\r\n")))
+		return err_set(err, ERR_SCRIPT, "config: models.%s.auth is a line like \"Authorization: Bearer {key}\"", v->name);
 	const char *plugin = json_str(config, "plugin", row ? row->plugin : NULL);
 	if (!plugin)
 		return err_set(err, ERR_SCRIPT, "config: models.%s names no plugin (for instance plugin = \"openai_chat\")", v->name);
@@ -167,6 +170,11 @@ char *provider_key(const struct provider *p, const json_t *face)
 	if (p->key)
 		return xstrdup(p->key);
 	return xstrdup(json_str(json_object_get(face, "env"), "key", ""));
+}
+
+const char *provider_auth(const struct provider *p, const json_t *face)
+{
+	return json_str(p->config, "auth", json_str(json_object_get(face, "auth"), "header", NULL));
 }
 
 const char *provider_model(const json_t *face, const char *name)

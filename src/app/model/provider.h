@@ -1,6 +1,6 @@
 /* Who answers for which models: the rows of providers.def, changed and added to by `models` of the configuration:
  *   c.models = { mine = { plugin = "openai_chat", url = "https://host/v1", key = "MY_KEY", caps = { usage = false } } }
- * key: the name of a secret (super/vault.h).
+ * key: the name of a secret (super/vault.h). auth: the line that carries it, "Authorization: Bearer {key}" for a token.
  * plugin: a shipped one or a path that ends in .lua; version, headers, options: given to it as they are. first, idle:
  * how long the first byte of an answer, and any later one, may take (as first_us, idle_us; 0 = the client's own limits);
  * tries: how often a question is asked at most; window: the tokens that its models take, where the plugin does not know them. */
@@ -36,6 +36,8 @@ NODISCARD int provider_of(struct providers *p, const char *model, struct provide
 char *provider_url(const struct provider *p, const json_t *face);
 /* The secret that is its key. Returns owned; "" = needs none. */
 char *provider_key(const struct provider *p, const json_t *face);
+/* The line of a request that carries the key in place of "{key}". Borrows; NULL: none does. */
+const char *provider_auth(const struct provider *p, const json_t *face);
 /* "sonnet" -> "claude-sonnet-5": @face knows other names. Borrows. */
 const char *provider_model(const json_t *face, const char *name);
 /* Millionths of a dollar for a reply's usage; -1 when there is no price. */
