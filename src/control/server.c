@@ -370,10 +370,33 @@ static void on_hello(struct client *c, const json_t *hello)
 /* --- commands -------------------------------------------------------------------------------------------------------
  */
 
-static void refuse_frame(struct client *c, uint64_t frame, json_t *words, const struct err *err)
+enum { REFUSED_WORDS = 16, REFUSED_BYTES = 200 };
+
+/* What was refused is whatever somebody sent: the record keeps so much of it that one can tell what it was to be. Returns owned. */
+static json_t *refused_words(const json_t *words)
+{
+	json_t *kept = json_array();
+	const json_t *first = json_array_get(words, 0);
+	const struct command *command = json_is_string(first) ? command_find(json_string_value(first)) : NULL;
+	for (size_t i = 0; i < json_array_size(words); i++) {
+		CLEANUP(buf_release) struct buf word = BUF_INIT;
+		if (i == REFUSED_WORDS) {
+			json_array_append_new(kept, json_sprintf("(%zu words)", json_array_size(words)));
+			break;
+		}
+		size_t len = json_get_bytes(json_array_get(words, i), &word) ? word.len : 0;
+		if (len > REFUSED_BYTES || (i && command && command->flags & COMMAND_CARRIES))
+			json_array_append_new(kept, json_sprintf("(%zu bytes)", len));
+		else
+			json_array_append_new(kept, json_bytes(buf_cstr(&word), len));
+	}
+	return kept;
+}
+
+static void refuse_frame(struct client *c, uint64_t frame, const json_t *words, const struct err *err)
 {
 	json_t *body = json_object();
-	json_put(body, "words", json_incref(words));
+	json_put(body, "words", refused_words(words));
 	json_put_str(body, "code", err_code_name(err->code));
 	json_put_str(body, "text", err->text);
 	keep(c->server, c, EV_CONTROL_REFUSED, body);

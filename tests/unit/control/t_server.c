@@ -26,6 +26,7 @@ struct fake {
 	struct control_server *server;
 	uint64_t seq, forgotten;
 	int nr_events[4];
+	size_t refused_bytes, refused_words; /* of the last one, as recorded */
 	pthread_t thread;
 	bool stop;
 	struct loop_wake *wake;
@@ -61,6 +62,8 @@ static void on_command(void *self, const struct control_request *rq)
 		json_put_int(o, "clients", (int64_t)control_server_clients(f->server));
 		json_put_int(o, "detached", f->nr_events[1]);
 		json_put_int(o, "commands", f->nr_events[2]);
+		json_put_int(o, "refused_bytes", (int64_t)f->refused_bytes);
+		json_put_int(o, "refused_words", (int64_t)f->refused_words);
 		control_answer(f->server, rq->ticket, o);
 	}
 }
@@ -77,6 +80,10 @@ static uint64_t on_record(void *self, uint16_t kind, json_t *body)
 {
 	struct fake *f = self;
 	f->nr_events[kind - EV_CONTROL_ATTACH]++;
+	if (kind == EV_CONTROL_REFUSED) {
+		f->refused_bytes = json_dumpb(body, NULL, 0, JSON_COMPACT);
+		f->refused_words = json_array_size(json_object_get(body, "words"));
+	}
 	json_decref(body);
 	return ++f->seq;
 }
@@ -217,6 +224,14 @@ static void check_commands(void)
 	ok(!call(c, words("aprove", "405", NULL), &err), "unknown command");
 	is_str(err.text, "unknown command 'aprove', did you mean 'approve'?", "nearest name");
 	ok(!call(c, words("ls", NULL, NULL), &err) && err.code == ERR_USAGE, "offline commands are not for it");
+
+	json_t *flood = json_array();
+	for (int i = 0; i < 100; i++)
+		json_array_append_new(flood, i % 2 ? json_sprintf("%05000d", i) : json_integer(i));
+	ok(!call(c, flood, &err), "what is no command is refused");
+	CLEANUP(json_release) json_t *after = call(c, words("state", NULL, NULL), &err);
+	is_int(json_int(after, "refused_words", -1), 17, "the record keeps how it began");
+	ok(json_int(after, "refused_bytes", -1) < 2000, "not all of it (%d bytes)", (int)json_int(after, "refused_bytes", -1));
 
 	CLEANUP(json_release) json_t *seq = call(c, words("say", "heads", "now"), &err);
 	ok(json_integer_value(seq) > 0, "its command event is the cause");
