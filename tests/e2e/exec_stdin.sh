@@ -18,6 +18,11 @@ is "$(grep -ac 'sk-7f3a' kept) $(grep -ao '<secret:TEST_KEY>' kept | wc -l)" '0 
 { printf 'a sk-7f3a9'; sleep 0.3; echo c1e5b2d8046 z; } | "$SANDGLASS" sandbox exec -i -- cat >"$t/out" 2>&1
 "$SANDGLASS" events "$(newest)" --json | jq -rj 'select(.kind == "proc.stdin") | .body.data' >kept 2>>"$t/out"
 is "$(cat kept)" 'a <secret:TEST_KEY> z' 'nor is one that comes in two pieces'
+{ printf 'a sk-7f3a9'; sleep 2; } | timeout 60 "$SANDGLASS" sandbox exec -i -- head -c 10 >"$t/out" 2>&1
+"$SANDGLASS" events "$(newest)" --json | jq -rj 'select(.kind == "proc.stdin") | .body.data' >kept 2>>"$t/out"
+is "$(cat kept)" 'a sk-7f3a9' 'what only began like one is kept, also when the command ends before its input'
+"$SANDGLASS" verify "$(newest)" >"$t/out" 2>&1
+is $? 0 'and the session verifies'
 is "$( (echo one; echo two) | { "$SANDGLASS" sandbox exec -- cat; cat; })" "$(printf 'one\ntwo')" 'without -i the command has none, and ours is not read'
 "$SANDGLASS" sandbox exec --stdin -- sh -c 'cat; kill -9 $$' </dev/null >"$t/out" 2>&1
 is $? 137 'empty input ends at once; a command that is killed'
@@ -36,13 +41,13 @@ is "$(jq -s '[.[] | select(.kind == "proc.stdin") | .body | .data_bytes // (.dat
 ok $? 'the record does not hold it all'
 is "$(jq -r 'select(.kind == "action.started" or .kind == "proc.stdin" or .kind == "action.ended") | .kind' events | uniq | tr '\n' ' ')" \
 	'action.started proc.stdin action.ended ' 'after the start, before the end'
-jq -r 'select(.kind == "control.command") | .body.opts.base64' events | grep -qvE '^[0-9]+$'
-is $? 1 'and not a second time with the command that brings it'
+is "$(jq -r 'select(.kind == "control.command") | .body.opts | select(has("base64")) | .base64 | type' events | sort -u)" number 'and not a second time with the command that brings it'
 
 # a command that does not read: who sends waits
-(exec dd if=/dev/zero bs=1M count=200 2>dd) | "$SANDGLASS" sandbox exec -i -- sleep 0.5 >"$t/out" 2>&1
+(trap '' PIPE; exec dd if=/dev/zero bs=1M count=200 2>dd) | "$SANDGLASS" sandbox exec -i -- sleep 0.5 >"$t/out" 2>&1
 is $? 0 'a command that reads nothing'
-! grep -q 209715200 dd
+took=$(grep -oE '^[0-9]+ bytes' dd)
+[ -n "$took" ] && [ "${took% bytes}" -lt 50000000 ]
 ok $? 'took no more than some megabytes'
 
 # whoever sends is killed: the input ends, and so does the command

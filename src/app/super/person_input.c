@@ -8,7 +8,7 @@ enum { INPUT_KEPT = 256 << 10, AHEAD_MAX = 1 << 20, LOOK_MS = 5, LOOK_MAX_MS = 5
 struct input {
 	struct input *next;
 	struct super *super;
-	uint64_t action, cause, ticket; /* cause: the command that brought the piece; ticket 0: nobody is to be answered */
+	uint64_t action, box, cause, ticket; /* cause: the command that brought the piece; ticket 0: nobody is to be answered */
 	struct buf piece;
 	struct buf held; /* passed on, not recorded yet: it could be the beginning of a secret */
 	uint64_t taken; /* bytes so far */
@@ -98,6 +98,7 @@ static void keep(struct input *in, const struct action *act)
 	struct record *r = in->super->record;
 	json_t *body = json_object();
 	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	in->box = action_spec(act)->box;
 	size_t room = in->taken < INPUT_KEPT ? INPUT_KEPT - in->taken : 0;
 	record_clean_piece(r, &in->held, in->piece.data, in->piece.len, in->eof, &clean);
 	if (room || !in->piece.len)
@@ -109,7 +110,29 @@ static void keep(struct input *in, const struct action *act)
 	if (in->eof)
 		json_put_flag(body, "eof", true);
 	in->taken += in->piece.len;
-	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, action_spec(act)->box, in->action, body), pass_on, in);
+	record_barrier(r, record_append_json(r, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body), pass_on, in);
+}
+
+/* No more can come that would make a secret of it. It was passed on with the piece before, which told its length. */
+static void keep_held(struct input *in)
+{
+	CLEANUP(buf_release) struct buf clean = BUF_INIT;
+	if (!in->held.len)
+		return;
+	json_t *body = json_object();
+	record_clean_piece(in->super->record, &in->held, NULL, 0, true, &clean);
+	json_put_bytes(body, "data", buf_cstr(&clean), clean.len);
+	record_append_json(in->super->record, EV_PROC_STDIN, in->cause, 0, in->box, in->action, body);
+}
+
+void person_input_ended(struct super *s, uint64_t id)
+{
+	struct input *in = input_of(s, id);
+	if (!in)
+		return;
+	keep_held(in);
+	if (!in->busy)
+		drop(in);
 }
 
 static void nobody(struct input *in)

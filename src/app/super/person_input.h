@@ -6,7 +6,7 @@
  *     that. So a command that does not read stops its person, not our memory.
  *  3. Of an action's input the first INPUT_KEPT bytes are recorded, without secrets; of a piece that goes beyond them its length
  *     and hash. Last bytes of a piece that could be the beginning of a secret are told as a number (held_bytes) and
- *     recorded with the next one.
+ *     recorded with the next one, or when the action has ended.
  *  4. Nobody attached any more, or not one piece (an empty one announces more) in half a minute: its input ends. What nobody can close would wait for
  *     ever.
  * Loop thread only. */
@@ -20,6 +20,7 @@
 NODISCARD int person_input(const struct ask_for *a, uint64_t id, struct buf *bytes, bool eof, struct err *err);
 /* Action @id will take input. */
 void person_input_expect(struct super *s, uint64_t id);
+void person_input_ended(struct super *s, uint64_t id); /* action @id has: what of its input was held back is recorded */
 void person_inputs_left(struct super *s); /* rule 4 */
 void person_inputs_free(struct super *s);
 

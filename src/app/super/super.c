@@ -215,6 +215,7 @@ static void on_kill(void *self, uint64_t agent, json_t *who)
 
 static void on_snapshot(void *self, uint64_t action, uint64_t box)
 {
+	person_input_ended(self, action);
 	super_box_snapshot(self, box, action);
 }
 
