@@ -171,6 +171,8 @@ int main(int argc, char **argv)
 	bool terminal = isatty(STDOUT_FILENO) && isatty(STDIN_FILENO), words = o.screens || o.step || o.line || !terminal;
 	if (words && o.s.nr_beside > 0)
 		return fail((err_set(&err, ERR_USAGE, "one session at a time by words; 'sandglass compare' puts several side by side"), &err));
+	if (o.step && o.json)
+		return fail((err_set(&err, ERR_USAGE, "--step takes commands and answers in words, --json prints every event: one of the two"), &err));
 	if (o.screens)
 		return line_dump(o.s.path, 0, o.c.at, o.follow, stdout, &err) < 0 ? fail(&err) : 0;
 	if (o.step || (o.line && terminal && !o.json && o.den == 0)) {

@@ -242,6 +242,8 @@ static bool read_sources(struct ui *ui)
 	return news;
 }
 
+enum { WAITS_MAX = 300 };
+
 /* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked at anyhow. */
 static char *waits_text(const struct ui *ui)
 {
@@ -259,9 +261,13 @@ static char *waits_text(const struct ui *ui)
 		return NULL;
 	const struct model_agent *agent = model_agent(&ui->src[source]->model, newest->agent);
 	row_load(&r, ui->src[source], &(struct row){ newest->id, EV_ACTION_REQUESTED }, &a);
+	const char *what = one_line(r.what, &a);
+	size_t len = strnlen(what, WAITS_MAX);
+	while (len > 0 && ((unsigned char)what[len] & 0xc0) == 0x80) /* not within a character */
+		len--;
 	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
-	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.300s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_agent_name(ui, source, agent) : r.word,
-			 bare ? "" : r.word, bare ? "" : " ", one_line(r.what, &a));
+	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_agent_name(ui, source, agent) : r.word,
+			 bare ? "" : r.word, bare ? "" : " ", (int)len, what);
 }
 
 /* The line says what waits now; a screen opens by itself only for who wants that, and never into what is being typed. */

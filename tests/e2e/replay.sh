@@ -43,6 +43,12 @@ like "$both" '2 sessions +6 agents' 'two sessions in one fleet'
 like "$both" 's-f00009' 'each by its name'
 [ "$(printf '%s' "$both" | cksum)" != "$("$SANDGLASS" replay "$file" "$other" --screen --at 100 | cksum)" ]
 ok $? 'both as of the cursor'
+"$SANDGLASS" replay "$file" --json >"$t/lines" 2>&1 </dev/null
+is "$? $(grep -vc '^{.*}$' "$t/lines")" '0 0' '--json prints a JSON object a line'
+[ "$(wc -l <"$t/lines")" -gt 1000 ]
+ok $? 'for each event'
+"$SANDGLASS" replay "$file" --step --json >"$t/out" 2>&1 </dev/null
+is "$? $(grep -c . "$t/out")" '2 1' '--step with --json is refused in one line'
 "$replay" --step "$file" "$other" >"$t/out" 2>&1 </dev/null
 is $? 2 'by words it is one at a time'
 

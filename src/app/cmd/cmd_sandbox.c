@@ -145,6 +145,8 @@ int cmd_replay(struct cmd_ctx *ctx)
 		strv_push(&argv, "--no-tui");
 	if (cmd_has(ctx, "step"))
 		strv_push(&argv, "--step");
+	if (ctx->json)
+		strv_push(&argv, "--json");
 	strv_push(&argv, path);
 	for (size_t i = 1; cmd_word(ctx, i); i++) {
 		CLEANUP(free_ptr) char *beside = NULL;
