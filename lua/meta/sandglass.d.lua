@@ -73,7 +73,7 @@ local sg = {}
 ---@field copy boolean?
 ---@field net "none"|string[]|{ only: sg.Proxy }|nil  # "host:port" that may be reached
 ---@field proxies sg.Proxy[]?          # what it reaches with credentials of the host side
----@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? }?
+---@field limits { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time?, gpu: integer? }?
 ---@field env table<string,string>?
 ---@field keep boolean?
 ---@field policy string?

@@ -532,7 +532,8 @@ for _, spec in ipairs { SANDBOX, OWN.ssh, OWN.vm, OWN.pyodide } do
   for k, v in pairs(spec) do every[k] = v end
 end
 check.spec("sg.SandboxOpts", every)
-local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time" }
+local BOX_LIMITS = { mem = "size", cpus = "number", pids = "integer", disk = "size", time = "time", gpu = "integer" }
+local HAS_GPUS = { container = true, kubernetes = true, daytona = true }   -- and what a plugin of one's own may have
 local BACKENDS = { "process", "container", "vm", "host", "ssh", "e2b", "daytona", "runloop", "modal", "kubernetes",
   "mcp", "pyodide" }
 
@@ -584,6 +585,19 @@ local function watching(o)
   return { exec = true, hold = hold }
 end
 
+-- GPUs travel in the options: few can ask for them, and nobody else is to leave them out in silence.
+local function with_gpus(options, n, backend)
+  if not n then return options end
+  backend = backend or "process"
+  if n < 1 or n > 64 then fail("sandbox: limits: gpu is a number from 1 to 64, not %d", n) end
+  if not HAS_GPUS[backend] and not backend:find "%.lua$" then
+    fail("sandbox: limits: nothing gives GPUs to boxes of '%s'; \"container\", \"kubernetes\" and \"daytona\" can ask for them", backend)
+  end
+  local all = { gpu = n }
+  for name, v in pairs(options or {}) do all[name] = v end
+  return all
+end
+
 -- Opens a box; raises when that fails, since nothing can follow without it.
 function M.sandbox(o)
   local backend = type(o) == "table" and o.backend or rt.env.backend
@@ -609,6 +623,7 @@ function M.sandbox(o)
       mem_bytes = l.mem and check.bytes(l.mem), cpus_milli = l.cpus and math.floor(l.cpus * 1000 + 0.5), pids = l.pids,
       disk_bytes = l.disk and check.bytes(l.disk), time_us = check.us(l.time),
     }
+    options = with_gpus(options, l.gpu, backend)
   end
   local v, err = call("box.open", {
     name = o.name, backend = o.backend or rt.env.backend, image = o.image, build = o.build,

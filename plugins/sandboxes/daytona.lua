@@ -59,7 +59,7 @@ function M.open(o, host)
     name = o.name, labels = o.tags, env = o.env, target = o.region, snapshot = o.snapshot or o.template, secrets = o.secrets,
     public = false, autoStopInterval = math.max(1, (o.ttl + 59) // 60), autoDeleteInterval = 24 * 60,
     cpu = o.limits.cpu_milli > 0 and math.max(1, o.limits.cpu_milli // 1000) or nil, memory = gib(o.limits.mem_bytes),
-    disk = gib(o.limits.disk_bytes), sandboxClass = o.size, user = o.options.user, volumes = o.options.volumes,
+    disk = gib(o.limits.disk_bytes), gpu = o.options.gpu, sandboxClass = o.size, user = o.options.user, volumes = o.options.volumes,
   }
   local text = dockerfile(o, host)
   if text then body.buildInfo = { dockerfileContent = text } end

@@ -52,10 +52,10 @@ local function environment(o)
   return #list > 0 and list or nil
 end
 
-local function resources(l)
+local function resources(l, gpus)
   local most = {
     cpu = l.cpu_milli > 0 and l.cpu_milli .. "m" or nil, memory = l.mem_bytes > 0 and tostring(l.mem_bytes) or nil,
-    ["ephemeral-storage"] = l.disk_bytes > 0 and tostring(l.disk_bytes) or nil,
+    ["ephemeral-storage"] = l.disk_bytes > 0 and tostring(l.disk_bytes) or nil, ["nvidia.com/gpu"] = gpus and tostring(gpus),
   }
   return next(most) and { limits = most, requests = most } or nil
 end
@@ -76,7 +76,7 @@ local function spec_of(o)
     volumes = p.list { { name = "workspace", emptyDir = p.decode "{}" }, { name = "tmp", emptyDir = p.decode "{}" } },
     containers = p.list { {
       name = "box", image = o.image or o.template or "debian:12", command = p.list { "sh", "-c", first_process(o.ttl) },
-      workingDir = "/workspace", env = environment(o), resources = resources(o.limits), volumeMounts = folder,
+      workingDir = "/workspace", env = environment(o), resources = resources(o.limits, o.options.gpu), volumeMounts = folder,
       securityContext = { allowPrivilegeEscalation = false, capabilities = { drop = p.list { "ALL" } } },
     } },
   }

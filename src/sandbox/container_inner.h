@@ -20,6 +20,7 @@ struct container {
 	struct image image;
 	struct strv env;
 	struct box_limits limits;
+	int64_t gpus; /* 0: none */
 	unsigned uid, gid;
 	bool created, open, dead, frozen, held, hears; /* held: frozen, as asked for */
 	struct err failed;

@@ -255,6 +255,8 @@ static json_t *host_config(const struct container *c)
 	json_put_int(h, "PidsLimit", c->limits.pids);
 	if (c->limits.cpu_milli)
 		json_put_int(h, "NanoCpus", c->limits.cpu_milli * 1000000);
+	if (c->gpus)
+		json_put(h, "DeviceRequests", json_pack("[{s:I,s:[[s]]}]", "Count", (json_int_t)c->gpus, "Capabilities", "gpu"));
 	return h;
 }
 
@@ -449,7 +451,7 @@ struct box *container_open(struct loop *l, const struct box_opts *o, box_done_fn
 {
 	struct container *c = NEW(struct container);
 	*c = (struct container){ .loop = l, .opened = done, .opened_self = self, .name = xstrdup(o->name ? o->name : "box"),
-				 .limits = o->limits, .listener = -1, .fd = -1 };
+				 .limits = o->limits, .gpus = json_int(o->driver, "gpu", 0), .listener = -1, .fd = -1 };
 	c->b = (struct box){ .driver = &driver_container, .name = c->name, .profile = "container" };
 	profile_limits(&c->limits);
 	if (take_opts(c, o, &c->failed) < 0) {

@@ -162,6 +162,10 @@ use() { # name, socket
 	is "$(containers "$2")" 0 "$1: no container is left"
 	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \
 		"image 'sgtest:none'" "$1: an image that nobody has"
+	if [ "$1" = docker ]; then # no device of that kind is here, and the engine says so
+		printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = "%s" }, limits = { gpu = 1 } }\n' "$2" >gpu.lua
+		like "$(timeout 60 "$sg" run --no-tui gpu.lua </dev/null 2>&1 | tail -1)" 'gpu' "$1: a GPU is asked of the engine"
+	fi
 	# fake credentials
 	timeout 60 "$sg" run --no-tui --name "bait-$1" bait.lua -- "$2" </dev/null >out 2>&1
 	like "$("$sg" events "bait-$1" --json)" 'there 600 ([0-9]+)\\n\1\\n' "$1: honeytokens lie in its home, for its user alone"

@@ -44,6 +44,7 @@ own() {
 	fi
 	like "$(pod 'image = "nowhere/none"')" 'does not start: ImagePullBackOff: Back-off pulling image .nowhere/none' 'an image that cannot be pulled'
 	like "$(pod 'options = { node = { disk = "none" }, start = 1 }')" 'does not run after 1 seconds: Unschedulable: 0/1 nodes' 'no node for it'
+	like "$(pod 'limits = { gpu = 2 }, options = { start = 1 }')" 'Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu' 'a GPU is asked of the cluster'
 	like "$(pod 'net = { "example.org:443" }')" 'knows no names of hosts' 'a network that no policy can keep is refused'
 	like "$(pod 'env = { WHO = "me" }, options = { claim = "pool" }')" 'said me in /workspace' 'a claim of agent-sandbox: a pod of the warm pool is the box'
 	like "$(fake seen)" 'DELETE /apis/extensions.agents.x-k8s.io/v1beta1/namespaces/default/sandboxclaims/' 'which is given back by its claim'

@@ -103,6 +103,8 @@ class Kubernetes(fake.Handler):
         state = {"waiting": {"reason": "ContainerCreating"}}
         if c["image"].startswith("nowhere/"):
             state = {"waiting": {"reason": "ImagePullBackOff", "message": f'Back-off pulling image "{c["image"]}"'}} if b.asks > 2 else state
+        elif "nvidia.com/gpu" in c.get("resources", {}).get("limits", {}):
+            s["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu."}]
         elif b.pod["spec"].get("nodeSelector"):
             s["conditions"] = [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/1 nodes are available: 1 node(s) didn't match Pod's node affinity/selector."}]
         elif b.asks > 2:

@@ -202,3 +202,8 @@ it "what a script has not says what it has instead" (function()
   fails("~sg.args takes values", function() os.getenv "HOME" end)
   eq(io.stderr, nil)
 end)
+
+it "GPUs are asked for where somebody gives them" (function()
+  fails("~sandbox: limits: nothing gives GPUs to boxes of 'ssh'", function() sg.sandbox { backend = "ssh", limits = { gpu = 1 } } end)
+  fails("~sandbox: limits: gpu is a number from 1 to 64", function() sg.sandbox { backend = "container", limits = { gpu = 0 } } end)
+end)
