@@ -236,3 +236,9 @@ char *share_user(uid_t uid)
 	const struct passwd *pw = getpwuid(uid);
 	return pw ? xstrdup(pw->pw_name) : xasprintf("uid %u", uid);
 }
+
+char *share_own_name(void)
+{
+	const char *named = getenv("SANDGLASS_USER");
+	return named && *named ? xstrdup(named) : share_user(getuid());
+}

@@ -42,5 +42,7 @@ void share_list(struct strv *out);
 bool share_member(int sock, gid_t gid);
 /* The name that the system knows @uid by, or its number; returns owned. */
 char *share_user(uid_t uid);
+/* The name that goes on what we do: the setting `user`, or that of our account; returns owned. */
+char *share_own_name(void);
 
 #endif

@@ -33,9 +33,11 @@ like "$("$sg" sandbox ls)" "$id +fix +ended, 2 files not merged" "two are left"
 "$sg" undo "$id" >"$t/out" 2>&1
 ok $? "that is taken back"
 is "$(git -C "$repo" branch | wc -l)" 1 "the branch is gone"
-"$sg" merge "$id" --apply >"$t/out" 2>&1
+env -u SANDGLASS_USER USER=liar "$sg" merge "$id" --apply >"$t/out" 2>&1
 ok $? "all of them, to the working files"
 is "$(tr '\n' ' ' <"$repo/a.txt")$(cat "$repo/src/new.c")" "one TWO three new" "they are there"
+like "$("$sg" events "$id" --json --all)" "\"words\":\[\"merge\".*\"name\":\"$(id -un)\"" "by the account that did it, whatever it calls itself"
+unlike "$("$sg" events "$id" --json --all)" '"liar"' "nowhere else"
 unlike "$("$sg" sandbox ls)" "$id" "then nothing is left to merge"
 "$sg" verify "$id" >"$t/out" 2>&1
 ok $? "the session file still verifies, with the merge in it"

@@ -90,7 +90,7 @@ like "$out" "$two +ok .* B +a" 'another way, the same files'
 "$sg" compare "$one" "$two" --filter 'cmd:"touch*"' >out 2>&1
 is $? 0 'compared in what matches, they are the same'
 out=$("$sg" compare "$one" "$two" "$one" 2>&1)
-like "$out" '2 ways, 1 ends among 3 sessions' 'three of them: clusters'
+like "$out" '2 ways, 1 end among 3 sessions' 'three of them: clusters'
 is "$("$sg" compare "$one" "$two" --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[2]["same_from_start"], r[2]["same"], r[2]["same_way"], r[0]["tree"]==r[1]["tree"])')" '4 4 False True' 'as JSON'
 out=$("$sg" replay "$one" "$two" --screen --view compare --size 120x36 2>&1)
 like "$out" "^>> .*#[0-9]+ .* [!<>] " 'as a screen: where they part is marked'

@@ -217,8 +217,10 @@ static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 			(unsigned long long)(m->denied + m->denied_by_rule), (double)m->cost_uusd / 1e6, (char)('A' + r[i].same_way % 26),
 			m->tree ? (char)('a' + r[i].same_tree % 26) : '?');
 	}
-	if (nr > 2)
-		fprintf(ctx->out, "%zu ways, %zu ends among %zu sessions\n", kinds(r, nr, false), kinds(r, nr, true), nr);
+	if (nr > 2) {
+		size_t ways = kinds(r, nr, false), ends = kinds(r, nr, true);
+		fprintf(ctx->out, "%zu way%s, %zu end%s among %zu sessions\n", ways, ways == 1 ? "" : "s", ends, ends == 1 ? "" : "s", nr);
+	}
 }
 
 static bool tell(struct cmd_ctx *ctx, const struct run *r, size_t nr)

@@ -12,6 +12,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "control/share.h"
 #include "record/read/session.h"
 
 enum { LIST_MAX = 64 << 20 };
@@ -45,15 +46,14 @@ static void put_proof(json_t *o, const char *path)
 int tombstone_write(const char *dir, const struct session_file *f, const char *why, struct err *err)
 {
 	const char *base = strrchr(f->path, '/') ? strrchr(f->path, '/') + 1 : f->path;
-	const char *named = getenv("SANDGLASS_USER"), *user = getenv("USER");
 	CLEANUP(json_release) json_t *o = json_object();
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
-	CLEANUP(free_ptr) char *path = path_join(dir, "removed.jsonl");
+	CLEANUP(free_ptr) char *path = path_join(dir, "removed.jsonl"), *name = share_own_name();
 	json_put_str(o, "session", f->id);
 	json_put_str(o, "name", f->name);
 	json_put_bytes(o, "file", base, strlen(base));
 	json_put(o, "removed", json_time(clock_wall_us()));
-	json_put_str(o, "by", named && *named ? named : user ? user : "");
+	json_put_str(o, "by", name);
 	json_put_int(o, "uid", getuid());
 	json_put_str(o, "why", why ? why : "");
 	json_put_int(o, "size_bytes", f->size);

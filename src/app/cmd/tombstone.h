@@ -1,5 +1,5 @@
 /* What stays of a session that was removed: one line of JSON in removed.jsonl of the sessions folder, written before its
- * file goes. {"session","name","file","removed","by","why","size_bytes","events","uuid","chain"}: uuid and the chain after the
+ * file goes. {"session","name","file","removed","by","uid","why","size_bytes","events","uuid","chain"}: uuid and the chain after the
  * last event (hexadecimal) are those of the file, so that a copy kept elsewhere can be told for what it is. Of a file that
  * could not be read: "unreadable" instead of them. */
 #ifndef APP_TOMBSTONE_H

@@ -7,6 +7,7 @@
 
 #include "app/exchange/export.h"
 #include "base/mem.h"
+#include "control/share.h"
 #include "record/handout.h"
 #include "record/record.h"
 
@@ -23,8 +24,8 @@ struct cleaner {
 
 static int remove_one(struct cleaner *c, const char *what, uint64_t id, struct err *err)
 {
-	const char *user = getenv("USER");
-	if (record_redact(c->r, what, id, NULL, user ? user : "", "left out of an export", gone, &c->done, err) < 0)
+	CLEANUP(free_ptr) char *name = share_own_name();
+	if (record_redact(c->r, what, id, NULL, name, "left out of an export", gone, &c->done, err) < 0)
 		return -1;
 	c->asked++;
 	while (c->done < c->asked && record_state(c->r) == RECORD_OK)

@@ -11,6 +11,7 @@
 #include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "control/share.h"
 #include "record/record.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/merge.h"
@@ -67,7 +68,7 @@ static int open_again(struct again *g, struct cmd_ctx *ctx, const char *path, st
 static int write_again(struct again *g, struct err *err)
 {
 	static const struct record_ops ops = { .on_head = nothing_head, .on_state = nothing_state };
-	CLEANUP(free_ptr) char *path = xstrdup(session_path(g->read));
+	CLEANUP(free_ptr) char *path = xstrdup(session_path(g->read)), *name = share_own_name();
 	json_t *body = json_object(), *who = json_object();
 	session_close(&g->read); /* the file changes its journal when it is opened for writing: nobody may look then */
 	if (loop_new(&g->loop, err) < 0 || record_resume(&g->record, g->loop, path, &ops, g, err) < 0 ||
@@ -78,8 +79,7 @@ static int write_again(struct again *g, struct err *err)
 	}
 	json_put_int(who, "uid", getuid());
 	json_put_int(who, "pid", getpid());
-	const char *named = getenv("SANDGLASS_USER"), *user = getenv("USER");
-	json_put_str(who, "name", named && *named ? named : user ? user : "");
+	json_put_str(who, "name", name);
 	json_put_int(body, "client", 0);
 	json_put(body, "words", command_line_words(g->ctx->line));
 	json_put(body, "opts", command_line_opts(g->ctx->line));

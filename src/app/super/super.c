@@ -35,6 +35,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "control/share.h"
 #include "record/later.h"
 #include "sandbox/process.h"
 
@@ -460,10 +461,10 @@ static json_t *start_event(const struct super_opts *o)
 static json_t *who_started(void)
 {
 	json_t *who = json_object();
+	CLEANUP(free_ptr) char *name = share_own_name();
 	json_put_int(who, "uid", getuid());
 	json_put_int(who, "pid", getpid());
-	const char *named = getenv("SANDGLASS_USER"), *user = getenv("USER");
-	json_put_str(who, "name", named && *named ? named : user ? user : "");
+	json_put_str(who, "name", name);
 	return who;
 }
 
