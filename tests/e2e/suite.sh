@@ -65,6 +65,15 @@ is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" 1 'the others
 is "$(python3 -c 'import json; r=[json.loads(l) for l in open("out")]; print(len(r), [x["passed"] for x in r if "passed" in x], sorted(x["verdict"] for x in r if "verdict" in x))')" "6 [1, 0, 0] ['error', 'pass', 'wrong way']" 'as JSON, three at once'
 out=$("$sg" test --suite s/fix.lua 2>&1)
 is $? 3 'a file that is no suite'
+cat >s/raises.lua <<'L'
+local s = require "sandglass.suite"
+return s.suite { s.scenario "raises" { script = "nothing.lua", expect = function() error("no such luck") end } }
+L
+echo 'print(1)' >s/nothing.lua
+out=$("$sg" test --suite s/raises.lua 2>&1 </dev/null)
+like "$out" 'run 1 of raises: error' 'expectations that raise say nothing of the way'
+like "$out" 'raises.lua:2: no such luck' 'why stands there, with its place'
+like "$out" 'between 0% and 80%; operational 1$' 'it is operational, no right result by a wrong way'
 echo 'local s = require "sandglass.suite" return s.suite { s.scenario "x" { skript = "a" } }' >s/bad.lua
 like "$("$sg" test --suite s/bad.lua 2>&1)" "bad.lua:1: .*skript.*did you mean 'script'" 'a wrong option is named with the nearest'
 finish

@@ -19,7 +19,7 @@ struct trial_run {
 	char *dir, *session;	  /* folder; path of its file, NULL before there is one */
 	char *id;
 	json_t *results;	  /* of the expectations; NULL before */
-	char *why;		  /* TRIAL_ERROR: what went wrong */
+	char *why;		  /* TRIAL_ERROR: what went wrong; NULL if it stands in the results */
 	int pid, pidfd;
 	int64_t began_us, end_us, took_us, cost_uusd;
 	uint64_t answered;	  /* newest action that the listed person has answered */
