@@ -66,7 +66,7 @@ for round in $(seq "$rounds"); do
 		case $(who_is "$p") in *$want) victim=$p ;; esac
 	done
 	[ "$want" = supervise ] && victim=$sup
-	hit="$hit$want "
+	[ "$victim" = "$sup" ] && hit="$hit supervise" || hit="$hit $want" # what was not there yet could not be hit
 	kill -9 "$victim" 2>/dev/null
 	if [ "$victim" = "$sup" ]; then
 		gone $all || survivors=$((survivors + 1))
@@ -82,6 +82,7 @@ for round in $(seq "$rounds"); do
 	done_=$((done_ + 1))
 	rm -f "$HOME"/.local/share/sandglass/sessions/*"${id#s-}"*
 done
+echo "# killed:$(tr ' ' '\n' <<<"$hit" | sed '/^$/d' | sort | uniq -c | tr -s '\n ' ' ')"
 is "$lost" 0 "of $rounds sessions none hangs or cannot begin"
 is "$unverified" 0 'every record verifies'
 is "$survivors" 0 'no process survives'
