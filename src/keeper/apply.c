@@ -236,6 +236,8 @@ static int carry_out(int root, const struct spot *s, const struct plan_op *op, c
 			       : change_mode(s, op->mode, false);
 	case PLAN_LINK:
 		return make_link(root, s, op);
+	case PLAN_TIME:
+		return plan_time(s->dir, s->name, op);
 	}
 	errno = EINVAL;
 	return -1;
@@ -251,7 +253,7 @@ static int run_plan(int root, const char *plan, size_t len, const int *fds, size
 	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
 		int shown = (int)(op.path_len < 300 ? op.path_len : 300);
 		if (spot_open(root, op.path, op.path_len, &s) < 0) {
-			if (op.kind == PLAN_REMOVE && errno == ENOENT) {
+			if ((op.kind == PLAN_REMOVE || op.kind == PLAN_TIME) && errno == ENOENT) {
 				(*done)++;
 				continue;
 			}

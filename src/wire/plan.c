@@ -72,6 +72,8 @@ static const char *judge(const struct plan_op *op, size_t nr_fds)
 	case PLAN_CHMOD:
 	case PLAN_FIFO:
 		return NULL;
+	case PLAN_TIME:
+		return op->off <= INT64_MAX ? NULL : "a time before the epoch";
 	}
 	return "an unknown operation";
 }

@@ -9,7 +9,7 @@
  * is a symbolic link is an error.
  *   4. PLAN_FILE, PLAN_SYMLINK, PLAN_FIFO and PLAN_LINK replace what is there unless that is a directory with
  *      something in it (remove it first); parents must exist. PLAN_DIR on an existing directory only sets its mode.
- *      PLAN_REMOVE takes a whole tree and does not mind a missing path.
+ *      PLAN_REMOVE takes a whole tree and does not mind a missing path, nor does PLAN_TIME.
  *   5. mode: 07777 bits; the set-uid and set-gid bits are refused. The first failure stops the plan. */
 #ifndef WIRE_PLAN_H
 #define WIRE_PLAN_H
@@ -25,6 +25,7 @@ enum plan_kind {
 	PLAN_CHMOD,
 	PLAN_FIFO,
 	PLAN_LINK, /* path becomes another name of target */
+	PLAN_TIME, /* it was last modified off microseconds after the epoch; a link itself, not what it leads to */
 };
 enum { PLAN_PATH_MAX = 16384 };
 
@@ -48,6 +49,9 @@ int plan_next(const char *plan, size_t len, size_t *pos, size_t nr_fds, struct p
 
 /* Rule 3 for a path. */
 bool plan_path_ok(const char *path, size_t len);
+
+/* What PLAN_TIME does to @name in @dir. 0, or -1 with errno. */
+int plan_time(int dir, const char *name, const struct plan_op *op);
 
 /* Carries a plan out beneath directory @root (borrowed): descriptors only, no link followed. Stops at the first failure,
  * @done_out operations are done then. Any thread. */

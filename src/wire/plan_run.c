@@ -86,6 +86,13 @@ static int make_link(int root, int dir, const char *name, const struct plan_op *
 	return linkat(to_dir, to, dir, name, 0);
 }
 
+int plan_time(int dir, const char *name, const struct plan_op *op)
+{
+	const struct timespec t[2] = { { .tv_nsec = UTIME_OMIT },
+				       { .tv_sec = (time_t)(op->off / 1000000), .tv_nsec = (long)(op->off % 1000000) * 1000 } };
+	return utimensat(dir, name, t, AT_SYMLINK_NOFOLLOW) < 0 && errno != ENOENT ? -1 : 0;
+}
+
 static int carry_out(int root, int dir, const char *name, const struct plan_op *op, const int *fds)
 {
 	CLEANUP(free_ptr) char *target = NULL;
@@ -106,6 +113,8 @@ static int carry_out(int root, int dir, const char *name, const struct plan_op *
 										  : change_mode(dir, name, op->mode);
 	case PLAN_LINK:
 		return make_link(root, dir, name, op);
+	case PLAN_TIME:
+		return plan_time(dir, name, op);
 	}
 	errno = EINVAL;
 	return -1;
@@ -120,7 +129,7 @@ int plan_run(int root, const char *plan, size_t len, const int *fds, size_t nr_f
 	while ((rc = plan_next(plan, len, &pos, nr_fds, &op, err)) > 0) {
 		CLEANUP(free_ptr) char *name = NULL;
 		CLEANUP(fd_close) int dir = open_parent(root, op.path, op.path_len, &name);
-		bool gone = dir < 0 && errno == ENOENT && op.kind == PLAN_REMOVE;
+		bool gone = dir < 0 && errno == ENOENT && (op.kind == PLAN_REMOVE || op.kind == PLAN_TIME);
 		if (!gone && (dir < 0 || carry_out(root, dir, name, &op, fds) < 0))
 			return err_sys(err, "cannot write '%.*s'", (int)(op.path_len < 300 ? op.path_len : 300),
 				       op.path);

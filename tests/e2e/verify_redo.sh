@@ -14,6 +14,9 @@ box:exec "cat /proc/sys/kernel/random/uuid >stamp"
 box:exec "cat /proc/sys/kernel/random/uuid"
 box:exec "cat a.txt; exit 3"
 box:exec "cat a.txt; echo x >last"
+box:exec "cp a.txt z.built"
+box:exec "sleep 0.05; echo more >>a.txt"
+box:exec "test a.txt -nt z.built && cp a.txt z.built; cat z.built"
 pcall(box.exec, box, "echo forbidden")
 L
 printf 'local p = require "sandglass.policy"\nreturn p.rules { default = "boxed", p.deny "no" { cmd = "echo forbidden" } }\n' >policy.lua
@@ -31,17 +34,20 @@ is "$(verdicts)" 'ok same
 failed tree differs
 failed output differs
 ok same
-ok same' 'a verdict for each command that ran, each on the files of its time'
+ok same
+ok same
+ok same
+ok same' 'a verdict for each command that ran, each on the files of its time, which are as old as they were'
 like "$(grep '"tree differs' json)" 'stamp' 'the path is named'
 like "$(cat junit.xml)" 'tree differs: stamp' 'also in the JUnit report'
 is "$(sha256sum <"$file")" "$before" 'the record itself is only read'
 again=$("$sg" ls --json | grep -oE '"session":"s-[a-z0-9]+"|"id":"s-[a-z0-9]+"' | grep -oE 's-[a-z0-9]+' | grep -v "$id" | head -1)
 "$sg" verify "$again" >out 2>&1
 is $? 0 'the second runs are a record of their own, whole'
-is "$("$sg" events "$again" --json | grep -c '"kind":"redo.ended"')" 5 'with each of them'
+is "$("$sg" events "$again" --json | grep -c '"kind":"redo.ended"')" 8 'with each of them'
 "$sg" verify "$id" --redo 1 >out 2>err
 is $? 0 'only the last one'
-like "$(cat out)" 'ok +redo +#[0-9]+ cat a.txt; echo x >last: same' 'as people read it'
+like "$(cat out)" 'ok +redo +#[0-9]+ test a.txt -nt z.built .*: same' 'as people read it'
 "$sg" verify "$id" --redo none >out 2>&1
 like "$? $(cat out)" "^2 sandglass: --redo is 'all' or how many" 'what is neither is refused at once'
 # a range: one after the other, up to the first that is not the same

@@ -190,19 +190,21 @@ static int bring(struct redo *r, struct trees *t, size_t i, struct err *err)
 	struct ws_plan p = WS_PLAN_INIT;
 	struct ws_store st;
 	struct err none = ERR_INIT;
-	uint64_t seq = 0;
-	for (size_t k = 0; k < r->o.nr_layers; k++)
+	struct redo_layer *l = NULL;
+	for (size_t k = 0; k < r->o.nr_layers && !l; k++)
 		if (!strcmp(r->o.layer[k].repo, t->layer[i].name))
-			seq = r->o.layer[k].before;
+			l = &r->o.layer[k];
 	CLEANUP(fd_close) int lower = t->box->driver->tree->root(t->box, i, "lower", &none);
 	origin_store(&r->o, &st);
 	int rc = tree_view(t, i, UINT64_MAX, &now, err);
 	if (rc == 0)
-		rc = origin_view(&r->o, seq, &wanted, err);
+		rc = origin_view(&r->o, l ? l->before : 0, &wanted, err);
 	if (rc == 0)
 		rc = ws_diff_views(&d, &now, &wanted, false, NULL, err);
 	if (rc == 0)
 		rc = ws_plan_make(&p, &d, &st, lower, false, err);
+	if (rc == 0 && l)
+		ws_plan_times(&p, &d, origin_when, l);
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, err);
 	r->missing |= p.missing.nr > 0;

@@ -210,6 +210,18 @@ int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_sto
 	return 0;
 }
 
+void ws_plan_times(struct ws_plan *p, const struct ws_diff *d, int64_t (*when)(void *self, const char *path, size_t len),
+		   void *self)
+{
+	for (size_t i = 0; i < d->nr; i++) {
+		const struct ws_change *c = &d->item[i];
+		bool made = c->op != 'm' && (c->now.kind == WS_FILE || c->now.kind == WS_LINK);
+		int64_t us = made ? when(self, c->path, c->len) : 0;
+		if (us > 0) /* not one of @nr_ops, which counts what differs */
+			plan_add(&p->plan, &(struct plan_op){ .kind = PLAN_TIME, .path = c->path, .path_len = c->len, .off = (uint64_t)us });
+	}
+}
+
 void ws_plan_release(struct ws_plan *p)
 {
 	for (size_t i = 0; i < p->nr_fds; i++)

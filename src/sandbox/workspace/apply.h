@@ -21,6 +21,11 @@ struct ws_plan {
  * still be found (checked by their name; -1 = none). @keep_git: leave the workspace's own .git as it is. */
 NODISCARD int ws_plan_make(struct ws_plan *p, const struct ws_diff *d, const struct ws_store *st, int lower,
 			   bool keep_git, struct err *err);
+/* Gives the files and links that @p makes their times: @when says in microseconds since the epoch when @path was last changed
+ * (0: not known, it is as new as the plan). Without it all of them come out in the same moment, and what goes by times
+ * takes the wrong ones for older: make(1) would build nothing. */
+void ws_plan_times(struct ws_plan *p, const struct ws_diff *d, int64_t (*when)(void *self, const char *path, size_t len),
+		   void *self);
 void ws_plan_release(struct ws_plan *p);
 
 /* The difference for a rollback of @now to @wanted restricted to @nr paths (and what is below them); 0 = everything. */

@@ -99,6 +99,10 @@ static void apply(struct box *b, struct job *j)
 	plan_add(&plan, &(struct plan_op){ .kind = PLAN_REMOVE, P("deep") });
 	plan_add(&plan, &(struct plan_op){ .kind = PLAN_REMOVE, P("not/there") });
 	plan_add(&plan, &(struct plan_op){ .kind = PLAN_CHMOD, P("run"), .mode = 0600 });
+	plan_add(&plan, &(struct plan_op){ .kind = PLAN_TIME, P("a"), .off = 1234567890123456 });
+	plan_add(&plan, &(struct plan_op){ .kind = PLAN_TIME, P("d/s"), .off = 2000000 });
+	plan_add(&plan, &(struct plan_op){ .kind = PLAN_TIME, P("not/there"), .off = 1 });
+	plan_add(&plan, &(struct plan_op){ .kind = PLAN_TIME, P("nor-here"), .off = 1 });
 	if (j->rc == 0)
 		j->rc = b->driver->tree->apply(b, 0, plan.data, plan.len, &fd, 1, &j->err);
 }
@@ -145,9 +149,9 @@ static void plans(struct box *b)
 	       "something to remove");
 	is_int(on_worker(b, apply).rc, 0, "a plan is applied");
 	out_is(b,
-	       "cat a; stat -c '%a %h' a; stat -c %a d; readlink d/s; stat -c '%a %F' d/f; stat -c %a run; ls -d deep "
-	       "2>&1 | wc -l",
-	       "234755 2\n711\n../a\n620 fifo\n600\n1", "the box sees all of it at once");
+	       "cat a; stat -c '%a %h' a; stat -c %a d; readlink d/s; stat -c '%a %F' d/f; stat -c %a run; "
+	       "stat -c %.6Y a; stat -c %Y d/s; ls -d deep 2>&1 | wc -l",
+	       "234755 2\n711\n../a\n620 fifo\n600\n1234567890.123456\n2\n1", "the box sees all of it at once");
 	is_int(on_worker(b, apply_through_link).rc, -1, "a plan never goes through a link");
 	out_is(b, "ls /tmp | wc -l", "0", "nothing was made behind it");
 }

@@ -64,6 +64,7 @@ static void rules(void)
 	   "a set-gid bit");
 	ok(refused(&(struct plan_op){ .kind = (enum plan_kind)99, .path = "a", .path_len = 1 }, 0),
 	   "an unknown operation");
+	ok(refused(&(struct plan_op){ .kind = PLAN_TIME, .path = "a", .path_len = 1, .off = 1ULL << 63 }, 0), "a time that none is");
 	ok(refused(&(struct plan_op){ .kind = PLAN_SYMLINK, .path = "a", .path_len = 1 }, 0),
 	   "a link without a target");
 	ok(refused(
