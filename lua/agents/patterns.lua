@@ -21,7 +21,8 @@ local function row(what, tool, inside, how, event)
 end
 local function f(x) return ("%.1f ms"):format(ms(x)) end
 
--- 1. From a changed prompt to the first action by it.
+-- 1. From a changed prompt to the first action by it. Inside it is a file of the agent's, and so is its program: a box has them by
+-- being filled anew.
 do
   local box <close> = P.box("tool", {})
   local began, first
@@ -36,7 +37,7 @@ do
       assert(own:run "cat AGENT.md")
     end)
   end
-  row("changed prompt to first action", f(median(a)), f(median(b)), "median of 3; inside: a new box, without an image to build")
+  row("changed prompt to first action", f(median(a)), f(median(b)), "median of 3; inside: its files put into a new box; building an image would come on top and is not measured")
 end
 
 -- 2-4. What can be read in the box: key, prompt, source.
