@@ -828,6 +828,7 @@ function sg.proxy(o) end
 ---@field keep boolean?
 ---@field accept string?
 ---@field backend string?
+---@field options table?              # of that backend, as of a sandbox: { host = "there" } with ssh
 ---@field on_event? fun(ev: table)    # what it prints, one JSON object at a time
 ---@field control "acp"|"stream"|"app-server"|"rpc"|"serve"|"sandbox-agent"|"print"|nil   # how it is spoken with; default: the best that it has. What it asks to be allowed is the agent's word: programs in its box can answer a server ("serve", "sandbox-agent") in our place
 ---@field mode string?                # the agent's own mode: of permissions, of approvals

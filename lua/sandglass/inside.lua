@@ -22,7 +22,6 @@ local call, fail = rt.call, rt.fail
 local type, pairs, ipairs, pcall, error, tostring = type, pairs, ipairs, pcall, error, tostring
 
 local M = { sg = {} }
-local HOME = home.DIR
 
 local AGENTS = { "claude", "codex", "opencode", "gemini", "pi", "deepagents", "amp", "cursor", "custom" }
 -- How one can be spoken with; "print": its command line does the task and prints what happens.
@@ -39,7 +38,7 @@ local INSIDE = check.spec("sg.InsideOpts", {
   agent = "string!", task = "string!", name = "string", model = "string", program = "string", command = "list", roots = "list", path = "string",
   repo = "string|table", env = "table", net = "list", limits = "table", budget = "table", timeout = "time",
   tool_gate = "boolean", prompt_host = "string", keep = "boolean", on_event = "function", accept = "string", backend = "string",
-  trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
+  options = "table", trace = "string|boolean", hold_exec = "string|list", honeytokens = "boolean|list",
   control = "string", start = "time", beside = "string", mode = "string", linger = "time", idle = "time",
   port = "integer", token = "string", serves = "string",
 })
@@ -90,7 +89,7 @@ end
 
 local function environment(r)
   local x, profile = r.x, r.profile
-  local env = { HOME = HOME, PWD = "/workspace", LANG = "C.UTF-8", NO_COLOR = "1", TERM = "dumb" }
+  local env = { HOME = r.x.home, PWD = r.x.cwd, LANG = "C.UTF-8", NO_COLOR = "1", TERM = "dumb" }
   local dir = x.program:match "^(.*)/[^/]*$"
   env.PATH = (x.path and x.path .. ":" or "") .. (dir and dir .. ":" or "") .. "/usr/local/bin:/usr/bin:/bin"
   for k, v in pairs(profile.env(x)) do env[k] = v end
@@ -127,12 +126,16 @@ local function new_run(o)
   return r
 end
 
+-- Also says where in it the agent is at home, which on another machine is another place each time.
 local function open_box(r)
   local o = r.o
-  return box_lib.sandbox {
+  local box = box_lib.sandbox {
     name = r.box_name or r.name, repo = o.repo, net = o.net, proxies = { r.px }, limits = o.limits, keep = o.keep, accept = o.accept,
-    backend = o.backend, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec, honeytokens = o.honeytokens,
+    backend = o.backend, options = o.options, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
+    honeytokens = o.honeytokens,
   }
+  r.x.cwd, r.x.home = box.workspace, home.of(box)
+  return box
 end
 
 local function first_box(r)
@@ -142,7 +145,7 @@ local function first_box(r)
   }
   r.x = {
     program = o.program or r.how.program or r.profile.program, command = o.command, path = o.path, task = o.task, model = r.model,
-    url = r.px.urls.model, key = r.px.key, home = HOME, mode = o.mode or r.how.mode, profile = r.profile,
+    url = r.px.urls.model, key = r.px.key, mode = o.mode or r.how.mode, profile = r.profile,
     asks = r.how.asks, beside = o.beside, start_s = o.start and check.us(o.start) / 1e6 or nil,
     port = o.port or math.random(40000, 48000), password = o.token or ("%016x"):format(math.random(0)), serves = o.serves or r.how.serves,
     late_history = r.how.late_history,

@@ -2,8 +2,14 @@
 local rt = require "sandglass.runtime"
 local quote = require "sandglass.text".sg.quote
 
-local M = { DIR = "/home/agent" }
+local M = {}
 local PATCH_MAX = 16 << 10
+
+-- Where it lies in a box: beside a workspace that is not at its usual place.
+function M.of(box)
+  local at = box.workspace:match "^(.+)/workspace$"
+  return at and at .. "/home" or "/home/agent"
+end
 
 -- profile.files(x), how.files(x): what it begins with (one that begins with "#!" is a program); profile.settings: more files of
 -- that kind, which it may make.
@@ -13,7 +19,7 @@ function M.new(profile, x, how)
 
   function h.write(box)
     for path, text in pairs(h.files) do
-      local full = M.DIR .. "/" .. path
+      local full = x.home .. "/" .. path
       -- words, no shell: rules over commands then see what they are
       local r, err = box:exec { "mkdir", "-p", full:match "^(.*)/" }
       if r then r, err = box:exec({ "dd", "status=none", "of=" .. full }, { stdin = text }) end
@@ -31,7 +37,7 @@ function M.new(profile, x, how)
     for path, text in pairs(h.files) do texts[path] = text end
     for path, text in pairs(texts) do
       local label = quote(path)
-      local r = box:exec(("diff -u -N --label %s --label %s - %s || :"):format(label, label, quote(M.DIR .. "/" .. path)), { stdin = text })
+      local r = box:exec(("diff -u -N --label %s --label %s - %s || :"):format(label, label, quote(x.home .. "/" .. path)), { stdin = text })
       if r and r.ok and r.out ~= "" then
         changed[#changed + 1] = path
         patches[#patches + 1] = r.out
