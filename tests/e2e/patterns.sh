@@ -131,15 +131,48 @@ P
 	attacker=$!
 	trap 'kill $attacker 2>/dev/null; end_all' EXIT
 	wait_for 30 test -s port
-	run injection --to "127.0.0.1:$(cat port)" --file "$t/victim/.netrc"
+	# with people to ask: what is held waits for them while the agent tries to answer it
+	mkdir bin
+	cp "$sg" bin/
+	id=$("$sg" run -d --policy "$p/policy.lua" "$p/injection.lua" -- --to "127.0.0.1:$(cat port)" --file "$t/victim/.netrc" \
+		--program "$t/bin/sandglass" --control "$XDG_RUNTIME_DIR" 2>"$t/out" </dev/null)
+	file=$(echo "$SANDGLASS_SESSIONS"/*-"${id#s-}".glass)
+	printed() { events | python3 -c 'import json, sys
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == "note" and e["body"].get("level") == "print": print(e["body"]["text"])'; }
+	held() { # what waits for a person: its action and what it is for
+		"$sg" state -S "$id" --json 2>/dev/null | python3 -c 'import json, sys
+for h in json.load(sys.stdin)["result"]["held"]: print(h["action"], h.get("path"), h.get("cmd"))'; }
+	asked_first() { first=$(held | awk '$2 == "held" { print $1 }') && [ -n "$first" ]; }
+	tried() { # the agent has; all else that it asks meanwhile is refused
+		local n
+		for n in $(held | awk -v first="$first" '$1 != first { print $1 }'); do "$sg" deny "$n" -m 'not this' -S "$id" >"$t/out" 2>&1; done
+		printed | grep -q 'still waits for a person'
+	}
+	ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
+	first=none
+	wait_for 60 asked_first
+	wait_for 90 tried
+	ok $? "injection: what is held waits while the agent tries to answer it"
+	is "$(held | cut -d' ' -f1)" "$first" "and is held when it has tried"
+	"$sg" deny "$first" -m 'nor this one' -S "$id" >"$t/out" 2>&1
+	is $? 0 "a person answers it"
+	wait_for 60 ended
+	ended
+	status=$? out=$(printed)
 	is $status 0 "injection: nothing left, says the script"
 	[ ! -e came ]
 	ok $? "nothing came to who listens, either"
 	like "$out" '^inside: it obeyed 9 times; key 0, prompt 1, source 1, host file 0, another box 0; left: 0' "the agent inside: prompt and source are reached, no key"
-	like "$out" '^outside: it obeyed 9 times; key 0, prompt 0, source 1, host file 0, another box 0; left: 0' "the box as a tool: the source alone"
+	like "$out" '^outside: it obeyed 10 times; key 0, prompt 0, source 1, host file 0, another box 0; left: 0' "the box as a tool: the source alone"
 	like "$out" '^loss: it obeyed 9 times; key 1, prompt 1, source 1, host file 0, another box 0; left: 0' "a key in the box is reached"
 	like "$out" "inside .*8765.* reached nothing; exit" "the socket of another box is out of reach"
-	like "$out" 'bring .*stopped by denied: no person to ask' "a file of the host is not put into the box"
+	like "$out" 'bring .*stopped by denied: not this' "a file of the host is not put into the box"
+	like "$out" '^#[0-9]+ +outside +XDG_RUNTIME_DIR=.*exit 2: sandglass: no session runs' "our own program answers nothing from a box: no session is there"
+	like "$out" "^#[0-9]+ +outside +ls .*exit 2: ls: cannot access '.*sock'" "nor is its socket"
+	n0=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *outside *XDG_RUNTIME.*/\1/p')
+	like "$("$sg" show "${n0:-0}" 2>/dev/null)" 'sandglass approve 1' "the event is that of the try"
+	like "$out" "^#$first +outside +it was refused: nor this one" "what waited is what a person said of it"
 	is "$(printf '%s\n' "$out" | grep -c 'outside .*git .*stopped by no-push')" 3 "publishing is stopped by the rule, hidden, and after the policy was rewritten, too"
 	n1=$(printf '%s\n' "$out" | sed -n 's/^#\([0-9]*\) *outside *git push.*/\1/p' | head -1)
 	like "$("$sg" show "$n1" 2>/dev/null)" 'no-push' "the event is that of the push"
