@@ -277,7 +277,8 @@ void vt_feed(struct vt *v, const void *bytes, size_t len)
 		bool good = r == UTF8_OK && !(cp >= 0x80 && cp < 0xa0);
 		in_order(v, good ? p : broken, good ? used : sizeof(broken) - 1, &clean);
 	}
-	memcpy(v->begun, p, len);
+	if (len)
+		memcpy(v->begun, p, len);
 	v->nr_begun = len;
 	if (clean.len)
 		repeat(v, clean.data, clean.len, &out);
