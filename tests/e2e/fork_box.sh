@@ -16,11 +16,14 @@ end
 assert(src:exec [[rm base.img; head -c 20M /dev/urandom >large; (sha256sum <large) >sum; echo four >>a; mkdir -p d/e; echo x >d/e/x
 ln -s a way; ln d/e/x d/hard; printf 'n' >'new
 line'; mkfifo pipe; echo hidden >secret; echo in >d/shut; chmod 000 secret; chmod 000 d]])
+assert(src:exec "echo 1 >b.src; cp b.src c.built")
+assert(src:exec "sleep 0.05; echo 2 >b.src")
 local before = assert(src:snapshot "before")
 
 -- with what nobody in it may read, and with a large file that the session does not hold
 local one = assert(src:fork { name = "one" })
 see("files", one, "sha256sum <large | cmp - sum && cat a; ls base.img; stat -c '%a %n' secret d; chmod 700 d secret; cat secret d/shut d/e/x; cat new*; readlink way; stat -c %F pipe")
+see("ages", one, "[ b.src -nt c.built ] && [ a -ot c.built ] && echo kept")
 -- each on its own
 assert(src:exec "echo source >>a; rm large")
 assert(one:exec "echo fork >>a; echo own >own")
@@ -51,6 +54,7 @@ wait_for 60 is_ready
 said() { "$sg" events "$id" --json | jq -r 'select(.kind == "note" or .kind == "host.end") | .body | .text // .why' | grep "^$1: " | cut -d' ' -f2-; }
 "$sg" events "$id" >"$t/out" 2>&1
 is "$(said files)" "1 2 3 four 0 secret 0 d hidden in x na fifo ls: cannot access 'base.img': No such file or directory " 'every file, also what nobody may read and what is large'
+is "$(said ages)" 'kept ' 'as old as it was: what was built before the source changed is older'
 is "$(said source)" "source ls: cannot access 'own': No such file or directory ls: cannot access 'large': No such file or directory " 'what the copy writes is not in the source'
 is "$(said copy)" 'fork own large ' 'nor the other way round'
 like "$(said back)" "^four ls: cannot access 'own': No such file or directory stat: cannot statx 'large'" 'the source is rolled back; what no one holds any more is not there'

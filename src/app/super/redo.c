@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/super/changed.h"
 #include "app/super/redo_inner.h"
 #include "app/super/super_box.h"
 #include "base/fd.h"
@@ -190,24 +191,26 @@ static int bring(struct redo *r, struct trees *t, size_t i, struct err *err)
 	struct ws_plan p = WS_PLAN_INIT;
 	struct ws_store st;
 	struct err none = ERR_INIT;
-	struct redo_layer *l = NULL;
-	for (size_t k = 0; k < r->o.nr_layers && !l; k++)
+	struct changed changed = CHANGED_INIT;
+	uint64_t seq = 0;
+	for (size_t k = 0; k < r->o.nr_layers; k++)
 		if (!strcmp(r->o.layer[k].repo, t->layer[i].name))
-			l = &r->o.layer[k];
+			seq = r->o.layer[k].before;
 	CLEANUP(fd_close) int lower = t->box->driver->tree->root(t->box, i, "lower", &none);
 	origin_store(&r->o, &st);
 	int rc = tree_view(t, i, UINT64_MAX, &now, err);
 	if (rc == 0)
-		rc = origin_view(&r->o, l ? l->before : 0, &wanted, err);
+		rc = origin_view(&r->o, seq, &wanted, err);
 	if (rc == 0)
 		rc = ws_diff_views(&d, &now, &wanted, false, NULL, err);
 	if (rc == 0)
 		rc = ws_plan_make(&p, &d, &st, lower, false, err);
-	if (rc == 0 && l)
-		ws_plan_times(&p, &d, origin_when, l);
+	if (rc == 0 && (rc = changed_read(&changed, r->o.read, seq, err)) == 0)
+		ws_plan_times(&p, &d, changed_when, &changed);
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, err);
 	r->missing |= p.missing.nr > 0;
+	changed_release(&changed);
 	ws_plan_release(&p);
 	ws_diff_release(&d);
 	ws_view_release(&now);

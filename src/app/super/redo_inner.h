@@ -11,8 +11,6 @@ enum { REDO_REPOS_MAX = 64, REDO_FILES_MAX = 200 };
 struct redo_layer {
 	char *repo;
 	uint64_t before, after;
-	json_t *changed; /* path in hex -> when it was last changed before the action, microseconds since the epoch */
-	int64_t many_us; /* the same for paths that a long list of changes does not name; 0 = all are named */
 };
 
 /* What a record says about one action. */
@@ -33,8 +31,6 @@ void origin_release(struct origin *o);
 /* Worker: the state of @repo at snapshot @seq. */
 NODISCARD int origin_view(struct origin *o, uint64_t seq, struct ws_view *v, struct err *err);
 void origin_store(struct origin *o, struct ws_store *out);
-/* When a path of the struct redo_layer @self was last changed: for ws_plan_times. */
-int64_t origin_when(void *self, const char *path, size_t len);
 
 struct redo {
 	struct redo *next;

@@ -50,7 +50,7 @@ static int round_of(struct promote_op *po, const struct ws_store *st, int apply)
 			continue;
 		rc = tree_change(&po->op, i, l->before, l->after, st, &d, &po->conflicts);
 		if (rc == 0 && apply)
-			rc = tree_apply(&po->op, i, &d, st, -1);
+			rc = tree_apply(&po->op, i, &d, st, -1, 0);
 		if (rc == 0 && apply)
 			tree_change_paths(t, i, &d, po->paths);
 		ws_diff_release(&d);

@@ -35,39 +35,6 @@ static bool names(const json_t *by, uint64_t action)
 	return false;
 }
 
-static char *key_of(const char *path, size_t len)
-{
-	struct buf hex = BUF_INIT;
-	hex_append(&hex, path, len); /* any bytes: a path need not be text */
-	return buf_take(&hex);
-}
-
-static void note_changes(struct redo_layer *l, const json_t *body, int64_t ts_us)
-{
-	CLEANUP(buf_release) struct buf path = BUF_INIT;
-	size_t i;
-	json_t *c;
-	if (!l->changed)
-		l->changed = json_object();
-	if (json_int(body, "more", 0) && !l->many_us)
-		l->many_us = ts_us;
-	json_array_foreach(json_object_get(body, "changes"), i, c)
-	{
-		buf_reset(&path);
-		if (strcmp(json_str(c, "op", ""), "m") == 0 || !json_get_bytes(json_object_get(c, "path"), &path))
-			continue;
-		CLEANUP(free_ptr) char *key = key_of(path.data, path.len);
-		json_put_int(l->changed, key, ts_us);
-	}
-}
-
-int64_t origin_when(void *self, const char *path, size_t len)
-{
-	const struct redo_layer *l = self;
-	CLEANUP(free_ptr) char *key = key_of(path, len);
-	return json_int(l->changed, key, l->many_us);
-}
-
 /* A snapshot of its box: the newest one that the action cannot have touched is before it, the first that names it after. */
 static void snapshot(struct origin *o, const struct event *ev, const json_t *body, uint64_t began)
 {
@@ -78,7 +45,6 @@ static void snapshot(struct origin *o, const struct event *ev, const json_t *bod
 	if (ev->seq < began) {
 		l->before = ev->seq;
 		o->tree_at = ev->seq;
-		note_changes(l, body, ev->ts_us);
 	} else if (names(by, o->action) && !l->after) {
 		l->after = ev->seq;
 		o->shared |= json_flag(body, "shared", false);
@@ -155,10 +121,8 @@ void origin_release(struct origin *o)
 	json_release(&o->started);
 	json_release(&o->ended);
 	json_release(&o->open);
-	for (size_t i = 0; i < o->nr_layers; i++) {
+	for (size_t i = 0; i < o->nr_layers; i++)
 		free(o->layer[i].repo);
-		json_decref(o->layer[i].changed);
-	}
 	free(o->path);
 }
 

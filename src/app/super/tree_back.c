@@ -31,7 +31,7 @@ static void back_work(struct tree_op *o)
 		if (rc == 0)
 			rc = tree_view(o->t, i, o->to, &wanted, &o->err);
 		if (rc == 0)
-			rc = tree_bring(o, i, &now, &wanted, -1);
+			rc = tree_bring(o, i, &now, &wanted, -1, 0);
 		ws_view_release(&now);
 		ws_view_release(&wanted);
 	}
@@ -166,7 +166,7 @@ static void fork_work(struct tree_op *o)
 		if (rc == 0)
 			rc = tree_view_of(t, seq, &wanted, &o->err);
 		if (rc == 0)
-			rc = tree_bring(o, i, &now, &wanted, merged);
+			rc = tree_bring(o, i, &now, &wanted, merged, seq);
 		ws_view_release(&now);
 		ws_view_release(&wanted);
 	}
@@ -231,7 +231,7 @@ static void adopt_work(struct tree_op *o)
 		if (rc == 0 && seq)
 			rc = tree_view(o->t, i, UINT64_MAX, &now, &o->err);
 		if (rc == 0 && seq && (((struct adopting *)o)->restore || !now.nr))
-			rc = tree_bring(o, i, &now, &wanted, -1);
+			rc = tree_bring(o, i, &now, &wanted, -1, seq);
 		ws_view_release(&now);
 		ws_view_release(&wanted);
 	}

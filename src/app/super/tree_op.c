@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/super/changed.h"
 #include "base/failpoint.h"
 #include "base/fd.h"
 #include "record/read/settled.h"
@@ -129,7 +130,7 @@ int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *e
 	return body ? ws_view_load(v, &st, body, err) : -1;
 }
 
-int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other)
+int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other, uint64_t times)
 {
 	struct trees *t = o->t;
 	struct ws_diff d = WS_DIFF_INIT;
@@ -137,18 +138,32 @@ int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const str
 	tree_store(t, &st);
 	int rc = ws_diff_views(&d, now, wanted, false, NULL, &o->err);
 	if (rc == 0)
-		rc = tree_apply(o, i, &d, &st, other);
+		rc = tree_apply(o, i, &d, &st, other, times);
 	ws_diff_release(&d);
 	return rc;
 }
 
-int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other)
+static int set_times(struct trees *t, struct ws_plan *p, const struct ws_diff *d, uint64_t snapshot, struct err *err)
+{
+	struct changed c = CHANGED_INIT;
+	if (!t->read && session_open(&t->read, record_path(t->s->record), err) < 0)
+		return -1;
+	int rc = changed_read(&c, t->read, snapshot, err);
+	if (rc == 0)
+		ws_plan_times(p, d, changed_when, &c);
+	changed_release(&c);
+	return rc;
+}
+
+int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other, uint64_t times)
 {
 	struct trees *t = o->t;
 	struct ws_plan p = WS_PLAN_INIT;
 	struct err none = ERR_INIT;
 	CLEANUP(fd_close) int lower = other >= 0 ? -1 : t->box->driver->tree->root(t->box, i, "lower", &none);
 	int rc = ws_plan_make(&p, d, st, other >= 0 ? other : lower, false, &o->err);
+	if (rc == 0 && times)
+		rc = set_times(t, &p, d, times, &o->err);
 	failpoint("apply.before");
 	if (rc == 0 && p.nr_ops)
 		rc = t->box->driver->tree->apply(t->box, i, p.plan.data, p.plan.len, p.fd, p.nr_fds, &o->err);

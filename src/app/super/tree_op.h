@@ -37,10 +37,12 @@ NODISCARD int tree_view(struct trees *t, size_t i, uint64_t seq, struct ws_view 
 NODISCARD int tree_snap_of(struct trees *t, uint64_t box, size_t i, uint64_t seq, uint64_t *out, struct err *err);
 /* The same for a snapshot that @t itself may not know; 0 = the base. */
 NODISCARD int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *err);
-/* Worker: brings layer @i of @t to @wanted; contents that the record lacks are looked for below @other (-1: in its base). */
-NODISCARD int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other);
-/* Worker: applies @d, of which contents are in @st, to layer @i. */
-NODISCARD int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other);
+/* Worker: brings layer @i of @t to @wanted; contents that the record lacks are looked for below @other (-1: in its base). The
+ * files get the times that the snapshot @times and those before it tell; 0: they are as new as this. */
+NODISCARD int tree_bring(struct tree_op *o, size_t i, const struct ws_view *now, const struct ws_view *wanted, int other,
+			 uint64_t times);
+/* Worker: applies @d, of which contents are in @st, to layer @i; @times: as above. */
+NODISCARD int tree_apply(struct tree_op *o, size_t i, const struct ws_diff *d, const struct ws_store *st, int other, uint64_t times);
 /* Worker: what the step from snapshot @from to @to (seqs, of any box; 0 = the base) changed, for layer @layer as it is now:
  * by lines where it has changed otherwise meanwhile (into @st), else into @conflicts. With @to before @from: an undo. */
 NODISCARD int tree_change(struct tree_op *o, size_t layer, uint64_t from, uint64_t to, const struct ws_store *st,

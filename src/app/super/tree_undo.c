@@ -80,7 +80,7 @@ static int one_snapshot(struct undo_one *u, uint64_t seq, const json_t *body, co
 		return err_set(&u->op.err, ERR_NOENT, "#%" PRIu64 " did not run in box '%s', nor in one that it is a copy of", u->action, t->name);
 	int rc = tree_change(&u->op, i, seq, (uint64_t)json_int(body, "prev", 0), st, &d, &u->conflicts);
 	if (rc == 0 && apply)
-		rc = tree_apply(&u->op, i, &d, st, -1);
+		rc = tree_apply(&u->op, i, &d, st, -1, 0);
 	if (rc == 0 && apply)
 		tree_change_paths(t, i, &d, u->paths);
 	ws_diff_release(&d);
