@@ -299,8 +299,9 @@ function M.list(tags, host)
     local more
     repeat
       local r = host.http { path = of .. "?limit=500&labelSelector=" .. sandbox.escape(table.concat(words, ","))
-        .. (more and "&continue=" .. sandbox.escape(more) or ""), want = "json", accept = accept }
-      for _, v in ipairs(r.status == 200 and r.json.items or {}) do
+        .. (more and "&continue=" .. sandbox.escape(more) or ""), want = not accept and "json" or nil, accept = accept }
+      if r.status ~= 200 or not r.json then return end   -- of a group that it does not know a server says so in plain text
+      for _, v in ipairs(r.json.items) do
         v.kind = v.kind or of ~= "/api/v1/pods" and "SandboxClaim" or nil
         if not v.metadata.deletionTimestamp then all[#all + 1] = box_of(v) end
       end

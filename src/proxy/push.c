@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-enum { LINE_MAX = 65520 - 5, WHY_MAX = 400 }; /* of a line of git's, without its length and band */
+enum { PKT_MOST = 65520 - 5, WHY_MAX = 400 }; /* of a line of git's, without its length and band */
 
 void push_release(struct push *p)
 {
@@ -114,7 +114,7 @@ static void put_line(struct buf *out, const char *band, const char *text, size_t
 bool push_refusal(const struct push *p, const char *why, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf all = BUF_INIT, line = BUF_INIT, plain = BUF_INIT;
-	if (!p->reports)
+	if (!p->reports || !p->nr)
 		return false;
 	for (size_t i = 0; why[i] && i < WHY_MAX; i++)
 		buf_putc(&plain, (unsigned char)why[i] < ' ' ? ' ' : why[i]);
@@ -130,7 +130,7 @@ bool push_refusal(const struct push *p, const char *why, struct buf *out)
 		return true;
 	}
 	for (size_t at = 0, n; at < all.len; at += n) {
-		n = all.len - at < LINE_MAX ? all.len - at : LINE_MAX;
+		n = all.len - at < PKT_MOST ? all.len - at : PKT_MOST;
 		put_line(out, "\1", all.data + at, n);
 	}
 	buf_puts(out, "0000");

@@ -80,7 +80,7 @@ static int enter_wal(struct store *s, struct err *err)
 {
 	if (run(s, "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL", "open", err) < 0)
 		return (sqlite3_errcode(s->db) & 0xff) != SQLITE_BUSY ? -1 :
-			err_set(err, ERR_BUSY, "session file '%s' is still read by a console that saw it run: leave that ('q'), then again",
+			err_set(err, ERR_BUSY, "session file '%s' is being read by another program (a console that saw it run: leave it with 'q'); then again",
 				s->path);
 	sqlite3_wal_hook(s->db, store_on_log, s); /* instead of SQLite's own, which moves pages while a barrier waits */
 	return 0;

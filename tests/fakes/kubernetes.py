@@ -123,8 +123,8 @@ class Kubernetes(fake.Handler):
     # --- claims ---
 
     def claims(self, method, namespace, name, j):
-        if os.path.exists(sys.argv[1] + ".plain"):
-            self.refuse(404, "NotFound", "the server could not find the requested resource")
+        if os.path.exists(sys.argv[1] + ".plain"):   # a group that it does not know
+            raise Refused(404, b"404 page not found\n")
         if method == "POST":
             meta, spec = j["metadata"], j["spec"]
             if not spec.get("warmPoolRef", {}).get("name"):

@@ -25,6 +25,7 @@ struct vt {
 	char last[4];     /* the character that it read last, of one cell or two */
 	size_t nr_last;
 	long repeat;      /* it has read a REP: how often */
+	long credit;      /* characters that REPs may still make: what comes in earns them */
 };
 
 enum { CAN = 0x18, SUB = 0x1a, ESC = 0x1b, DEL = 0x7f };
@@ -153,9 +154,7 @@ static int ahead_text(const char *bytes, size_t len, void *self)
 static int ahead_csi(const char *leader, const long args[], int nr, const char *intermed, char command, void *self)
 {
 	struct vt *v = self;
-	(void)leader;
-	(void)intermed;
-	if (command == 'b')
+	if (command == 'b' && !(leader && *leader) && !(intermed && *intermed))
 		v->repeat = nr > 0 ? (long)CSI_ARG_COUNT(args[0]) : 1;
 	return 1;
 }
@@ -168,6 +167,7 @@ struct vt *vt_new(int rows, int cols, bool bare_lf)
 	rows = rows < 1 ? 24 : rows > VT_ROWS_MAX ? VT_ROWS_MAX : rows;
 	cols = cols < 1 ? 80 : cols < VT_COLS_MIN ? VT_COLS_MIN : cols > VT_COLS_MAX ? VT_COLS_MAX : cols;
 	v->bare_lf = bare_lf;
+	v->credit = 1 << 12; /* a few full rows */
 	v->vterm = vterm_new(rows, cols);
 	vterm_set_utf8(v->vterm, 1);
 	v->screen = vterm_obtain_screen(v->vterm);
@@ -220,16 +220,18 @@ static void in_order(struct vt *v, const char *p, size_t len, struct buf *out)
  * character itself stands in the place of the sequence, which is broken off. */
 static void repeat(struct vt *v, const char *p, size_t len, struct buf *out)
 {
+	enum { EARNED_EACH = 4, CREDIT_MAX = 1 << 16 };
 	for (size_t n; len > 0; p += n, len -= n) {
 		const char *b = memchr(p, 'b', len);
 		n = b ? (size_t)(b + 1 - p) : len;
 		v->repeat = 0;
+		v->credit = v->credit + EARNED_EACH * (long)n < CREDIT_MAX ? v->credit + EARNED_EACH * (long)n : CREDIT_MAX;
 		vterm_input_write(v->ahead, p, n);
 		buf_append(out, p, n);
 		if (!v->repeat)
 			continue;
 		out->data[out->len - 1] = CAN;
-		for (long i = 0; i < v->repeat && i < VT_COLS_MAX; i++)
+		for (long i = 0; i < v->repeat && i < VT_COLS_MAX && v->credit > 0; i++, v->credit--)
 			buf_append(out, v->last, v->nr_last);
 	}
 }

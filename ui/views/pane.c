@@ -245,25 +245,11 @@ static void detail_bytes(json_t *v, struct buf *out)
 		json_dump_buf(v, out);
 }
 
-/* A value among others in a row: as it is, or in quotes, so that what is in it passes for nothing beside it. */
-static void put_value(json_t *v, struct buf *out)
+static void put_quoted(const char *p, size_t len, struct buf *out)
 {
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	bool bare = true;
-	detail_bytes(v, &b);
-	for (size_t i = 0; i < b.len; i++)
-		bare = bare && (unsigned char)b.data[i] > ' ' && b.data[i] != '"';
-	if (!json_is_string(v) && !json_object_get(v, "b64")) {
-		buf_append(out, buf_cstr(&b), b.len); /* a number, or JSON, which has its quotes */
-		return;
-	}
-	if (bare && b.len > 0) {
-		buf_append(out, b.data, b.len);
-		return;
-	}
 	buf_putc(out, '"');
-	for (size_t i = 0; i < b.len; i++) {
-		char c = b.data[i];
+	for (size_t i = 0; i < len; i++) {
+		char c = p[i];
 		if (c == '\n' || c == '\t' || c == '\r') {
 			buf_putc(out, '\\');
 			c = c == '\n' ? 'n' : c == '\t' ? 't' : 'r';
@@ -275,6 +261,33 @@ static void put_value(json_t *v, struct buf *out)
 	buf_putc(out, '"');
 }
 
+static bool is_bare(const char *p, size_t len)
+{
+	size_t i = 0;
+	while (i < len && p[i] > ' ' && p[i] < 0x7f && p[i] != '"') /* some blanks are no ASCII */
+		i++;
+	return len > 0 && i == len;
+}
+
+static void put_word(const char *p, size_t len, struct buf *out)
+{
+	if (is_bare(p, len))
+		buf_append(out, p, len);
+	else
+		put_quoted(p, len, out);
+}
+
+/* A value among others in a row: as it is, or in quotes, so that what is in it passes for nothing beside it. */
+static void put_value(json_t *v, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	detail_bytes(v, &b);
+	if (json_is_string(v) || json_object_get(v, "b64"))
+		put_word(buf_cstr(&b), b.len, out);
+	else
+		buf_append(out, buf_cstr(&b), b.len); /* a number, or JSON, which has its quotes */
+}
+
 /* What belongs together in a row: "verdict ask  name no-push  file policy.lua  line 22". */
 static void detail_parts(struct text *t, const char *key, json_t *o)
 {
@@ -283,7 +296,9 @@ static void detail_parts(struct text *t, const char *key, json_t *o)
 	json_t *v;
 	json_object_foreach(o, name, v)
 	{
-		buf_printf(&b, "%s%s ", b.len ? "  " : "", name);
+		buf_puts(&b, b.len ? "  " : "");
+		put_word(name, strlen(name), &b);
+		buf_putc(&b, ' ');
 		put_value(v, &b);
 	}
 	text_add(t, ROLE_TEXT, key, buf_cstr(&b), b.len, TEXT_SOFT);

@@ -38,7 +38,7 @@ void flow_refuse(struct flow *f, int status, const char *why)
 		http_finish(v);
 		return;
 	}
-	if (push_refusal(&f->push, buf_cstr(&line), &body)) {
+	if (!f->running && push_refusal(&f->push, buf_cstr(&line), &body)) { /* once it runs, refs may have moved */
 		http_reply(v, 200, "application/x-git-receive-pack-result", NULL, body.data, body.len);
 		return;
 	}

@@ -39,6 +39,7 @@ static void draws(void)
 	shows("\x1b[?1049hfull\x1b[?1049lback", "back\n", "the other screen comes and goes");
 	shows("a\xff\xf0\x9f\x91" "b\xc3", "a\xef\xbf\xbd\xef\xbf\xbd" "b\n", "a stand-in for each run of broken bytes, none yet for what may go on");
 	shows("a-\x1b[3bz\xe6\x96\x87\x1b[b", "a----z\xe6\x96\x87\xe6\x96\x87\n", "characters are repeated");
+	shows("a\x1b[?5b\x1b[5 bz", "az\n", "but not by what only looks like that");
 	shows("\x1b[b\x1b[5;3b\xcc\x81\x1b[bz\xe2\x80\x8b\x1b[b", NULL, "nothing can be repeated, or what takes no cell: it ends");
 	shows("\x1b%@\xc5\x9b\x62\xc2\x9b\x62z", NULL, "another coding: it ends");
 	shows("\xe6\x96\x87\xe5\xad\x97 e\xcc\x81", "\xe6\x96\x87\xe5\xad\x97 e\xcc\x81\n", "wide and combining");
