@@ -12,6 +12,7 @@ enum {
 	MARK_LEN = 3 + 32,
 	KILL_AFTER_MS = 2000,
 	QUOTE_NEXT = 0x16, /* ^V */
+	INTERRUPTED = 130, /* what a shell says of a command that ^C has ended */
 };
 
 struct box_shell {
@@ -120,6 +121,10 @@ static void on_prompt(struct box_shell *s, int status)
 		return;
 	}
 	s->ready = true;
+	if (s->timed_out) {
+		done(s, INTERRUPTED);
+		return;
+	}
 	type(s, s->waiting.data, s->waiting.len);
 	buf_reset(&s->waiting);
 }
@@ -219,7 +224,10 @@ static void on_timeout(void *self)
 		return;
 	if (!s->timed_out) {
 		s->timed_out = true;
-		type(s, "\003", 1);
+		if (s->ready)
+			type(s, "\003", 1);
+		else /* what has not been typed never is; a ^C would hit the shell as it starts */
+			buf_reset(&s->waiting);
 		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
 		return;
 	}

@@ -200,6 +200,16 @@ static void test_end(struct box_shell *sh, struct seen *s)
 	ok(box_shell_run(sh, "true", 0, &err) < 0 && err.code == ERR_CLOSED, "then nothing runs");
 }
 
+/* A time limit that is over before the shell has come up. */
+static void test_too_soon(struct box_shell *sh, struct seen *s)
+{
+	struct err err = ERR_INIT;
+	ok(box_shell_run(sh, "echo late", 1, &err) == 0 && until(&s->done), "a command with hardly any time");
+	ok(s->r.timed_out && !s->r.ended && s->r.status == 130, "is interrupted");
+	is_int(run(sh, s, "echo next"), 0, "the shell stays");
+	is_str(buf_cstr(&s->out), "next\n", "and what had no time has not run");
+}
+
 static void test_typing(void)
 {
 	struct buf b = BUF_INIT;
@@ -252,8 +262,10 @@ int main(void)
 	struct seen t = { 0 };
 	sh = box_shell_open(loop, &driver, NULL, &o, &ops, &t);
 	box_shell_go(sh);
+	test_too_soon(sh, &t);
 	ok(box_shell_run(sh, "trap '' INT; sleep 100 & sleep 100; while :; do :; done", 100000, &err) == 0,
 	   "a command that will not end");
+	t.done = false;
 	until(&t.ended);
 	ok(t.done && t.r.timed_out && t.r.ended && t.r.status == -1, "is killed with its shell");
 	box_shell_free(sh);
