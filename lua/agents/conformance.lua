@@ -121,7 +121,7 @@ local function trees()
   ok(box:rollback(first), "rollback")
   local r = box:exec "ls tree large"
   ok(r.out:find "large" and not r.out:find "tree", "is as it was")
-  local other <close> = box:fork()
+  local other <close> = assert(box:fork())
   is(other:exec("wc -c <large").out:match "%d+", "320000", "a fork has the files")
   other:exec "echo other >large"
   is(box:exec("wc -c <large").out:match "%d+", "320000", "and is another box")

@@ -110,7 +110,7 @@ for _, how in ipairs { { build = "bld" }, { build = { dir = "bld", net = "none" 
   if ok then box:close() end
 end
 L
-mkdir bad && printf 'FROM sgtest:latest\nRUN echo no luck; exit 3\n' >bad/Dockerfile
+mkdir agent bad && printf 'FROM sgtest:latest\nRUN echo no luck; exit 3\n' >bad/Dockerfile
 git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
 cat >bait.lua <<'L'
 local sg = require "sandglass"
@@ -198,6 +198,12 @@ use() { # name, socket
 	is "$(grep -c '"built":{"cached":true}' <<<"$out")" 1 "$1: the same content again is not built again"
 	like "$out" 'made cat: ' "$1: a root file system of this machine"
 	like "$out" 'refused .*cannot be built from .*bad/Dockerfile.*(3|no luck)' "$1: a Dockerfile that fails"
+	# an agent inside, whose prompt is part of an image: from the change to its first action
+	out=$(DOCKER_HOST=unix://$2 timeout 120 "$sg" compare --patterns --image sgtest:latest 2>&1)
+	like "$out" 'changed prompt to first action +[0-9.]+ ms +[0-9.]+ ms +.*an image built' "$1: compare --patterns builds an image for a changed prompt"
+	printf 'FROM sgtest:latest\nARG PROMPT\nRUN echo "$PROMPT" >/AGENT.md\n' >agent/Dockerfile
+	out=$(DOCKER_HOST=unix://$2 timeout 120 "$sg" run --no-tui "$here/../../lua/examples/patterns/prompt.lua" -- --n 2 --build agent </dev/null 2>&1)
+	like "$out" 'agent inside +[0-9.]+ ms, a new image and box each time' "$1: and so does prompt.lua"
 	# killed: nothing stays
 	id=$("$sg" run -d use.lua -- "$2" 1 </dev/null)
 	waits() { "$sg" events "$id" 2>/dev/null | grep -q 'waits'; }

@@ -96,6 +96,9 @@ for r in json.load(open("out"))["rows"]:
     if "found" in r["what"] or "ways" in r["what"]: print(r["tool"], r["inside"].split()[0], end=";")' 2>/dev/null)" '0 0;0 1;1 1;0 1;' \
 	"key, prompt, source, ways out: a tool, inside"
 is "$(ls -d /tmp/sandglass-patterns-* 2>/dev/null | wc -l)" 0 "and nothing of it is left"
+out=$("$sg" compare --patterns --image 'x; rm' 2>&1)
+is $? 2 "an image with no name of one"
+like "$out" "'x; rm' is no name of an image" "is not built"
 timeout 90 "$sg" demo patterns >"$t/out" 2>&1 </dev/null
 is $? 0 "demo patterns plays without a terminal"
 like "$(cat "$t/out")" 'key-outside: reached: nothing; left: 0' "an injection with the key outside"

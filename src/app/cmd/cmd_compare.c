@@ -283,6 +283,8 @@ int cmd_compare(struct cmd_ctx *ctx)
 		nr++;
 	if (cmd_has(ctx, "patterns"))
 		return nr ? cmd_usage(ctx, "--patterns compares two ways to work, not sessions") : cmd_patterns(ctx);
+	if (cmd_has(ctx, "image") || cmd_has(ctx, "keep"))
+		return cmd_usage(ctx, "--image and --keep go with --patterns");
 	if (nr < 2)
 		return cmd_usage(ctx, "compare which two sessions?");
 	struct run *r = xcalloc(nr, sizeof(*r));

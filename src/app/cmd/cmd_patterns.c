@@ -1,6 +1,8 @@
 /* sandglass compare --patterns: runs agents/patterns.lua in a session of its own and prints what it measured. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
@@ -10,6 +12,8 @@
 #include "app/host/library.h"
 #include "base/fd.h"
 #include "base/mem.h"
+
+#define IMAGE_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@"
 
 int patterns_canary(struct err *err)
 {
@@ -91,6 +95,18 @@ static void print(struct cmd_ctx *ctx, const json_t *table)
 	}
 }
 
+/* What an image of the agent is built from, as folder "image" in @dir. Its prompt is an argument, so that a changed one is a build. */
+static int put_dockerfile(const char *dir, const char *image, struct err *err)
+{
+	if (!isalnum((unsigned char)*image) || image[strspn(image, IMAGE_NAME)])
+		return err_set(err, ERR_USAGE, "'%s' is no name of an image", image);
+	CLEANUP(free_ptr) char *folder = xasprintf("%s/image", dir), *path = xasprintf("%s/Dockerfile", folder),
+			       *text = xasprintf("FROM %s\nARG PROMPT\nRUN echo \"$PROMPT\" >/AGENT.md\n", image);
+	if (mkdir(folder, 0755) < 0)
+		return err_sys(err, "cannot make '%s'", folder);
+	return file_write_renamed(path, text, strlen(text), 0644, err);
+}
+
 static int run(struct cmd_ctx *ctx, const char *dir, struct seen *to, struct err *err)
 {
 	CLEANUP(json_release) json_t *o = json_object();
@@ -99,12 +115,17 @@ static int run(struct cmd_ctx *ctx, const char *dir, struct seen *to, struct err
 	const char *text = library_file("agents/patterns.lua", &len);
 	if (!text)
 		return err_set(err, ERR_NOENT, "'agents/patterns.lua' is missing from this build");
-	if (patterns_canary(err) < 0)
+	const char *image = cmd_opt(ctx, "image");
+	if (patterns_canary(err) < 0 || (image && put_dockerfile(dir, image, err) < 0))
 		return -1;
 	json_put_str(o, "name", "patterns");
 	json_put_bytes(o, "script", text, len);
-	json_put_str(o, "sessions_dir", dir);
+	json_put_str(o, "sessions_dir", cmd_has(ctx, "keep") ? ctx->sessions : dir);
 	json_put_flag(o, "no_input", true);
+	if (image) {
+		CLEANUP(free_ptr) char *context = xasprintf("%s/image", dir);
+		json_put(o, "args", json_pack("[s, s]", "--context", context));
+	}
 	if (spawn_supervisor(o, &sp, err))
 		return -1;
 	int rc = watch(ctx, sp.path, to, err);
@@ -119,12 +140,10 @@ int cmd_patterns(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT, ignored = ERR_INIT;
 	struct seen seen = { 0 };
 	char dir[] = "/tmp/sandglass-patterns-XXXXXX";
-	bool keep = cmd_has(ctx, "keep");
-	if (!keep && !mkdtemp(dir))
+	if (!mkdtemp(dir))
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "cannot make a folder in '/tmp'");
-	int rc = run(ctx, keep ? ctx->sessions : dir, &seen, &err), status = EXIT_UNSUCCESSFUL;
-	if (!keep)
-		(void)!dir_remove(dir, &ignored);
+	int rc = run(ctx, dir, &seen, &err), status = EXIT_UNSUCCESSFUL;
+	(void)!dir_remove(dir, &ignored);
 	if (rc < 0) {
 		status = cmd_fail(ctx, &err);
 	} else {
