@@ -24,10 +24,12 @@
 #include "ui/soon.h"
 #include "ui/transport.h"
 
-/* While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
+/* A file that its writer leaves is looked at every LEFT_US, LEAVING_US long.
+ *
+ * While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
  * writes on, it rests as long after each slice: who writes is what we watch, he needs the processor, and who has rested
  * gets it at once when a key comes. While keys come it rests longer: the news may be a moment late. */
-enum { FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000, REST_KEYS_US = 16000, KEYS_US = 1000000 };
+enum { LEFT_US = 100000, LEAVING_US = 5000000, FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000, REST_KEYS_US = 16000, KEYS_US = 1000000 };
 
 struct console {
 	const struct console_opts *o;
@@ -37,6 +39,8 @@ struct console {
 	size_t nr;
 	struct pollfd poll[CONSOLE_SOURCES + 4]; /* the keyboard, sources, notes, more sessions, the terminal's output */
 	bool gone[CONSOLE_SOURCES];
+	bool watched[CONSOLE_SOURCES];    /* its descriptor is of watch_file */
+	int64_t leaves_us[CONSOLE_SOURCES]; /* mono: until then its file is looked at; 0 nobody has touched it since */
 	char told[CONSOLE_SOURCES]; /* 1 that its supervisor has gone, 2 that it has ended, which may be read after that */
 	struct ui ui;
 	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
@@ -92,6 +96,7 @@ static int add_source(struct console *c, const struct console_source *s, struct 
 	c->act[i] = s->act;
 	bool grows = !c->o->replay || session_live(c->src[i]->session);
 	int fd = s->wake_fd >= 0 ? s->wake_fd : grows ? watch_file(s->path) : -1;
+	c->watched[i] = s->wake_fd < 0;
 	c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
 	c->nr++;
 	return 0;
@@ -110,7 +115,7 @@ static void close_sources(struct console *c)
 {
 	for (size_t i = 0; i < c->nr; i++) {
 		source_close(&c->src[i]);
-		if (c->from[i].wake_fd < 0)
+		if (c->watched[i])
 			fd_close(&c->poll[i + 1].fd);
 	}
 }
@@ -175,18 +180,34 @@ static void say_gone(struct console *c)
 static void pump(struct console *c, size_t i, bool readable)
 {
 	const struct console_source *s = &c->from[i];
-	if (c->gone[i])
-		return;
-	if (s->pump) {
+	if (s->pump && !c->gone[i]) {
 		if (!s->pump(s->self)) {
-			c->gone[i] = true;
-			c->poll[i + 1].fd = -1;
+			c->gone[i] = c->watched[i] = true;
+			c->poll[i + 1].fd = watch_file(s->path);
+			c->leaves_us[i] = clock_mono_us() + LEAVING_US;
 			c->act[i].command = NULL;
 		}
 		c->dirty = true;
 	} else if (readable) {
 		drain(c->poll[i + 1].fd);
+		c->leaves_us[i] = clock_mono_us() + LEAVING_US;
 		c->dirty = true;
+	}
+}
+
+/* Whose session has ended, or who has gone on with the record, has left the file as one: merge, undo and resume wait for
+ * whoever still has it in two parts. */
+static void let_go(struct console *c)
+{
+	int64_t now = clock_mono_us();
+	struct err err = ERR_INIT;
+	for (size_t i = 0; i < c->nr; i++) {
+		if (!c->leaves_us[i])
+			continue;
+		bool left = session_left(c->src[i]->session);
+		if (left && session_rejoin(c->src[i]->session, &err) < 0)
+			log_warn("console: %s", err.text);
+		c->leaves_us[i] = left || now > c->leaves_us[i] ? 0 : c->leaves_us[i];
 	}
 }
 
@@ -202,6 +223,9 @@ static bool wait_time(const struct console *c, int64_t now, struct timespec *out
 	int64_t rest = ui_growing(&c->ui) ? c->read_us + (typing ? REST_KEYS_US : REST_US) : now;
 	if (ui_reading(&c->ui) && rest < until)
 		until = rest;
+	for (size_t i = 0; i < c->nr; i++)
+		if (c->leaves_us[i] && until > now + LEFT_US)
+			until = now + LEFT_US;
 	if (term_key_wait_ms() >= 0 && until > now + term_key_wait_ms() * 1000)
 		until = now + term_key_wait_ms() * 1000;
 	if (until == INT64_MAX)
@@ -247,6 +271,7 @@ static void wait_for_news(struct console *c)
 		read_notes(c);
 	if (n > 0 && c->poll[nr - 2].revents)
 		more_sources(c);
+	let_go(c);
 	c->slow = !tty_flush();
 }
 

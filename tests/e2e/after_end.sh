@@ -33,6 +33,32 @@ like "$("$sg" sandbox ls)" "$id +fix +ended, 2 files not merged" "two are left"
 "$sg" undo "$id" >"$t/out" 2>&1
 ok $? "that is taken back"
 is "$(git -C "$repo" branch | wc -l)" 1 "the branch is gone"
+
+# --- who saw it run and looks on is in nobody's way ---
+if command -v tmux >/dev/null; then
+	tm() { tmux -S "$t/tmux" "$@"; }
+	shows() { tm capture-pane -p | grep -qE -- "$1"; }
+	merges() { "$sg" merge "$1" --to "$2" >"$t/out" 2>&1; }
+	tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run $t/work.lua -- --repo $repo"
+	wait_for 60 shows 'has ended: read only'
+	ok $? "a console shows a session to its end and stays"
+	seen=$("$sg" ls | grep -o 's-[a-z0-9]*' | head -1)
+	wait_for 60 merges "$seen" seen
+	ok $? "its work is merged meanwhile"
+	like "$(cat "$t/out")" "3 (files|changes)" "all of it"
+	wait_for 60 "$sg" undo "$seen" >"$t/out" 2>&1
+	ok $? "and taken back"
+	wait_for 60 merges "$seen" seen
+	ok $? "and merged again"
+	tm send-keys d
+	wait_for 60 shows 'src/new.c'
+	ok $? "the console goes on reading the record"
+	tm kill-server
+	git -C "$repo" branch -qD seen
+	"$sg" prune "$seen" --yes >"$t/out" 2>&1
+else
+	skip "no tmux"
+fi
 env -u SANDGLASS_USER USER=liar "$sg" merge "$id" --apply >"$t/out" 2>&1
 ok $? "all of them, to the working files"
 is "$(tr '\n' ' ' <"$repo/a.txt")$(cat "$repo/src/new.c")" "one TWO three new" "they are there"

@@ -15,6 +15,8 @@ struct page {
 
 struct feed {
 	struct session *s;
+	struct feed *beside; /* the next one of the session */
+	enum feed_where where;
 	sqlite3_stmt *next, *prev;
 	uint64_t id;
 	uint64_t seq; /* the cursor: next is the first above it, prev the last below it */
@@ -28,19 +30,31 @@ static const char *const where_sql[] = {
 	[FEED_ACTION] = "action = ?3 AND action > 0 AND ",
 };
 
+static bool prepare(struct feed *f)
+{
+	CLEANUP(free_ptr) char *next =
+		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
+			  where_sql[f->where], PAGE);
+	CLEANUP(free_ptr) char *prev =
+		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
+			  where_sql[f->where], PAGE);
+	return sqlite3_prepare_v3(f->s->db, next, -1, SQLITE_PREPARE_PERSISTENT, &f->next, NULL) == SQLITE_OK &&
+	       sqlite3_prepare_v3(f->s->db, prev, -1, SQLITE_PREPARE_PERSISTENT, &f->prev, NULL) == SQLITE_OK;
+}
+
+static void unprepare(struct feed *f)
+{
+	sqlite3_finalize(f->next);
+	sqlite3_finalize(f->prev);
+	f->next = f->prev = NULL;
+}
+
 int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64_t id, struct err *err)
 {
 	struct feed *f = NEW(struct feed);
-	CLEANUP(free_ptr) char *next =
-		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq > ?1 AND seq <= ?2 ORDER BY seq LIMIT %d",
-			  where_sql[where], PAGE);
-	CLEANUP(free_ptr) char *prev =
-		xasprintf("SELECT " READ_EVENT_COLUMNS " FROM event WHERE %sseq < ?1 AND seq <= ?2 ORDER BY seq DESC LIMIT %d",
-			  where_sql[where], PAGE);
-	f->s = s;
-	f->id = id;
-	if (sqlite3_prepare_v3(s->db, next, -1, SQLITE_PREPARE_PERSISTENT, &f->next, NULL) != SQLITE_OK ||
-	    sqlite3_prepare_v3(s->db, prev, -1, SQLITE_PREPARE_PERSISTENT, &f->prev, NULL) != SQLITE_OK) {
+	*f = (struct feed){ .s = s, .where = where, .id = id, .beside = s->feeds };
+	s->feeds = f;
+	if (!prepare(f)) {
 		session_failed(s, err);
 		feed_free(&f);
 		return -1;
@@ -49,16 +63,28 @@ int feed_new(struct feed **out, struct session *s, enum feed_where where, uint64
 	return 0;
 }
 
-void feed_free(struct feed **f)
+void feed_free(struct feed **fp)
 {
-	if (!*f)
+	struct feed *f = *fp, **at;
+	*fp = NULL;
+	if (!f)
 		return;
-	sqlite3_finalize((*f)->next);
-	sqlite3_finalize((*f)->prev);
-	arena_release(&(*f)->ahead.arena);
-	arena_release(&(*f)->behind.arena);
-	free(*f);
-	*f = NULL;
+	for (at = &f->s->feeds; *at != f; at = &(*at)->beside)
+		;
+	*at = f->beside;
+	unprepare(f);
+	arena_release(&f->ahead.arena);
+	arena_release(&f->behind.arena);
+	free(f);
+}
+
+void feeds_rejoin(struct session *s)
+{
+	for (struct feed *f = s->feeds; f; f = f->beside) {
+		unprepare(f);
+		if (!prepare(f))
+			unprepare(f); /* its next read says so */
+	}
 }
 
 void feed_seek(struct feed *f, uint64_t seq)

@@ -33,6 +33,7 @@ struct session {
 	uint32_t application, format;
 	struct hash list_name; /* list.c: the list that was read last; NULL none */
 	json_t *list;
+	struct feed *feeds; /* that read it, feed.c */
 	session_reading_fn *reading; /* search.c */
 	void *reading_self;
 };
@@ -48,6 +49,8 @@ void session_stops(struct session *s, sqlite3 *db); /* what @db does is given up
 /* Owned by the session; NULL and @err when the file is not readable. Reset it after use. */
 sqlite3_stmt *session_sql(struct session *s, enum read_sql which, struct err *err);
 int session_failed(struct session *s, struct err *err); /* what sqlite says as an error; returns -1 */
+/* The feeds of @s have to ask its new connection. */
+void feeds_rejoin(struct session *s);
 /* session_message, and the row where it stands. */
 int session_message_row(struct session *s, const struct hash *id, int64_t *row_out, struct buf *out, struct err *err);
 /* Columns in the order of READ_EVENT_COLUMNS; the body goes into @arena. */

@@ -243,6 +243,44 @@ int session_open_until(struct session **out, const char *path, const atomic_bool
 	return 0;
 }
 
+bool session_left(struct session *s)
+{
+	struct stat st;
+	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", s->path);
+	sqlite3_stmt *ask = NULL;
+	if (s->copy || stat(wal, &st) == 0 || errno != ENOENT || stat(s->path, &st) < 0)
+		return false;
+	bool two = sqlite3_prepare_v2(s->db, "PRAGMA journal_mode", -1, &ask, NULL) == SQLITE_OK &&
+		   sqlite3_step(ask) == SQLITE_ROW && !strcmp((const char *)sqlite3_column_text(ask, 0), "wal");
+	sqlite3_finalize(ask);
+	return two;
+}
+
+int session_rejoin(struct session *s, struct err *err)
+{
+	struct session *now;
+	if (session_open_until(&now, s->path, s->stop, err) < 0)
+		return -1;
+	if (memcmp(now->uuid, s->uuid, UUID_LEN)) {
+		session_close(&now);
+		return err_set(err, ERR_INVALID, "'%s' is another session now", s->path);
+	}
+	sqlite3 *db = s->db;
+	for (size_t i = 0; i < READ_SQL_NR; i++) {
+		now->stmt[i] = s->stmt[i];
+		s->stmt[i] = NULL;
+	}
+	char *copy = s->copy;
+	s->db = now->db;
+	s->copy = now->copy;
+	now->db = db;
+	now->copy = copy;
+	session_stops(s, s->db);
+	feeds_rejoin(s);
+	session_close(&now);
+	return 0;
+}
+
 bool session_stopped(const struct session *s)
 {
 	return s->stop && atomic_load(s->stop);

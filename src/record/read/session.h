@@ -26,6 +26,13 @@ NODISCARD int session_open_until(struct session **out, const char *path, const a
 void session_interrupt(struct session *s);
 void session_close(struct session **s);
 
+
+/* A reader that saw a session run has its file in two parts, and while it has, nobody else can go on with the file once its
+ * writer has left it as one (merge, undo, resume). True: it lies there as one, and @s still has it as two. */
+bool session_left(struct session *s);
+/* Reads the file from now on as it lies there. Feeds stay where they are. On failure nothing has changed. */
+NODISCARD int session_rejoin(struct session *s, struct err *err);
+
 const char *session_path(const struct session *s);
 const char *session_id(const struct session *s);   /* "s-7k2m9q" */
 const char *session_name(const struct session *s);

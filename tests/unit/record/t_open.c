@@ -110,9 +110,24 @@ static void test_still_read(void)
 	ok(session_open(&s, path, &err) == 0 && session_head(s) > 0, "read while it runs");
 	ok(record_close(&r, NULL, &err) == 0, "closed");
 	ok(record_resume(&r, l, path, NULL, NULL, &err) < 0 && err.code == ERR_BUSY && strstr(err.text, "another program"), "%s", err.text);
-	session_close(&s);
-	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "nobody reads it any more");
+	struct feed *f;
+	struct event ev;
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	ok(feed_new(&f, s, FEED_ALL, 0, &err) == 0 && feed_next(f, &ev, &a, 0, &err) == 1 && ev.seq == 1, "the reader is in the middle of it");
+	uint64_t head = session_head(s);
+	ok(session_left(s) && session_rejoin(s, &err) == 0 && !session_left(s), "it takes the file as it lies there now");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0, "and is in nobody's way any more");
+	bool done = false;
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	ok(feed_next(f, &ev, &a, 0, &err) == 1 && ev.seq == 2, "its feed goes on where it was");
+	is_int((long long)session_head(s), (long long)record_head(r), "it sees what comes");
+	ok(record_head(r) > head && !session_left(s), "while that is written");
 	ok(record_close(&r, NULL, &err) == 0, "closed again");
+	ok(session_left(s) && session_rejoin(s, &err) == 0, "it lets go again");
+	ok(record_resume(&r, l, path, NULL, NULL, &err) == 0 && record_close(&r, NULL, &err) == 0, "as often as it takes");
+	feed_free(&f);
+	session_close(&s);
 }
 
 /* As somebody who can write neither file nor folder. 0 good, 77 cannot become him. @head 0: it is stopped while it is copied.
