@@ -82,6 +82,8 @@ struct fleet {
 void fleet_gather(struct fleet *f, struct ui *ui, int visible, struct arena *ar);
 /* What the agent of @l does, as one line. */
 const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *ar);
+/* The order of names: numbers in them count as numbers, capitals as small letters; 0 only for the same bytes. */
+int fleet_name_cmp(const char *a, const char *b);
 /* Folds or unfolds the session of the selected row. False: nothing is grouped. */
 bool fleet_fold(struct fleet *f);
 

@@ -68,10 +68,45 @@ static int compare_lines(const void *x, const void *y)
 	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);
 }
 
+static char small(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* As people count: a-2 before a-10, and b after A. Names that differ in nothing else are as their bytes. */
+int fleet_name_cmp(const char *a, const char *b)
+{
+	const char *x = a, *y = b;
+	while (*x && *y) {
+		if (is_digit(*x) && is_digit(*y)) {
+			x += strspn(x, "0");
+			y += strspn(y, "0");
+			size_t n = strspn(x, "0123456789"), m = strspn(y, "0123456789");
+			int d = n != m ? (n > m) - (n < m) : memcmp(x, y, n);
+			if (d)
+				return d;
+			x += n;
+			y += m;
+			continue;
+		}
+		if (small(*x) != small(*y))
+			break;
+		x++;
+		y++;
+	}
+	int d = (unsigned char)small(*x) - (unsigned char)small(*y);
+	return d ? d : strcmp(a, b);
+}
+
 static int compare_names(const void *x, const void *y)
 {
 	const struct line *a = x, *b = y;
-	int d = strcmp(a->agent->name, b->agent->name);
+	int d = fleet_name_cmp(a->agent->name, b->agent->name);
 	if (d == 0)
 		d = (a->source > b->source) - (a->source < b->source);
 	return d ? d : (a->agent->id > b->agent->id) - (a->agent->id < b->agent->id);

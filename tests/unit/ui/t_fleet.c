@@ -107,6 +107,16 @@ static void stays(struct ui *ui, struct source *s)
 	ok(at < index, "then it goes up to the others that wait");
 }
 
+static void names(void)
+{
+	static const char *const in_order[] = { "", "a", "A-1", "a-2", "a-02b", "a-10", "a-10b", "B", "b1x2", "b01x10", "c", "é" };
+	for (size_t i = 0; i < ARRAY_LEN(in_order); i++)
+		for (size_t k = 0; k < ARRAY_LEN(in_order); k++) {
+			int d = fleet_name_cmp(in_order[i], in_order[k]);
+			ok((d > 0) - (d < 0) == (i > k) - (i < k), "'%s' and '%s'", in_order[i], in_order[k]);
+		}
+}
+
 static void speed(struct ui *ui)
 {
 	enum { KEYS = 200 };
@@ -139,6 +149,7 @@ int main(void)
 	while (ui_sync(&ui))
 		ui_draw(&ui);
 	ui_draw(&ui);
+	names();
 	groups(&ui);
 	stays(&ui, src[0]);
 	speed(&ui);
