@@ -409,20 +409,40 @@ static void complete_name(struct ui *ui, const char *begin)
 			add_if(f, verb_name((enum verb)v), begin);
 }
 
-/* "approve ID": what waits; "out ID" and others: the newest. */
-static void complete_event(struct ui *ui, const char *begin)
+static bool is_one_of(const char *word, const char *const *list, size_t nr)
 {
-	char id[24];
+	size_t i = 0;
+	while (i < nr && strcmp(word, list[i]) != 0)
+		i++;
+	return i < nr;
+}
+
+/* An event of another session than the selected one is named with it, as the line is sent to the selected one else. */
+static void add_event(struct ui *ui, size_t source, uint64_t seq, const char *begin)
+{
+	char id[64];
+	bool here = source == subject_of(ui).source;
+	snprintf(id, sizeof(id), "%s%s%" PRIu64, here ? "" : ui->src[source]->model.id, here ? "" : "#", seq);
+	add_if(ui->find, id, begin);
+}
+
+/* What the command can be about: of a decision what waits for one, of "kill" what has not ended, of others the newest. */
+static void complete_event(struct ui *ui, const char *command, const char *begin)
+{
+	static const char *const decide[] = { "approve", "deny", "later", "preview", "promote" };
+	bool held = is_one_of(command, decide, ARRAY_LEN(decide)), ask = strcmp(command, "answer") == 0,
+	     kill = strcmp(command, "kill") == 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
-		for (size_t k = 0; k < m->nr_held; k++) {
-			snprintf(id, sizeof(id), "%" PRIu64, m->held[k]);
-			add_if(ui->find, id, begin);
-		}
-		for (size_t k = m->nr_actions; k > 0 && m->nr_actions - k < 8; k--) {
-			snprintf(id, sizeof(id), "%" PRIu64, m->action[k - 1].id);
-			add_if(ui->find, id, begin);
-		}
+		if (strcmp(command, "goto") == 0 && i != subject_of(ui).source)
+			continue;
+		for (size_t k = 0; k < m->nr_held && !ask; k++)
+			add_event(ui, i, m->held[k], begin);
+		for (size_t k = 0; k < m->nr_asks && ask; k++)
+			add_event(ui, i, m->ask[k].seq, begin);
+		for (size_t k = m->nr_actions; k > 0 && m->nr_actions - k < 8 && !held && !ask; k--)
+			if (m->action[k - 1].state != ACT_WAITS && !(kill && m->action[k - 1].ended))
+				add_event(ui, i, m->action[k - 1].id, begin);
 	}
 }
 
@@ -464,7 +484,7 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 	}
 	if (strcmp(command, "goto") == 0) {
 		f->choice_doc = "<event>";
-		complete_event(ui, begin);
+		complete_event(ui, command, begin);
 		return;
 	}
 	bool own_one = false;
@@ -486,7 +506,7 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 	}
 	f->choice_doc = c->usage;
 	if (strstr(c->usage, "ID"))
-		complete_event(ui, begin);
+		complete_event(ui, command, begin);
 	if (strstr(c->usage, "AGENT"))
 		complete_named(ui, begin, true);
 	if (strstr(c->usage, "BOX"))

@@ -167,6 +167,15 @@ static void commands(void)
 	is_str(buf_cstr(&ui.prompt.text), "budget ", "Tab completes a command");
 	keys("\033:approve --se\t");
 	is_str(buf_cstr(&ui.prompt.text), "approve --session ", "and its options");
+	keys("\033:approve ");
+	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "what can be approved is what is held");
+	for (size_t i = 0; i < ui.find->nr_choices; i++)
+		is_int(atoll(ui.find->choice[i]), (long long)s->model.held[i], "its number");
+	keys("\033:kill 4");
+	for (size_t i = 0; i < ui.find->nr_choices; i++)
+		ok(!model_action(&s->model, strtoull(ui.find->choice[i], NULL, 10))->ended, "what can be killed has not ended: %s", ui.find->choice[i]);
+	keys("\033:goto ");
+	ok(ui.find->nr_choices > s->model.nr_held, "any can be gone to");
 	keys("\033:sql SELECT 1\n");
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
 	keys(":export\n");
