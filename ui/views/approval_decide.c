@@ -114,14 +114,15 @@ static void edited(struct ui *ui, const char *text)
 	struct approval *v = top->self;
 	if (strcmp(top->ops->name, "approval") != 0 || !v->info.command)
 		return;
-	if (!text || strcmp(text, v->info.command) == 0) {
+	CLEANUP(free_ptr) char *was = take(&v->edited);
+	approval_arm(v, ui);
+	const char *now = text ? text : was;
+	if (!now || strcmp(now, v->info.command) == 0) {
 		ui_say(ui, ROLE_DIM, "nothing was changed; it is still held");
-		approval_arm(v, ui);
 		return;
 	}
-	json_t *opts = json_object();
-	json_put_str(opts, "cmd", text);
-	approval_pass(v, ui, "approve", opts);
+	v->edited = xstrdup(now);
+	ui_say(ui, ROLE_HELD, "not approved yet: look at it, then y; e edits it again");
 }
 
 static void yes(struct approval *v, struct ui *ui)
@@ -132,7 +133,10 @@ static void yes(struct approval *v, struct ui *ui)
 		return;
 	}
 	v->armed = false;
-	approval_pass(v, ui, "approve", json_object());
+	json_t *opts = json_object();
+	if (v->edited)
+		json_put_str(opts, "cmd", v->edited);
+	approval_pass(v, ui, "approve", opts);
 }
 
 void approval_try(struct approval *v, struct ui *ui)
@@ -183,7 +187,7 @@ bool approval_decide(struct approval *v, struct ui *ui, enum verb verb)
 		return true;
 	case VERB_EDIT:
 		free(ui->edit);
-		ui->edit = xstrdup(v->info.command);
+		ui->edit = xstrdup(v->edited ? v->edited : v->info.command);
 		ui->edited = edited;
 		return true;
 	case VERB_NO:

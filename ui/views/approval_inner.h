@@ -48,6 +48,7 @@ struct approval {
 	size_t chosen;	     /* with j and k: index of a decision + 1; 0 none */
 	char note[NOTE_MAX]; /* for the record, with whatever is decided */
 	struct widen widen;
+	char *edited;	 /* what came back from the editor, shown and not approved yet; NULL it is as the agent wants it */
 	json_t *pending; /* options of an approval that waits for the name to be typed */
 	const char *pending_word;
 	/* made by recalc */

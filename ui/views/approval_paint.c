@@ -102,6 +102,8 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "keys are off for a moment, so that nothing is decided by mistake";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
+	if (v->edited && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || verb == VERB_PROMOTE))
+		return "it is edited: y approves it, once";
 	if (verb == VERB_PROMOTE && !v->info.act->promotable)
 		return v->info.trying  ? "it is being tried"
 		       : v->info.tried ? "this preview cannot be promoted: r tries it again"

@@ -79,7 +79,9 @@ static const char *byte_counts(const json_t *req, uint32_t hidden, uint32_t fore
 	if (hidden > 0)
 		buf_printf(&b, "%s, ", fmt_plural(a, hidden, "HIDDEN CHARACTER", "HIDDEN CHARACTERS"));
 	buf_puts(&b, "exact bytes");
-	if (json_object_get(req, "cmd"))
+	if (!req)
+		buf_puts(&b, ", edited by you");
+	else if (json_object_get(req, "cmd"))
 		buf_puts(&b, ", a shell command");
 	else if (words > 0)
 		buf_printf(&b, ", %s", fmt_plural(a, (int64_t)words, "word", "words"));
@@ -224,6 +226,8 @@ static void reasons(struct text *t, const json_t *held, const json_t *judged, co
 {
 	const json_t *rules = json_object_get(judged, "rules"), *why = json_object_get(held, "reasons");
 	const char *verdict = json_str(judged, "verdict", "ask");
+	if (info->edited)
+		text_puts(t, ROLE_HELD, "edited  y approves these bytes; the rules judge them again first, and a denial holds");
 	for (size_t i = 0; i < json_array_size(why); i++) {
 		const char *w = json_string_value(json_array_get(why, i));
 		if (w && strcmp(w, "ask") != 0)
@@ -365,7 +369,7 @@ static void taint(struct text *t, const json_t *req)
 
 static void effect(struct text *t, struct source *s, const json_t *req, const struct approval_info *info)
 {
-	bool tried = tried_text(t, s, info->act, info->now_us, TRIED_FULL);
+	bool tried = !info->edited && tried_text(t, s, info->act, info->now_us, TRIED_FULL);
 	if (!effect_lines(t, req) && !tried)
 		effect_words(t, s, req, info);
 	seen(t, s, req, info);
@@ -419,7 +423,7 @@ static void brief_rest(struct text *t, struct source *s, const json_t *req, cons
 		name_part(t, before, "SAID", 1);
 	}
 	does = t->nr;
-	if (info->act->preview)
+	if (info->act->preview && !info->edited)
 		tried_text(t, s, info->act, info->now_us, TRIED_BRIEF);
 	else if (!is_text_change(req))
 		effect_words(t, s, req, info);
@@ -472,12 +476,14 @@ void approval_text(struct text *t, struct source *s, struct approval_info *info,
 	const char *said = said_text(s, req, info, a);
 	uint32_t hidden = t->hidden, foreign = t->non_ascii;
 	head(t, "COMMAND"); /* its counts are known only after it: the caller draws them beside it */
-	size_t lines = exact_action(t, req, info->command, a);
+	size_t lines = exact_action(t, req, info->edited ? info->edited : info->command, a);
 	foreign = t->non_ascii - foreign;
 	*command_end = t->nr;
+	if (info->edited)
+		exact_lines(t, ROLE_DIM, info->command, strlen(info->command), "was");
 	circumstances(t, s, req, info->act);
 	info->hidden = t->hidden - hidden;
-	info->counts = byte_counts(req, info->hidden, foreign, lines, a);
+	info->counts = byte_counts(info->edited ? NULL : req, info->hidden, foreign, lines, a);
 	size_t basis = t->nr;
 	full_rest(t, s, req, held, judged, info, said);
 	if (rows == 0 || t->nr <= rows)

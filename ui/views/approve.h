@@ -13,6 +13,7 @@ struct approval_info {
 	const struct model_agent *agent;
 	const char *intent;     /* hex */
 	const char *command;    /* the bytes as wanted: what an editor gets; NULL when it is not a command line */
+	const char *edited;     /* in: what a person made of it, to be looked at before it is approved; NULL nothing */
 	const char *risk_why, *on_timeout;
 	bool high;
 	const char *type;       /* the name that a rule wants typed; NULL none */

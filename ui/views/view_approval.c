@@ -19,6 +19,8 @@ void approval_arm(struct approval *v, struct ui *ui)
 	v->top = 0;
 	widen_close(&v->widen);
 	json_release(&v->pending);
+	free(v->edited);
+	v->edited = NULL;
 	ui->flush = true;
 	ui->wake_us = ui->mono_us + ui->dead_us;
 	if (ui_may_act(ui, v->source))
@@ -92,6 +94,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!s || !model_action(&s->model, v->action))
 		return;
 	approval_load(&v->info, s, v->action, ar);
+	v->info.edited = v->edited;
 	v->info.now_us = v->now_us;
 	v->output = v->output && v->info.tried;
 	if (v->info.trying)
@@ -234,6 +237,7 @@ static void close_view(void *self)
 	struct approval *v = self;
 	widen_close(&v->widen);
 	json_release(&v->pending);
+	free(v->edited);
 }
 
 /* It decides nothing; but a second y after it is a first one again. */

@@ -423,6 +423,22 @@ static void editing(void)
 	later(1000000);
 	press("e");
 	ui_edited(&ui, "git push --dry-run origin fix/parser");
+	is_int(nr_sent, 0, "changed: nothing is sent, it comes back to the screen");
+	ui_draw(&ui);
+	ok(seen("git push --dry-run origin fix/parser") && seen("edited by you") && seen("was"), "which shows both");
+	press("y");
+	is_int(nr_sent, 0, "keys are off for a moment there");
+	later(1000000);
+	press("s");
+	is_int(nr_sent, 0, "no pattern can be made of it");
+	press("e");
+	is_str(ui.edit, "git push --dry-run origin fix/parser", "e goes on where it was left");
+	ui_edited(&ui, NULL);
+	ui_draw(&ui);
+	later(1000000);
+	press("y");
+	is_int(nr_sent, 0, "the risk is high: one y is not enough for it either");
+	press("y");
 	is_str(sent, expect("approve", "\"cmd\":\"git push --dry-run origin fix/parser\","),
 	       "changed: to be judged again");
 	end();
