@@ -106,6 +106,23 @@ cli --agent ./mine.lua
 like "$(told)" 'text \| prompt 1 done' "a profile of one's own: --agent FILE.lua"
 like "$(cat "$t/out")" 'box mine: 1 file not merged' "its box bears the profile's name"
 
+# --- a server that ends instead of listening; one that goes into the background ---
+cp "$dir/acp_http.py" "$t/repo/"
+cat >serves.lua <<'L'
+local sg = require "sandglass"
+local r, err = sg.inside { agent = "custom", control = "sandbox-agent", port = 4711, token = "w", repo = "repo", task = "say:hello",
+  command = { "sh", "-c", sg.args[1] } }
+print(r and "END " .. tostring(r.stop) or ("ERR %s: %s (%s)"):format(err.code, err.msg, err.why))
+L
+serves() { # a program: runs it
+	timeout 50 "$sg" run --no-tui --no-input --policy rules.lua serves.lua -- "$1" >"$t/out" 2>&1 </dev/null
+	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+}
+serves 'echo no licence >&2; exit 3'
+like "$(printed)" '^ERR backend: the agent ended with status 3 before its turn \(no licence\)' "a server agent that ends is not waited for, and its last words are told"
+serves 'python3 /workspace/acp_http.py 4711 w </dev/null >/dev/null 2>&1 &'
+like "$(printed)" '^END end_turn' "one that goes into the background is spoken with"
+
 # --- messages of a wrong shape, in the other protocols ---
 cp "$dir/bad_lines.py" "$t/repo/"
 cat >bad.lua <<'L'

@@ -3,6 +3,7 @@
 --   c.ask(method, path, body?, headers?)   { status, headers, text, json? (decoded) }; or nil and an error. body: a table
 --   c.events(path, headers?)               next(): { id?, event, data } or nil at its end; or nil and an error
 --   c.close()
+--   c.give_up()                            what is asked now gets no answer
 -- c.wait: so long a connection is tried (seconds).
 local rt = require "sandglass.runtime"
 
@@ -165,7 +166,7 @@ local function events_of(pieces)
 end
 
 function M.new(box, port, headers)
-  local c, idle, open, readers = { wait = 0 }, {}, {}, {}
+  local c, idle, open, readers, asking = { wait = 0 }, {}, {}, {}, {}
 
   local function leave(conn)
     open[conn.id], readers[conn.id] = nil, nil
@@ -181,9 +182,11 @@ function M.new(box, port, headers)
       if not conn then return nil, err end
       open[conn.id] = conn
       readers[conn.id] = readers[conn.id] or reader(conn)
+      asking[conn.id] = conn
       local sent = conn:write(text)
       local status, head
       if sent then status, head = head_of(readers[conn.id]) end
+      asking[conn.id] = nil
       if status then return conn, status, head end
       conn:kill()
       local _, why = conn:wait()
@@ -224,6 +227,12 @@ function M.new(box, port, headers)
       if not ev then leave(conn) end
       return ev
     end
+  end
+
+  -- Nobody is there to answer.
+  function c.give_up()
+    c.wait = 0
+    for _, conn in pairs(asking) do conn:kill() end
   end
 
   function c.close()

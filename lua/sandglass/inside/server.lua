@@ -20,6 +20,11 @@ function M.new(w, x, o)
     if o.ready and line and not line:find(o.ready) then return end
     o.ready = nil
     ready:close()
+    if s.dead then
+      local r = w.proc:wait()
+      s.failed = not r or r.code ~= 0   -- else it has gone into the background, and listens there
+      if s.failed then s.http.give_up() end
+    end
   end)
   w.server = true
   s.http.wait = START_S
@@ -35,7 +40,7 @@ function M.new(w, x, o)
     local err
     events, err = s.http.events(o.path, last and { ["last-event-id"] = last } or nil)
     s.http.wait = 0   -- from now on it is there, or it has ended
-    if not events then return nil, err end
+    if not events then return nil, s.failed and w.gone() or err end
     return true
   end
 
