@@ -98,6 +98,11 @@ env -u USER -u SANDGLASS_USER "$sg" prune whole --yes >/dev/null
 [ ! -e "$whole" ] && [ ! -e "$whole-lease" ]
 ok $? 'prune --yes'
 like "$("$sg" prune --removed)" "chain [0-9a-f]{16} +by $(id -un) +whole" 'a line stays that says what is gone'
+out=$("$sg" show whole 2>&1)
+is $? 2 'what was removed cannot be shown'
+like "$out" "session s-[a-z0-9]+ \(whole\) was removed on 20[0-9-]+ by $(id -un): 'sandglass prune --removed'" 'and it says so'
+mkdir "$t/copies" && echo x >"$t/copies/copy.glass"
+like "$(SANDGLASS_SESSIONS=$t/copies "$sg" ls 2>&1)" "  1 [.]glass file there is not named" 'a file with another name is not kept quiet'
 is "$("$sg" prune --removed --json | grep -cE '"chain":"[0-9a-f]{64}"')" 1 'with the end of its chain'
 mkfifo "$t/hold"
 live=$("$make" "$t/sessions" live 200 1 3 --live <"$t/hold" >"$t/live" & exec 9>"$t/hold"; for _ in $(seq 100); do [ -s "$t/live" ] && break; sleep 0.1; done; cat "$t/live"; "$sg" prune live --yes >"$t/out" 2>&1; echo "prune $?"; exec 9>&-; wait)

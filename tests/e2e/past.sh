@@ -83,6 +83,7 @@ is $? 0 'with the rule that asks nothing is allowed that a person denied'
 
 out=$("$sg" compare "$one" "$two" 2>&1)
 is $? 1 'two sessions that part'
+is "$(printf '%s\n' "$out" | grep -c ' $')" 0 'no line ends with a blank'
 like "$out" "the first 4 actions are the same, 4 in all; then" 'where'
 like "$out" "^  - $one#[0-9]+ +exec +echo end -> exit 0" 'what the one did'
 like "$out" "^  \+ $two#[0-9]+ +exec +echo other -> exit 0" 'and the other'
@@ -94,6 +95,18 @@ like "$out" '2 ways, 1 end among 3 sessions' 'three of them: clusters'
 is "$("$sg" compare "$one" "$two" --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[2]["same_from_start"], r[2]["same"], r[2]["same_way"], r[0]["tree"]==r[1]["tree"])')" '4 4 False True' 'as JSON'
 out=$("$sg" replay "$one" "$two" --screen --view compare --size 120x36 2>&1)
 like "$out" "^>> .*#[0-9]+ .* [!<>] " 'as a screen: where they part is marked'
+file=$(ls "$HOME"/.local/share/sandglass/sessions/*"${one#s-}".glass)
+cp "$file" copy.glass
+first=$(sqlite3 -readonly copy.glass 'SELECT min(seq) FROM event WHERE kind = 100')
+"$sg" redact "./copy.glass#$first" --why 'a secret' --yes >out 2>&1 </dev/null
+is $? 0 'an action is redacted in a copy'
+out=$("$sg" compare "$one" ./copy.glass 2>&1)
+is $? 1 'which is not taken for the same'
+like "$out" "[+] $one#$first +.*\(redacted in $one\) -> exit 0" 'nor left out of its actions'
+out=$("$sg" policy past same.lua ./copy.glass 2>&1)
+like "$out" '^4 actions of 1 session' 'a policy judges what is left'
+out=$("$sg" policy mine --filter cmd:true 2>&1)
+is "$? $out" '1 sandglass: no rules: no person has approved an action in these sessions' 'no approvals, no rules: a sentence'
 out=$("$sg" compare "$one" 2>&1)
 is $? 2 'one alone'
 

@@ -45,9 +45,9 @@ static int one(struct session *s, uint64_t seq, past_fn *fn, void *self, struct 
 	CLEANUP(json_release) json_t *row = NULL;
 	CLEANUP(json_release) json_t *body = NULL;
 	int rc = session_event(s, seq, &ev, &arena, err);
-	if (rc == 0 && ev.kind == EV_ACTION_REQUESTED && ev.body) {
-		body = json_parse(ev.body, ev.len, "event", err);
-		rc = body && row_of(s, seq, &row, err) == 0 ?
+	if (rc == 0 && ev.kind == EV_ACTION_REQUESTED) {
+		body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+		rc = (body || !ev.body) && row_of(s, seq, &row, err) == 0 ?
 			     fn(self, &(struct past_action){ .s = s, .id = seq, .requested = body, .row = row }, err) :
 			     -1;
 	}

@@ -8,7 +8,7 @@
 struct past_action {
 	struct session *s;
 	uint64_t id;
-	const json_t *requested; /* body of action.requested */
+	const json_t *requested; /* body of action.requested; NULL: it was redacted */
 	const json_t *row;	 /* query/row.h */
 };
 /* Returns 0 to go on, -1 with @err to stop. */

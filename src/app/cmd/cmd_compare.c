@@ -51,7 +51,8 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	struct step *s = &r->step[r->nr++];
 	s->id = a->id;
 	s->agent = xstrdup(json_str(a->row, "agent", ""));
-	s->key = xasprintf("%-5s %s", kind, buf_cstr(&what));
+	/* what was removed can be told from anything else, also from what another session has removed */
+	s->key = a->requested ? xasprintf("%-5s %s", kind, buf_cstr(&what)) : xasprintf("(redacted in %s)", session_id(a->s));
 	s->outcome = outcome_of(a->row);
 	return 0;
 }
@@ -205,14 +206,14 @@ static size_t kinds(const struct run *r, size_t nr, bool tree)
 
 static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 {
-	fprintf(ctx->out, "  %-10s %-11s %9s %7s %7s %6s %6s %9s  %-5s %-5s\n", "session", "state", "time", "actions", "failed", "asked",
+	fprintf(ctx->out, "  %-10s %-11s %9s %7s %7s %6s %6s %9s  %-5s %s\n", "session", "state", "time", "actions", "failed", "asked",
 		"denied", "cost", "way", "files");
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary *m = &r[i].sum;
 		CLEANUP(buf_release) struct buf took = BUF_INIT;
 		clock_span(m->took_us, &took);
 		/* ways and ends are named by letters: the same letter, the same thing */
-		fprintf(ctx->out, "  %-10s %-11s %9s %7llu %7llu %6llu %6llu %9.4f  %-5c %-5c\n", m->id, m->state, buf_cstr(&took),
+		fprintf(ctx->out, "  %-10s %-11s %9s %7llu %7llu %6llu %6llu %9.4f  %-5c %c\n", m->id, m->state, buf_cstr(&took),
 			(unsigned long long)m->actions, (unsigned long long)m->failed, (unsigned long long)m->asked,
 			(unsigned long long)(m->denied + m->denied_by_rule), (double)m->cost_uusd / 1e6, (char)('A' + r[i].same_way % 26),
 			m->tree ? (char)('a' + r[i].same_tree % 26) : '?');

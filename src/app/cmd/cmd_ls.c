@@ -196,12 +196,15 @@ static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }
 
-static void say_none(struct cmd_ctx *ctx, bool chosen)
+static void say_none(struct cmd_ctx *ctx, bool chosen, size_t others)
 {
 	if (cmd_has(ctx, "live"))
 		fprintf(ctx->err, "sandglass: no %ssession in '%s' runs\n", chosen ? "such " : "", ctx->sessions);
 	else
 		fprintf(ctx->err, "sandglass: no %s in '%s'\n", chosen ? "such session" : "sessions", ctx->sessions);
+	if (others)
+		fprintf(ctx->err, "  %zu .glass file%s there %s not named DATE-NAME-ID.glass: sessions all the same, meant by their path\n",
+			others, others == 1 ? "" : "s", others == 1 ? "is" : "are");
 }
 
 int cmd_ls(struct cmd_ctx *ctx)
@@ -243,7 +246,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 	if (left && !ctx->quiet && !ctx->json)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
 	if (!shown && !ctx->quiet && !ctx->json)
-		say_none(ctx, cmd_word(ctx, 0) || filter);
+		say_none(ctx, cmd_word(ctx, 0) || filter, files.others);
 	filter_free(&filter);
 	session_files_release(&files);
 	return EXIT_DONE;

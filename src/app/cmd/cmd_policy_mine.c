@@ -33,7 +33,7 @@ static int gather(void *self, const struct past_action *a, struct err *err)
 {
 	struct mine *m = self;
 	(void)err;
-	if (strcmp(json_str(a->row, "by", ""), "human") != 0)
+	if (!a->requested || strcmp(json_str(a->row, "by", ""), "human") != 0)
 		return 0;
 	const char *d = json_str(a->row, "decision", "");
 	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"), denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");
@@ -198,6 +198,14 @@ static void print(struct cmd_ctx *ctx, const struct mine *m)
 	for (size_t i = 0; i < m->nr; i++) {
 		approved += m->item[i].approved;
 		answered += m->item[i].approved && m->item[i].answered;
+	}
+	if (!m->nr_rules) {
+		if (!approved)
+			fprintf(ctx->err, "sandglass: no rules: no person has approved an action in these sessions\n");
+		else
+			fprintf(ctx->err, "sandglass: no rules: none would answer one of %zu approvals of people and touch none of their"
+				" %zu denials\n", approved, m->nr - approved);
+		return;
 	}
 	if (!ctx->json)
 		fprintf(ctx->out,

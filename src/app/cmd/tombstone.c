@@ -66,8 +66,9 @@ int tombstone_write(const char *dir, const struct session_file *f, const char *w
 	return 0;
 }
 
-static void print_one(struct cmd_ctx *ctx, const char *text, size_t len)
+static void print_one(void *self, const char *text, size_t len)
 {
+	struct cmd_ctx *ctx = self;
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *o = json_parse(text, len, "removed.jsonl", &none);
 	CLEANUP(buf_release) struct buf line = BUF_INIT;
@@ -84,7 +85,9 @@ static void print_one(struct cmd_ctx *ctx, const char *text, size_t len)
 	cmd_print_safe(ctx->out, buf_cstr(&line), line.len, true);
 }
 
-int tombstone_list(struct cmd_ctx *ctx, const char *dir, struct err *err)
+typedef void stone_fn(void *self, const char *text, size_t len);
+
+static int each(const char *dir, stone_fn *fn, void *self, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, "removed.jsonl");
 	CLEANUP(buf_release) struct buf all = BUF_INIT;
@@ -95,7 +98,47 @@ int tombstone_list(struct cmd_ctx *ctx, const char *dir, struct err *err)
 	for (const char *at = buf_cstr(&all), *end = at + all.len, *nl; at < end; at = nl + 1) {
 		nl = memchr(at, '\n', (size_t)(end - at));
 		nl = nl ? nl : end;
-		print_one(ctx, at, (size_t)(nl - at));
+		fn(self, at, (size_t)(nl - at));
 	}
 	return 0;
+}
+
+int tombstone_list(struct cmd_ctx *ctx, const char *dir, struct err *err)
+{
+	return each(dir, print_one, ctx, err);
+}
+
+struct sought {
+	const char *text;
+	json_t *found; /* owned */
+};
+
+static void seek_one(void *self, const char *text, size_t len)
+{
+	struct sought *w = self;
+	struct err none = ERR_INIT;
+	json_t *o = json_parse(text, len, "removed.jsonl", &none);
+	const char *id = json_str(o, "session", ""), *key = strncmp(id, "s-", 2) ? id : id + 2;
+	size_t n = strlen(w->text);
+	bool begins = n >= 2 && (!strncmp(id, w->text, n) || !strncmp(key, w->text, n));
+	if (!begins && strcmp(json_str(o, "name", ""), w->text) != 0) {
+		json_decref(o);
+		return;
+	}
+	json_decref(w->found);
+	w->found = o;
+}
+
+bool tombstone_find(const char *dir, const char *text, struct err *err)
+{
+	struct sought w = { .text = text };
+	struct err none = ERR_INIT;
+	if (each(dir, seek_one, &w, &none) < 0 || !w.found)
+		return false;
+	const char *why = json_str(w.found, "why", "");
+	err_set(err, ERR_NOENT, "session %s (%s) was removed on %.10s by %s%s%s: 'sandglass prune --removed' lists what was",
+		json_str(w.found, "session", "?"), json_str(w.found, "name", ""), json_str(w.found, "removed", "?"),
+		json_str(w.found, "by", "?"), *why ? ", " : "", why);
+	json_decref(w.found);
+	return true;
 }

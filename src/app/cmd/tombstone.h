@@ -10,6 +10,9 @@
 
 /* On the disk when it returns. @why may be NULL. */
 NODISCARD int tombstone_write(const char *dir, const struct session_file *f, const char *why, struct err *err);
+/* The session that @text means (an id, a beginning of one, a name) was removed from @dir: says so in @err (ERR_NOENT), of several
+ * the last one. False, and @err as it was: there is none such. */
+bool tombstone_find(const char *dir, const char *text, struct err *err);
 /* Prints those of @dir: lines for people, or as they are. */
 NODISCARD int tombstone_list(struct cmd_ctx *ctx, const char *dir, struct err *err);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "app/cmd/tombstone.h"
 #include "base/mem.h"
 #include "base/paths.h"
 #include "control/share.h"
@@ -74,8 +75,11 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 	while ((e = readdir(d))) {
 		struct session_file f = { 0 };
 		struct stat st;
-		if (!session_file_name(e->d_name, &f.name, &f.id))
+		if (!session_file_name(e->d_name, &f.name, &f.id)) {
+			size_t n = strlen(e->d_name);
+			out->others += n > SUFFIX && !strcmp(e->d_name + n - SUFFIX, suffix);
 			continue;
+		}
 		f.path = path_join(dir, e->d_name);
 		if (fstatat(dirfd(d), e->d_name, &st, 0) == 0 && S_ISREG(st.st_mode)) {
 			f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
@@ -210,7 +214,7 @@ int session_find(const char *dir, const char *text, char **path_out, struct err 
 			rc = one_of(&m, text, path_out, err);
 		else if (stat(text, &st) == 0)
 			rc = (*path_out = xstrdup(text), 0);
-		else
+		else if (!tombstone_find(dir, text, err))
 			err_set(err, ERR_NOENT, "no session '%s' in '%s': 'sandglass ls' lists them", text, dir);
 	}
 	session_files_release(&files);

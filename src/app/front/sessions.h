@@ -17,6 +17,7 @@ struct session_file {
 struct session_files {
 	struct session_file *item; /* newest first */
 	size_t nr, cap;
+	size_t others; /* files of the folder that end in .glass and are named otherwise */
 };
 #define SESSION_FILES_INIT ((struct session_files){ 0 })
 void session_files_release(struct session_files *f);
