@@ -14,7 +14,7 @@
 struct box;     /* one open sandbox of one driver; each driver embeds this first */
 struct run;     /* one process started in a box */
 
-enum { BOX_FILE_MAX = 64 << 20 }; /* so much of a file is read, edited or copied at once */
+enum { BOX_FILE_MAX = 100 << 20 }; /* so much of a file is read, edited or copied at once */
 
 enum box_caps {
 	CAP_STREAMS = 1 << 0,  /* stdout and stderr apart */

@@ -27,6 +27,8 @@ struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, con
 
 /* --- files: each verb is a text or, for what is large, some --- */
 
+enum { WHOLE_MAX = 4 << 20 }; /* of what goes over as it is: so much at once, as a plugin's little memory has it several times */
+
 struct file {
 	struct remote *remote;
 	box_done_fn *done;
@@ -36,7 +38,7 @@ struct file {
 	size_t max;
 	int mode;
 	struct buf data; /* read or to be written */
-	size_t sent;     /* parts of it */
+	size_t part, sent; /* it goes in parts of so much; so many of them have gone */
 	json_t *stat, *stats; /* of the file; of the entries of a folder */
 	struct err err;
 };
@@ -54,8 +56,8 @@ static void file_end(struct file *f, json_t *result, const struct err *err)
 
 static void part_of(const struct file *f, size_t *from, size_t *len)
 {
-	*from = f->sent * (WRAP_TEXT_MAX / 2);
-	*len = f->data.len - *from < WRAP_TEXT_MAX / 2 ? f->data.len - *from : WRAP_TEXT_MAX / 2;
+	*from = f->sent * f->part;
+	*len = f->data.len - *from < f->part ? f->data.len - *from : f->part;
 }
 
 static void make(void *self, struct buf *text)
@@ -147,7 +149,7 @@ static void end(void *self, const struct err *err)
 	}
 	if (f->what == FILE_PART) {
 		f->sent++;
-		if (f->sent * (WRAP_TEXT_MAX / 2) >= f->data.len)
+		if (f->sent * f->part >= f->data.len)
 			f->what = FILE_WRITE;
 		script_begin(f->remote, &how, f);
 		return;
@@ -163,28 +165,46 @@ static void end(void *self, const struct err *err)
 }
 
 /* What is large goes over as it is, if the provider takes files. */
+static void send_part(struct file *f);
+
 static void on_sent(void *self, const json_t *value, const struct err *err)
 {
 	struct file *f = self;
+	struct remote *r = f->remote;
+	struct err copy = err ? *err : ERR_INIT;
 	(void)value;
-	if (err) {
-		struct err copy = *err;
-		file_end(f, NULL, &copy);
+	if (!err && ++f->sent * f->part < f->data.len) {
+		send_part(f);
 		return;
 	}
-	f->sent = 1;
 	f->what = FILE_WRITE;
-	script_begin(f->remote, &how, f);
+	if (!err)
+		script_begin(r, &how, f);
+	if (--r->busy == 0)
+		remote_quiet(r);
+	if (err)
+		file_end(f, NULL, &copy);
 }
 
-static void send_whole(struct file *f)
+static void send_part(struct file *f)
 {
 	static const struct remote_heard heard = { .done = on_sent };
 	json_t *args = remote_args(f->remote);
-	CLEANUP(free_ptr) char *to = xasprintf("%s/%s.0", f->remote->base, f->id);
+	CLEANUP(free_ptr) char *to = xasprintf("%s/%s.%zu", f->remote->base, f->id, f->sent);
+	size_t from, len;
+	part_of(f, &from, &len);
 	json_array_append_new(args, json_string(to));
-	json_array_append_new(args, json_bytes(buf_cstr(&f->data), f->data.len));
+	json_array_append_new(args, json_bytes(f->data.data + from, len));
 	remote_ask(f->remote, "write", args, &heard, f);
+}
+
+/* The box is not put to sleep before all of it is there. */
+static void send_whole(struct file *f)
+{
+	f->part = WHOLE_MAX;
+	f->remote->busy++;
+	remote_awake(f->remote);
+	send_part(f);
 }
 
 static struct file *file_new(struct box *b, const char *path, box_done_fn *done, void *self)
@@ -209,6 +229,7 @@ static void box_write(struct box *b, const char *path, const void *data, size_t 
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_PART;
 	f->mode = mode;
+	f->part = WRAP_TEXT_MAX / 2;
 	buf_append(&f->data, data, len);
 	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE && f->remote->of->port.has(f->remote->of->port.self, "write"))
 		send_whole(f);

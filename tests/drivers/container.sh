@@ -134,7 +134,7 @@ use() { # name, socket
 	wait_for 30 ask "$2" http://x/_ping
 	tar -C img -c . | ask "$2" -X POST -H 'Content-Type: application/x-tar' --data-binary @- \
 		'http://x/v1.41/images/create?fromSrc=-&repo=sgtest&tag=latest' >out
-	local said=$(DOCKER_HOST=unix://$2 DRIVER_OPTIONS='{"image": "sgtest:latest"}' timeout 200 "$suite" container </dev/null)
+	local said=$(DOCKER_HOST=unix://$2 DRIVER_OPTIONS='{"image": "sgtest:latest"}' timeout "${LONG:+1}200" "$suite" container </dev/null)
 	while IFS= read -r line; do
 		case $line in
 		'ok '*' # '*) skip "$1: ${line#*# }" ;;

@@ -11,5 +11,14 @@ own() { # a session ends while what others left is still asked for, or waited fo
 		is "$(grep -oE 'said fine|fell: .*' out)" 'said fine' "a session ends before the list of boxes is there ($late): nothing falls"
 		fake calm >/dev/null
 	done
+	# what is larger than one request takes goes in several
+	head -c 9M /dev/urandom >nine
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
+	printf 'local box <close> = require("sandglass").sandbox { backend = "e2b" }\nassert(box:put("nine", "nine"))\nprint("sum " .. box:run("sha256sum <nine").out)\n' >nine.lua
+	posts() { fake seen | grep -c 'POST /files'; }
+	local posts=$(posts)
+	timeout 60 "$sg" run --no-tui --policy allow.lua nine.lua </dev/null >out 2>&1
+	like "$(cat out)" "sum $(sha256sum <nine)" 'a file of 9 MB goes there'
+	is "$(($(posts) - posts))" 4 'in three pieces, after our program'
 }
 . "$(dirname "$0")/rented.bash"

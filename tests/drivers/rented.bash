@@ -143,6 +143,46 @@ ports() {
 	ok $? 'and it is given back'
 }
 [ -z "${token:-}" ] || ports
+# Files, any bytes, both ways; so many of them as output, recorded byte for byte, by a supervisor that stays small. The whole sizes (100 MB,
+# 1 GB) for one kind: the others differ in their requests alone.
+whole() {
+	local pid before most id size=20 times=2
+	[ "$kind" != e2b ] || size=100 times=10
+	head -c ${size}M /dev/urandom >body
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
+	id=$("$sg" run -d whole.lua --policy allow.lua -- "$kind" --times $times </dev/null 2>out)
+	whole_at() { "$sg" events "$id" --json 2>/dev/null | grep -q "\"text\":\"$1"; }
+	over() { whole_at 'both ways' || whole_at failed || ! "$sg" state -S "$id" >/dev/null 2>&1; }
+	wait_for 1200 over
+	cmp body back >out 2>&1
+	ok $? "a file of $size MB goes there and comes back"
+	pid=$("$sg" events "$id" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')
+	before=$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status")
+	ended() { whole_at 'ended' || ! "$sg" state -S "$id" >/dev/null 2>&1; }
+	wait_for 2400 ended
+	most=$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status")
+	is "$("$sg" out "$id#$("$sg" events "$id" --json | grep -oE '"text":"ended [0-9]+' | grep -oE '[0-9]+')" | sha256sum)" \
+		"$(for _ in $(seq $times); do cat body; done | sha256sum)" "$((size * times)) MB of output are recorded byte for byte"
+	[ $((most - before)) -lt 100000 ]
+	ok $? "by a supervisor that stays small ($((before / 1024)) MB before, $((most / 1024)) MB at its most)"
+	"$sg" stop --now -S "$id" >/dev/null 2>&1
+	wait_for 20 none_left
+	ok $? 'and it is given back'
+	rm -f body back
+}
+cat >whole.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "backend", times = 1 }
+local box <close> = sg.sandbox { backend = a.backend }
+local ok, err = box:put("body", "body")
+if ok then ok, err = box:get("body", "back") end
+print(ok and "both ways" or "failed: " .. tostring(err))
+sg.sleep(5)   -- its memory is looked at
+local r = box:exec(("i=0; while [ $i -lt %d ]; do cat body; i=$((i + 1)); done"):format(a.times))
+print("ended " .. (r and r.event or 0))
+sg.sleep(600)
+L
+[ -z "${LONG:-}" ] || whole
 declare -F own >/dev/null && own # what it alone can or cannot
 # --- faults ---
 if [ -z "${few:-}" ] || [ -n "${LONG:-}" ]; then # opening is the same code for all of them
