@@ -12,6 +12,7 @@ struct act {
 	 * @done may be NULL. */
 	void (*command)(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self);
 	void *self;
+	const char *why_not; /* command NULL: why nothing can be changed ("read only: ..."); NULL nobody said */
 };
 
 #endif

@@ -185,7 +185,7 @@ static void pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = c->watched[i] = true;
 			c->poll[i + 1].fd = watch_file(s->path);
 			c->leaves_us[i] = clock_mono_us() + LEAVING_US;
-			c->act[i].command = NULL;
+			c->act[i] = (struct act){ 0 };
 		}
 		c->dirty = true;
 	} else if (readable) {

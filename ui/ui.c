@@ -233,9 +233,13 @@ static bool read_sources(struct ui *ui)
 	for (size_t k = 0; k < ui->nr_src; k++) {
 		size_t i = (ui->first_src + k) % ui->nr_src;
 		int64_t left = until - clock_mono_us();
-		int n = source_sync(ui->src[i], transport_limit(ui, i), ui->slice_us == 0 ? 0 : left > 1 ? left : 1);
+		struct source *s = ui->src[i];
+		bool failed = s->failed;
+		int n = source_sync(s, transport_limit(ui, i), ui->slice_us == 0 ? 0 : left > 1 ? left : 1);
 		if (n < 0)
-			ui_say(ui, ROLE_ERROR, "%s", ui->src[i]->why.text);
+			ui_say(ui, ROLE_ERROR, "%s", s->why.text);
+		else if (failed && !s->failed && ui->message && strcmp(ui->message, s->why.text) == 0)
+			ui_say(ui, ROLE_DIM, "%s", ""); /* it could be read again */
 		news = news || n != 0;
 	}
 	ui->first_src = ui->nr_src ? (ui->first_src + 1) % ui->nr_src : 0;
@@ -330,6 +334,8 @@ bool ui_may_act(const struct ui *ui, size_t source)
 const char *ui_why_not(const struct ui *ui, size_t source)
 {
 	const struct source *s = ui_source(ui, source);
+	if (!ui->replay && ui->act && source < ui->nr_src && ui->act[source].why_not && s && !s->model.ended)
+		return ui->act[source].why_not;
 	return ui->replay ? "read only: nothing runs in replay" :
 	       s && s->model.ended ? "read only: the session has ended" : "read only: not attached to a running session";
 }

@@ -86,7 +86,11 @@ static void command(void *self, const char *const *words, size_t nr, json_t *opt
 
 struct act hands_act(struct hands *h)
 {
-	return h && !h->watch ? (struct act){ .command = command, .self = h } : (struct act){ 0 };
+	if (h && !h->watch)
+		return (struct act){ .command = command, .self = h };
+	bool shared = h && *hands_role(h);
+	return (struct act){ .why_not = !h ? NULL : shared ? "read only: this session is shared with you to watch" :
+							   "read only: 'watch' changes nothing, 'attach' does" };
 }
 
 const char *hands_role(const struct hands *h)
