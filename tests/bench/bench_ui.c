@@ -6,7 +6,8 @@
  *   idle          bytes and wake-ups in five seconds in which nothing happens
  *   key to paint  a character typed into the command line until the terminal has it, while 50 agents write events as fast
  *                 as they can be recorded; the floor: a program that does nothing but send it back, at the same time
- *   a line        bytes for a line of output that comes, its pane scrolled by it: 80x24 and 120x36, followed live */
+ *   a line        bytes for a line of output that comes, its pane scrolled by it: 80x24 and 120x36, followed live; a counter
+ *                 elsewhere that changes in the same frame is told apart */
 #include <fcntl.h>
 #include <poll.h>
 #include <pty.h>
@@ -28,6 +29,7 @@ enum { MAX = 4000, PAINTS = 9, IDLE_S = 5, STREAMING_EVENTS = 4000000, LINES = 1
 
 static int master;
 static pid_t child;
+static struct buf heard; /* by the last listen_for */
 
 static double now_ms(void)
 {
@@ -74,22 +76,23 @@ static void close_console(void)
 /* Reads until @what has come (NULL: until it is quiet for @ms); answers what a terminal is asked. Returns the bytes, or -1. */
 static long listen_for(const char *what, int ms)
 {
-	CLEANUP(buf_release) struct buf seen = BUF_INIT;
+	struct buf *seen = &heard;
 	double until = now_ms() + ms;
+	buf_reset(seen);
 	for (;;) {
 		char bytes[65536];
 		struct pollfd p = { .fd = master, .events = POLLIN };
 		double left = what ? until - now_ms() : ms;
 		if (left <= 0 || poll(&p, 1, (int)left) <= 0)
-			return what ? -1 : (long)seen.len;
+			return what ? -1 : (long)seen->len;
 		ssize_t n = read(master, bytes, sizeof(bytes));
 		if (n <= 0)
 			return -1;
-		buf_append(&seen, bytes, (size_t)n);
+		buf_append(seen, bytes, (size_t)n);
 		if (memmem(bytes, (size_t)n, "\x1b[c", 3) && write(master, "\x1b[?62c", 6) < 0)
 			return -1;
-		if (what && memmem(seen.data, seen.len, what, strlen(what)))
-			return (long)seen.len;
+		if (what && memmem(seen->data, seen->len, what, strlen(what)))
+			return (long)seen->len;
 	}
 }
 
@@ -297,6 +300,27 @@ static void key_to_paint(const char *maker, const char *dir, int samples)
 	judge("key to paint while 50 agents stream, p99", late->ms, "ms", 16);
 }
 
+/* What of the frame goes to rows that its scroll region does not have: counters of other lines that changed in the same moment. */
+static size_t beside(const struct buf *frame)
+{
+	int top = 0, bottom = 0, row, col;
+	size_t bytes = 0, from = SIZE_MAX;
+	for (const char *p = buf_cstr(frame), *begin = p, *e; *p; p++) {
+		if (*p != '\x1b')
+			continue;
+		int n = 0;
+		if (sscanf(p, "\x1b[%d;%dr%n", &row, &col, &n) == 2 && n > 0)
+			top = row, bottom = col;
+		e = p;
+		n = 0;
+		if (sscanf(p, "\x1b[%d;%dH%n", &row, &col, &n) != 2 || n == 0 || !top)
+			continue;
+		bytes += from == SIZE_MAX ? 0 : (size_t)(e - begin) - from;
+		from = row < top || row > bottom ? (size_t)(e - begin) : SIZE_MAX;
+	}
+	return bytes + (from == SIZE_MAX ? 0 : frame->len - from);
+}
+
 /* A build that talks: its output in the agent's pane, which follows. */
 static void scrolled(const char *maker, const char *dir, unsigned short rows, unsigned short cols)
 {
@@ -307,6 +331,7 @@ static void scrolled(const char *maker, const char *dir, unsigned short rows, un
 	};
 	static double bytes[LINES];
 	char path[4096], what[64], seed[8];
+	double most_beside = 0;
 	int in[2], status;
 	if (pipe2(in, O_CLOEXEC) < 0)
 		exit(2);
@@ -336,6 +361,9 @@ static void scrolled(const char *maker, const char *dir, unsigned short rows, un
 		dprintf(in[1], "%3d %s\n", i, said[(size_t)i % ARRAY_LEN(said)]);
 		struct pollfd p = { .fd = master, .events = POLLIN };
 		bytes[i] = poll(&p, 1, 5000) > 0 ? (double)listen_for(NULL, 80) : 0;
+		double other = bytes[i] > 0 ? (double)beside(&heard) : 0;
+		most_beside = other > most_beside ? other : most_beside;
+		bytes[i] -= other;
 	}
 	close_console();
 	close(in[1]);
@@ -353,6 +381,8 @@ static void scrolled(const char *maker, const char *dir, unsigned short rows, un
 	}
 	snprintf(what, sizeof(what), "a scrolled line at %dx%d, most", cols, rows);
 	printf("  %-44s %8.1f bytes%s\n", what, bytes[LINES - 1], cols < 100 ? "" : " (beside the timeline: no region to scroll)");
+	if (cols < 100)
+		printf("  %-44s %8.1f bytes\n", "counters of other rows in the same frame", most_beside);
 }
 
 /* --- a record, without a terminal ------------------------------------------------------------------------------------ */

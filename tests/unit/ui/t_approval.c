@@ -450,6 +450,12 @@ static void others(void)
 	later(1000000);
 	press("yyx");
 	is_int(nr_sent, 0, "read-only: nothing can be sent");
+	end();
+	static const struct act looks = { .why_not = "read only: this session is shared with you to watch" };
+	begin("tests/screens/fleet.jsonl", &looks, 36);
+	later(1000000);
+	press("y");
+	ok(nr_sent == 0 && strstr(ui.message, "shared with you to watch"), "who may only look is told why: %s", ui.message);
 	press("\x1b");
 	is_str(view(), "fleet", "Esc leaves it held");
 	end();
