@@ -110,6 +110,21 @@ for _, how in ipairs { { build = "bld" }, { build = { dir = "bld", net = "none" 
   if ok then box:close() end
 end
 L
+# an image with Python, and what a Dockerfile has pip install from an index on this machine
+cp -a img py
+no_pip=$(env -i PATH=/usr/bin:/bin python3 "$here/../drivers/pip_image.py" root py 2>&1 | tail -n 1)
+python3 "$here/../drivers/pip_image.py" index "$t/index" "$t/index.port" >index.log 2>&1 </dev/null &
+index_pid=$!
+mkdir pip && printf 'FROM sgpython:latest\nARG INDEX\nRUN python3 -m pip install --no-cache-dir --root-user-action=ignore --index-url "$INDEX" tiny\n' >pip/Dockerfile
+cat >pip.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine", "port" }
+for _ = 1, 2 do
+  local box <close> = sg.sandbox { name = "p", backend = "container", options = { engine = a.engine }, limits = { mem = "256MB" },
+    build = { dir = "pip", net = "host", args = { INDEX = ("http://127.0.0.1:%s/simple"):format(a.port) } } }
+  print("has " .. box:run("python3 -c 'import tiny; print(tiny.word)'").out)
+end
+L
 mkdir agent bad && printf 'FROM sgtest:latest\nRUN echo no luck; exit 3\n' >bad/Dockerfile
 git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
 cat >bait.lua <<'L'
@@ -198,6 +213,18 @@ use() { # name, socket
 	is "$(grep -c '"built":{"cached":true}' <<<"$out")" 1 "$1: the same content again is not built again"
 	like "$out" 'made cat: ' "$1: a root file system of this machine"
 	like "$out" 'refused .*cannot be built from .*bad/Dockerfile.*(3|no luck)' "$1: a Dockerfile that fails"
+	if [ -n "$no_pip" ]; then
+		skip "$1: RUN pip install: $no_pip"
+	else
+		tar -C py -c . | ask "$2" -X POST -H 'Content-Type: application/x-tar' --data-binary @- \
+			'http://x/v1.41/images/create?fromSrc=-&repo=sgpython&tag=latest' >out
+		wait_for 30 test -s "$t/index.port"
+		timeout 120 "$sg" run --no-tui --name "pip-$1" pip.lua -- "$2" "$(cat "$t/index.port")" </dev/null >out 2>&1
+		out=$("$sg" events "pip-$1" --json)
+		is "$(grep -oE '"text":"has [a-z]+' <<<"$out" | tr '\n' ' ')" '"text":"has little "text":"has little ' "$1: RUN pip install from an index of our own"
+		like "$out" '"built":\{"from":\[\{"name":"(docker.io/library/)?sgpython:latest","id":"[^"]*[0-9a-f]{64}' "$1: on a base that is recorded by its digest"
+		is "$(grep -c '"built":{"cached":true}' <<<"$out")" 1 "$1: and once only"
+	fi
 	# an agent inside, whose prompt is part of an image: from the change to its first action
 	out=$(DOCKER_HOST=unix://$2 timeout 120 "$sg" compare --patterns --image sgtest:latest 2>&1)
 	like "$out" 'changed prompt to first action +[0-9.]+ ms +[0-9.]+ ms +.*an image built' "$1: compare --patterns builds an image for a changed prompt"
@@ -237,7 +264,7 @@ use() { # name, socket
 	ok $? "$1: a supervisor is killed: its containers end and are gone"
 	unlike "$("$sg" doctor --paths)" '^elsewhere' "$1: and doctor --paths names none"
 }
-engine_pids=
+engine_pids=$index_pid
 trap 'kill $engine_pids 2>/dev/null; wait $engine_pids 2>/dev/null; umount -q "$t"/docker/data/* 2>/dev/null; end_all' EXIT
 if command -v podman >/dev/null; then
 	# crun refuses a machine with both kinds of cgroups
