@@ -38,12 +38,8 @@ static void own_quit(struct ui *ui, const char *const *words, size_t nr, const c
 
 static void own_set(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
-	(void)words;
-	if (nr == 1)
-		ui_say(ui, ROLE_TEXT, "mouse %s; others: theme=NAME, keys=emacs, approvals.popup=true, ambiwidth=2 (Tab completes)",
-		       ui->no_mouse ? "off" : "on");
-	else
-		ui_set(ui, rest);
+	(void)words, (void)nr;
+	ui_set(ui, rest);
 }
 
 static void own_goto(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -342,6 +338,8 @@ static void unknown(struct ui *ui, const char *word)
 		ui_say(ui, ROLE_ERROR, ":%s opens a screen and takes no words; it is about what is selected", word);
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "'%s' is a command of the shell: sandglass %s %s", word, word, c->usage);
+	else if (ui_is_setting(word))
+		ui_say(ui, ROLE_ERROR, "'%s' is a setting: :set %s (Tab completes)", word, word);
 	else if (near)
 		ui_say(ui, ROLE_ERROR, "there is no command '%s'; did you mean '%s'?", word, near);
 	else

@@ -589,6 +589,7 @@ static void choose_theme(struct console *c)
 	else if (own)
 		ui_say(&c->ui, ROLE_WARN, "%s", *err.text ? err.text : "there is no such theme");
 	term_set_theme(t);
+	snprintf(c->ui.theme_name, sizeof(c->ui.theme_name), "%s", t == &made ? o->theme : t->name);
 	c->ui.theme = theme_wanted;
 	c->ui.theme_self = c;
 }

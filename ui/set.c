@@ -1,4 +1,5 @@
 /* ":set name=value": what a person can change of this console while it runs. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/text/width.h"
@@ -11,8 +12,10 @@ static void set_theme(struct ui *ui, const char *value)
 		ui_say(ui, ROLE_DIM, "no terminal to colour");
 	else if (ui->theme(ui->theme_self, value, &err) < 0)
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
-	else
+	else {
+		snprintf(ui->theme_name, sizeof(ui->theme_name), "%s", value);
 		ui_say(ui, ROLE_DIM, "theme %s", value);
+	}
 }
 
 static void set_mouse(struct ui *ui, bool on)
@@ -66,8 +69,30 @@ const char *ui_setting(size_t i)
 	return i < ARRAY_LEN(all) ? all[i] : NULL;
 }
 
+bool ui_is_setting(const char *word)
+{
+	size_t n = strcspn(word, "= ");
+	for (size_t i = 0; n && ui_setting(i); i++)
+		if (strncmp(ui_setting(i), word, n) == 0 && strchr("=", ui_setting(i)[n]))
+			return true;
+	return false;
+}
+
+/* All of them as they are. */
+static void say_all(struct ui *ui)
+{
+	ui_say(ui, ROLE_TEXT, "theme=%s  %s  keys=%s  approvals.popup=%s  ambiwidth=%d  (Tab completes)",
+	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse", keymap_is_emacs() ? "emacs" : "own",
+	       ui->popup ? "true" : "false", text_ambiguous() ? 2 : 1);
+}
+
 void ui_set(struct ui *ui, const char *what)
 {
+	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strncmp(what, "no", 2) == 0;
+	if (!*what || (ui_is_setting(what) && !strchr(what, '=') && !toggled)) {
+		say_all(ui);
+		return;
+	}
 	static const char keys[] = "keys=", popup[] = "approvals.popup=";
 	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=";
 	if (strncmp(what, theme, sizeof(theme) - 1) == 0)

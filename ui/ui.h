@@ -100,6 +100,7 @@ struct ui {
 	struct buf wish_text;
 	int (*theme)(void *self, const char *name, struct err *err); /* ":set theme="; NULL without a terminal */
 	void *theme_self;
+	char theme_name[32];
 	bool no_mouse, grabbed;  /* grabbed: a view follows the mouse */
 };
 
@@ -166,6 +167,7 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
 void ui_more_budget(struct ui *ui, const struct subject *on);
 /* ":set name=value" (set.c). */
 void ui_set(struct ui *ui, const char *what);
+bool ui_is_setting(const char *word); /* the name of one, with or without its value */
 const char *ui_setting(size_t i); /* what can be set, as it is typed; NULL past the last */
 /* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */
 int ui_frame_rows(const struct ui *ui);

@@ -167,7 +167,15 @@ static void commands(void)
 	is_str(buf_cstr(&ui.prompt.text), "budget ", "Tab completes a command");
 	keys("\033:approve --se\t");
 	is_str(buf_cstr(&ui.prompt.text), "approve --session ", "and its options");
-	keys("\033:approve ");
+	keys("\033:theme light\n");
+	ok(strstr(ui.message, ":set theme"), "a setting is no command: %s", ui.message);
+	keys(":set keys\n");
+	ok(strstr(ui.message, "keys=own") && strstr(ui.message, "ambiwidth=1"), "what the settings are: %s", ui.message);
+	keys(":set\n");
+	ok(strstr(ui.message, "  mouse  "), "without a name, too");
+	keys(":set nonsense\n");
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "not 'nonsense'"), "%s", ui.message);
+	keys(":approve ");
 	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "what can be approved is what is held");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)
 		is_int(atoll(ui.find->choice[i]), (long long)s->model.held[i], "its number");
