@@ -79,6 +79,12 @@ void filter_node_sql(const struct node *n, struct buf *out);
 /* What look_new takes for the words of @n. */
 void filter_match_text(const struct node *n, struct buf *out);
 
+/* filter_texts.c: texts of which at least one stands in the body of an event where @n is true, or of a step of its action; false (and
+ * some in @out all the same): there are none such. @db is a struct sqlite3. */
+bool filter_texts(void *db, const struct node *n, struct strv *out);
+/* Between which events, both included, all that match stand: narrows *low and *high. */
+void filter_bounds(const struct node *n, int64_t *low, int64_t *high);
+
 /* noted.c: the function glass_noted, once for a connection; an SQLite code. */
 int filter_noted(void *db);
 

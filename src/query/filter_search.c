@@ -7,6 +7,7 @@
  *
  * A value of a field that is a text of the body stands in the index as words do: the pieces of it that JSON writes as they are
  * lead to the rows where all of them stand, and so does every body that writes characters as \u00.., where a piece may hide.
+ * So do an exit status, a kind, a verdict, a risk (filter_texts.c).
  * An agent's and a box's rows have an index of their own. */
 #include <ctype.h>
 #include <sqlite3.h>
@@ -331,6 +332,20 @@ static void looks_of_term(struct search *q, const struct node *n)
 	add_look(q, n, "\"\\u00\"");
 }
 
+static void looks_of_texts(struct search *q, const struct node *n)
+{
+	CLEANUP(strv_release) struct strv texts = STRV_INIT;
+	struct words *w = &q->words;
+	if (!filter_texts(session_handle(q->s), n, &texts))
+		return;
+	strv_push(&texts, "\\u00");
+	for (size_t i = 0; i < texts.nr; i++) {
+		GROW(w->item, w->nr, w->cap);
+		w->item[w->nr].node = n;
+		w->item[w->nr++].look = look_new_text(q->s, texts.item[i]);
+	}
+}
+
 /* Which agents (boxes) a term means: it is asked of the first row of each. The index, of rows that have one, is sought by the
  * first of two bounds, so that must be the one that skips the rows of the agent before. */
 static int find_places(struct search *q, struct node *n, struct err *err)
@@ -369,6 +384,8 @@ static int words_of_term(struct search *q, struct node *n, struct err *err)
 		return find_places(q, n, err);
 	if (of_body[n->field])
 		looks_of_term(q, n);
+	else
+		looks_of_texts(q, n);
 	return 0;
 }
 
@@ -395,7 +412,12 @@ int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, 
 		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
 	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs };
+	int64_t low = 0, high = INT64_MAX;
+	filter_bounds(f->root, &low, &high);
 	uint64_t after = least(after_seq, INT64_MAX);
+	to_seq = least(to_seq, (uint64_t)high);
+	if (low > 0 && (uint64_t)low - 1 > after)
+		after = (uint64_t)low - 1;
 	if (filter_functions(session_handle(s), err) < 0)
 		return -1;
 	int rc = words_of(&q, f->root, false, err);

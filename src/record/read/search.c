@@ -211,6 +211,13 @@ struct look *look_new(struct session *s, const char *match)
 	return l;
 }
 
+struct look *look_new_text(struct session *s, const char *text)
+{
+	struct look *l = look_new(s, "");
+	add_term(l, text, strlen(text));
+	return l;
+}
+
 void look_free(struct look **l)
 {
 	if (*l) {

@@ -118,6 +118,7 @@ void session_reading(struct session *s, uint64_t at); /* for whoever reads it th
 /* The same words asked of one event after the other; the session outlives it. */
 struct look;
 struct look *look_new(struct session *s, const char *match);
+struct look *look_new_text(struct session *s, const char *text); /* one phrase, as it is; it may hold quotes */
 void look_free(struct look **l);
 bool look_holds(struct look *l, uint64_t seq);
 /* Asks the index once for the events behind @after up to @upto, which it must reach: from now on look_holds does not read

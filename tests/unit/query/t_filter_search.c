@@ -65,6 +65,7 @@ static void fill(struct loop *l)
 	raw(EV_ACTION_JUDGED, early, "{\"verdict\":\"ask\",\"rules\":[{\"name\":\"no-push\"}]}");
 	raw(EV_ACTION_DECIDED, early, "{\"decision\":\"approve\",\"by\":\"person\",\"who\":{\"name\":\"rita\"}}");
 	raw(EV_ACTION_REQUESTED, 0, "{\"kind\":\"connect\",\"tool\":\"\\u0065scaped\"}");
+	raw(EV_ACTION_REQUESTED, 0, "{\"kind\":\"\\u0066etch\"}");
 	for (int i = 0; i < ACTIONS; i++) {
 		CLEANUP(buf_release) struct buf out = BUF_INIT;
 		uint64_t id = request(i % 3 ? "make" : "make check");
@@ -155,6 +156,20 @@ static void queries(struct session *s)
 	same(s, "by:per*", 1);
 	same(s, "rule:no-push", 1);
 	same(s, "rule:no-push by:rita", 1);
+	same(s, "exit:0", ACTIONS / 2 + 1);
+	same(s, "exit:7", 0);
+	same(s, "exit:-1..1", ACTIONS + 1);
+	same(s, "exit=1,137 needle", ACTIONS / 2);
+	same(s, "kind:connect", 1);
+	same(s, "kind:connect,exec", ACTIONS + 2);
+	same(s, "kind:con* not kind:exec", 1);
+	same(s, "verdict:ask", 1);
+	same(s, "verdict:allow", 1); /* by a person */
+	same(s, "verdict:deny", 0);
+	same(s, "risk:high", 0);
+	same(s, "risk:none", ACTIONS + 3);
+	same(s, "is:edited", 0);
+	same(s, "kind:fetch", 1); /* its body writes it as \u0066 */
 	same(s, "tool:escaped", 1); /* its body writes it as \u0065 */
 }
 
@@ -194,8 +209,8 @@ static void below_not(struct session *s)
 	const size_t make = ACTIONS - (ACTIONS + 2) / 3, seventh = (ACTIONS + 6) / 7;
 	static const char index[] = "search MATCH";
 	ok(asked(s, "min(agent)", "kind:exec not agent:nobody", STEPS_BLOCK, ACTIONS + 1) == 0, "no agents are looked up for what they are not");
-	ok(asked(s, index, "kind:exec not cmd:make", STEPS_BLOCK, ACTIONS + 1 - make) == 0, "nor commands");
-	ok(asked(s, index, "kind:exec not (not cmd:make)", STEPS_BLOCK, make) == 0, "nor what is denied twice");
+	ok(asked(s, index, "kind:exe* not cmd:make", STEPS_BLOCK, ACTIONS + 1 - make) == 0, "nor commands");
+	ok(asked(s, index, "kind:exe* not (not cmd:make)", STEPS_BLOCK, make) == 0, "nor what is denied twice");
 	ok(asked(s, index, "kind:exec not seventh", STEPS_BLOCK, ACTIONS + 1 - seventh) > 0, "words are");
 }
 
@@ -204,6 +219,10 @@ static void pieces(struct session *s)
 {
 	ok(asked(s, "glass_is", "cmd:\"tail xyz\"", early + 2, 0) == 0, "no row is read for pieces that never meet");
 	ok(asked(s, "glass_is", "cmd:\"tail* log\"", early + 2, 1) > 0, "where they meet it is");
+	ok(asked(s, "ifnull", "exit:77", early + 2, 0) == 0, "nor for an exit status that is nowhere");
+	ok(asked(s, "glass_is", "kind:read", early + 2, 0) == 0 && asked(s, "glass_is", "verdict:deny", early + 2, 0) == 0,
+	   "or a kind, or a verdict");
+	ok(asked(s, "glass_is", "kind:note", early + 2, 0) > 0, "but for what is the name of an event they are");
 }
 
 /* What the end of the session left out of the index comes into it; the same is found. */
