@@ -126,6 +126,13 @@ function M.unexpected(plugin, e)
   return msg:find "%.lua:%d+: " and ("%s: what answers there is not the API, or the plugin is wrong: %s"):format(plugin.name or "a plugin", msg) or msg
 end
 
+-- What a plugin says is wrong: a table with msg, or just its text.
+local function fault(plugin, fn, e)
+  if type(e) == "string" then return { msg = e } end
+  if type(e) == "table" then return e end
+  return { msg = ("%s: the plugin is wrong: %s says no reply and no reason (return nil, { msg = \"...\" })"):format(plugin.name or "a plugin", fn) }
+end
+
 -- In the plugin host -------------------------------------------------------------------------------------------------
 
 local states = {}
@@ -156,11 +163,13 @@ function M.serve(plugin, ask)
     return {}
   end
   if ask.fn == "wrong" then
-    local e = plugin.wrong and plugin.wrong(ask.args.status, ask.args.text)
+    local ok, e = pcall(plugin.wrong or function() end, ask.args.status, ask.args.text)
+    if not ok then error(M.unexpected(plugin, e), 0) end
     if not e then
       local msg = M.error_text(ask.args.text)
       e = { msg = msg, compact = M.is_too_long(msg) }
     end
+    e = fault(plugin, "wrong", e)
     e.msg = line_of(e.msg)
     return e
   end
@@ -177,6 +186,7 @@ function M.serve(plugin, ask)
     end)
     if not ok then error(M.unexpected(plugin, reply), 0) end
     if reply then return { reply = reply } end
+    wrong = fault(plugin, "finish", wrong)
     if wrong.cut and ask.args.whole and ask.args.whole ~= "" then   -- whole, but of somebody else
       wrong = { msg = "what answers there is not the API: " .. M.error_text(ask.args.whole), status = 400 }
     end

@@ -1,0 +1,29 @@
+-- What a plugin of a model says is wrong, however it says it, and what it says by mistake.
+local plugin = require "sandglass.plugin"
+local spec = require "spec"
+local it, eq = spec.it, spec.eq
+
+local function finished(finish)
+  local p = { name = "mine", request = function() return {} end, finish = finish }
+  plugin.serve(p, { fn = "request", call = 1, args = { req = {} } })
+  return plugin.serve(p, { fn = "finish", call = 1, args = {} }).wrong
+end
+
+it "finish that gives neither a reply nor a reason" (function()
+  eq(finished(function() return nil end).msg,
+    'mine: the plugin is wrong: finish says no reply and no reason (return nil, { msg = "..." })')
+end)
+
+it "a reason that is a text, or a table" (function()
+  eq(finished(function() return nil, "no  more\nmoney" end).msg, "no more money")
+  eq(finished(function() return nil, { msg = "busy", status = 529 } end).status, 529)
+end)
+
+it "wrong that is a text, raises, or is not there" (function()
+  local function wrong(fn) return plugin.serve({ name = "mine", wrong = fn }, { fn = "wrong", call = 1, args = { status = 500, text = "gone" } }) end
+  eq(wrong(function(status) return "HTTP " .. status end).msg, "HTTP 500")
+  eq(wrong(nil).msg, "gone")
+  local ok, e = pcall(wrong, function(_, text) return text.error.message end)
+  eq(ok, false)
+  eq(tostring(e):find("mine: what answers there is not the API, or the plugin is wrong: ", 1, true), 1)
+end)
