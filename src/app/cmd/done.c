@@ -81,7 +81,7 @@ static void merged(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 		json_get_bytes(json_object_get(t, "dir"), &dir);
 		buf_puts(out, i ? "\n" : "");
 		buf_puts(out, cmd_has(ctx, "dry-run") ? "would merge " : "merged ");
-		count(out, number(t, "files") - (int64_t)json_array_size(json_object_get(t, "skipped")), "change");
+		count(out, number(t, "files"), "change");
 		buf_printf(out, " to %s", *json_str(t, "patch", "") ? json_str(t, "patch", "") : buf_cstr(&dir));
 		buf_printf(out, "%s%s", *json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
 		conflicts(t, out);

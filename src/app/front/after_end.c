@@ -183,11 +183,10 @@ struct plan { /* what merge_run is given, and what it borrows */
 	json_t *taken;
 	struct merge_target *target;
 	size_t nr, left;
-	size_t *files; /* that each target gets */
 	char *message;
 };
 
-static void say(struct again *g, const struct unmerged_box *b, const json_t *body, const struct plan *p, bool dry)
+static void say(struct again *g, const struct unmerged_box *b, const json_t *body, bool dry)
 {
 	size_t i;
 	json_t *t;
@@ -204,8 +203,9 @@ static void say(struct again *g, const struct unmerged_box *b, const json_t *bod
 		CLEANUP(buf_release) struct buf dir = BUF_INIT, safe = BUF_INIT;
 		json_get_bytes(json_object_get(t, "dir"), &dir);
 		cmd_safe(&safe, buf_cstr(&dir), dir.len, false);
-		fprintf(g->ctx->out, "%s %s: %zu change%s to %s%s%s\n", dry ? "would merge" : "merged", b->name,
-			i < p->nr ? p->files[i] : 0, i < p->nr && p->files[i] == 1 ? "" : "s", buf_cstr(&safe),
+		int64_t nr = json_int(t, "files", 0);
+		fprintf(g->ctx->out, "%s %s: %" PRId64 " change%s to %s%s%s\n", dry ? "would merge" : "merged", b->name, nr,
+			nr == 1 ? "" : "s", buf_cstr(&safe),
 			*json_str(t, "ref", "") ? ", " : "", json_str(t, "ref", ""));
 	}
 }
@@ -242,7 +242,6 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 	p->step = xcalloc(b->nr, sizeof(*p->step));
 	p->choice = xcalloc(b->nr, sizeof(*p->choice));
 	p->target = xcalloc(b->nr, sizeof(*p->target));
-	p->files = xcalloc(b->nr, sizeof(*p->files));
 	p->message = merge_message(b->name, 0, session_id(g->read));
 	for (size_t i = 0; i < b->nr; i++) {
 		const struct unmerged_layer *l = &b->layer[i];
@@ -257,7 +256,6 @@ static int plan_make(struct plan *p, struct again *g, const struct unmerged_box 
 		if (p->choice[k].taken)
 			json_array_extend(p->taken, p->choice[k].taken);
 		p->left += left + p->choice[k].partly;
-		p->files[k] = l->files > left ? l->files - left : 0;
 		p->step[k] = (struct merge_step){ .view = &p->view[k], .message = p->message };
 		p->target[k] = (struct merge_target){ .repo = l->repo,
 						      .dir = l->dir,
@@ -283,7 +281,6 @@ static void plan_release(struct plan *p)
 	free(p->step);
 	free(p->choice);
 	free(p->target);
-	free(p->files);
 	free(p->message);
 }
 
@@ -330,7 +327,7 @@ static int merge_box(struct again *g, const struct unmerged_box *b, struct err *
 		json_put_str(body, "why", err->text);
 		json_put_str(body, "code", err_code_name(err->code));
 	} else {
-		say(g, b, body, &p, dry);
+		say(g, b, body, dry);
 	}
 	uint16_t kind = dry ? EV_MERGE_PLANNED : rc == 0 ? EV_MERGE_DONE : EV_MERGE_FAILED;
 	record_append_json(g->record, kind, g->cause, 0, b->id, 0, body);

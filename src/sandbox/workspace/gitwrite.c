@@ -165,13 +165,17 @@ static int judge_commits(struct target *t, struct chain *c, struct err *err)
 	return 0;
 }
 
+static bool is_folder(const struct plan_path *p)
+{
+	return p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
+}
+
 static void judge_index(struct target *t)
 {
 	struct err err = ERR_INIT;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		struct plan_path *p = &t->all.path[i];
-		bool dirs = p->want.kind == WS_DIR || (p->want.kind == WS_NONE && p->base.kind == WS_DIR);
-		if (p->skip || p->conflict || dirs)
+		if (p->skip || p->conflict || is_folder(p))
 			continue;
 		target_staged(t, p->path, p->len, &p->staged_mode, &p->staged_oid);
 		int rc = plan_merge_git(t, p, p->staged_mode, &p->staged_oid, &p->stage_mode, &p->stage_oid, &err);
@@ -186,7 +190,7 @@ static void judge_index(struct target *t)
 static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 {
 	json_t *o = target_look(t), *conflicts = json_array(), *skipped = json_array();
-	size_t writes = 0;
+	size_t writes = 0, nr = 0;
 	*clean_out = true;
 	for (size_t i = 0; i < t->all.nr; i++) {
 		const struct plan_path *p = &t->all.path[i];
@@ -195,6 +199,7 @@ static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 		else if (files && p->conflict)
 			add_why(conflicts, p, p->conflict);
 		writes += p->write && !p->skip && !p->conflict;
+		nr += !p->skip && !is_folder(p);
 	}
 	for (size_t k = 0; trees && k < t->nr_steps; k++)
 		for (size_t i = 0; i < t->step[k].nr; i++) {
@@ -206,7 +211,7 @@ static json_t *report(struct target *t, bool trees, bool files, bool *clean_out)
 						: "changed in the box and in the commit of HEAD, at the same lines");
 		}
 	*clean_out = json_array_size(conflicts) == 0;
-	json_put_int(o, "files", (int64_t)t->all.nr);
+	json_put_int(o, "files", (int64_t)nr);
 	json_put_int(o, "write", files ? (int64_t)writes : 0);
 	json_put(o, "conflicts", conflicts);
 	json_put(o, "skipped", skipped);

@@ -436,10 +436,13 @@ static int write_patches(const struct merge_opts *o, const struct ws_store *st, 
 							     : xasprintf("%s.%s", o->patch, t->repo);
 		if (total_diff(t, st, &d, err) < 0)
 			return -1;
-		size_t keep = 0;
-		for (size_t k = 0; k < d.nr; k++)
-			if (!ws_path_is_git(d.item[k].path, d.item[k].len))
-				d.item[keep++] = d.item[k];
+		size_t keep = 0, files = 0;
+		for (size_t k = 0; k < d.nr; k++) {
+			if (ws_path_is_git(d.item[k].path, d.item[k].len))
+				continue;
+			files += d.item[k].now.kind != WS_DIR && (d.item[k].now.kind != WS_NONE || d.item[k].was.kind != WS_DIR);
+			d.item[keep++] = d.item[k];
+		}
 		d.nr = keep;
 		int rc = ws_diff_patch(&d, st, &b, err);
 		ws_diff_release(&d);
@@ -453,7 +456,7 @@ static int write_patches(const struct merge_opts *o, const struct ws_store *st, 
 		json_put_str(e, "repo", t->repo);
 		json_put_str(e, "dir", t->dir);
 		json_put_str(e, "patch", path);
-		json_put_int(e, "files", (int64_t)keep);
+		json_put_int(e, "files", (int64_t)files);
 		json_put_int(e, "bytes", (int64_t)b.len);
 		json_array_append_new(targets, e);
 	}
