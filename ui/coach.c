@@ -50,7 +50,7 @@ static bool something_held(const struct ui *ui)
 
 static bool deciding(const struct ui *ui)
 {
-	return on_screen(ui, "approval") && !ui->replay;
+	return on_screen(ui, "approval") && !ui->replay && nr_held(ui) > 0;
 }
 
 static bool replaying(const struct ui *ui)
