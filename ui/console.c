@@ -347,6 +347,7 @@ static void away(struct console *c)
 	c->ui.wish = WISH_NONE;
 	c->ui.wish_text = BUF_INIT;
 	c->dirty = true;
+	notify_away(&c->notify);
 	switch (wish) {
 	case WISH_NONE:
 		break;
@@ -385,6 +386,7 @@ static void suspend(struct console *c)
 	term_leave();
 	tty_stop();
 	term_return();
+	notify_away(&c->notify);
 	c->dirty = true;
 }
 
@@ -396,6 +398,7 @@ static void note_signals(struct console *c)
 		suspend(c);
 	if (tty_continued()) { /* somebody else had the terminal and has left it as he liked */
 		term_return();
+		notify_away(&c->notify);
 		c->dirty = true;
 	}
 }

@@ -41,7 +41,8 @@ wait_for 30 shows 'HELD'
 up=$?
 ok $up "something waits"
 [ $up -eq 0 ] || finish
-wait_for 5 sh -c "tmux -S '$t/tmux' display-message -p '#{pane_title}' | grep -qx 'sandglass 1 held'"
+titled() { title | grep -qx 'sandglass 1 held'; }
+wait_for 5 titled
 ok $? "the title says so"
 
 # --- pasted keys decide nothing ---
@@ -98,6 +99,8 @@ ok $? "outside of the full screen"
 tm send-keys x
 wait_for 5 full
 ok $? "a key goes back"
+wait_for 60 titled
+ok $? "and the title is ours again"
 
 # --- Ctrl-Z ---
 tm send-keys C-z
@@ -111,6 +114,8 @@ run 'clear; fg'
 wait_for 5 full
 wait_for 5 shows 'TIMELINE'
 ok $? "fg brings it back"
+wait_for 60 titled
+ok $? "with its title"
 
 # --- kill -9 ---
 pid=$(pgrep -P "$(tm display-message -p '#{pane_pid}')" | head -1)

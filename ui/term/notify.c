@@ -53,6 +53,11 @@ void notify_focus(struct notify *n, bool in)
 		n->rung_us = 0;
 }
 
+void notify_away(struct notify *n)
+{
+	n->titled = 0;
+}
+
 void notify_held(struct notify *n)
 {
 	n->owed = true;

@@ -23,6 +23,7 @@ struct notify {
 
 void notify_init(struct notify *n); /* from the environment */
 void notify_focus(struct notify *n, bool in);
+void notify_away(struct notify *n); /* the terminal was given back meanwhile, and its title with it */
 /* Something new is held. */
 void notify_held(struct notify *n);
 /* When notify_due has something to say (mono); INT64_MAX = not now. */

@@ -128,6 +128,10 @@ static void notifications(void)
 	notify_title(&n, 2, &b);
 	notify_title(&n, 2, &b);
 	is_str(buf_cstr(&b), "\x1b]2;sandglass 2 held\x1b\\", "the title, once");
+	buf_reset(&b);
+	notify_away(&n);
+	notify_title(&n, 2, &b);
+	is_str(buf_cstr(&b), "\x1b]2;sandglass 2 held\x1b\\", "and again when the terminal has been away");
 }
 
 /* Every byte of every cell is plain text that cannot do anything. */
