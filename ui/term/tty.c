@@ -191,14 +191,17 @@ void tty_stop(void)
 
 /* --- taking and giving back --------------------------------------------------------------------------------------- */
 
+/* Also when it is ours still, but somebody else may have set it up: then the title is one of ours, and not kept again. */
 static void seize(void)
 {
+	bool had = tty.taken;
 	tcsetattr(STDIN_FILENO, TCSADRAIN, &tty.raw);
 	tty.taken = true;
 	guard_say(tty.guard, GUARD_TAKEN);
 	if (tty.modern) {
 		tty_puts("\x1b[?2004h\x1b[?1004h"); /* pasted text is marked, focus is told */
-		tty_puts("\x1b[22;2t");             /* keep the title */
+		if (!had)
+			tty_puts("\x1b[22;2t"); /* keep the title */
 	}
 	if (tty.mouse)
 		tty_puts("\x1b[?1002h\x1b[?1006h");
