@@ -334,7 +334,8 @@ static int parcel_add(struct parcel *p, const struct plan_op *op, int fd, struct
 	if (p->nr && (p->contents.len + op->len > TOOL_PIECE || p->nr >= 20000) && parcel_send(p, err) < 0)
 		return -1;
 	mine.fd = 0;
-	mine.off = p->contents.len;
+	if (op->kind == PLAN_FILE)
+		mine.off = p->contents.len;
 	for (uint64_t left = op->kind == PLAN_FILE ? op->len : 0; left;) {
 		buf_reserve(&p->contents, left);
 		ssize_t n = pread(fd, p->contents.data + p->contents.len, left, (off_t)(op->off + op->len - left));
@@ -377,7 +378,12 @@ static int parcel_entry(struct parcel *p, int root, const struct manifest_entry 
 	case MANIFEST_OTHER:
 		return 0;
 	}
-	return parcel_add(p, &op, fd, err);
+	if (parcel_add(p, &op, fd, err) < 0)
+		return -1;
+	if (e->kind != MANIFEST_FILE && e->kind != MANIFEST_LINK)
+		return 0;
+	op = (struct plan_op){ .kind = PLAN_TIME, .path = op.path, .path_len = op.path_len, .off = e->mtime_ns / 1000 };
+	return parcel_add(p, &op, -1, err); /* as old as here: make and its like compare */
 }
 
 int mirror_push(struct mirror *m, struct err *err)
