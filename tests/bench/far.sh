@@ -31,6 +31,10 @@ if boxes && sshd_start; then
 		printf '%-16s %4d executions: %8d us, %6d.%d round trips (reach %d.%d) %s\n' "$way" "$n" "$us" $((trips / 10)) $((trips % 10)) \
 			$((most / 10)) $((most % 10)) "$([ "$n" = 1 ] && echo || verdict $((trips <= most)))"
 	done
+	# a line there and its answer, beyond the way itself: what arrives is passed on at once, in both directions
+	IFS='|' read -r _ way n us < <(grep -oE 'ROW\|REPL\|.*' out | tail -1)
+	beyond=$((us / n - trip))
+	printf 'output passed on: %d us beyond the way, there and back, the mean of %d (reach 20000) %s\n' "$beyond" "$n" "$(verdict $((beyond <= 20000)))"
 	sshd_stop
 else
 	echo 'the far link is skipped: no sshd, or no boxes'
