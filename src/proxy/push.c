@@ -116,7 +116,11 @@ bool push_refusal(const struct push *p, const char *why, struct buf *out)
 	CLEANUP(buf_release) struct buf all = BUF_INIT, line = BUF_INIT, plain = BUF_INIT;
 	if (!p->reports || !p->nr)
 		return false;
-	for (size_t i = 0; why[i] && i < WHY_MAX; i++)
+	size_t most = strnlen(why, WHY_MAX + 1);
+	if (most > WHY_MAX)
+		for (most = WHY_MAX; most && ((unsigned char)why[most] & 0xc0) == 0x80;) /* no half character */
+			most--;
+	for (size_t i = 0; i < most; i++)
 		buf_putc(&plain, (unsigned char)why[i] < ' ' ? ' ' : why[i]);
 	put_line(&all, "", "unpack ok\n", 10);
 	for (size_t i = 0; i < p->nr; i++) {

@@ -265,6 +265,12 @@ static void t_push(void)
 	p.bands = true;
 	buf_reset(&out);
 	ok(push_refusal(&p, "no", &out) && out.len == 4 + 1 + 14 + 23 + 4 + 4 && !memcmp(out.data, "002e\1" "000eunpack ok\n", 19), "on the band that its git listens to");
+	char why_long[402] = "";
+	memset(why_long, 'x', 399);
+	memcpy(why_long + 399, "\u00e9", 2); /* its second byte would be one too many */
+	p.bands = false;
+	buf_reset(&out);
+	ok(push_refusal(&p, why_long, &out) && strstr(buf_cstr(&out), "xx\n0000") && !strchr(buf_cstr(&out), 0xc3), "a long reason ends with a whole character");
 	p.reports = false;
 	ok(!push_refusal(&p, "no", &out), "a git that wants no report gets none");
 	push_release(&p);
