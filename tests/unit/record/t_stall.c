@@ -1,6 +1,8 @@
 /* No space: nothing is lost, no barrier runs, and it goes on when there is space again. Locks the same. */
+#include <dlfcn.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <sqlite3.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
@@ -69,6 +71,95 @@ static uint64_t put_big(struct record *r)
 }
 
 static const struct record_ops ops = { .on_state = on_state };
+
+/* The file of the statement that writes many events at once may take one page more, as long as this is set. */
+static atomic_bool tight;
+static atomic_uint rows; /* that it had put in when it failed */
+
+static void on_row(void *self, int op, const char *db, const char *table, sqlite3_int64 row)
+{
+	(void)op;
+	(void)db;
+	(void)table;
+	(void)row;
+	++*(unsigned *)self;
+}
+
+static int step_tight(int (*step)(sqlite3_stmt *), sqlite3_stmt *st, sqlite3 *db)
+{
+	sqlite3_stmt *pages = NULL;
+	unsigned put = 0;
+	char sql[64];
+	sqlite3_prepare_v2(db, "PRAGMA page_count", -1, &pages, NULL);
+	step(pages);
+	snprintf(sql, sizeof(sql), "PRAGMA max_page_count = %d", sqlite3_column_int(pages, 0) + 1);
+	sqlite3_finalize(pages);
+	sqlite3_exec(db, sql, NULL, NULL, NULL);
+	sqlite3_update_hook(db, on_row, &put);
+	int rc = step(st);
+	sqlite3_update_hook(db, NULL, NULL);
+	sqlite3_exec(db, "PRAGMA max_page_count = 1073741823", NULL, NULL, NULL);
+	if (rc == SQLITE_FULL)
+		rows = put;
+	return rc;
+}
+
+/* In place of the library's own, for the recorder too: on its thread, between two of its statements. */
+int sqlite3_step(sqlite3_stmt *st)
+{
+	int (*step)(sqlite3_stmt *);
+	void *real = dlsym(RTLD_NEXT, "sqlite3_step");
+	memcpy(&step, &real, sizeof(step));
+	const char *sql = tight ? sqlite3_sql(st) : NULL;
+	return sql && !strncmp(sql, "INSERT OR FAIL INTO event", 25) ? step_tight(step, st, sqlite3_db_handle(st)) : step(st);
+}
+
+/* There is no more space after some of the rows of one statement. */
+static void test_rows(void)
+{
+	struct err err = ERR_INIT;
+	struct loop *l = NULL;
+	struct record *r = NULL;
+	struct session *s = NULL;
+	struct seen seen = { 0 };
+	struct arena arena = ARENA_INIT;
+	struct event got;
+	uint64_t wrong = 0, last = 0;
+	bool done = false;
+	enum { NR = 100, BEFORE = 1 }; /* session.start */
+	ok(loop_new(&l, &err) == 0 && record_create(&r, l, help_dir(), "rows", NULL, &ops, &seen, &err) == 0, "a session: %s", err.text);
+	CLEANUP(free_ptr) char *path = xstrdup(record_path(r));
+	record_barrier(r, record_head(r), set_flag, &done);
+	help_wait(l, &done);
+	tight = true;
+	done = false;
+	for (int i = 0; i < NR; i++) {
+		CLEANUP(free_ptr) char *text = xasprintf("%d %0600d", i, 0);
+		json_t *b = json_object();
+		json_put_str(b, "text", text);
+		last = record_append_json(r, 420, 0, 0, 0, 0, b);
+	}
+	record_barrier(r, last, set_flag, &done);
+	help_wait(l, &seen.stalled);
+	ok(seen.stalled && !done && !seen.dead, "no space in the middle of a statement: stalled: %s", seen.why);
+	ok(rows > 0 && rows < 16, "after %u rows of sixteen", rows);
+	ok(session_open(&s, path, &err) == 0, "it can be read: %s", err.text);
+	is_int((int64_t)session_head(s), BEFORE, "as it was before");
+	session_close(&s);
+	tight = false;
+	help_wait(l, &done);
+	ok(done && seen.recovered, "with space it goes on by itself");
+	ok(record_close(&r, NULL, &err) == 0 && session_open(&s, path, &err) == 0, "closed and opened: %s", err.text);
+	is_int(help_verify(s, 0, "it verifies").events, BEFORE + NR + 1, "no event is lost or doubled");
+	for (int i = 0; i < NR; i++) {
+		CLEANUP(free_ptr) char *start = xasprintf("{\"text\":\"%d 0", i);
+		wrong += session_event(s, last - NR + 1 + (uint64_t)i, &got, &arena, &err) < 0 || strncmp(got.body, start, strlen(start)) != 0;
+	}
+	is_int((int64_t)wrong, 0, "each in its place");
+	arena_release(&arena);
+	session_close(&s);
+	loop_free(l);
+}
 
 static void test_limit(void)
 {
@@ -286,6 +377,7 @@ int main(void)
 	else
 		is_int(status >> 8, 0, "a full disk: the reserve lets the end be written");
 	test_limit();
+	test_rows();
 	test_lock();
 	test_moved_while_stalled();
 	test_death();
