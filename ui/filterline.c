@@ -9,6 +9,8 @@
 
 enum { WORK_US = 30000, VALUES_LOOKED = 300 };
 
+static const char filter_keys[] = "Esc takes the filter away, :filter save NAME keeps it";
+
 static struct view_filter *filter_on(const struct ui *ui)
 {
 	return &ui->find->filter[view_index(ui->stack[ui->depth - 1].ops)];
@@ -92,6 +94,15 @@ const char *ui_filter(const struct ui *ui)
 	return v->text ? v->text : "";
 }
 
+bool ui_filtering(const struct ui *ui)
+{
+	const struct view_filter *v = filter_on(ui);
+	for (size_t i = 0; v->text && i < FINDER_SOURCES; i++)
+		if (v->busy[i])
+			return true;
+	return false;
+}
+
 static bool make(struct ui *ui, struct pick **pick, const char *text, size_t *column, struct err *err)
 {
 	const struct filter_saved saved = saved_lookup(saved_of(ui));
@@ -109,6 +120,7 @@ void filter_set(struct ui *ui, const char *text)
 	struct err err = ERR_INIT;
 	ui->stale = true;
 	drop(v->pick);
+	memset(v->busy, 0, sizeof(v->busy));
 	free(v->text);
 	v->text = NULL;
 	while (text && *text == ' ')
@@ -123,7 +135,7 @@ void filter_set(struct ui *ui, const char *text)
 		return;
 	}
 	v->text = xstrdup(text);
-	ui_say(ui, ROLE_DIM, "Esc takes the filter away, :filter save NAME keeps it");
+	ui_say(ui, ROLE_DIM, "%s", filter_keys);
 }
 
 void filter_begin(struct ui *ui, const char *text)
@@ -157,9 +169,13 @@ static struct pick *working(struct ui *ui, size_t source)
 	struct pick *p = pick_of(ui, v, source);
 	if (!p || !s)
 		return NULL;
-	if (pick_work(p, s, ui_now(ui), WORK_US)) {
+	bool was = ui_filtering(ui);
+	v->busy[source] = pick_work(p, s, ui_now(ui), WORK_US);
+	if (v->busy[source]) {
 		ui_say(ui, ROLE_DIM, "filtering.. %d%%", pick_percent(p, s));
 		ui->wake_us = ui->mono_us + 1;
+	} else if (was && !ui_filtering(ui)) {
+		ui_say(ui, ROLE_DIM, "%s", filter_keys);
 	}
 	if (pick_failed(p))
 		ui_say(ui, ROLE_ERROR, "%s", pick_failed(p));

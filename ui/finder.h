@@ -27,6 +27,7 @@ const struct rows *ui_rows(struct ui *ui, size_t source, const struct rows *of);
 bool ui_lets_agent(struct ui *ui, size_t source, const struct model_agent *a);
 bool ui_lets_row(struct ui *ui, size_t source, uint64_t seq);
 const char *ui_filter(const struct ui *ui); /* of the view on top; "" none */
+bool ui_filtering(const struct ui *ui);       /* it has not been asked of every event yet */
 void filter_set(struct ui *ui, const char *text); /* NULL or "" none */
 void filter_begin(struct ui *ui, const char *text); /* of fleet, agent and log; it is known to be one */
 void filter_ask(struct ui *ui, const char *text);

@@ -12,6 +12,7 @@ enum { FINDER_VIEWS = 24, FINDER_SOURCES = 64, FINDER_CHOICES = 24 };
 struct view_filter {
 	char *text;
 	struct pick *pick[FINDER_SOURCES];
+	bool busy[FINDER_SOURCES]; /* there are events that have not been asked */
 };
 
 struct mark { /* a place to go back to */

@@ -22,6 +22,7 @@ struct pick {
 	uint64_t *seq; /* ascending */
 	size_t nr, cap;
 	uint64_t done;    /* asked up to here */
+	uint64_t piece;   /* events that are asked at once; more while that is quick: each asks the index anew */
 	uint64_t *open;   /* asked when they had not ended: once more when they have */
 	size_t nr_open, cap_open;
 	uint64_t version;
@@ -39,6 +40,7 @@ int pick_new(struct pick **out, const char *text, const struct filter_saved *sav
 		return -1;
 	*out = NEW(struct pick);
 	(*out)->filter = f;
+	(*out)->piece = PIECE;
 	return 0;
 }
 
@@ -178,9 +180,15 @@ bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_
 		return false;
 	catch_up(p, s, now_us);
 	while (p->done < head && !p->failed) {
-		uint64_t to = head - p->done > PIECE && !filter_words(p->filter) ? p->done + PIECE : head;
+		int64_t from = clock_mono_us();
+		uint64_t to = head - p->done > p->piece && !filter_words(p->filter) ? p->done + p->piece : head;
 		piece(p, s, now_us, to);
-		if (clock_mono_us() >= until)
+		int64_t now = clock_mono_us();
+		if (now - from < budget_us / 2)
+			p->piece *= 2;
+		else if (now - from > budget_us * 2 && p->piece > PIECE)
+			p->piece /= 2;
+		if (now >= until)
 			break;
 	}
 	return p->done < head && !p->failed;

@@ -77,7 +77,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 			put_cursor_row(a, (int)i + 2);
 	}
 	if (v->nr == 0)
-		put(a, 3, 3, ROLE_DIM, *ui_filter(ui) ? "nothing matches the filter; Esc takes it away" : "nothing yet");
+		put(a, 3, 3, ROLE_DIM, !*ui_filter(ui) ? "nothing yet" : ui_filtering(ui) ? "nothing so far; Esc takes the filter away" :
+			       "nothing matches the filter; Esc takes it away");
 }
 
 static bool move(struct log_view *v, struct ui *ui, int64_t by)
