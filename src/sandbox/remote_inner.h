@@ -66,6 +66,7 @@ struct remote {
 	unsigned tries;
 	struct loop_timer *again;
 	char *setup_done; /* what the box said about itself; NULL not yet */
+	int64_t skew_s;   /* its clock before ours, as it was then */
 	void (*progress)(void *self, const char *line, size_t len);
 	void *progress_self;
 	json_t *asked; /* what open was asked with */

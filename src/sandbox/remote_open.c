@@ -141,12 +141,27 @@ static void fail_early(void *self)
 
 /* --- it is there --- */
 
-static json_t *describe(const struct remote *r)
+static void say(void *self, const char *line)
+{
+	struct remote *r = self;
+	if (r->progress)
+		r->progress(r->progress_self, line, strlen(line));
+}
+
+/* Who signs or is signed there with a time (certificates, tokens of its commands) must know. */
+static void tell_skew(struct remote *r)
+{
+	CLEANUP(free_ptr) char *line = xasprintf("the clock of box '%s' is %lld s %s this machine's: times of its files, certificates and tokens "
+						 "are off there by as much",
+						 r->name, llabs(r->skew_s), r->skew_s < 0 ? "behind" : "ahead of");
+	say(r, line);
+}
+
+static json_t *describe(struct remote *r)
 {
 	json_t *o = json_object();
-	long long at = 0;
-	int uid = 0, used = 0;
-	sscanf(r->setup_done, "%d %lld%n", &uid, &at, &used);
+	int uid = 0;
+	sscanf(r->setup_done, "%d", &uid);
 	json_put_str(o, "profile", r->b.profile);
 	json_put_int(o, "uid", uid);
 	json_put_str(o, "workspace", REMOTE_WORKSPACE);
@@ -160,9 +175,10 @@ static json_t *describe(const struct remote *r)
 	static const char *const more[] = { "region", "url", "lacks" };
 	for (size_t i = 0; i < ARRAY_LEN(more); i++)
 		json_put(o, more[i], json_incref(json_object_get(r->box, more[i])));
-	int64_t skew = at - clock_wall_us() / 1000000;
-	if (skew > SKEW_S || skew < -SKEW_S)
-		json_put_int(o, "clock_skew_s", skew);
+	if (r->skew_s > SKEW_S || r->skew_s < -SKEW_S) {
+		json_put_int(o, "clock_skew_s", r->skew_s);
+		tell_skew(r);
+	}
 	return o;
 }
 
@@ -176,8 +192,13 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 {
 	struct remote *r = self;
 	(void)len;
-	if (kind == 'i' && !r->setup_done)
+	if (kind == 'i' && !r->setup_done) {
+		int uid;
+		long long at;
 		r->setup_done = xstrdup(text);
+		if (sscanf(text, "%d %lld", &uid, &at) == 2)
+			r->skew_s = at - clock_wall_us() / 1000000;
+	}
 	if (kind == '!')
 		err_set(&r->why, ERR_UNSUPPORTED, "box '%s' of %s: %s", r->name, r->of->name, text);
 	return kind == '.' || kind == '!';
@@ -235,13 +256,6 @@ static void on_keep(void *self, const json_t *box)
 	r->box = json_deep_copy(box);
 	if (book_put(r->book, box, &r->why) < 0)
 		err_wrap(&r->why, "the id of the box cannot be kept");
-}
-
-static void say(void *self, const char *line)
-{
-	struct remote *r = self;
-	if (r->progress)
-		r->progress(r->progress_self, line, strlen(line));
 }
 
 static void stands(struct remote *r, const json_t *box)

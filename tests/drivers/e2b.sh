@@ -11,6 +11,11 @@ own() { # a session ends while what others left is still asked for, or waited fo
 		is "$(grep -oE 'said fine|fell: .*' out)" 'said fine' "a session ends before the list of boxes is there ($late): nothing falls"
 		fake calm >/dev/null
 	done
+	# its clock is an hour ahead: said, and it works all the same
+	sed "s/\"-c\", text/\"-c\", [[date() { command date -d '+1 hour' \"\$@\"; }\n]] .. text/; s/name = \"e2b\"/name = \"skew\"/" "$here/../../plugins/sandboxes/e2b.lua" >skew.lua
+	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/skew.lua" </dev/null >out 2>&1
+	like "$(cat out)" "the clock of box 'c' is 3[56][0-9][0-9] s ahead of this machine's" 'a clock that is an hour ahead is said'
+	like "$(cat out)" 'said fine' 'and the box works'
 	# what is larger than one request takes goes in several
 	head -c 9M /dev/urandom >nine
 	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
