@@ -26,7 +26,9 @@ static uint64_t chance_state;
 static uint32_t key_now, key_before;
 static bool dialog_now, dialog_before; /* the approval screen was on top, no prompt, when the key was pressed */
 static int64_t opened_us, opened_before_us;
-static uint64_t asked_s, asked_p, asked_e; /* actions on whose screen s, p, e were pressed */
+static uint64_t asked_s, asked_p; /* actions on whose screen s, p were pressed */
+static uint64_t edited[64];       /* actions that came back from the editor as something else */
+static size_t nr_edited;
 static int64_t second_us, batch_us;    /* since when the second screen, the question about several is there */
 static bool queue_question;            /* that question was open when the key was pressed */
 static uint64_t marked[64], named;     /* Space in the queue; the action whose rule wants a name typed */
@@ -34,7 +36,6 @@ static size_t nr_marked;
 static bool name_asked;                /* its prompt was open when the key was pressed */
 static int nr_widened, nr_several, nr_named;
 static char typed[256];                /* the prompt's text when Enter was pressed */
-static bool editor_back;
 static int nr_approved, nr_wrong, nr_other;
 static uint32_t history[HISTORY];
 static size_t at_history;
@@ -58,6 +59,14 @@ static void wrong(const char *why, const char *word, const char *id)
 static bool twice(uint32_t key)
 {
 	return key_now == key && key_before == key && dialog_now && dialog_before && opened_us == opened_before_us;
+}
+
+static bool was_edited(const struct model_action *a)
+{
+	size_t i = 0;
+	while (i < nr_edited && !(a && edited[i] == a->id))
+		i++;
+	return i < nr_edited;
 }
 
 static void judge(const char *word, const char *id, const json_t *opts)
@@ -84,9 +93,8 @@ static void judge(const char *word, const char *id, const json_t *opts)
 		nr_several++;
 		if (!is || a->high_risk || key_now != 'y' || ui.mono_us < batch_us + DEAD_US)
 			wrong("several at once against their rules", word, id);
-	} else if (json_object_get(opts, "cmd")) {
-		if (asked_e != (a ? a->id : 0) || !editor_back)
-			wrong("edited without e", word, id);
+	} else if (json_object_get(opts, "cmd") && !was_edited(a)) {
+		wrong("edited without e", word, id);
 	} else if (!a) {
 		wrong("there is no such action", word, id);
 	} else if (a->high_risk && !twice(promote ? 'm' : 'y')) {
@@ -202,8 +210,6 @@ static void a_key(uint32_t key)
 	queue_question = strcmp(top->ops->name, "queue") == 0 && ui.prompt.active && ui.prompt.choice;
 	name_asked = ui.prompt.active && ui.prompt.by_hand && key == K_ENTER;
 	bool was_asked = ui.prompt.active;
-	if (dialog_now && key_now == 'e')
-		asked_e = on.action;
 	snprintf(typed, sizeof(typed), "%s", key == K_ENTER && ui.prompt.active ? buf_cstr(&ui.prompt.text) : "");
 	ui_key(&ui, key);
 	if (dialog_now && (key_now == 's' || key_now == 'p') && ui.flush)
@@ -221,10 +227,18 @@ static void between(void)
 	ui.quit = ui.flush = ui.redraw = ui.bell = false;
 	ui.wish = WISH_NONE;
 	buf_reset(&ui.wish_text);
-	editor_back = ui.edited && chance(2);
-	if (ui.edited)
-		ui_edited(&ui, editor_back ? "rm -rf /y" : NULL);
-	editor_back = false;
+	if (ui.edited) {
+		struct subject on = { 0 };
+		bool back = chance(2), shown = on_dialog();
+		int before = nr_approved;
+		if (shown)
+			ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+		if (shown && back && nr_edited < ARRAY_LEN(edited) && !was_edited(model_action(&src->model, on.action)))
+			edited[nr_edited++] = on.action;
+		ui_edited(&ui, back ? "rm -rf /y" : NULL);
+		if (nr_approved != before)
+			wrong("approved when the editor closed", "approve", "");
+	}
 	typed[0] = 0;
 	if (chance(50) == 0) {
 		struct mouse m = { (enum mouse_kind)chance(5), (int)chance(40), (int)chance(130) };
