@@ -171,8 +171,8 @@ static void large_file(struct box *b, bool has_shell)
 	CLEANUP(free_ptr) uint8_t *bytes = noise(len);
 	CLEANUP(buf_release) struct buf got = BUF_INIT, hex = BUF_INIT;
 	const char *const sh[] = { "sh", "-c", "sha256sum <large; printf x >>large" };
-	const char *const py[] = { "python", "-c", "import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest()); "
-						   "open('large', 'ab').write(b'x')" };
+	static const char sum[] = "import hashlib; print(hashlib.sha256(open('large', 'rb').read()).hexdigest()); open('large', 'ab').write(b'x')";
+	const char *const py[] = { "python", "-c", sum };
 	struct run_opts o = { .argv = (char *const *)(uintptr_t)(has_shell ? sh : py), .nr_argv = 3 };
 	struct ran r = { 0 };
 	struct hash h;
