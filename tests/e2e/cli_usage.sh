@@ -97,6 +97,18 @@ is "$(cat my-bare.lua | cksum)" "$before" 'nothing was written over'
 [ ! -e my-bare.script.lua ]
 ok $? 'nothing half done'
 
+# a word that a command does not know does nothing
+run mcp add keeps -- true
+is "$rc" 0 'an MCP server'
+fails 2 "'tset' is none of add, ls" mcp tset keeps
+fails 2 'which server' mcp rm
+fails 2 "'rm' takes fewer words" mcp rm keeps more
+like "$("$sg" mcp ls)" '^keeps ' 'it is still there'
+fails 2 "'lx' is none of exec|there is no 'lx', did you mean 'ls'" sandbox lx
+fails 2 "'frobnicate' is none of exec, shell, ls" sandbox frobnicate
+fails 2 "no session 's-nope00'" redact s-nope00#3
+fails 2 'Not a directory' trust my-bare.lua
+
 if "$sg" version -q >/dev/full 2>/dev/null; then ok 1 'a full disk is not success'; else ok 0 'a full disk is not success'; fi
 LC_ALL=tr_TR.UTF-8 run help events
 like "$out" '^usage: sandglass events' 'nothing follows the locale'

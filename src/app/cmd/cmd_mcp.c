@@ -371,9 +371,11 @@ static int visit(struct cmd_ctx *ctx, bool call)
 
 int cmd_mcp(struct cmd_ctx *ctx)
 {
-	const char *verb = cmd_word(ctx, 0);
+	const char *verb = cmd_word(ctx, 0), *name = cmd_word(ctx, 1);
 	struct err err = ERR_INIT;
 	int rc = 0;
+	if (ctx->words->nr > (strcmp(verb, "call") ? strcmp(verb, "ls") ? 2 : 1 : 4))
+		return cmd_usage(ctx, "'%s' takes fewer words", verb);
 	if (!strcmp(verb, "serve"))
 		return serve(ctx);
 	if (!strcmp(verb, "test") || !strcmp(verb, "call"))
@@ -382,7 +384,11 @@ int cmd_mcp(struct cmd_ctx *ctx)
 		rc = add(ctx, &err);
 	else if (!strcmp(verb, "ls"))
 		rc = ls(ctx, &err);
-	else if (mcp_known_set(cmd_word(ctx, 1), NULL, &err) < 0)
-		rc = -1;
+	else if (strcmp(verb, "rm") != 0)
+		return cmd_usage(ctx, "'%s' is none of add, ls, rm, test, call and serve", verb);
+	else if (!name)
+		return cmd_usage(ctx, "which server? 'mcp ls' names them");
+	else
+		rc = mcp_known_set(name, NULL, &err);
 	return rc < 0 ? cmd_fail(ctx, &err) : EXIT_DONE;
 }

@@ -418,5 +418,5 @@ int cmd_sandbox(struct cmd_ctx *ctx)
 		return verb[i].run(ctx);
 	}
 	const char *near = word_nearest(word, names, ARRAY_LEN(names));
-	return near ? cmd_usage(ctx, "there is no '%s', did you mean '%s'?", word, near) : cmd_usage(ctx, "there is no '%s'", word);
+	return near ? cmd_usage(ctx, "there is no '%s', did you mean '%s'?", word, near) : cmd_usage(ctx, "'%s' is none of exec, shell, ls, cp, snapshot, rm and prune", word);
 }

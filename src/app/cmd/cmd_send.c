@@ -462,10 +462,10 @@ int cmd_send(struct cmd_ctx *ctx)
 	bool redact = !strcmp(ctx->command->name, "redact");
 	int status;
 	config_user(ctx);
-	if (redact && !sure(ctx))
-		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
-	else if (redact && take_redact(ctx, &a, &err) < 0)
+	if (redact && take_redact(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
+	else if (redact && !sure(ctx))
+		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
 	else if (redact && a.path)
 		status = after_end_redact(ctx, a.path);
 	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)

@@ -141,14 +141,14 @@ static bool confirmed(struct cmd_ctx *ctx)
 int cmd_trust(struct cmd_ctx *ctx)
 {
 	const char *where = cmd_word(ctx, 0) ? cmd_word(ctx, 0) : ".";
-	CLEANUP(free_ptr) char *lua = path_join(where, ".sandglass");
+	CLEANUP(free_ptr) char *lua = path_join(where, ".sandglass"), *inside = path_join(where, ".");
 	struct err err = ERR_INIT;
 	struct seen_list seen = { 0 };
 	int status = EXIT_DONE;
 	size_t untrusted = 0;
-	if (access(where, R_OK | X_OK) != 0) {
+	if (access(inside, R_OK | X_OK) != 0) {
 		err_sys(&err, "'%s' cannot be looked at", where);
-		return cmd_fail(ctx, &err);
+		return cmd_fail_with(ctx, EXIT_USAGE, "%s", err.text);
 	}
 	look_at_lua(ctx, lua, &seen);
 	look_at_texts(ctx, where, &seen);
