@@ -60,14 +60,14 @@ wait_for 30 is_held
 ok $? 'something waits'
 a=$(held)
 as member events "$file" >"$t/out" 2>&1
-like "$?$(cat "$t/out")" '^0.*HELD|^0[^$]*' 'a member reads the session'
+is $? 0 'a member reads the session'
 like "$(cat "$t/out")" 'fetch' 'all of it'
 as other events "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^[1-9].*(ermission denied)' 'who is not in the group cannot'
 as other approve "$a" -S "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^[1-9].*(ermission denied|not permitted)' 'nor decide'
 as member state -S "$file" >"$t/out" 2>&1
-like "$?$(cat "$t/out")" "^0.*HELD #$a|HELD #$a" 'a member sees what waits'
+like "$? $(tr '\n' ' ' <"$t/out")" "^0 .*HELD #$a" 'a member sees what waits'
 id=s-$(basename "$file" .glass | grep -oE '[^-]*$')
 as member state -S "$id" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^0.*HELD #$a" 'a member finds it by its id, without the path'
@@ -93,7 +93,7 @@ b=$(held)
 for cmd in "stop --now" "merge" "redact #$b --why x --yes" "budget --usd 5" "undo"; do
 	# shellcheck disable=SC2086
 	as member $cmd -S "$file" >"$t/out" 2>&1
-	like "$?$(cat "$t/out")" '^[1-9]' "not for a member: $cmd"
+	like "$?$(cat "$t/out")" "^[1-9].*'${cmd%% *}' is for its owner" "not for a member: $cmd"
 done
 as member approve "$b" --rule 'x *' -S "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^[1-9].*its owner's" 'nor a rule of the project'

@@ -62,6 +62,12 @@ is "$(events | grep '"kind":"proc.exec"' | grep '"in","a","shell"' | grep -c "\"
 # --- hostile ---
 run 'setsid sh -c "sleep 0.3; (setsid sh -c \"/bin/echo daemon; touch done\" &)" >/dev/null 2>&1 & echo wait'
 like "$(ran)" 'late /bin/echo daemon' 'a daemon is told though its command has ended'
+after=$(events | python3 -c 'import json, sys
+ended = set()
+for e in map(json.loads, sys.stdin):
+    if e["kind"] == "action.ended": ended.add(e["action"])
+    if e["kind"] == "proc.exec" and e["body"].get("argv") == ["/bin/echo", "daemon"]: print(e["action"] in ended)')
+is "$after" True 'after its end, and as of it'
 run 'i=0; while [ $i -lt 60 ]; do eval "exec $i>&-"; i=$((i + 1)); done 2>/dev/null; exec /bin/true closed'
 like "$(ran)" '/bin/true closed' 'who closes everything is seen all the same'
 run 'printf "#!/bin/sh\nexec /bin/echo script\n" >s; chmod +x s; ./s >/dev/null; /nowhere/x; ./s a b 2>/dev/null >&2; perl -e "exec {\"/bin/echo\"} \"a\nb\", \"\e[31m\"" >/dev/null'
