@@ -75,7 +75,7 @@ use_box() { # the box as JSON, driver, its profile, where its workspace is (exte
 	[ -d repo ] || { git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x; }
 	cp "$here/../drivers/use.lua" . && chmod -R a+rX .
 	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
-	timeout 100 "$SANDGLASS" run --no-tui --policy any.lua use.lua -- "$1" </dev/null >"$t/out" 2>&1
+	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua use.lua -- "$1" </dev/null >"$t/out" 2>&1
 	is $? 0 "$2: a script uses a box"
 	id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
 	out=$("$SANDGLASS" events "$id" --json)
