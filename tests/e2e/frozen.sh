@@ -70,25 +70,6 @@ like "$(cat out)" 'it +cancelled' 'what is killed in a frozen box ends there'
 like "$(cat out)" 'still +true' 'and nothing else moves meanwhile'
 like "$(cat out)" 'goes on +true' 'until it is thawed'
 is "$("$sg" events --json | grep -oE '"kind":"(box.frozen|note)"' | head -1)" '"kind":"box.frozen"' 'freeze answers once the box stands still'
-cat >shell.lua <<'L'
-local sg = require "sandglass"
-local box <close> = sg.sandbox { name = "b" }
-local sh = assert(box:shell())
-local it = sg.spawn(function() local r, err = sh:run "touch /workspace/typed; cd /tmp; sleep 300"; return r and r.code or err.code end)
-for _ = 1, 600 do if box:read "typed" then break end sg.sleep(0.1) end
-assert(box:freeze())
-print("frozen")
-print("it", it:await(60))
-print("shell", sh:run("pwd").out)
-L
-timeout 100 "$sg" run --no-tui -q shell.lua >typed 2>&1 </dev/null &
-wait_for 60 grep -q 'note.*frozen' typed 2>/dev/null
-id=$("$sg" events --json | grep '"kind":"action.requested"' | grep 'sleep 300' | grep -o '"seq":[0-9]*')
-"$sg" kill "${id#*:}" >kill.out 2>&1
-"$sg" thaw b >kill.out 2>&1
-wait
-like "$(cat typed)" 'it +13[01]' 'what was typed into a shell ends at the thaw'
-like "$(cat typed)" 'shell +/tmp' 'its shell goes on, where it was'
 cat >open.lua <<'L'
 local sg = require "sandglass"
 local t = sg.spawn(function() sg.sandbox { name = "b" } end)
