@@ -25,7 +25,7 @@ struct box_shell {
 	struct buf held;	 /* the beginning of what may become a marker */
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
-	bool ready, running, timed_out, killed, ended, freed;
+	bool ready, running, timed_out, stopping, killed, ended, freed;
 	unsigned busy;
 	struct loop_timer *timer;
 };
@@ -108,7 +108,7 @@ static void done(struct box_shell *s, int status)
 	if (!s->running)
 		return;
 	s->running = false;
-	s->timed_out = false;
+	s->timed_out = s->stopping = false;
 	loop_timer_stop(s->timer);
 	if (s->ops->on_done)
 		s->ops->on_done(s->self, &r);
@@ -121,7 +121,7 @@ static void on_prompt(struct box_shell *s, int status)
 		return;
 	}
 	s->ready = true;
-	if (s->timed_out) {
+	if (s->stopping) {
 		done(s, INTERRUPTED);
 		return;
 	}
@@ -217,18 +217,27 @@ static void on_trace(void *self, int listener, int sys)
 
 static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end, .on_trace = on_trace };
 
+void box_shell_stop(struct box_shell *s, bool kill)
+{
+	if (!s->running || s->ended)
+		return;
+	if (s->ready)
+		type(s, kill ? "\034" : "\003", 1);
+	else /* what has not been typed never is; a ^C would hit the shell as it starts */
+		buf_reset(&s->waiting);
+	if (!s->stopping) /* asking again gives it no more time */
+		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
+	s->stopping = true;
+}
+
 static void on_timeout(void *self)
 {
 	struct box_shell *s = self;
 	if (!s->running || s->ended)
 		return;
-	if (!s->timed_out) {
+	if (!s->stopping) {
 		s->timed_out = true;
-		if (s->ready)
-			type(s, "\003", 1);
-		else /* what has not been typed never is; a ^C would hit the shell as it starts */
-			buf_reset(&s->waiting);
-		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
+		box_shell_stop(s, false);
 		return;
 	}
 	s->killed = true;

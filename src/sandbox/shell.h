@@ -46,6 +46,8 @@ void box_shell_free(struct box_shell *s); /* kills what runs in it; no callbacks
 /* Types the command @cmd, which may have several lines, and reports its end by on_done. @timeout_us: then ^C, 2 s
  * later the shell is killed; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
 NODISCARD int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err);
+/* The command under way is to end: ^C, or ^\ if @kill; 2 s later the shell is killed. on_done tells. */
+void box_shell_stop(struct box_shell *s, bool kill);
 void box_shell_send(struct box_shell *s, const void *bytes, size_t len); /* to the program that reads: "y\n", "\003" */
 void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows);
 void box_shell_pause(struct box_shell *s, bool paused); /* back-pressure */

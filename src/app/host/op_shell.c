@@ -16,6 +16,7 @@ struct shell_job {
 	struct box_shell *sh;
 	struct action *life;   /* its own action while it runs */
 	struct action *run;    /* the command under way */
+	enum action_end stopped; /* how it is to end if its shell goes with it; END_INTERRUPTED: by itself */
 	struct effector effector;
 	struct loop_timer *flood;
 	struct watch *watch;   /* of what it executes; NULL */
@@ -85,7 +86,7 @@ static void on_done(void *self, const struct box_shell_result *r)
 	if (r->status >= 0)
 		json_put_int(body, "code", r->status);
 	json_put_flag(body, "in_band", true); /* what the shell says; see sandbox/shell.h */
-	action_ended(a, r->timed_out ? END_TIMEOUT : r->ended && r->status < 0 ? END_INTERRUPTED : END_OK, body);
+	action_ended(a, r->timed_out ? END_TIMEOUT : r->ended && r->status < 0 ? j->stopped : END_OK, body);
 }
 
 static void on_end(void *self, bool lost, int left)
@@ -244,6 +245,7 @@ static void run_start(void *self, struct action *a)
 		return;
 	}
 	j->run = a;
+	j->stopped = END_INTERRUPTED;
 	watch_turn(j->watch, a);
 	if (box_shell_run(j->sh, typed, spec->timeout_us, &err) < 0) {
 		j->run = NULL;
@@ -256,9 +258,11 @@ static void run_start(void *self, struct action *a)
 static void run_cancel(void *self, struct action *a, const char *how)
 {
 	struct shell_job *j = self;
-	(void)a;
-	if (j->sh)
-		box_shell_send(j->sh, strcmp(how, "kill") ? "\003" : "\034", 1);
+	bool kill = !strcmp(how, "kill");
+	if (a != j->run || !j->sh)
+		return;
+	j->stopped = kill ? END_KILLED : END_CANCELLED;
+	box_shell_stop(j->sh, kill);
 }
 
 static const struct effector run_effector = { .name = "shell", .start = run_start, .cancel = run_cancel };

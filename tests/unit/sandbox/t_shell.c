@@ -210,6 +210,35 @@ static void test_too_soon(struct box_shell *sh, struct seen *s)
 	is_str(buf_cstr(&s->out), "next\n", "and what had no time has not run");
 }
 
+static void test_stop(struct box_shell *sh, struct seen *s)
+{
+	struct err err = ERR_INIT;
+	s->done = false;
+	buf_reset(&s->out);
+	ok(box_shell_run(sh, "echo go; sleep 100", 0, &err) == 0, "a command that is to end");
+	until_out(s, "go");
+	box_shell_stop(sh, false);
+	box_shell_stop(sh, false);
+	ok(until(&s->done) && s->r.status == 130 && !s->r.timed_out && !s->r.ended, "is interrupted, and has not timed out");
+	is_int(run(sh, s, "echo next"), 0, "the shell stays");
+}
+
+/* An interactive shell ignores ^C and ^\ where it runs a loop of its own that is told to. */
+static void test_deaf(struct box_shell_opts *o, bool kill)
+{
+	struct err err = ERR_INIT;
+	struct seen s = { 0 };
+	struct box_shell *sh = box_shell_open(loop, &driver, NULL, o, &ops, &s);
+	box_shell_go(sh);
+	ok(box_shell_run(sh, "trap '' INT; echo go; while :; do :; done", 0, &err) == 0, "one that hears nothing");
+	until_out(&s, "go");
+	box_shell_stop(sh, kill);
+	ok(until(&s.ended) && s.done && s.r.ended && s.r.status == -1 && !s.r.timed_out, "ends with its shell");
+	box_shell_free(sh);
+	buf_release(&s.out);
+	buf_release(&s.between);
+}
+
 static void test_typing(void)
 {
 	struct buf b = BUF_INIT;
@@ -256,8 +285,12 @@ int main(void)
 	test_long(sh, &s);
 	test_input(sh, &s);
 	test_interrupt(sh, &s);
+	test_stop(sh, &s);
 	test_end(sh, &s);
 	box_shell_free(sh);
+
+	test_deaf(&o, false);
+	test_deaf(&o, true);
 
 	struct seen t = { 0 };
 	sh = box_shell_open(loop, &driver, NULL, &o, &ops, &t);
