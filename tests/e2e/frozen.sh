@@ -78,8 +78,10 @@ t:close()
 sg.sleep(90)
 L
 timeout 100 "$sg" run --no-tui -q open.lua >out 2>&1 </dev/null &
+begun() { "$sg" ls --live | grep -q '^s-'; } # only then it is the newest one
 opened() { "$sg" events --json | grep -q '"kind":"box.open"'; }
 closed() { "$sg" events --json | grep -q '"kind":"box.closed"'; }
+wait_for 60 begun
 wait_for 60 opened
 wait_for 60 closed
 ok $? 'a box whose opening is cancelled does not stay'
