@@ -10,7 +10,9 @@
 enum {
 	PIECE_MAX = 1000, /* a terminal takes lines of 4095 bytes */
 	MARK_LEN = 3 + 32,
-	KILL_AFTER_MS = 2000,
+	AGAIN_AFTER_MS = 1000, /* ^C is typed a second time, */
+	KILL_AFTER_MS = 1000,  /* and then the shell is killed */
+	TURN_MAX = 1000000,
 	QUOTE_NEXT = 0x16, /* ^V */
 	INTERRUPTED = 130, /* what a shell says of a command that ^C has ended */
 };
@@ -21,11 +23,13 @@ struct box_shell {
 	struct run *run;
 	const struct box_shell_ops *ops;
 	void *self;
-	char mark[MARK_LEN + 1]; /* before ":STATUS:\036" */
+	char mark[MARK_LEN + 1]; /* before ":STATUS:TURN\036" */
 	struct buf held;	 /* the beginning of what may become a marker */
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
-	bool ready, running, timed_out, stopping, killed, ended, freed;
+	bool ready, running, timed_out, stopping, again, renewing, killed, ended, freed;
+	unsigned turn, old_turn; /* of the prompt that is waited for; of the ones before it, while renewing */
+	int status;		 /* of the stopped command, while renewing */
 	unsigned busy;
 	struct loop_timer *timer;
 };
@@ -108,14 +112,45 @@ static void done(struct box_shell *s, int status)
 	if (!s->running)
 		return;
 	s->running = false;
-	s->timed_out = s->stopping = false;
+	s->timed_out = s->stopping = s->again = s->renewing = false;
 	loop_timer_stop(s->timer);
 	if (s->ops->on_done)
 		s->ops->on_done(s->self, &r);
 }
 
-static void on_prompt(struct box_shell *s, int status)
+/* The prompt is set by typing, not in the environment, where every command would see it. */
+static void type_prompt(struct box_shell *s)
 {
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	buf_printf(&b, "PS1='%s:$?:%u%c'\n", s->mark, s->turn, s->mark[0]);
+	type(s, b.data, b.len);
+}
+
+static void renew(struct box_shell *s)
+{
+	s->turn = (s->turn + 1) % TURN_MAX;
+	type_prompt(s);
+}
+
+/* A ^C may have come when its command had ended by itself: then there is a prompt more, which the next command must not
+ * take for its own, and what was typed at it is lost. So after one that was stopped the prompt is changed, once more at
+ * each of the old ones, and the command is over when the changed one is there. */
+static void on_prompt(struct box_shell *s, int status, unsigned turn)
+{
+	if (s->ready && s->renewing) {
+		if (turn == s->turn)
+			done(s, s->status);
+		else if (turn == s->old_turn)
+			renew(s);
+		return;
+	}
+	if (s->ready && s->stopping && !s->python) {
+		s->renewing = true;
+		s->old_turn = s->turn;
+		s->status = status;
+		renew(s);
+		return;
+	}
 	if (s->ready) {
 		done(s, status);
 		return;
@@ -135,27 +170,40 @@ static void give(struct box_shell *s, const char *bytes, size_t len)
 		s->ops->on_output(s->self, s->running, bytes, len);
 }
 
-/* How much of @p is a marker: its length and *status_out, 0 if it is none, -1 if it may become one. */
-static int marker(const struct box_shell *s, const char *p, size_t len, int *status_out)
+/* Up to @max digits of @p from *at on: 0, -1 if more may follow the end, -2 if there is none. */
+static int number(const char *p, size_t len, size_t *at, size_t max, unsigned *out)
+{
+	size_t from = *at;
+	*out = 0;
+	while (*at < len && p[*at] >= '0' && p[*at] <= '9' && *at - from < max)
+		*out = *out * 10 + (unsigned)(p[(*at)++] - '0');
+	return *at == len ? -1 : *at == from ? -2 : 0;
+}
+
+/* How much of @p is a marker: its length, *status_out and *turn_out, 0 if it is none, -1 if it may become one. */
+static int marker(const struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
 {
 	size_t n = len < MARK_LEN ? len : MARK_LEN;
-	int status = 0;
 	if (memcmp(p, s->mark, n) != 0)
 		return 0;
 	if (len <= MARK_LEN)
 		return -1;
 	if (p[n++] != ':')
 		return 0;
-	size_t digits = n;
-	while (n < len && p[n] >= '0' && p[n] <= '9' && n - digits < 3)
-		status = status * 10 + (p[n++] - '0');
-	if (n == len)
-		return -1;
-	if (n == digits || p[n++] != ':')
+	int r = number(p, len, &n, 3, status_out);
+	if (r < 0)
+		return r == -1 ? -1 : 0;
+	if (p[n++] != ':')
 		return 0;
 	if (n == len)
 		return -1;
-	*status_out = status > 255 ? 255 : status;
+	if (p[n] == s->mark[0]) { /* an interpreter says no turn */
+		*turn_out = 0;
+		return (int)n + 1;
+	}
+	r = number(p, len, &n, 6, turn_out);
+	if (r < 0)
+		return r == -1 ? -1 : 0;
 	return p[n] == s->mark[0] ? (int)n + 1 : 0;
 }
 
@@ -169,10 +217,10 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 	s->busy++;
 	buf_append(&in, bytes, len);
 	while (at < in.len && !s->freed) {
-		int status = 0;
+		unsigned status = 0, turn = 0;
 		char *next = memchr(in.data + at, s->mark[0], in.len - at);
 		at = next ? (size_t)(next - in.data) : in.len;
-		int n = next ? marker(s, next, in.len - at, &status) : 0;
+		int n = next ? marker(s, next, in.len - at, &status, &turn) : 0;
 		if (n < 0)
 			break;
 		if (n == 0) {
@@ -182,7 +230,7 @@ static void on_output(void *self, int stream, const void *bytes, size_t len)
 		give(s, in.data + from, at - from);
 		from = at += (size_t)n;
 		if (!s->freed)
-			on_prompt(s, status);
+			on_prompt(s, status > 255 ? 255 : (int)status, turn);
 	}
 	if (!s->freed) {
 		give(s, in.data + from, at - from);
@@ -217,16 +265,21 @@ static void on_trace(void *self, int listener, int sys)
 
 static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end, .on_trace = on_trace };
 
+static void interrupt(struct box_shell *s, bool kill)
+{
+	if (!s->ready) /* what has not been typed never is; a ^C would hit the shell as it starts */
+		buf_reset(&s->waiting);
+	else if (!s->renewing)
+		type(s, kill ? "\034" : "\003", 1);
+}
+
 void box_shell_stop(struct box_shell *s, bool kill)
 {
 	if (!s->running || s->ended)
 		return;
-	if (s->ready)
-		type(s, kill ? "\034" : "\003", 1);
-	else /* what has not been typed never is; a ^C would hit the shell as it starts */
-		buf_reset(&s->waiting);
+	interrupt(s, kill);
 	if (!s->stopping) /* asking again gives it no more time */
-		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
+		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
 	s->stopping = true;
 }
 
@@ -240,21 +293,23 @@ static void on_timeout(void *self)
 		box_shell_stop(s, false);
 		return;
 	}
+	if (!s->again) { /* one that comes between a fork and its exec ends nothing */
+		s->again = true;
+		interrupt(s, false);
+		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
+		return;
+	}
 	s->killed = true;
 	s->driver->run_signal(s->run, 9);
 }
 
 /* --- verbs --- */
 
-/* The prompt is set by typing, not in the environment, where every command would see it. No echo and no \r: what comes
- * back is what programs wrote. */
 static void start_typing(struct box_shell *s)
 {
-	struct buf b = BUF_INIT;
-	buf_puts(&b, "set +H +o history 2>/dev/null\n");
-	buf_printf(&b, "PS2=; PS1='%s:$?:%c'\n", s->mark, s->mark[0]);
-	type(s, b.data, b.len);
-	buf_release(&b);
+	static const char first[] = "set +H +o history 2>/dev/null\nPS2=\n";
+	type(s, first, sizeof first - 1);
+	type_prompt(s);
 }
 
 struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct box *b, const struct box_shell_opts *o,

@@ -43,10 +43,11 @@ struct box_shell *box_shell_open(struct loop *l, const struct driver *d, struct 
 void box_shell_go(struct box_shell *s);
 void box_shell_free(struct box_shell *s); /* kills what runs in it; no callbacks any more; NULL is fine */
 
-/* Types the command @cmd, which may have several lines, and reports its end by on_done. @timeout_us: then ^C, 2 s
- * later the shell is killed; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
+/* Types the command @cmd, which may have several lines, and reports its end by on_done. @timeout_us: then as
+ * box_shell_stop; 0 = none. ERR_BUSY while another is under way, ERR_CLOSED when the shell has ended. */
 NODISCARD int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, struct err *err);
-/* The command under way is to end: ^C, or ^\ if @kill; 2 s later the shell is killed. on_done tells. */
+/* The command under way is to end: ^C, or ^\ if @kill; a second later ^C again, for one that came between a fork and its
+ * exec; a second later the shell is killed. on_done tells, with the status that the shell gave first. */
 void box_shell_stop(struct box_shell *s, bool kill);
 void box_shell_send(struct box_shell *s, const void *bytes, size_t len); /* to the program that reads: "y\n", "\003" */
 void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows);

@@ -30,14 +30,17 @@ counter() { # as the box has it: from outside, since nothing can be asked of a s
 	done
 }
 pstree_of() { local p=$1; while [ "${p:-0}" -gt 1 ]; do echo "$p"; p=$(awk '/^PPid/ { print $2 }' "/proc/$p/status" 2>/dev/null); done; }
-moving() { a=$(counter); sleep 0.5; b=$(counter); [ -n "$b" ] && [ "$a" != "$b" ]; }
+moving() { # a counter that is being written may be empty
+	local from to
+	from=$(counter); sleep 0.5; to=$(counter)
+	[ -n "$from" ] && [ -n "$to" ] && [ "$from" != "$to" ]
+}
 wait_for 20 moving
 ok $? 'it works'
 dd if=/dev/zero of="$t/disk/filler" bs=16k >/dev/null 2>&1
-still() { a=$(counter); sleep 1; [ -n "$a" ] && [ "$a" = "$(counter)" ]; }
+still() { local at; at=$(counter); sleep 1; [ -n "$at" ] && [ "$at" = "$(counter)" ] && a=$at; }
 wait_for 20 still
 ok $? 'the disk is full: it stands still'
-a=$(counter)
 sleep 2
 is "$(counter)" "$a" 'no action takes effect'
 kill -0 "$pid"

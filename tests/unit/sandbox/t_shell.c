@@ -223,6 +223,27 @@ static void test_stop(struct box_shell *sh, struct seen *s)
 	is_int(run(sh, s, "echo next"), 0, "the shell stays");
 }
 
+/* ^C at the moment a command ends by itself: the prompt that it makes is not the end of the next command. */
+static void test_stop_at_end(struct box_shell *sh, struct seen *s)
+{
+	int bad = 0;
+	for (int i = 0; i < 40; i++) {
+		struct err err = ERR_INIT;
+		s->done = false;
+		buf_reset(&s->out);
+		if (box_shell_run(sh, "echo go; echo on", 0, &err) < 0)
+			break;
+		until_out(s, i % 2 ? "go" : "on");
+		for (int k = 0; k <= i % 4; k++) {
+			box_shell_stop(sh, false);
+			loop_turn(loop, 0);
+		}
+		bad += !until(&s->done) || s->r.ended || s->r.timed_out || (s->r.status != 0 && s->r.status != 130);
+		bad += run(sh, s, "echo next; (exit 3)") != 3 || strcmp(buf_cstr(&s->out), "next\n") != 0;
+	}
+	is_int(bad, 0, "a command that is stopped as it ends is followed by one that is whole");
+}
+
 /* An interactive shell ignores ^C and ^\ where it runs a loop of its own that is told to. */
 static void test_deaf(struct box_shell_opts *o, bool kill)
 {
@@ -286,6 +307,7 @@ int main(void)
 	test_input(sh, &s);
 	test_interrupt(sh, &s);
 	test_stop(sh, &s);
+	test_stop_at_end(sh, &s);
 	test_end(sh, &s);
 	box_shell_free(sh);
 
