@@ -287,18 +287,31 @@ size_t cgroup_doors(const struct cgroup *c, int fds[CGROUP_FDS_MAX])
 	return nr;
 }
 
-/* Freezing takes as long as the slowest process needs to leave its system call: usually microseconds. */
+static int put_state(const struct cgroup *c, bool frozen)
+{
+	if (c->dir[ROLE_UNIFIED])
+		return put(c->dir[ROLE_UNIFIED], "cgroup.freeze", frozen ? "1" : "0");
+	return put(c->dir[ROLE_FREEZER], "freezer.state", frozen ? "FROZEN" : "THAWED");
+}
+
+static bool in_state(const struct cgroup *c, bool frozen)
+{
+	char text[64] = "";
+	if (c->dir[ROLE_UNIFIED])
+		return get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") == (frozen ? 1 : 0);
+	return get(c->dir[ROLE_FREEZER], "freezer.state", text, sizeof(text)) &&
+	       strcmp(text, frozen ? "FROZEN\n" : "THAWED\n") == 0;
+}
+
+/* Freezing takes as long as the slowest process needs to leave its system call: usually microseconds. Version 1 asks each
+ * process once, and one that was on its way into a vfork has not heard it: it is asked again. */
 static int wait_state(const struct cgroup *c, bool frozen)
 {
 	for (int i = 0; i < 2000; i++) {
-		char text[64] = "";
-		if (c->dir[ROLE_UNIFIED]) {
-			if (get_number(c->dir[ROLE_UNIFIED], "cgroup.events", "frozen") == (frozen ? 1 : 0))
-				return 0;
-		} else if (get(c->dir[ROLE_FREEZER], "freezer.state", text, sizeof(text)) &&
-			   strcmp(text, frozen ? "FROZEN\n" : "THAWED\n") == 0) {
+		if (in_state(c, frozen))
 			return 0;
-		}
+		if (i >= 20 && !c->dir[ROLE_UNIFIED])
+			put_state(c, frozen);
 		struct timespec t = { .tv_nsec = i < 20 ? 20000 : 1000000 };
 		nanosleep(&t, NULL);
 	}
@@ -307,18 +320,16 @@ static int wait_state(const struct cgroup *c, bool frozen)
 
 int cgroup_freeze(struct cgroup *c, bool frozen, struct err *err)
 {
-	int rc = -1;
-	if (c->dir[ROLE_UNIFIED])
-		rc = put(c->dir[ROLE_UNIFIED], "cgroup.freeze", frozen ? "1" : "0");
-	else if (c->dir[ROLE_FREEZER])
-		rc = put(c->dir[ROLE_FREEZER], "freezer.state", frozen ? "FROZEN" : "THAWED");
-	else
+	const char *verb = frozen ? "freeze" : "thaw";
+	if (!c->dir[ROLE_UNIFIED] && !c->dir[ROLE_FREEZER])
 		return err_set(err, ERR_UNSUPPORTED, "no cgroup freezer that can be written");
-	if (rc < 0)
-		return err_sys(err, "cannot %s the box", frozen ? "freeze" : "thaw");
-	if (wait_state(c, frozen) < 0)
-		return err_set(err, ERR_TIMEOUT, "the box does not %s", frozen ? "freeze" : "thaw");
-	return 0;
+	if (put_state(c, frozen) < 0)
+		return err_sys(err, "cannot %s the box", verb);
+	if (wait_state(c, frozen) == 0)
+		return 0;
+	if (frozen) /* who is told that it does not freeze thaws nothing */
+		put_state(c, false);
+	return err_set(err, ERR_TIMEOUT, "the box does not %s", verb);
 }
 
 /* Every process of the group; in version 1 somebody may have forked meanwhile, so it is held still where it can be. */
