@@ -269,7 +269,7 @@ static void interrupt(struct box_shell *s, bool kill)
 {
 	if (!s->ready) /* what has not been typed never is; a ^C would hit the shell as it starts */
 		buf_reset(&s->waiting);
-	else if (!s->renewing)
+	else
 		type(s, kill ? "\034" : "\003", 1);
 }
 
@@ -277,7 +277,8 @@ void box_shell_stop(struct box_shell *s, bool kill)
 {
 	if (!s->running || s->ended)
 		return;
-	interrupt(s, kill);
+	if (!s->renewing)
+		interrupt(s, kill);
 	if (!s->stopping) /* asking again gives it no more time */
 		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
 	s->stopping = true;
@@ -293,9 +294,11 @@ static void on_timeout(void *self)
 		box_shell_stop(s, false);
 		return;
 	}
-	if (!s->again) { /* one that comes between a fork and its exec ends nothing */
+	if (!s->again) { /* one that came between a fork and its exec has ended nothing, or the shell's wait for it only */
 		s->again = true;
 		interrupt(s, false);
+		if (s->renewing)
+			renew(s);
 		loop_timer_set(s->timer, KILL_AFTER_MS, 0);
 		return;
 	}
