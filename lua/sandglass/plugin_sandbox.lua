@@ -4,6 +4,8 @@
 --                  variables: of credentials, and of addresses (names that end in url; host.urls has their values)
 --   auth = { "Authorization: Bearer {key}" }       headers of every request; {NAME of env} is filled in outside
 --   keyless = "loopback"                           at http://127.0.0.1 it goes without a key that is not set: without auth, host.keyless is true
+--   login = "kubeconfig"                           (shipped ones only) a box or options with a context, or nothing else to go by: asks as kubectl does,
+--                                                  without auth; host.login is { url, server, namespace, context }
 --   hint                                           is said beside a key that is missing
 --   hide = { "envdAccessToken" }                   fields of answers that are credentials: here they are "{hidden:N}", which
 --                                                  may stand in a header and is filled in outside, too
@@ -82,14 +84,16 @@ local function wait(op, id)
 end
 
 -- What an answer that is no success says, in one line with what to do.
-local function refuse(face, req, ev)
+local function refuse(op, req, ev)
+  local face = op.face
   local msg, v = p.error_text(ev.body or "")
   local s = ev.status
   local where = ("%s (%s %s)"):format(face.name, req.method, req.path or req.url)
   if (ev.body or ""):find "^%s*<" and s ~= 502 and s ~= 503 and s ~= 504 then
     M.fail("bad", "%s: what answers there is not the API (status %d): %s", where, s, msg)
   elseif s == 401 or s == 403 then
-    M.fail("denied", "%s refuses the key in %s: %s", face.name, (face.env or {}).key or "?", msg)
+    local who = op.login and ("the user of the context '%s' of the kubeconfig"):format(op.login.context) or "the key in " .. ((face.env or {}).key or "?")
+    M.fail("denied", "%s refuses %s: %s", face.name, who, msg)
   elseif s == 404 or s == 410 then
     M.fail("gone", "%s: %s", where, msg)
   elseif s == 429 then
@@ -122,13 +126,13 @@ end
 local function host_of(op)
   local face = op.face
   local h = { fail = M.fail, clean = p.clean, encode = p.encode, decode = p.decode, list = p.list, options = op.options,
-    urls = op.urls, keyless = op.keyless }
+    urls = op.urls, keyless = op.keyless, login = op.login }
 
   function h.http(r)
     local todo = wanted(face, r)
     local ev = wait(op, order(op, todo))
     if ev.wrong then broken(face, todo, ev) end
-    if (ev.status < 200 or ev.status > 299) and not (r.accept and r.accept[ev.status]) then refuse(face, todo, ev) end
+    if (ev.status < 200 or ev.status > 299) and not (r.accept and r.accept[ev.status]) then refuse(op, todo, ev) end
     if ev.body and ev.body:find "^%s*[{%[]" then ev.json = p.decode(ev.body) end
     if r.want == "json" and type(ev.json) ~= "table" then
       M.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, r.path or r.url, p.error_text(ev.body or ""))
@@ -148,7 +152,7 @@ local function host_of(op)
       if ev.chunk and good then fn(ev.chunk) end
       if ev.over then
         if head and not good and not (r.accept and r.accept[head.status]) then
-          refuse(face, todo, { status = head.status, body = ev.body, headers = head.headers })
+          refuse(op, todo, { status = head.status, body = ev.body, headers = head.headers })
         end
         if ev.wrong then broken(face, todo, ev) end
         return { status = head and head.status, headers = head and head.headers or {}, trailers = ev.trailers or {},
@@ -204,7 +208,7 @@ local function host_of(op)
     op.sockets[id] = nil
     if ev.wrong then broken(face, todo, ev) end
     if r.accept and r.accept[ev.status] then return nil, ev end
-    refuse(face, todo, ev)
+    refuse(op, todo, ev)
   end
 
   function h.sleep(s) wait(op, order(op, { ["do"] = "sleep", ms = math.floor(s * 1000) })) end
@@ -342,7 +346,7 @@ local function begin(plugin, call, args)
   if type(fn) ~= "function" then return { todo = p.list {}, over = true, wrong = { code = "bad",
     msg = ("%s cannot do this (%s)"):format(plugin.name or "the plugin", args.fn) } } end
   local op = { face = plugin, todo = p.list {}, waiting = {}, sockets = {}, after = {}, last = 0, options = args.options or {},
-    urls = args.urls or {}, keyless = args.keyless }
+    urls = args.urls or {}, keyless = args.keyless, login = args.login }
   ops[call] = op
   local host = host_of(op)
   local list = args.args or {}

@@ -1,8 +1,8 @@
 -- Kubernetes: a pod per box, in a cluster of yours
 -- The plain API: pods, and their exec over a WebSocket (v5.channel.k8s.io, else v4). KUBERNETES_API_URL names the API server,
 -- KUBERNETES_TOKEN a token that may create, get, list and delete pods, pods/exec and networkpolicies. The cluster's own CA goes into
--- SSL_CERT_FILE. Whoever has a kubeconfig (client certificates, exec plugins) runs kubectl proxy --reject-paths='^$', which asks with what
--- stands there, and sets KUBERNETES_API_URL=http://127.0.0.1:8001 and no token.
+-- SSL_CERT_FILE. With neither of the two, the kubeconfig is used ($KUBECONFIG, ~/.kube/config) as kubectl, which has to be there, uses it:
+-- certificates, exec plugins, namespace. options = { context = "NAME" } takes another context than the current one, whatever is set.
 -- Nobody extends the life of a pod from outside, so its first process looks whether somebody has touched a file of ours.
 -- Where the cluster has kubernetes-sigs/agent-sandbox, options = { claim = "NAME of a warm pool" } claims a pod of that pool instead (may create,
 -- get, list, patch and delete sandboxclaims, get sandboxes): image, limits and user are its template's, and the claim has a time to live.
@@ -13,8 +13,8 @@ local M = {
   kind = "sandbox", name = "kubernetes", about = "Kubernetes: a pod per box, in a cluster of yours",
   url = "https://kubernetes.default.svc", hosts = p.list {},
   env = { key = "KUBERNETES_TOKEN", url = "KUBERNETES_API_URL" },
-  auth = p.list { "Authorization: Bearer {key}" }, keyless = "loopback",
-  hint = "a kubeconfig is not read: kubectl proxy --reject-paths='^$' asks with it (KUBERNETES_API_URL=http://127.0.0.1:8001 and no token); "
+  auth = p.list { "Authorization: Bearer {key}" }, keyless = "loopback", login = "kubeconfig",
+  hint = "without KUBERNETES_API_URL the kubeconfig is used, as kubectl uses it; "
     .. "within a pod the token is in /var/run/secrets/kubernetes.io/serviceaccount/token, and SSL_CERT_FILE names ca.crt beside it",
 }
 
@@ -203,13 +203,14 @@ function M.open(o, host)
     host.fail("unable", "kubernetes: a network policy knows no names of hosts; options = { network = \"open\" } opens all of it, "
       .. "net = \"none\" closes it")
   end
-  local namespace = o.options.namespace or o.region or "default"
+  local login = host.login or {}
+  local namespace = o.options.namespace or o.region or login.namespace or "default"
   if closed then close_network(namespace, host) end
   local labels = labels_of(o.tags)
   labels["sandglass-net"] = closed and "closed" or "open"
   local name = o.name:lower():gsub("[^%w%-]", "-"):sub(1, 63):gsub("%-+$", "")
   if o.options.claim then
-    local box = { id = name, claim = true, namespace = namespace, tag = o.tag,
+    local box = { id = name, claim = true, context = login.context, namespace = namespace, tag = o.tag,
       lacks = p.list { "limits and user are those of the warm pool's template", closed and "the network is as closed as the cluster's network "
         .. "plugin keeps its policies" or "the network is open" } }
     return claim(o, box, labels, host)
@@ -219,7 +220,7 @@ function M.open(o, host)
       spec = spec_of(o) } }.json
   if not v.metadata or not v.metadata.name then host.fail("bad", "kubernetes: what answers there is not the API: no pod in the answer") end
   local box = box_of(v)
-  box.namespace = namespace
+  box.namespace, box.context = namespace, login.context
   box.lacks = p.list { closed and "the network is as closed as the cluster's network plugin keeps its policies" or "the network is open" }
   host.keep(box)
   until_ready(box, o, host)
@@ -303,7 +304,10 @@ function M.list(tags, host)
       if r.status ~= 200 or not r.json then return end   -- of a group that it does not know a server says so in plain text
       for _, v in ipairs(r.json.items) do
         v.kind = v.kind or of ~= "/api/v1/pods" and "SandboxClaim" or nil
-        if not v.metadata.deletionTimestamp then all[#all + 1] = box_of(v) end
+        if not v.metadata.deletionTimestamp then
+        all[#all + 1] = box_of(v)
+        all[#all].context = (host.login or {}).context
+      end
       end
       more = r.json.metadata and r.json.metadata.continue
     until not more or more == ""
@@ -316,7 +320,7 @@ end
 -- Through the API server: whoever asks there needs the token.
 function M.address(box, port, host)
   box = found(box, host, host)
-  return { url = (host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = not host.keyless and { Authorization = "Bearer {key}" } or nil }
+  return { url = (host.login and host.login.url or host.urls.url or M.url) .. pod(box, (":%d/proxy/"):format(port)), headers = not host.keyless and { Authorization = "Bearer {key}" } or nil }
 end
 
 return M

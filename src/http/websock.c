@@ -334,7 +334,7 @@ struct websock *websock_open(struct http *h, const struct websock_request *req, 
 		return w;
 	}
 	const struct wire_handler wire = { .up = on_up, .data = on_data, .end = on_end, .self = w };
-	w->wire = wire_new(h, u.text, &wire);
+	w->wire = wire_new(h, u.text, req->unix_socket, &wire);
 	w->timer = loop_timer_new(w->loop, on_timer, w);
 	loop_timer_set(w->timer, (uint64_t)w->idle_us / 4000, 0);
 	ask(w, &u, req);

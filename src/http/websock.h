@@ -10,6 +10,7 @@ struct websock;
 
 struct websock_request {
 	const char *url;            /* http or https (ws and wss with other names) */
+	const char *unix_socket;    /* path, instead of the network; NULL */
 	const char *const *headers; /* "Name: value"; ends with NULL; may be NULL. Copied, wiped after use */
 	const char *protocols;      /* offered, with ", " between; NULL none. The server must choose one of them */
 	int64_t idle_us;            /* nothing, not even an answer to a ping, comes for so long: given up; 0 = 90 s */

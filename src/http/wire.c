@@ -114,7 +114,7 @@ static void on_done(struct http_transfer *t, CURLcode code)
 		w->freed = NULL;
 }
 
-struct wire *wire_new(struct http *h, const char *url, const struct wire_handler *handler)
+struct wire *wire_new(struct http *h, const char *url, const char *unix_socket, const struct wire_handler *handler)
 {
 	struct wire *w = NEW(struct wire);
 	w->transfer.done = on_done;
@@ -133,8 +133,11 @@ struct wire *wire_new(struct http *h, const char *url, const struct wire_handler
 	curl_easy_setopt(w->easy, CURLOPT_ERRORBUFFER, w->fail);
 	if (h->ca_file)
 		curl_easy_setopt(w->easy, CURLOPT_CAINFO, h->ca_file);
-	if (h->proxy)
-		curl_easy_setopt(w->easy, CURLOPT_PROXY, h->proxy);
+	if (unix_socket)
+		curl_easy_setopt(w->easy, CURLOPT_UNIX_SOCKET_PATH, unix_socket);
+	const char *proxy = unix_socket ? "" : h->proxy;
+	if (proxy)
+		curl_easy_setopt(w->easy, CURLOPT_PROXY, proxy);
 	bool was = h->inside;
 	h->inside = true;
 	curl_multi_add_handle(h->multi, w->easy); /* begins by the timer, so nothing is called from here */

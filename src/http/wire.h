@@ -17,8 +17,8 @@ struct wire_handler {
 	void *self;
 };
 
-/* @url: http or https, of which host and port count. Free it before @h. */
-struct wire *wire_new(struct http *h, const char *url, const struct wire_handler *handler);
+/* @url: http or https, of which host and port count. @unix_socket: path, instead of the network; NULL. Free it before @h. */
+struct wire *wire_new(struct http *h, const char *url, const char *unix_socket, const struct wire_handler *handler);
 void wire_free(struct wire **w); /* allowed in callbacks; what is not sent yet is dropped */
 void wire_send(struct wire *w, const void *bytes, size_t len); /* all of it, sooner or later; copied; before up: kept */
 void wire_pause(struct wire *w, bool paused); /* no data while paused: the other side is slowed by its window */

@@ -30,18 +30,87 @@ pod() { # options of the box
 	timeout 60 "$sg" run --no-tui --no-input pod.lua </dev/null >pod.out 2>&1
 	grep -aoE 'said .*' pod.out || tail -1 pod.out
 }
+pem() { base64 -w0 <"$t/$1"; }
+through() { (unset KUBERNETES_TOKEN KUBERNETES_API_URL; export KUBECONFIG=${config:-$t/kubeconfig.tls}; pod "$1"); } # as one with a kubeconfig
+kubeconfigs() {
+	like "$(config=$t/none through '')" 'nobody to ask as: no KUBERNETES_TOKEN, and the kubeconfig cannot be used: error: current-context must exist' 'neither token nor kubeconfig: one line'
+	mkdir bare && for w in sh cat rm kill timeout grep tail; do ln -s "$(command -v $w)" bare/$w; done
+	like "$(PATH=$t/bare config=$t/none through '')" 'cannot be used: kubectl, which reads it, is not installed' 'no kubectl: one line'
+	if ! command -v kubectl >/dev/null || ! command -v openssl >/dev/null; then
+		skip 'a kubeconfig: no kubectl or no openssl'
+		return
+	fi
+	{
+		openssl req -x509 -newkey rsa:2048 -nodes -keyout ca.key -out ca.crt -days 2 -subj /CN=ca
+		for w in server client; do
+			openssl req -newkey rsa:2048 -nodes -keyout $w.key -out $w.csr -subj /CN=$w
+			printf 'subjectAltName=IP:127.0.0.1\n' >$w.ext
+			openssl x509 -req -in $w.csr -CA ca.crt -CAkey ca.key -CAcreateserial -days 2 -extfile $w.ext -out $w.crt
+		done
+	} >openssl.out 2>&1
+	python3 "$here/../fakes/tls.py" "$t/tls.port" server.crt server.key ca.crt "${at##*:}" </dev/null 2>/dev/null &
+	tls=$!
+	wait_for 30 test -s tls.port
+	python3 -c 'import json; print(json.dumps({"apiVersion": "client.authentication.k8s.io/v1beta1", "kind": "ExecCredential", "status":
+		{"token": "good-token", "clientCertificateData": open("client.crt").read(), "clientKeyData": open("client.key").read()}}))' >credential
+	printf '#!/bin/sh\ntouch %s/asked\ncat %s/credential\n' "$t" "$t" >plugin
+	chmod +x plugin
+	cat >kubeconfig.tls <<-C
+		apiVersion: v1
+		kind: Config
+		clusters: [{name: c, cluster: {server: "https://127.0.0.1:$(cat tls.port)", certificate-authority-data: $(pem ca.crt)}}]
+		users:
+		- {name: u, user: {client-certificate-data: $(pem client.crt), client-key-data: $(pem client.key), token: good-token}}
+		- {name: old, user: {client-certificate-data: $(pem client.crt), client-key-data: $(pem client.key), token: old-token}}
+		- {name: asks, user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: $t/plugin, interactiveMode: Never}}}
+		contexts:
+		- {name: x, context: {cluster: c, user: u, namespace: team}}
+		- {name: old, context: {cluster: c, user: old}}
+		- {name: asks, context: {cluster: c, user: asks}}
+		current-context: x
+	C
+	like "$(timeout 20 kubectl --kubeconfig "$t/kubeconfig.tls" get pods </dev/null 2>&1)" 'No resources found in team' 'kubectl uses a kubeconfig with certificates and a namespace'
+	like "$(through 'env = { WHO = "me" }')" 'said me' 'and so does a box, without a variable set'
+	like "$(fake seen)" 'POST /api/v1/namespaces/team/pods$' 'in the namespace of its context'
+	like "$(through 'env = { WHO = "asked" }, options = { context = "asks" }')" 'said asked' 'another context, whose user is an exec plugin'
+	ok "$([ -e asked ]; echo $?)" 'which kubectl has run'
+	like "$(KUBECONFIG=$t/kubeconfig.tls pod 'env = { WHO = "named" }, options = { context = "asks", namespace = "mine" }')" 'said named' 'a context is taken whatever is set'
+	like "$(through 'options = { context = "old" }')" "refuses the user of the context 'old' of the kubeconfig: Unauthorized" 'a token that is no longer good: one line'
+	like "$(through 'options = { context = "nowhere" }')" "the context 'nowhere' of the kubeconfig cannot be used: error: .*nowhere" 'a context that is not there: one line'
+	proxies() { ls "$XDG_RUNTIME_DIR"/sandglass/kubectl-* 2>/dev/null | grep -q .; }
+	gone() { ! proxies; }
+	wait_for 20 gone
+	ok $? 'nobody asks in its name any more'
+	wait_for 20 none_left
+	ok $? 'and no box is left'
+	(unset KUBERNETES_TOKEN KUBERNETES_API_URL; KUBECONFIG=$t/kubeconfig.tls exec "$sg" run -d one.lua -- --backend "$kind" --wait 100 </dev/null >id 2>/dev/null)
+	waits() { "$sg" events "$(cat id)" 2>/dev/null | grep -q waits; }
+	wait_for 60 waits
+	proxies
+	ok $? 'kubectl asks on a socket of ours'
+	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
+	wait_for 20 gone
+	ok $? 'and ends with a supervisor that is killed'
+	left() { "$sg" doctor --paths | grep -qE "^rented +$kind .*its session was killed"; }
+	wait_for 20 left
+	like "$(KUBECONFIG=$t/kubeconfig.tls one)" 'said fine' 'the next one, which has a token'
+	wait_for 20 none_left
+	ok $? 'has given back its box through its context'
+	kill $tls
+	wait $tls 2>/dev/null
+}
 own() {
 	like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=https://127.0.0.1:1 pod '')" \
-		"set KUBERNETES_TOKEN.*a kubeconfig is not read: kubectl proxy --reject-paths" 'no token: one line, with what to do about a kubeconfig'
-	if command -v kubectl >/dev/null; then # it puts the user of its kubeconfig on what has none
-		sed 's/clusters:/users: [{name: u, user: {token: good-token}}]\nclusters:/' kubeconfig >kubeconfig.user
-		kubectl --kubeconfig "$t/kubeconfig.user" proxy --port=0 '--reject-paths=^$' >proxy.out 2>&1 </dev/null &
+		"set KUBERNETES_TOKEN.*without KUBERNETES_API_URL the kubeconfig is used" 'no token: one line, with what to do'
+	if command -v kubectl >/dev/null; then # on a port of this machine, over plain HTTP: it asks there without a key
+		kubectl --kubeconfig "$t/kubeconfig" proxy --port=0 '--reject-paths=^$' >proxy.out 2>&1 </dev/null &
 		proxy=$!
 		wait_for 30 grep -q 'serve on' proxy.out
-		like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=http://$(sed -n 's/.*serve on //p' proxy.out) pod 'env = { WHO = "me" }')" 'said me' 'through kubectl proxy, without a token of ours'
+		like "$(unset KUBERNETES_TOKEN; KUBERNETES_API_URL=http://$(sed -n 's/.*serve on //p' proxy.out) pod 'env = { WHO = "me" }')" 'said me' 'through a kubectl proxy of somebody, without a token of ours'
 		kill $proxy
 		wait $proxy 2>/dev/null
 	fi
+	kubeconfigs
 	like "$(pod 'image = "nowhere/none"')" 'does not start: ImagePullBackOff: Back-off pulling image .nowhere/none' 'an image that cannot be pulled'
 	like "$(pod 'options = { node = { disk = "none" }, start = 1 }')" 'does not run after 1 seconds: Unschedulable: 0/1 nodes' 'no node for it'
 	like "$(pod 'limits = { gpu = 2 }, options = { start = 1 }')" 'Unschedulable: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu' 'a GPU is asked of the cluster'

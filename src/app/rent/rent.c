@@ -106,6 +106,7 @@ void rent_free(struct rent **rp)
 		struct lessor *l = r->first;
 		r->first = l->next;
 		plugin_free(&l->plugin);
+		logins_end(l);
 		for (size_t i = 0; i < l->hidden.nr; i++)
 			explicit_bzero(l->hidden.item[i], l->hidden.len[i]);
 		strv_release(&l->hidden);

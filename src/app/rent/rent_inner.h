@@ -1,5 +1,5 @@
 /* Inside of rent.h: providers in rent.c, ops in rent_op.c, requests in rent_request.c,
- * WebSockets in rent_socket.c, ways in to ports in rent_reach.c. */
+ * WebSockets in rent_socket.c, ways in to ports in rent_reach.c, kubeconfigs in rent_login.c. */
 #ifndef APP_RENT_INNER_H
 #define APP_RENT_INNER_H
 
@@ -20,6 +20,8 @@ struct lessor {
 	char *url;          /* without a slash at its end */
 	bool has_keys, keyless; /* keyless: it has none, and needs none where it goes */
 	struct strv hidden; /* credentials that answers held */
+	struct login *logins;
+	unsigned nr_logins; /* ever */
 };
 
 struct reach;
@@ -53,6 +55,8 @@ struct remote_op {
 	struct err err;
 	struct strv keys; /* names that it waits for */
 	size_t keys_left;
+	char *login; /* the address that it asks instead of the lessor's, without a key; NULL */
+	bool awaits_login;
 };
 
 /* --- rent_op.c --- */
@@ -86,6 +90,17 @@ void socket_begin(struct remote_op *op, const json_t *todo);
 void socket_send(struct remote_op *op, const json_t *todo); /* or closes */
 void sockets_end(struct remote_op *op);
 void sockets_pause(struct remote_op *op, bool paused);
+
+/* --- rent_login.c --- */
+/* A plugin with `login = "kubeconfig"` is reached as the user's own kubectl reaches it. Is it wanted for @op: does it name a
+ * context, or (@keyless) is there nothing else to go by? */
+bool login_wanted(const struct remote_op *op, bool keyless);
+/* Calls op_logged once it stands or cannot: now or later. */
+void login_ask(struct remote_op *op);
+const char *login_socket(const struct lessor *l, const char *url); /* that leads to @url; NULL: the network does. Borrowed */
+void logins_end(struct lessor *l);
+/* Of rent_op.c. @told: what the plugin hears of it, taken; NULL: @why it cannot. */
+void op_logged(struct remote_op *op, json_t *told, const struct err *why);
 
 /* --- rent_reach.c --- */
 int lessor_reach(void *self, const json_t *address, uint64_t box, struct err *err); /* struct remote_port */

@@ -57,6 +57,7 @@ static void op_free(struct remote_op *op)
 	json_decref(op->value);
 	strv_release(&op->keys);
 	free(op->fn);
+	free(op->login);
 	free(op);
 }
 
@@ -245,16 +246,26 @@ static json_t *addresses(const struct lessor *l)
 	return o;
 }
 
-static void put_question(struct remote_op *op)
+/* @login: taken, NULL none */
+static void put_question(struct remote_op *op, json_t *login)
 {
 	json_t *args = json_object();
 	json_put(args, "urls", addresses(op->lessor));
-	json_put_flag(args, "keyless", op->lessor->keyless);
+	json_put_flag(args, "keyless", op->lessor->keyless || login);
+	json_put(args, "login", login);
 	json_put_str(args, "fn", op->fn);
 	json_put(args, "args", take(&op->args));
 	json_put(args, "options", take(&op->options));
 	op->asking = true;
 	plugin_ask(op->lessor->plugin, "begin", op->id, args, on_answer, op);
+}
+
+void op_logged(struct remote_op *op, json_t *told, const struct err *why)
+{
+	if (told)
+		put_question(op, told);
+	else
+		fail(op, why->code, why->text);
 }
 
 static void on_key(void *self, const char *value, size_t len, const struct err *err);
@@ -279,6 +290,9 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 	(void)value;
 	if ((err || !len) && needs_none(op->lessor, name)) {
 		op->lessor->keyless = true;
+	} else if ((err || !len) && login_wanted(op, true)) {
+		login_ask(op);
+		return;
 	} else if (err || !len) {
 		const char *hint = json_str(op->lessor->face, "hint", NULL);
 		CLEANUP(free_ptr) char *why = xasprintf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s", op->lessor->name, name, name,
@@ -291,7 +305,7 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 		return;
 	}
 	op->lessor->has_keys = true; /* the vault keeps them for the session */
-	put_question(op);
+	put_question(op, NULL);
 }
 
 static void url_of(struct lessor *l, const json_t *options)
@@ -348,11 +362,12 @@ static void on_face(void *self, const json_t *face, const char *why)
 		if (!is_address(name) && json_is_string(variable))
 			strv_push(&op->keys, json_string_value(variable));
 	op->keys_left = l->has_keys ? 0 : op->keys.nr;
-	if (!op->keys_left) {
-		put_question(op);
-		return;
-	}
-	ask_key(op);
+	if (login_wanted(op, false))
+		login_ask(op);
+	else if (!op->keys_left)
+		put_question(op, NULL);
+	else
+		ask_key(op);
 }
 
 static void begin(void *self)

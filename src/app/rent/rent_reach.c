@@ -185,7 +185,7 @@ static void go(struct reach *a, const struct http_ask *q)
 	if (!put_head(a, q, &head)) {
 		refuse(a, 502, "Bad Gateway", "a credential for the way in is not there");
 	} else {
-		a->wire = wire_new(a->lessor->rent->http, a->url, &handler);
+		a->wire = wire_new(a->lessor->rent->http, a->url, login_socket(a->lessor, a->url), &handler);
 		wire_send(a->wire, head.data, head.len);
 		wire_send(a->wire, a->in.data + q->len, a->in.len - q->len);
 		buf_release(&a->in);

@@ -225,7 +225,7 @@ int lessor_may(const struct lessor *l, const char *url, struct err *err)
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
 	if (strpbrk(url, "@ \r\n\t"))
 		return err_set(err, ERR_DENIED, "'%s' is no plain address", url);
-	if (!strcmp(host, own))
+	if (!strcmp(host, own) || login_socket(l, url))
 		return 0;
 	for (size_t i = 0; i < json_array_size(hosts); i++) {
 		const char *h = json_string_value(json_array_get(hosts, i));
@@ -376,7 +376,7 @@ bool op_headers(const struct remote_op *op, const json_t *todo, struct strv *out
 	const char *name;
 	json_t *v;
 	bool good = true;
-	for (size_t i = 0; !l->keyless && !json_flag(todo, "bare", false) && i < json_array_size(auth); i++) {
+	for (size_t i = 0; !l->keyless && !op->login && !json_flag(todo, "bare", false) && i < json_array_size(auth); i++) {
 		buf_reset(&line);
 		good = good && lessor_fill(l, json_string_value(json_array_get(auth, i)), &line);
 		strv_push(out, buf_cstr(&line));
@@ -402,7 +402,7 @@ void headers_release(struct strv *headers)
 char *op_url(const struct remote_op *op, const json_t *todo)
 {
 	const char *path = json_str(todo, "path", NULL);
-	return path ? xasprintf("%s%s", op->lessor->url, path) : xstrdup(json_str(todo, "url", ""));
+	return path ? xasprintf("%s%s", op->login ? op->login : op->lessor->url, path) : xstrdup(json_str(todo, "url", ""));
 }
 
 static void refuse(struct request *q, const char *why)
@@ -429,10 +429,11 @@ static void send(struct request *q)
 	buf_reset(&q->whole);
 	bool has_body = json_get_bytes(json_object_get(q->todo, "body"), &body);
 	bool filled = op_headers(q->op, q->todo, &headers);
+	const char *by = login_socket(q->op->lessor, q->url);
 	if (filled && lessor_may(q->op->lessor, q->url, &err) == 0) {
 		const struct http_request r = {
-			.method = json_str(q->todo, "method", "GET"), .url = q->url, .headers = (const char *const *)headers.item,
-			.body = has_body ? buf_cstr(&body) : NULL, .body_len = body.len,
+			.method = json_str(q->todo, "method", "GET"), .url = q->url, .unix_socket = by, .proxy = by ? "" : NULL,
+			.headers = (const char *const *)headers.item, .body = has_body ? buf_cstr(&body) : NULL, .body_len = body.len,
 			.first_us = json_int(q->todo, "first", 0) ? json_int(q->todo, "first", 0) * 1000000 : FIRST_US,
 			/* libcurl sends anew what a kept connection swallowed; where that would do harm we look first (retry) */
 			.once = !json_flag(q->todo, "again", false),

@@ -116,7 +116,7 @@ void socket_begin(struct remote_op *op, const json_t *todo)
 	op->sockets = k;
 	bool filled = op_headers(op, todo, &headers);
 	if (filled && lessor_may(op->lessor, k->url, &err) == 0) {
-		const struct websock_request r = { .url = k->url, .headers = (const char *const *)headers.item,
+		const struct websock_request r = { .url = k->url, .unix_socket = login_socket(op->lessor, k->url), .headers = (const char *const *)headers.item,
 					      .protocols = json_str(todo, "protocols", NULL), .idle_us = json_int(todo, "idle", 0) * 1000000 };
 		const struct websock_handler handler = { .open = on_open, .message = on_message, .end = on_end, .self = k };
 		k->ws = websock_open(op->lessor->rent->http, &r, &handler);

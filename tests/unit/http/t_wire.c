@@ -58,7 +58,7 @@ static void wires(void)
 	const struct wire_handler on = { line_up, line_room, line_data, line_end, &l };
 	CLEANUP(free_ptr) char *much = pattern(MUCH);
 	start(&p, play_mirror, NULL);
-	l.wire = wire_new(http, p.url, &on);
+	l.wire = wire_new(http, p.url, NULL, &on);
 	wire_send(l.wire, "hello\r\n\r\n", 9);
 	ok(!l.ups && wire_unsent(l.wire) == 9, "what is sent before it is up is kept");
 	TURN_WHILE(loop, !l.ups);
