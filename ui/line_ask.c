@@ -10,7 +10,7 @@
 #include "ui/views/approve.h"
 #include "ui/views/row.h"
 
-enum { EARLY_US = 400000 };
+enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
 
 /* --- prompts ------------------------------------------------------------------------------------------------------ */
 
@@ -23,9 +23,10 @@ void line_forget(struct line *l)
 	free(l->intent);
 	free(l->type);
 	free(l->note);
+	free(l->edited);
 	free(l->pattern);
 	free(l->others);
-	l->intent = l->type = l->note = l->pattern = l->others = NULL;
+	l->intent = l->type = l->note = l->edited = l->pattern = l->others = NULL;
 	json_release(&l->pending);
 	l->high = false;
 	l->armed = 0;
@@ -42,7 +43,7 @@ static void show_prompt(struct line *l)
 	static const char *const labels[] = { [AWAIT_MESSAGE] = "tell the agent", [AWAIT_PATTERN] = "pattern",
 					      [AWAIT_RULE] = "pattern of the rule", [AWAIT_SURE] = "yes saves it",
 					      [AWAIT_NAME] = "the name", [AWAIT_NOTE] = "note",
-					      [AWAIT_EDIT] = "run this instead" };
+					      [AWAIT_EDIT] = "run this instead", [AWAIT_EDITED] = "yes approves it" };
 	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
 	if (!l->at_prompt)
 		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");
@@ -422,11 +423,14 @@ static void leave(struct line *l)
 /* As in the dialog: twice, and nothing between. */
 static bool once_more(struct line *l, unsigned long n)
 {
-	bool lets_run = n == 1 || n == 11, again = l->armed == n;
-	l->armed = lets_run && l->high && !again ? n : 0;
+	const char *what = n == 1 ? "1 once more approves it"
+			   : n == 11 ? "11 once more makes the preview so"
+			   : n == EDITED ? "yes once more approves it"
+					 : NULL;
+	l->armed = what && l->high && l->armed != n ? n : 0;
 	if (!l->armed)
 		return false;
-	fprintf(l->out, "the risk is high: %lu once more %s\n", n, n == 1 ? "approves it" : "makes the preview so");
+	fprintf(l->out, "the risk is high: %s\n", what);
 	show_prompt(l);
 	return true;
 }
@@ -435,7 +439,7 @@ static void chosen(struct line *l, const char *text)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
-	n = *end || end == text ? 0 : n;
+	n = *end || end == text || n > NR_CHOICES ? 0 : n;
 	if (once_more(l, n))
 		return;
 	switch (n) {
@@ -477,10 +481,39 @@ static void chosen(struct line *l, const char *text)
 		break;
 	default:
 		if (*text)
-			fprintf(l->out, "a number from 1 to 12, please\n");
+			fprintf(l->out, "a number from 1 to %d, please\n", NR_CHOICES);
 		show_prompt(l);
 		break;
 	}
+}
+
+/* Shown as it will run, with what hides in it, before anybody says yes to it. */
+static void edit(struct line *l, const char *text)
+{
+	l->awaiting = *text ? AWAIT_EDITED : AWAIT_CHOICE;
+	if (*text) {
+		free(l->edited);
+		l->edited = xstrdup(text);
+		fputs("would run instead: ", l->out);
+		line_print_safe(l->out, text);
+		fputc('\n', l->out);
+	}
+	show_prompt(l);
+}
+
+static void edit_sure(struct line *l, const char *text)
+{
+	if (strcmp(text, "yes") != 0) {
+		l->awaiting = AWAIT_CHOICE;
+		fputs("nothing was changed; it stays held\n", l->out);
+		show_prompt(l);
+		return;
+	}
+	if (once_more(l, EDITED))
+		return;
+	json_t *opts = json_object();
+	json_put_str(opts, "cmd", l->edited);
+	pass(l, "approve", opts);
 }
 
 static void put_note(struct line *l, const char *text)
@@ -546,7 +579,8 @@ void line_typed(struct line *l, const char *text)
 {
 	l->at_prompt = false;
 	bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
-	if (l->awaiting != AWAIT_CHOICE || word || *text == ':' || *text == '!')
+	bool yes = l->awaiting == AWAIT_EDITED && strcmp(text, "yes") == 0;
+	if ((l->awaiting != AWAIT_CHOICE || word || *text == ':' || *text == '!') && !yes)
 		l->armed = 0;
 	if (l->asked && !still_waits(l)) {
 		fputs("it is decided already\n", l->out);
@@ -572,14 +606,9 @@ void line_typed(struct line *l, const char *text)
 	} else if (l->awaiting == AWAIT_NOTE) {
 		put_note(l, text);
 	} else if (l->awaiting == AWAIT_EDIT) {
-		l->awaiting = AWAIT_CHOICE;
-		json_t *opts = *text ? json_object() : NULL;
-		if (opts) {
-			json_put_str(opts, "cmd", text);
-			pass(l, "approve", opts);
-		} else {
-			show_prompt(l);
-		}
+		edit(l, text);
+	} else if (l->awaiting == AWAIT_EDITED) {
+		edit_sure(l, text);
 	} else if (l->awaiting == AWAIT_ANSWER && *text != '=' && is_command(text)) {
 		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n", l->out);
 		show_prompt(l);

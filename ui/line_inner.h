@@ -7,8 +7,8 @@
 
 /* What the person's next line is taken for. */
 enum awaiting {
-	AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_RULE, AWAIT_SURE, AWAIT_EDIT, AWAIT_NAME, AWAIT_NOTE,
-	AWAIT_ANSWER
+	AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_RULE, AWAIT_SURE, AWAIT_EDIT, AWAIT_EDITED, AWAIT_NAME,
+	AWAIT_NOTE, AWAIT_ANSWER
 };
 
 struct line {
@@ -26,6 +26,7 @@ struct line {
 	bool high;          /* its risk: what lets it run is said twice */
 	unsigned long armed; /* the number that was said once; 0 none */
 	char *note;         /* for the record, with the decision; NULL none */
+	char *edited;       /* runs instead of it when the person is sure */
 	char *pattern;      /* to be saved when the person is sure */
 	char *others;       /* numbers of what was named as going with it; NULL none */
 	bool rule;          /* it becomes a rule of the project */
