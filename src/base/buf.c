@@ -29,6 +29,7 @@ void buf_reserve(struct buf *b, size_t more)
 	while (cap < need)
 		cap *= 2;
 	b->data = xrealloc(b->data, cap);
+	b->data[b->len] = 0; /* read as a string also when nothing comes */
 	b->cap = cap;
 }
 
