@@ -32,13 +32,11 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 {
 	static const char *const hide[] = { "kcore",	     "keys", "timer_list",   "sched_debug",
 					    "latency_stats", "kmsg", "sysrq-trigger" };
-	static const char *const head[] = { "--unshare-user",
-					    "--unshare-ipc",
+	static const char *const head[] = { "--unshare-ipc",
 					    "--unshare-pid",
 					    "--unshare-net",
 					    "--unshare-uts",
 					    "--unshare-cgroup-try",
-					    "--disable-userns",
 					    "--cap-drop",
 					    "ALL",
 					    "--uid",
@@ -80,6 +78,7 @@ static int arguments(const json_t *request, struct buf *b, struct err *err)
 		*eq = 0;
 		words(b, (const char *const[]){ "--setenv", one.data, eq + 1, NULL });
 	}
+	word(b, "--unshare-user"); /* the last: see child_run */
 	return 0;
 }
 
@@ -110,7 +109,7 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 		high[nr++] = fcntl(want[i], F_DUPFD_CLOEXEC, 64);
 	for (size_t i = 0; i < k->nr_filters; i++)
 		high[nr++] = fcntl(k->filters[i], F_DUPFD_CLOEXEC, 64);
-	char *argv[16] = { NULL }, text[12][24];
+	char *argv[24] = { NULL }, text[12][24];
 	int n = 0, t = 0;
 	argv[n++] = (char *)(uintptr_t) "bwrap";
 	for (size_t i = 0; i < k->nr_filters; i++) {
@@ -120,6 +119,9 @@ static NORETURN void child_run(const struct keeper *k, const struct launch *l)
 	}
 	argv[n++] = (char *)(uintptr_t) "--info-fd";
 	argv[n++] = (char *)(uintptr_t) "5";
+	/* Refused without --unshare-user. When we die, the pipe of its arguments ends before it is killed, and with none, or
+	 * some, of them it would make a child that nobody kills. */
+	argv[n++] = (char *)(uintptr_t) "--disable-userns";
 	argv[n++] = (char *)(uintptr_t) "--args";
 	argv[n++] = (char *)(uintptr_t) "4";
 	argv[n++] = (char *)(uintptr_t) "--";

@@ -180,5 +180,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	serve(&k);
+	if (k.guest_pidfd >= 0) /* bubblewrap's child hears of the end of its parent only once it has been let go on */
+		syscall(SYS_pidfd_send_signal, k.guest_pidfd, SIGKILL, NULL, 0);
 	return 0;
 }

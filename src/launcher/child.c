@@ -165,6 +165,21 @@ int child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct er
 	return 0;
 }
 
+void child_kill_left(bool (*known)(const void *self, pid_t pid), const void *self)
+{
+	struct err ignored = ERR_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	if (file_read("/proc/thread-self/children", &text, 65536, &ignored) < 0)
+		return;
+	for (char *at = text.data, *end; at; at = end) {
+		long pid = strtol(at, &end, 10);
+		if (end == at)
+			return;
+		if (!known || !known(self, (pid_t)pid))
+			kill((pid_t)pid, SIGKILL);
+	}
+}
+
 void child_kill_uid(uid_t uid)
 {
 	if (geteuid() != 0 || uid == 0)

@@ -72,6 +72,9 @@ struct child {
 };
 /* Forks, becomes what @c says and executes it; dies with the launcher. Returns once the program runs. */
 NODISCARD int child_start(const struct child *c, pid_t *pid_out, int *pidfd_out, struct err *err);
+/* Kills our children but those that @known says (NULL: all of them): what a program that died has left comes to us
+ * (PR_SET_CHILD_SUBREAPER). */
+void child_kill_left(bool (*known)(const void *self, pid_t pid), const void *self);
 /* Kills every process of @uid (never 0, never our own). */
 void child_kill_uid(uid_t uid);
 

@@ -442,10 +442,20 @@ static void bury(struct service *s)
 	}
 }
 
+static bool is_ours(const void *self, pid_t pid)
+{
+	const struct service *s = self;
+	for (size_t i = 0; i < s->nr; i++)
+		if (s->item[i].pid == pid)
+			return true;
+	return false;
+}
+
 void service_reap(struct service *s)
 {
 	int status;
-	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;)
+	bool any = false;
+	for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0; any = true)
 		for (size_t i = 0; i < s->nr; i++) {
 			struct started *one = &s->item[i];
 			if (one->pid != pid || one->ended)
@@ -462,6 +472,8 @@ void service_reap(struct service *s)
 			if (one->cgroup)
 				cgroup_kill(one->cgroup);
 		}
+	if (any)
+		child_kill_left(is_ours, s);
 	bury(s);
 }
 
@@ -489,6 +501,10 @@ void service_free(struct service **sp)
 		struct timespec t = { .tv_nsec = 2000000 };
 		if (s->nr)
 			nanosleep(&t, NULL);
+	}
+	for (int i = 0; i < REMOVE_TRIES && waitpid(-1, NULL, WNOHANG) >= 0; i++) {
+		child_kill_left(NULL, NULL);
+		nanosleep(&(struct timespec){ .tv_nsec = 2000000 }, NULL);
 	}
 	for (size_t i = 0; i < s->nr; i++)
 		cgroup_free(&s->item[i].cgroup);

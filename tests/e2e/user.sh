@@ -62,8 +62,22 @@ for owner in $uid 0 $third; do
 		"repository of $owner: the record says that files belong to others"
 	like "$(as_user "$sg" diff "job-$owner" --stat 2>&1)" 'words' "repository of $owner: diff"
 done
+# the supervisor dies before bubblewrap has its arguments: with none of them it must not start anything, which nobody would end
+cat >"$home/long.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox {}
+box:exec "sleep 100"
+L
+chown $uid "$home/long.lua"
+as_user "$sg" run --no-tui long.lua >"$t/long" 2>&1 </dev/null &
+inside() { pid=$(pgrep -u $uid -f "^bwrap --add" | head -1) && [ -n "$pid" ] && pgrep -u $uid -x sleep; }
+wait_for 60 inside
+mapfile -d '' -t words <"/proc/$pid/cmdline"
+(as_user "${words[@]}") >"$t/out" 2>&1 3</dev/null 4</dev/null 5>/dev/null 6</dev/null 7</dev/null
+like "$(cat "$t/out")" 'requires --unshare-user' 'a bubblewrap that gets no arguments makes no child'
+as_user "$sg" stop >"$t/out" 2>&1
 none() { ! pgrep -u $uid -a >"$t/out"; }
-wait_for 10 none
+wait_for 60 none
 ok $? 'no process of the user is left'
 [ "$(find "$home" ! -uid $uid | wc -l)" = 0 ]
 ok $? "all that was written is the user's"

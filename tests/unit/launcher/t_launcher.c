@@ -240,11 +240,62 @@ static void swept(void)
 	cgroups_free(&cs);
 }
 
+/* A group without processes is an empty file: whoever reads numbers from what was in the memory before kills strangers. */
+static void empty(void)
+{
+	struct err err = ERR_INIT;
+	for (int i = 0; i < 4; i++) {
+		CLEANUP(buf_release) struct buf used = BUF_INIT;
+		buf_reserve(&used, 65536);
+		memset(used.data, '7', used.cap);
+	}
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	ok(file_read("/dev/null", &text, 10, &err) == 0 && text.data && text.data[0] == 0, "an empty file is an empty string");
+}
+
+static bool is_that(const void *self, pid_t pid)
+{
+	return *(const pid_t *)self == pid;
+}
+
+/* A program that dies while it starts another: nothing else would end that one. */
+static void left(void)
+{
+	int ends[2], status = 0;
+	pid_t orphan = 0, known = fork();
+	if (known == 0)
+		for (;;)
+			pause();
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (known < 0 || pipe2(ends, O_CLOEXEC) < 0)
+		return;
+	pid_t parent = fork();
+	if (parent == 0) {
+		pid_t pid = fork();
+		if (pid == 0)
+			for (;;)
+				pause();
+		_exit(write(ends[1], &pid, sizeof(pid)) != sizeof(pid));
+	}
+	ok(read(ends[0], &orphan, sizeof(orphan)) == (ssize_t)sizeof(orphan) && waitpid(parent, NULL, 0) == parent,
+	   "a program dies and leaves one");
+	child_kill_left(is_that, &known);
+	ok(waitpid(orphan, &status, 0) == orphan && WIFSIGNALED(status), "which is killed");
+	is_int(waitpid(known, NULL, WNOHANG), 0, "the one that is known is not");
+	child_kill_left(NULL, NULL);
+	ok(waitpid(known, &status, 0) == known && WIFSIGNALED(status), "but at the end");
+	prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 int main(void)
 {
 	who();
 	child();
 	cgroups();
 	swept();
+	empty();
+	left();
 	return done_testing();
 }
