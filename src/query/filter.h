@@ -53,7 +53,7 @@ NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t n
 /* The same up to and with @to_seq: a long session is gone through in pieces. */
 NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
 			       size_t max, uint64_t *seqs, size_t *nr_out, struct err *err);
-/* True if it asks for words or phrases: those look into output, too. */
+/* True if it asks for words or phrases: those look into output, too, and what they cost is not less for a piece. */
 bool filter_words(const struct filter *f);
 /* True if a term of it asks for that kind of event by name, pattern or regular expression. */
 bool filter_asks_kind(const struct filter *f, const char *kind);

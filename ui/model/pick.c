@@ -7,7 +7,7 @@
 #include "base/longlist.h"
 #include "ui/model/facts.h"
 
-enum { PIECE = 20000, PIECE_INDEXED = 1 << 16, PAGE = 4096, LISTS = 8 };
+enum { PIECE = 20000, PAGE = 4096, LISTS = 8 };
 
 struct list { /* one filtered copy of somebody's rows */
 	const struct rows *of;
@@ -172,21 +172,6 @@ static void piece(struct pick *p, struct source *s, int64_t now_us, uint64_t to)
 	p->version++;
 }
 
-/* Up to where to ask next. Each look into the index of words has a price of its own, so that there a piece is longer;
- * behind the index the events' text is read. */
-static uint64_t next_end(struct pick *p, struct source *s)
-{
-	uint64_t end = s->model.head;
-	uint64_t indexed = filter_words(p->filter) && session_handle(s->session) ? session_indexed(s->session) : 0;
-	if (indexed > p->done) {
-		p->piece = p->piece > PIECE_INDEXED ? p->piece : PIECE_INDEXED;
-		end = indexed < end ? indexed : end;
-	} else if (indexed == p->done) {
-		p->piece = PIECE;
-	}
-	return end - p->done > p->piece ? p->done + p->piece : end;
-}
-
 bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_us)
 {
 	int64_t until = clock_mono_us() + budget_us;
@@ -196,7 +181,8 @@ bool pick_work(struct pick *p, struct source *s, int64_t now_us, int64_t budget_
 	catch_up(p, s, now_us);
 	while (p->done < head && !p->failed) {
 		int64_t from = clock_mono_us();
-		piece(p, s, now_us, next_end(p, s));
+		uint64_t to = head - p->done > p->piece && !filter_words(p->filter) ? p->done + p->piece : head;
+		piece(p, s, now_us, to);
 		int64_t now = clock_mono_us();
 		if (now - from < budget_us / 2)
 			p->piece *= 2;

@@ -123,49 +123,6 @@ static void grown(const char *path, const char *text)
 	source_close(&s);
 }
 
-enum { LONG_EVENTS = 100000, EVERY = 1000 };
-
-/* A filter with words is asked in pieces like every other one, so that the keys are heard meanwhile: without a budget each
- * call is one piece. */
-static void in_pieces(const char *path, const char *text)
-{
-	struct err err = ERR_INIT;
-	struct source *s = NULL;
-	struct pick *p = NULL;
-	if (source_open(&s, path, &err) < 0 || pick_new(&p, text, NULL, NULL, &err) < 0) {
-		ok(false, "%s: %s", text, err.text);
-		return;
-	}
-	source_sync(s, 0, 0);
-	bool more = pick_work(p, s, s->model.last_us, 0);
-	int percent = pick_percent(p, s);
-	ok(more && percent > 0 && percent < 100, "%s, a piece of a long session: %d%%", text, percent);
-	while (pick_work(p, s, s->model.last_us, 0))
-		;
-	size_t nr = pick_rows(p, s, &s->model.rows, s->model.last_us)->nr;
-	ok(nr == LONG_EVENTS / EVERY && !pick_failed(p), "%s, all pieces: %zu rows", text, nr);
-	pick_free(&p);
-	source_close(&s);
-}
-
-static void long_session(const char *dir)
-{
-	const struct record_ops none = { 0 };
-	struct err err = ERR_INIT;
-	char path[300];
-	CLEANUP(json_release) json_t *start = json_object();
-	if (record_create(&R, L, dir, "long", start, &none, NULL, &err) < 0) {
-		ok(false, "%s", err.text);
-		return;
-	}
-	for (int i = 0; i < LONG_EVENTS; i++)
-		add(EV_NOTE, 1, 0, 0, 0, i % EVERY ? "{\"level\":\"info\",\"text\":\"hay\"}" : "{\"level\":\"info\",\"text\":\"a needle\"}");
-	snprintf(path, sizeof(path), "%s", record_path(R));
-	ok(record_close(&R, json_object(), &err) == 0, "a long session is made %s", err.text);
-	in_pieces(path, "needle");
-	in_pieces(path, "kind:note needle not straw");
-}
-
 int main(void)
 {
 	char dir[] = "/tmp/t_pick.XXXXXX", path[300];
@@ -193,7 +150,6 @@ int main(void)
 	source_close(&s);
 	for (size_t i = 0; i < ARRAY_LEN(filters); i++)
 		grown(path, filters[i]);
-	long_session(dir);
 	loop_turn(L, 0);
 	loop_free(L);
 	if (dir_remove(dir, &err) < 0)
