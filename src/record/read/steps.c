@@ -112,7 +112,8 @@ static int by_number(const void *a, const void *b)
 
 int steps_open(struct steps *t, uint64_t after, uint64_t upto, uint64_t beyond, struct buf *out, struct err *err)
 {
-	static const char of_actions[] = "SELECT action FROM event INDEXED BY event_action WHERE action > 0 AND action > ?1 AND "
+	/* the index is sought by the first of two bounds: that must be the one that skips what lies before @after */
+	static const char of_actions[] = "SELECT action FROM event INDEXED BY event_action WHERE action > ?1 AND action > 0 AND "
 					 "action <= ?2 AND seq > ?3";
 	static const char of_events[] = "SELECT action FROM event NOT INDEXED WHERE seq > ?3 AND action > ?1 AND action <= ?2";
 	sqlite3_stmt *st = NULL;
