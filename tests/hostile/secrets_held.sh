@@ -142,8 +142,7 @@ cat >"$t/args.lua" <<'L'
 local sg = require "sandglass"
 local a = sg.args { token = "", other = "" }
 print("token " .. a.token)
-local known, later = sg.secret "SPOON", sg["sec" .. "ret"] "FORK"
-sg.sleep "100ms"
+local known, later = sg.secret "SPOON", sg["sec" .. "ret"] "FORK" -- and the script ends before it has come
 L
 timeout 60 "$sg" run "$t/args.lua" --name args --no-tui -- --token "$SPOON" --other "$FORK" >"$t/screen" 2>&1 </dev/null
 is $? 0 'a script gets a secret in its arguments'

@@ -251,7 +251,7 @@ static void launcher_died(void *self, const struct err *err)
 
 static void finish_if_done(struct super *s)
 {
-	if (s->ending && s->boxes && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background)
+	if (s->ending && s->boxes && boxes_count(s->boxes) == 0 && !super_box_busy(s) && !s->background && !vault_reading(s->vault))
 		loop_stop(s->loop);
 }
 
@@ -551,7 +551,7 @@ static int compose(struct super *s, struct err *err)
 	s->vault = vault_new(&(struct vault_start){ o->secrets, o->script, o->script_len, o->args });
 	if (open_record(s, err) < 0)
 		return exit_of(err);
-	vault_attach(s->vault, s->loop, s->record);
+	vault_attach(s->vault, s->loop, s->record, deferred_finish, s);
 	if (otlp_live_begin(s, err) < 0)
 		return EXIT_SCRIPT;
 	if (models_open(&s->models, s, err) < 0)

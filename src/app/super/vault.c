@@ -28,6 +28,8 @@ struct asked {
 struct vault {
 	struct loop *loop;
 	struct record *record;
+	loop_fn *read;
+	void *read_self;
 	json_t *conf;
 	char *const *args;
 	struct secret *all;
@@ -135,10 +137,12 @@ struct vault *vault_new(const struct vault_start *start)
 	return v;
 }
 
-void vault_attach(struct vault *v, struct loop *l, struct record *r)
+void vault_attach(struct vault *v, struct loop *l, struct record *r, loop_fn *read, void *self)
 {
 	v->loop = l;
 	v->record = r;
+	v->read = read;
+	v->read_self = self;
 }
 
 void vault_free(struct vault **vp)
@@ -255,6 +259,7 @@ static void read_done(void *self)
 			look_at_args(v, s);
 		}
 		tell(v, s, &r->err);
+		v->read(v->read_self);
 	}
 	secret_wipe_buf(&r->value);
 	secret_source_release(&r->source);
@@ -333,6 +338,14 @@ const char *vault_value(const struct vault *v, const char *name, size_t *len_out
 void vault_declare(struct vault *v, const char *name, uint64_t agent)
 {
 	want(v, make(v, name), agent, agent);
+}
+
+bool vault_reading(const struct vault *v)
+{
+	for (const struct reading *r = readings; r; r = r->next)
+		if (r->v == v && r->source.kind != SECRET_COMMAND)
+			return true;
+	return false;
 }
 
 void secret_names(const json_t *j, struct strv *out)

@@ -23,7 +23,8 @@ struct vault_start {
 	char *const *args;
 };
 struct vault *vault_new(const struct vault_start *start);
-void vault_attach(struct vault *v, struct loop *l, struct record *r);
+/* @read is called when a value that was asked for has come, or cannot come. */
+void vault_attach(struct vault *v, struct loop *l, struct record *r, loop_fn *read, void *self);
 void vault_free(struct vault **v); /* wipes */
 
 /* @value is borrowed for the callback, NULL with @err. Comes later, never from inside the call. */
@@ -35,6 +36,8 @@ void vault_forget(struct vault *v, const void *self); /* its callbacks do not co
 const char *vault_value(const struct vault *v, const char *name, size_t *len_out);
 /* A script has named it (sg.secret): read now, so that its value is known to the recorder; nobody is told. */
 void vault_declare(struct vault *v, const char *name, uint64_t agent);
+/* A value is being read that will come soon (a command's may take its time): what is to be told of it is not told yet. */
+bool vault_reading(const struct vault *v);
 
 /* Every {"$secret":"NAME"} below @j: their names. */
 void secret_names(const json_t *j, struct strv *out);
