@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,6 +57,26 @@ static int refuse(const char *session_path, struct err *err)
 		       lease_pid(session_path));
 }
 
+/* Has process @pid ended, or been killed? Its last thread may still wait for the disk, and holds what it held until then. */
+static bool ends(int pid)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("/proc/%d/status", pid);
+	static const char *const pending[] = { "\nSigPnd:", "\nShdPnd:" };
+	struct err err = ERR_INIT;
+	if (pid <= 0)
+		return false;
+	if (file_read(path, &text, 1 << 16, &err) < 0)
+		return err.code == ERR_NOENT || err.sys == ESRCH;
+	const char *said = buf_cstr(&text), *state = strstr(said, "\nState:\t");
+	bool over = state && (state[8] == 'Z' || state[8] == 'X');
+	for (size_t i = 0; i < ARRAY_LEN(pending); i++) {
+		const char *mask = strstr(said, pending[i]);
+		over |= mask && strtoull(mask + strlen(pending[i]), NULL, 16) >> (SIGKILL - 1) & 1;
+	}
+	return over;
+}
+
 /* Whoever has borrowed it looks now and then whether it is wanted. */
 static int lock(int fd, const char *session_path, int first, struct err *err)
 {
@@ -63,7 +84,8 @@ static int lock(int fd, const char *session_path, int first, struct err *err)
 	struct timespec pause = { .tv_nsec = LOOK_MS * 1000000L };
 	int left = WAIT_MS / LOOK_MS, rc;
 	while ((rc = fcntl(fd, F_OFD_SETLK, &both)) < 0 && (errno == EAGAIN || errno == EACCES)) {
-		if (first != BYTE_LIVE || lease_held(session_path) || !left--)
+		bool stays = lease_held(session_path) && !ends(lease_pid(session_path));
+		if (first != BYTE_LIVE || stays || !left--)
 			return refuse(session_path, err);
 		fcntl(fd, F_OFD_SETLK, &want); /* two who wait want the same */
 		nanosleep(&pause, NULL);

@@ -21,7 +21,7 @@ struct lease_note {
 void lease_note(int lease, const struct lease_note *note);
 /* Takes the lease: the descriptor that holds it, or -1 (ERR_BUSY names the process that has it). @was_out (may be NULL):
  * what the writer before had noted, as lease_noted; seq 0: nothing is known. It stays noted until the next lease_note.
- * One that is borrowed is asked for and waited for, some seconds. */
+ * One that is borrowed is asked for and waited for, some seconds; so is that of a process that is being killed. */
 NODISCARD int lease_take(const char *session_path, struct lease_note *was_out, struct err *err);
 /* For work on the file of a session that has ended, which goes on being one that has ended (its search index). */
 NODISCARD int lease_borrow(const char *session_path, struct err *err);

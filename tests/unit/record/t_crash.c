@@ -1,5 +1,6 @@
 /* A writer that dies: nothing that was acknowledged is missing, the file verifies, resumes, and nobody writes twice. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -370,6 +371,59 @@ static void test_two_writers(void)
 	loop_free(l);
 }
 
+struct holder {
+	int lease, ready;
+};
+
+/* Lives on while its process counts as dead, until somebody waits for what it holds. */
+static void *hold_on(void *self)
+{
+	struct holder *h = self;
+	char state[64];
+	int fd;
+	do {
+		state[0] = 0;
+		fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+		if (fd >= 0 && read(fd, state, sizeof(state) - 1) < 0)
+			_exit(4);
+		close(fd);
+		usleep(1000);
+	} while (!strstr(state, ") Z"));
+	if (write(h->ready, "", 1) != 1)
+		_exit(4);
+	for (int i = 0; i < 8000 && !lease_wanted(h->lease); i++)
+		usleep(1000);
+	_exit(lease_wanted(h->lease) ? 0 : 5);
+}
+
+/* A writer that was killed has its session until the last of its threads has come back from the disk. */
+static void test_writer_that_is_dying(void)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *path = xasprintf("%s/dying.glass", help_dir());
+	int ready[2], status;
+	char byte;
+	ok(pipe(ready) == 0, "a pipe");
+	pid_t pid = fork();
+	if (pid == 0) {
+		static struct holder h;
+		pthread_t thread;
+		h = (struct holder){ lease_take(path, NULL, &err), ready[1] };
+		if (h.lease < 0 || pthread_create(&thread, NULL, hold_on, &h) != 0)
+			_exit(3);
+		pthread_exit(NULL);
+	}
+	close(ready[1]);
+	ok(read(ready[0], &byte, 1) == 1 && lease_held(path) && lease_pid(path) == (int)pid, "it is dead, and still has it");
+	int lease = lease_take(path, NULL, &err);
+	ok(lease >= 0, "it is waited for: %s", lease < 0 ? err.text : "");
+	waitpid(pid, &status, 0);
+	is_int(status, 0, "and it knew");
+	ok(lease_take(path, NULL, &err) < 0 && err.code == ERR_BUSY, "one that lives is not waited for: %s", err.text);
+	close(lease);
+	close(ready[0]);
+}
+
 /* Looks at the session whose path comes by @from until its writer has left it. Returns the failures. */
 static int look_on(int from)
 {
@@ -440,6 +494,7 @@ int main(void)
 	test_anchored_behind();
 	test_log_header();
 	test_two_writers();
+	test_writer_that_is_dying();
 	test_looked_at_while_it_ends();
 	return help_done();
 }
