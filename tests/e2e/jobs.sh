@@ -85,7 +85,7 @@ wait_for 10 shows '^left'
 ok $? "left"
 
 # --- hints are shown once ---
-$T kill-server
+tmux_end $T
 id=$("$sg" ls --json | grep -oE '"id":"s-[a-z0-9]+"' | head -1 | cut -d'"' -f4)
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg attach $id; exec sleep 60"
 wait_for 20 shows 'AGENT +SESSION'

@@ -51,13 +51,19 @@ end_all() {
 	rm -rf "$t" 2>/dev/null
 }
 trap end_all EXIT
-wait_for() { # seconds, command...: until it succeeds
-	local until=$((SECONDS + $1))
+wait_for() { # seconds, command...: until it succeeds; on a busy machine little takes long, so never less than 30
+	local until=$((SECONDS + ($1 < 30 ? 30 : $1)))
 	shift
 	while ! "$@" >/dev/null 2>&1; do
 		[ $SECONDS -ge $until ] && return 1
 		sleep 0.1
 	done
+}
+tmux_end() { # tmux and its options: the server, wholly, so that another one can have its socket
+	local pid
+	pid=$("$@" display-message -p '#{pid}') || return 0
+	"$@" kill-server
+	wait_for 60 sh -c '! kill -0 "$1" 2>/dev/null' - "$pid"
 }
 # The process of a session's supervisor, if that lives: whoever kills must not hit another that has got the number since.
 supervisor() { # session

@@ -107,7 +107,7 @@ ok $? "Ctrl-r asks whether its changes are taken over"
 keys y
 wait_for 10 shows 'the files of work are so already'
 ok $? "they are: here there is nothing left to do"
-$T kill-server
+tmux_end $T
 "$sg" stop -S "$id" >out 2>&1
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
 wait_for 10 ended

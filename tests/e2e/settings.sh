@@ -112,7 +112,7 @@ if command -v tmux >/dev/null; then
 	tmux -S "$t/tmux" -f /dev/null new-session -d -x 100 -y 24 "LC_ALL=C.UTF-8 $sg run '$t/q.lua'; exec sleep 600"
 	wait_for 30 sh -c "tmux -S '$t/tmux' capture-pane -p | grep -q 'now?'"
 	is "$(tmux -S "$t/tmux" display-message -p '#{alternate_on}')" 0 "a11y: line mode on a terminal"
-	tmux -S "$t/tmux" kill-server
+	tmux_end tmux -S "$t/tmux"
 	sed -i 's/^c.a11y.*/c.ascii = true/' "$HOME/.config/sandglass/config.lua"
 	tmux -S "$t/tmux" -f /dev/null new-session -d -x 100 -y 24 "LC_ALL=C.UTF-8 $sg run '$t/q.lua'; exec sleep 600"
 	wait_for 30 sh -c "tmux -S '$t/tmux' capture-pane -p | grep -q 'AGENT'"

@@ -17,16 +17,25 @@ L
 mkdir repo
 cp "$here/inside/agent.py" repo/
 cat >steps.json <<'J'
-[{"bash":"echo 'hello' > hello.txt; (sleep 0.1; ls >/dev/null) & wait"},{"bash":"true only claimed"},{"text":"all is done"}]
+[{"bash":"echo 'hello' > hello.txt; (sleep 0.1; ls >/dev/null) & wait"},{"until":"seen","bash":"true only claimed"},{"text":"all is done"}]
 J
 : >port
 python3 "$here/inside/model.py" steps.json log >port 2>model.err &
 model=$!
 wait_for 30 test -s port
 export ANTHROPIC_BASE_URL=http://127.0.0.1:$(cat port) ANTHROPIC_API_KEY=sk-REAL-7731 no_proxy=127.0.0.1,localhost
-run() { # arguments...: its record in $file
-	timeout 60 "$sg" run --no-tui --no-input in.lua -- "$@" >"$t/out" 2>&1 </dev/null
-	file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
+newest() { ls -t "$HOME"/.local/share/sandglass/sessions/*.glass 2>/dev/null | head -1; }
+looked() { # in another session than $file
+	[ "$(newest)" != "$file" ] && "$sg" events "$(newest)" --json 2>/dev/null | grep '"kind":"snapshot.taken"' | grep -q '"path":"hello.txt"'
+}
+file=
+run() { # arguments...: its record in $file; the model's second answer comes when the first call's file was looked at
+	rm -f seen
+	timeout 120 "$sg" run --no-tui --no-input in.lua -- "$@" >"$t/out" 2>&1 </dev/null &
+	wait_for 30 looked
+	: >seen
+	wait $!
+	file=$(newest)
 }
 ran() { # of the call with this command; "" = of none
 	"$sg" claims "$file" --json 2>/dev/null | python3 -c 'import json, sys

@@ -7,7 +7,7 @@ status "cut": true (its stream breaks off in the middle) or "stall": SECONDS (it
 The step is the number of tool results in the request, so it does not matter how often it is asked. A file named as the
 second argument gets one line of JSON for each request.
 """
-import json, sys, threading, time
+import json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 KEY = "sk-REAL-7731"
@@ -113,6 +113,9 @@ class Handler(BaseHTTPRequestHandler):
             with lock:
                 n = failed[at] = failed.get(at, 0) + 1
             step = {**step["then"], **({k: step[k] for k in ("cut", "stall") if k in step} if n <= step.get("times", 1) else {})}
+        until = time.monotonic() + 30
+        while not os.path.exists(step.get("until", "/")) and time.monotonic() < until:
+            time.sleep(0.02)
         self.step = step
         stream = body.get("stream") or "streamGenerateContent" in self.path
         getattr(self, "say_" + dialect)(body, step, names, at, stream, step.get("pause", 0))
