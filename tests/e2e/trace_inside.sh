@@ -32,7 +32,7 @@ file=
 run() { # arguments...: its record in $file; the model's second answer comes when the first call's file was looked at
 	rm -f seen
 	timeout 120 "$sg" run --no-tui --no-input in.lua -- "$@" >"$t/out" 2>&1 </dev/null &
-	wait_for 30 looked
+	[ "${1:-}" = --hold ] || wait_for 30 looked
 	: >seen
 	wait $!
 	file=$(newest)
