@@ -25,6 +25,7 @@ enum {
 	AT_ONCE = 256,	    /* rows that are asked by one statement */
 	BITS = 64,
 	PIECE_LEAST = 3, /* letters: a trigram */
+	COARSE_MOST = 2000, /* rows of a stretch that are read sooner than the index is asked for all that it knows */
 };
 
 /* A term on the agent or the box: those that it means, ascending uint64_t. */
@@ -51,6 +52,7 @@ struct search {
 	size_t places, place_cap;
 	struct steps steps;
 	uint64_t indexed;
+	bool coarse; /* the looks */
 	/* of the stretch */
 	uint64_t after, upto, reach;
 	struct buf open; /* actions that go on behind reach: uint64_t, ascending */
@@ -199,6 +201,21 @@ static bool is_empty(const struct search *q, const struct rows *r)
 	return !r->all && next_bit(r->bits, 0, q->upto - q->after) == q->upto - q->after;
 }
 
+static bool are_many(const struct search *q, const struct rows *r)
+{
+	uint64_t nr = 0;
+	for (uint64_t i = 0; !r->all && i <= (q->upto - q->after) / BITS; i++)
+		nr += (uint64_t)__builtin_popcountll(r->bits[i]);
+	return r->all || nr > COARSE_MOST;
+}
+
+static void ask_coarsely(struct search *q, bool on)
+{
+	q->coarse = on;
+	for (size_t i = 0; i < q->words.nr; i++)
+		look_coarsely(q->words.item[i].look, on);
+}
+
 /* Which events may hold the words below a "not": it leaves no row out (what may hold them may also not), but a row that the
  * index says does not hold them need not be read for them. */
 static int look_below(struct search *q, const struct node *n, struct err *err)
@@ -253,9 +270,26 @@ static int find_indexed(struct search *q, struct err *err)
 	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto, &q->open, err);
 	if (rc == 0)
 		rc = rows_of(q, q->f->root, &rows, err);
+	if (rc == 0 && q->coarse && are_many(q, &rows)) { /* the index knows of fewer */
+		ask_coarsely(q, false);
+		free(rows.bits);
+		rc = rows_of(q, q->f->root, &rows, err);
+	}
 	if (rc == 0)
 		rc = rows.all ? find(q, NULL, q->after, q->upto, err) : find_bits(q, rows.bits, err);
 	free(rows.bits);
+	return rc;
+}
+
+/* One transaction: each of its many statements would look for the end of the WAL by itself. A stretch is short enough not to keep a
+ * writer from emptying it. */
+static int find_stretch(struct search *q, struct err *err)
+{
+	sqlite3 *db = session_handle(q->s);
+	bool begun = sqlite3_get_autocommit(db) && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+	int rc = find_indexed(q, err);
+	if (begun)
+		sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
 	return rc;
 }
 
@@ -270,6 +304,7 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	int rc = 0;
 	steps_init(&q->steps, session_handle(q->s)); /* first: the index reaches at least as far as the blocks */
 	q->indexed = session_indexed(q->s);
+	ask_coarsely(q, true);
 	for (q->after = after; rc == 0 && q->nr < q->max && q->after < head; q->after = q->upto) {
 		uint64_t next = session_next(q->s, q->after);
 		if (next) /* numbers that a foreign file leaves out are not walked through */
@@ -280,7 +315,7 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 		if (q->after < q->indexed) {
 			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
 			length = least(length * 4, STRETCH_MOST);
-			rc = find_indexed(q, err);
+			rc = find_stretch(q, err);
 		} else {
 			q->upto = least(head, q->after + STRETCH_READ);
 			rc = find(q, NULL, q->after, q->upto, err);

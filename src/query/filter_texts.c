@@ -1,7 +1,7 @@
 /* What the bodies say where a term is true, so that the index of words leads to them.
  *
- * A name stands between quotes. Bodies are compact JSON and hold integers only (rule 9 of the session file), so that a number
- * stands between a colon and a comma or the closing brace. */
+ * Bodies are compact JSON and hold integers only (rule 9 of the session file): a name stands between quotes, right behind that of
+ * its field, and a number between a colon and a comma or the closing brace. */
 #include <sqlite3.h>
 #include <string.h>
 #include <strings.h>
@@ -10,9 +10,9 @@
 
 enum { NUMBERS_MOST = 8 };
 
-static void add_name(struct strv *out, const char *name)
+static void add_name(struct strv *out, const char *key, const char *name)
 {
-	CLEANUP(free_ptr) char *text = xasprintf("\"%s\"", name);
+	CLEANUP(free_ptr) char *text = xasprintf("\"%s\":\"%s\"", key, name);
 	strv_push(out, text);
 }
 
@@ -40,7 +40,7 @@ static bool of_kind(sqlite3 *db, const char *name, struct strv *out)
 	sqlite3_finalize(st);
 	if (other || !strcasecmp(name, "snapshot") || !strcasecmp(name, "note") || !strcasecmp(name, "end"))
 		return false;
-	add_name(out, name);
+	add_name(out, "kind", name);
 	return true;
 }
 
@@ -49,10 +49,10 @@ static bool of_verdict(const char *name, struct strv *out)
 	static const char *const decided[][2] = { { "allow", "approve" }, { "allow", "edit" }, { "deny", "deny_pause" }, { "deny", "kill" } };
 	if (!strcasecmp(name, "held")) /* an event by itself */
 		return false;
-	add_name(out, name);
+	add_name(out, "verdict", name);
 	for (size_t i = 0; i < ARRAY_LEN(decided); i++)
 		if (!strcasecmp(name, decided[i][0]))
-			add_name(out, decided[i][1]);
+			add_name(out, "decision", decided[i][1]);
 	return true;
 }
 
@@ -70,12 +70,12 @@ static bool of_value(sqlite3 *db, const struct node *n, const struct value *v, s
 	case FIELD_RISK:
 		if (!strcasecmp(v->text, "none")) /* also that of actions of which nothing is said */
 			return false;
-		add_name(out, v->text);
+		add_name(out, "risk", v->text);
 		return true;
 	case FIELD_IS:
 		if (strcmp(v->text, "edited") != 0)
 			return false;
-		add_name(out, "edit");
+		add_name(out, "decision", "edit");
 		return true;
 	default:
 		return false;

@@ -6,11 +6,11 @@
 #include "base/mem.h"
 #include "base/text/utf8.h"
 #include "base/text/width.h"
-#include "record/read/forms.h"
+#include "record/read/clauses.h"
 #include "record/read/inner.h"
 #include "record/read/text.h"
 
-enum { TERMS = 32, SHORT_MOST = 2000 };
+enum { TERMS = 32, BITS = 64, COARSE_LEAST = 16 * CLAUSES_SAMPLE };
 
 struct look {
 	struct session *s;
@@ -18,10 +18,13 @@ struct look {
 	struct buf term[TERMS]; /* lower case */
 	size_t terms;
 	struct buf text, folded;
-	struct buf query; /* for the index; empty: it can tell nothing */
-	bool compiled;
+	struct clauses clauses;
+	struct buf all, few; /* what the index is asked: empty: it can tell nothing, or few has not been chosen */
+	bool compiled, coarse;
 	uint64_t after, upto; /* of which range the bits are */
-	struct buf bits;      /* bit i: event after + 1 + i may hold the words */
+	uint64_t *bits;       /* bit i: event after + 1 + i may hold the words; owned */
+	size_t cap;
+	uint64_t gap, gap_end; /* none of the events behind gap, before gap_end, may hold them */
 };
 
 static void fold(const char *bytes, size_t len, struct buf *out)
@@ -78,112 +81,6 @@ static void parse(struct look *q, const char *match)
 	}
 }
 
-/* Characters of a term; starts[i] is where the i-th begins. */
-static size_t characters(const struct buf *term, size_t *starts, size_t cap)
-{
-	size_t nr = 0, at = 0;
-	while (at < term->len && nr < cap) {
-		uint32_t cp;
-		size_t used;
-		utf8_next(term->data + at, term->len - at, &cp, &used);
-		starts[nr++] = at;
-		at += used;
-	}
-	return nr;
-}
-
-/* One token of the index as FTS5 wants it. */
-static void put_token(struct buf *out, const char *bytes, size_t len)
-{
-	buf_putc(out, '"');
-	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] == '"')
-			buf_putc(out, '"');
-		buf_putc(out, bytes[i]);
-	}
-	buf_putc(out, '"');
-}
-
-/* Adds the trigrams of the index that begin with @form; false if there are too many. */
-static bool put_beginning(struct look *q, const struct buf *form, size_t *nr, struct buf *out)
-{
-	sqlite3_stmt *st = NULL;
-	if (sqlite3_prepare_v2(q->s->db, "SELECT term FROM temp.search_terms WHERE term >= ?1 AND term < ?2", -1, &st,
-			       NULL) != SQLITE_OK)
-		return false;
-	CLEANUP(buf_release) struct buf upto = BUF_INIT;
-	buf_append(&upto, form->data, form->len);
-	buf_puts(&upto, "\xf4\x8f\xbf\xbf"); /* after every character */
-	sqlite3_bind_text64(st, 1, form->data, form->len, SQLITE_STATIC, SQLITE_UTF8);
-	sqlite3_bind_text64(st, 2, upto.data, upto.len, SQLITE_STATIC, SQLITE_UTF8);
-	while (*nr <= SHORT_MOST && sqlite3_step(st) == SQLITE_ROW) {
-		if ((*nr)++)
-			buf_puts(out, " OR ");
-		put_token(out, (const char *)sqlite3_column_text(st, 0), (size_t)sqlite3_column_bytes(st, 0));
-	}
-	sqlite3_finalize(st);
-	return *nr <= SHORT_MOST;
-}
-
-/* A term of one or two characters: every trigram that begins with it. False if there are too many. */
-static bool put_short(struct look *q, const struct buf *term, struct buf *out)
-{
-	CLEANUP(forms_release) struct forms f = forms_of(term->data, term->len);
-	size_t nr = 0;
-	bool few = true;
-	buf_putc(out, '(');
-	for (size_t i = 0; few && i < f.nr; i++)
-		few = put_beginning(q, &f.form[i], &nr, out);
-	if (!nr) /* nothing begins so: a token that no text holds */
-		put_token(out, "\x01\x01\x01", 3);
-	buf_putc(out, ')');
-	return few;
-}
-
-static void put_trigram(struct buf *out, const char *bytes, size_t len)
-{
-	CLEANUP(forms_release) struct forms f = forms_of(bytes, len);
-	for (size_t i = 0; i < f.nr; i++) {
-		buf_puts(out, i ? " OR " : f.nr > 1 ? "(" : "");
-		put_token(out, f.form[i].data, f.form[i].len);
-	}
-	if (f.nr > 1)
-		buf_putc(out, ')');
-}
-
-static void put_and(struct buf *out)
-{
-	if (out->len)
-		buf_puts(out, " AND ");
-}
-
-/* The query for the index; empty when no term can be looked up there. */
-static void compile(struct look *q, struct buf *out)
-{
-	for (size_t i = 0; i < q->terms; i++) {
-		size_t start[67];
-		const struct buf *t = &q->term[i];
-		size_t nr = characters(t, start, ARRAY_LEN(start));
-		if (!utf8_valid(t->data, t->len)) /* it may stand within a character, of which the index knows only the whole */
-			continue;
-		if (nr < 3) {
-			CLEANUP(buf_release) struct buf any = BUF_INIT;
-			if (put_short(q, t, &any)) {
-				put_and(out);
-				buf_append(out, any.data, any.len);
-			}
-			continue;
-		}
-		for (size_t c = 0; c + 2 < nr; c++) {
-			size_t end = c + 3 < nr ? start[c + 3] : t->len;
-			if (nr == ARRAY_LEN(start) && c + 3 == nr) /* cut off: where the last character ends is not known */
-				break;
-			put_and(out);
-			put_trigram(out, t->data + start[c], end - start[c]);
-		}
-	}
-}
-
 uint64_t session_indexed(struct session *s)
 {
 	sqlite3_stmt *st = NULL;
@@ -226,8 +123,10 @@ void look_free(struct look **l)
 		text_reader_release(&(*l)->reader);
 		buf_release(&(*l)->text);
 		buf_release(&(*l)->folded);
-		buf_release(&(*l)->query);
-		buf_release(&(*l)->bits);
+		clauses_release(&(*l)->clauses);
+		buf_release(&(*l)->all);
+		buf_release(&(*l)->few);
+		free((*l)->bits);
 	}
 	free(*l);
 	*l = NULL;
@@ -236,7 +135,7 @@ void look_free(struct look **l)
 static bool may_hold(const struct look *q, uint64_t seq)
 {
 	uint64_t i = seq - q->after - 1;
-	return (uint8_t)q->bits.data[i / 8] >> i % 8 & 1;
+	return q->bits[i / BITS] >> i % BITS & 1;
 }
 
 bool look_holds(struct look *q, uint64_t seq)
@@ -256,64 +155,108 @@ bool look_holds(struct look *q, uint64_t seq)
 static void set_bit(struct look *q, uint64_t seq)
 {
 	uint64_t i = seq - q->after - 1;
-	q->bits.data[i / 8] = (char)(q->bits.data[i / 8] | 1 << i % 8);
+	q->bits[i / BITS] |= (uint64_t)1 << i % BITS;
 }
 
 uint64_t look_next(const struct look *q, uint64_t seq)
 {
 	uint64_t nr = q->upto - q->after;
-	for (uint64_t i = seq < q->after ? 0 : seq - q->after; i < nr;) {
-		if (i % 8 == 0 && !q->bits.data[i / 8])
-			i += 8;
-		else if (may_hold(q, q->after + 1 + i))
-			return q->after + 1 + i;
-		else
-			i++;
+	for (uint64_t i = seq < q->after ? 0 : seq - q->after; i < nr; i += BITS - i % BITS) {
+		uint64_t left = q->bits[i / BITS] >> i % BITS;
+		if (left)
+			return q->after + 1 + i + (uint64_t)__builtin_ctzll(left);
 	}
 	return 0;
 }
 
-static int ask_index(struct look *q, uint64_t after, uint64_t upto, struct err *err)
+/* The upper end is looked at here: as a condition SQLite would check it, and the lower one, once more for each row. Where the index
+ * finds nothing it reads on behind that end, however far; so the gap is remembered. */
+static int ask_index(struct look *q, const struct buf *query, uint64_t after, uint64_t upto, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
-	if (sqlite3_prepare_v2(q->s->db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND rowid <= ?3", -1, &st,
+	uint64_t seq = session_indexed(q->s) + 1; /* first: the index may grow */
+	if (sqlite3_prepare_v2(q->s->db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 ORDER BY rowid", -1, &st,
 			       NULL) != SQLITE_OK)
 		return session_failed(q->s, err);
-	sqlite3_bind_text(st, 1, q->query.data, -1, SQLITE_STATIC);
+	sqlite3_bind_text64(st, 1, query->data, query->len, SQLITE_STATIC, SQLITE_UTF8);
 	sqlite3_bind_int64(st, 2, (int64_t)after);
-	sqlite3_bind_int64(st, 3, (int64_t)upto);
+	q->gap = upto;
+	q->gap_end = seq;
 	int rc;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
-		set_bit(q, (uint64_t)sqlite3_column_int64(st, 0));
-	int result = rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW && (seq = (uint64_t)sqlite3_column_int64(st, 0)) <= upto)
+		set_bit(q, seq);
+	if (rc == SQLITE_ROW)
+		q->gap_end = seq;
+	int result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
+	if (result < 0)
+		q->gap_end = 0;
 	sqlite3_finalize(st);
 	return result;
 }
 
+static void compile(struct look *q)
+{
+	open_vocabulary(q->s);
+	for (size_t i = 0; i < q->terms; i++)
+		clauses_add(&q->clauses, q->s->db, &q->term[i]);
+	clauses_all(&q->clauses, &q->all);
+	q->compiled = true;
+}
+
+/* What the index is asked for a range; a short one costs less than choosing. */
+static const struct buf *query_of(struct look *q, uint64_t after, uint64_t upto)
+{
+	if (!q->coarse || upto - after < COARSE_LEAST)
+		return &q->all;
+	if (!q->few.len)
+		clauses_few(&q->clauses, q->s->db, after, &q->few);
+	return &q->few;
+}
+
+/* The same without what the last answer told. */
+static int ask(struct look *q, uint64_t after, uint64_t upto, struct err *err)
+{
+	if (after >= q->gap && upto < q->gap_end)
+		return 0;
+	if (after >= q->gap && after + 1 < q->gap_end)
+		after = q->gap_end - 1;
+	return ask_index(q, query_of(q, after, upto), after, upto, err);
+}
+
+void look_coarsely(struct look *q, bool on)
+{
+	if (q->coarse != on)
+		q->after = q->upto = q->gap_end = 0;
+	q->coarse = on;
+}
+
+/* The range becomes longer: bits for @upto, none of them set. */
+static void reach(struct look *q, uint64_t upto)
+{
+	size_t need = (size_t)(upto - q->after) / BITS + 1, had = q->upto > q->after ? (size_t)(q->upto - q->after) / BITS + 1 : 0;
+	if (need > q->cap) {
+		q->cap = need;
+		q->bits = xrealloc(q->bits, need * sizeof(*q->bits));
+	}
+	memset(q->bits + had, 0, (need - had) * sizeof(*q->bits));
+	q->upto = upto;
+}
+
 int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 {
-	if (!q->compiled) {
-		open_vocabulary(q->s);
-		compile(q, &q->query);
-		q->compiled = true;
-	}
-	if (after != q->after || upto < q->upto) {
+	if (!q->compiled)
+		compile(q);
+	if (after != q->after || upto < q->upto)
 		q->after = q->upto = after;
-		buf_reset(&q->bits);
-	}
 	uint64_t from = q->upto;
-	size_t had = q->bits.len, need = (size_t)(upto - after + 7) / 8;
-	buf_reserve(&q->bits, need - had);
-	memset(q->bits.data + had, 0, need - had);
-	q->bits.len = need;
-	q->upto = upto;
-	int rc = q->query.len && upto > from ? ask_index(q, from, upto, err) : 0;
-	for (uint64_t seq = from + 1; !q->query.len && q->terms && seq <= upto; seq++)
+	if (upto == from)
+		return 0;
+	reach(q, upto);
+	int rc = q->all.len ? ask(q, from, upto, err) : 0;
+	for (uint64_t seq = from + 1; !q->all.len && q->terms && seq <= upto; seq++)
 		set_bit(q, seq);
-	if (rc < 0) { /* as it was */
-		q->upto = from;
-		q->bits.len = had;
-	}
+	if (rc < 0) /* none is known of it: it is asked anew */
+		q->upto = q->after;
 	return rc;
 }
 

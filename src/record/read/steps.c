@@ -3,7 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+
 enum { AT_ONCE = 2 }; /* blocks that are added by one call */
+
+struct steps_kept {
+	uint64_t first;             /* its first event; 0: it has none that can be read */
+	uint32_t back[STEPS_BLOCK];
+};
 
 static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1";
 
@@ -46,32 +53,53 @@ void steps_init(struct steps *t, sqlite3 *db)
 
 void steps_release(struct steps *t)
 {
+	for (size_t i = 0; i < STEPS_KEPT; i++)
+		free(t->kept[i]);
 	sqlite3_finalize(t->block);
 	sqlite3_finalize(t->event);
-	t->block = t->event = NULL;
+	*t = (struct steps){ .db = t->db };
 }
 
-static bool load(struct steps *t, uint64_t block)
+static size_t decode(const uint8_t *p, const uint8_t *end, uint32_t *back)
 {
-	if (!t->block && sqlite3_prepare_v2(t->db, block_sql, -1, &t->block, NULL) != SQLITE_OK)
-		return false;
-	sqlite3_bind_int64(t->block, 1, (int64_t)block);
 	size_t nr = 0;
+	for (uint64_t n; nr < STEPS_BLOCK && p < end; nr++)
+		if (*p < 0x80)
+			back[nr] = *p++;
+		else if (get_number(&p, end, &n) && n <= UINT32_MAX)
+			back[nr] = (uint32_t)n;
+		else
+			break;
+	return nr;
+}
+
+/* Of the block that has @seq; NULL: it cannot be read. */
+static const struct steps_kept *load(struct steps *t, uint64_t seq)
+{
+	uint64_t block = (seq - 1) / STEPS_BLOCK, first = block * STEPS_BLOCK + 1;
+	struct steps_kept **k = &t->kept[block % STEPS_KEPT];
+	if (*k && (*k)->first == first)
+		return *k;
+	if (!t->block && sqlite3_prepare_v2(t->db, block_sql, -1, &t->block, NULL) != SQLITE_OK)
+		return NULL;
+	if (!*k)
+		*k = NEW(struct steps_kept);
+	(*k)->first = 0;
+	sqlite3_bind_int64(t->block, 1, (int64_t)block);
 	if (sqlite3_step(t->block) == SQLITE_ROW) {
 		const uint8_t *p = sqlite3_column_blob(t->block, 0);
-		const uint8_t *end = p + sqlite3_column_bytes(t->block, 0);
-		while (nr < STEPS_BLOCK && get_number(&p, end, &t->back[nr]))
-			nr++;
+		if (decode(p, p + sqlite3_column_bytes(t->block, 0), (*k)->back) == STEPS_BLOCK)
+			(*k)->first = first;
 	}
 	sqlite3_reset(t->block);
-	t->first = nr == STEPS_BLOCK ? block * STEPS_BLOCK + 1 : 0;
-	return t->first != 0;
+	return (*k)->first ? *k : NULL;
 }
 
 uint64_t steps_owner(struct steps *t, uint64_t seq)
 {
-	if (seq && seq <= t->covered && ((t->first && seq - t->first < STEPS_BLOCK) || load(t, (seq - 1) / STEPS_BLOCK))) {
-		uint64_t back = t->back[seq - t->first];
+	const struct steps_kept *k = seq && seq <= t->covered ? load(t, seq) : NULL;
+	if (k) {
+		uint32_t back = k->back[seq - k->first];
 		return back < seq ? seq - back : seq;
 	}
 	uint64_t action = 0;

@@ -12,14 +12,13 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { STEPS_BLOCK = 4096 };
+enum { STEPS_BLOCK = 4096, STEPS_KEPT = 256 };
 
 struct steps {
 	sqlite3 *db; /* borrowed */
 	sqlite3_stmt *block, *event;
 	uint64_t covered; /* last event of the last block; 0 none */
-	uint64_t first;   /* of the block in back; 0 none */
-	uint64_t back[STEPS_BLOCK];
+	struct steps_kept *kept[STEPS_KEPT]; /* owned: block b in [b % STEPS_KEPT], or another one, or none */
 };
 
 /* What a file without the table (or without blocks) has is asked event by event; so are the events of blocks behind the last
