@@ -169,27 +169,48 @@ uint64_t look_next(const struct look *q, uint64_t seq)
 	return 0;
 }
 
-/* The upper end is looked at here: as a condition SQLite would check it, and the lower one, once more for each row. Where the index
- * finds nothing it reads on behind that end, however far; so the gap is remembered. */
-static int ask_index(struct look *q, const struct buf *query, uint64_t after, uint64_t upto, struct err *err)
+/* glass_hit(rowid, look): notes an event of the range; true: it is behind that. A row that SQLite need not hand out costs half. */
+static void sql_hit(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 {
+	(void)argc;
+	struct look *q = sqlite3_value_pointer(argv[1], "look");
+	uint64_t seq = (uint64_t)sqlite3_value_int64(argv[0]);
+	if (q && seq > q->after && seq <= q->upto)
+		set_bit(q, seq);
+	sqlite3_result_int(ctx, q && seq > q->upto);
+}
+
+static sqlite3_stmt *hits(struct look *q)
+{
+	static const char sql[] = "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 AND glass_hit(rowid, ?3) ORDER BY rowid";
 	sqlite3_stmt *st = NULL;
-	uint64_t seq = session_indexed(q->s) + 1; /* first: the index may grow */
-	if (sqlite3_prepare_v2(q->s->db, "SELECT rowid FROM search WHERE search MATCH ?1 AND rowid > ?2 ORDER BY rowid", -1, &st,
-			       NULL) != SQLITE_OK)
+	if (sqlite3_prepare_v2(q->s->db, sql, -1, &st, NULL) == SQLITE_OK)
+		return st;
+	/* the first time; doing it again would have all statements of the connection compiled anew */
+	sqlite3_create_function(q->s->db, "glass_hit", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, NULL, sql_hit, NULL, NULL);
+	sqlite3_prepare_v2(q->s->db, sql, -1, &st, NULL);
+	return st;
+}
+
+static void free_nothing(void *p)
+{
+	(void)p;
+}
+
+/* Sets the bits behind @after up to q->upto. Where the index finds nothing it reads on behind that, however far; so the gap is
+ * remembered. */
+static int ask_index(struct look *q, const struct buf *query, uint64_t after, struct err *err)
+{
+	uint64_t indexed = session_indexed(q->s); /* first: the index may grow */
+	sqlite3_stmt *st = hits(q);
+	if (!st)
 		return session_failed(q->s, err);
 	sqlite3_bind_text64(st, 1, query->data, query->len, SQLITE_STATIC, SQLITE_UTF8);
 	sqlite3_bind_int64(st, 2, (int64_t)after);
-	q->gap = upto;
-	q->gap_end = seq;
-	int rc;
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW && (seq = (uint64_t)sqlite3_column_int64(st, 0)) <= upto)
-		set_bit(q, seq);
-	if (rc == SQLITE_ROW)
-		q->gap_end = seq;
-	int result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
-	if (result < 0)
-		q->gap_end = 0;
+	sqlite3_bind_pointer(st, 3, q, "look", free_nothing);
+	int rc = sqlite3_step(st), result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : session_failed(q->s, err);
+	q->gap = q->upto;
+	q->gap_end = result < 0 ? 0 : rc == SQLITE_ROW ? (uint64_t)sqlite3_column_int64(st, 0) : indexed + 1;
 	sqlite3_finalize(st);
 	return result;
 }
@@ -204,23 +225,23 @@ static void compile(struct look *q)
 }
 
 /* What the index is asked for a range; a short one costs less than choosing. */
-static const struct buf *query_of(struct look *q, uint64_t after, uint64_t upto)
+static const struct buf *query_of(struct look *q, uint64_t after)
 {
-	if (!q->coarse || upto - after < COARSE_LEAST)
+	if (!q->coarse || q->upto - after < COARSE_LEAST)
 		return &q->all;
 	if (!q->few.len)
 		clauses_few(&q->clauses, q->s->db, after, &q->few);
 	return &q->few;
 }
 
-/* The same without what the last answer told. */
-static int ask(struct look *q, uint64_t after, uint64_t upto, struct err *err)
+/* The gap behind the last answer is not asked for again. */
+static int ask(struct look *q, uint64_t after, struct err *err)
 {
-	if (after >= q->gap && upto < q->gap_end)
+	if (after >= q->gap && q->upto < q->gap_end)
 		return 0;
 	if (after >= q->gap && after + 1 < q->gap_end)
 		after = q->gap_end - 1;
-	return ask_index(q, query_of(q, after, upto), after, upto, err);
+	return ask_index(q, query_of(q, after), after, err);
 }
 
 void look_coarsely(struct look *q, bool on)
@@ -252,7 +273,7 @@ int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 	if (upto == from)
 		return 0;
 	reach(q, upto);
-	int rc = q->all.len ? ask(q, from, upto, err) : 0;
+	int rc = q->all.len ? ask(q, from, err) : 0;
 	for (uint64_t seq = from + 1; !q->all.len && q->terms && seq <= upto; seq++)
 		set_bit(q, seq);
 	if (rc < 0) /* none is known of it: it is asked anew */

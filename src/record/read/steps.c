@@ -60,17 +60,28 @@ void steps_release(struct steps *t)
 	*t = (struct steps){ .db = t->db };
 }
 
-static size_t decode(const uint8_t *p, const uint8_t *end, uint32_t *back)
+/* Numbers of one byte each, as nearly all blocks have them. */
+static bool decode_bytes(const uint8_t *restrict p, uint32_t *restrict back)
 {
-	size_t nr = 0;
-	for (uint64_t n; nr < STEPS_BLOCK && p < end; nr++)
-		if (*p < 0x80)
-			back[nr] = *p++;
-		else if (get_number(&p, end, &n) && n <= UINT32_MAX)
-			back[nr] = (uint32_t)n;
-		else
-			break;
-	return nr;
+	uint32_t any = 0;
+	for (size_t i = 0; i < STEPS_BLOCK; i++) {
+		back[i] = p[i];
+		any |= p[i];
+	}
+	return any < 0x80;
+}
+
+/* False if it has fewer numbers, or one that is too large. */
+static bool decode(const uint8_t *p, size_t len, uint32_t *back)
+{
+	const uint8_t *end = p + len;
+	uint64_t n;
+	if (len == STEPS_BLOCK)
+		return decode_bytes(p, back);
+	for (size_t i = 0; i < STEPS_BLOCK; back[i++] = (uint32_t)n)
+		if (!get_number(&p, end, &n) || n > UINT32_MAX)
+			return false;
+	return true;
 }
 
 /* Of the block that has @seq; NULL: it cannot be read. */
@@ -88,7 +99,7 @@ static const struct steps_kept *load(struct steps *t, uint64_t seq)
 	sqlite3_bind_int64(t->block, 1, (int64_t)block);
 	if (sqlite3_step(t->block) == SQLITE_ROW) {
 		const uint8_t *p = sqlite3_column_blob(t->block, 0);
-		if (decode(p, p + sqlite3_column_bytes(t->block, 0), (*k)->back) == STEPS_BLOCK)
+		if (decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back))
 			(*k)->first = first;
 	}
 	sqlite3_reset(t->block);
