@@ -236,7 +236,7 @@ test-agents: deps
 	@SANDGLASS=$(abspath $B/sandglass) tests/e2e/serve_py.sh
 
 test-long:
-	@B=$B tests/deps.sh long
+	@B=$B tests/deps.sh
 	@$(MAKE) $(CORES) --no-print-directory all unit-programs helpers
 	@B=$B tests/suite long
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the packages that building, running and testing need (Debian, Ubuntu); with "long" also those of the long tests,
-# with "demo" only what building and the demo need, with "check" all but what comes from npm. Elsewhere: says what they are.
+# Installs the packages that building, running and testing need (Debian, Ubuntu); with "demo" only what building and the demo
+# need, with "check" neither what comes from npm nor others' programs that single tests ask. Elsewhere: says what they are.
 set -eu
 build="gcc make pkg-config libc6-dev libncurses-dev liblua5.4-dev libcurl4-openssl-dev libsqlite3-dev libgit2-dev libuv1-dev
 libseccomp-dev libsodium-dev libzstd-dev libjansson-dev libutf8proc-dev libvterm-dev libarchive-dev"
@@ -18,10 +18,10 @@ npm_packages() {
 	(cd "$to" && timeout 300 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
-long=
+# A real container engine, player and browser: not everywhere is there such a package, and what needs it is then left out.
+others="podman busybox-static asciinema chromium-headless-shell"
 if [ "${1:-}" = demo ]; then test="git"; fi # its agents commit
-case ${1:-} in demo | check) npm_packages() { :; } ;; esac # no test of `make check` asks the fake provider
-[ "${1:-}" != long ] || long="chromium asciinema" # not everywhere is there such a package: one by one
+case ${1:-} in demo | check) others=; npm_packages() { :; } ;; esac # no test of `make check` asks for them
 if ! command -v dpkg-query >/dev/null; then
 	echo "sandglass needs, besides a C compiler and make: ncursesw, Lua 5.4, libcurl, SQLite >= 3.40, libgit2 >= 1.5, libuv," >&2
 	echo "libseccomp, libsodium, zstd, jansson, utf8proc, libvterm, libarchive (with headers; static jansson, sodium" >&2
@@ -31,7 +31,7 @@ fi
 is_missing() { [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | cut -c1-2)" != ii ]; }
 missing= extra=
 for p in $build $run $test; do is_missing "$p" && missing="$missing $p"; done
-for p in $long; do is_missing "$p" && extra="$extra $p"; done
+for p in $others; do is_missing "$p" && extra="$extra $p"; done
 [ -n "$missing$extra" ] || { npm_packages; exit 0; }
 sudo=
 if [ "$(id -u)" != 0 ]; then sudo=sudo; fi
@@ -43,5 +43,7 @@ fi
 $sudo apt-get update -q
 install() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"; }
 [ -z "$missing" ] || install $missing
-for p in $extra; do install "$p" || echo "$p could not be installed; the tests that need it are left out" >&2; done
+[ -z "$extra" ] || install $extra || for p in $extra; do # one by one
+	install "$p" || echo "$p could not be installed; the tests that need it are left out" >&2
+done
 npm_packages

@@ -26,7 +26,11 @@ if [ "$(id -u)" = 0 ] && command -v podman >/dev/null && [ -n "$busybox" ] && ! 
 	wait_for 30 curl -s -m 10 --unix-socket podman.sock http://x/_ping -o out
 	tar -C img -c . | curl -s -m 60 --unix-socket podman.sock -X POST -H 'Content-Type: application/x-tar' --data-binary @- \
 		'http://x/v1.41/images/create?fromSrc=-&repo=sgtest&tag=latest' >out
-	kinds=$kinds,container
+	if said=$(podman --remote --url "unix://$t/podman.sock" run --rm --network none --ulimit nofile=1024:1024 --ulimit nproc=1024:1024 sgtest:latest true 2>&1); then
+		kinds=$kinds,container
+	else
+		skip "a container among them: $(tail -n 1 <<<"$said" | cut -c1-300)"
+	fi
 else
 	skip 'a container among them: no Podman, or no static busybox for an image'
 fi
