@@ -358,6 +358,8 @@ void ui_command_line(struct ui *ui, const char *text)
 		words[nr++] = w;
 	if (nr == 0)
 		return;
+	if (ui->message_role == ROLE_ERROR) /* it is of the command before */
+		ui_say(ui, ROLE_TEXT, "%s", "");
 	const char *rest = text + strlen(words[0]);
 	rest += strspn(rest, " ");
 	if (*text == '!') {

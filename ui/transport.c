@@ -158,6 +158,13 @@ static uint64_t seq_at(struct source *s, int64_t ts_us)
 	return low;
 }
 
+/* The same, and in a pause that is longer the event that ends it. */
+static uint64_t seq_after(struct source *s, uint64_t at, int64_t ts_us)
+{
+	uint64_t to = seq_at(s, ts_us);
+	return to > at ? to : at + 1;
+}
+
 uint64_t transport_limit(const struct ui *ui, size_t source)
 {
 	struct source *first = record_of(ui), *s = ui_source(ui, source);
@@ -181,6 +188,26 @@ static int64_t clock_time(const char *text, int64_t near_us)
 	tm.tm_min = m;
 	tm.tm_sec = sec;
 	return (int64_t)mktime(&tm) * 1000000 + 999999;
+}
+
+/* "0:02" or "1:02:33", as the ruler counts from the beginning, in a session that lasts so long; -1 it is not one. */
+static int64_t time_into(const char *text, int64_t begin_us, int64_t end_us)
+{
+	int a, b, c = 0, n = 0;
+	bool three = sscanf(text, "%3d:%2d:%2d%n", &a, &b, &c, &n) == 3 && !text[n];
+	if (!three && (sscanf(text, "%4d:%2d%n", &a, &b, &n) != 2 || text[n]))
+		return -1;
+	int64_t into = ((three ? (int64_t)a * 3600 : 0) + (three ? b : a) * 60 + (three ? c : b)) * 1000000;
+	bool fits = a >= 0 && b >= 0 && b < 60 && c >= 0 && c < 60;
+	return fits && into <= end_us - begin_us ? begin_us + into : -1;
+}
+
+/* A time of day in the session, or else a time from its beginning; -1 neither. */
+static int64_t time_named(const char *text, struct source *s, int64_t now)
+{
+	int64_t begin = time_of(s, 1), end = time_of(s, session_head(s->session)), clock = clock_time(text, now);
+	int64_t into = clock >= begin && clock - 999999 <= end ? -1 : time_into(text, begin, end);
+	return into >= 0 ? into : clock;
 }
 
 /* The end of a session that runs is a moment, not a place. */
@@ -208,15 +235,15 @@ void transport_seek(struct ui *ui, const char *to)
 	else if (strcmp(to, "end") == 0)
 		follow(ui);
 	else if ((*to == '+' || *to == '-') && clock_parse_span(to + 1, &span))
-		go(ui, seq_at(s, now + (*to == '+' ? span : -span)));
+		go(ui, *to == '+' ? seq_after(s, at, now + span) : seq_at(s, now - span));
 	else if (*to >= '0' && *to <= '9' && strcmp(end, "%") == 0 && n <= 100)
 		go(ui, seq_at(s, time_of(s, 1) + (time_of(s, head) - time_of(s, 1)) / 100 * (int64_t)n));
-	else if ((clock = clock_time(to, now)) >= 0)
+	else if ((clock = time_named(to, s, now)) >= 0)
 		go(ui, seq_at(s, clock));
 	else if (end != to + (*to == '#') && *end == 0 && *to != '-' && *to != '+')
 		go(ui, n);
 	else
-		ui_say(ui, ROLE_ERROR, "seek wants 50%%, the number of an event, +5m, -30s, 14:32:07, start or end");
+		ui_say(ui, ROLE_ERROR, "seek wants 50%%, an event's number, +5m, -30s, 14:32:07, 0:45, start or end");
 }
 
 bool transport_key(struct ui *ui, uint32_t key)

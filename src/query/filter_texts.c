@@ -46,7 +46,8 @@ static bool of_kind(sqlite3 *db, const char *name, struct strv *out)
 
 static bool of_verdict(const char *name, struct strv *out)
 {
-	static const char *const decided[][2] = { { "allow", "approve" }, { "allow", "edit" }, { "deny", "deny_pause" }, { "deny", "kill" } };
+	static const char *const decided[][2] = { { "allow", "approve" }, { "allow", "edit" }, { "deny", "deny" }, { "deny", "deny_pause" },
+						  { "deny", "kill" } };
 	if (!strcasecmp(name, "held")) /* an event by itself */
 		return false;
 	add_name(out, "verdict", name);

@@ -57,6 +57,8 @@ static unsigned flags_of(const struct model *m, const struct event *ev)
 		if (a && a->decided && !a->started)
 			return TRACK_DENIED;
 		return a && !a->ok ? TRACK_ERROR : 0;
+	case EV_HONEYTOKEN_SEEN:
+		return TRACK_ERROR;
 	case EV_SNAPSHOT_TAKEN:
 		return TRACK_SNAPSHOT | TRACK_DIFF;
 	case EV_NOTE:
