@@ -18,8 +18,8 @@ npm_packages() {
 	(cd "$to" && timeout 300 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
-# A real container engine, player and browser: not everywhere is there such a package, and what needs it is then left out.
-others="podman busybox-static asciinema chromium-headless-shell"
+# Real container engines, a player and a browser: not everywhere are there such packages, and what needs them is then left out.
+others="podman docker.io busybox-static asciinema chromium-headless-shell"
 if [ "${1:-}" = demo ]; then test="git"; fi # its agents commit
 case ${1:-} in demo | check) others=; npm_packages() { :; } ;; esac # no test of `make check` asks for them
 if ! command -v dpkg-query >/dev/null; then

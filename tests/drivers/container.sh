@@ -150,6 +150,7 @@ starts() { # socket
 		"Cmd": ["true"], "HostConfig": {"NetworkMode": "none", "Ulimits": [{"Name": "nofile", '"$few"'}, {"Name": "nproc", '"$few"'}]}}' |
 		grep -oE '"Id": ?"[0-9a-f]{64}' | tail -c 65)
 	cannot=$(ask "$1" -X POST "http://x/v1.41/containers/${id:-none}/start" | tr -d '\n' | cut -c1-300)
+	[ -n "$id" ] || cannot=${cannot:-nothing answers}
 	ask "$1" -X DELETE "http://x/v1.41/containers/${id:-none}?force=1" >out
 	[ -z "$cannot" ]
 }
