@@ -71,7 +71,7 @@ static struct tried try_in_child(struct tried (*fn)(void))
 	return t;
 }
 
-enum { TRY_UID = 524288, STEP_DROP = 1, STEP_UNSHARE, STEP_MAP, STEP_TMPFS, STEP_OVERLAY };
+enum { TRY_UID = 524288, STEP_CLONE = 1, STEP_DROP, STEP_UNSHARE, STEP_MAP, STEP_TMPFS, STEP_OVERLAY };
 static struct tried failed_at(int step)
 {
 	return (struct tried){ .step = step, .sys = errno };
@@ -83,10 +83,12 @@ static bool put(const char *path, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
-/* The way of a keeper in short: an ordinary uid, a user and a mount namespace, a tmpfs, an overlay on it. */
+/* The way of a launcher and its keeper in short: root hands over mounts, then an ordinary uid, a user and a mount namespace, a tmpfs, an overlay on it. */
 static struct tried try_namespaces(void)
 {
 	char map[64];
+	if (geteuid() == 0 && syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC) < 0)
+		return failed_at(STEP_CLONE);
 	if (geteuid() == 0 && (setgroups(0, NULL) < 0 || setresgid(TRY_UID, TRY_UID, TRY_UID) < 0 ||
 			       setresuid(TRY_UID, TRY_UID, TRY_UID) < 0 || prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) < 0))
 		return failed_at(STEP_DROP);
@@ -112,6 +114,7 @@ static struct tried try_namespaces(void)
 static bool check_namespaces(json_t *list)
 {
 	static const char *const what[] = { "",
+					    "cloning a mount as root",
 					    "changing uid",
 					    "making a user namespace",
 					    "mapping a uid",
@@ -128,6 +131,9 @@ static bool check_namespaces(json_t *list)
 	    file_read("/proc/sys/kernel/unprivileged_userns_clone", &knob, 16, &ignored) == 0 &&
 	    *buf_cstr(&knob) == '0')
 		fix = "sysctl kernel.unprivileged_userns_clone=1";
+	else if (t.step == STEP_CLONE)
+		fix = "run it as an ordinary user, or, in a container, start that with --cap-add SYS_ADMIN and seccomp=unconfined, or accept "
+		      "profile reduced";
 	else if (t.step == STEP_MAP || t.step == STEP_TMPFS)
 		fix = "sysctl kernel.apparmor_restrict_unprivileged_userns=0";
 	else if (t.step == STEP_OVERLAY)
