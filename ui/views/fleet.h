@@ -47,6 +47,7 @@ struct fleet {
 	int pane, top;
 	bool moved;      /* until a person moves it, the selection is the most urgent row */
 	enum { SORT_STATE, SORT_NAME, SORT_RECENT, SORT_COST, SORT_NR } sort;
+	int split;       /* rows of the list, heads included, as it was dragged; 0: as many as it needs */
 	bool zoom;       /* a wide screen shows one pane below, too */
 	enum { GROUP_AUTO, GROUP_YES, GROUP_NO } grouping;
 	char fold[FLEET_SOURCES]; /* 'f' folded, 'u' unfolded by a person; 0 as it comes */

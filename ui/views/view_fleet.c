@@ -132,10 +132,21 @@ static bool beside(const struct fleet *f, int rows)
 	return rows >= 30 && !f->zoom;
 }
 
+enum { LIST_TOP = 2, SPLIT_LEAST = 3 };
+
+/* Of the list, as a person has dragged its end, as far as the panes below it go. */
+static int split_rows(const struct fleet *f, int rows)
+{
+	int most = beside(f, rows) ? rows - 15 : rows - 7;
+	return f->split < SPLIT_LEAST ? SPLIT_LEAST : f->split > most ? most : f->split;
+}
+
 /* Before the rows are known: from how many agents there are, and as many as there were rows. */
 static int wanted_rows(const struct fleet *f, const struct ui *ui, int rows)
 {
 	size_t n = 0;
+	if (f->split)
+		return split_rows(f, rows);
 	for (size_t i = 0; i < ui->nr_src; i++)
 		n += ui->src[i]->model.nr_agents;
 	n += f->grouped ? ui->nr_src : 0; /* headings */
@@ -439,11 +450,11 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	paint_rule(f, ui, a);
 	bool wide = beside(f, a.rows);
 	int rows = f->list_rows;
-	paint_list(f, ui, area_sub(a, 2, 0, rows, a.cols));
+	paint_list(f, ui, area_sub(a, LIST_TOP, 0, rows, a.cols));
 	if (wide)
-		paint_wide(f, ui, a, 2 + rows + 1);
+		paint_wide(f, ui, a, LIST_TOP + rows + 1);
 	else
-		paint_narrow(f, ui, a, 2 + rows);
+		paint_narrow(f, ui, a, LIST_TOP + rows);
 }
 
 /* --- verbs ------------------------------------------------------------------------------------------------------- */
@@ -467,12 +478,22 @@ static enum click click(void *self, struct ui *ui, int row, int col)
 	struct fleet *f = self;
 	int rows = f->list_rows, at = f->top + row - 3;
 	(void)col, (void)ui;
-	if (row < 3 || row >= 2 + rows || at < 0 || (size_t)at >= f->nr)
+	if (row == LIST_TOP + rows + beside(f, f->rows)) /* the rule below */
+		return CLICK_GRABBED;
+	if (row < 3 || row >= LIST_TOP + rows || at < 0 || (size_t)at >= f->nr)
 		return CLICK_NONE;
 	if ((size_t)at == f->at)
 		return CLICK_AGAIN;
 	select_line(f, at);
 	return CLICK_SELECTED;
+}
+
+static void drag(void *self, struct ui *ui, int row, int col)
+{
+	struct fleet *f = self;
+	(void)col, (void)ui;
+	f->split = row - LIST_TOP - beside(f, f->rows);
+	f->split = split_rows(f, f->rows);
 }
 
 static bool verb(void *self, struct ui *ui, enum verb v)
@@ -565,5 +586,5 @@ static void go(void *self, struct ui *ui, uint64_t to)
 const struct view_ops view_fleet = {
 	.name = "fleet", .where = IN_FLEET, .size = sizeof(struct fleet),
 	.recalc = recalc, .paint = paint, .verb = verb, .click = click, .subject = subject,
-	.look = look, .go = go,
+	.look = look, .go = go, .drag = drag,
 };

@@ -107,6 +107,40 @@ static void stays(struct ui *ui, struct source *s)
 	ok(at < index, "then it goes up to the others that wait");
 }
 
+static void mouse(struct ui *ui, enum mouse_kind kind, int row)
+{
+	ui_mouse(ui, (struct mouse){ kind, row, 10 });
+	ui_sync(ui);
+	ui_draw(ui);
+}
+
+/* The rule below the list follows the mouse, as far as both sides keep some rows, on a wide screen and a narrow one. */
+static void dragged(struct ui *ui)
+{
+	static const struct { int rows, cols, below; } screens[] = { { 36, 120, 3 }, { 24, 80, 2 } };
+	const struct fleet *f = fleet(ui);
+	for (size_t i = 0; i < ARRAY_LEN(screens); i++) {
+		ui_resize(ui, screens[i].rows, screens[i].cols);
+		ui_sync(ui);
+		ui_draw(ui);
+		int rows = f->list_rows, below = screens[i].below;
+		size_t at = f->at;
+		mouse(ui, MOUSE_DRAG, rows + below - 2);
+		ok(f->list_rows == rows, "nothing is dragged that was not pressed");
+		mouse(ui, MOUSE_PRESS, rows + below);
+		mouse(ui, MOUSE_DRAG, rows + below - 2);
+		ok(f->list_rows == rows - 2, "%d rows: two rows up: %d, was %d", screens[i].rows, f->list_rows, rows);
+		mouse(ui, MOUSE_DRAG, 0);
+		ok(f->list_rows == 3, "not past the heads and two agents: %d", f->list_rows);
+		mouse(ui, MOUSE_DRAG, 200);
+		ok(f->list_rows > 3 && f->list_rows + below < screens[i].rows - 5, "nor over the panes: %d", f->list_rows);
+		mouse(ui, MOUSE_DRAG, rows + below);
+		mouse(ui, MOUSE_RELEASE, rows + below);
+		mouse(ui, MOUSE_DRAG, rows + below - 1);
+		ok(f->list_rows == rows && f->at == at, "let go it stays, and the cursor has not moved");
+	}
+}
+
 static void names(void)
 {
 	static const char *const in_order[] = { "", "a", "A-1", "a-2", "a-02b", "a-10", "a-10b", "B", "b1x2", "b01x10", "c", "é" };
@@ -152,6 +186,7 @@ int main(void)
 	names();
 	groups(&ui);
 	stays(&ui, src[0]);
+	dragged(&ui);
 	speed(&ui);
 	ui_release(&ui);
 	for (size_t i = 0; i < 3; i++)
