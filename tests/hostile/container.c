@@ -19,14 +19,16 @@ static const unsigned kept[] = { CAP_CHOWN,  CAP_DAC_OVERRIDE, CAP_FSETID,  CAP_
 static int fewer_capabilities(void)
 {
 	struct __user_cap_header_struct head = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[2] = { 0 };
+	struct __user_cap_data_struct had[2] = { 0 }, data[2] = { 0 };
+	if (syscall(SYS_capget, &head, had) < 0)
+		return -1;
 	for (unsigned cap = 0; cap <= CAP_LAST_CAP; cap++) {
 		bool keep = false;
 		for (size_t i = 0; i < ARRAY_LEN(kept); i++)
 			keep = keep || kept[i] == cap;
 		if (keep) {
-			data[cap / 32].effective |= 1U << cap % 32;
-			data[cap / 32].permitted |= 1U << cap % 32;
+			data[cap / 32].effective |= had[cap / 32].permitted & 1U << cap % 32;
+			data[cap / 32].permitted |= had[cap / 32].permitted & 1U << cap % 32;
 		} else if (prctl(PR_CAPBSET_DROP, cap, 0, 0, 0) != 0 && errno != EINVAL) {
 			return -1;
 		}
