@@ -556,7 +556,7 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 	case EV_AGENT_TURN:
 		out->turn = true;
 		out->word = "turn";
-		out->what = arena_printf(a, "turn %" PRId64, json_int(o, "n", 0));
+		out->what = json_int(o, "n", 0) > 0 ? arena_printf(a, "turn %" PRId64, json_int(o, "n", 0)) : "turn (redacted)";
 		break;
 	case EV_AGENT_INSTRUCTIONS:
 		out->word = "project";

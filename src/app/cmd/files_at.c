@@ -63,6 +63,7 @@ int files_at_path(struct files_at *f, const char *path, const struct layer_at **
 	*layer_out = NULL;
 	*versions = (struct file_versions){ 0 };
 	bool several = false;
+	uint64_t named = 0; /* the box that was named last; it may have several layers */
 	for (size_t i = 0; i < f->layers.nr; i++) {
 		const struct layer_at *l = &f->layers.item[i];
 		struct file_versions v = { 0 };
@@ -73,7 +74,9 @@ int files_at_path(struct files_at *f, const char *path, const struct layer_at **
 			return -1;
 		if (!v.nr)
 			continue;
-		buf_printf(&boxes, "%s%s", boxes.len ? ", " : "", l->box_name);
+		if (l->box != named)
+			buf_printf(&boxes, "%s%s", boxes.len ? ", " : "", l->box_name);
+		named = l->box;
 		if (*layer_out)
 			several |= !same_end(versions, &v);
 		if (*layer_out)
