@@ -41,4 +41,18 @@ like "$(cat "$t/out")" 'no regular file' 'and named'
 "$sg" init /nowhere/at/all >"$t/out" 2>&1 </dev/null
 [ $? -ne 0 ]
 ok $? 'a folder that is not there'
+
+# --- a guard that is narrower than it looks is told ---
+cat >"$t/narrow.lua" <<'L'
+local p = require "sandglass.policy"
+return p.rules {
+  p.ask "a" { cmd = "git push" }, p.deny "b" { cmd = { "rm *", "dd*" } }, p.deny "c" { cmd = { "git push ... -f", "mkfs *", "!ls" } },
+  p.allow "d" { cmd = "git status" },
+}
+L
+"$sg" policy check "$t/narrow.lua" >"$t/out" 2>&1
+is $? 0 'the file is a policy'
+is "$(grep -oE "note: .*" "$t/out")" "note: 'git push' is of no further words; with any of them it is 'git push *'
+note: 'dd*' is of no further words; with any of them it is 'dd *'" 'patterns of asks and denies that end with a word are named'
+is "$("$sg" policy check "$t/narrow.lua" --json | grep -c '"narrow":')" 2 'for programs, too'
 finish

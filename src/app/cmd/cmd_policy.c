@@ -22,6 +22,32 @@ static char *file_to_check(struct cmd_ctx *ctx)
 	return access(policy_file_project, F_OK) == 0 ? xstrdup(policy_file_project) : paths_config("policy.lua");
 }
 
+/* An ask or a deny whose pattern ends with a word is of commands with no further words (policy.h, rule 2), which is seldom what
+ * was meant: "git push" lets "git push origin" go. The first such pattern of @r; NULL none. */
+static const char *narrow(const struct rule *r)
+{
+	for (size_t i = 0; r->verdict != VERDICT_ALLOW && i < r->cmd.nr; i++) {
+		const char *pattern = r->cmd.item[i];
+		size_t len = strlen(pattern);
+		bool open = !strcmp(pattern, "*") || (len >= 2 && !strcmp(pattern + len - 2, " *")) || strstr(pattern, "...");
+		if (*pattern != '!' && !open)
+			return pattern;
+	}
+	return NULL;
+}
+
+/* "git push *" of "git push" and of "git push*". */
+static void say_narrow(struct cmd_ctx *ctx, const char *pattern)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
+	size_t len = strlen(pattern);
+	while (len && pattern[len - 1] == '*')
+		len--;
+	buf_printf(&b, "        note: '%s' is of no further words; with any of them it is '%.*s *'", pattern, (int)len, pattern);
+	cmd_safe(&safe, buf_cstr(&b), b.len, false);
+	fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+}
+
 static int check(struct cmd_ctx *ctx)
 {
 	struct policy *p;
@@ -41,6 +67,8 @@ static int check(struct cmd_ctx *ctx)
 			if (r->why)
 				json_put_str(o, "why", r->why);
 			json_put_flag(o, "when", r->when != 0);
+			if (narrow(r))
+				json_put_str(o, "narrow", narrow(r));
 			cmd_json(ctx, o);
 		} else if (!ctx->quiet) {
 			CLEANUP(buf_release) struct buf b = BUF_INIT, safe = BUF_INIT;
@@ -48,6 +76,8 @@ static int check(struct cmd_ctx *ctx)
 				   r->when ? ", asks a function" : "", r->why ? ": " : "", r->why ? r->why : "");
 			cmd_safe(&safe, buf_cstr(&b), b.len, false);
 			fprintf(ctx->out, "%s\n", buf_cstr(&safe));
+			if (narrow(r))
+				say_narrow(ctx, narrow(r));
 		}
 	}
 	if (!ctx->json) {
