@@ -50,7 +50,14 @@ static bool something_held(const struct ui *ui)
 
 static bool deciding(const struct ui *ui)
 {
-	return on_screen(ui, "approval") && !ui->replay && nr_held(ui) > 0;
+	const struct view *v = &ui->stack[ui->depth - 1];
+	struct subject on = { 0 };
+	if (!on_screen(ui, "approval") || ui->replay)
+		return false;
+	v->ops->subject(v->self, ui, &on);
+	const struct source *s = ui_source(ui, on.source);
+	const struct model_action *a = s ? model_action(&s->model, on.action) : NULL;
+	return a && a->state == ACT_WAITS;
 }
 
 static bool replaying(const struct ui *ui)
@@ -194,7 +201,8 @@ void coach_look(struct ui *ui)
 	if (!c || c->off || ui_reading(ui))
 		return;
 	load(c);
-	bool over = c->now >= 0 && hints[c->now].fits == something_held && nr_held(ui) == 0; /* somebody else has decided */
+	bool over = c->now >= 0 && ((hints[c->now].fits == something_held && nr_held(ui) == 0) ||
+				    (hints[c->now].fits == deciding && !deciding(ui))); /* somebody else has decided */
 	if (over || (c->now >= 0 && hints[c->now].screen && c->where != where)) {
 		c->now = -1;
 		c->nr_done++;

@@ -36,7 +36,7 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 	struct piece p[] = {
 		{ ROLE_NAME, name },
 		{ ROLE_DIM, a.cols >= 100 ? ui->src[v->source]->model.id : "" },
-		{ ROLE_DIM, v->info.agent && a.cols >= 100 ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
+		{ ROLE_DIM, v->info.agent && v->info.agent->turn && a.cols >= 100 ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
 		{ ROLE_TEXT, arena_printf(ar, "action #%" PRIu64, v->action) },
 		{ ROLE_HELD,
 		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },

@@ -35,7 +35,8 @@ struct line {
 };
 
 struct pending {
-	const struct model_action *act;
+	uint64_t seq;
+	const struct model_action *act; /* NULL: a question */
 	const struct model_agent *agent;
 	struct row_info info;
 	size_t source;
@@ -68,7 +69,7 @@ struct fleet {
 	struct row_info event[MAX_EVENTS];
 	const char *tail[MAX_EVENTS]; /* last line of an action's output, or NULL */
 	size_t nr_events;
-	struct pending pending[MAX_PENDING];
+	struct pending pending[MAX_PENDING]; /* what has waited longest first */
 	size_t nr_pending, waiting; /* waiting: how many there are, also those beyond MAX_PENDING */
 	struct change *change;
 	size_t nr_changes;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ui/views/approve.h"
 #include "ui/views/fleet.h"
 #include "ui/term/fmt.h"
 #include "ui/finder.h"
@@ -57,24 +58,49 @@ static void gather_events(struct fleet *f, struct ui *ui, int rows, struct arena
 	f->nr_events = n;
 }
 
+static int64_t since(const struct pending *p)
+{
+	return p->act ? p->act->held_us : p->info.ts_us;
+}
+
+static bool is_before(const struct pending *a, const struct pending *b)
+{
+	return waits_order(&(struct waits){ a->source, a->seq, since(a) }, &(struct waits){ b->source, b->seq, since(b) }) < 0;
+}
+
+/* Keeps the oldest ones, in order. */
+static void add_pending(struct fleet *f, const struct pending *p)
+{
+	size_t at = f->nr_pending;
+	while (at > 0 && is_before(p, &f->pending[at - 1]))
+		at--;
+	if (at == MAX_PENDING)
+		return;
+	f->nr_pending += f->nr_pending < MAX_PENDING;
+	memmove(&f->pending[at + 1], &f->pending[at], (f->nr_pending - 1 - at) * sizeof(*p));
+	f->pending[at] = *p;
+}
+
 static void gather_pending(struct fleet *f, struct ui *ui, struct arena *ar)
 {
 	f->nr_pending = f->waiting = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		struct source *s = ui->src[i];
 		f->waiting += s->model.nr_held + s->model.nr_asks;
-		for (size_t k = 0; k < s->model.nr_held && f->nr_pending < MAX_PENDING; k++) {
-			struct pending *p = &f->pending[f->nr_pending++];
-			*p = (struct pending){ .act = model_action(&s->model, s->model.held[k]), .source = i };
-			p->agent = p->act ? model_agent(&s->model, p->act->agent) : NULL;
-			row_load(&p->info, s, &(struct row){ s->model.held[k], EV_ACTION_REQUESTED }, ar);
+		for (size_t k = 0; k < s->model.nr_held; k++) {
+			struct pending p = { .seq = s->model.held[k], .act = model_action(&s->model, s->model.held[k]), .source = i };
+			p.agent = p.act ? model_agent(&s->model, p.act->agent) : NULL;
+			add_pending(f, &p);
 		}
-		for (size_t k = 0; k < s->model.nr_asks && f->nr_pending < MAX_PENDING; k++) {
-			struct pending *p = &f->pending[f->nr_pending++];
-			*p = (struct pending){ .agent = model_agent(&s->model, s->model.ask[k].agent), .source = i };
-			row_load(&p->info, s, &(struct row){ s->model.ask[k].seq, EV_ASK }, ar);
+		for (size_t k = 0; k < s->model.nr_asks && k < MAX_PENDING; k++) {
+			struct pending p = { .seq = s->model.ask[k].seq, .agent = model_agent(&s->model, s->model.ask[k].agent), .source = i };
+			row_load(&p.info, s, &(struct row){ p.seq, EV_ASK }, ar);
+			add_pending(f, &p);
 		}
 	}
+	for (size_t i = 0; i < f->nr_pending; i++)
+		if (!f->pending[i].info.seq) /* not read yet */
+			row_load(&f->pending[i].info, ui->src[f->pending[i].source], &(struct row){ f->pending[i].seq, EV_ACTION_REQUESTED }, ar);
 }
 
 static void add_piece(struct fleet *f, enum role r, const char *text)
