@@ -45,6 +45,8 @@ static void show_prompt(struct line *l)
 					      [AWAIT_NAME] = "the name", [AWAIT_NOTE] = "note",
 					      [AWAIT_EDIT] = "run this instead", [AWAIT_EDITED] = "yes approves it" };
 	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
+	if (l->awaiting == AWAIT_LOOK) /* asked when it is there to be read */
+		return;
 	if (!l->at_prompt)
 		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");
 	l->at_prompt = true;
@@ -324,17 +326,13 @@ static void print_tried(struct line *l, const json_t *o)
 static void looked(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
-	if (!l->pattern || l->awaiting != AWAIT_SURE)
+	if (--l->looks || !l->pattern || l->awaiting != AWAIT_LOOK)
 		return;
-	if (l->at_prompt)
-		fputc('\n', l->out);
-	l->at_prompt = false;
-	if (err) {
+	l->awaiting = err ? AWAIT_CHOICE : AWAIT_SURE;
+	if (err)
 		fprintf(l->out, "%s\n", err->text);
-		l->awaiting = AWAIT_CHOICE;
-	} else {
+	else
 		print_tried(l, json_object_get(result, "tried"));
-	}
 	show_prompt(l);
 	fflush(l->out);
 }
@@ -344,7 +342,7 @@ static void look_at(struct line *l, const char *text, bool rule)
 	char id[32];
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
 	const char *words[] = { "waivers", id, text };
-	l->awaiting = *text ? AWAIT_SURE : AWAIT_CHOICE;
+	l->awaiting = *text ? AWAIT_LOOK : AWAIT_CHOICE;
 	if (!*text) {
 		show_prompt(l);
 		return;
@@ -358,6 +356,7 @@ static void look_at(struct line *l, const char *text, bool rule)
 		json_put_str(opts, "rule", "allow");
 	if (rule && l->note)
 		json_put_str(opts, "note", l->note);
+	l->looks++;
 	l->act->command(l->act->self, words, 3, opts, looked, l);
 	json_decref(opts);
 }
@@ -599,6 +598,8 @@ void line_typed(struct line *l, const char *text)
 		decide_with(l, "deny", "message", text);
 	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_RULE) {
 		look_at(l, text, l->awaiting == AWAIT_RULE);
+	} else if (l->awaiting == AWAIT_LOOK) {
+		fputs("what the pattern matches is still being looked up; that was thrown away\n", l->out);
 	} else if (l->awaiting == AWAIT_SURE) {
 		sure(l, text);
 	} else if (l->awaiting == AWAIT_NAME) {

@@ -7,8 +7,8 @@
 
 /* What the person's next line is taken for. */
 enum awaiting {
-	AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_RULE, AWAIT_SURE, AWAIT_EDIT, AWAIT_EDITED, AWAIT_NAME,
-	AWAIT_NOTE, AWAIT_ANSWER
+	AWAIT_COMMAND, AWAIT_CHOICE, AWAIT_MESSAGE, AWAIT_PATTERN, AWAIT_RULE, AWAIT_LOOK, AWAIT_SURE, AWAIT_EDIT, AWAIT_EDITED,
+	AWAIT_NAME, AWAIT_NOTE, AWAIT_ANSWER
 };
 
 struct line {
@@ -30,6 +30,7 @@ struct line {
 	char *pattern;      /* to be saved when the person is sure */
 	char *others;       /* numbers of what was named as going with it; NULL none */
 	bool rule;          /* it becomes a rule of the project */
+	unsigned looks;     /* patterns whose effect has been asked for and not been told yet */
 	json_t *pending;    /* an approval that waits for the name */
 	const char *pending_word;
 	int64_t swapped_us; /* mono: another prompt took the place of one that was not answered here */

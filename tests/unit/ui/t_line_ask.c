@@ -1,15 +1,19 @@
-/* Line mode's prompt for an edit: what was typed is shown as it would run and runs only after a yes, where the risk is
- * high after two. */
+/* Line mode's prompts. For an edit: what was typed is shown as it would run and runs only after a yes, where the risk is
+ * high after two. For a pattern: the yes is asked for when what it matches is there to be read. */
 #include "base/fd.h"
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/line.h"
 
 static char sent[256];
+static act_done_fn *told; /* what hears the answer to the last command */
+static void *told_self;
 
 static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
 {
-	(void)self, (void)done, (void)done_self;
+	(void)self;
+	told = done;
+	told_self = done_self;
 	snprintf(sent, sizeof(sent), "%s %s %s", words[0], nr > 1 ? words[1] : "", json_str(opts, "cmd", "-"));
 }
 static const struct act act = { .command = command };
@@ -78,8 +82,36 @@ static void edited(void)
 	end();
 }
 
+/* What is printed when the answer to the last command comes. */
+static const char *answered(const char *json)
+{
+	CLEANUP(json_release) json_t *result = json_loads(json, 0, NULL);
+	fflush(to);
+	size_t before = len;
+	told(told_self, result, NULL);
+	fflush(to);
+	return out + before;
+}
+
+static void pattern(void)
+{
+	static const char looked[] = "{\"tried\":{\"matched\":3,\"tried\":4,\"denied\":0,\"file\":\"added.lua\",\"line\":5}}";
+	begin();
+	has(types("3"), "pattern of the rule", "3 asks for a pattern");
+	ok(!strstr(types("git push *"), "yes saves it"), "no yes is asked for before what it matches is known");
+	is_str(sent, "waivers 767 -", "which is asked");
+	has(types("yes"), "thrown away", "one that was typed already is thrown away");
+	is_str(sent, "waivers 767 -", "and saves nothing");
+	const char *shown = answered(looked);
+	has(shown, "matches 3 of 4", "the answer is shown");
+	has(strstr(shown, "matches"), "yes saves it", "and then the yes asked for");
+	has(types("no"), "nothing was saved", "no saves nothing");
+	end();
+}
+
 int main(void)
 {
 	edited();
+	pattern();
 	return done_testing();
 }
