@@ -137,12 +137,13 @@ static void more_sources(struct console *c)
 	}
 }
 
-/* What the one who started this console has to say. */
+/* What the one who started this console has to say; what came of the save is older news by then. */
 static void read_notes(struct console *c)
 {
 	char text[512];
 	ssize_t n = read(c->o->notes_fd, text, sizeof(text));
 	c->taken = n == 0;
+	c->told_saved |= n > 0;
 	for (ssize_t i = 0; i < n; i++) {
 		if (text[i] != '\n') {
 			buf_putc(&c->note, text[i]);
@@ -166,6 +167,8 @@ static void say_saved(struct console *c)
 
 static void say_gone(struct console *c)
 {
+	if (c->o->notes_fd > 0) /* who started it tells of the end, and what comes next */
+		return;
 	for (size_t i = 0; i < c->nr; i++) {
 		char is = c->gone[i] ? 1 + c->src[i]->model.ended : 0;
 		if (is <= c->told[i])

@@ -41,6 +41,26 @@ save 's/1, 3/1, 4/'
 third() { [ "$(sessions)" = 3 ] && shows 'it has ended'; }
 wait_for 30 third
 ok $? "a third run"
+front() { # the console: a fork of the watcher, so called like it
+	local it
+	for it in $(pgrep -P "$watcher"); do
+		cmp -s "/proc/$it/cmdline" "/proc/$watcher/cmdline" && echo "$it"
+	done
+}
+another() { [ -n "$(front)" ] && [ "$(front)" != "$before" ]; }
+quiet() { [ "$("$sg" ls --json | grep -c '"state":"ended"')" = 4 ]; }
+watcher=$(pgrep -P "$(tm display-message -p '#{pane_pid}')")
+before=$(front)
+save '$s/$/\nbox:run "sleep 2"/'
+wait_for 30 another
+wait_for 30 shows 'sleep 2'
+slow=$(front)
+kill -STOP "$slow"
+wait_for 30 quiet
+ok $? "a fourth run ends while its console is slow"
+kill -CONT "$slow"
+wait_for 30 shows 'it has ended; a change'
+ok $? "which says what a save will do all the same"
 tm send-keys q
 wait_for 30 shows 'waiting for a change of .w.lua. \(Ctrl-C leaves\)'
 ok $? "q leaves the console, not the watch"
