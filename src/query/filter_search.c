@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "query/filter_inner.h"
 #include "record/read/session.h"
 #include "record/read/steps.h"
@@ -26,7 +27,9 @@ enum {
 	BITS = 64,
 	PIECE_LEAST = 3, /* letters: a trigram */
 	COARSE_MOST = 2000, /* rows of a stretch that are read sooner than the index is asked for all that it knows */
+	HOLD_US = 50000, /* a transaction keeps a writer from emptying its WAL */
 };
+_Static_assert(STRETCH_MOST / STEPS_BLOCK <= STEPS_KEPT, "each block of a stretch is read once");
 
 /* A term on the agent or the box: those that it means, ascending uint64_t. */
 struct place {
@@ -52,7 +55,9 @@ struct search {
 	size_t places, place_cap;
 	struct steps steps;
 	uint64_t indexed;
-	bool coarse; /* the looks */
+	bool coarse; /* the looks are asked so; once one stretch has too many rows, the rest are asked in full */
+	bool ours; /* a transaction; since: */
+	int64_t begun_us;
 	/* of the stretch */
 	uint64_t after, upto, reach;
 	struct buf open; /* actions that go on behind reach: uint64_t, ascending */
@@ -101,6 +106,30 @@ static uint64_t next_bit(const uint64_t *bits, uint64_t at, uint64_t nr)
 	return nr;
 }
 
+static void begin_reading(struct search *q)
+{
+	sqlite3 *db = session_handle(q->s);
+	q->ours = sqlite3_get_autocommit(db) && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+	q->begun_us = clock_mono_us();
+}
+
+static void end_reading(struct search *q)
+{
+	sqlite3 *db = session_handle(q->s);
+	if (q->ours && sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) != SQLITE_OK && !sqlite3_get_autocommit(db))
+		sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+	q->ours = false;
+}
+
+/* Between two statements: events do not change, so the rows of a stretch are true of any moment. */
+static void let_others(struct search *q)
+{
+	if (!q->ours || clock_mono_us() - q->begun_us < HOLD_US)
+		return;
+	end_reading(q);
+	begin_reading(q);
+}
+
 static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
 {
 	CLEANUP(buf_release) struct buf list = BUF_INIT;
@@ -112,6 +141,7 @@ static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
 			buf_printf(&list, "%c%llu", i ? ',' : '[', (unsigned long long)(q->after + 1 + at));
 		buf_putc(&list, ']');
 		rc = find(q, &list, q->after, q->upto, err);
+		let_others(q);
 	}
 	return rc;
 }
@@ -201,6 +231,14 @@ static bool is_empty(const struct search *q, const struct rows *r)
 	return !r->all && next_bit(r->bits, 0, q->upto - q->after) == q->upto - q->after;
 }
 
+static bool was_sampled(const struct search *q)
+{
+	for (size_t i = 0; i < q->words.nr; i++)
+		if (look_sampled(q->words.item[i].look))
+			return true;
+	return false;
+}
+
 static bool are_many(const struct search *q, const struct rows *r)
 {
 	uint64_t nr = 0;
@@ -270,7 +308,7 @@ static int find_indexed(struct search *q, struct err *err)
 	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto, &q->open, err);
 	if (rc == 0)
 		rc = rows_of(q, q->f->root, &rows, err);
-	if (rc == 0 && q->coarse && are_many(q, &rows)) { /* the index knows of fewer */
+	if (rc == 0 && q->coarse && was_sampled(q) && are_many(q, &rows)) { /* the index knows of fewer */
 		ask_coarsely(q, false);
 		free(rows.bits);
 		rc = rows_of(q, q->f->root, &rows, err);
@@ -281,15 +319,12 @@ static int find_indexed(struct search *q, struct err *err)
 	return rc;
 }
 
-/* One transaction: each of its many statements would look for the end of the WAL by itself. A stretch is short enough not to keep a
- * writer from emptying it. */
+/* In a transaction: each of its many statements would look for the end of the WAL by itself. */
 static int find_stretch(struct search *q, struct err *err)
 {
-	sqlite3 *db = session_handle(q->s);
-	bool begun = sqlite3_get_autocommit(db) && sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK;
+	begin_reading(q);
 	int rc = find_indexed(q, err);
-	if (begun)
-		sqlite3_exec(db, "COMMIT", NULL, NULL, NULL);
+	end_reading(q);
 	return rc;
 }
 
@@ -307,10 +342,9 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	ask_coarsely(q, true);
 	for (q->after = after; rc == 0 && q->nr < q->max && q->after < head; q->after = q->upto) {
 		uint64_t next = session_next(q->s, q->after);
-		if (next) /* numbers that a foreign file leaves out are not walked through */
-			q->after = least(next - 1, head);
-		if (q->after == head)
+		if (!next || next > head)
 			break;
+		q->after = next - 1; /* numbers that a foreign file leaves out are not walked through */
 		uint64_t end = q->after < q->steps.covered ? q->steps.covered : q->indexed;
 		if (q->after < q->indexed) {
 			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));

@@ -21,6 +21,7 @@ struct look {
 	struct clauses clauses;
 	struct buf all, few; /* what the index is asked: empty: it can tell nothing, or few has not been chosen */
 	bool compiled, coarse;
+	bool sampled; /* the bits are of few, which is less than all */
 	uint64_t after, upto; /* of which range the bits are */
 	uint64_t *bits;       /* bit i: event after + 1 + i may hold the words; owned */
 	size_t cap;
@@ -86,7 +87,7 @@ uint64_t session_indexed(struct session *s)
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = 0;
 	if (sqlite3_prepare_v2(s->db, "SELECT value FROM mark WHERE name = 'indexed'", -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_step(st) == SQLITE_ROW)
+	    sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > 0)
 		seq = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
 	return seq;
@@ -231,6 +232,9 @@ static const struct buf *query_of(struct look *q, uint64_t after)
 		return &q->all;
 	if (!q->few.len)
 		clauses_few(&q->clauses, q->s->db, after, &q->few);
+	if (q->few.len == q->all.len && !memcmp(q->few.data, q->all.data, q->all.len))
+		return &q->all;
+	q->sampled = true;
 	return &q->few;
 }
 
@@ -251,6 +255,11 @@ void look_coarsely(struct look *q, bool on)
 	q->coarse = on;
 }
 
+bool look_sampled(const struct look *q)
+{
+	return q->sampled;
+}
+
 /* The range becomes longer: bits for @upto, none of them set. */
 static void reach(struct look *q, uint64_t upto)
 {
@@ -269,6 +278,8 @@ int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 		compile(q);
 	if (after != q->after || upto < q->upto)
 		q->after = q->upto = after;
+	if (q->upto == q->after)
+		q->sampled = false;
 	uint64_t from = q->upto;
 	if (upto == from)
 		return 0;

@@ -109,7 +109,7 @@ uint64_t session_head(struct session *s)
 	struct err err;
 	sqlite3_stmt *st = session_sql(s, READ_HEAD, &err);
 	uint64_t head = 0;
-	if (st && sqlite3_step(st) == SQLITE_ROW)
+	if (st && sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 0) > 0)
 		head = (uint64_t)sqlite3_column_int64(st, 0);
 	if (st)
 		sqlite3_reset(st);

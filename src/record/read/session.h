@@ -121,12 +121,14 @@ struct look *look_new(struct session *s, const char *match);
 struct look *look_new_text(struct session *s, const char *text); /* one phrase, as it is; it may hold quotes */
 void look_free(struct look **l);
 bool look_holds(struct look *l, uint64_t seq);
-/* Asks the index once for the events behind @after up to @upto, which it must reach: from now on look_holds does not read
- * those of them that cannot hold the words. A range that begins where the last one did is only added to. */
+/* Asks the index for the events behind @after up to @upto, which it must reach, unless an earlier answer says it: from now on
+ * look_holds does not read those of them that cannot hold the words. A range that begins where the last one did is only added to. */
 NODISCARD int look_range(struct look *l, uint64_t after, uint64_t upto, struct err *err);
 /* From now on the index is asked less than it knows, which is faster: look_next gives more events that do not hold the words (never
  * fewer that do). What look_range asked before is forgotten when this changes. At first it is off. */
 void look_coarsely(struct look *l, bool on);
+/* The index knows more about that range than it was asked: a short one, and one of few trigrams, are asked in full all the same. */
+bool look_sampled(const struct look *l);
 /* The next event behind @seq in that range that may hold them; 0 none. */
 uint64_t look_next(const struct look *l, uint64_t seq);
 

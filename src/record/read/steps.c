@@ -5,14 +5,19 @@
 
 #include "base/mem.h"
 
-enum { AT_ONCE = 2 }; /* blocks that are added by one call */
+enum {
+	AT_ONCE = 2, /* blocks that are added by one call */
+	BLOCK_MOST = 9 * STEPS_BLOCK, /* bytes: a number has at most nine */
+};
 
 struct steps_kept {
-	uint64_t first;             /* its first event; 0: it has none that can be read */
+	uint64_t first;             /* its first event */
+	bool whole;                 /* false: it cannot be read, which is not tried again */
 	uint32_t back[STEPS_BLOCK];
 };
 
-static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1";
+/* One that is longer than the longest numbers was not put there by a recorder. */
+static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1 AND length(rows) <= ?2";
 
 static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *out)
 {
@@ -36,17 +41,18 @@ static void put_number(struct buf *out, uint64_t n)
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
-/* A block that reaches further than the events, or than the index says that it does, was not put there by a recorder. */
+/* A block that reaches further than the events, or than the index says that it does, was not put there by a recorder; nor was one
+ * that lacks one before it. */
 void steps_init(struct steps *t, sqlite3 *db)
 {
-	static const char last[] = "SELECT max(block) FROM search_row WHERE block BETWEEN 0 AND min((SELECT max(seq) FROM event),"
+	static const char last[] = "SELECT max(block), count(*) FROM search_row WHERE block BETWEEN 0 AND min((SELECT max(seq) FROM event),"
 				   " (SELECT value FROM mark WHERE name = 'indexed')) / ?1 - 1";
 	sqlite3_stmt *st = NULL;
 	*t = (struct steps){ .db = db };
 	if (sqlite3_prepare_v2(db, last, -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, STEPS_BLOCK);
-		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_type(st, 0) == SQLITE_INTEGER)
-			t->covered = ((uint64_t)sqlite3_column_int64(st, 0) + 1) * STEPS_BLOCK;
+		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 1) == sqlite3_column_int64(st, 0) + 1)
+			t->covered = (uint64_t)sqlite3_column_int64(st, 1) * STEPS_BLOCK;
 	}
 	sqlite3_finalize(st);
 }
@@ -90,20 +96,21 @@ static const struct steps_kept *load(struct steps *t, uint64_t seq)
 	uint64_t block = (seq - 1) / STEPS_BLOCK, first = block * STEPS_BLOCK + 1;
 	struct steps_kept **k = &t->kept[block % STEPS_KEPT];
 	if (*k && (*k)->first == first)
-		return *k;
+		return (*k)->whole ? *k : NULL;
 	if (!t->block && sqlite3_prepare_v2(t->db, block_sql, -1, &t->block, NULL) != SQLITE_OK)
 		return NULL;
 	if (!*k)
 		*k = NEW(struct steps_kept);
-	(*k)->first = 0;
+	(*k)->first = first;
+	(*k)->whole = false;
 	sqlite3_bind_int64(t->block, 1, (int64_t)block);
+	sqlite3_bind_int64(t->block, 2, BLOCK_MOST);
 	if (sqlite3_step(t->block) == SQLITE_ROW) {
 		const uint8_t *p = sqlite3_column_blob(t->block, 0);
-		if (decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back))
-			(*k)->first = first;
+		(*k)->whole = decode(p, (size_t)sqlite3_column_bytes(t->block, 0), (*k)->back);
 	}
 	sqlite3_reset(t->block);
-	return (*k)->first ? *k : NULL;
+	return (*k)->whole ? *k : NULL;
 }
 
 uint64_t steps_owner(struct steps *t, uint64_t seq)
@@ -310,6 +317,7 @@ static int read_reach(sqlite3 *db, struct buf *out, uint64_t *wrong)
 static bool block_is(sqlite3_stmt *st, uint64_t block, const struct buf *rows)
 {
 	sqlite3_bind_int64(st, 1, (int64_t)block);
+	sqlite3_bind_int64(st, 2, BLOCK_MOST);
 	bool same = sqlite3_step(st) == SQLITE_ROW && (size_t)sqlite3_column_bytes(st, 0) == rows->len &&
 		    !memcmp(sqlite3_column_blob(st, 0), rows->data, rows->len);
 	sqlite3_reset(st);

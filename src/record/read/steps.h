@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-enum { STEPS_BLOCK = 4096, STEPS_KEPT = 256 };
+enum { STEPS_BLOCK = 4096, STEPS_KEPT = 256 /* blocks, 16 KiB each: as many as one stretch of a search has */ };
 
 struct steps {
 	sqlite3 *db; /* borrowed */
