@@ -37,7 +37,7 @@ is "$(git -C "$repo" branch | wc -l)" 1 "the branch is gone"
 # --- who saw it run and looks on is in nobody's way ---
 if command -v tmux >/dev/null; then
 	tm() { tmux -S "$t/tmux" "$@"; }
-	shows() { tm capture-pane -p | grep -qE -- "$1"; }
+	shows() { tm capture-pane -p >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 	merges() { "$sg" merge "$1" --to "$2" >"$t/out" 2>&1; }
 	tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run $t/work.lua -- --repo $repo"
 	wait_for 60 shows 'has ended: read only'

@@ -32,16 +32,16 @@ command -v tmux >/dev/null || {
 mkdir -p "$SANDGLASS_SESSIONS"
 tm() { tmux -S "$t/tmux" "$@"; }
 screen() { tm capture-pane -p; }
-shows() { screen | grep -qE -- "$1"; }
+shows() { screen >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 tm -f /dev/null new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg demo; echo left; exec sleep 60"
 wait_for 30 shows 'HELD'
 ok $? "the fleet shows what is held"
-like "$(screen)" 'pending approvals [0-9].*deny in' "with its deadline"
+sees 'pending approvals [0-9].*deny in' "with its deadline"
 tm send-keys a
 wait_for 10 shows 'WHY IT STOPPED'
 ok $? "a opens the approval"
-like "$(screen)" 'git push origin main' "with the exact command"
-like "$(screen)" 'demo_policy.lua:[0-9]+' "and the rule's file and line"
+sees 'git push origin main' "with the exact command"
+sees 'demo_policy.lua:[0-9]+' "and the rule's file and line"
 sleep 0.5
 tm send-keys n
 wait_for 5 shows 'deny, and tell the agent'
@@ -61,7 +61,8 @@ tm send-keys '?'
 wait_for 5 shows 'help: fleet'
 ok $? "? shows the keys"
 tm send-keys Escape
-sleep 0.2
+without() { ! shows "$1"; }
+wait_for 5 without 'help: fleet'
 tm send-keys Q
 wait_for 5 shows 'leave: 1 agents go on|left'
 tm send-keys 1

@@ -22,12 +22,12 @@ L
 T="tmux -L jobs-$$ -f /dev/null"
 trap '$T kill-server 2>/dev/null; end_all' EXIT
 screen() { $T capture-pane -p; }
-shows() { screen | grep -qE -- "$1"; }
+shows() { screen >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 keys() { $T send-keys "$@"; }
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run j.lua; echo left; exec sleep 60"
 wait_for 30 shows 'the budget is used up: \$ gives more'
 ok $? "an action that waits for a budget says which key gives more"
-like "$(screen)" '^ hint +an action waits for you' "who is new is told what to do"
+sees '^ hint +an action waits for you' "who is new is told what to do"
 keys '$'
 wait_for 5 shows 'spender has used up its actions; how much more\?'
 ok $? "the question names what ran out"

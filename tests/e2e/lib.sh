@@ -17,8 +17,13 @@ ok() { # status, name
 	if [ "$1" -eq 0 ]; then echo "ok $n - $2"; else
 		bad=1
 		echo "not ok $n - $2"
-		[ -f "$t/out" ] && tail -25 "$t/out" | sed 's/^/#   /'
+		told
 	fi
+}
+told() { # what the failed test has last looked at: a terminal's screen, or a program's output
+	local of=$t/out
+	[ "$t/screen" -nt "$of" ] && of=$t/screen
+	[ -f "$of" ] && grep -v '^ *$' "$of" | tail -40 | sed 's/^/#   /'
 }
 is() { # got, want, name
 	if [ "$1" = "$2" ]; then ok 0 "$3"; else
@@ -58,6 +63,10 @@ wait_for() { # seconds, command...: until it succeeds; on a busy machine little 
 		[ $SECONDS -ge $until ] && return 1
 		sleep 0.1
 	done
+}
+sees() { # extended regular expression, name: the terminal that the test's own "shows" looks at comes to show it
+	wait_for 30 shows "$1"
+	ok $? "$2"
 }
 tmux_end() { # tmux and its options: the server, wholly, so that another one can have its socket
 	local pid

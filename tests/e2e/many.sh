@@ -19,7 +19,7 @@ for _, cmd in ipairs { "echo once >> log", "echo second >> log" } do
 end
 L
 tm() { tmux -S "$t/tmux" "$@"; }
-shows() { tm capture-pane -p -t "$1" | grep -qE -- "$2"; }
+shows() { tm capture-pane -p -t "$1" >"$t/screen"; grep -qE -- "$2" "$t/screen"; }
 waits() { [ "$("$sg" ls --waiting 2>/dev/null | wc -l)" -eq "$1" ]; }
 one=$("$sg" run -d two.lua --hold kind:exec --name one </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+')
 two=$("$sg" run -d two.lua --hold kind:exec --name two </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+')

@@ -26,7 +26,7 @@ plan coding 'although it works as it would' --coupling tool --mirror yes
 # --- at a terminal ---
 if command -v tmux >/dev/null; then
 	tm() { tmux -S "$t/tmux" "$@"; }
-	shows() { tm capture-pane -p -J -S - | grep -qE -- "$1"; }
+	shows() { tm capture-pane -p -J -S - >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 	say() { tm send-keys -l -- "$1" && tm send-keys Enter; }
 	asks() { # number of prompts, words of the last question
 		wait_for 10 sh -c "[ \$(tmux -S '$t/tmux' capture-pane -p -S - | grep -c '^\\[1\\]') = $1 ]" && shows "$2"

@@ -25,13 +25,13 @@ T="tmux -L review-$$ -f /dev/null"
 trap '$T kill-server 2>/dev/null; end_all' EXIT
 $T new-session -d -x 120 -y 36 "$sg attach $id"
 screen() { $T capture-pane -p; }
-shows() { screen | grep -qE -- "$1"; }
+shows() { screen >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 keys() { $T send-keys "$@"; sleep 0.3; }
 wait_for 10 shows 'fleet'
 keys ':review' Enter
 wait_for 10 shows 'hunk 3'
 ok $? "the review lists files and hunks"
-like "$(screen)" '4 take +0 leave +4 not seen' "all are taken, none was seen"
+sees '4 take +0 leave +4 not seen' "all are taken, none was seen"
 keys j
 keys j
 keys Space

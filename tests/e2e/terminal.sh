@@ -22,7 +22,7 @@ return p.rules { default = "boxed", p.ask "look" { cmd = "git push *", why = "pu
 LUA
 tm() { tmux -S "$t/tmux" "$@"; }
 screen() { tm capture-pane -p; }
-shows() { screen | grep -qE -- "$1"; }
+shows() { screen >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 title() { tm display-message -p '#{pane_title}'; }
 # a shell with job control, as people have it
 tm -f /dev/null new-session -d -x 100 -y 30 "exec bash --norc --noprofile -i"

@@ -17,7 +17,7 @@ local box <close> = sg.sandbox {}
 for i = 1, 3 do print(box:run("echo step " .. i).out) end
 L
 tm() { tmux -S "$t/tmux" "$@"; }
-shows() { tm capture-pane -p | grep -qE -- "$1"; }
+shows() { tm capture-pane -p >"$t/screen"; grep -qE -- "$1" "$t/screen"; }
 save() { sed "$1" w.lua >new && mv new w.lua; }
 sessions() { find "$SANDGLASS_SESSIONS" -name '*.glass' | wc -l; }
 tm -f /dev/null new-session -d -x 100 -y 30 "trap : INT; '$sg' run --watch w.lua; echo left \$?; exec sleep 600"

@@ -22,7 +22,7 @@ console() { # name, zone
 	tm new-session -d -s "$1" -x 120 -y 30 "TZ=$2 LC_ALL=C.UTF-8 $sg attach $id; exec sleep 60"
 }
 screen() { tm capture-pane -p -t "$1"; }
-shows() { screen "$1" | grep -qE -- "$2"; }
+shows() { screen "$1" >"$t/screen"; grep -qE -- "$2" "$t/screen"; }
 # the clock of console $1 is that of zone $2, whose names are $3, give or take 20 seconds
 clock_of() {
 	local seen now off

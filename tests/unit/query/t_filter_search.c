@@ -306,6 +306,8 @@ static void foreign(const char *path)
 		"INSERT INTO search_row VALUES(-1, 4096, x'00')",
 		"UPDATE search_row SET reach = 1 << 62",
 		"UPDATE search_row SET rows = x'ff'",
+		"UPDATE search_row SET rows = zeroblob(50000000) WHERE block = 0",
+		"DELETE FROM search_row WHERE block = 1",
 	};
 	sqlite3 *db = open_rw(path);
 	bool left = true;
