@@ -95,7 +95,10 @@ async function python(shared) {
 	const job = command();
 	py.setInterruptBuffer(new Uint8Array(shared.buffer, 0, 1));
 	const hooks = {
-		idle: (on) => Atomics.store(shared, IDLE, on),
+		idle: (on) => {
+			if (!on) Atomics.store(new Uint8Array(shared.buffer), 0, 0); // a ^C that came too late is not the next command's
+			Atomics.store(shared, IDLE, on);
+		},
 		sleep: (s) => sleep(py, shared, performance.now() + s * 1000),
 	};
 	let status;
@@ -126,15 +129,19 @@ function supervise() {
 		fs.writeSync(2, "pyodide: " + (e.message || e).toString().split("\n")[0] + "\n");
 		process.exit(134);
 	});
+	const flag = new Uint8Array(shared.buffer);
+	let patience;
 	process.on("SIGUSR1", () => process.kill(process.pid, "SIGKILL")); // else node would open its debugger
 	process.on("SIGINT", () => {
 		if (Atomics.load(shared, IDLE)) return;
 		if (Atomics.load(shared, READS)) return die("SIGINT");
-		Atomics.store(new Uint8Array(shared.buffer), 0, 2);
+		const heard = Atomics.exchange(flag, 0, 2) !== 2;
 		Atomics.add(shared, SLEEPS, 1);
 		Atomics.notify(shared, SLEEPS);
-		setTimeout(() => {
-			if (Atomics.load(new Uint8Array(shared.buffer), 0) !== 2) return;
+		if (patience && !heard) return;
+		clearTimeout(patience);
+		patience = setTimeout(() => {
+			if (Atomics.load(shared, IDLE) || Atomics.load(flag, 0) !== 2) return;
 			fs.writeSync(2, "python: did not react to the interrupt, ended\n");
 			die("SIGINT");
 		}, PATIENCE_MS);

@@ -1,10 +1,11 @@
 # The Python side of a pyodide box (engine.mjs): does what the words of a command line ask of an interpreter. Part of the
 # memory that every interpreter starts from, so what it imports is there at once.
-import ast, asyncio, base64, builtins, errno, json, linecache, os, re, runpy, socket, sys, time, traceback, types
+import ast, asyncio, base64, builtins, errno, json, linecache, os, re, runpy, signal, socket, sys, time, traceback, types
 
 WHAT = "python -c CODE, python FILE, python -m MODULE, python - (code on stdin), pip install FILE.whl"
 MINE = "<sandglass>"
 INTERRUPTED = -2
+NOBODYS = sys.excepthook, sys.__excepthook__  # pyodide has put its own there
 
 
 # --- what this Python has not, or has otherwise ---
@@ -82,7 +83,7 @@ def _tell(exc):
     tb = exc.__traceback__
     while tb and (tb.tb_frame.f_code.co_filename == MINE or "runpy" in tb.tb_frame.f_code.co_filename):
         tb = tb.tb_next
-    if sys.excepthook is not sys.__excepthook__:
+    if sys.excepthook not in NOBODYS:
         sys.excepthook(type(exc), exc.with_traceback(tb), tb)
         return
     told = traceback.TracebackException(type(exc), exc, tb)
@@ -215,9 +216,29 @@ def _interact():
 
 
 def _shell(mark, state):
-    """A shell that stays (sandbox/shell.h): each line is the code of one command, as base64, its last expression is shown.
-    After each: the mark and a status."""
-    where, status = _main(), 0
+    """A shell that stays (sandbox/shell.h). A command is TURN:CODE. in lines: the code as base64; its last expression is
+    shown. After each: the mark, a status and the turn. A line with a turn begins anew: what came before it is part of a
+    command whose rest a ^C has taken from the terminal."""
+    where, busy, late = _main(), False, False
+
+    def on_sigint(*_):
+        nonlocal late
+        if busy:
+            raise KeyboardInterrupt
+        late = True
+
+    def ask():
+        nonlocal late
+        text, late = "", False
+        while not text.endswith("."):
+            state(1)
+            line = sys.stdin.readline()
+            state(0)
+            if not line:
+                return None, None
+            text = line.strip() if ":" in line else text + line.strip()
+        turn, _, code = text[:-1].rpartition(":")
+        return turn, base64.b64decode(code).decode("utf-8", "replace")
 
     def one(text):
         tree = ast.parse(text, "<shell>")
@@ -227,32 +248,32 @@ def _shell(mark, state):
         if last:
             exec(compile(last, "<shell>", "single", dont_inherit=True), where)
 
-    while True:
+    def guarded(code, leave):
+        nonlocal busy
+        try:
+            busy = True
+            if late:
+                raise KeyboardInterrupt
+            one(code)
+        except SystemExit as e:
+            leave.append(e)
+            raise
+        finally:
+            busy = False
+
+    signal.signal(signal.SIGINT, on_sigint)
+    status, turn = 0, "0"
+    while turn is not None:
         _flush()
-        sys.stdout.write("%s:%d:%s" % (mark, status, mark[0]))
+        sys.stdout.write("%s:%d:%s%s" % (mark, status, turn, mark[0]))
         sys.stdout.flush()
-        text = ""
-        while not text.endswith("."):
-            state(1)
-            line = sys.stdin.readline()
-            state(0)
-            if not line:
-                return
-            text += line.strip()
-        code = base64.b64decode(text[:-1]).decode("utf-8", "replace")
-        leave = []
-
-        def guarded():
-            try:
-                one(code)
-            except SystemExit as e:
-                leave.append(e)
-                raise
-
-        status = _guard(guarded)
-        status = 130 if status == INTERRUPTED else status
-        if leave:
-            raise leave[0]
+        turn, code = ask()
+        if turn:
+            leave = []
+            status = _guard(lambda: guarded(code, leave))
+            status = 130 if status == INTERRUPTED else status
+            if leave:
+                raise leave[0]
 
 
 # --- the command line ---

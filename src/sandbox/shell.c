@@ -28,7 +28,7 @@ struct box_shell {
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
 	bool ready, running, timed_out, stopping, again, renewing, killed, ended, freed;
-	unsigned turn, old_turn; /* of the prompt that is waited for; of the ones before it, while renewing */
+	unsigned turn, old_turn; /* of the prompt that is waited for; of the stopped command's, while renewing */
 	int status;		 /* of the stopped command, while renewing */
 	unsigned busy;
 	struct loop_timer *timer;
@@ -86,11 +86,12 @@ void box_shell_type(const char *cmd, struct buf *out)
 	buf_puts(out, "'\n");
 }
 
-/* What an interpreter takes (plugins/pyodide): base64 in lines, a full stop after the last. */
-static void type_code(const char *code, struct buf *out)
+/* What an interpreter takes (plugins/pyodide): the turn, base64 in lines, a full stop after the last. */
+static void type_code(unsigned turn, const char *code, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b64 = BUF_INIT;
 	base64_append(&b64, code, strlen(code));
+	buf_printf(out, "%u:", turn);
 	for (size_t at = 0; at < b64.len; at += PIECE_MAX) {
 		buf_append(out, b64.data + at, b64.len - at < PIECE_MAX ? b64.len - at : PIECE_MAX);
 		buf_putc(out, '\n');
@@ -118,11 +119,17 @@ static void done(struct box_shell *s, int status)
 		s->ops->on_done(s->self, &r);
 }
 
-/* The prompt is set by typing, not in the environment, where every command would see it. */
+/* The prompt is set by typing, not in the environment, where every command would see it. An interpreter, which has its mark
+ * from the words that it was started with, says the turn of the command: here that of an empty one, on a line of its own. */
 static void type_prompt(struct box_shell *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	buf_printf(&b, "PS1='%s:$?:%u%c'\n", s->mark, s->turn, s->mark[0]);
+	if (s->python) {
+		buf_putc(&b, '\n');
+		type_code(s->turn, "", &b);
+	} else {
+		buf_printf(&b, "PS1='%s:$?:%u%c'\n", s->mark, s->turn, s->mark[0]);
+	}
 	type(s, b.data, b.len);
 }
 
@@ -134,21 +141,40 @@ static void renew(struct box_shell *s)
 
 /* A ^C may have come when its command had ended by itself: then there is a prompt more, which the next command must not
  * take for its own, and what was typed at it is lost. So after one that was stopped the prompt is changed, once more at
- * each of the old ones, and the command is over when the changed one is there. */
+ * each of the old ones, and the command is over when the changed one is there.
+ *
+ * An interpreter that has nothing to do says nothing to a ^C, and the ^C may have taken its command from the terminal before
+ * it was read. So there the next turn is typed at once. */
+static void begin_renewing(struct box_shell *s)
+{
+	s->renewing = true;
+	s->old_turn = s->turn;
+	s->status = INTERRUPTED;
+	renew(s);
+}
+
+static void on_old_prompt(struct box_shell *s, int status)
+{
+	if (s->python)
+		s->status = status;
+	else
+		renew(s);
+}
+
 static void on_prompt(struct box_shell *s, int status, unsigned turn)
 {
 	if (s->ready && s->renewing) {
 		if (turn == s->turn)
 			done(s, s->status);
 		else if (turn == s->old_turn)
-			renew(s);
+			on_old_prompt(s, status);
 		return;
 	}
-	if (s->ready && s->stopping && !s->python) {
-		s->renewing = true;
-		s->old_turn = s->turn;
+	if (s->ready && s->python && turn != s->turn)
+		return;
+	if (s->ready && s->stopping) {
+		begin_renewing(s);
 		s->status = status;
-		renew(s);
 		return;
 	}
 	if (s->ready) {
@@ -195,12 +221,6 @@ static int marker(const struct box_shell *s, const char *p, size_t len, unsigned
 		return r == -1 ? -1 : 0;
 	if (p[n++] != ':')
 		return 0;
-	if (n == len)
-		return -1;
-	if (p[n] == s->mark[0]) { /* an interpreter says no turn */
-		*turn_out = 0;
-		return (int)n + 1;
-	}
 	r = number(p, len, &n, 6, turn_out);
 	if (r < 0)
 		return r == -1 ? -1 : 0;
@@ -277,8 +297,10 @@ void box_shell_stop(struct box_shell *s, bool kill)
 {
 	if (!s->running || s->ended)
 		return;
-	if (!s->renewing)
+	if (!s->renewing || (s->python && kill))
 		interrupt(s, kill);
+	if (s->python && s->ready && !s->renewing)
+		begin_renewing(s);
 	if (!s->stopping) /* asking again gives it no more time */
 		loop_timer_set(s->timer, AGAIN_AFTER_MS, 0);
 	s->stopping = true;
@@ -355,7 +377,7 @@ void box_shell_go(struct box_shell *s)
 	if (!s->run || s->ended)
 		return;
 	s->driver->run_go(s->run);
-	if (!s->python) /* an interpreter has its mark from the words that it was started with */
+	if (!s->python)
 		start_typing(s);
 }
 
@@ -367,10 +389,12 @@ int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, stru
 	if (s->running)
 		return err_set(err, ERR_BUSY, "a command is still running in this shell");
 	s->running = true;
-	if (s->python)
-		type_code(cmd, &b);
-	else
+	if (s->python) {
+		s->turn = (s->turn + 1) % TURN_MAX;
+		type_code(s->turn, cmd, &b);
+	} else {
 		box_shell_type(cmd, &b);
+	}
 	if (s->ready)
 		type(s, b.data, b.len);
 	else
