@@ -44,7 +44,8 @@ struct keeper {
 	pid_t bwrap, guest;  /* 0: not started */
 	int args, info, log; /* of a bubblewrap that waits for its arguments; -1 after */
 	int bwrap_pidfd, guest_pidfd;
-	struct layer *layer;
+	struct layer *layer, home; /* home: of those ahead, while it waits for the others */
+	bool ahead;		   /* the state of layer 0 is there, with new folders */
 	size_t nr_layers;	 /* 0 until all are there */
 	size_t of_layers, placed;
 	struct fds *in; /* of the channel that is being served */

@@ -20,18 +20,26 @@ static int make_sub(const struct layer *ly, const char *name, struct err *err)
 	return mkdir(path, 0755) < 0 && errno != EEXIST ? err_sys(err, "cannot make '%s'", path) : 0;
 }
 
-/* The upper's root stands for the workspace's own: its mode is what the box sees. One that is there is left as it is: a box
- * that is opened again after a crash goes on where it was. */
-static int make_upper(const struct layer *ly, struct err *err)
+/* The upper's root stands for the workspace's own: its mode is what the box sees. */
+static mode_t upper_mode(const struct layer *ly)
 {
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir), *below = xasprintf("%s/repo", ly->dir);
+	CLEANUP(free_ptr) char *below = xasprintf("%s/repo", ly->dir);
 	struct stat st;
-	if (access(upper, F_OK) == 0)
-		return 0;
-	mode_t mode = stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 	if (strcmp(ly->name, ":home") == 0)
-		mode = 0700;
-	if (mkdir(upper, mode) < 0 || (mode & 022 && chmod(upper, mode) < 0)) /* the umask is 022 */
+		return 0700;
+	return stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
+}
+
+/* One that is there is left as it is, if it was not made @ahead: a box that is opened again after a crash goes on where it
+ * was. */
+static int make_upper(const struct layer *ly, bool ahead, struct err *err)
+{
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
+	bool there = access(upper, F_OK) == 0;
+	mode_t mode = upper_mode(ly);
+	if (there && !ahead)
+		return 0;
+	if ((!there && mkdir(upper, mode) < 0) || ((there || mode & 022) && chmod(upper, mode) < 0)) /* the umask is 022 */
 		return err_sys(err, "cannot make '%s'", upper);
 	return 0;
 }
@@ -119,28 +127,75 @@ static int place_lowers(struct keeper *k, struct layer *ly, const json_t *reques
 	return 0;
 }
 
-static int attach_one(struct keeper *k, size_t i, const json_t *request, struct err *err)
+static int place_state(struct keeper *k, const char *dir, const json_t *request, struct err *err)
 {
-	struct layer *ly = &k->layer[i];
+	CLEANUP(free_ptr) char *state = xasprintf("%s/state", dir);
+	if (mkdir(dir, 0755) < 0)
+		return err_sys(err, "cannot make '%s'", dir);
+	return space_place(k, json_object_get(request, "state"), state, false, false, err);
+}
+
+/* @dir: below SPACE/layer. @ahead: its state is there. */
+static int attach_at(struct keeper *k, struct layer *ly, const char *dir, const json_t *request, bool ahead, struct err *err)
+{
 	const char *name = json_str(request, "name", "");
 	bool home = strcmp(name, ":home") == 0;
-	if (ly->name)
-		return err_set(err, ERR_INVALID, "attach: layer %zu is there already", i);
-	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (i == 0) != (*name == 0))
-		return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder in /workspace", name);
-	*ly = (struct layer){ .name = xstrdup(name), .dir = xasprintf(SPACE "/layer/%zu", i) };
+	*ly = (struct layer){ .name = xstrdup(name), .dir = xasprintf(SPACE "/layer/%s", dir) };
 	ly->at = home ? xstrdup(SPACE_HOME) : *name ? xasprintf(SPACE_STAGE "/%s", name) : xstrdup(SPACE_STAGE);
-	CLEANUP(free_ptr) char *state = xasprintf("%s/state", ly->dir);
-	if (mkdir(ly->dir, 0755) < 0)
-		return err_sys(err, "cannot make '%s'", ly->dir);
-	if (space_place(k, json_object_get(request, "state"), state, false, false, err) < 0 ||
-	    place_lowers(k, ly, request, err) < 0)
+	if ((!ahead && place_state(k, ly->dir, request, err) < 0) || place_lowers(k, ly, request, err) < 0)
 		return -1;
-	if (make_upper(ly, err) < 0)
+	if (make_upper(ly, ahead, err) < 0)
 		return -1;
 	if (strchr(ly->lowers, ':') && mount_lower_view(ly, err) < 0)
 		return -1;
 	return mount_layer(ly, err);
+}
+
+static int attach_one(struct keeper *k, size_t i, const json_t *request, struct err *err)
+{
+	const char *name = json_str(request, "name", "");
+	char dir[24];
+	if (k->layer[i].name)
+		return err_set(err, ERR_INVALID, "attach: layer %zu is there already", i);
+	if (strchr(name, '/') || strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || (i == 0) != (*name == 0))
+		return err_set(err, ERR_INVALID, "'%s' cannot be the name of a folder in /workspace", name);
+	snprintf(dir, sizeof(dir), "%zu", i);
+	return attach_at(k, &k->layer[i], dir, request, i == 0 && k->ahead, err);
+}
+
+/* The folders that a workspace's overlay will need. */
+static int make_work(const char *dir, struct err *err)
+{
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", dir), *work = xasprintf("%s/state/w0", dir);
+	if (mkdir(upper, 0700) < 0 || mkdir(work, 0700) < 0)
+		return err_sys(err, "cannot make the folders of the workspace");
+	return 0;
+}
+
+static int attach_ahead(struct keeper *k, const json_t *list, struct reply *r, struct err *err)
+{
+	const json_t *home = json_array_get(list, 0), *work = json_array_get(list, 1);
+	if (!k->guest || k->layer || k->home.name || json_array_size(list) != 2 || strcmp(json_str(home, "name", ""), ":home") != 0 ||
+	    *json_str(work, "name", "?"))
+		return err_set(err, ERR_INVALID, "attach: what can be there ahead is the home folder and the workspace's state");
+	if (attach_at(k, &k->home, "home", home, false, err) < 0 || place_state(k, SPACE "/layer/0", work, err) < 0 ||
+	    make_work(SPACE "/layer/0", err) < 0)
+		return -1;
+	k->ahead = true;
+	r->body = json_object();
+	json_put_int(r->body, "layers", 0);
+	return 0;
+}
+
+static void layers_expect(struct keeper *k, size_t of)
+{
+	k->layer = xcalloc(of, sizeof(*k->layer));
+	k->of_layers = of;
+	if (!k->home.name)
+		return;
+	k->layer[of - 1] = k->home;
+	k->home = (struct layer){ 0 };
+	k->placed = 1;
 }
 
 int layers_attach(struct keeper *k, const json_t *request, struct reply *r, struct err *err)
@@ -148,12 +203,13 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 	const json_t *list = json_object_get(request, "layers");
 	size_t nr = json_array_size(list), of = (size_t)json_int(request, "of", (int64_t)nr);
 	int64_t first = json_int(request, "first", 0);
+	if (json_flag(request, "ahead", false))
+		return attach_ahead(k, list, r, err);
 	/* after bubblewrap has its own mount namespace: what it copied would be locked there */
 	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of || (k->layer && of != k->of_layers))
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");
 	if (!k->layer)
-		k->layer = xcalloc(of, sizeof(*k->layer));
-	k->of_layers = of;
+		layers_expect(k, of);
 	for (size_t i = 0; i < nr; i++, k->placed++)
 		if (attach_one(k, (size_t)first + i, json_array_get(list, i), err) < 0)
 			return -1; /* the box is thrown away */

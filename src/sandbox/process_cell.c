@@ -398,6 +398,7 @@ void cell_close(struct cell *c, box_done_fn *done, void *self)
 	c->gone = true;
 	c->closed = done;
 	c->closed_self = self;
+	stage_free(&c->stage); /* not later: the folder that it lies in may go next */
 	guest_free(&c->guest); /* kills everything below it and ends */
 	rpc_free(&c->keeper);  /* the keeper ends, and with it bubblewrap */
 	c->late = loop_timer_new(c->loop, close_late, c);

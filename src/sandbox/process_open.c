@@ -23,9 +23,9 @@ enum { REFILL_MS = 10 };
 static char *state_of(const struct process_box *p, const struct layer *l)
 {
 	if (strcmp(l->name, ":home") == 0)
-		return path_join(p->state_dir, "home");
+		return path_join(p->state_dir, STATE_HOME);
 	if (!*l->name)
-		return path_join(p->state_dir, "workspace");
+		return path_join(p->state_dir, STATE_WORKSPACE);
 	return xasprintf("%s/repo-%s", p->state_dir, l->name);
 }
 
@@ -123,8 +123,9 @@ void process_refill(void *self)
 	loop_timer_free(&p->refill);
 	if (p->dead || !p->cell)
 		return;
+	CLEANUP(free_ptr) char *parent = xasprintf("%.*s", (int)(strrchr(p->state_dir, '/') - p->state_dir), p->state_dir);
 	process_spec(p, &spec);
-	pool_refill(p->loop, p->cell->launcher, &spec);
+	pool_refill(p->loop, p->cell->launcher, &spec, parent);
 }
 
 void process_opened(struct process_box *p, json_t *result)
@@ -242,7 +243,10 @@ static json_t *layer_request(struct process_box *p, size_t i, int64_t *fd)
 	json_t *ly = json_object(), *masks = json_array(), *lowers = json_array();
 	size_t n = 0;
 	json_put_str(ly, "name", l->name);
-	json_put(ly, "state", tree_of(p, i, n++, w->state, fd));
+	if (p->staged && i == 0)
+		n++; /* the keeper has it */
+	else
+		json_put(ly, "state", tree_of(p, i, n++, w->state, fd));
 	if (l->host_dir)
 		json_put(ly, "repo", tree_of(p, i, n++, l->host_dir, fd));
 	for (size_t k = 0; k < w->lowers.nr; k++)
@@ -310,27 +314,49 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 	}
 	if (p->trees_here == 0) /* asked for first */
 		p->nr_home_fds = nr;
-	p->want[p->trees_here ? p->trees_here - 1 : p->layers.nr - 1].trees = json_incref(body);
+	struct layer_want *w = &p->want[p->trees_here ? p->trees_here - 1 : p->layers.nr - 1];
+	if (w->trees) /* staged: its state stands there */
+		json_array_extend(json_object_get(w->trees, "trees"), json_object_get(body, "trees"));
+	else
+		w->trees = json_incref(body);
 	p->trees_here++;
 	maybe_attach(p);
+}
+
+/* Trees of a layer, as if the launcher had answered: its state's. */
+static json_t *staged_trees(const struct stage *s, size_t i)
+{
+	json_t *body = json_object(), *trees = json_array();
+	json_array_append(trees, json_array_get(s->trees, i));
+	json_put(body, "trees", trees);
+	return body;
+}
+
+/* What the cell has already: the answers that are there are of what need not be asked for. */
+static void take_stage(struct process_box *p, struct stage *s)
+{
+	p->want[p->layers.nr - 1].trees = staged_trees(s, 0);
+	p->want[0].trees = staged_trees(s, 1);
+	p->trees_here = p->answers = 1;
+	p->staged = p->home_sent = true;
 }
 
 static void ask_for_layers(struct process_box *p)
 {
 	struct launcher *la = launcher_current();
-	for (size_t i = 0; i < p->layers.nr; i++) {
+	for (size_t i = p->staged; i < p->layers.nr; i++) {
 		size_t at = i ? i - 1 : p->layers.nr - 1;
 		const struct layer_want *w = &p->want[at];
 		const char *host_dir = p->layers.item[at].host_dir;
 		CLEANUP(json_release) json_t *body = json_object();
 		json_t *trees = json_array();
 		const char *paths[2 + FD_PASS_MAX] = { w->state }, *kinds[2 + FD_PASS_MAX] = { "own" };
-		size_t nr = 1;
+		size_t first = p->staged && at == 0, nr = 1;
 		if (host_dir)
 			paths[nr] = host_dir, kinds[nr++] = "repo";
 		for (size_t l = 0; l < w->lowers.nr && nr < FD_PASS_MAX; l++)
 			paths[nr] = w->lowers.item[l], kinds[nr++] = "plain";
-		for (size_t n = 0; n < nr; n++) {
+		for (size_t n = first; n < nr; n++) {
 			json_t *one = json_object();
 			json_put_bytes(one, "path", paths[n], strlen(paths[n]));
 			json_put_str(one, "kind", kinds[n]);
@@ -431,6 +457,36 @@ static void fail_early(void *self)
 	open_failed(p, &why);
 }
 
+/* The home folder of a warm box is a new one: not for a box that goes on in what an earlier supervisor has left, or above
+ * another's. */
+static bool begins_anew(const struct process_box *p)
+{
+	return p->want[p->layers.nr - 1].lowers.nr == 0 && access(p->state_dir, F_OK) < 0;
+}
+
+/* A warm cell, with the box's folder if it has one. */
+static void take_warm(struct process_box *p)
+{
+	struct cell_spec spec;
+	process_spec(p, &spec);
+	p->cell = pool_take(p->loop, launcher_current(), &spec, begins_anew(p));
+	struct stage *s = p->cell ? p->cell->stage : NULL;
+	if (s && s->step == STAGE_READY && stage_move(s, p->state_dir) < 0)
+		cell_close(take(&p->cell), NULL, NULL);
+	else if (s && s->step == STAGE_READY)
+		take_stage(p, s);
+	if (p->cell)
+		stage_free(&p->cell->stage);
+	p->warm = p->cell != NULL;
+}
+
+static struct cell *new_cell(struct process_box *p, const struct cell_ops *ops)
+{
+	struct cell_spec spec;
+	process_spec(p, &spec);
+	return cell_new(p->loop, launcher_current(), &spec, ops, p);
+}
+
 struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *done, void *self)
 {
 	static const struct cell_ops ops = { .on_sent = cell_sent, .on_ready = cell_ready, .on_gone = cell_gone };
@@ -456,18 +512,17 @@ struct box *process_open(struct loop *l, const struct box_opts *o, box_done_fn *
 	for (size_t i = 0; o->env && o->env[i]; i++)
 		strv_push(&p->env, o->env[i]);
 	take_layers(p, o);
-	if (dir_make(p->state_dir, 0700, err) < 0) {
+	take_warm(p);
+	if (!p->staged && dir_make(p->state_dir, 0700, err) < 0) {
+		if (p->cell)
+			cell_close(take(&p->cell), NULL, NULL);
 		loop_defer(l, fail_early, p);
 		return &p->b;
 	}
-	struct cell_spec spec;
-	process_spec(p, &spec);
-	p->cell = pool_take(l, la, &spec);
-	p->warm = p->cell != NULL;
 	if (p->cell)
 		cell_hand_over(p->cell, &ops, p);
 	else
-		p->cell = cell_new(l, la, &spec, &ops, p);
+		p->cell = new_cell(p, &ops);
 	ask_for_layers(p);
 	loop_job_run(l, scan, scan_done, p);
 	return &p->b;

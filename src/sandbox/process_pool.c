@@ -60,17 +60,34 @@ static void gone(void *self, const struct err *err)
 	end(find(w->cell));
 }
 
+static void sent(void *self)
+{
+	const struct waiting *w = self;
+	stage_go_on(w->cell->stage);
+}
+
 static void ready(void *self)
 {
 	(void)self;
 }
 
-struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s)
+static bool usable(const struct cell *c)
+{
+	return c->ready && c->warm && !c->gone && !c->spoilt && stage_settled(c->stage);
+}
+
+static bool has_home(const struct cell *c)
+{
+	return c->stage && c->stage->step == STAGE_READY;
+}
+
+struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s, bool staged)
 {
 	CLEANUP(free_ptr) char *key = cell_key(s);
 	for (struct waiting **at = &pool.first; *at; at = &(*at)->next) {
 		struct cell *c = (*at)->cell;
-		if (c->loop != l || c->launcher != la || !c->ready || !c->warm || c->gone || strcmp(c->key, key) != 0)
+		bool fits = c->loop == l && c->launcher == la && strcmp(c->key, key) == 0;
+		if (!fits || !usable(c) || (has_home(c) && !staged))
 			continue;
 		drop(at);
 		return c;
@@ -78,9 +95,9 @@ struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_sp
 	return NULL;
 }
 
-void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s)
+void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s, const char *parent)
 {
-	static const struct cell_ops ops = { .on_ready = ready, .on_gone = gone };
+	static const struct cell_ops ops = { .on_sent = sent, .on_ready = ready, .on_gone = gone };
 	CLEANUP(free_ptr) char *key = cell_key(s);
 	int nr = 0, others = 0;
 	for (struct waiting *w = pool.first; w; w = w->next)
@@ -96,6 +113,7 @@ void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s)
 		w->next = pool.first;
 		pool.first = w;
 		w->cell = cell_new(l, la, s, &ops, w);
+		w->cell->stage = stage_new(w->cell, parent);
 	}
 }
 
@@ -117,7 +135,7 @@ int process_pool_ready(void)
 {
 	int nr = 0;
 	for (const struct waiting *w = pool.first; w; w = w->next)
-		nr += w->cell->ready && w->cell->warm && !w->cell->gone;
+		nr += usable(w->cell);
 	return nr;
 }
 

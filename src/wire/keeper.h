@@ -11,7 +11,9 @@
  *     "masks":[{"path":bytes,"text":bytes or absent}]}]}. Name "" is /workspace itself (always first), ":home" is
  *     /home/agent (always last), any other /workspace/NAME. state: holds u0 and w0 (upper and work). lowers: newest first.
  *     A mask without text hides the path, one with text shows that instead of the file. A layer on nothing (no repo, no
- *     lowers) is its upper itself, else it is an overlay. -> {"layers":n}, those that are there
+ *     lowers) is its upper itself, else it is an overlay. -> {"layers":n}, those that are there, 0 before
+ *     all are. With "ahead":true, before the others, once: {"layers":[{"name":":home","state":tree},{"name":"","state":tree}]},
+ *     both with nothing in them: /home/agent is there then, and "" comes later without its state.
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
  *     (masks, given lowers, repo).
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;

@@ -57,7 +57,8 @@ void previews_clear(const char *state_dir)
 	while (d && (e = readdir(d))) {
 		struct err err = ERR_INIT;
 		CLEANUP(free_ptr) char *path = path_join(state_dir, e->d_name);
-		if (!strncmp(e->d_name, ".preview-", 9) && dir_remove(path, &err) < 0)
+		bool ours = !strncmp(e->d_name, ".preview-", 9) || !strncmp(e->d_name, ".ready-", 7);
+		if (ours && dir_remove(path, &err) < 0)
 			fprintf(stderr, "sandglass: %s\n", err.text);
 	}
 	if (d)

@@ -2,6 +2,7 @@
  * limits, freezing, warm boxes, going on after a crash, forks. */
 #include "box_fixture.h"
 
+#include <dirent.h>
 #include <sys/socket.h>
 
 #include "base/clock.h"
@@ -305,6 +306,32 @@ static void network(void)
 	ok(fx_close(b), "closed and empty");
 }
 
+/* With a warm box at hand: what it would bring is not what is asked for. */
+static void again(const char *name, const char *repo)
+{
+	for (int64_t until = clock_mono_us() + 10000000; process_pool_ready() < 1 && clock_mono_us() < until;)
+		loop_turn(fx_loop, 20);
+	is_int(process_pool_ready(), 1, "the next one is ready");
+	struct box *b = fx_box(name, repo, NULL);
+	ok(b != NULL, "a box that was there before is opened again");
+	if (!b)
+		return;
+	out_is(b, "cat f ~/note", "warm\nx\nkept", "and has its files, those at home too");
+	fx_close(b);
+}
+
+static int ready_folders(void)
+{
+	CLEANUP(free_ptr) char *all = fx_path("");
+	int nr = 0;
+	DIR *d = opendir(all);
+	for (const struct dirent *e; d && (e = readdir(d));)
+		nr += strncmp(e->d_name, ".ready-", 7) == 0;
+	if (d)
+		closedir(d);
+	return nr;
+}
+
 static void warm(void)
 {
 	process_pool_set(fx_loop, 1);
@@ -316,6 +343,8 @@ static void warm(void)
 	int64_t until = clock_mono_us() + 10000000;
 	CLEANUP(free_ptr) char *repo = fx_path("warm-repo");
 	fx_file(repo, "f", "warm\n", 0644);
+	if (chmod(repo, 0775) < 0)
+		printf("# cannot open %s to its group\n", repo);
 	for (int i = 0; !any && clock_mono_us() < until; i++) {
 		loop_turn(fx_loop, 20);
 		CLEANUP(free_ptr) char *name = xasprintf("warm-%d", i);
@@ -323,14 +352,20 @@ static void warm(void)
 		any = w && json_flag(result, "warm", false);
 		json_release(&result);
 		if (w && any)
-			out_is(w, "cat f; echo x >>f; cat f", "warm\nwarm\nx", "a warm box has the repository");
+			out_is(w, "cat f; echo x >>f; cat f; stat -c %a . ~; echo kept >~/note", "warm\nwarm\nx\n775\n700",
+			       "a warm box has the repository, and a home folder of its own");
 		if (w)
 			fx_close(w);
+		if (any)
+			again(name, repo);
 	}
 	ok(any, "a later one is warm");
 	if (b)
 		fx_close(b);
 	process_pool_set(fx_loop, 0);
+	for (until = clock_mono_us() + 10000000; ready_folders() && clock_mono_us() < until;)
+		loop_turn(fx_loop, 20);
+	is_int(ready_folders(), 0, "no folder of a box that was not opened is left");
 }
 
 /* A child of the launcher's other than @not; 0: none. */
