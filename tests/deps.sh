@@ -18,8 +18,9 @@ npm_packages() {
 	(cd "$to" && timeout 300 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
-# Real container engines, a player and a browser: not everywhere are there such packages, and what needs them is then left out.
-others="podman docker.io busybox-static asciinema chromium-headless-shell"
+# Real container engines, a player and a browser, as package:program. Whoever has the program from elsewhere keeps it; where
+# there is no such package, or it would remove another, what needs it is left out.
+others="podman:podman docker.io:dockerd busybox-static:busybox asciinema:asciinema chromium-headless-shell:chromium-headless-shell"
 if [ "${1:-}" = demo ]; then test="git"; fi # its agents commit
 case ${1:-} in demo | check) others=; npm_packages() { :; } ;; esac # no test of `make check` asks for them
 if ! command -v dpkg-query >/dev/null; then
@@ -31,19 +32,31 @@ fi
 is_missing() { [ "$(dpkg-query -W -f '${db:Status-Abbrev}' "$1" 2>/dev/null | cut -c1-2)" != ii ]; }
 missing= extra=
 for p in $build $run $test; do is_missing "$p" && missing="$missing $p"; done
-for p in $others; do is_missing "$p" && extra="$extra $p"; done
+for p in $others; do
+	PATH=$PATH:/usr/sbin:/sbin command -v "${p#*:}" >/dev/null || { is_missing "${p%:*}" && extra="$extra ${p%:*}"; }
+done
 [ -n "$missing$extra" ] || { npm_packages; exit 0; }
 sudo=
 if [ "$(id -u)" != 0 ]; then sudo=sudo; fi
-echo "$sudo apt-get install -y --no-install-recommends$missing$extra"
-if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
-	echo "run this line as root, then again what you typed" >&2
-	exit 1
-fi
-$sudo apt-get update -q
 install() { $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"; }
-[ -z "$missing" ] || install $missing
-[ -z "$extra" ] || install $extra || for p in $extra; do # one by one
-	install "$p" || echo "$p could not be installed; the tests that need it are left out" >&2
+if [ -n "$missing" ]; then
+	echo "$sudo apt-get install -y --no-install-recommends$missing"
+	if [ -n "$sudo" ] && ! command -v sudo >/dev/null; then
+		echo "run this line as root, then again what you typed" >&2
+		exit 1
+	fi
+	$sudo apt-get update -q
+	install $missing
+fi
+left_out() { echo "not there, so the tests that need it are left out: $*" >&2; }
+# What single tests ask is no reason to ask anybody for a password, or to end.
+if [ -n "$sudo" ] && ! sudo -n true 2>/dev/null; then
+	for p in $extra; do left_out "$p"; done
+	extra=
+fi
+[ -z "$extra" ] || [ -n "$missing" ] || $sudo apt-get update -q || :
+for p in $extra; do
+	echo "$sudo apt-get install -y --no-install-recommends --no-remove $p"
+	{ apt-cache show "$p" >/dev/null 2>&1 && install --no-remove "$p"; } || left_out "$p"
 done
 npm_packages
