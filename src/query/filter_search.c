@@ -24,6 +24,7 @@ enum {
 	STRETCH_MOST = 1 << 20,
 	STRETCH_READ = 500, /* where no index helps */
 	AT_ONCE = 256,	    /* rows that are asked by one statement */
+	ALL_AT_ONCE = 1 << 14, /* ... where each of them is */
 	BITS = 64,
 	PIECE_LEAST = 3, /* letters: a trigram */
 	COARSE_MOST = 2000, /* rows of a stretch that are read sooner than the index is asked for all that it knows */
@@ -62,6 +63,11 @@ struct search {
 	uint64_t after, upto, reach;
 	struct buf open; /* actions that go on behind reach: uint64_t, ascending */
 };
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
 
 static int failed(struct search *q, struct err *err)
 {
@@ -128,6 +134,17 @@ static void let_others(struct search *q)
 		return;
 	end_reading(q);
 	begin_reading(q);
+}
+
+/* Every row of the stretch. */
+static int find_all(struct search *q, struct err *err)
+{
+	int rc = 0;
+	for (uint64_t at = q->after; rc == 0 && at < q->upto && q->nr < q->max; at += ALL_AT_ONCE) {
+		rc = find(q, NULL, at, least(q->upto, at + ALL_AT_ONCE), err);
+		let_others(q);
+	}
+	return rc;
 }
 
 static int find_bits(struct search *q, const uint64_t *bits, struct err *err)
@@ -314,7 +331,7 @@ static int find_indexed(struct search *q, struct err *err)
 		rc = rows_of(q, q->f->root, &rows, err);
 	}
 	if (rc == 0)
-		rc = rows.all ? find(q, NULL, q->after, q->upto, err) : find_bits(q, rows.bits, err);
+		rc = rows.all ? find_all(q, err) : find_bits(q, rows.bits, err);
 	free(rows.bits);
 	return rc;
 }
@@ -328,11 +345,6 @@ static int find_stretch(struct search *q, struct err *err)
 	return rc;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
 static int find_words(struct search *q, uint64_t after, uint64_t to, struct err *err)
 {
 	uint64_t head = least(to, session_head(q->s)), length = STRETCH_LEAST;
@@ -341,8 +353,8 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 	q->indexed = session_indexed(q->s);
 	ask_coarsely(q, true);
 	for (q->after = after; rc == 0 && q->nr < q->max && q->after < head; q->after = q->upto) {
-		uint64_t next = session_next(q->s, q->after);
-		if (!next || next > head)
+		uint64_t next;
+		if ((rc = session_next(q->s, q->after, &next, err)) < 0 || !next || next > head)
 			break;
 		q->after = next - 1; /* numbers that a foreign file leaves out are not walked through */
 		uint64_t end = q->after < q->steps.covered ? q->steps.covered : q->indexed;

@@ -292,15 +292,20 @@ int look_range(struct look *q, uint64_t after, uint64_t upto, struct err *err)
 	return rc;
 }
 
-uint64_t session_next(struct session *s, uint64_t after)
+int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct err *err)
 {
 	sqlite3_stmt *st = NULL;
-	uint64_t seq = 0;
-	if (after < INT64_MAX && sqlite3_prepare_v2(s->db, "SELECT min(seq) FROM event WHERE seq > ?1", -1, &st, NULL) == SQLITE_OK &&
-	    sqlite3_bind_int64(st, 1, (int64_t)after) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW)
-		seq = (uint64_t)sqlite3_column_int64(st, 0);
+	*seq_out = 0;
+	if (after >= INT64_MAX)
+		return 0;
+	if (sqlite3_prepare_v2(s->db, "SELECT min(seq) FROM event WHERE seq > ?1", -1, &st, NULL) != SQLITE_OK)
+		return session_failed(s, err);
+	sqlite3_bind_int64(st, 1, (int64_t)after);
+	int rc = sqlite3_step(st) == SQLITE_ROW ? 0 : session_failed(s, err);
+	if (rc == 0)
+		*seq_out = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
-	return seq;
+	return rc;
 }
 
 void session_on_reading(struct session *s, session_reading_fn *fn, void *self)
@@ -317,11 +322,15 @@ void session_reading(struct session *s, uint64_t at)
 
 enum { STRETCH = 1 << 16, READ_AT_ONCE = 500 };
 
-/* Just before the next event: the numbers that a foreign file leaves out are not walked through. */
-static uint64_t hop(struct session *s, uint64_t at)
+/* To just before the next event: the numbers that a foreign file leaves out are not walked through. */
+static int hop(struct session *s, uint64_t *at, struct err *err)
 {
-	uint64_t next = session_next(s, at);
-	return next ? next - 1 : at;
+	uint64_t next;
+	if (session_next(s, *at, &next, err) < 0)
+		return -1;
+	if (next)
+		*at = next - 1;
+	return 0;
 }
 
 int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs, size_t *nr_out,
@@ -331,7 +340,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	uint64_t at = after_seq > INT64_MAX ? INT64_MAX : after_seq, indexed = session_indexed(s), head = q->terms ? session_head(s) : 0;
 	size_t nr = 0;
 	int rc = 0;
-	while (rc == 0 && nr < max && at < head && (at = hop(s, at)) < indexed) {
+	while (rc == 0 && nr < max && at < head && (rc = hop(s, &at, err)) == 0 && at < indexed) {
 		uint64_t upto = indexed - at > STRETCH ? at + STRETCH : indexed;
 		rc = look_range(q, at, upto, err);
 		for (uint64_t seq = at; rc == 0 && nr < max && (seq = look_next(q, seq));)
@@ -343,8 +352,8 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 	 * the writer's WAL from being emptied */
 	while (rc == 0 && nr < max && at < head) {
 		sqlite3_exec(s->db, "BEGIN", NULL, NULL, NULL);
-		at = hop(s, at);
-		for (int i = 0; i < READ_AT_ONCE && nr < max && at < head; i++)
+		rc = hop(s, &at, err);
+		for (int i = 0; rc == 0 && i < READ_AT_ONCE && nr < max && at < head; i++)
 			if (look_holds(q, ++at))
 				seqs[nr++] = at;
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);

@@ -105,8 +105,8 @@ NODISCARD int session_segments(struct session *s, uint64_t action, uint64_t afte
 NODISCARD int session_search(struct session *s, const char *match, uint64_t after_seq, size_t max, uint64_t *seqs,
 			     size_t *nr_out, struct err *err);
 
-/* The first event behind @after; 0 none. In a file of ours that is the next number. */
-uint64_t session_next(struct session *s, uint64_t after);
+/* The first event behind @after; 0 none. In a file of ours that is the next number. ERR_DAMAGED: it cannot be read. */
+NODISCARD int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct err *err);
 /* How far the search index reaches (a seq); it follows in the background. */
 uint64_t session_indexed(struct session *s);
 

@@ -130,6 +130,41 @@ static void filters(struct session *s)
 	ok(!a.rows, "no row is read for what is nowhere");
 }
 
+/* Overwrites the page on which event @seq stands. */
+static bool spoil(const char *path, int seq)
+{
+	struct err err = ERR_INIT;
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st = NULL;
+	CLEANUP(buf_release) struct buf file = BUF_INIT;
+	CLEANUP(free_ptr) char *sql = xasprintf("SELECT chain FROM event WHERE seq = %d", seq);
+	bool there = sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL) == SQLITE_OK &&
+		     sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW &&
+		     file_read(path, &file, 1 << 30, &err) == 0;
+	char *at = there ? memmem(file.data, file.len, sqlite3_column_blob(st, 0), (size_t)sqlite3_column_bytes(st, 0)) : NULL;
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	if (!at)
+		return false;
+	memset(file.data + (at - file.data) / 4096 * 4096, 0xee, 4096);
+	return file_write_atomic(path, file.data, file.len, 0600, &err) == 0;
+}
+
+/* What cannot be read is told; it is not the end of what there is. */
+static void unreadable(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct filter *f = NULL;
+	struct session *s = NULL;
+	uint64_t seqs[16];
+	size_t nr = 0;
+	ok(spoil(path, 4 * 4096 + 1) && session_open(&s, path, &err) == 0, "a page of it is overwritten, where a stretch begins");
+	ok(filter_parse(&f, "octopus", NULL, NULL, &err) == 0 && filter_search(f, s, 0, 0, 16, seqs, &nr, &err) < 0 && err.code == ERR_DAMAGED, "a filter says so: %s", err.text);
+	ok(session_search(s, "octopus", 4 * 4096, 16, seqs, &nr, &err) < 0 && err.code == ERR_DAMAGED, "so do words: %s", err.text);
+	filter_free(&f);
+	session_close(&s);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/t_filter_coarse.XXXXXX", path[300];
@@ -147,6 +182,7 @@ int main(void)
 	looks(s);
 	filters(s);
 	session_close(&s);
+	unreadable(path);
 	loop_turn(l, 0);
 	loop_free(l);
 	if (dir_remove(dir, &err) < 0)

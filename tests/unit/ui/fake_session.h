@@ -487,9 +487,11 @@ uint64_t session_indexed(struct session *s)
 	return session_head(s);
 }
 
-uint64_t session_next(struct session *s, uint64_t after)
+int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct err *err)
 {
-	return after < session_head(s) ? after + 1 : 0;
+	(void)err;
+	*seq_out = after < session_head(s) ? after + 1 : 0;
+	return 0;
 }
 
 void session_reading(struct session *s, uint64_t at)
