@@ -194,6 +194,14 @@ static void choose(struct approval *v, bool down)
 	v->chosen = (v->chosen + (down ? 1 : n - 1)) % n;
 }
 
+/* The second y (or m) that is asked for does not come now: what asks for it must not stay on the screen either. */
+static void take_back(struct approval *v, struct ui *ui)
+{
+	if (v->armed || v->sure)
+		ui_say(ui, ROLE_DIM, "not decided: it is still held");
+	v->armed = v->sure = false;
+}
+
 static bool key(void *self, struct ui *ui, uint32_t key)
 {
 	static const char numbered[] = "yspenxX"; /* 1 to 7, in the order of line mode */
@@ -201,8 +209,8 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 	bool number = key >= '1' && key <= '7' && !v->widen.what;
 	uncovered(v, ui);
 	key = number ? (uint32_t)numbered[key - '1'] : key;
-	v->armed = v->armed && key == 'y'; /* any other key takes it back, one that means nothing too */
-	v->sure = v->sure && key == 'm';
+	if ((v->armed && key != 'y') || (v->sure && key != 'm'))
+		take_back(v, ui); /* any other key, one that means nothing too */
 	if (v->info.decided) { /* somebody was first */
 		ui_back(ui);
 		return true;
@@ -244,10 +252,9 @@ static void close_view(void *self)
 static enum click click(void *self, struct ui *ui, int row, int col)
 {
 	struct approval *v = self;
-	(void)ui;
 	(void)row;
 	(void)col;
-	v->armed = v->sure = false;
+	take_back(v, ui);
 	return CLICK_NONE;
 }
 

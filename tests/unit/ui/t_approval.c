@@ -116,6 +116,19 @@ static void clicks_between(void)
 	ok(true, "a click between takes the first y back");
 }
 
+static void taken_back(void)
+{
+	begin("tests/screens/fleet.jsonl", &act, 36);
+	later(500000);
+	press("y");
+	ok(strstr(ui.message, "y once more") != NULL, "a second y is asked for: %s", ui.message);
+	ui_key(&ui, K_ESC);
+	ui_draw(&ui);
+	ok(nr_sent == 0 && strcmp(view(), "fleet") == 0, "Esc leaves it as it is");
+	is_str(ui.message, "not decided: it is still held", "and nothing asks for a second y any more");
+	end();
+}
+
 static void dead_keys(void)
 {
 	begin("tests/screens/fleet.jsonl", &act, 36);
@@ -645,6 +658,7 @@ int main(void)
 	never_by_itself();
 	dead_keys();
 	clicks_between();
+	taken_back();
 	denials();
 	widening();
 	long_hosts();
