@@ -27,7 +27,7 @@ struct fds {
 
 struct layer {
 	char *name;	    /* "", ":home" or the folder below /workspace */
-	char *dir;	    /* SPACE/layer/N: state, repo, mask, low0.., empty, view */
+	char *dir;	    /* SPACE/layer/N, or SPACE/layer/home of one that came ahead: state, repo, mask, low0.., empty, view */
 	char *at;	    /* where it is mounted */
 	char *lowers;	    /* "low0:low1:mask:repo": what never changes, for lowerdir= */
 	bool view;	    /* the lower alone is mounted there */
@@ -45,7 +45,7 @@ struct keeper {
 	int args, info, log; /* of a bubblewrap that waits for its arguments; -1 after */
 	int bwrap_pidfd, guest_pidfd;
 	struct layer *layer, home; /* home: of those ahead, while it waits for the others */
-	bool ahead;		   /* the state of layer 0 is there, with new folders */
+	bool tried, ahead;	   /* something was to come ahead; it is there */
 	size_t nr_layers;	 /* 0 until all are there */
 	size_t of_layers, placed;
 	struct fds *in; /* of the channel that is being served */

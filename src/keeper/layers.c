@@ -14,6 +14,8 @@
 
 enum { LAYERS_MAX = 64, LOWERS_MAX = 200, OPTIONS_MAX = 4000 }; /* the kernel takes one page of mount options */
 
+#define UPPER_AHEAD "new" /* beside the uppers */
+
 static int make_sub(const struct layer *ly, const char *name, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = xasprintf("%s/%s", ly->dir, name);
@@ -30,16 +32,15 @@ static mode_t upper_mode(const struct layer *ly)
 	return stat(below, &st) == 0 ? (st.st_mode & 0777) | 0700 : 0755;
 }
 
-/* One that is there is left as it is, if it was not made @ahead: a box that is opened again after a crash goes on where it
- * was. */
+/* One that is there is left as it is: a box that is opened again after a crash goes on where it was. A folder that was made
+ * ahead gets the name once it is what it must be. */
 static int make_upper(const struct layer *ly, bool ahead, struct err *err)
 {
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir);
-	bool there = access(upper, F_OK) == 0;
+	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", ly->dir), *made = xasprintf("%s/state/" UPPER_AHEAD, ly->dir);
 	mode_t mode = upper_mode(ly);
-	if (there && !ahead)
+	if (access(upper, F_OK) == 0 || (ahead && chmod(made, mode) == 0 && rename(made, upper) == 0))
 		return 0;
-	if ((!there && mkdir(upper, mode) < 0) || ((there || mode & 022) && chmod(upper, mode) < 0)) /* the umask is 022 */
+	if (mkdir(upper, mode) < 0 || (mode & 022 && chmod(upper, mode) < 0)) /* the umask is 022 */
 		return err_sys(err, "cannot make '%s'", upper);
 	return 0;
 }
@@ -163,28 +164,47 @@ static int attach_one(struct keeper *k, size_t i, const json_t *request, struct 
 	return attach_at(k, &k->layer[i], dir, request, i == 0 && k->ahead, err);
 }
 
-/* The folders that a workspace's overlay will need. */
-static int make_work(const char *dir, struct err *err)
-{
-	CLEANUP(free_ptr) char *upper = xasprintf("%s/state/u0", dir), *work = xasprintf("%s/state/w0", dir);
-	if (mkdir(upper, 0700) < 0 || mkdir(work, 0700) < 0)
-		return err_sys(err, "cannot make the folders of the workspace");
-	return 0;
-}
+#define HOME_AHEAD SPACE "/layer/home"
+#define WORK_AHEAD SPACE "/layer/0"
 
 static int attach_ahead(struct keeper *k, const json_t *list, struct reply *r, struct err *err)
 {
 	const json_t *home = json_array_get(list, 0), *work = json_array_get(list, 1);
-	if (!k->guest || k->layer || k->home.name || json_array_size(list) != 2 || strcmp(json_str(home, "name", ""), ":home") != 0 ||
+	if (!k->guest || k->layer || k->tried || json_array_size(list) != 2 || strcmp(json_str(home, "name", ""), ":home") != 0 ||
 	    *json_str(work, "name", "?"))
 		return err_set(err, ERR_INVALID, "attach: what can be there ahead is the home folder and the workspace's state");
-	if (attach_at(k, &k->home, "home", home, false, err) < 0 || place_state(k, SPACE "/layer/0", work, err) < 0 ||
-	    make_work(SPACE "/layer/0", err) < 0)
+	k->tried = true;
+	if (attach_at(k, &k->home, "home", home, false, err) < 0 || place_state(k, WORK_AHEAD, work, err) < 0)
 		return -1;
+	if (mkdir(WORK_AHEAD "/state/w0", 0700) < 0 || mkdir(WORK_AHEAD "/state/" UPPER_AHEAD, 0700) < 0)
+		return err_sys(err, "cannot make the folders of the workspace");
 	k->ahead = true;
 	r->body = json_object();
 	json_put_int(r->body, "layers", 0);
 	return 0;
+}
+
+static void layer_release(struct layer *ly)
+{
+	free(ly->name);
+	free(ly->dir);
+	free(ly->at);
+	free(ly->lowers);
+	*ly = (struct layer){ 0 };
+}
+
+/* As if it had never been tried, whatever of it is there: what fails now fails again, and is told, when it is attached. */
+static void detach_ahead(struct keeper *k)
+{
+	static const char *const mounts[] = { SPACE_HOME, HOME_AHEAD "/state", WORK_AHEAD "/state" };
+	if (!k->tried || k->layer)
+		return;
+	for (size_t i = 0; i < ARRAY_LEN(mounts); i++)
+		(void)umount2(mounts[i], MNT_DETACH);
+	(void)rmdir(WORK_AHEAD "/state");
+	(void)rmdir(WORK_AHEAD);
+	layer_release(&k->home);
+	k->ahead = false;
 }
 
 static void layers_expect(struct keeper *k, size_t of)
@@ -205,6 +225,8 @@ int layers_attach(struct keeper *k, const json_t *request, struct reply *r, stru
 	int64_t first = json_int(request, "first", 0);
 	if (json_flag(request, "ahead", false))
 		return attach_ahead(k, list, r, err);
+	if (json_flag(request, "afresh", false))
+		detach_ahead(k);
 	/* after bubblewrap has its own mount namespace: what it copied would be locked there */
 	if (!k->guest || nr == 0 || of > LAYERS_MAX || first < 0 || (size_t)first + nr > of || (k->layer && of != k->of_layers))
 		return err_set(err, ERR_INVALID, "attach: not a request that makes sense");

@@ -117,8 +117,8 @@ static int idmap_find(struct trees *t, const struct stat *owner, uid_t uid, gid_
 
 static int make_own(const char *path, uid_t uid, gid_t gid, struct err *err)
 {
-	if (dir_make(path, 0700, err) < 0)
-		return -1;
+	if (mkdir(path, 0700) < 0 && errno != EEXIST) /* not what it lies in: that may just have been removed */
+		return err_sys(err, "cannot make '%s'", path);
 	CLEANUP(fd_close) int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fchown(fd, uid, gid) < 0 || fchmod(fd, 0700) < 0)
 		return err_sys(err, "cannot give '%s' to the box", path);

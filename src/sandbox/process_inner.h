@@ -15,15 +15,15 @@
 
 #define STATE_HOME "home"
 #define STATE_WORKSPACE "workspace"
-#define STAGE_PREFIX ".ready-" /* in the folder that holds the boxes' states; what a crash leaves of them is empty */
-enum stage_step { STAGE_TREES, STAGE_ATTACH, STAGE_READY, STAGE_FAILED };
+#define STAGE_PREFIX ".ready-" /* in the folder that holds the boxes' states; what a crash leaves with that name is empty */
+enum stage_step { STAGE_TREES, STAGE_ATTACH, STAGE_READY, STAGE_FAILED, STAGE_SPOILT };
 struct stage {
 	struct cell *cell; /* borrowed */
 	char *dir;	   /* NULL: it is a box's state now */
 	json_t *trees;	   /* the launcher's answer: home, workspace */
 	int fds[2];	   /* theirs, until the keeper has them; none where the launcher is an ordinary user */
 	size_t nr_fds;
-	enum stage_step step; /* TREES: waits for the folders, and the cell; ATTACH: for the keeper */
+	enum stage_step step; /* TREES: waits for the folders, and the cell; ATTACH: for the keeper. SPOILT: it has failed there */
 };
 
 /* Begins it for a new cell, in @parent. Never fails: a cell whose stage has failed is none the worse. */
@@ -67,7 +67,6 @@ struct cell {
 	bool sent, started, ready, gone, keeper_ended; /* sent: the keeper has been told to start */
 	bool warm;	       /* the guest has done all that needs no workspace */
 	struct stage *stage;   /* of one in the pool; may be NULL */
-	bool spoilt;	       /* its stage has failed half-way: no box may have it */
 	struct err why;	       /* why it has gone */
 	struct loop_fd *watch; /* guest_pidfd while closing */
 	struct loop_timer *late;
@@ -84,8 +83,7 @@ void cell_hand_over(struct cell *c, const struct cell_ops *ops, void *self); /* 
 void cell_close(struct cell *c, box_done_fn *done, void *self);
 
 /* --- process_pool.c --- */
-/* A ready one or NULL. @staged: one with a stage may be taken, which has its home folder and no other then. */
-struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s, bool staged);
+struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s); /* a ready one or NULL */
 /* As process_pool_set says. @parent: where the states of the boxes to come will most likely lie. */
 void pool_refill(struct loop *l, struct launcher *la, const struct cell_spec *s, const char *parent);
 
@@ -114,6 +112,7 @@ struct process_box {
 	void *opened_self;
 	bool scanned, attaching, home_sent, attached, confining, open, dead, frozen, hears;
 	bool staged; /* from a stage: home is attached, and the keeper has the state of the workspace */
+	bool afresh; /* the keeper has such a stage, which is not for this box */
 	size_t trees_here, answers; /* of launcher and keeper */
 	int fds[512]; /* trees: those of the home folder first, until it has been sent; then as the keeper's request counts */
 	size_t nr_fds, nr_home_fds;

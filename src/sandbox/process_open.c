@@ -274,6 +274,9 @@ static void attach_layers(struct process_box *p, size_t first, size_t end, size_
 		json_array_append_new(layers, layer_request(p, i, &fd));
 	json_put(request, "layers", layers);
 	json_put_int(request, "first", (int64_t)first);
+	if (p->afresh)
+		json_put_flag(request, "afresh", true);
+	p->afresh = false;
 	json_put_int(request, "of", (int64_t)p->layers.nr);
 	size_t sent = 0;
 	for (; nr - sent > FD_PASS_MAX; sent += FD_PASS_MAX)
@@ -457,7 +460,7 @@ static void fail_early(void *self)
 	open_failed(p, &why);
 }
 
-/* The home folder of a warm box is a new one: not for a box that goes on in what an earlier supervisor has left, or above
+/* The home folder of a stage is a new one: not for a box that goes on in what an earlier one of its name has left, or above
  * another's. */
 static bool begins_anew(const struct process_box *p)
 {
@@ -469,15 +472,14 @@ static void take_warm(struct process_box *p)
 {
 	struct cell_spec spec;
 	process_spec(p, &spec);
-	p->cell = pool_take(p->loop, launcher_current(), &spec, begins_anew(p));
-	struct stage *s = p->cell ? p->cell->stage : NULL;
-	if (s && s->step == STAGE_READY && stage_move(s, p->state_dir) < 0)
-		cell_close(take(&p->cell), NULL, NULL);
-	else if (s && s->step == STAGE_READY)
-		take_stage(p, s);
-	if (p->cell)
-		stage_free(&p->cell->stage);
+	p->cell = pool_take(p->loop, launcher_current(), &spec);
 	p->warm = p->cell != NULL;
+	struct stage *s = p->cell ? p->cell->stage : NULL;
+	if (s && s->step == STAGE_READY && begins_anew(p) && stage_move(s, p->state_dir) == 0)
+		take_stage(p, s);
+	p->afresh = s && !p->staged && (s->step == STAGE_READY || s->step == STAGE_SPOILT);
+	if (s)
+		stage_free(&p->cell->stage);
 }
 
 static struct cell *new_cell(struct process_box *p, const struct cell_ops *ops)

@@ -73,21 +73,16 @@ static void ready(void *self)
 
 static bool usable(const struct cell *c)
 {
-	return c->ready && c->warm && !c->gone && !c->spoilt && stage_settled(c->stage);
+	return c->ready && c->warm && !c->gone && stage_settled(c->stage);
 }
 
-static bool has_home(const struct cell *c)
-{
-	return c->stage && c->stage->step == STAGE_READY;
-}
-
-struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s, bool staged)
+struct cell *pool_take(struct loop *l, struct launcher *la, const struct cell_spec *s)
 {
 	CLEANUP(free_ptr) char *key = cell_key(s);
 	for (struct waiting **at = &pool.first; *at; at = &(*at)->next) {
 		struct cell *c = (*at)->cell;
 		bool fits = c->loop == l && c->launcher == la && strcmp(c->key, key) == 0;
-		if (!fits || !usable(c) || (has_home(c) && !staged))
+		if (!fits || !usable(c))
 			continue;
 		drop(at);
 		return c;

@@ -10,9 +10,9 @@
 #include "wire/keeper.h"
 #include "wire/launch.h"
 
-static void failed(struct stage *s, const struct err *err)
+static void failed(struct stage *s, enum stage_step how, const struct err *err)
 {
-	s->step = STAGE_FAILED;
+	s->step = how;
 	log_debug("folders ahead: %s", err ? err->text : "an odd answer");
 }
 
@@ -21,12 +21,10 @@ static void on_attached(void *self, json_t *body, int *fds, size_t nr, const str
 	struct stage *s = self;
 	(void)fds;
 	(void)nr;
-	if (body) {
+	if (body)
 		s->step = STAGE_READY;
-		return;
-	}
-	failed(s, err); /* and the keeper may have half of it */
-	s->cell->spoilt = true;
+	else
+		failed(s, STAGE_SPOILT, err);
 }
 
 static json_t *layer(const struct stage *s, const char *name, const char *folder, int fd)
@@ -64,7 +62,7 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 {
 	struct stage *s = self;
 	if (!body || (nr != 0 && nr != ARRAY_LEN(s->fds))) {
-		failed(s, err);
+		failed(s, STAGE_FAILED, err);
 		return;
 	}
 	s->trees = json_incref(json_object_get(body, "trees"));
@@ -94,7 +92,7 @@ struct stage *stage_new(struct cell *c, const char *parent)
 	s->dir = xasprintf("%s/" STAGE_PREFIX "%llu", parent, (unsigned long long)c->box);
 	if (dir_make(s->dir, 0700, &err) < 0) {
 		json_decref(trees);
-		failed(s, &err);
+		failed(s, STAGE_FAILED, &err);
 		return s;
 	}
 	json_array_append_new(trees, own(s->dir, STATE_HOME));

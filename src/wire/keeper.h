@@ -13,7 +13,8 @@
  *     A mask without text hides the path, one with text shows that instead of the file. A layer on nothing (no repo, no
  *     lowers) is its upper itself, else it is an overlay. -> {"layers":n}, those that are there, 0 before
  *     all are. With "ahead":true, before the others, once: {"layers":[{"name":":home","state":tree},{"name":"","state":tree}]},
- *     both with nothing in them: /home/agent is there then, and "" comes later without its state.
+ *     both with nothing in them: /home/agent is there then, and "" comes later without its state. With "afresh":true, in the
+ *     first of the others, what came ahead (or was tried) is taken away again.
  *  5. KEEPER_ROOT {"layer":n,"which":"upper"|"merged"|"lower"} -> descriptor, O_PATH. lower: what the box started on
  *     (masks, given lowers, repo).
  *  6. KEEPER_OPEN {"layer","which","path":bytes} -> {"mode","size"}, descriptor, O_RDONLY; regular files and folders;

@@ -621,6 +621,7 @@ static bool release(struct super *s)
 	previews_free(s);
 	redos_free(s);
 	room_free(s);
+	process_pool_set(s->loop, 0); /* nothing is made ahead any more in what goes now */
 	super_box_release(s); /* first: what still waits for its files is answered */
 	proxies_free(&s->here); /* its questions are actions of the gate */
 	host_free(&s->host);

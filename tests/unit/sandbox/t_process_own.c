@@ -312,8 +312,10 @@ static void again(const char *name, const char *repo)
 	for (int64_t until = clock_mono_us() + 10000000; process_pool_ready() < 1 && clock_mono_us() < until;)
 		loop_turn(fx_loop, 20);
 	is_int(process_pool_ready(), 1, "the next one is ready");
-	struct box *b = fx_box(name, repo, NULL);
-	ok(b != NULL, "a box that was there before is opened again");
+	json_t *result = NULL;
+	struct box *b = fx_box(name, repo, &result);
+	ok(b && json_flag(result, "warm", false), "a box that was there before is opened again, as soon");
+	json_release(&result);
 	if (!b)
 		return;
 	out_is(b, "cat f ~/note", "warm\nx\nkept", "and has its files, those at home too");
@@ -429,6 +431,38 @@ static void ahead(void)
 	ok(third > 0 && ends(third), "it ends with a killed launcher");
 }
 
+/* What was to be there ahead could not be made: such a box is as warm as another, and finds nothing of it. */
+static void spoilt(void)
+{
+	struct err err = ERR_INIT;
+	json_t *result = NULL;
+	process_pool_set(fx_loop, 1);
+	for (int i = 1; i < 200; i++) { /* the number of the next one is the launcher's */
+		CLEANUP(free_ptr) char *tail = xasprintf(".ready-%d/workspace/w0", i);
+		CLEANUP(free_ptr) char *dir = fx_path(tail);
+		fx_file(dir, "x", "in the way", 0644);
+	}
+	struct box *b = fx_box("before", NULL, NULL);
+	for (int64_t until = clock_mono_us() + 10000000; process_pool_ready() < 1 && clock_mono_us() < until;)
+		loop_turn(fx_loop, 20);
+	struct box *w = fx_box("after", NULL, &result);
+	ok(w && json_flag(result, "warm", false), "a box whose folders could not be made ahead is warm");
+	if (w)
+		out_is(w, "ls -A . ~; echo a >f; echo b >~/f; cat f ~/f", ".:\n\n/home/agent:\na\nb", "and is like any other");
+	if (w)
+		fx_close(w);
+	if (b)
+		fx_close(b);
+	process_pool_set(fx_loop, 0);
+	for (int i = 1; i < 200; i++) {
+		CLEANUP(free_ptr) char *tail = xasprintf(".ready-%d", i);
+		CLEANUP(free_ptr) char *dir = fx_path(tail);
+		if (dir_remove(dir, &err) < 0)
+			printf("# %s\n", err.text);
+	}
+	json_release(&result);
+}
+
 int main(void)
 {
 	fx_start();
@@ -441,6 +475,7 @@ int main(void)
 	freezing();
 	network();
 	warm();
+	spoilt();
 	ahead(); /* last: the launcher dies */
 	return fx_end();
 }
