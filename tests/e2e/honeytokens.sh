@@ -61,6 +61,14 @@ is "$(ask "$rec" "SELECT count(*) FROM event, json_each(body, '\$.tokens') WHERE
 ok $? 'and holds it nowhere'
 "$sg" verify bad >v 2>&1
 is $? 0 'the record verifies'
+"$sg" export bad -F markdown >md
+like "$(cat md)" '^## Honeytokens that were seen$' 'the report in Markdown has a part of its own'
+like "$(cat md)" '^- \*\*#[0-9]+\*\* `honeytoken/b/npm was seen in an output`, of #[0-9]+$' 'which says what, where and of which action'
+unlike "$("$sg" export good -F markdown)" 'oneytoken' 'and is not there when none was seen'
+"$sg" report >v 2>&1
+like "$(cat v)" "^honeytokens were seen in s-[0-9a-z]+ \\([0-9]+\\); verify --check" 'figures over sessions name the one that held some'
+is "$("$sg" report --json | jq -c 'select(.name == "good" or .name == "bad") | [.name, .honeytokens > 0]' | sort | tr '\n' ' ')" \
+	'["bad",true] ["good",false] ' 'and its number'
 echo 'require("sandglass").sandbox { honeytokens = { "gold" } }' >wrong.lua
 "$sg" run wrong.lua --no-tui --no-input </dev/null >out 2>&1
 like "$(cat out)" "honeytokens: no 'gold' \\(known: aws" 'one that is not known is refused'

@@ -33,7 +33,8 @@ static const char figures_sql[] =
 	"json_extract(r.body,'$.kind') IN ('exec','shell','read','write','edit')),"
 	"(SELECT total(d.ts_us-(SELECT min(h.ts_us) FROM event h WHERE h.action=d.action AND h.kind=102)) FROM event d WHERE "
 	"d.kind=103 AND json_extract(d.body,'$.by')='human'),"
-	"(SELECT body FROM event WHERE kind=3 ORDER BY seq DESC LIMIT 1)";
+	"(SELECT body FROM event WHERE kind=3 ORDER BY seq DESC LIMIT 1),"
+	"(SELECT count(*) FROM event WHERE kind=24)";
 
 static int64_t number(const struct sql_table *t, size_t col)
 {
@@ -53,6 +54,7 @@ static void fill(struct summary *m, struct session *s, const struct sql_table *t
 	m->model_us = number(t, 14);
 	m->box_us = number(t, 15);
 	m->people_us = number(t, 16);
+	m->honeytokens = (uint64_t)number(t, 18);
 	m->tokens = m->tokens_in + m->tokens_out;
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *end = t->cell[17] ? json_parse(t->cell[17], strlen(t->cell[17]), "event", &none) : NULL;
@@ -127,7 +129,7 @@ json_t *summary_json(const struct summary *m)
 		{ "tokens_out", (int64_t)m->tokens_out }, { "cost_uusd", m->cost_uusd }, { "asked", (int64_t)m->asked },
 		{ "approved", (int64_t)m->approved }, { "denied", (int64_t)m->denied },
 		{ "denied_by_rule", (int64_t)m->denied_by_rule }, { "model_us", m->model_us }, { "box_us", m->box_us },
-		{ "people_us", m->people_us },
+		{ "people_us", m->people_us }, { "honeytokens", (int64_t)m->honeytokens },
 	};
 	json_put_str(o, "session", m->id);
 	json_put_str(o, "name", m->name);

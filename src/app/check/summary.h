@@ -11,6 +11,7 @@ struct summary {
 	int64_t begun_us, took_us;
 	uint64_t events, actions, execs, failed, model_calls, tokens, tokens_in, tokens_out;
 	uint64_t asked, approved, denied, denied_by_rule;
+	uint64_t honeytokens; /* times that one was seen */
 	int64_t cost_uusd, model_us, box_us, people_us; /* times are sums over actions; they may overlap */
 	char *tree; /* H over the files of all boxes at the end, hexadecimal; NULL: the record cannot say */
 	char *why;  /* of its end; may be NULL */

@@ -32,6 +32,7 @@ struct figures {
 	size_t nr_rules, cap_rules;
 	struct summary sum; /* of all; no strings */
 	size_t sessions, good;
+	struct buf leaks; /* "s-7k2m9q (4)", ... */
 };
 
 static struct day *day_of(struct figures *f, int64_t ts_us)
@@ -98,6 +99,9 @@ static void add(struct figures *f, const struct summary *m)
 	f->sum.box_us += m->box_us;
 	f->sum.people_us += m->people_us;
 	f->sum.took_us += m->took_us;
+	f->sum.honeytokens += m->honeytokens;
+	if (m->honeytokens)
+		buf_printf(&f->leaks, "%s%s (%llu)", f->leaks.len ? ", " : "", m->id, (unsigned long long)m->honeytokens);
 }
 
 static void tell_session(struct figures *f, const struct summary *m)
@@ -240,6 +244,7 @@ static void tell(struct figures *f)
 		json_put_int(o, "model_us", f->sum.model_us);
 		json_put_int(o, "box_us", f->sum.box_us);
 		json_put_int(o, "people_us", f->sum.people_us);
+		json_put_int(o, "honeytokens", (int64_t)f->sum.honeytokens);
 		rules(f);
 		cmd_json(f->ctx, o);
 		return;
@@ -247,6 +252,8 @@ static void tell(struct figures *f)
 	fprintf(f->ctx->out, "%zu session%s, %zu ended well; %llu action%s, %llu token%s, $%.4f\n", f->sessions, s_of(f->sessions),
 		f->good, (unsigned long long)f->sum.actions, s_of(f->sum.actions), (unsigned long long)f->sum.tokens,
 		s_of(f->sum.tokens), (double)f->sum.cost_uusd / 1e6);
+	if (f->leaks.len)
+		fprintf(f->ctx->out, "honeytokens were seen in %s; verify --check honeytokens shows where\n", buf_cstr(&f->leaks));
 	if (!f->sessions)
 		return;
 	days(f);
@@ -288,6 +295,7 @@ int cmd_report(struct cmd_ctx *ctx)
 	for (size_t i = 0; i < f.nr_rules; i++)
 		free(f.rule[i].name);
 	free(f.rule);
+	buf_release(&f.leaks);
 	free(f.day);
 	return unread ? EXIT_UNSUCCESSFUL : EXIT_DONE;
 }

@@ -10,11 +10,11 @@
 #include "base/mem.h"
 #include "base/text/sanitize.h"
 
-enum { OUTPUT_MAX = 4000, TEXT_MAX = 20000 };
+enum { OUTPUT_MAX = 4000, TEXT_MAX = 20000, HEADERS = 500 };
 
 struct report {
 	struct export *x;
-	size_t actions, denied, failed, decided, answers;
+	size_t actions, denied, failed, decided, answers, honeytokens;
 	int64_t cost_uusd, in, out;
 	bool cost_unknown;
 };
@@ -156,13 +156,56 @@ static int put_agent(struct report *r, uint64_t agent, struct err *err)
 static void put_sums(struct report *r)
 {
 	FILE *out = r->x->out;
-	fprintf(out, "## Sums\n\n| what | how many |\n|---|---|\n| actions | %zu |\n| denied | %zu |\n| failed | %zu |\n", r->actions,
+	fprintf(out, "\n## Sums\n\n| what | how many |\n|---|---|\n| actions | %zu |\n| denied | %zu |\n| failed | %zu |\n", r->actions,
 		r->denied, r->failed);
+	if (r->honeytokens)
+		fprintf(out, "| honeytokens seen | %zu |\n", r->honeytokens);
 	fprintf(out, "| decided by somebody | %zu |\n| answers of models | %zu |\n| tokens in, out | %" PRId64 ", %" PRId64 " |\n",
 		r->decided, r->answers, r->in, r->out);
 	fprintf(out, "| cost | $%" PRId64 ".%06" PRId64 "%s |\n", r->cost_uusd / 1000000, r->cost_uusd % 1000000,
 		r->cost_unknown ? " and what has no price" : "");
 	fprintf(out, "\nThe record of this session is `%s`; `sandglass verify` says whether it is whole.\n", session_id(r->x->s));
+}
+
+static int put_honeytoken(struct report *r, uint64_t seq, struct arena *arena, struct err *err)
+{
+	FILE *out = r->x->out;
+	struct event ev;
+	if (session_event(r->x->s, seq, &ev, arena, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+	const char *text = json_str(body, "text", "one was seen (redacted)");
+	uint64_t of = ev.action ? ev.action : ev.cause;
+	if (!r->honeytokens++)
+		fputs("## Honeytokens that were seen\n\n", out);
+	fprintf(out, "- **#%" PRIu64 "** ", seq);
+	put_code(out, text, strlen(text));
+	if (of)
+		fprintf(out, ", of #%" PRIu64, of);
+	fputc('\n', out);
+	return 0;
+}
+
+/* What nobody had a reason to carry: above all that was done. */
+static int put_honeytokens(struct report *r, struct err *err)
+{
+	struct event ev[HEADERS];
+	struct arena arena = ARENA_INIT;
+	size_t nr = 0;
+	uint64_t at = 0;
+	int rc;
+	do {
+		rc = session_headers(r->x->s, at, ev, HEADERS, &nr, err);
+		for (size_t i = 0; rc == 0 && i < nr; i++)
+			if (ev[i].kind == EV_HONEYTOKEN_SEEN)
+				rc = put_honeytoken(r, ev[i].seq, &arena, err);
+		at = rc == 0 && nr ? ev[nr - 1].seq : at;
+		arena_reset(&arena);
+	} while (rc == 0 && nr);
+	if (r->honeytokens)
+		fputc('\n', r->x->out);
+	arena_release(&arena);
+	return rc;
 }
 
 int export_md(struct export *x, struct err *err)
@@ -184,7 +227,9 @@ int export_md(struct export *x, struct err *err)
 	fprintf(x->out, " %s\n\n", session_id(x->s));
 	put_line(x->out, "began", buf_cstr(&when));
 	fprintf(x->out, "- events: %" PRIu64 "\n\n", session_head(x->s));
-	int rc = steps_any(x->s, 0) ? put_agent(&r, 0, err) : 0;
+	int rc = put_honeytokens(&r, err);
+	if (rc == 0 && steps_any(x->s, 0))
+		rc = put_agent(&r, 0, err);
 	for (size_t i = 0; rc == 0 && i < nr; i++)
 		rc = put_agent(&r, agent[i], err);
 	put_sums(&r);
