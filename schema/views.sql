@@ -114,3 +114,9 @@ CREATE TABLE IF NOT EXISTS search_row(
   reach INTEGER NOT NULL,
   rows BLOB NOT NULL
 ) STRICT;
+
+-- lists.sql makes them when the session has ended: nobody waits for them while it is recorded.
+DROP INDEX IF EXISTS event_edited;
+DROP INDEX IF EXISTS event_noted;
+DROP INDEX IF EXISTS event_marked;
+DROP INDEX IF EXISTS event_rare;

@@ -16,6 +16,7 @@
 
 #include "base/clock.h"
 #include "query/filter_inner.h"
+#include "query/listed.h"
 #include "record/read/session.h"
 #include "record/read/steps.h"
 
@@ -32,10 +33,11 @@ enum {
 };
 _Static_assert(STRETCH_MOST / STEPS_BLOCK <= STEPS_KEPT, "each block of a stretch is read once");
 
-/* A term on the agent or the box: those that it means, ascending uint64_t. */
+/* A term on the agent or the box: those that it means, ascending uint64_t. Or a term whose rows an index lists: these. */
 struct place {
 	const struct node *node;
 	struct buf ids;
+	bool rows;
 };
 
 /* Rows of a stretch: bit i stands for the event after + 1 + i. */
@@ -202,6 +204,16 @@ static int rows_of_looks(struct search *q, const struct node *n, struct rows *ou
 	return 0;
 }
 
+static void rows_of_list(struct search *q, const struct place *p, struct rows *out)
+{
+	begin(q, out);
+	for (size_t at = 0; at < p->ids.len; at += sizeof(uint64_t)) {
+		uint64_t seq;
+		memcpy(&seq, p->ids.data + at, sizeof(seq));
+		set(q, out->bits, seq);
+	}
+}
+
 static int rows_of_place(struct search *q, const struct place *p, struct rows *out, struct err *err)
 {
 	static const char of_agent[] = "SELECT seq FROM event WHERE agent=?1 AND agent>0 AND seq>?2 AND seq<=?3";
@@ -298,12 +310,17 @@ static int rows_of(struct search *q, const struct node *n, struct rows *out, str
 	case NODE_TERM:
 	case NODE_WORDS:
 		place = place_of(q, n);
-		return place ? rows_of_place(q, place, out, err) : rows_of_looks(q, n, out, err);
+		if (place && !place->rows)
+			return rows_of_place(q, place, out, err);
+		if (place)
+			rows_of_list(q, place, out);
+		return rows_of_looks(q, n, out, err);
 	case NODE_NOT:
 		return look_below(q, n->left, err);
 	case NODE_AND:
 	case NODE_OR:
-		first = place_of(q, n->left) ? n->right : n->left; /* an agent has many rows, and all are listed */
+		place = place_of(q, n->left);
+		first = place && !place->rows ? n->right : n->left; /* an agent has many rows, and all are listed */
 		rc = rows_of(q, first, out, err);
 		if (rc == 0 && !(n->type == NODE_AND && is_empty(q, out)))
 			rc = rows_of(q, first == n->left ? n->right : n->left, &right, err);
@@ -413,18 +430,73 @@ static void looks_of_term(struct search *q, const struct node *n)
 	add_look(q, n, "\"\\u00\"");
 }
 
+static void add_text(struct search *q, const struct node *n, const char *text)
+{
+	struct words *w = &q->words;
+	GROW(w->item, w->nr, w->cap);
+	w->item[w->nr].node = n;
+	w->item[w->nr++].look = look_new_text(q->s, text);
+}
+
 static void looks_of_texts(struct search *q, const struct node *n)
 {
 	CLEANUP(strv_release) struct strv texts = STRV_INIT;
-	struct words *w = &q->words;
 	if (!filter_texts(session_handle(q->s), n, &texts))
 		return;
 	strv_push(&texts, "\\u00");
-	for (size_t i = 0; i < texts.nr; i++) {
-		GROW(w->item, w->nr, w->cap);
-		w->item[w->nr].node = n;
-		w->item[w->nr++].look = look_new_text(q->s, texts.item[i]);
+	for (size_t i = 0; i < texts.nr; i++)
+		add_text(q, n, texts.item[i]);
+}
+
+static struct place *add_place(struct search *q, const struct node *n, bool rows)
+{
+	GROW(q->place, q->places, q->place_cap);
+	q->place[q->places] = (struct place){ n, BUF_INIT, rows };
+	return &q->place[q->places++];
+}
+
+/* Adds the rows of one value of a term that an index lists; false: there is no such index, or it has not all of them. */
+static bool list_value(struct search *q, const struct node *n, const struct value *v, struct buf *out)
+{
+	/* the name of a kind of event; where it is one of the common kinds there is no row, not even this one of 0 */
+	static const char of_kind[] = "WITH k AS (SELECT number FROM kind WHERE name=?1 COLLATE NOCASE AND " IS_RARE("number")
+				      ") SELECT 0 FROM k UNION ALL SELECT seq FROM " LISTED_RARE " AND kind=(SELECT number FROM k)";
+	bool edited = n->field == FIELD_IS && !strcmp(v->text, "edited"), marked = n->field == FIELD_IS && !strcmp(v->text, "marked");
+	bool note = n->field == FIELD_HAS && !strcmp(v->text, "note"), kind = n->field == FIELD_KIND && !v->glob && strchr(v->text, '.');
+	const char *sql = edited   ? "SELECT 0 UNION ALL SELECT action FROM " LISTED_EDITED
+			  : marked ? "SELECT 0 UNION ALL SELECT DISTINCT cause FROM " LISTED_MARKED
+			  : note   ? "SELECT 0 UNION ALL SELECT DISTINCT cause FROM " LISTED_NOTED
+			  : kind   ? of_kind
+				   : NULL;
+	sqlite3_stmt *st = NULL;
+	size_t had = out->len;
+	int rc = sql ? sqlite3_prepare_v2(session_handle(q->s), sql, -1, &st, NULL) : SQLITE_ERROR;
+	if (rc == SQLITE_OK && kind)
+		rc = sqlite3_bind_text(st, 1, v->text, -1, SQLITE_STATIC);
+	while (rc == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW) {
+		int64_t seq = sqlite3_column_int64(st, 0);
+		buf_append(out, &seq, sizeof(seq));
 	}
+	return sqlite3_finalize(st) == SQLITE_OK && rc == SQLITE_OK && out->len > had;
+}
+
+static bool list_term(struct search *q, const struct node *n)
+{
+	struct buf rows = BUF_INIT;
+	bool listed = n->nr > 0 && (n->field == FIELD_IS || n->field == FIELD_HAS || n->field == FIELD_KIND);
+	for (size_t i = 0; listed && i < n->nr; i++)
+		listed = list_value(q, n, &n->value[i], &rows);
+	if (!listed) {
+		buf_release(&rows);
+		return false;
+	}
+	add_place(q, n, true)->ids = rows;
+	for (size_t i = 0; n->field == FIELD_KIND && i < n->nr; i++) { /* an action of somebody else's may be called so, too */
+		CLEANUP(free_ptr) char *text = xasprintf("\"kind\":\"%s\"", n->value[i].text);
+		add_text(q, n, text);
+		add_text(q, n, "\\u00");
+	}
+	return true;
 }
 
 /* Which agents (boxes) a term means: it is asked of the first row of each. The index, of rows that have one, is sought by the
@@ -435,9 +507,7 @@ static int find_places(struct search *q, struct node *n, struct err *err)
 	const struct filter one = { n };
 	CLEANUP(buf_release) struct buf sql = BUF_INIT;
 	sqlite3_stmt *st = NULL;
-	GROW(q->place, q->places, q->place_cap);
-	struct place *p = &q->place[q->places++];
-	*p = (struct place){ n, BUF_INIT };
+	struct place *p = add_place(q, n, false);
 	buf_printf(&sql, "WITH RECURSIVE a(id) AS (SELECT min(%s) FROM event WHERE %s>0 UNION ALL SELECT (SELECT min(%s) FROM event "
 		   "WHERE %s>a.id AND %s>0) FROM a WHERE id>0) SELECT a.id FROM a CROSS JOIN event r ON r.seq=(SELECT min(seq) FROM "
 		   "event WHERE %s=a.id AND %s>0) WHERE ", what, what, what, what, what, what, what);
@@ -465,7 +535,7 @@ static int words_of_term(struct search *q, struct node *n, struct err *err)
 		return find_places(q, n, err);
 	if (of_body[n->field])
 		looks_of_term(q, n);
-	else
+	else if (!list_term(q, n))
 		looks_of_texts(q, n);
 	return 0;
 }

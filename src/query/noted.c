@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "query/filter_inner.h"
+#include "query/listed.h"
 
 struct noted {
 	uint64_t *on; /* events, times two; plus one: by a mark. Ascending, once it is looked at */
@@ -29,15 +30,20 @@ static int compare(const void *x, const void *y)
 /* What the file has behind @upto. False: it cannot be read. */
 static bool look(struct noted *n, sqlite3 *db)
 {
-	static const char sql[] = "SELECT cause, CASE WHEN json_valid(body) THEN ifnull(json_extract(body,'$.level')='mark',0) ELSE 0 END, seq"
-				  " FROM event WHERE kind=420 AND seq>?1 UNION ALL SELECT 0, 0, max(seq) FROM event ORDER BY 3";
+#define IS_MARK "CASE WHEN json_valid(body) THEN ifnull(json_extract(body,'$.level')='mark',0) ELSE 0 END"
+#define AND_THE_END " UNION ALL SELECT 0, 0, max(seq) FROM event"
+	static const char listed[] = "SELECT cause, 0, max(seq) FROM " LISTED_NOTED " AND seq>?1 GROUP BY cause UNION ALL SELECT cause, 1, seq FROM "
+				     LISTED_MARKED " AND seq>?1 AND " IS_MARK AND_THE_END;
+	static const char read[] = "SELECT cause, " IS_MARK ", seq FROM event WHERE kind=420 AND seq>?1" AND_THE_END;
 	sqlite3_stmt *st = NULL;
 	int rc = SQLITE_ERROR;
-	if (sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK) {
+	int64_t upto = n->upto;
+	if (sqlite3_prepare_v2(db, listed, -1, &st, NULL) == SQLITE_OK || sqlite3_prepare_v2(db, read, -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, n->upto);
 		while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
 			uint64_t on = (uint64_t)sqlite3_column_int64(st, 0);
-			n->upto = sqlite3_column_int64(st, 2);
+			int64_t seq = sqlite3_column_int64(st, 2);
+			upto = seq > upto ? seq : upto;
 			if (!on)
 				continue;
 			GROW(n->on, n->nr, n->cap);
@@ -45,6 +51,7 @@ static bool look(struct noted *n, sqlite3 *db)
 		}
 	}
 	sqlite3_finalize(st);
+	n->upto = rc == SQLITE_DONE ? upto : n->upto;
 	if (n->nr > 1)
 		qsort(n->on, n->nr, sizeof(*n->on), compare);
 	return rc == SQLITE_DONE;

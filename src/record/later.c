@@ -46,7 +46,8 @@ int later_may(struct session *s, struct err *err)
 bool later_due(struct session *s)
 {
 	struct err err = ERR_INIT;
-	return session_indexed(s) < session_head(s) && later_may(s, &err) == 0;
+	uint64_t head = session_head(s);
+	return (session_indexed(s) < head || (head > LISTED_MOST && !session_listed(s))) && later_may(s, &err) == 0;
 }
 
 /* Whoever has it open for reading in the old way goes sooner or later. */
@@ -87,6 +88,8 @@ static int add(const char *path, int lease, later_fn *fn, void *self, struct err
 	while (step(s, lease, fn, self))
 		;
 	bool whole = store_indexed(s) >= store_seq(s);
+	if (whole)
+		store_lists(s);
 	CLEANUP(free_ptr) char *why = xstrdup(store_why(s));
 	if (store_close(&s, true, err) < 0)
 		return -1;

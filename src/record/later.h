@@ -8,7 +8,7 @@
 
 #include "record/read/session.h"
 
-/* Its index does not reach its last event, and later_may. Lacking blocks (read/steps.h) alone, as in a file from before there
+/* Its index does not reach its last event, or it is long and has no lists (schema/lists.sql), and later_may. Lacking blocks (read/steps.h) alone, as in a file from before there
  * were any, are no reason: searches are right without them, and they are added when something else is. */
 bool later_due(struct session *s);
 

@@ -452,29 +452,39 @@ static void replay_close(struct replay *r)
 }
 
 /* Each time to a picture of the place; pages are those of the log. */
+static void move_about(struct replay *r, struct moves *m)
+{
+	double seek[SEEKS], page[SEEKS];
+	uint64_t head = session_head(r->s->session);
+	for (uint64_t i = 0; i < SEEKS; i++)
+		seek[i] = seek_to(&r->ui, head / SEEKS * (i * 17 % SEEKS) + 1);
+	key_shown(&r->ui, 'L');
+	for (uint64_t i = 0; i < SEEKS; i++)
+		page[i] = key_shown(&r->ui, K_PGUP);
+	m->seek = median(seek, SEEKS);
+	m->page = median(page, SEEKS);
+}
+
 static struct moves moves_in(const char *path)
 {
-	double open[PAINTS], seek[SEEKS], page[SEEKS];
+	double open[PAINTS];
 	struct replay r;
+	struct moves m;
 	for (int i = 0; i < PAINTS; i++) {
 		if (i > 0)
 			replay_close(&r);
 		open[i] = replay_open(&r, path);
 	}
-	uint64_t head = session_head(r.s->session);
-	for (uint64_t i = 0; i < SEEKS; i++)
-		seek[i] = seek_to(&r.ui, head / SEEKS * (i * 17 % SEEKS) + 1);
-	key_shown(&r.ui, 'L');
-	for (uint64_t i = 0; i < SEEKS; i++)
-		page[i] = key_shown(&r.ui, K_PGUP);
+	m.open = median(open, PAINTS);
+	move_about(&r, &m);
 	replay_close(&r);
-	return (struct moves){ median(open, PAINTS), median(seek, SEEKS), median(page, SEEKS) };
+	return m;
 }
 
 static void moves(const char *path, const char *tenth)
 {
 	struct moves few = moves_in(tenth), many = moves_in(path);
-	printf("  replay: open %.1f ms, seek %.1f ms, page %.1f ms; of a tenth of it: %.1f, %.1f, %.1f\n", many.open, many.seek,
+	printf("  replay: open %.1f ms, seek %.1f ms, page %.2f ms; of a tenth of it: %.1f, %.1f, %.2f\n", many.open, many.seek,
 	       many.page, few.open, few.seek, few.page);
 	judge_ratio("open, over a tenth of the events", many.open / few.open, 1.5);
 	judge_ratio("seek, over a tenth of the events", many.seek / few.seek, 1.5);
@@ -483,6 +493,7 @@ static void moves(const char *path, const char *tenth)
 
 struct weight {
 	double own_mb, file_mb, s; /* heap; pages of its files that lie in memory; until it had read all */
+	struct moves then;	   /* when it had */
 };
 
 static double status_mb(const char *what)
@@ -513,7 +524,8 @@ static struct weight weight_of(const char *path)
 		while (source_reading(r.s))
 			show(&r.ui);
 		w = (struct weight){ status_mb("RssAnon:") - own, status_mb("RssFile:") + status_mb("RssShmem:") - file,
-				     (now_ms() - from) / 1e3 };
+				     (now_ms() - from) / 1e3, { 0, 0, 0 } };
+		move_about(&r, &w.then);
 		_exit(write(out[1], &w, sizeof(w)) == (ssize_t)sizeof(w) ? 0 : 1);
 	}
 	close(out[1]);
@@ -531,6 +543,10 @@ static void memory(const char *path, const char *tenth)
 	       few.s, many.file_mb, few.file_mb);
 	judge("memory of its own, when all has been read", many.own_mb, "MB", 64);
 	printf("  %-44s %8.1f MB\n", "the same of a tenth of the events", few.own_mb);
+	printf("  then: a slice of a seek %.1f ms, page %.2f ms; of a tenth of it: %.1f, %.2f\n", many.then.seek, many.then.page,
+	       few.then.seek, few.then.page);
+	judge_ratio("seek when all has been read, over a tenth", many.then.seek / few.then.seek, 1.5);
+	judge_ratio("page when all has been read, over a tenth", many.then.page / few.then.page, 1.5);
 }
 
 int main(int argc, char **argv)

@@ -40,6 +40,13 @@ is "$? $(cat "$t/out")" '0 every index is whole' 'nothing is left to do'
 "$sg" search '失敗' kind:exec -n 1000 -q >>"$t/again"
 cmp -s "$t/with" "$t/again"
 ok $? 'it gives the same answers'
+sqlite3 "$file" 'DROP INDEX event_edited; DROP INDEX event_noted; DROP INDEX event_marked; DROP INDEX event_rare'
+"$sg" search has:note kind:agent.end -q >"$t/without"
+"$sg" index >"$t/out" 2>&1
+is "$? $(head -1 "$t/out")" '0 s-f00001: the search index is whole' 'a file from before there were lists of what few events are gets them'
+"$sg" search has:note kind:agent.end -q | cmp -s - "$t/without"
+ok $? 'and the same is found'
+is "$(ask "SELECT count(*) FROM sqlite_master WHERE name LIKE 'event#_%' ESCAPE '#' AND type = 'index'")" 7 'they are indexes'
 # A file that another may not write to, or that is another's: the same answers, and nothing of it or beside it changes.
 lacks
 mkdir "$t/others"

@@ -93,6 +93,16 @@ uint64_t session_indexed(struct session *s)
 	return seq;
 }
 
+bool session_listed(struct session *s)
+{
+	sqlite3_stmt *st = NULL;
+	bool there = sqlite3_prepare_v2(s->db, "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'event_rare'", -1, &st, NULL) ==
+			     SQLITE_OK &&
+		     sqlite3_step(st) == SQLITE_ROW;
+	sqlite3_finalize(st);
+	return there;
+}
+
 /* The index's vocabulary, for short terms: a temporary table, and all that a reader ever makes. */
 static void open_vocabulary(struct session *s)
 {

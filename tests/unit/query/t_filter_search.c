@@ -48,6 +48,12 @@ static void end(uint64_t action, int code)
 	add(EV_ACTION_ENDED, action, b);
 }
 
+static void note(uint64_t on, const char *body)
+{
+	const struct event ev = { .cause = on, .agent = agent, .kind = EV_NOTE, .body = body, .len = strlen(body) };
+	record_append(R, &ev);
+}
+
 /* Blocks of the index in which nothing stands. */
 static void notes(struct loop *l, int nr)
 {
@@ -79,6 +85,12 @@ static void fill(struct loop *l)
 	record_output(R, early, STREAM_OUT, "the needle at last\n", 19);
 	record_output_end(R, early);
 	end(early, 0);
+	raw(EV_ACTION_DECIDED, early + 3, "{\"decision\":\"\\u0065dit\"}");
+	note(early, "{\"level\":\"mark\",\"text\":\"here\"}");
+	note(early + 3, "{\"level\":\"\\u006dark\"}");
+	note(early + 4, "{\"level\":\"note\",\"text\":\"not a \\\"level\\\":\\\"mark\\\"\"}");
+	raw(EV_ACTION_REQUESTED, 0, "{\"kind\":\"agent.end\"}");
+	raw(EV_AGENT_END, 0, "{\"stop\":\"done\"}");
 	notes(l, STEPS_BLOCK);
 }
 
@@ -164,11 +176,23 @@ static void queries(struct session *s)
 	same(s, "kind:connect,exec", ACTIONS + 2);
 	same(s, "kind:con* not kind:exec", 1);
 	same(s, "verdict:ask", 1);
-	same(s, "verdict:allow", 1); /* by a person */
+	same(s, "verdict:allow", 2); /* by people */
 	same(s, "verdict:deny", 0);
 	same(s, "risk:high", 0);
-	same(s, "risk:none", ACTIONS + 3);
-	same(s, "is:edited", 0);
+	same(s, "risk:none", ACTIONS + 4);
+	same(s, "is:edited", 1); /* its body writes it as \u0065 */
+	same(s, "is:marked", 2);
+	same(s, "has:note", 4); /* and the session itself */
+	same(s, "is:marked,edited", 2);
+	same(s, "is:marked is:edited", 1);
+	same(s, "is:marked or kind:fetch", 3);
+	same(s, "not is:marked kind:connect,exec", ACTIONS);
+	same(s, "has:note not is:marked", 2);
+	same(s, "kind:agent.end", 2); /* an action may be called so, too */
+	same(s, "kind:AGENT.end,agent.start", 3);
+	same(s, "kind:agent.end,connect", 3);
+	same(s, "kind:session.* or kind:agent.end", 4);
+	same(s, "kind:honeytoken.seen", 0);
 	same(s, "kind:fetch", 1); /* its body writes it as \u0066 */
 	same(s, "tool:escaped", 1); /* its body writes it as \u0065 */
 }
@@ -214,6 +238,19 @@ static void below_not(struct session *s)
 	ok(asked(s, index, "kind:exec not seventh", STEPS_BLOCK, ACTIONS + 1 - seventh) > 0, "words are");
 }
 
+/* What an index lists is not looked for. */
+static void listed(struct session *s, uint64_t head, bool has)
+{
+	static const struct {
+		const char *filter, *asks;
+		size_t want;
+	} q[] = { { "is:marked", "glass_noted(r", 2 }, { "is:edited", "'$.decision')='edit'", 1 }, { "kind:agent.start", "glass_is", 1 } };
+	for (size_t i = 0; i < ARRAY_LEN(q); i++) {
+		int nr = asked(s, q[i].asks, q[i].filter, head, q[i].want);
+		ok(has ? nr == 1 : nr > 0, "%s reads the rows of %d stretches", q[i].filter, nr);
+	}
+}
+
 /* A value leads to the rows where all its pieces stand, not only the longest. */
 static void pieces(struct session *s)
 {
@@ -241,6 +278,8 @@ static void indexed(const char *path)
 	queries(s);
 	below_not(s);
 	pieces(s);
+	ok(session_listed(s), "what few events are is listed");
+	listed(s, session_head(s), true);
 	session_close(&s);
 }
 
@@ -257,6 +296,23 @@ static void run(sqlite3 *db, const char *sql)
 	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
 		ok(false, "%s: %s", sql, why);
 	sqlite3_free(why);
+}
+
+/* A file from before there were lists; its next writer makes them. */
+static void before_lists(const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	sqlite3 *db = open_rw(path);
+	run(db, "DROP INDEX event_edited; DROP INDEX event_noted; DROP INDEX event_marked; DROP INDEX event_rare");
+	sqlite3_close(db);
+	ok(session_open(&s, path, &err) == 0 && !session_listed(s), "a file without lists %s", err.text);
+	queries(s);
+	listed(s, session_head(s), false);
+	session_close(&s);
+	ok(later_index(path, on_step, NULL, &err) == 1 && session_open(&s, path, &err) == 0 && session_listed(s), "they are made %s", err.text);
+	queries(s);
+	session_close(&s);
 }
 
 struct beside {
@@ -424,6 +480,7 @@ int main(void)
 	queries(s);
 	session_close(&s);
 	indexed(path);
+	before_lists(path);
 	added_meanwhile(path);
 	foreign(path);
 	altered(path);
