@@ -207,5 +207,6 @@ void jump_kind(struct ui *ui, char kind, int by)
 			ui_say(ui, ROLE_DIM, "%s #%" PRIu64, words[(int)kind], l.rows->row[i].seq);
 			return;
 		}
-	ui_say(ui, ROLE_DIM, "no more %s %s", by > 0 ? "below:" : "above:", words[(int)kind]);
+	ui_say(ui, ROLE_DIM, "%s %s %s", source_reading(ui->src[l.source]) ? "none so far" : "no more", by > 0 ? "below:" : "above:",
+	       words[(int)kind]);
 }

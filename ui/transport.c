@@ -116,6 +116,13 @@ static unsigned flags_for(char kind)
 	}
 }
 
+/* Of a long session that is still being read nobody knows yet what stands where; a place that is further off would be taken
+ * for the next one. */
+static bool not_read(const struct source *s, uint64_t at, uint64_t found, int by)
+{
+	return s && source_reading(s) && (by > 0 ? !found : s->track.nr < at);
+}
+
 void transport_jump(struct ui *ui, char kind, const char *word, int by)
 {
 	struct source *s = record_of(ui);
@@ -124,6 +131,10 @@ void transport_jump(struct ui *ui, char kind, const char *word, int by)
 	if (own && (!to || (by > 0 ? own < to : own > to)))
 		to = own;
 	ui->playing = false;
+	if (not_read(s, at, to, by)) {
+		ui_say(ui, ROLE_WARN, "still reading the session: the %s %s this is not known yet", word, by > 0 ? "after" : "before");
+		return;
+	}
 	if (!to) {
 		ui_say(ui, ROLE_DIM, "no more %s %s", by > 0 ? "after this:" : "before this:", word);
 		return;

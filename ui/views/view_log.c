@@ -76,8 +76,9 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		if (i == v->at)
 			put_cursor_row(a, (int)i + 2);
 	}
+	bool more = ui_filtering(ui) || (s && source_reading(s));
 	if (v->nr == 0)
-		put(a, 3, 3, ROLE_DIM, !*ui_filter(ui) ? "nothing yet" : ui_filtering(ui) ? "nothing so far; Esc takes the filter away" :
+		put(a, 3, 3, ROLE_DIM, !*ui_filter(ui) ? "nothing yet" : more ? "nothing so far; Esc takes the filter away" :
 			       "nothing matches the filter; Esc takes it away");
 }
 

@@ -6,6 +6,7 @@
 #include "model_text.h"
 #include "tap.h"
 #include "ui/model/source.h"
+#include "ui/ui.h"
 
 static char *text_of(const struct model *m)
 {
@@ -125,6 +126,40 @@ static void moves_while_reading(const char *path)
 	source_close(&s);
 }
 
+static const char *said(struct ui *ui, uint32_t bracket, uint32_t what)
+{
+	ui_key(ui, bracket);
+	ui_key(ui, what);
+	return ui->message ? ui->message : "";
+}
+
+/* What has not been read is not said to be the next one, nor not to be there. */
+static void jumps_while_reading(const char *path)
+{
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct ui ui;
+	if (source_open(&s, path, &err) < 0)
+		exit(99);
+	source_keep_way(s);
+	ui_init(&ui, &s, NULL, 1, 36, 120, false);
+	ui.replay = true;
+	ui.slice_us = 1;
+	ui.limit = session_head(s->session) / 2;
+	ui_sync(&ui);
+	ui_draw(&ui);
+	ok(source_reading(s) && s->track.nr < ui.limit, "read up to %zu of it", s->track.nr);
+	is_str(said(&ui, ']', 'e'), "still reading the session: the error after this is not known yet", "forward");
+	is_str(said(&ui, '[', 'e'), "still reading the session: the error before this is not known yet", "backward");
+	uint64_t stays = ui.limit;
+	ui.slice_us = 0;
+	ui_sync(&ui);
+	ok(!source_reading(s) && ui.limit == stays, "then all has been read");
+	ok(!strncmp(said(&ui, '[', 'e'), "error #", 7), "and it is: %s", ui.message);
+	ui_release(&ui);
+	source_close(&s);
+}
+
 #ifdef __SANITIZE_ADDRESS__ /* ten times as slow: the same moves, fewer of them */
 enum { MOVES = 15, LONG_MOVES = 10, TIMES = 8 };
 #else
@@ -143,6 +178,7 @@ int main(void)
 	wander(path, LONG_MOVES / 4, 20);
 	slices(path);
 	moves_while_reading(path);
+	jumps_while_reading(path);
 	close(fd);
 	unlink(path);
 	return done_testing();
