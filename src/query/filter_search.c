@@ -25,7 +25,7 @@ enum {
 	STRETCH_MOST = 1 << 20,
 	STRETCH_READ = 500, /* where no index helps */
 	AT_ONCE = 256,	    /* rows that are asked by one statement */
-	ALL_AT_ONCE = 1 << 14, /* ... where each of them is */
+	ALL_LEAST = 1 << 9, /* ... where each of them is: as many as HOLD_US allows */
 	BITS = 64,
 	PIECE_LEAST = 3, /* letters: a trigram */
 	COARSE_MOST = 2000, /* rows of a stretch that are read sooner than the index is asked for all that it knows */
@@ -61,6 +61,7 @@ struct search {
 	bool coarse; /* the looks are asked so; once one stretch has too many rows, the rest are asked in full */
 	bool ours; /* a transaction; since: */
 	int64_t begun_us;
+	uint64_t piece; /* so many rows of which each is asked */
 	/* of the stretch */
 	uint64_t after, upto, reach;
 	struct buf open; /* actions that go on behind reach: uint64_t, ascending */
@@ -132,18 +133,35 @@ static void end_reading(struct search *q)
 /* Between two statements: events do not change, so the rows of a stretch are true of any moment. */
 static void let_others(struct search *q)
 {
-	if (!q->ours || clock_mono_us() - q->begun_us < HOLD_US)
+	if (!q->ours || clock_mono_us() - q->begun_us < HOLD_US / 2)
 		return;
 	end_reading(q);
 	begin_reading(q);
 }
 
-/* Every row of the stretch. */
-static int find_all(struct search *q, struct err *err)
+/* Some rows cost a microsecond and some a hundred, and how many of them there are is not known before. */
+static void adapt(struct search *q, int64_t took_us)
 {
+	if (took_us > HOLD_US / 2)
+		q->piece = q->piece / 4 > ALL_LEAST ? q->piece / 4 : ALL_LEAST;
+	else if (took_us < HOLD_US / 10)
+		q->piece = least(q->piece * 2, STRETCH_MOST);
+}
+
+/* Every row behind @after up to @to is asked. */
+static int find_all(struct search *q, uint64_t after, uint64_t to, struct err *err)
+{
+	uint64_t next;
 	int rc = 0;
-	for (uint64_t at = q->after; rc == 0 && at < q->upto && q->nr < q->max; at += ALL_AT_ONCE) {
-		rc = find(q, NULL, at, least(q->upto, at + ALL_AT_ONCE), err);
+	for (uint64_t at = after; rc == 0 && at < to && q->nr < q->max;) {
+		if ((rc = session_next(q->s, at, &next, err)) < 0 || !next || next > to)
+			break;
+		int64_t begun_us = clock_mono_us();
+		at = next - 1; /* numbers that a foreign file leaves out are not walked through */
+		uint64_t upto = to - at > q->piece ? at + q->piece : to;
+		rc = find(q, NULL, at, upto, err);
+		at = upto;
+		adapt(q, clock_mono_us() - begun_us);
 		let_others(q);
 	}
 	return rc;
@@ -348,7 +366,7 @@ static int find_indexed(struct search *q, struct err *err)
 		rc = rows_of(q, q->f->root, &rows, err);
 	}
 	if (rc == 0)
-		rc = rows.all ? find_all(q, err) : find_bits(q, rows.bits, err);
+		rc = rows.all ? find_all(q, q->after, q->upto, err) : find_bits(q, rows.bits, err);
 	free(rows.bits);
 	return rc;
 }
@@ -562,7 +580,7 @@ static int words_of(struct search *q, struct node *n, bool below_not, struct err
 int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
 		     size_t max, uint64_t *seqs, size_t *nr_out, struct err *err)
 {
-	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs };
+	struct search q = { .f = f, .s = s, .now_us = now_us, .max = max, .seqs = seqs, .piece = ALL_LEAST };
 	int64_t low = 0, high = INT64_MAX;
 	filter_bounds(f->root, &low, &high);
 	uint64_t after = least(after_seq, INT64_MAX);
@@ -573,7 +591,7 @@ int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, 
 		return -1;
 	int rc = words_of(&q, f->root, false, err);
 	if (rc == 0 && max)
-		rc = q.words.nr || q.places ? find_words(&q, after, to_seq, err) : find(&q, NULL, after, to_seq, err);
+		rc = q.words.nr || q.places ? find_words(&q, after, to_seq, err) : find_all(&q, after, to_seq, err);
 	for (size_t i = 0; i < q.words.nr; i++)
 		look_free(&q.words.item[i].look);
 	for (size_t i = 0; i < q.places; i++)
