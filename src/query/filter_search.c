@@ -592,8 +592,10 @@ int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, 
 	int rc = words_of(&q, f->root, false, err);
 	if (rc == 0 && max)
 		rc = q.words.nr || q.places ? find_words(&q, after, to_seq, err) : find_all(&q, after, to_seq, err);
-	for (size_t i = 0; i < q.words.nr; i++)
+	for (size_t i = 0; i < q.words.nr; i++) {
+		rc = rc == 0 ? look_failed(q.words.item[i].look, err) : rc;
 		look_free(&q.words.item[i].look);
+	}
 	for (size_t i = 0; i < q.places; i++)
 		buf_release(&q.place[i].ids);
 	free(q.words.item);

@@ -26,6 +26,7 @@ struct look {
 	uint64_t *bits;       /* bit i: event after + 1 + i may hold the words; owned */
 	size_t cap;
 	uint64_t gap, gap_end; /* none of the events behind gap, before gap_end, may hold them */
+	struct err why;	       /* why a text could not be read, the first one */
 };
 
 static void fold(const char *bytes, size_t len, struct buf *out)
@@ -154,13 +155,24 @@ bool look_holds(struct look *q, uint64_t seq)
 	struct err err;
 	if (!q->terms || (seq > q->after && seq <= q->upto && !may_hold(q, seq)))
 		return false;
-	if (text_of_event(&q->reader, seq, &q->text, &err) != 1)
+	int rc = text_of_event(&q->reader, seq, &q->text, &err);
+	if (rc < 0 && q->why.code == ERR_NONE)
+		q->why = err;
+	if (rc != 1)
 		return false;
 	fold(q->text.data, q->text.len, &q->folded);
 	for (size_t i = 0; i < q->terms; i++)
 		if (!memmem(q->folded.data, q->folded.len, q->term[i].data, q->term[i].len))
 			return false;
 	return true;
+}
+
+int look_failed(const struct look *q, struct err *err)
+{
+	if (q->why.code == ERR_NONE)
+		return 0;
+	*err = q->why;
+	return -1;
 }
 
 static void set_bit(struct look *q, uint64_t seq)
@@ -369,6 +381,7 @@ int session_search(struct session *s, const char *match, uint64_t after_seq, siz
 		sqlite3_exec(s->db, "COMMIT", NULL, NULL, NULL);
 		session_reading(s, at);
 	}
+	rc = rc == 0 ? look_failed(q, err) : rc;
 	look_free(&q);
 	if (rc == 0)
 		*nr_out = nr;

@@ -123,6 +123,8 @@ struct look *look_new(struct session *s, const char *match);
 struct look *look_new_text(struct session *s, const char *text); /* one phrase, as it is; it may hold quotes */
 void look_free(struct look **l);
 bool look_holds(struct look *l, uint64_t seq);
+/* A text could not be read, so that look_holds has said no where it may not be so: -1, and the first reason. */
+NODISCARD int look_failed(const struct look *l, struct err *err);
 /* Asks the index for the events behind @after up to @upto, which it must reach, unless an earlier answer says it: from now on
  * look_holds does not read those of them that cannot hold the words. A range that begins where the last one did is only added to. */
 NODISCARD int look_range(struct look *l, uint64_t after, uint64_t upto, struct err *err);

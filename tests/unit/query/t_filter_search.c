@@ -403,6 +403,25 @@ static void altered(const char *path)
 	session_close(&s);
 }
 
+/* An output that cannot be unpacked may hold the words: nothing is found without saying so. */
+static void unreadable(const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	struct filter *f = NULL;
+	uint64_t seqs[8];
+	size_t nr = 0;
+	sqlite3 *db = open_rw(path);
+	run(db, "DROP TRIGGER segment_kept");
+	run(db, "UPDATE segment SET data = zeroblob(length(data)) WHERE rowid IN (SELECT min(rowid) FROM segment)");
+	sqlite3_close(db);
+	ok(session_open(&s, path, &err) == 0 && filter_parse(&f, "needle", NULL, NULL, &err) == 0, "opened %s", err.text);
+	ok(filter_search(f, s, 0, 0, 8, seqs, &nr, &err) < 0 || session_search(s, "needle", 0, 8, seqs, &nr, &err) < 0,
+	   "a search says what it cannot read: %s", err.text);
+	filter_free(&f);
+	session_close(&s);
+}
+
 /* Up to a number that no event has. */
 static void up_to_a_gap(struct session *s)
 {
@@ -485,6 +504,7 @@ int main(void)
 	foreign(path);
 	altered(path);
 	far_off(path);
+	unreadable(path);
 	loop_turn(l, 0);
 	loop_free(l);
 	if (dir_remove(dir, &err) < 0)
