@@ -97,6 +97,8 @@ ok $? 'the record verifies'
 like "$("$sg" diff "$id" 2>&1)" "\\+.*!s\\[1\\]" 'diff shows the fix'
 like "$("$sg" out "$id#$("$sg" events "$id" --json | grep -E '"kind": ?"action.requested"' | grep -m1 'make test' | grep -oE '"seq": ?[0-9]+' | grep -oE '[0-9]+')" 2>&1)" \
 	'not ok - counts the last word' 'the output of the failing test is in the record'
+said=$("$sg" events "$id" --filter kind:model --json | grep -m1 'action.requested' | sed 's/.*"seq": *\([0-9]*\),.*/\1/')
+like "$("$sg" out "$id#$said" --json)" '"stream":"text","data":"' 'and what the model said, as the output of its call'
 db=$(find "$HOME" -name '*.glass')
 is "$(printf '%s\n' "$db" | wc -l)" 1 'it is one file'
 ls "$db"-wal >/dev/null 2>&1

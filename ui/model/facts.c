@@ -129,7 +129,7 @@ static void put_action(json_t *o, struct source *s, const struct model_action *a
 		add(o, "is", "live");
 	if (json_array_size(json_object_get(snapshot, "changes")) > 0)
 		add(o, "has", "diff");
-	if (act->out_bytes + act->err_bytes > 0)
+	if (act->out_bytes + act->err_bytes + act->wire_bytes > 0)
 		add(o, "has", "output");
 }
 

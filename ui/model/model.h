@@ -87,7 +87,8 @@ struct model_action {
 	uint64_t later;       /* somebody looked and left it: the newest such event; 0 none */
 	uint64_t preview, previewed; /* the newest preview: its preview.started and, once over, its preview.ended */
 	int64_t asked_us, held_us, until_us, start_us, end_us, preview_us;
-	uint64_t out_bytes, err_bytes;
+	uint64_t out_bytes, err_bytes; /* out: also what a model says, as it comes */
+	uint64_t wire_bytes;  /* of an answer over the network, as it came */
 	uint64_t pty_bytes;   /* of out_bytes: what came from a terminal */
 	const char *kind;     /* "exec"; interned, "" unknown */
 	enum act_state state;

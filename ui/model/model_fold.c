@@ -297,6 +297,19 @@ static void action_ended(struct model *m, struct model_action *act, struct model
 		a->current = 0;
 }
 
+/* Streams: record.h. */
+static void output_came(struct model_action *act, int64_t stream, uint64_t len)
+{
+	if (stream == 4 || stream == 5)
+		act->wire_bytes += stream == 5 ? len : 0;
+	else if (stream == 2)
+		act->err_bytes += len;
+	else
+		act->out_bytes += len;
+	if (stream == 3)
+		act->pty_bytes += len;
+}
+
 static void action_event(struct model *m, struct model_agent *a, const struct event *ev, const json_t *o)
 {
 	struct model_action *act = fold_action(m, ev->action);
@@ -331,12 +344,7 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 		action_ended(m, act, a, ev, o);
 		break;
 	case EV_OUTPUT:
-		if (json_int(o, "stream", 1) == 2)
-			act->err_bytes += (uint64_t)json_int(o, "len", 0);
-		else
-			act->out_bytes += (uint64_t)json_int(o, "len", 0);
-		if (json_int(o, "stream", 1) == 3)
-			act->pty_bytes += (uint64_t)json_int(o, "len", 0);
+		output_came(act, json_int(o, "stream", 1), (uint64_t)json_int(o, "len", 0));
 		break;
 	case EV_PROC_EXEC:
 		act->traced = true;

@@ -257,7 +257,7 @@ uint64_t source_output(struct source *s, uint64_t action, int stream, uint64_t f
 {
 	struct err err = ERR_INIT;
 	const struct model_action *act = model_action(&s->model, action);
-	uint64_t size = !act ? 0 : stream == 2 ? act->err_bytes : act->out_bytes;
+	uint64_t size = !act ? 0 : stream == 2 ? act->err_bytes : stream == 5 ? act->wire_bytes : act->out_bytes;
 	uint64_t left = size > from ? size - from : 0;
 	buf_reset(out);
 	if (left > 0 && session_output(s->session, action, stream, from, (size_t)(left < max ? left : max), out, &err) < 0)

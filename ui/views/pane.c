@@ -49,7 +49,6 @@ static void say_more(struct text *t, uint64_t n, const char *one, const char *ma
 			  n == 1 ? "has" : "have");
 }
 
-/* A model's answer comes as stream 5: of it we show the text, which the transcript has; here the bytes. */
 static void output_part(struct text *t, struct source *s, uint64_t action, int stream, uint64_t from, uint64_t room, unsigned flags)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -69,6 +68,24 @@ static void output_part(struct text *t, struct source *s, uint64_t action, int s
 	}
 	text_add(t, ROLE_TEXT, stream == 2 ? "2" : NULL, p, len, flags);
 	say_more(t, more, "byte", "bytes");
+}
+
+/* What a model says, as it comes, and then the tools that it calls; the bytes on the wire say it in the form of its maker. */
+static void output_model(struct text *t, struct source *s, const struct model_action *act, uint64_t from, uint64_t room)
+{
+	CLEANUP(json_release) json_t *o = source_body(s, act->reply);
+	json_t *calls = json_object_get(o, "calls"), *call;
+	size_t i, before = t->nr;
+	if (act->out_bytes > 0)
+		output_part(t, s, act->id, 6, from, room, TEXT_SOFT);
+	json_array_foreach(calls, i, call) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		json_dump_buf(json_object_get(call, "args"), &b);
+		text_head(t, ROLE_WHO, " calls %s", json_str(call, "name", "a tool"));
+		text_add(t, ROLE_CMD, NULL, buf_cstr(&b), b.len, 0);
+	}
+	if (t->nr == before)
+		text_puts(t, ROLE_DIM, act->state == ACT_OVER ? "(no text)" : "(nothing said yet)");
 }
 
 /* Both as they came. */
@@ -100,7 +117,8 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 	unsigned flags = render ? SANITIZE_RENDER : 0;
 	if (!act)
 		return;
-	if (act->out_bytes + act->err_bytes == 0) {
+	bool model = strcmp(act->kind, "model") == 0;
+	if (act->out_bytes + act->err_bytes + act->wire_bytes == 0 && !(model && act->state != ACT_WAITS)) {
 		text_puts(t, act->state == ACT_WAITS ? ROLE_HELD : ROLE_DIM, act->state == ACT_OVER ? "(no output)" :
 			  act->state == ACT_WAITS && act->latched ? "it begins when the pause ends: . steps, c continues" :
 			  act->state == ACT_WAITS ? "it waits for a decision: a looks at it" : "(no output yet)");
@@ -113,10 +131,12 @@ void pane_output(struct text *t, struct source *s, uint64_t action, size_t max, 
 	struct pane_hold at = output_from(hold, act, max);
 	if (hold)
 		*hold = at;
-	if (at.mixed) {
+	if (model) {
+		output_model(t, s, act, at.from[1], 2 * (uint64_t)max);
+	} else if (at.mixed && act->out_bytes + act->err_bytes > 0) {
 		output_mixed(t, s, act, 2 * (uint64_t)max, flags);
-	} else if (strcmp(act->kind, "model") == 0) {
-		output_part(t, s, action, 5, at.from[1], 2 * (uint64_t)max, flags);
+	} else if (act->out_bytes + act->err_bytes == 0) {
+		output_part(t, s, action, 5, 0, 2 * (uint64_t)max, flags);
 	} else {
 		if (act->out_bytes > 0)
 			output_part(t, s, action, 1, at.from[1], 2 * (uint64_t)max, flags);

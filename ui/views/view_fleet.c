@@ -569,6 +569,7 @@ static bool verb(void *self, struct ui *ui, enum verb v)
 		return true;
 	case VERB_SORT:
 		f->sort = (f->sort + 1) % SORT_NR;
+		f->pin.set = false; /* who sorts wants every row in its place, the selected one, too */
 		ui_say(ui, ROLE_DIM, "sorted by %s; S once more: by %s", sorts[f->sort], sorts[(f->sort + 1) % SORT_NR]);
 		return true;
 	default:

@@ -22,12 +22,12 @@ struct out {
 	struct cmd_ctx *ctx;
 	struct session *s;
 	uint64_t action;
-	struct pipe_end end[STREAM_PTY + 1];
+	struct pipe_end end[STREAM_TEXT + 1];
 };
 
 static const char *stream_name(int stream)
 {
-	return stream == STREAM_OUT ? "stdout" : stream == STREAM_ERR ? "stderr" : "pty";
+	return stream == STREAM_OUT ? "stdout" : stream == STREAM_ERR ? "stderr" : stream == STREAM_PTY ? "pty" : "text";
 }
 
 static bool put_glyph(void *self, const struct glyph *g)
@@ -43,7 +43,7 @@ static bool put_glyph(void *self, const struct glyph *g)
 static bool put(void *self, int stream, int64_t ts_us, const void *bytes, size_t len)
 {
 	struct out *o = self;
-	if (stream < STREAM_OUT || stream > STREAM_PTY || !o->end[stream].wanted)
+	if (stream < STREAM_OUT || stream > STREAM_TEXT || !o->end[stream].wanted)
 		return true;
 	struct pipe_end *e = &o->end[stream];
 	e->off += len;
@@ -66,12 +66,12 @@ static bool put(void *self, int stream, int64_t ts_us, const void *bytes, size_t
 static void set_up(struct out *o)
 {
 	bool only_out = cmd_has(o->ctx, "stdout"), only_err = cmd_has(o->ctx, "stderr");
-	for (int s = STREAM_OUT; s <= STREAM_PTY; s++) {
+	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++) {
 		struct pipe_end *e = &o->end[s];
 		/* asked for alone it is what is asked for: then it goes where results go */
 		e->to = s == STREAM_ERR && !only_err ? o->ctx->err : o->ctx->out;
 		e->safe = isatty(fileno(e->to)) && !cmd_has(o->ctx, "raw");
-		e->wanted = only_out == only_err || (s == STREAM_ERR) == only_err;
+		e->wanted = s != STREAM_REQUEST && s != STREAM_RESPONSE && (only_out == only_err || (s == STREAM_ERR) == only_err);
 		sanitizer_init(&e->san, 0, put_glyph, e);
 	}
 }
@@ -101,7 +101,7 @@ static int has_ended(struct out *o, bool *ended, struct err *err)
 static int put_more(struct out *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	for (int s = STREAM_OUT; s <= STREAM_PTY; s++) {
+	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++) {
 		do {
 			buf_reset(&b);
 			if (session_output(o->s, o->action, s, o->end[s].off, 1 << 20, &b, err) < 0)
@@ -113,6 +113,18 @@ static int put_more(struct out *o, struct err *err)
 		} while (b.len);
 	}
 	fflush(o->ctx->out);
+	return 0;
+}
+
+/* All of it: as it came, and what a model said. */
+static int put_all(struct out *o, struct err *err)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (session_output_each(o->s, o->action, put, o, err) < 0 ||
+	    session_output(o->s, o->action, STREAM_TEXT, 0, SIZE_MAX, &b, err) < 0)
+		return -1;
+	if (b.len)
+		put(o, STREAM_TEXT, 0, b.data, b.len);
 	return 0;
 }
 
@@ -189,8 +201,8 @@ int cmd_out(struct cmd_ctx *ctx)
 	set_up(&o);
 	int rc = filter ? put_matching(&o, filter, &err) : find_action(&o, seq, &err);
 	if (rc == 0 && !filter)
-		rc = cmd_has(ctx, "follow") ? follow(&o, &err) : session_output_each(o.s, o.action, put, &o, &err);
-	for (int s = STREAM_OUT; s <= STREAM_PTY; s++)
+		rc = cmd_has(ctx, "follow") ? follow(&o, &err) : put_all(&o, &err);
+	for (int s = STREAM_OUT; s <= STREAM_TEXT; s++)
 		if (o.end[s].safe)
 			sanitizer_end(&o.end[s].san);
 	session_close(&o.s);

@@ -107,6 +107,23 @@ static void stays(struct ui *ui, struct source *s)
 	ok(at < index, "then it goes up to the others that wait");
 }
 
+/* Who sorts sees the order that was asked for: the selected row goes to its place, and the cursor with it. */
+static void sorted(struct ui *ui)
+{
+	struct fleet *f = fleet(ui);
+	for (int i = 0; i < 40; i++)
+		press(ui, "j");
+	char name[32];
+	snprintf(name, sizeof(name), "%s", selected(ui));
+	size_t index = f->at;
+	((struct model_agent *)(uintptr_t)f->line[f->at].agent)->held = 1;
+	ui_draw(ui);
+	ok(f->line[f->at].moved && f->at == index, "held, and where it was");
+	press(ui, "SSSS");
+	is_str(selected(ui), name, "sorted once round by state again: the cursor is on its agent");
+	ok(f->at < index && !f->line[f->at].moved, "which is up with the others that wait");
+}
+
 static void mouse(struct ui *ui, enum mouse_kind kind, int row)
 {
 	ui_mouse(ui, (struct mouse){ kind, row, 10 });
@@ -186,6 +203,7 @@ int main(void)
 	names();
 	groups(&ui);
 	stays(&ui, src[0]);
+	sorted(&ui);
 	dragged(&ui);
 	speed(&ui);
 	ui_release(&ui);

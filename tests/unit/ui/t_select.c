@@ -286,6 +286,29 @@ static void much_more(void)
 	end();
 }
 
+/* A model's call: its words and the tools that it calls, not the bytes on the wire. */
+static void a_model(void)
+{
+	CLEANUP(buf_release) struct buf f = BUF_INIT;
+	buf_puts(&f, "{\"at\":\"4\",\"kind\":\"action.requested\",\"agent\":2,\"body\":{\"kind\":\"model\"}}\n"
+		     "{\"at\":\"5\",\"kind\":\"output\",\"agent\":2,\"action\":5,\"body\":{\"stream\":5},\"out\":\"data: {}\\n\"}\n"
+		     "{\"at\":\"5\",\"kind\":\"output\",\"agent\":2,\"action\":5,\"body\":{\"stream\":6},\"out\":\"I look first.\"}\n"
+		     "{\"at\":\"6\",\"kind\":\"model.reply\",\"agent\":2,\"action\":5,\"body\":{\"text\":\"I look first.\","
+		     "\"calls\":[{\"name\":\"shell\",\"args\":{\"cmd\":\"ls -l\"}}]}}\n"
+		     "{\"at\":\"6\",\"kind\":\"action.ended\",\"agent\":2,\"action\":5,\"body\":{\"end\":\"ok\"}}\n");
+	head = 7;
+	begin_with(&f, "agent", 36, 120);
+	keys("ov");
+	is_str(chosen(), "I look first.\n", "what a model says, while it says it");
+	keys("\x1b");
+	upto(0);
+	keys("gvjj");
+	ok(strstr(chosen(), "I look first.") && strstr(chosen(), "calls shell") && strstr(chosen(), "\"cmd\":\"ls -l\""),
+	   "and which tools it calls, with what");
+	ok(!strstr(chosen(), "data:"), "not in the form of the wire");
+	end();
+}
+
 /* The difference of a box is another one now: the same place is another text. */
 static void moved_away(void)
 {
@@ -328,6 +351,7 @@ int main(void)
 	long_output();
 	meanwhile();
 	much_more();
+	a_model();
 	moved_away();
 	many_rows();
 	return done_testing();
