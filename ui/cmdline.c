@@ -468,10 +468,17 @@ static void complete_option(struct finder *f, const char *table, const char *beg
 	}
 }
 
-static void complete_setting(struct finder *f, const char *begin)
+/* "set the" and, as it is said of other programs, "set theme li". */
+static void complete_setting(struct finder *f, const char *text, const char *begin)
 {
+	const char *name = text + strspn(text, " ");
+	size_t n = strcspn(name, " ");
+	bool value = name + n < text + strlen(text) - strlen(begin);
 	for (size_t i = 0; ui_setting(i); i++)
-		add_if(f, ui_setting(i), begin);
+		if (!value)
+			add_if(f, ui_setting(i), begin);
+		else if (strncmp(ui_setting(i), name, n) == 0 && ui_setting(i)[n] == '=')
+			add_if(f, ui_setting(i) + n + 1, begin);
 }
 
 static void complete_word(struct ui *ui, const char *command, const char *begin)
@@ -479,7 +486,8 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 	struct finder *f = ui->find;
 	const struct cmd_row *c = cmd_find(command);
 	if (strcmp(command, "set") == 0) {
-		complete_setting(f, begin);
+		CLEANUP(free_ptr) char *text = xstrndup(buf_cstr(&ui->prompt.text) + strlen(command), ui->prompt.at - strlen(command));
+		complete_setting(f, text, begin);
 		return;
 	}
 	if (strcmp(command, "goto") == 0) {

@@ -648,6 +648,8 @@ int console_main(const struct console_opts *o, struct err *err)
 		if (o->arm_ms > 0)
 			c.ui.dead_us = o->arm_ms * 1000L;
 		c.ui.trust = o->host != NULL;
+		if (o->greeting) /* whatever is wrong with the settings is more worth the line */
+			ui_say(&c.ui, ROLE_TEXT, "%s", o->greeting);
 		if (o->filter)
 			filter_begin(&c.ui, o->filter);
 		c.ui.limit = o->at;
@@ -660,8 +662,6 @@ int console_main(const struct console_opts *o, struct err *err)
 			ui_open(&c.ui, o->view,
 				&(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id
 										      : 0 });
-		if (o->greeting)
-			ui_say(&c.ui, ROLE_TEXT, "%s", o->greeting);
 		choose_keys(&c);
 		rc = loop(&c);
 		ui_release(&c.ui);

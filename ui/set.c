@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "base/text/width.h"
 #include "ui/coach.h"
 
@@ -86,8 +87,23 @@ static void say_all(struct ui *ui)
 	       ui->popup ? "true" : "false", text_ambiguous() ? 2 : 1);
 }
 
-void ui_set(struct ui *ui, const char *what)
+/* "theme light" is "theme=light"; a blank that completion has put is none. */
+static void put_equal(char *what)
 {
+	size_t n = strcspn(what, "= "), end = strlen(what);
+	while (end > 0 && what[end - 1] == ' ')
+		what[--end] = '\0';
+	if (what[n] != ' ' || !ui_is_setting(what))
+		return;
+	size_t skip = strspn(what + n, " =");
+	what[n] = '=';
+	memmove(what + n + 1, what + n + skip, strlen(what + n + skip) + 1);
+}
+
+void ui_set(struct ui *ui, const char *typed)
+{
+	CLEANUP(free_ptr) char *what = xstrdup(typed);
+	put_equal(what);
 	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strncmp(what, "no", 2) == 0;
 	if (!*what || (ui_is_setting(what) && !strchr(what, '=') && !toggled)) {
 		say_all(ui);

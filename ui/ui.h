@@ -166,7 +166,7 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
 /* Asks how much more of a budget, for the agent or the session. */
 void ui_more_budget(struct ui *ui, const struct subject *on);
 /* ":set name=value" (set.c). */
-void ui_set(struct ui *ui, const char *what);
+void ui_set(struct ui *ui, const char *typed);
 bool ui_is_setting(const char *word); /* the name of one, with or without its value */
 const char *ui_setting(size_t i); /* what can be set, as it is typed; NULL past the last */
 /* Key line, message line, prompt (ui_frame.c). Returns how many rows at the bottom it took. */

@@ -177,10 +177,12 @@ static void busy(void)
 		struct err err = ERR_INIT;
 		setenv("TERM", "xterm-256color", 1);
 		struct console_source src = { .path = "tests/screens/fleet.jsonl", .wake_fd = news[0], .pump = always };
-		struct console_opts o = { .source = &src, .nr_sources = 1, .quiet = true };
+		struct console_opts o = { .source = &src, .nr_sources = 1, .quiet = true,
+					  .greeting = "welcome", .theme = "nosuch" };
 		_exit(console_main(&o, &err) < 0 ? 50 : 7);
 	}
 	ok(expect("HELD"), "up, with news that never ends");
+	ok(expect("no such theme"), "what is wrong with its settings stands on the line, not the greeting");
 	ws = (struct winsize){ .ws_row = 10, .ws_col = 50 };
 	ioctl(master, TIOCSWINSZ, &ws);
 	ok(expect("too small"), "it takes a new size");

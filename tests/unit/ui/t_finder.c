@@ -6,6 +6,7 @@
 #include "tap.h"
 #include "ui/cmdtable.h"
 #include "ui/finder_inner.h"
+#include "ui/keymap.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
 #include "ui/verifying.h"
@@ -169,6 +170,13 @@ static void commands(void)
 	is_str(buf_cstr(&ui.prompt.text), "approve --session ", "and its options");
 	keys("\033:theme light\n");
 	ok(strstr(ui.message, ":set theme"), "a setting is no command: %s", ui.message);
+	keys(":set keys em");
+	ui_key(&ui, K_TAB);
+	is_str(buf_cstr(&ui.prompt.text), "set keys emacs ", "Tab completes the value of a setting, after a space, too");
+	keys("\n");
+	ok(keymap_is_emacs(), "which is set so");
+	keys(":set keys own\n");
+	ok(!keymap_is_emacs(), "and back");
 	keys(":set keys\n");
 	ok(strstr(ui.message, "keys=own") && strstr(ui.message, "ambiwidth=1"), "what the settings are: %s", ui.message);
 	keys(":set\n");

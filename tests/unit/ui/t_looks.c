@@ -41,6 +41,10 @@ static void themes(void)
 		for (size_t k = 0; k < ARRAY_LEN(pairs); k++)
 			ok(theme_find(names[i])->look[pairs[k][0]].fg != theme_find(names[i])->look[pairs[k][1]].fg,
 			   "%s: pair %zu differs in colour (and by a sign: the mono screens)", names[i], k);
+	for (int r = 0; r < ROLE_NR; r++)
+		for (size_t i = 1; i < ARRAY_LEN(names); i += 2) /* yellow and cyan, bright or not */
+			ok(theme_find(names[i])->look[r].fg % 8 != 3 && theme_find(names[i])->look[r].fg % 8 != 6,
+			   "%s: role %d can be read on white", names[i], r);
 	setenv("NO_COLOR", "1", 1);
 	is_str(theme_choose("dark", 0)->name, "mono", "NO_COLOR");
 	setenv("NO_COLOR", "", 1);
