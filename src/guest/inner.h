@@ -169,8 +169,8 @@ struct inner_proc {
 /* Every process below the guest, zombies included, with its origin; what has no other origin is given to @heir. Returns
  * owned, NULL with *nr_out 0 on failure. */
 struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out);
-/* Live processes that came from @run, which has just ended; @killed: by a signal. */
-unsigned inner_left(struct inner *g, pid_t run, bool killed);
+/* Live processes that came from @run, which has just ended. */
+unsigned inner_left(struct inner *g, pid_t run);
 /* Sends @signo to everything that came from @run; with SIGKILL until nothing new appears. */
 void inner_signal_all(struct inner *g, pid_t run, int signo);
 void inner_freeze(struct inner *g, uint64_t id, bool frozen);

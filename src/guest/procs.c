@@ -215,11 +215,12 @@ static unsigned count_of(struct inner *g, pid_t run)
 	return left;
 }
 
-unsigned inner_left(struct inner *g, pid_t run, bool killed)
+unsigned inner_left(struct inner *g, pid_t run)
 {
 	unsigned left = nobody_new(g, run) ? 0 : count_of(g, run);
-	/* the signal that ended the leader was for its group: the others may be a moment behind */
-	for (int pass = 0; left && killed && pass < 20; pass++) {
+	/* whoever ends together with the leader may be a moment behind: by the same signal, or a helper that has nothing
+	 * more to do, as those of git; only what stays was left */
+	for (int pass = 0; left && pass < 20; pass++) {
 		nanosleep(&(struct timespec){ .tv_nsec = 500000 }, NULL);
 		left = count_of(g, run);
 	}

@@ -361,7 +361,7 @@ static void on_end(struct inner *g, struct inner_run *r, int status, const struc
 	e->max_bytes = (uint64_t)use->ru_maxrss * 1024;
 	e->oom = inner_oom_killed(g);
 	r->reaped = true;
-	e->left = inner_left(g, r->pid, e->signal != 0);
+	e->left = inner_left(g, r->pid);
 	r->draining = 1; /* ours, so that a pump that is done at once does not finish the run */
 	inner_pump_run_ended(g, r);
 	inner_run_drained(g, r);

@@ -29,6 +29,11 @@ static void test_left(void)
 	is_int(k.left, 0, "and not counted again");
 	job_release(&k);
 
+	struct job late = { 0 };
+	job_run(&late, "sleep 0.003 & true");
+	is_int(late.left, 0, "nor what ends a moment later by itself");
+	job_release(&late);
+
 	size_t of_run = 0;
 	for (int n = 0; n < 200 && of_run != 2; n++) { /* they may still be on their way to being a sleep */
 		turns(n ? 5 : 0);
