@@ -146,12 +146,15 @@ static void count_change(struct source *s, struct change *c)
 
 /* --- lists ------------------------------------------------------------------------------------------------------- */
 
+/* Files that differ, as they are and as they were below. None of these is no tree: all that differ may be gone, or new, or
+ * nothing may differ. */
 static bool snapshot_trees(struct source *s, uint64_t seq, struct object_id *tree, struct object_id *under, char **repo)
 {
 	CLEANUP(json_release) json_t *o = source_body(s, seq);
-	*tree = *under = (struct object_id){ 0 };
-	if (!o || !object_parse(json_str(o, "tree", ""), tree))
+	if (!o)
 		return false;
+	if (!object_parse(json_str(o, "tree", ""), tree))
+		*tree = (struct object_id){ 0 };
 	if (!object_parse(json_str(o, "under", ""), under))
 		*under = (struct object_id){ 0 };
 	if (repo)

@@ -81,6 +81,39 @@ static void one_sided(void)
 	source_close(&s);
 }
 
+/* All that differs is gone, so there is no tree of it; then nothing differs any more. In a preview, too. */
+static void only_gone(void)
+{
+	char path[] = "/tmp/t_changes-XXXXXX";
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	struct change *c;
+	struct arena a = ARENA_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	buf_puts(&text, "{\"tree\": \"then\", \"files\": {\"log\": \"x\"}}\n"
+			"{\"at\": \"0\", \"kind\": \"session.start\", \"body\": {\"id\": \"s-00gone\", \"name\": \"l\"}}\n"
+			"{\"at\": \"2\", \"kind\": \"box.open\", \"body\": {\"name\": \"b\", \"driver\": \"process\"}}\n"
+			"{\"at\": \"4\", \"kind\": \"snapshot.taken\", \"box\": 2, \"body\": {\"repo\": \"\", \"n\": 1, \"under\": \"@then\"}}\n"
+			"{\"at\": \"5\", \"kind\": \"preview.tree\", \"box\": 2, \"body\": {\"repo\": \"\", \"under\": \"@then\"}}\n"
+			"{\"at\": \"5\", \"kind\": \"preview.ended\", \"box\": 2, \"body\": {\"trees\": [4]}}\n"
+			"{\"at\": \"6\", \"kind\": \"snapshot.taken\", \"box\": 2, \"body\": {\"repo\": \"\", \"n\": 2}}\n");
+	int fd = mkstemp(path);
+	if (fd < 0 || fd_write_all(fd, text.data, text.len, &err) < 0 || source_open(&s, path, &err) < 0)
+		exit(99);
+	close(fd);
+	unlink(path);
+	fake_last->committed = 3;
+	source_sync(s, 0, 0);
+	ok(changes_list(s, 2, &c, &a) == 1 && c[0].op == 'D' && strcmp(c[0].path, "log") == 0, "a file that is gone, and nothing else, is a change");
+	fake_last->committed = 0;
+	source_sync(s, 0, 0);
+	ok(changes_preview(s, 5, &c) == 1 && c[0].op == 'D', "in a preview, too");
+	is_int(changes_list(s, 2, &c, &a), 0, "it is back: nothing has changed");
+	ok(changes_between(s, 2, 3, 6, &c) == 1 && c[0].op == 'A', "which between the two is a file that has come");
+	arena_release(&a);
+	source_close(&s);
+}
+
 int main(void)
 {
 	struct change c;
@@ -92,5 +125,6 @@ int main(void)
 	CLEANUP(free_ptr) char *large = shown(CHANGE_READ_MAX, &c);
 	is_str(large, " 4.1M bytes: too large to be compared here; 'sandglass diff' prints it\n", "past 4 MB: one line says so");
 	one_sided();
+	only_gone();
 	return done_testing();
 }
