@@ -350,6 +350,29 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		ui_say(ui, ROLE_TEXT, "%s", text);
 }
 
+/* What is asked for, until the answer says more. */
+static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr)
+{
+	static const struct { const char *word, *of; } said[] = {
+		{ "pause", "pauses before its next action" },
+		{ "step", "does one action, then it pauses" },
+		{ "continue", "goes on until the next hold" },
+		{ "say", "is told so before its next model call" },
+	};
+	const struct source *s = ui_source(ui, source);
+	const char *word = words[0];
+	if (strcmp(word, "continue") == 0 && nr > 1 && s && s->model.paused_all) {
+		ui_say(ui, ROLE_PAUSED, "what stood of %s goes on; all are still paused: P lets them go on", words[1]);
+		return;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(said); i++)
+		if (strcmp(word, said[i].word) == 0 && nr > 1) {
+			ui_say(ui, ROLE_DIM, "%s %s", words[1], said[i].of);
+			return;
+		}
+	ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
+}
+
 bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opts)
 {
 	size_t nr = 0;
@@ -360,7 +383,7 @@ bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opt
 	}
 	while (words[nr])
 		nr++;
-	ui_say(ui, ROLE_DIM, "%s%s%s", words[0], nr > 1 ? " " : "", nr > 1 ? words[1] : "");
+	say_sending(ui, source, words, nr);
 	ui->act[source].command(ui->act[source].self, words, nr, opts, sent, ui);
 	json_decref(opts);
 	return true;

@@ -104,7 +104,7 @@ static json_t *decisions(struct source *s)
 	for (size_t i = m->nr_actions; i > 0 && json_array_size(list) < HANDOVER_DECISIONS; i--) {
 		const struct model_action *act = &m->action[i - 1];
 		CLEANUP(json_release) json_t *body = act->decided ? source_body(s, act->decided) : NULL;
-		if (!body)
+		if (!body || strcmp(json_str(body, "by", ""), "latch") == 0) /* the end of a pause is nobody's decision on it */
 			continue;
 		CLEANUP(arena_release) struct arena a = ARENA_INIT;
 		struct row_info r;

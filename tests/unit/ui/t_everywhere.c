@@ -5,6 +5,7 @@
 #include "fake_session.h"
 #include "tap.h"
 #include "ui/finder.h"
+#include "ui/model/handover.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
@@ -455,6 +456,38 @@ static void emacs(void)
 	end();
 }
 
+/* What is said when an agent is to go on, and how the end of a pause stands on the page for who takes over: not at all. */
+static void going_on(void)
+{
+	begin(0, 0, false);
+	press("p");
+	is_str(ui.message, "fix pauses before its next action", "a pause");
+	press("c");
+	is_str(ui.message, "fix goes on until the next hold", "one that may go on");
+	src[0]->model.paused_all = true;
+	press("c");
+	ok(strstr(ui.message, "P lets them go on"), "and one that stops again at once, with what to do: %s", ui.message);
+	end();
+	char path[] = "/tmp/t_everywhere-XXXXXX";
+	struct err err = ERR_INIT;
+	struct source *s = NULL;
+	CLEANUP(buf_release) struct buf page = BUF_INIT;
+	close(mkstemp(path));
+	make(path, 0, 2, 0, false);
+	FILE *f = fopen(path, "a");
+	line(f, 40, "action.decided", 2, 3, "{\"decision\":\"release\",\"by\":\"latch\"}");
+	line(f, 41, "action.decided", 2, 5, "{\"decision\":\"approve\",\"by\":\"human\"}");
+	fclose(f);
+	if (source_open(&s, path, &err) < 0)
+		exit(99);
+	unlink(path);
+	source_sync(s, 0, 0);
+	CLEANUP(json_release) json_t *h = handover_make(s, false, 0);
+	handover_text(h, &page);
+	ok(strstr(buf_cstr(&page), "LAST DECISIONS (1)") && strstr(buf_cstr(&page), "#5 approve"), "decisions are those of people and rules");
+	source_close(&s);
+}
+
 static void sorting(void)
 {
 	begin(1, 0, false);
@@ -529,6 +562,7 @@ int main(void)
 	script_asks();
 	paused();
 	frozen();
+	going_on();
 	sorting();
 	opening_by_itself();
 	emacs();
