@@ -101,6 +101,21 @@ static void set_up_curses(void)
 	init_colours();
 }
 
+/* Newer terminals bring a name that many machines have never heard of, most of all over ssh; they understand xterm. */
+static SCREEN *new_screen(const char *term)
+{
+	static const char *const like[][2] = {
+		{ "xterm", "xterm-256color" },	 { "alacritty", "xterm-256color" }, { "foot", "xterm-256color" },
+		{ "wezterm", "xterm-256color" }, { "ghostty", "xterm-256color" },   { "rio", "xterm-256color" },
+		{ "contour", "xterm-256color" }, { "tmux", "screen-256color" },	    { "screen", "screen" },
+	};
+	SCREEN *s = newterm(NULL, sink, stdin);
+	for (size_t i = 0; !s && i < ARRAY_LEN(like); i++)
+		if (strncmp(term, like[i][0], strlen(like[i][0])) == 0)
+			s = newterm(like[i][1], sink, stdin);
+	return s;
+}
+
 int term_open(struct err *err)
 {
 	const char *term = getenv("TERM"), *sync = getenv("SANDGLASS_SYNC");
@@ -112,10 +127,13 @@ int term_open(struct err *err)
 		fd_close(&fd);
 		return err_sys(err, "cannot make a place for frames");
 	}
-	screen = newterm(NULL, sink, stdin);
+	screen = new_screen(term);
 	tty_set_mouse(true);
 	int rc = screen ? tty_open(err)
-			: err_set(err, ERR_UNSUPPORTED, "terminal '%s' is not known here; use --no-tui", term);
+			: err_set(err, ERR_UNSUPPORTED,
+				  "terminal '%s' is not known here; say TERM=xterm-256color if it is like that, or "
+				  "--no-tui",
+				  term);
 	if (rc < 0) {
 		term_close();
 		return -1;

@@ -17,6 +17,8 @@ static struct buf seen;
 static int master;
 static pid_t child;
 
+static const char *term = "xterm-256color";
+
 static void start(const char *fixture, const char *no_color)
 {
 	struct winsize ws = { .ws_row = 36, .ws_col = 120 };
@@ -27,7 +29,7 @@ static void start(const char *fixture, const char *no_color)
 	if (child != 0)
 		return;
 	struct err err = ERR_INIT;
-	setenv("TERM", "xterm-256color", 1);
+	setenv("TERM", term, 1);
 	setenv("LC_ALL", "C.UTF-8", 1);
 	setenv("TZ", "UTC", 1);
 	setenv("NO_COLOR", no_color, 1);
@@ -207,12 +209,33 @@ static void resized(void)
 	is_int(ended(), 7, "left");
 }
 
+/* Names of terminals that no terminfo here has. */
+static void unknown_terminals(void)
+{
+	static const struct {
+		const char *name;
+		int status;
+	} names[] = { { "xterm-nosuch", 7 }, { "tmux-nosuch", 7 }, { "nosuch", 50 } };
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		term = names[i].name;
+		start("tests/screens/fleet.jsonl", "");
+		if (names[i].status == 7) {
+			ok(expect("HELD"), "TERM=%s: drawn as for its kin", term);
+			press("q");
+		}
+		int status = ended();
+		ok(status == names[i].status, "TERM=%s ends with %d", term, status);
+	}
+	term = "xterm-256color";
+}
+
 int main(void)
 {
 	hostile();
 	colours();
 	killed();
 	resized();
+	unknown_terminals();
 	busy();
 	buf_release(&seen);
 	return done_testing();
