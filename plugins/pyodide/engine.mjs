@@ -15,8 +15,10 @@ import { spawnSync } from "node:child_process";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
 
 const [kind, folder, memory, word] = process.argv.slice(2);
-const [FLAG, READS, IDLE, SLEEPS] = [0, 1, 2, 3]; // of the words that both threads see
+const [FLAG, READS, IDLE, SLEEPS, ASKS] = [0, 1, 2, 3, 4]; // of the words that both threads see
 const PATIENCE_MS = 2000;
+const stays = kind === "tty" && JSON.parse(word).argv[0] === "shell"; // sandbox/shell.h
+const SETTLE = "settle"; // what Python's thread asks the other; all else that it says is its status
 
 const loaded = async (more) => {
 	const { loadPyodide } = await import(folder + "/pyodide.mjs");
@@ -94,10 +96,20 @@ async function python(shared) {
 	if (kind === "wait") fs.writeSync(2, "\x06");
 	const job = command();
 	py.setInterruptBuffer(new Uint8Array(shared.buffer, 0, 1));
+	const flag = new Uint8Array(shared.buffer);
 	const hooks = {
 		idle: (on) => {
-			if (!on) Atomics.store(new Uint8Array(shared.buffer), 0, 0); // a ^C that came too late is not the next command's
+			if (!on) Atomics.store(flag, 0, 0); // a ^C that came too late is not the next command's
 			Atomics.store(shared, IDLE, on);
+		},
+		// Returns when each ^C that was typed before has been heard by the other thread, and drops it. Without a limit: a
+		// thread that does not answer stops nothing either, and who typed the ^C ends the process after a while.
+		settle: () => {
+			Atomics.store(shared, IDLE, 1);
+			Atomics.store(shared, ASKS, 1);
+			parentPort.postMessage(SETTLE);
+			Atomics.wait(shared, ASKS, 1);
+			Atomics.store(flag, 0, 0);
 		},
 		sleep: (s) => sleep(py, shared, performance.now() + s * 1000),
 	};
@@ -118,12 +130,20 @@ const die = (signal) => {
 	process.kill(process.pid, signal);
 };
 
+// A signal that was sent before a message is with this thread when that next calls the kernel, which is in the turn of node's
+// loop after the message's; its handlers are called in the next. So after three turns they have been.
+const afterTurns = (n, fn) => (n ? setImmediate(afterTurns, n - 1, fn) : fn());
+
 function supervise() {
-	const shared = new Int32Array(new SharedArrayBuffer(16));
+	const shared = new Int32Array(new SharedArrayBuffer(20));
 	const worker = new Worker(new URL(import.meta.url), { argv: process.argv.slice(2), workerData: shared, stdin: false,
 		resourceLimits: { stackSizeMb: 16 } });
 	const end = (status) => (status === -2 ? die("SIGINT") : process.exit(status));
-	worker.on("message", end);
+	const settled = () => {
+		Atomics.store(shared, ASKS, 0);
+		Atomics.notify(shared, ASKS);
+	};
+	worker.on("message", (m) => (m === SETTLE ? afterTurns(3, settled) : end(m)));
 	worker.on("exit", end);
 	worker.on("error", (e) => {
 		fs.writeSync(2, "pyodide: " + (e.message || e).toString().split("\n")[0] + "\n");
@@ -134,7 +154,7 @@ function supervise() {
 	process.on("SIGUSR1", () => process.kill(process.pid, "SIGKILL")); // else node would open its debugger
 	process.on("SIGINT", () => {
 		if (Atomics.load(shared, IDLE)) return;
-		if (Atomics.load(shared, READS)) return die("SIGINT");
+		if (Atomics.load(shared, READS) && !stays) return die("SIGINT"); // where it stays, a newline is typed after a ^C
 		const heard = Atomics.exchange(flag, 0, 2) !== 2;
 		Atomics.add(shared, SLEEPS, 1);
 		Atomics.notify(shared, SLEEPS);
@@ -149,7 +169,7 @@ function supervise() {
 }
 
 // A terminal of a shell tells what programs wrote and nothing else.
-const plain = () => JSON.parse(word).argv[0] === "shell" && spawnSync("stty", ["-echo", "-onlcr"], { stdio: [0, "ignore", "ignore"] });
+const plain = () => stays && spawnSync("stty", ["-echo", "-onlcr"], { stdio: [0, "ignore", "ignore"] });
 
 process.on("uncaughtException", (e) => {
 	fs.writeSync(2, ((e && e.message) || String(e)).split("\n")[0] + "\n");

@@ -215,11 +215,13 @@ def _interact():
     console.interact(banner="", exitmsg="")
 
 
-def _shell(mark, state):
-    """A shell that stays (sandbox/shell.h). A command is TURN:CODE. in lines: the code as base64; its last expression is
-    shown. After each: the mark, a status and the turn. A line with a turn begins anew: what came before it is part of a
-    command whose rest a ^C has taken from the terminal."""
-    where, busy, late = _main(), False, False
+def _shell(mark, hooks):
+    """A shell that stays (sandbox/shell.h). A command is MARK:TURN:CODE. in lines, the mark without its first character, the
+    code as base64; its last expression is shown. After each: the mark, a status and the turn. A line with the mark begins
+    anew: what came before it is part of a command whose rest a ^C has taken from the terminal, or was typed for a program
+    that has not read it. A command without code follows a ^C: when it is over, the ^C is, too."""
+    where, terminal, out, begin = _main(), sys.stdin, sys.stdout, mark[1:] + ":"
+    busy, late, left = False, False, None
 
     def on_sigint(*_):
         nonlocal late
@@ -230,50 +232,56 @@ def _shell(mark, state):
     def ask():
         nonlocal late
         text, late = "", False
-        while not text.endswith("."):
-            state(1)
-            line = sys.stdin.readline()
-            state(0)
+        while True:
+            hooks.idle(1)
+            line = terminal.readline()
+            hooks.idle(0)
             if not line:
                 return None, None
-            text = line.strip() if ":" in line else text + line.strip()
-        turn, _, code = text[:-1].rpartition(":")
-        return turn, base64.b64decode(code).decode("utf-8", "replace")
+            text = line.strip() if line.startswith(begin) else text and text + line.strip()
+            if text.endswith("."):
+                turn, _, code = text[len(begin):-1].partition(":")
+                try:
+                    return int(turn), base64.b64decode(code, validate=True).decode("utf-8", "replace")
+                except ValueError:  # there is something else in it
+                    text = ""
 
     def one(text):
-        tree = ast.parse(text, "<shell>")
-        linecache.cache["<shell>"] = (len(text), None, text.splitlines(True), "<shell>")
-        last = ast.Interactive([tree.body.pop()]) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
-        exec(compile(tree, "<shell>", "exec", dont_inherit=True), where)
-        if last:
-            exec(compile(last, "<shell>", "single", dont_inherit=True), where)
+        nonlocal left
+        if late:
+            raise KeyboardInterrupt
+        try:
+            tree = ast.parse(text, "<shell>")
+            linecache.cache["<shell>"] = (len(text), None, text.splitlines(True), "<shell>")
+            last = ast.Interactive([tree.body.pop()]) if tree.body and isinstance(tree.body[-1], ast.Expr) else None
+            exec(compile(tree, "<shell>", "exec", dont_inherit=True), where)
+            if last:
+                exec(compile(last, "<shell>", "single", dont_inherit=True), where)
+        except SystemExit as e:
+            left = e
 
-    def guarded(code, leave):
+    def status_of(text):
         nonlocal busy
         try:
             busy = True
-            if late:
-                raise KeyboardInterrupt
-            one(code)
-        except SystemExit as e:
-            leave.append(e)
-            raise
+            return _guard(lambda: one(text))
+        except KeyboardInterrupt:  # while its end was told: excepthook may be the program's own
+            return INTERRUPTED
         finally:
             busy = False
 
     signal.signal(signal.SIGINT, on_sigint)
-    status, turn = 0, "0"
+    status, turn = 0, 0
     while turn is not None:
         _flush()
-        sys.stdout.write("%s:%d:%s%s" % (mark, status, turn, mark[0]))
-        sys.stdout.flush()
+        out.write("%s:%d:%d%s" % (mark, 130 if status == INTERRUPTED else status, turn, mark[0]))
+        out.flush()
         turn, code = ask()
-        if turn:
-            leave = []
-            status = _guard(lambda: guarded(code, leave))
-            status = 130 if status == INTERRUPTED else status
-            if leave:
-                raise leave[0]
+        status = status_of(code) if code else 0
+        if turn is not None and not code:
+            hooks.settle()
+        if left:
+            raise left
 
 
 # --- the command line ---
@@ -344,7 +352,7 @@ def start(argv, env, cwd, hooks):
         if words[0] == "pip":
             _pip(words[1:])
         elif words[0] == "shell":
-            _shell(words[1], hooks.idle)
+            _shell(words[1], hooks)
         else:
             _python(words[1:])
 

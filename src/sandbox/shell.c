@@ -86,12 +86,13 @@ void box_shell_type(const char *cmd, struct buf *out)
 	buf_puts(out, "'\n");
 }
 
-/* What an interpreter takes (plugins/pyodide): the turn, base64 in lines, a full stop after the last. */
-static void type_code(unsigned turn, const char *code, struct buf *out)
+/* What an interpreter takes (plugins/pyodide): the mark and the turn, base64 in lines, a full stop after the last. On a line
+ * of its own: there may be the beginning of one that was sent and that nobody has read. */
+static void type_code(const struct box_shell *s, const char *code, struct buf *out)
 {
 	CLEANUP(buf_release) struct buf b64 = BUF_INIT;
 	base64_append(&b64, code, strlen(code));
-	buf_printf(out, "%u:", turn);
+	buf_printf(out, "\n%s:%u:", s->mark + 1, s->turn);
 	for (size_t at = 0; at < b64.len; at += PIECE_MAX) {
 		buf_append(out, b64.data + at, b64.len - at < PIECE_MAX ? b64.len - at : PIECE_MAX);
 		buf_putc(out, '\n');
@@ -120,13 +121,12 @@ static void done(struct box_shell *s, int status)
 }
 
 /* The prompt is set by typing, not in the environment, where every command would see it. An interpreter, which has its mark
- * from the words that it was started with, says the turn of the command: here that of an empty one, on a line of its own. */
+ * from the words that it was started with, says the turn of the command: here that of an empty one. */
 static void type_prompt(struct box_shell *s)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	if (s->python) {
-		buf_putc(&b, '\n');
-		type_code(s->turn, "", &b);
+		type_code(s, "", &b);
 	} else {
 		buf_printf(&b, "PS1='%s:$?:%u%c'\n", s->mark, s->turn, s->mark[0]);
 	}
@@ -144,7 +144,7 @@ static void renew(struct box_shell *s)
  * each of the old ones, and the command is over when the changed one is there.
  *
  * An interpreter that has nothing to do says nothing to a ^C, and the ^C may have taken its command from the terminal before
- * it was read. So there the next turn is typed at once. */
+ * it was read. So there the next turn is typed at once; its prompt comes when the ^C has been heard (engine.mjs, settle). */
 static void begin_renewing(struct box_shell *s)
 {
 	s->renewing = true;
@@ -391,7 +391,7 @@ int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, stru
 	s->running = true;
 	if (s->python) {
 		s->turn = (s->turn + 1) % TURN_MAX;
-		type_code(s->turn, cmd, &b);
+		type_code(s, cmd, &b);
 	} else {
 		box_shell_type(cmd, &b);
 	}

@@ -7,7 +7,9 @@
  * up, control characters are quoted; a NUL cannot be sent. Loop thread only; over any driver that has CAP_PTY.
  *
  * Where there is no sh (CAP_SHELL) it is an interpreter of Python that stays: a command is code, what its last expression
- * gives is shown, the status is 1 after an exception. */
+ * gives is shown, the status is 1 after an exception. What was sent to it and no program has read is dropped when the next
+ * command comes. After a ^C a newline and an empty command are typed; a program that catches the KeyboardInterrupt and reads on
+ * takes them for its input, and is stopped by the second ^C a second later. */
 #ifndef SANDBOX_SHELL_H
 #define SANDBOX_SHELL_H
 

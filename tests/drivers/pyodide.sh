@@ -37,7 +37,7 @@ cat >turns.lua <<-'L'
 	  { say = "found all", expect = "42" },
 	}
 	L
-cp "$here/../drivers/use_python.lua" . && chmod -R a+rX .
+cp "$here/../drivers/use_python.lua" "$here/../drivers/stop_python.lua" . && chmod -R a+rX .
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
 timeout 200 "$SANDGLASS" run --no-tui --policy any.lua use_python.lua -- "$npm/pyodide" --wheel "$PWD/tiny-1-py3-none-any.whl" </dev/null >"$t/out" 2>&1
 is $? 0 'a script uses a box'
@@ -65,6 +65,29 @@ like "$out" "net pip: 'requests' is no wheel.*no network" 'what is no wheel'
 like "$out" 'agent found all' 'an agent with the tools of every box'
 "$SANDGLASS" verify "$id" >"$t/out" 2>&1
 is $? 0 'the record verifies'
+
+# A node whose main thread, which hears signals, comes to them late.
+mkdir slow && cp "$node" slow/real && cat >slow/late.mjs <<-'J' && cat >slow/node <<-'S' && chmod +x slow/node && chmod -R a+rX slow
+	import { isMainThread } from "node:worker_threads";
+	const busy = () => { for (const until = performance.now() + 40; performance.now() < until;); };
+	if (isMainThread && process.argv[2] === "tty") setInterval(busy, 1).unref();
+	J
+	#!/bin/sh
+	exec "${0%/*}/real" --import "${0%/*}/late.mjs" "$@"
+	S
+for it in "$node" "$PWD/slow/node"; do
+	[ "$it" = "$node" ] && of= || of=", where node is slow to hear them"
+	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua stop_python.lua -- "$npm/pyodide" "$it" </dev/null >"$t/out" 2>&1
+	is $? 0 "stops in a shell$of"
+	id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
+	out=$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')
+	like "$out" '"early 0"' 'one that comes before its command was read: the next one is whole'
+	like "$out" '"late 0"' 'after its end'
+	like "$out" '"reading 0"' 'while it reads'
+	like "$out" '"telling 0"' 'while it tells of an exception in its own way'
+	like "$out" '"unread 0"' 'what nobody has read is no part of the next command'
+	like "$out" '"streams 0"' 'nor are streams of its own the end of the shell'
+done
 
 if [ -n "${LONG:-}" ]; then
 	cat >long.lua <<-L

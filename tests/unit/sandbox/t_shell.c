@@ -70,6 +70,30 @@ static const struct driver driver = { .name = "test",
 				      .run_pause = run_pause,
 				      .run_free = run_free };
 
+/* What an interpreter that stays does (plugins/pyodide/engine.py), by bash: takes lines with its mark for commands and nothing
+ * else, says status and turn after each; a ^C at its prompt is not told. */
+static struct run *interpreter_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
+{
+	static char bash[] = "bash", dash_c[] = "-c";
+	static char script[] =
+		"stty -echo -onlcr; trap : INT; begin=${1#?}: status=0 turn=0\n"
+		"line() { until read -r l; do (($? > 128)) || exit; done; }\n"
+		"while printf '%s:%d:%s\\036' \"$1\" $status \"$turn\"; do\n"
+		"  text=\n"
+		"  until [[ $text = *. ]]; do\n"
+		"    line\n"
+		"    if [[ $l = \"$begin\"* ]]; then text=$l; elif [ \"$text\" ]; then text+=$l; fi\n"
+		"  done\n"
+		"  text=${text#\"$begin\"} turn=${text%%:*} text=${text#*:}\n"
+		"  eval \"$(base64 -d <<<\"${text%.}\")\"; status=$?\n"
+		"done";
+	struct run_opts as = *o;
+	char *argv[] = { bash, dash_c, script, o->argv[0], o->argv[1], NULL };
+	as.argv = argv;
+	as.nr_argv = 5;
+	return run_prepare(b, &as, ops, self);
+}
+
 struct seen {
 	struct buf out, between;
 	bool done, ended;
@@ -268,6 +292,29 @@ static void test_deaf(struct box_shell_opts *o, bool kill)
 	buf_release(&s.between);
 }
 
+/* Where there is no sh. What was sent and nobody has read, a line or its beginning, is no part of the next command. */
+static void test_interpreter(const struct box_shell_opts *o)
+{
+	static const char *const sent[] = { "y", "3", "hello\n", "yes.\n", "a:b.\n", ".\n", "1:ZWNobyBubw==.\n" };
+	struct driver interpreter = driver;
+	struct seen s = { 0 };
+	interpreter.caps = CAP_PTY;
+	interpreter.run_prepare = interpreter_prepare;
+	struct box_shell *sh = box_shell_open(loop, &interpreter, NULL, o, &ops, &s);
+	box_shell_go(sh);
+	is_int(run(sh, &s, "X=kept; (exit 7)"), 7, "an interpreter that stays");
+	for (size_t i = 0; i < ARRAY_LEN(sent); i++) {
+		box_shell_send(sh, sent[i], strlen(sent[i]));
+		is_int(run(sh, &s, "echo $X"), 0, "a command after what nobody has read");
+		is_str(buf_cstr(&s.out), "kept\n", "is whole");
+	}
+	test_stop(sh, &s);
+	test_stop_at_end(sh, &s);
+	box_shell_free(sh);
+	buf_release(&s.out);
+	buf_release(&s.between);
+}
+
 static void test_typing(void)
 {
 	struct buf b = BUF_INIT;
@@ -321,6 +368,8 @@ int main(void)
 
 	test_deaf(&o, false);
 	test_deaf(&o, true);
+
+	test_interpreter(&o);
 
 	struct seen t = { 0 };
 	sh = box_shell_open(loop, &driver, NULL, &o, &ops, &t);
