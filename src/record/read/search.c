@@ -156,8 +156,10 @@ bool look_holds(struct look *q, uint64_t seq)
 	if (!q->terms || (seq > q->after && seq <= q->upto && !may_hold(q, seq)))
 		return false;
 	int rc = text_of_event(&q->reader, seq, &q->text, &err);
-	if (rc < 0 && q->why.code == ERR_NONE)
+	if (rc < 0 && q->why.code == ERR_NONE) {
 		q->why = err;
+		(void)err_wrap(&q->why, "what event %llu says cannot be searched", (unsigned long long)seq);
+	}
 	if (rc != 1)
 		return false;
 	fold(q->text.data, q->text.len, &q->folded);
