@@ -87,6 +87,8 @@ for it in "$node" "$PWD/slow/node"; do
 	like "$out" '"telling 0"' 'while it tells of an exception in its own way'
 	like "$out" '"unread 0"' 'what nobody has read is no part of the next command'
 	like "$out" '"streams 0"' 'nor are streams of its own the end of the shell'
+	out=$("$SANDGLASS" events "$id" --json | grep '"kind":"output"' | tail -1)
+	unlike "$out" '"off":[4-7],|"len":8,' 'which says its last word once'
 done
 
 if [ -n "${LONG:-}" ]; then

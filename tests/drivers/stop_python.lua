@@ -45,3 +45,4 @@ bad = 0
 run("import io, sys\nsys.stdin, sys.stdout = io.StringIO('x'), io.StringIO()", "10s")
 whole("streams", "sys.stdin, sys.stdout = sys.__stdin__, sys.__stdout__", "0")
 print("streams " .. bad)
+sh:run("import sys\nsys.exit('bye')", { timeout = "10s" })
