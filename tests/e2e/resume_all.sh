@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 cd "$t" || exit 1
-printf 'local sg = require "sandglass"\nsg.sleep(1)\nprint "to the end"\n' >r.lua
+printf 'local sg = require "sandglass"\nsg.sleep(6)\nprint "to the end"\n' >r.lua
 printf 'print "at once"\n' >done.lua
 "$sg" run --no-tui -q done.lua </dev/null >out 2>&1
 kill_it() { kill -9 "$("$sg" events "$1" --json | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"; }
