@@ -9,6 +9,8 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
+enum { KEPT_MAX = 256 << 10 };
+
 /* Descriptors go out with the first byte of their frame: the queue is cut at each frame that carries some. */
 struct parcel {
 	size_t at; /* offset in the queue's life (bytes ever queued) where the frame begins */
@@ -24,6 +26,7 @@ struct stream {
 	const struct stream_ops *ops;
 	void *self;
 	struct buf in, out;
+	size_t out_sent;     /* of the bytes in out: these are gone, and dropped later, so that a long queue is not moved for each piece */
 	size_t out_start;    /* bytes ever sent */
 	struct parcel *parcel;
 	size_t nr_parcels, cap_parcels;
@@ -56,9 +59,33 @@ static void die(struct stream *s, const struct err *err)
 	s->ops->on_close(s->self, err);
 }
 
+static size_t queued(const struct stream *s)
+{
+	return s->out.len - s->out_sent;
+}
+
+/* What once was much is not kept for what is little. */
+static void let_go(struct buf *b)
+{
+	if (!b->len && b->cap > KEPT_MAX)
+		buf_release(b);
+}
+
+static void has_gone(struct stream *s, size_t n)
+{
+	s->out_start += n;
+	s->out_sent += n;
+	if (s->out_sent * 2 >= s->out.len) {
+		buf_drop(&s->out, s->out_sent);
+		s->out_sent = 0;
+	}
+	let_go(&s->out);
+}
+
 static ssize_t send_some(struct stream *s)
 {
-	size_t len = s->out.len;
+	char *from = s->out.data + s->out_sent;
+	size_t len = queued(s);
 	if (s->nr_parcels) {
 		struct parcel *p = &s->parcel[0];
 		if (p->at > s->out_start) {
@@ -66,7 +93,7 @@ static ssize_t send_some(struct stream *s)
 		} else {
 			if (s->nr_parcels > 1)
 				len = s->parcel[1].at - s->out_start;
-			struct iovec iov = { .iov_base = s->out.data, .iov_len = len };
+			struct iovec iov = { .iov_base = from, .iov_len = len };
 			union {
 				struct cmsghdr align;
 				char space[CMSG_SPACE(sizeof(int) * FD_PASS_MAX)];
@@ -88,13 +115,13 @@ static ssize_t send_some(struct stream *s)
 			return n;
 		}
 	}
-	return send(s->sock, s->out.data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	return send(s->sock, from, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* false when the stream has ended. */
 static bool flush(struct stream *s)
 {
-	while (s->out.len) {
+	while (queued(s)) {
 		ssize_t n = send_some(s);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -106,10 +133,9 @@ static bool flush(struct stream *s)
 			die(s, &err);
 			return false;
 		}
-		s->out_start += (size_t)n;
-		buf_drop(&s->out, (size_t)n);
+		has_gone(s, (size_t)n);
 	}
-	bool want = s->out.len > 0;
+	bool want = queued(s) > 0;
 	if (want != s->want_write) {
 		s->want_write = want;
 		watch(s);
@@ -148,8 +174,10 @@ static void deliver(struct stream *s)
 		memmove(s->in_fds, s->in_fds + nr, s->nr_in_fds * sizeof(*fds));
 		s->ops->on_frame(s->self, &f, fds, nr);
 	}
-	if (!s->released)
+	if (!s->released) {
 		buf_drop(&s->in, at);
+		let_go(&s->in);
+	}
 }
 
 static void on_readable(struct stream *s)
@@ -253,11 +281,11 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 	if (nr_fds) {
 		GROW(s->parcel, s->nr_parcels, s->cap_parcels);
 		struct parcel *p = &s->parcel[s->nr_parcels++];
-		p->at = s->out_start + s->out.len;
+		p->at = s->out_start + queued(s);
 		p->nr = nr_fds;
 		memcpy(p->fds, fds, nr_fds * sizeof(*fds));
 	}
-	bool idle = !s->out.len;
+	bool idle = !queued(s);
 	frame_append_fds(&s->out, type, id, body, len, nr_fds);
 	if (stream_full(s))
 		s->was_full = true;
@@ -265,12 +293,10 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 	 * from the loop, never from inside a send. */
 	if (idle) {
 		ssize_t n;
-		while (s->out.len && (n = send_some(s)) > 0) {
-			s->out_start += (size_t)n;
-			buf_drop(&s->out, (size_t)n);
-		}
+		while (queued(s) && (n = send_some(s)) > 0)
+			has_gone(s, (size_t)n);
 	}
-	if (s->out.len && !s->want_write) {
+	if (queued(s) && !s->want_write) {
 		s->want_write = true;
 		watch(s);
 	}
@@ -283,12 +309,12 @@ void stream_send(struct stream *s, uint16_t type, uint64_t id, const void *body,
 
 bool stream_full(const struct stream *s)
 {
-	return s->out.len > STREAM_HIGH;
+	return queued(s) > STREAM_HIGH;
 }
 
 size_t stream_queued(const struct stream *s)
 {
-	return s->out.len;
+	return queued(s);
 }
 
 static void resume(struct stream *s)

@@ -1,5 +1,6 @@
 /* Frames and descriptors over a socket pair: order, ties of descriptors to frames, big bodies, the end. */
 #include <fcntl.h>
+#include <malloc.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -49,6 +50,7 @@ int main(void)
 
 	enum { N = 300 };
 	char *big = xcalloc(1, 6 << 20);
+	int sent = N + 1;
 	for (int i = 0; i < N; i++) {
 		int fd = i % 3 == 1 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : -1;
 		stream_send_fds(a, 7, (uint64_t)i + 1, "hello", (size_t)(i % 6), &fd, fd >= 0 ? 1 : 0);
@@ -67,6 +69,16 @@ int main(void)
 	ok(tied, "each with its own frame");
 	is_int((int64_t)len_of[N], 6 << 20, "a big body is whole");
 	ok(!stream_full(a), "and the queue is empty again");
+
+	struct mallinfo2 before = mallinfo2();
+	for (int i = 0; i < 8; i++)
+		stream_send(a, 8, (uint64_t)++sent, big, 6 << 20);
+	is_int((int64_t)stream_queued(a) / (6 << 20), 7, "a queue says how long it is");
+	while (nr_frames < sent)
+		loop_turn(loop, 100);
+	ok(order && len_of[sent - 1] == 6 << 20 && !stream_queued(a), "a long one goes out in order");
+	struct mallinfo2 after = mallinfo2();
+	ok(after.uordblks + after.hblkhd < before.uordblks + before.hblkhd + (2 << 20), "and its memory is given back");
 
 	stream_close_after_flush(a);
 	while (nr_closed < 1)
