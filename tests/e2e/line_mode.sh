@@ -97,6 +97,42 @@ like "$("$sg" events "$one")" 'ran: held' 'and is done'
 wait_for 20 eval '! "$sg" ls --live | grep -q "$one"'
 "$sg" verify "$one" >"$t/out" 2>&1
 is $? 0 'the record verifies'
+# whoever is interrupted in what he has attached to leaves, and stops nothing
+sleeps() { # session, agents that sleep
+	"$sg" run -d sleeps.lua --name "$1"
+}
+echo 'require("sandglass").sleep(300)' >sleeps.lua
+two=$(sleeps stays)
+for how in INT:130 TERM:143; do
+	for cmd in attach watch; do
+		: >"$t/left"
+		env --default-signal=INT timeout 60 "$sg" $cmd --no-tui "$two" >"$t/left" 2>&1 </dev/null &
+		front=$!
+		wait_for 30 grep -q 'session.*stays' "$t/left"
+		kill -"${how%:*}" "$(pgrep -P $front)"
+		wait $front
+		is $? "${how#*:}" "$cmd: leaves on SIG${how%:*}"
+		like "$(cat "$t/left")" "the agents go on; 'sandglass attach $two' comes back" 'and says that they go on'
+	done
+done
+begins "'$sg' attach --no-tui $two"
+shows 'session.*stays'
+types 'detach'
+wait $pty
+is $? 0 'detach leaves'
+like "$(cat "$t/pty")" "the agents go on; 'sandglass attach $two' comes back" 'with the same words'
+exec 7>&-
+like "$("$sg" ls --live)" "^$two +running" 'nothing of it stopped the session'
+unlike "$("$sg" events "$two" --json)" '"command": ?"stop"' 'nor asked it to'
+"$sg" stop --now -S "$two" >"$t/out" 2>&1
+env --default-signal=INT timeout 60 "$sg" run sleeps.lua --no-tui --name front >"$t/left" 2>&1 </dev/null &
+front=$!
+wait_for 30 grep -q 'session.*front' "$t/left"
+kill -INT "$(pgrep -P $front)"
+wait $front
+is $? 130 'what runs in front stops'
+like "$("$sg" events --json | grep '"kind":"session.end"')" 'stopped by a person' 'cleanly'
+
 # what is of high risk is said twice
 cat >high.lua <<'L'
 local sg = require "sandglass"

@@ -53,8 +53,9 @@ static const char topic_exit[] =
 	"  2    the command line makes no sense       8    a person was needed and --no-input was given\n"
 	"  3    script or configuration error         9    the record is damaged\n"
 	"  4    denied, and the script gave up        10   rerun diverged\n"
-	"  5    budget or time used up                130, 143   interrupted, terminated (agents were stopped "
-	"cleanly)\n"
+	"  5    budget or time used up                130, 143   interrupted, terminated (of what runs in\n"
+	"                                                     front agents were stopped cleanly; attach and\n"
+	"                                                     watch only leave, their agents go on)\n"
 	"\n"
 	"  $ sandglass verify s-7k2m9q || echo \"status $?\"\n";
 

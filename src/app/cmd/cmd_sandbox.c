@@ -75,7 +75,7 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	CLEANUP(free_ptr) char *socket = NULL;
 	struct err err = ERR_INIT;
 	struct filter *filter = NULL;
-	const struct front_opts fo = { .watch = watch, .filter = cmd_opt(ctx, "filter"), .trust = !watch && cmd_has(ctx, "trust") };
+	const struct front_opts fo = { .watch = watch, .visit = true, .filter = cmd_opt(ctx, "filter"), .trust = !watch && cmd_has(ctx, "trust") };
 	if (cmd_filter(ctx, &filter, &err) < 0)
 		return cmd_fail(ctx, &err);
 	filter_free(&filter);

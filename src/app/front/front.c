@@ -28,6 +28,12 @@ static void choose(struct cmd_ctx *ctx)
 	config_close(&c);
 }
 
+void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role)
+{
+	fprintf(ctx->err, "sandglass: the agents go on; 'sandglass attach %s' comes back%s\n", session_id(s),
+		*role ? "" : ", 'sandglass stop' ends them");
+}
+
 int front_show_all(struct cmd_ctx *ctx, const struct front_opts *fo)
 {
 	choose(ctx);

@@ -3,9 +3,11 @@
 #define APP_FRONT_H
 
 #include "app/cmd/cmd.h"
+#include "record/read/session.h"
 
 struct front_opts {
 	bool watch;     /* look only */
+	bool visit;     /* it ran before and goes on after: whoever is interrupted here leaves and stops nothing */
 	bool coach;     /* the demo's hints */
 	bool recorded; /* at the end it is said how to look at it again */
 	bool detach;    /* nothing is shown: its id is told */
@@ -22,6 +24,9 @@ struct front_opts {
 /* Shows the session at @path, commanding through @socket (NULL: nobody is there to command). Returns the session's own
  * exit status when it ends while shown, EXIT_DONE when the person leaves before. */
 int front_show(struct cmd_ctx *ctx, const char *path, const char *socket, const struct front_opts *fo);
+
+/* Tells whoever leaves @s that it goes on, and what comes back. @role: of somebody it is shared with, else "". */
+void front_goes_on(struct cmd_ctx *ctx, struct session *s, const char *role);
 
 /* Whether that is the console. */
 bool front_is_console(const struct cmd_ctx *ctx, const struct front_opts *fo);

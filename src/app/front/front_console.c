@@ -62,7 +62,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		src.wants_write = hands_wants_write;
 		src.self = h;
 	}
-	const char *role = h ? hands_role(h) : "";
+	CLEANUP(free_ptr) char *role = xstrdup(h ? hands_role(h) : "");
 	struct console_opts o = {
 		.source = &src,
 		.nr_sources = 1,
@@ -90,8 +90,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 		return cmd_fail(ctx, &err);
 	status = EXIT_DONE;
 	if (session_live(s)) {
-		fprintf(ctx->err, "sandglass: the agents go on; 'sandglass attach %s' comes back, 'sandglass stop' ends them\n",
-			session_id(s));
+		front_goes_on(ctx, s, role);
 	} else {
 		CLEANUP(buf_release) struct buf why = BUF_INIT;
 		status = front_status(s, &why);

@@ -234,12 +234,24 @@ static int stay(struct line_mode *m, struct err *err)
 		if (!session_live(m->s) && look(m, err) == 0 && !m->ended)
 			return err_set(err, ERR_CLOSED, "the supervisor of %s is gone; what it recorded is complete up to #%llu",
 				       session_id(m->s), (unsigned long long)session_head(m->s));
-		if (interrupted > asked && !m->fo->watch) {
+		if (interrupted > asked && m->fo->visit) {
+			m->left = true;
+			return interrupted;
+		}
+		if (interrupted > asked) {
 			asked = interrupted;
 			line_typed(m->line, asked > 1 ? "stop --now" : "stop");
 		}
 		wait_for_more(m);
 	}
+}
+
+/* A visitor's second signal ends him wherever he is, for instance in a write that nobody reads. */
+static void hear_signals(bool visit)
+{
+	const struct sigaction sa = { .sa_handler = on_int, .sa_flags = visit ? (int)SA_RESETHAND : SA_RESTART };
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
 }
 
 int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const struct front_opts *fo)
@@ -260,10 +272,9 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	line_filter(m.line, filter);
 	if (ctx->quiet)
 		line_quiet(m.line);
-	if (m.hands && !fo->watch) {
-		signal(SIGINT, on_int);
-		signal(SIGTERM, on_int);
-	}
+	CLEANUP(free_ptr) char *role = xstrdup(m.hands ? hands_role(m.hands) : "");
+	if (m.hands)
+		hear_signals(fo->visit);
 	int asked = stay(&m, &err);
 	line_free(&m.line);
 	filter_free(&filter);
@@ -273,6 +284,10 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	buf_release(&m.typed);
 	if (asked < 0)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "%s", err.text);
+	if (m.left && !m.ended && !ctx->quiet && session_live(s))
+		front_goes_on(ctx, s, role);
+	if (m.left && asked && fo->visit)
+		return interrupted_by == SIGINT ? EXIT_INT : EXIT_TERM;
 	CLEANUP(buf_release) struct buf why = BUF_INIT;
 	int status = m.ended ? front_status(s, &why) : EXIT_DONE;
 	if (status && why.len) {
