@@ -277,11 +277,20 @@ static char *waits_text(const struct ui *ui)
 /* The line says what waits now; a screen opens by itself only for who wants that, and never into what is being typed. */
 static void news_waits(struct ui *ui)
 {
-	ui_say(ui, ROLE_TEXT, "%s", "");
+	if (ui->met) /* else the first word, of what this is, stays */
+		ui_say(ui, ROLE_TEXT, "%s", "");
 	bool typing = ui->prompt.active || ui->prompt.away || ui->count || finder_waits(ui);
 	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG)) && ui->grid.rows >= UI_MIN_ROWS &&
 	    ui->grid.cols >= UI_MIN_COLS)
 		ui_do(ui, VERB_APPROVE);
+}
+
+bool ui_reading(const struct ui *ui)
+{
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (source_reading(ui->src[i]))
+			return true;
+	return false;
 }
 
 bool ui_sync(struct ui *ui)
@@ -294,15 +303,8 @@ bool ui_sync(struct ui *ui)
 		news_waits(ui);
 	ui->bell = ui->bell || (held > ui->nr_held_seen && !ui->replay);
 	ui->nr_held_seen = held;
+	ui->met = ui->met || !ui_reading(ui);
 	return news;
-}
-
-bool ui_reading(const struct ui *ui)
-{
-	for (size_t i = 0; i < ui->nr_src; i++)
-		if (source_reading(ui->src[i]))
-			return true;
-	return false;
 }
 
 bool ui_growing(const struct ui *ui)

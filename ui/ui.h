@@ -86,6 +86,7 @@ struct ui {
 	int64_t dead_until_us;   /* mono: no key but Esc before then */
 	int64_t wake_us;         /* a view wants to be drawn again then (mono); 0 no */
 	size_t nr_held_seen;
+	bool met; /* all that was there when it began has been read: what waits from here on is news */
 	bool popup;              /* what waits opens by itself: only if somebody has said so */
 	unsigned count;          /* a number typed before a key; 0 none */
 	struct leaving *leaving; /* everywhere.c: the newest of those that wait for answers before the console goes; owned */

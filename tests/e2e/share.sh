@@ -73,12 +73,22 @@ as member state -S "$id" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^0.*HELD #$a" 'a member finds it by its id, without the path'
 like "$(as member ls --waiting 2>&1)" "^$id#$a " 'and among what waits'
 like "$(as member ls --live 2>&1)" "^$id " 'and among what runs'
+like "$(as member ls 2>&1)" "^$id +waiting .*\(1 held\)  \(shared by $own\)$" 'and among all sessions: whose it is, and what waits'
+like "$(as member ls --json 2>&1)" "\"shared_by\": ?\"$own\".*\"role\": ?\"decide\"" 'for programs, too'
+like "$(as member 2>&1)" "^sandglass attach $id .*which $own shares with you" 'without a word, too'
+unlike "$(as own ls 2>&1)" 'shared by' 'its owner needs no such word'
+like "$(as other ls 2>&1)" 'no sessions in' 'who is not in the group has none'
 unlike "$(as other ls --live 2>&1)$(as other ls --waiting 2>&1)" "$id" 'who is not in the group does not'
 as member attach --no-tui --json >"$t/attached" 2>&1 &
 follows=$!
 wait_for 20 grep -q '"kind":"session.start"' "$t/attached"
 ok $? 'attach without a word, when nothing of his own runs'
-kill "$follows"
+kill -TERM "$(pgrep -u "$member" -f 'attach --no-tui')"
+wait_for 20 eval '! kill -0 '"$follows"' 2>/dev/null'
+ok $? 'SIGTERM ends it, though a member may not stop the session'
+wait "$follows"
+is $? 143 'with its status'
+like "$(cat "$t/attached")" "the agents go on; 'sandglass attach $id' comes back$" 'and what he can do'
 as member deny "$a" -m 'use the mirror' -S "$file" >"$t/out" 2>&1
 is $? 0 'a member decides'
 wait_for 30 is_held "$a"
@@ -113,6 +123,7 @@ wait_for 30 is_held
 a=$(held)
 as member deny "$a" -S "$file" >"$t/out" 2>&1
 like "$?$(cat "$t/out")" "^[1-9].*to watch" 'who may watch cannot decide'
+like "$(as member ls 2>&1)" "\(shared by $own, to watch\)$" 'ls says so'
 if command -v tmux >/dev/null; then
 	tm() { tmux -S "$t/tmux" "$@"; }
 	shows() { tm capture-pane -p -t con >"$t/out"; grep -qE -- "$1" "$t/out"; }

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/front/sessions.h"
 #include "app/super/live.h"
 #include "base/mem.h"
 #include "control/socket.h"
@@ -203,6 +204,20 @@ static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
 	}
 }
 
+/* Nothing of ours does, but it may be that something runs which others share with us. */
+static void list_shared(struct cmd_ctx *ctx)
+{
+	struct session_files files = SESSION_FILES_INIT;
+	session_files_shared(&files);
+	for (size_t i = 0; i < files.nr; i++) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		buf_printf(&b, "sandglass attach %s   '%s', which %s shares with you", files.item[i].id, files.item[i].name, files.item[i].shared_by);
+		cmd_print_safe(ctx->out, buf_cstr(&b), b.len, false);
+		fputc('\n', ctx->out);
+	}
+	session_files_release(&files);
+}
+
 /* Nothing runs: what to do next. Something runs: the console on it, or without a terminal what it is. */
 int cmd_start(struct cmd_ctx *ctx)
 {
@@ -216,6 +231,7 @@ int cmd_start(struct cmd_ctx *ctx)
 	if (control_list(&ids, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ids.nr) {
+		list_shared(ctx);
 		fputs("sandglass demo      sixty seconds with three scripted agents, no key, no setup\n"
 		      "sandglass new my    write your own agent script; 'sandglass run my.lua' runs it\n"
 		      "sandglass help      everything else ('sandglass ls': what has run here)\n",

@@ -9,7 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "control/client.h"
-#include "control/socket.h"
+#include "control/share.h"
 #include "record/read/ended.h"
 
 struct row {
@@ -19,6 +19,7 @@ struct row {
 	uint64_t events;
 	int64_t begun_us, last_us;
 	size_t held;
+	bool watch; /* it is shared with us to watch only */
 	bool live, broken_off, unreadable;
 };
 
@@ -28,18 +29,19 @@ static json_t *body_of(const struct event *ev)
 	return ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
 }
 
-/* How many actions wait for a person; only its supervisor knows. */
-static size_t ask_held(const char *id)
+/* How many actions wait for a person, and what we may do there; only its supervisor knows. */
+static void ask_supervisor(struct row *r)
 {
 	struct control_client *c;
 	struct control_client_opts o = { .watch = true, .timeout_ms = 500 };
 	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *path = control_path(id);
+	CLEANUP(free_ptr) char *path = share_find(r->file->id, r->file->path);
 	if (control_client_open(&c, path, &o, NULL, NULL, &err) < 0)
-		return 0;
-	size_t nr = json_array_size(json_object_get(json_object_get(control_client_welcome(c), "state"), "held"));
+		return;
+	const json_t *welcome = control_client_welcome(c);
+	r->held = json_array_size(json_object_get(json_object_get(welcome, "state"), "held"));
+	r->watch = !strcmp(json_str(welcome, "role", ""), "watch");
 	control_client_free(&c);
-	return nr;
 }
 
 static void fill_from(struct row *r, struct session *s)
@@ -63,7 +65,9 @@ static void fill_from(struct row *r, struct session *s)
 	}
 	r->broken_off = !r->live && !ended;
 	r->state = r->live ? "running" : !ended ? "broken off" : r->state;
-	if (r->live && (r->held = ask_held(session_id(s))))
+	if (r->live)
+		ask_supervisor(r);
+	if (r->held)
 		r->state = "waiting";
 	arena_release(&arena);
 }
@@ -117,6 +121,9 @@ static void print_json(struct cmd_ctx *ctx, const struct row *r)
 	json_put_int(o, "size_bytes", r->file->size);
 	if (r->why)
 		json_put_str(o, "why", r->why);
+	json_put_str(o, "shared_by", r->file->shared_by);
+	if (r->file->shared_by && r->live)
+		json_put_str(o, "role", r->watch ? "watch" : "decide");
 	if (!r->unreadable) {
 		json_put_int(o, "events", (int64_t)r->events);
 		cmd_json_time(o, "begun", r->begun_us);
@@ -152,6 +159,8 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 		}
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
+		if (r->file->shared_by)
+			buf_printf(&b, "  (shared by %s%s)", r->file->shared_by, r->watch ? ", to watch" : "");
 		if (r->broken_off)
 			buf_printf(&b, "  (goes on with 'sandglass resume %s')", r->file->id);
 	}
@@ -224,8 +233,8 @@ int cmd_ls(struct cmd_ctx *ctx)
 		filter_free(&filter);
 		return cmd_fail(ctx, &err);
 	}
-	if (cmd_has(ctx, "live"))
-		session_files_shared(&files);
+	session_files_shared(&files);
+	session_files_sort(&files);
 	for (size_t i = 0; i < files.nr; i++) {
 		if (!wanted(&files.item[i], cmd_word(ctx, 0)) || !matches(&files.item[i], filter))
 			continue;

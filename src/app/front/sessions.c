@@ -22,6 +22,7 @@ void session_files_release(struct session_files *f)
 		free(f->item[i].path);
 		free(f->item[i].id);
 		free(f->item[i].name);
+		free(f->item[i].shared_by);
 	}
 	free(f->item);
 	*f = SESSION_FILES_INIT;
@@ -66,6 +67,20 @@ static int newer_first(const void *va, const void *vb)
 	return strcmp(b->path, a->path);
 }
 
+void session_files_sort(struct session_files *f)
+{
+	if (f->nr)
+		qsort(f->item, f->nr, sizeof(*f->item), newer_first);
+}
+
+static bool has_id(const struct session_files *f, const char *id)
+{
+	for (size_t i = 0; i < f->nr; i++)
+		if (!strcmp(f->item[i].id, id))
+			return true;
+	return false;
+}
+
 int session_files_list(struct session_files *out, const char *dir, struct err *err)
 {
 	DIR *d = opendir(dir);
@@ -96,8 +111,7 @@ int session_files_list(struct session_files *out, const char *dir, struct err *e
 		out->item[out->nr++] = f;
 	}
 	closedir(d);
-	if (out->nr)
-		qsort(out->item, out->nr, sizeof(*out->item), newer_first);
+	session_files_sort(out);
 	return 0;
 }
 
@@ -111,10 +125,17 @@ void session_files_shared(struct session_files *out)
 		struct stat st;
 		if (!session_file_name(slash ? slash + 1 : paths.item[i], &f.name, &f.id))
 			continue;
+		/* there already: the folder that was listed is the other's. An id that is none: a name that somebody made up */
+		if (has_id(out, f.id) || f.id[strspn(f.id, "-0123456789abcdefghijklmnopqrstuvwxyz")]) {
+			free(f.name);
+			free(f.id);
+			continue;
+		}
 		f.path = xstrdup(paths.item[i]);
 		if (stat(f.path, &st) == 0) {
 			f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
 			f.size = st.st_size;
+			f.shared_by = share_user(st.st_uid);
 		}
 		GROW(out->item, out->nr, out->cap);
 		out->item[out->nr++] = f;

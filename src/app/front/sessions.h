@@ -11,6 +11,7 @@
 
 struct session_file {
 	char *path, *id, *name;
+	char *shared_by; /* the name of who shares it with us; NULL: it is ours */
 	int64_t mtime_us;
 	int64_t size;
 };
@@ -23,8 +24,9 @@ struct session_files {
 void session_files_release(struct session_files *f);
 /* Fills @out (empty). A folder that does not exist holds none. */
 NODISCARD int session_files_list(struct session_files *out, const char *dir, struct err *err);
-/* Adds those that others share with a group of ours and that run. */
+/* Adds those that others share with a group of ours and that run, at the end. */
 void session_files_shared(struct session_files *out);
+void session_files_sort(struct session_files *f); /* newest first, also the shared ones */
 /* Takes "DATE-NAME-ID.glass" apart; false if it is named otherwise. Out strings are owned. */
 bool session_file_name(const char *file, char **name_out, char **id_out);
 
