@@ -352,14 +352,42 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		ui_say(ui, ROLE_TEXT, "%s", text);
 }
 
+/* The action that keeps @agent from going on whatever is continued; 0: none. */
+static uint64_t waits_at(const struct model *m, const char *agent)
+{
+	for (size_t i = 0; i < m->nr_agents; i++) {
+		const struct model_action *act = strcmp(m->agent[i].name, agent) == 0 ? model_held(m, &m->agent[i]) : NULL;
+		if (act)
+			return act->id;
+	}
+	return 0;
+}
+
+static void say_deciding(struct ui *ui, const char *const *words, const json_t *o)
+{
+	const char *session = json_str(o, "session", NULL);
+	const char *what = json_str(o, "rule", NULL)   ? "is approved, and a rule is added" :
+			   json_str(o, "cmd", NULL)    ? "is approved as you edited it" :
+			   session		       ? "is approved, and from now on what matches " :
+							 "is approved once";
+	if (strcmp(words[0], "deny") == 0)
+		what = json_str(o, "rule", NULL) ? "is denied, and a rule is added" :
+		       json_flag(o, "kill", false)	 ? "is denied, and its agent ends" :
+		       json_flag(o, "pause", false)	 ? "is denied, and its agent pauses: c lets it go on" :
+						   "is denied; its agent goes on";
+	ui_say(ui, ROLE_DIM, "#%s %s%s", words[1], what, session && strstr(what, "matches") ? session : "");
+}
+
 /* What is asked for, until the answer says more. */
-static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr)
+static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr, const json_t *opts)
 {
 	static const struct { const char *word, *of; } said[] = {
 		{ "pause", "pauses before its next action" },
 		{ "step", "does one action, then it pauses" },
 		{ "continue", "goes on until the next hold" },
 		{ "say", "is told so before its next model call" },
+		{ "promote", "is approved: what the preview of it did is made so" },
+		{ "later", "stays held; the note is kept" },
 	};
 	const struct source *s = ui_source(ui, source);
 	const char *word = words[0];
@@ -367,9 +395,18 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 		ui_say(ui, ROLE_PAUSED, "what stood of %s goes on; all are still paused: P lets them go on", words[1]);
 		return;
 	}
+	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s ? waits_at(&s->model, words[1]) : 0;
+	if (at) {
+		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it", words[1], at);
+		return;
+	}
+	if ((strcmp(word, "approve") == 0 || strcmp(word, "deny") == 0) && nr > 1) {
+		say_deciding(ui, words, opts);
+		return;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(said); i++)
 		if (strcmp(word, said[i].word) == 0 && nr > 1) {
-			ui_say(ui, ROLE_DIM, "%s %s", words[1], said[i].of);
+			ui_say(ui, ROLE_DIM, "%s%s %s", *words[1] >= '0' && *words[1] <= '9' ? "#" : "", words[1], said[i].of);
 			return;
 		}
 	ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
@@ -385,7 +422,7 @@ bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opt
 	}
 	while (words[nr])
 		nr++;
-	say_sending(ui, source, words, nr);
+	say_sending(ui, source, words, nr, opts);
 	ui->act[source].command(ui->act[source].self, words, nr, opts, sent, ui);
 	json_decref(opts);
 	return true;

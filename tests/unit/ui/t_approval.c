@@ -150,6 +150,7 @@ static void dead_keys(void)
 	is_int(nr_sent, 0, "another key between takes it back");
 	press("y");
 	is_str(sent, expect("approve", ""), "y y approves, bound to what was shown");
+	ok(strstr(ui.message, " is approved once"), "and it is said in words: %s", ui.message);
 	end();
 }
 
@@ -164,8 +165,10 @@ static void denials(void)
 	is_str(sent, "", "Esc in it sends nothing");
 	press("n\n");
 	is_str(sent, expect("deny", ""), "an empty message is allowed");
+	ok(strstr(ui.message, " is denied; its agent goes on"), "what it comes to is said: %s", ui.message);
 	press("x");
 	is_str(sent, expect("deny", "\"pause\":true,"), "x denies and pauses");
+	ok(strstr(ui.message, "pauses: c lets it go on"), "and what lets its agent go on: %s", ui.message);
 	press("Xn");
 	is_str(sent, expect("deny", "\"pause\":true,"), "X asks first");
 	press("Xy");

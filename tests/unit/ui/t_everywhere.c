@@ -463,6 +463,9 @@ static void going_on(void)
 	press("p");
 	is_str(ui.message, "fix pauses before its next action", "a pause");
 	press("c");
+	is_str(ui.message, "fix waits for a decision about #3: a asks for it", "one that waits for a person does not go on by it");
+	src[0]->model.nr_held = 0;
+	press("c");
 	is_str(ui.message, "fix goes on until the next hold", "one that may go on");
 	src[0]->model.paused_all = true;
 	press("c");
