@@ -124,6 +124,32 @@ is "$(started)" $((before + 1)) 'step lets exactly one through'
 wait_for 20 ended "$p"
 ok $? 'continue lets it go on'
 
+# one's own shell, held: it says so and what to do; what was typed before it runs does not reach it
+cat >deny.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "no-curl" { cmd = "curl *" } }
+L
+cat >open.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "open" }
+sg.sleep(60)
+L
+line=$("$sg" run -d open.lua --policy deny.lua --json 2>"$t/out")
+o=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+opened() { "$sg" state -S "$o" | grep -q 'open'; }
+wait_for 20 opened
+typed() { # what is typed once the shell is held, and then
+	: >"$t/out"
+	{ wait_for 20 grep -q 'waits for a person' "$t/out"; printf '%b' "$1"; [ -z "${2-}" ] || { wait_for 20 grep -q 'agent@' "$t/out"; printf '%b' "$2"; }; } |
+		timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
+}
+typed 'touch early\n\003'
+is $? 4 "one's own shell that is given up while a rule holds it was denied"
+like "$(cat "$t/out")" 'waits for a person: #[0-9]+, no-curl asks' 'and it said what held it'
+typed 'yes\n' 'ls early || echo not-$((1+1))\nexit\n'
+like "$(cat "$t/out")" 'not-2' 'yes approves it, and nothing of what was typed while it was held has reached it'
+"$sg" stop -S "$o" >"$t/out" 2>&1
+
 timeout 60 "$sg" run agent.lua --hold kind:exec --no-input >"$t/out" 2>&1 </dev/null
 like "$(cat "$t/out")" 'denied' '--no-input: what asks is denied'
 cat >need.lua <<'L'

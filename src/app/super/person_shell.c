@@ -1,15 +1,19 @@
 #include "app/super/person_shell.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "app/exit.h"
 #include "base/fd.h"
 #include "base/hash.h"
+#include "base/text/sanitize.h"
 #include "record/record.h"
 
 enum { LOOK_MS = 15 };
@@ -56,36 +60,146 @@ static void send_bytes(struct control_client *c, uint64_t id, const char *bytes,
 	control_client_send(c, words("input", id), o);
 }
 
-/* Prints what has been recorded since; 1 when the action has ended, its status in *status. */
-static int show(struct session *s, struct feed *f, uint64_t id, uint64_t *off, int *status, struct err *err)
+struct own {
+	struct control_client *c;
+	struct session *s;
+	struct feed *f;
+	uint64_t id, off;
+	int status;
+	bool held;
+	size_t nr_typed; /* while it is held: of one line */
+	char typed[4];
+};
+
+/* A shell that waits shows nothing: without this it would look like one that hangs. */
+static void tell_held(struct own *o, const json_t *body)
+{
+	const json_t *reasons = json_object_get(body, "reasons");
+	bool ask = false;
+	for (size_t i = 0; i < json_array_size(reasons); i++)
+		ask |= strcmp(json_string_value(json_array_get(reasons, i)), "ask") == 0;
+	const char *rule = ask ? json_str(body, "rule", "") : "";
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	sanitize_line(rule, strlen(rule), 0, &safe);
+	fprintf(stderr, "this shell waits for a person: #%" PRIu64 ", %s%s\r\n", o->id, buf_cstr(&safe),
+		*rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
+	fprintf(stderr, "yes and Enter approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n");
+	o->held = true;
+}
+
+static void decide(struct own *o, const char *verb, const char *message)
+{
+	struct err err = ERR_INIT;
+	json_t *opts = message ? json_object() : NULL, *reply = NULL;
+	if (message)
+		json_put_str(opts, "message", message);
+	if (control_client_call(o->c, words(verb, o->id), opts, 10000, &reply, &err) < 0)
+		fprintf(stderr, "%s\r\n", err.text);
+	json_decref(reply);
+}
+
+static void typed_line(struct own *o)
+{
+	bool yes = o->nr_typed == 3 && memcmp(o->typed, "yes", 3) == 0;
+	if (o->nr_typed)
+		fprintf(stderr, "\r\n");
+	o->nr_typed = 0;
+	if (yes)
+		decide(o, "approve", NULL);
+}
+
+/* Nothing that is typed before the shell runs may reach it: it was typed at something else. */
+static void typed_while_held(struct own *o, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		char c = bytes[i];
+		if (c == '\003' || c == '\004') {
+			fprintf(stderr, "\r\n");
+			decide(o, "deny", "whoever asked for this shell gave it up");
+			return;
+		}
+		if (c == '\r' || c == '\n') {
+			typed_line(o);
+			return;
+		}
+		if (o->nr_typed < sizeof(o->typed))
+			o->typed[o->nr_typed++] = c;
+		if (c >= ' ' && c < 127)
+			fputc(c, stderr);
+	}
+}
+
+static void typed(struct own *o)
+{
+	char bytes[4096];
+	ssize_t n = read(0, bytes, sizeof(bytes));
+	if (n == 0)
+		*bytes = '\004';
+	if (n < 0)
+		return;
+	if (o->held)
+		typed_while_held(o, bytes, n ? (size_t)n : 1);
+	else
+		send_bytes(o->c, o->id, bytes, n ? (size_t)n : 1);
+}
+
+static int see(struct own *o, const struct event *ev, struct err *err)
+{
+	CLEANUP(json_release) json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", err);
+	if (ev->kind == EV_ACTION_HELD)
+		tell_held(o, body);
+	if (ev->kind == EV_ACTION_STARTED || ev->kind == EV_ACTION_ENDED)
+		o->held = false;
+	if (ev->kind != EV_ACTION_ENDED)
+		return 0;
+	o->status = strcmp(json_str(body, "end", ""), "denied") == 0 ? EXIT_DENIED : (int)json_int(body, "code", 1);
+	return 1;
+}
+
+/* Prints what has been recorded since; 1 when the action has ended, its status in @o. */
+static int show(struct own *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev;
 	int rc, ended = 0;
-	while ((rc = feed_next(f, &ev, &a, 0, err)) == 1) {
-		if (ev.kind != EV_ACTION_ENDED)
-			continue;
-		CLEANUP(json_release) json_t *body = json_parse(ev.body ? ev.body : "{}", ev.body ? ev.len : 2, "event", err);
-		*status = (int)json_int(body, "code", 1);
-		ended = 1;
-	}
-	if (rc < 0 || session_output(s, id, STREAM_PTY, *off, 1 << 20, &out, err) < 0)
+	while ((rc = feed_next(o->f, &ev, &a, 0, err)) == 1)
+		ended |= see(o, &ev, err);
+	if (rc < 0 || session_output(o->s, o->id, STREAM_PTY, o->off, 1 << 20, &out, err) < 0)
 		return -1;
-	*off += out.len;
+	o->off += out.len;
 	if (out.len && fd_write_all(1, out.data, out.len, err) < 0)
 		return -1;
 	return ended;
 }
 
+static int until_end(struct own *o, struct err *err)
+{
+	int rc = 0;
+	while (rc == 0) {
+		struct pollfd p[2] = { { .fd = 0, .events = POLLIN }, { .fd = control_client_fd(o->c), .events = POLLIN } };
+		if (control_client_wants_write(o->c))
+			p[1].events |= POLLOUT;
+		poll(p, 2, LOOK_MS);
+		if (resized) {
+			resized = 0;
+			send_size(o->c, o->id);
+		}
+		if (p[0].revents & (POLLIN | POLLHUP))
+			typed(o);
+		if (!control_client_pump(o->c))
+			return err_set(err, ERR_CLOSED, "the session has ended");
+		rc = show(o, err);
+	}
+	return rc;
+}
+
 int person_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err)
 {
+	struct own o = { .c = c, .s = s, .id = id, .status = 1 };
 	struct termios was, raw;
-	struct feed *f;
-	uint64_t off = 0;
-	int status = 1, rc = 0;
 	bool tty = tcgetattr(0, &was) == 0;
-	if (feed_new(&f, s, FEED_ACTION, id, err) < 0)
+	if (feed_new(&o.f, s, FEED_ACTION, id, err) < 0)
 		return -1;
 	if (tty) {
 		raw = was;
@@ -94,29 +208,9 @@ int person_shell(struct control_client *c, struct session *s, uint64_t id, struc
 		signal(SIGWINCH, on_winch);
 		send_size(c, id);
 	}
-	while (rc == 0) {
-		struct pollfd p[2] = { { .fd = 0, .events = POLLIN }, { .fd = control_client_fd(c), .events = POLLIN } };
-		if (control_client_wants_write(c))
-			p[1].events |= POLLOUT;
-		poll(p, 2, LOOK_MS);
-		if (resized) {
-			resized = 0;
-			send_size(c, id);
-		}
-		char bytes[4096];
-		ssize_t n = p[0].revents & (POLLIN | POLLHUP) ? read(0, bytes, sizeof(bytes)) : -1;
-		if (n > 0)
-			send_bytes(c, id, bytes, (size_t)n);
-		else if (n == 0)
-			send_bytes(c, id, "\004", 1);
-		if (!control_client_pump(c)) {
-			rc = err_set(err, ERR_CLOSED, "the session has ended");
-			break;
-		}
-		rc = show(s, f, id, &off, &status, err);
-	}
+	int rc = until_end(&o, err);
 	if (tty)
 		tcsetattr(0, TCSADRAIN, &was);
-	feed_free(&f);
-	return rc < 0 ? -1 : status;
+	feed_free(&o.f);
+	return rc < 0 ? -1 : o.status;
 }
