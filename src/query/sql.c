@@ -59,6 +59,39 @@ static void take_row(sqlite3_stmt *st, struct sql_table *t, size_t *cap)
 	t->rows++;
 }
 
+/* The first column of @q's rows, with commas between. */
+static void listed(sqlite3 *db, const char *q, const char *arg, struct buf *out)
+{
+	sqlite3_stmt *st = NULL;
+	if (sqlite3_prepare_v2(db, q, -1, &st, NULL) == SQLITE_OK) {
+		sqlite3_bind_text(st, 1, arg, -1, SQLITE_STATIC);
+		while (sqlite3_step(st) == SQLITE_ROW)
+			buf_printf(out, "%s%s", out->len ? ", " : "", (const char *)sqlite3_column_text(st, 0));
+	}
+	sqlite3_finalize(st);
+}
+
+/* What there is instead of the table or column that is not there. */
+static int no_such(sqlite3 *db, const char *text, struct err *err)
+{
+	CLEANUP(free_ptr) char *said = xstrdup(sqlite3_errmsg(db)); /* the questions below have messages of their own */
+	CLEANUP(buf_release) struct buf is = BUF_INIT;
+	CLEANUP(free_ptr) char *from = NULL;
+	for (const char *p = text; !from && (p = strcasestr(p, "from")); p += 4)
+		if (p > text && strchr(" \t\n)", p[-1]) && p[4] && strchr(" \t\n", p[4])) {
+			const char *name = p + 4 + strspn(p + 4, " \t\n");
+			from = xstrndup(name, strcspn(name, " \t\n,;()"));
+		}
+	sqlite3_set_authorizer(db, NULL, NULL);
+	if (strstr(said, "no such table"))
+		listed(db, "SELECT name FROM (SELECT name, type FROM sqlite_schema UNION SELECT name, type FROM sqlite_temp_schema)"
+			   " WHERE name IN ('event', 'blob') OR name LIKE 'v\\_%' ESCAPE '\\' ORDER BY name", NULL, &is);
+	else if (strstr(said, "no such column") && from)
+		listed(db, "SELECT name FROM pragma_table_info(?1)", from, &is);
+	sqlite3_set_authorizer(db, authorize, NULL);
+	return err_set(err, ERR_PARSE, "sql: %s%s%s", said, is.len ? "; there are " : "", is.len ? buf_cstr(&is) : "");
+}
+
 static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err *err)
 {
 	const char *tail = NULL;
@@ -67,7 +100,7 @@ static int prepare(sqlite3 *db, const char *text, sqlite3_stmt **st, struct err 
 		return err_set(err, ERR_DENIED, "sql: only SELECT is run here, the record is never changed (%s)",
 			       sqlite3_errmsg(db));
 	if (rc != SQLITE_OK)
-		return err_set(err, ERR_PARSE, "sql: %s", sqlite3_errmsg(db));
+		return no_such(db, text, err);
 	if (!*st)
 		return err_set(err, ERR_PARSE, "sql: there is no statement");
 	if (tail[strspn(tail, " \t\n;")])

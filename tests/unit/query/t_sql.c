@@ -17,6 +17,15 @@ static void refused(struct session *s, const char *text, int code)
 		sql_table_release(&t);
 }
 
+/* A wrong name is answered with the right ones. */
+static void told(struct session *s, const char *text, const char *want)
+{
+	struct sql_table t;
+	struct err err = ERR_INIT;
+	ok(sql_select(s, text, 10, &t, &err) < 0, "refused: %s", text);
+	is_str(err.text, want, "with what there is");
+}
+
 static void reads(struct session *s)
 {
 	struct sql_table t;
@@ -35,6 +44,14 @@ static void reads(struct session *s)
 		   0, "recursion %s", err.text);
 	is_str(t.cell[0], "15", "works");
 	sql_table_release(&t);
+}
+
+static void names(struct session *s)
+{
+	told(s, "SELECT id FROM v_event", "sql: no such column: id; there are seq, time, kind, cause, agent, box, action, body");
+	told(s, "select id from  v_agent;", "sql: no such column: id; there are agent, name, task, model, actions, stop");
+	told(s, "SELECT 1 FROM events", "sql: no such table: events; there are event, v_action, v_agent, v_diff, v_event, v_output, v_redaction");
+	told(s, "SELECT wrong", "sql: no such column: wrong");
 }
 
 int main(void)
@@ -58,6 +75,7 @@ int main(void)
 	if (session_open(&s, path, &err) < 0)
 		return 1;
 	reads(s);
+	names(s);
 	refused(s, "DELETE FROM event", ERR_DENIED);
 	refused(s, "UPDATE event SET ts_us=0", ERR_DENIED);
 	refused(s, "ATTACH '/tmp/other.db' AS other", ERR_DENIED);
