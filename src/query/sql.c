@@ -134,18 +134,19 @@ static int run(sqlite3 *db, sqlite3_stmt *st, size_t max_rows, struct sql_table 
 	return 0;
 }
 
-int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err)
+/* @until: on clock_mono_us; 0: however long it takes. */
+static int select_until(struct session *s, const char *text, size_t max_rows, int64_t until, struct sql_table *out, struct err *err)
 {
 	sqlite3 *db = session_handle(s);
 	sqlite3_stmt *st = NULL;
-	int64_t until = clock_mono_us() + (int64_t)SQL_SECONDS * 1000000;
 	*out = (struct sql_table){ 0 };
 	if (!db)
 		return err_set(err, ERR_UNSUPPORTED, "sql: this record has none");
 	if (filter_functions(db, err) < 0 || views_make(db, err) < 0)
 		return -1;
 	sqlite3_set_authorizer(db, authorize, NULL);
-	sqlite3_progress_handler(db, STEPS, late, &until);
+	if (until)
+		sqlite3_progress_handler(db, STEPS, late, &until);
 	int rc = prepare(db, text, &st, err);
 	if (rc == 0)
 		rc = run(db, st, max_rows, out, err);
@@ -155,6 +156,16 @@ int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_
 	if (rc < 0)
 		sql_table_release(out);
 	return rc;
+}
+
+int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err)
+{
+	return select_until(s, text, max_rows, clock_mono_us() + (int64_t)SQL_SECONDS * 1000000, out, err);
+}
+
+int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err)
+{
+	return select_until(s, text, max_rows, 0, out, err);
 }
 
 void sql_table_release(struct sql_table *t)

@@ -19,6 +19,8 @@ struct sql_table {
 
 /* ERR_PARSE: what SQLite says of the text; ERR_DENIED: it wants more than to read; ERR_UNSUPPORTED: no SQL here. */
 NODISCARD int sql_select(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err);
+/* The same for a SELECT of our own, which takes as long as the session is. */
+NODISCARD int sql_own(struct session *s, const char *text, size_t max_rows, struct sql_table *out, struct err *err);
 void sql_table_release(struct sql_table *t);
 
 #endif

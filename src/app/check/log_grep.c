@@ -44,7 +44,7 @@ int log_grep(struct session *s, const char *regex, json_t *ids, struct err *err)
 	struct sql_table t;
 	if (regcomp(&re, regex, REG_EXTENDED) != 0)
 		return err_set(err, ERR_PARSE, "'%s' is not a regular expression", regex);
-	int rc = sql_select(s, "SELECT DISTINCT action FROM segment WHERE action>0 ORDER BY action", SIZE_MAX, &t, err);
+	int rc = sql_own(s, "SELECT DISTINCT action FROM segment WHERE action>0 ORDER BY action", SIZE_MAX, &t, err);
 	if (rc == 0) {
 		rc = each(s, &re, &t, ids, err);
 		sql_table_release(&t);

@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/row.h"
+#include "query/sql.h"
 
 enum { PAGE = 512 };
 
@@ -71,6 +72,19 @@ int past_each(struct session *s, const char *text, past_fn *fn, void *self, stru
 		}
 	}
 	filter_free(&f);
+	return rc;
+}
+
+int past_held(struct session *s, past_fn *fn, void *self, struct err *err)
+{
+	static const char held[] = "SELECT DISTINCT action FROM event NOT INDEXED WHERE kind=102 AND action>0 ORDER BY action";
+	struct sql_table t;
+	int rc = 0;
+	if (sql_own(s, held, SIZE_MAX, &t, err) < 0)
+		return -1;
+	for (size_t i = 0; rc == 0 && i < t.rows; i++)
+		rc = one(s, strtoull(t.cell[i], NULL, 10), fn, self, err);
+	sql_table_release(&t);
 	return rc;
 }
 

@@ -131,7 +131,7 @@ static void one_file(struct figures *f, struct past *p, const char *path)
 	} else if (m.begun_us >= f->since_us) {
 		add(f, &m);
 		tell_session(f, &m);
-		if (past_each(s, "kind:*", take_held, f, &err) < 0)
+		if (past_held(s, take_held, f, &err) < 0)
 			p->unread++;
 	}
 	summary_release(&m);
