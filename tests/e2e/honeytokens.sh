@@ -65,6 +65,10 @@ is $? 0 'the record verifies'
 like "$(cat md)" '^## Honeytokens that were seen$' 'the report in Markdown has a part of its own'
 like "$(cat md)" '^- \*\*#[0-9]+\*\* `honeytoken/b/npm was seen in an output`, of #[0-9]+$' 'which says what, where and of which action'
 unlike "$("$sg" export good -F markdown)" 'oneytoken' 'and is not there when none was seen'
+"$sg" export bad -F html >html
+is "$(sed -n '/id="data"/,/^\]/p' html | grep -c '"type":"leak"')" "$(ask "$rec" 'SELECT count(*) FROM event WHERE kind=24')" 'the page that plays has each of them in its place'
+like "$(cat html)" '"type":"leak",.*"what":"honeytoken/b/npm was seen in an output","of":[0-9]+' 'with the action that it is of'
+unlike "$("$sg" export good -F html)" '"type":"leak"' 'and none when none was seen'
 "$sg" report >v 2>&1
 like "$(cat v)" "^honeytokens were seen in s-[0-9a-z]+ \\([0-9]+\\); verify --check" 'figures over sessions name the one that held some'
 is "$("$sg" report --json | jq -c 'select(.name == "good" or .name == "bad") | [.name, .honeytokens > 0]' | sort | tr '\n' ' ')" \

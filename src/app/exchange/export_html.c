@@ -154,6 +154,20 @@ static void put_words(struct page *p, const struct event *ev, const char *type, 
 	json_decref(body);
 }
 
+/* In its place among what was done; the player names all of them at the top. */
+static void put_leak(struct page *p, const struct event *ev)
+{
+	struct err none = ERR_INIT;
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	json_t *o = item(p, ev, "leak");
+	const char *text = json_str(body, "text", "one was seen (redacted)");
+	uint64_t of = ev->action ? ev->action : ev->cause;
+	put_vetted(o, "what", text, strlen(text));
+	if (of)
+		json_put_int(o, "of", (int64_t)of);
+	put_item(p, o);
+}
+
 static int on_event(struct page *p, const struct event *ev, struct err *err)
 {
 	switch (ev->kind) { /* kinds are numbers of a file: most are seen in the actions that they belong to */
@@ -170,6 +184,9 @@ static int on_event(struct page *p, const struct event *ev, struct err *err)
 		break;
 	case EV_AGENT_END:
 		put_words(p, ev, "ends", "text");
+		break;
+	case EV_HONEYTOKEN_SEEN:
+		put_leak(p, ev);
 		break;
 	case EV_NOTE:
 		put_words(p, ev, "note", "text");

@@ -17,7 +17,8 @@
     return Math.floor(s / 60) + ":" + String(s % 60).padStart(2, "0") + "." + Math.floor(ms % 1000 / 100);
   }
   function took(ms) { return ms < 10000 ? ms + " ms" : span(ms); }
-  const words = { task: "task", says: "says", person: "a person says", ends: "ended", note: "note" };
+  const words = { task: "task", says: "says", person: "a person says", ends: "ended", note: "note",
+    leak: "a honeytoken was seen" };
   function card(it) {
     const a = make("article", it.type), head = make("div", "head");
     head.append(make("span", "id", "#" + it.id), make("span", "time", span(it.ms)));
@@ -28,6 +29,10 @@
       if (it.decision) mark += " (" + it.decision + " by " + it.by + ")";
       a.classList.add(it.decision ? "held" : it.good ? "good" : "bad");
       head.append(make("span", "mark", mark), make("span", "time", took(it.took)));
+    }
+    if (it.type === "leak") {
+      a.classList.add("bad");
+      if (it.of) head.append(make("span", "id", "of #" + it.of));
     }
     a.append(head, make("div", "what", it.what));
     if (it.rules) a.append(make("div", "time", "rules: " + it.rules));
@@ -56,6 +61,16 @@
     out.textContent = at + "/" + items.length + "  " + (at ? span(items[at - 1].ms) : "0:00.0");
     if (scroll && at) cards[at - 1].scrollIntoView({ block: "center" });
   }
+  const leaks = items.filter(it => it.type === "leak"); /* above all that was done: nobody had a reason to carry one */
+  if (leaks.length) {
+    const line = make("div", "leaks", "honeytokens were seen " + (leaks.length > 1 ? leaks.length + " times: " : "once: "));
+    for (const it of leaks.slice(0, 20)) {
+      const b = make("button", "", "#" + it.id);
+      b.onclick = () => { stop(); agent = who.value = ""; show(items.indexOf(it) + 1, true); };
+      line.append(b);
+    }
+    bar.after(line);
+  }
   function stop() { clearTimeout(timer); timer = 0; play.textContent = "Play"; }
   function tick() {
     if (at >= items.length) return stop();
@@ -69,7 +84,7 @@
   bad.onclick = () => {
     stop();
     const from = at >= items.length ? 0 : at;
-    const i = items.findIndex((it, k) => k >= from && it.type === "action" && !it.good && shown(k));
+    const i = items.findIndex((it, k) => k >= from && (it.type === "leak" || it.type === "action" && !it.good) && shown(k));
     if (i >= 0) show(i + 1, true);
   };
   range.oninput = () => { stop(); show(+range.value, true); };
