@@ -16,6 +16,7 @@ struct gate_box {
 	bool gone;
 	unsigned locked;
 	char *profile, *name;
+	uint64_t last_agent;       /* whose action began in it last */
 	uint64_t busy;             /* the writing action that runs, or whose snapshot is being taken */
 	struct action **queue;     /* allowed, waiting for it, in order */
 	size_t nr_queue, cap_queue;

@@ -12,7 +12,7 @@ static void on_barrier(void *self)
 {
 	struct action *a = self;
 	struct gate *g = a->gate;
-	const struct gate_box *b = gate_find_box(g, a->spec.box);
+	struct gate_box *b = gate_find_box(g, a->spec.box);
 	struct hash now;
 	if (a->state != ACTION_BARRIER || a->cancelled || record_state(g->record) == RECORD_DEAD)
 		return;
@@ -23,6 +23,8 @@ static void on_barrier(void *self)
 	}
 	failpoint("gate.start");
 	a->state = ACTION_RUNNING;
+	if (b && a->spec.agent)
+		b->last_agent = a->spec.agent;
 	a->started_us = clock_awake_us();
 	a->eff->start(a->eff->self, a);
 }
@@ -123,6 +125,30 @@ bool gate_box_quiet(const struct gate *g, uint64_t box)
 			return false;
 	}
 	return true;
+}
+
+/* What the script leaves running in the background serves whoever works in the box. */
+static bool uses_box(const struct action *a, uint64_t box)
+{
+	bool begun = a->state == ACTION_QUEUED || a->state == ACTION_BARRIER || a->state == ACTION_RUNNING;
+	return a->spec.box == box && begun && !a->spec.person && (a->spec.agent || !json_flag(a->spec.args, "spawn", false)) &&
+	       (a->spec.agent || a->spec.kind != ACT_SHELL);
+}
+
+size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t *out, size_t max)
+{
+	size_t nr = 0;
+	for (const struct action *a = g->all; a && nr < max; a = a->next) {
+		size_t i = 0;
+		while (i < nr && out[i] != a->spec.agent)
+			i++;
+		if (uses_box(a, box) && i == nr)
+			out[nr++] = a->spec.agent;
+	}
+	for (size_t i = 0; i < g->nr_boxes && nr == 0 && max; i++)
+		if (g->box[i]->id == box && g->box[i]->last_agent)
+			out[nr++] = g->box[i]->last_agent;
+	return nr;
 }
 
 static void leave_queue(struct gate_box *b, const struct action *a)

@@ -508,6 +508,7 @@ static void freeze_all(struct boxes *b, uint64_t box, bool frozen, uint64_t caus
 		if ((box && s->id != box) || !s->open || s->closing || s->frozen == frozen)
 			continue;
 		s->frozen = frozen;
+		slot_forget_let_go(s);
 		all->left++;
 		struct freeze *f = NEW(struct freeze);
 		*f = (struct freeze){ .boxes = b, .of = all, .box = s->id, .cause = cause, .frozen = frozen, .why = why };

@@ -73,6 +73,14 @@ void boxes_freeze(struct boxes *b, uint64_t box, bool frozen, uint64_t cause);
 /* The same; @done once all of them stand still (or go on), with the first reason why one does not. It may come from inside. */
 typedef void boxes_frozen_fn(void *self, const struct err *err);
 void boxes_freeze_then(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, boxes_frozen_fn *done, void *self);
+/* @agent is to go on: thaws the frozen boxes that it uses (gate_box_users; one that nobody has used is its opener's), but not
+ * those that another one uses, too, whom nobody has let go on since it froze and who is not @over. @stays, for each of those. */
+struct thaw_ops {
+	bool (*over)(void *self, uint64_t agent); /* it has ended */
+	void (*stays)(void *self, uint64_t box, uint64_t agent);
+	void *self;
+};
+void boxes_thaw_for(struct boxes *b, uint64_t agent, uint64_t cause, const struct thaw_ops *ops);
 bool boxes_frozen(struct boxes *b, uint64_t box); /* as asked for */
 /* Lets the box stand still for the sake of action @cause, which somebody must decide (0: no more, because of @why), but not
  * while another action works in it. What people freeze and thaw is theirs. */

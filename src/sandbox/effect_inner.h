@@ -55,6 +55,8 @@ struct slot {
 	uint64_t still; /* still.c: the action for whose sake it is to stand still; 0 = none */
 	bool stilled;	/* and it does */
 	struct loop_timer *still_timer;
+	uint64_t *let_go; /* thaw.c: agents that may go on, though it is frozen for the sake of others */
+	size_t nr_let_go, cap_let_go;
 };
 
 struct boxes {
@@ -70,6 +72,7 @@ struct slot *slot_find(struct boxes *b, uint64_t id);
 void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
 void end_jobs(struct slot *s, enum action_end end); /* effect.c: all that runs in it is told to have ended so */
+void slot_forget_let_go(struct slot *s); /* thaw.c: it freezes or thaws */
 void slot_works(struct slot *s); /* still.c: an action begins in it */
 
 /* --- effect_oom.c --- */

@@ -88,6 +88,50 @@ ok $? 'a box whose opening is cancelled does not stay'
 "$sg" stop >/dev/null 2>&1
 wait
 
+# 'continue AGENT' lets go what this agent uses, and nothing that another one uses who stands
+cat >turns.lua <<'L'
+return { { call = { "shell", { cmd = "while :; do date >>tick; sleep 0.05; done", timeout = 300 } } }, { say = "done" } }
+L
+cat >several.lua <<'L'
+local sg = require "sandglass"
+local box = { a = sg.sandbox { name = "one" }, b = sg.sandbox { name = "two" }, c = sg.sandbox { name = "both" } }
+box.d = box.c
+for _, name in ipairs { "a", "b", "c", "d" } do
+  sg.spawn(function() sg.agent.run { name = name, task = "go", model = "scripted:turns.lua", tools = { "shell" }, box = box[name] } end)
+  sg.sleep(0.3)
+end
+sg.sleep(600)
+L
+id=$("$sg" run -d several.lua 2>several.out)
+of() { "$sg" events "$id" --json 2>/dev/null | grep "\"kind\":\"$1\""; }
+requested() { [ "$(of action.requested | grep -c 'date >>tick')" = 4 ] && [ "$(of action.started | wc -l)" -ge 3 ]; }
+wait_for 60 requested
+ok $? 'four agents, two of them in one box'
+stands() { # boxes that stand, in order
+	local b n
+	for n in one two both; do
+		b=$(of box.open | grep "\"name\": *\"$n\"" | grep -oE '"seq":[0-9]+' | head -1)
+		of box.frozen | grep -E "\"box\": *${b#*:}[,}]" | tail -1 | grep -q '"frozen": *true' && printf '%s ' "$n"
+	done
+}
+stand() { [ "$(stands)" = "$1" ]; }
+tells() { # words of continue, what then stands, name
+	# shellcheck disable=SC2086
+	timeout 30 "$sg" continue $1 -S "$id" >out 2>&1
+	wait_for 30 stand "$2"
+	is "$(stands)" "$2" "$3"
+}
+timeout 30 "$sg" freeze -S "$id" >out 2>&1
+is "$(stands)" 'one two both ' 'all stand'
+tells a 'two both ' 'one goes on: its box does, no other'
+tells c 'two both ' 'one goes on: a box that another one uses who stands does not'
+like "$(cat out)" "box 'both' stays frozen: d uses it, too; 'thaw both' lets it go on for all" 'which is told'
+tells d 'two ' 'it goes on when both do'
+timeout 30 "$sg" freeze both -S "$id" >out 2>&1
+tells c 'two both ' 'what is frozen anew needs both anew'
+tells '' '' 'without a name: all'
+timeout 30 "$sg" stop --now -S "$id" >out 2>&1
+
 # a shell starts its programs with vfork: one on its way into that does not hear the first call to freeze (cgroups, version 1)
 cat >forks.lua <<'L'
 local sg = require "sandglass"

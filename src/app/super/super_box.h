@@ -26,6 +26,9 @@ typedef void super_box_ready_fn(void *self, uint64_t box, const struct err *err)
 uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
 			   void *self, struct err *err);
 void super_box_close(struct super *s, uint64_t box);
+/* go_on.c: frozen boxes go on: for @agent those that it uses and nobody else who stands, for 0 all. What stays is told in the
+ * "text" of @out. */
+void super_box_go_on(struct super *s, uint64_t agent, uint64_t cause, json_t *out);
 /* @c is answered when the box has gone; false: it has, or somebody else waits for that. */
 bool super_box_await_end(struct call *c, uint64_t box);
 /* What went through the proxies with placeholder @key, of boxes that are open. Returns owned. */

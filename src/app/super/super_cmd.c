@@ -86,11 +86,10 @@ static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_continue(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	(void)out;
 	if (agent_word(a, &id, err) < 0)
 		return -1;
-	boxes_freeze(a->s->boxes, 0, false, a->rq->cause);
 	gate_continue(a->s->gate, id, a->rq->who);
+	super_box_go_on(a->s, id, a->rq->cause, out);
 	op_agents_continue(a->s);
 	return 0;
 }

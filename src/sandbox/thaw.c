@@ -1,0 +1,61 @@
+/* One agent goes on while others stand: which frozen boxes go on with it. A box that several use stands until each of them
+ * may go on, so that nobody's command runs because of somebody else. */
+#include <stdlib.h>
+
+#include "sandbox/effect_inner.h"
+
+enum { USERS_MAX = 64 };
+
+static bool may_go(const struct slot *s, uint64_t agent, const struct thaw_ops *ops)
+{
+	for (size_t i = 0; i < s->nr_let_go; i++)
+		if (s->let_go[i] == agent)
+			return true;
+	return agent && ops->over(ops->self, agent);
+}
+
+static void let_go(struct slot *s, uint64_t agent)
+{
+	for (size_t i = 0; i < s->nr_let_go; i++)
+		if (s->let_go[i] == agent)
+			return;
+	GROW(s->let_go, s->nr_let_go, s->cap_let_go);
+	s->let_go[s->nr_let_go++] = agent;
+}
+
+void slot_forget_let_go(struct slot *s)
+{
+	free(s->let_go);
+	s->let_go = NULL;
+	s->nr_let_go = s->cap_let_go = 0;
+}
+
+/* False: it is no box of @agent's, or one of the others that use it stands: then it stays. */
+static bool goes(struct slot *s, uint64_t agent, const struct thaw_ops *ops)
+{
+	uint64_t user[USERS_MAX] = { s->agent };
+	size_t nr = gate_box_users(s->boxes->gate, s->id, user, USERS_MAX);
+	bool its = false;
+	if (!nr)
+		nr = 1;
+	for (size_t i = 0; i < nr; i++)
+		its |= user[i] == agent;
+	if (!its)
+		return false;
+	let_go(s, agent);
+	for (size_t i = 0; i < nr; i++)
+		if (!may_go(s, user[i], ops)) {
+			ops->stays(ops->self, s->id, user[i]);
+			return false;
+		}
+	return true;
+}
+
+void boxes_thaw_for(struct boxes *b, uint64_t agent, uint64_t cause, const struct thaw_ops *ops)
+{
+	for (size_t i = 0; i < b->nr; i++) {
+		struct slot *s = b->item[i];
+		if (s->open && !s->closing && s->frozen && goes(s, agent, ops))
+			boxes_freeze(b, s->id, false, cause);
+	}
+}
