@@ -174,8 +174,8 @@ static void say_gone(struct console *c)
 		if (is <= c->told[i])
 			continue;
 		c->told[i] = is;
-		ui_say(&c->ui, ROLE_DIM, is == 2 ? "session %s has ended: read only" : "the supervisor of %s has gone: read only",
-		       session_id(c->src[i]->session));
+		ui_say(&c->ui, ROLE_DIM, is == 2 ? "session %s has ended: it can only be looked at%s" : "the supervisor of %s has gone: it can only be looked at%s",
+		       session_id(c->src[i]->session), c->nr > 1 ? ", the others as before" : "");
 		c->dirty = true;
 	}
 }

@@ -131,6 +131,8 @@ void action_hold(struct action *a, unsigned reasons)
 	if (a->eff && a->eff->tree)
 		a->eff->tree(a->eff->self, a, &a->tree);
 	json_put(body, "reasons", reasons_json(reasons));
+	if (reasons & HOLD_FILTER && gate_holds(g, a))
+		json_put_str(body, "filter", g->hold_text);
 	put_rule(body, a);
 	put_hash(body, "intent", &a->intent);
 	if (!hash_is_zero(&a->tree))

@@ -61,6 +61,9 @@ wait $pty
 is $? 0 'and line mode with it, with its status'
 unlike "$(tr -d '\r' <"$t/pty" | tr '\033' '~')" '~' 'no escape sequence'
 
+seq=$("$sg" events --json | grep '"kind":"action.held"' | head -1 | grep -oE '"seq":[0-9]+')
+like "$("$sg" replay "#${seq#*:}" --screen --view approval 2>&1)" 'hold  it matches the hold filter: kind:exec' 'the dialog names the filter that stopped it'
+
 # nobody is there: the box of what waits stands still, until somebody comes or decides
 cat >still.lua <<'L'
 local sg = require "sandglass"

@@ -225,14 +225,15 @@ static void one_rule(struct text *t, const json_t *rule, bool stricter_won)
 static void reasons(struct text *t, const json_t *held, const json_t *judged, const struct approval_info *info)
 {
 	const json_t *rules = json_object_get(judged, "rules"), *why = json_object_get(held, "reasons");
-	const char *verdict = json_str(judged, "verdict", "ask");
+	const char *verdict = json_str(judged, "verdict", "ask"), *filter = json_str(held, "filter", "");
 	if (info->edited)
 		text_puts(t, ROLE_HELD, "edited  y approves these bytes; the rules judge them again first, and a denial holds");
 	for (size_t i = 0; i < json_array_size(why); i++) {
 		const char *w = json_string_value(json_array_get(why, i));
 		if (w && strcmp(w, "ask") != 0)
-			text_putf(t, ROLE_HELD, "%-5s %s", w, strcmp(w, "hold") == 0 ? "it matches the hold filter" :
-				  strcmp(w, "budget") == 0 ? "a budget is used up" : "paused by a person");
+			text_putf(t, ROLE_HELD, "%-5s %s%s%s", w, strcmp(w, "hold") == 0 ? "it matches the hold filter" :
+				  strcmp(w, "budget") == 0 ? "a budget is used up" : "paused by a person",
+				  strcmp(w, "hold") == 0 && *filter ? ": " : "", strcmp(w, "hold") == 0 ? filter : "");
 	}
 	for (size_t i = 0; i < json_array_size(rules); i++) {
 		const json_t *rule = json_array_get(rules, i);

@@ -215,6 +215,7 @@ static void latches(void)
 	is_str(w_state(e), "held", "hold: what it matches waits");
 	is_str(w_state(f), "gone", "the rest does not");
 	ok(strstr(fake_life(W.record, e), "held") != NULL, "as the record says");
+	is_str(json_str(fake_body(W.record, e, EV_ACTION_HELD), "filter", ""), "kind:exec cmd~\"\\brm\\b\"", "with the filter");
 	gate_continue(W.gate, 0, NULL);
 	w_turns(5);
 	is_str(w_state(e), "gone", "continue runs it");
