@@ -100,6 +100,7 @@ ok $? "approved, it is compared"
 keys ":redo $one" Enter
 wait_for 20 shows 'files +same'
 ok $? "a command by its number, from the line"
+sees "#$one has run again: the same" "its end is told where its beginning was"
 keys C-r
 wait_for 5 shows 'make what #[0-9]+ changed in its own box so in work\?'
 ok $? "Ctrl-r asks whether its changes are taken over"

@@ -27,6 +27,7 @@ struct redo_view {
 	bool now;        /* narrow: the second run is shown */
 	bool zoom;       /* wide: one of the two alone, too */
 	bool moved;      /* it does not follow */
+	bool asked;      /* it was asked for here, and its end has not been told */
 	int64_t top;
 	/* made by recalc */
 	struct model_redo r;
@@ -39,6 +40,8 @@ struct redo_view {
 	enum role state_role;
 	struct arena *arena;
 };
+
+#define RUNS_AGAIN "#%" PRIu64 " runs again, in a box of its own"
 
 /* Both beside each other. */
 static bool beside(const struct redo_view *v, int cols)
@@ -59,9 +62,10 @@ void redo_ask(struct ui *ui, const struct subject *on)
 	snprintf(id, sizeof(id), "%" PRIu64, act->id);
 	if (!ui_send(ui, on->source, (const char *[]){ "redo_here", id, NULL }, NULL))
 		return;
-	ui_say(ui, ROLE_DIM, "#%s runs again, in a box of its own", id);
+	ui_say(ui, ROLE_DIM, RUNS_AGAIN, act->id);
 	ui_open(ui, "redo", on);
 	struct redo_view *v = ui_top(ui)->self;
+	v->asked = true;
 	v->after = head;
 	v->now = true;
 }
@@ -300,6 +304,18 @@ static const char *what_runs(const struct redo_view *v)
 	return o ? first_line(action_what(o, v->arena), v->arena) : "";
 }
 
+/* What was said when it began is over; what else has been said since stays. */
+static void tell_end(struct redo_view *v, struct ui *ui)
+{
+	char begun[80];
+	if (!v->asked || !v->r.ended)
+		return;
+	v->asked = false;
+	snprintf(begun, sizeof(begun), RUNS_AGAIN, v->r.of);
+	if (strcmp(ui->message, begun) == 0)
+		ui_say(ui, v->state_role, "#%" PRIu64 " has run again: %s", v->r.of, v->state);
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct redo_view *v = self;
@@ -326,6 +342,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!v->side[0].source)
 		text_puts(&v->side[0].text, ROLE_DIM, "its session is not open here: 'sandglass out' prints what it said");
 	gather_sum(v, s, started);
+	tell_end(v, ui);
 	v->rows = rows - 3 - sum_rows(v, rows);
 	v->what = what_runs(v);
 	if (!json_flag(started, "now", false))
