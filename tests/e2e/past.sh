@@ -22,6 +22,9 @@ held() { "$sg" state -S "$1" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' |
 is_held() { [ -n "$(held "$1")" ]; }
 other() { h=$(held "$1") && [ -n "$h" ] && [ "$h" != "$2" ]; }
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$1"; }
+narrow() { # text, name: fits on a terminal of 80 columns
+	is "$(printf '%s\n' "$1" | awk 'length($0) > 80')" '' "$2"
+}
 session() { # name, last command, answers: runs, a person approves what touches and denies what removes; sets s
 	local line before=0 h
 	line=$("$sg" run -d work.lua --policy asks.lua --name "$1" --json -- --last "$2" 2>out)
@@ -57,8 +60,12 @@ is $? 1 'a looser policy would allow what a person denied: status 1'
 like "$out" "$one#[0-9]+  a person denied it, would be allowed: exec rm precious.txt" 'named with its session and event'
 like "$out" "ran, would be denied: exec true  \(no-true, line 2\)" 'what would be denied, by which line'
 like "$out" 'ran unasked, would ask: exec echo end' 'what would ask'
-like "$out" "^ +2 +2  s-[a-z0-9]+#[0-9]+ +a person denied it, would be allowed +exec rm \*  \(default\)" 'a table of kinds, by program: how often, in how many sessions'
-is "$("$sg" policy past loose.lua -q 2>&1 | grep -c '  actions sessions \|ran, would be denied')" 2 '-q: that table and what a person denied'
+table=$(printf '%s\n' "$out" | sed -n '/^actions sessions/,/^$/p')
+is "$(printf '%s\n' "$table" | grep -v '^ ' | tr '\n' '|')" 'actions sessions  first            what|a person denied it, would be allowed|was denied or asked, would be allowed|ran unasked, would ask|ran, would be denied|' \
+	'a table of kinds, what is against a person first'
+like "$table" "^ +2 +2  s-[a-z0-9]+#[0-9]+ +exec rm \*  \(default\)" 'by program: how often, in how many sessions'
+narrow "$table" 'on 80 columns'
+unlike "$("$sg" policy past loose.lua -q 2>&1)" '#[0-9]+  ran, would be denied' '-q: that table and what a person denied'
 out=$("$sg" policy past loose.lua "$two" --filter 'cmd:"touch*"' --json 2>&1)
 is $? 0 'one session, some actions'
 is "$(printf '%s\n' "$out" | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["actions"], r[-1]["now_allowed"], r[0]["what"])' 2>&1)" '2 2 touch one.txt' 'as JSON'
@@ -92,11 +99,22 @@ like "$out" "$two +ok .* B +a" 'another way, the same files'
 is $? 0 'compared in what matches, they are the same'
 out=$("$sg" compare "$one" "$two" "$one" 2>&1)
 like "$out" '2 ways, 1 end among 3 sessions' 'three of them: clusters'
+narrow "$out" 'on 80 columns'
+out=$("$sg" compare "$one" "$one" "$two" 2>&1)
+like "$out" "^$two .* B +a$" 'letters go on with the next that is new'
 is "$("$sg" compare "$one" "$two" --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[2]["same_from_start"], r[2]["same"], r[2]["same_way"], r[0]["tree"]==r[1]["tree"])')" '4 4 False True' 'as JSON'
 out=$("$sg" replay "$one" "$two" --screen --view compare --size 120x36 2>&1)
 like "$out" "^>> .*#[0-9]+ .* [!<>] " 'as a screen: where they part is marked'
 file=$(ls "$HOME"/.local/share/sandglass/sessions/*"${one#s-}".glass)
 cp "$file" copy.glass
+for say in right wrong; do
+	echo "return { { call = { \"shell\", { cmd = \"echo $say\" } } }, { call = { \"shell\", { cmd = \"true\" } } }, { say = \"Done.\" } }" >$say.lua
+	echo 'local sg = require "sandglass" local b <close> = sg.sandbox { name = "b" } assert(sg.agent.run { task = "t", box = b, name = "a" })' >ask.lua
+	"$sg" run ask.lua --model scripted:$say.lua --name $say --no-tui --no-input --sessions models >out 2>&1 </dev/null
+done
+out=$("$sg" compare right wrong --sessions models 2>&1)
+like "$out" ': the first action is the same, 4 in all$' 'two models that are asked the same and do otherwise: which one is asked is no difference'
+like "$out" 'model scripted:right.lua' 'but is said'
 first=$(sqlite3 -readonly copy.glass 'SELECT min(seq) FROM event WHERE kind = 100')
 "$sg" redact "./copy.glass#$first" --why 'a secret' --yes >out 2>&1 </dev/null
 is $? 0 'an action is redacted in a copy'
@@ -113,6 +131,9 @@ is $? 2 'one alone'
 out=$("$sg" report 2>&1)
 is $? 0 'a report'
 like "$out" '^2 sessions, 2 ended well; 10 actions' 'the sum'
+narrow "$out" 'on 80 columns'
+like "$out" "^$one ok +.* one$" 'a session in a line, its name last'
+like "$out" '^  [0-9-]{10} #{24} +0\.0000 +2 +10 +0$' 'a day in figures that stand below each other'
 like "$out" 'notes +6 +4 +2 ' 'how often a rule asked and what people said'
 like "$("$sg" report --json | tail -1)" '"sessions":2,"ok":2,"actions":10' 'as JSON'
 # of rules that were mined each is needed: without it fewer of the past approvals are answered

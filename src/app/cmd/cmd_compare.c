@@ -18,7 +18,8 @@
 enum { STEPS_MAX = 20000, AROUND = 3 };
 
 struct step {
-	char *key;	/* "exec make test": what is compared */
+	char *key;	/* "exec make test": what is compared; of a model call, which one is asked is no part of the way */
+	char *what;	/* as it is printed */
 	char *outcome;	/* "exit 0", "denied" */
 	char *agent;	/* name; "" = the script */
 	uint64_t id;
@@ -52,7 +53,8 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	s->id = a->id;
 	s->agent = xstrdup(json_str(a->row, "agent", ""));
 	/* what was removed can be told from anything else, also from what another session has removed */
-	s->key = a->requested ? xasprintf("%-5s %s", kind, buf_cstr(&what)) : xasprintf("(redacted in %s)", session_id(a->s));
+	s->what = a->requested ? xasprintf("%-5s %s", kind, buf_cstr(&what)) : xasprintf("(redacted in %s)", session_id(a->s));
+	s->key = xstrdup(a->requested && !strcmp(kind, "model") ? kind : s->what);
 	s->outcome = outcome_of(a->row);
 	return 0;
 }
@@ -90,6 +92,7 @@ static void run_release(struct run *r)
 {
 	for (size_t i = 0; i < r->nr; i++) {
 		free(r->step[i].key);
+		free(r->step[i].what);
 		free(r->step[i].outcome);
 		free(r->step[i].agent);
 	}
@@ -145,7 +148,7 @@ static void put_step(struct cmd_ctx *ctx, const struct run *r, size_t i, const c
 		cmd_safe(&b, r->step[i].agent, strlen(r->step[i].agent), false);
 		buf_puts(&b, ": ");
 	}
-	cmd_safe(&b, r->step[i].key, strlen(r->step[i].key), false);
+	cmd_safe(&b, r->step[i].what, strlen(r->step[i].what), false);
 	fprintf(ctx->out, "  %s %s#%-6llu %s -> %s\n", mark, r->sum.id, (unsigned long long)r->step[i].id, buf_cstr(&b), r->step[i].outcome);
 }
 
@@ -153,10 +156,14 @@ static void first_difference(struct cmd_ctx *ctx, const struct run *a, const str
 {
 	size_t at = together(a, b);
 	if (at == a->nr && at == b->nr) {
-		fprintf(ctx->out, "%s and %s did the same: %zu actions\n", a->sum.id, b->sum.id, at);
+		fprintf(ctx->out, "%s and %s did the same: %zu action%s\n", a->sum.id, b->sum.id, at, at == 1 ? "" : "s");
 		return;
 	}
-	fprintf(ctx->out, "%s and %s: the first %zu actions are the same, %zu in all; then\n", a->sum.id, b->sum.id, at, common(a, b));
+	fprintf(ctx->out, "%s and %s: ", a->sum.id, b->sum.id);
+	if (at > 1)
+		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at, common(a, b));
+	else
+		fprintf(ctx->out, "%s, %zu in all\n", at ? "the first action is the same" : "they differ from the first action on; the same are", common(a, b));
 	for (size_t i = at > AROUND ? at - AROUND : 0; i < at; i++)
 		put_step(ctx, a, i, " ");
 	for (size_t i = at; i < at + AROUND && i < (a->nr > at ? a->nr : at + 1); i++)
@@ -204,19 +211,26 @@ static size_t kinds(const struct run *r, size_t nr, bool tree)
 	return n;
 }
 
+/* Letters go on with each that is new. */
+static char letter(const struct run *r, size_t i, bool tree)
+{
+	size_t of = tree ? r[i].same_tree : r[i].same_way;
+	return (char)((tree ? 'a' : 'A') + (kinds(r, of + 1, tree) - 1) % 26);
+}
+
 static void table(struct cmd_ctx *ctx, const struct run *r, size_t nr)
 {
-	fprintf(ctx->out, "  %-10s %-11s %9s %7s %7s %6s %6s %9s  %-5s %s\n", "session", "state", "time", "actions", "failed", "asked",
-		"denied", "cost", "way", "files");
+	fprintf(ctx->out, "%-8s %-10s %7s %7s %6s %5s %6s %9s  %-3s  %s\n", "session", "state", "time", "actions", "failed", "asked",
+		"denied", "cost $", "way", "files");
 	for (size_t i = 0; i < nr; i++) {
 		const struct summary *m = &r[i].sum;
 		CLEANUP(buf_release) struct buf took = BUF_INIT;
 		clock_span(m->took_us, &took);
 		/* ways and ends are named by letters: the same letter, the same thing */
-		fprintf(ctx->out, "  %-10s %-11s %9s %7llu %7llu %6llu %6llu %9.4f  %-5c %c\n", m->id, m->state, buf_cstr(&took),
+		fprintf(ctx->out, "%-8s %-10s %7s %7llu %6llu %5llu %6llu %9.4f  %-3c  %c\n", m->id, m->state, buf_cstr(&took),
 			(unsigned long long)m->actions, (unsigned long long)m->failed, (unsigned long long)m->asked,
-			(unsigned long long)(m->denied + m->denied_by_rule), (double)m->cost_uusd / 1e6, (char)('A' + r[i].same_way % 26),
-			m->tree ? (char)('a' + r[i].same_tree % 26) : '?');
+			(unsigned long long)(m->denied + m->denied_by_rule), (double)m->cost_uusd / 1e6, letter(r, i, false),
+			m->tree ? letter(r, i, true) : '?');
 	}
 	if (nr > 2) {
 		size_t ways = kinds(r, nr, false), ends = kinds(r, nr, true);

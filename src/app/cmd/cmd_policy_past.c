@@ -97,14 +97,11 @@ static void count(struct past_policy *p, const struct past_action *a, enum chang
 	g->last = xstrdup(session);
 }
 
-/* What needs a look first: against a person's word, then what would be allowed, then what happens most often. */
+/* What needs a look first: against a person's word, then what would be allowed; of each what happens most often. */
 static int weightier(const void *va, const void *vb)
 {
 	const struct group *a = va, *b = vb;
-	bool loose_a = a->change >= NOW_ALLOWED, loose_b = b->change >= NOW_ALLOWED;
-	if (loose_a != loose_b)
-		return loose_a ? -1 : 1;
-	if (loose_a && a->change != b->change)
+	if (a->change != b->change)
 		return a->change > b->change ? -1 : 1;
 	if (a->actions != b->actions)
 		return a->actions > b->actions ? -1 : 1;
@@ -119,13 +116,14 @@ static void print_groups(struct past_policy *p)
 	if (!p->groups)
 		return;
 	qsort(p->group, p->groups, sizeof(*p->group), weightier);
-	fprintf(out, "\n  actions sessions  %-15s  %-37s  what\n", "first", "change");
+	fprintf(out, "\nactions sessions  %-15s  what\n", "first");
 	for (size_t i = 0; i < p->groups && i < ROWS; i++) {
 		const struct group *g = &p->group[i];
 		CLEANUP(buf_release) struct buf line = BUF_INIT, first = BUF_INIT;
 		buf_printf(&first, "%s#%llu", g->session, (unsigned long long)g->first);
-		buf_printf(&line, "  %7zu %8zu  %-15s  %-37s  %s  (%s)", g->actions, g->sessions, buf_cstr(&first), change_text[g->change],
-			   g->what, g->rule);
+		if (!i || g->change != p->group[i - 1].change)
+			fprintf(out, "%s\n", change_text[g->change]);
+		buf_printf(&line, "%7zu %8zu  %-15s  %s  (%s)", g->actions, g->sessions, buf_cstr(&first), g->what, g->rule);
 		fprintf(out, "%s\n", buf_cstr(&line));
 	}
 	if (p->groups > ROWS)

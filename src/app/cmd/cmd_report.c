@@ -114,8 +114,8 @@ static void tell_session(struct figures *f, const struct summary *m)
 	clock_span(m->took_us, &took);
 	cmd_time(m->begun_us, &when);
 	cmd_safe(&name, m->name, strlen(m->name), false);
-	fprintf(f->ctx->out, "  %-10s %-21s %-16.16s %-10s %8s %6llu %8llu %9.4f\n", m->id, buf_cstr(&when), buf_cstr(&name), m->state,
-		buf_cstr(&took), (unsigned long long)m->actions, (unsigned long long)m->tokens, (double)m->cost_uusd / 1e6);
+	fprintf(f->ctx->out, "%-8s %-10s %-20s %6s %6llu %8llu %8.4f%s%s\n", m->id, m->state, buf_cstr(&when), buf_cstr(&took),
+		(unsigned long long)m->actions, (unsigned long long)m->tokens, (double)m->cost_uusd / 1e6, name.len ? " " : "", buf_cstr(&name));
 }
 
 static void one_file(struct figures *f, struct past *p, const char *path)
@@ -166,14 +166,14 @@ static void days(struct figures *f)
 		most_cost = f->day[i].cost_uusd > most_cost ? f->day[i].cost_uusd : most_cost;
 		most_actions = (int64_t)f->day[i].actions > most_actions ? (int64_t)f->day[i].actions : most_actions;
 	}
-	fprintf(f->ctx->out, "\nby day%s\n", most_cost ? " (bar: cost)" : " (bar: actions)");
+	fprintf(f->ctx->out, "\n%-37s %10s %8s %8s %11s\n", most_cost ? "by day (bar: cost)" : "by day (bar: actions)", "cost $", "sessions",
+		"acts", "tokens");
 	for (size_t i = 0; i < f->nr_days; i++) {
 		const struct day *d = &f->day[i];
 		fprintf(f->ctx->out, "  %s ", d->date);
 		bar(f->ctx->out, most_cost ? d->cost_uusd : (int64_t)d->actions, most_cost ? most_cost : most_actions);
-		fprintf(f->ctx->out, " $%.4f  %llu session%s, %llu action%s, %llu token%s\n", (double)d->cost_uusd / 1e6,
-			(unsigned long long)d->sessions, s_of(d->sessions), (unsigned long long)d->actions, s_of(d->actions),
-			(unsigned long long)d->tokens, s_of(d->tokens));
+		fprintf(f->ctx->out, " %10.4f %8llu %8llu %11llu\n", (double)d->cost_uusd / 1e6, (unsigned long long)d->sessions,
+			(unsigned long long)d->actions, (unsigned long long)d->tokens);
 	}
 }
 
@@ -285,8 +285,8 @@ int cmd_report(struct cmd_ctx *ctx)
 	if (since(ctx, &f.since_us, &err) < 0 || past_sessions(ctx, 0, &p, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (!ctx->json)
-		fprintf(ctx->out, "  %-10s %-21s %-16s %-10s %8s %6s %8s %9s\n", "session", "begun", "name", "state", "time", "acts", "tokens",
-			"cost $");
+		fprintf(ctx->out, "%-8s %-10s %-20s %6s %6s %8s %8s %s\n", "session", "state", "begun", "time", "acts", "tokens", "cost $",
+			"name");
 	for (size_t i = 0; i < p.paths.nr; i++)
 		one_file(&f, &p, p.paths.item[i]);
 	tell(&f);
