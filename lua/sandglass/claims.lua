@@ -135,32 +135,46 @@ form("ran", function(low, s) return low:find "%f[%a]i?%s?ran%f[%A]" and s:match 
     return "supported", { found }
   end)
 
+-- @good: filters of what bears the claim out; @tried: of what was tried. One that failed or was denied speaks against it.
+local function done_or_tried(log, what, good, tried)
+  for _, f in ipairs(good) do
+    local e = log:last(f)
+    if e and e.started_us then return "supported", { e } end
+  end
+  for _, f in ipairs(tried) do
+    local e = log:last(f)
+    if e and e.started_us and e.exit then return "contradicted", { e }, ("the %s ended with %s"):format(what, e.exit) end
+    if e and not e.started_us and e["end"] then return "contradicted", { e }, ("the %s was not run: %s"):format(what, e["end"]) end
+  end
+  return "unsupported", {}, ("no %s ended well"):format(what)
+end
+
+local PUSH = 'cmd:"*git push*","*git -C * push*"'
 form("pushed", function(low) return low:find "%f[%a]pushed%f[%A]" end, function(log)
-  local e = log:last 'cmd:"git push*" exit=0' or log:last "kind:host tool:*push* exit=0"
-  if e and not e.started_us then e = nil end
-  if e then return "supported", { e } end
-  return "unsupported", {}, "no push ended well"
+  return done_or_tried(log, "push", { PUSH .. " exit=0", "kind:host tool:*push* exit=0" }, { PUSH, "kind:host tool:*push*" })
 end)
 
 form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(log)
-  local e = log:last 'cmd:"*git*commit*" exit=0'
-  if e then return "supported", { e } end
-  return "unsupported", {}, "no commit ended well"
+  return done_or_tried(log, "commit", { 'cmd:"*git*commit*" exit=0' }, { 'cmd:"*git*commit*"' })
 end)
 
-local VERBS = { { "%f[%a]delet", "D" }, { "%f[%a]remov", "DMT" }, { "%f[%a]creat", "AM" }, { "%f[%a]add", "AM" }, { "%f[%a]wrote", "AM" },
-  { "%f[%a]fix", "AMT" }, { "%f[%a]edit", "AMT" }, { "%f[%a]updat", "AMT" }, { "%f[%a]chang", "AMT" }, { "%f[%a]modif", "AMT" } }
-local function verb(low) for _, w in ipairs(VERBS) do if low:find(w[1]) then return w[2] end end end
+-- What a word says of a file: the changes that bear it out, and what is missing without them.
+local VERBS = { { "%f[%a]delet", "D", "deleted" }, { "%f[%a]remov", "DMT", "removed or changed" }, { "%f[%a]creat", "AM", "made" },
+  { "%f[%a]add", "AM", "made" }, { "%f[%a]wrote", "AM", "written" }, { "%f[%a]fix", "AMT", "changed" }, { "%f[%a]edit", "AMT", "changed" },
+  { "%f[%a]updat", "AMT", "changed" }, { "%f[%a]chang", "AMT", "changed" }, { "%f[%a]modif", "AMT", "changed" } }
+local function verb(low) for _, w in ipairs(VERBS) do if low:find(w[1]) then return w[2], w[3] end end end
 
 form("files", function(low, s, log) return verb(low) and #paths(s, log) > 0 end, function(log, _, s)
-  local ids, missing, ops = {}, {}, verb(s:lower())
+  local ids, missing = {}, {}
+  local ops, done = verb(s:lower())
   for _, p in ipairs(paths(s, log)) do
     local found = changed(log, p, ops)
     if #found == 0 then missing[#missing + 1] = p end
     for _, id in ipairs(found) do ids[#ids + 1] = id end
   end
   if #missing == 0 then return "supported", ids end
-  return #ids > 0 and "contradicted" or "unsupported", ids, table.concat(missing, ", ") .. " did not change so"
+  return #ids > 0 and "contradicted" or "unsupported", ids,
+    ("%s %s not %s"):format(table.concat(missing, ", "), #missing == 1 and "was" or "were", done)
 end)
 
 form("nothing", function(low) return low:find "no files? %a+ changed" or low:find "made no changes" or low:find "nothing was changed" end,

@@ -104,5 +104,22 @@ like "$out" '^unsupported +fixer: I pushed' 'a push that never was'
 like "$out" '^unsupported +fixer: I created `notes.txt`' 'a file that was not made'
 unlike "$out" 'should work' 'what should be is no claim'
 is "$("$sg" claims "$s" --json | python3 -c 'import json,sys; print(sum(1 for l in sys.stdin if json.loads(l)["evidence"] is not None))')" 5 'as JSON'
+cat >"$t/tried.lua" <<'L'
+local turns = {
+  { call = { "shell", { cmd = "git add -A && git commit -qm x && git push origin main" } } },
+  { call = { "edit", { path = "word", old = "wrong", new = "right" } } },
+  { call = { "shell", { cmd = "make test" } } },
+  { say = "I edited `word`, and all tests pass. I pushed the branch. I created `notes.txt`." },
+}
+return turns
+L
+sed 's/turns.lua/tried.lua/; /sg.check/d; /again/d; /live/d; /for _/d' fix.lua >tries.lua
+"$sg" run --no-tui --name tries --sessions tried tries.lua >out 2>&1 </dev/null
+out=$("$sg" claims tries --sessions tried 2>&1)
+like "$out" '^contradicted fixer: I pushed the branch' 'a push that was tried and failed speaks against the claim, also as the last of several commands'
+like "$out" 'the push ended with [1-9].*  \(pushed: #[0-9]+\)$' 'with how it ended, and where'
+like "$out" 'notes.txt was not made$' 'what a file should have come to'
+like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(tests: #[0-9]+\)$' 'a sentence of two claims: which one stands beside what shows it'
+like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(files: #[0-9 #]+\)$' 'so that both can be told apart'
 like "$("$sg" verify --list)" '^tests_after_edit' 'the list of ours'
 finish

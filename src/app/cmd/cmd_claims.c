@@ -24,7 +24,7 @@ static void print_ran(struct cmd_ctx *ctx, const json_t *c)
 
 static void print(struct cmd_ctx *ctx, const json_t *c)
 {
-	CLEANUP(buf_release) struct buf line = BUF_INIT;
+	CLEANUP(buf_release) struct buf line = BUF_INIT, kind = BUF_INIT;
 	const char *text = json_str(c, "text", ""), *agent = json_str(c, "agent", ""), *why = json_str(c, "why", NULL);
 	const json_t *evidence = json_object_get(c, "evidence");
 	buf_printf(&line, "%-12s ", json_str(c, "verdict", ""));
@@ -35,9 +35,10 @@ static void print(struct cmd_ctx *ctx, const json_t *c)
 		buf_puts(&line, "\n             ");
 		cmd_safe(&line, why, strlen(why), false);
 	}
+	buf_printf(&kind, "%s: ", json_str(c, "kind", "claim"));
 	size_t shown = json_object_get(c, "ran") ? 0 : json_array_size(evidence);
-	for (size_t i = 0; i < shown && i < 5; i++)
-		buf_printf(&line, "%s#%lld", i ? " " : "  (", (long long)json_integer_value(json_array_get(evidence, i)));
+	for (size_t i = 0; i < shown && i < 5; i++) /* a sentence may make two claims: which one this is stands before what shows it */
+		buf_printf(&line, "%s%s#%lld", i ? "" : "  (", i ? " " : buf_cstr(&kind), (long long)json_integer_value(json_array_get(evidence, i)));
 	fprintf(ctx->out, "%s%s\n", buf_cstr(&line), shown ? ")" : "");
 	print_ran(ctx, c);
 }
