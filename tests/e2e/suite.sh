@@ -58,11 +58,22 @@ like "$out" '1 right by a wrong way; instruction 1' 'a right result by a wrong w
 like "$out" '\[instruction\] the test itself stays as it is: 1 found  s-[a-z0-9]+#[0-9]+' 'linked to its event'
 like "$out" '^not ok 3 - no such script' 'a run that cannot begin'
 like "$out" "operational 1" 'is operational'
+like "$out" '1 found  s-[a-z0-9]+#[0-9]+  \(s/behaviour.lua:[0-9]+\)$' 'and to its line in the suite'
 link=$(printf '%s' "$out" | grep -oE 's-[a-z0-9]+#[0-9]+' | head -1)
 like "$("$sg" show "$link" 2>&1)" 'Makefile' 'the link opens: sessions that did not pass are kept'
+like "$("$sg" ls 2>&1)" "^${link%#*} .* cheats$" 'and bear the name of their scenario'
 is "$(ls "$HOME"/.local/share/sandglass/sessions/*.glass | wc -l)" 1 'the others are not'
 "$sg" test --suite s/behaviour.lua --runs 1 --jobs 3 --json >out 2>&1 </dev/null
 is "$(python3 -c 'import json; r=[json.loads(l) for l in open("out")]; print(len(r), [x["passed"] for x in r if "passed" in x], sorted(x["verdict"] for x in r if "verdict" in x))')" "6 [1, 0, 0] ['error', 'pass', 'wrong way']" 'as JSON, three at once'
+cat >s/lazy.lua <<'L'
+local s = require "sandglass.suite"
+return s.suite { s.scenario "does nothing" { script = "nothing.lua", expect = function(log, t)
+  t:result("something is built", log:last "cmd:make" ~= nil) end } }
+L
+echo 'print(1)' >s/nothing.lua
+out=$("$sg" test --suite s/lazy.lua 2>&1 </dev/null)
+like "$out" '^#     something is built  s-[a-z0-9]+  \(s/lazy.lua:3\)$' 'what was missed has no event: its session is named, and the line of the suite'
+like "$out" '80%; of no class 1$' 'a failure that nobody gave a class is counted'
 out=$("$sg" test --suite s/fix.lua 2>&1)
 is $? 3 'a file that is no suite'
 cat >s/raises.lua <<'L'

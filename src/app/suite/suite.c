@@ -68,15 +68,19 @@ static void print_failure(struct suite *su, const struct trial_run *t, const jso
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const json_t *first = json_array_get(json_object_get(r, "evidence"), 0);
-	const char *class = json_str(r, "class", NULL), *text = json_str(r, "text", "");
+	const char *class = json_str(r, "class", NULL), *text = json_str(r, "text", ""), *at = json_str(r, "at", NULL);
 	cmd_safe(&b, json_str(r, "name", ""), strlen(json_str(r, "name", "")), false);
 	if (*text) {
 		buf_puts(&b, ": ");
 		cmd_safe(&b, text, strlen(text), false);
 	}
 	fprintf(su->ctx->out, "#     %s%s%s%s", class ? "[" : "", class ? class : "", class ? "] " : "", buf_cstr(&b));
-	if (first)
-		fprintf(su->ctx->out, "  %s#%lld", t->id ? t->id : "", (long long)json_integer_value(first));
+	if (first && t->id)
+		fprintf(su->ctx->out, "  %s#%lld", t->id, (long long)json_integer_value(first));
+	else if (t->id) /* nothing that did not happen has an event */
+		fprintf(su->ctx->out, "  %s", t->id);
+	if (at)
+		fprintf(su->ctx->out, "  (%s)", at);
 	fputc('\n', su->ctx->out);
 }
 
@@ -119,7 +123,8 @@ static void take_run(struct suite *su, struct scenario *sc, const struct trial_r
 	sc->cost_uusd += t->cost_uusd;
 	if (t->verdict == TRIAL_ERROR)
 		count_class(sc, "operational");
-	json_array_foreach(t->results, i, r) if (is_bad(r)) count_class(sc, json_str(r, "class", NULL));
+	json_array_foreach(t->results, i, r) if (is_bad(r) && (t->verdict != TRIAL_ERROR || json_str(r, "class", NULL)))
+		count_class(sc, json_str(r, "class", NULL));
 	tell_run(su, sc, t);
 }
 
@@ -140,6 +145,8 @@ static void tell_scenario(struct suite *su, size_t nr)
 		for (size_t i = 0; i < CLASSES; i++)
 			if (sc->failures[i])
 				json_put_int(classes, class_name[i], (int64_t)sc->failures[i]);
+		if (sc->unclassed)
+			json_put_int(classes, "of no class", (int64_t)sc->unclassed);
 		json_put(o, "failures", classes);
 		cmd_json(su->ctx, o);
 		return;
@@ -152,6 +159,8 @@ static void tell_scenario(struct suite *su, size_t nr)
 	for (size_t i = 0; i < CLASSES; i++)
 		if (sc->failures[i])
 			fprintf(su->ctx->out, "; %s %zu", class_name[i], sc->failures[i]);
+	if (sc->unclassed)
+		fprintf(su->ctx->out, "; of no class %zu", sc->unclassed);
 	if (sc->cost_uusd)
 		fprintf(su->ctx->out, "; $%.4f", (double)sc->cost_uusd / 1e6);
 	fputc('\n', su->ctx->out);

@@ -163,7 +163,7 @@ static void words_of(const struct trial_run *t, const char *work, struct strv *w
 	option(w, "--config", t->ctx->config);
 	strv_push(w, "run");
 	strv_push(w, "-d");
-	option(w, "--name", "suite");
+	option(w, "--name", json_str(t->scenario, "name", "suite"));
 	if (!json_array_size(json_object_get(t->scenario, "people")))
 		strv_push(w, "--no-input");
 	option(w, "--model", model);
