@@ -104,6 +104,8 @@ like "$out" '^unsupported +fixer: I pushed' 'a push that never was'
 like "$out" '^unsupported +fixer: I created `notes.txt`' 'a file that was not made'
 unlike "$out" 'should work' 'what should be is no claim'
 is "$("$sg" claims "$s" --json | python3 -c 'import json,sys; print(sum(1 for l in sys.stdin if json.loads(l)["evidence"] is not None))')" 5 'as JSON'
+out=$("$sg" claims "$s" --agent fixed 2>&1)
+like "$? $out" "^2 sandglass: no agent 'fixed' in session 's-" 'an agent that is none has not claimed nothing'
 cat >"$t/tried.lua" <<'L'
 local turns = {
   { call = { "shell", { cmd = "git add -A && git commit -qm x && git push origin main" } } },

@@ -153,4 +153,6 @@ is "$("$sg" policy past mined.lua -q 2>&1 | grep -c 'a person denied')" 0 'none 
 
 out=$("$sg" report --since never 2>&1)
 is $? 2 'a span that is none'
+out=$("$sg" report --since 99999999999999d 2>&1)
+is $? 2 'nor one that is longer than time'
 finish

@@ -271,9 +271,9 @@ static int since(struct cmd_ctx *ctx, int64_t *out, struct err *err)
 	char *end;
 	long n = strtol(text, &end, 10);
 	us = !strcmp(end, "d") ? 86400 : !strcmp(end, "h") ? 3600 : !strcmp(end, "m") ? 60 : 0;
-	if (n <= 0 || !us)
+	if (n <= 0 || !us || n > INT64_MAX / 1000000 / us)
 		return err_set(err, ERR_USAGE, "--since wants a span such as 30d, 12h or 90m, not '%s'", text);
-	*out = clock_wall_us() - n * us * 1000000;
+	*out = clock_wall_us() - (int64_t)n * us * 1000000;
 	return 0;
 }
 
