@@ -5,8 +5,9 @@
 
 #include "base/mem.h"
 
-/* Steps of an action's life; its output and snapshots are many and are not read for a row. */
-static const char steps_sql[] = "SELECT seq,kind,ts_us,mono_us,body FROM event WHERE action=? AND action>0 AND kind BETWEEN 101 AND 109 ORDER BY seq";
+/* Steps of an action's life; its output and snapshots are many and are not read for a row. "action>0": by the index. */
+static const char steps_sql[] = "SELECT seq,kind,ts_us,mono_us,body FROM event WHERE action=? AND action>0 AND kind BETWEEN 101 AND 109 "
+				"ORDER BY seq";
 
 static void take_str(json_t *row, const char *as, const json_t *body, const char *key)
 {

@@ -115,6 +115,10 @@ done
 out=$("$sg" compare right wrong --sessions models 2>&1)
 like "$out" ': the first action is the same, 4 in all$' 'two models that are asked the same and do otherwise: which one is asked is no difference'
 like "$out" 'model scripted:right.lua' 'but is said'
+session four 'echo end' 'deny deny deny'
+out=$("$sg" compare "$one" "$s" 2>&1)
+like "$out" ': the first action is the same, 3 in all$' 'the same done with another outcome is no more the same than on the screen'
+rm -f "$HOME"/.local/share/sandglass/sessions/*"${s#s-}".glass
 first=$(sqlite3 -readonly copy.glass 'SELECT min(seq) FROM event WHERE kind = 100')
 "$sg" redact "./copy.glass#$first" --why 'a secret' --yes >out 2>&1 </dev/null
 is $? 0 'an action is redacted in a copy'

@@ -104,6 +104,11 @@ static void run_release(struct run *r)
 
 /* --- two of them: how far they go together ---------------------------------------------------------------------------- */
 
+static bool step_same(const struct run *a, size_t i, const struct run *b, size_t k)
+{
+	return i < a->nr && k < b->nr && !strcmp(a->step[i].key, b->step[k].key) && !strcmp(a->step[i].outcome, b->step[k].outcome);
+}
+
 /* Length of the longest common subsequence, by rows: memory of one of them. */
 static size_t common(const struct run *a, const struct run *b)
 {
@@ -112,7 +117,7 @@ static size_t common(const struct run *a, const struct run *b)
 		size_t diagonal = 0;
 		for (size_t j = 0; j < b->nr; j++) {
 			size_t above = row[j + 1];
-			if (!strcmp(a->step[i].key, b->step[j].key))
+			if (step_same(a, i, b, j))
 				row[j + 1] = diagonal + 1;
 			else if (row[j] > above)
 				row[j + 1] = row[j];
@@ -124,15 +129,10 @@ static size_t common(const struct run *a, const struct run *b)
 	return best;
 }
 
-static bool step_same(const struct run *a, const struct run *b, size_t i)
-{
-	return i < a->nr && i < b->nr && !strcmp(a->step[i].key, b->step[i].key) && !strcmp(a->step[i].outcome, b->step[i].outcome);
-}
-
 static size_t together(const struct run *a, const struct run *b)
 {
 	size_t i = 0;
-	while (step_same(a, b, i))
+	while (step_same(a, i, b, i))
 		i++;
 	return i;
 }
@@ -163,7 +163,8 @@ static void first_difference(struct cmd_ctx *ctx, const struct run *a, const str
 	if (at > 1)
 		fprintf(ctx->out, "the first %zu actions are the same, %zu in all; then\n", at, common(a, b));
 	else
-		fprintf(ctx->out, "%s, %zu in all\n", at ? "the first action is the same" : "they differ from the first action on; the same are", common(a, b));
+		fprintf(ctx->out, "%s, %zu in all\n",
+			at ? "the first action is the same" : "they differ from the first action on; the same are", common(a, b));
 	for (size_t i = at > AROUND ? at - AROUND : 0; i < at; i++)
 		put_step(ctx, a, i, " ");
 	for (size_t i = at; i < at + AROUND && i < (a->nr > at ? a->nr : at + 1); i++)
