@@ -174,8 +174,15 @@ static void say_gone(struct console *c)
 		if (is <= c->told[i])
 			continue;
 		c->told[i] = is;
-		ui_say(&c->ui, ROLE_DIM, is == 2 ? "session %s has ended: it can only be looked at%s" : "the supervisor of %s has gone: it can only be looked at%s",
-		       session_id(c->src[i]->session), c->nr > 1 ? ", the others as before" : "");
+		const char *id = session_id(c->src[i]->session), *others = c->nr > 1 ? ", the others as before" : "";
+		const struct model *m = &c->src[i]->model;
+		const char *why = is == 2 && !m->good && m->nr_agents > 0 && m->agent[0].script ? m->agent[0].text : NULL;
+		if (why && *why) /* a row has no room for it */
+			ui_say(&c->ui, ROLE_ERROR, "%s %s: %s", id, m->how, why);
+		else if (is == 2)
+			ui_say(&c->ui, ROLE_DIM, "session %s has ended: it can only be looked at%s", id, others);
+		else
+			ui_say(&c->ui, ROLE_WARN, "%s has lost its supervisor: 'sandglass resume %s' goes on", id, id);
 		c->dirty = true;
 	}
 }
@@ -188,7 +195,7 @@ static void pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = c->watched[i] = true;
 			c->poll[i + 1].fd = watch_file(s->path);
 			c->leaves_us[i] = clock_mono_us() + LEAVING_US;
-			c->act[i] = (struct act){ 0 };
+			c->act[i] = (struct act){ .why_not = "read only: its supervisor has gone; leave, 'resume' it or 'attach' anew" };
 		}
 		c->dirty = true;
 	} else if (readable) {

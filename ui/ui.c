@@ -409,7 +409,10 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 			ui_say(ui, ROLE_DIM, "%s%s %s", *words[1] >= '0' && *words[1] <= '9' ? "#" : "", words[1], said[i].of);
 			return;
 		}
-	ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
+	if (strcmp(word, "budget") == 0)
+		ui_say(ui, ROLE_DIM, "more is given; what waited for it goes on");
+	else
+		ui_say(ui, ROLE_DIM, "%s%s%s", word, nr > 1 ? " " : "", nr > 1 ? words[1] : "");
 }
 
 bool ui_send(struct ui *ui, size_t source, const char *const *words, json_t *opts)

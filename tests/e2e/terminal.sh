@@ -129,6 +129,37 @@ is "$(title)" mine "and the title"
 "$sg" ls | grep -qiE 'held|waits|run'
 ok $? "the session goes on"
 
+# --- a killed supervisor, while a console looks ---
+pid=$("$sg" run -d "$t/wait.lua" --policy "$t/policy.lua" --json 2>"$t/out")
+lost=$(printf '%s' "$pid" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+pid=$(printf '%s' "$pid" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
+run "clear; $sg attach $lost"
+wait_for 20 shows 'HELD by'
+kill -9 "$pid"
+wait_for 10 shows "$lost has lost its supervisor: 'sandglass resume $lost' goes on"
+ok $? "the screen says that its supervisor has gone, and what lets the session go on"
+tm send-keys p
+wait_for 5 shows "its supervisor has gone; leave, 'resume' it"
+ok $? "and again when something is asked for"
+tm send-keys q
+wait_for 5 shows 'y/n'
+tm send-keys y
+wait_for 5 plain
+"$sg" resume -d "$lost" >"$t/out" 2>&1
+is $? 0 "it is resumed"
+"$sg" stop -S "$lost" >"$t/out" 2>&1
+wait_for 20 eval "! '$sg' ls --live | grep -q $lost"
+
+# --- a script that fails before it has an agent ---
+printf 'local sg = require "sandglass"\nlocal none\nnone.x = 1\n' >"$t/bad.lua"
+run "clear; $sg run '$t/bad.lua'"
+wait_for 20 shows "x script +FAILED"
+ok $? "it is seen among the agents"
+wait_for 5 shows "s-[0-9a-z]+ failed: .*bad.lua:3: attempt to index a nil value"
+ok $? "with the reason"
+tm send-keys q
+wait_for 5 plain
+
 # --- a lost line ---
 run "clear; $sg attach"
 wait_for 10 shows 'HELD'

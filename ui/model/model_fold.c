@@ -412,12 +412,21 @@ static void merge_undone(struct model *m, const json_t *o)
 			fold_box(m, m->box[i].id)->merged = 0;
 }
 
+/* Whoever looks at the agents would not see that it failed, and why. */
+static bool nobody_failed(const struct model *m)
+{
+	for (size_t i = 0; i < m->nr_agents; i++)
+		if (!m->agent[i].ended || !m->agent[i].good)
+			return false;
+	return true;
+}
+
 static void session_end(struct model *m, const struct event *ev, const json_t *o)
 {
-	struct model_agent *script = agent_of(m, m->start);
 	m->ended = true;
 	m->good = json_flag(o, "ok", false);
 	m->how = ended_word(o);
+	struct model_agent *script = !m->good && nobody_failed(m) ? script_agent(m, ev) : agent_of(m, m->start);
 	if (!script || !script->script)
 		return;
 	script->ended = true;
