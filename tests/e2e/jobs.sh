@@ -28,6 +28,11 @@ $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg run j.lua; echo left; exec sl
 wait_for 30 shows 'the budget is used up: \$ gives more'
 ok $? "an action that waits for a budget says which key gives more"
 sees '^ hint +an action waits for you' "who is new is told what to do"
+keys a
+wait_for 5 shows 'a budget is used up: \$ gives more, y lets this one through'
+ok $? "so does the screen that asks for a decision"
+keys Escape
+wait_for 5 shows 'AGENT +SANDBOX|AGENT +SESSION'
 keys '$'
 wait_for 5 shows 'spender has used up its actions; how much more\?'
 ok $? "the question names what ran out"

@@ -464,6 +464,8 @@ static void going_on(void)
 	is_str(ui.message, "fix pauses before its next action", "a pause");
 	press("c");
 	is_str(ui.message, "fix waits for a decision about #3: a asks for it", "one that waits for a person does not go on by it");
+	press("$1\n");
+	is_str(ui.message, "more is given; what waited for it goes on", "a larger budget");
 	src[0]->model.nr_held = 0;
 	press("c");
 	is_str(ui.message, "fix goes on until the next hold", "one that may go on");
