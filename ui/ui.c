@@ -352,12 +352,26 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		ui_say(ui, ROLE_TEXT, "%s", text);
 }
 
-/* The action that keeps @agent from going on whatever is continued; 0: none. */
-static uint64_t waits_at(const struct model *m, const char *agent)
+/* What only a decision lets go on; what a hold filter stopped goes on with its agent. */
+static bool wants_decision(struct source *s, const struct model_action *act)
 {
+	CLEANUP(json_release) json_t *o = source_body(s, act->held);
+	const json_t *why = json_object_get(o, "reasons");
+	for (size_t i = 0; i < json_array_size(why); i++) {
+		const char *w = json_string_value(json_array_get(why, i));
+		if (w && (strcmp(w, "ask") == 0 || strcmp(w, "budget") == 0))
+			return true;
+	}
+	return false;
+}
+
+/* The action that keeps @agent from going on whatever is continued; 0: none. */
+static uint64_t waits_at(struct source *s, const char *agent)
+{
+	const struct model *m = &s->model;
 	for (size_t i = 0; i < m->nr_agents; i++) {
 		const struct model_action *act = strcmp(m->agent[i].name, agent) == 0 ? model_held(m, &m->agent[i]) : NULL;
-		if (act)
+		if (act && wants_decision(s, act))
 			return act->id;
 	}
 	return 0;
@@ -395,7 +409,7 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 		ui_say(ui, ROLE_PAUSED, "what stood of %s goes on; all are still paused: P lets them go on", words[1]);
 		return;
 	}
-	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s ? waits_at(&s->model, words[1]) : 0;
+	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s ? waits_at(ui->src[source], words[1]) : 0;
 	if (at) {
 		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it", words[1], at);
 		return;
