@@ -184,16 +184,31 @@ void line_prompt(struct line *l)
 
 /* --- what is typed ------------------------------------------------------------------------------------------------ */
 
+/* What is said to whoever typed; to a program as one object more, which has no seq. */
+static void answer(struct line *l, const char *text, bool wrong)
+{
+	if (!l->json) {
+		fputs(wrong ? "not done: " : "", l->out);
+		line_print_safe(l->out, text);
+		fputc('\n', l->out);
+		return;
+	}
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	json_put_int(o, "schema", LINE_SCHEMA);
+	json_put_bytes(o, wrong ? "error" : "text", text, strlen(text));
+	json_dump_buf(o, &b);
+	fprintf(l->out, "%s\n", buf_cstr(&b));
+}
+
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
 	if (l->at_prompt && (err || json_str(result, "text", NULL)))
 		fputc('\n', l->out), l->at_prompt = false;
 	const char *text = json_str(result, "text", NULL);
-	if (err)
-		fprintf(l->out, "not done: %s\n", err->text);
-	else if (text)
-		line_print_safe(l->out, text), fputc('\n', l->out);
+	if (err || text)
+		answer(l, err ? err->text : text, err != NULL);
 	fflush(l->out);
 }
 
@@ -202,7 +217,7 @@ static void send_words(struct line *l, const char *const *words, size_t nr, json
 	if (l->act && l->act->command)
 		l->act->command(l->act->self, words, nr, opts, sent, l);
 	else
-		fputs("read only: there is nobody to tell it to\n", l->out);
+		answer(l, "read only: there is nobody to tell it to", l->json);
 	json_decref(opts);
 }
 
@@ -548,7 +563,7 @@ static void command(struct line *l, const char *text)
 	struct cmd_line c;
 	struct err err = ERR_INIT;
 	if (cmd_parse(&c, text, &err) < 0) {
-		fprintf(l->out, "not done: %s\n", err.text);
+		answer(l, err.text, true);
 	} else if (c.words.nr > 0) {
 		const char **words = xcalloc(c.words.nr, sizeof(*words));
 		for (size_t i = 0; i < c.words.nr; i++)

@@ -89,6 +89,17 @@ exec 7>&-
 kill -HUP $pty 2>/dev/null
 wait_for 20 frozen true
 ok $? 'he leaves: it stands again'
+begins "'$sg' attach --no-tui --json $one >$t/json"
+wait_for 20 frozen false
+for word in state 'kill nobody' nonsense ls; do types "$word"; done
+wait_for 10 eval '[ "$(grep -c "\"error\"" "$t/json")" -ge 2 ]'
+ok $? '--json: what cannot be done is an object, too'
+types quit
+wait $pty
+exec 7>&-
+python3 -c 'import json, sys; [json.loads(line) for line in sys.stdin]' <"$t/json"
+ok $? 'and so is every line that answers what is typed'
+wait_for 20 frozen true
 first=$(held)
 "$sg" approve "$first" -S "$one" >"$t/out" 2>&1
 other() { h=$(held) && [ -n "$h" ] && [ "$h" != "$first" ]; }

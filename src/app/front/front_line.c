@@ -80,6 +80,8 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	json_t *v;
 	strv_push(&argv, "sandglass");
 	strv_push(&argv, "--no-tui");
+	if (m->ctx->json && !(c->flags & COMMAND_NO_JSON))
+		strv_push(&argv, "--json");
 	strv_push(&argv, "--sessions");
 	strv_push(&argv, m->ctx->sessions);
 	strv_push(&argv, c->name);
@@ -102,7 +104,8 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 		int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		dup2(null, 0);
 		dup2(fileno(m->ctx->out), 1);
-		dup2(fileno(m->ctx->out), 2);
+		if (!m->ctx->json) /* which is for a program: what is wrong goes where it goes */
+			dup2(fileno(m->ctx->out), 2);
 		setenv("PAGER", "cat", 1);
 		setenv("GIT_PAGER", "cat", 1);
 		execv("/proc/self/exe", argv.item);
