@@ -184,19 +184,26 @@ void line_prompt(struct line *l)
 
 /* --- what is typed ------------------------------------------------------------------------------------------------ */
 
-/* What is said to whoever typed; to a program as one object more, which has no seq. */
-static void answer(struct line *l, const char *text, bool wrong)
+/* What is said to whoever typed; to a program as one object more, which has no seq, with errors as every command has them. */
+static void answer(struct line *l, const char *text, const struct err *err)
 {
 	if (!l->json) {
-		fputs(wrong ? "not done: " : "", l->out);
-		line_print_safe(l->out, text);
+		fputs(err ? "not done: " : "", l->out);
+		line_print_safe(l->out, err ? err->text : text);
 		fputc('\n', l->out);
 		return;
 	}
 	CLEANUP(json_release) json_t *o = json_object();
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	json_put_int(o, "schema", LINE_SCHEMA);
-	json_put_bytes(o, wrong ? "error" : "text", text, strlen(text));
+	if (err) {
+		json_t *e = json_object();
+		json_put_str(e, "code", err_code_name(err->code));
+		json_put_bytes(e, "text", err->text, strlen(err->text));
+		json_put(o, "error", e);
+	} else {
+		json_put_bytes(o, "text", text, strlen(text));
+	}
 	json_dump_buf(o, &b);
 	fprintf(l->out, "%s\n", buf_cstr(&b));
 }
@@ -208,7 +215,7 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		fputc('\n', l->out), l->at_prompt = false;
 	const char *text = json_str(result, "text", NULL);
 	if (err || text)
-		answer(l, err ? err->text : text, err != NULL);
+		answer(l, text, err);
 	fflush(l->out);
 }
 
@@ -217,7 +224,7 @@ static void send_words(struct line *l, const char *const *words, size_t nr, json
 	if (l->act && l->act->command)
 		l->act->command(l->act->self, words, nr, opts, sent, l);
 	else
-		answer(l, "read only: there is nobody to tell it to", l->json);
+		answer(l, "read only: there is nobody to tell it to", NULL);
 	json_decref(opts);
 }
 
@@ -563,7 +570,7 @@ static void command(struct line *l, const char *text)
 	struct cmd_line c;
 	struct err err = ERR_INIT;
 	if (cmd_parse(&c, text, &err) < 0) {
-		answer(l, err.text, true);
+		answer(l, NULL, &err);
 	} else if (c.words.nr > 0) {
 		const char **words = xcalloc(c.words.nr, sizeof(*words));
 		for (size_t i = 0; i < c.words.nr; i++)

@@ -91,8 +91,8 @@ wait_for 20 frozen true
 ok $? 'he leaves: it stands again'
 begins "'$sg' attach --no-tui --json $one >$t/json"
 wait_for 20 frozen false
-for word in state 'kill nobody' nonsense ls; do types "$word"; done
-wait_for 10 eval '[ "$(grep -c "\"error\"" "$t/json")" -ge 2 ]'
+for word in state 'kill nobody' nonsense 'completion bash' ls; do types "$word"; done
+wait_for 10 eval '[ "$(grep -c "\"error\"" "$t/json")" -ge 3 ]'
 ok $? '--json: what cannot be done is an object, too'
 types quit
 wait $pty

@@ -144,7 +144,8 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 		m->act.command(m->act.self, words, nr, opts, done, done_self);
 		return;
 	}
-	if (c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0) {
+	bool plain = c && m->ctx->json && c->flags & COMMAND_NO_JSON; /* it has no objects */
+	if (c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && !plain && strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0) {
 		run_here(m, c, words, nr, opts);
 		return;
 	}
