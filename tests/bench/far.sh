@@ -55,13 +55,14 @@ rss() { # N: KiB of the supervisor at its most, and when N boxes are open and ha
 	"$SANDGLASS" stop --now -S "$id" >/dev/null 2>&1
 	echo "$memory"
 }
-read -r few_most few < <(rss 3)
+nr_few=$((fleet / 4)) # so many that what all of them share is there: a box more costs what it costs by itself
+read -r few_most few < <(rss $nr_few)
 read -r many_most many < <(rss "$fleet")
 IFS='|' read -r _ _ open_us work_us <"row.$fleet"
 printf '%d rented boxes at once: open %d ms, three commands in each %d ms (fakes of this machine)\n' "$fleet" $((open_us / 1000)) $((work_us / 1000))
 memory() { # what, KiB with few, with many, reach
-	local each=$((($3 - $2) / (fleet - 3)))
-	printf '%-44s %6d KiB each (supervisor: %d MiB with 3, %d MiB with %d; reach %d) %s\n' "$1" "$each" $(($2 / 1024)) $(($3 / 1024)) "$fleet" "$4" \
+	local each=$((($3 - $2) / (fleet - nr_few)))
+	printf '%-44s %6d KiB each (supervisor: %d MiB with %d, %d MiB with %d; reach %d) %s\n' "$1" "$each" $(($2 / 1024)) "$nr_few" $(($3 / 1024)) "$fleet" "$4" \
 		"$(verdict $((each <= $4)))"
 }
 memory 'a rented box more, when it has worked' "$few" "$many" 256
