@@ -121,6 +121,7 @@ json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, st
  * its agent is paused. */
 void gate_pause(struct gate *g, uint64_t agent, json_t *who);
 void gate_continue(struct gate *g, uint64_t agent, json_t *who);
+void gate_unpause(struct gate *g, json_t *who); /* everybody; what a hold filter has stopped stays where it is */
 void gate_step(struct gate *g, uint64_t agent, json_t *who); /* lets exactly one action through */
 bool gate_paused(const struct gate *g, uint64_t agent);
 /* Hold filters (breakpoints) over fields known before the action; "" clears. ERR_PARSE with column and "did you mean". */

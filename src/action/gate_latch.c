@@ -195,7 +195,7 @@ void gate_pause(struct gate *g, uint64_t agent, json_t *who)
 	latch_event(g, EV_LATCH_PAUSE, agent, who);
 }
 
-void gate_continue(struct gate *g, uint64_t agent, json_t *who)
+static void go_on(struct gate *g, uint64_t agent, unsigned reasons, json_t *who)
 {
 	if (!agent)
 		g->all_paused = false;
@@ -208,8 +208,18 @@ void gate_continue(struct gate *g, uint64_t agent, json_t *who)
 	latch_event(g, EV_LATCH_CONTINUE, agent, who);
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
-		    (a->reasons & (HOLD_FILTER | HOLD_PAUSE)))
-			action_release(a, HOLD_FILTER | HOLD_PAUSE, "latch");
+		    (a->reasons & reasons))
+			action_release(a, reasons, "latch");
+}
+
+void gate_continue(struct gate *g, uint64_t agent, json_t *who)
+{
+	go_on(g, agent, HOLD_FILTER | HOLD_PAUSE, who);
+}
+
+void gate_unpause(struct gate *g, json_t *who)
+{
+	go_on(g, 0, HOLD_PAUSE, who);
 }
 
 void gate_step(struct gate *g, uint64_t agent, json_t *who)

@@ -170,7 +170,7 @@ static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
 	if (!asked_word(a, 0)) {
-		gate_continue(a->s->gate, 0, a->rq->who);
+		gate_unpause(a->s->gate, a->rq->who);
 		op_agents_continue(a->s);
 	}
 	return freeze(a, false, err);

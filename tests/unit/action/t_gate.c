@@ -216,9 +216,15 @@ static void latches(void)
 	is_str(w_state(f), "gone", "the rest does not");
 	ok(strstr(fake_life(W.record, e), "held") != NULL, "as the record says");
 	is_str(json_str(fake_body(W.record, e, EV_ACTION_HELD), "filter", ""), "kind:exec cmd~\"\\brm\\b\"", "with the filter");
+	gate_pause(W.gate, 0, NULL);
+	uint64_t paused = w_exec("ls"), both = w_exec("rm -rf other");
+	gate_unpause(W.gate, NULL);
+	w_turns(5);
+	is_str(w_state(paused), "gone", "the end of a pause lets what it held through");
+	ok(!strcmp(w_state(e), "held") && !strcmp(w_state(both), "held"), "and nothing that a hold filter stopped");
 	gate_continue(W.gate, 0, NULL);
 	w_turns(5);
-	is_str(w_state(e), "gone", "continue runs it");
+	ok(!strcmp(w_state(e), "gone") && !strcmp(w_state(both), "gone"), "continue runs it");
 	ok(gate_hold(W.gate, "exit:1", NULL, &err) < 0 && strstr(err.text, "known only after"),
 	   "a hold refuses what is not known before: %s", err.text);
 	ok(gate_hold(W.gate, "kidn:exec", NULL, &err) < 0 && strstr(err.text, "did you mean \"kind\""), "and a typing error: %s",
