@@ -71,7 +71,7 @@ function M.new(face)
   end
 
   function call.refuse(host, r, status, text)
-    if status == 16 or status == 7 then host.fail("denied", "%s refuses the key in %s: %s", face.name, face.key, text) end
+    if status == 16 or status == 7 then sandbox.refuse_key(face.name, face.key, text) end
     if status == 8 then host.fail("quota", "%s refuses more (%s): %s", face.name, STATUS[8], text) end
     host.fail(PASSES[status] and "cut" or "bad", "%s (%s): %s: %s", face.name, r.method, STATUS[status] or status or "cut", text)
   end

@@ -83,6 +83,11 @@ local function wait(op, id)
   return ev
 end
 
+-- A session goes on with the key that it began with, so another one is for the next.
+function M.refuse_key(name, key, msg)
+  M.fail("denied", "%s refuses the key in %s: %s; set one that is valid, or 'sandglass secret set %s', and start again", name, key, msg, key)
+end
+
 -- What an answer that is no success says, in one line with what to do.
 local function refuse(op, req, ev)
   local face = op.face
@@ -92,8 +97,9 @@ local function refuse(op, req, ev)
   if (ev.body or ""):find "^%s*<" and s ~= 502 and s ~= 503 and s ~= 504 then
     M.fail("bad", "%s: what answers there is not the API (status %d): %s", where, s, msg)
   elseif s == 401 or s == 403 then
-    local who = op.login and ("the user of the context '%s' of the kubeconfig"):format(op.login.context) or "the key in " .. ((face.env or {}).key or "?")
-    M.fail("denied", "%s refuses %s: %s", face.name, who, msg)
+    if req.bare then M.fail("denied", "%s: the box refuses its own credential: %s", where, msg) end
+    if op.login then M.fail("denied", "%s refuses the user of the context '%s' of the kubeconfig: %s", face.name, op.login.context, msg) end
+    M.refuse_key(face.name, (face.env or {}).key or "?", msg)
   elseif s == 404 or s == 410 then
     M.fail("gone", "%s: %s", where, msg)
   elseif s == 429 then

@@ -59,11 +59,12 @@ local function headers(box, kind)
     ["Connect-Protocol-Version"] = "1" }
 end
 
-local function is_there(box, host, msg)
+-- Whose key is no longer good hears that here, not that the box has had enough of its token.
+local function is_there(box, host, msg, code)
   local r = host.http { path = "/sandboxes/" .. box.id, accept = { [404] = true } }
   if r.status == 404 then host.fail("gone", "e2b: the box '%s' is no more: %s", box.id, msg) end
   if r.json and r.json.state == "paused" then host.fail("gone", "e2b: the box '%s' was paused behind our back", box.id) end
-  host.fail("cut", "e2b: %s", msg)
+  host.fail(code or "cut", "e2b: %s", msg)
 end
 
 -- The stream ends with a message of its own; without it, it broke off.
@@ -80,9 +81,13 @@ function M.exec(box, text, host)
   end)
   local r = host.stream({ method = "POST", url = envd(box, host) .. "/process.Process/Start", bare = true, idle = 120,
     headers = headers(box, "application/connect+json"), body = sandbox.envelope(0, body),
-    accept = { [404] = true, [502] = true } }, take)
+    accept = { [401] = true, [403] = true, [404] = true, [502] = true } }, take)
+  if r.status == 401 or r.status == 403 or wrong and wrong.code == "unauthenticated" then
+    local msg = r.status ~= 200 and p.error_text(r.body or "") or wrong.message or wrong.code
+    is_there(box, host, ("the box '%s' takes the token no more that it was opened with: %s; open another"):format(box.id, msg), "denied")
+  end
   if r.status ~= 200 then is_there(box, host, (p.error_text(r.body or ""))) end
-  if wrong then host.fail(wrong.code == "unauthenticated" and "denied" or "cut", "e2b: %s", wrong.message or wrong.code) end
+  if wrong then host.fail("cut", "e2b: %s", wrong.message or wrong.code) end
   if not ended then host.fail("cut", "e2b: the answer broke off") end
 end
 

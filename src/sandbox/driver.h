@@ -77,6 +77,8 @@ struct run_ops {
 	/* May be NULL. Before on_exit, from drivers whose boxes lie elsewhere: how long it took until it ran there, and how
 	 * long it ran. */
 	void (*on_took)(void *self, int64_t out_us, int64_t box_us);
+	/* May be NULL. Before on_exit that is @lost, from drivers that know: why it is. */
+	void (*on_lost)(void *self, const struct err *why);
 };
 struct run_opts {
 	char *const *argv; size_t nr_argv;

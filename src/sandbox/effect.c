@@ -33,6 +33,7 @@ static void job_free(struct job *j)
 	several_free(&j->batch);
 	buf_release(&j->early);
 	oom_forget(j);
+	free(j->lost_why);
 	free(j);
 }
 
@@ -107,6 +108,8 @@ static void run_over(struct job *j, const struct run_end *e)
 	json_t *body = json_object();
 	if (e)
 		put_end(j, e, body);
+	else if (j->lost_why)
+		json_put_str(body, "why", j->lost_why);
 	json_put_int(body, "out_bytes", j->bytes[0]);
 	json_put_int(body, "err_bytes", j->bytes[1]);
 	if (left)
@@ -167,7 +170,15 @@ static void run_took(void *self, int64_t out_us, int64_t box_us)
 		action_took(j->action, out_us, box_us);
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_trace = job_trace };
+static void run_lost(void *self, const struct err *why)
+{
+	struct job *j = self;
+	free(j->lost_why);
+	j->lost_why = xasprintf("interrupted: how it ended is not known: %s", why->text);
+}
+
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_lost = run_lost,
+					.on_trace = job_trace };
 
 /* Also in a frozen box: who ends something does not mean when it thaws. While its files are looked at, that has to wait. */
 static void tell(struct job *j, int signo)

@@ -23,6 +23,7 @@ struct job {
 	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
 	int64_t begun_us;
 	int stopped;         /* the signal with which whoever started it ends it; 0 none */
+	char *lost_why;      /* what its driver says about how it was lost; NULL nothing */
 	struct oom_look *look;   /* effect_oom.c; NULL: it runs */
 };
 

@@ -81,10 +81,9 @@ static void on_given_back(void *self, const json_t *value, const struct err *err
 		return;
 	}
 	struct err why = ERR_INIT;
-	if (!gone) {
-		why = *err;
-		err_wrap(&why, "the box '%s' (%s) may still be there and cost", r->name, json_str(r->box, "id", "?"));
-	}
+	if (!gone)
+		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; the next session that opens a box of %s tries to give it back",
+			r->name, json_str(r->box, "id", "?"), err->text, r->of->name);
 	book_close(&r->book, gone);
 	CLEANUP(json_release) json_t *result = json_object();
 	json_put_flag(result, "empty", gone);

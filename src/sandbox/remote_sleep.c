@@ -38,6 +38,8 @@ static void on_asleep(void *self, const json_t *value, const struct err *err)
 		remote_died(r, err);
 		return;
 	}
+	if (err)
+		say(r, err->text);
 	r->state = err ? AWAKE : ASLEEP;
 	r->asleep_since_us = loop_now_us(r->loop);
 	if (r->busy && r->state == ASLEEP)

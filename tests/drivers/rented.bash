@@ -68,9 +68,9 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 	ok $? 'a box is open'
 	like "$("$sg" doctor --paths)" "^rented +$kind +[^ ]+ \(sandglass-[0-9a-f]{16}\)\$" 'doctor --paths names it'
 	kill -9 "$("$sg" events "$(cat id)" --json | grep '"kind":"session.start"' | grep -oE '"pid":[0-9]+' | head -1 | grep -oE '[0-9]+')"
-	left() { "$sg" doctor --paths | grep -qE "^rented +$kind .*its session was killed"; }
+	left() { "$sg" doctor --paths | grep -qE "^rented +$kind .*its session is over"; }
 	wait_for 10 left # the kernel takes a killed process down in its own time
-	like "$("$sg" doctor --paths)" "^rented +$kind .*its session was killed" 'a supervisor is killed: doctor --paths names what it left'
+	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'a supervisor is killed: doctor --paths names what it left'
 	like "$(one)" 'said fine' 'the next one'
 	wait_for 20 none_left
 	ok $? 'has given back the box that it left'
@@ -214,18 +214,36 @@ fault "1 ${exec_method:-POST} $exec_path status:503"
 fault "2 ${exec_method:-POST} $exec_path cut"
 like "$(one --cmd 'echo x >>n; cat n; head -c 100000 /dev/zero | wc -c')" 'said x\\n100000' 'trouble, and an answer that breaks off: gone on where it was'
 fake calm >/dev/null
-[ -z "${few:-}" ] || [ -n "${LONG:-}" ] || finish
 cat >gone.lua <<'L'
 local sg = require "sandglass"
 local a = sg.args { "backend" }
-local box <close> = sg.sandbox { backend = a.backend }
+local box <close> = sg.sandbox { name = "c", backend = a.backend }
 print "waits"
 sg.sleep(1)
 local r, err = box:exec "echo still there"
 print("said " .. (r and r.out .. r.err or tostring(err)))
 L
+waits() { grep -qs '"waits"' gone.out; }
+refused() { # STATUS: of every answer from the middle of a session on
+	local key_is="$kind refuses the key in $key: .*'sandglass secret set $key'"
+	rm -f gone.out
+	timeout 60 "$sg" run --no-tui gone.lua --json -- "$kind" </dev/null >gone.out 2>&1 &
+	wait_for 30 waits
+	fault "9999 * . status:$1"
+	wait $!
+	like "$(grep -a '"said ' gone.out)" "said interrupted: how it ended is not known: $key_is" "the key is refused in mid-session ($1): the script hears whose, which and what to do"
+	like "$(grep -a '"kind":"action.ended"' gone.out)" "\"end\":\"interrupted\",\"why\":\"[^\"]*$key_is" 'so says the end of the action'
+	like "$(grep -a '"kind":"box.closed"' gone.out)" "\"the box 'c' \([^)]+\) may still be there and cost: $key_is.*give it back" 'closing is tried, and what is left is named'
+	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'doctor --paths names it, too'
+	fake calm >/dev/null
+	like "$(one)" 'said fine' 'with a key that is taken again'
+	wait_for 20 none_left
+	ok $? 'it is given back'
+}
+refused 401
+[ "$kind" != daytona ] || refused 403
+[ -z "${few:-}" ] || [ -n "${LONG:-}" ] || finish
 timeout 60 "$sg" run --no-tui gone.lua --json -- "$kind" </dev/null >gone.out 2>&1 &
-waits() { grep -q '"waits"' gone.out; }
 wait_for 30 waits
 fake vanish >/dev/null
 wait $!

@@ -419,7 +419,7 @@ static void print_rented(void *self, const char *provider, const char *tag, cons
 	}
 	cmd_safe(&safe, id, strlen(id), false);
 	fprintf(ctx->out, "%-15s %10s  %s (sandglass-%s)%s\n", "rented", provider, buf_cstr(&safe), tag,
-		lives ? "" : ": its session was killed, the next one with this backend gives it back");
+		lives ? "" : ": its session is over, the next one with this backend gives it back");
 }
 
 static int print_paths(struct cmd_ctx *ctx)
