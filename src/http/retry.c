@@ -46,9 +46,11 @@ struct retry_hint retry_hint(const struct http_head *head, int64_t now_s)
 	if (ms > 0)
 		h.after_us = ms * 1000;
 	else if (ms < 0) {
-		int64_t at = (int64_t)curl_getdate(v, NULL);
-		if (at > now_s)
-			h.after_us = (at - now_s > FAR_S ? FAR_S : at - now_s) * 1000000;
+		const char *sent = http_header(head, "date"); /* by the same clock, which need not be ours */
+		int64_t at = (int64_t)curl_getdate(v, NULL), theirs = sent ? (int64_t)curl_getdate(sent, NULL) : -1;
+		int64_t now = theirs >= 0 ? theirs : now_s;
+		if (at > now)
+			h.after_us = (at - now > FAR_S ? FAR_S : at - now) * 1000000;
 	}
 	return h;
 }

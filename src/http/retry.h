@@ -26,7 +26,7 @@ struct retry_case {
 	unsigned most;       /* so many and no more; 0 = RETRY_MAX */
 };
 
-/* Reads the headers; @now_s is wall time, for HTTP dates. */
+/* Reads the headers; @now_s is wall time, for an HTTP date in an answer that does not say what its sender's clock said. */
 struct retry_hint retry_hint(const struct http_head *head, int64_t now_s);
 /* Microseconds to wait before the next try, or -1: give up. @random spreads the waiting: any 32 bits. */
 int64_t retry_after_us(const struct retry_case *c, uint32_t random);

@@ -468,6 +468,8 @@ static void retries(void)
 	is_int(after(503, "x-should-retry=false", ""), -1, "x-should-retry: false");
 	ok(after(400, "x-should-retry=true", "") > 0, "x-should-retry: true");
 	is_int(after(429, "", "{\"error\":{\"code\":\"insufficient_quota\"}}"), -1, "no quota is final");
+	is_int(after(503, "retry-after=Sun, 06 Nov 1994 13:49:07 GMT|date=Sun, 06 Nov 1994 13:48:57 GMT", ""), 10000000, "of a clock that is ahead");
+	is_int(after(503, "retry-after=Sun, 06 Nov 1994 03:49:07 GMT|date=Sun, 06 Nov 1994 03:48:57 GMT", ""), 10000000, "or behind");
 	is_int(after(429, "retry-after=9999", ""), -1, "hours are not waited for");
 	struct retry_case c = { .how = HTTP_CUT, .status = 200, .hint = { -1, -1 }, .tries = 1 };
 	ok(retry_after_us(&c, 0) == 250000 && retry_after_us(&c, 0xffffffff) < 500001, "a cut stream, with jitter");
