@@ -139,7 +139,21 @@ end
 local HOPELESS_CLAIM = { InvalidMetadata = true, EnvVarsInjectionRejected = true, VolumeClaimTemplatesError = true, ClaimExpired = true,
   SandboxExpired = true, TemplateNotFound = true, WarmPoolNotFound = true }
 
-local function until_time(ttl) return os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() + ttl) end
+-- Seconds of the date of an HTTP answer, which is always of UTC; nil: it is none.
+local function seconds_of(date)
+  local day, name, year, hour, minute, second = tostring(date):match "(%d+) (%a%a%a) (%d%d%d%d) (%d+):(%d+):(%d+)"
+  local month = name and (("JanFebMarAprMayJunJulAugSepOctNovDec"):find(name, 1, true) or -1) + 2
+  if not month or month % 3 ~= 0 then return nil end
+  local function stamp(t) return os.time { year = t.year, month = t.month, day = t.day, hour = t.hour, min = t.min, sec = t.sec, isdst = false } end
+  local now = os.time()
+  return stamp { year = year, month = month // 3, day = day, hour = hour, min = minute, sec = second } + now - stamp(os.date("!*t", now))
+end
+
+-- The time by the cluster's clock, which decides when a claim is over, and need not be ours.
+local function until_time(ttl, host)
+  local r = host.http { path = "/version", accept = { [401] = true, [403] = true, [404] = true } }
+  return os.date("!%Y-%m-%dT%H:%M:%SZ", (seconds_of(r.headers.date) or os.time()) + ttl)
+end
 
 -- The box of a claim with its pod and container, once there are any.
 local function found(box, o, host)
@@ -182,7 +196,7 @@ local function claim(o, box, labels, host)
   local r = host.http { path = claims(box), accept = { [404] = true }, json = {
     apiVersion = "extensions.agents.x-k8s.io/v1beta1", kind = "SandboxClaim",
     metadata = { name = box.id, labels = labels, annotations = { ["sandglass-box"] = o.tag } },
-    spec = { warmPoolRef = { name = o.options.claim }, lifecycle = { shutdownTime = until_time(o.ttl), shutdownPolicy = "Delete" },
+    spec = { warmPoolRef = { name = o.options.claim }, lifecycle = { shutdownTime = until_time(o.ttl, host), shutdownPolicy = "Delete" },
       additionalPodMetadata = { labels = { ["sandglass-net"] = labels["sandglass-net"] } }, env = env } } }
   if r.status == 404 then
     host.fail("unable", "kubernetes: this cluster has no sandbox claims (kubernetes-sigs/agent-sandbox, extensions.agents.x-k8s.io/v1beta1): "
@@ -290,7 +304,7 @@ end
 function M.alive(box, ttl, host)
   if not box.claim then return M.exec(box, "touch " .. ALIVE, host) end
   host.http { method = "PATCH", path = claims(box, "/" .. box.id), again = true, headers = { ["Content-Type"] = "application/merge-patch+json" },
-    json = { spec = { lifecycle = { shutdownTime = until_time(ttl) } } } }
+    json = { spec = { lifecycle = { shutdownTime = until_time(ttl, host) } } } }
 end
 
 function M.list(tags, host)

@@ -120,6 +120,12 @@ own() {
 	fault '1 POST /sandboxclaims$ lost'
 	like "$(pod 'env = { WHO = "me" }, options = { claim = "pool" }')" 'said me' 'the answer to a claim is lost: it is found by its tag'
 	fake calm >/dev/null
+	for off in 18000 -18000; do # a claim ends by the cluster's clock
+		fake "clock?$off" >/dev/null
+		like "$(pod 'env = { WHO = "me" }, options = { claim = "pool", ttl = 30 }')" 'said me' "a cluster whose clock is $off s ahead of ours: a claim is not over at once"
+		like "$(fake seen | grep LIVES | tail -1)" '^LIVES (29|30|31)$' 'nor lives for hours'
+	done
+	fake 'clock?0' >/dev/null
 	like "$(pod 'options = { claim = "none" }')" 'the claim gets no pod: WarmPoolNotFound: SandboxWarmPool "none" not found' 'a pool that is not there'
 	like "$(pod 'image = "debian:12", options = { claim = "pool" }')" 'leave image away, or options.claim' 'an image for a claim'
 	touch "$t/port.plain"

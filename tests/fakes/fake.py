@@ -4,7 +4,7 @@ with folders of their own), and faults that are asked for at /_fault.
 A fault is a line "COUNT METHOD-OR-* PATH-PATTERN WHAT": the next COUNT requests that match are answered so:
   status:429 (with Retry-After 0), status:503, html, drop (no answer, nothing done), lost (done, no answer), cut (the answer
   breaks off), slow (half a second later), wait:SECONDS; vanish: the box is gone first.
-GET /_calm: no faults any more. GET /_seen: every request so far, one "METHOD PATH" a line. GET /_boxes: ids of boxes that are there."""
+GET /_clock?SECONDS: its clock is so far ahead of ours. GET /_calm: no faults any more. GET /_seen: every request so far, one "METHOD PATH" a line. GET /_boxes: ids of boxes that are there."""
 import base64, json, os, re, shutil, signal, socket, subprocess, sys, tempfile, threading, time, uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -70,7 +70,10 @@ class Refused(Exception):
 
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    boxes = {}
+    boxes, ahead = {}, 0
+
+    def date_time_string(self, timestamp=None):
+        return super().date_time_string((timestamp or time.time()) + self.ahead)
 
     @classmethod
     def front(cls, port):
@@ -144,6 +147,9 @@ class Handler(BaseHTTPRequestHandler):
             return "\n".join(SEEN) + "\n"
         if path == "/_boxes":
             return "".join(i + "\n" for i in self.boxes)
+        if path == "/_clock":
+            type(self).ahead = float(urlsplit(self.path).query)
+            return "ok\n"
         if path == "/_calm":
             FAULTS.clear()
             return "ok\n"

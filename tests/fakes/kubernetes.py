@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """An API server of Kubernetes, as far as kubectl, @kubernetes/client-node and our plugin use one: discovery, pods, network
 policies, logs, exec over a WebSocket (v5.channel.k8s.io and v4), and claims of kubernetes-sigs/agent-sandbox. Pods are boxes whose commands really run."""
-import base64, hashlib, json, os, re, struct, subprocess, sys, threading, time
+import base64, calendar, hashlib, json, os, re, struct, subprocess, sys, threading, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fake
 from fake import Refused
@@ -134,6 +134,9 @@ class Kubernetes(fake.Handler):
             c = {"kind": "SandboxClaim", "apiVersion": j["apiVersion"], "spec": spec, "metadata": {**meta, "namespace": namespace, "uid": meta["name"],
                  "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}}
             CLAIMS[meta["name"]] = c
+            if until := spec.get("lifecycle", {}).get("shutdownTime"):
+                c["lives"] = calendar.timegm(time.strptime(until, "%Y-%m-%dT%H:%M:%SZ")) - time.time() - self.ahead
+                fake.SEEN.append(f"LIVES {c['lives']:.0f}")
             if spec["warmPoolRef"]["name"] == "pool":   # a pod that stood ready is its own from now on
                 b = fake.Box("/home/user")
                 b.id, b.asks, b.claim = "pool-" + meta["name"], 3, meta["name"]
@@ -153,6 +156,8 @@ class Kubernetes(fake.Handler):
             if self.headers["Content-Type"] != "application/merge-patch+json":
                 self.refuse(415, "UnsupportedMediaType", "a merge patch is wanted")
             c["spec"].setdefault("lifecycle", {}).update(j["spec"]["lifecycle"])
+            if until := j["spec"]["lifecycle"].get("shutdownTime"):
+                fake.SEEN.append(f"LIVES ON {calendar.timegm(time.strptime(until, '%Y-%m-%dT%H:%M:%SZ')) - time.time() - self.ahead:.0f}")
         if method == "DELETE":
             del CLAIMS[name]
             if b := self.boxes.pop("pool-" + name, None):
@@ -165,11 +170,13 @@ class Kubernetes(fake.Handler):
         s = {"conditions": [ready]}
         if pool != "pool":
             ready.update(reason="WarmPoolNotFound", message=f'SandboxWarmPool "{pool}" not found')
+        elif c.get("lives", 1) <= 0:
+            ready.update(reason="ClaimExpired", message="shutdownTime has passed")
         elif c.setdefault("asked", 0) > 1:
             ready.update(status="True", reason="DependenciesReady", message="")
             s["sandbox"] = {"name": "sandbox-" + name}
         c["asked"] = c.get("asked", 0) + 1
-        return {**{k: v for k, v in c.items() if k != "asked"}, "status": s}
+        return {**{k: v for k, v in c.items() if k not in ("asked", "lives")}, "status": s}
 
     def sandbox(self, namespace, name):
         if name[len("sandbox-"):] not in CLAIMS:
