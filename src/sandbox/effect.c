@@ -174,7 +174,7 @@ static void run_lost(void *self, const struct err *why)
 {
 	struct job *j = self;
 	free(j->lost_why);
-	j->lost_why = xasprintf("interrupted: how it ended is not known: %s", why->text);
+	j->lost_why = xasprintf("%s; how it ended is not known", why->text);
 }
 
 static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_lost = run_lost,

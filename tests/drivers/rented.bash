@@ -231,7 +231,7 @@ refused() { # STATUS: of every answer from the middle of a session on
 	wait_for 30 waits
 	fault "9999 * . status:$1"
 	wait $!
-	like "$(grep -a '"said ' gone.out)" "said interrupted: how it ended is not known: $key_is" "the key is refused in mid-session ($1): the script hears whose, which and what to do"
+	like "$(grep -a '"said ' gone.out)" "said $key_is.*; how it ended is not known" "the key is refused in mid-session ($1): the script hears whose, which and what to do"
 	like "$(grep -a '"kind":"action.ended"' gone.out)" "\"end\":\"interrupted\",\"why\":\"[^\"]*$key_is" 'so says the end of the action'
 	like "$(grep -a '"kind":"box.closed"' gone.out)" "\"the box 'c' \([^)]+\) may still be there and cost: $key_is.*give it back" 'closing is tried, and what is left is named'
 	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'doctor --paths names it, too'
