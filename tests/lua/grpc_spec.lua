@@ -118,7 +118,7 @@ it "patience has an end" (function()
 end)
 
 it "what is refused, cut or no gRPC at all is one line" (function()
-  eq(wrong(host_of { refusal("16", "who?") }), "denied: there refuses the key in THERE_KEY: who?")
+  eq(wrong(host_of { refusal("16", "who?") }), "denied: there refuses the key in THERE_KEY: who?; set one that is valid, or 'sandglass secret set THERE_KEY', and start again")
   eq(wrong(host_of { refusal("5", "no such") }), "bad: there (Get): NOT_FOUND: no such")
   eq(wrong(host_of { { status = 200, headers = { ["content-type"] = "text/html" }, body = "Hello" } }),
     "bad: there (Get): what answers there is not the API: Hello")
