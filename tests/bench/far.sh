@@ -56,14 +56,12 @@ rss() { # N: KiB of the supervisor at its most, and when N boxes are open and ha
 	echo "$memory"
 }
 nr_few=$((fleet / 4)) # so many that what all of them share is there: a box more costs what it costs by itself
-read -r few_most few < <(rss $nr_few)
+read -r _ few < <(rss $nr_few)
 read -r many_most many < <(rss "$fleet")
 IFS='|' read -r _ _ open_us work_us <"row.$fleet"
 printf '%d rented boxes at once: open %d ms, three commands in each %d ms (fakes of this machine)\n' "$fleet" $((open_us / 1000)) $((work_us / 1000))
-memory() { # what, KiB with few, with many, reach
-	local each=$((($3 - $2) / (fleet - nr_few)))
-	printf '%-44s %6d KiB each (supervisor: %d MiB with %d, %d MiB with %d; reach %d) %s\n' "$1" "$each" $(($2 / 1024)) "$nr_few" $(($3 / 1024)) "$fleet" "$4" \
-		"$(verdict $((each <= $4)))"
-}
-memory 'a rented box more, when it has worked' "$few" "$many" 256
-memory 'a rented box more, while all are opened' "$few_most" "$many_most" 1024
+each=$(((many - few) / (fleet - nr_few)))
+printf '%-44s %6d KiB each (supervisor: %d MiB with %d, %d MiB with %d; reach 256) %s\n' 'a rented box more, when it has worked' "$each" $((few / 1024)) \
+	"$nr_few" $((many / 1024)) "$fleet" "$(verdict $((each <= 256)))"
+opening=$(((many_most - many) / 1024)) # for the eight that are filled at once, however many there are
+printf '%-44s %6d MiB beside the %d MiB that stay (reach 64) %s\n' 'all of them, while they are opened' "$opening" $((many / 1024)) "$(verdict $((opening <= 64)))"
