@@ -13,6 +13,14 @@
 #include "tap.h"
 #include "ui/console.h"
 
+#ifdef __SANITIZE_ADDRESS__ /* ncurses keeps what it has made for a terminal that it then does not know */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+	return "leak:new_prescr\n";
+}
+#endif
+
 static struct buf seen;
 static int master;
 static pid_t child;

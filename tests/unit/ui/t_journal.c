@@ -155,7 +155,8 @@ static void jumps_while_reading(const char *path)
 	ui.slice_us = 0;
 	ui_sync(&ui);
 	ok(!source_reading(s) && ui.limit == stays, "then all has been read");
-	ok(!strncmp(said(&ui, '[', 'e'), "error #", 7), "and it is: %s", ui.message);
+	const char *now = said(&ui, '[', 'e');
+	ok(!strncmp(now, "error #", 7), "and it is: %s", now);
 	ui_release(&ui);
 	source_close(&s);
 }
