@@ -176,7 +176,8 @@ static void say_gone(struct console *c)
 		c->told[i] = is;
 		const char *id = session_id(c->src[i]->session), *others = c->nr > 1 ? ", the others as before" : "";
 		const struct model *m = &c->src[i]->model;
-		const char *why = is == 2 && !m->good && m->nr_agents > 0 && m->agent[0].script ? m->agent[0].text : NULL;
+		bool failed = is == 2 && !m->good && strcmp(m->how, "stopped") != 0;
+		const char *why = failed && m->nr_agents > 0 && m->agent[0].script ? m->agent[0].text : NULL;
 		if (why && *why) /* a row has no room for it */
 			ui_say(&c->ui, ROLE_ERROR, "%s %s: %s", id, m->how, why);
 		else if (is == 2)
