@@ -207,7 +207,7 @@ static void on_end(void *self, const struct err *err)
 	if (err && !r->freed) {
 		CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", err->text);
 		r->ops->on_output(r->self, 2, line, strlen(line));
-		if (r->ops->on_lost)
+		if (!r->freed && r->ops->on_lost)
 			r->ops->on_lost(r->self, err);
 	}
 	finish(r, 0, 0, true);

@@ -79,9 +79,13 @@ static void output_model(struct text *t, struct source *s, const struct model_ac
 	if (act->out_bytes > 0)
 		output_part(t, s, act->id, 6, from, room, TEXT_SOFT);
 	json_array_foreach(calls, i, call) {
+		const json_t *args = json_object_get(call, "args");
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
-		json_dump_buf(json_object_get(call, "args"), &b);
-		text_head(t, ROLE_WHO, " calls %s", json_str(call, "name", "a tool"));
+		if (args)
+			json_dump_buf(args, &b);
+		else if (!json_get_bytes(json_object_get(call, "bad"), &b)) /* as the model wrote it */
+			buf_reset(&b);
+		text_head(t, ROLE_WHO, args ? " calls %s" : " calls %s with what is no JSON", json_str(call, "name", "a tool"));
 		text_add(t, ROLE_CMD, NULL, buf_cstr(&b), b.len, 0);
 	}
 	if (t->nr == before)

@@ -197,7 +197,7 @@ static void choose(struct approval *v, bool down)
 /* The second y (or m) that is asked for does not come now: what asks for it must not stay on the screen either. */
 static void take_back(struct approval *v, struct ui *ui)
 {
-	if (v->armed || v->sure)
+	if ((v->armed || v->sure) && !v->info.decided)
 		ui_say(ui, ROLE_DIM, "not decided: it is still held");
 	v->armed = v->sure = false;
 }

@@ -131,12 +131,15 @@ void session_files_shared(struct session_files *out)
 			free(f.id);
 			continue;
 		}
-		f.path = xstrdup(paths.item[i]);
-		if (stat(f.path, &st) == 0) {
-			f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
-			f.size = st.st_size;
-			f.shared_by = share_user(st.st_uid);
+		if (stat(paths.item[i], &st) < 0) { /* it has just gone */
+			free(f.name);
+			free(f.id);
+			continue;
 		}
+		f.path = xstrdup(paths.item[i]);
+		f.mtime_us = st.st_mtim.tv_sec * 1000000LL + st.st_mtim.tv_nsec / 1000;
+		f.size = st.st_size;
+		f.shared_by = share_user(st.st_uid);
 		GROW(out->item, out->nr, out->cap);
 		out->item[out->nr++] = f;
 	}

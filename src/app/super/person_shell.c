@@ -83,7 +83,11 @@ static void tell_held(struct own *o, const json_t *body)
 	sanitize_line(rule, strlen(rule), 0, &safe);
 	fprintf(stderr, "this shell waits for a person: #%" PRIu64 ", %s%s\r\n", o->id, buf_cstr(&safe),
 		*rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
-	fprintf(stderr, "yes and Enter approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n");
+	const char *name = json_str(body, "type", ""); /* what a rule wants typed is not typed here */
+	if (*name)
+		fprintf(stderr, "'sandglass approve %" PRIu64 " --confirm ...' approves it elsewhere, Ctrl-C gives it up\r\n", o->id);
+	else
+		fprintf(stderr, "yes and Enter approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n");
 	o->held = true;
 }
 

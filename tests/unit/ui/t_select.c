@@ -294,7 +294,8 @@ static void a_model(void)
 		     "{\"at\":\"5\",\"kind\":\"output\",\"agent\":2,\"action\":5,\"body\":{\"stream\":5},\"out\":\"data: {}\\n\"}\n"
 		     "{\"at\":\"5\",\"kind\":\"output\",\"agent\":2,\"action\":5,\"body\":{\"stream\":6},\"out\":\"I look first.\"}\n"
 		     "{\"at\":\"6\",\"kind\":\"model.reply\",\"agent\":2,\"action\":5,\"body\":{\"text\":\"I look first.\","
-		     "\"calls\":[{\"name\":\"shell\",\"args\":{\"cmd\":\"ls -l\"}}]}}\n"
+		     "\"calls\":[{\"name\":\"shell\",\"args\":{\"cmd\":\"ls -l\"}},"
+		     "{\"name\":\"edit\",\"bad\":\"{broken\",\"why\":\"no JSON\"},{\"name\":\"none\"}]}}\n"
 		     "{\"at\":\"6\",\"kind\":\"action.ended\",\"agent\":2,\"action\":5,\"body\":{\"end\":\"ok\"}}\n");
 	head = 7;
 	begin_with(&f, "agent", 36, 120);
@@ -306,6 +307,10 @@ static void a_model(void)
 	ok(strstr(chosen(), "I look first.") && strstr(chosen(), "calls shell") && strstr(chosen(), "\"cmd\":\"ls -l\""),
 	   "and which tools it calls, with what");
 	ok(!strstr(chosen(), "data:"), "not in the form of the wire");
+	keys("\x1b");
+	keys("gvjjjjjjjj");
+	ok(strstr(chosen(), "calls edit with what is no JSON") && strstr(chosen(), "{broken") && strstr(chosen(), "calls none with"),
+	   "what is no JSON is shown as it was written");
 	end();
 }
 
