@@ -23,6 +23,9 @@ void process_pool_drain(struct loop *l, loop_fn *done, void *self);
  * To be said again to a new launcher. */
 void process_ahead(void);
 
+/* What folders are called that are made ahead beside the states of boxes. Those of a supervisor that was killed are empty. */
+#define PROCESS_AHEAD ".ready-"
+
 /* The processes of an open box as the host sees them: its guest (PID 1 of the box) and its keeper; 0 if there is none.
  */
 int process_box_guest_pid(const struct box *b);

@@ -15,7 +15,6 @@
 
 #define STATE_HOME "home"
 #define STATE_WORKSPACE "workspace"
-#define STAGE_PREFIX ".ready-" /* in the folder that holds the boxes' states; what a crash leaves with that name is empty */
 enum stage_step { STAGE_TREES, STAGE_ATTACH, STAGE_READY, STAGE_FAILED, STAGE_SPOILT };
 struct stage {
 	struct cell *cell; /* borrowed */

@@ -89,7 +89,7 @@ struct stage *stage_new(struct cell *c, const char *parent)
 	CLEANUP(json_release) json_t *body = json_object();
 	json_t *trees = json_array();
 	s->cell = c;
-	s->dir = xasprintf("%s/" STAGE_PREFIX "%llu", parent, (unsigned long long)c->box);
+	s->dir = xasprintf("%s/" PROCESS_AHEAD "%llu", parent, (unsigned long long)c->box);
 	if (dir_make(s->dir, 0700, &err) < 0) {
 		json_decref(trees);
 		failed(s, STAGE_FAILED, &err);

@@ -8,6 +8,7 @@
 #include "app/super/preview_inner.h"
 #include "base/fd.h"
 #include "base/paths.h"
+#include "sandbox/process.h"
 
 enum { QUIET_POLL_MS = 20, QUIET_TRIES = 250 };
 
@@ -57,7 +58,7 @@ void previews_clear(const char *state_dir)
 	while (d && (e = readdir(d))) {
 		struct err err = ERR_INIT;
 		CLEANUP(free_ptr) char *path = path_join(state_dir, e->d_name);
-		bool ours = !strncmp(e->d_name, ".preview-", 9) || !strncmp(e->d_name, ".ready-", 7);
+		bool ours = !strncmp(e->d_name, ".preview-", 9) || !strncmp(e->d_name, PROCESS_AHEAD, strlen(PROCESS_AHEAD));
 		if (ours && dir_remove(path, &err) < 0)
 			fprintf(stderr, "sandglass: %s\n", err.text);
 	}
