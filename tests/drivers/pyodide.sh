@@ -39,10 +39,13 @@ cat >turns.lua <<-'L'
 	L
 cp "$here/../drivers/use_python.lua" "$here/../drivers/stop_python.lua" . && chmod -R a+rX .
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+take_notes() { # of the session that has just run: $id, $out
+	id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
+	out=$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')
+}
 timeout 200 "$SANDGLASS" run --no-tui --policy any.lua use_python.lua -- "$npm/pyodide" --wheel "$PWD/tiny-1-py3-none-any.whl" </dev/null >"$t/out" 2>&1
 is $? 0 'a script uses a box'
-id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
-out=$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')
+take_notes
 like "$out" 'profile (enforced|best effort) shell false' 'it has the profile of a process box, and no shell'
 like "$out" 'wall /workspace one ' 'commands begin in the workspace'
 like "$out" "\\['HOME', 'LANG', 'LOGNAME', 'MINE', 'PATH', 'TERM', 'TMPDIR', 'USER'\\] set" 'its variables and no others'
@@ -79,8 +82,7 @@ for it in "$node" "$PWD/slow/node"; do
 	[ "$it" = "$node" ] && of= || of=", where node is slow to hear them"
 	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua stop_python.lua -- "$npm/pyodide" "$it" </dev/null >"$t/out" 2>&1
 	is $? 0 "stops in a shell$of"
-	id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
-	out=$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')
+	take_notes
 	like "$out" '"early 0"' 'one that comes before its command was read: the next one is whole'
 	like "$out" '"late 0"' 'after its end'
 	like "$out" '"reading 0"' 'while it reads'
