@@ -192,7 +192,7 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 		c->ops->on_sent(c->self);
 }
 
-static json_t *tree_want(const char *path, const char *kind)
+json_t *tree_want(const char *path, const char *kind)
 {
 	json_t *t = json_object();
 	json_put_bytes(t, "path", path, strlen(path));

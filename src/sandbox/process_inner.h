@@ -73,6 +73,7 @@ struct cell {
 	void *closed_self;
 };
 
+json_t *tree_want(const char *path, const char *kind); /* one of those that LAUNCH_TREES asks for; returns owned */
 char *cell_key(const struct cell_spec *s); /* returns owned */
 struct cell *cell_new(struct loop *l, struct launcher *la, const struct cell_spec *s, const struct cell_ops *ops,
 		      void *self);

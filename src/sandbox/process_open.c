@@ -359,12 +359,8 @@ static void ask_for_layers(struct process_box *p)
 			paths[nr] = host_dir, kinds[nr++] = "repo";
 		for (size_t l = 0; l < w->lowers.nr && nr < FD_PASS_MAX; l++)
 			paths[nr] = w->lowers.item[l], kinds[nr++] = "plain";
-		for (size_t n = first; n < nr; n++) {
-			json_t *one = json_object();
-			json_put_bytes(one, "path", paths[n], strlen(paths[n]));
-			json_put_str(one, "kind", kinds[n]);
-			json_array_append_new(trees, one);
-		}
+		for (size_t n = first; n < nr; n++)
+			json_array_append_new(trees, tree_want(paths[n], kinds[n]));
 		json_put_int(body, "uid", launcher_info(la)->uid);
 		json_put_int(body, "gid", launcher_info(la)->gid);
 		json_put(body, "trees", trees);

@@ -76,10 +76,7 @@ static void on_trees(void *self, json_t *body, int *fds, size_t nr, const struct
 static json_t *own(const char *dir, const char *name)
 {
 	CLEANUP(free_ptr) char *path = path_join(dir, name);
-	json_t *t = json_object();
-	json_put(t, "path", json_bytes_z(path));
-	json_put_str(t, "kind", "own");
-	return t;
+	return tree_want(path, "own");
 }
 
 struct stage *stage_new(struct cell *c, const char *parent)
