@@ -21,63 +21,11 @@
 #include "base/clock.h"
 #include "base/log.h"
 
-const char *asked_word(const struct ask_for *a, size_t i)
-{
-	return i < a->line->words.nr ? a->line->words.item[i] : NULL;
-}
-
-int asked_id(const char *text, uint64_t *out, struct err *err)
-{
-	const char *hash = strchr(text, '#');
-	char *end;
-	uint64_t v = strtoull(hash ? hash + 1 : text, &end, 10);
-	if (*end || !v)
-		return err_set(err, ERR_USAGE, "'%s' is not the number of an action", text);
-	*out = v;
-	return 0;
-}
-
-/* Says which agents there are, and which one was perhaps meant. Returns -1. */
-static int no_agent(const struct super *s, const char *what, const char *name, struct err *err)
-{
-	CLEANUP(buf_release) struct buf known = BUF_INIT;
-	const char **names = xcalloc(s->nr_agents + 1, sizeof(*names));
-	size_t nr = 0;
-	for (size_t i = 0; i < s->nr_agents; i++) {
-		if (s->agent[i].ended)
-			continue;
-		if (nr < 8)
-			buf_printf(&known, "%s%s", nr ? ", " : "", s->agent[i].name);
-		names[nr++] = s->agent[i].name;
-	}
-	const char *near = word_nearest(name, names, nr);
-	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name, near ? ", did you mean '" : "", near ? near : "",
-		near ? "'?" : "", nr ? "agents: " : "no agent works in it now", buf_cstr(&known), nr > 8 ? ", .." : "");
-	free(names);
-	return -1;
-}
-
-/* The agent that the first word names; 0 = all. */
-static int agent_word(struct ask_for *a, uint64_t *out, struct err *err)
-{
-	const char *name = asked_word(a, 0);
-	*out = 0;
-	if (!name)
-		return 0;
-	struct agent *ag = super_agent_named(a->s, name);
-	if (!ag && strtoull(name[0] == '#' ? name + 1 : name, NULL, 10))
-		ag = super_agent(a->s, strtoull(name[0] == '#' ? name + 1 : name, NULL, 10));
-	if (!ag)
-		return no_agent(a->s, "agent", name, err);
-	*out = ag->id;
-	return 0;
-}
-
 static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (agent_word(a, &id, err) < 0)
+	if (asked_agent(a, &id, err) < 0)
 		return -1;
 	gate_pause(a->s->gate, id, a->rq->who);
 	return 0;
@@ -86,7 +34,7 @@ static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_continue(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	if (agent_word(a, &id, err) < 0)
+	if (asked_agent(a, &id, err) < 0)
 		return -1;
 	gate_continue(a->s->gate, id, a->rq->who);
 	super_box_go_on(a->s, id, a->rq->cause, out);
@@ -98,35 +46,10 @@ static int cmd_step(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (agent_word(a, &id, err) < 0)
+	if (asked_agent(a, &id, err) < 0)
 		return -1;
 	gate_step(a->s->gate, id, a->rq->who);
 	op_agents_step(a->s, id);
-	return 0;
-}
-
-static int box_word(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
-{
-	*out = 0;
-	if (!name)
-		return 0;
-	*out = boxes_find(a->s->boxes, name);
-	if (!*out && boxes_get(a->s->boxes, strtoull(name, NULL, 10)))
-		*out = strtoull(name, NULL, 10);
-	return *out ? 0 : err_set(err, ERR_NOENT, "no box '%s' in this session", name);
-}
-
-/* The box that is meant when there is only one. */
-static int one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
-{
-	if (box_word(a, name, out, err) < 0)
-		return -1;
-	if (*out)
-		return 0;
-	if (boxes_count(a->s->boxes) != 1)
-		return err_set(err, ERR_USAGE, boxes_count(a->s->boxes) ? "several boxes are open: say which one" :
-									   "no box is open");
-	*out = boxes_at(a->s->boxes, 0);
 	return 0;
 }
 
@@ -148,7 +71,7 @@ static void frozen_now(void *self, const struct err *err)
 static int freeze(struct ask_for *a, bool frozen, struct err *err)
 {
 	uint64_t id;
-	if (box_word(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	if (id && !boxes_get(a->s->boxes, id))
 		return err_set(err, ERR_BUSY, "box '%s' is being opened or closed", boxes_name(a->s->boxes, id));
@@ -183,7 +106,7 @@ static int cmd_close(struct ask_for *a, json_t *out, struct err *err)
 	(void)out;
 	if (!asked_word(a, 0))
 		return err_set(err, ERR_USAGE, "close which box? name it");
-	if (box_word(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	super_box_close(a->s, id);
 	return 0;
@@ -196,15 +119,15 @@ static int cmd_kill(struct ask_for *a, json_t *out, struct err *err)
 	struct err not_agent = ERR_INIT;
 	(void)out;
 	bool turn = command_has(a->line, "turn");
-	if (agent_word(a, &id, &not_agent) == 0) {
+	if (asked_agent(a, &id, &not_agent) == 0) {
 		if (a->s->host)
 			(turn ? host_break_off : host_stop)(a->s->host, id, why ? why : turn ? "broken off by a person" : "killed by a person");
 		return 0;
 	}
 	if (turn)
-		return no_agent(a->s, "agent", asked_word(a, 0), err);
+		return asked_nobody(a->s, "agent", asked_word(a, 0), err);
 	if (asked_id(asked_word(a, 0), &id, err) < 0)
-		return no_agent(a->s, "agent and no action", asked_word(a, 0), err);
+		return asked_nobody(a->s, "agent and no action", asked_word(a, 0), err);
 	if (!gate_action(a->s->gate, id))
 		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
 	gate_cancel(a->s->gate, id, "kill", why ? why : "killed by a person");
@@ -225,7 +148,7 @@ static int cmd_say(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	struct buf text = BUF_INIT;
 	(void)out;
-	if (agent_word(a, &id, err) < 0)
+	if (asked_agent(a, &id, err) < 0)
 		return -1;
 	for (size_t i = 1; asked_word(a, i); i++)
 		buf_printf(&text, "%s%s", i > 1 ? " " : "", asked_word(a, i));
@@ -292,7 +215,7 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t id;
 	struct budget_limits more = { 0 };
 	const char *usd = command_opt(a->line, "usd"), *time = command_opt(a->line, "time");
-	if (agent_word(a, &id, err) < 0)
+	if (asked_agent(a, &id, err) < 0)
 		return -1;
 	struct agent *ag = super_agent(a->s, id);
 	uint64_t budget = ag && ag->budget ? ag->budget : a->s->session_budget;
@@ -369,7 +292,7 @@ static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	int64_t cols = 80, rows = 24;
-	if (one_box(a, asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
+	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *args = json_object();
@@ -401,7 +324,7 @@ static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
 		return err_set(err, ERR_USAGE, "'%s' is neither put nor get", which);
 	if (*host != '/')
 		return err_set(err, ERR_USAGE, "'%s' is not an absolute path", host);
-	if (box_word(a, asked_word(a, 1), &id, err) < 0)
+	if (asked_box(a, asked_word(a, 1), &id, err) < 0)
 		return -1;
 	box_person_copy(a, id, put, asked_word(a, 2), host);
 	return 1;
@@ -411,7 +334,7 @@ static int cmd_box_look(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (box_word(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	box_person_look(a, id, asked_word(a, 1));
 	return 1;
@@ -421,7 +344,7 @@ static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (box_word(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	return box_person_snapshot(a, id, asked_word(a, 1), err) < 0 ? -1 : 1;
 }
@@ -515,7 +438,7 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
 	(void)out;
-	if (one_box(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
@@ -525,7 +448,7 @@ static int cmd_merge(struct ask_for *a, json_t *out, struct err *err)
 static int cmd_pick(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id;
-	if (one_box(a, asked_word(a, 0), &id, err) < 0)
+	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	CLEANUP(json_release) json_t *o = command_line_opts(a->line);
 	struct tree_request rq = { .s = a->s, .box = id, .cause = a->rq->cause, .who = a->rq->who };
@@ -536,7 +459,7 @@ static int cmd_rollback(struct ask_for *a, json_t *out, struct err *err)
 {
 	uint64_t id, to;
 	(void)out;
-	if (asked_id(asked_word(a, 0), &to, err) < 0 || one_box(a, command_opt(a->line, "box"), &id, err) < 0)
+	if (asked_id(asked_word(a, 0), &to, err) < 0 || asked_one_box(a, command_opt(a->line, "box"), &id, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .box = id, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
 	return trees_rollback_command(&rq, to, command_has(a->line, "tell"), err) < 0 ? -1 : 1;
@@ -573,7 +496,7 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	uint64_t ran_in;
 	if (is_action(a->s, what, &ran_in)) {
 		rq.box = resume_box(a->s->resume, ran_in);
-		if (command_has(a->line, "box") && one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
+		if (command_has(a->line, "box") && asked_one_box(a, command_opt(a->line, "box"), &rq.box, err) < 0)
 			return -1;
 		return trees_undo_action(&rq, what, ran_in, err) < 0 ? -1 : 1;
 	}

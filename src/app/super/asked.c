@@ -1,0 +1,79 @@
+/* Whom and what the words of a command name. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "app/super/super_cmd.h"
+
+const char *asked_word(const struct ask_for *a, size_t i)
+{
+	return i < a->line->words.nr ? a->line->words.item[i] : NULL;
+}
+
+int asked_id(const char *text, uint64_t *out, struct err *err)
+{
+	const char *hash = strchr(text, '#');
+	char *end;
+	uint64_t v = strtoull(hash ? hash + 1 : text, &end, 10);
+	if (*end || !v)
+		return err_set(err, ERR_USAGE, "'%s' is not the number of an action", text);
+	*out = v;
+	return 0;
+}
+
+int asked_nobody(const struct super *s, const char *what, const char *name, struct err *err)
+{
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	const char **names = xcalloc(s->nr_agents + 1, sizeof(*names));
+	size_t nr = 0;
+	for (size_t i = 0; i < s->nr_agents; i++) {
+		if (s->agent[i].ended)
+			continue;
+		if (nr < 8)
+			buf_printf(&known, "%s%s", nr ? ", " : "", s->agent[i].name);
+		names[nr++] = s->agent[i].name;
+	}
+	const char *near = word_nearest(name, names, nr);
+	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name, near ? ", did you mean '" : "", near ? near : "",
+		near ? "'?" : "", nr ? "agents: " : "no agent works in it now", buf_cstr(&known), nr > 8 ? ", .." : "");
+	free(names);
+	return -1;
+}
+
+int asked_agent(struct ask_for *a, uint64_t *out, struct err *err)
+{
+	const char *name = asked_word(a, 0);
+	*out = 0;
+	if (!name)
+		return 0;
+	struct agent *ag = super_agent_named(a->s, name);
+	if (!ag && strtoull(name[0] == '#' ? name + 1 : name, NULL, 10))
+		ag = super_agent(a->s, strtoull(name[0] == '#' ? name + 1 : name, NULL, 10));
+	if (!ag)
+		return asked_nobody(a->s, "agent", name, err);
+	*out = ag->id;
+	return 0;
+}
+
+int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
+{
+	*out = 0;
+	if (!name)
+		return 0;
+	*out = boxes_find(a->s->boxes, name);
+	if (!*out && boxes_get(a->s->boxes, strtoull(name, NULL, 10)))
+		*out = strtoull(name, NULL, 10);
+	return *out ? 0 : err_set(err, ERR_NOENT, "no box '%s' in this session", name);
+}
+
+int asked_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
+{
+	if (asked_box(a, name, out, err) < 0)
+		return -1;
+	if (*out)
+		return 0;
+	if (boxes_count(a->s->boxes) != 1)
+		return err_set(err, ERR_USAGE, boxes_count(a->s->boxes) ? "several boxes are open: say which one" :
+									   "no box is open");
+	*out = boxes_at(a->s->boxes, 0);
+	return 0;
+}
