@@ -21,6 +21,7 @@
 #include "ui/term/notify.h"
 #include "ui/term/tty.h"
 #include "ui/finder.h"
+#include "ui/looks.h"
 #include "ui/soon.h"
 #include "ui/transport.h"
 
@@ -569,57 +570,6 @@ static int loop(struct console *c)
 	return 0;
 }
 
-/* ":set theme=NAME": one of ours, or a file of the person's own. */
-static int theme_wanted(void *self, const char *name, struct err *err)
-{
-	struct console *c = self;
-	const struct theme *t = theme_find(name);
-	struct theme made;
-	if (!t && strcmp(name, "auto") == 0)
-		t = theme_choose(NULL, term_background());
-	if (!t && c->o->theme_load) {
-		CLEANUP(json_release) json_t *o = c->o->theme_load(c->o->self, name, err);
-		if (!o || theme_from_json(o, "own", &made, err) < 0)
-			return -1;
-		t = &made;
-	}
-	if (!t)
-		return err_set(err, ERR_NOENT, "no theme '%s': auto, dark, light, dark-hc, light-hc, mono", name);
-	term_set_theme(t);
-	return 0;
-}
-
-/* What the terminal and the person's settings say about looks. */
-static void choose_theme(struct console *c)
-{
-	const struct console_opts *o = c->o;
-	struct err err = ERR_INIT;
-	struct theme made;
-	const struct theme *t = theme_choose(o->theme, term_background());
-	bool own = o->theme && !theme_find(o->theme) && strcmp(o->theme, "auto") != 0 && !theme_no_colour();
-	CLEANUP(json_release) json_t *data = own && o->theme_load ? o->theme_load(o->self, o->theme, &err) : NULL;
-	if (data && theme_from_json(data, "own", &made, &err) == 0)
-		t = &made;
-	else if (own)
-		ui_say(&c->ui, ROLE_WARN, "%s", *err.text ? err.text : "there is no such theme");
-	term_set_theme(t);
-	snprintf(c->ui.theme_name, sizeof(c->ui.theme_name), "%s", t == &made ? o->theme : t->name);
-	c->ui.theme = theme_wanted;
-	c->ui.theme_self = c;
-}
-
-static void choose_keys(struct console *c)
-{
-	CLEANUP(buf_release) struct buf said = BUF_INIT;
-	keymap_user(c->o->keys, &said);
-	if (said.len == 0)
-		return;
-	said.data[said.len - 1] = 0;
-	for (char *p = said.data; (p = strchr(p, '\n'));)
-		*p = ';';
-	ui_say(&c->ui, ROLE_WARN, "%s", said.data);
-}
-
 static void block_signals(struct console *c)
 {
 	static const int waited[] = { SIGWINCH, SIGTSTP, SIGCONT };
@@ -665,12 +615,12 @@ int console_main(const struct console_opts *o, struct err *err)
 		for (size_t i = 0; i < o->nr_sources && o->replay; i++)
 			source_keep_way(c.src[i]);
 		ui_sync(&c.ui);
-		choose_theme(&c);
+		looks_theme(&c.ui, o);
 		if (o->view && strcmp(o->view, "fleet") != 0)
 			ui_open(&c.ui, o->view,
 				&(struct subject){ .agent = c.src[0]->model.nr_agents ? c.src[0]->model.agent[0].id
 										      : 0 });
-		choose_keys(&c);
+		looks_keys(&c.ui, o);
 		rc = loop(&c);
 		ui_release(&c.ui);
 		sigprocmask(SIG_SETMASK, &c.outside, NULL);
