@@ -36,7 +36,7 @@ json_t *super_box_proxy_usage(struct super *s, const char *key);
 uint64_t super_box_caller(void *super, uint64_t box, const json_t *argv, const char **how_out); /* boxes_ops.caller */
 /* proxies_allowed (app/inside/proxy.h) of @box. */
 uint64_t super_box_allowed(struct super *s, uint64_t box, uint64_t agent, enum action_kind kind, const char *id, const char *what);
-/* A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
+/* box_missing.c. A command ended 127. If its program exists on this machine outside the box, appends the line that names the option. */
 bool super_box_explain_missing(struct super *s, const char *stderr_text, const json_t *args, struct buf *out);
 
 /* From the layers below. */

@@ -208,6 +208,8 @@ void super_stop(struct super *s, bool now, const char *why); /* asks the script 
 void super_maybe_finish(struct super *s); /* looks at the end of this turn whether an ending session has come to its end */
 struct agent *super_agent_add(struct super *s, uint64_t id, const char *name);
 
+/* --- notified.c --- */
+
 /* Something waits for a person: the notification command runs, with @text in SANDGLASS_TEXT. */
 void super_held(struct super *s, uint64_t id, const char *text);
 void super_notify(struct super *s, const char *title, const char *text);
