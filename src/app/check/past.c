@@ -10,12 +10,12 @@
 #include "query/row.h"
 #include "query/sql.h"
 
-enum { PAGE = 512 };
+enum { PAGE = 512, TOGETHER = 128 }; /* actions found at once; of them read in one transaction: some milliseconds */
 
 int past_sessions(struct cmd_ctx *ctx, size_t from, struct past *out, struct err *err)
 {
 	struct session_files files = SESSION_FILES_INIT;
-	*out = (struct past){ .paths = STRV_INIT };
+	*out = (struct past){ .paths = STRV_INIT, .working = { .ctx = ctx } };
 	for (size_t i = from; cmd_word(ctx, i); i++) {
 		CLEANUP(free_ptr) char *path = NULL;
 		if (session_find(ctx->sessions, cmd_word(ctx, i), &path, err) < 0) {
@@ -39,24 +39,65 @@ void past_release(struct past *p)
 	strv_release(&p->paths);
 }
 
-static int one(struct session *s, uint64_t seq, past_fn *fn, void *self, struct err *err)
+bool session_of_suite(struct session *s)
+{
+	struct arena arena = ARENA_INIT;
+	struct err none = ERR_INIT;
+	struct event ev;
+	bool suite = false;
+	if (session_event(s, 1, &ev, &arena, &none) == 0 && ev.kind == EV_SESSION_START && ev.body) {
+		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
+		suite = json_str(body, "suite", NULL) != NULL;
+	}
+	arena_release(&arena);
+	return suite;
+}
+
+struct lived {
+	uint64_t id;
+	json_t *requested, *row; /* owned; row is NULL for what is no action */
+};
+
+static int read_one(struct session *s, uint64_t seq, struct lived *out, struct err *err)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;
-	CLEANUP(json_release) json_t *row = NULL;
-	CLEANUP(json_release) json_t *body = NULL;
+	*out = (struct lived){ .id = seq };
 	int rc = session_event(s, seq, &ev, &arena, err);
 	if (rc == 0 && ev.kind == EV_ACTION_REQUESTED) {
-		body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
-		rc = (body || !ev.body) && row_of(s, seq, &row, err) == 0 ?
-			     fn(self, &(struct past_action){ .s = s, .id = seq, .requested = body, .row = row }, err) :
-			     -1;
+		out->requested = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+		rc = (out->requested || !ev.body) && row_of(s, seq, &out->row, err) == 0 ? 0 : -1;
 	}
 	arena_release(&arena);
 	return rc;
 }
 
-int past_each(struct session *s, const char *text, past_fn *fn, void *self, struct err *err)
+/* Those of @seqs, in their order. They are read together, so that none has to look for the end of the WAL by itself, and told
+ * afterwards: whoever is told may take his time. */
+static int several(struct session *s, const uint64_t *seqs, size_t nr, struct working *w, past_fn *fn, void *self, struct err *err)
+{
+	struct lived read[TOGETHER];
+	int rc = 0;
+	uint64_t head = session_head(s);
+	bool suite = session_of_suite(s);
+	for (size_t i = 0, got = 0; rc == 0 && i < nr; i += got) {
+		working_at(w, session_id(s), seqs[i], head, "events");
+		session_hold(s);
+		for (got = 0; rc == 0 && got < TOGETHER && i + got < nr; got++)
+			rc = read_one(s, seqs[i + got], &read[got], err);
+		session_let_go(s);
+		for (size_t k = 0; k < got; k++) {
+			if (rc == 0 && read[k].row)
+				rc = fn(self, &(struct past_action){ .s = s, .id = read[k].id, .requested = read[k].requested, .row = read[k].row, .suite = suite },
+					err);
+			json_decref(read[k].requested);
+			json_decref(read[k].row);
+		}
+	}
+	return rc;
+}
+
+int past_each(struct session *s, const char *text, struct working *w, past_fn *fn, void *self, struct err *err)
 {
 	struct filter *f = NULL;
 	uint64_t seqs[PAGE], at = 0;
@@ -66,24 +107,26 @@ int past_each(struct session *s, const char *text, past_fn *fn, void *self, stru
 	int rc = 0;
 	while (rc == 0 && nr == PAGE) {
 		rc = filter_search(f, s, clock_wall_us(), at, PAGE, seqs, &nr, err);
-		for (size_t i = 0; rc == 0 && i < nr; i++) {
-			rc = one(s, seqs[i], fn, self, err);
-			at = seqs[i];
+		if (rc == 0 && nr) {
+			rc = several(s, seqs, nr, w, fn, self, err);
+			at = seqs[nr - 1];
 		}
 	}
 	filter_free(&f);
 	return rc;
 }
 
-int past_held(struct session *s, past_fn *fn, void *self, struct err *err)
+int past_held(struct session *s, struct working *w, past_fn *fn, void *self, struct err *err)
 {
 	static const char held[] = "SELECT DISTINCT action FROM event NOT INDEXED WHERE kind=102 AND action>0 ORDER BY action";
 	struct sql_table t;
-	int rc = 0;
 	if (sql_own(s, held, SIZE_MAX, &t, err) < 0)
 		return -1;
-	for (size_t i = 0; rc == 0 && i < t.rows; i++)
-		rc = one(s, strtoull(t.cell[i], NULL, 10), fn, self, err);
+	uint64_t *seqs = xcalloc(t.rows + 1, sizeof(*seqs));
+	for (size_t i = 0; i < t.rows; i++)
+		seqs[i] = strtoull(t.cell[i], NULL, 10);
+	int rc = several(s, seqs, t.rows, w, fn, self, err);
+	free(seqs);
 	sql_table_release(&t);
 	return rc;
 }
@@ -97,13 +140,15 @@ int past_all(struct cmd_ctx *ctx, struct past *p, const char *filter, past_fn *f
 	for (size_t i = 0; i < p->paths.nr; i++) {
 		struct session *s = NULL;
 		struct err why = ERR_INIT;
-		if (session_open(&s, p->paths.item[i], &why) < 0 || past_each(s, filter, fn, self, &why) < 0) {
+		if (session_open(&s, p->paths.item[i], &why) < 0 || past_each(s, filter, &p->working, fn, self, &why) < 0) {
 			p->unread++;
+			working_clear(&p->working);
 			fprintf(ctx->err, "sandglass: left out: ");
 			cmd_print_safe(ctx->err, why.text, strlen(why.text), false);
 			fputc('\n', ctx->err);
 		}
 		session_close(&s);
 	}
+	working_clear(&p->working);
 	return 0;
 }

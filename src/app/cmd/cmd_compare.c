@@ -12,17 +12,21 @@
 #include "app/front/sessions.h"
 #include "base/clock.h"
 #include "base/hash.h"
+#include "base/json.h"
+#include "base/lcs.h"
 #include "base/mem.h"
 #include "query/row.h"
 
-enum { STEPS_MAX = 20000, AROUND = 3 };
+enum { STEPS_MAX = 2000000, AROUND = 3 };
 
+/* Its texts are keys of run.texts: long sessions say the same again and again. */
 struct step {
-	char *key;	/* "exec make test": what is compared; of a model call, which one is asked is no part of the way */
-	char *what;	/* as it is printed */
-	char *outcome;	/* "exit 0", "denied" */
-	char *agent;	/* name; "" = the script */
+	const char *key;     /* "exec make test": what is compared; of a model call, which one is asked is no part of the way */
+	const char *what;    /* as it is printed */
+	const char *outcome; /* "exit 0", "denied" */
+	const char *agent;   /* name; "" = the script */
 	uint64_t id;
+	uint32_t did; /* number of key and outcome */
 };
 struct run {
 	struct session *s;
@@ -30,8 +34,25 @@ struct run {
 	struct step *step;
 	size_t nr, cap;
 	char *way; /* H over the keys in order, 8 digits */
+	json_t *texts; /* of all runs: text -> its number; borrowed */
 	size_t same_way, same_tree; /* number of the first run that took the same way, ended with the same files */
 };
+
+/* The one copy of @text, which is freed; NULL becomes "". */
+static const char *kept(json_t *texts, char *text, uint32_t *number)
+{
+	const char *key = text ? text : "";
+	void *at = json_object_iter_at(texts, key);
+	if (!at) {
+		if (json_object_set_new_nocheck(texts, key, json_integer((json_int_t)json_object_size(texts))) < 0)
+			abort();
+		at = json_object_iter_at(texts, key);
+	}
+	if (number)
+		*number = (uint32_t)json_integer_value(json_object_iter_value(at));
+	free(text);
+	return json_object_iter_key(at);
+}
 
 static char *outcome_of(const json_t *row)
 {
@@ -51,11 +72,13 @@ static int take_step(void *self, const struct past_action *a, struct err *err)
 	GROW(r->step, r->nr, r->cap);
 	struct step *s = &r->step[r->nr++];
 	s->id = a->id;
-	s->agent = xstrdup(json_str(a->row, "agent", ""));
+	s->agent = kept(r->texts, xstrdup(json_str(a->row, "agent", "")), NULL);
 	/* what was removed can be told from anything else, also from what another session has removed */
-	s->what = a->requested ? xasprintf("%-5s %s", kind, buf_cstr(&what)) : xasprintf("(redacted in %s)", session_id(a->s));
-	s->key = xstrdup(a->requested && !strcmp(kind, "model") ? kind : s->what);
-	s->outcome = outcome_of(a->row);
+	s->what = kept(r->texts, a->requested ? xasprintf("%-5s %s", kind, buf_cstr(&what)) : xasprintf("(redacted in %s)", session_id(a->s)),
+		       NULL);
+	s->key = a->requested && !strcmp(kind, "model") ? kept(r->texts, xstrdup(kind), NULL) : s->what;
+	s->outcome = kept(r->texts, outcome_of(a->row), NULL);
+	kept(r->texts, xasprintf("%s\n%s", s->key, s->outcome), &s->did);
 	return 0;
 }
 
@@ -67,7 +90,7 @@ static int by_agent(const void *a, const void *b)
 	return c ? c : x->id < y->id ? -1 : 1;
 }
 
-static int load(struct cmd_ctx *ctx, const char *word, struct run *r, struct err *err)
+static int load(struct cmd_ctx *ctx, const char *word, struct working *w, struct run *r, struct err *err)
 {
 	uint64_t seq;
 	struct hash_ctx h;
@@ -75,7 +98,7 @@ static int load(struct cmd_ctx *ctx, const char *word, struct run *r, struct err
 	CLEANUP(buf_release) struct buf hex = BUF_INIT;
 	if (session_open_ref(ctx, word, &r->s, &seq, err) < 0)
 		return -1;
-	if (summary_of(r->s, &r->sum, err) < 0 || past_each(r->s, cmd_opt(ctx, "filter"), take_step, r, err) < 0)
+	if (summary_of(r->s, &r->sum, err) < 0 || past_each(r->s, cmd_opt(ctx, "filter"), w, take_step, r, err) < 0)
 		return err_wrap(err, "%s", word);
 	if (r->nr)
 		qsort(r->step, r->nr, sizeof(*r->step), by_agent);
@@ -90,12 +113,6 @@ static int load(struct cmd_ctx *ctx, const char *word, struct run *r, struct err
 
 static void run_release(struct run *r)
 {
-	for (size_t i = 0; i < r->nr; i++) {
-		free(r->step[i].key);
-		free(r->step[i].what);
-		free(r->step[i].outcome);
-		free(r->step[i].agent);
-	}
 	free(r->step);
 	free(r->way);
 	summary_release(&r->sum);
@@ -106,27 +123,24 @@ static void run_release(struct run *r)
 
 static bool step_same(const struct run *a, size_t i, const struct run *b, size_t k)
 {
-	return i < a->nr && k < b->nr && !strcmp(a->step[i].key, b->step[k].key) && !strcmp(a->step[i].outcome, b->step[k].outcome);
+	return i < a->nr && k < b->nr && a->step[i].did == b->step[k].did;
 }
 
-/* Length of the longest common subsequence, by rows: memory of one of them. */
+static uint32_t *deeds(const struct run *r)
+{
+	uint32_t *did = xcalloc(r->nr + 1, sizeof(*did));
+	for (size_t i = 0; i < r->nr; i++)
+		did[i] = r->step[i].did;
+	return did;
+}
+
 static size_t common(const struct run *a, const struct run *b)
 {
-	size_t *row = xcalloc(b->nr + 1, sizeof(*row)), best;
-	for (size_t i = 0; i < a->nr; i++) {
-		size_t diagonal = 0;
-		for (size_t j = 0; j < b->nr; j++) {
-			size_t above = row[j + 1];
-			if (step_same(a, i, b, j))
-				row[j + 1] = diagonal + 1;
-			else if (row[j] > above)
-				row[j + 1] = row[j];
-			diagonal = above;
-		}
-	}
-	best = row[b->nr];
-	free(row);
-	return best;
+	uint32_t *x = deeds(a), *y = deeds(b);
+	size_t length = lcs_length(x, a->nr, y, b->nr, (uint32_t)json_object_size(a->texts));
+	free(x);
+	free(y);
+	return length;
 }
 
 static size_t together(const struct run *a, const struct run *b)
@@ -304,8 +318,13 @@ int cmd_compare(struct cmd_ctx *ctx)
 	if (nr < 2)
 		return cmd_usage(ctx, "compare which two sessions?");
 	struct run *r = xcalloc(nr, sizeof(*r));
+	struct working w = { .ctx = ctx };
+	CLEANUP(json_release) json_t *texts = json_object();
+	for (size_t i = 0; i < nr; i++)
+		r[i].texts = texts;
 	for (size_t i = 0; rc == 0 && i < nr; i++)
-		rc = load(ctx, cmd_word(ctx, i), &r[i], &err);
+		rc = load(ctx, cmd_word(ctx, i), &w, &r[i], &err);
+	working_clear(&w);
 	if (rc == 0) {
 		cluster(r, nr);
 		for (size_t i = 1; i < nr && on_screen(ctx); i++)

@@ -33,7 +33,7 @@ static int gather(void *self, const struct past_action *a, struct err *err)
 {
 	struct mine *m = self;
 	(void)err;
-	if (!a->requested || strcmp(json_str(a->row, "by", ""), "human") != 0)
+	if (!a->requested || a->suite || strcmp(json_str(a->row, "by", ""), "human") != 0)
 		return 0;
 	const char *d = json_str(a->row, "decision", "");
 	bool approved = !strcmp(d, "approve") || !strcmp(d, "promote"), denied = !strcmp(d, "deny") || !strcmp(d, "deny_pause");

@@ -36,6 +36,7 @@ struct group {
 
 struct past_policy {
 	struct cmd_ctx *ctx;
+	struct past *past; /* borrowed */
 	struct policy *policy;
 	size_t n[CHANGES], functions;
 	struct group *group;
@@ -143,10 +144,10 @@ static void groups_release(struct past_policy *p)
 	json_decref(p->known);
 }
 
-static enum change change_of(const json_t *row, enum verdict now)
+static enum change change_of(const json_t *row, bool suite, enum verdict now)
 {
 	bool ran = json_object_get(row, "started_us") != NULL, held = json_flag(row, "held", false);
-	bool person = !strcmp(json_str(row, "by", ""), "human");
+	bool person = !suite && !strcmp(json_str(row, "by", ""), "human");
 	if (ran && now == VERDICT_DENY)
 		return NOW_DENIED;
 	if (ran && now == VERDICT_ASK)
@@ -164,6 +165,8 @@ static void tell(struct past_policy *p, const struct past_action *a, enum change
 	bool shows = !p->ctx->quiet || c == NOW_ALLOWED_AGAINST;
 	if (p->ctx->json && !shows)
 		return;
+	if (shows)
+		working_clear(&p->past->working);
 	if (p->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(a->s));
@@ -210,7 +213,7 @@ static int each(void *self, const struct past_action *a, struct err *err)
 	struct judgement j = { 0 };
 	policy_judge(&p->policy, 1, NULL, 0, 0, &subject, &j);
 	p->functions += j.pending > 0;
-	enum change c = change_of(a->row, j.verdict);
+	enum change c = change_of(a->row, a->suite, j.verdict);
 	p->n[c]++;
 	if (c != SAME)
 		tell(p, a, c, &j);
@@ -247,8 +250,8 @@ static void sum_up(struct past_policy *p, size_t sessions)
 
 int cmd_policy_past(struct cmd_ctx *ctx)
 {
-	struct past_policy p = { .ctx = ctx };
 	struct past past = { 0 };
+	struct past_policy p = { .ctx = ctx, .past = &past };
 	struct err err = ERR_INIT;
 	const char *file = cmd_word(ctx, 1);
 	if (!file)

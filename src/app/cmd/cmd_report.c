@@ -66,7 +66,7 @@ static int take_held(void *self, const struct past_action *a, struct err *err)
 {
 	struct figures *f = self;
 	(void)err;
-	if (!json_flag(a->row, "held", false))
+	if (a->suite || !json_flag(a->row, "held", false))
 		return 0;
 	struct rule *r = rule_of(f, json_str(a->row, "rule", "(hold or default)"));
 	const char *d = json_str(a->row, "decision", "");
@@ -131,8 +131,9 @@ static void one_file(struct figures *f, struct past *p, const char *path)
 	} else if (m.begun_us >= f->since_us) {
 		add(f, &m);
 		tell_session(f, &m);
-		if (past_held(s, take_held, f, &err) < 0)
+		if (past_held(s, &p->working, take_held, f, &err) < 0)
 			p->unread++;
+		working_clear(&p->working);
 	}
 	summary_release(&m);
 	session_close(&s);

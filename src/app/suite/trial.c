@@ -36,12 +36,14 @@ static void failed(struct trial_run *t, const char *why)
 static int spawn(struct trial_run *t, const char *path, const struct strv *words, struct err *err)
 {
 	CLEANUP(free_ptr) char *said = xasprintf("%s/said", t->dir);
+	CLEANUP(free_ptr) char *suite = xasprintf("SANDGLASS_SUITE=%s", json_str(t->scenario, "name", "suite"));
 	CLEANUP(fd_close) int out = open(said, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
 	CLEANUP(strv_release) struct strv env = STRV_INIT;
 	int fds[] = { -1, out, out };
 	if (out < 0)
 		return err_sys(err, "cannot open '%s'", said);
 	apart_environment(t->dir, &env);
+	strv_push(&env, suite);
 	return proc_spawn(path, words->item, env.item, fds, ARRAY_LEN(fds), &t->pid, &t->pidfd, err);
 }
 

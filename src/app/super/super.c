@@ -390,6 +390,7 @@ static json_t *start_event(const struct super_opts *o)
 	json_put_str(b, "backend", o->backend);
 	json_put(b, "budget", json_incref(o->budget));
 	json_put_flag(b, "no_input", o->no_input);
+	json_put_str(b, "suite", getenv("SANDGLASS_SUITE")); /* its list answers, not a person (app/suite/trial.c) */
 	json_put(b, "options", kept_options(o));
 	json_put_int(b, "uid", getuid());
 	json_put_int(b, "pid", getpid());

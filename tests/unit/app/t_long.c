@@ -67,6 +67,8 @@ static void figures(const struct summary *m)
 
 static void reads_few_rows(struct session *s)
 {
+	struct cmd_ctx ctx = { .err = stderr, .quiet = true };
+	struct working w = { .ctx = &ctx };
 	struct summary m = { 0 };
 	struct err err = ERR_INIT;
 	uint64_t rows = 0, events = session_head(s);
@@ -77,11 +79,11 @@ static void reads_few_rows(struct session *s)
 	figures(&m);
 	summary_release(&m);
 	rows = 0;
-	ok(past_each(s, "kind:*", count, &nr, &err) == 0, "each action %s", err.text);
+	ok(past_each(s, "kind:*", &w, count, &nr, &err) == 0, "each action %s", err.text);
 	is_int(nr, (ACTIONS - ACTIONS / HELD_EACH) + (ACTIONS / HELD_EACH) * 1000000, "all, with those that were held");
 	ok(rows <= events * READINGS, "%llu rows are read for it", (unsigned long long)rows);
 	nr = rows = 0;
-	ok(past_held(s, count, &nr, &err) == 0, "those that were held %s", err.text);
+	ok(past_held(s, &w, count, &nr, &err) == 0, "those that were held %s", err.text);
 	is_int(nr, (ACTIONS / HELD_EACH) * 1000000, "and no others");
 	ok(rows <= events * READINGS, "%llu rows are read for it", (unsigned long long)rows);
 	sqlite3_trace_v2(session_handle(s), 0, NULL, NULL);
