@@ -1,13 +1,8 @@
 #include "query/row.h"
 
-#include <sqlite3.h>
 #include <string.h>
 
 #include "base/mem.h"
-
-/* Steps of an action's life; its output and snapshots are many and are not read for a row. "action>0": by the index. */
-static const char steps_sql[] = "SELECT seq,kind,ts_us,mono_us,body FROM event WHERE action=? AND action>0 AND kind BETWEEN 101 AND 109 "
-				"ORDER BY seq";
 
 static void take_str(json_t *row, const char *as, const json_t *body, const char *key)
 {
@@ -107,9 +102,14 @@ struct life {
 	uint64_t last;
 };
 
-static void step(struct life *l, uint16_t kind, int64_t ts_us, const json_t *body)
+static void step(void *self, const struct event *ev)
 {
-	switch (kind) {
+	struct life *l = self;
+	struct err none = ERR_INIT;
+	int64_t ts_us = ev->ts_us;
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	l->last = ev->seq;
+	switch (ev->kind) {
 	case EV_ACTION_JUDGED:
 		judged(l->row, body);
 		break;
@@ -132,26 +132,6 @@ static void step(struct life *l, uint16_t kind, int64_t ts_us, const json_t *bod
 	default:
 		break;
 	}
-}
-
-static int life(struct session *s, struct life *l, uint64_t seq, struct err *err)
-{
-	sqlite3 *db = session_handle(s);
-	sqlite3_stmt *st = NULL;
-	int rc;
-	if (sqlite3_prepare_v2(db, steps_sql, -1, &st, NULL) != SQLITE_OK)
-		return err_set(err, ERR_IO, "cannot read the steps of #%llu: %s", (unsigned long long)seq, sqlite3_errmsg(db));
-	sqlite3_bind_int64(st, 1, (int64_t)seq);
-	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-		struct err none = ERR_INIT;
-		const char *text = (const char *)sqlite3_column_text(st, 4);
-		CLEANUP(json_release) json_t *body = text ? json_parse(text, strlen(text), "event", &none) : NULL;
-		l->last = (uint64_t)sqlite3_column_int64(st, 0);
-		step(l, (uint16_t)sqlite3_column_int(st, 1), sqlite3_column_int64(st, 2), body);
-	}
-	sqlite3_finalize(st);
-	return rc == SQLITE_DONE ? 0 : err_set(err, ERR_IO, "cannot read the steps of #%llu: %s", (unsigned long long)seq,
-					       sqlite3_errmsg(db));
 }
 
 /* The name that an agent or a box began with. */
@@ -204,8 +184,8 @@ static int fill(struct session *s, json_t *row, const struct event *ev, struct e
 		return 0;
 	}
 	requested(row, body);
-	if (life(s, &l, ev->seq, err) < 0)
-		return -1;
+	if (session_steps(s, ev->seq, step, &l, err) < 0)
+		return err_wrap(err, "steps of #%llu", (unsigned long long)ev->seq);
 	json_put_int(row, "last", (int64_t)l.last);
 	return 0;
 }

@@ -26,6 +26,8 @@ static const char *const sql[READ_SQL_NR] = {
 	[READ_AGENT_FIRST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 ORDER BY seq LIMIT ?2",
 	[READ_AGENT_LAST] = "SELECT seq FROM event WHERE agent > 0 AND agent = ?1 AND seq <= ?2"
 			    " ORDER BY seq DESC LIMIT ?3",
+	[READ_STEPS] = "SELECT " READ_EVENT_COLUMNS " FROM event WHERE action = ?1 AND action > 0 AND kind BETWEEN 101 AND 109"
+		       " ORDER BY seq",
 	[READ_SEGMENT] = "SELECT stream, len, ts_us, times, codec, data FROM segment WHERE segment = ?1",
 };
 
@@ -149,6 +151,26 @@ int session_event(struct session *s, uint64_t seq, struct event *ev, struct aren
 		session_failed(s, err);
 	sqlite3_reset(st);
 	return rc == SQLITE_ROW ? 0 : -1;
+}
+
+int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void *self, struct err *err)
+{
+	sqlite3_stmt *st = session_sql(s, READ_STEPS, err);
+	int rc;
+	if (!st)
+		return -1;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)action);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
+		struct arena arena = ARENA_INIT;
+		struct event ev;
+		session_row(st, &ev, &arena);
+		fn(self, &ev);
+		arena_release(&arena);
+	}
+	if (rc != SQLITE_DONE)
+		session_failed(s, err);
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE ? 0 : -1;
 }
 
 /* Unpacks columns @at (codec) and @at + 1 (data) of the row; -1 with ERR_CANCELLED when redacted. */

@@ -50,6 +50,11 @@ NODISCARD int session_end(struct session *s, struct session_end *out, struct err
 /* Event @seq into @ev; the body lives in @arena. ERR_NOENT if there is none. */
 NODISCARD int session_event(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err);
 
+/* What became of the action @action: its judged, held, decided, .., ended, in their order (its output and snapshots are many and
+ * are left out). @ev is borrowed for the call; @fn must not ask for steps itself. */
+typedef void session_step_fn(void *self, const struct event *ev);
+NODISCARD int session_steps(struct session *s, uint64_t action, session_step_fn *fn, void *self, struct err *err);
+
 /* Between the two, many short reads are one (and see one state): some milliseconds, as for a screen; never across a wait. */
 void session_hold(struct session *s);
 void session_let_go(struct session *s);
