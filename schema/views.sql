@@ -115,7 +115,16 @@ CREATE TABLE IF NOT EXISTS search_row(
   rows BLOB NOT NULL
 ) STRICT;
 
--- lists.sql makes them when the session has ended: nobody waits for them while it is recorded.
+-- What searches ask that no words lead to (durations, times, exit statuses, kinds ...), of 4096 events in a row: block << 20 | field
+-- (src/record/read/values.h names the fields), the least and the greatest value, and where which of them stands.
+CREATE TABLE IF NOT EXISTS search_value(
+  place INTEGER PRIMARY KEY,
+  low INTEGER NOT NULL,
+  high INTEGER NOT NULL,
+  rows BLOB NOT NULL
+) STRICT;
+
+-- Of files from before there were such blocks.
 DROP INDEX IF EXISTS event_edited;
 DROP INDEX IF EXISTS event_noted;
 DROP INDEX IF EXISTS event_marked;

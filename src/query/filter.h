@@ -53,6 +53,10 @@ NODISCARD int filter_search(const struct filter *f, struct session *s, int64_t n
 /* The same up to and with @to_seq: a long session is gone through in pieces. */
 NODISCARD int filter_search_to(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, uint64_t to_seq,
 			       size_t max, uint64_t *seqs, size_t *nr_out, struct err *err);
+/* The same of all that is behind @after_seq, for whoever shows what is found as it comes: once there is something it ends when it has
+ * taken @wait_us. *upto_out: where to go on (INT64_MAX: that was all); with @max found, behind the last of them. */
+NODISCARD int filter_search_soon(const struct filter *f, struct session *s, int64_t now_us, uint64_t after_seq, int64_t wait_us,
+				 size_t max, uint64_t *seqs, size_t *nr_out, uint64_t *upto_out, struct err *err);
 /* True if it asks for words or phrases: those look into output, too, and what they cost is not less for a piece. */
 bool filter_words(const struct filter *f);
 /* True if a term of it asks for that kind of event by name, pattern or regular expression. */

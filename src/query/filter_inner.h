@@ -80,12 +80,33 @@ void filter_node_sql(const struct node *n, struct buf *out);
 void filter_match_text(const struct node *n, struct buf *out);
 
 /* filter_texts.c: texts of which at least one stands in the body of an event where @n is true, or of a step of its action; false (and
- * some in @out all the same): there are none such. @db is a struct sqlite3. */
-bool filter_texts(void *db, const struct node *n, struct strv *out);
+ * some in @out all the same): there are none such. */
+bool filter_texts(const struct node *n, struct strv *out);
 /* Between which events, both included, all that match stand: narrows *low and *high. */
 void filter_bounds(const struct node *n, int64_t *low, int64_t *high);
 
-/* noted.c: the function glass_noted, once for a connection; an SQLite code. */
+/* filter_values.c: what the blocks of values (record/read/values.h) are asked, as an array of struct value_ask, so that a row of which
+ * none is true does not match @n; false: they cannot tell. And ranges of turns: rows of a turn in none of them do not match @n. */
+enum value_whose { WHOSE_OWN, WHOSE_ITS /* of the action whose step it is */, WHOSE_BOTH };
+struct value_ask {
+	int field;
+	enum value_whose whose;
+	int64_t low, high;
+};
+bool filter_value_asks(void *db, const struct node *n, int64_t now_us, struct buf *out);
+void filter_turn_ranges(const struct node *n, struct buf *out);
+
+/* filter_literal.c: calls @fn for each value of a term on texts, and each alternative of its regular expression, with pieces that all
+ * stand in every text that it matches. False when @fn has said so. */
+typedef bool filter_pieces_fn(void *self, const struct strv *pieces);
+bool filter_pieces(const struct node *n, filter_pieces_fn *fn, void *self);
+/* What look_new takes, to find bodies with all of them. False: a body of an output, which is not in the index, may have them, too. */
+bool filter_match_body(const struct strv *pieces, struct buf *out);
+
+/* noted.c: its functions, once for a connection; an SQLite code. And, on such a connection: calls @fn with each event that notes are
+ * about, once or more, and whether it is a mark. False: SQLite says why. */
 int filter_noted(void *db);
+typedef void filter_notes_fn(void *self, uint64_t on, bool mark);
+bool filter_notes(void *db, filter_notes_fn *fn, void *self);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "query/filter_inner.h"
 #include "record/read/session.h"
+#include "record/read/values.h"
 
 #define OF_ACTION(kind, what) \
 	"(SELECT " what " FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=" kind " ORDER BY x.seq DESC LIMIT 1)"
@@ -36,9 +37,7 @@ static const struct {
 	[FIELD_DUR] = { OF_ACTION("105", X_BODY("dur_us")), NULL },
 	[FIELD_COST] = { "coalesce(" OF_ACTION("105", X_BODY("cost_uusd")) "," BODY("cost_uusd") ")", NULL },
 	[FIELD_TOKENS] = { OF_ACTION("105", X_BODY("tokens")), NULL },
-	[FIELD_LINES] = { "coalesce(" OF_ACTION("105", X_BODY("lines")) ",CASE WHEN json_type(r.body,'$.data')='text' THEN "
-			  "length(" BODY("data") ")-length(replace(" BODY("data") ",char(10),''))+"
-			  "(substr(" BODY("data") ",-1)<>char(10)) END)", NULL },
+	[FIELD_LINES] = { "coalesce(" OF_ACTION("105", X_BODY("lines")) "," VALUES_DATA_LINES("r.body") ")", NULL },
 	[FIELD_RULE] = { NULL, "SELECT json_extract(u.value,'$.name') AS v FROM event x, json_each(x.body,'$.rules') u WHERE "
 			       "x.action=r.seq AND x.action>0 AND x.kind=101" },
 	[FIELD_VERDICT] = { NULL, "SELECT " X_BODY("verdict") " AS v FROM event x WHERE x.action=r.seq AND x.action>0 AND "
@@ -65,8 +64,7 @@ static const struct {
 } is_sql[] = {
 	{ "pending", "(r.kind=100 AND " OF_ACTION("102", "x.seq") ">ifnull(" OF_ACTION("103", "x.seq") ",0) AND NOT "
 		     STEP("x.kind IN (104,105)") ")" },
-	{ "error", STEP("x.kind=105 AND (" X_BODY("end") " IN ('failed','timeout','killed','interrupted') OR "
-			"ifnull(" X_BODY("code") ",0)<>0 OR " X_BODY("signal") ">0)") },
+	{ "error", STEP("x.kind=105 AND " VALUES_ERROR("x.body")) },
 	{ "live", "(r.kind=100 AND " STEP("x.kind=104") " AND NOT " STEP("x.kind=105") ")" },
 	{ "edited", STEP("x.kind=103 AND " X_BODY("decision") "='edit'") },
 	{ "marked", "glass_noted(r.seq,1)" },

@@ -1,47 +1,15 @@
-/* What the bodies say where a term is true, so that the index of words leads to them.
+/* What the bodies say where a term is true, so that the index of words leads to them; and between which events it is.
  *
- * Bodies are compact JSON and hold integers only (rule 9 of the session file): a name stands between quotes, right behind that of
- * its field, and a number between a colon and a comma or the closing brace. */
-#include <sqlite3.h>
+ * Bodies are compact JSON (rule 9 of the session file): a name stands between quotes, right behind that of its field. */
 #include <string.h>
 #include <strings.h>
 
 #include "query/filter_inner.h"
 
-enum { NUMBERS_MOST = 8 };
-
 static void add_name(struct strv *out, const char *key, const char *name)
 {
 	CLEANUP(free_ptr) char *text = xasprintf("\"%s\":\"%s\"", key, name);
 	strv_push(out, text);
-}
-
-static bool of_number(const struct value *v, struct strv *out)
-{
-	if (v->high - v->low >= NUMBERS_MOST || v->high < v->low)
-		return false;
-	for (int64_t n = v->low; n <= v->high; n++) {
-		CLEANUP(free_ptr) char *more = xasprintf("\":%lld,", (long long)n), *last = xasprintf("\":%lld}", (long long)n);
-		strv_push(out, more);
-		strv_push(out, last);
-	}
-	return true;
-}
-
-/* An action's kind is a text of its body; what is also the name of a kind of event is not. */
-static bool of_kind(sqlite3 *db, const char *name, struct strv *out)
-{
-	sqlite3_stmt *st = NULL;
-	bool other = true;
-	if (sqlite3_prepare_v2(db, "SELECT count(*) FROM kind WHERE name=?1 COLLATE NOCASE", -1, &st, NULL) == SQLITE_OK) {
-		sqlite3_bind_text(st, 1, name, -1, SQLITE_STATIC);
-		other = sqlite3_step(st) != SQLITE_ROW || sqlite3_column_int(st, 0) != 0;
-	}
-	sqlite3_finalize(st);
-	if (other || !strcasecmp(name, "snapshot") || !strcasecmp(name, "note") || !strcasecmp(name, "end"))
-		return false;
-	add_name(out, "kind", name);
-	return true;
 }
 
 static bool of_verdict(const char *name, struct strv *out)
@@ -57,36 +25,10 @@ static bool of_verdict(const char *name, struct strv *out)
 	return true;
 }
 
-static bool of_value(sqlite3 *db, const struct node *n, const struct value *v, struct strv *out)
-{
-	if (n->field == FIELD_EXIT)
-		return of_number(v, out);
-	if (v->glob)
-		return false;
-	switch ((int)n->field) {
-	case FIELD_KIND:
-		return of_kind(db, v->text, out);
-	case FIELD_VERDICT:
-		return of_verdict(v->text, out);
-	case FIELD_RISK:
-		if (!strcasecmp(v->text, "none")) /* also that of actions of which nothing is said */
-			return false;
-		add_name(out, "risk", v->text);
-		return true;
-	case FIELD_IS:
-		if (strcmp(v->text, "edited") != 0)
-			return false;
-		add_name(out, "decision", "edit");
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool filter_texts(void *db, const struct node *n, struct strv *out)
+bool filter_texts(const struct node *n, struct strv *out)
 {
 	for (size_t i = 0; i < n->nr; i++)
-		if (!of_value(db, n, &n->value[i], out))
+		if (n->field != FIELD_VERDICT || n->value[i].glob || !of_verdict(n->value[i].text, out))
 			return false;
 	return n->nr > 0;
 }

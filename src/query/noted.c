@@ -1,17 +1,17 @@
 /* glass_noted(seq, mark): has somebody left a note (mark 1: a mark) on this event? A note names its event by cause, for
- * which there is no index: the notes of a file are looked for once per connection, then only in what has come since. */
+ * which there is no index: the notes of a file are listed once per connection, then only those that have come since. */
 #include <sqlite3.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "query/filter_inner.h"
-#include "query/listed.h"
+#include "record/read/values.h"
 
 struct noted {
 	uint64_t *on; /* events, times two; plus one: by a mark. Ascending, once it is looked at */
 	size_t nr, cap;
-	int64_t upto;
+	uint64_t upto;
 };
 
 static void noted_free(void *self)
@@ -27,34 +27,88 @@ static int compare(const void *x, const void *y)
 	return (*a > *b) - (*a < *b);
 }
 
-/* What the file has behind @upto. False: it cannot be read. */
+enum { LATELY = 256 };
+
+struct listing {
+	struct noted *n;
+	struct buf odd; /* events that the blocks do not tell: uint64_t */
+	int64_t lately[LATELY]; /* what has been told, plus one: a script's notes are about its few agents */
+};
+
+static void add(struct noted *n, uint64_t on, bool mark)
+{
+	if (!on)
+		return;
+	GROW(n->on, n->nr, n->cap);
+	n->on[n->nr++] = on * 2 + mark;
+}
+
+static void on_value(void *self, uint64_t seq, int64_t on, bool odd)
+{
+	struct listing *l = self;
+	int64_t *lately = &l->lately[(uint64_t)on % LATELY];
+	if (seq <= l->n->upto)
+		return;
+	if (odd) {
+		buf_append(&l->odd, &seq, sizeof(seq));
+		return;
+	}
+	if (*lately != on + 1)
+		add(l->n, (uint64_t)on / 2, on & 1);
+	*lately = on + 1;
+}
+
+static bool read_notes(struct noted *n, sqlite3_stmt *st, uint64_t from, uint64_t to)
+{
+	int rc;
+	sqlite3_bind_int64(st, 1, (sqlite3_int64)from);
+	sqlite3_bind_int64(st, 2, (sqlite3_int64)to);
+	while ((rc = sqlite3_step(st)) == SQLITE_ROW)
+		add(n, (uint64_t)sqlite3_column_int64(st, 0), sqlite3_column_int(st, 1));
+	sqlite3_reset(st);
+	return rc == SQLITE_DONE;
+}
+
+/* Up to @upto: by the blocks, and where they do not tell by the events. */
+static bool list_notes(struct noted *n, sqlite3 *db, uint64_t upto)
+{
+	static const char sql[] = "SELECT cause, CASE WHEN json_valid(body) THEN ifnull(json_extract(body,'$.level')='mark',0) ELSE 0 END "
+				  "FROM event NOT INDEXED WHERE kind=420 AND seq>=?1 AND seq<=?2";
+	struct listing l = { .n = n };
+	struct values v;
+	struct err err;
+	sqlite3_stmt *st = NULL;
+	values_init(&v, db);
+	bool good = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK &&
+		    values_each(&v, VALUE_NOTED, n->upto, v.covered, INT64_MIN, INT64_MAX, on_value, &l, &err) == 0;
+	for (size_t at = 0; good && at < l.odd.len; at += sizeof(uint64_t)) {
+		uint64_t seq;
+		memcpy(&seq, l.odd.data + at, sizeof(seq));
+		good = read_notes(n, st, seq, seq);
+	}
+	good = good && read_notes(n, st, (n->upto > v.covered ? n->upto : v.covered) + 1, upto);
+	sqlite3_finalize(st);
+	values_release(&v);
+	buf_release(&l.odd);
+	return good;
+}
+
+/* What the file has behind n->upto. False: it cannot be read. */
 static bool look(struct noted *n, sqlite3 *db)
 {
-#define IS_MARK "CASE WHEN json_valid(body) THEN ifnull(json_extract(body,'$.level')='mark',0) ELSE 0 END"
-#define AND_THE_END " UNION ALL SELECT 0, 0, max(seq) FROM event"
-	static const char listed[] = "SELECT cause, 0, max(seq) FROM " LISTED_NOTED " AND seq>?1 GROUP BY cause UNION ALL SELECT cause, 1, seq FROM "
-				     LISTED_MARKED " AND seq>?1 AND " IS_MARK AND_THE_END;
-	static const char read[] = "SELECT cause, " IS_MARK ", seq FROM event WHERE kind=420 AND seq>?1" AND_THE_END;
 	sqlite3_stmt *st = NULL;
-	int rc = SQLITE_ERROR;
-	int64_t upto = n->upto;
-	if (sqlite3_prepare_v2(db, listed, -1, &st, NULL) == SQLITE_OK || sqlite3_prepare_v2(db, read, -1, &st, NULL) == SQLITE_OK) {
-		sqlite3_bind_int64(st, 1, n->upto);
-		while ((rc = sqlite3_step(st)) == SQLITE_ROW) {
-			uint64_t on = (uint64_t)sqlite3_column_int64(st, 0);
-			int64_t seq = sqlite3_column_int64(st, 2);
-			upto = seq > upto ? seq : upto;
-			if (!on)
-				continue;
-			GROW(n->on, n->nr, n->cap);
-			n->on[n->nr++] = on * 2 + (sqlite3_column_int(st, 1) != 0);
-		}
-	}
+	uint64_t upto = n->upto;
+	bool read = sqlite3_prepare_v2(db, "SELECT max(seq) FROM event", -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW;
+	if (read)
+		upto = (uint64_t)sqlite3_column_int64(st, 0);
 	sqlite3_finalize(st);
-	n->upto = rc == SQLITE_DONE ? upto : n->upto;
-	if (n->nr > 1)
-		qsort(n->on, n->nr, sizeof(*n->on), compare);
-	return rc == SQLITE_DONE;
+	if (read && upto > n->upto) {
+		read = list_notes(n, db, upto);
+		n->upto = read ? upto : n->upto;
+		if (n->nr > 1)
+			qsort(n->on, n->nr, sizeof(*n->on), compare);
+	}
+	return read;
 }
 
 static bool has(const struct noted *n, uint64_t value)
@@ -77,12 +131,43 @@ static void sql_noted(sqlite3_context *ctx, int argc, sqlite3_value **argv)
 	sqlite3_result_int(ctx, has(n, on + 1) || (!sqlite3_value_int(argv[1]) && has(n, on)));
 }
 
+struct telling {
+	filter_notes_fn *fn;
+	void *self;
+};
+
+/* glass_notes(telling): tells all of them. */
+static void sql_notes(sqlite3_context *ctx, int argc, sqlite3_value **argv)
+{
+	struct noted *n = sqlite3_user_data(ctx);
+	const struct telling *t = sqlite3_value_pointer(argv[0], "glass_notes");
+	(void)argc;
+	if (!t || !look(n, sqlite3_context_db_handle(ctx))) {
+		sqlite3_result_error(ctx, "the notes cannot be read", -1);
+		return;
+	}
+	for (size_t i = 0; i < n->nr; i++)
+		t->fn(t->self, n->on[i] / 2, n->on[i] & 1);
+}
+
+bool filter_notes(void *db, filter_notes_fn *fn, void *self)
+{
+	struct telling t = { fn, self };
+	sqlite3_stmt *st = NULL;
+	bool good = sqlite3_prepare_v2(db, "SELECT glass_notes(?1)", -1, &st, NULL) == SQLITE_OK &&
+		    sqlite3_bind_pointer(st, 1, &t, "glass_notes", NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW;
+	return sqlite3_finalize(st) == SQLITE_OK && good;
+}
+
 int filter_noted(void *db)
 {
+	const int flags = SQLITE_UTF8 | SQLITE_DIRECTONLY;
 	sqlite3_stmt *st = NULL;
 	bool there = sqlite3_prepare_v2(db, "SELECT glass_noted(0,0)", -1, &st, NULL) == SQLITE_OK; /* with what it has seen */
 	sqlite3_finalize(st);
-	return there ? SQLITE_OK
-		     : sqlite3_create_function_v2(db, "glass_noted", 2, SQLITE_UTF8 | SQLITE_DIRECTONLY, NEW(struct noted), sql_noted,
-						  NULL, NULL, noted_free);
+	if (there)
+		return SQLITE_OK;
+	struct noted *n = NEW(struct noted);
+	int rc = sqlite3_create_function_v2(db, "glass_noted", 2, flags, n, sql_noted, NULL, NULL, noted_free);
+	return rc == SQLITE_OK ? sqlite3_create_function(db, "glass_notes", 1, flags, n, sql_notes, NULL, NULL) : rc;
 }

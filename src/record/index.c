@@ -3,6 +3,7 @@
 
 #include "record/read/steps.h"
 #include "record/read/text.h"
+#include "record/read/values.h"
 #include "record/store_inner.h"
 
 /* Words of an event or of the segment that it proves: 1; 0 when redacted; -1 when it cannot be read now. */
@@ -59,7 +60,7 @@ bool store_index(struct store *s, size_t bytes)
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
-	bool left = false; /* blocks, of a file from before there were any */
+	bool left = false, lacks = false; /* blocks, of a file from before there were any */
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
 	if (rc != SQLITE_OK || store_begin(s) != STORE_OK) {
 		sqlite3_finalize(st);
@@ -76,6 +77,8 @@ bool store_index(struct store *s, size_t bytes)
 	}
 	sqlite3_finalize(st);
 	int added = rc == SQLITE_DONE ? steps_add(s->db, seq, &left) : SQLITE_OK;
+	if (added == SQLITE_OK && rc == SQLITE_DONE)
+		added = values_add(s->db, seq, &lacks);
 	if (added != SQLITE_OK)
 		rc = added;
 	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
@@ -85,13 +88,17 @@ bool store_index(struct store *s, size_t bytes)
 		s->indexed = true;
 		return false;
 	}
-	s->indexed = seq == s->now.seq && !left;
+	s->indexed = seq == s->now.seq && !left && !lacks;
 	return !s->indexed;
 }
 
 uint64_t store_indexed(struct store *s)
 {
-	return read_mark(s, "indexed");
+	struct values v;
+	uint64_t words = read_mark(s, "indexed");
+	values_init(&v, s->db);
+	values_release(&v);
+	return v.ended || v.covered / VALUES_BLOCK >= words / VALUES_BLOCK ? words : v.covered;
 }
 
 enum store_rc index_forget(struct store *s, uint64_t seq)
@@ -123,4 +130,10 @@ enum store_rc store_scrub(struct store *s)
 		return store_failed(s, rc);
 	s->scrub = false;
 	return STORE_OK;
+}
+
+enum store_rc index_again(struct store *s, uint64_t seq)
+{
+	int rc = values_again(s->db, seq);
+	return rc == SQLITE_OK ? STORE_OK : store_failed(s, rc);
 }

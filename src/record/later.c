@@ -11,7 +11,12 @@
 #include "record/read/lease.h"
 #include "record/store.h"
 
-enum { STEP_BYTES = 4 << 20, TRIES = 10, TRY_MS = 250 /* beside as much in SQLite */ };
+enum {
+	STEP_BYTES = 4 << 20,
+	TRIES = 10,
+	TRY_MS = 250,	/* beside as much in SQLite */
+	LONG = 1 << 20, /* events: a shorter session is read through for what no words lead to in less than a second */
+};
 
 static bool has_ended(struct session *s)
 {
@@ -47,7 +52,7 @@ bool later_due(struct session *s)
 {
 	struct err err = ERR_INIT;
 	uint64_t head = session_head(s);
-	return (session_indexed(s) < head || (head > LISTED_MOST && !session_listed(s))) && later_may(s, &err) == 0;
+	return (session_indexed(s) < head || (head > LONG && !session_valued(s))) && later_may(s, &err) == 0;
 }
 
 /* Whoever has it open for reading in the old way goes sooner or later. */
@@ -68,10 +73,13 @@ static int open_patiently(struct store **out, const char *path, struct err *err)
 	return rc;
 }
 
-static bool step(struct store *s, int lease, later_fn *fn, void *self)
+/* A transaction of its own: whoever wants the file waits for one of them. *why_out: it has failed. */
+static bool step(struct store *s, int lease, later_fn *fn, void *self, char **why_out)
 {
 	struct lease_note note;
 	bool more = store_index(s, STEP_BYTES);
+	if (!more && *store_why(s))
+		*why_out = xstrdup(store_why(s));
 	store_note(s, &note);
 	lease_note(lease, &note);
 	store_tidy(s, false);
@@ -85,15 +93,13 @@ static int add(const char *path, int lease, later_fn *fn, void *self, struct err
 		return err->code == ERR_BUSY ? err_set(err, ERR_BUSY, "another program has kept its file open for reading for some seconds: "
 								      "nothing was changed; try again when it is done") :
 					       -1;
-	while (step(s, lease, fn, self))
+	CLEANUP(free_ptr) char *why = NULL;
+	while (step(s, lease, fn, self, &why))
 		;
 	bool whole = store_indexed(s) >= store_seq(s);
-	if (whole)
-		store_lists(s);
-	CLEANUP(free_ptr) char *why = xstrdup(store_why(s));
 	if (store_close(&s, true, err) < 0)
 		return -1;
-	return *why && !whole ? err_set(err, ERR_IO, "%s", why) : whole;
+	return why ? err_set(err, ERR_IO, "%s", why) : whole;
 }
 
 int later_index(const char *path, later_fn *fn, void *self, struct err *err)

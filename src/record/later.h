@@ -8,8 +8,9 @@
 
 #include "record/read/session.h"
 
-/* Its index does not reach its last event, or it is long and has no lists (schema/lists.sql), and later_may. Lacking blocks (read/steps.h) alone, as in a file from before there
- * were any, are no reason: searches are right without them, and they are added when something else is. */
+/* Its index does not reach its last event, or it is long and lacks blocks of values (read/values.h), as a file from before there were
+ * any, and later_may. Lacking blocks of steps (read/steps.h) alone are no reason: searches are right without them, and they are added
+ * when something else is. */
 bool later_due(struct session *s);
 
 /* 0 if it has ended, nobody writes it, and it is ours; else -1 with which of these it is, and what helps. Until then searches

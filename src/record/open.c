@@ -385,8 +385,6 @@ int record_close(struct record **rp, json_t *end_body, struct err *err)
 	int64_t until = clock_mono_us() + INDEX_US;
 	while (whole && clock_mono_us() < until && store_index(r->store, INDEX_BYTES)) /* what is left: record/later.h */
 		store_tidy(r->store, false);
-	if (whole && store_seq(r->store) <= LISTED_MOST)
-		store_lists(r->store);
 	if (store_close(&r->store, whole, err) < 0)
 		rc = -1;
 	if (rc == 0) {

@@ -7,7 +7,6 @@
 
 EMBED(schema_0001, "schema/0001_event.sql");
 EMBED(schema_view_text, "schema/views.sql");
-EMBED(schema_list_text, "schema/lists.sql");
 
 const char *schema_migration(int format)
 {
@@ -17,9 +16,4 @@ const char *schema_migration(int format)
 const char *schema_views(void)
 {
 	return schema_view_text;
-}
-
-const char *schema_lists(void)
-{
-	return schema_list_text;
 }

@@ -12,6 +12,5 @@ enum {
 /* Migration 1 .. SCHEMA_FORMAT, NUL-terminated; NULL past the end. */
 const char *schema_migration(int format);
 const char *schema_views(void);
-const char *schema_lists(void);
 
 #endif

@@ -314,7 +314,7 @@ enum store_rc store_redact(struct store *s, const struct event *ev, const struct
 			bind_int(s->stmt[table[i].erase], 1, r->id);
 			rc = run(s, table[i].erase);
 		}
-	return rc;
+	return rc == STORE_OK && !strcmp(r->what, "event") ? index_again(s, r->id) : rc;
 }
 
 enum store_rc store_checkpoint(struct store *s)

@@ -84,10 +84,7 @@ void store_tidy(struct store *s, bool busy);
 enum store_rc store_scrub(struct store *s);
 /* Adds up to @bytes of text to the search index, in a transaction of its own. False when there is nothing left to do. */
 bool store_index(struct store *s, size_t bytes);
-uint64_t store_indexed(struct store *s); /* how far it reaches */
-/* Makes what lists few events (schema/lists.sql), of a session that has ended. Without them, too, all is found. */
-void store_lists(struct store *s);
-enum { LISTED_MOST = 1 << 20 }; /* events: the end of a longer session does not wait for them */
+uint64_t store_indexed(struct store *s); /* how far it reaches, and its blocks (read/values.h) */
 /* Gives the memory of the page cache back; what comes next reads the few pages that it needs again. */
 void store_rest(struct store *s);
 

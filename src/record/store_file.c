@@ -279,15 +279,6 @@ static int leave_wal(struct store *s, struct err *err)
 	return leave_wal_by_hand(s->path, err);
 }
 
-void store_lists(struct store *s)
-{
-	struct err err = ERR_INIT;
-	if (!sqlite3_get_autocommit(s->db) || run(s, "BEGIN IMMEDIATE", "list", &err) < 0)
-		return;
-	if (run(s, schema_lists(), "list", &err) < 0 || run(s, "COMMIT", "list", &err) < 0)
-		sqlite3_exec(s->db, "ROLLBACK", NULL, NULL, NULL);
-}
-
 int store_close(struct store **s, bool clean, struct err *err)
 {
 	int rc = clean ? leave_wal(*s, err) : 0;

@@ -47,5 +47,7 @@ int store_on_log(void *self, sqlite3 *db, const char *name, int frames);
 enum store_rc store_failed(struct store *s, int rc);
 /* index.c: takes the text of an event or segment out of the index, before it is erased. */
 enum store_rc index_forget(struct store *s, uint64_t seq);
+/* ... and, when it is erased, what the blocks of values said of it. */
+enum store_rc index_again(struct store *s, uint64_t seq);
 
 #endif

@@ -69,7 +69,7 @@ static void one(struct work *w, const char *path, bool named)
 		return;
 	}
 	CLEANUP(free_ptr) char *id = xstrdup(session_id(s));
-	bool whole = session_indexed(s) >= session_head(s) && session_listed(s);
+	bool whole = session_indexed(s) >= session_head(s) && session_valued(s);
 	int may = whole ? 0 : later_may(s, &err);
 	session_close(&s); /* its journal changes */
 	w->id = id;

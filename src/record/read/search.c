@@ -9,6 +9,7 @@
 #include "record/read/clauses.h"
 #include "record/read/inner.h"
 #include "record/read/text.h"
+#include "record/read/values.h"
 
 enum { TERMS = 32, BITS = 64, COARSE_LEAST = 16 * CLAUSES_SAMPLE };
 
@@ -94,14 +95,13 @@ uint64_t session_indexed(struct session *s)
 	return seq;
 }
 
-bool session_listed(struct session *s)
+bool session_valued(struct session *s)
 {
-	sqlite3_stmt *st = NULL;
-	bool there = sqlite3_prepare_v2(s->db, "SELECT 1 FROM sqlite_master WHERE type = 'index' AND name = 'event_rare'", -1, &st, NULL) ==
-			     SQLITE_OK &&
-		     sqlite3_step(st) == SQLITE_ROW;
-	sqlite3_finalize(st);
-	return there;
+	struct values v;
+	values_init(&v, s->db);
+	bool whole = v.ended || v.covered / VALUES_BLOCK >= session_indexed(s) / VALUES_BLOCK;
+	values_release(&v);
+	return whole;
 }
 
 /* The index's vocabulary, for short terms: a temporary table, and all that a reader ever makes. */

@@ -114,8 +114,8 @@ NODISCARD int session_search(struct session *s, const char *match, uint64_t afte
 NODISCARD int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct err *err);
 /* How far the search index reaches (a seq); it follows in the background. */
 uint64_t session_indexed(struct session *s);
-/* It has the small indexes that list what few events are (schema/lists.sql). One that runs has not. */
-bool session_listed(struct session *s);
+/* The blocks of numbers and lists beside it (read/values.h) reach as far; of a file from before there were any they do not. */
+bool session_valued(struct session *s);
 
 /* Called now and then while events behind the index are read through: where that is, and where it ends. NULL: nobody is. */
 typedef void session_reading_fn(void *self, uint64_t at, uint64_t head);

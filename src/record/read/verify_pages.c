@@ -11,6 +11,7 @@
 
 #include "record/read/steps.h"
 #include "record/read/text.h"
+#include "record/read/values.h"
 #include "record/read/verify_inner.h"
 
 enum {
@@ -219,6 +220,19 @@ static void say_whole(struct verify *v, int64_t pages)
 	verify_say(v, "pages", VERIFY_OK, 0, "%" PRId64 " pages, indexes and search are whole%s", pages, rest);
 }
 
+/* Whether the blocks of values say what their events say; false: it has been told. */
+static bool values_hold(struct verify *v)
+{
+	uint64_t wrong = 0;
+	int rc = values_check(v->s->db, &wrong);
+	if (rc != SQLITE_OK)
+		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: its table search_value cannot be read: %s", sqlite3_errstr(rc));
+	else if (wrong)
+		verify_say(v, "pages", VERIFY_FAIL, wrong, "the search index is damaged: what the events from %" PRIu64
+			   " on are found by is not what they say (table search_value)", wrong);
+	return rc == SQLITE_OK && !wrong;
+}
+
 /* Whether words still lead from a step to its action; false: it has been told. */
 static bool steps_hold(struct verify *v)
 {
@@ -252,7 +266,7 @@ int verify_pages(struct verify *v, struct err *err)
 		verify_say(v, "pages", VERIFY_FAIL, 0, "the search index is damaged: searches may find less than there is");
 	else if (rc != SQLITE_OK)
 		verify_say(v, "pages", VERIFY_SKIP, 0, "the search index could not be looked at: %s", sqlite3_errstr(rc));
-	else if (steps_hold(v))
+	else if (steps_hold(v) && values_hold(v))
 		say_whole(v, pages);
 	return 0;
 }

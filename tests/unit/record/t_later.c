@@ -7,25 +7,27 @@
 
 #include "record/later.h"
 #include "record/read/lease.h"
+#include "record/read/values.h"
 #include "record_help.h"
 
 enum { NOTES = 1500, NOTE = 6000 };
 
-static char *make(struct err *err)
+static char *make(const char *name, int notes, size_t note, struct err *err)
 {
 	static const struct record_ops none = { 0 };
 	struct loop *l = NULL;
 	struct record *r = NULL;
-	if (loop_new(&l, err) < 0 || record_create(&r, l, help_dir(), "later", NULL, &none, NULL, err) < 0)
+	if (loop_new(&l, err) < 0 || record_create(&r, l, help_dir(), name, NULL, &none, NULL, err) < 0)
 		return NULL;
-	for (int i = 0; i < NOTES; i++) {
+	for (int i = 0; i < notes; i++) {
 		CLEANUP(buf_release) struct buf text = BUF_INIT;
-		while (text.len < NOTE)
+		while (text.len < note)
 			buf_printf(&text, "line %d of note %d; ", (int)text.len, i);
 		json_t *body = json_object();
 		json_put_str(body, "text", text.data);
 		record_append_json(r, EV_NOTE, 1, 0, 0, 0, body);
-		loop_turn(l, 0);
+		if (note > 100 || i % 200 == 0)
+			loop_turn(l, 0);
 	}
 	char *path = xstrdup(record_path(r));
 	if (record_close(&r, json_object(), err) < 0)
@@ -35,15 +37,18 @@ static char *make(struct err *err)
 	return path;
 }
 
+static void run(const char *path, const char *sql)
+{
+	sqlite3 *db = NULL;
+	if (sqlite3_open(path, &db) != SQLITE_OK || sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK)
+		ok(false, "%s: %s", sql, sqlite3_errmsg(db));
+	sqlite3_close(db);
+}
+
 /* As a flood leaves it: nothing is in the index. */
 static void forget_index(const char *path)
 {
-	sqlite3 *db = NULL;
-	if (sqlite3_open(path, &db) != SQLITE_OK ||
-	    sqlite3_exec(db, "INSERT INTO search(search) VALUES('delete-all'); UPDATE mark SET value=0 WHERE name='indexed'", NULL,
-			 NULL, NULL) != SQLITE_OK)
-		printf("# %s\n", sqlite3_errmsg(db));
-	sqlite3_close(db);
+	run(path, "INSERT INTO search(search) VALUES('delete-all'); UPDATE mark SET value=0 WHERE name='indexed'");
 }
 
 struct seen {
@@ -116,13 +121,57 @@ static void check_whole(const char *path)
 	session_close(&s);
 }
 
+static uint64_t blocks(const char *path, bool *whole)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	struct values v;
+	if (session_open(&s, path, &err) < 0)
+		printf("# %s\n", err.text);
+	values_init(&v, session_handle(s));
+	values_release(&v);
+	*whole = session_valued(s);
+	session_close(&s);
+	return v.covered / VALUES_BLOCK;
+}
+
+/* A file that lacks nothing but its blocks of values gets them step by step, and gives way; that they cannot be made is told. */
+static void values(void)
+{
+	struct err err = ERR_INIT;
+	bool whole = true;
+	void *got = NULL;
+	CLEANUP(free_ptr) char *path = make("values", 9 * VALUES_BLOCK, 1, &err);
+	if (!path)
+		return;
+	struct seen whole_one = { .path = path };
+	is_int(later_index(path, on_step, &whole_one, &err), 1, "a session of nine blocks");
+	ok(blocks(path, &whole) == 9 && whole, "has them");
+	run(path, "DROP TABLE search_value");
+	ok(blocks(path, &whole) == 0 && !whole, "one from before there were any");
+	struct seen stopped = { .path = path, .stop_after = 1 };
+	is_int(later_index(path, on_step, &stopped, &err), 0, "ended after a step");
+	uint64_t first = blocks(path, &whole);
+	ok(first > 0 && first < 5 && !whole && stopped.at == first * VALUES_BLOCK, "has some: %" PRIu64 ", and says so: %" PRIu64, first, stopped.at);
+	struct seen wanted = { .path = path, .wants = true };
+	is_int(later_index(path, on_step, &wanted, &err), 0, "somebody wants the file: it is given up");
+	pthread_join(wanted.other, &got);
+	ok(got && blocks(path, &whole) > first && !whole, "and he gets it, in the midst of them");
+	run(path, "CREATE TRIGGER full BEFORE INSERT ON search_value BEGIN SELECT RAISE(ABORT, 'no more of these'); END");
+	struct seen rest = { .path = path };
+	ok(later_index(path, on_step, &rest, &err) < 0 && strstr(err.text, "no more of these"), "they cannot be made: %s", err.text);
+	run(path, "DROP TRIGGER full");
+	is_int(later_index(path, on_step, &rest, &err), 1, "the rest");
+	ok(blocks(path, &whole) == 9 && whole, "all of them");
+}
+
 int main(void)
 {
 	struct err err = ERR_INIT;
 	struct stat before, after;
 	uint64_t first = 0, second = 0;
 	help_init();
-	CLEANUP(free_ptr) char *path = make(&err);
+	CLEANUP(free_ptr) char *path = make("later", NOTES, NOTE, &err);
 	if (!path)
 		return 1;
 	forget_index(path);
@@ -156,5 +205,6 @@ int main(void)
 	CLEANUP(free_ptr) char *odd = path_join(help_dir(), "odd.glass");
 	ok(file_write_atomic(odd, "no session", 10, 0600, &err) == 0 && later_index(odd, on_step, &rest, &err) < 0 &&
 	   !is_there(odd, "-lease"), "one that cannot be opened has nothing left beside it either: %s", err.text);
+	values();
 	return help_done();
 }

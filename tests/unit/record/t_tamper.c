@@ -230,7 +230,8 @@ static void test_unreadable(void)
 	static const struct {
 		const char *table, *check;
 	} cases[] = { { "segment", "segments" }, { "object", "objects" }, { "message", "messages" },
-		      { "checkpoint", "signatures" }, { "redaction", "redactions" }, { "search_row", "pages" } };
+		      { "checkpoint", "signatures" }, { "redaction", "redactions" }, { "search_row", "pages" },
+		      { "search_value", "pages" } };
 	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
 		struct err err = ERR_INIT;
 		struct session *s = NULL;
