@@ -13,7 +13,7 @@
 #include "query/filter.h"
 #include "record/later.h"
 
-enum { PATIENCE_US = 1000000 };
+enum { PATIENCE_US = 1000000, GLANCE_US = 200000 /* on a terminal */ };
 
 struct search {
 	struct cmd_ctx *ctx;
@@ -56,19 +56,25 @@ static void print(struct search *q, struct session *s, struct agent_names *names
 	fprintf(q->ctx->out, "%s\n", buf_cstr(&line));
 }
 
-/* Behind the index: said if it takes long, and on a terminal how far it is. */
+/* Events are read one by one, behind the index or because nothing in it leads to what is asked for: said if it takes long, and on a
+ * terminal how far it is. */
 static void on_reading(void *self, uint64_t at, uint64_t head)
 {
 	struct search *q = self;
 	bool shows = isatty(fileno(q->ctx->err));
+	int64_t now_us = clock_mono_us();
 	if (!q->since_us)
-		q->since_us = clock_mono_us();
-	if (q->ctx->quiet || clock_mono_us() - q->since_us < PATIENCE_US || (q->told && !shows))
+		q->since_us = now_us;
+	if (q->ctx->quiet || now_us - q->since_us < (shows ? GLANCE_US : PATIENCE_US) || (q->told && !shows))
 		return;
-	fprintf(q->ctx->err, "%ssandglass: %s: the index covers %" PRIu64 " of %" PRIu64 " events, searching the rest", shows ? "\r" : "",
-		session_id(q->s), session_indexed(q->s), head);
+	uint64_t indexed = session_indexed(q->s);
+	fprintf(q->ctx->err, "%ssandglass: %s: ", shows ? "\r" : "", session_id(q->s));
+	if (at > indexed)
+		fprintf(q->ctx->err, "the index covers %" PRIu64 " of %" PRIu64 " events, searching the rest", indexed, head);
+	else
+		fprintf(q->ctx->err, "no index leads there, reading %" PRIu64 " events", head);
 	if (shows)
-		fprintf(q->ctx->err, ": %" PRIu64 " %%\x1b[K", at * 100 / head);
+		fprintf(q->ctx->err, ": %" PRIu64 " %%, ^C ends it\x1b[K", at * 100 / head);
 	else
 		fputc('\n', q->ctx->err);
 	q->told = true;
@@ -105,23 +111,24 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 	struct agent_names names = { 0 };
 	struct arena arena = ARENA_INIT;
 	uint64_t seqs[PAGE], at = 0;
-	size_t nr = PAGE;
+	size_t nr;
 	int rc = 0;
 	q->s = s;
 	session_on_reading(s, on_reading, q);
-	while (rc == 0 && nr == PAGE && q->left > 0) {
-		rc = filter_search(q->filter, s, clock_wall_us(), at, q->left < PAGE ? (size_t)q->left : PAGE, seqs, &nr, err);
+	while (rc == 0 && at < INT64_MAX && q->left > 0) {
+		nr = 0;
+		rc = filter_search_soon(q->filter, s, clock_wall_us(), at, GLANCE_US, q->left < PAGE ? (size_t)q->left : PAGE, seqs, &nr, &at, err);
 		reading_ended(q);
 		for (size_t i = 0; rc == 0 && i < nr && q->left > 0; i++) {
 			struct event ev;
 			rc = session_event(s, seqs[i], &ev, &arena, err);
 			if (rc == 0)
 				print(q, s, &names, &ev);
-			at = seqs[i];
 			q->left--;
 			q->found++;
 			arena_reset(&arena);
 		}
+		fflush(q->ctx->out); /* as it is found */
 	}
 	arena_release(&arena);
 	agent_names_release(&names);
