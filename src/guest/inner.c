@@ -93,9 +93,10 @@ static void on_go(struct inner *g, const struct frame *f)
 	struct unpack u = { .p = f->body, .left = f->len };
 	struct inner_run *r = inner_run_find(g, f->id);
 	uint64_t after = f->len ? unpack_u64(&u) : 0;
-	g->over |= !unpack_done(&u);
+	const char *mark = u.left ? unpack_str(&u) : NULL;
+	g->over |= !unpack_done(&u) || (mark && (!*mark || strlen(mark) > GUEST_MARK_MAX));
 	if (r && !g->over)
-		inner_go(g, r, after);
+		inner_go(g, r, after, mark);
 }
 
 /* A run, listener or connection that is not known any more is no error: the two sides cross. */

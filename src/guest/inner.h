@@ -1,7 +1,7 @@
 /* The guest: the small program that is PID 1 inside a box, or an ordinary child there (profile reduced), and does what
  * the supervisor says over one channel (wire/guest.h is the specification).
  *
- * One loop, one struct inner. It never reads content, never decides, holds no secret. It is undumpable and its
+ * One loop, one struct inner. It reads no content but to find the mark that a run waits for, never decides, holds no secret. It is undumpable and its
  * descriptors close on exec, so that a command can neither trace nor read it. Writing to the channel blocks; the
  * supervisor always reads.
  *
@@ -104,6 +104,7 @@ struct inner_run {
 	struct inner_slot *slot;
 	bool gone;	   /* go has been said */
 	uint64_t after;	   /* goes when this one has ended; 0: at once */
+	struct inner_mark *mark; /* or when this has come out of its terminal; NULL */
 	bool ours;	   /* GUEST_OURS: goes and ends however frozen the box is */
 	bool reaped;	   /* leader ended; waits for its pumps */
 	bool dropped;	   /* nobody listens */
@@ -111,7 +112,10 @@ struct inner_run {
 	struct guest_ended_body ended;
 };
 void inner_prepare(struct inner *g, const struct frame *f);
-void inner_go(struct inner *g, struct inner_run *r, uint64_t after);
+/* @mark: GO with one; NULL without. */
+void inner_go(struct inner *g, struct inner_run *r, uint64_t after, const char *mark);
+/* These bytes have come out of the terminal of @r, and were sent. */
+void inner_came_out(struct inner *g, const struct inner_run *r, const char *bytes, size_t len);
 void inner_thawed(struct inner *g); /* lets those go that were told to while frozen */
 bool inner_preparing(const struct inner *g);
 struct inner_run *inner_run_find(const struct inner *g, uint64_t id); /* NULL if there is none */

@@ -211,6 +211,8 @@ static void read_in(struct inner *g, struct inner_pump *p)
 	if (n > 0 && !p->sink) {
 		p->credit -= (size_t)n;
 		send_stream(g, GF_DATA, p, bytes, (size_t)n);
+		if (p->kind == PUMP_TTY && p->run)
+			inner_came_out(g, p->run, bytes, (size_t)n);
 	}
 	if (p->draining) {
 		p->drain -= (size_t)n;

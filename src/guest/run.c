@@ -72,6 +72,20 @@ static struct inner_run *run_new(struct inner *g, uint64_t id)
 	return r;
 }
 
+/* What a run waits for: the first @nr of its bytes were the last to come out; all of them have come: the first once more. */
+struct inner_mark {
+	char *bytes;
+	size_t len, nr;
+};
+
+static void mark_free(struct inner_run *r)
+{
+	if (r->mark)
+		free(r->mark->bytes);
+	free(r->mark);
+	r->mark = NULL;
+}
+
 static void run_remove(struct inner *g, struct inner_run *r)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
@@ -79,6 +93,7 @@ static void run_remove(struct inner *g, struct inner_run *r)
 			g->run[i] = g->run[--g->nr_runs];
 	r->slot->used = 0;
 	child_free(&r->child);
+	mark_free(r);
 	free(r);
 }
 
@@ -295,12 +310,53 @@ static bool may_go(const struct inner *g, const struct inner_run *r)
 	return r->gone && !r->after && (!g->frozen || r->ours);
 }
 
-void inner_go(struct inner *g, struct inner_run *r, uint64_t after)
+static void waits_no_more(const struct inner *g, struct inner_run *r)
 {
-	r->gone = true;
-	r->after = inner_run_find(g, after) ? after : 0;
+	r->after = 0;
+	mark_free(r);
 	if (may_go(g, r))
 		wake(r);
+}
+
+void inner_go(struct inner *g, struct inner_run *r, uint64_t after, const char *mark)
+{
+	r->gone = true;
+	if (!inner_run_find(g, after)) {
+		waits_no_more(g, r);
+		return;
+	}
+	r->after = after;
+	mark_free(r);
+	if (mark) {
+		r->mark = NEW(struct inner_mark);
+		*r->mark = (struct inner_mark){ .bytes = xstrdup(mark), .len = strlen(mark) };
+	}
+}
+
+/* How much of the mark stands at the end when @c comes after its first @nr bytes. */
+static size_t mark_next(const struct inner_mark *m, size_t nr, char c)
+{
+	while (nr && m->bytes[nr] != c) { /* the longest beginning that is an end of these, too */
+		size_t k = nr - 1;
+		while (k && memcmp(m->bytes, m->bytes + nr - k, k) != 0)
+			k--;
+		nr = k;
+	}
+	return nr + (m->bytes[nr] == c);
+}
+
+static bool mark_complete(struct inner_mark *m, const char *bytes, size_t len)
+{
+	for (; len && m->nr < m->len; bytes++, len--)
+		m->nr = mark_next(m, m->nr, *bytes);
+	return m->nr == m->len && memchr(bytes, m->bytes[0], len);
+}
+
+void inner_came_out(struct inner *g, const struct inner_run *r, const char *bytes, size_t len)
+{
+	for (size_t i = 0; i < g->nr_runs; i++)
+		if (g->run[i]->after == r->id && g->run[i]->mark && mark_complete(g->run[i]->mark, bytes, len))
+			waits_no_more(g, g->run[i]);
 }
 
 void inner_thawed(struct inner *g)
@@ -336,11 +392,8 @@ static void finish(struct inner *g, struct inner_run *r)
 	inner_pump_run_done(g, r);
 	run_remove(g, r);
 	for (size_t i = 0; i < g->nr_runs; i++)
-		if (g->run[i]->after == id) {
-			g->run[i]->after = 0;
-			if (may_go(g, g->run[i]))
-				wake(g->run[i]);
-		}
+		if (g->run[i]->after == id)
+			waits_no_more(g, g->run[i]);
 }
 
 void inner_run_drained(struct inner *g, struct inner_run *r)

@@ -93,6 +93,9 @@ struct run_opts {
 	bool offline;                       /* it and what comes from it can make no socket */
 };
 
+/* A command typed into a run that has a terminal (sandbox/shell.h): it is about to be; it has ended at its mark; in another way. */
+enum run_turn { TURN_BEGINS, TURN_AT_MARK, TURN_OTHERWISE };
+
 struct driver {
 	const char *name;
 	const char *about;
@@ -114,6 +117,9 @@ struct driver {
 	void (*run_signal)(struct run *r, int signo);       /* to its process group */
 	void (*run_resize)(struct run *r, uint16_t cols, uint16_t rows);
 	void (*run_pause)(struct run *r, bool paused);      /* back-pressure: stop reading its output */
+	/* NULL: nobody has a use for it. @mark with TURN_BEGINS only: where these bytes come out of the terminal, the next that is the
+	 * first of them is the end. TURN_AT_MARK says that it was, and that they had not come out before. */
+	void (*run_turn)(struct run *r, enum run_turn turn, const char *mark);
 	void (*run_free)(struct run *r);                    /* after on_exit; before: kills, no more callbacks */
 
 	/* Files, through the keeper where there is one. read: the first @max bytes of a file, at most BOX_FILE_MAX, from every

@@ -42,6 +42,7 @@ struct far_tool {
 	struct far *f;
 	struct run *run;
 	struct loop *loop;
+	unsigned news; /* their number, if it is for them */
 	struct buf out, said;
 	mirror_done_fn *done;
 	void *self;
@@ -155,17 +156,26 @@ static void on_news(void *self, const char *out, size_t len, const struct err *e
 	free(n);
 }
 
-static unsigned run_went(void *self, struct guest_run *g)
+/* The tool that is to look, not yet told when to go; NULL: nothing is asked for. */
+static struct far_tool *news_tool(struct far *f)
 {
-	struct far *f = self;
 	CLEANUP(strv_release) struct strv words = STRV_INIT;
 	unsigned nr = mirror_news(f->mirror, &words);
-	if (nr) {
-		struct news *n = NEW(struct news);
-		*n = (struct news){ .f = f, .nr = nr };
-		guest_drive_go_after(tool_new(f, words.item, false, on_news, n)->run, g);
-	}
-	return nr;
+	if (!nr)
+		return NULL;
+	struct news *n = NEW(struct news);
+	*n = (struct news){ .f = f, .nr = nr };
+	struct far_tool *t = tool_new(f, words.item, false, on_news, n);
+	t->news = nr;
+	return t;
+}
+
+static unsigned run_went(void *self, struct guest_run *g)
+{
+	struct far_tool *t = news_tool(self);
+	if (t)
+		guest_drive_go_after(t->run, g);
+	return t ? t->news : 0;
 }
 
 static unsigned run_went_alone(void *self, struct guest_run *g)
@@ -182,9 +192,28 @@ static void run_ends(void *self, unsigned nr)
 		mirror_stirred(f->mirror, nr);
 }
 
+/* Of a shell in a terminal: the guest sees the end of its command come out, as we do. Where it did not, or what it saw was none, the
+ * tool goes now, which is no later than a question of ours would be there. */
+static unsigned run_turns(void *self, struct guest_run *g, unsigned nr, enum run_turn turn, const char *mark)
+{
+	struct far *f = self;
+	struct far_tool *t;
+	if (turn == TURN_BEGINS) {
+		if ((t = news_tool(f)))
+			guest_drive_go_at(t->run, g, mark);
+		return t ? t->news : 0;
+	}
+	mirror_stirred(f->mirror, turn == TURN_AT_MARK ? nr : 0);
+	for (t = f->tools; nr && t; t = t->next)
+		if (t->news == nr)
+			guest_drive_go(t->run);
+	return 0;
+}
+
 struct run *far_run(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
-	static const struct guest_drive_more brings = { run_went, run_ends }, alone = { run_went_alone, run_ends };
+	static const struct guest_drive_more brings = { .went = run_went, .ends = run_ends },
+					     alone = { .went = run_went_alone, .ends = run_ends, .turn = run_turns };
 	struct far *f = of(b);
 	CLEANUP(free_ptr) char *cwd = far_path(f, o->cwd ? o->cwd : "");
 	struct run *r = guest_drive(f->loop, f->guest, &f->env, cwd, o, ops, self);

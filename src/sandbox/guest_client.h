@@ -82,6 +82,9 @@ struct guest_run *guest_prepare(struct guest *g, const struct run_opts *o, const
 void guest_go(struct guest_run *r);
 /* Goes when @before has ended; no way there and back lies between. */
 void guest_go_after(struct guest_run *r, const struct guest_run *before);
+/* The same, or when the bytes of @mark have come out of its terminal and after them the first of them once more (framed streams
+ * only); at once if guest_go is called meanwhile. */
+void guest_go_at(struct guest_run *r, const struct guest_run *before, const char *mark);
 void guest_stdin(struct guest_run *r, const void *bytes, size_t len, bool eof); /* queued here without limit */
 size_t guest_stdin_queued(const struct guest_run *r); /* bytes not yet taken by the box */
 void guest_signal(struct guest_run *r, int signo);				/* to its process group */

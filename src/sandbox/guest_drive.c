@@ -11,7 +11,7 @@ struct run {
 	bool freed, ended;
 	const struct guest_drive_more *more;
 	void *more_self;
-	unsigned mark;
+	unsigned nr; /* as more says it */
 };
 
 static void on_output(void *self, int stream, const void *bytes, size_t len)
@@ -25,7 +25,7 @@ static void on_exit_(void *self, int code, int signal, bool lost, int left)
 	struct run *r = self;
 	r->ended = true;
 	if (r->more)
-		r->more->ends(r->more_self, r->mark);
+		r->more->ends(r->more_self, r->nr);
 	r->ops->on_exit(r->self, code, signal, lost, left);
 }
 
@@ -70,13 +70,19 @@ void guest_drive_go(struct run *r)
 	if (r->g)
 		guest_go(r->g);
 	if (r->g && r->more)
-		r->mark = r->more->went(r->more_self, r->g);
+		r->nr = r->more->went(r->more_self, r->g);
 }
 
 void guest_drive_go_after(struct run *r, struct guest_run *before)
 {
 	if (r->g)
 		guest_go_after(r->g, before);
+}
+
+void guest_drive_go_at(struct run *r, struct guest_run *before, const char *mark)
+{
+	if (r->g)
+		guest_go_at(r->g, before, mark);
 }
 
 void guest_drive_more(struct run *r, const struct guest_drive_more *more, void *self)
@@ -112,6 +118,12 @@ void guest_drive_pause(struct run *r, bool paused)
 {
 	if (r->g)
 		guest_pause(r->g, paused);
+}
+
+void guest_drive_turn(struct run *r, enum run_turn turn, const char *mark)
+{
+	if (r->g && r->more && r->more->turn)
+		r->nr = r->more->turn(r->more_self, r->g, r->nr, turn, mark);
 }
 
 void guest_drive_free(struct run *r)

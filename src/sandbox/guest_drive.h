@@ -10,11 +10,13 @@ struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env,
 			const struct run_ops *ops, void *self);
 void guest_drive_go(struct run *r);
 void guest_drive_go_after(struct run *r, struct guest_run *before);
-/* What a driver does besides: @went when it has been told to go, @ends before its end is told, with what @went returned (0: it
- * never went). Not of runs of a dead box. */
+void guest_drive_go_at(struct run *r, struct guest_run *before, const char *mark);
+/* What a driver does besides: @went when it has been told to go, @ends before its end is told, with what @went or
+ * @turn returned last (0: it never went). @turn: as driver.h has it; NULL: nothing. Not of runs of a dead box. */
 struct guest_drive_more {
 	unsigned (*went)(void *self, struct guest_run *g);
-	void (*ends)(void *self, unsigned mark);
+	void (*ends)(void *self, unsigned nr);
+	unsigned (*turn)(void *self, struct guest_run *g, unsigned nr, enum run_turn turn, const char *mark);
 };
 void guest_drive_more(struct run *r, const struct guest_drive_more *more, void *self);
 void guest_drive_stdin(struct run *r, const void *bytes, size_t len, bool eof);
@@ -22,6 +24,7 @@ size_t guest_drive_stdin_queued(const struct run *r);
 void guest_drive_signal(struct run *r, int signo);
 void guest_drive_resize(struct run *r, uint16_t cols, uint16_t rows);
 void guest_drive_pause(struct run *r, bool paused);
+void guest_drive_turn(struct run *r, enum run_turn turn, const char *mark);
 void guest_drive_free(struct run *r);
 
 #endif

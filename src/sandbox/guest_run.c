@@ -407,6 +407,14 @@ void guest_go_after(struct guest_run *r, const struct guest_run *before)
 	go(r, &body);
 }
 
+void guest_go_at(struct guest_run *r, const struct guest_run *before, const char *mark)
+{
+	CLEANUP(buf_release) struct buf body = BUF_INIT;
+	buf_u64le(&body, before->id);
+	pack_str(&body, mark);
+	go(r, &body);
+}
+
 void guest_signal(struct guest_run *r, int signo)
 {
 	if (signo > 0 && signo <= SIGRTMAX)

@@ -28,6 +28,7 @@ struct box_shell {
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
 	bool ready, running, timed_out, stopping, again, renewing, killed, ended, freed;
+	bool forged; /* the mark has come out while the command ran and was no marker */
 	unsigned turn, old_turn; /* of the prompt that is waited for; of the stopped command's, while renewing */
 	int status;		 /* of the stopped command, while renewing */
 	unsigned busy;
@@ -106,6 +107,19 @@ static void type(struct box_shell *s, const void *bytes, size_t len)
 		s->driver->run_stdin(s->run, bytes, len, false);
 }
 
+static void turn(struct box_shell *s, enum run_turn what)
+{
+	if (s->run && !s->ended && s->driver->run_turn)
+		s->driver->run_turn(s->run, what, what == TURN_BEGINS ? s->mark : NULL);
+}
+
+static void type_command(struct box_shell *s, const struct buf *b)
+{
+	s->forged = false;
+	turn(s, TURN_BEGINS);
+	type(s, b->data, b->len);
+}
+
 /* --- the end of a command --- */
 
 static void done(struct box_shell *s, int status)
@@ -113,6 +127,7 @@ static void done(struct box_shell *s, int status)
 	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed };
 	if (!s->running)
 		return;
+	turn(s, s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
 	s->running = false;
 	s->timed_out = s->stopping = s->again = s->renewing = false;
 	loop_timer_stop(s->timer);
@@ -186,7 +201,8 @@ static void on_prompt(struct box_shell *s, int status, unsigned turn)
 		done(s, INTERRUPTED);
 		return;
 	}
-	type(s, s->waiting.data, s->waiting.len);
+	if (s->waiting.len)
+		type_command(s, &s->waiting);
 	buf_reset(&s->waiting);
 }
 
@@ -206,14 +222,10 @@ static int number(const char *p, size_t len, size_t *at, size_t max, unsigned *o
 	return *at == len ? -1 : *at == from ? -2 : 0;
 }
 
-/* How much of @p is a marker: its length, *status_out and *turn_out, 0 if it is none, -1 if it may become one. */
-static int marker(const struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
+/* What follows the mark: see marker. */
+static int marker_rest(const struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
 {
-	size_t n = len < MARK_LEN ? len : MARK_LEN;
-	if (memcmp(p, s->mark, n) != 0)
-		return 0;
-	if (len <= MARK_LEN)
-		return -1;
+	size_t n = MARK_LEN;
 	if (p[n++] != ':')
 		return 0;
 	int r = number(p, len, &n, 3, status_out);
@@ -225,6 +237,16 @@ static int marker(const struct box_shell *s, const char *p, size_t len, unsigned
 	if (r < 0)
 		return r == -1 ? -1 : 0;
 	return p[n] == s->mark[0] ? (int)n + 1 : 0;
+}
+
+/* How much of @p is a marker: its length, *status_out and *turn_out, 0 if it is none, -1 if it may become one. */
+static int marker(struct box_shell *s, const char *p, size_t len, unsigned *status_out, unsigned *turn_out)
+{
+	if (memcmp(p, s->mark, len < MARK_LEN ? len : MARK_LEN) != 0)
+		return 0;
+	int n = len <= MARK_LEN ? -1 : marker_rest(s, p, len, status_out, turn_out);
+	s->forged |= n == 0;
+	return n;
 }
 
 static void on_output(void *self, int stream, const void *bytes, size_t len)
@@ -396,7 +418,7 @@ int box_shell_run(struct box_shell *s, const char *cmd, int64_t timeout_us, stru
 		box_shell_type(cmd, &b);
 	}
 	if (s->ready)
-		type(s, b.data, b.len);
+		type_command(s, &b);
 	else
 		buf_append(&s->waiting, b.data, b.len);
 	buf_release(&b);

@@ -25,7 +25,9 @@
  *            u16 n, n x u16 port
  *   PREPARE  u16 flags; u16 cols, u16 rows; str cwd ("" = /workspace, then /; relative: below /workspace);
  *            u32 n, n x str argv; u32 n, n x str "NAME=value"
- *   GO       -, or u64 run: it goes when that one has ended, after its ENDED; at once where there is none
+ *   GO       -, or u64 run: it goes when that one has ended, after its ENDED; at once where there is none; or u64 run, str mark
+ *            (1 to GUEST_MARK_MAX bytes): likewise, or as soon as from now on these bytes have come out of the terminal of that
+ *            run (5) and, later, the first of them once more, after the DATA with it. Who waits goes at once when GO comes again
  *   DATA     u8 stream; bytes (both ways, like the next two)
  *   EOF      u8 stream
  *   CREDIT   u8 stream; u32 bytes
@@ -57,7 +59,7 @@
 #include "wire/frame.h"
 
 enum {
-	GUEST_VERSION = 2,
+	GUEST_VERSION = 3,
 	GUEST_WINDOW = 256 << 10,
 	GUEST_CHUNK = 32 << 10,
 	GUEST_MAX_IN = 4 << 20,	   /* body towards the guest: argv and environment */
@@ -65,6 +67,7 @@ enum {
 	GUEST_MAX_STRINGS = 65536,
 	GUEST_MAX_RULES = 1024,
 	GUEST_MAX_PS = 512,
+	GUEST_MARK_MAX = 128,
 };
 #define GUEST_OOM_UNKNOWN UINT32_MAX
 #define GUEST_OWN_ID (1ULL << 63)

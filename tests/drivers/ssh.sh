@@ -13,6 +13,17 @@ mkdir -p "$t/far/boxes/orphan-1.4194305" # no process has this number
 use_box "$(box there)" ssh '(reduced|none)' "$t/far/boxes/c-[0-9a-f]+\.[0-9]+/workspace"
 [ ! -e "$t/far/boxes/orphan-1.4194305" ]
 ok $? 'what a machine that lost its power kept is removed by the next box'
+
+# what a command in a shell that stays has changed comes here with its end: as much as a look afterwards finds
+cd "$t/use" && cp "$here/../drivers/far_shell.lua" .
+timeout 200 "$SANDGLASS" run --no-tui --policy any.lua far_shell.lua -- "$(box there)" </dev/null >"$t/out" 2>&1
+is $? 0 'a shell that stays, far away'
+like "$(cat "$t/out")" 'same 37' 'its commands: nothing that one of them wrote is found later, its own mark printed or not'
+unlike "$(cat "$t/out")" 'late after' 'not once'
+like "$(cat "$t/out")" 'job 8 0' 'what a job writes after the prompt is found by the next look'
+like "$(cat "$t/out")" 'stopped timeout before' 'a command that is stopped'
+cd "$t" || exit
+
 try_box "$(box there)" ssh ''
 # the second box finds no landlock there (a filter of system calls hides it): it would have no walls
 cat >"$t/nowall.py" <<'P'

@@ -87,6 +87,49 @@ static void test_after(void)
 	job_release(&l);
 }
 
+/* At a mark in what comes out of a terminal, seen where the bytes are framed. */
+static void test_at(void)
+{
+	static const struct {
+		const char *say, *mark;
+		bool goes;
+	} cases[] = {
+		{ "printf '^mark:0^'", "^mark", true },
+		{ "printf ^ma; sleep 0.1; printf rk; sleep 0.1; printf :0; sleep 0.1; printf ^", "^mark", true },
+		{ "printf ^mark:0", "^mark", false },
+		{ "printf '^ma^mark no^'", "^mark", true },
+		{ "printf aabaabaac^a", "aabaac", true },
+		{ "printf '^marx^mar^marmark^'", "^mark", false },
+	};
+	struct run_opts tty = { .pty = true }, o = { 0 };
+	for (size_t i = 0; framed && i < ARRAY_LEN(cases); i++) {
+		struct job j = { 0 }, k = { 0 };
+		CLEANUP(free_ptr) char *text = xasprintf("rm -f later; %s; touch here; sleep 0.3; touch later; sleep 2", cases[i].say);
+		job_prepare(&k, &o, "ls");
+		job_prepare(&j, &tty, text);
+		guest_go_at(k.run, j.run, cases[i].mark);
+		guest_go(j.run);
+		until(&k.done);
+		ok(j.done == !cases[i].goes, "%s: %s", cases[i].say, cases[i].goes ? "it goes at the mark" : "is no mark, it waits for the end");
+		ok(!strstr(buf_cstr(&k.out), "later") == cases[i].goes, "and sees what is there then");
+		until(&j.done);
+		job_release(&j);
+		job_release(&k);
+	}
+	struct job j = { 0 }, k = { 0 };
+	job_prepare(&k, &o, "echo now");
+	job_prepare(&j, &tty, "sleep 1");
+	guest_go_at(k.run, j.run, "^mark");
+	guest_go(j.run);
+	guest_go(k.run);
+	until(&k.done);
+	ok(!j.done && !strcmp(buf_cstr(&k.out), "now\n"), "one that waits for a mark goes at once when it is told to");
+	guest_go(k.run);
+	until(&j.done);
+	job_release(&j);
+	job_release(&k);
+}
+
 static void test_signal(void)
 {
 	struct job j = { 0 };
@@ -314,6 +357,7 @@ static void tests(void)
 	test_big_output();
 	test_stdin();
 	test_after();
+	test_at();
 	test_signal();
 	test_failures();
 	test_env();

@@ -54,6 +54,15 @@ static void run_pause(struct run *r, bool paused)
 	guest_pause(r->r, paused);
 }
 
+/* What the driver is told of turns: "B", "M" at its mark, "O" otherwise. */
+static struct buf turns_told;
+
+static void run_turn(struct run *r, enum run_turn turn, const char *mark)
+{
+	(void)r;
+	buf_putc(&turns_told, turn == TURN_BEGINS ? (mark && mark[0] == '\036' ? 'B' : '?') : turn == TURN_AT_MARK ? 'M' : 'O');
+}
+
 static void run_free(struct run *r)
 {
 	guest_run_free(r->r);
@@ -68,6 +77,7 @@ static const struct driver driver = { .name = "test",
 				      .run_signal = run_signal,
 				      .run_resize = run_resize,
 				      .run_pause = run_pause,
+				      .run_turn = run_turn,
 				      .run_free = run_free };
 
 /* What an interpreter that stays does (plugins/pyodide/engine.py), by bash: takes lines with its mark for commands and nothing
@@ -276,6 +286,38 @@ static void test_stop_at_end(struct box_shell *sh, struct seen *s)
 	is_int(bad, 0, "a command that is stopped as it ends is followed by one that is whole");
 }
 
+static void told(const char *want, const char *what)
+{
+	is_str(buf_cstr(&turns_told), want, what);
+	buf_reset(&turns_told);
+}
+
+/* Where its mark has come out in any other way than at its end, that is said. */
+static void test_turns(struct box_shell *sh, struct seen *s)
+{
+	struct err err = ERR_INIT;
+	buf_reset(&turns_told);
+	run(sh, s, "echo hello; (exit 3)");
+	told("BM", "a command ends at its mark");
+	run(sh, s, "M=${PS1%%:*}; printf \"$M\"; printf x");
+	told("BO", "one that prints the mark alone does not");
+	run(sh, s, "printf \"$M\" | head -c 20; printf \"${M#?}:0:0\\036\"");
+	told("BM", "one that prints parts of it does");
+	run(sh, s, "printf \"$M:0:x\\036\"; printf \"$M:0:\"");
+	told("BO", "what is almost a marker is none");
+	is_int(run(sh, s, "printf \"$M:7:0\\036\"; sleep 0.3"), 7, "a forged one is taken for the end");
+	told("BM", "which it is then");
+	is_int(run(sh, s, "echo next"), 0, "the prompt that comes late ends the next");
+	buf_reset(&turns_told);
+	run(sh, s, "true");
+	buf_reset(&turns_told);
+	s->done = false;
+	ok(box_shell_run(sh, "sleep 100", 300000, &err) == 0 && until(&s->done) && s->r.timed_out, "one that is stopped");
+	told("BO", "ends otherwise");
+	run(sh, s, "true");
+	told("BM", "and the next at its mark");
+}
+
 /* An interactive shell ignores ^C and ^\ where it runs a loop of its own that is told to. */
 static void test_deaf(struct box_shell_opts *o, bool kill)
 {
@@ -363,7 +405,9 @@ int main(void)
 	test_interrupt(sh, &s);
 	test_stop(sh, &s);
 	test_stop_at_end(sh, &s);
+	test_turns(sh, &s);
 	test_end(sh, &s);
+	told("B", "a shell that has gone is told by its end alone");
 	box_shell_free(sh);
 
 	test_deaf(&o, false);
@@ -382,6 +426,7 @@ int main(void)
 	box_shell_free(sh);
 	guest_free(&guest);
 	waitpid(pid, NULL, 0);
+	buf_release(&turns_told);
 	buf_release(&s.out);
 	buf_release(&s.between);
 	buf_release(&t.out);
