@@ -112,6 +112,47 @@ local function together()
   is(good, 10, "ten at once")
 end
 
+local function shell()
+  local sh, err = box:shell()
+  if not box.caps.pty then
+    ok(not sh and tostring(err):find "no terminals", "it has no terminals, and says so")
+    return skip("a shell that stays", "no terminals")
+  end
+  is(sh:run("cd /tmp; X='a b'; f() { echo \"f $1\"; return 7; }").code, 0, "a shell that stays")
+  local r = sh:run "pwd; echo \"$X\"; f it"
+  is(r and r.out, "/tmp\na b\nf it\n", "keeps folder, variables and functions")
+  is(r and r.code, 7, "and says the status")
+  is(sh:run("if then fi (").code ~= 0 and sh:run("echo on").out, "on\n", "goes on after a syntax error")
+  is(sh:run("[ -t 0 ] && [ -t 1 ] && stty size").out, "40 120\n", "has a terminal of a known size")
+  r, err = sh:run("echo begun; sleep 60", { timeout = "700ms" })
+  ok(not r and err.code == "timeout", "a time limit stops what runs in it")
+  is(sh:run("echo on; false").code, 1, "which it survives")
+  local told
+  sg.spawn(function() sg.sleep "300ms" sh:send "y\n" end)
+  r = sh:run("printf 'sure? '; read a; echo \"got $a\"", { on_out = function(t) told = (told or "") .. t end })
+  ok(r and r.out:find "got y" and told:find "sure", "a program that asks gets its answer")
+  is(#sh:run("i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i + 1)); done").out, 33000, "33 KB of output")
+  local before = sh:run("true").event
+  local changed = box:diff(before, sh:run("echo by the shell >/workspace/by-shell").event)
+  ok(changed and changed:stat():find "by%-shell", "what a command changes is known at its end")
+  sh:run "sleep 61 & sleep 62 &"
+  is(box:exec("echo alone").out, "alone\n", "commands besides it")
+  sh:close()
+  local still = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f 2>/dev/null; echo; done | grep -c '^sleep 6[12]'"
+  local left
+  for _ = 1, 30 do
+    left = box:exec(still).out
+    if left == "0\n" then break end
+    sg.sleep "200ms"
+  end
+  is(left, "0\n", "nothing of it is left when it is closed")
+  local other = box:shell()
+  r, err = other:run "echo last; exit 5"
+  ok(not r and tostring(err):find "its shell has ended", "one that ends says so")
+  r, err = other:run "true"
+  ok(not r and err, "and takes no more")
+end
+
 local function trees()
   local first = box.caps and box:snapshot "first"
   if not first then return skip("snapshots, diff, rollback and fork", "the driver shows no files") end
@@ -128,7 +169,7 @@ local function trees()
 end
 
 for _, part in ipairs { { "exits", exits }, { "streams", streams }, { "ends", ends }, { "files", files },
-  { "together", together }, { "trees", trees } } do
+  { "together", together }, { "shell", shell }, { "trees", trees } } do
   local good, e = pcall(part[2])
   if not good then ok(false, "%s: %s", part[1], tostring(e)) end
 end

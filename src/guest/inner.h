@@ -162,6 +162,10 @@ long inner_trace(int sock);
 /* In the child, with no_new_privs: 0 or -errno. */
 long inner_offline(void);
 
+/* --- tty.c: terminals --- */
+/* false with errno; what is open then is the caller's to close. @cols 0: of no size. */
+bool inner_tty_open(uint16_t cols, uint16_t rows, int *master, int *tty);
+
 /* --- procs.c: who lives here --- */
 struct inner_proc {
 	pid_t pid, ppid, sid;
@@ -173,6 +177,8 @@ struct inner_proc {
 /* Every process below the guest, zombies included, with its origin; what has no other origin is given to @heir. Returns
  * owned, NULL with *nr_out 0 on failure. */
 struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out);
+/* SIGKILL for all of a session; false: there is nobody. */
+bool inner_session_kill(pid_t sid);
 /* Live processes that came from @run, which has just ended. */
 unsigned inner_left(struct inner *g, pid_t run);
 /* Sends @signo to everything that came from @run; with SIGKILL until nothing new appears. */

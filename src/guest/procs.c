@@ -227,6 +227,20 @@ unsigned inner_left(struct inner *g, pid_t run)
 	return left;
 }
 
+bool inner_session_kill(pid_t sid)
+{
+	struct inner_proc one;
+	struct dirent *e;
+	bool hit = false;
+	DIR *d = opendir("/proc");
+	while (d && (e = readdir(d)))
+		if (isdigit((unsigned char)e->d_name[0]) && read_stat(e->d_name, &one) && one.sid == sid && live(&one))
+			hit |= kill(one.pid, SIGKILL) == 0;
+	if (d)
+		closedir(d);
+	return hit;
+}
+
 void inner_signal_all(struct inner *g, pid_t run, int signo)
 {
 	for (int pass = 0; pass < 50; pass++) {

@@ -148,19 +148,7 @@ static void ends_close(int *fds, size_t nr)
 
 static unsigned open_tty(const struct guest_prepare_body *b, struct ends *e)
 {
-	struct winsize size = { .ws_col = b->cols, .ws_row = b->rows };
-	int lock = 0;
-	e->master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (e->master < 0)
-		e->master = open("/dev/pts/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (e->master < 0 || ioctl(e->master, TIOCSPTLCK, &lock) < 0)
-		return GS_PTY;
-	e->tty = ioctl(e->master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
-	if (e->tty < 0)
-		return GS_PTY;
-	if (b->cols && b->rows)
-		ioctl(e->master, TIOCSWINSZ, &size);
-	return GS_NONE;
+	return inner_tty_open(b->cols, b->rows, &e->master, &e->tty) ? GS_NONE : GS_PTY;
 }
 
 static unsigned open_pipes(const struct guest_prepare_body *b, struct ends *e)

@@ -251,6 +251,8 @@ int tool_main(int argc, char **argv)
 	struct err err = ERR_INIT, lost = ERR_INIT;
 	if (argc > 1 && strcmp(argv[0], "offline") == 0)
 		return become_offline(argv + 1);
+	if (argc > 4 && strcmp(argv[0], "tty") == 0)
+		return tool_tty(argv + 1);
 	hash_init();
 	err_set(&err, ERR_USAGE, "no such verb");
 	pack_u8(&out, 0);

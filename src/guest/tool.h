@@ -4,5 +4,6 @@
 
 /* @argv: the verb and its arguments. Reads descriptor 0, answers on 1; returns the exit status. */
 int tool_main(int argc, char **argv);
+int tool_tty(char **argv); /* tty.c: what follows the verb, at least a command's first word */
 
 #endif

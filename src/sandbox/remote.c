@@ -400,11 +400,12 @@ static void box_oom(struct box *b, box_done_fn *done, void *self)
 }
 
 static const struct driver verbs = {
-	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_SHELL | CAP_OFFLINE | CAP_DIAL_HTTP,
+	.caps = CAP_STREAMS | CAP_STDIN | CAP_SIGNAL | CAP_PTY | CAP_SHELL | CAP_OFFLINE | CAP_DIAL_HTTP,
 	.close = remote_close,
 	.run_prepare = remote_run_prepare, .run_go = remote_run_go, .run_stdin = remote_run_stdin,
 	.run_stdin_queued = remote_run_stdin_queued, .run_signal = remote_run_signal,
-	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_free = remote_run_free,
+	.run_resize = remote_run_resize, .run_pause = remote_run_pause, .run_turn = remote_run_turn,
+	.run_free = remote_run_free,
 	.read = box_read, .write = box_write, .list = box_list, .stat = box_stat,
 	.tree = &remote_tree,
 	.kill = box_kill, .freeze = box_freeze, .listen = box_listen, .dial = box_dial, .stats = box_stats, .oom = box_oom,

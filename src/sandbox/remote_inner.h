@@ -112,6 +112,7 @@ size_t remote_run_stdin_queued(const struct run *r);
 void remote_run_signal(struct run *r, int signo);
 void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows);
 void remote_run_pause(struct run *r, bool paused);
+void remote_run_turn(struct run *r, enum run_turn turn, const char *mark);
 void remote_run_free(struct run *r);
 void remote_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
 void remote_runs_drop(struct remote *r); /* frees the first */

@@ -198,6 +198,8 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 		if (sscanf(text, "%d %lld", &uid, &at) == 2)
 			r->skew_s = at - clock_wall_us() / 1000000;
 	}
+	if (kind == 't')
+		r->b.lacks |= CAP_PTY;
 	if (kind == '!')
 		err_set(&r->why, ERR_UNSUPPORTED, "box '%s' of %s: %s", r->name, r->of->name, text);
 	return kind == '.' || kind == '!';

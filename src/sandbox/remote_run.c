@@ -25,7 +25,8 @@ struct run {
 	struct buf in;        /* input that was not sent yet */
 	bool in_eof, eof_sent, streams; /* all input is there; the box knows; it comes while the command runs */
 	int64_t off[2];
-	struct script *script, *input, *killer;
+	struct script *script, *input, *killer, *sizer;
+	uint16_t cols, rows; /* its terminal is to be of that size; 0: it is */
 	int signal, sent;     /* to be sent, 0 none; on its way */
 	struct loop_timer *late;
 	bool has_status, goes_on, held; /* ask again; not now */
@@ -50,6 +51,7 @@ static void run_drop(struct run *r)
 	script_cancel(&r->script);
 	script_cancel(&r->input);
 	script_cancel(&r->killer);
+	script_cancel(&r->sizer);
 	loop_timer_free(&r->late);
 	strv_release(&r->argv);
 	strv_release(&r->env);
@@ -80,6 +82,7 @@ static void finish(struct run *r, int code, int signal, bool lost)
 	r->ended = true;
 	script_cancel(&r->input);
 	script_cancel(&r->killer);
+	script_cancel(&r->sizer);
 	loop_timer_free(&r->late);
 	if (r->going && !r->quiet) {
 		__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
@@ -119,6 +122,11 @@ static bool on_news(struct run *r, const char *text, size_t len)
 
 static void has_ended(struct run *r);
 
+static int stream_of(const struct run *r, bool err)
+{
+	return r->o.pty ? 3 : err ? 2 : 1;
+}
+
 static bool on_line(void *self, char kind, const char *text, size_t len)
 {
 	struct run *r = self;
@@ -127,7 +135,7 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		if (base64_parse(text, len, &bytes) && bytes.len) {
 			r->off[kind == 'e'] += (int64_t)bytes.len;
 			if (!r->freed)
-				r->ops->on_output(r->self, kind == 'e' ? 2 : 1, bytes.data, bytes.len);
+				r->ops->on_output(r->self, stream_of(r, kind == 'e'), bytes.data, bytes.len);
 		}
 		buf_release(&bytes);
 		return false;
@@ -206,7 +214,7 @@ static void on_end(void *self, const struct err *err)
 	}
 	if (err && !r->freed) {
 		CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", err->text);
-		r->ops->on_output(r->self, 2, line, strlen(line));
+		r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
 		if (!r->freed && r->ops->on_lost)
 			r->ops->on_lost(r->self, err);
 	}
@@ -337,10 +345,10 @@ static void begin(void *self)
 			run_drop(r);
 		return;
 	}
-	r->streams = r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2);
+	r->streams = r->o.pty || (r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2));
 	r->going = true;
 	r->sent_us = clock_mono_us();
-	if (!r->quiet && !r->o.background)
+	if (!r->quiet && !r->o.background && !r->o.pty)
 		r->news = mirror_news(r->remote->mirror, &r->news_words);
 	if (!r->quiet)
 		__atomic_add_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
@@ -391,16 +399,61 @@ void remote_run_go(struct run *r)
 	loop_defer(r->remote->loop, begin, r);
 }
 
+/* What a command in a terminal has changed is asked for: no news come with its end. */
+void remote_run_turn(struct run *r, enum run_turn turn, const char *mark)
+{
+	(void)mark;
+	if (turn == TURN_BEGINS)
+		return;
+	__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
+	mirror_stirred(r->remote->mirror, 0);
+}
+
 void remote_run_quiet(struct run *r)
 {
 	r->quiet = true;
 }
 
+/* --- the size of a terminal --- */
+
+static void make_size(void *self, struct buf *text)
+{
+	struct run *r = self;
+	struct wrap_run w = wrap_of(r);
+	wrap_resize(text, &w, r->cols, r->rows);
+	r->cols = r->rows = 0;
+}
+
+static void send_size(struct run *r);
+
+static void sized(void *self, const struct err *err)
+{
+	struct run *r = self;
+	(void)err;
+	r->sizer = NULL;
+	send_size(r);
+}
+
+static const struct script_how size_how = { .make = make_size, .line = any_end, .end = sized, .once = true };
+
+static void send_size(struct run *r)
+{
+	if (r->going && r->cols && !r->sizer && !r->ended)
+		r->sizer = script_begin(r->remote, &size_how, r);
+}
+
 void remote_run_resize(struct run *r, uint16_t cols, uint16_t rows)
 {
-	(void)r;
-	(void)cols;
-	(void)rows;
+	if (!r->o.pty || !cols || !rows)
+		return;
+	r->cols = cols;
+	r->rows = rows;
+	if (!r->going) { /* it begins so */
+		r->o.cols = cols;
+		r->o.rows = rows;
+		r->cols = r->rows = 0;
+	}
+	send_size(r);
 }
 
 void remote_run_pause(struct run *r, bool paused)

@@ -28,6 +28,7 @@ struct box_shell {
 	struct buf waiting;	 /* typed when the first prompt has come */
 	bool python; /* there is no sh: commands are code for an interpreter that stays */
 	bool ready, running, timed_out, stopping, again, renewing, killed, ended, freed;
+	bool lost;   /* as of on_end */
 	bool forged; /* the mark has come out while the command ran and was no marker */
 	unsigned turn, old_turn; /* of the prompt that is waited for; of the stopped command's, while renewing */
 	int status;		 /* of the stopped command, while renewing */
@@ -124,7 +125,8 @@ static void type_command(struct box_shell *s, const struct buf *b)
 
 static void done(struct box_shell *s, int status)
 {
-	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed };
+	struct box_shell_result r = { .status = status, .timed_out = s->timed_out, .ended = s->ended || s->killed,
+				       .lost = s->lost };
 	if (!s->running)
 		return;
 	turn(s, s->stopping || s->renewing || s->forged ? TURN_OTHERWISE : TURN_AT_MARK);
@@ -290,6 +292,7 @@ static void on_end(void *self, int code, int signal, bool lost, int left)
 	(void)signal;
 	s->busy++;
 	s->ended = true;
+	s->lost = lost;
 	give(s, s->held.data, s->held.len);
 	buf_reset(&s->held);
 	if (!s->freed)
@@ -305,7 +308,16 @@ static void on_trace(void *self, int listener, int sys)
 	s->ops->on_trace(s->self, listener, sys);
 }
 
-static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end, .on_trace = on_trace };
+static void on_lost(void *self, const struct err *why)
+{
+	struct box_shell *s = self;
+	s->busy++;
+	if (s->ops->on_lost)
+		s->ops->on_lost(s->self, why);
+	leave(s);
+}
+
+static const struct run_ops run_ops = { .on_output = on_output, .on_exit = on_end, .on_trace = on_trace, .on_lost = on_lost };
 
 static void interrupt(struct box_shell *s, bool kill)
 {
@@ -351,6 +363,16 @@ static void on_timeout(void *self)
 }
 
 /* --- verbs --- */
+
+int box_has_terminals(const struct box *b, struct err *err)
+{
+	if (box_can(b, CAP_PTY))
+		return 0;
+	if (!(b->driver->caps & CAP_PTY))
+		return err_set(err, ERR_UNSUPPORTED, "boxes of the kind '%s' have no terminals: run commands one by one (box:exec)", b->driver->name);
+	return err_set(err, ERR_UNSUPPORTED, "box '%s' (%s) has no terminals, for nothing can open /dev/ptmx in it: run commands one by one "
+		       "(box:exec), or choose another image", b->name, b->driver->name);
+}
 
 static void start_typing(struct box_shell *s)
 {

@@ -21,14 +21,17 @@ struct box_shell_result {
 	int status;	/* 0..255; -1: the shell ended before it said one */
 	bool timed_out; /* interrupted by us; if that did not help, the shell has been killed */
 	bool ended;	/* the shell is gone (on_end has been or will be called) */
+	bool lost;	/* with its box */
 };
 
 struct box_shell_ops {
 	/* Output of the terminal without markers, also between commands (@running false: jobs in the background). */
 	void (*on_output)(void *self, bool running, const void *bytes, size_t len);
 	void (*on_done)(void *self, const struct box_shell_result *r); /* once per box_shell_run */
-	/* The shell has ended, by itself or with its box; once. box_shell_free may be called in any of the three. */
+	/* The shell has ended, by itself or with its box; once. box_shell_free may be called in any of these. */
 	void (*on_end)(void *self, bool lost, int left);
+	/* May be NULL. As of run_ops: before on_done and on_end of one that is lost, where its driver knows why. */
+	void (*on_lost)(void *self, const struct err *why);
 	void (*on_trace)(void *self, int listener, int sys); /* as of run_ops; with box_shell_opts.trace */
 };
 
@@ -54,6 +57,9 @@ void box_shell_stop(struct box_shell *s, bool kill);
 void box_shell_send(struct box_shell *s, const void *bytes, size_t len); /* to the program that reads: "y\n", "\003" */
 void box_shell_resize(struct box_shell *s, uint16_t cols, uint16_t rows);
 void box_shell_pause(struct box_shell *s, bool paused); /* back-pressure */
+
+/* 0; ERR_UNSUPPORTED where it has none, with what to do. */
+NODISCARD int box_has_terminals(const struct box *b, struct err *err);
 
 /* The bytes that make the shell execute @cmd; what box_shell_run types. For tests. */
 void box_shell_type(const char *cmd, struct buf *out);

@@ -57,6 +57,10 @@ static void words(struct buf *out, const struct wrap_run *r)
 		quoted(out, "", r->env->item[i], " ");
 	for (size_t i = 0; r->o->env && r->o->env[i]; i++)
 		quoted(out, "", r->o->env[i], " ");
+	if (r->o->pty) {
+		quoted(out, "", r->base, "/tool " TOOL_OPTION " tty \"$1/p\"");
+		buf_printf(out, " %u %u ", r->o->cols, r->o->rows);
+	}
 	for (size_t i = 0; i < r->o->nr_argv; i++)
 		quoted(out, "", r->o->argv[i], " ");
 }
@@ -93,7 +97,7 @@ static void begin(struct buf *out, const struct wrap_run *r)
 		base64_of(out, r->in->data, r->in->len);
 		buf_puts(out, " >\"$d/i\"\n");
 		input = "\"$1/i\"";
-	} else if (!r->in && r->o->stdin_open) {
+	} else if (!r->in && (r->o->stdin_open || r->o->pty)) {
 		buf_puts(out, "mkfifo \"$d/i\"\n( exec >\"$d/i\"; exec sleep 2147483647 ) </dev/null 2>/dev/null &\necho $! >\"$d/h\"\n");
 		input = "\"$1/i\"";
 	}
@@ -160,15 +164,28 @@ void wrap_exec(struct buf *out, const struct wrap_run *r)
 	buf_puts(out, "fi\n)\n");
 }
 
+static void wait_for_number(struct buf *out)
+{
+	buf_puts(out, "i=0\nwhile [ $i -lt 100 ] && [ ! -s \"$d/p\" ]; do sleep 0.05; i=$((i + 1)); done\n");
+}
+
 void wrap_signal(struct buf *out, const struct wrap_run *r, int signo)
 {
 	buf_puts(out, "(\n");
 	folder(out, r);
+	wait_for_number(out);
 	buf_printf(out,
-		   "i=0\nwhile [ $i -lt 100 ] && [ ! -s \"$d/p\" ]; do sleep 0.05; i=$((i + 1)); done\n"
 		   "if [ -s \"$d/p\" ] && [ ! -e \"$d/c\" ]; then p=$(cat \"$d/p\"); kill -%d -- -$p 2>/dev/null || kill -%d $p "
 		   "2>/dev/null; fi\necho '@.'\n)\n",
 		   signo, signo);
+}
+
+void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows)
+{
+	buf_puts(out, "(\n");
+	folder(out, r);
+	wait_for_number(out);
+	buf_printf(out, "if [ ! -e \"$d/c\" ]; then stty cols %u rows %u <\"/proc/$(cat \"$d/p\")/fd/0\" 2>/dev/null; fi\necho '@.'\n)\n", cols, rows);
 }
 
 void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, size_t len, bool eof)
@@ -203,7 +220,8 @@ void wrap_setup(struct buf *out, const char *base, const char *workspace)
 		      "m=; for t in base64 dd tr cat stat head sed mkfifo env xargs sleep; do command -v $t >/dev/null || m=\"$m $t\"; done\n"
 		      "if [ ! -w \"$w\" ]; then echo \"@!$w cannot be made or written to by user $(id -u)\"\n"
 		      "elif [ ! -w \"$b\" ]; then echo \"@!$b cannot be written to by user $(id -u)\"\n"
-		      "else echo \"@i$(id -u) $(date +%s)$m\"; echo '@.'; fi\n)\n");
+		      "else if ! ( : <>/dev/ptmx ) 2>/dev/null && ! ( : <>/dev/pts/ptmx ) 2>/dev/null; then echo '@t'; fi\n"
+		      "echo \"@i$(id -u) $(date +%s)$m\"; echo '@.'; fi\n)\n");
 }
 
 /* --- files --- */

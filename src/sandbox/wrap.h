@@ -6,12 +6,13 @@
  * has ended. So stdout and stderr are apart and exact to the byte, the end is the end of the process, signals reach its
  * session, and when the connection breaks, the same text with other offsets goes on where it was: what is sent twice runs
  * once, for the folder of a run is made by who comes first. Needs sh, mkdir, rm, cat, dd, base64, tr, sleep, setsid, stat,
- * env, mkfifo (coreutils or busybox).
+ * env, mkfifo (coreutils or busybox). A run with o->pty has its terminal from our tool (BASE/tool, wire/tool.h 10) and stty: what
+ * comes out of it is @o, and its input comes by wrap_input.
  *
  * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end (by a clock of the box, in
  * microseconds; what its memory limit had killed in the box when the run began and when it ended), @mBASE64 what our tool said
  * after it, @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not, @sMODE SIZE of a file (mode
- * in hexadecimal), @dBASE64 data, @. complete. */
+ * in hexadecimal), @dBASE64 data, @t there are no terminals, @. complete. */
 #ifndef SANDBOX_WRAP_H
 #define SANDBOX_WRAP_H
 
@@ -38,10 +39,11 @@ struct wrap_run {
 };
 void wrap_exec(struct buf *out, const struct wrap_run *r);
 void wrap_signal(struct buf *out, const struct wrap_run *r, int signo);
+void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows); /* of a terminal */
 void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, size_t len, bool eof);
 
 void wrap_kill_all(struct buf *out, const char *base);
-/* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why". */
+/* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it "@t" if a terminal cannot be had. */
 void wrap_setup(struct buf *out, const char *base, const char *workspace);
 
 /* Files. @path absolute. write: the content is put together from @parts pieces of wrap_part, then takes its place. */

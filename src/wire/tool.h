@@ -18,7 +18,11 @@
  *  9. news ROOT DIGEST SINCE MAX   DIGEST: 16 digits of hexadecimal, SINCE: ns since 1970. answer: u64 digest, then, unless it is the
  *                        one given, u64 n, the manifest of n bytes, and for files whose inode changed after SINCE what get answers,
  *                        whole files in the order of the manifest, as many as go into an answer of MAX bytes. ERR_FULL: not even
- *                        the manifest does. */
+ *                        the manifest does.
+ * 10. tty FILE COLS ROWS WORD...  is no question: the command of these words runs in a terminal of that size (0: of none), in a session
+ *                        of its own, whose number stands in FILE. Input is typed there; what comes out of it is the answer. It ends
+ *                        as the command does, after all that came out before; with SIGKILL, all of its session. 126 and a line on
+ *                        stderr where there is no terminal to be had. */
 #ifndef WIRE_TOOL_H
 #define WIRE_TOOL_H
 

@@ -6,6 +6,7 @@
 #include "tests/unit/sandbox/box_fixture.h"
 
 #include "tests/drivers/large.h"
+#include "tests/drivers/stays.h"
 
 static const struct driver *drv;
 
@@ -357,6 +358,7 @@ int main(int argc, char **argv)
 		freezing(b);
 		ports(b);
 		many(b);
+		stays(b, has_shell());
 		struct answer a = { 0 };
 		drv->stats(b, fx_done, &a);
 		ok(verb(&a) != NULL, "stats");

@@ -9,6 +9,7 @@
 #include "app/super/super_box.h"
 #include "base/paths.h"
 #include "sandbox/several.h"
+#include "sandbox/shell.h"
 
 void op_env(const json_t *env, struct strv *out)
 {
@@ -360,8 +361,9 @@ void op_box_spawn(struct call *c)
 	const struct box *b = call_box(c, &id);
 	if (!b)
 		return;
-	if (json_flag(c->args, "pty", false) && !(b->driver->caps & CAP_PTY)) {
-		call_fail(c, "backend", NULL, NULL, 0, "boxes of the kind '%s' have no terminals", b->driver->name);
+	struct err none = ERR_INIT;
+	if (json_flag(c->args, "pty", false) && box_has_terminals(b, &none) < 0) {
+		call_fail(c, "backend", NULL, NULL, 0, "%s", none.text);
 		return;
 	}
 	if (!command_spec(c, &spec, &in))

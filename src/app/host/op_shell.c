@@ -20,6 +20,7 @@ struct shell_job {
 	struct effector effector;
 	struct loop_timer *flood;
 	struct watch *watch;   /* of what it executes; NULL */
+	char *lost_why;        /* what its driver says about how it was lost; NULL nothing */
 	bool gone, paused, python;
 };
 
@@ -71,6 +72,18 @@ static void on_output(void *self, bool running, const void *bytes, size_t len)
 		slow_down(j);
 }
 
+static void on_lost(void *self, const struct err *why)
+{
+	struct shell_job *j = self;
+	free(j->lost_why);
+	j->lost_why = xasprintf("%s; how it ended is not known", why->text);
+}
+
+static const char *lost_why(const struct shell_job *j)
+{
+	return j->lost_why ? j->lost_why : "its box is gone";
+}
+
 static void on_done(void *self, const struct box_shell_result *r)
 {
 	struct shell_job *j = self;
@@ -86,6 +99,8 @@ static void on_done(void *self, const struct box_shell_result *r)
 	if (r->status >= 0)
 		json_put_int(body, "code", r->status);
 	json_put_flag(body, "in_band", true); /* what the shell says; see sandbox/shell.h */
+	if (r->ended && r->status < 0 && !r->timed_out && j->stopped == END_INTERRUPTED)
+		json_put_str(body, "why", r->lost ? lost_why(j) : "its shell has ended");
 	action_ended(a, r->timed_out ? END_TIMEOUT : r->ended && r->status < 0 ? j->stopped : END_OK, body);
 }
 
@@ -100,6 +115,8 @@ static void on_end(void *self, bool lost, int left)
 		return;
 	json_t *body = json_object();
 	json_put_int(body, "left", left);
+	if (lost)
+		json_put_str(body, "why", lost_why(j));
 	action_ended(a, lost ? END_INTERRUPTED : END_OK, body);
 }
 
@@ -113,7 +130,8 @@ static void on_trace(void *self, int listener, int sys)
 		close(listener);
 }
 
-static const struct box_shell_ops shell_ops = { .on_output = on_output, .on_done = on_done, .on_end = on_end, .on_trace = on_trace };
+static const struct box_shell_ops shell_ops = { .on_output = on_output, .on_done = on_done, .on_end = on_end, .on_lost = on_lost,
+					       .on_trace = on_trace };
 
 /* --- the shell's own life --- */
 
@@ -123,8 +141,7 @@ static void life_start(void *self, struct action *a)
 	struct box *b = boxes_get(j->s->boxes, j->box);
 	struct err err = ERR_INIT;
 	const struct action_spec *spec = action_spec(a);
-	if (!b || !(b->driver->caps & CAP_PTY)) {
-		err_set(&err, ERR_UNSUPPORTED, b ? "driver '%s' has no terminals" : "the box is gone", b ? b->driver->name : "");
+	if ((b ? box_has_terminals(b, &err) : err_set(&err, ERR_CLOSED, "the box is gone")) < 0) {
 		action_fail(a, &err);
 		return;
 	}
@@ -353,6 +370,7 @@ void op_shells_free(struct super *s)
 		watch_leave(&j->watch);
 		box_shell_free(j->sh);
 		loop_timer_free(&j->flood);
+		free(j->lost_why);
 		free(j);
 	}
 }

@@ -147,6 +147,16 @@ static void typed(struct own *o)
 		send_bytes(o->c, o->id, bytes, n ? (size_t)n : 1);
 }
 
+/* One that ended in any other way than by itself would look as if it had. */
+static void tell_end(const json_t *body)
+{
+	const char *why = json_str(body, "why", ""), *end = json_str(body, "end", "");
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	sanitize_line(why, strlen(why), 0, &safe);
+	if (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0)
+		fprintf(stderr, "\r\nthis shell was ended (%s)%s%s\r\n", end, *why ? ": " : "", buf_cstr(&safe));
+}
+
 static int see(struct own *o, const struct event *ev, struct err *err)
 {
 	CLEANUP(json_release) json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", err);
@@ -156,6 +166,7 @@ static int see(struct own *o, const struct event *ev, struct err *err)
 		o->held = false;
 	if (ev->kind != EV_ACTION_ENDED)
 		return 0;
+	tell_end(body);
 	o->status = strcmp(json_str(body, "end", ""), "denied") == 0 ? EXIT_DENIED : (int)json_int(body, "code", 1);
 	return 1;
 }

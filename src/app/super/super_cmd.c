@@ -20,6 +20,7 @@
 #include "app/super/super_tree.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "sandbox/shell.h"
 
 static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 {
@@ -295,6 +296,9 @@ static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
 	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
 		return -1;
+	const struct box *b = boxes_get(a->s->boxes, id);
+	if (b && box_has_terminals(b, err) < 0)
+		return -1;
 	CLEANUP(json_release) json_t *args = json_object();
 	json_put_flag(args, "pty", true);
 	json_put_int(args, "cols", cols);
@@ -304,7 +308,6 @@ static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
 	};
 	const struct action_client client = { .done = shell_done };
-	const struct box *b = boxes_get(a->s->boxes, id);
 	strv_push(&spec.argv, b && !(b->driver->caps & CAP_SHELL) ? "python" : "bash");
 	strv_push(&spec.argv, "-i");
 	strv_push(&spec.env, "TERM=xterm-256color");
