@@ -172,9 +172,10 @@ static void say_gone(struct console *c)
 		return;
 	for (size_t i = 0; i < c->nr; i++) {
 		char is = c->gone[i] ? 1 + c->src[i]->model.ended : 0;
-		if (is <= c->told[i])
+		if (is <= c->told[i] || (is == 1 && source_reading(c->src[i]))) /* its end may not have been read yet */
 			continue;
 		c->told[i] = is;
+		c->src[i]->lost = is == 1;
 		const char *id = session_id(c->src[i]->session), *others = c->nr > 1 ? ", the others as before" : "";
 		const struct model *m = &c->src[i]->model;
 		bool failed = is == 2 && !m->good && strcmp(m->how, "stopped") != 0;
@@ -184,7 +185,7 @@ static void say_gone(struct console *c)
 		else if (is == 2)
 			ui_say(&c->ui, ROLE_DIM, "session %s has ended: it can only be looked at%s", id, others);
 		else
-			ui_say(&c->ui, ROLE_WARN, "%s has lost its supervisor: 'sandglass resume %s' goes on", id, id);
+			ui_say(&c->ui, ROLE_WARN, "%s", ""); /* what the screens say of it stays (ui_lost_text) */
 		c->dirty = true;
 	}
 }
@@ -197,13 +198,32 @@ static void pump(struct console *c, size_t i, bool readable)
 			c->gone[i] = c->watched[i] = true;
 			c->poll[i + 1].fd = watch_file(s->path);
 			c->leaves_us[i] = clock_mono_us() + LEAVING_US;
-			c->act[i] = (struct act){ .why_not = "read only: its supervisor has gone; leave, 'resume' it or 'attach' anew" };
+			c->act[i] = (struct act){ .why_not = s->again ? "read only: its supervisor has gone; 'resume' it in another terminal" :
+									"read only: its supervisor has gone; leave, 'resume' it or 'attach' anew" };
 		}
 		c->dirty = true;
 	} else if (readable) {
 		drain(c->poll[i + 1].fd);
 		c->leaves_us[i] = clock_mono_us() + LEAVING_US;
 		c->dirty = true;
+	}
+}
+
+/* Somebody has resumed what had lost its supervisor. */
+static void attach_again(struct console *c)
+{
+	for (size_t i = 0; i < c->nr; i++) {
+		const struct console_source *s = &c->from[i];
+		int fd;
+		if (!c->gone[i] || !c->leaves_us[i] || !s->again || c->src[i]->model.ended || !s->again(s->self, &c->act[i], &fd))
+			continue;
+		fd_close(&c->poll[i + 1].fd);
+		c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
+		c->gone[i] = c->watched[i] = c->src[i]->lost = false;
+		c->leaves_us[i] = 0;
+		c->told[i] = 0;
+		c->dirty = true;
+		ui_say(&c->ui, ROLE_OK, "%s has a supervisor again: it goes on, and so does this screen", session_id(c->src[i]->session));
 	}
 }
 
@@ -283,6 +303,7 @@ static void wait_for_news(struct console *c)
 		read_notes(c);
 	if (n > 0 && c->poll[nr - 2].revents)
 		more_sources(c);
+	attach_again(c);
 	let_go(c);
 	c->slow = !tty_flush();
 }

@@ -20,6 +20,9 @@ struct console_source {
 	/* Called when wake_fd has something: reads what has come. False: the supervisor has gone; the session is shown
 	 * on, read-only. NULL: a readable fd is drained as an eventfd. */
 	bool (*pump)(void *self);
+	/* Asked now and then while somebody writes to the file of a session that is lost: true once it has a supervisor again, with
+	 * its hands and what to watch. May be NULL: it stays as it is. */
+	bool (*again)(void *self, struct act *act_out, int *wake_fd_out);
 	bool (*wants_write)(void *self); /* may be NULL */
 	void *self;
 };

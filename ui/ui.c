@@ -217,11 +217,17 @@ const char *ui_agent_name(const struct ui *ui, size_t source, const struct model
 	return a->script && ui->nr_src > 1 && session && *session ? session : a->name;
 }
 
+size_t ui_waits(const struct ui *ui, size_t source)
+{
+	const struct source *s = ui->src[source];
+	return s->lost ? 0 : s->model.nr_held + s->model.nr_asks;
+}
+
 static size_t count_held(const struct ui *ui)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
-		n += ui->src[i]->model.nr_held + ui->src[i]->model.nr_asks;
+		n += ui_waits(ui, i);
 	return n;
 }
 
@@ -248,6 +254,12 @@ static bool read_sources(struct ui *ui)
 
 enum { WAITS_MAX = 300 };
 
+char *ui_lost_text(const struct ui *ui, size_t source)
+{
+	const char *id = session_id(ui->src[source]->session);
+	return xasprintf("%s lost its supervisor: 'sandglass resume %s' goes on", id, id);
+}
+
 /* "14:31:26 held #405 fix-parser: git push origin fix/parser": the newest; not where it is looked at anyhow. */
 static char *waits_text(const struct ui *ui)
 {
@@ -255,6 +267,9 @@ static char *waits_text(const struct ui *ui)
 	const struct model_action *newest = NULL;
 	size_t source = 0;
 	struct row_info r;
+	for (size_t i = 0; i < ui->nr_src; i++)
+		if (ui->src[i]->lost)
+			return ui_lost_text(ui, i);
 	for (size_t i = 0; i < ui->nr_src && !(ui_where(ui) & (IN_APPROVAL | IN_QUESTION)); i++) {
 		const struct model *m = &ui->src[i]->model;
 		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
@@ -323,9 +338,15 @@ int64_t ui_now(const struct ui *ui)
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
 		last = m->last_us > last ? m->last_us : last;
-		live = live || !m->ended;
+		live = live || !(m->ended || ui->src[i]->lost);
 	}
 	return ui->replay || !live || ui->now_us < last ? last : ui->now_us;
+}
+
+int64_t ui_now_of(const struct ui *ui, size_t source)
+{
+	const struct source *s = ui_source(ui, source);
+	return s && s->lost && s->model.last_us < ui_now(ui) ? s->model.last_us : ui_now(ui);
 }
 
 bool ui_may_act(const struct ui *ui, size_t source)
@@ -487,7 +508,7 @@ int64_t ui_next(const struct ui *ui)
 	for (size_t i = 0; i < ui->nr_src && !ui->replay; i++) {
 		const struct model *m = &ui->src[i]->model;
 		bool busy = m->nr_held || m->nr_asks || model_count(m, AGENT_RUN) || model_count(m, AGENT_THINK);
-		if (busy && !m->ended && next > ui->mono_us + 1000000)
+		if (busy && !m->ended && !ui->src[i]->lost && next > ui->mono_us + 1000000)
 			next = ui->mono_us + 1000000; /* an age goes on */
 	}
 	return next;
@@ -497,6 +518,8 @@ static void paint_too_small(struct ui *ui, struct area a)
 {
 	size_t held = 0, run = 0;
 	for (size_t i = 0; i < ui->nr_src; i++) {
+		if (ui->src[i]->lost)
+			continue;
 		held += ui->src[i]->model.nr_held;
 		run += model_count(&ui->src[i]->model, AGENT_RUN) + model_count(&ui->src[i]->model, AGENT_THINK);
 	}

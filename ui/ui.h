@@ -141,10 +141,15 @@ static inline struct source *ui_source(const struct ui *ui, size_t i)
 }
 /* What an agent is called here: of several sessions, what a script does by itself bears its session's name. "" for NULL. */
 const char *ui_agent_name(const struct ui *ui, size_t source, const struct model_agent *a);
+/* How many actions and questions of it a person could decide about now. */
+size_t ui_waits(const struct ui *ui, size_t source);
+/* That session @source is lost, and what to do; owned. */
+char *ui_lost_text(const struct ui *ui, size_t source);
 /* What is to be shown of @value, which is of @of. */
 uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t value);
 /* The moment that ages on the screen are counted to. */
 int64_t ui_now(const struct ui *ui);
+int64_t ui_now_of(const struct ui *ui, size_t source); /* of one that is lost: when it was */
 unsigned ui_where(const struct ui *ui);
 
 /* Numbers before keys (count.c). True if it was taken. */

@@ -136,17 +136,32 @@ pid=$(printf '%s' "$pid" | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 run "clear; $sg attach $lost"
 wait_for 20 shows 'HELD by'
 kill -9 "$pid"
-wait_for 10 shows "$lost has lost its supervisor: 'sandglass resume $lost' goes on"
+wait_for 10 shows "$lost lost its supervisor: 'sandglass resume $lost' goes on"
 ok $? "the screen says that its supervisor has gone, and what lets the session go on"
+sees '^ x script +.*LOST  .* was at exec' "its agent is lost, where it was"
+shows '1 agent +1 LOST +[$]' && shows 'git push .* until it is resumed'
+ok $? "and nobody can decide"
+was=$(screen)
+sleep 2.2
+is "$(screen)" "$was" "its clocks stand"
 tm send-keys p
-wait_for 5 shows "its supervisor has gone; leave, 'resume' it"
-ok $? "and again when something is asked for"
+wait_for 5 shows "its supervisor has gone; 'resume' it in another terminal"
+ok $? "what is asked for says so, too"
+tm send-keys a
+sees 'NO SUPERVISOR' "and so does the approval"
+tm send-keys Escape
+sees 'AGENT +SANDBOX' "back"
+"$sg" resume -d "$lost" >"$t/out" 2>&1
+is $? 0 "it is resumed"
+sees '^ ! script +.*HELD [0-9:]+ ' "the same screen goes on with it"
+"$sg" ls --live >"$t/out"
+tm send-keys P
+sees 'PAUSED|paused' "and reaches it"
+tm send-keys P
 tm send-keys q
 wait_for 5 shows 'y/n'
 tm send-keys y
 wait_for 5 plain
-"$sg" resume -d "$lost" >"$t/out" 2>&1
-is $? 0 "it is resumed"
 "$sg" stop -S "$lost" >"$t/out" 2>&1
 wait_for 20 eval "! '$sg' ls --live | grep -q $lost"
 

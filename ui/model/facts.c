@@ -201,7 +201,7 @@ json_t *facts_agent(struct source *s, const struct model_agent *a)
 {
 	uint64_t on = a->current ? a->current : a->ask ? a->ask : a->last;
 	json_t *o = on ? facts_row(s, on) : json_object();
-	enum agent_state st = model_agent_state(&s->model, a);
+	enum agent_state st = source_agent_state(s, a);
 	if (!on)
 		put_who(o, &s->model, a->id, a->box);
 	json_put(o, "is", json_array());

@@ -27,7 +27,8 @@ static const char *agent_name(const struct model *m, uint64_t id)
 	return a ? a->name : "";
 }
 
-static json_t *agents(const struct model *m)
+/* @live: somebody runs it; else who has not ended stands where it was. */
+static json_t *agents(const struct model *m, bool live)
 {
 	json_t *list = json_array();
 	for (size_t i = 0; i < m->nr_agents; i++) {
@@ -38,7 +39,7 @@ static json_t *agents(const struct model *m)
 		json_put_int(o, "agent", (int64_t)a->id);
 		json_put_str(o, "name", a->name);
 		json_put_str(o, "task", a->task ? a->task : "");
-		json_put_str(o, "state", agent_state_word(model_agent_state(m, a)));
+		json_put_str(o, "state", agent_state_word(live || a->ended ? model_agent_state(m, a) : AGENT_LOST));
 		json_put_int(o, "turn", a->turn);
 		json_put_int(o, "tokens", a->tokens);
 		json_put_int(o, "uusd", a->uusd);
@@ -278,7 +279,7 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_put_str(o, "script", m->script ? m->script : "");
 	json_put_int(o, "begun_us", m->start_us);
 	json_put_int(o, "dur_us", (live && !m->ended ? now_us : m->last_us) - m->start_us);
-	json_put(o, "agents", agents(m));
+	json_put(o, "agents", agents(m, live));
 	json_put(o, "waits", waits(s));
 	json_put(o, "decisions", decisions(s));
 	json_put_str(o, "hold", m->hold ? m->hold : "");

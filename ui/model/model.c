@@ -164,7 +164,7 @@ static const struct {
 	[AGENT_IDLE] = { "wait", 'z' },     [AGENT_THINK] = { "think", '>' }, [AGENT_RUN] = { "run", '>' },
 	[AGENT_ASK] = { "ASKS", '!' },      [AGENT_HELD] = { "HELD", '!' },   [AGENT_PAUSED] = { "PAUSED", '=' },
 	[AGENT_DONE] = { "done", '.' },     [AGENT_STOPPED] = { "stopped", '.' },
-	[AGENT_FAILED] = { "FAILED", 'x' },
+	[AGENT_LOST] = { "LOST", 'x' },     [AGENT_FAILED] = { "FAILED", 'x' },
 };
 
 const char *agent_state_word(enum agent_state s)

@@ -15,7 +15,7 @@
 
 struct journal;
 
-enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_STOPPED, AGENT_FAILED };
+enum agent_state { AGENT_IDLE, AGENT_THINK, AGENT_RUN, AGENT_ASK, AGENT_HELD, AGENT_PAUSED, AGENT_DONE, AGENT_STOPPED, AGENT_LOST, AGENT_FAILED };
 enum act_state { ACT_JUDGED_, ACT_WAITS, ACT_RUNS, ACT_OVER };
 
 struct row {
@@ -185,7 +185,7 @@ bool model_ask(const struct model *m, uint64_t seq); /* a question that still wa
 const struct model_redo *model_redo(const struct model *m, uint64_t of);
 /* The action of the agent that has waited longest for a person; NULL none does. It may have begun others since. */
 const struct model_action *model_held(const struct model *m, const struct model_agent *a);
-enum agent_state model_agent_state(const struct model *m, const struct model_agent *a);
+enum agent_state model_agent_state(const struct model *m, const struct model_agent *a); /* never AGENT_LOST: source.h */
 const char *agent_state_word(enum agent_state s); /* "run", "HELD", ... */
 char agent_state_sign(enum agent_state s);        /* '>', '!', ... */
 size_t model_count(const struct model *m, enum agent_state s);

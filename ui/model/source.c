@@ -242,6 +242,11 @@ void source_keep_way(struct source *s)
 	s->model.journal = s->journal;
 }
 
+enum agent_state source_agent_state(const struct source *s, const struct model_agent *a)
+{
+	return s->lost && !a->ended ? AGENT_LOST : model_agent_state(&s->model, a);
+}
+
 json_t *source_body(struct source *s, uint64_t seq)
 {
 	struct err err = ERR_INIT;

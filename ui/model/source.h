@@ -36,6 +36,9 @@ struct source {
 	struct arena arena;
 	struct changes *changes; /* changes.c's */
 	struct pty_pane *pty;    /* pty.c's */
+	/* Its supervisor has gone and it has no end: nothing of it goes on and nobody can decide until it is resumed. Said by
+	 * who watches the supervisor (console.c), no part of the record. */
+	bool lost;
 	bool failed;      /* reading stopped; why says why */
 	struct err why;
 };
@@ -55,6 +58,9 @@ int source_percent(const struct source *s, uint64_t limit_seq);
 void source_seek(struct source *s, uint64_t seq);
 /* Keeps a way back from now on, for cursors that move: the whole is then folded to its end once, whatever the cursor. */
 void source_keep_way(struct source *s);
+
+/* model_agent_state, and AGENT_LOST for whoever would go on if the session were not lost. */
+enum agent_state source_agent_state(const struct source *s, const struct model_agent *a);
 
 /* The body of event @seq; returns owned, NULL if there is none (gone, redacted). */
 json_t *source_body(struct source *s, uint64_t seq);

@@ -12,7 +12,7 @@ enum role draw_state_role(enum agent_state s)
 		[AGENT_IDLE] = ROLE_DIM,      [AGENT_THINK] = ROLE_THINK,   [AGENT_RUN] = ROLE_RUN,
 		[AGENT_ASK] = ROLE_HELD,      [AGENT_HELD] = ROLE_HELD,     [AGENT_PAUSED] = ROLE_PAUSED,
 		[AGENT_DONE] = ROLE_DONE,     [AGENT_STOPPED] = ROLE_WARN,
-		[AGENT_FAILED] = ROLE_FAILED,
+		[AGENT_LOST] = ROLE_FAILED,   [AGENT_FAILED] = ROLE_FAILED,
 	};
 	return roles[s];
 }

@@ -32,6 +32,7 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 	struct arena *ar = v->arena;
 	const struct model_action *act = v->info.act;
 	bool allow = strcmp(v->info.on_timeout, "allow") == 0;
+	bool lost = ui->src[v->source]->lost; /* nothing is denied either, until it is resumed */
 	const char *name = v->info.agent ? ui_agent_name(ui, v->source, v->info.agent) : "no agent";
 	struct piece p[] = {
 		{ ROLE_NAME, name },
@@ -40,7 +41,7 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 		{ ROLE_TEXT, arena_printf(ar, "action #%" PRIu64, v->action) },
 		{ ROLE_HELD,
 		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
-		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : deadline(v) },
+		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : lost ? "NO SUPERVISOR" : deadline(v) },
 	};
 	draw_title(a, 0, v->place ? arena_printf(ar, "approval %zu of %zu", v->place, v->of) : "approval", p,
 		   ARRAY_LEN(p));

@@ -75,7 +75,7 @@ struct fleet {
 	size_t nr_changes;
 	int rows, list_rows;
 	const char *title;
-	struct piece piece[10];
+	struct piece piece[12];
 	size_t nr_pieces;
 	struct arena *arena;
 };

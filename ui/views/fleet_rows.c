@@ -41,14 +41,14 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 		return arena_printf(ar, "at #%" PRIu64, id);
 	if (strcmp(r.word, "model") == 0 && l->state == AGENT_THINK)
 		return "model answering";
-	return arena_printf(ar, "%s  %s", r.word, one_line(r.what, ar));
+	return arena_printf(ar, "%s%s  %s", l->state == AGENT_LOST ? "was at " : "", r.word, one_line(r.what, ar));
 }
 
 static int urgency(enum agent_state s)
 {
 	static const int order[] = {
 		[AGENT_HELD] = 0, [AGENT_ASK] = 0, [AGENT_FAILED] = 1, [AGENT_RUN] = 2, [AGENT_THINK] = 2,
-		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4, [AGENT_STOPPED] = 4,
+		[AGENT_IDLE] = 2, [AGENT_PAUSED] = 3, [AGENT_DONE] = 4, [AGENT_STOPPED] = 4, [AGENT_LOST] = 1,
 	};
 	return order[s];
 }
@@ -192,7 +192,7 @@ static size_t list_source(struct fleet *f, struct ui *ui, size_t i, struct line 
 		if (!ui_lets_agent(ui, i, &m->agent[k]))
 			continue;
 		line[n] = (struct line){ .source = i, .agent = &m->agent[k], .box = "", .now = "", .age = "" };
-		line[n].state = model_agent_state(m, &m->agent[k]);
+		line[n].state = source_agent_state(ui->src[i], &m->agent[k]);
 		const struct model_action *held = model_held(m, &m->agent[k]);
 		line[n].since_us = held ? held->held_us : m->agent[k].since_us;
 		count_in(f, &f->group[i], &line[n++]);
@@ -335,7 +335,7 @@ static void running(struct line *l, struct ui *ui)
 		source_tail(s, act->id, 1, TAIL_BYTES, &tail);
 	if (tail.len > 0 && progress_parse(tail.data, tail.len, &l->done, &l->total))
 		return;
-	int64_t gone = ui_now(ui) - act->start_us;
+	int64_t gone = ui_now_of(ui, l->source) - act->start_us;
 	if (gone < TIMED_US)
 		return;
 	CLEANUP(json_release) json_t *req = source_body(s, act->id);
@@ -352,7 +352,7 @@ static void fill(struct line *l, struct ui *ui, struct arena *ar)
 	l->bare = wall_none(model_box(&ui->src[l->source]->model, l->agent->box));
 	l->now = fleet_now(l, ui, ar);
 	if (waits(l))
-		l->age = fmt_age(ar, ui_now(ui) - l->since_us);
+		l->age = fmt_age(ar, ui_now_of(ui, l->source) - l->since_us);
 	if (!l->agent->ended && l->agent->total > 0) {
 		l->done = l->agent->done;
 		l->total = l->agent->total;

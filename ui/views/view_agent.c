@@ -197,7 +197,7 @@ static void gather_title(struct agent_view *v, struct ui *ui, struct source *s, 
 	const struct model_agent *a = v->a;
 	const struct limits *l = &a->limits;
 	const struct model_box *b = model_box(&s->model, a->box);
-	int64_t end = a->ended ? a->end_us : ui_now(ui);
+	int64_t end = a->ended ? a->end_us : ui_now_of(ui, v->source);
 	bool wide = cols >= WIDE_COLS;
 	v->nr_pieces = 0;
 	v->title = arena_printf(ar, "%s / %s", s->model.id, ui_agent_name(ui, v->source, a));
@@ -255,7 +255,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		return;
 	bool wide = beside(v, cols), strip = wide && rows >= 30;
 	v->rows = ui_rows(ui, v->source, &v->a->rows);
-	v->state = model_agent_state(&s->model, v->a);
+	v->state = source_agent_state(s, v->a);
 	gather_title(v, ui, s, cols);
 	gather_rows(v, s, rows - 3 - (strip ? 7 : 0));
 	v->facts = facts_of(v, ui, s);

@@ -86,7 +86,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	uncovered(v, ui);
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
-	v->now_us = ui_now(ui);
+	v->now_us = ui_now_of(ui, v->source);
 	v->rows = rows - 2 - approval_decide_rows(v, rows);
 	text_init(&v->text, ar, cols - 2, 5, ui->grid.ascii);
 	v->info = (struct approval_info){ .intent = "" };

@@ -127,6 +127,7 @@ static void gather_title(struct fleet *f, struct ui *ui, int cols, struct arena 
 			add_piece(f, ROLE_WARN, "DISK nearly full");
 			break;
 		}
+	add_piece(f, ROLE_FAILED, count[AGENT_LOST] ? arena_printf(ar, "%zu LOST", count[AGENT_LOST]) : "");
 	add_piece(f, ROLE_HELD, held ? arena_printf(ar, "%zu HELD", held) : "");
 	add_piece(f, ROLE_DIM, count[AGENT_IDLE] ? arena_printf(ar, "%zu wait", count[AGENT_IDLE]) : "");
 	add_piece(f, ROLE_PAUSED, count[AGENT_PAUSED] ? arena_printf(ar, "%zu paused", count[AGENT_PAUSED]) : "");
@@ -267,7 +268,7 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	if (c->cost > c->tok)
 		put_right(a, row, c->tok, 5, ROLE_TEXT, fmt_count(ar, l->agent->tokens));
 	put_right(a, row, c->cost, 7, ROLE_TEXT, fmt_cost(ar, l->agent->uusd, l->agent->cost_unknown));
-	draw_spark(a, row, c->spark, c->end - c->spark, &l->agent->spark, ui_now(ui));
+	draw_spark(a, row, c->spark, c->end - c->spark, &l->agent->spark, ui_now_of(ui, l->source));
 }
 
 /* "+ s-7k2m9q fix   37 agents  30 run  3 HELD  2 failed" and the sums. */
@@ -280,7 +281,7 @@ static void paint_group(const struct fleet *f, const struct ui *ui, struct area 
 	} words[] = {
 		{ AGENT_HELD, AGENT_ASK, "HELD" },	    { AGENT_RUN, AGENT_THINK, "run" },
 		{ AGENT_IDLE, AGENT_IDLE, "wait" },	    { AGENT_PAUSED, AGENT_PAUSED, "paused" },
-		{ AGENT_FAILED, AGENT_FAILED, "failed" }, { AGENT_STOPPED, AGENT_STOPPED, "stopped" }, { AGENT_DONE, AGENT_DONE, "done" },
+		{ AGENT_LOST, AGENT_LOST, "LOST" },	    { AGENT_FAILED, AGENT_FAILED, "failed" }, { AGENT_STOPPED, AGENT_STOPPED, "stopped" }, { AGENT_DONE, AGENT_DONE, "done" },
 	};
 	const struct model *m = &ui->src[l->source]->model;
 	const struct group *g = l->group;
@@ -388,7 +389,7 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		if (ui->nr_src == 1 || a.cols >= 100)
 			col = put_field(a, row, col, 6, ROLE_DIM, p->act ? p->info.word : "asks");
 		const char *what = one_line(p->info.what, f->arena);
-		const char *why = !p->act ? "waits for an answer" : strcmp(p->info.by, "budget") != 0 ? p->info.by :
+		const char *why = ui->src[p->source]->lost ? "until it is resumed" : !p->act ? "waits for an answer" : strcmp(p->info.by, "budget") != 0 ? p->info.by :
 				  ui_may_act(ui, p->source) ? "the budget is used up: $ gives more" : "the budget is used up";
 		int n = text_cells(why, a.g->ascii), room = a.cols - col - n - 3;
 		if (room < 20)
@@ -405,7 +406,7 @@ static const char *pending_note(const struct fleet *f, const struct ui *ui)
 {
 	int64_t until = 0;
 	for (size_t i = 0; i < f->nr_pending; i++)
-		if (f->pending[i].act && f->pending[i].act->until_us &&
+		if (f->pending[i].act && f->pending[i].act->until_us && !ui->src[f->pending[i].source]->lost &&
 		    (!until || f->pending[i].act->until_us < until))
 			until = f->pending[i].act->until_us;
 	return until ? arena_printf(f->arena, "deny in %s", fmt_age(f->arena, until - ui_now(ui))) : NULL;

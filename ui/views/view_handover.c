@@ -43,9 +43,9 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 {
 	struct handover *v = self;
 	struct source *s = ui_source(ui, v->source);
-	int64_t now = ui_now(ui);
+	int64_t now = ui_now_of(ui, v->source);
 	if (s && (v->made.len == 0 || v->head != s->model.head || now - v->now_us > AGAIN_US)) {
-		CLEANUP(json_release) json_t *h = handover_make(s, !s->model.ended, now);
+		CLEANUP(json_release) json_t *h = handover_make(s, !s->model.ended && !s->lost, now);
 		buf_reset(&v->made);
 		handover_text(h, &v->made);
 		v->head = s->model.head;

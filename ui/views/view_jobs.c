@@ -174,7 +174,7 @@ static void paint_job(const struct jobs *v, const struct ui *ui, struct area a, 
 	list_cell(a, row, c, COL_SESSION, ROLE_DIM, s->model.id);
 	list_cell(a, row, c, COL_STATE, r, state);
 	list_cell(a, row, c, COL_TIME, ROLE_TEXT,
-		  j->end_us ? fmt_span(ar, j->end_us - j->begin_us) : fmt_age(ar, ui_now(ui) - j->begin_us));
+		  j->end_us ? fmt_span(ar, j->end_us - j->begin_us) : fmt_age(ar, ui_now_of(ui, j->source) - j->begin_us));
 	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, j->source, agent));
 	if (j->act && j->kind == JOB_ACTION)
 		list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, (int64_t)(j->act->out_bytes + j->act->err_bytes)));

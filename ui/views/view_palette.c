@@ -124,7 +124,7 @@ static void add_things(struct palette *v, struct ui *ui, struct arena *ar)
 		const struct model *m = &ui->src[i]->model;
 		for (size_t k = 0; k < m->nr_agents; k++)
 			add(v, (struct entry){ .what = IS_AGENT, .text = arena_printf(ar, "agent %s", m->agent[k].name),
-					       .right = agent_state_word(model_agent_state(m, &m->agent[k])), .source = i,
+					       .right = agent_state_word(source_agent_state(ui->src[i], &m->agent[k])), .source = i,
 					       .id = m->agent[k].id });
 		add(v, (struct entry){ .what = IS_SESSION, .text = arena_printf(ar, "session %s %s", m->id, m->name),
 				       .right = m->ended ? "ended" : "running", .source = i });

@@ -155,7 +155,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	if (!s)
 		return;
 	v->begin_us = s->model.start_us;
-	v->end_us = ui_now(ui) > v->begin_us ? ui_now(ui) : v->begin_us + 1;
+	v->end_us = ui_now_of(ui, v->source) > v->begin_us ? ui_now_of(ui, v->source) : v->begin_us + 1;
 	gather_lanes(v, &s->model, rows - curve_rows(rows) - 6);
 	gather_curve(v, &s->track, s->model.head);
 	const struct model_agent *a = model_agent(&s->model, v->agent);

@@ -215,8 +215,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	struct piece p[] = {
 		{ ROLE_NAME, v->agent ? v->agent->name : "script" },
 		{ ROLE_TEXT, arena_printf(ar, "question #%" PRIu64, v->seq) },
-		{ ROLE_HELD, v->waits ? arena_printf(ar, "asks for %s", fmt_age(ar, ui_now(ui) - v->since_us)) : "" },
-		{ ROLE_WARN, v->waits && v->until_us ? arena_printf(ar, "gives up in %s", fmt_age(ar, v->until_us - ui_now(ui))) : "" },
+		{ ROLE_HELD, v->waits ? arena_printf(ar, "asks for %s", fmt_age(ar, ui_now_of(ui, v->source) - v->since_us)) : "" },
+		{ ROLE_WARN, v->waits && v->until_us ? arena_printf(ar, "gives up in %s", fmt_age(ar, v->until_us - ui_now_of(ui, v->source))) : "" },
 	};
 	draw_title(a, 0, arena_printf(ar, "question of %s", ui->src[v->source]->model.id), p, ARRAY_LEN(p));
 	bool below = v->text_top + (size_t)(v->rows > 0 ? v->rows : 0) < v->text.nr;

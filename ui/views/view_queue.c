@@ -145,7 +145,7 @@ static void paint_one(const struct queue *q, const struct ui *ui, struct area a,
 	col = put_field(a, row, col, c->agent, ROLE_NAME, ui_agent_name(ui, w->source, w->agent));
 	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
 	int right = a.cols - 1 - c->age;
-	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now(ui) - since(w)));
+	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now_of(ui, w->source) - since(w)));
 	right -= c->risk;
 	if (w->act && w->act->high_risk)
 		put(a, row, right, ROLE_FAILED, "HIGH");

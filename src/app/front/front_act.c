@@ -14,8 +14,9 @@ struct waiting {
 
 struct hands {
 	struct control_client *c;
+	char *socket;
 	struct waiting *waiting;
-	bool watch, gone;
+	bool look_only, watch, gone;
 };
 
 static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
@@ -35,17 +36,41 @@ static void on_reply(void *self, uint64_t id, const json_t *result, const struct
 
 static const struct control_client_ops ops = { .reply = on_reply };
 
+enum { AGAIN_MS = 200 }; /* a screen waits for it */
+
+static int reach(struct hands *h, struct control_client **out, int timeout_ms, struct err *err)
+{
+	const struct control_client_opts o = { .watch = h->look_only, .stays = true, .timeout_ms = timeout_ms };
+	return control_client_open(out, h->socket, &o, &ops, h, err);
+}
+
 struct hands *hands_new(const char *socket, bool watch, struct err *err)
 {
 	struct hands *h = NEW(struct hands);
-	const struct control_client_opts o = { .watch = watch, .stays = true };
-	h->watch = watch;
-	if (control_client_open(&h->c, socket, &o, &ops, h, err) < 0) {
-		free(h);
+	h->look_only = watch;
+	h->socket = xstrdup(socket);
+	if (reach(h, &h->c, 0, err) < 0) {
+		hands_free(&h);
 		return NULL;
 	}
-	h->watch |= !strcmp(hands_role(h), "watch");
+	h->watch = watch || !strcmp(hands_role(h), "watch");
 	return h;
+}
+
+bool hands_again(void *self, struct act *act_out, int *fd_out)
+{
+	struct hands *h = self;
+	struct control_client *c;
+	struct err err = ERR_INIT;
+	if (!h->gone || reach(h, &c, AGAIN_MS, &err) < 0)
+		return false;
+	control_client_free(&h->c);
+	h->c = c;
+	h->gone = false;
+	h->watch = h->look_only || !strcmp(hands_role(h), "watch");
+	*act_out = hands_act(h);
+	*fd_out = hands_fd(h);
+	return true;
 }
 
 void hands_free(struct hands **hp)
@@ -60,6 +85,7 @@ void hands_free(struct hands **hp)
 		h->waiting = w->next;
 		free(w);
 	}
+	free(h->socket);
 	free(h);
 }
 

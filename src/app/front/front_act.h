@@ -16,5 +16,8 @@ const char *hands_path(const struct hands *h); /* of the session file; borrows *
 int hands_fd(const struct hands *h);
 bool hands_pump(void *h);        /* false: the supervisor has gone */
 bool hands_wants_write(void *h);
+/* console_source.again: once the supervisor has gone, whether another one answers at the same socket by now; then these are
+ * its hands. */
+bool hands_again(void *h, struct act *act_out, int *fd_out);
 
 #endif

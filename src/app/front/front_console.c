@@ -59,6 +59,7 @@ int front_console(struct cmd_ctx *ctx, const char *path, const char *socket, con
 	struct console_source src = { .path = path, .act = hands_act(h), .wake_fd = hands_fd(h) };
 	if (h) {
 		src.pump = hands_pump;
+		src.again = hands_again;
 		src.wants_write = hands_wants_write;
 		src.self = h;
 	}

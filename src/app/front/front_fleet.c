@@ -104,7 +104,7 @@ static bool reach(struct fleet_watch *f, const char *id, struct console_source *
 	f->path[f->nr] = xstrdup(hands_path(h));
 	*out = (struct console_source){
 		.path = f->path[f->nr], .act = hands_act(h), .wake_fd = hands_fd(h),
-		.pump = hands_pump, .wants_write = hands_wants_write, .self = h,
+		.pump = hands_pump, .again = hands_again, .wants_write = hands_wants_write, .self = h,
 	};
 	f->nr++;
 	return true;
