@@ -121,7 +121,9 @@ json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, st
  * its agent is paused. */
 void gate_pause(struct gate *g, uint64_t agent, json_t *who);
 void gate_continue(struct gate *g, uint64_t agent, json_t *who);
-void gate_unpause(struct gate *g, json_t *who); /* everybody; what a hold filter has stopped stays where it is */
+/* Everybody is paused by a freeze; a thaw undoes that, and no pause, step or hold of a person besides. Continue ends both. */
+void gate_freeze(struct gate *g, json_t *who);
+void gate_thaw(struct gate *g, json_t *who);
 void gate_step(struct gate *g, uint64_t agent, json_t *who); /* lets exactly one action through */
 bool gate_paused(const struct gate *g, uint64_t agent);
 /* Hold filters (breakpoints) over fields known before the action; "" clears. ERR_PARSE with column and "did you mean". */

@@ -103,7 +103,7 @@ struct gate {
 	size_t nr_boxes, cap_boxes;
 	struct gate_agent *agent;
 	size_t nr_agents, cap_agents;
-	bool all_paused;
+	bool all_paused, all_frozen; /* frozen: by a freeze, which a thaw undoes */
 	unsigned all_steps;
 	bool unattended, person_missed;
 	int64_t ask_timeout_us; /* of asks whose rule names none; 0 = none */

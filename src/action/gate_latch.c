@@ -14,7 +14,7 @@ static bool by_people(const struct action_spec *s)
 
 bool gate_paused(const struct gate *g, uint64_t agent)
 {
-	if (g->all_paused)
+	if (g->all_paused || g->all_frozen)
 		return true;
 	for (size_t i = 0; i < g->nr_agents; i++)
 		if (g->agent[i].id == agent)
@@ -25,7 +25,7 @@ bool gate_paused(const struct gate *g, uint64_t agent)
 bool gate_latched(struct gate *g, const struct action *a)
 {
 	struct gate_agent *agent = gate_find_agent(g, a->spec.agent);
-	if (a->released || by_people(&a->spec) || !(g->all_paused || agent->paused))
+	if (a->released || by_people(&a->spec) || !(g->all_paused || g->all_frozen || agent->paused))
 		return false;
 	if (agent->steps) {
 		agent->steps--;
@@ -178,10 +178,12 @@ void action_release(struct action *a, unsigned what, const char *by)
 	action_admit(a);
 }
 
-static void latch_event(struct gate *g, uint16_t kind, uint64_t agent, json_t *who)
+static void latch_event(struct gate *g, uint16_t kind, uint64_t agent, bool freeze, json_t *who)
 {
 	json_t *body = json_object();
 	json_put_int(body, "agent", (json_int_t)agent);
+	if (freeze)
+		json_put_flag(body, "freeze", true);
 	json_put(body, "who", json_incref(who));
 	record_append_json(g->record, kind, 0, agent, 0, 0, body);
 }
@@ -192,34 +194,41 @@ void gate_pause(struct gate *g, uint64_t agent, json_t *who)
 		gate_find_agent(g, agent)->paused = true;
 	else
 		g->all_paused = true;
-	latch_event(g, EV_LATCH_PAUSE, agent, who);
+	latch_event(g, EV_LATCH_PAUSE, agent, false, who);
 }
 
-static void go_on(struct gate *g, uint64_t agent, unsigned reasons, json_t *who)
+void gate_freeze(struct gate *g, json_t *who)
+{
+	g->all_frozen = true;
+	latch_event(g, EV_LATCH_PAUSE, 0, true, who);
+}
+
+void gate_continue(struct gate *g, uint64_t agent, json_t *who)
 {
 	if (!agent)
-		g->all_paused = false;
+		g->all_paused = g->all_frozen = false;
 	for (size_t i = 0; i < g->nr_agents; i++)
 		if (!agent || g->agent[i].id == agent) {
 			g->agent[i].paused = false;
 			g->agent[i].steps = 0;
 		}
 	g->all_steps = 0;
-	latch_event(g, EV_LATCH_CONTINUE, agent, who);
+	latch_event(g, EV_LATCH_CONTINUE, agent, false, who);
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
-		    (a->reasons & reasons))
-			action_release(a, reasons, "latch");
+		    (a->reasons & (HOLD_FILTER | HOLD_PAUSE)))
+			action_release(a, HOLD_FILTER | HOLD_PAUSE, "latch");
 }
 
-void gate_continue(struct gate *g, uint64_t agent, json_t *who)
+void gate_thaw(struct gate *g, json_t *who)
 {
-	go_on(g, agent, HOLD_FILTER | HOLD_PAUSE, who);
-}
-
-void gate_unpause(struct gate *g, json_t *who)
-{
-	go_on(g, 0, HOLD_PAUSE, who);
+	if (!g->all_frozen)
+		return;
+	g->all_frozen = false;
+	latch_event(g, EV_LATCH_CONTINUE, 0, true, who);
+	for (struct action *a = g->all; a; a = a->next)
+		if (a->state == ACTION_HELD && !a->orphan && (a->reasons & HOLD_PAUSE) && !gate_paused(g, a->spec.agent))
+			action_release(a, HOLD_PAUSE, "latch");
 }
 
 void gate_step(struct gate *g, uint64_t agent, json_t *who)
@@ -228,7 +237,7 @@ void gate_step(struct gate *g, uint64_t agent, json_t *who)
 		gate_find_agent(g, agent)->paused = true;
 	else
 		g->all_paused = true;
-	latch_event(g, EV_LATCH_STEP, agent, who);
+	latch_event(g, EV_LATCH_STEP, agent, false, who);
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && !a->orphan && (!agent || a->spec.agent == agent) &&
 		    !(a->reasons & ~(unsigned)(HOLD_FILTER | HOLD_PAUSE))) {
@@ -288,7 +297,7 @@ json_t *gate_state(struct gate *g)
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD)
 			json_array_append_new(held, hold_row(a));
-	if (g->all_paused)
+	if (g->all_paused || g->all_frozen)
 		json_array_append_new(paused, json_integer(0));
 	for (size_t i = 0; i < g->nr_agents; i++)
 		if (g->agent[i].paused)

@@ -52,18 +52,23 @@ static void see_latch(struct gate *g, uint16_t kind, const json_t *body)
 	uint64_t agent = (uint64_t)json_int(body, "agent", 0);
 	struct err ignored = ERR_INIT;
 	struct filter *f = NULL;
+	bool freeze = json_flag(body, "freeze", false);
 	switch (kind) {
 	case EV_LATCH_PAUSE:
 	case EV_LATCH_STEP:
-		if (agent)
+		if (freeze)
+			g->all_frozen = true;
+		else if (agent)
 			gate_find_agent(g, agent)->paused = true;
 		else
 			g->all_paused = true;
 		break;
 	case EV_LATCH_CONTINUE:
 		if (!agent)
+			g->all_frozen = false;
+		if (!agent && !freeze)
 			g->all_paused = false;
-		for (size_t i = 0; i < g->nr_agents; i++)
+		for (size_t i = 0; i < g->nr_agents && !freeze; i++)
 			if (!agent || g->agent[i].id == agent)
 				g->agent[i].paused = false;
 		break;

@@ -130,6 +130,14 @@ tells d 'two ' 'it goes on when both do'
 timeout 30 "$sg" freeze both -S "$id" >out 2>&1
 tells c 'two both ' 'what is frozen anew needs both anew'
 tells '' '' 'without a name: all'
+last() { of "$1" | tail -1 | grep -oE '"body":\{"agent":[0-9]+(,"freeze":true)?'; }
+timeout 30 "$sg" pause a -S "$id" >out 2>&1
+timeout 30 "$sg" freeze -S "$id" >out 2>&1
+is "$(stands) $(last latch.pause)" 'one two both  "body":{"agent":0,"freeze":true' 'a freeze of all says in the record that its pause is its own'
+timeout 30 "$sg" thaw -S "$id" >out 2>&1
+is "$(stands) $(last latch.continue)" ' "body":{"agent":0,"freeze":true' 'and a thaw, that it ends that one'
+like "$("$sg" state -S "$id" --json)" '"paused":\[[1-9]' 'whom a person had paused is still paused'
+timeout 30 "$sg" continue -S "$id" >out 2>&1
 timeout 30 "$sg" stop --now -S "$id" >out 2>&1
 
 # a shell starts its programs with vfork: one on its way into that does not hear the first call to freeze (cgroups, version 1)

@@ -134,7 +134,8 @@ struct model {
 	uint64_t head, events;
 	int64_t start_us, last_us;
 	const char *how; /* ended_word of its end; static */
-	bool ended, good, stalled, no_room, paused_all, broken_order;
+	bool ended, good, stalled, no_room, paused_all, broken_order; /* paused_all: by a person or a freeze */
+	bool paused_by_person, paused_by_freeze;
 	int64_t saved_us; /* run --watch: from the save of the script to its first new action; 0 not such a session */
 	struct model_agent *agent;
 	size_t nr_agents, cap_agents;

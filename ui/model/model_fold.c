@@ -364,15 +364,17 @@ static void action_event(struct model *m, struct model_agent *a, const struct ev
 static void latch(struct model *m, const struct event *ev, const json_t *o)
 {
 	uint64_t id = (uint64_t)json_int(o, "agent", (json_int_t)ev->agent);
-	bool on = ev->kind == EV_LATCH_PAUSE;
+	bool on = ev->kind == EV_LATCH_PAUSE, freeze = json_flag(o, "freeze", false);
 	struct model_agent *a = agent_of(m, id);
 	if (a) {
 		a->paused = on;
 		a->since_us = a->held || a->ask ? a->since_us : ev->ts_us; /* what waits has waited since before */
 	} else {
-		m->paused_all = on;
+		m->paused_by_freeze = freeze ? on : on && m->paused_by_freeze;
+		m->paused_by_person = freeze ? m->paused_by_person : on;
+		m->paused_all = m->paused_by_person || m->paused_by_freeze;
 	}
-	for (size_t i = 0; !a && !on && i < m->nr_agents; i++)
+	for (size_t i = 0; !a && !on && !freeze && i < m->nr_agents; i++)
 		if (m->agent[i].paused)
 			agent_of(m, m->agent[i].id)->paused = false;
 }

@@ -367,10 +367,10 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 		return arena_printf(a, "%s", json_str(o, "text", ""));
 	case EV_LATCH_PAUSE:
 		*word = "pause";
-		return arena_printf(a, "paused by %s%s", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+		return arena_printf(a, "%s by %s%s", json_flag(o, "freeze", false) ? "frozen" : "paused", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
 	case EV_LATCH_CONTINUE:
 		*word = "go on";
-		return arena_printf(a, "by %s%s", who_name(o), json_int(o, "agent", 0) ? "" : ", everybody");
+		return arena_printf(a, "by %s%s", who_name(o), json_flag(o, "freeze", false) ? ", the freeze is over" : json_int(o, "agent", 0) ? "" : ", everybody");
 	case EV_LATCH_STEP:
 		*word = "step";
 		return arena_printf(a, "one action, by %s", who_name(o));

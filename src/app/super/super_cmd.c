@@ -86,7 +86,7 @@ static int cmd_freeze(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
 	if (!asked_word(a, 0)) /* "freeze everything" also holds what has not begun */
-		gate_pause(a->s->gate, 0, a->rq->who);
+		gate_freeze(a->s->gate, a->rq->who);
 	return freeze(a, true, err);
 }
 
@@ -94,7 +94,7 @@ static int cmd_thaw(struct ask_for *a, json_t *out, struct err *err)
 {
 	(void)out;
 	if (!asked_word(a, 0)) {
-		gate_unpause(a->s->gate, a->rq->who);
+		gate_thaw(a->s->gate, a->rq->who);
 		op_agents_continue(a->s);
 	}
 	return freeze(a, false, err);

@@ -183,6 +183,31 @@ static void editing(void)
 	w_close();
 }
 
+/* A thaw undoes a freeze, and no pause of a person. */
+static void thaws(void)
+{
+	size_t before = W.record->nr;
+	gate_thaw(W.gate, NULL);
+	is_int((int64_t)W.record->nr, (int64_t)before, "a thaw of what is not frozen is nothing");
+	gate_pause(W.gate, W_AGENT, NULL);
+	gate_freeze(W.gate, NULL);
+	uint64_t one = w_exec("ls"), other = w_exec_as(W_OTHER, "ls", false, &w_effector);
+	gate_thaw(W.gate, NULL);
+	w_turns(5);
+	ok(!strcmp(w_state(one), "held") && gate_paused(W.gate, W_AGENT), "whom a person has paused stays paused");
+	is_str(w_state(other), "gone", "the others go on");
+	gate_pause(W.gate, 0, NULL);
+	gate_freeze(W.gate, NULL);
+	uint64_t more = w_exec_as(W_OTHER, "ls", false, &w_effector);
+	gate_thaw(W.gate, NULL);
+	w_turns(5);
+	ok(!strcmp(w_state(more), "held") && gate_paused(W.gate, W_OTHER), "a pause of everybody by a person stands, too");
+	gate_freeze(W.gate, NULL);
+	gate_continue(W.gate, 0, NULL);
+	w_turns(5);
+	ok(!strcmp(w_state(one), "gone") && !strcmp(w_state(more), "gone") && !gate_paused(W.gate, W_OTHER), "continue ends them all");
+}
+
 static void latches(void)
 {
 	struct err err = ERR_INIT;
@@ -216,15 +241,18 @@ static void latches(void)
 	is_str(w_state(f), "gone", "the rest does not");
 	ok(strstr(fake_life(W.record, e), "held") != NULL, "as the record says");
 	is_str(json_str(fake_body(W.record, e, EV_ACTION_HELD), "filter", ""), "kind:exec cmd~\"\\brm\\b\"", "with the filter");
-	gate_pause(W.gate, 0, NULL);
+	gate_freeze(W.gate, NULL);
 	uint64_t paused = w_exec("ls"), both = w_exec("rm -rf other");
-	gate_unpause(W.gate, NULL);
 	w_turns(5);
-	is_str(w_state(paused), "gone", "the end of a pause lets what it held through");
+	is_str(w_state(paused), "held", "a freeze pauses everybody");
+	gate_thaw(W.gate, NULL);
+	w_turns(5);
+	is_str(w_state(paused), "gone", "a thaw lets what it held through");
 	ok(!strcmp(w_state(e), "held") && !strcmp(w_state(both), "held"), "and nothing that a hold filter stopped");
+	thaws();
 	gate_continue(W.gate, 0, NULL);
 	w_turns(5);
-	ok(!strcmp(w_state(e), "gone") && !strcmp(w_state(both), "gone"), "continue runs it");
+	ok(!strcmp(w_state(e), "gone") && !strcmp(w_state(both), "gone"), "and runs what the filter held");
 	ok(gate_hold(W.gate, "exit:1", NULL, &err) < 0 && strstr(err.text, "known only after"),
 	   "a hold refuses what is not known before: %s", err.text);
 	ok(gate_hold(W.gate, "kidn:exec", NULL, &err) < 0 && strstr(err.text, "did you mean \"kind\""), "and a typing error: %s",

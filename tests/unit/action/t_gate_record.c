@@ -181,6 +181,7 @@ int main(void)
 	struct decide no = { .action = denied, .decision = DECIDE_DENY };
 	ok(gate_decide(G, &no, &err) == 0, "one is denied");
 	gate_pause(G, 7, NULL);
+	gate_freeze(G, NULL);
 	ok(gate_hold(G, "kind:connect", NULL, &err) == 0, "a hold is set");
 	struct decide wide = { .action = submit("git push origin fix/a"), .decision = DECIDE_APPROVE, .waiver = "git push origin fix/*" };
 	ok(gate_decide(G, &wide, &err) == 0, "one is approved for the session %s", err.text);
@@ -195,7 +196,9 @@ int main(void)
 	is_str(json_str(json_array_get(json_object_get(state, "held"), 0), "cmd", ""), "git push origin main", "as what it is");
 	is_str(json_str(state, "hold", ""), "kind:connect", "the hold filter is there");
 	json_decref(state);
-	ok(gate_paused(G, 7), "the pause is there");
+	ok(gate_paused(G, 7) && gate_paused(G, 8), "the pause is there, and the freeze");
+	gate_thaw(G, NULL);
+	ok(gate_paused(G, 7) && !gate_paused(G, 8), "a thaw ends the freeze alone");
 	struct decide yes = { .action = held, .decision = DECIDE_APPROVE };
 	ok(gate_decide(G, &yes, &err) < 0 && err.code == ERR_BUSY, "not to be approved before its script is back");
 	uint64_t again = submit("git push origin main");
@@ -213,6 +216,7 @@ int main(void)
 	is_str(life(held), "judged held judged held decided started ended", "its whole life in the file");
 	die_and_return();
 	is_str(life(waived), "judged started ended", "a second death");
+	ok(gate_paused(G, 7) && !gate_paused(G, 8), "the thaw is remembered as what it was");
 	ok(strstr(buf_cstr(&heard), " and |1:Wonder|") != NULL, "and what was held back before the end: %s", buf_cstr(&heard));
 	buf_release(&heard);
 	gate_free(&G);

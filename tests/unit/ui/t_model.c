@@ -103,6 +103,14 @@ static void model_calls(void)
 	is_int(state(a), AGENT_PAUSED, "everybody is paused");
 	put(EV_LATCH_CONTINUE, 0, 0, "{\"agent\":0}");
 	is_int(state(a), AGENT_IDLE, "and goes on");
+	put(EV_LATCH_PAUSE, 0, 0, "{\"agent\":0,\"freeze\":true}");
+	put(EV_LATCH_PAUSE, a, 0, "{}");
+	is_int(m.paused_all, true, "a freeze pauses everybody");
+	put(EV_LATCH_CONTINUE, 0, 0, "{\"agent\":0,\"freeze\":true}");
+	is_int(m.paused_all, false, "a thaw ends that");
+	is_int(state(a), AGENT_PAUSED, "and no pause of a person");
+	put(EV_LATCH_CONTINUE, 0, 0, "{\"agent\":0}");
+	is_int(state(a), AGENT_IDLE, "continue does");
 	uint64_t q = put(EV_ASK, a, 0, "{\"text\":\"which?\"}");
 	is_int(state(a), AGENT_ASK, "asks");
 	is_int((int64_t)m.ask[0].seq, (int64_t)q, "the question waits");
