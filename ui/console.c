@@ -339,12 +339,15 @@ static void shell(struct console *c, const char *where)
 	term_leave();
 	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
 	fflush(stdout);
+	uint64_t since = 0;
+	for (size_t i = 0; i < c->nr; i++)
+		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head : since;
 	int status = c->o->shell(c->o->self, session, box, &err);
 	term_return();
 	if (status < 0)
 		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
 	else
-		ui_say(&c->ui, ROLE_DIM, "the shell in %s has ended", box);
+		ui_shell_ended(&c->ui, session, box, since, status);
 }
 
 /* @what: "SESSION COMMAND" */

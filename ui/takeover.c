@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ui/ui.h"
+#include "ui/views/approve.h"
 
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 {
@@ -17,6 +18,41 @@ void ui_shell(struct ui *ui, size_t source, const struct model_box *box)
 		buf_reset(&ui->wish_text);
 		buf_printf(&ui->wish_text, "%s %s", s->model.id, box->name);
 	}
+}
+
+static const struct model_action *newest_shell(const struct model *m, const char *box, uint64_t since)
+{
+	for (size_t i = m->nr_actions; i > 0 && m->action[i - 1].id > since; i--) {
+		const struct model_box *b = model_box(m, m->action[i - 1].box);
+		if (strcmp(m->action[i - 1].kind, "shell") == 0 && b && strcmp(b->name, box) == 0)
+			return &m->action[i - 1];
+	}
+	return NULL;
+}
+
+void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_t since, int status)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct approval_info info;
+	struct source *s = NULL;
+	for (size_t i = 0; i < ui->nr_src && !s; i++)
+		s = strcmp(session_id(ui->src[i]->session), session) == 0 ? ui->src[i] : NULL;
+	if (s)
+		source_sync(s, 0, 0);
+	const struct model_action *act = s ? newest_shell(&s->model, box, since) : NULL;
+	if (!act) {
+		ui_say(ui, status ? ROLE_ERROR : ROLE_DIM, status ? "no shell began in %s" : "the shell in %s has ended", box);
+		return;
+	}
+	CLEANUP(json_release) json_t *ended = source_body(s, act->ended);
+	const char *end = json_str(ended, "end", ""), *why = json_str(ended, "why", "");
+	approval_load(&info, s, act->id, &a);
+	if (strcmp(end, "denied") == 0)
+		ui_say(ui, ROLE_WARN, "the shell in %s was %s", box, info.decided ? info.decided : "denied");
+	else if (json_object_get(ended, "code") && !*why)
+		ui_say(ui, ROLE_DIM, act->code ? "the shell in %s has ended, exit %d" : "the shell in %s has ended", box, act->code);
+	else
+		ui_say(ui, ROLE_ERROR, "the shell in %s %s%s%s%s", box, *end ? "was lost: " : "goes on without you", end, *why ? ", " : "", why);
 }
 
 /* "usd=1 time=20m", or an amount alone: of @alone. NULL: it is not that. */

@@ -169,6 +169,8 @@ void ui_command_line(struct ui *ui, const char *text);
 bool ui_copy_verb(struct ui *ui, enum verb v, const struct subject *on);
 /* A shell of the person's own in @box, or why not (takeover.c). */
 void ui_shell(struct ui *ui, size_t source, const struct model_box *box);
+/* Says how the person's own shell in @box of @session ended, which was asked for behind event @since. */
+void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_t since, int status);
 /* Asks how much more of a budget, for the agent or the session. */
 void ui_more_budget(struct ui *ui, const struct subject *on);
 /* ":set name=value" (set.c). */

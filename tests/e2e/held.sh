@@ -140,7 +140,7 @@ opened() { "$sg" state -S "$o" | grep -q 'open'; }
 wait_for 20 opened
 typed() { # what is typed once the shell is held, and then
 	: >"$t/out"
-	{ wait_for 20 grep -q 'waits for a person' "$t/out"; printf '%b' "$1"; [ -z "${2-}" ] || { wait_for 20 grep -q 'agent@' "$t/out"; printf '%b' "$2"; }; } |
+	{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf '%b' "$1"; [ -z "${2-}" ] || { wait_for 20 grep -q 'agent@' "$t/out"; printf '%b' "$2"; }; } |
 		timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
 }
 typed 'touch early\n\003'
@@ -148,6 +148,41 @@ is $? 4 "one's own shell that is given up while a rule holds it was denied"
 like "$(cat "$t/out")" 'waits for a person: #[0-9]+, no-curl asks' 'and it said what held it'
 typed 'yes\n' 'ls early || echo not-$((1+1))\nexit\n'
 like "$(cat "$t/out")" 'not-2' 'yes approves it, and nothing of what was typed while it was held has reached it'
+decisions() { "$sg" events "$o" --json | grep '"kind": *"action.decided"'; }
+like "$(decisions | tail -1)" '"intent"' 'the approval is bound to what was asked'
+twice() { # what is typed in the moment in which the question comes
+	: >"$t/out"
+	{ wait_for 20 grep -q 'waits for a person' "$t/out"; printf 'yes\n'; sleep 0.6; printf '\003'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
+}
+twice
+is $? 4 'what is typed in the moment in which it is asked is no answer'
+had=$(decisions | wc -l)
+timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1 </dev/null
+is "$? $(($(decisions | wc -l) - had)) $("$sg" events "$o" --json | grep -c '"kind": *"control.refused"')" '4 1 0' 'with nothing to read from it is given up, once'
+like "$(cat "$t/out")" 'this shell was denied by [a-z]+: whoever asked for this shell gave it up' 'it is said who denied it, and what for'
+"$sg" stop -S "$o" >"$t/out" 2>&1
+
+# at high risk: twice, and nothing between
+cat >high.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "own" { kind = "shell", risk = "high", why = "look twice" } }
+L
+line=$("$sg" run -d open.lua --policy high.lua --json 2>"$t/out")
+o=$(printf '%s' "$line" | grep -oE '"session":"[^"]*' | cut -d'"' -f4)
+wait_for 20 opened
+once() {
+	: >"$t/out"
+	{ wait_for 20 grep -q 'RISK high, own asks: look twice' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'once more' "$t/out"; printf 'no\n'; sleep 0.3; printf 'yes\n'
+		sleep 0.5; printf '\003'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
+}
+once
+is "$? $(decisions | grep -c '"approve"')" '4 0' 'yes, something else and yes again approves nothing where the risk is high'
+typed 'yes\n'
+is $? 4 'one yes and then nothing more does not either'
+: >"$t/out"
+{ wait_for 20 grep -q 'waits for a person' "$t/out"; sleep 0.6; printf 'yes\n'; wait_for 20 grep -q 'once more' "$t/out"; printf 'yes\n'
+	wait_for 20 grep -q 'agent@' "$t/out"; printf 'exit\n'; } | timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1
+is "$? $(decisions | grep -c '"approve"')" '0 1' 'yes twice does'
 "$sg" stop -S "$o" >"$t/out" 2>&1
 
 timeout 60 "$sg" run agent.lua --hold kind:exec --no-input >"$t/out" 2>&1 </dev/null

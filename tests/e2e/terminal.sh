@@ -18,7 +18,8 @@ box:exec { "git", "push", "origin", "main" }
 LUA
 cat >"$t/policy.lua" <<'LUA'
 local p = require "sandglass.policy"
-return p.rules { default = "boxed", p.ask "look" { cmd = "git push *", why = "publishing needs a person" } }
+return p.rules { default = "boxed", p.ask "look" { cmd = "git push *", why = "publishing needs a person" },
+	p.ask "own" { kind = "shell", risk = "high" } }
 LUA
 tm() { tmux -S "$t/tmux" "$@"; }
 screen() { tm capture-pane -p; }
@@ -101,6 +102,12 @@ wait_for 5 full
 ok $? "a key goes back"
 wait_for 60 titled
 ok $? "and the title is ours again"
+
+# --- a shell of one's own that is denied ---
+tm send-keys s
+sees 'waits for a person: #[0-9]+, RISK high, [a-z]+ asks' "one's own shell says that it waits, and how risky it is"
+"$sg" deny "$("$sg" ls --waiting | grep 'shell:' | grep -oE '#[0-9]+' | cut -c2-)" -m 'not from here' >"$t/out" 2>&1
+sees 'the shell in box was denied by [a-z]+ at [0-9:]+: not from here' "the screen says that it was denied, by whom and why"
 
 # --- Ctrl-Z ---
 tm send-keys C-z

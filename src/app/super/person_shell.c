@@ -5,18 +5,22 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text/sanitize.h"
 #include "record/record.h"
 
-enum { LOOK_MS = 15 };
+/* Who has typed at something else does not decide: DEAD_US after the
+ * question nothing counts. A terminal that has gone hangs up anew every HANG_UP_US: a program that reads may eat one. */
+enum { LOOK_MS = 15, LINE_LOOKED_AT = 4, DEAD_US = 400000, HANG_UP_US = 1000000 };
 
 static volatile sig_atomic_t resized;
 
@@ -66,10 +70,33 @@ struct own {
 	struct feed *f;
 	uint64_t id, off;
 	int status;
-	bool held;
+	bool gave_up, told; /* told: who denied it */
+	bool held, tty;
+	bool high, sure; /* the risk is high; "yes" has been typed once */
+	bool elsewhere;  /* a rule wants a name typed: not here */
+	char *intent;    /* of what was asked, hex: an approval is of that and of nothing else */
+	int64_t dead_until_us;
+	int64_t over_us; /* nothing is typed any more: when it was said last; 0 */
 	size_t nr_typed; /* while it is held: of one line */
-	char typed[4];
+	char typed[LINE_LOOKED_AT];
 };
+
+static void put_safe(const char *before, const char *text, const char *after)
+{
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	sanitize_line(text, strlen(text), 0, &safe);
+	fprintf(stderr, "%s%s%s", before, buf_cstr(&safe), after);
+}
+
+/* What was typed before the question could be read is no answer to it. */
+static void ask_anew(struct own *o)
+{
+	o->nr_typed = 0;
+	o->sure = false;
+	o->dead_until_us = clock_mono_us() + DEAD_US;
+	if (o->tty)
+		tcflush(0, TCIFLUSH);
+}
 
 /* A shell that waits shows nothing: without this it would look like one that hangs. */
 static void tell_held(struct own *o, const json_t *body)
@@ -78,50 +105,69 @@ static void tell_held(struct own *o, const json_t *body)
 	bool ask = false;
 	for (size_t i = 0; i < json_array_size(reasons); i++)
 		ask |= strcmp(json_string_value(json_array_get(reasons, i)), "ask") == 0;
-	const char *rule = ask ? json_str(body, "rule", "") : "";
-	CLEANUP(buf_release) struct buf safe = BUF_INIT;
-	sanitize_line(rule, strlen(rule), 0, &safe);
-	fprintf(stderr, "this shell waits for a person: #%" PRIu64 ", %s%s\r\n", o->id, buf_cstr(&safe),
-		*rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
-	const char *name = json_str(body, "type", ""); /* what a rule wants typed is not typed here */
-	if (*name)
+	const char *rule = ask ? json_str(body, "rule", "") : "", *why = ask ? json_str(body, "why", "") : "";
+	free(o->intent);
+	o->intent = xstrdup(json_str(body, "intent", ""));
+	o->high = strcmp(json_str(body, "risk", ""), "high") == 0;
+	o->elsewhere = *json_str(body, "type", "") != 0;
+	fprintf(stderr, "this shell waits for a person: #%" PRIu64 "%s, ", o->id, o->high ? ", RISK high" : "");
+	put_safe("", rule, *rule ? " asks" : ask ? "no rule lets it run" : "its agent or everything is paused");
+	put_safe(*why ? ": " : "", why, "\r\n");
+	if (o->elsewhere)
 		fprintf(stderr, "'sandglass approve %" PRIu64 " --confirm ...' approves it elsewhere, Ctrl-C gives it up\r\n", o->id);
 	else
-		fprintf(stderr, "yes and Enter approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n");
+		fprintf(stderr, "yes and Enter%s approves it, Ctrl-C gives it up; whatever else is typed is thrown away\r\n",
+			o->high ? ", twice," : "");
 	o->held = true;
+	ask_anew(o);
 }
 
 static void decide(struct own *o, const char *verb, const char *message)
 {
 	struct err err = ERR_INIT;
-	json_t *opts = message ? json_object() : NULL, *reply = NULL;
+	json_t *opts = json_object(), *reply = NULL;
 	if (message)
 		json_put_str(opts, "message", message);
+	if (*o->intent)
+		json_put_str(opts, "intent", o->intent);
 	if (control_client_call(o->c, words(verb, o->id), opts, 10000, &reply, &err) < 0)
 		fprintf(stderr, "%s\r\n", err.text);
 	json_decref(reply);
 }
 
+/* At high risk twice, and nothing between (as in the approval's screen). */
 static void typed_line(struct own *o)
 {
-	bool yes = o->nr_typed == 3 && memcmp(o->typed, "yes", 3) == 0;
+	bool yes = o->nr_typed == 3 && memcmp(o->typed, "yes", 3) == 0, sure = o->sure || !o->high;
 	if (o->nr_typed)
 		fprintf(stderr, "\r\n");
 	o->nr_typed = 0;
-	if (yes)
+	o->sure = yes;
+	if (yes && sure && !o->elsewhere)
 		decide(o, "approve", NULL);
+	else if (yes && !o->elsewhere)
+		fprintf(stderr, "the risk is high: yes and Enter once more approves #%" PRIu64 "\r\n", o->id);
+}
+
+static void give_up(struct own *o)
+{
+	o->gave_up = true;
+	fprintf(stderr, "\r\n");
+	decide(o, "deny", "whoever asked for this shell gave it up");
 }
 
 /* Nothing that is typed before the shell runs may reach it: it was typed at something else. */
 static void typed_while_held(struct own *o, const char *bytes, size_t len)
 {
+	bool dead = clock_mono_us() < o->dead_until_us;
 	for (size_t i = 0; i < len; i++) {
 		char c = bytes[i];
 		if (c == '\003' || c == '\004') {
-			fprintf(stderr, "\r\n");
-			decide(o, "deny", "whoever asked for this shell gave it up");
+			give_up(o);
 			return;
 		}
+		if (dead)
+			continue;
 		if (c == '\r' || c == '\n') {
 			typed_line(o);
 			return;
@@ -133,28 +179,51 @@ static void typed_while_held(struct own *o, const char *bytes, size_t len)
 	}
 }
 
+/* Nobody types any more: what is held is given up, once; a shell is told so until it has ended. */
+static void nothing_typed(struct own *o)
+{
+	int64_t now = clock_mono_us();
+	if (o->held && !o->gave_up)
+		give_up(o);
+	else if (!o->held && (!o->over_us || now > o->over_us + HANG_UP_US))
+		send_bytes(o->c, o->id, "\004", 1);
+	else
+		return;
+	o->over_us = now;
+}
+
 static void typed(struct own *o)
 {
 	char bytes[4096];
 	ssize_t n = read(0, bytes, sizeof(bytes));
-	if (n == 0)
-		*bytes = '\004';
-	if (n < 0)
-		return;
-	if (o->held)
-		typed_while_held(o, bytes, n ? (size_t)n : 1);
-	else
-		send_bytes(o->c, o->id, bytes, n ? (size_t)n : 1);
+	if (n == 0 || (n < 0 && errno == EIO)) /* EIO: the terminal has gone */
+		nothing_typed(o);
+	else if (n > 0 && o->held)
+		typed_while_held(o, bytes, (size_t)n);
+	else if (n > 0)
+		send_bytes(o->c, o->id, bytes, (size_t)n);
 }
 
-/* One that ended in any other way than by itself would look as if it had. */
-static void tell_end(const json_t *body)
+/* "denied by ann: not now". */
+static void tell_denied(struct own *o, const json_t *body)
 {
-	const char *why = json_str(body, "why", ""), *end = json_str(body, "end", "");
-	CLEANUP(buf_release) struct buf safe = BUF_INIT;
-	sanitize_line(why, strlen(why), 0, &safe);
-	if (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0)
-		fprintf(stderr, "\r\nthis shell was ended (%s)%s%s\r\n", end, *why ? ": " : "", buf_cstr(&safe));
+	const char *who = json_str(json_object_get(body, "who"), "name", NULL), *message = json_str(body, "message", "");
+	if (strncmp(json_str(body, "decision", ""), "deny", 4) != 0)
+		return;
+	o->told = true;
+	put_safe("\r\nthis shell was denied by ", who ? who : json_str(body, "by", "?"), "");
+	put_safe(*message ? ": " : "", message, "\r\n");
+}
+
+/* Of an end that is no exit of the shell's own. */
+static void tell_end(const struct own *o, const json_t *body)
+{
+	const char *end = json_str(body, "end", ""), *why = json_str(body, "why", ""), *rule = json_str(body, "rule", "");
+	if (o->told || strcmp(end, "ok") == 0 || (!*why && json_object_get(body, "code")))
+		return;
+	fprintf(stderr, "\r\nthis shell has ended: %s", end);
+	put_safe(*rule ? " by " : "", rule, "");
+	put_safe(*why ? ": " : "", why, "\r\n");
 }
 
 static int see(struct own *o, const struct event *ev, struct err *err)
@@ -162,11 +231,13 @@ static int see(struct own *o, const struct event *ev, struct err *err)
 	CLEANUP(json_release) json_t *body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", err);
 	if (ev->kind == EV_ACTION_HELD)
 		tell_held(o, body);
+	if (ev->kind == EV_ACTION_DECIDED)
+		tell_denied(o, body);
 	if (ev->kind == EV_ACTION_STARTED || ev->kind == EV_ACTION_ENDED)
 		o->held = false;
 	if (ev->kind != EV_ACTION_ENDED)
 		return 0;
-	tell_end(body);
+	tell_end(o, body);
 	o->status = strcmp(json_str(body, "end", ""), "denied") == 0 ? EXIT_DENIED : (int)json_int(body, "code", 1);
 	return 1;
 }
@@ -202,6 +273,8 @@ static int until_end(struct own *o, struct err *err)
 		}
 		if (p[0].revents & (POLLIN | POLLHUP))
 			typed(o);
+		if (o->over_us)
+			poll(NULL, 0, LOOK_MS); /* a stdin at its end is always readable */
 		if (!control_client_pump(o->c))
 			return err_set(err, ERR_CLOSED, "the session has ended");
 		rc = show(o, err);
@@ -211,9 +284,10 @@ static int until_end(struct own *o, struct err *err)
 
 int person_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err)
 {
-	struct own o = { .c = c, .s = s, .id = id, .status = 1 };
+	struct own o = { .c = c, .s = s, .id = id, .status = 1, .intent = NULL };
 	struct termios was, raw;
 	bool tty = tcgetattr(0, &was) == 0;
+	o.tty = tty;
 	if (feed_new(&o.f, s, FEED_ACTION, id, err) < 0)
 		return -1;
 	if (tty) {
@@ -227,5 +301,6 @@ int person_shell(struct control_client *c, struct session *s, uint64_t id, struc
 	if (tty)
 		tcsetattr(0, TCSADRAIN, &was);
 	feed_free(&o.f);
+	free(o.intent);
 	return rc < 0 ? -1 : o.status;
 }
