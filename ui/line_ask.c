@@ -18,6 +18,8 @@ static const char choices[] =
 	"  1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill  8 later\n"
 	"  9 tell me more  10 try it first  11 make the preview so  12 note for the record\n";
 
+static const char budget_choices[] = "  1 approve once  5 deny with message  6 deny and pause  7 kill  8 later  9 tell me more\n";
+
 void line_forget(struct line *l)
 {
 	free(l->intent);
@@ -63,6 +65,8 @@ static void prompt_action(struct line *l, const struct model_action *act)
 	l->intent = xstrdup(info.intent);
 	l->type = info.type ? xstrdup(info.type) : NULL;
 	l->high = info.high;
+	l->budget = info.budget;
+	l->words = info.command != NULL;
 	fprintf(l->out, "ask %" PRIu64 ", risk %s", act->id, info.high ? "high" : "normal");
 	if (act->until_us)
 		fprintf(l->out, ", %s in %s if nobody answers",
@@ -79,7 +83,14 @@ static void prompt_action(struct line *l, const struct model_action *act)
 		fputs(": ", l->out);
 		line_print_safe(l->out, info.note);
 	}
-	fprintf(l->out, "\n%s", choices);
+	fprintf(l->out, "\n%s", info.budget ? budget_choices : choices);
+	if (info.budget) {
+		fputs(info.command ? "  4 edit  10 try it first  11 make the preview so  12 note for the record\n" : "  12 note for the record\n", l->out);
+		fputs("  a budget is used up; give more with \"budget", l->out);
+		if (!l->s->model.used_up && info.agent && !info.agent->script)
+			fputc(' ', l->out), line_print_safe(l->out, info.agent->name);
+		fputs(" --usd 1\" (--steps, --tokens, --time, --actions)\n", l->out);
+	}
 	show_prompt(l);
 	arena_release(&a);
 }
@@ -461,6 +472,11 @@ static void chosen(struct line *l, const char *text)
 	char *end;
 	unsigned long n = strtoul(text, &end, 10);
 	n = *end || end == text || n > NR_CHOICES ? 0 : n;
+	if (l->budget && (n == 2 || n == 3 || (!l->words && (n == 4 || n == 10 || n == 11)))) {
+		fputs("a used up budget is all that holds it: \"budget\" gives more, 1 lets it go once\n", l->out);
+		show_prompt(l);
+		return;
+	}
 	if (once_more(l, n))
 		return;
 	switch (n) {

@@ -23,6 +23,7 @@ struct line {
 	uint64_t later;     /* not asked again by itself up to this one */
 	char *intent;
 	char *type;         /* the name that a rule wants typed; NULL none */
+	bool budget, words; /* only a used up budget holds it; it is a command line, which can be edited and tried */
 	bool high;          /* its risk: what lets it run is said twice */
 	unsigned long armed; /* the number that was said once; 0 none */
 	char *note;         /* for the record, with the decision; NULL none */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "ui/ui.h"
 #include "ui/views/approve.h"
 
@@ -55,22 +56,42 @@ void ui_shell_ended(struct ui *ui, const char *session, const char *box, uint64_
 		ui_say(ui, ROLE_ERROR, "the shell in %s %s%s%s%s", box, *end ? "was lost: " : "goes on without you", end, *why ? ", " : "", why);
 }
 
-/* "usd=1 time=20m", or an amount alone: of @alone. NULL: it is not that. */
-static json_t *more_of(const char *text, const char *alone)
+static const struct { const char *name, *of, *example; } kinds[] = {
+	{ "usd", "dollars", "0.50" }, { "tokens", "tokens", "50000" }, { "time", "time", "20m" }, { "steps", "steps", "20" }, { "actions", "actions", "10" },
+};
+
+static size_t kind_of(const char *name)
 {
-	static const char *const names[] = { "usd", "tokens", "time", "steps", "actions" };
+	size_t i = 0;
+	while (i < ARRAY_LEN(kinds) && strcmp(kinds[i].name, name) != 0)
+		i++;
+	return i;
+}
+
+static bool is_amount(size_t kind, const char *value)
+{
+	int64_t us;
+	if (kind == 0 && value[strspn(value, "0123456789.")])
+		return false;
+	if (kind == 0 || strcmp(kinds[kind].name, "time") == 0)
+		return clock_parse_span(value, &us) && us > 0;
+	return strlen(value) < 19 && value[strspn(value, "0123456789")] == 0 && value[strspn(value, "0")] != 0;
+}
+
+/* "usd=1 time=20m", or an amount alone: of @alone. NULL: it is not that, and @wrong is what it is none of (names, or a kind). */
+static json_t *more_of(const char *text, const char *alone, size_t *wrong)
+{
 	json_t *opts = json_object();
 	CLEANUP(free_ptr) char *copy = xstrdup(text);
 	char *save = NULL;
 	for (char *w = strtok_r(copy, " ,", &save); w && opts; w = strtok_r(NULL, " ,", &save)) {
 		char *eq = strchr(w, '=');
-		const char *name = eq ? NULL : alone, *value = eq ? eq + 1 : w + (*w == '$');
+		const char *value = eq ? eq + 1 : w + (*w == '$');
 		if (eq)
 			*eq = 0;
-		for (size_t i = 0; i < ARRAY_LEN(names) && eq; i++)
-			name = strcmp(w, names[i]) == 0 ? names[i] : name;
-		if (name && *value) {
-			json_put_str(opts, name, value);
+		size_t k = *wrong = kind_of(eq ? w : alone);
+		if (k < ARRAY_LEN(kinds) && is_amount(k, value)) {
+			json_put_str(opts, kinds[k].name, value);
 		} else {
 			json_decref(opts);
 			opts = NULL;
@@ -100,11 +121,14 @@ static void more_said(struct ui *ui, const char *text)
 		return;
 	bool session;
 	const char *what = used_up(s, a, &session);
-	json_t *opts = more_of(text, what ? what : "usd");
-	if (!opts) {
+	size_t wrong = ARRAY_LEN(kinds);
+	json_t *opts = more_of(text, what ? what : "usd", &wrong);
+	if (!opts && wrong < ARRAY_LEN(kinds))
+		ui_say(ui, ROLE_ERROR, "that is no amount of %s: as %s, or %s=%s", kinds[wrong].of, kinds[wrong].example, kinds[wrong].name, kinds[wrong].example);
+	else if (!opts)
 		ui_say(ui, ROLE_ERROR, "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10");
+	if (!opts)
 		return;
-	}
 	ui_send(ui, on.source, (const char *[]){ "budget", session ? NULL : a->name, NULL }, opts);
 }
 
@@ -118,8 +142,8 @@ void ui_more_budget(struct ui *ui, const struct subject *on)
 		return;
 	const char *what = used_up(s, a, &session), *whose = session ? "the session" : a->name;
 	if (what)
-		snprintf(label, sizeof(label), "%.40s has used up its %s; how much more? (%s, or as steps=20):", whose, what,
-			 strcmp(what, "usd") == 0 ? "0.50" : strcmp(what, "time") == 0 ? "20m" : "20");
+		snprintf(label, sizeof(label), "%.40s has used up its %s; how much more? (as %s):", whose, kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].of : what,
+			 kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].example : "20");
 	else
 		snprintf(label, sizeof(label), "more for %.40s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
 	ui_ask(ui, label, on, more_said);

@@ -258,6 +258,11 @@ void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_lim
 	json_put(body, "limits", array_json(b->limit));
 	json_put(body, "who", json_incref(who));
 	record_append_json(g->record, EV_BUDGET_EXTENDED, b->id, b->agent, 0, 0, body);
+	for (int i = 0; i < WHAT_NR; i++) /* too little, or of another kind */
+		if (b->limit[i] && b->used[i] >= b->limit[i] && i != STEPS) {
+			b->empty |= 1u << i;
+			budget_event(g, b, EV_BUDGET_EMPTY, i);
+		}
 	for (struct action *a = g->all; a; a = a->next)
 		if (a->state == ACTION_HELD && a->reasons & HOLD_BUDGET && fits_now(g, a))
 			action_release(a, HOLD_BUDGET, "budget");
@@ -291,6 +296,21 @@ json_t *gate_budget_left(struct gate *g, uint64_t budget)
 				json_put_int(o, what_name[i], left);
 		}
 	return o;
+}
+
+char *gate_budget_empty(struct gate *g, uint64_t budget)
+{
+	for (const struct budget *b = find(g, budget); b; b = find(g, b->parent))
+		for (int i = 0; i < WHAT_NR; i++) {
+			long long used = b->used[i], limit = b->limit[i];
+			if (!limit || used < limit)
+				continue;
+			if (i == USD)
+				return xasprintf("$%lld.%04lld of $%lld.%04lld", used / 1000000, used / 100 % 10000, limit / 1000000, limit / 100 % 10000);
+			return i == TIME ? xasprintf("%lld of %lld seconds", used / 1000000, limit / 1000000) :
+					   xasprintf("%lld of %lld %s", used, limit, what_name[i]);
+		}
+	return NULL;
 }
 
 json_t *budgets_json(const struct gate *g)

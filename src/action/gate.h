@@ -138,6 +138,8 @@ struct budget_limits { int64_t uusd, tokens, time_us, steps, actions; }; /* 0 = 
 uint64_t gate_budget(struct gate *g, uint64_t parent, uint64_t agent, const struct budget_limits *lim); /* returns id */
 void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_limits *more, json_t *who);
 void gate_budget_spend(struct gate *g, uint64_t budget, const struct budget_limits *used);
+/* "83 of 51 tokens": what of it, or of one that it is a part of, is used up; returns owned, NULL nothing. */
+char *gate_budget_empty(struct gate *g, uint64_t budget);
 json_t *gate_budget_left(struct gate *g, uint64_t budget); /* returns owned {"uusd":..,...} */
 
 /* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for whoever attaches later. Returns owned. */

@@ -105,6 +105,8 @@ wait_for 20 is_held
 ok $? 'with a person it asks instead of ending'
 is "$(calls)" 2 'before the call that it has no money for'
 like "$("$sg" budget -S "$id" 2>&1)" '^left of budget #[0-9]+: \$0\.[0-9]+$' 'what is left can be asked for'
+"$sg" budget --steps 3 -S "$id" --json >"$t/out" 2>&1 </dev/null
+like "$(cat "$t/out") $(held)" 'still used up: \$2\.0000 of \$2\.0000.* budget' 'more of what has no limit is told to be too little'
 "$sg" budget --usd 1.50 -S "$id" >"$t/out" 2>&1 </dev/null
 ok $? 'the budget is extended'
 two_more() { [ "$(total)" -ge $(($(cat asked) + 2)) ]; }

@@ -42,6 +42,7 @@ struct approval {
 	bool armed, sure;  /* y once, m once */
 	bool seen_end;	   /* the end of the bytes was on the screen */
 	bool sent;	   /* by us: it closes when it is done */
+	bool looks;	   /* nothing can be decided from here */
 	bool unfold;	   /* v: everything also on a small screen */
 	bool output;	   /* o: the output of the preview */
 	int64_t top;
@@ -85,6 +86,7 @@ struct approval *approval_on_top(struct ui *ui);
 size_t approval_count(void);
 enum verb approval_verb(size_t i);
 const char *approval_key(size_t i);
+bool approval_offers(const struct approval *v, size_t i); /* it makes sense for what is held */
 /* Enter on the chosen line: it decides nothing, and lets nothing run. */
 void approval_enter(struct approval *v, struct ui *ui);
 

@@ -14,6 +14,8 @@ int approval_decide_rows(const struct approval *v, int rows)
 {
 	if (v->widen.what && !v->info.decided)
 		return widen_rows(rows);
+	if (v->looks && !v->info.decided)
+		return 3;
 	return small(rows) ? 6 : 12;
 }
 
@@ -65,6 +67,7 @@ static const struct {
 	const char *key, *name, *what;
 } decisions[] = {
 	{ VERB_YES, "y", "approve once", "run exactly these bytes, once" },
+	{ VERB_BUDGET, "$", "extend the budget..", "it goes on, and what comes after it" },
 	{ VERB_YES_SESSION, "s", "approve for session..", "choose a pattern; shows what it would have let through" },
 	{ VERB_YES_RULE, "p", "add rule to policy..", "appends to .sandglass/added.lua after you see the line" },
 	{ VERB_EDIT, "e", "edit and approve..", "opens $EDITOR; judged again; the agent is told that you changed it" },
@@ -91,6 +94,24 @@ const char *approval_key(size_t i)
 	return decisions[i].key;
 }
 
+/* A pattern or a rule is no answer to a budget that is used up, and only that can be given more of. Of a model's call, nothing
+ * can be edited or tried either. */
+bool approval_offers(const struct approval *v, size_t i)
+{
+	switch ((int)decisions[i].verb) {
+	case VERB_BUDGET:
+		return v->info.budget;
+	case VERB_YES_SESSION:
+	case VERB_YES_RULE:
+		return !v->info.budget;
+	case VERB_EDIT:
+	case VERB_PROMOTE:
+		return !v->info.budget || v->info.command;
+	default:
+		return true;
+	}
+}
+
 const char *approval_off(const struct approval *v, const struct ui *ui, enum verb verb)
 {
 	if (verb_group(verb) != GROUP_DECIDE || verb == VERB_LATER)
@@ -101,6 +122,8 @@ const char *approval_off(const struct approval *v, const struct ui *ui, enum ver
 		return "it is decided";
 	if (ui->mono_us - v->opened_us < ui->dead_us)
 		return "keys are off for a moment, so that nothing is decided by mistake";
+	if (v->info.budget && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || (!v->info.command && (verb == VERB_EDIT || verb == VERB_PROMOTE))))
+		return "a used up budget is all that holds it: $ gives more, y lets it go once";
 	if (!v->seen_end && (verb == VERB_YES || verb == VERB_YES_SESSION || verb == VERB_YES_RULE))
 		return "scroll to the end of the command first";
 	if (v->edited && (verb == VERB_YES_SESSION || verb == VERB_YES_RULE || verb == VERB_PROMOTE))
@@ -160,12 +183,23 @@ static void paint_decision(const struct approval *v, const struct ui *ui, struct
 static void paint_decisions(const struct approval *v, const struct ui *ui, struct area a)
 {
 	bool two = a.rows < 8;
-	size_t half = (ARRAY_LEN(decisions) + 1) / 2;
+	size_t at[ARRAY_LEN(decisions)], nr = 0;
+	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
+		if (approval_offers(v, i))
+			at[nr++] = i;
+	size_t half = (nr + 1) / 2;
 	put_rule(a, 0, "decide", ROLE_TITLE,
 		 v->armed ? "y again to approve, any other key not" : v->info.folded ? "v has all of it" : NULL);
-	for (size_t i = 0; i < ARRAY_LEN(decisions); i++)
-		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, i,
+	for (size_t i = 0; i < nr; i++)
+		paint_decision(v, ui, a, 1 + (int)(two ? i % half : i), two ? 3 + (int)(i / half) * (a.cols / 2) : 3, at[i],
 			       !two);
+}
+
+/* Keys that do nothing are not offered. */
+static void paint_looking(const struct approval *v, const struct ui *ui, struct area a)
+{
+	put_rule(a, 0, "to look at", ROLE_TITLE, NULL);
+	put(a, 1, 3, ROLE_DIM, ui_why_not(ui, v->source));
 }
 
 static void paint_decided(const struct approval *v, struct area a)
@@ -195,6 +229,8 @@ void approval_paint(const void *self, const struct ui *ui, struct area a)
 	struct area low = area_sub(a, a.rows - below, 0, below, a.cols);
 	if (v->info.decided)
 		paint_decided(v, low);
+	else if (v->looks)
+		paint_looking(v, ui, low);
 	else if (v->widen.what)
 		widen_paint(v, ui, low);
 	else

@@ -52,6 +52,9 @@ void approval_load(struct approval_info *out, struct source *s, uint64_t action,
 	const char *kind = json_str(req, "kind", "");
 	out->intent = arena_strdup(a, json_str(held, "intent", json_str(req, "intent", "")));
 	out->high = strcmp(json_str(held, "risk", ""), "high") == 0;
+	const json_t *why = json_object_get(held, "reasons");
+	const char *only = json_array_size(why) == 1 ? json_string_value(json_array_get(why, 0)) : NULL;
+	out->budget = only && strcmp(only, "budget") == 0;
 	out->risk_why = json_flag(req, "leaves_box", false) ? "leaves the sandbox" : "";
 	out->rule = arena_strdup(a, json_str(held, "rule", ""));
 	out->why = arena_strdup(a, json_str(held, "why", ""));

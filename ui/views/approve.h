@@ -16,6 +16,7 @@ struct approval_info {
 	const char *edited;     /* in: what a person made of it, to be looked at before it is approved; NULL nothing */
 	const char *risk_why, *on_timeout;
 	bool high;
+	bool budget;            /* a used up budget is all that holds it: more is given, or it goes, or not */
 	const char *type;       /* the name that a rule wants typed; NULL none */
 	const char *note, *note_by; /* of who left it held last; NULL none */
 	const char *rule, *why; /* the winner */

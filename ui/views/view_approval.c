@@ -87,6 +87,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	struct source *s = ui_source(ui, v->source);
 	v->arena = ar;
 	v->now_us = ui_now_of(ui, v->source);
+	v->looks = !ui_may_act(ui, v->source);
 	v->rows = rows - 2 - approval_decide_rows(v, rows);
 	text_init(&v->text, ar, cols - 2, 5, ui->grid.ascii);
 	v->info = (struct approval_info){ .intent = "" };
@@ -130,7 +131,10 @@ static void to_queued(struct approval *v, struct ui *ui, int by)
 
 static const char *off(const void *self, const struct ui *ui, enum verb verb)
 {
-	return approval_off(self, ui, verb);
+	const struct approval *v = self;
+	if (verb == VERB_TRY && v->info.budget && !v->info.command)
+		return "a used up budget is all that holds it";
+	return approval_off(v, ui, verb);
 }
 
 static bool verb(void *self, struct ui *ui, enum verb verb)
@@ -191,7 +195,9 @@ static bool finished(const void *self, const struct ui *ui)
 static void choose(struct approval *v, bool down)
 {
 	size_t n = approval_count() + 1;
-	v->chosen = (v->chosen + (down ? 1 : n - 1)) % n;
+	do
+		v->chosen = (v->chosen + (down ? 1 : n - 1)) % n;
+	while (v->chosen && !approval_offers(v, v->chosen - 1));
 }
 
 /* The second y (or m) that is asked for does not come now: what asks for it must not stay on the screen either. */
@@ -235,9 +241,10 @@ static bool key(void *self, struct ui *ui, uint32_t key)
 static const char *const *hints(const void *self, const struct ui *ui)
 {
 	static const char *const over[] = { "Esc back", NULL };
+	static const char *const looks[] = { "Esc back", "d diff", "v details", "t transcript", "A queue", "] next", ": cmd", "? help", NULL };
 	const struct approval *v = self;
 	(void)ui;
-	return v->info.decided ? over : v->widen.what ? widen_hints(&v->widen) : NULL;
+	return v->info.decided ? over : v->looks && !ui->replay ? looks : v->widen.what ? widen_hints(&v->widen) : NULL;
 }
 
 static void close_view(void *self)

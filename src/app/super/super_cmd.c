@@ -236,6 +236,11 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 		return -1;
 	if (more.uusd || more.time_us || more.tokens || more.steps || more.actions)
 		gate_budget_extend(a->s->gate, budget, &more, a->rq->who);
+	CLEANUP(free_ptr) char *empty = gate_budget_empty(a->s->gate, budget);
+	if (empty) { /* what was given was too little */
+		CLEANUP(free_ptr) char *text = xasprintf("still used up: %s; what waits for it goes on when there is more", empty);
+		json_put_str(out, "text", text);
+	}
 	json_put_int(out, "budget", (int64_t)budget);
 	json_put(out, "left", gate_budget_left(a->s->gate, budget));
 	return 0;

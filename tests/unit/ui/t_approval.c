@@ -3,6 +3,7 @@
 
 #include "fake_session.h"
 #include "fake_waivers.h"
+#include "held_anew.h"
 #include "tap.h"
 #include "ui/term/draw.h"
 #include "ui/term/term.h"
@@ -655,6 +656,61 @@ static void by_whom(void)
 	}
 }
 
+static char *shot(void)
+{
+	static char *text;
+	size_t len;
+	free(text);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	return text;
+}
+
+/* Held by a budget alone: more of it, or once, or not; no pattern, rule, other words or preview. */
+static void of_a_budget(void)
+{
+	char path[] = "/tmp/t_approval-XXXXXX";
+	held_anew("{\"reasons\":[\"budget\"],\"intent\":\"ab\"}", path);
+	begin(path, &act, 36);
+	unlink(path);
+	later(500000);
+	ui_draw(&ui);
+	ok(strstr(shot(), " $   extend the budget..") && strstr(shot(), " y   approve once"), "what makes sense is offered");
+	ok(!strstr(shot(), "approve for session") && !strstr(shot(), "add rule"), "what does not is not");
+	ok(strstr(shot(), "edit and approve") && strstr(shot(), "make the preview so"), "a command line can be edited and tried");
+	static const char keys[] = "sp";
+	for (const char *k = keys; *k; k++) {
+		char key[] = { *k, 0 };
+		press(key);
+		ok(nr_sent == 0 && !ui.edit && strcmp(view(), "approval") == 0 && strstr(ui.message, "budget is all that holds it"), "%s: %s", key, ui.message);
+	}
+	for (int i = 0; i < 7; i++) {
+		press("j");
+		ok(!strstr(shot(), "> s") && !strstr(shot(), "> p"), "j passes them over");
+	}
+	press("$");
+	ok(ui.prompt.active, "$ asks how much");
+	press("\x1b");
+	press("y");
+	ok(strncmp(sent, "approve 767", 11) == 0, "y lets it go once: %s", sent);
+	end();
+}
+
+/* Who may not decide is shown no keys that decide. */
+static void looking(void)
+{
+	static const struct act watch = { .why_not = "read only: 'watch' changes nothing, 'attach' does" };
+	begin("tests/screens/fleet.jsonl", &watch, 36);
+	later(500000);
+	ui_draw(&ui);
+	ok(strstr(shot(), "'watch' changes nothing") && strstr(shot(), "Esc back"), "it is said why");
+	ok(!strstr(shot(), "approve once") && !strstr(shot(), "deny with message") && !strstr(shot(), "Esc later"), "and nothing is offered");
+	press("y");
+	is_str(ui.message, "approve: read only: 'watch' changes nothing, 'attach' does", "nor done");
+	end();
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -680,5 +736,7 @@ int main(void)
 	long_command();
 	the_same();
 	by_whom();
+	of_a_budget();
+	looking();
 	return done_testing();
 }

@@ -464,6 +464,14 @@ static void going_on(void)
 	is_str(ui.message, "fix pauses before its next action", "a pause");
 	press("c");
 	is_str(ui.message, "fix waits for a decision about #3: a asks for it", "one that waits for a person does not go on by it");
+	static const char *const none[][2] = {
+		{ "$5x\n", "that is no amount of dollars: as 0.50, or usd=0.50" }, { "$steps=0\n", "that is no amount of steps: as 20, or steps=20" },
+		{ "$time=soon\n", "that is no amount of time: as 20m, or time=20m" }, { "$cents=3\n", "not understood: usd=1 time=20m tokens=50000 steps=20 actions=10" },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		press(none[i][0]);
+		is_str(ui.message, none[i][1], "what is none is told in the words of the question");
+	}
 	press("$1\n");
 	is_str(ui.message, "more is given; what waited for it goes on", "a larger budget");
 	src[0]->model.nr_held = 0;

@@ -2,6 +2,7 @@
  * high after two. For a pattern: the yes is asked for when what it matches is there to be read. */
 #include "base/fd.h"
 #include "fake_session.h"
+#include "held_anew.h"
 #include "tap.h"
 #include "ui/line.h"
 
@@ -24,16 +25,21 @@ static FILE *to;
 static char *out;
 static size_t len;
 
-static void begin(void)
+static void begin_on(const char *fixture)
 {
 	struct err err = ERR_INIT;
 	to = open_memstream(&out, &len);
-	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0)
+	if (source_open(&s, fixture, &err) < 0)
 		exit(99);
 	l = line_new(s, &act, to, false, true);
 	if (line_sync(l, 0, &err) < 0)
 		exit(99);
 	sent[0] = 0;
+}
+
+static void begin(void)
+{
+	begin_on("tests/screens/fleet.jsonl");
 }
 
 static void end(void)
@@ -109,9 +115,26 @@ static void pattern(void)
 	end();
 }
 
+/* Held by a budget alone: the choices are those that make sense. */
+static void of_a_budget(void)
+{
+	char path[] = "/tmp/t_line_ask-XXXXXX";
+	held_anew("{\"reasons\":[\"budget\"],\"intent\":\"ab\"}", path);
+	begin_on(path);
+	unlink(path);
+	fflush(to);
+	has(out, "1 approve once  5 deny", "what makes no sense is not offered");
+	has(out, "give more with \"budget fix-parser --usd 1\"", "what does is");
+	for (const char *k = "2\0003\0"; *k; k += strlen(k) + 1)
+		has(types(k), "\"budget\" gives more, 1 lets it go once", k);
+	is_str(sent, "", "nothing was sent");
+	end();
+}
+
 int main(void)
 {
 	edited();
 	pattern();
+	of_a_budget();
 	return done_testing();
 }

@@ -44,6 +44,7 @@ static const struct {
 	{ "hostile-bytes-120x36", "hostile", 120, 36, false, "agent", 0, "oo" },
 	{ "approval-120x36", "fleet", 120, 36, false, "approval", 0, "" },
 	{ "approval-80x24", "fleet", 80, 24, false, "approval", 0, "" },
+	{ "watch-approval-80x24", "fleet", 80, 24, false, "approval", 0, "" },
 	{ "approval-80x24-ascii", "fleet", 80, 24, true, "approval", 0, "" },
 	{ "question-120x36", "asks", 120, 36, false, "question", 0, "" },
 	{ "question-80x24-ascii", "asks", 80, 24, true, "question", 0, "" },
@@ -267,7 +268,8 @@ static void draw(size_t i, struct buf *out)
 	snprintf(path, sizeof(path), "tests/screens/%s.jsonl", beside ? beside + 1 : "");
 	if (beside && source_open(&all[1], path, &err) < 0)
 		return;
-	bool acts = strncmp(cases[i].name, "decide-", 7) == 0 || strncmp(cases[i].name, "hint-", 5) == 0;
+	bool acts = strncmp(cases[i].name, "decide-", 7) == 0 || strncmp(cases[i].name, "hint-", 5) == 0 ||
+		    (strncmp(cases[i].name, "watch-", 6) != 0 && (strstr(cases[i].name, "approval") || strstr(cases[i].name, "preview-")));
 	sqlite3 *db = strstr(cases[i].name, "table-") ? tables() : NULL;
 	fake_handle = db;
 	ui_init(&ui, all, acts ? &act : NULL, beside ? 2 : 1, cases[i].rows, cases[i].cols, cases[i].ascii);
