@@ -428,6 +428,18 @@ static int paint_rule(const struct approval *v, struct area a, int row)
 	return row;
 }
 
+/* One line is left for those from @i on: which they are, at least. */
+static void paint_ids(struct area a, int row, const json_t *ids, size_t i, struct arena *ar)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	size_t nr = json_array_size(ids);
+	for (; i < nr && b.len + 30 < (size_t)a.cols; i++)
+		buf_printf(&b, "%s#%" PRId64, b.len ? "  " : "", (int64_t)json_integer_value(json_array_get(ids, i)));
+	if (i < nr)
+		buf_printf(&b, "  and %zu more", nr - i);
+	put(a, row, 5, ROLE_DIM, arena_strdup(ar, buf_cstr(&b)));
+}
+
 /* The commands themselves, not only how many. */
 static void paint_tried(const struct approval *v, const struct ui *ui, struct area a, int row)
 {
@@ -449,7 +461,7 @@ static void paint_tried(const struct approval *v, const struct ui *ui, struct ar
 	for (size_t i = 0; i < nr && row < a.rows; i++, row++) {
 		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
 		if (row == a.rows - 1 && i + 1 < nr) {
-			put(a, row, 5, ROLE_DIM, arena_printf(v->arena, ".. and %zu more", nr - i));
+			paint_ids(a, row, ids, i, v->arena);
 			return;
 		}
 		CLEANUP(json_release) json_t *req = source_body(s, id);
@@ -478,6 +490,6 @@ void widen_paint(const struct approval *v, const struct ui *ui, struct area a)
 	row = others_paint(v, ui, body, row);
 	paint_tried(v, ui, body, row);
 	put(a, a.rows - 1, 3, ROLE_DIM,
-	    rule ? "never covers: deny rules, the machine's own policy, what cannot be taken apart"
+	    rule ? "never covers: deny rules, the machine's policy, what cannot be taken apart"
 		 : "never covers: deny rules, compound commands with a part that does not match");
 }
