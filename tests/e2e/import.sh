@@ -25,6 +25,11 @@ is $? 0 'an imported session verifies'
 like "$("$sg" search 'echo 17' --in one)" 'exec: echo 17' 'it can be searched'
 call=$("$sg" events one --filter 'cmd:"echo 17"' --json | head -1 | number seq)
 is "$("$sg" out "one#$call")" 17 'output of a call'
+said=$("$sg" events one --json | grep '"kind":"model.reply"' | grep -m1 '"text":"[^"]')
+text=$(grep -oE '"text":"[A-Za-z0-9 ]+' <<<"$said" | cut -d'"' -f4)
+like "$("$sg" out "one#$(grep -oE '"action":[0-9]+' <<<"$said" | cut -d: -f2)")" "^${text:-none}" 'the text of an answer, which did not come bit by bit'
+like "$("$sg" out one --filter kind:model)" "^${text:-none}" 'also through a filter'
+like "$("$(dirname "$sg")/sandglass-replay" "$t"/sessions/*-one-*.glass --screen "$(number seq <<<"$said")" --view agent --action "$(grep -oE '"action":[0-9]+' <<<"$said" | cut -d: -f2)")" "│.*${text:-none}" 'and on the screen of its agent'
 is "$(sqlite3 "$t"/sessions/*one*.glass "SELECT count(*) FROM event e JOIN kind k ON k.number = e.kind WHERE k.name IN ('action.judged', 'action.started')")" 0 \
 	'it claims no verdict and no start'
 like "$("$sg" events one | grep 'exec: echo 3$')" '^00:00:14' 'times are those of the file'

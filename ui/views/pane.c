@@ -76,8 +76,11 @@ static void output_model(struct text *t, struct source *s, const struct model_ac
 	CLEANUP(json_release) json_t *o = source_body(s, act->reply);
 	json_t *calls = json_object_get(o, "calls"), *call;
 	size_t i, before = t->nr;
+	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	if (act->out_bytes > 0)
 		output_part(t, s, act->id, 6, from, room, TEXT_SOFT);
+	else if (json_get_bytes(json_object_get(o, "text"), &said) && said.len > 0) /* brought in from elsewhere: it did not come bit by bit */
+		text_add(t, ROLE_TEXT, NULL, said.data, said.len, TEXT_SOFT);
 	json_array_foreach(calls, i, call) {
 		const json_t *args = json_object_get(call, "args");
 		CLEANUP(buf_release) struct buf b = BUF_INIT;

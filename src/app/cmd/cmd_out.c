@@ -116,12 +116,38 @@ static int put_more(struct out *o, struct err *err)
 	return 0;
 }
 
+/* The text of the model's answer, in whose record it stands alone: what was brought in from elsewhere did not come bit by bit. */
+static int reply_text(struct out *o, struct buf *b, struct err *err)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct feed *feed;
+	struct event ev;
+	int rc;
+	if (feed_new(&feed, o->s, FEED_ACTION, o->action, err) < 0)
+		return -1;
+	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
+		CLEANUP(json_release) json_t *body = ev.kind == EV_MODEL_REPLY && ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+		if (body && json_get_bytes(json_object_get(body, "text"), b))
+			break;
+		arena_reset(&arena);
+	}
+	feed_free(&feed);
+	return rc < 0 ? -1 : 0;
+}
+
+/* What a model said. */
+static int model_text(struct out *o, struct buf *b, struct err *err)
+{
+	if (session_output(o->s, o->action, STREAM_TEXT, 0, SIZE_MAX, b, err) < 0)
+		return -1;
+	return b->len || session_output_size(o->s, o->action, STREAM_OUT) ? 0 : reply_text(o, b, err);
+}
+
 /* All of it: as it came, and what a model said. */
 static int put_all(struct out *o, struct err *err)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	if (session_output_each(o->s, o->action, put, o, err) < 0 ||
-	    session_output(o->s, o->action, STREAM_TEXT, 0, SIZE_MAX, &b, err) < 0)
+	if (session_output_each(o->s, o->action, put, o, err) < 0 || model_text(o, &b, err) < 0)
 		return -1;
 	if (b.len)
 		put(o, STREAM_TEXT, 0, b.data, b.len);
@@ -175,14 +201,21 @@ static int put_matching(struct out *o, const struct filter *f, struct err *err)
 		if (filter_search(f, o->s, clock_wall_us(), at, ARRAY_LEN(seqs), seqs, &nr, err) < 0)
 			return -1;
 		for (size_t i = 0; i < nr; i++) {
-			uint64_t size = 0;
+			CLEANUP(buf_release) struct buf said = BUF_INIT;
 			at = o->action = seqs[i];
+			if (model_text(o, &said, err) < 0)
+				return -1;
+			uint64_t size = o->end[STREAM_TEXT].wanted ? said.len : 0;
 			for (int s = STREAM_OUT; s <= STREAM_PTY; s++)
 				size += o->end[s].wanted ? session_output_size(o->s, at, s) : 0;
 			if (size > 0 && !o->ctx->json && o->end[STREAM_OUT].safe)
 				fprintf(o->ctx->out, "-- #%llu\n", (unsigned long long)at);
 			if (session_output_each(o->s, at, put, o, err) < 0)
 				return -1;
+			if (said.len)
+				put(o, STREAM_TEXT, 0, said.data, said.len);
+			if (said.len && o->end[STREAM_TEXT].safe && said.data[said.len - 1] != '\n')
+				fputc('\n', o->ctx->out);
 		}
 	}
 	return 0;
