@@ -65,4 +65,20 @@ wait_for 5 shows b 'HANDOVER of s-'
 ok $? "H shows it on the screen"
 tm kill-server
 for s in $one $two $three; do "$sg" stop --now -S "$s" >/dev/null 2>&1; done
+# --- supervisors that do not answer ---
+printf 'local sg = require "sandglass"\nsg.sleep(600)\n' >"$t/still.lua"
+for i in 1 2 3 4 5 6; do "$sg" run -d "$t/still.lua" --name "still$i" >"$t/out" 2>&1; done
+six() { [ "$("$sg" ls --live still 2>/dev/null | grep -c ' running ')" = 6 ]; }
+wait_for 60 six
+pids=$(for id in $("$sg" ls --live still | cut -d' ' -f1); do supervisor "$id"; done)
+# shellcheck disable=SC2086
+kill -STOP $pids
+from=$(date +%s%N)
+"$sg" ls --live still >"$t/out" 2>&1
+took=$((($(date +%s%N) - from) / 1000000))
+[ $took -lt 2000 ]
+ok $? "six that do not answer keep ls as long as one does ($took ms)"
+is "$(grep -c ' (does not answer)$' "$t/out")" 6 "and are told from the others"
+# shellcheck disable=SC2086
+kill -CONT $pids
 finish

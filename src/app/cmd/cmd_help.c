@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "app/cmd/ask_all.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/front/sessions.h"
 #include "app/super/live.h"
@@ -184,24 +185,28 @@ int cmd_version(struct cmd_ctx *ctx)
 
 static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
 {
+	struct session_file *file = xcalloc(ids->nr, sizeof(*file));
+	struct asked *all = xcalloc(ids->nr, sizeof(*all));
 	for (size_t i = 0; i < ids->nr; i++) {
-		struct control_client *c = NULL;
-		struct control_client_opts o = { .watch = true, .timeout_ms = 500 };
-		struct err err = ERR_INIT;
-		CLEANUP(free_ptr) char *path = control_path(ids->item[i]);
-		bool there = control_client_open(&c, path, &o, NULL, NULL, &err) == 0;
-		const json_t *w = there ? control_client_welcome(c) : NULL;
+		file[i] = (struct session_file){ .id = ids->item[i], .path = ids->item[i] }; /* ours: its socket goes by its id */
+		all[i].file = &file[i];
+	}
+	ask_all(all, ids->nr);
+	for (size_t i = 0; i < ids->nr; i++) {
+		json_t *w = all[i].welcome;
 		size_t held = json_array_size(json_object_get(json_object_get(w, "state"), "held"));
-		fprintf(ctx->out, "%s %s", ids->item[i], there ? held ? "waiting" : "running" : "does not answer");
-		if (there) {
+		fprintf(ctx->out, "%s %s", ids->item[i], w ? held ? "waiting" : "running" : "does not answer");
+		if (w) {
 			fputs("  ", ctx->out);
 			cmd_print_safe(ctx->out, json_str(w, "name", ""), strlen(json_str(w, "name", "")), false);
 		}
 		if (held)
 			fprintf(ctx->out, "  (%zu held)", held);
 		fputc('\n', ctx->out);
-		control_client_free(&c);
+		json_decref(w);
 	}
+	free(all);
+	free(file);
 }
 
 /* Nothing of ours does, but it may be that something runs which others share with us. */

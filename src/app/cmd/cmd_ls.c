@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/cmd/ask_all.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
 #include "app/front/sessions.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "control/client.h"
-#include "control/share.h"
 #include "record/read/ended.h"
 
 struct row {
@@ -20,28 +19,13 @@ struct row {
 	int64_t begun_us, last_us;
 	size_t held;
 	bool watch; /* it is shared with us to watch only */
-	bool live, broken_off, unreadable;
+	bool live, silent, broken_off, unreadable; /* silent: it runs, and its supervisor does not answer */
 };
 
 static json_t *body_of(const struct event *ev)
 {
 	struct err err = ERR_INIT;
 	return ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
-}
-
-/* How many actions wait for a person, and what we may do there; only its supervisor knows. */
-static void ask_supervisor(struct row *r)
-{
-	struct control_client *c;
-	struct control_client_opts o = { .watch = true, .timeout_ms = 500 };
-	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *path = share_find(r->file->id, r->file->path);
-	if (control_client_open(&c, path, &o, NULL, NULL, &err) < 0)
-		return;
-	const json_t *welcome = control_client_welcome(c);
-	r->held = json_array_size(json_object_get(json_object_get(welcome, "state"), "held"));
-	r->watch = !strcmp(json_str(welcome, "role", ""), "watch");
-	control_client_free(&c);
 }
 
 static void fill_from(struct row *r, struct session *s)
@@ -65,10 +49,6 @@ static void fill_from(struct row *r, struct session *s)
 	}
 	r->broken_off = !r->live && !ended;
 	r->state = r->live ? "running" : !ended ? "broken off" : r->state;
-	if (r->live)
-		ask_supervisor(r);
-	if (r->held)
-		r->state = "waiting";
 	arena_release(&arena);
 }
 
@@ -85,6 +65,28 @@ static struct row look(const struct session_file *f)
 	fill_from(&r, s);
 	session_close(&s);
 	return r;
+}
+
+/* How many actions wait for a person, and what we may do there: only a supervisor knows. */
+static void ask_supervisors(struct row *row, size_t nr)
+{
+	struct asked *a = xcalloc(nr + 1, sizeof(*a));
+	size_t live = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (row[i].live)
+			a[live++].file = row[i].file;
+	ask_all(a, live);
+	for (size_t i = 0, k = 0; i < nr; i++) {
+		if (!row[i].live)
+			continue;
+		json_t *welcome = a[k++].welcome;
+		row[i].silent = !welcome;
+		row[i].held = json_array_size(json_object_get(json_object_get(welcome, "state"), "held"));
+		row[i].watch = !strcmp(json_str(welcome, "role", ""), "watch");
+		row[i].state = row[i].held ? "waiting" : row[i].state;
+		json_decref(welcome);
+	}
+	free(a);
 }
 
 /* Does anything in it match? One that cannot be asked is not hidden. */
@@ -159,6 +161,8 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 		}
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
+		if (r->silent)
+			buf_puts(&b, "  (does not answer)");
 		if (r->file->shared_by)
 			buf_printf(&b, "  (shared by %s%s)", r->file->shared_by, r->watch ? ", to watch" : "");
 		if (r->broken_off)
@@ -235,6 +239,7 @@ int cmd_ls(struct cmd_ctx *ctx)
 	}
 	session_files_shared(&files);
 	session_files_sort(&files);
+	struct row *row = xcalloc(files.nr + 1, sizeof(*row));
 	for (size_t i = 0; i < files.nr; i++) {
 		if (!wanted(&files.item[i], cmd_word(ctx, 0)) || !matches(&files.item[i], filter))
 			continue;
@@ -242,16 +247,21 @@ int cmd_ls(struct cmd_ctx *ctx)
 			left++;
 			continue;
 		}
-		struct row r = look(&files.item[i]);
-		if (!cmd_has(ctx, "live") || r.live) {
+		row[shown] = look(&files.item[i]);
+		if (!cmd_has(ctx, "live") || row[shown].live)
 			shown++;
-			if (ctx->json)
-				print_json(ctx, &r);
-			else
-				print_row(ctx, &r);
-		}
-		free(r.why);
+		else
+			free(row[shown].why);
 	}
+	ask_supervisors(row, shown);
+	for (size_t i = 0; i < shown; i++) {
+		if (ctx->json)
+			print_json(ctx, &row[i]);
+		else
+			print_row(ctx, &row[i]);
+		free(row[i].why);
+	}
+	free(row);
 	if (left && !ctx->quiet && !ctx->json)
 		fprintf(ctx->err, "sandglass: %zu older ones, 'sandglass ls --all' shows them\n", left);
 	if (!shown && !ctx->quiet && !ctx->json)
