@@ -67,8 +67,9 @@ static const char *skip(const char *s)
 	}
 }
 
-/* One alternative of an extended regular expression: the runs of plain characters outside of its groups and lists. */
-static const char *alternative(const char *s, struct strv *out)
+/* One alternative of an extended regular expression: the runs of plain characters outside of its groups and lists, and what stands in
+ * the groups that it cannot do without. */
+static const char *alternative(const char *s, struct strv *out, struct strv *groups)
 {
 	CLEANUP(buf_release) struct buf piece = BUF_INIT;
 	for (; *s && *s != '|'; s++) {
@@ -78,9 +79,12 @@ static const char *alternative(const char *s, struct strv *out)
 			if (strchr("*?{", *s))
 				drop_last(&piece);
 			end_piece(out, &piece);
+			const char *from = s;
 			s = skip(s);
 			if (!*s)
 				break;
+			if (*from == '(' && !strchr("*?{", s[1] ? s[1] : 'x'))
+				strv_push_bytes(groups, from + 1, (size_t)(s - from - 1));
 		} else {
 			buf_putc(&piece, *s);
 		}
@@ -91,10 +95,12 @@ static const char *alternative(const char *s, struct strv *out)
 
 static bool of_regex(const char *s, filter_pieces_fn *fn, void *self)
 {
-	for (bool good = true;; s++) {
-		CLEANUP(strv_release) struct strv pieces = STRV_INIT;
-		s = alternative(s, &pieces);
-		good = good && fn(self, &pieces);
+	for (;; s++) {
+		CLEANUP(strv_release) struct strv pieces = STRV_INIT, groups = STRV_INIT;
+		s = alternative(s, &pieces, &groups);
+		bool good = fn(self, &pieces);
+		for (size_t i = 0; i < groups.nr && !good; i++)
+			good = of_regex(groups.item[i], fn, self);
 		if (!good || !*s)
 			return good;
 	}

@@ -183,7 +183,7 @@ static const char *const asks[] = {
 	"risk:medium,low", "risk:none dur>4990ms", "verdict:held or dur>4990ms", "not dur<4990ms kind:exec", "not (is:error or kind:exec)",
 	"since:2026-01-01T03:00", "until:2026-01-01T01:00", "since:2026-01-01T02:00 until:2026-01-01T02:10", "since:2027-01-01", "until:2020-01-01",
 	"since:2026-01-01T02:00 until:2026-01-01T02:30 is:error", "text:isdigit", "text:\"make test\" exit:1", "text~isdigit.*peek", "text~xyl[a-z]+phone",
-	"text:xylophone", "text~segment", "text:hash", "text~x*kind", "text~(made|make).test", "text~nowhere|Evil", "text~nowhere|E?v?i?l", "text~pip3?",
+	"text:xylophone", "text~segment", "text:hash", "text~x*kind", "text~(made|make).test", "text~(xylo(ph|f)one|Evil)", "text~(nowhere|Evil)?x", "text~((evil|Evil)+|pip3).*e", "text~(sea){2}|(Evil){1}", "text~nowhere|Evil", "text~nowhere|E?v?i?l", "text~pip3?",
 	"text:\"*make*test*\"", "text~\"evil\"", "cmd~^pip3", "cmd:\"make*\"", "cmd~pip[0-9].install", "cmd~(a|b)", "sea dur>1s", "sea is:marked",
 	"make exit:2 dur>4900ms", "id:1000..9000 is:error dur>4s", "is:marked,edited", "is:pending,error host:*", "has:note,diff kind:exec",
 };
