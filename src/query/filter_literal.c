@@ -61,7 +61,10 @@ static const char *skip(const char *s)
 	case '{':
 		return strchrnul(s, '}');
 	case '\\':
-		return s[1] ? s + 1 : s;
+		s += s[1] != 0;
+		while (((uint8_t)s[1] & 0xc0) == 0x80) /* a whole character */
+			s++;
+		return s;
 	default:
 		return s;
 	}
