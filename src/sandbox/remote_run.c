@@ -22,7 +22,9 @@ struct run {
 	struct strv argv, env;
 	char *cwd;
 	struct run_opts o;
-	struct buf in;        /* input that was not sent yet */
+	struct buf in;        /* input of which it is not known that it is there */
+	size_t in_sent;       /* so much of it is on its way, as piece in_nr */
+	unsigned in_nr;
 	bool in_eof, eof_sent, streams; /* all input is there; the box knows; it comes while the command runs */
 	int64_t off[2];
 	struct script *script, *input, *killer, *sizer;
@@ -33,6 +35,7 @@ struct run {
 	int code, by;         /* the status: code, or the signal it died by */
 	int64_t sent_us, box_begin_us, box_end_us; /* asked for by our clock; the rest by the box's, 0 = not told */
 	bool quiet;           /* a tool of the mirror's */
+	bool unfed;           /* its input has not come to it */
 	unsigned news;        /* number of what our tool says after it (mirror_news), 0 nothing */
 	struct strv news_words;
 	bool telling;         /* it has ended, its text has not */
@@ -195,6 +198,19 @@ static void told(struct run *r)
 
 static void follow_on(struct run *r);
 
+/* @err: why; NULL where the box does not know it. In a terminal it is not said: that is somebody's screen. */
+static void lose(struct run *r, const struct err *err)
+{
+	if (err && !r->freed && !r->ended) {
+		CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", err->text);
+		if (!r->o.pty)
+			r->ops->on_output(r->self, 2, line, strlen(line));
+		if (!r->freed && r->ops->on_lost)
+			r->ops->on_lost(r->self, err);
+	}
+	finish(r, 0, 0, true);
+}
+
 static void on_end(void *self, const struct err *err)
 {
 	struct run *r = self;
@@ -212,13 +228,7 @@ static void on_end(void *self, const struct err *err)
 		follow_on(r);
 		return;
 	}
-	if (err && !r->freed) {
-		CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", err->text);
-		r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
-		if (!r->freed && r->ops->on_lost)
-			r->ops->on_lost(r->self, err);
-	}
-	finish(r, 0, 0, true);
+	lose(r, err);
 }
 
 static const struct script_how exec_how = { .make = make, .line = on_line, .end = on_end };
@@ -253,9 +263,10 @@ static void send_signal(struct run *r);
 static void killed(void *self, const struct err *err)
 {
 	struct run *r = self;
-	(void)err;
 	r->killer = NULL;
-	if (r->signal && !r->ended)
+	if (err && r->unfed && !r->ended)
+		lose(r, err);
+	else if (r->signal && !r->ended)
 		send_signal(r);
 }
 
@@ -292,10 +303,7 @@ static void make_input(void *self, struct buf *text)
 {
 	struct run *r = self;
 	struct wrap_run w = wrap_of(r);
-	size_t n = r->in.len < WRAP_TEXT_MAX / 2 ? r->in.len : WRAP_TEXT_MAX / 2;
-	r->eof_sent = r->in_eof && n == r->in.len;
-	wrap_input(text, &w, r->in.data, n, r->eof_sent);
-	buf_drop(&r->in, n);
+	wrap_input(text, &w, r->in_nr, r->in.data, r->in_sent, r->eof_sent);
 }
 
 static void send_input(struct run *r);
@@ -304,19 +312,30 @@ static void input_sent(void *self, const struct err *err)
 {
 	struct run *r = self;
 	r->input = NULL;
-	if (err && !r->ended)
-		remote_run_signal(r, SIGKILL); /* what it has read is not known any more */
-	else
-		send_input(r);
+	if (err && !r->ended) { /* what it has read is not known any more, and it would wait for what it has not */
+		CLEANUP(free_ptr) char *line = xasprintf("sandglass: its input cannot be brought to it, so it is killed: %s\n", err->text);
+		r->unfed = true;
+		if (!r->freed)
+			r->ops->on_output(r->self, stream_of(r, true), line, strlen(line));
+		remote_run_signal(r, SIGKILL);
+		return;
+	}
+	buf_drop(&r->in, r->in_sent);
+	r->in_sent = 0;
+	send_input(r);
 }
 
-static const struct script_how input_how = { .make = make_input, .line = any_end, .end = input_sent, .once = true };
+static const struct script_how input_how = { .make = make_input, .line = any_end, .end = input_sent };
 
 static void send_input(struct run *r)
 {
 	bool more = r->in.len || (r->in_eof && !r->eof_sent);
-	if (r->going && r->streams && !r->input && !r->ended && more)
-		r->input = script_begin(r->remote, &input_how, r);
+	if (!r->going || !r->streams || r->input || r->ended || !more)
+		return;
+	r->in_sent = r->in.len < WRAP_TEXT_MAX / 2 ? r->in.len : WRAP_TEXT_MAX / 2;
+	r->eof_sent = r->in_eof && r->in_sent == r->in.len;
+	r->in_nr++;
+	r->input = script_begin(r->remote, &input_how, r);
 }
 
 void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)

@@ -188,17 +188,24 @@ void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsig
 	buf_printf(out, "if [ ! -e \"$d/c\" ]; then stty cols %u rows %u <\"/proc/$(cat \"$d/p\")/fd/0\" 2>/dev/null; fi\necho '@.'\n)\n", cols, rows);
 }
 
-void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, size_t len, bool eof)
+/* Who makes the file $k first writes, detached: the text may be cut off, and be sent again, which waits for that end then. */
+static void input_once(struct buf *out, unsigned nr, const void *bytes, size_t len)
+{
+	buf_printf(out, "k=\"$d/i.%u\"\nrm -f \"$d/i.%u\" \"$d/i.%u.d\"\n", nr, nr - 1, nr - 1);
+	buf_puts(out, "if ( set -C; : >\"$k\" ) 2>/dev/null; then\n( trap '' HUP; if [ -p \"$d/i\" ] && [ ! -e \"$d/c\" ]; then ");
+	base64_of(out, bytes, len);
+	buf_puts(out, " >\"$d/i\"; fi; : >\"$k.d\" ) </dev/null >/dev/null 2>&1 &\nfi\n"
+		      "w=0.01; while [ ! -e \"$k.d\" ] && [ ! -e \"$d/c\" ]; do sleep $w; w=0.05; done\n");
+}
+
+void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const void *bytes, size_t len, bool eof)
 {
 	buf_puts(out, "(\n");
 	folder(out, r);
 	/* the command's own text may be on its way yet */
 	buf_puts(out, "i=0\nwhile [ $i -lt 100 ] && [ ! -e \"$d/h\" ] && [ ! -e \"$d/c\" ]; do sleep 0.05; i=$((i + 1)); done\n");
-	if (len) {
-		buf_puts(out, "if [ -p \"$d/i\" ] && [ ! -e \"$d/c\" ]; then ");
-		base64_of(out, bytes, len);
-		buf_puts(out, " >\"$d/i\"; fi\n");
-	}
+	if (len)
+		input_once(out, nr, bytes, len);
 	if (eof)
 		buf_puts(out, "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); rm -f \"$d/h\"; fi\n");
 	buf_puts(out, "echo '@.'\n)\n");

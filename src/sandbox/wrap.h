@@ -40,7 +40,8 @@ struct wrap_run {
 void wrap_exec(struct buf *out, const struct wrap_run *r);
 void wrap_signal(struct buf *out, const struct wrap_run *r, int signo);
 void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows); /* of a terminal */
-void wrap_input(struct buf *out, const struct wrap_run *r, const void *bytes, size_t len, bool eof);
+/* The @nr-th piece of its input (from 1, one after the other): sent twice, it goes in once. */
+void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const void *bytes, size_t len, bool eof);
 
 void wrap_kill_all(struct buf *out, const char *base);
 /* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it "@t" if a terminal cannot be had. */

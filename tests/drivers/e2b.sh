@@ -16,9 +16,14 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/skew.lua" </dev/null >out 2>&1
 	like "$(cat out)" "the clock of box 'c' is 3[56][0-9][0-9] s ahead of this machine's" 'a clock that is an hour ahead is said'
 	like "$(cat out)" 'said fine' 'and the box works'
+	# what a command in a shell that stays has changed is found at its end, not later
+	git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
+	timeout 100 "$sg" run --no-tui --policy allow.lua "$here/../drivers/far_shell.lua" -- '{"backend": "e2b"}' --rounds 6 </dev/null >out 2>&1
+	like "$(cat out)" 'job 8 0' 'a job in a shell that stays, and a look afterwards'
+	like "$(cat out)" 'same 13' 'its commands: nothing that one of them wrote is found later'
 	# what is larger than one request takes goes in several
 	head -c 9M /dev/urandom >nine
-	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
 	printf 'local box <close> = require("sandglass").sandbox { backend = "e2b" }\nassert(box:put("nine", "nine"))\nprint("sum " .. box:run("sha256sum <nine").out)\n' >nine.lua
 	posts() { fake seen | grep -c 'POST /files'; }
 	local posts=$(posts)

@@ -1,4 +1,4 @@
--- Commands in a shell that stays, in a box whose files come here with the end of each: what a look at them afterwards finds, by itself,
+-- Commands in a shell that stays, in a box that lies elsewhere: what a look at its files finds after one of them has ended, by itself,
 -- must be what was there at that end. Prints "same N" and one line for each command of which something came late.
 local sg = require "sandglass"
 local a = sg.args { "how", rounds = "30" }

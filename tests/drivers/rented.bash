@@ -214,6 +214,32 @@ fault "1 ${exec_method:-POST} $exec_path status:503"
 fault "2 ${exec_method:-POST} $exec_path cut"
 like "$(one --cmd 'echo x >>n; cat n; head -c 100000 /dev/zero | wc -c')" 'said x\\n100000' 'trouble, and an answer that breaks off: gone on where it was'
 fake calm >/dev/null
+cat >stays.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "backend" }
+local box <close> = sg.sandbox { name = "c", backend = a.backend }
+local sh = assert(box:shell())
+sh:run "cd /tmp; n=0"
+print "waits"
+sg.sleep(1)
+local said = ""
+for _ = 1, 6 do
+  local r, err = sh:run "n=$((n + 1)); echo $n"
+  said = said .. (r and r.out or tostring(err) .. "\n")
+end
+print("said " .. said:gsub("\n", "|"))
+L
+stays() { # what befalls the box once its shell is there: command...
+	rm -f gone.out
+	timeout 60 "$sg" run --no-tui stays.lua --json -- "$kind" </dev/null >gone.out 2>&1 &
+	wait_for 30 waits
+	"$@" >/dev/null
+	wait $!
+	grep -ao '"text":"said [^"]*' gone.out
+}
+troubles() { local what; for what in status:503 lost cut; do fault "1 ${exec_method:-POST} $exec_path $what"; done; }
+is "$(stays troubles)" '"text":"said 1|2|3|4|5|6|' 'trouble while a shell is open: each command runs once, in order'
+fake calm >/dev/null
 cat >gone.lua <<'L'
 local sg = require "sandglass"
 local a = sg.args { "backend" }
@@ -248,6 +274,8 @@ wait_for 30 waits
 fake vanish >/dev/null
 wait $!
 like "$(grep -a '"said ' gone.out)" 'interrupted|no more|gone' 'a box that is killed behind our back: the command says so'
+like "$(stays fake vanish)" '"text":"said this shell has ended: [^|]*(no more|gone)[^|]*; how' 'so does a shell'
+like "$(grep -a '"kind":"action.ended"' gone.out)" '"end":"interrupted","why":"[^"]*how it ended is not known' 'and its end'
 # what follows is the same code for all of them
 [ "$kind" != daytona ] || try_box "{\"backend\": \"$kind\"}" "$kind" ''
 [ "$kind" = daytona ] || [ -n "${LONG:-}" ] || finish

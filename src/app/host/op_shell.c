@@ -29,10 +29,13 @@ static struct shell_job *shells;
 static struct shell_job *shell_of(struct call *c)
 {
 	uint64_t id = (uint64_t)json_int(c->args, "shell", 0);
-	for (struct shell_job *j = shells; j; j = j->next)
-		if (j->id == id && j->s == c->super && !j->gone)
-			return j;
-	call_fail(c, "backend", NULL, NULL, id, "this shell has ended");
+	struct shell_job *j = shells;
+	while (j && (j->id != id || j->s != c->super))
+		j = j->next;
+	if (j && !j->gone)
+		return j;
+	const char *why = j ? j->lost_why : NULL;
+	call_fail(c, "backend", NULL, NULL, id, "this shell has ended%s%s", why ? ": " : "", why ? why : "");
 	return NULL;
 }
 

@@ -77,6 +77,7 @@ struct own {
 	char *intent;    /* of what was asked, hex: an approval is of that and of nothing else */
 	int64_t dead_until_us;
 	int64_t over_us; /* nothing is typed any more: when it was said last; 0 */
+	struct buf ended; /* how, where that is not its own doing */
 	size_t nr_typed; /* while it is held: of one line */
 	char typed[LINE_LOOKED_AT];
 };
@@ -215,15 +216,16 @@ static void tell_denied(struct own *o, const json_t *body)
 	put_safe(*message ? ": " : "", message, "\r\n");
 }
 
-/* Of an end that is no exit of the shell's own. */
-static void tell_end(const struct own *o, const json_t *body)
+/* Of an end that is no exit of the shell's own; told when the terminal is again as it was. */
+static void keep_end(struct own *o, const json_t *body)
 {
 	const char *end = json_str(body, "end", ""), *why = json_str(body, "why", ""), *rule = json_str(body, "rule", "");
 	if (o->told || strcmp(end, "ok") == 0 || (!*why && json_object_get(body, "code")))
 		return;
-	fprintf(stderr, "\r\nthis shell has ended: %s", end);
-	put_safe(*rule ? " by " : "", rule, "");
-	put_safe(*why ? ": " : "", why, "\r\n");
+	buf_printf(&o->ended, "this shell has ended: %s%s", end, *rule ? " by " : "");
+	sanitize_line(rule, strlen(rule), 0, &o->ended);
+	buf_puts(&o->ended, *why ? ": " : "");
+	sanitize_line(why, strlen(why), 0, &o->ended);
 }
 
 static int see(struct own *o, const struct event *ev, struct err *err)
@@ -237,7 +239,7 @@ static int see(struct own *o, const struct event *ev, struct err *err)
 		o->held = false;
 	if (ev->kind != EV_ACTION_ENDED)
 		return 0;
-	tell_end(o, body);
+	keep_end(o, body);
 	o->status = strcmp(json_str(body, "end", ""), "denied") == 0 ? EXIT_DENIED : (int)json_int(body, "code", 1);
 	return 1;
 }
@@ -300,6 +302,9 @@ int person_shell(struct control_client *c, struct session *s, uint64_t id, struc
 	int rc = until_end(&o, err);
 	if (tty)
 		tcsetattr(0, TCSADRAIN, &was);
+	if (o.ended.len)
+		fprintf(stderr, "\n%s\n", buf_cstr(&o.ended));
+	buf_release(&o.ended);
 	feed_free(&o.f);
 	free(o.intent);
 	return rc < 0 ? -1 : o.status;
