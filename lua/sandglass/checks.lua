@@ -27,8 +27,8 @@ add("tests_after_edit", "tests_after_edit[=CMD]", "the last run of the tests cam
     local tests = claims.test_runs(log, args[1])
     local last, edit = tests[#tests], claims.last_edit(log, tests)
     if not edit then return t:skip("tests ran after the last edit", "nothing was edited") end
-    local ok = last and last.exit == 0 and last.last > edit.id
-    local why = not last and "no tests ran" or last.exit ~= 0 and ("the last run ended %s"):format(last.exit or last["end"])
+    local ok = last and last.outcome == "ok" and last.last > edit.id
+    local why = not last and "no tests ran" or last.outcome ~= "ok" and claims.why(last)
       or last.last <= edit.id and "edited after the last run" or nil
     t:check("tests ran after the last edit", ok, { last or edit, edit }, { text = why })
   end)

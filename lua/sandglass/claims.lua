@@ -1,33 +1,57 @@
 -- What an agent says at its end, held against what ran. English sentences of a few forms are understood; what is not understood
 -- is no claim. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it).
 local rt = require "sandglass.runtime"
+local commands = require "sandglass.commands"
 local M = {}
-
-local TESTS = { "make test", "make check", "pytest", "py.test", "npm test", "npm run test", "npx jest", "yarn test", "pnpm test",
-  "cargo test", "cargo nextest", "go test", "ctest", "prove ", "mvn test", "gradle test", "tox", "rspec", "unittest", "meson test",
-  "ninja test", "node --test", "bats " }
-local BUILDS = { "make", "cmake", "cargo build", "cargo check", "go build", "npm run build", "gcc", "clang", "cc ", "ninja", "meson",
-  "mvn", "gradle", "tsc" }
 
 local function has(text, list)
   for _, w in ipairs(list) do if text:find(w, 1, true) then return true end end
   return false
 end
 
--- A glob of the filter language as a plain test; without one: what looks like a test run.
-local function matcher(glob)
-  if not glob then return function(cmd) return has(cmd, TESTS) end end
+-- What a glob of the filter language says of a whole command line.
+local function globbed(glob)
   local p = "^" .. glob:gsub("[%^%$%(%)%%%.%[%]%+%-]", "%%%0"):gsub("%*", ".*"):gsub("%?", ".") .. "$"
   return function(cmd) return cmd:find(p) ~= nil end
 end
 
--- Test runs that have ended, oldest first.
-function M.test_runs(log, glob)
-  local out, is = {}, matcher(glob)
+local WORST = { ok = 1, hidden = 2, failed = 3 }
+
+-- What came of the commands of the row @e that answer @is; nil: none does. hidden: the line's exit status says nothing of them.
+local function outcome(e, is)
+  local worst
+  for _, p in ipairs(type(e.cmd) == "string" and commands.of(e.cmd) or {}) do
+    if is(p.words) then
+      local now = e.exit == 0 and (p.decides and "ok" or "hidden") or (e.exit and not p.last and "hidden") or "failed"
+      if not worst or WORST[now] > WORST[worst] then worst = now end
+    end
+  end
+  return worst
+end
+
+-- Command lines that have ended of which @whole(line) is true, or of which a command answers @is: their rows, oldest first,
+-- with what came of it as "outcome".
+local function runs_of(log, is, whole)
+  local out = {}
   for e in log:each "kind:exec,shell" do
-    if e.started_us and e.ended_us and type(e.cmd) == "string" and is(e.cmd) then out[#out + 1] = e end
+    if e.started_us and e.ended_us and type(e.cmd) == "string" then
+      e.outcome = whole and whole(e.cmd) and (e.exit == 0 and "ok" or "failed") or outcome(e, is)
+      if e.outcome then out[#out + 1] = e end
+    end
   end
   return out
+end
+
+-- Test runs that have ended, oldest first; with a glob: what it says of a line, or of one of its commands.
+function M.test_runs(log, glob)
+  local whole = glob and globbed(glob)
+  return runs_of(log, whole and function(words) return whole(table.concat(words, " ")) end or commands.tests, whole)
+end
+
+-- Why a run that is not "ok" is none.
+function M.why(e)
+  if e.outcome == "hidden" then return ("the exit status of `%s` does not say how they ended"):format(e.cmd:gsub("%s+", " "):sub(1, 60)) end
+  return ("the last run ended %s"):format(e.exit and "with " .. e.exit or e["end"] or "?")
 end
 
 -- The newest change of a file that none of the actions @but made (a run of the tests builds, too); {id, path} or nil.
@@ -87,9 +111,7 @@ local function run_verdict(log, agent, runs, what)
   if #mine == 0 then mine = runs end
   local last = mine[#mine]
   if not last then return "unsupported", {}, "no " .. what .. " ran" end
-  if last.exit ~= 0 then
-    return "contradicted", { last }, ("the last run ended %s"):format(last.exit and "with " .. last.exit or last["end"] or "?")
-  end
+  if last.outcome ~= "ok" then return last.outcome == "failed" and "contradicted" or "unsupported", { last }, M.why(last) end
   local edit = M.last_edit(log, mine)
   if edit and edit.id > last.last then return "stale", { last, edit.id }, edit.path .. " was changed afterwards" end
   return "supported", { last }
@@ -116,47 +138,47 @@ form("build", function(low)
   return low:find "%f[%a]builds?%f[%A].*%f[%a]clean" or low:find "%f[%a]builds successfully" or low:find "%f[%a]compiles%f[%A]"
     or low:find "build succeed"
 end, function(log, agent)
-  local runs = {}
-  for e in log:each "kind:exec,shell" do
-    if e.ended_us and type(e.cmd) == "string" and has(e.cmd, BUILDS) then runs[#runs + 1] = e end
-  end
-  return run_verdict(log, agent, runs, "build")
+  return run_verdict(log, agent, runs_of(log, commands.builds), "build")
 end)
 
 form("ran", function(low, s) return low:find "%f[%a]i?%s?ran%f[%A]" and s:match "`([^`]+)`" or low:find "executed" and s:match "`([^`]+)`" end,
   function(log, _, s)
     local cmd = s:match "`([^`]+)`"
-    local found
-    for e in log:each "kind:exec,shell" do
-      if e.started_us and type(e.cmd) == "string" and e.cmd:find(cmd, 1, true) then found = e end
-    end
+    local runs = runs_of(log, commands.begins(cmd), function(line) return line == cmd end)
+    local found = runs[#runs]
     if not found then return "unsupported", {}, ("'%s' was never run"):format(cmd) end
-    if s:lower():find "success" and found.exit ~= 0 then return "contradicted", { found }, ("it ended with %s"):format(found.exit) end
-    return "supported", { found }
+    if not s:lower():find "success" or found.outcome == "ok" then return "supported", { found } end
+    if found.outcome == "hidden" then return "unsupported", { found }, M.why(found) end
+    return "contradicted", { found }, ("it ended with %s"):format(found.exit or found["end"])
   end)
 
--- @good: filters of what bears the claim out; @tried: of what was tried. One that failed or was denied speaks against it.
-local function done_or_tried(log, what, good, tried)
-  for _, f in ipairs(good) do
-    local e = log:last(f)
-    if e and e.started_us then return "supported", { e } end
+-- git's @verb: done, tried (what failed or was denied speaks against it), or nothing. @host: tools of the host that do it, too.
+local function git(log, verb, host)
+  local is, tried = commands.git(verb), nil
+  local runs = runs_of(log, is)
+  for i = #runs, 1, -1 do
+    if runs[i].outcome == "ok" then return "supported", { runs[i] } end
+    tried = tried or runs[i]
   end
-  for _, f in ipairs(tried) do
-    local e = log:last(f)
-    if e and e.started_us and e.exit then return "contradicted", { e }, ("the %s ended with %s"):format(what, e.exit) end
-    if e and not e.started_us and e["end"] then return "contradicted", { e }, ("the %s was not run: %s"):format(what, e["end"]) end
+  local done = host and log:last(host .. " exit=0")
+  if done and done.started_us then return "supported", { done } end
+  if tried then
+    if tried.outcome == "hidden" then return "unsupported", { tried }, M.why(tried) end
+    return "contradicted", { tried }, ("the %s ended with %s"):format(verb, tried.exit or tried["end"])
   end
-  return "unsupported", {}, ("no %s ended well"):format(what)
+  for e in log:each('kind:exec,shell cmd:"*git*' .. verb .. '*"' .. (host and " or " .. host or "")) do
+    if not e.started_us and e["end"] and (e.kind == "host" or outcome(e, is)) then tried = e end
+    if e.kind == "host" and e.started_us and e.exit then tried = e end
+  end
+  if not tried then return "unsupported", {}, ("no %s ended well"):format(verb) end
+  if tried.started_us then return "contradicted", { tried }, ("the %s ended with %s"):format(verb, tried.exit) end
+  return "contradicted", { tried }, ("the %s was not run: %s"):format(verb, tried["end"])
 end
 
-local PUSH = 'cmd:"*git push*","*git -C * push*"'
-form("pushed", function(low) return low:find "%f[%a]pushed%f[%A]" end, function(log)
-  return done_or_tried(log, "push", { PUSH .. " exit=0", "kind:host tool:*push* exit=0" }, { PUSH, "kind:host tool:*push*" })
-end)
+form("pushed", function(low) return low:find "%f[%a]pushed%f[%A]" end,
+  function(log) return git(log, "push", "kind:host tool:*push*") end)
 
-form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(log)
-  return done_or_tried(log, "commit", { 'cmd:"*git*commit*" exit=0' }, { 'cmd:"*git*commit*"' })
-end)
+form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(log) return git(log, "commit") end)
 
 -- What a word says of a file: the changes that bear it out, and what is missing without them.
 local VERBS = { { "%f[%a]delet", "D", "deleted" }, { "%f[%a]remov", "DMT", "removed or changed" }, { "%f[%a]creat", "AM", "made" },

@@ -123,5 +123,18 @@ like "$out" 'the push ended with [1-9].*  \(pushed: #[0-9]+\)$' 'with how it end
 like "$out" 'notes.txt was not made$' 'what a file should have come to'
 like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(tests: #[0-9]+\)$' 'a sentence of two claims: which one stands beside what shows it'
 like "$out" '^supported +fixer: I edited `word`, and all tests pass\.  \(files: #[0-9 #]+\)$' 'so that both can be told apart'
+# What is only said, tried on or hidden is no evidence: which programs the line ran counts, and whether its status is theirs.
+claimed() { # name, command line: what is held of the claim that the tests pass
+	printf 'return { { call = { "shell", { cmd = %s } } }, { say = "All tests pass. I committed it." } }\n' "[[$2]]" >"$t/said.lua"
+	sed 's/turns.lua/said.lua/; /sg.check/d; /again/d; /live/d; /for _/d' fix.lua >says.lua
+	"$sg" run --no-tui --no-input --name "$1" --sessions said says.lua >out 2>&1 </dev/null
+	"$sg" claims "$1" --sessions said 2>&1
+}
+like "$(claimed echoes 'echo make test: passed; git commit --dry-run; true')" '^unsupported  fixer: All tests pass' 'a command that only says that it tests'
+like "$(claimed masks 'make test || true')" 'the exit status of `make test \|\| true` does not say how they ended' 'an exit status that is hidden'
+like "$(claimed pipes 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tail -3" && git commit -qam x')" '^supported +fixer: All tests pass' \
+	'behind a pipe that keeps it, and among others, it is known'
+like "$("$sg" claims pipes --sessions said)" '^supported +fixer: I committed it' 'of each of them'
+like "$("$sg" claims echoes --sessions said)" '^unsupported  fixer: I committed it' 'and a commit that was only tried on is none'
 like "$("$sg" verify --list)" '^tests_after_edit' 'the list of ours'
 finish
