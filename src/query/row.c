@@ -85,6 +85,18 @@ static void decided(json_t *row, const json_t *body, int64_t ts_us, int64_t held
 		json_put_int(row, "wait_us", ts_us - held_us);
 }
 
+/* What a person put instead is what ran. */
+static void started(json_t *row, const json_t *body)
+{
+	if (!json_flag(body, "edited", false))
+		return;
+	json_put_flag(row, "edited", true);
+	if (json_object_get(row, "cmd"))
+		json_put(row, "proposed", json_incref(json_object_get(row, "cmd")));
+	take_cmd(row, body);
+	take_bytes(row, "path", body, "path");
+}
+
 static void ended(json_t *row, const json_t *body, int64_t ts_us)
 {
 	static const char *const same[] = { "signal", "dur_us", "cost_uusd", "tokens", "out_bytes", "err_bytes" };
@@ -123,8 +135,7 @@ static void step(void *self, const struct event *ev)
 		break;
 	case EV_ACTION_STARTED:
 		json_put_int(l->row, "started_us", ts_us);
-		if (json_flag(body, "edited", false))
-			json_put_flag(l->row, "edited", true);
+		started(l->row, body);
 		break;
 	case EV_ACTION_ENDED:
 		ended(l->row, body, ts_us);

@@ -165,4 +165,44 @@ is $? 2 'git: never into a folder that is there'
 mkdir "$t/apply" && git -C "$t/apply" init -q
 "$sg" export hostile -F patch >"$t/p" && git -C "$t/apply" apply "$t/p"
 is "$(cat "$t/apply/a<b>.txt")" $'one\nzwei' 'patch: git applies it'
+
+# A command that a person has edited: whoever reads an export, a check or a blame sees what ran, and what had been wanted.
+mkdir "$t/e" && git init -q "$t/e/repo"
+cat >"$t/e/turns.lua" <<'L'
+return { { call = { "shell", { cmd = "echo wanted >m.txt" } } }, { say = "done" } }
+L
+cat >"$t/e/edit.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { repo = "repo", name = "b" }
+assert(sg.agent.run { task = "x", box = box, model = "scripted:turns.lua", name = "a" })
+L
+echo 'local p = require "sandglass.policy" return p.rules { default = "boxed", p.ask "all" { cmd = "echo *" } }' >"$t/e/asks.lua"
+cat >"$t/e/check.lua" <<'L'
+return require("sandglass.verify").checks(function(log, t)
+  for e in log:each "kind:exec" do t:check(("ran %s, wanted %s"):format(e.cmd, e.proposed), true) end
+end)
+L
+cd "$t/e" || exit 1
+"$sg" run --no-tui --name changed --policy asks.lua edit.lua >"$t/out" 2>&1 </dev/null &
+held() { "$sg" state -S changed 2>/dev/null | grep -oE 'HELD #[0-9]+'; }
+wait_for 30 held
+held=$(held)
+"$sg" approve "${held##*#}" -S changed --cmd 'echo edited >m.txt' -m 'like this' >/dev/null
+wait
+like "$("$sg" verify changed --with check.lua)" 'ran echo edited >m.txt, wanted echo wanted >m.txt' 'edited: a check sees what ran'
+out=$("$sg" blame m.txt --at changed)
+like "$out" 'a exec echo edited >m.txt' 'blame names the command that wrote the line'
+like "$out" 'wanted +echo wanted >m.txt' 'beside the one that was wanted'
+like "$out" 'message +like this' 'and what the person said'
+for F in markdown otlp html inspect atif asciicast-v3; do
+	"$sg" export changed -F $F >"$t/out" 2>/dev/null
+	is "$(grep -q 'echo edited >m' "$t/out" && grep -q 'echo wanted >m' "$t/out"; echo $?)" 0 "$F has both"
+done
+is "$("$sg" export changed -F inspect 2>/dev/null | jq -r '.samples[].events[] | select(.event == "approval") | .decision, .modified.arguments.cmd, .call.arguments.cmd')" \
+	$'modify\necho edited >m.txt\necho wanted >m.txt' 'inspect: as its own modified call'
+"$sg" export changed -F git -o "$t/e.git" >/dev/null
+like "$(git --git-dir="$t/e.git" log -1 --format=%B)" '^exec echo edited >m.txt$' 'git: what ran, byte for byte'
+like "$(git --git-dir="$t/e.git" log -1 --format=%B)" '^Sandglass-Proposed: echo wanted >m.txt$' 'git: and what was wanted'
+git --git-dir="$t/e.git" fsck --strict >"$t/out" 2>&1
+ok $? 'git: fsck of that'
 finish

@@ -146,6 +146,10 @@ static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct fi
 		if (json_str(more, "decision", NULL))
 			buf_printf(&by, "; %s by %s", json_str(more, "decision", ""), json_str(more, "by", ""));
 		print_field(ctx->out, "verdict  ", buf_cstr(&by));
+		if (json_str(more, "message", NULL))
+			print_field(ctx->out, "message  ", json_str(more, "message", ""));
+		if (json_str(more, "proposed", NULL))
+			print_field(ctx->out, "wanted   ", json_str(more, "proposed", ""));
 		if (json_str(more, "said", NULL))
 			print_field(ctx->out, "said     ", json_str(more, "said", ""));
 		json_decref(more);

@@ -152,7 +152,7 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 		json_put_flag(o, "base", true);
 	if (!v->action || act_load(&a, s, v->action, &none) < 0)
 		return o;
-	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
 	CLEANUP(free_ptr) char *said = said_before(s, &a);
 	const char *agent = agent_name(&names, s, a.agent);
 	act_what(&a, &what);
@@ -162,6 +162,8 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 	json_put(o, "agent", json_text(agent, strlen(agent)));
 	json_put_str(o, "kind", act_kind(&a));
 	json_put(o, "what", json_text(buf_cstr(&what), what.len));
+	if (act_proposed(&a, &proposed))
+		json_put(o, "proposed", json_text(buf_cstr(&proposed), proposed.len));
 	json_put(o, "time", json_time(a.ts_us));
 	json_put_str(o, "verdict", json_str(a.judged, "verdict", "unknown"));
 	if (rules.len)
@@ -169,6 +171,9 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 	if (a.decided) {
 		json_put_str(o, "decision", json_str(a.decided, "decision", "unknown"));
 		json_put_str(o, "by", act_person(&a) ? act_person(&a) : json_str(a.decided, "by", "unknown"));
+		const char *message = json_str(a.decided, "message", json_str(a.decided, "note", ""));
+		if (*message)
+			json_put_str(o, "message", message);
 	}
 	if (said && *said)
 		json_put(o, "said", json_text(said, strlen(said)));

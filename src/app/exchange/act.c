@@ -19,6 +19,20 @@ static void put(json_t **where, const struct event *ev)
 	*where = parse(ev);
 }
 
+/* What a person has put instead stands in the start; what he left alone in the request. */
+static void edited(struct act *a, const struct event *ev)
+{
+	json_t *started = parse(ev);
+	if (a->wanted && json_flag(started, "edited", false)) {
+		json_decref(a->edited);
+		a->edited = json_copy(a->wanted);
+		if (json_object_get(started, "argv"))
+			json_object_del(a->edited, "cmd");
+		json_object_update(a->edited, started);
+	}
+	json_decref(started);
+}
+
 static void fold(struct act *a, const struct event *ev)
 {
 	json_t *gap;
@@ -32,6 +46,7 @@ static void fold(struct act *a, const struct event *ev)
 		break;
 	case EV_ACTION_STARTED:
 		a->started_us = ev->ts_us;
+		edited(a, ev);
 		break;
 	case EV_ACTION_ENDED:
 		put(&a->ended, ev);
@@ -89,6 +104,7 @@ int act_load(struct act *a, struct session *s, uint64_t seq, struct err *err)
 void act_release(struct act *a)
 {
 	json_decref(a->wanted);
+	json_decref(a->edited);
 	json_decref(a->judged);
 	json_decref(a->decided);
 	json_decref(a->ended);
@@ -111,9 +127,16 @@ const char *act_tool(const struct act *a)
 void act_what(const struct act *a, struct buf *out)
 {
 	if (a->wanted)
-		describe_action(a->wanted, out);
+		describe_action(a->edited ? a->edited : a->wanted, out);
 	else
 		buf_puts(out, "(redacted)");
+}
+
+bool act_proposed(const struct act *a, struct buf *out)
+{
+	if (a->edited)
+		describe_action(a->wanted, out);
+	return a->edited != NULL;
 }
 
 const char *act_end(const struct act *a)

@@ -13,6 +13,7 @@ struct act {
 	int64_t end_us;		   /* wall; 0 = has not ended */
 	json_t *wanted;		   /* bodies; owned; NULL where there is none (or it was redacted) */
 	json_t *judged, *decided, *ended, *reply, *asked;
+	json_t *edited;		   /* what ran when a person had edited it: "wanted" with what he put instead; else NULL */
 	json_t *snapshot;	   /* body of the newest snapshot.taken that it caused */
 	uint64_t snapshot_seq, decided_seq;
 	uint64_t gap_bytes;	   /* of output that was not kept */
@@ -24,7 +25,9 @@ void act_release(struct act *a);
 
 const char *act_kind(const struct act *a);  /* "exec", "model", ... */
 const char *act_tool(const struct act *a);  /* never NULL */
-void act_what(const struct act *a, struct buf *out); /* one line: the command, path, host */
+void act_what(const struct act *a, struct buf *out); /* one line: the command, path, host; of what ran, if a person edited it */
+/* The same of what had been wanted before a person edited it. False, and nothing: it was not edited. */
+bool act_proposed(const struct act *a, struct buf *out);
 /* "ok", "denied", ...; "open" while it has not ended. */
 const char *act_end(const struct act *a);
 /* It did what it should: ended ok, and if it has an exit status, 0. */

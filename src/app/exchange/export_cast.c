@@ -250,6 +250,18 @@ static void on_decided(struct cast *c, const struct event *ev, const json_t *bod
 	push_text(c, ev, ev->action, 0, &line);
 }
 
+/* What runs instead of what stands above, where a person has put something else. */
+static void on_started(struct cast *c, const struct event *ev, const json_t *body)
+{
+	CLEANUP(buf_release) struct buf what = BUF_INIT, vet = BUF_INIT, line = BUF_INIT;
+	if (!json_flag(body, "edited", false))
+		return;
+	describe_action(body, &what);
+	sanitize_line(buf_cstr(&what), what.len > 500 ? 500 : what.len, 0, &vet);
+	buf_printf(&line, "\033[33m#%" PRIu64 " runs as edited:\033[0m\033[1m %s\033[0m\r\n", ev->action, buf_cstr(&vet));
+	push_text(c, ev, ev->action, 0, &line);
+}
+
 static int on_event(struct cast *c, const struct event *ev, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -265,6 +277,9 @@ static int on_event(struct cast *c, const struct event *ev, struct err *err)
 		break;
 	case EV_ACTION_DECIDED:
 		on_decided(c, ev, body);
+		break;
+	case EV_ACTION_STARTED:
+		on_started(c, ev, body);
 		break;
 	case EV_ACTION_ENDED:
 		on_ended(c, ev, body);

@@ -146,7 +146,7 @@ static void put_clean(struct buf *out, const char *text, size_t max)
 {
 	size_t n = 0;
 	for (; *text && n < max; text++, n++)
-		buf_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f || *text == '<' || *text == '>' ? ' ' : *text);
+		buf_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 }
 
 /* Returns the agent whose work it is. */
@@ -158,7 +158,7 @@ static uint64_t put_message(struct history *h, const struct event *ev, const jso
 	struct err none = ERR_INIT;
 	const json_t *by = json_object_get(body, "by");
 	uint64_t action = ev->action ? ev->action : (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
-	CLEANUP(buf_release) struct buf what = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
 	if (action && act_load(&a, h->x->s, action, &none) == 0) {
 		agent = a.agent;
 		buf_printf(&what, "%s ", act_kind(&a));
@@ -173,6 +173,10 @@ static uint64_t put_message(struct history *h, const struct event *ev, const jso
 		buf_printf(&tail, "\nSandglass-Action: #%" PRIu64 "%s\nSandglass-End: %s\nSandglass-Verdict: %s", action,
 			   json_flag(body, "shared", false) ? " (one of several)" : "", act_end(&a),
 			   json_str(a.judged, "verdict", "unknown"));
+		if (act_proposed(&a, &proposed)) {
+			buf_puts(&tail, "\nSandglass-Proposed: ");
+			put_clean(&tail, buf_cstr(&proposed), 1000);
+		}
 		act_rules(&a, &rules);
 		if (rules.len) {
 			buf_puts(&tail, "\nSandglass-Rules: ");
@@ -201,6 +205,9 @@ static void put_commit(struct history *h, const char *ref, const char *author, i
 {
 	CLEANUP(buf_release) struct buf name = BUF_INIT, mail = BUF_INIT;
 	put_clean(&name, author && *author ? author : "sandglass", 100);
+	for (size_t i = 0; i < name.len; i++)
+		if (name.data[i] == '<' || name.data[i] == '>') /* git's own, around the address */
+			name.data[i] = ' ';
 	for (size_t i = 0; i < name.len; i++) {
 		char c = name.data[i];
 		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-';

@@ -103,7 +103,7 @@ static void put_files(json_t *o, const json_t *snapshot)
 static int put_action(struct page *p, const struct event *ev, struct err *err)
 {
 	struct act a;
-	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, rules = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
 	if (act_load(&a, p->x->s, ev->seq, err) < 0)
 		return -1;
 	if (!strcmp(act_kind(&a), "model")) { /* its answer is an item */
@@ -115,6 +115,8 @@ static int put_action(struct page *p, const struct event *ev, struct err *err)
 	act_rules(&a, &rules);
 	json_put_str(o, "kind", act_kind(&a));
 	put_vetted(o, "what", buf_cstr(&what), what.len);
+	if (act_proposed(&a, &proposed))
+		put_vetted(o, "proposed", buf_cstr(&proposed), proposed.len);
 	json_put_str(o, "end", act_end(&a));
 	json_put_flag(o, "good", act_good(&a));
 	if (json_object_get(a.ended, "code"))

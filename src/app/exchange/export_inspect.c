@@ -123,6 +123,14 @@ static void put_approval(struct sample *p, const struct step_call *c, const stru
 	json_t *ev = json_object(), *call = call_json(c);
 	json_put_str(ev, "message", json_str(a->wanted, "said", ""));
 	json_put(ev, "call", call);
+	if (a->edited) {
+		CLEANUP(buf_release) struct buf what = BUF_INIT;
+		json_t *modified = call_json(c), *args = json_copy(c->args);
+		act_what(a, &what);
+		json_put(args, json_object_get(args, "command") ? "command" : "cmd", json_text(buf_cstr(&what), what.len));
+		json_put(modified, "arguments", args);
+		json_put(ev, "modified", modified);
+	}
 	json_put_str(ev, "approver", act_person(a) ? act_person(a) : json_str(a->decided, "by", "policy"));
 	json_put_str(ev, "decision", is);
 	json_put_str(ev, "explanation", json_str(a->decided, "message", ""));

@@ -58,8 +58,9 @@ static void put_line(FILE *out, const char *label, const char *text)
 static void put_act(struct report *r, const struct act *a)
 {
 	FILE *out = r->x->out;
-	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, span = BUF_INIT, text = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, span = BUF_INIT, text = BUF_INIT, proposed = BUF_INIT;
 	act_what(a, &what);
+	bool was_edited = act_proposed(a, &proposed);
 	act_rules(a, &rules);
 	clock_span(json_int(a->ended, "dur_us", 0), &span);
 	fprintf(out, "- **#%" PRIu64 "** %s ", a->seq, act_kind(a));
@@ -81,6 +82,8 @@ static void put_act(struct report *r, const struct act *a)
 			fputs("    ", out), put_line(out, "said", json_str(a->decided, "message", ""));
 		r->decided++;
 	}
+	if (was_edited)
+		fputs("    ", out), put_line(out, "wanted was", buf_cstr(&proposed));
 	if (*json_str(a->ended, "why", ""))
 		fputs("    ", out), put_line(out, "why", json_str(a->ended, "why", ""));
 	r->actions++;

@@ -147,7 +147,7 @@ static void put_chat(json_t *list, const struct act *a, bool content)
 
 static void put_tool(json_t *list, const struct act *a, struct session *s, bool content)
 {
-	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, id = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, id = BUF_INIT, proposed = BUF_INIT;
 	otlp_text(list, "gen_ai.operation.name", "execute_tool");
 	otlp_text(list, "gen_ai.tool.name", act_tool(a));
 	otlp_text(list, "gen_ai.tool.type", "function");
@@ -159,6 +159,8 @@ static void put_tool(json_t *list, const struct act *a, struct session *s, bool 
 		return;
 	act_what(a, &what);
 	otlp_text(list, "sandglass.what", buf_cstr(&what));
+	if (act_proposed(a, &proposed))
+		otlp_text(list, "sandglass.proposed", buf_cstr(&proposed));
 	CLEANUP(free_ptr) char *args = json_object_get(a->wanted, "args") ? json_dump_str(json_object_get(a->wanted, "args")) : NULL;
 	if (args && strlen(args) <= CONTENT_MAX)
 		otlp_text(list, "gen_ai.tool.call.arguments", args);

@@ -35,6 +35,7 @@
       if (it.of) head.append(make("span", "id", "of #" + it.of));
     }
     a.append(head, make("div", "what", it.what));
+    if (it.proposed) a.append(make("div", "time", "wanted was: " + it.proposed));
     if (it.rules) a.append(make("div", "time", "rules: " + it.rules));
     if (it.why) a.append(make("div", "time", "why: " + it.why));
     if (it.files && it.files.length) a.append(make("div", "files", it.files.join("   ")));
