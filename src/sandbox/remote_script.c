@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/text/utf8.h"
 #include "sandbox/remote_inner.h"
 
 enum { MOST_TRIES = 6, FIRST_WAIT_MS = 150, NOISE_MAX = 300 };
@@ -140,6 +141,25 @@ static void on_done(void *self, const json_t *value, const struct err *err)
 	script_free(s);
 }
 
+/* Providers take a text as JSON, which knows no bytes that are not UTF-8: such a text is put together by the shell there. */
+static void as_utf8(struct buf *text)
+{
+	if (utf8_valid(text->data, text->len))
+		return;
+	struct buf all = BUF_INIT;
+	buf_puts(&all, "eval \"$(printf '%b' '");
+	for (size_t i = 0; i < text->len; i++) {
+		unsigned char c = (unsigned char)text->data[i];
+		if (c >= 0x80 || c == '\'' || c == '\\')
+			buf_printf(&all, "\\0%03o", (unsigned)c);
+		else
+			buf_append(&all, &c, 1);
+	}
+	buf_puts(&all, "')\"\n");
+	buf_release(text);
+	*text = all;
+}
+
 static void send(struct script *s)
 {
 	static const struct remote_heard heard = { .out = on_out, .done = on_done };
@@ -148,6 +168,7 @@ static void send(struct script *s)
 	buf_reset(&s->reader.line);
 	buf_reset(&s->noise);
 	s->how->make(s->self, &text);
+	as_utf8(&text);
 	args = remote_args(s->remote);
 	json_array_append_new(args, json_bytes(text.data, text.len));
 	s->op = remote_ask(s->remote, "exec", args, &heard, s);

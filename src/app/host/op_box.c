@@ -576,10 +576,11 @@ static void file_action(struct call *c, struct action_spec *spec,
 			void (*done)(struct call *c, const struct action_result *res))
 {
 	uint64_t id;
+	CLEANUP(buf_release) struct buf path = BUF_INIT;
 	if (!call_box(c, &id))
 		return;
 	spec->box = id;
-	spec->path = json_str(c->args, "path", NULL);
+	spec->path = json_get_bytes(json_object_get(c->args, "path"), &path) ? buf_cstr(&path) : NULL;
 	spec->args = c->args;
 	call_action(c, spec, boxes_effector(c->super->boxes, id), done);
 }
@@ -611,7 +612,9 @@ static void read_done(struct call *c, const struct action_result *res)
 	if (beyond || len > READ_ANSWER_MAX) {
 		const char *advice = beyond ? "what lies behind can be had by a command in the box" :
 					      "read a part of it ({ from =, len = }), or let a command in the box do it";
-		call_fail(c, "limit", NULL, NULL, res->id, "'%s' is larger than %d MiB: %s", json_str(c->args, "path", ""),
+		CLEANUP(buf_release) struct buf path = BUF_INIT;
+		json_get_bytes(json_object_get(c->args, "path"), &path);
+		call_fail(c, "limit", NULL, NULL, res->id, "'%s' is larger than %d MiB: %s", buf_cstr(&path),
 			  (beyond ? (int)BOX_FILE_MAX : (int)READ_ANSWER_MAX) >> 20, advice);
 		return;
 	}
@@ -660,19 +663,28 @@ void op_box_edit(struct call *c)
 	file_action(c, &spec, event_done);
 }
 
+/* The paths are lines of its output, but names may hold line ends: as long as all are in the end's body, they are taken from there. */
+static json_t *globbed(const struct buf *lines, const json_t *body)
+{
+	json_t *paths = json_object_get(body, "paths");
+	if ((int64_t)json_array_size(paths) == json_int(body, "files", -1))
+		return json_incref(paths);
+	paths = json_array();
+	for (size_t at = 0; at < lines->len;) {
+		const char *eol = memchr(lines->data + at, '\n', lines->len - at);
+		size_t len = eol ? (size_t)(eol - lines->data) - at : lines->len - at;
+		json_array_append_new(paths, json_bytes(lines->data + at, len));
+		at += len + 1;
+	}
+	return paths;
+}
+
 static void glob_done(struct call *c, const struct action_result *res)
 {
 	if (!call_outcome(c, res))
 		return;
-	struct buf *b = c->data;
-	json_t *v = json_object(), *paths = json_array();
-	for (size_t at = 0; at < b->len;) {
-		const char *eol = memchr(b->data + at, '\n', b->len - at);
-		size_t len = eol ? (size_t)(eol - b->data) - at : b->len - at;
-		json_array_append_new(paths, json_bytes(b->data + at, len));
-		at += len + 1;
-	}
-	json_put(v, "paths", paths);
+	json_t *v = json_object();
+	json_put(v, "paths", globbed(c->data, res->body));
 	json_put_int(v, "event", (int64_t)res->id);
 	call_answer(c, v);
 }

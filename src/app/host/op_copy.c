@@ -206,8 +206,8 @@ static void copy(struct call *c, enum action_kind kind, const char *tool)
 	uint64_t id;
 	if (!call_box(c, &id))
 		return;
-	const char *host = json_str(c->args, "host", NULL), *path = json_str(c->args, "path", NULL);
-	if (!host || !path) {
+	CLEANUP(buf_release) struct buf host = BUF_INIT, path = BUF_INIT;
+	if (!json_get_bytes(json_object_get(c->args, "host"), &host) || !json_get_bytes(json_object_get(c->args, "path"), &path)) {
 		call_fail(c, "script", NULL, NULL, 0, "%s needs a path on this machine and a path in the box", tool);
 		return;
 	}
@@ -216,7 +216,7 @@ static void copy(struct call *c, enum action_kind kind, const char *tool)
 	c->data = eff;
 	c->free_data = free;
 	struct action_spec spec = {
-		.kind = kind, .tool = tool, .box = id, .path = path, .host_path = host, .leaves_box = true,
+		.kind = kind, .tool = tool, .box = id, .path = buf_cstr(&path), .host_path = buf_cstr(&host), .leaves_box = true,
 		.may_write = kind == ACT_PUT,
 	};
 	call_action(c, &spec, eff, answer);
