@@ -348,7 +348,7 @@ static void open_layers(struct trees *t, struct err *err)
 			return;
 		struct err none = ERR_INIT;
 		int lower = l->host_dir ? root_of(t, i, "lower", &none) : -1;
-		struct ws_opts o = { .name = l->name, .copy = !overlay, .keep_max = t->s->opts->keep_file_bytes,
+		struct ws_opts o = { .name = l->name, .copy = !overlay, .again = t->again, .keep_max = t->s->opts->keep_file_bytes,
 				     .hash_only = t->s->opts->hash_only, .nr_hash_only = t->s->opts->nr_hash_only };
 		l->ws = ws_new(&o, upper, lower);
 		l->open = (struct layer_open){ .t = t, .i = i };
@@ -392,6 +392,7 @@ struct trees *trees_new(struct super *s, struct box *b, const char *name, const 
 	t->baits = record_baits(s->record); /* those planted by now: also its own */
 	t->name = xstrdup(name);
 	t->last = &t->first;
+	t->again = opts->was != 0;
 	t->nr_layers = opts->nr_repos ? opts->nr_repos : 1;
 	t->layer = xcalloc(t->nr_layers, sizeof(*t->layer));
 	for (size_t i = 0; i < t->nr_layers; i++) {

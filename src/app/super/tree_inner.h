@@ -67,6 +67,7 @@ struct trees {
 	uint64_t agent;           /* who had an action in it last; 0 = none */
 	uint64_t undo;            /* seq before the last rollback; 0 = none */
 	bool undone;              /* the last one was an undo */
+	bool again;               /* the box stands for one of before, whose files it may go on with */
 	char *merged_ref;
 	struct err broken;        /* the layers could not be opened: why */
 };

@@ -24,7 +24,7 @@ struct ws {
 	struct ignore *ignore;
 	int upper_fd, lower_fd;
 	struct strv hash_only;
-	bool no_ignore;
+	bool no_ignore, again;
 	struct watch *watch;
 	bool watch_off, proved_write; /* told of a write into a file that lay in the upper */
 	unsigned proofs, since_full;
@@ -49,6 +49,7 @@ struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd)
 	w->upper_fd = w->upper.upper_fd = upper_fd;
 	w->lower_fd = w->upper.lower_fd = lower_fd;
 	w->upper.copy = o->copy;
+	w->again = o->again;
 	if (o->keep_max)
 		w->upper.keep_max = o->keep_max;
 	w->no_ignore = o->no_ignore;
@@ -428,7 +429,9 @@ static int look(struct ws *w, const struct ws_how *how, bool *full_out, json_t *
 		w->since_full++;
 		*full_out = false;
 	} else {
-		rc = upper_walk(&w->upper, err);
+		rc = w->again ? upper_prime(&w->upper, err) : 0;
+		if (rc == 0)
+			rc = upper_walk(&w->upper, err);
 		w->since_full = 0;
 		*full_out = true;
 		if (rc == 0 && told_all)

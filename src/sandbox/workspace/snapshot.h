@@ -26,6 +26,7 @@ struct ws;
 struct ws_opts {
 	const char *name;	      /* of the layer; "" is /workspace itself */
 	bool copy;		      /* the upper is a copy of the whole lower (profile reduced) */
+	bool again;		      /* a copy that a box may have worked in before: it goes on where it was */
 	uint64_t keep_max;	      /* 0: 16 MiB */
 	const char *const *hash_only; /* patterns as in .gitignore; NULL: node_modules, target and their like */
 	size_t nr_hash_only;
@@ -33,8 +34,8 @@ struct ws_opts {
 	bool no_hint;	/* never watch for changes: always walk everything */
 };
 
-/* Takes both descriptors (roots of upper and lower; lower may be -1). For a copy, what the upper holds at the first
- * ws_take is taken for the same as the lower. */
+/* Takes both descriptors (roots of upper and lower; lower may be -1). For a copy that is new, what the upper holds at the
+ * first ws_take is taken for the same as the lower. */
 struct ws *ws_new(const struct ws_opts *o, int upper_fd, int lower_fd);
 void ws_free(struct ws **w);
 /* @open opens what our uid may not (which: "upper" or "lower"); see struct upper. */

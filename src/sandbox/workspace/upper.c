@@ -305,6 +305,21 @@ int upper_walk(struct upper *u, struct err *err)
 	return rc;
 }
 
+int upper_prime(struct upper *u, struct err *err)
+{
+	int fd = u->upper_fd;
+	if (!u->copy || u->primed)
+		return 0;
+	if (u->lower_fd < 0) { /* it began empty */
+		u->primed = true;
+		return 0;
+	}
+	u->upper_fd = u->lower_fd;
+	int rc = upper_walk(u, err);
+	u->upper_fd = fd;
+	return rc;
+}
+
 /* Looks at one entry of the directory under way by its name. */
 static int look_name(struct walk *w, const char *name, size_t len, bool deep, struct err *err)
 {

@@ -27,7 +27,7 @@ struct upper {
 	struct ws_store store;
 	struct ws_node *root;
 	size_t nr_nodes;
-	bool primed;		  /* copy: the first walk is done */
+	bool primed;		  /* copy: what it was made of is known */
 	uint32_t walk;		  /* number of the walk */
 	struct ws_node **changed; /* nodes whose state is not what it was at the snapshot before; owned list */
 	size_t nr_changed, cap_changed;
@@ -39,6 +39,8 @@ struct upper {
 void upper_init(struct upper *u);
 void upper_release(struct upper *u);
 
+/* Of a copy that a box has worked in before: before the first walk, so that it is held against the lower and not taken for it. */
+NODISCARD int upper_prime(struct upper *u, struct err *err);
 /* Walks everything. ERR_FULL past the bounds. */
 NODISCARD int upper_walk(struct upper *u, struct err *err);
 /* Looks only at the entries named: paths, sorted by bytes; one that ends in '/' is a directory to be walked with all
