@@ -31,6 +31,8 @@ json_t *cmd_event_json(const struct event *ev);
 int cmd_patterns(struct cmd_ctx *ctx);
 NODISCARD int patterns_canary(struct err *err);
 
+int plugin_test(struct cmd_ctx *ctx); /* plugin_test.c: plugin test */
+
 /* help_lua.c: the functions of agent scripts, or with @word one of them, or one table of options, in full. */
 int help_lua(struct cmd_ctx *ctx, const char *word);
 
