@@ -1,13 +1,10 @@
 #!/usr/bin/env bash
-# The conformance suite against the container driver, with a real dockerd and a real podman service, each started here on a
+# The suites against the container driver, with a real dockerd and a real podman service, each started here on a
 # socket of its own, with an image of local files; and what no good engine answers.
 . "$(dirname "$0")/../e2e/lib.sh"
 sg=$SANDGLASS
-suite=${B:-build}/helpers/drivers/conformance
+. "$(dirname "$0")/suite.bash"
 need_boxes
-case $suite in /*) ;; *) suite=$here/../../$suite ;; esac
-guest=${SANDGLASS%/*}/sandglass-guest
-[ "${suite%/*}/sandglass-guest" -ef "$guest" ] || ln -sf "$(readlink -f "$guest")" "${suite%/*}/sandglass-guest"
 cd "$t" || exit 1
 export SANDGLASS_SESSIONS=$t/sessions
 unset DOCKER_HOST CONTAINER_HOST
@@ -71,16 +68,9 @@ local a = sg.args { "engine", "wait" }
 local box <close> = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = a.engine },
   repo = "repo", limits = { mem = "256MB" } }
 print("profile " .. box.profile)
-print(box:exec("cat a.txt; id -u; ls /sys/class/net | tr -d '\\n'; echo; touch /x 2>&1; echo two >b.txt").out)
+print(box:exec("cat a.txt; id -u; ls /sys/class/net | tr -d '\\n'; echo; touch /x 2>&1").out)
 print(box:exec("cat /proc/1/environ 2>&1; kill -9 1; grep CapEff /proc/self/status; grep NoNewPrivs /proc/self/status").out)
-print("diff " .. box:diff():stat())
-local first = box:snapshot()
-box:exec "rm a.txt; mkdir d; echo 3 >d/c"
-box:rollback(first)
-print("after " .. box:exec("echo *").out)
 local other <close> = box:fork()
-print("fork " .. other:exec("echo *").out)
-print(box:read "a.txt", box:write("n/e/w", "new"), box:exec("cat n/e/w").out)
 local inner, none = box:exec "tail /dev/zero; exit 3", box:exec "exit 3"
 print("oom", inner.code, inner.oom, none.oom)
 if a.wait == "1" then print "waits" sg.sleep(60) end
@@ -161,31 +151,16 @@ use() { # name, socket
 	tar -C img -c . | ask "$2" -X POST -H 'Content-Type: application/x-tar' --data-binary @- \
 		'http://x/v1.41/images/create?fromSrc=-&repo=sgtest&tag=latest' >out
 	starts "$2" || { skip "$1 starts no container here: $cannot"; return; }
-	local said=$(DOCKER_HOST=unix://$2 DRIVER_OPTIONS='{"image": "sgtest:latest"}' timeout "${LONG:+1}200" "$suite" container </dev/null)
-	while IFS= read -r line; do
-		case $line in
-		'ok '*' # '*) skip "$1: ${line#*# }" ;;
-		'ok '*) ok 0 "$1: ${line#* - }" ;;
-		'not ok '*) ok 1 "$1: ${line#* - }" ;;
-		esac
-	done <<<"$said"
-	[ $(grep -c '^ok ' <<<"$said") -gt 30 ]
-	ok $? "$1: the suite has run"
-	local out=$(timeout 60 "$sg" run --no-tui use.lua --json -- "$2" 0 </dev/null 2>&1)
-	local id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
+	DOCKER_HOST=unix://$2 DRIVER_OPTIONS='{"image": "sgtest:latest"}' contract container "$1"
+	conform container "$1" "{\"image\": \"sgtest:latest\", \"options\": {\"engine\": \"$2\"}}"
+	local id=use-$1 out
+	timeout 60 "$sg" run --no-tui --name "$id" use.lua -- "$2" 0 </dev/null >out 2>&1
 	out=$("$sg" events "$id" 2>&1 | grep -E 'print|note')
 	like "$out" 'profile container' "$1: a script opens one"
 	out=$("$sg" events "$id" --json)
 	like "$out" 'one\\n[0-9]+\\nlo\\ntouch: /x: Read-only file system' "$1: the repository is in it; no network, read-only root"
 	like "$out" 'CapEff:\\t0000000000000000\\nNoNewPrivs:\\t1' "$1: no capabilities, no new ones, PID 1 lives"
-	like "$out" 'diff b.txt' "$1: the diff"
-	like "$out" 'after a.txt b.txt' "$1: rolled back"
-	like "$out" 'fork a.txt b.txt' "$1: copied"
 	like "$out" 'oom.t3.t1.tnil' "$1: what its memory limit kills is counted"
-	[ ! -e repo/b.txt ]
-	ok $? "$1: the repository itself is as it was"
-	"$sg" verify "$id" >out 2>&1
-	is $? 0 "$1: the record verifies"
 	is "$(containers "$2")" 0 "$1: no container is left"
 	like "$(DOCKER_HOST=unix://$2 timeout 60 "$sg" run --no-tui bad.lua -- "$2" --image sgtest:none </dev/null 2>&1 | tail -1)" \
 		"image 'sgtest:none'" "$1: an image that nobody has"
@@ -213,12 +188,12 @@ use() { # name, socket
 	like "$out" '"op": ?"A", ?"path": ?"n.txt"|"path": ?"n.txt".*"op": ?"A"' "$1: and says what it would change"
 	"$sg" promote "$held" -S "$id" >out 2>&1
 	ok $? "$1: that is made so"
-	over() { "$sg" events "$id" 2>/dev/null | grep -q "session: ends"; } # not by an answer that may be late
+	over() { "$sg" events "$id" --json 2>/dev/null | grep -q '"kind":"session.end"'; } # not by an answer that may be late
 	wait_for 30 over
 	like "$("$sg" events "$id" --json | grep '"print"\|"note"')" 'ran one\\nhi\\nfiles n.txt' "$1: with the output of the try"
 	# built from a Dockerfile, and from a root file system
-	timeout 120 "$sg" run --no-tui build.lua -- "$2" </dev/null >out 2>&1
-	id=$("$sg" ls --json | head -1 | grep -oE 's-[a-z0-9]+' | head -1)
+	id=build-$1
+	timeout 120 "$sg" run --no-tui --name "$id" build.lua -- "$2" </dev/null >out 2>&1
 	out=$("$sg" events "$id" --json)
 	like "$out" 'made ran\\nDockerfile\\naaaaaaaaaaaa\\npublic.key\\n' "$1: built from a Dockerfile; what is ignored is not in it"
 	like "$out" '"built":\{"from":\[\{"name":"(docker.io/library/)?sgtest:latest","id":"[^"]*[0-9a-f]{64}".*"steps":3' "$1: from what, in how many steps"

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A machine that somebody offers through MCP tools: our own `mcp serve`, and a shell server of others from npm.
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/suite.bash"
 need_boxes
 sg=$SANDGLASS
 npm=$here/../../${B:-build}/npm
@@ -44,11 +45,7 @@ wait_for 10 closed_there
 ok $? 'mcp serve: its sandbox is closed again'
 like "$(timeout 60 "$sg" run --no-tui --no-input box.lua -- --tool none </dev/null 2>&1 | tail -1)" 'no tool that runs shell commands \(it has: sandbox_create, sandbox_exec' 'a tool that is not there: one line that names those that are'
 like "$(MCP_TOKEN=wrong-token timeout 60 "$sg" run --no-tui --no-input box.lua </dev/null 2>&1 | tail -1)" 'mcp refuses the key in MCP_TOKEN' 'a token that is refused'
-if [ -n "${LONG:-}" ]; then
-	timeout 300 "$sg" plugin test mcp </dev/null >suite.out 2>out
-	is $? 0 'the suite has ended well'
-	is "$(grep -c '^not ok' suite.out)" 0 'and all of it'
-fi
+conform mcp 'mcp serve'
 # --- of others ---
 if [ -d "$npm/node_modules/mcp-server-commands" ] && command -v node >/dev/null; then
 	python3 "$here/../drivers/mcp_bridge.py" "$t/port" bwrap --ro-bind /usr /usr --ro-bind /etc /etc --symlink usr/bin /bin \

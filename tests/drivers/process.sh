@@ -1,5 +1,8 @@
 #!/usr/bin/env bash
-# The conformance suite against the process driver.
+# The suites against the process driver.
 . "$(dirname "$0")/../e2e/lib.sh"
+. "$(dirname "$0")/suite.bash"
 need_boxes
-exec "${B:-build}/helpers/drivers/conformance" process
+contract process process
+conform process process
+finish

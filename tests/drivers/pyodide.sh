@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pyodide driver with the npm package itself: the conformance suite, a script, a supervisor that is killed, what is refused.
+# The pyodide driver with the npm package itself: the suites, a script, what is refused.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 need_boxes
@@ -14,7 +14,8 @@ npm=$(cd "$npm" && pwd)
 box() { printf '{"backend": "pyodide", "package": "%s", "node": "%s"%s}' "${2:-$npm/pyodide}" "${3:-$node}" "${1:-}"; }
 
 export DRIVER_OPTIONS="{\"package\": \"$npm/pyodide\", \"node\": \"$node\"}"
-[ -n "${LONG:-}" ] && conform pyodide pyodide
+[ -z "${LONG:-}" ] || contract pyodide pyodide
+conform pyodide pyodide "$(box)"
 
 mkdir -p "$HOME/.local/share/sandglass/pyodide/node_modules" "$t/use" && cd "$t/use" || exit 1
 ln -s "$npm/pyodide" "$HOME/.local/share/sandglass/pyodide/node_modules/pyodide"
@@ -52,14 +53,9 @@ like "$out" "\\['HOME', 'LANG', 'LOGNAME', 'MINE', 'PATH', 'TERM', 'TMPDIR', 'US
 like "$out" 'set\\nFalse False\\nTrue\\n' 'neither node nor the machine is in its reach'
 like "$out" 'a pyodide box has no network' 'a connection is refused in words'
 like "$out" 'bytes 256' 'a name with a newline, any bytes'
-like "$out" 'diff b.txt' 'the diff'
-like "$out" 'second a.txt[^"]*d/e/l' 'what was removed and made'
-like "$out" 'after a.txt b.txt odd one' 'rolled back'
-like "$out" 'fork a.txt b.txt odd one' 'copied'
 like "$out" 'text from here' 'a here-document is the code'
 like "$out" 'none 127 sh: there is no shell in a pyodide box.*python -c CODE' 'a text for a shell: one line that says what runs'
 like "$out" 'batch .*has no shell' 'and so a batch'
-like "$out" 'late time is up' 'a time limit'
 like "$out" 'slept' 'asyncio'
 like "$out" 'shell 42\\n1"' 'a shell keeps what it knows'
 like "$out" 'stop time is up[^"]*40' 'and what takes too long there is stopped without it'
@@ -80,7 +76,7 @@ mkdir slow && cp "$node" slow/real && cat >slow/late.mjs <<-'J' && cat >slow/nod
 	S
 for it in "$node" "$PWD/slow/node"; do
 	[ "$it" = "$node" ] && of= || of=", where node is slow to hear them"
-	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua stop_python.lua -- "$npm/pyodide" "$it" </dev/null >"$t/out" 2>&1
+	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua stop_python.lua -- "$npm/pyodide" "$it" ${LONG:+--n 8} </dev/null >"$t/out" 2>&1
 	is $? 0 "stops in a shell$of"
 	take_notes
 	like "$out" '"early 0"' 'one that comes before its command was read: the next one is whole'
@@ -92,22 +88,6 @@ for it in "$node" "$PWD/slow/node"; do
 	out=$("$SANDGLASS" events "$id" --json | grep '"kind":"output"' | tail -1)
 	unlike "$out" '"off":[4-7],|"len":8,' 'which says its last word once'
 done
-
-if [ -n "${LONG:-}" ]; then
-	cat >long.lua <<-L
-		local box <close> = require "sandglass".sandbox { backend = "pyodide", repo = "repo" }
-		box:exec { "python", "-c", "open('f', 'w').write('before')" }
-		box:exec { "python", "-c", "import time; time.sleep(3)" }
-		print("kept " .. box:exec({ "python", "-c", "print(open('f').read())" }).out)
-	L
-	for f in "$HOME"/.cache/sandglass/pyodide/*/memory; do echo torn >"$f"; done # the box makes it anew
-	id=$("$SANDGLASS" run -d --policy any.lua long.lua 2>"$t/out")
-	wait_for 60 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qvx '[01]'"
-	pid=$(supervisor "$id") && kill -9 "$pid"
-	wait_for 30 sh -c "! kill -0 $pid"
-	timeout 100 "$SANDGLASS" resume "$id" --no-tui --no-input </dev/null >"$t/out" 2>&1
-	like "$("$SANDGLASS" events "$id" --json | grep '"kind":"note"')" 'kept before' 'after a kill -9 of the supervisor it goes on with its files'
-fi
 
 mkdir -p "$t/old" "$t/broken" && echo '{"name": "pyodide", "version": "0.26.4"}' >"$t/old/package.json"
 sed -n '/"name"\|"version"/p' "$npm/pyodide/package.json" | tr -d '\n' | sed 's/,$//; s/.*/{&}/' >"$t/broken/package.json"

@@ -33,21 +33,6 @@ if [ -d "$npm/node_modules/$sdk" ] && command -v node >/dev/null; then
 else
 	skip "$sdk is not installed (make deps, with npm)"
 fi
-suite() { # name
-	timeout 200 "$sg" plugin test "$kind" </dev/null >suite.out 2>suite.err
-	local status=$? line
-	while IFS= read -r line; do
-		case $line in
-		'ok '*' # '*) skip "$1: ${line#*# }" ;;
-		'ok '*) ok 0 "$1: ${line#* - }" ;;
-		'not ok '*) ok 1 "$1: ${line#* - }" ;;
-		esac
-	done <suite.out
-	cp suite.err out
-	is "$status" 0 "$1: the suite has ended well"
-	wait_for 10 none_left
-	ok $? "$1: no box is left"
-}
 cat >one.lua <<'L'
 local sg = require "sandglass"
 local a = sg.args { backend = "", cmd = "echo fine", idle = "", env = "", wait = "0", name = "c" }
@@ -78,7 +63,9 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 }
 
 declare -F before >/dev/null && before # what else drives the fake
-suite "$kind"
+conform "$kind" "$kind"
+wait_for 10 none_left
+ok $? "$kind: no box is left"
 cat >each.lua <<'L'
 local sg = require "sandglass"
 local a = sg.args { backend = "", n = 0 }

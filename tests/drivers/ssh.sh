@@ -1,29 +1,20 @@
 #!/usr/bin/env bash
-# The ssh driver with a real sshd on loopback: the conformance suite, a script, a supervisor that is killed, what is refused.
+# The ssh driver with a real sshd on loopback: the suites, what is left by the dead, what is refused.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 sshd_start || { skip "${no_sshd:-no keys for sshd}"; finish; }
 trap 'sshd_stop; end_all' EXIT
 box() { printf '{"backend": "ssh", "host": "%s", "config": "%s", "dir": "%s"%s}' "$1" "${3:-$t/ssh/config}" "$t/far" "${2:-}"; }
 export DRIVER_OPTIONS="{\"host\": \"there\", \"config\": \"$t/ssh/config\", \"dir\": \"$t/far\"}"
-conform ssh ssh
-case $(ls "$t/far/boxes") in '') ok 0 'nothing is left there but our program' ;; *) ok 1 'something is left there' ;; esac
-
+contract ssh ssh
+none_left() { [ -z "$(ls "$t/far/boxes")" ]; }
+none_left
+ok $? 'nothing is left there but our program'
 mkdir -p "$t/far/boxes/orphan-1.4194305" # no process has this number
-use_box "$(box there)" ssh '(reduced|none)' "$t/far/boxes/c-[0-9a-f]+\.[0-9]+/workspace"
-[ ! -e "$t/far/boxes/orphan-1.4194305" ]
-ok $? 'what a machine that lost its power kept is removed by the next box'
-
-# what a command in a shell that stays has changed comes here with its end: as much as a look afterwards finds
-cd "$t/use" && cp "$here/../drivers/far_shell.lua" .
-timeout 200 "$SANDGLASS" run --no-tui --policy any.lua far_shell.lua -- "$(box there)" </dev/null >"$t/out" 2>&1
-is $? 0 'a shell that stays, far away'
-like "$(cat "$t/out")" 'same 37' 'its commands: nothing that one of them wrote is found later, its own mark printed or not'
-unlike "$(cat "$t/out")" 'late after' 'not once'
-like "$(cat "$t/out")" 'job 8 0' 'what a job writes after the prompt is found by the next look'
-like "$(cat "$t/out")" 'stopped timeout before' 'a command that is stopped'
-cd "$t" || exit
-
+conform ssh ssh "$(box there)"
+like "$(head -1 "$t/suite")" 'ssh, profile (reduced|none)' 'ssh: its profile is said'
+none_left
+ok $? 'nor what a machine that lost its power kept: the next box removes it'
 try_box "$(box there)" ssh ''
 # the second box finds no landlock there (a filter of system calls hides it): it would have no walls
 cat >"$t/nowall.py" <<'P'
@@ -41,12 +32,21 @@ cp "$keys" "$t/keys.were"
 cut_walls() { sed -i "s,^,command=\"python3 $t/nowall.py\" ," "$keys"; }
 BEFORE_TRY=cut_walls try_box "$(box there)" ssh 'the second box has no walls .*nothing would hold a try in'
 cp "$t/keys.were" "$keys"
-if [ -n "${LONG:-}" ]; then
-	resume_box "$(box there)" ssh
-	like "$paths" "elsewhere +ssh +there:$t/far/boxes/c-" 'doctor --paths names the folder over there meanwhile'
+if [ -n "${LONG:-}" ]; then # killed, and not gone on with for a while
+	printf 'local box <close> = require("sandglass").sandbox(require("sandglass").json.decode [[%s]])\nprint "waits"\nrequire("sandglass").sleep(60)\n' "$(box there)" >stays.lua
+	id=$("$SANDGLASS" run -d stays.lua 2>"$t/out")
+	stays() { "$SANDGLASS" events "$id" 2>/dev/null | grep -q waits; }
+	wait_for 30 stays
+	kill -9 "$(supervisor "$id")"
+	named() { "$SANDGLASS" doctor --paths 2>&1 | grep -qE "^elsewhere +ssh +there:$t/far/boxes/c-"; }
+	wait_for 30 named
+	ok $? 'doctor --paths names the folder over there meanwhile'
+	"$SANDGLASS" resume -d "$id" >"$t/out" 2>&1
+	"$SANDGLASS" stop --now -S "$id" >"$t/out" 2>&1
+	wait_for 30 none_left
 	unlike "$("$SANDGLASS" doctor --paths 2>&1)" '^elsewhere' 'and not when the session has ended'
 fi
-wait_for 30 sh -c "[ -z \"\$(ls '$t/far/boxes')\" ]"
+wait_for 30 none_left
 ok $? 'and nothing is left there'
 
 cp "$t/ssh/config" "$t/ssh/refused" && sed -i "s,/key$,/other," "$t/ssh/refused"

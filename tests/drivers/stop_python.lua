@@ -1,7 +1,7 @@
 -- Stops that come too early or too late for their command, and text that no program has read: the next command of a shell is
 -- whole all the same. Prints how often it was not.
 local sg = require "sandglass"
-local a = sg.args { "package", "node", n = 8 }
+local a = sg.args { "package", "node", n = 4 }
 local box <close> = sg.sandbox { backend = "pyodide", package = a.package, node = a.node, repo = "repo" }
 local sh, bad = box:shell(), 0
 local function run(code, limit)

@@ -1,12 +1,11 @@
-# For the tests of drivers: runs the conformance suite as part of a test, and starts an sshd. Sourced after e2e/lib.sh.
+# For the tests of drivers: runs the two suites as part of a test, and starts an sshd. Sourced after e2e/lib.sh.
 suite=${B:-build}/helpers/drivers/conformance
 case $suite in /*) ;; *) suite=$here/../../$suite ;; esac
 guest=${SANDGLASS%/*}/sandglass-guest
 [ "${suite%/*}/sandglass-guest" -ef "$guest" ] || ln -sf "$(readlink -f "$guest")" "${suite%/*}/sandglass-guest"
 
-conform() { # driver, what stands before each name
-	local said line
-	said=$(timeout "${LONG:+1}200" "$suite" "$1" </dev/null 2>&1)
+tap() { # file of TAP, what stands before each name
+	local line
 	while IFS= read -r line; do
 		case $line in
 		'ok '*' # '*) skip "$2: ${line#*# }" ;;
@@ -14,9 +13,24 @@ conform() { # driver, what stands before each name
 		'not ok '*) ok 1 "$2: ${line#* - }" ;;
 		'#'*) echo "$line" ;;
 		esac
-	done <<<"$said"
-	[ "$(grep -c '^ok ' <<<"$said")" -gt 30 ]
-	ok $? "$2: the suite has run"
+	done <"$1"
+}
+contract() { # driver, name: what driver.h asks of it, which no script sees ($DRIVER_OPTIONS)
+	timeout "${LONG:+1}200" "$suite" "$1" </dev/null >"$t/contract" 2>&1
+	tap "$t/contract" "$2"
+	[ "$(grep -c '^ok ' "$t/contract")" -gt 30 ]
+	ok $? "$2: the contract has run"
+}
+conform() { # kind, name, the box as JSON: the suite that every kind must pass
+	timeout "${LONG:+1}200" "$SANDGLASS" plugin test "$1" --box "${3:-{\}}" ${LONG:+--long} </dev/null >"$t/suite" 2>"$t/out"
+	local status=$? id
+	tap "$t/suite" "$2"
+	[ "$status" = 0 ] && [ "$(grep -c '^ok ' "$t/suite")" -gt 60 ]
+	ok $? "$2: the suite has ended well"
+	id=$(sed -n 's/^recorded as //p' "$t/out")
+	unlike "$("$SANDGLASS" events "$id" --json)" '"kind":"snapshot.failed"' "$2: no snapshot failed"
+	"$SANDGLASS" verify "$id" >"$t/out" 2>&1
+	is $? 0 "$2: the record verifies"
 }
 
 # A real sshd on a port of its own, for the user that runs the test: $t/ssh/config is what ssh takes to get there ("there"),
@@ -67,62 +81,6 @@ sshd_start() {
 	C
 }
 sshd_stop() { [ -z "${sshd_pid:-}" ] || kill "$sshd_pid" 2>/dev/null; }
-
-# A script that uses a box in every way (use.lua), and what its record says.
-use_box() { # the box as JSON, driver, its profile, where its workspace is (extended regular expression)
-	local id out
-	mkdir -p "$t/use" && cd "$t/use" || return
-	[ -d repo ] || { git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x; }
-	cp "$here/../drivers/use.lua" . && chmod -R a+rX .
-	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
-	timeout 200 "$SANDGLASS" run --no-tui --policy any.lua use.lua -- "$1" </dev/null >"$t/out" 2>&1
-	is $? 0 "$2: a script uses a box"
-	id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
-	out=$("$SANDGLASS" events "$id" --json)
-	like "$out" "profile $3 at $4" "$2: profile and workspace are said"
-	like "$out" "where $4\\\\none" "$2: commands begin in the workspace, with the repository in it"
-	out=$(grep '"kind":"note"' <<<"$out")
-	like "$out" 'diff b.txt' "$2: the diff"
-	like "$out" 'second a.txt[^"]*d/e/l' "$2: what was removed and made"
-	like "$out" 'after \. \./a.txt \./b.txt \./odd one ' "$2: rolled back"
-	like "$out" 'fork a.txt b.txt d\*\\none\\ntwo' "$2: copied"
-	like "$out" 'files one\\n[^"]*new' "$2: files"
-	like "$out" 'count 3' "$2: with a process that writes meanwhile"
-	like "$out" 'exit 7' "$2: exit status"
-	unlike "$("$SANDGLASS" events "$id" --json)" '"kind":"snapshot.failed"' "$2: no snapshot failed"
-	"$SANDGLASS" verify "$id" >"$t/out" 2>&1
-	is $? 0 "$2: the record verifies"
-	[ ! -e repo/b.txt ] && [ "$(cat repo/a.txt)" = one ]
-	ok $? "$2: the repository itself is as it was"
-	cd "$t" || return
-}
-
-# The supervisor is killed while a command runs; the session goes on in a new box with the files of the old.
-resume_box() { # the box as JSON, driver
-	local id pid out
-	mkdir -p "$t/use" && cd "$t/use" || return
-	rm -f "$t/go"
-	cat >long.lua <<-L
-		local sg = require "sandglass"
-		local how = sg.json.decode [[$1]]
-		how.name, how.repo = "c", "repo"
-		local box <close> = sg.sandbox(how)
-		box:exec "echo before >f"
-		box:exec "touch again; sleep 3"
-		print("kept " .. box:exec("cat f").out)
-	L
-	id=$("$SANDGLASS" run -d --policy any.lua long.lua 2>"$t/out")
-	ok $? "$2: a session begins"
-	wait_for 30 sh -c "'$SANDGLASS' events '$id' --json | grep '\"kind\":\"action.started\"' | grep -c . | grep -qvx '[01]'"
-	pid=$("$SANDGLASS" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
-	kill -9 "$pid"
-	paths=$("$SANDGLASS" doctor --paths 2>&1) # what it says of a box that nobody closed
-	wait_for 30 sh -c "! kill -0 $pid"
-	timeout 100 "$SANDGLASS" resume "$id" --no-tui --no-input </dev/null >"$t/out" 2>&1
-	out=$("$SANDGLASS" events "$id" --json)
-	like "$(grep '"kind":"note"' <<<"$out")" 'kept before' "$2: after a kill -9 of the supervisor it goes on with its files"
-	cd "$t" || return
-}
 
 # What cannot be opened is one line.
 refused() { # the box as JSON, what is said, name

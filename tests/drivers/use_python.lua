@@ -1,12 +1,11 @@
--- What a script does with a box that has Python alone: files, diff, rollback, fork, a shell, wheels.
+-- What a box that has Python alone is apart from the suite: its wall, what it says in place of a shell, wheels, an agent in it.
 local sg = require "sandglass"
 local a = sg.args { "package", wheel = "" }
 local box <close> = sg.sandbox { backend = "pyodide", package = a.package, repo = "repo", env = { MINE = "set" } }
-local function py(code, o, b)
-  local r, err = (b or box):exec({ "python", "-c", code }, o)
+local function py(code)
+  local r, err = box:exec { "python", "-c", code }
   return r and r.out .. r.err .. (r.code == 0 and "" or "=" .. (r.code or r.signal)) or tostring(err)
 end
-local function list(b) return py("import os; print(*sorted(n for n in os.listdir('.') if n != '.git'))", nil, b) end
 
 print("profile " .. box.profile .. " shell " .. tostring(box.caps.shell))
 print("wall " .. py [[
@@ -25,19 +24,10 @@ print('slept')
 ]])
 py "open('b.txt', 'w').write('two\\n'); open('odd one\\n', 'wb').write(bytes(range(256)))"
 print("bytes " .. #box:read "odd one\n")
-print("diff " .. box:diff():stat())
-local first = box:snapshot()
-py "import os; os.remove('a.txt'); os.makedirs('d/e'); os.symlink('x', 'd/e/l'); os.chmod('b.txt', 0o600)"
-print("second " .. box:diff():stat())
-box:rollback(first)
-print("after " .. list())
-local other <close> = box:fork()
-print("fork " .. list(other))
 print("text " .. box:exec("python - <<'E'\nprint('from here')\nE").out)
 local r = box:exec "ls | wc -l"
 print("none " .. r.code .. " " .. r.err)
 print("batch " .. tostring(select(2, box:batch { "python -V" })))
-print("late " .. py("import time; time.sleep(60)", { timeout = "300ms" }))
 do
   local sh <close> = box:shell()
   sh:run "x = 40\ndef add(n):\n    return x + n"
@@ -49,5 +39,5 @@ if a.wheel ~= "" then
   print("pip " .. box:exec("pip install tiny-1-py3-none-any.whl").out .. py "import tiny; print(tiny.word)")
   print("net " .. box:exec("pip install requests").err)
 end
-local agent = assert(sg.agent.run { box = other, task = "look", tools = { "shell", "grep" }, model = "scripted:turns.lua" })
+local agent = assert(sg.agent.run { box = box, task = "look", tools = { "shell", "grep" }, model = "scripted:turns.lua" })
 print("agent " .. agent.text)

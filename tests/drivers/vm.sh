@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The vm driver with QEMU and Debian's kernel, emulated: the conformance suite, a script, the wall, a machine that dies.
+# The vm driver with QEMU and Debian's kernel, emulated: the suites, the wall, a machine that dies.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
 [ -x /usr/bin/qemu-system-x86_64 ] || { skip 'no QEMU (package qemu-system-x86)'; finish; }
@@ -11,12 +11,13 @@ at=$(cd "$at" && pwd)
 kernel=$at/boot/${kernel##*/}
 with="\"kernel\": \"$kernel\", \"modules\": \"$at/lib/modules/${kernel#*vmlinuz-}\", \"accel\": \"tcg\""
 chmod a+rx "$t"
-DRIVER_OPTIONS="{$with}" conform vm vm
 machine="{\"backend\": \"vm\", $with}"
-use_box "$machine" vm vm /workspace
-[ -z "${LONG:-}" ] || { resume_box "$machine" vm; try_box "$machine" vm '' refused; }
+DRIVER_OPTIONS="{$with}" contract vm vm
+conform vm vm "$machine"
+[ -z "${LONG:-}" ] || try_box "$machine" vm '' refused
 
-cd "$t/use" || exit 1
+mkdir -p "$t/use" && cd "$t/use" || exit 1
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
 cat >wall.lua <<L
 	local sg = require "sandglass"
 	local how = sg.json.decode [[$machine]]
