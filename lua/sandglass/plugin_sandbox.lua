@@ -114,7 +114,14 @@ end
 local function broken(face, req, ev)
   local where = ("%s (%s %s)"):format(face.name, req.method, req.path or req.url)
   local code = ev.unreached and "cut" or req.method ~= "GET" and "lost" or "cut"
-  M.fail(ev.code or code, "%s: %s", where, ev.wrong)
+  M.fail(ev.code or code, "%s: %s%s", where, ev.wrong, ev.unreached and "; is that address right, and reachable from here?" or "")
+end
+
+-- A page where something was to be done, in place of the API: nothing was.
+local function check_page(face, req, ev)
+  local kind = (ev.headers or {})["content-type"] or ""
+  if req.method == "GET" or not kind:lower():find "^text/html" then return end
+  M.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, req.path or req.url, (p.error_text(ev.body or "")))
 end
 
 local function wanted(face, r, stream)
@@ -139,6 +146,7 @@ local function host_of(op)
     local ev = wait(op, order(op, todo))
     if ev.wrong then broken(face, todo, ev) end
     if (ev.status < 200 or ev.status > 299) and not (r.accept and r.accept[ev.status]) then refuse(op, todo, ev) end
+    check_page(op.face, todo, ev)
     if ev.body and ev.body:find "^%s*[{%[]" then ev.json = p.decode(ev.body) end
     if r.want == "json" and type(ev.json) ~= "table" then
       M.fail("bad", "%s (%s): what answers there is not the API: %s", face.name, r.path or r.url, p.error_text(ev.body or ""))

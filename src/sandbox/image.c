@@ -1,6 +1,7 @@
 #include "sandbox/image.h"
 
 #include <stdio.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -58,7 +59,9 @@ int image_take(struct image *i, const json_t *options, struct err *err)
 		return 0;
 	}
 	const char *name = json_string_value(image);
-	if (!name || !*name || *name == '-' || strlen(name) > 255)
+	if (name && strlen(name) > NAME_MAX)
+		return err_set(err, ERR_INVALID, "image: '%.40s...' has %zu characters; a name has at most %d", name, strlen(name), NAME_MAX);
+	if (!name || !*name || *name == '-')
 		return err_set(err, ERR_INVALID, "a container box needs an image: image = 'debian:12', or build = FOLDER");
 	i->name = xstrdup(name);
 	return 0;

@@ -13,7 +13,7 @@
 #include "sandbox/profile.h"
 #include "sandbox/remote_inner.h"
 
-enum { MOST_TRIES = 4, FIRST_WAIT_MS = 400, TTL_S = 900, SKEW_S = 120, DOCKERFILE_MAX = 1 << 20 };
+enum { MOST_TRIES = 4, REFUSED_TRIES = 3, FIRST_WAIT_MS = 400, TTL_S = 900, SKEW_S = 120, DOCKERFILE_MAX = 1 << 20 };
 
 static void ask_open(struct remote *r);
 
@@ -74,7 +74,8 @@ static void on_given_back(void *self, const json_t *value, const struct err *err
 	(void)value;
 	r->op = NULL;
 	bool gone = !err || err->code == ERR_CLOSED;
-	if (!gone && err->code != ERR_DENIED && ++r->tries <= MOST_TRIES) {
+	unsigned most = err && err->code == ERR_DENIED ? REFUSED_TRIES : MOST_TRIES; /* one that is refused mostly stays so */
+	if (!gone && ++r->tries <= most) {
 		if (!r->again)
 			r->again = loop_timer_new(r->loop, give_back, r);
 		loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
@@ -82,7 +83,8 @@ static void on_given_back(void *self, const json_t *value, const struct err *err
 	}
 	struct err why = ERR_INIT;
 	if (!gone)
-		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; the next session that opens a box of %s tries to give it back",
+		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
+			"tries to give it back, 'sandglass prune --boxes' says whether it is still there",
 			r->name, json_str(r->box, "id", "?"), err->text, r->of->name);
 	book_close(&r->book, gone);
 	CLEANUP(json_release) json_t *result = json_object();

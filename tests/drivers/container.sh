@@ -51,6 +51,7 @@ fake old "speaks API '1.24': it must be 1.41 or later"
 fake refused 'authorization denied by plugin'
 fake cut "the container engine at '$t/cut.sock'"
 like "$(bad "$t/none.sock" --image -)" 'needs an image' 'no image'
+like "$(bad "$t/none.sock" --image "$(printf 'n%.0s' {1..300})")" "image: 'n+...' has 300 characters; a name has at most 255" 'an image whose name has 300 characters'
 
 # --- real ones ---
 [ "$(id -u)" = 0 ] || { skip 'engines are started by root only'; finish; }

@@ -7,6 +7,12 @@ built() { # what is built from, as Lua
 	timeout 60 "$sg" run --no-tui built.lua </dev/null 2>&1 | tail -1
 }
 own() {
+	fault '2 DELETE ^/api/sandbox/ status:403'
+	like "$(one)" 'said fine' 'giving back is refused twice'
+	unlike "$(cat one.out)" 'may still be there' 'and tried again until it is not'
+	wait_for 10 none_left
+	ok $? 'no box is left'
+	fake calm >/dev/null
 	mkdir d && echo 'FROM debian:12' >d/Dockerfile
 	like "$(built '"nowhere"')" "there is no folder or Dockerfile 'nowhere'" 'a Dockerfile that is not there: one line'
 	like "$(built '{ dir = "d", args = { which = "this" } }')" 'takes no args for a Dockerfile: .*ARG which=value' 'args for it, too'

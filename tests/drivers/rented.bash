@@ -256,6 +256,20 @@ refused() { # STATUS: of every answer from the middle of a session on
 refused 401
 [ "$kind" != daytona ] || refused 403
 [ -z "${few:-}" ] || [ -n "${LONG:-}" ] || finish
+if [ "$kind" = daytona ] || [ -n "${LONG:-}" ]; then
+	rm -f gone.out
+	timeout 60 "$sg" run --no-tui gone.lua --json -- "$kind" </dev/null >gone.out 2>&1 &
+	wait_for 30 waits
+	fault "9999 * . html"
+	wait $!
+	like "$(grep -a '"kind":"box.closed"' gone.out)" "may still be there and cost: $kind .*is not the API: .*Welcome to nginx.*give it back" 'a web page in place of an answer is not taken for the end of a box'
+	like "$("$sg" doctor --paths)" "^rented +$kind .*its session is over" 'doctor --paths names it'
+	fake calm >/dev/null
+	like "$(one)" 'said fine' 'the next one'
+	wait_for 20 none_left
+	ok $? 'gives it back'
+fi
+rm -f gone.out
 timeout 60 "$sg" run --no-tui gone.lua --json -- "$kind" </dev/null >gone.out 2>&1 &
 wait_for 30 waits
 fake vanish >/dev/null
