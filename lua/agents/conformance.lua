@@ -160,7 +160,7 @@ end
 
 local function ends()
   local r, err = exec("sleep 60", "import time; time.sleep(60)", { timeout = "300ms" })
-  ok(not r and err.code == "timeout", "a time limit ends it")
+  ok(not none and err.code == "timeout", "a time limit ends it")
   if not caps.signal then
     skip("a signal arrives", "it declares no signals")
   elseif caps.shell then
@@ -191,22 +191,63 @@ local function together()
   is(good, #list, #list .. " at once")
 end
 
+local function posix_shell(sh)
+  is(sh:run("W=$PWD; cd /tmp; X='a b'; f() { echo \"f $1\"; return 7; }").code, 0, "a shell that stays")
+  local r = sh:run "pwd; echo \"$X\"; f it"
+  is(r and r.out:gsub("^/[^ \n]*/tmp", "/tmp"), "/tmp\na b\nf it\n", "keeps folder, variables and functions")
+  is(r and r.code, 7, "and says the status")
+  is(sh:run("if then fi (").code ~= 0 and sh:run("echo on").out, "on\n", "goes on after a syntax error")
+  is(sh:run("[ -t 0 ] && [ -t 1 ] && stty size").out, "40 120\n", "has a terminal of a known size")
+  local none, err = sh:run("echo begun; sleep 60", { timeout = "700ms" })
+  ok(not none and err.code == "timeout", "a time limit stops what runs in it")
+  is(sh:run("echo on; false").code, 1, "which it survives")
+  local told
+  sg.spawn(function() sg.sleep "300ms" sh:send "y\n" end)
+  r = sh:run("printf 'sure? '; read a; echo \"got $a\"", { on_out = function(t) told = (told or "") .. t end })
+  ok(r and r.out:find "got y" and told:find "sure", "a program that asks gets its answer")
+  is(#sh:run("i=0; while [ $i -lt 3000 ]; do echo 0123456789; i=$((i + 1)); done").out, 33000, "33 KB of output")
+  local before = sh:run("true").event
+  local changed = box:diff(before, sh:run("echo by the shell >\"$W/by-shell\"").event)
+  ok(changed and changed:stat():find "by%-shell", "what a command changes is known at its end")
+  box:exec "rm -f by-shell"
+  is(box:exec("echo alone").out, "alone\n", "commands besides it")
+end
+
+local function shell_that_ends()
+  local sh = box:shell()
+  local r, err = sh:run "echo last; exit 5"
+  ok(not r and tostring(err):find "its shell has ended", "one that ends says so")
+  r, err = sh:run "true"
+  ok(not r and err, "and takes no more")
+end
+
+local function interpreter(sh)
+  sh:run "mine = 40\ndef add(n):\n    return mine + n"
+  is(sh:run("add(2)").out, "42\n", "a shell, an interpreter here, keeps what it knows")
+  is(tostring(select(2, sh:run("while True: pass", { timeout = "300ms" }))):match "time is up", "time is up", "what takes too long in it is stopped")
+  is(sh:run("mine").out, "40\n", "without the shell")
+end
+
 local function shells()
-  local sh <close>, none = box:shell()
-  if not sh and not caps.pty then return skip("a shell that stays", tostring(none)) end
-  if not ok(sh, "a shell that stays is there") then return print("#   " .. tostring(none)) end
-  if caps.shell then
-    sh:run "cd /tmp; mine=kept; f() { echo \"$mine in $PWD\"; return 4; }"
-    local r = sh:run "f"
-    is((r.out .. r.code):gsub("/[^ \n]*/tmp", "/tmp"), "kept in /tmp\n4", "a shell keeps folder, variables and functions")
-    is(tostring(select(2, sh:run("sleep 60", { timeout = "300ms" }))):match "time is up", "time is up", "what takes too long in it is stopped")
-    is(sh:run("echo $mine").out, "kept\n", "without the shell")
-  else
-    sh:run "mine = 40\ndef add(n):\n    return mine + n"
-    is(sh:run("add(2)").out, "42\n", "a shell, an interpreter here, keeps what it knows")
-    is(tostring(select(2, sh:run("while True: pass", { timeout = "300ms" }))):match "time is up", "time is up", "what takes too long in it is stopped")
-    is(sh:run("mine").out, "40\n", "without the shell")
+  local sh, none = box:shell()
+  if not caps.pty then
+    ok(not sh and tostring(none):find "no terminals", "it has no terminals, and says so")
+    return skip("a shell that stays", "no terminals")
   end
+  if not ok(sh, "a shell that stays is there") then return print("#   " .. tostring(none)) end
+  if not caps.shell then return interpreter(sh) end
+  posix_shell(sh)
+  sh:run "sleep 61 & sleep 62 &"
+  sh:close()
+  local still = "for f in /proc/[0-9]*/cmdline; do tr '\\0' ' ' <$f 2>/dev/null; echo; done | grep -c '^sleep 6[12]'"
+  local left
+  for _ = 1, 30 do
+    left = box:exec(still).out
+    if left == "0\n" then break end
+    sg.sleep "200ms"
+  end
+  is(left, "0\n", "nothing of it is left when it is closed")
+  shell_that_ends()
 end
 
 -- Files ----------------------------------------------------------------------------------------------------------
