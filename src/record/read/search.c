@@ -340,8 +340,9 @@ void session_on_reading(struct session *s, session_reading_fn *fn, void *self)
 
 void session_reading(struct session *s, uint64_t at)
 {
+	uint64_t head = s->reading ? session_head(s) : 0;
 	if (s->reading)
-		s->reading(s->reading_self, at, session_head(s));
+		s->reading(s->reading_self, at < head ? at : head, head);
 }
 
 enum { STRETCH = 1 << 16, READ_AT_ONCE = 500 };

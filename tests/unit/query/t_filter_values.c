@@ -256,6 +256,25 @@ static void same(struct session *s, const char *what, bool paged, size_t of, siz
 	}
 }
 
+static void on_reading(void *self, uint64_t at, uint64_t head)
+{
+	uint64_t *last = self;
+	*last = at <= head && at >= *last ? at : UINT64_MAX;
+}
+
+/* Whoever waits is told how far it is, where every event is read. */
+static void told(const char *path)
+{
+	struct session *s = NULL;
+	struct err err = ERR_INIT;
+	uint64_t last = 0;
+	ok(session_open(&s, path, &err) == 0, "opened %s", err.text);
+	session_on_reading(s, on_reading, &last);
+	all(s, "text~[0-9]z", ROWS / 2, got);
+	ok(last == session_head(s), "read up to %" PRIu64, last);
+	session_close(&s);
+}
+
 static sqlite3 *open_rw(const char *path)
 {
 	sqlite3 *db = NULL;
@@ -446,6 +465,7 @@ int main(void)
 	run(db, "INSERT INTO search_value SELECT * FROM aside; DROP TABLE aside");
 	ok(!wrong_of(db), "the recorder's blocks are right");
 	with(path, "with blocks", true, 1, 0);
+	told(path);
 	run(db, "DELETE FROM search_value");
 	add_all(db, 3 * VALUES_BLOCK);
 	with(path, "with some", false, 1, 0);
