@@ -197,6 +197,10 @@ static int rows_of_looks(struct search *q, const struct node *n, struct rows *ou
 		struct look *look = q->words.item[w].look;
 		if (q->words.item[w].node != n)
 			continue;
+		if (q->blind) {
+			all(out);
+			return 0;
+		}
 		if (look_range(look, q->after, q->reach, err) < 0)
 			return -1;
 		begin(q, out);
@@ -361,7 +365,7 @@ static void ask_coarsely(struct search *q, bool on)
 static int look_below(struct search *q, const struct node *n, struct err *err)
 {
 	int rc = 0;
-	for (size_t w = 0; n && rc == 0 && w < q->words.nr; w++)
+	for (size_t w = 0; n && rc == 0 && w < q->words.nr && !q->blind; w++)
 		if (q->words.item[w].node == n)
 			rc = look_range(q->words.item[w].look, q->after, q->reach, err);
 	if (n && rc == 0)
@@ -408,7 +412,7 @@ static int find_indexed(struct search *q, struct err *err)
 	int rc = steps_open(&q->steps, q->after, q->upto, covered ? q->steps.covered : q->upto, &q->open, err);
 	if (rc == 0)
 		rc = rows_of(q, q->f->root, &rows, err);
-	if (rc == 0 && q->coarse && was_sampled(q) && are_many(q, &rows)) { /* the index knows of fewer */
+	if (rc == 0 && q->coarse && !q->blind && was_sampled(q) && are_many(q, &rows)) { /* the index knows of fewer */
 		ask_coarsely(q, false);
 		free(rows.bits);
 		rc = rows_of(q, q->f->root, &rows, err);
@@ -438,8 +442,12 @@ static int find_words(struct search *q, uint64_t after, uint64_t to, struct err 
 		if ((rc = session_next(q->s, q->after, &next, err)) < 0 || !next || next > head)
 			break;
 		q->after = next - 1; /* numbers that a foreign file leaves out are not walked through */
-		uint64_t end = q->after < q->steps.covered ? q->steps.covered : q->indexed;
-		if (q->after < q->indexed) {
+		if (q->after >= q->indexed && !q->blind) {
+			q->blind = true;
+			q->steps.covered = least(q->steps.blocks, q->values.covered);
+		}
+		uint64_t end = q->after < q->steps.covered || q->blind ? q->steps.covered : q->indexed;
+		if (q->after < end) {
 			q->upto = least(head, least(end, (q->after + length) / STEPS_BLOCK * STEPS_BLOCK));
 			length = least(length * 4, STRETCH_MOST);
 			rc = find_stretch(q, err);

@@ -34,6 +34,7 @@ struct search {
 	struct steps steps;
 	struct values values;
 	uint64_t indexed;
+	bool blind; /* behind the index: no words lead to rows, but blocks do */
 	bool coarse; /* the looks are asked so; once one stretch has too many rows, the rest are asked in full */
 	bool ours; /* a transaction; since: */
 	int64_t begun_us;

@@ -51,8 +51,38 @@ static int add(sqlite3_stmt *st, uint64_t seq, const struct buf *text)
 	return rc;
 }
 
+static uint64_t full_blocks(const struct store *s)
+{
+	return s->now.seq / VALUES_BLOCK * VALUES_BLOCK;
+}
+
+/* Blocks of steps and of values, some at a time, before the words: they cost a tenth of those. False: they cannot be made, which is
+ * tried again when more of them are full. */
+static bool add_blocks(struct store *s)
+{
+	bool steps_left = false, values_left = false;
+	uint64_t upto = full_blocks(s), had = s->blocks;
+	s->blocks = upto;
+	if (store_begin(s) != STORE_OK)
+		return false;
+	int rc = steps_add(s->db, upto, &steps_left);
+	if (rc == SQLITE_OK)
+		rc = values_add(s->db, upto, &values_left);
+	if (rc != SQLITE_OK)
+		store_failed(s, rc);
+	if (rc != SQLITE_OK || store_commit_now(s, false) != STORE_OK) {
+		store_rollback(s);
+		return false;
+	}
+	if (steps_left || values_left)
+		s->blocks = had;
+	return true;
+}
+
 bool store_index(struct store *s, size_t bytes)
 {
+	if (full_blocks(s) > s->blocks)
+		return add_blocks(s) && (full_blocks(s) > s->blocks || !s->indexed);
 	if (s->indexed)
 		return false;
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -60,7 +90,6 @@ bool store_index(struct store *s, size_t bytes)
 	sqlite3_stmt *st = NULL;
 	uint64_t seq = read_mark(s, "indexed");
 	size_t done = 0;
-	bool left = false, lacks = false; /* blocks, of a file from before there were any */
 	int rc = sqlite3_prepare_v2(s->db, "INSERT INTO search(rowid, text) VALUES(?1, ?2)", -1, &st, NULL);
 	if (rc != SQLITE_OK || store_begin(s) != STORE_OK) {
 		sqlite3_finalize(st);
@@ -76,11 +105,6 @@ bool store_index(struct store *s, size_t bytes)
 		done += text.len + 64;
 	}
 	sqlite3_finalize(st);
-	int added = rc == SQLITE_DONE ? steps_add(s->db, seq, &left) : SQLITE_OK;
-	if (added == SQLITE_OK && rc == SQLITE_DONE)
-		added = values_add(s->db, seq, &lacks);
-	if (added != SQLITE_OK)
-		rc = added;
 	if (rc != SQLITE_DONE || !write_mark(s, "indexed", seq) || store_commit_now(s, false) != STORE_OK) {
 		if (rc != SQLITE_DONE)
 			store_failed(s, rc);
@@ -88,7 +112,7 @@ bool store_index(struct store *s, size_t bytes)
 		s->indexed = true;
 		return false;
 	}
-	s->indexed = seq == s->now.seq && !left && !lacks;
+	s->indexed = seq == s->now.seq;
 	return !s->indexed;
 }
 

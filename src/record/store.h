@@ -82,7 +82,8 @@ void store_tidy(struct store *s, bool busy);
 
 /* After a redaction: index optimised, WAL emptied. RETRY while a reader is in the way. */
 enum store_rc store_scrub(struct store *s);
-/* Adds up to @bytes of text to the search index, in a transaction of its own. False when there is nothing left to do. */
+/* Adds some blocks (read/values.h), or else up to @bytes of text to the search index, in a transaction of its own. False when there is
+ * nothing left to do. */
 bool store_index(struct store *s, size_t bytes);
 uint64_t store_indexed(struct store *s); /* how far it reaches, and its blocks (read/values.h) */
 /* Gives the memory of the page cache back; what comes next reads the few pages that it needs again. */

@@ -28,6 +28,7 @@ struct store {
 	int64_t changes; /* of the connection when the transaction began */
 	int frames;   /* in the write-ahead log */
 	bool indexed; /* nothing is left for the search index */
+	uint64_t blocks; /* up to where blocks are made, or have failed */
 	bool scrub;   /* the index holds pages of what was taken out */
 	struct packer *packer;
 	struct buf packed, body, anchor; /* anchor: lines that follow the commit */

@@ -99,7 +99,7 @@ bool session_valued(struct session *s)
 {
 	struct values v;
 	values_init(&v, s->db);
-	bool whole = v.ended || v.covered / VALUES_BLOCK >= session_indexed(s) / VALUES_BLOCK;
+	bool whole = v.ended || v.covered / VALUES_BLOCK >= session_head(s) / VALUES_BLOCK;
 	values_release(&v);
 	return whole;
 }

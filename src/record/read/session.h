@@ -114,7 +114,7 @@ NODISCARD int session_search(struct session *s, const char *match, uint64_t afte
 NODISCARD int session_next(struct session *s, uint64_t after, uint64_t *seq_out, struct err *err);
 /* How far the search index reaches (a seq); it follows in the background. */
 uint64_t session_indexed(struct session *s);
-/* The blocks of numbers and lists beside it (read/values.h) reach as far; of a file from before there were any they do not. */
+/* The blocks of numbers and lists beside it (read/values.h) reach the last event; of a file from before there were any they do not. */
 bool session_valued(struct session *s);
 
 /* Called now and then while events behind the index are read through: where that is, and where it ends. NULL: nobody is. */

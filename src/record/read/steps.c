@@ -41,18 +41,19 @@ static void put_number(struct buf *out, uint64_t n)
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
-/* A block that reaches further than the events, or than the index says that it does, was not put there by a recorder; nor was one
- * that lacks one before it. */
+/* A block that reaches further than the events was not put there by a recorder; nor was one that lacks one before it. */
 void steps_init(struct steps *t, sqlite3 *db)
 {
-	static const char last[] = "SELECT max(block), count(*) FROM search_row WHERE block BETWEEN 0 AND min((SELECT max(seq) FROM event),"
-				   " (SELECT value FROM mark WHERE name = 'indexed')) / ?1 - 1";
+	static const char last[] = "SELECT max(block), count(*), (SELECT value FROM mark WHERE name = 'indexed') FROM search_row"
+				   " WHERE block BETWEEN 0 AND (SELECT max(seq) FROM event) / ?1 - 1";
 	sqlite3_stmt *st = NULL;
 	*t = (struct steps){ .db = db };
 	if (sqlite3_prepare_v2(db, last, -1, &st, NULL) == SQLITE_OK) {
 		sqlite3_bind_int64(st, 1, STEPS_BLOCK);
 		if (sqlite3_step(st) == SQLITE_ROW && sqlite3_column_int64(st, 1) == sqlite3_column_int64(st, 0) + 1)
-			t->covered = (uint64_t)sqlite3_column_int64(st, 1) * STEPS_BLOCK;
+			t->blocks = (uint64_t)sqlite3_column_int64(st, 1) * STEPS_BLOCK;
+		uint64_t indexed = sqlite3_column_int64(st, 2) > 0 ? (uint64_t)sqlite3_column_int64(st, 2) / STEPS_BLOCK * STEPS_BLOCK : 0;
+		t->covered = t->blocks < indexed ? t->blocks : indexed;
 	}
 	sqlite3_finalize(st);
 }
@@ -254,7 +255,7 @@ int steps_add(sqlite3 *db, uint64_t upto, bool *left_out)
 	sqlite3_stmt *add = NULL, *raise = NULL;
 	struct steps t;
 	steps_init(&t, db);
-	uint64_t block = t.covered / STEPS_BLOCK, end = upto / STEPS_BLOCK;
+	uint64_t block = t.blocks / STEPS_BLOCK, end = upto / STEPS_BLOCK;
 	*left_out = end > block + AT_ONCE;
 	if (end <= block)
 		return SQLITE_OK;

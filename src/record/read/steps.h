@@ -17,12 +17,13 @@ enum { STEPS_BLOCK = 4096, STEPS_KEPT = 256 /* blocks, 16 KiB each: as many as o
 struct steps {
 	sqlite3 *db; /* borrowed */
 	sqlite3_stmt *block, *event;
-	uint64_t covered; /* last event of the last block; 0 none */
+	uint64_t covered; /* last event of the last block that the index reaches; 0 none */
+	uint64_t blocks;  /* of the last block */
 	struct steps_kept *kept[STEPS_KEPT]; /* owned: block b in [b % STEPS_KEPT], or another one, or none */
 };
 
 /* What a file without the table (or without blocks) has is asked event by event; so are the events of blocks behind the last
- * event, or behind the mark "indexed". */
+ * event, or behind the mark "indexed" until @covered is set to @blocks: then no words lead there. */
 void steps_init(struct steps *t, sqlite3 *db);
 void steps_release(struct steps *t);
 

@@ -49,10 +49,10 @@ bool values_last(sqlite3 *db, uint64_t limit, uint64_t *block, bool *stop)
 	return there;
 }
 
-/* A block that reaches further than the events, or than the index says that it does, was not put there by a recorder. */
+/* A block that reaches further than the events was not put there by a recorder. */
 void values_init(struct values *v, sqlite3 *db)
 {
-	static const char reach[] = "SELECT min((SELECT max(seq) FROM event), (SELECT value FROM mark WHERE name = 'indexed'))";
+	static const char reach[] = "SELECT max(seq) FROM event";
 	sqlite3_stmt *st = NULL;
 	uint64_t block;
 	*v = (struct values){ .db = db };

@@ -3,7 +3,7 @@
  * "dur>1h" is asked of one event in thousands; reading them all for it takes seconds where there are millions. So of each 4096
  * events the index keeps, field by field, which of them say something about it, and what: pairs of LEB128 numbers (how far behind
  * the one before, the value above the least of the block), beside the least and the greatest. A block is written when it is full
- * and never again, but when one of its events is redacted. Like all of the index it proves nothing: whoever searches asks the events
+ * and never again, but when one of its events is redacted; that is done sooner than their words are indexed. Like all of the index it proves nothing: whoever searches asks the events
  * themselves whether they match, verify holds it against them, and what it does not reach or does not tell is read. */
 #ifndef RECORD_READ_VALUES_H
 #define RECORD_READ_VALUES_H

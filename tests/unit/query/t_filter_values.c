@@ -465,6 +465,13 @@ int main(void)
 	run(db, "INSERT INTO search_value SELECT * FROM aside; DROP TABLE aside");
 	ok(!wrong_of(db), "the recorder's blocks are right");
 	with(path, "with blocks", true, 1, 0);
+	run(db, "UPDATE mark SET value = 5000 WHERE name = 'indexed'");
+	with(path, "with blocks, and words of some", false, 1, 0);
+	run(db, "UPDATE mark SET value = 0 WHERE name = 'indexed'");
+	with(path, "with blocks, and no words", false, 1, 0);
+	run(db, "CREATE TABLE aside AS SELECT * FROM search_row; DELETE FROM search_row");
+	with(path, "with blocks of values alone", false, 4, 1);
+	run(db, "INSERT INTO search_row SELECT * FROM aside; DROP TABLE aside; UPDATE mark SET value = (SELECT max(seq) FROM event) WHERE name = 'indexed'");
 	told(path);
 	run(db, "DELETE FROM search_value");
 	add_all(db, 3 * VALUES_BLOCK);
