@@ -247,7 +247,7 @@ static void same(struct session *s, const char *what, bool paged, size_t of, siz
 	for (size_t i = from % of; i < ARRAY_LEN(asks); i += of) {
 		size_t nr = all(s, asks[i], ROWS / 2, got);
 		ok(as_wanted(i, nr), "%s, %s: %zu, want %zu", what, asks[i], nr, nr_want[i]);
-		if (!paged || nr > 2000)
+		if (!paged || nr > 500)
 			continue;
 		nr = all(s, asks[i], 7, got);
 		ok(as_wanted(i, nr), "%s, seven at a time: %zu", asks[i], nr);
@@ -461,12 +461,12 @@ int main(void)
 		find_wanted(s, ARRAY_LEN(asks));
 	session_close(&s);
 	run(db, "UPDATE mark SET value = (SELECT max(seq) FROM event) WHERE name = 'indexed'");
-	with(path, "without blocks", false, 1, 0);
+	with(path, "without blocks", false, 3, 0);
 	run(db, "INSERT INTO search_value SELECT * FROM aside; DROP TABLE aside");
 	ok(!wrong_of(db), "the recorder's blocks are right");
 	with(path, "with blocks", true, 1, 0);
 	run(db, "UPDATE mark SET value = 5000 WHERE name = 'indexed'");
-	with(path, "with blocks, and words of some", false, 1, 0);
+	with(path, "with blocks, and words of some", false, 2, 0);
 	run(db, "UPDATE mark SET value = 0 WHERE name = 'indexed'");
 	with(path, "with blocks, and no words", false, 1, 0);
 	run(db, "CREATE TABLE aside AS SELECT * FROM search_row; DELETE FROM search_row");
@@ -475,7 +475,7 @@ int main(void)
 	told(path);
 	run(db, "DELETE FROM search_value");
 	add_all(db, 3 * VALUES_BLOCK);
-	with(path, "with some", false, 1, 0);
+	with(path, "with some", false, 2, 1);
 	add_all(db, EVENTS);
 	ok(!wrong_of(db), "those that come later, too");
 	spoilt(path, db);
