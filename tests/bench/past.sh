@@ -63,7 +63,7 @@ filter 'host:good.example'
 filter 'host:*.example'
 filter 'verdict:ask risk:high'
 rounds=3
-box() { ask "$1" 'SELECT min(box) FROM event WHERE box > 0'; }
+box() { ask "$1" "SELECT box FROM event WHERE kind = 210 AND instr(body, 'README.md') > 0 LIMIT 1"; } # one that has the file
 blame() { median "$sg" blame README.md --at "$1" --box "$(box "$1")"; }
 pickaxe() { median "$sg" when 'changed 3 times' --at "$1" --box "$(box "$1")"; }
 grows() { # what, ms, ms of a tenth
