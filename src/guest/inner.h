@@ -96,6 +96,12 @@ void inner_answer(struct inner *g, uint64_t id, unsigned step, int sys, const st
  */
 bool inner_take_fds(struct inner *g, const struct frame *f, int *fds, size_t nr);
 
+/* --- mark.c --- */
+struct inner_mark *inner_mark_new(const char *bytes);
+void inner_mark_free(struct inner_mark **m);
+/* These have come out, too: the mark has, and after it its first byte once more. */
+bool inner_mark_complete(struct inner_mark *m, const char *bytes, size_t len);
+
 /* --- run.c: runs --- */
 struct inner_run {
 	uint64_t id;

@@ -72,20 +72,6 @@ static struct inner_run *run_new(struct inner *g, uint64_t id)
 	return r;
 }
 
-/* What a run waits for: the first @nr of its bytes were the last to come out; all of them have come: the first once more. */
-struct inner_mark {
-	char *bytes;
-	size_t len, nr;
-};
-
-static void mark_free(struct inner_run *r)
-{
-	if (r->mark)
-		free(r->mark->bytes);
-	free(r->mark);
-	r->mark = NULL;
-}
-
 static void run_remove(struct inner *g, struct inner_run *r)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
@@ -93,7 +79,7 @@ static void run_remove(struct inner *g, struct inner_run *r)
 			g->run[i] = g->run[--g->nr_runs];
 	r->slot->used = 0;
 	child_free(&r->child);
-	mark_free(r);
+	inner_mark_free(&r->mark);
 	free(r);
 }
 
@@ -301,7 +287,7 @@ static bool may_go(const struct inner *g, const struct inner_run *r)
 static void waits_no_more(const struct inner *g, struct inner_run *r)
 {
 	r->after = 0;
-	mark_free(r);
+	inner_mark_free(&r->mark);
 	if (may_go(g, r))
 		wake(r);
 }
@@ -314,36 +300,15 @@ void inner_go(struct inner *g, struct inner_run *r, uint64_t after, const char *
 		return;
 	}
 	r->after = after;
-	mark_free(r);
-	if (mark) {
-		r->mark = NEW(struct inner_mark);
-		*r->mark = (struct inner_mark){ .bytes = xstrdup(mark), .len = strlen(mark) };
-	}
-}
-
-/* How much of the mark stands at the end when @c comes after its first @nr bytes. */
-static size_t mark_next(const struct inner_mark *m, size_t nr, char c)
-{
-	while (nr && m->bytes[nr] != c) { /* the longest beginning that is an end of these, too */
-		size_t k = nr - 1;
-		while (k && memcmp(m->bytes, m->bytes + nr - k, k) != 0)
-			k--;
-		nr = k;
-	}
-	return nr + (m->bytes[nr] == c);
-}
-
-static bool mark_complete(struct inner_mark *m, const char *bytes, size_t len)
-{
-	for (; len && m->nr < m->len; bytes++, len--)
-		m->nr = mark_next(m, m->nr, *bytes);
-	return m->nr == m->len && memchr(bytes, m->bytes[0], len);
+	inner_mark_free(&r->mark);
+	if (mark)
+		r->mark = inner_mark_new(mark);
 }
 
 void inner_came_out(struct inner *g, const struct inner_run *r, const char *bytes, size_t len)
 {
 	for (size_t i = 0; i < g->nr_runs; i++)
-		if (g->run[i]->after == r->id && g->run[i]->mark && mark_complete(g->run[i]->mark, bytes, len))
+		if (g->run[i]->after == r->id && g->run[i]->mark && inner_mark_complete(g->run[i]->mark, bytes, len))
 			waits_no_more(g, g->run[i]);
 }
 

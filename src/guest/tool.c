@@ -245,26 +245,33 @@ static int become_offline(char **argv)
 	return why == ENOENT || why == ENOTDIR ? 127 : 126;
 }
 
+int tool_answer(int argc, char **argv, struct buf *out)
+{
+	struct err err = ERR_INIT;
+	hash_init();
+	err_set(&err, ERR_USAGE, "no such verb");
+	pack_u8(out, 0);
+	for (size_t i = 0; i < ARRAY_LEN(verbs) && argc > 0; i++)
+		if (strcmp(argv[0], verbs[i].name) == 0 && argc == 1 + verbs[i].args) {
+			err = ERR_INIT;
+			verbs[i].run(argv + 1, out, &err);
+		}
+	if (err.code) {
+		buf_reset(out);
+		pack_u8(out, (uint8_t)err.code);
+		buf_puts(out, err.text);
+	}
+	return err.code ? 1 : 0;
+}
+
 int tool_main(int argc, char **argv)
 {
 	CLEANUP(buf_release) struct buf out = BUF_INIT;
-	struct err err = ERR_INIT, lost = ERR_INIT;
+	struct err lost = ERR_INIT;
 	if (argc > 1 && strcmp(argv[0], "offline") == 0)
 		return become_offline(argv + 1);
 	if (argc > 4 && strcmp(argv[0], "tty") == 0)
 		return tool_tty(argv + 1);
-	hash_init();
-	err_set(&err, ERR_USAGE, "no such verb");
-	pack_u8(&out, 0);
-	for (size_t i = 0; i < ARRAY_LEN(verbs) && argc > 0; i++)
-		if (strcmp(argv[0], verbs[i].name) == 0 && argc == 1 + verbs[i].args) {
-			err = ERR_INIT;
-			verbs[i].run(argv + 1, &out, &err);
-		}
-	if (err.code) {
-		buf_reset(&out);
-		pack_u8(&out, (uint8_t)err.code);
-		buf_puts(&out, err.text);
-	}
-	return fd_write_all(1, out.data, out.len, &lost) < 0 || err.code ? 1 : 0;
+	int status = tool_answer(argc, argv, &out);
+	return fd_write_all(1, out.data, out.len, &lost) < 0 ? 1 : status;
 }

@@ -18,7 +18,7 @@
 #include "guest/inner.h"
 #include "guest/tool.h"
 
-enum { READ_MAX = 32 << 10, TYPED_MAX = 4096, DRAIN_MAX = 256 << 10, SESSION_ROUNDS = 20 };
+enum { READ_MAX = 32 << 10, TYPED_MAX = 4096, DRAIN_MAX = 256 << 10, ASK_MAX = 64 << 10, SESSION_ROUNDS = 20 };
 
 static int other_side(int master)
 {
@@ -58,6 +58,9 @@ struct held {
 	int code, signal;
 	char typed[TYPED_MAX]; /* not yet taken by the terminal */
 	size_t nr_typed;
+	const char *file;
+	struct inner_mark *mark; /* what asks waits for; NULL: nothing is asked */
+	struct strv asks;	 /* number, verb, arguments */
 };
 
 static void on_child(int signo)
@@ -81,17 +84,56 @@ static _Noreturn void become(char **argv, int tty, const sigset_t *mask)
 	_exit(good && (why == ENOENT || why == ENOTDIR) ? 127 : 126);
 }
 
-/* Who reads the file finds a number in it at any time. */
-static bool say_number(const char *path, pid_t pid)
+/* Who reads FILE and @end finds a whole one at any time. */
+static bool put(const struct held *h, const char *end, const void *bytes, size_t len)
 {
-	CLEANUP(free_ptr) char *other = xasprintf("%s.new", path), *text = xasprintf("%d\n", (int)pid);
+	CLEANUP(free_ptr) char *made = xasprintf("%s.new", h->file), *path = xasprintf("%s%s", h->file, end);
 	struct err err = ERR_INIT;
-	CLEANUP(fd_close) int fd = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	return fd >= 0 && fd_write_all(fd, text, strlen(text), &err) == 0 && rename(other, path) == 0;
+	CLEANUP(fd_close) int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	return fd >= 0 && fd_write_all(fd, bytes, len, &err) == 0 && rename(made, path) == 0;
+}
+
+static bool put_number(const struct held *h)
+{
+	CLEANUP(free_ptr) char *text = xasprintf("%d\n", (int)h->child);
+	return put(h, "", text, strlen(text));
+}
+
+static void ask_no_more(struct held *h)
+{
+	inner_mark_free(&h->mark);
+	strv_release(&h->asks);
+}
+
+static void take_ask(struct held *h)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s.ask", h->file);
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	struct err err = ERR_INIT;
+	if (access(path, F_OK) < 0 || file_read(path, &in, ASK_MAX, &err) < 0 || unlink(path) < 0)
+		return;
+	const char *p = buf_cstr(&in), *end = p + in.len;
+	ask_no_more(h);
+	if (p < end && *p)
+		h->mark = inner_mark_new(p);
+	for (p += strlen(p) + 1; p < end; p += strlen(p) + 1)
+		strv_push(&h->asks, p);
+	if (h->asks.nr < 2 || h->asks.item[0][strspn(h->asks.item[0], "0123456789")])
+		ask_no_more(h);
+}
+
+static void answer(struct held *h)
+{
+	CLEANUP(buf_release) struct buf out = BUF_INIT;
+	CLEANUP(free_ptr) char *end = xasprintf(".say.%s", h->asks.item[0]);
+	tool_answer((int)h->asks.nr - 1, h->asks.item + 1, &out);
+	put(h, end, out.data, out.len);
+	ask_no_more(h);
 }
 
 static void take_typed(struct held *h)
 {
+	take_ask(h);
 	ssize_t n = read(0, h->typed, sizeof h->typed);
 	h->in_over = n == 0 || (n < 0 && errno != EINTR && errno != EAGAIN);
 	h->nr_typed = n > 0 ? (size_t)n : 0;
@@ -116,6 +158,8 @@ static size_t show(struct held *h)
 	ssize_t n = read(h->master, bytes, sizeof bytes);
 	if (n > 0 && fd_write_all(1, bytes, (size_t)n, &err) < 0)
 		kill(h->child, SIGKILL);
+	if (n > 0 && h->mark && inner_mark_complete(h->mark, bytes, (size_t)n))
+		answer(h);
 	return n > 0 ? (size_t)n : 0;
 }
 
@@ -175,7 +219,7 @@ static int no_terminal(const char *what)
 
 int tool_tty(char **argv)
 {
-	struct held h = { .master = -1 };
+	struct held h = { .master = -1, .file = argv[0] };
 	struct err err = ERR_INIT;
 	struct sigaction act = { .sa_handler = on_child };
 	sigset_t block, mask;
@@ -196,7 +240,7 @@ int tool_tty(char **argv)
 	fd_close(&tty);
 	if (h.child < 0)
 		return no_terminal("a new process");
-	if (!say_number(argv[0], h.child))
+	if (!put_number(&h))
 		fprintf(stderr, "its number cannot be kept in '%s': no signal will reach it\n", argv[0]);
 	sigdelset(&mask, SIGCHLD);
 	pass_on(&h, &mask);

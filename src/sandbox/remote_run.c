@@ -10,7 +10,7 @@
 #include "sandbox/remote_inner.h"
 #include "wire/tool.h"
 
-enum { KILL_AFTER_MS = 2000 };
+enum { KILL_AFTER_MS = 2000, DEAF_MS = 1500 };
 static const long long MOST_US = 1LL << 56; /* of a clock: 2,000 years */
 
 struct run {
@@ -36,8 +36,10 @@ struct run {
 	int64_t sent_us, box_begin_us, box_end_us; /* asked for by our clock; the rest by the box's, 0 = not told */
 	bool quiet;           /* a tool of the mirror's */
 	bool unfed;           /* its input has not come to it */
-	unsigned news;        /* number of what our tool says after it (mirror_news), 0 nothing */
+	unsigned news;        /* number of what our tool says after it (mirror_news), or after its turn; 0 nothing */
 	struct strv news_words;
+	struct buf ask, asked; /* in a terminal: what our tool is to be asked with the next input; with that on its way */
+	struct loop_timer *deaf; /* what it says is waited for no longer */
 	bool telling;         /* it has ended, its text has not */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
@@ -59,6 +61,9 @@ static void run_drop(struct run *r)
 	strv_release(&r->argv);
 	strv_release(&r->env);
 	strv_release(&r->news_words);
+	loop_timer_free(&r->deaf);
+	buf_release(&r->ask);
+	buf_release(&r->asked);
 	buf_release(&r->in);
 	free(r->cwd);
 	free(r);
@@ -68,7 +73,8 @@ static struct wrap_run wrap_of(const struct run *r)
 {
 	return (struct wrap_run){ .base = r->remote->base, .id = r->id, .workspace = REMOTE_WORKSPACE, .o = &r->o,
 				  .env = &r->remote->env, .in = r->streams ? NULL : &r->in, .out_off = r->off[0], .err_off = r->off[1],
-				  .poll_s = r->remote->of->port.poll_s(r->remote->of->port.self), .news = &r->news_words };
+				  .poll_s = r->remote->of->port.poll_s(r->remote->of->port.self),
+				  .news = r->o.pty ? NULL : &r->news_words };
 }
 
 /* What has not come until now does not come. */
@@ -115,12 +121,20 @@ static void make(void *self, struct buf *text)
 	buf_reset(&r->remote->finished);
 }
 
-static bool on_news(struct run *r, const char *text, size_t len)
+static void on_news(struct run *r, const char *text, size_t len)
 {
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
 	if (base64_parse(text, len, &bytes) && bytes.len && bytes.data[0] == 0)
 		mirror_news_came(r->remote->mirror, r->news, bytes.data + 1, bytes.len - 1, NULL);
-	return true;
+}
+
+/* Of the turn that it is of: what a cut connection has kept back is of an older one. */
+static void on_turn_news(struct run *r, const char *text, size_t len)
+{
+	char *end;
+	unsigned long nr = strtoul(text, &end, 10);
+	if (*end == ' ' && nr == r->news)
+		on_news(r, end + 1, len - (size_t)(end + 1 - text));
 }
 
 static void has_ended(struct run *r);
@@ -147,8 +161,14 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		r->goes_on = kind == 'w';
 		return true; /* l: the box does not know it, so there is no status */
 	}
-	if (kind == 'm')
-		return on_news(r, text, len);
+	if (kind == 'm' && r->o.pty) {
+		on_turn_news(r, text, len);
+		return false;
+	}
+	if (kind == 'm') {
+		on_news(r, text, len);
+		return true;
+	}
 	if (kind != 'x' || r->has_status)
 		return false;
 	long long ends = 0, begins = 0, before = -1, after = -1;
@@ -158,7 +178,7 @@ static bool on_line(void *self, char kind, const char *text, size_t len)
 		r->box_begin_us = begins;
 		r->box_end_us = ends;
 	}
-	if (!r->has_status || !r->news)
+	if (!r->has_status || !r->news || r->o.pty)
 		return r->has_status;
 	r->telling = true;
 	has_ended(r);
@@ -303,7 +323,7 @@ static void make_input(void *self, struct buf *text)
 {
 	struct run *r = self;
 	struct wrap_run w = wrap_of(r);
-	wrap_input(text, &w, r->in_nr, r->in.data, r->in_sent, r->eof_sent);
+	wrap_input(text, &w, r->in_nr, &r->asked, r->in.data, r->in_sent, r->eof_sent);
 }
 
 static void send_input(struct run *r);
@@ -335,6 +355,9 @@ static void send_input(struct run *r)
 	r->in_sent = r->in.len < WRAP_TEXT_MAX / 2 ? r->in.len : WRAP_TEXT_MAX / 2;
 	r->eof_sent = r->in_eof && r->in_sent == r->in.len;
 	r->in_nr++;
+	buf_release(&r->asked);
+	r->asked = r->ask;
+	r->ask = BUF_INIT;
 	r->input = script_begin(r->remote, &input_how, r);
 }
 
@@ -418,14 +441,46 @@ void remote_run_go(struct run *r)
 	loop_defer(r->remote->loop, begin, r);
 }
 
-/* What a command in a terminal has changed is asked for: no news come with its end. */
+/* --- what is typed into a terminal --- */
+
+static void on_deaf(void *self)
+{
+	no_news(self);
+}
+
+/* Our tool holds the terminal, and sees the mark when it comes out, as we do. */
+static void ask_with_input(struct run *r, const char *mark)
+{
+	char number[16];
+	strv_release(&r->news_words);
+	buf_reset(&r->ask);
+	if (r->deaf)
+		loop_timer_stop(r->deaf);
+	r->news = mirror_news(r->remote->mirror, &r->news_words);
+	if (!r->news)
+		return;
+	snprintf(number, sizeof number, "%u", r->news);
+	buf_append(&r->ask, mark, strlen(mark) + 1);
+	buf_append(&r->ask, number, strlen(number) + 1);
+	for (size_t i = 0; i < r->news_words.nr; i++)
+		buf_append(&r->ask, r->news_words.item[i], strlen(r->news_words.item[i]) + 1);
+}
+
+/* What it says comes right after the mark, if it comes: the connection may have been cut between, or the mark have come out before
+ * the tool was asked. */
 void remote_run_turn(struct run *r, enum run_turn turn, const char *mark)
 {
-	(void)mark;
-	if (turn == TURN_BEGINS)
+	if (turn == TURN_BEGINS) {
+		ask_with_input(r, mark);
 		return;
+	}
 	__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
-	mirror_stirred(r->remote->mirror, 0);
+	mirror_stirred(r->remote->mirror, turn == TURN_AT_MARK ? r->news : 0);
+	if (turn != TURN_AT_MARK || !r->news)
+		return;
+	if (!r->deaf)
+		r->deaf = loop_timer_new(r->remote->loop, on_deaf, r);
+	loop_timer_set(r->deaf, DEAF_MS, 0);
 }
 
 void remote_run_quiet(struct run *r)

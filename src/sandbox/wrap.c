@@ -112,12 +112,16 @@ static void begin(struct buf *out, const struct wrap_run *r)
 	buf_puts(out, ending);
 }
 
+/* With a terminal, in the middle of that: what our tool has answered by now. */
+static const char answers[] = "for a in \"$d\"/p.say.*; do\n"
+			      "if [ -e \"$a\" ]; then echo \"@m${a##*.} $(base64 <\"$a\" | tr -d '\\n')\"; rm -f \"$a\"; fi\n"
+			      "done\n";
+
 /* Reads on until the end file was there before nothing more came. Waits longer while nothing happens. With $q seconds it
  * ends earlier, so that a provider that answers only at the end has something to answer: when there was output and then
  * none, when there was much, or when the seconds are over. */
-static const char follow[] = "w=1 k=0 t=0 z=\n"
-			     "while :; do\n"
-			     "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
+static const char follow_begin[] = "w=1 k=0 t=0 z=\nwhile :; do\n";
+static const char follow[] = "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
 			     "g=$(dd bs=262144 count=1 2>/dev/null <&3 | base64 | tr -d '\\n')\n"
 			     "f=$(dd bs=65536 count=1 2>/dev/null <&4 | base64 | tr -d '\\n')\n"
 			     "if [ -n \"$g\" ]; then echo \"@o$g\"; fi\n"
@@ -158,6 +162,8 @@ void wrap_exec(struct buf *out, const struct wrap_run *r)
 	skip(out, 3, r->out_off);
 	skip(out, 4, r->err_off);
 	buf_printf(out, "q=%d\n", r->poll_s * 10);
+	buf_puts(out, follow_begin);
+	buf_puts(out, r->o->pty ? answers : "");
 	buf_puts(out, follow);
 	if (r->news && r->news->nr)
 		tell_news(out, r->news);
@@ -185,27 +191,33 @@ void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsig
 	buf_puts(out, "(\n");
 	folder(out, r);
 	wait_for_number(out);
-	buf_printf(out, "if [ ! -e \"$d/c\" ]; then stty cols %u rows %u <\"/proc/$(cat \"$d/p\")/fd/0\" 2>/dev/null; fi\necho '@.'\n)\n", cols, rows);
+	buf_printf(out, "if [ ! -e \"$d/c\" ]; then stty cols %u rows %u <\"/proc/$(cat \"$d/p\")/fd/0\" 2>/dev/null; fi\n", cols, rows);
+	buf_puts(out, "echo '@.'\n)\n");
 }
 
 /* Who makes the file $k first writes, detached: the text may be cut off, and be sent again, which waits for that end then. */
-static void input_once(struct buf *out, unsigned nr, const void *bytes, size_t len)
+static void input_once(struct buf *out, unsigned nr, const struct buf *ask, const void *bytes, size_t len)
 {
 	buf_printf(out, "k=\"$d/i.%u\"\nrm -f \"$d/i.%u\" \"$d/i.%u.d\"\n", nr, nr - 1, nr - 1);
-	buf_puts(out, "if ( set -C; : >\"$k\" ) 2>/dev/null; then\n( trap '' HUP; if [ -p \"$d/i\" ] && [ ! -e \"$d/c\" ]; then ");
+	buf_puts(out, "if ( set -C; : >\"$k\" ) 2>/dev/null; then\n");
+	if (ask && ask->len) {
+		base64_of(out, ask->data, ask->len);
+		buf_puts(out, " >\"$d/p.asks\"; mv \"$d/p.asks\" \"$d/p.ask\"\n");
+	}
+	buf_puts(out, "( trap '' HUP; if [ -p \"$d/i\" ] && [ ! -e \"$d/c\" ]; then ");
 	base64_of(out, bytes, len);
 	buf_puts(out, " >\"$d/i\"; fi; : >\"$k.d\" ) </dev/null >/dev/null 2>&1 &\nfi\n"
 		      "w=0.01; while [ ! -e \"$k.d\" ] && [ ! -e \"$d/c\" ]; do sleep $w; w=0.05; done\n");
 }
 
-void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const void *bytes, size_t len, bool eof)
+void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof)
 {
 	buf_puts(out, "(\n");
 	folder(out, r);
 	/* the command's own text may be on its way yet */
 	buf_puts(out, "i=0\nwhile [ $i -lt 100 ] && [ ! -e \"$d/h\" ] && [ ! -e \"$d/c\" ]; do sleep 0.05; i=$((i + 1)); done\n");
 	if (len)
-		input_once(out, nr, bytes, len);
+		input_once(out, nr, ask, bytes, len);
 	if (eof)
 		buf_puts(out, "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); rm -f \"$d/h\"; fi\n");
 	buf_puts(out, "echo '@.'\n)\n");

@@ -11,8 +11,9 @@
  *
  * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end (by a clock of the box, in
  * microseconds; what its memory limit had killed in the box when the run began and when it ended), @mBASE64 what our tool said
- * after it, @w it goes on: ask again, @l the run is unknown there, @n no such file, @!TEXT why not, @sMODE SIZE of a file (mode
- * in hexadecimal), @dBASE64 data, @t there are no terminals, @. complete. */
+ * after it (in a terminal @mNUMBER BASE64: to what was asked with its input), @w it goes on: ask again, @l the run is unknown
+ * there, @n no such file, @!TEXT why not, @sMODE SIZE of a file (mode in hexadecimal), @dBASE64 data, @t there are no terminals,
+ * @. complete. */
 #ifndef SANDBOX_WRAP_H
 #define SANDBOX_WRAP_H
 
@@ -40,8 +41,9 @@ struct wrap_run {
 void wrap_exec(struct buf *out, const struct wrap_run *r);
 void wrap_signal(struct buf *out, const struct wrap_run *r, int signo);
 void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows); /* of a terminal */
-/* The @nr-th piece of its input (from 1, one after the other): sent twice, it goes in once. */
-void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const void *bytes, size_t len, bool eof);
+/* The @nr-th piece of its input (from 1, one after the other): sent twice, it goes in once. @ask: what our tool is to answer, with
+ * a terminal (wire/tool.h 10: what stands in FILE.ask); may be NULL or empty. */
+void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof);
 
 void wrap_kill_all(struct buf *out, const char *base);
 /* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it "@t" if a terminal cannot be had. */

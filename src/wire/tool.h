@@ -22,7 +22,10 @@
  * 10. tty FILE COLS ROWS WORD...  is no question: the command of these words runs in a terminal of that size (0: of none), in a session
  *                        of its own, whose number stands in FILE. Input is typed there; what comes out of it is the answer. It ends
  *                        as the command does, after all that came out before; with SIGKILL, all of its session. 126 and a line on
- *                        stderr where there is no terminal to be had. */
+ *                        stderr where there is no terminal to be had.
+ *                        Where FILE.ask stands when something is typed, it is taken away: words, each with a zero at its end: a mark, a
+ *                        number, a verb and its arguments. As soon as from then on the mark has come out and, later, its first byte once
+ *                        more, what the verb answers stands in FILE.say.NUMBER. The newest counts. */
 #ifndef WIRE_TOOL_H
 #define WIRE_TOOL_H
 

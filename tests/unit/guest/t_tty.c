@@ -90,6 +90,68 @@ static pid_t number(void)
 	return file_read(file, &text, 32, &err) < 0 ? -1 : (pid_t)atoi(buf_cstr(&text));
 }
 
+/* Words for FILE.ask: what is in the folder "tree" when the mark has come out. */
+static void ask(const char *number)
+{
+	CLEANUP(free_ptr) char *made = xasprintf("%s/p.asks", dir), *path = xasprintf("%s/p.ask", dir), *tree = xasprintf("%s/tree", dir);
+	const char *const words[] = { "^mark", number, "news", tree, "0000000000000000", "0", "100000" };
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		buf_append(&b, words[i], strlen(words[i]) + 1);
+	CLEANUP(fd_close) int fd = open(made, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	ok(fd >= 0 && fd_write_all(fd, b.data, b.len, &err) == 0 && rename(made, path) == 0, "asked");
+}
+
+/* What stands in FILE.say.@number; empty: nothing. */
+static bool said(const char *number, struct buf *out)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("%s/p.say.%s", dir, number);
+	struct err err = ERR_INIT;
+	buf_reset(out);
+	for (int i = 0; i < 50; i++) {
+		if (access(path, F_OK) == 0 && file_read(path, out, 1 << 20, &err) == 0)
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+static bool names(const struct buf *b, const char *name)
+{
+	return b->len && memmem(b->data, b->len, name, strlen(name));
+}
+
+static void test_ask(void)
+{
+	CLEANUP(free_ptr) char *text =
+		xasprintf("stty -echo; cd %s; mkdir tree; printf '^mark:old^'; echo up; while read -r a; do eval \"$a\"; done", dir);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct held h = begin(text);
+	comes(&h, "up");
+	ask("1");
+	type(&h, "echo 1 >tree/one; printf '^ma'; sleep 0.1; printf 'rk:0'; sleep 0.2; echo 2 >tree/two; printf '^'; sleep 0.2; "
+		 "echo 3 >tree/three\n");
+	ok(said("1", &b) && b.data[0] == 0 && names(&b, "one") && names(&b, "two") && !names(&b, "three"),
+	   "what is asked is answered when the mark has come out, and its first byte once more");
+	type(&h, "printf '^mark:0^'; echo again\n");
+	comes(&h, "again");
+	ask("2");
+	type(&h, "echo 4 >tree/four; echo later\n");
+	comes(&h, "later");
+	ok(!said("2", &b), "a mark from before is none");
+	ask("3");
+	type(&h, "printf '^mark:0^'; echo over\n");
+	ok(said("3", &b) && names(&b, "four") && !said("2", &b), "the newest counts");
+	ask("../4");
+	type(&h, "printf '^mark:0^'; echo end\n");
+	ok(comes(&h, "end") && !said("4", &b), "a number is one");
+	close(h.in);
+	h.in = -1;
+	kill(-number(), SIGKILL);
+	end(&h);
+}
+
 int main(void)
 {
 	struct err err = ERR_INIT;
@@ -132,6 +194,8 @@ int main(void)
 	for (int i = 0; i < 100 && kill(pid, 0) == 0; i++)
 		usleep(20000);
 	ok(kill(pid, 0) < 0, "and its job has ended, too");
+
+	test_ask();
 
 	h = begin("exec /nowhere/at/all");
 	comes(&h, NULL);
