@@ -239,7 +239,8 @@ void wrap_setup(struct buf *out, const char *base, const char *workspace)
 		      "m=; for t in base64 dd tr cat stat head sed mkfifo env xargs sleep; do command -v $t >/dev/null || m=\"$m $t\"; done\n"
 		      "if [ ! -w \"$w\" ]; then echo \"@!$w cannot be made or written to by user $(id -u)\"\n"
 		      "elif [ ! -w \"$b\" ]; then echo \"@!$b cannot be written to by user $(id -u)\"\n"
-		      "else if ! ( : <>/dev/ptmx ) 2>/dev/null && ! ( : <>/dev/pts/ptmx ) 2>/dev/null; then echo '@t'; fi\n"
+		      "else t=; for f in /dev/ptmx /dev/pts/ptmx; do if [ -c $f ] && ( : <>$f ) 2>/dev/null; then t=1; fi; done\n"
+		      "if [ -z \"$t\" ]; then echo '@t'; fi\n"
 		      "echo \"@i$(id -u) $(date +%s)$m\"; echo '@.'; fi\n)\n");
 }
 

@@ -16,6 +16,20 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	timeout 60 "$sg" run --no-tui one.lua -- --backend "$t/skew.lua" </dev/null >out 2>&1
 	like "$(cat out)" "the clock of box 'c' is 3[56][0-9][0-9] s ahead of this machine's" 'a clock that is an hour ahead is said'
 	like "$(cat out)" 'said fine' 'and the box works'
+	# where nothing can open a terminal, that is said
+	sed 's/"-c", text/"-c", (text:gsub("\/dev\/p[pts\/]*mx", "\/nowhere"))/; s/name = "e2b"/name = "mute"/' \
+		"$here/../../plugins/sandboxes/e2b.lua" >mute.lua
+	cat >mute_use.lua <<-'L'
+		local box <close> = require("sandglass").sandbox { name = "c", backend = "./mute.lua" }
+		print("pty " .. tostring(box.caps.pty))
+		local sh, err = box:shell()
+		print("shell: " .. tostring(err))
+		print("said " .. box:exec("echo fine").out)
+	L
+	timeout 60 "$sg" run --no-tui mute_use.lua </dev/null >out 2>&1
+	like "$(cat out)" 'pty false' 'a box in which nothing can open a terminal lacks them'
+	like "$(cat out)" "box 'c' \(mute\) has no terminals, for nothing can open /dev/ptmx in it" 'and says so'
+	like "$(cat out)" 'said fine' 'commands run in it all the same'
 	# what a command in a shell that stays has changed is found at its end, not later
 	git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x
 	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >allow.lua
