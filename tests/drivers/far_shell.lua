@@ -36,7 +36,8 @@ end
 
 -- a job that goes on: what it writes when the prompt is there is found by the next look
 sh:run "(for i in 1 2 3 4 5 6 7 8; do echo $i >job; sleep 0.1; done) &"
-sg.sleep(1.5)
+local waited = 0
+repeat sg.sleep(0.3); waited = waited + 1 until box:read "job" == "8\n" or waited == 60
 local r = assert(sh:run "true")
 print("job " .. box:read("job"):gsub("\n", "") .. " " .. #assert(box:diff(r.event, assert(box:snapshot()))))
 
