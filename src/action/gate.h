@@ -49,8 +49,8 @@ void gate_box_gone(struct gate *g, uint64_t box); /* its open actions end interr
 void gate_box_lock(struct gate *g, uint64_t box, bool locked);
 bool gate_box_quiet(const struct gate *g, uint64_t box);
 /* Whose actions run in @box or are about to, each agent once, 0 for the script (but not what it left running in the background,
- * nor what a person does there); none: whose action began there last. How many; at most @max. */
-size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t *out, size_t max);
+ * nor what a person does there); none: whose action began there last. How many. */
+size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t **out); /* *out: owned */
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
 /* An ask whose rule names no timeout is denied after @us without an answer; 0 = it waits for ever. */
 void gate_ask_timeout(struct gate *g, int64_t us);

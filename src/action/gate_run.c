@@ -135,19 +135,25 @@ static bool uses_box(const struct action *a, uint64_t box)
 	       (a->spec.agent || a->spec.kind != ACT_SHELL);
 }
 
-size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t *out, size_t max)
+size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t **out)
 {
-	size_t nr = 0;
-	for (const struct action *a = g->all; a && nr < max; a = a->next) {
+	uint64_t *user = NULL;
+	size_t nr = 0, cap = 0;
+	for (const struct action *a = g->all; a; a = a->next) {
 		size_t i = 0;
-		while (i < nr && out[i] != a->spec.agent)
+		while (i < nr && user[i] != a->spec.agent)
 			i++;
-		if (uses_box(a, box) && i == nr)
-			out[nr++] = a->spec.agent;
+		if (!uses_box(a, box) || i < nr)
+			continue;
+		GROW(user, nr, cap);
+		user[nr++] = a->spec.agent;
 	}
-	for (size_t i = 0; i < g->nr_boxes && nr == 0 && max; i++)
-		if (g->box[i]->id == box && g->box[i]->last_agent)
-			out[nr++] = g->box[i]->last_agent;
+	for (size_t i = 0; i < g->nr_boxes && nr == 0; i++)
+		if (g->box[i]->id == box && g->box[i]->last_agent) {
+			GROW(user, nr, cap);
+			user[nr++] = g->box[i]->last_agent;
+		}
+	*out = user;
 	return nr;
 }
 

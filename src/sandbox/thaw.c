@@ -4,8 +4,6 @@
 
 #include "sandbox/effect_inner.h"
 
-enum { USERS_MAX = 64 };
-
 static bool may_go(const struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 {
 	for (size_t i = 0; i < s->nr_let_go; i++)
@@ -33,11 +31,11 @@ void slot_forget_let_go(struct slot *s)
 /* False: it is no box of @agent's, or one of the others that use it stands: then it stays. */
 static bool goes(struct slot *s, uint64_t agent, const struct thaw_ops *ops)
 {
-	uint64_t user[USERS_MAX] = { s->agent };
-	size_t nr = gate_box_users(s->boxes->gate, s->id, user, USERS_MAX);
+	CLEANUP(free_ptr) uint64_t *used = NULL;
+	size_t nr = gate_box_users(s->boxes->gate, s->id, &used);
+	const uint64_t *user = nr ? used : &s->agent;
 	bool its = false;
-	if (!nr)
-		nr = 1;
+	nr = nr ? nr : 1;
 	for (size_t i = 0; i < nr; i++)
 		its |= user[i] == agent;
 	if (!its)

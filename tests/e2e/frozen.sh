@@ -140,6 +140,31 @@ like "$("$sg" state -S "$id" --json)" '"paused":\[[1-9]' 'whom a person had paus
 timeout 30 "$sg" continue -S "$id" >out 2>&1
 timeout 30 "$sg" stop --now -S "$id" >out 2>&1
 
+# what is typed at a shell of a frozen box waits, but not without a bound, and that is said
+printf 'local sg = require "sandglass"\nlocal box <close> = sg.sandbox { name = "still" }\nsg.sleep(600)\n' >still.lua
+id=$("$sg" run -d still.lua 2>still.out)
+opened() { "$sg" state -S "$id" 2>/dev/null | grep -q still; }
+wait_for 60 opened
+: >typed
+{
+	wait_for 60 grep -q 'agent@' typed
+	timeout 30 "$sg" freeze still -S "$id" >out 2>&1
+	echo 'echo $((6 * 7))'
+	wait_for 60 grep -q 'what you type waits' typed
+	head -c 2000000 /dev/zero | tr '\0' a
+	wait_for 60 grep -q 'thrown away' typed
+	timeout 30 "$sg" thaw still -S "$id" >out 2>&1
+	wait_for 60 grep -q '42' typed
+	printf '\003exit\n'
+} | timeout 200 "$sg" shell still --in "$id" >typed 2>&1
+like "$(cut -c1-100 typed)" 'the box is frozen: what you type waits until it is thawed' 'it is said that what is typed waits'
+like "$(cut -c1-100 typed)" 'thrown away: this shell has not taken what was typed before; its box is frozen' 'and when there is too much of it'
+like "$(cut -c1-100 typed)" '42' 'it is done once the box is thawed'
+kept=$(of proc.stdin | wc -c)
+[ "$kept" -lt 1000000 ]
+ok $? "what was thrown away is not recorded either ($kept bytes)"
+timeout 30 "$sg" stop --now -S "$id" >out 2>&1
+
 # a shell starts its programs with vfork: one on its way into that does not hear the first call to freeze (cgroups, version 1)
 cat >forks.lua <<'L'
 local sg = require "sandglass"

@@ -72,6 +72,7 @@ struct own {
 	int status;
 	bool gave_up, told; /* told: who denied it */
 	bool held, tty;
+	bool waits, lost; /* what was typed last: the box is frozen; it was too much */
 	bool high, sure; /* the risk is high; "yes" has been typed once */
 	bool elsewhere;  /* a rule wants a name typed: not here */
 	char *intent;    /* of what was asked, hex: an approval is of that and of nothing else */
@@ -81,6 +82,20 @@ struct own {
 	size_t nr_typed; /* while it is held: of one line */
 	char typed[LINE_LOOKED_AT];
 };
+
+/* What is typed goes on its way unseen: that it waits, or is thrown away, is said once each time. */
+static void on_reply(void *self, uint64_t id, const json_t *result, const struct err *err)
+{
+	struct own *o = self;
+	bool waits = json_flag(result, "frozen", false), lost = err && err->code == ERR_FULL;
+	(void)id;
+	if (lost && !o->lost)
+		fprintf(stderr, "\r\n-- %s --\r\n", err->text);
+	else if (waits && !o->waits)
+		fprintf(stderr, "\r\n-- the box is frozen: what you type waits until it is thawed --\r\n");
+	o->waits = waits || (lost && o->waits);
+	o->lost = lost;
+}
 
 static void put_safe(const char *before, const char *text, const char *after)
 {
@@ -299,7 +314,10 @@ int person_shell(struct control_client *c, struct session *s, uint64_t id, struc
 		signal(SIGWINCH, on_winch);
 		send_size(c, id);
 	}
+	static const struct control_client_ops ops = { .reply = on_reply };
+	control_client_hear(c, &ops, &o);
 	int rc = until_end(&o, err);
+	control_client_hear(c, NULL, NULL);
 	if (tty)
 		tcsetattr(0, TCSADRAIN, &was);
 	if (o.ended.len)

@@ -357,9 +357,12 @@ static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
 	return box_person_snapshot(a, id, asked_word(a, 1), err) < 0 ? -1 : 1;
 }
 
+/* What is typed at a shell that does not read (its box is frozen, or its program is busy) waits for it, but not all of it. */
+enum { TYPED_AHEAD = 64 << 10 };
+
 struct typed {
 	struct super *s;
-	uint64_t action, ticket;
+	uint64_t action, box, ticket;
 	struct buf bytes;
 };
 
@@ -370,7 +373,7 @@ static void typed_now(void *self)
 	if (boxes_stdin(t->s->boxes, t->action, buf_cstr(&t->bytes), t->bytes.len, false, &err) < 0)
 		control_refuse(t->s->server, t->ticket, &err);
 	else
-		control_answer(t->s->server, t->ticket, NULL);
+		control_answer(t->s->server, t->ticket, boxes_frozen(t->s->boxes, t->box) ? json_pack("{sb}", "frozen", 1) : NULL);
 	buf_release(&t->bytes);
 	free(t);
 }
@@ -390,8 +393,11 @@ static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	struct action *act = gate_action(a->s->gate, id);
 	if (!act || action_spec(act)->kind != ACT_SHELL)
 		return person_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
+	if (boxes_stdin_queued(a->s->boxes, id) + bytes.len > TYPED_AHEAD)
+		return err_set(err, ERR_FULL, "thrown away: this shell has not taken what was typed before%s",
+			       boxes_frozen(a->s->boxes, action_spec(act)->box) ? "; its box is frozen" : "");
 	struct typed *t = NEW(struct typed);
-	*t = (struct typed){ .s = a->s, .action = id, .ticket = a->rq->ticket, .bytes = bytes };
+	*t = (struct typed){ .s = a->s, .action = id, .box = action_spec(act)->box, .ticket = a->rq->ticket, .bytes = bytes };
 	bytes = BUF_INIT;
 	json_t *body = json_object();
 	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
