@@ -1,10 +1,13 @@
 /* ":set name=value": what a person can change of this console while it runs. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "base/text/width.h"
 #include "ui/coach.h"
+
+enum { ARM_LEAST_MS = 150 };
 
 static void set_theme(struct ui *ui, const char *value)
 {
@@ -52,6 +55,29 @@ static void set_keys(struct ui *ui, const char *value)
 	ui_say(ui, ROLE_DIM, keymap_is_emacs() ? "Ctrl-n p v move, Ctrl-s searches, Ctrl-g goes back; :palette finds anything" : "keys as shown by ?");
 }
 
+static void set_ascii(struct ui *ui, bool on)
+{
+	if (!on && ui->ascii_only) {
+		ui_say(ui, ROLE_ERROR, "no: this terminal is said to show ASCII alone (LC_ALL, SANDGLASS_ASCII)");
+		return;
+	}
+	ui->grid.ascii = on;
+	ui->redraw = true;
+	ui_say(ui, ROLE_DIM, on ? "rules and bars in ASCII; text stays as it is" : "rules and bars as lines and blocks");
+}
+
+static void set_arm(struct ui *ui, const char *value)
+{
+	char *end;
+	unsigned long ms = strtoul(value, &end, 10);
+	if (*end || end == value || ms < ARM_LEAST_MS || ms > 10000) {
+		ui_say(ui, ROLE_ERROR, "arm_ms: how long a question takes no keys, %d to 10000", ARM_LEAST_MS);
+		return;
+	}
+	ui->dead_us = (int64_t)ms * 1000;
+	ui_say(ui, ROLE_DIM, "a question that opens takes no keys for %lu ms", ms);
+}
+
 static void set_popup(struct ui *ui, const char *value)
 {
 	if (strcmp(value, "true") != 0 && strcmp(value, "false") != 0) {
@@ -66,7 +92,7 @@ const char *ui_setting(size_t i)
 {
 	static const char *const all[] = { "theme=auto", "theme=dark", "theme=light", "theme=dark-hc", "theme=light-hc", "theme=mono",
 					   "keys=emacs", "keys=own", "approvals.popup=true", "approvals.popup=false", "mouse", "nomouse",
-					   "coach", "nocoach", "ambiwidth=1", "ambiwidth=2" };
+					   "coach", "nocoach", "ascii", "noascii", "ambiwidth=1", "ambiwidth=2", "approvals.arm_ms=400" };
 	return i < ARRAY_LEN(all) ? all[i] : NULL;
 }
 
@@ -82,9 +108,9 @@ bool ui_is_setting(const char *word)
 /* All of them as they are. */
 static void say_all(struct ui *ui)
 {
-	ui_say(ui, ROLE_TEXT, "theme=%s  %s  keys=%s  approvals.popup=%s  ambiwidth=%d  (Tab completes)",
-	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse", keymap_is_emacs() ? "emacs" : "own",
-	       ui->popup ? "true" : "false", text_ambiguous() ? 2 : 1);
+	ui_say(ui, ROLE_TEXT, "theme=%s %s %s keys=%s ambiwidth=%d popup=%s arm_ms=%d",
+	       *ui->theme_name ? ui->theme_name : "none", ui->no_mouse ? "nomouse" : "mouse", ui->grid.ascii ? "ascii" : "noascii",
+	       keymap_is_emacs() ? "emacs" : "own", text_ambiguous() ? 2 : 1, ui->popup ? "true" : "false", (int)(ui->dead_us / 1000));
 }
 
 /* "theme light" is "theme=light"; a blank that completion has put is none. */
@@ -104,13 +130,13 @@ void ui_set(struct ui *ui, const char *typed)
 {
 	CLEANUP(free_ptr) char *what = xstrdup(typed);
 	put_equal(what);
-	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strncmp(what, "no", 2) == 0;
+	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strcmp(what, "ascii") == 0 || strncmp(what, "no", 2) == 0;
 	if (!*what || (ui_is_setting(what) && !strchr(what, '=') && !toggled)) {
 		say_all(ui);
 		return;
 	}
 	static const char keys[] = "keys=", popup[] = "approvals.popup=";
-	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=";
+	static const char theme[] = "theme=", ambiwidth[] = "ambiwidth=", arm[] = "approvals.arm_ms=";
 	if (strncmp(what, theme, sizeof(theme) - 1) == 0)
 		set_theme(ui, what + sizeof(theme) - 1);
 	else if (strncmp(what, ambiwidth, sizeof(ambiwidth) - 1) == 0)
@@ -119,10 +145,14 @@ void ui_set(struct ui *ui, const char *typed)
 		set_keys(ui, what + sizeof(keys) - 1);
 	else if (strncmp(what, popup, sizeof(popup) - 1) == 0)
 		set_popup(ui, what + sizeof(popup) - 1);
+	else if (strncmp(what, arm, sizeof(arm) - 1) == 0)
+		set_arm(ui, what + sizeof(arm) - 1);
+	else if (strcmp(what, "ascii") == 0 || strcmp(what, "noascii") == 0)
+		set_ascii(ui, *what == 'a');
 	else if (strcmp(what, "mouse") == 0 || strcmp(what, "nomouse") == 0)
 		set_mouse(ui, *what == 'm');
 	else if (strcmp(what, "coach") == 0 || strcmp(what, "nocoach") == 0)
 		set_coach(ui, *what == 'c');
 	else
-		ui_say(ui, ROLE_ERROR, "set: theme=NAME, mouse, nomouse, coach, nocoach, ambiwidth=, keys=, approvals.popup=; not '%s'", what);
+		ui_say(ui, ROLE_ERROR, "no setting '%.24s'; Tab lists them (theme= keys= mouse ..)", what);
 }

@@ -20,7 +20,7 @@ enum { CALM_US = 10000000, REST_US = 1000000 };
 
 void ui_init(struct ui *ui, struct source **src, const struct act *act, size_t nr, int rows, int cols, bool ascii)
 {
-	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000, .clock = clock_mono_us };
+	*ui = (struct ui){ .src = src, .act = act, .nr_src = nr, .dead_us = 400000, .clock = clock_mono_us, .ascii_only = ascii };
 	grid_init(&ui->grid, rows, cols, ascii);
 	ui->message = xstrdup("");
 	ui->find = finder_new();

@@ -102,6 +102,7 @@ struct ui {
 	int (*theme)(void *self, const char *name, struct err *err); /* ":set theme="; NULL without a terminal */
 	void *theme_self;
 	char theme_name[32];
+	bool ascii_only;         /* the terminal shows nothing else */
 	bool no_mouse, grabbed;  /* grabbed: a view follows the mouse */
 };
 

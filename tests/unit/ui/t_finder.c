@@ -180,9 +180,21 @@ static void commands(void)
 	keys(":set keys\n");
 	ok(strstr(ui.message, "keys=own") && strstr(ui.message, "ambiwidth=1"), "what the settings are: %s", ui.message);
 	keys(":set\n");
-	ok(strstr(ui.message, "  mouse  "), "without a name, too");
+	ok(strstr(ui.message, " mouse noascii "), "without a name, too");
 	keys(":set nonsense\n");
-	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "not 'nonsense'"), "%s", ui.message);
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "no setting 'nonsense'"), "%s", ui.message);
+	keys(":set ascii\n");
+	ok(ui.grid.ascii && ui.redraw, "rules in ASCII: %s", ui.message);
+	keys(":set noascii\n");
+	ok(!ui.grid.ascii, "and back");
+	ui.ascii_only = ui.grid.ascii = true;
+	keys(":set noascii\n");
+	ok(ui.grid.ascii, "not where the terminal shows nothing else: %s", ui.message);
+	ui.ascii_only = ui.grid.ascii = false;
+	keys(":set approvals.arm_ms=20\n");
+	ok(ui.dead_us != 20000 && ui.message_role == ROLE_ERROR, "%s", ui.message);
+	keys(":set approvals.arm_ms=700\n");
+	is_int(ui.dead_us, 700000, "how long a question takes no keys");
 	keys(":approve ");
 	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "what can be approved is what is held");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)
