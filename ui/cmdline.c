@@ -333,9 +333,9 @@ static void unknown(struct ui *ui, const char *word)
 	const struct cmd_row *c = cmd_find(word);
 	const char *near = nearest(word);
 	if (view_find(word) && c && !c->supervisor)
-		ui_say(ui, ROLE_ERROR, ":%s opens a screen and takes no words; with them it is the shell's: sandglass %s %s", word, word, c->usage);
+		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: sandglass %s %s", word, word, c->usage);
 	else if (view_find(word))
-		ui_say(ui, ROLE_ERROR, ":%s opens a screen and takes no words; it is about what is selected", word);
+		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent", word);
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "'%s' is a command of the shell: sandglass %s %s", word, word, c->usage);
 	else if (ui_is_setting(word))
@@ -344,6 +344,23 @@ static void unknown(struct ui *ui, const char *word)
 		ui_say(ui, ROLE_ERROR, "there is no command '%s'; did you mean '%s'?", word, near);
 	else
 		ui_say(ui, ROLE_ERROR, "there is no command '%s'; Tab lists them", word);
+}
+
+/* The agent of that name, or whose box has it; first in the session of @on. */
+static bool named(const struct ui *ui, const char *name, struct subject *on)
+{
+	for (size_t k = 0; k < ui->nr_src; k++) {
+		size_t i = (on->source + k) % ui->nr_src;
+		const struct model *m = &ui->src[i]->model;
+		for (size_t j = 0; j < m->nr_agents; j++) {
+			const struct model_box *b = model_box(m, m->agent[j].box);
+			if (strcmp(ui_agent_name(ui, i, &m->agent[j]), name) != 0 && strcmp(m->agent[j].name, name) != 0 && !(b && strcmp(b->name, name) == 0))
+				continue;
+			*on = (struct subject){ .source = i, .agent = m->agent[j].id, .action = m->agent[j].last };
+			return true;
+		}
+	}
+	return false;
 }
 
 void ui_command_line(struct ui *ui, const char *text)
@@ -375,7 +392,7 @@ void ui_command_line(struct ui *ui, const char *text)
 	const struct cmd_row *c = cmd_find(words[0]);
 	enum verb v = verb_find(words[0]);
 	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c);
-	if (nr == 1 && view_find(words[0]))
+	if (view_find(words[0]) && (nr == 1 || (nr == 2 && !(c && c->supervisor) && named(ui, words[1], &on))))
 		ui_open(ui, words[0], &on);
 	else if (verb && verb_group(v) != GROUP_DECIDE)
 		ui_do(ui, v);
@@ -506,6 +523,11 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 			CLEANUP(free_ptr) char *name = xasprintf("%s:", filter_field_name(i));
 			add_if(f, name, begin);
 		}
+	if (view_find(command) && !own_one && !(c && c->supervisor)) {
+		f->choice_doc = "[AGENT]";
+		complete_named(ui, begin, true);
+		return;
+	}
 	if (!c || own_one)
 		return;
 	if (*begin == '-') {

@@ -619,6 +619,11 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		out->what = arena_printf(a, "%s is closed%s%s", box_name(m, ev->box, a), *json_str(o, "why", "") ? ": " : "",
 					 json_str(o, "why", ""));
 		break;
+	case EV_BOX_FROZEN:
+		out->word = "box";
+		out->what = arena_printf(a, "%s %s%s%s", box_name(m, ev->box, a), json_flag(o, "frozen", false) ? "is frozen" : "goes on",
+					 *json_str(o, "why", "") ? ": " : "", json_str(o, "why", ""));
+		break;
 	case EV_BOX_SAID:
 		out->word = "box";
 		out->what = text_or_raw(o, a);

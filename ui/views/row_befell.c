@@ -66,9 +66,6 @@ static const char *closed_text(const json_t *o, struct arena *a)
 const char *row_befell(uint16_t kind, const json_t *o, const char **word, struct arena *a)
 {
 	switch (kind) {
-	case EV_BOX_FROZEN:
-		*word = "box";
-		return arena_printf(a, "%s%s", json_flag(o, "frozen", false) ? "frozen" : "goes on", because(o, a));
 	case EV_REVIEW_CHOICE:
 		*word = "review";
 		return review_text(o, a);

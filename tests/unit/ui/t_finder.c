@@ -195,6 +195,15 @@ static void commands(void)
 	ok(ui.dead_us != 20000 && ui.message_role == ROLE_ERROR, "%s", ui.message);
 	keys(":set approvals.arm_ms=700\n");
 	is_int(ui.dead_us, 700000, "how long a question takes no keys");
+	keys(":agent fix-l");
+	ui_key(&ui, K_TAB);
+	is_str(buf_cstr(&ui.prompt.text), "agent fix-lexer ", "the name of an agent is completed for a screen");
+	keys("\n");
+	struct subject on = { 0 };
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
+	is_str(model_agent(&s->model, on.agent)->name, "fix-lexer", "and it is opened on that one");
+	keys("\033:agent nobody\n");
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "takes no words but the name of an agent"), "%s", ui.message);
 	keys(":approve ");
 	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "what can be approved is what is held");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)
