@@ -71,7 +71,7 @@ static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t k
 	json_put_str(o, "agent", agent_name(&s->model, act ? act->agent : r.agent));
 	json_put_str(o, "kind", act ? act->kind : "ask");
 	json_put(o, "what", json_bytes_z(r.what));
-	json_put_str(o, "why", act ? r.by : "waits for an answer");
+	json_put_str(o, "why", !act ? "waits for an answer" : act->latched ? s->model.paused_by_freeze ? "frozen by a person" : "paused by a person" : r.by);
 	json_put_int(o, "since_us", act ? act->held_us : r.ts_us);
 	json_put_int(o, "until_us", act ? act->until_us : 0);
 	if (act && act->later) {
@@ -274,7 +274,7 @@ json_t *handover_make(struct source *s, bool live, int64_t now_us)
 	json_put_str(o, "session", m->id);
 	json_put_str(o, "name", m->name);
 	json_put_str(o, "state", m->ended ? m->how : !live ? "broken off" :
-				 wait ? "waiting" : m->paused_all ? "paused" : "running");
+				 wait ? "waiting" : m->paused_by_freeze ? "frozen" : m->paused_all ? "paused" : "running");
 	json_put_flag(o, "over", m->ended);
 	json_put_str(o, "script", m->script ? m->script : "");
 	json_put_int(o, "begun_us", m->start_us);

@@ -392,6 +392,9 @@ static void paused(void)
 	event(2, EV_ACTION_HELD, 3, "{\"reasons\":[\"pause\"]}");
 	is_int((int)m->nr_held, (int)waits, "what stands before its start by a pause does not wait for a decision");
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
+	CLEANUP(json_release) json_t *page = handover_make(src[2], true, 0);
+	is_str(json_str(json_array_get(json_object_get(page, "waits"), json_array_size(json_object_get(page, "waits")) - 1 - m->nr_asks), "why", ""),
+	       "paused by a person", "who takes over is told what keeps it");
 	ok(strstr(shot(), "before exec  rm 0"), "its row says before what");
 	ui_open(&ui, "agent", &(struct subject){ .source = 2, .agent = 2 });
 	ok(strstr(shot(), "= PAUSED before #3"), "so does the agent's own screen");
