@@ -361,15 +361,29 @@ static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
 enum { TYPED_AHEAD = 64 << 10 };
 
 struct typed {
+	struct typed *next;
 	struct super *s;
 	uint64_t action, box, ticket;
 	struct buf bytes;
 };
 
+static struct typed *on_their_way; /* recorded, not committed yet */
+
+static size_t typed_ahead(struct super *s, uint64_t action)
+{
+	size_t n = boxes_stdin_queued(s->boxes, action);
+	for (const struct typed *t = on_their_way; t; t = t->next)
+		n += t->s == s && t->action == action ? t->bytes.len : 0;
+	return n;
+}
+
 static void typed_now(void *self)
 {
-	struct typed *t = self;
+	struct typed *t = self, **at = &on_their_way;
 	struct err err = ERR_INIT;
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
 	if (boxes_stdin(t->s->boxes, t->action, buf_cstr(&t->bytes), t->bytes.len, false, &err) < 0)
 		control_refuse(t->s->server, t->ticket, &err);
 	else
@@ -393,12 +407,13 @@ static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
 	struct action *act = gate_action(a->s->gate, id);
 	if (!act || action_spec(act)->kind != ACT_SHELL)
 		return person_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
-	if (boxes_stdin_queued(a->s->boxes, id) + bytes.len > TYPED_AHEAD)
+	if (typed_ahead(a->s, id) + bytes.len > TYPED_AHEAD)
 		return err_set(err, ERR_FULL, "thrown away: this shell has not taken what was typed before%s",
 			       boxes_frozen(a->s->boxes, action_spec(act)->box) ? "; its box is frozen" : "");
 	struct typed *t = NEW(struct typed);
-	*t = (struct typed){ .s = a->s, .action = id, .box = action_spec(act)->box, .ticket = a->rq->ticket, .bytes = bytes };
+	*t = (struct typed){ .next = on_their_way, .s = a->s, .action = id, .box = action_spec(act)->box, .ticket = a->rq->ticket, .bytes = bytes };
 	bytes = BUF_INIT;
+	on_their_way = t;
 	json_t *body = json_object();
 	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
 	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
