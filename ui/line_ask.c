@@ -219,6 +219,17 @@ static void answer(struct line *l, const char *text, const struct err *err)
 	fprintf(l->out, "%s\n", buf_cstr(&b));
 }
 
+/* A program is told also of what has no words that it was done, and with what. */
+static void done(struct line *l, const json_t *result)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	json_put_int(o, "schema", LINE_SCHEMA);
+	json_put(o, "result", json_deep_copy(result));
+	json_dump_buf(o, &b);
+	fprintf(l->out, "%s\n", buf_cstr(&b));
+}
+
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
@@ -227,6 +238,8 @@ static void sent(void *self, const json_t *result, const struct err *err)
 	const char *text = json_str(result, "text", NULL);
 	if (err || text)
 		answer(l, text, err);
+	else if (l->json && result)
+		done(l, result);
 	fflush(l->out);
 }
 

@@ -131,10 +131,27 @@ static void of_a_budget(void)
 	end();
 }
 
+/* A program hears also of what has no words that it was done. */
+static void objects(void)
+{
+	struct err err = ERR_INIT;
+	to = open_memstream(&out, &len);
+	if (source_open(&s, "tests/screens/fleet.jsonl", &err) < 0)
+		exit(99);
+	l = line_new(s, &act, to, true, true);
+	if (line_sync(l, 0, &err) < 0)
+		exit(99);
+	types("mark 700 here");
+	is_str(answered("{\"event\":771}"), "{\"schema\":1,\"result\":{\"event\":771}}\n", "--json: what came of a command without words");
+	is_str(answered("{\"text\":\"done so\"}"), "{\"schema\":1,\"text\":\"done so\"}\n", "its words, where it has some");
+	end();
+}
+
 int main(void)
 {
 	edited();
 	pattern();
 	of_a_budget();
+	objects();
 	return done_testing();
 }
