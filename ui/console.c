@@ -223,7 +223,7 @@ static void attach_again(struct console *c)
 		c->leaves_us[i] = 0;
 		c->told[i] = 0;
 		c->dirty = true;
-		ui_say(&c->ui, ROLE_OK, "%s has a supervisor again: it goes on, and so does this screen", session_id(c->src[i]->session));
+		ui_say(&c->ui, ROLE_OK, "%s goes on under a new supervisor; so does this screen", session_id(c->src[i]->session));
 	}
 }
 

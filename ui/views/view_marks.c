@@ -13,12 +13,13 @@
 enum { SEEN_MOST = 2000 };
 
 struct marked {
-	uint64_t seq;    /* what is marked */
+	uint64_t seq, action; /* what is marked; the action that it is of */
 	int64_t ts_us;
 	char key;
 	bool own;
 	const char *text, *by;
-	uint16_t kind;   /* of the event, for a mark without a text */
+	const char *what; /* for a mark without a text: the event in words */
+	uint16_t kind;
 };
 
 struct marks {
@@ -44,6 +45,7 @@ static void look_up(struct source *s, struct marked *m)
 	if (session_headers(s->session, m->seq - 1, ev, 1, &nr, &err) == 0 && nr && ev[0].seq == m->seq) {
 		m->ts_us = ev[0].ts_us;
 		m->kind = ev[0].kind;
+		m->action = ev[0].action;
 	}
 }
 
@@ -62,6 +64,20 @@ static void add_recorded(struct marks *v, struct source *s, uint64_t seq)
 	m->by = arena_strdup(v->arena, who ? json_str(who, "name", "a person") : "the script");
 	look_up(s, m);
 	v->l.nr++;
+}
+
+/* A mark without words of its own: what is marked. */
+static void name(struct marks *v, struct source *s, struct marked *m)
+{
+	struct row_info r;
+	const char *kind = m->kind ? event_kind_name(m->kind) : "not in this file";
+	m->what = kind ? kind : "";
+	bool of_one = m->action && m->action != m->seq;
+	if (*m->text || !m->kind || !(of_one || model_is_row(m->kind)))
+		return;
+	row_load(&r, s, of_one ? &(struct row){ m->action, EV_ACTION_REQUESTED } : &(struct row){ m->seq, m->kind }, v->arena);
+	if (*r.what)
+		m->what = arena_printf(v->arena, "%s%s%s  %s", of_one ? m->what : "", of_one ? " of " : "", r.word, one_line(r.what, v->arena));
 }
 
 static int by_seq(const void *x, const void *y)
@@ -88,6 +104,8 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 		v->mark[v->l.nr] = (struct marked){ .seq = o->seq, .own = true, .key = o->key, .text = o->text, .by = "you" };
 		look_up(s, &v->mark[v->l.nr]);
 	}
+	for (size_t i = 0; i < v->l.nr; i++)
+		name(v, s, &v->mark[i]);
 	if (v->l.nr > 1)
 		qsort(v->mark, v->l.nr, sizeof(*v->mark), by_seq);
 	list_settle(&v->l, rows);
@@ -120,8 +138,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 		list_cell(a, row, &c, COL_EVENT, ROLE_TEXT, arena_printf(v->arena, "#%" PRIu64, m->seq));
 		list_cell(a, row, &c, COL_TIME, ROLE_DIM, m->ts_us ? fmt_hms(v->arena, m->ts_us) : "");
 		list_cell(a, row, &c, COL_BY, m->own ? ROLE_WHO : ROLE_NAME, m->by);
-		const char *kind = m->kind ? event_kind_name(m->kind) : "not in this file";
-		list_cell(a, row, &c, COL_TEXT, *m->text ? ROLE_TEXT : ROLE_DIM, *m->text ? m->text : kind ? kind : "");
+		list_cell(a, row, &c, COL_TEXT, *m->text ? ROLE_TEXT : ROLE_DIM, *m->text ? m->text : m->what);
 		if (i == v->l.at)
 			put_cursor_row(a, row);
 	}
