@@ -70,14 +70,23 @@ end)
 add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was changed", function(log, t, args)
   if #args == 0 then fail "check 'paths' wants at least one path: paths=src/*,test/*" end
   local bad, names = {}, {}
+  -- A folder that leads to where changes may be is no change of its own.
+  local function leads(path)
+    for _, pattern in ipairs(args) do
+      local fixed = pattern:match "^[^%*%?]*"
+      if fixed:sub(1, #path + 1) == path .. "/" then return true end
+    end
+  end
   for _, c in ipairs(log:changes()) do
-    if c.path:sub(1, 5) ~= ".git/" and not any(args, c.path) then
+    local within = any(args, c.path) or (c.kind == "dir" and leads(c.path))
+    if c.path ~= ".git" and c.path:sub(1, 5) ~= ".git/" and not within then
       bad[#bad + 1] = c.id
       if #names < 3 then names[#names + 1] = c.path end
     end
   end
   t:check("nothing outside " .. table.concat(args, " "), #bad == 0, bad,
-    { text = #bad > 0 and ("%d changes: %s"):format(#bad, table.concat(names, ", ")) or nil })
+    { text = #bad > 0 and ("%d change%s: %s%s"):format(#bad, #bad == 1 and "" or "s",
+      table.concat(names, ", "), #bad > #names and ", ..." or "") or nil })
 end)
 
 add("attributed", "attributed", "every decision of a person names that person", function(log, t)

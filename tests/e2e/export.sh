@@ -166,6 +166,33 @@ mkdir "$t/apply" && git -C "$t/apply" init -q
 "$sg" export hostile -F patch >"$t/p" && git -C "$t/apply" apply "$t/p"
 is "$(cat "$t/apply/a<b>.txt")" $'one\nzwei' 'patch: git applies it'
 
+# One command that changes more files than the list of its snapshot holds: what is behind the end of the list is evidence, too.
+mkdir "$t/w" && git init -q "$t/w/repo" && echo was >"$t/w/repo/zold"
+cat >"$t/w/wide.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { repo = "repo", name = "b" }
+assert(box:run "mkdir d; for i in $(seq 2100); do echo $i >d/$i; done; rm zold; echo evil >zz")
+assert(box:run "rm -r d zz; echo was >zold; echo 1 >a; mkdir e; echo 1 >e/f")
+assert(box:run "rm -r e; echo 1 >e; rm a; mkdir a; echo 1 >a/b")
+L
+cat >"$t/w/tree.lua" <<'L'
+return require("sandglass.verify").checks(function(log, t) t:equal("trees", log:final_tree(), log:rebuild_tree()) end)
+L
+cd "$t/w" || exit 1
+"$sg" run --no-tui --no-input --name wide wide.lua >"$t/out" 2>&1 </dev/null
+is $? 0 'thousands of files changed at once'
+ran=($("$sg" events wide --filter kind:exec --json | jq .seq))
+out=$("$sg" verify wide --check 'paths=d/*,zold,a,a/*,e,e/*' --with tree.lua)
+is $? 1 'a check of paths fails'
+like "$out" 'nothing outside .*: 2 changes: zz, zz ' 'for the one file that is behind the end of the list'
+like "$out" 'ok +tree.lua +trees: equal' 'and the changes still make the trees'
+is "$("$sg" when evil --at wide --json 2>&1 | jq -r '"\(.what) \(.path) \(.who.action)"')" "appeared zz ${ran[0]}
+vanished zz ${ran[1]}" 'when: it appeared, and vanished'
+"$sg" cat d/2000 --at wide >"$t/out" 2>&1
+like "$? $(cat "$t/out")" "^2 .*#${ran[1]} removed it" 'a file that is gone behind the end of the list is gone'
+is "$("$sg" cat d/999 --at "wide#${ran[0]}")" 999 'and was there before'
+like "$("$sg" cat zold --at "wide#${ran[0]}" 2>&1)" "#${ran[0]} removed it" 'one of the base, too'
+
 # A command that a person has edited: whoever reads an export, a check or a blame sees what ran, and what had been wanted.
 mkdir "$t/e" && git init -q "$t/e/repo"
 cat >"$t/e/turns.lua" <<'L'

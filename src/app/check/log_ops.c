@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/exchange/changes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/filter.h"
@@ -150,10 +151,10 @@ static int output(struct session *s, const json_t *args, json_t **out, struct er
 	return 0;
 }
 
-static void changes_of(const struct event *ev, uint64_t action, json_t *list)
+static int changes_of(struct session *s, const struct event *ev, uint64_t action, json_t *list, struct err *err)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL;
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL, *all = NULL;
 	json_t *c;
 	size_t i;
 	if (action && ev->action != action) {
@@ -161,20 +162,24 @@ static void changes_of(const struct event *ev, uint64_t action, json_t *list)
 		bool named = false;
 		json_array_foreach(by, i, c) named |= (uint64_t)json_integer_value(c) == action;
 		if (!named)
-			return;
+			return 0;
 	}
-	json_array_foreach(json_object_get(body, "changes"), i, c)
+	if (snapshot_changes(s, body, &all, err) < 0)
+		return err_wrap(err, "changes of #%llu", (unsigned long long)ev->seq);
+	json_array_foreach(all, i, c)
 	{
 		json_t *o = json_object();
 		json_put_int(o, "id", (int64_t)ev->seq);
 		json_put_int(o, "box", (int64_t)ev->box);
 		json_put_str(o, "op", json_str(c, "op", ""));
 		json_put(o, "path", json_incref(json_object_get(c, "path")));
+		json_put_str(o, "kind", json_str(c, "kind", ""));
 		json_put(o, "by", json_incref(json_object_get(body, "by")));
 		if (json_flag(c, "hash_only", false))
 			json_put_flag(o, "hash_only", true);
 		json_array_append_new(list, o);
 	}
+	return 0;
 }
 
 static int changes(struct session *s, const json_t *args, json_t **out, struct err *err)
@@ -189,8 +194,10 @@ static int changes(struct session *s, const json_t *args, json_t **out, struct e
 	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		if (ev.kind == EV_SNAPSHOT_TAKEN)
-			changes_of(&ev, (uint64_t)json_int(args, "id", 0), list);
+		if (ev.kind == EV_SNAPSHOT_TAKEN && changes_of(s, &ev, (uint64_t)json_int(args, "id", 0), list, err) < 0) {
+			rc = -1;
+			break;
+		}
 		arena_reset(&arena);
 	}
 	feed_free(&feed);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "app/check/log_ops.h"
+#include "app/exchange/changes.h"
 #include "base/mem.h"
 #include "wire/event.h"
 
@@ -12,6 +13,7 @@ struct layer {
 	uint64_t box;
 	char *repo;
 	json_t *files; /* path as compact JSON -> oid, "" when it went */
+	json_t *base;  /* the same before its first change */
 	struct object_id tree[2], under[2]; /* of the workspace, of its .git */
 };
 struct layers {
@@ -25,7 +27,7 @@ static struct layer *layer_of(struct layers *l, uint64_t box, const char *repo)
 		if (l->item[i].box == box && !strcmp(l->item[i].repo, repo))
 			return &l->item[i];
 	GROW(l->item, l->nr, l->cap);
-	l->item[l->nr] = (struct layer){ .box = box, .repo = xstrdup(repo), .files = json_object() };
+	l->item[l->nr] = (struct layer){ .box = box, .repo = xstrdup(repo), .files = json_object(), .base = json_object() };
 	return &l->item[l->nr++];
 }
 
@@ -34,6 +36,7 @@ static void layers_release(struct layers *l)
 	for (size_t i = 0; i < l->nr; i++) {
 		free(l->item[i].repo);
 		json_decref(l->item[i].files);
+		json_decref(l->item[i].base);
 	}
 	free(l->item);
 }
@@ -49,24 +52,25 @@ static char *path_key(const json_t *path)
 	return hex;
 }
 
-static int take_snapshot(struct layers *l, const struct event *ev, struct err *err)
+static int take_snapshot(struct layers *l, struct session *s, const struct event *ev, struct err *err)
 {
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL;
+	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", err) : NULL, *all = NULL;
 	json_t *c;
 	size_t i;
 	if (!body)
 		return err_set(err, ERR_UNSUPPORTED, "snapshot #%llu was redacted", (unsigned long long)ev->seq);
-	if (json_int(body, "more", 0))
-		return err_set(err, ERR_UNSUPPORTED, "snapshot #%llu does not list all of its %lld changes",
-			       (unsigned long long)ev->seq, (long long)json_int(body, "changed", 0));
+	if (snapshot_changes(s, body, &all, err) < 0)
+		return err_wrap(err, "changes of #%llu", (unsigned long long)ev->seq);
 	struct layer *at = layer_of(l, ev->box, json_str(body, "repo", ""));
-	json_array_foreach(json_object_get(body, "changes"), i, c)
+	json_array_foreach(all, i, c)
 	{
 		const char *op = json_str(c, "op", "");
 		if (!strcmp(op, "m"))
 			continue; /* only its mode */
 		CLEANUP(free_ptr) char *key = path_key(json_object_get(c, "path"));
-		if (*op == 'D' || json_str(c, "oid", NULL))
+		if (!json_object_get(at->base, key))
+			json_put_str(at->base, key, json_str(json_object_get(c, "was"), "oid", ""));
+		if (*op == 'D' || *op == 'T' || json_str(c, "oid", NULL))
 			json_put_str(at->files, key, *op == 'D' ? "" : json_str(c, "oid", ""));
 	}
 	static const char *const keys[] = { "tree", "under", "git", "git_under" };
@@ -86,7 +90,7 @@ static int gather(struct session *s, struct layers *l, struct err *err)
 	if (feed_new(&feed, s, FEED_ALL, 0, err) < 0)
 		return -1;
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
-		if (ev.kind == EV_SNAPSHOT_TAKEN && take_snapshot(l, &ev, err) < 0) {
+		if (ev.kind == EV_SNAPSHOT_TAKEN && take_snapshot(l, s, &ev, err) < 0) {
 			rc = -1;
 			break;
 		}
@@ -100,7 +104,7 @@ static int gather(struct session *s, struct layers *l, struct err *err)
 /* --- one path in a recorded tree -------------------------------------------------------------------------------------- */
 
 /* The entry @name of a raw tree: "mode name NUL oid" ... */
-static bool entry(const struct buf *raw, const char *name, size_t len, struct object_id *out)
+static bool entry(const struct buf *raw, const char *name, size_t len, struct object_id *out, bool *folder)
 {
 	const char *p = raw->data, *end = p + raw->len;
 	while (p < end) {
@@ -109,6 +113,7 @@ static bool entry(const struct buf *raw, const char *name, size_t len, struct ob
 		if (!nul || end - nul < 21)
 			return false;
 		if ((size_t)(nul - blank - 1) == len && !memcmp(blank + 1, name, len)) {
+			*folder = *p == '4';
 			memcpy(out->b, nul + 1, sizeof(out->b));
 			return true;
 		}
@@ -122,16 +127,17 @@ static bool lookup(struct session *s, const struct object_id *root, const struct
 	CLEANUP(buf_release) struct buf raw = BUF_INIT;
 	struct object_id at = *root;
 	const char *p = path->data, *end = p + path->len;
+	bool folder;
 	while (p <= end) {
 		const char *slash = memchr(p, '/', (size_t)(end - p));
 		size_t len = (size_t)((slash ? slash : end) - p);
 		enum object_type type;
 		struct err none = ERR_INIT;
 		if (object_is_null(&at) || session_object(s, &at, &type, &raw, &none) < 0 || type != OBJECT_TREE ||
-		    !entry(&raw, p, len, &at))
+		    !entry(&raw, p, len, &at, &folder))
 			return false;
 		if (!slash) {
-			*out = at;
+			*out = folder ? (struct object_id){ { 0 } } : at; /* what lies in it is paths of their own */
 			return true;
 		}
 		p = slash + 1;
@@ -139,15 +145,21 @@ static bool lookup(struct session *s, const struct object_id *root, const struct
 	return false;
 }
 
-/* What the snapshot has at a changed path: its own entry, else what lies below when the changes say that it is there. */
-static const char *final_oid(struct session *s, const struct layer *l, const struct buf *path, const char *folded, char hex[41])
+/* What the snapshot has at a changed path: its own entry, else what lies below when the changes say that it is there. Of neither
+ * its trees speak when it is again what it was at first. */
+static const char *final_oid(struct session *s, const struct layer *l, const struct buf *path, const char *folded, const char *first,
+			     char hex[41])
 {
 	struct object_id id;
 	bool git = path->len >= 5 && !memcmp(path->data, ".git/", 5);
-	if (!lookup(s, &l->tree[git], path, &id) && (!*folded || !lookup(s, &l->under[git], path, &id)))
-		return "";
+	if (!lookup(s, &l->tree[git], path, &id)) {
+		if (!lookup(s, &l->under[git], path, &id))
+			return first;
+		if (!*folded)
+			return "";
+	}
 	object_hex(&id, hex);
-	return hex;
+	return object_is_null(&id) ? "" : hex;
 }
 
 /* Numbers of boxes differ from run to run, their names do not. */
@@ -179,7 +191,7 @@ static void put_layer(struct session *s, const struct layer *l, bool rebuild, st
 		hex_parse(key, strlen(key), bytes, len);
 		buf_append(&path, bytes, len);
 		free(bytes);
-		const char *folded = json_string_value(v), *oid = rebuild ? folded : final_oid(s, l, &path, folded, hex);
+		const char *folded = json_string_value(v), *oid = rebuild ? folded : final_oid(s, l, &path, folded, json_str(l->base, key, ""), hex);
 		if (!*oid)
 			continue;
 		buf_printf(out, "%s %s %s ", name, *l->repo ? l->repo : ".", oid);

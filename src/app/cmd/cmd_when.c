@@ -5,6 +5,7 @@
 
 #include "app/cmd/files_at.h"
 #include "app/exchange/export.h"
+#include "app/exchange/changes.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "sandbox/workspace/state.h"
@@ -90,10 +91,14 @@ static bool on_snapshot(void *self, uint64_t seq, const struct event *ev, const 
 	for (i = 0; i < x->nr; i++)
 		if (x->hit[i].at.snapshot == seq) /* of a box that several were copied from: told once */
 			return false;
-	json_array_foreach(json_object_get(body, "changes"), i, change)
-		look_at(x, seq, ev, body, change);
-	if (json_int(body, "more", 0) > 0)
+	CLEANUP(json_release) json_t *changes = NULL;
+	struct err none = ERR_INIT;
+	if (snapshot_changes(x->s, body, &changes, &none) < 0) {
 		x->unread += (size_t)json_int(body, "more", 0);
+		changes = json_incref(json_object_get(body, "changes"));
+	}
+	json_array_foreach(changes, i, change)
+		look_at(x, seq, ev, body, change);
 	return true;
 }
 

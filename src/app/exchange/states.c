@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/exchange/changes.h"
 #include "base/mem.h"
 #include "query/sql.h"
 #include "record/read/settled.h"
@@ -272,19 +273,17 @@ static const json_t *change_of(const json_t *body, const char *path)
 	return NULL;
 }
 
-/* The list was cut: what the tree says, if that is something new. */
+/* The list was cut: what the trees say, if that is something new. */
 static bool look_in_tree(struct finder *f, const json_t *body, struct file_version *v)
 {
-	struct ws_store st = states_store(f->s);
-	struct object_id root;
-	if (!object_parse(json_str(body, "tree", ""), &root))
-		return false;
 	*v = (struct file_version){ .op = 'M' };
-	int rc = tree_find(&st, &root, f->path, strlen(f->path), &v->mode, &v->oid, f->err);
+	int rc = snapshot_changed(f->s, body, f->path, &v->mode, &v->oid, f->err);
 	f->failed |= rc < 0;
 	if (rc <= 0)
 		return false;
 	v->held = is_held(f->s, &v->oid);
+	if (object_is_null(&v->oid))
+		v->op = 'D';
 	return true;
 }
 

@@ -1,0 +1,160 @@
+#include "app/exchange/changes.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "app/exchange/states.h"
+#include "base/mem.h"
+#include "sandbox/workspace/tree.h"
+#include "sandbox/workspace/view.h"
+
+/* The body of the snapshot before this one; *out NULL: the base. */
+static int body_before(struct session *s, const json_t *body, json_t **out, struct err *err)
+{
+	struct event ev;
+	uint64_t prev = (uint64_t)json_int(body, "prev", 0);
+	*out = NULL;
+	if (!prev)
+		return 0;
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	if (session_event(s, prev, &ev, &arena, err) < 0)
+		return -1;
+	if (!ev.body)
+		return err_set(err, ERR_CANCELLED, "event #%" PRIu64 " was redacted: what the next snapshot changed is unknown", prev);
+	*out = json_parse(ev.body, ev.len, "event", err);
+	return *out ? 0 : -1;
+}
+
+/* --- all of them --- */
+
+static void put_state(json_t *o, const struct ws_state *st)
+{
+	static const unsigned type[] = { 0, S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
+	char mode[16], hex[41];
+	snprintf(mode, sizeof(mode), "%06o", type[st->kind] | st->mode);
+	json_put_str(o, "mode", mode);
+	if (!object_is_null(&st->oid)) {
+		object_hex(&st->oid, hex);
+		json_put_str(o, "oid", hex);
+	}
+	if (st->flags & WS_HASH_ONLY)
+		json_put_flag(o, "hash_only", true);
+	if (st->flags & WS_UNREADABLE)
+		json_put_flag(o, "unreadable", true);
+	if (st->flags & WS_TORN)
+		json_put_flag(o, "torn", true);
+}
+
+static const char *op_of(const struct ws_state *was, const struct ws_state *now)
+{
+	if (was->kind == WS_NONE)
+		return "A";
+	if (now->kind == WS_NONE)
+		return "D";
+	if (was->kind != now->kind)
+		return "T";
+	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE) ? "m" : "M";
+}
+
+static void add_change(json_t *list, const struct ws_path *at, const struct ws_state *was, const struct ws_state *now)
+{
+	if (ws_state_eq(was, now))
+		return;
+	json_t *o = json_object();
+	json_put_str(o, "op", op_of(was, now));
+	json_put_bytes(o, "path", at->path, at->len);
+	json_put_str(o, "kind", ws_kind_name((enum ws_kind)(now->kind ? now->kind : was->kind)));
+	if (now->kind != WS_NONE)
+		put_state(o, now);
+	if (was->kind != WS_NONE) {
+		json_t *before = json_object();
+		put_state(before, was);
+		json_put(o, "was", before);
+	}
+	json_array_append_new(list, o);
+}
+
+/* Both are sorted; a path that one of them does not hold is there as in the base, which the other one tells. */
+static void compare(const struct ws_view *was, const struct ws_view *now, json_t *list)
+{
+	for (size_t i = 0, k = 0; i < was->nr || k < now->nr;) {
+		const struct ws_path *a = i < was->nr ? &was->item[i] : NULL, *b = k < now->nr ? &now->item[k] : NULL;
+		int order = !a ? 1 : !b ? -1 : ws_path_cmp(a->path, a->len, b->path, b->len);
+		const struct ws_path *at = order <= 0 ? a : b;
+		if (!at) /* cannot be: one of them has an item */
+			break;
+		add_change(list, at, order <= 0 && a ? &a->now : &at->base, order >= 0 && b ? &b->now : &at->base);
+		i += order <= 0;
+		k += order >= 0;
+	}
+}
+
+int snapshot_changes(struct session *s, const json_t *body, json_t **out, struct err *err)
+{
+	json_t *listed = json_object_get(body, "changes");
+	if (json_int(body, "more", 0) <= 0) {
+		*out = listed ? json_incref(listed) : json_array();
+		return 0;
+	}
+	struct ws_store st = states_store(s);
+	struct ws_view was = WS_VIEW_INIT, now = WS_VIEW_INIT;
+	CLEANUP(json_release) json_t *before = NULL;
+	int rc = body_before(s, body, &before, err);
+	if (rc == 0)
+		rc = ws_view_load(&was, &st, before, err);
+	if (rc == 0)
+		rc = ws_view_load(&now, &st, body, err);
+	if (rc == 0) {
+		*out = json_array();
+		compare(&was, &now, *out);
+	}
+	ws_view_release(&was);
+	ws_view_release(&now);
+	return rc;
+}
+
+/* --- one of them --- */
+
+struct side { /* of one path */
+	unsigned mode;
+	struct object_id oid; /* null: not there, or nothing is said */
+	bool told;	      /* one of the two trees speaks of it: it differs from the base */
+	struct object_id under;
+	unsigned under_mode;
+};
+
+static int look(struct session *s, const json_t *body, const char *path, struct side *out, struct err *err)
+{
+	struct ws_store st = states_store(s);
+	bool git = ws_path_is_git(path, strlen(path));
+	struct object_id root;
+	int rc = 0;
+	*out = (struct side){ 0 };
+	if (object_parse(json_str(body, git ? "git" : "tree", ""), &root))
+		rc = tree_find(&st, &root, path, strlen(path), &out->mode, &out->oid, err);
+	out->told = rc > 0;
+	if (rc >= 0 && object_parse(json_str(body, git ? "git_under" : "under", ""), &root))
+		rc = tree_find(&st, &root, path, strlen(path), &out->under_mode, &out->under, err);
+	out->told |= rc > 0;
+	return rc < 0 ? -1 : 0;
+}
+
+int snapshot_changed(struct session *s, const json_t *body, const char *path, unsigned *mode, struct object_id *oid, struct err *err)
+{
+	struct side was, now;
+	CLEANUP(json_release) json_t *before = NULL;
+	if (look(s, body, path, &now, err) < 0 || body_before(s, body, &before, err) < 0 || look(s, before, path, &was, err) < 0)
+		return -1;
+	if (!now.told && was.told) { /* as in the base again, which may be: not there */
+		now.oid = was.under;
+		now.mode = was.under_mode;
+	} else if (now.told && !was.told) {
+		was.oid = now.under;
+		was.mode = now.under_mode;
+	}
+	*mode = now.mode;
+	*oid = now.oid;
+	return now.mode != was.mode || memcmp(&now.oid, &was.oid, sizeof(now.oid)) != 0;
+}
