@@ -77,7 +77,7 @@ add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was chang
       if fixed:sub(1, #path + 1) == path .. "/" then return true end
     end
   end
-  for _, c in ipairs(log:changes()) do
+  for _, c in ipairs(claims.edits(log)) do
     local within = any(args, c.path) or (c.kind == "dir" and leads(c.path))
     if c.path ~= ".git" and c.path:sub(1, 5) ~= ".git/" and not within then
       bad[#bad + 1] = c.id

@@ -15,6 +15,21 @@ local function globbed(glob)
   return function(cmd) return cmd:find(p) ~= nil end
 end
 
+-- What ran; of a session that was imported nobody has seen the beginning.
+local function ran(e) return e.started_us or e.exit or (e.ended_us and e["end"] == "ok") end
+
+-- Changes of files; where no snapshot was taken (of agents that we never ran): what was written and edited.
+local function edits(log)
+  local out = log:changes()
+  if #out > 0 or #log:sql "SELECT 1 FROM event WHERE kind=210 LIMIT 1" > 0 then return out end
+  for e in log:each "kind:write,edit" do
+    if type(e.path) == "string" and e["end"] == "ok" then out[#out + 1] = { id = e.id, path = e.path, op = "M", by = { e.id } } end
+  end
+  return out
+end
+
+M.edits = edits
+
 local WORST = { ok = 1, hidden = 2, failed = 3 }
 
 -- What came of the commands of the row @e that answer @is; nil: none does. hidden: the line's exit status says nothing of them.
@@ -22,7 +37,8 @@ local function outcome(e, is)
   local worst
   for _, p in ipairs(type(e.cmd) == "string" and commands.of(e.cmd) or {}) do
     if is(p.words) then
-      local now = e.exit == 0 and (p.decides and "ok" or "hidden") or (e.exit and not p.last and "hidden") or "failed"
+      local unknown = e.exit == nil and e["end"] == "ok" or e.exit and e.exit ~= 0 and not p.last
+      local now = e.exit == 0 and (p.decides and "ok" or "hidden") or unknown and "hidden" or "failed"
       if not worst or WORST[now] > WORST[worst] then worst = now end
     end
   end
@@ -34,7 +50,7 @@ end
 local function runs_of(log, is, whole)
   local out = {}
   for e in log:each "kind:exec,shell" do
-    if e.started_us and e.ended_us and type(e.cmd) == "string" then
+    if ran(e) and e.ended_us and type(e.cmd) == "string" then
       e.outcome = whole and whole(e.cmd) and (e.exit == 0 and "ok" or "failed") or outcome(e, is)
       if e.outcome then out[#out + 1] = e end
     end
@@ -50,6 +66,7 @@ end
 
 -- Why a run that is not "ok" is none.
 function M.why(e)
+  if e.outcome == "hidden" and e.exit == nil then return "how it ended was not recorded" end
   if e.outcome == "hidden" then return ("the exit status of `%s` does not say how they ended"):format(e.cmd:gsub("%s+", " "):sub(1, 60)) end
   return ("the last run ended %s"):format(e.exit and "with " .. e.exit or e["end"] or "?")
 end
@@ -58,7 +75,7 @@ end
 function M.last_edit(log, but)
   local skip, last = {}, nil
   for _, e in ipairs(but or {}) do skip[e.id] = true end
-  for _, c in ipairs(log:changes()) do
+  for _, c in ipairs(edits(log)) do
     local theirs = #c.by > 0
     for _, id in ipairs(c.by) do theirs = theirs and skip[id] end
     if not theirs and not c.hash_only and c.path:sub(1, 5) ~= ".git/" and (not last or c.id > last.id) then last = { id = c.id, path = c.path } end
@@ -90,7 +107,7 @@ end
 -- Words that look like a path, and words in `backticks` that are one of the changed files (else they name something else).
 local function paths(s, log)
   local out, seen, known = {}, {}, {}
-  for _, c in ipairs(log:changes()) do known[c.path] = true end
+  for _, c in ipairs(edits(log)) do known[c.path] = true end
   local function take(p)
     local like = p:find "[%./]" and not p:find "^%d" and p:find "%a"
     if not seen[p] and not p:find "%s" and (like or known[p]) then
@@ -119,7 +136,7 @@ end
 
 local function changed(log, path, ops)
   local ids = {}
-  for _, c in ipairs(log:changes()) do
+  for _, c in ipairs(edits(log)) do
     local same = c.path == path or c.path:sub(-#path - 1) == "/" .. path or path:sub(-#c.path - 1) == "/" .. c.path
     if same and ops:find(c.op, 1, true) then ids[#ids + 1] = c.id end
   end
@@ -201,7 +218,7 @@ end)
 
 form("nothing", function(low) return low:find "no files? %a+ changed" or low:find "made no changes" or low:find "nothing was changed" end,
   function(log)
-    local all = log:changes()
+    local all = edits(log)
     if #all == 0 then return "supported", {} end
     return "contradicted", { all[1].id }, ("%d changes are recorded"):format(#all)
   end)

@@ -139,6 +139,26 @@ is "$(python3 "$here/exchange/check_atif.py" "$t/again.atif")" "$(python3 "$here
 "$sg" import "$t/one.cast" --name cast >/dev/null
 like "$("$sg" out "cast#$("$sg" events cast --filter kind:exec --json | head -1 | number seq)" | tr -d '\r')" '^17$' 'asciicast: out and in again'
 
+# what agents say at their end is held against what they did, though nobody saw them do it
+cat >"$t/says.jsonl" <<'J'
+{"type":"user","uuid":"u1","parentUuid":null,"sessionId":"x","timestamp":"2026-01-01T10:00:00Z","cwd":"/w","version":"2.0","message":{"role":"user","content":"fix it"}}
+{"type":"assistant","uuid":"a1","parentUuid":"u1","sessionId":"x","timestamp":"2026-01-01T10:00:01Z","message":{"id":"m1","role":"assistant","model":"c","content":[{"type":"tool_use","id":"t0","name":"Edit","input":{"file_path":"/w/src/a.c","old_string":"a","new_string":"b"}},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"make test"}},{"type":"tool_use","id":"t2","name":"Bash","input":{"command":"git push"}}],"usage":{"input_tokens":10,"output_tokens":5}}}
+{"type":"user","uuid":"u2","parentUuid":"a1","sessionId":"x","timestamp":"2026-01-01T10:00:02Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t0","content":"edited","is_error":false}]},"toolUseResult":{"filePath":"/w/src/a.c"}}
+{"type":"user","uuid":"u3","parentUuid":"u2","sessionId":"x","timestamp":"2026-01-01T10:00:03Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t1","content":"ok","is_error":false}]},"toolUseResult":{"stdout":"ok","stderr":"","interrupted":false}}
+{"type":"user","uuid":"u4","parentUuid":"u3","sessionId":"x","timestamp":"2026-01-01T10:00:04Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t2","content":"Exit code 128\nno remote","is_error":true}]},"toolUseResult":"Error: Exit code 128"}
+{"type":"assistant","uuid":"a2","parentUuid":"u4","sessionId":"x","timestamp":"2026-01-01T10:00:05Z","message":{"id":"m2","role":"assistant","model":"c","content":[{"type":"text","text":"All tests pass. I edited `src/a.c`. I pushed it. I created `b.c`."}],"usage":{"input_tokens":20,"output_tokens":7}}}
+J
+"$sg" import "$t/says.jsonl" --name says >/dev/null
+out=$("$sg" claims says)
+like "$out" '^supported +claude: All tests pass' 'claims of an import: its tests ran, and ended with 0'
+like "$out" '^supported +claude: I edited `src/a.c`' 'a file that it edited'
+like "$out" '^contradicted claude: I pushed it' 'a push that failed'
+like "$out" '^unsupported +claude: I created `b.c`' 'a file of which nothing is known'
+"$sg" verify says --check tests_after_edit --check 'paths=*/src/*' >"$t/out" 2>&1
+is "$? $(grep -c '  ok    check' "$t/out")" '0 2' 'checks of an import'
+"$sg" verify says --check 'paths=test/*' >"$t/out" 2>&1
+is "$? $(grep -c 'FAIL  check.*1 change: /w/src/a.c' "$t/out")" '1 1' 'what it edited elsewhere is found'
+
 # ten times as many lines cost about ten times as much (a square would cost a hundred times)
 python3 "$here/exchange/make_claude.py" "$t/small.jsonl" 600 >/dev/null
 python3 "$here/exchange/make_claude.py" "$t/large.jsonl" 6000 >/dev/null

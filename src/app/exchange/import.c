@@ -27,6 +27,7 @@ struct import {
 	uint64_t agent;
 	char *model;	  /* of the agent */
 	json_t *agents;	  /* name -> seq */
+	json_t *said;	  /* name -> what it said last: at the end it is what the agent claims */
 	json_t *open;	  /* id of a call -> seq of its action */
 	json_t *news;	  /* names of the messages that no model.call has named yet */
 	size_t named;	  /* that one has */
@@ -244,6 +245,11 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 	put(im, EV_MODEL_REPLY, action, action, reply);
 	message(im, "assistant", text, NULL, NULL);
 	put_ended(im, action, "ok", NULL, -1);
+	const char *name;
+	json_t *seq;
+	json_object_foreach(im->agents, name, seq)
+		if ((uint64_t)json_integer_value(seq) == im->agent && text && *text)
+			put_any(im->said, name, text);
 }
 
 void import_spent(struct import *im, const struct usage *u)
@@ -475,6 +481,8 @@ static void close_calls(struct import *im)
 		im->agent = (uint64_t)json_integer_value(seq);
 		json_put_str(b, "stop", "end");
 		json_put_flag(b, "ok", true);
+		if (json_object_get(im->said, name))
+			json_put(b, "text", json_incref(json_object_get(im->said, name)));
 		json_put_flag(b, "imported", true);
 		put(im, EV_AGENT_END, im->agent, 0, b);
 	}
@@ -483,6 +491,7 @@ static void close_calls(struct import *im)
 static int read_all(struct import *im, const struct importer *e, FILE *in, struct err *err)
 {
 	im->agents = json_object();
+	im->said = json_object();
 	im->open = json_object();
 	im->news = json_array();
 	int rc = e->run(im, in, err);
@@ -492,6 +501,7 @@ static int read_all(struct import *im, const struct importer *e, FILE *in, struc
 	if (rc == 0)
 		close_calls(im);
 	json_decref(im->agents);
+	json_decref(im->said);
 	json_decref(im->open);
 	json_decref(im->news);
 	free(im->model);

@@ -78,7 +78,16 @@ static void on_assistant(struct claude *c, struct import *im, const json_t *m, s
 	}
 }
 
-static void on_user(struct claude *c, struct import *im, const json_t *m, bool meta)
+/* A command that did not fail ended with 0; one that goes on in the background has not ended. */
+static int code_of(const json_t *result)
+{
+	return json_object_get(result, "stdout") && !json_flag(result, "interrupted", false) &&
+			       !json_object_get(result, "backgroundTaskId")
+		       ? 0
+		       : -1;
+}
+
+static void on_user(struct claude *c, struct import *im, const json_t *j, const json_t *m, bool meta)
 {
 	const json_t *content = json_object_get(m, "content");
 	CLEANUP(buf_release) struct buf said = BUF_INIT;
@@ -93,7 +102,7 @@ static void on_user(struct claude *c, struct import *im, const json_t *m, bool m
 		if (!strcmp(json_str(block, "type", ""), "tool_result")) {
 			CLEANUP(free_ptr) char *text = import_text(json_object_get(block, "content"));
 			bool failed = json_flag(block, "is_error", false);
-			int code = -1, head = 0;
+			int code = failed ? -1 : code_of(json_object_get(j, "toolUseResult")), head = 0;
 			if (failed && sscanf(text, "Exit code %d%n", &code, &head) == 1)
 				head += text[head] == '\n';
 			import_result(im, json_str(block, "tool_use_id", ""), text + head, strlen(text + head), failed, code);
@@ -121,7 +130,7 @@ static void on_line(void *self, struct import *im, size_t line, const json_t *j,
 		on_assistant(c, im, m, line);
 	} else if (person) {
 		import_agent(im, json_flag(j, "isSidechain", false) ? "sidechain" : "claude", NULL);
-		on_user(c, im, m, json_flag(j, "isMeta", false));
+		on_user(c, im, j, m, json_flag(j, "isMeta", false));
 	} else {
 		import_keep(im, line, *type ? type : "unknown", text, len);
 	}
