@@ -20,7 +20,19 @@ local function any(list, text)
   return false
 end
 
-local function add(name, usage, about, fn) rows[#rows + 1] = { name = name, usage = usage, about = about, fn = fn } end
+-- @wants: what is wrong with the words behind "=", said before a record is read; without it there may be none.
+local function add(name, usage, about, fn, wants)
+  rows[#rows + 1] = { name = name, usage = usage, about = about, fn = fn, wants = wants or function(args)
+    return #args > 0 and not usage:find "=" and ("takes no words, not '%s'"):format(table.concat(args, ",")) or nil
+  end }
+end
+
+local function a_number(what)
+  return function(args)
+    local n = tonumber(args[1] or "0")
+    return (not n or n < 0 or #args > 1) and ("wants %s, not '%s'"):format(what, table.concat(args, ",")) or nil
+  end
+end
 
 add("tests_after_edit", "tests_after_edit[=CMD]", "the last run of the tests came after the last edit and passed",
   function(log, t, args)
@@ -68,7 +80,6 @@ add("egress", "egress=HOST,...", "every connection went to one of these hosts (*
 end)
 
 add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was changed", function(log, t, args)
-  if #args == 0 then fail "check 'paths' wants at least one path: paths=src/*,test/*" end
   local bad, names = {}, {}
   -- A folder that leads to where changes may be is no change of its own.
   local function leads(path)
@@ -87,7 +98,7 @@ add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was chang
   t:check("nothing outside " .. table.concat(args, " "), #bad == 0, bad,
     { text = #bad > 0 and ("%d change%s: %s%s"):format(#bad, #bad == 1 and "" or "s",
       table.concat(names, ", "), #bad > #names and ", ..." or "") or nil })
-end)
+end, function(args) return #args == 0 and "wants at least one path: paths=src/*,test/*" or nil end)
 
 add("attributed", "attributed", "every decision of a person names that person", function(log, t)
   local bad, n = {}, 0
@@ -100,18 +111,18 @@ end)
 
 add("no_rubber_stamp", "no_rubber_stamp[=SECONDS]", "no approval came sooner than a person can read (default 2 s)",
   function(log, t, args)
-    local least, bad = (tonumber(args[1] or "2") or fail "no_rubber_stamp wants seconds") * 1e6, {}
+    local least, bad = tonumber(args[1] or "2") * 1e6, {}
     for e in log:each "by:human verdict:allow" do
       if e.wait_us and e.wait_us < least then bad[#bad + 1] = e end
     end
     t:none(("no approval within %g s"):format(least / 1e6), bad)
-  end)
+  end, a_number "seconds")
 
 add("budgets", "budgets[=DOLLARS]", "no budget ran out, and all together cost at most so much", function(log, t, args)
   local empty = log:sql "SELECT seq AS id FROM event WHERE kind=133"
   t:none("no budget ran out", empty)
-  if args[1] then t:max("cost", log:sum "cost", tonumber(args[1]) or fail "budgets wants dollars") end
-end)
+  if args[1] then t:max("cost", log:sum "cost", tonumber(args[1])) end
+end, a_number "dollars")
 
 add("claims", "claims", "what the agents say at the end is borne out by what ran", function(log, t)
   local list = claims.of(log)
@@ -136,7 +147,18 @@ local function find(name)
   fail("no check '%s'%s; sandglass verify --list names them", name, check.suggest(name, names))
 end
 
-function M.run(name, log, t, args) return find(name).fn(log, t, args or {}) end
+function M.run(name, log, t, args)
+  local row, wrong = find(name), nil
+  wrong = row.wants(args or {})
+  if wrong then fail("check '%s' %s", name, wrong) end
+  return row.fn(log, t, args or {})
+end
+
+-- For --check, before a record is read: its words are what it takes.
+function M.sound(name, ...)
+  local wrong = find(name).wants { ... }
+  return v.checks(function(_, t) t:check(name, not wrong, {}, { text = wrong }) end)
+end
 
 -- For --check: args are the words behind "=".
 function M.named(name, ...)

@@ -21,6 +21,12 @@ git -C "$t/repo" tag -l --format='%(contents)' 'sandglass/*' >"$t/tag"
 "$sg" verify whole --anchor "$t/tag" >"$t/out" 2>&1
 is "$? $(grep -c '1 anchor agrees' "$t/out")" '0 1' 'a tag of a repository holds it'
 
+echo 'nothing of it' >"$t/other"
+"$sg" verify whole --anchor "$t/other" >"$t/out" 2>&1
+is "$? $(grep -c "FAIL .*other' has no anchor of this session" "$t/out")" '9 1' 'a log that was named, and has no line of the session, is no proof'
+"$sg" verify whole --anchor "$t/none" >"$t/out" 2>&1
+is "$? $(cat "$t/out")" "2 sandglass: --anchor: cannot read '$t/none': No such file or directory" 'nor is one that is not there: said before anything is read'
+
 # a file that was made shorter, with all that the program itself keeps
 short=$t/short.glass
 cp "$whole" "$short"

@@ -76,6 +76,11 @@ like "$(cat v)" 'FAIL  check .*word' 'is named'
 out=$("$sg" verify "$s" --check claim 2>&1)
 is "$? $(wc -l <<<"$out")" '2 1' 'an unknown check: before anything is read'
 like "$out" "no such check, did you mean 'claims'" 'suggests the nearest'
+for c in budgets=x no_rubber_stamp=soon paths attributed=ann; do
+	out=$("$sg" verify "$s" --check "$c" 2>&1)
+	is "$? $(wc -l <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
+done
+like "$out" "--check 'attributed=ann': attributed takes no words, not 'ann'" 'and what is wrong with it'
 echo 'return 7' >seven.lua
 out=$("$sg" verify "$s" --with seven.lua 2>&1)
 is $? 3 'a file that is no check file'

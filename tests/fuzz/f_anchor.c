@@ -26,7 +26,7 @@ static void on_report(void *self, const char *name, enum verify_result result, c
 		abort();
 	if (!strcmp(name, "anchor"))
 		t->anchor = result;
-	t->failed += result == VERIFY_FAIL;
+	t->failed += result == VERIFY_FAIL && !strstr(text, "has no anchor of this session"); /* as it may be: noise has none */
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

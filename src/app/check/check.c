@@ -48,6 +48,18 @@ int check_named(struct session *s, const char *spec, json_t **results_out, struc
 	return run(s, name, text, args, results_out, err);
 }
 
+int check_sound(const char *spec, struct err *err)
+{
+	static const char text[] = "return require('sandglass.checks').sound(...)";
+	CLEANUP(json_release) json_t *args = words_of(spec), *results = NULL;
+	if (run(NULL, "checks", text, args, &results, err) < 0)
+		return -1;
+	const json_t *said = json_array_get(results, 0);
+	if (!strcmp(json_str(said, "result", "ok"), "ok"))
+		return 0;
+	return err_set(err, ERR_USAGE, "--check '%s': %s %s", spec, json_str(said, "name", ""), json_str(said, "text", "is not understood"));
+}
+
 int check_list(json_t **out, struct err *err)
 {
 	static const char text[] = "return require('sandglass.checks').list()";

@@ -13,6 +13,9 @@ NODISCARD int check_file(struct session *s, const char *path, json_t **results_o
 /* The same for one of ours: "NAME" or "NAME=ARG,ARG". ERR_USAGE: no such check (the nearest name is told). */
 NODISCARD int check_named(struct session *s, const char *spec, json_t **results_out, struct err *err);
 
+/* "NAME=ARG,ARG": is it what the check takes? ERR_USAGE says what it wants. */
+NODISCARD int check_sound(const char *spec, struct err *err);
+
 /* [{name, about, args}] of ours. */
 NODISCARD int check_list(json_t **out, struct err *err);
 

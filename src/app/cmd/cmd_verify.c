@@ -193,13 +193,15 @@ static int checks_exist(struct cmd_ctx *ctx, struct err *err)
 {
 	CLEANUP(json_release) json_t *list = NULL;
 	const char *word;
+	if (cmd_opt(ctx, "anchor") && *cmd_opt(ctx, "anchor") && access(cmd_opt(ctx, "anchor"), R_OK) < 0)
+		return err_sys(err, "--anchor: cannot read '%s'", cmd_opt(ctx, "anchor"));
 	for (size_t i = 0; (word = command_opt_nth(ctx->line, "with", i)); i++)
 		if (access(word, R_OK) < 0)
 			return err_sys(err, "--with: cannot read '%s'", word);
 	if (command_opt_nth(ctx->line, "check", 0) && check_list(&list, err) < 0)
 		return -1;
 	for (size_t i = 0; (word = command_opt_nth(ctx->line, "check", i)); i++)
-		if (known(list, word, err) < 0)
+		if (known(list, word, err) < 0 || check_sound(word, err) < 0)
 			return -1;
 	return 0;
 }

@@ -185,7 +185,9 @@ static void check_anchors(struct verify *v, const struct buf *log)
 	}
 	if (!check_lines(v, log, v->s->uuid, from, UINT64_MAX, &seen))
 		return;
-	if (!seen.nr)
+	if (!seen.nr && v->opts->anchor) /* who names a log wants it to hold the session */
+		verify_say(v, "anchor", VERIFY_FAIL, 0, "'%s' has no anchor of this session", v->opts->anchor);
+	else if (!seen.nr)
 		verify_say(v, "anchor", VERIFY_SKIP, 0, "no anchor of this session here (it was recorded elsewhere?)");
 	else
 		verify_say(v, "anchor", VERIFY_OK, 0, "%" PRIu64 " %s, the last one at event %" PRIu64,
