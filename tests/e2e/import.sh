@@ -159,6 +159,11 @@ is "$? $(grep -c '  ok    check' "$t/out")" '0 2' 'checks of an import'
 "$sg" verify says --check 'paths=test/*' >"$t/out" 2>&1
 is "$? $(grep -c 'FAIL  check.*1 change: /w/src/a.c' "$t/out")" '1 1' 'what it edited elsewhere is found'
 
+echo 'return require("sandglass.policy").rules { default = "boxed", require("sandglass.policy").deny "no-push" { cmd = "git push *" } }' >"$t/no.lua"
+out=$("$sg" policy past "$t/no.lua" says)
+like "$out" 'ran, would be denied: exec git push  \(no-push' 'a policy over an import: what it would have denied'
+unlike "$out" 'was denied or asked' 'and nothing there was denied or asked'
+
 # ten times as many lines cost about ten times as much (a square would cost a hundred times)
 python3 "$here/exchange/make_claude.py" "$t/small.jsonl" 600 >/dev/null
 python3 "$here/exchange/make_claude.py" "$t/large.jsonl" 6000 >/dev/null

@@ -146,13 +146,15 @@ static void groups_release(struct past_policy *p)
 
 static enum change change_of(const json_t *row, bool suite, enum verdict now)
 {
-	bool ran = json_object_get(row, "started_us") != NULL, held = json_flag(row, "held", false);
+	/* of what was imported nobody saw the beginning, and nobody judged it: that it ended says that it ran */
+	bool judged = json_object_get(row, "verdict") != NULL, held = json_flag(row, "held", false);
+	bool ran = json_object_get(row, "started_us") || (!judged && (json_object_get(row, "exit") || !strcmp(json_str(row, "end", ""), "ok")));
 	bool person = !suite && !strcmp(json_str(row, "by", ""), "human");
 	if (ran && now == VERDICT_DENY)
 		return NOW_DENIED;
 	if (ran && now == VERDICT_ASK)
 		return held ? SAME : NOW_ASKED;
-	if (now != VERDICT_ALLOW || (ran && !held))
+	if (now != VERDICT_ALLOW || (ran && !held) || !judged)
 		return SAME;
 	return !ran && held && person ? NOW_ALLOWED_AGAINST : NOW_ALLOWED;
 }
