@@ -484,7 +484,7 @@ static const char *where_held(const struct console *c, char *out, size_t size)
 	char why[48];
 	for (size_t i = 0; i < c->nr; i++) {
 		const struct model *m = &c->src[i]->model;
-		const struct model_action *act = m->nr_held ? model_action(m, m->held[m->nr_held - 1]) : NULL;
+		const struct model_action *act = m->nr_held && ui_waits(&c->ui, i) ? model_action(m, m->held[m->nr_held - 1]) : NULL;
 		const struct model_agent *a = act ? model_agent(m, act->agent) : NULL;
 		if (!act)
 			continue;
@@ -493,7 +493,7 @@ static const char *where_held(const struct console *c, char *out, size_t size)
 		return out;
 	}
 	for (size_t i = 0; i < c->nr; i++)
-		if (c->src[i]->model.nr_asks) {
+		if (c->src[i]->model.nr_asks && ui_waits(&c->ui, i)) {
 			snprintf(out, size, "a script asks, %s", c->src[i]->model.id);
 			return out;
 		}
@@ -506,7 +506,7 @@ static void tell(struct console *c, int64_t now)
 	char where[96];
 	size_t waits = 0;
 	for (size_t i = 0; i < c->nr; i++)
-		waits += c->src[i]->model.nr_held + c->src[i]->model.nr_asks;
+		waits += ui_waits(&c->ui, i);
 	if (c->ui.bell)
 		notify_held(&c->notify);
 	c->ui.bell = false;

@@ -220,7 +220,7 @@ const char *ui_agent_name(const struct ui *ui, size_t source, const struct model
 size_t ui_waits(const struct ui *ui, size_t source)
 {
 	const struct source *s = ui->src[source];
-	return s->lost ? 0 : s->model.nr_held + s->model.nr_asks;
+	return s->lost || s->model.ended ? 0 : s->model.nr_held + s->model.nr_asks;
 }
 
 static size_t count_held(const struct ui *ui)

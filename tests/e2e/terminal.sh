@@ -148,6 +148,7 @@ ok $? "the screen says that its supervisor has gone, and what lets the session g
 sees '^ x script +.*LOST  .* was at exec' "its agent is lost, where it was"
 shows '1 agent +1 LOST +[$]' && shows 'git push .* until it is resumed'
 ok $? "and nobody can decide"
+unlike "$(title)" held "the title does not ask for a decision either"
 was=$(screen)
 sleep 2.2
 is "$(screen)" "$was" "its clocks stand"

@@ -504,6 +504,28 @@ static void going_on(void)
 	source_close(&s);
 }
 
+/* Nobody can decide in a session that is lost or has ended: neither its loss nor its end is news of something that waits. */
+static void nobody_decides(void)
+{
+	begin(1, 0, false);
+	ui_sync(&ui);
+	size_t waits = ui_waits(&ui, 2);
+	ok(waits > 0, "something waits");
+	src[2]->lost = true;
+	ui_sync(&ui);
+	is_int((int)ui_waits(&ui, 2), 0, "not while it is lost");
+	ok(strstr(shot(), "1 LOST") || strstr(shot(), " LOST "), "its agents are lost");
+	src[2]->lost = false;
+	src[2]->model.ended = true;
+	ui_say(&ui, ROLE_DIM, "it has ended");
+	ui_sync(&ui);
+	is_str(ui.message, "it has ended", "what is said of its end stays");
+	src[2]->model.ended = false;
+	ui_sync(&ui);
+	is_int((int)ui_waits(&ui, 2), (int)waits, "when it goes on, it waits again");
+	end();
+}
+
 static void sorting(void)
 {
 	begin(1, 0, false);
@@ -579,6 +601,7 @@ int main(void)
 	paused();
 	frozen();
 	going_on();
+	nobody_decides();
 	sorting();
 	opening_by_itself();
 	emacs();
