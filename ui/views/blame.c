@@ -18,6 +18,7 @@ struct blaming {
 	uint64_t box;
 	char *repo, *path;
 	struct feed *feed;             /* backwards; NULL: all versions are found */
+	uint64_t from, from_at;        /* the box that this one was copied from, as of which event; 0: not known, or of none */
 	int looked;
 	struct object_id under;
 	struct version item[VERSIONS]; /* newest first */
@@ -62,6 +63,22 @@ static void all_found(struct blaming *b)
 	feed_free(&b->feed);
 }
 
+/* A box that is a copy goes on with the snapshots of the one that it was copied from: its own first one says only what that had
+ * come to, and keeps the lines that no snapshot before it has. */
+static void go_on(struct blaming *b)
+{
+	struct err err = ERR_INIT;
+	if (!b->from || b->from >= b->box)
+		return;
+	b->box = b->from;
+	b->from = 0;
+	feed_free(&b->feed);
+	if (feed_new(&b->feed, b->s->session, FEED_BOX, b->box, &err) == 0)
+		feed_seek(b->feed, b->from_at + 1);
+	else
+		all_found(b);
+}
+
 /* One event further back. */
 static void find_one(struct blaming *b)
 {
@@ -72,10 +89,18 @@ static void find_one(struct blaming *b)
 		all_found(b);
 		return;
 	}
-	bool is = ev.kind == EV_SNAPSHOT_TAKEN && ev.box == b->box && ev.body;
-	CLEANUP(json_release) json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
-	if (o && strcmp(json_str(o, "repo", ""), b->repo) == 0 && changed_here(o, b->path))
+	bool is = ev.kind == EV_SNAPSHOT_TAKEN && ev.box == b->box && ev.body, fork = ev.kind == EV_FORK_DONE && ev.body;
+	CLEANUP(json_release) json_t *o = is || fork ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
+	if (o && fork && (uint64_t)json_int(o, "to", 0) == b->box) {
+		b->from = (uint64_t)json_int(o, "from", 0);
+		b->from_at = (uint64_t)json_int(o, "n", 0);
+	}
+	if (!o || !is || strcmp(json_str(o, "repo", ""), b->repo) != 0)
+		return;
+	if (changed_here(o, b->path))
 		add_version(b, &ev, o);
+	if (!strcmp(json_str(o, "why", ""), "fork"))
+		go_on(b);
 }
 
 /* --- from one to the next ------------------------------------------------------------------------------------------ */

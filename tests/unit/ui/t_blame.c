@@ -38,6 +38,13 @@ static void put_fixture(struct buf *out)
 			   "{\"at\": \"%d\", \"kind\": \"snapshot.taken\", \"agent\": 2, \"box\": 3, \"body\": {\"repo\": \"\", \"n\": %d, \"prev\": 1, "
 			   "\"why\": \"action\", \"by\": [%d], \"tree\": \"@t%d\", \"under\": \"@t0\", \"changes\": [{\"op\": \"M\", \"path\": \"big\"}]}}\n",
 			   3 + k, k, 3 + k, k, 3 + 2 * k, k);
+	/* a copy of the box */
+	buf_printf(out,
+		   "{\"at\": \"50\", \"kind\": \"box.open\", \"body\": {\"name\": \"f\", \"driver\": \"process\"}}\n"
+		   "{\"at\": \"50\", \"kind\": \"snapshot.taken\", \"box\": 45, \"body\": {\"repo\": \"\", \"n\": 1, \"prev\": 0, "
+		   "\"why\": \"fork\", \"by\": [], \"tree\": \"@t%d\", \"under\": \"@t0\", \"changes\": [{\"op\": \"M\", \"path\": \"big\"}]}}\n"
+		   "{\"at\": \"50\", \"kind\": \"fork.done\", \"box\": 45, \"body\": {\"from\": 3, \"to\": 45, \"n\": 44}}\n",
+		   VERSIONS);
 }
 
 static void in_slices(struct source *s)
@@ -66,6 +73,19 @@ static void in_slices(struct source *s)
 	is_int((int64_t)wrong, 0, "each line is of the action that wrote it");
 	blaming_free(&b);
 	blaming_free(&whole);
+}
+
+/* Lines of a box that was copied are of who wrote them in the box that it was copied from. */
+static void of_a_copy(struct source *s)
+{
+	struct blaming *b = blaming_new(s, 45, 0, "big");
+	size_t wrong = 0;
+	ok(blaming_step(b, INT64_MAX / 2), "a copied box");
+	const struct blame *x = blaming_result(b);
+	for (size_t i = 0; i < lines && i < x->nr; i++)
+		wrong += x->by[i] != (i < 400 ? 3 + 2 * (i % VERSIONS + 1) : 0);
+	ok(x->nr == lines && wrong == 0, "each line is of the action that wrote it before: %zu are not", wrong);
+	blaming_free(&b);
 }
 
 static const char *row_of(struct ui *ui, int row)
@@ -129,6 +149,7 @@ int main(void)
 	close(fd);
 	source_sync(s, 0, 0);
 	in_slices(s);
+	of_a_copy(s);
 	on_screen(s);
 	source_close(&s);
 	unlink(path);
