@@ -64,6 +64,8 @@ run = s["runs"][0]
 assert s["version"] == "2.1.0" and len(run["results"]) == len(cases)
 bad = [r for r in run["results"] if r["level"] == "error"]
 assert len(bad) == 1 and bad[0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"].endswith("release.lua") or bad
+assert all([l["fullyQualifiedName"].split("#")[1] for l in r["locations"][0]["logicalLocations"]] == [str(e) for e in r["properties"]["evidence"]]
+           for r in run["results"] if r["properties"]["evidence"]) and bad[0]["properties"]["evidence"]
 assert all(run["tool"]["driver"]["rules"][r["ruleIndex"]]["id"] == r["ruleId"] for r in run["results"])
 print("fine")
 P

@@ -122,4 +122,5 @@ like "$("$sg" help lua exec --json | head -1)" '"name":"box:exec","args":"\(cmd,
 "$sg" help lua sandbx >"$t/out" 2>&1
 like "$? $(cat "$t/out")" "^2 .*did you mean 'sg.sandbox'" 'what was perhaps meant'
 
+like "$("$sg" help filter)" '@name .*:filter save NAME' 'a saved filter: how it is saved'
 finish

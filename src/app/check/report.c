@@ -213,10 +213,24 @@ static json_t *message(const char *text)
 	return o;
 }
 
-/* "checks/release.lua:12"; events have no file, so a check without a place of its own points at nothing. */
-static json_t *locations(const char *at)
+/* The events that show it, each as "s-7k2m9q#405": what show, out and replay take. */
+static json_t *logical(const struct report *r, const struct report_item *it)
 {
-	json_t *list = json_array(), *loc = json_object(), *physical = json_object(), *file = json_object();
+	json_t *list = json_array();
+	for (size_t i = 0; i < it->nr_seq; i++) {
+		json_t *o = json_object();
+		CLEANUP(free_ptr) char *name = xasprintf("%s#%llu", r->session, (unsigned long long)it->seq[i]);
+		json_put_str(o, "fullyQualifiedName", name);
+		json_put_str(o, "kind", "event");
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* "checks/release.lua:12" */
+static json_t *physical_of(const char *at)
+{
+	json_t *physical = json_object(), *file = json_object();
 	const char *colon = strrchr(at, ':');
 	json_put(file, "uri", json_stringn(at, colon ? (size_t)(colon - at) : strlen(at)));
 	json_put(physical, "artifactLocation", file);
@@ -225,7 +239,19 @@ static json_t *locations(const char *at)
 		json_put_int(region, "startLine", atoi(colon + 1));
 		json_put(physical, "region", region);
 	}
-	json_put(loc, "physicalLocation", physical);
+	return physical;
+}
+
+/* Where the check stands, and the events; what has neither points at nothing. */
+static json_t *locations(const struct report *r, const struct report_item *it)
+{
+	if (!it->at && !it->nr_seq)
+		return NULL;
+	json_t *list = json_array(), *loc = json_object();
+	if (it->at)
+		json_put(loc, "physicalLocation", physical_of(it->at));
+	if (it->nr_seq)
+		json_put(loc, "logicalLocations", logical(r, it));
 	json_array_append_new(list, loc);
 	return list;
 }
@@ -243,8 +269,9 @@ static json_t *sarif_result(const struct report *r, const struct report_item *it
 	json_put_str(o, "kind", kind[it->result]);
 	json_put_str(o, "level", level[it->result]);
 	json_put(o, "message", message(text));
-	if (it->at)
-		json_put(o, "locations", locations(it->at));
+	json_t *where = locations(r, it);
+	if (where)
+		json_put(o, "locations", where);
 	json_put_str(prop, "session", r->session);
 	json_put(o, "properties", prop);
 	return o;

@@ -33,7 +33,7 @@ void report_line(const struct report_item *i, struct buf *out);
 json_t *report_json(const struct report_item *i);
 
 /* Whole documents. Formats: JUnit XML as Jenkins and GitLab take it; TAP 14; SARIF 2.1.0 (oasis-open.org/sarif), one run,
- * the place is the check's own file and line, the events are in the message and in properties. */
+ * the place is the check's own file and line, the events are its logical locations, and in the message and in properties. */
 void report_junit(const struct report *r, struct buf *out);
 void report_tap(const struct report *r, struct buf *out);
 void report_sarif(const struct report *r, struct buf *out);
