@@ -46,7 +46,9 @@ add("tests_after_edit", "tests_after_edit[=CMD]", "the last run of the tests cam
   end)
 
 local SECRETS = {
-  { "an AWS key", "AKIA[0-9A-Z]{16}" }, { "a GitHub token", "gh[pousr]_[A-Za-z0-9]{36}" },
+  { "an AWS key", "A[KS]IA[0-9A-Z]{16}" },
+  { "a GitHub token", "(gh[pousr]_[A-Za-z0-9]{36}|github_pat_[A-Za-z0-9_]{22})" }, { "an npm token", "npm_[A-Za-z0-9]{36}" },
+  { "a Stripe key", "[rs]k_live_[0-9A-Za-z]{16}" }, { "a Hugging Face token", "hf_[A-Za-z0-9]{30}" },
   { "a GitLab token", "glpat-[A-Za-z0-9_-]{20}" }, { "a model provider's key", "sk-[A-Za-z0-9_-]{20,}" },
   { "a Google key", "AIza[0-9A-Za-z_-]{35}" }, { "a Slack token", "xox[abprs]-[0-9A-Za-z-]{10,}" },
   { "a private key", "-----BEGIN [A-Z ]*PRIVATE KEY-----" },

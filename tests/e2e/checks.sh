@@ -78,6 +78,14 @@ like "$(cat v)" 'FAIL  check .*word' 'is named'
 out=$("$sg" verify "$s" --check claim 2>&1)
 is "$? $(wc -l <<<"$out")" '2 1' 'an unknown check: before anything is read'
 like "$out" "no such check, did you mean 'claims'" 'suggests the nearest'
+cat >secrets.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+assert(box:run "printf 'github_p'; printf 'at_11AAAAAAA0aBcDeFgHiJkL_mnopqrs\n'; printf 'A%s' SIAABCDEFGHIJKLMNOP >&2")
+L
+"$sg" run --no-tui --no-input --name secrets --sessions leaked secrets.lua >out 2>&1 </dev/null
+"$sg" verify secrets --sessions leaked --check no_secrets >v 2>&1
+is "$? $(grep -c 'FAIL  check       no [AG][a-zA-Z]* [a-z]*: [0-9]* found' v) $(grep -c 'ok    check' v)" '1 2 8' 'secrets in outputs alone, and which'
 for c in budgets=x no_rubber_stamp=soon paths attributed=ann; do
 	out=$("$sg" verify "$s" --check "$c" 2>&1)
 	is "$? $(wc -l <<<"$out")" '2 1' "$c: what it does not take is said before anything is read"
