@@ -1,5 +1,5 @@
-/* The driver contract: what a sandbox must be able to do. A driver is one file and one row in drivers.c; the conformance
- * suite in tests/drivers/ runs against all of them.
+/* The driver contract: what a sandbox must be able to do. A driver is one file and one row in drivers.c; tests/drivers/conformance.c
+ * holds it to this file, `sandglass plugin test` (lua/agents/conformance.lua) to what scripts are promised of every kind.
  *
  * Loop thread only. Everything that takes time answers through a callback, exactly once, never from inside the call.
  * Paths are in the box, absolute or relative to /workspace. What a box reports (exit status, times, names) is a claim of

@@ -1,5 +1,5 @@
-/* What every driver must do, through driver.h alone: conformance DRIVER. What a driver does not claim (caps) is
- * skipped; one without a shell is asked for the same in Python. */
+/* What driver.h asks of every driver, and no script sees: conformance DRIVER. What a driver does not claim (caps) is skipped; one
+ * without a shell is asked for the same in Python. What scripts see of a kind is lua/agents/conformance.lua. */
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -8,7 +8,7 @@ tap() { # file of TAP, what stands before each name
 	local line
 	while IFS= read -r line; do
 		case $line in
-		'ok '*' # '*) skip "$2: ${line#*# }" ;;
+		'ok '*' # '*) skip "$2: ${line#*# skip }" ;;
 		'ok '*) ok 0 "$2: ${line#* - }" ;;
 		'not ok '*) ok 1 "$2: ${line#* - }" ;;
 		'#'*) echo "$line" ;;

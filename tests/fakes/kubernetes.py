@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An API server of Kubernetes, as far as kubectl, @kubernetes/client-node and our plugin use one: discovery, pods, network
-policies, logs, exec over a WebSocket (v5.channel.k8s.io and v4), and claims of kubernetes-sigs/agent-sandbox. Pods are boxes whose commands really run."""
+policies, logs, the way in to ports, exec over a WebSocket (v5.channel.k8s.io and v4), and claims of kubernetes-sigs/agent-sandbox. Pods are boxes whose commands really run."""
 import base64, calendar, hashlib, json, os, re, struct, subprocess, sys, threading, time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import fake
@@ -45,6 +45,10 @@ class Kubernetes(fake.Handler):
             return self.create(m[1], j) if method == "POST" else self.listed(m[1])
         if m := re.match(r"/api/v1/namespaces/([^/]+)/pods/([^/]+)(/exec|/log)?$", path):
             return self.pod(method, self.box(m[1], m[2]), m[3])
+        if m := re.match(r"/api/v1/namespaces/([^/]+)/pods/([^/:]+):([0-9]+)/proxy(/.*)?$", path):
+            self.box(m[1], m[2])
+            del self.headers["Authorization"]   # the server in the pod never sees who asks
+            return self.lead(m[3], m[4], data)
         self.refuse(404, "NotFound", "the server could not find the requested resource")
 
     def discovery(self, path):

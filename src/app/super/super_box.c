@@ -429,7 +429,7 @@ static json_t *caps_of(const struct box *b)
 		const char *name;
 	} known[] = { { CAP_STREAMS, "streams" }, { CAP_STDIN, "stdin" },     { CAP_SIGNAL, "signal" }, { CAP_PTY, "pty" },
 		      { CAP_FREEZE, "freeze" },	  { CAP_SNAPSHOT, "snapshot" }, { CAP_FORK, "fork" },	{ CAP_LISTEN, "listen" },
-		      { CAP_DIAL, "dial" },	    { CAP_SHELL, "shell" } };
+		      { CAP_DIAL, "dial" },	    { CAP_DIAL_HTTP, "dial_http" }, { CAP_SHELL, "shell" } };
 	json_t *o = json_object();
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
 		json_put_flag(o, known[i].name, box_can(b, known[i].cap));
