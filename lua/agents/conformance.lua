@@ -369,7 +369,7 @@ local function ports()
   local c, r, err = require("sandglass.inside.http").new(box, port, {}), nil, nil
   for _ = 1, 100 do
     r, err = c.ask("GET", "/hello")
-    if r and r.status == 200 or tostring(err):find "no way in" then break end
+    if r and r.text == "hello from it\n" or tostring(err):find "no way in" then break end
     sg.sleep "100ms"
   end
   c.close()

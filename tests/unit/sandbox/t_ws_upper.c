@@ -60,6 +60,8 @@ static void run_steps(bool copy)
 		ok(box_take(&b) >= 0 && oracle(&b), "%s: %s", how, steps[i].name);
 		if (i % 5 == 4)
 			is_int(box_take(&b), 0, "and nothing more");
+		box_again(&b);
+		ok(box_take(&b) == 1 && oracle(&b), "%s: and the same when it is looked at anew", how);
 	}
 	box_end(&b);
 }

@@ -134,6 +134,15 @@ __attribute__((unused)) static bool box_open(struct ws_box *b, const struct ws_o
 	return true;
 }
 
+/* As it is when its session goes on: nothing is remembered, the files are where they were. */
+__attribute__((unused)) static void box_again(struct ws_box *b)
+{
+	struct ws_opts o = { .copy = b->copy, .again = true };
+	ws_free(&b->ws);
+	b->ws = ws_new(&o, open(b->copy ? b->merged : b->upper, O_PATH | O_DIRECTORY | O_CLOEXEC),
+		       open(b->lower, O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
 __attribute__((unused)) static int box_take(struct ws_box *b)
 {
 	struct err err = ERR_INIT;
