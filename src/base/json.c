@@ -53,7 +53,7 @@ json_t *json_bytes(const void *bytes, size_t len)
 	struct buf b64 = BUF_INIT;
 	base64_append(&b64, bytes, len);
 	json_t *o = json_object();
-	json_put(o, "b64", json_stringn(buf_cstr(&b64), b64.len));
+	json_put(o, "b64", json_stringn_nocheck(buf_cstr(&b64), b64.len)); /* it is ASCII */
 	buf_release(&b64);
 	return o;
 }

@@ -2,6 +2,8 @@
 #include "base/hash.h"
 
 #include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/sha256.h"
 #include "tap.h"
@@ -32,6 +34,40 @@ static struct hash in_pieces(const uint8_t *bytes, size_t len, size_t step)
 	return h;
 }
 
+/* Both ways, of every length; and whatever is made of few characters is one or is none as libsodium says. */
+static void base64(void)
+{
+	static const char some[] = "AbZz09+/=-_ \nQw";
+	uint8_t bytes[200], theirs[16];
+	char text[300], odd[16];
+	int same = 0, agreed = 0;
+	random_bytes(bytes, sizeof bytes);
+	for (size_t len = 0; len < sizeof bytes; len++) {
+		CLEANUP(buf_release) struct buf t = BUF_INIT, b = BUF_INIT;
+		sodium_bin2base64(text, sizeof text, bytes, len, sodium_base64_VARIANT_ORIGINAL);
+		base64_append(&t, bytes, len);
+		same += strcmp(buf_cstr(&t), text) == 0 && base64_parse(text, strlen(text), &b) && b.len == len &&
+			(!len || memcmp(b.data, bytes, len) == 0);
+	}
+	is_int(same, sizeof bytes, "base64 of every length from 0 to 199");
+	enum { TRIES = 200000 };
+	srand(1);
+	for (int i = 0; i < TRIES; i++) {
+		CLEANUP(buf_release) struct buf b = BUF_INIT;
+		size_t len = (size_t)(rand() % 13), got = 0;
+		for (size_t k = 0; k < len; k++)
+			odd[k] = some[(size_t)rand() % (sizeof some - 1)];
+		if (len && rand() % 2)
+			odd[len - 1] = '=';
+		bool good = base64_parse(odd, len, &b);
+		bool want = sodium_base642bin(theirs, sizeof theirs, odd, len, NULL, &got, NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+		agreed += good == want && (!good || (b.len == got && (!got || memcmp(b.data, theirs, got) == 0)));
+	}
+	is_int(agreed, TRIES, "and what is none is refused");
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	ok(!base64_parse("Q\x80/Z", 4, &b) && b.len == 0, "as are bytes beyond ASCII");
+}
+
 int main(void)
 {
 	static const char two[] = "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq";
@@ -59,5 +95,6 @@ int main(void)
 		same += good == ARRAY_LEN(step);
 	}
 	is_int(same, sizeof bytes, "every length from 0 to 999, in pieces of eight sizes, against libsodium");
+	base64();
 	return done_testing();
 }
