@@ -3,7 +3,7 @@
 -- skipped with the reason. The program that starts it (src/app/cmd/plugin_test.c) adds what a script cannot see: it kills the
 -- supervisor at "reconnect", and looks for what is left behind at the end.
 local sg = require "sandglass"
-local a = sg.args { "backend", box = "{}", dir = "", pieces = 4, mb = 3, sum = "", mark = "", every = "no" }
+local a = sg.args { "backend", box = "{}", dir = "", pieces = 2, mb = 2, sum = "", mark = "", every = "no" }
 local bad = 0
 
 local function ok(good, name, ...)

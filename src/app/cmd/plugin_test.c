@@ -27,7 +27,7 @@
 #include "wire/event.h"
 
 #define SUITE "agents/conformance.lua"
-enum { LARGE = (3 << 20) + 5, PIECES = 4, PIECES_LONG = 1074, MARK_LEN = 12 };
+enum { LARGE = (2 << 20) + 5, PIECES = 2, PIECES_LONG = 1074, MARK_LEN = 12 };
 
 struct trial {
 	struct cmd_ctx *ctx;
