@@ -14,6 +14,13 @@
 #define BODY(key) "json_extract(r.body,'$." key "')"
 #define X_BODY(key) "json_extract(x.body,'$." key "')"
 
+#define CMD_OF(body) \
+	"coalesce(json_extract(" body ",'$.cmd'),CASE WHEN json_extract(" body ",'$.argv[1]')='-c' THEN json_extract(" body ",'$.argv[2]') END," \
+	"(SELECT group_concat(w.value,' ') FROM json_each(" body ",'$.argv') w))"
+/* What a person has put in its place, said as it began. */
+#define EDITED_TO(what) \
+	" UNION ALL SELECT " what " FROM event x WHERE x.action=r.seq AND x.action>0 AND x.kind=104 AND json_extract(x.body,'$.edited')"
+
 /* Where a field's value stands. TEXT fields may have several rows (@many): then it is a SELECT of one column `v`. */
 static const struct {
 	const char *expr;
@@ -28,10 +35,8 @@ static const struct {
 			       "WHEN 403 THEN 'end' WHEN 3 THEN 'end' END AS v UNION ALL SELECT k.name FROM kind k WHERE "
 			       "k.number=r.kind" },
 	[FIELD_TOOL] = { BODY("tool"), NULL },
-	[FIELD_CMD] = { "coalesce(" BODY("cmd") ",CASE WHEN json_extract(r.body,'$.argv[1]')='-c' THEN "
-			"json_extract(r.body,'$.argv[2]') END,(SELECT group_concat(w.value,' ') FROM json_each(r.body,'$.argv') w))",
-			NULL },
-	[FIELD_PATH] = { NULL, "SELECT " BODY("path") " AS v UNION ALL SELECT " BODY("host_path") },
+	[FIELD_CMD] = { NULL, "SELECT " CMD_OF("r.body") " AS v" EDITED_TO(CMD_OF("x.body")) },
+	[FIELD_PATH] = { NULL, "SELECT " BODY("path") " AS v UNION ALL SELECT " BODY("host_path") EDITED_TO(X_BODY("path")) },
 	[FIELD_HOST] = { BODY("host"), NULL },
 	[FIELD_EXIT] = { OF_ACTION("105", X_BODY("code")), NULL },
 	[FIELD_DUR] = { OF_ACTION("105", X_BODY("dur_us")), NULL },

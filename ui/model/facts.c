@@ -46,12 +46,9 @@ static json_t *step(json_t *o, struct source *s, uint64_t seq)
 	return body;
 }
 
-static void put_request(json_t *o, const json_t *body)
+static void put_cmd(json_t *o, const json_t *body)
 {
-	static const char *const same[] = { "kind", "tool", "path", "host_path", "host" };
 	CLEANUP(strv_release) struct strv argv = STRV_INIT;
-	for (size_t i = 0; i < ARRAY_LEN(same); i++)
-		copy(o, body, same[i]);
 	copy(o, body, "cmd");
 	if (!json_object_get(o, "cmd") && json_get_argv(json_object_get(body, "argv"), &argv) && argv.nr > 0) {
 		CLEANUP(buf_release) struct buf b = BUF_INIT;
@@ -62,6 +59,28 @@ static void put_request(json_t *o, const json_t *body)
 				buf_printf(&b, "%s%s", i ? " " : "", argv.item[i]);
 		json_put_bytes(o, "cmd", b.data, b.len);
 	}
+}
+
+/* What a person has put in its place; a filter finds it by either. */
+static void put_edited(json_t *o, const json_t *started)
+{
+	json_t *was = json_object_get(o, "cmd");
+	if (was) {
+		json_put(o, "proposed", json_incref(was));
+		json_object_del(o, "cmd");
+	}
+	put_cmd(o, started);
+	json_t *path = json_object_get(o, "path"), *now = json_object_get(started, "path");
+	if (path && now)
+		json_put(o, "path", json_pack("[O,O]", path, now));
+}
+
+static void put_request(json_t *o, const json_t *body)
+{
+	static const char *const same[] = { "kind", "tool", "path", "host_path", "host" };
+	for (size_t i = 0; i < ARRAY_LEN(same); i++)
+		copy(o, body, same[i]);
+	put_cmd(o, body);
 	const char *data = json_str(body, "data", NULL);
 	if (data) {
 		int64_t lines = 0;
@@ -121,6 +140,8 @@ static void put_action(json_t *o, struct source *s, const struct model_action *a
 		add(o, "verdict", "held");
 	if (decided)
 		put_decided(o, decided);
+	if (json_flag(started, "edited", false))
+		put_edited(o, started);
 	if (ended)
 		put_ended(o, ended);
 	if (act->held > act->decided && !started && !ended)

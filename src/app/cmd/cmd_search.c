@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/filter.h"
+#include "query/row.h"
 #include "record/later.h"
 
 enum { PATIENCE_US = 1000000, GLANCE_US = 200000 /* on a terminal */ };
@@ -34,6 +35,20 @@ static void put_term(struct buf *out, const char *word)
 	buf_printf(out, "%s%s%s%s", out->len ? " " : "", phrase ? "\"" : "", word, phrase ? "\"" : "");
 }
 
+/* Of an action that a person has edited: what ran. */
+static void put_ran(struct session *s, const struct event *ev, struct buf *out)
+{
+	CLEANUP(json_release) json_t *row = NULL;
+	CLEANUP(buf_release) struct buf what = BUF_INIT;
+	struct err none = ERR_INIT;
+	if (ev->kind != EV_ACTION_REQUESTED || row_of(s, ev->seq, &row, &none) < 0 || !json_flag(row, "edited", false))
+		return;
+	row_what(row, &what);
+	buf_puts(out, "  (edited; ran: ");
+	buf_append(out, what.data, what.len);
+	buf_putc(out, ')');
+}
+
 static void print(struct search *q, struct session *s, struct agent_names *names, const struct event *ev)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
@@ -46,6 +61,7 @@ static void print(struct search *q, struct session *s, struct agent_names *names
 		return;
 	}
 	describe_event(ev, &text);
+	put_ran(s, ev, &text);
 	buf_printf(&line, "%s#%llu: ", session_id(s), (unsigned long long)ev->seq);
 	const char *agent = agent_name(names, s, ev->agent);
 	if (*agent) {

@@ -68,6 +68,7 @@ static void fill(void)
 	life(EDITED, "{\"kind\":\"exec\",\"argv\":[\"git\",\"push\",\"-f\"]}",
 	     "{\"verdict\":\"ask\",\"risk\":\"high\",\"rules\":[{\"name\":\"no-push\"}]}", "{\"reasons\":[\"ask\"]}",
 	     "{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"bo\"}}", "{\"end\":\"ok\",\"code\":0,\"dur_us\":9}");
+	add(EV_ACTION_STARTED, id[EDITED], agent, box, id[EDITED], "{\"edited\":true,\"argv\":[\"git\",\"push\",\"--dry-run\"]}");
 	life(SLOW, "{\"kind\":\"exec\",\"argv\":[\"sleep\",\"40\"]}", allow, NULL, NULL,
 	     "{\"end\":\"ok\",\"code\":0,\"dur_us\":40000000}");
 	life(NOTED, "{\"kind\":\"exec\",\"argv\":[\"true\"]}", allow, NULL, NULL, "{\"end\":\"ok\",\"code\":0,\"dur_us\":9}");
@@ -125,6 +126,9 @@ static void queries(struct session *s)
 	WANT("(kind:model cost>$0.10) or (kind:exec dur>30s)", id[MODEL], id[SLOW]);
 	WANT("is:edited risk:high box!=b9", id[EDITED]);
 	NONE("is:edited box!=b1");
+	WANT("cmd:\"git push --dry-run\"", id[EDITED]); /* what ran, and what had been wanted */
+	WANT("cmd~\"push -f\"", id[EDITED]);
+	NONE("cmd~push not cmd:*-f not cmd:\"git push\"");
 	WANT("by:ann", id[RMRF]);
 	WANT("is:live", id[READ]);
 	WANT("is:marked", id[NOTED]);

@@ -28,7 +28,8 @@ static uint64_t life(uint64_t who, const char *requested, const char *judged, bo
 	if (decided)
 		add(EV_ACTION_DECIDED, id, who, box, id, decided);
 	if (ended && !strstr(ended, "denied"))
-		add(EV_ACTION_STARTED, id, who, box, id, "{}");
+		add(EV_ACTION_STARTED, id, who, box, id,
+		    decided && strstr(decided, "edit") ? "{\"edited\":true,\"argv\":[\"git\",\"push\",\"--dry-run\"]}" : "{}");
 	if (ended && *ended)
 		add(EV_ACTION_ENDED, id, who, box, id, ended);
 	return id;
@@ -69,7 +70,7 @@ static void fill(void)
 static const char *const filters[] = {
 	"kind:exec", "kind:exec,write", "!kind:exec", "kind:note", "kind:end", "kind:agent.turn", "agent:fix", "agent:do*",
 	"agent!=fix", "box:b1", "session:pick", "tool:shell", "not tool:shell", "cmd:ls*", "cmd~\"\\bwget\\b|push\"",
-	"cmd=\"git push\"", "path:src/*.c", "path:README", "host:evil.*", "exit:0", "exit!=0", "exit>0", "dur>1s", "dur<=1ms",
+	"cmd=\"git push\"", "cmd~dry-run", "cmd~\"push -f\"", "cmd:\"git push --dry-run\"", "not cmd~dry", "path:src/*.c", "path:README", "host:evil.*", "exit:0", "exit!=0", "exit>0", "dur>1s", "dur<=1ms",
 	"cost>$0.10", "tokens:2k..4k", "lines>2", "rule:no-push", "rule:net.*", "verdict:deny", "verdict:held", "verdict:ask,allow",
 	"by:human", "by:ann", "risk:high", "risk:none", "turn:2", "turn<2", "id:4..9", "is:pending", "is:error", "is:live",
 	"is:edited", "is:marked", "has:output", "has:note", "since:1h", "until:1h", "text:wget", "is:error or is:pending",
