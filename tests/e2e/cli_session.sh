@@ -49,6 +49,9 @@ ok $? 'out -f gives the same'
 out=$("$sg" verify "$id")
 is $? 0 'verify'
 like "$out" "^$id verified: " 'verify says so'
+out=$("$sg" verify "$id" --quick)
+is "$?:$(grep -c '^  skip .*(--quick)' <<<"$out"):$(grep -c '^  ok ' <<<"$out")" 0:5:6 'verify --quick: what events say, and what was left out'
+like "$out" "^$id verified in part: " 'and no more is claimed'
 "$sg" verify "$id" --junit "$t/report.xml" >/dev/null
 like "$(cat "$t/report.xml")" '<testsuite name="sandglass verify[^"]*".*failures="0"' 'a JUnit report'
 "$sg" verify torn >/dev/null

@@ -110,7 +110,7 @@ static struct sums sum(const struct report *r)
 static void verdict(struct verification *v, struct session *s, const struct verify_totals *t)
 {
 	struct sums n = sum(&v->report);
-	const char *word = n.failed ? v->damaged ? "damaged" : "failed" : "verified";
+	const char *word = n.failed ? v->damaged ? "damaged" : "failed" : cmd_has(v->ctx, "quick") ? "verified in part" : "verified";
 	if (v->ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "session", session_id(s));
@@ -163,6 +163,7 @@ static int options(struct cmd_ctx *ctx, struct verify_opts *o, uint8_t key[SIGN_
 {
 	const char *hex = cmd_opt(ctx, "key");
 	o->anchor = cmd_opt(ctx, "anchor");
+	o->quick = cmd_has(ctx, "quick");
 	if (hex && !hex_parse(hex, strlen(hex), key, SIGN_KEY_LEN))
 		return err_set(err, ERR_USAGE, "--key wants %d hexadecimal digits, not '%s'", 2 * SIGN_KEY_LEN, hex);
 	o->key = hex ? key : NULL;

@@ -22,6 +22,7 @@ enum verify_result { VERIFY_OK, VERIFY_FAIL, VERIFY_SKIP };
 
 struct verify_opts {
 	const char *anchor; /* path of an anchor.log; NULL = ours; "" = none (the check is skipped); a named one has to hold the session */
+	bool quick;	    /* nothing but what events say: without bytes, pages, segments, objects and messages, which are told as skipped */
 	const uint8_t *key; /* the 32 bytes that must have signed; NULL = whatever key the file names */
 };
 
