@@ -155,7 +155,7 @@ static void paint_tall(const struct ui *ui, size_t source, struct area a, const 
 {
 	struct arena ar = ARENA_INIT;
 	const struct track *t = &ui->src[source]->track;
-	const char *scale = arena_printf(&ar, "A approved  D denied  E error  R rollback  B base changed  X end   column = %s, pauses over 2s cut",
+	const char *scale = arena_printf(&ar, "A approved  D denied  ! held  E error  R rollback  B base moved  X end   column = %s, pauses >2s cut",
 					 fmt_span_fine(&ar, track_length(t) / width));
 	put_rule(a, 0, "timeline", ROLE_TITLE, scale);
 	label(a, 1, lanes[ui->transport.lane].name, width);
