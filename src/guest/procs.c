@@ -18,7 +18,9 @@
 #include "guest/inner.h"
 
 enum { MAX_PROCS = 65536, MAX_SEEN = 8192 };
+enum { KERNEL_THREAD = 0x00200000 }; /* PF_KTHREAD */
 
+/* false: it has gone, or is a thread of the kernel's own, of which a machine that we are the first of has some: nobody's run. */
 static bool read_stat(const char *pid, struct inner_proc *p)
 {
 	char path[32], text[1024];
@@ -34,14 +36,16 @@ static bool read_stat(const char *pid, struct inner_proc *p)
 	if (!open_paren || !close_paren || close_paren < open_paren)
 		return false;
 	unsigned long utime, stime;
+	unsigned flags;
 	unsigned long long start;
 	long rss;
 	*p = (struct inner_proc){ .pid = (pid_t)atol(pid) };
 	snprintf(p->name, sizeof p->name, "%.*s", (int)(close_paren - open_paren - 1), open_paren + 1);
 	/* fields 3 to 24 of proc_pid_stat(5) */
 	if (sscanf(close_paren + 1,
-		   " %c %d %*d %d %*d %*d %*u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu %*u %ld", &p->state,
-		   &p->ppid, &p->sid, &utime, &stime, &start, &rss) != 7)
+		   " %c %d %*d %d %*d %*d %u %*u %*u %*u %*u %lu %lu %*d %*d %*d %*d %*d %*d %llu %*u %ld", &p->state,
+		   &p->ppid, &p->sid, &flags, &utime, &stime, &start, &rss) != 8 ||
+	    flags & KERNEL_THREAD)
 		return false;
 	static long tick, page;
 	if (!tick) {

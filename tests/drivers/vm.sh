@@ -24,6 +24,7 @@ cat >wall.lua <<L
 	how.limits = { mem = "400MB", cpus = 2, disk = "600MB" }
 	local box <close> = sg.sandbox(how)
 	local function say(name, command) local r = box:exec(command) print(name .. ": " .. r.out:gsub("%s+", " ") .. "; " .. r.code) end
+	say("left", "sleep 20 & echo x >left")
 	say("kernel", "uname -r")
 	say("net", "ls /sys/class/net")
 	say("cpus", "nproc")
@@ -44,6 +45,8 @@ id=$(grep -oE 's-[a-z0-9]+' "$t/out" | head -1)
 out=$("$SANDGLASS" events "$id" --json)
 notes=$(grep '"kind":"note"' <<<"$out")
 like "$notes" "kernel: ${kernel#*vmlinuz-} ; 0" 'commands run on the kernel of the machine'
+like "$out" '"kind":"snapshot.taken".*"alive":1,' 'one process is alive that a command has left'
+unlike "$out" '"alive":[0-9]{2}' "threads of the machine's kernel are no processes of the box"
 like "$notes" 'net: lo ; 0' 'which has no network device'
 like "$notes" 'cpus: 2 ' 'two processors as asked for'
 like "$notes" 'memory: 1 ' 'and the memory'
