@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/leb128.h"
 #include "base/mem.h"
 
 enum {
@@ -18,26 +19,6 @@ struct steps_kept {
 
 /* One that is longer than the longest numbers was not put there by a recorder. */
 static const char block_sql[] = "SELECT rows FROM search_row WHERE block = ?1 AND length(rows) <= ?2";
-
-static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *out)
-{
-	uint64_t n = 0;
-	for (int shift = 0; *p < end && shift < 63; shift += 7) {
-		n |= (uint64_t)(**p & 0x7f) << shift;
-		if (!(*(*p)++ & 0x80)) {
-			*out = n;
-			return true;
-		}
-	}
-	return false;
-}
-
-static void put_number(struct buf *out, uint64_t n)
-{
-	for (; n >= 0x80; n >>= 7)
-		buf_putc(out, (char)(0x80 | (n & 0x7f)));
-	buf_putc(out, (char)n);
-}
 
 /* --- reading -------------------------------------------------------------------------------------------------------- */
 
@@ -86,7 +67,7 @@ static bool decode(const uint8_t *p, size_t len, uint32_t *back)
 	if (len == STEPS_BLOCK)
 		return decode_bytes(p, back);
 	for (size_t i = 0; i < STEPS_BLOCK; back[i++] = (uint32_t)n)
-		if (!get_number(&p, end, &n) || n > UINT32_MAX)
+		if (!leb128_get(&p, end, &n) || n > UINT32_MAX)
 			return false;
 	return true;
 }
@@ -213,7 +194,7 @@ static int encode(sqlite3 *db, uint64_t block, struct buf *rows, struct buf *rea
 		if ((uint64_t)sqlite3_column_int64(st, 1) != seq) /* one is missing */
 			break;
 		owner[nr++] = action && action < seq ? action : seq;
-		put_number(rows, seq - owner[nr - 1]);
+		leb128_put(rows, seq - owner[nr - 1]);
 	}
 	sqlite3_finalize(st);
 	if (nr < STEPS_BLOCK)

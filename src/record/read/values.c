@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/leb128.h"
 #include "base/mem.h"
 
 enum { ROW_MOST = 20 * VALUES_BLOCK /* bytes: a pair has at most nineteen */ };
@@ -68,26 +69,13 @@ void values_release(struct values *v)
 	v->st = NULL;
 }
 
-static bool get_number(const uint8_t **p, const uint8_t *end, uint64_t *out)
-{
-	uint64_t n = 0;
-	for (int shift = 0; *p < end && shift < 63; shift += 7) {
-		n |= (uint64_t)(**p & 0x7f) << shift;
-		if (!(*(*p)++ & 0x80)) {
-			*out = n;
-			return true;
-		}
-	}
-	return false;
-}
-
 bool values_decode(int field, int64_t low, const void *rows, size_t len, values_pair_fn *fn, void *self)
 {
 	const uint8_t *p = rows, *end = p + len;
 	bool numbers = values_has_numbers(field);
 	uint64_t index = 0, gap, above = 0;
 	while (p < end) {
-		if (!get_number(&p, end, &gap) || gap >= VALUES_BLOCK || (numbers && !get_number(&p, end, &above)))
+		if (!leb128_get(&p, end, &gap) || gap >= VALUES_BLOCK || (numbers && !leb128_get(&p, end, &above)))
 			return false;
 		index += gap;
 		if (index >= VALUES_BLOCK)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/leb128.h"
 #include "base/mem.h"
 #include "record/read/values.h"
 #include "wire/event.h"
@@ -335,22 +336,15 @@ static int make(struct maker *m, uint64_t block, bool *stop)
 	return rc;
 }
 
-static void put_number(struct buf *out, uint64_t n)
-{
-	for (; n >= 0x80; n >>= 7)
-		buf_putc(out, (char)(0x80 | (n & 0x7f)));
-	buf_putc(out, (char)n);
-}
-
 /* The bytes of a column. */
 static const struct buf *encode(struct maker *m, const struct column *c)
 {
 	uint32_t last = 0;
 	buf_reset(&m->rows);
 	for (size_t i = 0; c->field != VALUE_TIME && i < c->nr; i++) {
-		put_number(&m->rows, c->pair[i].index - last);
+		leb128_put(&m->rows, c->pair[i].index - last);
 		if (values_has_numbers(c->field))
-			put_number(&m->rows, (uint64_t)c->pair[i].value - (uint64_t)c->low);
+			leb128_put(&m->rows, (uint64_t)c->pair[i].value - (uint64_t)c->low);
 		last = c->pair[i].index;
 	}
 	return &m->rows;
