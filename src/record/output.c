@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/leb128.h"
 #include "record/inner.h"
 
 enum {
@@ -71,16 +72,6 @@ static struct output *output_of(struct outputs *all, uint64_t action, bool make)
 	return all->item[all->nr++] = o;
 }
 
-/* Unsigned LEB128. */
-static void put_number(struct buf *b, uint64_t v)
-{
-	while (v >= 0x80) {
-		buf_putc(b, (char)(uint8_t)(v | 0x80));
-		v >>= 7;
-	}
-	buf_putc(b, (char)v);
-}
-
 static void seal(struct record *r, uint64_t action, int nr, struct stream *s)
 {
 	if (!s->data.len)
@@ -127,8 +118,8 @@ static void keep(struct record *r, struct output *o, int nr, const char *bytes, 
 			room(&s->data, n);
 			s->first_us = s->last_us = o->last_us;
 		}
-		put_number(&s->times, (uint64_t)(o->last_us - s->last_us));
-		put_number(&s->times, n);
+		leb128_put(&s->times, (uint64_t)(o->last_us - s->last_us));
+		leb128_put(&s->times, n);
 		buf_append(&s->data, bytes, n);
 		s->last_us = o->last_us;
 		atomic_fetch_add(&r->backlog, n);

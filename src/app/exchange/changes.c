@@ -3,10 +3,10 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "app/exchange/states.h"
 #include "base/mem.h"
+#include "sandbox/workspace/change_json.h"
 #include "sandbox/workspace/tree.h"
 #include "sandbox/workspace/view.h"
 
@@ -29,51 +29,11 @@ static int body_before(struct session *s, const json_t *body, json_t **out, stru
 
 /* --- all of them --- */
 
-static void put_state(json_t *o, const struct ws_state *st)
-{
-	static const unsigned type[] = { 0, S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
-	char mode[16], hex[41];
-	snprintf(mode, sizeof(mode), "%06o", type[st->kind] | st->mode);
-	json_put_str(o, "mode", mode);
-	if (!object_is_null(&st->oid)) {
-		object_hex(&st->oid, hex);
-		json_put_str(o, "oid", hex);
-	}
-	if (st->flags & WS_HASH_ONLY)
-		json_put_flag(o, "hash_only", true);
-	if (st->flags & WS_UNREADABLE)
-		json_put_flag(o, "unreadable", true);
-	if (st->flags & WS_TORN)
-		json_put_flag(o, "torn", true);
-}
-
-static const char *op_of(const struct ws_state *was, const struct ws_state *now)
-{
-	if (was->kind == WS_NONE)
-		return "A";
-	if (now->kind == WS_NONE)
-		return "D";
-	if (was->kind != now->kind)
-		return "T";
-	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE) ? "m" : "M";
-}
-
 static void add_change(json_t *list, const struct ws_path *at, const struct ws_state *was, const struct ws_state *now)
 {
 	if (ws_state_eq(was, now))
 		return;
-	json_t *o = json_object();
-	json_put_str(o, "op", op_of(was, now));
-	json_put_bytes(o, "path", at->path, at->len);
-	json_put_str(o, "kind", ws_kind_name((enum ws_kind)(now->kind ? now->kind : was->kind)));
-	if (now->kind != WS_NONE)
-		put_state(o, now);
-	if (was->kind != WS_NONE) {
-		json_t *before = json_object();
-		put_state(before, was);
-		json_put(o, "was", before);
-	}
-	json_array_append_new(list, o);
+	json_array_append_new(list, ws_change_json(at->path, at->len, was, now, false));
 }
 
 /* Both are sorted; a path that one of them does not hold is there as in the base, which the other one tells. */

@@ -7,23 +7,12 @@
 
 /* --- which files --- */
 
-static char op_between(const struct ws_state *a, const struct ws_state *b)
-{
-	if (a->kind == WS_NONE)
-		return 'A';
-	if (b->kind == WS_NONE)
-		return 'D';
-	if (a->kind != b->kind)
-		return 'T';
-	return memcmp(&a->oid, &b->oid, sizeof(a->oid)) == 0 && !((a->flags | b->flags) & WS_UNREADABLE) ? 'm' : 'M';
-}
-
 static void push(struct ws_diff *d, const struct ws_path *p, const struct ws_state *a, const struct ws_state *b)
 {
 	if (ws_state_eq(a, b))
 		return;
 	GROW(d->item, d->nr, d->cap);
-	d->item[d->nr++] = (struct ws_change){ .op = op_between(a, b),
+	d->item[d->nr++] = (struct ws_change){ .op = ws_state_op(a, b),
 					       .path = arena_strndup(&d->arena, p->path, p->len),
 					       .len = p->len,
 					       .was = *a,

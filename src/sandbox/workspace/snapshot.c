@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "sandbox/workspace/change_json.h"
 #include "sandbox/workspace/tree.h"
 #include "sandbox/workspace/upper.h"
 #include "sandbox/workspace/watch.h"
@@ -226,51 +227,10 @@ static void put_oid(json_t *o, const char *key, const struct object_id *id)
 	json_put_str(o, key, hex);
 }
 
-static void put_state(json_t *o, const struct ws_state *s)
-{
-	static const unsigned type[] = { 0, S_IFREG, S_IFLNK, S_IFDIR, S_IFIFO, S_IFSOCK, S_IFCHR, S_IFBLK };
-	char mode[16];
-	snprintf(mode, sizeof(mode), "%06o", type[s->kind] | s->mode);
-	json_put_str(o, "mode", mode);
-	if (s->kind == WS_FILE || s->kind == WS_LINK)
-		json_put_int(o, "size", (int64_t)s->size);
-	put_oid(o, "oid", &s->oid);
-	if (s->flags & WS_HASH_ONLY)
-		json_put_flag(o, "hash_only", true);
-	if (s->flags & WS_UNREADABLE)
-		json_put_flag(o, "unreadable", true);
-	if (s->flags & WS_TORN)
-		json_put_flag(o, "torn", true);
-}
-
-static const char *op_of(const struct ws_state *was, const struct ws_state *now)
-{
-	if (was->kind == WS_NONE)
-		return "A";
-	if (now->kind == WS_NONE)
-		return "D";
-	if (was->kind != now->kind)
-		return "T";
-	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE)
-		       ? "m"
-		       : "M";
-}
-
 static json_t *change_of(const struct ws_node *n, struct buf *path)
 {
-	json_t *o = json_object();
 	node_path(n, path);
-	json_put_str(o, "op", op_of(&n->was, &n->now));
-	json_put_bytes(o, "path", buf_cstr(path), path->len);
-	json_put_str(o, "kind", ws_kind_name((enum ws_kind)(n->now.kind ? n->now.kind : n->was.kind)));
-	if (n->now.kind != WS_NONE)
-		put_state(o, &n->now);
-	if (n->was.kind != WS_NONE) {
-		json_t *was = json_object();
-		put_state(was, &n->was);
-		json_put(o, "was", was);
-	}
-	return o;
+	return ws_change_json(buf_cstr(path), path->len, &n->was, &n->now, true);
 }
 
 static int cmp_node(const void *pa, const void *pb)

@@ -54,6 +54,17 @@ bool ws_state_eq(const struct ws_state *a, const struct ws_state *b)
 	return a->mode == b->mode && memcmp(&a->oid, &b->oid, sizeof(a->oid)) == 0;
 }
 
+char ws_state_op(const struct ws_state *was, const struct ws_state *now)
+{
+	if (was->kind == WS_NONE)
+		return 'A';
+	if (now->kind == WS_NONE)
+		return 'D';
+	if (was->kind != now->kind)
+		return 'T';
+	return memcmp(&was->oid, &now->oid, sizeof(was->oid)) == 0 && !((was->flags | now->flags) & WS_UNREADABLE) ? 'm' : 'M';
+}
+
 unsigned ws_git_mode(const struct ws_state *s)
 {
 	switch ((enum ws_kind)s->kind) {
