@@ -62,6 +62,8 @@ struct trees *op_trees(struct call *c, uint64_t *box_out);
 void op_copy_effector(struct super *s, struct effector *out);
 void op_snapshot_effector(struct trees *t, struct effector *out);
 
+/* Fills what exec and spawn share; false after an answer. The caller releases argv, env and @in. */
+bool op_command_spec(struct call *c, struct action_spec *spec, struct buf *in);
 /* "NAME=value" words from an object of strings. */
 void op_env(const json_t *env, struct strv *out);
 /* A short, valid name for a box or file: letters, digits, "-", "_", "."; else "box". Returns owned. */

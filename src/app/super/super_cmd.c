@@ -20,7 +20,6 @@
 #include "app/super/super_tree.h"
 #include "base/clock.h"
 #include "base/log.h"
-#include "sandbox/shell.h"
 
 static int cmd_pause(struct ask_for *a, json_t *out, struct err *err)
 {
@@ -286,41 +285,7 @@ static int cmd_state(struct ask_for *a, json_t *out, struct err *err)
 	return 0;
 }
 
-/* --- a person's own shell in a box: an action of kind shell; its terminal is read from the record --- */
-
-static void shell_done(void *self, const struct action_result *res)
-{
-	(void)self; /* whoever looks sees action.ended */
-	(void)res;
-}
-
-static int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
-{
-	uint64_t id;
-	int64_t cols = 80, rows = 24;
-	if (asked_one_box(a, asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
-	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
-		return -1;
-	const struct box *b = boxes_get(a->s->boxes, id);
-	if (b && box_has_terminals(b, err) < 0)
-		return -1;
-	CLEANUP(json_release) json_t *args = json_object();
-	json_put_flag(args, "pty", true);
-	json_put_int(args, "cols", cols);
-	json_put_int(args, "rows", rows);
-	json_put(args, "who", json_incref(a->rq->who));
-	struct action_spec spec = {
-		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
-	};
-	const struct action_client client = { .done = shell_done };
-	strv_push(&spec.argv, b && !(b->driver->caps & CAP_SHELL) ? "python" : "bash");
-	strv_push(&spec.argv, "-i");
-	strv_push(&spec.env, "TERM=xterm-256color");
-	json_put_int(out, "action", (int64_t)gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client));
-	strv_release(&spec.argv);
-	strv_release(&spec.env);
-	return 0;
-}
+/* --- what a person does in a box --- */
 
 static int cmd_box_copy(struct ask_for *a, json_t *out, struct err *err)
 {
@@ -355,110 +320,6 @@ static int cmd_box_snapshot(struct ask_for *a, json_t *out, struct err *err)
 	if (asked_box(a, asked_word(a, 0), &id, err) < 0)
 		return -1;
 	return box_person_snapshot(a, id, asked_word(a, 1), err) < 0 ? -1 : 1;
-}
-
-/* What is typed at a shell that does not read (its box is frozen, or its program is busy) waits for it, but not all of it. */
-enum { TYPED_AHEAD = 64 << 10 };
-
-struct typed {
-	struct typed *next;
-	struct super *s;
-	uint64_t action, box, ticket;
-	struct buf bytes;
-};
-
-static struct typed *on_their_way; /* recorded, not committed yet */
-
-static size_t typed_ahead(struct super *s, uint64_t action)
-{
-	size_t n = boxes_stdin_queued(s->boxes, action);
-	for (const struct typed *t = on_their_way; t; t = t->next)
-		n += t->s == s && t->action == action ? t->bytes.len : 0;
-	return n;
-}
-
-static void typed_now(void *self)
-{
-	struct typed *t = self, **at = &on_their_way;
-	struct err err = ERR_INIT;
-	while (*at != t)
-		at = &(*at)->next;
-	*at = t->next;
-	if (boxes_stdin(t->s->boxes, t->action, buf_cstr(&t->bytes), t->bytes.len, false, &err) < 0)
-		control_refuse(t->s->server, t->ticket, &err);
-	else
-		control_answer(t->s->server, t->ticket, boxes_frozen(t->s->boxes, t->box) ? json_pack("{sb}", "frozen", 1) : NULL);
-	buf_release(&t->bytes);
-	free(t);
-}
-
-/* What a person types or pipes in goes in behind a barrier, like all input. */
-static int cmd_input(struct ask_for *a, json_t *out, struct err *err)
-{
-	uint64_t id;
-	const char *b64 = command_opt(a->line, "base64");
-	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0)
-		return -1;
-	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
-	bool eof = command_has(a->line, "eof");
-	if ((!b64 && !eof) || (b64 && !base64_parse(b64, strlen(b64), &bytes)))
-		return err_set(err, ERR_USAGE, "input needs --base64 or --eof");
-	struct action *act = gate_action(a->s->gate, id);
-	if (!act || action_spec(act)->kind != ACT_SHELL)
-		return person_input(a, id, &bytes, eof, err) < 0 ? -1 : 1;
-	if (typed_ahead(a->s, id) + bytes.len > TYPED_AHEAD)
-		return err_set(err, ERR_FULL, "thrown away: this shell has not taken what was typed before%s",
-			       boxes_frozen(a->s->boxes, action_spec(act)->box) ? "; its box is frozen" : "");
-	struct typed *t = NEW(struct typed);
-	*t = (struct typed){ .next = on_their_way, .s = a->s, .action = id, .box = action_spec(act)->box, .ticket = a->rq->ticket, .bytes = bytes };
-	bytes = BUF_INIT;
-	on_their_way = t;
-	json_t *body = json_object();
-	json_put_bytes(body, "data", t->bytes.data, t->bytes.len);
-	record_barrier(a->s->record, record_append_json(a->s->record, EV_PROC_STDIN, id, 0, action_spec(act)->box, id, body),
-		       typed_now, t);
-	return 1;
-}
-
-struct resized {
-	struct super *s;
-	uint64_t action, ticket;
-	uint16_t cols, rows;
-};
-
-static void resized_now(void *self)
-{
-	struct resized *r = self;
-	struct err err = ERR_INIT;
-	if (boxes_resize(r->s->boxes, r->action, r->cols, r->rows, &err) < 0)
-		control_refuse(r->s->server, r->ticket, &err);
-	else
-		control_answer(r->s->server, r->ticket, NULL);
-	free(r);
-}
-
-static int cmd_resize(struct ask_for *a, json_t *out, struct err *err)
-{
-	uint64_t id;
-	int64_t cols = 80, rows = 24;
-	(void)out;
-	if (asked_id(asked_word(a, 0), &id, err) < 0 || command_opt_int(a->line, "cols", 1, 1000, &cols, err) < 0 ||
-	    command_opt_int(a->line, "rows", 1, 1000, &rows, err) < 0)
-		return -1;
-	struct action *act = gate_action(a->s->gate, id);
-	if (!act || (action_state(act) != ACTION_BARRIER && action_state(act) != ACTION_RUNNING))
-		return err_set(err, ERR_NOENT, "action #%" PRIu64 " does not run", id);
-	if (action_spec(act)->kind != ACT_SHELL && !json_flag(action_spec(act)->args, "pty", false))
-		return err_set(err, ERR_INVALID, "action #%" PRIu64 " has no terminal", id);
-	struct resized *r = NEW(struct resized);
-	*r = (struct resized){ .s = a->s, .action = id, .ticket = a->rq->ticket, .cols = (uint16_t)cols, .rows = (uint16_t)rows };
-	json_t *body = json_object(); /* who looks at the record must know how wide lines were */
-	json_put_int(body, "cols", cols);
-	json_put_int(body, "rows", rows);
-	record_barrier(a->s->record,
-		       record_append_json(a->s->record, EV_PROC_RESIZE, id, 0, action_spec(act)->box, id, body), resized_now, r);
-	return 1;
 }
 
 /* --- the files of boxes: these take time and answer by their ticket --- */

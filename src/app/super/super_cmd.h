@@ -1,4 +1,4 @@
-/* Inside of the commands of super_cmd.c: one that is being carried out, and what super_decide.c does. */
+/* Inside of the commands of super_cmd.c: one that is being carried out, and what super_decide.c and super_shell.c do. */
 #ifndef APP_SUPER_CMD_H
 #define APP_SUPER_CMD_H
 
@@ -31,5 +31,10 @@ int cmd_deny(struct ask_for *a, json_t *out, struct err *err);
 int cmd_later(struct ask_for *a, json_t *out, struct err *err);
 int cmd_answer(struct ask_for *a, json_t *out, struct err *err);
 int cmd_waivers(struct ask_for *a, json_t *out, struct err *err);
+
+/* --- super_shell.c: likewise; input and resize also of other programs of a box --- */
+int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err);
+int cmd_input(struct ask_for *a, json_t *out, struct err *err);
+int cmd_resize(struct ask_for *a, json_t *out, struct err *err);
 
 #endif
