@@ -1,4 +1,5 @@
 /* Pages of a search for words: the same rows whether they are asked for one by one or all at once. */
+#include "by_hand.h"
 #include "tap.h"
 
 #include <inttypes.h>
@@ -283,21 +284,6 @@ static void indexed(const char *path)
 	ok(session_valued(s), "blocks of values reach as far");
 	listed(s, session_head(s), true);
 	session_close(&s);
-}
-
-static sqlite3 *open_rw(const char *path)
-{
-	sqlite3 *db = NULL;
-	ok(sqlite3_open(path, &db) == SQLITE_OK, "%s is opened for writing", path);
-	return db;
-}
-
-static void run(sqlite3 *db, const char *sql)
-{
-	char *why = NULL;
-	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-		ok(false, "%s: %s", sql, why);
-	sqlite3_free(why);
 }
 
 /* A file from before there were blocks of values; its next writer makes them. */

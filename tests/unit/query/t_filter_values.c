@@ -1,5 +1,6 @@
 /* Whatever the blocks of values say, the same is found as without them: on a session of chance, with numbers that are none, ends that
  * never come, a clock that goes back, and on blocks that somebody has spoiled. */
+#include "by_hand.h"
 #include "tap.h"
 
 #include <inttypes.h>
@@ -273,21 +274,6 @@ static void told(const char *path)
 	all(s, "text~[0-9]z", ROWS / 2, got);
 	ok(last == session_head(s), "read up to %" PRIu64, last);
 	session_close(&s);
-}
-
-static sqlite3 *open_rw(const char *path)
-{
-	sqlite3 *db = NULL;
-	ok(sqlite3_open(path, &db) == SQLITE_OK, "opened for writing");
-	return db;
-}
-
-static void run(sqlite3 *db, const char *sql)
-{
-	char *why = NULL;
-	if (sqlite3_exec(db, sql, NULL, NULL, &why) != SQLITE_OK)
-		ok(false, "%s: %s", sql, why);
-	sqlite3_free(why);
 }
 
 static uint64_t wrong_of(sqlite3 *db)
