@@ -1,74 +1,7 @@
 /* The rules of the approval screen, by its keys: what is sent, and above all what is not. */
 #include <unistd.h>
 
-#include "fake_session.h"
-#include "fake_waivers.h"
-#include "held_anew.h"
-#include "tap.h"
-#include "ui/term/draw.h"
-#include "ui/term/term.h"
-#include "ui/ui.h"
-
-static char sent[512];
-static int nr_sent;
-
-static void command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
-{
-	size_t at = 0;
-	(void)self;
-	if (fake_waivers(words, nr, opts, done, done_self))
-		return;
-	nr_sent++;
-	for (size_t i = 0; i < nr; i++)
-		at += (size_t)snprintf(sent + at, sizeof(sent) - at, "%s%s", i ? " " : "", words[i]);
-	CLEANUP(free_ptr) char *text = opts ? json_dump_str(opts) : xstrdup("");
-	snprintf(sent + at, sizeof(sent) - at, " %s", text);
-}
-
-static struct source *src;
-static struct ui ui;
-static const struct act act = { .command = command };
-static uint64_t action;
-
-static void begin(const char *fixture, const struct act *with, int rows)
-{
-	struct err err = ERR_INIT;
-	if (source_open(&src, fixture, &err) < 0)
-		exit(99);
-	ui_init(&ui, &src, with, 1, rows, 120, false);
-	ui_sync(&ui);
-	action = src->model.held[0];
-	ui.mono_us = 1000000;
-	sent[0] = 0;
-	nr_sent = 0;
-	ui_draw(&ui);
-	ui_do(&ui, VERB_APPROVE);
-	ui_draw(&ui);
-}
-
-static void end(void)
-{
-	ui_release(&ui);
-	source_close(&src);
-}
-
-static void later(int64_t us)
-{
-	ui.mono_us += us;
-}
-
-static void press(const char *keys)
-{
-	for (; *keys; keys++) {
-		ui_key(&ui, (uint32_t)(unsigned char)*keys);
-		ui_draw(&ui);
-	}
-}
-
-static const char *view(void)
-{
-	return ui_top(&ui)->ops->name;
-}
+#include "approval_screen.h"
 
 /* "approve 767 {"intent":"abab..."}" */
 static const char *expect(const char *word, const char *rest)
@@ -247,19 +180,6 @@ static void long_hosts(void)
 	long_host(36, 120, 40);
 }
 
-static bool seen(const char *what)
-{
-	char *text = NULL;
-	size_t len = 0;
-	ui_draw(&ui);
-	FILE *to = open_memstream(&text, &len);
-	term_dump(&ui.grid, to);
-	fclose(to);
-	bool yes = strstr(text, what);
-	free(text);
-	return yes;
-}
-
 /* What decides may stand at either end of a pattern, and in the middle. */
 static void long_patterns(void)
 {
@@ -315,25 +235,6 @@ static void adding(void)
 	is_str(sent, "deny 767 {\"rule\":\"git push origin fix/parser\",\"intent\":\"abababababababababababababababababababab"
 		     "ababababababababababab" "ab\",\"note\":\"because\"}", "d: it denies, with the note as its reason");
 	end();
-}
-
-/* On the screen of the held action of steer.jsonl with the number @id. */
-static void begin_at(uint64_t id)
-{
-	begin("tests/screens/steer.jsonl", &act, 36);
-	while (src->model.held[0] != id && action != id) {
-		press("]");
-		for (size_t i = 0; i < src->model.nr_held; i++)
-			if (src->model.held[i] == id)
-				action = id;
-	}
-	struct subject on = { 0 };
-	for (int i = 0; i < 8 && on.action != id; i++) {
-		ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
-		if (on.action != id)
-			press("]");
-	}
-	later(1000000);
 }
 
 static void choosing(void)
@@ -461,95 +362,6 @@ static void editing(void)
 	end();
 }
 
-static void others(void)
-{
-	begin("tests/screens/fleet.jsonl", NULL, 36);
-	later(1000000);
-	press("yyx");
-	is_int(nr_sent, 0, "read-only: nothing can be sent");
-	end();
-	static const struct act looks = { .why_not = "read only: this session is shared with you to watch" };
-	begin("tests/screens/fleet.jsonl", &looks, 36);
-	later(1000000);
-	press("y");
-	ok(nr_sent == 0 && strstr(ui.message, "shared with you to watch"), "who may only look is told why: %s", ui.message);
-	press("\x1b");
-	is_str(view(), "fleet", "Esc leaves it held");
-	end();
-	begin("tests/screens/fleet.jsonl", &act, 12);
-	press("yynq");
-	is_int(nr_sent, 0, "too small a window: y and n are dead");
-	end();
-}
-
-/* It arrives as an event, as it does from the recorder. @body: owned by the session from here on. */
-static void event_comes(uint16_t kind, char *body)
-{
-	struct session *s = src->session;
-	GROW(s->event, s->nr, s->cap);
-	s->event[s->nr] = (struct event){ .seq = s->nr + 1, .action = action, .kind = kind, .body = body,
-					  .len = strlen(body), .ts_us = s->event[s->nr - 1].ts_us };
-	s->nr++;
-	ui_sync(&ui);
-	ui_draw(&ui);
-}
-
-static void decision_comes(const char *who)
-{
-	event_comes(EV_ACTION_DECIDED, xasprintf("{\"decision\":\"approve\",\"by\":\"human\",\"who\":{\"name\":\"%s\"}}", who));
-}
-
-/* Whoever had it open sees what ran. */
-static void edited_elsewhere(void)
-{
-	begin("tests/screens/fleet.jsonl", &act, 36);
-	later(1000000);
-	event_comes(EV_ACTION_DECIDED, xstrdup("{\"decision\":\"edit\",\"by\":\"human\",\"who\":{\"name\":\"ann\"}}"));
-	event_comes(EV_ACTION_STARTED, xstrdup("{\"edited\":true,\"argv\":[\"git\",\"push\",\"-n\"]}"));
-	ok(seen("edited by ann at ") && seen("it ran as: git push -n"), "an edited one says as what it ran");
-	end();
-}
-
-static void decided_elsewhere(void)
-{
-	begin("tests/screens/fleet.jsonl", &act, 36);
-	later(1000000);
-	decision_comes("ann");
-	is_str(view(), "approval", "somebody else was first: it stays open and says so");
-	press("y");
-	is_int(nr_sent, 0, "y decides nothing any more");
-	is_str(view(), "fleet", "any key closes it");
-	end();
-}
-
-/* Decided between the choice and the screen: another one that waits does not take its place. */
-static void decided_before(void)
-{
-	begin_at(25);
-	press("\x1b");
-	decision_comes("ann");
-	ui_open(&ui, "approval", &(struct subject){ .action = 25 });
-	ui_draw(&ui);
-	later(1000000);
-	struct subject on = { 0 };
-	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
-	ok(src->model.nr_held > 0 && on.action == 25, "what was chosen is shown, though others wait");
-	press("y");
-	ok(nr_sent == 0, "and y decides none of them");
-	end();
-}
-
-static void decided_here(void)
-{
-	begin("tests/screens/fleet.jsonl", &act, 36);
-	later(1000000);
-	press("yy");
-	is_str(view(), "approval", "sent, not yet done: it stays");
-	decision_comes("bea");
-	is_str(view(), "fleet", "done: it closes by itself");
-	end();
-}
-
 /* y waits until the end of the bytes has been seen. */
 static void long_command(void)
 {
@@ -578,139 +390,6 @@ static void long_command(void)
 	unlink(path);
 }
 
-static bool shows(const char *text)
-{
-	char *all = NULL;
-	size_t len = 0;
-	FILE *to = open_memstream(&all, &len);
-	term_dump(&ui.grid, to);
-	fclose(to);
-	bool is = strstr(all, text) != NULL;
-	free(all);
-	return is;
-}
-
-/* Each a body of action.requested but for its braces: the last one waits. */
-static void asked_before(const char *const *bodies, size_t nr, const char *want, const char *what)
-{
-	struct err err = ERR_INIT;
-	char path[] = "/tmp/sandglass-ui-XXXXXX";
-	CLEANUP(fd_close) int fd = mkstemp(path);
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
-	buf_puts(&text, "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n");
-	for (size_t i = 0; i < nr; i++)
-		buf_printf(&text, "{\"at\":\"%zu\",\"kind\":\"action.requested\",\"body\":{%s}}\n", i + 1, bodies[i]);
-	buf_printf(&text, "{\"at\":\"9\",\"kind\":\"action.held\",\"action\":%zu,\"body\":{\"reasons\":[\"ask\"]}}\n", nr + 1);
-	if (fd_write_all(fd, text.data, text.len, &err) < 0)
-		exit(99);
-	begin(path, &act, 36);
-	ok(shows(want), "%s: %s", what, want);
-	end();
-	unlink(path);
-}
-
-/* What is said to have been asked before is that, not something that looks like it. */
-static void the_same(void)
-{
-	static const char *const writes[] = {
-		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"one\",\"data_bytes\":3,\"intent\":\"aa\"",
-		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"two\",\"data_bytes\":3,\"intent\":\"bb\"",
-		"\"kind\":\"write\",\"path\":\"a\",\"data\":\"two\",\"data_bytes\":3,\"intent\":\"bb\"",
-	};
-	static const char *const old[] = {
-		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/x\"", "\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
-		"\"kind\":\"exec\",\"argv\":[\"rm\",\"a b\"],\"cwd\":\"/y\"",
-	};
-	asked_before(writes, 2, "the same: never", "other contents of the same size");
-	asked_before(writes, 3, "the same: 1 time", "one of two has this intent");
-	asked_before(old, 2, "the same: never", "without intents: another folder");
-	asked_before(old, 3, "the same: 1 time", "without intents: all that is known");
-}
-
-/* An apostrophe in a name is not the quote of a rule; where there is no room a rule is told without its place. */
-static void by_whom(void)
-{
-	static const struct {
-		const char *verdict, *by, *want;
-	} c[] = {
-		{ "approved", "Pat O'Brien", "approved by Pat " },
-		{ "denied", "Ann 'Andy' B", "denied by Ann 'A" },
-		{ "HELD", "policy.lua:22 'don't'", "HELD by 'don't'" },
-		{ "HELD", "don't", "HELD by don't" },
-	};
-	CLEANUP(arena_release) struct arena a = ARENA_INIT;
-	for (size_t i = 0; i < ARRAY_LEN(c); i++) {
-		const struct row_info r = { .seq = 1, .sign = ' ', .word = "exec", .what = "make", .verdict = c[i].verdict, .by = c[i].by,
-					    .outcome = "exit 0", .why = "", .dur_us = 1000 };
-		struct grid g;
-		char *text = NULL;
-		size_t len = 0;
-		grid_init(&g, 1, 80, true);
-		draw_row(area_all(&g), 0, &r, &(struct draw_row_opts){ .verdict = true }, &a);
-		FILE *to = open_memstream(&text, &len);
-		term_dump(&g, to);
-		fclose(to);
-		ok(strstr(text, c[i].want), "%s by %s", c[i].verdict, c[i].by);
-		free(text);
-		grid_release(&g);
-	}
-}
-
-static char *shot(void)
-{
-	static char *text;
-	size_t len;
-	free(text);
-	FILE *to = open_memstream(&text, &len);
-	term_dump(&ui.grid, to);
-	fclose(to);
-	return text;
-}
-
-/* Held by a budget alone: more of it, or once, or not; no pattern, rule, other words or preview. */
-static void of_a_budget(void)
-{
-	char path[] = "/tmp/t_approval-XXXXXX";
-	held_anew("{\"reasons\":[\"budget\"],\"intent\":\"ab\"}", path);
-	begin(path, &act, 36);
-	unlink(path);
-	later(500000);
-	ui_draw(&ui);
-	ok(strstr(shot(), " $   extend the budget..") && strstr(shot(), " y   approve once"), "what makes sense is offered");
-	ok(!strstr(shot(), "approve for session") && !strstr(shot(), "add rule"), "what does not is not");
-	ok(strstr(shot(), "edit and approve") && strstr(shot(), "make the preview so"), "a command line can be edited and tried");
-	static const char keys[] = "sp";
-	for (const char *k = keys; *k; k++) {
-		char key[] = { *k, 0 };
-		press(key);
-		ok(nr_sent == 0 && !ui.edit && strcmp(view(), "approval") == 0 && strstr(ui.message, "budget is all that holds it"), "%s: %s", key, ui.message);
-	}
-	for (int i = 0; i < 7; i++) {
-		press("j");
-		ok(!strstr(shot(), "> s") && !strstr(shot(), "> p"), "j passes them over");
-	}
-	press("$");
-	ok(ui.prompt.active, "$ asks how much");
-	press("\x1b");
-	press("y");
-	ok(strncmp(sent, "approve 767", 11) == 0, "y lets it go once: %s", sent);
-	end();
-}
-
-/* Who may not decide is shown no keys that decide. */
-static void looking(void)
-{
-	static const struct act watch = { .why_not = "read only: 'watch' changes nothing, 'attach' does" };
-	begin("tests/screens/fleet.jsonl", &watch, 36);
-	later(500000);
-	ui_draw(&ui);
-	ok(strstr(shot(), "'watch' changes nothing") && strstr(shot(), "Esc back"), "it is said why");
-	ok(!strstr(shot(), "approve once") && !strstr(shot(), "deny with message") && !strstr(shot(), "Esc later"), "and nothing is offered");
-	press("y");
-	is_str(ui.message, "approve: read only: 'watch' changes nothing, 'attach' does", "nor done");
-	end();
-}
-
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
@@ -728,15 +407,6 @@ int main(void)
 	typed();
 	batch();
 	editing();
-	others();
-	decided_elsewhere();
-	edited_elsewhere();
-	decided_before();
-	decided_here();
 	long_command();
-	the_same();
-	by_whom();
-	of_a_budget();
-	looking();
 	return done_testing();
 }
