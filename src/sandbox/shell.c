@@ -11,7 +11,7 @@ enum {
 	PIECE_MAX = 1000, /* a terminal takes lines of 4095 bytes */
 	MARK_LEN = 3 + 32,
 	AGAIN_AFTER_MS = 1000, /* ^C is typed a second time, */
-	KILL_AFTER_MS = 1000,  /* and then the shell is killed */
+	KILL_AFTER_MS = 3000,  /* and then the shell is killed: a rented box that is slow to answer has had its time */
 	TURN_MAX = 1000000,
 	QUOTE_NEXT = 0x16, /* ^V */
 	INTERRUPTED = 130, /* what a shell says of a command that ^C has ended */
