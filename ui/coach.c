@@ -35,17 +35,23 @@ static bool on_agents(const struct ui *ui)
 	return ui->stack[ui->depth - 1].ops->where & IN_AGENTS && !ui->replay;
 }
 
+/* Who only looks, or has lost the supervisor, is not told to decide. */
+static bool can_decide(const struct ui *ui, size_t source)
+{
+	return ui_may_act(ui, source) && !ui->src[source]->lost;
+}
+
 static size_t nr_held(const struct ui *ui)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < ui->nr_src; i++)
-		n += ui->src[i]->model.nr_held;
+		n += can_decide(ui, i) ? ui->src[i]->model.nr_held : 0;
 	return n;
 }
 
 static bool something_held(const struct ui *ui)
 {
-	return nr_held(ui) > 0 && on_agents(ui) && ui_may_act(ui, 0);
+	return nr_held(ui) > 0 && on_agents(ui);
 }
 
 static bool deciding(const struct ui *ui)
@@ -57,7 +63,7 @@ static bool deciding(const struct ui *ui)
 	v->ops->subject(v->self, ui, &on);
 	const struct source *s = ui_source(ui, on.source);
 	const struct model_action *a = s ? model_action(&s->model, on.action) : NULL;
-	return a && a->state == ACT_WAITS;
+	return a && a->state == ACT_WAITS && can_decide(ui, on.source);
 }
 
 static bool replaying(const struct ui *ui)

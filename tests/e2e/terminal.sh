@@ -149,6 +149,7 @@ sees '^ x script +.*LOST  .* was at exec' "its agent is lost, where it was"
 shows '1 agent +1 LOST +[$]' && shows 'git push .* until it is resumed'
 ok $? "and nobody can decide"
 unlike "$(title)" held "the title does not ask for a decision either"
+unlike "$(screen)" "an action waits for you" "nor does a hint"
 was=$(screen)
 sleep 2.2
 is "$(screen)" "$was" "its clocks stand"
