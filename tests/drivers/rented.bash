@@ -289,7 +289,7 @@ like "$(grep -a '"kind":"action.ended"' gone.out)" '"end":"interrupted","why":"[
 [ "$kind" != daytona ] || try_box "{\"backend\": \"$kind\"}" "$kind" ''
 [ "$kind" = daytona ] || [ -n "${LONG:-}" ] || finish
 # --- keys and names ---
-like "$(env -u "$key" timeout 60 "$sg" run --no-tui one.lua -- --backend "$kind" </dev/null 2>&1 | tail -1)" "needs its key: set $key" 'no key'
+like "$(env -u "$key" timeout 60 "$sg" run --no-tui one.lua -- --backend "$kind" </dev/null 2>&1 | tail -1)" "needs its key: set $key, or 'sandglass secret set $key'[^:]*$" 'no key: said once'
 like "$(env "$key=wrong-key-of-nobody" timeout 60 "$sg" run --no-tui one.lua -- --backend "$kind" </dev/null 2>&1 | tail -1)" "$kind refuses the key in $key: " 'a key that is refused'
 like "$(one --env MY_API_KEY)" 'looks like a credential' 'a plain credential is not put into a box of somebody else'
 like "$(one --name "$(printf 'n%.0s' {1..300})")" 'said fine' 'a name with 300 characters'

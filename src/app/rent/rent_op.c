@@ -295,8 +295,9 @@ static void on_key(void *self, const char *value, size_t len, const struct err *
 		return;
 	} else if (err || !len) {
 		const char *hint = json_str(op->lessor->face, "hint", NULL);
+		bool more = err && err->code != ERR_NOENT; /* that there is none is said already */
 		CLEANUP(free_ptr) char *why = xasprintf("%s needs its key: set %s, or 'sandglass secret set %s'%s%s%s%s", op->lessor->name, name, name,
-							hint ? "; " : "", hint ? hint : "", err ? ": " : "", err ? err->text : "");
+							hint ? "; " : "", hint ? hint : "", more ? ": " : "", more ? err->text : "");
 		fail(op, ERR_DENIED, why);
 		return;
 	}
