@@ -81,14 +81,17 @@ static const struct driver driver = { .name = "test",
 				      .run_free = run_free };
 
 /* What an interpreter that stays does (plugins/pyodide/engine.py), by bash: takes lines with its mark for commands and nothing
- * else, says status and turn after each; a ^C at its prompt is not told. */
+ * else, says status and turn after each; a ^C at its prompt is not told. Bash gives up a write that a trapped signal
+ * interrupts: here it writes where it hears none. */
 static struct run *interpreter_prepare(struct box *b, const struct run_opts *o, const struct run_ops *ops, void *self)
 {
 	static char bash[] = "bash", dash_c[] = "-c";
 	static char script[] =
 		"stty -echo -onlcr; trap : INT; begin=${1#?}: status=0 turn=0\n"
 		"line() { until read -r l; do (($? > 128)) || exit; done; }\n"
-		"while printf '%s:%d:%s\\036' \"$1\" $status \"$turn\"; do\n"
+		"whole() { trap '' INT; \"$@\"; local r=$?; trap : INT; return $r; }\n"
+		"echo() { whole builtin echo \"$@\"; }\n"
+		"while whole printf '%s:%d:%s\\036' \"$1\" $status \"$turn\"; do\n"
 		"  text=\n"
 		"  until [[ $text = *. ]]; do\n"
 		"    line\n"
