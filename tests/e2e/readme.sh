@@ -1,0 +1,63 @@
+#!/usr/bin/env bash
+# What README shows can be done as it stands there: its scripts, its policy and its configuration work, its first session
+# goes as it is told, and the commands take the options that it gives them.
+. "$(dirname "$0")/lib.sh"
+readme=$here/../../README.md
+# The N-th piece of Lua.
+lua() { awk -v want="$1" '/^```lua$/ { on = ++n == want; next } /^```$/ { on = 0 } on' "$readme"; }
+# Each option of a "sandglass COMMAND" in a line of code, as far as it is ours: not what follows --.
+options() {
+	sed -nE 's/^    //; s/ #.*//; /^(claude .* -- )?sandglass /{ s/^claude .* -- //; p }' "$readme"
+	grep -oE '`sandglass [^`]+`' "$readme" | tr -d '`'
+}
+unknown=
+while read -r _ command rest; do
+	for word in ${rest%% -- *}; do
+		case $word in --[a-z]*) "$SANDGLASS" help "$command" 2>&1 | grep -qE -- "^ *(-.,)? *${word%%=*}( |\$)" || unknown="$unknown $command:$word" ;; esac
+	done
+done < <(options)
+is "$(options | grep -c .)" "$(options | grep -c '^sandglass [a-z]')" 'its lines of code begin with a command'
+[ "$(options | wc -l)" -gt 40 ]
+ok $? 'and are found'
+is "$unknown" '' 'each command knows the options that it is shown with'
+
+lua 2 >"$t/policy.lua"
+"$SANDGLASS" policy check "$t/policy.lua" >"$t/out" 2>&1
+is "$?" 0 'its policy is one'
+like "$("$SANDGLASS" policy explain --file "$t/policy.lua" 'git push origin main' 2>&1)" 'no-push' 'and says what is said of it'
+lua 3 >"$t/config.lua"
+like "$("$SANDGLASS" config --config "$t/config.lua" 2>&1)" '^models.mine.url +https://llm.example.org/v1' 'its configuration is one'
+
+need_boxes
+mkdir "$t/project"
+cd "$t/project" || exit 1
+printf 'test:\n\t@grep -q good x && echo ok || { echo not ok; exit 1; }\n' >Makefile
+echo bad >x
+git init -q . && git add -A && git commit -qm 'a test that fails'
+cat >"$t/turns.lua" <<'L'
+return {
+  { say = "I look.", call = { "shell", { cmd = "make test" } } },
+  { expect = "not ok", call = { "write", { path = "x", data = "good\n" } } },
+  { call = { "shell", { cmd = "make test" } } },
+  { say = "It passes.", expect = "ok" },
+}
+L
+lua 1 >"$t/fix.lua"
+printf 'local p = require "sandglass.policy"\nreturn p.rules { p.allow "merge" { kind = "merge" }, default = "boxed" }\n' >"$t/merge.lua"
+timeout 60 "$SANDGLASS" run "$t/fix.lua" --model "scripted:$t/turns.lua" --policy "$t/merge.lua" --no-input -- 'make the failing test pass' >"$t/out" 2>&1 </dev/null
+is $? 0 'its script runs in a repository whose test fails'
+is "$(git show sandglass/fix:x 2>&1)" good 'and brings what its agent did to the branch that it names'
+
+{ echo 'local sg = require "sandglass"'; lua 4; echo 'print(assert(box:run "git config --get-regexp insteadof; echo $npm_config_registry").out)'; } >"$t/proxy.lua"
+GITHUB_TOKEN=canary-93174 NPM_TOKEN=canary-93175 timeout 60 "$SANDGLASS" run "$t/proxy.lua" --no-input >"$t/out" 2>&1 </dev/null
+is $? 0 'its proxy opens'
+like "$(cat "$t/out")" 'url.http://127.0.0.1:[0-9]+/.*insteadof https://github.com/' 'git in the box is led to it'
+like "$(cat "$t/out")" '^ .*http://127.0.0.1:[0-9]+/' 'and npm'
+
+cd "$t" || exit 1
+while read -r line; do
+	timeout 60 bash -c "sandglass() { \"$SANDGLASS\" \"\$@\" </dev/null; }; $line" >"$t/out" 2>&1
+	is $? 0 "${line%% #*}"
+done < <(sed -n '/^## First session$/,/^With a model/p' "$readme" | sed -n 's/^    //p')
+like "$(cat "$t/out")" 'notes.txt' 'whose last line shows what the agent wrote'
+finish
