@@ -107,6 +107,13 @@ for word in keys filters mask; do
 done
 printf 'return { pool = { idle = "1s" } }\n' >"$t/wrong.lua"
 like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "no name 'pool.idle'" "and so is one in a table"
+mkdir "$t/scripts" "$t/here"
+printf 'local sg = require "sandglass"\nprint(sg.agent.run { task = "x", tools = {}, model = sg.args.model }.text)\n' >"$t/scripts/says.lua"
+echo 'return { { say = "I lie where you are" } }' >"$t/here/turns.lua"
+says() { "$sg" run -C "$t/here" "$t/scripts/says.lua" --no-input --model scripted:turns.lua 2>&1 </dev/null; }
+like "$(says)" 'where you are' '--model scripted:FILE: in the folder that one is in'
+echo 'return { { say = "I lie beside the script" } }' >"$t/scripts/turns.lua"
+like "$(says)" 'beside the script' 'unless it lies beside the script'
 if command -v tmux >/dev/null; then
 	printf 'local sg = require "sandglass"\nlocal b = sg.ask { text = "now?", choices = { "yes", "no" } }\nprint(b.choice)\n' >"$t/q.lua"
 	tmux -S "$t/tmux" -f /dev/null new-session -d -x 100 -y 24 "LC_ALL=C.UTF-8 $sg run '$t/q.lua'; exec sleep 600"

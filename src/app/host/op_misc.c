@@ -49,7 +49,7 @@ static void give_module(struct call *c, const char *name, const char *path, cons
 	call_answer(c, v);
 }
 
-/* "scripted:FILE": a file of turns named on the command line lies where the user said, the rest in the script's folder. */
+/* Answers with the text of a file, if it can be read. */
 static bool give_file(struct call *c, const char *name, const char *path)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -79,6 +79,10 @@ void op_module(struct call *c)
 	CLEANUP(free_ptr) char *path = *name == '/' && is_file ? xstrdup(name) : !dir ? NULL : is_file ? path_join(dir, name) :
 							       module_path(dir, name);
 	if (give_file(c, name, path))
+		return;
+	/* "--model scripted:turns.lua" may have been said of a file in the folder that the user is in */
+	CLEANUP(free_ptr) char *here = is_file && c->host == c->super->host ? realpath(name, NULL) : NULL;
+	if (give_file(c, name, here))
 		return;
 	call_fail(c, "io", NULL, NULL, 0, "%s%s", path ? "no file " : "no module of that name", path ? path : "");
 }
