@@ -156,6 +156,26 @@ static struct arity arity_of(const char *usage)
 	}
 }
 
+/* The option by which a command that takes no session as a word is told one; NULL: @word is none, or there is no such option. */
+static const char *session_option(const struct command *c, const char *word)
+{
+	if (strncmp(word, "s-", 2) != 0 || !word[2])
+		return NULL;
+	return strstr(c->options, "--in SESSION") ? "--in" : strstr(c->options, "--at ID") ? "--at" : NULL;
+}
+
+static int surplus(const struct command_line *l, size_t max, struct err *err)
+{
+	for (size_t i = 0; i < l->words.nr; i++) {
+		const char *option = session_option(l->command, l->words.item[i]);
+		if (option)
+			return err_set(err, ERR_USAGE, "'%s' is told the session by an option: %s %s", l->command->name, option,
+				       l->words.item[i]);
+	}
+	return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name, l->words.item[max], max ? " as well" : "",
+		       l->command->name, *l->command->usage ? " " : "", l->command->usage);
+}
+
 int command_check_words(const struct command_line *l, struct err *err)
 {
 	/* who asks for help may be short of words */
@@ -169,9 +189,7 @@ int command_check_words(const struct command_line *l, struct err *err)
 					    : "words",
 			       l->command->name, l->command->usage);
 	if (l->words.nr > a.max)
-		return err_set(err, ERR_USAGE, "'%s' does not take '%s'%s: %s%s%s", l->command->name,
-			       l->words.item[a.max], a.max ? " as well" : "", l->command->name,
-			       *l->command->usage ? " " : "", l->command->usage);
+		return surplus(l, a.max, err);
 	return 0;
 }
 

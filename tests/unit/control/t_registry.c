@@ -72,6 +72,9 @@ static void check_lines(void)
 		{ "approve", "'approve' needs a word: approve ID" },
 		{ "approve 1 2", "'approve' does not take '2' as well: approve ID" },
 		{ "say 'abc", "a ' is opened and not closed" },
+		{ "stop s-7k2m9q", "'stop' is told the session by an option: --in s-7k2m9q" },
+		{ "blame s-7k2m9q#4 a.c", "'blame' is told the session by an option: --at s-7k2m9q#4" },
+		{ "version s-7k2m9q", "'version' does not take 's-7k2m9q': version" },
 		{ "version 1", "'version' does not take '1': version" },
 	};
 	struct command_line l = COMMAND_LINE_INIT;
