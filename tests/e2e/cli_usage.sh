@@ -116,6 +116,7 @@ like "$out" '^usage: sandglass events' 'nothing follows the locale'
 "$sg" help lua >"$t/out"
 is "$(grep -c '^  [a-z]*[.:][a-z_.]*(' "$t/out")" "$("$sg" help lua --json | grep -c '"args":"(')" 'help lua lists every function'
 is "$(grep '^  ' "$t/out" | grep -cvE '^  [^ ]+\([^)]*\) +[^ ]')" 0 'and says of each what it does'
+unlike "$(cat "$t/out")" '^[^(]*[ ][^(]*\([^)]*$' 'none of its sentences leaves a parenthesis open'
 like "$("$sg" help lua box:exec)" '^box:exec\(cmd, o\)' 'one of them in full'
 like "$("$sg" help lua ExecOpts)" '^  timeout sg.Time\?' 'a table of options'
 like "$("$sg" help lua exec --json | head -1)" '"name":"box:exec","args":"\(cmd, o\)"' '--json'

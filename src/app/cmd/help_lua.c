@@ -67,9 +67,10 @@ static bool next_block(const char **at, struct block *out)
 	return true;
 }
 
-/* The first sentence of its text, up to what only adds to it. */
+/* The first sentence of its text, up to what only adds to it; a parenthesis that it would leave open goes with it. */
 static void first_sentence(const struct block *b, struct buf *out)
 {
+	size_t open = 0; /* where one began that has not ended */
 	for (const char *p = b->at; p < b->end; p = line_end(p) + 1) {
 		if (strncmp(p, "---", 3) != 0 || p[3] == '@')
 			break;
@@ -77,8 +78,15 @@ static void first_sentence(const struct block *b, struct buf *out)
 		if (out->len)
 			buf_putc(out, ' ');
 		for (const char *c = text; c < end; c++) {
-			if (strchr(".;:", *c) && (c + 1 == end || c[1] == ' '))
+			if (strchr(".;:", *c) && (c + 1 == end || c[1] == ' ')) {
+				if (open)
+					out->data[out->len = open] = '\0';
 				return;
+			}
+			if (*c == '(' && !open)
+				open = out->len && out->data[out->len - 1] == ' ' ? out->len - 1 : out->len;
+			if (*c == ')')
+				open = 0;
 			buf_putc(out, *c);
 		}
 	}
