@@ -60,6 +60,11 @@ is $? 1 'a looser policy would allow what a person denied: status 1'
 like "$out" "$one#[0-9]+  a person denied it, would be allowed: exec rm precious.txt" 'named with its session and event'
 like "$out" "ran, would be denied: exec true  \(no-true, line 2\)" 'what would be denied, by which line'
 like "$out" 'ran unasked, would ask: exec echo end' 'what would ask'
+cat >when.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.ask "asks" { cmd = "echo end", when = function() return false end } }
+L
+like "$("$sg" policy past when.lua 2>&1)" 'ran unasked, would ask: exec echo end  \(asks, line 2: its function would decide\)' 'what a function would decide is said so'
 table=$(printf '%s\n' "$out" | sed -n '/^actions sessions/,/^$/p')
 is "$(printf '%s\n' "$table" | grep -v '^ ' | tr '\n' '|')" 'actions sessions  first            what|a person denied it, would be allowed|was denied or asked, would be allowed|ran unasked, would ask|ran, would be denied|' \
 	'a table of kinds, what is against a person first'

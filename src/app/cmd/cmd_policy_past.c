@@ -187,7 +187,7 @@ static void tell(struct past_policy *p, const struct past_action *a, enum change
 	cmd_safe(&line, buf_cstr(&what), what.len, false);
 	if (m) {
 		cmd_safe(&rule, m->rule->name, strlen(m->rule->name), false);
-		buf_printf(&rule, ", line %d", m->rule->line);
+		buf_printf(&rule, ", line %d%s", m->rule->line, m->state == MATCH_WHEN ? ": its function would decide" : "");
 	} else {
 		buf_puts(&rule, "default");
 	}
