@@ -303,6 +303,7 @@ install: all
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
 	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host $(LIBEXEC)/
 	cp -R lua $(SHARE)/
+	install -m 644 plugins/deepagents/sandglass_backend.py $(SHARE)/
 	install -m 644 schema/README.md $(SHARE)/FORMAT.md
 	install -m 755 schema/check_proof.sh $(SHARE)/
 	install -d $(dir $(COMPLETION))

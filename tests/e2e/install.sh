@@ -20,6 +20,8 @@ ok $? 'the types of the Lua library, for editors'
 ok $? 'the examples'
 [ -s "$root/share/sandglass/FORMAT.md" ]
 ok $? 'the file format'
+cmp -s "$root/share/sandglass/sandglass_backend.py" "$top/plugins/deepagents/sandglass_backend.py"
+ok $? 'what a deep agent in Python imports: all else of plugins/ is in the program'
 bash -n "$root/share/bash-completion/completions/sandglass" 2>"$t/out" && grep -q sandglass "$root/share/bash-completion/completions/sandglass"
 ok $? 'completion for bash'
 [ -s "$root/share/zsh/site-functions/_sandglass" ] && [ -s "$root/share/fish/vendor_completions.d/sandglass.fish" ]
