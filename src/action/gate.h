@@ -81,7 +81,7 @@ struct decide {
 	int64_t waiver_for_us, waiver_uses; /* 0 = as long as the session, any number; this approval is not counted */
 	const char *rule;        /* name of the rule that was added with this decision; may be NULL */
 	const char *note;        /* for the record alone; may be NULL */
-	const char *confirm;     /* what the person typed, when a rule says "confirm": the box's name (gate_confirm) */
+	const char *confirm;     /* what the person typed, when a rule says "confirm": the box's name, else the tool's or kind's */
 	uint64_t promote;        /* approve: what runs is the difference that this preview made, brought about by @with */
 	const struct effector *with; /* must live until the action's end */
 	const json_t *others;    /* with a waiver or a rule: ids of held actions that were named to the person as answered by it,
@@ -96,9 +96,6 @@ struct decide {
  * word typed that @confirm is not. Asking twice for high risk is the screens' business. */
 NODISCARD int gate_decide(struct gate *g, const struct decide *d, struct err *err);
 
-/* The word to type for an approval, because a rule says so: the box's name, without a box the tool's, else the kind's.
- * NULL when none has to be typed. Borrows. */
-const char *gate_confirm(struct gate *g, uint64_t action);
 /* May @d be decided now? As gate_decide, without doing it. */
 NODISCARD int gate_may_decide(struct gate *g, const struct decide *d, struct err *err);
 

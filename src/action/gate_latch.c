@@ -83,12 +83,6 @@ const char *action_confirm(const struct action *a)
 	return a->spec.tool && *a->spec.tool ? a->spec.tool : action_kind_name(a->spec.kind);
 }
 
-const char *gate_confirm(struct gate *g, uint64_t id)
-{
-	const struct action *a = gate_action(g, id);
-	return a && a->state == ACTION_HELD ? action_confirm(a) : NULL;
-}
-
 static void put_rule(json_t *o, const struct action *a)
 {
 	static const char *const risks[] = { NULL, "low", "medium", "high" };

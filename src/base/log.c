@@ -10,7 +10,6 @@
 
 static const char *program = "sandglass";
 static enum log_level threshold = LOG_WARN;
-static int sink = STDERR_FILENO;
 
 static const char *const level_name[] = { "debug", "info", "warn", "error" };
 
@@ -21,11 +20,6 @@ void log_open(const char *name)
 	for (size_t i = 0; want && i < ARRAY_LEN(level_name); i++)
 		if (!strcmp(want, level_name[i]))
 			threshold = (enum log_level)i;
-}
-
-void log_to(int fd)
-{
-	sink = fd;
 }
 
 void log_line(enum log_level level, const char *fmt, ...)
@@ -44,6 +38,6 @@ void log_line(enum log_level level, const char *fmt, ...)
 	size_t len = strnlen(line, sizeof(line) - 1);
 	(void)m;
 	line[len++] = '\n';
-	if (write(sink, line, len) < 0)
+	if (write(STDERR_FILENO, line, len) < 0)
 		return; /* a diary that cannot be written is not worth a failure */
 }

@@ -84,14 +84,6 @@ char *paths_libexec(const char *name)
 	return xasprintf("%s/libexec/sandglass/%s", SANDGLASS_PREFIX, name);
 }
 
-char *paths_share(const char *tail)
-{
-	const char *dir = getenv("SANDGLASS_DATA");
-	if (dir && *dir)
-		return path_join(dir, tail);
-	return xasprintf("%s/share/sandglass/%s", SANDGLASS_PREFIX, tail);
-}
-
 bool path_holds(const char *dir, const char *path)
 {
 	CLEANUP(free_ptr) char *full = path ? realpath(path, NULL) : NULL;

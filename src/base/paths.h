@@ -12,8 +12,6 @@ char *paths_runtime(const char *tail); /* $XDG_RUNTIME_DIR/sandglass/TAIL, else 
 char *paths_sessions(void);            /* SANDGLASS_SESSIONS, else data "sessions" */
 /* A program or file that belongs to us: beside the running binary (a build tree), else the installed libexec folder. */
 char *paths_libexec(const char *name);
-/* Shipped Lua, schema, examples: SANDGLASS_DATA (development), else installed share folder. */
-char *paths_share(const char *tail);
 char *path_join(const char *a, const char *b);
 /* Does @dir, absolute and without links, contain @path, or is it that? One that is not there (or NULL) is in "/" alone. */
 bool path_holds(const char *dir, const char *path);

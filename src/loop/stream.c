@@ -32,7 +32,7 @@ struct stream {
 	size_t nr_parcels, cap_parcels;
 	int in_fds[4 * FD_PASS_MAX]; /* arrived, their frame not yet whole */
 	size_t nr_in_fds;
-	bool paused, closing, dead, want_write, was_full;
+	bool closing, dead, want_write, was_full;
 	int depth;     /* callbacks running: the memory must outlive them */
 	bool released; /* stream_free was called inside one */
 };
@@ -40,7 +40,7 @@ struct stream {
 static void watch(struct stream *s)
 {
 	if (s->watch)
-		loop_fd_events(s->watch, (s->paused ? 0U : (unsigned)LOOP_READ) | (s->want_write ? (unsigned)LOOP_WRITE : 0U));
+		loop_fd_events(s->watch, (unsigned)LOOP_READ | (s->want_write ? (unsigned)LOOP_WRITE : 0U));
 }
 
 static void close_fds(int *fds, size_t nr)
@@ -150,7 +150,7 @@ static bool flush(struct stream *s)
 static void deliver(struct stream *s)
 {
 	size_t at = 0;
-	while (!s->released && !s->dead && !s->paused) {
+	while (!s->released && !s->dead) {
 		struct frame f;
 		struct err err = ERR_INIT;
 		size_t used;
@@ -183,7 +183,7 @@ static void deliver(struct stream *s)
 static void on_readable(struct stream *s)
 {
 	/* bounded, so that one chatty peer cannot keep the loop */
-	for (int round = 0; round < 16 && !s->released && !s->dead && !s->paused; round++) {
+	for (int round = 0; round < 16 && !s->released && !s->dead; round++) {
 		size_t room = 65536;
 		size_t nr = 0;
 		int fds[FD_PASS_MAX];
@@ -317,26 +317,6 @@ size_t stream_queued(const struct stream *s)
 	return queued(s);
 }
 
-static void resume(struct stream *s)
-{
-	if (s->dead)
-		return;
-	s->depth++;
-	deliver(s);
-	leave(s);
-}
-
-void stream_pause(struct stream *s, bool paused)
-{
-	if (s->paused == paused)
-		return;
-	s->paused = paused;
-	watch(s);
-	/* whole frames may lie in the buffer already; nothing on the socket would wake us for them */
-	if (!paused && s->in.len && !s->depth)
-		resume(s);
-}
-
 void stream_close_after_flush(struct stream *s)
 {
 	s->closing = true;
@@ -344,9 +324,4 @@ void stream_close_after_flush(struct stream *s)
 		s->want_write = true; /* the end is told from the loop */
 		watch(s);
 	}
-}
-
-int stream_sock(const struct stream *s)
-{
-	return s->sock;
 }

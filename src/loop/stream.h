@@ -28,8 +28,6 @@ void stream_send_fds(struct stream *s, uint16_t type, uint64_t id, const void *b
 		     size_t nr_fds);
 bool stream_full(const struct stream *s);
 size_t stream_queued(const struct stream *s); /* bytes that the peer has not taken yet */
-void stream_pause(struct stream *s, bool paused); /* stop and start reading: back-pressure towards the peer */
 void stream_close_after_flush(struct stream *s);
-int stream_sock(const struct stream *s);          /* borrows */
 
 #endif

@@ -11,13 +11,6 @@
 #include "base/fd.h"
 #include "base/mem.h"
 
-const char *keeper_frame_name(unsigned type)
-{
-	static const char *const names[] = { "start", "attach", "root", "open", "fds",
-					     "apply", "look", "write" };
-	return type >= KEEPER_START && type - KEEPER_START < ARRAY_LEN(names) ? names[type - KEEPER_START] : "unknown";
-}
-
 static const char *kind_of(const struct stat *st)
 {
 	switch (st->st_mode & S_IFMT) {

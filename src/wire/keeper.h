@@ -59,8 +59,6 @@ enum keeper_frame {
  */
 enum { KEEPER_FD_LOOP = 3, KEEPER_FD_WORKER, KEEPER_FD_GUEST, KEEPER_FD_FILTERS };
 
-const char *keeper_frame_name(unsigned type); /* for error lines */
-
 /* Rule 9's "kind","mode","size","mtime_us","nlink" and "entries". */
 void keeper_put_stat(json_t *body, const struct stat *st);
 NODISCARD int keeper_put_entries(json_t *body, int dir, struct err *err); /* takes @dir (O_RDONLY) */

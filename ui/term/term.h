@@ -40,7 +40,6 @@ void term_flush_keys(void);
 void term_set_mouse(bool on);
 /* Draws what changed. False: the terminal has not taken the last frame yet; nothing is done, show the newest later. */
 bool term_show(const struct grid *g);
-void term_bell(void);
 void term_redraw(void);  /* forgets what the terminal shows */
 void term_leave(void);   /* gives the screen away for a moment ($EDITOR, $PAGER) */
 void term_return(void);

@@ -344,12 +344,6 @@ bool term_show(const struct grid *g)
 	return true;
 }
 
-void term_bell(void)
-{
-	tty_puts("\a");
-	tty_flush();
-}
-
 void term_redraw(void)
 {
 	clearok(curscr, TRUE);

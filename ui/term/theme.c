@@ -195,11 +195,6 @@ int theme_from_json(const json_t *o, const char *name, struct theme *out, struct
 	return 0;
 }
 
-const char *role_name(enum role r)
-{
-	return names[r];
-}
-
 char role_letter(enum role r)
 {
 	return letters[r];

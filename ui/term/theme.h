@@ -41,7 +41,6 @@ bool theme_no_colour(void);
 /* Checks it whole: an unknown role or word is an error that names it. @name is borrowed. */
 NODISCARD int theme_from_json(const json_t *o, const char *name, struct theme *out, struct err *err);
 char role_letter(enum role r);
-const char *role_name(enum role r);
 
 enum sign {
 	SIGN_HLINE, SIGN_VLINE, SIGN_CUT, SIGN_FULL, SIGN_EMPTY, SIGN_DOT,

@@ -23,7 +23,6 @@ static struct {
 	struct termios before, raw;
 	struct buf queue;
 	size_t sent; /* of the queue */
-	uint64_t bytes;
 	struct sigaction old[NSIG];
 } tty = { .fd = -1, .guard = -1 };
 
@@ -46,7 +45,6 @@ void tty_put(const void *bytes, size_t len)
 	if (tty.queue.len + len > QUEUE_MAX)
 		return;
 	buf_append(&tty.queue, bytes, len);
-	tty.bytes += len;
 }
 
 void tty_puts(const char *s)
@@ -91,11 +89,6 @@ bool tty_drain(int ms)
 int tty_fd(void)
 {
 	return tty.fd;
-}
-
-uint64_t tty_bytes(void)
-{
-	return tty.bytes;
 }
 
 int tty_read(void *bytes, size_t max)
@@ -243,7 +236,6 @@ int tty_open(struct err *err)
 	tty.raw.c_cc[VMIN] = 1;
 	tty.raw.c_cc[VTIME] = 0;
 	tty.modern = tty_modern();
-	tty.bytes = 0;
 	tty.open = true;
 	tty.guard = guard_start(tty.fd, &tty.before);
 	set_handlers();

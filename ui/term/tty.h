@@ -28,7 +28,6 @@ bool tty_flush(void);     /* writes what the terminal takes now; true when nothi
 size_t tty_pending(void); /* bytes that wait */
 bool tty_drain(int ms);   /* writes all, at most so long */
 int tty_fd(void);         /* for poll: POLLOUT while something waits */
-uint64_t tty_bytes(void); /* put since tty_open */
 /* Bytes that have come; 0 = none now, -1 the terminal has gone. */
 int tty_read(void *bytes, size_t max);
 

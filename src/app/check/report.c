@@ -7,11 +7,6 @@
 
 static const char *const words[] = { "ok", "failed", "warn", "skipped" };
 
-const char *report_word(enum report_result r)
-{
-	return words[r];
-}
-
 void report_release(struct report *r)
 {
 	for (size_t i = 0; i < r->nr; i++) {

@@ -6,7 +6,6 @@
 #include "base/mem.h"
 
 enum report_result { REPORT_OK, REPORT_FAILED, REPORT_WARN, REPORT_SKIPPED };
-const char *report_word(enum report_result r); /* "ok", "failed", "warn", "skipped" */
 
 struct report_item {
 	char *group, *name, *text; /* owned; group: "record", "release.lua", "redo" */

@@ -33,11 +33,6 @@ void otlp_int(json_t *list, const char *key, int64_t value)
 	attribute(list, key, "intValue", json_sprintf("%" PRId64, value));
 }
 
-void otlp_flag(json_t *list, const char *key, bool value)
-{
-	attribute(list, key, "boolValue", json_boolean(value));
-}
-
 static void otlp_texts(json_t *list, const char *key, const char *value)
 {
 	json_t *array = json_object(), *values = json_array(), *v = json_object();

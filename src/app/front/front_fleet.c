@@ -69,11 +69,6 @@ int fleet_watch_fd(const struct fleet_watch *f)
 	return f->fd;
 }
 
-size_t fleet_watch_count(const struct fleet_watch *f)
-{
-	return f->nr;
-}
-
 /* True if somebody has put a socket there since. */
 static bool changed(const struct fleet_watch *f)
 {

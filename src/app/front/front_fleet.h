@@ -14,6 +14,5 @@ int fleet_watch_fd(const struct fleet_watch *f); /* readable: look again */
 /* console_opts.more; the strings of @out and its hands live as long as the watch. A session that cannot be reached is
  * passed over. */
 bool fleet_watch_next(void *self, struct console_source *out);
-size_t fleet_watch_count(const struct fleet_watch *f); /* given so far */
 
 #endif

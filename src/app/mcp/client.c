@@ -599,8 +599,3 @@ const char *mcp_client_instructions(const struct mcp_client *c)
 {
 	return c->instructions;
 }
-
-uint64_t mcp_client_strange(const struct mcp_client *c)
-{
-	return c->strange;
-}

@@ -66,6 +66,5 @@ const char *mcp_client_version(const struct mcp_client *c); /* NULL before it is
 const json_t *mcp_client_tools(const struct mcp_client *c); /* as listed; borrows */
 const json_t *mcp_client_info(const struct mcp_client *c);  /* the server's name and version; may be NULL */
 const char *mcp_client_instructions(const struct mcp_client *c); /* may be NULL */
-uint64_t mcp_client_strange(const struct mcp_client *c); /* messages that made no sense */
 
 #endif

@@ -23,7 +23,7 @@ struct lines {
 	struct buf got, queue;
 	size_t looked;           /* bytes of got without a line end */
 	size_t sent;             /* bytes of queue that are written */
-	bool paused, ended, ending, *freed;
+	bool ended, ending, *freed;
 };
 
 static void on_readable(void *self, int fd, unsigned events);
@@ -105,7 +105,7 @@ static bool hand_on(struct lines *l)
 	size_t at = 0;
 	char *end;
 	l->freed = &freed;
-	while (!l->paused && l->got.len > at &&
+	while (l->got.len > at &&
 	       (end = memchr(l->got.data + at + l->looked, '\n', l->got.len - at - l->looked))) {
 		size_t len = (size_t)(end - l->got.data) - at, whole = len + 1;
 		l->looked = 0;
@@ -119,8 +119,7 @@ static bool hand_on(struct lines *l)
 	}
 	l->freed = NULL;
 	buf_drop(&l->got, at);
-	if (!l->paused)
-		l->looked = l->got.len;
+	l->looked = l->got.len;
 	if (!l->got.len && l->got.cap > KEPT)
 		buf_release(&l->got);
 	return true;
@@ -135,7 +134,7 @@ static bool take_in(struct lines *l)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	if (n <= 0) {
-		if (l->got.len && !l->paused) { /* a last line without its end */
+		if (l->got.len) { /* a last line without its end */
 			buf_putc(&l->got, '\n');
 			if (!hand_on(l))
 				return false;
@@ -167,18 +166,7 @@ static void on_readable(void *self, int fd, unsigned events)
 static void on_poll(void *self)
 {
 	struct lines *l = self;
-	if (take_in(l) && l->poll && !l->paused)
-		loop_timer_set(l->poll, 0, 0);
-}
-
-void lines_pause(struct lines *l, bool paused)
-{
-	if (l->paused == paused || l->ended)
-		return;
-	l->paused = paused;
-	if (l->watch_in)
-		loop_fd_events(l->watch_in, paused ? 0 : LOOP_READ);
-	if (!paused && hand_on(l) && l->poll)
+	if (take_in(l) && l->poll)
 		loop_timer_set(l->poll, 0, 0);
 }
 

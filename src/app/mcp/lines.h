@@ -21,7 +21,6 @@ void lines_free(struct lines **l); /* what is not written yet is dropped */
 void lines_send(struct lines *l, json_t *msg); /* takes @msg */
 void lines_send_text(struct lines *l, const char *text, size_t len);
 size_t lines_queued(const struct lines *l);
-void lines_pause(struct lines *l, bool paused); /* stop and start reading */
 void lines_end_output(struct lines *l); /* closes the way out when the queue is empty */
 void lines_flush(struct lines *l);      /* writes what is queued, waiting if need be; at the end of a program */
 

@@ -174,12 +174,6 @@ void tree_base_end(struct trees *t)
 	}
 }
 
-struct base *tree_base_get(struct trees *t, size_t i)
-{
-	struct tree_base *b = t->layer[i].base;
-	return b && !b->hashing ? b->base : NULL;
-}
-
 static bool touched(void *self, const char *path, size_t len)
 {
 	return ws_touched(self, path, len);

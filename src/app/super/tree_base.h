@@ -16,6 +16,5 @@ void tree_base_end(struct trees *t);
 NODISCARD int tree_base_drift(struct trees *t, size_t i, json_t **body_out, struct err *err);
 /* Loop: records what tree_base_drift found. Takes @body (may be NULL). */
 void tree_base_record_drift(struct trees *t, json_t *body);
-struct base *tree_base_get(struct trees *t, size_t i); /* NULL: not listed (yet) or being hashed */
 
 #endif
