@@ -24,7 +24,7 @@ static void drop(struct pick **pick)
 
 /* --- saved filters ------------------------------------------------------------------------------------------------ */
 
-char *saved_path(const struct ui *ui)
+static char *saved_path(const struct ui *ui)
 {
 	const char *history = ui->find->history.path, *slash = history ? strrchr(history, '/') : NULL;
 	return slash ? xasprintf("%.*sfilters", (int)(slash + 1 - history), history) : NULL;

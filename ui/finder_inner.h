@@ -61,6 +61,5 @@ void choice_tab(struct ui *ui, const char *after);
 void choices_paint(const struct finder *f, struct area a, int row);
 /* A row of @s as one text, for searching it. */
 const char *row_words(struct source *s, const struct row *r, struct arena *a);
-char *saved_path(const struct ui *ui);
 
 #endif

@@ -23,7 +23,7 @@ struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *o
 	return g;
 }
 
-void action_free(struct action *a)
+static void action_free(struct action *a)
 {
 	judgement_release(&a->judgement);
 	action_spec_release(&a->spec);

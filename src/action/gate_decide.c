@@ -25,7 +25,7 @@ static const char *decision_name(enum decision d)
 	return "";
 }
 
-void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who)
+static void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who)
 {
 	struct decided *e = &g->decided[g->nr_decided++ % ARRAY_LEN(g->decided)];
 	const char *name = json_str(who, "name", by);

@@ -138,7 +138,6 @@ struct gate_box *gate_find_box(struct gate *g, uint64_t id);    /* NULL if unkno
 struct gate_box *gate_make_box(struct gate *g, uint64_t id);    /* made if unknown */
 struct gate_agent *gate_find_agent(struct gate *g, uint64_t id); /* made if unknown */
 void action_subject(const struct action *a, struct policy_subject *out);
-void action_free(struct action *a);
 struct action *gate_add_action(struct gate *g);
 
 /* gate_run.c: the recorder's tap. What an action's client gets is what was kept of the output, cleaned of secrets, at the
@@ -153,14 +152,11 @@ void action_unhold(struct action *a);
 void action_waited(struct action *a); /* it is not held any more, or held anew: what it has waited for people so far */
 /* Takes @what from the reasons of a held action; with none left it goes its way. */
 void action_release(struct action *a, unsigned what, const char *by);
-json_t *reasons_json(unsigned reasons);
-json_t *hold_row(const struct action *a);
 
 /* gate_decide.c */
 bool action_tree_changed(struct action *a); /* its box's files, since it was shown */
 /* Decides a held @a as @d says (approve or deny), recorded as a decision of its own; nothing is looked at any more. */
 void decision_carry_out(struct action *a, const struct decide *d);
-void decided_push(struct gate *g, uint64_t action, enum decision d, const char *by, const json_t *who);
 void action_timed_out(struct action *a);
 /* The word that an approval of it must be given with; NULL = none. */
 const char *action_confirm(const struct action *a);

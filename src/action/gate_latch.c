@@ -59,7 +59,7 @@ bool gate_holds(struct gate *g, const struct action *a)
 	return held;
 }
 
-json_t *reasons_json(unsigned reasons)
+static json_t *reasons_json(unsigned reasons)
 {
 	json_t *a = json_array();
 	if (reasons & HOLD_ASK)
@@ -266,7 +266,7 @@ int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err)
 
 /* --- for whoever attaches later ------------------------------------------------------------------------------------ */
 
-json_t *hold_row(const struct action *a)
+static json_t *hold_row(const struct action *a)
 {
 	json_t *o = requested_body(a);
 	const struct gate_box *b = gate_find_box(a->gate, a->spec.box);

@@ -63,7 +63,7 @@ static bool stays_in_box(const struct action_spec *s)
 	return !s->leaves_box;
 }
 
-enum verdict default_verdict(enum policy_default d, const struct action_spec *s)
+static enum verdict default_verdict(enum policy_default d, const struct action_spec *s)
 {
 	if (s->kind == ACT_MODEL || s->kind == ACT_ASK || s->kind == ACT_SNAPSHOT || s->kind == ACT_SHELL)
 		return VERDICT_ALLOW;

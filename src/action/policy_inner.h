@@ -19,7 +19,6 @@ struct facts {
 	json_t *act;               /* made when a rule's filter wants it; owned */
 };
 
-bool spec_has_command(const struct action_spec *s);
 struct shell *spec_split(const struct action_spec *s); /* NULL without a command */
 void facts_init(struct facts *f, const struct policy_subject *subject, const struct shell *shell);
 void facts_release(struct facts *f);
@@ -29,7 +28,6 @@ uint64_t waiver_parts(const struct waiver *w, uint64_t agent, const struct facts
 
 /* Does @rule match? Fills @m (but for policy). */
 bool rule_matches(const struct rule *rule, struct facts *f, const struct judgement *j, struct match *m);
-enum verdict default_verdict(enum policy_default d, const struct action_spec *s);
 /* With what a match counts now; false if it does not count. */
 bool match_counts(const struct match *m, enum verdict *out);
 

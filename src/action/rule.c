@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "query/filter.h"
 
-bool spec_has_command(const struct action_spec *s)
+static bool spec_has_command(const struct action_spec *s)
 {
 	return (s->kind == ACT_EXEC || s->kind == ACT_SHELL || s->kind == ACT_HOST) && (s->argv.nr || s->cmdline);
 }

@@ -25,7 +25,8 @@ void shell_part_push(struct shell_part *p, const struct shell_word *w)
 	p->word[p->nr_words++] = *w;
 }
 
-void shell_add(struct shell *s, struct shell_part *p)
+/* Adds to the parts; takes what @p owns. Past SHELL_PARTS_MAX: opaque. */
+static void shell_add(struct shell *s, struct shell_part *p)
 {
 	if (s->nr == SHELL_PARTS_MAX) {
 		shell_opaque(s, "too many commands");

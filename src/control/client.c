@@ -47,7 +47,7 @@ static void really_free(struct control_client *c)
 	free(c);
 }
 
-void control_client_unwatch(struct control_client *c)
+static void control_client_unwatch(struct control_client *c)
 {
 	loop_fd_free(&c->watch);
 	c->loop = NULL;
@@ -323,8 +323,9 @@ static json_t *hello(const struct control_client_opts *o)
 	return j;
 }
 
-int control_client_open_fd(struct control_client **out, int sock, const struct control_client_opts *opts,
-			   const struct control_client_ops *ops, void *self, struct err *err)
+/* Over a connected stream socket, which it takes, also after a failure. */
+static int control_client_open_fd(struct control_client **out, int sock, const struct control_client_opts *opts,
+				  const struct control_client_ops *ops, void *self, struct err *err)
 {
 	struct control_client_opts o = opts ? *opts : (struct control_client_opts){ 0 };
 	struct control_client *c = NEW(struct control_client);

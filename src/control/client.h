@@ -32,9 +32,6 @@ struct control_client_opts {
  * ERR_TIMEOUT (there, but does not answer), ERR_UNSUPPORTED (no common version; the text says what to do). */
 NODISCARD int control_client_open(struct control_client **out, const char *path, const struct control_client_opts *o,
 				  const struct control_client_ops *ops, void *self, struct err *err);
-/* The same over a connected stream socket (an ssh tunnel). Takes @sock, also after a failure. */
-NODISCARD int control_client_open_fd(struct control_client **out, int sock, const struct control_client_opts *o,
-				     const struct control_client_ops *ops, void *self, struct err *err);
 void control_client_free(struct control_client **c); /* may be called inside a callback other than from _call */
 
 const json_t *control_client_welcome(const struct control_client *c); /* wire/control.h rule 3; borrows */
@@ -55,8 +52,7 @@ int control_client_fd(const struct control_client *c); /* for poll: POLLIN, and 
 bool control_client_wants_write(const struct control_client *c);
 /* Reads and writes what is possible now. false when the connection has ended (closed() was called). */
 bool control_client_pump(struct control_client *c);
-/* Lets a loop do the pumping. Before the loop is freed: control_client_free or control_client_unwatch. */
+/* Lets a loop do the pumping. Before the loop is freed: control_client_free. */
 void control_client_watch(struct control_client *c, struct loop *l);
-void control_client_unwatch(struct control_client *c);
 
 #endif

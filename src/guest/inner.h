@@ -180,9 +180,6 @@ struct inner_proc {
 	uint64_t start, bytes, cpu_us;
 	char name[32];
 };
-/* Every process below the guest, zombies included, with its origin; what has no other origin is given to @heir. Returns
- * owned, NULL with *nr_out 0 on failure. */
-struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out);
 /* SIGKILL for all of a session; false: there is nobody. */
 bool inner_session_kill(pid_t sid);
 /* Live processes that came from @run, which has just ended. */

@@ -140,7 +140,9 @@ static void remember(struct inner *g, const struct inner_proc *p, size_t nr)
 	}
 }
 
-struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out)
+/* Every process below the guest, zombies included, with its origin; what has no other origin is given to @heir. Returns
+ * owned, NULL with *nr_out 0 on failure. */
+static struct inner_proc *inner_scan(struct inner *g, pid_t heir, size_t *nr_out)
 {
 	struct inner_proc *p = NULL, one;
 	size_t nr = 0, cap = 0, kept = 0;

@@ -40,7 +40,7 @@ static struct saved_one *find(const struct saved_filters *f, const char *name)
 	return NULL;
 }
 
-const char *saved_get(const struct saved_filters *f, const char *name)
+static const char *saved_get(const struct saved_filters *f, const char *name)
 {
 	const struct saved_one *one = find(f, name);
 	return one ? one->text : NULL;

@@ -14,7 +14,6 @@ struct saved_filters {
 
 void saved_load(struct saved_filters *f, const char *path); /* one that is not there holds none */
 void saved_release(struct saved_filters *f);
-const char *saved_get(const struct saved_filters *f, const char *name); /* NULL */
 void saved_put(struct saved_filters *f, const char *name, const char *text);
 bool saved_remove(struct saved_filters *f, const char *name);
 NODISCARD int saved_store(const struct saved_filters *f, const char *path, struct err *err); /* 0600; makes the folder */

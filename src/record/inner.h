@@ -128,11 +128,9 @@ struct redact_done {
 };
 
 struct item *item_new(enum item_type type, const void *bytes, size_t len);
-void item_free(struct item *i);
 void batch_free(struct batch *first); /* and those after it */
 /* Gives the item's event its seq and times and queues it. */
 uint64_t record_queue_event(struct record *r, struct item *i);
-void record_queue(struct record *r, struct item *i);
 /* Hands this turn's batch to the writer. */
 void record_flush(struct record *r);
 

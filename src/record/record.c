@@ -23,7 +23,7 @@ struct item *item_new(enum item_type type, const void *bytes, size_t len)
 	return i;
 }
 
-void item_free(struct item *i)
+static void item_free(struct item *i)
 {
 	if (i->type == ITEM_SEGMENT) {
 		buf_release(&i->segment.data);
@@ -91,7 +91,7 @@ void record_flush(struct record *r)
 	}
 }
 
-void record_queue(struct record *r, struct item *i)
+static void record_queue(struct record *r, struct item *i)
 {
 	struct batch *b = turn_of(r);
 	*b->last = i;

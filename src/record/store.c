@@ -101,7 +101,7 @@ static void bind_bytes(sqlite3_stmt *st, int at, const void *p, size_t len)
 	sqlite3_bind_blob64(st, at, len ? p : "", len, SQLITE_STATIC);
 }
 
-void store_salt(struct store *s, uint8_t out[SALT_LEN])
+static void store_salt(struct store *s, uint8_t out[SALT_LEN])
 {
 	if (!s->salts_left) {
 		random_bytes(s->salts, sizeof(s->salts));

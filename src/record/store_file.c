@@ -134,7 +134,7 @@ static int make_tables(struct store *s, const char *id, const char *name, struct
 	return run(s, sql, "make", err);
 }
 
-int store_prepare(struct store *s, struct err *err)
+static int store_prepare(struct store *s, struct err *err)
 {
 	for (size_t i = 0; i < SQL_NR; i++)
 		if (sqlite3_prepare_v3(s->db, store_sql[i], -1, SQLITE_PREPARE_PERSISTENT, &s->stmt[i], NULL) != SQLITE_OK)

@@ -40,8 +40,6 @@ struct store {
 
 extern const char *const store_sql[SQL_NR];
 
-void store_salt(struct store *s, uint8_t out[SALT_LEN]);
-NODISCARD int store_prepare(struct store *s, struct err *err);
 enum store_rc store_commit_now(struct store *s, bool full); /* nothing but that */
 int store_on_log(void *self, sqlite3 *db, const char *name, int frames);
 /* Takes what sqlite said apart; keeps the text. */

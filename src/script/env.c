@@ -126,7 +126,8 @@ static bool is_library(const lua_Debug *ar)
 	return strncmp(ar->source, LIBRARY, sizeof(LIBRARY) - 1) == 0;
 }
 
-void env_where(lua_State *L, lua_State *co)
+/* Pushes "fix.lua:12" for the innermost frame of @co that is not the library's, else nil. */
+static void env_where(lua_State *L, lua_State *co)
 {
 	lua_Debug ar;
 	for (int level = 0; lua_getstack(co, level, &ar); level++) {

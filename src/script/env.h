@@ -14,7 +14,4 @@
  * not (load, handle, where, trace, metatable, encode, decode, null, array_mt, date, ostime, difftime). */
 void env_open(lua_State *L);
 
-/* Pushes "fix.lua:12" for the innermost frame of @co that is not the library's, else nil. */
-void env_where(lua_State *L, lua_State *co);
-
 #endif

@@ -50,7 +50,8 @@ json_t *control_reply_err(const struct err *err)
 	return o;
 }
 
-bool control_err_code(const char *name, enum err_code *out)
+/* Back from err_code_name. */
+static bool control_err_code(const char *name, enum err_code *out)
 {
 	for (int c = ERR_NONE; c <= ERR_SCRIPT; c++)
 		if (!strcmp(err_code_name((enum err_code)c), name)) {

@@ -52,6 +52,5 @@ json_t *control_reply_err(const struct err *err);
 /* Takes a REPLY apart: 0 and *result_out (borrowed, may be JSON null), or -1 and the error as it was on the other side.
  */
 int control_reply_read(const json_t *reply, json_t **result_out, struct err *err);
-bool control_err_code(const char *name, enum err_code *out); /* back from err_code_name */
 
 #endif

@@ -58,7 +58,7 @@ void pick_free(struct pick **pp)
 	free(p);
 }
 
-bool pick_empty(const struct pick *p)
+static bool pick_empty(const struct pick *p)
 {
 	return filter_empty(p->filter);
 }

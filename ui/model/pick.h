@@ -17,7 +17,6 @@ struct pick;
 NODISCARD int pick_new(struct pick **out, const char *text, const struct filter_saved *saved, size_t *column_out,
 		       struct err *err);
 void pick_free(struct pick **p);
-bool pick_empty(const struct pick *p);
 const struct filter *pick_filter(const struct pick *p);
 
 /* Asks on, for at most about @budget_us. True if there is more to do. */

@@ -290,7 +290,8 @@ static int part(const char **p)
 	return (int)(strtol(digits, NULL, 16) * 255 / most);
 }
 
-int tty_lightness(const char *bytes, size_t len)
+/* "\033]11;rgb:1c1c/1c1c/1c1c" -> lightness 0 to 255, -1 none. */
+static int tty_lightness(const char *bytes, size_t len)
 {
 	static const char head[] = "\x1b]11;rgb:";
 	const char *at = memmem(bytes, len, head, sizeof(head) - 1);
@@ -311,7 +312,7 @@ int tty_lightness(const char *bytes, size_t len)
 }
 
 /* DECRPM: 1 set, 2 reset: it is there to be used; 0, 3, 4 are no use. */
-bool tty_has_sync(const char *bytes, size_t len)
+static bool tty_has_sync(const char *bytes, size_t len)
 {
 	return memmem(bytes, len, "\x1b[?2026;1$y", 11) || memmem(bytes, len, "\x1b[?2026;2$y", 11);
 }

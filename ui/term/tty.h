@@ -47,8 +47,4 @@ bool tty_resized(void);
 /* Stops this process as Ctrl-Z does, the terminal given back meanwhile. Call between tty_leave and tty_return. */
 void tty_stop(void);
 
-/* For tty_ask, by themselves: "\033]11;rgb:1c1c/1c1c/1c1c" -> lightness 0 to 255, -1 none. */
-int tty_lightness(const char *bytes, size_t len);
-bool tty_has_sync(const char *bytes, size_t len);
-
 #endif

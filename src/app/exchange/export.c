@@ -168,7 +168,8 @@ int export_flushed(FILE *out, struct err *err)
 	return 0;
 }
 
-json_t *export_start(struct session *s)
+/* The body of event 1; {} when it was redacted. New reference. */
+static json_t *export_start(struct session *s)
 {
 	struct arena arena = ARENA_INIT;
 	struct event ev;

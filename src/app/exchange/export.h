@@ -62,8 +62,6 @@ json_t *json_text(const char *text, size_t len);
 json_t *json_time(int64_t wall_us); /* RFC 3339, as a string */
 /* Fails when the stream did. */
 NODISCARD int export_flushed(FILE *out, struct err *err);
-/* The body of event 1; {} when it was redacted. New reference. */
-json_t *export_start(struct session *s);
 /* 32 hexadecimal digits: the session's uuid. */
 void export_uuid(struct session *s, char out[33]);
 

@@ -8,7 +8,7 @@
 
 enum { CONTENT_MAX = 16 << 10, KIND_INTERNAL = 1, KIND_CLIENT = 3, STATUS_ERROR = 2 };
 
-void otlp_span_id(uint64_t seq, char out[17])
+static void otlp_span_id(uint64_t seq, char out[17])
 {
 	snprintf(out, 17, "%016" PRIx64, seq);
 }
@@ -22,13 +22,13 @@ static void attribute(json_t *list, const char *key, const char *type, json_t *v
 	json_array_append_new(list, kv);
 }
 
-void otlp_text(json_t *list, const char *key, const char *value)
+static void otlp_text(json_t *list, const char *key, const char *value)
 {
 	if (value)
 		attribute(list, key, "stringValue", json_text(value, strlen(value)));
 }
 
-void otlp_int(json_t *list, const char *key, int64_t value)
+static void otlp_int(json_t *list, const char *key, int64_t value)
 {
 	attribute(list, key, "intValue", json_sprintf("%" PRId64, value));
 }

@@ -8,12 +8,6 @@
 
 #include "app/exchange/act.h"
 
-void otlp_span_id(uint64_t seq, char out[17]);
-
-/* One attribute {key, value} appended to the array @list; not when @value is NULL. */
-void otlp_text(json_t *list, const char *key, const char *value);
-void otlp_int(json_t *list, const char *key, int64_t value);
-
 /* The span of an action that has ended. @content: with what was said and printed (at most 16 KiB of each). New reference. */
 json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33], bool content);
 /* Of an agent, from its agent.start to @end_us; @end: body of agent.end or NULL. */

@@ -15,7 +15,8 @@ static char *hash_hex(const void *bytes, size_t len)
 	return buf_take(&hex);
 }
 
-char *host_call_message(const json_t *message)
+/* H of one message as pooled by model.call, in hexadecimal. Returns owned. */
+static char *host_call_message(const json_t *message)
 {
 	CLEANUP(free_ptr) char *text = json_dump_str(message);
 	return hash_hex(text, strlen(text));

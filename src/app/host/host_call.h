@@ -11,8 +11,6 @@ enum { CALL_TEXT_MAX = 1024 };
 
 /* {"op","at","agent","task","args"}; returns owned. */
 json_t *host_call_small(const json_t *body);
-/* H of one message as pooled by model.call, in hexadecimal. Returns owned. */
-char *host_call_message(const json_t *message);
 
 /* The first place where two small bodies differ, as a JSON pointer ("/args/cmd"); NULL when they do not. Places, and
  * values that a secret was taken out of, are not compared. Returns owned. */

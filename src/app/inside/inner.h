@@ -102,11 +102,9 @@ void flow_refuse(struct flow *f, int status, const char *why); /* answers the cl
 void flow_end_action(struct flow *f, enum action_end end, json_t *body);
 /* Refuses it with HTTP status @status; the flow is freed. */
 void flow_fail(struct flow *f, int status, const char *why);
-void flow_headers(struct flow *f, const struct http_head *head, struct strv *out); /* of an answer, to pass on */
 void flow_begin(struct flow *f, const struct http_head *head);
 void flow_write(struct flow *f, const void *bytes, size_t len);
 void flow_end(struct flow *f, bool whole); /* the client's answer is over */
-void flow_drained(struct flow *f);
 const char *route_name(const struct flow *f);
 /* Its action is over (from its done callback). true: so is the flow. */
 bool flow_action_over(struct flow *f);

@@ -81,7 +81,8 @@ static bool passes_back(const char *name)
 	return true;
 }
 
-void flow_headers(struct flow *f, const struct http_head *head, struct strv *out)
+/* Of an answer, to pass on. */
+static void flow_headers(struct flow *f, const struct http_head *head, struct strv *out)
 {
 	(void)f;
 	for (size_t i = 0; i < head->nr; i++)
@@ -111,7 +112,7 @@ void flow_write(struct flow *f, const void *bytes, size_t len)
 		tape_pause(f->call, true);
 }
 
-void flow_drained(struct flow *f)
+static void flow_drained(struct flow *f)
 {
 	if (f->call)
 		tape_pause(f->call, false);

@@ -206,7 +206,7 @@ static void on_writable(void *self, int fd, unsigned events)
 		loop_fd_free(&l->watch_out);
 }
 
-void lines_send_text(struct lines *l, const char *text, size_t len)
+static void lines_send_text(struct lines *l, const char *text, size_t len)
 {
 	if (l->out < 0)
 		return;

@@ -19,7 +19,6 @@ struct lines_ops {
 struct lines *lines_new(struct loop *l, int in, int out, const struct lines_ops *ops, void *self);
 void lines_free(struct lines **l); /* what is not written yet is dropped */
 void lines_send(struct lines *l, json_t *msg); /* takes @msg */
-void lines_send_text(struct lines *l, const char *text, size_t len);
 size_t lines_queued(const struct lines *l);
 void lines_end_output(struct lines *l); /* closes the way out when the queue is empty */
 void lines_flush(struct lines *l);      /* writes what is queued, waiting if need be; at the end of a program */

@@ -41,7 +41,8 @@ static void refuse(struct http_visit *v, int status, const char *text)
 	http_reply(v, status, "application/json", NULL, body, strlen(body));
 }
 
-bool serve_call(struct ask *a, const char *tool, json_t *args)
+/* Takes @args. false: the client is told why and @a is gone. */
+static bool serve_call(struct ask *a, const char *tool, json_t *args)
 {
 	struct err err = ERR_INIT;
 	a->call = mcp_session_call(a->s->session, tool, args, "serve", &err);

@@ -43,8 +43,6 @@ struct serve {
 };
 
 void serve_ask_free(struct ask *a);
-/* Takes @args. false: the client is told why and @a is gone. */
-bool serve_call(struct ask *a, const char *tool, json_t *args);
 void serve_want_more(struct ask *a); /* unless enough is on its way to the client */
 /* Nobody takes its answer, nobody sends the rest of its body. @a is gone after. */
 void serve_leave(struct ask *a);

@@ -31,7 +31,8 @@ struct suite {
 	size_t nr_trials;
 };
 
-void suite_interval(size_t good, size_t all, int *low, int *high)
+/* The 95 % interval of a rate of @good among @all after Wilson (1927), in thousandths. */
+static void suite_interval(size_t good, size_t all, int *low, int *high)
 {
 	const double z = 1.959964, n = (double)all, p = n > 0 ? (double)good / n : 0;
 	if (!all) {

@@ -7,7 +7,4 @@
 /* Runs all scenarios, tells each run and each scenario; the exit status. */
 int suite_test(struct cmd_ctx *ctx, const char *file);
 
-/* The 95 % interval of a rate of @good among @all after Wilson (1927), in thousandths. */
-void suite_interval(size_t good, size_t all, int *low, int *high);
-
 #endif

@@ -265,7 +265,7 @@ void preview_closed(struct preview *p)
 	preview_free(p);
 }
 
-void preview_fail(struct preview *p, const struct err *err)
+static void preview_fail(struct preview *p, const struct err *err)
 {
 	p->err = *err;
 	p->end = "failed";

@@ -83,7 +83,6 @@ void preview_open(struct preview *p);	/* the box is frozen */
 void preview_cut(struct preview *p);	/* the run is to end now */
 /* preview.c */
 void preview_closed(struct preview *p); /* the second box has gone, or never was */
-void preview_fail(struct preview *p, const struct err *err);
 void preview_drop(struct preview *p, const char *why); /* cannot be promoted any more; frees it */
 /* preview_hash.c: H of the files of @t as they are, /home/agent included. Worker. */
 NODISCARD int preview_hash(struct trees *t, struct hash *out, struct err *err);

@@ -20,7 +20,7 @@ struct fetch {
 	unsigned hops;
 };
 
-struct web *web_of(struct super *s, struct err *err)
+static struct web *web_of(struct super *s, struct err *err)
 {
 	if (s->web)
 		return s->web;

@@ -13,7 +13,6 @@ struct web {
 	struct effector effector;
 	struct web_job *jobs;
 };
-NODISCARD struct web *web_of(struct super *s, struct err *err);
 
 /* --- web_get.c --- */
 void web_start(void *self, struct action *a);
