@@ -114,7 +114,8 @@ json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, st
 
 /* Latches. @agent 0 = everybody. What people do themselves (their shell, rollback, merge) is not held by them.
  * Continue also lets go what a hold filter stopped ("until the next hold"); questions still want their answer. A step
- * leaves the agent paused; with nothing held it is kept for the next action. An approval lets its one action run though
+ * leaves the agent paused; with nothing held it is kept for the next action. A pause stops what waits for its turn in a
+ * box, too: it is held when that comes. An approval lets its one action run though
  * its agent is paused. */
 void gate_pause(struct gate *g, uint64_t agent, json_t *who);
 void gate_continue(struct gate *g, uint64_t agent, json_t *who);

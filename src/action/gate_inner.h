@@ -64,6 +64,7 @@ struct action {
 	int64_t until_us;      /* the same as wall time, for people */
 	int64_t held_us;       /* wall: since when it has been held */
 	int64_t asked_us, hold_us, people_us, admitted_us, begun_us; /* asked for; held since, so long until now; may run; its turn */
+	int64_t queued_us; /* so long it waited for a turn that a pause took from it */
 	int64_t started_us;
 	int64_t out_us, box_us; /* action_took; box -1 = not told */
 	int64_t reserved[5];   /* in its budgets */
@@ -145,7 +146,7 @@ struct action *gate_add_action(struct gate *g);
 void gate_on_output(void *self, uint64_t action, enum record_stream s, const void *bytes, size_t len);
 
 /* gate_latch.c */
-bool gate_latched(struct gate *g, const struct action *a);      /* paused, and no step left; takes a step */
+bool gate_latched(struct gate *g, struct action *a);            /* paused, and no step left; takes a step, for good */
 bool gate_holds(struct gate *g, const struct action *a);
 void action_hold(struct action *a, unsigned reasons);
 void action_unhold(struct action *a);

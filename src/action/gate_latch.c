@@ -22,20 +22,19 @@ bool gate_paused(const struct gate *g, uint64_t agent)
 	return false;
 }
 
-bool gate_latched(struct gate *g, const struct action *a)
+bool gate_latched(struct gate *g, struct action *a)
 {
 	struct gate_agent *agent = gate_find_agent(g, a->spec.agent);
 	if (a->released || by_people(&a->spec) || !(g->all_paused || g->all_frozen || agent->paused))
 		return false;
-	if (agent->steps) {
+	if (agent->steps)
 		agent->steps--;
-		return false;
-	}
-	if (g->all_steps) {
+	else if (g->all_steps)
 		g->all_steps--;
-		return false;
-	}
-	return true;
+	else
+		return true;
+	a->released = true; /* also when it has to wait for its box */
+	return false;
 }
 
 bool gate_holds(struct gate *g, const struct action *a)

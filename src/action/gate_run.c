@@ -77,30 +77,35 @@ void action_admit(struct action *a)
 	start(a);
 }
 
+static void take_turn(struct gate_box *b, size_t i)
+{
+	struct action *a = b->queue[i];
+	memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
+	if (!a->by_person && gate_latched(a->gate, a)) { /* paused while it waited */
+		a->queued_us += clock_awake_us() - a->admitted_us;
+		action_hold(a, HOLD_PAUSE);
+		return;
+	}
+	if (takes_turns(a))
+		b->busy = a->id;
+	start(a);
+}
+
 static void next_in_box(struct gate_box *b)
 {
 	b->busy = 0;
-	if (!b->nr_queue || b->locked)
-		return;
-	struct action *a = b->queue[0];
-	memmove(b->queue, b->queue + 1, --b->nr_queue * sizeof(*b->queue));
-	b->busy = a->id;
-	start(a);
+	while (b->nr_queue && !b->locked && !b->busy)
+		take_turn(b, 0);
 }
 
 /* Those that take no turns may all begin at once, of the others the first. */
 static void run_queue(struct gate_box *b)
 {
 	for (size_t i = 0; i < b->nr_queue;) {
-		struct action *a = b->queue[i];
-		if (takes_turns(a) && b->busy) {
+		if (takes_turns(b->queue[i]) && b->busy)
 			i++;
-			continue;
-		}
-		memmove(&b->queue[i], &b->queue[i + 1], (--b->nr_queue - i) * sizeof(*b->queue));
-		if (takes_turns(a))
-			b->busy = a->id;
-		start(a);
+		else
+			take_turn(b, i);
 	}
 }
 
@@ -206,14 +211,14 @@ void gate_settled(struct gate *g, uint64_t action)
 /* Where its time went; what is nothing is left out. */
 static json_t *times_of(const struct action *a, int64_t dur)
 {
-	int64_t gate = a->asked_us ? (a->admitted_us ? a->admitted_us : clock_awake_us()) - a->asked_us - a->people_us : 0;
+	int64_t gate = a->asked_us ? (a->admitted_us ? a->admitted_us : clock_awake_us()) - a->asked_us - a->people_us - a->queued_us : 0;
 	int64_t back = a->box_us < 0 ? 0 : dur - a->out_us - a->box_us;
 	const struct {
 		const char *key;
 		int64_t us;
 	} part[] = { { "gate_us", gate },
 		     { "people_us", a->people_us },
-		     { "queue_us", a->begun_us ? a->begun_us - a->admitted_us : 0 },
+		     { "queue_us", a->queued_us + (a->begun_us ? a->begun_us - a->admitted_us : 0) },
 		     { "disk_us", a->started_us ? a->started_us - a->begun_us : 0 },
 		     { "out_us", a->out_us },
 		     { "box_us", a->box_us },

@@ -447,6 +447,43 @@ static void order_in_box(void)
 	w_close();
 }
 
+/* Allowed, but not begun yet: a pause must not be followed by a start. */
+static void pause_in_queue(void)
+{
+	w_open();
+	W.hold_effects = true;
+	uint64_t a = w_exec("make a"), b = w_exec("make b"), c = w_exec_as(W_OTHER, "make c", true, &w_effector), d = w_exec("make d");
+	w_turns(5);
+	is_str(w_state(b), "queued", "one runs, the others wait for their turn");
+	gate_pause(W.gate, W_AGENT, NULL);
+	w_end(gate_action(W.gate, a), END_OK);
+	w_turns(5);
+	is_str(w_state(b), "held", "paused meanwhile: it does not begin");
+	is_str(fake_life(W.record, b), "requested judged held", "and nothing says that it did");
+	is_str(w_state(c), "running", "the turn goes to who is not paused");
+	is_str(w_state(d), "queued", "behind whom the next one waits");
+	gate_step(W.gate, W_AGENT, NULL);
+	w_turns(5);
+	is_str(w_state(b), "queued", "a step lets it wait for its turn again");
+	gate_step(W.gate, W_AGENT, NULL);
+	w_end(gate_action(W.gate, c), END_OK);
+	w_turns(5);
+	is_str(w_state(d), "running", "a step that found nothing held lets the next one begin");
+	w_end(gate_action(W.gate, d), END_OK);
+	w_turns(5);
+	is_str(w_state(b), "running", "and who had his step before is not stopped once more");
+	gate_box_lock(W.gate, W_BOX, true);
+	uint64_t e = w_exec_as(W_OTHER, "ls", false, &w_effector);
+	gate_pause(W.gate, 0, NULL);
+	gate_box_lock(W.gate, W_BOX, false);
+	w_turns(5);
+	is_str(w_state(e), "held", "the same for what a locked box has kept waiting");
+	gate_continue(W.gate, 0, NULL);
+	w_turns(5);
+	is_str(w_state(e), "running", "continue lets it begin");
+	w_close();
+}
+
 static void cancel_at_barrier(void)
 {
 	w_open();
@@ -569,6 +606,7 @@ int main(void)
 	unattended();
 	timeouts();
 	order_in_box();
+	pause_in_queue();
 	cancel_at_barrier();
 	budgets();
 	changed_tree();
