@@ -56,6 +56,12 @@ is "$? $(number gaps <<<"$got") $(number first_gap <<<"$got")" '0 4 6' 'broken l
 is "$("$sg" events broken | grep -c 'import.gap')" 4 'they stand in the record'
 "$sg" import "$t/broken.jsonl" --name broken2 >/dev/null 2>"$t/out"
 like "$(cat "$t/out")" '4 pieces could not be read \(the first in line 6\)' 'people are told'
+
+# numbers that can be none
+{ head -3 "$t/claude.jsonl"; for i in 1 2; do
+	echo '{"type":"assistant","sessionId":"x","uuid":"'$i'","message":{"id":"m'$i'","model":"m","role":"assistant","content":[{"type":"text","text":"yo"}],"usage":{"input_tokens":9223372036854775807,"output_tokens":'$i'}}}'
+done; } >"$t/huge.jsonl"
+like "$("$sg" import "$t/huge.jsonl" --name huge)" ' [0-9]+ tokens in, [0-9]+ out$' 'a count of tokens that can be none is not added up'
 before=$(ls "$t/sessions" | wc -l)
 head -c 5000 /dev/urandom >"$t/noise"
 "$sg" import "$t/noise" >"$t/out" 2>&1

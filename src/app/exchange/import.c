@@ -106,6 +106,14 @@ void import_time(struct import *im, const char *s)
 	import_time_us(im, ((int64_t)timegm(&tm) - sign * (h * 3600 + m * 60)) * 1000000 + (int64_t)(frac * 1e6));
 }
 
+/* --- numbers --- */
+
+int64_t import_tokens(const json_t *usage, const char *key)
+{
+	int64_t n = json_int(usage, key, 0);
+	return n < 0 || n > INT64_C(1000000000000) ? 0 : n;
+}
+
 /* --- events --- */
 
 static uint64_t put(struct import *im, uint16_t kind, uint64_t cause, uint64_t action, json_t *body)

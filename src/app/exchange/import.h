@@ -55,6 +55,8 @@ struct usage {
 /* Everything from here on happened then. @rfc3339 may be NULL or broken: no change. */
 void import_time(struct import *im, const char *rfc3339);
 void import_time_us(struct import *im, int64_t wall_us);
+/* A number of tokens. What no count can be (below 0, above a million million) is 0: sums of such numbers must not overflow. */
+int64_t import_tokens(const json_t *usage, const char *key);
 /* The agent that speaks from here on; made when it is named first. */
 void import_agent(struct import *im, const char *name, const char *model);
 /* A message of role "user" or "system"; @people: a person wrote it. */

@@ -21,7 +21,8 @@ static void begin(struct cast *c, struct import *im, const json_t *head, size_t 
 		return;
 	}
 	c->version = version;
-	c->begin_us = json_int(head, "timestamp", 0) * 1000000;
+	int64_t s = json_int(head, "timestamp", 0);
+	c->begin_us = s > 0 && s < INT64_C(8000000000) ? s * 1000000 : 0;
 	import_time_us(im, c->begin_us);
 	json_t *args = json_object();
 	json_put(args, "command", json_string(json_str(head, "command", json_str(env, "SHELL", "terminal"))));

@@ -58,8 +58,8 @@ static void on_assistant(struct claude *c, struct import *im, const json_t *m, s
 		c->stop = xstrdup(json_str(m, "stop_reason", ""));
 	}
 	if (u) {
-		int64_t read = json_int(u, "cache_read_input_tokens", 0), made = json_int(u, "cache_creation_input_tokens", 0);
-		c->usage = (struct usage){ .in = json_int(u, "input_tokens", 0) + read + made, .out = json_int(u, "output_tokens", 0),
+		int64_t read = import_tokens(u, "cache_read_input_tokens"), made = import_tokens(u, "cache_creation_input_tokens");
+		c->usage = (struct usage){ .in = import_tokens(u, "input_tokens") + read + made, .out = import_tokens(u, "output_tokens"),
 					   .cached = read, .written = made, .cost_uusd = -1 };
 	}
 	if (json_is_string(content))

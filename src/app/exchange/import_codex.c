@@ -162,9 +162,9 @@ static void on_tokens(struct codex *c, struct import *im, const json_t *p)
 	if (!u || (total >= 0 && total == c->last_total)) /* limits only, or said again */
 		return;
 	c->last_total = total;
-	c->usage.in += json_int(u, "input_tokens", 0);
-	c->usage.out += json_int(u, "output_tokens", 0);
-	c->usage.cached += json_int(u, "cached_input_tokens", 0);
+	c->usage.in += import_tokens(u, "input_tokens");
+	c->usage.out += import_tokens(u, "output_tokens");
+	c->usage.cached += import_tokens(u, "cached_input_tokens");
 	if (c->open) {
 		give(c, im);
 	} else {
@@ -244,8 +244,8 @@ static void on_exec(void *self, struct import *im, size_t line, const json_t *j,
 		return;
 	if (!strcmp(type, "turn.completed")) {
 		begin(c);
-		c->usage = (struct usage){ .in = json_int(u, "input_tokens", 0), .out = json_int(u, "output_tokens", 0),
-					   .cached = json_int(u, "cached_input_tokens", 0), .cost_uusd = -1 };
+		c->usage = (struct usage){ .in = import_tokens(u, "input_tokens"), .out = import_tokens(u, "output_tokens"),
+					   .cached = import_tokens(u, "cached_input_tokens"), .cost_uusd = -1 };
 		import_agent(im, "codex", c->model);
 		give(c, im);
 		return;

@@ -26,7 +26,8 @@ static void give_calls(struct import *im, const json_t *calls)
 static int64_t uusd(const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
-	return json_is_number(v) ? (int64_t)(json_number_value(v) * 1e6 + 0.5) : -1;
+	double usd = json_is_number(v) ? json_number_value(v) : -1;
+	return usd >= 0 && usd < 1e9 ? (int64_t)(usd * 1e6 + 0.5) : -1;
 }
 
 /* --- ATIF --- */
@@ -47,8 +48,8 @@ static void atif_step(struct import *im, const json_t *step)
 	json_array_foreach(json_object_get(step, "tool_calls"), i, one)
 		json_array_append_new(calls, call_of(json_str(one, "tool_call_id", ""), json_str(one, "function_name", "?"),
 						     json_object_get(one, "arguments")));
-	struct usage u = { .in = json_int(m, "prompt_tokens", 0), .out = json_int(m, "completion_tokens", 0),
-			   .cached = json_int(m, "cached_tokens", 0), .cost_uusd = uusd(m, "cost_usd") };
+	struct usage u = { .in = import_tokens(m, "prompt_tokens"), .out = import_tokens(m, "completion_tokens"),
+			   .cached = import_tokens(m, "cached_tokens"), .cost_uusd = uusd(m, "cost_usd") };
 	if (json_int(step, "llm_call_count", 1) != 0)
 		import_reply(im, json_str(step, "model_name", NULL), text, calls, &u, json_array_size(calls) ? "calls" : "end");
 	give_calls(im, calls);
@@ -122,8 +123,8 @@ static struct usage model_usage(const json_t *events, size_t *at, const char **w
 		const json_t *ev = json_array_get(events, *at), *use = json_object_get(json_object_get(ev, "output"), "usage");
 		if (strcmp(json_str(ev, "event", ""), "model") != 0)
 			continue;
-		int64_t read = json_int(use, "input_tokens_cache_read", 0), made = json_int(use, "input_tokens_cache_write", 0);
-		u = (struct usage){ .in = json_int(use, "input_tokens", 0) + read + made, .out = json_int(use, "output_tokens", 0),
+		int64_t read = import_tokens(use, "input_tokens_cache_read"), made = import_tokens(use, "input_tokens_cache_write");
+		u = (struct usage){ .in = import_tokens(use, "input_tokens") + read + made, .out = import_tokens(use, "output_tokens"),
 				    .cached = read, .written = made, .cost_uusd = uusd(use, "total_cost") };
 		*when = json_str(ev, "timestamp", NULL);
 		(*at)++;
@@ -216,7 +217,7 @@ int import_swe(struct import *im, FILE *in, struct err *err)
 	if (!doc)
 		return -1;
 	const json_t *stats = json_object_get(json_object_get(doc, "info"), "model_stats");
-	struct usage none = USAGE_INIT, all = { .in = json_int(stats, "tokens_sent", 0), .out = json_int(stats, "tokens_received", 0),
+	struct usage none = USAGE_INIT, all = { .in = import_tokens(stats, "tokens_sent"), .out = import_tokens(stats, "tokens_received"),
 						.cost_uusd = uusd(stats, "instance_cost") };
 	import_agent(im, "swe-agent", NULL);
 	json_array_foreach(json_object_get(doc, "trajectory"), i, step) {
