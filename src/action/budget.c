@@ -8,6 +8,21 @@
 enum what { USD, TOKENS, TIME, STEPS, ACTIONS, WHAT_NR };
 static const char *const what_name[WHAT_NR] = { "uusd", "tokens", "time_us", "steps", "actions" };
 
+/* What an action sets aside may stand in arguments that a model wrote, and what it used is said by whoever did it: neither
+ * gives a budget more than it has, nor makes its sums overflow. */
+static int64_t amount(const json_t *o, const char *key)
+{
+	static const int64_t most = INT64_C(100000000000000); /* a hundred million dollars */
+	int64_t n = json_int(o, key, 0);
+	return n < 0 ? 0 : n < most ? n : most;
+}
+
+static int64_t plus(int64_t a, int64_t b)
+{
+	int64_t sum;
+	return __builtin_add_overflow(a, b, &sum) ? INT64_MAX : sum;
+}
+
 static void to_array(const struct budget_limits *l, int64_t out[WHAT_NR])
 {
 	out[USD] = l->uusd;
@@ -58,7 +73,7 @@ static bool used_up(const struct budget *b, int i, int64_t want)
 {
 	if (!b->limit[i])
 		return false;
-	int64_t sum = b->used[i] + b->reserved[i] + want;
+	int64_t sum = plus(plus(b->used[i], b->reserved[i]), want);
 	return i == STEPS || want ? sum > b->limit[i] : sum >= b->limit[i];
 }
 
@@ -101,8 +116,8 @@ unsigned budget_reserve(struct action *a)
 		return 0;
 	struct budget *first = budget_for(g, a->spec.agent);
 	const json_t *reserve = json_object_get(a->spec.args, "reserve");
-	want[USD] = json_int(reserve, "uusd", 0);
-	want[TOKENS] = json_int(reserve, "tokens", 0);
+	want[USD] = amount(reserve, "uusd");
+	want[TOKENS] = amount(reserve, "tokens");
 	want[ACTIONS] = 1;
 	bool over = false;
 	for (struct budget *b = first; b; b = find(g, b->parent))
@@ -132,7 +147,7 @@ static void use(struct gate *g, struct budget *b, const int64_t used[WHAT_NR])
 {
 	for (; b; b = find(g, b->parent)) {
 		for (int i = 0; i < WHAT_NR; i++)
-			b->used[i] += used[i];
+			b->used[i] = plus(b->used[i], used[i]);
 		warn(g, b);
 	}
 }
@@ -144,8 +159,8 @@ void budget_settle(struct action *a, const json_t *body, int64_t dur_us)
 	if (!b)
 		return;
 	budget_drop(a);
-	used[USD] = json_int(body, "cost_uusd", 0);
-	used[TOKENS] = json_int(body, "tokens", 0);
+	used[USD] = amount(body, "cost_uusd");
+	used[TOKENS] = amount(body, "tokens");
 	used[TIME] = dur_us;
 	used[ACTIONS] = 1;
 	use(a->gate, b, used);
@@ -199,7 +214,7 @@ void budget_recover(struct gate *g, const struct event *ev, const json_t *body)
 		from_json(json_object_get(body, "used"), v);
 		for (; b; b = find(g, b->parent))
 			for (int i = 0; i < WHAT_NR; i++)
-				b->used[i] += v[i];
+				b->used[i] = plus(b->used[i], v[i]);
 	} else if (b && (ev->kind == EV_BUDGET_WARN || ev->kind == EV_BUDGET_EMPTY)) {
 		for (int i = 0; i < WHAT_NR; i++)
 			if (!strcmp(json_str(body, "what", ""), what_name[i]))
@@ -221,11 +236,11 @@ uint64_t budget_recover_of(struct gate *g, uint64_t agent, const json_t *request
 
 void budget_recover_use(struct gate *g, uint64_t budget, const json_t *ended)
 {
-	int64_t used[WHAT_NR] = { [USD] = json_int(ended, "cost_uusd", 0), [TOKENS] = json_int(ended, "tokens", 0),
+	int64_t used[WHAT_NR] = { [USD] = amount(ended, "cost_uusd"), [TOKENS] = amount(ended, "tokens"),
 				  [TIME] = json_int(ended, "dur_us", 0), [ACTIONS] = 1 };
 	for (struct budget *b = find(g, budget); b; b = find(g, b->parent))
 		for (int i = 0; i < WHAT_NR; i++)
-			b->used[i] += used[i];
+			b->used[i] = plus(b->used[i], used[i]);
 }
 
 static bool fits_now(struct gate *g, const struct action *a)

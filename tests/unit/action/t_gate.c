@@ -447,6 +447,45 @@ static void order_in_box(void)
 	w_close();
 }
 
+static uint64_t tool_call(const char *args)
+{
+	struct err err = ERR_INIT;
+	struct action_spec s = { .kind = ACT_HOST, .cause = 1, .agent = W_AGENT, .tool = "t", .parallel = true,
+				 .args = json_parse(args, strlen(args), "args", &err) };
+	uint64_t id = gate_submit(W.gate, &s, &w_effector, &w_client);
+	json_decref(s.args);
+	return id;
+}
+
+/* A model writes the arguments of a tool, and whoever does an action says what it cost. */
+static void budgets_do_not_grow(void)
+{
+	w_open();
+	W.hold_effects = true;
+	w_policy("{\"file\":\"p.lua\",\"default\":\"allow\",\"rules\":[]}");
+	uint64_t mine = gate_budget(W.gate, 0, W_AGENT, &(struct budget_limits){ .uusd = 1000, .tokens = 1000 });
+	gate_budget_spend(W.gate, mine, &(struct budget_limits){ .uusd = 1000 });
+	uint64_t a = tool_call("{\"reserve\":{\"uusd\":-5000}}");
+	w_turns(3);
+	is_str(w_state(a), "held", "to set aside less than nothing makes no room in a budget that is used up");
+	gate_budget_extend(W.gate, mine, &(struct budget_limits){ .uusd = 1000 }, NULL);
+	w_turns(3);
+	is_str(w_state(a), "running", "extended: it runs");
+	uint64_t b = tool_call("{\"reserve\":{\"tokens\":9223372036854775807}}"), c = tool_call("{\"reserve\":{\"tokens\":9223372036854775807}}");
+	w_turns(3);
+	is_str(w_state(b), "held", "more than there can be is more than is left");
+	is_str(w_state(c), "held", "twice, too");
+	json_t *body = json_object();
+	json_put_int(body, "cost_uusd", -5000);
+	json_put_int(body, "tokens", INT64_MIN);
+	action_ended(gate_action(W.gate, a), END_OK, body);
+	w_turns(3);
+	json_t *left = gate_budget_left(W.gate, mine);
+	is_int(json_int(left, "uusd", -1), 1000, "what cost less than nothing gives nothing back");
+	json_decref(left);
+	w_close();
+}
+
 /* Allowed, but not begun yet: a pause must not be followed by a start. */
 static void pause_in_queue(void)
 {
@@ -607,6 +646,7 @@ int main(void)
 	timeouts();
 	order_in_box();
 	pause_in_queue();
+	budgets_do_not_grow();
 	cancel_at_barrier();
 	budgets();
 	changed_tree();
