@@ -22,8 +22,15 @@ int proc_spawn(const char *path, char *const argv[], char *const envp[], const i
 	int safe[PROC_FDS_MAX];
 	pid_t pid;
 	/* a source below nr_fds could be overwritten before it is used: work with copies that lie above */
-	for (size_t i = 0; i < nr_fds; i++)
+	for (size_t i = 0; i < nr_fds; i++) {
 		safe[i] = fds[i] < 0 ? -1 : fcntl(fds[i], F_DUPFD_CLOEXEC, PROC_FDS_MAX + 8);
+		if (fds[i] < 0 || safe[i] >= 0)
+			continue;
+		err_sys(err, "cannot start '%s': no descriptor for it", path);
+		while (i--)
+			fd_close(&safe[i]);
+		return -1;
+	}
 	posix_spawn_file_actions_init(&fa);
 	for (size_t i = 0; i < nr_fds; i++)
 		if (safe[i] < 0)

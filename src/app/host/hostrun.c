@@ -239,12 +239,33 @@ static struct loop_fd *watch_pipe(struct hostrun *r, int fd, unsigned events, lo
 	return loop_fd_new(r->loop, fd, events, fn, r);
 }
 
+/* env would take a first word NAME=VALUE for a variable and run the next one, which no rule has seen as the program. */
+static int check_program(const struct action_spec *spec, struct err *err)
+{
+	const char *program = spec->argv.nr ? spec->argv.item[0] : "";
+	if (!*program || strchr(program, '='))
+		return err_set(err, ERR_INVALID, "'%.100s' is no program; variables go into env = { NAME = \"VALUE\" }", program);
+	return 0;
+}
+
+static int make_pipes(bool input, int in[2], int out[2], int errs[2], struct err *err)
+{
+	if ((!input || pipe2(in, O_CLOEXEC) == 0) && pipe2(out, O_CLOEXEC) == 0 && pipe2(errs, O_CLOEXEC) == 0)
+		return 0;
+	err_sys(err, "cannot make a pipe");
+	for (int i = 0; i < 2; i++) {
+		fd_close(&in[i]);
+		fd_close(&out[i]);
+	}
+	return -1;
+}
+
 static void start(void *self, struct action *a)
 {
 	const struct action_spec *spec = action_spec(a);
 	const struct hostrun_at *at = self;
 	struct hostrun *r = NEW(struct hostrun);
-	int in[2] = { -1, -1 }, out[2], errs[2], pid;
+	int in[2] = { -1, -1 }, out[2] = { -1, -1 }, errs[2] = { -1, -1 }, pid;
 	struct err err = ERR_INIT;
 	r->loop = at->loop;
 	r->at = at;
@@ -255,8 +276,7 @@ static void start(void *self, struct action *a)
 		r->input_len = spec->stdin_len;
 	}
 	r->in = r->pidfd = -1;
-	if ((r->input_len && pipe2(in, O_CLOEXEC) < 0) || pipe2(out, O_CLOEXEC) < 0 || pipe2(errs, O_CLOEXEC) < 0) {
-		err_sys(&err, "cannot make a pipe");
+	if (check_program(spec, &err) < 0 || make_pipes(r->input_len > 0, in, out, errs, &err) < 0) {
 		free(r);
 		action_fail(a, &err);
 		return;
