@@ -1,5 +1,6 @@
 /* Timers, deferred calls, wakes from other threads, jobs, children. */
 #include <pthread.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -146,6 +147,13 @@ int main(void)
 	is_int(reaped, 7, "and its status comes back");
 	ok(proc_spawn("/nonexistent/x", argv, environ, fds, 3, &pid, &pidfd, &err) < 0 && err.code == ERR_NOENT,
 	   "a missing program is an error: %s", err.text);
+	struct rlimit was, few = { .rlim_cur = 20, .rlim_max = 20 };
+	getrlimit(RLIMIT_NOFILE, &was);
+	few.rlim_max = was.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &few);
+	int rc = proc_spawn("/bin/sh", argv, environ, (int[]){ 0, 1, 2 }, 3, &pid, &pidfd, &err);
+	setrlimit(RLIMIT_NOFILE, &was);
+	ok(rc < 0, "without a descriptor left nothing is started that would write to /dev/null instead");
 	test_limit_over_before_the_sleep();
 	loop_free(loop);
 	return done_testing();
