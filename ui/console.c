@@ -1,141 +1,32 @@
-#include "ui/console.h"
+#include "ui/console_inner.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <locale.h>
-#include <poll.h>
-#include <signal.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/inotify.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/fd.h"
-#include "base/log.h"
 #include "base/paths.h"
-#include "ui/away.h"
 #include "ui/coach.h"
-#include "ui/term/notify.h"
-#include "ui/term/tty.h"
 #include "ui/finder.h"
 #include "ui/looks.h"
 #include "ui/soon.h"
 #include "ui/transport.h"
 
-/* A file that its writer leaves is looked at every LEFT_US, LEAVING_US long.
+/* A file that its writer leaves is looked at every LEFT_US.
  *
  * While there is news to read, a turn of the loop reads for SLICE_US; keys are looked at in between. Behind somebody who
  * writes on, it rests as long after each slice: who writes is what we watch, he needs the processor, and who has rested
  * gets it at once when a key comes. While keys come it rests longer: the news may be a moment late. */
-enum { LEFT_US = 100000, LEAVING_US = 5000000, FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000, REST_KEYS_US = 16000, KEYS_US = 1000000 };
-
-struct console {
-	const struct console_opts *o;
-	struct console_source from[CONSOLE_SOURCES];
-	struct source *src[CONSOLE_SOURCES];
-	struct act act[CONSOLE_SOURCES];
-	size_t nr;
-	struct pollfd poll[CONSOLE_SOURCES + 4]; /* the keyboard, sources, notes, more sessions, the terminal's output */
-	bool gone[CONSOLE_SOURCES];
-	bool watched[CONSOLE_SOURCES];    /* its descriptor is of watch_file */
-	int64_t leaves_us[CONSOLE_SOURCES]; /* mono: until then its file is looked at; 0 nobody has touched it since */
-	char told[CONSOLE_SOURCES]; /* 1 that its supervisor has gone, 2 that it has ended, which may be read after that */
-	struct ui ui;
-	sigset_t outside;       /* signals as they were: SIGWINCH and the like come only while we wait */
-	int64_t frame_us;       /* between two frames */
-	int64_t drawn_us, read_us, key_us; /* when a frame was drawn, news read, a key came, last */
-	struct notify notify;
-	bool dirty, resized;
-	struct buf note;        /* of notes_fd: a line that has begun */
-	bool taken;             /* notes_fd has ended */
-	bool told_saved;
-	bool pressed;           /* a person has pressed something and has seen no answer to it yet */
-	bool slow;              /* the terminal has not taken the last frame yet */
-};
+enum { LEFT_US = 100000, FRAME_US = 50000, FRAME_SSH_US = 125000, SLICE_US = 4000, REST_US = 4000, REST_KEYS_US = 16000, KEYS_US = 1000000 };
 
 /* --- what wakes us ------------------------------------------------------------------------------------------------ */
 
-/* A file that nobody announces: its writer touches the file or its WAL at each commit. */
-static int watch_file(const char *path)
-{
-	CLEANUP(free_ptr) char *wal = xasprintf("%s-wal", path);
-	int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
-	if (fd < 0)
-		return -1;
-	inotify_add_watch(fd, path, IN_MODIFY);
-	inotify_add_watch(fd, wal, IN_MODIFY);
-	return fd;
-}
-
-static void drain(int fd)
-{
-	char junk[4096];
-	ssize_t n;
-	do
-		n = read(fd, junk, sizeof(junk));
-	while (n > 0 || (n < 0 && errno == EINTR));
-}
-
-static bool key_waits(void)
+bool console_key_waits(void)
 {
 	struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
 	return poll(&p, 1, 0) > 0;
-}
-
-static int add_source(struct console *c, const struct console_source *s, struct err *err)
-{
-	size_t i = c->nr;
-	if (i == CONSOLE_SOURCES)
-		return err_set(err, ERR_FULL, "at most %d sessions on one screen", CONSOLE_SOURCES);
-	if (source_open(&c->src[i], s->path, err) < 0)
-		return -1;
-	c->src[i]->stop = key_waits;
-	c->from[i] = *s;
-	c->act[i] = s->act;
-	bool grows = !c->o->replay || session_live(c->src[i]->session);
-	int fd = s->wake_fd >= 0 ? s->wake_fd : grows ? watch_file(s->path) : -1;
-	c->watched[i] = s->wake_fd < 0;
-	c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
-	c->nr++;
-	return 0;
-}
-
-static int open_sources(struct console *c, struct err *err)
-{
-	c->poll[0] = (struct pollfd){ .fd = STDIN_FILENO, .events = POLLIN };
-	for (size_t i = 0; i < c->o->nr_sources; i++)
-		if (add_source(c, &c->o->source[i], err) < 0)
-			return -1;
-	return 0;
-}
-
-static void close_sources(struct console *c)
-{
-	for (size_t i = 0; i < c->nr; i++) {
-		source_close(&c->src[i]);
-		if (c->watched[i])
-			fd_close(&c->poll[i + 1].fd);
-	}
-}
-
-/* Sessions that began while the console is open. */
-static void more_sources(struct console *c)
-{
-	struct console_source s;
-	struct err err = ERR_INIT;
-	while (c->o->more(c->o->self, &s)) {
-		if (add_source(c, &s, &err) < 0) {
-			ui_say(&c->ui, ROLE_WARN, "%s", err.text);
-			continue;
-		}
-		c->ui.nr_src = c->nr;
-		marks_load(&c->ui, c->nr - 1);
-		c->dirty = true;
-		ui_say(&c->ui, ROLE_TEXT, "session %s has begun", session_id(c->src[c->nr - 1]->session));
-	}
 }
 
 /* What the one who started this console has to say; what came of the save is older news by then. */
@@ -164,83 +55,6 @@ static void say_saved(struct console *c)
 		return;
 	c->told_saved = true;
 	ui_say(&c->ui, ROLE_TEXT, "saved: the first new action came %lld ms later", (long long)us / 1000);
-}
-
-static void say_gone(struct console *c)
-{
-	if (c->o->notes_fd > 0) /* who started it tells of the end, and what comes next */
-		return;
-	for (size_t i = 0; i < c->nr; i++) {
-		char is = c->gone[i] ? 1 + c->src[i]->model.ended : 0;
-		if (is <= c->told[i] || (is == 1 && source_reading(c->src[i]))) /* its end may not have been read yet */
-			continue;
-		c->told[i] = is;
-		c->src[i]->lost = is == 1;
-		const char *id = session_id(c->src[i]->session), *others = c->nr > 1 ? ", the others as before" : "";
-		const struct model *m = &c->src[i]->model;
-		bool failed = is == 2 && !m->good && strcmp(m->how, "stopped") != 0;
-		const char *why = failed && m->nr_agents > 0 && m->agent[0].script ? m->agent[0].text : NULL;
-		if (why && *why) /* a row has no room for it */
-			ui_say(&c->ui, ROLE_ERROR, "%s %s: %s", id, m->how, why);
-		else if (is == 2)
-			ui_say(&c->ui, ROLE_DIM, "session %s has ended: it can only be looked at%s", id, others);
-		else
-			ui_say(&c->ui, ROLE_WARN, "%s", ""); /* what the screens say of it stays (ui_lost_text) */
-		c->dirty = true;
-	}
-}
-
-static void pump(struct console *c, size_t i, bool readable)
-{
-	const struct console_source *s = &c->from[i];
-	if (s->pump && !c->gone[i]) {
-		if (!s->pump(s->self)) {
-			c->gone[i] = c->watched[i] = true;
-			c->poll[i + 1].fd = watch_file(s->path);
-			c->leaves_us[i] = clock_mono_us() + LEAVING_US;
-			c->act[i] = (struct act){ .why_not = s->again ? "read only: its supervisor has gone; 'resume' it in another terminal" :
-									"read only: its supervisor has gone; leave, 'resume' it or 'attach' anew" };
-		}
-		c->dirty = true;
-	} else if (readable) {
-		drain(c->poll[i + 1].fd);
-		c->leaves_us[i] = clock_mono_us() + LEAVING_US;
-		c->dirty = true;
-	}
-}
-
-/* Somebody has resumed what had lost its supervisor. */
-static void attach_again(struct console *c)
-{
-	for (size_t i = 0; i < c->nr; i++) {
-		const struct console_source *s = &c->from[i];
-		int fd;
-		if (!c->gone[i] || !c->leaves_us[i] || !s->again || c->src[i]->model.ended || !s->again(s->self, &c->act[i], &fd))
-			continue;
-		fd_close(&c->poll[i + 1].fd);
-		c->poll[i + 1] = (struct pollfd){ .fd = fd, .events = POLLIN };
-		c->gone[i] = c->watched[i] = c->src[i]->lost = false;
-		c->leaves_us[i] = 0;
-		c->told[i] = 0;
-		c->dirty = true;
-		ui_say(&c->ui, ROLE_OK, "%s goes on under a new supervisor; so does this screen", session_id(c->src[i]->session));
-	}
-}
-
-/* Whose session has ended, or who has gone on with the record, has left the file as one: merge, undo and resume wait for
- * whoever still has it in two parts. */
-static void let_go(struct console *c)
-{
-	int64_t now = clock_mono_us();
-	struct err err = ERR_INIT;
-	for (size_t i = 0; i < c->nr; i++) {
-		if (!c->leaves_us[i])
-			continue;
-		bool left = session_left(c->src[i]->session);
-		if (left && session_rejoin(c->src[i]->session, &err) < 0)
-			log_warn("console: %s", err.text);
-		c->leaves_us[i] = left || now > c->leaves_us[i] ? 0 : c->leaves_us[i];
-	}
 }
 
 /* Until the screen changes by itself: false = for ever. */
@@ -298,123 +112,14 @@ static void wait_for_news(struct console *c)
 		c->poll[0].revents = 0;
 	for (size_t i = 0; i < c->nr && n > 0; i++)
 		if (c->poll[i + 1].revents)
-			pump(c, i, c->poll[i + 1].revents & POLLIN);
+			console_pump(c, i, c->poll[i + 1].revents & POLLIN);
 	if (n > 0 && c->poll[nr - 3].revents)
 		read_notes(c);
 	if (n > 0 && c->poll[nr - 2].revents)
-		more_sources(c);
-	attach_again(c);
-	let_go(c);
+		console_more_sources(c);
+	console_attach_again(c);
+	console_let_go(c);
 	c->slow = !tty_flush();
-}
-
-/* --- away from the screen ----------------------------------------------------------------------------------------- */
-
-static void copy(struct console *c, const char *text, size_t len)
-{
-	CLEANUP(buf_release) struct buf b = BUF_INIT;
-	const char *program = clip_program(text, len);
-	if (len <= CLIP_MAX && tty_modern()) {
-		clip_sequence(text, len, &b);
-		tty_put(b.data, b.len);
-		tty_flush();
-	} else if (!program) {
-		ui_say(&c->ui, ROLE_WARN,
-		       "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
-		return;
-	}
-	ui_say(&c->ui, ROLE_DIM, "copied %zu byte%s%s%s", len, len == 1 ? "" : "s", program ? " with " : " (OSC 52)", program ? program : "");
-}
-
-/* @where: "SESSION BOX" */
-static void shell(struct console *c, const char *where)
-{
-	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *session = xstrndup(where, strcspn(where, " "));
-	const char *box = where + strlen(session) + 1;
-	if (!c->o->shell) {
-		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box, session);
-		return;
-	}
-	term_leave();
-	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
-	fflush(stdout);
-	uint64_t since = 0;
-	for (size_t i = 0; i < c->nr; i++)
-		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head : since;
-	int status = c->o->shell(c->o->self, session, box, &err);
-	term_return();
-	if (status < 0)
-		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
-	else
-		ui_shell_ended(&c->ui, session, box, since, status);
-}
-
-/* @what: "SESSION COMMAND" */
-static void host(struct console *c, const char *what)
-{
-	struct err err = ERR_INIT;
-	CLEANUP(free_ptr) char *session = xstrndup(what, strcspn(what, " "));
-	const char *cmd = what + strlen(session) + 1;
-	int key;
-	term_leave();
-	printf("$ %s\n", cmd);
-	fflush(stdout);
-	int status = c->o->host(c->o->self, session, cmd, &err);
-	if (status >= 0)
-		printf("-- exit %d; recorded as yours; Enter comes back ", status);
-	fflush(stdout);
-	while (status >= 0 && (key = getchar()) != EOF && key != '\n')
-		;
-	clearerr(stdin);
-	term_return();
-	if (status < 0 || err.code != ERR_NONE)
-		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
-	else
-		ui_say(&c->ui, ROLE_DIM, "exit %d: %s", status, cmd);
-}
-
-/* What a screen wanted done that takes the terminal. */
-static void away(struct console *c)
-{
-	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
-	enum ui_wish wish = c->ui.wish;
-	const char *s = buf_cstr(&text), *why = "";
-	c->ui.wish = WISH_NONE;
-	c->ui.wish_text = BUF_INIT;
-	c->dirty = true;
-	notify_away(&c->notify);
-	switch (wish) {
-	case WISH_NONE:
-		break;
-	case WISH_EDIT:
-		ui_edited(&c->ui, away_edit(c->ui.edit, &back) ? buf_cstr(&back) : NULL);
-		break;
-	case WISH_LOOK:
-		if (!away_edit(s, &back))
-			ui_say(&c->ui, ROLE_ERROR, "the editor ($VISUAL, $EDITOR) could not be run");
-		break;
-	case WISH_PAGE:
-		if (!away_page(c->o->pager, s, text.len))
-			ui_say(&c->ui, ROLE_ERROR, "the pager ($PAGER) could not be run");
-		break;
-	case WISH_PLAIN:
-		away_plain(s, text.len);
-		break;
-	case WISH_COMPARE:
-		if (!away_compare(&text, &why))
-			ui_say(&c->ui, ROLE_ERROR, "%s", why);
-		break;
-	case WISH_SHELL:
-		shell(c, s);
-		break;
-	case WISH_HOST:
-		host(c, s);
-		break;
-	case WISH_COPY:
-		copy(c, s, text.len);
-		break;
-	}
 }
 
 static void suspend(struct console *c)
@@ -548,7 +253,7 @@ static void read_news(struct console *c)
 {
 	ui_sync(&c->ui);
 	say_saved(c);
-	say_gone(c);
+	console_say_gone(c);
 	c->read_us = clock_mono_us();
 }
 
@@ -562,7 +267,7 @@ static void read_and_draw(struct console *c)
 	if (c->dirty && !c->slow && (due || at_once)) {
 		if (!at_once || now - c->read_us >= c->frame_us)
 			read_news(c);
-		if (at_once || !key_waits()) /* else one frame shows both */
+		if (at_once || !console_key_waits()) /* else one frame shows both */
 			c->slow = !draw(c, now);
 	} else if (ui_reading(&c->ui)) {
 		read_news(c);
@@ -585,7 +290,7 @@ static int loop(struct console *c)
 		if (c->ui.edit)
 			c->ui.wish = WISH_EDIT;
 		if (c->ui.wish != WISH_NONE)
-			away(c);
+			console_away(c);
 		term_set_mouse(!c->ui.no_mouse);
 		if (c->poll[0].revents & (POLLHUP | POLLERR | POLLNVAL))
 			break; /* the terminal has gone */
@@ -611,7 +316,7 @@ int console_main(const struct console_opts *o, struct err *err)
 	struct console c = { .o = o, .dirty = true };
 	int rc = -1, rows = 24, cols = 80;
 	setlocale(LC_CTYPE, "");
-	if (open_sources(&c, err) == 0 && term_open(err) == 0) {
+	if (console_open_sources(&c, err) == 0 && term_open(err) == 0) {
 		block_signals(&c);
 		soon_please();
 		c.frame_us = getenv("SSH_CONNECTION") ? FRAME_SSH_US : FRAME_US;
@@ -650,44 +355,7 @@ int console_main(const struct console_opts *o, struct err *err)
 		sigprocmask(SIG_SETMASK, &c.outside, NULL);
 		term_close();
 	}
-	close_sources(&c);
+	console_close_sources(&c);
 	buf_release(&c.note);
 	return rc;
-}
-
-static void close_all(struct source **src, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		source_close(&src[i]);
-}
-
-int console_screen(const struct screen_opts *o, FILE *to, struct err *err)
-{
-	struct source *src[CONSOLE_SOURCES] = { NULL };
-	size_t nr = 0;
-	struct ui ui;
-	if (o->view && !view_find(o->view))
-		return err_set(err, ERR_USAGE,
-			       "there is no view '%s'; there are fleet, agent, approval, queue, diff, log, help",
-			       o->view);
-	for (; nr < o->nr_beside + 1 && nr < CONSOLE_SOURCES; nr++)
-		if (source_open(&src[nr], nr == 0 ? o->path : o->beside[nr - 1], err) < 0) {
-			close_all(src, nr);
-			return -1;
-		}
-	const struct source *s = src[0];
-	ui_init(&ui, src, NULL, nr, o->rows, o->cols, o->ascii);
-	ui.replay = true;
-	ui.limit = o->seq;
-	ui_sync(&ui);
-	struct subject on = { .action = o->action };
-	const struct model_action *act = model_action(&s->model, o->action);
-	on.agent = act ? act->agent : s->model.nr_agents > 0 ? s->model.agent[0].id : 0;
-	if (o->view && strcmp(o->view, "fleet") != 0)
-		ui_open(&ui, o->view, &on);
-	ui_draw(&ui);
-	term_dump(&ui.grid, to);
-	ui_release(&ui);
-	close_all(src, nr);
-	return 0;
 }

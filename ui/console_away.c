@@ -1,0 +1,113 @@
+#include "ui/console_inner.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ui/away.h"
+
+static void copy(struct console *c, const char *text, size_t len)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	const char *program = clip_program(text, len);
+	if (len <= CLIP_MAX && tty_modern()) {
+		clip_sequence(text, len, &b);
+		tty_put(b.data, b.len);
+		tty_flush();
+	} else if (!program) {
+		ui_say(&c->ui, ROLE_WARN,
+		       "%zu bytes are too many for the terminal's clipboard: w writes them to a file", len);
+		return;
+	}
+	ui_say(&c->ui, ROLE_DIM, "copied %zu byte%s%s%s", len, len == 1 ? "" : "s", program ? " with " : " (OSC 52)", program ? program : "");
+}
+
+/* @where: "SESSION BOX" */
+static void shell(struct console *c, const char *where)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *session = xstrndup(where, strcspn(where, " "));
+	const char *box = where + strlen(session) + 1;
+	if (!c->o->shell) {
+		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box, session);
+		return;
+	}
+	term_leave();
+	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
+	fflush(stdout);
+	uint64_t since = 0;
+	for (size_t i = 0; i < c->nr; i++)
+		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head : since;
+	int status = c->o->shell(c->o->self, session, box, &err);
+	term_return();
+	if (status < 0)
+		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
+	else
+		ui_shell_ended(&c->ui, session, box, since, status);
+}
+
+/* @what: "SESSION COMMAND" */
+static void host(struct console *c, const char *what)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *session = xstrndup(what, strcspn(what, " "));
+	const char *cmd = what + strlen(session) + 1;
+	int key;
+	term_leave();
+	printf("$ %s\n", cmd);
+	fflush(stdout);
+	int status = c->o->host(c->o->self, session, cmd, &err);
+	if (status >= 0)
+		printf("-- exit %d; recorded as yours; Enter comes back ", status);
+	fflush(stdout);
+	while (status >= 0 && (key = getchar()) != EOF && key != '\n')
+		;
+	clearerr(stdin);
+	term_return();
+	if (status < 0 || err.code != ERR_NONE)
+		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
+	else
+		ui_say(&c->ui, ROLE_DIM, "exit %d: %s", status, cmd);
+}
+
+void console_away(struct console *c)
+{
+	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
+	enum ui_wish wish = c->ui.wish;
+	const char *s = buf_cstr(&text), *why = "";
+	c->ui.wish = WISH_NONE;
+	c->ui.wish_text = BUF_INIT;
+	c->dirty = true;
+	notify_away(&c->notify);
+	switch (wish) {
+	case WISH_NONE:
+		break;
+	case WISH_EDIT:
+		ui_edited(&c->ui, away_edit(c->ui.edit, &back) ? buf_cstr(&back) : NULL);
+		break;
+	case WISH_LOOK:
+		if (!away_edit(s, &back))
+			ui_say(&c->ui, ROLE_ERROR, "the editor ($VISUAL, $EDITOR) could not be run");
+		break;
+	case WISH_PAGE:
+		if (!away_page(c->o->pager, s, text.len))
+			ui_say(&c->ui, ROLE_ERROR, "the pager ($PAGER) could not be run");
+		break;
+	case WISH_PLAIN:
+		away_plain(s, text.len);
+		break;
+	case WISH_COMPARE:
+		if (!away_compare(&text, &why))
+			ui_say(&c->ui, ROLE_ERROR, "%s", why);
+		break;
+	case WISH_SHELL:
+		shell(c, s);
+		break;
+	case WISH_HOST:
+		host(c, s);
+		break;
+	case WISH_COPY:
+		copy(c, s, text.len);
+		break;
+	}
+}
