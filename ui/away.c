@@ -14,15 +14,14 @@
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "ui/term/foreground.h"
 #include "ui/term/term.h"
-#include "ui/term/tty.h"
 
 enum { EDIT_MAX = 16 << 20 };
 
-/* Off the screen the terminal's own Ctrl-C works again: it is for the program that runs, never for the console. */
 static struct sigaction was_int, was_quit;
 
-static void leave(void)
+void away_begin(void)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN };
 	sigaction(SIGINT, &ign, &was_int);
@@ -30,7 +29,7 @@ static void leave(void)
 	term_leave();
 }
 
-static void come_back(void)
+void away_end(void)
 {
 	term_return();
 	sigaction(SIGINT, &was_int, NULL);
@@ -61,24 +60,15 @@ static void child(const char *script, const char *arg, int in, bool silent)
 static int run(const char *script, const char *arg, int in, bool silent)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN }, old_int, old_quit;
-	int status = -1;
 	sigaction(SIGINT, &ign, &old_int);
 	sigaction(SIGQUIT, &ign, &old_quit);
 	pid_t pid = fork();
 	if (pid == 0)
 		child(script, arg, in, silent);
-	while (pid > 0) {
-		pid_t got = waitpid(pid, &status, WUNTRACED);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0 || !WIFSTOPPED(status))
-			break;
-		tty_stop();
-		kill(pid, SIGCONT);
-	}
+	int status = pid > 0 ? foreground_wait(pid) : -1;
 	sigaction(SIGINT, &old_int, NULL);
 	sigaction(SIGQUIT, &old_quit, NULL);
-	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static const char *variable(const char *first, const char *second, const char *otherwise)
@@ -89,6 +79,13 @@ static const char *variable(const char *first, const char *second, const char *o
 	return v && *v ? v : otherwise;
 }
 
+/* A program and its words, without a shell left between it and us: when it stops itself (micro, kakoune), we are to see that. */
+static char *command_line(const char *words, const char *arg)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+:,@- ";
+	return xasprintf("%s%s%s", strspn(words, plain) == strlen(words) ? "exec " : "", words, arg);
+}
+
 /* --- editor ------------------------------------------------------------------------------------------------------- */
 
 bool away_edit(const char *before, struct buf *out)
@@ -96,11 +93,11 @@ bool away_edit(const char *before, struct buf *out)
 	struct err err = ERR_INIT;
 	char path[] = "/tmp/sandglass-edit-XXXXXX";
 	CLEANUP(fd_close) int fd = mkostemp(path, O_CLOEXEC);
-	CLEANUP(free_ptr) char *script = xasprintf("%s \"$1\"", variable("VISUAL", "EDITOR", "vi"));
+	CLEANUP(free_ptr) char *script = command_line(variable("VISUAL", "EDITOR", "vi"), " \"$1\"");
 	bool ok = fd >= 0 && fd_write_all(fd, before, strlen(before), &err) == 0;
-	leave();
+	away_begin();
 	ok = ok && run(script, path, -1, false) == 0 && file_read(path, out, EDIT_MAX, &err) == 0;
-	come_back();
+	away_end();
 	if (fd >= 0)
 		unlink(path);
 	/* editors end a file with a line end that nobody typed */
@@ -147,9 +144,9 @@ bool away_compare(const struct buf *text, const char **why)
 	const char *bytes = end + 1;
 	bool ok = put_file(dir, "old", name, bytes, old) && put_file(dir, "new", name, bytes + old, text->len - (size_t)(bytes + old - p));
 	CLEANUP(free_ptr) char *script = xasprintf("cd \"$1\" && git difftool --no-prompt --no-index -- 'old-%s' 'new-%s'", name, name);
-	leave();
+	away_begin();
 	ok = ok && run(script, dir, -1, false) >= 0;
-	come_back();
+	away_end();
 	if (dir_remove(dir, &err) < 0 || !ok)
 		*why = ok ? "the two files in /tmp/sandglass-diff-* could not be removed" : "the tool could not be run";
 	return ok && err.code == ERR_NONE;
@@ -173,9 +170,10 @@ bool away_page(const char *pager, const char *text, size_t len)
 		pager = variable("PAGER", NULL, "less -R");
 	if (fd < 0)
 		return false;
-	leave();
-	int status = run(pager, NULL, fd, false);
-	come_back();
+	CLEANUP(free_ptr) char *script = command_line(pager, "");
+	away_begin();
+	int status = run(script, NULL, fd, false);
+	away_end();
 	return status >= 0 && status != 126 && status != 127;
 }
 
@@ -187,7 +185,7 @@ void away_plain(const char *text, size_t len)
 	struct err err = ERR_INIT;
 	struct termios was, one;
 	char key[64];
-	leave();
+	away_begin();
 	bool tty = tcgetattr(STDIN_FILENO, &was) == 0;
 	one = was;
 	one.c_lflag &= ~(tcflag_t)(ICANON | ECHO | ISIG); /* Ctrl-C is a key like any: it must not end the console */
@@ -202,7 +200,7 @@ void away_plain(const char *text, size_t len)
 	ok = ok && fd_write_all(STDOUT_FILENO, "\n", 1, &err) == 0;
 	if (tty)
 		tcsetattr(STDIN_FILENO, TCSADRAIN, &was);
-	come_back();
+	away_end();
 }
 
 /* --- clipboard ---------------------------------------------------------------------------------------------------- */

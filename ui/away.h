@@ -7,6 +7,11 @@
 
 #include "base/buf.h"
 
+/* Around all of it, and what else takes the terminal: off the screen Ctrl-C works again, and is for the program that runs,
+ * never for the console. */
+void away_begin(void);
+void away_end(void);
+
 /* $VISUAL, $EDITOR, vi on @text. False: it failed, or what came back is not a text. */
 bool away_edit(const char *text, struct buf *out);
 /* @pager NULL: $PAGER, "less -R". False: it could not be run. */

@@ -32,14 +32,14 @@ static void shell(struct console *c, const char *where)
 		ui_say(&c->ui, ROLE_DIM, "no shell from here: sandglass shell %s --in %s", box, session);
 		return;
 	}
-	term_leave();
+	away_begin();
 	printf("your own shell in %s; it is recorded as yours; exit or Ctrl-D comes back\n", box);
 	fflush(stdout);
 	uint64_t since = 0;
 	for (size_t i = 0; i < c->nr; i++)
 		since = strcmp(session_id(c->src[i]->session), session) == 0 ? c->src[i]->model.head : since;
 	int status = c->o->shell(c->o->self, session, box, &err);
-	term_return();
+	away_end();
 	if (status < 0)
 		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
 	else
@@ -53,7 +53,7 @@ static void host(struct console *c, const char *what)
 	CLEANUP(free_ptr) char *session = xstrndup(what, strcspn(what, " "));
 	const char *cmd = what + strlen(session) + 1;
 	int key;
-	term_leave();
+	away_begin();
 	printf("$ %s\n", cmd);
 	fflush(stdout);
 	int status = c->o->host(c->o->self, session, cmd, &err);
@@ -63,7 +63,7 @@ static void host(struct console *c, const char *what)
 	while (status >= 0 && (key = getchar()) != EOF && key != '\n')
 		;
 	clearerr(stdin);
-	term_return();
+	away_end();
 	if (status < 0 || err.code != ERR_NONE)
 		ui_say(&c->ui, ROLE_ERROR, "%s", err.text);
 	else

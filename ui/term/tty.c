@@ -6,13 +6,13 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/clock.h"
 #include "base/fd.h"
+#include "ui/term/foreground.h"
 #include "ui/term/tty_guard.h"
 
 enum { QUEUE_MAX = 64 << 20, LEAVE_MS = 500 };
@@ -104,12 +104,15 @@ int tty_read(void *bytes, size_t max)
 
 /* --- signals ------------------------------------------------------------------------------------------------------ */
 
-/* Only what may be called in a handler. */
+/* Only what may be called in a handler. In the background the modes are those of whoever has the terminal now, and touching
+ * them would stop us (SIGTTOU) in place of ending. */
 static void killed(int sig)
 {
 	if (tty.taken) {
+		bool background = tcgetpgrp(STDIN_FILENO) != getpgrp();
 		guard_say(tty.guard, GUARD_GONE);
-		tty_guard_restore(tty.fd, &tty.before);
+		signal(SIGTTOU, SIG_IGN);
+		tty_guard_restore(tty.fd, background ? NULL : &tty.before);
 	}
 	signal(sig, SIG_DFL);
 	sigset_t s;
@@ -171,15 +174,8 @@ static void unset_handlers(void)
 
 void tty_stop(void)
 {
-	sigset_t only, before;
-	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-	sigemptyset(&only);
-	sigaddset(&only, SIGTSTP);
-	raise(SIGTSTP);
-	sigprocmask(SIG_UNBLOCK, &only, &before); /* here it stops */
-	sigprocmask(SIG_SETMASK, &before, NULL);
-	sigaction(SIGTSTP, &(struct sigaction){ .sa_handler = noted }, NULL);
-	continued = 0;
+	foreground_stop();
+	continued = stop_wanted = 0;
 }
 
 /* --- taking and giving back --------------------------------------------------------------------------------------- */

@@ -44,7 +44,7 @@ void tty_set_mouse(bool on);
 bool tty_stop_wanted(void);
 bool tty_continued(void);
 bool tty_resized(void);
-/* Stops this process as Ctrl-Z does, the terminal given back meanwhile. Call between tty_leave and tty_return. */
+/* Stops us as Ctrl-Z does (foreground.h), the terminal given back meanwhile. Call between tty_leave and tty_return. */
 void tty_stop(void);
 
 #endif

@@ -17,7 +17,8 @@ void tty_guard_restore(int tty, const struct termios *before)
 				    "\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
 	ssize_t n = write(tty, reset, sizeof(reset) - 1);
 	(void)n;
-	tcsetattr(tty, TCSANOW, before);
+	if (before)
+		tcsetattr(tty, TCSANOW, before);
 }
 
 static void watch(int pipe, int tty, const struct termios *before)

@@ -13,7 +13,8 @@ enum { GUARD_TAKEN = 't', GUARD_GONE = 'g' };
 int guard_start(int tty, const struct termios *before);
 void guard_say(int guard, char what); /* may be called in a signal handler */
 void guard_end(int *guard);           /* it ends and is waited for */
-/* Leaves every mode that we may have set. May be called in a signal handler; never waits. */
+/* Leaves every mode that we may have set; @before NULL: but for the line discipline's, which somebody else has set by now.
+ * May be called in a signal handler; never waits. */
 void tty_guard_restore(int tty, const struct termios *before);
 
 #endif

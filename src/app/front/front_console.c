@@ -1,6 +1,5 @@
 #include "app/front/front_console.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -12,15 +11,7 @@
 #include "app/front/front_looks.h"
 #include "app/front/host_command.h"
 #include "ui/console.h"
-
-static int wait_for(pid_t pid, struct err *err)
-{
-	int status;
-	while (waitpid(pid, &status, 0) < 0)
-		if (errno != EINTR)
-			return err_sys(err, "cannot wait for the shell");
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
-}
+#include "ui/term/foreground.h"
 
 /* The same program once more: "sandglass shell BOX --in SESSION" on this terminal. */
 static int own_shell(void *self, const char *session, const char *box, struct err *err)
@@ -38,9 +29,11 @@ static int own_shell(void *self, const char *session, const char *box, struct er
 	}
 	struct sigaction ign = { .sa_handler = SIG_IGN }, was;
 	sigaction(SIGINT, &ign, &was);
-	int status = wait_for(pid, err);
+	int status = foreground_wait(pid);
 	sigaction(SIGINT, &was, NULL);
-	return status;
+	if (status < 0)
+		return err_sys(err, "cannot wait for the shell");
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
 /* A command of the person's own on this machine. Not before the record has it; its end follows. */

@@ -1,6 +1,5 @@
 #include "app/front/host_command.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/mem.h"
 #include "control/client.h"
 #include "control/socket.h"
+#include "ui/term/foreground.h"
 
 enum { NOTE_MS = 10000 };
 
@@ -34,7 +34,6 @@ static uint64_t note(struct control_client *c, const char *cmd, uint64_t of, int
 static int run(const char *cmd, struct err *err)
 {
 	struct sigaction ign = { .sa_handler = SIG_IGN }, was;
-	int status = 0;
 	sigaction(SIGINT, &ign, &was);
 	pid_t pid = fork();
 	if (pid == 0) {
@@ -45,10 +44,9 @@ static int run(const char *cmd, struct err *err)
 		execl("/bin/sh", "sh", "-c", cmd, (char *)NULL);
 		_exit(127);
 	}
-	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		;
+	int status = pid > 0 ? foreground_wait(pid) : 0;
 	sigaction(SIGINT, &was, NULL);
-	if (pid < 0)
+	if (pid < 0 || status < 0)
 		return err_sys(err, "cannot start '%.100s'", cmd);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
