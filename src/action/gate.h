@@ -142,6 +142,11 @@ json_t *gate_budget_left(struct gate *g, uint64_t budget); /* returns owned {"uu
 
 /* {"held":[{...}], "paused":[...], "hold":"...", "budgets":[...]}: state for whoever attaches later. Returns owned. */
 json_t *gate_state(struct gate *g);
+/* Is @a held for a decision? What only a pause keeps back is not: somebody lets its agent go on. */
+bool gate_waits(const struct action *a);
+/* The same of a row of gate_state's "held"; and how many of them do. */
+bool gate_row_waits(const json_t *row);
+size_t gate_state_waits(const json_t *state);
 /* After a crash, and where a fork begins: closes every open intent of the record as interrupted, except those that were held:
  * these are held again under the same id when their owner submits the same intent (by hash) in the resumed run. */
 NODISCARD int gate_recover(struct gate *g, const char *session_path, struct err *err);

@@ -301,3 +301,24 @@ json_t *gate_state(struct gate *g)
 	json_put(o, "budgets", budgets_json(g));
 	return o;
 }
+
+bool gate_waits(const struct action *a)
+{
+	return a->state == ACTION_HELD && (a->reasons & ~(unsigned)HOLD_PAUSE);
+}
+
+bool gate_row_waits(const json_t *row)
+{
+	const json_t *why = json_object_get(row, "reasons");
+	const char *first = json_string_value(json_array_get(why, 0));
+	return !(json_array_size(why) == 1 && first && !strcmp(first, "pause"));
+}
+
+size_t gate_state_waits(const json_t *state)
+{
+	const json_t *held = json_object_get(state, "held");
+	size_t n = 0;
+	for (size_t i = 0; i < json_array_size(held); i++)
+		n += gate_row_waits(json_array_get(held, i));
+	return n;
+}

@@ -43,6 +43,7 @@ static json_t *agents(const struct model *m, bool live)
 		json_put_int(o, "tokens", a->tokens);
 		json_put_int(o, "uusd", a->uusd);
 		json_put_flag(o, "cost_unknown", a->cost_unknown);
+		put_limits(o, "limits", &a->limits);
 		json_array_append_new(list, o);
 	}
 	return list;
@@ -73,6 +74,8 @@ static void add_waiting(json_t *list, struct source *s, uint64_t seq, uint16_t k
 	json_put_str(o, "why", !act ? "waits for an answer" : act->latched ? s->model.paused_by_freeze ? "frozen by a person" : "paused by a person" : r.by);
 	json_put_int(o, "since_us", act ? act->held_us : r.ts_us);
 	json_put_int(o, "until_us", act ? act->until_us : 0);
+	if (act && act->latched)
+		json_put_flag(o, "paused", true);
 	if (act && act->later) {
 		CLEANUP(json_release) json_t *body = source_body(s, act->later);
 		json_put_str(o, "note", note_of(body));
@@ -97,6 +100,14 @@ static json_t *waits(struct source *s)
 	return list;
 }
 
+static int64_t when(struct source *s, uint64_t seq)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	struct err err = ERR_INIT;
+	struct event ev;
+	return session_event(s->session, seq, &ev, &a, &err) < 0 ? 0 : ev.ts_us;
+}
+
 static json_t *decisions(struct source *s)
 {
 	const struct model *m = &s->model;
@@ -118,6 +129,7 @@ static json_t *decisions(struct source *s)
 		json_put_str(o, "by", json_str(body, "by", ""));
 		json_put_str(o, "who", who_of(body));
 		json_put_int(o, "uid", json_int(json_object_get(body, "who"), "uid", -1));
+		json_put_int(o, "ts_us", when(s, act->decided));
 		json_put_str(o, "note", note_of(body));
 		json_array_append_new(list, o);
 	}

@@ -8,9 +8,10 @@
 
 enum { HANDOVER_DECISIONS = 10, HANDOVER_FILES = 20 };
 
-/* Fields: session, name, state, script, begun (wall clock, us), dur_us, agents[{agent,name,task,state,turn,tokens,uusd}], waits[{event,agent,kind,
- * what,why,since_us,until_us}], decisions[{event,action,what,decision,by,who,note,ts_us}] newest first, hold, waivers[{event,
- * kind,pattern,who}], boxes[{box,name,state,changed_files,unmerged_files,merged (seq of the merge back that stands; 0 none),
+/* Fields: session, name, state, script, begun (wall clock, us), dur_us, agents[{agent,name,task,state,turn,tokens,uusd,
+ * limits}], waits[{event,agent,kind,what,why,since_us,until_us,paused (by a person: there is nothing to decide)}],
+ * decisions[{event,action,what,decision,by,who,note,ts_us}] newest first, hold, waivers[{event,kind,pattern,who}],
+ * boxes[{box,name,state,changed_files,unmerged_files,merged (seq of the merge back that stands; 0 none),
  * unmerged[{path (bytes),op,lines}] (the first HANDOVER_FILES)}], spent{uusd,tokens,time_us}, limits{uusd,tokens,time_us,steps,
  * actions} (0 = none), warning. @live: its supervisor runs. Returns owned. */
 json_t *handover_make(struct source *s, bool live, int64_t now_us);

@@ -30,6 +30,19 @@ static void head(struct buf *out, const char *title, size_t nr, const char *none
 		buf_printf(out, ": %s\n", none);
 }
 
+/* "step 3 of 40, $0.41 of $1.00": who takes over sees what is left. */
+static void text_used(const json_t *agent, struct arena *a, struct buf *out)
+{
+	const json_t *limits = json_object_get(agent, "limits");
+	int64_t steps = json_int(limits, "steps", 0), uusd = json_int(limits, "uusd", 0);
+	buf_printf(out, "step %" PRId64, json_int(agent, "turn", 0));
+	if (steps)
+		buf_printf(out, " of %" PRId64, steps);
+	buf_printf(out, ", %s", fmt_cost(a, json_int(agent, "uusd", 0), json_flag(agent, "cost_unknown", false)));
+	if (uusd)
+		buf_printf(out, " of %s", fmt_money(a, uusd));
+}
+
 static void text_agents(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "agents");
@@ -38,40 +51,58 @@ static void text_agents(const json_t *h, struct arena *a, struct buf *out)
 		const json_t *o = json_array_get(list, i);
 		buf_puts(out, "  ");
 		put_safe(out, json_str(o, "name", ""));
-		buf_printf(out, ", %s, step %" PRId64 ", %s: ", json_str(o, "state", ""), json_int(o, "turn", 0),
-			   fmt_cost(a, json_int(o, "uusd", 0), json_flag(o, "cost_unknown", false)));
+		buf_printf(out, ", %s, ", json_str(o, "state", ""));
+		text_used(o, a, out);
+		buf_puts(out, ": ");
 		put_safe(out, json_str(o, "task", ""));
 		buf_putc(out, '\n');
 	}
 }
 
+static int64_t now_of(const json_t *h)
+{
+	return json_int(h, "begun_us", 0) + json_int(h, "dur_us", 0);
+}
+
+static void text_waiting(const json_t *o, int64_t now, struct arena *a, struct buf *out)
+{
+	buf_printf(out, "  #%" PRId64 " ", json_int(o, "event", 0));
+	put_safe(out, json_str(o, "agent", ""));
+	buf_printf(out, " %s: ", json_str(o, "kind", ""));
+	put_safe(out, bytes_of(o, "what"));
+	buf_printf(out, "\n      why: ");
+	put_safe(out, json_str(o, "why", ""));
+	buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
+	if (json_int(o, "until_us", 0))
+		buf_printf(out, ", denied in %s if nobody answers", fmt_age(a, json_int(o, "until_us", 0) - now));
+	if (*json_str(o, "note", "")) {
+		buf_puts(out, "\n      note of ");
+		put_safe(out, json_str(o, "note_by", ""));
+		buf_puts(out, ": ");
+		put_safe(out, json_str(o, "note", ""));
+	}
+	buf_putc(out, '\n');
+}
+
+/* What waits for a decision, and what only a pause keeps back. */
 static void text_waits(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "waits");
-	int64_t now = json_int(h, "begun_us", 0) + json_int(h, "dur_us", 0);
-	head(out, "WAITS FOR A PERSON", json_array_size(list), "nothing");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const json_t *o = json_array_get(list, i);
-		buf_printf(out, "  #%" PRId64 " ", json_int(o, "event", 0));
-		put_safe(out, json_str(o, "agent", ""));
-		buf_printf(out, " %s: ", json_str(o, "kind", ""));
-		put_safe(out, bytes_of(o, "what"));
-		buf_printf(out, "\n      why: ");
-		put_safe(out, json_str(o, "why", ""));
-		buf_printf(out, ", for %s", fmt_age(a, now - json_int(o, "since_us", now)));
-		if (json_int(o, "until_us", 0))
-			buf_printf(out, ", denied in %s if nobody answers", fmt_age(a, json_int(o, "until_us", 0) - now));
-		if (*json_str(o, "note", "")) {
-			buf_puts(out, "\n      note of ");
-			put_safe(out, json_str(o, "note_by", ""));
-			buf_puts(out, ": ");
-			put_safe(out, json_str(o, "note", ""));
-		}
-		buf_putc(out, '\n');
-	}
+	size_t nr = json_array_size(list), paused = 0;
+	for (size_t i = 0; i < nr; i++)
+		paused += json_flag(json_array_get(list, i), "paused", false);
+	head(out, "WAITS FOR A PERSON", nr - paused, "nothing");
+	for (size_t i = 0; i < nr; i++)
+		if (!json_flag(json_array_get(list, i), "paused", false))
+			text_waiting(json_array_get(list, i), now_of(h), a, out);
+	if (paused)
+		head(out, "PAUSED, 'sandglass continue' lets it go on", paused, "");
+	for (size_t i = 0; i < nr; i++)
+		if (json_flag(json_array_get(list, i), "paused", false))
+			text_waiting(json_array_get(list, i), now_of(h), a, out);
 }
 
-static void text_decisions(const json_t *h, struct buf *out)
+static void text_decisions(const json_t *h, struct arena *a, struct buf *out)
 {
 	const json_t *list = json_object_get(h, "decisions");
 	head(out, "LAST DECISIONS", json_array_size(list), "none");
@@ -80,6 +111,8 @@ static void text_decisions(const json_t *h, struct buf *out)
 		const char *decision = json_str(o, "decision", "");
 		buf_printf(out, "  #%" PRId64 " %s by ", json_int(o, "action", 0), strcmp(decision, "deny_pause") == 0 ? "deny and pause" : decision);
 		put_safe(out, json_str(o, "who", ""));
+		if (json_int(o, "ts_us", 0))
+			buf_printf(out, " %s ago", fmt_age(a, now_of(h) - json_int(o, "ts_us", 0)));
 		buf_puts(out, ": ");
 		put_safe(out, bytes_of(o, "what"));
 		if (*json_str(o, "note", "")) {
@@ -178,7 +211,7 @@ void handover_text(const json_t *h, struct buf *out)
 	buf_putc(out, '\n');
 	text_waits(h, &a, out);
 	text_agents(h, &a, out);
-	text_decisions(h, out);
+	text_decisions(h, &a, out);
 	text_holds(h, out);
 	text_boxes(h, out);
 	text_money(h, &a, out);

@@ -85,6 +85,8 @@ static void add_waiting(struct waitings *all, const json_t *h)
 {
 	const json_t *list = json_object_get(h, "waits");
 	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (json_flag(json_array_get(list, i), "paused", false))
+			continue;
 		GROW(all->item, all->nr, all->cap);
 		all->item[all->nr++] = (struct waiting){ json_incref((json_t *)(uintptr_t)h), json_array_get(list, i) };
 	}

@@ -3,6 +3,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "action/gate.h"
 #include "app/cmd/ask_all.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/front/sessions.h"
@@ -195,14 +196,17 @@ static void list_live(struct cmd_ctx *ctx, const struct strv *ids)
 	ask_all(all, ids->nr);
 	for (size_t i = 0; i < ids->nr; i++) {
 		json_t *w = all[i].welcome;
-		size_t held = json_array_size(json_object_get(json_object_get(w, "state"), "held"));
-		fprintf(ctx->out, "%s %s", ids->item[i], w ? held ? "waiting" : "running" : "does not answer");
+		const json_t *state = json_object_get(w, "state");
+		size_t held = gate_state_waits(state), asks = json_array_size(json_object_get(state, "asks"));
+		fprintf(ctx->out, "%s %s", ids->item[i], w ? held + asks ? "waiting" : "running" : "does not answer");
 		if (w) {
 			fputs("  ", ctx->out);
 			cmd_print_safe(ctx->out, json_str(w, "name", ""), strlen(json_str(w, "name", "")), false);
 		}
 		if (held)
 			fprintf(ctx->out, "  (%zu held)", held);
+		if (asks)
+			fprintf(ctx->out, "  (%zu %s)", asks, asks == 1 ? "question" : "questions");
 		fputc('\n', ctx->out);
 		json_decref(w);
 	}

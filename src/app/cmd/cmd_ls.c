@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "action/gate.h"
 #include "app/cmd/ask_all.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/describe.h"
@@ -17,7 +18,7 @@ struct row {
 	char *why;	   /* it is unreadable, or has not ended well: owned; may be NULL */
 	uint64_t events;
 	int64_t begun_us, last_us;
-	size_t held;
+	size_t held, asks;
 	bool watch; /* it is shared with us to watch only */
 	bool live, silent, broken_off, unreadable; /* silent: it runs, and its supervisor does not answer */
 };
@@ -81,9 +82,11 @@ static void ask_supervisors(struct row *row, size_t nr)
 			continue;
 		json_t *welcome = a[k++].welcome;
 		row[i].silent = !welcome;
-		row[i].held = json_array_size(json_object_get(json_object_get(welcome, "state"), "held"));
+		const json_t *state = json_object_get(welcome, "state");
+		row[i].held = gate_state_waits(state);
+		row[i].asks = json_array_size(json_object_get(state, "asks"));
 		row[i].watch = !strcmp(json_str(welcome, "role", ""), "watch");
-		row[i].state = row[i].held ? "waiting" : row[i].state;
+		row[i].state = row[i].held + row[i].asks ? "waiting" : row[i].state;
 		json_decref(welcome);
 	}
 	free(a);
@@ -132,6 +135,7 @@ static void print_json(struct cmd_ctx *ctx, const struct row *r)
 		json_put_int(o, "dur_us", r->last_us - r->begun_us);
 		json_put_flag(o, "live", r->live);
 		json_put_int(o, "held", (int64_t)r->held);
+		json_put_int(o, "asks", (int64_t)r->asks);
 		if (r->broken_off)
 			json_put(o, "resume", json_pack("[sss]", "sandglass", "resume", r->file->id));
 	}
@@ -161,6 +165,8 @@ static void print_row(struct cmd_ctx *ctx, const struct row *r)
 		}
 		if (r->held)
 			buf_printf(&b, "  (%zu held)", r->held);
+		if (r->asks)
+			buf_printf(&b, "  (%zu %s)", r->asks, r->asks == 1 ? "question" : "questions");
 		if (r->silent)
 			buf_puts(&b, "  (does not answer)");
 		if (r->file->shared_by)

@@ -276,9 +276,9 @@ static void look_held(struct super *s, struct otlp_state *now)
 	const json_t *held = json_object_get(state, "held");
 	size_t i;
 	json_t *h;
-	now->held = json_array_size(held);
+	now->held = gate_state_waits(state);
 	json_array_foreach(held, i, h) {
-		int64_t age = now->now_us - json_int(h, "since_us", now->now_us);
+		int64_t age = gate_row_waits(h) ? now->now_us - json_int(h, "since_us", now->now_us) : 0;
 		if (age > now->queue_age_us)
 			now->queue_age_us = age;
 	}

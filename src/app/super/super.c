@@ -121,7 +121,10 @@ static void on_held(void *self, uint64_t action, bool held)
 			xasprintf("%s %s", action_kind_name(spec->kind),
 				  spec->cmdline ? spec->cmdline : spec->argv.nr ? spec->argv.item[0] :
 				  spec->path ? spec->path : spec->host ? spec->host : spec->tool ? spec->tool : "");
-		super_held(s, action, text);
+		if (gate_waits(a))
+			super_held(s, action, text);
+		else
+			super_changed(s);
 		away_look(s);
 		json_t *body = json_object();
 		json_put_int(body, "action", (int64_t)action);
