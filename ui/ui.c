@@ -514,18 +514,6 @@ int64_t ui_next(const struct ui *ui)
 	return next;
 }
 
-static void paint_too_small(struct ui *ui, struct area a)
-{
-	size_t held = 0, run = 0;
-	for (size_t i = 0; i < ui->nr_src; i++) {
-		if (ui->src[i]->lost)
-			continue;
-		held += ui->src[i]->model.nr_held;
-		run += model_count(&ui->src[i]->model, AGENT_RUN) + model_count(&ui->src[i]->model, AGENT_THINK);
-	}
-	putf(a, 0, 0, ROLE_TEXT, "sandglass: %zu held, %zu run (window too small)", held, run);
-}
-
 uint64_t ui_calm(const struct ui *ui, struct calm *c, uint64_t of, uint64_t value)
 {
 	if (value != c->value)
@@ -547,7 +535,7 @@ void ui_draw(struct ui *ui)
 	grid_clear(&ui->grid);
 	struct area all = area_all(&ui->grid);
 	if (all.rows < UI_MIN_ROWS || all.cols < UI_MIN_COLS) {
-		paint_too_small(ui, all);
+		small_paint(ui, all);
 		return;
 	}
 	coach_look(ui);

@@ -116,6 +116,7 @@ bool ui_growing(const struct ui *ui); /* more has come since ui_sync before the 
 void ui_key(struct ui *ui, uint32_t key);
 void ui_mouse(struct ui *ui, struct mouse m); /* mouse.c */
 void ui_draw(struct ui *ui);
+void small_paint(const struct ui *ui, struct area a); /* small.c: below UI_MIN_ROWS, UI_MIN_COLS */
 void ui_resize(struct ui *ui, int rows, int cols);
 /* When the screen changes by itself next (mono_us), INT64_MAX = never. */
 int64_t ui_next(const struct ui *ui);

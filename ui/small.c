@@ -1,0 +1,77 @@
+/* A window below 60x16: what waits and who works, as far as there is room, and how it can be decided from elsewhere. Nothing
+ * is decided here: who cannot read a command whole must not let it run. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "ui/term/draw.h"
+#include "ui/ui.h"
+#include "ui/views/row.h"
+
+/* The first of @texts (the longest first, the last one always) that is whole in @cols. */
+static const char *fitting(const char *const *texts, size_t nr, int cols)
+{
+	size_t i = 0;
+	while (i + 1 < nr && text_cells(texts[i], true) > cols)
+		i++;
+	return texts[i];
+}
+
+static void paint_counts(const struct ui *ui, struct area a, struct arena *ar)
+{
+	size_t held = 0, run = 0;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		held += ui_waits(ui, i);
+		run += ui->src[i]->lost ? 0 : model_count(&ui->src[i]->model, AGENT_RUN) + model_count(&ui->src[i]->model, AGENT_THINK);
+	}
+	const char *both = arena_printf(ar, "%zu held, %zu run", held, run);
+	const char *const texts[] = {
+		arena_printf(ar, "sandglass: %s (window too small)", both), arena_printf(ar, "%s (too small)", both), both,
+		held ? arena_printf(ar, "%zu held", held) : arena_printf(ar, "%zu run", run), held ? "!" : run ? ">" : ".",
+	};
+	put(a, 0, 0, held ? ROLE_HELD : ROLE_TEXT, fitting(texts, ARRAY_LEN(texts), a.cols));
+}
+
+/* "#405 fix-parser: git push origin fix/parser" */
+static const char *waiting(const struct ui *ui, size_t source, uint64_t id, struct arena *ar)
+{
+	struct source *s = ui->src[source];
+	const struct model_action *act = model_action(&s->model, id);
+	const struct model_agent *agent = act ? model_agent(&s->model, act->agent) : NULL;
+	struct row_info r;
+	row_load(&r, s, &(struct row){ id, act ? EV_ACTION_REQUESTED : EV_ASK }, ar);
+	return arena_printf(ar, "! #%" PRIu64 " %s: %s", id, agent ? ui_agent_name(ui, source, agent) : r.word, one_line(r.what, ar));
+}
+
+/* What waits, from @row on, at most @rows of it; returns the first that we may decide as it is named on the
+ * command line, or NULL. */
+static const char *paint_waiting(const struct ui *ui, struct area a, int row, int rows, struct arena *ar)
+{
+	const char *first = NULL;
+	int end = row + rows;
+	for (size_t i = 0; i < ui->nr_src; i++) {
+		const struct model *m = &ui->src[i]->model;
+		for (size_t k = 0; k < m->nr_held && ui_waits(ui, i); k++) {
+			if (!first && ui_may_act(ui, i))
+				first = ui->nr_src > 1 ? arena_printf(ar, "%s#%" PRIu64, m->id, m->held[k]) : arena_printf(ar, "%" PRIu64, m->held[k]);
+			if (row < end)
+				put(a, row++, 0, ROLE_TEXT, waiting(ui, i, m->held[k], ar));
+		}
+	}
+	return first;
+}
+
+void small_paint(const struct ui *ui, struct area a)
+{
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	paint_counts(ui, a, &ar);
+	if (a.rows < 2)
+		return;
+	const char *id = paint_waiting(ui, a, 1, a.rows - 3, &ar);
+	const char *const leave[] = { "all is shown from 60x16 on; q leaves", "60x16 shows all; q leaves", "q leaves", "" };
+	if (id && a.rows > 2) {
+		const char *const how[] = { arena_printf(&ar, "'sandglass approve %s' or 'deny' in another terminal", id),
+					    arena_printf(&ar, "sandglass approve %s", id), "" };
+		put(a, a.rows - 2, 0, ROLE_DIM, fitting(how, ARRAY_LEN(how), a.cols));
+	}
+	put(a, a.rows - 1, 0, ROLE_DIM, fitting(leave, ARRAY_LEN(leave), a.cols));
+}
