@@ -93,10 +93,10 @@ void prompt_hint(const struct ui *ui, struct area a, int row)
 	if (p->ops && p->ops->hint)
 		p->ops->hint(ui, a, row);
 	else if (p->choice || p->by_hand)
-		put(a, row, 1, ROLE_DIM, p->choice ? "Esc leaves it" : "Enter takes it  Esc leaves it");
+		put(a, row, 1, ROLE_DIM, p->choice ? "Esc cancels" : "Enter takes it  Esc cancels");
 	else
-		put(a, row, 1, ROLE_DIM, p->ops ? "Enter takes it  Esc leaves it  Ctrl-u empties it" :
-						  "Enter takes it  Esc leaves it  Ctrl-e opens $EDITOR  Ctrl-u empties it");
+		put(a, row, 1, ROLE_DIM, p->ops ? "Enter takes it  Esc cancels  Ctrl-u empties it" :
+						  "Enter takes it  Esc cancels  Ctrl-e opens $EDITOR  Ctrl-u empties it");
 }
 
 /* --- editing ------------------------------------------------------------------------------------------------------ */

@@ -166,6 +166,11 @@ void ui_do(struct ui *ui, enum verb v)
 		no_keys(ui);
 }
 
+static bool at_top(const struct ui *ui)
+{
+	return ui->depth == 1 && ui_where(ui) & IN_FLEET;
+}
+
 void ui_key(struct ui *ui, uint32_t key)
 {
 	if (key == KEY_NONE_)
@@ -205,7 +210,9 @@ void ui_key(struct ui *ui, uint32_t key)
 		return;
 	}
 	enum verb v = keymap_verb(ui_where(ui), key);
-	if (v != VERB_NONE)
+	if (v == VERB_BACK && (key == K_ESC || key == K_CTRL('g')) && at_top(ui)) /* pressed once too often: that leaves nothing */
+		ui_say(ui, ROLE_DIM, "nothing to go back from; q leaves the console");
+	else if (v != VERB_NONE)
 		ui_do(ui, v);
 }
 

@@ -195,6 +195,12 @@ static void leaving(void)
 {
 	struct err err = ERR_INIT;
 	begin(1, 0, false);
+	press("\x1b");
+	ok(!ui.prompt.active && !ui.quit && seen("q leaves the console"), "Esc once too often asks nothing");
+	press("q");
+	ok(ui.prompt.active && seen("Esc cancels"), "q asks first");
+	press("\x1b");
+	ok(!ui.prompt.active && !ui.quit, "and stays when it is not answered");
 	press("Q1");
 	ok(ui.quit && *took() == 0, "Q 1 leaves; nothing is sent");
 	end();
