@@ -626,8 +626,9 @@ void model_apply(struct model *m, const struct event *ev)
 		apply_body(m, agent_of(m, ev->agent), ev, o);
 	struct model_agent *a = row_owner(m, ev);
 	if (a) {
-		const struct model_action *act = ev->kind == EV_ACTION_ENDED ? model_action(m, ev->action) : NULL;
-		spark_add(&a->spark, ev, ev->kind == EV_ACTION_HELD, act && !act->ok && !act->again);
+		const struct model_action *act = model_action(m, ev->action);
+		spark_add(&a->spark, ev, act && ev->kind == EV_ACTION_HELD && !act->latched,
+			  act && ev->kind == EV_ACTION_ENDED && !act->ok && !act->again);
 	}
 	if (!model_is_row(ev->kind) || itself)
 		return;

@@ -35,7 +35,7 @@ static const char *const signs[SIGN_NR][2] = {
 	[SIGN_HLINE] = { "\xe2\x94\x80", "-" },  [SIGN_VLINE] = { "\xe2\x94\x82", "|" },
 	[SIGN_CUT] = { ">", ">" },               [SIGN_FULL] = { "\xe2\x96\x88", "#" },
 	[SIGN_EMPTY] = { "\xe2\x96\x91", "." },  [SIGN_DOT] = { "\xc2\xb7", "." },
-	[SIGN_SPARK1] = { "\xe2\x96\x81", "." }, [SIGN_SPARK2] = { "\xe2\x96\x82", "." },
+	[SIGN_SPARK1] = { "\xe2\x96\x81", "_" }, [SIGN_SPARK2] = { "\xe2\x96\x82", "_" },
 	[SIGN_SPARK3] = { "\xe2\x96\x83", "-" }, [SIGN_SPARK4] = { "\xe2\x96\x84", "-" },
 	[SIGN_SPARK5] = { "\xe2\x96\x85", "=" }, [SIGN_SPARK6] = { "\xe2\x96\x86", "+" },
 	[SIGN_SPARK7] = { "\xe2\x96\x87", "*" }, [SIGN_SPARK8] = { "\xe2\x96\x88", "#" },

@@ -10,7 +10,7 @@
 #include "ui/term/fmt.h"
 
 enum { MAX_COLS = 512, MAX_LANES = 64, AXIS = 8, NAME = 14, VALUE = 9 };
-enum lane { LANE_NONE, LANE_THINK, LANE_RUN, LANE_HELD, LANE_ERROR };
+enum lane { LANE_NONE, LANE_THINK, LANE_RUN, LANE_PAUSED, LANE_HELD, LANE_ERROR };
 
 struct plot {
 	size_t source;
@@ -90,7 +90,7 @@ static void add_action(struct plot *v, const struct model_action *a)
 	if (a->started)
 		mark_lane(cell, column_of(v, a->start_us), last, strcmp(a->kind, "model") == 0 ? LANE_THINK : LANE_RUN);
 	if (a->held)
-		mark_lane(cell, column_of(v, a->held_us), column_of(v, a->started ? a->start_us : end), LANE_HELD);
+		mark_lane(cell, column_of(v, a->held_us), column_of(v, a->started ? a->start_us : end), a->latched ? LANE_PAUSED : LANE_HELD);
 	if (a->ended && !a->ok)
 		mark_lane(cell, last, last, LANE_ERROR);
 }
@@ -216,6 +216,7 @@ static void paint_lane(const struct plot *v, struct area a, int row, size_t i)
 		const char *sign;
 	} looks[] = { [LANE_NONE] = { ROLE_RULE, NULL },      [LANE_THINK] = { ROLE_THINK, "-" },
 		      [LANE_RUN] = { ROLE_RUN, "#" },         [LANE_HELD] = { ROLE_HELD, "!" },
+		      [LANE_PAUSED] = { ROLE_PAUSED, "=" },
 		      [LANE_ERROR] = { ROLE_ERROR, "x" } };
 	put_field(a, row, 1, NAME - 2, ROLE_NAME, v->lane[i].agent->name);
 	for (int c = 0; c < v->width; c++) {
@@ -242,6 +243,8 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	draw_title(a, 0, v->title, p, ARRAY_LEN(p));
 	put_rule(a, 1, NULL, ROLE_RULE, "Tab cost, tokens, output, actions   j k agent   h l along the time");
 	paint_curve(v, area_sub(a, 2, 0, curve, a.cols));
+	if (!v->total && curve > 0)
+		put(a, 2 + curve / 2, NAME + 3, ROLE_DIM, arena_printf(v->arena, "no %s so far; Tab: what else there is", whats[v->what].name));
 	int64_t before = at > 0 ? v->sum[at - 1] : 0;
 	put(a, row, NAME + 1 + at, ROLE_TITLE, "^");
 	const char *text = arena_printf(v->arena, "%s  %s (+%s)  %s", fmt_hms(v->arena, time_at(v, at)),
@@ -249,7 +252,7 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 	int n = text_cells(text, a.g->ascii), left = NAME + 1 + at + 2;
 	put(a, row++, left + n < a.cols ? left : NAME + at - n, ROLE_TEXT, text);
 	paint_heat(v, a, row++);
-	put_rule(a, row++, "who worked when", ROLE_TITLE, "# runs  - thinks  ! held  x failed");
+	put_rule(a, row++, "who worked when", ROLE_TITLE, "# runs  - thinks  = paused  ! held  x failed");
 	for (size_t i = 0; i < v->nr_lanes && row < a.rows; i++)
 		paint_lane(v, a, row++, i);
 	if (v->more > 0 && row < a.rows)

@@ -395,7 +395,13 @@ static void paused(void)
 	ok(!strstr(shot(), " held #3 fix: rm 0") || strstr(shot(), "2 HELD"), "and no longer than it is so");
 	size_t waits = m->nr_held;
 	event(2, EV_LATCH_PAUSE, 0, "{\"agent\":2}");
+	for (size_t i = 0; i < m->nr_agents; i++)
+		m->agent[i].spark = (struct spark){ 0 };
 	event(2, EV_ACTION_HELD, 3, "{\"reasons\":[\"pause\"]}");
+	bool marked = false;
+	for (size_t i = 0; i < SPARK_SLOTS; i++)
+		marked = marked || model_agent(m, 2)->spark.held[i];
+	ok(!marked, "nor is it marked so where it is seen how busy the agent was");
 	is_int((int)m->nr_held, (int)waits, "what stands before its start by a pause does not wait for a decision");
 	is_int(model_agent_state(m, model_agent(m, 2)), AGENT_PAUSED, "the agent is paused");
 	CLEANUP(json_release) json_t *page = handover_make(src[2], true, 0);
@@ -404,6 +410,11 @@ static void paused(void)
 	ok(strstr(shot(), "before exec  rm 0"), "its row says before what");
 	ui_open(&ui, "agent", &(struct subject){ .source = 2, .agent = 2 });
 	ok(strstr(shot(), "= PAUSED before #3"), "so does the agent's own screen");
+	ui_open(&ui, "plot", &(struct subject){ .source = 2 });
+	ok(strstr(shot(), "= paused  ! held"), "the plot has a sign of its own for it");
+	const char *lane = strstr(shot(), "\n fix ");
+	ok(lane && memchr(lane + 1, '=', strcspn(lane + 1, "\n")) && !memchr(lane + 1, '!', strcspn(lane + 1, "\n")), "and shows it by that");
+	ui_back(&ui);
 	event(2, EV_ACTION_HELD, 3, "{\"reasons\":[\"ask\",\"pause\"]}");
 	is_int((int)m->nr_held, (int)waits + 1, "what a rule stopped as well waits");
 	ok(strstr(shot(), "! HELD, paused"), "held, and paused besides");
