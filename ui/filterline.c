@@ -386,7 +386,7 @@ static void hint_saying(const struct ui *ui, struct area a, int row, const char 
 
 static void hint(const struct ui *ui, struct area a, int row)
 {
-	hint_saying(ui, a, row, "Enter filters  Esc leaves  Up history  Ctrl-t SQL");
+	hint_saying(ui, a, row, "Enter filters  Esc cancels  Up history  Ctrl-t SQL");
 }
 
 /* What is wrong: from the column to the end of the word. */
@@ -443,7 +443,7 @@ static void hold_changed(struct ui *ui)
 
 static void hold_hint(const struct ui *ui, struct area a, int row)
 {
-	hint_saying(ui, a, row, ui->prompt.text.len ? "Enter holds what matches  Esc leaves  Up history" : "Enter holds nothing any more  Esc leaves");
+	hint_saying(ui, a, row, ui->prompt.text.len ? "Enter holds what matches  Esc cancels  Up history  Ctrl-t SQL" : "Enter holds nothing any more  Esc cancels");
 }
 
 static const struct prompt_ops hold_ops = {

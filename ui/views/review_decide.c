@@ -160,21 +160,6 @@ static json_t *taken_opts(struct review *v)
 
 /* --- another tool, nothing of it ------------------------------------------------------------------------------- */
 
-static void difftool(struct review *v, struct ui *ui)
-{
-	struct source *s = ui_source(ui, v->source);
-	const struct change *c = &v->change[v->part[v->at].file];
-	CLEANUP(buf_release) struct buf old = BUF_INIT, now = BUF_INIT;
-	if (!s || !change_contents(s, c, &old, &now)) {
-		ui_say(ui, ROLE_DIM, "the record has not all contents of this file, or they are over 64 MB: nothing to compare");
-		return;
-	}
-	const char *name = strrchr(c->path, '/');
-	buf_reset(&ui->wish_text);
-	compare_text(name ? name + 1 : c->path, &old, &now, &ui->wish_text);
-	ui->wish = WISH_COMPARE;
-}
-
 static void discarded(struct ui *ui, const char *text)
 {
 	struct review *v = on_top(ui);
@@ -354,8 +339,6 @@ static bool of_part(struct review *v, struct ui *ui, uint32_t key)
 		ui_ask(ui, "comment, for the agent and the record: ", &on, said);
 	else if (key == 'e')
 		edit(v, ui);
-	else if (key == K_CTRL('t'))
-		difftool(v, ui);
 	else if (key == 'D' && v->box)
 		discard(v, ui);
 	else if (key == K_ENTER)

@@ -5,6 +5,7 @@
 
 #include "ui/term/draw.h"
 #include "ui/term/fmt.h"
+#include "ui/views/difftool.h"
 #include "ui/views/listed.h"
 #include "ui/views/pane.h"
 #include "ui/ui.h"
@@ -152,8 +153,11 @@ static bool to_file(struct diff_view *v, int64_t to)
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct diff_view *v = self;
-	(void)ui;
 	switch ((int)verb) {
+	case VERB_DIFFTOOL:
+		if (v->nr)
+			difftool_wish(ui, ui_source(ui, v->source), &v->change[v->file]);
+		return true;
 	case VERB_NEXT:
 	case VERB_NEXT_PANE:
 		return to_file(v, (int64_t)v->file + 1);

@@ -4,6 +4,7 @@
  * merge that waits for a review is answered from here.
  * Reads: the newest snapshot at the cursor, what was said of it. */
 #include "ui/views/review_inner.h"
+#include "ui/views/difftool.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -275,8 +276,11 @@ static int64_t next_file(const struct review *v, int step)
 static bool verb(void *self, struct ui *ui, enum verb verb)
 {
 	struct review *v = self;
-	(void)ui;
 	switch ((int)verb) {
+	case VERB_DIFFTOOL:
+		if (v->nr_parts)
+			difftool_wish(ui, ui_source(ui, v->source), &v->change[v->part[v->at].file]);
+		return true;
 	case VERB_UP:
 	case VERB_PREV:
 		return to(v, (int64_t)v->at - 1);
@@ -339,7 +343,6 @@ static const char *const own[] = {
 	"=", "old and new side by side",
 	"W", "hide blanks, show them",
 	"J K", "scroll a line",
-	"Ctrl-t", "your difftool",
 	"r", "run the checks again",
 	"a", "yes: merge it back..",
 	"n", "no, to a script's merge..",

@@ -164,6 +164,26 @@ static void verbs(void)
 	}
 }
 
+/* Of a screen with files one is compared; where only an agent is shown, its files come first. */
+static void difftool(void)
+{
+	begin();
+	size_t at = 0;
+	while (at + 1 < s->model.nr_agents && strcmp(s->model.agent[at].name, "fix-parser") != 0)
+		at++;
+	ui_open(&ui, "agent", &(struct subject){ .agent = s->model.agent[at].id });
+	press("\x14");
+	is_str(ui_top(&ui)->ops->name, "diff", "Ctrl-t beside an agent: its files");
+	is_int(ui.wish, WISH_NONE, "nothing is run yet");
+	press("]\x14");
+	is_int(ui.wish, WISH_COMPARE, "and there: the file in the person's own tool");
+	ok(ui.wish_text.len > 0 && strncmp(buf_cstr(&ui.wish_text), "empty.blk\n", 10) == 0, "the one that is shown: %.20s", buf_cstr(&ui.wish_text));
+	ui.wish = WISH_NONE;
+	press(":difftool\n");
+	is_int(ui.wish, WISH_COMPARE, "by its name, too");
+	end();
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/t_ways-XXXXXX";
@@ -176,6 +196,7 @@ int main(void)
 	commands();
 	words_too_many();
 	verbs();
+	difftool();
 	ok(dir_remove(dir, &err) == 0, "tidy");
 	return done_testing();
 }

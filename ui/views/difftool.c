@@ -1,0 +1,18 @@
+#include "ui/views/difftool.h"
+
+#include <string.h>
+
+#include "ui/away.h"
+
+void difftool_wish(struct ui *ui, struct source *s, const struct change *c)
+{
+	CLEANUP(buf_release) struct buf old = BUF_INIT, now = BUF_INIT;
+	if (!s || !change_contents(s, c, &old, &now)) {
+		ui_say(ui, ROLE_DIM, "the record has not all contents of this file, or they are over 64 MB: nothing to compare");
+		return;
+	}
+	const char *name = strrchr(c->path, '/');
+	buf_reset(&ui->wish_text);
+	compare_text(name ? name + 1 : c->path, &old, &now, &ui->wish_text);
+	ui->wish = WISH_COMPARE;
+}

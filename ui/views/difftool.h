@@ -1,0 +1,10 @@
+/* Ctrl-t: one change as two files in the person's own tool (git's diff.tool), read only. */
+#ifndef UI_DIFFTOOL_H
+#define UI_DIFFTOOL_H
+
+#include "ui/ui.h"
+#include "ui/views/changes.h"
+
+void difftool_wish(struct ui *ui, struct source *s, const struct change *c);
+
+#endif
