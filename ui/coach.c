@@ -239,8 +239,18 @@ void coach_did(struct ui *ui, enum verb v)
 		}
 }
 
+/* What names a key is said where that works; elsewhere it waits. */
+static bool works_here(const struct ui *ui, const struct hint *h)
+{
+	unsigned where = ui_where(ui);
+	for (size_t i = 0; h->done[0] && i < keymap_count(); i++)
+		if (keymap_row(i)->verb == h->done[0] && keymap_row(i)->where & where)
+			return true;
+	return !h->done[0];
+}
+
 const char *coach_text(const struct ui *ui)
 {
 	const struct coach *c = ui->coach;
-	return c && !c->off && c->now >= 0 ? hints[c->now].text : NULL;
+	return c && !c->off && c->now >= 0 && works_here(ui, &hints[c->now]) ? hints[c->now].text : NULL;
 }

@@ -1,5 +1,7 @@
 #include "ui/select.h"
 
+#include <string.h>
+
 #include "ui/finder_inner.h"
 #include "ui/term/text.h"
 
@@ -71,9 +73,21 @@ static struct hash print_of(const struct ui *ui, const struct looked *l)
 	return h;
 }
 
+/* Another screen came: its first line does not say what was chosen on the one before. */
+static void left_behind(struct ui *ui)
+{
+	static const char end[] = " chosen";
+	size_t n = strlen(ui->message);
+	ui->select.on = false;
+	if (n >= sizeof(end) - 1 && strcmp(ui->message + n - (sizeof(end) - 1), end) == 0)
+		ui_say(ui, ROLE_TEXT, "%s", "");
+}
+
 void select_keep(struct ui *ui)
 {
 	struct looked l;
+	if (ui->select.on && !is_on(ui))
+		left_behind(ui);
 	if (!is_on(ui))
 		return;
 	struct hash now = looked_at(ui, &l) ? print_of(ui, &l) : (struct hash){ 0 };

@@ -126,10 +126,32 @@ static void put_equal(char *what)
 	memmove(what + n + 1, what + n + skip, strlen(what + n + skip) + 1);
 }
 
+/* Switches may be given as settings with a value, and those of approvals without that word. Returns owned. */
+static char *normal(const char *typed)
+{
+	static const char *const switches[] = { "mouse", "coach", "ascii" }, *const on[] = { "on", "true", "yes", "1" },
+				 *const off[] = { "off", "false", "no", "0" };
+	char *what = xstrdup(typed);
+	put_equal(what);
+	size_t n = strcspn(what, "=");
+	for (size_t i = 0; i < ARRAY_LEN(switches) && what[n]; i++)
+		for (size_t k = 0; k < ARRAY_LEN(on) && strlen(switches[i]) == n && strncmp(what, switches[i], n) == 0; k++) {
+			if (strcmp(what + n + 1, on[k]) != 0 && strcmp(what + n + 1, off[k]) != 0)
+				continue;
+			char *is = xasprintf("%s%s", strcmp(what + n + 1, on[k]) == 0 ? "" : "no", switches[i]);
+			free(what);
+			return is;
+		}
+	if (strncmp(what, "popup=", 6) != 0 && strncmp(what, "arm_ms=", 7) != 0)
+		return what;
+	char *full = xasprintf("approvals.%s", what);
+	free(what);
+	return full;
+}
+
 void ui_set(struct ui *ui, const char *typed)
 {
-	CLEANUP(free_ptr) char *what = xstrdup(typed);
-	put_equal(what);
+	CLEANUP(free_ptr) char *what = normal(typed);
 	bool toggled = strcmp(what, "mouse") == 0 || strcmp(what, "coach") == 0 || strcmp(what, "ascii") == 0 || strncmp(what, "no", 2) == 0;
 	if (!*what || (ui_is_setting(what) && !strchr(what, '=') && !toggled)) {
 		say_all(ui);

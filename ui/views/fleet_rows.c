@@ -41,7 +41,8 @@ const char *fleet_now(const struct line *l, const struct ui *ui, struct arena *a
 		return arena_printf(ar, "at #%" PRIu64, id);
 	if (strcmp(r.word, "model") == 0 && l->state == AGENT_THINK)
 		return "model answering";
-	return arena_printf(ar, "%s%s  %s", l->state == AGENT_LOST ? "was at " : "", r.word, one_line(r.what, ar));
+	return arena_printf(ar, "%s%s  %s", l->state == AGENT_LOST ? "was at " : l->state == AGENT_IDLE ? "after " : "", r.word,
+			    one_line(r.what, ar));
 }
 
 static int urgency(enum agent_state s)

@@ -36,11 +36,11 @@ static const char *snapshot_text(const json_t *o, struct arena *a)
 
 static const char *decision_text(const json_t *o, struct arena *a)
 {
-	struct row_info tmp = { .why = "" };
+	struct row_info tmp = { .by = "", .why = "" };
 	row_decided(&tmp, o, a);
 	const char *waiver = json_str(o, "waiver", ""), *rule = json_str(o, "rule", "");
 	int64_t with = json_int(o, "with", 0);
-	return arena_printf(a, "%s by %s%s%s%s%s%s%s", tmp.verdict, tmp.by, with ? arena_printf(a, " together with #%" PRId64, with) : "",
+	return arena_printf(a, "%s%s%s%s%s%s%s%s%s", tmp.verdict, *tmp.by ? " by " : "", tmp.by, with ? arena_printf(a, " together with #%" PRId64, with) : "",
 			    *waiver ? " and from now on " : *rule ? " with the new rule " : "", waiver, rule, *tmp.why ? ": " : "", tmp.why);
 }
 
@@ -431,6 +431,7 @@ void row_load(struct row_info *out, struct source *s, const struct row *r, struc
 		return;
 	out->ts_us = ev.ts_us;
 	out->agent = ev.agent;
+	out->box = ev.box;
 	const struct model_action *act = r->kind == EV_ACTION_REQUESTED ? model_action(&s->model, r->seq) : NULL;
 	if (act) {
 		row_action(out, s, act, a);

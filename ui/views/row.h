@@ -10,7 +10,7 @@
 #include "ui/term/theme.h"
 
 struct row_info {
-	uint64_t seq, agent;
+	uint64_t seq, agent, box;
 	int64_t ts_us;
 	char sign;            /* '!' held, '>' runs, 'x' failed, '.' done, ' ' */
 	enum role role;       /* of sign and outcome */

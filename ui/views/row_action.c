@@ -169,7 +169,7 @@ void row_decided(struct row_info *out, const json_t *o, struct arena *a)
 						   : "approved";
 	if (strcmp(by, "human") == 0)
 		out->by = arena_strdup(a, json_str(json_object_get(o, "who"), "name", "a person"));
-	else
+	else if (strcmp(by, "latch") != 0) /* the end of a pause or hold stands there for itself */
 		out->by = arena_strdup(a, by);
 	const char *message = json_str(o, "message", ""), *note = json_str(o, "note", "");
 	if (*message || *note)

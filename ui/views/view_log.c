@@ -28,6 +28,14 @@ static void open_view(void *self, struct ui *ui, const struct subject *on)
 	v->follow = true;
 }
 
+/* An agent's; files that changed are a box's. */
+static const char *whose(const struct model *m, const struct row *row, const struct row_info *r)
+{
+	const struct model_agent *a = model_agent(m, r->agent);
+	const struct model_box *b = row->kind == EV_SNAPSHOT_TAKEN ? model_box(m, r->box) : NULL;
+	return a ? a->name : b && b->name ? b->name : "";
+}
+
 static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int cols)
 {
 	struct log_view *v = self;
@@ -53,8 +61,7 @@ static void recalc(void *self, struct ui *ui, struct arena *ar, int rows, int co
 	v->first = first;
 	for (size_t i = first; i < last; i++, v->nr++) {
 		row_load(&v->row[v->nr], s, &r->row[i], ar);
-		const struct model_agent *a = model_agent(&s->model, v->row[v->nr].agent);
-		v->name[v->nr] = a ? a->name : "";
+		v->name[v->nr] = whose(&s->model, &r->row[i], &v->row[v->nr]);
 	}
 	v->at = sel - first;
 }

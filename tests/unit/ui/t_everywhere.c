@@ -4,6 +4,7 @@
 
 #include "fake_session.h"
 #include "tap.h"
+#include "ui/coach.h"
 #include "ui/finder.h"
 #include "ui/model/handover.h"
 #include "ui/term/term.h"
@@ -421,6 +422,33 @@ static void paused(void)
 	end();
 }
 
+/* A line is true of the screen that it stands on. */
+static void said_where(void)
+{
+	begin(1, 0, false);
+	ui.coach = coach_new(NULL);
+	ok(strstr(shot(), "a shows why and asks"), "a hint names a key");
+	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
+	ok(!strstr(shot(), "a shows why and asks"), "not where the key means nothing");
+	press("Lv");
+	ok(seen("1 line chosen"), "lines are chosen in the log");
+	ui_open(&ui, "boxes", &(struct subject){ .source = 2 });
+	ok(!strstr(shot(), "1 line chosen"), "which the next screen does not say");
+	struct model *m = &src[2]->model;
+	struct event ev = { .seq = m->head + 1, .kind = EV_BOX_OPEN, .body = "{\"name\":\"stall\",\"driver\":\"process\"}", .ts_us = m->last_us };
+	ev.len = strlen(ev.body);
+	struct session *s = src[2]->session;
+	GROW(s->event, s->nr, s->cap);
+	s->event[s->nr++] = (ev.body = xstrdup(ev.body), ev);
+	GROW(s->event, s->nr, s->cap);
+	s->event[s->nr++] = (struct event){ .seq = ev.seq + 1, .box = ev.seq, .kind = EV_SNAPSHOT_TAKEN, .ts_us = ev.ts_us,
+					    .body = xstrdup("{\"nr\":1,\"changed\":[]}"), .len = 22 };
+	ui_sync(&ui);
+	ui_open(&ui, "log", &(struct subject){ .source = 2 });
+	ok(strstr(shot(), " stall "), "whose files changed stands in the log");
+	end();
+}
+
 static void frozen(void)
 {
 	begin(1, 0, false);
@@ -616,6 +644,7 @@ int main(void)
 	questions();
 	script_asks();
 	paused();
+	said_where();
 	frozen();
 	going_on();
 	nobody_decides();

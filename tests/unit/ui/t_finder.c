@@ -187,6 +187,13 @@ static void commands(void)
 	ok(ui.grid.ascii && ui.redraw, "rules in ASCII: %s", ui.message);
 	keys(":set noascii\n");
 	ok(!ui.grid.ascii, "and back");
+	keys(":set ascii=on\n");
+	ok(ui.grid.ascii, "a switch with a value");
+	keys(":set ascii off\n");
+	ok(!ui.grid.ascii, "either way");
+	keys(":set popup=true\n");
+	ok(ui.popup, "as the list of settings says it");
+	keys(":set popup=false\n");
 	ui.ascii_only = ui.grid.ascii = true;
 	keys(":set noascii\n");
 	ok(ui.grid.ascii, "not where the terminal shows nothing else: %s", ui.message);
