@@ -313,39 +313,8 @@ end
 
 function M.envelope(flags, body) return (">BI4"):pack(flags, #body) .. body end
 
-local DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-local VALUE = {}
-for i = 1, 64 do VALUE[DIGITS:byte(i)] = i - 1 end
-
-local PAIR = {}   -- two digits for each twelve bits
-
-function M.base64_encode(s)
-  if not PAIR[0] then
-    for i = 0, 4095 do PAIR[i] = DIGITS:sub((i >> 6) + 1, (i >> 6) + 1) .. DIGITS:sub((i & 63) + 1, (i & 63) + 1) end
-  end
-  local out, n, whole = {}, 0, #s - #s % 3
-  for i = 1, whole, 3 do
-    local a, b, c = s:byte(i, i + 2)
-    out[n + 1], out[n + 2] = PAIR[a << 4 | b >> 4], PAIR[(b & 15) << 8 | c]
-    n = n + 2
-  end
-  local a, b = s:byte(whole + 1, -1)
-  if a then out[n + 1] = PAIR[a << 4 | (b or 0) >> 4] .. (b and PAIR[(b & 15) << 8]:sub(1, 1) .. "=" or "==") end
-  return table.concat(out)
-end
-
-function M.base64_decode(s)
-  local out, n = {}, 0
-  s = s:gsub("[^%w+/]", "")
-  for i = 1, #s, 4 do
-    local a, b, c, d = s:byte(i, i + 3)
-    local v = (VALUE[a] or 0) << 18 | (VALUE[b or 65] or 0) << 12 | (c and VALUE[c] or 0) << 6 | (d and VALUE[d] or 0)
-    n = n + 1
-    out[n] = d and string.char(v >> 16, v >> 8 & 255, v & 255) or c and string.char(v >> 16, v >> 8 & 255)
-      or string.char(v >> 16)
-  end
-  return table.concat(out)
-end
+function M.base64_encode(s) return rt.core.to64(s) end
+function M.base64_decode(s) return rt.core.from64(s) end   -- what is no digit of it is passed over
 
 -- Questions --------------------------------------------------------------------------------------------------------
 

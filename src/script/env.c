@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/buf.h"
+#include "base/hash.h"
 #include "base/json.h"
 #include "script/codec.h"
 #include "script/order.h"
@@ -224,6 +225,46 @@ static int core_decode(lua_State *L)
 	return 1;
 }
 
+/* to64(bytes) -> base64, with its ends filled. */
+static int core_to64(lua_State *L)
+{
+	size_t len;
+	const char *s = luaL_checklstring(L, 1, &len);
+	buf_reset(&scratch);
+	base64_append(&scratch, s, len);
+	lua_pushlstring(L, buf_cstr(&scratch), scratch.len);
+	return 1;
+}
+
+static int digit_of(char c)
+{
+	return c >= 'A' && c <= 'Z' ? c - 'A' : c >= 'a' && c <= 'z' ? c - 'a' + 26 : c >= '0' && c <= '9' ? c - '0' + 52
+		: c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* from64(text) -> bytes. What is no digit of base64 is passed over: ends of lines, and what fills the end. */
+static int core_from64(lua_State *L)
+{
+	size_t len;
+	const char *s = luaL_checklstring(L, 1, &len);
+	unsigned held = 0, bits = 0;
+	buf_reset(&scratch);
+	buf_reserve(&scratch, len / 4 * 3 + 3);
+	for (size_t i = 0; i < len; i++) {
+		int v = digit_of(s[i]);
+		if (v < 0)
+			continue;
+		held = held << 6 | (unsigned)v;
+		bits += 6;
+		if (bits >= 8) {
+			bits -= 8;
+			scratch.data[scratch.len++] = (char)(held >> bits);
+		}
+	}
+	lua_pushlstring(L, scratch.data, scratch.len);
+	return 1;
+}
+
 /* metatable(v): the real one, whatever __metatable says. */
 static int core_metatable(lua_State *L)
 {
@@ -304,6 +345,7 @@ void env_open(lua_State *L)
 		{ "where", core_where },    { "trace", core_trace },
 		{ "load", core_load },	    { "metatable", core_metatable },
 		{ "encode", core_encode },  { "decode", core_decode },
+		{ "to64", core_to64 },	    { "from64", core_from64 },
 		{ "handle", order_handle }, { NULL, NULL },
 	};
 	base_open(L);
