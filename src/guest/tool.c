@@ -131,6 +131,55 @@ static int get(char **arg, struct buf *out, struct err *err)
 	return 0;
 }
 
+/* -1: it cannot be read to its end. */
+static int sum_of(int fd, struct hash *out)
+{
+	char bytes[64 << 10];
+	struct hash_ctx c;
+	ssize_t n;
+	hash_begin(&c);
+	while ((n = read(fd, bytes, sizeof(bytes))) > 0 || (n < 0 && errno == EINTR))
+		if (n > 0)
+			hash_add(&c, bytes, (size_t)n);
+	hash_end(&c, out);
+	return n < 0 ? -1 : 0;
+}
+
+static void sum_one(int root, const char *path, struct buf *out)
+{
+	struct stat st, after;
+	struct hash h;
+	struct manifest_entry e = { .path = path }, then = { .path = path };
+	CLEANUP(fd_close) int fd = open_file(root, path, &st);
+	bool good = fd >= 0 && sum_of(fd, &h) == 0 && fstat(fd, &after) == 0;
+	if (good) {
+		manifest_stat(&e, &st);
+		manifest_stat(&then, &after);
+		good = e.size == then.size && e.mtime_ns == then.mtime_ns && e.ctime_ns == then.ctime_ns;
+	}
+	pack_u8(out, good);
+	if (!good)
+		return;
+	manifest_put(out, &e);
+	buf_append(out, h.b, HASH_LEN);
+}
+
+static int sum(char **arg, struct buf *out, struct err *err)
+{
+	CLEANUP(buf_release) struct buf in = BUF_INIT;
+	CLEANUP(fd_close) int root = open_root(arg[0], err);
+	if (root < 0 || fd_read_all(0, &in, TOOL_MAX_IN, err) < 0)
+		return -1;
+	struct unpack u = { .p = buf_cstr(&in), .left = in.len };
+	while (u.left && !u.bad) {
+		const char *path = unpack_str(&u);
+		if (u.bad || !plan_path_ok(path, strlen(path)))
+			return err_set(err, ERR_PARSE, "what is asked for makes no sense");
+		sum_one(root, path, out);
+	}
+	return 0;
+}
+
 static int apply(char **arg, struct buf *out, struct err *err)
 {
 	char head[8];
@@ -229,6 +278,7 @@ static const struct {
 } verbs[] = {
 	{ "list", 1, list }, { "get", 1, get },	  { "apply", 1, apply },
 	{ "look", 3, look }, { "write", 2, put }, { "remove", 1, remove_all }, { "news", 4, news },
+	{ "sum", 1, sum },
 };
 
 /* Returns on failure only. */

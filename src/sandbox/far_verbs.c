@@ -229,6 +229,8 @@ struct look {
 	box_done_fn *done;
 	void *self;
 	bool file;
+	char *put; /* the file of the workspace that is written, with what; NULL: none of which that is to be known */
+	struct buf bytes;
 };
 
 static void on_look(void *self, const char *out, size_t len, const struct err *err)
@@ -288,7 +290,11 @@ static void on_written(void *self, const char *out, size_t len, const struct err
 	struct err bad = ERR_INIT;
 	CLEANUP(json_release) json_t *r = err ? NULL : json_parse(out, len, "what the box says of a file", &bad);
 	mirror_stirred(l->f->mirror, 0);
+	if (r && l->put)
+		mirror_put(l->f->mirror, l->put, &l->bytes);
 	l->done(l->self, r, r ? NULL : err ? err : &bad);
+	free(l->put);
+	buf_release(&l->bytes);
 	free(l);
 }
 
@@ -307,6 +313,11 @@ void far_write(struct box *b, const char *path, const void *data, size_t len, in
 	}
 	struct look *l = NEW(struct look);
 	*l = (struct look){ .f = f, .done = done, .self = self };
+	size_t top = strlen(f->workspace);
+	if (mirror_put_pays(len) && strncmp(there, f->workspace, top) == 0 && there[top] == '/') {
+		l->put = xstrdup(there + top + 1);
+		buf_append(&l->bytes, data, len);
+	}
 	snprintf(octal, sizeof(octal), mode < 0 ? "-1" : "%o", (unsigned)mode);
 	char *const arg[] = { (char *)(uintptr_t)"write", there, octal, NULL };
 	far_tool(f, arg, data, len, on_written, l);

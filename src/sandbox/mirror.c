@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/driver.h"
 #include "sandbox/mirror_inner.h"
 #include "wire/guest.h"
 #include "wire/plan.h"
@@ -47,11 +48,16 @@ struct mirror {
 		struct buf known; /* digest of the newest listing, or empty */
 		uint64_t newest;  /* time of change in it */
 	} news;
+	struct { /* what we have written over there, the newest last */
+		struct mirror_put *item;
+		size_t nr, cap;
+		uint64_t bytes;
+	} puts;
 	struct listing far; /* as it was when both sides were equal */
 	bool torn; /* a plan was carried out in part: what lies here is to be looked at, and every file to be fetched */
 };
 
-enum { NEWS_MAX = 256 << 10, NEWS_WAIT_S = 30 };
+enum { NEWS_MAX = 256 << 10, NEWS_WAIT_S = 30, PUT_LEAST = 16 << 10, PUT_MOST = 2 * BOX_FILE_MAX, PUTS = 64 };
 
 static struct mirror *mirrors;
 
@@ -190,6 +196,70 @@ static bool take_news(struct mirror *m, bool ended, struct buf *out)
 	return good;
 }
 
+/* --- what we have written there --- */
+
+bool mirror_put_pays(size_t len)
+{
+	return len >= PUT_LEAST;
+}
+
+static void puts_free(struct mirror_put *item, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		free(item[i].path);
+		buf_release(&item[i].bytes);
+	}
+	free(item);
+}
+
+/* With the lock. */
+static void put_drop(struct mirror *m, size_t i)
+{
+	struct mirror_put *p = &m->puts.item[i];
+	m->puts.bytes -= p->bytes.len;
+	free(p->path);
+	buf_release(&p->bytes);
+	memmove(p, p + 1, (--m->puts.nr - i) * sizeof(*p));
+}
+
+void mirror_put(struct mirror *m, const char *path, struct buf *bytes)
+{
+	struct buf mine = *bytes;
+	*bytes = BUF_INIT;
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = m->puts.nr; i-- > 0;)
+		if (strcmp(m->puts.item[i].path, path) == 0)
+			put_drop(m, i);
+	if (mirror_put_pays(mine.len) && !m->over) {
+		GROW(m->puts.item, m->puts.nr, m->puts.cap);
+		m->puts.item[m->puts.nr++] = (struct mirror_put){ xstrdup(path), mine };
+		m->puts.bytes += mine.len;
+		mine = BUF_INIT;
+	}
+	while (m->puts.nr > PUTS || m->puts.bytes > PUT_MOST)
+		put_drop(m, 0);
+	pthread_mutex_unlock(&m->lock);
+	buf_release(&mine);
+}
+
+/* What is not the same over there, or is no news, is forgotten. */
+static void take_puts(struct mirror *m, struct mirror_news *c)
+{
+	CLEANUP(buf_release) struct buf in = BUF_INIT, out = BUF_INIT;
+	struct err none = ERR_INIT;
+	pthread_mutex_lock(&m->lock);
+	struct mirror_put *item = m->puts.item;
+	size_t nr = m->puts.nr;
+	m->puts.item = NULL;
+	m->puts.nr = m->puts.cap = 0;
+	m->puts.bytes = 0;
+	pthread_mutex_unlock(&m->lock);
+	mirror_ask_sums(c, item, nr, &in);
+	if (in.len && ask(m, "sum", in.data, in.len, &out, &none) == 0)
+		mirror_take_sums(c, item, nr, &out);
+	puts_free(item, nr);
+}
+
 /* @m->far is new. */
 static void remember(struct mirror *m)
 {
@@ -251,6 +321,7 @@ void mirror_free(struct mirror **mp)
 	pthread_mutex_destroy(&m->lock);
 	pthread_cond_destroy(&m->answered);
 	listing_release(&m->far);
+	puts_free(m->puts.item, m->puts.nr);
 	buf_release(&m->news.bytes);
 	buf_release(&m->news.known);
 	free(m->far_root);
@@ -481,8 +552,10 @@ int mirror_pull(struct mirror *m, bool ended, struct err *err)
 	struct mirror_news c = { .contents = memfd_create("mirror", MFD_CLOEXEC) };
 	mirror_find(&c, &m->far, &now);
 	rc = mirror_take_any(&c, contents.p, contents.left, err);
-	if (rc == 0)
+	if (rc == 0) {
+		take_puts(m, &c);
 		rc = fetch(m, &c, err);
+	}
 	if (rc == 0) {
 		mirror_plan(&c);
 		rc = c.nr_ops ? folder_plan(m->o.folder, root, c.plan.data, c.plan.len, &c.contents, 1, err) : 0;

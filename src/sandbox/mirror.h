@@ -4,6 +4,7 @@
  *   mirror_push   the folder goes over: at the beginning
  *   mirror_pull   what has changed over there comes here: before a snapshot
  *   mirror_news   the same comes by itself with the end of a command, so that the pull after it asks nothing
+ *   mirror_put    what we have written there need not come back
  *   mirror_apply  a plan (wire/plan.h) is carried out on both sides: rollback, undo, fork
  *
  * The other side needs our guest program (static, one file) and a way to run it with bytes in and bytes out; what it is
@@ -44,6 +45,11 @@ void mirror_news_came(struct mirror *m, unsigned nr, const char *out, size_t len
 /* The command of @nr has ended (0: it has no number; somebody else has changed files over there), before anybody is told: news of
  * any other are not the newest any more, come or not. */
 void mirror_stirred(struct mirror *m, unsigned nr);
+
+/* Loop. @bytes, which are taken, have been written over there as the whole of the file @path (below the root): the next pull asks for
+ * its digest, and for its contents only if that is another. What is small is not kept. */
+void mirror_put(struct mirror *m, const char *path, struct buf *bytes);
+bool mirror_put_pays(size_t len); /* is so much kept? */
 
 /* Worker threads, one at a time; they wait until the other side has answered. */
 NODISCARD int mirror_push(struct mirror *m, struct err *err);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "base/fd.h"
+#include "base/hash.h"
 #include "base/mem.h"
 #include "sandbox/mirror_inner.h"
 #include "wire/guest.h"
@@ -284,6 +285,61 @@ int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len, struct
 			return -1;
 	}
 	return 0;
+}
+
+/* --- contents that were ours --- */
+
+static struct want *wanted(struct mirror_news *c, const struct mirror_put *p)
+{
+	for (size_t i = 0; i < c->nr_want; i++) {
+		struct want *w = &c->want[i];
+		if (!w->begun && !w->whole && w->size == p->bytes.len && strcmp(w->e->path, p->path) == 0)
+			return w;
+	}
+	return NULL;
+}
+
+void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_t nr, struct buf *in)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (wanted(c, &puts[i]))
+			pack_str(in, puts[i].path);
+}
+
+/* 1, 0 for a file of which nothing is said, -1 where it makes no sense. */
+static int sum_next(struct unpack *u, struct manifest_entry *is, struct hash *sum)
+{
+	struct manifest_at at = { 0 };
+	struct err none = ERR_INIT;
+	if (!unpack_u8(u))
+		return u->bad ? -1 : 0;
+	if (manifest_next(u->p, u->left, &at, is, &none) <= 0 || u->left - at.pos < HASH_LEN)
+		return -1;
+	memcpy(sum->b, u->p + at.pos, HASH_LEN);
+	u->p += at.pos + HASH_LEN;
+	u->left -= at.pos + HASH_LEN;
+	return 1;
+}
+
+void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr, const struct buf *out)
+{
+	struct unpack u = { .p = buf_cstr(out), .left = out->len };
+	struct err none = ERR_INIT;
+	for (size_t i = 0; i < nr; i++) {
+		struct want *w = wanted(c, &puts[i]);
+		struct manifest_entry is;
+		struct hash there, ours;
+		int rc = w ? sum_next(&u, &is, &there) : 0;
+		if (rc < 0)
+			return;
+		if (rc == 0 || is.kind != MANIFEST_FILE || is.size != w->size || strcmp(is.path, w->e->path) != 0)
+			continue;
+		hash_of(buf_cstr(&puts[i].bytes), puts[i].bytes.len, &ours);
+		const struct said s = { .is = is, .bytes = buf_cstr(&puts[i].bytes), .len = puts[i].bytes.len };
+		if (hash_eq(&there, &ours) && take_said(c, w, &s, &none) < 0)
+			return;
+		buf_release(&puts[i].bytes);
+	}
 }
 
 /* --- the plan --- */

@@ -42,6 +42,14 @@ size_t mirror_ask(const struct mirror_news *c, size_t i, struct buf *in);
 NODISCARD int mirror_take(struct mirror_news *c, size_t i, size_t end, const struct buf *out, struct err *err);
 /* The same of what came unasked: of any files, in order. */
 NODISCARD int mirror_take_any(struct mirror_news *c, const char *bytes, size_t len, struct err *err);
+/* Of bytes that we have: those of the files in @puts that are wanted are asked about by their digests, in the order of @in, and where
+ * what is said of them (@out) is the same, they are taken. Anything else is left to be fetched. */
+struct mirror_put {
+	char *path;
+	struct buf bytes;
+};
+void mirror_ask_sums(struct mirror_news *c, const struct mirror_put *puts, size_t nr, struct buf *in);
+void mirror_take_sums(struct mirror_news *c, struct mirror_put *puts, size_t nr, const struct buf *out);
 void mirror_plan(struct mirror_news *c);
 void mirror_release(struct mirror_news *c);
 

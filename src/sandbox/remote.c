@@ -157,6 +157,8 @@ static void end(void *self, const struct err *err)
 	if (f->what == FILE_WRITE) {
 		__atomic_add_fetch(&f->remote->changes, 1, __ATOMIC_RELEASE);
 		mirror_stirred(f->remote->mirror, 0);
+		if (strncmp(f->path, REMOTE_WORKSPACE "/", sizeof(REMOTE_WORKSPACE)) == 0)
+			mirror_put(f->remote->mirror, f->path + sizeof(REMOTE_WORKSPACE), &f->data);
 	}
 	json_t *result = f->what == FILE_LIST ? entries(f) : f->stat ? json_incref(f->stat) : json_object();
 	if (f->what == FILE_READ)

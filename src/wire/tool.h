@@ -25,7 +25,9 @@
  *                        stderr where there is no terminal to be had.
  *                        Where FILE.ask stands when something is typed, it is taken away: words, each with a zero at its end: a mark, a
  *                        number, a verb and its arguments. As soon as from then on the mark has come out and, later, its first byte once
- *                        more, what the verb answers stands in FILE.say.NUMBER. The newest counts. */
+ *                        more, what the verb answers stands in FILE.say.NUMBER. The newest counts.
+ * 11. sum ROOT          input: any number of str path. answer: for each u8 1, an entry of the manifest, 32 bytes: SHA-256 of all that the
+ *                        file holds; or u8 0 where there is no such file, or it changed while it was read. Paths as for get. */
 #ifndef WIRE_TOOL_H
 #define WIRE_TOOL_H
 

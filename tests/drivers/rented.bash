@@ -88,6 +88,21 @@ if ! grep -q '^  poll = ' "$here/../../plugins/sandboxes/$kind.lua"; then # outp
 	[ "$((six - none))" = 6 ] || [ "$((six - none))" = 5 ] # how a shell begins costs one request or two, as its first words come
 	ok $? "where each of them costs one, too ($six after $none)"
 fi
+cat >put.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { backend = sg.args { backend = "" }.backend }
+local bytes = ("0123456789abcdef"):rep(40000)
+assert(box:write("d/big", bytes))
+print("changed " .. assert(box:diff()):stat())
+assert(box:run "printf X | dd of=d/big conv=notrunc bs=1 seek=320000 2>/dev/null")
+print("read " .. tostring(box:read "d/big" == bytes:sub(1, 320000) .. "X" .. bytes:sub(320002)))
+L
+timeout 60 "$sg" run --no-tui put.lua --json -- --backend "$kind" </dev/null >put.out 2>&1
+most() { sed '/"text":"changed/q' put.out | grep -a '"kind":"box.call"' | grep -aoE '"bytes":[0-9]+' | cut -d: -f2 | sort -n | tail -1; } # of an answer until then
+like "$(grep -ao '"text":"changed [^"]*' put.out)" 'd/big .*1 file changed, 1 added' 'a file that is written into it is in its snapshot'
+[ "$(most)" -lt 100000 ]
+ok $? "and does not come back over the wire for it ($(most) bytes at most)"
+is "$(grep -ao '"text":"read [a-z]*' put.out)" '"text":"read true' 'where a command changes it then, it does'
 cat >port.lua <<'L'
 local sg = require "sandglass"
 local http = require "sandglass.inside.http"

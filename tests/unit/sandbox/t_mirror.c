@@ -22,7 +22,7 @@ struct question {
 
 static const char *lie_to; /* verb that is answered with lie */
 static struct buf lie;
-static int asked;
+static int asked, fetched; /* questions; those for contents */
 
 static void tell(void *self)
 {
@@ -66,6 +66,7 @@ static void run(void *self, char *const *arg, const void *in, size_t len, mirror
 	(void)self;
 	*q = (struct question){ .done = done, .self = done_self };
 	asked++;
+	fetched += strcmp(arg[0], "get") == 0;
 	if (lie_to && strcmp(arg[0], lie_to) == 0)
 		buf_append(&q->out, lie.data, lie.len);
 	else
@@ -272,6 +273,68 @@ static void side_by_side(void)
 	err = does(pull);
 }
 
+/* --- what we have written there ourselves --- */
+
+enum { OURS = 100000 };
+
+static void writes(const char *name, char c)
+{
+	struct buf bytes = BUF_INIT;
+	struct err err = ERR_INIT;
+	CLEANUP(free_ptr) char *path = path_join(far, name);
+	buf_reserve(&bytes, OURS);
+	memset(bytes.data, c, OURS);
+	bytes.len = OURS;
+	if (file_write_renamed(path, bytes.data, bytes.len, 0644, &err) < 0)
+		printf("# %s\n", err.text);
+	mirror_put(mirror, name, &bytes);
+}
+
+static void ours(void)
+{
+	static const struct {
+		const char *name, *line;
+		int fetched;
+	} then[] = {
+		{ "as it was written: it does not come back", "true", 0 },
+		{ "with another mode", "chmod 600 ours", 0 },
+		{ "changed, and as long as before", "printf y | dd of=ours conv=notrunc bs=1 seek=50000 2>/dev/null", 1 },
+		{ "longer", "echo more >>ours", 1 },
+		{ "away", "rm ours", 0 },
+		{ "a folder", "rm -f ours; mkdir ours; echo in >ours/in", 1 },
+		{ "beside another that is not ours", "tr x z <second >ours; echo 1 >other", 1 },
+	};
+	for (size_t i = 0; i < ARRAY_LEN(then); i++) {
+		shell(far, "[ ! -d ours ] || rm -r ours");
+		writes("ours", 'w');
+		writes("ours", 'x');
+		writes("second", 'x');
+		shell(far, then[i].line);
+		int before = fetched;
+		struct err err = does(pull);
+		ok(err.code == 0 && alike() && fetched == before + then[i].fetched, "what we have written, %s: fetched %d times %s", then[i].name,
+		   fetched - before, err.text);
+	}
+	bool good = true;
+	CLEANUP(buf_release) struct buf sums = BUF_INIT, in = BUF_INIT;
+	char *const words[] = { (char *)(uintptr_t)"sum", far, NULL };
+	pack_str(&in, "second");
+	for (size_t len = 0; len < 90; len++) { /* what is said of it is cut */
+		writes("second", (char)('a' + len % 26));
+		buf_reset(&sums);
+		good &= run_tool(words, in.data, in.len, &sums) == 0 && sums.len > 60;
+		buf_reset(&lie);
+		buf_append(&lie, sums.data, sums.len < len ? sums.len : len);
+		lie_to = "sum";
+		struct err err = does(pull);
+		lie_to = NULL;
+		good &= err.code == 0 && alike();
+	}
+	ok(good, "what is said of it wrongly does no harm");
+	shell(far, "rm -rf ./*");
+	ok(does(pull).code == 0 && alike(), "and all of it goes");
+}
+
 /* --- lies --- */
 
 static void list_with(const struct manifest_entry *e, size_t nr)
@@ -362,6 +425,7 @@ int main(void)
 	both_ways();
 	unasked();
 	side_by_side();
+	ours();
 	lies();
 	mirror_over(mirror);
 	err = does(pull);
