@@ -42,7 +42,7 @@
 ---@field user string?
 ---@field label string?
 ---@field parallel boolean?       # do not wait for other writing commands of the box
----@field on_interrupted "error"? # do not issue it again after a crash of the box's process
+---@field on_interrupted "error"? # when the supervisor dies under it and the session is resumed, the call fails with code "interrupted", in a box as it was before; else the command is run again
 
 ---@class sg
 ---@field args table   # words of the command line: sg.args { repo = ".", "task" }, or sg.args.name

@@ -641,6 +641,7 @@ function on.stop(_, body)
 end
 
 function on.event(_, body)
+  if body.event == "box" then return rt.box_moved and rt.box_moved(body.body) end
   for _, fn in ipairs(rt.observers[body.event] or {}) do
     rt.spawn(nil, function()
       local ok, e = xpcall(fn, as_error, body.body or {})

@@ -3,11 +3,22 @@ local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local proxy = require "sandglass.proxy"
 local call, fail = rt.call, rt.fail
-local type, pairs, ipairs, setmetatable, math = type, pairs, ipairs, setmetatable, math
+local type, pairs, ipairs, setmetatable, rawset, math = type, pairs, ipairs, setmetatable, rawset, math
 
 local M = {}
 local Box, Proc, Shell = {}, {}, {}
 local box_mt, proc_mt, shell_mt
+local open = {}   -- handles by their ids
+
+-- It lies elsewhere now: another box has taken its place.
+local function moved(self, v)
+  rawset(self, "workspace", v.workspace or "/workspace")
+end
+
+-- A session that goes on has opened its boxes again.
+function rt.box_moved(v)
+  if open[v.box] then moved(open[v.box], v) end
+end
 
 -- A box that dies ------------------------------------------------------------------------------------------------
 
@@ -27,7 +38,9 @@ local function restored(self, id, err)
   s.lost = rt.err { code = "lost", event = err.event, cause = err, why = err.why,
     msg = ("box '%s' has died while this was under way; it goes on in box '%s', with the files of the last snapshot: what was not "
       .. "in it must be done again, processes have ended"):format(self.name, v.name) }
+  open[self.id], open[v.box] = nil, self
   self.id, self.name = v.box, v.name
+  moved(self, v)
   return s.lost
 end
 
@@ -75,6 +88,10 @@ local function command(where, cmd, o, args)
   args.timeout_us = check.us(o.timeout)
   args.stream = (o.on_out ~= nil and o.on_out ~= rt.recorded) or nil
   args.parallel = o.parallel
+  if o.on_interrupted and o.on_interrupted ~= "error" then
+    fail("%s: on_interrupted is \"error\", not \"%s\"", where, o.on_interrupted)
+  end
+  args.on_interrupted = o.on_interrupted
   if o.env then
     for k, v in pairs(o.env) do
       if type(k) ~= "string" or type(v) ~= "string" then fail("%s: env holds names with string values", where) end
@@ -496,7 +513,7 @@ end
 function Box:close()
   check.self(box_mt, self, "box", "close")
   if self.state.closed then return true end
-  self.state.closed = true
+  self.state.closed, open[self.id] = true, nil
   local v, err = call("box.close", { box = self.id })
   if not v then return nil, err end
   return true
@@ -508,10 +525,12 @@ shell_mt = check.class("sg.Shell", "shell", Shell)
 M.box_mt = box_mt
 
 function M.handle(v, on_lost)
-  return check.new(box_mt, {
+  local self = check.new(box_mt, {
     id = v.box, name = v.name or ("b" .. v.box), backend = v.backend, profile = v.profile, caps = v.caps or {},
     workspace = v.workspace or "/workspace", state = { project = v.project, on_lost = on_lost },
   })
+  open[v.box] = self
+  return self
 end
 
 local SANDBOX = {

@@ -126,7 +126,9 @@ local function new_run(o)
   return r
 end
 
--- Also says where in it the agent is at home, which on another machine is another place each time.
+-- Where in it the agent is at home: on another machine that is another place each time, also where a session goes on.
+local function at_home(r, box) r.x.cwd, r.x.home = box.workspace, home.of(box) end
+
 local function open_box(r)
   local o = r.o
   local box = box_lib.sandbox {
@@ -134,7 +136,7 @@ local function open_box(r)
     backend = o.backend, options = o.options, roots = o.roots, trace = o.trace == nil and "exec" or o.trace, hold_exec = o.hold_exec,
     honeytokens = o.honeytokens,
   }
-  r.x.cwd, r.x.home = box.workspace, home.of(box)
+  at_home(r, box)
   return box
 end
 
@@ -177,6 +179,7 @@ local function wake(r)
     if not ok then return nil, rt.as_error(box) end
     r.box = box
   end
+  at_home(r, r.box)
   if r.x.session and r.how.wake then r.how.wake(r.x, r.box) end
   if again then wake_step(r, "start", "it is started again") end
   local err

@@ -24,6 +24,7 @@
  *   STOP    {"t","task":n?,"agent":id?,"turn":true?,"why"}: cancels a task, an agent or (neither given) the whole script; turn:
  *           only what the agent is doing.
  *   EVENT   {"t","event":"action"|"held"|"verdict"|"output"|"step"|"end","body":{}}: for sg.on, after observe.
+ *           {"t","event":"box","body":{box,workspace}}: the session goes on, and box lies elsewhere now.
  *   JUDGE   id = ticket {"t","when":n,"line":n,"act":{}}: a policy rule's when (n of the RESULT, or found by its line).
  *   ASK     id = ticket {"t","fn","call":n,"args":{}}: a function of a plugin (lua/sandglass/plugin.lua).
  *
@@ -47,7 +48,7 @@
  *                 accept?,options?:{}} -> {box,name,backend,profile,workspace,caps:{},project?:true (its
  *                 repositories hold instructions or skills)}
  *   box.exec      {box,argv:[bytes] or cmd (= sh -c),cwd?,env?:{},stdin?,timeout_us?,net?: [..]|"none",user?,label?,
- *                 stream?,parallel?,retry_of?; or batch:[texts of sh] instead of a command,stop?: at the first that fails} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
+ *                 stream?,parallel?,on_interrupted?:"error" (it is not done again when the session is resumed),retry_of?; or batch:[texts of sh] instead of a command,stop?: at the first that fails} -> RES = {code?|signal?,out,err,ms,event,out_bytes,err_bytes,cut,
  *                 edited?:bool,ran?: text of the edited form,batch?:[{code,out:[from,to],err:[from,to]}] in bytes of the
  *                 whole output}; out and err: at most first and last 32 KiB each, cut
  *                 says so; signal is its number or name; a time-out is err "timeout"

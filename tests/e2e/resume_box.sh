@@ -50,4 +50,43 @@ ok $? "the record verifies"
 ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
 ok $? "keep = true holds after the resume as well"
 is "$told" 1 "its unmerged work is told once"
+
+# a box that lies elsewhere each time, and a command that is not to be run again
+printf 'return require("sandglass.policy").rules { default = "allow" }\n' >"$t/any.lua"
+cat >"$t/moves.lua" <<'L'
+local sg = require "sandglass"
+local a = sg.args { go = "" }
+local box <close> = sg.sandbox { name = "h", backend = "host" }
+local function here() return tostring(box:run("pwd").out == box.workspace .. "\n") end
+box:run "echo x >ran"
+local at = box.workspace
+print "waits once"
+local r, e = box:exec("echo y >>ran; sleep 300", { on_interrupted = "error" })
+print(("once %s ran %s there %s moved %s"):format(r and "yes" or e.code, box:run("cat ran").out:gsub("\n", ""), here(), tostring(at ~= box.workspace)))
+at = box.workspace
+print "waits twice"
+box:exec({ "sh", "-c", 'while [ ! -e "$1" ]; do sleep 0.1; done', "sh", a.go })
+print(("twice there %s moved %s"):format(here(), tostring(at ~= box.workspace)))
+print("wrong " .. tostring(select(2, pcall(box.exec, box, "true", { on_interrupted = "again" }))))
+L
+id=$("$sg" run -d --root none --policy "$t/any.lua" "$t/moves.lua" -- --go "$t/go" 2>"$t/out")
+for when in once twice; do
+	wait_for 30 sh -c "'$sg' events '$id' --json | grep -A99 '\"waits $when' | grep -q '\"action.started\"'"
+	ok $? "a command runs ($when)"
+	pid=$(supervisor "$id")
+	kill -9 "$pid"
+	wait_for 30 sh -c "! kill -0 $pid"
+	[ "$when" = once ] || touch "$t/go"
+	"$sg" resume -d "$id" >"$t/out" 2>&1
+done
+over() { "$sg" events "$id" --json | grep -q '"kind":"session.end"'; }
+wait_for 60 over
+out=$("$sg" events "$id" --json | grep '"kind":"note"')
+like "$out" 'once interrupted ran x there true moved true' 'on_interrupted = "error": it is not run again, its box is as before it, and the script knows where that lies'
+like "$out" 'twice there true moved true' 'also when it has gone on twice'
+like "$out" 'wrong .*on_interrupted is ..error.., not ..again' 'any other word is refused'
+"$sg" rerun "$id" >"$t/out" 2>&1
+is $? 0 'it runs again from its record'
+"$sg" verify "$id" >"$t/out" 2>&1
+is $? 0 'which verifies'
 finish

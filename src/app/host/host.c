@@ -395,6 +395,16 @@ void host_event(struct host *h, const char *name, json_t *body)
 	json_decref(body);
 }
 
+void host_box_moved(struct host *h, uint64_t box, const char *workspace)
+{
+	json_t *frame = json_object(), *body = json_object();
+	json_put_int(body, "box", (int64_t)box);
+	json_put_bytes(body, "workspace", workspace, strlen(workspace));
+	json_put_str(frame, "event", "box");
+	json_put(frame, "body", body);
+	host_send(h, HOST_EVENT, 0, frame);
+}
+
 void host_judge(struct host *h, uint64_t ticket, int line, json_t *act)
 {
 	json_t *body = json_object();

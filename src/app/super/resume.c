@@ -45,6 +45,8 @@ struct resume {
 	size_t nr_open, cap_open;
 	uint64_t *lost; /* calls of the script */
 	size_t nr_lost;
+	uint64_t *once; /* those that are not to be issued again (on_interrupted = "error") */
+	size_t nr_once, cap_once;
 	struct recorded *recorded;
 	bool going, acted;
 };
@@ -79,6 +81,22 @@ static void see_label(struct resume *r, const struct event *ev, const json_t *bo
 			free(b->snap[i].label);
 			b->snap[i].label = xstrdup(json_str(body, "label", ""));
 		}
+}
+
+static void see_call(struct resume *r, const json_t *body)
+{
+	if (strcmp(json_str(json_object_get(body, "args"), "on_interrupted", ""), "error") != 0)
+		return;
+	GROW(r->once, r->nr_once, r->cap_once);
+	r->once[r->nr_once++] = (uint64_t)json_int(body, "id", 0);
+}
+
+static bool is_once(const struct resume *r, uint64_t call)
+{
+	for (size_t i = 0; i < r->nr_once; i++)
+		if (r->once[i] == call)
+			return true;
+	return false;
 }
 
 static void see_requested(struct resume *r, const struct event *ev, const json_t *body)
@@ -130,6 +148,9 @@ static void see(struct resume *r, const struct event *ev)
 	} else if (ev->kind == EV_HOST_START && !strcmp(json_str(body, "mode", ""), "script")) {
 		r->host = ev->seq; /* the last one: a fork whose script was changed has begun anew */
 		r->over = false;
+		r->nr_once = 0;
+	} else if (ev->kind == EV_HOST_CALL && ev->cause == r->host) {
+		see_call(r, body);
 	} else if (ev->kind == EV_HOST_END && ev->cause == r->host) {
 		r->over = true;
 	} else if (ev->kind == EV_HOST_FRAME && ev->cause == r->host) {
@@ -164,7 +185,8 @@ static void see(struct resume *r, const struct event *ev)
 	}
 }
 
-/* What may have reached outside is never done again: actions outside of a box, and those of a box that had a connection. */
+/* What may have reached outside is never done again: actions outside of a box, and those of a box that had a connection; nor what the
+ * script does not want to be. */
 static void see_lost(struct resume *r)
 {
 	r->lost = xcalloc(r->nr_open + 1, sizeof(*r->lost));
@@ -173,7 +195,7 @@ static void see_lost(struct resume *r)
 		bool connected = false;
 		for (size_t k = 0; k < r->nr_open; k++)
 			connected |= a->box && r->open[k].box == a->box && r->open[k].connect && r->open[k].started;
-		if (a->started && a->call && (a->outside || connected))
+		if (a->started && a->call && (a->outside || connected || is_once(r, a->call)))
 			r->lost[r->nr_lost++] = a->call;
 	}
 }
@@ -228,6 +250,7 @@ void resume_free(struct resume **rp)
 	for (size_t i = 0; i < r->nr_agents; i++)
 		free(r->agent[i].name);
 	free(r->lost);
+	free(r->once);
 	recorded_free(&r->recorded);
 	free(r->box);
 	free(r->agent);
@@ -271,6 +294,11 @@ struct recorded *resume_recorded(const struct resume *r)
 static void caught_up(void *self)
 {
 	struct resume *r = self;
+	for (size_t i = 0; i < r->nr_boxes; i++) { /* under whichever of its numbers the script knows it */
+		const struct box *b = boxes_get(r->s->boxes, resume_box(r, r->box[i].id));
+		if (b && b->workspace)
+			host_box_moved(r->s->host, r->box[i].id, b->workspace);
+	}
 	super_warn(r->s, NULL, "the session goes on after #%llu", (unsigned long long)r->head);
 }
 
