@@ -16,7 +16,8 @@
 --                        do not matter: the text tells them itself. A connection that breaks is host.fail("cut", ...).
 --   poll = 20         if exec tells everything at its end: it is asked in pieces of so many seconds, or until there is output
 --   close(box, host)  what is gone already is no error
--- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close";
+-- and may: alive(box, ttl, host) puts off its end; sleep(box, how, host) and wake(box, host), how = "pause" or "close":
+--   "memory" if its processes go on when it has woken;
 --   list(tags, host) -> boxes with these tags, for orphans and for answers that were lost; address(box, port, host) -> { url,
 --   headers }; read(box, path, host) -> bytes, write(box, path, bytes, host) for what is large; price(box, o) -> millionths
 --   of a dollar per hour.

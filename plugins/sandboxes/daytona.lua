@@ -127,6 +127,7 @@ function M.sleep(box, how, host)
   local verb = how == "pause" and box.class and box.class ~= "container" and "pause" or "stop"
   host.http { method = "POST", path = ("/sandbox/%s/%s"):format(box.id, verb) }
   until_state(box.id, verb == "pause" and "paused" or "stopped", host)
+  return verb == "pause" and "memory" or nil
 end
 
 function M.wake(box, host)

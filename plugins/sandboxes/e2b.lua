@@ -107,6 +107,7 @@ end
 function M.sleep(box, how, host)
   host.http { method = "POST", path = ("/sandboxes/%s/pause"):format(box.id), json = { memory = how == "pause" },
     accept = { [409] = true } }
+  return how == "pause" and "memory" or nil
 end
 
 function M.wake(box, host)

@@ -1,7 +1,9 @@
 /* Boxes that somebody rents out: a driver whose verbs are questions to a provider (struct remote_port, which the app fills
  * with a plugin in a Lua host and HTTP). The provider opens a box and runs text in its shell; all else is made here, from
  * sandbox/wrap.h: streams apart and exact, signals, input, files, terminals, going on after a broken connection. One request per
- * command; one for each that is typed into a shell that stays, whose own goes on as long as it does (an open shell is work).
+ * command; one for each that is typed into a shell that stays, whose own goes on as long as it does. A shell is work while a command
+ * runs in it. Around one that has none its box may fall asleep: the shell goes on after that where the provider keeps memory, else
+ * it has ended, and says so.
  *
  * What is rented costs money until it is given back. So its tag is on disk before it is asked for, its id before it is used
  * (remote_book.h), it is opened with a time to live that we put off while we live, and what a dead supervisor left is

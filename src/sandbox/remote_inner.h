@@ -93,9 +93,13 @@ struct script_how {
 	bool once; /* must not be sent twice */
 };
 struct script *script_begin(struct remote *r, const struct script_how *how, void *self);
+/* One that @rests is no work: for its sake no box stays awake, or wakes. It waits while the box sleeps. */
+struct script *script_go_on(struct remote *r, const struct script_how *how, void *self, bool rests);
+void script_rest(struct script *s, bool rests);
 void script_cancel(struct script **s); /* no callback any more; what runs in the box goes on */
 void script_pause(struct script *s, bool paused);
 void scripts_go(struct remote *r);    /* the box has woken */
+void scripts_park(struct remote *r);  /* it is about to sleep, for none but resting ones are there */
 void remote_died(struct remote *r, const struct err *err); /* the box is gone: everything ends */
 
 /* --- remote_sleep.c --- */
@@ -116,6 +120,7 @@ void remote_run_turn(struct run *r, enum run_turn turn, const char *mark);
 void remote_run_free(struct run *r);
 void remote_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
 void remote_runs_drop(struct remote *r); /* frees the first */
+void remote_runs_slept(struct remote *r); /* the box sleeps in such a way that no process outlives it: shells have ended */
 
 /* --- remote_tree.c --- */
 extern const struct box_tree_ops remote_tree;

@@ -41,6 +41,8 @@ struct run {
 	struct buf ask, asked; /* in a terminal: what our tool is to be asked with the next input; with that on its way */
 	struct loop_timer *deaf; /* what it says is waited for no longer */
 	bool telling;         /* it has ended, its text has not */
+	bool slept;           /* its box did, which ended it */
+	bool rests;           /* a shell in which no command runs: it keeps no box awake */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
 
@@ -94,7 +96,8 @@ static void finish(struct run *r, int code, int signal, bool lost)
 	script_cancel(&r->sizer);
 	loop_timer_free(&r->late);
 	if (r->going && !r->quiet) {
-		__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
+		if (!r->slept) /* what it changed stands since its last command; to look would wake its box */
+			__atomic_add_fetch(&r->remote->changes, 1, __ATOMIC_RELEASE);
 		__atomic_sub_fetch(&r->remote->running, 1, __ATOMIC_RELEASE);
 	}
 	if (!r->quiet)
@@ -258,7 +261,7 @@ static void follow_on(struct run *r)
 	if (r->held)
 		r->goes_on = true;
 	else
-		r->script = script_begin(r->remote, &exec_how, r);
+		r->script = script_go_on(r->remote, &exec_how, r, r->rests);
 }
 
 /* --- signals --- */
@@ -296,7 +299,7 @@ static void send_signal(struct run *r)
 {
 	r->sent = r->signal;
 	r->signal = 0;
-	r->killer = script_begin(r->remote, &kill_how, r);
+	r->killer = script_go_on(r->remote, &kill_how, r, r->rests); /* of one that rests: when it wakes */
 }
 
 void remote_run_signal(struct run *r, int signo)
@@ -315,6 +318,34 @@ static void on_late(void *self)
 	remote_run_signal(r, again ? SIGKILL : SIGTERM);
 	if (!again)
 		loop_timer_set(r->late, KILL_AFTER_MS, 0);
+}
+
+/* --- rest --- */
+
+static void rest(struct run *r, bool rests)
+{
+	r->rests = rests;
+	if (r->script)
+		script_rest(r->script, rests);
+}
+
+static struct run *resting(struct run *r)
+{
+	while (r && (!r->rests || r->ended))
+		r = r->next;
+	return r;
+}
+
+void remote_runs_slept(struct remote *remote)
+{
+	struct err why = ERR_INIT;
+	err_set(&why, ERR_CLOSED, "box '%s' was put to sleep, and where it is rented no process outlives that: open another shell",
+		remote->name);
+	for (struct run *r; (r = resting(remote->runs));) {
+		script_cancel(&r->script);
+		r->slept = true;
+		lose(r, &why);
+	}
 }
 
 /* --- input --- */
@@ -365,6 +396,7 @@ void remote_run_stdin(struct run *r, const void *bytes, size_t len, bool eof)
 {
 	if (r->ended || r->in_eof)
 		return;
+	rest(r, false);
 	buf_append(&r->in, bytes, len);
 	r->in_eof |= eof;
 	send_input(r);
@@ -470,6 +502,7 @@ static void ask_with_input(struct run *r, const char *mark)
  * the tool was asked. */
 void remote_run_turn(struct run *r, enum run_turn turn, const char *mark)
 {
+	rest(r, turn != TURN_BEGINS);
 	if (turn == TURN_BEGINS) {
 		ask_with_input(r, mark);
 		return;

@@ -19,6 +19,7 @@ struct script {
 	struct err failed;
 	unsigned tries;
 	bool complete, told, moved, paused;
+	bool rests; /* keeps nobody awake */
 	bool deferred; /* its box was dead when it began: a call that is on its way ends and frees it */
 };
 
@@ -33,7 +34,7 @@ static void leave(struct script *s)
 			break;
 		}
 	s->remote = NULL;
-	if (--r->busy == 0)
+	if (!s->rests && --r->busy == 0)
 		remote_quiet(r);
 }
 
@@ -185,18 +186,50 @@ static void dead(void *self)
 	script_free(s);
 }
 
-struct script *script_begin(struct remote *r, const struct script_how *how, void *self)
+struct script *script_go_on(struct remote *r, const struct script_how *how, void *self, bool rests)
 {
 	struct script *s = NEW(struct script);
-	*s = (struct script){ .next = r->scripts, .remote = r, .how = how, .self = self, .reader = { .on_line = on_line, .self = s } };
+	*s = (struct script){ .next = r->scripts, .remote = r, .how = how, .self = self, .rests = rests,
+			      .reader = { .on_line = on_line, .self = s } };
 	r->scripts = s;
-	r->busy++;
+	r->busy += !rests;
 	s->deferred = r->dead;
 	if (r->dead)
 		loop_defer(r->loop, dead, s);
-	else if (remote_awake(r))
+	else if (rests ? r->state == AWAKE : remote_awake(r))
 		send(s);
 	return s;
+}
+
+struct script *script_begin(struct remote *r, const struct script_how *how, void *self)
+{
+	return script_go_on(r, how, self, false);
+}
+
+void script_rest(struct script *s, bool rests)
+{
+	struct remote *r = s->remote;
+	if (!r || s->told || s->rests == rests)
+		return;
+	s->rests = rests;
+	if (!rests) {
+		r->busy++;
+		remote_awake(r);
+	} else if (--r->busy == 0) {
+		remote_quiet(r);
+	}
+}
+
+void scripts_park(struct remote *r)
+{
+	for (struct script *s = r->scripts; s; s = s->next) {
+		if (!s->rests)
+			continue;
+		loop_timer_free(&s->again);
+		s->tries = 0;
+		if (s->op)
+			r->of->port.cancel(&s->op);
+	}
 }
 
 void scripts_go(struct remote *r)

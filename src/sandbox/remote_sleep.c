@@ -32,20 +32,26 @@ static void on_kept(void *self, const json_t *box)
 static void on_asleep(void *self, const json_t *value, const struct err *err)
 {
 	struct remote *r = self;
-	(void)value;
+	bool goes_on = json_is_string(value) && !strcmp(json_string_value(value), "memory");
 	r->sleep_op = NULL;
 	if (err && err->code == ERR_CLOSED) {
 		remote_died(r, err);
 		return;
 	}
-	if (err)
+	if (err) {
 		say(r, err->text);
-	r->state = err ? AWAKE : ASLEEP;
-	r->asleep_since_us = loop_now_us(r->loop);
-	if (r->busy && r->state == ASLEEP)
-		wake(r);
-	else if (r->busy)
+		r->state = AWAKE;
 		scripts_go(r);
+		if (!r->busy)
+			remote_quiet(r); /* and tried again */
+		return;
+	}
+	r->state = ASLEEP;
+	r->asleep_since_us = loop_now_us(r->loop);
+	if (!goes_on)
+		remote_runs_slept(r);
+	if (r->busy)
+		wake(r);
 }
 
 static void fall_asleep(void *self)
@@ -57,6 +63,7 @@ static void fall_asleep(void *self)
 	json_t *args = remote_args(r);
 	r->state = FALLING_ASLEEP;
 	json_array_append_new(args, json_string(r->idle_how));
+	scripts_park(r);
 	r->sleep_op = remote_ask(r, "sleep", args, &heard, r);
 }
 

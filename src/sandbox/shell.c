@@ -114,6 +114,11 @@ static void turn(struct box_shell *s, enum run_turn what)
 		s->driver->run_turn(s->run, what, what == TURN_BEGINS ? s->mark : NULL);
 }
 
+static void begun(struct box_shell *s)
+{
+	turn(s, TURN_OTHERWISE);
+}
+
 static void type_command(struct box_shell *s, const struct buf *b)
 {
 	s->forged = false;
@@ -205,6 +210,8 @@ static void on_prompt(struct box_shell *s, int status, unsigned turn)
 	}
 	if (s->waiting.len)
 		type_command(s, &s->waiting);
+	else
+		begun(s);
 	buf_reset(&s->waiting);
 }
 

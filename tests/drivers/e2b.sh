@@ -44,5 +44,7 @@ own() { # a session ends while what others left is still asked for, or waited fo
 	timeout 60 "$sg" run --no-tui --policy allow.lua nine.lua </dev/null >out 2>&1
 	like "$(cat out)" "sum $(sha256sum <nine)" 'a file of 9 MB goes there'
 	is "$(($(posts) - posts))" 4 'in three pieces, after our program'
+	naps pause 'in /tmp with kept' 'where that keeps memory, the shell goes on'
+	naps close "this shell has ended: box '[^']+' was put to sleep.*open another shell" 'where not, it has ended, and its next command is told why'
 }
 . "$(dirname "$0")/rented.bash"

@@ -62,6 +62,33 @@ orphans() { # a supervisor that is killed leaves its box to the next one
 	unlike "$("$sg" doctor --paths)" '^rented' 'and doctor --paths names none'
 }
 
+naps() { # HOW, what a shell says after it: a box sleeps around a shell in which nothing runs
+	cat >nap.lua <<-'L'
+		local sg = require "sandglass"
+		local a = sg.args { backend = "", how = "pause" }
+		local box <close> = sg.sandbox { backend = a.backend, options = { idle = a.how, idle_after = 1 } }
+		local sh = assert(box:shell())
+		assert(sh:run "cd /tmp; x=kept; sleep 2")
+		sg.ask { text = "does it sleep?", choices = { "yes" } }
+		local r, err = sh:run "echo in $PWD with $x"
+		print("said " .. (r and r.out or tostring(err)))
+		r, err = assert(box:shell()):run "echo on"
+		print("said then " .. (r and r.out or tostring(err)))
+	L
+	fake seen >before
+	"$sg" run -d nap.lua -- --backend "$kind" --how "$1" </dev/null >id 2>/dev/null
+	asked() { "$sg" events "$(cat id)" --json 2>/dev/null | grep -q '"kind":"ask"'; }
+	sleeps() { fake seen | tail -n +"$(($(wc -l <before) + 1))" | grep -qE "$asleep"; }
+	wait_for 30 asked
+	wait_for 30 sleeps
+	ok $? "a box sleeps around a shell in which nothing runs ($1)"
+	"$sg" answer "$("$sg" events "$(cat id)" --json | grep '"kind":"ask"' | grep -oE '"seq":[0-9]+' | cut -d: -f2)" yes -S "$(cat id)" >out 2>&1
+	napped() { "$sg" events "$(cat id)" --json 2>/dev/null | grep -q '"kind":"session.end"'; }
+	wait_for 60 napped
+	like "$("$sg" events "$(cat id)" --json | grep '"kind":"note"')" "said $2" "$3"
+	like "$("$sg" events "$(cat id)" --json)" 'said then on' 'another one opens'
+}
+
 declare -F before >/dev/null && before # what else drives the fake
 conform "$kind" "$kind"
 wait_for 10 none_left
@@ -99,7 +126,7 @@ print("read " .. tostring(box:read "d/big" == bytes:sub(1, 320000) .. "X" .. byt
 L
 timeout 60 "$sg" run --no-tui put.lua --json -- --backend "$kind" </dev/null >put.out 2>&1
 most() { sed '/"text":"changed/q' put.out | grep -a '"kind":"box.call"' | grep -aoE '"bytes":[0-9]+' | cut -d: -f2 | sort -n | tail -1; } # of an answer until then
-like "$(grep -ao '"text":"changed [^"]*' put.out)" 'd/big .*1 file changed, 1 added' 'a file that is written into it is in its snapshot'
+like "$(grep -ao '"text":"changed [^"]*' put.out)" 'd/big \| 1 .*1 added' 'a file that is written into it is in its snapshot'
 [ "$(most)" -lt 100000 ]
 ok $? "and does not come back over the wire for it ($(most) bytes at most)"
 is "$(grep -ao '"text":"read [a-z]*' put.out)" '"text":"read true' 'where a command changes it then, it does'
@@ -298,8 +325,8 @@ wait_for 30 waits
 fake vanish >/dev/null
 wait $!
 like "$(grep -a '"said ' gone.out)" 'interrupted|no more|gone' 'a box that is killed behind our back: the command says so'
-like "$(stays fake vanish)" '"text":"said (this shell has ended: )?[^|]*(no more|gone)[^|]*; how' 'so does a shell'
-like "$(grep -a '"kind":"action.ended"' gone.out)" '"end":"interrupted","why":"[^"]*how it ended is not known' 'and its end'
+like "$(stays fake vanish)" '"text":"said (this shell has ended: [^|]*(no more|gone)|[^|]*(no more|gone)[^|]*; how)' 'so does a shell'
+like "$(grep -a '"kind":"action.ended"' gone.out)" '"end":"interrupted","why":"[^"]*(no more|gone|how it ended is not known)' 'and its end'
 # what follows is the same code for all of them
 [ "$kind" != daytona ] || try_box "{\"backend\": \"$kind\"}" "$kind" ''
 [ "$kind" = daytona ] || [ -n "${LONG:-}" ] || finish

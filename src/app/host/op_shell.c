@@ -79,7 +79,7 @@ static void on_lost(void *self, const struct err *why)
 {
 	struct shell_job *j = self;
 	free(j->lost_why);
-	j->lost_why = xasprintf("%s; how it ended is not known", why->text);
+	j->lost_why = xasprintf("%s%s", why->text, j->run ? "; how it ended is not known" : "");
 }
 
 static const char *lost_why(const struct shell_job *j)
