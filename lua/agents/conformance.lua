@@ -61,12 +61,12 @@ end
 
 local function exits()
   is(said("pwd", "print(os.getcwd())"), box.workspace, "begins in the workspace")
-  for _, code in ipairs { 0, 1, 7, 126, 129, 137, 255 } do
+  for _, code in ipairs { 0, 1, 7, 126, 129, 130, 137, 141, 255 } do
     local r, err = exec("exit " .. code, ("sys.exit(%d)"):format(code))
     is(r and r.code or err, code, "status " .. code)
   end
   every_status()
-  for _, s in ipairs { "KILL", "TERM", "SEGV" } do
+  for _, s in ipairs { "KILL", "TERM", "SEGV", "INT", "PIPE" } do
     if caps.shell then
       local r, err = box:exec(("kill -%s $$"):format(s))
       is(r and r.signal or err, "SIG" .. s, "ended by SIG" .. s)

@@ -74,13 +74,17 @@ static void command(struct buf *out, const struct wrap_run *r, const char *input
 	buf_printf(&inner, "echo $$ >\"$1/p\"; exec <%s >>\"$1/o\" 2>>\"$1/e\"; ", input); /* here: what a shell says of it goes elsewhere */
 	quoted(&inner, "cd -- ", full, " || exit 126; exec ");
 	words(&inner, r);
-	quoted(out, "$s sh -c ", buf_cstr(&inner), " sh \"$d\"");
+	quoted(out, "set -- $s sh -c ", buf_cstr(&inner), " sh \"$d\"\n");
+	quoted(out, "t=", r->base, "/tool\n");
+	buf_puts(out, "if [ -x \"$t\" ]; then \"$t\" " TOOL_OPTION " ends \"$d/s\" \"$@\"; else \"$@\"; fi");
 }
 
-/* What a shell says about a child is how we know a signal from a status above 128; of two signals shells say nothing. */
+/* Our tool knows a signal from a status above 128. Without it (the machine has run it over) a shell knows by what it says about a child;
+ * of two signals it says nothing. */
 static const char ending[] = "\n"
 			     "r=$? s=0\nnow; killed\n"
-			     "if [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
+			     "if [ -s \"$d/s\" ]; then read -r r s <\"$d/s\"\n"
+			     "elif [ $r -gt 128 ] && [ $r -lt 193 ]; then\n"
 			     "if [ -s \"$d/w\" ] || [ $r = 130 ] || [ $r = 141 ]; then s=$((r - 128)); fi; fi\n"
 			     "if [ -e \"$d/h\" ]; then kill $(cat \"$d/h\"); fi\n"
 			     "echo \"$r $s $n $b${m:+ $l $m}\" >\"$d/t\"; mv \"$d/t\" \"$d/c\"\n"
@@ -112,8 +116,10 @@ static void begin(struct buf *out, const struct wrap_run *r)
 	buf_puts(out, ending);
 }
 
-/* With a terminal, in the middle of that: what our tool has answered by now. */
-static const char answers[] = "for a in \"$d\"/p.say.*; do\n"
+/* With a terminal, in the middle of that: what our tool has answered by now. A shell is asked anew after each sleep of its box: who
+ * reads on since an older time than the newest ends. */
+static const char answers[] = "read -r v <\"$d/f\"; case $v in ''|$$) ;; *) break;; esac\n"
+			      "for a in \"$d\"/p.say.*; do\n"
 			      "if [ -e \"$a\" ]; then echo \"@m${a##*.} $(base64 <\"$a\" | tr -d '\\n')\"; rm -f \"$a\"; fi\n"
 			      "done\n";
 
@@ -134,10 +140,14 @@ static const char follow[] = "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
 			     "w=$((w + 1))\n"
 			     "done\n";
 
+/* dd goes there, which head would read its way to. */
 static void skip(struct buf *out, int fd, int64_t off)
 {
-	if (off > 0)
-		buf_printf(out, "head -c %lld <&%d >/dev/null\n", (long long)off, fd);
+	const long long block = 65536;
+	if (off >= block)
+		buf_printf(out, "dd bs=%lld skip=%lld count=0 <&%d 2>/dev/null\n", block, (long long)off / block, fd);
+	if (off % block > 0)
+		buf_printf(out, "head -c %lld <&%d >/dev/null\n", (long long)off % block, fd);
 }
 
 static void tell_news(struct buf *out, const struct strv *words)
@@ -162,6 +172,7 @@ void wrap_exec(struct buf *out, const struct wrap_run *r)
 	skip(out, 3, r->out_off);
 	skip(out, 4, r->err_off);
 	buf_printf(out, "q=%d\n", r->poll_s * 10);
+	buf_puts(out, r->o->pty ? "echo $$ >\"$d/f\"\n" : "");
 	buf_puts(out, follow_begin);
 	buf_puts(out, r->o->pty ? answers : "");
 	buf_puts(out, follow);
