@@ -42,9 +42,17 @@ real() { # form, jq program over all lines: turns calls tokens_in tokens_out
 	codes=$("$sg" events "real-$1" --json | grep '"kind":"action.ended"' | grep -o '"code":[0-9]*' | grep -v ':0$' | head -1)
 	is "$codes" '"code":2' "$1: the status of the command that failed"
 }
+document() { # the same for one that is a document
+	got=$("$sg" import "$here/exchange/real/$1.json" --name "real-$1" --json)
+	is "$(number turns <<<"$got") $(number calls <<<"$got") $(number tokens_in <<<"$got") $(number tokens_out <<<"$got") $(number gaps <<<"$got")" \
+		"$(jq -rs "$2 | join(\" \")" "$here/exchange/real/$1.json") 0" "$1: a real file, as jq counts"
+	"$sg" verify "real-$1" >"$t/out"
+	ok $? "$1: it verifies"
+}
 if command -v jq >/dev/null; then
 	. "$here/exchange/counts.bash"
 	for form in claude codex codex-exec; do real $form "${count[$form]}"; done
+	for form in inspect-2024 inspect-2025 swe-agent; do document $form "${count[$form]}"; done
 else
 	skip 'no jq here (apt-get install jq)'
 fi
@@ -111,6 +119,41 @@ cat >"$t/run.traj" <<'JSON'
 "info":{"exit_status":"submitted","model_stats":{"tokens_sent":900,"tokens_received":90,"api_calls":2,"instance_cost":0.01}}}
 JSON
 is "$(sums "$("$sg" import "$t/run.traj" --json)")" '2 2 0 900 90' 'SWE-agent'
+cat >"$t/costly.traj" <<'JSON'
+{"trajectory":[{"action":"","observation":"Your output could not be parsed.","response":"Hm.","thought":"Hm."},{"action":"ls","observation":"a.c","response":"I look.","thought":"I look."}],
+"history":[{"role":"system","content":"You work in a shell."},{"role":"user","content":"A demonstration","is_demo":true},{"role":"user","content":[{"type":"text","text":"fix the parser"}]},
+{"role":"assistant","content":"Hm."},{"role":"user","content":"Your output could not be parsed."},{"role":"assistant","content":"I look."},{"role":"user","content":"a.c"}],
+"replay_config":"{\"agent\": {\"model\": {\"name\": \"some-model\"}}}","info":{"exit_status":"exit_cost","model_stats":{"tokens_sent":NaN}}}
+JSON
+is "$(sums "$("$sg" import "$t/costly.traj" --name costly --json)")" '2 1 1 0 0' 'SWE-agent: an answer without a command calls nothing, the task is said by a person'
+like "$("$sg" events costly | grep 'agent .* with')" 'swe-agent with some-model' 'SWE-agent: the model that it was set to'
+like "$("$sg" events costly | grep 'told by')" 'fix the parser' 'SWE-agent: the task, without its demonstration'
+like "$("$sg" events costly | grep 'agent ends')" 'budget, exit_cost' 'SWE-agent: how it ended'
+# Inspect: graders, agents below the agent, what a script put there, texts kept aside
+cat >"$t/graded.json" <<'JSON'
+{"version":2,"status":"success","eval":{"created":"2026-01-01T10:00:00+00:00","model":"p/m","metric":NaN,"low":-Infinity},"samples":[{"id":"one","epoch":1,
+"messages":[{"role":"user","content":[{"type":"text","text":"attachment://aa"}]},
+{"role":"assistant","content":"","tool_calls":[{"id":"s1","function":"bash","arguments":{"cmd":"id"}}]},{"role":"tool","tool_call_id":"s1","content":"me"},
+{"role":"assistant","id":"m1","content":[{"type":"reasoning","reasoning":"hm"},{"type":"text","text":"I look."}],"tool_calls":[{"id":"c1","function":"bash","arguments":{"cmd":"attachment://bb"}}]},
+{"role":"tool","tool_call_id":"c1","content":"","error":{"type":"timeout","message":"too slow"}},{"role":"assistant","source":"generate","content":"Done."}],
+"attachments":{"aa":"a long question","bb":"cat long.txt"},
+"events":[{"event":"span_begin","id":"sp","name":"helper"},
+{"event":"model","model":"p/small","span_id":"sp","timestamp":"2026-01-01T10:00:01+00:00","input":[{"role":"user","content":"look below"}],"output":{"choices":[{"message":{"id":"h1","role":"assistant","content":"","tool_calls":[{"id":"c9","function":"bash","arguments":{"cmd":"ls below"}}]}}],"usage":{"input_tokens":5,"output_tokens":1}}},
+{"event":"tool","id":"c9","function":"bash","result":"b.c"},
+{"event":"model","model":"p/m","timestamp":"2026-01-01T10:00:02+00:00","output":{"choices":[{"message":{"id":"m1","role":"assistant","content":"x"}}],"usage":{"input_tokens":10,"output_tokens":2,"input_tokens_cache_read":3}}},
+{"event":"model","model":"p/m","timestamp":"2026-01-01T10:00:03+00:00","output":{"choices":[{"message":{"role":"assistant","content":"Done."}}],"usage":{"input_tokens":20,"output_tokens":4}}}],
+"model_usage":{"p/m":{"input_tokens":31,"output_tokens":7,"input_tokens_cache_read":3},"p/small":{"input_tokens":5,"output_tokens":1}},
+"scores":{"match":{"value":"C"}},"limit":{"type":"token","limit":40}}]}
+JSON
+is "$(sums "$("$sg" import "$t/graded.json" --name graded --json)")" '3 3 1 39 8' 'inspect: answers, calls and tokens of all who answered, and what the sums have beyond them'
+out=$("$sg" events graded)
+like "$out" 'one helper .*exec: ls below' 'inspect: the call of an agent below the agent'
+like "$out" 'told by imported: a long question' 'inspect: a text that is kept aside'
+like "$out" 'one exec: cat long.txt' 'inspect: also in the arguments of a call'
+like "$out" '^10:00:02 .*one #[0-9]+ model answers: I look' 'inspect: an answer with its time, without what was thought'
+like "$out" 'one agent ends: budget, token: Done' 'inspect: a limit that ended it'
+like "$out" 'type=scores' 'inspect: scores are kept'
+like "$("$sg" out "graded#$("$sg" events graded --filter 'cmd:"cat long.txt"' --json | head -1 | number seq)")" 'too slow' 'inspect: why a call failed'
 
 # there and back
 for form in atif inspect; do

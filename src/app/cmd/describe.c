@@ -286,6 +286,7 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_AGENT_END:
 		put_key(b, "stop", "agent ends: ", out);
+		put_key(b, "why", ", ", out);
 		put_key(b, "text", ": ", out);
 		break;
 	case EV_AGENT_TOLD:

@@ -28,6 +28,7 @@ struct import {
 	char *model;	  /* of the agent */
 	json_t *agents;	  /* name -> seq */
 	json_t *said;	  /* name -> what it said last: at the end it is what the agent claims */
+	json_t *stop;	  /* name -> how it ended, where it was not by itself */
 	json_t *open;	  /* id of a call -> seq of its action */
 	json_t *news;	  /* names of the messages that no model.call has named yet */
 	size_t named;	  /* that one has */
@@ -193,6 +194,29 @@ void import_say(struct import *im, const char *role, const char *text, bool peop
 	put(im, EV_AGENT_SAY, im->agent, 0, b);
 }
 
+/* The name of the agent that speaks. */
+static const char *speaker(struct import *im)
+{
+	const char *name;
+	json_t *seq;
+	json_object_foreach(im->agents, name, seq)
+		if ((uint64_t)json_integer_value(seq) == im->agent)
+			return name;
+	return NULL;
+}
+
+void import_stop(struct import *im, const char *stop, const char *why)
+{
+	const char *name = speaker(im);
+	json_t *b = json_object();
+	json_put_str(b, "stop", stop);
+	put_any(b, "why", why);
+	if (name)
+		json_put(im->stop, name, b);
+	else
+		json_decref(b);
+}
+
 static json_t *usage_json(const struct usage *u)
 {
 	json_t *o = json_object();
@@ -253,11 +277,9 @@ void import_reply(struct import *im, const char *model, const char *text, const 
 	put(im, EV_MODEL_REPLY, action, action, reply);
 	message(im, "assistant", text, NULL, NULL);
 	put_ended(im, action, "ok", NULL, -1);
-	const char *name;
-	json_t *seq;
-	json_object_foreach(im->agents, name, seq)
-		if ((uint64_t)json_integer_value(seq) == im->agent && text && *text)
-			put_any(im->said, name, text);
+	const char *name = speaker(im);
+	if (name && text && *text)
+		put_any(im->said, name, text);
 }
 
 void import_spent(struct import *im, const struct usage *u)
@@ -333,6 +355,30 @@ void import_call(struct import *im, const char *id, const char *name, const json
 		import_result(im, id, "", 0, true, -1);
 	uint64_t action = put(im, EV_ACTION_REQUESTED, im->agent, 0, b);
 	json_put_int(im->open, id, (int64_t)action);
+}
+
+json_t *import_call_of(const char *id, const char *name, const json_t *args)
+{
+	json_t *call = json_object();
+	json_put(call, "id", json_string(id));
+	json_put(call, "name", json_string(name));
+	json_put(call, "args", json_is_object(args) ? json_deep_copy(args) : json_object());
+	return call;
+}
+
+void import_calls(struct import *im, const json_t *calls)
+{
+	size_t i;
+	json_t *call;
+	json_array_foreach(calls, i, call)
+		import_call(im, json_str(call, "id", ""), json_str(call, "name", "?"), json_object_get(call, "args"));
+}
+
+int64_t import_uusd(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	double usd = json_is_number(v) ? json_number_value(v) : -1;
+	return usd >= 0 && usd < 1e9 ? (int64_t)(usd * 1e6 + 0.5) : -1;
 }
 
 void import_output(struct import *im, const char *id, int stream, const char *bytes, size_t len)
@@ -431,6 +477,45 @@ int import_lines(struct import *im, FILE *in, import_line_fn *fn, void *self, st
 	return ferror(in) ? err_sys(err, "cannot read the file") : 0;
 }
 
+/* The length of a number that JSON has not, at @s; 0 = there is none. */
+static size_t no_number(const char *s, size_t left)
+{
+	static const char *const word[] = { "NaN", "Infinity", "-Infinity" };
+	for (size_t i = 0; i < ARRAY_LEN(word); i++) {
+		size_t n = strlen(word[i]);
+		if (n <= left && !memcmp(s, word[i], n))
+			return n;
+	}
+	return 0;
+}
+
+json_t *import_json(const char *text, size_t len, const char *what, struct err *err)
+{
+	CLEANUP(buf_release) struct buf plain = BUF_INIT;
+	bool quoted = false, found = false;
+	json_t *j = json_parse(text, len, what, err);
+	if (j || (!memmem(text, len, "NaN", 3) && !memmem(text, len, "Infinity", 8)))
+		return j;
+	for (size_t i = 0; i < len; i++) {
+		size_t n = quoted ? 0 : no_number(text + i, len - i);
+		if (n) {
+			buf_puts(&plain, "null");
+			i += n - 1;
+			found = true;
+			continue;
+		}
+		buf_putc(&plain, text[i]);
+		if (text[i] == '"')
+			quoted = !quoted;
+		else if (quoted && text[i] == '\\' && i + 1 < len)
+			buf_putc(&plain, text[++i]);
+	}
+	if (!found)
+		return NULL;
+	*err = ERR_INIT;
+	return json_parse(buf_cstr(&plain), plain.len, what, err);
+}
+
 json_t *import_document(FILE *in, struct err *err)
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT;
@@ -442,7 +527,7 @@ json_t *import_document(FILE *in, struct err *err)
 		err_set(err, ERR_FULL, "the file is larger than %d MB", IMPORT_FILE_MAX >> 20);
 		return NULL;
 	}
-	return json_parse(buf_cstr(&text), text.len, "the file", err);
+	return import_json(buf_cstr(&text), text.len, "the file", err);
 }
 
 char *import_text(const json_t *content)
@@ -487,8 +572,10 @@ static void close_calls(struct import *im)
 	json_object_foreach(im->agents, name, seq) {
 		json_t *b = json_object();
 		im->agent = (uint64_t)json_integer_value(seq);
-		json_put_str(b, "stop", "end");
-		json_put_flag(b, "ok", true);
+		const json_t *stop = json_object_get(im->stop, name);
+		json_put_str(b, "stop", json_str(stop, "stop", "end"));
+		json_put_flag(b, "ok", !stop);
+		put_any(b, "why", json_str(stop, "why", NULL));
 		if (json_object_get(im->said, name))
 			json_put(b, "text", json_incref(json_object_get(im->said, name)));
 		json_put_flag(b, "imported", true);
@@ -500,6 +587,7 @@ static int read_all(struct import *im, const struct importer *e, FILE *in, struc
 {
 	im->agents = json_object();
 	im->said = json_object();
+	im->stop = json_object();
 	im->open = json_object();
 	im->news = json_array();
 	int rc = e->run(im, in, err);
@@ -510,6 +598,7 @@ static int read_all(struct import *im, const struct importer *e, FILE *in, struc
 		close_calls(im);
 	json_decref(im->agents);
 	json_decref(im->said);
+	json_decref(im->stop);
 	json_decref(im->open);
 	json_decref(im->news);
 	free(im->model);

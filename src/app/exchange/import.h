@@ -71,6 +71,8 @@ void import_result(struct import *im, const char *id, const char *text, size_t l
 void import_output(struct import *im, const char *id, int stream, const char *bytes, size_t len);
 void import_resize(struct import *im, const char *id, int cols, int rows);
 void import_mark(struct import *im, const char *text);
+/* The agent that speaks has not ended by itself. @stop: of agent.end; @why: what the file says. */
+void import_stop(struct import *im, const char *stop, const char *why);
 /* Tokens and money that belong to no single answer. */
 void import_spent(struct import *im, const struct usage *u);
 void import_gap(struct import *im, size_t line, size_t bytes, const char *why);
@@ -81,6 +83,13 @@ typedef void import_line_fn(void *self, struct import *im, size_t line, const js
 NODISCARD int import_lines(struct import *im, FILE *in, import_line_fn *fn, void *self, struct err *err);
 /* The whole file as one JSON value; NULL and @err. */
 json_t *import_document(FILE *in, struct err *err) NODISCARD;
+/* JSON, also as Python writes it: NaN and Infinity, which JSON has not, become null. @what: in words. NULL and @err. */
+json_t *import_json(const char *text, size_t len, const char *what, struct err *err) NODISCARD;
+/* A call for import_reply's list; what is no object counts as none. Owned. And all calls of such a list. */
+json_t *import_call_of(const char *id, const char *name, const json_t *args);
+void import_calls(struct import *im, const json_t *calls);
+/* A sum of USD as micro-USD; -1 = none is said. */
+int64_t import_uusd(const json_t *o, const char *key);
 /* The text of a content that is a string or a list of parts with "text"; what is no text is named "[image]". Owned. */
 char *import_text(const json_t *content);
 

@@ -28,7 +28,7 @@ static bool is_sample(void *self, const char *name)
 static json_t *document(struct eval *e, const char *name, const char *bytes, size_t len, const struct err *failed)
 {
 	struct err err = ERR_INIT;
-	json_t *doc = bytes ? json_parse(bytes, len, name, &err) : NULL;
+	json_t *doc = bytes ? import_json(bytes, len, name, &err) : NULL;
 	e->nr++;
 	if (doc)
 		return doc;

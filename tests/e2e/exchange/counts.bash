@@ -9,4 +9,8 @@ declare -A count=(
 	[codex-exec]='[.[] | select(.type == "turn.completed") | .usage] as $spent |
 		[($spent | length), ([.[] | select(.type == "item.completed" and .item.type == "command_execution")] | length),
 		([$spent[].input_tokens] | add), ([$spent[].output_tokens] | add)]'
+	[inspect-2024]='[.[].samples[]] | ([.[].events[] | select(.event == "model")] | length) as $turns |
+		[$turns, ([.[].messages[].tool_calls[]?] | length), ([.[].model_usage[].input_tokens] | add), ([.[].model_usage[].output_tokens] | add)]'
+	[swe-agent]='.[] | [(.trajectory | length), ([.trajectory[] | select(.action != "")] | length), .info.model_stats.tokens_sent, .info.model_stats.tokens_received]'
 )
+count[inspect-2025]=${count[inspect-2024]}
