@@ -27,6 +27,7 @@ struct side {
 	struct session *s;
 	uint64_t seq;	/* as the person gave it; 0 = the end (B) or the beginning (A) */
 	uint64_t limit; /* A: snapshots up to this one count */
+	uint64_t box;	/* of that event */
 };
 
 struct layers {
@@ -35,14 +36,18 @@ struct layers {
 	uint64_t box, first; /* that was looked up last */
 };
 
+static void drop_layer(struct layer *l)
+{
+	free(l->repo);
+	free(l->box_name);
+	json_decref(l->from);
+	json_decref(l->to);
+}
+
 static void layers_release(struct layers *l)
 {
-	for (size_t i = 0; i < l->nr; i++) {
-		free(l->item[i].repo);
-		free(l->item[i].box_name);
-		json_decref(l->item[i].from);
-		json_decref(l->item[i].to);
-	}
+	for (size_t i = 0; i < l->nr; i++)
+		drop_layer(&l->item[i]);
 	free(l->item);
 }
 
@@ -85,7 +90,26 @@ static void take_to(struct layer *l, const struct side *b, const struct event *e
 		set_body(&l->to, body);
 }
 
-static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b,
+/* What a redo's box holds is compared where it is named, by --box or by an event of it. */
+static void drop_trials(struct layers *l, struct session *s, const struct side *a, const struct side *b)
+{
+	CLEANUP(free_ptr) bool *trial = xcalloc(l->nr + 1, sizeof(*trial));
+	size_t nr = l->nr, trials = 0;
+	for (size_t i = 0; i < nr; i++)
+		trials += trial[i] = states_trial(s, l->item[i].first);
+	if (trials == nr)
+		return;
+	l->nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct layer one = l->item[i];
+		if (trial[i] && !(a && a->box == one.first) && !(b && b->box == one.first))
+			drop_layer(&one);
+		else
+			l->item[l->nr++] = one;
+	}
+}
+
+static int each_snapshot(struct session *s, struct layers *l, const struct side *a, const struct side *b, bool named,
 			 struct err *err)
 {
 	struct feed *feed;
@@ -121,6 +145,8 @@ static int each_snapshot(struct session *s, struct layers *l, const struct side 
 	}
 	arena_release(&arena);
 	feed_free(&feed);
+	if (!named)
+		drop_trials(l, s, a, b);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -138,6 +164,7 @@ static int set_limit(struct side *x, struct err *err)
 		return 0;
 	if (session_event(x->s, x->seq, &ev, &arena, err) < 0)
 		return -1;
+	x->box = ev.box;
 	if (ev.kind != EV_ACTION_REQUESTED)
 		return 0;
 	if (feed_new(&feed, x->s, FEED_ACTION, x->seq, err) < 0)
@@ -367,21 +394,22 @@ static int diff(struct cmd_ctx *ctx, struct side *a, struct side *b, struct err 
 	struct layers l = { 0 };
 	struct two both = { a->s, b->s };
 	struct ws_store st = { .get = get, .self = &both };
+	bool named = cmd_opt(ctx, "box");
 	int rc = set_limit(a, err);
 	if (rc == 0)
 		rc = set_limit(b, err);
 	if (rc == 0 && a->s == b->s)
-		rc = each_snapshot(a->s, &l, a, b, err);
+		rc = each_snapshot(a->s, &l, a, b, named, err);
 	if (rc == 0 && a->s != b->s) {
 		/* two sessions: boxes are matched by the repository's name, ends are compared */
 		a->limit = a->seq ? a->limit : UINT64_MAX;
 		a->seq = a->limit;
-		rc = each_snapshot(a->s, &l, a, NULL, err);
+		rc = each_snapshot(a->s, &l, a, NULL, named, err);
 		for (size_t i = 0; i < l.nr; i++)
 			l.item[i].box = l.item[i].first = 0;
 		struct layers other = { 0 };
 		if (rc == 0)
-			rc = each_snapshot(b->s, &other, NULL, b, err);
+			rc = each_snapshot(b->s, &other, NULL, b, named, err);
 		for (size_t i = 0; i < other.nr; i++)
 			set_body(&layer_of(&l, 0, other.item[i].repo)->to, other.item[i].to);
 		layers_release(&other);

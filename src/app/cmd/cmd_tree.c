@@ -17,7 +17,7 @@ struct lister {
 	struct session *s;
 	const struct layer_at *layer;
 	int dir; /* to write below; -1 = list */
-	size_t files, left_out;
+	size_t written, left_out;
 };
 
 static char mark_of(const struct ws_path *p)
@@ -98,6 +98,7 @@ static int write_path(struct lister *l, const struct ws_path *p, struct err *err
 	CLEANUP(fd_close) int at = open_parent(l->dir, p->path, &name, err);
 	if (at < 0)
 		return -1;
+	l->written++;
 	if (p->now.kind == WS_LINK)
 		return symlinkat(buf_cstr(&bytes), at, name) < 0 ? err_sys(err, "cannot write '%s'", p->path) : 0;
 	CLEANUP(fd_close) int fd = openat(at, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, p->now.mode & 0777);
@@ -120,7 +121,6 @@ static int one_layer(struct lister *l, bool links, struct err *err)
 			print_path(l, p);
 		else if ((p->now.kind == WS_FILE && !links) || (p->now.kind == WS_LINK && links))
 			rc = write_path(l, p, err);
-		l->files += p->now.kind != WS_NONE && !links;
 	}
 	ws_view_release(&v);
 	return rc;
@@ -146,6 +146,25 @@ static int write_layer(struct lister *l, int dir, struct err *err)
 	return one_layer(l, false, err) < 0 ? -1 : one_layer(l, true, err);
 }
 
+static void say_written(const struct lister *l, const char *to)
+{
+	struct cmd_ctx *ctx = l->ctx;
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_bytes(o, "dir", to, strlen(to));
+		json_put_int(o, "snapshot", (int64_t)l->layer->snapshot);
+		json_put_int(o, "files", (int64_t)l->written);
+		json_put_int(o, "left_out", (int64_t)l->left_out);
+		cmd_json(ctx, o);
+	} else if (!ctx->quiet) {
+		CLEANUP(buf_release) struct buf line = BUF_INIT;
+		buf_printf(&line, "%s: %zu file%s as after #%" PRIu64 "; what never differed from the repository is not in the record", to,
+			   l->written, l->written == 1 ? "" : "s", l->layer->snapshot);
+		cmd_print_safe(ctx->out, buf_cstr(&line), line.len, false);
+		fputc('\n', ctx->out);
+	}
+}
+
 static int write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to, struct err *err)
 {
 	for (size_t i = 1; i < f->layers.nr; i++)
@@ -165,6 +184,8 @@ static int write_all(struct cmd_ctx *ctx, struct files_at *f, const char *to, st
 		return -1;
 	if (rc == 0 && l.left_out && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu files are not there: only their names and hashes are in the record\n", l.left_out);
+	if (rc == 0)
+		say_written(&l, to);
 	return rc;
 }
 

@@ -304,6 +304,8 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_ACTION_REQUESTED:
 		requested(b, out);
+		if (json_is_object(json_object_get(json_object_get(b, "args"), "who"))) /* a person's own */
+			who(json_object_get(b, "args"), out);
 		break;
 	case EV_ACTION_JUDGED:
 		judged(b, out);

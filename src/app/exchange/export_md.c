@@ -71,6 +71,9 @@ static void put_act(struct report *r, const struct act *a)
 	else
 		fprintf(out, ": %s", act_end(a));
 	fprintf(out, ", %s\n", buf_cstr(&span));
+	const char *own = json_str(json_object_get(json_object_get(a->wanted, "args"), "who"), "name", NULL);
+	if (own) /* what people do themselves is no agent's */
+		fputs("    - by ", out), put_code(out, own, strlen(own)), fputs(" (the name is claimed)\n", out);
 	if (rules.len)
 		fputs("    ", out), put_line(out, "rules", buf_cstr(&rules));
 	if (a->decided) {

@@ -136,6 +136,34 @@ static void drop_replaced(struct layers_at *l, struct session *s)
 	}
 }
 
+bool states_trial(struct session *s, uint64_t box)
+{
+	CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+	struct event ev;
+	struct err none = ERR_INIT;
+	return session_event(s, box, &ev, &arena, &none) == 0 && ev.cause && session_event(s, ev.cause, &ev, &arena, &none) == 0 &&
+	       ev.kind == EV_REDO_STARTED;
+}
+
+/* @keep: the box that is meant even so. */
+static void drop_trials(struct layers_at *l, struct session *s, uint64_t keep)
+{
+	CLEANUP(free_ptr) bool *trial = xcalloc(l->nr + 1, sizeof(*trial));
+	size_t nr = l->nr, trials = 0;
+	for (size_t i = 0; i < nr; i++)
+		trials += trial[i] = states_trial(s, l->item[i].box);
+	if (trials == nr)
+		return;
+	l->nr = 0;
+	for (size_t i = 0; i < nr; i++) {
+		struct layer_at one = l->item[i];
+		if (trial[i] && one.box != keep)
+			layer_release(&one);
+		else
+			l->item[l->nr++] = one;
+	}
+}
+
 int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char *box, struct err *err)
 {
 	static const char boxes[] = "WITH RECURSIVE b(x) AS (SELECT min(box) FROM event WHERE box > 0 UNION ALL"
@@ -154,6 +182,8 @@ int layers_at(struct layers_at *out, struct session *s, uint64_t seq, const char
 			rc = one_box(out, s, strtoull(t.cell[i], NULL, 10), seq ? seq : UINT64_MAX, box, err);
 	sql_table_release(&t);
 	drop_replaced(out, s);
+	if (!box)
+		drop_trials(out, s, ev.box);
 	if (rc == 0 && box && !out->nr)
 		rc = err_set(err, ERR_NOENT, "session %s has no box '%s' with files then", session_id(s), box);
 	if (rc < 0)

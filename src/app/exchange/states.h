@@ -4,7 +4,9 @@
  *    snapshots, not events, and reads their lists of changes, not their trees. Only where a list was cut ("more") is the
  *    path looked up in the tree.
  * 2. A forked box goes on with the chain of the box that it was copied from.
- * 3. What no snapshot ever touched is as in the base, whose bytes the record does not hold.
+ * 3. A box in which a recorded command was run again (redo) is a trial: where no box is named, its files do not count beside
+ *    those of others, except at an event of its own.
+ * 4. What no snapshot ever touched is as in the base, whose bytes the record does not hold.
  * Reading only; one thread. */
 #ifndef APP_EXCHANGE_STATES_H
 #define APP_EXCHANGE_STATES_H
@@ -31,6 +33,9 @@ NODISCARD int layers_at(struct layers_at *out, struct session *s, uint64_t seq, 
 /* A session that is resumed or forked opens its boxes anew, each in the place of one before it: the first of these. @box itself
  * when it is nobody's. */
 uint64_t states_first_box(struct session *s, uint64_t box);
+
+/* Was @box opened by a redo? */
+bool states_trial(struct session *s, uint64_t box);
 
 /* The newest snapshot of the chain that ends with @snapshot, then the ones before it, newest first, through forks. Stops when
  * @fn returns false. @body is borrowed. */
