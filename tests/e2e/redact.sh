@@ -42,4 +42,15 @@ is $? 0 'the record verifies'
 like "$(cat "$t/out2")" '[2-9] bodies redacted' 'and counts what is gone'
 like "$("$sg" events fruit --json | grep '"redacted"')" '"who": ?"uid [0-9]+.*"why": ?"a secret cake"' 'with who and why'
 like "$("$sg" show "fruit#$note")" 'redacted' 'the event is still there, without its body'
+
+# a copy that is handed on, made with cp: what is removed from it is not the session's
+cp "$db" "$t/handed-on.glass"
+"$sg" verify fruit | grep anchor >"$t/anchor"
+"$sg" redact "$t/handed-on.glass#$ask" --why 'not for them' --yes >"$t/out2" 2>&1 </dev/null
+is $? 0 'an event of a copy is removed'
+like "$(cat "$t/out2")" 'a copy of session' 'which says that it is one'
+"$sg" verify "$t/handed-on.glass" >"$t/out2" 2>&1
+is $? 0 'the copy verifies'
+"$sg" verify fruit >"$t/out2" 2>&1
+is "$? $(grep anchor "$t/out2")" "0 $(cat "$t/anchor")" 'the session is no shorter than its anchors'
 finish

@@ -3,8 +3,10 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/super/removal.h"
 #include "base/clock.h"
@@ -65,10 +67,30 @@ static int open_again(struct again *g, struct cmd_ctx *ctx, const char *path, st
 	return 0;
 }
 
+/* Is there another file of this session among the sessions, so that @path is a copy of it? The anchors are that one's: with
+ * those of what is added here it would end before them, as if it had been cut. */
+static bool is_copy(const struct again *g, const char *path)
+{
+	struct session_files all = SESSION_FILES_INIT;
+	struct stat here, there;
+	struct err none = ERR_INIT;
+	bool copy = false;
+	if (stat(path, &here) < 0 || session_files_list(&all, g->ctx->sessions, &none) < 0)
+		return false;
+	for (size_t i = 0; i < all.nr && !copy; i++)
+		copy = !strcmp(all.item[i].id, session_id(g->read)) && stat(all.item[i].path, &there) == 0 &&
+		       (here.st_dev != there.st_dev || here.st_ino != there.st_ino);
+	session_files_release(&all);
+	return copy;
+}
+
 static int write_again(struct again *g, struct err *err)
 {
-	static const struct record_ops ops = { .on_head = nothing_head, .on_state = nothing_state };
 	CLEANUP(free_ptr) char *path = xstrdup(session_path(g->read)), *name = share_own_name();
+	const struct record_ops ops = { .on_head = nothing_head, .on_state = nothing_state, .copy = is_copy(g, path) };
+	if (ops.copy && !g->ctx->quiet)
+		fprintf(g->ctx->err, "sandglass: this file is a copy of session %s: the session itself stays as it is\n",
+			session_id(g->read));
 	json_t *body = json_object(), *who = json_object();
 	session_close(&g->read); /* the file changes its journal when it is opened for writing: nobody may look then */
 	if (loop_new(&g->loop, err) < 0 || record_resume(&g->record, g->loop, path, &ops, g, err) < 0 ||
@@ -363,8 +385,8 @@ int after_end_undo(struct cmd_ctx *ctx, const char *path)
 	const char *word = cmd_word(ctx, 0);
 	if (rc == 0 && word && (strchr(word, '#') || strspn(word, "0123456789") == strlen(word)))
 		rc = err_set(&err, ERR_UNSUPPORTED,
-			     "session %s does not run and has no box whose files could be changed: 'resume' or 'fork' it, and undo there",
-			     session_id(g.read));
+			     "session %s does not run and has no box whose files could be changed: '%s' it, and undo there",
+			     session_id(g.read), g.u.end ? "fork" : "resume");
 	if (rc == 0 && !g.u.merge[0])
 		rc = err_set(&err, ERR_NOENT,
 			     "there is no merge of session %s that could be undone; its boxes have gone",
