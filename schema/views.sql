@@ -21,7 +21,8 @@ SELECT
 FROM event e
 LEFT JOIN kind k ON k.number = e.kind;
 
--- One row per action. What has not happened yet is NULL.
+-- One row per action. What has not happened yet is NULL. what: the command that ran; where none did, what was wanted.
+-- wanted: what an agent had wanted where a person put something else in its place, else NULL.
 DROP VIEW IF EXISTS v_action;
 CREATE VIEW v_action AS
 SELECT
@@ -30,8 +31,9 @@ SELECT
   r.agent,
   r.box,
   json_extract(r.body, '$.kind') AS kind,
-  coalesce(json_extract(r.body, '$.cmd'), json_extract(r.body, '$.argv'), json_extract(r.body, '$.path'),
-    json_extract(r.body, '$.host'), json_extract(r.body, '$.tool')) AS what,
+  coalesce(json_extract(x.body, '$.cmd'), json_extract(x.body, '$.argv'), json_extract(r.body, '$.cmd'),
+    json_extract(r.body, '$.argv'), json_extract(r.body, '$.path'), json_extract(r.body, '$.host'),
+    json_extract(r.body, '$.tool')) AS what,
   (SELECT json_extract(j.body, '$.verdict') FROM event j WHERE j.action = r.seq AND j.action > 0 AND j.kind = 101
     ORDER BY j.seq DESC LIMIT 1) AS verdict,
   (SELECT json_extract(d.body, '$.decision') FROM event d WHERE d.action = r.seq AND d.action > 0 AND d.kind = 103
@@ -43,8 +45,11 @@ SELECT
   json_extract(n.body, '$.end') AS "end",
   json_extract(n.body, '$.code') AS code,
   json_extract(n.body, '$.why') AS why,
-  n.mono_us - r.mono_us AS took_us
+  n.mono_us - r.mono_us AS took_us,
+  CASE WHEN x.seq IS NOT NULL THEN coalesce(json_extract(r.body, '$.cmd'), json_extract(r.body, '$.argv'),
+    json_extract(r.body, '$.path'), json_extract(r.body, '$.tool')) END AS wanted
 FROM event r
+LEFT JOIN event x ON x.action = r.seq AND x.action > 0 AND x.kind = 104 AND json_extract(x.body, '$.edited')
 LEFT JOIN event n ON n.action = r.seq AND n.action > 0 AND n.kind = 105
 WHERE r.kind = 100;
 

@@ -77,6 +77,9 @@ like "$(cat "$t/follow")" 'ran: edited|started as edited: .*echo edited' 'what r
 like "$(tail -1 "$t/follow")" 'session ends' 'the last line is the end'
 "$sg" verify "$one" >/dev/null
 is $? 0 'the record is whole'
+is "$(sqlite3 "$HOME"/.local/share/sandglass/sessions/*-"${one#s-}".glass "SELECT what, wanted IS NOT NULL AND wanted <> what FROM v_action WHERE action = $b")" \
+	'echo edited|1' 'for people with sqlite3, too: what ran, and what was wanted'
+is "$(sqlite3 "$HOME"/.local/share/sandglass/sessions/*-"${one#s-}".glass "SELECT count(*) FROM v_action WHERE wanted IS NOT NULL")" 1 'which no other action has'
 git init -q repo && echo old >repo/a && git -C repo add . && git -C repo commit -qm first && chmod -R a+rX repo
 mkdir plain
 cat >stay.lua <<'LUA'
