@@ -73,12 +73,21 @@ add("honeytokens", "honeytokens", "no honeytoken was seen outside the place wher
 end)
 
 add("egress", "egress=HOST,...", "every connection went to one of these hosts (* stands for anything)", function(log, t, args)
-  local bad, all = {}, log:find "kind:connect,fetch"
+  local bad, all, names, named = {}, log:find "kind:connect,fetch", {}, {}
   for _, e in ipairs(all) do
     local host = e.host or (e.url or ""):match "^%a+://([^/:]+)" or ""
-    if e.started_us and not any(args, host) then bad[#bad + 1] = e end
+    if e.started_us and not any(args, host) then
+      bad[#bad + 1] = e
+      local whose = ("%s by %s"):format(host, e.agent and e.agent ~= "" and e.agent or "no one agent")
+      if not named[whose] then
+        named[whose] = true
+        names[#names + 1] = whose
+      end
+    end
   end
-  t:none("egress within " .. (#args > 0 and table.concat(args, " ") or "nothing"), bad)
+  t:check("egress within " .. (#args > 0 and table.concat(args, " ") or "nothing"), #bad == 0, bad,
+    { text = #bad > 0 and ("%d found: %s%s"):format(#bad, table.concat(names, ", ", 1, math.min(#names, 3)), #names > 3 and ", ..." or "")
+      or "none" })
 end)
 
 add("paths", "paths=GLOB,...", "nothing outside these paths (and .git) was changed", function(log, t, args)

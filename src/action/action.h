@@ -42,6 +42,8 @@ const char *action_end_name(enum action_end e); /* "ok" "denied" ... */
 struct action_spec {
 	enum action_kind kind;
 	uint64_t cause, agent, box;
+	uint64_t within;       /* connect: the running action whose command makes it; @agent is that one's. It stops with it, not when its
+				  agent is paused, and is no further action of its agent's budget. 0: unknown, or none */
 	uint64_t call;         /* the script's number for what it waits for; 0 none */
 	const char *tool;      /* name a person knows it by: "shell", "run_tests", "sg.host.push"; may be NULL */
 	struct strv argv;      /* exec, shell, host; else empty */

@@ -62,6 +62,12 @@ static struct budget *budget_for(struct gate *g, uint64_t agent)
 	return root;
 }
 
+/* Who is charged. A command is its agent's; the connections that it makes are the session's alone. */
+static struct budget *budget_of(struct gate *g, const struct action_spec *s)
+{
+	return budget_for(g, s->within ? 0 : s->agent);
+}
+
 static bool counted(const struct action_spec *s)
 {
 	return !s->person && s->kind != ACT_ASK && s->kind != ACT_SNAPSHOT && s->kind != ACT_SHELL &&
@@ -114,7 +120,7 @@ unsigned budget_reserve(struct action *a)
 	budget_drop(a);
 	if (!counted(&a->spec))
 		return 0;
-	struct budget *first = budget_for(g, a->spec.agent);
+	struct budget *first = budget_of(g, &a->spec);
 	const json_t *reserve = json_object_get(a->spec.args, "reserve");
 	want[USD] = amount(reserve, "uusd");
 	want[TOKENS] = amount(reserve, "tokens");
@@ -229,7 +235,7 @@ uint64_t budget_recover_of(struct gate *g, uint64_t agent, const json_t *request
 	if (action_spec_from_json(&s, requested, &ignored) < 0)
 		return 0;
 	s.agent = agent;
-	const struct budget *b = counted(&s) ? budget_for(g, agent) : NULL;
+	const struct budget *b = counted(&s) ? budget_of(g, &s) : NULL;
 	action_spec_release(&s);
 	return b ? b->id : 0;
 }

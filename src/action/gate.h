@@ -51,6 +51,8 @@ bool gate_box_quiet(const struct gate *g, uint64_t box);
 /* Whose actions run in @box or are about to, each agent once, 0 for the script (but not what it left running in the background,
  * nor what a person does there); none: whose action began there last. How many. */
 size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t **out); /* *out: owned */
+/* The commands and shells that run in @box now, a person's too, oldest first. How many. */
+size_t gate_box_commands(const struct gate *g, uint64_t box, struct action ***out); /* *out: owned; what it names, borrowed */
 void gate_agent(struct gate *g, uint64_t agent, const char *name);
 /* An ask whose rule names no timeout is denied after @us without an answer; 0 = it waits for ever. */
 void gate_ask_timeout(struct gate *g, int64_t us);

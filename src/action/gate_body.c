@@ -200,6 +200,8 @@ json_t *requested_body(const struct action *a)
 		json_put_int(o, "timeout_us", s->timeout_us);
 	if (s->call)
 		json_put_int(o, "call", (int64_t)s->call);
+	if (s->within)
+		json_put_int(o, "within", (int64_t)s->within);
 	json_put_flag(o, "may_write", s->may_write);
 	if (s->parallel)
 		json_put_flag(o, "parallel", true);
@@ -282,6 +284,7 @@ int action_spec_from_json(struct action_spec *out, const json_t *body, struct er
 	s.parallel = json_flag(body, "parallel", false);
 	s.leaves_box = json_flag(body, "leaves_box", false);
 	s.tainted = json_flag(body, "tainted", false);
+	s.within = (uint64_t)json_int(body, "within", 0);
 	*out = s;
 	return 0;
 }

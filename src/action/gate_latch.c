@@ -25,9 +25,10 @@ bool gate_paused(const struct gate *g, uint64_t agent)
 bool gate_latched(struct gate *g, struct action *a)
 {
 	struct gate_agent *agent = gate_find_agent(g, a->spec.agent);
-	if (a->released || by_people(&a->spec) || !(g->all_paused || g->all_frozen || agent->paused))
+	bool paused = agent->paused && !a->spec.within;
+	if (a->released || by_people(&a->spec) || !(g->all_paused || g->all_frozen || paused))
 		return false;
-	if (agent->steps)
+	if (agent->steps && !a->spec.within)
 		agent->steps--;
 	else if (g->all_steps)
 		g->all_steps--;

@@ -162,6 +162,29 @@ size_t gate_box_users(const struct gate *g, uint64_t box, uint64_t **out)
 	return nr;
 }
 
+static int by_age(const void *va, const void *vb)
+{
+	const struct action *a = *(struct action *const *)va, *b = *(struct action *const *)vb;
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+size_t gate_box_commands(const struct gate *g, uint64_t box, struct action ***out)
+{
+	struct action **list = NULL;
+	size_t nr = 0, cap = 0;
+	for (struct action *a = g->all; a; a = a->next) {
+		bool process = a->spec.kind == ACT_EXEC || a->spec.kind == ACT_SHELL;
+		if (a->spec.box != box || !process || a->state != ACTION_RUNNING)
+			continue;
+		GROW(list, nr, cap);
+		list[nr++] = a;
+	}
+	if (nr)
+		qsort(list, nr, sizeof(struct action *), by_age);
+	*out = list;
+	return nr;
+}
+
 static void leave_queue(struct gate_box *b, const struct action *a)
 {
 	for (size_t i = 0; i < b->nr_queue; i++)

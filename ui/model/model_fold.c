@@ -222,7 +222,8 @@ static void action_requested(struct model *m, struct model_agent *a, const struc
 	if (!a || again)
 		return;
 	a->actions++;
-	a->current = a->last = ev->seq;
+	if (!json_int(o, "within", 0)) /* a connection that a command makes: the agent is still at the command */
+		a->current = a->last = ev->seq;
 	if (ev->box)
 		a->box = ev->box;
 }

@@ -187,6 +187,19 @@ static void requested(const json_t *body, struct buf *out)
 	}
 }
 
+/* Of a connection that is no single command's: what ran in its box. */
+static void ran_then(const json_t *args, struct buf *out)
+{
+	size_t i;
+	json_t *id;
+	json_array_foreach(json_object_get(args, "by"), i, id)
+		buf_printf(out, "%s #%lld", i ? "," : " while", (long long)json_integer_value(id));
+	if (json_flag(args, "left", false))
+		buf_puts(out, i ? " and what was left running" : " from what was left running");
+	else if (i)
+		buf_puts(out, " ran");
+}
+
 static void output(const json_t *body, struct buf *out)
 {
 	static const char *const names[] = { "output",		"stdout",	 "stderr",
@@ -304,6 +317,10 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		break;
 	case EV_ACTION_REQUESTED:
 		requested(b, out);
+		if (json_int(b, "within", 0))
+			buf_printf(out, " within #%lld", (long long)json_int(b, "within", 0));
+		else if (!strcmp(json_str(b, "kind", ""), "connect"))
+			ran_then(json_object_get(b, "args"), out);
 		if (json_is_object(json_object_get(json_object_get(b, "args"), "who"))) /* a person's own */
 			who(json_object_get(b, "args"), out);
 		break;

@@ -98,6 +98,32 @@ static void done(void *self, const struct action_result *res)
 	conn_free(c);
 }
 
+/* Whose connection it is. One command ran, and nothing that another had left behind: its own. Several of one agent: that
+ * agent's. Else it is only said what ran. */
+static void whose(const struct net *n, struct action_spec *spec, json_t *args)
+{
+	CLEANUP(free_ptr) struct action **ran = NULL;
+	size_t nr = gate_box_commands(n->s->gate, n->box, &ran);
+	int left = boxes_alive(n->s->boxes, n->box) - (int)nr; /* each of those is a process, too */
+	bool one_agent = nr > 0 && left <= 0;
+	json_t *by = json_array();
+	for (size_t i = 0; i < nr; i++) {
+		const struct action_spec *s = action_spec(ran[i]);
+		one_agent &= s->agent == action_spec(ran[0])->agent && !s->person;
+		json_array_append_new(by, json_integer((json_int_t)action_id(ran[i])));
+	}
+	if (one_agent) {
+		spec->within = action_id(ran[nr - 1]);
+		spec->agent = action_spec(ran[nr - 1])->agent;
+		spec->cause = spec->within;
+	}
+	if (nr > 1 || (nr && !spec->within))
+		json_put(args, "by", json_incref(by));
+	if (left > 0)
+		json_put_flag(args, "left", true);
+	json_decref(by);
+}
+
 static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 {
 	struct net *n = self;
@@ -122,6 +148,7 @@ static void on_ask(void *self, uint64_t ticket, const struct egress_want *w)
 		.parallel = true,
 	};
 	const struct action_client client = { .done = done, .self = c };
+	whose(n, &spec, args);
 	c->action = gate_submit(n->s->gate, &spec, &n->effector, &client);
 	if (w->fields)
 		record_look(n->s->record, c->action, &c->sent, w->fields, w->fields_len);

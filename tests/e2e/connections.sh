@@ -1,0 +1,68 @@
+#!/usr/bin/env bash
+# Whose a connection of a box is: the command's that ran and its agent's, where exactly one did; else what ran is said.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+need_boxes
+command -v python3 >/dev/null || { skip 'no python3'; finish; }
+cd "$t" || exit 1
+export SANDGLASS_SESSIONS=$t/sessions SANDGLASS_EGRESS_LOCAL=1
+cat >server.py <<'P'
+import http.server
+class H(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200); self.send_header("Content-Length", "2"); self.end_headers(); self.wfile.write(b"ok")
+    def log_message(self, *a): pass
+s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), H)
+print(s.server_port, flush=True)
+s.serve_forever()
+P
+python3 server.py >port &
+server=$!
+trap 'kill $server 2>/dev/null; end_all' EXIT
+wait_for 30 test -s port
+port=$(cat port)
+mkdir repo
+cat >repo/fetch.sh <<B
+exec 3<>/dev/tcp/127.0.0.1/3128
+printf 'GET http://localhost:$port/%s HTTP/1.1\r\nHost: localhost:$port\r\nConnection: close\r\n\r\n' "\$1" >&3
+head -1 <&3
+B
+git init -q repo && git -C repo add . && git -C repo commit -qm x && chmod -R a+rX repo
+for name in good bad; do
+	echo "return { { say = \"I fetch\", call = { \"shell\", { cmd = \"bash fetch.sh $name\" } } }, { say = \"done\" } }" >$name.lua
+done
+cat >run.lua <<L
+local sg = require "sandglass"
+local box <close> = sg.sandbox { repo = "repo", net = { "localhost:$port" } }
+for _, name in ipairs { "good", "bad" } do
+  assert(sg.agent.run { task = "fetch", name = name, model = "scripted:" .. name .. ".lua", box = box, tools = { "shell" } })
+end
+box:run "bash fetch.sh script"
+box:run "(while [ ! -e go ]; do sleep 0.1; done; bash fetch.sh later; touch done; exec sleep 60) >/dev/null 2>&1 & echo begun"
+box:run "bash fetch.sh two"
+box:write("go", "")
+for _ = 1, 300 do
+  if box:read "done" then break end
+  sg.sleep(0.1)
+end
+L
+cat >policy.lua <<'L'
+local p = require "sandglass.policy"
+return p.rules { default = "boxed", p.deny "not-bad" { kind = "connect", agent = "bad", say = "not this one" } }
+L
+"$sg" run run.lua --name net --no-tui --no-input --policy policy.lua </dev/null >out 2>&1
+is $? 0 'agents and a script fetch'
+ev=$("$sg" events net)
+id_of() { grep -E "$1" <<<"$ev" | grep -oE 'UTC +[0-9]+ ' | head -1 | grep -oE '[0-9]+'; }
+good=$(id_of 'good exec: bash fetch.sh good') bad=$(id_of 'bad exec: bash') script=$(id_of 'exec: bash fetch.sh script') two=$(id_of 'exec: bash fetch.sh two')
+like "$ev" " good connect: .* within #$good" "a connection is its agent's, and of the command that made it"
+like "$ev" " bad connect: .* within #$bad" 'of the other agent likewise'
+like "$("$sg" search -S net 'agent:bad kind:connect verdict:deny')" 'connect' 'a rule for one agent is for its connections, too'
+like "$ev" "UTC +[0-9]+ connect: .* within #$script" "a script's own"
+like "$ev" "connect: .* while #$two and what was left running" 'where more ran, all of it is said, and no one accused'
+like "$ev" 'connect: .* from what was left running' 'what a command had left behind has no command'
+like "$("$sg" show "net#$(id_of 'good connect')")" 'agent +good' 'show names the agent'
+"$sg" verify net --check egress=nowhere.example >out 2>&1
+is $? 1 'a check of where connections went fails'
+like "$(cat out)" "FAIL .*egress .*: 4 found: localhost by good, localhost by no one agent" 'and names the agent'
+finish
