@@ -37,11 +37,11 @@ end
 add("tests_after_edit", "tests_after_edit[=CMD]", "the last run of the tests came after the last edit and passed",
   function(log, t, args)
     local tests = claims.test_runs(log, args[1])
-    local last, edit = tests[#tests], claims.last_edit(log, tests)
+    local last, edit = tests[#tests], claims.last_edit(log, tests, args[1])
     if not edit then return t:skip("tests ran after the last edit", "nothing was edited") end
-    local ok = last and last.outcome == "ok" and last.last > edit.id
+    local ok = last and last.outcome == "ok" and not claims.edited_since(last, edit)
     local why = not last and "no tests ran" or last.outcome ~= "ok" and claims.why(last)
-      or last.last <= edit.id and "edited after the last run" or nil
+      or claims.edited_since(last, edit) and "edited after the last run" or nil
     t:check("tests ran after the last edit", ok, { last or edit, edit }, { text = why })
   end)
 

@@ -45,6 +45,19 @@ local function outcome(e, is)
   return worst
 end
 
+-- Did the line of the row @e go on after the last of its commands that answer @is, and change the file of @c then? What reads
+-- their output (tee) runs with them.
+local function behind(e, is, c)
+  local parts, from = commands.of(e.cmd), nil
+  for k, p in ipairs(parts) do if is(p.words) then from = k end end
+  local k = from and from + 1 or #parts + 1
+  while parts[k] and parts[k].piped do k = k + 1 end
+  for i = k, #parts do
+    if commands.changes(parts[i], c.path) then return true end
+  end
+  return false
+end
+
 -- Command lines that have ended of which @whole(line) is true, or of which a command answers @is: their rows, oldest first,
 -- with what came of it as "outcome".
 local function runs_of(log, is, whole)
@@ -58,11 +71,13 @@ local function runs_of(log, is, whole)
   return out
 end
 
--- Test runs that have ended, oldest first; with a glob: what it says of a line, or of one of its commands.
-function M.test_runs(log, glob)
+local function asked(glob)
   local whole = glob and globbed(glob)
-  return runs_of(log, whole and function(words) return whole(table.concat(words, " ")) end or commands.tests, whole)
+  return whole and function(words) return whole(table.concat(words, " ")) end or commands.tests, whole
 end
+
+-- Test runs that have ended, oldest first; with a glob: what it says of a line, or of one of its commands.
+function M.test_runs(log, glob) return runs_of(log, asked(glob)) end
 
 -- Why a run that is not "ok" is none.
 function M.why(e)
@@ -71,17 +86,27 @@ function M.why(e)
   return ("the last run ended %s"):format(e.exit and "with " .. e.exit or e["end"] or "?")
 end
 
--- The newest change of a file that none of the actions @but made (a run of the tests builds, too); {id, path} or nil.
-function M.last_edit(log, but)
+-- The newest change of a file that none of the actions @but made (a run of the tests builds, too), unless it did so on the same
+-- line afterwards; {id, path, behind (then: the action)} or nil. @is: which of their commands are meant (the tests; or the glob).
+function M.last_edit(log, but, is)
   local skip, last = {}, nil
-  for _, e in ipairs(but or {}) do skip[e.id] = true end
+  is = type(is) == "function" and is or asked(is)
+  for _, e in ipairs(but or {}) do skip[e.id] = e end
   for _, c in ipairs(edits(log)) do
-    local theirs = #c.by > 0
-    for _, id in ipairs(c.by) do theirs = theirs and skip[id] end
-    if not theirs and not c.hash_only and c.path:sub(1, 5) ~= ".git/" and (not last or c.id > last.id) then last = { id = c.id, path = c.path } end
+    local theirs, after = #c.by > 0, nil
+    for _, id in ipairs(c.by) do
+      after = skip[id] and #c.by == 1 and behind(skip[id], is, c) and id or after
+      theirs = theirs and skip[id] and not after
+    end
+    if not theirs and not c.hash_only and c.path:sub(1, 5) ~= ".git/" and (not last or c.id > last.id) then
+      last = { id = c.id, path = c.path, behind = after }
+    end
   end
   return last
 end
+
+-- Was a file changed after the run @e? @edit: what last_edit says.
+function M.edited_since(e, edit) return edit ~= nil and (edit.id > e.last or edit.behind == e.id) end
 
 -- Sentences ----------------------------------------------------------------------------------------------------------
 
@@ -122,15 +147,15 @@ end
 
 -- What stands -----------------------------------------------------------------------------------------------------------
 
-local function run_verdict(log, agent, runs, what)
+local function run_verdict(log, agent, runs, what, is)
   local mine = {}
   for _, e in ipairs(runs) do if not agent.id or e.agent_id == agent.id or #runs == 1 then mine[#mine + 1] = e end end
   if #mine == 0 then mine = runs end
   local last = mine[#mine]
   if not last then return "unsupported", {}, "no " .. what .. " ran" end
   if last.outcome ~= "ok" then return last.outcome == "failed" and "contradicted" or "unsupported", { last }, M.why(last) end
-  local edit = M.last_edit(log, mine)
-  if edit and edit.id > last.last then return "stale", { last, edit.id }, edit.path .. " was changed afterwards" end
+  local edit = M.last_edit(log, mine, is)
+  if M.edited_since(last, edit) then return "stale", { last, edit.id }, edit.path .. " was changed afterwards" end
   return "supported", { last }
 end
 
@@ -155,7 +180,7 @@ form("build", function(low)
   return low:find "%f[%a]builds?%f[%A].*%f[%a]clean" or low:find "%f[%a]builds successfully" or low:find "%f[%a]compiles%f[%A]"
     or low:find "build succeed"
 end, function(log, agent)
-  return run_verdict(log, agent, runs_of(log, commands.builds), "build")
+  return run_verdict(log, agent, runs_of(log, commands.builds), "build", commands.builds)
 end)
 
 form("ran", function(low, s) return low:find "%f[%a]i?%s?ran%f[%A]" and s:match "`([^`]+)`" or low:find "executed" and s:match "`([^`]+)`" end,

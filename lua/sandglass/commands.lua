@@ -66,7 +66,8 @@ local function after_document(s, i, mark)
   return #s + 1
 end
 
--- A list of words and, as { join = "&&" }, of what stands between commands. Files that are read and written are left out.
+-- A list of words and, as { join = "&&" }, of what stands between commands; { to = NAME } is a file that output goes into. Files
+-- that are read are left out.
 local function tokens(s)
   local out, i, documents = {}, 1, {}
   while i <= #s do
@@ -79,6 +80,7 @@ local function tokens(s)
       i = s:match("^[ \t]*()", i)
       local name, after = word(s, i)
       if op and op:find "^<<%-?$" then documents[#documents + 1] = name end
+      if (not op or op:find ">") and not (op and op:find "&" and name:find "^[%d%-]*$") and #name > 0 then out[#out + 1] = { to = name } end
       i = after
     elseif JOINS[s:sub(i, i + 1)] or ONE[c] then
       local join = JOINS[s:sub(i, i + 1)] and s:sub(i, i + 1) or c
@@ -126,15 +128,17 @@ end
 
 -- @unsure: whether what stands there runs, and how it ended, is not known whatever the line says.
 local function gather(s, parts, unsure, depth)
-  local now, sure, join = {}, not unsure, nil
+  local now, sure, join, into = {}, not unsure, nil, {}
   local function close(nextjoin)
-    if #now > 0 then parts[#parts + 1] = { words = now, before = join, after = nextjoin, unsure = not sure } end
+    if #now > 0 then parts[#parts + 1] = { words = now, before = join, after = nextjoin, unsure = not sure, into = into } end
     if #now > 0 or nextjoin ~= ";" then join = nextjoin end
-    now, sure = {}, not unsure
+    now, sure, into = {}, not unsure, {}
   end
   local leading = false
   for _, t in ipairs(tokens(s)) do
-    if type(t) == "table" then
+    if type(t) == "table" and t.to then
+      into[#into + 1] = t.to
+    elseif type(t) == "table" then
       close(t.join)
       leading = false
     elseif #now == 0 and LEADS[t] ~= nil then
@@ -179,20 +183,21 @@ local function decides(parts, k)
   return p.after ~= "&"
 end
 
--- The commands of the line @s: a list of { words, decides, last }. decides: that the line ended with 0 says that this one ran and
--- ended with 0; last: nothing of the line came after it.
+-- The commands of the line @s: a list of { words, decides, last, piped, into }. decides: that the line ended with 0 says that this
+-- one ran and ended with 0; last: nothing of the line came after it; piped: it reads what the one before it prints; into: the
+-- files that its output goes into.
 function M.of(s, depth)
   local parts, out = {}, {}
   depth = depth or 0
   gather(s, parts, false, depth)
   for k, p in ipairs(parts) do
-    local sure, last = decides(parts, k), k == #parts
+    local sure, last, piped = decides(parts, k), k == #parts, p.before == "|" or p.before == "|&"
     if type(p.inner) == "string" then
       for _, q in ipairs(M.of(p.inner, depth + 1)) do
-        out[#out + 1] = { words = q.words, decides = sure and q.decides, last = last and q.last }
+        out[#out + 1] = { words = q.words, decides = sure and q.decides, last = last and q.last, piped = piped or q.piped, into = q.into }
       end
     else
-      out[#out + 1] = { words = type(p.inner) == "table" and bare(p.inner) or p.words, decides = sure, last = last }
+      out[#out + 1] = { words = type(p.inner) == "table" and bare(p.inner) or p.words, decides = sure, last = last, piped = piped, into = p.into }
     end
   end
   return out
@@ -262,6 +267,30 @@ function M.git(verb)
     while words[i] and words[i]:find "^%-" do i = i + ((words[i] == "-C" or words[i] == "-c") and 2 or 1) end
     return words[i] == verb and not (verb == "push" and has(words, "^%-n$"))
   end
+end
+
+local WRITERS = { tee = true, cp = true, mv = true, rm = true, install = true, ln = true, truncate = true, unlink = true }
+local IN_PLACE = { sed = true, gsed = true, perl = true, ruby = true }
+-- Those that change files which they do not name.
+local TREES = { apply = true, am = true, checkout = true, restore = true, reset = true, stash = true, revert = true, merge = true,
+  ["cherry-pick"] = true, pull = true, switch = true }
+
+-- Does the command @part of a line change the file @path, as far as its words say?
+function M.changes(part, path)
+  local words = part.words
+  local name = base(words[1])
+  local function is(w)
+    w = w:gsub("^/workspace/", ""):gsub("^%./", ""):gsub("/+$", "")
+    return w ~= "" and (path == w or path:sub(1, #w + 1) == w .. "/" or path:sub(-#w - 1) == "/" .. w)
+  end
+  for _, w in ipairs(part.into or {}) do if is(w) then return true end end
+  if name == "patch" then return true end
+  if name == "git" and words[2] then
+    for verb in pairs(TREES) do if M.git(verb)(words) then return true end end
+  end
+  if not WRITERS[name] and not (IN_PLACE[name] and has(words, "^%-%a*i")) then return false end
+  for i = 2, #words do if is(words[i]) then return true end end
+  return false
 end
 
 -- A test: does a command begin with the words of @s (each of its commands counts as one)?

@@ -151,5 +151,12 @@ like "$(claimed pipes 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; m
 	'behind a pipe that keeps it, and among others, it is known'
 like "$("$sg" claims pipes --sessions said)" '^supported +fixer: I committed it' 'of each of them'
 like "$("$sg" claims echoes --sessions said)" '^unsupported  fixer: I committed it' 'and a commit that was only tried on is none'
+like "$(claimed behind 'sed -i s/wrong/right/ word && make test && sed -i s/right/better/ word' | xargs)" \
+	'stale +fixer: All tests pass\. word was changed afterwards' 'what the same line changes behind its tests is no part of them'
+"$sg" verify behind --sessions said --check tests_after_edit >out 2>&1
+is "$? $(grep -c 'edited after the last run' out)" '1 1' 'a check says so, too'
+like "$(claimed writes 'sed -i s/wrong/right/ word && make test | tee log >log2 && cat word')" 'exit status of' 'a pipe hides the status, as ever'
+like "$(claimed keeps 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tee log" && cat word')" '^supported +fixer: All tests pass' \
+	'what is written of their output is theirs'
 like "$("$sg" verify --list)" '^tests_after_edit' 'the list of ours'
 finish

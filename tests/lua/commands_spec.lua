@@ -27,6 +27,24 @@ it "lists" (function()
   eq(told "{ make test; }", "make test!")
 end)
 
+it "says what a command changes" (function()
+  local function changes(s, path)
+    local out = {}
+    for i, p in ipairs(commands.of(s)) do out[i] = commands.changes(p, path) and "y" or "n" end
+    return table.concat(out)
+  end
+  eq(changes("make test && sed -i s/a/b/ src/a.c", "src/a.c"), "ny")
+  eq(changes("make test && sed s/a/b/ src/a.c", "src/a.c"), "nn")
+  eq(changes("cd src; make test; echo x >>./a.c", "src/a.c"), "nny")
+  eq(changes("make test 2>&1 >/dev/null && cat a.c <b.c", "a.c"), "nn")
+  eq(changes("make test && cp /tmp/x /workspace/src/", "src/a.c"), "ny")
+  eq(changes("make test && rm -rf src2", "src/a.c"), "nn")
+  eq(changes("make test && git -C . checkout -- .", "src/a.c"), "ny")
+  eq(changes("make test && git commit -am x", "src/a.c"), "nn")
+  eq(changes("sh -c 'make test; mv b.c a.c'", "a.c"), "ny")
+  eq(commands.of("make test | tee log")[2].piped, true)
+end)
+
 it "words" (function()
   eq(told "echo 'make test' \"a; b\" c\\ d", "echo make test a; b c d!")
   eq(told "echo hi # make test", "echo hi!")
