@@ -81,6 +81,8 @@ void filter_command(struct ui *ui, const char *const *words, size_t nr, const ch
 			return;
 		}
 		ui_say(ui, saved_write(ui, &err) ? ROLE_TEXT : ROLE_ERROR, "removed @%s", words[2]);
+	} else if (nr == 2 && (strcmp(words[1], "save") == 0 || strcmp(words[1], "rm") == 0)) {
+		ui_say(ui, ROLE_ERROR, "%s under which name? :filter %s NAME", strcmp(words[1], "rm") ? "save" : "remove what is saved", words[1]);
 	} else {
 		filter_set(ui, rest);
 	}
@@ -117,25 +119,23 @@ static bool make(struct ui *ui, struct pick **pick, const char *text, size_t *co
 void filter_set(struct ui *ui, const char *text)
 {
 	struct view_filter *v = filter_on(ui);
+	struct pick *made[FINDER_SOURCES] = { NULL };
 	struct err err = ERR_INIT;
-	ui->stale = true;
-	drop(v->pick);
-	memset(v->busy, 0, sizeof(v->busy));
-	free(v->text);
-	v->text = NULL;
 	while (text && *text == ' ')
 		text++;
-	if (!text || !*text) {
-		ui_say(ui, ROLE_DIM, "no filter: everything is listed");
-		return;
-	}
-	if (!make(ui, v->pick, text, NULL, &err)) {
-		drop(v->pick);
+	bool none = !text || !*text;
+	if (!none && !make(ui, made, text, NULL, &err)) { /* the one that is in force stays */
+		drop(made);
 		ui_say(ui, ROLE_ERROR, "%s", err.text);
 		return;
 	}
-	v->text = xstrdup(text);
-	ui_say(ui, ROLE_DIM, "%s", filter_keys);
+	ui->stale = true;
+	drop(v->pick);
+	memcpy(v->pick, made, sizeof(made));
+	memset(v->busy, 0, sizeof(v->busy));
+	free(v->text);
+	v->text = none ? NULL : xstrdup(text);
+	ui_say(ui, ROLE_DIM, "%s", none ? "no filter: everything is listed" : filter_keys);
 }
 
 void filter_begin(struct ui *ui, const char *text)

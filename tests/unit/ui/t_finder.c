@@ -100,6 +100,11 @@ static void filters(void)
 	keys("\n:filter save runs\n");
 	keys("\033f\x15@runs is:error\n");
 	is_str(ui_filter(&ui), "@runs is:error", "a saved one by its name");
+	keys(":filter @runs and exce:\n");
+	is_str(ui_filter(&ui), "@runs is:error", "one that cannot be leaves it in force");
+	keys(":filter save\n");
+	is_str(ui_filter(&ui), "@runs is:error", "saving without a name is no filter for the word");
+	ok(strstr(ui.message, ":filter save NAME"), "but told: %s", ui.message);
 	for (size_t i = 0; i < ui_rows(&ui, 0, &s->model.rows)->nr; i++) {
 		const struct model_action *a =
 			model_action(&s->model, ui_rows(&ui, 0, &s->model.rows)->row[i].seq);
