@@ -73,7 +73,7 @@ int handout_copy(const char *from, const char *to, struct err *err)
 /* --- proof --- */
 
 static const char tables[] =
-	"PRAGMA application_id = 1397181264; PRAGMA user_version = 1;" /* "SGLP" */
+	"PRAGMA application_id = 1397181264; PRAGMA user_version = 1;" /* "SGKP" */
 	"CREATE TABLE meta(name TEXT PRIMARY KEY, value TEXT NOT NULL);"
 	"CREATE TABLE event(seq INTEGER PRIMARY KEY, cause, agent, box, action, ts_us, mono_us, kind, kind_name, header, salt, body,"
 	" body_hash, chain);"

@@ -16,7 +16,7 @@
 #include "record/read/lease.h"
 #include "record/read/verify.h"
 
-enum { APPLICATION = 0x53474c53, FORMAT = 1, HEADER = 100, STOP_STEPS = 200 };
+enum { APPLICATION = 0x53474c53, PROOF = 0x53474b50, FORMAT = 1, HEADER = 100, STOP_STEPS = 200 };
 
 static uint32_t be32(const uint8_t *p)
 {
@@ -57,6 +57,8 @@ static int check_header(const char *path, uint32_t application, uint32_t format,
 	bool known = application == APPLICATION && format <= FORMAT;
 	if (!known && verify_unopened(path, place, sizeof(place)))
 		snprintf(doubt, sizeof(doubt), "; or it is damaged: %s", place);
+	if (application == PROOF)
+		return err_set(err, ERR_INVALID, "'%s' is a proof bundle, not a session file: check_proof.sh checks it%s", path, doubt);
 	if (application != APPLICATION)
 		return err_set(err, ERR_INVALID, "'%s' is an SQLite database of another program, not a session file%s", path,
 			       doubt);
