@@ -135,6 +135,19 @@ ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 sees 'read only' "and runs nothing"
+keys ':sql SELECT seq, kind FROM event LIMIT 2' Enter
+sees '2 rows$' ':sql gives a table'
+sees 'Enter goes to the event' 'from which Enter leads on'
+keys q
+keys ':sql SELECT count(*) AS n FROM event' Enter
+sees '1 row$' 'one of sums'
+unlike "$(screen)" 'Enter goes to the event' 'leads nowhere, and does not say so'
+tmux_end $T
+"$sg" sandbox exec -- true >out 2>&1
+$T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id $("$sg" ls | grep -v "$id" | head -1 | cut -d' ' -f1)"
+wait_for 10 shows 'fleet: 2 sessions'
+keys ':sql SELECT count(*) AS n FROM event' Enter
+sees '1 row of s-[0-9a-z]+$' 'of several sessions it says which one was asked'
 # --- what cannot be ---
 before=$(ls "$SANDGLASS_SESSIONS")
 for word in "$id#99999" "$id#1"; do

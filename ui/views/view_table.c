@@ -91,14 +91,28 @@ static void paint_row(const struct table *v, struct area a, int row, size_t r)
 	}
 }
 
+/* Columns that name an event. */
+static const char *const leads[] = { "id", "seq", "event", "action" };
+
+static bool names_events(const struct table *v)
+{
+	for (size_t k = 0; k < ARRAY_LEN(leads); k++)
+		for (size_t c = 0; c < v->t.cols; c++)
+			if (strcmp(v->t.name[c], leads[k]) == 0)
+				return true;
+	return false;
+}
+
 static void paint(const void *self, const struct ui *ui, struct area a)
 {
 	const struct table *v = self;
+	const struct source *s = ui_source(ui, v->source);
+	const char *rows = fmt_plural(v->arena, (int64_t)v->t.rows, "row", "rows");
 	int col = 1, row;
-	(void)ui;
-	draw_title(a, 0, v->statement ? v->statement : "sql",
-		   &(struct piece){ ROLE_DIM, fmt_plural(v->arena, (int64_t)v->t.rows, "row", "rows") }, 1);
-	list_rule(&v->l, a, "h l sideways   Enter goes to the event   / search", v->arena);
+	if (ui->nr_src > 1 && s) /* of one of them: which */
+		rows = arena_printf(v->arena, "%s of %s", rows, session_id(s->session));
+	draw_title(a, 0, v->statement ? v->statement : "sql", &(struct piece){ ROLE_DIM, rows }, 1);
+	list_rule(&v->l, a, names_events(v) ? "h l sideways   Enter goes to the event   / search" : "h l sideways   / search", v->arena);
 	for (size_t c = v->left; c < v->t.cols && col < a.cols - 1; c++) {
 		int room = a.cols - col - 1, width = v->width[c] < room ? v->width[c] : room;
 		if (v->t.number[c])
@@ -118,10 +132,9 @@ static void paint(const void *self, const struct ui *ui, struct area a)
 
 static uint64_t event_at(const struct table *v)
 {
-	static const char *const names[] = { "id", "seq", "event", "action" };
-	for (size_t k = 0; k < ARRAY_LEN(names); k++)
+	for (size_t k = 0; k < ARRAY_LEN(leads); k++)
 		for (size_t c = 0; c < v->t.cols && v->l.at < v->t.rows; c++)
-			if (strcmp(v->t.name[c], names[k]) == 0 && v->t.cell[v->l.at * v->t.cols + c])
+			if (strcmp(v->t.name[c], leads[k]) == 0 && v->t.cell[v->l.at * v->t.cols + c])
 				return strtoull(v->t.cell[v->l.at * v->t.cols + c], NULL, 10);
 	return 0;
 }
