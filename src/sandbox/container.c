@@ -72,35 +72,24 @@ static void box_write(struct box *b, const char *path, const void *data, size_t 
 	folder_write(of(b)->folder, path, data, len, mode, done, self);
 }
 
-static const char *layer_name(const struct container *c, size_t i, size_t *layer, struct err *err)
-{
-	int at = layers_index(&c->layers, i);
-	if (at < 0) {
-		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
-		return NULL;
-	}
-	*layer = (size_t)at;
-	return c->layers.item[at].name;
-}
-
 static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
 	size_t layer;
-	const char *name = layer_name(of(b), i, &layer, err);
+	const char *name = layers_name(&of(b)->layers, i, &layer, err);
 	return name ? folder_tree(of(b)->folder, layer, name, which, err) : -1;
 }
 
 static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	size_t layer;
-	const char *name = layer_name(of(b), i, &layer, err);
+	const char *name = layers_name(&of(b)->layers, i, &layer, err);
 	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
 }
 
 static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, const int *fds, size_t nr_fds, struct err *err)
 {
 	size_t layer;
-	const char *name = layer_name(of(b), i, &layer, err);
+	const char *name = layers_name(&of(b)->layers, i, &layer, err);
 	return name ? folder_tree_apply(of(b)->folder, layer, name, plan, len, fds, nr_fds, err) : -1;
 }
 

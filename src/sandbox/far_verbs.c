@@ -376,28 +376,17 @@ void far_stats(struct box *b, box_done_fn *done, void *self)
 
 /* --- trees: of the copy here, which is brought up to date first --- */
 
-static const char *layer_name(const struct far *f, size_t i, size_t *layer, struct err *err)
-{
-	int at = layers_index(&f->layers, i);
-	if (at < 0) {
-		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
-		return NULL;
-	}
-	*layer = (size_t)at;
-	return f->layers.item[at].name;
-}
-
 static int tree_root(struct box *b, size_t i, const char *which, struct err *err)
 {
 	size_t layer;
-	const char *name = layer_name(of(b), i, &layer, err);
+	const char *name = layers_name(&of(b)->layers, i, &layer, err);
 	return name ? folder_tree(of(b)->folder, layer, name, which, err) : -1;
 }
 
 static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	size_t layer;
-	const char *name = layer_name(of(b), i, &layer, err);
+	const char *name = layers_name(&of(b)->layers, i, &layer, err);
 	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
 }
 
@@ -411,7 +400,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 {
 	size_t layer;
 	struct far *f = of(b);
-	const char *name = layer_name(f, i, &layer, err);
+	const char *name = layers_name(&f->layers, i, &layer, err);
 	if (!name)
 		return -1;
 	if (!f->mirror || *name == ':')

@@ -14,6 +14,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "base/paths.h"
+#include "sandbox/wrap.h"
 
 enum { LINE_MAX_ = 8192, PROGRAM_MAX = 64 << 20, LATE_MS = 60000 };
 
@@ -31,17 +32,6 @@ static const char script[] =
 	"s=0; if [ $w = want ]; then head -c %zu >\"$g.$$\" && chmod 700 \"$g.$$\" && mv -f \"$g.$$\" \"$g\" || s=1; fi; "
 	"[ $s = 1 ] || \"$g\" --stdio; s=$?; chmod -R u+rwx \"$b\" 2>/dev/null; rm -rf \"$b\" \"$g.$$\"; exit $s";
 
-void shell_quote(struct buf *out, const char *word)
-{
-	buf_putc(out, '\'');
-	for (; *word; word++)
-		if (*word == '\'')
-			buf_puts(out, "'\\''");
-		else
-			buf_putc(out, *word);
-	buf_putc(out, '\'');
-}
-
 static int program(struct buf *out, struct err *err)
 {
 	CLEANUP(free_ptr) char *path = paths_libexec("sandglass-guest");
@@ -57,12 +47,12 @@ int handover_script(const char *name, const char *dir, struct buf *out, struct e
 	hash_of(bytes.data, bytes.len, &h);
 	hex_append(&hex, h.b, 8);
 	if (dir)
-		shell_quote(&where, dir);
+		wrap_quote(&where, dir);
 	else
 		buf_puts(&where, "${XDG_CACHE_HOME:-$HOME/.cache}/sandglass");
 	buf_printf(&text, script, buf_cstr(&where), buf_cstr(&hex), name, bytes.len);
 	buf_puts(out, "exec sh -c ");
-	shell_quote(out, buf_cstr(&text));
+	wrap_quote(out, buf_cstr(&text));
 	return 0;
 }
 

@@ -28,6 +28,5 @@ void handover_free(struct handover **h); /* no callbacks; NULL inside is fine */
 /* A script for sh as one line: @name is the box's, plain; @dir where to keep things, NULL: the cache folder there. Reads our
  * guest program (for its size and hash). */
 NODISCARD int handover_script(const char *name, const char *dir, struct buf *out, struct err *err);
-void shell_quote(struct buf *out, const char *word); /* one word for sh */
 
 #endif

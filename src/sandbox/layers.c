@@ -81,6 +81,17 @@ int layers_index(const struct layers *l, size_t i)
 	return i == l->nr_repos + 1 && l->named ? 0 : -1;
 }
 
+const char *layers_name(const struct layers *l, size_t i, size_t *layer_out, struct err *err)
+{
+	int at = layers_index(l, i);
+	if (at < 0) {
+		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
+		return NULL;
+	}
+	*layer_out = (size_t)at;
+	return l->item[at].name;
+}
+
 /* --- describing --- */
 
 static void put_masked(const struct layer *w, json_t *list)

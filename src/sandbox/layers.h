@@ -31,6 +31,8 @@ NODISCARD int layers_scan(struct layers *l, struct err *err); /* worker */
 /* The layer of box_tree_ops' number @i: repos first, then /home/agent, then /workspace itself where repos have names.
  * -1: none. */
 int layers_index(const struct layers *l, size_t i);
+/* The same with its name (borrowed); NULL with ERR_INVALID: none. */
+const char *layers_name(const struct layers *l, size_t i, size_t *layer_out, struct err *err);
 /* Adds repos, masked, exposed, files, looked_into, not_looked_into, foreign, foreign_paths to what open answers. */
 void layers_describe(const struct layers *l, json_t *to);
 

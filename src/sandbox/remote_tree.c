@@ -226,17 +226,6 @@ static struct remote *of(struct box *b)
 	return CONTAINER_OF(b, struct remote, b);
 }
 
-static const char *layer_name(const struct remote *r, size_t i, size_t *layer, struct err *err)
-{
-	int at = layers_index(&r->layers, i);
-	if (at < 0) {
-		err_set(err, ERR_INVALID, "the box has no repository %zu", i);
-		return NULL;
-	}
-	*layer = (size_t)at;
-	return r->layers.item[at].name;
-}
-
 /* Before somebody looks: what has changed over there comes here. */
 static int tree_fresh(struct box *b, bool ended, struct err *err)
 {
@@ -255,14 +244,14 @@ static int tree_root(struct box *b, size_t i, const char *which, struct err *err
 {
 	size_t layer;
 	struct remote *r = of(b);
-	const char *name = layer_name(r, i, &layer, err);
+	const char *name = layers_name(&r->layers, i, &layer, err);
 	return name ? folder_tree(r->folder, layer, name, which, err) : -1;
 }
 
 static int tree_open(struct box *b, size_t i, const char *which, const char *path, struct err *err)
 {
 	size_t layer;
-	const char *name = layer_name(of(b), i, &layer, err);
+	const char *name = layers_name(&of(b)->layers, i, &layer, err);
 	return name ? folder_tree_open(of(b)->folder, layer, name, which, path, err) : -1;
 }
 
@@ -270,7 +259,7 @@ static int tree_apply(struct box *b, size_t i, const char *plan, size_t len, con
 {
 	size_t layer;
 	struct remote *r = of(b);
-	const char *name = layer_name(r, i, &layer, err);
+	const char *name = layers_name(&r->layers, i, &layer, err);
 	if (!name)
 		return -1;
 	if (*name == ':') /* of the home folder there is no mirror */

@@ -280,18 +280,7 @@ int base_drift(struct base *b, int lower, bool (*touched)(void *self, const char
 
 bool base_drifted(const struct base *b, const char *path, size_t len)
 {
-	size_t lo = 0, hi = b->drifted.nr;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int c = ws_path_cmp(path, len, b->drifted.item[mid], b->drifted.len[mid]);
-		if (c == 0)
-			return true;
-		if (c < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return false;
+	return ws_path_in(&b->drifted, path, len);
 }
 
 /* --- contents --- */

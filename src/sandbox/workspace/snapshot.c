@@ -316,31 +316,15 @@ static bool watch_trusted(const struct ws *w)
 	return w->watch && w->proofs >= WATCH_PROOFS && w->proved_write;
 }
 
-static bool has(const struct strv *told, const char *path, size_t len)
-{
-	size_t lo = 0, hi = told->nr;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		int c = ws_path_cmp(path, len, told->item[mid], told->len[mid]);
-		if (c == 0)
-			return true;
-		if (c < 0)
-			hi = mid;
-		else
-			lo = mid + 1;
-	}
-	return false;
-}
-
 /* Was it told of @path or of a directory above it (that came, went or was replaced)? */
 static bool told_of(const struct strv *told, struct buf *path)
 {
 	size_t whole = path->len;
-	bool hit = has(told, buf_cstr(path), whole);
+	bool hit = ws_path_in(told, buf_cstr(path), whole);
 	buf_putc(path, '/');
 	for (size_t i = 1; i <= whole && !hit; i++)
 		if (path->data[i] == '/')
-			hit = has(told, path->data, i) || has(told, path->data, i + 1);
+			hit = ws_path_in(told, path->data, i) || ws_path_in(told, path->data, i + 1);
 	path->len = whole;
 	path->data[whole] = 0;
 	return hit;

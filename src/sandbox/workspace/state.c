@@ -99,6 +99,22 @@ int ws_path_cmp(const char *a, size_t a_len, const char *b, size_t b_len)
 	return c ? c : (a_len > b_len) - (a_len < b_len);
 }
 
+bool ws_path_in(const struct strv *sorted, const char *path, size_t len)
+{
+	size_t lo = 0, hi = sorted->nr;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		int c = ws_path_cmp(path, len, sorted->item[mid], sorted->len[mid]);
+		if (c == 0)
+			return true;
+		if (c < 0)
+			hi = mid;
+		else
+			lo = mid + 1;
+	}
+	return false;
+}
+
 /* ".git", its 8.3 short name, and either with the trailing dots and blanks that some file systems drop. */
 static bool component_is_git(const char *s, size_t len)
 {

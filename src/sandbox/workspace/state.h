@@ -48,6 +48,7 @@ struct ws_store {
 
 /* Paths are bytes, relative, components parted by '/': git's order of trees compares a directory as "name/". */
 int ws_path_cmp(const char *a, size_t a_len, const char *b, size_t b_len); /* plain bytes */
+bool ws_path_in(const struct strv *sorted, const char *path, size_t len); /* sorted by ws_path_cmp */
 /* True if a component is git's administrative name in any spelling that a file system could confuse with it. */
 bool ws_path_is_git(const char *path, size_t len);
 
