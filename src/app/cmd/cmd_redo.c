@@ -7,7 +7,6 @@
 #include "app/cmd/verify_redo.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
-#include "app/host/library.h"
 #include "app/super/redo_inner.h"
 #include "base/mem.h"
 #include "control/client.h"
@@ -105,23 +104,6 @@ static int ask(struct cmd_ctx *ctx, const char *socket, const char *path, uint64
 	told_end(&told);
 	control_client_free(&c);
 	return rc;
-}
-
-/* A session of its own whose record names the origin. */
-static int new_session(struct cmd_ctx *ctx, struct spawned *sp, struct err *err)
-{
-	CLEANUP(json_release) json_t *o = json_object();
-	size_t len;
-	const char *text = library_file("agents/redo.lua", &len), *accept = cmd_opt(ctx, "accept");
-	if (!text)
-		return err_set(err, ERR_NOENT, "'agents/redo.lua' is missing from this build");
-	if (accept && strcmp(accept, "reduced") != 0)
-		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
-	json_put_str(o, "name", "redo");
-	json_put_bytes(o, "script", text, len);
-	json_put_str(o, "sessions_dir", ctx->sessions);
-	json_put_flag(o, "accept_reduced", accept != NULL);
-	return spawn_supervisor(o, sp, err) ? -1 : 0;
 }
 
 static void end_session(const char *socket)
@@ -253,7 +235,7 @@ static int run_all(struct cmd_ctx *ctx, const struct wanted *w, bool *same, stru
 	struct spawned sp = { 0 };
 	if (w->live)
 		return run_wanted(ctx, w, w->socket, w->path, same, err);
-	if (new_session(ctx, &sp, err) < 0)
+	if (verify_redo_session(ctx, false, &sp, err) < 0)
 		return -1;
 	int rc = run_wanted(ctx, w, sp.socket, sp.path, same, err);
 	if (rc < 0 || !*same)

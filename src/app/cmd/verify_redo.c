@@ -176,20 +176,21 @@ static void run_again(struct again *g, uint64_t action, bool last)
 
 /* --- all --- */
 
-static int start(struct again *g, struct spawned *sp, struct err *err)
+int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, struct err *err)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	size_t len;
-	const char *text = library_file("agents/redo.lua", &len), *accept = cmd_opt(g->ctx, "accept");
+	const char *text = library_file("agents/redo.lua", &len), *accept = cmd_opt(ctx, "accept");
 	if (!text)
 		return err_set(err, ERR_NOENT, "'agents/redo.lua' is missing from this build");
 	if (accept && strcmp(accept, "reduced") != 0)
 		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
 	json_put_str(o, "name", "redo");
 	json_put_bytes(o, "script", text, len);
-	json_put_str(o, "sessions_dir", g->ctx->sessions);
+	json_put_str(o, "sessions_dir", ctx->sessions);
 	json_put_flag(o, "accept_reduced", accept != NULL);
-	json_put_flag(o, "no_input", true);
+	if (alone)
+		json_put_flag(o, "no_input", true);
 	return spawn_supervisor(o, sp, err) ? -1 : 0;
 }
 
@@ -200,7 +201,7 @@ int verify_redo(struct cmd_ctx *ctx, struct session *s, const char *which, struc
 	struct spawned sp = { 0 };
 	int rc = choose(&g, which, err);
 	if (rc == 0 && g.nr) {
-		rc = start(&g, &sp, err);
+		rc = verify_redo_session(g.ctx, true, &sp, err);
 		if (rc == 0)
 			rc = control_client_open(&g.client, sp.socket, NULL, NULL, NULL, err);
 		for (size_t i = 0; rc == 0 && i < g.nr; i++)

@@ -16,6 +16,11 @@ NODISCARD int verify_redo_which(const char *which, uint64_t *n_out, struct err *
 /* The commands of @s from @from to @to (0 = the end) that can be run again, ascending. Fills @out (owned). */
 NODISCARD int verify_redo_actions(struct session *s, uint64_t from, uint64_t to, uint64_t **out, size_t *nr_out, struct err *err);
 
+struct spawned; /* app/front/spawn.h */
+
+/* Starts the session in which commands run again; its record names the origin. @alone: nobody is asked. */
+NODISCARD int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, struct err *err);
+
 /* Adds items of group "redo" to @to and tells each at once. ERR_USAGE,
  * ERR_BUSY: the session still runs. */
 typedef void verify_redo_fn(void *self, const struct report_item *i);
