@@ -1,4 +1,4 @@
-/* Between the files of line mode. line.c: events as lines. line_ask.c: prompts, and what is typed. */
+/* Between the files of line mode. line.c: events as lines. line_ask.c: prompts. line_typed.c: what is typed. */
 #ifndef UI_LINE_INNER_H
 #define UI_LINE_INNER_H
 
@@ -51,5 +51,8 @@ void line_print_safe(FILE *out, const char *text);
 /* Asks about what waits next; never while an answer is being typed for something that still waits. */
 void line_prompt(struct line *l);
 void line_forget(struct line *l); /* frees what its prompts hold */
+extern const char line_choices[]; /* the numbers that answer a held action, with their words */
+void line_show_prompt(struct line *l); /* once more, if events that came between have pushed it up */
+bool line_still_waits(const struct line *l); /* what the prompt is about */
 
 #endif

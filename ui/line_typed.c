@@ -1,0 +1,496 @@
+/* What is typed in line mode: an answer to the prompt that stands (line_ask.c), or a command. */
+#include "ui/line_inner.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "ui/cmdtable.h"
+#include "ui/views/approve.h"
+#include "ui/views/row.h"
+
+enum { EARLY_US = 400000, NR_CHOICES = 12, EDITED };
+
+/* What is said to whoever typed; to a program as one object more, which has no seq, with errors as every command has them. */
+static void answer(struct line *l, const char *text, const struct err *err)
+{
+	if (!l->json) {
+		fputs(err ? "not done: " : "", l->out);
+		line_print_safe(l->out, err ? err->text : text);
+		fputc('\n', l->out);
+		return;
+	}
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	json_put_int(o, "schema", LINE_SCHEMA);
+	if (err) {
+		json_t *e = json_object();
+		json_put_str(e, "code", err_code_name(err->code));
+		json_put_bytes(e, "text", err->text, strlen(err->text));
+		json_put(o, "error", e);
+	} else {
+		json_put_bytes(o, "text", text, strlen(text));
+	}
+	json_dump_buf(o, &b);
+	fprintf(l->out, "%s\n", buf_cstr(&b));
+}
+
+/* A program is told also of what has no words that it was done, and with what. */
+static void done(struct line *l, const json_t *result)
+{
+	CLEANUP(json_release) json_t *o = json_object();
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	json_put_int(o, "schema", LINE_SCHEMA);
+	json_put(o, "result", json_deep_copy(result));
+	json_dump_buf(o, &b);
+	fprintf(l->out, "%s\n", buf_cstr(&b));
+}
+
+static void sent(void *self, const json_t *result, const struct err *err)
+{
+	struct line *l = self;
+	if (l->at_prompt && (err || json_str(result, "text", NULL)))
+		fputc('\n', l->out), l->at_prompt = false;
+	const char *text = json_str(result, "text", NULL);
+	if (err || text)
+		answer(l, text, err);
+	else if (l->json && result)
+		done(l, result);
+	fflush(l->out);
+}
+
+static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
+{
+	if (l->act && l->act->command)
+		l->act->command(l->act->self, words, nr, opts, sent, l);
+	else
+		answer(l, "read only: there is nobody to tell it to", NULL);
+	json_decref(opts);
+}
+
+static void decide(struct line *l, const char *word, json_t *opts)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { word, id };
+	if (l->intent && *l->intent)
+		json_put_str(opts, "intent", l->intent);
+	if (l->note && *l->note)
+		json_put_str(opts, "note", l->note);
+	send_words(l, words, 2, opts);
+	l->awaiting = AWAIT_COMMAND;
+	l->later = l->asked > l->later ? l->asked : l->later;
+	l->asked = 0;
+}
+
+/* What lets it run; where a rule wants the name typed, only after that. */
+static void pass(struct line *l, const char *word, json_t *opts)
+{
+	if (!l->type) {
+		decide(l, word, opts);
+		return;
+	}
+	json_decref(l->pending);
+	l->pending = opts;
+	l->pending_word = word;
+	l->awaiting = AWAIT_NAME;
+	fputs("a rule wants the name typed, ", l->out);
+	line_print_safe(l->out, l->type);
+	fputs(" (empty: back)> ", l->out);
+	l->at_prompt = true;
+}
+
+static void named(struct line *l, const char *text)
+{
+	json_t *opts = take(&l->pending);
+	l->awaiting = AWAIT_CHOICE;
+	if (strcmp(text, l->type) == 0) {
+		json_put_str(opts, "confirm", text);
+		decide(l, l->pending_word, opts);
+		return;
+	}
+	json_decref(opts);
+	fputs("that is not the name; it stays held\n", l->out);
+	line_show_prompt(l);
+}
+
+static void decide_with(struct line *l, const char *word, const char *opt, const char *text)
+{
+	json_t *opts = json_object();
+	if (text)
+		json_put_str(opts, opt, text);
+	else
+		json_put_flag(opts, opt, true);
+	decide(l, word, opts);
+}
+
+static void ask_text(struct line *l, enum awaiting what, const char *label)
+{
+	l->awaiting = what;
+	fputs(label, l->out);
+	l->at_prompt = true;
+}
+
+/* --- a pattern, looked at before it is saved ----------------------------------------------------------------------- */
+
+/* What it would let run besides. A pattern for the session is this agent's alone. */
+static void print_others(struct line *l, const json_t *list)
+{
+	const struct model_action *act = model_action(&l->s->model, l->asked);
+	struct arena a = ARENA_INIT;
+	struct buf ids = BUF_INIT;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *o = json_array_get(list, i);
+		uint64_t id = (uint64_t)json_int(o, "action", 0);
+		CLEANUP(json_release) json_t *req = source_body(l->s, id);
+		const struct model_action *other = model_action(&l->s->model, id);
+		if (!l->rule && (!act || !other || other->agent != act->agent))
+			continue;
+		bool stays = json_object_get(o, "stays");
+		if (!stays)
+			buf_printf(&ids, "%s%" PRIu64, ids.len ? "," : "", id);
+		fprintf(l->out, stays ? "event %" PRIu64 " stays held (%s): " : "and lets run, which waits: event %" PRIu64 "%s ", id,
+			json_str(o, "stays", ""));
+		line_print_safe(l->out, req ? action_what(req, &a) : "");
+		fputc('\n', l->out);
+	}
+	l->others = ids.len ? buf_take(&ids) : NULL;
+	buf_release(&ids);
+	arena_release(&a);
+}
+
+static void print_tried(struct line *l, const json_t *o)
+{
+	const json_t *ids = json_object_get(o, "actions");
+	struct arena a = ARENA_INIT;
+	fprintf(l->out, "%smatches %" PRId64 " of %" PRId64 " actions of this session, %" PRId64 " of them denied\n",
+		json_flag(o, "wide", false) ? "WIDE: " : "", json_int(o, "matched", 0), json_int(o, "tried", 0),
+		json_int(o, "denied", 0));
+	for (size_t i = 0; i < json_array_size(ids) && i < 10; i++) {
+		uint64_t id = (uint64_t)json_integer_value(json_array_get(ids, i));
+		CLEANUP(json_release) json_t *req = source_body(l->s, id);
+		fprintf(l->out, "  event %" PRIu64 " ", id);
+		line_print_safe(l->out, req ? action_what(req, &a) : "");
+		fputc('\n', l->out);
+	}
+	if (json_array_size(ids) > 10)
+		fprintf(l->out, "  and %zu more\n", json_array_size(ids) - 10);
+	if (l->rule) {
+		fprintf(l->out, "into %s, line %" PRId64 ", with it this action is: %s by %s\n  ", json_str(o, "file", ""),
+			json_int(o, "line", 0), json_str(o, "then", ""), json_str(o, "by", ""));
+		line_print_safe(l->out, json_str(o, "text", ""));
+		fputc('\n', l->out);
+	}
+	print_others(l, json_object_get(o, "others"));
+	arena_release(&a);
+}
+
+static void looked(void *self, const json_t *result, const struct err *err)
+{
+	struct line *l = self;
+	if (--l->looks || !l->pattern || l->awaiting != AWAIT_LOOK)
+		return;
+	l->awaiting = err ? AWAIT_CHOICE : AWAIT_SURE;
+	if (err)
+		fprintf(l->out, "%s\n", err->text);
+	else
+		print_tried(l, json_object_get(result, "tried"));
+	line_show_prompt(l);
+	fflush(l->out);
+}
+
+static void look_at(struct line *l, const char *text, bool rule)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "waivers", id, text };
+	l->awaiting = *text ? AWAIT_LOOK : AWAIT_CHOICE;
+	if (!*text) {
+		line_show_prompt(l);
+		return;
+	}
+	free(l->pattern);
+	free_ptr(&l->others);
+	l->pattern = xstrdup(text);
+	l->rule = rule;
+	json_t *opts = json_object();
+	if (rule)
+		json_put_str(opts, "rule", "allow");
+	if (rule && l->note)
+		json_put_str(opts, "note", l->note);
+	l->looks++;
+	l->act->command(l->act->self, words, 3, opts, looked, l);
+	json_decref(opts);
+}
+
+static void sure(struct line *l, const char *text)
+{
+	l->awaiting = AWAIT_CHOICE;
+	if (strcmp(text, "yes") != 0) {
+		fputs("nothing was saved; it stays held\n", l->out);
+		line_show_prompt(l);
+		return;
+	}
+	json_t *opts = json_object();
+	json_put_str(opts, l->rule ? "rule" : "session", l->pattern);
+	json_put_str(opts, "others", l->others);
+	pass(l, "approve", opts);
+}
+
+/* --- the numbers of a prompt ---------------------------------------------------------------------------------------- */
+
+static void tell_more(struct line *l)
+{
+	struct arena a = ARENA_INIT;
+	struct approval_info info;
+	struct text t;
+	size_t end;
+	text_init(&t, &a, 100, 5, false);
+	approval_load(&info, l->s, l->asked, &a);
+	approval_text(&t, l->s, &info, 0, &end);
+	fprintf(l->out, "(%s)\n", info.counts ? info.counts : "");
+	for (size_t i = 0; i < t.nr; i++) {
+		fprintf(l->out, "%-5s", t.row[i].gutter ? t.row[i].gutter : "");
+		for (uint32_t k = 0; k < t.row[i].nr; k++)
+			fputs(text_glyph(&t.row[i], k).s, l->out);
+		fputc('\n', l->out);
+	}
+	fputs(line_choices, l->out);
+	line_show_prompt(l);
+	arena_release(&a);
+}
+
+static void try_it(struct line *l)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "preview", id };
+	fputs("it is being tried, for at most 30 seconds\n", l->out);
+	send_words(l, words, 2, NULL);
+	line_show_prompt(l);
+}
+
+static void leave(struct line *l)
+{
+	if (l->note && *l->note) {
+		decide(l, "later", json_object());
+		return;
+	}
+	l->later = l->asked;
+	l->asked = 0;
+	l->awaiting = AWAIT_COMMAND;
+	fputs("it stays held; \"approve\" and \"deny\" with its number work at any time\n", l->out);
+	line_prompt(l);
+}
+
+/* As in the dialog: twice, and nothing between. */
+static bool once_more(struct line *l, unsigned long n)
+{
+	const char *what = n == 1 ? "1 once more approves it"
+			   : n == 11 ? "11 once more makes the preview so"
+			   : n == EDITED ? "yes once more approves it"
+					 : NULL;
+	l->armed = what && l->high && l->armed != n ? n : 0;
+	if (!l->armed)
+		return false;
+	fprintf(l->out, "the risk is high: %s\n", what);
+	line_show_prompt(l);
+	return true;
+}
+
+static void chosen(struct line *l, const char *text)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+	n = *end || end == text || n > NR_CHOICES ? 0 : n;
+	if (l->budget && (n == 2 || n == 3 || (!l->words && (n == 4 || n == 10 || n == 11)))) {
+		fputs("a used up budget is all that holds it: \"budget\" gives more, 1 lets it go once\n", l->out);
+		line_show_prompt(l);
+		return;
+	}
+	if (once_more(l, n))
+		return;
+	switch (n) {
+	case 1:
+		pass(l, "approve", json_object());
+		break;
+	case 2:
+		ask_text(l, AWAIT_PATTERN, "pattern (as 'git fetch *'; empty: back)> ");
+		break;
+	case 3:
+		ask_text(l, AWAIT_RULE, "pattern of the rule (as 'git fetch *'; empty: back)> ");
+		break;
+	case 4:
+		ask_text(l, AWAIT_EDIT, "run this instead (empty: back)> ");
+		break;
+	case 5:
+		ask_text(l, AWAIT_MESSAGE, "tell the agent (may be empty)> ");
+		break;
+	case 6:
+		decide_with(l, "deny", "pause", NULL);
+		break;
+	case 7:
+		decide_with(l, "deny", "kill", NULL);
+		break;
+	case 8:
+		leave(l);
+		break;
+	case 9:
+		tell_more(l);
+		break;
+	case 10:
+		try_it(l);
+		break;
+	case 11:
+		pass(l, "promote", json_object());
+		break;
+	case 12:
+		ask_text(l, AWAIT_NOTE, "note, kept with whatever you decide> ");
+		break;
+	default:
+		if (*text)
+			fprintf(l->out, "a number from 1 to %d, please\n", NR_CHOICES);
+		line_show_prompt(l);
+		break;
+	}
+}
+
+/* --- texts that were asked for -------------------------------------------------------------------------------------- */
+
+/* Shown as it will run, with what hides in it, before anybody says yes to it. */
+static void edit(struct line *l, const char *text)
+{
+	l->awaiting = *text ? AWAIT_EDITED : AWAIT_CHOICE;
+	if (*text) {
+		free(l->edited);
+		l->edited = xstrdup(text);
+		fputs("would run instead: ", l->out);
+		line_print_safe(l->out, text);
+		fputc('\n', l->out);
+	}
+	line_show_prompt(l);
+}
+
+static void edit_sure(struct line *l, const char *text)
+{
+	if (strcmp(text, "yes") != 0) {
+		l->awaiting = AWAIT_CHOICE;
+		fputs("nothing was changed; it stays held\n", l->out);
+		line_show_prompt(l);
+		return;
+	}
+	if (once_more(l, EDITED))
+		return;
+	json_t *opts = json_object();
+	json_put_str(opts, "cmd", l->edited);
+	pass(l, "approve", opts);
+}
+
+static void put_note(struct line *l, const char *text)
+{
+	free(l->note);
+	l->note = *text ? xstrdup(text) : NULL;
+	l->awaiting = AWAIT_CHOICE;
+	line_show_prompt(l);
+}
+
+static void answered(struct line *l, const char *text)
+{
+	char id[32];
+	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
+	const char *words[] = { "answer", id, text };
+	if (*text)
+		send_words(l, words, 3, NULL);
+	l->later = l->asked;
+	l->asked = 0;
+	l->awaiting = AWAIT_COMMAND;
+}
+
+/* --- the line ------------------------------------------------------------------------------------------------------- */
+
+/* Taken apart as on the command line: quotes, options. */
+static void command(struct line *l, const char *text)
+{
+	while (*text == ':' || *text == ' ')
+		text++;
+	if (*text == '!') {
+		const char *words[] = { "!", text + 1 + strspn(text + 1, " ") };
+		send_words(l, words, *words[1] ? 2 : 1, NULL);
+		return;
+	}
+	struct cmd_line c;
+	struct err err = ERR_INIT;
+	if (cmd_parse(&c, text, &err) < 0) {
+		answer(l, NULL, &err);
+	} else if (c.words.nr > 0) {
+		const char **words = xcalloc(c.words.nr, sizeof(*words));
+		for (size_t i = 0; i < c.words.nr; i++)
+			words[i] = c.words.item[i];
+		send_words(l, words, c.words.nr, json_incref(c.opts));
+		free(words);
+	}
+	cmd_line_release(&c);
+}
+
+/* A decision of somebody else has put another question in the place of the one that was there a moment ago. */
+static bool early(const struct line *l)
+{
+	return l->swapped_us && l->awaiting != AWAIT_COMMAND && clock_mono_us() - l->swapped_us < EARLY_US;
+}
+
+/* Begins with a word of the table. */
+static bool is_command(const char *text)
+{
+	CLEANUP(free_ptr) char *first = xstrndup(text, strcspn(text, " "));
+	return cmd_find(first) || !strcmp(first, "detach") || !strcmp(first, "quit");
+}
+
+/* At a question for a text, what begins with a command's name is taken for neither; ":" makes it a command, "=" an answer.
+ * A line that begins with a letter is a command even while a number is asked for; a text that was asked for is not. */
+void line_typed(struct line *l, const char *text)
+{
+	l->at_prompt = false;
+	bool word = (*text >= 'a' && *text <= 'z') || (*text >= 'A' && *text <= 'Z');
+	bool yes = l->awaiting == AWAIT_EDITED && strcmp(text, "yes") == 0;
+	if ((l->awaiting != AWAIT_CHOICE || word || *text == ':' || *text == '!') && !yes)
+		l->armed = 0;
+	if (l->asked && !line_still_waits(l)) {
+		fputs("it is decided already\n", l->out);
+		l->asked = 0;
+		l->awaiting = AWAIT_COMMAND;
+	} else if (*text == ':' || *text == '!') {
+		command(l, text);
+		if (l->asked)
+			line_show_prompt(l);
+	} else if (early(l) && !(l->awaiting == AWAIT_CHOICE && word)) {
+		fputs("that was typed before this was asked; it is thrown away\n", l->out);
+		line_show_prompt(l);
+	} else if (l->awaiting == AWAIT_CHOICE && !word) {
+		chosen(l, text);
+	} else if (l->awaiting == AWAIT_MESSAGE) {
+		decide_with(l, "deny", "message", text);
+	} else if (l->awaiting == AWAIT_PATTERN || l->awaiting == AWAIT_RULE) {
+		look_at(l, text, l->awaiting == AWAIT_RULE);
+	} else if (l->awaiting == AWAIT_LOOK) {
+		fputs("what the pattern matches is still being looked up; that was thrown away\n", l->out);
+	} else if (l->awaiting == AWAIT_SURE) {
+		sure(l, text);
+	} else if (l->awaiting == AWAIT_NAME) {
+		named(l, text);
+	} else if (l->awaiting == AWAIT_NOTE) {
+		put_note(l, text);
+	} else if (l->awaiting == AWAIT_EDIT) {
+		edit(l, text);
+	} else if (l->awaiting == AWAIT_EDITED) {
+		edit_sure(l, text);
+	} else if (l->awaiting == AWAIT_ANSWER && *text != '=' && is_command(text)) {
+		fputs("is that the answer, or a command? \": \" before it runs it, \"= \" before it answers with it\n", l->out);
+		line_show_prompt(l);
+	} else if (l->awaiting == AWAIT_ANSWER) {
+		answered(l, *text == '=' ? text + 1 + strspn(text + 1, " ") : text);
+	} else {
+		command(l, text);
+	}
+	fflush(l->out);
+}
