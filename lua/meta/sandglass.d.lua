@@ -857,7 +857,7 @@ sg.host = {}
 ---@return sg.Error? err
 function sg.host.push(o) end
 
----Runs a program on the host. The policy decides; without a rule it asks.
+---Runs a program on the host: the first word, as it stands (variables go into `env`). The policy decides; without a rule it asks.
 ---@async
 ---@param argv string[]
 ---@param o? { cwd: string?, env: table<string,string|sg.Secret>?, stdin: string|sg.Secret?, timeout: sg.Time? }
