@@ -70,6 +70,9 @@ struct remote {
 	void (*progress)(void *self, const char *line, size_t len);
 	void *progress_self;
 	json_t *asked; /* what open was asked with */
+	bool doubtful; /* an answer to that was lost: there may be boxes with our tag of which we do not know */
+	struct err last; /* why the last try to open it failed */
+	json_t *rest;  /* those, at the end */
 	/* remote_tree.c */
 	struct layers layers;
 	struct folder *folder;

@@ -58,6 +58,7 @@ static void remote_free(struct remote *r)
 	json_decref(r->options);
 	json_decref(r->box);
 	json_decref(r->asked);
+	json_decref(r->rest);
 	buf_release(&r->finished);
 	free(r->setup_done);
 	free(r->name);
@@ -68,8 +69,58 @@ static void remote_free(struct remote *r)
 
 static void give_back(void *self);
 
+static json_t *tags_of(const struct remote *r)
+{
+	json_t *tags = json_object();
+	json_put_str(tags, "sandglass", r->owner);
+	json_put_str(tags, "sandglass-box", book_tag(r->book));
+	return tags;
+}
+
+static bool can_list(const struct remote *r)
+{
+	return r->of->port.has(r->of->port.self, "list");
+}
+
+static void on_rest_closed(void *self, const json_t *value, const struct err *err);
+
+static void close_rest(struct remote *r)
+{
+	static const struct remote_heard heard = { .done = on_rest_closed };
+	json_t *args = json_pack("[O]", json_array_get(r->rest, 0));
+	json_array_remove(r->rest, 0);
+	r->op = remote_ask(r, "close", args, &heard, r);
+}
+
+static void given_back(struct remote *r, bool gone, const struct err *err);
+
+static void on_rest_closed(void *self, const json_t *value, const struct err *err)
+{
+	struct remote *r = self;
+	(void)value;
+	r->op = NULL;
+	if (err && err->code != ERR_CLOSED)
+		given_back(r, false, err);
+	else if (json_array_size(r->rest))
+		close_rest(r);
+	else
+		given_back(r, true, NULL);
+}
+
+static void on_rest_listed(void *self, const json_t *list, const struct err *err)
+{
+	struct remote *r = self;
+	r->op = NULL;
+	r->rest = json_deep_copy(list);
+	if (!err && json_array_size(r->rest))
+		close_rest(r);
+	else
+		given_back(r, !err, err);
+}
+
 static void on_given_back(void *self, const json_t *value, const struct err *err)
 {
+	static const struct remote_heard rest = { .done = on_rest_listed };
 	struct remote *r = self;
 	(void)value;
 	r->op = NULL;
@@ -81,6 +132,15 @@ static void on_given_back(void *self, const json_t *value, const struct err *err
 		loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
 		return;
 	}
+	if (gone && r->doubtful && can_list(r))
+		r->op = remote_ask(r, "list", json_pack("[o]", tags_of(r)), &rest, r);
+	else
+		given_back(r, gone, err);
+}
+
+/* The end. @err: why it is not @gone. */
+static void given_back(struct remote *r, bool gone, const struct err *err)
+{
 	struct err why = ERR_INIT;
 	if (!gone)
 		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
@@ -127,7 +187,11 @@ static void fail(struct remote *r, const struct err *err)
 		give_back(r);
 		return;
 	}
-	book_close(&r->book, true);
+	if (r->doubtful) {
+		CLEANUP(free_ptr) char *said = xstrdup(r->why.text);
+		err_set(&r->why, r->why.code, "%s; a box may have been made all the same, and cost: the next one that is opened there gives it back", said);
+	}
+	book_close(&r->book, !r->doubtful);
 	box_done_fn *done = take(&r->opened);
 	done(r->opened_self, NULL, &r->why);
 	remote_free(r);
@@ -276,34 +340,42 @@ static void stands(struct remote *r, const json_t *box)
 	r->setup = script_begin(r, &setup_how, r);
 }
 
-/* An answer was lost: has it made the box? */
+static void look_later(struct remote *r);
+
+/* An answer was lost: has it made the box? Another is not asked for before that is known. */
 static void on_listed(void *self, const json_t *list, const struct err *err)
 {
 	struct remote *r = self;
 	r->op = NULL;
 	const json_t *box = json_array_get(list, 0);
-	if (!err && json_is_object(box))
+	if (!err && json_is_object(box)) {
 		stands(r, box);
-	else
+	} else if (err && ++r->tries <= MOST_TRIES) {
+		look_later(r);
+	} else if (r->tries >= MOST_TRIES) {
+		r->doubtful &= err != NULL;
+		struct err why = r->last;
+		fail(r, &why);
+	} else {
 		ask_open(r);
-}
-
-static json_t *tags_of(const struct remote *r)
-{
-	json_t *tags = json_object();
-	json_put_str(tags, "sandglass", r->owner);
-	json_put_str(tags, "sandglass-box", book_tag(r->book));
-	return tags;
+	}
 }
 
 static void look_again(void *self)
 {
 	static const struct remote_heard heard = { .done = on_listed };
 	struct remote *r = self;
-	if (r->of->port.has(r->of->port.self, "list"))
+	if (can_list(r))
 		r->op = remote_ask(r, "list", json_pack("[o]", tags_of(r)), &heard, r);
 	else
 		ask_open(r);
+}
+
+static void look_later(struct remote *r)
+{
+	if (!r->again)
+		r->again = loop_timer_new(r->loop, look_again, r);
+	loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
 }
 
 static void on_opened(void *self, const json_t *box, const struct err *err)
@@ -319,15 +391,16 @@ static void on_opened(void *self, const json_t *box, const struct err *err)
 		return;
 	}
 	bool again = err->code == ERR_IO || err->code == ERR_CANCELLED || err->code == ERR_FULL;
-	if (!again || json_object_size(r->box) || ++r->tries >= MOST_TRIES) {
+	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED;
+	r->doubtful |= unknown;
+	if (!again || json_object_size(r->box) || (++r->tries >= MOST_TRIES && !(unknown && can_list(r)))) {
 		struct err why = *err;
 		fail(r, &why);
 		return;
 	}
 	say(r, err->text);
-	if (!r->again)
-		r->again = loop_timer_new(r->loop, look_again, r);
-	loop_timer_set(r->again, (uint64_t)FIRST_WAIT_MS << (r->tries - 1), 0);
+	r->last = *err;
+	look_later(r);
 }
 
 static void ask_open(struct remote *r)

@@ -406,7 +406,7 @@ static void print_rented(void *self, const char *provider, const char *tag, cons
 {
 	struct cmd_ctx *ctx = self;
 	CLEANUP(buf_release) struct buf safe = BUF_INIT;
-	const char *id = json_str(box, "id", "not made yet");
+	const char *id = json_str(box, "id", lives ? "not made yet" : "perhaps made");
 	if (ctx->json) {
 		json_t *o = json_object();
 		json_put_str(o, "what", "rented");
