@@ -27,7 +27,7 @@ struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, con
 
 /* --- files: each verb is a text or, for what is large, some --- */
 
-enum { WHOLE_MAX = 4 << 20 }; /* of what goes over as it is: so much at once, as a plugin's little memory has it several times */
+enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20 }; /* of what goes over as it is: so much at once, as a plugin's little memory has it several times */
 
 struct file {
 	struct remote *remote;
@@ -35,7 +35,7 @@ struct file {
 	void *self;
 	enum { FILE_READ, FILE_WRITE, FILE_PART, FILE_STAT, FILE_LIST, FILE_KILL } what;
 	char *path, id[16];
-	size_t max;
+	size_t max, from; /* read: so much at most; asked for from here on, a piece at once */
 	int mode;
 	struct buf data; /* read or to be written */
 	size_t part, sent; /* it goes in parts of so much; so many of them have gone */
@@ -60,13 +60,22 @@ static void part_of(const struct file *f, size_t *from, size_t *len)
 	*len = f->data.len - *from < f->part ? f->data.len - *from : f->part;
 }
 
+/* A provider that tells everything at the end is asked for a piece at a time: its answer is in memory some times. */
+static size_t piece_of(const struct file *f)
+{
+	const struct remote_port *p = &f->remote->of->port;
+	size_t left = f->max - f->from;
+	return p->poll_s(p->self) && left > READ_AT_ONCE ? READ_AT_ONCE : left;
+}
+
 static void make(void *self, struct buf *text)
 {
 	struct file *f = self;
 	size_t from, len;
 	switch (f->what) {
 	case FILE_READ:
-		wrap_read(text, f->path, f->max);
+		f->from = f->data.len; /* asked again: what has come stays */
+		wrap_read(text, f->path, f->from, piece_of(f));
 		break;
 	case FILE_PART:
 		part_of(f, &from, &len);
@@ -85,8 +94,6 @@ static void make(void *self, struct buf *text)
 		wrap_kill_all(text, f->remote->base);
 		break;
 	}
-	if (f->what == FILE_READ)
-		buf_reset(&f->data); /* asked again: from the beginning */
 	json_decref(f->stats);
 	f->stats = json_array();
 }
@@ -145,6 +152,10 @@ static void end(void *self, const struct err *err)
 	if (err) {
 		struct err copy = *err;
 		file_end(f, NULL, &copy);
+		return;
+	}
+	if (f->what == FILE_READ && f->data.len < f->max && f->data.len - f->from >= piece_of(f)) {
+		script_begin(f->remote, &how, f);
 		return;
 	}
 	if (f->what == FILE_PART) {

@@ -45,6 +45,16 @@ static void folder(struct buf *out, const struct wrap_run *r)
 	quoted(out, "d=", dir, "\n");
 }
 
+/* dd goes there, which head would read its way to. */
+static void skip(struct buf *out, int fd, int64_t off)
+{
+	const long long block = 65536;
+	if (off >= block)
+		buf_printf(out, "dd bs=%lld skip=%lld count=0 <&%d 2>/dev/null\n", block, (long long)off / block, fd);
+	if (off % block > 0)
+		buf_printf(out, "head -c %lld <&%d >/dev/null\n", (long long)off % block, fd);
+}
+
 /* --- a run --- */
 
 /* The words of the command, so that each arrives as it is: a shell sees them once, in quotes. */
@@ -139,16 +149,6 @@ static const char follow[] = "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
 			     "if [ $w -lt 3 ]; then sleep 0.01; elif [ $w -lt 12 ]; then sleep 0.03; else sleep 0.1; t=$((t + 1)); fi\n"
 			     "w=$((w + 1))\n"
 			     "done\n";
-
-/* dd goes there, which head would read its way to. */
-static void skip(struct buf *out, int fd, int64_t off)
-{
-	const long long block = 65536;
-	if (off >= block)
-		buf_printf(out, "dd bs=%lld skip=%lld count=0 <&%d 2>/dev/null\n", block, (long long)off / block, fd);
-	if (off % block > 0)
-		buf_printf(out, "head -c %lld <&%d >/dev/null\n", (long long)off % block, fd);
-}
 
 static void tell_news(struct buf *out, const struct strv *words)
 {
@@ -257,15 +257,18 @@ void wrap_setup(struct buf *out, const char *base, const char *workspace)
 
 /* --- files --- */
 
-void wrap_read(struct buf *out, const char *path, size_t max)
+void wrap_read(struct buf *out, const char *path, size_t from, size_t max)
 {
 	quoted(out, "(\nf=", path, "\n");
-	buf_printf(out,
-		   "if [ ! -e \"$f\" ]; then if [ -r \"${f%%/*}/.\" ] || [ ! -e \"${f%%/*}\" ]; then echo '@n'; else echo '@!cannot be "
+	buf_puts(out,
+		   "if [ ! -e \"$f\" ]; then if [ -r \"${f%/*}/.\" ] || [ ! -e \"${f%/*}\" ]; then echo '@n'; else echo '@!cannot be "
 		   "looked at'; fi\n"
 		   "elif [ ! -f \"$f\" ]; then echo '@!is not a regular file'\n"
 		   "elif [ ! -r \"$f\" ]; then echo '@!permission denied'\n"
-		   "else echo \"@s$(stat -L -c '%%f %%s' -- \"$f\")\"; head -c %zu <\"$f\" |\n"
+		   "else echo \"@s$(stat -L -c '%f %s' -- \"$f\")\"\nexec 3<\"$f\"\n");
+	skip(out, 3, (int64_t)from);
+	buf_printf(out,
+		   "head -c %zu <&3 |\n"
 		   "while b=$(dd bs=262144 count=1 2>/dev/null | base64 | tr -d '\\n'); [ -n \"$b\" ]; do echo \"@d$b\"; done; echo '@.'; fi\n)\n",
 		   max);
 }

@@ -50,7 +50,7 @@ void wrap_kill_all(struct buf *out, const char *base);
 void wrap_setup(struct buf *out, const char *base, const char *workspace);
 
 /* Files. @path absolute. write: the content is put together from @parts pieces of wrap_part, then takes its place. */
-void wrap_read(struct buf *out, const char *path, size_t max);
+void wrap_read(struct buf *out, const char *path, size_t from, size_t max);
 void wrap_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len);
 void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, const char *path, int mode);
 void wrap_stat(struct buf *out, const char *path);
