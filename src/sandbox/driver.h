@@ -93,8 +93,9 @@ struct run_opts {
 	bool offline;                       /* it and what comes from it can make no socket */
 };
 
-/* A command typed into a run that has a terminal (sandbox/shell.h): it is about to be; it has ended at its mark; in another way. */
-enum run_turn { TURN_BEGINS, TURN_AT_MARK, TURN_OTHERWISE };
+/* A command typed into a run that has a terminal (sandbox/shell.h): it is about to be; it has ended at its mark; in another way; none has
+ * been yet, and the first may come. */
+enum run_turn { TURN_BEGINS, TURN_AT_MARK, TURN_OTHERWISE, TURN_READY };
 
 struct driver {
 	const char *name;

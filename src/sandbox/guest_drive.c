@@ -122,7 +122,7 @@ void guest_drive_pause(struct run *r, bool paused)
 
 void guest_drive_turn(struct run *r, enum run_turn turn, const char *mark)
 {
-	if (r->g && r->more && r->more->turn)
+	if (turn != TURN_READY && r->g && r->more && r->more->turn)
 		r->nr = r->more->turn(r->more_self, r->g, r->nr, turn, mark);
 }
 

@@ -503,6 +503,8 @@ static void ask_with_input(struct run *r, const char *mark)
 void remote_run_turn(struct run *r, enum run_turn turn, const char *mark)
 {
 	rest(r, turn != TURN_BEGINS);
+	if (turn == TURN_READY)
+		return;
 	if (turn == TURN_BEGINS) {
 		ask_with_input(r, mark);
 		return;

@@ -116,7 +116,7 @@ static void turn(struct box_shell *s, enum run_turn what)
 
 static void begun(struct box_shell *s)
 {
-	turn(s, TURN_OTHERWISE);
+	turn(s, TURN_READY);
 }
 
 static void type_command(struct box_shell *s, const struct buf *b)
