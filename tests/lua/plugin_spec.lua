@@ -27,3 +27,15 @@ it "wrong that is a text, raises, or is not there" (function()
   eq(ok, false)
   eq(tostring(e):find("mine: what answers there is not the API, or the plugin is wrong: ", 1, true), 1)
 end)
+
+it "base64 of any bytes; ends of lines and what fills the end are passed over" (function()
+  local sandbox = require "sandglass.plugin_sandbox"
+  local all = {}
+  for i = 0, 255 do all[i + 1] = string.char(i) end
+  all = table.concat(all)
+  for n = 0, 5 do eq(sandbox.base64_decode(sandbox.base64_encode(all:sub(1, 250 + n))), all:sub(1, 250 + n)) end
+  eq(sandbox.base64_encode "ab", "YWI=")
+  eq(sandbox.base64_decode "YW\r\nI", "ab")
+  eq(sandbox.base64_decode "YWI=\n", "ab")
+  eq(sandbox.base64_decode "", "")
+end)
