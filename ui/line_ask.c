@@ -11,6 +11,8 @@
 #include "ui/views/approve.h"
 #include "ui/views/row.h"
 
+enum { ANSWER_US = 1000000 }; /* who waits longer for an answer may type meanwhile */
+
 const char line_choices[] =
 	"  1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill  8 later\n"
 	"  9 tell me more  10 try it first  11 make the preview so  12 note for the record\n";
@@ -45,6 +47,8 @@ void line_show_prompt(struct line *l)
 					      [AWAIT_EDIT] = "run this instead", [AWAIT_EDITED] = "yes approves it" };
 	const char *label = l->awaiting < ARRAY_LEN(labels) ? labels[l->awaiting] : NULL;
 	if (l->awaiting == AWAIT_LOOK) /* asked when it is there to be read */
+		return;
+	if (l->sent_us && clock_mono_us() - l->sent_us < ANSWER_US)
 		return;
 	if (!l->at_prompt)
 		fprintf(l->out, "%" PRIu64 "%s%s> ", l->asked, label ? " " : "", label ? label : "");

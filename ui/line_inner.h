@@ -36,6 +36,7 @@ struct line {
 	const char *pending_word;
 	int64_t swapped_us; /* mono: another prompt took the place of one that was not answered here */
 	bool at_prompt;     /* the prompt is the last thing on the screen */
+	int64_t sent_us;    /* mono: a command went to the supervisor, whose answer comes before the next prompt; 0 none */
 	char zone[16];	    /* of the line before */
 	struct line_ran {   /* programs that an action has run and that have not been told yet */
 		uint64_t action; /* 0: free */

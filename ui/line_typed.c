@@ -50,6 +50,7 @@ static void done(struct line *l, const json_t *result)
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct line *l = self;
+	l->sent_us = 0;
 	if (l->at_prompt && (err || json_str(result, "text", NULL)))
 		fputc('\n', l->out), l->at_prompt = false;
 	const char *text = json_str(result, "text", NULL);
@@ -62,6 +63,8 @@ static void sent(void *self, const json_t *result, const struct err *err)
 
 static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
 {
+	const struct cmd_row *c = cmd_find(words[0]);
+	l->sent_us = c && c->supervisor ? clock_mono_us() : 0;
 	if (l->act && l->act->command)
 		l->act->command(l->act->self, words, nr, opts, sent, l);
 	else
@@ -409,11 +412,28 @@ static void answered(struct line *l, const char *text)
 
 /* --- the line ------------------------------------------------------------------------------------------------------- */
 
+/* A filter has quotes of its own: it goes as it was typed, unless all of it was quoted for a shell. False: it is none. */
+static bool filter_typed(struct line *l, const char *text)
+{
+	size_t n = strcspn(text, " ");
+	const char *rest = text + n + strspn(text + n, " ");
+	size_t len = strlen(rest);
+	if (!((n == 4 && strncmp(text, "hold", 4) == 0) || (n == 6 && strncmp(text, "search", 6) == 0)) || !*rest || *rest == '-')
+		return false;
+	bool quoted = len > 1 && rest[0] == '\'' && strchr(rest + 1, '\'') == rest + len - 1;
+	CLEANUP(free_ptr) char *word = xstrndup(text, n), *filter = quoted ? xstrndup(rest + 1, len - 2) : xstrdup(rest);
+	const char *words[] = { word, strcmp(filter, "\"\"") == 0 ? "" : filter };
+	send_words(l, words, 2, json_object());
+	return true;
+}
+
 /* Taken apart as on the command line: quotes, options. */
 static void command(struct line *l, const char *text)
 {
 	while (*text == ':' || *text == ' ')
 		text++;
+	if (filter_typed(l, text))
+		return;
 	if (*text == '!') {
 		const char *words[] = { "!", text + 1 + strspn(text + 1, " ") };
 		send_words(l, words, *words[1] ? 2 : 1, NULL);

@@ -358,8 +358,8 @@ static void load_other(struct row_info *out, const struct model *m, const struct
 		break;
 	case EV_ACTION_LATER:
 		out->word = "later";
-		out->what = arena_printf(a, "left held by %s%s%s", who_name(o), *json_str(o, "note", "") ? ", note: " : "",
-					 json_str(o, "note", json_str(o, "message", "")));
+		out->what = arena_printf(a, "left held by %s%s%s", who_name(o), *json_str(o, "note", "") ? ", note: " :
+					 *json_str(o, "message", "") ? ": " : "", json_str(o, "note", json_str(o, "message", "")));
 		break;
 	case EV_ACTION_DECIDED:
 		out->word = "decide";

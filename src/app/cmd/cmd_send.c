@@ -241,6 +241,8 @@ static void print_value(struct cmd_ctx *ctx, const char *key, const json_t *v)
 		return;
 	if (!json_get_bytes(v, &text) && !json_is_true(v))
 		json_dump_buf(v, &text);
+	if (!text.len && !json_is_true(v))
+		buf_puts(&text, "none");
 	cmd_safe(&b, buf_cstr(&text), text.len, false);
 	fprintf(ctx->out, json_is_true(v) ? "%s%s\n" : "%s: %s\n", key, buf_cstr(&b));
 }

@@ -138,6 +138,8 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 							 !json_object_size(opts)));
 	if (asks && m->act.command) {
 		run_here(m, c, words, nr, opts);
+		if (done)
+			done(done_self, NULL, NULL);
 		return;
 	}
 	if (c && c->where == COMMAND_SUPERVISOR && m->act.command) {

@@ -4,7 +4,7 @@
 #include "fake_session.h"
 #include "held_anew.h"
 #include "tap.h"
-#include "ui/line.h"
+#include "ui/line_inner.h"
 
 static char sent[256];
 static act_done_fn *told; /* what hears the answer to the last command */
@@ -147,8 +147,31 @@ static void objects(void)
 	end();
 }
 
+/* A filter's quotes are its own, and the prompt does not run ahead of the answer. */
+static void steers(void)
+{
+	begin();
+	const char *shown = types("hold kind:exec cmd~\"git push\"");
+	is_str(sent, "hold kind:exec cmd~\"git push\" -", "a filter goes as it was typed");
+	ok(!strstr(shown, "767> "), "nothing is asked before the answer");
+	told(told_self, NULL, NULL);
+	line_prompt(l);
+	fflush(to);
+	has(shown, "767> ", "then it is");
+	types("hold 'kind:exec cmd~\"git push\"'");
+	is_str(sent, "hold kind:exec cmd~\"git push\" -", "also one that is quoted as for a shell");
+	told(told_self, NULL, NULL);
+	types("hold \"\"");
+	is_str(sent, "hold  -", "an empty one clears");
+	told(told_self, NULL, NULL);
+	types("hold -S other kind:exec");
+	is_str(sent, "hold kind:exec -", "options are options");
+	end();
+}
+
 int main(void)
 {
+	steers();
 	edited();
 	pattern();
 	of_a_budget();
