@@ -221,6 +221,11 @@ void line_quiet(struct line *l)
 	l->quiet = true;
 }
 
+void line_past(struct line *l, uint64_t seq)
+{
+	l->past = l->json ? 0 : seq;
+}
+
 static bool body_says(const struct event *ev, const char *key, const char *value)
 {
 	struct err err = ERR_INIT;
@@ -347,7 +352,7 @@ bool line_event(struct line *l, const struct event *ev)
 		print_json(l, ev);
 		return true;
 	}
-	if (!is_line(&l->s->model, ev))
+	if (!is_line(&l->s->model, ev) || ev->seq <= l->past)
 		return false;
 	if (ev->kind == EV_PROC_EXEC && ev->action) {
 		if (l->s->model.rows.nr && l->s->model.rows.row[l->s->model.rows.nr - 1].seq == ev->seq) /* not the command itself */

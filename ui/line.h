@@ -40,6 +40,8 @@ struct filter;
 void line_filter(struct line *l, const struct filter *f);
 /* Says no more than what waits for a person, what went wrong, and the end. JSON lines stay whole. */
 void line_quiet(struct line *l);
+/* Events up to @seq are known, and not said again; not for a program. */
+void line_past(struct line *l, uint64_t seq);
 /* Folds and prints up to @limit_seq (0 = the end). -1 when the file cannot be read any more. */
 NODISCARD int line_sync(struct line *l, uint64_t limit_seq, struct err *err);
 /* One typed line without its end: a number or the text that the prompt asked for, else a command of the registry. */

@@ -18,6 +18,7 @@ struct line {
 	bool json, ask, quiet;
 	struct strv secrets; /* whose use has been said */
 	const struct filter *filter; /* NULL everything */
+	uint64_t past;      /* what is not said again: up to this event */
 	enum awaiting awaiting;
 	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
 	uint64_t later;     /* not asked again by itself up to this one */

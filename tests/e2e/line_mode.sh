@@ -170,4 +170,22 @@ step 1 'ran: risky' 'said twice it runs'
 shows 'session.*ends'
 exec 7>&-
 wait $pty
+
+# whoever comes late is not read all that was
+echo 'local sg = require "sandglass"; for i = 1, 900 do sg.note("note number %d.", i) end; sg.sleep(300)' >notes.lua
+three=$("$sg" run -d notes.lua --name notes)
+wait_for 30 eval '"$sg" events "$three" | grep -q "number 900"'
+begins "'$sg' attach --no-tui $three"
+shows 'note number 900'
+ok $? 'the newest is said'
+like "$(cat "$t/pty")" "[0-9]+ earlier events: 'events' lists them" 'that there was more is said'
+unlike "$(cat "$t/pty")" 'note number 1[.]' 'and not repeated'
+types quit
+wait $pty
+exec 7>&-
+"$sg" attach --no-tui --json "$three" </dev/null >"$t/all" 2>&1 &
+front=$!
+wait_for 30 grep -q 'note number 900' "$t/all"
+kill $front
+like "$(cat "$t/all")" 'note number 1[.]' 'a program hears all'
 finish

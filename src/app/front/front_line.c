@@ -16,7 +16,7 @@
 #include "base/mem.h"
 #include "ui/line.h"
 
-enum { LOOK_MS = 50 };
+enum { LOOK_MS = 50, PAST_EVENTS = 400 };
 
 struct line_mode {
 	struct cmd_ctx *ctx;
@@ -260,6 +260,17 @@ static void hear_signals(bool visit)
 	sigaction(SIGTERM, &sa, NULL);
 }
 
+/* Who comes to a session that has run for hours is not read all of it; what waits is asked in any case. */
+static void skip_past(struct line_mode *m)
+{
+	uint64_t head = session_head(m->s), past = head > PAST_EVENTS ? head - PAST_EVENTS : 0;
+	if (!past || !m->fo->visit || m->ctx->json || !isatty(0) || !isatty(fileno(m->ctx->out)))
+		return;
+	line_past(m->line, past);
+	if (!m->ctx->quiet)
+		fprintf(m->ctx->out, "(%llu earlier events: 'events' lists them, 'state' says what stands)\n", (unsigned long long)past);
+}
+
 int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const struct front_opts *fo)
 {
 	struct line_mode m = { .ctx = ctx, .s = s, .fo = fo };
@@ -278,6 +289,7 @@ int front_line(struct cmd_ctx *ctx, struct session *s, const char *socket, const
 	line_filter(m.line, filter);
 	if (ctx->quiet)
 		line_quiet(m.line);
+	skip_past(&m);
 	CLEANUP(free_ptr) char *role = xstrdup(m.hands ? hands_role(m.hands) : "");
 	if (m.hands)
 		hear_signals(fo->visit);
