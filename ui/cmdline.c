@@ -59,6 +59,51 @@ static void own_goto(struct ui *ui, const char *const *words, size_t nr, const c
 	}
 }
 
+/* :out 405, :show 405: the action's own screen; what is no action is found where events are listed. */
+static void own_event(struct ui *ui, const char *const *words, size_t nr, enum verb tab)
+{
+	struct subject on = subject_of(ui);
+	struct source *s = ui_source(ui, on.source);
+	const char *id = nr > 1 ? words[1] + (words[1][0] == '#') : "";
+	const struct model_action *act = s && *id && strspn(id, "0123456789") == strlen(id) ? model_action(&s->model, strtoull(id, NULL, 10)) : NULL;
+	if (act) {
+		on.agent = act->agent ? act->agent : on.agent;
+		on.action = act->id;
+		ui_open(ui, "agent", &on);
+		jump_to(ui, on.source, act->id);
+		ui_do(ui, tab);
+	} else if (tab == VERB_OUTPUT || !*id) {
+		ui_say(ui, ROLE_ERROR, "%s wants the number of %s: :%s 405", words[0], tab == VERB_OUTPUT ? "an action" : "an event", words[0]);
+	} else {
+		own_goto(ui, words, nr, "");
+	}
+}
+
+static void own_out(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)rest;
+	own_event(ui, words, nr, VERB_OUTPUT);
+}
+
+static void own_show(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)rest;
+	own_event(ui, words, nr, VERB_DETAILS);
+}
+
+/* The screens that show what these print in a shell. */
+static void own_events(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr, (void)rest;
+	ui_do(ui, VERB_LOG);
+}
+
+static void own_ls(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	(void)words, (void)nr, (void)rest;
+	ui_do(ui, VERB_FLEET);
+}
+
 static void own_seek(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	(void)words, (void)nr;
@@ -219,15 +264,19 @@ static void own_host(struct ui *ui, const char *cmd)
 static const struct own own[] = {
 	{ "detach", "", "leave; agents go on", own_quit },
 	{ "diff", "[FROM [TO]]", "what changed since the start, since a mark or event, between two", own_diff },
+	{ "events", "", "all of them: the log", own_events },
 	{ "filter", "FILTER | save NAME | rm NAME", "filter what is listed", own_filter },
 	{ "goto", "<event>", "to an event", own_goto },
 	{ "hold", "FILTER", "hold what matches; without one: what is held", own_hold },
+	{ "ls", "", "the sessions on this screen: the fleet", own_ls },
+	{ "out", "<event>", "what an action put out", own_out },
 	{ "plot", "cost | tokens | output | actions", "curves over time, who worked when", own_plot },
 	{ "q", "", "leave; agents go on", own_quit },
 	{ "redo", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
 	{ "redo!", "[<event>]", "make what the second run of a command changed so in its box", own_redo_promote },
 	{ "ruler", "exec | events | model | cost | tokens | output", "replay: what the timeline counts", own_ruler },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
+	{ "show", "<event>", "an event in full", own_show },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
 	{ "tree", "[PATH]", "the files of the box as they are here; a file is opened", own_tree },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },

@@ -71,6 +71,13 @@ static void recalc(struct ui *ui)
 }
 
 /* A view that is on top already is opened anew, if it does not stay as it is; the oldest but the first gives way to the ninth. */
+/* What was said by the way is of the screen that it was said on. */
+static void passed(struct ui *ui)
+{
+	if (ui->message_role == ROLE_DIM && ui->message_key != ui->nr_keys)
+		ui_say(ui, ROLE_TEXT, "%s", "");
+}
+
 void ui_open(struct ui *ui, const char *name, const struct subject *on)
 {
 	const struct view_ops *ops = view_find(name);
@@ -86,6 +93,7 @@ void ui_open(struct ui *ui, const char *name, const struct subject *on)
 		memmove(&ui->stack[1], &ui->stack[2], (UI_VIEWS - 2) * sizeof(*ui->stack));
 		ui->depth--;
 	}
+	passed(ui);
 	struct view *v = &ui->stack[ui->depth++];
 	ui->nr_shown++;
 	*v = (struct view){ .ops = ops, .self = xcalloc(1, ops->size) };
@@ -98,6 +106,7 @@ void ui_back(struct ui *ui)
 {
 	if (ui->depth > 1)
 		view_close(&ui->stack[--ui->depth]), ui->nr_shown++, ui->stale = true;
+	passed(ui);
 }
 
 void ui_fresh(struct ui *ui)
@@ -116,6 +125,7 @@ void ui_say(struct ui *ui, enum role r, const char *fmt, ...)
 	free(ui->message);
 	ui->message = xstrdup(text);
 	ui->message_role = r;
+	ui->message_key = ui->nr_keys;
 }
 
 unsigned ui_where(const struct ui *ui)
@@ -175,6 +185,7 @@ void ui_key(struct ui *ui, uint32_t key)
 {
 	if (key == KEY_NONE_)
 		return;
+	ui->nr_keys++;
 	if (key & K_PASTED) { /* text for a prompt, and never a command */
 		key &= ~(uint32_t)K_PASTED;
 		if (!ui->prompt.active || ui->prompt.choice || ui->prompt.by_hand || key < 0x20)

@@ -75,6 +75,7 @@ struct ui {
 	int64_t now_us;        /* wall: what ages are counted to */
 	int64_t mono_us;       /* of the last key or tick */
 	enum role message_role;
+	uint64_t nr_keys, message_key; /* keys so far; when the message was said */
 	char *message;
 	char *waits;             /* what waits newest, in the place of a message that is empty; NULL nothing */
 	bool stale;              /* what the top view has found is of a filter that has gone: it looks again before a key */

@@ -220,7 +220,7 @@ static int cmd_budget(struct ask_for *a, json_t *out, struct err *err)
 	struct agent *ag = super_agent(a->s, id);
 	uint64_t budget = ag && ag->budget ? ag->budget : a->s->session_budget;
 	if (!budget)
-		return err_set(err, ERR_NOENT, "the session has no budget of its own; 'run --budget usd=1' gives one, 'state' lists its agents'");
+		return err_set(err, ERR_NOENT, "the session has no budget of its own; 'run --budget usd=1' gives one, 'state' says what its agents have");
 	if (usd) {
 		int64_t v; /* dollars in the form of seconds: the same digits, a millionth as unit */
 		if (!clock_parse_span(usd, &v))

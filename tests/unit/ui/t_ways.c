@@ -164,6 +164,31 @@ static void verbs(void)
 	}
 }
 
+static bool seen(const char *text)
+{
+	return row_with(text) >= 0;
+}
+
+/* What prints in a shell has a screen here. */
+static void looked_at(void)
+{
+	begin();
+	press(":out 697\n");
+	ok(strcmp(ui_top(&ui)->ops->name, "agent") == 0 && seen("[o] output") && seen("#697 make test"), "out N: what it put out");
+	press(":show 748\n");
+	ok(seen("[v] details") && seen("#748 git commit"), "show N: the same in full");
+	press(":out nothing\n");
+	ok(strstr(ui.message, "out wants the number of an action"), "%s", ui.message);
+	press(":events\n");
+	is_str(ui_top(&ui)->ops->name, "log", "events: the log");
+	press(":ls\n");
+	is_str(ui_top(&ui)->ops->name, "fleet", "ls: the fleet");
+	ui_say(&ui, ROLE_DIM, "by the way");
+	press("L");
+	ok(!strstr(ui.message, "by the way"), "what was said by the way is not said of the next screen");
+	end();
+}
+
 /* Of a screen with files one is compared; where only an agent is shown, its files come first. */
 static void difftool(void)
 {
@@ -197,6 +222,7 @@ int main(void)
 	words_too_many();
 	verbs();
 	difftool();
+	looked_at();
 	ok(dir_remove(dir, &err) == 0, "tidy");
 	return done_testing();
 }
