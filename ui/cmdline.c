@@ -440,7 +440,7 @@ void ui_command_line(struct ui *ui, const char *text)
 	struct subject on = subject_of(ui);
 	const struct cmd_row *c = cmd_find(words[0]);
 	enum verb v = verb_find(words[0]);
-	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c);
+	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c || !c->supervisor);
 	if (view_find(words[0]) && (nr == 1 || (nr == 2 && !(c && c->supervisor) && named(ui, words[1], &on))))
 		ui_open(ui, words[0], &on);
 	else if (verb && verb_group(v) != GROUP_DECIDE)

@@ -179,6 +179,9 @@ static void looked_at(void)
 	ok(seen("[v] details") && seen("#748 git commit"), "show N: the same in full");
 	press(":out nothing\n");
 	ok(strstr(ui.message, "out wants the number of an action"), "%s", ui.message);
+	press(":shell\n");
+	is_int(ui.wish, WISH_SHELL, "shell: one's own in the box, as s does");
+	ui.wish = WISH_NONE;
 	press(":events\n");
 	is_str(ui_top(&ui)->ops->name, "log", "events: the log");
 	press(":ls\n");
