@@ -184,6 +184,8 @@ static void read_typed(struct line_mode *m)
 {
 	char bytes[1024];
 	ssize_t n = read(0, bytes, sizeof(bytes));
+	if (n < 0 && (errno == EINTR || errno == EAGAIN)) /* a signal, or a program on this terminal that made it non-blocking */
+		return;
 	if (n <= 0) {
 		m->left = true; /* Ctrl-D, or the terminal has gone */
 		return;
