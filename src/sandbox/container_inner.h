@@ -31,6 +31,7 @@ struct container {
 	int listener, fd; /* what the guest connects to; its connection */
 	struct loop_fd *watch;
 	struct loop_timer *late, *wall;
+	int64_t taken_us; /* since when another container is known to have our name; 0: none */
 	bool busy; /* a worker has us */
 	struct ask *asked; /* freeze and thaw, one after the other: an engine answers requests in no order */
 	bool asking, closing /* it is removed when the engine has answered */, thaw /* the engine may hold it paused */;

@@ -19,7 +19,8 @@
 #include "sandbox/launcher_client.h"
 #include "sandbox/profile.h"
 
-enum { CONNECT_MS = 30000, MAX_FILES = 65536, MAX_PROCESSES = 32768 }; /* no more than engines may give away */
+enum { CONNECT_MS = 30000, GOING_MS = 30000, AGAIN_MS = 200 }; /* GOING_MS: that long an engine may take to remove a container */
+enum { MAX_FILES = 65536, MAX_PROCESSES = 32768 };	       /* no more than engines may give away */
 #define PLACE "/.sandglass"
 
 static void fail(struct container *c, const struct err *err);
@@ -329,25 +330,41 @@ static void on_created(void *self, json_t *body, const struct err *err)
 	container_call(c, "POST", "/start", NULL, on_started, c);
 }
 
+static void on_created_unless_taken(void *self, json_t *body, const struct err *err);
+
 static void on_old_removed(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
 	(void)body;
 	(void)err;
 	if (!c->dead)
-		create(c, on_created);
+		create(c, on_created_unless_taken);
 }
 
-/* One of this name is what an earlier supervisor of this session left. */
-static void on_first_created(void *self, json_t *body, const struct err *err)
+static void remove_old(void *self)
+{
+	struct container *c = self;
+	container_call(c, "DELETE", "?force=1&v=1", NULL, on_old_removed, c);
+}
+
+/* One of this name is what an earlier supervisor of this session left. Its guest has ended with that, so the engine may be removing
+ * it already: the name is taken until it has. */
+static void on_created_unless_taken(void *self, json_t *body, const struct err *err)
 {
 	struct container *c = self;
 	if (c->dead)
 		return;
-	if (!body && err->code == ERR_BUSY)
-		container_call(c, "DELETE", "?force=1&v=1", NULL, on_old_removed, c);
-	else
+	if (body || err->code != ERR_BUSY || (c->taken_us && loop_now_us(c->loop) - c->taken_us > GOING_MS * INT64_C(1000))) {
+		loop_timer_free(&c->late);
 		on_created(c, body, err);
+	} else if (!c->taken_us) {
+		c->taken_us = loop_now_us(c->loop);
+		remove_old(c);
+	} else {
+		if (!c->late)
+			c->late = loop_timer_new(c->loop, remove_old, c);
+		loop_timer_set(c->late, AGAIN_MS, 0);
+	}
 }
 
 static void create(struct container *c, box_done_fn *done)
@@ -375,7 +392,7 @@ static void on_image(void *self, const struct err *err)
 	else if (listen_for_guest(c, &why) < 0 || note_it(c, &why) < 0)
 		fail(c, &why);
 	else
-		create(c, on_first_created);
+		create(c, on_created_unless_taken);
 }
 
 /* --- files --- */
