@@ -298,6 +298,7 @@ LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/sandglass
 SHARE := $(DESTDIR)$(PREFIX)/share/sandglass
 COMPLETION := $(addprefix $(DESTDIR)$(PREFIX)/share/,bash-completion/completions/sandglass zsh/site-functions/_sandglass \
 	fish/vendor_completions.d/sandglass.fish)
+MAN := $(addprefix $(DESTDIR)$(PREFIX)/share/man/,man1/sandglass.1 man3/sandglass-lua.3 man5/sandglass-policy.5 man7/sandglass-filter.7)
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
@@ -309,8 +310,10 @@ install: all
 	install -d $(dir $(COMPLETION))
 	for f in $(COMPLETION); do case $$f in *.fish) sh=fish;; */_sandglass) sh=zsh;; *) sh=bash;; esac; \
 		$B/sandglass completion $$sh > $$f && chmod 644 $$f || exit 1; done
+	install -d $(dir $(MAN))
+	for f in $(MAN); do page=$${f##*/}; $B/sandglass help --man $${page%.*} > $$f && chmod 644 $$f || exit 1; done
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/sandglass $(DESTDIR)$(PREFIX)/bin/sandglass-replay $(COMPLETION)
+	rm -f $(DESTDIR)$(PREFIX)/bin/sandglass $(DESTDIR)$(PREFIX)/bin/sandglass-replay $(COMPLETION) $(MAN)
 	rm -rf $(LIBEXEC) $(SHARE)
 
 clean:

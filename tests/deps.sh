@@ -18,9 +18,10 @@ npm_packages() {
 	(cd "$to" && timeout 300 npm ci --no-audit --no-fund --loglevel=error) </dev/null ||
 		{ rm -f "$to/package-lock.json"; echo "npm could not fetch what tests/npm/package.json names; the tests that need it are left out" >&2; }
 }
-# Real container engines, a player and a browser, as package:program. Whoever has the program from elsewhere keeps it; where
+# Real container engines, a player, a browser and readers of man pages, as package:program. Whoever has the program from elsewhere keeps it; where
 # there is no such package, or it would remove another, what needs it is left out.
-others="podman:podman docker.io:dockerd busybox-static:busybox asciinema:asciinema chromium-headless-shell:chromium-headless-shell"
+others="podman:podman docker.io:dockerd busybox-static:busybox asciinema:asciinema chromium-headless-shell:chromium-headless-shell
+mandoc:mandoc groff-base:groff"
 if [ "${1:-}" = demo ]; then test="git"; fi # its agents commit
 case ${1:-} in demo | check) others=; npm_packages() { :; } ;; esac # no test of `make check` asks for them
 if ! command -v dpkg-query >/dev/null; then

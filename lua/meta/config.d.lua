@@ -3,32 +3,32 @@
 ---What `local c = require "sandglass.config"` gives: set its fields and return it.
 ---@class sg.Config
 ---@field model? string           "provider:name"
----@field backend? string
----@field theme? string
+---@field backend? string the sandbox driver; "process" unless said otherwise
+---@field theme? string colours of the console
 ---@field sessions? string        folder of the session files
 ---@field policy? string          one more policy file
----@field ascii? boolean
+---@field ascii? boolean draw with ASCII only
 ---@field a11y? boolean           line mode instead of the console
----@field sync? boolean
----@field coach? boolean
----@field accept? "reduced"
+---@field sync? boolean synchronised screen updates
+---@field coach? boolean hints for who is new to the console
+---@field accept? "reduced" boxes without namespaces are acceptable
 ---@field box_uid? integer        started as root: whose uid boxes have
 ---@field user? string            the name that decisions are given under
----@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? }
----@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? }
----@field notify? { command: string[]?, bell: boolean? }
----@field approvals? { arm_ms: integer?, timeout: sg.Time? }
----@field expose? string[]
+---@field keep? { file: sg.Size?, hash_only: string[]?, days: integer? } larger files, and those of the patterns, are kept by hash only; merged sessions go after so many days
+---@field limits? { mem: sg.Size?, cpus: number?, pids: integer?, disk: sg.Size?, time: sg.Time? } of every box
+---@field notify? { command: string[]?, bell: boolean? } what happens when something waits
+---@field approvals? { arm_ms: integer?, timeout: sg.Time? } how long a new question ignores keys; after what time it is denied
+---@field expose? string[] paths that are not masked although they look like secrets
 ---@field tools? string[]         read-only folders for every box
----@field env? table<string, string>
+---@field env? table<string, string> variables of every box
 ---@field prices? table<string, { input: number?, output: number?, read: number?, write: number? }> USD for a million tokens
----@field models? table<string, table>
+---@field models? table<string, table> providers by name: url, speak, key
 ---@field secrets? table<string, string|string[]> "env:NAME", "file:PATH", or a command
 ---@field map? table<string, table> keys of the console
----@field pager? string
+---@field pager? string for long output
 ---@field search? table           a search service: url, shape, method, body, headers, results, title, link, text
----@field otlp? { endpoint: string?, headers: table<string, string|sg.Secret>?, every: sg.Time?, content: boolean? }
----@field pool? { size: integer? }
----@field budget? { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? }
+---@field otlp? { endpoint: string?, headers: table<string, string|sg.Secret>?, every: sg.Time?, content: boolean? } the OpenTelemetry collector of sessions that run
+---@field pool? { size: integer? } warm boxes that wait for the next sandbox
+---@field budget? { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? } of every run
 local c = {}
 return c

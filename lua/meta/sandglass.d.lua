@@ -14,6 +14,7 @@
 ---@field answer sg.Answer? # agent.run: what there was when it ended
 
 ---@alias sg.Time number|string  # seconds or "500ms" "30s" "5m" "2h" "1d"
+
 ---@alias sg.Size number|string  # bytes or "512M" "1G"
 
 ---What a command came to. A non-zero exit is data.

@@ -13,10 +13,10 @@
 ---@field people? {when?: string, say: "approve"|"deny", why?: string}[] the first row whose filter matches answers
 ---@field expect fun(log: sg.Log, t: sg.Test)
 
-local M = {}
+local s = {}
 ---@param name string
 ---@return fun(o: sg.Scenario): table
-function M.scenario(name) end
+function s.scenario(name) end
 ---@param o table[]
-function M.suite(o) end
-return M
+function s.suite(o) end
+return s

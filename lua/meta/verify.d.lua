@@ -78,7 +78,7 @@ function Test:result(name, ok, evidence, o) end
 ---@param why string
 function Test:skip(name, why) end
 
-local M = {}
+local v = {}
 ---@param fn fun(log: sg.Log, t: sg.Test)
-function M.checks(fn) end
-return M
+function v.checks(fn) end
+return v

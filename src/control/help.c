@@ -4,22 +4,25 @@
 #include "base/mem.h"
 #include "control/registry.h"
 
+bool usage_next(const char **text, const char **form, size_t *len)
+{
+	const char *bar = *text;
+	if (!bar)
+		return false;
+	for (int depth = 0; *bar && (depth || strncmp(bar, " | ", 3) != 0); bar++)
+		depth += (*bar == '[') - (*bar == ']');
+	*form = *text;
+	*len = (size_t)(bar - *text);
+	*text = *bar ? bar + 3 : NULL;
+	return true;
+}
+
 void command_help_short(const struct command *c, struct buf *out)
 {
-	const char *text = c->usage;
-	bool first = true;
-	/* each form on a line of its own; within brackets a bar is a choice of one form */
-	while (*text || first) {
-		const char *bar = text;
-		for (int depth = 0; *bar && (depth || strncmp(bar, " | ", 3) != 0); bar++)
-			depth += (*bar == '[') - (*bar == ']');
-		bar = *bar ? bar : NULL;
-		size_t n = bar ? (size_t)(bar - text) : strlen(text);
-		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name, n ? " " : "", (int)n,
-			   text);
-		text += n + (bar ? 3 : 0);
-		first = false;
-	}
+	const char *text = c->usage, *form;
+	size_t n;
+	for (bool first = true; usage_next(&text, &form, &n); first = false)
+		buf_printf(out, "%s sandglass %s%s%.*s\n", first ? "usage:" : "   or:", c->name, n ? " " : "", (int)n, form);
 	buf_printf(out, "\n%s\n", c->summary);
 	if (*c->options)
 		buf_printf(out, "\n%s", c->options);
@@ -48,6 +51,14 @@ static const struct {
 	{ "And", "help completion version" },
 };
 
+const char *command_group(size_t i, const char **names)
+{
+	if (i >= ARRAY_LEN(groups))
+		return NULL;
+	*names = groups[i].names;
+	return groups[i].title;
+}
+
 static void list_one(const struct command *c, struct buf *out)
 {
 	buf_printf(out, "  %-10s %s %s\n", c->name, c->where == COMMAND_SUPERVISOR ? "*" : " ", c->summary);
@@ -67,5 +78,5 @@ void command_help_list(struct buf *out)
 		}
 	}
 	buf_puts(out, "\n* goes to a session that runs (--in ID when there are several); merge, undo and redact also to one that has ended.\n"
-		      "'sandglass help COMMAND' says more about one, with examples. Also: help lua, filter, ids, exit, files.\n");
+		      "'sandglass help COMMAND' says more about one, with examples. Also: help lua, filter, rules, ids, exit, files, variables.\n");
 }

@@ -92,6 +92,11 @@ void command_help_short(const struct command *c, struct buf *out); /* usage and 
 void command_help_long(const struct command *c, struct buf *out);  /* and the rest: --help */
 void command_help_list(struct buf *out);			   /* all that are not hidden, in groups */
 
+/* The forms of a usage, one after the other; *form borrows. Set *text to the usage first; false at the end. */
+bool usage_next(const char **text, const char **form, size_t *len);
+/* The groups of the list: the title of the i-th, with the names of its commands, a blank between them; NULL past the end. */
+const char *command_group(size_t i, const char **names);
+
 /* What an option table says about one option; for completion and tests. Walks @text; false at the end. */
 struct option_row {
 	char letter;	/* 0 = none */

@@ -8,30 +8,30 @@
 #include "query/filter_inner.h"
 
 const struct field filter_field[FIELD_NR] = {
-	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true },
-	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true },
-	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true },
-	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true },
-	[FIELD_TOOL] = { "tool", F_TEXT, "tool", NULL, true },
-	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", "proposed", true },
-	[FIELD_PATH] = { "path", F_TEXT, "path", "host_path", true },
-	[FIELD_HOST] = { "host", F_TEXT, "host", NULL, true },
-	[FIELD_EXIT] = { "exit", F_NUMBER, "exit", NULL, false },
-	[FIELD_DUR] = { "dur", F_SPAN, "dur_us", NULL, false },
-	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false },
-	[FIELD_TOKENS] = { "tokens", F_NUMBER, "tokens", NULL, false },
-	[FIELD_LINES] = { "lines", F_NUMBER, "lines", NULL, false },
-	[FIELD_RULE] = { "rule", F_TEXT, "rule", NULL, true },
-	[FIELD_VERDICT] = { "verdict", F_TEXT, "verdict", NULL, true },
-	[FIELD_BY] = { "by", F_TEXT, "by", NULL, false },
-	[FIELD_RISK] = { "risk", F_TEXT, "risk", NULL, true },
-	[FIELD_TURN] = { "turn", F_NUMBER, "turn", NULL, true },
-	[FIELD_ID] = { "id", F_NUMBER, "id", NULL, true },
-	[FIELD_TEXT] = { "text", F_TEXT, "text", NULL, false },
-	[FIELD_SINCE] = { "since", F_INSTANT, "ts_us", NULL, true },
-	[FIELD_UNTIL] = { "until", F_INSTANT, "ts_us", NULL, true },
-	[FIELD_IS] = { "is", F_IS, "is", NULL, false },
-	[FIELD_HAS] = { "has", F_HAS, "has", NULL, false },
+	[FIELD_SESSION] = { "session", F_TEXT, "session", NULL, true, "the name of the session" },
+	[FIELD_AGENT] = { "agent", F_TEXT, "agent", "agent_id", true, "the agent, by name or number" },
+	[FIELD_BOX] = { "box", F_TEXT, "box", "box_id", true, "the box, by name or number" },
+	[FIELD_KIND] = { "kind", F_TEXT, "kind", NULL, true, "what is done" },
+	[FIELD_TOOL] = { "tool", F_TEXT, "tool", NULL, true, "the tool that was called" },
+	[FIELD_CMD] = { "cmd", F_TEXT, "cmd", "proposed", true, "the command line, also the one that a person has put another in the place of" },
+	[FIELD_PATH] = { "path", F_TEXT, "path", "host_path", true, "the file in the box, or the one of this machine in put and get" },
+	[FIELD_HOST] = { "host", F_TEXT, "host", NULL, true, "the other machine of a connection or a request" },
+	[FIELD_EXIT] = { "exit", F_NUMBER, "exit", NULL, false, "the exit status" },
+	[FIELD_DUR] = { "dur", F_SPAN, "dur_us", NULL, false, "how long it ran" },
+	[FIELD_COST] = { "cost", F_MONEY, "cost_uusd", NULL, false, "what it cost, in dollars" },
+	[FIELD_TOKENS] = { "tokens", F_NUMBER, "tokens", NULL, false, "how many tokens a model call took" },
+	[FIELD_LINES] = { "lines", F_NUMBER, "lines", NULL, false, "how many lines it wrote or changed" },
+	[FIELD_RULE] = { "rule", F_TEXT, "rule", NULL, true, "a rule that matched" },
+	[FIELD_VERDICT] = { "verdict", F_TEXT, "verdict", NULL, true, "what the rules or a person said; held: it waited" },
+	[FIELD_BY] = { "by", F_TEXT, "by", NULL, false, "who decided: human, timeout, ..." },
+	[FIELD_RISK] = { "risk", F_TEXT, "risk", NULL, true, "how much is at risk, as the rules say" },
+	[FIELD_TURN] = { "turn", F_NUMBER, "turn", NULL, true, "the agent's turn" },
+	[FIELD_ID] = { "id", F_NUMBER, "id", NULL, true, "the number of the action or event" },
+	[FIELD_TEXT] = { "text", F_TEXT, "text", NULL, false, "anything that is recorded of it" },
+	[FIELD_SINCE] = { "since", F_INSTANT, "ts_us", NULL, true, "so long ago at most, or a date" },
+	[FIELD_UNTIL] = { "until", F_INSTANT, "ts_us", NULL, true, "so long ago at least, or a date" },
+	[FIELD_IS] = { "is", F_IS, "is", NULL, false, "what is so of it" },
+	[FIELD_HAS] = { "has", F_HAS, "has", NULL, false, "what there is of it" },
 };
 
 static const char *const is_names[] = { "pending", "error", "live", "edited", "marked", NULL };
@@ -556,6 +556,16 @@ bool filter_asks_kind(const struct filter *f, const char *kind)
 const char *filter_field_name(size_t i)
 {
 	return i < FIELD_NR ? filter_field[i].name : NULL;
+}
+
+const char *filter_field_about(size_t i)
+{
+	return filter_field[i].about;
+}
+
+bool filter_field_before(size_t i)
+{
+	return filter_field[i].before;
 }
 
 const char *const *filter_field_values(const char *field)

@@ -70,6 +70,9 @@ NODISCARD int filter_functions(void *db, struct err *err);
 /* What can be typed, for completion: names of fields by index, then NULL; the closed list of values of one (kind, is,
  * has, verdict, risk; ends with NULL), or NULL where anything goes. */
 const char *filter_field_name(size_t i);
+/* For help, of a field that has a name: what it is; is it known before an action runs? */
+const char *filter_field_about(size_t i);
+bool filter_field_before(size_t i);
 const char *const *filter_field_values(const char *field);
 
 /* Nearest of @names (NULL-terminated) to @word for "did you mean": mistyped, else one that begins with it; NULL if none is. */

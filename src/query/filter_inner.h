@@ -21,6 +21,7 @@ struct field {
 	const char *key;  /* in a row of filter_match */
 	const char *key2; /* a second one that may match as well: the id beside the name */
 	bool before;      /* known before the action */
+	const char *about;
 };
 extern const struct field filter_field[FIELD_NR];
 

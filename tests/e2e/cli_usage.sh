@@ -37,7 +37,8 @@ for name in $names; do
 	run "$name" --no-such-option
 	is "$rc" 2 "$name --no-such-option"
 done
-for topic in filter ids exit files; do
+for topic in filter rules ids exit files variables 'lua Rule' 'lua sg.Time' 'lua log:each' 'lua box:exec'; do
+	# shellcheck disable=SC2086
 	run help $topic
 	is "$rc" 0 "help $topic"
 done

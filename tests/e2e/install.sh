@@ -27,6 +27,52 @@ ok $? 'completion for bash'
 [ -s "$root/share/zsh/site-functions/_sandglass" ] && [ -s "$root/share/fish/vendor_completions.d/sandglass.fish" ]
 ok $? 'and for zsh and fish'
 
+# Manual pages: what is in them, and that those who read them find nothing to complain about.
+man=$root/share/man
+is "$(cd "$man" && find . -type f | sort | tr '\n' ' ')" './man1/sandglass.1 ./man3/sandglass-lua.3 ./man5/sandglass-policy.5 ./man7/sandglass-filter.7 ' 'manual pages'
+if command -v mandoc >/dev/null; then
+	mandoc -Tlint -W warning "$man"/*/* >"$t/out" 2>&1
+	is "$?$(cat "$t/out")" 0 'mandoc finds nothing wrong with them'
+else
+	skip 'mandoc reads the manual pages: apt-get install mandoc'
+fi
+if command -v groff >/dev/null; then
+	for page in "$man"/*/*; do
+		groff -ww -man -Tascii -P-c -P-b -P-u -rLL=80n "$page" >"$t/${page##*/}" 2>"$t/out"
+		is "$?$(cat "$t/out")" 0 "groff finds nothing wrong with ${page##*/}"
+		is "$(awk 'length > 80' "$t/${page##*/}")" '' "80 columns are enough for ${page##*/}"
+	done
+	has() { grep -qE -- "$2" "$t/$1"; ok $? "$1: $3"; }
+	unsaid=
+	for name in $("$SANDGLASS" help --json | sed 's/.*"command":"\([a-z_]*\)".*/\1/'); do
+		grep -q "^   $name\$" "$t/sandglass.1" || unsaid="$unsaid $name"
+	done
+	is "$unsaid" '' 'every command is in sandglass(1)'
+	unsaid=
+	for option in $("$SANDGLASS" help --json | grep -oE '"name":"[a-z0-9-]+"' | sed 's/.*:"//; s/"//' | sort -u); do
+		grep -qE "^ +(-., )?--$option( |\$)" "$t/sandglass.1" || unsaid="$unsaid $option"
+	done
+	is "$unsaid" '' 'and every option'
+	for section in 'EXIT STATUS' ENVIRONMENT FILES EXAMPLES 'SEE ALSO'; do has sandglass.1 "^$section\$" "$section"; done
+	has sandglass.1 '^ +130, 143$' 'exit statuses'
+	has sandglass.1 'sandglass policy explain .git push origin main.$' 'an example with its quotes'
+	has sandglass.1 "printf 'next error\\\\nmark a why\\?" 'backslashes come out as they are typed'
+	has sandglass.1 '^ +\.sandglass/added\.lua' 'a line that begins with a dot'
+	unsaid=
+	for call in $("$SANDGLASS" help lua --json | grep '"args"' | sed 's/.*"name":"\([^"]*\)".*/\1/'); do
+		grep -q "^   $call(" "$t/sandglass-lua.3" || unsaid="$unsaid $call"
+	done
+	is "$unsaid" '' 'every function is in sandglass-lua(3)'
+	has sandglass-policy.5 '^ +on_timeout\?' 'what a rule can say'
+	has sandglass-filter.7 'cmd~"\\bcurl\\b"' 'an expression of the filter language'
+else
+	skip 'groff reads the manual pages: apt-get install groff-base'
+fi
+is "$(awk 'BEGIN { getline; print $4 }' <(SOURCE_DATE_EPOCH=0 "$SANDGLASS" help --man sandglass))" 1970-01-01 'the builder of a package says of which day they are'
+"$SANDGLASS" help --man nothing >"$t/out" 2>&1
+is $? 2 'a page that there is not'
+like "$(cat "$t/out")" 'there are sandglass, sandglass-lua, sandglass-policy, sandglass-filter' 'is told with those that there are'
+
 # Somewhere else, with a PATH of its own: the programs of the system, but no build folder.
 mv "$root" "$t/moved"
 export PATH=$t/moved/bin:/usr/bin:/bin SANDGLASS=$t/moved/bin/sandglass

@@ -6,87 +6,12 @@
 #include "action/gate.h"
 #include "app/cmd/ask_all.h"
 #include "app/cmd/cmd_inner.h"
+#include "app/cmd/help.h"
 #include "app/front/sessions.h"
 #include "app/super/live.h"
 #include "base/mem.h"
 #include "control/socket.h"
 #include "wire/control.h"
-
-/* --- topics that are no commands ------------------------------------------------------------------------------------
- */
-
-static const char topic_filter[] =
-	"The filter language: one line, everywhere the same (lists, search, events --filter, holds, policies).\n"
-	"\n"
-	"  word                   the word occurs in the event or its output; begin* for beginnings, \"a phrase\"\n"
-	"  field:value            is; with * or ? a pattern; a,b,c any of them; 2..4 from to\n"
-	"  field=value  !=        exactly, anything but\n"
-	"  field~\"expression\"     extended regular expression; \\b \\d \\w \\s work\n"
-	"  field<value <= > >=    numbers with units: ms s m h d, k M, $\n"
-	"  a b, a and b           both;  a or b: one of them;  not a, !a: without;  ( ) group\n"
-	"  @name                  a saved filter: in the console f sets one, ':filter save NAME' keeps it\n"
-	"\n"
-	"Fields: session agent box kind tool cmd path host exit dur cost tokens lines rule verdict by risk turn id "
-	"text\n"
-	"        since until\n"
-	"is:     pending error live edited marked            has: diff output note\n"
-	"kind:   exec write edit read connect model ask snap note end\n"
-	"\n"
-	"  $ sandglass events --filter 'kind:exec is:error since:1h'\n"
-	"  $ sandglass search 'agent:fix cmd~\"\\bcurl\\b\"'\n"
-	"  $ sandglass hold 'kind:write path:src/*.c'\n";
-
-static const char topic_ids[] =
-	"How things are named.\n"
-	"\n"
-	"  s-7k2m9q       a session: its id, a unique beginning of it (s-7k, 7k), its name, or the path of its file\n"
-	"  #405, 405      an event or action of the session that is meant by default: the one that runs, else the "
-	"newest\n"
-	"  s-7k2m9q#405   the same in that session\n"
-	"  b1             a box, by its name; an agent likewise\n"
-	"\n"
-	"When something could mean several things nothing is done, all are named, and the exit status is 2.\n"
-	"\n"
-	"  $ sandglass show s-7k#405\n";
-
-static const char topic_exit[] =
-	"Exit statuses.\n"
-	"\n"
-	"  0    done, an agent reported success       6    sandbox failed or is missing ('doctor' says which)\n"
-	"  1    ended, but not successful             7    model provider failed after retries\n"
-	"  2    the command line makes no sense       8    a person was needed and --no-input was given\n"
-	"  3    script or configuration error         9    the record is damaged\n"
-	"  4    denied, and the script gave up        10   rerun diverged\n"
-	"  5    budget or time used up                130, 143   interrupted, terminated (of what runs in\n"
-	"                                                     front agents were stopped cleanly; attach and\n"
-	"                                                     watch only leave, their agents go on)\n"
-	"\n"
-	"  $ sandglass verify s-7k2m9q || echo \"status $?\"\n";
-
-static const char topic_files[] =
-	"Files and variables. 'config' prints each value and where it comes from, 'doctor --paths' what is there now.\n"
-	"\n"
-	"  $XDG_CONFIG_HOME/sandglass/      config.lua, policy.lua, themes/\n"
-	"  /etc/sandglass/                  policy.lua of the machine; users cannot weaken it\n"
-	"  $XDG_DATA_HOME/sandglass/        sessions/ (SANDGLASS_SESSIONS), plugins/\n"
-	"  $XDG_STATE_HOME/sandglass/       history, trust, the files of open boxes, the anchor log\n"
-	"  $XDG_RUNTIME_DIR/sandglass/      one control socket per running session\n"
-	"  .sandglass/                      of a project, used after 'trust': policy.lua, agents/, checks/, plugins/\n"
-	"\n"
-	"SANDGLASS_SESSIONS SANDGLASS_CONFIG SANDGLASS_MODEL SANDGLASS_BACKEND SANDGLASS_A11Y SANDGLASS_ASCII "
-	"SANDGLASS_SYNC\n"
-	"SANDGLASS_LOG NO_COLOR PAGER VISUAL EDITOR, the providers' own key variables, HTTPS_PROXY\n"
-	"\n"
-	"  $ sandglass config sessions\n";
-
-static const struct {
-	const char *name, *text;
-} topics[] = {
-	{ "filter", topic_filter },
-	{ "ids", topic_ids },
-	{ "exit", topic_exit },
-	{ "files", topic_files },
-};
 
 static int no_such(struct cmd_ctx *ctx, const char *word)
 {
@@ -125,11 +50,28 @@ static void help_json(struct cmd_ctx *ctx, const struct command *c)
 	cmd_json(ctx, o);
 }
 
+static int print_page(struct cmd_ctx *ctx, const char *name)
+{
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	if (ctx->json || cmd_word(ctx, 0))
+		return cmd_usage(ctx, "--man PAGE goes by itself");
+	if (!help_man(name, &b)) {
+		buf_printf(&b, "no page '%s'; there are", name);
+		for (size_t i = 0; help_man_name(i); i++)
+			buf_printf(&b, "%s %s", i ? "," : "", help_man_name(i));
+		return cmd_usage(ctx, "%s", buf_cstr(&b));
+	}
+	fwrite(b.data, 1, b.len, ctx->out);
+	return EXIT_DONE;
+}
+
 int cmd_help(struct cmd_ctx *ctx)
 {
 	CLEANUP(buf_release) struct buf b = BUF_INIT;
 	const char *word = cmd_word(ctx, 0);
 	const struct command *c = word ? command_find(word) : NULL;
+	if (cmd_opt(ctx, "man"))
+		return print_page(ctx, cmd_opt(ctx, "man"));
 	if (word && !strcmp(word, "lua"))
 		return help_lua(ctx, cmd_word(ctx, 1));
 	if (cmd_word(ctx, 1))
@@ -149,10 +91,7 @@ int cmd_help(struct cmd_ctx *ctx)
 	} else if (!word) {
 		command_help_list(&b);
 	} else {
-		for (size_t i = 0; i < ARRAY_LEN(topics); i++)
-			if (!strcmp(topics[i].name, word))
-				buf_puts(&b, topics[i].text);
-		if (!b.len)
+		if (!help_topic(word, &b))
 			return no_such(ctx, word);
 	}
 	fputs(buf_cstr(&b), ctx->out);

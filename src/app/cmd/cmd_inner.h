@@ -33,9 +33,6 @@ NODISCARD int patterns_canary(struct err *err);
 
 int plugin_test(struct cmd_ctx *ctx); /* plugin_test.c: plugin test */
 
-/* help_lua.c: the functions of agent scripts, or with @word one of them, or one table of options, in full. */
-int help_lua(struct cmd_ctx *ctx, const char *word);
-
 /* cmd_handover.c: show --handover and ls --waiting. */
 struct session;
 int show_handover(struct cmd_ctx *ctx, struct session *s);

@@ -1,74 +1,19 @@
 /* sandglass help lua: the library of agent scripts, from the types that editors read (lua/meta/sandglass.d.lua). */
-#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
 #include "app/cmd/cmd_inner.h"
-#include "app/host/library.h"
+#include "app/cmd/help.h"
 #include "base/mem.h"
-
-/* A block is the comment lines of one function or class; a blank line ends it. */
-struct block {
-	const char *at;	     /* its first line */
-	const char *end;     /* behind its last one */
-	char *name;	     /* "sg.sandbox", "box:exec", "sg.ExecOpts"; "" for what is no such thing */
-	char *args;	     /* "(cmd, o)"; NULL for a class */
-};
 
 static const char *line_end(const char *at)
 {
-	const char *nl = strchr(at, '\n');
-	return nl ? nl : at + strlen(at);
-}
-
-static void block_release(struct block *b)
-{
-	free(b->name);
-	free(b->args);
-}
-
-/* "function Box:exec(cmd, o) end" or "---@class sg.Result". */
-static void name_of(struct block *b, const char *line)
-{
-	const char *end = line_end(line);
-	if (!strncmp(line, "function ", 9)) {
-		const char *name = line + 9, *open = memchr(name, '(', (size_t)(end - name));
-		const char *close = open ? memchr(open, ')', (size_t)(end - open)) : NULL;
-		if (!close)
-			return;
-		free(b->name);
-		b->name = xstrndup(name, (size_t)(open - name));
-		b->name[0] = (char)tolower((unsigned char)b->name[0]); /* handles are variables */
-		b->args = xstrndup(open, (size_t)(close - open) + 1);
-	} else if (!strncmp(line, "---@class ", 10) && !*b->name) {
-		size_t n = strcspn(line + 10, " :\n");
-		free(b->name);
-		b->name = xstrndup(line + 10, n);
-	}
-}
-
-/* Fills the next block behind *at. False at the end. */
-static bool next_block(const char **at, struct block *out)
-{
-	const char *p = *at;
-	while (*p == '\n')
-		p++;
-	if (!*p)
-		return false;
-	*out = (struct block){ .at = p, .name = xstrdup("") };
-	while (*p && *p != '\n') {
-		name_of(out, p);
-		p = line_end(p);
-		p += *p == '\n';
-		out->end = p;
-	}
-	*at = p;
-	return true;
+	return strchrnul(at, '\n');
 }
 
 /* The first sentence of its text, up to what only adds to it; a parenthesis that it would leave open goes with it. */
-static void first_sentence(const struct block *b, struct buf *out)
+static void first_sentence(const struct meta_block *b, struct buf *out)
 {
 	size_t open = 0; /* where one began that has not ended */
 	for (const char *p = b->at; p < b->end; p = line_end(p) + 1) {
@@ -92,7 +37,7 @@ static void first_sentence(const struct block *b, struct buf *out)
 	}
 }
 
-static void print_json(struct cmd_ctx *ctx, const struct block *b)
+static void print_json(struct cmd_ctx *ctx, const struct meta_block *b)
 {
 	json_t *o = json_object();
 	json_put_str(o, "name", b->name);
@@ -103,15 +48,15 @@ static void print_json(struct cmd_ctx *ctx, const struct block *b)
 
 static void print_list(struct cmd_ctx *ctx, const char *text)
 {
-	struct block b;
+	struct meta_block b;
 	if (ctx->json) {
-		for (const char *at = text; next_block(&at, &b); block_release(&b))
+		for (const char *at = text; meta_next(&at, &b); meta_release(&b))
 			if (*b.name)
 				print_json(ctx, &b);
 		return;
 	}
 	fputs("The library of agent scripts: local sg = require \"sandglass\". 'help lua box:exec' says all about one.\n", ctx->out);
-	for (const char *at = text; next_block(&at, &b); block_release(&b)) {
+	for (const char *at = text; meta_next(&at, &b); meta_release(&b)) {
 		CLEANUP(buf_release) struct buf what = BUF_INIT;
 		if (!b.args)
 			continue;
@@ -119,10 +64,11 @@ static void print_list(struct cmd_ctx *ctx, const char *text)
 		first_sentence(&b, &what);
 		fprintf(ctx->out, what.len ? "  %-34s %s\n" : "  %s%s\n", call, buf_cstr(&what));
 	}
-	fputs("An agent's options: help lua AgentOpts. A command's: ExecOpts. A box's: SandboxOpts. An error: Error.\n", ctx->out);
+	fputs("An agent's options: help lua AgentOpts. A command's: ExecOpts. A box's: SandboxOpts. An error: Error.\n"
+	      "A rule's: Rule. What check files see: Log. A setting of config.lua: Config.\n", ctx->out);
 }
 
-static void print_block(struct cmd_ctx *ctx, const struct block *b)
+static void print_block(struct cmd_ctx *ctx, const struct meta_block *b)
 {
 	if (ctx->json) {
 		print_json(ctx, b);
@@ -133,7 +79,7 @@ static void print_block(struct cmd_ctx *ctx, const struct block *b)
 		int len = (int)(line_end(p) - p);
 		if (!strncmp(p, "---@async", 9) || !strncmp(p, "---@nodiscard", 13) || !strncmp(p, "---@class", 9))
 			continue;
-		if (!strncmp(p, "---@field ", 10))
+		if (!strncmp(p, "---@field ", 10) || !strncmp(p, "---@alias ", 10))
 			fprintf(ctx->out, "  %.*s\n", len - 10, p + 10);
 		else if (!strncmp(p, "---@", 4))
 			fprintf(ctx->out, "  %.*s\n", len - 4, p + 4);
@@ -151,9 +97,9 @@ static bool means(const char *name, const char *word)
 
 static size_t print_named(struct cmd_ctx *ctx, const char *text, const char *word)
 {
-	struct block b;
+	struct meta_block b;
 	size_t nr = 0;
-	for (const char *at = text; next_block(&at, &b); block_release(&b))
+	for (const char *at = text; meta_next(&at, &b); meta_release(&b))
 		if (means(b.name, word)) {
 			if (nr++ && !ctx->json)
 				fputc('\n', ctx->out);
@@ -164,10 +110,10 @@ static size_t print_named(struct cmd_ctx *ctx, const char *text, const char *wor
 
 static const char *nearest_of(const char *text, const char *word, char found[64])
 {
-	struct block b;
+	struct meta_block b;
 	const char *one[1];
 	*found = 0;
-	for (const char *at = text; next_block(&at, &b); block_release(&b)) {
+	for (const char *at = text; meta_next(&at, &b); meta_release(&b)) {
 		const char *last = b.name + strcspn(b.name, ".:");
 		one[0] = *last ? last + 1 : b.name;
 		if (!*found && *one[0] && word_nearest(word, one, 1))
@@ -176,20 +122,24 @@ static const char *nearest_of(const char *text, const char *word, char found[64]
 	return *found ? found : NULL;
 }
 
+/* What a script has first, then what only policies, check files, suites and the configuration know. */
+static const char *const files[] = { "sandglass.d.lua", "policy.d.lua", "verify.d.lua", "suite.d.lua", "config.d.lua" };
+
 int help_lua(struct cmd_ctx *ctx, const char *word)
 {
-	size_t len;
 	char found[64];
-	const char *text = library_file("meta/sandglass.d.lua", &len);
-	CLEANUP(free_ptr) char *whole = text ? xstrndup(text, len) : NULL;
+	CLEANUP(free_ptr) char *whole = meta_text(files[0]);
 	if (!whole)
 		return cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "the types of the library are missing from this build");
 	if (!word) {
 		print_list(ctx, whole);
 		return EXIT_DONE;
 	}
-	if (print_named(ctx, whole, word))
-		return EXIT_DONE;
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		CLEANUP(free_ptr) char *text = meta_text(files[i]);
+		if (text && print_named(ctx, text, word))
+			return EXIT_DONE;
+	}
 	const char *near = nearest_of(whole, strpbrk(word, ".:") ? strpbrk(word, ".:") + 1 : word, found);
 	return near ? cmd_usage(ctx, "the library has no '%s', did you mean '%s'?", word, near) :
 		      cmd_usage(ctx, "the library has no '%s'; 'sandglass help lua' lists it", word);

@@ -73,7 +73,8 @@ static void types(const char *module, const char *registered_, struct buf *typed
 			;
 		else
 			field_of(line + 10, class, registered_, typed);
-		bool own = module && name_of(line, name, sizeof(name)) && strncmp(name, "M.", 2) == 0;
+		/* a module goes by its first letter there, as in what people write */
+		bool own = module && name_of(line, name, sizeof(name)) && name[0] == *module && name[1] == '.';
 		if (own || (!module && name_of(line, name, sizeof(name)))) {
 			CLEANUP(free_ptr) char *full = own ? xasprintf("%s.%s", module, name + 2) : xstrdup(name);
 			buf_printf(typed, "%s\n", full);

@@ -1,0 +1,170 @@
+/* What 'sandglass help' knows beside commands. */
+#include <string.h>
+
+#include "app/cmd/help.h"
+#include "query/filter.h"
+
+static const char filter[] =
+	"The filter language: one line, everywhere the same (lists, search, events --filter, holds, policies).\n"
+	"\n"
+	"  word                   the word occurs in the event or its output; begin* for beginnings, \"a phrase\"\n"
+	"  field:value            is; with * or ? a pattern; a,b,c any of them; 2..4 from to\n"
+	"  field=value            exactly; field!=value: anything but\n"
+	"  field~\"expression\"     extended regular expression; \\b \\d \\w \\s work\n"
+	"  field<value            numbers with units, also <= > >=: ms s m h d, k M, $\n"
+	"  a b, a and b           both; a or b: one of them; not a, !a: without; ( ) group\n"
+	"  @name                  a saved filter: in the console f sets one, ':filter save NAME' keeps it\n"
+	"\n";
+
+static const char filter_examples[] =
+	"\n"
+	"A hold can ask only for what is known before an action. What is written with a hyphen is a word: rm -rf looks for both.\n"
+	"\n"
+	"  $ sandglass events --filter 'kind:exec is:error since:1h'\n"
+	"  $ sandglass search 'agent:fix cmd~\"\\bcurl\\b\"'\n"
+	"  $ sandglass search '\"permission denied\" and not tool:browser'\n"
+	"  $ sandglass search '(kind:model cost>$0.10) or (kind:exec dur>30s)'\n"
+	"  $ sandglass hold 'kind:write path:src/*.c'\n";
+
+static const char ids[] =
+	"How things are named.\n"
+	"\n"
+	"  s-7k2m9q       a session: its id, a unique beginning of it (s-7k, 7k), its name, or the path of its file\n"
+	"  #405, 405      an event or action of the session that is meant by default: the one that runs, else the newest\n"
+	"  s-7k2m9q#405   the same in that session\n"
+	"  b1             a box, by its name; an agent likewise\n"
+	"\n"
+	"When something could mean several things nothing is done, all are named, and the exit status is 2.\n"
+	"\n"
+	"  $ sandglass show s-7k#405\n";
+
+static const char exit_statuses[] =
+	"Exit statuses.\n"
+	"\n"
+	"  0          done, an agent reported success\n"
+	"  1          ended, but not successful: a task, a check, verify, compare; or something could not be read or written\n"
+	"  2          the command line makes no sense\n"
+	"  3          script or configuration error; file and line are printed\n"
+	"  4          denied by a rule or a person, and the script gave up\n"
+	"  5          budget or time used up\n"
+	"  6          sandbox failed or is missing ('doctor' says which)\n"
+	"  7          model provider failed after retries\n"
+	"  8          a person was needed and --no-input was given\n"
+	"  9          the record is damaged\n"
+	"  10         rerun diverged\n"
+	"  130, 143   interrupted, terminated: of what runs in front agents were stopped cleanly; attach and watch only leave,\n"
+	"             their agents go on\n"
+	"\n"
+	"  $ sandglass verify s-7k2m9q || echo \"status $?\"\n";
+
+static const char files[] =
+	"Files. 'doctor --paths' prints what is there now.\n"
+	"\n"
+	"  $XDG_CONFIG_HOME/sandglass/    config.lua, policy.lua, mcp.json, themes/; without the variable ~/.config\n"
+	"  /etc/sandglass/policy.lua      rules of the machine; users cannot weaken them\n"
+	"  /etc/xdg/sandglass/            config.lua and themes/ of the machine\n"
+	"  $XDG_DATA_HOME/sandglass/      sessions/, one file each (SANDGLASS_SESSIONS), and plugins/; else ~/.local/share\n"
+	"  $XDG_STATE_HOME/sandglass/     history, trust, marks, filters, the files of open boxes, the anchor log; else ~/.local/state\n"
+	"  $XDG_RUNTIME_DIR/sandglass/    one control socket per running session\n"
+	"  .sandglass/                    of a project, used after 'trust': config.lua, policy.lua, agents/, checks/, plugins/\n"
+	"  .sandglass/added.lua           rules that people have added from held actions\n"
+	"\n"
+	"  $ sandglass doctor --paths\n";
+
+static const char variables[] =
+	"Variables. 'config' prints each setting, its value and where it comes from: option, variable, file of the project, of the\n"
+	"user, of the machine, built in; the first that says something wins.\n"
+	"\n"
+	"  SANDGLASS_SESSIONS   where session files lie\n"
+	"  SANDGLASS_CONFIG     the user's configuration file\n"
+	"  SANDGLASS_MODEL      provider:name, where no script names one\n"
+	"  SANDGLASS_BACKEND    the sandbox driver\n"
+	"  SANDGLASS_SEARCH     address of the search service of web_search\n"
+	"  SANDGLASS_USER       the name that decisions are given under\n"
+	"  SANDGLASS_A11Y       1: plain lines instead of the full screen\n"
+	"  SANDGLASS_ASCII      1: draw with ASCII only\n"
+	"  SANDGLASS_SYNC       0: no synchronised screen updates\n"
+	"  SANDGLASS_LOG        the program's own diary: debug, info, warn, error\n"
+	"  NO_COLOR             not empty: no colours; CLICOLOR_FORCE: colours also to a pipe\n"
+	"  PAGER, GIT_PAGER     for long output, and for 'diff'\n"
+	"  VISUAL, EDITOR       for 'approve --edit' and what the console opens\n"
+	"  HTTPS_PROXY          the way to models and pages; ALL_PROXY and NO_PROXY as well\n"
+	"  SSL_CERT_FILE        authorities to be trusted; CURL_CA_BUNDLE as well\n"
+	"  DOCKER_HOST          the container engine; CONTAINER_HOST as well\n"
+	"  TMPDIR, TZ           where temporary files lie; the zone of the times that are shown\n"
+	"\n"
+	"Keys of providers have their own variables (ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY, ...); no box and no script\n"
+	"sees them.\n"
+	"\n"
+	"  $ sandglass config model\n";
+
+static const char rules[] =
+	"What agents may do. A policy file is Lua that returns rules: allow, ask or deny, each with a name.\n"
+	"\n"
+	"All that a rule names must match; in a list one is enough, and items that begin with ! mean anything but. The strictest verdict\n"
+	"of all files wins (deny, then ask, then allow); order does not matter. What no rule names is decided by the strictest 'default' of\n"
+	"the files that have one:\n"
+	"\n"
+	"  boxed              what stays in the box is allowed; connections, host tools, pages, put, get, merge and what else leaves\n"
+	"                     it ask\n"
+	"  careful            everything but reads asks\n"
+	"  allow, ask, deny   all of it is\n"
+	"\n"
+	"Where no file has one the wall decides: boxed; careful for a box without namespaces; a box without a wall asks for everything.\n"
+	"\n"
+	"Patterns:\n"
+	"\n"
+	"  cmd    word by word over each simple command of a line, also behind && | ; $( ) sh -c env sudo xargs: * is anything within\n"
+	"         a word, a * that stands alone at the end any further words, ... any words between. An allow speaks only for the\n"
+	"         commands that it matches. What cannot be taken apart asks, where a rule could be hidden in it.\n"
+	"  path   * and ? within a name, ** any folders; without / ~ or ** in front it begins at /workspace\n"
+	"  host   *. in front: any labels; * within a label; :PORT if it matters\n"
+	"  url    * over the whole address of a page\n"
+	"\n"
+	"Files, all of which are read: /etc/sandglass/policy.lua, $XDG_CONFIG_HOME/sandglass/policy.lua, .sandglass/policy.lua of a project\n"
+	"that is trusted, .sandglass/added.lua (what people have added from held actions), --policy FILE, the policy of a sandbox. Rules of\n"
+	"kind exec are for intent and comfort; the wall is the box. 'sandglass help lua Rule' lists all that a rule can say.\n"
+	"\n"
+	"  $ sandglass policy check .sandglass/policy.lua\n"
+	"  $ sandglass policy explain 'git push origin main'\n"
+	"  $ sandglass policy past .sandglass/policy.lua\n";
+
+static const struct {
+	const char *name, *text;
+} topics[] = {
+	{ "filter", filter },	{ "rules", rules },	    { "ids", ids },
+	{ "exit", exit_statuses }, { "files", files }, { "variables", variables },
+};
+
+const char *help_topic_name(size_t i)
+{
+	return i < ARRAY_LEN(topics) ? topics[i].name : NULL;
+}
+
+/* The fields with what they can be, from the table that parses them. */
+static void filter_fields(struct buf *out)
+{
+	buf_puts(out, "Fields; one (afterwards) is known only after the action:\n\n");
+	for (size_t i = 0; filter_field_name(i); i++) {
+		const char *const *value = filter_field_values(filter_field_name(i));
+		buf_printf(out, "  %-9s %s%s", filter_field_name(i), filter_field_about(i), filter_field_before(i) ? "" : " (afterwards)");
+		for (size_t k = 0; value && value[k]; k++)
+			buf_printf(out, "%s%s", k == 0 ? ": " : k % 12 == 0 ? ",\n            " : ", ", value[k]);
+		buf_putc(out, '\n');
+	}
+}
+
+bool help_topic(const char *name, struct buf *out)
+{
+	size_t i = 0;
+	while (i < ARRAY_LEN(topics) && strcmp(topics[i].name, name) != 0)
+		i++;
+	if (i == ARRAY_LEN(topics))
+		return false;
+	buf_puts(out, topics[i].text);
+	if (topics[i].text == filter) {
+		filter_fields(out);
+		buf_puts(out, filter_examples);
+	}
+	return true;
+}
