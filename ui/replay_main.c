@@ -180,7 +180,7 @@ int main(int argc, char **argv)
 		return line_replay(o.s.path, o.c.at, marks, stdout, &err) < 0 ? fail(&err) : 0;
 	}
 	if (o.line || !terminal) {
-		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .to = o.c.at,
+		struct line_opts l = { .path = o.s.path, .json = o.json, .out = stdout, .from = o.c.at ? o.c.at - 1 : 0,
 				       .num = o.num, .den = o.den };
 		return line_print(&l, &err) < 0 ? fail(&err) : 0;
 	}

@@ -40,6 +40,12 @@ like "$(by 'ruler tokens' timeline)" 'tokens +\|.*\|' 'which count what is wante
 like "$(by 900 out)" '^  cc -O2' 'output as of the cursor'
 like "$(by 'approve 5' 'pause all' 'exec rm')" 'read only|there is no command' 'nothing runs'
 like "$("$SANDGLASS" replay "$file" --step <<<where)" 'event 1 of' 'the same by the one program'
+for how in --no-tui '--speed 64'; do
+	# shellcheck disable=SC2086
+	"$SANDGLASS" replay "$file" --at 1490 $how --json </dev/null >"$t/out" 2>&1
+	is "$(sed -n '1s/.*"seq":\([0-9]*\),.*/\1/p' "$t/out") $(wc -l <"$t/out")" "1490 $(($("$SANDGLASS" events "$file" --all --json | wc -l) - 1489))" \
+		"$how --at: from this event on"
+done
 
 # --- beside each other ---
 other=$("$make" "$t" other 800 2 9)
