@@ -82,6 +82,12 @@ chmod 755 "$t/ro"
 like "$("$sg" search kind:exec --in "$id" -n 3 2>/dev/null | head -1)" "^$id#[0-9]+: " 'search'
 "$sg" search no-such-word-anywhere >/dev/null
 is $? 1 'search that finds nothing'
+"$sg" search kind:exec --in "$id" --open --no-tui </dev/null >"$t/out" 2>&1
+is $? 0 'search --open'
+first=$(sed -n "1s/^$id#\([0-9]*\): .*/\1/p" "$t/out")
+like "$(sed -n 2p "$t/out")" " event ${first:-none} exec " 'replays the session from what was found on'
+"$sg" search no-such-word-anywhere --open >"$t/out" 2>&1
+is "$?$(cat "$t/out")" 1 'and nothing when nothing was found'
 [ "$("$sg" diff "$id" | wc -l)" -gt 0 ]
 ok $? 'diff'
 like "$("$sg" diff "$id" --stat)" '[0-9]+ files?  ?\+[0-9]+ -[0-9]+' 'diff --stat'

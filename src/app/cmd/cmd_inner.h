@@ -44,5 +44,7 @@ void send_others(struct cmd_ctx *ctx, struct control_client *c, const char *id, 
 
 /* The program that shows records and has nothing in it that could run something. Returns owned. */
 char *cmd_replay_program(void);
+/* Becomes that program, at an event of a file; returns a status when it cannot. */
+int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq);
 
 #endif

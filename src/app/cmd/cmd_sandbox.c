@@ -108,11 +108,21 @@ char *cmd_replay_program(void)
 	return program;
 }
 
-/* The program that replays is another one: it has nothing in it that could run something. */
+/* The program that replays is another one: it has nothing in it that could run something. Comes back only when it cannot be
+ * started. */
+static int start_replay(struct cmd_ctx *ctx, const struct strv *argv)
+{
+	CLEANUP(free_ptr) char *program = cmd_replay_program();
+	struct err err = ERR_INIT;
+	fflush(ctx->out);
+	execv(program, argv->item);
+	err_sys(&err, "cannot start '%s'", program);
+	return cmd_fail(ctx, &err);
+}
+
 int cmd_replay(struct cmd_ctx *ctx)
 {
 	CLEANUP(free_ptr) char *path = NULL;
-	CLEANUP(free_ptr) char *program = NULL;
 	struct err err = ERR_INIT;
 	uint64_t seq = 0;
 	char at[24];
@@ -154,11 +164,27 @@ int cmd_replay(struct cmd_ctx *ctx)
 			return cmd_fail(ctx, &err);
 		strv_push(&argv, beside);
 	}
-	program = cmd_replay_program();
-	execv(program, argv.item);
-	err_sys(&err, "cannot start '%s'", program);
+	int status = start_replay(ctx, &argv);
 	strv_release(&argv);
-	return cmd_fail(ctx, &err);
+	return status;
+}
+
+int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq)
+{
+	char at[24];
+	struct strv argv = STRV_INIT;
+	snprintf(at, sizeof(at), "%llu", (unsigned long long)seq);
+	strv_push(&argv, "sandglass-replay");
+	strv_push(&argv, "--at");
+	strv_push(&argv, at);
+	if (ctx->no_tui)
+		strv_push(&argv, "--no-tui");
+	if (ctx->json)
+		strv_push(&argv, "--json");
+	strv_push(&argv, path);
+	int status = start_replay(ctx, &argv);
+	strv_release(&argv);
+	return status;
 }
 
 /* --- a person's shell in a running box --- */

@@ -24,6 +24,8 @@ struct search {
 	struct session *s;   /* the one that is being searched */
 	int64_t since_us;    /* since when it is read through; 0 it is not */
 	bool told;           /* that it is */
+	char *first;         /* path of the file in which the first was found; owned */
+	uint64_t first_seq;
 	char **due;          /* paths: their index is finished afterwards; owned */
 	size_t dues, due_cap;
 };
@@ -140,8 +142,11 @@ static int search_session(struct search *q, struct session *s, struct err *err)
 			rc = session_event(s, seqs[i], &ev, &arena, err);
 			if (rc == 0)
 				print(q, s, &names, &ev);
+			if (!q->found++) {
+				q->first = xstrdup(session_path(s));
+				q->first_seq = seqs[i];
+			}
 			q->left--;
-			q->found++;
 			arena_reset(&arena);
 		}
 		fflush(q->ctx->out); /* as it is found */
@@ -208,11 +213,16 @@ int cmd_search(struct cmd_ctx *ctx)
 	if (command_opt_int(ctx->line, "max", 1, 10000000, &q.left, &err) < 0 ||
 	    cmd_filter_text(buf_cstr(&text), &q.filter, &err) < 0 || leave_out_frames(&q.filter, &text, &err) < 0)
 		return cmd_fail(ctx, &err);
+	if (cmd_has(ctx, "open"))
+		q.left = 1;
 	int rc = search_all(&q, &err);
+	CLEANUP(free_ptr) char *first = q.first;
 	filter_free(&q.filter);
 	finish_due(&q);
 	if (rc < 0)
 		return cmd_fail(ctx, &err);
+	if (first && cmd_has(ctx, "open"))
+		return replay_at(ctx, first, q.first_seq);
 	if (!q.left && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: there may be more, --max N shows them\n");
 	/* like grep: nothing found is not success */
