@@ -28,14 +28,6 @@ void command_help_short(const struct command *c, struct buf *out)
 		buf_printf(out, "\n%s", c->options);
 }
 
-void command_help_long(const struct command *c, struct buf *out)
-{
-	command_help_short(c, out);
-	if (*c->help)
-		buf_printf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
-	buf_printf(out, "\nEverywhere:\n%s", common_options);
-}
-
 /* What people come for, in the order in which they come for it; every command that is listed stands in one of them. */
 static const struct {
 	const char *title, *names;
@@ -57,6 +49,38 @@ const char *command_group(size_t i, const char **names)
 		return NULL;
 	*names = groups[i].names;
 	return groups[i].title;
+}
+
+static bool has_word(const char *names, const char *word)
+{
+	size_t len = strlen(word);
+	for (const char *p = names; (p = strstr(p, word)); p += len)
+		if ((p == names || p[-1] == ' ') && (p[len] == ' ' || !p[len]))
+			return true;
+	return false;
+}
+
+void command_see_also(const struct command *c, struct buf *out)
+{
+	for (size_t g = 0; g < ARRAY_LEN(groups); g++)
+		for (const char *p = groups[g].names; has_word(groups[g].names, c->name) && *p; p += strspn(p, " ")) {
+			size_t len = strcspn(p, " ");
+			if (len != strlen(c->name) || strncmp(p, c->name, len) != 0)
+				buf_printf(out, "%s%.*s", out->len ? ", " : "", (int)len, p);
+			p += len;
+		}
+}
+
+void command_help_long(const struct command *c, struct buf *out)
+{
+	CLEANUP(buf_release) struct buf others = BUF_INIT;
+	command_help_short(c, out);
+	if (*c->help)
+		buf_printf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
+	buf_printf(out, "\nEverywhere:\n%s", common_options);
+	command_see_also(c, &others);
+	if (others.len)
+		buf_printf(out, "\nSee also: %s.\n", buf_cstr(&others));
 }
 
 static void list_one(const struct command *c, struct buf *out)
