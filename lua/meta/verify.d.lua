@@ -32,6 +32,10 @@ function Log:count(filter) end
 ---@param id integer
 ---@return sg.Row
 function Log:row(id) end
+---The same: actions are events.
+---@param id integer
+---@return sg.Row
+function Log:event(id) end
 ---@param field string "cost", "dur_s", "wait_s", "tokens"
 ---@return number
 function Log:sum(field, filter) end
@@ -70,6 +74,11 @@ function Test:none(name, rows, o) end
 function Test:some(name, rows, o) end
 ---@param o? sg.CheckOptions
 function Test:max(name, value, most, o) end
+---@param o? sg.CheckOptions
+function Test:min(name, value, least, o) end
+---As check, but what does not hold is a warning.
+---@param o? sg.CheckOptions
+function Test:warn(name, ok, evidence, o) end
 ---@param o? sg.CheckOptions
 function Test:equal(name, got, want, o) end
 ---In suites: what had to come about; all else is the way to it.

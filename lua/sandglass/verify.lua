@@ -84,6 +84,8 @@ function Log:row(id)
   return row(call("log.row", { id = id }).row)
 end
 
+Log.event = Log.row   -- events have the same numbers
+
 local function fold(self, what, field, f, start, step)
   check.arg(what, "the field", field, "string")
   local acc = start
@@ -190,6 +192,17 @@ function Test:max(name, value, most, o)
   check.arg("max", "the value", value, "number")
   check.arg("max", "the limit", most, "number")
   return note(self, name, outcome(value <= most, o), ("%.6g of at most %.6g"):format(value, most), o and o.evidence, o)
+end
+
+function Test:min(name, value, least, o)
+  check.arg("min", "the value", value, "number")
+  check.arg("min", "the limit", least, "number")
+  return note(self, name, outcome(value >= least, o), ("%.6g of at least %.6g"):format(value, least), o and o.evidence, o)
+end
+
+-- As check, but what does not hold is a warning, which fails nothing.
+function Test:warn(name, ok, evidence, o)
+  return note(self, name, ok and "ok" or "warn", o and o.text, evidence, o)
 end
 
 function Test:equal(name, got, want, o)

@@ -105,6 +105,22 @@ L
 out=$("$sg" verify "$s" --with bad.lua 2>&1)
 is $? 1 'a check that raises has failed'
 like "$out" "FAIL  bad.lua .*exek" 'with its reason'
+cat >limits.lua <<'L'
+local v = require "sandglass.verify"
+return v.checks(function(log, t)
+  local first = log:first "kind:exec"
+  t:min("something ran", log:count "kind:exec", 1)
+  t:min("more ran", 1, 2, { warn = true })
+  t:warn("nothing ran", log:event(first.id).kind ~= "exec", first)
+  t:warn("it is itself", log:event(first.id).id == first.id)
+end)
+L
+out=$("$sg" verify "$s" --with limits.lua 2>&1)
+like "$out" 'ok +limits.lua +something ran: [0-9]+ of at least 1' 't:min: a least value'
+like "$out" 'warn +limits.lua +more ran: 1 of at least 2' 'that is not reached'
+like "$out" 'warn +limits.lua +nothing ran +\(#[0-9]+\)' 't:warn: no failure, with its evidence'
+like "$out" 'ok +limits.lua +it is itself' 'and log:event'
+unlike "$out" 'FAIL +limits.lua' 'none of it fails'
 cat >endless.lua <<'L'
 return require("sandglass.verify").checks(function(log, t) log:sql "DELETE FROM event" end)
 L
