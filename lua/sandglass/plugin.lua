@@ -156,7 +156,9 @@ function M.serve(plugin, ask)
   if ask.fn == "request" then
     st = { retry = ask.args.retry }
     states[ask.call] = st
-    return plugin.request(ask.args.req, st)
+    local made, e = plugin.request(ask.args.req, st)
+    if not made then error(fault(plugin, "request", e).msg or "an error without a text", 0) end
+    return made
   end
   if ask.fn == "drop" then
     states[ask.call] = nil

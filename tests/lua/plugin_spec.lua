@@ -39,3 +39,13 @@ it "base64 of any bytes; ends of lines and what fills the end are passed over" (
   eq(sandbox.base64_decode "YWI=\n", "ab")
   eq(sandbox.base64_decode "", "")
 end)
+
+it "request that gives nothing says why" (function()
+  local function asked(fn) return plugin.serve({ name = "mine", request = fn }, { fn = "request", call = 2, args = { req = {} } }) end
+  local ok, e = pcall(asked, function() return nil, { msg = "no such model" } end)
+  eq(ok, false)
+  eq(e, "no such model")
+  ok, e = pcall(asked, function() end)
+  eq(ok, false)
+  eq(e, 'mine: the plugin is wrong: request says no reply and no reason (return nil, { msg = "..." })')
+end)

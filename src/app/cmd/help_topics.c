@@ -63,10 +63,10 @@ static const char files[] =
 	"  $XDG_CONFIG_HOME/sandglass/    config.lua, policy.lua, mcp.json, themes/; without the variable ~/.config\n"
 	"  /etc/sandglass/policy.lua      rules of the machine; users cannot weaken them\n"
 	"  /etc/xdg/sandglass/            config.lua and themes/ of the machine\n"
-	"  $XDG_DATA_HOME/sandglass/      sessions/, one file each (SANDGLASS_SESSIONS), and plugins/; else ~/.local/share\n"
+	"  $XDG_DATA_HOME/sandglass/      sessions/, one file each (SANDGLASS_SESSIONS), and plugins/ ('plugin add'); else ~/.local/share\n"
 	"  $XDG_STATE_HOME/sandglass/     history, trust, marks, filters, the files of open boxes, the anchor log; else ~/.local/state\n"
 	"  $XDG_RUNTIME_DIR/sandglass/    one control socket per running session\n"
-	"  .sandglass/                    of a project, used after 'trust': config.lua, policy.lua, agents/, checks/, plugins/\n"
+	"  .sandglass/                    of a project, used after 'trust': config.lua, policy.lua, skills/\n"
 	"  .sandglass/added.lua           rules that people have added from held actions\n"
 	"\n"
 	"  $ sandglass doctor --paths\n";

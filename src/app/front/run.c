@@ -13,6 +13,7 @@
 #include "app/front/inner_agent.h"
 #include "app/host/library.h"
 #include "app/super/otlp_live.h"
+#include "app/model/plugin_own.h"
 #include "app/rent/rent.h"
 #include "app/front/sessions.h"
 #include "app/front/spawn.h"
@@ -90,6 +91,10 @@ int run_backend_known(const char *name, struct err *err)
 		names[nr++] = driver_at(i)->name;
 	for (size_t i = 0; rent_name(i) && nr < ARRAY_LEN(names) - 1; i++)
 		names[nr++] = rent_name(i);
+	CLEANUP(strv_release) struct strv own = STRV_INIT;
+	plugin_own_names("sandboxes", &own);
+	for (size_t i = 0; i < own.nr && nr < ARRAY_LEN(names) - 1; i++)
+		names[nr++] = own.item[i];
 	for (size_t i = 0; i < nr; i++) {
 		if (!strcmp(names[i], name))
 			return 0;

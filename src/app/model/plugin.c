@@ -1,4 +1,5 @@
 #include "app/model/plugin.h"
+#include "app/model/plugin_own.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -124,17 +125,18 @@ int plugin_open(struct plugin **out, struct super *s, const char *folder, const 
 	CLEANUP(free_ptr) char *inside = xasprintf("plugins/%s/%s.lua", folder, name);
 	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
 	const char *shipped = is_path ? NULL : library_file(inside, &file_len);
+	CLEANUP(free_ptr) char *own = is_path ? xstrdup(name) : plugin_own_path(folder, name);
 	if (shipped)
 		buf_append(&text, shipped, file_len);
-	else if (!is_path)
-		return err_set(err, ERR_NOENT, "no plugin '%s' (a file of your own: its path, ending in .lua)", name);
-	else if (file_read(name, &text, PLUGIN_FILE_MAX, err) < 0)
+	else if (!is_path && !plugin_own(folder, name))
+		return err_set(err, ERR_NOENT, "no plugin '%s' (a file of your own: its path, ending in .lua, or 'sandglass plugin add FILE')", name);
+	else if (file_read(own, &text, PLUGIN_FILE_MAX, err) < 0)
 		return err_wrap(err, "plugin");
 	struct plugin *p = NEW(struct plugin);
 	p->super = s;
 	p->text = text;
 	p->later = loop_timer_new(s->loop, on_later, p);
-	p->name = is_path ? xstrdup(name) : xstrdup(inside);
+	p->name = xstrdup(shipped ? inside : own);
 	char *slash = strrchr(p->name, '/');
 	p->dir = slash ? xstrndup(p->name, (size_t)(slash - p->name)) : xstrdup(".");
 	*out = p;

@@ -12,7 +12,8 @@ struct plugin;
 /* @value NULL: @why says what went wrong. Both borrowed. */
 typedef void plugin_fn(void *self, const json_t *value, const char *why);
 
-/* @name: of a file below plugins/@folder ("models", "sandboxes"), or a path that ends in .lua. The file is read at once;
+/* @name: of a file below plugins/@folder ("models", "sandboxes"), of one that the user has added (plugin_own.h), or a path that
+ * ends in .lua. The file is read at once;
  * ERR_NOENT if there is none. */
 NODISCARD int plugin_open(struct plugin **out, struct super *s, const char *folder, const char *name, struct err *err);
 void plugin_free(struct plugin **p); /* nobody is called any more */

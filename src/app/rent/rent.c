@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "app/host/library.h"
+#include "app/model/plugin_own.h"
 #include "app/super/super_inner.h"
 #include "base/fd.h"
 #include "sandbox/remote.h"
@@ -56,7 +57,7 @@ static const struct driver *find(void *self, const char *name)
 	for (struct lessor *l = r->first; l; l = l->next)
 		if (!strcmp(l->name, name))
 			return l->driver;
-	if (!(is_path ? access(name, R_OK) == 0 : shipped(name)))
+	if (!(is_path ? access(name, R_OK) == 0 : shipped(name) || plugin_own("sandboxes", name)))
 		return NULL;
 	struct lessor *l = NEW(struct lessor);
 	struct err err = ERR_INIT;

@@ -9,7 +9,7 @@
 struct super;
 struct rent;
 
-/* From now on driver_find knows them: by the name of a shipped file, or by a path that ends in .lua. */
+/* From now on driver_find knows them: by the name of a shipped file or of one that was added, or by a path that ends in .lua. */
 NODISCARD int rent_open(struct rent **out, struct super *s, struct err *err);
 /* Before the record ends: ways in to ports that are still open end, and are noted. NULL is fine. */
 void rent_ways_end(struct rent *r);

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Plugins of the user's own, by name: added, listed, used for a box and for a model, removed; what is none is told.
+. "$(dirname "$0")/lib.sh"
+sg=$SANDGLASS
+cd "$t" || exit 1
+own=$HOME/.local/share/sandglass/plugins
+cat >mine.lua <<'L'
+-- Mine: boxes that cannot be had
+local p = require "sandglass.plugin"
+return { kind = "sandbox", name = "mine", url = "https://boxes.example.org", hosts = p.list { "boxes.example.org", "*.example.net" },
+  open = function(o, host) host.fail("bad", "mine has been asked") end, exec = function() end, close = function() end }
+L
+cat >talk.lua <<'L'
+-- Talk: a model that cannot be reached
+local p = require "sandglass.plugin"
+return { kind = "model", name = "talk", url = "http://127.0.0.1:9", hosts = p.list { "127.0.0.1" }, env = { key = "TALK_KEY" },
+  request = function(req) return nil, { msg = "talk has been asked" } end, event = function() end, finish = function() end }
+L
+"$sg" plugin add mine.lua >"$t/out" 2>&1
+is $? 0 'plugin add'
+like "$(cat "$t/out")" '^added mine, sandbox; it may ask to reach boxes.example.org, \*.example.net$' 'says what it may reach'
+like "$(cat "$t/out")" 'backend = "mine"' 'and how it is used'
+is "$(cat "$own/sandboxes/mine.lua")" "$(cat mine.lua)" 'it lies where the help says'
+"$sg" plugin add talk.lua >"$t/out" 2>&1
+like "$?$(cat "$t/out")" '^0added talk, model; .*its key is TALK_KEY' 'a model'
+like "$("$sg" plugin ls)" 'mine +sandbox +Mine: boxes that cannot be had  \(yours\)' 'plugin ls'
+like "$("$sg" plugin ls --json)" '"name":"talk","kind":"model",.*"path":"[^"]*/models/talk.lua"' 'with --json where it lies'
+
+mv mine.lua talk.lua "$t/home" # by name alone from now on
+printf 'require("sandglass").sandbox { backend = "mine" }\n' >box.lua
+timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1
+like "$(cat "$t/out")" 'mine has been asked' 'a box of it'
+printf 'require("sandglass").sandbox {}\n' >any.lua
+timeout 60 "$sg" run --no-tui --backend mine any.lua </dev/null >"$t/out" 2>&1
+like "$(cat "$t/out")" 'mine has been asked' 'by --backend as well'
+"$sg" run --backend mne any.lua </dev/null >"$t/out" 2>&1
+like "$?$(cat "$t/out")" "^2.*did you mean 'mine'" 'a misspelt one'
+printf 'local c = require "sandglass.config"\nc.models = { talk = { plugin = "talk", key = "TALK_KEY" } }\nreturn c\n' >config.lua
+printf 'local sg = require "sandglass"\nlocal c = sg.chat { model = "talk:one" }\nc:user "hello"\nprint(select(2, c:send()))\n' >model.lua
+TALK_KEY=not-a-real-key timeout 60 "$sg" run --no-tui --config config.lua model.lua </dev/null >"$t/out" 2>&1
+like "$(cat "$t/out")" 'talk has been asked' 'a model of it'
+
+cp home/mine.lua .
+"$sg" plugin add mine.lua >"$t/out" 2>&1
+like "$?$(cat "$t/out")" '^1.*already; --force' 'one that is there is not written over'
+sed -i 's/has been asked/is another now/' mine.lua
+"$sg" plugin add mine.lua --force >"$t/out" 2>&1
+is $? 0 'but with --force'
+timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1
+like "$(cat "$t/out")" 'mine is another now' 'and is used'
+refused() { # file, status, expression, name
+	"$sg" plugin add "$1" >"$t/out" 2>&1
+	like "$?$(cat "$t/out")" "^$2.*$3" "$4"
+}
+cp mine.lua e2b.lua; cp mine.lua host.lua; cp mine.lua 'a b.lua'
+echo 'return { kind = "theme" }' >theme.lua
+echo 'return {' >half.lua
+refused e2b.lua 2 "has a 'e2b'" 'the name of a plugin of the program'
+refused host.lua 2 "has a 'host'" 'the name of a driver'
+refused 'a b.lua' 2 'no name for a plugin' 'what is no name'
+refused theme.lua 3 'no plugin: kind' 'another kind of file'
+refused half.lua 3 'half.lua:' 'a file with a mistake: its line'
+refused nowhere.lua 2 'nowhere.lua' 'no file'
+is "$(find "$own" -type f | wc -l)" 2 'nothing of it was kept'
+"$sg" plugin rm mine >"$t/out" 2>&1
+like "$?$(cat "$t/out")" '^0removed mine, sandbox' 'plugin rm'
+is "$(ls "$own/sandboxes")" '' 'it is gone'
+"$sg" plugin rm mine >"$t/out" 2>&1
+is $? 2 'what is not there cannot be removed'
+finish
