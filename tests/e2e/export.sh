@@ -30,6 +30,11 @@ is $? 2 'what several end in names none'
 "$sg" export whole -F git >"$t/out" 2>&1
 is $? 2 'a folder wants -o'
 echo mine >"$t/there"
+for other in otel:otlp sandglass:glass; do
+	"$sg" export whole -F "${other%:*}" -o "$t/other" -f --json >"$t/out" 2>&1
+	like "$?$(cat "$t/out")" "^0.*\"format\":\"${other#*:}\"" "-F ${other%:*}: ${other#*:}"
+	rm -f "$t/other"
+done
 "$sg" export whole -F jsonl -o "$t/there" >"$t/out" 2>&1
 is "$?$(cat "$t/there")" "2mine" 'a file that is there is kept'
 "$sg" export whole -F jsonl -o "$t/no/such/folder" >"$t/out" 2>&1

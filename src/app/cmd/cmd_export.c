@@ -43,6 +43,16 @@ static const struct exporter *by_ending(const char *ext)
 	return found;
 }
 
+/* Other words for two. */
+static const struct exporter *by_other_name(const char *name)
+{
+	static const char *const others[][2] = { { "otel", "otlp" }, { "sandglass", "glass" } };
+	for (size_t i = 0; i < ARRAY_LEN(others); i++)
+		if (!strcmp(others[i][0], name))
+			return exporter_find(others[i][1]);
+	return NULL;
+}
+
 static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 {
 	const char *names[64] = { NULL }, *name = cmd_opt(ctx, "format");
@@ -51,7 +61,7 @@ static const struct exporter *wanted_format(struct cmd_ctx *ctx)
 		cmd_usage(ctx, "--format is needed; 'sandglass export --list' names the forms");
 		return NULL;
 	}
-	if ((e = exporter_find(name)) || (e = by_ending(name)))
+	if ((e = exporter_find(name)) || (e = by_ending(name)) || (e = by_other_name(name)))
 		return e;
 	for (size_t i = 0; (e = exporter_at(i)) && i + 1 < ARRAY_LEN(names); i++)
 		names[i] = e->name;
