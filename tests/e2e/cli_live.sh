@@ -41,6 +41,31 @@ is "$? $(cat "$t/out")" "0 approved #$a" 'approve by session#number, and it says
 is $? 1 'the second decision is refused'
 like "$(cat "$t/out")" "not held: approved by .* at " 'and told who was first and when'
 
+# On another machine: its shell gets the words as they were typed here.
+mkdir -p far/bin
+ln -s "$sg" far/bin/sandglass
+cat >far/bin/ssh <<'S'
+#!/bin/sh
+printf '%s\n' "$@" >"$FAR/words"
+while [ $# -gt 1 ]; do shift; done
+exec sh -c "$1"
+S
+chmod +x far/bin/ssh
+b=$(held "$one")
+[ -n "$b" ] || { wait_for 10 is_held "$one"; b=$(held "$one"); }
+FAR=$t/far PATH=$t/far/bin:$PATH timeout 60 "$sg" watch --host me@there --no-tui --filter 'kind:exec or "it'\''s"' "$one" </dev/null >far/out 2>&1 &
+far=$!
+wait_for 10 test -s far/words
+is "$(cat far/words)" "--
+me@there
+sandglass watch --filter 'kind:exec or \"it'\\''s\"' --no-tui '$one'" 'watch --host: what ssh is given'
+wait_for 10 grep -q 'exec.*echo first' far/out
+ok $? 'and the session there is shown'
+kill "$far"
+wait "$far" 2>/dev/null
+"$sg" watch --host -oProxyCommand=true "$one" >"$t/out" 2>&1
+like "$?$(cat "$t/out")" "^2.*no machine" 'an option of ssh is no machine'
+
 two=$("$sg" run -d live.lua --hold kind:exec --name two)
 wait_for 10 is_held "$two"
 "$sg" pause >"$t/out" 2>&1

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/cmd/attach_host.h"
 #include "app/cmd/box_verbs.h"
 #include "app/cmd/cmd_inner.h"
 #include "app/cmd/leftovers.h"
@@ -79,6 +80,8 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	if (cmd_filter(ctx, &filter, &err) < 0)
 		return cmd_fail(ctx, &err);
 	filter_free(&filter);
+	if (cmd_opt(ctx, "host"))
+		return attach_host(ctx, cmd_opt(ctx, "host"));
 	config_user(ctx);
 	if (!cmd_word(ctx, 0) && several_run())
 		return front_show_all(ctx, &fo);
