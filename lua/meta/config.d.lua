@@ -30,5 +30,6 @@
 ---@field otlp? { endpoint: string?, headers: table<string, string|sg.Secret>?, every: sg.Time?, content: boolean? } the OpenTelemetry collector of sessions that run
 ---@field pool? { size: integer? } warm boxes that wait for the next sandbox
 ---@field budget? { usd: number?, tokens: integer?, time: sg.Time?, steps: integer?, actions: integer? } of every run
+---@field profiles? table<string, sg.Config> parts by name, each with settings as these: with --profile NAME they go before all files
 local c = {}
 return c

@@ -27,6 +27,7 @@ local NAMES = check.spec("sg.Config", {
   otlp = { endpoint = "string", headers = { each = "string|table" }, every = "time", content = "boolean" },
   pool = { size = "integer" },
   budget = { usd = "number", tokens = "integer", time = "time", steps = "integer", actions = "integer" },
+  profiles = { each = "table" },
 })
 
 local function convert(key, types, v)
@@ -67,7 +68,7 @@ local function check_value(where, key, types, v)
     if types.each then
       check.arg("config", "a name in " .. where, k, "string")
       check.arg("config", where .. "." .. k, item, types.each)
-      out[k] = where == "models" and provider("models." .. k, item) or item
+      out[k] = key == "models" and provider("models." .. k, item) or item
     else
       if not types[k] then fail("config: no name '%s.%s'%s", where, tostring(k), check.suggest(k, types)) end
       local name, value = check_value(where .. "." .. k, k, types[k], item)
@@ -77,11 +78,27 @@ local function check_value(where, key, types, v)
   return key, out
 end
 
+-- c.profiles = { ci = { model = "...", accept = "reduced" } }: settings that hold before all others with --profile ci.
+local function profiles(v)
+  local out = {}
+  for name, part in pairs(select(2, check_value("profiles", "profiles", NAMES.profiles, v))) do
+    if not name:find "^[%w_-]+$" then fail("config: '%s' is no name for a profile: letters, digits, - and _ alone", name) end
+    out[name] = {}
+    for k, item in pairs(part) do
+      if not NAMES[k] or k == "profiles" then fail("config: no name 'profiles.%s.%s'%s", name, tostring(k), check.suggest(k, NAMES)) end
+      local key, value = check_value(("profiles.%s.%s"):format(name, k), k, NAMES[k], item)
+      out[name][key] = value
+    end
+  end
+  return out
+end
+
 local data, said = {}, {}
 
 local function set(k, v)
   if type(k) ~= "string" or not NAMES[k] then fail("config: no name '%s'%s", tostring(k), check.suggest(k, NAMES)) end
-  local name, value = check_value(k, k, NAMES[k], v)
+  local name, value = k, k == "profiles" and profiles(v)
+  if not value then name, value = check_value(k, k, NAMES[k], v) end
   data[name], said[k] = value, v
 end
 

@@ -16,7 +16,7 @@ const char *const common_options = "-h, --help               usage; --help says 
 				   "-C DIR                   as if started in DIR\n"
 				   "    --sessions DIR       where session files lie (SANDGLASS_SESSIONS)\n"
 				   "    --config FILE        read this configuration instead of the user's\n"
-				   "    --profile NAME       a named part of the configuration\n"
+				   "    --profile NAME       that part of the configuration (profiles) goes before its files\n"
 				   "    --color WHEN         auto, always or never\n"
 				   "    --no-tui             plain lines instead of the full screen\n"
 				   "-q, --quiet              only what was asked for\n"

@@ -20,6 +20,25 @@ cd "$t/proj" || exit 1
 like "$("$sg" config)" "user +Ann of Test +\(user .*config.lua\)" "config says where a value comes from"
 like "$(SANDGLASS_USER=Bob "$sg" config user)" "Bob +\(variable SANDGLASS_USER\)" "a variable goes before the file"
 like "$("$sg" config keep.dais 2>&1)" "did you mean 'keep.days'" "a setting that is none names the nearest"
+cat >"$t/profiles.lua" <<'L'
+local c = require "sandglass.config"
+c.model = "anthropic:sonnet"
+c.keep = { file = "1M", days = 3 }
+c.profiles = { ci = { model = "scripted:demo", keep = { file = "2M" }, env = { WORD = "hidden-value" }, models = { far = { idle = "2s" } } } }
+return c
+L
+like "$("$sg" --config "$t/profiles.lua" config model)" 'anthropic:sonnet +\(user ' 'without --profile a file says what it says'
+like "$("$sg" --config "$t/profiles.lua" --profile ci config model)" 'scripted:demo +\(profile .*profiles.lua\)' '--profile: its part goes before'
+like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.file_bytes +2097152' 'also within a table'
+like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'keep.days +3 +\(user' 'of which the rest stays'
+like "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'models.far.idle_us +2000000' 'a row of models'
+unlike "$("$sg" --config "$t/profiles.lua" --profile ci config)" 'hidden-value' 'values of variables are shown nowhere'
+"$sg" --config "$t/profiles.lua" --profile cj run --dry any.lua >"$t/out" 2>&1
+like "$?$(cat "$t/out")" "^2.*no profile 'cj'.*did you mean 'ci'" 'one that there is not'
+printf 'require("sandglass").note("x")\n' >"$t/any.lua"
+like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
+printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
+like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*no name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake in one is told with its line'
 printf 'local c = require "sandglass.config"\nc.aprovals = { timeout = "1s" }\nreturn c\n' >"$t/wrong.lua"
 like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2.*aprovals.*did you mean .approvals" "so does one in a file, with its line"
 

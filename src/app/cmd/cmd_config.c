@@ -51,6 +51,8 @@ static const struct setting settings[] = {
 	{ "editor", NULL, "VISUAL", "vi", "for 'approve --edit'; else EDITOR" },
 };
 
+#define PROFILES "profiles."
+
 struct layer { /* one file, flat: "keep.file_bytes" -> value */
 	const char *source;
 	char *path;
@@ -59,7 +61,7 @@ struct layer { /* one file, flat: "keep.file_bytes" -> value */
 
 struct config {
 	struct cmd_ctx *ctx;
-	struct layer layer[3]; /* project, user, system */
+	struct layer layer[6]; /* project, user, system; before them what --profile names in each */
 	size_t nr;
 };
 
@@ -97,7 +99,51 @@ static int add_layer(struct config *c, const char *source, char *path, bool requ
 	return 0;
 }
 
-static int load(struct config *c, struct err *err)
+/* The names of the profiles that there are, for who has misspelt one. */
+static int no_profile(const struct config *c, const char *name, struct err *err)
+{
+	CLEANUP(strv_release) struct strv names = STRV_INIT;
+	for (size_t i = 0; i < c->nr; i++) {
+		const char *key;
+		json_t *v;
+		json_object_foreach(c->layer[i].flat, key, v) {
+			if (strncmp(key, PROFILES, strlen(PROFILES)) != 0)
+				continue;
+			CLEANUP(free_ptr) char *one = xstrndup(key + strlen(PROFILES), strcspn(key + strlen(PROFILES), "."));
+			strv_push(&names, one);
+		}
+	}
+	const char *near = word_nearest(name, (const char *const *)names.item, names.nr);
+	return near ? err_set(err, ERR_USAGE, "no profile '%s' in the configuration, did you mean '%s'?", name, near)
+		    : err_set(err, ERR_USAGE, "no profile '%s' in the configuration (profiles = { %s = { ... } } in config.lua)", name, name);
+}
+
+/* What stands under the profile becomes layers of its own, before the files. */
+static int add_profile(struct config *c, const char *name, struct err *err)
+{
+	struct layer own[ARRAY_LEN(c->layer)];
+	size_t nr = 0;
+	CLEANUP(free_ptr) char *prefix = xasprintf(PROFILES "%s.", name);
+	for (size_t i = 0; i < c->nr; i++) {
+		json_t *flat = json_object(), *v;
+		const char *key;
+		json_object_foreach(c->layer[i].flat, key, v)
+			if (!strncmp(key, prefix, strlen(prefix)))
+				json_put(flat, key + strlen(prefix), json_incref(v));
+		if (json_object_size(flat))
+			own[nr++] = (struct layer){ .source = "profile", .path = xstrdup(c->layer[i].path), .flat = flat };
+		else
+			json_decref(flat);
+	}
+	if (!nr)
+		return no_profile(c, name, err);
+	memmove(c->layer + nr, c->layer, c->nr * sizeof(*c->layer));
+	memcpy(c->layer, own, nr * sizeof(*own));
+	c->nr += nr;
+	return 0;
+}
+
+static int load_files(struct config *c, struct err *err)
 {
 	static const char project[] = ".sandglass/config.lua";
 	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
@@ -112,9 +158,18 @@ static int load(struct config *c, struct err *err)
 	return add_layer(c, "system", xstrdup("/etc/xdg/sandglass/config.lua"), false, err);
 }
 
+static int load(struct config *c, struct err *err)
+{
+	if (load_files(c, err) < 0)
+		return -1;
+	return c->ctx->profile ? add_profile(c, c->ctx->profile, err) : 0;
+}
+
 /* Keys may stand in a file by value although they should not. */
 static bool hidden(const char *name)
 {
+	if (!strncmp(name, PROFILES, strlen(PROFILES)) && strchr(name + strlen(PROFILES), '.'))
+		return hidden(strchr(name + strlen(PROFILES), '.') + 1);
 	size_t n = strlen(name);
 	if (!strncmp(name, "otlp.headers.", 13))
 		return strcmp(name + n - 7, ".secret") != 0;
