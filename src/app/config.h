@@ -19,6 +19,8 @@ json_t *config_below(const struct config *c, const char *name);
 json_t *config_object(const struct config *c, const char *name);
 /* What @name, true or false, says becomes "1" or "0" in @variable, which a person may have set himself: that goes before. */
 void config_to_env(const struct config *c, const char *name, const char *variable);
+/* Where session files lie: the setting `sessions`. Returns owned, never NULL. */
+char *config_sessions(struct cmd_ctx *ctx);
 /* Makes the setting `user` the name under which this process and its children act (SANDGLASS_USER). */
 void config_user(struct cmd_ctx *ctx);
 

@@ -39,6 +39,13 @@ printf 'require("sandglass").note("x")\n' >"$t/any.lua"
 like "$("$sg" --config "$t/profiles.lua" --profile ci run --dry "$t/any.lua" 2>&1)" 'model +scripted:demo' 'a run has it'
 printf 'local c = require "sandglass.config"\nc.profiles = { ci = { modell = "a:b" } }\nreturn c\n' >"$t/wrong.lua"
 like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2: .*no name 'profiles.ci.modell'.*did you mean 'model'" 'a mistake in one is told with its line'
+printf 'local c = require "sandglass.config"\nc.sessions = "~/elsewhere"\nreturn c\n' >"$t/else.lua"
+SANDGLASS_CONFIG=$t/else.lua timeout 60 "$sg" run --no-tui "$t/any.lua" --name moved </dev/null >"$t/out" 2>&1
+ls "$HOME"/elsewhere/*moved*.glass >"$t/out" 2>&1
+ok $? 'sessions: they lie where the file says'
+like "$(SANDGLASS_CONFIG=$t/else.lua "$sg" ls)" '  moved$' 'and are found there'
+unlike "$("$sg" ls --all 2>&1)" 'moved' 'and nowhere else'
+like "$(SANDGLASS_CONFIG=$t/else.lua SANDGLASS_SESSIONS=$t/third "$sg" ls 2>&1)" '^$|no session' 'a variable goes before the file'
 printf 'local c = require "sandglass.config"\nc.aprovals = { timeout = "1s" }\nreturn c\n' >"$t/wrong.lua"
 like "$("$sg" --config "$t/wrong.lua" config 2>&1)" "wrong.lua:2.*aprovals.*did you mean .approvals" "so does one in a file, with its line"
 

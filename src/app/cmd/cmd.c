@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/config.h"
 #include "base/mem.h"
-#include "base/paths.h"
 #include "base/text/sanitize.h"
 
 typedef int cmd_fn(struct cmd_ctx *ctx);
@@ -214,6 +214,7 @@ static int print_help(struct cmd_ctx *ctx, bool all)
 	return EXIT_DONE;
 }
 
+/* Relative folders begin where -C leads. */
 static int run(struct cmd_ctx *ctx)
 {
 	struct err err = ERR_INIT;
@@ -228,6 +229,8 @@ static int run(struct cmd_ctx *ctx)
 	}
 	if (set_color(ctx, &err) < 0)
 		return cmd_fail(ctx, &err);
+	CLEANUP(free_ptr) char *sessions = config_sessions(ctx);
+	ctx->sessions = sessions;
 	if (!ctx->command)
 		return cmd_start(ctx);
 	cmd_fn *fn = fn_of(ctx->command);
@@ -261,9 +264,6 @@ int cmd_main(int argc, char **argv, FILE *out, FILE *err_out)
 	signal(SIGPIPE, SIG_IGN);
 	int rc = command_parse(&line, argv + 1, argc > 0 ? (size_t)argc - 1 : 0, &err);
 	set_common(&ctx);
-	CLEANUP(free_ptr)
-	char *sessions = cmd_opt(&ctx, "sessions") ? xstrdup(cmd_opt(&ctx, "sessions")) : paths_sessions();
-	ctx.sessions = sessions;
 	int status;
 	if (rc < 0) {
 		status = fail(&ctx, EXIT_USAGE, "usage", err.text);

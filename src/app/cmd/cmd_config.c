@@ -8,6 +8,7 @@
 #include "app/front/tool_roots.h"
 #include "app/host/lua_file.h"
 #include "app/super/trust.h"
+#include "base/fd.h"
 #include "base/mem.h"
 #include "base/paths.h"
 
@@ -52,6 +53,9 @@ static const struct setting settings[] = {
 };
 
 #define PROFILES "profiles."
+#define PROJECT_FILE ".sandglass/config.lua"
+#define SYSTEM_FILE "/etc/xdg/sandglass/config.lua"
+enum { CONFIG_MAX = 1 << 20 };
 
 struct layer { /* one file, flat: "keep.file_bytes" -> value */
 	const char *source;
@@ -145,7 +149,7 @@ static int add_profile(struct config *c, const char *name, struct err *err)
 
 static int load_files(struct config *c, struct err *err)
 {
-	static const char project[] = ".sandglass/config.lua";
+	static const char project[] = PROJECT_FILE;
 	const char *named = c->ctx->config ? c->ctx->config : getenv("SANDGLASS_CONFIG");
 	if (access(project, F_OK) == 0 && !trusted_file(project))
 		fprintf(c->ctx->err, "sandglass: '%s' is not trusted and does not count ('sandglass trust')\n",
@@ -155,7 +159,7 @@ static int load_files(struct config *c, struct err *err)
 	if (add_layer(c, "user", named && *named ? xstrdup(named) : paths_config("config.lua"), named && *named, err) <
 	    0)
 		return -1;
-	return add_layer(c, "system", xstrdup("/etc/xdg/sandglass/config.lua"), false, err);
+	return add_layer(c, "system", xstrdup(SYSTEM_FILE), false, err);
 }
 
 static int load(struct config *c, struct err *err)
@@ -421,6 +425,46 @@ void config_to_env(const struct config *c, const char *name, const char *variabl
 	CLEANUP(free_ptr) char *value = set && *set ? NULL : config_value(c, name);
 	if (value)
 		setenv(variable, strcmp(value, "true") == 0 ? "1" : "0", 1);
+}
+
+/* Could the file set @name? Most do not, and then it need not be run for every command. */
+static bool mentions(const char *path, const char *name)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct err none = ERR_INIT;
+	return file_read(path, &text, CONFIG_MAX, &none) == 0 && strstr(buf_cstr(&text), name) != NULL;
+}
+
+static char *below_home(const char *path)
+{
+	const char *home = getenv("HOME");
+	return !strncmp(path, "~/", 2) && home && *home ? path_join(home, path + 2) : xstrdup(path);
+}
+
+char *config_sessions(struct cmd_ctx *ctx)
+{
+	struct config *c;
+	struct err err = ERR_INIT;
+	const char *option = cmd_opt(ctx, "sessions"), *set = getenv("SANDGLASS_SESSIONS"), *named = getenv("SANDGLASS_CONFIG");
+	if (option)
+		return xstrdup(option);
+	if (set && *set)
+		return xstrdup(set);
+	named = ctx->config ? ctx->config : named;
+	CLEANUP(free_ptr) char *user = named && *named ? xstrdup(named) : paths_config("config.lua");
+	if (!mentions(user, "sessions") && !mentions(PROJECT_FILE, "sessions") && !mentions(SYSTEM_FILE, "sessions"))
+		return paths_sessions();
+	/* what is wrong in a file, or not trusted, is told by what needs it */
+	struct cmd_ctx silent = *ctx;
+	silent.err = fopen("/dev/null", "we");
+	int rc = silent.err ? config_open(&c, &silent, &err) : -1;
+	if (silent.err)
+		fclose(silent.err);
+	if (rc < 0)
+		return paths_sessions();
+	CLEANUP(free_ptr) char *value = config_value(c, "sessions");
+	config_close(&c);
+	return value ? below_home(value) : paths_sessions();
 }
 
 void config_user(struct cmd_ctx *ctx)
