@@ -249,9 +249,10 @@ function Diff:stat() end
 ---@return string
 function Diff:patch() end
 
----The hunks, as a person reads them.
+---The hunks, as a person reads them, with three lines around each change, or fewer.
+---@param o? { context: integer? }
 ---@return string
-function Diff:text() end
+function Diff:text(o) end
 
 ---What has changed between two versions (an action's event: what it left); from the start to now when not said.
 ---@async

@@ -445,6 +445,7 @@ function Box:fork(o)
   return M.handle(v, self.state.on_lost)
 end
 
+local CONTEXT = 3   -- lines around a change, in every diff
 local Diff = {}
 local diff_mt = { __name = "sg.Diff", __metatable = false }
 check.classes["sg.Diff"] = Diff
@@ -472,7 +473,14 @@ function Diff:stat()
 end
 
 function Diff:patch() return self.patch_text end
-function Diff:text() return self.patch_text end
+
+-- With { context = n } so many lines around each change, of the three that there are.
+function Diff:text(o)
+  o = check.options("text", o, { context = "integer" })
+  local n = o.context or CONTEXT
+  if n < 0 or n > CONTEXT then fail("text: context is 0 to %d", CONTEXT) end
+  return n == CONTEXT and self.patch_text or require("sandglass.hunks").context(self.patch_text, n)
+end
 
 function Box:diff(from, to)
   check.self(box_mt, self, "box", "diff")
