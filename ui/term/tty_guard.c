@@ -10,22 +10,34 @@
 
 static pid_t child = -1;
 
-void tty_guard_restore(int tty, const struct termios *before)
+static void restore(int tty, const char *reset, size_t len, const struct termios *before)
 {
-	/* synchronised update, mouse, focus, paste, title, colours, cursor, scroll region, keypad, screen */
-	static const char reset[] = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"
-				    "\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
-	ssize_t n = write(tty, reset, sizeof(reset) - 1);
+	ssize_t n = write(tty, reset, len);
 	(void)n;
 	if (before)
 		tcsetattr(tty, TCSANOW, before);
 }
 
+void tty_guard_restore(int tty, const struct termios *before)
+{
+	/* synchronised update, mouse, focus, paste, title, colours, cursor, scroll region, keypad, screen */
+	static const char reset[] = "\x1b[?2026l\x1b[?1006l\x1b[?1002l\x1b[?1004l\x1b[?2004l\x1b[23;2t\x1b[0m\x1b[?25h"
+				    "\x1b[r\x1b[?1l\x1b>\x1b[?1049l\r\n";
+	restore(tty, reset, sizeof(reset) - 1, before);
+}
+
+/* Leaving a screen that was not entered goes to where the cursor was kept last: so it is kept just before. */
+void tty_guard_restore_lent(int tty, const struct termios *before)
+{
+	static const char reset[] = "\x1b[?2026l\x1b[?1006l\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1004l\x1b[?2004l\x1b[0m\x1b[?25h"
+				    "\x1b" "7\x1b[r\x1b" "8\x1b[?1l\x1b>\x1b" "7\x1b[?1049l\r\n";
+	restore(tty, reset, sizeof(reset) - 1, before);
+}
+
 static void watch(int pipe, int tty, const struct termios *before)
 {
 	static const int ignored[] = { SIGHUP, SIGINT, SIGTERM, SIGTTOU, SIGPIPE, SIGTSTP };
-	bool taken = false;
-	char what;
+	char what, last = GUARD_GONE;
 	ssize_t n;
 	for (size_t i = 0; i < ARRAY_LEN(ignored); i++)
 		signal(ignored[i], SIG_IGN);
@@ -34,10 +46,12 @@ static void watch(int pipe, int tty, const struct termios *before)
 		if (n < 0 && errno != EINTR)
 			break;
 		if (n == 1)
-			taken = what == GUARD_TAKEN;
+			last = what;
 	}
-	if (taken)
+	if (last == GUARD_TAKEN)
 		tty_guard_restore(tty, before);
+	else if (last == GUARD_LENT)
+		tty_guard_restore_lent(tty, before);
 	_exit(0);
 }
 

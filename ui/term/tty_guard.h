@@ -7,7 +7,8 @@
 
 #include "base/compat.h"
 
-enum { GUARD_TAKEN = 't', GUARD_GONE = 'g' };
+/* Lent: what is on it is a program's of its own that draws as it likes, or a line of text; a screen is not ours to leave. */
+enum { GUARD_TAKEN = 't', GUARD_LENT = 'l', GUARD_GONE = 'g' };
 
 /* Returns the socket to it, -1 if there can be none (the console works without). */
 int guard_start(int tty, const struct termios *before);
@@ -16,5 +17,7 @@ void guard_end(int *guard);           /* it ends and is waited for */
 /* Leaves every mode that we may have set; @before NULL: but for the line discipline's, which somebody else has set by now.
  * May be called in a signal handler; never waits. */
 void tty_guard_restore(int tty, const struct termios *before);
+/* The same for a lent one: what the program may have set, and a line that nothing had touched stays where it is. */
+void tty_guard_restore_lent(int tty, const struct termios *before);
 
 #endif

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "app/exit.h"
+#include "app/super/person_tty.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
@@ -302,15 +303,10 @@ static int until_end(struct own *o, struct err *err)
 int person_shell(struct control_client *c, struct session *s, uint64_t id, struct err *err)
 {
 	struct own o = { .c = c, .s = s, .id = id, .status = 1, .intent = NULL };
-	struct termios was, raw;
-	bool tty = tcgetattr(0, &was) == 0;
-	o.tty = tty;
 	if (feed_new(&o.f, s, FEED_ACTION, id, err) < 0)
 		return -1;
-	if (tty) {
-		raw = was;
-		cfmakeraw(&raw);
-		tcsetattr(0, TCSADRAIN, &raw);
+	o.tty = person_tty_take();
+	if (o.tty) {
 		signal(SIGWINCH, on_winch);
 		send_size(c, id);
 	}
@@ -318,8 +314,8 @@ int person_shell(struct control_client *c, struct session *s, uint64_t id, struc
 	control_client_hear(c, &ops, &o);
 	int rc = until_end(&o, err);
 	control_client_hear(c, NULL, NULL);
-	if (tty)
-		tcsetattr(0, TCSADRAIN, &was);
+	if (o.tty)
+		person_tty_give_back(rc < 0 || o.ended.len);
 	if (o.ended.len)
 		fprintf(stderr, "\n%s\n", buf_cstr(&o.ended));
 	buf_release(&o.ended);
