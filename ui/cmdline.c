@@ -7,6 +7,7 @@
 
 #include "ui/cmdtable.h"
 #include "ui/finder_inner.h"
+#include "ui/named.h"
 #include "ui/ruler.h"
 #include "ui/transport.h"
 #include "ui/views/redo.h"
@@ -198,9 +199,19 @@ static void own_diff(struct ui *ui, const char *const *words, size_t nr, const c
 static void own_tree(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	struct subject on = subject_of(ui);
-	(void)words;
-	(void)nr;
-	tree_open(ui, &on, rest);
+	uint64_t box = nr > 1 ? box_named(ui, words[1], &on) : 0;
+	const char *path = box ? rest + strlen(words[1]) : rest;
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	path += strspn(path, " ");
+	if (tree_has(ui, &on, box, path)) {
+		tree_open(ui, &on, box, path);
+		return;
+	}
+	names_of_boxes(ui, &known);
+	if (box)
+		ui_say(ui, ROLE_ERROR, "box '%s' has no file '%s' here", words[1], path);
+	else
+		ui_say(ui, ROLE_ERROR, "there is neither a box nor here a file '%s'; boxes: %s", rest, known.len ? buf_cstr(&known) : "none");
 }
 
 static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const char *rest)
@@ -278,7 +289,7 @@ static const struct own own[] = {
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "show", "<event>", "an event in full", own_show },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
-	{ "tree", "[PATH]", "the files of the box as they are here; a file is opened", own_tree },
+	{ "tree", "[BOX] [PATH]", "the files of the box as they are here; a file is opened", own_tree },
 	{ "sql", "SELECT ...", "ask the record, read-only", own_sql },
 };
 
@@ -381,10 +392,12 @@ static void unknown(struct ui *ui, const char *word)
 {
 	const struct cmd_row *c = cmd_find(word);
 	const char *near = nearest(word);
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	names_of_agents(ui, &known);
 	if (view_find(word) && c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: sandglass %s %s", word, word, c->usage);
 	else if (view_find(word))
-		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent", word);
+		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent or a box: %s", word, known.len ? buf_cstr(&known) : "there is none yet");
 	else if (c && !c->supervisor)
 		ui_say(ui, ROLE_ERROR, "'%s' is a command of the shell: sandglass %s %s", word, word, c->usage);
 	else if (ui_is_setting(word))
@@ -393,23 +406,6 @@ static void unknown(struct ui *ui, const char *word)
 		ui_say(ui, ROLE_ERROR, "there is no command '%s'; did you mean '%s'?", word, near);
 	else
 		ui_say(ui, ROLE_ERROR, "there is no command '%s'; Tab lists them", word);
-}
-
-/* The agent of that name, or whose box has it; first in the session of @on. */
-static bool named(const struct ui *ui, const char *name, struct subject *on)
-{
-	for (size_t k = 0; k < ui->nr_src; k++) {
-		size_t i = (on->source + k) % ui->nr_src;
-		const struct model *m = &ui->src[i]->model;
-		for (size_t j = 0; j < m->nr_agents; j++) {
-			const struct model_box *b = model_box(m, m->agent[j].box);
-			if (strcmp(ui_agent_name(ui, i, &m->agent[j]), name) != 0 && strcmp(m->agent[j].name, name) != 0 && !(b && strcmp(b->name, name) == 0))
-				continue;
-			*on = (struct subject){ .source = i, .agent = m->agent[j].id, .action = m->agent[j].last };
-			return true;
-		}
-	}
-	return false;
 }
 
 void ui_command_line(struct ui *ui, const char *text)
@@ -441,7 +437,7 @@ void ui_command_line(struct ui *ui, const char *text)
 	const struct cmd_row *c = cmd_find(words[0]);
 	enum verb v = verb_find(words[0]);
 	bool verb = v != VERB_NONE && nr == 1 && (!verb_acts(v) || !c || !c->supervisor);
-	if (view_find(words[0]) && (nr == 1 || (nr == 2 && !(c && c->supervisor) && named(ui, words[1], &on))))
+	if (view_find(words[0]) && (nr == 1 || (nr == 2 && !(c && c->supervisor) && agent_named(ui, words[1], &on))))
 		ui_open(ui, words[0], &on);
 	else if (verb && verb_group(v) != GROUP_DECIDE)
 		ui_do(ui, v);
@@ -567,14 +563,17 @@ static void complete_word(struct ui *ui, const char *command, const char *begin)
 			f->choice_doc = own[i].usage;
 			own_one = true;
 		}
+	if (strcmp(command, "tree") == 0)
+		complete_named(ui, begin, false);
 	if (strcmp(command, "filter") == 0 || strcmp(command, "hold") == 0)
 		for (size_t i = 0; filter_field_name(i); i++) {
 			CLEANUP(free_ptr) char *name = xasprintf("%s:", filter_field_name(i));
 			add_if(f, name, begin);
 		}
 	if (view_find(command) && !own_one && !(c && c->supervisor)) {
-		f->choice_doc = "[AGENT]";
+		f->choice_doc = "[AGENT | BOX]";
 		complete_named(ui, begin, true);
+		complete_named(ui, begin, false);
 		return;
 	}
 	if (!c || own_one)

@@ -14,6 +14,7 @@ L
 cat >ask.lua <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "work" }
+local other <close> = sg.sandbox { name = "other" }
 local function answer(a) return a and (a.text or a.choice) or "nothing" end
 print("answered: " .. answer(sg.ask("which \27[31mcolour\226\128\174 \255 is it?")))
 print(box:exec("echo push it") and "ran" or "did not run")
@@ -55,6 +56,15 @@ for v in "hold cmd~plain|cmd~plain" "pause script|pause" "step|step" "freeze wor
 	wait_for 30 shows line "${want:-> *$}"
 	ok $? "typed: ${v%%|*}"
 done
+says 'merge'
+wait_for 30 shows line 'several boxes are open \(work, other\): say which one, its name follows the command'
+ok $? 'of several boxes one is to be named, and it is said which there are'
+says "rollback $act"
+wait_for 30 shows line 'several boxes are open \(work, other\): say which one with --box NAME'
+ok $? 'and how'
+says 'freeze nowhere'
+wait_for 30 shows line "no box 'nowhere' in this session; boxes: work, other"
+ok $? 'a name that is no box: those there are'
 says 'kil 5'
 wait_for 30 shows line "kill"
 ok $? 'a typing error is told'

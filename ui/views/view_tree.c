@@ -87,18 +87,6 @@ static void close_view(void *self)
 	arena_release(&v->kept);
 }
 
-void tree_open(struct ui *ui, const struct subject *on, const char *path)
-{
-	ui_open(ui, "tree", on);
-	struct tree_view *v = ui_top(ui)->self;
-	CLEANUP(free_ptr) char *plain = xstrdup(strncmp(path, "/workspace/", 11) == 0 ? path + 11 : path);
-	size_t n = strlen(plain);
-	while (n && plain[n - 1] == '/')
-		plain[--n] = 0;
-	if (*plain)
-		go_to(v, plain);
-}
-
 /* --- recalc ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t box_of(const struct tree_view *v, const struct model *m)
@@ -110,6 +98,38 @@ static uint64_t box_of(const struct tree_view *v, const struct model *m)
 	if (act && act->box)
 		return act->box;
 	return a && a->box ? a->box : m->nr_boxes ? m->box[m->nr_boxes - 1].id : 0;
+}
+
+/* As it is named below /workspace. */
+static char *below(const char *path, struct arena *a)
+{
+	path += strncmp(path, "./", 2) == 0 ? 2 : strncmp(path, "/workspace/", 11) == 0 ? 11 : 0;
+	char *plain = arena_strdup(a, strcmp(path, "/workspace") != 0 && strcmp(path, ".") != 0 ? path : "");
+	size_t n = strlen(plain);
+	while (n && plain[n - 1] == '/')
+		plain[--n] = 0;
+	return plain;
+}
+
+bool tree_has(const struct ui *ui, const struct subject *on, uint64_t box, const char *path)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	const struct tree_view at = { .agent = on->agent, .action = on->action, .box = box };
+	struct source *s = ui_source(ui, on->source);
+	struct file_entry e;
+	const char *plain = below(path, &a);
+	return !*plain || (s && files_find(s, box_of(&at, &s->model), 0, plain, &a, &e));
+}
+
+void tree_open(struct ui *ui, const struct subject *on, uint64_t box, const char *path)
+{
+	CLEANUP(arena_release) struct arena a = ARENA_INIT;
+	const char *plain = below(path, &a);
+	ui_open(ui, "tree", on);
+	struct tree_view *v = ui_top(ui)->self;
+	v->box = box;
+	if (*plain)
+		go_to(v, plain);
 }
 
 /* The file that is open, or the one under the cursor. */

@@ -4,6 +4,8 @@
 
 #include "app/super/super_cmd.h"
 
+enum { NAMES_MAX = 8 };
+
 const char *asked_word(const struct ask_for *a, size_t i)
 {
 	return i < a->line->words.nr ? a->line->words.item[i] : NULL;
@@ -28,13 +30,13 @@ int asked_nobody(const struct super *s, const char *what, const char *name, stru
 	for (size_t i = 0; i < s->nr_agents; i++) {
 		if (s->agent[i].ended)
 			continue;
-		if (nr < 8)
+		if (nr < NAMES_MAX)
 			buf_printf(&known, "%s%s", nr ? ", " : "", s->agent[i].name);
 		names[nr++] = s->agent[i].name;
 	}
 	const char *near = word_nearest(name, names, nr);
 	err_set(err, ERR_NOENT, "no %s '%s' in this session%s%s%s; %s%s%s", what, name, near ? ", did you mean '" : "", near ? near : "",
-		near ? "'?" : "", nr ? "agents: " : "no agent works in it now", buf_cstr(&known), nr > 8 ? ", .." : "");
+		near ? "'?" : "", nr ? "agents: " : "no agent works in it now", buf_cstr(&known), nr > NAMES_MAX ? ", .." : "");
 	free(names);
 	return -1;
 }
@@ -54,6 +56,25 @@ int asked_agent(struct ask_for *a, uint64_t *out, struct err *err)
 	return 0;
 }
 
+/* "fix-1, fix-2", for whoever has named none of them. */
+static void known_boxes(const struct super *s, struct buf *out)
+{
+	size_t nr = boxes_count(s->boxes);
+	for (size_t i = 0; i < nr && i < NAMES_MAX; i++)
+		buf_printf(out, "%s%s", i ? ", " : "", boxes_name(s->boxes, boxes_at(s->boxes, i)));
+	buf_puts(out, nr > NAMES_MAX ? ", .." : "");
+}
+
+/* Some take the box as a word, some as an option: what is said is what can be typed. */
+static int several(const struct ask_for *a, struct err *err)
+{
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	const struct command *c = a->line->command;
+	known_boxes(a->s, &known);
+	return err_set(err, ERR_USAGE, "several boxes are open (%s): %s", buf_cstr(&known),
+		       c && strstr(c->options, "--box ") ? "say which one with --box NAME" : "say which one, its name follows the command");
+}
+
 int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
 {
 	*out = 0;
@@ -62,7 +83,11 @@ int asked_box(struct ask_for *a, const char *name, uint64_t *out, struct err *er
 	*out = boxes_find(a->s->boxes, name);
 	if (!*out && boxes_get(a->s->boxes, strtoull(name, NULL, 10)))
 		*out = strtoull(name, NULL, 10);
-	return *out ? 0 : err_set(err, ERR_NOENT, "no box '%s' in this session", name);
+	if (*out)
+		return 0;
+	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	known_boxes(a->s, &known);
+	return err_set(err, ERR_NOENT, "no box '%s' in this session; %s%s", name, known.len ? "boxes: " : "none is open in it now", buf_cstr(&known));
 }
 
 int asked_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err *err)
@@ -71,9 +96,10 @@ int asked_one_box(struct ask_for *a, const char *name, uint64_t *out, struct err
 		return -1;
 	if (*out)
 		return 0;
-	if (boxes_count(a->s->boxes) != 1)
-		return err_set(err, ERR_USAGE, boxes_count(a->s->boxes) ? "several boxes are open: say which one" :
-									   "no box is open");
+	if (boxes_count(a->s->boxes) == 0)
+		return err_set(err, ERR_USAGE, "no box is open");
+	if (boxes_count(a->s->boxes) > 1)
+		return several(a, err);
 	*out = boxes_at(a->s->boxes, 0);
 	return 0;
 }

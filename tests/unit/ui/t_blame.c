@@ -108,7 +108,7 @@ static void on_screen(struct source *s)
 	int frames = 0;
 	ui_init(&ui, &s, NULL, 1, 24, 80, false);
 	ui_sync(&ui);
-	tree_open(&ui, &(struct subject){ .agent = 2 }, "big");
+	tree_open(&ui, &(struct subject){ .agent = 2 }, 0, "big");
 	ui_draw(&ui);
 	int64_t begun = clock_mono_us();
 	ui_key(&ui, 'B');

@@ -215,7 +215,16 @@ static void commands(void)
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &on);
 	is_str(model_agent(&s->model, on.agent)->name, "fix-lexer", "and it is opened on that one");
 	keys("\033:agent nobody\n");
-	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "takes no words but the name of an agent"), "%s", ui.message);
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "takes no words but the name of an agent or a box: ") && strstr(ui.message, "fix-lexer"), "%s", ui.message);
+	size_t open = ui.depth;
+	keys(":tree nowhere\n");
+	ok(ui.message_role == ROLE_ERROR && strstr(ui.message, "neither a box nor here a file 'nowhere'; boxes: fix-1, "), "%s", ui.message);
+	is_int((long long)ui.depth, (long long)open, "and no other box's files are opened for it");
+	keys(":tree fix-2 nowhere\n");
+	ok(strstr(ui.message, "box 'fix-2' has no file 'nowhere' here"), "%s", ui.message);
+	keys(":tree fix-2\n");
+	ok(strstr(shot(), "files  process:fix-2"), "the files of the box that is named");
+	keys("\033");
 	keys(":approve ");
 	is_int((long long)ui.find->nr_choices, (long long)s->model.nr_held, "what can be approved is what is held");
 	for (size_t i = 0; i < ui.find->nr_choices; i++)

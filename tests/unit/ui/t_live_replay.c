@@ -108,7 +108,7 @@ static char *files(const char *path, const char *file, bool live, size_t *len)
 			ui_init(&ui, &s, NULL, 1, 36, 120, false);
 		ui_sync(&ui);
 		if (anew)
-			tree_open(&ui, &(struct subject){ 0 }, file);
+			tree_open(&ui, &(struct subject){ 0 }, 0, file);
 		ui_draw(&ui);
 		if (anew && *file)
 			ui_key(&ui, 'B');
