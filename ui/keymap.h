@@ -19,15 +19,16 @@ enum {
 	IN_FLEET = 1 << 0, IN_AGENT = 1 << 1, IN_APPROVAL = 1 << 2, IN_QUEUE = 1 << 3, IN_DIFF = 1 << 4,
 	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_TABLE = 1 << 8, IN_PALETTE = 1 << 9, IN_REDO = 1 << 10, IN_JOBS = 1 << 11, IN_BOXES = 1 << 12,
 	IN_QUESTION = 1 << 13, IN_FILES = 1 << 14, IN_COMPARE = 1 << 15,
+	IN_PAGE = 1 << 16, IN_PLOT = 1 << 17, /* nothing in them can be chosen */
 	IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
 	IN_PANES = IN_FLEET | IN_AGENT | IN_DIFF | IN_REDO, /* with parts that Tab goes round */
 	IN_DECIDE = IN_APPROVAL | IN_QUEUE | IN_DIFF, /* where keys mark, take, decide */
 	IN_LISTS = IN_FLEET | IN_AGENT | IN_QUEUE | IN_LOG,
 	IN_COPY = IN_FLEET | IN_AGENT | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE | IN_REDO | IN_JOBS |
-		  IN_BOXES | IN_FILES | IN_COMPARE, /* what can be taken along; not the dialog */
+		  IN_BOXES | IN_FILES | IN_COMPARE | IN_PAGE | IN_PLOT, /* what can be taken along; not the dialog */
 	IN_ALL = IN_FLEET | IN_AGENT | IN_APPROVAL | IN_QUEUE | IN_DIFF | IN_LOG | IN_HELP | IN_TABLE |
-		 IN_REDO | IN_JOBS | IN_BOXES | IN_QUESTION | IN_FILES | IN_COMPARE,
+		 IN_REDO | IN_JOBS | IN_BOXES | IN_QUESTION | IN_FILES | IN_COMPARE | IN_PAGE | IN_PLOT,
 };
 
 struct key_row {

@@ -313,7 +313,7 @@ static void news_waits(struct ui *ui)
 	if (ui->met) /* else the first word, of what this is, stays */
 		ui_say(ui, ROLE_TEXT, "%s", "");
 	bool typing = ui->prompt.active || ui->prompt.away || ui->count || finder_waits(ui);
-	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG)) && ui->grid.rows >= UI_MIN_ROWS &&
+	if (ui->popup && !typing && (ui_where(ui) & (IN_FLEET | IN_AGENT | IN_LOG | IN_PAGE)) && ui->grid.rows >= UI_MIN_ROWS &&
 	    ui->grid.cols >= UI_MIN_COLS)
 		ui_do(ui, VERB_APPROVE);
 }

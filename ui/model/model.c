@@ -97,6 +97,11 @@ const struct model_box *model_box(const struct model *m, uint64_t id)
 	return find(m->box, m->nr_boxes, sizeof(*m->box), id);
 }
 
+bool model_box_unmerged(const struct model_box *b)
+{
+	return b->target && !b->again && b->touched > 0 && (!b->merged || b->merged < b->changed);
+}
+
 const struct model_action *model_action(const struct model *m, uint64_t id)
 {
 	return find(m->action, m->nr_actions, sizeof(*m->action), id);

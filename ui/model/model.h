@@ -74,6 +74,7 @@ struct model_box {
 	char *name, *driver, *profile, *net;
 	bool ready, closed, frozen;
 	bool target;           /* a folder of the user's can be merged into */
+	bool again;            /* another box goes on with its files */
 	int64_t asked_us;      /* when it was wanted */
 	uint32_t touched;      /* files that differ from the base, of all layers */
 	uint64_t changed, merged; /* the newest snapshot that changed; the newest merge back of all of it that stands; 0 none */
@@ -178,6 +179,8 @@ void model_apply(struct model *m, const struct event *ev);
 
 const struct model_agent *model_agent(const struct model *m, uint64_t id); /* NULL */
 const struct model_box *model_box(const struct model *m, uint64_t id);
+/* Has it files that are to be merged back, as the handover counts them? */
+bool model_box_unmerged(const struct model_box *b);
 /* What it would do next if it were not paused, or what stands still in its frozen box; NULL. */
 const struct model_action *model_stands(const struct model *m, const struct model_agent *a);
 const struct model_action *model_action(const struct model *m, uint64_t id);

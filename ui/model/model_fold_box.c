@@ -42,6 +42,9 @@ void fold_box_open(struct model *m, const struct event *ev, const json_t *o)
 	bool target = false;
 	for (size_t i = 0; i < json_array_size(repos); i++)
 		target = target || json_object_get(json_array_get(repos, i), "dir");
+	struct model_box *was = fold_box(m, (uint64_t)json_int(o, "was", 0));
+	if (was)
+		was->again = true;
 	GROW(m->box, m->nr_boxes, m->cap_boxes);
 	m->box[m->nr_boxes++] = (struct model_box){
 		.id = ev->seq,

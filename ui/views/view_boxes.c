@@ -48,7 +48,8 @@ static void add_actions(const struct model *m, struct boxed *b, size_t nr)
 	}
 }
 
-static bool unmerged(const struct model_box *b)
+/* Is anything in it that nobody has taken? Also where there is none to merge them into. */
+static bool only_here(const struct model_box *b)
 {
 	return b->touched > 0 && (!b->merged || b->merged < b->changed);
 }
@@ -76,7 +77,7 @@ static void list(struct boxes *v, struct ui *ui, struct arena *ar)
 			v->b[v->l.nr++] = (struct boxed){ .source = i, .box = b, .agent = agent_of(m, b->id) };
 			v->open += b->ready && !b->closed;
 			v->frozen += b->frozen && !b->closed;
-			v->changed += unmerged(b);
+			v->changed += model_box_unmerged(b);
 		}
 		add_actions(m, first, m->nr_boxes);
 	}
@@ -148,8 +149,8 @@ static void paint_box(const struct boxes *v, const struct ui *ui, struct area a,
 	list_cell(a, row, c, COL_STATE, r, state);
 	list_cell(a, row, c, COL_NET, ROLE_TEXT, b->box->ready ? wall_net(b->box) : "");
 	list_cell(a, row, c, COL_RUN, ROLE_TEXT, b->running ? arena_printf(ar, "%zu", b->running) : "-");
-	list_cell(a, row, c, COL_CHANGED, unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
-		  !b->box->touched ? "-" : unmerged(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");
+	list_cell(a, row, c, COL_CHANGED, model_box_unmerged(b->box) ? ROLE_ADD : ROLE_DIM,
+		  !b->box->touched ? "-" : only_here(b->box) ? fmt_plural(ar, b->box->touched, "file", "files") : "merged");
 	list_cell(a, row, c, COL_OUTPUT, ROLE_DIM, fmt_bytes(ar, b->kept));
 	list_cell(a, row, c, COL_AGENT, ROLE_TEXT, ui_agent_name(ui, b->source, b->agent));
 }
@@ -248,9 +249,10 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 		return true;
 	if (b->box->closed) {
 		ui_say(ui, ROLE_DIM, "it is closed");
-	} else if (unmerged(b->box)) {
-		snprintf(label, sizeof(label), "%" PRIu32 " %s not merged stay in the record; to close the box type its name, %.40s:",
-			 b->box->touched, b->box->touched == 1 ? "file" : "files", b->box->name);
+	} else if (only_here(b->box)) {
+		snprintf(label, sizeof(label), "%" PRIu32 " %s %s stay in the record; to close the box type its name, %.40s:",
+			 b->box->touched, b->box->touched == 1 ? "file" : "files", model_box_unmerged(b->box) ? "not merged" : "that it changed",
+			 b->box->name);
 		ui_ask(ui, label, &on, close_named);
 	} else {
 		snprintf(label, sizeof(label), "close %.40s? what runs in it ends, its agent goes on  (y/n)", b->box->name);

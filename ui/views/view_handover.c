@@ -95,7 +95,21 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 	*out = (struct subject){ .source = v->source };
 }
 
+static void look(const void *self, const struct ui *ui, struct looked *out)
+{
+	const struct handover *v = self;
+	*out = (struct looked){ .what = LOOK_TEXT, .source = v->source, .text = &v->text, .at = (uint64_t)v->top,
+				.seen = { .first = (size_t)v->top, .row = 2, .col = 1, .rows = v->rows, .cols = ui->grid.cols } };
+}
+
+static void go(void *self, struct ui *ui, uint64_t to)
+{
+	struct handover *v = self;
+	(void)ui;
+	v->top = (int64_t)to;
+}
+
 const struct view_ops view_handover = {
-	.name = "handover", .where = IN_LOG, .size = sizeof(struct handover), .open = open_view, .close = close_view,
-	.recalc = recalc, .paint = paint, .verb = verb, .text = text, .subject = subject,
+	.name = "handover", .where = IN_PAGE, .size = sizeof(struct handover), .open = open_view, .close = close_view,
+	.recalc = recalc, .paint = paint, .verb = verb, .text = text, .subject = subject, .look = look, .go = go,
 };

@@ -335,6 +335,6 @@ static void subject(const void *self, const struct ui *ui, struct subject *out)
 static const char *const own[] = { "h l", "along the time", NULL };
 
 const struct view_ops view_plot = {
-	.name = "plot", .where = IN_TABLE, .size = sizeof(struct plot),
+	.name = "plot", .where = IN_PLOT, .size = sizeof(struct plot),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .own = own, .click = click, .subject = subject,
 };
