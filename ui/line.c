@@ -190,6 +190,16 @@ static bool is_step(uint16_t kind)
 	       kind == EV_ACTION_ENDED;
 }
 
+/* What was refused to us has been answered to whoever typed it. */
+static bool is_answered(const struct line *l, const struct event *ev)
+{
+	struct err err = ERR_INIT;
+	if (ev->kind != EV_CONTROL_REFUSED || !ev->body || !l->act || !l->act->command)
+		return false;
+	CLEANUP(json_release) json_t *o = json_parse(ev->body, ev->len, "control.refused", &err);
+	return json_int(json_object_get(o, "who"), "pid", 0) == getpid();
+}
+
 /* Events that are a line: steps of actions (not the wish itself, which says nothing yet) and rows of their own. */
 static bool is_line(const struct model *m, const struct event *ev)
 {
@@ -352,7 +362,7 @@ bool line_event(struct line *l, const struct event *ev)
 		print_json(l, ev);
 		return true;
 	}
-	if (!is_line(&l->s->model, ev) || ev->seq <= l->past)
+	if (!is_line(&l->s->model, ev) || ev->seq <= l->past || is_answered(l, ev))
 		return false;
 	if (ev->kind == EV_PROC_EXEC && ev->action) {
 		if (l->s->model.rows.nr && l->s->model.rows.row[l->s->model.rows.nr - 1].seq == ev->seq) /* not the command itself */

@@ -65,6 +65,16 @@ ok $? 'and how'
 says 'freeze nowhere'
 wait_for 30 shows line "no box 'nowhere' in this session; boxes: work, other"
 ok $? 'a name that is no box: those there are'
+says 'freeze work other'
+wait_for 30 shows line "not done: .*'other'"
+says 'freeze nowhere else'
+wait_for 30 shows line "not done: .*'else'"
+is "$(grep -c "'other'" "$t/out")" 1 'what was refused is told once'
+says ':hold'
+wait_for 30 shows line '^> :hold$'
+says ':budget'
+wait_for 30 shows line '^no budget'
+unlike "$(cat "$t/out")" 'has gone' 'looking up what stands is nobody who comes and goes'
 says 'kil 5'
 wait_for 30 shows line "kill"
 ok $? 'a typing error is told'

@@ -333,6 +333,18 @@ static void print_result(struct cmd_ctx *ctx, const json_t *result)
 	}
 }
 
+void cmd_print_answer(struct cmd_ctx *ctx, const char *session, const json_t *result)
+{
+	if (ctx->json) {
+		json_t *o = json_object();
+		json_put_str(o, "session", session);
+		json_put(o, "result", json_incref((json_t *)(uintptr_t)result));
+		cmd_json(ctx, o);
+	} else if (!ctx->quiet) {
+		print_result(ctx, result);
+	}
+}
+
 static int answer_status(const struct err *err)
 {
 	return err->code == ERR_USAGE || err->code == ERR_PARSE ? EXIT_USAGE : EXIT_UNSUCCESSFUL;
@@ -358,14 +370,7 @@ static int send(struct cmd_ctx *ctx, struct control_client *c, json_t *words, js
 	}
 	if (control_client_call(c, words, opts, -1, &result, err) < 0)
 		return -1;
-	if (ctx->json) {
-		json_t *o = json_object();
-		json_put_str(o, "session", json_str(control_client_welcome(c), "session", ""));
-		json_put(o, "result", json_incref(result));
-		cmd_json(ctx, o);
-	} else if (!ctx->quiet) {
-		print_result(ctx, result);
-	}
+	cmd_print_answer(ctx, json_str(control_client_welcome(c), "session", ""), result);
 	json_decref(result);
 	return 0;
 }

@@ -91,7 +91,7 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 						      json_is_string(v) ? json_string_value(v) : "");
 		strv_push(&argv, o);
 	}
-	if (!strcmp(c->name, "search") || c->where == COMMAND_SUPERVISOR)
+	if (!strcmp(c->name, "search"))
 		strv_push(&argv, "-S"), strv_push(&argv, session_id(m->s));
 	for (size_t i = 1; i < nr; i++)
 		add_word(&argv, words[i], session_id(m->s));
@@ -116,6 +116,47 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_release(&argv);
 }
 
+/* --- looking up what stands, over the connection that is there: another one would be told to everybody as one who came --- */
+
+struct look_up {
+	struct line_mode *m;
+	struct command_line line;
+	act_done_fn *done;
+	void *self;
+};
+
+static void looked_up(void *self, const json_t *result, const struct err *err)
+{
+	struct look_up *u = self;
+	struct cmd_ctx ctx = *u->m->ctx;
+	ctx.command = u->line.command;
+	ctx.line = &u->line;
+	ctx.words = &u->line.words;
+	ctx.quiet = false;
+	if (!err)
+		cmd_print_answer(&ctx, session_id(u->m->s), result);
+	if (u->done)
+		u->done(u->self, NULL, err);
+	command_line_release(&u->line);
+	free(u);
+}
+
+static int look_up(struct line_mode *m, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self, struct err *err)
+{
+	struct look_up *u = NEW(struct look_up);
+	*u = (struct look_up){ .m = m, .line = COMMAND_LINE_INIT, .done = done, .self = done_self };
+	CLEANUP(json_release) json_t *list = json_array();
+	for (size_t i = 0; i < nr; i++)
+		json_array_append_new(list, json_bytes_z(words[i]));
+	if (command_line_from_json(&u->line, list, opts, err) < 0) {
+		command_line_release(&u->line);
+		free(u);
+		return -1;
+	}
+	m->act.command(m->act.self, words, nr, opts, looked_up, u);
+	return 0;
+}
+
 /* What is typed: for the supervisor, for the program itself, or nonsense. */
 static void typed_command(void *self, const char *const *words, size_t nr, json_t *opts, act_done_fn *done, void *done_self)
 {
@@ -137,9 +178,8 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 	bool asks = c && (!strcmp(c->name, "state") || ((!strcmp(c->name, "budget") || !strcmp(c->name, "hold")) && nr == 1 &&
 							 !json_object_size(opts)));
 	if (asks && m->act.command) {
-		run_here(m, c, words, nr, opts);
-		if (done)
-			done(done_self, NULL, NULL);
+		if (look_up(m, words, nr, opts, done, done_self, &err) < 0 && done)
+			done(done_self, NULL, &err);
 		return;
 	}
 	if (c && c->where == COMMAND_SUPERVISOR && m->act.command) {
