@@ -235,6 +235,13 @@ static void paint_heads(struct area a, int row, const struct columns *c)
 	put(a, row, c->spark, ROLE_HEAD, c->end - c->spark >= 11 ? "ACTIVITY 4m" : "ACT");
 }
 
+/* Where there is no room for both, the name is what tells one from another; of a box without walls the kind is never left out. */
+static const char *box_in(const struct line *l, int cells, bool ascii)
+{
+	const char *name = strchr(l->box, ':');
+	return name && !l->bare && text_cells(l->box, ascii) > cells ? name + 1 : l->box;
+}
+
 static void paint_agent(const struct fleet *f, const struct ui *ui, struct area a, int row, const struct line *l,
 			const struct columns *c)
 {
@@ -251,7 +258,8 @@ static void paint_agent(const struct fleet *f, const struct ui *ui, struct area 
 	if (c->box > c->session)
 		put_field(a, row, c->session, c->box - c->session - 1, ROLE_DIM, m->id);
 	if (c->state > c->box)
-		put_field(a, row, c->box, c->state - c->box - 1, l->bare ? ROLE_WARN : ROLE_DIM, l->box);
+		put_field(a, row, c->box, c->state - c->box - 1, l->bare ? ROLE_WARN : ROLE_DIM,
+			  box_in(l, c->state - c->box - 1, a.g->ascii));
 	put_field(a, row, c->state, c->now - c->state - 1, r,
 		  *l->age ? arena_printf(ar, "%s %s", state, l->age) : state);
 	int now_end = c->step - 1;

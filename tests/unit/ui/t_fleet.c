@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "fake_session.h"
 #include "tap.h"
+#include "ui/term/term.h"
 #include "ui/ui.h"
 #include "ui/views/fleet.h"
 
@@ -182,6 +183,41 @@ static void speed(struct ui *ui)
 	       (long long)((clock_mono_us() - begin) / KEYS), KEYS, (long long)worst);
 }
 
+/* What the column SANDBOX has room for. */
+static void boxes(void)
+{
+	struct source *src;
+	struct err err = ERR_INIT;
+	struct ui ui;
+	char path[64], *text = NULL;
+	size_t len = 0;
+	snprintf(path, sizeof(path), "/tmp/t_fleet-%d.jsonl", (int)getpid());
+	FILE *f = fopen(path, "w");
+	add(f, 0, 0, "session.start", "{\"session\":\"s-dddddd\",\"name\":\"d\"}");
+	add(f, 0, 0, "box.open", "{\"name\":\"front-lint-a\",\"driver\":\"process\"}");
+	add(f, 0, 0, "box.open", "{\"name\":\"front-lint-host\",\"driver\":\"host\"}");
+	fprintf(f, "{\"at\":\"1.0\",\"kind\":\"box.ready\",\"box\":3,\"body\":{\"profile\":\"none\"}}\n");
+	for (int i = 0; i < 2; i++) {
+		add(f, 0, 0, "agent.start", "{\"name\":\"lint\",\"task\":\"t\"}");
+		fprintf(f, "{\"at\":\"1.0\",\"kind\":\"action.requested\",\"agent\":%d,\"box\":%d,\"body\":{\"kind\":\"exec\",\"cmd\":\"make\"}}\n", 5 + 2 * i, 2 + i);
+	}
+	fclose(f);
+	ok(source_open(&src, path, &err) == 0, "boxes with long names");
+	unlink(path);
+	ui_init(&ui, &src, NULL, 1, 36, 120, false);
+	while (ui_sync(&ui))
+		ui_draw(&ui);
+	ui_draw(&ui);
+	FILE *to = open_memstream(&text, &len);
+	term_dump(&ui.grid, to);
+	fclose(to);
+	ok(strstr(text, " front-lint-a "), "where there is no room for both, the name is whole and the kind is left out");
+	ok(strstr(text, " host:front-lin"), "of a box without walls the kind stays");
+	free(text);
+	ui_release(&ui);
+	source_close(&src);
+}
+
 int main(void)
 {
 	static const char *const ids[] = { "s-aaaaaa", "s-bbbbbb", "s-cccccc" };
@@ -201,6 +237,7 @@ int main(void)
 		ui_draw(&ui);
 	ui_draw(&ui);
 	names();
+	boxes();
 	groups(&ui);
 	stays(&ui, src[0]);
 	sorted(&ui);
