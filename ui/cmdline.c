@@ -214,6 +214,32 @@ static void own_tree(struct ui *ui, const char *const *words, size_t nr, const c
 		ui_say(ui, ROLE_ERROR, "there is neither a box nor here a file '%s'; boxes: %s", rest, known.len ? buf_cstr(&known) : "none");
 }
 
+/* What it prints in a shell is here the log, filtered. */
+static void own_search(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	if (nr == 1) {
+		ui_say(ui, ROLE_ERROR, "search wants words or a filter: :search kind:exec \"permission denied\"; / searches what is shown");
+		return;
+	}
+	(void)words;
+	ui_do(ui, VERB_LOG);
+	filter_set(ui, rest);
+}
+
+static void own_blame(struct ui *ui, const char *const *words, size_t nr, const char *rest)
+{
+	struct subject on = subject_of(ui);
+	(void)words;
+	if (nr == 1)
+		ui_say(ui, ROLE_ERROR, "blame wants a file of the box: :blame src/parse.c");
+	else if (!tree_has(ui, &on, 0, rest))
+		ui_say(ui, ROLE_ERROR, "there is no file '%s' here; :tree lists those there are", rest);
+	else {
+		tree_open(ui, &on, 0, rest);
+		ui_do(ui, VERB_BLAME);
+	}
+}
+
 static void own_ruler(struct ui *ui, const char *const *words, size_t nr, const char *rest)
 {
 	(void)rest;
@@ -273,6 +299,7 @@ static void own_host(struct ui *ui, const char *cmd)
 }
 
 static const struct own own[] = {
+	{ "blame", "FILE", "who brought each line of a file of the box", own_blame },
 	{ "detach", "", "leave; agents go on", own_quit },
 	{ "diff", "[FROM [TO]]", "what changed since the start, since a mark or event, between two", own_diff },
 	{ "events", "", "all of them: the log", own_events },
@@ -286,6 +313,7 @@ static const struct own own[] = {
 	{ "redo", "[<event>]", "run a command again; without a number: how the newest compares", own_redo },
 	{ "redo!", "[<event>]", "make what the second run of a command changed so in its box", own_redo_promote },
 	{ "ruler", "exec | events | model | cost | tokens | output", "replay: what the timeline counts", own_ruler },
+	{ "search", "FILTER", "find words, or whatever a filter says: in the log", own_search },
 	{ "seek", "50% | 188 | +5m | -30s | 14:32:07", "replay: the cursor to a place", own_seek },
 	{ "show", "<event>", "an event in full", own_show },
 	{ "set", "NAME=VALUE", "a setting of this console; without a value: what it is", own_set },
@@ -388,18 +416,31 @@ static void send(struct ui *ui, const char *text)
 	cmd_line_release(&l);
 }
 
-static void unknown(struct ui *ui, const char *word)
+/* The whole line for a shell: of what is on the screen, unless something else was typed. */
+static char *for_shell(struct ui *ui, const struct cmd_row *c, const char *rest)
+{
+	const struct source *s = ui_source(ui, subject_of(ui).source);
+	const char *id = s ? s->model.id : NULL;
+	if (id && !*rest && strncmp(c->usage, "[SESSION", 8) == 0)
+		return xasprintf("sandglass %s %s", c->name, id);
+	const char *in = strstr(c->options, "--in SESSION") ? " -S " : strstr(c->options, "--at ID") ? " --at " : "";
+	bool said = !*in || !id || strncmp(rest, "-S", 2) == 0 || strstr(rest, "--at") || strstr(rest, "--in");
+	return xasprintf("sandglass %s%s%s%s%s", c->name, said ? "" : in, said ? "" : id, *rest || *c->usage ? " " : "", *rest ? rest : c->usage);
+}
+
+static void unknown(struct ui *ui, const char *word, const char *rest)
 {
 	const struct cmd_row *c = cmd_find(word);
 	const char *near = nearest(word);
 	CLEANUP(buf_release) struct buf known = BUF_INIT;
+	CLEANUP(free_ptr) char *line = c ? for_shell(ui, c, rest) : NULL;
 	names_of_agents(ui, &known);
 	if (view_find(word) && c && !c->supervisor)
-		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: sandglass %s %s", word, word, c->usage);
+		ui_say(ui, ROLE_ERROR, ":%s opens a screen; with words it is the shell's: %s", word, line);
 	else if (view_find(word))
 		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent or a box: %s", word, known.len ? buf_cstr(&known) : "there is none yet");
 	else if (c && !c->supervisor)
-		ui_say(ui, ROLE_ERROR, "'%s' is a command of the shell: sandglass %s %s", word, word, c->usage);
+		ui_say(ui, ROLE_ERROR, "no screen shows this; in another terminal: %s", line);
 	else if (ui_is_setting(word))
 		ui_say(ui, ROLE_ERROR, "'%s' is a setting: :set %s (Tab completes)", word, word);
 	else if (near)
@@ -444,7 +485,7 @@ void ui_command_line(struct ui *ui, const char *text)
 	else if (c && c->supervisor)
 		send(ui, text);
 	else
-		unknown(ui, words[0]);
+		unknown(ui, words[0], rest);
 }
 
 /* --- completion --------------------------------------------------------------------------------------------------- */

@@ -238,8 +238,18 @@ static void commands(void)
 	ok(strstr(ui.message, "sql:"), "no SQL over a fixture: %s", ui.message);
 	keys(":export\n");
 	ok(strstr(ui.message, "sandglass export"), "%s", ui.message);
+	keys(":claims\n");
+	ok(strstr(ui.message, "in another terminal: sandglass claims s-0192ab"), "the whole line is said: %s", ui.message);
+	keys(":when isdigit(peek\n");
+	ok(strstr(ui.message, "sandglass when --at s-0192ab isdigit(peek"), "with what was typed: %s", ui.message);
+	keys(":search kind:exec is:error\n");
+	is_str(ui_top(&ui)->ops->name, "log", "search is the log here");
+	is_str(ui_filter(&ui), "kind:exec is:error", "with what is searched for as its filter");
+	keys("\033\033");
+	keys(":blame nowhere.c\n");
+	ok(strstr(ui.message, "there is no file 'nowhere.c' here"), "%s", ui.message);
 	keys(":verify x\n");
-	ok(strstr(ui.message, "opens a screen") && strstr(ui.message, "sandglass verify ["), "what is a screen and a command: %s", ui.message);
+	ok(strstr(ui.message, "opens a screen") && strstr(ui.message, "sandglass verify x"), "what is a screen and a command: %s", ui.message);
 	end();
 }
 

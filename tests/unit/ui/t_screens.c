@@ -187,7 +187,7 @@ static const struct {
 	{ "tree-80x24-ascii", "review", 80, 24, true, "tree", 0, "l" },
 	{ "tree-file-120x36", "review", 120, 36, false, "tree", 0, ":tree src/parse.c\n" },
 	{ "tree-who-120x36", "review", 120, 36, false, "tree", 0, ":tree src/parse.c\nB" },
-	{ "tree-who-80x24-ascii", "review", 80, 24, true, "tree", 0, ":tree src/parse.c\nB" },
+	{ "tree-who-80x24-ascii", "review", 80, 24, true, "fleet", 0, ":blame src/parse.c\n" },
 	{ "tree-diff-80x24", "review", 80, 24, false, "tree", 0, ":tree src/parse.c\nd\n" },
 	{ "tree-wide-80x24", "wide", 80, 24, false, "tree", 0, "" },
 	{ "review-early-120x36", "review", 120, 36, false, "review", 6, "" },
