@@ -28,6 +28,14 @@ static void press(struct ui *ui, int row, int col)
 		ui_do(ui, VERB_OPEN);
 }
 
+static void wheel(struct ui *ui, struct mouse m)
+{
+	struct view *v = ui_top(ui);
+	enum verb verb = m.kind == MOUSE_WHEEL_UP ? VERB_UP : VERB_DOWN;
+	if (!v->ops->wheel || select_on(ui) || !v->ops->wheel(v->self, ui, m.row, m.col, verb))
+		ui_do(ui, verb);
+}
+
 void ui_mouse(struct ui *ui, struct mouse m)
 {
 	ui_fresh(ui);
@@ -48,7 +56,7 @@ void ui_mouse(struct ui *ui, struct mouse m)
 	case MOUSE_WHEEL_UP:
 	case MOUSE_WHEEL_DOWN:
 		for (int i = 0; i < WHEEL_ROWS; i++)
-			ui_do(ui, m.kind == MOUSE_WHEEL_UP ? VERB_UP : VERB_DOWN);
+			wheel(ui, m);
 		break;
 	}
 }

@@ -68,6 +68,8 @@ struct view_ops {
 	 * CLICK_GRABBED: drag follows it until it is let go. */
 	enum click (*click)(void *self, struct ui *ui, int row, int col);
 	void (*drag)(void *self, struct ui *ui, int row, int col);
+	/* May be NULL: the wheel turns over a cell: true if the pane there took @v (up or down), whichever has the keys. */
+	bool (*wheel)(void *self, struct ui *ui, int row, int col, enum verb v);
 	/* May be NULL: what can be searched here, and going to a place in it (as at above). */
 	void (*look)(const void *self, const struct ui *ui, struct looked *out);
 	void (*go)(void *self, struct ui *ui, uint64_t to);

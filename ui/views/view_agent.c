@@ -554,6 +554,18 @@ static void drag(void *self, struct ui *ui, int row, int col)
 	v->split = left_cols(v);
 }
 
+static bool wheel(void *self, struct ui *ui, int row, int col, enum verb to)
+{
+	struct agent_view *v = self;
+	bool keys_right = v->right;
+	if (!v->a || row < 2 || !beside(v, v->cols))
+		return false;
+	v->right = col >= left_cols(v);
+	bool took = verb(self, ui, to);
+	v->right = keys_right;
+	return took;
+}
+
 /* The pane at the right, whole and unwrapped. */
 static void pane_as_text(const void *self, struct ui *ui, struct buf *out)
 {
@@ -629,6 +641,6 @@ static void go(void *self, struct ui *ui, uint64_t to)
 const struct view_ops view_agent = {
 	.name = "agent", .where = IN_AGENT, .size = sizeof(struct agent_view),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .key = key, .click = click,
-	.drag = drag, .text = pane_as_text, .subject = subject,
+	.drag = drag, .wheel = wheel, .text = pane_as_text, .subject = subject,
 	.look = look, .go = go,
 };

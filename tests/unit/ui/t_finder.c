@@ -253,6 +253,26 @@ static void commands(void)
 	end();
 }
 
+/* The wheel scrolls what it turns over, whichever pane has the keys. */
+static void wheel(void)
+{
+	struct subject before = { 0 }, after = { 0 };
+	begin("fleet");
+	ui_open(&ui, "agent", &(struct subject){ .agent = s->model.agent[0].id });
+	ui_draw(&ui);
+	keys("\n");
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &before);
+	ui_mouse(&ui, (struct mouse){ MOUSE_WHEEL_UP, 8, 100 });
+	ui_draw(&ui);
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &after);
+	is_int((long long)after.action, (long long)before.action, "over the text the timeline stays");
+	ui_mouse(&ui, (struct mouse){ MOUSE_WHEEL_UP, 8, 5 });
+	ui_draw(&ui);
+	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &after);
+	ok(after.action < before.action, "over the timeline it moves");
+	end();
+}
+
 static void palette(void)
 {
 	begin("fleet");
@@ -335,6 +355,7 @@ int main(void)
 	searching();
 	jumping();
 	commands();
+	wheel();
 	palette();
 	history();
 	buf_release(&sent);
