@@ -74,7 +74,7 @@ static void recalc(struct ui *ui)
 /* What was said by the way is of the screen that it was said on. */
 static void passed(struct ui *ui)
 {
-	if (ui->message_role == ROLE_DIM && ui->message_key != ui->nr_keys)
+	if ((ui->message_role == ROLE_DIM || ui->message_role == ROLE_HELD) && ui->message_key != ui->nr_keys)
 		ui_say(ui, ROLE_TEXT, "%s", "");
 }
 

@@ -351,8 +351,18 @@ static const char *const own[] = {
 	NULL,
 };
 
+/* Over the text that scrolls; else it would go on to another part, which counts as seen. */
+static bool wheel(void *self, struct ui *ui, int row, int col, enum verb v)
+{
+	struct review *r = self;
+	if (row < 2 || (ui->grid.cols >= REVIEW_WIDE && col < REVIEW_LEFT))
+		return false;
+	r->top += v == VERB_DOWN ? 1 : -1;
+	return true;
+}
+
 const struct view_ops view_review = {
 	.name = "review", .where = IN_DIFF, .size = sizeof(struct review), .open = open_view, .close = close_view,
 	.recalc = recalc, .paint = review_paint, .verb = verb, .key = review_key, .own = own, .subject = subject, .text = whole_text,
-	.look = look, .go = go,
+	.look = look, .go = go, .wheel = wheel,
 };

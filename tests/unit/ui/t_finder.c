@@ -270,6 +270,31 @@ static void wheel(void)
 	ui_draw(&ui);
 	ui_top(&ui)->ops->subject(ui_top(&ui)->self, &ui, &after);
 	ok(after.action < before.action, "over the timeline it moves");
+	ui_say(&ui, ROLE_HELD, "look at it, then y");
+	keys("\033\033");
+	ok(!strstr(ui.message, "then y"), "what a screen wants of a person goes with it");
+	end();
+}
+
+/* Scrolling with it over the text is not looking at the next part: that would count as seen. */
+static void wheel_review(void)
+{
+	struct err err = ERR_INIT;
+	CLEANUP(buf_release) struct buf was = BUF_INIT;
+	if (source_open(&s, "tests/screens/review.jsonl", &err) < 0)
+		exit(99);
+	ui_init(&ui, &s, &act, 1, 36, 120, false);
+	ui_sync(&ui);
+	ui_draw(&ui);
+	ui_open(&ui, "review", &(struct subject){ .agent = s->model.agent[0].id });
+	buf_puts(&was, shot());
+	ui_mouse(&ui, (struct mouse){ MOUSE_WHEEL_DOWN, 10, 5 });
+	ok(strcmp(shot(), buf_cstr(&was)) != 0, "over the parts the next is chosen");
+	ui_mouse(&ui, (struct mouse){ MOUSE_WHEEL_UP, 10, 5 });
+	buf_reset(&was);
+	buf_puts(&was, shot());
+	ui_mouse(&ui, (struct mouse){ MOUSE_WHEEL_DOWN, 10, 90 });
+	ok(strcmp(shot(), buf_cstr(&was)) == 0, "over a text that is seen whole nothing happens");
 	end();
 }
 
@@ -356,6 +381,7 @@ int main(void)
 	jumping();
 	commands();
 	wheel();
+	wheel_review();
 	palette();
 	history();
 	buf_release(&sent);
