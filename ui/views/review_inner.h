@@ -62,13 +62,14 @@ struct review {
 	struct text text;
 	struct text_diff side_lines;
 	size_t text_top;
-	int rows;
+	int rows, list_rows; /* of the text; of the parts, as painted last */
 	struct arena *arena;
 };
 
 struct own_word *review_own(struct review *v, const struct part *p);
 enum part_choice review_choice(struct review *v, const struct part *p);
 /* "[x]" taken, "[ ]" left, "[?]" nobody has decided; files with hunks: "[-]" mixed. */
+int review_first(const struct review *v, int rows); /* the part on the first of the @rows that the list has */
 const char *review_mark(struct review *v, size_t i);
 void review_checks(struct review *v, struct source *s); /* fills check[] */
 void review_drift(struct review *v, struct source *s);  /* fills drifted */

@@ -53,9 +53,14 @@ static void paint_file(struct review *v, struct area a, int row, int col, const 
 	change_put_counts(a, row, a.cols - n - 2, c, v->arena);
 }
 
+int review_first(const struct review *v, int rows)
+{
+	return (int)v->at >= rows ? (int)v->at - rows + 1 : 0;
+}
+
 static void paint_parts(struct review *v, struct area a)
 {
-	int first = (int)v->at >= a.rows ? (int)v->at - a.rows + 1 : 0;
+	int first = review_first(v, a.rows);
 	for (int row = 0; row < a.rows && (size_t)(first + row) < v->nr_parts; row++) {
 		const struct part *p = &v->part[first + row];
 		int col = p->hunk == PART_WHOLE ? 1 : 3;
@@ -128,6 +133,7 @@ static void paint_left(struct review *v, struct area a)
 	flags = (flags > 6 ? 6 : flags ? flags : 1) + 1;
 	bool room = v->nr_parts > 0 && a.rows > flags + checks + 6;
 	int list = a.rows - (room ? flags + checks + 1 : 0);
+	v->list_rows = list;
 	paint_parts(v, area_sub(a, 0, 0, list, a.cols));
 	if (!room)
 		return;

@@ -92,9 +92,15 @@ static enum role op_role(char op)
 	return op == 'A' ? ROLE_ADD : op == 'D' ? ROLE_DEL : ROLE_HUNK;
 }
 
+/* Which file stands on the first of @rows. */
+static int first_file(const struct diff_view *v, int rows)
+{
+	return (int)v->file >= rows ? (int)v->file - rows + 1 : 0;
+}
+
 static void paint_files(const struct diff_view *v, struct area a)
 {
-	int first = (int)v->file >= a.rows ? (int)v->file - a.rows + 1 : 0;
+	int first = first_file(v, a.rows);
 	for (int row = 0; row < a.rows && (size_t)(first + row) < v->nr; row++) {
 		const struct change *c = &v->change[first + row];
 		const char *counts = c->counted ? change_counts(c, v->arena) : c->note ? c->note : "";
@@ -172,6 +178,15 @@ static bool verb(void *self, struct ui *ui, enum verb verb)
 	}
 }
 
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct diff_view *v = self;
+	if (ui->grid.cols < WIDE_COLS || row < 3 || col >= LEFT_COLS - 1)
+		return CLICK_NONE;
+	to_file(v, first_file(v, v->rows) + row - 3);
+	return CLICK_SELECTED;
+}
+
 static void subject(const void *self, const struct ui *ui, struct subject *out)
 {
 	const struct diff_view *v = self;
@@ -197,5 +212,5 @@ static void go(void *self, struct ui *ui, uint64_t to)
 const struct view_ops view_diff = {
 	.name = "diff", .where = IN_DIFF, .size = sizeof(struct diff_view),
 	.open = open_view, .recalc = recalc, .paint = paint, .verb = verb, .subject = subject,
-	.look = look, .go = go,
+	.look = look, .go = go, .click = click,
 };

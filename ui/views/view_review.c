@@ -351,6 +351,16 @@ static const char *const own[] = {
 	NULL,
 };
 
+/* A part at the left; it decides nothing. */
+static enum click click(void *self, struct ui *ui, int row, int col)
+{
+	struct review *v = self;
+	if (ui->grid.cols < REVIEW_WIDE || row < 2 || row >= 2 + v->list_rows || col >= REVIEW_LEFT - 1)
+		return CLICK_NONE;
+	to(v, review_first(v, v->list_rows) + row - 2);
+	return CLICK_SELECTED;
+}
+
 /* Over the text that scrolls; else it would go on to another part, which counts as seen. */
 static bool wheel(void *self, struct ui *ui, int row, int col, enum verb v)
 {
@@ -364,5 +374,5 @@ static bool wheel(void *self, struct ui *ui, int row, int col, enum verb v)
 const struct view_ops view_review = {
 	.name = "review", .where = IN_DIFF, .size = sizeof(struct review), .open = open_view, .close = close_view,
 	.recalc = recalc, .paint = review_paint, .verb = verb, .key = review_key, .own = own, .subject = subject, .text = whole_text,
-	.look = look, .go = go, .wheel = wheel,
+	.look = look, .go = go, .click = click, .wheel = wheel,
 };

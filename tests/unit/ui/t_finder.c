@@ -295,6 +295,12 @@ static void wheel_review(void)
 	buf_puts(&was, shot());
 	ui_mouse(&ui, (struct mouse){ MOUSE_WHEEL_DOWN, 10, 90 });
 	ok(strcmp(shot(), buf_cstr(&was)) == 0, "over a text that is seen whole nothing happens");
+	ui_mouse(&ui, (struct mouse){ MOUSE_PRESS, 5, 5 });
+	ok(strstr(shot(), "hunk 1 of 3"), "a click on a part chooses it");
+	ui_open(&ui, "diff", &(struct subject){ .agent = s->model.agent[0].id });
+	ui_draw(&ui);
+	ui_mouse(&ui, (struct mouse){ MOUSE_PRESS, 4, 5 });
+	ok(strstr(shot(), "file 2 of "), "and one on a file, its changes");
 	end();
 }
 
