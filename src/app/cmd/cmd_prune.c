@@ -28,11 +28,27 @@ struct prune {
 	struct cmd_ctx *ctx;
 	struct session_files files;
 	bool *chosen;
-	int64_t *takes; /* of those that are chosen */
-	int64_t bytes;
+	int64_t *takes;	/* of those that are chosen */
+	size_t *work;	/* ... files of boxes that nobody has merged */
+	int64_t bytes, freed;
 	bool merged; /* leave those with work that is not */
-	size_t nr, running, failed, unmerged, spared;
+	size_t nr, removed, running, failed, unmerged, spared;
 };
+
+static void prune_begin(struct prune *p)
+{
+	p->chosen = xcalloc(p->files.nr + 1, sizeof(*p->chosen));
+	p->takes = xcalloc(p->files.nr + 1, sizeof(*p->takes));
+	p->work = xcalloc(p->files.nr + 1, sizeof(*p->work));
+}
+
+static void prune_release(struct prune *p)
+{
+	free(p->chosen);
+	free(p->takes);
+	free(p->work);
+	session_files_release(&p->files);
+}
 
 /* Files of boxes of @f that nobody has merged. */
 static size_t not_merged(const struct session_file *f)
@@ -71,12 +87,13 @@ static void choose(struct prune *p, size_t i)
 		p->running++;
 		return;
 	}
-	bool work = not_merged(&p->files.item[i]) > 0;
+	size_t work = not_merged(&p->files.item[i]);
 	if (work && (p->merged || cmd_has(p->ctx, "merged"))) {
 		p->spared++;
 		return;
 	}
-	p->unmerged += work;
+	p->unmerged += work > 0;
+	p->work[i] = work;
 	p->chosen[i] = true;
 	p->nr++;
 	p->takes[i] = takes(&p->files.item[i]);
@@ -128,6 +145,8 @@ static void print_one(struct prune *p, size_t i, const char *what)
 		json_put_str(o, "session", f->id);
 		json_put_str(o, "name", f->name);
 		json_put_int(o, "size_bytes", p->takes[i]);
+		if (p->work[i])
+			json_put_int(o, "unmerged", (int64_t)p->work[i]);
 		json_put_str(o, "done", what);
 		cmd_json(p->ctx, o);
 		return;
@@ -135,19 +154,26 @@ static void print_one(struct prune *p, size_t i, const char *what)
 	cmd_size((uint64_t)p->takes[i], &size);
 	fprintf(p->ctx->out, "%s %s  %s  ", what, f->id, buf_cstr(&size));
 	cmd_print_safe(p->ctx->out, f->name, strlen(f->name), false);
+	if (p->work[i])
+		fprintf(p->ctx->out, "  %zu file%s not merged", p->work[i], p->work[i] == 1 ? "" : "s");
 	fputc('\n', p->ctx->out);
+}
+
+/* "3 sessions, 1.2 GiB" */
+static void print_total(struct prune *p, const char *what, size_t nr, int64_t bytes)
+{
+	CLEANUP(buf_release) struct buf size = BUF_INIT;
+	if (p->ctx->json || !nr)
+		return;
+	cmd_size((uint64_t)bytes, &size);
+	fprintf(p->ctx->out, "%s %zu session%s, %s\n", what, nr, nr == 1 ? "" : "s", buf_cstr(&size));
 }
 
 static bool may(struct prune *p)
 {
 	CLEANUP(buf_release) struct buf answer = BUF_INIT, size = BUF_INIT;
-	if (cmd_has(p->ctx, "yes"))
-		return true;
 	if (!isatty(0))
 		return false;
-	for (size_t i = 0; i < p->files.nr && !p->ctx->json; i++)
-		if (p->chosen[i])
-			print_one(p, i, "would remove");
 	cmd_size((uint64_t)p->bytes, &size);
 	CLEANUP(free_ptr)
 	char *q = xasprintf("remove %zu session%s (%s%s) for ever? [y/N] ", p->nr, p->nr == 1 ? "" : "s",
@@ -179,27 +205,47 @@ static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, c
 
 static void remove_chosen(struct prune *p)
 {
-	bool dry = cmd_has(p->ctx, "dry-run");
 	for (size_t i = 0; i < p->files.nr; i++) {
 		struct err err = ERR_INIT;
 		if (!p->chosen[i])
 			continue;
-		if (!dry && remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"), &err) < 0) {
+		if (remove_one(p->ctx, &p->files.item[i], cmd_opt(p->ctx, "message"), &err) < 0) {
 			p->failed++;
 			fprintf(p->ctx->err, "sandglass: %s\n", err.text);
 			continue;
 		}
-		print_one(p, i, dry ? "would remove" : "removed");
+		print_one(p, i, "removed");
+		p->removed++;
+		p->freed += p->takes[i];
 	}
+	print_total(p, "freed:", p->removed, p->freed);
 }
 
-static bool agreed(struct prune *p)
+/* Sizes first: what would go, how much that is, and what would be lost with it. */
+static void list_chosen(struct prune *p)
 {
-	if (p->unmerged && !p->ctx->quiet)
-		fprintf(p->ctx->err,
-			"sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n",
-			p->unmerged);
-	return cmd_has(p->ctx, "dry-run") || may(p);
+	for (size_t i = 0; i < p->files.nr; i++)
+		if (p->chosen[i])
+			print_one(p, i, "would remove");
+	print_total(p, "in all", p->nr, p->bytes);
+	fflush(p->ctx->out);
+	if (p->unmerged && !p->ctx->quiet && p->nr == 1)
+		fputs("sandglass: it has work that is not merged ('sandglass sandbox ls' names it)\n", p->ctx->err);
+	else if (p->unmerged && !p->ctx->quiet)
+		fprintf(p->ctx->err, "sandglass: %zu of them with work that is not merged ('sandglass sandbox ls' names it)\n", p->unmerged);
+}
+
+/* false: nobody said yes. */
+static bool list_or_remove(struct prune *p)
+{
+	bool dry = cmd_has(p->ctx, "dry-run"), yes = cmd_has(p->ctx, "yes");
+	if (dry || (!yes && !p->ctx->json))
+		list_chosen(p);
+	if (!dry && !yes && !may(p))
+		return false;
+	if (!dry)
+		remove_chosen(p);
+	return true;
 }
 
 void prune_warn(struct cmd_ctx *ctx)
@@ -240,8 +286,7 @@ void prune_old(struct cmd_ctx *ctx)
 	int64_t days = keep_days(ctx);
 	if (days <= 0 || session_files_list(&p.files, ctx->sessions, &err) < 0)
 		return;
-	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
-	p.takes = xcalloc(p.files.nr + 1, sizeof(*p.takes));
+	prune_begin(&p);
 	choose_older(&p, days);
 	for (size_t i = 0; i < p.files.nr; i++)
 		if (p.chosen[i] && remove_one(ctx, &p.files.item[i], "keep.days", &err) < 0)
@@ -249,9 +294,7 @@ void prune_old(struct cmd_ctx *ctx)
 	if (p.nr && !ctx->quiet)
 		fprintf(ctx->err, "sandglass: %zu session%s older than %lld days removed (keep.days)\n", p.nr,
 			p.nr == 1 ? "" : "s", (long long)days);
-	free(p.chosen);
-	free(p.takes);
-	session_files_release(&p.files);
+	prune_release(&p);
 }
 
 int cmd_prune(struct cmd_ctx *ctx)
@@ -268,8 +311,7 @@ int cmd_prune(struct cmd_ctx *ctx)
 	if (plain && days <= 0)
 		return cmd_usage(ctx, "remove which? name sessions, or give --older-than or --keep, or set keep.days; --boxes: what boxes have left behind");
 	int rc = session_files_list(&p.files, ctx->sessions, &err);
-	p.chosen = xcalloc(p.files.nr + 1, sizeof(*p.chosen));
-	p.takes = xcalloc(p.files.nr + 1, sizeof(*p.takes));
+	prune_begin(&p);
 	if (rc == 0 && plain)
 		choose_older(&p, days);
 	else if (rc == 0)
@@ -278,17 +320,13 @@ int cmd_prune(struct cmd_ctx *ctx)
 		status = cmd_fail(ctx, &err);
 	else if (!p.nr)
 		fprintf(ctx->err, "sandglass: nothing to remove\n");
-	else if (agreed(&p))
-		remove_chosen(&p);
-	else
+	else if (!list_or_remove(&p))
 		status = cmd_fail_with(ctx, EXIT_PERSON, "nothing was removed: %zu session%s would be, --yes does it",
 				       p.nr, p.nr == 1 ? "" : "s");
 	if (p.spared && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu with work that is not merged were left alone\n", p.spared);
+		fprintf(ctx->err, "sandglass: %zu with work that is not merged %s left alone\n", p.spared, p.spared == 1 ? "was" : "were");
 	if (p.running && !ctx->quiet)
-		fprintf(ctx->err, "sandglass: %zu that run were left alone\n", p.running);
-	free(p.chosen);
-	free(p.takes);
-	session_files_release(&p.files);
+		fprintf(ctx->err, "sandglass: %zu that run%s left alone\n", p.running, p.running == 1 ? "s was" : " were");
+	prune_release(&p);
 	return p.failed ? EXIT_UNSUCCESSFUL : status;
 }
