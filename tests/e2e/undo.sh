@@ -45,6 +45,10 @@ ok $? 'then the earlier one'
 is "$(now short | xargs)" 'one' 'is all undone'
 "$sg" undo >"$t/out" 2>&1
 is "$(now short | xargs)" 'one two' 'an undo without a number takes the last one back'
+"$sg" undo --again >"$t/out" 2>&1
+is "$(now short | xargs)" 'one' 'and is an undo of its own, that --again takes back'
+"$sg" undo >"$t/out" 2>&1
+is "$(now short | xargs)" 'one two' 'which an undo takes back'
 is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "undo" and .body.of != null and .body.why == null) | .body.of' | xargs)" \
 	"${act[0]} ${act[3]} ${act[2]}" 'each stands in the record'
 # a redo's changes taken over: the second run changed its own box, promote makes exactly that so in the first one's
@@ -54,6 +58,19 @@ is "$(now short | xargs)" 'one' 'and back again'
 is "$(now short | xargs)" 'one two' 'undo --again brings back what was undone last'
 "$sg" undo --again >"$t/out" 2>&1
 ok $((! $?)) 'once'
+"$sg" undo >"$t/out" 2>&1
+# whose it is: the person's, wherever the author of a change is named
+me=$(id -un)
+out=$("$sg" when three --path long --at "$id")
+like "$out" "vanished .* by #[0-9]+ undo of #${act[0]} by $me" 'when tells an undo as the deed of its person'
+"$sg" rollback "$id#${act[4]}" --box work >"$t/out" 2>&1
+out=$("$sg" blame short --at "$id")
+like "$out" "^#[0-9]+ rollback to #${act[4]} by $me\$" 'blame a rollback'
+unlike "$out" 'unknown' 'which has no verdict'
+like "$("$sg" blame short --at "$id" --json | tail -1)" "\"kind\":\"rollback\",\"what\":\"rollback to #${act[4]}\",\"by\":\"$me\"" 'in JSON, too'
+like "$("$sg" show "$id#$("$sg" events "$id" --json | jq -r 'select(.kind == "snapshot.taken") | .seq' | tail -1)")" "rollback \(rollback to #${act[4]} by $me\)" 'show'
+"$sg" export "$id" -F git -o "$t/git" >"$t/out" 2>&1
+like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}\$" 'and the history as git'
 "$sg" undo >"$t/out" 2>&1
 again=$("$sg" redo "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
 "$sg" promote "$id#$again" >"$t/out" 2>&1

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "record/read/back.h"
 #include "ui/views/row.h"
 
 const char *who_mark(struct source *s, uint64_t seq, struct arena *a)
@@ -29,6 +30,9 @@ const char *who_text(struct source *s, uint64_t seq, struct arena *a)
 		return "the base, or before the record";
 	if (!act) {
 		CLEANUP(json_release) json_t *o = source_body(s, seq);
+		CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
+		if (session_put_back(s->session, seq, &what, &who))
+			return arena_printf(a, "#%" PRIu64 " %s%s%s", seq, buf_cstr(&what), who.len ? " by " : "", buf_cstr(&who));
 		return json_array_size(json_object_get(o, "by")) ? arena_printf(a, "#%" PRIu64 "~ several actions at the same time", seq) :
 			arena_printf(a, "#%" PRIu64 " %s", seq, json_str(o, "why", "changed outside of actions"));
 	}

@@ -145,7 +145,8 @@ static void print_legend(struct cmd_ctx *ctx, struct session *s, const struct fi
 			   json_str(more, "rules", ""));
 		if (json_str(more, "decision", NULL))
 			buf_printf(&by, "; %s by %s", json_str(more, "decision", ""), json_str(more, "by", ""));
-		print_field(ctx->out, "verdict  ", buf_cstr(&by));
+		if (json_str(more, "verdict", NULL)) /* not of what no action did */
+			print_field(ctx->out, "verdict  ", buf_cstr(&by));
 		if (json_str(more, "message", NULL))
 			print_field(ctx->out, "message  ", json_str(more, "message", ""));
 		if (json_str(more, "proposed", NULL))

@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/hash.h"
 #include "base/mem.h"
+#include "record/read/back.h"
 #include "record/read/ended.h"
 #include "record/read/list.h"
 
@@ -313,7 +314,7 @@ static json_t *event_json(struct session *s, const struct event *ev)
 static void print_event(struct cmd_ctx *ctx, struct session *s, const struct event *ev)
 {
 	struct agent_names names = { 0 };
-	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT;
+	CLEANUP(buf_release) struct buf b = BUF_INIT, text = BUF_INIT, back = BUF_INIT, person = BUF_INIT;
 	const char *kind = event_kind_name(ev->kind), *doc = event_kind_doc(ev->kind);
 	buf_printf(&b, "%s#%llu", session_id(s), (unsigned long long)ev->seq);
 	line(ctx, "event", buf_cstr(&b));
@@ -325,6 +326,8 @@ static void print_event(struct cmd_ctx *ctx, struct session *s, const struct eve
 	id_line(ctx, "box", ev->box);
 	id_line(ctx, "cause", ev->cause);
 	describe_event(ev, &text);
+	if (session_put_back(s, ev->seq, &back, &person))
+		buf_printf(&text, " (%s%s%s)", buf_cstr(&back), person.len ? " by " : "", buf_cstr(&person));
 	line(ctx, "says", buf_cstr(&text));
 	if (doc && ctx->verbose)
 		line(ctx, "means", doc);

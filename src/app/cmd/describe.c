@@ -115,6 +115,23 @@ static void who(const json_t *body, struct buf *out)
 		put_key(body, "by", " by ", out);
 }
 
+/* "what #53 did is taken back: 2 changes". */
+static void put_back(const json_t *b, struct buf *out)
+{
+	const char *how = json_str(b, "how", "");
+	int64_t of = json_int(b, "of", 0), takes = json_int(b, "takes", 0), ops = json_int(b, "ops", 0);
+	if (!strcmp(how, "promote"))
+		buf_printf(out, "what preview #%lld changed is taken over", (long long)json_int(b, "to", 0));
+	else if (of)
+		buf_printf(out, "what #%lld did to the files is taken %s", (long long)of, !strcmp(how, "redo") ? "over" : "back");
+	else if (takes)
+		buf_printf(out, "#%lld is undone", (long long)takes);
+	else
+		buf_printf(out, "files are as they were at #%lld", (long long)json_int(b, "to", 0));
+	if (!put_key(b, "why", ": not done: ", out))
+		buf_printf(out, ": %lld change%s", (long long)ops, ops == 1 ? "" : "s");
+}
+
 static void judged(const json_t *body, struct buf *out)
 {
 	const json_t *rule = json_array_get(json_object_get(body, "rules"), 0);
@@ -432,6 +449,9 @@ static void by_kind(uint16_t kind, const json_t *b, struct buf *out)
 		put_key(b, "n", "snapshot ", out);
 		put_key(b, "changed", ": changed ", out);
 		put_key(b, "why", " after ", out);
+		break;
+	case EV_ROLLBACK_DONE:
+		put_back(b, out);
 		break;
 	case EV_PREVIEW_STARTED:
 		put_key(b, "how", "preview begins, ", out);

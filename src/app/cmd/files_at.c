@@ -7,6 +7,7 @@
 #include "app/cmd/describe.h"
 #include "app/exchange/act.h"
 #include "app/exchange/export.h"
+#include "record/read/back.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
 
@@ -106,7 +107,9 @@ void files_who(struct session *s, const struct file_version *v, struct buf *out)
 	if (!v->snapshot) {
 		buf_puts(out, "base");
 	} else if (!v->action || act_load(&a, s, v->action, &none) < 0) {
-		buf_printf(out, "#%" PRIu64 " %s", v->snapshot, v->why);
+		CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
+		bool back = session_put_back(s, v->snapshot, &what, &who);
+		buf_printf(out, "#%" PRIu64 " %s%s%s", v->snapshot, back ? buf_cstr(&what) : v->why, who.len ? " by " : "", buf_cstr(&who));
 	} else {
 		const char *agent = agent_name(&names, s, a.agent);
 		buf_printf(out, "#%" PRIu64 "%s %s%s%s ", v->action, v->shared ? "~" : "", agent, *agent ? " " : "", act_kind(&a));
@@ -140,6 +143,18 @@ static char *said_before(struct session *s, const struct act *a)
 	return said;
 }
 
+/* A person's command: his name stands where an action has its decider. */
+static void put_back_json(struct session *s, const struct file_version *v, json_t *o)
+{
+	CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
+	if (!v->snapshot || !session_put_back(s, v->snapshot, &what, &who))
+		return;
+	json_put_str(o, "kind", "rollback");
+	json_put(o, "what", json_text(buf_cstr(&what), what.len));
+	if (who.len)
+		json_put(o, "by", json_text(buf_cstr(&who), who.len));
+}
+
 json_t *files_who_json(struct session *s, const struct file_version *v)
 {
 	struct act a;
@@ -150,8 +165,10 @@ json_t *files_who_json(struct session *s, const struct file_version *v)
 		json_put_int(o, "snapshot", (int64_t)v->snapshot);
 	else
 		json_put_flag(o, "base", true);
-	if (!v->action || act_load(&a, s, v->action, &none) < 0)
+	if (!v->action || act_load(&a, s, v->action, &none) < 0) {
+		put_back_json(s, v, o);
 		return o;
+	}
 	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
 	CLEANUP(free_ptr) char *said = said_before(s, &a);
 	const char *agent = agent_name(&names, s, a.agent);

@@ -21,9 +21,9 @@ NODISCARD int files_at_path(struct files_at *f, const char *path, const struct l
 /* --path PATTERN... of the command: all when there is none. */
 bool files_wanted(const struct cmd_ctx *ctx, const char *path);
 
-/* "#352 fix edit words.c" of an action; "#12 rollback" of a snapshot without one. */
+/* "#352 fix edit words.c" of an action; "#12 undo of #7 by ann", "#12 background" of a snapshot without one. */
 void files_who(struct session *s, const struct file_version *v, struct buf *out);
-/* {"action","agent","kind","what","verdict","decision","by","said"} of it. New reference. */
+/* {"action","agent","kind","what","verdict","decision","by","said"} of it; of files that were put back {"kind","what","by"}. New reference. */
 json_t *files_who_json(struct session *s, const struct file_version *v);
 
 #endif

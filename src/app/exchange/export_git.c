@@ -1,6 +1,6 @@
 /* The whole history as ordinary commits in a new bare repository, written by `git fast-import`: one branch for each layer
  * (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit with the files of the base that the session came to
- * touch, then one for each snapshot: author is the agent, trailers name event, action, verdict and who approved.
+ * touch, then one for each snapshot: author is the agent, or the person who put files back; trailers name event, action, verdict and who approved.
  *
  * Only lists of changes are read, no trees. What a box's own .git held is left out; so is a content that the record does not
  * hold (hash only): the commit says so in a trailer and the file keeps its last known bytes. */
@@ -20,6 +20,7 @@
 #include "app/exchange/states.h"
 #include "base/fd.h"
 #include "base/mem.h"
+#include "record/read/back.h"
 #include "sandbox/workspace/diff.h"
 #include "sandbox/workspace/view.h"
 
@@ -149,9 +150,9 @@ static void put_clean(struct buf *out, const char *text, size_t max)
 		buf_putc(out, (unsigned char)*text < 0x20 || *text == 0x7f ? ' ' : *text);
 }
 
-/* Returns the agent whose work it is. */
+/* Returns the agent whose work it is; @person: the name of the person whose it is, if it is one's. */
 static uint64_t put_message(struct history *h, const struct event *ev, const json_t *body, const struct buf *missing,
-			    struct buf *out)
+			    struct buf *out, struct buf *person)
 {
 	uint64_t agent = ev->agent;
 	struct act a;
@@ -189,7 +190,9 @@ static uint64_t put_message(struct history *h, const struct event *ev, const jso
 		}
 		act_release(&a);
 	} else {
-		put_clean(out, json_str(body, "why", "snapshot"), 50);
+		CLEANUP(buf_release) struct buf back = BUF_INIT;
+		bool is = session_put_back(h->x->s, ev->seq, &back, person);
+		put_clean(out, is ? buf_cstr(&back) : json_str(body, "why", "snapshot"), 50);
 	}
 	buf_printf(out, "\n\nSandglass-Session: %s\nSandglass-Event: #%" PRIu64, session_id(h->x->s), ev->seq);
 	buf_append(out, buf_cstr(&tail), tail.len);
@@ -273,8 +276,9 @@ static int one_snapshot(struct history *h, const char *ref, const struct event *
 		if (!send_blob(h, &id))
 			buf_printf(&missing, "%s%s", missing.len ? ", " : "", buf_cstr(&path));
 	}
-	uint64_t agent = put_message(h, ev, body, &missing, &message);
-	put_commit(h, ref, agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
+	CLEANUP(buf_release) struct buf person = BUF_INIT;
+	uint64_t agent = put_message(h, ev, body, &missing, &message, &person);
+	put_commit(h, ref, person.len ? buf_cstr(&person) : agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
 	if (cut)
 		put_view(h, &v, &missing);
 	json_array_foreach(json_object_get(body, "changes"), i, change) {

@@ -78,7 +78,7 @@ static void promote_work(struct tree_op *o)
 
 /* --- loop --- */
 
-static void record_done(const struct promote_op *po)
+static uint64_t record_done(const struct promote_op *po)
 {
 	const struct tree_op *o = &po->op;
 	json_t *body = json_object();
@@ -90,16 +90,17 @@ static void record_done(const struct promote_op *po)
 	json_put(body, "missing", json_argv(o->missing.item, o->missing.nr));
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
-	record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, o->cause, body);
+	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, o->cause, body);
 }
 
 static void promote_done(struct tree_op *o)
 {
 	struct promote_op *po = (struct promote_op *)o;
 	uint64_t seq = tree_record(o->t, &o->taken);
-	record_done(po);
+	uint64_t done = record_done(po);
 	if (o->err.code == ERR_NONE && o->nr_ops) { /* an undo takes this back */
 		o->t->undo = o->before;
+		o->t->undo_done = done;
 		o->t->undone = false;
 	}
 	json_t *v = json_object();

@@ -12,7 +12,8 @@ struct tree_request {
 	struct super *s;
 	uint64_t box, ticket, cause;
 	json_t *who; /* borrowed for the call */
-	bool tell, undo;
+	bool tell, again;
+	uint64_t takes; /* rollback: seq of the rollback.done that it takes back; 0 = none */
 };
 
 /* @opts: what the box was opened with; borrowed for the call. */
@@ -27,7 +28,7 @@ void trees_merged(const struct trees *t, const char **dir_out, const char **ref_
 
 /* Loop: brings the files of @t to those of box @from at event @n, then answers @c as box.open does. */
 void trees_fork_into(struct trees *t, struct call *c, uint64_t from, uint64_t n);
-int trees_undo_rollback(const struct tree_request *rq, struct trees *t);
+int trees_undo_rollback(const struct tree_request *rq, struct trees *t, bool again);
 
 /* A snapshot that another supervisor of this session took of a box that this one stands for. */
 struct old_snap {

@@ -8,18 +8,20 @@
 #include "app/super/tree_op.h"
 #include "base/fd.h"
 
-static void record_rollback(struct tree_op *o, const char *how)
+static uint64_t record_rollback(struct tree_op *o, uint64_t takes)
 {
 	json_t *body = json_object(), *missing = json_array();
 	for (size_t i = 0; i < o->missing.nr; i++)
 		json_array_append_new(missing, json_bytes(o->missing.item[i], o->missing.len[i]));
 	json_put_int(body, "to", (int64_t)o->to);
-	json_put_str(body, "how", how);
+	json_put_str(body, "how", takes ? "undo" : "rollback");
+	if (takes)
+		json_put_int(body, "takes", (int64_t)takes);
 	json_put_int(body, "ops", (int64_t)o->nr_ops);
 	json_put(body, "missing", missing);
 	if (o->err.code != ERR_NONE)
 		json_put_str(body, "why", o->err.text);
-	record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
+	return record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
 }
 
 static void back_work(struct tree_op *o)
@@ -44,9 +46,9 @@ static void back_done(struct tree_op *o)
 {
 	struct trees *t = o->t;
 	t->undo = o->before;
-	t->undone = o->rq.undo;
+	t->undone = o->rq.takes && !o->rq.again;
 	uint64_t seq = tree_record(t, &o->taken);
-	record_rollback(o, o->rq.undo ? "undo" : "rollback");
+	t->undo_done = record_rollback(o, o->rq.takes);
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)seq);
 	json_put_int(v, "to", (int64_t)o->to);
@@ -133,11 +135,12 @@ int trees_rollback_command(const struct tree_request *rq, uint64_t to, bool tell
 	return 0;
 }
 
-int trees_undo_rollback(const struct tree_request *rq, struct trees *t)
+int trees_undo_rollback(const struct tree_request *rq, struct trees *t, bool again)
 {
 	struct tree_op *o = back_op(t, t->undo, rq->cause);
 	o->rq = *rq;
-	o->rq.undo = !t->undone; /* an undo of an undo: what was undone is there again */
+	o->rq.takes = t->undo_done;
+	o->rq.again = again;
 	tree_op_start(o);
 	return 0;
 }

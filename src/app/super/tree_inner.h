@@ -66,7 +66,8 @@ struct trees {
 	struct review *review;    /* tree_review.c; NULL = nobody has said anything */
 	uint64_t agent;           /* who had an action in it last; 0 = none */
 	uint64_t undo;            /* seq before the last rollback; 0 = none */
-	bool undone;              /* the last one was an undo */
+	uint64_t undo_done;       /* seq of its rollback.done */
+	bool undone;              /* the last one was an undo, and no 'undo --again' */
 	bool again;               /* the box stands for one of before, whose files it may go on with */
 	char *merged_ref;
 	struct err broken;        /* the layers could not be opened: why */

@@ -431,7 +431,7 @@ int trees_again_command(const struct tree_request *rq, struct err *err)
 	struct trees *newest = newest_undo(rq->s);
 	if (!newest || !newest->undone || (rq->s->last_merge[0] && newest->undo < rq->s->last_merge_seq))
 		return err_set(err, ERR_NOENT, "the last change of files was no undo: there is nothing to bring back (a merge is made again with 'merge')");
-	return trees_undo_rollback(rq, newest);
+	return trees_undo_rollback(rq, newest, true);
 }
 
 int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
@@ -439,7 +439,7 @@ int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err 
 	struct super *s = rq->s;
 	struct trees *newest = newest_undo(s);
 	if (newest && (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
-		return trees_undo_rollback(rq, newest);
+		return trees_undo_rollback(rq, newest, false);
 	if (!s->last_merge[0])
 		return err_set(err, ERR_NOENT, "there is no merge and no rollback of this session that could be undone");
 	struct undoing *u = NEW(struct undoing);

@@ -184,7 +184,9 @@ static void undo_done(struct tree_op *o)
 		o->t->undo = o->before; /* an undo without a number takes this one back */
 		o->t->undone = true;
 	}
-	record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
+	uint64_t done = record_append_json(o->t->s->record, EV_ROLLBACK_DONE, o->cause, 0, o->t->id, 0, body);
+	if (o->err.code == ERR_NONE)
+		o->t->undo_done = done;
 	json_t *v = json_object();
 	json_put_int(v, "event", (int64_t)seq);
 	json_put_int(v, "of", (int64_t)u->action);
