@@ -144,6 +144,8 @@ static void own_redo(struct ui *ui, const char *const *words, size_t nr, const c
 	on.action = strtoull(id, &end, 10);
 	if (*end)
 		ui_say(ui, ROLE_ERROR, "redo wants the number of a command that has run: :redo 403");
+	else if (!ui_may_act(ui, on.source) && ui_source(ui, on.source) && model_redo(&ui_source(ui, on.source)->model, on.action))
+		ui_open(ui, "redo", &on); /* how it went then */
 	else if (!ui_may_act(ui, on.source))
 		ui_say(ui, ROLE_DIM, "redo: read only: nothing runs here");
 	else

@@ -1,5 +1,6 @@
 #include "query/aim.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 static void merge(const json_t *o, struct buf *out)
@@ -20,9 +21,26 @@ static void merge(const json_t *o, struct buf *out)
 		buf_puts(out, ", hunk by hunk");
 }
 
+/* Files are put back to a point, or what a second run changed is taken over. */
+static bool point(const json_t *o, struct buf *out)
+{
+	const json_t *args = json_object_get(o, "args"), *to = json_object_get(args, "to");
+	int64_t second = json_int(args, "redo", 0);
+	if (second)
+		buf_printf(out, "takes over what #%" PRId64 " changed", second);
+	else if (json_is_integer(to))
+		buf_printf(out, "to #%" PRId64, (int64_t)json_integer_value(to));
+	else if (json_is_string(to))
+		buf_printf(out, "to '%s'", json_string_value(to));
+	return second || json_is_integer(to) || json_is_string(to);
+}
+
 bool action_aim(const json_t *requested, struct buf *out)
 {
-	if (strcmp(json_str(requested, "kind", ""), "merge") != 0)
+	const char *kind = json_str(requested, "kind", "");
+	if (!strcmp(kind, "rollback"))
+		return point(requested, out);
+	if (strcmp(kind, "merge") != 0)
 		return false;
 	merge(requested, out);
 	return true;

@@ -119,6 +119,8 @@ ok $? "Ctrl-r asks whether its changes are taken over"
 keys y
 wait_for 10 shows 'the files of work are so already'
 ok $? "they are: here there is nothing left to do"
+keys ':redo! 1' Enter
+sees '#1 has not run again: :redo 1 does it' "and of another the line says that it has not"
 tmux_end $T
 "$sg" stop -S "$id" >out 2>&1
 ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
@@ -135,6 +137,11 @@ ok $? "replay shows how it compared"
 keys r
 sleep 0.3
 sees 'read only' "and runs nothing"
+keys q
+keys ":redo $one" Enter
+sees "redo #$one.*the same" "by its number, too"
+keys ":redo 1" Enter
+sees 'redo: read only' "where none ran again, nothing does"
 keys ':sql SELECT seq, kind FROM event LIMIT 2' Enter
 sees '2 rows$' ':sql gives a table'
 sees 'Enter goes to the event' 'from which Enter leads on'

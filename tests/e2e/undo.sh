@@ -68,6 +68,8 @@ out=$("$sg" blame short --at "$id")
 like "$out" "^#[0-9]+ rollback to #${act[4]} by $me\$" 'blame a rollback'
 unlike "$out" 'unknown' 'which has no verdict'
 like "$("$sg" blame short --at "$id" --json | tail -1)" "\"kind\":\"rollback\",\"what\":\"rollback to #${act[4]}\",\"by\":\"$me\"" 'in JSON, too'
+out=$("$sg" export "$id" -F md)
+like "$out" "^- \*\*#[0-9]+\*\* .undo of #${act[0]}. by .$me.: [0-9] change" 'a report names what was taken back'
 like "$("$sg" show "$id#$("$sg" events "$id" --json | jq -r 'select(.kind == "snapshot.taken") | .seq' | tail -1)")" "rollback \(rollback to #${act[4]} by $me\)" 'show'
 "$sg" export "$id" -F git -o "$t/git" >"$t/out" 2>&1
 like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}\$" 'and the history as git'
@@ -75,10 +77,13 @@ like "$(git -C "$t/git" log --all --format='%an: %s')" "^$me: undo of #${act[0]}
 again=$("$sg" redo "$id#${act[2]}" --json 2>/dev/null | jq -r .action)
 "$sg" promote "$id#$again" >"$t/out" 2>&1
 ok $? 'a second run is promoted'
+like "$(cat "$t/out")" "^what #$again changed is taken over into box work: 1 change: short \(#[0-9]+\)" 'which is said in a sentence'
+like "$("$sg" blame short --at "$id")" "^#[0-9]+ promote of #$again by $me\$" 'and is the deed of its person'
+like "$("$sg" promote "$id#$again" 2>&1)" "^what #$again changed is in box work already" 'once more changes nothing'
 is "$(now short | xargs)" 'one two' 'its change is in the box'
 is "$(now long | sed -n '3p;28p' | xargs)" '3 twenty-eight' 'and nothing else'
-is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)")" "rollback $again" 'as an action'
-is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "redo" and .body.why == null) | .body.of')" "$again" 'that stands in the record'
+is "$("$sg" events "$id" --json | jq -r "select(.kind == \"action.requested\" and .body.tool == \"redo\") | .body.kind + \" \" + (.body.args.redo | tostring)" | head -1)" "rollback $again" 'as an action'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "rollback.done" and .body.how == "redo" and .body.why == null and .body.ops > 0) | .body.of')" "$again" 'that stands in the record'
 "$sg" undo >"$t/out" 2>&1
 is "$(now short | xargs)" 'one' 'undo takes it back'
 again=$("$sg" redo "$id#${act[3]}" --json 2>/dev/null | jq -r .action)
@@ -93,6 +98,18 @@ ok $((! $?)) 'a first run is none'
 like "$(cat "$t/out")" "^merge [0-9a-f]+ is undone: [1-9] files? put back in $t/repo" 'a merge that is undone is told in a sentence'
 "$sg" undo "$id#999999" >"$t/out" 2>&1
 ok $((! $?)) 'there is nothing at a number that nobody gave'
+# after a kill and a resume the box of the first run is another, with its files
+"$sg" undo "$id#${act[1]}" >"$t/out" 2>&1
+again=$("$sg" redo "$id#${act[1]}" --json 2>/dev/null | jq -r .action)
+pid=$(supervisor "$id")
+kill -9 "$pid"
+wait_for 30 sh -c "! kill -0 $pid"
+like "$("$sg" promote "$id#$again" 2>&1)" "^sandglass: no session runs, '$id' neither" 'a session that does not run is named'
+"$sg" resume -d "$id" >"$t/out" 2>&1
+wait_for 30 sh -c "'$sg' state 2>/dev/null | grep -q 'go on'"
+"$sg" promote "$id#$again" >"$t/out" 2>&1
+ok $? 'resumed, a second run of before can be promoted'
+is "$(now long | sed -n 28p)" twenty-eight 'into the box that stands for the first'"'"'s'
 "$sg" stop --now >/dev/null 2>&1
 wait_for 20 sh -c "! '$sg' state"
 "$sg" undo "$id#${act[1]}" >"$t/out" 2>&1

@@ -49,17 +49,6 @@ const char *row_argv(const json_t *o, struct arena *a)
 	return arena_strdup(a, buf_cstr(&b));
 }
 
-/* Snapshots and rollbacks are told by their point, not by the box that the row is about anyway. */
-static const char *point_text(const json_t *o, struct arena *a)
-{
-	const json_t *args = json_object_get(o, "args"), *to = json_object_get(args, "to");
-	if (json_is_integer(to))
-		return arena_printf(a, "to #%" PRId64, (int64_t)json_integer_value(to));
-	if (json_is_string(to))
-		return arena_printf(a, "to '%s'", json_string_value(to));
-	return arena_strdup(a, json_str(args, "label", ""));
-}
-
 const char *action_args(const json_t *o, struct arena *a)
 {
 	const json_t *args = json_object_get(o, "args");
@@ -88,11 +77,10 @@ const char *action_what(const json_t *o, struct arena *a)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "model", ""));
 	if (strcmp(kind, "ask") == 0)
 		return arena_strdup(a, json_str(json_object_get(o, "args"), "text", ""));
-	int64_t second = json_int(json_object_get(o, "args"), "redo", 0);
-	if (strcmp(kind, "rollback") == 0 && second)
-		return arena_printf(a, "takes over what #%" PRId64 " changed", second);
-	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0)
-		return point_text(o, a);
+	CLEANUP(buf_release) struct buf aim = BUF_INIT;
+	bool aimed = action_aim(o, &aim);
+	if (strcmp(kind, "snapshot") == 0 || strcmp(kind, "rollback") == 0) /* not by the box that the row is about anyway */
+		return aimed ? arena_strdup(a, buf_cstr(&aim)) : arena_strdup(a, json_str(json_object_get(o, "args"), "label", ""));
 	text = row_bytes(o, "path", a);
 	if (text) {
 		const char *host = row_bytes(o, "host_path", a);
@@ -103,8 +91,7 @@ const char *action_what(const json_t *o, struct arena *a)
 			       ? arena_printf(a, "%s  %s bytes", text, fmt_count(a, size))
 			       : text;
 	}
-	CLEANUP(buf_release) struct buf aim = BUF_INIT;
-	if (action_aim(o, &aim))
+	if (aimed)
 		return arena_strdup(a, buf_cstr(&aim));
 	text = action_args(o, a);
 	return *text || *tool ? arena_printf(a, "%s%s%s", tool, *tool && *text ? " " : "", text) : "";

@@ -112,6 +112,8 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	const struct model_box *b = first ? model_box(&s->model, first->box) : NULL;
 	if (!ui_may_act(ui, on->source)) {
 		ui_say(ui, ROLE_DIM, "redo!: read only: nothing can be changed here");
+	} else if (!r && on->action && s && s->model.nr_redos) {
+		ui_say(ui, ROLE_DIM, "#%" PRIu64 " has not run again: :redo %" PRIu64 " does it", on->action, on->action);
 	} else if (!r || !r->ended) {
 		ui_say(ui, ROLE_DIM, r ? "it is not compared yet" : "nothing has run again here: r on a command does it");
 	} else if (!b || b->closed) {

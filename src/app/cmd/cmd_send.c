@@ -130,6 +130,8 @@ int live_open(const char *text, bool watch, struct control_client **out, struct 
 	CLEANUP(free_ptr) char *shared = rc == 0 && !ids.nr && !(text && strchr(text, '/')) ? shared_path(text) : NULL;
 	if (rc == 0 && ((text && strchr(text, '/')) || shared))
 		rc = by_path(shared ? shared : text, &o, out, err);
+	else if (rc == 0 && !ids.nr && text)
+		rc = err_set(err, ERR_NOENT, "no session runs, '%s' neither: 'sandglass show %s' says how it ended", text, text);
 	else if (rc == 0 && !ids.nr)
 		rc = err_set(err, ERR_NOENT, "no session runs: 'sandglass run FILE' starts one");
 	else if (rc == 0 && text)

@@ -165,6 +165,21 @@ static void back(const json_t *result, struct buf *out)
 	buf_printf(out, " (#%" PRId64 ")", number(result, "event"));
 }
 
+/* A second run's changes. */
+static void promoted(const json_t *result, struct buf *out)
+{
+	buf_printf(out, "what #%" PRId64 " changed is ", number(result, "again"));
+	if (!number(result, "changes")) {
+		buf_printf(out, "in box %s already", json_str(result, "box", ""));
+		return;
+	}
+	buf_printf(out, "taken over into box %s: ", json_str(result, "box", ""));
+	count(out, number(result, "changes"), "change");
+	paths(json_object_get(result, "paths"), ": ", out);
+	paths(json_object_get(result, "missing"), "; not in the record, so not brought over: ", out);
+	buf_printf(out, " (#%" PRId64 ")", number(result, "event"));
+}
+
 bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 {
 	const char *name = ctx->command->name;
@@ -179,6 +194,8 @@ bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 		merged(ctx, result, out);
 	else if ((!strcmp(name, "rollback") || !strcmp(name, "undo")) && json_object_get(result, "changes"))
 		back(result, out);
+	else if (!strcmp(name, "promote") && json_object_get(result, "again"))
+		promoted(result, out);
 	else if (!strcmp(name, "undo") && json_object_get(result, "merge"))
 		unmerged(result, out);
 	else if (!strcmp(name, "budget") && json_object_get(result, "left"))

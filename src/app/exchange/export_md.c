@@ -9,12 +9,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text/sanitize.h"
+#include "record/read/back.h"
 
 enum { OUTPUT_MAX = 4000, TEXT_MAX = 20000, HEADERS = 500 };
 
 struct report {
 	struct export *x;
-	size_t actions, denied, failed, decided, answers, honeytokens;
+	size_t actions, denied, failed, decided, answers, honeytokens, put_back;
 	int64_t cost_uusd, in, out;
 	bool cost_unknown;
 };
@@ -192,8 +193,36 @@ static int put_honeytoken(struct report *r, uint64_t seq, struct arena *arena, s
 	return 0;
 }
 
-/* What nobody had a reason to carry: above all that was done. */
-static int put_honeytokens(struct report *r, struct err *err)
+/* What a person took back; a promote and a script's own rollback stand among the actions. */
+static int put_back(struct report *r, uint64_t seq, struct arena *arena, struct err *err)
+{
+	FILE *out = r->x->out;
+	struct event ev;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
+	if (session_event(r->x->s, seq, &ev, arena, err) < 0)
+		return -1;
+	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+	if (ev.action || !session_put_back(r->x->s, seq, &what, &who) || !who.len)
+		return 0;
+	if (!r->put_back++)
+		fputs("\n## Files that were put back\n\n", out);
+	fprintf(out, "- **#%" PRIu64 "** ", seq);
+	put_code(out, buf_cstr(&what), what.len);
+	fputs(" by ", out);
+	put_code(out, buf_cstr(&who), who.len);
+	if (*json_str(body, "why", "")) {
+		fputs(": not done, ", out);
+		put_code(out, json_str(body, "why", ""), strlen(json_str(body, "why", "")));
+	} else {
+		fprintf(out, ": %" PRId64 " change%s", json_int(body, "ops", 0), json_int(body, "ops", 0) == 1 ? "" : "s");
+	}
+	fputc('\n', out);
+	return 0;
+}
+
+/* Every event of @kind, in order. */
+static int put_each(struct report *r, uint16_t kind, int (*put)(struct report *r, uint64_t seq, struct arena *arena, struct err *err),
+		    struct err *err)
 {
 	struct event ev[HEADERS];
 	struct arena arena = ARENA_INIT;
@@ -203,13 +232,11 @@ static int put_honeytokens(struct report *r, struct err *err)
 	do {
 		rc = session_headers(r->x->s, at, ev, HEADERS, &nr, err);
 		for (size_t i = 0; rc == 0 && i < nr; i++)
-			if (ev[i].kind == EV_HONEYTOKEN_SEEN)
-				rc = put_honeytoken(r, ev[i].seq, &arena, err);
+			if (ev[i].kind == kind)
+				rc = put(r, ev[i].seq, &arena, err);
 		at = rc == 0 && nr ? ev[nr - 1].seq : at;
 		arena_reset(&arena);
 	} while (rc == 0 && nr);
-	if (r->honeytokens)
-		fputc('\n', r->x->out);
 	arena_release(&arena);
 	return rc;
 }
@@ -233,11 +260,15 @@ int export_md(struct export *x, struct err *err)
 	fprintf(x->out, " %s\n\n", session_id(x->s));
 	put_line(x->out, "began", buf_cstr(&when));
 	fprintf(x->out, "- events: %" PRIu64 "\n\n", session_head(x->s));
-	int rc = put_honeytokens(&r, err);
+	int rc = put_each(&r, EV_HONEYTOKEN_SEEN, put_honeytoken, err); /* what nobody had a reason to carry: above all that was done */
+	if (r.honeytokens)
+		fputc('\n', x->out);
 	if (rc == 0 && steps_any(x->s, 0))
 		rc = put_agent(&r, 0, err);
 	for (size_t i = 0; rc == 0 && i < nr; i++)
 		rc = put_agent(&r, agent[i], err);
+	if (rc == 0)
+		rc = put_each(&r, EV_ROLLBACK_DONE, put_back, err);
 	put_sums(&r);
 	free(agent);
 	return rc;

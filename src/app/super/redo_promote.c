@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/super/redo_inner.h"
+#include "app/super/resume.h"
 #include "app/super/super_box.h"
 #include "sandbox/workspace/memstore.h"
 
@@ -207,7 +208,7 @@ static int look(struct redo_promote *p, struct err *err)
 		return err_set(err, ERR_NOENT, "#%" PRIu64 " is no second run of a command", p->again);
 	const json_t *origin = json_object_get(begun, "origin");
 	p->of = (uint64_t)json_int(origin, "action", 0);
-	p->box = (uint64_t)json_int(origin, "box", 0);
+	p->box = resume_box(s->resume, (uint64_t)json_int(origin, "box", 0));
 	bool changed = false;
 	for (size_t i = 0; i < p->o.nr_layers; i++)
 		changed |= p->o.layer[i].after != 0;

@@ -72,17 +72,19 @@ bool session_put_back(struct session *s, uint64_t seq, struct buf *what, struct 
 {
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	struct event ev, cause;
-	CLEANUP(json_release) json_t *snapshot = body_at(s, seq, &ev, &a);
-	if (!snapshot || ev.kind != EV_SNAPSHOT_TAKEN || strcmp(json_str(snapshot, "why", ""), "rollback") != 0)
-		return false;
-	json_t *done = said_behind(s, &ev);
+	CLEANUP(json_release) json_t *body = body_at(s, seq, &ev, &a);
+	json_t *done = NULL;
+	if (body && ev.kind == EV_ROLLBACK_DONE)
+		done = json_incref(body);
+	else if (body && ev.kind == EV_SNAPSHOT_TAKEN && !strcmp(json_str(body, "why", ""), "rollback"))
+		done = said_behind(s, &ev);
 	if (!done)
 		return false;
 	int undos;
 	CLEANUP(json_release) json_t *first = first_of(s, done, &undos);
 	CLEANUP(json_release) json_t *by = body_at(s, ev.cause, &cause, &a);
 	put_what(first, undos, what);
-	if (by && cause.kind == EV_CONTROL_COMMAND)
-		buf_puts(who, json_str(json_object_get(by, "who"), "name", ""));
+	const json_t *from = by && cause.kind == EV_ACTION_REQUESTED ? json_object_get(by, "args") : by; /* a promote goes through the gate */
+	buf_puts(who, json_str(json_object_get(from, "who"), "name", ""));
 	return true;
 }

@@ -18,6 +18,10 @@ int main(void)
 	says("{\"kind\":\"merge\",\"host_path\":\"/p.patch\",\"args\":{\"mode\":\"patch\"}}", "as the patch /p.patch");
 	says("{\"kind\":\"merge\",\"args\":{\"into\":\".\"}}", "to branch (a new one) of .");
 	says("{\"kind\":\"merge\",\"args\":7}", "to branch (a new one) of its repository");
+	says("{\"kind\":\"rollback\",\"tool\":\"redo\",\"args\":{\"redo\":78,\"of\":53}}", "takes over what #78 changed");
+	says("{\"kind\":\"rollback\",\"args\":{\"to\":53}}", "to #53");
+	says("{\"kind\":\"rollback\",\"args\":{\"to\":\"before\"}}", "to 'before'");
+	says("{\"kind\":\"rollback\",\"args\":{}}", NULL);
 	says("{\"kind\":\"exec\",\"argv\":[\"make\"]}", NULL);
 	return done_testing();
 }
