@@ -11,6 +11,7 @@
 #include "ui/views/approve.h"
 #include "ui/term/fmt.h"
 #include "ui/views/row.h"
+#include "ui/views/tried.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
 
@@ -182,6 +183,23 @@ static void print_other(struct line *l, const struct event *ev, const struct row
 	CLEANUP(free_ptr) char *first = more ? xstrndup(r->what, (size_t)(more - r->what)) : xstrdup(r->what);
 	print_what(l, first);
 	print_more_lines(l, r, more);
+}
+
+/* What a person is to know before he lets it be so: files, output, what it had to do without. */
+static void print_preview(struct line *l, const struct model_action *act, struct arena *a)
+{
+	struct text t;
+	text_init(&t, a, 100, 3, false);
+	if (!act || !tried_text(&t, l->s, act, 0, TRIED_FULL))
+		return;
+	for (size_t i = 1; i < t.nr; i++) { /* the first says what stands above it already */
+		CLEANUP(buf_release) struct buf row = BUF_INIT;
+		for (uint32_t k = 0; k < t.row[i].nr; k++)
+			buf_puts(&row, text_glyph(&t.row[i], k).s);
+		fprintf(l->out, "  %s ", t.row[i].gutter && *t.row[i].gutter ? t.row[i].gutter : " ");
+		line_print_safe(l->out, buf_cstr(&row));
+		fputc('\n', l->out);
+	}
 }
 
 static bool is_step(uint16_t kind)
@@ -391,6 +409,8 @@ bool line_event(struct line *l, const struct event *ev)
 		fputs(r.word, l->out);
 	}
 	fputc('\n', l->out);
+	if (ev->kind == EV_PREVIEW_ENDED)
+		print_preview(l, model_action(m, ev->action), &a);
 	arena_release(&a);
 	return true;
 }

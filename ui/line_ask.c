@@ -55,7 +55,7 @@ void line_show_prompt(struct line *l)
 	l->at_prompt = true;
 }
 
-static void prompt_action(struct line *l, const struct model_action *act)
+void line_prompt_action(struct line *l, const struct model_action *act)
 {
 	struct arena a = ARENA_INIT;
 	struct approval_info info;
@@ -184,7 +184,7 @@ void line_prompt(struct line *l)
 	l->awaiting = AWAIT_COMMAND;
 	for (size_t i = 0; i < m->nr_held; i++)
 		if (m->held[i] > l->later) {
-			prompt_action(l, model_action(m, m->held[i]));
+			line_prompt_action(l, model_action(m, m->held[i]));
 			return;
 		}
 	for (size_t i = 0; i < m->nr_asks; i++)

@@ -21,6 +21,7 @@ struct line {
 	uint64_t past;      /* what is not said again: up to this event */
 	enum awaiting awaiting;
 	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
+	uint64_t decided;   /* what the last decision was about */
 	uint64_t later;     /* not asked again by itself up to this one */
 	char *intent;
 	char *type;         /* the name that a rule wants typed; NULL none */
@@ -52,6 +53,7 @@ bool line_event(struct line *l, const struct event *ev);
 void line_print_safe(FILE *out, const char *text);
 /* Asks about what waits next; never while an answer is being typed for something that still waits. */
 void line_prompt(struct line *l);
+void line_prompt_action(struct line *l, const struct model_action *act); /* asks about this one */
 void line_forget(struct line *l); /* frees what its prompts hold */
 extern const char line_choices[]; /* the numbers that answer a held action, with their words */
 void line_show_prompt(struct line *l); /* once more, if events that came between have pushed it up */

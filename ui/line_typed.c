@@ -58,18 +58,43 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		answer(l, text, err);
 	else if (l->json && result)
 		done(l, result);
+	if ((err || text) && l->asked)
+		line_show_prompt(l);
 	fflush(l->out);
 }
 
-static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
+/* Refused, it waits as before: it is asked again, and if that cannot be now, said. */
+static void decided(void *self, const json_t *result, const struct err *err)
+{
+	struct line *l = self;
+	const struct model_action *act = model_action(&l->s->model, l->decided);
+	sent(l, result, err);
+	if (!err || !act || act->state != ACT_WAITS || l->json)
+		return;
+	if (!l->asked)
+		line_prompt_action(l, act);
+	else if (l->asked != l->decided)
+		fprintf(l->out, "\n#%" PRIu64 " stays held; \"approve\" and \"deny\" with its number work at any time\n", l->decided);
+	l->at_prompt &= l->asked == l->decided;
+	if (l->asked)
+		line_show_prompt(l);
+	fflush(l->out);
+}
+
+static void send_to(struct line *l, const char *const *words, size_t nr, json_t *opts, act_done_fn *done_fn)
 {
 	const struct cmd_row *c = cmd_find(words[0]);
 	l->sent_us = c && c->supervisor ? clock_mono_us() : 0;
 	if (l->act && l->act->command)
-		l->act->command(l->act->self, words, nr, opts, sent, l);
+		l->act->command(l->act->self, words, nr, opts, done_fn, l);
 	else
 		answer(l, "read only: there is nobody to tell it to", NULL);
 	json_decref(opts);
+}
+
+static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
+{
+	send_to(l, words, nr, opts, sent);
 }
 
 static void decide(struct line *l, const char *word, json_t *opts)
@@ -81,10 +106,11 @@ static void decide(struct line *l, const char *word, json_t *opts)
 		json_put_str(opts, "intent", l->intent);
 	if (l->note && *l->note)
 		json_put_str(opts, "note", l->note);
-	send_words(l, words, 2, opts);
+	l->decided = l->asked;
 	l->awaiting = AWAIT_COMMAND;
 	l->later = l->asked > l->later ? l->asked : l->later;
 	l->asked = 0;
+	send_to(l, words, 2, opts, decided);
 }
 
 /* What lets it run; where a rule wants the name typed, only after that. */

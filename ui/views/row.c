@@ -179,7 +179,8 @@ static const char *went_back(const json_t *o, struct arena *a)
 {
 	const char *how = json_str(o, "how", ""), *why = json_str(o, "why", "");
 	int64_t of = json_int(o, "of", 0), takes = json_int(o, "takes", 0);
-	const char *what = strcmp(how, "redo") == 0 ? arena_printf(a, "what #%" PRId64 " changed is taken over", of) :
+	const char *what = strcmp(how, "promote") == 0 ? arena_printf(a, "what preview #%" PRId64 " changed is taken over", json_int(o, "to", 0)) :
+			   strcmp(how, "redo") == 0 ? arena_printf(a, "what #%" PRId64 " changed is taken over", of) :
 			   of ? arena_printf(a, "what #%" PRId64 " changed is taken back", of) :
 			   takes ? arena_printf(a, "#%" PRId64 " is undone", takes) : arena_printf(a, "to #%" PRId64, json_int(o, "to", 0));
 	return arena_printf(a, "%s%s%s", what, *why ? ": not done: " : "", why);

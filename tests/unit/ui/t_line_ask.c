@@ -65,6 +65,25 @@ static void has(const char *text, const char *want, const char *what)
 	ok(strstr(text, want) != NULL, "%s", what);
 }
 
+/* What was decided is refused (it has changed, its preview no longer holds): it waits on, so it is asked again. */
+static void refused(void)
+{
+	struct err err = ERR_INIT;
+	begin();
+	types("11");
+	types("11"); /* its risk is high */
+	has(sent, "promote", "the preview is to be made so");
+	err_set(&err, ERR_NOENT, "there is no preview");
+	fflush(to);
+	size_t before = len;
+	told(told_self, NULL, &err);
+	fflush(to);
+	has(out + before, "not done: there is no preview\n", "refused, that is said");
+	has(out + before, "1 approve once", "and it is asked again");
+	has(types("12"), "note", "so that a number is an answer as before");
+	end();
+}
+
 static void edited(void)
 {
 	begin();
@@ -173,6 +192,7 @@ int main(void)
 {
 	steers();
 	edited();
+	refused();
 	pattern();
 	of_a_budget();
 	objects();
