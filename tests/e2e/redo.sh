@@ -127,6 +127,7 @@ ended() { ! "$sg" ls --live 2>/dev/null | grep -q "$id"; }
 wait_for 10 ended
 "$sg" verify "$id" >out 2>&1
 is $? 0 "the record verifies"
+is "$("$sg" compare "$id" "$id" 2>&1 | sed -n 2p | cut -d' ' -f2)" stopped "a session that a person ended counts as stopped, not as failed"
 
 # --- the record afterwards ---
 $T new-session -d -x 120 -y 36 "LC_ALL=C.UTF-8 $sg replay $id"

@@ -362,13 +362,13 @@ static void paint_session(const struct compare *v, const struct ui *ui, struct a
 	const struct model *m = &ui->src[i]->model;
 	const struct side *d = &v->side[i];
 	const char *which = i == v->left ? "<" : i == v->right ? ">" : " ", *name = m->name ? m->name : "";
-	const char *state = !m->ended ? "run" : m->good ? "ok" : "failed";
+	const char *state = !m->ended ? "run" : m->good ? "ok" : m->how ? m->how : "failed";
 	put(a, row, 1, ROLE_KEY, which);
 	int col = put_bytes(a, row, 3, 11, ROLE_NAME, m->id ? m->id : "?", strlen(m->id ? m->id : "?"), 0);
 	if (a.cols >= 100)
 		put_bytes(a, row, 15, 20, ROLE_TEXT, name, strlen(name), 0);
 	col = a.cols >= 100 ? 36 : 15;
-	put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : ROLE_FAILED, state);
+	put(a, row, col, !m->ended ? ROLE_RUN : m->good ? ROLE_OK : !strcmp(state, "failed") ? ROLE_FAILED : ROLE_TEXT, state);
 	put_right(a, row, col + 7, 9, ROLE_TEXT, fmt_span(v->arena, m->last_us - m->start_us));
 	put_right(a, row, col + 17, 8, ROLE_TEXT, fmt_cost(v->arena, m->uusd, false));
 	put_right(a, row, col + 26, 12, ROLE_TEXT, fmt_plural(v->arena, (int64_t)d->nr, "action", "actions"));

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "base/mem.h"
 #include "query/sql.h"
+#include "record/read/ended.h"
 
 /* One row of three readings of the file, however long; events of an action are found by their kind: 100 requested, 101 judged,
  * 102 held, 103 decided, 105 ended. "action>0": the index is of those only. */
@@ -58,7 +59,7 @@ static void fill(struct summary *m, struct session *s, const struct sql_table *t
 	m->tokens = m->tokens_in + m->tokens_out;
 	struct err none = ERR_INIT;
 	CLEANUP(json_release) json_t *end = t->cell[18] ? json_parse(t->cell[18], strlen(t->cell[18]), "event", &none) : NULL;
-	m->state = end ? json_flag(end, "ok", false) ? "ok" : "failed" : session_live(s) ? "running" : "broken off";
+	m->state = end ? json_flag(end, "ok", false) ? "ok" : ended_word(end) : session_live(s) ? "running" : "broken off";
 	const char *why = json_str(end, "why", NULL);
 	m->why = why ? xstrdup(why) : NULL;
 }
