@@ -19,13 +19,26 @@ wait_for 20 asks
 warns() { "$sg" events "$id" --json | grep -c '"topic":"room"'; }
 is "$(warns)" 0 'nothing is told while there is room'
 dd if=/dev/zero of="$t/disk/fill" bs=1M count=42 2>/dev/null
-told() { "$sg" mark 2 -S "$id" >/dev/null 2>&1; [ "$(warns)" -ge "$1" ]; }
-wait_for 10 told 1
+is_told() { "$sg" mark 2 -S "$id" >/dev/null 2>&1; [ "$(warns)" -ge "$1" ]; }
+wait_for 10 is_told 1
 ok $? 'little room is told'
 for i in 1 2 3; do "$sg" mark 2 -S "$id" >/dev/null 2>&1; done
 is "$(warns)" 1 'once'
 like "$("$sg" events "$id" --json | grep '"topic":"room"')" 'only [0-9]+ MB are left on the disk' 'with what is left'
 like "$("$sg" replay "$id" --screen --size 120x36)" 'DISK nearly full' 'the fleet shows it'
+# full: it stands still, its record stays whole, and goes on where it stood
+dd if=/dev/zero of="$t/disk/more" bs=64k 2>/dev/null
+for i in 1 2 3 4 5 6 7 8; do timeout 60 "$sg" mark 2 "$(head -c 60000 /dev/zero | tr '\0' x)" -S "$id" >/dev/null 2>&1 & done
+stalled() { "$sg" ls | grep -qE "^$id +stalled .*: no space left for '.*' \(disk full\), retrying"; }
+wait_for 30 stalled
+ok $? 'on a full disk ls says that it stands still, and why'
+is "$("$sg" ls --json | grep -c '"state":"stalled","path".*"why":"no space left')" 1 'in JSON, too'
+like "$("$sg" verify "$id" 2>&1)" "^$id verified: .* 0 failed" 'its record is whole'
+rm "$t/disk/more"
+wait_for 30 sh -c "'$sg' ls | grep -qE '^$id +waiting'"
+ok $? 'with room it goes on'
+wait # for the marks
+is "$("$sg" events "$id" --json | grep -c '"kind":"control.command".*xxxxxx')" 8 'and nothing is lost'
 rm "$t/disk/fill"
 again() { [ "$(warns)" = 2 ]; }
 wait_for 10 again

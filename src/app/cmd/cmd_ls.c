@@ -14,8 +14,8 @@
 
 struct row {
 	const struct session_file *file;
-	const char *state; /* running, waiting, ended, stopped, failed, broken off, unreadable */
-	char *why;	   /* it is unreadable, or has not ended well: owned; may be NULL */
+	const char *state; /* running, waiting, stalled, ended, stopped, failed, broken off, unreadable */
+	char *why;	   /* it is unreadable, has not ended well, or cannot write its record: owned; may be NULL */
 	uint64_t events;
 	int64_t begun_us, last_us;
 	size_t held, asks;
@@ -87,6 +87,11 @@ static void ask_supervisors(struct row *row, size_t nr)
 		row[i].asks = json_array_size(json_object_get(state, "asks"));
 		row[i].watch = !strcmp(json_str(welcome, "role", ""), "watch");
 		row[i].state = row[i].held + row[i].asks ? "waiting" : row[i].state;
+		if (*json_str(state, "record", "")) { /* then nothing goes on there, whatever waits */
+			free(row[i].why);
+			row[i].why = xstrdup(json_str(state, "record_why", "its record cannot be written"));
+			row[i].state = "stalled";
+		}
 		json_decref(welcome);
 	}
 	free(a);
