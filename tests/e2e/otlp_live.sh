@@ -100,6 +100,10 @@ echo partial >in/mode
 run
 is "$? $(warned "$(last)")" '0 1' 'or some of it'
 like "$(cat out)" 'refuses some of what it is sent: one is too old' 'in its words'
+echo page >in/mode
+run
+is "$? $(warned "$(last)")" '0 1' 'a page of somebody on the way is no answer of a collector'
+like "$(cat out)" 'takes nothing: it answers 200 with a web page' 'and is said to be one'
 unset OTLP_TOKEN
 run
 is "$? $(warned "$(last)")" '0 1' 'a secret that is not to be had'

@@ -177,14 +177,22 @@ static void look_partial(struct otlp_live *l)
 		left_out(l, why);
 }
 
+/* Whoever asks for a log-in on the way answers 200, too, and has taken nothing. */
+static bool is_page(const struct buf *answer)
+{
+	const char *p = buf_cstr(answer);
+	return p[strspn(p, " \t\r\n")] == '<';
+}
+
 static void on_end(void *self, const struct http_end *end)
 {
 	struct otlp_live *l = self;
-	bool taken = end->how == HTTP_OK && end->status >= 200 && end->status < 300;
+	bool page = is_page(&l->answer);
+	bool taken = end->how == HTTP_OK && end->status >= 200 && end->status < 300 && !page;
 	bool wrong = end->how == HTTP_OK && (end->status == 400 || end->status == 413 || end->status == 422);
 	char why[160];
 	l->call = NULL;
-	snprintf(why, sizeof(why), "it answers %d", end->status);
+	snprintf(why, sizeof(why), "it answers %d%s", end->status, page ? " with a web page" : "");
 	if (!taken && !wrong) {
 		put_off(l, end->how == HTTP_OK ? why : end->text);
 		return;

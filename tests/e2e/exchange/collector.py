@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """An OTLP/HTTP collector that takes JSON and says whether it is right. Prints its port. FOLDER/mode says what it does: "ok",
-a status such as "503", "partial", or "hang"; FOLDER/got has a line for each request: status, path, Authorization, body."""
+a status such as "503", "partial", "page" (of somebody else), or "hang"; FOLDER/got has a line for each request: status, path, Authorization, body."""
 import json, os, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -63,7 +63,7 @@ class Handler(BaseHTTPRequestHandler):
         with lock, open(os.path.join(folder, "got"), "a") as f:
             print(status, self.path, json.dumps(self.headers["Authorization"]), json.dumps(doc), sep="\t", file=f)
         answer = {"partialSuccess": {"rejectedSpans": "1", "errorMessage": "one is too old"}} if mode == "partial" else {}
-        data = json.dumps(answer).encode()
+        data = b"\n<html>log in first</html>" if mode == "page" else json.dumps(answer).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
