@@ -51,6 +51,7 @@ static void slot_drop(struct slot *s)
 		}
 	slot_untrace(s);
 	slot_forget_let_go(s);
+	alive_forget(s);
 	loop_timer_free(&s->still_timer);
 	box_opts_free(&s->opts);
 	strv_release(&s->env);

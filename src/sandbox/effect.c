@@ -116,8 +116,10 @@ static void run_over(struct job *j, const struct run_end *e)
 		json_put_int(body, "left", left);
 	if (j->batch)
 		json_put(body, "batch", several_end(j->batch));
-	j->slot->alive += left;
+	struct slot *s = j->slot;
+	s->alive += left;
 	job_free(j);
+	alive_look(s);
 	failpoint("effect.ended");
 	action_ended(a, end, body);
 }

@@ -53,6 +53,7 @@ struct slot {
 	unsigned said; /* lines */
 	unsigned holds; /* workers in its files; while there are any it is not closed */
 	int alive; /* processes that ended actions left behind, as the box says */
+	struct alive_look *alive_look; /* effect_alive.c: it is being asked; NULL it is not */
 	uint64_t still; /* still.c: the action for whose sake it is to stand still; 0 = none */
 	bool stilled;	/* and it does */
 	struct loop_timer *still_timer;
@@ -70,6 +71,9 @@ struct boxes {
 };
 
 struct slot *slot_find(struct boxes *b, uint64_t id);
+/* effect_alive.c: do those that were left behind still live? The answer comes later; an end in between asks anew. */
+void alive_look(struct slot *s);
+void alive_forget(struct slot *s);
 void effector_init(struct slot *s);
 void boxes_freeze_why(struct boxes *b, uint64_t box, bool frozen, uint64_t cause, const char *why);
 void end_jobs(struct slot *s, enum action_end end); /* effect.c: all that runs in it is told to have ended so */

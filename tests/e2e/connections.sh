@@ -38,13 +38,16 @@ for _, name in ipairs { "good", "bad" } do
   assert(sg.agent.run { task = "fetch", name = name, model = "scripted:" .. name .. ".lua", box = box, tools = { "shell" } })
 end
 box:run "bash fetch.sh script"
-box:run "(while [ ! -e go ]; do sleep 0.1; done; bash fetch.sh later; touch done; exec sleep 60) >/dev/null 2>&1 & echo begun"
+box:run "(while [ ! -e go ]; do sleep 0.1; done; bash fetch.sh later; touch done; exec sleep 600) >/dev/null 2>&1 & echo \$! >pid"
 box:run "bash fetch.sh two"
 box:write("go", "")
 for _ = 1, 300 do
   if box:read "done" then break end
   sg.sleep(0.1)
 end
+box:run 'kill \$(cat pid); while kill -0 \$(cat pid) 2>&-; do sleep 0.1; done'
+box:run "true"
+box:run "bash fetch.sh alone"
 L
 cat >policy.lua <<'L'
 local p = require "sandglass.policy"
@@ -61,8 +64,10 @@ like "$("$sg" search -S net 'agent:bad kind:connect verdict:deny')" 'connect' 'a
 like "$ev" "UTC +[0-9]+ connect: .* within #$script" "a script's own"
 like "$ev" "connect: .* while #$two and what was left running" 'where more ran, all of it is said, and no one accused'
 like "$ev" 'connect: .* from what was left running' 'what a command had left behind has no command'
+alone=$(id_of 'exec: bash fetch.sh alone')
+like "$ev" "connect: .* within #$alone" 'once that has gone a connection is its command'"'"'s again'
 like "$("$sg" show "net#$(id_of 'good connect')")" 'agent +good' 'show names the agent'
 "$sg" verify net --check egress=nowhere.example >out 2>&1
 is $? 1 'a check of where connections went fails'
-like "$(cat out)" "FAIL .*egress .*: 4 found: localhost by good, localhost by no one agent" 'and names the agent'
+like "$(cat out)" "FAIL .*egress .*: 5 found: localhost by good, localhost by no one agent" 'and names the agent'
 finish

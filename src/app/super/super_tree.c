@@ -62,8 +62,10 @@ static void job_finish(struct tree_job *j)
 
 static void on_thawed(void *self, json_t *result, const struct err *err)
 {
+	struct tree_job *j = self;
 	(void)result;
-	(void)err; /* the box has died meanwhile: its runs tell */
+	if (!err) /* else the box has died meanwhile: its runs tell */
+		boxes_alive_look(j->t->s->boxes, j->t->id);
 	job_finish(self);
 }
 

@@ -1,0 +1,58 @@
+/* How many processes of a box ended actions have left behind: each end adds what it left, and where nothing else runs in the box
+ * one looks again whether they still live, so that what runs later is not told together with what has gone. The number only
+ * falls by that: a run that begins before the look has its processes among those that are seen. */
+#include <string.h>
+
+#include "base/mem.h"
+#include "sandbox/effect_inner.h"
+#include "wire/guest.h"
+
+struct alive_look {
+	struct slot *slot; /* NULL: nobody waits any more */
+	bool stale;	   /* an action has ended since: what it left may not be in the answer */
+};
+
+static void on_stats(void *self, json_t *result, const struct err *err)
+{
+	struct alive_look *l = self;
+	struct slot *s = l->slot;
+	const json_t *procs = json_object_get(result, "procs");
+	/* a list that is full may be cut */
+	bool known = !err && json_is_array(procs) && json_array_size(procs) < GUEST_MAX_PS, stale = l->stale;
+	int live = 0;
+	for (size_t i = 0; i < json_array_size(procs); i++)
+		live += strcmp(json_str(json_array_get(procs, i), "state", ""), "Z") != 0;
+	free(l);
+	if (!s)
+		return;
+	s->alive_look = NULL;
+	if (stale)
+		alive_look(s);
+	else if (known && live < s->alive)
+		s->alive = live;
+}
+
+void alive_look(struct slot *s)
+{
+	if (s->alive_look)
+		s->alive_look->stale = true;
+	if (!s->alive || s->alive_look || s->jobs || s->frozen || s->closing || !s->open || !s->driver->stats)
+		return;
+	s->alive_look = NEW(struct alive_look);
+	s->alive_look->slot = s;
+	s->driver->stats(s->box, on_stats, s->alive_look);
+}
+
+void boxes_alive_look(struct boxes *b, uint64_t box)
+{
+	struct slot *s = slot_find(b, box);
+	if (s)
+		alive_look(s);
+}
+
+void alive_forget(struct slot *s)
+{
+	if (s->alive_look)
+		s->alive_look->slot = NULL;
+	s->alive_look = NULL;
+}
