@@ -294,7 +294,7 @@ static void check_prune(void)
 	want("prune --older-than soon", 2, NULL, "--older-than wants a time");
 	want("prune --older-than 30d", 0, NULL, "nothing to remove");
 	want("prune ID -n", 0, "would remove s-", NULL);
-	want("prune ID", 8, NULL, "nothing was removed");
+	want("prune ID", 8, "would remove s-", "nothing was removed");
 	ok(session_find(dir, id, &path, &err) == 0 && stat(path, &st) == 0, "it is still there");
 	want("prune ID --yes", 0, "removed s-", NULL);
 	ok(stat(path, &st) < 0, "it is gone");
