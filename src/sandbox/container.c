@@ -118,11 +118,15 @@ static void box_kill(struct box *b)
 		guest_kill_all(of(b)->guest, nobody, NULL);
 }
 
+enum { AGAIN_MS = 100, MOST_TRIES = 30 };
+
 struct ask {
 	struct ask *next;
 	struct container *c;
-	box_done_fn *done;
+	box_done_fn *done, *heard; /* who wants to know; what the engine's answer comes to */
 	void *self;
+	struct loop_timer *again;
+	unsigned tries;
 	bool frozen;
 };
 
@@ -131,6 +135,12 @@ static struct ask *ask_new(struct container *c, box_done_fn *done, void *self)
 	struct ask *a = NEW(struct ask);
 	*a = (struct ask){ .c = c, .done = done, .self = self, .frozen = c->frozen };
 	return a;
+}
+
+static void ask_free(struct ask *a)
+{
+	loop_timer_free(&a->again);
+	free(a);
 }
 
 static void freeze_next(struct container *c);
@@ -142,10 +152,31 @@ static bool so_already(const struct ask *a, const struct err *err)
 	return strstr(err->text, a->frozen ? "already paused" : "not paused") != NULL;
 }
 
+static void put_to_engine(void *self)
+{
+	struct ask *a = self;
+	container_call(a->c, "POST", a->frozen ? "/pause" : "/unpause", NULL, a->heard, a);
+}
+
+/* Is it to be asked once more? Docker (daemon/monitor.go) takes what it hears late of the last change for news: between two
+ * that follow closely it says for a while that a container is what it is not. */
+static bool asked_again(struct ask *a, const json_t *body, const struct err *err)
+{
+	struct container *c = a->c;
+	if (body || a->frozen == c->frozen || !so_already(a, err) || a->tries++ >= MOST_TRIES)
+		return false;
+	if (!a->again)
+		a->again = loop_timer_new(c->loop, put_to_engine, a);
+	loop_timer_set(a->again, AGAIN_MS, 0);
+	return true;
+}
+
 static void on_frozen(void *self, json_t *body, const struct err *err)
 {
 	struct ask *a = self;
 	struct container *c = a->c;
+	if (asked_again(a, body, err))
+		return;
 	bool so = body || so_already(a, err);
 	CLEANUP(json_release) json_t *r = so ? json_object() : NULL;
 	if (so) {
@@ -159,7 +190,7 @@ static void on_frozen(void *self, json_t *body, const struct err *err)
 	else
 		freeze_next(c);
 	a->done(a->self, r, so ? NULL : err);
-	free(a);
+	ask_free(a);
 }
 
 static void freeze_next(struct container *c)
@@ -170,7 +201,8 @@ static void freeze_next(struct container *c)
 	c->asked = a->next;
 	c->asking = true;
 	c->thaw |= a->frozen;
-	container_call(c, "POST", a->frozen ? "/pause" : "/unpause", NULL, on_frozen, a);
+	a->heard = on_frozen;
+	put_to_engine(a);
 }
 
 static void ask_engine(struct container *c, bool frozen, box_done_fn *done, void *self)
@@ -281,20 +313,32 @@ static void on_removed(void *self, json_t *body, const struct err *err)
 		done(to, gone ? r : NULL, gone ? NULL : &why);
 }
 
-static void remove_it(void *self, json_t *body, const struct err *err)
+static void remove_it(struct container *c)
 {
-	struct container *c = self;
-	(void)body;
-	(void)err;
 	container_call(c, "DELETE", "?force=1&v=1", NULL, on_removed, c);
 }
 
+static void on_let_go(void *self, json_t *body, const struct err *err)
+{
+	struct ask *a = self;
+	struct container *c = a->c;
+	if (asked_again(a, body, err))
+		return;
+	ask_free(a);
+	remove_it(c);
+}
+
+/* Engines do not like to remove what is paused. */
 static void take_away(struct container *c)
 {
-	if (c->thaw) /* engines do not like to remove what is paused */
-		container_call(c, "POST", "/unpause", NULL, remove_it, c);
-	else
-		remove_it(c, NULL, NULL);
+	if (!c->thaw) {
+		remove_it(c);
+		return;
+	}
+	struct ask *a = ask_new(c, NULL, NULL);
+	a->frozen = false;
+	a->heard = on_let_go;
+	put_to_engine(a);
 }
 
 static void box_close(struct box *b, box_done_fn *done, void *self)

@@ -134,6 +134,52 @@ for _ = 1, 3 do
   box:close()
 end
 L
+# An engine that is behind with what it knows: its first answers to these say what was true before.
+cat >behind.py <<'P'
+import socket, sys, threading
+above, path = sys.argv[1:]
+left = {b"/unpause": 3, b"/pause": 3, b"/containers/create": 3}
+said = {b"/unpause": "Container x is not paused", b"/pause": "Container x is already paused", b"/containers/create": "Conflict. The name is in use"}
+def stale(chunk):
+    for what in left:
+        if chunk.startswith(b"POST ") and what in chunk.split(b"\r\n")[0] and left[what]:
+            left[what] -= 1
+            return b'{"message": "%s"}' % said[what].encode()
+def relay(frm, to, look):
+    try:
+        while chunk := frm.recv(65536):
+            body = look and stale(chunk)
+            if body:
+                frm.sendall(b"HTTP/1.1 409 Conflict\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
+            else:
+                to.sendall(chunk)
+        to.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+s = socket.socket(socket.AF_UNIX)
+s.bind(path)
+s.listen(20)
+while True:
+    c, _ = s.accept()
+    e = socket.socket(socket.AF_UNIX)
+    e.connect(above)
+    threading.Thread(target=relay, args=(c, e, True), daemon=True).start()
+    threading.Thread(target=relay, args=(e, c, False), daemon=True).start()
+P
+cat >behind.lua <<'L'
+local sg = require "sandglass"
+local a = sg.args { "engine" }
+local box <close> = sg.sandbox { name = "c", backend = "container", image = "sgtest:latest", options = { engine = a.engine } }
+box:spawn "while :; do echo x >>ticks; sleep 0.05; done"
+box:exec "sleep 0.3"
+box:freeze()
+local before = box:read "ticks"
+sg.sleep "500ms"
+print("stands still " .. tostring(before == box:read "ticks"))
+box:thaw()
+local r, err = box:exec("echo lives", { timeout = "30s" })
+print("goes on " .. (r and r.out or tostring(err)))
+L
 # Some surroundings (a container without rights, say) have an engine that answers and cannot run anything: $cannot says why.
 starts() { # socket
 	local few='"Soft": 1024, "Hard": 1024' id
@@ -178,6 +224,15 @@ use() { # name, socket
 	is "$? $("$sg" events "pause-$1" --json | grep -oE '"kind":"box.(frozen|closed)"' | cut -d. -f2 | tr -d '"' | sort | uniq -c | tr -s ' \n' ' ')" \
 		'0  3 closed 3 frozen ' "$1: closed while it is being paused: paused, then gone"
 	is "$(containers "$2")" 0 "$1: without a container left"
+	python3 behind.py "$2" "$t/behind-$1.sock" </dev/null >/dev/null 2>&1 &
+	local behind=$!
+	wait_for 30 test -S "$t/behind-$1.sock"
+	timeout 90 "$sg" run --no-tui --name "behind-$1" behind.lua -- "$t/behind-$1.sock" </dev/null >out 2>&1
+	out=$("$sg" events "behind-$1" --json)
+	like "$out" 'stands still true' "$1: an engine that is behind: opened when the name is free, frozen when frozen"
+	like "$out" 'goes on lives' "$1: and thawed"
+	is "$(containers "$2")" 0 "$1: and nothing is left there"
+	kill $behind
 	# a preview: tried on a copy of the box's files, which stay as they are; then exactly that is made so
 	id=$("$sg" run -d try.lua --policy ask.lua -- "$2" </dev/null)
 	held() { "$sg" state -S "$id" --json 2>/dev/null | grep -oE '"action": ?[0-9]+' | head -1 | grep -oE '[0-9]+'; }
