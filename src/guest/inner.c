@@ -74,10 +74,12 @@ static void on_kill(struct inner *g, const struct frame *f)
 static void on_drop(struct inner *g, const struct frame *f)
 {
 	struct inner_run *r = inner_run_find(g, f->id);
-	if (r)
+	if (r) {
 		inner_drop_run(g, r);
-	else
+	} else {
+		inner_drop_left(g, f->id);
 		inner_pump_drop(g, f->id);
+	}
 }
 
 static void on_attach(struct inner *g, const struct frame *f)

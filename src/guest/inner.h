@@ -47,6 +47,13 @@ struct inner_seen {
 	uint64_t start;
 };
 
+/* A run that has ended and left processes, whose end whoever drops it may not know yet. */
+struct inner_over {
+	uint64_t id;
+	pid_t pid;
+};
+enum { INNER_OVER = 64 }; /* the last ones are remembered */
+
 struct inner {
 	int channel, answers; /* what is read and what is written: one unless they are the standard streams */
 	bool socket; /* descriptors can ride along */
@@ -72,6 +79,8 @@ struct inner {
 	size_t nr_pumps, cap_pumps;
 	struct inner_seen *seen;
 	size_t nr_seen, cap_seen;
+	struct inner_over ended[INNER_OVER];
+	size_t nr_ended; /* so far */
 	pid_t *stopped; /* were stopped before the freeze: thaw leaves them so */
 	size_t nr_stopped, cap_stopped;
 	uint64_t last_conn;
@@ -127,6 +136,7 @@ bool inner_preparing(const struct inner *g);
 struct inner_run *inner_run_find(const struct inner *g, uint64_t id); /* NULL if there is none */
 void inner_signal(struct inner *g, struct inner_run *r, int signo, bool all);
 void inner_drop_run(struct inner *g, struct inner_run *r);
+void inner_drop_left(struct inner *g, uint64_t id); /* what a run that has ended has left */
 /* Collects every child that has ended. false: there are no children at all. */
 bool inner_reap(struct inner *g);
 /* A pump of @r has passed on what was written before the end. */

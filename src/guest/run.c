@@ -83,6 +83,13 @@ static void run_remove(struct inner *g, struct inner_run *r)
 	free(r);
 }
 
+static void forget_left(struct inner *g, pid_t pid)
+{
+	for (size_t i = 0; i < INNER_OVER; i++)
+		if (g->ended[i].pid == pid)
+			g->ended[i].pid = 0;
+}
+
 static void send_ended(struct inner *g, const struct inner_run *r)
 {
 	struct buf b = BUF_INIT;
@@ -238,6 +245,7 @@ static unsigned prepare(struct inner *g, const struct frame *f, struct inner_chi
 	}
 	struct inner_run *r = run_new(g, f->id);
 	r->pid = pid;
+	forget_left(g, pid); /* its number is another's now */
 	r->child = c;
 	r->slot = c->slot;
 	r->gone = flags & GUEST_GO;
@@ -338,9 +346,21 @@ void inner_drop_run(struct inner *g, struct inner_run *r)
 	}
 }
 
+/* A shell may end because its terminal was taken away, before we hear that it is dropped. */
+void inner_drop_left(struct inner *g, uint64_t id)
+{
+	for (size_t i = 0; i < INNER_OVER; i++)
+		if (g->ended[i].id == id && g->ended[i].pid) {
+			inner_signal_all(g, g->ended[i].pid, SIGKILL);
+			g->ended[i].pid = 0;
+		}
+}
+
 static void finish(struct inner *g, struct inner_run *r)
 {
 	uint64_t id = r->id;
+	if (r->ended.left)
+		g->ended[g->nr_ended++ % INNER_OVER] = (struct inner_over){ .id = id, .pid = r->pid };
 	send_ended(g, r);
 	inner_pump_run_done(g, r);
 	run_remove(g, r);

@@ -33,7 +33,7 @@
  *   CREDIT   u8 stream; u32 bytes
  *   SIGNAL   u8 signal; u8 to (0 process group, 1 everything that came from the run)
  *   RESIZE   u16 cols, u16 rows
- *   DROP     -      run: kill everything that came from it, then ENDED; listener or connection: close
+ *   DROP     -      run: kill everything that came from it, then ENDED (of one that has ended: what it left); listener or connection: close
  *   FREEZE   u8 (1 freeze, 0 thaw)
  *   LISTEN   u16 port; u8 flags (GUEST_FDS)
  *   DIAL     u16 port; u8 flags (GUEST_FDS)

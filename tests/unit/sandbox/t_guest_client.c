@@ -328,6 +328,38 @@ static void test_many(void)
 	is_int(good, NR, "many at once");
 }
 
+static bool lives(pid_t pid)
+{
+	CLEANUP(free_ptr) char *path = xasprintf("/proc/%d/cmdline", (int)pid);
+	CLEANUP(buf_release) struct buf b = BUF_INIT;
+	struct err err = ERR_INIT;
+	return file_read(path, &b, 1000, &err) == 0 && b.len > 0;
+}
+
+/* It has ended and left a process, which whoever drops it has not heard yet: that is dropped, too. */
+static void test_drop_crosses(void)
+{
+	struct job j = { 0 }, k = { 0 };
+	char text[] = "sleep 100 >/dev/null 2>&1 & echo $!; sleep 0.2";
+	if (pid1) /* numbers are others in there */
+		return;
+	job_start(&j, text);
+	for (int i = 0; i < 3000 && !strchr(buf_cstr(&j.out), '\n'); i++)
+		turns(10);
+	pid_t left = (pid_t)atoi(buf_cstr(&j.out));
+	ok(left > 0 && lives(left) && !j.done, "a command that leaves a process");
+	usleep(900000); /* it ends meanwhile, and we do not look */
+	guest_run_free(j.run);
+	j.run = NULL;
+	for (int i = 0; i < 3000 && lives(left); i++)
+		turns(10);
+	ok(!lives(left), "is dropped with it, also where its end crosses the drop");
+	job_run(&k, "echo on");
+	is_str(buf_cstr(&k.out), "on\n", "and what comes after runs");
+	job_release(&k);
+	job_release(&j);
+}
+
 static void test_gone(void)
 {
 	struct job j = { 0 }, k = { 0 };
@@ -366,6 +398,7 @@ static void tests(void)
 	test_timeout();
 	test_pause();
 	test_many();
+	test_drop_crosses();
 	if (framed && !pid1)
 		test_gone();
 }
