@@ -54,11 +54,12 @@ own() {
 	echo 'COPY . /x' >>d/Dockerfile
 	like "$(with 'build = "d"' 'run "true"')" "no files are sent with a Dockerfile, so 'COPY . /x' has nothing to take" \
 		'one that takes files: one line'
+	local before=$(fake seen | wc -l)
 	fault '1 POST /SandboxCreateV2$ lost'
-	fault '3 POST /SandboxListV2$ status:400'
+	fake blind >/dev/null
 	like "$(one)" 'said fine' 'an answer is lost, and the box not in the list: it is found by its name'
 	fake calm >/dev/null
-	like "$(fake seen | tail -40)" 'SandboxGetFromNameV2' 'it was'
+	like "$(fake seen | tail -n "+$((before + 1))")" 'SandboxGetFromNameV2' 'it was'
 	fake timeless >/dev/null
 	fault '1 POST /SandboxCreateV2$ lost'
 	like "$(one)" 'said fine' 'a list that does not say when a box was made comes to its end'

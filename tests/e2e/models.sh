@@ -29,7 +29,7 @@ print(("usage in=%d out=%d cached=%d written=%d"):format(r.usage["in"], r.usage.
 print(box:read "a.txt" or "no file")
 L
 ask() { # model, task...: what it printed is $out, its status $status, its session $id
-	timeout 60 "$sg" run --no-tui agent.lua -- --model "$1" --task "${2:-write the file}" >"$t/out" 2>&1 </dev/null
+	timeout 150 "$sg" run --no-tui agent.lua -- --model "$1" --task "${2:-write the file}" >"$t/out" 2>&1 </dev/null
 	status=$? out=$(cat "$t/out") file=$(ls -t "$HOME"/.local/share/sandglass/sessions/*.glass | head -1)
 }
 events() { "$sg" events "$file" --json 2>/dev/null; }
@@ -66,8 +66,8 @@ J
 		"$sg" verify "$file" >"$t/out" 2>&1
 		ok $? "$m: the record verifies"
 	done
-	# its faults: every second request or so
-	mock --latency 2 --chaos-ratelimit 0.4 --chaos-disconnect 0.2 --chaos-malformed 0.2
+	# its faults: every second request or so; many in a row are waited for longer and longer
+	mock --latency 2 --chaos-ratelimit 0.25 --chaos-disconnect 0.15 --chaos-malformed 0.15
 	cat >tries.lua <<'C'
 local c = require "sandglass.config"
 c.models = { anthropic = { tries = 30 }, ["openai-chat"] = { tries = 30 }, openai = { tries = 30 }, gemini = { tries = 30 } }

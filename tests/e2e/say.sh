@@ -74,13 +74,13 @@ ok $? 'the record verifies'
 
 # an agent of a scripted model, in its last turn: what is said then is still heard
 cat >turns.lua <<'L'
-return { { say = "thinking", think = 2 }, { say = "heard" } }
+return { { say = "thinking", think = 8 }, { say = "heard" } }
 L
 printf 'local sg = require "sandglass"\nlocal r = assert(sg.agent.run { name = "s", task = "x", model = "scripted:turns.lua", tools = {} })\nprint("last: " .. r.text .. " in " .. r.steps)\n' >last.lua
 id=$("$sg" run -d last.lua </dev/null 2>"$t/out")
 wait_for 10 sh -c "'$sg' events '$id' | grep -q 'turn 1'"
 "$sg" say -S "$id" s one more thing >"$t/out" 2>&1 </dev/null
-wait_for 20 ended
+wait_for 40 ended
 like "$(told)" 'last: (heard in 2|thinking in 1)' 'what is said in the last turn'
 like "$(told)" 'last: heard in 2' 'is answered in another one'
 finish

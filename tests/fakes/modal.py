@@ -3,7 +3,7 @@
 node does HTTP/2 (h2.mjs). Messages are dictionaries by field number; the numbers are those of the SDK.
 
 Beyond fake.py: GET /_expire: credentials are of no use any more; GET /_echo: until /_calm refusals say the credential back;
-GET /_timeless: lists do not say when a box was made; GET /_strict: from now on who asks
+GET /_timeless: lists do not say when a box was made; GET /_blind: until /_calm lists have no box; GET /_strict: from now on who asks
 for the output of what has not begun yet is refused; GET /_images: those that are files of a box."""
 import base64, json, os, re, shutil, struct, subprocess, sys, threading, time
 from urllib.parse import quote
@@ -149,7 +149,7 @@ class Execution:
 
 class Modal(fake.Handler):
     port, access, lock = 0, {}, threading.Lock()
-    images, secrets, strict, echo, timeless = {}, dict(SECRETS), False, False, False
+    images, secrets, strict, echo, timeless, blind = {}, dict(SECRETS), False, False, False, False
 
     @classmethod
     def front(cls, port):
@@ -172,6 +172,10 @@ class Modal(fake.Handler):
             return "ok\n"
         if path in ("/_echo", "/_calm"):
             Modal.echo = path == "/_echo"
+            Modal.blind = False
+        if path == "/_blind":
+            Modal.blind = True
+            return "ok\n"
         if path == "/_timeless":
             Modal.timeless = True
             return "ok\n"
@@ -395,7 +399,7 @@ class Modal(fake.Handler):
     def SandboxListV2(self, m):
         tags, before = m.pairs(5), struct.unpack("<d", m.get(2, [struct.pack("<d", 0)])[0])[0] or time.time() + 9
         found = [b for b in self.boxes.values() if b.app == m.text(1) and b.made < before and tags.items() <= b.tags.items()]
-        found = sorted(found, key=lambda b: -b.made)[:2]
+        found = [] if self.blind else sorted(found, key=lambda b: -b.made)[:2]
         self.reply({1: [{1: b.id, 3: None if self.timeless else b.made, 5: b.app, 6: [{1: k, 2: v} for k, v in b.tags.items()], 7: b.name} for b in found]})
 
     def SandboxTagsSetV2(self, m):
