@@ -57,9 +57,9 @@ L
 is $? 0 'agents and a script fetch'
 ev=$("$sg" events net)
 id_of() { grep -E "$1" <<<"$ev" | grep -oE 'UTC +[0-9]+ ' | head -1 | grep -oE '[0-9]+'; }
-good=$(id_of 'good exec: bash fetch.sh good') bad=$(id_of 'bad exec: bash') script=$(id_of 'exec: bash fetch.sh script') two=$(id_of 'exec: bash fetch.sh two')
+good=$(id_of 'good exec: bash fetch.sh good') other=$(id_of 'bad exec: bash') script=$(id_of 'exec: bash fetch.sh script') two=$(id_of 'exec: bash fetch.sh two')
 like "$ev" " good connect: .* within #$good" "a connection is its agent's, and of the command that made it"
-like "$ev" " bad connect: .* within #$bad" 'of the other agent likewise'
+like "$ev" " bad connect: .* within #$other" 'of the other agent likewise'
 like "$("$sg" search -S net 'agent:bad kind:connect verdict:deny')" 'connect' 'a rule for one agent is for its connections, too'
 like "$ev" "UTC +[0-9]+ connect: .* within #$script" "a script's own"
 like "$ev" "connect: .* while #$two and what was left running" 'where more ran, all of it is said, and no one accused'
