@@ -115,13 +115,23 @@ static int news(char **arg, struct buf *out, struct err *err)
 	return err->code ? -1 : 0;
 }
 
+/* The root, and what is asked about it: @u reads @in. */
+static int open_asked(const char *path, struct buf *in, struct unpack *u, struct err *err)
+{
+	int root = open_root(path, err);
+	if (root >= 0 && fd_read_all(0, in, TOOL_MAX_IN, err) < 0)
+		fd_close(&root);
+	*u = (struct unpack){ .p = buf_cstr(in), .left = in->len };
+	return root;
+}
+
 static int get(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
-	CLEANUP(fd_close) int root = open_root(arg[0], err);
-	if (root < 0 || fd_read_all(0, &in, TOOL_MAX_IN, err) < 0)
+	struct unpack u;
+	CLEANUP(fd_close) int root = open_asked(arg[0], &in, &u, err);
+	if (root < 0)
 		return -1;
-	struct unpack u = { .p = buf_cstr(&in), .left = in.len };
 	while (u.left && !u.bad) {
 		const char *path = unpack_str(&u);
 		uint64_t from = unpack_u64(&u), want = unpack_u64(&u);
@@ -168,10 +178,10 @@ static void sum_one(int root, const char *path, struct buf *out)
 static int sum(char **arg, struct buf *out, struct err *err)
 {
 	CLEANUP(buf_release) struct buf in = BUF_INIT;
-	CLEANUP(fd_close) int root = open_root(arg[0], err);
-	if (root < 0 || fd_read_all(0, &in, TOOL_MAX_IN, err) < 0)
+	struct unpack u;
+	CLEANUP(fd_close) int root = open_asked(arg[0], &in, &u, err);
+	if (root < 0)
 		return -1;
-	struct unpack u = { .p = buf_cstr(&in), .left = in.len };
 	while (u.left && !u.bad) {
 		const char *path = unpack_str(&u);
 		if (u.bad || !plan_path_ok(path, strlen(path)))
