@@ -3,7 +3,7 @@
 # tells and does comes from there. A small agent of ours behind HTTP stands for sandbox-agent, which make test-agents has.
 . "$(dirname "$0")/../e2e/lib.sh"
 . "$(dirname "$0")/suite.bash"
-command -v python3 >/dev/null || { skip "needs python3"; finish; }
+need python3
 sshd_start || { skip "${no_sshd:-no keys for sshd}"; finish; }
 trap 'sshd_stop; end_all' EXIT
 sg=$SANDGLASS

@@ -4,7 +4,7 @@
 # record played back to a fresh agent, a long script, too little memory. LONG=1: also a pause of 310 s, past what agents wait.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v node >/dev/null && command -v python3 >/dev/null || { skip "needs node and python3"; finish; }
+command -v node >/dev/null && need python3
 [ -n "${LONG:-}${CASES:-}" ] || { skip "a quarter of an hour: make test-agents, or CASES='A B C F'"; finish; }
 cd "$t" || exit 1
 . "$here/inside/real.bash"

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes
-command -v python3 >/dev/null || { skip 'no python3'; finish; }
+need python3
 cd "$t" || exit 1
 export SANDGLASS_SESSIONS=$t/sessions SANDGLASS_EGRESS_LOCAL=1
 cat >server.py <<'P'

@@ -25,10 +25,7 @@ ok $? "which is a lot"
 rm -rf "$SANDGLASS_SESSIONS"
 
 # --- a person at a terminal ---
-command -v tmux >/dev/null || {
-	skip "no tmux"
-	finish
-}
+need tmux
 mkdir -p "$SANDGLASS_SESSIONS"
 tm() { tmux -S "$t/tmux" "$@"; }
 screen() { tm capture-pane -p; }

@@ -3,7 +3,7 @@
 # waited for, nobody there is an error, a box that closes ends it; rules see it, and it is no way out.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v python3 >/dev/null || { skip "needs python3"; finish; }
+need python3
 sg=$SANDGLASS
 cd "$t" || exit 1
 cat >dial.lua <<'L'

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # An agent that runs on this machine without a box, by its hooks: judged, held for people, recorded; with the hooks' own forms.
 . "$(dirname "$0")/lib.sh"
-command -v python3 >/dev/null || { skip "needs python3"; finish; }
+need python3
 sg=$SANDGLASS
 cd "$t" || exit 1
 cat >rules.lua <<'L'

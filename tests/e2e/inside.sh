@@ -3,7 +3,7 @@
 # judged before the agent sees them, what is recorded; and that the key is nowhere.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v curl >/dev/null && command -v python3 >/dev/null || { skip "needs curl and python3"; finish; }
+command -v curl >/dev/null && need python3
 sg=$SANDGLASS key=sk-REAL-7731 pids=
 stop_model() { for p in $pids; do kill "$p" 2>/dev/null; done; end_all; }
 trap stop_model EXIT

@@ -4,7 +4,7 @@
 # a small agent of ours (inside/acp_agent.py), which the protocol's own library takes for one (make test-agents).
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v python3 >/dev/null || { skip "needs python3"; finish; }
+need python3
 sg=$SANDGLASS dir=$here/inside
 mkdir "$t/repo"
 cp "$dir/acp_agent.py" "$t/repo/"

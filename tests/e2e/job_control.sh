@@ -3,10 +3,7 @@
 # one's own that stop themselves, that are stopped and that are killed. What stops, stops as a whole, and fg brings it back.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v tmux >/dev/null || {
-	skip "no tmux"
-	finish
-}
+need tmux
 sg=$SANDGLASS
 export TZ=UTC SANDGLASS_SESSIONS=$t/sessions LC_ALL=C.UTF-8
 mkdir -p "$SANDGLASS_SESSIONS"

@@ -3,7 +3,7 @@
 # for each other; hostile text; commands of this machine with --trust only; lists that are filtered.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v tmux >/dev/null || { skip 'no tmux: apt-get install tmux'; finish; }
+need tmux
 sg=$SANDGLASS
 export TZ=UTC
 cd "$t" || exit 1

@@ -3,10 +3,7 @@
 # for and everybody sees it; a shell of one's own from the screen; what waits, and the page for who takes over.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v tmux >/dev/null || {
-	skip "no tmux"
-	finish
-}
+need tmux
 sg=$SANDGLASS
 export TZ=UTC
 cd "$t" || exit 1

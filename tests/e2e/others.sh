@@ -54,10 +54,7 @@ wait_for 30 ended "$one"
 is $? 0 'the record verifies'
 rm -rf .sandglass
 
-command -v tmux >/dev/null || {
-	skip 'no tmux: apt-get install tmux'
-	finish
-}
+need tmux
 tm() { tmux -S "$t/tmux" "$@"; }
 shows() { tm capture-pane -p -t "$1" >"$t/out"; grep -qE -- "$2" "$t/out"; }
 type_() { tm send-keys -t "$1" -- "${@:2}"; }

@@ -4,7 +4,7 @@
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes
-command -v tmux >/dev/null || { skip "no tmux"; finish; }
+need tmux
 cd "$t" || exit 1
 export SANDGLASS_SESSIONS=$t/sessions TERM=screen
 mkdir repo && git init -q repo && echo one >repo/a.txt && git -C repo add . && git -C repo commit -qm x

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.sh"
 sg=$SANDGLASS
 need_boxes
-command -v tmux >/dev/null || { skip "no tmux"; finish; }
+need tmux
 cd "$t" || exit 1
 export SANDGLASS_SESSIONS=$t/sessions TERM=screen
 git init -q repo

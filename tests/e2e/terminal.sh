@@ -3,10 +3,7 @@
 # line. Whatever happens, the terminal is given back and the agents go on.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v tmux >/dev/null || {
-	skip "no tmux"
-	finish
-}
+need tmux
 sg=$SANDGLASS
 export TZ=UTC SANDGLASS_SESSIONS=$t/sessions LC_ALL=C.UTF-8 PS1='prompt> '
 mkdir -p "$SANDGLASS_SESSIONS"

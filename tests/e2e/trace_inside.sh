@@ -3,7 +3,7 @@
 # nothing ran, what ran beside its calls; a program that waits for a person though no call of a tool was asked about.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v python3 >/dev/null || { skip "needs python3"; finish; }
+need python3
 sg=$SANDGLASS model=
 trap 'kill $model 2>/dev/null; end_all' EXIT
 cd "$t" || exit 1

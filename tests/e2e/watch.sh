@@ -3,10 +3,7 @@
 # took; what the watcher has to say stands in the message line.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v tmux >/dev/null || {
-	skip "no tmux: make deps installs it"
-	finish
-}
+need tmux
 sg=$SANDGLASS
 export TZ=UTC SANDGLASS_SESSIONS=$t/sessions LC_ALL=C.UTF-8
 mkdir -p "$SANDGLASS_SESSIONS"

@@ -3,7 +3,7 @@
 # one that somebody opens is elsewhere; the record itself knows only UTC.
 . "$(dirname "$0")/lib.sh"
 need_boxes
-command -v tmux >/dev/null || { skip 'no tmux'; finish; }
+need tmux
 [ -e /usr/share/zoneinfo/Asia/Tokyo ] || { skip 'no time zones are installed'; finish; }
 sg=$SANDGLASS
 cd "$t" || exit 1
