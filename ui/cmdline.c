@@ -134,7 +134,7 @@ static void unknown(struct ui *ui, const char *word, const char *rest)
 	else if (view_find(word))
 		ui_say(ui, ROLE_ERROR, ":%s takes no words but the name of an agent or a box: %s", word, known.len ? buf_cstr(&known) : "there is none yet");
 	else if (c && !c->supervisor)
-		ui_say(ui, ROLE_ERROR, "no screen shows this; in another terminal: %s", line);
+		ui_say(ui, ROLE_ERROR, "in another terminal: %s", line);
 	else if (ui_is_setting(word))
 		ui_say(ui, ROLE_ERROR, "'%s' is a setting: :set %s (Tab completes)", word, word);
 	else if (near)

@@ -70,6 +70,7 @@ void small_paint(const struct ui *ui, struct area a)
 	const char *const leave[] = { "all is shown from 60x16 on; q leaves", "60x16 shows all; q leaves", "q leaves", "" };
 	if (id && a.rows > 2) {
 		const char *const how[] = { arena_printf(&ar, "'sandglass approve %s' or 'deny' in another terminal", id),
+					    arena_printf(&ar, "in a shell: sandglass approve %s", id),
 					    arena_printf(&ar, "sandglass approve %s", id), "" };
 		put(a, a.rows - 2, 0, ROLE_DIM, fitting(how, ARRAY_LEN(how), a.cols));
 	}
