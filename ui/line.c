@@ -428,6 +428,10 @@ void line_free(struct line **l)
 {
 	if (*l) {
 		line_forget(*l);
+		for (struct line_decision *d; (d = (*l)->decisions);) {
+			(*l)->decisions = d->next;
+			free(d);
+		}
 		strv_release(&(*l)->secrets);
 		for (size_t i = 0; i < ARRAY_LEN((*l)->ran); i++)
 			strv_release(&(*l)->ran[i].names);

@@ -21,7 +21,11 @@ struct line {
 	uint64_t past;      /* what is not said again: up to this event */
 	enum awaiting awaiting;
 	uint64_t asked;     /* the action or question that a prompt is about; 0 none */
-	uint64_t decided;   /* what the last decision was about */
+	struct line_decision { /* sent, and not answered yet */
+		struct line_decision *next;
+		struct line *line;
+		uint64_t action;
+	} *decisions;
 	uint64_t later;     /* not asked again by itself up to this one */
 	char *intent;
 	char *type;         /* the name that a rule wants typed; NULL none */

@@ -66,27 +66,33 @@ static void sent(void *self, const json_t *result, const struct err *err)
 /* Refused, it waits as before: it is asked again, and if that cannot be now, said. */
 static void decided(void *self, const json_t *result, const struct err *err)
 {
-	struct line *l = self;
-	const struct model_action *act = model_action(&l->s->model, l->decided);
+	struct line_decision *d = self, **at = &d->line->decisions;
+	struct line *l = d->line;
+	uint64_t action = d->action;
+	const struct model_action *act = model_action(&l->s->model, action);
+	while (*at != d)
+		at = &(*at)->next;
+	*at = d->next;
+	free(d);
 	sent(l, result, err);
 	if (!err || !act || act->state != ACT_WAITS || l->json)
 		return;
 	if (!l->asked)
 		line_prompt_action(l, act);
-	else if (l->asked != l->decided)
-		fprintf(l->out, "\n#%" PRIu64 " stays held; \"approve\" and \"deny\" with its number work at any time\n", l->decided);
-	l->at_prompt &= l->asked == l->decided;
+	else if (l->asked != action)
+		fprintf(l->out, "\n#%" PRIu64 " stays held; \"approve\" and \"deny\" with its number work at any time\n", action);
+	l->at_prompt &= l->asked == action;
 	if (l->asked)
 		line_show_prompt(l);
 	fflush(l->out);
 }
 
-static void send_to(struct line *l, const char *const *words, size_t nr, json_t *opts, act_done_fn *done_fn)
+static void send_to(struct line *l, const char *const *words, size_t nr, json_t *opts, act_done_fn *done_fn, void *self)
 {
 	const struct cmd_row *c = cmd_find(words[0]);
 	l->sent_us = c && c->supervisor ? clock_mono_us() : 0;
 	if (l->act && l->act->command)
-		l->act->command(l->act->self, words, nr, opts, done_fn, l);
+		l->act->command(l->act->self, words, nr, opts, done_fn, self);
 	else
 		answer(l, "read only: there is nobody to tell it to", NULL);
 	json_decref(opts);
@@ -94,7 +100,7 @@ static void send_to(struct line *l, const char *const *words, size_t nr, json_t 
 
 static void send_words(struct line *l, const char *const *words, size_t nr, json_t *opts)
 {
-	send_to(l, words, nr, opts, sent);
+	send_to(l, words, nr, opts, sent, l);
 }
 
 static void decide(struct line *l, const char *word, json_t *opts)
@@ -106,11 +112,13 @@ static void decide(struct line *l, const char *word, json_t *opts)
 		json_put_str(opts, "intent", l->intent);
 	if (l->note && *l->note)
 		json_put_str(opts, "note", l->note);
-	l->decided = l->asked;
+	struct line_decision *d = NEW(struct line_decision);
+	*d = (struct line_decision){ .next = l->decisions, .line = l, .action = l->asked };
+	l->decisions = d;
 	l->awaiting = AWAIT_COMMAND;
 	l->later = l->asked > l->later ? l->asked : l->later;
 	l->asked = 0;
-	send_to(l, words, 2, opts, decided);
+	send_to(l, words, 2, opts, decided, d);
 }
 
 /* What lets it run; where a rule wants the name typed, only after that. */
@@ -438,17 +446,17 @@ static void answered(struct line *l, const char *text)
 
 /* --- the line ------------------------------------------------------------------------------------------------------- */
 
-/* A filter has quotes of its own: it goes as it was typed, unless all of it was quoted for a shell. False: it is none. */
+/* A filter has double quotes of its own: with those it goes as it was typed. One that is quoted as for a shell, or has options beside
+ * it, is taken apart as there. False: it is none of that kind. */
 static bool filter_typed(struct line *l, const char *text)
 {
 	size_t n = strcspn(text, " ");
 	const char *rest = text + n + strspn(text + n, " ");
-	size_t len = strlen(rest);
-	if (!((n == 4 && strncmp(text, "hold", 4) == 0) || (n == 6 && strncmp(text, "search", 6) == 0)) || !*rest || *rest == '-')
+	bool filters = (n == 4 && strncmp(text, "hold", 4) == 0) || (n == 6 && strncmp(text, "search", 6) == 0);
+	if (!filters || !strchr(rest, '"') || strcmp(rest, "\"\"") == 0 || strchr(rest, '\'') || *rest == '-' || strstr(rest, " -"))
 		return false;
-	bool quoted = len > 1 && rest[0] == '\'' && strchr(rest + 1, '\'') == rest + len - 1;
-	CLEANUP(free_ptr) char *word = xstrndup(text, n), *filter = quoted ? xstrndup(rest + 1, len - 2) : xstrdup(rest);
-	const char *words[] = { word, strcmp(filter, "\"\"") == 0 ? "" : filter };
+	CLEANUP(free_ptr) char *word = xstrndup(text, n);
+	const char *words[] = { word, rest };
 	send_words(l, words, 2, json_object());
 	return true;
 }

@@ -84,6 +84,27 @@ static void refused(void)
 	end();
 }
 
+/* A refusal that comes when another decision is on its way is of what it was about. */
+static void crossing(void)
+{
+	struct err err = ERR_INIT;
+	begin_on("tests/screens/steer.jsonl");
+	uint64_t first = l->asked, second;
+	types("8"); /* later: the next is asked */
+	second = l->asked;
+	types("6");
+	void *of_second = told_self;
+	line_prompt(l);
+	uint64_t third = l->asked;
+	types("6");
+	ok(first && second && third && first != second && second != third && told_self != of_second, "two decisions on their way (%d, %d, %d)", (int)first, (int)second, (int)third);
+	err_set(&err, ERR_NOENT, "no");
+	told(of_second, NULL, &err);
+	is_int(l->asked, second, "the one that is refused is asked again");
+	told(told_self, NULL, NULL);
+	end();
+}
+
 static void edited(void)
 {
 	begin();
@@ -185,6 +206,15 @@ static void steers(void)
 	told(told_self, NULL, NULL);
 	types("hold -S other kind:exec");
 	is_str(sent, "hold kind:exec -", "options are options");
+	told(told_self, NULL, NULL);
+	types("search segmentation fault");
+	is_str(sent, "search segmentation -", "words are words");
+	types("search 'permission denied' kind:exec");
+	is_str(sent, "search permission denied -", "single quotes are a shell's");
+	types("search \"permission denied\" kind:exec");
+	is_str(sent, "search \"permission denied\" kind:exec -", "double ones the filter's");
+	types("search cmd~\"git push\" -n 3");
+	is_str(sent, "search cmd~git push -", "beside options it is as on the command line");
 	end();
 }
 
@@ -193,6 +223,7 @@ int main(void)
 	steers();
 	edited();
 	refused();
+	crossing();
 	pattern();
 	of_a_budget();
 	objects();
