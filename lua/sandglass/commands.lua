@@ -128,11 +128,14 @@ end
 
 -- @unsure: whether what stands there runs, and how it ended, is not known whatever the line says.
 local function gather(s, parts, unsure, depth)
-  local now, sure, join, into = {}, not unsure, nil, {}
+  local now, sure, join, into, grouped = {}, not unsure, nil, {}, false
   local function close(nextjoin)
+    if #now == 0 and #into > 0 then   -- "{ ...; } >f" is what the last of them put out; ">f" alone is a command that does nothing else
+      if grouped and parts[#parts] then table.move(into, 1, #into, #parts[#parts].into + 1, parts[#parts].into) else now = { ":" } end
+    end
     if #now > 0 then parts[#parts + 1] = { words = now, before = join, after = nextjoin, unsure = not sure, into = into } end
     if #now > 0 or nextjoin ~= ";" then join = nextjoin end
-    now, sure, into = {}, not unsure, {}
+    now, sure, into, grouped = {}, not unsure, {}, nextjoin == ")"
   end
   local leading = false
   for _, t in ipairs(tokens(s)) do
@@ -143,6 +146,7 @@ local function gather(s, parts, unsure, depth)
       leading = false
     elseif #now == 0 and LEADS[t] ~= nil then
       leading = leading or LEADS[t]
+      grouped = t == "}" or t == "done" or t == "fi"
       sure = not unsure and not leading
     else
       now[#now + 1] = t
@@ -269,7 +273,7 @@ function M.git(verb)
   end
 end
 
-local WRITERS = { tee = true, cp = true, mv = true, rm = true, install = true, ln = true, truncate = true, unlink = true }
+local WRITERS = { dd = true, tee = true, cp = true, mv = true, rm = true, install = true, ln = true, truncate = true, unlink = true }
 local IN_PLACE = { sed = true, gsed = true, perl = true, ruby = true }
 -- Those that change files which they do not name.
 local TREES = { apply = true, am = true, checkout = true, restore = true, reset = true, stash = true, revert = true, merge = true,
@@ -288,8 +292,8 @@ function M.changes(part, path)
   if name == "git" and words[2] then
     for verb in pairs(TREES) do if M.git(verb)(words) then return true end end
   end
-  if not WRITERS[name] and not (IN_PLACE[name] and has(words, "^%-%a*i")) then return false end
-  for i = 2, #words do if is(words[i]) then return true end end
+  if not WRITERS[name] and not (IN_PLACE[name] and (has(words, "^%-%a*i") or has(words, "^%-%-in%-place"))) then return false end
+  for i = 2, #words do if is(name == "dd" and words[i]:match "^of=(.*)" or words[i]) then return true end end
   return false
 end
 
