@@ -233,7 +233,7 @@ static void hint(const struct ui *ui, struct area a, int row)
 	if (f->nr_choices > 0 || f->choice_doc)
 		choices_paint(f, a, row);
 	else
-		put(a, row, 1, ROLE_DIM, "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc leaves");
+		put(a, row, 1, ROLE_DIM, "Tab completes  Up history  Ctrl-e opens $EDITOR  Esc cancels");
 }
 
 static const struct prompt_ops ops = { .history = ':', .key = key, .changed = cmdline_complete, .hint = hint };

@@ -19,7 +19,7 @@ enum {
 	IN_FLEET = 1 << 0, IN_AGENT = 1 << 1, IN_APPROVAL = 1 << 2, IN_QUEUE = 1 << 3, IN_DIFF = 1 << 4,
 	IN_LOG = 1 << 5, IN_HELP = 1 << 6, IN_TABLE = 1 << 8, IN_PALETTE = 1 << 9, IN_REDO = 1 << 10, IN_JOBS = 1 << 11, IN_BOXES = 1 << 12,
 	IN_QUESTION = 1 << 13, IN_FILES = 1 << 14, IN_COMPARE = 1 << 15,
-	IN_PAGE = 1 << 16, IN_PLOT = 1 << 17, /* nothing in them can be chosen */
+	IN_PAGE = 1 << 16, IN_PLOT = 1 << 17, /* no row of theirs can be opened */
 	IN_REPLAY = 1 << 7, /* besides the view: the session is a record */
 	IN_AGENTS = IN_FLEET | IN_AGENT,
 	IN_PANES = IN_FLEET | IN_AGENT | IN_DIFF | IN_REDO, /* with parts that Tab goes round */

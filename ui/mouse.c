@@ -44,6 +44,7 @@ void ui_mouse(struct ui *ui, struct mouse m)
 		return;
 	switch (m.kind) {
 	case MOUSE_PRESS:
+		ui->nr_keys++; /* as a key: what was said before is past */
 		press(ui, m.row, m.col);
 		break;
 	case MOUSE_RELEASE:

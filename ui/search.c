@@ -179,7 +179,7 @@ static void changed(struct ui *ui)
 static void hint(const struct ui *ui, struct area a, int row)
 {
 	(void)ui;
-	put(a, row, 1, ROLE_DIM, "Enter finds  Esc leaves  Up history   then n next, N before; a capital makes capitals count");
+	put(a, row, 1, ROLE_DIM, "Enter finds  Esc cancels  Up history   then n next, N before; a capital makes capitals count");
 }
 
 static const struct prompt_ops ops = { .history = '/', .changed = changed, .hint = hint };

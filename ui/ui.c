@@ -70,7 +70,6 @@ static void recalc(struct ui *ui)
 	select_keep(ui);
 }
 
-/* A view that is on top already is opened anew, if it does not stay as it is; the oldest but the first gives way to the ninth. */
 /* What was said by the way is of the screen that it was said on. */
 static void passed(struct ui *ui)
 {
@@ -78,6 +77,7 @@ static void passed(struct ui *ui)
 		ui_say(ui, ROLE_TEXT, "%s", "");
 }
 
+/* A view that is on top already is opened anew, if it does not stay as it is; the oldest but the first gives way to the ninth. */
 void ui_open(struct ui *ui, const char *name, const struct subject *on)
 {
 	const struct view_ops *ops = view_find(name);
