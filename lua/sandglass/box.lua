@@ -3,7 +3,7 @@ local rt = require "sandglass.runtime"
 local check = require "sandglass.check"
 local proxy = require "sandglass.proxy"
 local call, fail = rt.call, rt.fail
-local type, pairs, ipairs, setmetatable, rawset, math = type, pairs, ipairs, setmetatable, rawset, math
+local type, pairs, ipairs, setmetatable, math = type, pairs, ipairs, setmetatable, math
 
 local M = {}
 local Box, Proc, Shell = {}, {}, {}
@@ -12,7 +12,7 @@ local open = {}   -- handles by their ids
 
 -- It lies elsewhere now: another box has taken its place.
 local function moved(self, v)
-  rawset(self, "workspace", v.workspace or "/workspace")
+  self.workspace = v.workspace or "/workspace"
 end
 
 -- A session that goes on has opened its boxes again.
