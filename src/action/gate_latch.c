@@ -221,7 +221,8 @@ void gate_thaw(struct gate *g, json_t *who)
 	g->all_frozen = false;
 	latch_event(g, EV_LATCH_CONTINUE, 0, true, who);
 	for (struct action *a = g->all; a; a = a->next)
-		if (a->state == ACTION_HELD && !a->orphan && (a->reasons & HOLD_PAUSE) && !gate_paused(g, a->spec.agent))
+		if (a->state == ACTION_HELD && !a->orphan && (a->reasons & HOLD_PAUSE) &&
+		    !(a->spec.within ? g->all_paused : gate_paused(g, a->spec.agent)))
 			action_release(a, HOLD_PAUSE, "latch");
 }
 
