@@ -584,6 +584,12 @@ void boxes_kill(struct boxes *b, uint64_t box, const char *why)
 		s->driver->kill(s->box);
 }
 
+int boxes_left(struct boxes *b, uint64_t box)
+{
+	const struct slot *s = slot_find(b, box);
+	return s ? s->alive : 0;
+}
+
 int boxes_alive(struct boxes *b, uint64_t box)
 {
 	struct slot *s = slot_find(b, box);

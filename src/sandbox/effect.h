@@ -103,6 +103,8 @@ void watch_leave(struct watch **owner);
 
 /* Number of the box's processes that actions left behind (spawned or in the background). */
 int boxes_alive(struct boxes *b, uint64_t box);
+/* Of those the ones whose action has ended. What a shell that is open has in the background is its own. */
+int boxes_left(struct boxes *b, uint64_t box);
 /* Looks whether they still live, unless something runs in it. For whoever froze the box behind the end of an action: a frozen
  * box does not say. */
 void boxes_alive_look(struct boxes *b, uint64_t box);

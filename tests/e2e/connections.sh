@@ -40,6 +40,10 @@ end
 box:run "bash fetch.sh script"
 box:run "(while [ ! -e go ]; do sleep 0.1; done; bash fetch.sh later; touch done; exec sleep 600) >/dev/null 2>&1 & echo \$! >pid"
 box:run "bash fetch.sh two"
+do
+  local sh <close> = box:shell()
+  sh:run 'bash fetch.sh \$0shell'
+end
 box:write("go", "")
 for _ = 1, 300 do
   if box:read "done" then break end
@@ -57,17 +61,18 @@ L
 is $? 0 'agents and a script fetch'
 ev=$("$sg" events net)
 id_of() { grep -E "$1" <<<"$ev" | grep -oE 'UTC +[0-9]+ ' | head -1 | grep -oE '[0-9]+'; }
-good=$(id_of 'good exec: bash fetch.sh good') other=$(id_of 'bad exec: bash') script=$(id_of 'exec: bash fetch.sh script') two=$(id_of 'exec: bash fetch.sh two')
+good=$(id_of 'good exec: bash fetch.sh good') other=$(id_of 'bad exec: bash') script=$(id_of 'exec: bash fetch.sh script') two=$(id_of 'exec: bash fetch.sh two') shell=$(id_of 'exec: bash fetch.sh .0shell')
 like "$ev" " good connect: .* within #$good" "a connection is its agent's, and of the command that made it"
 like "$ev" " bad connect: .* within #$other" 'of the other agent likewise'
 like "$("$sg" search -S net 'agent:bad kind:connect verdict:deny')" 'connect' 'a rule for one agent is for its connections, too'
 like "$ev" "UTC +[0-9]+ connect: .* within #$script" "a script's own"
 like "$ev" "connect: .* while #$two and what was left running" 'where more ran, all of it is said, and no one accused'
+like "$ev" "connect: .* while #[0-9]+, #$shell and what was left running" 'also beside a shell'
 like "$ev" 'connect: .* from what was left running' 'what a command had left behind has no command'
 alone=$(id_of 'exec: bash fetch.sh alone')
 like "$ev" "connect: .* within #$alone" 'once that has gone a connection is its command'"'"'s again'
 like "$("$sg" show "net#$(id_of 'good connect')")" 'agent +good' 'show names the agent'
 "$sg" verify net --check egress=nowhere.example >out 2>&1
 is $? 1 'a check of where connections went fails'
-like "$(cat out)" "FAIL .*egress .*: 5 found: localhost by good, localhost by no one agent" 'and names the agent'
+like "$(cat out)" "FAIL .*egress .*: 6 found: localhost by good, localhost by no one agent" 'and names the agent'
 finish

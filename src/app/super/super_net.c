@@ -104,8 +104,7 @@ static void whose(const struct net *n, struct action_spec *spec, json_t *args)
 {
 	CLEANUP(free_ptr) struct action **ran = NULL;
 	size_t nr = gate_box_commands(n->s->gate, n->box, &ran);
-	int left = boxes_alive(n->s->boxes, n->box) - (int)nr; /* each of those is a process, too */
-	bool one_agent = nr > 0 && left <= 0;
+	bool left = boxes_left(n->s->boxes, n->box) > 0, one_agent = nr > 0 && !left;
 	json_t *by = json_array();
 	for (size_t i = 0; i < nr; i++) {
 		const struct action_spec *s = action_spec(ran[i]);
@@ -119,7 +118,7 @@ static void whose(const struct net *n, struct action_spec *spec, json_t *args)
 	}
 	if (nr > 1 || (nr && !spec->within))
 		json_put(args, "by", json_incref(by));
-	if (left > 0)
+	if (left)
 		json_put_flag(args, "left", true);
 	json_decref(by);
 }
