@@ -181,7 +181,8 @@ static int removed(struct cmd_ctx *ctx, const char *name)
 			return cmd_fail(ctx, &err);
 		}
 		nr++;
-		fprintf(ctx->out, "removed %s, %s\n", name, kinds[i].name);
+		if (!ctx->quiet)
+			fprintf(ctx->out, "removed %s, %s\n", name, kinds[i].name);
 	}
 	return nr ? EXIT_DONE : cmd_usage(ctx, "no plugin '%s' was added ('sandglass plugin ls')", name);
 }
@@ -193,9 +194,10 @@ int cmd_plugin(struct cmd_ctx *ctx)
 		return list(ctx);
 	if (!strcmp(what, "test"))
 		return plugin_test(ctx);
+	bool adds = !strcmp(what, "add");
+	if (!adds && strcmp(what, "rm") != 0)
+		return cmd_usage(ctx, "no '%s': plugin ls, plugin test KIND|FILE, plugin add FILE, plugin rm NAME", what);
 	if (!which)
 		return cmd_usage(ctx, "%s what? plugin add FILE, plugin rm NAME", what);
-	if (!strcmp(what, "add"))
-		return add(ctx, which);
-	return removed(ctx, which);
+	return adds ? add(ctx, which) : removed(ctx, which);
 }
