@@ -163,7 +163,7 @@ static void put_to_engine(void *self)
 static bool asked_again(struct ask *a, const json_t *body, const struct err *err)
 {
 	struct container *c = a->c;
-	if (body || a->frozen == c->frozen || !so_already(a, err) || a->tries++ >= MOST_TRIES)
+	if (body || a->frozen == c->frozen || (c->closing && a->frozen) || !so_already(a, err) || a->tries++ >= MOST_TRIES)
 		return false;
 	if (!a->again)
 		a->again = loop_timer_new(c->loop, put_to_engine, a);

@@ -77,11 +77,11 @@ static int attach(struct cmd_ctx *ctx, bool watch)
 	struct err err = ERR_INIT;
 	struct filter *filter = NULL;
 	const struct front_opts fo = { .watch = watch, .visit = true, .filter = cmd_opt(ctx, "filter"), .trust = !watch && cmd_has(ctx, "trust") };
+	if (cmd_opt(ctx, "host")) /* what is said of a session is read where it is */
+		return attach_host(ctx, cmd_opt(ctx, "host"));
 	if (cmd_filter(ctx, &filter, &err) < 0)
 		return cmd_fail(ctx, &err);
 	filter_free(&filter);
-	if (cmd_opt(ctx, "host"))
-		return attach_host(ctx, cmd_opt(ctx, "host"));
 	config_user(ctx);
 	if (!cmd_word(ctx, 0) && several_run())
 		return front_show_all(ctx, &fo);

@@ -198,10 +198,11 @@ static int put_back(struct report *r, uint64_t seq, struct arena *arena, struct 
 {
 	FILE *out = r->x->out;
 	struct event ev;
+	struct err none = ERR_INIT;
 	CLEANUP(buf_release) struct buf what = BUF_INIT, who = BUF_INIT;
 	if (session_event(r->x->s, seq, &ev, arena, err) < 0)
 		return -1;
-	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", err) : NULL;
+	CLEANUP(json_release) json_t *body = ev.body ? json_parse(ev.body, ev.len, "event", &none) : NULL;
 	if (ev.action || !session_put_back(r->x->s, seq, &what, &who) || !who.len)
 		return 0;
 	if (!r->put_back++)
