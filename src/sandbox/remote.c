@@ -27,7 +27,9 @@ struct remote_op *remote_ask(struct remote *r, const char *fn, json_t *args, con
 
 /* --- files: each verb is a text or, for what is large, some --- */
 
-enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20 }; /* of what goes over as it is: so much at once, as a plugin's little memory has it several times */
+/* Of what goes over as it is: so much at once, as a plugin's little memory has it several times; what becomes another file
+ * between two pieces is read again so often. */
+enum { READ_AT_ONCE = 2 << 20, WHOLE_MAX = 4 << 20, READ_ANEW = 3 };
 
 struct file {
 	struct remote *remote;
@@ -39,6 +41,9 @@ struct file {
 	int mode;
 	struct buf data; /* read or to be written */
 	size_t part, sent; /* it goes in parts of so much; so many of them have gone */
+	char *seen; /* read: what the last piece said of the file */
+	bool another; /* which was another one by then */
+	unsigned anew; /* it has been read again so often */
 	json_t *stat, *stats; /* of the file; of the entries of a folder */
 	struct err err;
 };
@@ -51,6 +56,7 @@ static void file_end(struct file *f, json_t *result, const struct err *err)
 	json_decref(f->stats);
 	buf_release(&f->data);
 	free(f->path);
+	free(f->seen);
 	free(f);
 }
 
@@ -98,6 +104,23 @@ static void make(void *self, struct buf *text)
 	f->stats = json_array();
 }
 
+/* Is it another file by now, or with other contents? One that has only grown is not. Both are texts of @s. */
+static bool is_another(const char *was, const char *is)
+{
+	long long size, before;
+	unsigned long long inode, old;
+	char when[64] = "", then[64] = "";
+	bool known = sscanf(was, "%*x %lld %llu %63[^\n]", &before, &old, then) >= 2 && sscanf(is, "%*x %lld %llu %63[^\n]", &size, &inode, when) >= 2;
+	return known && (inode != old || size < before || (size == before && strcmp(when, then) != 0));
+}
+
+static void see(struct file *f, const char *text)
+{
+	f->another |= f->seen && is_another(f->seen, text);
+	free(f->seen);
+	f->seen = xstrdup(text);
+}
+
 static bool line(void *self, char kind, const char *text, size_t len)
 {
 	struct file *f = self;
@@ -108,9 +131,13 @@ static bool line(void *self, char kind, const char *text, size_t len)
 		} else {
 			json_decref(f->stat);
 			f->stat = wrap_stat_of(text);
+			if (f->what == FILE_READ)
+				see(f, text);
 		}
 		return false;
 	case 'd':
+		if (f->another)
+			return false;
 		base64_parse(text, len, &f->data);
 		return false;
 	case 'n':
@@ -152,6 +179,18 @@ static void end(void *self, const struct err *err)
 	if (err) {
 		struct err copy = *err;
 		file_end(f, NULL, &copy);
+		return;
+	}
+	if (f->another && ++f->anew <= READ_ANEW) {
+		f->another = false;
+		buf_reset(&f->data);
+		script_begin(f->remote, &how, f);
+		return;
+	}
+	if (f->another) {
+		struct err changes = ERR_INIT;
+		err_set(&changes, ERR_BUSY, "'%s': it changes while it is read", f->path);
+		file_end(f, NULL, &changes);
 		return;
 	}
 	if (f->what == FILE_READ && f->data.len < f->max && f->data.len - f->from >= piece_of(f)) {

@@ -123,7 +123,8 @@ void remote_run_turn(struct run *r, enum run_turn turn, const char *mark);
 void remote_run_free(struct run *r);
 void remote_run_quiet(struct run *r); /* it changes nothing that the mirror does not know of */
 void remote_runs_drop(struct remote *r); /* frees the first */
-void remote_runs_slept(struct remote *r); /* the box sleeps in such a way that no process outlives it: shells have ended */
+void remote_runs_park(struct remote *r, bool park); /* the box is about to sleep; it does not, or with its processes */
+void remote_runs_slept(struct remote *r); /* it sleeps in such a way that none outlives it: what was parked has ended */
 
 /* --- remote_tree.c --- */
 extern const struct box_tree_ops remote_tree;

@@ -88,7 +88,6 @@ static void close_rest(struct remote *r)
 {
 	static const struct remote_heard heard = { .done = on_rest_closed };
 	json_t *args = json_pack("[O]", json_array_get(r->rest, 0));
-	json_array_remove(r->rest, 0);
 	r->op = remote_ask(r, "close", args, &heard, r);
 }
 
@@ -99,9 +98,12 @@ static void on_rest_closed(void *self, const json_t *value, const struct err *er
 	struct remote *r = self;
 	(void)value;
 	r->op = NULL;
-	if (err && err->code != ERR_CLOSED)
+	if (err && err->code != ERR_CLOSED) {
 		given_back(r, false, err);
-	else if (json_array_size(r->rest))
+		return;
+	}
+	json_array_remove(r->rest, 0);
+	if (json_array_size(r->rest))
 		close_rest(r);
 	else
 		given_back(r, true, NULL);
@@ -145,7 +147,7 @@ static void given_back(struct remote *r, bool gone, const struct err *err)
 	if (!gone)
 		err_set(&why, err->code, "the box '%s' (%s) may still be there and cost: %s; 'sandglass sandbox exec --backend %s -- true' (any session there) "
 			"tries to give it back, 'sandglass prune --boxes' says whether it is still there",
-			r->name, json_str(r->box, "id", "?"), err->text, r->of->name);
+			r->name, json_str(r->rest ? json_array_get(r->rest, 0) : r->box, "id", "another with its tag"), err->text, r->of->name);
 	book_close(&r->book, gone);
 	CLEANUP(json_release) json_t *result = json_object();
 	json_put_flag(result, "empty", gone);

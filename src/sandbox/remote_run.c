@@ -43,6 +43,7 @@ struct run {
 	bool telling;         /* it has ended, its text has not */
 	bool slept;           /* its box did, which ended it */
 	bool rests;           /* a shell in which no command runs: it keeps no box awake */
+	bool parked;          /* it rested when its box was sent to sleep, whatever was typed since */
 	bool pending, going, ended, freed; /* begin is called at the end of the turn; it was; on_exit was; nobody listens */
 };
 
@@ -329,11 +330,17 @@ static void rest(struct run *r, bool rests)
 		script_rest(r->script, rests);
 }
 
-static struct run *resting(struct run *r)
+static struct run *parked(struct run *r)
 {
-	while (r && (!r->rests || r->ended))
+	while (r && (!r->parked || r->ended))
 		r = r->next;
 	return r;
+}
+
+void remote_runs_park(struct remote *remote, bool park)
+{
+	for (struct run *r = remote->runs; r; r = r->next)
+		r->parked = park && r->going && !r->ended;
 }
 
 void remote_runs_slept(struct remote *remote)
@@ -341,7 +348,7 @@ void remote_runs_slept(struct remote *remote)
 	struct err why = ERR_INIT;
 	err_set(&why, ERR_CLOSED, "box '%s' was put to sleep, and where it is rented no process outlives that: open another shell",
 		remote->name);
-	for (struct run *r; (r = resting(remote->runs));) {
+	for (struct run *r; (r = parked(remote->runs));) {
 		script_cancel(&r->script);
 		r->slept = true;
 		lose(r, &why);

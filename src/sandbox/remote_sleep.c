@@ -41,6 +41,7 @@ static void on_asleep(void *self, const json_t *value, const struct err *err)
 	if (err) {
 		say(r, err->text);
 		r->state = AWAKE;
+		remote_runs_park(r, false);
 		scripts_go(r);
 		if (!r->busy)
 			remote_quiet(r); /* and tried again */
@@ -48,7 +49,9 @@ static void on_asleep(void *self, const json_t *value, const struct err *err)
 	}
 	r->state = ASLEEP;
 	r->asleep_since_us = loop_now_us(r->loop);
-	if (!goes_on)
+	if (goes_on)
+		remote_runs_park(r, false);
+	else
 		remote_runs_slept(r);
 	if (r->busy)
 		wake(r);
@@ -64,6 +67,7 @@ static void fall_asleep(void *self)
 	r->state = FALLING_ASLEEP;
 	json_array_append_new(args, json_string(r->idle_how));
 	scripts_park(r);
+	remote_runs_park(r, true);
 	r->sleep_op = remote_ask(r, "sleep", args, &heard, r);
 }
 

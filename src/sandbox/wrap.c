@@ -265,7 +265,7 @@ void wrap_read(struct buf *out, const char *path, size_t from, size_t max)
 		   "looked at'; fi\n"
 		   "elif [ ! -f \"$f\" ]; then echo '@!is not a regular file'\n"
 		   "elif [ ! -r \"$f\" ]; then echo '@!permission denied'\n"
-		   "else echo \"@s$(stat -L -c '%f %s' -- \"$f\")\"\nexec 3<\"$f\"\n");
+		   "else echo \"@s$(stat -L -c '%f %s %i %z' -- \"$f\")\"\nexec 3<\"$f\"\n");
 	skip(out, 3, (int64_t)from);
 	buf_printf(out,
 		   "head -c %zu <&3 |\n"

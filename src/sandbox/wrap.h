@@ -12,8 +12,8 @@
  * Lines: @oBASE64 stdout, @eBASE64 stderr, @xCODE SIGNAL END BEGIN [KILLED-BEFORE KILLED-AFTER] end (by a clock of the box, in
  * microseconds; what its memory limit had killed in the box when the run began and when it ended), @mBASE64 what our tool said
  * after it (in a terminal @mNUMBER BASE64: to what was asked with its input), @w it goes on: ask again, @l the run is unknown
- * there, @n no such file, @!TEXT why not, @sMODE SIZE of a file (mode in hexadecimal), @dBASE64 data, @t there are no terminals,
- * @. complete. */
+ * there, @n no such file, @!TEXT why not, @sMODE SIZE of a file (mode in hexadecimal; of one that is read INODE CHANGED, too),
+ * @dBASE64 data, @t there are no terminals, @. complete. */
 #ifndef SANDBOX_WRAP_H
 #define SANDBOX_WRAP_H
 

@@ -147,6 +147,7 @@ shows '1 agent +1 LOST +[$]' && shows 'git push .* until it is resumed'
 ok $? "and nobody can decide"
 unlike "$(title)" held "the title does not ask for a decision either"
 unlike "$(screen)" "an action waits for you" "nor does a hint"
+sleep 1.1 # numbers are shown calmly: the last ones are there then
 was=$(screen)
 sleep 2.2
 is "$(screen)" "$was" "its clocks stand"
