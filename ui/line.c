@@ -432,6 +432,7 @@ void line_free(struct line **l)
 			(*l)->decisions = d->next;
 			free(d);
 		}
+		free((*l)->off);
 		strv_release(&(*l)->secrets);
 		for (size_t i = 0; i < ARRAY_LEN((*l)->ran); i++)
 			strv_release(&(*l)->ran[i].names);

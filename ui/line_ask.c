@@ -55,7 +55,7 @@ void line_show_prompt(struct line *l)
 	l->at_prompt = true;
 }
 
-void line_prompt_action(struct line *l, const struct model_action *act)
+static void prompt_action(struct line *l, const struct model_action *act)
 {
 	struct arena a = ARENA_INIT;
 	struct approval_info info;
@@ -155,24 +155,61 @@ static void prompt_question(struct line *l, uint64_t seq)
 	line_show_prompt(l);
 }
 
-bool line_still_waits(const struct line *l)
+bool line_waits(const struct line *l, uint64_t seq)
 {
-	const struct model_action *act = model_action(&l->s->model, l->asked);
+	const struct model_action *act = model_action(&l->s->model, seq);
 	if (act)
 		return act->state == ACT_WAITS;
 	for (size_t i = 0; i < l->s->model.nr_asks; i++)
-		if (l->s->model.ask[i].seq == l->asked)
+		if (l->s->model.ask[i].seq == seq)
 			return true;
 	return false;
 }
 
-/* Never while an answer is being typed for something that still waits. */
+void line_prompt_about(struct line *l, uint64_t seq)
+{
+	const struct model_action *act = model_action(&l->s->model, seq);
+	if (act)
+		prompt_action(l, act);
+	else
+		prompt_question(l, seq);
+}
+
+/* Is it to be asked about by itself? */
+static bool is_due(const struct line *l, uint64_t seq)
+{
+	size_t i = 0;
+	while (i < l->nr_off && l->off[i] != seq)
+		i++;
+	return i == l->nr_off;
+}
+
+void line_later(struct line *l)
+{
+	if (is_due(l, l->asked)) {
+		GROW(l->off, l->nr_off, l->cap_off);
+		l->off[l->nr_off++] = l->asked;
+	}
+	l->asked = 0;
+	l->awaiting = AWAIT_COMMAND;
+}
+
+/* What waits no longer is asked about when it waits anew. */
+static void drop_off(struct line *l)
+{
+	size_t nr = l->nr_off;
+	l->nr_off = 0;
+	for (size_t i = 0; i < nr; i++)
+		if (line_waits(l, l->off[i]))
+			l->off[l->nr_off++] = l->off[i];
+}
+
 void line_prompt(struct line *l)
 {
 	const struct model *m = &l->s->model;
 	if (!can_act(l) || l->json)
 		return;
-	if (l->asked && line_still_waits(l)) {
+	if (l->asked && line_waits(l, l->asked)) {
 		line_show_prompt(l);
 		return;
 	}
@@ -182,13 +219,14 @@ void line_prompt(struct line *l)
 	}
 	l->asked = 0;
 	l->awaiting = AWAIT_COMMAND;
+	drop_off(l);
 	for (size_t i = 0; i < m->nr_held; i++)
-		if (m->held[i] > l->later) {
-			line_prompt_action(l, model_action(m, m->held[i]));
+		if (is_due(l, m->held[i])) {
+			prompt_action(l, model_action(m, m->held[i]));
 			return;
 		}
 	for (size_t i = 0; i < m->nr_asks; i++)
-		if (m->ask[i].seq > l->later) {
+		if (is_due(l, m->ask[i].seq)) {
 			prompt_question(l, m->ask[i].seq);
 			return;
 		}

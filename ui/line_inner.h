@@ -24,9 +24,10 @@ struct line {
 	struct line_decision { /* sent, and not answered yet */
 		struct line_decision *next;
 		struct line *line;
-		uint64_t action;
+		uint64_t about; /* an action or a question */
 	} *decisions;
-	uint64_t later;     /* not asked again by itself up to this one */
+	uint64_t *off;      /* what is not asked about by itself: put off, or a decision is on its way */
+	size_t nr_off, cap_off;
 	char *intent;
 	char *type;         /* the name that a rule wants typed; NULL none */
 	bool budget, words; /* only a used up budget holds it; it is a command line, which can be edited and tried */
@@ -55,12 +56,13 @@ struct line {
 /* Prints what one event is, as it stands where the model is. False: it is no line. */
 bool line_event(struct line *l, const struct event *ev);
 void line_print_safe(FILE *out, const char *text);
+void line_later(struct line *l); /* what is asked is put off; then nothing is asked */
 /* Asks about what waits next; never while an answer is being typed for something that still waits. */
 void line_prompt(struct line *l);
-void line_prompt_action(struct line *l, const struct model_action *act); /* asks about this one */
+void line_prompt_about(struct line *l, uint64_t seq); /* asks about this action or question, which waits */
 void line_forget(struct line *l); /* frees what its prompts hold */
 extern const char line_choices[]; /* the numbers that answer a held action, with their words */
 void line_show_prompt(struct line *l); /* once more, if events that came between have pushed it up */
-bool line_still_waits(const struct line *l); /* what the prompt is about */
+bool line_waits(const struct line *l, uint64_t seq); /* does this action or question? */
 
 #endif

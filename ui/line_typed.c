@@ -68,20 +68,20 @@ static void decided(void *self, const json_t *result, const struct err *err)
 {
 	struct line_decision *d = self, **at = &d->line->decisions;
 	struct line *l = d->line;
-	uint64_t action = d->action;
-	const struct model_action *act = model_action(&l->s->model, action);
+	uint64_t about = d->about;
 	while (*at != d)
 		at = &(*at)->next;
 	*at = d->next;
 	free(d);
 	sent(l, result, err);
-	if (!err || !act || act->state != ACT_WAITS || l->json)
+	if (!err || l->json || !line_waits(l, about))
 		return;
 	if (!l->asked)
-		line_prompt_action(l, act);
-	else if (l->asked != action)
-		fprintf(l->out, "\n#%" PRIu64 " stays held; \"approve\" and \"deny\" with its number work at any time\n", action);
-	l->at_prompt &= l->asked == action;
+		line_prompt_about(l, about);
+	else if (l->asked != about)
+		fprintf(l->out, "\n#%" PRIu64 " still waits; %s with its number at any time\n", about,
+			model_action(&l->s->model, about) ? "\"approve\" and \"deny\" work" : "\"answer\" works");
+	l->at_prompt &= l->asked == about;
 	if (l->asked)
 		line_show_prompt(l);
 	fflush(l->out);
@@ -103,6 +103,16 @@ static void send_words(struct line *l, const char *const *words, size_t nr, json
 	send_to(l, words, nr, opts, sent, l);
 }
 
+/* @words are about what is asked, which is not asked again by itself. Takes @opts, which may be NULL. */
+static void send_decision(struct line *l, const char *const *words, size_t nr, json_t *opts)
+{
+	struct line_decision *d = NEW(struct line_decision);
+	*d = (struct line_decision){ .next = l->decisions, .line = l, .about = l->asked };
+	l->decisions = d;
+	line_later(l);
+	send_to(l, words, nr, opts, decided, d);
+}
+
 static void decide(struct line *l, const char *word, json_t *opts)
 {
 	char id[32];
@@ -112,13 +122,7 @@ static void decide(struct line *l, const char *word, json_t *opts)
 		json_put_str(opts, "intent", l->intent);
 	if (l->note && *l->note)
 		json_put_str(opts, "note", l->note);
-	struct line_decision *d = NEW(struct line_decision);
-	*d = (struct line_decision){ .next = l->decisions, .line = l, .action = l->asked };
-	l->decisions = d;
-	l->awaiting = AWAIT_COMMAND;
-	l->later = l->asked > l->later ? l->asked : l->later;
-	l->asked = 0;
-	send_to(l, words, 2, opts, decided, d);
+	send_decision(l, words, 2, opts);
 }
 
 /* What lets it run; where a rule wants the name typed, only after that. */
@@ -314,9 +318,7 @@ static void leave(struct line *l)
 		decide(l, "later", json_object());
 		return;
 	}
-	l->later = l->asked;
-	l->asked = 0;
-	l->awaiting = AWAIT_COMMAND;
+	line_later(l);
 	fputs("it stays held; \"approve\" and \"deny\" with its number work at any time\n", l->out);
 	line_prompt(l);
 }
@@ -438,10 +440,9 @@ static void answered(struct line *l, const char *text)
 	snprintf(id, sizeof(id), "%" PRIu64, l->asked);
 	const char *words[] = { "answer", id, text };
 	if (*text)
-		send_words(l, words, 3, NULL);
-	l->later = l->asked;
-	l->asked = 0;
-	l->awaiting = AWAIT_COMMAND;
+		send_decision(l, words, 3, NULL);
+	else
+		line_later(l);
 }
 
 /* --- the line ------------------------------------------------------------------------------------------------------- */
@@ -509,7 +510,7 @@ void line_typed(struct line *l, const char *text)
 	bool yes = l->awaiting == AWAIT_EDITED && strcmp(text, "yes") == 0;
 	if ((l->awaiting != AWAIT_CHOICE || word || *text == ':' || *text == '!') && !yes)
 		l->armed = 0;
-	if (l->asked && !line_still_waits(l)) {
+	if (l->asked && !line_waits(l, l->asked)) {
 		fputs("it is decided already\n", l->out);
 		l->asked = 0;
 		l->awaiting = AWAIT_COMMAND;

@@ -126,27 +126,38 @@ static void put_equal(char *what)
 	memmove(what + n + 1, what + n + skip, strlen(what + n + skip) + 1);
 }
 
+/* Is @value said of a switch in one of the words for on, or for off? */
+static bool is_on_or_off(const char *value, bool *on)
+{
+	static const char *const words[][2] = { { "on", "off" }, { "true", "false" }, { "yes", "no" }, { "1", "0" } };
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		*on = strcmp(value, words[i][0]) == 0;
+		if (*on || strcmp(value, words[i][1]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_switch(const char *name, size_t len)
+{
+	static const char *const all[] = { "mouse", "coach", "ascii" };
+	size_t i = 0;
+	while (i < ARRAY_LEN(all) && (strlen(all[i]) != len || strncmp(name, all[i], len) != 0))
+		i++;
+	return i < ARRAY_LEN(all);
+}
+
 /* Switches may be given as settings with a value, and those of approvals without that word. Returns owned. */
 static char *normal(const char *typed)
 {
-	static const char *const switches[] = { "mouse", "coach", "ascii" }, *const on[] = { "on", "true", "yes", "1" },
-				 *const off[] = { "off", "false", "no", "0" };
-	char *what = xstrdup(typed);
+	CLEANUP(free_ptr) char *what = xstrdup(typed);
 	put_equal(what);
 	size_t n = strcspn(what, "=");
-	for (size_t i = 0; i < ARRAY_LEN(switches) && what[n]; i++)
-		for (size_t k = 0; k < ARRAY_LEN(on) && strlen(switches[i]) == n && strncmp(what, switches[i], n) == 0; k++) {
-			if (strcmp(what + n + 1, on[k]) != 0 && strcmp(what + n + 1, off[k]) != 0)
-				continue;
-			char *is = xasprintf("%s%s", strcmp(what + n + 1, on[k]) == 0 ? "" : "no", switches[i]);
-			free(what);
-			return is;
-		}
-	if (strncmp(what, "popup=", 6) != 0 && strncmp(what, "arm_ms=", 7) != 0)
-		return what;
-	char *full = xasprintf("approvals.%s", what);
-	free(what);
-	return full;
+	bool on;
+	if (what[n] && is_switch(what, n) && is_on_or_off(what + n + 1, &on))
+		return xasprintf("%s%.*s", on ? "" : "no", (int)n, what);
+	bool short_name = strncmp(what, "popup=", 6) == 0 || strncmp(what, "arm_ms=", 7) == 0;
+	return xasprintf("%s%s", short_name ? "approvals." : "", what);
 }
 
 void ui_set(struct ui *ui, const char *typed)

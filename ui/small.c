@@ -42,37 +42,64 @@ static const char *waiting(const struct ui *ui, size_t source, uint64_t id, stru
 	return arena_printf(ar, "! #%" PRIu64 " %s: %s", id, agent ? ui_agent_name(ui, source, agent) : r.word, one_line(r.what, ar));
 }
 
-/* What waits, from @row on, at most @rows of it; returns the first that we may decide as it is named on the
- * command line, or NULL. */
-static const char *paint_waiting(const struct ui *ui, struct area a, int row, int rows, struct arena *ar)
+/* How the first thing that we may decide is decided: which command, and its number on the command line. */
+struct first {
+	const char *verb, *id;
+};
+
+static void paint_one(const struct ui *ui, struct area a, size_t source, uint64_t seq, int *row, int end, struct arena *ar)
 {
-	const char *first = NULL;
+	if (*row < end)
+		put(a, (*row)++, 0, ROLE_TEXT, waiting(ui, source, seq, ar));
+}
+
+static void find_first(struct first *f, const struct ui *ui, size_t source, const char *verb, uint64_t seq, struct arena *ar)
+{
+	if (f->verb || !ui_may_act(ui, source))
+		return;
+	f->verb = verb;
+	f->id = ui->nr_src > 1 ? arena_printf(ar, "%s#%" PRIu64, ui->src[source]->model.id, seq) : arena_printf(ar, "%" PRIu64, seq);
+}
+
+/* What waits, from @row on, at most @rows of it. */
+static struct first paint_waiting(const struct ui *ui, struct area a, int row, int rows, struct arena *ar)
+{
+	struct first first = { 0 };
 	int end = row + rows;
 	for (size_t i = 0; i < ui->nr_src; i++) {
 		const struct model *m = &ui->src[i]->model;
-		for (size_t k = 0; k < m->nr_held && ui_waits(ui, i); k++) {
-			if (!first && ui_may_act(ui, i))
-				first = ui->nr_src > 1 ? arena_printf(ar, "%s#%" PRIu64, m->id, m->held[k]) : arena_printf(ar, "%" PRIu64, m->held[k]);
-			if (row < end)
-				put(a, row++, 0, ROLE_TEXT, waiting(ui, i, m->held[k], ar));
+		if (!ui_waits(ui, i))
+			continue;
+		for (size_t k = 0; k < m->nr_held; k++) {
+			find_first(&first, ui, i, "approve", m->held[k], ar);
+			paint_one(ui, a, i, m->held[k], &row, end, ar);
+		}
+		for (size_t k = 0; k < m->nr_asks; k++) {
+			find_first(&first, ui, i, "answer", m->ask[k].seq, ar);
+			paint_one(ui, a, i, m->ask[k].seq, &row, end, ar);
 		}
 	}
 	return first;
 }
 
+static const char *how(const struct first *f, int cols, struct arena *ar)
+{
+	const char *or = strcmp(f->verb, "approve") == 0 ? " or 'deny'" : "";
+	const char *const texts[] = { arena_printf(ar, "'sandglass %s %s'%s in another terminal", f->verb, f->id, or),
+				      arena_printf(ar, "in a shell: sandglass %s %s", f->verb, f->id),
+				      arena_printf(ar, "sandglass %s %s", f->verb, f->id), "" };
+	return fitting(texts, ARRAY_LEN(texts), cols);
+}
+
 void small_paint(const struct ui *ui, struct area a)
 {
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	static const char *const leave[] = { "all is shown from 60x16 on; q leaves", "60x16 shows all; q leaves", "q leaves", "" };
 	paint_counts(ui, a, &ar);
 	if (a.rows < 2)
 		return;
-	const char *id = paint_waiting(ui, a, 1, a.rows - 3, &ar);
-	const char *const leave[] = { "all is shown from 60x16 on; q leaves", "60x16 shows all; q leaves", "q leaves", "" };
-	if (id && a.rows > 2) {
-		const char *const how[] = { arena_printf(&ar, "'sandglass approve %s' or 'deny' in another terminal", id),
-					    arena_printf(&ar, "in a shell: sandglass approve %s", id),
-					    arena_printf(&ar, "sandglass approve %s", id), "" };
-		put(a, a.rows - 2, 0, ROLE_DIM, fitting(how, ARRAY_LEN(how), a.cols));
-	}
+	struct first first = paint_waiting(ui, a, 1, a.rows - 3, &ar);
+	if (first.verb && a.rows > 2)
+		put(a, a.rows - 2, 0, ROLE_DIM, how(&first, a.cols, &ar));
 	put(a, a.rows - 1, 0, ROLE_DIM, fitting(leave, ARRAY_LEN(leave), a.cols));
 }

@@ -105,6 +105,45 @@ static void crossing(void)
 	end();
 }
 
+/* What is put off hides nothing else that waits, whether it came before or after. */
+static void put_off(const char *fixture)
+{
+	begin_on(fixture);
+	const struct model *m = &l->s->model;
+	size_t nr = 0, all = m->nr_held + m->nr_asks;
+	uint64_t seen[16] = { 0 };
+	for (; nr < ARRAY_LEN(seen) && l->asked; nr++) {
+		seen[nr] = l->asked;
+		line_later(l);
+		line_prompt(l);
+	}
+	ok(nr > 0, "%s: something waits", fixture);
+	is_int(nr, all, "each of them is asked once");
+	for (size_t i = 0; i < nr; i++)
+		for (size_t k = 0; k < i; k++)
+			ok(seen[i] != seen[k], "%d is not asked twice", (int)seen[i]);
+	end();
+}
+
+static void answer_refused(void)
+{
+	struct err err = ERR_INIT;
+	begin_on("tests/screens/asks.jsonl");
+	const struct model *m = &l->s->model;
+	for (size_t i = 0; i < m->nr_held; i++) {
+		line_later(l);
+		line_prompt(l);
+	}
+	uint64_t question = l->asked;
+	ok(m->nr_asks && question == m->ask[0].seq, "a question is asked");
+	types("= such");
+	has(sent, "answer", "its answer is sent");
+	err_set(&err, ERR_INVALID, "'such' is no choice");
+	told(told_self, NULL, &err);
+	is_int(l->asked, question, "refused, it is asked again");
+	end();
+}
+
 static void edited(void)
 {
 	begin();
@@ -223,6 +262,9 @@ int main(void)
 	steers();
 	edited();
 	refused();
+	put_off("tests/screens/steer.jsonl");
+	put_off("tests/screens/asks.jsonl");
+	answer_refused();
 	crossing();
 	pattern();
 	of_a_budget();

@@ -193,6 +193,7 @@ static const struct {
 	{ "review-early-120x36", "review", 120, 36, false, "review", 6, "" },
 	{ "fleet-60x16", "fleet", 60, 16, false, "fleet", 0, "" },
 	{ "fleet-59x15", "fleet", 59, 15, false, "fleet", 0, "" },
+	{ "fleet-asks-50x10", "asks", 50, 10, false, "fleet", 0, "" },
 	{ "fleet-200x60", "fleet", 200, 60, false, "fleet", 0, "" },
 	{ "agent-60x16", "fleet", 60, 16, false, "agent", 0, "o" },
 	{ "agent-200x60", "fleet", 200, 60, false, "agent", 0, "" },
