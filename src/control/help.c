@@ -60,7 +60,8 @@ static bool has_word(const char *names, const char *word)
 	return false;
 }
 
-void command_see_also(const struct command *c, struct buf *out)
+/* The commands beside which it stands in the list, with commas between; nothing for one that is not listed. */
+static void see_also(const struct command *c, struct buf *out)
 {
 	for (size_t g = 0; g < ARRAY_LEN(groups); g++)
 		for (const char *p = groups[g].names; has_word(groups[g].names, c->name) && *p; p += strspn(p, " ")) {
@@ -78,7 +79,7 @@ void command_help_long(const struct command *c, struct buf *out)
 	if (*c->help)
 		buf_printf(out, "\n%s%s", c->help, c->help[strlen(c->help) - 1] == '\n' ? "" : "\n");
 	buf_printf(out, "\nEverywhere:\n%s", common_options);
-	command_see_also(c, &others);
+	see_also(c, &others);
 	if (others.len)
 		buf_printf(out, "\nSee also: %s.\n", buf_cstr(&others));
 }

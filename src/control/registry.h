@@ -92,8 +92,6 @@ void command_help_short(const struct command *c, struct buf *out); /* usage and 
 void command_help_long(const struct command *c, struct buf *out);  /* and the rest: --help */
 void command_help_list(struct buf *out);			   /* all that are not hidden, in groups */
 
-/* The commands beside which it stands there, with commas between; nothing for one that is not listed. */
-void command_see_also(const struct command *c, struct buf *out);
 /* The forms of a usage, one after the other; *form borrows. Set *text to the usage first; false at the end. */
 bool usage_next(const char **text, const char **form, size_t *len);
 /* The groups of the list: the title of the i-th, with the names of its commands, a blank between them; NULL past the end. */

@@ -11,7 +11,7 @@
 #include <lua.h>
 
 /* Opens the libraries and leaves the table `core` on the stack: what lua/sandglass/boot.lua is given and scripts are
- * not (load, handle, where, trace, metatable, encode, decode, null, array_mt, date, ostime, difftime). */
+ * not (load, handle, where, trace, metatable, encode, decode, to64, from64, null, array_mt, date, ostime, difftime). */
 void env_open(lua_State *L);
 
 #endif

@@ -137,13 +137,14 @@ L
 # An engine that is behind with what it knows: its first answers to these say what was true before.
 cat >behind.py <<'P'
 import socket, sys, threading
-above, path = sys.argv[1:]
+above, path, told = sys.argv[1:]
 left = {b"/unpause": 3, b"/pause": 3, b"/containers/create": 3}
 said = {b"/unpause": "Container x is not paused", b"/pause": "Container x is already paused", b"/containers/create": "Conflict. The name is in use"}
 def stale(chunk):
     for what in left:
         if chunk.startswith(b"POST ") and what in chunk.split(b"\r\n")[0] and left[what]:
             left[what] -= 1
+            with open(told, "ab") as f: f.write(what + b"\n")
             return b'{"message": "%s"}' % said[what].encode()
 def relay(frm, to, look):
     try:
@@ -224,7 +225,7 @@ use() { # name, socket
 	is "$? $("$sg" events "pause-$1" --json | grep -oE '"kind":"box.(frozen|closed)"' | cut -d. -f2 | tr -d '"' | sort | uniq -c | tr -s ' \n' ' ')" \
 		'0  3 closed 3 frozen ' "$1: closed while it is being paused: paused, then gone"
 	is "$(containers "$2")" 0 "$1: without a container left"
-	python3 behind.py "$2" "$t/behind-$1.sock" </dev/null >/dev/null 2>&1 &
+	python3 behind.py "$2" "$t/behind-$1.sock" "$t/behind-$1.told" </dev/null >/dev/null 2>&1 &
 	local behind=$!
 	wait_for 30 test -S "$t/behind-$1.sock"
 	timeout 90 "$sg" run --no-tui --name "behind-$1" behind.lua -- "$t/behind-$1.sock" </dev/null >out 2>&1
@@ -232,6 +233,7 @@ use() { # name, socket
 	like "$out" 'stands still true' "$1: an engine that is behind: opened when the name is free, frozen when frozen"
 	like "$out" 'goes on lives' "$1: and thawed"
 	is "$(containers "$2")" 0 "$1: and nothing is left there"
+	is "$(sort "$t/behind-$1.told" | uniq -c | tr -s ' ' | tr '\n' ',')" ' 3 /containers/create, 3 /pause, 3 /unpause,' "$1: each of them was answered from the past three times"
 	kill $behind
 	# a preview: tried on a copy of the box's files, which stay as they are; then exactly that is made so
 	id=$("$sg" run -d try.lua --policy ask.lua -- "$2" </dev/null)

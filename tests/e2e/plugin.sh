@@ -44,8 +44,9 @@ cp home/mine.lua .
 "$sg" plugin add mine.lua >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^1.*already; --force' 'one that is there is not written over'
 sed -i 's/has been asked/is another now/' mine.lua
-"$sg" plugin add mine.lua --force >"$t/out" 2>&1
+"$sg" plugin add mine.lua --force --json >"$t/out" 2>&1
 is $? 0 'but with --force'
+like "$(cat "$t/out")" '^\{"schema":1,"added":"mine","kind":"sandbox","path":"[^"]*/sandboxes/mine.lua","hosts":\["boxes.example.org","\*.example.net"\]' 'which --json says for a program'
 timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1
 like "$(cat "$t/out")" 'mine is another now' 'and is used'
 refused() { # file, status, expression, name
@@ -65,6 +66,8 @@ is "$(find "$own" -type f | wc -l)" 2 'nothing of it was kept'
 "$sg" plugin rm mine >"$t/out" 2>&1
 like "$?$(cat "$t/out")" '^0removed mine, sandbox' 'plugin rm'
 is "$(ls "$own/sandboxes")" '' 'it is gone'
+"$sg" plugin rm talk --json >"$t/out" 2>&1
+like "$?$(cat "$t/out")" '^0\{"schema":1,"removed":"talk","kind":"model","path":' 'with --json as an object'
 "$sg" plugin rm mine >"$t/out" 2>&1
 is $? 2 'what is not there cannot be removed'
 finish

@@ -140,6 +140,19 @@ static void print_wants(struct cmd_ctx *ctx, const struct kind *k, const char *n
 	fprintf(ctx->out, "%s\n", buf_cstr(&line));
 }
 
+/* The same for a program. Return owned. */
+static json_t *wants_json(const struct kind *k, const char *name, const char *path, const json_t *face)
+{
+	json_t *o = json_object();
+	const json_t *hosts = json_object_get(face, "hosts");
+	json_put_str(o, "added", name);
+	json_put_str(o, "kind", k->name);
+	json_put_str(o, "path", path);
+	json_put(o, "hosts", json_is_array(hosts) ? json_deep_copy(hosts) : json_array());
+	json_put_str(o, "key", json_str(json_object_get(face, "env"), "key", NULL));
+	return o;
+}
+
 static int add(struct cmd_ctx *ctx, const char *file)
 {
 	struct err err = ERR_INIT;
@@ -163,7 +176,9 @@ static int add(struct cmd_ctx *ctx, const char *file)
 	CLEANUP(free_ptr) char *folder = xstrndup(path, (size_t)(strrchr(path, '/') - path));
 	if (dir_make(folder, 0755, &err) < 0 || file_write_renamed(path, text.data, text.len, 0644, &err) < 0)
 		return cmd_fail(ctx, &err);
-	if (!ctx->quiet)
+	if (ctx->json)
+		cmd_json(ctx, wants_json(k, name, path, face));
+	else if (!ctx->quiet)
 		print_wants(ctx, k, name, face);
 	return EXIT_DONE;
 }
@@ -181,7 +196,9 @@ static int removed(struct cmd_ctx *ctx, const char *name)
 			return cmd_fail(ctx, &err);
 		}
 		nr++;
-		if (!ctx->quiet)
+		if (ctx->json)
+			cmd_json(ctx, json_pack("{s:s,s:s,s:s}", "removed", name, "kind", kinds[i].name, "path", path));
+		else if (!ctx->quiet)
 			fprintf(ctx->out, "removed %s, %s\n", name, kinds[i].name);
 	}
 	return nr ? EXIT_DONE : cmd_usage(ctx, "no plugin '%s' was added ('sandglass plugin ls')", name);
