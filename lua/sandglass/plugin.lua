@@ -1,15 +1,21 @@
--- What plugins share: JSON as text (so that bytes that a provider sent can go back unchanged), text that JSON can hold,
--- and the service of a plugin host.
---
--- A plugin file returns a table. One with kind = "sandbox": see plugin_sandbox.lua. A model plugin has
+-- What plugins share. A plugin file returns a table. One with kind = "sandbox": see plugin_sandbox.lua. A model plugin, of kind
+-- "model", has
 --   request(req, st)   -> { path or url, headers = { NAME = value }, body = text, method? }; "{key}" in a header stands for
---                         the credential, which is put in outside
+--                         the credential, which is put in outside. req = { model, tools = { { name, about, schema } }, options,
+--                         messages = { { role, text, calls, call, error, raw, dialect } } }; role: system user assistant tool
 --   event(ev, st)      -> nil, or { text = , thinking = , effect = bool }: one server-sent event { type, data }
---   finish(st)         -> reply { text, calls = { { id, name, args } }, usage, stop, raw, dialect } or nil, what is wrong
+--   finish(st)         -> reply { text, calls = { { id, name, args } }, usage = { in, out, cached, written } or { unknown = true },
+--                         stop = "end" | "calls" | "length" | "refused", raw, dialect } or nil, { msg, status, cut }
 --   whole(text, st)    -> a body that is no stream, when the server did not stream
 --   wrong(status, text)-> { msg, status?, compact? }: an error body in one line
---   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url, models = { NAME = { window, out, usd... } }
+--   hosts, auth = { header = "x-api-key: {key}" }, env = { names of variables }, url,
+--   models = { NAME = { window, out, usd = { input, output, read, write } } }      USD for a million tokens
 -- st is a table of the call's own. Functions do not wait.
+--
+-- local p = require "sandglass.plugin" has for both kinds: encode(v), decode(text, nulls?) -> v or nil, why; list(t) an array, also an
+-- empty one; null; clean(text) what JSON can hold; error_text(body) the message of an error in any shape; object, body, array: JSON out
+-- of pieces that are JSON already, so that what a provider sent can go back unchanged; call(id, name, args) one call of a reply;
+-- schema(s) of a tool; is_too_long(text).
 local rt = require "sandglass.runtime"
 local core = rt.core
 

@@ -103,5 +103,6 @@ void command_help_list(struct buf *out)
 		}
 	}
 	buf_puts(out, "\n* goes to a session that runs (--in ID when there are several); merge, undo and redact also to one that has ended.\n"
-		      "'sandglass help COMMAND' says more about one, with examples. Also: help lua, filter, rules, ids, exit, files, variables.\n");
+		      "'sandglass help COMMAND' says more about one, with examples. Also: help lua, filter, rules, plugins, ids, exit, files,\n"
+		      "variables.\n");
 }

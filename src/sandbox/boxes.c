@@ -204,6 +204,8 @@ uint64_t boxes_open(struct boxes *b, const struct driver *d, const struct box_op
 	json_t *body = json_object();
 	json_put_str(body, "name", o->name);
 	json_put_str(body, "driver", d->name);
+	if (d->file)
+		json_put_str(body, "file", d->file);
 	box_opts_put(body, o);
 	s->id = record_append_json(b->record, EV_BOX_OPEN, cause, agent, 0, 0, body);
 	GROW(b->item, b->nr, b->cap);

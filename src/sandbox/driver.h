@@ -100,6 +100,7 @@ enum run_turn { TURN_BEGINS, TURN_AT_MARK, TURN_OTHERWISE, TURN_READY };
 struct driver {
 	const char *name;
 	const char *about;
+	const char *file; /* of one that is a file of the user's own: where it lies, absolute; driver_find takes that, too. Else NULL */
 	unsigned caps;
 	/* Can this machine do it? Fills @out with {"ok":bool,"profile":"enforced","why":..,"fix":..,"checks":[..]}. Blocking,
 	 * short. Returns owned. */

@@ -468,7 +468,7 @@ static struct box *open_as(const struct driver *d, struct loop *l, const struct 
 	return remote_open((struct remote_provider *)(uintptr_t)d, l, o, done, self);
 }
 
-const struct driver *remote_driver_new(const char *name, const char *about, const struct remote_port *port)
+const struct driver *remote_driver_new(const char *name, const char *file, const char *about, const struct remote_port *port)
 {
 	struct remote_provider *p = NEW(struct remote_provider);
 	p->name = xstrdup(name);
@@ -477,6 +477,7 @@ const struct driver *remote_driver_new(const char *name, const char *about, cons
 	p->d = verbs;
 	p->d.name = p->port.name = p->name;
 	p->d.about = p->about;
+	p->d.file = file ? xstrdup(file) : NULL;
 	p->d.open_as = open_as;
 	return &p->d;
 }

@@ -32,6 +32,7 @@ int cmd_patterns(struct cmd_ctx *ctx);
 NODISCARD int patterns_canary(struct err *err);
 
 int plugin_test(struct cmd_ctx *ctx); /* plugin_test.c: plugin test */
+int plugin_new(struct cmd_ctx *ctx);  /* plugin_new.c: plugin new */
 
 /* cmd_handover.c: show --handover and ls --waiting. */
 struct session;

@@ -1,14 +1,12 @@
 /* sandglass new: four questions, one of the two ways to connect an agent to a box with the reason for it, and a script
  * to begin with. Nothing is written before everything is known. */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
-#include "app/host/library.h"
-#include "base/fd.h"
+#include "app/cmd/template.h"
 #include "base/mem.h"
 
 struct question {
@@ -144,12 +142,6 @@ static void say_why(struct cmd_ctx *ctx, const struct plan *p)
 /* --- writing --------------------------------------------------------------------------------------------------------
  */
 
-static bool good_name(const char *name)
-{
-	static const char fine[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-";
-	return *name && *name != '-' && strspn(name, fine) == strlen(name) && strlen(name) <= 64;
-}
-
 struct file {
 	char *path;
 	struct buf text;
@@ -157,32 +149,8 @@ struct file {
 
 static int make(struct file *f, const char *template, const char *path, const char *name, struct err *err)
 {
-	size_t len;
-	CLEANUP(free_ptr) char *key = xasprintf("templates/%s.lua", template);
-	const char *text = library_file(key, &len);
-	if (!text)
-		return err_set(err, ERR_NOENT, "the template '%s' is missing from this build", template);
 	f->path = xstrdup(path);
-	while (len) {
-		const char *at = memmem(text, len, "@NAME@", 6);
-		size_t n = at ? (size_t)(at - text) : len;
-		buf_append(&f->text, text, n);
-		if (at)
-			buf_puts(&f->text, name);
-		text += n + (at ? 6 : 0);
-		len -= n + (at ? 6 : 0);
-	}
-	return 0;
-}
-
-static int write_new(const struct file *f, bool force, struct err *err)
-{
-	if (force)
-		return file_write_atomic(f->path, f->text.data, f->text.len, 0644, err);
-	CLEANUP(fd_close) int fd = open(f->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-	if (fd < 0)
-		return err_sys(err, "cannot write '%s'", f->path);
-	return fd_write_all(fd, f->text.data, f->text.len, err);
+	return template_fill(&f->text, template, name, err);
 }
 
 static int write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, struct err *err)
@@ -192,7 +160,7 @@ static int write_all(struct cmd_ctx *ctx, struct file *f, size_t nr, struct err 
 		if (access(f[i].path, F_OK) == 0)
 			return err_set(err, ERR_EXISTS, "'%s' is there already, --force writes over it", f[i].path);
 	for (size_t i = 0; i < nr; i++)
-		if (write_new(&f[i], force, err) < 0) {
+		if (template_write(f[i].path, &f[i].text, force, err) < 0) {
 			for (size_t k = 0; k < i && !force; k++)
 				unlink(f[k].path); /* nothing half done */
 			return -1;
@@ -231,7 +199,7 @@ int cmd_new(struct cmd_ctx *ctx)
 	size_t n = strlen(name);
 	if (n > 4 && !strcmp(name + n - 4, ".lua"))
 		name[n - 4] = 0;
-	if (!good_name(name))
+	if (!template_good_name(name))
 		return cmd_usage(ctx, "'%s' cannot be a name: letters, digits, _ and -, at most 64", name);
 	int status = choose(ctx, &p);
 	return status == EXIT_DONE ? write_files(ctx, &p, name) : status;

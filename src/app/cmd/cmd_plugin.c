@@ -211,9 +211,11 @@ int cmd_plugin(struct cmd_ctx *ctx)
 		return list(ctx);
 	if (!strcmp(what, "test"))
 		return plugin_test(ctx);
+	if (!strcmp(what, "new"))
+		return plugin_new(ctx);
 	bool adds = !strcmp(what, "add");
 	if (!adds && strcmp(what, "rm") != 0)
-		return cmd_usage(ctx, "no '%s': plugin ls, plugin test KIND|FILE, plugin add FILE, plugin rm NAME", what);
+		return cmd_usage(ctx, "no '%s': plugin ls, plugin new KIND NAME, plugin test KIND|FILE, plugin add FILE, plugin rm NAME", what);
 	if (!which)
 		return cmd_usage(ctx, "%s what? plugin add FILE, plugin rm NAME", what);
 	return adds ? add(ctx, which) : removed(ctx, which);

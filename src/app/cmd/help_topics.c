@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "app/cmd/help.h"
+#include "app/host/library.h"
 #include "query/filter.h"
 
 static const char filter[] =
@@ -129,10 +130,22 @@ static const char rules[] =
 	"  $ sandglass policy explain 'git push origin main'\n"
 	"  $ sandglass policy past .sandglass/policy.lua\n";
 
+static const char plugins[] =
+	"Plugins: kinds of boxes and of models in a Lua file each ('sandglass plugin').\n"
+	"\n"
+	"A file returns a table and is loaded into a Lua machine of its own, without files, network and keys: what it wants of the\n"
+	"world it says, and it is done and recorded outside. It is named by its path (backend = \"./mine.lua\") or, once added, by its\n"
+	"name.\n"
+	"\n"
+	"  $ sandglass plugin new sandbox mine   # a whole one to begin with; also: new model mine\n"
+	"  $ sandglass plugin test mine.lua\n"
+	"  $ sandglass plugin add mine.lua\n"
+	"\n";
+
 static const struct {
 	const char *name, *text;
 } topics[] = {
-	{ "filter", filter },	{ "rules", rules },	    { "ids", ids },
+	{ "filter", filter },	   { "rules", rules }, { "ids", ids },		   { "plugins", plugins },
 	{ "exit", exit_statuses }, { "files", files }, { "variables", variables },
 };
 
@@ -154,6 +167,21 @@ static void filter_fields(struct buf *out)
 	}
 }
 
+/* What a file of the library says of itself: the comment that it begins with, as it is laid out there. */
+static void library_says(const char *path, struct buf *out)
+{
+	size_t len;
+	const char *text = library_file(path, &len);
+	for (const char *end = text ? text + len : NULL, *eol; text && text < end && strncmp(text, "--", 2) == 0; text = eol + 1) {
+		eol = memchr(text, '\n', (size_t)(end - text));
+		if (!eol)
+			break;
+		text += text[2] == ' ' ? 3 : 2;
+		buf_append(out, text, (size_t)(eol - text));
+		buf_putc(out, '\n');
+	}
+}
+
 bool help_topic(const char *name, struct buf *out)
 {
 	size_t i = 0;
@@ -165,6 +193,10 @@ bool help_topic(const char *name, struct buf *out)
 	if (topics[i].text == filter) {
 		filter_fields(out);
 		buf_puts(out, filter_examples);
+	} else if (topics[i].text == plugins) {
+		library_says("sandglass/plugin_sandbox.lua", out);
+		buf_putc(out, '\n');
+		library_says("sandglass/plugin.lua", out);
 	}
 	return true;
 }

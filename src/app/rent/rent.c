@@ -54,10 +54,12 @@ static const struct driver *find(void *self, const char *name)
 	struct rent *r = self;
 	size_t len = strlen(name);
 	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
+	CLEANUP(free_ptr) char *file = is_path ? realpath(name, NULL) : NULL;
+	name = file ? file : name;
 	for (struct lessor *l = r->first; l; l = l->next)
 		if (!strcmp(l->name, name))
 			return l->driver;
-	if (!(is_path ? access(name, R_OK) == 0 : shipped(name) || plugin_own("sandboxes", name)))
+	if (!(is_path ? file && access(file, R_OK) == 0 : shipped(name) || plugin_own("sandboxes", name)))
 		return NULL;
 	struct lessor *l = NEW(struct lessor);
 	struct err err = ERR_INIT;
@@ -70,7 +72,7 @@ static const struct driver *find(void *self, const char *name)
 	const struct remote_port port = { .begin = op_begin, .pause = op_pause, .cancel = op_cancel, .has = has, .poll_s = poll_s, .reach = lessor_reach, .self = l };
 	const char *slash = strrchr(name, '/');
 	CLEANUP(free_ptr) char *plain = xasprintf("%.*s", (int)strcspn(slash ? slash + 1 : name, "."), slash ? slash + 1 : name);
-	l->driver = remote_driver_new(is_path ? plain : name, "boxes that somebody rents out", &port);
+	l->driver = remote_driver_new(is_path ? plain : name, file, "boxes that somebody rents out", &port);
 	r->first = l;
 	return l->driver;
 }

@@ -13,7 +13,6 @@ struct lessor {
 	struct lessor *next;
 	struct rent *rent;
 	char *name; /* as it was asked for: "daytona", "./mine.lua" */
-	char *path; /* of the user's own file, NULL: shipped */
 	const struct driver *driver;
 	struct plugin *plugin;
 	const json_t *face; /* borrowed of the plugin; NULL not yet known */

@@ -294,8 +294,10 @@ int redo_begin(const struct tree_request *rq, const struct redo_want *w, struct 
 		redo_free(r);
 		return -1;
 	}
-	if (w->backend)
+	if (w->backend) {
 		json_put_str(r->o.open, "driver", w->backend);
+		json_object_del(r->o.open, "file");
+	}
 	json_t *body = json_object();
 	json_put(body, "origin", origin_json(r));
 	json_put_str(body, "backend", w->backend);

@@ -362,14 +362,24 @@ int super_box_fork(struct call *c, uint64_t from, uint64_t n, struct err *err)
 	return 0;
 }
 
+/* The driver of a recorded box.open. */
+static const struct driver *driver_again(const json_t *open, struct err *err)
+{
+	const char *name = json_str(open, "driver", ""), *file = json_str(open, "file", NULL);
+	const struct driver *d = driver_find(file ? file : name);
+	if (!d && file)
+		err_set(err, ERR_UNSUPPORTED, "its kind is a file that cannot be read: '%s'", file);
+	else if (!d)
+		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", name);
+	return d;
+}
+
 uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, const struct old_snap *snap, size_t nr,
 			  bool restore, struct err *err)
 {
-	const struct driver *d = driver_find(json_str(open, "driver", ""));
-	if (!d) {
-		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
+	const struct driver *d = driver_again(open, err);
+	if (!d)
 		return 0;
-	}
 	CLEANUP(json_release) json_t *again = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(again, "was", (int64_t)old);
 	json_object_del(again, "call");
@@ -387,11 +397,9 @@ uint64_t super_box_reopen(struct super *s, uint64_t old, const json_t *open, con
 uint64_t super_box_open_as(struct super *s, const json_t *open, const char *name, uint64_t cause, super_box_ready_fn *ready,
 			   void *self, struct err *err)
 {
-	const struct driver *d = driver_find(json_str(open, "driver", ""));
-	if (!d) {
-		err_set(err, ERR_UNSUPPORTED, "no sandbox driver '%s'", json_str(open, "driver", ""));
+	const struct driver *d = driver_again(open, err);
+	if (!d)
 		return 0;
-	}
 	CLEANUP(json_release) json_t *like = json_copy((json_t *)(uintptr_t)open);
 	json_put_int(like, "was", 0);
 	json_object_del(like, "call");
