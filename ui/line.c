@@ -14,6 +14,7 @@
 #include "ui/views/tried.h"
 #include "ui/term/term.h"
 #include "ui/ui.h"
+#include "wire/event_json.h"
 
 enum { RAN_NAMES = 6 };    /* programs that a line names */
 enum { LINE_ANSWER = 800 }; /* bytes that are shown of a model's answer */
@@ -30,25 +31,10 @@ void line_print_safe(FILE *out, const char *text)
 
 static void print_json(struct line *l, const struct event *ev)
 {
-	CLEANUP(json_release) json_t *o = json_object();
-	CLEANUP(buf_release) struct buf ts = BUF_INIT, text = BUF_INIT;
-	struct err err = ERR_INIT;
-	const char *name = event_kind_name(ev->kind);
+	CLEANUP(json_release) json_t *o = json_object(), *event = event_json(ev);
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
 	json_put_int(o, "schema", LINE_SCHEMA);
-	json_put_int(o, "seq", (int64_t)ev->seq);
-	json_put(o, "kind", name ? json_string(name) : json_integer(ev->kind));
-	clock_rfc3339(ev->ts_us, &ts);
-	json_put_str(o, "ts", buf_cstr(&ts));
-	if (ev->cause)
-		json_put_int(o, "cause", (int64_t)ev->cause);
-	if (ev->agent)
-		json_put_int(o, "agent", (int64_t)ev->agent);
-	if (ev->box)
-		json_put_int(o, "box", (int64_t)ev->box);
-	if (ev->action)
-		json_put_int(o, "action", (int64_t)ev->action);
-	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
-	json_put(o, "body", body ? body : json_null());
+	json_object_update(o, event);
 	json_dump_buf(o, &text);
 	fprintf(l->out, "%s\n", buf_cstr(&text));
 }

@@ -6,7 +6,7 @@
  *       1 approve once  2 approve for session  3 add rule  4 edit  5 deny with message  6 deny and pause  7 kill ...
  *     405> _
  *
- * --json prints one JSON object per event instead: {"schema":1,"seq":..,"kind":"..","ts":"..","agent":..,"body":{..}}.
+ * --json prints one JSON object per event instead: {"schema":1, and what wire/event_json.h says}.
  */
 #ifndef UI_LINE_H
 #define UI_LINE_H

@@ -188,4 +188,7 @@ front=$!
 wait_for 30 grep -q 'note number 900' "$t/all"
 kill $front
 like "$(cat "$t/all")" 'note number 1[.]' 'a program hears all'
+echo 'require("sandglass").note "one"' >note.lua
+"$sg" run --no-tui --json --name same note.lua </dev/null >"$t/all" 2>/dev/null
+is "$(cat "$t/all")" "$("$sg" events same --json)" 'in the words that events has for it'
 finish

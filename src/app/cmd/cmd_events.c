@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "query/filter.h"
+#include "wire/event_json.h"
 
 struct lister {
 	struct cmd_ctx *ctx;
@@ -36,7 +37,7 @@ static void print(struct lister *l, const struct event *ev)
 {
 	FILE *out = l->ctx->out;
 	if (l->ctx->json) {
-		cmd_json(l->ctx, cmd_event_json(ev));
+		cmd_json(l->ctx, event_json(ev));
 		return;
 	}
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;

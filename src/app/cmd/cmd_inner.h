@@ -24,8 +24,6 @@ bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer);
 /* --filter TEXT, with the filters that the person has saved as @name; @out NULL when it is not given. */
 NODISCARD int cmd_filter(const struct cmd_ctx *ctx, struct filter **out, struct err *err);
 NODISCARD int cmd_filter_text(const char *text, struct filter **out, struct err *err);
-/* An event as one object: seq, time, kind, agent, box, action, cause, body. Returns owned. */
-json_t *cmd_event_json(const struct event *ev);
 
 /* cmd_patterns.c: compare --patterns; and CANARY_KEY, a made-up secret of its own for each run, into our environment. */
 int cmd_patterns(struct cmd_ctx *ctx);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "record/read/ended.h"
+#include "wire/event_json.h"
 
 struct row {
 	const struct session_file *file;
@@ -202,7 +203,7 @@ static int ls_inside(struct cmd_ctx *ctx, uint16_t kind)
 	int rc;
 	while ((rc = feed_next(feed, &ev, &arena, 0, &err)) > 0) {
 		if (ev.kind == kind && ctx->json) {
-			cmd_json(ctx, cmd_event_json(&ev));
+			cmd_json(ctx, event_json(&ev));
 		} else if (ev.kind == kind) {
 			CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
 			clock_local_hms(ev.ts_us, true, &line);

@@ -13,6 +13,7 @@
 #include "query/filter.h"
 #include "query/row.h"
 #include "record/later.h"
+#include "wire/event_json.h"
 
 enum { PATIENCE_US = 1000000, GLANCE_US = 200000 /* on a terminal */ };
 
@@ -55,7 +56,7 @@ static void print(struct search *q, struct session *s, struct agent_names *names
 {
 	CLEANUP(buf_release) struct buf text = BUF_INIT, line = BUF_INIT;
 	if (q->ctx->json) {
-		json_t *o = json_object(), *e = cmd_event_json(ev);
+		json_t *o = json_object(), *e = event_json(ev);
 		json_put_str(o, "session", session_id(s));
 		json_object_update(o, e);
 		json_decref(e);

@@ -12,6 +12,7 @@
 #include "record/read/back.h"
 #include "record/read/ended.h"
 #include "record/read/list.h"
+#include "wire/event_json.h"
 
 static void line(struct cmd_ctx *ctx, const char *label, const char *text)
 {
@@ -297,9 +298,9 @@ static void make_whole(struct session *s, const struct event *ev, json_t *body)
 }
 
 /* The event as it is; where its body names a list of messages, these stand beside it. */
-static json_t *event_json(struct session *s, const struct event *ev)
+static json_t *whole_event(struct session *s, const struct event *ev)
 {
-	json_t *o = cmd_event_json(ev);
+	json_t *o = event_json(ev);
 	if (ev->kind != EV_MODEL_SENT && ev->kind != EV_MODEL_CALL && ev->kind != EV_HOST_CALL)
 		return o;
 	CLEANUP(json_release) json_t *body = body_of(ev);
@@ -370,7 +371,7 @@ static int print_action(struct cmd_ctx *ctx, struct session *s, uint64_t action,
 	while ((rc = feed_next(feed, &ev, &arena, 0, err)) > 0) {
 		CLEANUP(buf_release) struct buf when = BUF_INIT, text = BUF_INIT;
 		if (ctx->json && ev.seq != action) {
-			cmd_json(ctx, cmd_event_json(&ev));
+			cmd_json(ctx, event_json(&ev));
 		} else if (!ctx->json && ev.kind != EV_OUTPUT) {
 			clock_local_hms(ev.ts_us, true, &when);
 			ev.action = 0;
@@ -421,7 +422,7 @@ int cmd_show(struct cmd_ctx *ctx)
 		status = cmd_fail(ctx, &err);
 	} else {
 		if (ctx->json)
-			cmd_json(ctx, event_json(s, &ev));
+			cmd_json(ctx, whole_event(s, &ev));
 		else
 			print_event(ctx, s, &ev);
 		if (ev.kind == EV_ACTION_REQUESTED && print_action(ctx, s, seq, &err) < 0)

@@ -71,32 +71,6 @@ bool cmd_ask(struct cmd_ctx *ctx, const char *question, struct buf *answer)
 	return c != EOF || answer->len > 0;
 }
 
-json_t *cmd_event_json(const struct event *ev)
-{
-	json_t *o = json_object();
-	const char *kind = event_kind_name(ev->kind);
-	char number[24];
-	struct err err = ERR_INIT;
-	snprintf(number, sizeof(number), "kind-%u", ev->kind);
-	json_put_int(o, "seq", (int64_t)ev->seq);
-	cmd_json_time(o, "time", ev->ts_us);
-	json_put_int(o, "mono_us", ev->mono_us);
-	json_put_str(o, "kind", kind ? kind : number);
-	if (ev->cause)
-		json_put_int(o, "cause", (int64_t)ev->cause);
-	if (ev->agent)
-		json_put_int(o, "agent", (int64_t)ev->agent);
-	if (ev->box)
-		json_put_int(o, "box", (int64_t)ev->box);
-	if (ev->action)
-		json_put_int(o, "action", (int64_t)ev->action);
-	json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &err) : NULL;
-	json_put(o, "body", body ? body : json_null());
-	if (!ev->body)
-		json_put_flag(o, "redacted", true);
-	return o;
-}
-
 int cmd_filter_text(const char *text, struct filter **out, struct err *err)
 {
 	struct saved_filters saved = { 0 };

@@ -4,6 +4,7 @@
 #include "app/cmd/cmd_inner.h"
 #include "app/exchange/export.h"
 #include "base/mem.h"
+#include "wire/event_json.h"
 
 struct lines {
 	struct export *x;
@@ -24,7 +25,7 @@ static bool on_chunk(void *self, int stream, int64_t ts_us, const void *bytes, s
 
 static int one_line(struct lines *l, const struct event *ev, struct err *err)
 {
-	json_t *o = cmd_event_json(ev), *body = json_object_get(o, "body");
+	json_t *o = event_json(ev), *body = json_object_get(o, "body");
 	int rc = 0;
 	if (ev->kind == EV_OUTPUT && body && !l->x->no_content) {
 		l->chunks = json_array();
