@@ -26,6 +26,10 @@ like "$?$(cat "$t/out")" '^0added talk, model; .*its key is TALK_KEY' 'a model'
 like "$("$sg" plugin ls)" 'mine +sandbox +Mine: boxes that cannot be had  \(yours\)' 'plugin ls'
 like "$("$sg" plugin ls --json)" '"name":"talk","kind":"model",.*"path":"[^"]*/models/talk.lua"' 'with --json where it lies'
 
+like "$("$sg" doctor)" '^- +mine boxes +needs no key|^ok +mine boxes +needs no key' 'doctor knows it'
+like "$("$sg" complete -- run --backend mi)" '^mine	yours$' 'completion offers it'
+like "$("$sg" complete -- run --backend '' | tr '\n' ' ')" 'process.*container.*daytona' 'beside the kinds of the program'
+is "$("$sg" complete -- export --format as | cut -f1 | tr '\n' ' ')$("$sg" complete -- run --agent cod | cut -f1)" 'asciicast-v2 asciicast-v3 codex' 'and the values of other options'
 mv mine.lua talk.lua "$t/home" # by name alone from now on
 printf 'require("sandglass").sandbox { backend = "mine" }\n' >box.lua
 timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/cmd/complete.h"
 #include "app/super/live.h"
 #include "app/front/sessions.h"
 #include "base/mem.h"
@@ -88,6 +89,11 @@ static void offer(struct completer *c, const char *word, const char *about, size
 static void offer_z(struct completer *c, const char *word, const char *about)
 {
 	offer(c, word, about, strlen(about));
+}
+
+static void offer_one(void *c, const char *word, const char *about)
+{
+	offer_z(c, word, about);
 }
 
 static void offer_commands(struct completer *c)
@@ -181,6 +187,8 @@ static void offer_operand(struct completer *c, const struct command *cmd, const 
 	else if (!strcmp(token, "ID") || !strcmp(token, "SESSION") || !strcmp(token, "A") || !strcmp(token, "B") ||
 		 !strcmp(token, "PATTERN"))
 		offer_sessions(c, !strcmp(cmd->name, "attach") || !strcmp(cmd->name, "watch"));
+	else if (!strcmp(token, "KIND") && !strcmp(cmd->name, "plugin"))
+		complete_kinds(offer_one, c);
 	else if (token[0] >= 'a' && token[0] <= 'z')
 		offer_z(c, token, "");
 }
@@ -244,8 +252,10 @@ int cmd_complete(struct cmd_ctx *ctx)
 	}
 	if (value && cmd && !strcmp(r.value, "SESSION"))
 		offer_sessions(&c, cmd->where == COMMAND_SUPERVISOR);
+	else if (value && cmd)
+		complete_value(cmd, r.name, offer_one, &c); /* of others it is a file, mostly: the shell's own completion */
 	else if (value)
-		; /* a file, mostly: the shell's own completion */
+		;
 	else if (c.cur[0] == '-') {
 		if (cmd)
 			offer_options(&c, cmd->options);

@@ -15,6 +15,8 @@
 #include "app/front/sessions.h"
 #include "app/front/unmerged.h"
 #include "app/host/library.h"
+#include "app/host/lua_file.h"
+#include "app/model/plugin_own.h"
 #include "app/rent/rent.h"
 #include "app/super/secret_source.h"
 #include "base/fd.h"
@@ -241,26 +243,36 @@ static void check_drivers(struct doctor *d)
 	}
 }
 
-/* The variable with the key of a shipped plugin: what its file says (env = { key = "NAME" }). Returns owned or NULL. */
-static char *key_of(const char *plugin)
+/* Those that are rented are asked nothing here: only whether there is a key. @file: the user's own, NULL: shipped. */
+static void check_plugin(struct doctor *d, const char *plugin, const char *file, const char *text)
 {
-	CLEANUP(free_ptr) char *path = xasprintf("plugins/sandboxes/%s.lua", plugin);
-	size_t len;
-	const char *text = library_file(path, &len), *env = text ? strstr(text, "env = { key = \"") : NULL;
-	const char *name = env ? strchr(env, '"') + 1 : NULL;
-	return name ? xstrndup(name, strcspn(name, "\"")) : NULL;
+	struct err err = ERR_INIT;
+	CLEANUP(json_release) json_t *face = NULL;
+	CLEANUP(free_ptr) char *name = xasprintf("%s boxes", plugin);
+	if (lua_file_run(&(struct lua_file_run){ .mode = "plugin", .path = file ? file : plugin, .text = text }, &face, &err) < 0) {
+		say(d, name, MISSING, err.text, "mend the file, or 'sandglass plugin rm' it");
+		return;
+	}
+	const char *key = json_str(json_object_get(face, "env"), "key", NULL);
+	bool set = key && has_secret(d, key);
+	CLEANUP(free_ptr) char *says = set  ? xasprintf("%s is there; 'sandglass plugin test %s' tries it", key, plugin) :
+				       key ? xasprintf("no %s (set the variable, or 'sandglass secret set %s')", key, key) :
+					     xasprintf("needs no key; 'sandglass plugin test %s' tries it", plugin);
+	say(d, name, set || !key ? THERE : NOT_HERE, says, "");
 }
 
-/* Those that are rented are asked nothing here: only whether there is a key. */
 static void check_rented(struct doctor *d)
 {
+	CLEANUP(strv_release) struct strv own = STRV_INIT;
+	plugin_own_names("sandboxes", &own);
 	for (size_t i = 0; rent_name(i); i++) {
-		CLEANUP(free_ptr) char *key = key_of(rent_name(i)), *name = xasprintf("%s boxes", rent_name(i));
-		bool set = key && has_secret(d, key);
-		CLEANUP(free_ptr) char *text = set  ? xasprintf("%s is there; 'sandglass plugin test %s' tries it", key, rent_name(i)) :
-					       key ? xasprintf("no %s (set the variable, or 'sandglass secret set %s')", key, key) :
-						     xstrdup("needs no key");
-		say(d, name, set || !key ? THERE : NOT_HERE, text, "");
+		size_t len;
+		CLEANUP(free_ptr) char *path = xasprintf("plugins/sandboxes/%s.lua", rent_name(i));
+		check_plugin(d, rent_name(i), NULL, library_file(path, &len));
+	}
+	for (size_t i = 0; i < own.nr; i++) {
+		CLEANUP(free_ptr) char *path = plugin_own_path("sandboxes", own.item[i]);
+		check_plugin(d, own.item[i], path, NULL);
 	}
 }
 

@@ -1,0 +1,67 @@
+#include "app/cmd/complete.h"
+
+#include <string.h>
+
+#include "app/exchange/export.h"
+#include "app/exchange/import.h"
+#include "app/host/library.h"
+#include "app/model/plugin_own.h"
+#include "app/rent/rent.h"
+#include "base/mem.h"
+#include "sandbox/driver.h"
+
+void complete_kinds(complete_fn *fn, void *self)
+{
+	CLEANUP(strv_release) struct strv own = STRV_INIT;
+	plugin_own_names("sandboxes", &own);
+	for (size_t i = 0; driver_at(i); i++)
+		fn(self, driver_at(i)->name, driver_at(i)->about);
+	for (size_t i = 0; rent_name(i); i++)
+		fn(self, rent_name(i), "a rented machine");
+	for (size_t i = 0; i < own.nr; i++)
+		fn(self, own.item[i], "yours");
+}
+
+static void inner_agents(complete_fn *fn, void *self)
+{
+	static const char folder[] = "plugins/agents/";
+	const char *path;
+	for (size_t i = 0; (path = library_path(i)); i++) {
+		if (strncmp(path, folder, sizeof(folder) - 1) != 0)
+			continue;
+		CLEANUP(free_ptr) char *name = xstrndup(path + sizeof(folder) - 1, strlen(path) - (sizeof(folder) - 1) - strlen(".lua"));
+		fn(self, name, "");
+	}
+}
+
+static void exports(complete_fn *fn, void *self)
+{
+	for (size_t i = 0; exporter_at(i); i++)
+		fn(self, exporter_at(i)->name, exporter_at(i)->about);
+}
+
+static void imports(complete_fn *fn, void *self)
+{
+	for (size_t i = 0; importer_at(i); i++)
+		fn(self, importer_at(i)->name, importer_at(i)->about);
+}
+
+static const struct {
+	const char *option, *command; /* NULL: of every command that has it */
+	void (*each)(complete_fn *fn, void *self);
+} values[] = {
+	{ "backend", NULL, complete_kinds },
+	{ "agent", "run", inner_agents },
+	{ "format", "export", exports },
+	{ "format", "import", imports },
+};
+
+bool complete_value(const struct command *c, const char *option, complete_fn *fn, void *self)
+{
+	for (size_t i = 0; i < ARRAY_LEN(values); i++)
+		if (!strcmp(values[i].option, option) && (!values[i].command || !strcmp(values[i].command, c->name))) {
+			values[i].each(fn, self);
+			return true;
+		}
+	return false;
+}
