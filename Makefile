@@ -54,7 +54,7 @@ LIBS_record := $(SQLITE_LIBS) -lgit2
 LIBS_ALL := -larchive -lgit2 $(SQLITE_LIBS) -lcurl -lseccomp -lvterm -luv -ljansson -lsodium -lutf8proc -lncursesw -ltinfo -lm -lutil
 
 PROGRAMS := sandglass sandglass-replay sandglass-launcher sandglass-keeper sandglass-guest sandglass-host
-BINS := $(addprefix $B/,$(PROGRAMS))
+BINS := $(addprefix $B/,$(PROGRAMS) sandglass-guest.gz)
 
 .PHONY: all
 all: $(BINS)
@@ -130,6 +130,8 @@ STATIC_CFLAGS := $(filter-out -fPIE -fsanitize=% -fno-sanitize-recover=%,$(ALL_C
 $B/sandglass-%: $B/static/%.a
 	@echo "  LINK  $@ (static)"
 	@$(CC) -static $(if $(filter guest,$*),-s) -o $@ $(shell find $B/static -name '*.o' -path '*/src/$*/*main.o') -Wl,--start-group $^ -Wl,--end-group -ljansson -lsodium -lseccomp
+$B/sandglass-guest.gz: $B/sandglass-guest
+	@gzip -9nc $< >$@.new && mv $@.new $@
 STATIC_SRC = $(filter-out src/base/text/%,$(call srcs,base)) $(call srcs,wire) $(call srcs,$1)
 define static_archive
 $B/static/$1.a: $$(patsubst %.c,$B/static/%.o,$$(call STATIC_SRC,$1))
@@ -180,7 +182,7 @@ $B/tests/%: $B/test-objs/unit/%.o $$(call lib,$$(LINK_$$(subst /,,$$(dir $$*))))
 
 # tests that open boxes need the small programs
 $(filter $B/tests/sandbox/% $B/tests/launcher/% $B/tests/keeper/% $B/tests/app/%,$(UNIT_BIN)): | \
-	$B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest
+	$B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest.gz
 $(filter $B/tests/app/%,$(UNIT_BIN)): | $B/sandglass-host
 
 .PHONY: t unit
@@ -303,6 +305,7 @@ install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(LIBEXEC) $(SHARE)
 	install $B/sandglass $B/sandglass-replay $(DESTDIR)$(PREFIX)/bin/
 	install $B/sandglass-launcher $B/sandglass-keeper $B/sandglass-guest $B/sandglass-host $(LIBEXEC)/
+	install -m 644 $B/sandglass-guest.gz $(LIBEXEC)/
 	cp -R lua $(SHARE)/
 	install -m 644 plugins/deepagents/sandglass_backend.py $(SHARE)/
 	install -m 644 schema/README.md $(SHARE)/FORMAT.md

@@ -39,6 +39,7 @@ struct file {
 	char *path, id[16];
 	size_t max, from; /* read: so much at most; asked for from here on, a piece at once */
 	int mode;
+	bool packed; /* data is what gzip has made of it */
 	struct buf data; /* read or to be written */
 	size_t part, sent; /* it goes in parts of so much; so many of them have gone */
 	char *seen; /* read: what the last piece said of the file */
@@ -88,7 +89,7 @@ static void make(void *self, struct buf *text)
 		wrap_part(text, f->remote->base, f->id, (unsigned)f->sent, f->data.data + from, len);
 		break;
 	case FILE_WRITE:
-		wrap_write(text, f->remote->base, f->id, (unsigned)f->sent, f->path, f->mode);
+		wrap_write(text, f->remote->base, f->id, (unsigned)f->sent, f->packed, f->path, f->mode);
 		break;
 	case FILE_STAT:
 		wrap_stat(text, f->path);
@@ -276,17 +277,28 @@ static void box_read(struct box *b, const char *path, size_t max, box_done_fn *d
 	script_begin(f->remote, &how, f);
 }
 
-static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+static void put_file(struct box *b, const char *path, const void *data, size_t len, bool packed, int mode, box_done_fn *done, void *self)
 {
 	struct file *f = file_new(b, path, done, self);
 	f->what = FILE_PART;
 	f->mode = mode;
+	f->packed = packed;
 	f->part = WRAP_TEXT_MAX / 2;
 	buf_append(&f->data, data, len);
 	if (len > WRAP_TEXT_MAX / 2 && f->remote->state == AWAKE && f->remote->of->port.has(f->remote->of->port.self, "write"))
 		send_whole(f);
 	else
 		script_begin(f->remote, &how, f);
+}
+
+static void box_write(struct box *b, const char *path, const void *data, size_t len, int mode, box_done_fn *done, void *self)
+{
+	put_file(b, path, data, len, false, mode, done, self);
+}
+
+void remote_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self)
+{
+	put_file(&r->b, path, gz, len, true, mode, done, self);
 }
 
 static void box_list(struct box *b, const char *path, box_done_fn *done, void *self)

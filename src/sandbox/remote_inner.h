@@ -42,6 +42,7 @@ struct remote {
 	json_t *options, *box; /* given; as the plugin keeps it */
 	struct book_entry *book;
 	bool open, dead, closing;
+	bool has_gzip; /* in the box */
 	struct err why; /* it is dead or could not be opened */
 	unsigned ids;   /* of runs and files in the box */
 	struct remote_oom oom;
@@ -125,6 +126,9 @@ void remote_run_quiet(struct run *r); /* it changes nothing that the mirror does
 void remote_runs_drop(struct remote *r); /* frees the first */
 void remote_runs_park(struct remote *r, bool park); /* the box is about to sleep; it does not, or with its processes */
 void remote_runs_slept(struct remote *r); /* it sleeps in such a way that none outlives it: what was parked has ended */
+
+/* remote.c: a file outside of the workspace, from what gzip has made of it; the box has gzip. */
+void remote_put_packed(struct remote *r, const char *path, const void *gz, size_t len, int mode, box_done_fn *done, void *self);
 
 /* --- remote_tree.c --- */
 extern const struct box_tree_ops remote_tree;

@@ -268,6 +268,8 @@ static bool setup_line(void *self, char kind, const char *text, size_t len)
 	}
 	if (kind == 't')
 		r->b.lacks |= CAP_PTY;
+	if (kind == 'z')
+		r->has_gzip = true;
 	if (kind == '!')
 		err_set(&r->why, ERR_UNSUPPORTED, "box '%s' of %s: %s", r->name, r->of->name, text);
 	return kind == '.' || kind == '!';

@@ -186,10 +186,14 @@ static void send_tool(void *self)
 {
 	struct remote *r = self;
 	CLEANUP(buf_release) struct buf bytes = BUF_INIT;
-	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest");
+	CLEANUP(free_ptr) char *guest = paths_libexec("sandglass-guest"), *packed = xasprintf("%s.gz", guest);
 	CLEANUP(free_ptr) char *there = xasprintf("%s/tool", r->base);
 	struct err err = ERR_INIT;
 	loop_timer_free(&r->turn);
+	if (r->has_gzip && file_read(packed, &bytes, TOOL_FILE_MAX, &err) == 0) { /* half as much to send */
+		remote_put_packed(r, there, bytes.data, bytes.len, 0755, on_tool_there, r);
+		return;
+	}
 	if (file_read(guest, &bytes, TOOL_FILE_MAX, &err) < 0)
 		bytes.len = 0; /* what is sent is no program then, which the first use tells */
 	r->b.driver->write(&r->b, there, bytes.data, bytes.len, 0755, on_tool_there, r);

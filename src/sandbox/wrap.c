@@ -252,6 +252,7 @@ void wrap_setup(struct buf *out, const char *base, const char *workspace)
 		      "elif [ ! -w \"$b\" ]; then echo \"@!$b cannot be written to by user $(id -u)\"\n"
 		      "else t=; for f in /dev/ptmx /dev/pts/ptmx; do if [ -c $f ] && ( : <>$f ) 2>/dev/null; then t=1; fi; done\n"
 		      "if [ -z \"$t\" ]; then echo '@t'; fi\n"
+		      "if command -v gzip >/dev/null; then echo '@z'; fi\n"
 		      "echo \"@i$(id -u) $(date +%s)$m\"; echo '@.'; fi\n)\n");
 }
 
@@ -280,7 +281,7 @@ void wrap_part(struct buf *out, const char *base, const char *id, unsigned part,
 	buf_printf(out, " >\"$b/%s.%u\" && echo '@.' || echo '@!cannot write'\n)\n", id, part);
 }
 
-void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, const char *path, int mode)
+void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, bool packed, const char *path, int mode)
 {
 	quoted(out, "(\nb=", base, "\n");
 	quoted(out, "f=", path, "\nset --\n");
@@ -288,7 +289,8 @@ void wrap_write(struct buf *out, const char *base, const char *id, unsigned part
 	/* sent twice, the parts are gone: the mark says that it was done */
 	buf_printf(out, "k=\"$b/%s.done\"\n", id);
 	buf_puts(out, "if [ -e \"$k\" ]; then echo '@.'\nelif [ -d \"$f\" ]; then echo '@!is a folder'\n"
-		      "elif m=$( { mkdir -p -- \"${f%/*}/\" && umask 022 && cat -- \"$@\" >\"$f\"");
+		      "elif m=$( { mkdir -p -- \"${f%/*}/\" && umask 022 && ");
+	buf_puts(out, packed ? "cat -- \"$@\" | gzip -dc >\"$f\"" : "cat -- \"$@\" >\"$f\"");
 	if (mode >= 0)
 		buf_printf(out, " && chmod %o -- \"$f\"", (unsigned)mode & 07777);
 	buf_puts(out, "; } 2>&1 ); then : >\"$k\"; rm -f -- \"$@\"; echo '@.'; else echo \"@!${m##*: }\"; fi\n)\n");

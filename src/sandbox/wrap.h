@@ -46,13 +46,14 @@ void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsig
 void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const struct buf *ask, const void *bytes, size_t len, bool eof);
 
 void wrap_kill_all(struct buf *out, const char *base);
-/* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it "@t" if a terminal cannot be had. */
+/* Makes the folders and says "@iUID SECONDS-SINCE-1970 MISSING PROGRAMS", or "@!why"; before it "@t" if a terminal cannot be had,
+ * and "@z" if there is gzip. */
 void wrap_setup(struct buf *out, const char *base, const char *workspace);
 
 /* Files. @path absolute. write: the content is put together from @parts pieces of wrap_part, then takes its place. */
 void wrap_read(struct buf *out, const char *path, size_t from, size_t max);
 void wrap_part(struct buf *out, const char *base, const char *id, unsigned part, const void *bytes, size_t len);
-void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, const char *path, int mode);
+void wrap_write(struct buf *out, const char *base, const char *id, unsigned parts, bool packed, const char *path, int mode);
 void wrap_stat(struct buf *out, const char *path);
 void wrap_list(struct buf *out, const char *path);
 

@@ -28,6 +28,13 @@ ok $? 'no box is left'
 sed '/^function M.write/,/^end/d; /^function M.list/,/^end/d' mine.lua >less.lua
 timeout 60 "$sg" run --no-tui --name less any.lua --backend ./less.lua </dev/null >"$t/out" 2>&1
 like "$("$sg" events less)" 'it works' 'what may be left away may be'
+asked() { "$sg" events "$1" --json | grep -c '"kind":"box.call".*/exec"'; } # requests for commands
+packed=$(asked less)
+sed 's|json = { command = text }|json = { command = "p=/tmp/p; [ -d $p ] \|\| { mkdir $p; ln -s /usr/bin/* $p; rm $p/gzip; }; PATH=$p\\n" .. text }|' less.lua >nogzip.lua
+timeout 60 "$sg" run --no-tui --name nogzip any.lua --backend ./nogzip.lua </dev/null >"$t/out" 2>&1
+like "$("$sg" events nogzip)" 'it works' 'so it is in a box without gzip'
+[ "$packed" -gt 5 ] && [ "$((packed * 3 / 2))" -lt "$(asked nogzip)" ]
+ok $? "where our program goes over as it is ($(asked nogzip) requests, packed $packed)"
 
 # its file is what a box is opened again by: fork, and a supervisor that is killed
 cat >two.lua <<'L'
