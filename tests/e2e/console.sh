@@ -12,7 +12,8 @@ glass() { ls "$SANDGLASS_SESSIONS"/*.glass 2>/dev/null | head -1; }
 # --- live == replay ---
 "$sg" demo --no-tui </dev/null >"$t/out" 2>&1 &
 demo=$!
-wait_for 20 test -e "$SANDGLASS_SESSIONS"/*.glass
+begun() { [ -n "$(glass)" ]; }
+wait_for 20 begun
 file=$(glass)
 timeout 110 "$sg-replay" --screens --follow "$file" >"$t/live"
 is $? 0 "a session is followed from outside until its end"

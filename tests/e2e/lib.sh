@@ -60,7 +60,7 @@ wait_for() { # seconds, command...: until it succeeds; on a busy machine little 
 	local until=$((SECONDS + ($1 < 30 ? 30 : $1)))
 	shift
 	while ! "$@" >/dev/null 2>&1; do
-		[ $SECONDS -ge $until ] && return 1
+		[ $SECONDS -lt $until ] || { echo "waited in vain for: $*" >&2; return 1; }
 		sleep 0.1
 	done
 }
