@@ -186,11 +186,11 @@ wait_for 5 plain
 # --- one's own shell that is killed (a script does not set the terminal right after it, as a shell does) ---
 held=$("$sg" ls --live | grep -oE 's-[0-9a-z]+' | head -1)
 for sig in TERM HUP KILL; do
-	run "clear; sh -c '$sg shell --in $held; until stty -a | grep -q \" icanon\"; do sleep 0.1; done; echo over'"
+	run "clear; sh -c '$sg shell --in $held; until stty -a | grep -q \" icanon\"; do sleep 0.1; done; printf \"\\r\\nover\\r\\n\"'"
 	wait_for 20 shows 'waits for a person'
 	own=$(pgrep -P "$(pgrep -P "$(tm display-message -p '#{pane_pid}')" -x sh)" | head -1)
 	kill -$sig "$own"
-	wait_for 20 shows '^ *over$'
+	wait_for 20 shows '^over'
 	ok $? "one's own shell killed by SIG$sig gives the keys back"
 	"$sg" deny "$("$sg" ls --waiting | grep 'shell:' | grep -oE '#[0-9]+' | cut -c2-)" -S "$held" >"$t/out" 2>&1
 done
