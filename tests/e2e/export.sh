@@ -197,6 +197,9 @@ vanished zz ${ran[1]}" 'when: it appeared, and vanished'
 like "$? $(cat "$t/out")" "^2 .*#${ran[1]} removed it" 'a file that is gone behind the end of the list is gone'
 is "$("$sg" cat d/999 --at "wide#${ran[0]}")" 999 'and was there before'
 like "$("$sg" cat zold --at "wide#${ran[0]}" 2>&1)" "#${ran[0]} removed it" 'one of the base, too'
+"$sg" export wide -F git -o "$t/wide.git" >"$t/out" 2>&1
+at=($(git -C "$t/wide.git" log --reverse --all --format=%h))
+is "$(git -C "$t/wide.git" ls-tree -r --name-only "${at[0]}" | xargs) $(git -C "$t/wide.git" ls-tree -r --name-only "${at[2]}" | xargs)" 'zold a e/f zold' 'git: the base and each commit have what was there, and no more'
 
 # A command that a person has edited: whoever reads an export, a check or a blame sees what ran, and what had been wanted.
 mkdir "$t/e" && git init -q "$t/e/repo"

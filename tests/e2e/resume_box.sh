@@ -50,6 +50,11 @@ ok $? "the record verifies"
 ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
 ok $? "keep = true holds after the resume as well"
 is "$told" 1 "its unmerged work is told once"
+wrote=$("$sg" events "$id" --json | grep '"kind":"action.requested"' | grep -m1 'echo before' | grep -oE '"seq":[0-9]+' | cut -d: -f2)
+like "$("$sg" blame f --at "$id")" "^#$wrote +1  before" "blame goes back behind the resume, to the action that wrote the line"
+like "$("$sg" when before --at "$id")" "^appeared .*by #$wrote exec" "when, too"
+"$sg" export "$id" -F git -o "$t/git" >"$t/out" 2>&1
+is "$(git -C "$t/git" log --all --format=%s -- f)" "exec echo before > f" "and so do the commits of a git export"
 
 # a box that lies elsewhere each time, and a command that is not to be run again
 printf 'return require("sandglass.policy").rules { default = "allow" }\n' >"$t/any.lua"
@@ -85,6 +90,9 @@ out=$("$sg" events "$id" --json | grep '"kind":"note"')
 like "$out" 'once interrupted ran x there true moved true' 'on_interrupted = "error": it is not run again, its box is as before it, and the script knows where that lies'
 like "$out" 'twice there true moved true' 'also when it has gone on twice'
 like "$out" 'wrong .*on_interrupted is ..error.., not ..again' 'any other word is refused'
+printf 'return require("sandglass.verify").checks(function(log, t)\n  local c = log:changes()\n  t:check("changed once", #c == 1 and c[1].path == "ran")\nend)\n' >"$t/once.lua"
+"$sg" verify "$id" --quick --with "$t/once.lua" >"$t/out" 2>&1
+is $? 0 'checks see a change once: what is put back into a box that is opened anew is none'
 "$sg" rerun "$id" >"$t/out" 2>&1
 is $? 0 'it runs again from its record'
 "$sg" verify "$id" >"$t/out" 2>&1

@@ -154,7 +154,7 @@ static int output(struct session *s, const json_t *args, json_t **out, struct er
 static int changes_of(struct session *s, const struct event *ev, uint64_t action, json_t *list, struct err *err)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = ev->body ? json_parse(ev->body, ev->len, "event", &none) : NULL, *all = NULL;
+	CLEANUP(json_release) json_t *body = snapshot_in_history(s, ev, &none), *all = NULL;
 	json_t *c;
 	size_t i;
 	if (action && ev->action != action) {

@@ -6,9 +6,50 @@
 
 #include "app/exchange/states.h"
 #include "base/mem.h"
+#include "record/read/settled.h"
 #include "sandbox/workspace/change_json.h"
 #include "sandbox/workspace/tree.h"
 #include "sandbox/workspace/view.h"
+
+/* --- of boxes that were opened in the place of others --- */
+
+/* Is the next snapshot of this layer the one that gave the box the files of the other? */
+static bool adopted_next(struct session *s, const struct event *ev, const json_t *body)
+{
+	struct arena arena = ARENA_INIT;
+	struct event next;
+	struct err none = ERR_INIT;
+	bool found = false, adopted = false;
+	for (uint64_t seq = ev->seq; !found && (seq = session_next_snapshot(s, ev->box, seq)); arena_reset(&arena)) {
+		if (session_event(s, seq, &next, &arena, &none) < 0 || !next.body)
+			break;
+		CLEANUP(json_release) json_t *b = json_parse(next.body, next.len, "snapshot", &none);
+		found = !strcmp(json_str(b, "repo", ""), json_str(body, "repo", ""));
+		adopted = found && !strcmp(json_str(b, "why", ""), "resume");
+	}
+	arena_release(&arena);
+	return adopted;
+}
+
+json_t *snapshot_in_history(struct session *s, const struct event *ev, struct err *err)
+{
+	if (!ev->body) {
+		err_set(err, ERR_CANCELLED, "event #%" PRIu64 " was redacted: the files from there on are unknown", ev->seq);
+		return NULL;
+	}
+	json_t *body = json_parse(ev->body, ev->len, "snapshot", err);
+	bool adopting = !strcmp(json_str(body, "why", ""), "resume");
+	uint64_t upto = 0, was = body && (adopting || !json_int(body, "prev", 0)) ? session_box_before(s, ev->box, &upto) : 0;
+	uint64_t before = was && upto == ev->box ? session_snapshot_at(s, was, json_str(body, "repo", ""), upto) : 0;
+	if (!before)
+		return body;
+	json_put_int(body, "prev", (int64_t)before);
+	json_put(body, "changes", json_array());
+	json_put_int(body, "more", !adopting && adopted_next(s, ev, body) ? 0 : 1 + json_int(body, "touched", 0));
+	return body;
+}
+
+/* --- the snapshot before --- */
 
 /* The body of the snapshot before this one; *out NULL: the base. */
 static int body_before(struct session *s, const json_t *body, json_t **out, struct err *err)

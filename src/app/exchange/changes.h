@@ -6,6 +6,11 @@
 #include "base/json.h"
 #include "record/read/session.h"
 
+/* The body (owned) of the snapshot @ev as the history of its layer has it. A box that took another's place (resume, fork of a
+ * session) lists at its opening all that differs from the base: its history goes on with the files of that other ("prev"), and
+ * what the opening changed is only what differs from those, to be read from the trees ("more"). */
+json_t *snapshot_in_history(struct session *s, const struct event *ev, struct err *err);
+
 /* An array (owned) of objects as in the body: op, path, kind, mode, oid, was, hash_only, ...; sizes only where they were listed.
  * Costs nothing for a list that is whole, else what the two views hold. ERR_CANCELLED: the snapshot before it was redacted. */
 NODISCARD int snapshot_changes(struct session *s, const json_t *body, json_t **out, struct err *err);

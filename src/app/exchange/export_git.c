@@ -2,7 +2,7 @@
  * (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit with the files of the base that the session came to
  * touch, then one for each snapshot: author is the agent, or the person who put files back; trailers name event, action, verdict and who approved.
  *
- * Only lists of changes are read, no trees. What a box's own .git held is left out; so is a content that the record does not
+ * Lists of changes are read, trees only where a list was cut. What a box's own .git held is left out; so is a content that the record does not
  * hold (hash only): the commit says so in a trailer and the file keeps its last known bytes. */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,13 +16,13 @@
 
 #include "app/cmd/describe.h"
 #include "app/exchange/act.h"
+#include "app/exchange/changes.h"
 #include "app/exchange/export.h"
 #include "app/exchange/states.h"
 #include "base/fd.h"
 #include "base/mem.h"
 #include "record/read/back.h"
 #include "sandbox/workspace/diff.h"
-#include "sandbox/workspace/view.h"
 
 extern char **environ;
 
@@ -225,64 +225,22 @@ static void put_commit(struct history *h, const char *ref, const char *author, i
 	fputc('\n', h->git);
 }
 
-/* A list that was cut: the tree and what it differs from say everything. */
-static int send_view(struct history *h, const json_t *body, struct ws_view *v)
+static void one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body, const json_t *changes)
 {
-	struct ws_store st = states_store(h->x->s);
-	if (ws_view_load(v, &st, body, h->err) < 0)
-		return -1;
-	for (size_t i = 0; i < v->nr; i++)
-		if (!object_is_null(&v->item[i].now.oid) && !ws_path_is_git(v->item[i].path, v->item[i].len))
-			send_blob(h, &v->item[i].now.oid);
-	return 0;
-}
-
-static void put_view(struct history *h, const struct ws_view *v, struct buf *missing)
-{
-	for (size_t i = 0; i < v->nr; i++) {
-		const struct ws_path *p = &v->item[i];
-		struct buf path = { .data = (char *)(uintptr_t)p->path, .len = p->len };
-		char hex[41];
-		if (ws_path_is_git(p->path, p->len))
-			continue;
-		if (p->now.kind == WS_NONE) {
-			fputs("D ", h->git);
-			put_path(h->git, &path);
-			fputc('\n', h->git);
-		} else if (ws_git_mode(&p->now)) {
-			json_t *state = json_object();
-			object_hex(&p->now.oid, hex);
-			json_put_str(state, "oid", hex);
-			json_put(state, "mode", json_sprintf("%o", ws_git_mode(&p->now)));
-			put_file(h, state, &path, missing);
-			json_decref(state);
-		}
-	}
-}
-
-static int one_snapshot(struct history *h, const char *ref, const struct event *ev, const json_t *body)
-{
-	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT;
-	struct ws_view v = WS_VIEW_INIT;
-	bool cut = json_int(body, "more", 0) > 0;
+	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, person = BUF_INIT;
 	size_t i;
 	json_t *change;
 	struct object_id id;
-	if (cut && send_view(h, body, &v) < 0)
-		return -1;
-	json_array_foreach(json_object_get(body, "changes"), i, change) {
-		if (cut || !path_of(change, &path) || !object_parse(json_str(change, "oid", ""), &id))
+	json_array_foreach(changes, i, change) {
+		if (!path_of(change, &path) || !object_parse(json_str(change, "oid", ""), &id))
 			continue;
 		if (!send_blob(h, &id))
 			buf_printf(&missing, "%s%s", missing.len ? ", " : "", buf_cstr(&path));
 	}
-	CLEANUP(buf_release) struct buf person = BUF_INIT;
 	uint64_t agent = put_message(h, ev, body, &missing, &message, &person);
 	put_commit(h, ref, person.len ? buf_cstr(&person) : agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
-	if (cut)
-		put_view(h, &v, &missing);
-	json_array_foreach(json_object_get(body, "changes"), i, change) {
-		if (cut || !path_of(change, &path))
+	json_array_foreach(changes, i, change) {
+		if (!path_of(change, &path))
 			continue;
 		if (!strcmp(json_str(change, "op", ""), "D")) {
 			fputs("D ", h->git);
@@ -292,20 +250,18 @@ static int one_snapshot(struct history *h, const char *ref, const struct event *
 			put_file(h, change, &path, &missing);
 		}
 	}
-	ws_view_release(&v);
 	if (missing.len)
 		export_lacks(h->x, "contents of which the record has only the hash: %.200s", buf_cstr(&missing));
-	return 0;
 }
 
 /* --- the base: what was there before it was touched first --- */
 
-static void look_at_base(struct history *h, const json_t *body)
+static void look_at_base(struct history *h, const json_t *changes)
 {
 	CLEANUP(buf_release) struct buf path = BUF_INIT, key = BUF_INIT;
 	size_t i;
 	json_t *change, *was;
-	json_array_foreach(json_object_get(body, "changes"), i, change) {
+	json_array_foreach(changes, i, change) {
 		if (!path_of(change, &path))
 			continue;
 		buf_reset(&key);
@@ -361,16 +317,14 @@ static int walk(struct history *h, const char *ref)
 	for (size_t i = h->nr; rc == 0 && i-- > 0;) {
 		struct event ev;
 		rc = session_event(h->x->s, h->snapshot[i], &ev, &arena, h->err);
-		json_t *body = rc == 0 && ev.body ? json_parse(ev.body, ev.len, "snapshot", h->err) : NULL;
-		if (rc == 0 && !body)
-			rc = -1;
-		else if (rc == 0 && !ref)
-			look_at_base(h, body);
+		CLEANUP(json_release) json_t *body = rc == 0 ? snapshot_in_history(h->x->s, &ev, h->err) : NULL, *changes = NULL;
+		rc = body ? snapshot_changes(h->x->s, body, &changes, h->err) : -1;
+		if (rc == 0 && !ref)
+			look_at_base(h, changes);
 		else if (rc == 0 && i == h->nr - 1)
 			put_base(h, ref, ev.ts_us);
-		if (rc == 0 && ref && json_array_size(json_object_get(body, "changes")))
-			rc = one_snapshot(h, ref, &ev, body);
-		json_decref(body);
+		if (rc == 0 && ref && json_array_size(changes))
+			one_snapshot(h, ref, &ev, body, changes);
 		arena_reset(&arena);
 	}
 	arena_release(&arena);

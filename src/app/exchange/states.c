@@ -10,17 +10,6 @@
 #include "record/read/settled.h"
 #include "sandbox/workspace/tree.h"
 
-static json_t *body_at(struct session *s, uint64_t seq, struct event *ev, struct arena *arena, struct err *err)
-{
-	if (session_event(s, seq, ev, arena, err) < 0)
-		return NULL;
-	if (!ev->body) {
-		err_set(err, ERR_CANCELLED, "event #%" PRIu64 " was redacted: the files from there on are unknown", seq);
-		return NULL;
-	}
-	return json_parse(ev->body, ev->len, "event", err);
-}
-
 /* --- layers --- */
 
 static void layer_release(struct layer_at *l)
@@ -93,7 +82,7 @@ static int one_box(struct layers_at *l, struct session *s, uint64_t box, uint64_
 	struct arena arena = ARENA_INIT;
 	struct event ev;
 	struct err none = ERR_INIT;
-	json_t *open = body_at(s, box, &ev, &arena, &none);
+	json_t *open = session_event(s, box, &ev, &arena, &none) == 0 && ev.body ? json_parse(ev.body, ev.len, "box.open", &none) : NULL;
 	const char *name = json_str(open, "name", "");
 	size_t repos = json_array_size(json_object_get(open, "repos"));
 	int rc = is_meant(want, box, name) ? box_at(l, s, box, name, repos > 1 ? repos : 1, session_settled(s, box, seq), err) : 0;
@@ -225,7 +214,8 @@ int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *
 	int rc = 0;
 	while (rc == 0 && snapshot) {
 		struct event ev;
-		CLEANUP(json_release) json_t *body = body_at(s, snapshot, &ev, &arena, err);
+		CLEANUP(json_release) json_t *body =
+			session_event(s, snapshot, &ev, &arena, err) < 0 ? NULL : snapshot_in_history(s, &ev, err);
 		uint64_t before = body ? (uint64_t)json_int(body, "prev", 0) : 0;
 		if (!body || ev.kind != EV_SNAPSHOT_TAKEN || before >= snapshot) {
 			rc = body ? err_set(err, ERR_DAMAGED, "the chain of snapshots is broken at #%" PRIu64, snapshot) : -1;

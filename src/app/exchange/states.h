@@ -3,7 +3,8 @@
  * 1. The snapshots of a layer (one repository of one box) are a chain (body "prev"); walking it costs what there are
  *    snapshots, not events, and reads their lists of changes, not their trees. Only where a list was cut ("more") is the
  *    path looked up in the tree.
- * 2. A forked box goes on with the chain of the box that it was copied from.
+ * 2. A forked box goes on with the chain of the box that it was copied from, one in the place of another (resume) with that
+ *    one's (changes.h).
  * 3. A box in which a recorded command was run again (redo) is a trial: where no box is named, its files do not count beside
  *    those of others, except at an event of its own.
  * 4. What no snapshot ever touched is as in the base, whose bytes the record does not hold.
@@ -37,8 +38,8 @@ uint64_t states_first_box(struct session *s, uint64_t box);
 /* Was @box opened by a redo? */
 bool states_trial(struct session *s, uint64_t box);
 
-/* The newest snapshot of the chain that ends with @snapshot, then the ones before it, newest first, through forks. Stops when
- * @fn returns false. @body is borrowed. */
+/* The newest snapshot of the chain that ends with @snapshot, then the ones before it, newest first, through forks and into the
+ * box whose place another took. Stops when @fn returns false. @body is borrowed, and as snapshot_in_history gives it. */
 typedef bool snapshot_fn(void *self, uint64_t seq, const struct event *ev, const json_t *body);
 NODISCARD int snapshots_back(struct session *s, uint64_t snapshot, snapshot_fn *fn, void *self, struct err *err);
 
