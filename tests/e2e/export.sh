@@ -179,6 +179,7 @@ local box <close> = sg.sandbox { repo = "repo", name = "b" }
 assert(box:run "mkdir d; for i in $(seq 2100); do echo $i >d/$i; done; rm zold; echo evil >zz")
 assert(box:run "rm -r d zz; echo was >zold; echo 1 >a; mkdir e; echo 1 >e/f")
 assert(box:run "rm -r e; echo 1 >e; rm a; mkdir a; echo 1 >a/b")
+assert(box:run "rm e; mkdir e; ln -s a lk; mkfifo p")
 L
 cat >"$t/w/tree.lua" <<'L'
 return require("sandglass.verify").checks(function(log, t) t:equal("trees", log:final_tree(), log:rebuild_tree()) end)
@@ -187,7 +188,7 @@ cd "$t/w" || exit 1
 "$sg" run --no-tui --no-input --name wide wide.lua >"$t/out" 2>&1 </dev/null
 is $? 0 'thousands of files changed at once'
 ran=($("$sg" events wide --filter kind:exec --json | jq .seq))
-out=$("$sg" verify wide --check 'paths=d/*,zold,a,a/*,e,e/*' --with tree.lua)
+out=$("$sg" verify wide --check 'paths=d/*,zold,a,a/*,e,e/*,lk,p' --with tree.lua)
 is $? 1 'a check of paths fails'
 like "$out" 'nothing outside .*: 2 changes: zz, zz ' 'for the one file that is behind the end of the list'
 like "$out" 'ok +tree.lua +trees: equal' 'and the changes still make the trees'
@@ -199,6 +200,8 @@ is "$("$sg" cat d/999 --at "wide#${ran[0]}")" 999 'and was there before'
 like "$("$sg" cat zold --at "wide#${ran[0]}" 2>&1)" "#${ran[0]} removed it" 'one of the base, too'
 "$sg" export wide -F git -o "$t/wide.git" >"$t/out" 2>&1
 at=($(git -C "$t/wide.git" log --reverse --all --format=%h))
+like "$(cat "$t/out")" 'not in it: contents of p \(no file\)$' 'git: what it cannot hold is said'
+is "$(git -C "$t/wide.git" ls-tree -r "${at[4]}" | cut -d' ' -f1,2 | paste -d: - <(git -C "$t/wide.git" ls-tree -r --name-only "${at[4]}") | xargs)" '100644 blob:a/b 120000 blob:lk 100644 blob:zold' 'git: a link is one, a folder in the place of a file is none'
 is "$(git -C "$t/wide.git" ls-tree -r --name-only "${at[0]}" | xargs) $(git -C "$t/wide.git" ls-tree -r --name-only "${at[2]}" | xargs)" 'zold a e/f zold' 'git: the base and each commit have what was there, and no more'
 
 # A command that a person has edited: whoever reads an export, a check or a blame sees what ran, and what had been wanted.

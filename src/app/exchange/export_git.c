@@ -11,6 +11,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,6 +77,11 @@ static bool add_oid(struct oids *o, const struct object_id *id)
 	return true;
 }
 
+static bool was_sent(const struct oids *o, const struct object_id *id)
+{
+	return o->nr && !object_is_null(&o->slot[slot_of(o, id)]);
+}
+
 /* Gives git the bytes; false when the record does not hold them. */
 static bool send_blob(struct history *h, const struct object_id *id)
 {
@@ -111,30 +117,34 @@ static void put_path(FILE *out, const struct buf *path)
 	fputc('"', out);
 }
 
-static bool is_file(unsigned mode)
+/* Git's mode of a state; modes that git does not know become the nearest one. 0: a folder, or what git cannot hold. */
+static unsigned git_mode(const json_t *state)
 {
-	return mode == 0100644 || mode == 0100755 || mode == 0120000;
+	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
+	if (S_ISREG(mode))
+		return mode & 0100 ? 0100755 : 0100644;
+	return S_ISLNK(mode) ? 0120000 : 0;
 }
 
-/* "M 100644 OID path"; modes that git does not know become the nearest one. */
-static void put_file(struct history *h, const json_t *state, const struct buf *path, struct buf *missing)
+/* Gives git the content of @state, or says in @missing why it will not have it. */
+static void put_content(struct history *h, const json_t *state, const struct buf *path, struct buf *missing)
 {
 	struct object_id id;
 	unsigned mode = (unsigned)strtoul(json_str(state, "mode", "0"), NULL, 8);
+	const char *why = !git_mode(state) ? "no file" : !object_parse(json_str(state, "oid", ""), &id) ? "unreadable" : "hash only";
+	if (S_ISDIR(mode) || (*why == 'h' && send_blob(h, &id)))
+		return;
+	buf_printf(missing, "%s%s (%s)", missing->len ? ", " : "", buf_cstr(path), why);
+}
+
+/* "M 100644 OID path" of what git was given the content of. */
+static void put_file(struct history *h, const json_t *state, const struct buf *path)
+{
+	struct object_id id;
+	unsigned mode = git_mode(state);
 	const char *hex = json_str(state, "oid", "");
-	if ((mode & 0170000) == 0100000)
-		mode = mode & 0100 ? 0100755 : 0100644;
-	if (!is_file(mode) || !object_parse(hex, &id)) {
-		if ((mode & 0170000) != 040000)
-			buf_printf(missing, "%s%s", missing->len ? ", " : "", buf_cstr(path));
+	if (!mode || !object_parse(hex, &id) || !was_sent(&h->sent, &id))
 		return;
-	}
-	struct err none = ERR_INIT;
-	CLEANUP(buf_release) struct buf held = BUF_INIT;
-	if (!session_row_of(h->x->s, "object", 0, &id) || session_object(h->x->s, &id, NULL, &held, &none) < 0) {
-		buf_printf(missing, "%s%s", missing->len ? ", " : "", buf_cstr(path));
-		return;
-	}
 	fprintf(h->git, "M %o %s ", mode, hex);
 	put_path(h->git, path);
 	fputc('\n', h->git);
@@ -230,28 +240,25 @@ static void one_snapshot(struct history *h, const char *ref, const struct event 
 	CLEANUP(buf_release) struct buf message = BUF_INIT, missing = BUF_INIT, path = BUF_INIT, person = BUF_INIT;
 	size_t i;
 	json_t *change;
-	struct object_id id;
-	json_array_foreach(changes, i, change) {
-		if (!path_of(change, &path) || !object_parse(json_str(change, "oid", ""), &id))
-			continue;
-		if (!send_blob(h, &id))
-			buf_printf(&missing, "%s%s", missing.len ? ", " : "", buf_cstr(&path));
-	}
+	json_array_foreach(changes, i, change)
+		if (path_of(change, &path) && strcmp(json_str(change, "op", ""), "D") != 0)
+			put_content(h, change, &path, &missing);
 	uint64_t agent = put_message(h, ev, body, &missing, &message, &person);
 	put_commit(h, ref, person.len ? buf_cstr(&person) : agent_name(&h->names, h->x->s, agent), ev->ts_us, &message);
 	json_array_foreach(changes, i, change) {
 		if (!path_of(change, &path))
 			continue;
-		if (!strcmp(json_str(change, "op", ""), "D")) {
+		const char *op = json_str(change, "op", "");
+		if (*op == 'D' || (*op == 'T' && !git_mode(change))) { /* a folder that is empty is none for git */
 			fputs("D ", h->git);
 			put_path(h->git, &path);
 			fputc('\n', h->git);
 		} else {
-			put_file(h, change, &path, &missing);
+			put_file(h, change, &path);
 		}
 	}
 	if (missing.len)
-		export_lacks(h->x, "contents of which the record has only the hash: %.200s", buf_cstr(&missing));
+		export_lacks(h->x, "contents of %.200s", buf_cstr(&missing));
 }
 
 /* --- the base: what was there before it was touched first --- */
@@ -283,18 +290,17 @@ static void put_base(struct history *h, const char *ref, int64_t ts_us)
 	CLEANUP(buf_release) struct buf message = BUF_INIT, path = BUF_INIT, missing = BUF_INIT;
 	const char *key;
 	json_t *state;
-	struct object_id id;
 	json_object_foreach(h->base, key, state)
-		if (object_parse(json_str(state, "oid", ""), &id))
-			send_blob(h, &id);
+		if (path_of(state, &path))
+			put_content(h, state, &path, &missing);
 	buf_printf(&message, "base\n\nThe files that the session came to touch, as they were before.\n\nSandglass-Session: %s\n",
 		   session_id(h->x->s));
 	put_commit(h, ref, "base", ts_us, &message);
 	json_object_foreach(h->base, key, state)
 		if (path_of(state, &path))
-			put_file(h, state, &path, &missing);
+			put_file(h, state, &path);
 	if (missing.len)
-		export_lacks(h->x, "contents of the base that the record does not hold: %.200s", buf_cstr(&missing));
+		export_lacks(h->x, "contents of the base: %.200s", buf_cstr(&missing));
 }
 
 /* --- a layer --- */
