@@ -108,6 +108,7 @@ local box <close> = sg.sandbox {}
 box:exec "echo '</script><script>document.title=1</script><img src=x onerror=alert(1)>'; printf '\\033]52;c;eA==\\007\\033[31mred\\033[0m\\n'"
 box:write("a<b>.txt", "one\ntwo\n")
 box:edit("a<b>.txt", "two", "zwei")
+box:exec "kill -9 $$"
 LUA
 accept_any
 timeout 120 "$sg" run "$t/hostile.lua" --name hostile --no-input --no-tui $accept >"$t/out" 2>&1 </dev/null
@@ -136,6 +137,11 @@ fi
 "$sg" export hostile -F asciicast-v3 -o "$t/hostile.cast" >/dev/null
 python3 "$here/exchange/check_cast.py" "$t/hostile.cast" >/dev/null
 ok $? 'a cast does not speak to the clipboard'
+
+# a command that a signal has ended is nowhere told as ok
+is "$("$sg" export hostile -F md | grep -o 'kill -9.*: [a-z]* [0-9]*') $("$sg" export hostile -F asciicast-v2 | grep -o 'signal 9') $("$sg" export hostile -F html | grep -o '"end":"[^"]* 9"') \
+$("$sg" export hostile -F atif | jq -c '[.. | .signal? // empty]') $("$sg" export hostile -F inspect | jq -c '[.. | .metadata?.end? // empty] | last') \
+$("$sg" export hostile -F otlp | jq -c '[.. | select(.key? == "error.type") | .value.stringValue]')" 'kill -9 $$`: signal 9 signal 9 "end":"signal 9" [9] "signal 9" ["signal 9"]' 'a signal is said in each form'
 
 # files at any event
 is "$(sqlite3 "$SANDGLASS_SESSIONS"/*hostile*.glass "SELECT count(*), sum(json_extract(body, '\$.shared')), sum(json_array_length(body, '\$.by')) FROM event WHERE kind = 210 AND json_extract(body, '\$.changed') > 0")" \

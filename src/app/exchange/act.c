@@ -144,6 +144,24 @@ const char *act_end(const struct act *a)
 	return a->end_us ? json_str(a->ended, "end", "unknown") : "open";
 }
 
+void ended_how(const json_t *ended, struct buf *out)
+{
+	const char *end = json_str(ended, "end", "unknown");
+	int64_t code = json_int(ended, "code", 0), sig = json_int(ended, "signal", 0);
+	if (strcmp(end, "ok") != 0 || (!code && !sig))
+		buf_puts(out, end);
+	else
+		buf_printf(out, "%s %" PRId64, sig ? "signal" : "exit", sig ? sig : code);
+}
+
+void act_how(const struct act *a, struct buf *out)
+{
+	if (a->end_us)
+		ended_how(a->ended, out);
+	else
+		buf_puts(out, act_end(a));
+}
+
 bool act_good(const struct act *a)
 {
 	return !strcmp(act_end(a), "ok") && json_int(a->ended, "code", 0) == 0 && !json_str(a->ended, "signal", NULL) &&

@@ -30,6 +30,9 @@ void act_what(const struct act *a, struct buf *out); /* one line: the command, p
 bool act_proposed(const struct act *a, struct buf *out);
 /* "ok", "denied", ...; "open" while it has not ended. */
 const char *act_end(const struct act *a);
+/* The same in a word or two, with what its process came to: "ok", "exit 2", "signal 9", "denied", "open". */
+void act_how(const struct act *a, struct buf *out);
+void ended_how(const json_t *ended, struct buf *out); /* of the body of action.ended */
 /* It did what it should: ended ok, and if it has an exit status, 0. */
 bool act_good(const struct act *a);
 /* The person who decided, as he called himself; NULL: nobody. */

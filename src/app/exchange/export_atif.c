@@ -48,6 +48,8 @@ static json_t *result_extra(const struct act *a, uint64_t bytes)
 	json_put_str(o, "end", act_end(a));
 	if (json_object_get(a->ended, "code"))
 		json_put_int(o, "exit_code", json_int(a->ended, "code", 0));
+	if (json_object_get(a->ended, "signal"))
+		json_put_int(o, "signal", json_int(a->ended, "signal", 0));
 	json_put_int(o, "duration_ms", json_int(a->ended, "dur_us", 0) / 1000);
 	json_put_int(o, "output_bytes", (int64_t)bytes);
 	json_put_flag(o, "truncated", bytes > CONTENT_MAX);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "app/cmd/describe.h"
+#include "app/exchange/act.h"
 #include "app/exchange/export.h"
 #include "app/exchange/vetted.h"
 #include "base/clock.h"
@@ -227,14 +228,12 @@ static void on_reply(struct cast *c, const struct event *ev, const json_t *body)
 
 static void on_ended(struct cast *c, const struct event *ev, const json_t *body)
 {
-	CLEANUP(buf_release) struct buf line = BUF_INIT, why = BUF_INIT;
-	const char *end = json_str(body, "end", "unknown"), *text = json_str(body, "why", "");
-	int64_t code = json_int(body, "code", 0);
+	CLEANUP(buf_release) struct buf line = BUF_INIT, why = BUF_INIT, how = BUF_INIT;
+	const char *text = json_str(body, "why", "");
 	sanitize_line(text, strlen(text), 0, &why);
-	if (strcmp(end, "ok") != 0)
-		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action, end, why.len ? ": " : "", buf_cstr(&why));
-	else if (code)
-		buf_printf(&line, "\033[31m#%" PRIu64 " exit %" PRId64 "\033[0m\r\n", ev->action, code);
+	ended_how(body, &how);
+	if (strcmp(buf_cstr(&how), "ok") != 0)
+		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action, buf_cstr(&how), why.len ? ": " : "", buf_cstr(&why));
 	push_text(c, ev, ev->action, -2, &line);
 }
 

@@ -169,11 +169,12 @@ static uint64_t put_message(struct history *h, const struct event *ev, const jso
 	struct err none = ERR_INIT;
 	const json_t *by = json_object_get(body, "by");
 	uint64_t action = ev->action ? ev->action : (uint64_t)json_integer_value(json_array_get(by, json_array_size(by) - 1));
-	CLEANUP(buf_release) struct buf what = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, how = BUF_INIT, tail = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
 	if (action && act_load(&a, h->x->s, action, &none) == 0) {
 		agent = a.agent;
 		buf_printf(&what, "%s ", act_kind(&a));
 		act_what(&a, &what);
+		act_how(&a, &how);
 		put_clean(out, buf_cstr(&what), 200);
 		if (json_str(a.wanted, "said", NULL)) {
 			buf_puts(out, "\n\n");
@@ -182,7 +183,7 @@ static uint64_t put_message(struct history *h, const struct event *ev, const jso
 					buf_putc(out, *p);
 		}
 		buf_printf(&tail, "\nSandglass-Action: #%" PRIu64 "%s\nSandglass-End: %s\nSandglass-Verdict: %s", action,
-			   json_flag(body, "shared", false) ? " (one of several)" : "", act_end(&a),
+			   json_flag(body, "shared", false) ? " (one of several)" : "", buf_cstr(&how),
 			   json_str(a.judged, "verdict", "unknown"));
 		if (act_proposed(&a, &proposed)) {
 			buf_puts(&tail, "\nSandglass-Proposed: ");

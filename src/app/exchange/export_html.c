@@ -103,7 +103,7 @@ static void put_files(json_t *o, const json_t *snapshot)
 static int put_action(struct page *p, const struct event *ev, struct err *err)
 {
 	struct act a;
-	CLEANUP(buf_release) struct buf what = BUF_INIT, out = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
+	CLEANUP(buf_release) struct buf what = BUF_INIT, how = BUF_INIT, out = BUF_INIT, rules = BUF_INIT, proposed = BUF_INIT;
 	if (act_load(&a, p->x->s, ev->seq, err) < 0)
 		return -1;
 	if (!strcmp(act_kind(&a), "model")) { /* its answer is an item */
@@ -117,10 +117,9 @@ static int put_action(struct page *p, const struct event *ev, struct err *err)
 	put_vetted(o, "what", buf_cstr(&what), what.len);
 	if (act_proposed(&a, &proposed))
 		put_vetted(o, "proposed", buf_cstr(&proposed), proposed.len);
-	json_put_str(o, "end", act_end(&a));
+	act_how(&a, &how);
+	json_put_str(o, "end", buf_cstr(&how));
 	json_put_flag(o, "good", act_good(&a));
-	if (json_object_get(a.ended, "code"))
-		json_put_int(o, "code", json_int(a.ended, "code", 0));
 	json_put_int(o, "took", json_int(a.ended, "dur_us", 0) / 1000);
 	json_put_str(o, "verdict", json_str(a.judged, "verdict", "unknown"));
 	put_vetted(o, "rules", buf_cstr(&rules), rules.len);

@@ -153,7 +153,7 @@ static void put_tool(struct sample *p, const struct step_call *c, int64_t ts_us)
 {
 	struct act a = { 0 };
 	struct err none = ERR_INIT;
-	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	CLEANUP(buf_release) struct buf text = BUF_INIT, how = BUF_INIT;
 	if (c->action && act_load(&a, p->x->s, c->action, &none) < 0)
 		export_lacks(p->x, "action #%" PRIu64 ": %s", c->action, none.text);
 	uint64_t bytes = a.seq ? act_output(&a, p->x->s, CONTENT_MAX, &text) : 0;
@@ -181,6 +181,10 @@ static void put_tool(struct sample *p, const struct step_call *c, int64_t ts_us)
 	}
 	json_t *meta = json_object();
 	json_put_int(meta, "action", (int64_t)a.seq);
+	if (a.seq) {
+		act_how(&a, &how);
+		json_put_str(meta, "end", buf_cstr(&how));
+	}
 	json_put(ev, "metadata", meta);
 	put_event(p, ev, "tool", a.seq ? a.ts_us : ts_us);
 	act_release(&a);

@@ -60,18 +60,15 @@ static void put_act(struct report *r, const struct act *a)
 {
 	FILE *out = r->x->out;
 	CLEANUP(buf_release) struct buf what = BUF_INIT, rules = BUF_INIT, span = BUF_INIT, text = BUF_INIT, proposed = BUF_INIT;
+	CLEANUP(buf_release) struct buf how = BUF_INIT;
 	act_what(a, &what);
 	bool was_edited = act_proposed(a, &proposed);
 	act_rules(a, &rules);
 	clock_span(json_int(a->ended, "dur_us", 0), &span);
 	fprintf(out, "- **#%" PRIu64 "** %s ", a->seq, act_kind(a));
 	put_code(out, buf_cstr(&what), what.len);
-	int64_t code = json_int(a->ended, "code", 0);
-	if (code && !strcmp(act_end(a), "ok")) /* it ran to its end, and failed */
-		fprintf(out, ": exit %" PRId64, code);
-	else
-		fprintf(out, ": %s", act_end(a));
-	fprintf(out, ", %s\n", buf_cstr(&span));
+	act_how(a, &how);
+	fprintf(out, ": %s, %s\n", buf_cstr(&how), buf_cstr(&span));
 	const char *own = json_str(json_object_get(json_object_get(a->wanted, "args"), "who"), "name", NULL);
 	if (own) /* what people do themselves is no agent's */
 		fputs("    - by ", out), put_code(out, own, strlen(own)), fputs(" (the name is claimed)\n", out);

@@ -194,11 +194,8 @@ json_t *otlp_action(const struct act *a, struct session *s, const char uuid[33],
 				a->end_us ? a->end_us : a->ts_us, list);
 	if (a->end_us && !act_good(a)) {
 		CLEANUP(buf_release) struct buf type = BUF_INIT;
-		const char *end = act_end(a), *why = json_str(a->ended, "why", "");
-		if (!strcmp(end, "ok"))
-			buf_printf(&type, "exit %" PRId64, json_int(a->ended, "code", 0));
-		else
-			buf_puts(&type, end);
+		const char *why = json_str(a->ended, "why", "");
+		act_how(a, &type);
 		set_error(span, list, buf_cstr(&type), *why ? why : buf_cstr(&type));
 	}
 	return span;

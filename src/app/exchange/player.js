@@ -25,7 +25,7 @@
     if (it.agent) head.append(make("span", "who", it.agent));
     head.append(make("span", "kind", it.type === "action" ? it.kind : words[it.type] || it.type));
     if (it.type === "action") {
-      let mark = it.end === "ok" ? (it.code ? "exit " + it.code : "ok") : it.end;
+      let mark = it.end;
       if (it.decision) mark += " (" + it.decision + " by " + it.by + ")";
       a.classList.add(it.decision ? "held" : it.good ? "good" : "bad");
       head.append(make("span", "mark", mark), make("span", "time", took(it.took)));
