@@ -142,6 +142,8 @@ ok $? 'a cast does not speak to the clipboard'
 is "$("$sg" export hostile -F md | grep -o 'kill -9.*: [a-z]* [0-9]*') $("$sg" export hostile -F asciicast-v2 | grep -o 'signal 9') $("$sg" export hostile -F html | grep -o '"end":"[^"]* 9"') \
 $("$sg" export hostile -F atif | jq -c '[.. | .signal? // empty]') $("$sg" export hostile -F inspect | jq -c '[.. | .metadata?.end? // empty] | last') \
 $("$sg" export hostile -F otlp | jq -c '[.. | select(.key? == "error.type") | .value.stringValue]')" 'kill -9 $$`: signal 9 signal 9 "end":"signal 9" [9] "signal 9" ["signal 9"]' 'a signal is said in each form'
+"$sg" export hostile -F atif -o "$t/signal.atif" >/dev/null && "$sg" import "$t/signal.atif" --name signal >/dev/null
+like "$("$sg" events signal --filter is:error)" 'exec: kill -9' 'and comes back with an import'
 
 # files at any event
 is "$(sqlite3 "$SANDGLASS_SESSIONS"/*hostile*.glass "SELECT count(*), sum(json_extract(body, '\$.shared')), sum(json_array_length(body, '\$.by')) FROM event WHERE kind = 210 AND json_extract(body, '\$.changed') > 0")" \

@@ -65,6 +65,13 @@ is "$("$sg" events broken | grep -c 'import.gap')" 4 'they stand in the record'
 "$sg" import "$t/broken.jsonl" --name broken2 >/dev/null 2>"$t/out"
 like "$(cat "$t/out")" '4 pieces could not be read \(the first in line 6\)' 'people are told'
 
+# what editors of other systems make of a file
+for form in claude.jsonl half.json; do
+	[ "$form" = claude.jsonl ] || echo '{"schema_version":"ATIF-v1.7","agent":{"name":"a"},"steps":[{"step_id":1,"source":"user","message":"go"}]}' >"$t/$form"
+	{ printf '\357\273\277'; sed 's/$/\r/' "$t/$form"; } >"$t/marked"
+	is "$(sums "$("$sg" import "$t/marked" --name "marked-$form" --json)")" "$(sums "$("$sg" import "$t/$form" --name "plain-$form" --json)")" "$form: a mark in front and other ends of lines change nothing"
+done
+
 # numbers that can be none
 { head -3 "$t/claude.jsonl"; for i in 1 2; do
 	echo '{"type":"assistant","sessionId":"x","uuid":"'$i'","message":{"id":"m'$i'","model":"m","role":"assistant","content":[{"type":"text","text":"yo"}],"usage":{"input_tokens":9223372036854775807,"output_tokens":'$i'}}}'
@@ -82,6 +89,9 @@ echo '{"schema_version":"ATIF-v1.7","steps":[' >"$t/half"
 "$sg" import "$t/half" >"$t/out" 2>&1
 [ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
 ok $? 'half of a document: one line'
+gzip -c "$t/claude.jsonl" >"$t/packed"
+is "$("$sg" import "$t/packed" 2>&1)" "sandglass: '$t/packed' is compressed: unpack it first" 'a compressed file: it says so'
+is "$("$sg" import "$t" 2>&1)" "sandglass: cannot read '$t', it is no plain file" 'a folder, too'
 "$sg" import "$t/no-such-file" >"$t/out" 2>&1
 [ $? -ne 0 ] && [ "$(wc -l <"$t/out")" = 1 ]
 ok $? 'no such file: one line'
@@ -113,6 +123,11 @@ cat >"$t/exec.jsonl" <<'JSON'
 {"type":"turn.completed","usage":{"input_tokens":500,"cached_input_tokens":100,"output_tokens":50}}
 JSON
 is "$(sums "$("$sg" import "$t/exec.jsonl" --json)")" '1 2 0 500 50' 'codex exec --json'
+{ sed -n 1,3p "$t/exec.jsonl"; echo '{"type":"turn.failed","error":{"message":"stream lost"}}'; } >"$t/lost.jsonl"
+is "$(sums "$("$sg" import "$t/lost.jsonl" --name lost --json)")" '1 1 0 0 0' 'codex exec: a command that was started and did not end is a call'
+like "$("$sg" events lost)" '#[0-9]+ interrupted: the file ends without its result' 'without a result'
+like "$("$sg" events lost | grep 'agent ends')" 'error, stream lost' 'how the turn ended'
+like "$("$sg" ls --json | grep '"lost"')" '"state":"failed"' 'and the session did not end well'
 cat >"$t/run.traj" <<'JSON'
 {"trajectory":[{"action":"ls","observation":"a.c\n","response":"I look.","thought":"I look.","execution_time":0.1},
 {"action":"submit","observation":"","response":"Done.","thought":"Done."}],"history":[],

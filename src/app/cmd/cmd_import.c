@@ -25,6 +25,15 @@ static int list_formats(struct cmd_ctx *ctx)
 	return EXIT_DONE;
 }
 
+static bool is_compressed(const char *head, size_t len)
+{
+	static const char *const magic[] = { "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd" "7zXZ", "BZh" };
+	for (size_t i = 0; i < ARRAY_LEN(magic); i++)
+		if (len > strlen(magic[i]) && !memcmp(head, magic[i], strlen(magic[i])))
+			return true;
+	return false;
+}
+
 static const struct importer *choose(struct cmd_ctx *ctx, const char *path, struct err *err)
 {
 	const char *name = cmd_opt(ctx, "format");
@@ -36,9 +45,11 @@ static const struct importer *choose(struct cmd_ctx *ctx, const char *path, stru
 	FILE *f = !name || e ? fopen(path, "re") : NULL;
 	if (!f || fstat(fileno(f), &st) < 0 || !S_ISREG(st.st_mode)) {
 		if (f)
+			err_set(err, ERR_INVALID, "cannot read '%s', it is no plain file", path);
+		else if (!name || e)
+			err_sys(err, "cannot read '%s'", path);
+		if (f)
 			fclose(f);
-		if (!name || e)
-			err_sys(err, "cannot read '%s'%s", path, f ? ", it is no plain file" : "");
 		return NULL;
 	}
 	buf_reserve(&head, 65537);
@@ -47,7 +58,9 @@ static const struct importer *choose(struct cmd_ctx *ctx, const char *path, stru
 	fclose(f);
 	if (!e)
 		e = importer_sniff(buf_cstr(&head), head.len);
-	if (!e)
+	if (!e && is_compressed(buf_cstr(&head), head.len))
+		err_set(err, ERR_PARSE, "'%s' is compressed: unpack it first", path);
+	else if (!e)
 		err_set(err, ERR_PARSE, "'%s' looks like none of the forms of 'sandglass import --list'; --format says which it is", path);
 	return e;
 }

@@ -30,6 +30,7 @@ struct import {
 	json_t *said;	  /* name -> what it said last: at the end it is what the agent claims */
 	json_t *stop;	  /* name -> how it ended, where it was not by itself */
 	json_t *open;	  /* id of a call -> seq of its action */
+	bool failed;	  /* an agent did not end by itself */
 	json_t *news;	  /* names of the messages that no model.call has named yet */
 	size_t named;	  /* that one has */
 	uint64_t dry_seq;
@@ -50,10 +51,16 @@ const struct importer *importer_find(const char *name)
 	return NULL;
 }
 
+static const char UTF8_MARK[] = "\357\273\277"; /* some editors put it in front */
+
 const struct importer *importer_sniff(const char *head, size_t len)
 {
 	const struct importer *best = NULL;
 	int most = 0;
+	if (len >= sizeof(UTF8_MARK) - 1 && !memcmp(head, UTF8_MARK, sizeof(UTF8_MARK) - 1)) {
+		head += sizeof(UTF8_MARK) - 1;
+		len -= sizeof(UTF8_MARK) - 1;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(table); i++) {
 		int sure = table[i].sniff(head, len);
 		if (sure > most) {
@@ -575,6 +582,7 @@ static void close_calls(struct import *im)
 		const json_t *stop = json_object_get(im->stop, name);
 		json_put_str(b, "stop", json_str(stop, "stop", "end"));
 		json_put_flag(b, "ok", !stop);
+		im->failed |= stop != NULL;
 		put_any(b, "why", json_str(stop, "why", NULL));
 		if (json_object_get(im->said, name))
 			json_put(b, "text", json_incref(json_object_get(im->said, name)));
@@ -585,6 +593,9 @@ static void close_calls(struct import *im)
 
 static int read_all(struct import *im, const struct importer *e, FILE *in, struct err *err)
 {
+	char mark[sizeof(UTF8_MARK) - 1];
+	if (fread(mark, 1, sizeof(mark), in) != sizeof(mark) || memcmp(mark, UTF8_MARK, sizeof(mark)) != 0)
+		rewind(in);
 	im->agents = json_object();
 	im->said = json_object();
 	im->stop = json_object();
@@ -630,13 +641,13 @@ static int into_record(struct import *im, const struct importer *e, FILE *in, co
 	json_put_bytes(from, "file", path, strlen(path));
 	json_put(start, "imported", from);
 	json_put_str(start, "script", "(imported)");
-	json_put_flag(end, "ok", true);
 	json_put_flag(end, "imported", true);
 	int rc = record_create(&im->r, im->l, dir, name, start, NULL, NULL, err);
 	char *file = rc == 0 ? xstrdup(record_path(im->r)) : NULL;
 	json_decref(start);
 	if (rc == 0)
 		rc = read_all(im, e, in, err);
+	json_put_flag(end, "ok", !im->failed);
 	if (rc == 0)
 		rc = record_close(&im->r, json_incref(end), err);
 	else if (im->r)

@@ -2,7 +2,8 @@
  *
  * Rollout: an answer of the model is the run of its items (message, function_call, ...) up to the token_count that follows;
  * results of calls that come before that wait for it. A token_count without an answer counts as spent by nobody in
- * particular. exec: one turn.started ... turn.completed is one answer; its items are its calls; there are no times. */
+ * particular. exec: one turn.started ... turn.completed (or turn.failed) is one answer; its items are its calls; there are no
+ * times. An item that was started and never completed is a call without a result. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -25,6 +26,7 @@ struct codex {
 	struct usage usage;
 	char *model;
 	int64_t last_total;
+	json_t *begun; /* exec: id -> item that was started */
 };
 
 static void add_call(struct codex *c, const char *id, const char *name, json_t *args)
@@ -213,7 +215,7 @@ int import_codex(struct import *im, FILE *in, struct err *err)
 
 /* --- exec --json --- */
 
-static bool on_exec_item(struct codex *c, const json_t *item)
+static bool on_exec_item(struct codex *c, const json_t *item, bool completed)
 {
 	const char *type = json_str(item, "type", ""), *id = json_str(item, "id", "");
 	begin(c);
@@ -223,16 +225,28 @@ static bool on_exec_item(struct codex *c, const json_t *item)
 		json_t *args = json_object();
 		json_put(args, "command", json_string(json_str(item, "command", "")));
 		add_call(c, id, "shell", args);
-		add_result(c, id, xstrdup(json_str(item, "aggregated_output", "")), false, (int)json_int(item, "exit_code", -1));
+		if (completed)
+			add_result(c, id, xstrdup(json_str(item, "aggregated_output", "")), false, (int)json_int(item, "exit_code", -1));
 	} else if (!strcmp(type, "file_change") || !strcmp(type, "mcp_tool_call") || !strcmp(type, "web_search")) {
 		CLEANUP(free_ptr) char *name = !strcmp(type, "mcp_tool_call") ? xasprintf("mcp:%s:%s", json_str(item, "server", "?"),
 											 json_str(item, "tool", "?")) : xstrdup(type);
 		add_call(c, id, name, json_deep_copy(item));
-		add_result(c, id, import_text(json_object_get(item, "result")), !strcmp(json_str(item, "status", ""), "failed"), -1);
+		if (completed)
+			add_result(c, id, import_text(json_object_get(item, "result")), !strcmp(json_str(item, "status", ""), "failed"), -1);
 	} else {
 		return false;
 	}
 	return true;
+}
+
+static void end_turn(struct codex *c, struct import *im)
+{
+	const char *id;
+	json_t *item;
+	json_object_foreach(c->begun, id, item)
+		on_exec_item(c, item, false);
+	json_object_clear(c->begun);
+	give(c, im);
 }
 
 static void on_exec(void *self, struct import *im, size_t line, const json_t *j, const char *text, size_t len)
@@ -240,14 +254,26 @@ static void on_exec(void *self, struct import *im, size_t line, const json_t *j,
 	struct codex *c = self;
 	const char *type = json_str(j, "type", "");
 	const json_t *u = json_object_get(j, "usage");
-	if (!strcmp(type, "item.completed") && on_exec_item(c, json_object_get(j, "item")))
+	const json_t *item = json_object_get(j, "item");
+	if (!strcmp(type, "item.completed")) {
+		json_object_del(c->begun, json_str(item, "id", ""));
+		if (on_exec_item(c, item, true))
+			return;
+	}
+	if (!strcmp(type, "item.started") && item)
+		json_put(c->begun, json_str(item, "id", ""), json_deep_copy(item));
+	if (!strcmp(type, "turn.failed")) {
+		import_agent(im, "codex", c->model);
+		import_stop(im, "error", json_str(json_object_get(j, "error"), "message", "the turn failed"));
+		end_turn(c, im);
 		return;
+	}
 	if (!strcmp(type, "turn.completed")) {
 		begin(c);
 		c->usage = (struct usage){ .in = import_tokens(u, "input_tokens"), .out = import_tokens(u, "output_tokens"),
 					   .cached = import_tokens(u, "cached_input_tokens"), .cost_uusd = -1 };
 		import_agent(im, "codex", c->model);
-		give(c, im);
+		end_turn(c, im);
 		return;
 	}
 	if (!strcmp(type, "item.started") || !strcmp(type, "item.updated") || !strcmp(type, "turn.started"))
@@ -263,8 +289,10 @@ int sniff_codex_exec(const char *head, size_t len)
 
 int import_codex_exec(struct import *im, FILE *in, struct err *err)
 {
-	struct codex c = { .usage = USAGE_INIT, .last_total = -1 };
+	struct codex c = { .usage = USAGE_INIT, .last_total = -1, .begun = json_object() };
 	int rc = import_lines(im, in, on_exec, &c, err);
+	end_turn(&c, im);
 	release(&c, im);
+	json_decref(c.begun);
 	return rc;
 }
