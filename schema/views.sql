@@ -44,6 +44,7 @@ SELECT
   n.seq AS ended,
   json_extract(n.body, '$.end') AS "end",
   json_extract(n.body, '$.code') AS code,
+  json_extract(n.body, '$.signal') AS signal,
   json_extract(n.body, '$.why') AS why,
   n.mono_us - r.mono_us AS took_us,
   CASE WHEN x.seq IS NOT NULL THEN coalesce(json_extract(r.body, '$.cmd'), json_extract(r.body, '$.argv'),

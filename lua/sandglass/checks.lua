@@ -42,7 +42,7 @@ add("tests_after_edit", "tests_after_edit[=CMD]", "the last run of the tests cam
     local ok = last and last.outcome == "ok" and not claims.edited_since(last, edit)
     local why = not last and "no tests ran" or last.outcome ~= "ok" and claims.why(last)
       or claims.edited_since(last, edit) and "edited after the last run" or nil
-    t:check("tests ran after the last edit", ok, { last or edit, edit }, { text = why })
+    t:check("tests ran after the last edit", ok, last and { last, edit } or { edit }, { text = why })
   end)
 
 local SECRETS = {

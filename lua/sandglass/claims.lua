@@ -37,7 +37,7 @@ local function outcome(e, is)
   local worst
   for _, p in ipairs(type(e.cmd) == "string" and commands.of(e.cmd) or {}) do
     if is(p.words) then
-      local unknown = e.exit == nil and e["end"] == "ok" or e.exit and e.exit ~= 0 and not p.last
+      local unknown = e.exit == nil and not e.signal and e["end"] == "ok" or e.exit and e.exit ~= 0 and not p.last
       local now = e.exit == 0 and (p.decides and "ok" or "hidden") or unknown and "hidden" or "failed"
       if not worst or WORST[now] > WORST[worst] then worst = now end
     end
@@ -79,11 +79,15 @@ end
 -- Test runs that have ended, oldest first; with a glob: what it says of a line, or of one of its commands.
 function M.test_runs(log, glob) return runs_of(log, asked(glob)) end
 
+local function ended(e)
+  return e.exit and "with " .. e.exit or e.signal and "by signal " .. e.signal or e["end"] or "?"
+end
+
 -- Why a run that is not "ok" is none.
 function M.why(e)
   if e.outcome == "hidden" and e.exit == nil then return "how it ended was not recorded" end
   if e.outcome == "hidden" then return ("the exit status of `%s` does not say how they ended"):format(e.cmd:gsub("%s+", " "):sub(1, 60)) end
-  return ("the last run ended %s"):format(e.exit and "with " .. e.exit or e["end"] or "?")
+  return ("the last run ended %s"):format(ended(e))
 end
 
 -- The newest change of a file that none of the actions @but made (a run of the tests builds, too), unless it did so on the same
@@ -191,7 +195,7 @@ form("ran", function(low, s) return low:find "%f[%a]i?%s?ran%f[%A]" and s:match 
     if not found then return "unsupported", {}, ("'%s' was never run"):format(cmd) end
     if not s:lower():find "success" or found.outcome == "ok" then return "supported", { found } end
     if found.outcome == "hidden" then return "unsupported", { found }, M.why(found) end
-    return "contradicted", { found }, ("it ended with %s"):format(found.exit or found["end"])
+    return "contradicted", { found }, ("it ended %s"):format(ended(found))
   end)
 
 -- git's @verb: done, tried (what failed or was denied speaks against it), or nothing. @host: tools of the host that do it, too.
@@ -206,7 +210,7 @@ local function git(log, verb, host)
   if done and done.started_us then return "supported", { done } end
   if tried then
     if tried.outcome == "hidden" then return "unsupported", { tried }, M.why(tried) end
-    return "contradicted", { tried }, ("the %s ended with %s"):format(verb, tried.exit or tried["end"])
+    return "contradicted", { tried }, ("the %s ended %s"):format(verb, ended(tried))
   end
   for e in log:each('kind:exec,shell cmd:"*git*' .. verb .. '*"' .. (host and " or " .. host or "")) do
     if not e.started_us and e["end"] and (e.kind == "host" or outcome(e, is)) then tried = e end

@@ -174,5 +174,8 @@ is "$? $(grep -c 'edited after the last run' out)" '1 1' 'a check says so, too'
 like "$(claimed writes 'sed -i s/wrong/right/ word && make test | tee log >log2 && cat word')" 'exit status of' 'a pipe hides the status, as ever'
 like "$(claimed keeps 'sed -i s/wrong/right/ word && bash -c "set -o pipefail; make test 2>&1 | tee log" && cat word')" '^supported +fixer: All tests pass' \
 	'what is written of their output is theirs'
+like "$(claimed killed 'kill -9 $$; make test' | xargs)" 'contradicted fixer: All tests pass\. the last run ended by signal 9' 'tests that a signal has ended did not pass'
+like "$("$sg" report killed --sessions said --json | grep '"actions"')" '"failed":1' 'and count as failed in a report'
+like "$("$sg" compare killed masks --sessions said --no-tui)" 'make test -> signal 9' 'compare says how they ended'
 like "$("$sg" verify --list)" '^tests_after_edit' 'the list of ours'
 finish

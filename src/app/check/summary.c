@@ -19,7 +19,7 @@ static const char figures_sql[] =
 	"count(*) FILTER (WHERE kind=100),"
 	"count(*) FILTER (WHERE kind=100 AND json_extract(body,'$.kind')='exec'),"
 	"count(*) FILTER (WHERE kind=105 AND (json_extract(body,'$.end') NOT IN ('ok','denied') OR "
-	"coalesce(json_extract(body,'$.code'),0)<>0)),"
+	"coalesce(json_extract(body,'$.code'),0)<>0 OR coalesce(json_extract(body,'$.signal'),0)<>0)),"
 	"count(*) FILTER (WHERE kind=430),"
 	"total(json_extract(body,'$.usage.in')) FILTER (WHERE kind=431),"
 	"total(json_extract(body,'$.usage.out')) FILTER (WHERE kind=431),"

@@ -58,6 +58,8 @@ static char *outcome_of(const json_t *row)
 {
 	if (json_is_integer(json_object_get(row, "exit")))
 		return xasprintf("exit %lld", (long long)json_int(row, "exit", 0));
+	if (json_int(row, "signal", 0))
+		return xasprintf("signal %lld", (long long)json_int(row, "signal", 0));
 	return xstrdup(json_str(row, "end", "open"));
 }
 

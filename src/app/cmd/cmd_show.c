@@ -130,7 +130,8 @@ static void count(struct counts *c, const struct event *ev)
 	} else {
 		const char *end = json_str(body, "end", "");
 		c->denied += !strcmp(end, "denied");
-		c->failed += (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0) || json_int(body, "code", 0) != 0;
+		c->failed += (strcmp(end, "ok") != 0 && strcmp(end, "denied") != 0) || json_int(body, "code", 0) != 0 ||
+			     json_int(body, "signal", 0) != 0;
 	}
 }
 
