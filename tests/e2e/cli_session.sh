@@ -135,6 +135,14 @@ like "$out" "not in the sessions folder: sandglass prune --boxes s-nobody" 'one 
 like "$out" "its supervisor has died: sandglass sandbox exec --backend daytona" 'so is what gives back a rented one'
 "$sg" prune --boxes >"$t/out" 2>&1 </dev/null
 is $? 8 'it does not remove without a yes'
+mkdir "$t/elsewhere"
+cp "$t"/sessions/*-"${broken#s-}".glass "$t/elsewhere"
+ln -s "$t"/sessions/*-"${broken#s-}".glass "$boxes/$broken/.of"
+like "$("$sg" prune --boxes -n --sessions "$t/elsewhere")" "broken off: sandglass resume $broken goes on" 'also where only a copy of it lies'
+mkdir "$t/elsewhere/2026-11-21-folder-abcdef.glass"
+"$sg" prune --older-than 0s --yes --sessions "$t/elsewhere" >"$t/out" 2>&1
+is "$? $(ls "$t/elsewhere" | xargs) $(wc -l <"$t/elsewhere/removed.jsonl") $(ls -d "$boxes/$broken")" "0 2026-11-21-folder-abcdef.glass removed.jsonl 1 $boxes/$broken" \
+	'the copy can be removed, what is no file is left, and the boxes stay'
 "$sg" prune --boxes --yes --json >"$t/out"
 is "$? $(grep -c '"removed":true' "$t/out") $(ls "$boxes" | tr '\n' ' ')" "0 1 $(printf '%s\n' "$broken" s-nobody | sort | tr '\n' ' ')" 'it removes what nobody needs'
 "$sg" prune --boxes s-nobody --yes >/dev/null 2>&1

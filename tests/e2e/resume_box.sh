@@ -27,6 +27,14 @@ id=$("$sg" run -d --root "$t/tools" --policy "$t/no.lua" "$t/long.lua" -- --repo
 ok $? "a session begins"
 wait_for 10 sh -c "'$sg' events '$id' --json | grep -q 'test -e go'"
 sleep 0.3
+mkdir "$t/copy"
+cp "$HOME"/.local/share/sandglass/sessions/*-"${id#s-}".glass* "$t/copy" && rm -f "$t"/copy/*-lease "$t"/copy/*-reserve
+out=$(timeout 60 "$sg" resume "$id" --sessions "$t/copy" --no-tui --no-input 2>&1 </dev/null)
+like "$out" "' is a copy: the boxes of the session are those of '" "a copy of a session that runs does not go on"
+"$sg" prune "$id" --sessions "$t/copy" --yes >"$t/out" 2>&1
+is "$? $(ls "$t/copy")" "0 removed.jsonl" "it can be removed"
+ls "$HOME"/.local/state/sandglass/box/"$id"/all >"$t/out" 2>&1
+ok $? "and the boxes are where they were"
 pid=$("$sg" show "$id" --json 2>/dev/null | grep -oE '"pid":[0-9]+' | head -1 | cut -d: -f2)
 [ -n "$pid" ] || pid=$("$sg" events "$id" --json | grep -m1 '"session.start"' | grep -oE '"pid":[0-9]+' | cut -d: -f2)
 kill -9 "$pid"

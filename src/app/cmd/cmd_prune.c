@@ -9,13 +9,13 @@
 #include "app/cmd/leftovers.h"
 #include "app/cmd/tombstone.h"
 #include "app/config.h"
+#include "app/front/box_folder.h"
 #include "app/front/sessions.h"
 #include "app/super/room.h"
 #include "app/front/unmerged.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/mem.h"
-#include "base/paths.h"
 #include "control/share.h"
 #include "control/socket.h"
 #include "record/read/lease.h"
@@ -69,9 +69,8 @@ static size_t not_merged(const struct session_file *f)
 /* The file, what lies beside it, and the folders of its boxes. */
 static int64_t takes(const struct session_file *f)
 {
-	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", f->id);
-	CLEANUP(free_ptr) char *boxes = paths_state(tail);
-	int64_t bytes = f->size + cmd_disk_usage(boxes);
+	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
+	int64_t bytes = f->size + (box_folder_is(boxes, f->path) ? cmd_disk_usage(boxes) : 0);
 	for (size_t i = 0; i < ARRAY_LEN(companions); i++) {
 		CLEANUP(free_ptr) char *name = xasprintf("%s%s", f->path, companions[i]);
 		bytes += cmd_disk_usage(name);
@@ -81,7 +80,7 @@ static int64_t takes(const struct session_file *f)
 
 static void choose(struct prune *p, size_t i)
 {
-	if (p->chosen[i])
+	if (p->chosen[i] || !p->files.item[i].mtime_us) /* what is no file holds no session */
 		return;
 	if (lease_held(p->files.item[i].path)) {
 		p->running++;
@@ -187,6 +186,8 @@ static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, c
 	int lease = lease_take(f->path, NULL, err);
 	if (lease < 0)
 		return -1;
+	CLEANUP(free_ptr) char *boxes = box_folder(f->id);
+	bool its = box_folder_is(boxes, f->path);
 	int rc = tombstone_write(ctx->sessions, f, why, err);
 	if (rc == 0 && unlink(f->path) < 0)
 		rc = err_sys(err, "cannot remove '%s'", f->path);
@@ -198,9 +199,7 @@ static int remove_one(const struct cmd_ctx *ctx, const struct session_file *f, c
 	if (rc == 0)
 		unlink(shared);
 	close(lease);
-	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", f->id);
-	CLEANUP(free_ptr) char *boxes = paths_state(tail);
-	return rc == 0 ? dir_remove(boxes, err) : rc;
+	return rc == 0 && its ? dir_remove(boxes, err) : rc;
 }
 
 static void remove_chosen(struct prune *p)

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/front/box_folder.h"
 #include "app/front/sessions.h"
 #include "base/fd.h"
 #include "base/mem.h"
@@ -81,8 +82,9 @@ static bool goes_on(const char *path)
 
 static void look_at_folder(struct leftovers *l, const char *boxes, const char *id)
 {
-	const char *file = file_of(l, id);
 	struct leftover one = { .what = "folder", .where = path_join(boxes, id), .session = xstrdup(id), .may = true };
+	CLEANUP(free_ptr) char *of = box_folder_of(one.where); /* it may lie elsewhere */
+	const char *file = of ? of : file_of(l, id);
 	bool running = has(&l->live, id) || (file && lease_held(file));
 	if (running || (cmd_word(l->ctx, 0) && !named(l, id))) {
 		free(one.where);

@@ -5,6 +5,7 @@
 
 #include "action/budget_recover.h"
 #include "app/exit.h"
+#include "app/front/box_folder.h"
 #include "base/clock.h"
 #include "app/super/recorded.h"
 #include "app/super/super_box.h"
@@ -208,6 +209,11 @@ int resume_read(struct resume **out, const char *path, struct err *err)
 	CLEANUP(arena_release) struct arena a = ARENA_INIT;
 	if (session_open(&s, path, err) < 0)
 		return -1;
+	CLEANUP(free_ptr) char *boxes = box_folder(session_id(s));
+	if (box_folder_mine(boxes, path, err) < 0) {
+		session_close(&s);
+		return -1;
+	}
 	struct resume *r = NEW(struct resume);
 	r->recorded = recorded_new();
 	int rc = feed_new(&f, s, FEED_ALL, 0, err);

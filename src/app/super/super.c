@@ -31,7 +31,6 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/log.h"
-#include "base/paths.h"
 #include "control/share.h"
 #include "record/later.h"
 #include "sandbox/process.h"
@@ -512,8 +511,6 @@ static int compose(struct super *s, struct err *err)
 	}
 	s->boxes = boxes_new(s->loop, s->record, s->gate, &boxes_ops);
 	s->store = json_object();
-	CLEANUP(free_ptr) char *tail = xasprintf("box/%s", record_id(s->record));
-	s->state_dir = paths_state(tail);
 	if (super_box_init(s, err) < 0)
 		return EXIT_SANDBOX;
 	if (super_listen(s, err) < 0 || super_share(s, err) < 0)

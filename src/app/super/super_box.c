@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "app/front/box_folder.h"
 #include "app/host/op.h"
 #include "app/inside/proxy.h"
 #include "app/super/box_port.h"
@@ -45,8 +46,10 @@ struct super_box {
 
 int super_box_init(struct super *s, struct err *err)
 {
-	if (dir_make(s->state_dir, 0700, err) < 0)
+	CLEANUP(free_ptr) char *folder = box_folder(record_id(s->record));
+	if (box_folder_take(folder, record_path(s->record), err) < 0)
 		return err_wrap(err, "cannot keep boxes");
+	s->state_dir = xstrdup(folder);
 	previews_clear(s->state_dir);
 	return 0;
 }
