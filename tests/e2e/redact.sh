@@ -32,6 +32,10 @@ wait $run
 is $? 0 'the output of an action of one that has ended'
 like "$(cat "$t/out2")" 'removed for ever: [1-9]' 'and says how much'
 unlike "$("$sg" out "fruit#$act" | tr -d '\0')" 'Mirabellenkompott' 'it is not shown any more'
+"$sg" redact "fruit#$act" --why 'a recipe' --yes >"$t/out2" 2>&1 </dev/null
+like "$(cat "$t/out2")" 'may still stand in #[0-9]+ \(host.call\), #[0-9]+ \(action.judged\), #[0-9]+ \(host.frame\)$' 'of an action: where it is said again'
+"$sg" redo "fruit#$act" >"$t/out2" 2>&1 </dev/null
+is "$? $(cat "$t/out2")" "2 sandglass: #$act was redacted" 'what is removed cannot be run again: nobody has interrupted that'
 "$sg" redact 'fruit#99999' --why x --yes >"$t/out2" 2>&1 </dev/null
 is $? 2 'what is not there cannot be removed'
 "$sg" redact 'fruit#1' --why x --yes >"$t/out2" 2>&1 </dev/null

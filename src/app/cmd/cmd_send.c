@@ -17,6 +17,7 @@
 #include "control/share.h"
 #include "control/socket.h"
 #include "loop/loop.h"
+#include "query/sql.h"
 
 enum { CLOSING_TICKS = 100, CLOSING_TICK_US = 50000 };
 
@@ -463,6 +464,42 @@ static bool sure(struct cmd_ctx *ctx)
 	return fgets(line, sizeof(line), stdin) && (line[0] == 'y' || line[0] == 'Y');
 }
 
+/* What an action said is said again on its way: what the script asked for and was told, what was judged, what came out. One line
+ * (owned) that names it, NULL: it is no action, or nothing else says it. To be asked before the action's request is gone. */
+static char *said_again(struct cmd_ctx *ctx)
+{
+	CLEANUP(free_ptr) char *named = cmd_opt(ctx, "in") ? xasprintf("%s#%s", cmd_opt(ctx, "in"), cmd_word(ctx, 0)) : NULL;
+	CLEANUP(buf_release) struct buf sql = BUF_INIT, line = BUF_INIT;
+	struct session *s = NULL;
+	struct sql_table t = { 0 };
+	struct err none = ERR_INIT;
+	uint64_t seq = 0;
+	if (cmd_has(ctx, "output") || cmd_has(ctx, "object") ||
+	    session_open_ref(ctx, named && !strchr(cmd_word(ctx, 0), '#') ? named : cmd_word(ctx, 0), &s, &seq, &none) < 0)
+		return NULL;
+	buf_printf(&sql, "SELECT e.seq, k.name, EXISTS (SELECT 1 FROM segment g WHERE g.action = a.seq AND g.data IS NOT NULL) FROM event a, event e JOIN kind k ON k.number = e.kind WHERE a.seq = %llu AND a.kind = %d AND "
+			 "e.body IS NOT NULL AND ((e.action = a.seq AND e.action > 0 AND e.kind IN (%d, %d)) OR (e.kind IN (%d, %d) AND "
+			 "json_extract(e.body, '$.id') = json_extract(a.body, '$.call'))) ORDER BY e.seq",
+		   (unsigned long long)seq, EV_ACTION_REQUESTED, EV_ACTION_JUDGED, EV_ACTION_DECIDED, EV_HOST_CALL, EV_HOST_FRAME);
+	if (sql_select(s, buf_cstr(&sql), 20, &t, &none) == 0)
+		for (size_t i = 0; i < t.rows; i++)
+			buf_printf(&line, "%s#%s (%s)", line.len ? ", " : "what it said may still stand in ", t.cell[3 * i], t.cell[3 * i + 1]);
+	if (line.len && *t.cell[2] == '1')
+		buf_puts(&line, " and its output (--output)");
+	sql_table_release(&t);
+	session_close(&s);
+	return line.len ? buf_take(&line) : NULL;
+}
+
+static int redact_one(struct cmd_ctx *ctx, const struct aim *a)
+{
+	CLEANUP(free_ptr) char *again = said_again(ctx);
+	int status = a->path ? after_end_redact(ctx, a->path) : send_live(ctx, a);
+	if (status == EXIT_DONE && again && !ctx->quiet)
+		fprintf(ctx->err, "sandglass: %s\n", again);
+	return status;
+}
+
 int cmd_send(struct cmd_ctx *ctx)
 {
 	struct aim a = { 0 };
@@ -475,8 +512,8 @@ int cmd_send(struct cmd_ctx *ctx)
 		status = cmd_fail(ctx, &err);
 	else if (redact && !sure(ctx))
 		status = cmd_fail_with(ctx, EXIT_UNSUCCESSFUL, "nothing was removed; --yes removes it without a question");
-	else if (redact && a.path)
-		status = after_end_redact(ctx, a.path);
+	else if (redact)
+		status = redact_one(ctx, &a);
 	else if ((merge || undo) && take_aim(ctx, &a, &err) < 0)
 		status = cmd_fail(ctx, &err);
 	else if (a.path)

@@ -34,7 +34,7 @@ static bool adopted_next(struct session *s, const struct event *ev, const json_t
 json_t *snapshot_in_history(struct session *s, const struct event *ev, struct err *err)
 {
 	if (!ev->body) {
-		err_set(err, ERR_CANCELLED, "event #%" PRIu64 " was redacted: the files from there on are unknown", ev->seq);
+		err_set(err, ERR_NOENT, "event #%" PRIu64 " was redacted: the files from there on are unknown", ev->seq);
 		return NULL;
 	}
 	json_t *body = json_parse(ev->body, ev->len, "snapshot", err);
@@ -63,7 +63,7 @@ static int body_before(struct session *s, const json_t *body, json_t **out, stru
 	if (session_event(s, prev, &ev, &arena, err) < 0)
 		return -1;
 	if (!ev.body)
-		return err_set(err, ERR_CANCELLED, "event #%" PRIu64 " was redacted: what the next snapshot changed is unknown", prev);
+		return err_set(err, ERR_NOENT, "event #%" PRIu64 " was redacted: what the next snapshot changed is unknown", prev);
 	*out = json_parse(ev.body, ev.len, "event", err);
 	return *out ? 0 : -1;
 }

@@ -12,7 +12,7 @@
 json_t *snapshot_in_history(struct session *s, const struct event *ev, struct err *err);
 
 /* An array (owned) of objects as in the body: op, path, kind, mode, oid, was, hash_only, ...; sizes only where they were listed.
- * Costs nothing for a list that is whole, else what the two views hold. ERR_CANCELLED: the snapshot before it was redacted. */
+ * Costs nothing for a list that is whole, else what the two views hold. ERR_NOENT: the snapshot before it was redacted. */
 NODISCARD int snapshot_changes(struct session *s, const json_t *body, json_t **out, struct err *err);
 
 /* Of a list that was cut: did the snapshot change @path? Looks up the one path in its trees and in those before it, so that a

@@ -39,7 +39,7 @@ static int load(struct trees *t, uint64_t seq, struct ws_view *v, struct err *er
 	if (session_event(t->read, seq, &ev, &a, err) < 0)
 		return -1;
 	if (!ev.body)
-		return err_set(err, ERR_CANCELLED, "preview #%" PRIu64 " was redacted", seq);
+		return err_set(err, ERR_NOENT, "preview #%" PRIu64 " was redacted", seq);
 	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "preview", err);
 	return body ? ws_view_load(v, tree_store(t, &st), body, err) : -1;
 }

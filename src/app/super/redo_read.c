@@ -10,7 +10,7 @@ static int body_of(struct session *s, uint64_t seq, struct event *ev, json_t **o
 	if (session_event(s, seq, ev, &a, err) < 0)
 		return -1;
 	if (!ev->body)
-		return err_set(err, ERR_CANCELLED, "#%" PRIu64 " was redacted", seq);
+		return err_set(err, ERR_NOENT, "#%" PRIu64 " was redacted", seq);
 	*out = json_parse(ev->body, ev->len, "event", err);
 	ev->body = NULL;
 	return *out ? 0 : -1;

@@ -125,7 +125,7 @@ int tree_view_of(struct trees *t, uint64_t seq, struct ws_view *v, struct err *e
 	if (session_event(t->read, seq, &ev, &a, err) < 0)
 		return -1;
 	if (!ev.body)
-		return err_set(err, ERR_CANCELLED, "snapshot #%llu was redacted", (unsigned long long)seq);
+		return err_set(err, ERR_NOENT, "snapshot #%llu was redacted", (unsigned long long)seq);
 	CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "snapshot", err);
 	return body ? ws_view_load(v, &st, body, err) : -1;
 }
