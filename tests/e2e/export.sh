@@ -145,6 +145,14 @@ $("$sg" export hostile -F otlp | jq -c '[.. | select(.key? == "error.type") | .v
 "$sg" export hostile -F atif -o "$t/signal.atif" >/dev/null && "$sg" import "$t/signal.atif" --name signal >/dev/null
 like "$("$sg" events signal --filter is:error)" 'exec: kill -9' 'and comes back with an import'
 
+# a part of it
+is "$("$sg" export hostile -F jsonl --filter 'kind:write,edit' | jq -r 'select(.kind == "action.requested") | .body.kind' | xargs)" 'write edit' 'jsonl: only what a filter matches'
+is "$("$sg" export hostile -F jsonl --filter 'is:error' | jq -r 'select(.kind) | .kind' | xargs)" 'action.requested action.judged action.started action.ended' 'with all that belongs to it'
+is "$("$sg" export hostile -F asciicast-v2 --filter kind:edit | grep -c '"m"') $("$sg" export hostile -F html --filter kind:edit | grep -c '"type":"action"')" '1 1' 'a recording and a page, too'
+"$sg" export hostile -F atif --filter kind:edit >"$t/out" 2>&1
+is "$? $(cat "$t/out")" '2 sandglass: atif holds whole sessions: leave out --filter' 'a form that cannot says so'
+like "$("$sg" export hostile -F jsonl --filter 'cmd:nowhere' 2>&1)" 'nothing matches that filter' 'so does one that finds nothing'
+
 # files at any event
 is "$(sqlite3 "$SANDGLASS_SESSIONS"/*hostile*.glass "SELECT count(*), sum(json_extract(body, '\$.shared')), sum(json_array_length(body, '\$.by')) FROM event WHERE kind = 210 AND json_extract(body, '\$.changed') > 0")" \
 	'2|0|2' 'each change is that of one action: a command before it that changed nothing has no part in it'

@@ -24,7 +24,8 @@ static int list_formats(struct cmd_ctx *ctx)
 		json_put_str(o, "extension", e->ext);
 		json_put_str(o, "about", e->about);
 		json_put_flag(o, "needs_output", e->where != EXPORT_STREAM);
-		json_put_flag(o, "one_action", e->one_action);
+		json_put_flag(o, "one_action", e->parts);
+		json_put_flag(o, "filter", e->parts);
 		cmd_json(ctx, o);
 	}
 	return EXIT_DONE;
@@ -86,6 +87,8 @@ static int check(struct cmd_ctx *ctx, const struct exporter *e, struct err *err)
 		return err_set(err, ERR_USAGE, "a recording would draw on this terminal: write it with -o, or pipe it to a player");
 	if (to && !cmd_has(ctx, "force") && access(to, F_OK) == 0)
 		return err_set(err, ERR_EXISTS, "'%s' is there already; --force writes over it", to);
+	if (cmd_has(ctx, "filter") && !e->parts)
+		return err_set(err, ERR_USAGE, "%s holds whole sessions: leave out --filter", e->name);
 	if (cmd_has(ctx, "redact") && strcmp(e->name, "glass") != 0)
 		return err_set(err, ERR_USAGE, "--redact is for the form glass; 'sandglass redact' removes from the session itself");
 	return 0;
@@ -135,14 +138,22 @@ static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct 
 	const char *id;
 	for (size_t i = 0; (id = command_opt_nth(ctx->line, "redact", i)); i++)
 		strv_push(&redact, id);
-	int rc = session_open_ref(ctx, cmd_word(ctx, 0), &x.s, &x.action, err);
-	if (rc == 0 && x.action && !e->one_action)
+	struct filter *f;
+	int rc = cmd_filter(ctx, &f, err);
+	if (rc == 0)
+		rc = session_open_ref(ctx, cmd_word(ctx, 0), &x.s, &x.action, err);
+	if (rc == 0 && x.action && !e->parts)
 		rc = err_set(err, ERR_USAGE, "%s holds whole sessions: leave out '#'", e->name);
+	if (rc == 0 && f)
+		rc = export_pick(&x, f, err);
+	if (rc == 0 && f && !x.nr_picked && !ctx->quiet)
+		fputs("sandglass: nothing matches that filter\n", ctx->err);
 	if (rc == 0)
 		rc = export_to(e, &x, cmd_opt(ctx, "output"), ctx->out, err);
 	if (rc == 0)
 		tell(ctx, e, &x);
 	export_release(&x);
+	filter_free(&f);
 	session_close(&x.s);
 	strv_release(&redact);
 	return rc;

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text/charset.h"
@@ -52,6 +53,47 @@ void export_release(struct export *x)
 	for (size_t i = 0; i < x->nr_lacks && i < EXPORT_LACKS_MAX; i++)
 		free(x->lacks[i]);
 	x->nr_lacks = 0;
+	free(x->picked);
+	x->picked = NULL;
+}
+
+/* --- a part of it --- */
+
+int export_pick(struct export *x, const struct filter *f, struct err *err)
+{
+	enum { PAGE = 4096 };
+	size_t got = 0, cap = 0;
+	uint64_t at = 0;
+	do {
+		uint64_t page[PAGE];
+		if (filter_search(f, x->s, clock_wall_us(), at, PAGE, page, &got, err) < 0)
+			return -1;
+		for (size_t i = 0; i < got; i++) {
+			GROW(x->picked, x->nr_picked, cap);
+			x->picked[x->nr_picked++] = at = page[i];
+		}
+	} while (got == PAGE);
+	if (!x->picked)
+		x->picked = xcalloc(1, sizeof(*x->picked));
+	return 0;
+}
+
+static int by_number(const void *pa, const void *pb)
+{
+	uint64_t a = *(const uint64_t *)pa, b = *(const uint64_t *)pb;
+	return (a > b) - (a < b);
+}
+
+static bool picked(const struct export *x, uint64_t seq)
+{
+	return seq && bsearch(&seq, x->picked, x->nr_picked, sizeof(seq), by_number);
+}
+
+bool export_wanted(const struct export *x, const struct event *ev)
+{
+	if (x->action && ev->action != x->action && ev->seq != x->action)
+		return false;
+	return !x->picked || picked(x, ev->seq) || picked(x, ev->action);
 }
 
 /* --- where it goes --- */

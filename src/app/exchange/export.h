@@ -12,6 +12,7 @@
 #include <stdio.h>
 
 #include "base/json.h"
+#include "query/filter.h"
 #include "record/read/session.h"
 
 enum export_where {
@@ -25,6 +26,8 @@ enum { EXPORT_LACKS_MAX = 20 };
 struct export {
 	struct session *s;
 	uint64_t action;       /* only this action; 0 = the whole session */
+	uint64_t *picked;      /* only these actions and events (ascending; owned); NULL = all */
+	size_t nr_picked;
 	const char *box;       /* only this box (name or number); NULL = all */
 	bool no_content;       /* without what models, people and commands said */
 	struct strv *redact;   /* of an EXPORT_FILE that is a session: events whose bodies and output are left out */
@@ -37,12 +40,15 @@ struct export {
 struct exporter {
 	const char *name, *ext, *about;
 	enum export_where where;
-	bool one_action; /* it can export a single action */
+	bool parts; /* it can hold a part of a session: asks export_wanted */
 	int (*run)(struct export *x, struct err *err);
 };
 /* By index, then NULL. */
 const struct exporter *exporter_at(size_t i);
 const struct exporter *exporter_find(const char *name);
+
+/* Only what @f matches. */
+NODISCARD int export_pick(struct export *x, const struct filter *f, struct err *err);
 
 /* Notes that something is not in the export; the same text counts once. */
 void export_lacks(struct export *x, const char *fmt, ...) PRINTF(2, 3);
@@ -52,6 +58,9 @@ void export_release(struct export *x);
 NODISCARD int export_to(const struct exporter *e, struct export *x, const char *path, FILE *stream, struct err *err);
 
 /* --- for exporters --- */
+
+/* Of the wanted part: the action, or one that was picked, with all that belongs to it. */
+bool export_wanted(const struct export *x, const struct event *ev);
 
 /* Writes @j compactly; takes it. */
 void export_json(FILE *out, json_t *j);
@@ -65,7 +74,7 @@ NODISCARD int export_flushed(FILE *out, struct err *err);
 /* 32 hexadecimal digits: the session's uuid. */
 void export_uuid(struct session *s, char out[33]);
 
-#define EXPORTER(fn, name, ext, where, one, about) int export_##fn(struct export *x, struct err *err) NODISCARD;
+#define EXPORTER(fn, name, ext, where, parts, about) int export_##fn(struct export *x, struct err *err) NODISCARD;
 #include "app/exchange/exporters.def"
 #undef EXPORTER
 

@@ -336,7 +336,7 @@ static int write_cast(struct cast *c, struct err *err)
 	if (rc == 0)
 		rc = feed_new(&feed, x->s, x->action ? FEED_ACTION : FEED_ALL, x->action, err);
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
-		rc = on_event(c, &ev, err);
+		rc = export_wanted(x, &ev) ? on_event(c, &ev, err) : 0;
 		flush(c, ev.ts_us - HORIZON_US);
 		arena_reset(&arena);
 	}

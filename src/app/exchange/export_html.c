@@ -229,7 +229,7 @@ int export_html(struct export *x, struct err *err)
 	if (rc == 0)
 		rc = feed_new(&feed, x->s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
-		rc = on_event(&p, &ev, err);
+		rc = export_wanted(x, &ev) ? on_event(&p, &ev, err) : 0;
 		arena_reset(&arena);
 	}
 	fprintf(x->out, "\n]</script>\n<script>%s</script>\n</body>\n</html>\n", player_script);

@@ -39,11 +39,6 @@ static int one_line(struct lines *l, const struct event *ev, struct err *err)
 	return rc;
 }
 
-static int wanted(const struct export *x, const struct event *ev)
-{
-	return !x->action || ev->action == x->action || ev->seq == x->action;
-}
-
 int export_jsonl(struct export *x, struct err *err)
 {
 	struct lines l = { .x = x };
@@ -60,7 +55,7 @@ int export_jsonl(struct export *x, struct err *err)
 	fputc('\n', x->out);
 	int rc = feed_new(&feed, x->s, FEED_ALL, 0, err);
 	while (rc == 0 && (rc = feed_next(feed, &ev, &arena, head, err)) > 0) {
-		rc = wanted(x, &ev) ? one_line(&l, &ev, err) : 0;
+		rc = export_wanted(x, &ev) ? one_line(&l, &ev, err) : 0;
 		arena_reset(&arena);
 	}
 	feed_free(&feed);
