@@ -57,4 +57,24 @@ like "$(cat "$t/out2")" 'a copy of session' 'which says that it is one'
 is $? 0 'the copy verifies'
 "$sg" verify fruit >"$t/out2" 2>&1
 is "$? $(grep anchor "$t/out2")" "0 $(cat "$t/anchor")" 'the session is no shorter than its anchors'
+
+# a secret of the configuration is known in each session that comes of another, too: nothing holds its value
+mkdir -p "$HOME/.config/sandglass"
+echo 'return { secrets = { CAKE = "env:THE_CAKE" } }' >"$HOME/.config/sandglass/config.lua"
+cat >"$t/cake.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+box:exec "printf Linzer; printf torte-2026"
+box:exec "printf Linzertort; printf e-2026"
+L
+export THE_CAKE=Linzertorte-2026
+"$sg" run "$t/cake.lua" --name cake --no-input --no-tui >"$t/out" 2>&1 </dev/null
+acts=($("$sg" events cake --filter kind:exec --json | grep -oE '"seq":[0-9]+' | cut -d: -f2))
+is "$("$sg" out "cake#${acts[1]}")" '<secret:CAKE>' 'a secret of the configuration is not in the record'
+"$sg" fork "cake#${acts[0]}" --name torte --no-input --no-tui >"$t/out2" 2>&1 </dev/null
+again=$("$sg" events torte --filter kind:exec --json | grep -oE '"seq":[0-9]+' | tail -1 | cut -d: -f2)
+is "$("$sg" out "torte#$again")" '<secret:CAKE>' 'nor in that of a fork'
+like "$("$sg" redo "cake#${acts[1]}" 2>&1 </dev/null)" ': the same' 'nor of a redo, which is the same then'
+is "$(cat "$HOME"/.local/share/sandglass/sessions/* | grep -ac Linzertorte-2026)" 0 'no file has it'
+rm "$HOME/.config/sandglass/config.lua"
 finish

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "app/exchange/act.h"
+#include "app/front/front.h"
 #include "app/front/spawn.h"
 #include "app/host/library.h"
 #include "control/client.h"
@@ -191,6 +192,8 @@ int verify_redo_session(struct cmd_ctx *ctx, bool alone, struct spawned *sp, str
 	json_put_flag(o, "accept_reduced", accept != NULL);
 	if (alone)
 		json_put_flag(o, "no_input", true);
+	if (run_unrecorded(ctx, o, err) < 0)
+		return -1;
 	return spawn_supervisor(o, sp, err) ? -1 : 0;
 }
 

@@ -42,7 +42,7 @@ int cmd_fork(struct cmd_ctx *ctx)
 		return cmd_fail(ctx, &err);
 	if (!seq)
 		return cmd_usage(ctx, "at which event? '%s#188'; 'events %s' lists them", cmd_word(ctx, 0), cmd_word(ctx, 0));
-	if (with_end(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_models(ctx, o, &err) < 0 ||
+	if (with_end(from, &seq, &err) < 0 || run_options_of(o, from, &err) < 0 || run_unrecorded(ctx, o, &err) < 0 ||
 	    record_fork(from, seq, ctx->sessions, cmd_opt(ctx, "name"), &path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);

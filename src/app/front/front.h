@@ -40,8 +40,8 @@ int run_session(struct cmd_ctx *ctx, json_t *o, const struct front_opts *fo);
 int run_watch(struct cmd_ctx *ctx, json_t *opts, const char *file);
 /* What the session at @path was begun with, into @o; options of the command line come on top. */
 NODISCARD int run_options_of(json_t *o, const char *path, struct err *err);
-/* Model providers and prices of the configuration as it is now. */
-NODISCARD int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err);
+/* What no record holds, as the configuration has it now: secrets, model providers and prices. */
+NODISCARD int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err);
 /* What options (those of them that the command has) and configuration say for any session, into the supervisor's options. */
 NODISCARD int run_common(struct cmd_ctx *ctx, json_t *o, struct err *err);
 /* A driver that is not there is told before anything starts: ERR_USAGE with what there is. @name NULL: the default. */

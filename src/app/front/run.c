@@ -167,12 +167,13 @@ static int put_models(json_t *o, const struct config *c, struct err *err)
 	return put_otlp(o, c, err);
 }
 
-int run_models(struct cmd_ctx *ctx, json_t *o, struct err *err)
+int run_unrecorded(struct cmd_ctx *ctx, json_t *o, struct err *err)
 {
 	struct config *c;
 	if (config_open(&c, ctx, err) < 0)
 		return -1;
 	int rc = put_models(o, c, err);
+	json_put(o, "secrets", config_object(c, "secrets"));
 	config_close(&c);
 	return rc;
 }
@@ -552,22 +553,11 @@ int run_options_of(json_t *o, const char *path, struct err *err)
 	return 0;
 }
 
-/* What a session's record never holds. */
-static int secrets_again(struct cmd_ctx *ctx, json_t *o, struct err *err)
-{
-	struct config *c;
-	if (config_open(&c, ctx, err) < 0)
-		return -1;
-	json_put(o, "secrets", config_object(c, "secrets"));
-	config_close(&c);
-	return 0;
-}
-
 static int resume_one(struct cmd_ctx *ctx, const char *path, bool detach)
 {
 	CLEANUP(json_release) json_t *o = json_object();
 	struct err err = ERR_INIT;
-	if (run_options_of(o, path, &err) < 0 || run_models(ctx, o, &err) < 0 || secrets_again(ctx, o, &err) < 0)
+	if (run_options_of(o, path, &err) < 0 || run_unrecorded(ctx, o, &err) < 0)
 		return cmd_fail(ctx, &err);
 	json_put_str(o, "resume", path);
 	json_put_str(o, "name", "session");
