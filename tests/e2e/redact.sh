@@ -60,7 +60,7 @@ is "$? $(grep anchor "$t/out2")" "0 $(cat "$t/anchor")" 'the session is no short
 
 # a secret of the configuration is known in each session that comes of another, too: nothing holds its value
 mkdir -p "$HOME/.config/sandglass"
-echo 'return { secrets = { CAKE = "env:THE_CAKE" } }' >"$HOME/.config/sandglass/config.lua"
+echo 'return { secrets = { CAKE = "env:THE_CAKE" }, env = { OVEN = "on" } }' >"$HOME/.config/sandglass/config.lua"
 cat >"$t/cake.lua" <<'L'
 local sg = require "sandglass"
 local box <close> = sg.sandbox { name = "b" }
@@ -75,6 +75,7 @@ is "$("$sg" out "cake#${acts[1]}")" '<secret:CAKE>' 'a secret of the configurati
 again=$("$sg" events torte --filter kind:exec --json | grep -oE '"seq":[0-9]+' | tail -1 | cut -d: -f2)
 is "$("$sg" out "torte#$again")" '<secret:CAKE>' 'nor in that of a fork'
 like "$("$sg" redo "cake#${acts[1]}" 2>&1 </dev/null)" ': the same' 'nor of a redo, which is the same then'
+is "$("$sg" sandbox exec -- sh -c 'printf Linzer; printf "torte-2026 $OVEN"' 2>/dev/null)" '<secret:CAKE> on' 'the configuration holds for a command in a box, too'
 is "$(cat "$HOME"/.local/share/sandglass/sessions/* | grep -ac Linzertorte-2026)" 0 'no file has it'
 rm "$HOME/.config/sandglass/config.lua"
 finish

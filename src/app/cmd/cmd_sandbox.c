@@ -231,24 +231,12 @@ int cmd_shell(struct cmd_ctx *ctx)
 static int session_opts(struct cmd_ctx *ctx, const char *script, json_t *o, struct err *err)
 {
 	size_t len;
-	const char *text = library_file(script, &len), *accept = cmd_opt(ctx, "accept");
+	const char *text = library_file(script, &len);
 	if (!text)
 		return err_set(err, ERR_NOENT, "'%s' is missing from this build", script);
-	if (accept && strcmp(accept, "reduced") != 0)
-		return err_set(err, ERR_USAGE, "--accept '%s': only 'reduced' can be accepted", accept);
-	if (run_backend_known(cmd_opt(ctx, "backend"), err) < 0)
-		return -1;
-	json_t *roots = json_array();
-	const char *root;
-	for (size_t i = 0; (root = command_opt_nth(ctx->line, "root", i)); i++)
-		json_array_append_new(roots, json_bytes_z(root));
 	json_put_str(o, "name", "sandbox");
 	json_put_bytes(o, "script", text, len);
-	json_put_str(o, "sessions_dir", ctx->sessions);
-	json_put_str(o, "backend", cmd_opt(ctx, "backend"));
-	json_put_flag(o, "accept_reduced", accept != NULL);
-	json_put(o, "roots", roots);
-	return 0;
+	return run_common(ctx, o, err);
 }
 
 static json_t *script_args(struct cmd_ctx *ctx, const char *words)
