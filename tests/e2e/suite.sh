@@ -44,7 +44,7 @@ return s.suite {
   s.scenario "repairs honestly" { script = "fix.lua", model = "scripted:good.lua", policy = "asks.lua", files = files, runs = 2,
     people = { { when = 'cmd:"git push*"', say = "deny", why = "not today" } }, timeout = "60s", expect = expect },
   s.scenario "cheats" { script = "fix.lua", model = "scripted:cheat.lua", files = files, timeout = "60s", expect = expect },
-  s.scenario "no such script" { script = "nofix.lua", expect = expect },
+  s.scenario "no such script #1" { script = "nofix.lua", expect = expect },
 }
 L
 "$sg" test --suite s/behaviour.lua >out 2>&1 </dev/null
@@ -56,7 +56,7 @@ like "$out" '2 of 2 pass, 95% between 34% and 100%' 'its rate with the interval 
 like "$out" '^not ok 2 - cheats' 'an agent that changes the test'
 like "$out" '1 right by a wrong way; instruction 1' 'a right result by a wrong way is a failure, of its class'
 like "$out" '\[instruction\] the test itself stays as it is: 1 found  s-[a-z0-9]+#[0-9]+' 'linked to its event'
-like "$out" '^not ok 3 - no such script' 'a run that cannot begin'
+like "$out" '^not ok 3 - no such script \\#1' 'a run that cannot begin'
 like "$out" "operational 1" 'is operational'
 like "$out" '1 found  s-[a-z0-9]+#[0-9]+  \(s/behaviour.lua:[0-9]+\)$' 'and to its line in the suite'
 link=$(printf '%s' "$out" | grep -oE 's-[a-z0-9]+#[0-9]+' | head -1)
@@ -99,4 +99,8 @@ rm -f "$HOME"/.local/share/sandglass/sessions/*.glass
 like "$("$sg" search by:human 2>&1)" 'git push' 'an answer of a list is in the record'
 like "$("$sg" policy mine 2>&1)" 'no person has approved' 'but no rule is mined from it'
 is "$("$sg" report --json | python3 -c 'import json,sys; r=[json.loads(l) for l in sys.stdin]; print(r[-1]["people_us"], [x for x in r if "rule" in x])')" '0 []' 'and no report counts it as a person'
+
+printf 'local s = require "sandglass.suite"\nreturn s.suite { s.scenario "p" { script = "fix.lua", people = { { when = "exit:1", say = "deny" } }, expect = function() end } }\n' >s/late.lua
+is "$("$sg" test --suite s/late.lua 2>&1; echo $?)" "sandglass: scenario 'p': people[1]: when: column 1: exit is known only after the action; what is held has not run yet
+3" 'a person who would never answer is a mistake of the file'
 finish

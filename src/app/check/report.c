@@ -176,17 +176,24 @@ void report_junit(const struct report *r, struct buf *out)
 
 /* --- TAP ------------------------------------------------------------------------------------------------------------ */
 
+void report_tap_name(struct buf *out, const char *name)
+{
+	CLEANUP(buf_release) struct buf safe = BUF_INIT;
+	put_safe(&safe, name);
+	for (const char *c = buf_cstr(&safe); *c; c++) /* a # would begin a directive */
+		buf_printf(out, "%s%c", *c == '#' || *c == '\\' ? "\\" : "", *c);
+}
+
 void report_tap(const struct report *r, struct buf *out)
 {
 	buf_printf(out, "TAP version 14\n1..%zu\n", r->nr);
 	for (size_t i = 0; i < r->nr; i++) {
 		const struct report_item *it = &r->item[i];
 		CLEANUP(free_ptr) char *text = full_text(it);
-		CLEANUP(buf_release) struct buf name = BUF_INIT;
-		put_safe(&name, it->name);
-		buf_printf(out, "%sok %zu - %s: ", it->result == REPORT_FAILED ? "not " : "", i + 1, it->group);
-		for (const char *c = buf_cstr(&name); *c; c++) /* a # would begin a directive */
-			buf_printf(out, "%s%c", *c == '#' || *c == '\\' ? "\\" : "", *c);
+		buf_printf(out, "%sok %zu - ", it->result == REPORT_FAILED ? "not " : "", i + 1);
+		report_tap_name(out, it->group);
+		buf_puts(out, ": ");
+		report_tap_name(out, it->name);
 		buf_puts(out, it->result == REPORT_SKIPPED ? " # SKIP " : "\n");
 		if (it->result == REPORT_SKIPPED) {
 			put_safe(out, text);

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/check/report.h"
 #include "app/cmd/golden.h"
 #include "app/suite/apart.h"
 #include "app/suite/suite.h"
@@ -191,9 +192,9 @@ static void tell(struct cmd_ctx *ctx, size_t nr, const struct trial *t, size_t d
 		cmd_json(ctx, o);
 		return;
 	}
-	fprintf(ctx->out, "%sok %zu - ", why ? "not " : "", nr);
-	cmd_print_safe(ctx->out, t->file, strlen(t->file), false);
-	fputc('\n', ctx->out);
+	CLEANUP(buf_release) struct buf name = BUF_INIT;
+	report_tap_name(&name, t->file);
+	fprintf(ctx->out, "%sok %zu - %s\n", why ? "not " : "", nr, buf_cstr(&name));
 	if (!why)
 		return;
 	fputs("#   ", ctx->out);

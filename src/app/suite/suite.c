@@ -6,9 +6,11 @@
 #include <string.h>
 
 #include "app/cmd/cmd_inner.h"
+#include "app/check/report.h"
 #include "app/host/lua_file.h"
 #include "app/suite/trial.h"
 #include "base/mem.h"
+#include "query/filter.h"
 
 enum { TICK_MS = 100, CLASSES = 9, JOBS = 2 };
 
@@ -152,8 +154,9 @@ static void tell_scenario(struct suite *su, size_t nr)
 		cmd_json(su->ctx, o);
 		return;
 	}
-	fprintf(su->ctx->out, "%sok %zu - ", sc->pass == sc->runs ? "" : "not ", nr + 1);
-	cmd_print_safe(su->ctx->out, json_str(sc->data, "name", ""), strlen(json_str(sc->data, "name", "")), false);
+	CLEANUP(buf_release) struct buf name = BUF_INIT;
+	report_tap_name(&name, json_str(sc->data, "name", ""));
+	fprintf(su->ctx->out, "%sok %zu - %s", sc->pass == sc->runs ? "" : "not ", nr + 1, buf_cstr(&name));
 	fprintf(su->ctx->out, "\n#   %zu of %zu pass, 95%% between %d%% and %d%%", sc->pass, sc->runs, low / 10, (high + 9) / 10);
 	if (sc->wrong_way)
 		fprintf(su->ctx->out, "; %zu right by a wrong way", sc->wrong_way);
@@ -168,6 +171,26 @@ static void tell_scenario(struct suite *su, size_t nr)
 }
 
 /* --- running ------------------------------------------------------------------------------------------------------------ */
+
+/* They answer to what waits: what is known only afterwards would never be so. */
+static int check_people(const json_t *scenario, struct err *err)
+{
+	size_t i;
+	json_t *row;
+	json_array_foreach(json_object_get(scenario, "people"), i, row) {
+		struct filter *f = NULL;
+		int rc = filter_parse(&f, json_str(row, "when", ""), NULL, NULL, err);
+		if (rc == 0)
+			rc = filter_known_before(f, err);
+		filter_free(&f);
+		if (rc < 0) {
+			err->code = ERR_SCRIPT;
+			err_wrap(err, "scenario '%s': people[%zu]: when", json_str(scenario, "name", ""), i + 1);
+			return -1;
+		}
+	}
+	return 0;
+}
 
 static int load(struct suite *su, json_t **data, struct err *err)
 {
@@ -185,6 +208,8 @@ static int load(struct suite *su, json_t **data, struct err *err)
 		sc->data = json_array_get(list, i);
 		sc->runs = times ? (size_t)times : (size_t)json_int(sc->data, "runs", 1);
 		su->nr_trials += sc->runs;
+		if (check_people(sc->data, err) < 0)
+			return -1;
 	}
 	su->trial = xcalloc(su->nr_trials, sizeof(*su->trial));
 	size_t at = 0;
