@@ -220,6 +220,23 @@ like "$(cat "$t/out")" 'not in it: contents of p \(no file\)$' 'git: what it can
 is "$(git -C "$t/wide.git" ls-tree -r "${at[4]}" | cut -d' ' -f1,2 | paste -d: - <(git -C "$t/wide.git" ls-tree -r --name-only "${at[4]}") | xargs)" '100644 blob:a/b 120000 blob:lk 100644 blob:zold' 'git: a link is one, a folder in the place of a file is none'
 is "$(git -C "$t/wide.git" ls-tree -r --name-only "${at[0]}" | xargs) $(git -C "$t/wide.git" ls-tree -r --name-only "${at[2]}" | xargs)" 'zold a e/f zold' 'git: the base and each commit have what was there, and no more'
 
+# a file that is moved keeps who wrote its lines
+mkdir "$t/mv" && printf 'one\ntwo\n' >"$t/mv/old" && chmod -R a+rX "$t/mv"
+cat >"$t/moved.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { repo = sg.args { repo = "." }.repo, name = "b" }
+assert(box:run "sed -i s/two/TWO/ old; echo x >other")
+assert(box:run "mkdir d; mv old d/new")
+assert(box:run "echo three >>d/new; mv other d/o")
+assert(box:run "mv d/new last")
+L
+"$sg" run --no-tui --no-input --name moved "$t/moved.lua" -- --repo "$t/mv" >"$t/out" 2>&1 </dev/null
+ran=($("$sg" events moved --filter kind:exec --json | jq .seq))
+is "$("$sg" blame last --at moved --json | jq -r '"\(.action // "base") \(.text)"')" "base one
+${ran[0]} TWO
+${ran[2]} three" 'blame through moves: base, and the two that wrote'
+is "$("$sg" blame d/o --at moved --json | jq -r .action)" "${ran[0]}" 'of each file its own'
+
 # A command that a person has edited: whoever reads an export, a check or a blame sees what ran, and what had been wanted.
 mkdir "$t/e" && git init -q "$t/e/repo"
 cat >"$t/e/turns.lua" <<'L'

@@ -254,6 +254,7 @@ void file_versions_release(struct file_versions *v)
 struct finder {
 	struct session *s;
 	const char *path;
+	char *moved; /* owned: @path, once it was another's name before */
 	struct file_versions *out; /* newest first while it is filled */
 	struct file_version under; /* what was there before the newest one that is known */
 	bool has_under;
@@ -307,6 +308,26 @@ static bool look_in_tree(struct finder *f, const json_t *body, struct file_versi
 	return true;
 }
 
+/* A file that goes as this one comes, with the same content, is this one by another name: from there on @f looks for that. */
+static void follow_move(struct finder *f, const json_t *body, const json_t *change)
+{
+	CLEANUP(buf_release) struct buf name = BUF_INIT;
+	const char *oid = json_str(change, "oid", NULL);
+	size_t i;
+	json_t *c;
+	json_array_foreach(json_object_get(body, "changes"), i, c) {
+		const json_t *was = json_object_get(c, "was");
+		if (!oid || *json_str(c, "op", "") != 'D' || strcmp(json_str(was, "oid", ""), oid) != 0 ||
+		    !json_get_bytes(json_object_get(c, "path"), &name))
+			continue;
+		free(f->moved);
+		f->path = f->moved = buf_take(&name);
+		f->has_under = true;
+		set_state(f, &f->under, was, "B");
+		return;
+	}
+}
+
 uint64_t states_author(struct session *s, const struct event *ev, const json_t *body, const char *path, bool *shared_out)
 {
 	struct arena arena = ARENA_INIT;
@@ -352,6 +373,8 @@ static bool on_snapshot(void *self, uint64_t seq, const struct event *ev, const 
 	f->has_under = change && v.op != 'A';
 	if (f->has_under)
 		set_state(f, &f->under, json_object_get(change, "was"), "B");
+	if (change && v.op == 'A')
+		follow_move(f, body, change);
 	return true;
 }
 
@@ -360,6 +383,7 @@ int file_versions(struct file_versions *out, struct session *s, const struct lay
 	struct finder f = { .s = s, .path = path, .out = out, .err = err };
 	*out = (struct file_versions){ 0 };
 	int rc = snapshots_back(s, layer->snapshot, on_snapshot, &f, err);
+	free(f.moved);
 	if (rc == 0 && f.failed)
 		rc = -1;
 	if (f.has_under && !object_is_null(&f.under.oid))
