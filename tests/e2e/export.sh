@@ -153,6 +153,8 @@ is "$("$sg" export hostile -F asciicast-v2 --filter kind:edit | grep -c '"m"') $
 is "$? $(cat "$t/out")" '2 sandglass: atif holds whole sessions: leave out --filter' 'a form that cannot says so'
 like "$("$sg" export hostile -F jsonl --filter 'cmd:nowhere' 2>&1)" 'nothing matches that filter' 'so does one that finds nothing'
 
+is "$("$sg" export 'hostile#99999' -F jsonl 2>&1 | sed 's/s-[a-z0-9]*/ID/')" 'sandglass: session ID has no event #99999' 'an event that is not there'
+
 # files at any event
 is "$(sqlite3 "$SANDGLASS_SESSIONS"/*hostile*.glass "SELECT count(*), sum(json_extract(body, '\$.shared')), sum(json_array_length(body, '\$.by')) FROM event WHERE kind = 210 AND json_extract(body, '\$.changed') > 0")" \
 	'2|0|2' 'each change is that of one action: a command before it that changed nothing has no part in it'

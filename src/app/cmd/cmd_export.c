@@ -144,6 +144,8 @@ static int export_session(struct cmd_ctx *ctx, const struct exporter *e, struct 
 		rc = session_open_ref(ctx, cmd_word(ctx, 0), &x.s, &x.action, err);
 	if (rc == 0 && x.action && !e->parts)
 		rc = err_set(err, ERR_USAGE, "%s holds whole sessions: leave out '#'", e->name);
+	if (rc == 0 && x.action && !session_row_of(x.s, "event", x.action, NULL))
+		rc = err_set(err, ERR_NOENT, "session %s has no event #%llu", session_id(x.s), (unsigned long long)x.action);
 	if (rc == 0 && f)
 		rc = export_pick(&x, f, err);
 	if (rc == 0 && f && !x.nr_picked && !ctx->quiet)
