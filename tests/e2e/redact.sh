@@ -58,6 +58,19 @@ is $? 0 'the copy verifies'
 "$sg" verify fruit >"$t/out2" 2>&1
 is "$? $(grep anchor "$t/out2")" "0 $(cat "$t/anchor")" 'the session is no shorter than its anchors'
 
+# a content that two sessions hold, removed from the one that is named
+cat >"$t/pit.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+box:exec "echo Pflaumenkern >pit"
+L
+for name in older newer; do "$sg" run "$t/pit.lua" --name $name --no-input --no-tui >"$t/out" 2>&1 </dev/null; done
+pit=$(echo Pflaumenkern | git hash-object --stdin)
+"$sg" redact older --object "$pit" --why 'a pit' --yes >"$t/out2" 2>&1 </dev/null
+is "$? $("$sg" cat pit --at newer) $("$sg" cat pit --at older 2>&1 | grep -c Pflaumenkern)" '0 Pflaumenkern 0' 'a content of the session that is named, not of the newest'
+"$sg" redact -S newer --object "$pit" --why 'a pit' --yes >"$t/out2" 2>&1 </dev/null
+is "$? $("$sg" cat pit --at newer 2>&1 | grep -c Pflaumenkern)" '0 0' 'or that an option names'
+
 # a secret of the configuration is known in each session that comes of another, too: nothing holds its value
 mkdir -p "$HOME/.config/sandglass"
 echo 'return { secrets = { CAKE = "env:THE_CAKE" }, env = { OVEN = "on" } }' >"$HOME/.config/sandglass/config.lua"

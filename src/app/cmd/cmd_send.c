@@ -438,12 +438,18 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 
 static int send_live(struct cmd_ctx *ctx, const struct aim *a);
 
-/* SESSION#N, #N or N: of the session that runs or the newest one. */
+/* SESSION#N, #N or N: of the session that runs or the newest one. An object is of no event: there the word is the session. */
 static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
 	CLEANUP(free_ptr) char *named = in ? xstrdup(in) : session_in_word(word);
 	struct session *s;
+	if (!word && !cmd_has(ctx, "object"))
+		return err_set(err, ERR_USAGE, "which event? redact #N");
+	if (!named && word && cmd_has(ctx, "object")) {
+		a->session = xstrdup(word);
+		named = xstrdup(word);
+	}
 	if (session_find(ctx->sessions, named, &a->path, err) < 0 || session_open(&s, a->path, err) < 0)
 		return -1;
 	if (session_live(s))
@@ -477,7 +483,8 @@ static char *said_again(struct cmd_ctx *ctx)
 	if (cmd_has(ctx, "output") || cmd_has(ctx, "object") ||
 	    session_open_ref(ctx, named && !strchr(cmd_word(ctx, 0), '#') ? named : cmd_word(ctx, 0), &s, &seq, &none) < 0)
 		return NULL;
-	buf_printf(&sql, "SELECT e.seq, k.name, EXISTS (SELECT 1 FROM segment g WHERE g.action = a.seq AND g.data IS NOT NULL) FROM event a, event e JOIN kind k ON k.number = e.kind WHERE a.seq = %llu AND a.kind = %d AND "
+	buf_printf(&sql, "SELECT e.seq, k.name, EXISTS (SELECT 1 FROM segment g WHERE g.action = a.seq AND g.data IS NOT NULL) "
+			 "FROM event a, event e JOIN kind k ON k.number = e.kind WHERE a.seq = %llu AND a.kind = %d AND "
 			 "e.body IS NOT NULL AND ((e.action = a.seq AND e.action > 0 AND e.kind IN (%d, %d)) OR (e.kind IN (%d, %d) AND "
 			 "json_extract(e.body, '$.id') = json_extract(a.body, '$.call'))) ORDER BY e.seq",
 		   (unsigned long long)seq, EV_ACTION_REQUESTED, EV_ACTION_JUDGED, EV_ACTION_DECIDED, EV_HOST_CALL, EV_HOST_FRAME);
