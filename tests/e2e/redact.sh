@@ -71,6 +71,23 @@ is "$? $("$sg" cat pit --at newer) $("$sg" cat pit --at older 2>&1 | grep -c Pfl
 "$sg" redact -S newer --object "$pit" --why 'a pit' --yes >"$t/out2" 2>&1 </dev/null
 is "$? $("$sg" cat pit --at newer 2>&1 | grep -c Pflaumenkern)" '0 0' 'or that an option names'
 
+# what a model was told: in each message that says it, whatever stands round it
+cat >"$t/told.lua" <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox { name = "b" }
+sg.agent.run { task = "bake\n\"Quarktorte\" today", box = box, name = "baker" }
+L
+printf 'return { { call = { "shell", { cmd = "echo Quark; echo Torte" } } }, { say = "It is done." } }\n' >"$t/told.script.lua"
+"$sg" run "$t/told.lua" --name told --no-input --no-tui --model "scripted:$t/told.script.lua" >"$t/out" 2>&1 </dev/null
+call=$("$sg" events told --json | grep '"kind":"model.call"' | grep -oE '"seq":[0-9]+' | tail -1 | cut -d: -f2)
+is "$("$sg" show "told#$call" | grep -c Quarktorte)" 1 'a model was told a secret'
+"$sg" redact told --messages $'\n"Quarktorte"' --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
+is "$? $("$sg" show "told#$call" | grep -c Quarktorte) $("$sg" show "told#$call" | grep -c '<redacted>') $("$sg" show "told#$call" | grep -c 'Torte')" '0 0 1 2' 'the message is gone, the others stay'
+"$sg" redact told --messages Quarktorte --why 'a secret cake' --yes >"$t/out2" 2>&1 </dev/null
+is "$? $(cat "$t/out2")" '2 sandglass: no message to or from a model says that' 'once'
+"$sg" verify told >"$t/out2" 2>&1
+is $? 0 'and the record verifies'
+
 # a secret of the configuration is known in each session that comes of another, too: nothing holds its value
 mkdir -p "$HOME/.config/sandglass"
 echo 'return { secrets = { CAKE = "env:THE_CAKE" }, env = { OVEN = "on" } }' >"$HOME/.config/sandglass/config.lua"

@@ -438,15 +438,16 @@ static int take_aim(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 
 static int send_live(struct cmd_ctx *ctx, const struct aim *a);
 
-/* SESSION#N, #N or N: of the session that runs or the newest one. An object is of no event: there the word is the session. */
+/* SESSION#N, #N or N: of the session that runs or the newest one. Objects and messages are of no event: there the word is the session. */
 static int take_redact(struct cmd_ctx *ctx, struct aim *a, struct err *err)
 {
 	const char *word = cmd_word(ctx, 0), *in = cmd_opt(ctx, "in");
 	CLEANUP(free_ptr) char *named = in ? xstrdup(in) : session_in_word(word);
 	struct session *s;
-	if (!word && !cmd_has(ctx, "object"))
+	bool event = !cmd_has(ctx, "object") && !cmd_has(ctx, "messages");
+	if (!word && event)
 		return err_set(err, ERR_USAGE, "which event? redact #N");
-	if (!named && word && cmd_has(ctx, "object")) {
+	if (!named && word && !event) {
 		a->session = xstrdup(word);
 		named = xstrdup(word);
 	}
@@ -480,7 +481,7 @@ static char *said_again(struct cmd_ctx *ctx)
 	struct sql_table t = { 0 };
 	struct err none = ERR_INIT;
 	uint64_t seq = 0;
-	if (cmd_has(ctx, "output") || cmd_has(ctx, "object") ||
+	if (cmd_has(ctx, "output") || cmd_has(ctx, "object") || cmd_has(ctx, "messages") ||
 	    session_open_ref(ctx, named && !strchr(cmd_word(ctx, 0), '#') ? named : cmd_word(ctx, 0), &s, &seq, &none) < 0)
 		return NULL;
 	buf_printf(&sql, "SELECT e.seq, k.name, EXISTS (SELECT 1 FROM segment g WHERE g.action = a.seq AND g.data IS NOT NULL) "

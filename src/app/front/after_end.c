@@ -419,13 +419,14 @@ int after_end_redact(struct cmd_ctx *ctx, const char *path)
 	struct err err = ERR_INIT;
 	struct removal_wish w = { .why = cmd_opt(ctx, "why"),
 				  .object = cmd_opt(ctx, "object"),
+				  .messages = cmd_opt(ctx, "messages"),
 				  .output = cmd_has(ctx, "output") };
 	const char *word = cmd_word(ctx, 0), *hash = word ? strrchr(word, '#') : NULL;
 	if (!w.why || !*w.why)
 		return cmd_usage(ctx, "say why: --why TEXT (it is recorded with your name and the time)");
 	w.seq = hash ? strtoull(hash + 1, NULL, 10) : word ? strtoull(word, NULL, 10) : 0;
 	int rc = open_again(&g, ctx, path, &err);
-	if (rc == 0 && !w.object && !session_row_of(g.read, "event", w.seq, NULL))
+	if (rc == 0 && !w.object && !w.messages && !session_row_of(g.read, "event", w.seq, NULL))
 		rc = err_set(&err, ERR_NOENT, "session %s has no event '%s'", session_id(g.read), word ? word : "");
 	if (rc == 0)
 		rc = write_again(&g, &err);

@@ -1,9 +1,12 @@
 #include "app/super/removal.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "app/exchange/export.h"
 #include "base/mem.h"
+#include "query/sql.h"
 #include "record/read/session.h"
 
 struct removal {
@@ -41,6 +44,45 @@ static int segments_of(struct record *r, uint64_t action, uint64_t **out, size_t
 	return rc;
 }
 
+/* Does the message, which is JSON, say @text? It may stand there as it is, or as a string has it. */
+static bool says(const struct buf *message, const char *text)
+{
+	CLEANUP(json_release) json_t *j = json_text(text, strlen(text));
+	CLEANUP(free_ptr) char *quoted = json_dump_str(j);
+	return memmem(message->data, message->len, text, strlen(text)) ||
+	       memmem(message->data, message->len, quoted + 1, strlen(quoted) - 2);
+}
+
+/* Those of the pool that say @text: what models were told and said, as messages and as the bytes that were sent. */
+static int messages_of(struct record *r, const char *text, uint64_t **out, size_t *nr, struct err *err)
+{
+	struct session *s;
+	struct sql_table t = { 0 };
+	CLEANUP(buf_release) struct buf one = BUF_INIT;
+	size_t cap = 0;
+	if (!*text)
+		return err_set(err, ERR_USAGE, "an empty text is in every message");
+	if (session_open(&s, record_path(r), err) < 0)
+		return -1;
+	int rc = sql_select(s, "SELECT message, lower(hex(hash)) FROM message WHERE data IS NOT NULL", INT_MAX, &t, err);
+	if (rc == 0 && (t.timeout || t.cut))
+		rc = err_set(err, ERR_FULL, "there are too many messages");
+	for (size_t i = 0; rc == 0 && i < t.rows; i++) {
+		struct hash h;
+		struct err none = ERR_INIT;
+		buf_reset(&one);
+		if (!hex_parse(t.cell[2 * i + 1], 2 * HASH_LEN, h.b, HASH_LEN) || session_message(s, &h, &one, &none) < 0 || !says(&one, text))
+			continue;
+		GROW(*out, *nr, cap);
+		(*out)[(*nr)++] = strtoull(t.cell[2 * i], NULL, 10);
+	}
+	sql_table_release(&t);
+	session_close(&s);
+	if (rc == 0 && !*nr)
+		rc = err_set(err, ERR_NOENT, "no message to or from a model says that");
+	return rc;
+}
+
 static void who_text(json_t *who, struct buf *out)
 {
 	const char *name = json_str(who, "name", "");
@@ -56,16 +98,20 @@ int removal_begin(struct record *r, const struct removal_wish *w, removal_done_f
 	int rc = 0;
 	if (!w->why || !*w->why)
 		return err_set(err, ERR_USAGE, "say why: --why TEXT (it is recorded with your name and the time)");
+	if (w->output + (w->object != NULL) + (w->messages != NULL) > 1)
+		return err_set(err, ERR_USAGE, "one of --output, --object and --messages");
 	if (w->object && !hex_parse(w->object, strlen(w->object), oid.b, sizeof(oid.b)))
 		return err_set(err, ERR_USAGE, "'%s' is not the name of a git object (40 hexadecimal digits)", w->object);
 	if (w->output && segments_of(r, w->seq, &rows, &nr, err) < 0)
 		return -1;
+	if (w->messages && messages_of(r, w->messages, &rows, &nr, err) < 0)
+		return -1;
 	who_text(w->who, &who);
 	struct removal *m = NEW(struct removal);
 	*m = (struct removal){ .left = 1, .done = done, .self = self };
-	const char *what = w->output ? "segment" : w->object ? "object" : "event";
-	for (size_t i = 0; rc == 0 && i < (w->output ? nr : 1); i++) {
-		rc = record_redact(r, what, w->output ? rows[i] : w->seq, w->object ? &oid : NULL, buf_cstr(&who), w->why,
+	const char *what = w->output ? "segment" : w->messages ? "message" : w->object ? "object" : "event";
+	for (size_t i = 0; rc == 0 && i < (rows ? nr : 1); i++) {
+		rc = record_redact(r, what, rows ? rows[i] : w->seq, w->object ? &oid : NULL, buf_cstr(&who), w->why,
 				   one_done, m, err);
 		m->left += rc == 0;
 		m->nr += rc == 0;

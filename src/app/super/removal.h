@@ -9,6 +9,7 @@ struct removal_wish {
 	uint64_t seq;       /* the event; with @output the action whose output it is */
 	bool output;        /* all recorded output of the action instead of the event's own body */
 	const char *object; /* hexadecimal name of a git object instead, or NULL */
+	const char *messages; /* every message to and from models that says this instead, or NULL */
 	const char *why;    /* must be said */
 	json_t *who;        /* {"uid","name",..}; borrowed */
 };

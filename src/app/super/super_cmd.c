@@ -446,11 +446,12 @@ static int cmd_redact(struct ask_for *a, json_t *out, struct err *err)
 	struct removal_wish w = {
 		.output = command_has(a->line, "output"),
 		.object = command_opt(a->line, "object"),
+		.messages = command_opt(a->line, "messages"),
 		.why = command_opt(a->line, "why"),
 		.who = a->rq->who,
 	};
 	(void)out;
-	if (!w.object && (!asked_word(a, 0) || asked_id(asked_word(a, 0), &w.seq, err) < 0))
+	if (!w.object && !w.messages && (!asked_word(a, 0) || asked_id(asked_word(a, 0), &w.seq, err) < 0))
 		return asked_word(a, 0) ? -1 : err_set(err, ERR_USAGE, "which event? redact #N");
 	struct removal_answer *r = NEW(struct removal_answer);
 	*r = (struct removal_answer){ a->s, a->rq->ticket };
