@@ -444,6 +444,10 @@ void otlp_live_end(struct super *s, bool turns)
 	http_cancel(&l->call);
 	while (turns && l->state == LIVE_READING)
 		loop_turn(s->loop, TURN_MS);
+	if (turns && !l->last_sent) {
+		l->batch.last = true;
+		put_off(l, "it does not answer");
+	}
 	if (l->state != LIVE_READING)
 		live_free(l); /* else a thread reads on; the process ends without another turn */
 }
