@@ -491,7 +491,8 @@ static char *said_again(struct cmd_ctx *ctx)
 		   (unsigned long long)seq, EV_ACTION_REQUESTED, EV_ACTION_JUDGED, EV_ACTION_DECIDED, EV_HOST_CALL, EV_HOST_FRAME);
 	if (sql_select(s, buf_cstr(&sql), 20, &t, &none) == 0)
 		for (size_t i = 0; i < t.rows; i++)
-			buf_printf(&line, "%s#%s (%s)", line.len ? ", " : "what it said may still stand in ", t.cell[3 * i], t.cell[3 * i + 1]);
+			buf_printf(&line, "%s#%s (%s)", line.len ? ", " : "what it said may still stand in ", t.cell[3 * i],
+				   t.cell[3 * i + 1]);
 	if (line.len && *t.cell[2] == '1')
 		buf_puts(&line, " and its output (--output)");
 	sql_table_release(&t);

@@ -233,7 +233,8 @@ static void on_ended(struct cast *c, const struct event *ev, const json_t *body)
 	sanitize_line(text, strlen(text), 0, &why);
 	ended_how(body, &how);
 	if (strcmp(buf_cstr(&how), "ok") != 0)
-		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action, buf_cstr(&how), why.len ? ": " : "", buf_cstr(&why));
+		buf_printf(&line, "\033[31m#%" PRIu64 " %s%s%s\033[0m\r\n", ev->action, buf_cstr(&how), why.len ? ": " : "",
+			   buf_cstr(&why));
 	push_text(c, ev, ev->action, -2, &line);
 }
 

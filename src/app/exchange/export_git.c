@@ -2,8 +2,8 @@
  * (boxes/NAME, with several repositories boxes/NAME/REPO), a first commit with the files of the base that the session came to
  * touch, then one for each snapshot: author is the agent, or the person who put files back; trailers name event, action, verdict and who approved.
  *
- * Lists of changes are read, trees only where a list was cut. What a box's own .git held is left out; so is a content that the record does not
- * hold (hash only): the commit says so in a trailer and the file keeps its last known bytes. */
+ * Lists of changes are read, trees only where a list was cut. What a box's own .git held is left out; so is a content that
+ * the record does not hold (hash only): the commit says so in a trailer and the file keeps its last known bytes. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -33,7 +33,8 @@ static void atif_step(struct import *im, const json_t *step)
 		const json_t *extra = json_object_get(one, "extra");
 		const char *id = json_str(one, "source_call_id", NULL), *end = json_str(extra, "end", "ok");
 		if (id)
-			import_result(im, id, out, strlen(out), strcmp(end, "ok") != 0 || json_int(extra, "signal", 0), (int)json_int(extra, "exit_code", -1));
+			import_result(im, id, out, strlen(out), strcmp(end, "ok") != 0 || json_int(extra, "signal", 0),
+				      (int)json_int(extra, "exit_code", -1));
 		else
 			import_say(im, "user", out, false);
 	}

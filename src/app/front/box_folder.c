@@ -37,7 +37,9 @@ bool box_folder_is(const char *folder, const char *path)
 int box_folder_mine(const char *folder, const char *path, struct err *err)
 {
 	CLEANUP(free_ptr) char *of = box_folder_of(folder);
-	return box_folder_is(folder, path) ? 0 : err_set(err, ERR_BUSY, "'%s' is a copy: the boxes of the session are those of '%s'", path, of);
+	if (box_folder_is(folder, path))
+		return 0;
+	return err_set(err, ERR_BUSY, "'%s' is a copy: the boxes of the session are those of '%s'", path, of);
 }
 
 int box_folder_take(const char *folder, const char *path, struct err *err)

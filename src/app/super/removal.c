@@ -71,7 +71,8 @@ static int messages_of(struct record *r, const char *text, uint64_t **out, size_
 		struct hash h;
 		struct err none = ERR_INIT;
 		buf_reset(&one);
-		if (!hex_parse(t.cell[2 * i + 1], 2 * HASH_LEN, h.b, HASH_LEN) || session_message(s, &h, &one, &none) < 0 || !says(&one, text))
+		if (!hex_parse(t.cell[2 * i + 1], 2 * HASH_LEN, h.b, HASH_LEN) ||
+		    session_message(s, &h, &one, &none) < 0 || !says(&one, text))
 			continue;
 		GROW(*out, *nr, cap);
 		(*out)[(*nr)++] = strtoull(t.cell[2 * i], NULL, 10);
