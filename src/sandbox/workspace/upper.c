@@ -190,8 +190,12 @@ static int look_entry(struct walk *w, int dir, const struct walk_dent *d, void *
 		n->base_known = true;
 	}
 	if (S_ISDIR(st.st_mode)) {
+		bool known = n->base_known;
 		walk_learn_base(w, n);
-		return look_dir(w, n, &st, deep, err);
+		if (look_dir(w, n, &st, deep, err) < 0)
+			return -1;
+		walk_keep_base(w, n, !known); /* a file or link may have stood here */
+		return 0;
 	}
 	struct ws_stamp stamp = stamp_of(&st);
 	if (n->in_upper && !n->racy && stamp_eq(&n->stamp, &stamp))

@@ -6,7 +6,8 @@
 
 static const char *const steps[] = {
 	"echo 1 > new; mkdir -p n/n; echo 2 > n/n/f",
-	"rm -r doc; echo x >> src/a.c",
+	"rm README src/link; mkdir README src/link; echo in > README/file",
+	"rm -r doc README; echo back > README; echo x >> src/a.c",
 	"mkdir doc; echo other > doc/one; mkfifo pipe; ln -s new l",
 	"rm -r src; echo now-a-file > src",
 	"rm src new; mkdir -p src/deep/er; echo a > src/a.c; chmod 600 README; chmod 700 lib",
