@@ -176,6 +176,12 @@ static void end_unknown(struct gate *g, const struct open_action *o, uint64_t co
 	record_append_json(g->record, EV_ACTION_ENDED, o->last, o->agent, o->box, o->id, body);
 }
 
+/* Asked for over a connection that has died with the supervisor: no script comes back to it. */
+static bool of_a_person(const json_t *requested)
+{
+	return json_object_get(json_object_get(requested, "args"), "who") && !json_object_get(requested, "call");
+}
+
 /* Enough of the action for people to see it; the whole comes back with its script. */
 static void hold_again(struct gate *g, const struct open_action *o, uint64_t copied)
 {
@@ -184,7 +190,7 @@ static void hold_again(struct gate *g, const struct open_action *o, uint64_t cop
 	const char *intent = json_str(body, "intent", "");
 	struct hash hash;
 	struct action_spec s;
-	if (!hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b)) || action_spec_from_json(&s, body, &ignored) < 0) {
+	if (of_a_person(body) || !hex_parse(intent, strlen(intent), hash.b, sizeof(hash.b)) || action_spec_from_json(&s, body, &ignored) < 0) {
 		end_unknown(g, o, copied);
 		return;
 	}

@@ -32,6 +32,8 @@ struct control_ops {
 	void (*clients)(void *self, size_t nr);
 	/* How many people are there who see what waits and may decide it; called with clients. May be NULL. */
 	void (*people)(void *self, size_t nr);
+	/* @client has gone, in whatever way, while the server goes on. May be NULL. */
+	void (*left)(void *self, uint64_t client);
 };
 
 struct control_info {

@@ -98,6 +98,7 @@ void client_free(struct client *c, const char *why)
 		}
 	client_forget_tickets(s, c->id);
 	bool known = c->who != NULL;
+	uint64_t id = c->id;
 	if (known)
 		s->nr_clients--;
 	if (known && !c->watch) {
@@ -109,6 +110,8 @@ void client_free(struct client *c, const char *why)
 	json_decref(c->who);
 	free(c);
 	if (known) {
+		if (s->ops->left)
+			s->ops->left(s->self, id);
 		control_server_changed(s);
 		tell_clients(s);
 	}

@@ -160,7 +160,49 @@ had=$(decisions | wc -l)
 timeout 60 "$sg" shell open --in "$o" >"$t/out" 2>&1 </dev/null
 is "$? $(($(decisions | wc -l) - had)) $("$sg" events "$o" --json | grep -c '"kind": *"control.refused"')" '4 1 0' 'with nothing to read from it is given up, once'
 like "$(cat "$t/out")" 'this shell was denied by [a-z]+: whoever asked for this shell gave it up' 'it is said who denied it, and what for'
+
+# who is killed, or has lost his line, leaves no shell behind that waits or runs
+mkfifo keys
+exec 8<>keys # that nobody types
+own_shell() { "$sg" shell open --in "$o" <&8 >"$t/out" 2>&1 & own=$!; wait_for 20 grep -q 'waits for a person' "$t/out"; }
+of_it() { "$sg" events "$o" | grep -q "#$id $1"; }
+none_waits() { ! "$sg" state -S "$o" | grep -q HELD; }
+own_shell
+id=$(held "$o")
+kill -9 $own
+wait_for 20 of_it 'cancelled: whoever asked for this shell has gone'
+ok $? "one's own shell that waits is given up when whoever asked for it is killed"
+"$sg" approve "$id" -S "$o" >"$t/out" 2>&1
+is $? 1 'and nobody can let it run any more'
+own_shell
+id=$(held "$o")
+sleep 0.6
+printf 'yes\n' >&8
+wait_for 20 grep -q 'agent@' "$t/out"
+printf 'sleep 500\n' >&8
+sleep 0.3
+kill -9 $own
+wait_for 20 of_it 'done: stopped with signal 1'
+ok $? 'one that runs is hung up, as by a terminal'
+own_shell
+id=$(held "$o")
+kill -9 "$(supervisor "$o")"
+wait $own 2>"$t/out"
+wait_for 10 ended "$o"
+"$sg" resume -d "$o" >"$t/out" 2>&1
+wait_for 20 opened
+none_waits
+ok $? 'nor does it wait for anybody when the supervisor was killed and the session goes on'
+like "$("$sg" events "$o" --json | grep '"action.ended"' | grep "\"action\": *$id,")" 'interrupted' 'it was interrupted'
 "$sg" stop -S "$o" >"$t/out" 2>&1
+"$sg" sandbox shell <&8 >"$t/out" 2>&1 &
+own=$!
+wait_for 20 grep -q 'agent@' "$t/out"
+kill -9 $own
+wait_for 20 eval '! "$sg" ls --live | grep -q "sandbox$"'
+ok $? "a box that was there for one's shell alone ends with it"
+like "$("$sg" events)" 'whoever opened its box has gone' 'and the record says why'
+exec 8>&-
 
 # at high risk: twice, and nothing between
 cat >high.lua <<'L'

@@ -192,7 +192,6 @@ for sig in TERM HUP KILL; do
 	kill -$sig "$own"
 	wait_for 20 shows '^over'
 	ok $? "one's own shell killed by SIG$sig gives the keys back"
-	"$sg" deny "$("$sg" ls --waiting | grep 'shell:' | grep -oE '#[0-9]+' | cut -c2-)" -S "$held" >"$t/out" 2>&1
 done
 
 # --- a lost line ---

@@ -192,23 +192,28 @@ int replay_at(struct cmd_ctx *ctx, const char *path, uint64_t seq)
 
 /* --- a person's shell in a running box --- */
 
-static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, const char *box)
+/* @alone: the session is there for this shell and ends with it, also when we are killed. */
+static int shell_in(struct cmd_ctx *ctx, const char *path, const char *socket, const char *box, bool alone)
 {
 	struct control_client *c;
 	struct session *s;
 	struct err err = ERR_INIT;
-	json_t *words = json_array(), *reply = NULL;
+	json_t *words, *opts, *reply = NULL;
 	if (session_open(&s, path, &err) < 0)
 		return cmd_fail(ctx, &err);
 	if (control_client_open(&c, socket, NULL, NULL, NULL, &err) < 0) {
 		session_close(&s);
 		return cmd_fail(ctx, &err);
 	}
+	words = json_array();
+	opts = json_object();
 	json_array_append_new(words, json_string("open_shell"));
 	if (box)
 		json_array_append_new(words, json_string(box));
+	if (alone)
+		json_put_flag(opts, "end", true);
 	int status = -1;
-	if (control_client_call(c, words, NULL, 10000, &reply, &err) == 0)
+	if (control_client_call(c, words, opts, 10000, &reply, &err) == 0)
 		status = person_shell(c, s, (uint64_t)json_int(reply, "action", 0), &err);
 	json_decref(reply);
 	control_client_free(&c);
@@ -223,7 +228,7 @@ int cmd_shell(struct cmd_ctx *ctx)
 	struct err err = ERR_INIT;
 	if (find_live(ctx, cmd_opt(ctx, "in"), &path, &socket, &err) < 0)
 		return cmd_fail(ctx, &err);
-	return shell_in(ctx, path, socket, cmd_word(ctx, 0));
+	return shell_in(ctx, path, socket, cmd_word(ctx, 0), false);
 }
 
 /* --- sandbox --- */
@@ -317,7 +322,7 @@ static int sandbox_shell(struct cmd_ctx *ctx)
 		status = cmd_fail_with(ctx, EXIT_SANDBOX, "%s", err.text);
 	} else {
 		struct control_client *c;
-		status = shell_in(ctx, sp.path, sp.socket, NULL);
+		status = shell_in(ctx, sp.path, sp.socket, NULL, true);
 		if (control_client_open(&c, sp.socket, NULL, NULL, NULL, &err) == 0) {
 			json_t *words = json_array(), *reply;
 			json_array_append_new(words, json_string("stop"));

@@ -542,6 +542,11 @@ static void people(void *self, size_t nr)
 	away_look(s);
 }
 
+static void left(void *self, uint64_t client)
+{
+	shells_left(self, client);
+}
+
 static bool clean(void *self, const char *text, size_t len, struct buf *out)
 {
 	const struct super *s = self;
@@ -550,7 +555,7 @@ static bool clean(void *self, const char *text, size_t len, struct buf *out)
 
 static const struct control_ops control_ops = {
 	.command = on_command, .state = state_of, .record = keep, .clean = clean, .clients = clients,
-	.people = people
+	.people = people, .left = left
 };
 
 int super_listen(struct super *s, struct err *err)

@@ -1,6 +1,7 @@
 /* A person's own shell in a box: an action of kind shell, what is typed into it and how large its terminal is. Its output is read
  * from the record. */
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,10 +9,64 @@
 #include "app/super/super_cmd.h"
 #include "sandbox/shell.h"
 
+struct own { /* a shell that has not ended, and who typed for it */
+	struct own *next;
+	struct super *s;
+	uint64_t action, client;
+	bool end; /* the session is for it alone */
+};
+
+static struct own *opened;
+
 static void shell_done(void *self, const struct action_result *res)
 {
-	(void)self; /* whoever looks sees action.ended */
-	(void)res;
+	struct own *o = self, **at = &opened;
+	(void)res; /* whoever looks sees action.ended */
+	while (*at != o)
+		at = &(*at)->next;
+	*at = o->next;
+	free(o);
+}
+
+struct hang_up {
+	struct super *s;
+	uint64_t action;
+};
+
+static void hang_up_now(void *self)
+{
+	struct hang_up *h = self;
+	struct err err = ERR_INIT;
+	if (boxes_signal(h->s->boxes, h->action, SIGHUP, &err) < 0)
+		err = ERR_INIT; /* it has ended meanwhile */
+	free(h);
+}
+
+/* As the terminal of a machine does when its line is lost. */
+static void hang_up(struct super *s, const struct action *act)
+{
+	struct hang_up *h = NEW(struct hang_up);
+	*h = (struct hang_up){ s, action_id(act) };
+	json_t *body = json_object();
+	json_put_int(body, "signal", SIGHUP);
+	record_barrier(s->record, record_append_json(s->record, EV_PROC_SIGNAL, h->action, 0, action_spec(act)->box, h->action, body),
+		       hang_up_now, h);
+}
+
+void shells_left(struct super *s, uint64_t client)
+{
+	for (struct own *o = opened, *next; o; o = next) {
+		next = o->next;
+		const struct action *act = o->s == s && o->client == client ? gate_action(s->gate, o->action) : NULL;
+		if (act && o->end) {
+			super_stop(s, false, "whoever opened its box has gone");
+			return;
+		}
+		if (act && action_state(act) == ACTION_RUNNING)
+			hang_up(s, act);
+		else if (act)
+			gate_cancel(s->gate, o->action, "cancel", "whoever asked for this shell has gone");
+	}
 }
 
 int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
@@ -32,11 +87,14 @@ int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 	struct action_spec spec = {
 		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
 	};
-	const struct action_client client = { .done = shell_done };
+	struct own *o = NEW(struct own);
+	const struct action_client client = { .done = shell_done, .self = o };
 	strv_push(&spec.argv, b && !(b->driver->caps & CAP_SHELL) ? "python" : "bash");
 	strv_push(&spec.argv, "-i");
 	strv_push(&spec.env, "TERM=xterm-256color");
-	json_put_int(out, "action", (int64_t)gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client));
+	*o = (struct own){ opened, a->s, gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client), a->rq->client, command_has(a->line, "end") };
+	opened = o;
+	json_put_int(out, "action", (int64_t)o->action);
 	strv_release(&spec.argv);
 	strv_release(&spec.env);
 	return 0;
