@@ -74,6 +74,7 @@ void console_away(struct console *c)
 {
 	CLEANUP(buf_release) struct buf text = c->ui.wish_text, back = BUF_INIT;
 	enum ui_wish wish = c->ui.wish;
+	bool edited;
 	const char *s = buf_cstr(&text), *why = "";
 	c->ui.wish = WISH_NONE;
 	c->ui.wish_text = BUF_INIT;
@@ -83,7 +84,10 @@ void console_away(struct console *c)
 	case WISH_NONE:
 		break;
 	case WISH_EDIT:
-		ui_edited(&c->ui, away_edit(c->ui.edit, &back) ? buf_cstr(&back) : NULL);
+		edited = away_edit(c->ui.edit, &back);
+		ui_edited(&c->ui, edited ? buf_cstr(&back) : NULL);
+		if (!edited)
+			ui_say(&c->ui, ROLE_WARN, "the editor failed or left no text: nothing of it is taken");
 		break;
 	case WISH_LOOK:
 		if (!away_edit(s, &back))

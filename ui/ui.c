@@ -420,7 +420,7 @@ static void say_deciding(struct ui *ui, const char *const *words, const json_t *
 {
 	const char *session = json_str(o, "session", NULL);
 	const char *what = json_str(o, "rule", NULL)   ? "is approved, and a rule is added" :
-			   json_str(o, "cmd", NULL)    ? "is approved as you edited it" :
+			   json_object_get(o, "cmd")   ? "is approved as you edited it" :
 			   session		       ? "is approved, and from now on what matches " :
 							 "is approved once";
 	if (strcmp(words[0], "deny") == 0)

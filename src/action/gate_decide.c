@@ -143,7 +143,7 @@ static int check_edit(const struct action_spec *s, const json_t *edit, struct er
 			if (!json_get_bytes(value, &b))
 				return err_set(err, ERR_INVALID, "edit: \"data\" must be text");
 		} else if (!no_nul(value)) {
-			return err_set(err, ERR_INVALID, "edit: \"%s\" must be a text", key);
+			return err_set(err, ERR_INVALID, "edit: \"%s\" must be a text, not empty and without NUL", key);
 		}
 	}
 	if (json_object_get(edit, "argv") && json_object_get(edit, "cmd"))

@@ -5,7 +5,7 @@
 need_boxes
 need tmux
 sg=$SANDGLASS
-export TZ=UTC SANDGLASS_SESSIONS=$t/sessions LC_ALL=C.UTF-8
+export TZ=UTC SANDGLASS_SESSIONS=$t/sessions LC_ALL=C.UTF-8 VISUAL='' EDITOR=false
 mkdir -p "$SANDGLASS_SESSIONS"
 cat >"$t/wait.lua" <<'LUA'
 local sg = require "sandglass"
@@ -56,6 +56,10 @@ tm send-keys -l $'\e]11;rgb:1111/1111/1111\e\\\e[?62;1c'
 sleep 0.3
 shows 'WHY IT STOPPED'
 ok $? "nor does an answer of the terminal mean anything"
+
+# --- an editor that fails ---
+tm send-keys e
+sees 'the editor failed or left no text: nothing of it is taken' "an editor that fails changes nothing, and that is said"
 
 # --- too small: dead keys ---
 tm resize-window -x 50 -y 10

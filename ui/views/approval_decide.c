@@ -116,7 +116,7 @@ static void edited(struct ui *ui, const char *text)
 		return;
 	CLEANUP(free_ptr) char *was = take(&v->edited);
 	approval_arm(v, ui);
-	const char *now = text ? text : was;
+	const char *now = text && *text ? text : was; /* emptied: given up, as with the message of a commit */
 	if (!now || strcmp(now, v->info.command) == 0) {
 		ui_say(ui, ROLE_DIM, "nothing was changed; it is still held");
 		return;

@@ -340,6 +340,10 @@ static void editing(void)
 	is_int(nr_sent, 0, "unchanged: nothing is sent");
 	later(1000000);
 	press("e");
+	ui_edited(&ui, "");
+	is_str(ui.message, "nothing was changed; it is still held", "emptied: as unchanged");
+	later(1000000);
+	press("e");
 	ui_edited(&ui, "git push --dry-run origin fix/parser");
 	is_int(nr_sent, 0, "changed: nothing is sent, it comes back to the screen");
 	ui_draw(&ui);
