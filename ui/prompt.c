@@ -260,6 +260,8 @@ static int cells_of(const char *text, size_t len, bool ascii)
 	return text_cells(part, ascii);
 }
 
+enum { TYPED_LEAST = 16 }; /* cells that a label leaves for what is typed */
+
 /* The part around the cursor is shown when not all of it fits. */
 void prompt_paint(const struct ui *ui, struct area a, int row)
 {
@@ -268,7 +270,8 @@ void prompt_paint(const struct ui *ui, struct area a, int row)
 	size_t from = 0, bad = 0, bad_len = 0;
 	enum role role = ROLE_ERROR;
 	bool tight = p->ops && p->label[0] && !p->label[1]; /* ":" and "/" stand at the text */
-	int col = put(a, row, 1, ROLE_KEY, p->label) + !tight, room = a.cols - col - 2;
+	int least = p->choice ? 1 : TYPED_LEAST;
+	int col = put_bytes(a, row, 1, a.cols - 1 - least, ROLE_KEY, p->label, strlen(p->label), 0) + !tight, room = a.cols - col - 2;
 	if (p->choice)
 		return;
 	while (from < p->at && cells_of(text + from, p->at - from, a.g->ascii) > room)

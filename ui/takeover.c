@@ -137,14 +137,15 @@ void ui_more_budget(struct ui *ui, const struct subject *on)
 	const struct source *s = ui_source(ui, on->source);
 	const struct model_agent *a = s ? model_agent(&s->model, on->agent) : NULL;
 	bool session;
-	char label[160];
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	const char *label;
 	if (!s)
 		return;
-	const char *what = used_up(s, a, &session), *whose = session ? "the session" : a->name;
+	const char *what = used_up(s, a, &session), *whose = session ? "the session" : ui_short_name(ui, &ar, a->name);
 	if (what)
-		snprintf(label, sizeof(label), "%.40s has used up its %s; how much more? (as %s):", whose, kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].of : what,
-			 kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].example : "20");
+		label = arena_printf(&ar, "%s has used up its %s; how much more? (as %s):", whose, kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].of : what,
+				     kind_of(what) < ARRAY_LEN(kinds) ? kinds[kind_of(what)].example : "20");
 	else
-		snprintf(label, sizeof(label), "more for %.40s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
+		label = arena_printf(&ar, "more for %s (usd=1 time=20m tokens=50000 steps=20 actions=10):", whose);
 	ui_ask(ui, label, on, more_said);
 }

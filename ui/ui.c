@@ -235,6 +235,11 @@ const char *ui_agent_name(const struct ui *ui, size_t source, const struct model
 	return a->script && ui->nr_src > 1 && session && *session ? session : a->name;
 }
 
+const char *ui_short_name(const struct ui *ui, struct arena *ar, const char *name)
+{
+	return text_short(ar, name, ui->grid.cols >= 100 ? 32 : 13);
+}
+
 size_t ui_waits(const struct ui *ui, size_t source)
 {
 	const struct source *s = ui->src[source];
@@ -303,7 +308,7 @@ static char *waits_text(const struct ui *ui)
 	while (len > 0 && ((unsigned char)what[len] & 0xc0) == 0x80) /* not within a character */
 		len--;
 	bool bare = !agent || strcmp(r.word, "exec") == 0; /* a command says by itself what it is */
-	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_agent_name(ui, source, agent) : r.word,
+	return xasprintf("%s held #%" PRIu64 " %s: %s%s%.*s", fmt_hms(&a, newest->held_us), newest->id, agent ? ui_short_name(ui, &a, ui_agent_name(ui, source, agent)) : r.word,
 			 bare ? "" : r.word, bare ? "" : " ", (int)len, what);
 }
 
@@ -434,23 +439,24 @@ static void say_deciding(struct ui *ui, const char *const *words, const json_t *
 /* What is asked for, until the answer says more. */
 static void say_sending(struct ui *ui, size_t source, const char *const *words, size_t nr, const json_t *opts)
 {
-	static const struct { const char *word, *of; } said[] = {
-		{ "pause", "pauses before its next action" },
-		{ "step", "does one action, then it pauses" },
-		{ "continue", "goes on until the next hold" },
-		{ "say", "is told so before its next model call" },
-		{ "promote", "is approved: what the preview of it did is made so" },
-		{ "later", "stays held; the note is kept" },
+	static const struct { const char *word, *of, *sign; } said[] = {
+		{ "pause", "pauses before its next action", "" },
+		{ "step", "does one action, then it pauses", "" },
+		{ "continue", "goes on until the next hold", "" },
+		{ "say", "is told so before its next model call", "" },
+		{ "promote", "is approved: what the preview of it did is made so", "#" },
+		{ "later", "stays held; the note is kept", "#" },
 	};
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	const struct source *s = ui_source(ui, source);
-	const char *word = words[0];
+	const char *word = words[0], *whom = nr > 1 ? ui_short_name(ui, &ar, words[1]) : "";
 	if (strcmp(word, "continue") == 0 && nr > 1 && s && s->model.paused_all) {
-		ui_say(ui, ROLE_PAUSED, "what stood of %s goes on; all are still paused: P lets them go on", words[1]);
+		ui_say(ui, ROLE_PAUSED, "what stood of %s goes on; all are still paused: P lets them go on", whom);
 		return;
 	}
 	uint64_t at = strcmp(word, "continue") == 0 && nr > 1 && s ? waits_at(ui->src[source], words[1]) : 0;
 	if (at) {
-		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it", words[1], at);
+		ui_say(ui, ROLE_HELD, "%s waits for a decision about #%" PRIu64 ": a asks for it", whom, at);
 		return;
 	}
 	if ((strcmp(word, "approve") == 0 || strcmp(word, "deny") == 0) && nr > 1) {
@@ -459,7 +465,7 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 	}
 	for (size_t i = 0; i < ARRAY_LEN(said); i++)
 		if (strcmp(word, said[i].word) == 0 && nr > 1) {
-			ui_say(ui, ROLE_DIM, "%s%s %s", *words[1] >= '0' && *words[1] <= '9' ? "#" : "", words[1], said[i].of);
+			ui_say(ui, ROLE_DIM, "%s%s %s", said[i].sign, whom, said[i].of);
 			return;
 		}
 	if (strcmp(word, "budget") == 0)

@@ -144,6 +144,8 @@ static inline struct source *ui_source(const struct ui *ui, size_t i)
 }
 /* What an agent is called here: of several sessions, what a script does by itself bears its session's name. "" for NULL. */
 const char *ui_agent_name(const struct ui *ui, size_t source, const struct model_agent *a);
+/* As much of the name of an agent or a box as leaves room for what is said or asked about it. */
+const char *ui_short_name(const struct ui *ui, struct arena *ar, const char *name);
 /* How many actions and questions of it a person could decide about now. */
 size_t ui_waits(const struct ui *ui, size_t source);
 /* That session @source is lost, and what to do; owned. */

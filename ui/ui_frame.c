@@ -121,9 +121,11 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 		snprintf(right, sizeof(right), "attached %u  rec %" PRIu64 " ev", attached, events);
 	else
 		snprintf(right, sizeof(right), "rec %" PRIu64 " ev", events);
-	int n = (int)strlen(right);
 	const char *text = *ui->message ? ui->message : ui->waits ? ui->waits : "";
-	put_bytes(a, row, 1, a.cols - n - 4, *ui->message ? ui->message_role : ROLE_HELD, text, strlen(text), 0);
+	if (*ui->message && text_cells(text, a.g->ascii) > a.cols - (int)strlen(right) - 4)
+		*right = 0; /* what is said now comes first */
+	int n = (int)strlen(right);
+	put_bytes(a, row, 1, a.cols - n - (n ? 4 : 2), *ui->message ? ui->message_role : ROLE_HELD, text, strlen(text), 0);
 	put(a, row, a.cols - n - 1, ROLE_DIM, right);
 }
 

@@ -28,7 +28,7 @@ static void kill_chosen(struct ui *ui, const char *key)
 	if (!key)
 		return;
 	if (*key == '1' && a && a->current) {
-		snprintf(id, sizeof(id), "%" PRIu64, a->current);
+		snprintf(id, sizeof(id), "#%" PRIu64, a->current); /* an agent may be called like the number */
 		send1(ui, &on, "kill", id);
 	} else if (*key == '2' && a) {
 		send1(ui, &on, "kill", a->name);
@@ -39,16 +39,17 @@ static void kill_chosen(struct ui *ui, const char *key)
 
 static void ask_kill(struct ui *ui, const struct subject *on)
 {
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	const struct model_agent *a = agent_on(ui, on);
-	char label[160];
+	char label[400];
 	if (!a)
 		return;
+	const char *name = ui_short_name(ui, &ar, a->name);
 	if (a->current)
 		snprintf(label, sizeof(label),
-			 "kill: 1 action #%" PRIu64 "  2 agent %s  3 the whole session   Esc nothing", a->current,
-			 a->name);
+			 "kill: 1 action #%" PRIu64 "  2 agent %s  3 the whole session   Esc nothing", a->current, name);
 	else
-		snprintf(label, sizeof(label), "kill: 2 agent %s  3 the whole session   Esc nothing", a->name);
+		snprintf(label, sizeof(label), "kill: 2 agent %s  3 the whole session   Esc nothing", name);
 	if (a->script)
 		snprintf(label, sizeof(label), "kill: %s3 the whole session   Esc nothing",
 			 a->current ? "1 the action  " : "");
@@ -67,14 +68,13 @@ static void said(struct ui *ui, const char *text)
 
 static void ask_say(struct ui *ui, const struct subject *on)
 {
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	const struct model_agent *a = agent_on(ui, on);
-	char label[80];
 	if (!a || a->script) {
 		ui_say(ui, ROLE_DIM, "a message goes to an agent");
 		return;
 	}
-	snprintf(label, sizeof(label), "to %s:", a->name);
-	ui_ask(ui, label, on, said);
+	ui_ask(ui, arena_printf(&ar, "to %s:", ui_short_name(ui, &ar, a->name)), on, said);
 }
 
 static void rolled_back(struct ui *ui, const char *key)
@@ -100,7 +100,7 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 	const struct source *s = ui_source(ui, on->source);
 	const struct model_action *act = s ? model_action(&s->model, on->action) : NULL;
 	const struct model_box *b = act ? model_box(&s->model, act->box) : NULL;
-	char label[200];
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	size_t out = 0;
 	if (!b || act->state != ACT_OVER) {
 		ui_say(ui, ROLE_DIM, "choose an action of a box that has ended");
@@ -111,8 +111,8 @@ static void ask_rollback(struct ui *ui, const struct subject *on)
 		out += later->id > act->id && later->box == b->id && later->started &&
 		       (strcmp(later->kind, "connect") == 0 || strcmp(later->kind, "merge") == 0);
 	}
-	snprintf(label, sizeof(label), "files of %.40s back to after #%" PRIu64 "%s?  y yes  t and tell the agent  n no", b->name, act->id,
-		 out ? "; what has left the box since does not come back" : "");
+	const char *label = arena_printf(&ar, "files of %s back to after #%" PRIu64 "%s?  y yes  t and tell the agent  n no",
+					 ui_short_name(ui, &ar, b->name), act->id, out ? "; what has left the box since does not come back" : "");
 	ui_choose(ui, label, "ytn", on, rolled_back);
 }
 

@@ -67,15 +67,15 @@ wait_for 5 shows 'other .* open .* 1 file'
 ok $? "boxes says what is not merged"
 shows '> other|. other' && keys j
 keys X
-wait_for 5 shows 'to close the box type its name, other:|close work\?'
-shows 'type its name, other' || { keys n; keys k; keys X; }
-wait_for 5 shows 'type its name, other'
+wait_for 5 shows 'type other to close it|close work\?'
+shows 'type other to close it' || { keys n; keys k; keys X; }
+wait_for 5 shows 'type other to close it'
 ok $? "a box with such work is closed by its name only"
 keys othe Enter
 wait_for 5 shows 'not closed: its name is other'
 ok $? "another word closes nothing"
 keys X
-wait_for 5 shows 'type its name, other'
+wait_for 5 shows 'type other to close it'
 keys other Enter
 wait_for 10 shows '. other .* closed'
 ok $? "its name closes it"

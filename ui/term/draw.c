@@ -68,31 +68,52 @@ int draw_pieces_cells(const struct piece *p, size_t nr, bool ascii)
 	return n;
 }
 
+static struct piece *piece_of(struct piece *p, size_t nr, enum role role)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (p[i].role == role && p[i].text && *p[i].text)
+			return &p[i];
+	return NULL;
+}
+
 /* When there is no room: what is beside the point goes first, what waits for a person last. */
 static bool drop_piece(struct piece *p, size_t nr)
 {
 	static const enum role order[] = {
 		ROLE_DIM, ROLE_TEXT, ROLE_NAME, ROLE_DONE, ROLE_PAUSED, ROLE_FAILED, ROLE_RUN
 	};
-	for (size_t k = 0; k < ARRAY_LEN(order); k++)
-		for (size_t i = 0; i < nr; i++)
-			if (p[i].role == order[k] && p[i].text && *p[i].text) {
-				p[i].text = "";
-				return true;
-			}
-	return false;
+	struct piece *out = NULL;
+	for (size_t k = 0; k < ARRAY_LEN(order) && !out; k++)
+		out = piece_of(p, nr, order[k]);
+	if (out)
+		out->text = "";
+	return out;
 }
+
+enum { NAME_LEAST = 12 }; /* cells that it takes to know one by */
 
 void draw_title(struct area a, int row, const char *title, const struct piece *right, size_t nr)
 {
-	struct piece p[12];
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	struct piece p[12], *name;
+	bool ascii = a.g->ascii;
 	int col = put(a, row, 1, ROLE_DIM, "sandglass") + (a.cols >= 100 ? 2 : 1), n;
-	int own = text_cells(title, a.g->ascii);
+	int room = a.cols - 1 - col - text_cells(title, ascii);
 	nr = nr < ARRAY_LEN(p) ? nr : ARRAY_LEN(p);
 	for (size_t i = 0; i < nr; i++)
 		p[i] = right[i];
-	while ((n = draw_pieces_cells(p, nr, a.g->ascii)) + col + own > a.cols - 1 && drop_piece(p, nr))
+	while (draw_pieces_cells(p, nr, ascii) > room && piece_of(p, nr, ROLE_DIM))
+		drop_piece(p, nr);
+	name = piece_of(p, nr, ROLE_NAME);
+	const char *whole = name ? name->text : "";
+	if (name && draw_pieces_cells(p, nr, ascii) > room) /* rather cut than left out */
+		name->text = text_short(&ar, whole, NAME_LEAST);
+	while ((n = draw_pieces_cells(p, nr, ascii)) > room && drop_piece(p, nr))
 		;
+	if (name && *name->text) {
+		name->text = text_short(&ar, whole, text_cells(name->text, ascii) + (room > n ? room - n : 0));
+		n = draw_pieces_cells(p, nr, ascii);
+	}
 	put_bytes(a, row, col, a.cols - n - col, ROLE_TITLE, title, strlen(title), 0);
 	draw_pieces(a, row, a.cols - n + 1, p, nr);
 }
@@ -180,7 +201,7 @@ void draw_row(struct area a, int row, const struct row_info *r, const struct dra
 	if (o->clock)
 		col = put(a, row, col, ROLE_DIM, fmt_hms(ar, r->ts_us)) + 2;
 	if (o->agent)
-		col = put_field(a, row, col, 13, ROLE_NAME, o->agent);
+		col = put_field(a, row, col, 12, ROLE_NAME, o->agent) + 1;
 	if (r->turn) {
 		draw_turn(a, row, col, r);
 		return;

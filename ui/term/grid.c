@@ -189,6 +189,32 @@ int text_cells(const char *s, bool ascii)
 	return n;
 }
 
+struct shortened {
+	struct buf text;
+	int cells, room;
+};
+
+static bool take_glyph(void *self, const struct glyph *g)
+{
+	struct shortened *t = self;
+	if (t->cells + g->width > t->room)
+		return false;
+	buf_append(&t->text, g->s, g->len);
+	t->cells += g->width;
+	return true;
+}
+
+const char *text_short(struct arena *ar, const char *s, int cells)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct shortened t = { .room = cells - 1 };
+	if (text_cells(s, false) <= cells)
+		return s;
+	sanitize(s, strlen(s), 0, take_glyph, &t);
+	text = t.text;
+	return arena_printf(ar, "%s%s", buf_cstr(&text), sign_text(SIGN_CUT, true));
+}
+
 int put_right(struct area a, int row, int col, int width, enum role r, const char *text)
 {
 	int n = text_cells(text, a.g->ascii);

@@ -7,6 +7,7 @@
 #ifndef UI_GRID_H
 #define UI_GRID_H
 
+#include "base/mem.h"
 #include "base/text/sanitize.h"
 #include "ui/term/theme.h"
 
@@ -42,6 +43,8 @@ struct area area_sub(struct area a, int row, int col, int rows, int cols); /* cl
 
 /* Cells of a text as it would be drawn (line ends count as one space). */
 int text_cells(const char *s, bool ascii);
+/* @s, or as much of it as goes into @cells with the mark of what is cut. */
+const char *text_short(struct arena *ar, const char *s, int cells);
 
 /* All return the column after what they drew. A text that does not fit its width ends in ">". */
 int put(struct area a, int row, int col, enum role r, const char *text);

@@ -81,9 +81,9 @@ int others_paint(const struct approval *v, const struct ui *ui, struct area a, i
 		buf_printf(&ids, " #%" PRId64, json_int(all.go[i], "action", 0));
 	if (all.nr)
 		put(a, row++, 3, ROLE_HELD,
-		    arena_printf(v->arena, "%s %s that %s:%s%s", deny ? "and denies" : "and lets run at once",
+		    arena_printf(v->arena, "%s %s that %s%s:%s", deny ? "and denies" : "and lets run at once",
 				 fmt_plural(v->arena, (int64_t)all.nr, "other", "others"), all.nr == 1 ? "waits" : "wait",
-				 buf_cstr(&ids), all.more ? arena_printf(v->arena, "  (%zu more stay held)", all.more) : ""));
+				 all.more ? arena_printf(v->arena, " (%zu more stay held)", all.more) : "", buf_cstr(&ids)));
 	for (size_t i = 0; i < all.nr && listed; i++)
 		paint_one(v, ui, a, row++, all.go[i]);
 	if (all.stays && row < a.rows)

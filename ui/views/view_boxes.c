@@ -244,19 +244,18 @@ static bool ask_close(const struct boxes *v, struct ui *ui)
 {
 	const struct boxed *b = here(v);
 	struct subject on = { .source = v->source, .action = b ? b->box->id : 0 };
-	char label[160];
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	if (!b)
 		return true;
 	if (b->box->closed) {
 		ui_say(ui, ROLE_DIM, "it is closed");
 	} else if (only_here(b->box)) {
-		snprintf(label, sizeof(label), "%" PRIu32 " %s %s stay in the record; to close the box type its name, %.40s:",
-			 b->box->touched, b->box->touched == 1 ? "file" : "files", model_box_unmerged(b->box) ? "not merged" : "that it changed",
-			 b->box->name);
-		ui_ask(ui, label, &on, close_named);
+		ui_ask(ui, arena_printf(&ar, "type %s to close it; %" PRIu32 " %s %s stay in the record:", b->box->name, b->box->touched,
+					b->box->touched == 1 ? "file" : "files", model_box_unmerged(b->box) ? "not merged" : "that it changed"),
+		       &on, close_named);
 	} else {
-		snprintf(label, sizeof(label), "close %.40s? what runs in it ends, its agent goes on  (y/n)", b->box->name);
-		ui_choose(ui, label, "yn", &on, close_chosen);
+		ui_choose(ui, arena_printf(&ar, "close %s? what runs in it ends, its agent goes on  (y/n)", ui_short_name(ui, &ar, b->box->name)), "yn",
+			  &on, close_chosen);
 	}
 	return true;
 }

@@ -391,7 +391,7 @@ static void paint_pending(const struct fleet *f, const struct ui *ui, struct are
 		const struct model *m = &ui->src[p->source]->model;
 		int row = (int)i, col = 1 + cells + 1;
 		put(a, row, 1, ROLE_HELD, arena_printf(f->arena, "! %" PRIu64, p->info.seq));
-		col = put_field(a, row, col, 13, ROLE_NAME, ui_agent_name(ui, p->source, p->agent));
+		col = put_field(a, row, col, 12, ROLE_NAME, ui_agent_name(ui, p->source, p->agent)) + 1;
 		if (ui->nr_src > 1) /* the same name and number may wait in each */
 			col = put_field(a, row, col, 9, ROLE_DIM, m->id ? m->id : "?");
 		if (ui->nr_src == 1 || a.cols >= 100)

@@ -214,7 +214,7 @@ static const struct job *here(const struct jobs *v)
 static void end_chosen(struct ui *ui, const char *key)
 {
 	char id[24];
-	snprintf(id, sizeof(id), "%" PRIu64, ui->prompt.on.action);
+	snprintf(id, sizeof(id), "#%" PRIu64, ui->prompt.on.action); /* an agent may be called like the number */
 	if (key && *key == 'y')
 		ui_send(ui, ui->prompt.on.source, (const char *[]){ "kill", id, NULL }, NULL);
 }

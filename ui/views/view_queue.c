@@ -142,7 +142,7 @@ static void paint_one(const struct queue *q, const struct ui *ui, struct area a,
 		col = 9;
 	if (c->session)
 		col = put_field(a, row, col, c->session, ROLE_DIM, ui->src[w->source]->model.id);
-	col = put_field(a, row, col, c->agent, ROLE_NAME, ui_agent_name(ui, w->source, w->agent));
+	col = put_field(a, row, col, c->agent - 1, ROLE_NAME, ui_agent_name(ui, w->source, w->agent)) + 1;
 	put_field(a, row, col, c->what - col, ROLE_DIM, w->act ? w->info.word : "asks");
 	int right = a.cols - 1 - c->age;
 	put_right(a, row, right, c->age, ROLE_DIM, fmt_age(ar, ui_now_of(ui, w->source) - since(w)));

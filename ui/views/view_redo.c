@@ -119,10 +119,10 @@ void redo_promote_ask(struct ui *ui, const struct subject *on)
 	} else if (!b || b->closed) {
 		ui_say(ui, ROLE_DIM, "the box of the first run has gone: there is nothing to change");
 	} else {
-		CLEANUP(buf_release) struct buf label = BUF_INIT;
-		buf_printf(&label, "make what #%" PRIu64 " changed in its own box so in %.40s?  (y/n)", r->again, b->name);
+		CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+		const char *label = arena_printf(&ar, "make what #%" PRIu64 " changed in its own box so in %s?  (y/n)", r->again, ui_short_name(ui, &ar, b->name));
 		const struct subject second = { .source = on->source, .action = r->again };
-		ui_choose(ui, buf_cstr(&label), "yn", &second, promote_chosen);
+		ui_choose(ui, label, "yn", &second, promote_chosen);
 	}
 }
 

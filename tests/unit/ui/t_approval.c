@@ -394,9 +394,39 @@ static void long_command(void)
 	unlink(path);
 }
 
+/* Whatever an agent is called: whom it is about is seen, and so is what is asked and what is typed. */
+static void long_name(void)
+{
+	static const char text[] = "{\"at\":\"0\",\"kind\":\"session.start\",\"body\":{}}\n"
+		"{\"at\":\"0\",\"kind\":\"agent.start\",\"body\":{\"name\":\"looks-after-every-translation-there-is-of-the-manual\"}}\n"
+		"{\"at\":\"1\",\"kind\":\"action.requested\",\"agent\":2,\"body\":{\"kind\":\"exec\",\"cmd\":\"make\"}}\n"
+		"{\"at\":\"2\",\"kind\":\"action.held\",\"agent\":2,\"action\":3,\"body\":{\"reasons\":[\"ask\"]}}\n";
+	struct err err = ERR_INIT;
+	char path[] = "/tmp/sandglass-ui-XXXXXX";
+	CLEANUP(fd_close) int fd = mkstemp(path);
+	if (fd_write_all(fd, text, sizeof(text) - 1, &err) < 0)
+		exit(99);
+	begin(path, &act, 24);
+	ui_resize(&ui, 24, 60);
+	ok(seen("looks-after") && seen("held"), "a long name is cut in the title, not left out");
+	ui_resize(&ui, 24, 80);
+	press("\033M");
+	press("in English first");
+	ok(seen("to looks-after->: in English first"), "a message to it is seen while it is typed");
+	press("\n");
+	ok(seen("looks-after-> is told so before its next model call"), "and what became of it");
+	press("X");
+	ok(seen("2 agent looks-after->  3 the whole session"), "all that can be killed is offered");
+	press("1");
+	ok(strncmp(sent, "kill #3 ", 8) == 0, "an action by what no agent is called");
+	end();
+	unlink(path);
+}
+
 int main(void)
 {
 	setenv("TZ", "UTC", 1);
+	long_name();
 	never_by_itself();
 	dead_keys();
 	clicks_between();
