@@ -105,6 +105,14 @@ static uint64_t all_events(const struct ui *ui)
 	return n;
 }
 
+static bool any_lost(const struct ui *ui)
+{
+	size_t i = 0;
+	while (i < ui->nr_src && !ui->src[i]->lost)
+		i++;
+	return i < ui->nr_src;
+}
+
 static void paint_message(const struct ui *ui, struct area a, int row)
 {
 	uint64_t events = ui->counted.shown;
@@ -122,7 +130,7 @@ static void paint_message(const struct ui *ui, struct area a, int row)
 	else
 		snprintf(right, sizeof(right), "rec %" PRIu64 " ev", events);
 	const char *text = *ui->message ? ui->message : ui->waits ? ui->waits : "";
-	if (*ui->message && text_cells(text, a.g->ascii) > a.cols - (int)strlen(right) - 4)
+	if ((*ui->message || any_lost(ui)) && text_cells(text, a.g->ascii) > a.cols - (int)strlen(right) - 4)
 		*right = 0; /* what is said now comes first */
 	int n = (int)strlen(right);
 	put_bytes(a, row, 1, a.cols - n - (n ? 4 : 2), *ui->message ? ui->message_role : ROLE_HELD, text, strlen(text), 0);

@@ -127,5 +127,7 @@ like "$("$sg" help lua exec --json | head -1)" '"name":"box:exec","args":"\(cmd,
 "$sg" help lua sandbx >"$t/out" 2>&1
 like "$? $(cat "$t/out")" "^2 .*did you mean 'sg.sandbox'" 'what was perhaps meant'
 
+for topic in filter rules ids exit files variables; do "$sg" help $topic --json; done >"$t/topics" 2>"$t/out"
+is "$? $(grep -c '"topic":' "$t/topics")" '0 6' 'the topics of help are objects, too'
 like "$("$sg" help filter)" '@name .*:filter save NAME' 'a saved filter: how it is saved'
 finish

@@ -121,6 +121,11 @@ verb "preview $act" "preview: of #$act: exit 0"
 verb "promote $act" 'note: promoted: made'
 wait_for 30 shows w 'exec allowed: sleep 1000'
 sleeper=$(grep -oE 'event [0-9]+ exec allowed: sleep 1000' "$t/out" | grep -oE '[0-9]+' | head -1)
+first=$(grep -oE 'event [0-9]+ exec allowed: sed' "$t/out" | grep -oE '[0-9]+' | head -1)
+verb "redo $first" "redo: of #$first as #[0-9]+: the same"
+verb 'events --follow' 'with --follow nothing else could be typed'
+verb "verify --check no-open --check no-such" "there is no such check" 'typed: an option twice, each with its value'
+unlike "$(cat "$t/out")" "--check '$id'" 'and nothing else as its value'
 verb "pick --hunks a.txt:2 --leave -m 'not this'" 'review: a.txt hunk 2 left by [^ ]+: not this'
 verb 'merge --hunks a.txt:1 --to kept' 'merge: done, branch'
 is "$(git -C repo show kept:a.txt | grep -cE '^(five|fifteen)$')" 1 'one hunk of it is on the branch'

@@ -76,6 +76,13 @@ int cmd_help(struct cmd_ctx *ctx)
 		return help_lua(ctx, cmd_word(ctx, 1));
 	if (cmd_word(ctx, 1))
 		return cmd_usage(ctx, "one command or topic; two words only as 'help lua NAME'");
+	if (ctx->json && word && !c && help_topic(word, &b)) {
+		json_t *o = json_object();
+		json_put_str(o, "topic", word);
+		json_put_str(o, "text", buf_cstr(&b));
+		cmd_json(ctx, o);
+		return EXIT_DONE;
+	}
 	if (ctx->json) {
 		for (size_t i = 0; (word ? i == 0 : command_at(i) != NULL); i++) {
 			const struct command *one = word ? c : command_at(i);

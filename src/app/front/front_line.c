@@ -61,16 +61,32 @@ static void answer_by_itself(struct line_mode *m, const struct event *ev)
 
 static const char *const of_session[] = { "show", "events", "diff", "verify", "search", "ls" };
 
-/* "403" is an event of the session that is shown here. */
-static void add_word(struct strv *argv, const char *word, const char *id)
+/* "403" is an event of the session that is shown here: its digits, or NULL. */
+static const char *event_word(const char *word)
 {
 	const char *digits = *word == '#' ? word + 1 : word;
-	if (*digits && strspn(digits, "0123456789") == strlen(digits)) {
+	return *digits && strspn(digits, "0123456789") == strlen(digits) ? digits : NULL;
+}
+
+static void add_word(struct strv *argv, const char *word, const char *id)
+{
+	const char *digits = event_word(word);
+	if (digits) {
 		CLEANUP(free_ptr) char *full = xasprintf("%s#%s", id, digits);
 		strv_push(argv, full);
 	} else {
 		strv_push(argv, word);
 	}
+}
+
+static void add_option(struct strv *argv, const char *key, const json_t *v)
+{
+	for (size_t i = 0; i < json_array_size(v); i++) /* one that was given more than once */
+		add_option(argv, key, json_array_get(v, i));
+	if (json_is_array(v))
+		return;
+	CLEANUP(free_ptr) char *o = xasprintf("--%s%s%s", key, json_is_string(v) ? "=" : "", json_is_string(v) ? json_string_value(v) : "");
+	strv_push(argv, o);
 }
 
 static void run_here(struct line_mode *m, const struct command *c, const char *const *words, size_t nr, const json_t *opts)
@@ -86,11 +102,7 @@ static void run_here(struct line_mode *m, const struct command *c, const char *c
 	strv_push(&argv, m->ctx->sessions);
 	strv_push(&argv, c->name);
 	json_object_foreach((json_t *)(uintptr_t)opts, key, v)
-	{
-		CLEANUP(free_ptr) char *o = xasprintf("--%s%s%s", key, json_is_string(v) ? "=" : "",
-						      json_is_string(v) ? json_string_value(v) : "");
-		strv_push(&argv, o);
-	}
+		add_option(&argv, key, v);
 	if (!strcmp(c->name, "search"))
 		strv_push(&argv, "-S"), strv_push(&argv, session_id(m->s));
 	for (size_t i = 1; i < nr; i++)
@@ -182,16 +194,22 @@ static void typed_command(void *self, const char *const *words, size_t nr, json_
 			done(done_self, NULL, &err);
 		return;
 	}
-	if (c && c->where == COMMAND_SUPERVISOR && m->act.command) {
-		m->act.command(m->act.self, words, nr, opts, done, done_self);
+	bool again = c && !strcmp(c->name, "redo") && nr == 2 && event_word(words[1]) && !json_object_get(opts, "in") && !json_object_get(opts, "accept");
+	if (c && (c->where == COMMAND_SUPERVISOR || again) && m->act.command) {
+		const char *here[] = { "redo_here", words[1] };
+		m->act.command(m->act.self, again ? here : words, nr, opts, done, done_self);
 		return;
 	}
 	bool plain = c && m->ctx->json && c->flags & COMMAND_NO_JSON; /* it has no objects */
-	if (c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && !plain && strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0) {
+	bool runs = c && c->where == COMMAND_OFFLINE && c->flags & COMMAND_LOOKS && !plain && strcmp(c->name, "replay") != 0 && strcmp(c->name, "watch") != 0;
+	bool follow = runs && json_object_get(opts, "follow");
+	if (runs && !follow) {
 		run_here(m, c, words, nr, opts);
 		return;
 	}
-	if (c && c->where == COMMAND_SUPERVISOR)
+	if (follow)
+		err_set(&err, ERR_USAGE, "with --follow nothing else could be typed until its end; what comes is told here as it comes");
+	else if (c && c->where == COMMAND_SUPERVISOR)
 		err_set(&err, ERR_CLOSED, "there is nobody to tell it to");
 	else if (c)
 		err_set(&err, ERR_USAGE, "'%s' is a command for another shell: sandglass help %s", c->name, c->name);
