@@ -168,6 +168,7 @@ void waiver_count_past(struct gate *g, const struct waiver *w, json_t *out);
 void waivers_expire(struct gate *g);
 void waivers_used(struct action *a);
 void waivers_used_by(const struct action *a); /* the same, whatever its judgement was when it was held */
+void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject);
 void past_push(struct gate *g, const struct action *a);
 void past_judged(struct gate *g, const struct action *a);
 void past_denied(struct gate *g, const struct action *a);

@@ -37,13 +37,28 @@ static void close_open(struct recovery *r, struct open_action *o)
 static void see_waiver(struct gate *g, const json_t *body)
 {
 	struct err ignored = ERR_INIT;
-	struct waiver w = { .agent = (uint64_t)json_int(body, "agent", 0) };
+	struct waiver w = { .agent = (uint64_t)json_int(body, "agent", 0),
+			    .until_us = json_int(body, "until_us", 0),
+			    .uses = json_int(body, "uses", 0) };
 	const char *pattern = json_str(body, "pattern", "");
 	if (!action_kind_find(json_str(body, "kind", ""), &w.kind) || waiver_check(w.kind, pattern, &ignored) < 0)
 		return;
 	w.pattern = xstrdup(pattern);
 	GROW(g->waiver, g->nr_waivers, g->cap_waivers);
 	g->waiver[g->nr_waivers++] = w;
+}
+
+/* What was good for so many times is less by what it has lifted since. */
+static void use_waivers(struct gate *g, const struct open_action *o)
+{
+	struct err ignored = ERR_INIT;
+	CLEANUP(json_release) json_t *body = json_parse(o->requested, strlen(o->requested), "event", &ignored);
+	struct action_spec s;
+	if (action_spec_from_json(&s, body, &ignored) < 0)
+		return;
+	const struct policy_subject subject = { .spec = &s, .wall = WALL_BOXED };
+	waivers_touched(g, o->agent, &subject);
+	action_spec_release(&s);
 }
 
 /* Pause and hold are states of the session: they outlive its supervisor. */
@@ -109,6 +124,11 @@ static void see(struct recovery *r, const struct event *ev)
 			r->open[r->nr - 1].budget = budget_recover_of(r->gate, ev->agent, body);
 		}
 		break;
+	case EV_ACTION_JUDGED:
+		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
+		if (o && json_flag(body, "waived", false))
+			use_waivers(r->gate, o);
+		break;
 	case EV_ACTION_HELD:
 		if (o)
 			o->held = true;
@@ -117,6 +137,8 @@ static void see(struct recovery *r, const struct event *ev)
 		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
 		if (o)
 			see_decision(o, body);
+		if (o && json_int(body, "with", 0) && *json_str(body, "waiver", "")) /* by that of another */
+			use_waivers(r->gate, o);
 		break;
 	case EV_ACTION_STARTED:
 		if (o) {

@@ -57,15 +57,18 @@ void waivers_used(struct action *a)
 		waivers_used_by(a);
 }
 
+void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject)
+{
+	for (size_t i = g->nr_waivers; i-- > 0;)
+		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], agent, subject) && --g->waiver[i].uses == 0)
+			drop(g, i);
+}
+
 void waivers_used_by(const struct action *a)
 {
-	struct gate *g = a->gate;
 	struct policy_subject subject;
 	action_subject(a, &subject);
-	for (size_t i = g->nr_waivers; i-- > 0;)
-		if (g->waiver[i].uses && waiver_touches(&g->waiver[i], a->spec.agent, &subject) &&
-		    --g->waiver[i].uses == 0)
-			drop(g, i);
+	waivers_touched(a->gate, a->spec.agent, &subject);
 }
 
 /* --- what it would have covered -------------------------------------------------------------------------------------

@@ -180,12 +180,19 @@ int main(void)
 	uint64_t held = submit("git push origin main"), denied = submit("git push origin other");
 	struct decide no = { .action = denied, .decision = DECIDE_DENY };
 	ok(gate_decide(G, &no, &err) == 0, "one is denied");
+	struct decide twice = { .action = submit("git push origin two/a"), .decision = DECIDE_APPROVE, .waiver = "git push origin two/*", .waiver_uses = 2 };
+	ok(gate_decide(G, &twice, &err) == 0, "one for two more of its like %s", err.text);
+	struct decide brief = { .action = submit("git push origin brief/a"), .decision = DECIDE_APPROVE, .waiver = "git push origin brief/*", .waiver_for_us = 1 };
+	ok(gate_decide(G, &brief, &err) == 0, "one for a moment %s", err.text);
+	submit("git push origin two/b");
+	wait_running(5);
+	is_int(nr_running, 5, "the first of the two runs");
 	gate_pause(G, 7, NULL);
 	gate_freeze(G, NULL);
 	ok(gate_hold(G, "kind:connect", NULL, &err) == 0, "a hold is set");
 	struct decide wide = { .action = submit("git push origin fix/a"), .decision = DECIDE_APPROVE, .waiver = "git push origin fix/*" };
 	ok(gate_decide(G, &wide, &err) == 0, "one is approved for the session %s", err.text);
-	wait_running(3);
+	wait_running(6);
 	die_and_return();
 
 	is_str(life(a), "judged started ended", "what had ended stays as it was");
@@ -212,8 +219,13 @@ int main(void)
 	uint64_t waived = submit("git push origin fix/b");
 	wait_running(2);
 	is_int((int64_t)action_id(running[1]), (int64_t)waived, "the waiver is there");
+	uint64_t second = submit("git push origin two/c"), third = submit("git push origin two/d"), late = submit("git push origin brief/b");
+	wait_running(3);
+	is_int((int64_t)action_id(running[2]), (int64_t)second, "of two uses one was left");
 	flush();
 	is_str(life(held), "judged held judged held decided started ended", "its whole life in the file");
+	is_str(life(third), "judged held", "and no third");
+	is_str(life(late), "judged held", "what was approved for a time is so no longer after it");
 	die_and_return();
 	is_str(life(waived), "judged started ended", "a second death");
 	ok(gate_paused(G, 7) && !gate_paused(G, 8), "the thaw is remembered as what it was");
