@@ -389,9 +389,11 @@ const char *ui_why_not(const struct ui *ui, size_t source)
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
-	const char *text = json_str(result, "text", NULL);
+	const char *text = json_str(result, "text", NULL), *hold = json_str(result, "hold", NULL);
 	if (err)
 		ui_say(ui, ROLE_ERROR, "%s", err->text);
+	else if (hold)
+		ui_say(ui, ROLE_TEXT, *hold ? "waits for a person from now on: %s" : "no action waits for the sake of a hold", hold);
 	else if (text)
 		ui_say(ui, ROLE_TEXT, "%s", text);
 }

@@ -19,6 +19,7 @@ struct gate *gate_new(struct loop *l, struct record *r, const struct gate_ops *o
 	g->all_end = &g->all;
 	g->todo_end = &g->todo;
 	g->hold_text = xstrdup("");
+	g->hold_before = xstrdup("");
 	record_on_output(r, gate_on_output, g);
 	return g;
 }
@@ -77,6 +78,7 @@ void gate_free(struct gate **gp)
 	free(g->past_parts);
 	free(g->budget);
 	free(g->hold_text);
+	free(g->hold_before);
 	filter_free(&g->hold);
 	loop_timer_free(&g->timer);
 	g->dead = true;

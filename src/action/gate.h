@@ -128,6 +128,10 @@ void gate_step(struct gate *g, uint64_t agent, json_t *who); /* lets exactly one
 bool gate_paused(const struct gate *g, uint64_t agent);
 /* Hold filters (breakpoints) over fields known before the action; "" clears. ERR_PARSE with column and "did you mean". */
 NODISCARD int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err);
+/* The event of the newest hold or waiver that can be taken back; 0: there is none. */
+uint64_t gate_newest_set(struct gate *g);
+/* The filter of before holds again, or the waiver lifts nothing any more: @said gets which. False: @seq is neither. */
+bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said);
 
 /* Budgets: a tree of reservations. An action is counted in the newest budget of its agent (else in that of agent 0) and
  * in all above it: actions by one, time_us by how long it ran, uusd and tokens by "cost_uusd" and "tokens" in the body of

@@ -114,7 +114,8 @@ struct gate {
 	struct budget *budget;
 	size_t nr_budgets, cap_budgets;
 	struct filter *hold;
-	char *hold_text;
+	char *hold_text, *hold_before;
+	uint64_t hold_seq; /* of its event, which an undo takes back; 0: there is none */
 	uint64_t ticket;
 	struct loop_timer *timer;
 	bool deferred, dead; /* run_todo is due or runs; gate_free was called meanwhile */
@@ -165,7 +166,11 @@ void waiver_add(struct action *a, const struct decide *d);
 /* Adds "tried", "matched", "denied", "actions" to @out (gate_waiver_proposals). */
 void waiver_count_past(struct gate *g, const struct waiver *w, json_t *out);
 /* Drops what has run out; counts a use of what lifted something of @a. */
+/* Takes @f, which is what @text says. */
+void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq);
 void waivers_expire(struct gate *g);
+void waiver_drop(struct gate *g, uint64_t seq);
+json_t *waivers_json(struct gate *g); /* [{"event","kind","pattern","agent","until_us","uses"}] */
 void waivers_used(struct action *a);
 void waivers_used_by(const struct action *a); /* the same, whatever its judgement was when it was held */
 void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject);

@@ -254,15 +254,21 @@ int gate_hold(struct gate *g, const char *filter, json_t *who, struct err *err)
 		filter_free(&f);
 		return -1;
 	}
-	filter_free(&g->hold);
-	g->hold = f;
-	free(g->hold_text);
-	g->hold_text = xstrdup(filter);
 	json_t *body = json_object();
 	json_put_str(body, "filter", filter);
 	json_put(body, "who", json_incref(who));
-	record_append_json(g->record, EV_LATCH_HOLD, 0, 0, 0, 0, body);
+	hold_set(g, f, filter, record_append_json(g->record, EV_LATCH_HOLD, 0, 0, 0, 0, body));
 	return 0;
+}
+
+void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq)
+{
+	filter_free(&g->hold);
+	g->hold = f;
+	free(g->hold_before);
+	g->hold_before = g->hold_text;
+	g->hold_text = xstrdup(text);
+	g->hold_seq = seq;
 }
 
 /* --- for whoever attaches later ------------------------------------------------------------------------------------ */
@@ -300,6 +306,7 @@ json_t *gate_state(struct gate *g)
 	json_put(o, "held", held);
 	json_put(o, "paused", paused);
 	json_put_str(o, "hold", g->hold_text);
+	json_put(o, "waivers", waivers_json(g));
 	json_put(o, "budgets", budgets_json(g));
 	return o;
 }

@@ -34,10 +34,11 @@ static void close_open(struct recovery *r, struct open_action *o)
 	memmove(o, o + 1, (size_t)(r->open + --r->nr - o) * sizeof(*o)); /* they stay in order */
 }
 
-static void see_waiver(struct gate *g, const json_t *body)
+static void see_waiver(struct gate *g, uint64_t seq, const json_t *body)
 {
 	struct err ignored = ERR_INIT;
-	struct waiver w = { .agent = (uint64_t)json_int(body, "agent", 0),
+	struct waiver w = { .seq = seq,
+			    .agent = (uint64_t)json_int(body, "agent", 0),
 			    .until_us = json_int(body, "until_us", 0),
 			    .uses = json_int(body, "uses", 0) };
 	const char *pattern = json_str(body, "pattern", "");
@@ -62,7 +63,7 @@ static void use_waivers(struct gate *g, const struct open_action *o)
 }
 
 /* Pause and hold are states of the session: they outlive its supervisor. */
-static void see_latch(struct gate *g, uint16_t kind, const json_t *body)
+static void see_latch(struct gate *g, uint16_t kind, uint64_t seq, const json_t *body)
 {
 	uint64_t agent = (uint64_t)json_int(body, "agent", 0);
 	struct err ignored = ERR_INIT;
@@ -90,10 +91,7 @@ static void see_latch(struct gate *g, uint16_t kind, const json_t *body)
 	case EV_LATCH_HOLD:
 		if (filter_parse(&f, json_str(body, "filter", ""), NULL, NULL, &ignored) < 0)
 			break;
-		filter_free(&g->hold);
-		g->hold = f;
-		free(g->hold_text);
-		g->hold_text = xstrdup(json_str(body, "filter", ""));
+		hold_set(g, f, json_str(body, "filter", ""), seq);
 		break;
 	default:
 		break;
@@ -163,15 +161,18 @@ static void see(struct recovery *r, const struct event *ev)
 		budget_recover(r->gate, ev, body);
 		break;
 	case EV_POLICY_WAIVER:
+	case EV_POLICY_WAIVER_END:
 	case EV_LATCH_PAUSE:
 	case EV_LATCH_STEP:
 	case EV_LATCH_CONTINUE:
 	case EV_LATCH_HOLD:
 		body = json_parse(ev->body ? ev->body : "{}", ev->body ? ev->len : 2, "event", &ignored);
 		if (ev->kind == EV_POLICY_WAIVER)
-			see_waiver(r->gate, body);
+			see_waiver(r->gate, ev->seq, body);
+		else if (ev->kind == EV_POLICY_WAIVER_END)
+			waiver_drop(r->gate, (uint64_t)json_int(body, "waiver", 0));
 		else
-			see_latch(r->gate, ev->kind, body);
+			see_latch(r->gate, ev->kind, ev->seq, body);
 		break;
 	default:
 		break;

@@ -28,7 +28,7 @@ static void add(struct action *a, const struct decide *d, enum action_kind kind,
 		json_put_int(body, "uses", w->uses);
 	json_put_str(body, "note", d->note);
 	json_put(body, "who", json_incref(d->who));
-	record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
+	w->seq = record_append_json(g->record, EV_POLICY_WAIVER, a->last_seq, a->spec.agent, a->spec.box, a->id, body);
 }
 
 void waiver_add(struct action *a, const struct decide *d)
@@ -49,6 +49,77 @@ void waivers_expire(struct gate *g)
 	for (size_t i = g->nr_waivers; i-- > 0;)
 		if (g->waiver[i].until_us && g->waiver[i].until_us <= clock_wall_us())
 			drop(g, i);
+}
+
+void waiver_drop(struct gate *g, uint64_t seq)
+{
+	for (size_t i = g->nr_waivers; i-- > 0;)
+		if (g->waiver[i].seq == seq)
+			drop(g, i);
+}
+
+json_t *waivers_json(struct gate *g)
+{
+	json_t *list = json_array();
+	waivers_expire(g);
+	for (size_t i = 0; i < g->nr_waivers; i++) {
+		const struct waiver *w = &g->waiver[i];
+		json_t *o = json_object();
+		json_put_int(o, "event", (json_int_t)w->seq);
+		json_put_str(o, "kind", action_kind_name(w->kind));
+		json_put_str(o, "pattern", w->pattern);
+		json_put_int(o, "agent", (json_int_t)w->agent);
+		if (w->until_us)
+			json_put_int(o, "until_us", w->until_us);
+		if (w->uses)
+			json_put_int(o, "uses", w->uses);
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* --- taken back ----------------------------------------------------------------------------------------------------- */
+
+static struct waiver *waiver_of(struct gate *g, uint64_t seq)
+{
+	for (size_t i = 0; i < g->nr_waivers; i++)
+		if (g->waiver[i].seq == seq)
+			return &g->waiver[i];
+	return NULL;
+}
+
+uint64_t gate_newest_set(struct gate *g)
+{
+	uint64_t newest = g->hold_seq;
+	waivers_expire(g);
+	for (size_t i = 0; i < g->nr_waivers; i++)
+		newest = g->waiver[i].seq > newest ? g->waiver[i].seq : newest;
+	return newest;
+}
+
+bool gate_take_back(struct gate *g, uint64_t seq, json_t *who, struct buf *said)
+{
+	struct err err = ERR_INIT;
+	const struct waiver *w = waiver_of(g, seq);
+	if (w) {
+		json_t *body = json_object();
+		json_put_int(body, "waiver", (json_int_t)seq);
+		json_put_str(body, "kind", action_kind_name(w->kind));
+		json_put_str(body, "pattern", w->pattern);
+		json_put(body, "who", json_incref(who));
+		record_append_json(g->record, EV_POLICY_WAIVER_END, seq, w->agent, 0, 0, body);
+		buf_printf(said, "no longer approved for the session: %s", w->pattern);
+		waiver_drop(g, seq);
+		return true;
+	}
+	if (!seq || seq != g->hold_seq)
+		return false;
+	CLEANUP(free_ptr) char *before = xstrdup(g->hold_before);
+	if (gate_hold(g, before, who, &err) < 0)
+		return false;
+	g->hold_seq = 0; /* this one has been the undo */
+	buf_printf(said, *before ? "held as before: %s" : "nothing is held by a filter, as before", before);
+	return true;
 }
 
 void waivers_used(struct action *a)

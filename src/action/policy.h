@@ -101,6 +101,7 @@ void policy_free(struct policy **p);
 /* "Approve for session": lifts an ask for actions of @kind. The pattern is a word pattern for exec and shell, a path
  * glob for read, write, edit, put and get, a host pattern for connect and fetch, a tool name for the rest. */
 struct waiver {
+	uint64_t seq; /* of its event */
 	enum action_kind kind;
 	uint64_t agent;   /* 0 = every agent */
 	char *pattern;    /* owned by whoever holds the waiver */

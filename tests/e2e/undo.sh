@@ -58,6 +58,10 @@ is "$(now short | xargs)" 'one' 'and back again'
 is "$(now short | xargs)" 'one two' 'undo --again brings back what was undone last'
 "$sg" undo --again >"$t/out" 2>&1
 ok $((! $?)) 'once'
+"$sg" hold kind:write >"$t/out" 2>&1
+"$sg" undo >"$t/out" 2>&1
+is "$(cat "$t/out") $("$sg" state | grep ^hold)" 'nothing is held by a filter, as before hold: none' 'a hold that was set last is what is taken back'
+is "$(now short | xargs)" 'one two' 'and no file'
 "$sg" undo >"$t/out" 2>&1
 # whose it is: the person's, wherever the author of a change is named
 me=$(id -un)

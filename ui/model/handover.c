@@ -136,6 +136,13 @@ static json_t *decisions(struct source *s)
 	return list;
 }
 
+static void taken_back(json_t *list, int64_t event)
+{
+	for (size_t i = json_array_size(list); i-- > 0;)
+		if (json_int(json_array_get(list, i), "event", 0) == event)
+			json_array_remove(list, i);
+}
+
 static json_t *waivers(struct source *s)
 {
 	json_t *list = json_array();
@@ -146,8 +153,11 @@ static json_t *waivers(struct source *s)
 	if (s->model.waivers == 0 || feed_new(&f, s->session, FEED_ALL, 0, &err) < 0)
 		return list;
 	while (feed_next(f, &ev, &a, s->model.head, &err) == 1) {
-		json_t *body = ev.kind == EV_POLICY_WAIVER && ev.body ? json_parse(ev.body, ev.len, "waiver", &err) : NULL;
-		if (body) {
+		bool end = ev.kind == EV_POLICY_WAIVER_END;
+		json_t *body = (end || ev.kind == EV_POLICY_WAIVER) && ev.body ? json_parse(ev.body, ev.len, "waiver", &err) : NULL;
+		if (body && end) {
+			taken_back(list, json_int(body, "waiver", 0));
+		} else if (body) {
 			json_t *o = json_object();
 			json_put_int(o, "event", (int64_t)ev.seq);
 			json_put_str(o, "kind", json_str(body, "kind", ""));

@@ -486,6 +486,9 @@ static void session_event(struct model *m, const struct event *ev, const json_t 
 	case EV_POLICY_WAIVER:
 		m->waivers++;
 		break;
+	case EV_POLICY_WAIVER_END:
+		m->waivers -= m->waivers > 0;
+		break;
 	case EV_CONTROL_ATTACH:
 		m->attached++;
 		break;

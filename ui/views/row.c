@@ -92,6 +92,9 @@ static const char *session_text(uint16_t kind, const json_t *o, const char **wor
 	case EV_POLICY_WAIVER:
 		*word = "waiver";
 		return arena_printf(a, "%s from now on, by %s", json_str(o, "pattern", ""), who_name(o));
+	case EV_POLICY_WAIVER_END:
+		*word = "waiver";
+		return arena_printf(a, "%s no longer, by %s", json_str(o, "pattern", ""), who_name(o));
 	case EV_POLICY_ADDED:
 		*word = "rule";
 		return arena_printf(a, "%s adds to %s: %s", who_name(o), json_str(o, "file", ""), json_str(o, "text", ""));

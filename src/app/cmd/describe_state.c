@@ -57,6 +57,24 @@ static void budget(const json_t *state, const json_t *row, struct buf *out)
 		buf_puts(out, ": no limit of its own");
 }
 
+/* "approved for the session: exec git push *, of fix, 5 uses more, until 14:32:07 UTC (#121)". */
+static void waiver(const json_t *state, const json_t *row, struct buf *out)
+{
+	int64_t until = json_int(row, "until_us", 0), uses = json_int(row, "uses", 0);
+	buf_printf(out, "approved for the session: %s %s", json_str(row, "kind", ""), json_str(row, "pattern", ""));
+	if (json_int(row, "agent", 0)) {
+		buf_puts(out, ", of ");
+		agent(state, json_int(row, "agent", 0), out);
+	}
+	if (uses)
+		buf_printf(out, ", %lld more %s", (long long)uses, uses == 1 ? "time" : "times");
+	if (until) {
+		buf_puts(out, ", for ");
+		clock_span(until > clock_wall_us() ? until - clock_wall_us() : 0, out);
+	}
+	buf_printf(out, " (#%lld)", (long long)json_int(row, "event", 0));
+}
+
 bool describe_state(const json_t *state, const char *key, const json_t *row, struct buf *out)
 {
 	if (!strcmp(key, "agents"))
@@ -71,6 +89,10 @@ bool describe_state(const json_t *state, const char *key, const json_t *row, str
 	}
 	if (!strcmp(key, "budgets")) {
 		budget(state, row, out);
+		return true;
+	}
+	if (!strcmp(key, "waivers")) {
+		waiver(state, row, out);
 		return true;
 	}
 	if (!strcmp(key, "boxes")) {

@@ -196,6 +196,8 @@ bool done_words(struct cmd_ctx *ctx, const json_t *result, struct buf *out)
 		back(result, out);
 	else if (!strcmp(name, "promote") && json_object_get(result, "again"))
 		promoted(result, out);
+	else if (!strcmp(name, "undo") && json_object_get(result, "text"))
+		buf_puts(out, json_str(result, "text", ""));
 	else if (!strcmp(name, "undo") && json_object_get(result, "merge"))
 		unmerged(result, out);
 	else if (!strcmp(name, "budget") && json_object_get(result, "left"))

@@ -374,8 +374,8 @@ static bool is_action(struct super *s, uint64_t seq, uint64_t *box_out)
 
 static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 {
+	CLEANUP(buf_release) struct buf said = BUF_INIT;
 	uint64_t what = 0;
-	(void)out;
 	if (asked_word(a, 0) && asked_id(asked_word(a, 0), &what, err) < 0)
 		return -1;
 	struct tree_request rq = { .s = a->s, .ticket = a->rq->ticket, .cause = a->rq->cause, .who = a->rq->who };
@@ -392,6 +392,11 @@ static int cmd_undo(struct ask_for *a, json_t *out, struct err *err)
 	}
 	if (command_has(a->line, "box"))
 		return err_set(err, ERR_USAGE, "--box goes with the number of an action that ran in one");
+	uint64_t set = what ? what : gate_newest_set(a->s->gate);
+	if ((what || set > trees_undo_at(a->s)) && gate_take_back(a->s->gate, set, a->rq->who, &said)) {
+		json_put_str(out, "text", buf_cstr(&said));
+		return 0;
+	}
 	return trees_undo_command(&rq, what, err) < 0 ? -1 : 1;
 }
 

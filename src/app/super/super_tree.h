@@ -53,6 +53,8 @@ NODISCARD int trees_rollback_command(const struct tree_request *rq, uint64_t to,
 /* Takes back what @action changed, on the files that rq->box has now; nothing when later work is in the way. It may have run in
  * another box, @ran_in, of which this one is a copy, or whose place it took. */
 NODISCARD int trees_undo_action(const struct tree_request *rq, uint64_t action, uint64_t ran_in, struct err *err);
+/* The event that trees_undo_command would take back; 0: there is none. */
+uint64_t trees_undo_at(struct super *s);
 NODISCARD int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err);
 /* Takes the last undo back, if nothing has come after it. */
 NODISCARD int trees_again_command(const struct tree_request *rq, struct err *err);

@@ -434,6 +434,13 @@ int trees_again_command(const struct tree_request *rq, struct err *err)
 	return trees_undo_rollback(rq, newest, true);
 }
 
+uint64_t trees_undo_at(struct super *s)
+{
+	const struct trees *newest = newest_undo(s);
+	uint64_t merge = s->last_merge[0] ? s->last_merge_seq : 0;
+	return newest && newest->undo > merge ? newest->undo : merge;
+}
+
 int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err *err)
 {
 	struct super *s = rq->s;
@@ -441,7 +448,7 @@ int trees_undo_command(const struct tree_request *rq, uint64_t what, struct err 
 	if (newest && (!s->last_merge[0] || newest->undo > s->last_merge_seq || what == newest->undo))
 		return trees_undo_rollback(rq, newest, false);
 	if (!s->last_merge[0])
-		return err_set(err, ERR_NOENT, "there is no merge and no rollback of this session that could be undone");
+		return err_set(err, ERR_NOENT, "there is no merge, rollback, hold or approval for the session here that could be undone");
 	struct undoing *u = NEW(struct undoing);
 	*u = (struct undoing){ .s = s, .ticket = rq->ticket, .cause = rq->cause };
 	memcpy(u->id, s->last_merge, sizeof(u->id));
