@@ -269,7 +269,8 @@ void gate_budget_extend(struct gate *g, uint64_t budget, const struct budget_lim
 	to_array(more, add);
 	for (int i = 0; i < WHAT_NR; i++)
 		if (add[i] && b->limit[i]) {
-			b->limit[i] += add[i];
+			if (__builtin_add_overflow(b->limit[i], add[i], &b->limit[i]))
+				b->limit[i] = INT64_MAX;
 			b->warned &= ~(1u << i);
 			b->empty &= ~(1u << i);
 		}

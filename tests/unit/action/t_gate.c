@@ -483,6 +483,10 @@ static void budgets_do_not_grow(void)
 	json_t *left = gate_budget_left(W.gate, mine);
 	is_int(json_int(left, "uusd", -1), 1000, "what cost less than nothing gives nothing back");
 	json_decref(left);
+	gate_budget_extend(W.gate, mine, &(struct budget_limits){ .uusd = INT64_MAX }, NULL);
+	left = gate_budget_left(W.gate, mine);
+	ok(json_int(left, "uusd", -1) > 1000, "more than a number holds is as much as it holds");
+	json_decref(left);
 	w_close();
 }
 
