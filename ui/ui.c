@@ -386,6 +386,18 @@ const char *ui_why_not(const struct ui *ui, size_t source)
 	       s && s->model.ended ? "read only: the session has ended" : "read only: not attached to a running session";
 }
 
+/* Of a rollback or an undo. */
+static void say_back(struct ui *ui, const json_t *result)
+{
+	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
+	int64_t to = json_int(result, "to", 0), of = json_int(result, "of", 0);
+	const char *n = fmt_plural(&ar, json_int(result, "changes", 0), "change", "changes");
+	if (to)
+		ui_say(ui, ROLE_TEXT, "files are as they were at #%" PRId64 ": %s", to, n);
+	else if (of)
+		ui_say(ui, ROLE_TEXT, "what #%" PRId64 " did to the files is taken back: %s", of, n);
+}
+
 static void sent(void *self, const json_t *result, const struct err *err)
 {
 	struct ui *ui = self;
@@ -396,6 +408,8 @@ static void sent(void *self, const json_t *result, const struct err *err)
 		ui_say(ui, ROLE_TEXT, *hold ? "waits for a person from now on: %s" : "no action waits for the sake of a hold", hold);
 	else if (text)
 		ui_say(ui, ROLE_TEXT, "%s", text);
+	else if (json_object_get(result, "changes") && !json_object_get(result, "again"))
+		say_back(ui, result);
 }
 
 /* What only a decision lets go on; what a hold filter stopped goes on with its agent. */

@@ -113,6 +113,7 @@ ok $? "and rolls the files back to after it"
 keys u
 wait_for 10 back undo
 ok $? "u undoes that"
+sees 'files are as they were at #[0-9]+: [0-9]+ change' "and the screen says what became of the files"
 "$sg" stop -S "$id" >/dev/null 2>&1
 wait_for 10 sh -c "! '$sg' ls --json | grep -q running"
 wait_for 10 shows "session $id has ended"
