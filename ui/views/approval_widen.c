@@ -314,7 +314,8 @@ const char *const *widen_hints(const struct widen *w)
 
 int widen_rows(int rows)
 {
-	return rows < 30 ? 15 : 20;
+	int least = rows - 4; /* what it is about stays: the title and the command's first line */
+	return rows >= 30 ? 20 : least < 15 ? least : 15;
 }
 
 static int paint_choices(const struct approval *v, struct area a, int row)
@@ -407,9 +408,10 @@ static int paint_rule(const struct approval *v, struct area a, int row)
 	put(a, row++, col, ROLE_TEXT, "deny");
 	if (!o)
 		return row;
-	row++;
+	row += a.rows > 12;
 	size_t len = strlen(text);
-	for (int wide = a.cols - 6; len > 0 && row < a.rows - 3; row++) { /* the very line, over several if need be */
+	int below = a.rows > 12 ? 3 : 1; /* in a small window the line comes before where it is written and what it was tried on */
+	for (int wide = a.cols - 6; len > 0 && row < a.rows - below; row++) { /* the very line, over several if need be */
 		size_t n = 0;
 		while (n < len && (n < (size_t)wide || ((unsigned char)text[n] & 0xc0) == 0x80))
 			n++;
@@ -418,9 +420,10 @@ static int paint_rule(const struct approval *v, struct area a, int row)
 		len -= n;
 	}
 	bool good = strcmp(then, w->deny ? "deny" : "allow") == 0;
-	put(a, row++, 3, ROLE_DIM,
-	    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs",
-			 json_str(o, "file", ""), json_int(o, "line", 0)));
+	if (row < a.rows - 1)
+		put(a, row++, 3, ROLE_DIM,
+		    arena_printf(v->arena, "%s:%" PRId64 ", in force here at once and in the next runs",
+				 json_str(o, "file", ""), json_int(o, "line", 0)));
 	put(a, row++, 3, good ? ROLE_OK : ROLE_WARN,
 	    good ? arena_printf(v->arena, "with it #%" PRIu64 " is: %s", v->action, then)
 		 : arena_printf(v->arena, "with it #%" PRIu64 " is still: %s, by %s", v->action, then,

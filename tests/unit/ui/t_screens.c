@@ -159,6 +159,7 @@ static const struct {
 	{ "decide-session-80x24", "steer", 80, 24, false, "approval", 0, "sjjua" },
 	{ "decide-rule-120x36", "steer", 120, 36, false, "approval", 0, "pj" },
 	{ "decide-rule-80x24", "steer", 80, 24, false, "approval", 0, "pjj" },
+	{ "decide-rule-60x16", "steer", 60, 16, false, "approval", 0, "pjj" },
 	{ "decide-rule-80x24-ascii", "steer", 80, 24, true, "approval", 0, "pjd" },
 	{ "decide-pattern-80x24", "steer", 80, 24, false, "approval", 0, "sje*" },
 	{ "decide-pattern-wrong-120x36", "steer", 120, 36, false, "approval", 0, "se\x15* push" },
