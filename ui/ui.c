@@ -462,6 +462,9 @@ static void say_sending(struct ui *ui, size_t source, const char *const *words, 
 		{ "say", "is told so before its next model call", "" },
 		{ "promote", "is approved: what the preview of it did is made so", "#" },
 		{ "later", "stays held; the note is kept", "#" },
+		{ "answer", "is answered", "#" },
+		{ "preview", "is tried; nothing of that stays", "#" },
+		{ "kill", "is being ended", "" },
 	};
 	CLEANUP(arena_release) struct arena ar = ARENA_INIT;
 	const struct source *s = ui_source(ui, source);
