@@ -36,11 +36,13 @@ static void paint_top(const struct approval *v, const struct ui *ui, struct area
 	bool allow = strcmp(v->info.on_timeout, "allow") == 0;
 	bool lost = ui->src[v->source]->lost; /* nothing is denied either, until it is resumed */
 	const char *name = v->info.agent ? ui_agent_name(ui, v->source, v->info.agent) : "no agent";
+	bool wide = a.cols >= 100;
+	const char *id = ui->src[v->source]->model.id, *of = !wide && ui->nr_src > 1 && id ? id : "action "; /* the same number may wait in each */
 	struct piece p[] = {
 		{ ROLE_NAME, name },
-		{ ROLE_DIM, a.cols >= 100 ? ui->src[v->source]->model.id : "" },
-		{ ROLE_DIM, v->info.agent && v->info.agent->turn && a.cols >= 100 ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
-		{ ROLE_TEXT, arena_printf(ar, "action #%" PRIu64, v->action) },
+		{ ROLE_DIM, wide ? id : "" },
+		{ ROLE_DIM, v->info.agent && v->info.agent->turn && wide ? arena_printf(ar, "turn %u", v->info.agent->turn) : "" },
+		{ ROLE_TEXT, arena_printf(ar, "%s#%" PRIu64, of, v->action) },
 		{ ROLE_HELD,
 		  v->info.decided ? "" : arena_printf(ar, "held %s", fmt_age(ar, v->now_us - act->held_us)) },
 		{ allow ? ROLE_FAILED : ROLE_WARN, v->info.decided ? "" : lost ? "NO SUPERVISOR" : deadline(v) },

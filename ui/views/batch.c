@@ -112,7 +112,7 @@ static void send_all(struct batch *b, struct ui *ui, const char *word, const cha
 	}
 	b->nr = 0;
 	if (nr > 0)
-		ui_say(ui, ROLE_DIM, "%s: %zu actions", word, nr);
+		ui_say(ui, ROLE_DIM, "%s: %zu action%s", word, nr, nr == 1 ? "" : "s");
 }
 
 static void approved(struct ui *ui, const char *key)

@@ -627,6 +627,18 @@ static void offered(void)
 	end();
 }
 
+/* The same number may wait in each of several sessions. */
+static void whose_action(void)
+{
+	begin(1, 0, false);
+	ui_do(&ui, VERB_APPROVE);
+	ui_draw(&ui);
+	struct subject on = subject();
+	CLEANUP(free_ptr) char *id = xasprintf("%s#%" PRIu64, src[on.source]->model.id, on.action);
+	ok(seen(id), "of several sessions the approval says which it is about: %s", id);
+	end();
+}
+
 int main(void)
 {
 	struct err err = ERR_INIT;
@@ -634,6 +646,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 99;
 	words_for_nobody();
+	whose_action();
 	everything();
 	offered();
 	one_after_the_other();
