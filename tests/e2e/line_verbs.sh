@@ -71,9 +71,10 @@ says 'freeze nowhere else'
 wait_for 30 shows line "not done: .*'else'"
 is "$(grep -c "'other'" "$t/out")" 1 'what was refused is told once'
 says ':hold'
-wait_for 30 shows line '^> :hold$'
+wait_for 30 shows line '> :hold$'
 says ':budget'
-wait_for 30 shows line '^no budget'
+twice() { shows line ''; [ "$(grep -c 'has no budget of its own' "$t/out")" -ge 2 ]; }
+wait_for 30 twice
 unlike "$(cat "$t/out")" 'has gone' 'looking up what stands is nobody who comes and goes'
 says 'kil 5'
 wait_for 30 shows line "kill"
