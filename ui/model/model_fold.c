@@ -284,7 +284,7 @@ static void action_ended(struct model *m, struct model_action *act, struct model
 	act->ended = ev->seq;
 	act->end_us = ev->ts_us;
 	act->code = (int)json_int(o, "code", -1);
-	act->ok = strcmp(json_str(o, "end", ""), "ok") == 0 && act->code <= 0;
+	act->ok = strcmp(json_str(o, "end", ""), "ok") == 0 && act->code <= 0 && json_int(o, "signal", 0) == 0;
 	if (strcmp(act->kind, "model") != 0) {
 		m->uusd += json_int(o, "cost_uusd", 0);
 		if (a)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "record/read/settled.h"
 #include "ui/views/textdiff.h"
 
 enum { LOOK_BACK = 100000, VERSIONS = 400 };
@@ -18,7 +19,6 @@ struct blaming {
 	uint64_t box;
 	char *repo, *path;
 	struct feed *feed;             /* backwards; NULL: all versions are found */
-	uint64_t from, from_at;        /* the box that this one was copied from, as of which event; 0: not known, or of none */
 	int looked;
 	struct object_id under;
 	struct version item[VERSIONS]; /* newest first */
@@ -63,18 +63,15 @@ static void all_found(struct blaming *b)
 	feed_free(&b->feed);
 }
 
-/* A box that is a copy goes on with the snapshots of the one that it was copied from: its own first one says only what that had
- * come to, and keeps the lines that no snapshot before it has. */
-static void go_on(struct blaming *b)
+/* A box that is a copy, or that was opened in the place of another, goes on with the snapshots of the one before: its own first one
+ * says only what that had come to, and keeps the lines that no snapshot before it has. */
+static void go_on(struct blaming *b, uint64_t before, uint64_t upto)
 {
 	struct err err = ERR_INIT;
-	if (!b->from || b->from >= b->box)
-		return;
-	b->box = b->from;
-	b->from = 0;
+	b->box = before;
 	feed_free(&b->feed);
-	if (feed_new(&b->feed, b->s->session, FEED_BOX, b->box, &err) == 0)
-		feed_seek(b->feed, b->from_at + 1);
+	if (feed_new(&b->feed, b->s->session, FEED_BOX, before, &err) == 0)
+		feed_seek(b->feed, upto + 1);
 	else
 		all_found(b);
 }
@@ -89,18 +86,16 @@ static void find_one(struct blaming *b)
 		all_found(b);
 		return;
 	}
-	bool is = ev.kind == EV_SNAPSHOT_TAKEN && ev.box == b->box && ev.body, fork = ev.kind == EV_FORK_DONE && ev.body;
-	CLEANUP(json_release) json_t *o = is || fork ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
-	if (o && fork && (uint64_t)json_int(o, "to", 0) == b->box) {
-		b->from = (uint64_t)json_int(o, "from", 0);
-		b->from_at = (uint64_t)json_int(o, "n", 0);
-	}
-	if (!o || !is || strcmp(json_str(o, "repo", ""), b->repo) != 0)
+	bool is = ev.kind == EV_SNAPSHOT_TAKEN && ev.box == b->box && ev.body;
+	CLEANUP(json_release) json_t *o = is ? json_parse(ev.body, ev.len, "snapshot", &err) : NULL;
+	if (!o || strcmp(json_str(o, "repo", ""), b->repo) != 0)
 		return;
-	if (changed_here(o, b->path))
+	uint64_t upto = 0, before = json_int(o, "prev", 0) ? 0 : session_box_before(b->s->session, b->box, &upto);
+	bool anew = before && !strcmp(json_str(o, "why", ""), "open"); /* it has the files of the base, or already those of before */
+	if (!anew && changed_here(o, b->path))
 		add_version(b, &ev, o);
-	if (!strcmp(json_str(o, "why", ""), "fork"))
-		go_on(b);
+	if (before)
+		go_on(b, before, upto);
 }
 
 /* --- from one to the next ------------------------------------------------------------------------------------------ */

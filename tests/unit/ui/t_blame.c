@@ -38,13 +38,17 @@ static void put_fixture(struct buf *out)
 			   "{\"at\": \"%d\", \"kind\": \"snapshot.taken\", \"agent\": 2, \"box\": 3, \"body\": {\"repo\": \"\", \"n\": %d, \"prev\": 1, "
 			   "\"why\": \"action\", \"by\": [%d], \"tree\": \"@t%d\", \"under\": \"@t0\", \"changes\": [{\"op\": \"M\", \"path\": \"big\"}]}}\n",
 			   3 + k, k, 3 + k, k, 3 + 2 * k, k);
-	/* a copy of the box */
+	/* a copy of the box; one in its place after a resume, which begins with the base and is given the files then */
 	buf_printf(out,
-		   "{\"at\": \"50\", \"kind\": \"box.open\", \"body\": {\"name\": \"f\", \"driver\": \"process\"}}\n"
+		   "{\"at\": \"50\", \"kind\": \"box.open\", \"body\": {\"name\": \"f\", \"driver\": \"process\", \"fork\": {\"box\": 3, \"n\": 44}}}\n"
 		   "{\"at\": \"50\", \"kind\": \"snapshot.taken\", \"box\": 45, \"body\": {\"repo\": \"\", \"n\": 1, \"prev\": 0, "
 		   "\"why\": \"fork\", \"by\": [], \"tree\": \"@t%d\", \"under\": \"@t0\", \"changes\": [{\"op\": \"M\", \"path\": \"big\"}]}}\n"
-		   "{\"at\": \"50\", \"kind\": \"fork.done\", \"box\": 45, \"body\": {\"from\": 3, \"to\": 45, \"n\": 44}}\n",
-		   VERSIONS);
+		   "{\"at\": \"51\", \"kind\": \"box.open\", \"body\": {\"name\": \"b\", \"driver\": \"process\", \"was\": 3}}\n"
+		   "{\"at\": \"51\", \"kind\": \"snapshot.taken\", \"box\": 47, \"body\": {\"repo\": \"\", \"n\": 1, \"prev\": 0, "
+		   "\"why\": \"open\", \"by\": [], \"tree\": \"@t0\", \"under\": \"@t0\", \"changes\": [{\"op\": \"M\", \"path\": \"big\"}]}}\n"
+		   "{\"at\": \"51\", \"kind\": \"snapshot.taken\", \"box\": 47, \"body\": {\"repo\": \"\", \"n\": 2, \"prev\": 48, "
+		   "\"why\": \"resume\", \"by\": [], \"tree\": \"@t%d\", \"under\": \"@t0\", \"changes\": [{\"op\": \"M\", \"path\": \"big\"}]}}\n",
+		   VERSIONS, VERSIONS);
 }
 
 static void in_slices(struct source *s)
@@ -75,12 +79,12 @@ static void in_slices(struct source *s)
 	blaming_free(&whole);
 }
 
-/* Lines of a box that was copied are of who wrote them in the box that it was copied from. */
-static void of_a_copy(struct source *s)
+/* Lines of a box that was copied, or that took another's place, are of who wrote them in the one before. */
+static void of_one_before(struct source *s, uint64_t box, const char *what)
 {
-	struct blaming *b = blaming_new(s, 45, 0, "big");
+	struct blaming *b = blaming_new(s, box, 0, "big");
 	size_t wrong = 0;
-	ok(blaming_step(b, INT64_MAX / 2), "a copied box");
+	ok(blaming_step(b, INT64_MAX / 2), "%s", what);
 	const struct blame *x = blaming_result(b);
 	for (size_t i = 0; i < lines && i < x->nr; i++)
 		wrong += x->by[i] != (i < 400 ? 3 + 2 * (i % VERSIONS + 1) : 0);
@@ -149,7 +153,8 @@ int main(void)
 	close(fd);
 	source_sync(s, 0, 0);
 	in_slices(s);
-	of_a_copy(s);
+	of_one_before(s, 45, "a copied box");
+	of_one_before(s, 47, "one that took its place after a resume");
 	on_screen(s);
 	source_close(&s);
 	unlink(path);
