@@ -114,6 +114,9 @@ json_t *gate_waiver_hosts(struct gate *g, uint64_t action, const json_t *seen);
  * [{"action","agent","stays"}]; "stays" says why that one stays held all the same (decide.others). */
 json_t *gate_waiver_try(struct gate *g, uint64_t action, const char *pattern, struct err *err);
 
+/* Would @filter, held, hold @a? Known before: filter_known_before. */
+bool gate_finds(const struct gate *g, const struct filter *filter, const struct action *a);
+
 /* Latches. @agent 0 = everybody. What people do themselves (their shell, rollback, merge) is not held by them.
  * Continue also lets go what a hold filter stopped ("until the next hold"); questions still want their answer. A step
  * leaves the agent paused; with nothing held it is kept for the next action. A pause stops what waits for its turn in a

@@ -38,11 +38,9 @@ bool gate_latched(struct gate *g, struct action *a)
 	return false;
 }
 
-bool gate_holds(struct gate *g, const struct action *a)
+bool gate_finds(const struct gate *g, const struct filter *filter, const struct action *a)
 {
 	struct policy_subject subject;
-	if (!g->hold || filter_empty(g->hold) || a->released || by_people(&a->spec))
-		return false;
 	action_subject(a, &subject);
 	json_t *row = judgement_act(&a->judgement, &subject, NULL), *rules = json_array();
 	json_put_str(row, "verdict", verdict_name(a->judgement.verdict));
@@ -54,9 +52,14 @@ bool gate_holds(struct gate *g, const struct action *a)
 	json_put_int(row, "id", (json_int_t)a->id);
 	json_put_str(row, "session", record_id(g->record));
 	json_put_int(row, "ts_us", clock_wall_us());
-	bool held = filter_match(g->hold, row, clock_wall_us());
+	bool found = filter_match(filter, row, clock_wall_us());
 	json_decref(row);
-	return held;
+	return found;
+}
+
+bool gate_holds(struct gate *g, const struct action *a)
+{
+	return g->hold && !filter_empty(g->hold) && !a->released && !by_people(&a->spec) && gate_finds(g, g->hold, a);
 }
 
 static json_t *reasons_json(unsigned reasons)

@@ -236,4 +236,23 @@ assert(box:exec "echo never")
 L
 timeout 60 "$sg" run need.lua --hold kind:exec --no-input >"$t/out" 2>&1 </dev/null
 is $? 8 'a person was needed: status 8'
+# a filter of the configuration says of what
+printf 'local c = require "sandglass.config"\nc.notify = { command = { "sh", "-c", "echo $SANDGLASS_TEXT >>%s/some" }, when = "%%s" }\nreturn c\n' "$t" >when.lua
+cat >several.lua <<'L'
+local sg = require "sandglass"
+local box <close> = sg.sandbox {}
+sg.all { function() box:exec "echo first" end, function() box:exec "echo other" end, function() sg.ask "which?" end }
+L
+for i in 'cmd~other' 'cmd~"' 'exit:0'; do
+	sed "s/%s/$(printf '%s' "$i" | sed 's/"/\\\\"/g')/" when.lua >"$i.lua"
+done
+id=$("$sg" run -d several.lua --hold kind:exec --config 'cmd~other.lua' </dev/null 2>"$t/out" | grep -oE 's-[0-9a-z]+' | head -1)
+both() { [ "$("$sg" ls --waiting | grep -c "$id")" = 3 ] && [ "$(wc -l <some)" -ge 2 ]; }
+wait_for 30 both
+is "$(sort some | tr '\n' ,)" 'exec echo other,which?,' 'notify.when: the command is told of what its filter finds, and of questions'
+"$sg" stop --now -S "$id" >"$t/out" 2>&1
+"$sg" run -d several.lua --config 'cmd~".lua' </dev/null >"$t/out" 2>&1
+like "$?$(cat "$t/out")" '^3.*notify.when: column 5' 'one that is wrong is an error of the configuration'
+"$sg" run -d several.lua --config 'exit:0.lua' </dev/null >"$t/out" 2>&1
+like "$?$(cat "$t/out")" "^3.*notify.when: .*exit" 'so is what nobody knows beforehand'
 finish

@@ -32,6 +32,7 @@
 #include "base/fd.h"
 #include "base/log.h"
 #include "control/share.h"
+#include "query/filter.h"
 #include "record/later.h"
 #include "sandbox/process.h"
 
@@ -120,7 +121,7 @@ static void on_held(void *self, uint64_t action, bool held)
 			xasprintf("%s %s", action_kind_name(spec->kind),
 				  spec->cmdline ? spec->cmdline : spec->argv.nr ? spec->argv.item[0] :
 				  spec->path ? spec->path : spec->host ? spec->host : spec->tool ? spec->tool : "");
-		if (gate_waits(a))
+		if (gate_waits(a) && (!s->notify_when || gate_finds(s->gate, s->notify_when, a)))
 			super_held(s, action, text);
 		else
 			super_changed(s);
@@ -371,6 +372,7 @@ static json_t *kept_options(const struct super_opts *o)
 	json_put_int(k, "keep_file_bytes", (int64_t)o->keep_file_bytes);
 	json_put_flag(k, "accept_reduced", o->accept_reduced);
 	json_put_str(k, "notify", o->notify);
+	json_put_str(k, "notify_when", o->notify_when);
 	json_put_str(k, "share", o->share);
 	return k;
 }
@@ -458,6 +460,8 @@ static void apply_options(struct super *s)
 		gate_pause(s->gate, 0, who);
 	if (check_model(s, &err) < 0)
 		super_end(s, EXIT_SCRIPT, "%s", err.text);
+	if (o->notify_when && (filter_parse(&s->notify_when, o->notify_when, NULL, NULL, &err) < 0 || filter_known_before(s->notify_when, &err) < 0))
+		super_end(s, EXIT_SCRIPT, "notify.when: %s", err.text);
 	if (o->hold && gate_hold(s->gate, o->hold, who, &err) < 0)
 		super_end(s, EXIT_USAGE, "--hold: %s", err.text);
 }
@@ -596,6 +600,7 @@ static bool release(struct super *s)
 			close_record(s, end);
 		}
 	}
+	filter_free(&s->notify_when);
 	vault_free(&s->vault);
 	stuck = stuck || !drain_pool(s);
 	launcher_stop(&s->launcher);

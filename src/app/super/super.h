@@ -21,6 +21,7 @@ struct super_opts {
 	const char *hold;          /* --hold FILTER; may be NULL */
 	const char *const *policy; /* files ("lua:PATH": of the library), NULL-terminated; may be NULL */
 	const char *notify;        /* notification command (sh -c); may be NULL */
+	const char *notify_when;   /* a filter: of what is held it is told only of what this finds; NULL: of all */
 	json_t *budget;            /* {"uusd":..,"tokens":..,"time_us":..,"steps":..,"actions":..} or NULL; borrowed */
 	json_t *models, *prices;   /* the configuration's (model/provider.h), or NULL; borrowed */
 	json_t *search;            /* settings "search" (app/web), or NULL; borrowed */

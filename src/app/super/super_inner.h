@@ -30,6 +30,7 @@ struct super {
 	const struct super_opts *opts;
 	struct record *record;
 	struct gate *gate;
+	struct filter *notify_when; /* NULL: of everything that is held */
 	struct vault *vault;        /* secrets by name */
 	struct models *models;      /* who answers for models */
 	struct boxes *boxes;
