@@ -57,7 +57,8 @@ class Box:
                 pass
         for p in self.processes:
             try:
-                os.killpg(p.pid, signal.SIGKILL)
+                if p.poll() is None:  # the number of one that has ended may be another's by now
+                    os.killpg(p.pid, signal.SIGKILL)
             except OSError:
                 pass
         shutil.rmtree(self.dir, ignore_errors=True)
