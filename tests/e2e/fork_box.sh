@@ -33,6 +33,9 @@ see("copy", one, "tail -1 a; cat own; ls large")
 assert(src:rollback(before))
 see("back", src, "tail -1 a; ls own; stat -c %s large")
 see("stays", one, "tail -1 a; cat own")
+local old = assert(src:fork { name = "old", at = before })
+see("then", old, "tail -1 a; ls large")
+old:close()
 
 -- while processes live, which go on in the first only
 assert(src:spawn "i=0; while :; do i=$((i+1)); echo $i >n.tmp; mv n.tmp n; sleep 0.01; done")
@@ -64,9 +67,11 @@ like "$(said orphan)" '^1 2 3 four .*in last ' 'a fork of a fork outlives both'
 "$sg" rollback before -S "$id" >"$t/out" 2>&1
 "$sg" prune --boxes --yes >"$t/out" 2>&1
 "$sg" sandbox cp -q three:a back && is "$(tail -1 back)" last 'and prune'
-is "$("$sg" events "$id" --json | jq -r 'select(.kind == "fork.done") | .body.how' | xargs)" 'copy copy copy' 'each is in the record'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "fork.done") | .body.how' | xargs)" 'copy copy copy copy' 'each is in the record'
 missing=$("$sg" events "$id" --json | jq -c 'select(.kind == "rollback.done") | [.body.missing, .body.why]')
 is "$missing" '[["large"],null]' 'a rollback names what is missing and is no failure'
+is "$("$sg" events "$id" --json | jq -r 'select(.kind == "box.warn") | .body.text' | sort)" \
+	"$(printf 'the record does not hold the contents of 1 file, so box %s is without: large\n' "'old'" "'src'")" 'and is told, as is a copy of then'
 "$sg" stop --now -S "$id" >/dev/null 2>&1
 ended() { ! "$sg" state -S "$id" >/dev/null 2>&1; }
 wait_for 20 ended

@@ -484,9 +484,7 @@ void super_box_answer(struct super *s, uint64_t box, struct call *c)
 	call_answer(c, v);
 }
 
-static void box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...) PRINTF(4, 5);
-
-static void box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...)
+void super_box_warn(struct super *s, uint64_t box, const char *fix, const char *fmt, ...)
 {
 	va_list ap;
 	va_start(ap, fmt);
@@ -512,7 +510,7 @@ static void warn_foreign(struct super *s, const struct super_box *sb, const json
 	for (size_t i = 0; i < json_array_size(paths) && i < FOREIGN_NAMED; i++)
 		if (json_get_bytes(json_array_get(paths, i), &one))
 			buf_printf(&names, "%s%s", i ? ", " : "", buf_cstr(&one));
-	box_warn(s, sb->id, "chown them to the owner of the folder",
+	super_box_warn(s, sb->id, "chown them to the owner of the folder",
 		 "%lld file%s of another owner cannot be overwritten in box '%s': %s%s", (long long)nr, nr == 1 ? "" : "s",
 		 sb->name, buf_cstr(&names), nr > FOREIGN_NAMED ? ", ..." : "");
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "app/super/changed.h"
+#include "app/super/super_box.h"
 #include "base/failpoint.h"
 #include "base/fd.h"
 #include "record/read/settled.h"
@@ -16,8 +17,20 @@ static void op_free(struct tree_op *o)
 	free(o);
 }
 
+/* Who goes by its files is to know what they lack. */
+static void tell_missing(const struct tree_op *o)
+{
+	CLEANUP(buf_release) struct buf names = BUF_INIT;
+	tree_change_names(&o->missing, &names);
+	super_box_warn(o->t->s, o->t->id, "a larger keep.file_bytes in the configuration keeps more",
+		       "the record does not hold the contents of %zu file%s, so box '%s' is without: %s", o->missing.nr,
+		       o->missing.nr == 1 ? "" : "s", o->t->name, buf_cstr(&names));
+}
+
 static void finish(struct tree_op *o)
 {
+	if (o->missing.nr && o->err.code == ERR_NONE)
+		tell_missing(o);
 	o->done(o);
 	op_free(o);
 }
