@@ -153,7 +153,21 @@ local function surroundings()
   is(said("echo \"$GIVEN\"", "print(os.environ['GIVEN'])", { env = { GIVEN = "a 'b' $c" } }), "a 'b' $c", "environment of a command")
   local all = said("env", "print(*['%s=%s' % v for v in os.environ.items()], sep='\\n')")
   ok(a.mark ~= "" and not all:find(a.mark, 1, true) and all:find "PATH=", "nothing of the environment of this machine's user is in it")
-  if caps.shell then is(said("pwd", nil, { cwd = "/tmp" }):match "/tmp$", "/tmp", "or elsewhere") else skip("or elsewhere", PYTHON) end
+  if not caps.shell then
+    skip("or elsewhere", PYTHON)
+    skip("nor in a folder that is not there, and why", PYTHON)
+    skip("of several commands none", PYTHON)
+    return
+  end
+  is(said("pwd", nil, { cwd = "/tmp" }):match "/tmp$", "/tmp", "or elsewhere")
+  local refused = 0
+  for _ = 1, 10 do   -- it may be known before the command is let go, or after
+    local r = box:exec("pwd", { cwd = "nowhere" })
+    if r and r.code == 126 and r.err ~= "" then refused = refused + 1 end
+  end
+  is(refused, 10, "nor in a folder that is not there, and why")
+  local r = box:batch({ "true", "pwd" }, { cwd = "nowhere" })
+  ok(r and r[1] and r[1].code == 126 and r[1].err ~= "" and not r[2], "of several commands none")
 end
 
 -- Time, signals, what goes on ------------------------------------------------------------------------------------

@@ -188,7 +188,7 @@ function Box:batch(list, o)
   args.cmd, args.batch = nil, setmetatable(table.move(list, 1, #list, 1, {}), rt.core.array_mt)
   local v, err = again_if_interrupted(self, "box.exec", args, args.stream and whole_characters(o.on_out), o)
   if not v then return nil, err end
-  if not v.batch then return { result(v) } end
+  if not v.batch or #v.batch == 0 then return { result(v) } end   -- none of them was begun
   local results = {}
   for i, p in ipairs(v.batch) do
     local r = { code = p.code, ok = p.code == 0, event = v.event, ms = v.ms, out_bytes = p.out[2] - p.out[1] }

@@ -77,7 +77,7 @@ struct run_ops {
 	/* May be NULL. Before on_exit, from drivers whose boxes lie elsewhere: how long it took until it ran there, and how
 	 * long it ran. */
 	void (*on_took)(void *self, int64_t out_us, int64_t box_us);
-	/* May be NULL. Before on_exit that is @lost, from drivers that know: why it is. */
+	/* May be NULL. Before on_exit, from drivers that know: why it is @lost; or why nothing was executed (code 126 or 127). */
 	void (*on_lost)(void *self, const struct err *why);
 };
 struct run_opts {

@@ -33,6 +33,7 @@ static void job_free(struct job *j)
 	several_free(&j->batch);
 	buf_release(&j->early);
 	oom_forget(j);
+	free(j->unrun);
 	free(j->lost_why);
 	free(j);
 }
@@ -99,6 +100,15 @@ static void put_end(const struct job *j, const struct run_end *e, json_t *body)
 	json_put_str(body, "why", why);
 }
 
+/* As a shell would: what was not executed has no words of its own. */
+static void say_unrun(struct job *j)
+{
+	CLEANUP(free_ptr) char *line = xasprintf("sandglass: %s\n", j->lost_why);
+	bool pty = json_flag(action_spec(j->action)->args, "pty", false);
+	j->bytes[!pty] += (int64_t)strlen(line);
+	action_output(j->action, pty ? STREAM_PTY : STREAM_ERR, line, strlen(line));
+}
+
 /* @e: NULL when it is not known. */
 static void run_over(struct job *j, const struct run_end *e)
 {
@@ -106,10 +116,14 @@ static void run_over(struct job *j, const struct run_end *e)
 	enum action_end end = end_of(j, !e);
 	int left = e ? e->left : 0;
 	json_t *body = json_object();
-	if (e)
+	if (e && j->lost_why)
+		say_unrun(j);
+	if (e) {
 		put_end(j, e, body);
-	else if (j->lost_why)
-		json_put_str(body, "why", j->lost_why);
+	} else if (j->lost_why) {
+		CLEANUP(free_ptr) char *why = xasprintf("%s; how it ended is not known", j->lost_why);
+		json_put_str(body, "why", why);
+	}
 	json_put_int(body, "out_bytes", j->bytes[0]);
 	json_put_int(body, "err_bytes", j->bytes[1]);
 	if (left)
@@ -129,9 +143,13 @@ static void run_exited(void *self, int code, int signal, bool lost, int left)
 	struct job *j = self;
 	const struct run_end e = { .code = code, .signal = signal, .left = left };
 	j->slot->lost |= lost;
-	if (action_state(j->action) != ACTION_RUNNING) { /* lost while it was prepared: start() says so when its turn comes */
+	if (action_state(j->action) != ACTION_RUNNING) { /* while it was prepared: start() says so when its turn comes */
 		j->slot->driver->run_free(j->run);
 		j->run = NULL;
+		if (lost)
+			return;
+		j->unrun = NEW(struct run_end);
+		*j->unrun = e;
 	} else if (lost || j->end != END_OK || !oom_look(j, &e, run_over)) {
 		run_over(j, lost ? NULL : &e);
 	}
@@ -159,7 +177,7 @@ void end_jobs(struct slot *s, enum action_end end)
 		else if (j->waits)
 			take_out(j, j->end);
 		else if (action_state(j->action) != ACTION_RUNNING)
-			run_exited(j, 0, SIGKILL, false, 0);
+			run_exited(j, 0, SIGKILL, true, 0);
 		else
 			run_over(j, &killed);
 	}
@@ -176,7 +194,7 @@ static void run_lost(void *self, const struct err *why)
 {
 	struct job *j = self;
 	free(j->lost_why);
-	j->lost_why = xasprintf("%s; how it ended is not known", why->text);
+	j->lost_why = xstrdup(why->text);
 }
 
 static const struct run_ops run_ops = { .on_output = on_output, .on_exit = run_exited, .on_took = run_took, .on_lost = run_lost,
@@ -325,6 +343,10 @@ static void start(void *self, struct action *a)
 	struct job *j = action_tag(a);
 	if (!j)
 		j = job_prepare(s, a);
+	if (j->unrun) {
+		run_over(j, j->unrun);
+		return;
+	}
 	if (!j->run) {
 		s->lost = true;
 		job_free(j);

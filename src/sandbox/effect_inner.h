@@ -10,7 +10,8 @@ struct job {
 	struct job *next;
 	struct slot *slot;
 	struct action *action;
-	struct run *run; /* NULL: the box died under it before it was let go */
+	struct run *run; /* NULL: it ended before it was let go */
+	struct run_end *unrun; /* so: what was asked for cannot be executed; NULL: the box died under it */
 	struct loop_timer *timer; /* time-out, later the grace before KILL */
 	struct loop_timer *flood;
 	struct several *batch;      /* NULL: it is one command */
@@ -23,7 +24,7 @@ struct job {
 	struct watch *watch; /* effect_trace.c; NULL: what it executes is not watched */
 	int64_t begun_us;
 	int stopped;         /* the signal with which whoever started it ends it; 0 none */
-	char *lost_why;      /* what its driver says about how it was lost; NULL nothing */
+	char *lost_why;      /* what its driver says about how it was lost, or why nothing was executed; NULL nothing */
 	struct oom_look *look;   /* effect_oom.c; NULL: it runs */
 };
 

@@ -35,6 +35,13 @@ static void on_trace(void *self, int listener, int sys)
 	r->ops->on_trace(r->self, listener, sys);
 }
 
+static void on_lost(void *self, const struct err *why)
+{
+	struct run *r = self;
+	if (r->ops->on_lost)
+		r->ops->on_lost(r->self, why);
+}
+
 static void lost(void *self)
 {
 	struct run *r = self;
@@ -47,7 +54,8 @@ static void lost(void *self)
 struct run *guest_drive(struct loop *l, struct guest *g, const struct strv *env, const char *cwd, const struct run_opts *o,
 			const struct run_ops *ops, void *self)
 {
-	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_, .on_trace = on_trace };
+	static const struct run_ops mine = { .on_output = on_output, .on_exit = on_exit_, .on_trace = on_trace,
+					     .on_lost = on_lost };
 	struct run *r = NEW(struct run);
 	*r = (struct run){ .ops = ops, .self = self };
 	if (!g) {

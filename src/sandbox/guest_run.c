@@ -85,6 +85,9 @@ static void tell_exit(struct guest_run *r, bool lost)
 	r->exited = true;
 	r->ended = true;
 	loop_timer_free(&r->timer);
+	struct err why = ERR_INIT;
+	if (!lost && r->ops->on_lost && guest_run_failure(r, &why))
+		r->ops->on_lost(r->self, &why);
 	for (int i = 1; i < 4; i++) {
 		struct end *e = &r->end[i];
 		if (e->fd >= 0 && !lost && r->how.left) {
