@@ -100,6 +100,7 @@ struct script *script_begin(struct remote *r, const struct script_how *how, void
 /* One that @rests is no work: for its sake no box stays awake, or wakes. It waits while the box sleeps. */
 struct script *script_go_on(struct remote *r, const struct script_how *how, void *self, bool rests);
 void script_rest(struct script *s, bool rests);
+void script_as_utf8(struct buf *text); /* as it is sent */
 void script_cancel(struct script **s); /* no callback any more; what runs in the box goes on */
 void script_pause(struct script *s, bool paused);
 void scripts_go(struct remote *r);    /* the box has woken */

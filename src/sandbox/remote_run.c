@@ -1,4 +1,5 @@
 /* Commands in rented boxes: one text per command, which starts it and reads what it puts out until it has ended. */
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,7 @@
 #include "sandbox/remote_inner.h"
 #include "wire/tool.h"
 
-enum { KILL_AFTER_MS = 2000, DEAF_MS = 1500 };
+enum { KILL_AFTER_MS = 2000, DEAF_MS = 1500, WORD_MAX = (128 << 10) - 1024 };
 static const long long MOST_US = 1LL << 56; /* of a clock: 2,000 years */
 
 struct run {
@@ -416,6 +417,26 @@ size_t remote_run_stdin_queued(const struct run *r)
 
 /* --- life --- */
 
+/* Most providers make one word of a command line of it, which has an end (MAX_ARG_STRLEN). */
+static bool fits(const struct run *r)
+{
+	CLEANUP(buf_release) struct buf text = BUF_INIT;
+	struct wrap_run w = wrap_of(r);
+	wrap_exec(&text, &w);
+	script_as_utf8(&text);
+	return text.len < WORD_MAX;
+}
+
+static void refuse(struct run *r)
+{
+	struct err why = ERR_INIT;
+	errno = E2BIG;
+	err_sys(&why, "cannot run the command");
+	if (r->ops->on_lost)
+		r->ops->on_lost(r->self, &why);
+	finish(r, 126, 0, false);
+}
+
 static void begin(void *self)
 {
 	struct run *r = self;
@@ -427,6 +448,12 @@ static void begin(void *self)
 		return;
 	}
 	r->streams = r->o.pty || (r->o.stdin_open && (!r->in_eof || r->in.len > WRAP_TEXT_MAX / 2));
+	if (!fits(r) && r->in.len)
+		r->streams = true; /* its input goes by itself */
+	if (!fits(r)) {
+		refuse(r);
+		return;
+	}
 	r->going = true;
 	r->sent_us = clock_mono_us();
 	if (!r->quiet && !r->o.background && !r->o.pty)

@@ -143,7 +143,7 @@ static void on_done(void *self, const json_t *value, const struct err *err)
 }
 
 /* Providers take a text as JSON, which knows no bytes that are not UTF-8: such a text is put together by the shell there. */
-static void as_utf8(struct buf *text)
+void script_as_utf8(struct buf *text)
 {
 	if (utf8_valid(text->data, text->len))
 		return;
@@ -169,7 +169,7 @@ static void send(struct script *s)
 	buf_reset(&s->reader.line);
 	buf_reset(&s->noise);
 	s->how->make(s->self, &text);
-	as_utf8(&text);
+	script_as_utf8(&text);
 	args = remote_args(s->remote);
 	json_array_append_new(args, json_bytes(text.data, text.len));
 	s->op = remote_ask(s->remote, "exec", args, &heard, s);
