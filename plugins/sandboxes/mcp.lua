@@ -157,7 +157,7 @@ function M.close(box, host)
     if box.sandbox then
       call(box, "sandbox_close", { sandbox_id = box.sandbox }, host)
     elseif box.tool then
-      shell(box, ("for f in /tmp/.sandglass-%s/*/p; do [ -s $f ] && kill -9 -- -$(cat $f) 2>/dev/null; done; rm -rf /tmp/.sandglass-%s; "
+      shell(box, ("for f in /tmp/.sandglass-%s/*/p; do [ -s $f ] && kill -9 -$(cat $f) 2>/dev/null; done; rm -rf /tmp/.sandglass-%s; "
         .. "find /workspace -mindepth 1 -delete 2>/dev/null; echo @@"):format(box.tag, box.tag), host)
     end
   end)

@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/beneath.h"
@@ -306,35 +305,6 @@ static int become_offline(char **argv)
 	return why == ENOENT || why == ENOTDIR ? 127 : 126;
 }
 
-static int say_end(const char *path, int code, int signo)
-{
-	struct err err = ERR_INIT;
-	CLEANUP(fd_close) int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-	CLEANUP(free_ptr) char *text = xasprintf("%d %d\n", code, signo);
-	if (fd < 0 || fd_write_all(fd, text, strlen(text), &err) < 0)
-		fprintf(stderr, "how it ended cannot be written to %s\n", path); /* who looks has our own status yet */
-	return signo ? 128 + signo : code;
-}
-
-static int watch_end(char **argv)
-{
-	int status = 0;
-	pid_t child = fork();
-	if (child == 0) {
-		execvp(argv[1], argv + 1);
-		int why = errno;
-		fprintf(stderr, "%s: %s\n", argv[1], strerror(why));
-		_exit(why == ENOENT ? 127 : 126);
-	}
-	if (child < 0) {
-		fprintf(stderr, "%s: %s\n", argv[1], strerror(errno));
-		return 126;
-	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return say_end(argv[0], WIFEXITED(status) ? WEXITSTATUS(status) : 0, WIFSIGNALED(status) ? WTERMSIG(status) : 0);
-}
-
 int tool_answer(int argc, char **argv, struct buf *out)
 {
 	struct err err = ERR_INIT;
@@ -361,7 +331,7 @@ int tool_main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[0], "offline") == 0)
 		return become_offline(argv + 1);
 	if (argc > 2 && strcmp(argv[0], "ends") == 0)
-		return watch_end(argv + 1);
+		return tool_ends(argv + 1);
 	if (argc > 4 && strcmp(argv[0], "tty") == 0)
 		return tool_tty(argv + 1);
 	int status = tool_answer(argc, argv, &out);

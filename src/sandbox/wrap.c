@@ -86,7 +86,7 @@ static void command(struct buf *out, const struct wrap_run *r, const char *input
 	words(&inner, r);
 	quoted(out, "set -- $s sh -c ", buf_cstr(&inner), " sh \"$d\"\n");
 	quoted(out, "t=", r->base, "/tool\n");
-	buf_puts(out, "if [ -x \"$t\" ]; then \"$t\" " TOOL_OPTION " ends \"$d/s\" \"$@\"; else \"$@\"; fi");
+	buf_puts(out, "if [ -x \"$t\" ]; then \"$t\" " TOOL_OPTION " ends \"$d\" \"$@\"; else \"$@\"; fi");
 }
 
 /* Our tool knows a signal from a status above 128. Without it (the machine has run it over) a shell knows by what it says about a child;
@@ -142,7 +142,8 @@ static const char follow[] = "if [ -e \"$d/c\" ]; then x=1; else x=; fi\n"
 			     "f=$(dd bs=65536 count=1 2>/dev/null <&4 | base64 | tr -d '\\n')\n"
 			     "if [ -n \"$g\" ]; then echo \"@o$g\"; fi\n"
 			     "if [ -n \"$f\" ]; then echo \"@e$f\"; fi\n"
-			     "if [ -n \"$g$f\" ]; then w=1 k=$((k + 1)); if [ $q = 0 ] || [ $k -lt 8 ]; then continue; fi; fi\n"
+			     "if [ -n \"$g$f\" ]; then c=$((c + (${#g} + ${#f}) / 4 * 3)); echo $c >\"$d/r\"\n"
+			     "w=1 k=$((k + 1)); if [ $q = 0 ] || [ $k -lt 8 ]; then continue; fi; fi\n"
 			     "if [ -n \"$x\" ] && [ -z \"$g$f\" ]; then echo \"@x$(cat \"$d/c\")\"; z=1; break; fi\n"
 			     "if [ $q -gt 0 ]; then if [ $k -ge 8 ] || [ $t -ge $q ]; then echo '@w'; break; fi\n"
 			     "if [ $k -gt 0 ] && [ $w -gt 3 ]; then echo '@w'; break; fi; fi\n"
@@ -171,7 +172,7 @@ void wrap_exec(struct buf *out, const struct wrap_run *r)
 		      "exec 3<\"$d/o\" 4<\"$d/e\"\n");
 	skip(out, 3, r->out_off);
 	skip(out, 4, r->err_off);
-	buf_printf(out, "q=%d\n", r->poll_s * 10);
+	buf_printf(out, "q=%d c=%lld\n", r->poll_s * 10, (long long)(r->out_off + r->err_off));
 	buf_puts(out, r->o->pty ? "echo $$ >\"$d/f\"\n" : "");
 	buf_puts(out, follow_begin);
 	buf_puts(out, r->o->pty ? answers : "");
@@ -186,15 +187,16 @@ static void wait_for_number(struct buf *out)
 	buf_puts(out, "i=0\nwhile [ $i -lt 100 ] && [ ! -s \"$d/p\" ]; do sleep 0.05; i=$((i + 1)); done\n");
 }
 
+/* To its group; without "--", which the kill of dash and of busybox does not know. */
 void wrap_signal(struct buf *out, const struct wrap_run *r, int signo)
 {
 	buf_puts(out, "(\n");
 	folder(out, r);
 	wait_for_number(out);
 	buf_printf(out,
-		   "if [ -s \"$d/p\" ] && [ ! -e \"$d/c\" ]; then p=$(cat \"$d/p\"); kill -%d -- -$p 2>/dev/null || kill -%d $p "
-		   "2>/dev/null; fi\necho '@.'\n)\n",
-		   signo, signo);
+		   "if [ -s \"$d/p\" ] && [ ! -e \"$d/c\" ]; then p=$(cat \"$d/p\"); kill -%d -$p 2>/dev/null || kill -%d $p "
+		   "2>/dev/null\n%sfi\necho '@.'\n)\n",
+		   signo, signo, signo == SIGSTOP ? "" : "if [ -e \"$d/z\" ]; then rm -f \"$d/z\"; kill -CONT -$p; fi\n");
 }
 
 void wrap_resize(struct buf *out, const struct wrap_run *r, unsigned cols, unsigned rows)
@@ -236,7 +238,7 @@ void wrap_input(struct buf *out, const struct wrap_run *r, unsigned nr, const st
 
 void wrap_kill_all(struct buf *out, const char *base)
 {
-	quoted(out, "(\nfor f in ", base, "/*/p; do if [ -s \"$f\" ] && [ ! -e \"${f%p}c\" ]; then kill -9 -- -$(cat \"$f\") 2>/dev/null; fi; "
+	quoted(out, "(\nfor f in ", base, "/*/p; do if [ -s \"$f\" ] && [ ! -e \"${f%p}c\" ]; then kill -9 -$(cat \"$f\") 2>/dev/null; fi; "
 					"done\necho '@.'\n)\n");
 }
 

@@ -28,8 +28,11 @@
  *                        more, what the verb answers stands in FILE.say.NUMBER. The newest counts.
  * 11. sum ROOT          input: any number of str path. answer: for each u8 1, an entry of the manifest, 32 bytes: SHA-256 of all that the
  *                        file holds; or u8 0 where there is no such file, or it changed while it was read. Paths as for get.
- * 12. ends FILE WORD... is no question: the command of these words is run as a child. When it has ended FILE holds "STATUS SIGNAL" (0:
- *                        none), which no shell tells apart in all cases, and the tool ends with the status, or 128 more than the signal. */
+ * 12. ends FOLDER WORD... is no question: the command of these words is run as a child. When it has ended FOLDER/s holds "STATUS SIGNAL"
+ *                        (0: none), which no shell tells apart in all cases, and the tool ends with the status, or 128 more than the signal.
+ *                        Meanwhile it stands still while FOLDER/o and FOLDER/e, into which it puts out, are too far ahead of FOLDER/r, which
+ *                        says how much of both has been fetched. FOLDER/z is there as long; whoever has a signal for it removes that, and
+ *                        sends SIGCONT after it. */
 #ifndef WIRE_TOOL_H
 #define WIRE_TOOL_H
 
