@@ -30,6 +30,7 @@ local function restored(self, id, err)
   local s = self.state
   while s.restoring do call("sleep", { us = 20000 }) end
   if self.id ~= id then return s.lost end
+  if s.closed then return err end
   s.restoring = true
   local v, why = rt.shield(call, "box.restore", { box = id })   -- a task that is cancelled here opens it for the others
   s.restoring = false

@@ -61,6 +61,9 @@ local r, err = sg.agent.run { box = box, task = "wait", tools = { "shell" }, mod
 print("agent " .. (r and r.text or tostring(err)))
 local v, why = box:exec "cat f"
 print(("then %s in %s %s"):format(v and v.out or why.code, box.name, tostring(why)))
+box:close()
+v, why = box:exec "cat f"
+print("shut " .. tostring(why))
 L
 cat >turns.lua <<'L'
 return {
@@ -89,6 +92,7 @@ dies restore
 like "$(grep '"text":"agent' events)" 'agent Done' 'a box dies under its agent, and the agent goes on'
 like "$(grep '"kind":"fork.done"' events)" '"how":"restore"' 'in another box with the files of the last snapshot'
 like "$(grep '"text":"then' events)" 'then kept\\n in c-2' 'the handle, too'
+like "$(grep '"text":"shut' events)" 'shut box [0-9]+ is gone"' 'one that the script has closed stays closed'
 calls=$(grep '"kind":"model.call"' events | tail -1 | grep -oE '"seq":[0-9]+' | cut -d: -f2)
 like "$("$sg" show "#$calls")" 'has died while this was under way; it goes on in box .c-2.' 'and the model was told'
 "$sg" verify >out 2>&1
