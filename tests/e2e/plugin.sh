@@ -34,7 +34,17 @@ mv mine.lua talk.lua "$t/home" # by name alone from now on
 printf 'require("sandglass").sandbox { backend = "mine" }\n' >box.lua
 timeout 60 "$sg" run --no-tui box.lua </dev/null >"$t/out" 2>&1
 like "$(cat "$t/out")" 'mine has been asked' 'a box of it'
+wrong() { # fields of a face in Lua, what is said
+	printf 'return { kind = "sandbox", %s }\n' "$1" >wrong.lua
+	timeout 60 "$sg" run --no-tui --backend ./wrong.lua any.lua </dev/null >"$t/out" 2>&1
+	like "$(tail -1 "$t/out")" "the plugin './wrong.lua'$2" "one that is wrong: $2"
+}
 printf 'require("sandglass").sandbox {}\n' >any.lua
+f='open = function() end, exec = function() end'
+wrong "$f, close = function() end" " has no 'name'$"
+wrong "name = 'x', $f" " has no function 'close'$"
+wrong "name = 'x', close = 5, $f" " has no function 'close'$"
+wrong "name = 'x', close = function() end, hosts = 5, $f" ": 'hosts' is to be a list of texts$"
 timeout 60 "$sg" run --no-tui --backend mine any.lua </dev/null >"$t/out" 2>&1
 like "$(cat "$t/out")" 'mine has been asked' 'by --backend as well'
 "$sg" run --backend mne any.lua </dev/null >"$t/out" 2>&1

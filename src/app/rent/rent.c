@@ -25,14 +25,19 @@ const char *rent_name(size_t i)
 	return i < nr ? names[i] : NULL;
 }
 
-static bool has(void *self, const char *fn)
+bool face_has(const json_t *face, const char *fn)
 {
-	const struct lessor *l = self;
-	const json_t *list = json_object_get(l->face, "functions");
+	const json_t *list = json_object_get(face, "functions");
 	for (size_t i = 0; i < json_array_size(list); i++)
 		if (!strcmp(json_string_value(json_array_get(list, i)), fn))
 			return true;
 	return false;
+}
+
+static bool has(void *self, const char *fn)
+{
+	const struct lessor *l = self;
+	return face_has(l->face, fn);
 }
 
 static int poll_s(void *self)
@@ -65,6 +70,7 @@ static const struct driver *find(void *self, const char *name)
 	struct err err = ERR_INIT;
 	*l = (struct lessor){ .next = r->first, .rent = r, .name = xstrdup(name) };
 	if (plugin_open(&l->plugin, r->super, "sandboxes", name, &err) < 0) {
+		super_warn(r->super, NULL, "the plugin '%s' cannot be used: %s", name, err.text);
 		free(l->name);
 		free(l);
 		return NULL;

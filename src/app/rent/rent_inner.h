@@ -59,6 +59,7 @@ struct remote_op {
 };
 
 /* --- rent_op.c --- */
+bool face_has(const json_t *face, const char *fn); /* rent.c: a function of the plugin */
 struct remote_op *op_begin(void *self, const char *fn, json_t *args, const json_t *options, uint64_t box,
 			   const struct remote_heard *heard, void *to);
 void op_pause(struct remote_op *op, bool paused);

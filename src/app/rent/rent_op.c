@@ -322,10 +322,10 @@ static void url_of(struct lessor *l, const json_t *options)
 	l->url = xstrndup(url, len);
 }
 
-/* auth and hide are lists of texts; the name of one that is not. */
+/* These are lists of texts; the name of one that is not. */
 static const char *bad_list(const json_t *face)
 {
-	static const char *const names[] = { "auth", "hide" };
+	static const char *const names[] = { "auth", "hide", "hosts" };
 	for (size_t k = 0; k < ARRAY_LEN(names); k++) {
 		const json_t *list = json_object_get(face, names[k]);
 		bool good = !list || json_is_array(list) || (json_is_object(list) && !json_object_size(list));
@@ -334,6 +334,18 @@ static const char *bad_list(const json_t *face)
 		if (!good)
 			return names[k];
 	}
+	return NULL;
+}
+
+/* The first of what every plugin has that this one lacks; NULL: none. */
+static const char *lacks(const json_t *face)
+{
+	static const char *const names[] = { "open", "exec", "close" };
+	if (!json_is_string(json_object_get(face, "name")))
+		return "name";
+	for (size_t k = 0; k < ARRAY_LEN(names); k++)
+		if (!face_has(face, names[k]))
+			return names[k];
 	return NULL;
 }
 
@@ -350,6 +362,12 @@ static void on_face(void *self, const json_t *face, const char *why)
 	const char *bad = bad_list(face);
 	if (bad) {
 		CLEANUP(free_ptr) char *text = xasprintf("the plugin '%s': '%s' is to be a list of texts", l->name, bad);
+		fail(op, ERR_PARSE, text);
+		return;
+	}
+	const char *lacking = lacks(face);
+	if (lacking) {
+		CLEANUP(free_ptr) char *text = xasprintf("the plugin '%s' has no %s'%s'", l->name, strcmp(lacking, "name") ? "function " : "", lacking);
 		fail(op, ERR_PARSE, text);
 		return;
 	}
