@@ -30,8 +30,8 @@
 -- the next message, nil when it was closed; s:close(). Fails as host.http does, also when it breaks off.
 -- host.stream(request, fn) calls fn with each piece of the answer. host.sleep(seconds), host.all { fn, ... } side by side,
 -- host.out(text), host.say(text) a line for people, host.fail(code, format, ...).
--- Codes: "gone" the box is no more, "cut" the connection broke, "lost" unknown whether it was done, "quota", "denied" (the
--- key), "bad" everything else.
+-- Codes: "gone" the box is no more, "unreached" nothing was sent, "cut" the connection broke, "lost" unknown whether it was
+-- done, "quota", "denied" (the key), "bad" everything else.
 local rt = require "sandglass.runtime"
 local p = require "sandglass.plugin"
 
@@ -112,9 +112,9 @@ local function refuse(op, req, ev)
   M.fail("bad", "%s: status %d: %s", where, s, msg)
 end
 
-local function broken(face, req, ev)
-  local where = ("%s (%s %s)"):format(face.name, req.method, req.path or req.url)
-  local code = ev.unreached and "cut" or req.method ~= "GET" and "lost" or "cut"
+local function broken(op, req, ev)
+  local where = ("%s (%s %s)"):format(op.face.name, req.method, req.path or req.url)
+  local code = ev.unreached and (op.reached and "cut" or "unreached") or req.method ~= "GET" and "lost" or "cut"
   M.fail(ev.code or code, "%s: %s%s", where, ev.wrong, ev.unreached and "; is that address right, and reachable from here?" or "")
 end
 
@@ -145,7 +145,8 @@ local function host_of(op)
   function h.http(r)
     local todo = wanted(face, r)
     local ev = wait(op, order(op, todo))
-    if ev.wrong then broken(face, todo, ev) end
+    op.reached = op.reached or not ev.unreached
+    if ev.wrong then broken(op, todo, ev) end
     if (ev.status < 200 or ev.status > 299) and not (r.accept and r.accept[ev.status]) then refuse(op, todo, ev) end
     check_page(op.face, todo, ev)
     if ev.body and ev.body:find "^%s*[{%[]" then ev.json = p.decode(ev.body) end
@@ -163,13 +164,14 @@ local function host_of(op)
     while true do
       local ev = wait(op, id)
       if ev.status and not head then head = ev end
+      op.reached = op.reached or not ev.unreached
       local good = head and (head.status >= 200 and head.status < 300)
       if ev.chunk and good then fn(ev.chunk) end
       if ev.over then
         if head and not good and not (r.accept and r.accept[head.status]) then
           refuse(op, todo, { status = head.status, body = ev.body, headers = head.headers })
         end
-        if ev.wrong then broken(face, todo, ev) end
+        if ev.wrong then broken(op, todo, ev) end
         return { status = head and head.status, headers = head and head.headers or {}, trailers = ev.trailers or {},
           body = ev.body }
       end
@@ -210,18 +212,19 @@ local function host_of(op)
       if ev.message then return ev.message end
       s.over, s.code = true, ev.closed
       op.sockets[id] = nil
-      if ev.wrong then broken(face, todo, ev) end
+      if ev.wrong then broken(op, todo, ev) end
       return nil
     end
 
     local ev = event()
+    op.reached = op.reached or not ev.unreached
     if not ev.over then
       s.protocol = ev.open
       return s
     end
     s.over = true
     op.sockets[id] = nil
-    if ev.wrong then broken(face, todo, ev) end
+    if ev.wrong then broken(op, todo, ev) end
     if r.accept and r.accept[ev.status] then return nil, ev end
     refuse(op, todo, ev)
   end

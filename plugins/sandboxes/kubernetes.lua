@@ -290,7 +290,7 @@ function M.write(box, path, bytes, host)
   for try = 1, 3 do
     good, wrong = pcall(run, box, { "sh", "-c", ('head -c %d >"$0"'):format(#bytes), path }, bytes, host)
     if good then return end
-    if type(wrong) ~= "table" or wrong.code ~= "cut" then break end
+    if type(wrong) ~= "table" or (wrong.code ~= "cut" and wrong.code ~= "unreached") then break end
     host.sleep(0.2 * try)
   end
   error(wrong, 0)

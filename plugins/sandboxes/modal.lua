@@ -297,7 +297,7 @@ local function read_on(box, host, id, at, anew, fn)
     { again = true, timeout = READ_S })
   local ok, status, text = pcall(call.stream, host, request, function(m) fn(m.data or "") end)
   if ok then return status, text end
-  if type(status) ~= "table" or (status.code ~= "cut" and status.code ~= "lost") then error(status, 0) end
+  if type(status) ~= "table" or (status.code ~= "cut" and status.code ~= "lost" and status.code ~= "unreached") then error(status, 0) end
   return nil, status.msg
 end
 

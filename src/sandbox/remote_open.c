@@ -394,8 +394,8 @@ static void on_opened(void *self, const json_t *box, const struct err *err)
 		stands(r, box);
 		return;
 	}
-	bool again = err->code == ERR_IO || err->code == ERR_CANCELLED || err->code == ERR_FULL;
-	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED;
+	bool unknown = err->code == ERR_IO || err->code == ERR_CANCELLED; /* ERR_BUSY: nothing was sent */
+	bool again = unknown || err->code == ERR_BUSY || err->code == ERR_FULL;
 	r->doubtful |= unknown;
 	if (!again || json_object_size(r->box) || (++r->tries >= MOST_TRIES && !(unknown && can_list(r)))) {
 		struct err why = *err;

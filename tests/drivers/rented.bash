@@ -254,6 +254,7 @@ if [ "$kind" = e2b ] || [ -n "${LONG:-}" ]; then
 	wait_for 10 none_left
 	ok $? 'so that none is left'
 	fake calm >/dev/null
+	like "$(export "$url=http://127.0.0.1:9${tail:-}"; one)" 'is that address right, and reachable from here.$' 'nobody is there: nothing was asked for, so nothing may be left'
 	fault "9 POST $create lost"
 	fault '99 GET . status:503'
 	like "$(one)" 'a box may have been made all the same, and cost: the next one' 'nor at all: what may be there is said'

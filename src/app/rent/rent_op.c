@@ -101,7 +101,7 @@ static enum err_code code_of(const char *word)
 	static const struct {
 		const char *word;
 		enum err_code code;
-	} known[] = { { "gone", ERR_CLOSED },	{ "cut", ERR_IO },	  { "lost", ERR_CANCELLED },
+	} known[] = { { "gone", ERR_CLOSED },	{ "cut", ERR_IO },	  { "lost", ERR_CANCELLED }, { "unreached", ERR_BUSY },
 		      { "quota", ERR_FULL },	{ "denied", ERR_DENIED }, { "noent", ERR_NOENT },
 		      { "unable", ERR_UNSUPPORTED } };
 	for (size_t i = 0; i < ARRAY_LEN(known); i++)
