@@ -291,6 +291,7 @@ for _ = 1, 6 do
 end
 print("said " .. said:gsub("\n", "|"))
 L
+waits() { grep -qs '"waits"' gone.out; }
 stays() { # what befalls the box once its shell is there: command...
 	rm -f gone.out
 	timeout 60 "$sg" run --no-tui stays.lua --json -- "$kind" </dev/null >gone.out 2>&1 &
@@ -311,7 +312,6 @@ sg.sleep(1)
 local r, err = box:exec "echo still there"
 print("said " .. (r and r.out .. r.err or tostring(err)))
 L
-waits() { grep -qs '"waits"' gone.out; }
 refused() { # STATUS: of every answer from the middle of a session on
 	local key_is="$kind refuses the key in $key: .*'sandglass secret set $key'"
 	rm -f gone.out

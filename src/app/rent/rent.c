@@ -60,9 +60,8 @@ static const struct driver *find(void *self, const char *name)
 	size_t len = strlen(name);
 	bool is_path = len > 4 && !strcmp(name + len - 4, ".lua");
 	CLEANUP(free_ptr) char *file = is_path ? realpath(name, NULL) : NULL;
-	name = file ? file : name;
 	for (struct lessor *l = r->first; l; l = l->next)
-		if (!strcmp(l->name, name))
+		if (file ? l->driver->file && !strcmp(l->driver->file, file) : !strcmp(l->name, name))
 			return l->driver;
 	if (!(is_path ? file && access(file, R_OK) == 0 : shipped(name) || plugin_own("sandboxes", name)))
 		return NULL;
