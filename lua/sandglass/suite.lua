@@ -70,6 +70,15 @@ function M.suite(o)
   return setmetatable({ list = o }, suite_mt)
 end
 
+-- Who expects nothing has forgotten to: that is no scenario that passes.
+local function expectations(s, file)
+  local r = v.run(v.checks(s.expect), file)
+  if #r.results == 0 then
+    r.results[1] = { name = "expects something", result = "error", text = "expect(log, t) has asked t nothing (t:check, t:equal, t:none, ...)" }
+  end
+  return r
+end
+
 -- For boot.lua: without @name the suite as data, with it the expectations of that scenario over the record at hand.
 function M.run(suite, file, name)
   if rt.core.metatable(suite) ~= suite_mt then
@@ -77,7 +86,7 @@ function M.run(suite, file, name)
   end
   local list = setmetatable({}, rt.core.array_mt)
   for i, s in ipairs(suite.list) do
-    if name and s.data.name == name then return v.run(v.checks(s.expect), file) end
+    if name and s.data.name == name then return expectations(s, file) end
     list[i] = s.data
   end
   if name then fail("no scenario '%s'", name) end

@@ -41,7 +41,7 @@ static const char *const kind_names[] = { "exec", "read", "write", "edit", "conn
 static const char *const verdict_names[] = { "allow", "ask", "deny", "held", NULL };
 static const char *const risk_names[] = { "none", "low", "medium", "high", NULL };
 
-enum { DEPTH_MAX = 64, SAVED_MAX = 8 };
+enum { DEPTH_MAX = 64, SAVED_MAX = 8, VALUES_MAX = 500 }; /* each value is a term of SQL, whose depth SQLite bounds */
 
 struct parser {
 	const char *text, *p;
@@ -249,6 +249,10 @@ static bool read_values(struct parser *x, struct node *n)
 		}
 		if (!add_value(x, at, n, text))
 			return false;
+		if (n->nr > VALUES_MAX) {
+			fail(x, at, "%s has more than %d values; ask for them in parts", filter_field[n->field].name, VALUES_MAX);
+			return false;
+		}
 		if (n->op == OP_REGEX)
 			return set_regex(x, at, n);
 		if (*x->p != ',')

@@ -46,6 +46,7 @@ struct super {
 	struct agent *agent;
 	size_t nr_agents, cap_agents;
 	struct preview *preview;    /* preview.c */
+	struct own_shell *own_shells; /* super_shell.c */
 	struct redo *redo;          /* redo.c */
 	struct mcp_inbox *mcp;      /* mcp_inbox.c; NULL while nobody asks */
 	struct web *web;            /* app/web; NULL before it is first used */

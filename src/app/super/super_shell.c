@@ -9,18 +9,16 @@
 #include "app/super/super_cmd.h"
 #include "sandbox/shell.h"
 
-struct own { /* a shell that has not ended, and who typed for it */
-	struct own *next;
+struct own_shell { /* one that has not ended, and who typed for it */
+	struct own_shell *next;
 	struct super *s;
 	uint64_t action, client;
 	bool end; /* the session is for it alone */
 };
 
-static struct own *opened;
-
 static void shell_done(void *self, const struct action_result *res)
 {
-	struct own *o = self, **at = &opened;
+	struct own_shell *o = self, **at = &o->s->own_shells;
 	(void)res; /* whoever looks sees action.ended */
 	while (*at != o)
 		at = &(*at)->next;
@@ -55,9 +53,9 @@ static void hang_up(struct super *s, const struct action *act)
 
 void shells_left(struct super *s, uint64_t client)
 {
-	for (struct own *o = opened, *next; o; o = next) {
+	for (struct own_shell *o = s->own_shells, *next; o; o = next) {
 		next = o->next;
-		const struct action *act = o->s == s && o->client == client ? gate_action(s->gate, o->action) : NULL;
+		const struct action *act = o->client == client ? gate_action(s->gate, o->action) : NULL;
 		if (act && o->end) {
 			super_stop(s, false, "whoever opened its box has gone");
 			return;
@@ -87,13 +85,14 @@ int cmd_open_shell(struct ask_for *a, json_t *out, struct err *err)
 	struct action_spec spec = {
 		.kind = ACT_SHELL, .cause = a->rq->cause, .box = id, .tool = "shell", .args = args, .may_write = true, .parallel = true
 	};
-	struct own *o = NEW(struct own);
+	struct own_shell *o = NEW(struct own_shell);
 	const struct action_client client = { .done = shell_done, .self = o };
 	strv_push(&spec.argv, b && !(b->driver->caps & CAP_SHELL) ? "python" : "bash");
 	strv_push(&spec.argv, "-i");
 	strv_push(&spec.env, "TERM=xterm-256color");
-	*o = (struct own){ opened, a->s, gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client), a->rq->client, command_has(a->line, "end") };
-	opened = o;
+	*o = (struct own_shell){ .next = a->s->own_shells, .s = a->s, .client = a->rq->client, .end = command_has(a->line, "end") };
+	o->action = gate_submit(a->s->gate, &spec, boxes_effector(a->s->boxes, id), &client);
+	a->s->own_shells = o;
 	json_put_int(out, "action", (int64_t)o->action);
 	strv_release(&spec.argv);
 	strv_release(&spec.env);

@@ -174,6 +174,11 @@ int main(void)
 		   "%s %s frames", frames[i].filter, frames[i].asks ? "asks for" : "leaves out");
 		filter_free(&f);
 	}
+	CLEANUP(buf_release) struct buf values = BUF_INIT;
+	buf_puts(&values, "exit:");
+	for (int i = 0; i < 2000; i++)
+		buf_printf(&values, "%s%d", i ? "," : "", i % 250);
+	ok(filter_parse(&f, buf_cstr(&values), NULL, NULL, &err) < 0 && strstr(err.text, "more than 500 values"), "values without end");
 	char deep[4000];
 	memset(deep, '(', sizeof(deep) - 1);
 	deep[sizeof(deep) - 1] = 0;

@@ -142,7 +142,7 @@ static void lines_of_a_record(const char *path)
 	o.json = true;
 	ok(line_print(&o, &err) == 0, "and as JSON lines");
 	fclose(to);
-	ok(strncmp(text, "{\"schema\":1,\"seq\":1,\"kind\":\"session.start\",", 42) == 0, "with a schema number");
+	ok(strncmp(text, "{\"schema\":1,\"seq\":1,\"time\":\"", 28) == 0 && strstr(text, "\"kind\":\"session.start\","), "with a schema number");
 	free(text);
 }
 
