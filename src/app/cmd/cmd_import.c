@@ -27,7 +27,7 @@ static int list_formats(struct cmd_ctx *ctx)
 
 static bool is_compressed(const char *head, size_t len)
 {
-	static const char *const magic[] = { "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd" "7zXZ", "BZh" };
+	static const char *const magic[] = { "\x1f\x8b", "\x28\xb5\x2f\xfd", "\xfd\x37zXZ", "BZh" };
 	for (size_t i = 0; i < ARRAY_LEN(magic); i++)
 		if (len > strlen(magic[i]) && !memcmp(head, magic[i], strlen(magic[i])))
 			return true;
