@@ -166,14 +166,14 @@ void waiver_add(struct action *a, const struct decide *d);
 /* Adds "tried", "matched", "denied", "actions" to @out (gate_waiver_proposals). */
 void waiver_count_past(struct gate *g, const struct waiver *w, json_t *out);
 /* Drops what has run out; counts a use of what lifted something of @a. */
-/* Takes @f, which is what @text says. */
-void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq);
 void waivers_expire(struct gate *g);
-void waiver_drop(struct gate *g, uint64_t seq);
-json_t *waivers_json(struct gate *g); /* [{"event","kind","pattern","agent","until_us","uses"}] */
 void waivers_used(struct action *a);
 void waivers_used_by(const struct action *a); /* the same, whatever its judgement was when it was held */
-void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject);
+void waivers_touched(struct gate *g, uint64_t agent, const struct policy_subject *subject); /* the same, of what was recorded */
+void waiver_drop(struct gate *g, uint64_t seq);
+json_t *waivers_json(struct gate *g); /* [{"event","kind","pattern","agent","until_us","uses"}] */
+/* Takes @f, which is what @text says. */
+void hold_set(struct gate *g, struct filter *f, const char *text, uint64_t seq);
 void past_push(struct gate *g, const struct action *a);
 void past_judged(struct gate *g, const struct action *a);
 void past_denied(struct gate *g, const struct action *a);

@@ -25,7 +25,8 @@ struct remote_heard {
 	void (*keep)(void *self, const json_t *box);
 	void (*say)(void *self, const char *line);
 	/* Once, never from inside begin; then the op is gone. @err: ERR_CLOSED the box is no more, ERR_IO the connection broke,
-	 * ERR_BUSY nothing was sent, ERR_CANCELLED unknown whether it was done, ERR_FULL quota, ERR_DENIED the key, else the rest. @value borrowed. */
+	 * ERR_BUSY nothing was sent, ERR_CANCELLED unknown whether it was done, ERR_FULL quota, ERR_DENIED the key, else the rest.
+	 * @value borrowed. */
 	void (*done)(void *self, const json_t *value, const struct err *err);
 };
 

@@ -57,7 +57,7 @@ static void budget(const json_t *state, const json_t *row, struct buf *out)
 		buf_puts(out, ": no limit of its own");
 }
 
-/* "approved for the session: exec git push *, of fix, 5 uses more, until 14:32:07 UTC (#121)". */
+/* "approved for the session: exec git push *, of fix, 5 more times, for 29m (#121)". */
 static void waiver(const json_t *state, const json_t *row, struct buf *out)
 {
 	int64_t until = json_int(row, "until_us", 0), uses = json_int(row, "uses", 0);

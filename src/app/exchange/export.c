@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "base/clock.h"
 #include "base/fd.h"
 #include "base/hash.h"
 #include "base/text/charset.h"
