@@ -186,6 +186,8 @@ void ui_set(struct ui *ui, const char *typed)
 		set_mouse(ui, *what == 'm');
 	else if (strcmp(what, "coach") == 0 || strcmp(what, "nocoach") == 0)
 		set_coach(ui, *what == 'c');
+	else if (is_switch(what, strcspn(what, "=")))
+		ui_say(ui, ROLE_ERROR, "%.*s is on or off", (int)strcspn(what, "="), what);
 	else
 		ui_say(ui, ROLE_ERROR, "no setting '%.24s'; Tab lists them (theme= keys= mouse ..)", what);
 }

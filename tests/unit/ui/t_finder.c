@@ -192,6 +192,8 @@ static void commands(void)
 	ok(ui.grid.ascii && ui.redraw, "rules in ASCII: %s", ui.message);
 	keys(":set noascii\n");
 	ok(!ui.grid.ascii, "and back");
+	keys(":set mouse=maybe\n");
+	is_str(ui.message, "mouse is on or off", "a switch that is neither");
 	keys(":set ascii=on\n");
 	ok(ui.grid.ascii, "a switch with a value");
 	keys(":set ascii off\n");
