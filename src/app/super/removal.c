@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/exchange/export.h"
 #include "base/mem.h"
 #include "query/sql.h"
 #include "record/read/session.h"
@@ -47,10 +46,10 @@ static int segments_of(struct record *r, uint64_t action, uint64_t **out, size_t
 /* Does the message, which is JSON, say @text? It may stand there as it is, or as a string has it. */
 static bool says(const struct buf *message, const char *text)
 {
-	CLEANUP(json_release) json_t *j = json_text(text, strlen(text));
-	CLEANUP(free_ptr) char *quoted = json_dump_str(j);
+	CLEANUP(json_release) json_t *j = json_string(text); /* NULL: no UTF-8, so no string of JSON holds it */
+	CLEANUP(free_ptr) char *quoted = j ? json_dump_str(j) : NULL;
 	return memmem(message->data, message->len, text, strlen(text)) ||
-	       memmem(message->data, message->len, quoted + 1, strlen(quoted) - 2);
+	       (quoted && memmem(message->data, message->len, quoted + 1, strlen(quoted) - 2));
 }
 
 /* Those of the pool that say @text: what models were told and said, as messages and as the bytes that were sent. */
