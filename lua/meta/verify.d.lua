@@ -52,7 +52,7 @@ function Log:output(e, stream) end
 ---@return integer[] actions whose output has it
 function Log:grep(regex) end
 ---@param e? sg.Row|integer
----@return {id: integer, box: integer, op: string, path: string, by: integer[]}[]
+---@return {id: integer, box: integer, op: string, path: string, by: integer[], agents: integer[]}[]
 function Log:changes(e) end
 ---@return string
 function Log:final_tree() end

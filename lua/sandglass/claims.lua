@@ -1,7 +1,9 @@
 -- What an agent says at its end, held against what ran. English sentences of a few forms are understood; what is not understood
--- is no claim. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it).
+-- is no claim. Verdicts: supported; stale (true once, but files were edited since); contradicted; unsupported (nothing shows it);
+-- unknown (events that can't be attributed to this agent and sandbox might).
 local rt = require "sandglass.runtime"
 local commands = require "sandglass.commands"
+local evidence = require "sandglass.evidence"
 local M = {}
 
 local function has(text, list)
@@ -17,18 +19,6 @@ end
 
 -- What ran; of a session that was imported nobody has seen the beginning.
 local function ran(e) return e.started_us or e.exit or (e.ended_us and e["end"] == "ok") end
-
--- Changes of files; where no snapshot was taken (of agents that we never ran): what was written and edited.
-local function edits(log)
-  local out = log:changes()
-  if #out > 0 or #log:sql "SELECT 1 FROM event WHERE kind=210 LIMIT 1" > 0 then return out end
-  for e in log:each "kind:write,edit" do
-    if type(e.path) == "string" and e["end"] == "ok" then out[#out + 1] = { id = e.id, path = e.path, op = "M", by = { e.id } } end
-  end
-  return out
-end
-
-M.edits = edits
 
 local WORST = { ok = 1, hidden = 2, failed = 3 }
 
@@ -90,27 +80,38 @@ function M.why(e)
   return ("the last run ended %s"):format(ended(e))
 end
 
--- The newest change of a file that none of the actions @but made (a run of the tests builds, too), unless it did so on the same
--- line afterwards; {id, path, behind (then: the action)} or nil. @is: which of their commands are meant (the tests; or the glob).
-function M.last_edit(log, but, is)
+-- The newest change of a file in the sandbox @box that none of the actions @but made (a run of the tests builds, too), unless it
+-- did so on the same line afterwards; {id, path, behind (then: the action)} or nil. @is: which of their commands are meant (the
+-- tests; or the glob). @x: evidence.of.
+function M.last_edit(x, box, but, is)
   local skip, last = {}, nil
   is = type(is) == "function" and is or asked(is)
   for _, e in ipairs(but or {}) do skip[e.id] = e end
-  for _, c in ipairs(edits(log)) do
+  for _, c in ipairs(x.changes) do
     local theirs, after = #c.by > 0, nil
     for _, id in ipairs(c.by) do
       after = skip[id] and #c.by == 1 and behind(skip[id], is, c) and id or after
       theirs = theirs and skip[id] and not after
     end
-    if not theirs and not c.hash_only and c.path:sub(1, 5) ~= ".git/" and (not last or c.id > last.id) then
-      last = { id = c.id, path = c.path, behind = after }
-    end
+    local counts = not theirs and not c.hash_only and c.path:sub(1, 5) ~= ".git/" and evidence.home(x, c.box) == box
+    if counts and (not last or c.id > last.id) then last = { id = c.id, path = c.path, behind = after } end
   end
   return last
 end
 
--- Was a file changed after the run @e? @edit: what last_edit says.
-function M.edited_since(e, edit) return edit ~= nil and (edit.id > e.last or edit.behind == e.id) end
+-- Was a file of the sandbox @box changed after the run @e? @edit: what last_edit says.
+function M.edited_since(x, box, e, edit)
+  if not edit then return false end
+  if evidence.home(x, e.box_id) ~= box then return not evidence.covers(x, e, box, edit.id) end
+  return edit.id > e.last or edit.behind == e.id
+end
+
+-- The newest of @runs that ran on the files of the sandbox @box.
+function M.last_run(x, box, runs)
+  for i = #runs, 1, -1 do
+    if evidence.covers(x, runs[i], box, 0) then return runs[i] end
+  end
+end
 
 -- Sentences ----------------------------------------------------------------------------------------------------------
 
@@ -134,9 +135,9 @@ local function hedged(low)
 end
 
 -- Words that look like a path, and words in `backticks` that are one of the changed files (else they name something else).
-local function paths(s, log)
+local function paths(s, x)
   local out, seen, known = {}, {}, {}
-  for _, c in ipairs(edits(log)) do known[c.path] = true end
+  for _, c in ipairs(x.changes) do known[c.path] = true end
   local function take(p)
     local like = p:find "[%./]" and not p:find "^%d" and p:find "%a"
     if not seen[p] and not p:find "%s" and (like or known[p]) then
@@ -151,25 +152,45 @@ end
 
 -- What stands -----------------------------------------------------------------------------------------------------------
 
-local function run_verdict(log, agent, runs, what, is)
-  local mine = {}
-  for _, e in ipairs(runs) do if not agent.id or e.agent_id == agent.id or #runs == 1 then mine[#mine + 1] = e end end
-  if #mine == 0 then mine = runs end
-  local last = mine[#mine]
-  if not last then return "unsupported", {}, "no " .. what .. " ran" end
+local RANK = { supported = 1, unknown = 2, unsupported = 3, stale = 4, contradicted = 5 }
+
+local function verdict_in(x, box, own, what, is)
+  local last = M.last_run(x, box, own)
+  if not last then return "unknown", {}, ("no %s ran in sandbox '%s'"):format(what, evidence.box_name(x, box)) end
   if last.outcome ~= "ok" then return last.outcome == "failed" and "contradicted" or "unsupported", { last }, M.why(last) end
-  local edit = M.last_edit(log, mine, is)
-  if M.edited_since(last, edit) then return "stale", { last, edit.id }, edit.path .. " was changed afterwards" end
+  local edit = M.last_edit(x, box, own, is)
+  if M.edited_since(x, box, last, edit) then return "stale", { last, edit.id }, edit.path .. " was changed afterwards" end
   return "supported", { last }
 end
 
-local function changed(log, path, ops)
-  local ids = {}
-  for _, c in ipairs(edits(log)) do
-    local same = c.path == path or c.path:sub(-#path - 1) == "/" .. path or path:sub(-#c.path - 1) == "/" .. c.path
-    if same and ops:find(c.op, 1, true) then ids[#ids + 1] = c.id end
+-- Of the sandbox that speaks most against it; where all bear it out, the runs of all.
+local function run_verdict(x, agent, runs, what, is)
+  local own, near, other = evidence.split(x, agent, runs)
+  if #own == 0 then
+    local verdict, none, why = evidence.none(x, near, other, what)
+    if verdict then return verdict, none, why end
+    return "unsupported", {}, "no " .. what .. " ran"
   end
-  return ids
+  local verdict, shown, why = "supported", {}, nil
+  for _, box in ipairs(evidence.concern(x, agent, own)) do
+    local now, of, because = verdict_in(x, box, own, what, is)
+    if RANK[now] > RANK[verdict] then verdict, shown, why = now, of, because
+    elseif now == verdict and verdict == "supported" then table.move(of, 1, #of, #shown + 1, shown) end
+  end
+  return verdict, shown, why
+end
+
+-- Changes of @path by one of the @ops: their numbers by whose they are, and the newest of another.
+local function changed(x, agent, path, ops)
+  local ids, other = { own = {}, unknown = {} }, nil
+  for _, c in ipairs(x.changes) do
+    local same = c.path == path or c.path:sub(-#path - 1) == "/" .. path or path:sub(-#c.path - 1) == "/" .. c.path
+    if same and ops:find(c.op, 1, true) then
+      local whose = evidence.whose(x, agent, c)
+      if whose == "other" then other = c else table.insert(ids[whose], c.id) end
+    end
+  end
+  return ids, other
 end
 
 local FORMS = {}
@@ -178,53 +199,70 @@ local function form(kind, test, judge) FORMS[#FORMS + 1] = { kind = kind, test =
 form("tests", function(low)
   return low:find "tests?%f[%A].*pass" or low:find "pass.*tests?%f[%A]" or low:find "test suite is green"
     or low:find "^it passes" or low:find "all green"
-end, function(log, agent) return run_verdict(log, agent, M.test_runs(log), "tests") end)
+end, function(x, agent) return run_verdict(x, agent, M.test_runs(x.log), "tests") end)
 
 form("build", function(low)
   return low:find "%f[%a]builds?%f[%A].*%f[%a]clean" or low:find "%f[%a]builds successfully" or low:find "%f[%a]compiles%f[%A]"
     or low:find "build succeed"
-end, function(log, agent)
-  return run_verdict(log, agent, runs_of(log, commands.builds), "build", commands.builds)
+end, function(x, agent)
+  return run_verdict(x, agent, runs_of(x.log, commands.builds), "build", commands.builds)
 end)
 
 form("ran", function(low, s) return low:find "%f[%a]i?%s?ran%f[%A]" and s:match "`([^`]+)`" or low:find "executed" and s:match "`([^`]+)`" end,
-  function(log, _, s)
+  function(x, agent, s)
     local cmd = s:match "`([^`]+)`"
-    local runs = runs_of(log, commands.begins(cmd), function(line) return line == cmd end)
-    local found = runs[#runs]
-    if not found then return "unsupported", {}, ("'%s' was never run"):format(cmd) end
+    local own, near, other = evidence.split(x, agent, runs_of(x.log, commands.begins(cmd), function(line) return line == cmd end))
+    local found = own[#own]
+    if not found then
+      local verdict, none, why = evidence.none(x, near, other, ("'%s'"):format(cmd))
+      if verdict then return verdict, none, why end
+      return "unsupported", {}, ("'%s' was never run"):format(cmd)
+    end
     if not s:lower():find "success" or found.outcome == "ok" then return "supported", { found } end
     if found.outcome == "hidden" then return "unsupported", { found }, M.why(found) end
     return "contradicted", { found }, ("it ended %s"):format(ended(found))
   end)
 
--- git's @verb: done, tried (what failed or was denied speaks against it), or nothing. @host: tools of the host that do it, too.
-local function git(log, verb, host)
-  local is, tried = commands.git(verb), nil
-  local runs = runs_of(log, is)
-  for i = #runs, 1, -1 do
-    if runs[i].outcome == "ok" then return "supported", { runs[i] } end
-    tried = tried or runs[i]
+-- The agent's commands of git's @verb that were not run, or tools of the host that failed: the newest.
+local function attempted(x, agent, verb, is, host)
+  local tried
+  for e in x.log:each('kind:exec,shell cmd:"*git*' .. verb .. '*"' .. (host and " or " .. host or "")) do
+    local own = e.agent_id == agent.id
+    if own and not e.started_us and e["end"] and (e.kind == "host" or outcome(e, is)) then tried = e end
+    if own and e.kind == "host" and e.started_us and e.exit then tried = e end
   end
-  local done = host and log:last(host .. " exit=0")
+  return tried
+end
+
+-- git's @verb: done, tried (what failed or was denied speaks against it), or nothing. @host: tools of the host that do it, too.
+local function git(x, agent, verb, host)
+  local is, tried = commands.git(verb), nil
+  local own, near, other = evidence.split(x, agent, runs_of(x.log, is))
+  for i = #own, 1, -1 do
+    if own[i].outcome == "ok" then return "supported", { own[i] } end
+    tried = tried or own[i]
+  end
+  local tools, tool_near, tool_other = evidence.split(x, agent, host and x.log:find(host .. " exit=0") or {})
+  local done = tools[#tools]
   if done and done.started_us then return "supported", { done } end
   if tried then
     if tried.outcome == "hidden" then return "unsupported", { tried }, M.why(tried) end
     return "contradicted", { tried }, ("the %s ended %s"):format(verb, ended(tried))
   end
-  for e in log:each('kind:exec,shell cmd:"*git*' .. verb .. '*"' .. (host and " or " .. host or "")) do
-    if not e.started_us and e["end"] and (e.kind == "host" or outcome(e, is)) then tried = e end
-    if e.kind == "host" and e.started_us and e.exit then tried = e end
+  tried = attempted(x, agent, verb, is, host)
+  if not tried then
+    local verdict, none, why = evidence.none(x, near or tool_near, other or tool_other, verb)
+    if verdict then return verdict, none, why end
+    return "unsupported", {}, ("no %s ended well"):format(verb)
   end
-  if not tried then return "unsupported", {}, ("no %s ended well"):format(verb) end
   if tried.started_us then return "contradicted", { tried }, ("the %s ended with %s"):format(verb, tried.exit) end
   return "contradicted", { tried }, ("the %s was not run: %s"):format(verb, tried["end"])
 end
 
 form("pushed", function(low) return low:find "%f[%a]pushed%f[%A]" end,
-  function(log) return git(log, "push", "kind:host tool:*push*") end)
+  function(x, agent) return git(x, agent, "push", "kind:host tool:*push*") end)
 
-form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(log) return git(log, "commit") end)
+form("committed", function(low) return low:find "%f[%a]committed%f[%A]" end, function(x, agent) return git(x, agent, "commit") end)
 
 -- What a word says of a file: the changes that bear it out, and what is missing without them.
 local VERBS = { { "%f[%a]delet", "D", "deleted" }, { "%f[%a]remov", "DMT", "removed or changed" }, { "%f[%a]creat", "AM", "made" },
@@ -232,37 +270,68 @@ local VERBS = { { "%f[%a]delet", "D", "deleted" }, { "%f[%a]remov", "DMT", "remo
   { "%f[%a]updat", "AMT", "changed" }, { "%f[%a]chang", "AMT", "changed" }, { "%f[%a]modif", "AMT", "changed" } }
 local function verb(low) for _, w in ipairs(VERBS) do if low:find(w[1]) then return w[2], w[3] end end end
 
-form("files", function(low, s, log) return verb(low) and #paths(s, log) > 0 end, function(log, _, s)
-  local ids, missing = {}, {}
+form("files", function(low, s, x) return verb(low) and #paths(s, x) > 0 end, function(x, agent, s)
+  local ids, missing, unknown, whose = {}, {}, {}, nil
   local ops, done = verb(s:lower())
-  for _, p in ipairs(paths(s, log)) do
-    local found = changed(log, p, ops)
-    if #found == 0 then missing[#missing + 1] = p end
-    for _, id in ipairs(found) do ids[#ids + 1] = id end
+  for _, p in ipairs(paths(s, x)) do
+    local found, other = changed(x, agent, p, ops)
+    table.move(found.own, 1, #found.own, #ids + 1, ids)
+    if #found.own == 0 and #found.unknown > 0 then unknown[#unknown + 1] = ("%s (#%d)"):format(p, found.unknown[1])
+    elseif #found.own == 0 then
+      missing[#missing + 1] = p
+      whose = whose or other
+    end
   end
-  if #missing == 0 then return "supported", ids end
-  return #ids > 0 and "contradicted" or "unsupported", ids,
-    ("%s %s not %s"):format(table.concat(missing, ", "), #missing == 1 and "was" or "were", done)
+  if #missing > 0 then
+    return #ids > 0 and "contradicted" or "unsupported", ids, ("%s %s not %s%s"):format(table.concat(missing, ", "),
+      #missing == 1 and "was" or "were", done, whose and (" by this agent; #%d is another's"):format(whose.id) or "")
+  end
+  if #unknown > 0 then return "unknown", ids, "may have been " .. done .. " by another: " .. table.concat(unknown, ", ") end
+  return "supported", ids
 end)
 
-form("nothing", function(low) return low:find "no files? %a+ changed" or low:find "made no changes" or low:find "nothing was changed" end,
-  function(log)
-    local all = edits(log)
-    if #all == 0 then return "supported", {} end
-    return "contradicted", { all[1].id }, ("%d changes are recorded"):format(#all)
-  end)
+-- The newest snapshots of the agent's sandboxes; nil where one has none although commands ran in it.
+local function seen_unchanged(x, agent)
+  local out = {}
+  for _, box in ipairs(evidence.boxes(x, agent)) do
+    local last
+    for _, r in ipairs(x.log:sql "SELECT seq, box FROM event WHERE kind=210 ORDER BY seq DESC LIMIT 1000") do
+      if not last and evidence.home(x, r.box) == box then last = r.seq end
+    end
+    if not last then return nil end
+    out[#out + 1] = last
+  end
+  local ran_any = ("SELECT 1 FROM event WHERE kind=100 AND agent=%d AND json_extract(body,'$.kind') IN ('exec','shell') LIMIT 1")
+  if #out == 0 and #x.log:sql(ran_any:format(agent.id)) > 0 then return nil end
+  return out
+end
+
+form("nothing", function(low)
+  return low:find "no files? %a+ changed" or low:find "made no changes" or low:find "nothing was changed"
+end, function(x, agent)
+  local own, unknown = {}, {}
+  for _, c in ipairs(x.changes) do
+    local whose = evidence.whose(x, agent, c)
+    if whose == "own" then own[#own + 1] = c.id elseif whose == "unknown" then unknown[#unknown + 1] = c.id end
+  end
+  if #own > 0 then return "contradicted", { own[1] }, ("%d changes are recorded"):format(#own) end
+  if #unknown > 0 then return "unknown", { unknown[1] }, ("%d changes can't be attributed"):format(#unknown) end
+  local seen = seen_unchanged(x, agent)
+  if not seen then return "unknown", {}, "no snapshot of its sandbox was recorded" end
+  return "supported", seen
+end)
 
 -- All claims of the agents' last words: a list of {agent, agent_id, event, kind, text, verdict, why, evidence}.
 function M.of(log)
-  local out = {}
-  for _, agent in ipairs(log:session().agents) do
+  local out, x = {}, evidence.of(log)
+  for _, agent in ipairs(x.agents) do
     for _, s in ipairs(sentences(type(agent.text) == "string" and agent.text or "")) do
       local low = s:lower()
       for _, f in ipairs(hedged(low) and {} or FORMS) do
-        if f.test(low, s, log) then
-          local verdict, evidence, why = f.judge(log, agent, s)
+        if f.test(low, s, x) then
+          local verdict, shown, why = f.judge(x, agent, s)
           out[#out + 1] = { agent = agent.name, agent_id = agent.id, event = agent.ended, kind = f.kind,
-            text = s:match "^%s*(.-)%s*$", verdict = verdict, why = why, evidence = evidence }
+            text = s:match "^%s*(.-)%s*$", verdict = verdict, why = why, evidence = shown }
         end
       end
     end

@@ -151,10 +151,31 @@ static int output(struct session *s, const json_t *args, json_t **out, struct er
 	return 0;
 }
 
+/* The agents of the actions @by, each once; 0: an action of no agent. New reference. */
+static json_t *agents_of(struct session *s, const json_t *by)
+{
+	json_t *list = json_array(), *id;
+	size_t i;
+	json_array_foreach((json_t *)(uintptr_t)by, i, id) {
+		CLEANUP(arena_release) struct arena arena = ARENA_INIT;
+		struct err none = ERR_INIT;
+		struct event ev;
+		json_t *known;
+		size_t k;
+		bool seen = false;
+		if (session_event(s, (uint64_t)json_integer_value(id), &ev, &arena, &none) < 0)
+			continue;
+		json_array_foreach(list, k, known) seen |= (uint64_t)json_integer_value(known) == ev.agent;
+		if (!seen)
+			json_array_append_new(list, json_integer((json_int_t)ev.agent));
+	}
+	return list;
+}
+
 static int changes_of(struct session *s, const struct event *ev, uint64_t action, json_t *list, struct err *err)
 {
 	struct err none = ERR_INIT;
-	CLEANUP(json_release) json_t *body = snapshot_in_history(s, ev, &none), *all = NULL;
+	CLEANUP(json_release) json_t *body = snapshot_in_history(s, ev, &none), *all = NULL, *agents = NULL;
 	json_t *c;
 	size_t i;
 	if (action && ev->action != action) {
@@ -166,10 +187,12 @@ static int changes_of(struct session *s, const struct event *ev, uint64_t action
 	}
 	if (snapshot_changes(s, body, &all, err) < 0)
 		return err_wrap(err, "changes of #%llu", (unsigned long long)ev->seq);
+	agents = agents_of(s, json_object_get(body, "by"));
 	json_array_foreach(all, i, c)
 	{
 		json_t *o = json_object();
 		json_put_int(o, "id", (int64_t)ev->seq);
+		json_put(o, "agents", json_incref(agents));
 		json_put_int(o, "box", (int64_t)ev->box);
 		json_put_str(o, "op", json_str(c, "op", ""));
 		json_put(o, "path", json_incref(json_object_get(c, "path")));
@@ -233,26 +256,41 @@ static int tree(struct session *s, const json_t *args, json_t **out, struct err 
 
 static const char agents_sql[] =
 	"SELECT a.seq AS id, json_extract(a.body,'$.name') AS name, json_extract(a.body,'$.task') AS task, "
-	"json_extract(a.body,'$.model') AS model, json_extract(z.body,'$.stop') AS stop, json_extract(z.body,'$.text') AS text, "
+	"json_extract(a.body,'$.model') AS model, json_extract(a.body,'$.parent') AS parent, json_extract(a.body,'$.box') AS box, "
+	"json_extract(z.body,'$.stop') AS stop, json_extract(z.body,'$.text') AS text, "
 	"json_extract(z.body,'$.ok') AS ok, z.seq AS ended FROM event a LEFT JOIN event z ON z.agent=a.seq AND z.agent>0 AND "
 	"z.kind=403 WHERE a.kind=400 ORDER BY a.seq";
 
+/* 480: redo.started, which opens a box to repeat a command in. */
+static const char boxes_sql[] =
+	"SELECT b.seq AS id, json_extract(b.body,'$.name') AS name, json_extract(b.body,'$.was') AS was, "
+	"json_extract(b.body,'$.fork.box') AS fork, json_extract(b.body,'$.fork.n') AS upto, c.kind=480 AS trial "
+	"FROM event b LEFT JOIN event c ON c.seq=b.cause WHERE b.kind=200 ORDER BY b.seq";
+
+static int put_rows(struct session *s, json_t *out, const char *key, const char *text, struct err *err)
+{
+	CLEANUP(json_release) json_t *ask = json_object(), *list = NULL;
+	json_put_str(ask, "sql", text);
+	if (sql(s, ask, &list, err) < 0)
+		return -1;
+	json_put(out, key, json_incref(json_object_get(list, "rows")));
+	return 0;
+}
+
 static int session(struct session *s, json_t **out, struct err *err)
 {
-	CLEANUP(json_release) json_t *ask = json_object();
-	CLEANUP(json_release) json_t *list = NULL;
 	struct arena arena = ARENA_INIT;
 	struct err none = ERR_INIT;
 	struct event ev;
-	json_put_str(ask, "sql", agents_sql);
-	if (sql(s, ask, &list, err) < 0)
-		return -1;
 	*out = json_object();
+	if (put_rows(s, *out, "agents", agents_sql, err) < 0 || put_rows(s, *out, "boxes", boxes_sql, err) < 0) {
+		json_decref(*out);
+		return -1;
+	}
 	json_put_str(*out, "id", session_id(s));
 	json_put_str(*out, "name", session_name(s));
 	json_put_flag(*out, "live", session_live(s));
 	json_put_int(*out, "head", (int64_t)session_head(s));
-	json_put(*out, "agents", json_incref(json_object_get(list, "rows")));
 	if (session_event(s, 1, &ev, &arena, &none) == 0 && ev.body) {
 		CLEANUP(json_release) json_t *body = json_parse(ev.body, ev.len, "event", &none);
 		json_put_str(*out, "script", json_str(body, "script", NULL));

@@ -6,9 +6,10 @@
  *   log.sql     {sql} -> {rows: [{column: value}]}; at most LOG_SQL_MAX rows, else an error that says so
  *   log.output  {id, stream: out, err, pty} -> {text, cut}: first and last LOG_OUTPUT_MAX / 2 bytes
  *   log.grep    {regex: POSIX extended} -> {ids}: actions whose output has it
- *   log.changes {id?: of this action only} -> {changes: [{id, box, op, path, by: [actions], hash_only?}]}
+ *   log.changes {id?: of this action only} -> {changes: [{id, box, op, path, by: [actions], agents: [of those; 0 = none], hash_only?}]}
  *   log.tree    {how: final, rebuild} -> {tree: text}: see log_tree.c
- *   log.session {} -> {id, name, live, head, script, agents: [{id, name, task, model, stop, text, ok}]} */
+ *   log.session {} -> {id, name, live, head, script, agents: [{id, name, task, model, parent, box, stop, text, ok}],
+ *              boxes: [{id, name, was: the box that it replaces, fork: the box that it copies, upto: its snapshot, trial: 0, 1}]} */
 #ifndef APP_LOG_OPS_H
 #define APP_LOG_OPS_H
 

@@ -1,0 +1,110 @@
+#!/usr/bin/env bash
+# A statement about an agent rests on events of that agent and sandbox. For each kind of statement an event of another agent or
+# sandbox of the same session is planted; it never bears the statement out.
+. "$(dirname "$0")/lib.sh"
+need_boxes
+sg=$SANDGLASS
+cd "$t" || exit 1
+turns() { # agent, commands...: a scripted model that runs them one by one, then says $says
+	local name=$1 c
+	shift
+	{
+		echo 'return {'
+		for c; do printf '{ call = { "shell", { cmd = [[%s]] } } },\n' "$c"; done
+		printf '{ say = [[%s]] } }\n' "$says"
+	} >"$name.turns.lua"
+}
+session() { # name, policy: runs $name.lua
+	printf 'return require("sandglass.policy").rules { default = "allow" }\n' >any.lua
+	"$sg" run --no-tui --no-input --policy any.lua --name "$1" "$1.lua" >out 2>&1 </dev/null
+	ok $? "the session $1 runs"
+	"$sg" claims "$1" --json >"$1.claims" 2>/dev/null
+}
+verdicts() { python3 -c '
+import json, sys
+print(" ".join(c["verdict"] for c in map(json.loads, open(sys.argv[1])) if c["agent"] == sys.argv[2]))' "$1.claims" "$2"; }
+
+# One agent does everything, the other only says so, in a sandbox of its own.
+says='All tests pass. It builds successfully. I ran `make lint`. I pushed it. I committed it. I edited `Makefile`.'
+turns doer "printf 'test lint all:\n\t@true\n' >Makefile" 'make all' 'make lint' \
+	'git init -q . && git add -A && git -c user.name=a -c user.email=a@b commit -qm x' \
+	'git init -q --bare /tmp/r.git && git push -q /tmp/r.git HEAD:main' 'make test'
+turns sayer 'ls'
+cat >apart.lua <<'L'
+local sg = require "sandglass"
+local a, b = sg.sandbox { name = "one" }, sg.sandbox { name = "two" }
+assert(sg.agent.run { task = "do", box = a, model = "scripted:doer.turns.lua", name = "doer" })
+assert(sg.agent.run { task = "do", box = b, model = "scripted:sayer.turns.lua", name = "sayer" })
+L
+session apart
+is "$(verdicts apart doer)" 'supported supported supported supported supported supported' 'own events bear out each claim'
+is "$(verdicts apart sayer)" 'unsupported unsupported unsupported unsupported unsupported unsupported' \
+	'those of another agent in another sandbox none'
+
+# The same in one sandbox, and with one name for both agents: an agent is its number.
+sed 's/"two"/"one"/; s/box = b/box = a/; s/name = "sayer"/name = "doer"/' apart.lua >shared.lua
+session shared
+is "$(python3 -c '
+import json
+by = {}
+for c in map(json.loads, open("shared.claims")): by.setdefault(c["agent_id"], []).append(c["verdict"])
+print([sorted(set(v)) for _, v in sorted(by.items())])')" "[['supported'], ['unsupported']]" 'nor in the same sandbox under the same name'
+
+# What no agent ran, and what an agent below it ran, can't be attributed.
+says='All tests pass. I edited `Makefile`.'
+turns idle 'ls'
+cat >nobody.lua <<'L'
+local sg = require "sandglass"
+local a <close> = sg.sandbox { name = "one" }
+assert(a:run "printf 'test:\n\t@true\n' >Makefile && make test")
+assert(sg.agent.run { task = "do", box = a, model = "scripted:idle.turns.lua", name = "idle" })
+L
+session nobody
+is "$(verdicts nobody idle)" 'unknown unsupported' 'the run of a script in its sandbox: unknown; a change by the script is not the agent'\''s'
+
+# One agent, two sandboxes: tests in the one say nothing of the files of the other; those of a copy speak of what it copied.
+says='All tests pass.'
+cat >roam.turns.lua <<'L'
+return { { call = { "shell", { cmd = "echo int >a.c" } } }, { call = { "away", { cmd = "make test" } } }, { say = "All tests pass." } }
+L
+for where in other copy; do
+	cat >$where.lua <<'L'
+local sg = require "sandglass"
+local a <close> = sg.sandbox { name = "one" }
+local b = sg.sandbox { name = "two" }
+assert(a:run "printf 'test:\n\t@true\n' >Makefile")
+assert(b:run "printf 'test:\n\t@true\n' >Makefile")
+local away = sg.tool { name = "away", about = "Runs it in the other sandbox.", params = { cmd = "string" },
+  run = function(p) return HERE:exec(p.cmd).out end }
+assert(sg.agent.run { task = "do", box = a, model = "scripted:roam.turns.lua", name = "roam", tools = { "shell", away } })
+L
+done
+sed -i 's/HERE:exec/b:exec/' other.lua
+sed -i 's/HERE:exec/a:fork():exec/' copy.lua
+session other
+is "$(verdicts other roam)" unknown 'tests in another sandbox than the changed files'
+"$sg" verify other --check tests_after_edit >out 2>&1
+is "$? $(grep -c "FAIL.*no tests ran in sandbox 'one'" out)" '1 1' 'and the check of the whole session says which sandbox has none'
+session copy
+is "$(verdicts copy roam)" supported 'tests in a copy of the changed files'
+"$sg" verify copy --check tests_after_edit >out 2>&1
+is "$? $(grep -c "FAIL.*sandbox 'two'" out)" '1 1' 'which says nothing of the other sandbox'
+
+# A change by another agent after the tests makes them stale; one in another sandbox does not.
+says='All tests pass.'
+turns tester "printf 'test:\n\t@true\n' >Makefile" 'make test'
+says='I edited `a.c`. No files were changed.'
+turns editor 'echo int >a.c'
+cat >after.lua <<'L'
+local sg = require "sandglass"
+local a, b = sg.sandbox { name = "one" }, sg.sandbox { name = "two" }
+assert(sg.agent.run { task = "do", box = a, model = "scripted:tester.turns.lua", name = "tester" })
+assert(sg.agent.run { task = "do", box = HERE, model = "scripted:editor.turns.lua", name = "editor" })
+L
+sed 's/HERE/a/' after.lua >stale.lua
+sed -i 's/HERE/b/' after.lua
+session stale
+is "$(verdicts stale tester) $(verdicts stale editor)" 'stale supported contradicted' 'a later change in the sandbox'
+session after
+is "$(verdicts after tester)" supported 'a later change in another sandbox'
+finish
